@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Files that are read or written at positions; output folders are output.c's. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE             /* O_TMPFILE */
+#endif
+#include "base/io.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/diag.h"
+#include "base/io_calls.h"
+
+_Static_assert(sizeof(off_t) == 8, "files above 2 GiB need a 64-bit off_t");
+
+static int open_system(int folder, const char *path, int flags, mode_t mode)
+{
+    return openat(folder, path, flags, mode);
+}
+
+const IoCalls io_system = {
+    .openat = open_system, .close = close, .fstat = fstat, .fstatat = fstatat, .pread = pread, .pwrite = pwrite,
+    .mmap = mmap, .mkdirat = mkdirat, .renameat = renameat, .linkat = linkat, .unlinkat = unlinkat,
+};
+_Thread_local const IoCalls *io_calls_test;
+static _Thread_local OpenFile *open_files;
+
+static Loc at_file(const char *path)
+{
+    Loc loc = LOC_NONE;
+    loc.file = path;
+    return loc;
+}
+
+OpenFile *io_wrap(Arena *a, int fd, const char *path)
+{
+    OpenFile *f = NEW(a, OpenFile);
+    f->file = (File){ .path = path, .fd = fd };
+    f->arena = a;
+    f->next = open_files;
+    open_files = f;
+    return f;
+}
+
+int io_open(int folder, const char *path, int flags)
+{
+    int fd;
+    do fd = io_calls()->openat(folder, path, flags | O_CLOEXEC, 0666);
+    while (fd < 0 && errno == EINTR);
+    return fd;
+}
+
+int io_release(OpenFile *f)
+{
+    OpenFile **link = &open_files;
+    while (*link && *link != f) link = &(*link)->next;
+    if (!*link) return 0;
+    *link = f->next;
+    if (f->mapping) munmap(f->mapping, (size_t)f->file.size);
+    f->mapping = NULL;
+    f->file.map = NULL;
+    const int r = f->file.fd >= 0 ? io_calls()->close(f->file.fd) : 0;
+    f->file.fd = -1;
+    return r;
+}
+
+static _Noreturn void fail_open(const char *path, int error)
+{
+    Loc loc = at_file(path);
+    switch (error) {
+    case ENOENT: case ENOTDIR: case ELOOP: case ENAMETOOLONG:
+        fail_at(STATUS_NO_INPUT, loc, NULL, "cannot open: %s", strerror(error));
+    case ENXIO:
+        fail_at(STATUS_MALFORMED, loc, NULL, "not a regular file");
+    default:
+        fail_at(STATUS_IO, loc, NULL, "cannot open: %s", strerror(error));
+    }
+}
+
+static _Noreturn void fail_read(const char *path, int error)
+{
+    fail_at(STATUS_IO, at_file(path), NULL, "cannot read: %s", strerror(error));
+}
+
+static void map_whole(OpenFile *f)
+{
+    void *p = io_calls()->mmap(NULL, (size_t)f->file.size, PROT_READ, MAP_PRIVATE, f->file.fd, 0);
+    if (p == MAP_FAILED) {
+        fail_at(STATUS_IO, at_file(f->file.path), "read it through windows: --load=stream", "cannot map: %s", strerror(errno));
+    }
+    f->mapping = p;
+    f->file.map = p;
+}
+
+static void load_whole(Arena *a, File *f, LoadMode mode)
+{
+    if (mode == LOAD_STREAM) return;
+    if (f->size > SIZE_MAX / 2) fail_memory(f->size, "the file does not fit this machine's address space");
+    if (f->size && mode == LOAD_MMAP) {
+        map_whole((OpenFile *)f);
+        return;
+    }
+    uint8_t *bytes = arena_alloc(a, (size_t)f->size);
+    file_read(f, 0, bytes, (size_t)f->size);
+    f->map = bytes;
+}
+
+File *file_from_fd(Arena *a, int fd, const char *path, LoadMode mode)
+{
+    OpenFile *f = io_wrap(a, fd, path);
+    struct stat st;
+    if (io_calls()->fstat(fd, &st)) fail_read(path, errno);
+    if (!S_ISREG(st.st_mode)) {
+        io_release(f);
+        fail_at(STATUS_MALFORMED, at_file(path), NULL, "not a regular file");
+    }
+    f->file.size = (uint64_t)st.st_size;
+    load_whole(a, &f->file, mode);
+    return &f->file;
+}
+
+File *file_open(Arena *a, const char *path, LoadMode mode)
+{
+    /* Non-blocking: opening a named pipe must not wait for its writer, it is refused below. */
+    const int fd = io_open(AT_FDCWD, path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
+    if (fd < 0) fail_open(path, errno);
+    return file_from_fd(a, fd, path, mode);
+}
+
+void file_close(File *f)
+{
+    if (!f) return;
+    const char *path = f->path;
+    const bool written = f->bytes_written > 0;
+    if (io_release((OpenFile *)f) && written && errno != EINTR) {
+        fail_at(STATUS_IO, at_file(path), NULL, "cannot write: %s", strerror(errno));
+    }
+}
+
+void file_close_all(const Arena *a)
+{
+    for (OpenFile *f = open_files, *next; f; f = next) {
+        next = f->next;
+        if (f->arena == a) (void)io_release(f);
+    }
+}
+
+static _Noreturn void fail_short(const File *f, uint64_t at, uint64_t n)
+{
+    fail_at(STATUS_MALFORMED, at_file(f->path), "the file is cut off, or was shortened while it was read",
+            "%" PRIu64 " bytes at %" PRIu64 " lie beyond the end", n, at);
+}
+
+void file_read(File *f, uint64_t at, void *to, size_t n)
+{
+    if (at > f->size || n > f->size - at) fail_short(f, at, n);
+    f->bytes_read += n;
+    if (f->map) {
+        if (n) memcpy(to, f->map + at, n);
+        return;
+    }
+    for (unsigned char *p = to; n;) {
+        const ssize_t k = io_calls()->pread(f->fd, p, n, (off_t)at);
+        if (k < 0 && errno == EINTR) continue;
+        if (k < 0) fail_read(f->path, errno);
+        if (k == 0) fail_short(f, at, n);
+        p += k;
+        at += (uint64_t)k;
+        n -= (size_t)k;
+    }
+}
+
+static _Noreturn void fail_write(const File *f, uint64_t at, int error)
+{
+    const bool full = error == ENOSPC || error == EDQUOT;
+    fail_at(STATUS_IO, at_file(f->path), full ? "free some space, or name another folder with -o (TMPDIR for temporary files)" : NULL,
+            "cannot write at byte %" PRIu64 ": %s", at, strerror(error));
+}
+
+void file_write(File *f, uint64_t at, const void *from, size_t n)
+{
+    if (at > INT64_MAX || n > INT64_MAX - at) fail_write(f, at, EFBIG);
+    f->bytes_written += n;
+    if (at + n > f->size) f->size = at + n;
+    for (const unsigned char *p = from; n;) {
+        const ssize_t k = io_calls()->pwrite(f->fd, p, n, (off_t)at);
+        if (k < 0 && errno == EINTR) continue;
+        if (k <= 0) fail_write(f, at, k ? errno : ENOSPC);
+        p += k;
+        at += (uint64_t)k;
+        n -= (size_t)k;
+    }
+}
+
+/* A named file that is unlinked at once, where the system has no unnamed ones. */
+static int open_unlinked(Arena *a, const char *folder)
+{
+    char *path = arena_printf(a, "%s/inlay-XXXXXX", folder);
+    const int fd = mkstemp(path);
+    if (fd >= 0) unlink(path);
+    return fd;
+}
+
+File *file_temporary(Arena *a)
+{
+    const char *folder = getenv("TMPDIR");
+    if (!folder || !*folder) folder = "/tmp";
+    int fd = -1;
+#ifdef O_TMPFILE
+    fd = io_open(AT_FDCWD, folder, O_TMPFILE | O_RDWR | O_EXCL);
+#endif
+    if (fd < 0) fd = open_unlinked(a, folder);
+    if (fd < 0) {
+        fail_at(STATUS_CANNOT_CREATE, at_file(folder), "name a folder for temporary files in TMPDIR",
+                "cannot create a temporary file: %s", strerror(errno));
+    }
+    return &io_wrap(a, fd, "temporary file")->file;
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * File access in one place: positioned reads with exact lengths, scattered
+ * writes, and output folders that appear whole or not at all.
+ * Failures end in fail_at() with the file's name and the documented status. */
+#ifndef INLAY_BASE_IO_H
+#define INLAY_BASE_IO_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+
+/* How input files are reached: read through windows (the memory promise holds), mapped, or read whole. */
+typedef enum LoadMode { LOAD_STREAM, LOAD_MMAP, LOAD_EAGER } LoadMode;
+
+typedef struct File {
+    const char *path;           /* as shown in messages; borrowed */
+    int fd;
+    uint64_t size;
+    const uint8_t *map;         /* the whole content in LOAD_MMAP and LOAD_EAGER, else NULL */
+    uint64_t bytes_read, bytes_written;
+} File;
+
+/* Opens a regular file for reading: status 66 if there is none, 65 if it is no regular file, 74 if it cannot be read.
+ * The File lives in the arena; its descriptor is closed by file_close(). */
+File *file_open(Arena *a, const char *path, LoadMode mode);
+void file_close(File *f);
+/* The same around a descriptor that is open already (it becomes the File's). */
+File *file_from_fd(Arena *a, int fd, const char *path, LoadMode mode);
+/* Closes what is still open of the Files of arena `a`, as after a failure; before arena_free(). */
+void file_close_all(const Arena *a);
+/* Reads exactly n bytes at offset `at`; a short file is malformed (65), a failing read is 74. */
+void file_read(File *f, uint64_t at, void *to, size_t n);
+/* An unnamed temporary file (TMPDIR) for data that does not fit the window. */
+File *file_temporary(Arena *a);
+/* Writes exactly n bytes at offset `at`. */
+void file_write(File *f, uint64_t at, const void *from, size_t n);
+
+/* An output folder under construction: files are written to a hidden folder beside `dir`
+ * and moved into place together by output_commit(); until then `dir` is as it was. */
+typedef struct Output Output;
+Output *output_begin(Arena *a, const char *dir);
+/* Creates DIR/name (name may hold one folder: "src/x.h"); the parts are made as needed. Status 73. */
+File *output_create(Output *o, const char *name);
+/* A whole text file at once. */
+void output_text(Output *o, const char *name, const char *text, size_t length);
+void output_commit(Output *o);
+/* Removes what was written, after a failure; safe to call at any time, also after output_commit(). */
+void output_abort(Output *o);
+
+#endif

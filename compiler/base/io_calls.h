@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The system calls of io.c as one table, so that a test can make any of them
+ * fail, do half its work or be interrupted. Included by io.c, output.c and tests only. */
+#ifndef INLAY_BASE_IO_CALLS_H
+#define INLAY_BASE_IO_CALLS_H
+
+#include <sys/stat.h>
+#include <sys/types.h>
+
+#include "base/io.h"
+
+typedef struct IoCalls {
+    int (*openat)(int folder, const char *path, int flags, mode_t mode);
+    int (*close)(int fd);
+    int (*fstat)(int fd, struct stat *to);
+    int (*fstatat)(int folder, const char *path, struct stat *to, int flags);
+    ssize_t (*pread)(int fd, void *to, size_t n, off_t at);
+    ssize_t (*pwrite)(int fd, const void *from, size_t n, off_t at);
+    void *(*mmap)(void *at, size_t n, int protection, int flags, int fd, off_t offset);
+    int (*mkdirat)(int folder, const char *path, mode_t mode);
+    int (*renameat)(int from_folder, const char *from, int to_folder, const char *to);
+    int (*linkat)(int from_folder, const char *from, int to_folder, const char *to, int flags);
+    int (*unlinkat)(int folder, const char *path, int flags);
+} IoCalls;
+
+/* The system's own. */
+extern const IoCalls io_system;
+/* What this thread uses instead; NULL: io_system. */
+extern _Thread_local const IoCalls *io_calls_test;
+
+static inline const IoCalls *io_calls(void)
+{
+    return io_calls_test ? io_calls_test : &io_system;
+}
+
+/* An open file as io.c keeps it: on a list, so that file_close_all() finds it. */
+typedef struct OpenFile OpenFile;
+struct OpenFile {
+    File file;                  /* first: a File * is an OpenFile * */
+    const Arena *arena;
+    void *mapping;              /* of mmap(), else NULL */
+    OpenFile *next;
+};
+
+/* A File around an open descriptor, on the list. */
+OpenFile *io_wrap(Arena *a, int fd, const char *path);
+/* openat() that is not stopped by signals; always close-on-exec. */
+int io_open(int folder, const char *path, int flags);
+/* Closes and takes off the list; what close() returned. */
+int io_release(OpenFile *f);
+
+#endif
