@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/arena.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/diag.h"
+#include "base/size.h"
+
+enum { FIRST_BLOCK = 16 * 1024, LARGEST_BLOCK = 1024 * 1024, ALIGN = 16 };
+
+struct ArenaBlock {
+    ArenaBlock *older;
+    size_t used, size;
+    _Alignas(ALIGN) unsigned char bytes[];
+};
+
+static ArenaBlock *add_block(Arena *a, size_t bytes)
+{
+    size_t size = a->block ? a->block->size * 2 : FIRST_BLOCK;
+    size = size > LARGEST_BLOCK ? LARGEST_BLOCK : size;
+    size = size < bytes ? bytes : size;
+    const size_t whole = size_add(size, sizeof(ArenaBlock));
+    if (a->budget && a->in_use + whole > a->budget) fail_memory(whole, "the memory budget of --max-memory is used up");
+    ArenaBlock *b = malloc(whole);
+    if (!b) fail_memory(whole, "the system has no more memory");
+    *b = (ArenaBlock){ .older = a->block, .size = size };
+    a->block = b;
+    a->total += whole;
+    a->in_use += whole;
+    a->peak = a->in_use > a->peak ? a->in_use : a->peak;
+    return b;
+}
+
+void *arena_alloc(Arena *a, size_t bytes)
+{
+    const size_t need = size_align(bytes ? bytes : 1, ALIGN);
+    ArenaBlock *b = a->block;
+    if (!b || b->size - b->used < need) b = add_block(a, need);
+    void *p = b->bytes + b->used;
+    b->used += need;
+    return memset(p, 0, need);
+}
+
+void *arena_array(Arena *a, size_t count, size_t size)
+{
+    return arena_alloc(a, size_mul(count, size));
+}
+
+void *arena_copy(Arena *a, const void *from, size_t bytes)
+{
+    void *p = arena_alloc(a, bytes);
+    return bytes ? memcpy(p, from, bytes) : p;
+}
+
+char *arena_text(Arena *a, const char *text, size_t length)
+{
+    char *p = arena_alloc(a, size_add(length, 1));
+    if (length) memcpy(p, text, length);
+    return p;
+}
+
+char *arena_printf(Arena *a, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    va_list again;
+    va_copy(again, args);
+    const int n = vsnprintf(NULL, 0, format, args);
+    va_end(args);
+    char *p = arena_alloc(a, (size_t)n + 1);
+    vsnprintf(p, (size_t)n + 1, format, again);
+    va_end(again);
+    return p;
+}
+
+ArenaMark arena_mark(const Arena *a)
+{
+    return (ArenaMark){ a->block, a->block ? a->block->used : 0 };
+}
+
+static void drop_newest(Arena *a)
+{
+    ArenaBlock *b = a->block;
+    a->block = b->older;
+    a->in_use -= b->size + sizeof(ArenaBlock);
+    free(b);
+}
+
+void arena_release(Arena *a, ArenaMark mark)
+{
+    while (a->block != mark.block) drop_newest(a);
+    if (a->block) a->block->used = mark.used;
+}
+
+void arena_free(Arena *a)
+{
+    while (a->block) drop_newest(a);
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/map.h"
+
+#include <string.h>
+#include <time.h>
+
+Map map_new(Arena *arena)
+{
+    static uint64_t calls;
+    struct timespec t = { 0, 0 };
+    clock_gettime(CLOCK_MONOTONIC, &t);     /* the seed never shows in any output */
+    const uint64_t seed = ((uint64_t)t.tv_nsec << 32) ^ (uint64_t)(uintptr_t)&calls ^ ++calls;
+    return (Map){ .arena = arena, .seed = seed * 0x9E3779B97F4A7C15u | 1 };
+}
+
+static uint32_t hash_text(uint64_t seed, const char *s)
+{
+    uint64_t h = seed;
+    for (; *s; s++) h = (h ^ (unsigned char)*s) * 0x100000001B3u + (h >> 47);
+    h ^= h >> 32;
+    return (uint32_t)(h * seed >> 32);
+}
+
+static MapSlot *find(const Map *m, const char *key, uint32_t hash)
+{
+    for (size_t i = hash & (m->room - 1);; i = (i + 1) & (m->room - 1)) {
+        MapSlot *s = m->slot + i;
+        if (!s->key || (s->hash == hash && !strcmp(s->key, key))) return s;
+    }
+}
+
+void *map_get(const Map *m, const char *key)
+{
+    return m->n ? find(m, key, hash_text(m->seed, key))->value : NULL;
+}
+
+static void grow(Map *m)
+{
+    const Map old = *m;
+    m->room = old.room ? old.room * 2 : 64;
+    m->slot = NEW_ARRAY(m->arena, MapSlot, m->room);
+    for (size_t i = 0; i < old.room; i++)
+        if (old.slot[i].key) *find(m, old.slot[i].key, old.slot[i].hash) = old.slot[i];
+}
+
+void *map_put(Map *m, const char *key, void *value)
+{
+    if (m->n * 4 >= m->room * 3) grow(m);
+    const uint32_t hash = hash_text(m->seed, key);
+    MapSlot *s = find(m, key, hash);
+    void *before = s->value;
+    m->n += !s->key;
+    *s = (MapSlot){ key, value, hash };
+    return before;
+}

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "eval/eval.h"
+
+#include <string.h>
+
+#include "base/size.h"
+
+enum { ALIGN = 64 };
+
+static int64_t place_root(Tensor *t, int64_t at)
+{
+    int64_t offset;
+    Tensor *root = tensor_root(t, &offset);
+    if (root->storage != STORE_ARENA || root->placed) return at;
+    root->placed = true;
+    root->offset = at;
+    return i64_add(at, (int64_t)size_align((size_t)tensor_bytes(root) + ALIGN, ALIGN));
+}
+
+int64_t eval_place_apart(Program *p)
+{
+    int64_t at = 0;
+    for (size_t i = 0; i < p->step.n; i++)
+        for (int k = 0; k < p->step.at[i]->n_operand; k++)
+            if (p->step.at[i]->operand[k].tensor) at = place_root(p->step.at[i]->operand[k].tensor, at);
+    return at;
+}
+
+static void lay_out(Program *p)
+{
+    uint64_t at = 0;
+    for (size_t i = 0; i < p->weight.n; i++) {
+        WeightSlot *w = p->weight.at + i;
+        w->bytes = (uint64_t)tensor_bytes(w->tensor);
+        w->offset = at;
+        w->tensor->offset = (int64_t)at;
+        at = size_align(at + w->bytes, ALIGN);
+    }
+    p->weight_bytes = at;
+}
+
+unsigned char *eval_weights(Arena *a, Program *p)
+{
+    if (!p->weight_bytes) lay_out(p);
+    unsigned char *all = arena_alloc(a, p->weight_bytes + ALIGN);
+    for (size_t i = 0; i < p->weight.n; i++) {
+        const WeightSlot *w = p->weight.at + i;
+        const void *v = recipe_values(p->graph->store, a, w->tensor->value);
+        if (w->bytes) memcpy(all + w->offset, v, w->bytes);
+    }
+    return all;
+}
+
+int eval_run(Program *p, void *const *in, void *const *out)
+{
+    Arena *a = &p->graph->store->scratch;
+    const ArenaMark mark = arena_mark(a);
+    void **base = NEW_ARRAY(a, void *, program_bases(p));
+    unsigned char *arena = arena_alloc(a, (size_t)p->plan.arena_size + (size_t)ALIGN);
+    base[INLAY_WEIGHTS] = eval_weights(a, p);
+    base[INLAY_ARENA] = arena + (ALIGN - (uintptr_t)arena % ALIGN) % ALIGN;
+    for (size_t i = 0; i < p->graph->input.n; i++) base[INLAY_ARENA + 1 + i] = in[i];
+    for (size_t i = 0; i < p->graph->output.n; i++) base[INLAY_ARENA + 1 + p->graph->input.n + i] = out[i];
+    const inlay_model m = program_model(a, p);
+    const int error = inlay_run(&m, base);
+    arena_release(a, mark);
+    return error;
+}
+
+const char *eval_error_text(int error)
+{
+    switch (error) {
+    case INLAY_OK: return "done";
+    case INLAY_E_ARG: return "an input or output is missing";
+    case INLAY_E_ALIGN: return "the arena is not aligned";
+    case INLAY_E_SHAPE: return "a value read at run time asks for another shape than was compiled";
+    case INLAY_E_INDEX: return "an index read at run time lies outside its tensor";
+    default: return "unknown error";
+    }
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Runs lowered programs in this process, with the runtime's own kernels. */
+#ifndef INLAY_EVAL_EVAL_H
+#define INLAY_EVAL_EVAL_H
+
+#include "ir/program.h"
+
+/* Gives every arena tensor a place of its own; returns the bytes needed. */
+int64_t eval_place_apart(Program *p);
+/* All constants of the program in memory, as the blob lays them out (offsets are set where they are not). */
+unsigned char *eval_weights(Arena *a, Program *p);
+/* Runs a planned program. in[i], out[i]: the caller's buffers. 0 or INLAY_E_... */
+int eval_run(Program *p, void *const *in, void *const *out);
+const char *eval_error_text(int error);
+
+#endif

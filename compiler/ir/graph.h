@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The graph between the stages: tensors and nodes, all in one arena.
+ * onnx/ makes it, passes/ rewrite it, lower turns its nodes into steps. */
+#ifndef INLAY_IR_GRAPH_H
+#define INLAY_IR_GRAPH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/diag.h"
+#include "base/map.h"
+#include "base/vec.h"
+#include "ir/dtype.h"
+#include "ir/recipe.h"
+
+typedef struct Graph Graph;
+typedef struct Node Node;
+typedef struct Tensor Tensor;
+typedef struct OpRow OpRow;     /* a row of ops/ops.def */
+
+/* Dimensions; rank -1: not known. A dimension not known is -1. */
+typedef struct Shape {
+    int rank;
+    int64_t dim[MAX_RANK];
+} Shape;
+
+/* An operand place that reads a tensor. */
+typedef struct Use {
+    Node *node;
+    int operand;
+    struct Use *next;
+} Use;
+
+/* A value: made once, by a node, as a graph input or as a constant. */
+struct Tensor {
+    int id;                     /* dense, in order of creation: file order */
+    const char *name;           /* of the file, or ours for what passes make; borrowed */
+    DType dtype;
+    Shape shape;
+    const char *symbol[MAX_RANK];   /* names of symbolic dimensions of a graph input, NULL: none */
+    Shape declared;             /* as the file's value_info says; rank -1: it does not */
+    DType declared_dtype;
+    Recipe *value;              /* constant: its values; else NULL */
+    Node *producer;             /* NULL: graph input, constant */
+    Use *use;                   /* the live nodes that read it */
+    int uses;                   /* their number + 1 for each graph output */
+    bool dynamic;               /* shape is a bound: the real one is known when it runs */
+    /* Set by lowering: */
+    Tensor *view_of;            /* its bytes are bytes of another tensor, from view_offset */
+    int64_t view_offset;
+    int64_t offset;             /* of a root: bytes into its base, set by the plan */
+    bool placed;                /* offset is set */
+    int storage;                /* StorageKind of ir/program.h */
+    int slot;                   /* index of the input or output it is, else -1 */
+};
+
+typedef enum AttrKind {
+    ATTR_FLOAT = 1, ATTR_INT = 2, ATTR_STRING = 3, ATTR_TENSOR = 4, ATTR_GRAPH = 5,
+    ATTR_FLOATS = 6, ATTR_INTS = 7, ATTR_STRINGS = 8, ATTR_TENSORS = 9, ATTR_GRAPHS = 10,
+    ATTR_SPARSE_TENSOR = 11, ATTR_SPARSE_TENSORS = 12, ATTR_TYPE = 13, ATTR_TYPES = 14,    /* ONNX's numbers */
+} AttrKind;
+
+typedef struct Attr {
+    const char *name;
+    AttrKind kind;
+    int64_t n;                  /* elements of the repeated kinds; bytes of a string */
+    float f;
+    int64_t i;
+    const char *s;              /* NUL added; may hold NULs within n */
+    const float *floats;
+    const int64_t *ints;
+    const char *const *strings;
+    Recipe *tensor;             /* ATTR_TENSOR; ATTR_SPARSE_TENSOR made dense */
+    Graph *graph;
+    const char *ref;            /* ref_attr_name inside a function body, NULL: none */
+} Attr;
+
+struct Node {
+    int index;                  /* place in the file's node list, for messages; -1: made by a pass */
+    const char *name, *op_type, *domain;    /* domain "" is ai.onnx */
+    const OpRow *op;            /* NULL until resolved */
+    Graph *graph;
+    int n_in, n_out, n_attr;
+    Tensor **in, **out;         /* NULL: an optional operand left out */
+    Attr *attr;
+    bool dead;
+    int order;                  /* place in the sorted list */
+    bool channels_last;         /* set by the layout pass: operand 0 and the result are [N][spatial...][C] */
+};
+
+typedef struct Opset {
+    const char *domain;
+    int64_t version;
+} Opset;
+
+/* A model-local function: a body whose inputs and outputs are names. */
+typedef struct Function {
+    const char *domain, *name, *overload;
+    Graph *body;                /* inputs, outputs, nodes; not type-checked until expanded */
+    const char *const *attr_names;
+    int n_attr_names;
+    Attr *attr_defaults;
+    int n_attr_defaults;
+} Function;
+
+struct Graph {
+    Arena *arena;
+    Store *store;
+    Graph *parent;              /* of a subgraph: names not found here are looked up there */
+    Node *holder;               /* of a subgraph: the node whose attribute it is */
+    const char *file, *name;
+    int64_t ir_version;
+    VEC(Opset) opset;           /* of the model (subgraphs share the root's) */
+    VEC(Tensor *) tensor;       /* all ever made */
+    VEC(Node *) node;           /* in execution order once sorted */
+    VEC(Tensor *) input;        /* not counting those that are initializers */
+    VEC(Tensor *) output;
+    VEC(Function *) function;
+    VEC(Graph *) all;           /* of the root: itself and every subgraph */
+    Map by_name;
+    const char *producer;       /* producer_name of the model, for reports */
+    int next_id;                /* of the root: ids of tensors */
+};
+
+Graph *graph_new(Arena *arena, Store *store, const char *file, Graph *parent);
+Graph *graph_root(Graph *g);
+
+/* New tensor named `name` (borrowed) or, where NULL, named by us. */
+Tensor *graph_add_tensor(Graph *g, const char *name, DType dtype, Shape shape);
+/* The tensor of that name here or in a parent, or NULL. */
+Tensor *graph_find(Graph *g, const char *name);
+/* A constant tensor. */
+Tensor *graph_add_constant(Graph *g, const char *name, Recipe *value);
+Tensor *graph_add_ints(Graph *g, const char *name, int64_t n, const int64_t *values);
+
+/* A node at the end of the list; operands are copied. Producers of the outputs are set. */
+Node *graph_add_node(Graph *g, const char *domain, const char *op_type, int n_in, Tensor *const *in, int n_out, Tensor *const *out);
+/* A new node that serves `anchor` and is named after it; graph_sort() brings it to its place beside it. */
+Node *graph_insert_node(Graph *g, const Node *anchor, const char *domain, const char *op_type, int n_in, Tensor *const *in, int n_out, Tensor *const *out);
+
+/* Every use of `from` (operands and graph outputs, subgraphs included) becomes `to`. */
+void graph_replace(Graph *g, Tensor *from, Tensor *to);
+/* Makes all lists of uses anew, over this graph's root and its subgraphs. The functions here keep them current. */
+void graph_count_uses(Graph *g);
+/* Takes a node out: its operands lose a use, its outputs their producer. */
+void graph_kill(Node *n);
+bool graph_is_output(const Graph *g, const Tensor *t);
+/* Sorts the nodes by their operands, file order where free; drops the dead. A cycle fails with 65 and names its nodes. */
+void graph_sort(Graph *g);
+/* Drops dead nodes from the list. */
+void graph_compact(Graph *g);
+int64_t graph_opset(const Graph *g, const char *domain);    /* 0: not imported */
+
+/* Attributes. The named kind or the default; a wrong kind fails with 65. */
+const Attr *node_attr(const Node *n, const char *name);     /* NULL: absent */
+int64_t node_int(const Node *n, const char *name, int64_t otherwise);
+float node_float(const Node *n, const char *name, float otherwise);
+const char *node_string(const Node *n, const char *name, const char *otherwise);
+/* The list and its length (0: absent). */
+const int64_t *node_ints(const Node *n, const char *name, int64_t *count);
+const float *node_floats(const Node *n, const char *name, int64_t *count);
+void node_set_int(Node *n, const char *name, int64_t value);
+void node_set_float(Node *n, const char *name, float value);
+void node_set_string(Node *n, const char *name, const char *value);     /* borrowed */
+void node_set_ints(Node *n, const char *name, int64_t count, const int64_t *values);
+void node_set_op(Node *n, const char *domain, const char *op_type);
+void node_set_inputs(Node *n, int count, Tensor *const *in);
+
+Loc node_loc(const Node *n);
+Tensor *node_in(const Node *n, int i);      /* NULL beyond the end or left out */
+Tensor *node_out(const Node *n, int i);
+bool node_is(const Node *n, const char *op_type);           /* ai.onnx */
+
+/* Shapes. */
+Shape shape_of(int rank, const int64_t *dims);
+Shape shape_scalar(void);
+Shape shape_vector(int64_t n);
+bool shape_known(const Shape *s);           /* rank and all dimensions */
+bool shape_equal(const Shape *a, const Shape *b);
+int64_t shape_count(const Shape *s);        /* product, checked; the shape must be known */
+const char *shape_text(Arena *a, const Shape *s);
+int64_t tensor_count(const Tensor *t);
+int64_t tensor_bytes(const Tensor *t);
+/* Small integer constants (shapes, axes) widened to int64; NULL: not constant. *count gets the elements. */
+const int64_t *tensor_ints(Graph *g, const Tensor *t, int64_t *count);
+/* Small float constants widened to double; NULL: not constant. */
+const double *tensor_doubles(Graph *g, const Tensor *t, int64_t *count);
+/* axis in -rank..rank-1 made 0..rank-1; outside fails with 65 at the node. */
+int node_axis(const Node *n, int64_t axis, int rank);
+
+#endif

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Kernels as the compiler sees them: one row each, from runtime/kernels/kernels.def. */
+#ifndef INLAY_IR_KERNEL_H
+#define INLAY_IR_KERNEL_H
+
+#include <stddef.h>
+
+#include "inlay.h"
+
+/* One field of a parameter structure. */
+typedef struct FieldRow {
+    const char *type, *name;
+    size_t offset, size;        /* size of one element */
+    int count;                  /* elements; 0: a scalar */
+} FieldRow;
+
+typedef struct KernelRow {
+    const char *name;           /* "conv_f32": the function is inlay_conv_f32 */
+    const char *params;         /* "conv": the structure is inlay_conv_params */
+    const char *file;           /* the header it lies in */
+    inlay_kernel *run;
+    const FieldRow *field;
+    int fields;
+    size_t params_size;
+} KernelRow;
+
+/* The row of that name; unknown names are our bug (assert). */
+const KernelRow *kernel_find(const char *name);
+const KernelRow *kernel_rows(int *count);
+
+#endif

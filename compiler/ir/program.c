@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Addresses of operands, and the program in the runtime's own form. */
+#include "ir/program.h"
+
+#include <assert.h>
+
+#include "base/size.h"
+
+Tensor *tensor_root(Tensor *t, int64_t *offset)
+{
+    *offset = 0;
+    for (; t->view_of; t = t->view_of) *offset += t->view_offset;
+    return t;
+}
+
+int program_base(const Program *p, const Tensor *root)
+{
+    const int first = INLAY_ARENA + 1, inputs = (int)p->graph->input.n;
+    switch (root->storage) {
+    case STORE_WEIGHTS: return INLAY_WEIGHTS;
+    case STORE_ARENA: return INLAY_ARENA;
+    case STORE_INPUT: return first + root->slot;
+    case STORE_OUTPUT: return first + inputs + root->slot;
+    default: assert(!"a tensor without storage"); return INLAY_NONE;
+    }
+}
+
+int program_bases(const Program *p)
+{
+    return INLAY_ARENA + 1 + (int)p->graph->input.n + (int)p->graph->output.n;
+}
+
+static inlay_ref address(const Program *p, const Operand *o)
+{
+    if (!o->tensor) return (inlay_ref){ .cap = 1, .base = INLAY_NONE };
+    int64_t at;
+    const Tensor *root = tensor_root(o->tensor, &at);
+    return (inlay_ref){
+        .off = (size_t)(root->offset + at + o->offset),
+        .row = (size_t)o->row_bytes,
+        .cap = o->ring ? o->ring : o->rows,
+        .pix = i32_checked(o->pixel),
+        .base = program_base(p, root),
+    };
+}
+
+void program_link(Program *p)
+{
+    for (size_t i = 0; i < p->step.n; i++)
+        for (int k = 0; k < p->step.at[i]->n_operand; k++)
+            p->step.at[i]->operand[k].ref = address(p, p->step.at[i]->operand + k);
+}
+
+static inlay_step step_of(Arena *a, const Step *s)
+{
+    inlay_ref *ref = NEW_ARRAY(a, inlay_ref, s->n_operand + 1);
+    for (int k = 0; k < s->n_operand; k++) ref[k] = s->operand[k].ref;
+    return (inlay_step){ s->kernel->run, s->params, ref, s->units, s->backward };
+}
+
+inlay_model program_model(Arena *a, const Program *p)
+{
+    inlay_step *step = NEW_ARRAY(a, inlay_step, p->step.n + 1);
+    for (size_t i = 0; i < p->step.n; i++) step[i] = step_of(a, p->step.at[i]);
+    inlay_segment *segment = NEW_ARRAY(a, inlay_segment, p->plan.segment.n + 1);
+    for (size_t i = 0; i < p->plan.segment.n; i++) {
+        const Segment *g = p->plan.segment.at + i;
+        segment[i] = (inlay_segment){ g->first, g->count, g->prologue, g->period, g->repeats, g->epilogue, g->list };
+    }
+    return (inlay_model){
+        .step = step, .steps = (int32_t)p->step.n,
+        .segment = p->plan.segment.n ? segment : NULL, .segments = (int32_t)p->plan.segment.n,
+        .state = (size_t)p->plan.state,
+    };
+}

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The lowered model: a list of steps, each one kernel with its parameters and
+ * operands. Steps are printed by emit/, run by eval/, and placed by plan/. */
+#ifndef INLAY_IR_PROGRAM_H
+#define INLAY_IR_PROGRAM_H
+
+#include "inlay.h"
+#include "ir/graph.h"
+#include "ir/kernel.h"
+
+typedef enum StorageKind {
+    STORE_NONE,                 /* not used by any step */
+    STORE_ARENA,
+    STORE_INPUT,                /* the caller's buffer of graph input `slot` */
+    STORE_OUTPUT,
+    STORE_WEIGHTS,
+} StorageKind;
+
+/* May the memory of this input be written by the step's first output? */
+typedef enum Reuse {
+    REUSE_NONE,
+    REUSE_ELEMENTWISE,          /* element i is read before element i is written, and never after */
+    REUSE_ROWS,                 /* row by row by the rule below, in the kernel's order (diagonal overlap) */
+} Reuse;
+
+/* Which rows of an input unit u of the step needs. */
+typedef enum RowKind {
+    ROWS_ALL,                   /* all, whatever the unit */
+    ROWS_SAME,                  /* row u */
+    ROWS_WINDOW,                /* rows [u * stride - pad, u * stride - pad + extent), clipped to the tensor */
+    ROWS_UNIT,                  /* a unit is an input row: row u (global reductions) */
+} RowKind;
+
+typedef struct RowRule {
+    RowKind kind;
+    int32_t stride, pad, extent;
+} RowRule;
+
+typedef struct Operand {
+    Tensor *tensor;             /* NULL: left out */
+    bool write, read;           /* an accumulator is both */
+    bool scratch;               /* alive during this step only */
+    Reuse reuse;
+    RowRule rule;
+    int32_t rows;               /* the tensor as rows; 1: one unit */
+    int64_t row_bytes, pixel;   /* bytes from row to row, elements from pixel to pixel (channels) */
+    int32_t ring;               /* rows that exist at a time, set by the plan; 0: all */
+    int64_t offset;             /* bytes into the tensor (a concat part) */
+    inlay_ref ref;              /* final address, filled after planning */
+} Operand;
+
+typedef struct Step {
+    int index;
+    const KernelRow *kernel;
+    void *params;               /* the kernel's structure, arena */
+    int n_operand, n_out;       /* outputs first */
+    Operand *operand;
+    size_t room;                /* of operand */
+    struct Lower *lower;        /* who made it; used while its operands are added */
+    int32_t units;              /* rows of the result, or 1 */
+    bool backward;
+    bool accumulates;           /* units must be made in ascending order, one after the other */
+    Node *node;                 /* for messages and reports */
+    int64_t macs;
+    int32_t loop_end;           /* a loop's first step: index of its last step, else -1 (lifetimes) */
+} Step;
+
+typedef struct Segment {        /* as inlay_segment, in host form */
+    int32_t first, count, prologue, period, repeats, epilogue;
+    const uint8_t *list;
+} Segment;
+
+typedef struct Plan {
+    int64_t arena_size, arena_align, lower_bound;
+    bool optimal;
+    int64_t state;              /* arena offset of the row counters */
+    VEC(Segment) segment;       /* empty: layer by layer */
+    const int64_t *live;        /* bytes alive at each step */
+} Plan;
+
+typedef struct WeightSlot {     /* a constant in the blob */
+    Tensor *tensor;
+    uint64_t offset, bytes;
+} WeightSlot;
+
+typedef struct Program {
+    Graph *graph;
+    VEC(Step *) step;
+    VEC(WeightSlot) weight;
+    uint64_t weight_bytes;
+    Plan plan;
+} Program;
+
+/* Index of a root tensor's base pointer, and their number: weights, arena, inputs, outputs. */
+int program_base(const Program *p, const Tensor *root);
+int program_bases(const Program *p);
+/* Fills Operand.ref of all steps: the plan has set Tensor.offset, Operand.ring and strides. */
+void program_link(Program *p);
+/* The steps in the runtime's form, for running them in this process. */
+inlay_model program_model(Arena *a, const Program *p);
+
+/* The tensor that owns the bytes of t, and where in it t begins. */
+Tensor *tensor_root(Tensor *t, int64_t *offset);
+
+#endif

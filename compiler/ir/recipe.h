@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Constants as recipes: where the bytes lie and what to do while they are copied.
+ *
+ * A recipe is an index space dims[] stored row-major, and a list of parts; in
+ * each part the address of the source element is an affine function of the
+ * index. Transpose, Reshape, Slice, Concat, Pad, Expand, Cast, per-channel scale
+ * and packing into kernel blocks all stay in that form, so a constant of any
+ * size costs a few hundred bytes here. What leaves the form is spilled to a
+ * temporary file by the function that meets it and starts anew from there:
+ * callers never see a failure. Elements in no part are zero.
+ *
+ * Recipes are immutable once made; all memory is the store's arena. */
+#ifndef INLAY_IR_RECIPE_H
+#define INLAY_IR_RECIPE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/io.h"
+#include "ir/dtype.h"
+
+enum { MAX_RANK = 8 };
+
+/* Owner of everything constant: open files, the spill file, the window. */
+typedef struct Store {
+    Arena *arena;
+    Arena scratch;              /* for what does not outlive one operation: mark, use, release */
+    LoadMode mode;
+    size_t window;              /* bytes of working memory for streaming */
+    File *spill;                /* made on first use */
+    uint64_t spill_size;
+    uint64_t bytes_read, bytes_written, bytes_spilled;
+} Store;
+
+typedef enum Encoding {
+    ENC_FIXED,                  /* little-endian elements (raw_data, float_data, double_data, external files) */
+    ENC_VARINT,                 /* varints: int32_data, int64_data, uint64_data */
+} Encoding;
+
+/* A run of payload bytes in a file. Repeated scalars may come in several runs. */
+typedef struct Span {
+    uint64_t offset, length;
+} Span;
+
+/* Where the elements of one TensorProto lie. Either in a file (spans) or in memory. */
+typedef struct Source {
+    DType dtype;
+    int64_t count;              /* elements */
+    Encoding encoding;
+    File *file;                 /* NULL: memory */
+    const Span *span;
+    int spans;
+    const void *memory;         /* elements as ENC_FIXED */
+    void *reader;               /* private to recipe_read.c (varint checkpoints) */
+} Source;
+
+typedef struct Recipe Recipe;
+
+/* Facts. */
+int recipe_rank(const Recipe *r);
+const int64_t *recipe_dims(const Recipe *r);
+int64_t recipe_count(const Recipe *r);
+DType recipe_dtype(const Recipe *r);
+int64_t recipe_bytes(const Recipe *r);
+
+/* Makers. Dims are copied. */
+Recipe *recipe_source(Store *s, const Source *source, int rank, const int64_t *dims);
+/* Values in memory, copied into the arena; little-endian, packed where the type is. */
+Recipe *recipe_memory(Store *s, DType t, int rank, const int64_t *dims, const void *values);
+/* One value everywhere (step 0): ConstantOfShape, Expand of a scalar. */
+Recipe *recipe_fill(Store *s, DType t, int rank, const int64_t *dims, const void *value);
+
+/* Rewritings. */
+Recipe *recipe_transpose(Store *s, const Recipe *r, const int *perm);
+Recipe *recipe_reshape(Store *s, const Recipe *r, int rank, const int64_t *dims);
+/* Elements start, start + step, ... (count of them) of an axis; step may be negative. */
+Recipe *recipe_slice(Store *s, const Recipe *r, int axis, int64_t start, int64_t step, int64_t count);
+Recipe *recipe_pad(Store *s, const Recipe *r, int axis, int64_t before, int64_t after);   /* zeros */
+Recipe *recipe_concat(Store *s, int n, Recipe *const *r, int axis);
+/* Broadcasts to dims by the rules of ONNX. */
+Recipe *recipe_expand(Store *s, const Recipe *r, int rank, const int64_t *dims);
+/* Conversion with ONNX Cast's rules (rounding to nearest even, saturation for float8). */
+Recipe *recipe_cast(Store *s, const Recipe *r, DType t);
+/* x * vec[i], x + vec[i] with i the index on `axis`, divided by `block` (1: per channel); axis -1: vec[0] for all.
+ * float32 recipes only; vec is copied. */
+Recipe *recipe_mul(Store *s, const Recipe *r, int axis, int64_t block, const float *vec, int64_t n);
+Recipe *recipe_add(Store *s, const Recipe *r, int axis, int64_t block, const float *vec, int64_t n);
+
+/* All values, as ENC_FIXED elements in row-major order, into a new array of the arena `a`.
+ * For small constants; `bytes` must be expected by the caller (recipe_bytes). */
+void *recipe_values(Store *s, Arena *a, const Recipe *r);
+/* Streams the result to `out` at `at` through the window; writes may be scattered. */
+void recipe_write(Store *s, const Recipe *r, File *out, uint64_t at);
+/* Are two recipes certainly equal by construction (same sources, same addresses)? For storing duplicates once. */
+bool recipe_same(const Recipe *a, const Recipe *b);
+
+#endif

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The normal form behind recipe.h, private to recipe*.c.
+ *
+ * An index space of factors, stored row-major; a logical axis is a run of
+ * factors (none where its size is one), so that a reshape may split and join.
+ * All that is said about an element is an affine function of its index: the
+ * address in the source, the guards that say which part it comes from, and the
+ * channel of a scale or bias. Every rewriting is one substitution of the index
+ * in all these functions (Reindex). */
+#ifndef INLAY_IR_RECIPE_FORM_H
+#define INLAY_IR_RECIPE_FORM_H
+
+#include "ir/recipe.h"
+
+enum {
+    FACTORS = 12,               /* of a form */
+    GUARDS = 6, CHANGES = 8,    /* of a part */
+    SMALL_BYTES = 64 * 1024,    /* spilled to memory, not to the file */
+    DEFAULT_WINDOW = 3 * 1024 * 1024,
+};
+
+typedef struct Affine {
+    int64_t base, step[FACTORS];
+} Affine;
+
+/* The part holds element i only if low <= at(i) < high. */
+typedef struct Guard {
+    Affine at;
+    int64_t low, high;
+} Guard;
+
+typedef enum ChangeKind { CHANGE_CAST, CHANGE_MUL, CHANGE_ADD } ChangeKind;
+
+/* What happens to a value, in order: x becomes (dtype)x, x * vec[at(i)] or x + vec[at(i)]. */
+typedef struct Change {
+    ChangeKind kind;
+    DType dtype;                /* of the value afterwards */
+    Affine at;
+    const float *vec;
+} Change;
+
+typedef struct Part {
+    Source *source;
+    Affine at;
+    int guards, changes;
+    Guard *guard;
+    Change *change;
+} Part;
+
+typedef struct Form {
+    int rank;                   /* factors */
+    int64_t dim[FACTORS];
+    int8_t axis[FACTORS];       /* ascending */
+    bool holes;                 /* some elements may lie in no part */
+    int parts;
+    Part *part;
+} Form;
+
+struct Recipe {
+    Source *source;             /* of a plain recipe: all of it, in order; else NULL */
+    const Form *form;           /* NULL: plain */
+    uint8_t dtype, rank;
+    int64_t dim[];
+};
+
+/* Index i of the old factors as a function of the new: i[from[j]] += mul[j] * new[j], i[k] += start[k]. */
+typedef struct Reindex {
+    int rank, old_rank;
+    int from[FACTORS];          /* -1: the factor is new, nothing depends on it */
+    int64_t mul[FACTORS], dim[FACTORS], start[FACTORS];
+    int8_t axis[FACTORS];
+} Reindex;
+
+/* A copy to rewrite, each part with room for one more guard and change. */
+Form *form_copy(Store *s, const Recipe *r);
+Reindex reindex_same(const Form *f);
+void reindex_insert(Reindex *x, int at, int from, int64_t mul, int64_t dim, int axis);
+void reindex_remove(Reindex *x, int at);
+void affine_reindex(Affine *f, const Reindex *x);
+void form_reindex(Form *f, const Reindex *x);
+/* Splits factor k into outer and inner (size `inner`, a divisor); false: no factor left. */
+bool form_split(Form *f, int k, int64_t inner);
+/* Joins neighbours where all functions step through both as one, within axes or across them. */
+void form_join(Form *f, bool across);
+/* The only factor of an axis, made where the axis has none; -1: it has several, or there is no room. */
+int form_axis(Form *f, int axis);
+/* Joins, drops factors of one, guards that always hold and parts that never do; fails with 65 on overflow. */
+void form_settle(Form *f);
+Recipe *form_recipe(Store *s, const Form *f, DType t, int rank, const int64_t *dims);
+int64_t form_count(const Form *f);
+/* Least and greatest value over the index space. */
+void affine_range(const Affine *f, int rank, const int64_t *dim, int64_t *low, int64_t *high);
+
+/* The values, stored anew: a plain recipe. */
+Recipe *recipe_spill(Store *s, const Recipe *r);
+
+/* --- reading a source (recipe_read.c) --- */
+
+/* Bytes of one element in the working buffers: a sub-byte element takes one. */
+size_t dtype_work(DType t);
+/* Working state of a source, in the store's arena until source_close(). */
+void source_open(Store *s, Source *source);
+void source_close(Source *source);
+/* Elements first .. first + n - 1 as working elements. */
+void source_read(Store *s, Source *source, int64_t first, int64_t n, void *to);
+/* Bytes `at` .. at + n - 1 of the spans as they are. */
+void source_bytes(Store *s, Source *source, uint64_t at, void *to, size_t n);
+bool source_same(const Source *a, const Source *b);
+/* Packs n working elements of a sub-byte type, the first in the lowest bits; unpacks n from element `first`. */
+void bits_pack(DType t, uint8_t *to, const uint8_t *from, int64_t n);
+void bits_unpack(DType t, uint8_t *to, const uint8_t *from, int64_t first, int64_t n);
+
+#endif

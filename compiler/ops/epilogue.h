@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What passes attach to Conv, ConvTranspose, Gemm, MatMul and their kin, and lower functions obey:
+ *
+ *  int "act"           an INLAY_ACT_... number (kernels/act.h); absent: none
+ *  float "act_a", "act_b"      its two numbers: bounds of the clamp, slopes (SiLU: a = 1)
+ *  int "residual"      index of the operand (the last) that is added before the activation;
+ *                      it has the shape of the result. Left-out operands before it are NULL. */
+#ifndef INLAY_OPS_EPILOGUE_H
+#define INLAY_OPS_EPILOGUE_H
+
+#include <math.h>
+
+#include "ir/graph.h"
+#include "kernels/act.h"
+
+typedef struct Epilogue {
+    int act;
+    float a, b;
+    Tensor *residual;           /* NULL: none */
+} Epilogue;
+
+Epilogue epilogue_of(const Node *n);
+/* The clamp a kernel's tile does by itself: bit 0 a lower bound, bit 1 an upper bound; 0 where the activation is none or no clamp. */
+int epilogue_clamp(const Epilogue *e);
+/* Does it need the kernel with the second pass? */
+bool epilogue_needs_pass(const Epilogue *e);
+
+#endif

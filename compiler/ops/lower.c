@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Steps and their operands, as the families build them. */
+#include "ops/lower.h"
+
+#include <assert.h>
+
+#include "base/size.h"
+#include "kernels/copy.h"
+#include "ops/families.h"
+
+Step *lower_step(Lower *l, Node *n, const char *kernel, const void *params)
+{
+    Step *s = NEW(l->arena, Step);
+    const KernelRow *k = kernel_find(kernel);
+    *s = (Step){ .index = (int)l->program->step.n, .kernel = k, .units = 1, .node = n, .loop_end = -1 };
+    s->params = arena_copy(l->arena, params, k->params_size);
+    s->lower = l;
+    VEC_PUSH(l->arena, &l->program->step, s);
+    return s;
+}
+
+static Operand *add_operand(Step *s, Tensor *t)
+{
+    Lower *l = s->lower;
+    if ((size_t)s->n_operand == s->room) s->operand = vec_grow(l->arena, s->operand, (size_t)s->n_operand, &s->room, sizeof *s->operand);
+    Operand *o = s->operand + s->n_operand++;
+    *o = (Operand){ .tensor = t ? lower_use(l, t) : NULL, .rows = 1, .pixel = 1, .rule = { .kind = ROWS_ALL } };
+    if (t) o->row_bytes = tensor_bytes(t);
+    return o;
+}
+
+Operand *step_out(Step *s, Tensor *t)
+{
+    assert(s->n_out == s->n_operand);
+    Operand *o = add_operand(s, t);
+    o->write = true;
+    s->n_out++;
+    return o;
+}
+
+Operand *step_in(Step *s, Tensor *t)
+{
+    Operand *o = add_operand(s, t);
+    o->read = true;
+    return o;
+}
+
+Operand *step_scratch(Lower *l, Step *s, int64_t bytes)
+{
+    Operand *o = add_operand(s, bytes ? lower_temp(l, DT_U8, shape_vector(bytes)) : NULL);
+    o->write = o->read = o->scratch = true;
+    return o;
+}
+
+void operand_rows(Operand *o, int32_t rows, int64_t pixel)
+{
+    if (!o->tensor) return;
+    o->rows = rows > 0 ? rows : 1;
+    o->pixel = pixel;
+    o->row_bytes = tensor_bytes(o->tensor) / o->rows;
+}
+
+void operand_image(Operand *o)
+{
+    if (!o->tensor) return;
+    const Shape *s = &o->tensor->shape;
+    int64_t rows = s->rank > 0 ? s->dim[0] : 1;
+    for (int i = 1; i < s->rank - 2; i++) rows = i64_mul(rows, s->dim[i]);
+    operand_rows(o, i32_checked(rows), s->rank > 0 ? s->dim[s->rank - 1] : 1);
+}
+
+void operand_window(Operand *o, int32_t stride, int32_t pad, int32_t extent)
+{
+    o->rule = (RowRule){ ROWS_WINDOW, stride, pad, extent };
+}
+
+Tensor *lower_constant(Lower *l, Recipe *value)
+{
+    return lower_use(l, graph_add_constant(l->graph, NULL, value));
+}
+
+Tensor *lower_floats(Lower *l, const float *values, int64_t n)
+{
+    return lower_constant(l, recipe_memory(l->graph->store, DT_F32, 1, &n, values));
+}
+
+Tensor *lower_i64s(Lower *l, const int64_t *values, int64_t n)
+{
+    return lower_constant(l, recipe_memory(l->graph->store, DT_I64, 1, &n, values));
+}
+
+Tensor *lower_i32s(Lower *l, const int32_t *values, int64_t n)
+{
+    return lower_constant(l, recipe_memory(l->graph->store, DT_I32, 1, &n, values));
+}
+
+Tensor *lower_temp(Lower *l, DType t, Shape s)
+{
+    Tensor *o = graph_add_tensor(l->graph, NULL, t, s);
+    o->storage = STORE_ARENA;
+    return o;
+}
+
+Tensor *lower_use(Lower *l, Tensor *t)
+{
+    if (!t->value || t->storage) return t;
+    t->storage = STORE_WEIGHTS;
+    VEC_PUSH(l->arena, &l->program->weight, ((WeightSlot){ .tensor = t }));
+    return t;
+}
+
+void lower_copy(Lower *l, Node *n, Tensor *out, Tensor *in)
+{
+    const inlay_copy_params p = { .bytes = tensor_bytes(out) };
+    Step *s = lower_step(l, n, "copy", &p);
+    step_out(s, out);
+    step_in(s, in)->reuse = REUSE_ELEMENTWISE;
+}
+
+/* A whole arena tensor whose only purpose is to become an output may live there from the start. */
+static bool can_live_in(const Tensor *out, const Tensor *root)
+{
+    return out->storage == STORE_OUTPUT && !out->view_of && root->storage == STORE_ARENA && tensor_bytes(out) == tensor_bytes(root);
+}
+
+void lower_view(Lower *l, Node *n, Tensor *out, Tensor *in, int64_t offset)
+{
+    assert(offset + tensor_bytes(out) <= tensor_bytes(in));
+    int64_t at;
+    Tensor *root = tensor_root(in, &at);
+    if (out->storage != STORE_OUTPUT && !in->value) {
+        out->view_of = in;
+        out->view_offset = offset;
+        out->storage = root->storage;
+    } else if (can_live_in(out, root) && !in->value) {
+        root->view_of = out;
+        root->storage = STORE_OUTPUT;
+    } else {
+        const inlay_copy_params p = { .bytes = tensor_bytes(out) };
+        Step *s = lower_step(l, n, "copy", &p);
+        step_out(s, out);
+        step_in(s, in)->offset = offset;
+    }
+}
+
+const char *dtype_suffix(DType t)
+{
+    static const char *const suffix[DT_COUNT] = {
+        [DT_F32] = "f32", [DT_F64] = "f64", [DT_I8] = "i8", [DT_I16] = "i16", [DT_I32] = "i32", [DT_I64] = "i64",
+        [DT_U8] = "u8", [DT_U16] = "u16", [DT_U32] = "u32", [DT_U64] = "u64", [DT_BOOL] = "u8", [DT_F16] = "f16",
+        [DT_BF16] = "bf16", [DT_F8E4M3FN] = "f8e4m3fn", [DT_F8E4M3FNUZ] = "f8e4m3fnuz", [DT_F8E5M2] = "f8e5m2",
+        [DT_F8E5M2FNUZ] = "f8e5m2fnuz", [DT_F4E2M1] = "f4e2m1", [DT_F8E8M0] = "f8e8m0", [DT_U4] = "u4", [DT_I4] = "i4",
+        [DT_U2] = "u2", [DT_I2] = "i2", [DT_C64] = "c64", [DT_C128] = "c128",
+    };
+    return suffix[t];
+}
+
+const char *lower_kernel(Lower *l, const char *name, DType t)
+{
+    return arena_printf(l->arena, "%s_%s", name, dtype_suffix(t));
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Lowering: a node becomes steps. What the lower functions of all families share.
+ *
+ * When a lower function runs, all shapes are known, images are channels last
+ * (nodes with channels_last), and constants are recipes. It may make scratch and
+ * intermediate tensors, constants (packed as its kernel wants them), views and
+ * steps. A tensor is row-major in the order of its dims unless said otherwise. */
+#ifndef INLAY_OPS_LOWER_H
+#define INLAY_OPS_LOWER_H
+
+#include "ir/program.h"
+#include "ops/ops.h"
+
+struct Lower {
+    Program *program;
+    Graph *graph;
+    Arena *arena;
+    int pack_width;             /* channels in a block of packed weights: 16 on hosts, by target elsewhere */
+};
+
+/* A step of the kernel inlay_<name>; `params` is the kernel's structure and is copied.
+ * Operands follow with the step_... functions, outputs first. units = 1 until step_rows(). */
+Step *lower_step(Lower *l, Node *n, const char *kernel, const void *params);
+/* Adds an operand; t NULL: left out (INLAY_NONE). Returns it for the facts the planner wants. */
+Operand *step_out(Step *s, Tensor *t);
+Operand *step_in(Step *s, Tensor *t);
+Operand *step_scratch(Lower *l, Step *s, int64_t bytes);        /* alive during this step */
+/* Makes operand o a tensor of `rows` rows (its bytes split evenly), `pixel` elements a pixel. */
+void operand_rows(Operand *o, int32_t rows, int64_t pixel);
+/* Rows [N*H] of an image [N][H][W][C] (also [N][W][C]: one row an image; [N][D][H][W][C]: N*D*H). */
+void operand_image(Operand *o);
+void operand_window(Operand *o, int32_t stride, int32_t pad, int32_t extent);
+
+/* A constant of the blob. */
+Tensor *lower_constant(Lower *l, Recipe *value);
+Tensor *lower_floats(Lower *l, const float *values, int64_t n);
+Tensor *lower_i64s(Lower *l, const int64_t *values, int64_t n);
+Tensor *lower_i32s(Lower *l, const int32_t *values, int64_t n);
+/* An intermediate tensor of our own. */
+Tensor *lower_temp(Lower *l, DType t, Shape s);
+/* `out` is bytes of `in` from `offset` on: no step. Handles graph inputs and outputs (copies where it must). */
+void lower_view(Lower *l, Node *n, Tensor *out, Tensor *in, int64_t offset);
+/* out = in, byte by byte. */
+void lower_copy(Lower *l, Node *n, Tensor *out, Tensor *in);
+/* A constant operand becomes part of the blob when a step uses it; this makes that explicit and returns t. */
+Tensor *lower_use(Lower *l, Tensor *t);
+
+/* "f32" and the like, for kernels that exist once per type; NULL: string. bool is "u8". */
+const char *dtype_suffix(DType t);
+/* Kernel names: lower_kernel(l, "add", DT_F32) is "add_f32". */
+const char *lower_kernel(Lower *l, const char *name, DType t);
+
+#endif

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Lowering of a whole graph. Requires: all passes done. Ensures: every operand of every step has a storage. */
+#include "ops/lower_graph.h"
+
+#include "ops/lower.h"
+
+static void assign_storage(Graph *g)
+{
+    for (size_t i = 0; i < g->tensor.n; i++)
+        if (!g->tensor.at[i]->value) g->tensor.at[i]->storage = STORE_ARENA;
+    for (size_t i = 0; i < g->input.n; i++) {
+        g->input.at[i]->storage = STORE_INPUT;
+        g->input.at[i]->slot = (int)i;
+    }
+}
+
+/* An output must be a tensor of its own, made by a step: inputs, constants and repeated outputs get a copy. */
+static Tensor *own_output(Graph *g, Tensor *t)
+{
+    if (t->producer && t->storage == STORE_ARENA) return t;
+    Tensor *own = graph_add_tensor(g, NULL, t->dtype, t->shape);
+    own->name = t->name;
+    return own;
+}
+
+static void check_types(const Graph *g)
+{
+    for (size_t i = 0; i < g->node.n; i++) {
+        const Node *n = g->node.at[i];
+        const Tensor *t = n->n_in && n->in[0] ? n->in[0] : n->out[0];
+        if (n->op->types & DTYPE_BIT(t->dtype)) continue;
+        error_at(STATUS_UNSUPPORTED, node_loc(n), "`inlay ops` lists the types of each operator", "element type %s is not supported", dtype_name(t->dtype));
+    }
+    fail_if_errors();
+}
+
+Program *lower_graph(Graph *g, int pack_width)
+{
+    Program *p = NEW(g->arena, Program);
+    *p = (Program){ .graph = g };
+    Lower l = { .program = p, .graph = g, .arena = g->arena, .pack_width = pack_width };
+    check_types(g);
+    assign_storage(g);
+    Tensor **made = arena_copy(g->arena, g->output.at, g->output.n * sizeof *made);
+    for (size_t i = 0; i < g->output.n; i++) {
+        Tensor *o = g->output.at[i] = own_output(g, made[i]);
+        o->storage = STORE_OUTPUT;
+        o->slot = (int)i;
+    }
+    for (size_t i = 0; i < g->node.n; i++) g->node.at[i]->op->lower(&l, g->node.at[i]);
+    for (size_t i = 0; i < g->output.n; i++)
+        if (g->output.at[i] != made[i]) lower_copy(&l, NULL, g->output.at[i], made[i]);
+    return p;
+}

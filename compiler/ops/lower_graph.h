@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef INLAY_OPS_LOWER_GRAPH_H
+#define INLAY_OPS_LOWER_GRAPH_H
+
+#include "ir/program.h"
+
+/* The whole graph as a program: every node lowered in order, graph inputs and outputs given their slots.
+ * All unsupported nodes are reported before leaving. pack_width: see ops/lower.h. */
+Program *lower_graph(Graph *g, int pack_width);
+
+#endif

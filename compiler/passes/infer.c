@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Types and shapes, in execution order; nodes with constant operands are computed on the way, so that
+ * shape subgraphs have vanished when their results are needed.
+ * Requires: a sorted graph with unique names. Ensures: every live value has a type and a known shape. */
+#include <string.h>
+
+#include "eval/fold.h"
+#include "ops/ops.h"
+#include "passes/passes.h"
+
+static int64_t version_of(const Node *n)
+{
+    const int64_t v = graph_opset(n->graph, n->domain);
+    return v ? v : !strcmp(n->domain, "inlay") || !strcmp(n->domain, "com.microsoft") ? 1 : 0;
+}
+
+static bool resolve(Node *n)
+{
+    if (!strcmp(n->domain, "ai.onnx")) n->domain = "";
+    n->op = op_find(n->domain, n->op_type, version_of(n));
+    return op_check(n);
+}
+
+/* All unsupported nodes are reported at once, before anything is computed. */
+static void resolve_all(Graph *g)
+{
+    for (size_t i = 0; i < g->node.n; i++) resolve(g->node.at[i]);
+    fail_if_errors();
+}
+
+static bool constant_inputs(const Node *n)
+{
+    if (n->op->flags & OP_SHAPE_ONLY) return true;
+    for (int i = 0; i < n->n_in; i++)
+        if (n->in[i] && !n->in[i]->value) return false;
+    return true;
+}
+
+/* A node whose results are constants now leaves the graph. */
+static void retire(Node *n)
+{
+    for (int i = 0; i < n->n_out; i++)
+        if (n->out[i] && !n->out[i]->value) return;
+    graph_kill(n);
+}
+
+static void fold(Node *n)
+{
+    if (n->op->flags & (OP_NOT_CONSTANT | OP_CONTROL) || !constant_inputs(n)) return;
+    Recipe *r = n->n_out == 1 ? n->op->constant(n) : NULL;
+    if (r) n->out[0]->value = r;
+    else if (!fold_node(n)) return;
+    retire(n);
+}
+
+void infer_node(Node *n)
+{
+    if (!resolve(n)) fail_if_errors();
+    n->op->infer(n);
+    fold(n);
+}
+
+void infer_graph(Graph *g)
+{
+    for (size_t i = 0; i < g->node.n; i++) {
+        Node *n = g->node.at[i];
+        n->op->infer(n);
+        fold(n);
+    }
+    graph_compact(g);
+}
+
+void pass_infer(Graph *g)
+{
+    resolve_all(g);
+    infer_graph(g);
+}

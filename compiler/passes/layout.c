@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Images become channels last in the graph itself: every spatial operator is put between two
+ * transpositions, which then sink towards the outputs through operators that do not care and cancel
+ * where they meet. After this pass a tensor's dims are its order in memory.
+ * Requires: types and shapes; activations already fused. Ensures: spatial nodes have channels_last. */
+#include <string.h>
+
+#include "ops/ops.h"
+#include "passes/passes.h"
+#include "passes/relayout.h"
+
+/* NCHW.. <-> NHWC..: out[i] = in[perm[i]]. */
+static void perm_to_last(int rank, int *perm)
+{
+    perm[0] = 0;
+    for (int i = 1; i < rank - 1; i++) perm[i] = i + 1;
+    perm[rank - 1] = 1;
+}
+
+static void perm_inverse(int rank, const int *perm, int *inverse)
+{
+    for (int i = 0; i < rank; i++) inverse[perm[i]] = i;
+}
+
+static Shape permuted(const Shape *s, const int *perm)
+{
+    Shape out = { .rank = s->rank };
+    for (int i = 0; i < s->rank; i++) out.dim[i] = s->dim[perm[i]];
+    return out;
+}
+
+static void set_perm(Node *n, int rank, const int *perm)
+{
+    int64_t p[MAX_RANK];
+    for (int i = 0; i < rank; i++) p[i] = perm[i];
+    node_set_ints(n, "perm", rank, p);
+}
+
+/* perm of a Transpose node; its default reverses. */
+static void get_perm(const Node *n, int *perm)
+{
+    int64_t count;
+    const int64_t *p = node_ints(n, "perm", &count);
+    const int rank = n->in[0]->shape.rank;
+    for (int i = 0; i < rank; i++) perm[i] = p ? (int)p[i] : rank - 1 - i;
+}
+
+Tensor *insert_transpose(Graph *g, Node *before, Tensor *in, const int *perm)
+{
+    if (in->value) return graph_add_constant(g, NULL, recipe_transpose(g->store, in->value, perm));
+    Tensor *out = graph_add_tensor(g, NULL, in->dtype, permuted(&in->shape, perm));
+    Node *t = graph_insert_node(g, before, "", "Transpose", 1, &in, 1, &out);
+    set_perm(t, in->shape.rank, perm);
+    t->op = op_find("", "Transpose", OPSET_NEWEST);
+    return out;
+}
+
+/* Output i of n becomes permuted; a Transpose behind it gives what it was. */
+static void transpose_output(Graph *g, Node *n, int i, const int *perm)
+{
+    Tensor *old = n->out[i], *new = graph_add_tensor(g, NULL, old->dtype, permuted(&old->shape, perm));
+    int back[MAX_RANK];
+    perm_inverse(old->shape.rank, perm, back);
+    n->out[i] = new;
+    new->producer = n;
+    Node *t = graph_insert_node(g, n, "", "Transpose", 1, &new, 1, &old);
+    set_perm(t, old->shape.rank, back);
+    t->op = op_find("", "Transpose", OPSET_NEWEST);
+}
+
+static void make_channels_last(Graph *g, Node *n)
+{
+    const int rank = n->in[0]->shape.rank;
+    int perm[MAX_RANK];
+    perm_to_last(rank, perm);
+    Tensor **in = arena_copy(g->arena, n->in, (size_t)n->n_in * sizeof *in);
+    in[0] = insert_transpose(g, n, in[0], perm);
+    const int64_t residual = node_int(n, "residual", 0);
+    if (residual) in[residual] = insert_transpose(g, n, in[residual], perm);
+    node_set_inputs(n, n->n_in, in);
+    for (int i = 0; i < n->n_out; i++)
+        if (n->out[i] && n->out[i]->shape.rank == rank) transpose_output(g, n, i, perm);
+    n->channels_last = true;
+}
+
+static const Node *transpose_of(const Tensor *t)
+{
+    const Node *p = t && !t->value ? t->producer : NULL;
+    return p && !p->dead && node_is(p, "Transpose") ? p : NULL;
+}
+
+static bool is_identity(int rank, const int *perm)
+{
+    for (int i = 0; i < rank; i++)
+        if (perm[i] != i) return false;
+    return true;
+}
+
+/* Transpose of a Transpose: one, or none. */
+static void merge_transposes(Graph *g, Node *n)
+{
+    int outer[MAX_RANK], inner[MAX_RANK], both[MAX_RANK];
+    get_perm(n, outer);
+    const int rank = n->in[0]->shape.rank;
+    const Node *before = transpose_of(n->in[0]);
+    memcpy(both, outer, sizeof both);
+    if (before) {
+        get_perm(before, inner);
+        for (int i = 0; i < rank; i++) both[i] = inner[outer[i]];
+        node_set_inputs(n, 1, before->in);
+        set_perm(n, rank, both);
+    }
+    if (is_identity(rank, both) && !graph_is_output(g, n->out[0])) graph_replace(g, n->out[0], n->in[0]);
+}
+
+/* A permutation that moves only dimensions of size 1 is no work. */
+static bool keeps_order(const Shape *in, const int *perm)
+{
+    int last = -1;
+    for (int i = 0; i < in->rank; i++) {
+        if (in->dim[perm[i]] == 1) continue;
+        if (perm[i] < last) return false;
+        last = perm[i];
+    }
+    return true;
+}
+
+enum { CHEAP = 8 };     /* an operand this many times smaller than the result may be transposed on its own */
+
+static bool can_follow(const Tensor *t, const Tensor *out, const int *perm)
+{
+    const int rank = out->shape.rank;
+    if (t->value || tensor_count(t) == 1) return true;
+    const Node *p = transpose_of(t);
+    if (p) {
+        int mine[MAX_RANK];
+        get_perm(p, mine);
+        if (t->shape.rank == rank && !memcmp(mine, perm, (size_t)rank * sizeof *perm)) return true;
+    }
+    if (t->shape.rank == rank && keeps_order(&t->shape, perm)) return true;
+    return tensor_count(t) * CHEAP <= tensor_count(out);
+}
+
+/* The operand as seen before the Transpose with `perm` (of the result's rank). */
+static Tensor *without_transpose(Graph *g, Node *n, Tensor *t, int rank, const int *perm)
+{
+    const Node *p = transpose_of(t);
+    int back[MAX_RANK], mine[MAX_RANK];
+    if (p && t->shape.rank == rank) {
+        get_perm(p, mine);
+        if (!memcmp(mine, perm, (size_t)rank * sizeof *perm)) return p->in[0];
+    }
+    if (t->shape.rank == 0 || (tensor_count(t) == 1 && t->shape.rank <= 1)) return t;
+    if (t->shape.rank < rank) t = insert_reshape_rank(g, n, t, rank);
+    perm_inverse(rank, perm, back);
+    return insert_transpose(g, n, t, back);
+}
+
+/* The Transpose that most bytes of n's operands come through; NULL: none. */
+static const Node *leading_transpose(const Node *n)
+{
+    const Node *best = NULL;
+    for (int i = 0; i < n->n_in; i++) {
+        const Node *p = transpose_of(n->in[i]);
+        int perm[MAX_RANK];
+        if (p) get_perm(p, perm);
+        if (p && keeps_order(&p->in[0]->shape, perm)) continue;     /* no work as it is; sinking it could go round in circles */
+        if (p && (!best || tensor_count(n->in[i]) > tensor_count(best->out[0]))) best = p;
+    }
+    return best;
+}
+
+/* Moves the transpositions of n's operands behind it. */
+static bool sink(Graph *g, Node *n)
+{
+    const Node *lead = leading_transpose(n);
+    if (!lead || n->dead) return false;
+    const int rank = lead->out[0]->shape.rank;
+    int perm[MAX_RANK];
+    get_perm(lead, perm);
+    RelayoutFn *relayout = relayout_find(n);
+    if (!relayout) return false;
+    const bool same_rank = n->out[0]->shape.rank == rank;
+    for (int i = 0; i < n->n_in; i++)
+        if (n->in[i] && relayout_moves(n, i) && !(same_rank && can_follow(n->in[i], n->out[0], perm)) && n->in[i] != lead->out[0]) return false;
+    if (!relayout(n, rank, perm)) return false;
+    Tensor **in = arena_copy(g->arena, n->in, (size_t)n->n_in * sizeof *in);
+    for (int i = 0; i < n->n_in; i++)
+        if (in[i] && relayout_moves(n, i)) in[i] = without_transpose(g, n, in[i], rank, perm);
+    node_set_inputs(n, n->n_in, in);
+    if (!same_rank) return true;
+    int back[MAX_RANK];
+    perm_inverse(rank, perm, back);
+    for (int i = 0; i < n->n_out; i++)
+        if (n->out[i]) transpose_output(g, n, i, back);
+    return true;
+}
+
+static void to_reshape(Graph *g, Node *n)
+{
+    int perm[MAX_RANK];
+    get_perm(n, perm);
+    if (!keeps_order(&n->in[0]->shape, perm)) return;
+    Tensor *in[2] = { n->in[0], graph_add_ints(g, NULL, n->out[0]->shape.rank, n->out[0]->shape.dim) };
+    node_set_op(n, "", "Reshape");
+    node_set_inputs(n, 2, in);
+    n->n_attr = 0;
+    n->op = op_find("", "Reshape", OPSET_NEWEST);
+}
+
+static bool is_spatial(const Node *n)
+{
+    return n->op && n->op->flags & OP_SPATIAL && !n->channels_last && n->in[0]->shape.rank >= 3 && n->in[0]->shape.rank <= 5;
+}
+
+void pass_layout(Graph *g)
+{
+    size_t count = g->node.n;
+    for (size_t i = 0; i < count; i++)
+        if (is_spatial(g->node.at[i])) make_channels_last(g, g->node.at[i]);
+    bool moved = true;
+    for (int round = 0; moved && round < 64; round++) {     /* each round carries a Transpose past at least one node */
+        moved = false;
+        graph_sort(g);
+        count = g->node.n;
+        for (size_t i = 0; i < count; i++) {
+            Node *n = g->node.at[i];
+            if (node_is(n, "Transpose")) merge_transposes(g, n);
+            else moved |= sink(g, n);
+        }
+        pass_dead(g);
+    }
+    for (size_t i = 0; i < g->node.n; i++)
+        if (node_is(g->node.at[i], "Transpose")) to_reshape(g, g->node.at[i]);
+}

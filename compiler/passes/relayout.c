@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * One row for each kind of operator that can work on permuted operands.
+ * y = Transpose(x, perm): axis i of y is axis perm[i] of x. */
+#include "passes/relayout.h"
+
+#include <string.h>
+
+#include "ops/ops.h"
+#include "passes/passes.h"
+
+static bool same_rank(const Node *n, int rank) { return n->out[0]->shape.rank == rank; }
+
+static bool relayout_elementwise(Node *n, int rank, const int *perm)
+{
+    (void)perm;
+    return same_rank(n, rank);
+}
+
+static bool map_axis(Node *n, int rank, const int *perm, int64_t otherwise)
+{
+    for (int i = 0; i < n->n_out; i++)
+        if (n->out[i] && n->out[i]->shape.rank != rank) return false;
+    node_set_int(n, "axis", perm[node_axis(n, node_int(n, "axis", otherwise), rank)]);
+    return true;
+}
+
+static bool relayout_axis_first(Node *n, int rank, const int *perm) { return map_axis(n, rank, perm, 0); }
+
+static bool relayout_axis_last(Node *n, int rank, const int *perm)
+{
+    return n->op->since >= 13 && map_axis(n, rank, perm, -1);
+}
+
+/* Do the axes of y that stay, in order, stay in order in x? */
+static bool rest_in_order(int rank, const int *perm, const bool *gone)
+{
+    int last = -1;
+    for (int i = 0; i < rank; i++) {
+        if (gone[i]) continue;
+        if (perm[i] < last) return false;
+        last = perm[i];
+    }
+    return true;
+}
+
+static void set_axes(Node *n, bool by_input, int64_t count, const int64_t *axes)
+{
+    if (!by_input) {
+        node_set_ints(n, "axes", count, axes);
+        return;
+    }
+    Tensor **in = arena_copy(n->graph->arena, n->in, (size_t)n->n_in * sizeof *in);
+    in[1] = graph_add_ints(n->graph, NULL, count, axes);
+    node_set_inputs(n, n->n_in, in);
+}
+
+static bool relayout_reduce(Node *n, int rank, const int *perm)
+{
+    int64_t count, mapped[MAX_RANK];
+    const int64_t *axes = node_ints(n, "axes", &count);
+    const bool by_input = node_in(n, 1) != NULL;
+    bool gone[MAX_RANK] = { false };
+    if (by_input) axes = tensor_ints(n->graph, n->in[1], &count);
+    if (!axes || count > rank) return false;
+    for (int64_t i = 0; i < count; i++) {
+        const int a = node_axis(n, axes[i], rank);
+        gone[a] = true;
+        mapped[i] = perm[a];
+    }
+    if (!same_rank(n, rank) && !rest_in_order(rank, perm, gone)) return false;
+    set_axes(n, by_input, count, mapped);
+    return true;
+}
+
+static bool relayout_pad(Node *n, int rank, const int *perm)
+{
+    int64_t count, pads[2 * MAX_RANK];
+    const bool by_input = n->n_in > 1;
+    const int64_t *old = by_input ? tensor_ints(n->graph, n->in[1], &count) : node_ints(n, "pads", &count);
+    if (!old || count != 2 * rank || node_in(n, 3)) return false;
+    for (int i = 0; i < rank; i++) {
+        pads[perm[i]] = old[i];
+        pads[rank + perm[i]] = old[rank + i];
+    }
+    if (by_input) set_axes(n, true, count, pads);
+    else node_set_ints(n, "pads", count, pads);
+    return true;
+}
+
+static bool relayout_slice(Node *n, int rank, const int *perm)
+{
+    int64_t count, axes_count, axes[MAX_RANK];
+    if (n->n_in < 3 || !tensor_ints(n->graph, n->in[1], &count) || count > rank) return false;
+    const int64_t *old = tensor_ints(n->graph, node_in(n, 3), &axes_count);
+    if (node_in(n, 3) && !old) return false;
+    for (int64_t i = 0; i < count; i++) axes[i] = perm[old ? node_axis(n, old[i], rank) : i];
+    Tensor *in[5] = { n->in[0], n->in[1], n->in[2], graph_add_ints(n->graph, NULL, count, axes), node_in(n, 4) };
+    node_set_inputs(n, n->n_in > 4 ? 5 : 4, in);
+    return true;
+}
+
+typedef struct RelayoutRow {
+    const char *op;
+    RelayoutFn *fn;
+    bool all;                   /* all operands are permuted, not just the first */
+} RelayoutRow;
+
+static const RelayoutRow rows[] = {
+    { "Concat", relayout_axis_first, true },
+    { "Split", relayout_axis_first, false },
+    { "Softmax", relayout_axis_last, false },
+    { "LogSoftmax", relayout_axis_last, false },
+    { "Hardmax", relayout_axis_last, false },
+    { "ArgMax", relayout_axis_first, false },
+    { "ArgMin", relayout_axis_first, false },
+    { "ReduceMean", relayout_reduce, false },
+    { "ReduceSum", relayout_reduce, false },
+    { "ReduceMax", relayout_reduce, false },
+    { "ReduceMin", relayout_reduce, false },
+    { "ReduceProd", relayout_reduce, false },
+    { "ReduceL1", relayout_reduce, false },
+    { "ReduceL2", relayout_reduce, false },
+    { "ReduceSumSquare", relayout_reduce, false },
+    { "ReduceLogSum", relayout_reduce, false },
+    { "ReduceLogSumExp", relayout_reduce, false },
+    { "Pad", relayout_pad, false },
+    { "Slice", relayout_slice, false },
+};
+
+static const RelayoutRow elementwise = { "", relayout_elementwise, true };
+
+static const RelayoutRow *find_row(const Node *n)
+{
+    if (*n->domain || !n->op) return NULL;
+    if (n->op->flags & OP_ELEMENTWISE) return &elementwise;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (!strcmp(rows[i].op, n->op_type)) return rows + i;
+    return NULL;
+}
+
+RelayoutFn *relayout_find(const Node *n)
+{
+    const RelayoutRow *r = find_row(n);
+    return r ? r->fn : NULL;
+}
+
+bool relayout_moves(const Node *n, int i)
+{
+    return i == 0 || find_row(n)->all;
+}
+
+Tensor *insert_reshape_rank(Graph *g, Node *before, Tensor *t, int rank)
+{
+    Shape s = { .rank = rank };
+    const int more = rank - t->shape.rank;
+    for (int i = 0; i < rank; i++) s.dim[i] = i < more ? 1 : t->shape.dim[i - more];
+    if (t->value) return graph_add_constant(g, NULL, recipe_reshape(g->store, t->value, rank, s.dim));
+    Tensor *in[2] = { t, graph_add_ints(g, NULL, rank, s.dim) }, *out = graph_add_tensor(g, NULL, t->dtype, s);
+    Node *n = graph_insert_node(g, before, "", "Reshape", 2, in, 1, &out);
+    n->op = op_find("", "Reshape", OPSET_NEWEST);
+    return out;
+}

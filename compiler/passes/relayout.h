@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Which operators can work on permuted operands, and how their attributes change. */
+#ifndef INLAY_PASSES_RELAYOUT_H
+#define INLAY_PASSES_RELAYOUT_H
+
+#include "ir/graph.h"
+
+/* Rewrites n's attributes so that it gives the permuted result of operands x, where n's operands are
+ * Transpose(x, perm). False, and nothing changed, where it cannot. */
+typedef bool RelayoutFn(Node *n, int rank, const int *perm);
+
+/* NULL: n needs its operands as they are. */
+RelayoutFn *relayout_find(const Node *n);
+/* Is operand i one that is permuted (not a list of axes, a shape ...)? */
+bool relayout_moves(const Node *n, int i);
+/* A view of t with leading dimensions of 1 up to `rank`. */
+Tensor *insert_reshape_rank(Graph *g, Node *before, Tensor *t, int rank);
+
+#endif

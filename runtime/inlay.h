@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: 0BSD
+ * Inlay runtime: executes a table of steps. No heap, no stdio, no mutable data.
+ *
+ * A generated model is a constant table of steps; each step is one kernel, its
+ * parameters and its operands. All memory is reached through a short array of
+ * base pointers (weights, arena, the caller's inputs and outputs), so the same
+ * code runs in any number of arenas at once.
+ *
+ * Runtime and kernels are headers of `static inline` functions, included by the
+ * generated source: only what a model uses is compiled, two models in one program
+ * never collide, and a call with literal parameters is specialised by the C compiler. */
+#ifndef INLAY_H
+#define INLAY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What a run returns. Numbers never change their meaning. */
+enum {
+    INLAY_OK = 0,
+    INLAY_E_ARG = 1,            /* a NULL arena, input or output */
+    INLAY_E_ALIGN = 2,          /* the arena is not aligned as the header says */
+    INLAY_E_SHAPE = 3,          /* a value read at run time asks for another shape than was compiled */
+    INLAY_E_INDEX = 4           /* an index read at run time lies outside its tensor */
+};
+
+/* Where a tensor lies: rows in a ring. A whole tensor is a ring with cap == its rows.
+ * Row r begins `off + (r % cap) * row` bytes into base. */
+typedef struct inlay_ref {
+    size_t off;                 /* bytes from the base to row 0 */
+    size_t row;                 /* bytes from one row to the next; unused where the tensor is one unit */
+    int32_t cap;                /* rows that exist at a time, >= 1 */
+    int32_t pix;                /* elements from one pixel to the next (>= channels: part of a concat) */
+    int32_t base;               /* index of the base pointer; INLAY_NONE: the operand is left out */
+} inlay_ref;
+
+#define INLAY_NONE (-1)
+#define INLAY_WEIGHTS 0         /* base 0: the constant weights */
+#define INLAY_ARENA 1           /* base 1: the arena; then further regions, inputs and outputs */
+
+typedef struct inlay_step inlay_step;
+
+/* Makes units [r0, r1) of a step. A unit is a row of the output (of the input
+ * for a global reduction), or the whole operator where it has no rows.
+ * Returns 0; a positive number: go on with step number - 1 (branches and loops
+ * are steps like any other); or -INLAY_E_... */
+typedef int inlay_kernel(void *const *base, const inlay_step *s, int32_t r0, int32_t r1);
+
+struct inlay_step {
+    inlay_kernel *run;
+    const void *params;         /* the kernel's own constant structure */
+    const inlay_ref *ref;       /* operands: outputs first, then inputs, then scratch */
+    int32_t units;
+    int32_t backward;           /* 1: rows, tiles and pixels from last to first */
+};
+
+/* Steps that run together. Layer by layer: one step, its units at once (n_list == 0).
+ * Streamed: `list` names steps (relative to first), one unit each: a prologue,
+ * `repeats` periods, an epilogue. */
+typedef struct inlay_segment {
+    int32_t first, count;       /* steps */
+    int32_t prologue, period, repeats, epilogue;    /* entries */
+    const uint8_t *list;
+} inlay_segment;
+
+typedef struct inlay_model {
+    const inlay_step *step;
+    int32_t steps;
+    const inlay_segment *segment;   /* NULL: all steps layer by layer */
+    int32_t segments;
+    size_t state;               /* arena offset of the row counters of a streamed segment, uint16_t each */
+} inlay_model;
+
+/* Operand i of a step: its first byte, or NULL where it is left out. */
+static inline void *inlay_at(void *const *base, const inlay_step *s, int i)
+{
+    const inlay_ref *r = s->ref + i;
+    return r->base < 0 ? NULL : (void *)((unsigned char *)base[r->base] + r->off);
+}
+
+/* Row r of operand i. */
+static inline void *inlay_row(void *const *base, const inlay_step *s, int i, int32_t r)
+{
+    const inlay_ref *f = s->ref + i;
+    return (void *)((unsigned char *)base[f->base] + f->off + (size_t)(r % f->cap) * f->row);
+}
+
+/* Parameter structures are described once, as a list F(type, name, count, "meaning"):
+ * from it come the structure here and, in the compiler, its printer. */
+#define INLAY_FIELD_1(type, name) type name;
+#define INLAY_FIELD_N(type, name, n) type name[n];
+#define INLAY_PARAMS(kernel) typedef struct inlay_##kernel##_params { \
+        INLAY_##kernel##_FIELDS(INLAY_FIELD_1, INLAY_FIELD_N) } inlay_##kernel##_params
+
+static inline int inlay_run_layers(const inlay_model *m, void *const *base, int32_t first, int32_t end)
+{
+    int32_t i = first;
+    while (i < end) {
+        const inlay_step *s = m->step + i;
+        const int r = s->run(base, s, 0, s->units);
+        if (r < 0) return -r;
+        i = r ? r - 1 : i + 1;
+    }
+    return INLAY_OK;
+}
+
+/* Entry e of a periodic list. */
+static inline uint8_t inlay_entry(const inlay_segment *g, int32_t e)
+{
+    const int32_t periods = g->period * g->repeats;
+    if (e < g->prologue) return g->list[e];
+    if (e < g->prologue + periods) return g->list[g->prologue + (e - g->prologue) % g->period];
+    return g->list[e - periods + g->period];
+}
+
+static inline int inlay_run_stream(const inlay_model *m, const inlay_segment *g, void *const *base)
+{
+    uint16_t *made = (uint16_t *)(void *)((unsigned char *)base[INLAY_ARENA] + m->state);
+    const int32_t entries = g->prologue + g->period * g->repeats + g->epilogue;
+    int32_t i;
+    for (i = 0; i < g->count; i++) made[i] = 0;
+    for (i = 0; i < entries; i++) {
+        const uint8_t k = inlay_entry(g, i);
+        const inlay_step *s = m->step + g->first + k;
+        const int32_t u = s->backward ? s->units - 1 - made[k] : made[k];
+        const int r = s->run(base, s, u, u + 1);
+        if (r < 0) return -r;
+        made[k]++;
+    }
+    return INLAY_OK;
+}
+
+/* Runs all steps. 0 or INLAY_E_... */
+static inline int inlay_run(const inlay_model *m, void *const *base)
+{
+    int32_t i;
+    if (!m->segment) return inlay_run_layers(m, base, 0, m->steps);
+    for (i = 0; i < m->segments; i++) {
+        const inlay_segment *g = m->segment + i;
+        const int r = g->list ? inlay_run_stream(m, g, base) : inlay_run_layers(m, base, g->first, g->first + g->count);
+        if (r) return r;
+    }
+    return INLAY_OK;
+}
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: 0BSD
+ * Activations fused into convolutions and products: y = act(y; a, b), in place.
+ *
+ * The two clamps are done by the tiles themselves; all others are a second pass over
+ * the row that was just stored, in kernels of their own, so that a model that
+ * does not use them does not link exp. */
+#ifndef INLAY_ACT_H
+#define INLAY_ACT_H
+
+#include <math.h>
+#include <stdint.h>
+
+/* Numbers of the attribute "act" and of the parameter `act`. */
+enum {
+    INLAY_ACT_NONE = 0,
+    INLAY_ACT_CLAMP = 1,        /* min(max(x, a), b); an infinite bound is no bound */
+    INLAY_ACT_LEAKY = 2,        /* x < 0 ? a x : x */
+    INLAY_ACT_SIGMOID = 3,
+    INLAY_ACT_TANH = 4,
+    INLAY_ACT_HARD_SIGMOID = 5, /* max(0, min(1, a x + b)) */
+    INLAY_ACT_HARD_SWISH = 6,   /* x max(0, min(1, x / 6 + 1 / 2)) */
+    INLAY_ACT_SILU = 7,         /* x sigmoid(a x) */
+    INLAY_ACT_GELU = 8,         /* x (1 + erf(x / sqrt 2)) / 2 */
+    INLAY_ACT_GELU_TANH = 9,    /* x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) / 2 */
+    INLAY_ACT_ELU = 10,         /* x < 0 ? a (e^x - 1) : x */
+    INLAY_ACT_SOFTPLUS = 11,    /* log(1 + e^x) */
+    INLAY_ACT_MISH = 12,        /* x tanh(softplus(x)) */
+    INLAY_ACT_SELU = 13,        /* b (x < 0 ? a (e^x - 1) : x) */
+    INLAY_ACT_SOFTSIGN = 14,    /* x / (1 + |x|) */
+    INLAY_ACT_COUNT = 15
+};
+
+/* e^x with a relative error below 2e-7, in a form that compilers turn into vectors. */
+static inline float inlay_act_exp(float x)
+{
+    union { float f; int32_t i; } t, s1, s2;
+    float r, p, c = x > -104.0f ? x : -104.0f;
+    int32_t n, h;
+    c = c < 89.0f ? c : 89.0f;
+    c = x == x ? c : 0.0f;                  /* the integer steps below want a number */
+    t.f = c * 1.44269504f + 12582912.0f;    /* 1.5 * 2^23: the rounded multiple of log 2 in the low bits */
+    n = t.i - 0x4b400000;
+    r = c - (t.f - 12582912.0f) * 0.693359375f;
+    r += (t.f - 12582912.0f) * 2.12194440e-4f;
+    p = 1.0f + r * (1.0f + r * (0.5f + r * (0.166666667f + r * (0.0416666667f + r * (0.00833333333f + r * 0.00138888889f)))));
+    h = n >> 1;
+    s1.i = (int32_t)((uint32_t)(h + 127) << 23);
+    s2.i = (int32_t)((uint32_t)(n - h + 127) << 23);
+    return x == x ? p * s1.f * s2.f : x;
+}
+
+static inline float inlay_act_sigmoid(float x) { return 1.0f / (1.0f + inlay_act_exp(-x)); }
+
+/* tanh: an odd polynomial near zero, where 1 - 2 / (e^2x + 1) cancels. */
+static inline float inlay_act_tanh(float x)
+{
+    const float q = x * x, far = 1.0f - 2.0f / (inlay_act_exp(2.0f * x) + 1.0f);
+    const float near = x + x * q * (-0.333333333f + q * (0.133333333f + q * (-0.0539682540f + q * (0.0218694885f - q * 0.00886323552f))));
+    return q < 0.09f ? near : far;
+}
+
+static inline float inlay_act_softplus(float x)
+{
+    return x > 0.0f ? x + log1pf(inlay_act_exp(-x)) : log1pf(inlay_act_exp(x));
+}
+
+static inline float inlay_act_clip01(float x)
+{
+    const float v = 0.0f > x ? 0.0f : x;
+    return 1.0f < v ? 1.0f : v;
+}
+
+static inline float inlay_act_elu(float x, float a) { return x < 0.0f ? a * (x > -0.2f ? expm1f(x) : inlay_act_exp(x) - 1.0f) : x; }
+
+#define INLAY_ACT_CASE(id, expression) \
+    case id: for (i = 0; i < n; i++) { const float x = y[i]; y[i] = (expression); } break;
+
+/* y[i] = act(y[i]) for n elements in a row. */
+static inline void inlay_act_f32(float *y, int32_t n, int32_t act, float a, float b)
+{
+    int32_t i;
+    switch (act) {
+    INLAY_ACT_CASE(INLAY_ACT_CLAMP, (a > x ? a : x) > b ? b : (a > x ? a : x))
+    INLAY_ACT_CASE(INLAY_ACT_LEAKY, x < 0.0f ? a * x : x)
+    INLAY_ACT_CASE(INLAY_ACT_SIGMOID, inlay_act_sigmoid(x))
+    INLAY_ACT_CASE(INLAY_ACT_TANH, inlay_act_tanh(x))
+    INLAY_ACT_CASE(INLAY_ACT_HARD_SIGMOID, inlay_act_clip01(a * x + b))
+    INLAY_ACT_CASE(INLAY_ACT_HARD_SWISH, x * inlay_act_clip01(x * 0.166666667f + 0.5f))
+    INLAY_ACT_CASE(INLAY_ACT_SILU, x * inlay_act_sigmoid(a * x))
+    INLAY_ACT_CASE(INLAY_ACT_GELU, 0.5f * x * (1.0f + erff(x * 0.707106781f)))
+    INLAY_ACT_CASE(INLAY_ACT_GELU_TANH, 0.5f * x * (1.0f + inlay_act_tanh(0.797884561f * (x + 0.044715f * x * x * x))))
+    INLAY_ACT_CASE(INLAY_ACT_ELU, inlay_act_elu(x, a))
+    INLAY_ACT_CASE(INLAY_ACT_SOFTPLUS, inlay_act_softplus(x))
+    INLAY_ACT_CASE(INLAY_ACT_MISH, x * inlay_act_tanh(inlay_act_softplus(x)))
+    INLAY_ACT_CASE(INLAY_ACT_SELU, b * inlay_act_elu(x, a))
+    INLAY_ACT_CASE(INLAY_ACT_SOFTSIGN, x / (1.0f + (x < 0.0f ? -x : x)))
+    default: break;
+    }
+}
+
+#endif

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: 0BSD
+ * out[i] = in[i] over bytes: where a view is not possible (a graph output that is an input, a constant ...). */
+#ifndef INLAY_COPY_H
+#define INLAY_COPY_H
+
+#include <string.h>
+
+#include "inlay.h"
+
+#define INLAY_copy_FIELDS(F, N) \
+    F(int64_t, bytes)           /* to copy */
+INLAY_PARAMS(copy);
+
+static inline int inlay_copy(void *const *base, const inlay_step *s, int32_t r0, int32_t r1)
+{
+    const inlay_copy_params *p = (const inlay_copy_params *)s->params;
+    (void)r0, (void)r1;
+    memmove(inlay_at(base, s, 0), inlay_at(base, s, 1), (size_t)p->bytes);
+    return 0;
+}
+
+#endif

@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: 0BSD
+ * The register-blocked inner product of convolutions and matrix products, float32.
+ *
+ * A tile is P pixels by a group of output channels. Every vector of accumulators is a named
+ * variable, made by macros: arrays of accumulators do not stay in registers.
+ *
+ *   y[p][o] = clamp(b[o] + sum over taps k: x[p][k] w[k][o]  (+ q[p][o]))
+ *
+ * Weights are packed offline: blocks of `width` output channels (16; 4 for scalar machines), then a
+ * block of 8 and one of 4 for the rest, filled up with zeros; in a block [tap][channel of the block].
+ * The bias is filled up in the same way. A window of x is some rows of a ring (those that exist);
+ * of each row `pieces` runs of adjacent floats (one where pixels lie without gaps). */
+#ifndef INLAY_TILE_F32_H
+#define INLAY_TILE_F32_H
+
+#include "inlay.h"
+#include "kernels/vec.h"
+
+typedef struct inlay_tile {
+    const float *x;             /* row 0 of the ring */
+    size_t row;                 /* floats from row to row */
+    int32_t cap;                /* rows of the ring */
+    int32_t first, slot;        /* first row of the window: its index, and that modulo cap */
+    int32_t nkd, d_rows;        /* planes of the window, rows from one to the next */
+    int32_t nkh, h_rows;        /* rows of a plane of it, rows from one to the next */
+    int32_t pieces, run;        /* runs in a row, floats in a run */
+    ptrdiff_t piece;            /* floats from run to run */
+    ptrdiff_t xs, ys, qs;       /* floats from pixel to pixel of the tile */
+    ptrdiff_t plane_taps, row_taps, piece_taps;     /* weights of a plane, row, piece, clipped or not */
+    ptrdiff_t taps;             /* of the whole window: a block has taps * its width floats */
+    int32_t width;              /* channels of the main blocks */
+    int32_t clamp;              /* bit 0: at least lo; bit 1: at most hi */
+    float lo, hi;
+} inlay_tile;
+
+/* Most pixels in a tile. */
+#ifndef INLAY_TILE_P
+#if INLAY_VL == 16
+#define INLAY_TILE_P 7
+#elif INLAY_VL == 8 || defined __aarch64__
+#define INLAY_TILE_P 6
+#elif INLAY_VL == 4
+#define INLAY_TILE_P 3
+#elif defined __arm__
+#define INLAY_TILE_P 5
+#else
+#define INLAY_TILE_P 4
+#endif
+#endif
+
+#if defined __GNUC__
+#define INLAY_TILE_FN static __attribute__((noinline, unused)) void
+#else
+#define INLAY_TILE_FN static inline void
+#endif
+
+/* Accumulators of a group of which only n channels exist, pixel by pixel. */
+static inline void inlay_tile_part(const inlay_tile *t, const float *a, float *y, const float *q, int32_t n)
+{
+    int32_t i;
+    for (i = 0; i < n; i++) {
+        float v = q ? a[i] + q[i] : a[i];
+        if (t->clamp & 1) v = inlay_max1(t->lo, v);
+        if (t->clamp & 2) v = inlay_min1(t->hi, v);
+        y[i] = v;
+    }
+}
+
+/* Repetition over P pixels, and over the N vectors (of L floats) of a pixel. */
+#define INLAY_P1(M, L, N) M(L, N, 0)
+#define INLAY_P2(M, L, N) INLAY_P1(M, L, N) M(L, N, 1)
+#define INLAY_P3(M, L, N) INLAY_P2(M, L, N) M(L, N, 2)
+#define INLAY_P4(M, L, N) INLAY_P3(M, L, N) M(L, N, 3)
+#define INLAY_P5(M, L, N) INLAY_P4(M, L, N) M(L, N, 4)
+#define INLAY_P6(M, L, N) INLAY_P5(M, L, N) M(L, N, 5)
+#define INLAY_P7(M, L, N) INLAY_P6(M, L, N) M(L, N, 6)
+#define INLAY_N1(M, L, p) M(L, p, 0)
+#define INLAY_N2(M, L, p) INLAY_N1(M, L, p) M(L, p, 1)
+#define INLAY_N4(M, L, p) INLAY_N2(M, L, p) M(L, p, 2) M(L, p, 3)
+
+#define INLAY_T_BIAS(L, p, v) const inlay_f##L b##v = inlay_load##L(b + v * L);
+#define INLAY_T_WEIGHT(L, p, v) const inlay_f##L w##v = inlay_load##L(wk + (v * L / width) * block + (v * L) % width);
+#define INLAY_T_X(L, N, p) const float *x##p = xr + p * xs;
+#define INLAY_T_SET_(L, p, v) inlay_f##L a##p##_##v = b##v;
+#define INLAY_T_SET(L, N, p) INLAY_N##N(INLAY_T_SET_, L, p)
+#define INLAY_T_FMA_(L, p, v) a##p##_##v = inlay_fma##L(w##v, s, a##p##_##v);
+#define INLAY_T_FMA(L, N, p) { const inlay_f##L s = inlay_splat##L(x##p[k]); INLAY_N##N(INLAY_T_FMA_, L, p) }
+#define INLAY_T_ADD_(L, p, v) a##p##_##v += inlay_load##L(q + p * t->qs + v * L);
+#define INLAY_T_ADD(L, N, p) INLAY_N##N(INLAY_T_ADD_, L, p)
+#define INLAY_T_LO_(L, p, v) a##p##_##v = inlay_max##L(lo, a##p##_##v);
+#define INLAY_T_LO(L, N, p) INLAY_N##N(INLAY_T_LO_, L, p)
+#define INLAY_T_HI_(L, p, v) a##p##_##v = inlay_min##L(hi, a##p##_##v);
+#define INLAY_T_HI(L, N, p) INLAY_N##N(INLAY_T_HI_, L, p)
+#define INLAY_T_STORE_(L, p, v) inlay_store##L(y + p * t->ys + v * L, a##p##_##v);
+#define INLAY_T_STORE(L, N, p) INLAY_N##N(INLAY_T_STORE_, L, p)
+#define INLAY_T_PART_(L, p, v) inlay_store##L(a + v * L, a##p##_##v);
+#define INLAY_T_PART(L, N, p) \
+    INLAY_N##N(INLAY_T_PART_, L, p) inlay_tile_part(t, a, y + p * t->ys, q ? q + p * t->qs : q, part);
+
+/* at: floats from the row to the first tap that exists, of pixel 0; w, b: of the group, w at the first tap.
+ * part: channels of the group that exist, 0: all. WIDTH: of the block the group lies in. */
+#define INLAY_TILE(NAME, P, N, L, WIDTH) \
+INLAY_TILE_FN NAME(const inlay_tile *t, ptrdiff_t at, const float *w, const float *b, float *y, const float *q, int32_t part) \
+{ \
+    const ptrdiff_t width = WIDTH, block = t->taps * width, xs = t->xs, piece_w = t->piece_taps * width; \
+    const int32_t run = t->run, pieces = t->pieces; \
+    int32_t d, h, i, k, slot = t->slot; \
+    INLAY_N##N(INLAY_T_BIAS, L, 0) \
+    INLAY_P##P(INLAY_T_SET, L, N) \
+    (void)block; \
+    for (d = 0; d < t->nkd; d++) { \
+        const float *wh = w + d * t->plane_taps * width; \
+        if (d) slot = (t->first + d * t->d_rows) % t->cap; \
+        for (h = 0; h < t->nkh; h++, wh += t->row_taps * width) { \
+            const float *xr = t->x + (size_t)slot * t->row + at, *wi = wh; \
+            slot += t->h_rows; \
+            if (slot >= t->cap) slot -= t->cap; \
+            for (i = 0; i < pieces; i++, xr += t->piece, wi += piece_w) { \
+                const float *wk = wi; \
+                INLAY_P##P(INLAY_T_X, L, N) \
+                for (k = 0; k < run; k++, wk += width) { \
+                    INLAY_N##N(INLAY_T_WEIGHT, L, 0) \
+                    INLAY_P##P(INLAY_T_FMA, L, N) \
+                } \
+            } \
+        } \
+    } \
+    if (part) { \
+        float a[N * L]; \
+        INLAY_P##P(INLAY_T_PART, L, N) \
+        return; \
+    } \
+    if (q) { INLAY_P##P(INLAY_T_ADD, L, N) } \
+    if (t->clamp & 1) { const inlay_f##L lo = inlay_splat##L(t->lo); INLAY_P##P(INLAY_T_LO, L, N) } \
+    if (t->clamp & 2) { const inlay_f##L hi = inlay_splat##L(t->hi); INLAY_P##P(INLAY_T_HI, L, N) } \
+    INLAY_P##P(INLAY_T_STORE, L, N) \
+}
+
+#if INLAY_TILE_P >= 7
+#define INLAY_TILE_CASE7(NAME) case 7: NAME##_7(t, at, w, b, y, q, part); break;
+#define INLAY_TILE_7(...) INLAY_TILE(__VA_ARGS__)
+#else
+#define INLAY_TILE_CASE7(NAME)
+#define INLAY_TILE_7(...)
+#endif
+#if INLAY_TILE_P >= 6
+#define INLAY_TILE_CASE6(NAME) case 6: NAME##_6(t, at, w, b, y, q, part); break;
+#define INLAY_TILE_6(...) INLAY_TILE(__VA_ARGS__)
+#else
+#define INLAY_TILE_CASE6(NAME)
+#define INLAY_TILE_6(...)
+#endif
+#if INLAY_TILE_P >= 5
+#define INLAY_TILE_CASE5(NAME) case 5: NAME##_5(t, at, w, b, y, q, part); break;
+#define INLAY_TILE_5(...) INLAY_TILE(__VA_ARGS__)
+#else
+#define INLAY_TILE_CASE5(NAME)
+#define INLAY_TILE_5(...)
+#endif
+#if INLAY_TILE_P >= 4
+#define INLAY_TILE_CASE4(NAME) case 4: NAME##_4(t, at, w, b, y, q, part); break;
+#define INLAY_TILE_4(...) INLAY_TILE(__VA_ARGS__)
+#else
+#define INLAY_TILE_CASE4(NAME)
+#define INLAY_TILE_4(...)
+#endif
+
+/* All tiles of N vectors of L floats, and NAME(t, p, ...) that picks the one of p pixels. */
+#define INLAY_TILES(NAME, N, L, WIDTH) \
+    INLAY_TILE(NAME##_1, 1, N, L, WIDTH) \
+    INLAY_TILE(NAME##_2, 2, N, L, WIDTH) \
+    INLAY_TILE(NAME##_3, 3, N, L, WIDTH) \
+    INLAY_TILE_4(NAME##_4, 4, N, L, WIDTH) \
+    INLAY_TILE_5(NAME##_5, 5, N, L, WIDTH) \
+    INLAY_TILE_6(NAME##_6, 6, N, L, WIDTH) \
+    INLAY_TILE_7(NAME##_7, 7, N, L, WIDTH) \
+    static inline void NAME(const inlay_tile *t, int32_t p, ptrdiff_t at, const float *w, const float *b, float *y, const float *q, int32_t part) \
+    { \
+        switch (p) { \
+        case 1: NAME##_1(t, at, w, b, y, q, part); break; \
+        case 2: NAME##_2(t, at, w, b, y, q, part); break; \
+        case 3: NAME##_3(t, at, w, b, y, q, part); break; \
+        INLAY_TILE_CASE4(NAME) \
+        INLAY_TILE_CASE5(NAME) \
+        INLAY_TILE_CASE6(NAME) \
+        INLAY_TILE_CASE7(NAME) \
+        default: break; \
+        } \
+    }
+
+#if INLAY_VL == 16
+INLAY_TILES(inlay_tile_64, 4, 16, 16)
+INLAY_TILES(inlay_tile_32, 2, 16, 16)
+INLAY_TILES(inlay_tile_16, 1, 16, 16)
+INLAY_TILES(inlay_tile_8, 1, 8, 8)
+INLAY_TILES(inlay_tile_4, 1, 4, 4)
+#elif INLAY_VL == 8
+INLAY_TILES(inlay_tile_16, 2, 8, 16)
+INLAY_TILES(inlay_tile_8, 1, 8, 8)
+INLAY_TILES(inlay_tile_4, 1, 4, 4)
+#elif INLAY_VL == 4
+INLAY_TILES(inlay_tile_16, 4, 4, 16)
+INLAY_TILES(inlay_tile_8, 2, 4, 8)
+INLAY_TILES(inlay_tile_4, 1, 4, 4)
+#else
+INLAY_TILES(inlay_tile_any, 4, 1, t->width)
+#endif
+
+/* Channels of the group of packed channels that begins at o, of oc (rounded up to 4). */
+static inline int32_t inlay_tile_group(int32_t o, int32_t oc, int32_t width)
+{
+#if INLAY_VL == 1
+    (void)o, (void)oc, (void)width;
+    return 4;
+#else
+    const int32_t left = oc - o;
+    (void)width;
+#if INLAY_VL == 16
+    if (left >= 61) return 64;
+    if (left >= 29) return 32;
+#endif
+    return left > 12 ? 16 : left > 4 ? 8 : 4;
+#endif
+}
+
+/* Width of the block that channel o lies in. */
+static inline int32_t inlay_tile_width(int32_t o, int32_t oc, int32_t width)
+{
+    const int32_t at = o - o % width, left = (oc - at + 3) / 4 * 4;
+    if (left >= width) return width;
+    return o - at < left / 8 * 8 ? 8 : 4;
+}
+
+/* P pixels, channels [o, end) of a convolution of oc channels: the group loop.
+ * w is the first tap that exists, counted in taps; weights, bias, y, q begin at channel 0. */
+static inline void inlay_tile_run(const inlay_tile *t, int32_t p, ptrdiff_t at, const float *weights, ptrdiff_t tap,
+                                  const float *bias, float *y, const float *q, int32_t o, int32_t end, int32_t oc)
+{
+    while (o < end) {
+        const int32_t n = inlay_tile_group(o, oc, t->width);
+#if INLAY_VL == 1
+        const int32_t width = inlay_tile_width(o, oc, t->width);
+        const int32_t first = width == t->width ? o - o % width : width == 8 ? o - o % t->width : o;
+        inlay_tile u = *t;
+        const float *w = weights + first * t->taps + tap * width + (o - first);
+        u.width = width;
+        inlay_tile_any(&u, p, at, w, bias + o, y + o, q ? q + o : q, oc - o < n ? oc - o : 0);
+#else
+        const float *w = weights + o * t->taps + tap * (n > 16 ? 16 : n), *b = bias + o, *qo = q ? q + o : q;
+        const int32_t part = oc - o < n ? oc - o : 0;
+        switch (n) {
+#if INLAY_VL == 16
+        case 64: inlay_tile_64(t, p, at, w, b, y + o, qo, part); break;
+        case 32: inlay_tile_32(t, p, at, w, b, y + o, qo, part); break;
+#endif
+        case 16: inlay_tile_16(t, p, at, w, b, y + o, qo, part); break;
+        case 8: inlay_tile_8(t, p, at, w, b, y + o, qo, part); break;
+        default: inlay_tile_4(t, p, at, w, b, y + o, qo, part); break;
+        }
+#endif
+        o += n;
+    }
+}
+
+/* Tile i of the cut of n pixels into equal tiles (they differ by one pixel at most): its first pixel; *p: its pixels. */
+static inline int32_t inlay_tile_cut(int32_t n, int32_t tiles, int32_t i, int32_t *p)
+{
+    const int32_t small = n / tiles, more = n % tiles;
+    *p = small + (i < more);
+    return i * small + (i < more ? i : more);
+}
+
+#endif
