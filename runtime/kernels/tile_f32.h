@@ -55,7 +55,7 @@ typedef struct inlay_tile {
 #endif
 
 /* Accumulators of a group of which only n channels exist, pixel by pixel. */
-static inline void inlay_tile_part(const inlay_tile *t, const float *a, float *y, const float *q, int32_t n)
+INLAY_TILE_FN inlay_tile_part(const inlay_tile *t, const float *a, float *y, const float *q, int32_t n)
 {
     int32_t i;
     for (i = 0; i < n; i++) {

@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Convolution kernels against a naive one: random geometries, whole tensors and rings that hold only
+ * the rows of the window, both directions, gaps between pixels, residual in place, activations. */
+#include "images.h"
+
+#include "kernels/conv_f32.h"
+#include "kernels/dwconv_f32.h"
+
+typedef struct Case {
+    inlay_conv_params p;
+    int n;
+    float *x, *w, *b, *q, *want;        /* dense; w [groups * oc][kd][kh][kw][ic] */
+    int xc, yc, x_rows, y_rows, taps;
+    bool residual;
+} Case;
+
+static float naive_at(const Case *t, int n, int z, int r, int c, int o)
+{
+    const inlay_conv_params *p = &t->p;
+    const int g = o / p->oc;
+    double sum = (double)t->b[o];
+    for (int kd = 0; kd < p->kd; kd++)
+        for (int kh = 0; kh < p->kh; kh++)
+            for (int kw = 0; kw < p->kw; kw++) {
+                const int d = z * p->sd - p->pd + kd * p->dd, h = r * p->sh - p->ph + kh * p->dh, w = c * p->sw - p->pw + kw * p->dw;
+                if (d < 0 || d >= p->id || h < 0 || h >= p->ih || w < 0 || w >= p->iw) continue;
+                const float *x = t->x + ((((size_t)n * (size_t)p->id + (size_t)d) * (size_t)p->ih + (size_t)h) * (size_t)p->iw + (size_t)w) * (size_t)t->xc + g * p->ic;
+                const float *k = t->w + (size_t)o * (size_t)t->taps + ((kd * p->kh + kh) * p->kw + kw) * p->ic;
+                for (int i = 0; i < p->ic; i++) sum += (double)x[i] * (double)k[i];
+            }
+    return (float)sum;
+}
+
+static void naive(Case *t)
+{
+    const inlay_conv_params *p = &t->p;
+    size_t i = 0;
+    for (int n = 0; n < t->n; n++)
+        for (int z = 0; z < p->od; z++)
+            for (int r = 0; r < p->oh; r++)
+                for (int c = 0; c < p->ow; c++)
+                    for (int o = 0; o < t->yc; o++, i++) {
+                        float v = naive_at(t, n, z, r, c, o) + (t->residual ? t->q[i] : 0.0f);
+                        if (p->clamp & 1) v = v < p->a ? p->a : v;
+                        if (p->clamp & 2) v = v > p->b ? p->b : v;
+                        if (p->act == INLAY_ACT_SILU) v = v / (1.0f + expf(-p->a * v));
+                        t->want[i] = v;
+                    }
+}
+
+static int out_size(int in, int k, int s, int d, int before, int after)
+{
+    return (in + before + after - (k - 1) * d - 1) / s + 1;
+}
+
+/* One dimension: taps, stride, dilation, padding; then a size that leaves at least one output. */
+static int32_t dimension(int32_t *in, int32_t *k, int32_t *s, int32_t *d, int32_t *pad, int most_k, int room)
+{
+    *k = 1 + (int32_t)rnd((uint32_t)most_k);
+    *s = 1 + (int32_t)rnd(3);
+    *d = rnd(3) ? 1 : 1 + (int32_t)rnd(3);
+    *pad = (int32_t)rnd((uint32_t)*k + 1);
+    const int32_t after = (int32_t)rnd((uint32_t)*k + 1), least = (*k - 1) * *d + 1 - *pad - after;
+    *in = (least > 1 ? least : 1) + (int32_t)rnd((uint32_t)room);
+    return out_size(*in, *k, *s, *d, *pad, after);
+}
+
+static void fill(Case *t)
+{
+    inlay_conv_params *p = &t->p;
+    t->xc = p->groups * p->ic;
+    t->yc = p->groups * p->oc;
+    t->x_rows = t->n * p->id * p->ih;
+    t->y_rows = t->n * p->od * p->oh;
+    t->taps = p->kd * p->kh * p->kw * p->ic;
+    t->x = rnd_floats((size_t)t->x_rows * (size_t)p->iw * (size_t)t->xc);
+    t->w = rnd_floats((size_t)t->yc * (size_t)t->taps);
+    t->b = rnd_floats((size_t)t->yc);
+    const size_t out = (size_t)t->y_rows * (size_t)p->ow * (size_t)t->yc;
+    t->q = rnd_floats(out);
+    t->want = rnd_floats(out);
+    p->a = -0.5f, p->b = 0.75f;
+    p->clamp = p->act == INLAY_ACT_SILU ? 0 : (int32_t)rnd(4);
+    t->residual = rnd(3) == 0;
+    naive(t);
+}
+
+static void drop(Case *t) { free(t->x), free(t->w), free(t->b), free(t->q), free(t->want); }
+
+static Case random_case(bool depthwise)
+{
+    Case t = { .n = 1 + (int)rnd(2) };
+    inlay_conv_params *p = &t.p;
+    p->od = dimension(&p->id, &p->kd, &p->sd, &p->dd, &p->pd, 3, 3);
+    if (depthwise || rnd(3)) p->od = p->id = p->kd = p->sd = p->dd = 1, p->pd = 0;
+    p->oh = dimension(&p->ih, &p->kh, &p->sh, &p->dh, &p->ph, 4, 6);
+    p->ow = dimension(&p->iw, &p->kw, &p->sw, &p->dw, &p->pw, 4, 20);
+    if (rnd(4) == 0) {          /* 1x1 */
+        p->kd = p->kh = p->kw = p->sd = p->sh = p->sw = 1;
+        p->pd = p->ph = p->pw = 0;
+        p->od = p->id, p->oh = p->ih, p->ow = p->iw;
+    }
+    p->groups = depthwise ? 1 + (int32_t)rnd(45) : rnd(3) ? 1 : 1 + (int32_t)rnd(3);
+    p->ic = depthwise ? 1 : 1 + (int32_t)rnd(9);
+    p->oc = depthwise ? 1 : 1 + (int32_t)rnd(rnd(2) ? 150 : 20);
+    p->width = rnd(2) && INLAY_VL == 1 ? 4 : 16;
+    p->act = rnd(4) ? INLAY_ACT_NONE : INLAY_ACT_SILU;
+    fill(&t);
+    return t;
+}
+
+/* Weights as the kernel wants them; *bias gets the bias. */
+static float *packed(const Case *t, bool depthwise, float **bias)
+{
+    const inlay_conv_params *p = &t->p;
+    if (depthwise) {            /* [kh][kw][c] */
+        float *w = malloc((size_t)t->yc * (size_t)t->taps * sizeof *w);
+        for (int c = 0; c < t->yc; c++)
+            for (int k = 0; k < t->taps; k++) w[k * t->yc + c] = t->w[c * t->taps + k];
+        *bias = malloc((size_t)t->yc * sizeof(float));
+        memcpy(*bias, t->b, (size_t)t->yc * sizeof(float));
+        return w;
+    }
+    const size_t padded = (size_t)(p->oc + 3) / 4 * 4, each = padded * (size_t)t->taps;
+    float *w = malloc((size_t)p->groups * each * sizeof *w);
+    *bias = calloc((size_t)p->groups * padded, sizeof(float));
+    for (int g = 0; g < p->groups; g++) {
+        float *one = pack_blocks(t->w + (size_t)(g * p->oc * t->taps), p->oc, t->taps, p->width);
+        memcpy(w + (size_t)g * each, one, each * sizeof *w);
+        memcpy(*bias + (size_t)g * padded, t->b + g * p->oc, (size_t)p->oc * sizeof(float));
+        free(one);
+    }
+    return w;
+}
+
+static inlay_kernel *kernel_of(const Case *t, bool depthwise)
+{
+    if (depthwise) return t->p.act ? inlay_dwconv_act_f32 : inlay_dwconv_f32;
+    return t->p.act ? inlay_conv_act_f32 : inlay_conv_f32;
+}
+
+/* The rows of x that unit u may read; all where there are planes. */
+static void put_window(const Case *t, Ring *x, int u)
+{
+    const inlay_conv_params *p = &t->p;
+    const int n = u / (p->od * p->oh), top = u % p->oh * p->sh - p->ph;
+    for (int h = 0; h < (p->kh - 1) * p->dh + 1; h++)
+        if (top + h >= 0 && top + h < p->ih) ring_put(x, n * p->ih + top + h, t->x);
+}
+
+static void run_case(const Case *t, bool depthwise, bool rings)
+{
+    const inlay_conv_params *p = &t->p;
+    const bool in_place = t->residual && rnd(2);
+    float *bias, *w = packed(t, depthwise, &bias), *got = malloc((size_t)(t->y_rows * p->ow * t->yc) * sizeof *got);
+    const int gap = rnd(2) ? (int)rnd(7) : 0, extent = (p->kh - 1) * p->dh + 1, cap = extent < t->x_rows ? extent : t->x_rows;
+    Ring x = ring_new(t->x_rows, p->iw, t->xc, rings ? cap : t->x_rows, t->xc + gap, gap / 2);
+    Ring y = ring_new(t->y_rows, p->ow, t->yc, rings ? 1 + (int)rnd((uint32_t)t->y_rows) : t->y_rows, t->yc + gap, gap / 3);
+    Ring q = ring_new(t->y_rows, p->ow, t->yc, rings ? 1 : t->y_rows, t->yc, 0);
+    void *base[5] = { x.memory, y.memory, q.memory, w, bias };
+    inlay_ref ref[5] = { ring_ref(&y, 1), ring_ref(&x, 0), { .cap = 1, .base = 3 }, { .cap = 1, .base = 4 },
+                         in_place ? ring_ref(&y, 1) : ring_ref(&q, 2) };
+    if (!t->residual) ref[4].base = INLAY_NONE;
+    inlay_step s = { kernel_of(t, depthwise), p, ref, t->y_rows, (int32_t)rnd(2) };
+    if (!rings) {
+        for (int r = 0; r < t->x_rows; r++) ring_put(&x, r, t->x);
+        for (int r = 0; r < t->y_rows; r++) ring_put(in_place ? &y : &q, r, t->q);
+        assert_int_equal(s.run(base, &s, 0, t->y_rows), 0);
+        for (int r = 0; r < t->y_rows; r++) ring_get(&y, r, got);
+    } else
+        for (int i = 0; i < t->y_rows; i++) {
+            const int u = s.backward ? t->y_rows - 1 - i : i;
+            ring_poison(&x), ring_poison(&q);
+            put_window(t, &x, u);
+            ring_put(in_place ? &y : &q, u, t->q);
+            assert_int_equal(s.run(base, &s, u, u + 1), 0);
+            ring_get(&y, u, got);
+        }
+    check_close(got, t->want, (size_t)(t->y_rows * p->ow * t->yc), sqrt((double)t->taps));
+    ring_check_guards(&x), ring_check_guards(&y), ring_check_guards(&q);
+    free(w), free(bias), free(got), free(x.memory), free(y.memory), free(q.memory);
+}
+
+static void random_geometries(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 400; i++) {
+        Case t = random_case(false);
+        run_case(&t, false, false);
+        if (t.p.kd == 1 && t.p.id == 1) run_case(&t, false, true);
+        drop(&t);
+    }
+}
+
+static void random_depthwise(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 400; i++) {
+        Case t = random_case(true);
+        run_case(&t, true, false);
+        run_case(&t, true, true);
+        drop(&t);
+    }
+}
+
+/* Weights beyond INLAY_WEIGHT_BYTES are walked in parts; long joined rows. */
+static void large_weights(void **state)
+{
+    (void)state;
+    Case t = { .n = 1, .p = { .id = 1, .ih = 3, .iw = 5, .od = 1, .oh = 3, .ow = 5, .kd = 1, .kh = 3, .kw = 3, .sd = 1, .sh = 1, .sw = 1,
+                              .dd = 1, .dh = 1, .dw = 1, .ph = 1, .pw = 1, .groups = 1, .ic = 97, .oc = 205, .width = 16 } };
+    fill(&t);
+    run_case(&t, false, false);
+    run_case(&t, false, true);
+    drop(&t);
+}
+
+/* y below x in one block of memory, a row of y never reaching the rows of x still needed. */
+static void diagonal_overlap(void **state)
+{
+    (void)state;
+    for (int backward = 0; backward < 2; backward++) {
+        Case t = { .n = 1, .p = { .id = 1, .ih = 9, .iw = 11, .od = 1, .oh = 9, .ow = 11, .kd = 1, .kh = 1, .kw = 1, .sd = 1, .sh = 1, .sw = 1,
+                                  .dd = 1, .dh = 1, .dw = 1, .groups = 1, .ic = 24, .oc = 24, .width = 16 } };
+        fill(&t);
+        t.residual = false;
+        naive(&t);
+        const size_t row = 11 * 24, all = 9 * row;
+        float *memory = malloc((all + row) * sizeof *memory), *bias, *w = packed(&t, false, &bias);
+        float *x = backward ? memory : memory + row, *y = backward ? memory + row : memory;
+        memcpy(x, t.x, all * sizeof *x);
+        void *base[3] = { memory, w, bias };
+        const inlay_ref at_x = { .off = backward ? 0 : row * sizeof *x, .row = row * sizeof *x, .cap = 9, .pix = 24 };
+        const inlay_ref at_y = { .off = backward ? row * sizeof *x : 0, .row = row * sizeof *x, .cap = 9, .pix = 24 };
+        const inlay_ref ref[5] = { at_y, at_x, { .cap = 1, .base = 1 }, { .cap = 1, .base = 2 }, { .cap = 1, .base = INLAY_NONE } };
+        const inlay_step s = { inlay_conv_f32, &t.p, ref, 9, backward };
+        inlay_conv_f32(base, &s, 0, 9);
+        check_close(y, t.want, all, 5.0);
+        free(memory), free(w), free(bias);
+        drop(&t);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(random_geometries),
+        cmocka_unit_test(random_depthwise),
+        cmocka_unit_test(large_weights),
+        cmocka_unit_test(diagonal_overlap),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
