@@ -79,6 +79,7 @@ typedef struct Attr {
 struct Node {
     int index;                  /* place in the file's node list, for messages; -1: made by a pass */
     const char *name, *op_type, *domain;    /* domain "" is ai.onnx */
+    const char *overload;       /* of the function it calls; NULL: none */
     const OpRow *op;            /* NULL until resolved */
     Graph *graph;
     int n_in, n_out, n_attr;

@@ -93,6 +93,7 @@ typedef struct Reader {
     File *file;
     External external;
     Map texts;                  /* operator types, domains, attribute names: each kept once */
+    Map functions;              /* by domain, name and overload */
     Graph *model;
     bool has_graph;
     int errors;

@@ -156,6 +156,7 @@ static Reader *reader_open(Arena *arena, Store *store, const char *path, const R
     r->file = piped ? spool_stdin(arena) : file_open(arena, path, store->mode);
     r->external = external_new(arena, store, piped ? NULL : path, opt);
     r->texts = map_new(arena);
+    r->functions = map_new(arena);
     r->leaf = arena_alloc(arena, LEAF_MEMORY);
     if (!r->file->size)
         fail_at(STATUS_MALFORMED, (Loc){ .file = r->file->path, .byte = 0, .node = -1 }, help_file, "the file is empty");
@@ -235,7 +236,6 @@ Graph *onnx_read(Arena *arena, Store *store, const char *path, const ReadOptions
     r->model->name = r->model->producer = "";
     read_events(r);
     finish_model(r);
-    store->bytes_read += r->file->bytes_read;
     return r->model;
 }
 

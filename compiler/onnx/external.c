@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Opening and checking the files that hold external data. */
+#include "onnx/external.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#ifdef SYS_openat2
+#include <linux/openat2.h>
+#endif
+
+#include "base/io_calls.h"
+#include "onnx/sha1.h"
+
+enum {
+    MOST_LOCATION = 4095,       /* bytes of a path, as the system allows */
+    OPEN_FLAGS = O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC,
+};
+
+/* A file that a tensor named; all tensors that name it share it. */
+typedef struct ExternalFile {
+    File *file;
+    char sha1[41];              /* "": not computed yet */
+} ExternalFile;
+
+/* The folder part of a path. */
+static const char *folder_of(Arena *a, const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    if (!slash) return ".";
+    return arena_text(a, path, slash == path ? 1 : (size_t)(slash - path));
+}
+
+External external_new(Arena *a, const Store *s, const char *model, const ReadOptions *opt)
+{
+    External x = { .arena = a, .mode = s->mode, .files = map_new(a) };
+    x.folder = opt && opt->external_dir ? opt->external_dir : model ? folder_of(a, model) : NULL;
+    x.refused = opt && opt->no_external;
+    return x;
+}
+
+static const char **entry_of(ExternalRef *ref, const char *key)
+{
+    if (!strcmp(key, "location")) return &ref->location;
+    if (!strcmp(key, "offset")) return &ref->offset;
+    if (!strcmp(key, "length")) return &ref->length;
+    if (!strcmp(key, "checksum")) return &ref->checksum;
+    return NULL;
+}
+
+void external_set(External *x, ExternalRef *ref, Loc loc, const char *key, const char *value)
+{
+    const char **to = entry_of(ref, key);
+    if (to && *to) fail_at(STATUS_MALFORMED, loc, NULL, "the \"%s\" of external data is given twice", key);
+    if (to) *to = value;
+    else if (!x->warned) {
+        x->warned = true;
+        warn_at(loc, "the entry \"%s\" of external data is not known and ignored", key);
+    }
+}
+
+bool external_number(const char *text, uint64_t *value)
+{
+    uint64_t v = 0;
+    if (!*text) return false;
+    for (; *text; text++) {
+        if (*text < '0' || *text > '9') return false;
+        if (__builtin_mul_overflow(v, 10, &v) || __builtin_add_overflow(v, (uint64_t)(*text - '0'), &v)) return false;
+    }
+    *value = v;
+    return v <= INT64_MAX;
+}
+
+static const char *component_fault(const char *p, size_t n)
+{
+    if (n == 0) return "it has an empty part";
+    if (n == 2 && p[0] == '.' && p[1] == '.') return "it leads upwards (\"..\")";
+    return NULL;
+}
+
+const char *external_location_fault(const char *location)
+{
+    if (!location || !*location) return "it is empty";
+    if (location[0] == '/') return "it is absolute";
+    if (((location[0] | 32) >= 'a' && (location[0] | 32) <= 'z') && location[1] == ':') return "it names a drive";
+    if (strlen(location) > MOST_LOCATION) return "it is too long";
+    for (const char *p = location; *p; p++) {
+        if (*p == '\\') return "it contains a backslash";
+        if ((unsigned char)*p < 32 || *p == 127) return "it contains a control character";
+    }
+    for (const char *p = location;; p++) {
+        const size_t n = strcspn(p, "/");
+        const char *fault = component_fault(p, n);
+        if (fault) return fault;
+        p += n;
+        if (!*p) return NULL;
+    }
+}
+
+/* One folder after the other, none of them a link: for systems without openat2(). */
+static int open_components(int folder, const char *location)
+{
+    char part[256];
+    int at = folder;
+    for (;;) {
+        const size_t n = strcspn(location, "/");
+        const bool last = !location[n];
+        int fd = -1;
+        errno = ENAMETOOLONG;
+        if (n < sizeof part) {
+            memcpy(part, location, n);
+            part[n] = 0;
+            fd = io_open(at, part, last ? OPEN_FLAGS | O_NOFOLLOW : O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+        }
+        const int error = errno;
+        if (at != folder) close(at);
+        errno = error;
+        if (fd < 0 || last) return fd;
+        at = fd;
+        location += n + 1;
+    }
+}
+
+static int open_beneath(const External *x, int folder, const char *location)
+{
+#ifdef SYS_openat2
+    if (!x->by_components && !io_calls_test) {
+        struct open_how how = { .flags = OPEN_FLAGS, .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS };
+        long fd;
+        int tries = 100;
+        do fd = syscall(SYS_openat2, folder, location, &how, sizeof how);
+        while (fd < 0 && (errno == EINTR || errno == EAGAIN) && --tries);
+        if (fd >= 0 || (errno != ENOSYS && errno != EPERM && errno != E2BIG)) return (int)fd;
+    }
+#endif
+    (void)x;
+    return open_components(folder, location);
+}
+
+static _Noreturn void fail_open(Loc loc, const char *folder, const char *location, int error)
+{
+    switch (error) {
+    case ENOENT:
+        fail_at(STATUS_NO_INPUT, loc, "put the file beside the model, or name its folder with --external-data-dir",
+                "its external data, \"%s\" in \"%s\", do not exist", location, folder);
+    case ELOOP:
+    case ENOTDIR:
+    case EXDEV:
+        fail_at(STATUS_MALFORMED, loc, "put a copy of the file itself in the folder",
+                "its external data, \"%s\" in \"%s\", are reached through a link or a file", location, folder);
+    case ENAMETOOLONG: fail_at(STATUS_MALFORMED, loc, NULL, "the location \"%s\" of its external data is too long", location);
+    case ENXIO:
+    case ENODEV: fail_at(STATUS_MALFORMED, loc, NULL, "its external data, \"%s\" in \"%s\", are no regular file", location, folder);
+    default: fail_at(STATUS_IO, loc, NULL, "its external data, \"%s\" in \"%s\", cannot be opened: %s", location, folder, strerror(error));
+    }
+}
+
+/* Why the open file is not acceptable, or NULL. A second name may belong to somebody's secret. */
+static const char *file_fault(int fd)
+{
+    struct stat st;
+    if (io_calls()->fstat(fd, &st)) return "cannot be examined";
+    if (!S_ISREG(st.st_mode)) return "are no regular file";
+    if (st.st_nlink != 1) return "have more than one name (a hard link)";
+    return NULL;
+}
+
+static File *open_file(const External *x, Loc loc, const char *location)
+{
+    const int folder = io_open(AT_FDCWD, x->folder, O_RDONLY | O_DIRECTORY);
+    if (folder < 0) fail_at(STATUS_NO_INPUT, loc, NULL, "the folder of external data, \"%s\", cannot be opened: %s", x->folder, strerror(errno));
+    const int fd = open_beneath(x, folder, location);
+    const int error = errno;
+    close(folder);
+    if (fd < 0) fail_open(loc, x->folder, location, error);
+    const char *fault = file_fault(fd);
+    if (fault) {
+        close(fd);
+        fail_at(STATUS_MALFORMED, loc, "put a copy of the file itself in the folder", "its external data, \"%s\" in \"%s\", %s", location, x->folder, fault);
+    }
+    return file_from_fd(x->arena, fd, arena_printf(x->arena, "%s/%s", x->folder, location), x->mode);
+}
+
+static ExternalFile *find_file(External *x, Loc loc, const char *location)
+{
+    ExternalFile *f = map_get(&x->files, location);
+    if (f) return f;
+    f = NEW(x->arena, ExternalFile);
+    f->file = open_file(x, loc, location);
+    map_put(&x->files, location, f);
+    return f;
+}
+
+static void compute_sha1(ExternalFile *f)
+{
+    Sha1 s;
+    uint8_t block[8192];
+    sha1_begin(&s);
+    for (uint64_t at = 0; at < f->file->size;) {
+        const uint64_t left = f->file->size - at, n = left < sizeof block ? left : sizeof block;
+        file_read(f->file, at, block, (size_t)n);
+        sha1_add(&s, block, (size_t)n);
+        at += n;
+    }
+    sha1_end(&s, f->sha1);
+}
+
+static void check_sha1(ExternalFile *f, Loc loc, const char *expected)
+{
+    bool same = strlen(expected) == 40;
+    if (!same || strspn(expected, "0123456789abcdefABCDEF") != 40)
+        fail_at(STATUS_MALFORMED, loc, NULL, "the checksum \"%s\" of its external data is no SHA-1", expected);
+    if (!*f->sha1) compute_sha1(f);
+    for (int i = 0; i < 40; i++) same &= f->sha1[i] == (expected[i] >= 'A' && expected[i] <= 'F' ? expected[i] | 32 : expected[i]);
+    if (!same)
+        fail_at(STATUS_MALFORMED, loc, "fetch the file again; it is damaged, or belongs to another model",
+                "its external data have the checksum %s, not %s", f->sha1, expected);
+}
+
+static uint64_t number(Loc loc, const char *what, const char *text, uint64_t otherwise)
+{
+    uint64_t v;
+    if (!text) return otherwise;
+    if (!external_number(text, &v)) fail_at(STATUS_MALFORMED, loc, NULL, "the %s \"%s\" of its external data is no number of bytes", what, text);
+    return v;
+}
+
+File *external_find(External *x, Loc loc, const ExternalRef *ref, uint64_t bytes, Span *span)
+{
+    if (x->refused) fail_at(STATUS_MALFORMED, loc, NULL, "it has external data, which --no-external-data refuses");
+    if (!x->folder) fail_at(STATUS_NO_INPUT, loc, "name their folder with --external-data-dir", "a model from standard input has external data");
+    const char *fault = external_location_fault(ref->location);
+    if (fault) fail_at(STATUS_MALFORMED, loc, NULL, "the location \"%s\" of its external data is refused: %s", ref->location ? ref->location : "", fault);
+    span->offset = number(loc, "offset", ref->offset, 0);
+    span->length = number(loc, "length", ref->length, bytes);
+    if (span->length != bytes)
+        fail_at(STATUS_MALFORMED, loc, NULL, "the tensor needs %" PRIu64 " bytes, but its external data have %" PRIu64, bytes, span->length);
+    ExternalFile *f = find_file(x, loc, ref->location);
+    if (span->length > f->file->size || span->offset > f->file->size - span->length)
+        fail_at(STATUS_MALFORMED, loc, "the file is cut off, or belongs to another model",
+                "its external data, %" PRIu64 " bytes at %" PRIu64 ", reach beyond the end of \"%s\" (%" PRIu64 " bytes)",
+                span->length, span->offset, f->file->path, f->file->size);
+    if (ref->checksum && *ref->checksum) check_sha1(f, loc, ref->checksum);
+    return f->file;
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Results as TensorProto files, packed by protobuf-c. */
+#include "onnx/tensor_file.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "onnx.pb-c.h"
+
+void onnx_write_tensor(Arena *a, const char *path, const Tensor *t, const void *values)
+{
+    InlayOnnx__TensorProto m = INLAY_ONNX__TENSOR_PROTO__INIT;
+    int64_t dims[MAX_RANK];
+    memcpy(dims, t->shape.dim, sizeof dims);
+    m.n_dims = (size_t)t->shape.rank;
+    m.dims = dims;
+    m.has_data_type = 1;
+    m.data_type = (int32_t)t->dtype;
+    m.name = (char *)t->name;
+    m.has_raw_data = 1;
+    m.raw_data.len = (size_t)tensor_bytes(t);
+    m.raw_data.data = (uint8_t *)values;
+    uint8_t *bytes = arena_alloc(a, inlay_onnx__tensor_proto__get_packed_size(&m));
+    const size_t n = inlay_onnx__tensor_proto__pack(&m, bytes);
+    FILE *f = fopen(path, "wb");
+    if (!f) fail_at(STATUS_CANNOT_CREATE, LOC_NONE, NULL, "cannot create \"%s\": %s", path, strerror(errno));
+    const bool written = fwrite(bytes, 1, n, f) == n;
+    if (fclose(f) || !written) fail_at(STATUS_IO, LOC_NONE, NULL, "cannot write \"%s\": %s", path, strerror(errno));
+}
