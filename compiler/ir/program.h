@@ -46,6 +46,8 @@ typedef struct Operand {
     int64_t row_bytes, pixel;   /* bytes from row to row, elements from pixel to pixel (channels) */
     int32_t ring;               /* rows that exist at a time, set by the plan; 0: all */
     int64_t offset;             /* bytes into the tensor (a concat part) */
+    int64_t part;               /* elements of each pixel that it touches, from `offset` on; 0: all of them */
+    bool strided;               /* the kernel follows ref.pix and ref.row: it may be made a part of a wider image */
     inlay_ref ref;              /* final address, filled after planning */
 } Operand;
 
@@ -62,6 +64,7 @@ typedef struct Step {
     bool accumulates;           /* units must be made in ascending order, one after the other */
     Node *node;                 /* for messages and reports */
     int64_t macs;
+    bool control;               /* it may go on elsewhere (branches, loops): steps keep their numbers */
     int32_t loop_end;           /* a loop's first step: index of its last step, else -1 (lifetimes) */
 } Step;
 
