@@ -79,7 +79,7 @@ INLAY_TILE_FN inlay_tile_part(const inlay_tile *t, const float *a, float *y, con
 #define INLAY_N4(M, L, p) INLAY_N2(M, L, p) M(L, p, 2) M(L, p, 3)
 
 #define INLAY_T_BIAS(L, p, v) const inlay_f##L b##v = inlay_load##L(b + v * L);
-#define INLAY_T_WEIGHT(L, p, v) const inlay_f##L w##v = inlay_load##L(wk + (v * L / width) * block + (v * L) % width);
+#define INLAY_T_WEIGHT(L, p, v) const inlay_f##L w##v = inlay_load##L(wk + (v * L / split) * block + v * L % split);
 #define INLAY_T_X(L, N, p) const float *x##p = xr + p * xs;
 #define INLAY_T_SET_(L, p, v) inlay_f##L a##p##_##v = b##v;
 #define INLAY_T_SET(L, N, p) INLAY_N##N(INLAY_T_SET_, L, p)
@@ -98,16 +98,17 @@ INLAY_TILE_FN inlay_tile_part(const inlay_tile *t, const float *a, float *y, con
     INLAY_N##N(INLAY_T_PART_, L, p) inlay_tile_part(t, a, y + p * t->ys, q ? q + p * t->qs : q, part);
 
 /* at: floats from the row to the first tap that exists, of pixel 0; w, b: of the group, w at the first tap.
- * part: channels of the group that exist, 0: all. WIDTH: of the block the group lies in. */
-#define INLAY_TILE(NAME, P, N, L, WIDTH) \
+ * part: channels of the group that exist, 0: all. WIDTH: floats from tap to tap in the weights; SPLIT: channels
+ * that lie one after the other, the next then taps * WIDTH further on. */
+#define INLAY_TILE(NAME, P, N, L, WIDTH, SPLIT) \
 INLAY_TILE_FN NAME(const inlay_tile *t, ptrdiff_t at, const float *w, const float *b, float *y, const float *q, int32_t part) \
 { \
-    const ptrdiff_t width = WIDTH, block = t->taps * width, xs = t->xs, piece_w = t->piece_taps * width; \
+    const ptrdiff_t width = WIDTH, split = SPLIT, block = t->taps * width, xs = t->xs, piece_w = t->piece_taps * width; \
     const int32_t run = t->run, pieces = t->pieces; \
     int32_t d, h, i, k, slot = t->slot; \
     INLAY_N##N(INLAY_T_BIAS, L, 0) \
     INLAY_P##P(INLAY_T_SET, L, N) \
-    (void)block; \
+    (void)block, (void)split; \
     for (d = 0; d < t->nkd; d++) { \
         const float *wh = w + d * t->plane_taps * width; \
         if (d) slot = (t->first + d * t->d_rows) % t->cap; \
@@ -166,14 +167,14 @@ INLAY_TILE_FN NAME(const inlay_tile *t, ptrdiff_t at, const float *w, const floa
 #endif
 
 /* All tiles of N vectors of L floats, and NAME(t, p, ...) that picks the one of p pixels. */
-#define INLAY_TILES(NAME, N, L, WIDTH) \
-    INLAY_TILE(NAME##_1, 1, N, L, WIDTH) \
-    INLAY_TILE(NAME##_2, 2, N, L, WIDTH) \
-    INLAY_TILE(NAME##_3, 3, N, L, WIDTH) \
-    INLAY_TILE_4(NAME##_4, 4, N, L, WIDTH) \
-    INLAY_TILE_5(NAME##_5, 5, N, L, WIDTH) \
-    INLAY_TILE_6(NAME##_6, 6, N, L, WIDTH) \
-    INLAY_TILE_7(NAME##_7, 7, N, L, WIDTH) \
+#define INLAY_TILES(NAME, N, L, WIDTH, SPLIT) \
+    INLAY_TILE(NAME##_1, 1, N, L, WIDTH, SPLIT) \
+    INLAY_TILE(NAME##_2, 2, N, L, WIDTH, SPLIT) \
+    INLAY_TILE(NAME##_3, 3, N, L, WIDTH, SPLIT) \
+    INLAY_TILE_4(NAME##_4, 4, N, L, WIDTH, SPLIT) \
+    INLAY_TILE_5(NAME##_5, 5, N, L, WIDTH, SPLIT) \
+    INLAY_TILE_6(NAME##_6, 6, N, L, WIDTH, SPLIT) \
+    INLAY_TILE_7(NAME##_7, 7, N, L, WIDTH, SPLIT) \
     static inline void NAME(const inlay_tile *t, int32_t p, ptrdiff_t at, const float *w, const float *b, float *y, const float *q, int32_t part) \
     { \
         switch (p) { \
@@ -189,21 +190,21 @@ INLAY_TILE_FN NAME(const inlay_tile *t, ptrdiff_t at, const float *w, const floa
     }
 
 #if INLAY_VL == 16
-INLAY_TILES(inlay_tile_64, 4, 16, 16)
-INLAY_TILES(inlay_tile_32, 2, 16, 16)
-INLAY_TILES(inlay_tile_16, 1, 16, 16)
-INLAY_TILES(inlay_tile_8, 1, 8, 8)
-INLAY_TILES(inlay_tile_4, 1, 4, 4)
+INLAY_TILES(inlay_tile_64, 4, 16, 16, 16)
+INLAY_TILES(inlay_tile_32, 2, 16, 16, 16)
+INLAY_TILES(inlay_tile_16, 1, 16, 16, 16)
+INLAY_TILES(inlay_tile_8, 1, 8, 8, 8)
+INLAY_TILES(inlay_tile_4, 1, 4, 4, 4)
 #elif INLAY_VL == 8
-INLAY_TILES(inlay_tile_16, 2, 8, 16)
-INLAY_TILES(inlay_tile_8, 1, 8, 8)
-INLAY_TILES(inlay_tile_4, 1, 4, 4)
+INLAY_TILES(inlay_tile_16, 2, 8, 16, 16)
+INLAY_TILES(inlay_tile_8, 1, 8, 8, 8)
+INLAY_TILES(inlay_tile_4, 1, 4, 4, 4)
 #elif INLAY_VL == 4
-INLAY_TILES(inlay_tile_16, 4, 4, 16)
-INLAY_TILES(inlay_tile_8, 2, 4, 8)
-INLAY_TILES(inlay_tile_4, 1, 4, 4)
+INLAY_TILES(inlay_tile_16, 4, 4, 16, 16)
+INLAY_TILES(inlay_tile_8, 2, 4, 8, 8)
+INLAY_TILES(inlay_tile_4, 1, 4, 4, 4)
 #else
-INLAY_TILES(inlay_tile_any, 4, 1, t->width)
+INLAY_TILES(inlay_tile_any, 4, 1, t->width, 4)
 #endif
 
 /* Channels of the group of packed channels that begins at o, of oc (rounded up to 4). */
