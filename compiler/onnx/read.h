@@ -33,6 +33,7 @@ typedef struct AttrDraft {
 } AttrDraft;
 
 typedef struct NodeDraft {
+    int index;                  /* nodes of the graph before this one */
     const char *name, *op_type, *domain, *overload;
     uint64_t at;
     VEC(Tensor *) in;
@@ -97,6 +98,7 @@ typedef struct Reader {
     Graph *model;
     bool has_graph;
     int errors;
+    bool warned;                /* of constants defined again */
     int depth;                  /* frames in use */
     Frame frame[WIRE_NESTING + 1];
     TensorDraft tensor;

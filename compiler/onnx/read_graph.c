@@ -10,6 +10,7 @@ Frame *frame_push(Reader *r, Graph *g)
     Frame *f = r->frame + r->depth++;
     f->graph = g;
     f->function = NULL;
+    f->node.index = 0;
     return f;
 }
 
