@@ -23,7 +23,7 @@ Tensor *graph_add_tensor(Graph *g, const char *name, DType dtype, Shape shape)
 {
     Graph *root = graph_root(g);
     Tensor *t = NEW(g->arena, Tensor);
-    *t = (Tensor){ .id = root->next_id++, .dtype = dtype, .shape = shape, .declared = { .rank = -1 }, .slot = -1 };
+    *t = (Tensor){ .id = root->next_id++, .graph = g, .dtype = dtype, .shape = shape, .declared = { .rank = -1 }, .slot = -1 };
     t->name = name ? name : arena_printf(g->arena, "_%d", t->id);
     VEC_PUSH(g->arena, &g->tensor, t);
     if (name && *name) map_put(&g->by_name, name, t);
@@ -147,6 +147,26 @@ void graph_replace(Graph *g, Tensor *from, Tensor *to)
             }
 }
 
+void graph_take_name(Graph *g, Tensor *old, Tensor *made)
+{
+    Node *n = made->producer;
+    if (n && n->graph == g && !graph_is_output(g, made)) {
+        for (int i = 0; i < n->n_out; i++)
+            if (n->out[i] == made) n->out[i] = old;
+        old->producer = n;
+        graph_replace(g, made, old);
+    } else {
+        graph_add_node(g, "", "Identity", 1, &made, 1, &old);
+    }
+}
+
+bool graph_gone(const Graph *g)
+{
+    for (; g; g = g->parent)
+        if (g->dead || (g->holder && g->holder->dead)) return true;
+    return false;
+}
+
 static void count_graph(Graph *g)
 {
     for (size_t i = 0; i < g->node.n; i++)
@@ -163,7 +183,8 @@ void graph_count_uses(Graph *g)
             root->all.at[k]->tensor.at[i]->use = NULL;
             root->all.at[k]->tensor.at[i]->uses = 0;
         }
-    for (size_t k = 0; k < root->all.n; k++) count_graph(root->all.at[k]);
+    for (size_t k = 0; k < root->all.n; k++)
+        if (!graph_gone(root->all.at[k])) count_graph(root->all.at[k]);
 }
 
 void graph_compact(Graph *g)

@@ -35,6 +35,7 @@ typedef struct Use {
 /* A value: made once, by a node, as a graph input or as a constant. */
 struct Tensor {
     int id;                     /* dense, in order of creation: file order */
+    Graph *graph;               /* whose value it is */
     const char *name;           /* of the file, or ours for what passes make; borrowed */
     DType dtype;
     Shape shape;
@@ -81,6 +82,8 @@ struct Node {
     const char *name, *op_type, *domain;    /* domain "" is ai.onnx */
     const char *overload;       /* of the function it calls; NULL: none */
     const OpRow *op;            /* NULL until resolved */
+    int64_t version;            /* opset of its domain where it differs from the graph's (function bodies); 0: the graph's */
+    int level;                  /* function expansions it went through */
     Graph *graph;
     int n_in, n_out, n_attr;
     Tensor **in, **out;         /* NULL: an optional operand left out */
@@ -121,6 +124,9 @@ struct Graph {
     VEC(Graph *) all;           /* of the root: itself and every subgraph */
     Map by_name;
     const char *producer;       /* producer_name of the model, for reports */
+    bool dead;                  /* a body that was expanded or copied: its nodes count no more */
+    void (*infer)(Graph *g);    /* of the root, while types and shapes are inferred: a subgraph, and a new node */
+    void (*infer_node)(Node *n);
     int next_id;                /* of the root: ids of tensors */
 };
 
@@ -142,8 +148,12 @@ Node *graph_insert_node(Graph *g, const Node *anchor, const char *domain, const 
 
 /* Every use of `from` (operands and graph outputs, subgraphs included) becomes `to`. */
 void graph_replace(Graph *g, Tensor *from, Tensor *to);
+/* What `made` computes becomes the value of `old`, which keeps its name (it may be an output of the graph). */
+void graph_take_name(Graph *g, Tensor *old, Tensor *made);
 /* Makes all lists of uses anew, over this graph's root and its subgraphs. The functions here keep them current. */
 void graph_count_uses(Graph *g);
+/* Is the graph part of nothing any more: a dead body, or a subgraph of a node that was taken out? */
+bool graph_gone(const Graph *g);
 /* Takes a node out: its operands lose a use, its outputs their producer. */
 void graph_kill(Node *n);
 bool graph_is_output(const Graph *g, const Tensor *t);

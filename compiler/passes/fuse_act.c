@@ -100,9 +100,8 @@ static bool fuse_activation(Graph *g, Node *n)
 }
 
 /* x * sigmoid(x), both x the same result. */
-static bool fuse_silu(Graph *g, Node *n)
+static bool fuse_silu(Node *n)
 {
-    (void)g;
     if (!node_is(n, "Mul")) return false;
     for (int k = 0; k < 2; k++) {
         Node *sigmoid = n->in[k]->producer;
@@ -117,7 +116,7 @@ static bool fuse_silu(Graph *g, Node *n)
     return false;
 }
 
-static bool fuse_residual(Graph *g, Node *n)
+static bool fuse_residual(Node *n)
 {
     if (!node_is(n, "Add") || n->in[0] == n->in[1] || !shape_equal(&n->in[0]->shape, &n->in[1]->shape)) return false;
     Node *left = host_of(n->in[0], 1), *right = host_of(n->in[1], 1);
@@ -140,7 +139,7 @@ void pass_fuse_act(Graph *g)
     for (size_t i = 0; i < g->node.n; i++) {
         Node *n = g->node.at[i];
         if (n->dead || !n->n_in || !n->in[0]) continue;
-        if (!fuse_silu(g, n) && !fuse_residual(g, n)) fuse_activation(g, n);
+        if (!fuse_silu(n) && !fuse_residual(n)) fuse_activation(g, n);
     }
     graph_sort(g);
 }

@@ -10,7 +10,7 @@
 
 static int64_t version_of(const Node *n)
 {
-    const int64_t v = graph_opset(n->graph, n->domain);
+    const int64_t v = n->version ? n->version : graph_opset(n->graph, n->domain);
     return v ? v : !strcmp(n->domain, "inlay") || !strcmp(n->domain, "com.microsoft") ? 1 : 0;
 }
 
@@ -25,7 +25,6 @@ static bool resolve(Node *n)
 static void resolve_all(Graph *g)
 {
     for (size_t i = 0; i < g->node.n; i++) resolve(g->node.at[i]);
-    fail_if_errors();
 }
 
 static bool constant_inputs(const Node *n)
@@ -62,16 +61,25 @@ void infer_node(Node *n)
 
 void infer_graph(Graph *g)
 {
-    for (size_t i = 0; i < g->node.n; i++) {
+    const size_t count = g->node.n;      /* nodes that an infer function adds it infers itself */
+    for (size_t i = 0; i < count; i++) {
         Node *n = g->node.at[i];
+        if (!n->op && !resolve(n)) fail_if_errors();
         n->op->infer(n);
-        fold(n);
+        if (!n->dead) fold(n);
     }
     graph_compact(g);
 }
 
 void pass_infer(Graph *g)
 {
-    resolve_all(g);
+    g->infer = infer_graph;
+    g->infer_node = infer_node;
+    for (size_t k = 0; k < g->all.n; k++)
+        if (!graph_gone(g->all.at[k])) resolve_all(g->all.at[k]);
+    fail_if_errors();
     infer_graph(g);
+    graph_count_uses(g);
+    for (size_t k = g->all.n; k-- > 0;)
+        if (!graph_gone(g->all.at[k])) graph_sort(g->all.at[k]);
 }

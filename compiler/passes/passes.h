@@ -10,13 +10,13 @@ typedef void PassFn(Graph *g);
 typedef struct PassRow {
     const char *name;
     PassFn *run;
-    bool required;
+    bool required, whole;
     const char *what;
 } PassRow;
 
 const PassRow *pass_rows(int *count);
 
-#define PASS(name, function, required, what) PassFn function;
+#define PASS(name, function, required, whole, what) PassFn function;
 #include "passes/passes.def"
 #undef PASS
 

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * compile, analyze, check: the pipeline and its figures. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "cli/options.h"
+#include "emit/manifest.h"
+#include "emit/report.h"
+
+static void build(Compile *c)
+{
+    compile_passes(c);
+    compile_program(c);
+}
+
+static void print_json(Compile *c)
+{
+    const ManifestFacts facts = { .name = compile_name(c), .weights_form = "none" };
+    json_t *m = manifest_build(c->program, &facts);
+    fputs(manifest_text(&c->arena, m), stdout);
+    json_decref(m);
+}
+
+void cmd_compile(Compile *c)
+{
+    if (!c->options->output) fail_at(STATUS_USAGE, LOC_NONE, NULL, "compile needs an output folder: -o DIR");
+    build(c);
+    compile_emit(c);
+    if (c->options->json) print_json(c);
+}
+
+void cmd_analyze(Compile *c)
+{
+    build(c);
+    if (c->options->json) {
+        print_json(c);
+    } else {
+        const Text t = report_text(c->program, compile_name(c));
+        fwrite(t.at, 1, t.n, stdout);
+    }
+}
+
+static void hold(const char *what, uint64_t bytes, long long most)
+{
+    if (!most) return;
+    printf("%-8s %12" PRIu64 " bytes of %12lld: %s\n", what, bytes, most, bytes <= (uint64_t)most ? "holds" : "EXCEEDED");
+    if (bytes > (uint64_t)most) error_at(STATUS_LIMIT, LOC_NONE, NULL, "the %s needs %" PRIu64 " bytes, %lld are allowed", what, bytes, most);
+}
+
+void cmd_check(Compile *c)
+{
+    if (!c->options->max_arena && !c->options->max_weights)
+        fail_at(STATUS_USAGE, LOC_NONE, NULL, "check needs --max-arena or --max-weights");
+    build(c);
+    hold("arena", (uint64_t)c->program->plan.arena_size, c->options->max_arena);
+    hold("weights", c->program->weight_bytes, c->options->max_weights);
+    fail_if_errors();
+}

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/options.h"
+
+#include <popt.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const Command commands[] = {
+    { "compile", "MODEL.onnx", "write C for the model into a folder (-o)", cmd_compile, true },
+    { "analyze", "MODEL.onnx", "print the same figures, write nothing", cmd_analyze, true },
+    { "check", "MODEL.onnx", "a gate: status 1 over --max-arena or --max-weights", cmd_check, true },
+    { "run", "MODEL.onnx", "execute it here, on --input FILE.pb ...", cmd_run, true },
+    { "dump", "MODEL.onnx", "print the graph as text, or --initializers", cmd_dump, true },
+    { "ops", "", "list the supported operators", cmd_ops, false },
+    { "place", "FILE.csv", "the offset planner alone, on MiniMalloc's CSV", cmd_place, false },
+};
+
+static Options parsed;
+
+static const struct poptOption table[] = {
+    { "output", 'o', POPT_ARG_STRING, &parsed.output, 0, "where the output goes", "DIR" },
+    { "name", 'n', POPT_ARG_STRING, &parsed.name, 0, "prefix of files and symbols (default: from the file's name)", "NAME" },
+    { "shape", 0, POPT_ARG_ARGV, &parsed.shape, 0, "dimensions of a graph input", "INPUT=1x3x224x224" },
+    { "dim", 0, POPT_ARG_ARGV, &parsed.dim, 0, "a symbolic dimension, everywhere", "SYMBOL=N" },
+    { "const", 0, POPT_ARG_ARGV, &parsed.constant, 0, "a graph input becomes a constant (a TensorProto file)", "INPUT=FILE.pb" },
+    { "input", 'i', POPT_ARG_ARGV, &parsed.input, 0, "run: a graph input's value, in order (a TensorProto file)", "FILE.pb" },
+    { "weights", 0, POPT_ARG_STRING, &parsed.weights, 0, "form of the weights: auto, c, incbin, bin or obj", "FORM" },
+    { "target", 0, POPT_ARG_STRING, &parsed.target, 0, "what the code is for: generic, cortex-m4, ...", "TARGET" },
+    { "arena-limit", 0, POPT_ARG_LONGLONG, &parsed.arena_limit, 0, "status 1 if the arena needs more", "BYTES" },
+    { "max-arena", 0, POPT_ARG_LONGLONG, &parsed.max_arena, 0, "check: most bytes of arena", "BYTES" },
+    { "max-weights", 0, POPT_ARG_LONGLONG, &parsed.max_weights, 0, "check: most bytes of weights", "BYTES" },
+    { "max-memory", 0, POPT_ARG_LONGLONG, &parsed.max_memory, 0, "budget of the compiler's own memory; status 71 beyond it", "BYTES" },
+    { "load", 0, POPT_ARG_STRING, &parsed.load, 0, "how files are read: stream, mmap or eager", "WAY" },
+    { "external-data-dir", 0, POPT_ARG_STRING, &parsed.external_dir, 0, "folder of external data (default: the model's)", "DIR" },
+    { "no-external-data", 0, POPT_ARG_NONE, &parsed.no_external, 0, "refuse external data", NULL },
+    { "without", 0, POPT_ARG_ARGV, &parsed.without, 0, "leave out an optional pass", "PASS" },
+    { "after", 0, POPT_ARG_STRING, &parsed.dump_after, 0, "dump: the graph as it is after that pass", "PASS" },
+    { "initializers", 0, POPT_ARG_NONE, &parsed.initializers, 0, "dump: the constants and where they lie", NULL },
+    { "capacity", 0, POPT_ARG_LONGLONG, &parsed.capacity, 0, "place: most bytes; status 1 beyond it", "BYTES" },
+    { "no-hash", 0, POPT_ARG_NONE, &parsed.no_hash, 0, "leave out the SHA-256 of the weights", NULL },
+    { "hash-model", 0, POPT_ARG_NONE, &parsed.hash_model, 0, "put the SHA-256 of the model into the manifest", NULL },
+    { "stats", 0, POPT_ARG_NONE, &parsed.stats, 0, "print memory, bytes moved and time per stage", NULL },
+    { "json", 'j', POPT_ARG_NONE, &parsed.json, 0, "results as JSON on standard output", NULL },
+    { "help", 'h', POPT_ARG_NONE, NULL, 'h', "print this", NULL },
+    { "version", 'V', POPT_ARG_NONE, NULL, 'V', "print the version", NULL },
+    POPT_TABLEEND
+};
+
+const Command *command_rows(int *count)
+{
+    *count = (int)(sizeof commands / sizeof *commands);
+    return commands;
+}
+
+const Command *command_find(const char *name)
+{
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
+        if (!strcmp(commands[i].name, name)) return commands + i;
+    return NULL;
+}
+
+static void print_commands(FILE *f)
+{
+    fputs("Inlay turns an ONNX model into C for firmware.\n\n"
+          "  inlay compile model.onnx -o out        C, weights, manifest and report in out/\n"
+          "  inlay analyze model.onnx               how much arena, weights and work it takes\n\nCommands:\n", f);
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
+        fprintf(f, "  inlay %-8s %-12s %s\n", commands[i].name, commands[i].operand, commands[i].what);
+    fputc('\n', f);
+}
+
+static _Noreturn void misuse(poptContext popt, const char *what, const char *which)
+{
+    fprintf(stderr, "inlay: error: %s%s%s\n  help: `inlay --help` lists commands and options\n", what, which ? ": " : "", which ? which : "");
+    poptFreeContext(popt);
+    exit(STATUS_USAGE);
+}
+
+const Command *options_parse(Options *o, int argc, const char **argv)
+{
+    parsed = (Options){ .capacity = -1 };
+    poptContext popt = poptGetContext("inlay", argc, argv, table, 0);
+    poptSetOtherOptionHelp(popt, "COMMAND [OPTION...]");
+    for (int r; (r = poptGetNextOpt(popt)) != -1;) {
+        if (r < -1) misuse(popt, poptStrerror(r), poptBadOption(popt, POPT_BADOPTION_NOALIAS));
+        if (r == 'h') {
+            print_commands(stdout);
+            poptPrintHelp(popt, stdout, 0);
+        } else {
+            printf("inlay %s (manifest schema 1)\n", INLAY_VERSION);
+        }
+        poptFreeContext(popt);
+        exit(STATUS_OK);
+    }
+    const char *name = poptGetArg(popt), *operand = name ? poptGetArg(popt) : NULL, *extra = operand ? poptGetArg(popt) : NULL;
+    if (!name) {
+        print_commands(stderr);
+        misuse(popt, "no command", NULL);
+    }
+    const Command *c = command_find(name);
+    if (!c) misuse(popt, "unknown command", name);
+    if (*c->operand && !operand) misuse(popt, "missing operand", c->operand);
+    if (extra || (!*c->operand && operand)) misuse(popt, "too many operands", extra ? extra : operand);
+    *o = parsed;
+    o->model = operand ? strdup(operand) : NULL;
+    poptFreeContext(popt);
+    return c;
+}

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * model.onnx -> onnx/ -> Graph -> passes/ -> Graph -> ops/ lower -> Program -> plan/ -> emit/ -> DIR
+ * No stage calls another; they meet here. Read this file first. */
+#include "compile.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#include "cli/overrides.h"
+#include "emit/manifest.h"
+#include "emit/report.h"
+#include "emit/source.h"
+#include "ops/lower_graph.h"
+#include "passes/passes.h"
+
+enum { DEFAULT_WINDOW = 3 << 20, ARENA_ALIGN = 16, PACK_WIDTH = 16 };
+
+static LoadMode load_mode(const Options *o)
+{
+    if (!o->load || !strcmp(o->load, "stream")) return LOAD_STREAM;
+    if (!strcmp(o->load, "mmap")) return LOAD_MMAP;
+    if (!strcmp(o->load, "eager")) return LOAD_EAGER;
+    fail_at(STATUS_USAGE, LOC_NONE, "--load takes stream, mmap or eager", "unknown way to load: \"%s\"", o->load);
+}
+
+void compile_open(Compile *c, const Options *o)
+{
+    *c = (Compile){ .options = o };
+    c->arena.budget = (uint64_t)o->max_memory;
+    c->store = (Store){ .arena = &c->arena, .mode = load_mode(o), .window = DEFAULT_WINDOW };
+    c->store.scratch.budget = (uint64_t)o->max_memory;
+}
+
+void compile_close(Compile *c)
+{
+    if (c->out) output_abort(c->out);
+    if (c->store.spill) file_close(c->store.spill);
+    arena_free(&c->store.scratch);
+    arena_free(&c->arena);
+}
+
+void compile_read(Compile *c)
+{
+    const ReadOptions r = { .external_dir = c->options->external_dir, .no_external = c->options->no_external };
+    c->graph = onnx_read(&c->arena, &c->store, c->options->model, &r);
+    graph_count_uses(c->graph);
+    override_inputs(c->graph, c->options);
+    graph_sort(c->graph);
+}
+
+static bool left_out(const Options *o, const PassRow *p)
+{
+    for (const char **w = o->without; w && *w; w++)
+        if (!strcmp(*w, p->name)) return !p->required;
+    return false;
+}
+
+/* Passes that look at one graph at a time run on every subgraph too, inner ones first. */
+static void run_pass(Graph *root, const PassRow *p)
+{
+    if (p->whole) {
+        p->run(root);
+        return;
+    }
+    for (size_t k = root->all.n; k-- > 0;)
+        if (!graph_gone(root->all.at[k])) p->run(root->all.at[k]);
+}
+
+void compile_passes(Compile *c)
+{
+    int n;
+    const PassRow *p = pass_rows(&n);
+    override_check(c->graph);
+    for (int i = 0; i < n; i++) {
+        if (!left_out(c->options, p + i)) run_pass(c->graph, p + i);
+        if (c->options->dump_after && !strcmp(c->options->dump_after, p[i].name)) return;
+    }
+}
+
+void compile_program(Compile *c)
+{
+    const PlanOptions plan = { .align = ARENA_ALIGN, .arena_limit = c->options->arena_limit };
+    c->program = lower_graph(c->graph, PACK_WIDTH);
+    plan_program(c->program, &plan);
+    plan_check(c->program);
+    weights_layout(c->program);
+    program_link(c->program);
+}
+
+static bool valid_name(const char *s)
+{
+    if (!islower((unsigned char)*s) || strlen(s) > 40) return false;
+    for (; *s; s++)
+        if (!islower((unsigned char)*s) && !isdigit((unsigned char)*s) && *s != '_') return false;
+    return true;
+}
+
+const char *compile_name(Compile *c)
+{
+    const char *given = c->options->name;
+    if (given && !valid_name(given))
+        fail_at(STATUS_USAGE, LOC_NONE, "take lower-case letters, digits and _, a letter first, at most 40", "--name \"%s\" is no usable C identifier", given);
+    if (given) return given;
+    const char *slash = strrchr(c->options->model, '/'), *file = slash ? slash + 1 : c->options->model;
+    char *name = arena_text(&c->arena, file, strcspn(file, "."));
+    if (strlen(name) > 40) name[40] = 0;
+    for (char *s = name; *s; s++) *s = isalnum((unsigned char)*s) ? (char)tolower((unsigned char)*s) : '_';
+    return valid_name(name) ? name : "model";
+}
+
+void compile_emit(Compile *c)
+{
+    const char *name = compile_name(c);
+    const bool hash = !c->options->no_hash;
+    char sha[65] = "";
+    c->out = output_begin(&c->arena, c->options->output);
+    emit_source(c->program, c->out, name);
+    const WeightsForm form = weights_emit(c->program, c->out, name, weights_form_of(c->options->weights), c->options->target, hash, sha);
+    const ManifestFacts facts = { name, hash && *sha ? sha : NULL, NULL, weights_form_name(form) };
+    json_t *m = manifest_build(c->program, &facts);
+    const char *json = manifest_text(&c->arena, m);
+    json_decref(m);
+    output_text(c->out, arena_printf(&c->arena, "%s.json", name), json, strlen(json));
+    const Text report = report_text(c->program, name);
+    output_text(c->out, arena_printf(&c->arena, "%s.txt", name), report.at, report.n);
+    output_commit(c->out);
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The pipeline, from a model file to an output folder. */
+#ifndef INLAY_COMPILE_H
+#define INLAY_COMPILE_H
+
+#include <stdio.h>
+
+#include "emit/weights.h"
+#include "ir/program.h"
+#include "onnx/reader.h"
+#include "plan/plan.h"
+
+/* What the command line asks for. Lists end in NULL; a NULL list is empty. */
+typedef struct Options {
+    const char *model;
+    const char *output;         /* -o DIR */
+    const char *name;           /* C identifier, lower case */
+    const char **shape, **dim, **constant, **without, **input;
+    const char *weights, *load, *target, *dump_after, *external_dir;
+    long long max_memory, max_arena, max_weights, arena_limit, capacity;
+    int no_hash, hash_model, json, stats, initializers, no_external;
+} Options;
+
+/* A compile under way: everything it owns. */
+typedef struct Compile {
+    const Options *options;
+    Arena arena;
+    Store store;
+    Graph *graph;
+    Program *program;
+    Output *out;
+} Compile;
+
+void compile_open(Compile *c, const Options *o);
+void compile_close(Compile *c);
+
+/* The stages. Each leaves by fail_at(). */
+void compile_read(Compile *c);          /* graph, with --shape, --dim and --const applied */
+void compile_passes(Compile *c);        /* up to --dump-after, if that is given */
+void compile_program(Compile *c);       /* lowered, planned, checked, linked */
+void compile_emit(Compile *c);          /* the output folder */
+
+/* Derived from --name, or from the model's file name. */
+const char *compile_name(Compile *c);
+
+#endif

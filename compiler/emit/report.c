@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "emit/report.h"
+
+#include <inttypes.h>
+
+#include "base/size.h"
+
+static void head(Text *t, const Program *p, const char *name)
+{
+    const Plan *plan = &p->plan;
+    int64_t macs = 0;
+    for (size_t i = 0; i < p->step.n; i++) macs = i64_add(macs, p->step.at[i]->macs);
+    text_print(t, "model     %s (opset %" PRId64 ")\n", name, graph_opset(p->graph, ""));
+    text_print(t, "steps     %zu, %" PRId64 " multiply-accumulates\n", p->step.n, macs);
+    text_print(t, "weights   %" PRIu64 " bytes, constant\n", p->weight_bytes);
+    text_print(t, "arena     %" PRId64 " bytes, lower bound %" PRId64 ": %s\n", plan->arena_size, plan->lower_bound,
+               plan->optimal ? "optimal" : "open");
+}
+
+static void values(Text *t, const char *kind, Tensor *const *v, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        text_print(t, "%-9s %zu ", kind, i);
+        text_comment(t, v[i]->name);
+        text_print(t, ": %s %s, %" PRId64 " bytes%s\n", dtype_name(v[i]->dtype), shape_text(t->arena, &v[i]->shape),
+                   tensor_bytes(v[i]), v[i]->dynamic ? " at most" : "");
+    }
+}
+
+static void steps(Text *t, const Program *p)
+{
+    text_print(t, "\n%5s  %-20s %-24s %12s %12s\n", "step", "operator", "kernel", "MACs", "live bytes");
+    for (size_t i = 0; i < p->step.n; i++) {
+        const Step *s = p->step.at[i];
+        text_print(t, "%5zu  %-20.20s %-24.24s %12" PRId64 " %12" PRId64 "\n", i, s->node ? s->node->op_type : "Copy",
+                   s->kernel->name, s->macs, p->plan.live ? p->plan.live[i] : 0);
+    }
+}
+
+Text report_text(const Program *p, const char *name)
+{
+    Text t = text_new(p->graph->arena);
+    head(&t, p, name);
+    values(&t, "input", p->graph->input.at, p->graph->input.n);
+    values(&t, "output", p->graph->output.at, p->graph->output.n);
+    steps(&t, p);
+    return t;
+}

@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "emit/source.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "emit/embedded.h"
+#include "emit/template.h"
+
+typedef struct Emitter {
+    Arena *arena;
+    const Program *p;
+    const char *name, *upper;
+    int *params_of;             /* by step: the number of its parameter structure (equal ones are shared) */
+} Emitter;
+
+static const char *upper_case(Arena *a, const char *s)
+{
+    char *u = arena_text(a, s, strlen(s));
+    for (char *c = u; *c; c++) *c = (char)toupper((unsigned char)*c);
+    return u;
+}
+
+static Text about(const Emitter *e)
+{
+    Text t = text_new(e->arena);
+    text_print(&t, "/* Made by Inlay %s from an ONNX model; do not edit.\n", INLAY_VERSION);
+    text_print(&t, " * %zu steps, %" PRIu64 " bytes of weights, %" PRId64 " bytes of arena. */\n", e->p->step.n, e->p->weight_bytes, e->p->plan.arena_size);
+    return t;
+}
+
+static Text sizes(const Emitter *e)
+{
+    Text t = text_new(e->arena);
+    text_print(&t, "#define %s_ARENA_SIZE %" PRId64 "u     /* bytes; everything that changes at run time, scratch included */\n", e->upper, e->p->plan.arena_size);
+    text_print(&t, "#define %s_ARENA_ALIGN %" PRId64 "u\n", e->upper, e->p->plan.arena_align);
+    text_print(&t, "#define %s_WEIGHTS_SIZE %" PRIu64 "u   /* bytes, constant */\n", e->upper, e->p->weight_bytes);
+    return t;
+}
+
+/* One member: its type, place and, as comment, name and shape in the model. */
+static void member(Text *t, const Tensor *v, const char *constant, const char *kind, size_t i)
+{
+    text_print(t, "    %s%s *%s%zu;", constant, dtype_ctype(v->dtype), kind, i);
+    text_put(t, "  /* ");
+    text_comment(t, v->name);
+    text_print(t, ": %s %s, %" PRId64 " bytes */\n", dtype_name(v->dtype), shape_text(t->arena, &v->shape), tensor_bytes(v));
+}
+
+static Text structs(const Emitter *e)
+{
+    const Graph *g = e->p->graph;
+    Text t = text_new(e->arena);
+    text_put(&t, "typedef struct {\n");
+    for (size_t i = 0; i < g->input.n; i++) member(&t, g->input.at[i], "const ", "in", i);
+    if (!g->input.n) text_put(&t, "    const void *none;       /* the model has no inputs */\n");
+    text_print(&t, "} %s_inputs;\n\ntypedef struct {\n", e->name);
+    for (size_t i = 0; i < g->output.n; i++) {
+        member(&t, g->output.at[i], "", "out", i);
+        if (g->output.at[i]->dynamic) text_print(&t, "    int64_t *out%zu_dims;    /* gets the %d real dimensions; may be NULL */\n", i, g->output.at[i]->shape.rank);
+    }
+    text_print(&t, "} %s_outputs;\n", e->name);
+    return t;
+}
+
+/* The runtime headers of the kernels in use, each once. */
+static Text includes(const Emitter *e)
+{
+    Text t = text_new(e->arena);
+    Map seen = map_new(e->arena);
+    text_put(&t, "#include <math.h>\n\n#include \"inlay.h\"\n");
+    for (size_t i = 0; i < e->p->step.n; i++) {
+        const char *file = e->p->step.at[i]->kernel->file;
+        if (!map_put(&seen, file, e->arena)) text_print(&t, "#include \"%s\"\n", file);
+    }
+    return t;
+}
+
+static void print_float(Text *t, double v, const char *suffix)
+{
+    if (isnan(v)) text_put(t, "NAN");
+    else if (isinf(v)) text_put(t, v < 0 ? "-INFINITY" : "INFINITY");
+    else text_print(t, "%a%s", v, suffix);
+}
+
+static void print_value(Text *t, const FieldRow *f, const unsigned char *at)
+{
+    if (!strcmp(f->type, "float")) {
+        float v;
+        memcpy(&v, at, sizeof v);
+        print_float(t, (double)v, "f");
+    } else if (!strcmp(f->type, "double")) {
+        double v;
+        memcpy(&v, at, sizeof v);
+        print_float(t, v, "");
+    } else if (!strcmp(f->type, "int64_t")) {
+        int64_t v;
+        memcpy(&v, at, sizeof v);
+        if (v == INT64_MIN) text_put(t, "INT64_MIN");
+        else text_print(t, v >= INT32_MIN && v <= INT32_MAX ? "%" PRId64 : "INT64_C(%" PRId64 ")", v);
+    } else if (!strcmp(f->type, "uint32_t")) {
+        uint32_t v;
+        memcpy(&v, at, sizeof v);
+        text_print(t, "%" PRIu32 "u", v);
+    } else {
+        int32_t v;
+        memcpy(&v, at, sizeof v);
+        if (v == INT32_MIN) text_put(t, "INT32_MIN");
+        else text_print(t, "%" PRId32, v);
+    }
+}
+
+static void print_field(Text *t, const FieldRow *f, const unsigned char *params)
+{
+    text_print(t, " .%s = ", f->name);
+    if (!f->count) {
+        print_value(t, f, params + f->offset);
+    } else {
+        text_put(t, "{ ");
+        for (int i = 0; i < f->count; i++) {
+            if (i) text_put(t, ", ");
+            print_value(t, f, params + f->offset + (size_t)i * f->size);
+        }
+        text_put(t, " }");
+    }
+    text_put(t, ",");
+}
+
+/* Equal parameters are stored once: finds an earlier step with the same structure. */
+static int same_params(const Emitter *e, size_t i)
+{
+    const Step *s = e->p->step.at[i];
+    const size_t from = i > 64 ? i - 64 : 0;
+    for (size_t k = i; k-- > from;) {
+        const Step *o = e->p->step.at[k];
+        if (o->kernel->field == s->kernel->field && !memcmp(o->params, s->params, s->kernel->params_size)) return e->params_of[k];
+    }
+    return (int)i;
+}
+
+static Text params(const Emitter *e)
+{
+    Text t = text_new(e->arena);
+    for (size_t i = 0; i < e->p->step.n; i++) {
+        const Step *s = e->p->step.at[i];
+        e->params_of[i] = same_params(e, i);
+        if (e->params_of[i] != (int)i) continue;
+        text_print(&t, "static const inlay_%s_params p%zu = {", s->kernel->params, i);
+        for (int f = 0; f < s->kernel->fields; f++) print_field(&t, s->kernel->field + f, s->params);
+        text_put(&t, " };\n");
+    }
+    return t;
+}
+
+static Text refs(const Emitter *e)
+{
+    Text t = text_new(e->arena);
+    for (size_t i = 0; i < e->p->step.n; i++) {
+        const Step *s = e->p->step.at[i];
+        text_print(&t, "static const inlay_ref r%zu[] = {", i);
+        for (int k = 0; k < s->n_operand; k++) {
+            const inlay_ref *r = &s->operand[k].ref;
+            text_print(&t, "%s { %zuu, %zuu, %d, %d, %d }", k ? "," : "", r->off, r->row, r->cap, r->pix, r->base);
+        }
+        text_put(&t, " };\n");
+    }
+    return t;
+}
+
+static Text steps(const Emitter *e)
+{
+    Text t = text_new(e->arena);
+    text_put(&t, "static const inlay_step step[] = {\n");
+    for (size_t i = 0; i < e->p->step.n; i++) {
+        const Step *s = e->p->step.at[i];
+        text_print(&t, "    { inlay_%s, &p%d, r%zu, %d, %d },  /* %zu ", s->kernel->name, e->params_of[i], i, s->units, s->backward, i);
+        text_comment(&t, s->node ? s->node->op_type : "Copy");
+        text_put(&t, " ");
+        text_comment(&t, s->node ? s->node->name : "");
+        text_put(&t, " */\n");
+    }
+    if (!e->p->step.n) text_put(&t, "    { 0, 0, 0, 0, 0 }\n");
+    text_put(&t, "};\n");
+    return t;
+}
+
+static Text segments(const Emitter *e)
+{
+    Text t = text_new(e->arena);
+    const Plan *plan = &e->p->plan;
+    for (size_t i = 0; i < plan->segment.n; i++) {
+        const Segment *g = plan->segment.at + i;
+        if (!g->list) continue;
+        text_print(&t, "static const uint8_t list%zu[] = {", i);
+        for (int32_t k = 0; k < g->prologue + g->period + g->epilogue; k++) text_print(&t, "%s%u", k % 32 ? ", " : k ? ",\n    " : " ", g->list[k]);
+        text_put(&t, " };\n");
+    }
+    if (!plan->segment.n) return t;
+    text_put(&t, "static const inlay_segment segment[] = {\n");
+    for (size_t i = 0; i < plan->segment.n; i++) {
+        const Segment *g = plan->segment.at + i;
+        text_print(&t, "    { %d, %d, %d, %d, %d, %d, ", g->first, g->count, g->prologue, g->period, g->repeats, g->epilogue);
+        if (g->list) text_print(&t, "list%zu },\n", i);
+        else text_put(&t, "0 },\n");
+    }
+    text_put(&t, "};\n");
+    return t;
+}
+
+static Text model(const Emitter *e)
+{
+    Text t = text_new(e->arena);
+    const Plan *plan = &e->p->plan;
+    text_print(&t, "#define %s_BASES %d\n", e->upper, program_bases(e->p));
+    text_print(&t, "static const inlay_model %s_steps = { step, %zu, %s, %zu, %" PRId64 "u };\n", e->name, e->p->step.n,
+               plan->segment.n ? "segment" : "0", plan->segment.n, plan->state);
+    return t;
+}
+
+static Text weights(const Emitter *e)
+{
+    Text t = text_new(e->arena);
+    if (e->p->weight_bytes) text_print(&t, "/* In %s_weights.c. */\nextern const unsigned char %s_weights_data[];\n", e->name, e->name);
+    return t;
+}
+
+static Text bases(const Emitter *e)
+{
+    const Graph *g = e->p->graph;
+    Text t = text_new(e->arena);
+    int at = INLAY_ARENA + 1;
+    text_print(&t, "    if (%s!in || !out) return %s_E_ARG;\n", e->p->plan.arena_size ? "!arena || " : "", e->upper);
+    text_print(&t, "    if ((uintptr_t)arena %% %s_ARENA_ALIGN) return %s_E_ALIGN;\n", e->upper, e->upper);
+    text_print(&t, "    base[INLAY_WEIGHTS] = %s%s;\n", e->p->weight_bytes ? "(void *)" : "NULL", e->p->weight_bytes ? arena_printf(e->arena, "%s_weights_data", e->name) : "");
+    text_put(&t, "    base[INLAY_ARENA] = arena;\n");
+    for (size_t i = 0; i < g->input.n; i++)
+        text_print(&t, "    if ((base[%d] = (void *)in->in%zu) == NULL) return %s_E_ARG;\n", at++, i, e->upper);
+    for (size_t i = 0; i < g->output.n; i++)
+        text_print(&t, "    if ((base[%d] = (void *)out->out%zu) == NULL) return %s_E_ARG;\n", at++, i, e->upper);
+    return t;
+}
+
+static const EmbeddedFile *find_runtime(const char *name)
+{
+    for (const EmbeddedFile *f = runtime_files; f->name; f++)
+        if (!strcmp(f->name, name)) return f;
+    return NULL;
+}
+
+/* Writes a runtime header and what it includes. */
+static void copy_runtime(const Emitter *e, Output *o, const char *first)
+{
+    Map seen = map_new(e->arena);
+    VEC(const char *) todo = { 0 };
+    VEC_PUSH(e->arena, &todo, first);
+    for (size_t i = 0; i < e->p->step.n; i++) VEC_PUSH(e->arena, &todo, e->p->step.at[i]->kernel->file);
+    while (todo.n) {
+        const char *name = todo.at[--todo.n];
+        const EmbeddedFile *f = find_runtime(name);
+        if (!f || map_put(&seen, f->name, e->arena)) continue;
+        output_text(o, arena_printf(e->arena, "src/%s", f->name), f->text, f->length);
+        for (const char *at = f->text; (at = strstr(at, "#include \"")) != NULL;) {
+            at += 10;
+            VEC_PUSH(e->arena, &todo, arena_text(e->arena, at, strcspn(at, "\"")));
+        }
+    }
+}
+
+void emit_source(const Program *p, Output *o, const char *name)
+{
+    Arena *a = p->graph->arena;
+    Emitter e = { a, p, name, upper_case(a, name), NEW_ARRAY(a, int, p->step.n + 1) };
+    const Section header[] = { { "about", about(&e) }, { "sizes", sizes(&e) }, { "structs", structs(&e) } };
+    const Text h = template_fill(a, "model.h", name, header, 3);
+    output_text(o, arena_printf(a, "src/%s.h", name), h.at, h.n);
+    const Section source[] = {
+        { "about", about(&e) }, { "includes", includes(&e) }, { "weights", weights(&e) }, { "params", params(&e) }, { "refs", refs(&e) },
+        { "steps", steps(&e) }, { "segments", segments(&e) }, { "model", model(&e) }, { "bases", bases(&e) },
+    };
+    const Text c = template_fill(a, "model.c", name, source, (int)(sizeof source / sizeof *source));
+    output_text(o, arena_printf(a, "src/%s.c", name), c.at, c.n);
+    copy_runtime(&e, o, "inlay.h");
+}

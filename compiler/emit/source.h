@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * NAME.h and NAME.c, and the runtime's headers they include. Knows no operator by name. */
+#ifndef INLAY_EMIT_SOURCE_H
+#define INLAY_EMIT_SOURCE_H
+
+#include "base/io.h"
+#include "ir/program.h"
+
+/* The program must be planned, its weights laid out, and linked. */
+void emit_source(const Program *p, Output *o, const char *name);
+
+#endif

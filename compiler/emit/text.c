@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "emit/text.h"
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+Text text_new(Arena *a)
+{
+    return (Text){ .arena = a };
+}
+
+void text_add(Text *t, const char *s, size_t n)
+{
+    if (t->n + n + 1 > t->room) {
+        const size_t room = (t->n + n + 1) * 2;
+        char *at = arena_alloc(t->arena, room);
+        if (t->n) memcpy(at, t->at, t->n);
+        t->at = at;
+        t->room = room;
+    }
+    memcpy(t->at + t->n, s, n);
+    t->n += n;
+    t->at[t->n] = 0;
+}
+
+void text_put(Text *t, const char *s)
+{
+    text_add(t, s, strlen(s));
+}
+
+void text_print(Text *t, const char *format, ...)
+{
+    char line[512];
+    va_list args, again;
+    va_start(args, format);
+    va_copy(again, args);
+    const int n = vsnprintf(line, sizeof line, format, args);
+    va_end(args);
+    if ((size_t)n < sizeof line) {
+        text_add(t, line, (size_t)n);
+    } else {
+        char *more = arena_alloc(t->arena, (size_t)n + 1);
+        vsnprintf(more, (size_t)n + 1, format, again);
+        text_add(t, more, (size_t)n);
+    }
+    va_end(again);
+}
+
+void text_comment(Text *t, const char *s)
+{
+    int n = 0;
+    for (; *s && n < 80; s++, n++) {
+        const bool plain = *s >= ' ' && *s < 127 && *s != '\\' && *s != '?' && *s != '*' && *s != '/';
+        text_add(t, plain ? s : *s == '/' ? "|" : "_", 1);
+    }
+    if (*s) text_put(t, "...");
+}

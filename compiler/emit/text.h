@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Text under construction, and the only way model text enters a C file. */
+#ifndef INLAY_EMIT_TEXT_H
+#define INLAY_EMIT_TEXT_H
+
+#include "base/arena.h"
+
+typedef struct Text {
+    Arena *arena;
+    char *at;
+    size_t n, room;
+} Text;
+
+Text text_new(Arena *a);
+void text_add(Text *t, const char *s, size_t n);
+void text_put(Text *t, const char *s);
+void text_print(Text *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Model text inside a comment: printable ASCII only, and nothing that could end the comment, splice a line or
+ * begin a trigraph. At most 80 characters. */
+void text_comment(Text *t, const char *s);
+
+#endif

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: 0BSD */
+//@ about
+#ifndef MODEL_H
+#define MODEL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+//@ sizes
+
+/* What model_run() returns. */
+enum {
+    MODEL_OK = 0,
+    MODEL_E_ARG = 1,        /* the arena, an input or an output is NULL */
+    MODEL_E_ALIGN = 2,      /* the arena is not aligned to MODEL_ARENA_ALIGN */
+    MODEL_E_SHAPE = 3,      /* a value read at run time asks for another shape than was compiled */
+    MODEL_E_INDEX = 4       /* an index read at run time lies outside its tensor */
+};
+
+//@ structs
+
+/* Computes the outputs from the inputs. All working memory is `arena`: MODEL_ARENA_SIZE bytes whose content
+ * before and after does not matter. Buffers may not overlap. No heap, no mutable static data:
+ * calls in different arenas may run at once. */
+int model_run(void *arena, const model_inputs *in, const model_outputs *out);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
