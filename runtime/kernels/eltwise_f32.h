@@ -11,7 +11,7 @@
 #define INLAY_MAX FLT_MAX
 #define INLAY_M(name) name##f
 #define INLAY_FAST(name) inlay_##name##_f
-#define INLAY_PICK(c, a, b) inlay_pick(inlay_mask(c), (a), (b))
+#define INLAY_PICK(c, a, b) inlay_either(inlay_mask(c), (a), (b))
 #define INLAY_K(name) name##_f32
 #include "eltwise_float.inc.h"
 #undef INLAY_T

@@ -17,8 +17,8 @@ INLAY_BINARY(INLAY_K(fmod), INLAY_T, INLAY_T, INLAY_T, z = INLAY_M(fmod)(a, b);)
 INLAY_BINARY(INLAY_K(mod), INLAY_T, INLAY_T, INLAY_T, z = INLAY_M(fmod)(a, b); if (z != 0 && (z < 0) != (b < 0)) z += b;)
 INLAY_BINARY(INLAY_K(pow), INLAY_T, INLAY_T, INLAY_T, z = INLAY_M(pow)(a, b);)
 /* NaN in either operand stays. */
-INLAY_BINARY(INLAY_K(min), INLAY_T, INLAY_T, INLAY_T, z = (a < b) | (a != a) ? a : b;)
-INLAY_BINARY(INLAY_K(max), INLAY_T, INLAY_T, INLAY_T, z = (a > b) | (a != a) ? a : b;)
+INLAY_BINARY(INLAY_K(min), INLAY_T, INLAY_T, INLAY_T, z = ((a < b) | (a != a)) ? a : b;)
+INLAY_BINARY(INLAY_K(max), INLAY_T, INLAY_T, INLAY_T, z = ((a > b) | (a != a)) ? a : b;)
 INLAY_BINARY(INLAY_K(prelu), INLAY_T, INLAY_T, INLAY_T, const INLAY_T t = a * b; z = INLAY_PICK(a < 0, t, a);)
 
 INLAY_UNARY(INLAY_K(neg), INLAY_T, INLAY_T, z = -x;)
@@ -60,6 +60,7 @@ INLAY_UNARY(INLAY_K(softsign), INLAY_T, INLAY_T, z = x / (1 + INLAY_M(fabs)(x));
 INLAY_UNARY(INLAY_K(mish), INLAY_T, INLAY_T, const INLAY_T u = INLAY_FAST(exp)(x > 20 ? (INLAY_T)20 : x); const INLAY_T t = u * (u + 2); z = x * (t / (t + 2));)
 INLAY_UNARY(INLAY_K(gelu), INLAY_T, INLAY_T, z = (INLAY_T)0.5 * x * (1 + INLAY_FAST(erf)(x * (INLAY_T)0.70710678118654752));)
 INLAY_UNARY(INLAY_K(gelu_tanh), INLAY_T, INLAY_T, z = (INLAY_T)0.5 * x * (1 + INLAY_FAST(tanh)((INLAY_T)0.79788456080286536 * (x + (INLAY_T)0.044715 * x * x * x)));)
+INLAY_UNARY(INLAY_K(clip), INLAY_T, INLAY_T, const INLAY_T t = x < INLAY_A ? INLAY_A : x; z = t > INLAY_B ? INLAY_B : t;)
 INLAY_UNARY(INLAY_K(shrink), INLAY_T, INLAY_T, const INLAY_T t = x > INLAY_A ? x - INLAY_B : (INLAY_T)0; z = x < -INLAY_A ? x + INLAY_B : t;)
 INLAY_UNARY(INLAY_K(isnan), uint8_t, INLAY_T, z = (uint8_t)(x != x);)
 /* a: negative infinities count, b: positive ones. */

@@ -14,7 +14,7 @@ static inline uint32_t inlay_bits(float x) { uint32_t u; memcpy(&u, &x, sizeof u
 static inline float inlay_float(uint32_t u) { float x; memcpy(&x, &u, sizeof x); return x; }
 
 /* m all ones: a; m zero: b. */
-static inline float inlay_pick(uint32_t m, float a, float b) { return inlay_float((inlay_bits(a) & m) | (inlay_bits(b) & ~m)); }
+static inline float inlay_either(uint32_t m, float a, float b) { return inlay_float((inlay_bits(a) & m) | (inlay_bits(b) & ~m)); }
 static inline uint32_t inlay_mask(int c) { return (uint32_t)0 - (uint32_t)c; }
 
 /* e^r - 1 for |r| <= log(2) / 2. */
@@ -68,7 +68,7 @@ static inline float inlay_tanh_f(float x)
     const float t = inlay_float(v), q = x * x;
     const float near = x + x * q * (-3.333332894e-01f + q * (1.333276974e-01f + q * (-5.385090958e-02f + q * (2.099717899e-02f - q * 6.096714160e-03f))));
     const float far = inlay_float(inlay_bits(1.0f - 2.0f / (inlay_exp_f(2.0f * t) + 1.0f)) | sign);
-    return inlay_pick(inlay_mask(v < UINT32_C(0x3f200000)), near, far);       /* 0.625 */
+    return inlay_either(inlay_mask(v < UINT32_C(0x3f200000)), near, far);       /* 0.625 */
 }
 
 /* Below 0.93 an odd polynomial; above, 1 - e^p(t) with p fitted to log(1 - erf). */
@@ -81,7 +81,7 @@ static inline float inlay_erf_f(float x)
                        q * (5.200368587e-03f + q * (-8.134709331e-04f + q * 8.334718612e-05f))))));
     const float p = 3.185396624e-04f + t * (-1.130231055e+00f + t * (-6.318239181e-01f + t * (-1.100871665e-01f + t * (2.642763715e-02f +
                     t * (-4.762625833e-03f + t * (5.975857702e-04f + t * (-4.616385863e-05f + t * 1.643063656e-06f)))))));
-    const float y = inlay_pick(inlay_mask(v < UINT32_C(0x3f6e147b)), near, 1.0f - inlay_exp_f(p));
+    const float y = inlay_either(inlay_mask(v < UINT32_C(0x3f6e147b)), near, 1.0f - inlay_exp_f(p));
     return inlay_float(inlay_bits(y) | sign | nan);
 }
 

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Lowering of operators whose shape-giving operands are values at run time. */
+#ifndef INLAY_OPS_VALUES_H
+#define INLAY_OPS_VALUES_H
+
+#include "ops/lower.h"
+
+/* The operand as int64 values in memory, NULL where it is left out. */
+Tensor *lower_index(Lower *l, Node *n, Tensor *t);
+/* A step that ends the run unless every value equals its entry in one of the lists (each as long as `values`). */
+void lower_check(Lower *l, Node *n, Tensor *values, int lists, const int64_t *const *allowed);
+/* The same for an operand that is not constant; nothing where it is constant or left out. */
+void lower_check_dims(Lower *l, Node *n, int operand, const int64_t *dims);
+
+void lower_slice_values(Lower *l, Node *n);
+void lower_pad_values(Lower *l, Node *n, Tensor *fill, int mode);
+
+#endif

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: 0BSD
+ * Moves by a table of source offsets for each axis:
+ *
+ *   y[i][j]...[run] = x[T0[i] + T1[j] + ... + run], T in elements
+ *
+ * The tables lie one after the other in operand 2 (int32). One unit. */
+#ifndef INLAY_PICK_H
+#define INLAY_PICK_H
+
+#include "move.h"
+
+#define INLAY_pick_FIELDS(F, N) \
+    F(int32_t, rank)            /* axes with a table */ \
+    F(int32_t, run)             /* elements that lie together, in source and result */ \
+    N(int32_t, n, 8)            /* sizes of those axes in the result */
+INLAY_PARAMS(pick);
+
+/* The innermost table axis: n runs, starting at x. */
+typedef void inlay_pick_line(void *y, const void *x, const int32_t *table, int32_t n, int32_t run);
+
+static inline int inlay_pick(void *const *base, const inlay_step *s, size_t size, inlay_pick_line *line)
+{
+    const inlay_pick_params *p = (const inlay_pick_params *)s->params;
+    unsigned char *y = (unsigned char *)inlay_at(base, s, 0);
+    const unsigned char *x = (const unsigned char *)inlay_at(base, s, 1);
+    const int32_t *table[8];
+    int32_t at[8] = { 0 }, d;
+    const int32_t last = p->rank - 1;
+    table[0] = (const int32_t *)inlay_at(base, s, 2);
+    for (d = 1; d < p->rank; d++) table[d] = table[d - 1] + p->n[d - 1];
+    for (;;) {
+        ptrdiff_t from = 0;
+        for (d = 0; d < last; d++) from += table[d][at[d]];
+        line(y, x + from * (ptrdiff_t)size, table[last], p->n[last], p->run);
+        y += (size_t)p->n[last] * (size_t)p->run * size;
+        for (d = last - 1; d >= 0; d--) {
+            if (++at[d] < p->n[d]) break;
+            at[d] = 0;
+        }
+        if (d < 0) return 0;
+    }
+}
+
+#define INLAY_PICK(bits) \
+    static inline void inlay_pick_##bits##_line(void *yv, const void *xv, const int32_t *table, int32_t n, int32_t run) \
+    { \
+        inlay_w##bits *y = (inlay_w##bits *)yv; \
+        const inlay_w##bits *x = (const inlay_w##bits *)xv; \
+        int32_t i; \
+        if (run == 1) for (i = 0; i < n; i++) y[i] = x[table[i]]; \
+        else for (i = 0; i < n; i++) memcpy(y + (ptrdiff_t)i * run, x + table[i], (size_t)run * sizeof *y); \
+    } \
+    static inline int inlay_pick_##bits(void *const *base, const inlay_step *s, int32_t r0, int32_t r1) \
+    { (void)r0, (void)r1; return inlay_pick(base, s, sizeof(inlay_w##bits), inlay_pick_##bits##_line); }
+
+INLAY_PICK(8)
+INLAY_PICK(16)
+INLAY_PICK(32)
+INLAY_PICK(64)
+INLAY_PICK(128)
+
+#endif
