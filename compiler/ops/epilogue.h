@@ -10,8 +10,8 @@
 
 #include <math.h>
 
-#include "ir/graph.h"
 #include "kernels/act.h"
+#include "ops/lower.h"
 
 typedef struct Epilogue {
     int act;
@@ -24,5 +24,7 @@ Epilogue epilogue_of(const Node *n);
 int epilogue_clamp(const Epilogue *e);
 /* Does it need the kernel with the second pass? */
 bool epilogue_needs_pass(const Epilogue *e);
+/* A step of its own, after kernels that know no epilogue: output 0 of n = act(y + residual). */
+void lower_epilogue(Lower *l, Node *n, const Epilogue *e, Tensor *y);
 
 #endif

@@ -2,8 +2,8 @@
  * Convolution, transposed convolution and pooling in their plain form: any layout (strides), weights as
  * ONNX has them (also made at run time), float32 and float64 (maximum: also int8 and uint8), 1 to 3 dimensions.
  *
- *   conv      y[n][g*OC + o][z] = b[g*OC + o] + sum over k, i of x[n][g*IC + i][z*s - p + k*d] * w[g*OC + o][i][k] + q[n][g*OC + o][z]
- *   deconv    y[n][g*OC + o][z*s - p + k*d] += x[n][g*IC + i][z] * w[g*IC + i][o][k], from b + q
+ *   conv      y[n][g*OC + o][z] = b[g*OC + o] + sum over k, i of x[n][g*IC + i][z*s - p + k*d] * w[g*OC + o][i][k]
+ *   deconv    y[n][g*OC + o][z*s - p + k*d] += x[n][g*IC + i][z] * w[g*IC + i][o][k], from b
  *   pools     as in pool.h; `lp` is the p-th root of the sum of |x|^p
  *
  * The positions z, k are triples (depth, row, column). Strides are in elements. One unit: everything. */
@@ -28,7 +28,7 @@
     N(int32_t, pad, 3)          /* before the first element */ \
     N(int32_t, end, 3)          /* after the last */ \
     N(int64_t, xs, 5)           /* strides of x: image, channel, depth, row, column */ \
-    N(int64_t, ys, 5)           /* strides of y and q */ \
+    N(int64_t, ys, 5)           /* strides of y */ \
     F(int32_t, count_pad)       /* a mean counts the padding too */ \
     F(int32_t, p)               /* exponent of the Lp norm */ \
     F(int32_t, column_major)    /* indices of maxima: storage order */
@@ -79,7 +79,7 @@ static inline int inlay_conv_plain_##SUFFIX(void *const *base, const inlay_step 
     const inlay_window_params *p = (const inlay_window_params *)s->params; \
     T *y = (T *)inlay_at(base, s, 0); \
     const T *x = (const T *)inlay_at(base, s, 1), *w = (const T *)inlay_at(base, s, 2); \
-    const T *b = (const T *)inlay_at(base, s, 3), *q = (const T *)inlay_at(base, s, 4); \
+    const T *b = (const T *)inlay_at(base, s, 3); \
     const int64_t each = (int64_t)p->ic * p->kernel[0] * p->kernel[1] * p->kernel[2]; \
     int32_t n, o; \
     (void)r0, (void)r1; \
@@ -90,7 +90,6 @@ static inline int inlay_conv_plain_##SUFFIX(void *const *base, const inlay_step 
                 const int64_t at = inlay_at5(p->ys, n, o, z); \
                 T v = inlay_conv_sum_##SUFFIX(p, x, w + o * each, n, o / p->oc, z); \
                 if (b) v += b[o]; \
-                if (q) v += q[at]; \
                 y[at] = v; \
             } while (inlay_next3(z, p->out)); \
         } \
@@ -130,7 +129,7 @@ static inline int inlay_deconv_plain_##SUFFIX(void *const *base, const inlay_ste
     const inlay_window_params *p = (const inlay_window_params *)s->params; \
     T *y = (T *)inlay_at(base, s, 0); \
     const T *x = (const T *)inlay_at(base, s, 1), *w = (const T *)inlay_at(base, s, 2); \
-    const T *b = (const T *)inlay_at(base, s, 3), *q = (const T *)inlay_at(base, s, 4); \
+    const T *b = (const T *)inlay_at(base, s, 3); \
     int32_t n, o; \
     (void)r0, (void)r1; \
     for (n = 0; n < p->images; n++) \
@@ -140,7 +139,6 @@ static inline int inlay_deconv_plain_##SUFFIX(void *const *base, const inlay_ste
                 const int64_t at = inlay_at5(p->ys, n, o, z); \
                 T v = inlay_deconv_sum_##SUFFIX(p, x, w, n, o / p->oc, o % p->oc, z); \
                 if (b) v += b[o]; \
-                if (q) v += q[at]; \
                 y[at] = v; \
             } while (inlay_next3(z, p->out)); \
         } \
@@ -236,7 +234,8 @@ INLAY_SUMPOOL_PLAIN(inlay_lppool_plain_f64, double,
                     sum += p->p == 1 ? fabs(v) : p->p == 2 ? v * v : pow(fabs(v), (double)p->p);,
                     p->p == 1 ? sum : p->p == 2 ? sqrt(sum) : pow(sum, 1.0 / (double)p->p))
 
-/* y[i] = act(y[i]) over a whole tensor of float32: after kernels that have no activation of their own. Operands: y, x. */
+/* y[i] = act(x[i] + q[i]) over whole tensors: after kernels that have no activation of their own.
+ * Operands: y, x, q (may be left out). */
 #define INLAY_act_FIELDS(F, N) \
     F(int64_t, n)               /* elements */ \
     F(int32_t, act)             /* INLAY_ACT_... */ \
@@ -248,13 +247,13 @@ static inline int inlay_act_whole_f32(void *const *base, const inlay_step *s, in
 {
     const inlay_act_params *p = (const inlay_act_params *)s->params;
     float *y = (float *)inlay_at(base, s, 0);
-    const float *x = (const float *)inlay_at(base, s, 1);
+    const float *x = (const float *)inlay_at(base, s, 1), *q = (const float *)inlay_at(base, s, 2);
     int64_t i;
     (void)r0, (void)r1;
     for (i = 0; i < p->n; i += 4096) {
         const int32_t n = (int32_t)(p->n - i < 4096 ? p->n - i : 4096);
         int32_t j;
-        for (j = 0; j < n; j++) y[i + j] = x[i + j];
+        for (j = 0; j < n; j++) y[i + j] = q ? x[i + j] + q[i + j] : x[i + j];
         inlay_act_f32(y + i, n, p->act, p->a, p->b);
     }
     return 0;

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Packing of constant weights: transposes, paddings and cuts of recipes; no byte is read here. */
+#include "ops/pack.h"
+
+#include "base/size.h"
+
+static int64_t up4(int64_t n) { return i64_add(n, 3) / 4 * 4; }
+
+/* w [groups][IC][taps][OC'] with OC' = blocks * width -> [groups][blocks][taps][IC][width]. */
+static Recipe *cut_blocks(Store *s, const Recipe *w, int64_t width)
+{
+    const int64_t *d = recipe_dims(w);
+    const int64_t cut[5] = { d[0], d[1] / width, width, d[2], d[3] };
+    static const int perm[5] = { 0, 1, 4, 3, 2 };
+    return recipe_transpose(s, recipe_reshape(s, w, 5, cut), perm);
+}
+
+/* Channels [from, from + count) of w [groups][OC][IC][taps], filled up to whole blocks. */
+static Recipe *section(Store *s, const Recipe *w, int64_t from, int64_t count, int64_t width)
+{
+    Recipe *r = recipe_slice(s, w, 1, from, 1, count);
+    const int64_t fill = i64_ceil_div(count, width) * width - count;
+    if (fill) r = recipe_pad(s, r, 1, 0, fill);
+    return cut_blocks(s, r, width);
+}
+
+static Recipe *flat(Store *s, const Recipe *r, int64_t groups)
+{
+    const int64_t dims[2] = { groups, groups ? recipe_count(r) / groups : 0 };
+    return recipe_reshape(s, r, 2, dims);
+}
+
+/* Blocks of `width`, then one of 8 and one of 4, as many as are needed. w [groups][OC][IC][taps]. */
+static Recipe *blocks(Store *s, const Recipe *w, int64_t width)
+{
+    const int64_t groups = recipe_dims(w)[0], oc = recipe_dims(w)[1];
+    int64_t full = up4(oc) / width * width, left = up4(oc) - full;
+    Recipe *part[3];
+    int n = 0;
+    if (full) part[n++] = section(s, w, 0, i64_min(full, oc), width);
+    if (left >= 8) part[n++] = section(s, w, full, i64_min(8, oc - full), 8), full += 8, left -= 8;
+    if (left) part[n++] = section(s, w, full, oc - full, 4);
+    if (n == 1) return part[0];
+    for (int i = 0; i < n; i++) part[i] = flat(s, part[i], groups);
+    return recipe_concat(s, n, part, 1);
+}
+
+Tensor *pack_conv_weights(Lower *l, const Recipe *w, int64_t groups)
+{
+    Store *s = l->graph->store;
+    const int64_t *d = recipe_dims(w);
+    int64_t taps = 1;
+    for (int i = 2; i < recipe_rank(w); i++) taps = i64_mul(taps, d[i]);
+    const int64_t dims[4] = { groups, d[0] / groups, d[1], taps };
+    return lower_constant(l, blocks(s, recipe_reshape(s, w, 4, dims), l->pack_width));
+}
+
+Tensor *pack_matrix(Lower *l, const Recipe *w, bool transposed, float alpha)
+{
+    Store *s = l->graph->store;
+    static const int swap[2] = { 1, 0 };
+    Recipe *r = transposed ? recipe_reshape(s, w, 2, recipe_dims(w)) : recipe_transpose(s, w, swap);
+    if (alpha != 1.0f) r = recipe_mul(s, r, -1, 1, &alpha, 1);
+    const int64_t dims[4] = { 1, recipe_dims(r)[0], recipe_dims(r)[1], 1 };
+    return lower_constant(l, blocks(s, recipe_reshape(s, r, 4, dims), l->pack_width));
+}
+
+Tensor *pack_bias(Lower *l, const Recipe *bias, int64_t groups, int64_t oc)
+{
+    Store *s = l->graph->store;
+    const int64_t dims[2] = { groups, oc }, all[2] = { groups, up4(oc) };
+    const float zero = 0.0f;
+    if (!bias) return lower_constant(l, recipe_fill(s, DT_F32, 2, all, &zero));
+    Recipe *r = recipe_reshape(s, bias, 2, dims);
+    return lower_constant(l, all[1] == oc ? r : recipe_pad(s, r, 1, 0, all[1] - oc));
+}
+
+Tensor *pack_depthwise_weights(Lower *l, const Recipe *w)
+{
+    Store *s = l->graph->store;
+    static const int swap[2] = { 1, 0 };
+    const int64_t c = recipe_dims(w)[0], dims[2] = { c, c ? recipe_count(w) / c : 0 };
+    return lower_constant(l, recipe_transpose(s, recipe_reshape(s, w, 2, dims), swap));
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Packing of constant weights into the blocks that kernels/tile_f32.h reads. */
+#ifndef INLAY_OPS_PACK_H
+#define INLAY_OPS_PACK_H
+
+#include "ops/lower.h"
+
+/* Weights of a convolution [groups * OC][IC][taps...] -> for each group, blocks of [taps][IC][width]. */
+Tensor *pack_conv_weights(Lower *l, const Recipe *w, int64_t groups);
+/* A matrix [K][N], or [N][K] where transposed, as the weights of a 1x1 convolution from K to N channels, times alpha. */
+Tensor *pack_matrix(Lower *l, const Recipe *w, bool transposed, float alpha);
+/* Bias of groups * OC channels, filled up with zeros to fours in each group; NULL: all zeros. */
+Tensor *pack_bias(Lower *l, const Recipe *bias, int64_t groups, int64_t oc);
+/* Depthwise weights [C][1][taps...] -> [taps...][C]. */
+Tensor *pack_depthwise_weights(Lower *l, const Recipe *w);
+
+#endif

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Windows that slide over images: their geometry, from a node's attributes and shapes. */
+#ifndef INLAY_OPS_WINDOW_H
+#define INLAY_OPS_WINDOW_H
+
+#include "kernels/conv_f32.h"
+#include "kernels/pool.h"
+#include "kernels/window_plain.h"
+#include "ops/lower.h"
+
+enum { WINDOW_DIMS = 3 };       /* depth, row, column; leading ones are 1 below three dimensions */
+
+typedef struct Window {
+    int spatial;                /* 1 to 3 */
+    bool channels_last;
+    int64_t images, channels;   /* of operand 0 */
+    int64_t in[WINDOW_DIMS], out[WINDOW_DIMS];
+    int64_t kernel[WINDOW_DIMS], stride[WINDOW_DIMS], dilation[WINDOW_DIMS];
+    int64_t pad[WINDOW_DIMS], end[WINDOW_DIMS];
+} Window;
+
+/* A window with `taps` (spatial of them); fails with 65 where attributes and shapes do not fit. */
+Window window_of(const Node *n, const int64_t *taps);
+/* The same read backwards: `in` of the window is the node's input, `out` the larger image it is spread over. */
+Window window_transposed(const Node *n, const int64_t *taps);
+/* The attribute kernel_shape, which pools must have. */
+const int64_t *window_kernel_shape(const Node *n, int64_t *count);
+/* Shape of an image of `channels` and the window's output size, in the node's layout. */
+Shape window_shape(const Window *w, int64_t channels);
+/* The spatial taps of weights [O][I][taps...]: how many dimensions. */
+int window_rank(const Node *n);
+
+/* The same as parameters of kernels. */
+void window_conv_params(const Window *w, inlay_conv_params *p);
+void window_pool_params(const Window *w, inlay_pool_params *p);
+void window_plain_params(const Window *w, inlay_window_params *p, int64_t out_channels);
+/* Rows of the operands of a windowed step; `y` and `x` by their places. Also the step's units. */
+void window_rows(const Window *w, Step *s, Operand *y, Operand *x);
+
+#endif
