@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cli/options.h"
+#include "cli/place_cmd.h"
 #include "emit/manifest.h"
 #include "emit/report.h"
 
@@ -55,4 +56,10 @@ void cmd_check(Compile *c)
     hold("arena", (uint64_t)c->program->plan.arena_size, c->options->max_arena);
     hold("weights", c->program->weight_bytes, c->options->max_weights);
     fail_if_errors();
+}
+
+void cmd_place(Compile *c)
+{
+    const int status = place_command(c->options->model, c->options->capacity, stdout);
+    if (status) fail_now((Status)status);
 }

@@ -242,11 +242,26 @@ static Text bases(const Emitter *e)
     return t;
 }
 
+static const char FOLDER[] = "#include \"kernels/";     /* in the output all headers lie side by side */
+
 static const EmbeddedFile *find_runtime(const char *name)
 {
+    if (!strncmp(name, "kernels/", 8)) name += 8;
     for (const EmbeddedFile *f = runtime_files; f->name; f++)
         if (!strcmp(f->name, name)) return f;
     return NULL;
+}
+
+static Text without_folder(Arena *a, const EmbeddedFile *f)
+{
+    Text t = text_new(a);
+    const char *from = f->text;
+    for (const char *at; (at = strstr(from, FOLDER)) != NULL; from = at + sizeof FOLDER - 1) {
+        text_add(&t, from, (size_t)(at - from));
+        text_put(&t, "#include \"");
+    }
+    text_put(&t, from);
+    return t;
 }
 
 /* Writes a runtime header and what it includes. */
@@ -260,7 +275,8 @@ static void copy_runtime(const Emitter *e, Output *o, const char *first)
         const char *name = todo.at[--todo.n];
         const EmbeddedFile *f = find_runtime(name);
         if (!f || map_put(&seen, f->name, e->arena)) continue;
-        output_text(o, arena_printf(e->arena, "src/%s", f->name), f->text, f->length);
+        const Text flat = without_folder(e->arena, f);
+        output_text(o, arena_printf(e->arena, "src/%s", f->name), flat.at, flat.n);
         for (const char *at = f->text; (at = strstr(at, "#include \"")) != NULL;) {
             at += 10;
             VEC_PUSH(e->arena, &todo, arena_text(e->arena, at, strcspn(at, "\"")));

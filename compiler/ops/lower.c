@@ -117,6 +117,12 @@ void lower_copy(Lower *l, Node *n, Tensor *out, Tensor *in)
     step_in(s, in)->reuse = REUSE_ELEMENTWISE;
 }
 
+void lower_clear(Lower *l, Node *n, Tensor *out)
+{
+    const inlay_copy_params p = { .bytes = tensor_bytes(out) };
+    step_out(lower_step(l, n, "clear", &p), out);
+}
+
 /* A whole arena tensor whose only purpose is to become an output may live there from the start. */
 static bool can_live_in(const Tensor *out, const Tensor *root)
 {

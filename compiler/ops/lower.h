@@ -42,6 +42,8 @@ Tensor *lower_temp(Lower *l, DType t, Shape s);
 void lower_view(Lower *l, Node *n, Tensor *out, Tensor *in, int64_t offset);
 /* out = in, byte by byte. */
 void lower_copy(Lower *l, Node *n, Tensor *out, Tensor *in);
+/* out = 0, byte by byte. */
+void lower_clear(Lower *l, Node *n, Tensor *out);
 /* A constant operand becomes part of the blob when a step uses it; this makes that explicit and returns t. */
 Tensor *lower_use(Lower *l, Tensor *t);
 

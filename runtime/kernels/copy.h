@@ -19,4 +19,12 @@ static inline int inlay_copy(void *const *base, const inlay_step *s, int32_t r0,
     return 0;
 }
 
+/* out[i] = 0. */
+static inline int inlay_clear(void *const *base, const inlay_step *s, int32_t r0, int32_t r1)
+{
+    (void)r0, (void)r1;
+    memset(inlay_at(base, s, 0), 0, (size_t)((const inlay_copy_params *)s->params)->bytes);
+    return 0;
+}
+
 #endif
