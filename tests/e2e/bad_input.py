@@ -1,0 +1,263 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is not a good model, and places that cannot be written: each ends with its documented status and a message
+that names the place, and leaves the output folder as it was.
+
+    bad_input.py --inlay INLAY --models MODELS"""
+import argparse
+import os
+import stat
+import struct
+
+import host
+import onnx
+import tap
+from onnx import make_attr, make_model, make_node, make_tensor, make_value, put
+
+F32, I64 = 1, 7
+
+
+def floats(name, dims, n):
+    return make_tensor(name, F32, dims, struct.pack('<%df' % n, *range(n)))
+
+
+def good():
+    return make_model([make_node('Relu', ['x'], ['y'], 'relu')], [make_value('x', F32, [2])], [make_value('y', F32, [2])])
+
+
+def cyclic():
+    return make_model([make_node('Add', ['x', 'b'], ['a'], 'first'), make_node('Relu', ['a'], ['b'], 'second')],
+                      [make_value('x', F32, [2])], [make_value('b', F32, [2])])
+
+
+def unknown(twice=False):
+    nodes = [make_node('Frobnicate', ['x'], ['y'], 'strange')]
+    if twice:
+        nodes = [make_node('Frobnicate', ['x'], ['m'], 'strange'), make_node('Defenestrate', ['m'], ['y'], 'stranger')]
+    return make_model(nodes, [make_value('x', F32, [2])], [make_value('y', F32, [2])])
+
+
+def symbolic():
+    return make_model([make_node('Relu', ['x'], ['y'], 'relu')], [make_value('x', F32, ['batch', 2])], [make_value('y', F32, ['batch', 2])])
+
+
+def short_weight():
+    return make_model([make_node('Add', ['x', 'w'], ['y'], 'add')], [make_value('x', F32, [8])], [make_value('y', F32, [8])], [floats('w', [8], 5)])
+
+
+def missing_value():
+    return make_model([make_node('Add', ['x', 'nowhere'], ['y'], 'add')], [make_value('x', F32, [2])], [make_value('y', F32, [2])])
+
+
+def made_twice():
+    return make_model([make_node('Relu', ['x'], ['y'], 'one'), make_node('Neg', ['x'], ['y'], 'two')],
+                      [make_value('x', F32, [2])], [make_value('y', F32, [2])])
+
+
+def bad_shapes():
+    return make_model([make_node('Add', ['x', 'w'], ['y'], 'add')], [make_value('x', F32, [4])], [make_value('y', F32, [4])], [floats('w', [3], 3)])
+
+
+def few_operands():
+    return make_model([make_node('Add', ['x'], ['y'], 'add')], [make_value('x', F32, [2])], [make_value('y', F32, [2])])
+
+
+def negative_dims():
+    return make_model([make_node('Add', ['x', 'w'], ['y'], 'add')], [make_value('x', F32, [2])], [make_value('y', F32, [2])],
+                      [make_tensor('w', F32, [-1, -2], b'\0' * 8)])
+
+
+def huge_dims():
+    return make_model([make_node('Add', ['x', 'w'], ['y'], 'add')], [make_value('x', F32, [2])], [make_value('y', F32, [2])],
+                      [make_tensor('w', F32, [1 << 62, 1 << 62], b'\0' * 8)])
+
+
+def huge_result():
+    """Asks for more memory than there can be."""
+    return make_model([make_node('Expand', ['x', 's'], ['y'], 'expand')], [make_value('x', F32, [1])], [make_value('y', F32, [1 << 40, 1 << 20])],
+                      [make_tensor('s', I64, [2], struct.pack('<2q', 1 << 40, 1 << 20))])
+
+
+def wrong_attribute():
+    node = make_node('Flatten', ['x'], ['y'], 'flat') + put(5, make_attr('axis', 'one'))
+    return make_model([node], [make_value('x', F32, [2, 2])], [make_value('y', F32, [2, 2])])
+
+
+def no_outputs():
+    return make_model([make_node('Relu', ['x'], ['y'], 'relu')], [make_value('x', F32, [2])], [])
+
+
+def strings():
+    return make_model([make_node('Identity', ['x'], ['y'], 'id')], [make_value('x', onnx.STRING, [2])], [make_value('y', onnx.STRING, [2])])
+
+
+def external(location):
+    weight = onnx.make_external('w', F32, [2], location, 0, 8)
+    return make_model([make_node('Add', ['x', 'w'], ['y'], 'add')], [make_value('x', F32, [2])], [make_value('y', F32, [2])], [weight])
+
+
+def deep():
+    """A subgraph in a subgraph, ten thousand deep."""
+    graph = b''
+    for i in range(10000):
+        attribute = put(1, 'body') + put(20, 5) + put(6, graph)
+        graph = put(1, put(4, 'Loop') + put(5, attribute))
+    return put(1, 8) + put(8, put(2, 17)) + put(7, graph)
+
+
+def no_opset():
+    graph = put(1, make_node('Relu', ['x'], ['y'], 'relu')) + put(2, 'g') + put(11, make_value('x', F32, [2])) + put(12, make_value('y', F32, [2]))
+    return put(1, 8) + put(7, graph)
+
+
+# name, bytes, allowed statuses, what the message must hold
+MODELS = [
+    ('empty', lambda: b'', {65}, ['m.onnx']),
+    ('one-byte', lambda: b'\x08', {65}, ['m.onnx']),
+    ('zeros', lambda: bytes(1000), {65}, ['m.onnx']),
+    ('text', lambda: b'This is no model.\n' * 100, {65}, ['m.onnx']),
+    ('cyclic', cyclic, {65}, ['first', 'second']),
+    ('unknown-operator', unknown, {69}, ['strange', 'Frobnicate']),
+    ('two-unknown-operators', lambda: unknown(True), {69}, ['Frobnicate', 'Defenestrate', 'stranger']),
+    ('open-dimension', symbolic, {69}, ['batch', '--dim']),
+    ('short-weight', short_weight, {65}, ['"w"']),
+    ('missing-value', missing_value, {65}, ['nowhere']),
+    ('made-twice', made_twice, {65}, ['y']),
+    ('shapes-do-not-fit', bad_shapes, {65}, ['add']),
+    ('few-operands', few_operands, {65}, ['add']),
+    ('negative-dims', negative_dims, {65}, ['"w"']),
+    ('huge-dims', huge_dims, {65, 69, 71}, ['m.onnx']),
+    ('huge-result', huge_result, {65, 69, 71}, ['error']),
+    ('wrong-attribute', wrong_attribute, {65}, ['axis']),
+    ('no-outputs', no_outputs, {65}, ['output']),
+    ('strings', strings, {69}, ['string']),
+    ('external-missing', lambda: external('nowhere.bin'), {65, 66}, ['nowhere.bin']),
+    ('external-outside', lambda: external('../../../etc/passwd'), {65}, ['passwd']),
+    ('external-absolute', lambda: external('/etc/passwd'), {65}, ['passwd']),
+    ('deep', deep, {65, 69, 71}, ['m.onnx']),
+    ('no-opset', no_opset, {65, 69}, ['opset']),
+]
+
+
+def listing(folder):
+    """Every path below with its bytes; hidden ones too."""
+    found = {}
+    for path, folders, files in os.walk(folder):
+        for f in folders:
+            found[os.path.relpath(os.path.join(path, f), folder)] = None
+        for f in files:
+            full = os.path.join(path, f)
+            if stat.S_ISREG(os.lstat(full).st_mode):
+                with open(full, 'rb') as file:
+                    found[os.path.relpath(full, folder)] = file.read()
+    return found
+
+
+def expect(t, name, work, command, statuses, words):
+    """Runs the command: status, words in the message, and nothing in `work` has changed."""
+    before = listing(work)
+    status, text = host.run(command, limit=120)
+    why = []
+    if status not in statuses:
+        why.append('status %d, want %s' % (status, sorted(statuses)))
+    if not text.startswith('inlay: '):
+        why.append('no message of ours')
+    why += ['the message lacks %s' % w for w in words if w not in text]
+    if listing(work) != before:
+        why.append('left behind: %s' % sorted(set(listing(work)) ^ set(before)))
+    t.ok(name, not why, '\n'.join(why + [text[:1000]]))
+
+
+def write(path, data):
+    with open(path, 'wb') as f:
+        f.write(data)
+    return path
+
+
+def models(t, o):
+    for name, make, statuses, words in MODELS:
+        with host.Work() as work:
+            model = write(os.path.join(work, 'm.onnx'), make())
+            expect(t, name, work, [o.inlay, 'compile', model, '-o', os.path.join(work, 'out')], statuses, words)
+    with host.Work() as work:
+        model = write(os.path.join(work, 'm.onnx'), unknown())
+        out = os.path.join(work, 'out')
+        host.run([o.inlay, 'compile', write(os.path.join(work, 'good.onnx'), good()), '-o', out])
+        expect(t, 'a failure leaves the old output', work, [o.inlay, 'compile', model, '-o', out], {69}, ['strange'])
+
+
+def inputs(t, o):
+    with host.Work() as work:
+        expect(t, 'missing-file', work, [o.inlay, 'compile', os.path.join(work, 'none.onnx'), '-o', os.path.join(work, 'out')], {66}, ['none.onnx'])
+        expect(t, 'directory', work, [o.inlay, 'compile', work, '-o', os.path.join(work, 'out')], {65, 66}, [work])
+        os.mkfifo(os.path.join(work, 'pipe'))
+        expect(t, 'named-pipe', work, [o.inlay, 'compile', os.path.join(work, 'pipe'), '-o', os.path.join(work, 'out')], {65, 66}, ['pipe'])
+
+
+def usage(t, o, digits):
+    with host.Work() as work:
+        out = os.path.join(work, 'out')
+        for name, args in [('no command', []), ('unknown command', ['frob']), ('no model', ['compile']), ('no output', ['compile', digits]),
+                           ('unknown option', ['compile', digits, '-o', out, '--frob']), ('two models', ['compile', digits, digits, '-o', out]),
+                           ('bad shape', ['compile', digits, '-o', out, '--shape', 'image=axb']), ('no such input', ['compile', digits, '-o', out, '--shape', 'nope=1']),
+                           ('no such symbol', ['compile', digits, '-o', out, '--dim', 'nope=1']), ('bad name', ['compile', digits, '-o', out, '--name', '1x']),
+                           ('bad form', ['compile', digits, '-o', out, '--weights', 'clay']), ('no limit', ['check', digits]),
+                           ('no input', ['run', digits])]:
+            before = listing(work)
+            status, text = host.run([o.inlay] + args)
+            t.ok('usage: ' + name, status == 64 and 'inlay: ' in text and listing(work) == before, 'status %d\n%s' % (status, text[:1000]))
+        expect(t, 'check: arena over the limit', work, [o.inlay, 'check', digits, '--max-arena', '100'], {1}, [])
+        expect(t, 'arena limit', work, [o.inlay, 'compile', digits, '-o', out, '--arena-limit', '100'], {1}, ['arena'])
+        expect(t, 'memory budget', work, [o.inlay, 'compile', digits, '-o', out, '--max-memory', '10000'], {71}, [])
+
+
+def places(t, o, digits):
+    with host.Work() as work:
+        write(os.path.join(work, 'file'), b'')
+        expect(t, 'output under a file', work, [o.inlay, 'compile', digits, '-o', os.path.join(work, 'file', 'out')], {73}, ['out'])
+        expect(t, 'output is a file', work, [o.inlay, 'compile', digits, '-o', os.path.join(work, 'file')], {73}, ['file'])
+        expect(t, 'output in no folder', work, [o.inlay, 'compile', digits, '-o', os.path.join(work, 'none', 'out')], {73}, ['none'])
+        expect(t, 'output on /proc', work, [o.inlay, 'compile', digits, '-o', '/proc/inlay-out'], {73}, ['/proc/inlay-out'])
+        status, text = host.run(['sh', '-c', '"$0" analyze "$1" >/dev/full', o.inlay, digits])
+        t.ok('standard output is full', status == 74 and 'standard output' in text, 'status %d\n%s' % (status, text))
+
+
+def small_disk(t, o, digits):
+    """A file system with less room than the output needs, where we may mount one."""
+    with host.Work() as work:
+        disk = os.path.join(work, 'disk')
+        os.mkdir(disk)
+        if os.getuid() or host.run(['mount', '-t', 'tmpfs', '-o', 'size=16k', 'tmpfs', disk])[0]:
+            return t.skip('full disk', 'no right to mount a tmpfs here')
+        try:
+            before = listing(disk)
+            status, text = host.run([o.inlay, 'compile', digits, '-o', os.path.join(disk, 'out')])
+            t.ok('full disk', status in (73, 74) and 'No space left' in text and listing(disk) == before, 'status %d\n%s\n%s' % (status, text, listing(disk).keys()))
+        finally:
+            host.run(['umount', disk])
+
+
+def no_rights(t, o, digits):
+    if os.getuid() == 0:
+        return t.skip('output folder without the right to write', 'root may write everywhere')
+    with host.Work() as work:
+        closed = os.path.join(work, 'closed')
+        os.mkdir(closed, 0o555)
+        expect(t, 'output folder without the right to write', work, [o.inlay, 'compile', digits, '-o', os.path.join(closed, 'out')], {73}, ['closed'])
+
+
+def main():
+    p = argparse.ArgumentParser()
+    p.add_argument('--inlay', required=True)
+    p.add_argument('--models', required=True)
+    o = p.parse_args()
+    t, digits = tap.Tap(), os.path.join(o.models, 'digits', 'digits.onnx')
+    models(t, o)
+    inputs(t, o)
+    usage(t, o, digits)
+    places(t, o, digits)
+    small_disk(t, o, digits)
+    no_rights(t, o, digits)
+    t.done()
+
+
+main()

@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs the compiler, and the C it makes through a host compiler. Shared by the test scripts."""
+import glob
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+
+import onnx
+
+STRICT = ['-std=c99', '-Wall', '-Wextra', '-Wpedantic', '-Wconversion', '-Wshadow', '-Wdouble-promotion', '-Werror']
+DOCUMENTED = {0, 1, 64, 65, 66, 69, 70, 71, 73, 74, 78}
+
+MAIN = r'''/* Loads inN, runs the model in an arena full of rubbish with guard bytes behind it, saves outN. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+%(headers)s
+static void *take(size_t n)
+{
+    unsigned char *p = malloc(n + 128);
+    if (!p) exit(90);
+    return p + (64 - (size_t)p %% 64);
+}
+
+static void load(const char *path, void *to, size_t n)
+{
+    FILE *f = fopen(path, "rb");
+    if (!f || fread(to, 1, n, f) != n) exit(91);
+    fclose(f);
+}
+
+static void save(const char *path, const void *from, size_t n)
+{
+    FILE *f = fopen(path, "wb");
+    if (!f || fwrite(from, 1, n, f) != n || fclose(f)) exit(92);
+}
+%(models)s
+int main(void)
+{
+%(calls)s    return 0;
+}
+'''
+
+MODEL = r'''
+static int run_%(name)s(void)
+{
+    enum { GUARD = 64 };
+    unsigned char *arena = take(%(upper)s_ARENA_SIZE + GUARD);
+    %(name)s_inputs in;
+    %(name)s_outputs out;
+    size_t i;
+    int r;
+    memset(&in, 0, sizeof in);
+    memset(&out, 0, sizeof out);
+    memset(arena, 0xA5, %(upper)s_ARENA_SIZE + GUARD);
+%(load)s    r = %(name)s_run(arena, &in, &out);
+    if (r) {
+        fprintf(stderr, "%(name)s_run returned %%d\n", r);
+        return 93;
+    }
+    for (i = 0; i < GUARD; i++)
+        if (arena[%(upper)s_ARENA_SIZE + i] != 0xA5) return 94;
+%(save)s    return 0;
+}
+'''
+
+
+class Work:
+    """A temporary folder that goes at the end."""
+    def __init__(self):
+        self.path = tempfile.mkdtemp(prefix='inlay-test-')
+
+    def __enter__(self):
+        return self.path
+
+    def __exit__(self, *_):
+        shutil.rmtree(self.path, ignore_errors=True)
+
+
+def run(command, cwd=None, limit=300, env=None):
+    """(status, text); a signal is a negative status, a time limit 124."""
+    try:
+        p = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, cwd=cwd, timeout=limit,
+                           env=dict(os.environ, **env) if env else None)
+    except subprocess.TimeoutExpired:
+        return 124, 'time limit of %g s' % limit
+    return p.returncode, p.stdout.decode('utf8', 'replace')
+
+
+def test_data(folder):
+    """Inputs and expected outputs of folder/test_data_set_0 in order: ([(path, Tensor)], [Tensor])."""
+    def numbered(kind):
+        found = glob.glob(os.path.join(folder, 'test_data_set_0', kind + '_*.pb'))
+        return sorted(found, key=lambda f: int(f.rsplit('_', 1)[1][:-3]))
+    return [(f, onnx.read_tensor(f)) for f in numbered('input')], [onnx.read_tensor(f) for f in numbered('output')]
+
+
+def shape_flags(model, data):
+    """--shape for inputs whose dimensions are open in the file."""
+    flags = []
+    for value, (_, tensor) in zip(onnx.read_io(model)[0], data):
+        if value.dims is None or None in value.dims or value.dims != list(tensor.dims):
+            flags += ['--shape', '%s=%s' % (value.name, 'x'.join(map(str, tensor.dims)) or 'scalar')]
+    return flags
+
+
+def manifest(out, name):
+    with open(os.path.join(out, name + '.json')) as f:
+        return json.load(f)
+
+
+def sources(out):
+    return sorted(glob.glob(os.path.join(out, 'src', '*.c')) + glob.glob(os.path.join(out, 'src', '*.S')))
+
+
+def model_code(work, name, man, inputs):
+    """The C that runs one model; its inputs are written beside it."""
+    load, save = [], []
+    for i, io in enumerate(man['inputs']):
+        raw = inputs[i].raw
+        assert len(raw) == io['bytes'], 'input %d: manifest says %d bytes, the data has %d' % (i, io['bytes'], len(raw))
+        with open(os.path.join(work, '%s_in%d' % (name, i)), 'wb') as f:
+            f.write(raw)
+        load.append('    { void *p = take(%d); load("%s_in%d", p, %d); in.in%d = p; }\n' % (io['bytes'], name, i, io['bytes'], i))
+    for i, io in enumerate(man['outputs']):
+        load.append('    out.out%d = take(%d);\n' % (i, io['bytes']))
+        save.append('    save("%s_out%d", out.out%d, %d);\n' % (name, i, i, io['bytes']))
+    return MODEL % dict(name=name, upper=name.upper(), load=''.join(load), save=''.join(save))
+
+
+def write_main(work, models):
+    """models: [(name, manifest, inputs)] -> main.c"""
+    text = MAIN % dict(headers=''.join('#include "%s.h"\n' % n for n, _, _ in models),
+                       models=''.join(model_code(work, *m) for m in models),
+                       calls=''.join('    { const int r = run_%s(); if (r) return r; }\n' % n for n, _, _ in models))
+    with open(os.path.join(work, 'main.c'), 'w') as f:
+        f.write(text)
+
+
+def results(work, name, man):
+    got = []
+    for i, io in enumerate(man['outputs']):
+        with open(os.path.join(work, '%s_out%d' % (name, i)), 'rb') as f:
+            got.append(onnx.Tensor('', onnx.CODES[io['dtype']], io['dims'], f.read()))
+    return got
