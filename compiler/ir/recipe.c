@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/size.h"
+#include "base/vec.h"
 #include "ir/recipe_form.h"
 
 int recipe_rank(const Recipe *r) { return r->rank; }
@@ -329,8 +330,8 @@ Recipe *recipe_cast(Store *s, const Recipe *r, DType t)
     return result(s, f, t, r->rank, r->dim);
 }
 
-/* The channel function of an axis: its index divided by block. False: the block cuts a factor off its boundary. */
-static bool channel(Form *f, int axis, int64_t block, Affine *at)
+/* Makes the ends of blocks ends of factors; false: they do not nest. */
+static bool cut_blocks(Form *f, int axis, int64_t block)
 {
     for (int k = f->rank; k-- > 0 && block > 1;) {
         if (f->axis[k] != axis) continue;
@@ -385,9 +386,9 @@ static Recipe *change_by_channel(Store *s, const Recipe *r, ChangeKind kind, int
     const float *own = whole ? spread(s, vec, size, block) : arena_copy(s->arena, vec, (size_t)n * sizeof *vec);
     if (whole) block = 1;
     Form *f = form_copy(s, r);
-    if (axis >= 0 && !channel(f, axis, block, NULL)) {
+    if (axis >= 0 && !cut_blocks(f, axis, block)) {
         f = form_copy(s, recipe_spill(s, r));
-        const bool fits = channel(f, axis, block, NULL);
+        const bool fits = cut_blocks(f, axis, block);
         assert(fits);
         (void)fits;
     }

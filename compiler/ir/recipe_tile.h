@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Tiles: boxes of a result's index space, shaped so that reads and writes are both long. */
+#ifndef INLAY_IR_RECIPE_TILE_H
+#define INLAY_IR_RECIPE_TILE_H
+
+#include "ir/recipe_form.h"
+
+typedef struct Box {
+    int64_t at[FACTORS], n[FACTORS];
+} Box;
+
+/* How a box of a part is read into a buffer of working elements: `outer` factors by
+ * separate reads of `span` elements each, the other factors inside one read. */
+typedef struct ReadPlan {
+    int64_t span, pitch;        /* elements of one read; from one read to the next in the buffer */
+    int64_t need;               /* elements of buffer */
+    int64_t first;              /* lowest address */
+    int64_t origin;             /* buffer index of the box's first element */
+    int64_t step[FACTORS];      /* of the box's factors in the buffer, signed */
+    int outer, factor[FACTORS]; /* fastest first */
+} ReadPlan;
+
+/* `size` is the whole tile, `b` the box or what guards left of it: what is merged into
+ * one read is decided on the tile, so a cut box never needs more than the tile. */
+ReadPlan read_plan(const Part *p, int rank, const int64_t *size, const Box *b);
+int64_t box_count(const Box *b, int rank);
+
+/* The size of a tile whose three buffers take at most `room` bytes each, and in `order` the
+ * factors in which to go from tile to tile: as the main source lies. */
+Box tile_shape(const Form *f, DType out, int64_t room, int *order);
+
+#endif
