@@ -101,8 +101,8 @@ const Command *options_parse(Options *o, int argc, const char **argv)
     if (!c) misuse(popt, "unknown command", name);
     if (*c->operand && !operand) misuse(popt, "missing operand", c->operand);
     if (extra || (!*c->operand && operand)) misuse(popt, "too many operands", extra ? extra : operand);
+    parsed.model = operand ? strdup(operand) : NULL;
     *o = parsed;
-    o->model = operand ? strdup(operand) : NULL;
     poptFreeContext(popt);
     return c;
 }
