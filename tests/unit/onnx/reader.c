@@ -1,0 +1,1009 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * From bytes to a Graph: what a good model becomes, every way of writing values,
+ * and which status and words every kind of damage gets. */
+#include "build.h"
+#include "onnx.pb-c.h"
+
+static char *folder;
+
+static Graph *read_good(Read *r, Bytes graph)
+{
+    if (read_model(r, folder, model_of(graph))) print_error("%s\n", r->message);
+    assert_int_equal(r->status, 0);
+    return r->graph;
+}
+
+/* Fails with this status, and says these words. */
+static void expect(Bytes model, Status status, const char *words)
+{
+    Read r = { 0 };
+    read_model(&r, folder, model);
+    if (r.status != status || (words && !strstr(r.message, words))) print_error("wanted %d \"%s\", got %d: %s\n", status, words, r.status, r.message);
+    assert_int_equal(r.status, status);
+    if (words) assert_non_null(strstr(r.message, words));
+    read_free(&r);
+}
+
+static void expect_graph(Bytes graph, Status status, const char *words)
+{
+    expect(model_of(graph), status, words);
+}
+
+/* --- good models --- */
+
+static void check_plain(const Graph *g)
+{
+    assert_int_equal(g->node.n, 2);
+    assert_int_equal(g->tensor.n, 4);
+    assert_int_equal(g->input.n, 1);
+    assert_int_equal(g->output.n, 1);
+    assert_int_equal(g->ir_version, 8);
+    assert_int_equal(graph_opset(g, ""), 17);
+    assert_string_equal(g->name, "plain");
+    const Tensor *x = g->input.at[0], *z = g->output.at[0], *y = g->node.at[0]->out[0], *w = g->node.at[0]->in[1];
+    assert_string_equal(x->name, "x");
+    assert_int_equal(x->dtype, DT_F32);
+    assert_int_equal(x->shape.rank, 2);
+    assert_int_equal(x->shape.dim[1], 3);
+    assert_int_equal(z->declared.dim[0], 2);
+    assert_int_equal(z->shape.rank, -1);
+    assert_ptr_equal(y->producer, g->node.at[0]);
+    assert_int_equal(y->declared.rank, 2);
+    assert_ptr_equal(g->node.at[1]->in[0], y);
+    assert_int_equal(y->uses, 1);
+    assert_int_equal(z->uses, 1);
+    assert_null(w->producer);
+    assert_non_null(w->value);
+    assert_int_equal(w->shape.dim[1], 3);
+    assert_int_equal(g->node.at[1]->index, 1);
+    assert_string_equal(g->node.at[1]->op_type, "Relu");
+    for (size_t i = 0; i < g->tensor.n; i++) {
+        assert_int_equal(g->tensor.at[i]->id, i);
+        assert_int_equal(g->tensor.at[i]->slot, -1);
+        assert_int_equal(g->tensor.at[i]->storage, 0);
+    }
+}
+
+static void test_plain(void **state)
+{
+    (void)state;
+    static const LoadMode modes[] = { LOAD_STREAM, LOAD_MMAP, LOAD_EAGER };
+    for (int i = 0; i < 3; i++) {
+        Read r = { .store.mode = modes[i] };
+        Graph *g = read_good(&r, plain_graph());
+        check_plain(g);
+        const float *w = recipe_values(&r.store, &r.arena, g->node.at[0]->in[1]->value);
+        assert_true(w[0] == 1 && w[5] == 6);
+        read_free(&r);
+    }
+}
+
+/* Fields in the opposite order, and the graph after all else. */
+static void test_reversed(void **state)
+{
+    (void)state;
+    static const float w[6] = { 0 };
+    Bytes g = { 0 }, init = { 0 }, m = { 0 }, opset = { 0 }, n = { 0 };
+    put_message(&g, GRAPH_VALUE_INFO, value_float("y"));
+    put_message(&g, GRAPH_OUTPUT, value_float("z"));
+    put_message(&g, GRAPH_INPUT, value_float("w"));     /* an initializer's default: not an input */
+    put_message(&g, GRAPH_INPUT, value_float("x"));
+    put_bytes(&init, TENSOR_RAW_DATA, w, sizeof w);
+    put_text(&init, TENSOR_NAME, "w");
+    put_int(&init, TENSOR_DATA_TYPE, DT_F32);
+    put_bytes(&init, TENSOR_DIMS, "\x02\x03", 2);
+    put_message(&g, GRAPH_INITIALIZER, init);
+    put_text(&g, GRAPH_NAME, "plain");
+    put_text(&n, NODE_OP_TYPE, "Add");
+    put_text(&n, NODE_OUTPUT, "y");
+    put_text(&n, NODE_INPUT, "x");
+    put_text(&n, NODE_INPUT, "w");
+    put_message(&g, GRAPH_NODE, n);
+    put_message(&g, GRAPH_NODE, node("Relu y > z"));
+    put_int(&opset, 2, 17);
+    put_text(&opset, 1, "ai.onnx");
+    put_message(&m, MODEL_OPSET, opset);
+    put_message(&m, MODEL_GRAPH, g);
+    put_int(&m, MODEL_IR_VERSION, 8);
+    Read r = { 0 };
+    assert_int_equal(read_model(&r, folder, m), 0);
+    check_plain(r.graph);
+    read_free(&r);
+}
+
+/* The independent packer of protobuf-c writes what we read. */
+static void test_packer(void **state)
+{
+    (void)state;
+    int64_t dims[2] = { 1, 2 };
+    float values[2] = { 0.5f, -2 };
+    char *in[2] = { (char *)"x", (char *)"w" }, *out[1] = { (char *)"y" };
+    InlayOnnx__TensorProto w = INLAY_ONNX__TENSOR_PROTO__INIT, *inits[1] = { &w };
+    w.n_dims = 2, w.dims = dims, w.has_data_type = 1, w.data_type = DT_F32, w.n_float_data = 2, w.float_data = values, w.name = in[1];
+    InlayOnnx__NodeProto n = INLAY_ONNX__NODE_PROTO__INIT, *nodes[1] = { &n };
+    n.n_input = 2, n.input = in, n.n_output = 1, n.output = out, n.op_type = (char *)"Mul";
+    InlayOnnx__ValueInfoProto x = INLAY_ONNX__VALUE_INFO_PROTO__INIT, y = x, *ins[1] = { &x }, *outs[1] = { &y };
+    x.name = in[0], y.name = out[0];
+    InlayOnnx__GraphProto g = INLAY_ONNX__GRAPH_PROTO__INIT;
+    g.n_node = 1, g.node = nodes, g.n_initializer = 1, g.initializer = inits, g.n_input = 1, g.input = ins, g.n_output = 1, g.output = outs;
+    InlayOnnx__OperatorSetIdProto o = INLAY_ONNX__OPERATOR_SET_ID_PROTO__INIT, *opsets[1] = { &o };
+    o.has_version = 1, o.version = 13;
+    InlayOnnx__ModelProto m = INLAY_ONNX__MODEL_PROTO__INIT;
+    m.has_ir_version = 1, m.ir_version = 9, m.graph = &g, m.n_opset_import = 1, m.opset_import = opsets, m.producer_name = (char *)"tests";
+    uint8_t bytes[512];
+    const size_t size = inlay_onnx__model_proto__pack(&m, bytes);
+    Read r = { 0 };
+    assert_int_equal(read_bytes(&r, folder, bytes, size), 0);
+    assert_string_equal(r.graph->producer, "tests");
+    const float *v = recipe_values(&r.store, &r.arena, r.graph->node.at[0]->in[1]->value);
+    assert_true(v[0] == 0.5f && v[1] == -2);
+    assert_int_equal(r.graph->input.at[0]->dtype, DT_NONE);
+    assert_int_equal(r.graph->input.at[0]->shape.rank, -1);
+    read_free(&r);
+}
+
+static void test_types(void **state)
+{
+    (void)state;
+    Bytes g = { 0 }, seq = { 0 }, type = { 0 }, v = { 0 };
+    put_message(&g, GRAPH_NODE, node("Op x s > y"));
+    put_message(&g, GRAPH_INPUT, value_info("x", DT_I8, 3, (const int64_t[]){ -2, -1, 5 }));
+    put_message(&seq, 1, (Bytes){ 0 });
+    put_message(&type, 4, seq);
+    put_text(&v, VALUE_INFO_NAME, "s");
+    put_message(&v, VALUE_INFO_TYPE, type);
+    put_message(&g, GRAPH_INPUT, v);
+    put_message(&g, GRAPH_OUTPUT, value_info("y", DT_F32, 0, NULL));
+    put_message(&g, GRAPH_VALUE_INFO, value_info("never", DT_F32, 0, NULL));
+    Read r = { 0 };
+    read_good(&r, g);
+    const Tensor *x = r.graph->input.at[0], *s = r.graph->input.at[1];
+    assert_int_equal(x->dtype, DT_I8);
+    assert_int_equal(x->shape.dim[0], -1);
+    assert_string_equal(x->symbol[0], "batch");
+    assert_int_equal(x->shape.dim[1], -1);
+    assert_null(x->symbol[1]);
+    assert_int_equal(x->shape.dim[2], 5);
+    assert_int_equal(s->dtype, DT_NONE);
+    assert_int_equal(r.graph->output.at[0]->declared.rank, 0);
+    assert_int_equal(r.graph->tensor.n, 3);     /* what is only declared does not exist */
+    read_free(&r);
+}
+
+static void test_operands(void **state)
+{
+    (void)state;
+    Bytes g = { 0 };
+    put_message(&g, GRAPH_NODE, node("Clip x _ x _ _ > _ y _"));
+    put_ends(&g, "x", "y");
+    Read r = { 0 };
+    const Node *n = read_good(&r, g)->node.at[0];
+    assert_int_equal(n->n_in, 3);
+    assert_null(n->in[1]);
+    assert_ptr_equal(n->in[0], n->in[2]);
+    assert_int_equal(n->in[0]->uses, 2);
+    assert_int_equal(n->n_out, 2);
+    assert_null(n->out[0]);
+    read_free(&r);
+}
+
+static Bytes node_with(const char *text, Bytes attr)
+{
+    Bytes n = node(text);
+    put_message(&n, NODE_ATTRIBUTE, attr);
+    return n;
+}
+
+static void test_attributes(void **state)
+{
+    (void)state;
+    Bytes n = node("Op x > y"), a;
+    a = attr_head("f", ATTR_FLOAT), put_float(&a, ATTRIBUTE_F, 1.5f), put_message(&n, NODE_ATTRIBUTE, a);
+    a = attr_head("i", ATTR_INT), put_int(&a, ATTRIBUTE_I, -7), put_message(&n, NODE_ATTRIBUTE, a);
+    a = attr_head("s", ATTR_STRING), put_bytes(&a, ATTRIBUTE_S, "a\0b", 3), put_message(&n, NODE_ATTRIBUTE, a);
+    a = attr_head("zero", ATTR_INT), put_message(&n, NODE_ATTRIBUTE, a);
+    a = attr_head("empty", ATTR_STRING), put_message(&n, NODE_ATTRIBUTE, a);
+    a = attr_head("none", ATTR_INTS), put_message(&n, NODE_ATTRIBUTE, a);
+    a = attr_head("ints", ATTR_INTS), put_int(&a, ATTRIBUTE_INTS, 1), put_bytes(&a, ATTRIBUTE_INTS, "\x02\x83\x01", 3);
+    put_int(&a, ATTRIBUTE_INTS, -4), put_message(&n, NODE_ATTRIBUTE, a);
+    a = attr_head("floats", ATTR_FLOATS), put_float(&a, ATTRIBUTE_FLOATS, 2), put_bytes(&a, ATTRIBUTE_FLOATS, "\0\0\x80\x3f\0\0\0\x40", 8);
+    put_message(&n, NODE_ATTRIBUTE, a);
+    a = attr_head("strings", ATTR_STRINGS), put_text(&a, ATTRIBUTE_STRINGS, "p"), put_text(&a, ATTRIBUTE_STRINGS, "");
+    put_text(&a, ATTRIBUTE_STRINGS, "qr"), put_message(&n, NODE_ATTRIBUTE, a);
+    a = (Bytes){ 0 }, put_text(&a, ATTRIBUTE_NAME, "untyped"), put_int(&a, ATTRIBUTE_I, 3), put_message(&n, NODE_ATTRIBUTE, a);
+    a = attr_head("t", ATTR_TENSOR), put_message(&a, ATTRIBUTE_T, tensor_raw(NULL, DT_I64, 1, "\x05\0\0\0\0\0\0\0", 8));
+    put_message(&n, NODE_ATTRIBUTE, a);
+    a = attr_head("type", ATTR_TYPE), put_message(&a, ATTRIBUTE_TP, (Bytes){ 0 }), put_message(&n, NODE_ATTRIBUTE, a);
+    Bytes g = { 0 };
+    put_message(&g, GRAPH_NODE, n);
+    put_ends(&g, "x", "y");
+    Read r = { 0 };
+    const Node *op = read_good(&r, g)->node.at[0];
+    int64_t count;
+    assert_true(node_float(op, "f", 0) == 1.5f);
+    assert_int_equal(node_int(op, "i", 0), -7);
+    assert_int_equal(node_int(op, "zero", 9), 0);
+    assert_int_equal(node_attr(op, "s")->n, 3);
+    assert_memory_equal(node_attr(op, "s")->s, "a\0b", 4);
+    assert_string_equal(node_string(op, "empty", "x"), "");
+    node_ints(op, "none", &count);
+    assert_int_equal(count, 0);
+    const int64_t *ints = node_ints(op, "ints", &count);
+    assert_int_equal(count, 4);
+    assert_true(ints[0] == 1 && ints[1] == 2 && ints[2] == 131 && ints[3] == -4);
+    const float *floats = node_floats(op, "floats", &count);
+    assert_int_equal(count, 3);
+    assert_true(floats[0] == 2 && floats[1] == 1 && floats[2] == 2);
+    const Attr *s = node_attr(op, "strings");
+    assert_int_equal(s->n, 3);
+    assert_string_equal(s->strings[1], "");
+    assert_string_equal(s->strings[2], "qr");
+    assert_int_equal(node_int(op, "untyped", 0), 3);
+    assert_int_equal(*(const int64_t *)recipe_values(&r.store, &r.arena, node_attr(op, "t")->tensor), 5);
+    assert_int_equal(node_attr(op, "type")->kind, ATTR_TYPE);
+    read_free(&r);
+}
+
+/* If in If: names of both graphs around, and one of its own with the same name as outside. */
+static void test_subgraphs(void **state)
+{
+    (void)state;
+    Bytes inner = { 0 }, mid = { 0 }, g = { 0 }, a = attr_head("then_branch", ATTR_GRAPH), b = attr_head("body", ATTR_GRAPH);
+    put_message(&inner, GRAPH_NODE, node("Add x m > r"));
+    put_message(&inner, GRAPH_NODE, node("Add r late > out"));
+    put_message(&inner, GRAPH_OUTPUT, value_float("out"));
+    put_message(&inner, GRAPH_OUTPUT, value_float("w"));        /* a value of the outermost graph as an output */
+    put_message(&a, ATTRIBUTE_G, inner);
+    put_message(&mid, GRAPH_NODE, node("Neg x > m"));
+    put_message(&mid, GRAPH_NODE, node_with("If c > out o2", a));
+    put_message(&mid, GRAPH_OUTPUT, value_float("out"));
+    put_message(&b, ATTRIBUTE_G, mid);
+    put_message(&g, GRAPH_NODE, node_with("If c > y", b));
+    put_message(&g, GRAPH_NODE, node("Neg x > late"));
+    put_message(&g, GRAPH_INPUT, value_float("c"));
+    put_message(&g, GRAPH_INITIALIZER, tensor_raw("w", DT_F32, 1, "abcd", 4));
+    put_ends(&g, "x", "y");
+    Read r = { 0 };
+    read_good(&r, g);
+    Graph *root = r.graph, *m = root->node.at[0]->attr[0].graph, *i = m->node.at[1]->attr[0].graph;
+    assert_int_equal(root->all.n, 3);
+    assert_ptr_equal(m->parent, root);
+    assert_ptr_equal(m->holder, root->node.at[0]);
+    assert_ptr_equal(i->holder, m->node.at[1]);
+    assert_ptr_equal(i->node.at[0]->in[0], root->input.at[1]);
+    assert_ptr_equal(i->node.at[0]->in[1], m->node.at[0]->out[0]);
+    assert_ptr_equal(i->node.at[1]->in[1], root->node.at[1]->out[0]);
+    assert_ptr_not_equal(i->node.at[1]->out[0], m->node.at[1]->out[0]);
+    assert_ptr_equal(i->output.at[1], graph_find(root, "w"));
+    assert_ptr_equal(m->node.at[1]->in[0], root->input.at[0]);
+    assert_int_equal(graph_find(root, "w")->uses, 1);
+    assert_int_equal(root->input.at[1]->uses, 3);
+    assert_int_equal(root->next_id, (int)(root->tensor.n + m->tensor.n + i->tensor.n));
+    read_free(&r);
+}
+
+static Bytes function(const char *name, const char *overload)
+{
+    Bytes f = { 0 }, a = attr_head("alpha", ATTR_FLOAT), ref = attr_head("beta", ATTR_FLOAT), opset = { 0 };
+    put_text(&f, FUNCTION_NAME, name);
+    put_text(&f, FUNCTION_DOMAIN, "mine");
+    if (overload) put_text(&f, FUNCTION_OVERLOAD, overload);
+    put_text(&f, FUNCTION_INPUT, "p");
+    put_text(&f, FUNCTION_OUTPUT, "q");
+    put_text(&f, FUNCTION_ATTRIBUTE, "beta");
+    put_float(&a, ATTRIBUTE_F, 0.25f);
+    put_message(&f, FUNCTION_ATTRIBUTE_PROTO, a);
+    put_text(&ref, ATTRIBUTE_REF, "beta");
+    put_message(&f, FUNCTION_NODE, node_with("Elu p > q", ref));
+    put_int(&opset, 2, 18);
+    put_message(&f, FUNCTION_OPSET, opset);
+    put_message(&f, FUNCTION_VALUE_INFO, value_float("q"));
+    return f;
+}
+
+static Bytes model_calling(Bytes f)
+{
+    Bytes g = { 0 }, call = node("Twice x > y"), m;
+    put_text(&call, NODE_DOMAIN, "mine");
+    put_text(&call, NODE_OVERLOAD, "v2");
+    put_message(&g, GRAPH_NODE, call);
+    put_ends(&g, "x", "y");
+    m = model_of(g);
+    put_message(&m, MODEL_FUNCTION, f);
+    return m;
+}
+
+static void test_functions(void **state)
+{
+    (void)state;
+    Bytes m = model_calling(function("Twice", NULL));
+    put_message(&m, MODEL_FUNCTION, function("Twice", "v2"));
+    Read r = { 0 };
+    assert_int_equal(read_model(&r, folder, m), 0);
+    assert_int_equal(r.graph->function.n, 2);
+    const Function *f = r.graph->function.at[1];
+    assert_string_equal(f->name, "Twice");
+    assert_string_equal(f->domain, "mine");
+    assert_string_equal(f->overload, "v2");
+    assert_string_equal(r.graph->node.at[0]->overload, "v2");
+    assert_int_equal(f->n_attr_names, 1);
+    assert_string_equal(f->attr_names[0], "beta");
+    assert_int_equal(f->n_attr_defaults, 1);
+    assert_true(f->attr_defaults[0].f == 0.25f);
+    assert_int_equal(f->body->input.n, 1);
+    assert_ptr_equal(f->body->node.at[0]->in[0], f->body->input.at[0]);
+    assert_ptr_equal(f->body->node.at[0]->out[0], f->body->output.at[0]);
+    assert_string_equal(f->body->node.at[0]->attr[0].ref, "beta");
+    assert_int_equal(graph_opset(f->body, ""), 18);
+    read_free(&r);
+    m = model_calling(function("Twice", "v2"));
+    put_message(&m, MODEL_FUNCTION, function("Twice", "v2"));
+    expect(m, 65, "two functions");
+    expect(model_calling(function("", NULL)), 65, "without a name");
+}
+
+/* A function sees nothing of the graph that calls it. */
+static void test_function_scope(void **state)
+{
+    (void)state;
+    Bytes f = function("F", NULL);
+    put_message(&f, FUNCTION_NODE, node("Add p x > unused"));
+    expect(model_calling(f), 65, "\"x\", is made by no node");
+}
+
+static void test_constant_again(void **state)
+{
+    (void)state;
+    Bytes g = { 0 }, a = attr_head("value_int", ATTR_INT), b = attr_head("value_int", ATTR_INT);
+    put_int(&a, ATTRIBUTE_I, 1);
+    put_int(&b, ATTRIBUTE_I, 2);
+    put_message(&g, GRAPH_NODE, node_with("Constant > c", a));
+    put_message(&g, GRAPH_NODE, node("Add x c > y"));
+    put_message(&g, GRAPH_NODE, node_with("Constant > c", b));
+    put_ends(&g, "x", "y");
+    Read r = { 0 };
+    read_good(&r, g);
+    assert_int_equal(r.graph->node.n, 2);
+    assert_int_equal(node_int(r.graph->node.at[0], "value_int", 0), 2);
+    assert_int_equal(r.diag.warnings, 1);
+    read_free(&r);
+}
+
+/* --- values in every encoding --- */
+
+typedef enum How { PACKED, SINGLE, CHUNKS, RAW, MANY, HOWS } How;
+
+static int field_of(int type)
+{
+    switch (type) {
+    case DT_F32:
+    case DT_C64: return TENSOR_FLOAT_DATA;
+    case DT_F64:
+    case DT_C128: return TENSOR_DOUBLE_DATA;
+    case DT_I64: return TENSOR_INT64_DATA;
+    case DT_U32:
+    case DT_U64: return TENSOR_UINT64_DATA;
+    default: return TENSOR_INT32_DATA;
+    }
+}
+
+/* Number i of the typed field, from the elements' little-endian bytes. */
+static uint64_t number_at(int type, const uint8_t *p, size_t i, size_t width)
+{
+    uint64_t x = 0;
+    memcpy(&x, p + i * width, width);
+    if (type == DT_I8) return (uint64_t)(int64_t)(int8_t)x;
+    if (type == DT_I16) return (uint64_t)(int64_t)(int16_t)x;
+    if (type == DT_I32) return (uint64_t)(int64_t)(int32_t)x;
+    return x;
+}
+
+static void put_number(Bytes *b, int field, uint64_t x)
+{
+    if (field == TENSOR_FLOAT_DATA) put(b, &x, 4);
+    else if (field == TENSOR_DOUBLE_DATA) put(b, &x, 8);
+    else put_varint(b, x);
+}
+
+static Bytes encode(int type, How how, int64_t count, const uint8_t *bytes, size_t n)
+{
+    const int field = field_of(type), bits = dtype_bits((DType)type);
+    const size_t width = bits < 8 ? 1 : field == TENSOR_FLOAT_DATA ? 4 : field == TENSOR_DOUBLE_DATA ? 8 : (size_t)bits / 8;
+    const size_t numbers = n / width, chunk = how == PACKED ? numbers + 1 : how == CHUNKS ? 3 : 1;
+    Bytes t = { 0 }, part = { 0 };
+    if (how == RAW) put_bytes(&t, TENSOR_RAW_DATA, bytes, n);
+    for (size_t i = 0; how != RAW && i < numbers; i++) {
+        const uint64_t x = number_at(type, bytes, i, width);
+        if (how == SINGLE) {
+            put_tag(&t, field, field == TENSOR_FLOAT_DATA ? 5 : field == TENSOR_DOUBLE_DATA ? 1 : 0);
+            put_number(&t, field, x);
+            continue;
+        }
+        put_number(&part, field, x);
+        if ((i + 1) % chunk && i + 1 < numbers) continue;
+        put_bytes(&t, field, part.at, part.n);
+        part.n = 0;
+    }
+    free(part.at);
+    put_int(&t, TENSOR_DIMS, count);        /* after the data */
+    put_int(&t, TENSOR_DATA_TYPE, type);
+    return t;
+}
+
+static void check_encoding(int type, How how, int64_t count)
+{
+    const size_t n = (size_t)dtype_bytes((DType)type, count);
+    uint8_t *bytes = calloc(n + 1, 1);
+    for (size_t i = 0; i < n; i++) bytes[i] = (uint8_t)(i * 37 + 11 + i / 256);
+    if (type == DT_BOOL)
+        for (size_t i = 0; i < n; i++) bytes[i] &= 1;
+    const int tail = (int)(count * dtype_bits((DType)type) % 8);
+    if (tail) bytes[n - 1] &= (uint8_t)((1 << tail) - 1);
+    Read r = { .single = true };
+    read_model(&r, folder, encode(type, how, count, bytes, n));
+    if (r.status) print_error("type %d how %d: %s\n", type, how, r.message);
+    assert_int_equal(r.status, 0);
+    assert_int_equal(recipe_dtype(r.tensor), type);
+    assert_int_equal(recipe_count(r.tensor), count);
+    const void *values = recipe_values(&r.store, &r.arena, r.tensor);
+    if (memcmp(values, bytes, n)) print_error("type %d how %d\n", type, how);
+    assert_memory_equal(values, bytes, n);
+    read_free(&r);
+    free(bytes);
+}
+
+static void test_encodings(void **state)
+{
+    (void)state;
+    for (int type = 1; type < DT_COUNT; type++) {
+        if (type == DT_STRING || dtype_of_code(type) == DT_NONE) continue;
+        for (How how = 0; how < MANY; how++) {
+            check_encoding(type, how, 13);
+            check_encoding(type, how, 1);
+        }
+        check_encoding(type, CHUNKS, 192);      /* 64 chunks of one number per byte, and beyond */
+        check_encoding(type, MANY, 300);        /* a chunk for each number */
+    }
+}
+
+/* So many single numbers that they are spilled. */
+static void test_spilled(void **state)
+{
+    (void)state;
+    check_encoding(DT_F32, SINGLE, 50000);
+    check_encoding(DT_F64, MANY, 20000);
+    check_encoding(DT_I64, SINGLE, 40000);
+    check_encoding(DT_U8, MANY, 90000);
+    check_encoding(DT_I4, SINGLE, 200001);
+    check_encoding(DT_F16, SINGLE, 70000);
+}
+
+/* --- sparse tensors --- */
+
+static Bytes sparse(int64_t n, int rank, const int64_t *index, const int64_t *dims)
+{
+    Bytes s = { 0 }, values = tensor_head("sp", DT_F32, 1, &n), indices = tensor_head(NULL, DT_I64, rank > 1 ? 2 : 1, (const int64_t[]){ n, rank });
+    float *v = calloc((size_t)n + 1, sizeof *v);
+    for (int64_t i = 0; i < n; i++) v[i] = (float)(i + 1);
+    put_bytes(&values, TENSOR_RAW_DATA, v, (size_t)n * sizeof *v);
+    put_bytes(&indices, TENSOR_RAW_DATA, index, (size_t)(n * rank) * 8);
+    put_message(&s, SPARSE_VALUES, values);
+    put_message(&s, SPARSE_INDICES, indices);
+    for (int i = 0; i < 2; i++) put_int(&s, SPARSE_DIMS, dims[i]);
+    free(v);
+    return s;
+}
+
+static Bytes graph_with_sparse(Bytes s)
+{
+    Bytes g = { 0 };
+    put_message(&g, GRAPH_NODE, node("Add x sp > y"));
+    put_message(&g, GRAPH_SPARSE_INITIALIZER, s);
+    put_ends(&g, "x", "y");
+    return g;
+}
+
+static void test_sparse(void **state)
+{
+    (void)state;
+    static const int64_t dims[2] = { 3, 4 }, flat[3] = { 0, 5, 11 }, rows[6] = { 0, 0, 1, 1, 2, 3 };
+    for (int rank = 1; rank <= 2; rank++) {
+        Read r = { 0 };
+        read_good(&r, graph_with_sparse(sparse(3, rank, rank == 1 ? flat : rows, dims)));
+        const float *v = recipe_values(&r.store, &r.arena, graph_find(r.graph, "sp")->value);
+        for (int i = 0; i < 12; i++) assert_true(v[i] == (float)(i == 0 ? 1 : i == 5 ? 2 : i == 11 ? 3 : 0));
+        read_free(&r);
+    }
+    static const int64_t down[3] = { 5, 0, 11 }, twice[3] = { 0, 0, 1 }, beyond[3] = { 0, 5, 12 }, below[3] = { -1, 0, 1 }, wide[6] = { 0, 0, 0, 4, 1, 0 };
+    static const int64_t none[2] = { 3, 0 }, huge[2] = { INT64_C(1) << 31, INT64_C(1) << 31 };
+    expect_graph(graph_with_sparse(sparse(3, 1, down, dims)), 65, "ascending");
+    expect_graph(graph_with_sparse(sparse(3, 1, twice, dims)), 65, "ascending");
+    expect_graph(graph_with_sparse(sparse(3, 1, beyond, dims)), 65, "out of range");
+    expect_graph(graph_with_sparse(sparse(3, 1, below, dims)), 65, "out of range");
+    expect_graph(graph_with_sparse(sparse(3, 2, wide, dims)), 65, "out of range");
+    expect_graph(graph_with_sparse(sparse(3, 1, flat, none)), 65, "not positive");
+    expect_graph(graph_with_sparse(sparse(3, 1, flat, huge)), 69, "more than");
+    expect_graph(graph_with_sparse((Bytes){ 0 }), 65, "missing");
+}
+
+/* Dense form in the spill file, indices in several pieces. */
+static void test_sparse_spilled(void **state)
+{
+    (void)state;
+    enum { N = 3000 };
+    static const int64_t dims[2] = { 1000, 1000 };
+    int64_t *index = calloc(N, sizeof *index);
+    for (int i = 0; i < N; i++) index[i] = i * 333 + 7;
+    Bytes g = { 0 }, a = attr_head("sparse_value", ATTR_SPARSE_TENSOR);
+    put_message(&a, ATTRIBUTE_SPARSE, sparse(N, 1, index, dims));
+    put_message(&g, GRAPH_NODE, node_with("Constant > y", a));
+    put_message(&g, GRAPH_OUTPUT, value_float("y"));
+    Read r = { 0 };
+    read_good(&r, g);
+    const Recipe *dense = node_attr(r.graph->node.at[0], "sparse_value")->tensor;
+    assert_int_equal(recipe_count(dense), 1000000);
+    const float *v = recipe_values(&r.store, &r.arena, dense);
+    for (int i = 0; i < 1000000; i++) assert_true(v[i] == (float)(i % 333 == 7 && i / 333 < N ? i / 333 + 1 : 0));
+    assert_true(r.store.bytes_spilled >= 4000000);
+    read_free(&r);
+    free(index);
+}
+
+/* --- damage --- */
+
+static Bytes graph_with_tensor(Bytes t)
+{
+    Bytes g = { 0 };
+    put_message(&g, GRAPH_NODE, node("Add x w > y"));
+    put_message(&g, GRAPH_INITIALIZER, t);
+    put_ends(&g, "x", "y");
+    return g;
+}
+
+static Bytes tensor_dims(int rank, const int64_t *dims)
+{
+    return tensor_head("w", DT_F32, rank, dims);
+}
+
+static void test_bad_tensors(void **state)
+{
+    (void)state;
+    static const int64_t two = 2, minus = -1, large = INT64_C(1) << 31, big[3] = { 65536, 65536, 65536 }, many[9] = { 1, 1, 1, 1, 1, 1, 1, 1, 1 };
+    static const int64_t most[4] = { INT32_MAX, INT32_MAX, INT32_MAX, INT32_MAX };
+    Bytes t;
+    expect_graph(graph_with_tensor(tensor_raw("w", DT_F32, 2, "1234567", 7)), 65, "\"w\" : error: the tensor needs 8 bytes (2 elements of float32), but its raw_data has 7");
+    expect_graph(graph_with_tensor(tensor_raw("w", DT_I4, 3, "123", 3)), 65, "needs 2 bytes");
+    expect_graph(graph_with_tensor(tensor_raw("w", DT_F32, 2, "", 0)), 65, "raw_data has 0");
+    expect_graph(graph_with_tensor(tensor_head("w", DT_F32, 1, &two)), 65, "its data has 0");
+    expect_graph(graph_with_tensor(tensor_raw(NULL, DT_F32, 1, "1234", 4)), 65, "without a name");
+    expect_graph(graph_with_tensor(tensor_raw("w", 0, 1, "1234", 4)), 65, "element type 0");
+    expect_graph(graph_with_tensor(tensor_raw("w", 99, 1, "1234", 4)), 65, "element type 99");
+    expect_graph(graph_with_tensor(tensor_raw("w", -1, 1, "1234", 4)), 65, "element type -1");
+    expect_graph(graph_with_tensor(tensor_raw("w", 27, 4, "123", 3)), 69, "6-bit");
+    expect_graph(graph_with_tensor(tensor_dims(1, &minus)), 65, "dimension 0 is -1");
+    expect_graph(graph_with_tensor(tensor_dims(1, &large)), 69, "2147483648");
+    expect_graph(graph_with_tensor(tensor_dims(3, big)), 69, "more than");
+    expect_graph(graph_with_tensor(tensor_dims(4, most)), 69, "more than");
+    expect_graph(graph_with_tensor(tensor_dims(9, many)), 69, "more than 8 dimensions");
+    t = tensor_raw("w", DT_F32, 1, "1234", 4), put_bytes(&t, TENSOR_RAW_DATA, "1234", 4);
+    expect_graph(graph_with_tensor(t), 65, "given twice");
+    t = tensor_raw("w", DT_F32, 1, "1234", 4), put_float(&t, TENSOR_FLOAT_DATA, 1);
+    expect_graph(graph_with_tensor(t), 65, "given twice");
+    t = tensor_head("w", DT_F32, 1, &two), put_float(&t, TENSOR_FLOAT_DATA, 1), put_int(&t, TENSOR_INT32_DATA, 1);
+    expect_graph(graph_with_tensor(t), 65, "given twice");
+    t = tensor_head("w", DT_F32, 1, &two), put_bytes(&t, TENSOR_INT32_DATA, "\x01\x02", 2);
+    expect_graph(graph_with_tensor(t), 65, "cannot be given as int32_data");
+    t = tensor_head("w", DT_I8, 1, &two), put_bytes(&t, TENSOR_INT32_DATA, "\x01", 1);
+    expect_graph(graph_with_tensor(t), 65, "needs 2 numbers");
+    t = tensor_head("w", DT_I8, 1, &two), put_int(&t, TENSOR_INT32_DATA, 1);
+    expect_graph(graph_with_tensor(t), 65, "needs 2 numbers");
+    t = tensor_head("w", DT_I8, 1, &two), put_int(&t, TENSOR_INT32_DATA, 1), put_bytes(&t, TENSOR_INT32_DATA, "\x02\x03", 2);
+    expect_graph(graph_with_tensor(t), 65, "more");
+    t = tensor_head("w", DT_I8, 1, &two), put_int(&t, TENSOR_INT32_DATA, 1), put_bytes(&t, TENSOR_INT32_DATA, "\x80", 1);
+    expect_graph(graph_with_tensor(t), 65, "fewer");
+    t = tensor_head("w", DT_F32, 1, &two), put_bytes(&t, TENSOR_SEGMENT, "", 0);
+    expect_graph(graph_with_tensor(t), 69, "segments");
+    t = tensor_head("w", DT_STRING, 1, &two), put_bytes(&t, TENSOR_RAW_DATA, "ab", 2);
+    expect_graph(graph_with_tensor(t), 65, "strings cannot");
+}
+
+static void test_good_tensors(void **state)
+{
+    (void)state;
+    static const int64_t zero = 0, two = 2;
+    Read r = { 0 };
+    read_good(&r, graph_with_tensor(tensor_head("w", DT_F32, 1, &zero)));
+    assert_int_equal(recipe_count(graph_find(r.graph, "w")->value), 0);
+    read_free(&r);
+    Bytes t = tensor_head("w", DT_STRING, 1, &two);
+    put_text(&t, TENSOR_STRING_DATA, "one");
+    put_text(&t, TENSOR_STRING_DATA, "");
+    read_good(&r, graph_with_tensor(t));
+    assert_int_equal(graph_find(r.graph, "w")->dtype, DT_STRING);
+    assert_null(graph_find(r.graph, "w")->value);
+    read_free(&r);
+    t = tensor_raw("w", DT_F32, 1, "", 0);      /* an empty raw_data beside the real data */
+    put_float(&t, TENSOR_FLOAT_DATA, 4);
+    read_good(&r, graph_with_tensor(t));
+    read_free(&r);
+}
+
+static Bytes with_node(const char *text)
+{
+    Bytes g = plain_graph();
+    put_message(&g, GRAPH_NODE, node(text));
+    return g;
+}
+
+static Bytes with_attr(Bytes a)
+{
+    Bytes g = plain_graph();
+    put_message(&g, GRAPH_NODE, node_with("Op x > a", a));
+    return g;
+}
+
+static void test_bad_graphs(void **state)
+{
+    (void)state;
+    Bytes g;
+    expect_graph(with_node("Op x > y"), 65, "node 2 (Op): error: output \"y\" is already made by node 0 \"\" (Add)");
+    expect_graph(with_node("Op x > x"), 65, "output \"x\" is already a graph input");
+    expect_graph(with_node("Op x > w"), 65, "output \"w\" is already an initializer");
+    expect_graph(with_node("Op x > a a"), 65, "two outputs of the node are called \"a\"");
+    expect_graph(with_node("Op x gone > a"), 65, "node 2 (Op): error: input 1, \"gone\", is made by no node");
+    expect_graph(with_node(""), 65, "without an operator type");
+    g = plain_graph(), put_message(&g, GRAPH_INPUT, value_float("x"));
+    expect_graph(g, 65, "two graph inputs");
+    g = plain_graph(), put_message(&g, GRAPH_INPUT, value_float("y"));
+    expect_graph(g, 65, "also the output of a node");
+    g = plain_graph(), put_message(&g, GRAPH_INPUT, value_float(""));
+    expect_graph(g, 65, "graph input without a name");
+    g = plain_graph(), put_message(&g, GRAPH_OUTPUT, value_float("z"));
+    expect_graph(g, 65, "two graph outputs");
+    g = plain_graph(), put_message(&g, GRAPH_OUTPUT, value_float("nobody"));
+    expect_graph(g, 65, "graph output \"nobody\" is made by no node");
+    g = plain_graph(), put_message(&g, GRAPH_INITIALIZER, tensor_raw("w", DT_F32, 1, "1234", 4));
+    expect_graph(g, 65, "two initializers");
+    g = plain_graph(), put_message(&g, GRAPH_INITIALIZER, tensor_raw("z", DT_F32, 1, "1234", 4));
+    expect_graph(g, 65, "an initializer is also the output of a node");
+    g = plain_graph(), put_message(&g, GRAPH_INPUT, value_info("big", DT_F32, 1, (const int64_t[]){ INT64_C(1) << 31 }));
+    expect_graph(g, 69, "2147483648");
+    expect_graph((Bytes){ 0 }, 65, "no outputs");
+}
+
+static void test_bad_attributes(void **state)
+{
+    (void)state;
+    Bytes a, n = node("Op x > a"), g;
+    expect_graph(with_attr(attr_head("t", ATTR_TENSOR)), 65, "it has no tensor");
+    expect_graph(with_attr(attr_head("t", ATTR_GRAPH)), 65, "it has no graph");
+    expect_graph(with_attr(attr_head("t", ATTR_SPARSE_TENSOR)), 65, "it has no sparse tensor");
+    expect_graph(with_attr(attr_head("t", (AttrKind)15)), 65, "its type does not exist");
+    expect_graph(with_attr(attr_head("", ATTR_INT)), 65, "it has no name");
+    expect_graph(with_attr((Bytes){ 0 }), 65, "it has no name");
+    a = (Bytes){ 0 }, put_text(&a, ATTRIBUTE_NAME, "a");
+    expect_graph(with_attr(a), 65, "neither type nor value");
+    a = attr_head("a", ATTR_INT), put_message(&a, ATTRIBUTE_G, (Bytes){ 0 });
+    expect_graph(with_attr(a), 65, "against its type");
+    a = attr_head("a", ATTR_GRAPH), put_message(&a, ATTRIBUTE_G, (Bytes){ 0 }), put_message(&a, ATTRIBUTE_G, (Bytes){ 0 });
+    expect_graph(with_attr(a), 65, "two graphs");
+    a = attr_head("a", ATTR_STRINGS), put_bytes(&a, ATTRIBUTE_STRINGS, "a\0b", 3);
+    expect_graph(with_attr(a), 65, "NUL");
+    put_message(&n, NODE_ATTRIBUTE, attr_head("twice", ATTR_INT));
+    put_message(&n, NODE_ATTRIBUTE, attr_head("twice", ATTR_INT));
+    g = plain_graph(), put_message(&g, GRAPH_NODE, n);
+    expect_graph(g, 65, "given twice");
+}
+
+static Bytes model_with(int64_t ir, const char *domain, int64_t version)
+{
+    Bytes m = { 0 }, o = { 0 };
+    put_int(&m, MODEL_IR_VERSION, ir);
+    put_message(&m, MODEL_GRAPH, plain_graph());
+    if (domain) put_text(&o, 1, domain);
+    put_int(&o, 2, version);
+    put_message(&m, MODEL_OPSET, o);
+    return m;
+}
+
+static void test_bad_models(void **state)
+{
+    (void)state;
+    Bytes m = { 0 }, o = { 0 };
+    expect(model_with(8, NULL, 7), 0, NULL);
+    expect(model_with(8, "", 26), 0, NULL);
+    expect(model_with(8, "ai.onnx", 13), 0, NULL);
+    expect(model_with(8, NULL, 6), 69, "oldest supported is 7");
+    expect(model_with(8, NULL, 27), 69, "newest supported is 26");
+    expect(model_with(8, NULL, 0), 65, "version 0");
+    expect(model_with(8, NULL, -1), 65, "version -1");
+    expect(model_with(8, "com.other", 1), 65, "imports no version");
+    expect(model_with(0, NULL, 17), 65, "IR version 0");
+    expect(model_with(-5, NULL, 17), 65, "IR version -5");
+    expect(model_with(2, NULL, 17), 69, "IR version 2");
+    expect(model_with(3, NULL, 17), 0, NULL);
+    expect(model_with(14, NULL, 17), 0, "");
+    expect(model_with(15, NULL, 17), 0, "newer than the newest known");
+    expect(model_with(INT64_MAX, NULL, 17), 65, "does not exist");
+    put_int(&m, MODEL_IR_VERSION, 8);
+    expect(m, 65, "holds no graph");
+    m = model_of(plain_graph());
+    put_message(&m, MODEL_GRAPH, plain_graph());
+    expect(m, 65, "second graph");
+    m = model_of(plain_graph()), put_int(&o, 2, 18), put_message(&m, MODEL_OPSET, o);
+    expect(m, 65, "imported twice");
+}
+
+static void test_names(void **state)
+{
+    (void)state;
+    char *name = malloc(WIRE_VIEW + 2);
+    memset(name, 'n', WIRE_VIEW + 1);
+    for (size_t n = WIRE_VIEW - 1; n <= WIRE_VIEW + 1; n++) {
+        Bytes g = plain_graph(), op = { 0 };
+        put_text(&op, NODE_OP_TYPE, "Op");
+        put_text(&op, NODE_INPUT, "x");
+        put_bytes(&op, NODE_OUTPUT, name, n);
+        put_message(&g, GRAPH_NODE, op);
+        expect_graph(g, n > WIRE_VIEW ? 65 : 0, n > WIRE_VIEW ? "a name of" : NULL);
+    }
+    free(name);
+    Bytes g = plain_graph(), op = node("Op x > a");
+    put_bytes(&op, NODE_OUTPUT, "a\0b", 3);
+    put_message(&g, GRAPH_NODE, op);
+    expect_graph(g, 65, "NUL");
+    g = plain_graph();
+    Bytes v = { 0 }, d = { 0 }, shape = { 0 }, tensor = { 0 }, type = { 0 };
+    put_bytes(&d, DIMENSION_PARAM, "a\0b", 3);
+    put_message(&shape, 1, d), put_message(&tensor, 2, shape), put_message(&type, 1, tensor);
+    put_text(&v, VALUE_INFO_NAME, "v"), put_message(&v, VALUE_INFO_TYPE, type), put_message(&g, GRAPH_INPUT, v);
+    expect_graph(g, 65, "NUL");
+}
+
+static void test_other_files(void **state)
+{
+    (void)state;
+    static const struct { const char *bytes, *words; size_t n; } other[] = {
+        { "", "the file is empty", 0 },
+        { "\x08", "byte 1: error: the data ends inside a number", 1 },
+        { "# a text file\n", "help: the file is damaged, or is not an ONNX model", 14 },
+        { "version https://git-lfs.github.com/spec/v1\noid sha256:00\n", "git lfs pull", 57 },
+        { "PK\x03\x04xxxxxxxxxx", "ZIP", 14 },
+        { "\x1f\x8b\x08xxxxxxxxxx", "gzip", 13 },
+        { "\x1c\0\0\0TFL3xxxxxxxx", "TensorFlow Lite", 16 },
+        { "<html>", "markup", 6 },
+    };
+    for (size_t i = 0; i < sizeof other / sizeof other[0]; i++) {
+        Read r = { 0 };
+        assert_int_equal(read_bytes(&r, folder, other[i].bytes, other[i].n), 65);
+        if (!strstr(r.message, other[i].words)) print_error("%s\n", r.message);
+        assert_non_null(strstr(r.message, other[i].words));
+        assert_non_null(strstr(r.message, "byte "));
+        assert_non_null(strstr(r.message, "help: "));
+        read_free(&r);
+    }
+    Read r = { 0 };
+    snprintf(r.path, sizeof r.path, "%s", folder);
+    assert_int_equal(read_path(&r), 65);
+    read_free(&r);
+    snprintf(r.path, sizeof r.path, "%s/none", folder);
+    assert_int_equal(read_path(&r), 66);
+    read_free(&r);
+}
+
+/* Many missing names are listed, but not endlessly. */
+static void test_error_list(void **state)
+{
+    (void)state;
+    Bytes g = plain_graph();
+    for (int i = 0; i < 500; i++) {
+        char text[64];
+        snprintf(text, sizeof text, "Op gone%d > a%d", i, i);
+        put_message(&g, GRAPH_NODE, node(text));
+    }
+    Read r = { 0 };
+    assert_int_equal(read_model(&r, folder, model_of(g)), 65);
+    assert_int_equal(r.diag.errors, 20);
+    read_free(&r);
+}
+
+static bool is_documented(Status s)
+{
+    return s == 0 || s == 65 || s == 66 || s == 69 || s == 71;
+}
+
+/* A model with everything in it, for the tests that damage it. */
+static Bytes rich_model(void)
+{
+    static const int64_t dims[2] = { 3, 4 }, flat[3] = { 0, 5, 11 };
+    Bytes g = plain_graph(), body = { 0 }, a = attr_head("then_branch", ATTR_GRAPH), s = attr_head("sparse_value", ATTR_SPARSE_TENSOR);
+    Bytes ints = attr_head("ints", ATTR_INTS), strings = attr_head("strings", ATTR_STRINGS), single = tensor_head("one", DT_I8, 1, (const int64_t[]){ 2 });
+    put_message(&body, GRAPH_NODE, node("Add x y > out"));
+    put_message(&body, GRAPH_OUTPUT, value_float("out"));
+    put_message(&a, ATTRIBUTE_G, body);
+    put_message(&g, GRAPH_NODE, node_with("If x > i", a));
+    put_message(&s, ATTRIBUTE_SPARSE, sparse(3, 1, flat, dims));
+    put_message(&g, GRAPH_NODE, node_with("Constant > k", s));
+    put_bytes(&ints, ATTRIBUTE_INTS, "\x01\x02\xff\x01", 4);
+    put_text(&strings, ATTRIBUTE_STRINGS, "ab");
+    put_message(&g, GRAPH_NODE, node_with("Op i > j", ints));
+    put_message(&g, GRAPH_NODE, node_with("Op k one > l", strings));
+    put_int(&single, TENSOR_INT32_DATA, 1);
+    put_bytes(&single, TENSOR_INT32_DATA, "\x02", 1);
+    put_message(&g, GRAPH_INITIALIZER, single);
+    put_message(&g, GRAPH_INPUT, value_info("q", DT_F32, 2, (const int64_t[]){ -2, 3 }));
+    Bytes m = model_of(g);
+    put_message(&m, MODEL_FUNCTION, function("F", "o"));
+    return m;
+}
+
+static void test_truncation(void **state)
+{
+    (void)state;
+    Bytes m = rich_model();
+    for (size_t n = 0; n <= m.n; n++) {
+        Read r = { 0 };
+        const Status s = read_bytes(&r, folder, m.at, n);
+        if (n == m.n) assert_int_equal(s, 0);
+        if (!is_documented(s)) print_error("cut at %zu: %d %s\n", n, s, r.message);
+        assert_true(is_documented(s));
+        read_free(&r);
+    }
+    free(m.at);
+}
+
+static void test_flipped_bits(void **state)
+{
+    (void)state;
+    Bytes m = rich_model();
+    int good = 0;
+    for (size_t bit = 0; bit < m.n * 8; bit++) {
+        Read r = { .arena.budget = 16 << 20 };
+        m.at[bit / 8] ^= (uint8_t)(1 << bit % 8);
+        const Status s = read_bytes(&r, folder, m.at, m.n);
+        m.at[bit / 8] ^= (uint8_t)(1 << bit % 8);
+        if (!is_documented(s)) print_error("bit %zu: %d %s\n", bit, s, r.message);
+        assert_true(is_documented(s));
+        if (s) assert_true(r.message_n > 0);
+        good += s == 0;
+        read_free(&r);
+    }
+    assert_true(good < (int)m.n * 8);
+    free(m.at);
+}
+
+/* Bytes deleted and doubled: lengths no longer fit. */
+static void test_shifted_bytes(void **state)
+{
+    (void)state;
+    Bytes m = rich_model();
+    uint8_t *copy = malloc(m.n + 1);
+    for (size_t i = 0; i < m.n; i++) {
+        Read r = { .arena.budget = 16 << 20 };
+        memcpy(copy, m.at, i);
+        memcpy(copy + i, m.at + i + 1, m.n - i - 1);
+        assert_true(is_documented(read_bytes(&r, folder, copy, m.n - 1)));
+        read_free(&r);
+        r.arena.budget = 16 << 20;
+        memcpy(copy + i + 1, m.at + i, m.n - i);
+        copy[i] = m.at[i];
+        assert_true(is_documented(read_bytes(&r, folder, copy, m.n + 1)));
+        read_free(&r);
+    }
+    free(copy);
+    free(m.at);
+}
+
+/* --- greed --- */
+
+static Status read_hostile(Bytes model, uint64_t budget, uint64_t *peak)
+{
+    Read r = { .arena.budget = budget };
+    const Status s = read_model(&r, folder, model);
+    *peak = r.arena.peak;
+    read_free(&r);
+    return s;
+}
+
+static void test_hostile(void **state)
+{
+    (void)state;
+    enum { MANY_OF = 200000 };
+    const uint64_t budget = 256 << 20;
+    uint64_t peak;
+    Bytes n = node("Op x > y"), g = { 0 };
+    for (int i = 0; i < MANY_OF; i++) put_message(&n, NODE_ATTRIBUTE, (Bytes){ 0 });
+    put_message(&g, GRAPH_NODE, n);
+    assert_int_equal(read_hostile(model_of(g), budget, &peak), 65);
+    assert_true(peak < 2 << 20);
+    for (int field = 1; field <= 15; field++) {     /* empty nodes, initializers, inputs, outputs ... */
+        g = (Bytes){ 0 };
+        for (int i = 0; i < MANY_OF; i++) put_bytes(&g, field, "", 0);
+        assert_int_equal(read_hostile(model_of(g), budget, &peak), 65);
+        assert_true(peak < 2 << 20);
+    }
+    Bytes type = { 0 }, v = { 0 };
+    for (int i = 0; i < 300; i++) {     /* a sequence of sequences of ... */
+        Bytes outer = { 0 }, seq = { 0 };
+        put_message(&seq, 1, type);
+        put_message(&outer, 4, seq);
+        type = outer;
+    }
+    put_text(&v, VALUE_INFO_NAME, "x");
+    put_message(&v, VALUE_INFO_TYPE, type);
+    g = (Bytes){ 0 }, put_message(&g, GRAPH_INPUT, v);
+    assert_int_equal(read_hostile(model_of(g), budget, &peak), 65);
+    g = (Bytes){ 0 };
+    for (int i = 0; i < 40; i++) {      /* If in If in ... */
+        Bytes outer = { 0 }, a = attr_head("g", ATTR_GRAPH);
+        put_message(&a, ATTRIBUTE_G, g);
+        put_message(&outer, GRAPH_NODE, node_with("If", a));
+        g = outer;
+    }
+    assert_int_equal(read_hostile(model_of(g), budget, &peak), 65);
+    g = (Bytes){ 0 };
+    for (int i = 0; i < MANY_OF; i++) {
+        char name[16];
+        snprintf(name, sizeof name, "N x > %d", i);
+        put_message(&g, GRAPH_NODE, node(name));
+    }
+    put_ends(&g, "x", "0");
+    assert_int_equal(read_hostile(model_of(g), 1 << 20, &peak), 71);
+}
+
+/* --- other ways in --- */
+
+static void test_stdin(void **state)
+{
+    (void)state;
+    Bytes m = model_of(plain_graph());
+    int ends[2];
+    const int before = dup(STDIN_FILENO);
+    assert_int_equal(pipe(ends), 0);
+    assert_int_equal(write(ends[1], m.at, m.n), (ssize_t)m.n);
+    close(ends[1]);
+    dup2(ends[0], STDIN_FILENO);
+    close(ends[0]);
+    Read r = { 0 };
+    snprintf(r.path, sizeof r.path, "-");
+    assert_int_equal(read_path(&r), 0);
+    check_plain(r.graph);
+    const float *w = recipe_values(&r.store, &r.arena, r.graph->node.at[0]->in[1]->value);
+    assert_true(w[5] == 6);
+    read_free(&r);
+    dup2(before, STDIN_FILENO);
+    close(before);
+    free(m.at);
+}
+
+static int begin(void **state)
+{
+    (void)state;
+    folder = make_folder();
+    return 0;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    char path[128];
+    snprintf(path, sizeof path, "%s/model.onnx", folder);
+    unlink(path);
+    return rmdir(folder);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_plain),          cmocka_unit_test(test_reversed),      cmocka_unit_test(test_packer),
+        cmocka_unit_test(test_types),          cmocka_unit_test(test_operands),      cmocka_unit_test(test_attributes),
+        cmocka_unit_test(test_subgraphs),      cmocka_unit_test(test_functions),     cmocka_unit_test(test_function_scope),
+        cmocka_unit_test(test_constant_again), cmocka_unit_test(test_encodings),     cmocka_unit_test(test_spilled),
+        cmocka_unit_test(test_sparse),         cmocka_unit_test(test_sparse_spilled), cmocka_unit_test(test_bad_tensors),
+        cmocka_unit_test(test_good_tensors),   cmocka_unit_test(test_bad_graphs),    cmocka_unit_test(test_bad_attributes),
+        cmocka_unit_test(test_bad_models),     cmocka_unit_test(test_names),         cmocka_unit_test(test_other_files),
+        cmocka_unit_test(test_error_list),     cmocka_unit_test(test_truncation),    cmocka_unit_test(test_flipped_bits),
+        cmocka_unit_test(test_shifted_bytes),  cmocka_unit_test(test_hostile),       cmocka_unit_test(test_stdin),
+    };
+    return cmocka_run_group_tests(tests, begin, end);
+}

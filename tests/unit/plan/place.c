@@ -1,0 +1,433 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The offset solver against brute force, against problems that fit by
+ * construction, and - where INLAY_SHARED names the folder that holds
+ * planner-bench - against the known heights of its instances. */
+#include "place_cases.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "plan/place_csv.h"
+#include "plan/place_internal.h"
+
+static PlaceResult solve(Arena *a, const Case *c, const PlaceOptions *opt)
+{
+    return place(a, c->item, c->n, c->arc, c->arcs, opt);
+}
+
+static bool holds(const Case *c, const PlaceResult *r)
+{
+    return place_holds(c->item, c->n, c->arc, c->arcs, r->offset, r->height);
+}
+
+/* ---- brute force ---- */
+
+/* One below, at and above the optimum: found and impossible, never the other way round. */
+static void check_verdicts(const Case *c, int64_t optimum, bool plain)
+{
+    for (int64_t h = optimum - 1; h <= optimum + 1; h++) {
+        Arena a = { 0 };
+        int64_t offset[MOST_ITEMS];
+        uint64_t spent = 0;
+        Problem *p = place_problem(&a, c->item, c->n, c->arc, c->arcs);
+        assert_true(place_bound(&a, p) * p->unit <= optimum);
+        if (h >= 0 && h % p->unit == 0) {
+            const Verdict v = plain ? place_exact(place_sky_new(&a, p, 1000), h / p->unit, h % 2, 1000000, offset, &spent)
+                                    : place_pairs(place_pairs_new(&a, p), h / p->unit, 1000000, offset, &spent);
+            assert_int_equal(v, h < optimum ? IMPOSSIBLE : FOUND);
+            if (v == FOUND) assert_true(place_height(p, offset) * p->unit <= h);
+        }
+        arena_free(&a);
+    }
+}
+
+static void check_case(const Case *c, const PlaceOptions *opt)
+{
+    Arena a = { 0 };
+    const PlaceResult r = solve(&a, c, opt);
+    const int64_t optimum = brute_force(c, 200);
+    if (r.offset) {
+        assert_int_equal(r.height, optimum);
+        assert_true(r.optimal && r.lower_bound == r.height);
+        assert_true(holds(c, &r));
+    } else {
+        assert_int_equal(optimum, -1);
+    }
+    arena_free(&a);
+    if (optimum < 0) return;
+    check_verdicts(c, optimum, false);
+}
+
+static void test_plain(void **state)
+{
+    (void)state;
+    for (int k = 0; k < 1500; k++) {
+        Case c;
+        plain_case(&c, 4 + below(6), k % 2 ? 3 : 5);
+        check_case(&c, NULL);
+        check_verdicts(&c, brute_force(&c, 200), true);
+    }
+}
+
+static void test_plain_mixed_alignment(void **state)
+{
+    (void)state;
+    for (int k = 0; k < 1500; k++) {
+        Case c;
+        plain_case(&c, 3 + below(5), 6);
+        for (int i = 0; i < c.n; i++) c.item[i].align = (int64_t[]){ 1, 2, 3, 4 }[below(4)];
+        check_case(&c, &(PlaceOptions){ .moves = 1 });
+        check_verdicts(&c, brute_force(&c, 200), true);
+    }
+}
+
+/* The optimum is above the most bytes alive at once: only an exhausted search proves it. */
+static void test_above_bound(void **state)
+{
+    static const PlaceItem gap[][9] = {
+#define I(s, b, e) { .size = s, .begin = b, .end = e }
+        { I(1,3,5), I(2,4,7), I(2,6,7), I(2,0,2), I(1,1,4), I(2,0,1), I(2,5,6), I(1,1,5), I(2,2,3) },
+        { I(1,4,6), I(3,5,7), I(3,1,4), I(1,3,5), I(2,0,2), I(2,6,7), I(1,4,5), I(1,3,6), I(2,0,1) },
+        { I(1,2,6), I(2,6,7), I(2,3,5), I(3,0,2), I(2,0,4), I(3,5,7), I(1,4,5), I(1,4,6), I(1,2,3) },
+#undef I
+    };
+    static const int64_t load[] = { 4, 5, 5 };
+    (void)state;
+    for (int k = 0; k < 3; k++) {
+        Case c = { .n = 9 };
+        memcpy(c.item, gap[k], sizeof gap[k]);
+        assert_int_equal(brute_force(&c, 50), load[k] + 1);
+        check_case(&c, NULL);
+        check_verdicts(&c, load[k] + 1, true);
+    }
+    for (int k = 0; k < 1500; k++) {
+        Case c;
+        flat_case(&c, 8 + below(6), 9);
+        check_case(&c, NULL);
+        check_verdicts(&c, brute_force(&c, 50), true);
+    }
+}
+
+static void test_mixed(void **state)
+{
+    (void)state;
+    for (int k = 0; k < 4000; k++) {
+        Case c;
+        mixed_case(&c, 2 + below(5));
+        check_case(&c, k % 2 ? NULL : &(PlaceOptions){ .moves = 1 });
+    }
+}
+
+/* Cut a rectangle at random: it fits again. */
+static void test_planted(void **state)
+{
+    (void)state;
+    for (int k = 0; k < 150; k++) {
+        struct { int begin, end, low, high; } box[40] = { { 0, 4 + below(12), 0, 4 + below(30) } };
+        PlaceItem item[40];
+        int n = 1;
+        const int height = box[0].high;
+        for (int tries = 0; tries < 400 && n < 35; tries++) {
+            const int i = below(n), wide = box[i].end - box[i].begin, high = box[i].high - box[i].low;
+            box[n] = box[i];
+            if (below(2) && wide > 1) box[i].end = box[n].begin = box[i].begin + 1 + below(wide - 1);
+            else if (high > 1) box[i].high = box[n].low = box[i].low + 1 + below(high - 1);
+            else continue;
+            n++;
+        }
+        for (int i = 0; i < n; i++)
+            item[i] = (PlaceItem){ .size = box[i].high - box[i].low, .begin = box[i].begin, .end = box[i].end };
+        Arena a = { 0 };
+        const PlaceResult r = place(&a, item, n, NULL, 0, NULL);
+        assert_int_equal(r.height, height);
+        assert_true(r.optimal && place_holds(item, n, NULL, 0, r.offset, r.height));
+        arena_free(&a);
+    }
+}
+
+/* ---- the rules one by one ---- */
+
+static int64_t height_of(const Case *c)
+{
+    Arena a = { 0 };
+    const PlaceResult r = solve(&a, c, NULL);
+    const int64_t height = r.offset ? r.height : -1;
+    if (r.offset) assert_true(holds(c, &r) && r.optimal);
+    arena_free(&a);
+    return height;
+}
+
+static void test_rules(void **state)
+{
+    (void)state;
+    Case c = { 0 };
+    assert_int_equal(height_of(&c), 0);
+    add_item(&c, 0, 0, 5);
+    add_item(&c, 9, 3, 3);
+    assert_int_equal(height_of(&c), 0);
+    add_item(&c, 5, 0, 2);
+    add_item(&c, 4, 1, 3);
+    assert_int_equal(height_of(&c), 9);
+    c.arc[c.arcs++] = PLACE_SHARE(3, 2);
+    assert_int_equal(height_of(&c), 5);
+    c.arc[0] = (PlaceArc){ .i = 3, .j = 2, .lo = -2, .hi = 5 };     /* 3 may begin 2 bytes before 2 */
+    assert_int_equal(height_of(&c), 7);
+    c.item[2].pinned = true;
+    c.item[2].pin = 1;
+    assert_int_equal(height_of(&c), 10);
+    c.item[3].pinned = true;
+    c.item[3].pin = 3;
+    assert_int_equal(height_of(&c), -1);
+}
+
+/* Item 0 rests on item 1, which lies higher: no order of rising offsets finds the optimum. */
+static void test_rests_on_higher(void **state)
+{
+    (void)state;
+    Case c = { .arcs = 3, .arc = { { 0, 1, -8, -2, 0, 0 }, { 0, 2, -8, 3, 0, 0 }, { 1, 2, -3, 7, 0, 0 } } };
+    add_item(&c, 8, 0, 1);
+    add_item(&c, 3, 0, 1);
+    add_item(&c, 7, 0, 1);
+    assert_int_equal(brute_force(&c, 30), 13);
+    assert_int_equal(height_of(&c), 13);
+}
+
+/* Overrides keep items apart that never live together. */
+static void test_strangers(void **state)
+{
+    (void)state;
+    Case c = { .arcs = 1, .arc = { { 0, 1, -4, 4, 0, 0 } } };
+    add_item(&c, 4, 0, 1);
+    add_item(&c, 4, 7, 8);
+    assert_int_equal(height_of(&c), 8);
+}
+
+static void test_capacity(void **state)
+{
+    (void)state;
+    Case c;
+    Arena a = { 0 };
+    plain_case(&c, 12, 5);
+    const PlaceResult least = solve(&a, &c, NULL);
+    const PlaceResult loose = solve(&a, &c, &(PlaceOptions){ .capacity = least.height + 9 });
+    const PlaceResult tight = solve(&a, &c, &(PlaceOptions){ .capacity = least.height - 1 });
+    assert_true(loose.height <= least.height + 9 && holds(&c, &loose));
+    assert_true(tight.lower_bound == least.height && holds(&c, &tight));
+    const PlaceResult hinted = solve(&a, &c, &(PlaceOptions){ .hint = least.offset });
+    assert_int_equal(hinted.height, least.height);
+    arena_free(&a);
+}
+
+/* Thousands of items with few alive, and more pairs than are listed. */
+static void test_large(void **state)
+{
+    (void)state;
+    for (int wide = 0; wide < 2; wide++) {
+        const int n = wide ? 4000 : 6000;
+        Arena a = { 0 };
+        PlaceItem *item = NEW_ARRAY(&a, PlaceItem, n);
+        for (int i = 0; i < n; i++)
+            item[i] = (PlaceItem){ .size = 16 * (1 + below(64)), .align = 16, .begin = i, .end = i + 1 + below(wide ? 4000 : 8) };
+        const PlaceResult r = place(&a, item, n, NULL, 0, NULL);
+        assert_true(place_holds(item, n, NULL, 0, r.offset, r.height));
+        assert_true(r.lower_bound <= r.height && r.height < 2 * r.lower_bound);
+        arena_free(&a);
+    }
+}
+
+static void test_same_every_time(void **state)
+{
+    (void)state;
+    Case c;
+    Arena a = { 0 };
+    mixed_case(&c, 12);
+    const PlaceResult x = solve(&a, &c, NULL), y = solve(&a, &c, NULL);
+    assert_int_equal(x.nodes, y.nodes);
+    assert_true(x.offset && y.offset);
+    assert_memory_equal(x.offset, y.offset, sizeof *x.offset * (size_t)c.n);
+    arena_free(&a);
+}
+
+/* ---- planner-bench ---- */
+
+static char *file_text(Arena *a, const char *shared, const char *name, size_t *length)
+{
+    const char *path = arena_printf(a, "%s/planner-bench/%s", shared, name);
+    FILE *f = fopen(path, "rb");
+    if (!f) return NULL;
+    char *text = arena_alloc(a, 1 << 20);
+    *length = fread(text, 1, 1 << 20, f);
+    fclose(f);
+    return text;
+}
+
+static PlaceCsv *bench(Arena *a, const char *name)
+{
+    const char *shared = getenv("INLAY_SHARED");
+    size_t length;
+    if (!shared) skip();
+    const char *text = file_text(a, shared, name, &length);
+    if (!text) skip();
+    return place_csv_read(a, name, text, length);
+}
+
+static PlaceResult solve_csv(Arena *a, const PlaceCsv *csv, int64_t capacity, uint64_t effort)
+{
+    const PlaceItem *item = csv->item.at;
+    const int n = (int)csv->item.n;
+    const PlaceResult r = place(a, item, n, NULL, 0, &(PlaceOptions){ .capacity = capacity, .effort = effort });
+    assert_true(place_holds(item, n, NULL, 0, r.offset, r.height));
+    return r;
+}
+
+static void shuffle(PlaceCsv *csv)
+{
+    for (int k = (int)csv->item.n - 1; k > 0; k--) {
+        const int j = below(k + 1);
+        const PlaceItem x = csv->item.at[k];
+        csv->item.at[k] = csv->item.at[j];
+        csv->item.at[j] = x;
+    }
+}
+
+static void test_minimalloc(void **state)
+{
+    (void)state;
+    for (char letter = 'A'; letter <= 'K'; letter++) {
+        char name[] = "minimalloc-challenging/?.1048576.csv";
+        *strchr(name, '?') = letter;
+        for (int turn = 0; turn < 3; turn++) {
+            Arena a = { 0 };
+            PlaceCsv *csv = bench(&a, name);
+            if (turn) shuffle(csv);
+            assert_true(solve_csv(&a, csv, 1048576, 200000).height <= 1048576);
+            arena_free(&a);
+        }
+    }
+}
+
+/* What was reached before is not lost: C at its bound, D and J near theirs. */
+static void test_least_heights(void **state)
+{
+    static const struct { const char *name; int64_t capacity; } known[] = {
+        { "minimalloc-challenging/C.1048576.csv", 1039360 }, { "minimalloc-challenging/D.1048576.csv", 1001472 },
+        { "minimalloc-challenging/J.1048576.csv", 1008640 }, { "idealloc/somas_resnet50.csv", 1515472556 },
+        { "idealloc/iopddl_G_1.csv", 3030937746 },
+    };
+    (void)state;
+    for (size_t k = 0; k < sizeof known / sizeof *known; k++) {
+        Arena a = { 0 };
+        const PlaceCsv *csv = bench(&a, known[k].name);
+        assert_true(solve_csv(&a, csv, known[k].capacity, 500000).height <= known[k].capacity);
+        arena_free(&a);
+    }
+}
+
+typedef struct Model {          /* an item-and-pair instance */
+    int n, arcs;
+    PlaceItem item[1000];
+    PlacePart part[2000];
+    PlaceArc arc[1000];
+    int item_of[2000], number[2000];
+} Model;
+
+static const char *numbers(const char *line, long long *v, int most, int *got)
+{
+    char *end;
+    for (*got = 0; *got < most; ++*got) {
+        v[*got] = strtoll(line, &end, 10);
+        if (end == line) break;
+        line = *end == ',' ? end + 1 : end;
+    }
+    line = strchr(line, '\n');
+    return line ? line + 1 : "";
+}
+
+static void read_parts(Model *m, const char *text)
+{
+    int got, last = -1;
+    for (const char *p = strchr(text, '\n') + 1; *p;) {
+        long long v[6];
+        p = numbers(p, v, 6, &got);
+        if (got < 6) continue;
+        PlaceItem *x = &m->item[v[1]];
+        assert_true(v[1] == last || v[1] == last + 1);      /* parts come item by item */
+        last = (int)v[1];
+        m->part[v[0]] = (PlacePart){ v[2], v[3], (int32_t)v[4], (int32_t)v[5] };
+        if (!x->part) x->part = &m->part[v[0]];
+        m->item_of[v[0]] = last;
+        m->number[v[0]] = ++x->parts;
+        if (v[2] + v[3] > x->size) x->size = v[2] + v[3];
+        m->n = last + 1;
+    }
+}
+
+static void read_pairs(Model *m, const char *text)
+{
+    int got;
+    for (const char *p = strchr(text, '\n') + 1; *p;) {
+        long long v[4];
+        p = numbers(p, v, 4, &got);
+        if (got < 3) continue;
+        const PlacePart *in = &m->part[v[0]], *out = &m->part[v[1]];
+        if (in->begin >= out->end || out->begin >= in->end) continue;
+        const int64_t shift = in->offset - out->offset;
+        m->arc[m->arcs++] = (PlaceArc){
+            .i = m->item_of[v[1]], .j = m->item_of[v[0]], .lo = shift - v[2],
+            .hi = shift + (got == 4 ? in->size - out->size + v[3] : in->size),
+            .of_i = m->number[v[1]], .of_j = m->number[v[0]],
+        };
+    }
+}
+
+static void check_model(Arena *a, const char *shared, const char *name, int64_t height)
+{
+    Model *m = NEW(a, Model);
+    size_t length;
+    const char *items = file_text(a, shared, arena_printf(a, "models/%s.items.csv", name), &length);
+    const char *pairs = file_text(a, shared, arena_printf(a, "models/%s.pairs.csv", name), &length);
+    assert_true(items && pairs);
+    read_parts(m, items);
+    read_pairs(m, pairs);
+    const PlaceResult r = place(a, m->item, m->n, m->arc, m->arcs, NULL);
+    assert_int_equal(r.height, height);
+    assert_true(r.optimal && place_holds(m->item, m->n, m->arc, m->arcs, r.offset, r.height));
+}
+
+/* expected.csv: instance,n,sum,bound,greedy,ratio,best,seconds */
+static void test_models(void **state)
+{
+    (void)state;
+    Arena a = { 0 };
+    const char *shared = getenv("INLAY_SHARED");
+    size_t length;
+    char *line = shared ? file_text(&a, shared, "models/expected.csv", &length) : NULL;
+    if (!line) skip();
+    for (line = strchr(line, '\n') + 1; *line; line = strchr(line, '\n') + 1) {
+        char name[64];
+        long long height;
+        assert_int_equal(sscanf(line, "%63[^,],%*d,%*[0-9],%*d,%*d,%*[0-9.],%lld", name, &height) == 2 ||
+                         sscanf(line, "%63[^,],%*d,,%*d,%*d,%*[0-9.],%lld", name, &height) == 2, 1);
+        Arena b = { 0 };
+        if (strstr(name, ".f1")) {
+            check_model(&b, shared, name, height);
+        } else {
+            const PlaceResult r = solve_csv(&b, bench(&b, arena_printf(&b, "models/%s", name)), 0, 0);
+            assert_true(r.height == height && r.optimal);
+        }
+        arena_free(&b);
+    }
+    arena_free(&a);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_rules), cmocka_unit_test(test_rests_on_higher), cmocka_unit_test(test_strangers),
+        cmocka_unit_test(test_plain), cmocka_unit_test(test_plain_mixed_alignment), cmocka_unit_test(test_above_bound),
+        cmocka_unit_test(test_mixed), cmocka_unit_test(test_planted), cmocka_unit_test(test_capacity),
+        cmocka_unit_test(test_large), cmocka_unit_test(test_same_every_time), cmocka_unit_test(test_minimalloc),
+        cmocka_unit_test(test_least_heights), cmocka_unit_test(test_models),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
