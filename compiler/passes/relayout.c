@@ -31,6 +31,13 @@ static bool relayout_axis_last(Node *n, int rank, const int *perm)
     return n->op->since >= 13 && map_axis(n, rank, perm, -1);
 }
 
+/* One scale for all, or one for each element of an axis. */
+static bool relayout_quant(Node *n, int rank, const int *perm)
+{
+    if (n->in[1]->value ? tensor_count(n->in[1]) == 1 : n->in[1]->shape.rank == 0) return same_rank(n, rank);
+    return n->in[1]->shape.rank == 1 && !node_int(n, "block_size", 0) && map_axis(n, rank, perm, 1);
+}
+
 /* Do the axes of y that stay, in order, stay in order in x? */
 static bool rest_in_order(int rank, const int *perm, const bool *gone)
 {
@@ -125,6 +132,8 @@ static const RelayoutRow rows[] = {
     { "ReduceLogSumExp", relayout_reduce, false },
     { "Pad", relayout_pad, false },
     { "Slice", relayout_slice, false },
+    { "QuantizeLinear", relayout_quant, false },
+    { "DequantizeLinear", relayout_quant, false },
 };
 
 static const RelayoutRow elementwise = { "", relayout_elementwise, true };
