@@ -145,9 +145,11 @@ static uint8_t *encoded(Case *c, const Naive *t)
 
 /* --- sources --- */
 
-static uint64_t write_varints(Case *c, const Naive *t, uint64_t at)
+static void write_varints(Case *c, const Naive *t, uint64_t at)
 {
     const uint8_t *bytes = encoded(c, t);
+    uint8_t *out = arena_alloc(&c->arena, (size_t)count_of(t) * 10);
+    size_t used = 0;
     const bool packed = dtype_bits(t->dtype) < 8;
     const int64_t n = packed ? dtype_bytes(t->dtype, count_of(t)) : count_of(t);
     for (int64_t i = 0; i < n; i++) {
@@ -155,11 +157,10 @@ static uint64_t write_varints(Case *c, const Naive *t, uint64_t at)
         if (t->dtype == DT_F16) v = half_of(t->x[i]);
         for (bool more = true; more; v >>= 7) {
             more = v > 127;
-            const uint8_t b = (uint8_t)((v & 127) | (more ? 128 : 0));
-            file_write(c->file, at++, &b, 1);
+            out[used++] = (uint8_t)((v & 127) | (more ? 128 : 0));
         }
     }
-    return at;
+    file_write(c->file, at, out, used);
 }
 
 /* The same values as memory, fixed or varint elements of a file, in one to three runs. */
@@ -172,7 +173,7 @@ static Recipe *as_recipe(Case *c, const Naive *t)
     const uint64_t at = c->file->size + (uint64_t)pick(&c->random, 0, 9);
     const uint64_t bytes = (uint64_t)dtype_bytes(t->dtype, s.count);
     if (kind == 1) file_write(c->file, at, encoded(c, t), bytes);
-    else (void)write_varints(c, t, at);
+    else write_varints(c, t, at);
     const uint64_t length = c->file->size > at ? c->file->size - at : 0, cut = (uint64_t)pick(&c->random, 0, (int64_t)length);
     Span whole[3] = { { at, cut }, { at + cut, 0 }, { at + cut, length - cut } };
     if (pick(&c->random, 0, 1)) whole[0].length = length;
