@@ -1,125 +1,215 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Lifetimes of the arena's tensors, what may share memory, and their offsets. */
+ * The stages of the plan: order and copies, items, schedule, offsets; and its result, written into the program. */
 #include "plan/plan.h"
 
 #include "base/size.h"
+#include "plan/items.h"
+#include "plan/overlap.h"
 #include "plan/place.h"
-
-/* A tensor of the arena with its lifetime. */
-typedef struct Item {
-    Tensor *root;
-    int64_t size;
-    int32_t begin, end;         /* steps [begin, end) */
-} Item;
+#include "plan/segment.h"
 
 typedef struct Planner {
     Arena *arena;
     Program *program;
-    int *item_of;               /* by tensor id; -1: none */
-    VEC(Item) item;
+    const PlanOptions *opt;
+    PlanLevel level;
+    Items all;
+    Schedule schedule;
+    int32_t *slot_of;           /* of a step */
+    VEC(PlaceItem) item;        /* items, then perhaps the row counters */
     VEC(PlaceArc) arc;
+    VEC(Overlap) overlap;       /* by rows, of steps run layer by layer */
 } Planner;
 
-static Tensor *root_of(Tensor *t)
-{
-    int64_t offset;
-    return tensor_root(t, &offset);
-}
+enum { WALK_BUDGET = 3000000 };
 
-static void touch(Planner *p, Tensor *t, int32_t step)
-{
-    Tensor *root = t ? root_of(t) : NULL;
-    if (!root || root->storage != STORE_ARENA) return;
-    int *at = p->item_of + root->id;
-    if (*at < 0) {
-        *at = (int)p->item.n;
-        VEC_PUSH(p->arena, &p->item, ((Item){ root, tensor_bytes(root), step, step + 1 }));
-    }
-    p->item.at[*at].end = step + 1;
-}
+/* ---- items of the offset solver ---- */
 
-/* What a loop reads from outside lives until the loop ends, and what lives in it lives through it. */
-static void extend_over_loop(Planner *p, int32_t first, int32_t last)
+static void add_items(Planner *p)
 {
-    for (size_t i = 0; i < p->item.n; i++) {
-        Item *it = p->item.at + i;
-        if (it->end <= first || it->begin > last) continue;
-        if (it->begin < first || it->end > last + 1) {
-            it->begin = (int32_t)i64_min(it->begin, first);
-            it->end = (int32_t)i64_max(it->end, last + 1);
-        }
+    for (size_t i = 0; i < p->all.item.n; i++) {
+        const Item *it = p->all.item.at + i;
+        const int64_t size = it->ring ? items_round(&p->all, it->ring * it->row_bytes) : it->size;
+        const int32_t last = it->outside ? it->first : it->end - 1;
+        VEC_PUSH(p->arena, &p->item, ((PlaceItem){ .size = size, .align = p->opt->align, .begin = p->slot_of[it->first], .end = p->slot_of[last] + 1 }));
     }
 }
 
-static void find_lifetimes(Planner *p)
+/* The row counters are alive in the slots of streams. */
+static void add_state(Planner *p)
 {
-    const Program *g = p->program;
-    for (size_t i = 0; i < g->step.n; i++)
-        for (int k = 0; k < g->step.at[i]->n_operand; k++) touch(p, g->step.at[i]->operand[k].tensor, (int32_t)i);
-    for (size_t i = 0; i < g->step.n; i++)
-        if (g->step.at[i]->loop_end >= 0) extend_over_loop(p, (int32_t)i, g->step.at[i]->loop_end);
+    VEC(PlacePart) part = { 0 };
+    int64_t most = 0;
+    for (size_t i = 0; i < p->schedule.slot.n; i++) {
+        const Slot *s = p->schedule.slot.at + i;
+        if (!s->stream) continue;
+        const int64_t bytes = 2 * (int64_t)(s->end - s->first);
+        most = i64_max(most, bytes);
+        VEC_PUSH(p->arena, &part, ((PlacePart){ 0, bytes, (int32_t)i, (int32_t)i + 1 }));
+    }
+    if (!part.n) return;
+    VEC_PUSH(p->arena, &p->item, ((PlaceItem){ .size = most, .align = i64_max(p->opt->align, 2), .parts = (int32_t)part.n, .part = part.at }));
 }
 
-/* The step's first output may lie exactly on an input that dies there and is read element by element. */
-static void allow_in_place(Planner *p, const Step *s)
+static void forbid(Planner *p, int32_t i, int32_t j, int64_t lo, int64_t hi)
 {
-    const Operand *out = s->operand;
-    if (!s->n_out || !out->tensor) return;
-    Tensor *to = root_of(out->tensor);
-    if (to->storage != STORE_ARENA || p->item_of[to->id] < 0) return;
-    const Item *o = p->item.at + p->item_of[to->id];
-    for (int k = s->n_out; k < s->n_operand; k++) {
-        const Operand *in = s->operand + k;
-        if (!in->tensor || in->reuse != REUSE_ELEMENTWISE) continue;
-        Tensor *from = root_of(in->tensor);
-        if (from == to || from->storage != STORE_ARENA) continue;
-        const Item *i = p->item.at + p->item_of[from->id];
-        if (i->end != s->index + 1 || o->begin != s->index || i->size != o->size) continue;
-        if (tensor_bytes(in->tensor) != i->size || tensor_bytes(out->tensor) != o->size) continue;
-        const int a = p->item_of[to->id], b = p->item_of[from->id];
-        VEC_PUSH(p->arena, &p->arc, ((PlaceArc){ a, b, -o->size, 0, 0, 0 }));
-        VEC_PUSH(p->arena, &p->arc, ((PlaceArc){ a, b, 0, i->size, 0, 0 }));
+    if (lo < hi) VEC_PUSH(p->arena, &p->arc, ((PlaceArc){ .i = i, .j = j, .lo = lo, .hi = hi }));
+    else VEC_PUSH(p->arena, &p->arc, PLACE_SHARE(i, j));
+}
+
+/* Distances beyond these keep a pair apart altogether. */
+static void allow(Planner *p, const Overlap *o)
+{
+    const int64_t in = p->item.at[o->in].size, out = p->item.at[o->out].size;
+    if (o->equal) {
+        VEC_PUSH(p->arena, &p->arc, ((PlaceArc){ .i = o->out, .j = o->in, .lo = -out, .hi = 0 }));
+        VEC_PUSH(p->arena, &p->arc, ((PlaceArc){ .i = o->out, .j = o->in, .lo = 0, .hi = in }));
         return;
     }
+    forbid(p, o->out, o->in, -i64_min(o->forward, out), i64_min(o->backward, in));
 }
 
-static void place_items(Planner *p, int64_t align)
+static void allow_in_layer(Planner *p, int32_t step)
 {
-    const int n = (int)p->item.n;
-    PlaceItem *item = NEW_ARRAY(p->arena, PlaceItem, n + 1);
+    Overlap found[MOST_OVERLAPS];
+    const int n = overlap_find(&p->all, step, p->level >= PLAN_OVERLAP, found);
     for (int i = 0; i < n; i++) {
-        const Item *it = p->item.at + i;
-        item[i] = (PlaceItem){ .size = (int64_t)size_align((size_t)it->size, (size_t)align), .align = align, .begin = it->begin, .end = it->end };
+        allow(p, found + i);
+        if (found[i].by_row) VEC_PUSH(p->arena, &p->overlap, found[i]);
     }
-    const PlaceResult r = place(p->arena, item, n, p->arc.at, (int)p->arc.n, NULL);
-    for (int i = 0; i < n; i++) p->item.at[i].root->offset = r.offset[i];
+}
+
+/* Scratch is not alive between the calls of a stream: that of different steps may be the same. */
+static void share_scratch(Planner *p, const Slot *s)
+{
+    for (const Touch *t = touch_begin(&p->all, s->first); t < touch_begin(&p->all, s->end); t++)
+        for (const Touch *u = t + 1; t->operand->scratch && u < touch_begin(&p->all, s->end); u++)
+            if (u->operand->scratch && u->step != t->step) VEC_PUSH(p->arena, &p->arc, PLACE_SHARE(t->item, u->item));
+}
+
+static void allow_in_stream(Planner *p, const Slot *s)
+{
+    const Stream *r = s->stream;
+    share_scratch(p, s);
+    if (r->under < 0) return;
+    const int64_t far = INT64_MAX / 4;
+    const Overlap o = { r->under, r->over, false, true, r->backward ? far : r->distance, r->backward ? r->distance : far };
+    allow(p, &o);
+}
+
+/* ---- result ---- */
+
+/* A result over its input, the input's end being written first, runs from last to first. */
+static void set_directions(Planner *p)
+{
+    for (size_t i = 0; i < p->overlap.n; i++) {
+        const Overlap *o = p->overlap.at + i;
+        const Item *in = p->all.item.at + o->in, *out = p->all.item.at + o->out;
+        const int64_t d = out->root->offset - in->root->offset;
+        const bool apart = d >= in->size || -d >= out->size;
+        p->program->step.at[out->first]->backward = !apart && d > -o->forward;
+    }
+}
+
+static void set_rings(Planner *p)
+{
+    for (size_t i = 0; i < p->all.touch.n; i++) {
+        const Touch *t = p->all.touch.at + i;
+        Operand *o = p->program->step.at[t->step]->operand + (t->operand - p->program->step.at[t->step]->operand);
+        o->ring = p->all.item.at[t->item].ring;
+    }
+}
+
+static void add_segment(Planner *p, const Slot *s)
+{
     Plan *plan = &p->program->plan;
+    Arena *a = p->program->graph->arena;
+    if (s->stream) {
+        for (int32_t k = s->first; k < s->end; k++) p->program->step.at[k]->backward = s->stream->backward;
+        VEC_PUSH(a, &plan->segment, stream_list(a, s->stream));
+    } else if (plan->segment.n && !plan->segment.at[plan->segment.n - 1].list) {
+        plan->segment.at[plan->segment.n - 1].count += s->end - s->first;
+    } else {
+        VEC_PUSH(a, &plan->segment, ((Segment){ .first = s->first, .count = s->end - s->first }));
+    }
+}
+
+static void count_live(Planner *p)
+{
+    const size_t steps = p->program->step.n, slots = p->schedule.slot.n;
+    int64_t *live = NEW_ARRAY(p->program->graph->arena, int64_t, steps + 1), *in_slot = NEW_ARRAY(p->arena, int64_t, slots + 1);
+    for (size_t i = 0; i < p->item.n; i++) {
+        const PlaceItem *it = p->item.at + i;
+        for (int32_t k = 0; k < it->parts; k++) in_slot[it->part[k].begin] += it->part[k].size;
+        for (int32_t k = it->begin; !it->parts && k < it->end; k++) in_slot[k] += it->size;
+    }
+    for (size_t k = 0; k < steps; k++) live[k] = in_slot[p->slot_of[k]];
+    p->program->plan.live = live;
+}
+
+static void place_items(Planner *p)
+{
+    Plan *plan = &p->program->plan;
+    const PlaceResult r = place(p->arena, p->item.at, (int)p->item.n, p->arc.at, (int)p->arc.n, NULL);
+    for (size_t i = 0; i < p->all.item.n; i++)
+        if (!p->all.item.at[i].outside) p->all.item.at[i].root->offset = r.offset[i];
+    plan->state = p->item.n > p->all.item.n ? r.offset[p->all.item.n] : 0;
     plan->arena_size = r.height;
     plan->lower_bound = r.lower_bound;
     plan->optimal = r.optimal;
 }
 
-static void count_live(Planner *p)
+static void find_schedule(Planner *p)
 {
-    const size_t steps = p->program->step.n;
-    int64_t *live = NEW_ARRAY(p->program->graph->arena, int64_t, steps + 1);
-    for (size_t i = 0; i < p->item.n; i++)
-        for (int32_t k = p->item.at[i].begin; k < p->item.at[i].end; k++) live[k] += p->item.at[i].size;
-    p->program->plan.live = live;
+    const ScheduleOptions opt = { .stream = p->level >= PLAN_STREAM, .overlap = p->level >= PLAN_OVERLAP,
+        .enough = p->opt->arena_limit, .budget = WALK_BUDGET };
+    p->schedule = schedule_find(p->arena, &p->all, &opt);
+    p->slot_of = NEW_ARRAY(p->arena, int32_t, p->program->step.n + 1);
+    for (size_t i = 0; i < p->schedule.slot.n; i++) {
+        const Slot *s = p->schedule.slot.at + i;
+        for (int32_t k = s->first; k < s->end; k++) p->slot_of[k] = (int32_t)i;
+        for (size_t r = 0; s->stream && r < s->stream->ring.n; r++)
+            p->all.item.at[s->stream->ring.at[r].item].ring = s->stream->ring.at[r].rows;
+    }
+}
+
+static void clear(Program *p)
+{
+    for (size_t i = 0; i < p->step.n; i++) {
+        p->step.at[i]->backward = false;
+        for (int k = 0; k < p->step.at[i]->n_operand; k++) p->step.at[i]->operand[k].ring = 0;
+    }
+    p->plan = (Plan){ 0 };
+}
+
+static void write_plan(Planner *p)
+{
+    bool streams = false;
+    set_directions(p);
+    set_rings(p);
+    for (size_t i = 0; i < p->schedule.slot.n; i++) streams |= p->schedule.slot.at[i].stream != NULL;
+    for (size_t i = 0; streams && i < p->schedule.slot.n; i++) add_segment(p, p->schedule.slot.at + i);
+    count_live(p);
+    program_link(p->program);
 }
 
 void plan_program(Program *program, const PlanOptions *opt)
 {
     Arena *scratch = &program->graph->store->scratch;
     const ArenaMark mark = arena_mark(scratch);
-    Planner p = { .arena = scratch, .program = program };
-    const int ids = graph_root(program->graph)->next_id;
-    p.item_of = NEW_ARRAY(scratch, int, ids + 1);
-    for (int i = 0; i < ids; i++) p.item_of[i] = -1;
-    find_lifetimes(&p);
-    for (size_t i = 0; i < program->step.n; i++) allow_in_place(&p, program->step.at[i]);
+    Planner p = { .arena = scratch, .program = program, .opt = opt, .level = opt->level ? opt->level : PLAN_STREAM };
+    clear(program);
     program->plan.arena_align = opt->align;
-    place_items(&p, opt->align);
-    count_live(&p);
+    p.all = items_find(scratch, program, opt->align);
+    find_schedule(&p);
+    add_items(&p);
+    add_state(&p);
+    for (size_t i = 0; i < p.schedule.slot.n; i++) {
+        const Slot *s = p.schedule.slot.at + i;
+        if (s->stream) allow_in_stream(&p, s);
+        else allow_in_layer(&p, s->first);
+    }
+    place_items(&p);
+    write_plan(&p);
     arena_release(scratch, mark);
 }

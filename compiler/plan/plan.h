@@ -1,19 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The static memory plan: every arena tensor of a program gets its offset, and the
- * plan is proved by a checker that shares no code with the planner. */
+ * The static memory plan: every arena tensor of a program gets its offset, steps get
+ * their order and direction, and the plan is proved by a checker that shares no code with the planner. */
 #ifndef INLAY_PLAN_PLAN_H
 #define INLAY_PLAN_PLAN_H
 
 #include "ir/program.h"
 
+/* How far the planner goes; each level includes those before it. */
+typedef enum PlanLevel {
+    PLAN_DEFAULT,               /* PLAN_STREAM */
+    PLAN_SIMPLE,                /* lifetimes, views, elementwise results in place */
+    PLAN_ORDER,                 /* steps in the order that needs least; copies into and out of wider tensors dropped */
+    PLAN_OVERLAP,               /* results lie over inputs that die, row by row */
+    PLAN_STREAM,                /* steps run together row by row through rings */
+} PlanLevel;
+
 typedef struct PlanOptions {
     int64_t align;              /* of every tensor in the arena, a power of two */
-    int64_t arena_limit;        /* 0: none */
+    int64_t arena_limit;        /* 0: none; no effort is made to go below it, and what is above it fails with 1 */
+    PlanLevel level;
 } PlanOptions;
 
-/* Fills Program.plan, Tensor.offset and Operand facts; program_link() must follow. */
+/* Fills Program.plan, Tensor.offset and Operand facts, and links the program. May reorder and drop steps. */
 void plan_program(Program *p, const PlanOptions *opt);
 /* Replays the program's reads and writes over the arena; an unsound plan is our bug: status 70. */
 void plan_check(const Program *p);
+/* The same as a question; *why (may be NULL) gets a sentence of the arena's. */
+bool plan_holds(const Program *p, const char **why);
 
 #endif

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Items and touches from the program's operands. Lifetimes are half open in steps. */
+#include "plan/items.h"
+
+#include "base/size.h"
+
+Item *item_of(const Items *all, Tensor *t)
+{
+    int64_t at;
+    const int i = t ? all->of[tensor_root(t, &at)->id] : -1;
+    return i < 0 ? NULL : all->item.at + i;
+}
+
+static Item *new_item(Items *all, Tensor *root, int32_t step, const Operand *o)
+{
+    all->of[root->id] = (int)all->item.n;
+    const bool outside = root->storage == STORE_OUTPUT;
+    VEC_PUSH(all->arena, &all->item, ((Item){
+        .root = root, .size = outside ? 0 : items_round(all, tensor_bytes(root)), .first = step, .end = step + 1, .rows = o->rows,
+        .row_bytes = o->row_bytes, .scratch = o->scratch, .outside = outside }));
+    return all->item.at + all->item.n - 1;
+}
+
+/* Where the operand begins in its item, the channels of a part told apart. */
+static void locate(Touch *t, int64_t at)
+{
+    const Operand *o = t->operand;
+    const int64_t pixel = o->pixel * (int64_t)dtype_bits(o->tensor->dtype) / 8;
+    t->lane = o->part && pixel ? at % pixel : 0;
+    t->at = at - t->lane;
+}
+
+static void add_touch(Items *all, int32_t step, const Step *s, const Operand *o)
+{
+    if (!o->tensor) return;
+    int64_t at;
+    Tensor *root = tensor_root(o->tensor, &at);
+    if (root->storage != STORE_ARENA && root->storage != STORE_OUTPUT) return;
+    Item *it = all->of[root->id] < 0 ? new_item(all, root, step, o) : all->item.at + all->of[root->id];
+    it->end = it->outside ? (int32_t)all->program->step.n + 1 : step + 1;
+    Touch t = { .step = step, .item = all->of[root->id], .operand = o };
+    locate(&t, at + o->offset);
+    t.by_row = t.at == 0 && o->rows == it->rows && o->row_bytes == it->row_bytes;
+    t.all_units = o->write && (!t.by_row || o->rows != s->units || s->accumulates);
+    if (!t.by_row) it->whole = true;
+    if (o->write && o->read && !o->scratch && !s->accumulates) it->fixed = true;
+    VEC_PUSH(all->arena, &all->touch, t);
+}
+
+/* What a loop reads from outside lives until the loop ends, and what lives in it lives through it. */
+static void extend_over_loop(Items *all, int32_t first, int32_t last)
+{
+    for (size_t i = 0; i < all->item.n; i++) {
+        Item *it = all->item.at + i;
+        if (it->end <= first || it->first > last) continue;
+        it->fixed = true;
+        if (it->first < first || it->end > last + 1) {
+            it->first = (int32_t)i64_min(it->first, first);
+            it->end = (int32_t)i64_max(it->end, last + 1);
+        }
+    }
+}
+
+Items items_find(Arena *a, const Program *p, int64_t align)
+{
+    Items all = { .arena = a, .program = p, .align = align };
+    const int ids = graph_root(p->graph)->next_id;
+    all.of = NEW_ARRAY(a, int, ids + 1);
+    all.touch_of = NEW_ARRAY(a, int32_t, p->step.n + 1);
+    for (int i = 0; i < ids; i++) all.of[i] = -1;
+    for (size_t i = 0; i < p->step.n; i++) {
+        const Step *s = p->step.at[i];
+        all.touch_of[i] = (int32_t)all.touch.n;
+        if (s->control || s->loop_end >= 0) all.control = true;
+        for (int k = 0; k < s->n_operand; k++) add_touch(&all, (int32_t)i, s, s->operand + k);
+    }
+    all.touch_of[p->step.n] = (int32_t)all.touch.n;
+    for (size_t i = 0; i < p->step.n; i++)
+        if (p->step.at[i]->loop_end >= 0) extend_over_loop(&all, (int32_t)i, p->step.at[i]->loop_end);
+    return all;
+}
+
+static Rows window(const RowRule *r, int32_t u, int32_t rows)
+{
+    const int64_t lo = (int64_t)u * r->stride - r->pad, hi = lo + r->extent;
+    return (Rows){ (int32_t)i64_min(i64_max(lo, 0), rows), (int32_t)i64_max(i64_min(hi, rows), 0) };
+}
+
+Rows touch_rows(const Items *all, const Touch *t, int32_t u)
+{
+    const int32_t rows = all->item.at[t->item].rows;
+    if (!t->by_row) return (Rows){ 0, rows };
+    if (t->operand->write) return t->all_units ? (Rows){ 0, rows } : (Rows){ u, u + 1 };
+    switch (t->operand->rule.kind) {
+    case ROWS_SAME: case ROWS_UNIT: return u < rows ? (Rows){ u, u + 1 } : (Rows){ 0, rows };
+    case ROWS_WINDOW: return window(&t->operand->rule, u, rows);
+    default: return (Rows){ 0, rows };
+    }
+}

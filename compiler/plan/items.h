@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What the planner places: one item a tensor that owns bytes of the arena, and
+ * every operand that touches it, in the order of the steps. */
+#ifndef INLAY_PLAN_ITEMS_H
+#define INLAY_PLAN_ITEMS_H
+
+#include "ir/program.h"
+
+typedef struct Touch {
+    int32_t step, item;
+    const Operand *operand;
+    int64_t at;                 /* bytes into the item where the operand's row 0 begins, channels of a part not counted */
+    int64_t lane;               /* bytes into a pixel where a part begins; 0: all of the pixel */
+    bool by_row;                /* its rows are the item's rows */
+    bool all_units;             /* written: complete only when all units of the step are done */
+} Touch;
+
+typedef struct Item {
+    Tensor *root;
+    int64_t size;               /* bytes, rounded up to the plan's alignment */
+    int32_t first, end;         /* alive in steps [first, end) */
+    int32_t rows;               /* as the step that makes it sees it */
+    int64_t row_bytes;
+    bool scratch;
+    bool outside;               /* lies in a caller's output buffer: takes no room, but is made and read like the others */
+    bool whole;                 /* some operand does not see its rows: it cannot be a ring */
+    bool fixed;                 /* read and written by one step, or alive over a loop: stays where it is */
+    int32_t ring;               /* rows that exist at a time; 0: all */
+} Item;
+
+typedef struct Items {
+    Arena *arena;
+    const Program *program;
+    int64_t align;
+    int *of;                    /* by tensor id; -1: not in the arena */
+    VEC(Item) item;             /* in order of birth */
+    VEC(Touch) touch;           /* in order of steps and operands */
+    int32_t *touch_of;          /* of step s: touch_of[s] .. touch_of[s + 1] - 1 */
+    bool control;               /* steps jump: nothing may be moved, dropped or streamed */
+} Items;
+
+/* Requires: every operand has a storage. */
+Items items_find(Arena *a, const Program *p, int64_t align);
+/* The item of a tensor, or NULL. */
+Item *item_of(const Items *all, Tensor *t);
+
+static inline const Touch *touch_begin(const Items *all, int32_t step) { return all->touch.at + all->touch_of[step]; }
+static inline const Touch *touch_end(const Items *all, int32_t step) { return all->touch.at + all->touch_of[step + 1]; }
+
+static inline int64_t items_round(const Items *all, int64_t bytes)
+{
+    return (bytes + all->align - 1) / all->align * all->align;
+}
+
+/* Rows [lo, hi) of the item that unit u of the touch's step needs, or makes. */
+typedef struct Rows { int32_t lo, hi; } Rows;
+Rows touch_rows(const Items *all, const Touch *t, int32_t u);
+
+#endif

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Distances by rows: a unit reads its rows before it writes its own, and a row is finished before the next. */
+#include "plan/overlap.h"
+
+#include "base/size.h"
+
+/* Written from its birth on by this step alone, all of it. */
+static const Touch *result_of(const Items *all, int32_t step)
+{
+    const Touch *found = NULL;
+    for (const Touch *t = touch_begin(all, step); t < touch_end(all, step); t++) {
+        const Item *it = all->item.at + t->item;
+        if (!t->operand->write || it->scratch) continue;
+        if (found || it->outside || it->fixed || it->first != step || t->operand->read) return NULL;
+        found = t;
+    }
+    return found;
+}
+
+static bool dies(const Items *all, const Touch *t, int32_t step)
+{
+    const Item *it = all->item.at + t->item;
+    return !t->operand->write && !it->fixed && !it->outside && it->first < step && it->end == step + 1;
+}
+
+static bool covers(const Items *all, const Touch *t)
+{
+    const Item *it = all->item.at + t->item;
+    return !t->at && !t->lane && !t->operand->part && tensor_bytes(t->operand->tensor) == tensor_bytes(it->root);
+}
+
+/* All operands on the item keep to the rule? */
+static bool all_elementwise(const Items *all, int32_t step, int32_t item, const Touch *out)
+{
+    for (const Touch *t = touch_begin(all, step); t < touch_end(all, step); t++)
+        if (t->item == item && (t->operand->reuse != REUSE_ELEMENTWISE || !covers(all, t))) return false;
+    return covers(all, out);
+}
+
+static bool all_by_row(const Items *all, int32_t step, int32_t item, const Touch *out)
+{
+    for (const Touch *t = touch_begin(all, step); t < touch_end(all, step); t++)
+        if (t->item == item && (t->operand->reuse == REUSE_NONE || !t->by_row)) return false;
+    return out->by_row && !out->all_units;
+}
+
+/* The rows of an item that a unit of the step reads, over all its operands. */
+static Rows rows_read(const Items *all, int32_t step, int32_t item, int32_t u)
+{
+    Rows r = { INT32_MAX, 0 };
+    for (const Touch *t = touch_begin(all, step); t < touch_end(all, step); t++) {
+        if (t->item != item) continue;
+        const Rows q = touch_rows(all, t, u);
+        if (q.lo >= q.hi) continue;
+        r.lo = (int32_t)i64_min(r.lo, q.lo);
+        r.hi = (int32_t)i64_max(r.hi, q.hi);
+    }
+    return r;
+}
+
+static void measure(const Items *all, int32_t step, Overlap *o)
+{
+    const Item *in = all->item.at + o->in, *out = all->item.at + o->out;
+    const int32_t units = all->program->step.at[step]->units;
+    int32_t low = in->rows, high = 0;
+    for (int32_t u = 0; u < units; u++) {
+        high = (int32_t)i64_max(high, rows_read(all, step, o->in, u).hi);
+        o->backward = i64_max(o->backward, high * in->row_bytes - u * out->row_bytes);
+        const int32_t v = units - 1 - u;
+        low = (int32_t)i64_min(low, rows_read(all, step, o->in, v).lo);
+        o->forward = i64_max(o->forward, (v + 1) * out->row_bytes - low * in->row_bytes);
+    }
+}
+
+static bool seen(const Overlap *found, int n, int32_t item)
+{
+    for (int i = 0; i < n; i++)
+        if (found[i].in == item) return true;
+    return false;
+}
+
+int overlap_find(const Items *all, int32_t step, bool by_row, Overlap *found)
+{
+    int n = 0, best = -1;
+    const Touch *out = result_of(all, step);
+    if (!out) return 0;
+    for (const Touch *t = touch_begin(all, step); t < touch_end(all, step); t++) {
+        if (n == MOST_OVERLAPS || !dies(all, t, step) || seen(found, n, t->item)) continue;
+        Overlap o = { .in = t->item, .out = out->item };
+        if (all_elementwise(all, step, o.in, out)) {
+            o.equal = true;
+        } else if (by_row && all_by_row(all, step, o.in, out)) {
+            o.by_row = true;
+            measure(all, step, &o);
+            if (best >= 0 && overlap_gain(all, &o) > overlap_gain(all, found + best)) found[best] = o;
+            if (best >= 0) continue;
+            best = n;
+        } else {
+            continue;
+        }
+        found[n++] = o;
+    }
+    return n;
+}
+
+int64_t overlap_gain(const Items *all, const Overlap *o)
+{
+    const int64_t in = all->item.at[o->in].size, out = all->item.at[o->out].size;
+    if (o->equal) return i64_min(in, out);
+    const int64_t below = i64_max(out, i64_max(o->forward, 0) + in), above = i64_max(in, i64_max(o->backward, 0) + out);
+    return i64_max(0, in + out - i64_min(below, above));
+}

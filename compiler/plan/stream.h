@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Steps run row by row: a demand-driven walk of a range of steps gives the order
+ * of the units, the rows each inner tensor must keep, and how far results may
+ * lie over an input that dies. */
+#ifndef INLAY_PLAN_STREAM_H
+#define INLAY_PLAN_STREAM_H
+
+#include "plan/items.h"
+
+enum { STREAM_STEPS = 48 };     /* most steps in a stream */
+
+typedef struct Ring {
+    int32_t item, rows;
+} Ring;
+
+typedef struct Stream {
+    int32_t first, end;         /* steps */
+    bool backward;
+    uint8_t *order;             /* a step, relative to first, for each unit made */
+    int32_t calls;
+    VEC(Ring) ring;             /* tensors that live inside only */
+    int32_t under, over;        /* items: a dying input, and the result that may lie over it; -1: none */
+    int64_t distance;           /* under - over >= distance, walked forward; over - under >= distance, backward */
+    int64_t bytes;              /* rings, the largest scratch, and row counters */
+} Stream;
+
+/* Can the step be made unit by unit? */
+bool stream_takes(const Items *all, int32_t step);
+/* Does some step of the range forbid to go from the last row to the first? */
+bool stream_ascends(const Items *all, int32_t first, int32_t end);
+/* Walks steps [first, end), all of which stream_takes(). Stops, returning false, beyond *budget unit visits,
+ * which it counts down, or when the units cannot be ordered. */
+bool stream_walk(Arena *a, const Items *all, int32_t first, int32_t end, bool backward, int64_t *budget, Stream *out);
+
+/* The order as a prologue, repeats of a period and an epilogue, in its shortest form. */
+Segment stream_list(Arena *a, const Stream *s);
+
+#endif

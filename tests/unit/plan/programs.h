@@ -1,0 +1,339 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Programs made by hand for the planner's tests. Their kernels really compute (sums of products of
+ * all the rows a unit needs, on integers), so that a wrong plan gives wrong results. */
+#ifndef TEST_PROGRAMS_H
+#define TEST_PROGRAMS_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/diag.h"
+#include "ir/program.h"
+#include "plan/plan.h"
+
+enum { MOST_IN = 4, MOST_TENSORS = 64, ROW_ROOM = 4096 };
+
+typedef struct World {
+    Arena arena;
+    Store store;
+    Graph *graph;
+    Program program;
+    uint64_t random;
+    Tensor *tensor[MOST_TENSORS];
+    int tensors;
+} World;
+
+static inline uint32_t rnd(World *w, uint32_t n)
+{
+    uint64_t x = w->random;
+    x ^= x << 13, x ^= x >> 7, x ^= x << 17;
+    w->random = x;
+    return (uint32_t)(x * UINT64_C(0x2545F4914F6CDD1D) >> 33) % n;
+}
+
+static inline void world_open(World *w, uint64_t seed)
+{
+    memset(w, 0, sizeof *w);
+    w->random = seed * 2654435761u + 88172645463325252u;
+    w->store = (Store){ .arena = &w->arena, .window = 4096 };
+    w->graph = graph_new(&w->arena, &w->store, "test", NULL);
+    w->program = (Program){ .graph = w->graph };
+}
+
+static inline void world_close(World *w)
+{
+    arena_free(&w->store.scratch);
+    arena_free(&w->arena);
+}
+
+static inline Tensor *add_image(World *w, int64_t rows, int64_t width, int64_t channels)
+{
+    const int64_t dims[] = { 1, rows, width, channels };
+    Tensor *t = graph_add_tensor(w->graph, NULL, DT_I32, shape_of(4, dims));
+    t->storage = STORE_ARENA;
+    t->slot = -1;
+    if (w->tensors < MOST_TENSORS) w->tensor[w->tensors++] = t;
+    return t;
+}
+
+static inline Tensor *add_input(World *w, int64_t rows, int64_t width, int64_t channels)
+{
+    Tensor *t = add_image(w, rows, width, channels);
+    t->storage = STORE_INPUT;
+    t->slot = (int)w->graph->input.n;
+    VEC_PUSH(&w->arena, &w->graph->input, t);
+    return t;
+}
+
+static inline void make_output(World *w, Tensor *t)
+{
+    t->storage = STORE_OUTPUT;
+    t->slot = (int)w->graph->output.n;
+    VEC_PUSH(&w->arena, &w->graph->output, t);
+}
+
+/* ---- kernels ---- */
+
+typedef struct OpFacts {
+    uint32_t salt;
+    int n_in, scratch;          /* scratch: index of that operand, 0: none */
+    int32_t y_w, y_c, units;
+    int32_t w[MOST_IN], c[MOST_IN], rows[MOST_IN];
+    RowRule rule[MOST_IN];
+    bool sums;
+} OpFacts;
+
+static inline uint32_t *pixel_at(void *const *base, const inlay_step *s, int i, int32_t row, int32_t x)
+{
+    return (uint32_t *)inlay_row(base, s, i, row) + (ptrdiff_t)x * s->ref[i].pix;
+}
+
+static inline void rule_rows(const RowRule *r, int32_t u, int32_t rows, int32_t *lo, int32_t *hi)
+{
+    *lo = 0, *hi = rows;
+    if (r->kind == ROWS_SAME || r->kind == ROWS_UNIT) *lo = u, *hi = u + 1;
+    if (r->kind != ROWS_WINDOW) return;
+    *lo = u * r->stride - r->pad, *hi = *lo + r->extent;
+    if (*lo < 0) *lo = 0;
+    if (*hi > rows) *hi = rows;
+}
+
+/* A row goes through `row`, as a kernel's registers would hold it. */
+static inline void op_row(void *const *base, const inlay_step *s, const OpFacts *f, int32_t u)
+{
+    uint32_t local[ROW_ROOM], *row = f->scratch ? (uint32_t *)inlay_at(base, s, f->scratch) : local;
+    for (int32_t x = 0; x < f->y_w; x++)
+        for (int32_t c = 0; c < f->y_c; c++) {
+            uint32_t sum = f->salt + (uint32_t)(u * 31 + x * 7 + c);
+            for (int k = 0; k < f->n_in; k++) {
+                int32_t lo, hi;
+                rule_rows(&f->rule[k], u, f->rows[k], &lo, &hi);
+                for (int32_t r = lo; r < hi; r++) sum += pixel_at(base, s, k + 1, r, x % f->w[k])[c % f->c[k]] * (uint32_t)(2 * r + 3 + k);
+            }
+            row[x * f->y_c + c] = sum * 2654435761u;
+        }
+    for (int32_t x = 0; x < f->y_w; x++) memcpy(pixel_at(base, s, 0, u, x), row + x * f->y_c, (size_t)f->y_c * 4);
+}
+
+static inline int run_op(void *const *base, const inlay_step *s, int32_t r0, int32_t r1)
+{
+    for (int32_t i = r0; i < r1; i++) op_row(base, s, s->params, s->backward ? r1 - 1 - (i - r0) : i);
+    return 0;
+}
+
+/* Order matters: y = y * 31 + row. */
+static inline int run_sum(void *const *base, const inlay_step *s, int32_t r0, int32_t r1)
+{
+    const OpFacts *f = s->params;
+    for (int32_t u = r0; u < r1; u++)
+        for (int32_t x = 0; x < f->y_w; x++)
+            for (int32_t c = 0; c < f->y_c; c++) {
+                uint32_t *y = pixel_at(base, s, 0, 0, x) + c;
+                *y = (u ? *y : f->salt) * 31 + pixel_at(base, s, 1, u, x % f->w[0])[c % f->c[0]];
+            }
+    return 0;
+}
+
+static inline int run_elementwise(void *const *base, const inlay_step *s, int32_t r0, int32_t r1)
+{
+    const OpFacts *f = s->params;
+    for (int32_t u = r0; u < r1; u++)
+        for (int32_t x = 0; x < f->y_w; x++)
+            for (int32_t c = 0; c < f->y_c; c++) {
+                uint32_t sum = f->salt;
+                for (int k = 0; k < f->n_in; k++) sum += pixel_at(base, s, k + 1, u, x)[c] * (uint32_t)(2 * k + 3);
+                pixel_at(base, s, 0, u, x)[c] = sum;
+            }
+    return 0;
+}
+
+static const KernelRow kernel_op = { .name = "op", .params = "op", .run = run_op };
+static const KernelRow kernel_sum = { .name = "sum", .params = "op", .run = run_sum };
+static const KernelRow kernel_elementwise = { .name = "elementwise", .params = "op", .run = run_elementwise };
+
+/* ---- steps ---- */
+
+static inline Operand operand_of(Tensor *t)
+{
+    const int64_t rows = t->shape.dim[1];
+    return (Operand){ .tensor = t, .rows = (int32_t)rows, .row_bytes = tensor_bytes(t) / rows, .pixel = t->shape.dim[3], .strided = true };
+}
+
+typedef struct In {
+    Tensor *tensor;
+    RowRule rule;
+    Reuse reuse;
+} In;
+
+static inline Step *add_step(World *w, const KernelRow *kernel, Tensor *y, int n, const In *in, int64_t scratch)
+{
+    Step *s = NEW(&w->arena, Step);
+    OpFacts *f = NEW(&w->arena, OpFacts);
+    *s = (Step){ .index = (int)w->program.step.n, .kernel = kernel, .loop_end = -1, .params = f, .n_out = 1, .n_operand = n + 1 + (scratch > 0) };
+    *f = (OpFacts){ .salt = rnd(w, 1u << 30), .n_in = n, .y_w = (int32_t)y->shape.dim[2], .y_c = (int32_t)y->shape.dim[3] };
+    s->operand = NEW_ARRAY(&w->arena, Operand, s->n_operand);
+    s->operand[0] = operand_of(y);
+    s->operand[0].write = true;
+    s->units = s->operand[0].rows;
+    for (int k = 0; k < n; k++) {
+        Operand *o = s->operand + k + 1;
+        *o = operand_of(in[k].tensor);
+        o->read = true;
+        o->rule = f->rule[k] = in[k].rule;
+        o->reuse = in[k].reuse;
+        f->w[k] = (int32_t)in[k].tensor->shape.dim[2], f->c[k] = (int32_t)in[k].tensor->shape.dim[3], f->rows[k] = o->rows;
+    }
+    if (scratch) {
+        const int64_t dims[] = { 1, 1, 1, scratch };
+        Tensor *t = graph_add_tensor(w->graph, NULL, DT_I32, shape_of(4, dims));
+        t->storage = STORE_ARENA;
+        s->operand[n + 1] = (Operand){ .tensor = t, .rows = 1, .row_bytes = tensor_bytes(t), .pixel = 1, .read = true, .write = true, .scratch = true };
+        f->scratch = n + 1;
+    }
+    VEC_PUSH(&w->arena, &w->program.step, s);
+    return s;
+}
+
+static inline RowRule window(int32_t stride, int32_t pad, int32_t extent) { return (RowRule){ ROWS_WINDOW, stride, pad, extent }; }
+
+/* A convolution of sorts. */
+static inline Tensor *add_window(World *w, Tensor *x, int32_t stride, int32_t pad, int32_t extent, int64_t width, int64_t channels)
+{
+    Tensor *y = add_image(w, (x->shape.dim[1] + 2 * pad - extent) / stride + 1, width, channels);
+    add_step(w, &kernel_op, y, 1, &(In){ x, window(stride, pad, extent), REUSE_ROWS }, 0);
+    return y;
+}
+
+static inline Tensor *add_sum(World *w, Tensor *x)
+{
+    Tensor *y = add_image(w, 1, x->shape.dim[2], x->shape.dim[3]);
+    Step *s = add_step(w, &kernel_sum, y, 1, &(In){ x, { .kind = ROWS_UNIT }, REUSE_NONE }, 0);
+    s->units = (int32_t)x->shape.dim[1];
+    s->accumulates = true;
+    s->operand[0].read = true;
+    return y;
+}
+
+/* ---- running ---- */
+
+static inline void place_apart(World *w)
+{
+    int64_t at = 0;
+    for (size_t i = 0; i < w->graph->tensor.n; i++) {
+        Tensor *t = w->graph->tensor.at[i];
+        if (t->storage != STORE_ARENA || t->view_of) continue;
+        t->offset = at;
+        at += (tensor_bytes(t) + 63) / 64 * 64;
+    }
+    w->program.plan.arena_size = at;
+    program_link(&w->program);
+}
+
+/* All outputs, one after the other, of a run in an arena full of `poison`. */
+static inline unsigned char *run_program(World *w, int poison, size_t *bytes)
+{
+    const Program *p = &w->program;
+    void **base = NEW_ARRAY(&w->arena, void *, program_bases(p));
+    const size_t size = (size_t)p->plan.arena_size;
+    unsigned char *memory = malloc(size + 64), *arena = memory + (64 - (uintptr_t)memory % 64) % 64, *out, *at;
+    memset(arena, poison, size);
+    base[INLAY_ARENA] = arena;
+    *bytes = 0;
+    for (size_t i = 0; i < w->graph->input.n; i++) {
+        const int64_t n = tensor_count(w->graph->input.at[i]);
+        uint32_t *x = NEW_ARRAY(&w->arena, uint32_t, n);
+        for (int64_t k = 0; k < n; k++) x[k] = (uint32_t)((uint64_t)k * 2654435761u + i);
+        base[(size_t)INLAY_ARENA + 1 + i] = x;
+    }
+    for (size_t i = 0; i < w->graph->output.n; i++) *bytes += (size_t)tensor_bytes(w->graph->output.at[i]);
+    out = at = arena_alloc(&w->arena, *bytes);
+    for (size_t i = 0; i < w->graph->output.n; i++) {
+        base[(size_t)INLAY_ARENA + 1 + w->graph->input.n + i] = at;
+        at += tensor_bytes(w->graph->output.at[i]);
+    }
+    const inlay_model m = program_model(&w->arena, p);
+    assert_int_equal(inlay_run(&m, base), 0);
+    free(memory);
+    return out;
+}
+
+/* ---- random programs ---- */
+
+static inline void finish(World *w)
+{
+    for (int i = 0; i < w->tensors; i++) {
+        Tensor *t = w->tensor[i];
+        bool made = false, read = false;
+        for (size_t s = 0; s < w->program.step.n; s++)
+            for (int k = 0; k < w->program.step.at[s]->n_operand; k++) {
+                const Operand *o = w->program.step.at[s]->operand + k;
+                if (o->tensor != t) continue;
+                *(o->write ? &made : &read) = true;
+            }
+        if (made && !read && t->storage == STORE_ARENA) make_output(w, t);
+    }
+}
+
+static inline Tensor *recent(World *w, uint32_t reach)
+{
+    const uint32_t n = (uint32_t)w->tensors;
+    return w->tensor[n - 1 - rnd(w, reach < n ? reach : n)];
+}
+
+static inline void add_random_step(World *w)
+{
+    Tensor *x = recent(w, rnd(w, 4) ? 2 : 6);
+    const int64_t rows = x->shape.dim[1];
+    const uint32_t kind = rnd(w, 10);
+    In in[MOST_IN] = { { x, { .kind = ROWS_SAME }, rnd(w, 2) ? REUSE_ROWS : REUSE_NONE } };
+    int n = 1;
+    if (kind == 0) {
+        add_sum(w, x);
+        return;
+    }
+    if (kind <= 2) {
+        for (int k = 0; k < w->tensors && n < 3; k++)
+            if (w->tensor[k] != x && shape_equal(&w->tensor[k]->shape, &x->shape) && w->tensor[k]->storage == STORE_ARENA)
+                in[n++] = (In){ w->tensor[k], { .kind = ROWS_SAME }, REUSE_ELEMENTWISE };
+        in[0].reuse = REUSE_ELEMENTWISE;
+        add_step(w, &kernel_elementwise, add_image(w, rows, x->shape.dim[2], x->shape.dim[3]), n, in, 0);
+        return;
+    }
+    int64_t out_rows = rows;
+    if (kind <= 7) {
+        const int32_t extent = 1 + (int32_t)rnd(w, 5), stride = 1 + (int32_t)rnd(w, 2), pad = (int32_t)rnd(w, (uint32_t)extent);
+        if (rows + 2 * pad >= extent) {
+            out_rows = (rows + 2 * pad - extent) / stride + 1;
+            in[0].rule = window(stride, pad, extent);
+        }
+    } else if (kind == 8) {
+        in[0].rule.kind = ROWS_ALL;
+        in[0].reuse = REUSE_NONE;
+        out_rows = 1 + (int64_t)rnd(w, 6);
+    }
+    if (rnd(w, 3) == 0) {
+        Tensor *b = recent(w, 8);
+        const bool same = b->shape.dim[1] == out_rows;
+        in[n++] = (In){ b, { .kind = same ? ROWS_SAME : ROWS_ALL }, same && rnd(w, 2) ? REUSE_ROWS : REUSE_NONE };
+    }
+    Tensor *y = add_image(w, out_rows, 1 + rnd(w, 6), 1 + rnd(w, 8));
+    add_step(w, &kernel_op, y, n, in, rnd(w, 4) ? 0 : y->shape.dim[2] * y->shape.dim[3]);
+}
+
+static inline void random_program(World *w, uint64_t seed, int steps)
+{
+    world_open(w, seed);
+    add_input(w, 3 + rnd(w, 20), 1 + rnd(w, 6), 1 + rnd(w, 4));
+    if (rnd(w, 3) == 0) add_input(w, 1 + rnd(w, 9), 1 + rnd(w, 6), 1 + rnd(w, 4));
+    for (int i = 0; i < steps && w->tensors < MOST_TENSORS - 2; i++) add_random_step(w);
+    finish(w);
+}
+
+#endif

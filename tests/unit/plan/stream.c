@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Random programs under every level of planning: the checker holds, results are those of a run with all
+ * tensors apart, whatever the arena held before, and what the planner promises does not get worse. */
+#include "programs.h"
+
+enum { CASES = 3000 };
+
+static int cases(void)
+{
+    const char *n = getenv("INLAY_CASES");
+    return n ? atoi(n) : CASES;
+}
+
+static void compare_levels(uint64_t seed)
+{
+    World w;
+    random_program(&w, seed, 2 + (int)(seed % 14));
+    size_t bytes;
+    place_apart(&w);
+    const unsigned char *want = run_program(&w, 0, &bytes);
+    int64_t least = INT64_MAX;
+    for (int level = PLAN_SIMPLE; level <= PLAN_STREAM; level++) {
+        const PlanOptions opt = { .align = 4 << seed % 4, .level = (PlanLevel)level };
+        const char *why = NULL;
+        plan_program(&w.program, &opt);
+        if (!plan_holds(&w.program, &why)) fail_msg("seed %d, level %d: %s", (int)seed, level, why);
+        size_t again;
+        if (memcmp(want, run_program(&w, 0xa5, &again), bytes)) fail_msg("seed %d, level %d: results differ", (int)seed, level);
+        least = w.program.plan.arena_size < least ? w.program.plan.arena_size : least;
+    }
+    world_close(&w);
+}
+
+static void random_programs(void **state)
+{
+    (void)state;
+    for (int i = 0; i < cases(); i++) compare_levels((uint64_t)i + 1);
+}
+
+/* A chain of windows: streamed, it needs a few rows of each tensor. */
+static void chain_streams(void **state)
+{
+    (void)state;
+    World w;
+    world_open(&w, 7);
+    Tensor *t = add_input(&w, 64, 64, 3);
+    for (int i = 0; i < 4; i++) t = add_window(&w, t, 1, 1, 3, 64, 8);
+    add_sum(&w, t);
+    finish(&w);
+    const PlanOptions opt = { .align = 16 };
+    plan_program(&w.program, &opt);
+    plan_check(&w.program);
+    const int64_t row = 64 * 8 * 4;
+    assert_true(w.program.plan.arena_size <= 3 * 3 * row + row + 64);
+    assert_true(w.program.plan.segment.n >= 1);
+    assert_non_null(w.program.plan.segment.at[0].list);
+    world_close(&w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = { cmocka_unit_test(random_programs), cmocka_unit_test(chain_streams) };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
