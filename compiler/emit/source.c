@@ -222,7 +222,7 @@ static Text model(const Emitter *e)
 static Text weights(const Emitter *e)
 {
     Text t = text_new(e->arena);
-    if (e->p->weight_bytes) text_print(&t, "/* In %s_weights.c. */\nextern const unsigned char %s_weights_data[];\n", e->name, e->name);
+    if (e->p->weight_bytes) text_print(&t, "/* In %s_weights.c. */\nextern const uint64_t %s_weights_data[];\n", e->name, e->name);
     return t;
 }
 

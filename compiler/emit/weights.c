@@ -1,13 +1,19 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0
+ * The blob is streamed, a window at a time, into the file that holds it: NAME_weights.bin,
+ * the object, or for C text a temporary file (recipes write their parts scattered).
+ * Text and hash are second passes over what was written. */
 #include "emit/weights.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/sha256.h"
 #include "base/size.h"
+#include "emit/elf.h"
 #include "emit/text.h"
 
-enum { ALIGN = 16, LARGEST_TEXT = 256 * 1024 };
+enum { ALIGN = 16, LARGE = 4096, LARGE_ALIGN = 64, LARGEST_TEXT = 256 * 1024, CHUNK = 64 * 1024, WORDS_A_LINE = 4 };
 
 static const char *const names[] = { "auto", "c", "incbin", "bin", "obj" };
 
@@ -21,44 +27,242 @@ WeightsForm weights_form_of(const char *name)
 
 const char *weights_form_name(WeightsForm f) { return names[f]; }
 
+WeightsForm weights_form_taken(const Program *p, WeightsForm asked)
+{
+    if (asked != WEIGHTS_AUTO) return asked;
+    return p->weight_bytes <= LARGEST_TEXT ? WEIGHTS_C : WEIGHTS_INCBIN;
+}
+
+/* --- layout --- */
+
+/* A constant among those that may be equal. */
+typedef struct Candidate {
+    size_t slot;
+    bool shared;                /* another has the same key */
+    char key[65];
+} Candidate;
+
+static int by_key(const void *a, const void *b)
+{
+    const Candidate *x = a, *y = b;
+    const int order = strcmp(x->key, y->key);
+    return order ? order : x->slot < y->slot ? -1 : 1;
+}
+
+/* Keys of that level for all; those whose key no other has are dropped. Returns how many are left, sorted by key. */
+static size_t sift(const Program *p, Candidate *c, size_t n, RecipeKey level)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < n; i++) recipe_key(p->graph->store, p->weight.at[c[i].slot].tensor->value, level, c[i].key);
+    qsort(c, n, sizeof *c, by_key);
+    for (size_t i = 0; i < n; i++) c[i].shared = false;
+    for (size_t i = 1; i < n; i++)
+        if (!strcmp(c[i - 1].key, c[i].key)) c[i - 1].shared = c[i].shared = true;
+    for (size_t i = 0; i < n; i++)
+        if (c[i].shared) c[kept++] = c[i];
+    return kept;
+}
+
+/* same[i]: the first constant whose values are those of constant i. */
+static void find_same(const Program *p, Candidate *c, size_t *same)
+{
+    size_t n = p->weight.n;
+    for (size_t i = 0; i < n; i++) same[i] = c[i].slot = i;
+    n = sift(p, c, n, KEY_FORM);
+    n = sift(p, c, n, KEY_SAMPLE);
+    n = sift(p, c, n, KEY_VALUES);
+    for (size_t i = 1; i < n; i++)
+        if (!strcmp(c[i - 1].key, c[i].key)) same[c[i].slot] = same[c[i - 1].slot];
+}
+
 void weights_layout(Program *p)
 {
+    Arena *a = p->graph->arena;
     uint64_t at = 0;
+    size_t *same = NEW_ARRAY(a, size_t, p->weight.n);
+    const ArenaMark mark = arena_mark(a);
+    find_same(p, NEW_ARRAY(a, Candidate, p->weight.n), same);
+    arena_release(a, mark);
     for (size_t i = 0; i < p->weight.n; i++) {
         WeightSlot *w = p->weight.at + i;
-        w->bytes = (uint64_t)tensor_bytes(w->tensor);
-        w->offset = at;
-        w->tensor->offset = (int64_t)at;
-        at = size_align(at + w->bytes, ALIGN);
+        w->bytes = (uint64_t)recipe_bytes(w->tensor->value);
+        if (same[i] == i) {
+            at = size_align(at, w->bytes < LARGE ? ALIGN : LARGE_ALIGN);
+            w->offset = at;
+            at = size_add(at, w->bytes);
+        } else {
+            w->offset = p->weight.at[same[i]].offset;
+        }
+        w->tensor->offset = (int64_t)w->offset;
     }
-    p->weight_bytes = at;
+    p->weight_bytes = size_align(at, ALIGN);
+}
+
+/* --- the blob --- */
+
+/* All constants, once each, from `at` of the file; the file ends after the last byte of padding. */
+static void write_blob(const Program *p, File *f, uint64_t at)
+{
+    static const uint8_t zeros[ALIGN];
+    uint64_t end = 0;
+    for (size_t i = 0; i < p->weight.n; i++) {
+        const WeightSlot *w = p->weight.at + i;
+        if (w->offset < end) continue;          /* stored with an equal one before it */
+        recipe_write(p->graph->store, w->tensor->value, f, at + w->offset);
+        end = w->offset + w->bytes;
+    }
+    file_write(f, at + end, zeros, (size_t)(p->weight_bytes - end));
+}
+
+static void hash_blob(const Program *p, File *f, uint64_t at, char sha256[65])
+{
+    Sha256 h;
+    sha256_begin(&h);
+    sha256_add_file(&h, f, at, p->weight_bytes);
+    sha256_end(&h, sha256);
+}
+
+/* --- C text --- */
+
+static const char PROLOGUE[] =
+    "/* SPDX-License-Identifier: 0BSD\n"
+    " * Constant weights, little-endian: read-only, reached through the base pointer of the steps. */\n"
+    "#include <stdint.h>\n\n"
+    "#if defined __BYTE_ORDER__ && defined __ORDER_BIG_ENDIAN__ && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__\n"
+    "#error \"the weights are little-endian\"\n"
+    "#endif\n\n";
+
+static const char ALIGNMENT[] =
+    "#if defined __GNUC__\n"
+    "#define WEIGHTS_ALIGN __attribute__((aligned(64)))\n"
+    "#elif defined __STDC_VERSION__ && __STDC_VERSION__ >= 201112L\n"
+    "#define WEIGHTS_ALIGN _Alignas(64)\n"
+    "#elif defined _MSC_VER\n"
+    "#define WEIGHTS_ALIGN __declspec(align(64))\n"
+    "#else\n"
+    "#define WEIGHTS_ALIGN          /* that of uint64_t: enough for all elements, vectors are only used by the compilers above */\n"
+    "#endif\n\n";
+
+/* "0x0123456789abcdef," for each word of n bytes (a multiple of 8), four to a line; returns the length. */
+static size_t words_text(char *to, const uint8_t *from, size_t n)
+{
+    char *t = to;
+    for (size_t i = 0; i < n; i += 8) {
+        *t++ = '0';
+        *t++ = 'x';
+        for (size_t k = 8; k-- > 0;) {
+            const uint8_t b = from[i + k];
+            *t++ = "0123456789abcdef"[b >> 4];
+            *t++ = "0123456789abcdef"[b & 15];
+        }
+        *t++ = ',';
+        if (i / 8 % WORDS_A_LINE == WORDS_A_LINE - 1 || i + 8 == n) *t++ = '\n';
+    }
+    return (size_t)(t - to);
+}
+
+static void write_text(const Program *p, Output *o, const char *name, File *blob)
+{
+    Arena *a = p->graph->arena;
+    File *f = output_create(o, arena_printf(a, "src/%s_weights.c", name));
+    const char *head = p->weight_bytes ? arena_printf(a,
+        "%s%sextern const uint64_t %s_weights_data[];\nWEIGHTS_ALIGN const uint64_t %s_weights_data[%" PRIu64 "] = {\n",
+        PROLOGUE, ALIGNMENT, name, name, p->weight_bytes / 8) : arena_printf(a,
+        "%sextern const uint64_t %s_weights_data[];      /* this model has none */\n", PROLOGUE, name);
+    uint64_t at = strlen(head);
+    file_write(f, 0, head, at);
+    const ArenaMark mark = arena_mark(a);
+    uint8_t *bytes = arena_alloc(a, CHUNK);
+    char *text = arena_alloc(a, CHUNK / 8 * 20);
+    for (uint64_t i = 0; i < p->weight_bytes; i += CHUNK) {
+        const size_t n = p->weight_bytes - i < CHUNK ? (size_t)(p->weight_bytes - i) : CHUNK;
+        file_read(blob, i, bytes, n);
+        const size_t length = words_text(text, bytes, n);
+        file_write(f, at, text, length);
+        at += length;
+    }
+    arena_release(a, mark);
+    if (p->weight_bytes) file_write(f, at, "};\n", 3);
+    file_close(f);
+}
+
+/* --- incbin --- */
+
+/* Words of assembly that gas and clang take for all their ELF machines (so no @, a comment on Arm). */
+static const char INCBIN[] =
+    "#if !defined __GNUC__ || !defined __ELF__\n"
+    "#error \"this form of the weights needs gcc or clang and ELF objects; compile the model with --weights=c\"\n"
+    "#endif\n\n"
+    "/* Found in the folders given with -I; define it to name the file by its path. */\n"
+    "#ifndef MODEL_WEIGHTS_BIN\n"
+    "#define MODEL_WEIGHTS_BIN \"model_weights.bin\"\n"
+    "#endif\n\n"
+    "extern const uint64_t model_weights_data[];\n"
+    "__asm__(\".pushsection .rodata.model_weights_data,\\\"a\\\"\\n\"\n"
+    "        \".balign 64\\n\"\n"
+    "        \".globl model_weights_data\\n\"\n"
+    "        \".type model_weights_data, %object\\n\"\n"
+    "        \"model_weights_data:\\n\"\n"
+    "        \".incbin \\\"\" MODEL_WEIGHTS_BIN \"\\\"\\n\"\n"
+    "        \".size model_weights_data, . - model_weights_data\\n\"\n"
+    "        \".popsection\\n\");\n";
+
+/* `model` and `MODEL` become the model's name. */
+static void put_named(Text *t, const char *text, const char *name)
+{
+    for (const char *s = text; *s;) {
+        const bool lower = !strncmp(s, "model_", 6), upper = !strncmp(s, "MODEL_", 6);
+        if (!lower && !upper) { text_add(t, s++, 1); continue; }
+        for (const char *k = name; *k; k++) {
+            const char c = upper && *k >= 'a' && *k <= 'z' ? (char)(*k - 'a' + 'A') : *k;
+            text_add(t, &c, 1);
+        }
+        s += 5;
+    }
+}
+
+static void write_incbin(const Program *p, Output *o, const char *name)
+{
+    Text t = text_new(p->graph->arena);
+    text_put(&t, PROLOGUE);
+    put_named(&t, INCBIN, name);
+    output_text(o, arena_printf(p->graph->arena, "src/%s_weights.c", name), t.at, t.n);
+}
+
+/* --- all forms --- */
+
+/* One section that code must reach is limited to 2 GiB by every code model in use. */
+static void check_size(WeightsForm form, uint64_t bytes)
+{
+    if (form == WEIGHTS_BIN || form == WEIGHTS_OBJ || bytes < UINT64_C(0x7fff0000)) return;
+    fail_at(STATUS_UNSUPPORTED, LOC_NONE, "use --weights=bin and map the file",
+            "weights of %" PRIu64 " bytes cannot be linked into a program as %s", bytes, weights_form_name(form));
+}
+
+static File *create_blob(Output *o, Arena *a, const char *name, WeightsForm form)
+{
+    if (form == WEIGHTS_C) return file_temporary(a);
+    return output_create(o, arena_printf(a, "src/%s_weights.%s", name, form == WEIGHTS_OBJ ? "o" : "bin"));
 }
 
 WeightsForm weights_emit(Program *p, Output *o, const char *name, WeightsForm form, const char *target, bool hash, char sha256[65])
 {
     Arena *a = p->graph->arena;
-    (void)target, (void)hash;
+    const ElfMachine *machine = NULL;
     sha256[0] = 0;
-    if (form == WEIGHTS_AUTO) form = p->weight_bytes <= LARGEST_TEXT ? WEIGHTS_C : WEIGHTS_INCBIN;
-    Text t = text_new(a);
-    text_print(&t, "/* SPDX-License-Identifier: 0BSD */\n#include <stdint.h>\n\n");
-    if (form == WEIGHTS_C) {
-        text_print(&t, "extern const uint32_t %s_weights_data[];\nconst uint32_t %s_weights_data[] __attribute__((aligned(16))) = {\n", name, name);
-        for (size_t i = 0; i < p->weight.n; i++) {
-            const WeightSlot *w = p->weight.at + i;
-            const unsigned char *v = recipe_values(p->graph->store, a, w->tensor->value);
-            for (uint64_t k = 0; k < size_align(w->bytes, ALIGN); k += 4) {
-                uint32_t word = 0;
-                memcpy(&word, v + k, k >= w->bytes ? 0 : w->bytes - k < 4 ? w->bytes - k : 4);
-                text_print(&t, "0x%08" PRIx32 ",%s", word, k % 32 == 28 ? "\n" : "");
-            }
-        }
-        text_print(&t, "0 };\n");
-    } else {
-        File *f = output_create(o, arena_printf(a, "src/%s_weights.bin", name));
-        for (size_t i = 0; i < p->weight.n; i++) recipe_write(p->graph->store, p->weight.at[i].tensor->value, f, p->weight.at[i].offset);
-        text_print(&t, "__asm__(\".section .rodata\\n.balign 64\\n.global %s_weights_data\\n%s_weights_data:\\n.incbin \\\"%s_weights.bin\\\"\\n.zero 64\\n.text\\n\");\n", name, name, name);
+    form = weights_form_taken(p, form);
+    check_size(form, p->weight_bytes);
+    if (form == WEIGHTS_OBJ) {
+        machine = elf_machine(target);
+        elf_check(machine, p->weight_bytes);
     }
-    output_text(o, arena_printf(a, "src/%s_weights.c", name), t.at, t.n);
+    File *f = create_blob(o, a, name, form);
+    const uint64_t at = form == WEIGHTS_OBJ ? elf_data_offset() : 0;
+    write_blob(p, f, at);
+    if (hash) hash_blob(p, f, at, sha256);
+    if (form == WEIGHTS_C) write_text(p, o, name, f);
+    if (form == WEIGHTS_INCBIN) write_incbin(p, o, name);
+    if (form == WEIGHTS_OBJ) elf_finish(f, machine, arena_printf(a, "%s_weights_data", name), p->weight_bytes);
+    file_close(f);
     return form;
 }

@@ -384,6 +384,7 @@ static Recipe *change_by_channel(Store *s, const Recipe *r, ChangeKind kind, int
     if (zeros || changes_full(r)) r = recipe_spill(s, r);
     const bool whole = block > 1 && size % block;
     const float *own = whole ? spread(s, vec, size, block) : arena_copy(s->arena, vec, (size_t)n * sizeof *vec);
+    if (whole) n = size;
     if (whole) block = 1;
     Form *f = form_copy(s, r);
     if (axis >= 0 && !cut_blocks(f, axis, block)) {
@@ -392,7 +393,7 @@ static Recipe *change_by_channel(Store *s, const Recipe *r, ChangeKind kind, int
         assert(fits);
         (void)fits;
     }
-    add_change(f, &(Change){ .kind = kind, .dtype = DT_F32, .at = channel_steps(f, axis, block), .vec = own });
+    add_change(f, &(Change){ .kind = kind, .dtype = DT_F32, .at = channel_steps(f, axis, block), .vec = own, .n = n });
     return result(s, f, DT_F32, r->rank, r->dim);
 }
 

@@ -64,7 +64,7 @@ int64_t recipe_count(const Recipe *r);
 DType recipe_dtype(const Recipe *r);
 int64_t recipe_bytes(const Recipe *r);
 
-/* Makers. Dims are copied. */
+/* Makers. Dims are copied, sources with their spans. A window of 0 is one of 3 MiB. */
 Recipe *recipe_source(Store *s, const Source *source, int rank, const int64_t *dims);
 /* Values in memory, copied into the arena; little-endian, packed where the type is. */
 Recipe *recipe_memory(Store *s, DType t, int rank, const int64_t *dims, const void *values);
@@ -94,5 +94,10 @@ void *recipe_values(Store *s, Arena *a, const Recipe *r);
 void recipe_write(Store *s, const Recipe *r, File *out, uint64_t at);
 /* Are two recipes certainly equal by construction (same sources, same addresses)? For storing duplicates once. */
 bool recipe_same(const Recipe *a, const Recipe *b);
+
+/* A key by which recipes of equal values are found without comparing each with each: equal keys of
+ * KEY_VALUES, equal bytes. Each level reads more: nothing, 512 bytes of each source, the sources as a whole. */
+typedef enum RecipeKey { KEY_FORM, KEY_SAMPLE, KEY_VALUES } RecipeKey;
+void recipe_key(Store *s, const Recipe *r, RecipeKey level, char key[65]);
 
 #endif

@@ -37,6 +37,7 @@ typedef struct Change {
     DType dtype;                /* of the value afterwards */
     Affine at;
     const float *vec;
+    int64_t n;                  /* entries of vec */
 } Change;
 
 typedef struct Part {
