@@ -59,7 +59,7 @@ void external_set(External *x, ExternalRef *ref, Loc loc, const char *key, const
     if (to) *to = value;
     else if (!x->warned) {
         x->warned = true;
-        warn_at(loc, "the entry \"%s\" of external data is not known and ignored", key);
+        warn_at(loc, "the entry \"%.64s\" of external data is not known and ignored", key);
     }
 }
 
@@ -146,16 +146,16 @@ static _Noreturn void fail_open(Loc loc, const char *folder, const char *locatio
     switch (error) {
     case ENOENT:
         fail_at(STATUS_NO_INPUT, loc, "put the file beside the model, or name its folder with --external-data-dir",
-                "its external data, \"%s\" in \"%s\", do not exist", location, folder);
+                "its external data, \"%.255s\" in \"%.1024s\", do not exist", location, folder);
     case ELOOP:
     case ENOTDIR:
     case EXDEV:
         fail_at(STATUS_MALFORMED, loc, "put a copy of the file itself in the folder",
-                "its external data, \"%s\" in \"%s\", are reached through a link or a file", location, folder);
-    case ENAMETOOLONG: fail_at(STATUS_MALFORMED, loc, NULL, "the location \"%s\" of its external data is too long", location);
+                "its external data, \"%.255s\" in \"%.1024s\", are reached through a link or a file", location, folder);
+    case ENAMETOOLONG: fail_at(STATUS_MALFORMED, loc, NULL, "the location \"%.255s\" of its external data is too long", location);
     case ENXIO:
-    case ENODEV: fail_at(STATUS_MALFORMED, loc, NULL, "its external data, \"%s\" in \"%s\", are no regular file", location, folder);
-    default: fail_at(STATUS_IO, loc, NULL, "its external data, \"%s\" in \"%s\", cannot be opened: %s", location, folder, strerror(error));
+    case ENODEV: fail_at(STATUS_MALFORMED, loc, NULL, "its external data, \"%.255s\" in \"%.1024s\", are no regular file", location, folder);
+    default: fail_at(STATUS_IO, loc, NULL, "its external data, \"%.255s\" in \"%.1024s\", cannot be opened: %s", location, folder, strerror(error));
     }
 }
 
@@ -172,7 +172,7 @@ static const char *file_fault(int fd)
 static File *open_file(const External *x, Loc loc, const char *location)
 {
     const int folder = io_open(AT_FDCWD, x->folder, O_RDONLY | O_DIRECTORY);
-    if (folder < 0) fail_at(STATUS_NO_INPUT, loc, NULL, "the folder of external data, \"%s\", cannot be opened: %s", x->folder, strerror(errno));
+    if (folder < 0) fail_at(STATUS_NO_INPUT, loc, NULL, "the folder of external data, \"%.1024s\", cannot be opened: %s", x->folder, strerror(errno));
     const int fd = open_beneath(x, folder, location);
     const int error = errno;
     close(folder);
@@ -180,7 +180,7 @@ static File *open_file(const External *x, Loc loc, const char *location)
     const char *fault = file_fault(fd);
     if (fault) {
         close(fd);
-        fail_at(STATUS_MALFORMED, loc, "put a copy of the file itself in the folder", "its external data, \"%s\" in \"%s\", %s", location, x->folder, fault);
+        fail_at(STATUS_MALFORMED, loc, "put a copy of the file itself in the folder", "its external data, \"%.255s\" in \"%.1024s\", %s", location, x->folder, fault);
     }
     return file_from_fd(x->arena, fd, arena_printf(x->arena, "%s/%s", x->folder, location), x->mode);
 }
@@ -213,7 +213,7 @@ static void check_sha1(ExternalFile *f, Loc loc, const char *expected)
 {
     bool same = strlen(expected) == 40;
     if (!same || strspn(expected, "0123456789abcdefABCDEF") != 40)
-        fail_at(STATUS_MALFORMED, loc, NULL, "the checksum \"%s\" of its external data is no SHA-1", expected);
+        fail_at(STATUS_MALFORMED, loc, NULL, "the checksum \"%.64s\" of its external data is no SHA-1", expected);
     if (!*f->sha1) compute_sha1(f);
     for (int i = 0; i < 40; i++) same &= f->sha1[i] == (expected[i] >= 'A' && expected[i] <= 'F' ? expected[i] | 32 : expected[i]);
     if (!same)
@@ -225,7 +225,7 @@ static uint64_t number(Loc loc, const char *what, const char *text, uint64_t oth
 {
     uint64_t v;
     if (!text) return otherwise;
-    if (!external_number(text, &v)) fail_at(STATUS_MALFORMED, loc, NULL, "the %s \"%s\" of its external data is no number of bytes", what, text);
+    if (!external_number(text, &v)) fail_at(STATUS_MALFORMED, loc, NULL, "the %s \"%.64s\" of its external data is no number of bytes", what, text);
     return v;
 }
 
@@ -234,7 +234,7 @@ File *external_find(External *x, Loc loc, const ExternalRef *ref, uint64_t bytes
     if (x->refused) fail_at(STATUS_MALFORMED, loc, NULL, "it has external data, which --no-external-data refuses");
     if (!x->folder) fail_at(STATUS_NO_INPUT, loc, "name their folder with --external-data-dir", "a model from standard input has external data");
     const char *fault = external_location_fault(ref->location);
-    if (fault) fail_at(STATUS_MALFORMED, loc, NULL, "the location \"%s\" of its external data is refused: %s", ref->location ? ref->location : "", fault);
+    if (fault) fail_at(STATUS_MALFORMED, loc, NULL, "the location \"%.255s\" of its external data is refused: %s", ref->location ? ref->location : "", fault);
     span->offset = number(loc, "offset", ref->offset, 0);
     span->length = number(loc, "length", ref->length, bytes);
     if (span->length != bytes)
@@ -242,7 +242,7 @@ File *external_find(External *x, Loc loc, const ExternalRef *ref, uint64_t bytes
     ExternalFile *f = find_file(x, loc, ref->location);
     if (span->length > f->file->size || span->offset > f->file->size - span->length)
         fail_at(STATUS_MALFORMED, loc, "the file is cut off, or belongs to another model",
-                "its external data, %" PRIu64 " bytes at %" PRIu64 ", reach beyond the end of \"%s\" (%" PRIu64 " bytes)",
+                "its external data, %" PRIu64 " bytes at %" PRIu64 ", reach beyond the end of \"%.1024s\" (%" PRIu64 " bytes)",
                 span->length, span->offset, f->file->path, f->file->size);
     if (ref->checksum && *ref->checksum) check_sha1(f, loc, ref->checksum);
     return f->file;

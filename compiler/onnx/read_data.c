@@ -202,13 +202,14 @@ static Recipe *source(Reader *r, DType t, int64_t count)
     if (d->spilled) flush(r);
     if (d->gathered && !d->spilled)
         return recipe_memory(r->store, t, d->rank, d->dims, fixed ? d->gather.at : decode_varints(r, t, count));
-    Source s = { .dtype = t, .count = count, .encoding = fixed ? ENC_FIXED : ENC_VARINT, .file = r->file, .spans = (int)d->span.n };
-    s.span = arena_copy(r->arena, d->spilled ? &d->spill : d->span.at, (d->spilled ? 1 : d->span.n) * sizeof *s.span);
+    Source s = { .dtype = t, .count = count, .encoding = fixed ? ENC_FIXED : ENC_VARINT,
+                 .file = r->file, .span = d->span.at, .spans = (int)d->span.n };
     if (d->spilled) {
         s.file = d->spilled;
+        s.span = &d->spill;
         s.spans = 1;
     }
-    return recipe_source(r->store, &s, d->rank, d->dims);
+    return recipe_source(r->store, &s, d->rank, d->dims);       /* copies the spans */
 }
 
 static Recipe *external_source(Reader *r, DType t, int64_t count)
@@ -219,7 +220,7 @@ static Recipe *external_source(Reader *r, DType t, int64_t count)
     Span span;
     File *f = external_find(&r->external, draft_loc(r), &d->ref, (uint64_t)dtype_bytes(t, count), &span);
     if (!count) return recipe_memory(r->store, t, d->rank, d->dims, "");
-    const Source s = { .dtype = t, .count = count, .encoding = ENC_FIXED, .file = f, .spans = 1, .span = arena_copy(r->arena, &span, sizeof span) };
+    const Source s = { .dtype = t, .count = count, .encoding = ENC_FIXED, .file = f, .span = &span, .spans = 1 };
     return recipe_source(r->store, &s, d->rank, d->dims);
 }
 

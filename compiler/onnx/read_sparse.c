@@ -114,8 +114,7 @@ static Recipe *dense_recipe(Reader *r, const Dense *d, DType t)
     const SparseDraft *s = &r->sparse;
     if (d->memory) return recipe_memory(r->store, t, s->rank, s->dims, d->memory);
     const Span span = { d->at, (uint64_t)d->count * d->size };
-    const Source source = { .dtype = t, .count = d->count, .encoding = ENC_FIXED, .file = d->file, .spans = 1,
-                            .span = arena_copy(r->arena, &span, sizeof span) };
+    const Source source = { .dtype = t, .count = d->count, .encoding = ENC_FIXED, .file = d->file, .span = &span, .spans = 1 };
     return recipe_source(r->store, &source, s->rank, s->dims);
 }
 

@@ -59,7 +59,7 @@ const uint8_t *wire_view(Wire *w, uint64_t at, uint64_t n)
     return w->window + (at - w->window_at);
 }
 
-uint64_t wire_varint(Wire *w, uint64_t *at, uint64_t end)
+static uint64_t long_varint(Wire *w, uint64_t *at, uint64_t end)
 {
     const uint64_t left = end - *at, n = left < VARINT_BYTES ? left : VARINT_BYTES;
     const uint8_t *p = wire_view(w, *at, n);
@@ -73,6 +73,17 @@ uint64_t wire_varint(Wire *w, uint64_t *at, uint64_t end)
         }
     }
     wire_fail(w, *at, n == VARINT_BYTES ? "a number of more than 64 bits" : "the data ends inside a number");
+}
+
+/* Most numbers are a single byte that is in sight. */
+uint64_t wire_varint(Wire *w, uint64_t *at, uint64_t end)
+{
+    const uint64_t in = *at - w->window_at;
+    if (*at < end && in < w->window_length && w->window[in] < 128) {
+        ++*at;
+        return w->window[in];
+    }
+    return long_varint(w, at, end);
 }
 
 /* What follows the tag at w->at: a number, or the length of what lies there. */

@@ -145,6 +145,27 @@ static inline Bytes attr_head(const char *name, AttrKind kind)
     return a;
 }
 
+static inline Bytes node_with(const char *text, Bytes attr)
+{
+    Bytes n = node(text);
+    put_message(&n, NODE_ATTRIBUTE, attr);
+    return n;
+}
+
+static inline Bytes sparse(int64_t n, int rank, const int64_t *index, const int64_t *dims)
+{
+    Bytes s = { 0 }, values = tensor_head("sp", DT_F32, 1, &n), indices = tensor_head(NULL, DT_I64, rank > 1 ? 2 : 1, (const int64_t[]){ n, rank });
+    float *v = calloc((size_t)n + 1, sizeof *v);
+    for (int64_t i = 0; i < n; i++) v[i] = (float)(i + 1);
+    put_bytes(&values, TENSOR_RAW_DATA, v, (size_t)n * sizeof *v);
+    put_bytes(&indices, TENSOR_RAW_DATA, index, (size_t)(n * rank) * 8);
+    put_message(&s, SPARSE_VALUES, values);
+    put_message(&s, SPARSE_INDICES, indices);
+    for (int i = 0; i < 2; i++) put_int(&s, SPARSE_DIMS, dims[i]);
+    free(v);
+    return s;
+}
+
 /* A model around a graph, which is taken over. */
 static inline Bytes model_of(Bytes graph)
 {
@@ -250,6 +271,48 @@ static inline char *make_folder(void)
     snprintf(name, sizeof name, "%.40s/inlay-XXXXXX", tmp && strlen(tmp) < 40 ? tmp : "/tmp");
     assert_non_null(mkdtemp(name));
     return name;
+}
+
+/* The folder of this program's files; begin() makes it, end() removes it with the model in it. */
+static char *folder;
+
+static inline int begin(void **state)
+{
+    (void)state;
+    folder = make_folder();
+    return 0;
+}
+
+static inline int end(void **state)
+{
+    (void)state;
+    char path[128];
+    snprintf(path, sizeof path, "%s/model.onnx", folder);
+    unlink(path);
+    return rmdir(folder);
+}
+
+static inline Graph *read_good(Read *r, Bytes graph)
+{
+    if (read_model(r, folder, model_of(graph))) print_error("%s\n", r->message);
+    assert_int_equal(r->status, 0);
+    return r->graph;
+}
+
+/* Fails with this status, and says these words. */
+static inline void expect(Bytes model, Status status, const char *words)
+{
+    Read r = { 0 };
+    read_model(&r, folder, model);
+    if (r.status != status || (words && !strstr(r.message, words))) print_error("wanted %d \"%s\", got %d: %s\n", status, words, r.status, r.message);
+    assert_int_equal(r.status, status);
+    if (words) assert_non_null(strstr(r.message, words));
+    read_free(&r);
+}
+
+static inline void expect_graph(Bytes graph, Status status, const char *words)
+{
+    expect(model_of(graph), status, words);
 }
 
 #endif

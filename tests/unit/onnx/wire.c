@@ -40,13 +40,11 @@ static void scan_body(void *context)
     }
 }
 
-static char *folder;
-
 static Status scan_mode(Scan *s, const WireTable *table, int root, const void *bytes, size_t n, LoadMode mode)
 {
     char path[128], *text = NULL;
     size_t length;
-    snprintf(path, sizeof path, "%s/wire", folder);
+    snprintf(path, sizeof path, "%s/model.onnx", folder);
     write_file(path, bytes, n);
     *s = (Scan){ .path = path, .table = table, .root = root, .mode = mode };
     s->diag.out = open_memstream(&text, &length);
@@ -308,22 +306,6 @@ static void test_schema(void **state)
     check_message(MSG_TYPE_SPARSE, &inlay_onnx__type_proto__sparse_tensor__descriptor);
     check_message(MSG_SHAPE, &inlay_onnx__tensor_shape_proto__descriptor);
     check_message(MSG_DIMENSION, &inlay_onnx__tensor_shape_proto__dimension__descriptor);
-}
-
-static int begin(void **state)
-{
-    (void)state;
-    folder = make_folder();
-    return 0;
-}
-
-static int end(void **state)
-{
-    (void)state;
-    char path[128];
-    snprintf(path, sizeof path, "%s/wire", folder);
-    unlink(path);
-    return rmdir(folder);
 }
 
 int main(void)

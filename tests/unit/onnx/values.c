@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Values of tensors: every element type in every encoding, sparse tensors made
+ * dense, and what is wrong with their sizes. */
+#include "build.h"
+
+/* --- values in every encoding --- */
+
+typedef enum How { PACKED, SINGLE, CHUNKS, RAW, MANY, HOWS } How;
+
+static int field_of(int type)
+{
+    switch (type) {
+    case DT_F32:
+    case DT_C64: return TENSOR_FLOAT_DATA;
+    case DT_F64:
+    case DT_C128: return TENSOR_DOUBLE_DATA;
+    case DT_I64: return TENSOR_INT64_DATA;
+    case DT_U32:
+    case DT_U64: return TENSOR_UINT64_DATA;
+    default: return TENSOR_INT32_DATA;
+    }
+}
+
+/* Number i of the typed field, from the elements' little-endian bytes. */
+static uint64_t number_at(int type, const uint8_t *p, size_t i, size_t width)
+{
+    uint64_t x = 0;
+    memcpy(&x, p + i * width, width);
+    if (type == DT_I8) return (uint64_t)(int64_t)(int8_t)x;
+    if (type == DT_I16) return (uint64_t)(int64_t)(int16_t)x;
+    if (type == DT_I32) return (uint64_t)(int64_t)(int32_t)x;
+    return x;
+}
+
+static void put_number(Bytes *b, int field, uint64_t x)
+{
+    if (field == TENSOR_FLOAT_DATA) put(b, &x, 4);
+    else if (field == TENSOR_DOUBLE_DATA) put(b, &x, 8);
+    else put_varint(b, x);
+}
+
+static Bytes encode(int type, How how, int64_t count, const uint8_t *bytes, size_t n)
+{
+    const int field = field_of(type), bits = dtype_bits((DType)type);
+    const size_t width = bits < 8 ? 1 : field == TENSOR_FLOAT_DATA ? 4 : field == TENSOR_DOUBLE_DATA ? 8 : (size_t)bits / 8;
+    const size_t numbers = n / width, chunk = how == PACKED ? numbers + 1 : how == CHUNKS ? 3 : 1;
+    Bytes t = { 0 }, part = { 0 };
+    if (how == RAW) put_bytes(&t, TENSOR_RAW_DATA, bytes, n);
+    for (size_t i = 0; how != RAW && i < numbers; i++) {
+        const uint64_t x = number_at(type, bytes, i, width);
+        if (how == SINGLE) {
+            put_tag(&t, field, field == TENSOR_FLOAT_DATA ? 5 : field == TENSOR_DOUBLE_DATA ? 1 : 0);
+            put_number(&t, field, x);
+            continue;
+        }
+        put_number(&part, field, x);
+        if ((i + 1) % chunk && i + 1 < numbers) continue;
+        put_bytes(&t, field, part.at, part.n);
+        part.n = 0;
+    }
+    free(part.at);
+    put_int(&t, TENSOR_DIMS, count);        /* after the data */
+    put_int(&t, TENSOR_DATA_TYPE, type);
+    return t;
+}
+
+static void check_encoding(int type, How how, int64_t count)
+{
+    const size_t n = (size_t)dtype_bytes((DType)type, count);
+    uint8_t *bytes = calloc(n + 1, 1);
+    for (size_t i = 0; i < n; i++) bytes[i] = (uint8_t)(i * 37 + 11 + i / 256);
+    if (type == DT_BOOL)
+        for (size_t i = 0; i < n; i++) bytes[i] &= 1;
+    const int tail = (int)(count * dtype_bits((DType)type) % 8);
+    if (tail) bytes[n - 1] &= (uint8_t)((1 << tail) - 1);
+    Read r = { .single = true };
+    read_model(&r, folder, encode(type, how, count, bytes, n));
+    if (r.status) print_error("type %d how %d: %s\n", type, how, r.message);
+    assert_int_equal(r.status, 0);
+    assert_int_equal(recipe_dtype(r.tensor), type);
+    assert_int_equal(recipe_count(r.tensor), count);
+    const void *values = recipe_values(&r.store, &r.arena, r.tensor);
+    if (memcmp(values, bytes, n)) print_error("type %d how %d\n", type, how);
+    assert_memory_equal(values, bytes, n);
+    read_free(&r);
+    free(bytes);
+}
+
+static void test_encodings(void **state)
+{
+    (void)state;
+    for (int type = 1; type < DT_COUNT; type++) {
+        if (type == DT_STRING || dtype_of_code(type) == DT_NONE) continue;
+        for (How how = 0; how < MANY; how++) {
+            check_encoding(type, how, 13);
+            check_encoding(type, how, 1);
+        }
+        check_encoding(type, CHUNKS, 192);      /* 64 chunks of one number per byte, and beyond */
+        check_encoding(type, MANY, 300);        /* a chunk for each number */
+    }
+}
+
+/* So many single numbers that they are spilled. */
+static void test_spilled(void **state)
+{
+    (void)state;
+    check_encoding(DT_F32, SINGLE, 50000);
+    check_encoding(DT_F64, MANY, 20000);
+    check_encoding(DT_I64, SINGLE, 40000);
+    check_encoding(DT_U8, MANY, 90000);
+    check_encoding(DT_I4, SINGLE, 200001);
+    check_encoding(DT_F16, SINGLE, 70000);
+}
+
+/* --- sparse tensors --- */
+
+static Bytes graph_with_sparse(Bytes s)
+{
+    Bytes g = { 0 };
+    put_message(&g, GRAPH_NODE, node("Add x sp > y"));
+    put_message(&g, GRAPH_SPARSE_INITIALIZER, s);
+    put_ends(&g, "x", "y");
+    return g;
+}
+
+static void test_sparse(void **state)
+{
+    (void)state;
+    static const int64_t dims[2] = { 3, 4 }, flat[3] = { 0, 5, 11 }, rows[6] = { 0, 0, 1, 1, 2, 3 };
+    for (int rank = 1; rank <= 2; rank++) {
+        Read r = { 0 };
+        read_good(&r, graph_with_sparse(sparse(3, rank, rank == 1 ? flat : rows, dims)));
+        const float *v = recipe_values(&r.store, &r.arena, graph_find(r.graph, "sp")->value);
+        for (int i = 0; i < 12; i++) assert_true(v[i] == (float)(i == 0 ? 1 : i == 5 ? 2 : i == 11 ? 3 : 0));
+        read_free(&r);
+    }
+    static const int64_t down[3] = { 5, 0, 11 }, twice[3] = { 0, 0, 1 }, beyond[3] = { 0, 5, 12 }, below[3] = { -1, 0, 1 }, wide[6] = { 0, 0, 0, 4, 1, 0 };
+    static const int64_t none[2] = { 3, 0 }, huge[2] = { INT64_C(1) << 31, INT64_C(1) << 31 };
+    expect_graph(graph_with_sparse(sparse(3, 1, down, dims)), 65, "ascending");
+    expect_graph(graph_with_sparse(sparse(3, 1, twice, dims)), 65, "ascending");
+    expect_graph(graph_with_sparse(sparse(3, 1, beyond, dims)), 65, "out of range");
+    expect_graph(graph_with_sparse(sparse(3, 1, below, dims)), 65, "out of range");
+    expect_graph(graph_with_sparse(sparse(3, 2, wide, dims)), 65, "out of range");
+    expect_graph(graph_with_sparse(sparse(3, 1, flat, none)), 65, "not positive");
+    expect_graph(graph_with_sparse(sparse(3, 1, flat, huge)), 69, "more than");
+    expect_graph(graph_with_sparse((Bytes){ 0 }), 65, "missing");
+}
+
+/* Dense form in the spill file, indices in several pieces. */
+static void test_sparse_spilled(void **state)
+{
+    (void)state;
+    enum { N = 3000 };
+    static const int64_t dims[2] = { 1000, 1000 };
+    int64_t *index = calloc(N, sizeof *index);
+    for (int i = 0; i < N; i++) index[i] = i * 333 + 7;
+    Bytes g = { 0 }, a = attr_head("sparse_value", ATTR_SPARSE_TENSOR);
+    put_message(&a, ATTRIBUTE_SPARSE, sparse(N, 1, index, dims));
+    put_message(&g, GRAPH_NODE, node_with("Constant > y", a));
+    put_message(&g, GRAPH_OUTPUT, value_float("y"));
+    Read r = { 0 };
+    read_good(&r, g);
+    const Recipe *dense = node_attr(r.graph->node.at[0], "sparse_value")->tensor;
+    assert_int_equal(recipe_count(dense), 1000000);
+    const float *v = recipe_values(&r.store, &r.arena, dense);
+    for (int i = 0; i < 1000000; i++) assert_true(v[i] == (float)(i % 333 == 7 && i / 333 < N ? i / 333 + 1 : 0));
+    assert_true(r.store.bytes_spilled >= 4000000);
+    read_free(&r);
+    free(index);
+}
+
+/* --- sizes --- */
+
+static Bytes graph_with_tensor(Bytes t)
+{
+    Bytes g = { 0 };
+    put_message(&g, GRAPH_NODE, node("Add x w > y"));
+    put_message(&g, GRAPH_INITIALIZER, t);
+    put_ends(&g, "x", "y");
+    return g;
+}
+
+static Bytes tensor_dims(int rank, const int64_t *dims)
+{
+    return tensor_head("w", DT_F32, rank, dims);
+}
+
+static void test_bad_tensors(void **state)
+{
+    (void)state;
+    static const int64_t two = 2, minus = -1, large = INT64_C(1) << 31, big[3] = { 65536, 65536, 65536 }, many[9] = { 1, 1, 1, 1, 1, 1, 1, 1, 1 };
+    static const int64_t most[4] = { INT32_MAX, INT32_MAX, INT32_MAX, INT32_MAX };
+    Bytes t;
+    expect_graph(graph_with_tensor(tensor_raw("w", DT_F32, 2, "1234567", 7)), 65, "\"w\" : error: the tensor needs 8 bytes (2 elements of float32), but its raw_data has 7");
+    expect_graph(graph_with_tensor(tensor_raw("w", DT_I4, 3, "123", 3)), 65, "needs 2 bytes");
+    expect_graph(graph_with_tensor(tensor_raw("w", DT_F32, 2, "", 0)), 65, "raw_data has 0");
+    expect_graph(graph_with_tensor(tensor_head("w", DT_F32, 1, &two)), 65, "its data has 0");
+    expect_graph(graph_with_tensor(tensor_raw(NULL, DT_F32, 1, "1234", 4)), 65, "without a name");
+    expect_graph(graph_with_tensor(tensor_raw("w", 0, 1, "1234", 4)), 65, "element type 0");
+    expect_graph(graph_with_tensor(tensor_raw("w", 99, 1, "1234", 4)), 65, "element type 99");
+    expect_graph(graph_with_tensor(tensor_raw("w", -1, 1, "1234", 4)), 65, "element type -1");
+    expect_graph(graph_with_tensor(tensor_raw("w", 27, 4, "123", 3)), 69, "6-bit");
+    expect_graph(graph_with_tensor(tensor_dims(1, &minus)), 65, "dimension 0 is -1");
+    expect_graph(graph_with_tensor(tensor_dims(1, &large)), 69, "2147483648");
+    expect_graph(graph_with_tensor(tensor_dims(3, big)), 69, "more than");
+    expect_graph(graph_with_tensor(tensor_dims(4, most)), 69, "more than");
+    expect_graph(graph_with_tensor(tensor_dims(9, many)), 69, "more than 8 dimensions");
+    t = tensor_raw("w", DT_F32, 1, "1234", 4), put_bytes(&t, TENSOR_RAW_DATA, "1234", 4);
+    expect_graph(graph_with_tensor(t), 65, "given twice");
+    t = tensor_raw("w", DT_F32, 1, "1234", 4), put_float(&t, TENSOR_FLOAT_DATA, 1);
+    expect_graph(graph_with_tensor(t), 65, "given twice");
+    t = tensor_head("w", DT_F32, 1, &two), put_float(&t, TENSOR_FLOAT_DATA, 1), put_int(&t, TENSOR_INT32_DATA, 1);
+    expect_graph(graph_with_tensor(t), 65, "given twice");
+    t = tensor_head("w", DT_F32, 1, &two), put_bytes(&t, TENSOR_INT32_DATA, "\x01\x02", 2);
+    expect_graph(graph_with_tensor(t), 65, "cannot be given as int32_data");
+    t = tensor_head("w", DT_I8, 1, &two), put_bytes(&t, TENSOR_INT32_DATA, "\x01", 1);
+    expect_graph(graph_with_tensor(t), 65, "needs 2 numbers");
+    t = tensor_head("w", DT_I8, 1, &two), put_int(&t, TENSOR_INT32_DATA, 1);
+    expect_graph(graph_with_tensor(t), 65, "needs 2 numbers");
+    t = tensor_head("w", DT_I8, 1, &two), put_int(&t, TENSOR_INT32_DATA, 1), put_bytes(&t, TENSOR_INT32_DATA, "\x02\x03", 2);
+    expect_graph(graph_with_tensor(t), 65, "more");
+    t = tensor_head("w", DT_I8, 1, &two), put_int(&t, TENSOR_INT32_DATA, 1), put_bytes(&t, TENSOR_INT32_DATA, "\x80", 1);
+    expect_graph(graph_with_tensor(t), 65, "fewer");
+    t = tensor_head("w", DT_F32, 1, &two), put_bytes(&t, TENSOR_SEGMENT, "", 0);
+    expect_graph(graph_with_tensor(t), 69, "segments");
+    t = tensor_head("w", DT_STRING, 1, &two), put_bytes(&t, TENSOR_RAW_DATA, "ab", 2);
+    expect_graph(graph_with_tensor(t), 65, "strings cannot");
+}
+
+static void test_good_tensors(void **state)
+{
+    (void)state;
+    static const int64_t zero = 0, two = 2;
+    Read r = { 0 };
+    read_good(&r, graph_with_tensor(tensor_head("w", DT_F32, 1, &zero)));
+    assert_int_equal(recipe_count(graph_find(r.graph, "w")->value), 0);
+    read_free(&r);
+    Bytes t = tensor_head("w", DT_STRING, 1, &two);
+    put_text(&t, TENSOR_STRING_DATA, "one");
+    put_text(&t, TENSOR_STRING_DATA, "");
+    read_good(&r, graph_with_tensor(t));
+    assert_int_equal(graph_find(r.graph, "w")->dtype, DT_STRING);
+    assert_null(graph_find(r.graph, "w")->value);
+    read_free(&r);
+    t = tensor_raw("w", DT_F32, 1, "", 0);      /* an empty raw_data beside the real data */
+    put_float(&t, TENSOR_FLOAT_DATA, 4);
+    read_good(&r, graph_with_tensor(t));
+    read_free(&r);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_encodings),
+        cmocka_unit_test(test_spilled),
+        cmocka_unit_test(test_sparse),
+        cmocka_unit_test(test_sparse_spilled),
+        cmocka_unit_test(test_bad_tensors),
+        cmocka_unit_test(test_good_tensors),
+    };
+    return cmocka_run_group_tests(tests, begin, end);
+}
