@@ -187,7 +187,7 @@ static inline int inlay_conv_f32(void *const *base, const inlay_step *s, int32_t
     inlay_tile t;
     inlay_conv_tile(p, base, s, &t);
     left = inlay_inside(p->sw, p->pw, (p->kw - 1) * p->dw + 1, p->iw, p->ow, &right);
-    if (apart && p->groups == 1 && r1 - r0 > 1 && t.taps * p->oc > (ptrdiff_t)(INLAY_WEIGHT_BYTES / sizeof(float))) {
+    if (apart && p->groups == 1 && (r1 - r0) * (int64_t)p->ow > INLAY_TILE_P && t.taps * p->oc > (ptrdiff_t)(INLAY_WEIGHT_BYTES / sizeof(float))) {
         const ptrdiff_t fit = (ptrdiff_t)(INLAY_WEIGHT_BYTES / sizeof(float)) / t.taps / 64 * 64;
         step = fit > 64 ? (int32_t)fit : 64;
     }

@@ -38,21 +38,22 @@ typedef struct inlay_dw {
 #define INLAY_DW_ROWS \
     for (h = 0; h < t->nkh; h++, wr += t->wrow, slot = slot + t->dh >= t->cap ? slot + t->dh - t->cap : slot + t->dh)
 
-#define INLAY_DW_ARGS const inlay_dw *t, ptrdiff_t at, const float *w, const float *b, float *y, const float *q, int32_t c
+#define INLAY_DW_ARGS const inlay_dw *t, ptrdiff_t at, int32_t skip, const float *w, const float *b, float *y, const float *q, int32_t c
 
 #define INLAY_DW_FMA(L, p, k) a##p = inlay_fma##L(w##k, v, a##p);
-#define INLAY_DW_COLUMN(L, j, use) { const inlay_f##L v = inlay_load##L(xr + j * t->tap); use }
+#define INLAY_DW_COLUMN(L, j, use) { inlay_f##L v = inlay_load##L(xr + j * tap); INLAY_KEEP(v); use }
 
-/* Four pixels of a window of three columns, the stride 1 (S1) or 2 (S2): each column of x is loaded once. */
+/* Four pixels of a window of three columns, the stride 1 (S1) or 2 (S2): each column of x is loaded once.
+ * The first column lies outside of x with skip bit 0, the last one with bit 1. */
 #define INLAY_DW_S1(L) \
-    INLAY_DW_COLUMN(L, 0, INLAY_DW_FMA(L, 0, 0)) \
+    if (!(skip & 1)) INLAY_DW_COLUMN(L, 0, INLAY_DW_FMA(L, 0, 0)) \
     INLAY_DW_COLUMN(L, 1, INLAY_DW_FMA(L, 0, 1) INLAY_DW_FMA(L, 1, 0)) \
     INLAY_DW_COLUMN(L, 2, INLAY_DW_FMA(L, 0, 2) INLAY_DW_FMA(L, 1, 1) INLAY_DW_FMA(L, 2, 0)) \
     INLAY_DW_COLUMN(L, 3, INLAY_DW_FMA(L, 1, 2) INLAY_DW_FMA(L, 2, 1) INLAY_DW_FMA(L, 3, 0)) \
     INLAY_DW_COLUMN(L, 4, INLAY_DW_FMA(L, 2, 2) INLAY_DW_FMA(L, 3, 1)) \
-    INLAY_DW_COLUMN(L, 5, INLAY_DW_FMA(L, 3, 2))
+    if (!(skip & 2)) INLAY_DW_COLUMN(L, 5, INLAY_DW_FMA(L, 3, 2))
 #define INLAY_DW_S2(L) \
-    INLAY_DW_COLUMN(L, 0, INLAY_DW_FMA(L, 0, 0)) \
+    if (!(skip & 1)) INLAY_DW_COLUMN(L, 0, INLAY_DW_FMA(L, 0, 0)) \
     INLAY_DW_COLUMN(L, 1, INLAY_DW_FMA(L, 0, 1)) \
     INLAY_DW_COLUMN(L, 2, INLAY_DW_FMA(L, 0, 2) INLAY_DW_FMA(L, 1, 0)) \
     INLAY_DW_COLUMN(L, 3, INLAY_DW_FMA(L, 1, 1)) \
@@ -60,17 +61,21 @@ typedef struct inlay_dw {
     INLAY_DW_COLUMN(L, 5, INLAY_DW_FMA(L, 2, 1)) \
     INLAY_DW_COLUMN(L, 6, INLAY_DW_FMA(L, 2, 2) INLAY_DW_FMA(L, 3, 0)) \
     INLAY_DW_COLUMN(L, 7, INLAY_DW_FMA(L, 3, 1)) \
-    INLAY_DW_COLUMN(L, 8, INLAY_DW_FMA(L, 3, 2))
+    if (!(skip & 2)) INLAY_DW_COLUMN(L, 8, INLAY_DW_FMA(L, 3, 2))
 
 #define INLAY_DW_THREE(NAME, L, COLUMNS) \
 static inline void NAME(INLAY_DW_ARGS) \
 { \
     inlay_f##L a0 = inlay_load##L(b + c), a1 = a0, a2 = a0, a3 = a0; \
     const float *wr = w + c; \
+    const ptrdiff_t tap = t->tap; \
     int32_t h, slot = t->slot; \
     INLAY_DW_ROWS { \
         const float *xr = t->x + (size_t)slot * t->row + at + c; \
-        const inlay_f##L w0 = inlay_load##L(wr), w1 = inlay_load##L(wr + t->channels), w2 = inlay_load##L(wr + 2 * t->channels); \
+        inlay_f##L w0 = inlay_load##L(wr), w1 = inlay_load##L(wr + t->channels), w2 = inlay_load##L(wr + 2 * t->channels); \
+        INLAY_KEEP(w0); \
+        INLAY_KEEP(w1); \
+        INLAY_KEEP(w2); \
         COLUMNS(L) \
     } \
     INLAY_DW_END(L, 0) INLAY_DW_END(L, 1) INLAY_DW_END(L, 2) INLAY_DW_END(L, 3) \
@@ -83,6 +88,7 @@ static inline void inlay_dw_any_##L(INLAY_DW_ARGS) \
     inlay_f##L a0 = inlay_load##L(b + c), a1 = a0, a2 = a0, a3 = a0; \
     const float *wr = w + c; \
     int32_t h, k, slot = t->slot; \
+    (void)skip; \
     INLAY_DW_ROWS { \
         const float *xr = t->x + (size_t)slot * t->row + at + c, *wk = wr; \
         for (k = 0; k < t->kw; k++, xr += t->tap, wk += t->channels) { \
@@ -100,6 +106,7 @@ static inline void inlay_dw_one_##L(INLAY_DW_ARGS) \
     inlay_f##L a0 = inlay_load##L(b + c); \
     const float *wr = w + c; \
     int32_t h, k, slot = t->slot; \
+    (void)skip; \
     INLAY_DW_ROWS { \
         const float *xr = t->x + (size_t)slot * t->row + at + c, *wk = wr; \
         for (k = 0; k < t->kw; k++, xr += t->tap, wk += t->channels) a0 = inlay_fma##L(inlay_load##L(wk), inlay_load##L(xr), a0); \
@@ -115,28 +122,28 @@ static inline void inlay_dw_one_##L(INLAY_DW_ARGS) \
 INLAY_DW_WIDTH(1)
 #if INLAY_VL >= 4
 INLAY_DW_WIDTH(4)
-#define INLAY_DW_LOOP4(NAME) for (; t->channels - c >= 4; c += 4) NAME##_4(t, at, w, b, y, q, c);
+#define INLAY_DW_LOOP4(NAME) for (; t->channels - c >= 4; c += 4) NAME##_4(t, at, skip, w, b, y, q, c);
 #else
 #define INLAY_DW_LOOP4(NAME)
 #endif
 #if INLAY_VL >= 8
 INLAY_DW_WIDTH(8)
-#define INLAY_DW_LOOP8(NAME) for (; t->channels - c >= 8; c += 8) NAME##_8(t, at, w, b, y, q, c);
+#define INLAY_DW_LOOP8(NAME) for (; t->channels - c >= 8; c += 8) NAME##_8(t, at, skip, w, b, y, q, c);
 #else
 #define INLAY_DW_LOOP8(NAME)
 #endif
 #if INLAY_VL >= 16
 INLAY_DW_WIDTH(16)
-#define INLAY_DW_LOOP16(NAME) for (; t->channels - c >= 16; c += 16) NAME##_16(t, at, w, b, y, q, c);
+#define INLAY_DW_LOOP16(NAME) for (; t->channels - c >= 16; c += 16) NAME##_16(t, at, skip, w, b, y, q, c);
 #else
 #define INLAY_DW_LOOP16(NAME)
 #endif
 #define INLAY_DW_TILE(NAME) \
-INLAY_TILE_FN NAME(const inlay_dw *t, ptrdiff_t at, const float *w, const float *b, float *y, const float *q) \
+INLAY_TILE_FN NAME(const inlay_dw *t, ptrdiff_t at, int32_t skip, const float *w, const float *b, float *y, const float *q) \
 { \
     int32_t c = 0; \
     INLAY_DW_LOOP16(NAME) INLAY_DW_LOOP8(NAME) INLAY_DW_LOOP4(NAME) \
-    for (; c < t->channels; c++) NAME##_1(t, at, w, b, y, q, c); \
+    for (; c < t->channels; c++) NAME##_1(t, at, skip, w, b, y, q, c); \
 }
 INLAY_DW_TILE(inlay_dw_s1)
 INLAY_DW_TILE(inlay_dw_s2)
@@ -150,7 +157,25 @@ static inline void inlay_dw_pixel(const inlay_conv_params *p, const inlay_dw *t,
     inlay_dw e = *t;
     int32_t from;
     e.kw = inlay_clip(first, p->dw, p->kw, p->iw, &from);
-    inlay_dw_one(&e, (ptrdiff_t)(first + from * p->dw) * pix, w + (ptrdiff_t)from * t->channels, b, y + c * t->ys, q ? q + c * t->qs : q);
+    inlay_dw_one(&e, (ptrdiff_t)(first + from * p->dw) * pix, 0, w + (ptrdiff_t)from * t->channels, b, y + c * t->ys, q ? q + c * t->qs : q);
+}
+
+/* Do tiles of a window of three columns cover the whole row, with at most one column missing at either end? */
+static inline int inlay_dw_covers(const inlay_conv_params *p)
+{
+    return p->kw == 3 && p->dw == 1 && p->sw <= 2 && p->pw <= 1 && p->ow >= 4 && (p->ow - 1) * p->sw - p->pw + 3 <= p->iw + 1;
+}
+
+/* The tile of four pixels that begins at c. */
+static inline void inlay_dw_four(const inlay_conv_params *p, const inlay_dw *t, const float *w, const float *b, float *y, const float *q, int32_t c, int32_t pix)
+{
+    const int32_t first = c * p->sw - p->pw, skip = (first < 0 ? 1 : 0) | (first + 3 * p->sw + 3 > p->iw ? 2 : 0);
+    const ptrdiff_t at = (ptrdiff_t)first * pix;
+    float *yc = y + c * t->ys;
+    const float *qc = q ? q + c * t->qs : q;
+    if (p->kw == 3 && p->dw == 1 && p->sw == 1) inlay_dw_s1(t, at, skip, w, b, yc, qc);
+    else if (p->kw == 3 && p->dw == 1 && p->sw == 2) inlay_dw_s2(t, at, skip, w, b, yc, qc);
+    else inlay_dw_any(t, at, 0, w, b, yc, qc);
 }
 
 /* Pixels [left, right) of a row: tiles of four. The last one may overlap its neighbour, unless q could be y. */
@@ -160,17 +185,8 @@ static inline void inlay_dw_inside(const inlay_conv_params *p, const inlay_dw *t
     const int32_t n = right - left, whole = n / 4, rest = n % 4, over = rest && whole && !q, tiles = whole + over;
     int32_t i;
     for (i = 0; i < tiles; i++) {
-        int32_t c = left + 4 * i;
-        if (c + 4 > right) c = right - 4;
-        if (backward) c = left + right - 4 - c;
-        {
-            const ptrdiff_t at = (ptrdiff_t)(c * p->sw - p->pw) * pix;
-            float *yc = y + c * t->ys;
-            const float *qc = q ? q + c * t->qs : q;
-            if (p->kw == 3 && p->dw == 1 && p->sw == 1) inlay_dw_s1(t, at, w, b, yc, qc);
-            else if (p->kw == 3 && p->dw == 1 && p->sw == 2) inlay_dw_s2(t, at, w, b, yc, qc);
-            else inlay_dw_any(t, at, w, b, yc, qc);
-        }
+        const int32_t c = left + 4 * i + 4 > right ? right - 4 : left + 4 * i;
+        inlay_dw_four(p, t, w, b, y, q, backward ? left + right - 4 - c : c, pix);
     }
     for (i = over ? n : 4 * whole; i < n; i++) inlay_dw_pixel(p, t, w, b, y, q, backward ? right - 1 - i : left + i, pix);
 }
@@ -198,6 +214,7 @@ static inline int inlay_dwconv_f32(void *const *base, const inlay_step *s, int32
     t.lo = p->a;
     t.hi = p->b;
     left = inlay_inside(p->sw, p->pw, (p->kw - 1) * p->dw + 1, p->iw, p->ow, &right);
+    if (inlay_dw_covers(p)) left = 0, right = p->ow;
     for (done = 0; done < r1 - r0; done++) {
         const int32_t r = back ? r1 - 1 - done : r0 + done, n = r / p->oh, top = r % p->oh * p->sh - p->ph;
         float *y = (float *)inlay_row(base, s, 0, r);

@@ -123,6 +123,13 @@ INLAY_VEC_MINMAX(16)
 
 #endif
 
+/* Keeps a loaded vector in its register: gcc would load it again for every use. */
+#if INLAY_VL > 1 && defined __x86_64__ && !defined __clang__
+#define INLAY_KEEP(v) __asm__("" : "+v"(v))
+#else
+#define INLAY_KEEP(v) ((void)0)
+#endif
+
 /* The first / other lanes of a store that must not pass the end: n of N. */
 #define INLAY_STORE_PART(N, p, v, n) do { \
         float part_[N]; \
