@@ -34,7 +34,7 @@ void compile_open(Compile *c, const Options *o)
 void compile_close(Compile *c)
 {
     if (c->out) output_abort(c->out);
-    if (c->store.spill) file_close(c->store.spill);
+    file_close_all(&c->arena);
     arena_free(&c->store.scratch);
     arena_free(&c->arena);
 }
