@@ -134,7 +134,7 @@ MODELS = [
     ('external-outside', lambda: external('../../../etc/passwd'), {65}, ['passwd']),
     ('external-absolute', lambda: external('/etc/passwd'), {65}, ['passwd']),
     ('deep', deep, {65, 69, 71}, ['m.onnx']),
-    ('no-opset', no_opset, {65, 69}, ['opset']),
+    ('no-opset', no_opset, {65, 69}, ['no version']),
 ]
 
 

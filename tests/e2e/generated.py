@@ -79,6 +79,8 @@ def same_bits(t, o, folder, name):
     """The C built as the compiler itself is built answers the same bytes as `inlay run`."""
     with host.Work() as work:
         b = Build(o, work, folder, name)
+        if b.status:
+            return t.fail(name + ': compiles to C', b.text)
         status, text = b.cc('gcc', ['-std=c99', '-O2', '-ffp-contract=off'])
         status, text = host.run(['./a.out'], work) if not status else (status, text)
         bad = text if status else b.compare(True)
@@ -158,6 +160,8 @@ def valgrind(t, o, folder, name):
         return t.skip(name + ': valgrind', 'valgrind is not installed')
     with host.Work() as work:
         b = Build(o, work, folder, name)
+        if b.status:
+            return t.fail(name + ': compiles to C', b.text)
         status, text = b.cc('gcc', ['-std=c99', '-O1', '-g'])
         status, text = host.run(['valgrind', '-q', '--error-exitcode=99', './a.out'], work) if not status else (status, text)
         t.ok(name + ': valgrind finds nothing', status == 0, text[:2000])

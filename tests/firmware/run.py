@@ -80,6 +80,7 @@ def main():
     p.add_argument('--models', required=True)
     p.add_argument('--firmware', required=True)
     o = p.parse_args()
+    o.firmware = os.path.abspath(o.firmware)
     t = tap.Tap()
     for tool in (CC, QEMU):
         if not shutil.which(tool):

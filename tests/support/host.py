@@ -17,10 +17,14 @@ MAIN = r'''/* Loads inN, runs the model in an arena full of rubbish with guard b
 #include <stdlib.h>
 #include <string.h>
 %(headers)s
+static void *taken[1000];       /* so that none counts as a leak */
+static size_t n_taken;
+
 static void *take(size_t n)
 {
     unsigned char *p = malloc(n + 128);
-    if (!p) exit(90);
+    if (!p || n_taken == 1000) exit(90);
+    taken[n_taken++] = p;
     return p + (64 - (size_t)p %% 64);
 }
 

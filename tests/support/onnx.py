@@ -75,7 +75,7 @@ def raw_from_scalars(code, floats, ints):
     if floats:
         return floats
     if form and form not in 'fde' and len(form) == 1:
-        return b''.join(struct.pack('<' + form, v & ((1 << bits) - 1) if form.isupper() else v) for v in ints)
+        return b''.join((v & ((1 << bits) - 1)).to_bytes(bits // 8, 'little') for v in ints)
     return b''.join(struct.pack('<H' if bits == 16 else '<B', v & ((1 << max(bits, 8)) - 1)) for v in ints)
 
 

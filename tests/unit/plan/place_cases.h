@@ -93,28 +93,50 @@ static inline bool pair_fits(const Case *c, int i, int64_t u, int j, int64_t v)
     return true;
 }
 
-static inline bool any_offsets(const Case *c, int i, int64_t height, int64_t *offset)
+/* Which distances of two items are allowed. */
+enum { FARTHEST = 64 };
+typedef struct Distances { bool fits[MOST_ITEMS][MOST_ITEMS][2 * FARTHEST + 1]; } Distances;
+
+static inline bool any_offsets(const Case *c, const Distances *d, int i, int64_t height, int64_t *offset)
 {
     if (i == c->n) return true;
     const PlaceItem *x = &c->item[i];
     const int64_t step = x->pinned || x->align <= 1 ? 1 : x->align;
     for (int64_t y = x->pinned ? x->pin : 0; y + x->size <= height; y += step) {
         bool fits = true;
-        for (int j = 0; j < i && fits; j++) fits = pair_fits(c, i, y, j, offset[j]);
+        for (int j = 0; j < i && fits; j++) fits = d->fits[i][j][y - offset[j] + FARTHEST];
         offset[i] = y;
-        if (fits && any_offsets(c, i + 1, height, offset)) return true;
+        if (fits && any_offsets(c, d, i + 1, height, offset)) return true;
         if (x->pinned) return false;
     }
     return false;
 }
 
+/* The most bytes alive at once where nothing is special; a start for the heights to try. */
+static inline int64_t load_of(const Case *c)
+{
+    int64_t most = 0;
+    if (c->arcs || c->parts) return 0;
+    for (int step = 0; step < 24; step++) {
+        int64_t sum = 0;
+        for (int i = 0; i < c->n; i++) sum += c->item[i].begin <= step && step < c->item[i].end ? c->item[i].size : 0;
+        most = sum > most ? sum : most;
+    }
+    return most;
+}
+
 /* The least height in whole units; -1 if it is above `most`. */
 static inline int64_t brute_force(const Case *c, int64_t most)
 {
+    static Distances d;
     int64_t offset[MOST_ITEMS];
     const int64_t unit = unit_of(c);
-    for (int64_t h = 0; h <= most; h += unit)
-        if (any_offsets(c, 0, h, offset)) return h;
+    assert_true(most <= FARTHEST);
+    for (int i = 0; i < c->n; i++)
+        for (int j = 0; j < i; j++)
+            for (int u = -FARTHEST; u <= FARTHEST; u++) d.fits[i][j][u + FARTHEST] = pair_fits(c, i, u, j, 0);
+    for (int64_t h = (load_of(c) + unit - 1) / unit * unit; h <= most; h += unit)
+        if (any_offsets(c, &d, 0, h, offset)) return h;
     return -1;
 }
 
