@@ -186,9 +186,7 @@ static void check_opset(const Reader *r, const Graph *imports, const char *what)
         }
         return;
     }
-    if (version < OPSET_OLDEST)
-        fail_at(STATUS_UNSUPPORTED, loc, "convert the model with onnx.version_converter to a newer operator set",
-                "the %s uses operator set %" PRId64 "; the oldest supported is %d", what, version, OPSET_OLDEST);
+    if (version < 1) fail_at(STATUS_MALFORMED, loc, NULL, "the %s uses operator set %" PRId64 ", which does not exist", what, version);
     if (version > OPSET_NEWEST)
         fail_at(STATUS_UNSUPPORTED, loc, "export the model again with an older opset_version",
                 "the %s uses operator set %" PRId64 "; the newest supported is %d", what, version, OPSET_NEWEST);

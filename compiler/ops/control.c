@@ -302,7 +302,7 @@ static void carry(Lower *l, Node *n, Graph *g, int carried)
 static Step *loop_step(Lower *l, Node *n, const char *kernel, const inlay_loop_params *p, Tensor *counter, Tensor *condition)
 {
     Step *s = control_step(l, n, kernel, p);
-    step_out(s, counter)->read = true;
+    step_out(s, counter)->read = !strcmp(kernel, "loop_end");
     Tensor *trip = node_in(n, 0);
     step_in(s, trip && !strcmp(n->op_type, "Loop") ? trip : NULL);
     step_in(s, condition);
@@ -475,7 +475,7 @@ void lower_scan(Lower *l, Node *n)
     const inlay_loop_params p = { .most = -1 };
     const int32_t begin = next_step(l);
     Step *b = control_step(l, n, "loop_begin", &p);
-    step_out(b, counter)->read = true;
+    step_out(b, counter);
     step_in(b, trip);
     step_in(b, NULL);
     scan_turn(l, n, g, &f, counter);

@@ -37,6 +37,7 @@ struct OpRow {
     ConstantFn *constant;
 };
 
+/* All of ai.onnx between these; older files pass where their operators mean the same today. */
 enum { OPSET_OLDEST = 7, OPSET_NEWEST = 26 };
 
 /* The row for that operator at that opset version of its domain; NULL: none. */
