@@ -51,6 +51,15 @@ static _Noreturn void fail_create(const char *path, const char *help)
     fail_at(STATUS_CANNOT_CREATE, loc, help, "cannot create: %s", strerror(errno));
 }
 
+/* The same before there is anything for the caller to abort. */
+static _Noreturn void fail_begin(Output *o, const char *help)
+{
+    const int error = errno;
+    output_abort(o);
+    errno = error;
+    fail_create(o->dir, help);
+}
+
 static int open_folder(int in, const char *path, int flags)
 {
     return io_open(in, path, O_RDONLY | O_DIRECTORY | flags);
@@ -68,11 +77,11 @@ static void open_target(Output *o)
     char *slash = strrchr(own, '/');
     o->base = slash ? slash + 1 : own;
     const char *parent = !slash ? "." : slash == own ? "/" : own;
-    if (exists && (o->target = open_folder(AT_FDCWD, own, 0)) < 0) fail_create(o->dir, "name a folder with -o");
+    if (exists && (o->target = open_folder(AT_FDCWD, own, 0)) < 0) fail_begin(o, "name a folder with -o");
     if (slash && slash != own) *slash = 0;
     o->parent = open_folder(AT_FDCWD, parent, 0);
-    if (o->parent < 0 && !exists) fail_create(o->dir, "the folder that is to hold it must exist");
-    if (!exists && !*o->base) { errno = ENOENT; fail_create(o->dir, NULL); }
+    if (o->parent < 0 && !exists) fail_begin(o, "the folder that is to hold it must exist");
+    if (!exists && !*o->base) { errno = ENOENT; fail_begin(o, NULL); }
 }
 
 /* Beside and within the target rename() must work: both in the same file system. */
@@ -101,19 +110,9 @@ Output *output_begin(Arena *a, const char *dir)
     *o = (Output){ .arena = a, .dir = dir, .parent = -1, .build = -1, .target = -1, .hidden_in = -1 };
     open_target(o);
     const bool beside = o->target < 0 || same_device(o->parent, o->target);
-    if (!(beside && make_hidden(o, o->parent)) && !(o->target >= 0 && make_hidden(o, o->target))) {
-        const int error = errno;
-        output_abort(o);
-        errno = error;
-        fail_create(dir, NULL);
-    }
+    if (!(beside && make_hidden(o, o->parent)) && !(o->target >= 0 && make_hidden(o, o->target))) fail_begin(o, NULL);
     o->build = open_folder(o->hidden_in, o->hidden, O_NOFOLLOW);
-    if (o->build < 0) {
-        const int error = errno;
-        output_abort(o);
-        errno = error;
-        fail_create(dir, NULL);
-    }
+    if (o->build < 0) fail_begin(o, NULL);
     return o;
 }
 
@@ -163,30 +162,31 @@ void output_text(Output *o, const char *name, const char *text, size_t length)
 
 /* --- into a folder that exists --- */
 
-static bool same_block(int a, int b, off_t at, bool *end)
+/* Exactly n bytes; false: an error, or the file is shorter. */
+static bool read_all(int fd, unsigned char *to, size_t n, off_t at)
 {
-    unsigned char x[16384], y[16384];
-    ssize_t n, m = 0;
-    do n = io_calls()->pread(a, x, sizeof x, at); while (n < 0 && errno == EINTR);
-    for (ssize_t k = 1; n > 0 && m < n && k > 0;) {
-        k = io_calls()->pread(b, y + m, (size_t)(n - m), at + m);
-        if (k < 0 && errno == EINTR) k = 1;
-        else if (k > 0) m += k;
+    while (n) {
+        const ssize_t k = io_calls()->pread(fd, to, n, at);
+        if (k < 0 && errno == EINTR) continue;
+        if (k <= 0) return false;
+        to += k;
+        at += k;
+        n -= (size_t)k;
     }
-    *end = n == 0;
-    return n >= 0 && n == m && !memcmp(x, y, (size_t)n);
+    return true;
 }
 
 /* Do both files hold the same bytes? Where one cannot be read they do not. */
 static bool same_bytes(int a, int b, off_t size)
 {
-    bool end = false;
-    off_t at = 0;
-    struct stat sa;
-    if (io_calls()->fstat(a, &sa) || sa.st_size != size) return false;
-    for (; at < size && !end; at += 16384)
-        if (!same_block(a, b, at, &end)) return false;
-    return !end;
+    unsigned char x[16384], y[sizeof x];
+    struct stat st;
+    if (io_calls()->fstat(a, &st) || st.st_size != size) return false;
+    for (off_t at = 0; at < size; at += (off_t)sizeof x) {
+        const size_t n = size - at < (off_t)sizeof x ? (size_t)(size - at) : sizeof x;
+        if (!read_all(a, x, n, at) || !read_all(b, y, n, at) || memcmp(x, y, n)) return false;
+    }
+    return true;
 }
 
 static bool is_unchanged(Output *o, const char *name, const struct stat *old)
