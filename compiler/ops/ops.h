@@ -24,6 +24,7 @@ enum OpFlag {
     OP_SHAPE_ONLY = 16,         /* needs its input's shape, not its values (Shape, Size) */
     OP_AXIS = 32,               /* has one attribute `axis` over dimensions; the layout pass renames it */
     OP_CONTROL = 64,            /* has subgraphs */
+    OP_SHAPED_LIKE_FIRST = 128, /* the result has operand 0's shape, whatever the others are */
 };
 
 struct OpRow {

@@ -78,6 +78,7 @@ void pass_infer(Graph *g)
     for (size_t k = 0; k < g->all.n; k++)
         if (!graph_gone(g->all.at[k])) resolve_all(g->all.at[k]);
     fail_if_errors();
+    declare_backwards(g);
     infer_graph(g);
     graph_count_uses(g);
     for (size_t k = g->all.n; k-- > 0;)

@@ -20,6 +20,8 @@ const PassRow *pass_rows(int *count);
 #include "passes/passes.def"
 #undef PASS
 
+/* Declared shapes travel backwards to values that have none. */
+void declare_backwards(Graph *g);
 /* Infers and folds one graph (also a subgraph, once its inputs have shapes). */
 void infer_graph(Graph *g);
 /* Resolves a node that a pass made: its row, its outputs' shapes; folds it where its inputs are constant. */
