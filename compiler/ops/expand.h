@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Operators that are compositions of others: their infer function puts a subgraph in their place.
+ *
+ * When it runs, the shapes of the operands are known. It makes nodes of the newest opset one by one (each gets
+ * its shapes at once, and vanishes where its operands are constant), and ends with expand_finish(). The
+ * operators used must not be compositions themselves. Such a row of ops.def has lower_expanded. */
+#ifndef INLAY_OPS_EXPAND_H
+#define INLAY_OPS_EXPAND_H
+
+#include "ops/infer.h"
+
+/* A node that serves `at`, with n_out new results; attributes may be set before expand_done(), which returns result 0. */
+Node *expand_node(const Node *at, const char *op, int n_in, Tensor *const *in, int n_out);
+Node *expand_inlay_node(const Node *at, const char *op, int n_in, Tensor *const *in, int n_out);    /* of domain "inlay" */
+Tensor *expand_done(Node *made);
+/* Nodes without attributes and of one result. */
+Tensor *expand_unary(const Node *at, const char *op, Tensor *a);
+Tensor *expand_binary(const Node *at, const char *op, Tensor *a, Tensor *b);
+/* The others that are wanted often. cast: t itself where it is of that type. */
+Tensor *expand_cast(const Node *at, Tensor *t, DType to);
+Tensor *expand_reshape(const Node *at, Tensor *t, int rank, const int64_t *dims);
+Tensor *expand_transpose(const Node *at, Tensor *t, const int64_t *perm);
+/* Elements [from, to) of an axis. */
+Tensor *expand_slice(const Node *at, Tensor *t, int axis, int64_t from, int64_t to);
+/* Constants. */
+Tensor *expand_number(const Node *at, double value, DType t);
+Tensor *expand_floats(const Node *at, int64_t n, const float *values);
+Tensor *expand_i64s(const Node *at, int64_t n, const int64_t *values);
+
+/* Takes `at` out; result i of it (i < n, NULL: nobody asked) becomes result[i]. */
+void expand_finish(Node *at, int n, Tensor *const *result);
+
+#endif
