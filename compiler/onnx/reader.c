@@ -172,7 +172,8 @@ static int64_t opset_version(const Graph *g, const char *domain)
     return 0;
 }
 
-/* The operator set of ai.onnx must be one we know, where its operators are used. */
+/* The operator set of ai.onnx must be there, where its operators are used, and none that came after us. Old ones
+ * are not refused here: many operators mean the same today. */
 static void check_opset(const Reader *r, const Graph *imports, const char *what)
 {
     const int64_t version = opset_version(imports, "");
@@ -186,7 +187,6 @@ static void check_opset(const Reader *r, const Graph *imports, const char *what)
         }
         return;
     }
-    if (version < 1) fail_at(STATUS_MALFORMED, loc, NULL, "the %s uses operator set %" PRId64 ", which does not exist", what, version);
     if (version > OPSET_NEWEST)
         fail_at(STATUS_UNSUPPORTED, loc, "export the model again with an older opset_version",
                 "the %s uses operator set %" PRId64 "; the newest supported is %d", what, version, OPSET_NEWEST);
