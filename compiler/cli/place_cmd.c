@@ -9,7 +9,7 @@
 #include "plan/place_csv.h"
 
 /* Who calls the solver by itself waits for a hard problem: seconds, where a compile gives it tenths. */
-static const uint64_t EFFORT = 2000000;
+static const uint64_t EFFORT = 600000;
 
 typedef struct Command {
     Arena arena;

@@ -16,6 +16,7 @@ typedef struct Run {
     PairSearch *pairs;
     int64_t low, high;          /* no placement below low; `best` has height high */
     int64_t goal;               /* stop at or below it */
+    bool capacity;              /* the goal was asked for */
     int64_t *best, *trial;
     uint64_t nodes, budget;
 } Run;
@@ -57,7 +58,7 @@ static void seek_least(Run *r)
     uint64_t slice = SLICE;
     for (int turn = 0; !done(r); turn++) {
         const int64_t gap = r->high - 1 - r->low;
-        try_height(r, r->low + gap / 8 * EIGHTH[turn % 8] + gap % 8 * EIGHTH[turn % 8] / 8, slice, turn % 2);
+        try_height(r, r->low + gap / 8 * EIGHTH[turn % 8] + gap % 8 * EIGHTH[turn % 8] / 8, slice, (turn + turn / 8) % 2);
         if (turn % 8 == 7) slice = slice * 3 / 2;
     }
 }
@@ -75,7 +76,7 @@ static void seek(Arena *a, Run *r, uint64_t effort)
     r->trial = NEW_ARRAY(a, int64_t, r->p->n);
     if (r->p->plain) r->sky = place_sky_new(a, r->p, r->budget);
     else r->pairs = place_pairs_new(a, r->p);
-    if (r->goal > r->low) seek_capacity(r);
+    if (r->capacity) seek_capacity(r);
     else seek_least(r);
 }
 
@@ -89,6 +90,13 @@ static bool pins_clash(const Problem *p)
     return false;
 }
 
+/* The exact search of plain problems is strong: leave more to it. */
+static uint32_t moves_of(const Problem *p, const PlaceOptions *opt)
+{
+    if (opt->moves) return opt->moves;
+    return p->plain ? PLACE_MOVES / 8 : PLACE_MOVES;
+}
+
 static void solve(Arena *a, Run *r, const PlaceOptions *opt)
 {
     const Problem *p = r->p;
@@ -96,8 +104,9 @@ static void solve(Arena *a, Run *r, const PlaceOptions *opt)
     const int64_t capacity = opt->capacity / p->unit;
     r->best = NEW_ARRAY(a, int64_t, p->n);
     r->low = place_bound(a, r->p);
-    r->goal = i64_max(capacity, r->low);
-    r->high = place_by_order(a, p, opt->hint, r->goal, opt->moves ? opt->moves : PLACE_MOVES, r->best);
+    r->capacity = capacity >= r->low;
+    r->goal = r->capacity ? capacity : r->low;
+    r->high = place_by_order(a, p, opt->hint, r->goal, moves_of(p, opt), r->best);
     if (!done(r) && p->n <= exact_items) seek(a, r, opt->effort ? opt->effort : PLACE_EFFORT);
 }
 

@@ -45,7 +45,7 @@ typedef struct PlaceOptions {
     int64_t capacity;           /* stop at the first placement within so many bytes; 0: seek the least height */
     const int64_t *hint;        /* offsets whose order is tried first */
     uint64_t effort;            /* budget of the exact search, about nodes; default PLACE_EFFORT */
-    uint32_t moves;             /* most order moves; default PLACE_MOVES */
+    uint32_t moves;             /* most order moves; default PLACE_MOVES, an eighth of it in plain problems */
     int32_t exact_items;        /* more items than this: no exact search; default PLACE_EXACT_ITEMS */
 } PlaceOptions;
 

@@ -94,17 +94,18 @@ static int64_t floor_above_hole(const Sky *q, int s, int64_t y)
 
 /* ---- the choice of the point ---- */
 
-static int64_t score(Sky *q, int s)
+/* The score of section s; counting stops once it cannot be below `best`. */
+static int64_t score(Sky *q, int s, int64_t best)
 {
     const int64_t y = q->floor[s], slack = q->capacity - y - q->rest[s];
-    int64_t answers = slack > 0;
-    for (int k = 0; k < q->open_count[s]; k++) {
-        const int i = q->open[s][k];
-        if (q->earliest[i] == y) answers += may_rest(q, i, y);
-    }
     const int64_t weight = q->weighted ? q->weight[s] : 1;
-    if (q->bias == 0) return answers * ((int64_t)1 << 20) / weight;
-    return answers * (((q->capacity / q->bias + slack) >> q->shift) * q->scale) / weight;
+    const int64_t factor = q->bias ? ((q->capacity / q->bias + slack) >> q->shift) * q->scale : (int64_t)1 << 20;
+    int64_t answers = slack > 0, v = answers * factor / weight;
+    const int64_t *earliest = q->earliest;
+    const int32_t *open = q->open[s], *end = open + q->open_count[s];
+    for (; open < end && v < best; open++)
+        if (earliest[*open] == y && may_rest(q, *open, y)) v = ++answers * factor / weight;
+    return v;
 }
 
 /* Only sections of lowest runs are asked: all that can lie on their floor lies within the run. */
@@ -120,7 +121,7 @@ static int pick_section(Sky *q, int a, int b)
         if (s > a && q->open_count[s - 1] && q->floor[s - 1] < q->floor[s]) continue;
         if (e < b && q->open_count[e] && q->floor[e] < q->floor[s]) continue;
         for (int t = s; t < e; t++) {
-            const int64_t v = score(q, t);
+            const int64_t v = score(q, t, best_score);
             if (v >= best_score) continue;
             best_score = v;
             best = t;
@@ -139,8 +140,8 @@ static uint64_t state_key(const Sky *q, int a, int b)
         if (under >= 0 && (q->top[s] != q->floor[s] || !q->group_left[q->group[under]])) under = -1;
         key += sky_mix(sky_mix(sky_mix((uint64_t)q->floor[s] + (uint64_t)s * 0x9e3779b97f4a7c15u) +
                                (uint64_t)q->top[s]) + (uint64_t)under);
-        for (int k = 0; k < q->open_count[s]; k++)
-            if (q->first[q->open[s][k]] == s) key ^= q->item_key[q->open[s][k]];
+        for (int k = q->birth[s]; k < q->birth[s + 1]; k++)
+            if (!q->placed[q->born[k]]) key ^= q->item_key[q->born[k]];
     }
     return key | 1;
 }

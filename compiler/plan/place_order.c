@@ -10,7 +10,7 @@
 #include "plan/place_internal.h"
 
 /* Arcs looked at by all moves together, about. */
-static const size_t MOVE_WORK = 6000000;
+static const size_t MOVE_WORK = 1000000;
 
 typedef struct Orders {
     const Problem *p;

@@ -111,25 +111,44 @@ void sky_put(Sky *q, int i, int64_t y)
 
 /* ---- propagation ---- */
 
-/* Would open item i drop into the hole under the floors of its sections? */
-static bool drops(const Sky *q, int i, int s)
+/* Widens the hole at s to either side as long as `least` units fit: sections *from .. *to - 1. */
+static void widen_hole(Sky *q, int s, int64_t least, int *from, int *to)
 {
-    const int64_t size = q->p->size[i], align = q->p->align[i];
-    int64_t base = q->top[s], roof = q->floor[s];
-    for (int t = q->first[i]; t < q->last[i] && roof - base >= size; t++) {
-        base = i64_max(base, q->top[t]);
-        roof = i64_min(roof, q->floor[t]);
+    q->base[s] = q->top[s];
+    q->roof[s] = q->floor[s];
+    int t = s;
+    for (; t > *from && q->roof[t] - q->base[t] >= least; t--) {
+        q->base[t - 1] = i64_max(q->base[t], q->top[t - 1]);
+        q->roof[t - 1] = i64_min(q->roof[t], q->floor[t - 1]);
     }
-    return roof - place_up(base, align) >= size;
+    *from = t;
+    for (t = s; t < *to - 1 && q->roof[t] - q->base[t] >= least; t++) {
+        q->base[t + 1] = i64_max(q->base[t], q->top[t + 1]);
+        q->roof[t + 1] = i64_min(q->roof[t], q->floor[t + 1]);
+    }
+    *to = t + 1;
 }
 
 /* A closed hole below the floor of s that an open item fits into: some other placement is lower. */
-static bool wasteful(const Sky *q, int s)
+static bool wasteful(Sky *q, int s)
 {
     const int64_t hole = q->floor[s] - q->top[s];
+    int64_t least = INT64_MAX;
+    int from = s, to = s + 1;
     for (int k = 0; k < q->open_count[s]; k++) {
         const int i = q->open[s][k];
-        if (hole >= q->p->size[i] && drops(q, i, s)) return true;
+        if (q->p->size[i] > hole) continue;
+        least = i64_min(least, q->p->size[i]);
+        if (q->first[i] < from) from = q->first[i];
+        if (q->last[i] > to) to = q->last[i];
+    }
+    if (least > hole) return false;
+    widen_hole(q, s, least, &from, &to);
+    for (int k = 0; k < q->open_count[s]; k++) {
+        const int i = q->open[s][k], a = q->first[i], b = q->last[i] - 1;
+        if (q->p->size[i] > hole || a < from || b >= to) continue;
+        const int64_t base = i64_max(q->base[a], q->base[b]), roof = i64_min(q->roof[a], q->roof[b]);
+        if (roof - place_up(base, q->p->align[i]) >= q->p->size[i]) return true;
     }
     return false;
 }
@@ -167,30 +186,43 @@ static bool fits_alone(Sky *q, int s)
     return true;
 }
 
-/* The floor of s rose: so do its open items. Only a section whose floor the item held down may rise in turn,
- * and only one that cannot hold all its open items above y may overflow. */
+/* Item i rises to y. Only a section whose floor it held down may rise in turn, and only one that cannot take all
+ * its open items above y may overflow. */
+static void raise_item(Sky *q, int i, int64_t y)
+{
+    const int64_t room = q->capacity - y, *holder = q->holder, *rest = q->rest;
+    const int last = q->last[i];
+    set(q, &q->earliest[i], y);
+    for (int t = q->first[i]; t < last; t++) {
+        if (holder[t] == i) push(&q->stale, t);
+        if (rest[t] > room) push(&q->touched, t);
+    }
+}
+
+/* The floor of s rose: so do its open items. */
 static void raise_items(Sky *q, int s)
 {
-    for (int k = 0; k < q->open_count[s]; k++) {
-        const int i = q->open[s][k];
-        const int64_t old = q->earliest[i];
-        if (old >= q->floor[s]) continue;
-        const int64_t y = place_up(q->floor[s], q->p->align[i]);
-        set(q, &q->earliest[i], y);
-        for (int t = q->first[i]; t < q->last[i]; t++) {
-            if (q->floor[t] >= old) push(&q->stale, t);
-            if (y + q->rest[t] > q->capacity) push(&q->touched, t);
-        }
-    }
+    const int64_t y = q->floor[s], *earliest = q->earliest;
+    const int32_t *open = q->open[s], *end = open + q->open_count[s];
+    for (; open < end; open++)
+        if (earliest[*open] < y) raise_item(q, *open, place_up(y, q->p->align[*open]));
 }
 
 /* Lifts the floor of s to its least earliest. */
 static bool settle(Sky *q, int s)
 {
     if (q->open_count[s] == 0) return true;
-    int64_t low = INT64_MAX;
-    for (int k = 0; k < q->open_count[s]; k++) low = i64_min(low, q->earliest[q->open[s][k]]);
-    if (low <= q->floor[s]) return true;
+    const int64_t y = q->floor[s], *earliest = q->earliest;
+    const int32_t *open = q->open[s];
+    int holder = open[0];
+    int64_t low = earliest[holder];
+    for (int k = 1; k < q->open_count[s] && low > y; k++) {
+        if (earliest[open[k]] >= low) continue;
+        holder = open[k];
+        low = earliest[holder];
+    }
+    if (q->holder[s] != holder) set(q, &q->holder[s], holder);
+    if (low <= y) return true;
     if (low + q->rest[s] > q->capacity) return false;
     set(q, &q->floor[s], low);
     return !wasteful(q, s);
@@ -287,10 +319,19 @@ static void open_items(Sky *q)
     }
     for (int s = 0; s < q->sections; s++) {
         q->open[s] = NEW_ARRAY(q->arena, int32_t, q->open_count[s]);
-        q->top_item[s] = -1;
+        q->top_item[s] = q->holder[s] = -1;
     }
     for (int i = 0; i < q->n; i++)
         for (int s = q->first[i]; s < q->last[i]; s++) q->open[s][q->slot[i][s - q->first[i]]] = i;
+}
+
+static void list_births(Sky *q)
+{
+    for (int i = 0; i < q->n; i++) q->birth[q->first[i] + 1]++;
+    for (int s = 0; s < q->sections; s++) q->birth[s + 1] += q->birth[s];
+    for (int i = q->n - 1; i >= 0; i--) q->born[--q->birth[q->first[i] + 1]] = i;
+    for (int s = 0; s < q->sections; s++) q->birth[s] = q->birth[s + 1];
+    q->birth[q->sections] = q->n;
 }
 
 static SkyQueue new_queue(Arena *a, int sections)
@@ -315,11 +356,16 @@ static void make_room(Sky *q)
     q->seen = NEW_ARRAY(a, int32_t, n);
     q->rests = NEW_ARRAY(a, bool, n);
     q->item_key = NEW_ARRAY(a, uint64_t, n);
+    q->birth = NEW_ARRAY(a, int32_t, s + 1);
+    q->born = NEW_ARRAY(a, int32_t, n);
     q->open = NEW_ARRAY(a, int32_t *, s);
     q->open_count = NEW_ARRAY(a, int32_t, s);
     q->floor = NEW_ARRAY(a, int64_t, s);
     q->top = NEW_ARRAY(a, int64_t, s);
     q->top_item = NEW_ARRAY(a, int64_t, s);
+    q->holder = NEW_ARRAY(a, int64_t, s);
+    q->base = NEW_ARRAY(a, int64_t, s);
+    q->roof = NEW_ARRAY(a, int64_t, s);
     q->rest = NEW_ARRAY(a, int64_t, s);
     q->crossing = NEW_ARRAY(a, int32_t, s);
     q->weights = NEW_ARRAY(a, int64_t, (size_t)SKY_RULES * (size_t)s);
@@ -342,6 +388,7 @@ Sky *place_sky_new(Arena *a, const Problem *p, uint64_t budget)
     }
     find_kin(q);
     open_items(q);
+    list_births(q);
     for (q->table_bits = 8; q->table_bits < 20 && (uint64_t)1 << q->table_bits < budget;) q->table_bits++;
     q->table = NEW_ARRAY(a, uint64_t, (size_t)1 << q->table_bits);
     return q;

@@ -44,14 +44,18 @@ struct Sky {
     int32_t *twin;              /* the previous equal item, or -1 */
     int32_t *rank;              /* in which answers are tried */
 
+    int32_t *birth, *born;      /* items whose first section is s: born[birth[s]] .. born[birth[s + 1] - 1] */
     int32_t **open;             /* items of a section, the open ones first */
     int32_t *open_count;
     int32_t **slot;             /* open[s][slot[i][s - first[i]]] == i */
     int64_t *floor, *top;       /* top: end of the highest placed item, at most the floor */
     int64_t *top_item;
+    int64_t *holder;            /* an open item whose earliest is the floor; while it stays, so does the floor */
     int64_t *rest;              /* sum of the open sizes */
     int32_t *crossing;          /* open items alive on both sides of the border before s */
     int64_t *weight, *weights;  /* failures met in a section, plus one: one row a rule */
+
+    int64_t *base, *roof;       /* scratch of one hole: highest base and lowest roof from it to a section */
 
     SkyQueue raised, stale, touched;
     VEC(SkyChange) trail;
