@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: 0BSD
  * Reads a digit from a picture with the compiled network: draws it, prints the ten scores, and what it took.
- *   read-digit PICTURE.pgm CODE_BYTES */
+ *   read-digit PICTURE.pgm CODE     CODE: what to print about the size of the code */
 #define _POSIX_C_SOURCE 200809L
 #include <stdio.h>
 #include <stdlib.h>
@@ -93,9 +93,9 @@ int main(int argc, char **argv)
         putchar('\n');
     }
     printf("\nIt is a %d.\n\n", best);
-    printf("arena    %8u bytes, all the memory that changes\n", DIGITS_ARENA_SIZE);
-    printf("weights  %8u bytes, constant\n", DIGITS_WEIGHTS_SIZE);
-    printf("code     %8s bytes, the model's object file by size(1)\n", argv[2]);
-    printf("time     %8.1f microseconds for one picture\n", 1e6 * measure(&in, &out));
+    printf("arena    %u bytes, all the memory that changes\n", DIGITS_ARENA_SIZE);
+    printf("weights  %u bytes, constant\n", DIGITS_WEIGHTS_SIZE);
+    printf("code     %s\n", argv[2]);
+    printf("time     %.1f microseconds for one picture\n", 1e6 * measure(&in, &out));
     return 0;
 }
