@@ -221,6 +221,9 @@ static void test_bad_tensors(void **state)
     expect_graph(graph_with_tensor(t), 65, "more");
     t = tensor_head("w", DT_I8, 1, &two), put_int(&t, TENSOR_INT32_DATA, 1), put_bytes(&t, TENSOR_INT32_DATA, "\x80", 1);
     expect_graph(graph_with_tensor(t), 65, "fewer");
+    t = tensor_head("w", DT_I8, 1, &two), put_int(&t, TENSOR_INT32_DATA, 1);
+    put_bytes(&t, TENSOR_INT32_DATA, "\xff\xff\xff\xff\xff\xff\xff\xff\xff\x02", 10);
+    expect_graph(graph_with_tensor(t), 65, "one of more than 64 bits");
     t = tensor_head("w", DT_F32, 1, &two), put_bytes(&t, TENSOR_SEGMENT, "", 0);
     expect_graph(graph_with_tensor(t), 69, "segments");
     t = tensor_head("w", DT_STRING, 1, &two), put_bytes(&t, TENSOR_RAW_DATA, "ab", 2);
