@@ -112,12 +112,30 @@ static void axes_or_fail(const Node *n, bool *gone)
     if (!reduced_axes(n, gone)) fail_node(n, STATUS_UNSUPPORTED, "bake them with --const INPUT=FILE.pb", "axes are known only at run time");
 }
 
-void lower_reduce(Lower *l, Node *n)
+/* Axes that are values: the kernel makes its loops from them and checks the result's shape. */
+static void lower_reduce_values(Lower *l, Node *n, const char *kernel, Tensor *out, Tensor *in)
+{
+    Tensor *axes = lower_index(l, n, n->in[1]);
+    inlay_reduce_params p = { .values = 1, .kept = in->shape.rank, .axes = i32_checked(tensor_count(axes)), .none = node_int(n, "noop_with_empty_axes", 0) != 0 };
+    for (int i = 0; i < in->shape.rank; i++) p.nk[i] = i32_checked(in->shape.dim[i]);
+    for (int i = 0; i < out->shape.rank; i++)
+        if (out->shape.dim[i] != 1) p.nr[p.reduced++] = i32_checked(out->shape.dim[i]);
+    if (!tensor_count(out) || !tensor_count(in)) fail_node(n, STATUS_UNSUPPORTED, NULL, "axes of an empty tensor are known only at run time");
+    Step *s = lower_step(l, n, kernel, &p);
+    step_out(s, out);
+    step_in(s, in);
+    step_in(s, axes);
+}
+
+static void reduce_by_node(Lower *l, Node *n, Tensor *out, Tensor *in)
 {
     bool gone[MAX_RANK];
-    axes_or_fail(n, gone);
-    lower_reduce_axes(l, n, lower_kernel(l, reduce_kernel(n), n->in[0]->dtype), n->out[0], n->in[0], gone);
+    const char *kernel = lower_kernel(l, reduce_kernel(n), in->dtype);
+    if (reduced_axes(n, gone)) lower_reduce_axes(l, n, kernel, out, in, gone);
+    else lower_reduce_values(l, n, kernel, out, in);
 }
+
+void lower_reduce(Lower *l, Node *n) { reduce_by_node(l, n, n->out[0], n->in[0]); }
 
 /* Integer roots and logarithms go through float64. */
 static Tensor *as_float(Lower *l, Node *n, Tensor *t)
@@ -130,10 +148,8 @@ static Tensor *as_float(Lower *l, Node *n, Tensor *t)
 
 void lower_reduce_root(Lower *l, Node *n)
 {
-    bool gone[MAX_RANK];
     Tensor *x = as_float(l, n, n->in[0]), *y = x == n->in[0] ? n->out[0] : lower_temp(l, DT_F64, n->out[0]->shape);
-    axes_or_fail(n, gone);
-    lower_reduce_axes(l, n, lower_kernel(l, reduce_kernel(n), x->dtype), y, x, gone);
+    reduce_by_node(l, n, y, x);
     if (y != n->out[0]) lower_cast(l, n, n->out[0], y, true, 0);
 }
 

@@ -19,6 +19,9 @@
     F(int32_t, reduced)         /* reduced loops, outermost first, >= 1 */ \
     F(int32_t, columns)         /* 1: the innermost kept loop is contiguous in x; 0: the innermost reduced one */ \
     F(int32_t, count)           /* elements of x for each of y */ \
+    F(int32_t, values)          /* 1: the axes are operand 2 (int64); nk holds x's dims, nr y's dims other than 1 */ \
+    F(int32_t, axes)            /* entries of operand 2 */ \
+    F(int32_t, none)            /* 1: no axes means none, not all */ \
     N(int32_t, nk, 8)           /* sizes of the kept loops */ \
     N(int32_t, sk, 8)           /* their strides in x, elements */ \
     N(int32_t, nr, 8)           /* sizes of the reduced loops */ \
@@ -93,9 +96,8 @@ static inline void inlay_reduce_lines(const inlay_reduce_params *p, const inlay_
     f->finish(y, &total, 1, p->count);
 }
 
-static inline int inlay_reduce(void *const *base, const inlay_step *s, const inlay_reducer *f)
+static inline int inlay_reduce_walk(void *const *base, const inlay_step *s, const inlay_reduce_params *p, const inlay_reducer *f)
 {
-    const inlay_reduce_params *p = (const inlay_reduce_params *)s->params;
     unsigned char *y = (unsigned char *)inlay_at(base, s, 0);
     const unsigned char *x = (const unsigned char *)inlay_at(base, s, 1);
     const int32_t last = p->kept - 1;
@@ -111,6 +113,51 @@ static inline int inlay_reduce(void *const *base, const inlay_step *s, const inl
         }
     } while (inlay_walk(at, p->nk, p->sk, last, &x, f->x));
     return 0;
+}
+
+static inline void inlay_add_loop(int32_t *loops, int32_t *n, int32_t *stride, int32_t size, int32_t step)
+{
+    n[*loops] = size;
+    stride[(*loops)++] = step;
+}
+
+/* Loops for axes that are values: q gets what the compiler else writes. 0 where y's dims would be others. */
+static inline int inlay_reduce_values(const inlay_reduce_params *p, const int64_t *axes, inlay_reduce_params *q)
+{
+    int32_t i, step = 1, kept = 0, sizes[8], strides[8];
+    unsigned gone = p->axes || p->none ? 0 : ~0u;
+    for (i = 0; i < p->axes; i++) {
+        const int64_t a = axes[i] < 0 ? axes[i] + p->kept : axes[i];
+        if (a < 0 || a >= p->kept) return 0;
+        gone |= 1u << a;
+    }
+    for (i = p->kept - 1; i >= 0; i--) { sizes[i] = p->nk[i]; strides[i] = step; step *= p->nk[i]; }
+    memset(q, 0, sizeof *q);
+    q->count = 1;
+    for (i = 0; i < p->kept; i++) {
+        if (gone >> i & 1) {
+            q->count *= sizes[i];
+            inlay_add_loop(&q->reduced, q->nr, q->sr, sizes[i], strides[i]);
+        } else {
+            if (sizes[i] != 1 && (kept >= p->reduced || p->nr[kept++] != sizes[i])) return 0;
+            inlay_add_loop(&q->kept, q->nk, q->sk, sizes[i], strides[i]);
+        }
+        q->columns = !(gone >> i & 1);
+    }
+    if (!q->kept) inlay_add_loop(&q->kept, q->nk, q->sk, 1, 0);
+    if (!q->reduced) inlay_add_loop(&q->reduced, q->nr, q->sr, 1, 0);
+    return kept == p->reduced;
+}
+
+static inline int inlay_reduce(void *const *base, const inlay_step *s, const inlay_reducer *f)
+{
+    const inlay_reduce_params *p = (const inlay_reduce_params *)s->params;
+    inlay_reduce_params q;
+    if (p->values) {
+        if (!inlay_reduce_values(p, (const int64_t *)inlay_at(base, s, 2), &q)) return -INLAY_E_SHAPE;
+        p = &q;
+    }
+    return inlay_reduce_walk(base, s, p, f);
 }
 
 /* y [outer][inner] = the index along n of the largest (or smallest) of x [outer][n][inner]. */
