@@ -105,7 +105,7 @@ def shape_flags(model, data):
     """--shape for inputs whose dimensions are open in the file."""
     flags = []
     for value, (_, tensor) in zip(onnx.read_io(model)[0], data):
-        if value.dims is None or None in value.dims or value.dims != list(tensor.dims):
+        if value.dims is None or None in value.dims or 0 in value.dims and value.dims != list(tensor.dims):
             flags += ['--shape', '%s=%s' % (value.name, 'x'.join(map(str, tensor.dims)) or 'scalar')]
     return flags
 
