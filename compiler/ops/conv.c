@@ -129,9 +129,27 @@ void lower_conv(Lower *l, Node *n)
     else finish_packed(s, n, &w, &e, pack_conv_weights(l, n->in[1]->value, groups), bias_tensor(l, n, &e, groups, oc), macs);
 }
 
+/* Rows of x that a row of a transposed convolution reads: about u / stride, which the window rule cannot say. */
+static void lower_deconv_packed(Lower *l, Node *n, const Window *w, const Epilogue *e, int64_t groups, int64_t oc, int64_t macs)
+{
+    inlay_conv_params p = { .groups = i32_checked(groups), .ic = i32_checked(w->channels / groups), .oc = i32_checked(oc), .width = l->pack_width };
+    window_conv_params(w, &p);
+    set_activation(&p, e);
+    p.kh = (int32_t)i64_ceil_div(w->kernel[1], w->stride[1]);
+    p.kw = (int32_t)i64_ceil_div(w->kernel[2], w->stride[2]);
+    Step *s = lower_step(l, n, p.act ? "deconv_act_f32" : "deconv_f32", &p);
+    finish_packed(s, n, w, e, pack_deconv_weights(l, n->in[1]->value, groups, w->stride[1], w->stride[2]), bias_tensor(l, n, e, groups, oc), macs);
+    Operand *x = s->operand + 1;
+    x->reuse = REUSE_NONE;
+    if (w->spatial == 2) x->rule.kind = ROWS_ALL;
+}
+
 void lower_conv_transpose(Lower *l, Node *n)
 {
+    const Epilogue e = epilogue_of(n);
     const Window w = window_transposed(n, weight_taps(n));
-    const int64_t groups = groups_of(n, w.channels), oc = n->in[1]->shape.dim[1];
-    lower_plain(l, n, "deconv_plain", &w, groups, oc, macs_of(&w, w.in, w.channels, oc));
+    const int64_t groups = groups_of(n, w.channels), oc = n->in[1]->shape.dim[1], macs = macs_of(&w, w.in, w.channels, oc);
+    const bool dense = w.spatial < 3 && w.dilation[1] == 1 && w.dilation[2] == 1;
+    if (dense && can_pack(n, &e)) lower_deconv_packed(l, n, &w, &e, groups, oc, macs);
+    else lower_plain(l, n, "deconv_plain", &w, groups, oc, macs);
 }

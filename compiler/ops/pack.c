@@ -55,6 +55,47 @@ Tensor *pack_conv_weights(Lower *l, const Recipe *w, int64_t groups)
     return lower_constant(l, blocks(s, recipe_reshape(s, w, 4, dims), l->pack_width));
 }
 
+/* Axis of k taps -> taps of a phase, last first, and phases: two axes. */
+static Recipe *cut_phases(Store *s, const Recipe *w, int axis, int64_t stride)
+{
+    const int64_t k = recipe_dims(w)[axis], each = i64_ceil_div(k, stride);
+    Recipe *r = recipe_pad(s, w, axis, 0, each * stride - k);
+    int64_t dims[MAX_RANK];
+    const int rank = recipe_rank(r);
+    for (int i = 0; i < rank; i++) dims[i < axis ? i : i + 1] = recipe_dims(r)[i];
+    dims[axis] = each, dims[axis + 1] = stride;
+    return recipe_slice(s, recipe_reshape(s, r, rank + 1, dims), axis, each - 1, -1, each);
+}
+
+/* Blocks of [from, from + count) of w [groups][IC][OC][KH][PH][KW][PW] -> [PH][PW][groups][blocks][KH][KW][IC][width],
+ * as [phases * groups][all the rest]. */
+static Recipe *deconv_section(Store *s, const Recipe *w, int64_t from, int64_t count, int64_t width)
+{
+    static const int perm[8] = { 5, 7, 0, 2, 4, 6, 1, 3 };
+    const int64_t fill = i64_ceil_div(count, width) * width - count;
+    Recipe *r = recipe_pad(s, recipe_slice(s, w, 2, from, 1, count), 2, 0, fill);
+    const int64_t *d = recipe_dims(r);
+    const int64_t cut[8] = { d[0], d[1], d[2] / width, width, d[3], d[4], d[5], d[6] };
+    return recipe_transpose(s, recipe_reshape(s, r, 8, cut), perm);
+}
+
+Tensor *pack_deconv_weights(Lower *l, const Recipe *w, int64_t groups, int64_t sh, int64_t sw)
+{
+    Store *s = l->graph->store;
+    const int64_t *d = recipe_dims(w), oc = d[1], width = l->pack_width;
+    const bool two = recipe_rank(w) > 3;
+    const int64_t dims[5] = { groups, d[0] / groups, oc, two ? d[2] : 1, d[two ? 3 : 2] };
+    Recipe *r = cut_phases(s, cut_phases(s, recipe_reshape(s, w, 5, dims), 4, sw), 3, sh), *part[3];
+    int64_t full = up4(oc) / width * width, left = up4(oc) - full;
+    int n = 0;
+    if (full) part[n++] = deconv_section(s, r, 0, i64_min(full, oc), width);
+    if (left >= 8) part[n++] = deconv_section(s, r, full, i64_min(8, oc - full), 8), full += 8, left -= 8;
+    if (left) part[n++] = deconv_section(s, r, full, oc - full, 4);
+    if (n == 1) return lower_constant(l, part[0]);
+    for (int i = 0; i < n; i++) part[i] = flat(s, part[i], groups * sh * sw);
+    return lower_constant(l, recipe_concat(s, n, part, 1));
+}
+
 Tensor *pack_matrix(Lower *l, const Recipe *w, bool transposed, float alpha)
 {
     Store *s = l->graph->store;

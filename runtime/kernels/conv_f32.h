@@ -62,12 +62,11 @@ static inline int32_t inlay_clip(int32_t first, int32_t step, int32_t taps, int3
     return (end < taps ? end : taps) - skip > 0 ? (end < taps ? end : taps) - skip : 0;
 }
 
-/* First and end of the outputs whose whole window lies inside. */
+/* First and end of the outputs whose whole window lies inside. The padding may be negative. */
 static inline int32_t inlay_inside(int32_t stride, int32_t pad, int32_t extent, int32_t size, int32_t out, int32_t *end)
 {
-    const int32_t room = size + pad - extent;
-    const int32_t left = (pad + stride - 1) / stride < out ? (pad + stride - 1) / stride : out;
-    const int32_t right = room < 0 ? 0 : room / stride + 1 < out ? room / stride + 1 : out;
+    const int32_t room = size + pad - extent, begin = pad > 0 ? (pad + stride - 1) / stride : 0;
+    const int32_t left = begin < out ? begin : out, right = room < 0 ? 0 : room / stride + 1 < out ? room / stride + 1 : out;
     *end = right > left ? right : left;
     return left;
 }
