@@ -137,19 +137,23 @@ static inlay_col2im_params col2im_params(const Node *n)
     inlay_col2im_params p = { 0 };
     int64_t image_n, tap_n, stride_n, pad_n, dilation_n;
     const int64_t *image = infer_ints(n, 1, &image_n), *tap = infer_ints(n, 2, &tap_n);
-    if (!image || !tap) fail_node(n, STATUS_UNSUPPORTED, "bake image_shape and block_shape with --const", "its shapes are known only at run time");
+    const Shape *declared = &n->out[0]->declared;
+    if (!image && shape_known(declared) && declared->rank > 2) image = declared->dim + 2, image_n = declared->rank - 2;
+    if (!image) fail_node(n, STATUS_UNSUPPORTED, "bake image_shape with --const, or declare the output's shape in the model", "its image is known only at run time");
+    if (!tap) tap_n = image_n;
     const int64_t *stride = node_ints(n, "strides", &stride_n), *pad = node_ints(n, "pads", &pad_n), *dilation = node_ints(n, "dilations", &dilation_n);
     if (image_n != tap_n || image_n > MAX_RANK - 2 || image_n < 1 || (stride && stride_n != image_n) || (pad && pad_n != 2 * image_n) || (dilation && dilation_n != image_n))
         fail_node(n, STATUS_MALFORMED, NULL, "its attributes do not fit the image's dimensions");
     p.axes = (int32_t)image_n;
     for (int i = 0; i < p.axes; i++) {
         p.image[i] = image[i];
-        p.tap[i] = tap[i];
         p.stride[i] = stride ? stride[i] : 1;
         p.pad[i] = pad ? pad[i] : 0;
+        p.end[i] = pad ? pad[image_n + i] : 0;
         p.dilation[i] = dilation ? dilation[i] : 1;
-        const int64_t room = image[i] + p.pad[i] + (pad ? pad[image_n + i] : 0) - (tap[i] - 1) * p.dilation[i] - 1;
-        p.blocks[i] = room / p.stride[i] + 1;
+        if (!tap) continue;
+        p.tap[i] = tap[i];
+        p.blocks[i] = (image[i] + p.pad[i] + p.end[i] - (tap[i] - 1) * p.dilation[i] - 1) / p.stride[i] + 1;
     }
     return p;
 }
@@ -158,6 +162,10 @@ void infer_col2im(Node *n)
 {
     const Shape *x = infer_shape(n, 0);
     const inlay_col2im_params p = col2im_params(n);
+    if (!p.tap[0]) {
+        infer_declared(n, 0, n->in[0]->dtype);
+        return;
+    }
     int64_t taps = 1, blocks = 1;
     for (int i = 0; i < p.axes; i++) {
         taps = i64_mul(taps, p.tap[i]);
@@ -173,9 +181,10 @@ void lower_col2im(Lower *l, Node *n)
 {
     inlay_col2im_params p = col2im_params(n);
     p.planes = n->out[0]->shape.dim[0] * n->out[0]->shape.dim[1];
+    p.columns = tensor_count(n->in[0]) / i64_max(p.planes, 1);
     Step *s = lower_step(l, n, "col2im_f32", &p);
     step_out(s, n->out[0]);
-    step_in(s, n->in[0]);
+    for (int i = 0; i < 3; i++) step_in(s, i && p.tap[0] ? NULL : n->in[i]);
 }
 
 /* --- DeformConv --- */

@@ -8,13 +8,30 @@
 
 #include "inlay.h"
 
-/* y[n][c][image] = sum of x[n][c][tap][block] over the taps that fall there. Operands: y (out), x. */
+/* y[n][c][image] = sum of x[n][c][tap][block] over the taps that fall there. Operands: y (out), x, and, where the
+ * taps are known only at run time (tap[0] is 0), the int64 lists of image and taps. */
 #define INLAY_col2im_FIELDS(F, N) \
     F(int64_t, planes)          /* N * C */ \
     F(int32_t, axes) \
     N(int64_t, image, 8) N(int64_t, tap, 8) N(int64_t, blocks, 8) \
-    N(int64_t, stride, 8) N(int64_t, pad, 8) N(int64_t, dilation, 8)
+    N(int64_t, stride, 8) N(int64_t, pad, 8) N(int64_t, end, 8) N(int64_t, dilation, 8) \
+    F(int64_t, columns)         /* of x: taps * blocks */
 INLAY_PARAMS(col2im);
+
+/* Reads the taps of a run; false where they do not fit the shapes that were compiled. */
+static inline int inlay_col2im_read(inlay_col2im_params *p, const int64_t *image, const int64_t *tap)
+{
+    int64_t columns = 1;
+    int32_t a;
+    for (a = 0; a < p->axes; a++) {
+        p->tap[a] = tap[a];
+        if (image[a] != p->image[a] || tap[a] < 1 || tap[a] > p->columns) return 0;
+        p->blocks[a] = (image[a] + p->pad[a] + p->end[a] - (tap[a] - 1) * p->dilation[a] - 1) / p->stride[a] + 1;
+        if (p->blocks[a] < 1) return 0;
+        columns *= p->tap[a] * p->blocks[a];
+    }
+    return columns == p->columns;
+}
 
 /* Offset in the image of tap t of block b, -1 outside. */
 static inline int64_t inlay_col2im_place(const inlay_col2im_params *p, int64_t t, int64_t b)
@@ -34,12 +51,14 @@ static inline int64_t inlay_col2im_place(const inlay_col2im_params *p, int64_t t
 
 static inline int inlay_col2im_f32(void *const *base, const inlay_step *s, int32_t r0, int32_t r1)
 {
-    const inlay_col2im_params *p = (const inlay_col2im_params *)s->params;
+    inlay_col2im_params known = *(const inlay_col2im_params *)s->params;
+    const inlay_col2im_params *p = &known;
     float *y = (float *)inlay_at(base, s, 0);
     const float *x = (const float *)inlay_at(base, s, 1);
     int64_t image = 1, taps = 1, blocks = 1, i, t, b;
     int32_t a;
     (void)r0, (void)r1;
+    if (!p->tap[0] && !inlay_col2im_read(&known, (const int64_t *)inlay_at(base, s, 2), (const int64_t *)inlay_at(base, s, 3))) return -INLAY_E_SHAPE;
     for (a = 0; a < p->axes; a++) image *= p->image[a], taps *= p->tap[a], blocks *= p->blocks[a];
     memset(y, 0, (size_t)(p->planes * image) * sizeof *y);
     for (i = 0; i < p->planes; i++, y += image)

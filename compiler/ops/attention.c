@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Attention and RotaryEmbedding of ai.onnx as compositions; TensorScatter, the cache update that goes with them. */
+#include <math.h>
+#include <string.h>
+
+#include "base/size.h"
+#include "kernels/cache.h"
+#include "ops/expand.h"
+#include "ops/families.h"
+
+/* [B][S][H D] as [B][H][S][D]. */
+static Tensor *split_heads(const Node *n, Tensor *t, int64_t heads)
+{
+    if (t->shape.rank == 4) return t;
+    if (t->shape.rank != 3 || heads < 1 || t->shape.dim[2] % heads) fail_node(n, STATUS_MALFORMED, NULL, "its heads do not divide the last dimension");
+    const int64_t dims[4] = { t->shape.dim[0], t->shape.dim[1], heads, t->shape.dim[2] / heads }, perm[4] = { 0, 2, 1, 3 };
+    return expand_transpose(n, expand_reshape(n, t, 4, dims), perm);
+}
+
+static Tensor *join_heads(const Node *n, Tensor *t)
+{
+    const int64_t perm[4] = { 0, 2, 1, 3 }, dims[3] = { t->shape.dim[0], t->shape.dim[2], i64_mul(t->shape.dim[1], t->shape.dim[3]) };
+    return expand_reshape(n, expand_transpose(n, t, perm), 3, dims);
+}
+
+static Tensor *concat(const Node *n, Tensor *a, Tensor *b, int axis)
+{
+    Tensor *in[] = { a, b };
+    Node *c = expand_node(n, "Concat", 2, in, 1);
+    node_set_int(c, "axis", axis);
+    return expand_done(c);
+}
+
+/* Each head `times` times, for queries that share keys. */
+static Tensor *repeat_heads(const Node *n, Tensor *t, int64_t times)
+{
+    if (times == 1) return t;
+    const Shape s = t->shape;
+    const int64_t apart[5] = { s.dim[0], s.dim[1], 1, s.dim[2], s.dim[3] }, wide[5] = { s.dim[0], s.dim[1], times, s.dim[2], s.dim[3] };
+    const int64_t joined[4] = { s.dim[0], i64_mul(s.dim[1], times), s.dim[2], s.dim[3] };
+    Tensor *all = expand_binary(n, "Expand", expand_reshape(n, t, 5, apart), expand_i64s(n, 5, wide));
+    return expand_reshape(n, all, 4, joined);
+}
+
+/* Constant [rows][columns]: 0 where a query may see a key, minus infinity elsewhere. */
+static Tensor *causal_bias(const Node *n, int64_t rows, int64_t columns, int64_t before)
+{
+    float *bias = NEW_ARRAY(n->graph->arena, float, i64_mul(rows, columns));
+    for (int64_t i = 0; i < rows; i++)
+        for (int64_t k = 0; k < columns; k++) bias[i * columns + k] = k <= i + before ? 0.0f : -INFINITY;
+    const int64_t dims[2] = { rows, columns };
+    return graph_add_constant(n->graph, NULL, recipe_memory(n->graph->store, DT_F32, 2, dims, bias));
+}
+
+/* A mask of truth values as something to add. */
+static Tensor *bias_of_mask(const Node *n, Tensor *mask, DType t)
+{
+    if (mask->dtype != DT_BOOL) return expand_cast(n, mask, t);
+    Tensor *in[] = { mask, expand_number(n, 0.0, t), expand_number(n, -(double)INFINITY, t) };
+    return expand_done(expand_node(n, "Where", 3, in, 1));
+}
+
+/* Keys that a shorter mask does not name are not seen. */
+static Tensor *padded_bias(const Node *n, Tensor *bias, int64_t columns)
+{
+    const Shape *s = &bias->shape;
+    const int64_t missing = s->rank ? columns - s->dim[s->rank - 1] : 0;
+    if (missing <= 0 || s->dim[s->rank - 1] == 1) return bias;
+    int64_t pads[2 * MAX_RANK] = { 0 };
+    pads[2 * s->rank - 1] = missing;
+    Tensor *in[] = { bias, expand_i64s(n, 2 * s->rank, pads), expand_number(n, -(double)INFINITY, bias->dtype) };
+    return expand_done(expand_node(n, "Pad", 3, in, 1));
+}
+
+/* Keys behind the length of each sequence are not seen: lengths [B]. */
+static Tensor *length_bias(const Node *n, Tensor *lengths, int64_t columns, DType t)
+{
+    int64_t *place = NEW_ARRAY(n->graph->arena, int64_t, columns);
+    for (int64_t i = 0; i < columns; i++) place[i] = i;
+    const int64_t dims[4] = { tensor_count(lengths), 1, 1, 1 };
+    Tensor *seen = expand_binary(n, "Less", expand_i64s(n, columns, place), expand_reshape(n, expand_cast(n, lengths, DT_I64), 4, dims));
+    return bias_of_mask(n, seen, t);
+}
+
+static Tensor *scaled(const Node *n, Tensor *t, double factor)
+{
+    return expand_binary(n, "Mul", t, expand_number(n, factor, t->dtype));
+}
+
+static Tensor *softcapped(const Node *n, Tensor *t, float cap)
+{
+    if (!(cap > 0.0f)) return t;
+    Tensor *bent = expand_unary(n, "Tanh", expand_binary(n, "Div", t, expand_number(n, (double)cap, t->dtype)));
+    return scaled(n, bent, (double)cap);
+}
+
+static Tensor *softmax(const Node *n, Tensor *t)
+{
+    Node *s = expand_node(n, "Softmax", 1, &t, 1);
+    node_set_int(s, "axis", -1);
+    return expand_done(s);
+}
+
+/* Everything that is added to the products of queries and keys; NULL: nothing. */
+static Tensor *attention_bias(Node *n, int64_t rows, int64_t columns, int64_t before, DType t)
+{
+    Tensor *bias = node_in(n, 3) ? padded_bias(n, bias_of_mask(n, n->in[3], t), columns) : NULL;
+    if (node_int(n, "is_causal", 0)) {
+        Tensor *causal = expand_cast(n, causal_bias(n, rows, columns, before), t);
+        bias = bias ? expand_binary(n, "Add", bias, causal) : causal;
+    }
+    if (node_in(n, 6)) {
+        Tensor *length = length_bias(n, n->in[6], columns, t);
+        bias = bias ? expand_binary(n, "Add", bias, length) : length;
+    }
+    return bias;
+}
+
+void expand_attention(Node *n)
+{
+    for (int i = 0; i < 3; i++) infer_shape(n, i);
+    Tensor *q = split_heads(n, n->in[0], node_int(n, "q_num_heads", 0));
+    Tensor *k = split_heads(n, n->in[1], node_int(n, "kv_num_heads", 0)), *v = split_heads(n, n->in[2], node_int(n, "kv_num_heads", 0));
+    const bool flat = n->in[0]->shape.rank == 3;
+    const int64_t before = node_in(n, 4) ? infer_shape(n, 4)->dim[2] : 0;
+    if (node_in(n, 4)) k = concat(n, n->in[4], k, 2);
+    if (node_in(n, 5)) v = concat(n, n->in[5], v, 2);
+    Tensor *result[4] = { NULL, k, v, NULL };
+    if (k->shape.dim[1] < 1 || q->shape.dim[1] % k->shape.dim[1]) fail_node(n, STATUS_MALFORMED, NULL, "the heads of keys do not divide those of queries");
+    const int64_t times = q->shape.dim[1] / k->shape.dim[1], perm[4] = { 0, 1, 3, 2 };
+    const double scale = node_attr(n, "scale") ? (double)node_float(n, "scale", 1.0f) : 1.0 / sqrt((double)q->shape.dim[3]);
+    Tensor *keys = expand_transpose(n, scaled(n, repeat_heads(n, k, times), sqrt(scale)), perm);
+    Tensor *product = expand_binary(n, "MatMul", scaled(n, q, sqrt(scale)), keys), *stage[4] = { product };
+    const bool cap_first = n->op->since >= 24;
+    Tensor *bias = attention_bias(n, q->shape.dim[2], k->shape.dim[2], before, q->dtype);
+    const float cap = node_float(n, "softcap", 0.0f);
+    if (cap_first) product = stage[2] = softcapped(n, product, cap);
+    if (bias) product = expand_binary(n, "Add", product, bias);
+    stage[1] = product;
+    if (!cap_first) product = stage[2] = softcapped(n, product, cap);
+    stage[3] = softmax(n, product);
+    Tensor *y = expand_binary(n, "MatMul", stage[3], repeat_heads(n, v, times));
+    const int64_t mode = node_int(n, "qk_matmul_output_mode", 0);
+    if (mode < 0 || mode > 3) fail_node(n, STATUS_MALFORMED, NULL, "qk_matmul_output_mode is %lld, not 0 to 3", (long long)mode);
+    result[0] = flat ? join_heads(n, y) : y;
+    result[3] = stage[mode];
+    expand_finish(n, 4, result);
+}
+
+/* Elements from, from + 2, ... of the last axis. */
+static Tensor *every_second(const Node *n, Tensor *t, int64_t from)
+{
+    const int64_t end = t->shape.dim[t->shape.rank - 1], axis = t->shape.rank - 1, step = 2;
+    Tensor *in[] = { t, expand_i64s(n, 1, &from), expand_i64s(n, 1, &end), expand_i64s(n, 1, &axis), expand_i64s(n, 1, &step) };
+    return expand_done(expand_node(n, "Slice", 5, in, 1));
+}
+
+static Tensor *interleaved(const Node *n, Tensor *a, Tensor *b)
+{
+    Shape apart = a->shape, joined = a->shape;
+    apart.dim[apart.rank++] = 1;
+    joined.dim[joined.rank - 1] *= 2;
+    Tensor *pairs = concat(n, expand_reshape(n, a, apart.rank, apart.dim), expand_reshape(n, b, apart.rank, apart.dim), apart.rank - 1);
+    return expand_reshape(n, pairs, joined.rank, joined.dim);
+}
+
+/* cos or sin for each position, as [B or 1][1][S][D / 2]. */
+static Tensor *cache_of(Node *n, Tensor *cache, int64_t width)
+{
+    if (node_in(n, 3)) cache = expand_binary(n, "Gather", cache, n->in[3]);
+    const Shape *s = &cache->shape;
+    if (s->rank != 3 || s->dim[2] < width) fail_node(n, STATUS_MALFORMED, NULL, "the caches of cosines and sines do not fit the positions");
+    const int64_t dims[4] = { s->dim[0], 1, s->dim[1], width };
+    return expand_reshape(n, expand_slice(n, cache, 2, 0, width), 4, dims);
+}
+
+void expand_rotary(Node *n)
+{
+    const bool flat = infer_shape(n, 0)->rank == 3;
+    Tensor *x = split_heads(n, n->in[0], node_int(n, "num_heads", 0));
+    const int64_t width = x->shape.dim[3], given = node_int(n, "rotary_embedding_dim", 0), turned = given ? given : width;
+    if (turned < 2 || turned > width || turned % 2) fail_node(n, STATUS_MALFORMED, NULL, "rotary_embedding_dim %lld does not fit a head of %lld", (long long)turned, (long long)width);
+    Tensor *cos = cache_of(n, n->in[1], turned / 2), *sin = cache_of(n, n->in[2], turned / 2);
+    Tensor *part = expand_slice(n, x, 3, 0, turned);
+    const bool pairs = node_int(n, "interleaved", 0) != 0;
+    Tensor *a = pairs ? every_second(n, part, 0) : expand_slice(n, part, 3, 0, turned / 2);
+    Tensor *b = pairs ? every_second(n, part, 1) : expand_slice(n, part, 3, turned / 2, turned);
+    Tensor *real = expand_binary(n, "Sub", expand_binary(n, "Mul", cos, a), expand_binary(n, "Mul", sin, b));
+    Tensor *imaginary = expand_binary(n, "Add", expand_binary(n, "Mul", sin, a), expand_binary(n, "Mul", cos, b));
+    Tensor *y = pairs ? interleaved(n, real, imaginary) : concat(n, real, imaginary, 3);
+    if (turned < width) y = concat(n, y, expand_slice(n, x, 3, turned, width), 3);
+    y = flat ? join_heads(n, y) : y;
+    expand_finish(n, 1, &y);
+}
+
+/* --- TensorScatter --- */
+
+void infer_tensor_scatter(Node *n)
+{
+    const Shape *cache = infer_shape(n, 0), *update = infer_shape(n, 1);
+    const int axis = node_axis(n, node_int(n, "axis", -2), cache->rank);
+    if (update->rank != cache->rank || axis == 0 || update->dim[axis] > cache->dim[axis]) fail_node(n, STATUS_MALFORMED, NULL, "the update does not fit the cache");
+    infer_out(n, 0, n->in[0]->dtype, *cache);
+}
+
+void lower_tensor_scatter(Lower *l, Node *n)
+{
+    const Shape *cache = &n->in[0]->shape, *update = &n->in[1]->shape;
+    const int axis = node_axis(n, node_int(n, "axis", -2), cache->rank);
+    int64_t outer = 1, inner = 1;
+    for (int i = 1; i < axis; i++) outer *= cache->dim[i];
+    for (int i = axis + 1; i < cache->rank; i++) inner *= cache->dim[i];
+    const inlay_cache_params p = { .batch = cache->dim[0], .outer = outer, .length = cache->dim[axis], .count = update->dim[axis],
+                                   .bytes = dtype_bytes(n->in[0]->dtype, inner), .circular = !strcmp(node_string(n, "mode", "linear"), "circular") };
+    Step *s = lower_step(l, n, "cache_update", &p);
+    step_out(s, n->out[0]);
+    step_in(s, n->in[0]);
+    step_in(s, n->in[1]);
+    step_in(s, node_in(n, 2));
+}
