@@ -211,7 +211,9 @@ static void softmax_lines(const Node *n, inlay_softmax_params *p, bool *by_row)
 {
     const Shape *s = &n->in[0]->shape;
     const bool flattens = n->op->since < 13;
-    const int axis = s->rank ? node_axis(n, node_int(n, "axis", flattens ? 1 : -1), s->rank + flattens) : 0;
+    const int64_t given = node_int(n, "axis", flattens ? 1 : -1);
+    /* Where all axes from `axis` on are taken, there may be none: axis == rank. */
+    const int axis = s->rank ? node_axis(n, given, s->rank + (flattens && given >= 0)) : 0;
     *by_row = s->rank >= 3 && axis == s->rank - 1;
     *p = (inlay_softmax_params){ .outer = 1, .n = 1, .inner = 1, .by_pixel = *by_row };
     if (!s->rank) return;
