@@ -49,11 +49,36 @@ static Step *lower_plain_pool(Lower *l, Node *n, const char *kernel, const Windo
     return s;
 }
 
+/* Row by row into an accumulator, which is the result. */
+static void lower_global_rows(Lower *l, Node *n, const char *kernel, const Window *w)
+{
+    const inlay_globalpool_params p = { .rows = i32_checked(i64_mul(w->in[0], w->in[1])), .width = (int32_t)w->in[2], .channels = i32_checked(w->channels) };
+    Step *s = lower_step(l, n, lower_kernel(l, kernel, DT_F32), &p);
+    Operand *y = step_out(s, n->out[0]);
+    operand_rows(y, i32_checked(w->images), w->channels);
+    y->read = true;
+    Operand *x = step_in(s, n->in[0]);
+    operand_rows(x, i32_checked(i64_mul(w->images, p.rows)), w->channels);
+    x->rule.kind = ROWS_UNIT;
+    s->units = x->rows;
+    s->accumulates = true;
+    s->macs = work_of(w);
+}
+
+/* Does the only window cover all of the image? */
+static bool covers_all(const Window *w)
+{
+    for (int i = 0; i < WINDOW_DIMS; i++)
+        if (w->kernel[i] != w->in[i] || w->out[i] != 1 || w->pad[i]) return false;
+    return true;
+}
+
 void lower_max_pool(Lower *l, Node *n)
 {
     const Window w = pool_window(n);
     if (n->channels_last && !node_out(n, 1) && n->in[0]->dtype != DT_F64) {
-        lower_rows(l, n, "maxpool", &w, false);
+        if (covers_all(&w) && n->in[0]->dtype == DT_F32) lower_global_rows(l, n, "globalmax", &w);
+        else lower_rows(l, n, "maxpool", &w, false);
         return;
     }
     inlay_window_params p = { .column_major = node_int(n, "storage_order", 0) != 0 };
@@ -67,7 +92,8 @@ void lower_average_pool(Lower *l, Node *n)
     const Window w = pool_window(n);
     const bool count_pad = node_int(n, "count_include_pad", 0) != 0;
     if (n->channels_last && n->in[0]->dtype == DT_F32) {
-        lower_rows(l, n, "avgpool", &w, count_pad);
+        if (covers_all(&w)) lower_global_rows(l, n, "globalavg", &w);
+        else lower_rows(l, n, "avgpool", &w, count_pad);
         return;
     }
     inlay_window_params p = { .count_pad = count_pad };
@@ -117,22 +143,6 @@ static Window whole_window(const Node *n)
     }
     for (int i = 0; i < WINDOW_DIMS; i++) i32_checked(w.kernel[i] = w.in[i]);
     return w;
-}
-
-/* Row by row into an accumulator, which is the result. */
-static void lower_global_rows(Lower *l, Node *n, const char *kernel, const Window *w)
-{
-    const inlay_globalpool_params p = { .rows = i32_checked(i64_mul(w->in[0], w->in[1])), .width = (int32_t)w->in[2], .channels = i32_checked(w->channels) };
-    Step *s = lower_step(l, n, lower_kernel(l, kernel, DT_F32), &p);
-    Operand *y = step_out(s, n->out[0]);
-    operand_rows(y, i32_checked(w->images), w->channels);
-    y->read = true;
-    Operand *x = step_in(s, n->in[0]);
-    operand_rows(x, i32_checked(i64_mul(w->images, p.rows)), w->channels);
-    x->rule.kind = ROWS_UNIT;
-    s->units = x->rows;
-    s->accumulates = true;
-    s->macs = work_of(w);
 }
 
 static bool has_rows(const Node *n, const Window *w)
