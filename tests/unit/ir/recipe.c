@@ -579,6 +579,23 @@ static void spills_what_does_not_nest(void **state)
     arena_free(&arena);
 }
 
+/* A guard over two factors begins inside a run whose scale goes by the place in the block. */
+static void clipped_runs_keep_their_channel(void **state)
+{
+    (void)state;
+    Arena arena = { 0 };
+    Store s = store_in(&arena);
+    const float ones[] = { 1, 1, 1, 1, 1, 1, 1, 1, 1 }, scale[] = { 2, 3, 4, 5 };
+    Recipe *r = recipe_memory(&s, DT_F32, 1, (const int64_t[]){ 9 }, ones);
+    r = recipe_pad(&s, r, 0, 6, 1);
+    r = recipe_reshape(&s, r, 2, (const int64_t[]){ 4, 4 });
+    r = recipe_mul(&s, r, 1, 1, scale, 4);
+    assert_int_equal(s.bytes_spilled, 0);
+    const float *v = recipe_values(&s, &arena, r);
+    for (int i = 0; i < 16; i++) assert_true(v[i] == (i >= 6 && i < 15 ? scale[i % 4] : 0));
+    arena_free(&arena);
+}
+
 static void plain_constants_are_small(void **state)
 {
     (void)state;
@@ -700,7 +717,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(plain_constants_are_small), cmocka_unit_test(equal_recipes_are_known), cmocka_unit_test(packs_a_matrix),
-        cmocka_unit_test(spills_what_does_not_nest), cmocka_unit_test(short_or_broken_data_is_refused),
+        cmocka_unit_test(spills_what_does_not_nest), cmocka_unit_test(clipped_runs_keep_their_channel),
+        cmocka_unit_test(short_or_broken_data_is_refused),
         cmocka_unit_test(varints_are_addressable), cmocka_unit_test(chains_match_the_oracle),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
