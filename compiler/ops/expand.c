@@ -27,6 +27,12 @@ Tensor *expand_done(Node *made)
     return out;
 }
 
+void expand_copy_attrs(Node *made, const Node *at)
+{
+    made->attr = arena_copy(at->graph->arena, at->attr, (size_t)at->n_attr * sizeof *at->attr);
+    made->n_attr = at->n_attr;
+}
+
 Tensor *expand_unary(const Node *at, const char *op, Tensor *a)
 {
     return expand_done(expand_node(at, op, 1, &a, 1));
@@ -51,6 +57,13 @@ Tensor *expand_reshape(const Node *at, Tensor *t, int rank, const int64_t *dims)
     const Shape s = shape_of(rank, dims);
     if (shape_equal(&t->shape, &s)) return t;
     return expand_binary(at, "Reshape", t, expand_i64s(at, rank, dims));
+}
+
+Tensor *expand_unsqueeze(const Node *at, Tensor *t, int axis)
+{
+    Shape s = { .rank = t->shape.rank + 1 };
+    for (int i = 0; i < s.rank; i++) s.dim[i] = i == axis ? 1 : t->shape.dim[i - (i > axis)];
+    return expand_reshape(at, t, s.rank, s.dim);
 }
 
 Tensor *expand_transpose(const Node *at, Tensor *t, const int64_t *perm)

@@ -13,11 +13,14 @@
 Node *expand_node(const Node *at, const char *op, int n_in, Tensor *const *in, int n_out);
 Node *expand_inlay_node(const Node *at, const char *op, int n_in, Tensor *const *in, int n_out);    /* of domain "inlay" */
 Tensor *expand_done(Node *made);
+/* Gives `made` the attributes of `at`. */
+void expand_copy_attrs(Node *made, const Node *at);
 /* Nodes without attributes and of one result. */
 Tensor *expand_unary(const Node *at, const char *op, Tensor *a);
 Tensor *expand_binary(const Node *at, const char *op, Tensor *a, Tensor *b);
 /* The others that are wanted often. cast: t itself where it is of that type. */
 Tensor *expand_cast(const Node *at, Tensor *t, DType to);
+Tensor *expand_unsqueeze(const Node *at, Tensor *t, int axis);
 Tensor *expand_reshape(const Node *at, Tensor *t, int rank, const int64_t *dims);
 Tensor *expand_transpose(const Node *at, Tensor *t, const int64_t *perm);
 /* Elements [from, to) of an axis. */

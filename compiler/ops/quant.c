@@ -145,22 +145,57 @@ void lower_dequantize(Lower *l, Node *n)
     if (y != out) lower_cast(l, n, out, y, true, 0);
 }
 
+/* r with `axis` moved to the end, or back from there. */
+static Recipe *axis_last(Store *s, const Recipe *r, int axis, bool back)
+{
+    const int rank = recipe_rank(r);
+    int perm[MAX_RANK];
+    for (int i = 0; i < rank; i++)
+        perm[i] = back ? (i == axis ? rank - 1 : i - (i > axis)) : i == rank - 1 ? axis : i + (i >= axis);
+    return recipe_transpose(s, r, perm);
+}
+
+/* (r + add) * mul with one number for each block of an axis: its blocks become rows. NULL: they do not fill it. */
+static Recipe *blocked_affine(Graph *g, Recipe *r, const Tensor *scale, const Tensor *zero, int axis, int64_t block)
+{
+    Store *s = g->store;
+    const int64_t count = tensor_count(scale), *dims = recipe_dims(r);
+    if (dims[axis] % block) return NULL;
+    r = axis_last(s, r, axis, false);
+    int64_t all[MAX_RANK], rows[2] = { count, block };
+    const int rank = recipe_rank(r);
+    for (int i = 0; i < rank; i++) all[i] = recipe_dims(r)[i];
+    r = recipe_reshape(s, r, 2, rows);
+    if (zero) {
+        float *z = recipe_values(s, g->arena, recipe_cast(s, axis_last(s, zero->value, axis, false), DT_F32));
+        for (int64_t i = 0; i < count; i++) z[i] = -z[i];
+        r = recipe_add(s, r, 0, 1, z, count);
+    }
+    r = recipe_mul(s, r, 0, 1, recipe_values(s, g->arena, recipe_cast(s, axis_last(s, scale->value, axis, false), DT_F32)), count);
+    return axis_last(s, recipe_reshape(s, r, rank, all), axis, true);
+}
+
+static Recipe *axis_affine(Graph *g, Recipe *r, const Tensor *scale, const Tensor *zero, int axis)
+{
+    const int64_t count = tensor_count(scale);
+    float *z = constant_floats(g, zero);
+    for (int64_t i = 0; z && i < count; i++) z[i] = -z[i];
+    if (z) r = recipe_add(g->store, r, axis, 1, z, count);
+    return recipe_mul(g->store, r, axis, 1, constant_floats(g, scale), count);
+}
+
 /* A constant stays a recipe: cast, minus zero point, times scale. */
 Recipe *constant_dequantize(Node *n)
 {
     Graph *g = n->graph;
-    Store *s = g->store;
     const Tensor *x = n->in[0], *zero = node_in(n, 2);
+    if (!x->value || !n->in[1]->value || (zero && !zero->value)) return NULL;
     const int axis = scale_axis(n);
-    if (!x->value || !n->in[1]->value || (zero && !zero->value) || (axis >= 0 && node_int(n, "block_size", 0))) return NULL;
-    const int64_t count = tensor_count(n->in[1]);
-    if (axis >= 0 && count != x->shape.dim[axis]) fail_scales(n);
-    Recipe *r = recipe_cast(s, x->value, DT_F32);
-    float *z = constant_floats(g, zero);
-    for (int64_t i = 0; z && i < count; i++) z[i] = -z[i];
-    if (z) r = recipe_add(s, r, axis, 1, z, count);
-    r = recipe_mul(s, r, axis, 1, constant_floats(g, n->in[1]), count);
-    return n->out[0]->dtype == DT_F32 ? r : recipe_cast(s, r, n->out[0]->dtype);
+    const int64_t block = axis < 0 ? 0 : node_int(n, "block_size", 0);
+    geometry(n);                /* fails where the scales do not fit */
+    Recipe *r = recipe_cast(g->store, x->value, DT_F32);
+    r = block ? blocked_affine(g, r, n->in[1], zero, axis, block) : axis_affine(g, r, n->in[1], zero, axis);
+    return !r || n->out[0]->dtype == DT_F32 ? r : recipe_cast(g->store, r, n->out[0]->dtype);
 }
 
 void infer_dynamic_quantize(Node *n)

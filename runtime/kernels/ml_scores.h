@@ -55,22 +55,18 @@ static inline void inlay_post(float *z, int32_t n, int32_t post)
     }
 }
 
-/* One score becomes two; `kind`: 0 and 1: 1 - s and s; 2: -s and s; 3: s and -s (2 and 3 with LOGISTIC: of -s and of s). */
-static inline void inlay_post_second(float *z, int32_t kind, int32_t post)
+/* One score s becomes two: of -s and s with LOGISTIC, else -s and s where it is a decision, 1 - s and s where it is a share. */
+static inline void inlay_post_second(float *z, int decision, int32_t post)
 {
     const float s = z[0];
+    z[1] = s;
+    z[0] = decision ? -s : 1.0f - s;
     if (post == INLAY_POST_PROBIT) {
         z[0] = inlay_probit(s);
         z[1] = 0.0f;
-    } else if (kind < 2) {
-        z[1] = s;
-        z[0] = 1.0f - s;
     } else if (post == INLAY_POST_LOGISTIC) {
         z[1] = inlay_logistic(s);
         z[0] = inlay_logistic(-s);
-    } else {
-        z[1] = kind == 2 ? s : -s;
-        z[0] = kind == 2 ? -s : s;
     }
 }
 
@@ -103,12 +99,8 @@ static inline int inlay_ml_classify(void *const *base, const inlay_step *s, int3
     for (i = 0; i < p->n; i++, x += p->k, z += p->out) {
         if (label) label[i] = labels[p->k == 1 ? x[0] > 0.0f : inlay_argmax(x, p->k)];
         memcpy(z, x, (size_t)p->k * sizeof *z);
-        if (p->out > p->k) {
-            if (p->post == INLAY_POST_LOGISTIC || p->post == INLAY_POST_NONE) {
-                z[1] = p->post ? inlay_logistic(z[0]) : z[0];
-                z[0] = p->post ? inlay_logistic(-x[0]) : 1.0f - x[0];
-            } else inlay_post_second(z, 1, p->post);
-        } else if (p->k > 1 || p->post == INLAY_POST_PROBIT) inlay_post(z, p->k, p->post);
+        if (p->out > p->k) inlay_post_second(z, 0, p->post);
+        else if (p->k > 1 || p->post == INLAY_POST_PROBIT) inlay_post(z, p->k, p->post);
     }
     return 0;
 }

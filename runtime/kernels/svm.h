@@ -161,7 +161,7 @@ static inline int inlay_svm_classify(void *const *base, const inlay_step *s, int
                 inlay_post(z, c, p->post);
             } else {
                 memcpy(z, decision, (size_t)pairs * sizeof *z);
-                if (c == 2) inlay_post_second(z, p->post ? 0 : 2, p->post);
+                if (c == 2) inlay_post_second(z, p->post == INLAY_POST_NONE, p->post);
                 else inlay_post(z, pairs, p->post);
             }
         }

@@ -32,7 +32,8 @@ enum { INLAY_TREE_LEQ = 0, INLAY_TREE_LT = 1, INLAY_TREE_GTE = 2, INLAY_TREE_GT 
 /* Two classes: one score where only one class is voted for, the rest as the reference has it. z, has: [2]. */
 static inline int32_t inlay_tree_binary(const inlay_tree_params *p, float *z, const uint8_t *has, const double *base)
 {
-    int has1 = has[1], one, kind, chosen;
+    const int has1 = has[1], one = p->bases != 2 && !has1;
+    int chosen;
     float weight;
     if (p->bases == 2 && has1) {
         z[1] = (float)base[1] + z[0];
@@ -41,12 +42,15 @@ static inline int32_t inlay_tree_binary(const inlay_tree_params *p, float *z, co
         z[1] += (float)base[1];
         z[0] += (float)base[0];
     } else if (p->bases == 1) z[0] += (float)base[0];
-    one = p->bases != 2 && !has1;
     weight = has1 ? z[1] : z[0];
     chosen = weight > (p->one_class && p->positive ? 0.5f : 0.0f);
-    kind = !p->one_class ? 3 : p->positive ? !chosen : chosen ? 2 : 3;
-    if (one) inlay_post_second(z, kind, p->post);
-    else inlay_post(z, 2, p->post);
+    if (one) {
+        inlay_post_second(z, !p->one_class || !p->positive, p->post);
+    } else {
+        if (!has[0]) z[0] = 0.0f;
+        if (!has1) z[1] = 0.0f;
+        inlay_post(z, 2, p->post);
+    }
     return chosen;
 }
 
