@@ -95,6 +95,7 @@ static void finish_packed(Step *s, Node *n, const Window *w, const Epilogue *e, 
     step_in(s, bias);
     Operand *q = step_in(s, e->residual);
     operand_image(q);
+    q->strided = true;
     q->rule.kind = ROWS_SAME;
     q->reuse = REUSE_ELEMENTWISE;
     window_rows(w, s, s->operand, s->operand + 1);

@@ -73,6 +73,7 @@ static void lower_image_turn(Lower *l, Node *n, bool to_image)
     Operand *y = step_out(step, n->out[0]), *x = step_in(step, n->in[0]), *o = to_image ? step->operand : x;
     (void)y;
     operand_image(o);
+    o->strided = true;
     step->units = o->rows;
     if (!to_image) x->rule = (RowRule){ .kind = ROWS_UNIT };
 }

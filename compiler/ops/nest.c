@@ -39,6 +39,7 @@ static bool has_rows(const Shape *s) { return s->rank >= 3; }
 static void same_rows(Operand *o)
 {
     operand_image(o);
+    o->strided = true;
     o->rule = (RowRule){ .kind = ROWS_SAME };
 }
 
@@ -53,6 +54,7 @@ void lower_flat(Lower *l, Node *n, const char *kernel, Tensor *out, Tensor *in, 
     Step *s = lower_step(l, n, kernel, &p);
     Operand *y = step_out(s, out);
     if (rows) operand_image(y);
+    y->strided = rows;
     s->units = y->rows;
     Operand *x = step_in(s, in);
     if (rows) same_rows(x);
@@ -144,6 +146,7 @@ static void nest_operands(const Nest *t, Step *s, Tensor *const *tensor)
 {
     Operand *y = step_out(s, tensor[0]);
     if (t->by_row) operand_image(y);
+    y->strided = t->by_row;
     s->units = y->rows;
     for (int k = 1; k < t->operands; k++) {
         Operand *x = step_in(s, tensor[k]);

@@ -59,6 +59,7 @@ static void lower_global_rows(Lower *l, Node *n, const char *kernel, const Windo
     y->read = true;
     Operand *x = step_in(s, n->in[0]);
     operand_rows(x, i32_checked(i64_mul(w->images, p.rows)), w->channels);
+    x->strided = true;
     x->rule.kind = ROWS_UNIT;
     s->units = x->rows;
     s->accumulates = true;

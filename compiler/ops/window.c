@@ -208,6 +208,7 @@ void window_rows(const Window *w, Step *s, Operand *y, Operand *x)
 {
     operand_image(y);
     operand_image(x);
+    y->strided = x->strided = true;
     s->units = y->rows;
     if (w->spatial == 1) {
         x->rule.kind = ROWS_SAME;
