@@ -7,8 +7,9 @@
 #ifndef INLAY_ACT_H
 #define INLAY_ACT_H
 
-#include <math.h>
 #include <stdint.h>
+
+#include "kernels/math_f32.h"
 
 /* Numbers of the attribute "act" and of the parameter `act`. */
 enum {
@@ -30,47 +31,13 @@ enum {
     INLAY_ACT_COUNT = 15
 };
 
-/* e^x with a relative error below 2e-7, in a form that compilers turn into vectors. */
-static inline float inlay_act_exp(float x)
-{
-    union { float f; int32_t i; } t, s1, s2;
-    float r, p, c = x > -104.0f ? x : -104.0f;
-    int32_t n, h;
-    c = c < 89.0f ? c : 89.0f;
-    c = x == x ? c : 0.0f;                  /* the integer steps below want a number */
-    t.f = c * 1.44269504f + 12582912.0f;    /* 1.5 * 2^23: the rounded multiple of log 2 in the low bits */
-    n = t.i - 0x4b400000;
-    r = c - (t.f - 12582912.0f) * 0.693359375f;
-    r += (t.f - 12582912.0f) * 2.12194440e-4f;
-    p = 1.0f + r * (1.0f + r * (0.5f + r * (0.166666667f + r * (0.0416666667f + r * (0.00833333333f + r * 0.00138888889f)))));
-    h = n >> 1;
-    s1.i = (int32_t)((uint32_t)(h + 127) << 23);
-    s2.i = (int32_t)((uint32_t)(n - h + 127) << 23);
-    return x == x ? p * s1.f * s2.f : x;
-}
-
-static inline float inlay_act_sigmoid(float x) { return 1.0f / (1.0f + inlay_act_exp(-x)); }
-
-/* tanh: an odd polynomial near zero, where 1 - 2 / (e^2x + 1) cancels. */
-static inline float inlay_act_tanh(float x)
-{
-    const float q = x * x, far = 1.0f - 2.0f / (inlay_act_exp(2.0f * x) + 1.0f);
-    const float near = x + x * q * (-0.333333333f + q * (0.133333333f + q * (-0.0539682540f + q * (0.0218694885f - q * 0.00886323552f))));
-    return q < 0.09f ? near : far;
-}
-
-static inline float inlay_act_softplus(float x)
-{
-    return x > 0.0f ? x + log1pf(inlay_act_exp(-x)) : log1pf(inlay_act_exp(x));
-}
-
 static inline float inlay_act_clip01(float x)
 {
     const float v = 0.0f > x ? 0.0f : x;
     return 1.0f < v ? 1.0f : v;
 }
 
-static inline float inlay_act_elu(float x, float a) { return x < 0.0f ? a * (x > -0.2f ? expm1f(x) : inlay_act_exp(x) - 1.0f) : x; }
+static inline float inlay_act_elu(float x, float a) { return inlay_either(inlay_mask(x < 0.0f), a * inlay_expm1_f(x), x); }
 
 #define INLAY_ACT_CASE(id, expression) \
     case id: for (i = 0; i < n; i++) { const float x = y[i]; y[i] = (expression); } break;
@@ -82,16 +49,16 @@ static inline void inlay_act_f32(float *y, int32_t n, int32_t act, float a, floa
     switch (act) {
     INLAY_ACT_CASE(INLAY_ACT_CLAMP, (a > x ? a : x) > b ? b : (a > x ? a : x))
     INLAY_ACT_CASE(INLAY_ACT_LEAKY, x < 0.0f ? a * x : x)
-    INLAY_ACT_CASE(INLAY_ACT_SIGMOID, inlay_act_sigmoid(x))
-    INLAY_ACT_CASE(INLAY_ACT_TANH, inlay_act_tanh(x))
+    INLAY_ACT_CASE(INLAY_ACT_SIGMOID, inlay_sigmoid_f(x))
+    INLAY_ACT_CASE(INLAY_ACT_TANH, inlay_tanh_f(x))
     INLAY_ACT_CASE(INLAY_ACT_HARD_SIGMOID, inlay_act_clip01(a * x + b))
     INLAY_ACT_CASE(INLAY_ACT_HARD_SWISH, x * inlay_act_clip01(x * 0.166666667f + 0.5f))
-    INLAY_ACT_CASE(INLAY_ACT_SILU, x * inlay_act_sigmoid(a * x))
-    INLAY_ACT_CASE(INLAY_ACT_GELU, 0.5f * x * (1.0f + erff(x * 0.707106781f)))
-    INLAY_ACT_CASE(INLAY_ACT_GELU_TANH, 0.5f * x * (1.0f + inlay_act_tanh(0.797884561f * (x + 0.044715f * x * x * x))))
+    INLAY_ACT_CASE(INLAY_ACT_SILU, x * inlay_sigmoid_f(a * x))
+    INLAY_ACT_CASE(INLAY_ACT_GELU, 0.5f * x * (1.0f + inlay_erf_f(x * 0.707106781f)))
+    INLAY_ACT_CASE(INLAY_ACT_GELU_TANH, 0.5f * x * (1.0f + inlay_tanh_f(0.797884561f * (x + 0.044715f * x * x * x))))
     INLAY_ACT_CASE(INLAY_ACT_ELU, inlay_act_elu(x, a))
-    INLAY_ACT_CASE(INLAY_ACT_SOFTPLUS, inlay_act_softplus(x))
-    INLAY_ACT_CASE(INLAY_ACT_MISH, x * inlay_act_tanh(inlay_act_softplus(x)))
+    INLAY_ACT_CASE(INLAY_ACT_SOFTPLUS, inlay_softplus_f(x))
+    INLAY_ACT_CASE(INLAY_ACT_MISH, x * inlay_tanh_f(inlay_softplus_f(x)))
     INLAY_ACT_CASE(INLAY_ACT_SELU, b * inlay_act_elu(x, a))
     INLAY_ACT_CASE(INLAY_ACT_SOFTSIGN, x / (1.0f + (x < 0.0f ? -x : x)))
     default: break;
