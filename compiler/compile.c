@@ -77,11 +77,21 @@ void compile_passes(Compile *c)
     }
 }
 
+static void check_limit(const Compile *c)
+{
+    const Plan *p = &c->program->plan;
+    const long long limit = c->options->arena_limit;
+    if (limit > 0 && p->arena_size > limit)
+        fail_at(STATUS_LIMIT, LOC_NONE, "the report of `inlay analyze` shows which steps need it",
+                "the smallest arena found is %lld bytes (lower bound %lld), the limit is %lld", (long long)p->arena_size, (long long)p->lower_bound, limit);
+}
+
 void compile_program(Compile *c)
 {
     const PlanOptions plan = { .align = ARENA_ALIGN, .arena_limit = c->options->arena_limit };
     c->program = lower_graph(c->graph, PACK_WIDTH);
     plan_program(c->program, &plan);
+    check_limit(c);
     plan_check(c->program);
     weights_layout(c->program);
     program_link(c->program);

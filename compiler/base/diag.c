@@ -42,6 +42,7 @@ static void print_loc(FILE *f, Loc loc)
 static void report(Loc loc, const char *kind, const char *help, const char *format, va_list args)
 {
     FILE *f = diag_now && diag_now->out ? diag_now->out : stderr;
+    if (diag_now && diag_now->quiet) return;
     char text[2048];
     vsnprintf(text, sizeof text, format, args);
     fputs("inlay: ", f);

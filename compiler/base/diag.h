@@ -8,6 +8,7 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -42,6 +43,7 @@ typedef struct Diag {
     jmp_buf *frame;             /* where fail_at() returns to */
     Status status;              /* of the first failure */
     FILE *out;                  /* messages go here: stderr */
+    bool quiet;                 /* nothing is printed: an attempt whose failure is an answer */
     int errors, warnings;
 } Diag;
 

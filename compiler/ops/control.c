@@ -69,6 +69,23 @@ static void retire_into(Node *n, Tensor *const *made)
 
 /* --- If --- */
 
+static void infer_quietly(void *body)
+{
+    infer_body(body);
+}
+
+/* A branch that is wrong for the shapes this compile is for cannot be taken: it goes, and the run that asks for it
+ * ends with an error. Where both are wrong, the second one's message is the answer. */
+static void infer_branches(Node *n, Graph *const *branch)
+{
+    for (int k = 0; k < 2; k++) {
+        Diag attempt = { .quiet = !branch[0]->dead };
+        if (!attempt.quiet) infer_body(branch[k]);
+        else if (protect(&attempt, infer_quietly, branch[k])) branch[k]->dead = true;
+        if (branch[k]->dead) warn_at(node_loc(n), "its %s branch does not fit the input shapes; a run that takes it ends with an error", k ? "then" : "else");
+    }
+}
+
 void infer_if(Node *n)
 {
     int64_t count;
@@ -81,12 +98,11 @@ void infer_if(Node *n)
         retire_into(n, made);
         return;
     }
-    for (int k = 0; k < 2; k++) {
+    for (int k = 0; k < 2; k++)
         if (branch[k]->output.n != (size_t)n->n_out) fail_node(n, STATUS_MALFORMED, NULL, "a branch gives another number of results than the node");
-        infer_body(branch[k]);
-    }
+    infer_branches(n, branch);
     for (int i = 0; i < n->n_out; i++) {
-        const Tensor *a = branch[0]->output.at[i], *b = branch[1]->output.at[i];
+        const Tensor *a = branch[branch[0]->dead]->output.at[i], *b = branch[!branch[1]->dead]->output.at[i];
         if (a->dtype != b->dtype || !shape_equal(&a->shape, &b->shape))
             fail_node(n, STATUS_UNSUPPORTED, "bake the condition with --const, if it is fixed in your use",
                       "its branches give different shapes, %s and %s", shape_text(n->graph->arena, &b->shape), shape_text(n->graph->arena, &a->shape));
@@ -122,6 +138,13 @@ static int32_t next_step(const Lower *l)
 
 static void lower_branch(Lower *l, Node *n, Graph *g)
 {
+    const inlay_jump_params none = { 0 };
+    if (g->dead) {
+        for (int i = 0; i < n->n_out; i++)
+            if (n->out[i]) lower_clear(l, n, n->out[i]);
+        control_step(l, n, "refuse", &none);
+        return;
+    }
     lower_body(l, g);
     for (int i = 0; i < n->n_out; i++)
         if (n->out[i]) lower_copy(l, n, n->out[i], g->output.at[i]);

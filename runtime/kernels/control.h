@@ -25,6 +25,13 @@ static inline int inlay_jump_unless(void *const *base, const inlay_step *s, int3
     return *(const uint8_t *)inlay_at(base, s, 0) ? 0 : (int)((const inlay_jump_params *)s->params)->target + 1;
 }
 
+/* Ends the run: a branch that does not fit the shapes this was compiled for. No operands. */
+static inline int inlay_refuse(void *const *base, const inlay_step *s, int32_t r0, int32_t r1)
+{
+    (void)base, (void)s, (void)r0, (void)r1;
+    return -INLAY_E_SHAPE;
+}
+
 /* Begins a loop: counter = 0; goes on at step `target` where not one turn is to be made.
  * Operands: counter (int64 [1], out), trip count (int64 [1]) and condition (bool [1]), each may be left out. */
 #define INLAY_loop_FIELDS(F, N) \
