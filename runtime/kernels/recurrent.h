@@ -49,12 +49,12 @@ enum {
 
 #define INLAY_GATE_CASE(id, ...) case id: for (i = 0; i < n; i++) { const float x = y[i]; y[i] = __VA_ARGS__; } break;
 
-/* y[i] = act(y[i]) for activation k (0 f, 1 g, 2 h) of direction d. */
+/* y[i] = act(y[i]) for activation k (0 f, 1 g, 2 h) of direction d. Clipped are the sums that enter a gate, not the cell. */
 static inline void inlay_gate(const inlay_recurrent_params *p, int32_t d, int32_t k, float *y, int32_t n)
 {
     const float a = p->alpha[d * 3 + k], b = p->beta[d * 3 + k];
     int32_t i;
-    if (p->clipped) for (i = 0; i < n; i++) y[i] = y[i] > p->clip ? p->clip : y[i] < -p->clip ? -p->clip : y[i];
+    if (p->clipped && k < 2) for (i = 0; i < n; i++) y[i] = y[i] > p->clip ? p->clip : y[i] < -p->clip ? -p->clip : y[i];
     switch (p->act[d * 3 + k]) {
     INLAY_GATE_CASE(INLAY_GATE_SIGMOID, inlay_sigmoid_f(x))
     INLAY_GATE_CASE(INLAY_GATE_TANH, inlay_tanh_f(x))
