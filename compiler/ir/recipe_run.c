@@ -74,6 +74,12 @@ static void permute_##T(T *restrict out, const T *restrict in, int64_t rows, int
     } \
     for (int64_t q0 = 0; q0 < rows; q0 += 16) for (int64_t i0 = 0; i0 < n; i0 += 16) { \
         const int64_t q1 = i64_min(rows, q0 + 16), i1 = i64_min(n, i0 + 16); \
+        if (row_step == 1 && q1 - q0 == 16 && i1 - i0 == 16) { \
+            T t[16][16]; \
+            for (int i = 0; i < 16; i++) for (int k = 0; k < 16; k++) t[k][i] = in[q0 + k + (i0 + i) * step]; \
+            for (int k = 0; k < 16; k++) memcpy(out + (q0 + k) * n + i0, t[k], sizeof t[k]); \
+            continue; \
+        } \
         for (int64_t q = q0; q < q1; q++) for (int64_t i = i0; i < i1; i++) out[q * n + i] = in[q * row_step + i * step]; \
     } \
 }
@@ -179,12 +185,29 @@ static void change_run(const Change *c, int64_t channel, int64_t step, DType t, 
     }
 }
 
+/* The one change of most weights: float32 by a scale, straight from buffer to buffer. */
+static void scale_values(float *restrict to, const float *restrict from, const float *restrict v, int64_t step, int64_t n)
+{
+    if (step == 1 && n == 16) {
+        for (int i = 0; i < 16; i++) to[i] = from[i] * v[i];
+    } else if (step == 0) {
+        const float c = *v;
+        for (int64_t i = 0; i < n; i++) to[i] = from[i] * c;
+    } else {
+        for (int64_t i = 0; i < n; i++) to[i] = from[i] * v[i * step];
+    }
+}
+
 /* n elements in a row of the result; channel[m] is that of the first for change m. */
 static void change_values(const Part *p, DType out, const uint8_t *in, uint8_t *to, int inner, int64_t n, const int64_t *channel)
 {
     const size_t in_size = dtype_work(p->source->dtype), out_size = dtype_work(out);
     if (!p->changes) {
         memcpy(to, in, (size_t)n * in_size);
+        return;
+    }
+    if (p->changes == 1 && p->change->kind == CHANGE_MUL) {
+        scale_values((void *)to, (const void *)in, p->change->vec + channel[0], p->change->at.step[inner], n);
         return;
     }
     Buffer a, b;
