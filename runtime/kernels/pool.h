@@ -144,11 +144,12 @@ INLAY_POOL_KERNEL(inlay_maxpool_u8, uint8_t, INLAY_POOL_BYTES(uint8_t, 0))
     F(int32_t, channels)
 INLAY_PARAMS(globalpool);
 
-/* Row by row into the result of the image: cleared at its first row, FINISHed at its last. */
+/* Row by row into the result of the image: cleared at its first row, FINISHed at its last. A row is summed
+ * apart, so that rounding grows with rows + width, not with their product. */
 #define INLAY_GLOBAL_ADD(L) for (; channels - c >= L; c += L) { \
-        inlay_f##L a = inlay_load##L(y + c); \
+        inlay_f##L a = inlay_splat##L(0.0f); \
         for (i = 0; i < p->width; i++) a += inlay_load##L(x + (ptrdiff_t)i * pix + c); \
-        inlay_store##L(y + c, a); \
+        inlay_store##L(y + c, inlay_load##L(y + c) + a); \
     }
 #define INLAY_GLOBAL_MAX(L) for (; channels - c >= L; c += L) { \
         inlay_f##L a = inlay_load##L(y + c); \
