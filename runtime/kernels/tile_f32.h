@@ -81,8 +81,11 @@ INLAY_TILE_FN inlay_tile_part(const inlay_tile *t, const float *a, float *y, con
 #define INLAY_T_BIAS(L, p, v) const inlay_f##L b##v = inlay_load##L(b + v * L);
 #define INLAY_T_WEIGHT(L, p, v) const inlay_f##L w##v = inlay_load##L(wk + (v * L / split) * block + v * L % split);
 #define INLAY_T_X(L, N, p) const float *x##p = xr + p * xs;
-#define INLAY_T_SET_(L, p, v) inlay_f##L a##p##_##v = b##v;
+#define INLAY_T_SET_(L, p, v) inlay_f##L a##p##_##v = inlay_splat##L(0.0f);
 #define INLAY_T_SET(L, N, p) INLAY_N##N(INLAY_T_SET_, L, p)
+/* The bias comes last: sums that begin with it would round at its size. */
+#define INLAY_T_BIASED_(L, p, v) a##p##_##v += b##v;
+#define INLAY_T_BIASED(L, N, p) INLAY_N##N(INLAY_T_BIASED_, L, p)
 #define INLAY_T_FMA_(L, p, v) a##p##_##v = inlay_fma##L(w##v, s, a##p##_##v);
 #define INLAY_T_FMA(L, N, p) { const inlay_f##L s = inlay_splat##L(x##p[k]); INLAY_N##N(INLAY_T_FMA_, L, p) }
 #define INLAY_T_ADD_(L, p, v) a##p##_##v += inlay_load##L(q + p * t->qs + v * L);
@@ -106,7 +109,6 @@ INLAY_TILE_FN NAME(const inlay_tile *t, ptrdiff_t at, const float *w, const floa
     const ptrdiff_t width = WIDTH, split = SPLIT, block = t->taps * width, xs = t->xs, piece_w = t->piece_taps * width; \
     const int32_t run = t->run, pieces = t->pieces; \
     int32_t d, h, i, k, slot = t->slot; \
-    INLAY_N##N(INLAY_T_BIAS, L, 0) \
     INLAY_P##P(INLAY_T_SET, L, N) \
     (void)block, (void)split; \
     for (d = 0; d < t->nkd; d++) { \
@@ -126,6 +128,7 @@ INLAY_TILE_FN NAME(const inlay_tile *t, ptrdiff_t at, const float *w, const floa
             } \
         } \
     } \
+    { INLAY_N##N(INLAY_T_BIAS, L, 0) INLAY_P##P(INLAY_T_BIASED, L, N) } \
     if (part) { \
         float a[N * L]; \
         INLAY_P##P(INLAY_T_PART, L, N) \
