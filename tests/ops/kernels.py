@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every kernel is run by a test with a reference: the operator tests that pass (known.txt lists the others), or a
+program of tests/unit that names it.
+
+    kernels.py --inlay INLAY --root ROOT FOLDER|TAR..."""
+import argparse
+import concurrent.futures
+import json
+import os
+import pathlib
+import re
+import shutil
+import tempfile
+
+import element_types
+import host
+import run
+import tap
+
+
+def analyzed(inlay, model, *flags):
+    """Names of the kernels of its steps."""
+    status, text = host.run([inlay, 'analyze', model, '--json'] + list(flags))
+    return {step['kernel'] for step in json.loads(text)['steps']} if status == 0 else set()
+
+
+def of_test(inlay, folder):
+    model = os.path.join(folder, 'model.onnx')
+    return analyzed(inlay, model, *host.shape_flags(model, host.test_data(folder)[0]))
+
+
+def of_types(inlay, scratch):
+    """The kernels of element_types.py."""
+    used, path = set(), os.path.join(scratch, 'types.onnx')
+    for _, m in element_types.models(inlay):
+        m.write(path)
+        used |= analyzed(inlay, path)
+    return used
+
+
+def main():
+    p = argparse.ArgumentParser()
+    p.add_argument('--inlay', required=True)
+    p.add_argument('--root', required=True)
+    p.add_argument('paths', nargs='+')
+    o = p.parse_args()
+    t, root, scratch = tap.Tap(), pathlib.Path(o.root), tempfile.mkdtemp(prefix='inlay-kernels-')
+    names = re.findall(r'^KERNEL\((\w+),', (root / 'runtime/kernels/kernels.def').read_text(), re.M)
+    units = '\n'.join(f.read_text() for f in (root / 'tests/unit').rglob('*.[ch]'))
+    known = {n.split('/', 1)[1] for n in run.read_known(root / 'tests/ops/known.txt')}
+    tests = [f for n, f in run.find([x for x in o.paths if os.path.exists(x)], scratch) if n not in known and not run.out_of_scope(n, f)]
+    if not tests:
+        t.skip('kernels', 'libonnx-testdata is not installed')
+        t.done()
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        used = of_types(o.inlay, scratch).union(*pool.map(lambda f: of_test(o.inlay, f), tests))
+    shutil.rmtree(scratch, ignore_errors=True)
+    words = set(re.findall(r'\w+', units))
+    idle = [n for n in names if n not in used and 'inlay_' + n not in words and n not in words]
+    with open(root / 'tests/ops/untested_kernels.txt') as f:
+        listed = {line.strip() for line in f if line.strip() and not line.startswith('#')}
+    t.ok('%d kernels are run by %d reference tests, %d by unit tests' % (len(used), len(tests), len(set(names) - used - set(idle))), bool(used))
+    t.ok('no kernel without a test, but for those listed', not set(idle) - listed, '\n'.join(sorted(set(idle) - listed)))
+    t.ok('no kernel is listed that has a test', not listed - set(idle), '\n'.join(sorted(listed - set(idle))))
+    t.done()
+
+
+main()
