@@ -159,6 +159,12 @@ static void place_items(Planner *p)
     plan->optimal = r.optimal;
 }
 
+static void set_ring(Planner *p, const Ring *r)
+{
+    Item *it = p->all.item.at + r->item;
+    it->ring = it->whole || r->rows == it->rows ? 0 : r->rows;
+}
+
 static void find_schedule(Planner *p)
 {
     const ScheduleOptions opt = { .stream = p->level >= PLAN_STREAM, .overlap = p->level >= PLAN_OVERLAP,
@@ -169,7 +175,7 @@ static void find_schedule(Planner *p)
         const Slot *s = p->schedule.slot.at + i;
         for (int32_t k = s->first; k < s->end; k++) p->slot_of[k] = (int32_t)i;
         for (size_t r = 0; s->stream && r < s->stream->ring.n; r++)
-            p->all.item.at[s->stream->ring.at[r].item].ring = s->stream->ring.at[r].rows;
+            set_ring(p, s->stream->ring.at + r);
     }
 }
 

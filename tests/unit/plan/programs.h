@@ -154,6 +154,19 @@ static inline int run_elementwise(void *const *base, const inlay_step *s, int32_
     return 0;
 }
 
+/* The image at once, as an operator that knows no rows. */
+static inline int run_whole(void *const *base, const inlay_step *s, int32_t r0, int32_t r1)
+{
+    const OpFacts *f = s->params;
+    const uint32_t *x = inlay_at(base, s, 1);
+    uint32_t *y = inlay_at(base, s, 0), sum = f->salt;
+    for (int32_t i = 0; i < f->rows[0] * f->w[0] * f->c[0]; i++) sum = sum * 31 + x[i];
+    for (int32_t i = 0; i < f->units * f->y_w * f->y_c; i++) y[i] = sum + (uint32_t)i;
+    (void)r0, (void)r1;
+    return 0;
+}
+
+static const KernelRow kernel_whole = { .name = "whole", .params = "op", .run = run_whole };
 static const KernelRow kernel_op = { .name = "op", .params = "op", .run = run_op };
 static const KernelRow kernel_sum = { .name = "sum", .params = "op", .run = run_sum };
 static const KernelRow kernel_elementwise = { .name = "elementwise", .params = "op", .run = run_elementwise };
@@ -218,6 +231,16 @@ static inline Tensor *add_sum(World *w, Tensor *x)
     s->units = (int32_t)x->shape.dim[1];
     s->accumulates = true;
     s->operand[0].read = true;
+    return y;
+}
+
+static inline Tensor *add_whole(World *w, Tensor *x, int64_t rows)
+{
+    Tensor *y = add_image(w, rows, 1 + rnd(w, 6), 1 + rnd(w, 8));
+    Step *s = add_step(w, &kernel_whole, y, 1, &(In){ x, { .kind = ROWS_ALL }, REUSE_NONE }, 0);
+    ((OpFacts *)s->params)->units = (int32_t)rows;
+    s->units = 1;
+    for (int k = 0; k < 2; k++) s->operand[k].rows = 1, s->operand[k].row_bytes = tensor_bytes(s->operand[k].tensor), s->operand[k].strided = false;
     return y;
 }
 
@@ -291,11 +314,15 @@ static inline void add_random_step(World *w)
 {
     Tensor *x = recent(w, rnd(w, 4) ? 2 : 6);
     const int64_t rows = x->shape.dim[1];
-    const uint32_t kind = rnd(w, 10);
+    const uint32_t kind = rnd(w, 11);
     In in[MOST_IN] = { { x, { .kind = ROWS_SAME }, rnd(w, 2) ? REUSE_ROWS : REUSE_NONE } };
     int n = 1;
     if (kind == 0) {
         add_sum(w, x);
+        return;
+    }
+    if (kind == 10) {
+        add_whole(w, x, 1 + rnd(w, 12));
         return;
     }
     if (kind <= 2) {
