@@ -253,10 +253,7 @@ void lower_lpnorm(Lower *l, Node *n)
     keep.dim[axis] = 1;
     Tensor *norm = lower_temp(l, x->dtype, keep);
     lower_reduce_axes(l, n, lower_kernel(l, power == 1 ? "reduce_l1" : "reduce_l2", x->dtype), norm, x, gone);
-    /* a line of zeros stays zero */
-    const double tiny = x->dtype == DT_F64 ? 2.2250738585072014e-308 : 1.17549435e-38;
-    Tensor *divisor = binary(l, n, "max", norm, scalar(l, x->dtype, tiny), keep);
-    lower_nd2(l, n, lower_kernel(l, "div", x->dtype), n->out[0], x, divisor);
+    lower_nd2(l, n, lower_kernel(l, "div", x->dtype), n->out[0], x, norm);
 }
 
 void lower_lrn(Lower *l, Node *n)

@@ -120,7 +120,7 @@ static void lower_reduce_values(Lower *l, Node *n, const char *kernel, Tensor *o
     for (int i = 0; i < in->shape.rank; i++) p.nk[i] = i32_checked(in->shape.dim[i]);
     for (int i = 0; i < out->shape.rank; i++)
         if (out->shape.dim[i] != 1) p.nr[p.reduced++] = i32_checked(out->shape.dim[i]);
-    if (!tensor_count(out) || !tensor_count(in)) fail_node(n, STATUS_UNSUPPORTED, NULL, "axes of an empty tensor are known only at run time");
+    if (!tensor_count(out)) return;
     Step *s = lower_step(l, n, kernel, &p);
     step_out(s, out);
     step_in(s, in);

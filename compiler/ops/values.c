@@ -24,8 +24,9 @@ void lower_check(Lower *l, Node *n, Tensor *values, int lists, const int64_t *co
     int64_t *table = NEW_ARRAY(l->arena, int64_t, count * lists + 1);
     if (!count) return;
     for (int i = 0; i < lists; i++) memcpy(table + i * count, allowed[i], (size_t)count * sizeof *table);
+    values = lower_index(l, n, values);
     Step *s = lower_step(l, n, "check_values", &p);
-    step_in(s, lower_index(l, n, values));
+    step_in(s, values);
     step_in(s, lower_i64s(l, table, count * lists));
 }
 

@@ -43,7 +43,7 @@ static inline uint16_t inlay_to_f16(float x)
 {
     const uint32_t u = inlay_half_bits(x), a = u & UINT32_C(0x7fffffff), sign = (u >> 16) & 0x8000u;
     uint32_t v;
-    if (a > UINT32_C(0x7f800000)) return (uint16_t)(sign | 0x7e00u | (a >> 13 & 0x1ffu));
+    if (a > UINT32_C(0x7f800000)) return (uint16_t)(sign | 0x7e00u);
     if (a >= UINT32_C(0x47800000)) return (uint16_t)(sign | 0x7c00u);   /* 65536 and above */
     v = inlay_narrow(a, 10, 15);
     return (uint16_t)(sign | v);
@@ -72,7 +72,7 @@ static inline uint8_t inlay_to_f8(float x, int m, int bias, uint32_t largest, ui
 
 static inline uint8_t inlay_to_f8e4m3fn(float x, int saturate) { return inlay_to_f8(x, 3, 7, 0x7eu, 0x7fu, 0x7fu, 0, saturate); }
 static inline uint8_t inlay_to_f8e4m3fnuz(float x, int saturate) { return inlay_to_f8(x, 3, 8, 0x7fu, 0x80u, 0x80u, 1, saturate); }
-static inline uint8_t inlay_to_f8e5m2(float x, int saturate) { return inlay_to_f8(x, 2, 15, 0x7bu, 0x7cu, 0x7fu, 0, saturate); }
+static inline uint8_t inlay_to_f8e5m2(float x, int saturate) { return inlay_to_f8(x, 2, 15, 0x7bu, 0x7cu, 0x7eu, 0, saturate); }
 static inline uint8_t inlay_to_f8e5m2fnuz(float x, int saturate) { return inlay_to_f8(x, 2, 16, 0x7fu, 0x80u, 0x80u, 1, saturate); }
 
 static inline float inlay_from_f8e4m3fn(uint8_t h)
@@ -114,7 +114,7 @@ static inline uint8_t inlay_to_f8e8m0(float x, int saturate, int mode)
     return (uint8_t)(e + (up && (e < 0xfeu || !saturate) ? 1u : 0u));
 }
 
-/* float4e2m1: 0, 0.5, 1, 1.5, 2, 3, 4, 6 and their negatives; always saturates, NaN becomes 6. */
+/* float4e2m1: 0, 0.5, 1, 1.5, 2, 3, 4, 6 and their negatives; always saturates, NaN becomes -0. */
 static inline float inlay_from_f4e2m1(uint8_t h)
 {
     return inlay_half_float((uint32_t)(h & 8u) << 28 | inlay_widen(h & 7u, 1, 1));
@@ -124,6 +124,7 @@ static inline uint8_t inlay_to_f4e2m1(float x)
 {
     const uint32_t u = inlay_half_bits(x), a = u & UINT32_C(0x7fffffff);
     const uint32_t v = a >= UINT32_C(0x40c00000) ? 7 : inlay_narrow(a, 1, 1);
+    if (a > UINT32_C(0x7f800000)) return 8;
     return (uint8_t)((u >> 28 & 8u) | v);
 }
 
