@@ -99,7 +99,7 @@ static bool is_identity(int rank, const int *perm)
 /* Transpose of a Transpose: one, or none. */
 static void merge_transposes(Graph *g, Node *n)
 {
-    int outer[MAX_RANK], inner[MAX_RANK], both[MAX_RANK];
+    int outer[MAX_RANK] = { 0 }, inner[MAX_RANK], both[MAX_RANK];
     get_perm(n, outer);
     const int rank = n->in[0]->shape.rank;
     const Node *before = transpose_of(n->in[0]);
