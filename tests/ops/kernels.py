@@ -10,6 +10,7 @@ import os
 import pathlib
 import re
 import shutil
+import subprocess
 import tempfile
 
 import element_types
@@ -20,8 +21,8 @@ import tap
 
 def analyzed(inlay, model, *flags):
     """Names of the kernels of its steps."""
-    status, text = host.run([inlay, 'analyze', model, '--json'] + list(flags))
-    return {step['kernel'] for step in json.loads(text)['steps']} if status == 0 else set()
+    p = subprocess.run([inlay, 'analyze', model, '--json'] + list(flags), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    return {step['kernel'] for step in json.loads(p.stdout)['steps']} if p.returncode == 0 else set()
 
 
 def of_test(inlay, folder):
@@ -49,8 +50,8 @@ def main():
     units = '\n'.join(f.read_text() for f in (root / 'tests/unit').rglob('*.[ch]'))
     known = {n.split('/', 1)[1] for n in run.read_known(root / 'tests/ops/known.txt')}
     tests = [f for n, f in run.find([x for x in o.paths if os.path.exists(x)], scratch) if n not in known and not run.out_of_scope(n, f)]
-    if not tests:
-        t.skip('kernels', 'libonnx-testdata is not installed')
+    if any(not os.path.exists(path) for path in o.paths):
+        t.skip('kernels', 'not all reference data is on this machine')
         t.done()
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         used = of_types(o.inlay, scratch).union(*pool.map(lambda f: of_test(o.inlay, f), tests))
