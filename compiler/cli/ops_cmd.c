@@ -1,25 +1,75 @@
 /* SPDX-License-Identifier: Apache-2.0
- * ops: the operator table for people and, with --json, for tools. */
+ * ops: the operator table for people, as a page of the documentation (--markdown), and for tools (--json). */
 #include <jansson.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/options.h"
+#include "emit/text.h"
 #include "ops/ops.h"
 
-static void print_types(DTypeSet s)
-{
-    const char *between = "";
-    for (int t = 1; t < DT_COUNT; t++)
-        if (s & DTYPE_BIT(t)) {
-            printf("%s%s", between, dtype_name((DType)t));
-            between = " ";
-        }
-}
+/* Names for sets of types that many operators take, the largest first. */
+static const struct { const char *name; DTypeSet types; } groups[] = {
+    { "all", T_ANY },
+    { "all of whole bytes", T_BYTES },
+    { "float", T_FLOAT | T_SMALL_FLOAT },
+    { "float32 and smaller", T_F32 | T_SMALL_FLOAT },
+    { "int8-64, uint8-64", T_INT },
+    { "int8-64", T_SIGNED },
+    { "uint8-64", T_UNSIGNED },
+    { "int4, uint4, int2, uint2", T_PACKED },
+};
 
 /* Types of operand 0, those reached by computing in float32 included. */
 static DTypeSet types_of(const OpRow *r)
 {
-    return r->flags & OP_WIDEN ? r->types | T_SMALL_FLOAT : r->types;
+    return r->flags & OP_WIDEN && r->types & T_F32 ? r->types | T_SMALL_FLOAT : r->types;
+}
+
+static void put_types(Text *t, DTypeSet s)
+{
+    const char *between = "";
+    for (size_t i = 0; i < sizeof groups / sizeof *groups; i++)
+        if ((s & groups[i].types) == groups[i].types) {
+            text_print(t, "%s%s", between, groups[i].name);
+            between = ", ";
+            s &= ~groups[i].types;
+        }
+    for (int k = 1; k < DT_COUNT; k++)
+        if (s & DTYPE_BIT(k)) {
+            text_print(t, "%s%s", between, dtype_name((DType)k));
+            between = ", ";
+        }
+}
+
+static void put_versions(Text *t, const OpRow *r)
+{
+    if (r->until) text_print(t, "%d-%d", r->since, r->until);
+    else text_print(t, "%d-", r->since);
+}
+
+static bool listed(const OpRow *r)
+{
+    return strcmp(r->domain, "inlay") != 0;
+}
+
+static int by_name(const void *a, const void *b)
+{
+    const OpRow *const *x = a, *const *y = b;
+    const int domain = strcmp((*x)->domain, (*y)->domain), name = strcmp((*x)->name, (*y)->name);
+    return domain ? domain : name ? name : (*x)->since - (*y)->since;
+}
+
+/* The rows that users see, by domain, name and version. */
+static const OpRow **sorted(Arena *a, int *count)
+{
+    int all, n = 0;
+    const OpRow *r = op_rows(&all), **list = NEW_ARRAY(a, const OpRow *, all);
+    for (int i = 0; i < all; i++)
+        if (listed(r + i)) list[n++] = r + i;
+    qsort(list, (size_t)n, sizeof *list, by_name);
+    *count = n;
+    return list;
 }
 
 static json_t *row_json(const OpRow *r)
@@ -31,26 +81,52 @@ static json_t *row_json(const OpRow *r)
                      r->until ? json_integer(r->until) : json_null(), "types", types);
 }
 
+static void print_json(const OpRow *const *r, int n)
+{
+    json_t *list = json_array();
+    for (int i = 0; i < n; i++) json_array_append_new(list, row_json(r[i]));
+    json_t *all = json_pack("{s:i, s:i, s:i, s:o}", "schema_version", 1, "opset_oldest", OPSET_OLDEST, "opset_newest", OPSET_NEWEST, "operators", list);
+    json_dumpf(all, stdout, JSON_INDENT(2));
+    putchar('\n');
+    json_decref(all);
+}
+
+static void put_markdown(Text *t, const OpRow *const *r, int n)
+{
+    text_print(t, "# Operators\n\nMade by `inlay ops --markdown`; a test holds it current. Opsets %d to %d of `ai.onnx`; in older files an operator\n"
+               "passes where its meaning is the same. Types are those of the first operand; \"float\" is float64, float32 and all smaller ones,\n"
+               "which compute in float32.\n\n| operator | opsets | types |\n|---|---|---|\n", OPSET_OLDEST, OPSET_NEWEST);
+    for (int i = 0; i < n; i++) {
+        text_print(t, "| %s%s%s | ", r[i]->domain, *r[i]->domain ? "." : "", r[i]->name);
+        put_versions(t, r[i]);
+        text_put(t, " | ");
+        put_types(t, types_of(r[i]));
+        text_put(t, " |\n");
+    }
+}
+
+static void put_lines(Text *t, const OpRow *const *r, int n)
+{
+    for (int i = 0; i < n; i++) {
+        text_print(t, "%s%s%s ", r[i]->domain, *r[i]->domain ? "." : "", r[i]->name);
+        text_put(t, "(opset ");
+        put_versions(t, r[i]);
+        text_put(t, "): ");
+        put_types(t, types_of(r[i]));
+        text_put(t, "\n");
+    }
+}
+
 void cmd_ops(Compile *c)
 {
     int n;
-    const OpRow *r = op_rows(&n);
+    const OpRow **r = sorted(&c->arena, &n);
+    Text t = text_new(&c->arena);
     if (c->options->json) {
-        json_t *list = json_array();
-        for (int i = 0; i < n; i++)
-            if (strcmp(r[i].domain, "inlay")) json_array_append_new(list, row_json(r + i));
-        json_t *all = json_pack("{s:i, s:i, s:i, s:o}", "schema_version", 1, "opset_oldest", OPSET_OLDEST, "opset_newest", OPSET_NEWEST, "operators", list);
-        json_dumpf(all, stdout, JSON_INDENT(2));
-        putchar('\n');
-        json_decref(all);
+        print_json(r, n);
         return;
     }
-    for (int i = 0; i < n; i++) {
-        if (!strcmp(r[i].domain, "inlay")) continue;
-        printf("%s%s%s ", r[i].domain, *r[i].domain ? "." : "", r[i].name);
-        if (r[i].until) printf("(opset %d..%d): ", r[i].since, r[i].until);
-        else printf("(opset %d..): ", r[i].since);
-        print_types(types_of(r + i));
-        putchar('\n');
-    }
+    if (c->options->markdown) put_markdown(&t, r, n);
+    else put_lines(&t, r, n);
+    fwrite(t.at, 1, t.n, stdout);
 }

@@ -36,6 +36,7 @@ static const struct poptOption table[] = {
     { "without", 0, POPT_ARG_ARGV, &parsed.without, 0, "leave out an optional pass", "PASS" },
     { "after", 0, POPT_ARG_STRING, &parsed.dump_after, 0, "dump: the graph as it is after that pass", "PASS" },
     { "initializers", 0, POPT_ARG_NONE, &parsed.initializers, 0, "dump: the constants and where they lie", NULL },
+    { "markdown", 0, POPT_ARG_NONE, &parsed.markdown, 0, "ops: as a page of the documentation", NULL },
     { "capacity", 0, POPT_ARG_LONGLONG, &parsed.capacity, 0, "place: most bytes; status 1 beyond it", "BYTES" },
     { "no-hash", 0, POPT_ARG_NONE, &parsed.no_hash, 0, "leave out the SHA-256 of the weights", NULL },
     { "hash-model", 0, POPT_ARG_NONE, &parsed.hash_model, 0, "put the SHA-256 of the model into the manifest", NULL },

@@ -1,4 +1,5 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0
+ * Values of a run as TensorProto files. */
 #ifndef INLAY_ONNX_TENSOR_FILE_H
 #define INLAY_ONNX_TENSOR_FILE_H
 

@@ -1,4 +1,5 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0
+ * From the graph to the program: the one entry of lowering. */
 #ifndef INLAY_OPS_LOWER_GRAPH_H
 #define INLAY_OPS_LOWER_GRAPH_H
 
