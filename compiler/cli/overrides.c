@@ -115,8 +115,18 @@ void override_inputs(Graph *g, const Options *o)
     for (const char **s = o->constant; s && *s; s++) apply_constant(g, *s);
 }
 
+/* A batch given as -1 is one; everything else that is open must be said. */
+static void settle_batch(const Graph *g, Tensor *t)
+{
+    if (t->shape.rank < 1 || t->shape.dim[0] >= 0 || !t->symbol[0] || strcmp(t->symbol[0], DIM_NEGATIVE)) return;
+    const Loc loc = { .file = g->file, .byte = -1, .node = -1, .name = t->name };
+    warn_at(loc, "dimension 0 is -1 in the file; taken as a batch of 1 (--shape %s=... says otherwise)", t->name);
+    t->shape.dim[0] = 1;
+}
+
 void override_check(const Graph *g)
 {
+    for (size_t i = 0; i < g->input.n; i++) settle_batch(g, g->input.at[i]);
     for (size_t i = 0; i < g->input.n; i++) check_input(g, g->input.at[i]);
     fail_if_errors();
 }

@@ -32,6 +32,9 @@ typedef struct Use {
     struct Use *next;
 } Use;
 
+/* The symbol of a dimension that the file gives as a negative number: not ONNX, but exporters mean "any". */
+#define DIM_NEGATIVE "-1"
+
 /* A value: made once, by a node, as a graph input or as a constant. */
 struct Tensor {
     int id;                     /* dense, in order of creation: file order */
@@ -46,7 +49,9 @@ struct Tensor {
     Node *producer;             /* NULL: graph input, constant */
     Use *use;                   /* the live nodes that read it */
     int uses;                   /* their number + 1 for each graph output */
-    bool dynamic;               /* shape is a bound: the real one is known when it runs */
+    unsigned dynamic;           /* bit i: dimension i is a bound, the real one is known when it runs */
+    Tensor *dims;               /* then: the real dimensions, int64 [rank], a value of the graph */
+    int size_id[MAX_RANK];      /* of those dimensions: equal numbers are equal sizes */
     /* Set by lowering: */
     Tensor *view_of;            /* its bytes are bytes of another tensor, from view_offset */
     int64_t view_offset;
@@ -84,6 +89,7 @@ struct Node {
     const OpRow *op;            /* NULL until resolved */
     int64_t version;            /* opset of its domain where it differs from the graph's (function bodies); 0: the graph's */
     int level;                  /* function expansions it went through */
+    bool counts;                /* its last result is ours: how many there are, int64 [1] (ops/dynamic.h) */
     Graph *graph;
     int n_in, n_out, n_attr;
     Tensor **in, **out;         /* NULL: an optional operand left out */
@@ -119,7 +125,7 @@ struct Graph {
     VEC(Tensor *) tensor;       /* all ever made */
     VEC(Node *) node;           /* in execution order once sorted */
     VEC(Tensor *) input;        /* not counting those that are initializers */
-    VEC(Tensor *) output;
+    VEC(Tensor *) output;       /* of the root, after infer: its results, then the real dims of the dynamic ones */
     VEC(Function *) function;
     VEC(Graph *) all;           /* of the root: itself and every subgraph */
     Map by_name;
@@ -128,6 +134,8 @@ struct Graph {
     void (*infer)(Graph *g);    /* of the root, while types and shapes are inferred: a subgraph, and a new node */
     void (*infer_node)(Node *n);
     int next_id;                /* of the root: ids of tensors */
+    int next_size;              /* of the root: numbers of sizes known at run time */
+    size_t dims_outputs;        /* of the root: entries at the end of `output` that are dims */
 };
 
 Graph *graph_new(Arena *arena, Store *store, const char *file, Graph *parent);
@@ -157,6 +165,9 @@ bool graph_gone(const Graph *g);
 /* Takes a node out: its operands lose a use, its outputs their producer. */
 void graph_kill(Node *n);
 bool graph_is_output(const Graph *g, const Tensor *t);
+/* The model's own results, the first of `output`; and the place in `output` of the real dims of dynamic result i. */
+size_t graph_results(const Graph *g);
+size_t graph_dims_place(const Graph *g, size_t i);
 /* Sorts the nodes by their operands, file order where free; drops the dead. A cycle fails with 65 and names its nodes. */
 void graph_sort(Graph *g);
 /* Drops dead nodes from the list. */

@@ -66,7 +66,9 @@ static void take_shape(const InlayOnnx__TensorShapeProto *from, TypeInfo *to)
         const InlayOnnx__TensorShapeProto__Dimension *d = from->dim[i];
         to->shape.dim[i] = -1;
         if (d->value_case == INLAY_ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_PARAM) to->symbol[i] = d->dim_param;
-        if (d->value_case == INLAY_ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_VALUE && d->dim_value >= 0) to->shape.dim[i] = d->dim_value;
+        if (d->value_case != INLAY_ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_VALUE) continue;
+        if (d->dim_value >= 0) to->shape.dim[i] = d->dim_value;
+        else to->symbol[i] = DIM_NEGATIVE;
     }
 }
 
