@@ -8,7 +8,7 @@ static inline INLAY_T INLAY_K(inlay_quotient)(INLAY_T a, INLAY_T b)
 #if INLAY_SIGNED
     if (b == -1) return (INLAY_T)((INLAY_U)0 - (INLAY_U)a);
 #endif
-    return b == 0 ? (INLAY_T)0 : (INLAY_T)(a / b);
+    return (INLAY_T)(b == 0 ? 0 : a / b);
 }
 
 /* The remainder with a's sign (C). */
@@ -17,7 +17,7 @@ static inline INLAY_T INLAY_K(inlay_remainder)(INLAY_T a, INLAY_T b)
 #if INLAY_SIGNED
     if (b == -1) return 0;
 #endif
-    return b == 0 ? (INLAY_T)0 : (INLAY_T)(a % b);
+    return (INLAY_T)(b == 0 ? 0 : a % b);
 }
 
 /* The remainder with b's sign (Python). */
@@ -65,7 +65,7 @@ INLAY_UNARY(INLAY_K(abs), INLAY_T, INLAY_T, z = x < 0 ? (INLAY_T)((INLAY_U)0 - (
 INLAY_UNARY(INLAY_K(sign), INLAY_T, INLAY_T, z = (INLAY_T)((x > 0) - (x < 0));)
 INLAY_UNARY(INLAY_K(relu), INLAY_T, INLAY_T, z = x < 0 ? (INLAY_T)0 : x;)
 #else
-INLAY_BINARY(INLAY_K(shl), INLAY_T, INLAY_T, INLAY_T, z = b < INLAY_BITS ? (INLAY_T)((INLAY_U)a << b) : (INLAY_T)0;)
-INLAY_BINARY(INLAY_K(shr), INLAY_T, INLAY_T, INLAY_T, z = b < INLAY_BITS ? (INLAY_T)((INLAY_U)a >> b) : (INLAY_T)0;)
+INLAY_BINARY(INLAY_K(shl), INLAY_T, INLAY_T, INLAY_T, z = (INLAY_T)(b < INLAY_BITS ? (INLAY_U)a << b : 0);)
+INLAY_BINARY(INLAY_K(shr), INLAY_T, INLAY_T, INLAY_T, z = (INLAY_T)(b < INLAY_BITS ? (INLAY_U)a >> b : 0);)
 INLAY_UNARY(INLAY_K(sign), INLAY_T, INLAY_T, z = (INLAY_T)(x != 0);)
 #endif

@@ -66,9 +66,9 @@ static inline float inlay_tanh_f(float x)
 {
     const uint32_t u = inlay_bits(x), sign = u & UINT32_C(0x80000000), v = u & UINT32_C(0x7fffffff);
     const float t = inlay_float(v), q = x * x;
-    const float near = x + x * q * (-3.333332894e-01f + q * (1.333276974e-01f + q * (-5.385090958e-02f + q * (2.099717899e-02f - q * 6.096714160e-03f))));
-    const float far = inlay_float(inlay_bits(1.0f - 2.0f / (inlay_exp_f(2.0f * t) + 1.0f)) | sign);
-    return inlay_either(inlay_mask(v < UINT32_C(0x3f200000)), near, far);       /* 0.625 */
+    const float near = t + t * q * (-3.333332894e-01f + q * (1.333276974e-01f + q * (-5.385090958e-02f + q * (2.099717899e-02f - q * 6.096714160e-03f))));
+    const float far = 1.0f - 2.0f / (inlay_exp_f(2.0f * t) + 1.0f);
+    return inlay_float(inlay_bits(inlay_either(inlay_mask(v < UINT32_C(0x3f200000)), near, far)) | sign);    /* 0.625 */
 }
 
 /* Below 0.93 an odd polynomial; above, 1 - e^p(t) with p fitted to log(1 - erf). */

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Moves of all element sizes over random loops, both layout changes of an image row by row, Concat,
+ * moves by tables, Slice and Pad whose amounts are values. */
+#include "steps.h"
+
+#include "kernels/concat.h"
+#include "kernels/move.h"
+#include "kernels/pick.h"
+#include "kernels/values.h"
+
+static inlay_kernel *const moves[] = { inlay_move_8, inlay_move_16, inlay_move_32, inlay_move_64, inlay_move_128 };
+
+static unsigned char *rnd_bytes(size_t n)
+{
+    unsigned char *b = malloc(n + 1);
+    for (size_t i = 0; i < n; i++) b[i] = (unsigned char)rnd(256);
+    return b;
+}
+
+/* A random permutation of dims with some axes reversed and some repeated. */
+static void random_moves(void **state)
+{
+    (void)state;
+    for (int round = 0; round < 500; round++) {
+        const int kind = round % 5, rank = 2 + (int)rnd(4);
+        const size_t size = (size_t)1 << kind;
+        inlay_move_params p = { .rank = rank, .units_in = 1, .pixel = -1 };
+        int order[8];
+        int32_t step = 1, dense = 1;
+        for (int i = 0; i < rank; i++) {
+            const int k = (int)rnd((uint32_t)i + 1);
+            order[i] = order[k];
+            order[k] = i;
+            p.n[i] = 1 + (int32_t)rnd(round & 1 ? 25 : 5);
+        }
+        for (int i = rank - 1; i >= 0; i--) {
+            const int d = order[i];
+            p.x[d] = step;
+            step *= p.n[d];
+        }
+        for (int d = rank - 1; d >= 0; d--) {
+            p.y[d] = dense;
+            dense *= p.n[d];
+            const uint32_t special = rnd(6);
+            if (special == 0) p.x0 += p.x[d] * (p.n[d] - 1), p.x[d] = -p.x[d];
+            if (special == 1) p.x[d] = 0;
+        }
+        unsigned char *x = rnd_bytes((size_t)step * size), *y = rnd_bytes((size_t)dense * size);
+        assert_int_equal(RUN(moves[kind], &p, y, x), 0);
+        for (int32_t i = 0; i < dense; i++) {
+            int32_t rest = i;
+            ptrdiff_t from = p.x0;
+            for (int d = rank - 1; d >= 0; d--) {
+                from += (ptrdiff_t)(rest % p.n[d]) * p.x[d];
+                rest /= p.n[d];
+            }
+            assert_memory_equal(y + (size_t)i * size, x + from * (ptrdiff_t)size, size);
+        }
+        free(x), free(y);
+    }
+}
+
+/* Planes to an image in a ring with gaps and back. */
+static void layouts(void **state)
+{
+    (void)state;
+    enum { N = 2, H = 6, W = 37, C = 21, ALL = N * H * W * C };
+    float *planes = rnd_floats(ALL), *back = rnd_floats(ALL);
+    Ring image = ring_new(N * H, W, C, 3, C + 2, 1);
+    const inlay_move_params in = { .rank = 2, .rows = 1, .units_in = H, .outer = C * H * W, .inner = W, .pixel = 0, .n = { W, C }, .y = { C, 1 }, .x = { 1, H * W } };
+    const inlay_move_params out = { .rank = 2, .rows = 2, .units_in = H, .outer = C * H * W, .inner = W, .pixel = 1, .n = { C, W }, .y = { H * W, 1 }, .x = { 1, C } };
+    void *base[] = { image.memory, planes, back };
+    const inlay_ref to[] = { ring_ref(&image, 0), { .cap = 1, .base = 1 } }, from[] = { { .cap = 1, .base = 2 }, ring_ref(&image, 0) };
+    const inlay_step a = { inlay_move_32, &in, to, N * H, 0 }, b = { inlay_move_32, &out, from, N * H, 0 };
+    for (int r = 0; r < N * H; r++) {
+        assert_int_equal(a.run(base, &a, r, r + 1), 0);
+        for (int i = 0; i < W * C; i++) assert_true(ring_pixel(&image, r, i / C)[i % C] == planes[((r / H * C + i % C) * H + r % H) * W + i / C]);
+        assert_int_equal(b.run(base, &b, r, r + 1), 0);
+    }
+    assert_memory_equal(planes, back, ALL * sizeof *back);
+    ring_check_guards(&image);
+    free(planes), free(back), free(image.memory);
+}
+
+static void concats(void **state)
+{
+    (void)state;
+    float x[2 * 3 * 2], y[2 * 3 * 5], z[2 * 3 * 7];
+    int64_t table[] = { 2 * sizeof(float), 5 * sizeof(float) };
+    for (int i = 0; i < 12; i++) x[i] = (float)i;
+    for (int i = 0; i < 30; i++) y[i] = 100.0f + (float)i;
+    const inlay_concat_params p = { 2, 6, 0, 7 * sizeof(float) };
+    assert_int_equal(RUN(inlay_concat, &p, z, x, y, table), 0);
+    for (int i = 0; i < 42; i++) assert_true(z[i] == (i % 7 < 2 ? x[i / 7 * 2 + i % 7] : y[i / 7 * 5 + i % 7 - 2]));
+}
+
+static void tables(void **state)
+{
+    (void)state;
+    float x[3 * 4 * 2], y[5 * 3 * 2];
+    int32_t table[] = { 16, 8, 0, 0, 16, 6, 2, 2 };
+    for (int i = 0; i < 24; i++) x[i] = (float)i;
+    const inlay_pick_params p = { 2, 2, { 5, 3 } };
+    assert_int_equal(RUN(inlay_pick_32, &p, y, x, table), 0);
+    for (int i = 0; i < 5; i++)
+        for (int j = 0; j < 3; j++)
+            for (int k = 0; k < 2; k++) assert_true(y[(i * 3 + j) * 2 + k] == x[table[i] + table[5 + j] + k]);
+}
+
+static void slices_by_value(void **state)
+{
+    (void)state;
+    int16_t x[4 * 6], y[2 * 3];
+    int64_t starts[] = { -1, 1 }, ends[] = { -100, 100 }, axes[] = { 1, -2 }, steps[] = { -2, 2 };
+    inlay_window_nd_params p = { .rank = 2, .size = 2, .count = 2, .x = { 4, 6 }, .y = { 2, 3 } };
+    for (int i = 0; i < 24; i++) x[i] = (int16_t)i;
+    assert_int_equal(RUN(inlay_slice_values, &p, y, x, starts, ends, axes, steps), 0);
+    for (int i = 0; i < 6; i++) assert_int_equal(y[i], (1 + i / 3 * 2) * 6 + 5 - i % 3 * 2);
+    steps[0] = -1;
+    assert_int_equal(RUN(inlay_slice_values, &p, y, x, starts, ends, axes, steps), -INLAY_E_SHAPE);
+    axes[0] = 2;
+    assert_int_equal(RUN(inlay_slice_values, &p, y, x, starts, ends, axes, steps), -INLAY_E_INDEX);
+}
+
+static void pads_by_value(void **state)
+{
+    (void)state;
+    float x[] = { 1, 2, 3 }, y[7], fill = 9;
+    int64_t pads[] = { 2, 2 };
+    static const float want[4][7] = { { 9, 9, 1, 2, 3, 9, 9 }, { 1, 1, 1, 2, 3, 3, 3 }, { 3, 2, 1, 2, 3, 2, 1 }, { 2, 3, 1, 2, 3, 1, 2 } };
+    inlay_window_nd_params p = { .rank = 1, .size = 4, .count = 1, .x = { 3 }, .y = { 7 } };
+    for (p.mode = 0; p.mode < 4; p.mode++) {
+        assert_int_equal(RUN(inlay_pad_values, &p, y, x, pads, &fill, NULL), 0);
+        assert_memory_equal(y, want[p.mode], sizeof y);
+    }
+    pads[1] = 1;
+    assert_int_equal(RUN(inlay_pad_values, &p, y, x, pads, &fill, NULL), -INLAY_E_SHAPE);
+    pads[0] = -1, pads[1] = 5, p.mode = 0;
+    assert_int_equal(RUN(inlay_pad_values, &p, y, x, pads, &fill, NULL), 0);
+    assert_true(y[0] == 2 && y[1] == 3 && y[2] == 9 && y[6] == 9);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(random_moves), cmocka_unit_test(layouts), cmocka_unit_test(concats), cmocka_unit_test(tables),
+        cmocka_unit_test(slices_by_value), cmocka_unit_test(pads_by_value),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
