@@ -42,6 +42,15 @@ static void print_output(const Tensor *t, const void *values, Arena *a)
     printf("%s\n", n > 16 ? " ..." : "");
 }
 
+/* Result i with the size that it has now. */
+static Tensor real_output(const Graph *g, size_t i, void *const *out)
+{
+    Tensor t = *g->output.at[i];
+    const int64_t *dims = t.dynamic ? out[graph_dims_place(g, i)] : NULL;
+    for (int k = 0; dims && k < t.shape.rank; k++) t.shape.dim[k] = dims[k];
+    return t;
+}
+
 void cmd_run(Compile *c)
 {
     compile_passes(c);
@@ -53,8 +62,9 @@ void cmd_run(Compile *c)
     if (error) fail_at(STATUS_LIMIT, LOC_NONE, NULL, "the run ended with code %d: %s", error, eval_error_text(error));
     const char *dir = c->options->output;
     if (dir && mkdir(dir, 0777) && errno != EEXIST) fail_at(STATUS_CANNOT_CREATE, LOC_NONE, NULL, "cannot create folder \"%s\": %s", dir, strerror(errno));
-    for (size_t i = 0; i < g->output.n; i++) {
-        if (dir) onnx_write_tensor(&c->arena, arena_printf(&c->arena, "%s/output_%zu.pb", dir, i), g->output.at[i], out[i]);
-        else print_output(g->output.at[i], out[i], &c->arena);
+    for (size_t i = 0; i < graph_results(g); i++) {
+        const Tensor t = real_output(g, i, out);
+        if (dir) onnx_write_tensor(&c->arena, arena_printf(&c->arena, "%s/output_%zu.pb", dir, i), &t, out[i]);
+        else print_output(&t, out[i], &c->arena);
     }
 }

@@ -104,7 +104,7 @@ json_t *manifest_build(const Program *p, const ManifestFacts *f)
     set(m, "arena", arena_facts(&p->plan));
     set(m, "weights", weight_facts(p, f));
     set(m, "inputs", values(a, g->input.at, g->input.n));
-    set(m, "outputs", values(a, g->output.at, g->output.n));
+    set(m, "outputs", values(a, g->output.at, graph_results(g)));
     set(m, "steps", steps);
     set(m, "totals", totals);
     return m;

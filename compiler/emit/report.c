@@ -42,7 +42,7 @@ Text report_text(const Program *p, const char *name)
     Text t = text_new(p->graph->arena);
     head(&t, p, name);
     values(&t, "input", p->graph->input.at, p->graph->input.n);
-    values(&t, "output", p->graph->output.at, p->graph->output.n);
+    values(&t, "output", p->graph->output.at, graph_results(p->graph));
     steps(&t, p);
     return t;
 }

@@ -9,10 +9,14 @@
 #include "emit/embedded.h"
 #include "emit/template.h"
 
+/* What kernels need: that of the widest element. */
+enum { WEIGHTS_LEAST_ALIGN = 8 };
+
 typedef struct Emitter {
     Arena *arena;
     const Program *p;
     const char *name, *upper;
+    WeightsForm form;
     int *params_of;             /* by step: the number of its parameter structure (equal ones are shared) */
 } Emitter;
 
@@ -37,6 +41,7 @@ static Text sizes(const Emitter *e)
     text_print(&t, "#define %s_ARENA_SIZE %" PRId64 "u     /* bytes; everything that changes at run time, scratch included */\n", e->upper, e->p->plan.arena_size);
     text_print(&t, "#define %s_ARENA_ALIGN %" PRId64 "u\n", e->upper, e->p->plan.arena_align);
     text_print(&t, "#define %s_WEIGHTS_SIZE %" PRIu64 "u   /* bytes, constant */\n", e->upper, e->p->weight_bytes);
+    if (e->p->weight_bytes) text_print(&t, "#define %s_WEIGHTS_ALIGN %du\n", e->upper, WEIGHTS_LEAST_ALIGN);
     return t;
 }
 
@@ -57,7 +62,7 @@ static Text structs(const Emitter *e)
     for (size_t i = 0; i < g->input.n; i++) member(&t, g->input.at[i], "const ", "in", i);
     if (!g->input.n) text_put(&t, "    const void *none;       /* the model has no inputs */\n");
     text_print(&t, "} %s_inputs;\n\ntypedef struct {\n", e->name);
-    for (size_t i = 0; i < g->output.n; i++) {
+    for (size_t i = 0; i < graph_results(g); i++) {
         member(&t, g->output.at[i], "", "out", i);
         if (g->output.at[i]->dynamic) text_print(&t, "    int64_t *out%zu_dims;    /* gets the %d real dimensions; may be NULL */\n", i, g->output.at[i]->shape.rank);
     }
@@ -219,10 +224,54 @@ static Text model(const Emitter *e)
     return t;
 }
 
+static bool has_weights(const Emitter *e) { return e->p->weight_bytes != 0; }
+/* Are they linked into the program? */
+static bool has_symbol(const Emitter *e) { return has_weights(e) && e->form != WEIGHTS_BIN; }
+
 static Text weights(const Emitter *e)
 {
     Text t = text_new(e->arena);
-    if (e->p->weight_bytes) text_print(&t, "/* In %s_weights.c. */\nextern const uint64_t %s_weights_data[];\n", e->name, e->name);
+    if (has_symbol(e))
+        text_print(&t, "/* In %s_weights.%s. */\nextern const uint64_t %s_weights_data[];\n", e->name, e->form == WEIGHTS_OBJ ? "o" : "c", e->name);
+    return t;
+}
+
+/* The head of the function that does the work: with weights, they are its first argument. */
+static Text entry(const Emitter *e, const char *end)
+{
+    Text t = text_new(e->arena);
+    text_print(&t, "int %s_run%s(%svoid *arena, const %s_inputs *in, const %s_outputs *out)%s\n", e->name, has_weights(e) ? "_with" : "",
+               has_weights(e) ? "const void *weights, " : "", e->name, e->name, end);
+    return t;
+}
+
+/* Where the weights of each form come from. */
+static Text declarations(const Emitter *e)
+{
+    const char *n = e->name;
+    Text t = text_new(e->arena);
+    if (has_symbol(e)) {
+        text_print(&t, "int %s_run(void *arena, const %s_inputs *in, const %s_outputs *out);\n\n", n, n, n);
+        if (e->form == WEIGHTS_OBJ) text_print(&t, "/* %s_run() uses the weights in %s_weights.o: link it like the object of any source file. */\n\n", n, n);
+        text_print(&t, "/* The same with the weights at another place: %s_WEIGHTS_SIZE bytes, those of this model, aligned to\n"
+                       " * %s_WEIGHTS_ALIGN (64 is fastest), read only. */\n", e->upper, e->upper);
+    } else if (has_weights(e)) {
+        text_print(&t, "/* `weights`: the content of %s_weights.bin, %s_WEIGHTS_SIZE bytes aligned to %s_WEIGHTS_ALIGN (64 is\n"
+                       " * fastest), read only: a mapping of the file, flash, or memory it was read into. It must outlive the call. */\n", n, e->upper, e->upper);
+    }
+    const Text with = entry(e, ";");
+    text_add(&t, with.at, with.n);
+    return t;
+}
+
+/* With weights in the program: the short form. */
+static Text run(const Emitter *e)
+{
+    const char *n = e->name;
+    Text t = text_new(e->arena);
+    if (has_symbol(e))
+        text_print(&t, "\nint %s_run(void *arena, const %s_inputs *in, const %s_outputs *out)\n{\n"
+                       "    return %s_run_with(%s_weights_data, arena, in, out);\n}\n", n, n, n, n, n);
     return t;
 }
 
@@ -230,15 +279,21 @@ static Text bases(const Emitter *e)
 {
     const Graph *g = e->p->graph;
     Text t = text_new(e->arena);
+    const size_t results = graph_results(g);
     int at = INLAY_ARENA + 1;
-    text_print(&t, "    if (%s!in || !out) return %s_E_ARG;\n", e->p->plan.arena_size ? "!arena || " : "", e->upper);
+    for (size_t i = 0; i < results; i++)
+        if (g->output.at[i]->dynamic) text_print(&t, "    int64_t dims%zu[%d];       /* where the caller does not want them */\n", i, g->output.at[i]->shape.rank);
+    text_print(&t, "    if (%s%s!in || !out) return %s_E_ARG;\n", has_weights(e) ? "!weights || " : "", e->p->plan.arena_size ? "!arena || " : "", e->upper);
     text_print(&t, "    if ((uintptr_t)arena %% %s_ARENA_ALIGN) return %s_E_ALIGN;\n", e->upper, e->upper);
-    text_print(&t, "    base[INLAY_WEIGHTS] = %s%s;\n", e->p->weight_bytes ? "(void *)" : "NULL", e->p->weight_bytes ? arena_printf(e->arena, "%s_weights_data", e->name) : "");
+    if (has_weights(e)) text_print(&t, "    if ((uintptr_t)weights %% %s_WEIGHTS_ALIGN) return %s_E_ALIGN;\n", e->upper, e->upper);
+    text_print(&t, "    base[INLAY_WEIGHTS] = %s;\n", has_weights(e) ? "(void *)weights" : "NULL");
     text_put(&t, "    base[INLAY_ARENA] = arena;\n");
     for (size_t i = 0; i < g->input.n; i++)
         text_print(&t, "    if ((base[%d] = (void *)in->in%zu) == NULL) return %s_E_ARG;\n", at++, i, e->upper);
-    for (size_t i = 0; i < g->output.n; i++)
+    for (size_t i = 0; i < results; i++)
         text_print(&t, "    if ((base[%d] = (void *)out->out%zu) == NULL) return %s_E_ARG;\n", at++, i, e->upper);
+    for (size_t i = 0; i < results; i++)
+        if (g->output.at[i]->dynamic) text_print(&t, "    base[%d] = (void *)(out->out%zu_dims ? out->out%zu_dims : dims%zu);\n", at++, i, i, i);
     return t;
 }
 
@@ -284,16 +339,17 @@ static void copy_runtime(const Emitter *e, Output *o, const char *first)
     }
 }
 
-void emit_source(const Program *p, Output *o, const char *name)
+void emit_source(const Program *p, Output *o, const char *name, WeightsForm form)
 {
     Arena *a = p->graph->arena;
-    Emitter e = { a, p, name, upper_case(a, name), NEW_ARRAY(a, int, p->step.n + 1) };
-    const Section header[] = { { "about", about(&e) }, { "sizes", sizes(&e) }, { "structs", structs(&e) } };
-    const Text h = template_fill(a, "model.h", name, header, 3);
+    Emitter e = { a, p, name, upper_case(a, name), form, NEW_ARRAY(a, int, p->step.n + 1) };
+    const Section header[] = { { "about", about(&e) }, { "sizes", sizes(&e) }, { "structs", structs(&e) }, { "run", declarations(&e) } };
+    const Text h = template_fill(a, "model.h", name, header, 4);
     output_text(o, arena_printf(a, "src/%s.h", name), h.at, h.n);
     const Section source[] = {
         { "about", about(&e) }, { "includes", includes(&e) }, { "weights", weights(&e) }, { "params", params(&e) }, { "refs", refs(&e) },
-        { "steps", steps(&e) }, { "segments", segments(&e) }, { "model", model(&e) }, { "bases", bases(&e) },
+        { "steps", steps(&e) }, { "segments", segments(&e) }, { "model", model(&e) }, { "entry", entry(&e, "") },
+        { "bases", bases(&e) }, { "run", run(&e) },
     };
     const Text c = template_fill(a, "model.c", name, source, (int)(sizeof source / sizeof *source));
     output_text(o, arena_printf(a, "src/%s.c", name), c.at, c.n);

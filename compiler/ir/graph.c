@@ -124,6 +124,18 @@ bool graph_is_output(const Graph *g, const Tensor *t)
     return false;
 }
 
+size_t graph_results(const Graph *g)
+{
+    return g->output.n - g->dims_outputs;
+}
+
+size_t graph_dims_place(const Graph *g, size_t i)
+{
+    size_t at = graph_results(g);
+    for (size_t k = 0; k < i; k++) at += g->output.at[k]->dynamic != 0;
+    return at;
+}
+
 void graph_replace(Graph *g, Tensor *from, Tensor *to)
 {
     if (from == to) return;

@@ -7,6 +7,7 @@
 #include "base/size.h"
 #include "ir/clone.h"
 #include "kernels/control.h"
+#include "ops/dynamic.h"
 #include "ops/families.h"
 
 enum { MOST_UNROLLED = 1024 };
@@ -57,6 +58,7 @@ static void retire_into(Node *n, Tensor *const *made)
         if (!out[i]) continue;
         out[i]->dtype = made[i]->dtype;
         out[i]->shape = made[i]->shape;
+        dynamic_copy(out[i], made[i]);
         out[i]->value = made[i]->value;
         if (!made[i]->value) {
             Tensor *from = made[i];

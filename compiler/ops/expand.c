@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ops/expand.h"
 
+#include "ops/dynamic.h"
 #include "ops/families.h"
 
 static Node *make(const Node *at, const char *domain, const char *op, int n_in, Tensor *const *in, int n_out)
@@ -102,7 +103,7 @@ static void take(Graph *g, const Node *at, Tensor *old, Tensor *made)
 {
     old->dtype = made->dtype;
     old->shape = made->shape;
-    old->dynamic = made->dynamic;
+    dynamic_copy(old, made);
     if (made->value) old->value = made->value;
     else if (made->producer && made->producer->graph == g && made->producer->version) graph_take_name(g, old, made);
     else {

@@ -20,6 +20,7 @@ static Tensor *own_output(Graph *g, Tensor *t)
     if (t->producer && t->storage == STORE_ARENA) return t;
     Tensor *own = graph_add_tensor(g, NULL, t->dtype, t->shape);
     own->name = t->name;
+    own->dynamic = t->dynamic;
     return own;
 }
 

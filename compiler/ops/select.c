@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Selections and sequences: OneHot, EyeLike, Compress, NonZero, Trilu, ReverseSequence, TopK, Unique,
- * CumSum, CumProd, Range, Det. Where a size depends on values, the shape the file declares is taken and
- * checked when the model runs. */
+ * CumSum, CumProd, Range, Det. The sizes of Compress, NonZero and Unique are known when the model runs
+ * (ops/dynamic.h); elsewhere the shape the file declares is taken and checked then. */
 #include <math.h>
 #include <string.h>
 
@@ -9,6 +9,7 @@
 #include "kernels/einsum.h"
 #include "kernels/order.h"
 #include "kernels/select.h"
+#include "ops/dynamic.h"
 #include "ops/families.h"
 #include "ops/nest.h"
 #include "ops/values.h"
@@ -100,7 +101,10 @@ void infer_compress(Node *n)
     const int64_t axis = compress_axis(n, &outer, &size, &inner);
     const double *c = tensor_doubles(n->graph, n->in[1], &count);
     if (!c) {
-        infer_declared(n, 0, n->in[0]->dtype);
+        Shape most = axis < 0 ? shape_vector(0) : n->in[0]->shape;
+        most.dim[axis < 0 ? 0 : axis] = i64_min(size, tensor_count(n->in[1]));
+        infer_out(n, 0, n->in[0]->dtype, dynamic_bound(n, 0, most));
+        dynamic_out(n, 0, axis < 0 ? 0 : (int)axis);
         return;
     }
     for (int64_t i = 0; i < i64_min(count, size); i++) kept += c[i] > 0;
@@ -114,11 +118,12 @@ void lower_compress(Lower *l, Node *n)
     int64_t outer, size, inner;
     const int64_t axis = compress_axis(n, &outer, &size, &inner);
     Tensor *y = move_target(l, n->out[0]), *x = move_source(l, n, n->in[0]);
-    if (!tensor_count(y)) return;
+    if (!tensor_count(y) && !n->counts) return;
     const inlay_compress_params p = { .outer = i32_checked(outer), .n = i32_checked(size), .given = i32_checked(i64_min(size, tensor_count(n->in[1]))),
         .kept = i32_checked(y->shape.dim[axis < 0 ? 0 : axis]), .run = i64_mul(inner, dtype_bits(x->dtype) / 8) };
     Step *s = lower_step(l, n, "compress", &p);
     step_out(s, y);
+    step_out(s, node_count(n));
     step_in(s, x);
     step_in(s, n->in[1]);
     move_finish(l, n, n->out[0], y);
@@ -130,7 +135,8 @@ void infer_nonzero(Node *n)
     int64_t count, found = 0;
     const double *v = tensor_doubles(n->graph, n->in[0], &count);
     if (!v) {
-        infer_declared(n, 0, DT_I64);
+        infer_out(n, 0, DT_I64, dynamic_bound(n, 0, shape_of(2, (const int64_t[]){ s->rank ? s->rank : 1, shape_count(s) })));
+        dynamic_out(n, 0, 1);
         return;
     }
     for (int64_t i = 0; i < count; i++) found += v[i] < 0 || v[i] > 0 || v[i] != v[i];
@@ -147,12 +153,17 @@ static const char *nonzero_kernel(Lower *l, DType t)
 void lower_nonzero(Lower *l, Node *n)
 {
     const Shape *s = &n->in[0]->shape;
-    inlay_nonzero_params p = { .rank = s->rank ? s->rank : 1, .count = 0, .n = { 1 } };
-    if (n->out[0]->shape.rank != 2 || !tensor_count(n->out[0])) return;
-    p.count = i32_checked(n->out[0]->shape.dim[1]);
+    inlay_nonzero_params p = { .rank = s->rank ? s->rank : 1, .n = { 1 } };
+    if (!tensor_count(n->out[0]) && !n->counts) return;
+    if (!tensor_count(n->in[0])) {
+        lower_clear(l, n, node_count(n));
+        return;
+    }
+    p.room = i32_checked(n->out[0]->shape.dim[1]);
     for (int i = 0; i < s->rank; i++) p.n[i] = i32_checked(s->dim[i]);
     Step *step = lower_step(l, n, nonzero_kernel(l, n->in[0]->dtype), &p);
     step_out(step, n->out[0]);
+    step_out(step, node_count(n));
     step_in(step, n->in[0]);
 }
 
@@ -225,15 +236,16 @@ void lower_topk(Lower *l, Node *n)
 
 void infer_unique(Node *n)
 {
-    infer_shape(n, 0);
-    infer_declared(n, 0, n->in[0]->dtype);
+    const Shape *x = infer_shape(n, 0);
     const Attr *a = node_attr(n, "axis");
-    const Shape *y = &n->out[0]->shape, *x = &n->in[0]->shape;
     const int axis = a ? node_axis(n, a->i, x->rank) : 0;
-    if (y->rank != (a ? x->rank : 1)) fail_node(n, STATUS_MALFORMED, NULL, "its result is declared with another rank");
-    infer_out(n, 1, DT_I64, shape_vector(y->dim[axis]));
+    const Shape y = dynamic_bound(n, 0, a ? *x : shape_vector(shape_count(x)));
+    infer_out(n, 0, n->in[0]->dtype, y);
+    infer_out(n, 1, DT_I64, shape_vector(y.dim[axis]));
     infer_out(n, 2, DT_I64, shape_vector(a ? x->dim[axis] : shape_count(x)));
-    infer_out(n, 3, DT_I64, shape_vector(y->dim[axis]));
+    infer_out(n, 3, DT_I64, shape_vector(y.dim[axis]));
+    dynamic_out(n, 0, axis);
+    for (int i = 1; i < n->n_out - 1; i += 2) dynamic_like(n, i, 0, 0);
 }
 
 void lower_unique(Lower *l, Node *n)
@@ -248,7 +260,9 @@ void lower_unique(Lower *l, Node *n)
         p.inner = i32_checked(shape_product(s, axis + 1, s->rank));
     }
     Step *step = lower_step(l, n, lower_kernel(l, "unique", n->in[0]->dtype), &p);
-    for (int i = 0; i < 4; i++) step_out(step, node_out(n, i));
+    step_out(step, n->out[0]);
+    step_out(step, node_count(n));
+    for (int i = 1; i < 4; i++) step_out(step, i < n->n_out - n->counts ? n->out[i] : NULL);
     step_in(step, n->in[0]);
     step_scratch(l, step, i64_mul(p.n, 2 * (int64_t)sizeof(int32_t)));
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "eval/fold.h"
+#include "ops/dynamic.h"
 #include "ops/ops.h"
 #include "passes/passes.h"
 
@@ -52,11 +53,20 @@ static void fold(Node *n)
     retire(n);
 }
 
+/* Sizes known at run time only travel with the shapes while these are inferred. */
+static void infer_one(Node *n)
+{
+    const bool first = graph_root(n->graph)->infer != NULL;
+    if (first && dynamic_shape(n)) return;
+    n->op->infer(n);
+    if (first && !n->dead) dynamic_results(n);
+    if (!n->dead) fold(n);
+}
+
 void infer_node(Node *n)
 {
     if (!resolve(n)) fail_if_errors();
-    n->op->infer(n);
-    fold(n);
+    infer_one(n);
 }
 
 void infer_graph(Graph *g)
@@ -65,8 +75,7 @@ void infer_graph(Graph *g)
     for (size_t i = 0; i < count; i++) {
         Node *n = g->node.at[i];
         if (!n->op && !resolve(n)) fail_if_errors();
-        n->op->infer(n);
-        if (!n->dead) fold(n);
+        infer_one(n);
     }
     graph_compact(g);
 }
@@ -80,6 +89,8 @@ void pass_infer(Graph *g)
     fail_if_errors();
     declare_backwards(g);
     infer_graph(g);
+    dynamic_outputs(g);
+    g->infer = NULL;
     graph_count_uses(g);
     for (size_t k = g->all.n; k-- > 0;)
         if (!graph_gone(g->all.at[k])) graph_sort(g->all.at[k]);

@@ -17,13 +17,13 @@
     F(int32_t, largest)         /* 1: the largest, 0: the smallest */
 INLAY_PARAMS(topk);
 
-/* unique: x is n slices of [outer][n][inner]. Operands: y, first, inverse, counts (int64, may be left out), x,
- * scratch of 2 n int32. */
+/* unique: x is n slices of [outer][n][inner]. Operands: y, count, first, inverse, counts (int64, may be left out),
+ * x, scratch of 2 n int32. y, first and counts have room for `found`; what is not used of it becomes 0. */
 #define INLAY_unique_FIELDS(F, N) \
     F(int32_t, outer) \
     F(int32_t, n) \
     F(int32_t, inner) \
-    F(int32_t, found)           /* slices that the result has room for */ \
+    F(int32_t, found)           /* slices that the result has room for: fewer only where count is wanted */ \
     F(int32_t, sorted)          /* 1: in ascending order, 0: as they come */
 INLAY_PARAMS(unique);
 
@@ -117,9 +117,10 @@ static inline int inlay_cumulate_axis(const inlay_cumulate_params *p, const int6
     { \
         const inlay_unique_params *p = (const inlay_unique_params *)s->params; \
         T *y = (T *)inlay_at(base, s, 0); \
-        int64_t *first = (int64_t *)inlay_at(base, s, 1), *inverse = (int64_t *)inlay_at(base, s, 2), *counts = (int64_t *)inlay_at(base, s, 3); \
-        const T *x = (const T *)inlay_at(base, s, 4); \
-        int32_t *order = (int32_t *)inlay_at(base, s, 5), *place = order + p->n, kinds = 0, i, k, o; \
+        int64_t *count = (int64_t *)inlay_at(base, s, 1), *first = (int64_t *)inlay_at(base, s, 2); \
+        int64_t *inverse = (int64_t *)inlay_at(base, s, 3), *counts = (int64_t *)inlay_at(base, s, 4); \
+        const T *x = (const T *)inlay_at(base, s, 5); \
+        int32_t *order = (int32_t *)inlay_at(base, s, 6), *place = order + p->n, kinds = 0, i, k, o; \
         int same; \
         (void)r0, (void)r1; \
         for (i = 0; i < p->n; i++) { \
@@ -130,7 +131,11 @@ static inline int inlay_cumulate_axis(const inlay_cumulate_params *p, const int6
             order[k] = i; \
             kinds++; \
         } \
-        if (kinds != p->found) return -INLAY_E_SHAPE; \
+        if (!count && kinds != p->found) return -INLAY_E_SHAPE; \
+        if (count) *count = kinds; \
+        if (first) memset(first, 0, (size_t)p->found * sizeof *first); \
+        if (counts) memset(counts, 0, (size_t)p->found * sizeof *counts); \
+        memset(y, 0, (size_t)p->outer * (size_t)p->found * (size_t)p->inner * sizeof *y); \
         for (k = 0; k < kinds; k++) { \
             place[k] = k; \
             if (p->sorted) continue; \
@@ -138,9 +143,8 @@ static inline int inlay_cumulate_axis(const inlay_cumulate_params *p, const int6
         } \
         for (k = 0; k < kinds; k++) { \
             if (first) first[place[k]] = order[k]; \
-            if (counts) counts[place[k]] = 0; \
             for (o = 0; o < p->outer; o++) \
-                memcpy(y + ((ptrdiff_t)o * kinds + place[k]) * p->inner, x + ((ptrdiff_t)o * p->n + order[k]) * p->inner, (size_t)p->inner * sizeof *y); \
+                memcpy(y + ((ptrdiff_t)o * p->found + place[k]) * p->inner, x + ((ptrdiff_t)o * p->n + order[k]) * p->inner, (size_t)p->inner * sizeof *y); \
         } \
         for (i = 0; i < p->n && (inverse || counts); i++) { \
             k = place[inlay_unique_find_##suffix(p, x, order, kinds, i, &same)]; \

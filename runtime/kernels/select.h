@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: 0BSD
  * Selections by value or by position, moved by element size: OneHot, Compress, Trilu, ReverseSequence, NonZero.
- * Where the number of results depends on values, the compiled shape must hold exactly them: else INLAY_E_SHAPE. */
+ * Where the number of results depends on values, the compiled shape is its bound (else INLAY_E_SHAPE): the rest of it
+ * becomes 0 and the number goes to `count` (int64); where that is left out it must be the bound. */
 #ifndef INLAY_SELECT_H
 #define INLAY_SELECT_H
 
@@ -35,13 +36,20 @@ static inline int inlay_onehot(void *const *base, const inlay_step *s, int32_t r
     return 0;
 }
 
+/* Hands back how many there are; 0 where the result has no room for them. */
+static inline int inlay_counted(int64_t *count, int32_t found, int32_t room)
+{
+    if (count) *count = found;
+    return count ? found <= room : found == room;
+}
+
 /* compress: y [outer][kept][run] = those of x [outer][n][run] whose condition is true; conditions: `given` <= n bools.
- * Operands: y, x, condition. */
+ * Operands: y, count, x, condition. */
 #define INLAY_compress_FIELDS(F, N) \
     F(int32_t, outer) \
     F(int32_t, n) \
     F(int32_t, given) \
-    F(int32_t, kept)            /* true ones that the result has room for */ \
+    F(int32_t, kept)            /* true ones that the result has room for, and the stride of y */ \
     F(int64_t, run)             /* bytes */
 INLAY_PARAMS(compress);
 
@@ -49,18 +57,21 @@ static inline int inlay_compress(void *const *base, const inlay_step *s, int32_t
 {
     const inlay_compress_params *p = (const inlay_compress_params *)s->params;
     unsigned char *y = (unsigned char *)inlay_at(base, s, 0);
-    const unsigned char *x = (const unsigned char *)inlay_at(base, s, 1), *condition = (const unsigned char *)inlay_at(base, s, 2);
+    const unsigned char *x = (const unsigned char *)inlay_at(base, s, 2), *condition = (const unsigned char *)inlay_at(base, s, 3);
     const size_t run = (size_t)p->run;
-    int32_t o, i, count = 0;
+    int32_t o, i, kept = 0;
     (void)r0, (void)r1;
-    for (i = 0; i < p->given; i++) count += condition[i] != 0;
-    if (count != p->kept) return -INLAY_E_SHAPE;
-    for (o = 0; o < p->outer; o++, x += run * (size_t)p->n)
+    for (i = 0; i < p->given; i++) kept += condition[i] != 0;
+    if (!inlay_counted((int64_t *)inlay_at(base, s, 1), kept, p->kept)) return -INLAY_E_SHAPE;
+    for (o = 0; o < p->outer; o++, x += run * (size_t)p->n) {
         for (i = 0; i < p->given; i++) {
             if (!condition[i]) continue;
             memcpy(y, x + (size_t)i * run, run);
             y += run;
         }
+        memset(y, 0, (size_t)(p->kept - kept) * run);
+        y += (size_t)(p->kept - kept) * run;
+    }
     return 0;
 }
 
@@ -123,10 +134,10 @@ static inline int inlay_reverse_sequence(void *const *base, const inlay_step *s,
     return 0;
 }
 
-/* nonzero: y [rank][count] int64, the indices of the elements of x that are not 0, in order. */
+/* nonzero: y [rank][room] int64, the indices of the elements of x that are not 0, in order. Operands: y, count, x. */
 #define INLAY_nonzero_FIELDS(F, N) \
     F(int32_t, rank) \
-    F(int32_t, count)           /* that the result has room for */ \
+    F(int32_t, room)            /* most indices */ \
     N(int32_t, n, 8)            /* dims of x */
 INLAY_PARAMS(nonzero);
 
@@ -135,13 +146,13 @@ INLAY_PARAMS(nonzero);
     { \
         const inlay_nonzero_params *p = (const inlay_nonzero_params *)s->params; \
         int64_t *y = (int64_t *)inlay_at(base, s, 0); \
-        const T *x = (const T *)inlay_at(base, s, 1); \
+        const T *x = (const T *)inlay_at(base, s, 2); \
         int32_t at[8] = { 0 }, found = 0, d; \
         (void)r0, (void)r1; \
         do { \
             if (*x++ != 0) { \
-                if (found == p->count) return -INLAY_E_SHAPE; \
-                for (d = 0; d < p->rank; d++) y[(ptrdiff_t)d * p->count + found] = at[d]; \
+                if (found == p->room) return -INLAY_E_SHAPE; \
+                for (d = 0; d < p->rank; d++) y[(ptrdiff_t)d * p->room + found] = at[d]; \
                 found++; \
             } \
             for (d = p->rank - 1; d >= 0; d--) { \
@@ -149,7 +160,8 @@ INLAY_PARAMS(nonzero);
                 at[d] = 0; \
             } \
         } while (d >= 0); \
-        return found == p->count ? 0 : -INLAY_E_SHAPE; \
+        for (d = 0; d < p->rank; d++) memset(y + (ptrdiff_t)d * p->room + found, 0, (size_t)(p->room - found) * sizeof *y); \
+        return inlay_counted((int64_t *)inlay_at(base, s, 1), found, p->room) ? 0 : -INLAY_E_SHAPE; \
     }
 
 INLAY_NONZERO(f32, float)
