@@ -118,17 +118,14 @@ static bool fuse_silu(Node *n)
 
 static bool fuse_residual(Node *n)
 {
-    if (!node_is(n, "Add") || n->in[0] == n->in[1] || !shape_equal(&n->in[0]->shape, &n->in[1]->shape)) return false;
+    if ((!node_is(n, "Add") && (!node_is(n, "Sum") || n->n_in != 2)) || n->in[0] == n->in[1] || !shape_equal(&n->in[0]->shape, &n->in[1]->shape)) return false;
     Node *left = host_of(n->in[0], 1), *right = host_of(n->in[1], 1);
     const bool take_right = right && !node_attr(right, "residual") && (!left || right->order > left->order || node_attr(left, "residual"));
     Node *host = take_right ? right : left;
     if (!host || node_attr(host, "residual")) return false;
-    const int slots = node_is(host, "MatMul") ? 2 : 3;
-    Tensor *in[4] = { host->in[0], host->in[1], slots > 2 ? node_in(host, 2) : NULL, NULL };
-    if (slots == 2 && host->n_in > 2) return false;
-    in[slots] = n->in[take_right ? 0 : 1];
-    node_set_inputs(host, slots + 1, in);
-    node_set_int(host, "residual", slots);
+    Tensor *in[4] = { host->in[0], host->in[1], node_in(host, 2), n->in[take_right ? 0 : 1] };
+    node_set_inputs(host, 4, in);
+    node_set_int(host, "residual", 3);
     take_output(host, n);
     return true;
 }

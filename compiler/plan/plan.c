@@ -3,6 +3,7 @@
 #include "plan/plan.h"
 
 #include "base/size.h"
+#include "plan/elide.h"
 #include "plan/items.h"
 #include "plan/overlap.h"
 #include "plan/place.h"
@@ -199,11 +200,11 @@ static void write_plan(Planner *p)
     program_link(p->program);
 }
 
-void plan_program(Program *program, const PlanOptions *opt)
+static void plan_steps(Program *program, const PlanOptions *opt, PlanLevel level)
 {
     Arena *scratch = &program->graph->store->scratch;
     const ArenaMark mark = arena_mark(scratch);
-    Planner p = { .arena = scratch, .program = program, .opt = opt, .level = opt->level ? opt->level : PLAN_STREAM };
+    Planner p = { .arena = scratch, .program = program, .opt = opt, .level = level };
     clear(program);
     program->plan.arena_align = opt->align;
     p.all = items_find(scratch, program, opt->align);
@@ -218,4 +219,29 @@ void plan_program(Program *program, const PlanOptions *opt)
     place_items(&p);
     write_plan(&p);
     arena_release(scratch, mark);
+}
+
+static void take_steps(Program *p, Step **step, size_t n)
+{
+    p->step.at = step;
+    p->step.n = p->step.room = n;
+    for (size_t i = 0; i < n; i++) step[i]->index = (int)i;
+}
+
+void plan_program(Program *program, const PlanOptions *opt)
+{
+    const PlanLevel level = opt->level ? opt->level : PLAN_STREAM;
+    const size_t weights = program->weight.n;
+    Steps without;
+    plan_steps(program, opt, level);
+    if (level < PLAN_ORDER || !elide_copies(program->graph->arena, program, &without)) return;
+    Step **const as_made = program->step.at;
+    const size_t steps = program->step.n;
+    const int64_t bytes = program->plan.arena_size;
+    take_steps(program, without.step.at, without.step.n);
+    plan_steps(program, opt, level);
+    if (program->plan.arena_size <= bytes) return;
+    program->weight.n = weights;
+    take_steps(program, as_made, steps);
+    plan_steps(program, opt, level);
 }
