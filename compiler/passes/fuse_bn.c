@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * y = scale * (conv(x) - mean) / sqrt(variance + epsilon) + bias is a convolution with other weights:
- * BatchNormalization, and Mul and Add of one constant a channel, go into the Conv, ConvTranspose or Gemm before them.
- * Requires: types and shapes; NCHW. Ensures: same results but for rounding. */
+ * BatchNormalization, and Mul and Add of one constant a channel, go into the Conv, ConvTranspose, Gemm or MatMul before
+ * them. A MatMul gets its bias as operand 2, which ONNX's has not. Requires: types and shapes; NCHW. Ensures: same results but for rounding. */
 #include <math.h>
 #include <string.h>
 
@@ -20,7 +20,14 @@ static int channel_axis(const Node *n)
     if (node_is(n, "Conv")) return 0;
     if (node_is(n, "ConvTranspose") && node_int(n, "group", 1) == 1) return 1;
     if (node_is(n, "Gemm")) return node_int(n, "transB", 0) ? 0 : 1;
+    if (node_is(n, "MatMul") && n->in[1]->shape.rank == 2) return 1;
     return -1;
+}
+
+/* The axis of the result that counts its channels. */
+static int result_axis(const Node *n)
+{
+    return node_is(n, "MatMul") ? n->out[0]->shape.rank - 1 : 1;
 }
 
 /* The node before `t` that can take it in: its only reader is this one. */
@@ -63,12 +70,12 @@ static bool affine_of_batchnorm(const Node *n, Affine *a)
     return true;
 }
 
-/* A constant operand with one value a channel (axis 1 of the result), or one value. */
-static float *per_channel(Graph *g, const Tensor *t, const Tensor *out, int64_t channels)
+/* A constant operand with one value a channel (an axis of the result), or one value. */
+static float *per_channel(Graph *g, const Tensor *t, const Tensor *out, int channel, int64_t channels)
 {
     if (!t->value || t->dtype != DT_F32 || t->shape.rank > out->shape.rank) return NULL;
     const int64_t n = tensor_count(t);
-    const int axis = 1 - (out->shape.rank - t->shape.rank);
+    const int axis = channel - (out->shape.rank - t->shape.rank);
     if (n != 1 && (n != channels || axis < 0 || t->shape.dim[axis] != channels)) return NULL;
     const float *v = floats(g, t);
     float *all = NEW_ARRAY(g->arena, float, channels);
@@ -76,9 +83,9 @@ static float *per_channel(Graph *g, const Tensor *t, const Tensor *out, int64_t 
     return all;
 }
 
-static bool affine_of_binary(const Node *n, int constant, Affine *a)
+static bool affine_of_binary(const Node *n, int constant, int channel, Affine *a)
 {
-    float *v = per_channel(n->graph, n->in[constant], n->out[0], a->channels);
+    float *v = per_channel(n->graph, n->in[constant], n->out[0], channel, a->channels);
     if (!v) return false;
     if (node_is(n, "Mul")) a->mul = v;
     else if (node_is(n, "Add")) a->add = v;
@@ -123,9 +130,11 @@ static bool try_fuse(Graph *g, Node *n)
 {
     for (int k = 0; k < n->n_in && k < 2; k++) {
         Node *linear = linear_before(n->in[k]);
-        if (!linear || n->out[0]->shape.rank < 2 || !shape_equal(&n->in[k]->shape, &n->out[0]->shape)) continue;
-        Affine a = { .channels = n->out[0]->shape.dim[1] };
-        const bool fits = node_is(n, "BatchNormalization") ? k == 0 && affine_of_batchnorm(n, &a) : n->n_in == 2 && affine_of_binary(n, 1 - k, &a);
+        if (!linear || n->out[0]->shape.rank < 2 || linear->in[1]->shape.rank < 2 || !shape_equal(&n->in[k]->shape, &n->out[0]->shape)) continue;
+        const int channel = result_axis(linear);
+        Affine a = { .channels = n->out[0]->shape.dim[channel] };
+        const bool fits = node_is(n, "BatchNormalization") ? k == 0 && channel == 1 && affine_of_batchnorm(n, &a) :
+            n->n_in == 2 && affine_of_binary(n, 1 - k, channel, &a);
         if (!fits) continue;
         absorb(g, linear, n, &a);
         return true;
