@@ -60,13 +60,13 @@ def reason(status, text):
     return 'status %d: %s' % (status, lines[0].split('error: ')[-1].strip()[:110])
 
 
-def judge(inlay, folder):
+def judge(inlay, folder, file='model.onnx', flags=()):
     """'' or what is not right."""
-    model = os.path.join(folder, 'model.onnx')
+    model = os.path.join(folder, file)
     data, want = host.test_data(folder)
     n = len(onnx.read_io(model)[0])
     with host.Work() as out:
-        command = [inlay, 'run', model, '-o', out] + host.shape_flags(model, data)
+        command = [inlay, 'run', model, '-o', out] + list(flags) + host.shape_flags(model, data)
         for path, _ in data[:n]:
             command += ['--input', path]
         status, text = host.run(command, limit=120)
