@@ -22,7 +22,7 @@ typedef struct Planner {
     VEC(Overlap) overlap;       /* by rows, of steps run layer by layer */
 } Planner;
 
-enum { WALK_BUDGET = 3000000 };
+enum { WALK_BUDGET = 1500000, PLACE_BUDGET = PLACE_EFFORT / 8 };
 
 /* ---- items of the offset solver ---- */
 
@@ -151,7 +151,7 @@ static void count_live(Planner *p)
 static void place_items(Planner *p)
 {
     Plan *plan = &p->program->plan;
-    const PlaceResult r = place(p->arena, p->item.at, (int)p->item.n, p->arc.at, (int)p->arc.n, NULL);
+    const PlaceResult r = place(p->arena, p->item.at, (int)p->item.n, p->arc.at, (int)p->arc.n, &(PlaceOptions){ .effort = PLACE_BUDGET });
     for (size_t i = 0; i < p->all.item.n; i++)
         if (!p->all.item.at[i].outside) p->all.item.at[i].root->offset = r.offset[i];
     plan->state = p->item.n > p->all.item.n ? r.offset[p->all.item.n] : 0;
@@ -200,25 +200,29 @@ static void write_plan(Planner *p)
     program_link(p->program);
 }
 
-static void plan_steps(Program *program, const PlanOptions *opt, PlanLevel level)
+/* Items and schedule of the steps as they are: enough to compare. */
+static Planner prepare(Program *program, const PlanOptions *opt, PlanLevel level)
 {
     Arena *scratch = &program->graph->store->scratch;
-    const ArenaMark mark = arena_mark(scratch);
     Planner p = { .arena = scratch, .program = program, .opt = opt, .level = level };
-    clear(program);
-    program->plan.arena_align = opt->align;
     p.all = items_find(scratch, program, opt->align);
     find_schedule(&p);
-    add_items(&p);
-    add_state(&p);
-    for (size_t i = 0; i < p.schedule.slot.n; i++) {
-        const Slot *s = p.schedule.slot.at + i;
-        if (s->stream) allow_in_stream(&p, s);
-        else allow_in_layer(&p, s->first);
+    return p;
+}
+
+static void finish(Planner *p)
+{
+    clear(p->program);
+    p->program->plan.arena_align = p->opt->align;
+    add_items(p);
+    add_state(p);
+    for (size_t i = 0; i < p->schedule.slot.n; i++) {
+        const Slot *s = p->schedule.slot.at + i;
+        if (s->stream) allow_in_stream(p, s);
+        else allow_in_layer(p, s->first);
     }
-    place_items(&p);
-    write_plan(&p);
-    arena_release(scratch, mark);
+    place_items(p);
+    write_plan(p);
 }
 
 static void take_steps(Program *p, Step **step, size_t n)
@@ -230,18 +234,23 @@ static void take_steps(Program *p, Step **step, size_t n)
 
 void plan_program(Program *program, const PlanOptions *opt)
 {
+    Arena *scratch = &program->graph->store->scratch;
+    const ArenaMark mark = arena_mark(scratch);
     const PlanLevel level = opt->level ? opt->level : PLAN_STREAM;
-    const size_t weights = program->weight.n;
-    Steps without;
-    plan_steps(program, opt, level);
-    if (level < PLAN_ORDER || !elide_copies(program->graph->arena, program, &without)) return;
+    const size_t weights = program->weight.n, steps = program->step.n;
     Step **const as_made = program->step.at;
-    const size_t steps = program->step.n;
-    const int64_t bytes = program->plan.arena_size;
-    take_steps(program, without.step.at, without.step.n);
-    plan_steps(program, opt, level);
-    if (program->plan.arena_size <= bytes) return;
-    program->weight.n = weights;
-    take_steps(program, as_made, steps);
-    plan_steps(program, opt, level);
+    Planner p = prepare(program, opt, level);
+    Steps without;
+    if (level >= PLAN_ORDER && elide_copies(program->graph->arena, program, &without)) {
+        take_steps(program, without.step.at, without.step.n);
+        Planner q = prepare(program, opt, level);
+        if (q.schedule.peak <= p.schedule.peak) {
+            p = q;
+        } else {
+            program->weight.n = weights;
+            take_steps(program, as_made, steps);
+        }
+    }
+    finish(&p);
+    arena_release(scratch, mark);
 }
