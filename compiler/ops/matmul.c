@@ -5,6 +5,7 @@
 
 #include "base/size.h"
 #include "kernels/conv_f32.h"
+#include "kernels/dense_f32.h"
 #include "kernels/window_plain.h"
 #include "ops/epilogue.h"
 #include "ops/families.h"
@@ -52,10 +53,47 @@ void infer_matmul(Node *n)
     infer_out(n, 0, n->in[0]->dtype, p.y);
 }
 
+enum { SMALL_PRODUCT = 4096, SMALL_WIDTH = 4 };
+
+/* Does the plain dense kernel serve it? Its code is small; the tiles are faster only on more. */
+static bool is_small(const Node *n, int64_t rows, int64_t k, int64_t columns)
+{
+    const Epilogue e = epilogue_of(n);
+    return rows == 1 && k <= SMALL_PRODUCT && columns <= SMALL_PRODUCT && k * columns <= SMALL_PRODUCT && !epilogue_needs_pass(&e);
+}
+
+static void lower_dense(Lower *l, Node *n, Tensor *weights, Tensor *bias, int64_t k, int64_t columns, Tensor *residual)
+{
+    const Epilogue e = epilogue_of(n);
+    const int clamp = epilogue_clamp(&e);
+    const inlay_dense_params p = { .k = i32_checked(k), .n = i32_checked(columns), .clamp = clamp, .a = clamp & 1 ? e.a : 0.0f, .b = clamp & 2 ? e.b : 0.0f };
+    Step *s = lower_step(l, n, "dense_f32", &p);
+    step_out(s, n->out[0]);
+    step_in(s, n->in[0]);
+    step_in(s, weights);
+    step_in(s, bias);
+    step_in(s, residual)->reuse = REUSE_ELEMENTWISE;
+    s->macs = k * columns;
+}
+
+/* The matrix w as the kernel of that product wants it. */
+static Tensor *pack_for(Lower *l, const Node *n, const Recipe *w, bool transposed, float alpha, int64_t rows, int64_t k, int64_t columns)
+{
+    const int width = l->pack_width;
+    if (is_small(n, rows, k, columns)) l->pack_width = SMALL_WIDTH;
+    Tensor *t = pack_matrix(l, w, transposed, alpha);
+    l->pack_width = width;
+    return t;
+}
+
 /* Operands of inlay_conv_...: [rows][K] times packed weights, one row of `rows` pixels. */
 static void lower_packed(Lower *l, Node *n, Tensor *weights, Tensor *bias, int64_t rows, int64_t k, int64_t columns, Tensor *residual)
 {
     const Epilogue e = epilogue_of(n);
+    if (is_small(n, rows, k, columns)) {
+        lower_dense(l, n, weights, bias, k, columns, residual);
+        return;
+    }
     inlay_conv_params p = { .id = 1, .ih = 1, .iw = i32_checked(rows), .od = 1, .oh = 1, .ow = i32_checked(rows), .kd = 1, .kh = 1, .kw = 1,
                             .sd = 1, .sh = 1, .sw = 1, .dd = 1, .dh = 1, .dw = 1, .groups = 1, .ic = i32_checked(k),
                             .oc = i32_checked(columns), .width = l->pack_width };
@@ -134,7 +172,7 @@ void lower_matmul(Lower *l, Node *n)
     if (is_packable(n, &p) && (!c || c->value)) {
         const int64_t dims[2] = { p.k, p.n };
         const Recipe *b = recipe_reshape(l->graph->store, n->in[1]->value, 2, dims);
-        lower_packed(l, n, pack_matrix(l, b, false, 1.0f), pack_bias(l, c ? c->value : NULL, 1, p.n), rows, p.k, p.n, e.residual);
+        lower_packed(l, n, pack_for(l, n, b, false, 1.0f, rows, p.k, p.n), pack_bias(l, c ? c->value : NULL, 1, p.n), rows, p.k, p.n, e.residual);
         return;
     }
     const Shape a = as_matrix(n, 0), b = as_matrix(n, 1);
@@ -220,7 +258,7 @@ static bool lower_gemm_packed(Lower *l, Node *n, const GemmShape *g, Tensor *c, 
     if (c && c->value && c_rows(&c->shape) == 1) bias = gemm_bias(l, g, c);
     else if (c && residual) return false;
     else if (c && !(added = gemm_added(l, g, c))) return false;
-    lower_packed(l, n, pack_matrix(l, n->in[1]->value, g->trans_b, g->alpha), pack_bias(l, bias, 1, g->n), g->m, g->k, g->n, added);
+    lower_packed(l, n, pack_for(l, n, n->in[1]->value, g->trans_b, g->alpha, g->m, g->k, g->n), pack_bias(l, bias, 1, g->n), g->m, g->k, g->n, added);
     return true;
 }
 
