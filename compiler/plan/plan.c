@@ -210,6 +210,13 @@ static Planner prepare(Program *program, const PlanOptions *opt, PlanLevel level
     return p;
 }
 
+/* Of the steps run layer by layer: quickly found, and a fair judge of the same steps streamed. */
+static int64_t peak_of(Program *program, const PlanOptions *opt, PlanLevel level)
+{
+    const Planner p = prepare(program, opt, level < PLAN_OVERLAP ? level : PLAN_OVERLAP);
+    return p.schedule.peak;
+}
+
 static void finish(Planner *p)
 {
     clear(p->program);
@@ -239,18 +246,16 @@ void plan_program(Program *program, const PlanOptions *opt)
     const PlanLevel level = opt->level ? opt->level : PLAN_STREAM;
     const size_t weights = program->weight.n, steps = program->step.n;
     Step **const as_made = program->step.at;
-    Planner p = prepare(program, opt, level);
     Steps without;
     if (level >= PLAN_ORDER && elide_copies(program->graph->arena, program, &without)) {
+        const int64_t least = peak_of(program, opt, level);
         take_steps(program, without.step.at, without.step.n);
-        Planner q = prepare(program, opt, level);
-        if (q.schedule.peak <= p.schedule.peak) {
-            p = q;
-        } else {
+        if (peak_of(program, opt, level) > least) {
             program->weight.n = weights;
             take_steps(program, as_made, steps);
         }
     }
+    Planner p = prepare(program, opt, level);
     finish(&p);
     arena_release(scratch, mark);
 }
