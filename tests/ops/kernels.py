@@ -2,7 +2,7 @@
 """Every kernel is run by a test with a reference: the operator tests that pass (known.txt lists the others), or a
 program of tests/unit that names it.
 
-    kernels.py --inlay INLAY --root ROOT FOLDER|TAR..."""
+    kernels.py --inlay INLAY --root ROOT [--update] FOLDER|TAR..."""
 import argparse
 import concurrent.futures
 import json
@@ -43,6 +43,7 @@ def main():
     p = argparse.ArgumentParser()
     p.add_argument('--inlay', required=True)
     p.add_argument('--root', required=True)
+    p.add_argument('--update', action='store_true')
     p.add_argument('paths', nargs='+')
     o = p.parse_args()
     t, root, scratch = tap.Tap(), pathlib.Path(o.root), tempfile.mkdtemp(prefix='inlay-kernels-')
@@ -58,7 +59,13 @@ def main():
     shutil.rmtree(scratch, ignore_errors=True)
     words = set(re.findall(r'\w+', units))
     idle = [n for n in names if n not in used and 'inlay_' + n not in words and n not in words]
-    with open(root / 'tests/ops/untested_kernels.txt') as f:
+    path = root / 'tests/ops/untested_kernels.txt'
+    if o.update:
+        head = [line for line in path.read_text().splitlines() if line.startswith('#')]
+        path.write_text('\n'.join(head + sorted(idle)) + '\n')
+        print('%d kernels are run by reference tests, %d listed as untested' % (len(used), len(idle)))
+        return
+    with open(path) as f:
         listed = {line.strip() for line in f if line.strip() and not line.startswith('#')}
     t.ok('%d kernels are run by %d reference tests, %d by unit tests' % (len(used), len(tests), len(set(names) - used - set(idle))), bool(used))
     t.ok('no kernel without a test, but for those listed', not set(idle) - listed, '\n'.join(sorted(set(idle) - listed)))

@@ -15,8 +15,9 @@ class Tap:
         self._line(holds, name)
         if not holds:
             self.failures += 1
+            print('%s:' % name, file=sys.stderr)
             for line in str(why).strip().splitlines() or ['failed']:
-                print('#   ' + line, flush=True)
+                print('#   ' + line, file=sys.stderr, flush=True)
         return holds
 
     def fail(self, name, why):
