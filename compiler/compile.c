@@ -124,8 +124,9 @@ void compile_emit(Compile *c)
     const bool hash = !c->options->no_hash;
     char sha[65] = "";
     c->out = output_begin(&c->arena, c->options->output);
-    emit_source(c->program, c->out, name);
-    const WeightsForm form = weights_emit(c->program, c->out, name, weights_form_of(c->options->weights), c->options->target, hash, sha);
+    const WeightsForm form = weights_form_taken(c->program, weights_form_of(c->options->weights));
+    emit_source(c->program, c->out, name, form);
+    weights_emit(c->program, c->out, name, form, c->options->target, hash, sha);
     const ManifestFacts facts = { name, hash && *sha ? sha : NULL, NULL, weights_form_name(form) };
     json_t *m = manifest_build(c->program, &facts);
     const char *json = manifest_text(&c->arena, m);

@@ -16,9 +16,10 @@
 
 //@ model
 
-int model_run(void *arena, const model_inputs *in, const model_outputs *out)
+//@ entry
 {
     void *base[MODEL_BASES];
 //@ bases
     return inlay_run(&model_steps, base);
 }
+//@ run

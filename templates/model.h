@@ -12,11 +12,11 @@ extern "C" {
 
 //@ sizes
 
-/* What model_run() returns. */
+/* What a run returns. */
 enum {
     MODEL_OK = 0,
-    MODEL_E_ARG = 1,        /* the arena, an input or an output is NULL */
-    MODEL_E_ALIGN = 2,      /* the arena is not aligned to MODEL_ARENA_ALIGN */
+    MODEL_E_ARG = 1,        /* the arena, the weights, an input or an output is NULL */
+    MODEL_E_ALIGN = 2,      /* the arena or the weights are not aligned to MODEL_ARENA_ALIGN or MODEL_WEIGHTS_ALIGN */
     MODEL_E_SHAPE = 3,      /* a value read at run time asks for another shape than was compiled */
     MODEL_E_INDEX = 4       /* an index read at run time lies outside its tensor */
 };
@@ -26,7 +26,7 @@ enum {
 /* Computes the outputs from the inputs. All working memory is `arena`: MODEL_ARENA_SIZE bytes whose content
  * before and after does not matter. Buffers may not overlap. No heap, no mutable static data:
  * calls in different arenas may run at once. */
-int model_run(void *arena, const model_inputs *in, const model_outputs *out);
+//@ run
 
 #ifdef __cplusplus
 }

@@ -4,9 +4,10 @@
 #define INLAY_EMIT_SOURCE_H
 
 #include "base/io.h"
+#include "emit/weights.h"
 #include "ir/program.h"
 
-/* The program must be planned, its weights laid out, and linked. */
-void emit_source(const Program *p, Output *o, const char *name);
+/* The program must be planned, its weights laid out, and linked. `form` is that of the weights, not WEIGHTS_AUTO. */
+void emit_source(const Program *p, Output *o, const char *name, WeightsForm form);
 
 #endif

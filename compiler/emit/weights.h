@@ -23,7 +23,7 @@ void weights_layout(Program *p);
  *   c       NAME_weights.c, an array of words
  *   incbin  NAME_weights.bin, and NAME_weights.c that includes it by the assembler
  *   obj     NAME_weights.o, an ELF object for `target` (NULL: this host) that holds the symbol
- *   bin     NAME_weights.bin alone: nothing defines the symbol, the caller hands the bytes over (aligned to 64)
+ *   bin     NAME_weights.bin alone: no symbol, the caller hands the bytes to NAME_run_with()
  * sha256 gets 64 hex digits of the blob and NUL where hash is set, else "". */
 WeightsForm weights_emit(Program *p, Output *o, const char *name, WeightsForm form, const char *target, bool hash, char sha256[65]);
 

@@ -89,11 +89,13 @@ def same_bits(t, o, folder, name):
 
 def forms(t, o, folder, name):
     """Each form of the weights gives the same answer."""
-    for form in ('c', 'incbin'):
+    for form in ('c', 'incbin', 'obj', 'bin'):
         with host.Work() as work:
             b = Build(o, work, folder, name, '--weights', form)
             if not t.ok('%s: --weights %s' % (name, form), b.status == 0, b.text):
                 continue
+            if form == 'bin':
+                shutil.copy(os.path.join(b.out, 'src', name + '_weights.bin'), work)
             status, text = b.cc('gcc', host.STRICT + ['-O1'])
             status, text = host.run(['./a.out'], work) if not status else (status, text)
             bad = 'exit %d\n%s' % (status, text[:2000]) if status else b.compare(False)

@@ -31,13 +31,13 @@ def write_case(work, name, man, value):
         f.write('static const float case_input[] = { %s };\n' % floats)
 
 
-def firmware(t, o, name, level):
-    label = '%s %s' % (name, level)
+def firmware(t, o, name, level, form='auto'):
+    label = '%s %s%s' % (name, level, '' if form == 'auto' else ' ' + form)
     folder = os.path.join(o.models, name)
     data, want = host.test_data(folder)
     with host.Work() as work:
         out = os.path.join(work, 'out')
-        status, text = host.run([o.inlay, 'compile', os.path.join(folder, name + '.onnx'), '-o', out, '--name', name])
+        status, text = host.run([o.inlay, 'compile', os.path.join(folder, name + '.onnx'), '-o', out, '--name', name, '--weights', form, '--target', 'cortex-m4'])
         if not t.ok(label + ': compiles to C', status == 0, text):
             return
         man = host.manifest(out, name)
@@ -63,6 +63,8 @@ def firmware(t, o, name, level):
         got = onnx.Tensor('', onnx.CODES['float32'], want[0].dims, struct.pack('<%dI' % len(words), *(int(w, 16) for w in words)))
         bad = onnx.difference(got, want[0])
         t.ok(label + ': reference answer', not bad, bad)
+        if form == 'obj':
+            return
         host.write_main(work, [(name, man, [data[0][1]])])
         status, text2 = host.run(['gcc', '-std=c99', '-O2', '-ffp-contract=off', '-I', os.path.join(out, 'src'), 'main.c'] + host.sources(out) + ['-lm'], work)
         status, text2 = host.run(['./a.out'], work) if not status else (status, text2)
@@ -89,6 +91,7 @@ def main():
     for name in ('sine', 'digits'):
         for level in ('-O2', '-Os'):
             firmware(t, o, name, level)
+        firmware(t, o, name, '-O2', 'obj')
     t.done()
 
 

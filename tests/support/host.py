@@ -59,7 +59,7 @@ static int run_%(name)s(void)
     memset(&in, 0, sizeof in);
     memset(&out, 0, sizeof out);
     memset(arena, 0xA5, %(upper)s_ARENA_SIZE + GUARD);
-%(load)s    r = %(name)s_run(arena, &in, &out);
+%(load)s    r = %(name)s_run%(with)sarena, &in, &out);
     if (r) {
         fprintf(stderr, "%(name)s_run returned %%d\n", r);
         return 93;
@@ -116,7 +116,8 @@ def manifest(out, name):
 
 
 def sources(out):
-    return sorted(glob.glob(os.path.join(out, 'src', '*.c')) + glob.glob(os.path.join(out, 'src', '*.S')))
+    """What is compiled and linked: the C, and the object of --weights obj."""
+    return sorted(glob.glob(os.path.join(out, 'src', '*.c')) + glob.glob(os.path.join(out, 'src', '*.o')))
 
 
 def model_code(work, name, man, inputs):
@@ -131,7 +132,12 @@ def model_code(work, name, man, inputs):
     for i, io in enumerate(man['outputs']):
         load.append('    out.out%d = take(%d);\n' % (i, io['bytes']))
         save.append('    save("%s_out%d", out.out%d, %d);\n' % (name, i, i, io['bytes']))
-    return MODEL % dict(name=name, upper=name.upper(), load=''.join(load), save=''.join(save))
+    weights = '('
+    if man['weights']['size'] and man['weights']['form'] == 'bin':
+        load.append('    { void *p = take(%d); load("%s_weights.bin", p, %d); weights = p; }\n' % (man['weights']['size'], name, man['weights']['size']))
+        load.insert(0, '    const void *weights;\n')
+        weights = '_with(weights, '
+    return MODEL % {'name': name, 'upper': name.upper(), 'load': ''.join(load), 'save': ''.join(save), 'with': weights}
 
 
 def write_main(work, models):
