@@ -41,7 +41,7 @@ static inline int inlay_pick(void *const *base, const inlay_step *s, size_t size
     }
 }
 
-#define INLAY_PICK(bits) \
+#define INLAY_PICK_ELEMENTS(bits) \
     static inline void inlay_pick_##bits##_line(void *yv, const void *xv, const int32_t *table, int32_t n, int32_t run) \
     { \
         inlay_w##bits *y = (inlay_w##bits *)yv; \
@@ -53,10 +53,10 @@ static inline int inlay_pick(void *const *base, const inlay_step *s, size_t size
     static inline int inlay_pick_##bits(void *const *base, const inlay_step *s, int32_t r0, int32_t r1) \
     { (void)r0, (void)r1; return inlay_pick(base, s, sizeof(inlay_w##bits), inlay_pick_##bits##_line); }
 
-INLAY_PICK(8)
-INLAY_PICK(16)
-INLAY_PICK(32)
-INLAY_PICK(64)
-INLAY_PICK(128)
+INLAY_PICK_ELEMENTS(8)
+INLAY_PICK_ELEMENTS(16)
+INLAY_PICK_ELEMENTS(32)
+INLAY_PICK_ELEMENTS(64)
+INLAY_PICK_ELEMENTS(128)
 
 #endif
