@@ -348,3 +348,49 @@ void infer_bitcast(Node *n)
 }
 
 void lower_bitcast(Lower *l, Node *n) { lower_view(l, n, n->out[0], n->in[0], 0); }
+
+/* Until opset 6 operand 1 is broadcast only where attribute `broadcast` says so, along the dimensions from `axis` on;
+ * the slopes of PRelu are one for each channel.
+ * A constant operand gets the dims that say the same today, and the node its meaning of today. */
+static Shape legacy_shape(const Node *n)
+{
+    const Shape *a = infer_shape(n, 0), *b = infer_shape(n, 1);
+    const Attr *axis = node_attr(n, "axis");
+    Shape s = *b;
+    const bool slopes = node_is(n, "PRelu") && b->rank == 1 && b->dim[0] > 1 && a->rank > 1;
+    if (!slopes && (!node_int(n, "broadcast", 0) || !axis)) return s;
+    const int64_t at = slopes ? 1 : axis->i < 0 ? axis->i + a->rank : axis->i;
+    if (at < 0 || at + b->rank > a->rank) fail_node(n, STATUS_MALFORMED, NULL, "axis %lld does not fit", (long long)at);
+    s.rank = a->rank - (int)at;
+    for (int i = b->rank; i < s.rank; i++) s.dim[i] = 1;
+    return s;
+}
+
+void infer_legacy(Node *n)
+{
+    const Shape s = legacy_shape(n);
+    Tensor *b = n->in[1];
+    const OpRow *today = op_find("", n->op_type, OPSET_NEWEST);
+    if (!shape_equal(&s, &b->shape) && b->value) {
+        Tensor *in[] = { n->in[0], graph_add_constant(n->graph, NULL, recipe_reshape(n->graph->store, b->value, s.rank, s.dim)) };
+        node_set_inputs(n, 2, in);
+        node_set_int(n, "broadcast", 0);
+        b = in[1];
+    }
+    const Shape out = infer_broadcast(n, &n->in[0]->shape, &s);
+    if (!shape_equal(&out, &n->in[0]->shape)) fail_node(n, STATUS_MALFORMED, NULL, "its operands do not broadcast");
+    infer_out(n, 0, today->infer == infer_compare ? DT_BOOL : n->in[0]->dtype, out);
+    if (shape_equal(&s, &b->shape)) n->op = today;
+}
+
+void lower_legacy(Lower *l, Node *n)
+{
+    const Shape s = legacy_shape(n);
+    const OpRow *today = op_find("", n->op_type, OPSET_NEWEST);
+    if (!shape_equal(&s, &n->in[1]->shape)) {
+        Tensor *in[] = { n->in[0], lower_temp(l, n->in[1]->dtype, s) };
+        lower_view(l, n, in[1], n->in[1], 0);
+        n->in = arena_copy(l->arena, in, sizeof in);
+    }
+    today->lower(l, n);
+}

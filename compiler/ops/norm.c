@@ -82,9 +82,17 @@ static bool apply_constants(Lower *l, Node *n, double epsilon)
 
 static bool is_training(const Node *n) { return n->op->since >= 14 && node_int(n, "training_mode", 0); }
 
+/* Old meanings that are not those of inference. */
+static void check_batchnorm(const Node *n)
+{
+    if (n->op->since < 7 && !node_int(n, "is_test", 0)) fail_node(n, STATUS_UNSUPPORTED, "export the model for inference", "is in training mode");
+    if (n->op->since < 14 && !node_int(n, "spatial", 1)) fail_node(n, STATUS_UNSUPPORTED, NULL, "normalizes each element on its own (spatial 0)");
+}
+
 void infer_batchnorm(Node *n)
 {
     infer_same(n);
+    check_batchnorm(n);
     const Shape *mean = infer_shape(n, 3);
     if (n->n_out > 1 && !is_training(n)) {
         for (int i = 1; i < n->n_out; i++)

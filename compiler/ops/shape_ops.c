@@ -140,15 +140,26 @@ static Tensor *one_of(Lower *l, DType t)
     return lower_constant(l, recipe_cast(l->graph->store, recipe_memory(l->graph->store, DT_F32, 1, &scalar, &one), t));
 }
 
-void lower_dropout(Lower *l, Node *n)
+/* Training with a ratio that is not 0 draws random numbers: refused, or, where both are values, checked when it runs. */
+static void check_dropout(Lower *l, Node *n)
 {
     int64_t count;
-    const double *training = tensor_doubles(l->graph, node_in(n, 2), &count), *ratio = tensor_doubles(l->graph, node_in(n, 1), &count);
-    if (node_in(n, 2) && !training) fail_node(n, STATUS_UNSUPPORTED, "bake it with --const INPUT=FILE.pb", "training_mode is known only at run time");
-    if (training && training[0] > 0 && !(ratio && ratio[0] <= 0))
-        fail_node(n, STATUS_UNSUPPORTED, "export the model for inference", "Dropout in training mode draws random numbers");
+    Tensor *training = node_in(n, 2), *ratio = node_in(n, 1);
+    const double *t = tensor_doubles(l->graph, training, &count), *r = tensor_doubles(l->graph, ratio, &count);
+    if (!training || (t && !(t[0] > 0)) || (r && !(r[0] > 0))) return;
+    if ((t && (r || !ratio)) || !ratio) fail_node(n, STATUS_UNSUPPORTED, "export the model for inference", "Dropout in training mode draws random numbers");
+    static const int64_t never[] = { 0 };
+    Tensor *some = lower_temp(l, DT_BOOL, ratio->shape), *both = lower_temp(l, DT_BOOL, ratio->shape);
+    lower_cast(l, n, some, ratio, true, 0);
+    lower_nd2(l, n, "logical_and", both, some, training);
+    lower_check(l, n, both, 1, (const int64_t *const[]){ never });
+}
+
+void lower_dropout(Lower *l, Node *n)
+{
+    check_dropout(l, n);
     lower_view(l, n, n->out[0], n->in[0], 0);
-    if (node_out(n, 1) && n->out[1]->uses) lower_fill(l, n, n->out[1], one_of(l, n->out[1]->dtype));
+    if (node_out(n, 1)) lower_fill(l, n, n->out[1], one_of(l, n->out[1]->dtype));
 }
 
 /* Constants of shapes. A result that is always constant is folded; its lower function serves only where a pass asks. */
