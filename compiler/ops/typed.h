@@ -1,4 +1,5 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0
+ * Operands in the element type a kernel wants. */
 #ifndef INLAY_OPS_TYPED_H
 #define INLAY_OPS_TYPED_H
 
