@@ -35,7 +35,7 @@ typedef struct Forest {
     Branch *branch;
     Vote *vote;                 /* those of a leaf side by side */
     int64_t *root;
-    double *member;             /* sets, each ending with NaN */
+    const double *member;       /* sets, each ending with NaN */
     const double *base;
     int64_t bases;
     bool wide;                  /* float64 thresholds and weights */
@@ -176,6 +176,18 @@ static void read_branches(Forest *f)
     read_votes(f, names, node_attr(f->node, "class_nodeids") ? "class" : "target");
 }
 
+/* Sets, the last of which may lack its NaN. */
+static void read_members(Forest *f)
+{
+    int64_t count;
+    const double *v = numbers_of(f, NULL, "membership_values", &count);
+    double *all = NEW_ARRAY(f->arena, double, count + 1);
+    if (count) memcpy(all, v, (size_t)count * sizeof *v);
+    all[count] = (double)NAN;
+    f->member = all;
+    f->members = count + 1;
+}
+
 /* TreeEnsemble-5: children are indices; leaves are lists of their own, appended to the branches. */
 static int64_t child_5(Forest *f, int64_t at, bool leaf, int64_t leaves)
 {
@@ -188,10 +200,11 @@ static int64_t child_5(Forest *f, int64_t at, bool leaf, int64_t leaves)
     return child(f, at);
 }
 
-static int64_t next_set(const Forest *f, const double *member, int64_t count, int64_t at)
+/* The place behind the set that begins at `at`. */
+static int64_t next_set(const Forest *f, int64_t at)
 {
-    while (at < count && !isnan(member[at])) at++;
-    (void)f;
+    while (at < f->members && !isnan(f->member[at])) at++;
+    if (at >= f->members) fail_node(f->node, STATUS_MALFORMED, NULL, "membership_values has fewer sets than there are nodes that want one");
     return at + 1;
 }
 
@@ -206,7 +219,7 @@ static void read_branches_5(Forest *f)
     const int64_t *yes_leaf = ints_of(f, "nodes_trueleafs", n), *no_leaf = ints_of(f, "nodes_falseleafs", n), *target = ints_of(f, "leaf_targetids", leaves);
     const Attr *modes = node_attr(f->node, "nodes_modes"), *missing = node_attr(f->node, "nodes_missing_value_tracks_true");
     const double *split = numbers_of(f, NULL, "nodes_splits", &splits), *weight = numbers_of(f, NULL, "leaf_weights", &weights);
-    f->member = (double *)arena_copy(a, numbers_of(f, NULL, "membership_values", &f->members), (size_t)f->members * sizeof(double));
+    read_members(f);
     if (splits != n || weights != leaves || !modes || !modes->tensor || recipe_count(modes->tensor) != n) fail_node(f->node, STATUS_MALFORMED, NULL, "its lists of nodes differ in length");
     const uint8_t *mode = recipe_values(store, a, recipe_cast(store, modes->tensor, DT_U8));
     f->n = f->room = n + leaves;
@@ -224,7 +237,7 @@ static void read_branches_5(Forest *f)
         *b = (Branch){ .place = -1, .feature = feature[i], .value = split[i], .mode = mode[i], .child = was_child, .missing_true = missing && i < missing->n && missing->ints[i] };
         if (mode[i] == INLAY_TREE_MEMBER) {
             b->value = (double)at;
-            at = next_set(f, f->member, f->members, at);
+            at = next_set(f, at);
         }
         b->yes = child_5(f, yes[i], yes_leaf[i] != 0, leaves);
         b->no = child_5(f, no[i], no_leaf[i] != 0, leaves);
