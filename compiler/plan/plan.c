@@ -5,6 +5,7 @@
 #include "base/size.h"
 #include "plan/elide.h"
 #include "plan/items.h"
+#include "plan/order.h"
 #include "plan/overlap.h"
 #include "plan/place.h"
 #include "plan/segment.h"
@@ -239,6 +240,20 @@ static void take_steps(Program *p, Step **step, size_t n)
     for (size_t i = 0; i < n; i++) step[i]->index = (int)i;
 }
 
+/* Another order of the steps, where it lowers the peak of the schedule, too. */
+static void reorder(Program *p, const PlanOptions *opt, PlanLevel level)
+{
+    Arena *scratch = &p->graph->store->scratch;
+    const Items all = items_find(scratch, p, opt->align);
+    const Order o = order_find(scratch, &all, 0);
+    if (!o.step) return;
+    const int64_t given = prepare(p, opt, level).schedule.peak;
+    Step **const as_given = p->step.at, **step = NEW_ARRAY(p->graph->arena, Step *, p->step.n);
+    for (size_t i = 0; i < p->step.n; i++) step[i] = as_given[o.step[i]];
+    take_steps(p, step, p->step.n);
+    if (prepare(p, opt, level).schedule.peak >= given) take_steps(p, as_given, p->step.n);
+}
+
 void plan_program(Program *program, const PlanOptions *opt)
 {
     Arena *scratch = &program->graph->store->scratch;
@@ -255,6 +270,7 @@ void plan_program(Program *program, const PlanOptions *opt)
             take_steps(program, as_made, steps);
         }
     }
+    if (level >= PLAN_ORDER) reorder(program, opt, level);
     Planner p = prepare(program, opt, level);
     finish(&p);
     arena_release(scratch, mark);
