@@ -23,6 +23,7 @@ static const ActRow rows[] = {
     { "Tanh", INLAY_ACT_TANH, "", "", 0.0f, 0.0f },
     { "HardSigmoid", INLAY_ACT_HARD_SIGMOID, "alpha", "beta", 0.2f, 0.5f },
     { "HardSwish", INLAY_ACT_HARD_SWISH, "", "", 0.0f, 0.0f },
+    { "Swish", INLAY_ACT_SILU, "alpha", "", 1.0f, 0.0f },
     { "Elu", INLAY_ACT_ELU, "alpha", "", 1.0f, 0.0f },
     { "Softplus", INLAY_ACT_SOFTPLUS, "", "", 0.0f, 0.0f },
     { "Mish", INLAY_ACT_MISH, "", "", 0.0f, 0.0f },
