@@ -59,10 +59,43 @@ static bool slice_spec(const Node *n, SliceSpec *sp)
     return true;
 }
 
+/* What a one-element value is: `base` plus a constant, through operators that keep it. */
+static const Tensor *base_of(const Node *n, const Tensor *t, int64_t *plus)
+{
+    static const char *const keep[] = { "Unsqueeze", "Squeeze", "Reshape", "Identity", "Cast" };
+    for (const Node *p; (p = t->producer) != NULL;) {
+        bool kept = false;
+        int64_t count;
+        for (size_t i = 0; i < sizeof keep / sizeof *keep; i++) kept |= node_is(p, keep[i]);
+        const int64_t *v = node_is(p, "Add") || node_is(p, "Sub") ? tensor_ints(n->graph, p->in[1], &count) : NULL;
+        if ((!kept && (!v || count != 1)) || dtype_is_float(t->dtype)) break;
+        if (v) *plus = node_is(p, "Add") ? i64_add(*plus, *v) : i64_sub(*plus, *v);
+        t = p->in[0];
+    }
+    return t;
+}
+
+/* One axis is cut, from a value to that value plus a constant: lower_slice_values() has it checked when the model runs. */
+static bool sliced_by_difference(Node *n, Shape *s)
+{
+    Tensor *start = node_in(n, 1), *end = node_in(n, 2);
+    int64_t from = 0, to = 0, count = 1, steps = 1;
+    *s = n->in[0]->shape;
+    if (n->op->since < 10 || start->value || end->value || tensor_count(start) != 1 || tensor_count(end) != 1) return false;
+    const int64_t *axis = infer_ints(n, 3, &count), *step = infer_ints(n, 4, &steps), zero = 0;
+    if ((node_in(n, 3) && !axis) || (node_in(n, 4) && (!step || steps != 1 || *step != 1))) return false;
+    if (base_of(n, start, &from) != base_of(n, end, &to) || to < from) return false;
+    const int a = node_axis(n, axis ? *axis : zero, s->rank);
+    s->dim[a] = i64_min(i64_sub(to, from), s->dim[a]);
+    return true;
+}
+
 void infer_slice(Node *n)
 {
     SliceSpec sp;
+    Shape s;
     if (slice_spec(n, &sp)) infer_out(n, 0, n->in[0]->dtype, shape_of(n->in[0]->shape.rank, sp.count));
+    else if (!shape_known(&n->out[0]->declared) && sliced_by_difference(n, &s)) infer_out(n, 0, n->in[0]->dtype, s);
     else infer_declared(n, 0, n->in[0]->dtype);
 }
 
