@@ -145,28 +145,52 @@ static Tensor *past_part(const Node *n, Tensor *past, int64_t i)
     return expand_reshape(n, expand_slice(n, past, 0, i, i + 1), 4, s->dim + 1);
 }
 
-void expand_ms_attention(Node *n)
+/* What follows the projection all [B][S][q, k, v]. */
+static void finish_attention(Node *n, Tensor *all, Tensor *mask, Tensor *past, Tensor *bias)
 {
-    const Shape x = *infer_shape(n, 0), w = *infer_shape(n, 1);
+    const Shape x = all->shape;
     int64_t size[3];
-    if (x.rank != 3 || w.rank != 2) fail_node(n, STATUS_MALFORMED, NULL, "its input and weights have %d and %d dimensions", x.rank, w.rank);
-    if (node_int(n, "do_rotary", 0) || node_in(n, 6)) fail_node(n, STATUS_UNSUPPORTED, NULL, "rotary embedding or a shared past inside Attention is not supported");
-    packed_sizes(n, w.dim[1], size);
+    packed_sizes(n, x.dim[2], size);
+    if (node_int(n, "do_rotary", 0)) fail_node(n, STATUS_UNSUPPORTED, NULL, "rotary embedding inside %s is not supported", n->op_type);
     Attention a = { .node = n, .batch = x.dim[0], .queries = x.dim[1], .heads = heads_of(n), .filter = node_float(n, "mask_filter_value", -10000.0f) };
-    Tensor *all = expand_binary(n, "MatMul", n->in[0], n->in[1]), *past = node_in(n, 4);
-    if (node_in(n, 2)) all = expand_binary(n, "Add", all, n->in[2]);
     a.q = in_heads(n, expand_slice(n, all, 2, 0, size[0]), a.heads);
     a.k = in_heads(n, expand_slice(n, all, 2, size[0], size[0] + size[1]), a.heads);
-    a.v = in_heads(n, expand_slice(n, all, 2, size[0] + size[1], w.dim[1]), a.heads);
+    a.v = in_heads(n, expand_slice(n, all, 2, size[0] + size[1], x.dim[2]), a.heads);
     a.k = with_past(n, a.k, &a.k_by_head, past_part(n, past, 0), read(n, 1));
     a.v = with_past(n, a.v, &a.v_by_head, past_part(n, past, 1), read(n, 1));
     a.keys = key_count(a.k, a.k_by_head);
-    if (node_in(n, 3)) add_mask(&a, n->in[3]);
+    if (mask) add_mask(&a, mask);
     if (node_int(n, "unidirectional", 0)) add_causal(&a);
-    if (node_in(n, 5)) a.add[a.adds++] = n->in[5];
+    if (bias) a.add[a.adds++] = bias;
     Tensor *present = read(n, 1) ? joined(n, expand_unsqueeze(n, a.k, 0), expand_unsqueeze(n, a.v, 0), 0) : NULL;
     Tensor *result[] = { attend(&a, node_float(n, "scale", 0.0f)), present };
     expand_finish(n, 2, result);
+}
+
+static void check_projection(const Node *n)
+{
+    const int x = infer_shape(n, 0)->rank, w = infer_shape(n, 1)->rank;
+    if (x != 3 || w != 2) fail_node(n, STATUS_MALFORMED, NULL, "its input and weights have %d and %d dimensions", x, w);
+}
+
+void expand_ms_attention(Node *n)
+{
+    check_projection(n);
+    if (node_in(n, 6)) fail_node(n, STATUS_UNSUPPORTED, NULL, "a shared past is not supported");
+    Tensor *all = expand_binary(n, "MatMul", n->in[0], n->in[1]);
+    if (node_in(n, 2)) all = expand_binary(n, "Add", all, n->in[2]);
+    finish_attention(n, all, node_in(n, 3), node_in(n, 4), node_in(n, 5));
+}
+
+/* The same with a projection of 8-bit integers. */
+void expand_qattention(Node *n)
+{
+    check_projection(n);
+    Tensor *in[] = { n->in[0], n->in[1], node_in(n, 6), node_in(n, 7) };
+    Tensor *sums = expand_done(expand_node(n, "MatMulInteger", in[3] ? 4 : in[2] ? 3 : 2, in, 1));
+    Tensor *scale = expand_binary(n, "Mul", n->in[3], n->in[4]);
+    Tensor *all = expand_binary(n, "Mul", expand_cast(n, sums, scale->dtype), scale);
+    finish_attention(n, expand_binary(n, "Add", all, n->in[2]), node_in(n, 5), node_in(n, 8), NULL);
 }
 
 /* Part i of x [B][S][N][parts][H]. */

@@ -33,6 +33,21 @@ void expand_fused_conv(Node *n)
     finish(n, activated(n, y, node_string(n, "activation", ""), count, p));
 }
 
+/* Images with channels last; Z too. */
+void expand_nhwc_fused_conv(Node *n)
+{
+    static const int64_t first[] = { 0, 3, 1, 2 }, last[] = { 0, 2, 3, 1 };
+    int64_t count;
+    const float *p = node_floats(n, "activation_params", &count);
+    if (infer_shape(n, 0)->rank != 4) fail_node(n, STATUS_UNSUPPORTED, NULL, "its image has %d dimensions", n->in[0]->shape.rank);
+    Tensor *in[] = { expand_transpose(n, n->in[0], first), n->in[1], node_in(n, 2) };
+    Node *conv = expand_node(n, "Conv", in[2] ? 3 : 2, in, 1);
+    expand_copy_attrs(conv, n);
+    Tensor *y = expand_done(conv);
+    if (node_in(n, 3)) y = expand_binary(n, "Add", y, expand_transpose(n, n->in[3], first));
+    finish(n, expand_transpose(n, activated(n, y, node_string(n, "activation", ""), count, p), last));
+}
+
 void expand_fused_gemm(Node *n)
 {
     infer_shape(n, 0);
@@ -168,6 +183,30 @@ static Tensor *gathered(const Node *n, Tensor *table, Tensor *index)
 {
     Tensor *in[] = { table, index };
     return expand_done(expand_node(n, "Gather", 2, in, 1));
+}
+
+void expand_dims(Node *n)
+{
+    int64_t count;
+    const Shape *s = infer_shape(n, 0);
+    const int64_t *axis = infer_ints(n, 1, &count);
+    if (!axis || count != 1) fail_node(n, STATUS_UNSUPPORTED, "bake the axis with --const INPUT=FILE.pb", "its axis is known only at run time");
+    finish(n, expand_unsqueeze(n, n->in[0], node_axis(n, *axis, s->rank + 1)));
+}
+
+/* softmax(x + bias) over the last dimensions from `axis` on. */
+void expand_bias_softmax(Node *n)
+{
+    infer_shape(n, 0);
+    Tensor *x = expand_binary(n, "Add", n->in[0], n->in[1]);
+    const Shape s = x->shape;
+    const int axis = node_axis(n, node_int(n, "axis", 1), s.rank);
+    int64_t dims[2] = { 1, 1 };
+    for (int i = 0; i < s.rank; i++) dims[i >= axis] *= s.dim[i];
+    x = expand_reshape(n, x, 2, dims);
+    Node *softmax = expand_node(n, "Softmax", 1, &x, 1);
+    node_set_int(softmax, "axis", 1);
+    finish(n, expand_reshape(n, expand_done(softmax), s.rank, s.dim));
 }
 
 /* Word, position and segment embeddings, their sum normalized; also the length of each mask. */
