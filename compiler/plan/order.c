@@ -36,7 +36,7 @@ typedef struct Finder {
     int32_t *path;
 } Finder;
 
-enum { DEFAULT_STATES = 4000 };
+enum { DEFAULT_WORK = 150000 };  /* states by steps */
 
 static bool is_done(const uint64_t *done, int32_t s) { return done[s / 64] >> (s % 64) & 1; }
 
@@ -346,7 +346,7 @@ Order order_find(Arena *a, const Items *all, int64_t limit)
     list_before(&f);
     o.given = o.peak = peak_as_given(&f);
     o.bound = least_peak(&f);
-    if (o.given > o.bound) search(&f, &o, limit ? limit : DEFAULT_STATES);
+    if (o.given > o.bound) search(&f, &o, limit ? limit : 50 + DEFAULT_WORK / f.steps);
     o.states = (int64_t)f.state.n;
     return o;
 }

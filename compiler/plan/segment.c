@@ -15,6 +15,8 @@ typedef struct Edge {
     Stream *stream;
 } Edge;
 
+enum { MOST_CROSSING = 3 };
+
 typedef struct Finder {
     Arena *arena;
     const Items *all;
@@ -22,13 +24,13 @@ typedef struct Finder {
     int32_t steps;
     int64_t *alive;             /* bytes alive between steps k - 1 and k */
     int32_t *crossing;          /* how many items that is */
+    int32_t (*cross)[MOST_CROSSING];    /* and which, where they are few */
     int64_t *layer;             /* peak of step k run by itself */
     VEC(Edge) edge;
     int32_t *edge_of;           /* edges that end at k: edge_of[k] .. edge_of[k + 1] - 1 */
     int64_t budget;
 } Finder;
 
-enum { MOST_CROSSING = 3 };
 #define NEVER (INT64_MAX / 4)
 
 static void count_alive(Finder *f)
@@ -50,6 +52,17 @@ static void count_alive(Finder *f)
     for (int k = 0; k <= n; k++) {
         f->alive[k] = (k ? f->alive[k - 1] : 0) + delta[k];
         f->crossing[k] = (k ? f->crossing[k - 1] : 0) + items[k];
+    }
+}
+
+static void list_crossing(Finder *f)
+{
+    int32_t *n = NEW_ARRAY(f->arena, int32_t, f->steps + 1);
+    f->cross = arena_array(f->arena, (size_t)f->steps + 1, sizeof *f->cross);
+    for (size_t i = 0; i < f->all->item.n; i++) {
+        const Item *it = f->all->item.at + i;
+        for (int32_t k = it->first + 1; !it->outside && k < it->end; k++)
+            if (f->crossing[k] <= MOST_CROSSING) f->cross[k][n[k]++] = (int32_t)i;
     }
 }
 
@@ -78,14 +91,27 @@ static int64_t stream_cost(const Step *s)
     return 100 * (int64_t)s->units + s->macs / (4 * pixels) + again;
 }
 
+/* What the items that step `first` makes take at least inside a stream up to `to`: a row, or all of them. */
+static int64_t least_inside(const Finder *f, int32_t first, int32_t to)
+{
+    int64_t bytes = 0;
+    for (const Touch *t = touch_begin(f->all, first); t < touch_end(f->all, first); t++) {
+        const Item *it = f->all->item.at + t->item;
+        if (t->operand->write && !it->scratch && it->first == first && it->end <= to)
+            bytes += it->whole || it->rows == 1 ? it->size : it->row_bytes;
+    }
+    return bytes;
+}
+
 static void add_streams(Finder *f, int32_t to)
 {
-    int64_t cost = 0, worst = 0;
+    int64_t cost = 0, worst = 0, inside = 0;
     if (f->crossing[to] > MOST_CROSSING) return;
     for (int32_t from = to - 1; from >= 0 && to - from <= STREAM_STEPS && stream_takes(f->all, from); from--) {
         cost += stream_cost(f->all->program->step.at[from]);
         worst = i64_max(worst, f->layer[from]);
-        const int64_t least = i64_max(f->alive[from], f->alive[to]);
+        inside += least_inside(f, from, to);
+        const int64_t least = i64_max(f->alive[from], f->alive[to]) + inside;
         if (to - from < 2 || f->crossing[from] > MOST_CROSSING || least >= worst) continue;
         VEC_PUSH(f->arena, &f->edge, ((Edge){ .from = from, .to = to, .bytes = least, .cost = cost }));
     }
@@ -104,11 +130,10 @@ static void add_edges(Finder *f)
 
 static int64_t stream_peak(const Finder *f, const Stream *s)
 {
-    int64_t bytes = s->bytes;
-    for (size_t i = 0; i < f->all->item.n; i++) {
-        const Item *it = f->all->item.at + i;
-        const bool before = it->first < s->first && it->end > s->first, after = it->first < s->end && it->end > s->end;
-        if (before || after) bytes += it->size;
+    int64_t bytes = s->bytes + f->alive[s->first] + f->alive[s->end];
+    for (int32_t i = 0; i < f->crossing[s->first]; i++) {
+        const Item *it = f->all->item.at + f->cross[s->first][i];
+        if (it->end > s->end) bytes -= it->size;        /* it was counted at both ends */
     }
     if (s->under < 0 || !f->opt->overlap) return bytes;
     const Overlap o = { s->under, s->over, false, true, s->backward ? NEVER : s->distance, s->backward ? s->distance : NEVER };
@@ -120,15 +145,17 @@ static void settle(Finder *f, Edge *e)
 {
     e->exact = true;
     e->bytes = NEVER;
+    const ArenaMark mark = arena_mark(f->arena);
     const int ways = stream_ascends(f->all, e->from, e->to) ? 1 : 2;
     for (int way = 0; way < ways; way++) {
         Stream *s = NEW(f->arena, Stream);
-        if (!stream_walk(f->arena, f->all, e->from, e->to, way == 1, &f->budget, s)) return;
+        if (!stream_walk(f->arena, f->all, e->from, e->to, way == 1, &f->budget, s)) break;
         const int64_t bytes = stream_peak(f, s);
         if (bytes >= e->bytes) continue;
         e->bytes = bytes;
         e->stream = s;
     }
+    if (!e->stream) arena_release(f->arena, mark);
 }
 
 /* The best edge into each place, by peak and then by cost, or by cost alone under a limit. */
@@ -189,6 +216,7 @@ Schedule schedule_find(Arena *a, const Items *all, const ScheduleOptions *opt)
     Finder f = { .arena = a, .all = all, .opt = opt, .steps = (int32_t)all->program->step.n, .budget = opt->budget };
     Best *best = NEW_ARRAY(a, Best, f.steps + 1);
     count_alive(&f);
+    list_crossing(&f);
     count_layers(&f);
     add_edges(&f);
     do find_path(&f, 0, best); while (settle_path(&f, best));
