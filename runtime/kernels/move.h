@@ -74,18 +74,24 @@ static inline int inlay_move(void *const *base, const inlay_step *s, int32_t r0,
     return 0;
 }
 
-/* Rows run along y; a transposition goes in blocks of 16 x's, which lie side by side. */
+/* A transposition goes in tiles that pass through t: whole cache lines are read and written. */
 #define INLAY_MOVE(bits) \
     static inline void inlay_turn_##bits(inlay_w##bits *y, const inlay_w##bits *x, int32_t n, int32_t m, int32_t yi, int32_t xj) \
     { \
-        int32_t i, j, k; \
-        for (i = 0; i < n; i += 16) \
-            for (j = 0; j < m; j++) { \
+        inlay_w##bits t[16][16]; \
+        int32_t i, j, k, l; \
+        for (i = 0; i < n; i += 16) { \
+            const int32_t e = n - i < 16 ? n - i : 16; \
+            for (j = 0; j < m; j += 16) { \
                 const inlay_w##bits *q = x + (ptrdiff_t)j * xj + i; \
                 inlay_w##bits *o = y + (ptrdiff_t)i * yi + j; \
-                const int32_t e = n - i < 16 ? n - i : 16; \
-                for (k = 0; k < e; k++) o[(ptrdiff_t)k * yi] = q[k]; \
+                const int32_t f = m - j < 16 ? m - j : 16; \
+                if (e == 16 && f == 16) { \
+                    for (l = 0; l < 16; l++) for (k = 0; k < 16; k++) t[k][l] = q[(ptrdiff_t)l * xj + k]; \
+                    for (k = 0; k < 16; k++) memcpy(o + (ptrdiff_t)k * yi, t[k], sizeof t[k]); \
+                } else for (l = 0; l < f; l++) for (k = 0; k < e; k++) o[(ptrdiff_t)k * yi + l] = q[(ptrdiff_t)l * xj + k]; \
             } \
+        } \
     } \
     static inline void inlay_line_##bits(inlay_w##bits *y, const inlay_w##bits *x, int32_t m, int32_t yj, int32_t xj) \
     { \

@@ -35,7 +35,7 @@ INLAY_PARAMS(reduce);
 typedef struct inlay_reducer {
     size_t x, acc, y;                                               /* bytes of an element */
     void (*start)(void *acc, int32_t n);
-    void (*step)(void *acc, const void *x, int32_t n);              /* acc[j] takes x[j] */
+    void (*step)(void *acc, const void *x, int32_t n, int32_t rows, ptrdiff_t stride);     /* acc[j] takes x[j], x[stride + j] ... */
     void (*line)(void *acc, const void *x, int32_t n);              /* acc[j % INLAY_LANES] takes x[j] */
     void (*join)(void *acc, const void *other, int32_t n);
     void (*finish)(void *y, const void *acc, int32_t n, int32_t count);
@@ -60,19 +60,18 @@ static inline int inlay_walk(int32_t *at, const int32_t *n, const int32_t *strid
 static inline void inlay_reduce_columns(const inlay_reduce_params *p, const inlay_reducer *f, unsigned char *y, const unsigned char *x, int32_t n)
 {
     inlay_accumulators acc, total;
-    int32_t at[8] = { 0 }, steps = 0;
+    int32_t at[8] = { 0 }, i;
+    const int32_t last = p->reduced - 1, rows = p->nr[last];
+    const ptrdiff_t stride = p->sr[last];
     f->start(&total, n);
-    f->start(&acc, n);
     if (p->count)
         do {
-            f->step(&acc, x, n);
-            if (++steps == INLAY_CHUNK) {
-                f->join(&total, &acc, n);
+            for (i = 0; i < rows; i += INLAY_CHUNK) {
                 f->start(&acc, n);
-                steps = 0;
+                f->step(&acc, x + i * stride * (ptrdiff_t)f->x, n, rows - i < INLAY_CHUNK ? rows - i : INLAY_CHUNK, stride);
+                f->join(&total, &acc, n);
             }
-        } while (inlay_walk(at, p->nr, p->sr, p->reduced, &x, f->x));
-    f->join(&total, &acc, n);
+        } while (inlay_walk(at, p->nr, p->sr, last, &x, f->x));
     f->finish(y, &total, n, p->count);
 }
 
@@ -173,13 +172,19 @@ INLAY_PARAMS(arg);
 #define INLAY_REDUCE(name, T, A, START, STEP, JOIN, FINISH) INLAY_REDUCE_(name, T, A, START, STEP, JOIN, FINISH)
 #define INLAY_REDUCE_(name, T, A, START, STEP, JOIN, FINISH) \
     static inline void inlay_##name##_start(void *av, int32_t n) { A *acc = (A *)av; int32_t j; for (j = 0; j < n; j++) acc[j] = (START); } \
-    static inline void inlay_##name##_step(void *av, const void *xv, int32_t n) \
+    static inline void inlay_##name##_step(void *av, const void *xv, int32_t n, int32_t rows, ptrdiff_t stride) \
     { \
         A *acc = (A *)av; \
         const T *q = (const T *)xv; \
-        int32_t j; \
-        if (n == INLAY_LANES) for (j = 0; j < INLAY_LANES; j++) { const A a = acc[j]; const A x = (A)q[j]; acc[j] = (STEP); } \
-        else for (j = 0; j < n; j++) { const A a = acc[j]; const A x = (A)q[j]; acc[j] = (STEP); } \
+        int32_t i, j; \
+        if (n == INLAY_LANES) { \
+            A l[INLAY_LANES]; \
+            for (j = 0; j < INLAY_LANES; j++) l[j] = acc[j]; \
+            for (i = 0; i < rows; i++, q += stride) \
+                for (j = 0; j < INLAY_LANES; j++) { const A a = l[j]; const A x = (A)q[j]; l[j] = (STEP); } \
+            for (j = 0; j < INLAY_LANES; j++) acc[j] = l[j]; \
+        } else for (i = 0; i < rows; i++, q += stride) \
+            for (j = 0; j < n; j++) { const A a = acc[j]; const A x = (A)q[j]; acc[j] = (STEP); } \
     } \
     static inline void inlay_##name##_line(void *av, const void *xv, int32_t n) \
     { \

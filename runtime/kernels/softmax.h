@@ -51,22 +51,18 @@ static inline float inlay_line_max_f32(const float *x, int32_t n, ptrdiff_t step
 /* y = e^(x - m); the sum of all y. y may be x. */
 static inline float inlay_line_exp_f32(float *y, const float *x, int32_t n, ptrdiff_t step, float m)
 {
-    float sum = 0.0f;
-    int32_t i = 0, j;
-    if (step == 1 && n >= 16) {
-        float l[16] = { 0 };
-        for (; i + 16 <= n; i += 16) {
-            float t[16];
-            for (j = 0; j < 16; j++) t[j] = inlay_exp_f(x[i + j] - m);
-            for (j = 0; j < 16; j++) l[j] += t[j];
-            memcpy(y + i, t, sizeof t);
-        }
-        for (j = 0; j < 16; j++) sum += l[j];
+    float sum = 0.0f, l[16] = { 0 };
+    int32_t k = 0, j;
+    if (step == 1) {
+        INLAY_MAP(float, y, n, z = inlay_exp_f(x[i] - m););
+        for (; k + 16 <= n; k += 16)
+            for (j = 0; j < 16; j++) l[j] += y[k + j];
+        for (j = 0; j < 8; j++) l[j] += l[j + 8];
+        sum = ((l[0] + l[4]) + (l[1] + l[5])) + ((l[2] + l[6]) + (l[3] + l[7]));
+        for (; k < n; k++) sum += y[k];
+        return sum;
     }
-    for (; i < n; i++) {
-        y[i * step] = inlay_exp_f(x[i * step] - m);
-        sum += y[i * step];
-    }
+    for (; k < n; k++) sum += y[k * step] = inlay_exp_f(x[k * step] - m);
     return sum;
 }
 
@@ -75,8 +71,9 @@ static inline void inlay_softmax_line_f32(void *yv, const void *xv, int32_t n, p
     float *y = (float *)yv;
     const float *x = (const float *)xv;
     const float scale = 1.0f / inlay_line_exp_f32(y, x, n, step, inlay_line_max_f32(x, n, step));
-    int32_t i;
-    for (i = 0; i < n; i++) y[i * step] *= scale;
+    int32_t k;
+    if (step == 1) { INLAY_MAP(float, y, n, z = y[i] * scale;); }
+    else for (k = 0; k < n; k++) y[k * step] *= scale;
 }
 
 static inline int inlay_softmax_f32(void *const *base, const inlay_step *s, int32_t r0, int32_t r1)

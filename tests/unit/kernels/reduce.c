@@ -168,7 +168,7 @@ static void softmaxes(void **state)
 static void norms(void **state)
 {
     (void)state;
-    enum { N = 2, C = 5, S = 1500 };
+    enum { N = 2, C = 21, S = 1500 };
     float *x = rnd_floats(N * C * S), *planes = rnd_floats(N * C * S), *y = rnd_floats(N * C * S), *z = rnd_floats(N * C * S), scale[C], bias[C];
     for (int c = 0; c < C; c++) scale[c] = rnd_float() + 2.0f, bias[c] = rnd_float();
     for (int i = 0; i < N * C * S; i++) planes[i] = x[(i / (C * S)) * C * S + i % S * C + i / S % C] += 3.0f;
