@@ -63,23 +63,24 @@ bool stream_ascends(const Items *all, int32_t first, int32_t end)
 
 /* ---- setting up ---- */
 
-static int cell_of(Walk *w, int *slot, int item)
+/* Streams are short: a search among their cells costs less than a table of all items for each of them. */
+static int cell_of(Walk *w, int item)
 {
-    if (slot[item] >= 0) return slot[item];
+    for (size_t i = w->cell.n; i-- > 0;)
+        if (w->cell.at[i].index == item) return (int)i;
     const Item *it = w->all->item.at + item;
-    slot[item] = (int)w->cell.n;
     VEC_PUSH(w->arena, &w->cell, ((Cell){ .item = it, .index = item, .from = it->first < w->first, .to = it->end > w->end, .rows = it->rows }));
-    return slot[item];
+    return (int)w->cell.n - 1;
 }
 
-static void add_lane(Walk *w, int *slot, int32_t step)
+static void add_lane(Walk *w, int32_t step)
 {
     const Step *s = w->all->program->step.at[step];
     Lane lane = { .step = s, .units = s->units, .port = (int)w->port.n };
     bool leaves = false;
     for (const Touch *t = touch_begin(w->all, step); t < touch_end(w->all, step); t++) {
         if (t->operand->scratch) continue;
-        const int c = cell_of(w, slot, t->item);
+        const int c = cell_of(w, t->item);
         const bool write = t->operand->write;
         if (write && w->cell.at[c].to) leaves = true;
         VEC_PUSH(w->arena, &w->port, ((Port){ (int)w->lane.n, c, t, write,
@@ -266,10 +267,8 @@ bool stream_walk(Arena *a, const Items *all, int32_t first, int32_t end, bool ba
 {
     Walk w = { .arena = a, .all = all, .first = first, .end = end, .backward = backward };
     *out = (Stream){ .first = first, .end = end, .backward = backward, .under = -1, .over = -1 };
-    int *slot = NEW_ARRAY(a, int, all->item.n + 1);
-    memset(slot, -1, sizeof *slot * all->item.n);
     for (int32_t s = first; s < end; s++) {
-        add_lane(&w, slot, s);
+        add_lane(&w, s);
         w.room += all->program->step.at[s]->units;
     }
     list_ports(&w);
