@@ -95,7 +95,7 @@ void infer_slice(Node *n)
     SliceSpec sp;
     Shape s;
     if (slice_spec(n, &sp)) infer_out(n, 0, n->in[0]->dtype, shape_of(n->in[0]->shape.rank, sp.count));
-    else if (!shape_known(&n->out[0]->declared) && sliced_by_difference(n, &s)) infer_out(n, 0, n->in[0]->dtype, s);
+    else if (!shape_known(n->out[0]->declared) && sliced_by_difference(n, &s)) infer_out(n, 0, n->in[0]->dtype, s);
     else infer_declared(n, 0, n->in[0]->dtype);
 }
 
@@ -396,7 +396,4 @@ void lower_depth_to_space(Lower *l, Node *n)
     lower_blocks(l, n, n->in[0], n->out[0], block_size(n), crd);
 }
 
-void lower_space_to_depth(Lower *l, Node *n)
-{
-    lower_blocks(l, n, n->out[0], n->in[0], block_size(n), false);
-}
+void lower_space_to_depth(Lower *l, Node *n) { lower_blocks(l, n, n->out[0], n->in[0], block_size(n), false); }
