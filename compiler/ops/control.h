@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What If, Loop and Scan share. */
+#ifndef INLAY_OPS_CONTROL_H
+#define INLAY_OPS_CONTROL_H
+
+#include "ops/lower.h"
+
+/* The graph that is attribute `name`, which must be there; and another one in its place. */
+Graph *control_body(Node *n, const char *name);
+void control_set_body(Node *n, const char *name, Graph *g);
+void control_set_input(Graph *g, size_t i, DType t, Shape s);
+/* Types and shapes of a body whose inputs have theirs. */
+void control_infer(Graph *g);
+/* The steps of a body. */
+void control_lower(Lower *l, Graph *g);
+/* A step that may go on elsewhere. */
+Step *control_step(Lower *l, Node *n, const char *kernel, const void *params);
+/* The number that the next step gets. */
+int32_t control_next(const Lower *l);
+/* A node that joins the parts. */
+Tensor *control_concat(Node *n, Tensor *const *part, int count, int axis);
+
+#endif
