@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * RNN, GRU, LSTM. Weights are packed for the register-blocked tiles: constants as recipes, others by
- * moves before the step. The kernel does everything else, both directions included. */
+ * moves before the step; float64 is plain. The kernel does everything else, both directions included. */
 #include "kernels/recurrent.h"
 
 #include <strings.h>
@@ -166,15 +166,28 @@ static Tensor *lengths_of(Lower *l, Node *n, const Recurrent *f)
     return all ? NULL : lower_as(l, n, t, DT_I32);
 }
 
+/* Scratch of the kernels, elements: biases and states of the whole batch and a chunk of gates, or one row's states and gates. */
+static int64_t scratch_of(const inlay_recurrent_params *p, bool plain)
+{
+    const int64_t h = p->hidden, all = i64_mul(p->kind, h), states = i64_mul(p->batch, h);
+    if (plain) return i64_add(3 * h, all);
+    return i64_add(3 * up4(all), i64_add(3 * states, i64_mul(p->chunk, i64_mul(p->batch, all))));
+}
+
 void lower_recurrent(Lower *l, Node *n)
 {
     const Recurrent f = recurrent_of(n);
-    const int64_t h = f.hidden, all = i64_mul(f.gates, h), states = i64_mul(f.batch, h);
+    const int64_t h = f.hidden, all = i64_mul(f.gates, h);
+    const bool plain = n->in[0]->dtype == DT_F64;
     inlay_recurrent_params p = params_of(l, n, &f);
-    if (f.steps < 1 || !states) fail_node(n, STATUS_UNSUPPORTED, NULL, "its sequence is empty");
-    Tensor *w = pack_rows(l, n, n->in[1], 0, all), *r = pack_rows(l, n, n->in[2], 0, f.gates == 3 ? 2 * h : all);
-    Tensor *rn = f.gates == 3 ? pack_rows(l, n, n->in[2], 2 * h, h) : NULL, *lengths = lengths_of(l, n, &f);
-    Step *s = lower_step(l, n, "recurrent_f32", &p);
+    if (f.steps < 1 || !i64_mul(f.batch, h)) fail_node(n, STATUS_UNSUPPORTED, NULL, "its sequence is empty");
+    Tensor *w = n->in[1], *r = n->in[2], *rn = NULL, *lengths = lengths_of(l, n, &f);
+    if (!plain) {
+        w = pack_rows(l, n, n->in[1], 0, all);
+        r = pack_rows(l, n, n->in[2], 0, f.gates == 3 ? 2 * h : all);
+        rn = f.gates == 3 ? pack_rows(l, n, n->in[2], 2 * h, h) : NULL;
+    }
+    Step *s = lower_step(l, n, plain ? "recurrent_f64" : "recurrent_f32", &p);
     for (int i = 0; i < 3; i++) step_out(s, node_out(n, i));
     step_in(s, n->in[0]);
     step_in(s, w);
@@ -183,6 +196,6 @@ void lower_recurrent(Lower *l, Node *n)
     step_in(s, node_in(n, 3));
     step_in(s, lengths);
     for (int i = 5; i <= 7; i++) step_in(s, node_in(n, i));
-    step_scratch(l, s, i64_mul(4, i64_add(3 * up4(all), i64_add(3 * states, i64_mul(p.chunk, i64_mul(f.batch, all))))));
+    step_scratch(l, s, i64_mul(plain ? 8 : 4, scratch_of(&p, plain)));
     s->macs = i64_mul(i64_mul(f.directions, i64_mul(f.steps, f.batch)), i64_mul(all, i64_add(f.input, h)));
 }

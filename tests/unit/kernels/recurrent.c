@@ -4,6 +4,7 @@
 #include "images.h"
 
 #include "kernels/recurrent.h"
+#include "kernels/recurrent_f64.h"
 
 typedef struct Case {
     inlay_recurrent_params p;
@@ -172,6 +173,31 @@ static void run_case(const Case *t)
     free(w), free(r), free(rn), free(s), free(y), free(y_h), free(y_c);
 }
 
+static double *wide(const float *f, size_t n)
+{
+    double *d = f ? malloc((n ? n : 1) * sizeof *d) : NULL;
+    for (size_t i = 0; d && i < n; i++) d[i] = (double)f[i];
+    return d;
+}
+
+/* The plain kernel in float64; its results as floats. */
+static void run_wide(const Case *t)
+{
+    const inlay_recurrent_params *p = &t->p;
+    const size_t H = (size_t)p->hidden, all = (size_t)p->kind * H, D = (size_t)p->directions, I = (size_t)p->input;
+    double *y = malloc(t->y_count * sizeof *y), *y_h = malloc(t->h_count * sizeof *y_h), *y_c = malloc(t->h_count * sizeof *y_c), *s = malloc((3 * H + all) * sizeof *s);
+    void *base[13] = { y, y_h, y_c, wide(t->x, (size_t)(p->steps * p->batch) * I), wide(t->w, D * all * I), wide(t->r, D * all * H), NULL, wide(t->bias, D * 2 * all), t->length,
+                       wide(t->h0, t->h_count), wide(t->c0, t->h_count), wide(t->peephole, D * 3 * H), s };
+    inlay_ref ref[13];
+    for (int i = 0; i < 13; i++) ref[i] = (inlay_ref){ .cap = 1, .base = base[i] ? i : INLAY_NONE };
+    const inlay_step step = { inlay_recurrent_f64, p, ref, 1, 0 };
+    assert_int_equal(inlay_recurrent_f64(base, &step, 0, 1), 0);
+    for (size_t i = 0; i < t->y_count; i++) assert_true(fabs(y[i] - (double)t->y[i]) <= 1e-6 * (1.0 + fabs(y[i])));
+    for (size_t i = 0; i < t->h_count; i++) assert_true(fabs(y_h[i] - (double)t->y_h[i]) <= 1e-6 * (1.0 + fabs(y_h[i])));
+    for (size_t i = 0; p->kind == 4 && i < t->h_count; i++) assert_true(fabs(y_c[i] - (double)t->y_c[i]) <= 1e-6 * (1.0 + fabs(y_c[i])));
+    for (int i = 0; i < 13; i++) if (i != 8) free(base[i]);
+}
+
 static void drop(Case *t)
 {
     free(t->x), free(t->w), free(t->r), free(t->bias), free(t->h0), free(t->c0), free(t->peephole), free(t->length), free(t->y), free(t->y_h), free(t->y_c);
@@ -182,6 +208,7 @@ static void random_cells(int kind)
     for (int i = 0; i < 150; i++) {
         Case t = random_case(kind);
         run_case(&t);
+        run_wide(&t);
         drop(&t);
     }
 }
