@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * How sizes known only at run time travel through the graph. For each operator that lets them pass there is a
- * function that says which axis of the result an axis of an operand becomes. */
+ * How sizes known only at run time travel through the graph; dynamic_axes.c knows which operators let them pass. */
 #include "ops/dynamic.h"
 
 #include <string.h>
@@ -18,7 +17,7 @@ void dynamic_copy(Tensor *to, const Tensor *from)
 {
     to->dynamic = from->dynamic;
     to->dims = from->dims;
-    memcpy(to->size_id, from->size_id, sizeof to->size_id);
+    to->size_id = from->size_id;
 }
 
 Tensor *node_count(const Node *n)
@@ -68,7 +67,7 @@ static void set_size(Node *n, int i, int axis, int id)
     if (!t) return;
     for (int k = 0; k < t->shape.rank; k++) source[k] = k == axis ? 0 : -1;
     t->dynamic = 1u << axis;
-    t->size_id[axis] = id;
+    tensor_size_ids(t)[axis] = id;
     t->dims = assemble(n, node_count(n), &t->shape, source);
 }
 
@@ -94,9 +93,9 @@ void dynamic_like(Node *n, int i, int axis, int k)
 Shape dynamic_bound(const Node *n, int i, Shape bound)
 {
     const Tensor *t = node_out(n, i);
-    if (!t || !shape_known(&t->declared)) return bound;
-    if (t->declared.rank != bound.rank) fail_node(n, STATUS_MALFORMED, NULL, "its result is declared with another rank");
-    return t->declared;
+    if (!t || !shape_known(t->declared)) return bound;
+    if (t->declared->rank != bound.rank) fail_node(n, STATUS_MALFORMED, NULL, "its result is declared with another rank");
+    return *t->declared;
 }
 
 /* --- fixing and clearing --- */
@@ -110,7 +109,7 @@ static Tensor *settled(const Node *at, const char *op, Tensor *t)
 /* The operand with the size that the file declares, checked when the model runs. */
 static Tensor *fixed(const Node *at, Tensor *t)
 {
-    if (!shape_known(&t->declared) || !shape_equal(&t->declared, &t->shape))
+    if (!shape_known(t->declared) || !shape_equal(t->declared, &t->shape))
         fail_node(at, STATUS_UNSUPPORTED, "declare the operand's shape in the model (value_info), if it is fixed in your use",
                   "the size of its operand \"%s\", at most %s, is known only when the model runs", t->name, shape_text(at->graph->arena, &t->shape));
     return settled(at, "FixedSize", t);
@@ -138,154 +137,6 @@ void lower_settle(Lower *l, Node *n)
     step_in(step, x)->reuse = REUSE_ELEMENTWISE;
     step_in(step, n->in[1]);
     move_finish(l, n, n->out[0], y);
-}
-
-/* --- which axis becomes which --- */
-
-/* to[a]: the axis of the results that axis a of operand k becomes, -1: none. False: the operator does not let it pass. */
-typedef bool AxesFn(const Node *n, int k, int *to);
-
-static bool axes_same(const Node *n, int k, int *to)
-{
-    for (int a = 0; a < n->in[k]->shape.rank; a++) to[a] = a;
-    return k == 0;
-}
-
-/* Broadcasting: the others must not be as long as the bound by chance. */
-static bool axes_elementwise(const Node *n, int k, int *to)
-{
-    const Tensor *t = n->in[k];
-    const int rank = n->out[0]->shape.rank;
-    for (int a = 0; a < t->shape.rank; a++) {
-        to[a] = a + rank - t->shape.rank;
-        for (int i = 0; i < n->n_in && t->dynamic >> a & 1u; i++) {
-            const Tensor *o = n->in[i];
-            const int b = o ? to[a] - (rank - o->shape.rank) : -1;
-            if (b < 0 || (o->shape.dim[b] == 1 && !(o->dynamic >> b & 1u))) continue;
-            if (!(o->dynamic >> b & 1u) || o->size_id[b] != t->size_id[a]) return false;
-        }
-    }
-    return true;
-}
-
-static bool axes_transpose(const Node *n, int k, int *to)
-{
-    int64_t count;
-    const int64_t *perm = node_ints(n, "perm", &count);
-    const int rank = n->in[k]->shape.rank;
-    for (int i = 0; i < rank; i++) to[perm ? perm[i] : rank - 1 - i] = i;
-    return true;
-}
-
-static const int64_t *axes_list(const Node *n, int64_t *count)
-{
-    const int64_t *axes = node_ints(n, "axes", count);
-    return axes ? axes : infer_ints(n, 1, count);
-}
-
-static bool axes_squeeze(const Node *n, int k, int *to)
-{
-    const Shape *s = &n->in[k]->shape;
-    int64_t count;
-    const int64_t *axes = axes_list(n, &count);
-    bool gone[MAX_RANK] = { false };
-    if (k > 0 || !axes) return false;
-    for (int64_t i = 0; i < count; i++) gone[node_axis(n, axes[i], s->rank)] = true;
-    for (int a = 0, at = 0; a < s->rank; a++) to[a] = gone[a] ? -1 : at++;
-    return true;
-}
-
-static bool axes_unsqueeze(const Node *n, int k, int *to)
-{
-    const int rank = n->out[0]->shape.rank;
-    int64_t count;
-    const int64_t *axes = axes_list(n, &count);
-    bool added[MAX_RANK] = { false };
-    if (k > 0 || !axes) return false;
-    for (int64_t i = 0; i < count; i++) added[node_axis(n, axes[i], rank)] = true;
-    for (int i = 0, a = 0; i < rank; i++)
-        if (!added[i]) to[a++] = i;
-    return true;
-}
-
-/* Axes that stay whole. */
-static bool axes_slice(const Node *n, int k, int *to)
-{
-    const Shape *in = &n->in[k]->shape, *out = &n->out[0]->shape;
-    int64_t count;
-    const int64_t *step = infer_ints(n, 4, &count);
-    for (int i = 1; i < n->n_in; i++)
-        if (n->in[i] && !n->in[i]->value) return false;
-    for (int64_t i = 0; i < count; i++)
-        if (step[i] < 1) return false;
-    for (int a = 0; a < in->rank; a++) to[a] = in->dim[a] == out->dim[a] ? a : -1;
-    return k == 0;
-}
-
-static bool axes_gather(const Node *n, int k, int *to)
-{
-    const int axis = node_axis(n, node_int(n, "axis", 0), n->in[0]->shape.rank), more = n->in[1]->shape.rank - 1;
-    for (int a = 0; a < n->in[k]->shape.rank; a++) to[a] = k == 1 ? axis + a : a < axis ? a : a == axis ? -1 : a + more;
-    return true;
-}
-
-static bool axes_gather_nd(const Node *n, int k, int *to)
-{
-    const int rank = n->in[k]->shape.rank;
-    for (int a = 0; a < rank; a++) to[a] = a < rank - 1 ? a : -1;
-    return k == 1 && !node_int(n, "batch_dims", 0);
-}
-
-/* Concat, Split, Softmax and the like: all axes but one. */
-static bool axes_but_one(const Node *n, int k, int *to)
-{
-    const int axis = node_axis(n, node_int(n, "axis", node_is(n, "Split") ? 0 : -1), n->in[k]->shape.rank);
-    for (int a = 0; a < n->in[k]->shape.rank; a++) to[a] = a == axis ? -1 : a;
-    for (int i = 0; i < n->n_in && node_is(n, "Concat"); i++)
-        for (int a = 0; a < n->in[k]->shape.rank; a++)
-            if (a != axis && n->in[k]->dynamic >> a & 1u && n->in[i]->size_id[a] != n->in[k]->size_id[a]) return false;
-    return k == 0 || node_is(n, "Concat");
-}
-
-static bool axes_reduce(const Node *n, int k, int *to)
-{
-    const int rank = n->in[k]->shape.rank;
-    int64_t count;
-    const int64_t *axes = axes_list(n, &count);
-    const bool keep = node_int(n, "keepdims", 1) != 0;
-    bool gone[MAX_RANK] = { false };
-    if (k > 0 || !axes || !count) return false;
-    for (int64_t i = 0; i < count; i++) gone[node_axis(n, axes[i], rank)] = true;
-    for (int a = 0, at = 0; a < rank; a++) {
-        to[a] = gone[a] ? -1 : at;
-        at += keep || !gone[a];
-    }
-    return true;
-}
-
-static AxesFn *axes_of(const Node *n)
-{
-    static const struct { const char *op; AxesFn *axes; } rows[] = {
-        { "Transpose", axes_transpose }, { "Squeeze", axes_squeeze }, { "Unsqueeze", axes_unsqueeze }, { "Slice", axes_slice },
-        { "Gather", axes_gather }, { "GatherND", axes_gather_nd }, { "Concat", axes_but_one }, { "Split", axes_but_one },
-        { "CastLike", axes_same }, { "Dropout", axes_same }, { "ReduceSum", axes_reduce }, { "ReduceMax", axes_reduce },
-        { "ReduceMin", axes_reduce }, { "ReduceMean", axes_reduce }, { "ReduceProd", axes_reduce }, { "ReduceL2", axes_reduce },
-        { "Softmax", axes_but_one }, { "LogSoftmax", axes_but_one },
-    };
-    if (n->op->flags & OP_ELEMENTWISE) return axes_elementwise;
-    if (*n->domain) return NULL;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        if (node_is(n, rows[i].op)) return rows[i].axes;
-    return NULL;
-}
-
-static bool passes(const Node *n, int k, int *to)
-{
-    AxesFn *axes = axes_of(n);
-    if (!axes || !axes(n, k, to)) return false;
-    for (int a = 0; a < n->in[k]->shape.rank; a++)
-        if (n->in[k]->dynamic >> a & 1u && to[a] < 0) return false;
-    return true;
 }
 
 /* Is what lies beyond the real size zero? */
@@ -323,7 +174,7 @@ static void pass_to(const Node *n, Tensor *t, const Tensor *from, const int *to)
         if (!(from->dynamic >> a & 1u) || t->dynamic >> to[a] & 1u) continue;
         source[to[a]] = t->dims ? rank + a : a;
         t->dynamic |= 1u << to[a];
-        t->size_id[to[a]] = from->size_id[a];
+        tensor_size_ids(t)[to[a]] = from->size_id[a];
         news = true;
     }
     for (int d = 0; alike && d < rank; d++) alike = source[d] == d || (source[d] < 0 && from->shape.dim[d] == t->shape.dim[d]);
@@ -359,7 +210,7 @@ void dynamic_results(Node *n)
         int to[MAX_RANK];
         Tensor *t = n->in[k];
         if (!t || !t->dynamic) continue;
-        if (!passes(n, k, to)) {
+        if (!dynamic_passes(n, k, to)) {
             set_operand(n, k, fixed(n, t));
             continue;
         }

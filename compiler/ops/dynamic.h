@@ -30,4 +30,7 @@ void dynamic_results(Node *n);
 /* After all: the results of the model get their last step, and their dims become results too. */
 void dynamic_outputs(Graph *g);
 
+/* Does operand k, with its dynamic dimensions, pass? to[a]: the axis of the results that its axis a becomes, -1: none. */
+bool dynamic_passes(const Node *n, int k, int *to);
+
 #endif
