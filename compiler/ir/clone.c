@@ -32,7 +32,7 @@ static Tensor *image(Cloner *c, Graph *to, Tensor *t)
     copy->value = t->value;
     copy->declared = t->declared;
     copy->declared_dtype = t->declared_dtype;
-    memcpy(copy->symbol, t->symbol, sizeof copy->symbol);
+    copy->symbol = t->symbol;
     return *slot = copy;
 }
 

@@ -19,11 +19,29 @@ Graph *graph_root(Graph *g)
     return g;
 }
 
+/* What most tensors have none of is kept outside of them: there may be hundreds of thousands. */
+static const Shape not_declared = { .rank = -1 };
+static const char *const no_symbols[MAX_RANK];
+static const int no_sizes[MAX_RANK];
+
+void tensor_declare(Tensor *t, const Shape *s)
+{
+    t->declared = arena_copy(t->graph->arena, s, sizeof *s);
+}
+
+int *tensor_size_ids(Tensor *t)
+{
+    int *own = arena_copy(t->graph->arena, t->size_id, sizeof no_sizes);
+    t->size_id = own;
+    return own;
+}
+
 Tensor *graph_add_tensor(Graph *g, const char *name, DType dtype, Shape shape)
 {
     Graph *root = graph_root(g);
     Tensor *t = NEW(g->arena, Tensor);
-    *t = (Tensor){ .id = root->next_id++, .graph = g, .dtype = dtype, .shape = shape, .declared = { .rank = -1 }, .slot = -1 };
+    *t = (Tensor){ .id = root->next_id++, .graph = g, .dtype = dtype, .shape = shape, .declared = &not_declared, .symbol = no_symbols,
+        .size_id = no_sizes, .slot = -1 };
     t->name = name ? name : arena_printf(g->arena, "_%d", t->id);
     VEC_PUSH(g->arena, &g->tensor, t);
     if (name && *name) map_put(&g->by_name, name, t);

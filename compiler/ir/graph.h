@@ -42,8 +42,8 @@ struct Tensor {
     const char *name;           /* of the file, or ours for what passes make; borrowed */
     DType dtype;
     Shape shape;
-    const char *symbol[MAX_RANK];   /* names of symbolic dimensions of a graph input, NULL: none */
-    Shape declared;             /* as the file's value_info says; rank -1: it does not */
+    const char *const *symbol;  /* [MAX_RANK] names of symbolic dimensions of a graph input, NULL: none */
+    const Shape *declared;      /* as the file's value_info says; rank -1: it does not; shared, never NULL */
     DType declared_dtype;
     Recipe *value;              /* constant: its values; else NULL */
     Node *producer;             /* NULL: graph input, constant */
@@ -51,7 +51,7 @@ struct Tensor {
     int uses;                   /* their number + 1 for each graph output */
     unsigned dynamic;           /* bit i: dimension i is a bound, the real one is known when it runs */
     Tensor *dims;               /* then: the real dimensions, int64 [rank], a value of the graph */
-    int size_id[MAX_RANK];      /* of those dimensions: equal numbers are equal sizes */
+    const int *size_id;         /* [MAX_RANK] of those dimensions: equal numbers are equal sizes; shared, never NULL */
     /* Set by lowering: */
     Tensor *view_of;            /* its bytes are bytes of another tensor, from view_offset */
     int64_t view_offset;
@@ -143,6 +143,10 @@ Graph *graph_root(Graph *g);
 
 /* New tensor named `name` (borrowed) or, where NULL, named by us. */
 Tensor *graph_add_tensor(Graph *g, const char *name, DType dtype, Shape shape);
+/* As value_info says: a copy is kept. */
+void tensor_declare(Tensor *t, const Shape *s);
+/* The numbers of its dynamic dimensions, its own, to write. */
+int *tensor_size_ids(Tensor *t);
 /* The tensor of that name here or in a parent, or NULL. */
 Tensor *graph_find(Graph *g, const char *name);
 /* A constant tensor. */

@@ -56,7 +56,7 @@ void graph_close(Graph *g)
         Tensor *t = g->input.at[i];
         if (t->storage & MADE_BY_INITIALIZER) continue;
         t->dtype = t->declared_dtype;
-        t->shape = t->declared;
+        t->shape = *t->declared;
         g->input.at[n++] = t;
     }
     g->input.n = n;
@@ -90,12 +90,14 @@ static void declare(Reader *r, const WireEvent *e, Tensor *t)
     if (!r->value.type.length) return;
     TypeInfo info = leaf_type(r, r->value.type);
     if (!within_limits(r, e, t, &info)) return;
-    t->declared = info.shape;
+    tensor_declare(t, &info.shape);
     t->declared_dtype = info.dtype;
     if (e->field != GRAPH_INPUT) return;
+    const char **symbol = NEW_ARRAY(r->arena, const char *, MAX_RANK);
+    t->symbol = symbol;
     for (int i = 0; i < info.shape.rank; i++) {
         const char *s = info.symbol[i];
-        t->symbol[i] = s && *s ? arena_printf(r->arena, "%s", s) : NULL;
+        symbol[i] = s && *s ? arena_printf(r->arena, "%s", s) : NULL;
     }
 }
 

@@ -64,10 +64,10 @@ void infer_declared(Node *n, int i, DType t)
 {
     Tensor *o = node_out(n, i);
     if (!o) return;
-    if (!shape_known(&o->declared))
+    if (!shape_known(o->declared))
         fail_node(n, STATUS_UNSUPPORTED, "bake the input with --const INPUT=FILE.pb, or declare the output's shape in the model",
                   "the shape of its result depends on values known only at run time");
-    infer_out(n, i, t, o->declared);
+    infer_out(n, i, t, *o->declared);
 }
 
 void infer_same(Node *n)

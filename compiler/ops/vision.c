@@ -137,7 +137,7 @@ static inlay_col2im_params col2im_params(const Node *n)
     inlay_col2im_params p = { 0 };
     int64_t image_n, tap_n, stride_n, pad_n, dilation_n;
     const int64_t *image = infer_ints(n, 1, &image_n), *tap = infer_ints(n, 2, &tap_n);
-    const Shape *declared = &n->out[0]->declared;
+    const Shape *declared = n->out[0]->declared;
     if (!image && shape_known(declared) && declared->rank > 2) image = declared->dim + 2, image_n = declared->rank - 2;
     if (!image) fail_node(n, STATUS_UNSUPPORTED, "bake image_shape with --const, or declare the output's shape in the model", "its image is known only at run time");
     if (!tap) tap_n = image_n;
@@ -225,7 +225,7 @@ void expand_center_crop_pad(Node *n)
     const Shape *x = infer_shape(n, 0);
     int64_t count, axes_count;
     const int64_t *want = infer_ints(n, 1, &count), *axes = node_ints(n, "axes", &axes_count);
-    const Shape *declared = &n->out[0]->declared;
+    const Shape *declared = n->out[0]->declared;
     if (!want && (!shape_known(declared) || declared->rank != x->rank))
         fail_node(n, STATUS_UNSUPPORTED, "bake the shape with --const INPUT=FILE.pb, or declare the output's shape in the model", "its shape is known only at run time");
     if (!want) count = axes ? axes_count : x->rank;

@@ -63,6 +63,6 @@ void declare_backwards(Graph *g)
     for (size_t i = g->node.n; i-- > 0;) {
         const Tensor *out = node_out(g->node.at[i], 0);
         Tensor *from = out && o.known[out->id] ? o.of[out->id] : NULL;
-        if (from && shape_known(&out->declared) && from->producer && from->declared.rank < 0) from->declared = out->declared;
+        if (from && shape_known(out->declared) && from->producer && from->declared->rank < 0) from->declared = out->declared;
     }
 }

@@ -20,10 +20,10 @@ static void check_plain(const Graph *g)
     assert_int_equal(x->dtype, DT_F32);
     assert_int_equal(x->shape.rank, 2);
     assert_int_equal(x->shape.dim[1], 3);
-    assert_int_equal(z->declared.dim[0], 2);
+    assert_int_equal(z->declared->dim[0], 2);
     assert_int_equal(z->shape.rank, -1);
     assert_ptr_equal(y->producer, g->node.at[0]);
-    assert_int_equal(y->declared.rank, 2);
+    assert_int_equal(y->declared->rank, 2);
     assert_ptr_equal(g->node.at[1]->in[0], y);
     assert_int_equal(y->uses, 1);
     assert_int_equal(z->uses, 1);
@@ -140,7 +140,7 @@ static void test_types(void **state)
     assert_null(x->symbol[1]);
     assert_int_equal(x->shape.dim[2], 5);
     assert_int_equal(s->dtype, DT_NONE);
-    assert_int_equal(r.graph->output.at[0]->declared.rank, 0);
+    assert_int_equal(r.graph->output.at[0]->declared->rank, 0);
     assert_int_equal(r.graph->tensor.n, 3);     /* what is only declared does not exist */
     read_free(&r);
 }
