@@ -143,6 +143,11 @@ REDUCE = {
 }
 
 
+def operators():
+    """Those with an answer here, for the count of what is tested."""
+    return list(BINARY) + list(UNARY) + list(MATH) + list(REDUCE) + ['Div', 'Mod', 'Pow', 'Cast', 'IsNaN', 'IsInf']
+
+
 def some(rng, t, n, small=False, positive=False):
     """n values; small ones keep products and sums in range."""
     if t in FLOATS:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every kernel is run by a test with a reference: the operator tests that pass (known.txt lists the others), or a
-program of tests/unit that names it.
+"""Every kernel, and every operator of the table, is run by a test with a reference: the operator tests that pass
+(known.txt lists the others), element_types.py, or a program of tests/unit that names the kernel. Untested ones are
+listed in untested_kernels.txt; operators there begin with "operator".
 
     kernels.py --inlay INLAY --root ROOT [--update] FOLDER|TAR..."""
 import argparse
@@ -15,6 +16,7 @@ import tempfile
 
 import element_types
 import host
+import onnx
 import run
 import tap
 
@@ -56,20 +58,24 @@ def main():
         t.done()
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         used = of_types(o.inlay, scratch).union(*pool.map(lambda f: of_test(o.inlay, f), tests))
+    held = set().union(*(onnx.read_operators(os.path.join(f, 'model.onnx')) for f in tests)) | set(element_types.operators())
     shutil.rmtree(scratch, ignore_errors=True)
     words = set(re.findall(r'\w+', units))
     idle = [n for n in names if n not in used and 'inlay_' + n not in words and n not in words]
+    rows = json.loads(subprocess.run([o.inlay, 'ops', '--json'], stdout=subprocess.PIPE).stdout)['operators']
+    full = {(r['domain'] + '.' if r['domain'] != 'ai.onnx' else '') + r['name'] for r in rows}
+    idle += ['operator ' + n for n in full - held]
     path = root / 'tests/ops/untested_kernels.txt'
     if o.update:
         head = [line for line in path.read_text().splitlines() if line.startswith('#')]
         path.write_text('\n'.join(head + sorted(idle)) + '\n')
-        print('%d kernels are run by reference tests, %d listed as untested' % (len(used), len(idle)))
+        print('%d kernels are run by reference tests, %d kernels and operators listed as untested' % (len(used), len(idle)))
         return
     with open(path) as f:
         listed = {line.strip() for line in f if line.strip() and not line.startswith('#')}
     t.ok('%d kernels are run by %d reference tests, %d by unit tests' % (len(used), len(tests), len(set(names) - used - set(idle))), bool(used))
-    t.ok('no kernel without a test, but for those listed', not set(idle) - listed, '\n'.join(sorted(set(idle) - listed)))
-    t.ok('no kernel is listed that has a test', not listed - set(idle), '\n'.join(sorted(listed - set(idle))))
+    t.ok('no kernel or operator without a test, but for those listed', not set(idle) - listed, '\n'.join(sorted(set(idle) - listed)))
+    t.ok('none is listed that has a test', not listed - set(idle), '\n'.join(sorted(listed - set(idle))))
     t.done()
 
 

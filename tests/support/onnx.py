@@ -138,6 +138,18 @@ def read_io(path):
     return [v for v in ins if v.name not in known], outs
 
 
+def read_operators(path):
+    """The operators of the graph's own nodes; those of other domains as domain.Name."""
+    with open(path, 'rb') as f:
+        graph = b''.join(v for number, wire, v in fields(f.read()) if number == 7 and wire == 2)
+    found = set()
+    for number, _, node in fields(graph):
+        if number == 1:
+            text = {n: v.decode('utf8', 'replace') for n, w, v in fields(node) if n in (4, 7)}
+            found.add((text[7] + '.' if text.get(7, '') not in ('', 'ai.onnx') else '') + text.get(4, ''))
+    return found
+
+
 # --- writing ---
 
 def varint(v):
