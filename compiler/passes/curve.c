@@ -71,9 +71,10 @@ enum { ROW_COUNT = sizeof rows / sizeof *rows };
 bool curve_op(const Node *n, CurveStep *step)
 {
     if (*n->domain || !n->op || n->n_out != 1) return false;
+    const bool same = node_is(n, "Cast") && (n->in[0]->dtype == n->out[0]->dtype || n->in[0]->dtype == DT_BOOL);
     for (int i = 0; i < ROW_COUNT; i++) {
         const CurveRow *r = rows + i;
-        if (strcmp(r->op, n->op_type) || n->n_in > r->operands) continue;
+        if (strcmp(r->op, same ? "Identity" : n->op_type) || n->n_in > r->operands) continue;
         if (!strcmp(r->op, "Clip") && (n->op->since < 11) != (r->operands == 1)) continue;
         *step = (CurveStep){ .op = i, .n_from = n->n_in };
         if (r->a_name) step->a = (double)node_float(n, r->a_name, r->a);

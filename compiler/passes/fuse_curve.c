@@ -113,11 +113,19 @@ static int value_index(const Region *r, const Tensor *t)
     return 0;
 }
 
+/* Has it no more bits than a float16? */
+static bool is_half(double v)
+{
+    int exponent;
+    const double m = ldexp(frexp(v, &exponent), 11);
+    return !(fabs(m - floor(m)) > 0.0);
+}
+
 static void curve_of(Graph *g, Numbers *numbers, const Region *r, Curve *c)
 {
+    bool half = true;           /* constants of a float16 model, widened */
     c->steps = 0;
     c->values = 1 + r->n;
-    c->precision = r->node[0]->out[0]->dtype == DT_F32 ? 1e-7 : 1e-5;
     for (int i = r->n; i-- > 0;) {
         CurveStep *s = c->step + c->steps++;
         curve_op(r->node[i], s);
@@ -125,9 +133,12 @@ static void curve_of(Graph *g, Numbers *numbers, const Region *r, Curve *c)
         for (int k = 0; k < s->n_from; k++) {
             const Tensor *t = r->node[i]->in[k];
             s->from[k] = t->value ? c->values++ : value_index(r, t);
-            if (t->value) number_of(g, numbers, t, &c->value[s->from[k]]);
+            if (!t->value) continue;
+            number_of(g, numbers, t, &c->value[s->from[k]]);
+            half = half && is_half(c->value[s->from[k]]);
         }
     }
+    c->precision = half ? 1e-5 : 1e-7;
 }
 
 /* Operators that it takes. */

@@ -45,13 +45,18 @@ static void get_perm(const Node *n, int *perm)
     for (int i = 0; i < rank; i++) perm[i] = p ? (int)p[i] : rank - 1 - i;
 }
 
+void add_transpose(Graph *g, const Node *anchor, Tensor *in, const int *perm, Tensor *out)
+{
+    Node *t = graph_insert_node(g, anchor, "", "Transpose", 1, &in, 1, &out);
+    set_perm(t, in->shape.rank, perm);
+    t->op = op_find("", "Transpose", OPSET_NEWEST);
+}
+
 Tensor *insert_transpose(Graph *g, Node *before, Tensor *in, const int *perm)
 {
     if (in->value) return graph_add_constant(g, NULL, recipe_transpose(g->store, in->value, perm));
     Tensor *out = graph_add_tensor(g, NULL, in->dtype, permuted(&in->shape, perm));
-    Node *t = graph_insert_node(g, before, "", "Transpose", 1, &in, 1, &out);
-    set_perm(t, in->shape.rank, perm);
-    t->op = op_find("", "Transpose", OPSET_NEWEST);
+    add_transpose(g, before, in, perm, out);
     return out;
 }
 
@@ -63,9 +68,7 @@ static void transpose_output(Graph *g, Node *n, int i, const int *perm)
     perm_inverse(old->shape.rank, perm, back);
     n->out[i] = new;
     new->producer = n;
-    Node *t = graph_insert_node(g, n, "", "Transpose", 1, &new, 1, &old);
-    set_perm(t, old->shape.rank, back);
-    t->op = op_find("", "Transpose", OPSET_NEWEST);
+    add_transpose(g, n, new, back, old);
 }
 
 static void make_channels_last(Graph *g, Node *n)
@@ -178,6 +181,9 @@ static bool sink(Graph *g, Node *n)
     const int rank = lead->out[0]->shape.rank;
     int perm[MAX_RANK];
     get_perm(lead, perm);
+    if (n->in[0] == lead->out[0] && (node_is(n, "Reshape") || node_is(n, "Flatten") || node_is(n, "Squeeze") || node_is(n, "Unsqueeze")))
+        return sink_reshape(g, n, lead->in[0], perm);
+    if (n->in[0] == lead->out[0] && node_is(n, "Gather")) return gather_to_slice(g, n);
     RelayoutFn *relayout = relayout_find(n);
     if (!relayout) return false;
     const bool same_rank = n->out[0]->shape.rank == rank;

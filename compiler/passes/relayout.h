@@ -16,4 +16,11 @@ bool relayout_moves(const Node *n, int i);
 /* A view of t with leading dimensions of 1 up to `rank`. */
 Tensor *insert_reshape_rank(Graph *g, Node *before, Tensor *t, int rank);
 
+/* Where n, a Reshape or its kin, reads Transpose(x, perm): the Transpose moves behind it. False, and nothing changed, where it cannot. */
+bool sink_reshape(Graph *g, Node *n, Tensor *x, const int *perm);
+/* A Gather of one constant place becomes a Slice; false where it is none. */
+bool gather_to_slice(Graph *g, Node *n);
+/* A Transpose node that makes `out`: out[i] = in[perm[i]]. */
+void add_transpose(Graph *g, const Node *anchor, Tensor *in, const int *perm, Tensor *out);
+
 #endif
