@@ -135,10 +135,12 @@ static bool can_follow(const Tensor *t, const Tensor *out, const int *perm)
     const int rank = out->shape.rank;
     if (t->value || tensor_count(t) == 1) return true;
     const Node *p = transpose_of(t);
-    if (p) {
-        int mine[MAX_RANK];
+    if (p && t->shape.rank == rank) {        /* the same, or the same but for dimensions of size 1 */
+        int mine[MAX_RANK], back[MAX_RANK], both[MAX_RANK];
         get_perm(p, mine);
-        if (t->shape.rank == rank && !memcmp(mine, perm, (size_t)rank * sizeof *perm)) return true;
+        perm_inverse(rank, perm, back);
+        for (int i = 0; i < rank; i++) both[i] = mine[back[i]];
+        if (keeps_order(&p->in[0]->shape, both)) return true;
     }
     if (t->shape.rank == rank && keeps_order(&t->shape, perm)) return true;
     return tensor_count(t) * CHEAP <= tensor_count(out);
