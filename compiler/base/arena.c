@@ -38,6 +38,7 @@ void *arena_alloc(Arena *a, size_t bytes)
 {
     const size_t need = size_align(bytes ? bytes : 1, ALIGN);
     ArenaBlock *b = a->block;
+    if (b) b->used = (b->used + ALIGN - 1) & ~(size_t)(ALIGN - 1);      /* sizes of blocks are multiples of it */
     if (!b || b->size - b->used < need) b = add_block(a, need);
     void *p = b->bytes + b->used;
     b->used += need;
@@ -57,8 +58,16 @@ void *arena_copy(Arena *a, const void *from, size_t bytes)
 
 char *arena_text(Arena *a, const char *text, size_t length)
 {
-    char *p = arena_alloc(a, size_add(length, 1));
+    ArenaBlock *b = a->block;
+    char *p;
+    if (b && b->size - b->used > length) {      /* text needs no alignment: names of a large graph lie closely */
+        p = (char *)b->bytes + b->used;
+        b->used += length + 1;
+    } else {
+        p = arena_alloc(a, size_add(length, 1));
+    }
     if (length) memcpy(p, text, length);
+    p[length] = 0;
     return p;
 }
 

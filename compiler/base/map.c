@@ -13,12 +13,27 @@ Map map_new(Arena *arena)
     return (Map){ .arena = arena, .seed = seed * 0x9E3779B97F4A7C15u | 1 };
 }
 
+/* The seed is odd. */
+static uint64_t mix(uint64_t h, uint64_t word, uint64_t seed)
+{
+    h = (h ^ word) * seed;
+    h = (h ^ h >> 32) * 0xE7037ED1A0B428DBu;
+    return h ^ h >> 29;
+}
+
+/* Eight bytes at a time. */
 static uint32_t hash_text(uint64_t seed, const char *s)
 {
-    uint64_t h = seed;
-    for (; *s; s++) h = (h ^ (unsigned char)*s) * 0x100000001B3u + (h >> 47);
-    h ^= h >> 32;
-    return (uint32_t)(h * seed >> 32);
+    size_t n = strlen(s);
+    uint64_t h = seed ^ n, word = 0;
+    for (; n >= 8; n -= 8, s += 8) {
+        memcpy(&word, s, 8);
+        h = mix(h, word, seed);
+    }
+    word = 0;
+    memcpy(&word, s, n);
+    h = mix(h, word, seed);
+    return (uint32_t)(h ^ h >> 32);
 }
 
 static MapSlot *find(const Map *m, const char *key, uint32_t hash)

@@ -38,13 +38,12 @@ typedef struct Use {
 /* A value: made once, by a node, as a graph input or as a constant. */
 struct Tensor {
     int id;                     /* dense, in order of creation: file order */
+    DType dtype;
     Graph *graph;               /* whose value it is */
     const char *name;           /* of the file, or ours for what passes make; borrowed */
-    DType dtype;
     Shape shape;
     const char *const *symbol;  /* [MAX_RANK] names of symbolic dimensions of a graph input, NULL: none */
     const Shape *declared;      /* as the file's value_info says; rank -1: it does not; shared, never NULL */
-    DType declared_dtype;
     Recipe *value;              /* constant: its values; else NULL */
     Node *producer;             /* NULL: graph input, constant */
     Use *use;                   /* the live nodes that read it */
@@ -56,6 +55,7 @@ struct Tensor {
     Tensor *view_of;            /* its bytes are bytes of another tensor, from view_offset */
     int64_t view_offset;
     int64_t offset;             /* of a root: bytes into its base, set by the plan */
+    DType declared_dtype;       /* as the file's value_info says */
     bool placed;                /* offset is set */
     int storage;                /* StorageKind of ir/program.h */
     int slot;                   /* index of the input or output it is, else -1 */

@@ -29,7 +29,7 @@ const KernelRow *kernel_rows(int *count)
 const KernelRow *kernel_find(const char *name)
 {
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        if (!strcmp(rows[i].name, name)) return rows + i;
+        if (rows[i].name[0] == name[0] && rows[i].name[1] == name[1] && !strcmp(rows[i].name, name)) return rows + i;
     assert(!"unknown kernel");
     return NULL;
 }
