@@ -296,10 +296,18 @@ static bool check_unit(Check *c, const Step *s, int32_t u)
 
 /* ---- schedules ---- */
 
+static bool can_reverse(const Step *s)
+{
+    for (int k = 0; k < s->n_operand; k++)
+        if (s->operand[k].tensor && s->operand[k].reuse == REUSE_ROWS) return true;
+    return s->units == 1;
+}
+
 static bool check_step(Check *c, const Step *s)
 {
     c->step = s;
     c->made[s->index] = 0;
+    if (s->backward && !can_reverse(s)) return object(c, s->operand, "is made by a kernel that cannot go backward");
     if (!check_apart(c, s, 0, true)) return false;
     for (int32_t u = 0; u < s->units; u++)
         if (!check_unit(c, s, s->backward ? s->units - 1 - u : u)) return false;
@@ -310,14 +318,16 @@ static bool check_step(Check *c, const Step *s)
 static bool check_layers(Check *c, int32_t first, int32_t end)
 {
     bool *again = NEW_ARRAY(c->arena, bool, c->program->step.n + 1);
+    int32_t open = 0;           /* loops whose second round is still to come */
     for (int32_t i = first; i < end; i++) {
         const Step *s = c->program->step.at[i];
-        if (s->loop_end >= 0) again[i] = true;
+        if (s->loop_end >= 0) again[i] = true, open++;
         if (!check_step(c, s)) return false;
-        for (int32_t k = i; k >= first; k--) {
+        for (int32_t k = i; open && k >= first; k--) {
             const Step *loop = c->program->step.at[k];
             if (loop->loop_end != i || !again[k]) continue;
             again[k] = false;
+            open--;
             if (!check_step(c, loop)) return false;
             i = k;
             break;

@@ -11,7 +11,7 @@
 typedef struct Elider {
     Arena *arena;
     Program *program;
-    Steps *out;
+    Steps *out, copies;         /* copies: the steps that were made */
     int *joins;                 /* by tensor id: how many operands of concatenations read it */
     bool *stays;                /* by tensor id: some operand cannot follow wider pixels */
     bool any;
@@ -58,20 +58,25 @@ static Step *copy_step(Arena *a, const Step *s)
     return c;
 }
 
-/* Every operand on x becomes the part of y that begins `lane` elements into its pixels. */
-static void make_part(Elider *e, Tensor *x, const Operand *y, int64_t lane)
+static void make_part_in(const Step *s, const Tensor *x, const Operand *y, int64_t lane)
 {
     const int64_t bytes = dtype_bits(x->dtype) / 8, channels = x->shape.dim[x->shape.rank - 1];
-    for (size_t i = 0; i < e->out->step.n; i++)
-        for (int k = 0; k < e->out->step.at[i]->n_operand; k++) {
-            Operand *o = e->out->step.at[i]->operand + k;
-            if (o->tensor != x) continue;
-            if (!o->part) o->part = channels;
-            o->tensor = y->tensor;
-            o->offset += lane * bytes + y->offset;
-            o->pixel = y->pixel;
-            o->row_bytes = y->row_bytes;
-        }
+    for (int k = 0; k < s->n_operand; k++) {
+        Operand *o = s->operand + k;
+        if (o->tensor != x) continue;
+        if (!o->part) o->part = channels;
+        o->tensor = y->tensor;
+        o->offset += lane * bytes + y->offset;
+        o->pixel = y->pixel;
+        o->row_bytes = y->row_bytes;
+    }
+}
+
+/* Every operand on x becomes the part of y that begins `lane` elements into its pixels. */
+static void make_part(Elider *e, const Tensor *x, const Operand *y, int64_t lane)
+{
+    for (size_t i = 0; i < e->out->step.n; i++) make_part_in(e->out->step.at[i], x, y, lane);
+    for (size_t i = 0; i < e->copies.step.n; i++) make_part_in(e->copies.step.at[i], x, y, lane);
 }
 
 static bool can_be_part(const Elider *e, const Step *s, const Operand *x)
@@ -112,7 +117,7 @@ static size_t split(Elider *e, Step *s, const inlay_concat_params *p, Step **cop
         Tensor *x = s->operand[k].tensor;
         const int64_t channels = x->shape.dim[x->shape.rank - 1];
         if (can_be_part(e, s, s->operand + k)) make_part(e, x, &y, lane);
-        else copies[n++] = copy_alone(e, s, s->operand + k, lane);
+        else VEC_PUSH(e->arena, &e->copies.step, copies[n++] = copy_alone(e, s, s->operand + k, lane));
         lane += channels;
     }
     return n;

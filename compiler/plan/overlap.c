@@ -58,6 +58,14 @@ static Rows rows_read(const Items *all, int32_t step, int32_t item, int32_t u)
     return r;
 }
 
+/* Only kernels that take their rows by the rule are known to go backward, too. */
+static bool reverses(const Step *s)
+{
+    for (int k = s->n_out; k < s->n_operand; k++)
+        if (s->operand[k].tensor && s->operand[k].reuse == REUSE_ROWS) return true;
+    return false;
+}
+
 static void measure(const Items *all, int32_t step, Overlap *o)
 {
     const Item *in = all->item.at + o->in, *out = all->item.at + o->out;
@@ -70,6 +78,7 @@ static void measure(const Items *all, int32_t step, Overlap *o)
         low = (int32_t)i64_min(low, rows_read(all, step, o->in, v).lo);
         o->forward = i64_max(o->forward, (v + 1) * out->row_bytes - low * in->row_bytes);
     }
+    if (!reverses(all->program->step.at[step])) o->backward = INT64_MAX / 4;
 }
 
 static bool seen(const Overlap *found, int n, int32_t item)

@@ -7,6 +7,7 @@
 #include "plan/items.h"
 #include "plan/order.h"
 #include "plan/overlap.h"
+#include "plan/pair.h"
 #include "plan/place.h"
 #include "plan/segment.h"
 
@@ -254,6 +255,29 @@ static void reorder(Program *p, const PlanOptions *opt, PlanLevel level)
     if (prepare(p, opt, level).schedule.peak >= given) take_steps(p, as_given, p->step.n);
 }
 
+/* Pairs inside the streams of the schedule so far, or everywhere: whichever lowers the peak most. */
+static void make_pairs(Program *p, const PlanOptions *opt, PlanLevel level)
+{
+    Arena *scratch = &p->graph->store->scratch;
+    Step **const given = p->step.at;
+    const size_t n = p->step.n;
+    Steps within, everywhere, *best = NULL;
+    const Planner now = prepare(p, opt, level);
+    bool *chosen = NEW_ARRAY(scratch, bool, n + 1);
+    int64_t least = now.schedule.peak;
+    for (size_t i = 0; i < now.schedule.slot.n; i++)
+        for (int32_t k = now.schedule.slot.at[i].first; k < now.schedule.slot.at[i].end; k++) chosen[k] = now.schedule.slot.at[i].stream != NULL;
+    Steps *const tried[] = { &within, &everywhere };
+    for (int i = 0; i < 2; i++) {
+        if (!pair_steps(p->graph->arena, p, i ? NULL : chosen, tried[i])) continue;
+        take_steps(p, tried[i]->step.at, tried[i]->step.n);
+        const int64_t peak = prepare(p, opt, level).schedule.peak;
+        if (peak < least) least = peak, best = tried[i];
+        take_steps(p, given, n);
+    }
+    if (best) take_steps(p, best->step.at, best->step.n);
+}
+
 void plan_program(Program *program, const PlanOptions *opt)
 {
     Arena *scratch = &program->graph->store->scratch;
@@ -271,6 +295,7 @@ void plan_program(Program *program, const PlanOptions *opt)
         }
     }
     if (level >= PLAN_ORDER) reorder(program, opt, level);
+    if (level >= PLAN_STREAM) make_pairs(program, opt, level);
     Planner p = prepare(program, opt, level);
     finish(&p);
     arena_release(scratch, mark);

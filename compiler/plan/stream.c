@@ -170,13 +170,27 @@ static int missing(const Walk *w, int k)
         if (p->write || !c->n_makers) continue;
         const Rows r = need(w, p, l->made);
         if (r.hi <= r.lo || ready(w, c) >= r.hi) continue;
+        int best = -1;          /* parts of one tensor go in step */
         for (int m = 0; m < c->n_makers; m++) {
             const Port *q = w->port.at + w->maker[c->makers + m];
             const Lane *by = w->lane.at + q->lane;
-            if (by->made < by->units && (!q->alike || by->made < r.hi)) return q->lane;
+            if (by->made == by->units || (q->alike && by->made >= r.hi)) continue;
+            if (best < 0 || by->made < w->lane.at[best].made) best = q->lane;
         }
+        if (best >= 0) return best;
     }
     return -1;
+}
+
+/* The first row that is not made by all its makers, or the row that is made now. */
+static int32_t unfinished(const Walk *w, const Cell *c)
+{
+    int32_t row = c->rows;
+    for (int k = 0; k < c->n_makers; k++) {
+        const Port *p = w->port.at + w->maker[c->makers + k];
+        row = (int32_t)i64_min(row, p->alike ? w->lane.at[p->lane].made : 0);
+    }
+    return row;
 }
 
 static void note_rows(Walk *w, const Lane *l)
@@ -186,7 +200,8 @@ static void note_rows(Walk *w, const Lane *l)
         if (!p->write) continue;
         Cell *c = w->cell.at + p->cell;
         const int32_t top = p->alike ? l->made + 1 : c->rows;
-        c->keep = (int32_t)i64_max(c->keep, i64_max(1, top - oldest(w, c)));
+        const int32_t from = (int32_t)i64_min(oldest(w, c), unfinished(w, c));
+        c->keep = (int32_t)i64_max(c->keep, i64_max(1, top - from));
         if (p->cell != w->over || w->under < 0) continue;
         const Cell *in = w->cell.at + w->under;
         w->distance = i64_max(w->distance, top * c->item->row_bytes - oldest(w, in) * in->item->row_bytes);

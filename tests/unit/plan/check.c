@@ -79,7 +79,8 @@ static bool still_right(World *w, const unsigned char *want, size_t bytes)
         for (int k = 0; k < w->program.step.at[i]->n_operand; k++) {
             const Operand *o = w->program.step.at[i]->operand + k;
             if (!o->tensor || o->ref.base != INLAY_ARENA) continue;
-            const int64_t end = (int64_t)o->ref.off + (o->ref.cap - 1) * (int64_t)o->ref.row + o->row_bytes;
+            const int64_t beside = o->part ? 4 * (o->pixel - o->part) : 0;      /* other parts of the last pixel */
+            const int64_t end = (int64_t)o->ref.off + (o->ref.cap - 1) * (int64_t)o->ref.row + o->row_bytes - beside;
             if (end > w->program.plan.arena_size) return false;
         }
     for (int poison = 0; poison < 256; poison += 165) {

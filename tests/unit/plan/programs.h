@@ -16,6 +16,7 @@
 
 #include "base/diag.h"
 #include "ir/program.h"
+#include "kernels/concat.h"
 #include "plan/plan.h"
 
 enum { MOST_IN = 4, MOST_TENSORS = 64, ROW_ROOM = 4096 };
@@ -244,6 +245,34 @@ static inline Tensor *add_whole(World *w, Tensor *x, int64_t rows)
     return y;
 }
 
+static const KernelRow kernel_concat = { .name = "concat", .params = "concat", .run = inlay_concat };
+
+/* Channels of n images of the same rows and width, side by side. */
+static inline Tensor *add_concat(World *w, int n, Tensor *const *x)
+{
+    const Shape *shape = &x[0]->shape;
+    int64_t table[MOST_IN], channels = 0;
+    for (int k = 0; k < n; k++) {
+        table[k] = 4 * x[k]->shape.dim[3];
+        channels += x[k]->shape.dim[3];
+    }
+    Tensor *y = add_image(w, shape->dim[1], shape->dim[2], channels);
+    In in[MOST_IN];
+    for (int k = 0; k < n; k++) in[k] = (In){ x[k], { .kind = ROWS_SAME }, REUSE_NONE };
+    Step *s = add_step(w, &kernel_concat, y, n, in, 0);
+    const inlay_concat_params p = { .inputs = n, .pieces = (int32_t)shape->dim[2], .size = 4, .bytes = 4 * channels };
+    s->params = arena_copy(&w->arena, &p, sizeof p);
+    const int64_t length = n;
+    Tensor *t = graph_add_constant(w->graph, NULL, recipe_memory(&w->store, DT_I64, 1, &length, table));
+    t->storage = STORE_WEIGHTS;
+    VEC_PUSH(&w->arena, &w->program.weight, ((WeightSlot){ .tensor = t }));
+    Operand *o = arena_copy(&w->arena, s->operand, (size_t)(n + 2) * sizeof *o);
+    o[n + 1] = (Operand){ .tensor = t, .read = true, .rows = 1, .row_bytes = tensor_bytes(t), .pixel = 1, .rule = { .kind = ROWS_ALL } };
+    s->operand = o;
+    s->n_operand = n + 2;
+    return y;
+}
+
 /* ---- running ---- */
 
 static inline void place_apart(World *w)
@@ -259,6 +288,22 @@ static inline void place_apart(World *w)
     program_link(&w->program);
 }
 
+static inline unsigned char *weights_of(World *w)
+{
+    unsigned char *all = arena_alloc(&w->arena, 64 * w->program.weight.n + 64);
+    for (size_t i = 0; i < w->program.weight.n; i++) {
+        Tensor *t = w->program.weight.at[i].tensor;
+        t->offset = 64 * (int64_t)i;
+        memcpy(all + t->offset, recipe_values(&w->store, &w->arena, t->value), (size_t)tensor_bytes(t));
+    }
+    for (size_t i = 0; i < w->program.step.n; i++)
+        for (int k = 0; k < w->program.step.at[i]->n_operand; k++) {
+            Operand *o = w->program.step.at[i]->operand + k;
+            if (o->tensor && o->tensor->storage == STORE_WEIGHTS) o->ref.off = (size_t)o->tensor->offset;
+        }
+    return all;
+}
+
 /* All outputs, one after the other, of a run in an arena full of `poison`. */
 static inline unsigned char *run_program(World *w, int poison, size_t *bytes)
 {
@@ -268,6 +313,7 @@ static inline unsigned char *run_program(World *w, int poison, size_t *bytes)
     unsigned char *memory = malloc(size + 64), *arena = memory + (64 - (uintptr_t)memory % 64) % 64, *out, *at;
     memset(arena, poison, size);
     base[INLAY_ARENA] = arena;
+    base[INLAY_WEIGHTS] = weights_of(w);
     *bytes = 0;
     for (size_t i = 0; i < w->graph->input.n; i++) {
         const int64_t n = tensor_count(w->graph->input.at[i]);
@@ -314,11 +360,25 @@ static inline void add_random_step(World *w)
 {
     Tensor *x = recent(w, rnd(w, 4) ? 2 : 6);
     const int64_t rows = x->shape.dim[1];
-    const uint32_t kind = rnd(w, 11);
+    const uint32_t kind = rnd(w, 14);
     In in[MOST_IN] = { { x, { .kind = ROWS_SAME }, rnd(w, 2) ? REUSE_ROWS : REUSE_NONE } };
     int n = 1;
     if (kind == 0) {
         add_sum(w, x);
+        return;
+    }
+    if (kind > 10) {
+        Tensor *part[MOST_IN] = { x };
+        int parts = 1;
+        for (int k = w->tensors - 1; k >= 0 && parts < 3; k--) {
+            const Shape *s = &w->tensor[k]->shape;
+            if (w->tensor[k] != x && s->dim[1] == rows && s->dim[2] == x->shape.dim[2]) part[parts++] = w->tensor[k];
+        }
+        if (parts == 1) {
+            add_window(w, x, 1, 0, 1, x->shape.dim[2], 1 + rnd(w, 4));
+            part[parts++] = w->tensor[w->tensors - 1];
+        }
+        add_concat(w, parts, part);
         return;
     }
     if (kind == 10) {

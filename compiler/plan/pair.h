@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * A depthwise convolution and the 1x1 convolution that alone reads it, as one step. */
+#ifndef INLAY_PLAN_PAIR_H
+#define INLAY_PLAN_PAIR_H
+
+#include "plan/elide.h"
+
+/* The program's steps anew, in `a`, pairs made where both steps are `chosen` (NULL: everywhere). False: there are none. */
+bool pair_steps(Arena *a, Program *p, const bool *chosen, Steps *out);
+
+#endif
