@@ -33,7 +33,7 @@ def tracked(root):
     found = []
     for path, folders, files in os.walk(root):
         folders[:] = [d for d in folders if not d.startswith(('build', '.git', '__pycache__'))]
-        found += [os.path.relpath(os.path.join(path, f), root) for f in files]
+        found += [os.path.relpath(os.path.join(path, f), root) for f in files if not (path == root and f.startswith('build')) and not f.endswith('.o')]
     return found
 
 
