@@ -142,7 +142,7 @@ void lower_settle(Lower *l, Node *n)
 /* Is what lies beyond the real size zero? */
 static bool is_clear(const Tensor *t)
 {
-    static const char *const moves[] = { "Transpose", "Squeeze", "Unsqueeze", "Slice", "Split", "Identity" };
+    static const char *const moves[] = { "Transpose", "Squeeze", "Unsqueeze", "Slice", "Split", "Reshape", "Identity" };
     while (t->producer) {
         const Node *n = t->producer;
         bool move = false;

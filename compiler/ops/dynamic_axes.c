@@ -2,6 +2,7 @@
  * For each operator that lets sizes known only at run time pass: which axis of the result an axis of an operand becomes. */
 #include "ops/dynamic.h"
 #include "ops/infer.h"
+#include "ops/nest.h"
 
 /* to[a]: the axis of the results that axis a of operand k becomes, -1: none. False: the operator does not let it pass. */
 typedef bool AxesFn(const Node *n, int k, int *to);
@@ -124,6 +125,26 @@ static bool axes_reduce(const Node *n, int k, int *to)
     return true;
 }
 
+/* The one dynamic axis becomes the one that the shape leaves open, as much lying before and behind it as did. */
+static bool axes_reshape(const Node *n, int k, int *to)
+{
+    const Tensor *t = n->in[0];
+    const Shape *in = &t->shape, *out = &n->out[0]->shape;
+    int64_t count;
+    const int64_t *dims = infer_ints(n, 1, &count);
+    int open = -1, axis = -1;
+    if (k != 0 || !dims) return false;
+    for (int i = 0; i < out->rank; i++)
+        if (dims[i] == -1) open = i;
+    for (int a = 0; a < in->rank; a++) {
+        to[a] = -1;
+        if (t->dynamic >> a & 1u) axis = axis < 0 ? a : in->rank;
+    }
+    if (open < 0 || axis == in->rank || shape_product(in, 0, axis) != shape_product(out, 0, open)) return false;
+    to[axis] = open;
+    return shape_product(in, axis + 1, in->rank) == shape_product(out, open + 1, out->rank);
+}
+
 static AxesFn *axes_of(const Node *n)
 {
     static const struct { const char *op; AxesFn *axes; } rows[] = {
@@ -131,7 +152,7 @@ static AxesFn *axes_of(const Node *n)
         { "Gather", axes_gather }, { "GatherND", axes_gather_nd }, { "Concat", axes_but_one }, { "Split", axes_but_one },
         { "CastLike", axes_same }, { "Dropout", axes_same }, { "ReduceSum", axes_reduce }, { "ReduceMax", axes_reduce },
         { "ReduceMin", axes_reduce }, { "ReduceMean", axes_reduce }, { "ReduceProd", axes_reduce }, { "ReduceL2", axes_reduce },
-        { "Softmax", axes_but_one }, { "LogSoftmax", axes_but_one },
+        { "Reshape", axes_reshape }, { "Softmax", axes_but_one }, { "LogSoftmax", axes_but_one },
     };
     if (n->op->flags & OP_ELEMENTWISE) return axes_elementwise;
     if (*n->domain) return NULL;
