@@ -94,12 +94,12 @@ static bool add_node(Region *r, Node *n)
 /* Takes in the node that made the newest of the open values; false where it cannot. */
 static bool grow(Graph *g, Numbers *c, Region *r)
 {
-    int newest = 0;
+    int newest = -1;
     for (int i = 0; i < r->n_open; i++) {
         const Node *p = r->open[i]->producer;
-        if (!p) return false;
-        if (p->order > r->open[newest]->producer->order) newest = i;
+        if (p && (newest < 0 || p->order > r->open[newest]->producer->order)) newest = i;
     }
+    if (newest < 0) return false;
     Tensor *t = r->open[newest];
     if (r->n == CURVE_STEPS || !is_inside(r, t) || !is_step(g, c, t->producer, r->node[0]->out[0])) return false;
     r->open[newest] = r->open[--r->n_open];

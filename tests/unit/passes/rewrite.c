@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Normalizations, common subexpressions, products with bias, and transpositions: what the graph looks like afterwards. */
+#include "graphs.h"
+
+static const int64_t one_row[] = { 1, 3, 8 }, eight[] = { 8 };
+
+static void run_all(World *w)
+{
+    pass_dead(w->graph);
+    pass_cse(w->graph);
+    pass_fuse_norm(w->graph);
+    pass_fuse_bn(w->graph);
+    pass_fuse_act(w->graph);
+    pass_layout(w->graph);
+    pass_dead(w->graph);
+}
+
+static void layer_norm(void **state)
+{
+    (void)state;
+    World w;
+    world_open(&w);
+    Tensor *x = input(&w, 3, one_row), *mean = reduce_mean(&w, x, -1);
+    Tensor *d = binary(&w, "Sub", x, mean), *again = binary(&w, "Sub", x, mean);
+    Tensor *variance = reduce_mean(&w, binary(&w, "Pow", again, scalar(&w, 2.0f)), -1);
+    Tensor *s = unary(&w, "Sqrt", binary(&w, "Add", variance, scalar(&w, 1e-6f)));
+    Tensor *y = binary(&w, "Add", binary(&w, "Mul", counting(&w, 1, eight), binary(&w, "Div", d, s)), counting(&w, 1, eight));
+    finish(&w, y);
+    run_all(&w);
+    const Node *n = only(&w, "LayerNormalization");
+    assert_ptr_equal(n->in[0], x);
+    assert_int_equal(n->n_in, 3);
+    assert_int_equal(node_int(n, "axis", 9), 2);
+    assert_float_equal(node_float(n, "epsilon", 0.0f), 1e-6, 1e-12);
+    world_close(&w);
+}
+
+/* TensorFlow: x * r + (bias - mean * r), r = scale / sqrt(variance + epsilon). */
+static void folded_norm(void **state)
+{
+    (void)state;
+    World w;
+    world_open(&w);
+    Tensor *x = input(&w, 3, one_row), *mean = reduce_mean(&w, x, 2), *d = binary(&w, "Sub", mean, x);
+    Tensor *variance = reduce_mean(&w, binary(&w, "Mul", d, d), 2);
+    Tensor *r = unary(&w, "Reciprocal", unary(&w, "Sqrt", binary(&w, "Add", scalar(&w, 1e-5f), variance)));
+    r = binary(&w, "Mul", r, counting(&w, 1, eight));
+    Tensor *rest = binary(&w, "Sub", counting(&w, 1, eight), binary(&w, "Mul", mean, r));
+    finish(&w, binary(&w, "Add", binary(&w, "Mul", x, r), rest));
+    run_all(&w);
+    assert_int_equal(only(&w, "LayerNormalization")->n_in, 3);
+    world_close(&w);
+}
+
+static void rms_norm(void **state)
+{
+    (void)state;
+    World w;
+    world_open(&w);
+    Tensor *x = input(&w, 3, one_row);
+    Tensor *s = unary(&w, "Sqrt", binary(&w, "Add", reduce_mean(&w, binary(&w, "Mul", x, x), 2), scalar(&w, 1e-5f)));
+    finish(&w, binary(&w, "Mul", binary(&w, "Mul", x, unary(&w, "Reciprocal", s)), counting(&w, 1, eight)));
+    run_all(&w);
+    assert_int_equal(only(&w, "RMSNormalization")->n_in, 2);
+    world_close(&w);
+}
+
+/* The mean over one axis and the variance over another are no normalization. */
+static void other_axes(void **state)
+{
+    (void)state;
+    World w;
+    world_open(&w);
+    Tensor *x = input(&w, 3, one_row), *d = binary(&w, "Sub", x, reduce_mean(&w, x, 1));
+    Tensor *s = unary(&w, "Sqrt", reduce_mean(&w, binary(&w, "Mul", d, d), 2));
+    finish(&w, binary(&w, "Div", binary(&w, "Sub", x, reduce_mean(&w, x, 1)), s));
+    pass_fuse_norm(w.graph);
+    assert_int_equal(count_op(&w, "LayerNormalization"), 0);
+    world_close(&w);
+}
+
+static void common(void **state)
+{
+    (void)state;
+    World w;
+    world_open(&w);
+    const int64_t from = 1, to = 3;
+    Tensor *x = input(&w, 3, one_row), *part[3];
+    for (int i = 0; i < 3; i++) part[i] = op(&w, "Slice", x, ints(&w, 1, i == 2 ? &(int64_t){ 0 } : &from), ints(&w, 1, i == 2 ? &(int64_t){ 2 } : &to));
+    finish(&w, binary(&w, "Add", binary(&w, "Mul", unary(&w, "Exp", part[0]), unary(&w, "Exp", part[1])), part[2]));
+    pass_cse(w.graph);
+    assert_int_equal(count_op(&w, "Slice"), 2);
+    assert_int_equal(count_op(&w, "Exp"), 1);
+    world_close(&w);
+}
+
+static void bias_and_activation(void **state)
+{
+    (void)state;
+    World w;
+    world_open(&w);
+    const int64_t square[] = { 8, 8 };
+    Tensor *x = input(&w, 3, one_row);
+    finish(&w, unary(&w, "Relu", binary(&w, "Add", counting(&w, 1, eight), binary(&w, "MatMul", x, counting(&w, 2, square)))));
+    run_all(&w);
+    const Node *n = only(&w, "MatMul");
+    assert_int_equal(n->n_in, 3);
+    assert_non_null(node_attr(n, "act"));
+    world_close(&w);
+}
+
+static Tensor *pointwise(World *w, Tensor *x, int64_t channels)
+{
+    const int64_t dims[] = { channels, channels, 1, 1 };
+    return binary(w, "Conv", x, counting(w, 4, dims));
+}
+
+/* Split channels in two, turn, join: between convolutions one Transpose of the channels of each pixel is left. */
+static void channel_shuffle(void **state)
+{
+    (void)state;
+    World w;
+    world_open(&w);
+    const int64_t split[] = { 1, 2, 4, 5, 6 }, join[] = { 1, 8, 5, 6 }, turn[] = { 0, 2, 1, 3, 4 };
+    Tensor *t = binary(&w, "Reshape", pointwise(&w, image(&w, 8, 5, 6), 8), ints(&w, 5, split));
+    t = binary(&w, "Reshape", transpose(&w, t, 5, turn), ints(&w, 4, join));
+    finish(&w, pointwise(&w, t, 8));
+    run_all(&w);
+    assert_int_equal(count_op(&w, "Transpose"), 3);     /* at the input, the shuffle, at the output */
+    for (size_t i = 0; i < w.graph->node.n; i++) {
+        const Node *n = w.graph->node.at[i];
+        int64_t count;
+        const int64_t *perm = node_is(n, "Transpose") ? node_ints(n, "perm", &count) : NULL;
+        if (!perm || count != 5) continue;
+        for (int k = 0; k < 5; k++) assert_int_equal(perm[k], k < 3 ? k : 7 - k);
+    }
+    world_close(&w);
+}
+
+/* A head of a detector: N, C, H, W to N, HW, C needs no turn at all when the image lies channels last. */
+static void head(void **state)
+{
+    (void)state;
+    World w;
+    world_open(&w);
+    const int64_t flat[] = { 1, 8, 30 }, turn[] = { 0, 2, 1 };
+    Tensor *t = binary(&w, "Reshape", pointwise(&w, image(&w, 8, 5, 6), 8), ints(&w, 3, flat));
+    finish(&w, unary(&w, "Sigmoid", transpose(&w, t, 3, turn)));
+    pass_layout(w.graph);
+    pass_dead(w.graph);
+    assert_int_equal(count_op(&w, "Transpose"), 1);     /* at the input */
+    world_close(&w);
+}
+
+/* Rows joined across a turn cannot do without it. */
+static void flatten_stays(void **state)
+{
+    (void)state;
+    World w;
+    world_open(&w);
+    const int64_t dims[] = { 4, 5, 6 }, turn[] = { 1, 0, 2 }, flat[] = { 20, 6 };
+    finish(&w, unary(&w, "Exp", binary(&w, "Reshape", transpose(&w, input(&w, 3, dims), 3, turn), ints(&w, 2, flat))));
+    pass_layout(w.graph);
+    const Node *exp = w.graph->output.at[0]->producer;
+    assert_true(node_is(exp, "Exp"));
+    assert_true(node_is(exp->in[0]->producer, "Reshape"));
+    assert_true(node_is(exp->in[0]->producer->in[0]->producer, "Transpose"));
+    world_close(&w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(layer_norm), cmocka_unit_test(folded_norm), cmocka_unit_test(rms_norm), cmocka_unit_test(other_axes),
+        cmocka_unit_test(common), cmocka_unit_test(bias_and_activation), cmocka_unit_test(channel_shuffle), cmocka_unit_test(head),
+        cmocka_unit_test(flatten_stays),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
