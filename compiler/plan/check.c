@@ -265,14 +265,33 @@ static bool write_gradually(Check *c, const Step *s, const Operand *o, bool firs
     return true;
 }
 
+/* The same for a part: its channels hold values only with the last unit. */
+static bool write_part_gradually(Check *c, const Operand *o, bool first, bool last)
+{
+    for (int32_t i = 0; i < o->rows; i++) {
+        const Piece p = piece_of(o, i);
+        Lanes *l = c->lanes + p.tag;
+        const bool owned = shadow_owns(&c->shadow, p.begin, p.end, p.delta, p.tag);
+        if (!inside(c, &p)) return object(c, o, "leaves the arena");
+        if (!first && !owned) return object(c, o, "is overwritten while it is made");
+        if (!owned) {
+            shadow_write(&c->shadow, p.begin, p.end, p.delta, p.tag);
+            lane_clear(l, p.row);
+        }
+        if (last) lane_add(l, p.row, p.lane, p.lane_end);
+    }
+    return true;
+}
+
 static bool check_writes(Check *c, const Step *s, int32_t u)
 {
     const int32_t made = c->made[s->index];
     for (int k = 0; k < s->n_operand; k++) {
         const Operand *o = s->operand + k;
         if (!watched(o) || !o->write) continue;
-        if (!o->scratch && s->units > 1 && !by_row(s, o) && !o->part) {
-            if (!write_gradually(c, s, o, made == 0, made == s->units - 1)) return false;
+        if (!o->scratch && s->units > 1 && !by_row(s, o)) {
+            const bool first = made == 0, last = made == s->units - 1;
+            if (!(o->part ? write_part_gradually(c, o, first, last) : write_gradually(c, s, o, first, last))) return false;
             continue;
         }
         const Range r = rows_of(s, o, u);
