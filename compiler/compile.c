@@ -6,7 +6,9 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "cli/initializers.h"
 #include "cli/overrides.h"
+#include "cli/stats.h"
 #include "emit/manifest.h"
 #include "emit/report.h"
 #include "emit/source.h"
@@ -25,7 +27,7 @@ static LoadMode load_mode(const Options *o)
 
 void compile_open(Compile *c, const Options *o)
 {
-    *c = (Compile){ .options = o };
+    *c = (Compile){ .options = o, .clock = { .running = STAGES } };
     c->arena.budget = (uint64_t)o->max_memory;
     c->store = (Store){ .arena = &c->arena, .mode = load_mode(o), .window = DEFAULT_WINDOW };
     c->store.scratch.budget = (uint64_t)o->max_memory;
@@ -33,6 +35,7 @@ void compile_open(Compile *c, const Options *o)
 
 void compile_close(Compile *c)
 {
+    progress_end(c);
     if (c->out) output_abort(c->out);
     file_close_all(&c->arena);
     arena_free(&c->store.scratch);
@@ -42,7 +45,9 @@ void compile_close(Compile *c)
 void compile_read(Compile *c)
 {
     const ReadOptions r = { .external_dir = c->options->external_dir, .no_external = c->options->no_external };
+    stats_stage(c, STAGE_READ);
     c->graph = onnx_read(&c->arena, &c->store, c->options->model, &r);
+    if (c->options->hash_model) model_hash(c, c->model_sha256);
     graph_count_uses(c->graph);
     override_inputs(c->graph, c->options);
     graph_sort(c->graph);
@@ -70,6 +75,7 @@ void compile_passes(Compile *c)
 {
     int n;
     const PassRow *p = pass_rows(&n);
+    stats_stage(c, STAGE_PASSES);
     override_check(c->graph);
     for (int i = 0; i < n; i++) {
         if (!left_out(c->options, p + i)) run_pass(c->graph, p + i);
@@ -89,6 +95,7 @@ static void check_limit(const Compile *c)
 void compile_program(Compile *c)
 {
     const PlanOptions plan = { .align = ARENA_ALIGN, .arena_limit = c->options->arena_limit };
+    stats_stage(c, STAGE_PLAN);
     c->program = lower_graph(c->graph, PACK_WIDTH);
     plan_program(c->program, &plan);
     check_limit(c);
@@ -122,12 +129,15 @@ void compile_emit(Compile *c)
 {
     const char *name = compile_name(c);
     const bool hash = !c->options->no_hash;
+    stats_stage(c, STAGE_WRITE);
     char sha[65] = "";
     c->out = output_begin(&c->arena, c->options->output);
     const WeightsForm form = weights_form_taken(c->program, weights_form_of(c->options->weights));
     emit_source(c->program, c->out, name, form);
+    progress_begin(c);
     weights_emit(c->program, c->out, name, form, c->options->target, hash, sha);
-    const ManifestFacts facts = { name, hash && *sha ? sha : NULL, NULL, weights_form_name(form) };
+    progress_end(c);
+    const ManifestFacts facts = { name, hash && *sha ? sha : NULL, *c->model_sha256 ? c->model_sha256 : NULL, weights_form_name(form) };
     json_t *m = manifest_build(c->program, &facts);
     const char *json = manifest_text(&c->arena, m);
     json_decref(m);

@@ -21,6 +21,17 @@ typedef struct Options {
     int markdown, no_hash, hash_model, json, stats, initializers, no_external;
 } Options;
 
+typedef enum Stage { STAGE_READ, STAGE_PASSES, STAGE_PLAN, STAGE_WRITE, STAGES } Stage;
+
+/* Seconds, for --stats and the progress line. */
+typedef struct StageClock {
+    Stage running;              /* STAGES: none */
+    double wall_began, cpu_began, wall[STAGES], cpu[STAGES];
+    double write_began, noted;
+    uint64_t written_before;
+    bool noting;
+} StageClock;
+
 /* A compile under way: everything it owns. */
 typedef struct Compile {
     const Options *options;
@@ -29,6 +40,8 @@ typedef struct Compile {
     Graph *graph;
     Program *program;
     Output *out;
+    StageClock clock;
+    char model_sha256[65];      /* "": not asked for */
 } Compile;
 
 void compile_open(Compile *c, const Options *o);

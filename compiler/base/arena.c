@@ -9,7 +9,7 @@
 #include "base/diag.h"
 #include "base/size.h"
 
-enum { FIRST_BLOCK = 16 * 1024, LARGEST_BLOCK = 1024 * 1024, ALIGN = 16 };
+enum { FIRST_BLOCK = 16 * 1024, LARGEST_BLOCK = 1024 * 1024, MOST_SPARE = 4 * 1024 * 1024, ALIGN = 16 };
 
 struct ArenaBlock {
     ArenaBlock *older;
@@ -17,12 +17,47 @@ struct ArenaBlock {
     _Alignas(ALIGN) unsigned char bytes[];
 };
 
+static void free_block(Arena *a, ArenaBlock *b)
+{
+    a->in_use -= b->size + sizeof(ArenaBlock);
+    free(b);
+}
+
+/* A released block of at least so many bytes, taken from the list; NULL: none. */
+static ArenaBlock *take_spare(Arena *a, size_t bytes)
+{
+    for (ArenaBlock **at = &a->spare; *at; at = &(*at)->older) {
+        ArenaBlock *b = *at;
+        if (b->size < bytes) continue;
+        *at = b->older;
+        a->spared -= b->size;
+        b->used = 0;
+        b->older = a->block;
+        a->block = b;
+        return b;
+    }
+    return NULL;
+}
+
+static void free_spare(Arena *a)
+{
+    while (a->spare) {
+        ArenaBlock *b = a->spare;
+        a->spare = b->older;
+        free_block(a, b);
+    }
+    a->spared = 0;
+}
+
 static ArenaBlock *add_block(Arena *a, size_t bytes)
 {
     size_t size = a->block ? a->block->size * 2 : FIRST_BLOCK;
     size = size > LARGEST_BLOCK ? LARGEST_BLOCK : size;
     size = size < bytes ? bytes : size;
+    ArenaBlock *spare = take_spare(a, size);
+    if (spare) return spare;
     const size_t whole = size_add(size, sizeof(ArenaBlock));
+    if (a->budget && a->in_use + whole > a->budget) free_spare(a);
     if (a->budget && a->in_use + whole > a->budget) fail_memory(whole, "the memory budget of --max-memory is used up");
     ArenaBlock *b = malloc(whole);
     if (!b) fail_memory(whole, "the system has no more memory");
@@ -94,8 +129,13 @@ static void drop_newest(Arena *a)
 {
     ArenaBlock *b = a->block;
     a->block = b->older;
-    a->in_use -= b->size + sizeof(ArenaBlock);
-    free(b);
+    if (b->size < LARGEST_BLOCK || a->spared + b->size > MOST_SPARE) {
+        free_block(a, b);
+        return;
+    }
+    b->older = a->spare;
+    a->spare = b;
+    a->spared += b->size;
 }
 
 void arena_release(Arena *a, ArenaMark mark)
@@ -107,4 +147,5 @@ void arena_release(Arena *a, ArenaMark mark)
 void arena_free(Arena *a)
 {
     while (a->block) drop_newest(a);
+    free_spare(a);
 }

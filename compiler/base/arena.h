@@ -11,7 +11,9 @@ typedef struct ArenaBlock ArenaBlock;
 
 typedef struct Arena {
     ArenaBlock *block;      /* newest first */
-    uint64_t in_use;        /* bytes held now */
+    ArenaBlock *spare;      /* released, a few MiB at most, kept for the next window */
+    uint64_t in_use;        /* bytes held now, spare ones among them */
+    uint64_t spared;
     uint64_t peak;          /* most bytes held at once */
     uint64_t total;         /* bytes ever asked of the system */
     uint64_t budget;        /* limit of in_use; 0: none */

@@ -52,7 +52,7 @@ void *map_get(const Map *m, const char *key)
 static void grow(Map *m)
 {
     const Map old = *m;
-    m->room = old.room ? old.room * 2 : 64;
+    m->room = old.room ? old.room * 4 : 64;     /* old tables stay in the arena: few of them */
     m->slot = NEW_ARRAY(m->arena, MapSlot, m->room);
     for (size_t i = 0; i < old.room; i++)
         if (old.slot[i].key) *find(m, old.slot[i].key, old.slot[i].hash) = old.slot[i];

@@ -5,6 +5,7 @@
 
 #include "cli/options.h"
 #include "cli/place_cmd.h"
+#include "cli/stats.h"
 #include "emit/manifest.h"
 #include "emit/report.h"
 
@@ -14,10 +15,19 @@ static void build(Compile *c)
     compile_program(c);
 }
 
+/* Ends the last stage's clock. */
+static void print_stats(Compile *c)
+{
+    stats_stage(c, STAGES);
+    if (c->options->stats) stats_print(c);
+}
+
 static void print_json(Compile *c)
 {
-    const ManifestFacts facts = { .name = compile_name(c), .weights_form = "none" };
+    const ManifestFacts facts = { .name = compile_name(c), .model_sha256 = *c->model_sha256 ? c->model_sha256 : NULL, .weights_form = "none" };
     json_t *m = manifest_build(c->program, &facts);
+    stats_stage(c, STAGES);
+    if (c->options->stats && json_object_set_new(m, "stats", stats_json(c))) fail_memory(0, "the figures do not fit");
     fputs(manifest_text(&c->arena, m), stdout);
     json_decref(m);
 }
@@ -28,6 +38,7 @@ void cmd_compile(Compile *c)
     build(c);
     compile_emit(c);
     if (c->options->json) print_json(c);
+    else print_stats(c);
 }
 
 void cmd_analyze(Compile *c)
@@ -38,6 +49,7 @@ void cmd_analyze(Compile *c)
     } else {
         const Text t = report_text(c->program, compile_name(c));
         fwrite(t.at, 1, t.n, stdout);
+        print_stats(c);
     }
 }
 

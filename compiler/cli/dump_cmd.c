@@ -2,6 +2,7 @@
  * dump: the graph as text, as it was read or after a pass. */
 #include <string.h>
 
+#include "cli/initializers.h"
 #include "cli/options.h"
 #include "emit/text.h"
 
@@ -64,6 +65,10 @@ static void put_list(Text *t, const char *what, Tensor *const *v, size_t n)
 
 void cmd_dump(Compile *c)
 {
+    if (c->options->initializers) {
+        initializers_print(c);
+        return;
+    }
     if (c->options->dump_after) compile_passes(c);
     const Graph *g = c->graph;
     Text t = text_new(&c->arena);

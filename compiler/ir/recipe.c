@@ -29,6 +29,8 @@ static int64_t product(int rank, const int64_t *dims)
 
 int64_t recipe_count(const Recipe *r) { return product(r->rank, r->dim); }
 
+const Source *recipe_plain(const Recipe *r) { return r->form ? NULL : r->source; }
+
 /* --- makers --- */
 
 /* A plain recipe, its source and its spans are one allocation: models have hundreds of thousands of them. */

@@ -31,6 +31,9 @@ typedef struct Store {
     File *spill;                /* made on first use */
     uint64_t spill_size;
     uint64_t bytes_read, bytes_written, bytes_spilled;
+    void (*progress)(struct Store *s);      /* called now and then while bytes_written grows; NULL: not */
+    void *progress_context;
+    uint64_t next_progress;     /* not before so many bytes are written */
 } Store;
 
 typedef enum Encoding {
@@ -63,6 +66,8 @@ const int64_t *recipe_dims(const Recipe *r);
 int64_t recipe_count(const Recipe *r);
 DType recipe_dtype(const Recipe *r);
 int64_t recipe_bytes(const Recipe *r);
+/* The one source whose elements it is, all and in order; NULL: it is made of others. */
+const Source *recipe_plain(const Recipe *r);
 
 /* Makers. Dims are copied, sources with their spans. A window of 0 is one of 3 MiB. */
 Recipe *recipe_source(Store *s, const Source *source, int rank, const int64_t *dims);

@@ -25,6 +25,12 @@ typedef struct Run {
     uint8_t *in, *mid, *out;
 } Run;
 
+static void wrote(Store *s, uint64_t bytes)
+{
+    s->bytes_written += bytes;
+    if (s->progress && s->bytes_written >= s->next_progress) s->progress(s);
+}
+
 /* --- read --- */
 
 static void read_box(Run *run, const Part *p, const Box *b, const ReadPlan *r)
@@ -352,7 +358,7 @@ static void write_run(Run *run, int64_t first, const uint8_t *from, int64_t n)
         return;
     }
     file_write(run->file, run->at + at, from, bytes);
-    run->store->bytes_written += bytes;
+    wrote(run->store, bytes);
 }
 
 static void write_tile(Run *run, const Box *t)
@@ -462,8 +468,8 @@ static void copy_out(Store *s, const Recipe *r, File *out, uint64_t at)
         source_bytes(s, source, done, buffer, n);
         file_write(out, at + done, buffer, n);
         done += n;
+        wrote(s, n);
     }
-    s->bytes_written += bytes;
     source_close(source);
     arena_release(s->arena, mark);
 }

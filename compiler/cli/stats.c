@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Figures of the compile itself. Times are for people: nothing of them enters the output folder. */
+#include "cli/stats.h"
+
+#include <inttypes.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/diag.h"
+
+enum { PROGRESS_STEP = 4 << 20 };
+static const double FIRST_NOTE = 0.5, NEXT_NOTE = 0.1;     /* seconds */
+
+static const char *const stage_name[STAGES] = { "read", "passes", "plan", "write" };
+
+static double now(clockid_t clock)
+{
+    struct timespec t = { 0, 0 };
+    clock_gettime(clock, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+void stats_stage(Compile *c, Stage stage)
+{
+    const double wall = now(CLOCK_MONOTONIC), cpu = now(CLOCK_PROCESS_CPUTIME_ID);
+    if (c->clock.running < STAGES) {
+        c->clock.wall[c->clock.running] += wall - c->clock.wall_began;
+        c->clock.cpu[c->clock.running] += cpu - c->clock.cpu_began;
+    }
+    c->clock.running = stage;
+    c->clock.wall_began = wall;
+    c->clock.cpu_began = cpu;
+}
+
+/* Of the process, in bytes. */
+static uint64_t peak_resident(void)
+{
+    struct rusage u;
+    return getrusage(RUSAGE_SELF, &u) ? 0 : (uint64_t)u.ru_maxrss * 1024;
+}
+
+/* The two arenas need not have been at their peaks together: at most so much. */
+static uint64_t peak_allocated(const Compile *c) { return c->arena.peak + c->store.scratch.peak; }
+
+void stats_print(const Compile *c)
+{
+    printf("memory    %12" PRIu64 " bytes allocated at the peak, %" PRIu64 " in all; resident %" PRIu64 "\n", peak_allocated(c),
+           c->arena.total + c->store.scratch.total, peak_resident());
+    printf("constants %12" PRIu64 " bytes read, %" PRIu64 " written, %" PRIu64 " through a temporary file\n", c->store.bytes_read,
+           c->store.bytes_written, c->store.bytes_spilled);
+    for (int i = 0; i < STAGES; i++) printf("%-9s %12.3f s, %.3f s of CPU\n", stage_name[i], c->clock.wall[i], c->clock.cpu[i]);
+}
+
+static void set(json_t *o, const char *key, json_t *value)
+{
+    if (!value || json_object_set_new(o, key, value)) fail_memory(0, "the figures do not fit");
+}
+
+json_t *stats_json(const Compile *c)
+{
+    json_t *o = json_object(), *stages = json_object();
+    if (!o || !stages) fail_memory(0, "the figures do not fit");
+    set(o, "peak_allocated", json_integer((json_int_t)peak_allocated(c)));
+    set(o, "total_allocated", json_integer((json_int_t)(c->arena.total + c->store.scratch.total)));
+    set(o, "peak_resident", json_integer((json_int_t)peak_resident()));
+    set(o, "bytes_read", json_integer((json_int_t)c->store.bytes_read));
+    set(o, "bytes_written", json_integer((json_int_t)c->store.bytes_written));
+    set(o, "bytes_spilled", json_integer((json_int_t)c->store.bytes_spilled));
+    for (int i = 0; i < STAGES; i++) {
+        json_t *s = json_object();
+        set(s, "seconds", json_real(c->clock.wall[i]));
+        set(s, "cpu_seconds", json_real(c->clock.cpu[i]));
+        set(stages, stage_name[i], s);
+    }
+    set(o, "stages", stages);
+    return o;
+}
+
+/* --- progress --- */
+
+static void note(Store *s)
+{
+    Compile *c = s->progress_context;
+    const double t = now(CLOCK_MONOTONIC), since = t - c->clock.noted;
+    const double took = t - c->clock.write_began, done = (double)(s->bytes_written - c->clock.written_before);
+    s->next_progress = s->bytes_written + PROGRESS_STEP;
+    if (took < FIRST_NOTE || since < NEXT_NOTE) return;
+    c->clock.noted = t;
+    const double all = (double)c->program->weight_bytes, rate = done / took;
+    fprintf(stderr, "\r%3.0f %% of %.0f MiB of weights, %.0f MiB/s, %.0f s left ", all > 0 ? 100 * done / all : 100, all / 1048576, rate / 1048576,
+            rate > 0 && all > done ? (all - done) / rate : 0);
+    c->clock.noting = true;
+}
+
+void progress_begin(Compile *c)
+{
+    if (!isatty(STDERR_FILENO)) return;
+    c->clock.write_began = now(CLOCK_MONOTONIC);
+    c->clock.written_before = c->store.bytes_written;
+    c->store.progress_context = c;
+    c->store.progress = note;
+}
+
+void progress_end(Compile *c)
+{
+    c->store.progress = NULL;
+    if (c->clock.noting) fputs("\r\033[K", stderr);
+    c->clock.noting = false;
+}
