@@ -31,6 +31,8 @@ void compile_open(Compile *c, const Options *o)
     c->arena.budget = (uint64_t)o->max_memory;
     c->store = (Store){ .arena = &c->arena, .mode = load_mode(o), .window = DEFAULT_WINDOW };
     c->store.scratch.budget = (uint64_t)o->max_memory;
+    c->arena.beside = &c->store.scratch;
+    c->store.scratch.beside = &c->arena;
 }
 
 void compile_close(Compile *c)

@@ -49,6 +49,14 @@ static void free_spare(Arena *a)
     a->spared = 0;
 }
 
+static uint64_t held(const Arena *a) { return a->in_use + (a->beside ? a->beside->in_use : 0); }
+
+static _Noreturn void fail_budget(const Arena *a, uint64_t bytes)
+{
+    fail_at(STATUS_MEMORY, LOC_NONE, "raise --max-memory", "%s needs %llu bytes more than the %llu in use; the memory budget is %llu",
+            a->doing ? a->doing : "the compiler", (unsigned long long)bytes, (unsigned long long)held(a), (unsigned long long)a->budget);
+}
+
 static ArenaBlock *add_block(Arena *a, size_t bytes)
 {
     size_t size = a->block ? a->block->size * 2 : FIRST_BLOCK;
@@ -57,15 +65,15 @@ static ArenaBlock *add_block(Arena *a, size_t bytes)
     ArenaBlock *spare = take_spare(a, size);
     if (spare) return spare;
     const size_t whole = size_add(size, sizeof(ArenaBlock));
-    if (a->budget && a->in_use + whole > a->budget) free_spare(a);
-    if (a->budget && a->in_use + whole > a->budget) fail_memory(whole, "the memory budget of --max-memory is used up");
+    if (a->budget && held(a) + whole > a->budget) free_spare(a);
+    if (a->budget && held(a) + whole > a->budget) fail_budget(a, whole);
     ArenaBlock *b = malloc(whole);
     if (!b) fail_memory(whole, "the system has no more memory");
     *b = (ArenaBlock){ .older = a->block, .size = size };
     a->block = b;
     a->total += whole;
     a->in_use += whole;
-    a->peak = a->in_use > a->peak ? a->in_use : a->peak;
+    a->peak = held(a) > a->peak ? held(a) : a->peak;
     return b;
 }
 

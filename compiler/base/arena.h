@@ -9,15 +9,18 @@
 
 typedef struct ArenaBlock ArenaBlock;
 
-typedef struct Arena {
+typedef struct Arena Arena;
+struct Arena {
     ArenaBlock *block;      /* newest first */
     ArenaBlock *spare;      /* released, a few MiB at most, kept for the next window */
     uint64_t in_use;        /* bytes held now, spare ones among them */
     uint64_t spared;
-    uint64_t peak;          /* most bytes held at once */
+    uint64_t peak;          /* most bytes held at once, with those of `beside` */
     uint64_t total;         /* bytes ever asked of the system */
-    uint64_t budget;        /* limit of in_use; 0: none */
-} Arena;
+    uint64_t budget;        /* limit of in_use, with that of `beside`; 0: none */
+    const Arena *beside;    /* counts as well; may be NULL */
+    const char *doing;      /* what the memory is for, for the message; may be NULL */
+};
 
 /* A place to return to: all that was allocated after it is released at once. */
 typedef struct ArenaMark {

@@ -13,6 +13,7 @@ enum { PROGRESS_STEP = 4 << 20 };
 static const double FIRST_NOTE = 0.5, NEXT_NOTE = 0.1;     /* seconds */
 
 static const char *const stage_name[STAGES] = { "read", "passes", "plan", "write" };
+static const char *const doing[STAGES] = { "reading the model", "rewriting the graph", "lowering and planning", "writing the output" };
 
 static double now(clockid_t clock)
 {
@@ -29,6 +30,7 @@ void stats_stage(Compile *c, Stage stage)
         c->clock.cpu[c->clock.running] += cpu - c->clock.cpu_began;
     }
     c->clock.running = stage;
+    if (stage < STAGES) c->arena.doing = c->store.scratch.doing = doing[stage];
     c->clock.wall_began = wall;
     c->clock.cpu_began = cpu;
 }
@@ -40,8 +42,10 @@ static uint64_t peak_resident(void)
     return getrusage(RUSAGE_SELF, &u) ? 0 : (uint64_t)u.ru_maxrss * 1024;
 }
 
-/* The two arenas need not have been at their peaks together: at most so much. */
-static uint64_t peak_allocated(const Compile *c) { return c->arena.peak + c->store.scratch.peak; }
+static uint64_t peak_allocated(const Compile *c)
+{
+    return c->arena.peak > c->store.scratch.peak ? c->arena.peak : c->store.scratch.peak;
+}
 
 void stats_print(const Compile *c)
 {

@@ -8,6 +8,8 @@
 #include "kernels/copy.h"
 #include "ops/families.h"
 
+enum { FEW_OPERANDS = 3 };     /* of most steps; there may be many thousands */
+
 Step *lower_step(Lower *l, Node *n, const char *kernel, const void *params)
 {
     Step *s = NEW(l->arena, Step);
@@ -15,6 +17,8 @@ Step *lower_step(Lower *l, Node *n, const char *kernel, const void *params)
     *s = (Step){ .index = (int)l->program->step.n, .kernel = k, .units = 1, .node = n, .loop_end = -1 };
     s->params = arena_copy(l->arena, params, k->params_size);
     s->lower = l;
+    s->operand = NEW_ARRAY(l->arena, Operand, FEW_OPERANDS);
+    s->room = FEW_OPERANDS;
     VEC_PUSH(l->arena, &l->program->step, s);
     return s;
 }
