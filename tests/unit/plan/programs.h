@@ -266,7 +266,8 @@ static inline Tensor *add_concat(World *w, int n, Tensor *const *x)
     Tensor *t = graph_add_constant(w->graph, NULL, recipe_memory(&w->store, DT_I64, 1, &length, table));
     t->storage = STORE_WEIGHTS;
     VEC_PUSH(&w->arena, &w->program.weight, ((WeightSlot){ .tensor = t }));
-    Operand *o = arena_copy(&w->arena, s->operand, (size_t)(n + 2) * sizeof *o);
+    Operand *o = NEW_ARRAY(&w->arena, Operand, n + 2);
+    memcpy(o, s->operand, (size_t)(n + 1) * sizeof *o);
     o[n + 1] = (Operand){ .tensor = t, .read = true, .rows = 1, .row_bytes = tensor_bytes(t), .pixel = 1, .rule = { .kind = ROWS_ALL } };
     s->operand = o;
     s->n_operand = n + 2;
