@@ -159,7 +159,7 @@ void lower_dropout(Lower *l, Node *n)
 {
     check_dropout(l, n);
     lower_view(l, n, n->out[0], n->in[0], 0);
-    if (node_out(n, 1)) lower_fill(l, n, n->out[1], one_of(l, n->out[1]->dtype));
+    if (node_out(n, 1) && n->out[1]->uses) lower_fill(l, n, n->out[1], one_of(l, n->out[1]->dtype));
 }
 
 /* Constants of shapes. A result that is always constant is folded; its lower function serves only where a pass asks. */

@@ -50,11 +50,21 @@ static void survey(Elider *e)
     }
 }
 
+/* A view of the same shape is the tensor itself. */
+static Tensor *without_view(Tensor *t)
+{
+    int64_t at;
+    Tensor *root = tensor_root(t, &at);
+    return !at && root->dtype == t->dtype && shape_equal(&root->shape, &t->shape) ? root : t;
+}
+
 static Step *copy_step(Arena *a, const Step *s)
 {
     Step *c = arena_copy(a, s, sizeof *s);
     c->operand = arena_copy(a, s->operand, (size_t)s->n_operand * sizeof *s->operand);
     c->room = (size_t)s->n_operand;
+    for (int k = 0; k < c->n_operand; k++)
+        if (c->operand[k].tensor) c->operand[k].tensor = without_view(c->operand[k].tensor);
     return c;
 }
 
