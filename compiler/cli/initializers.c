@@ -34,6 +34,12 @@ typedef struct Printer {
     const File *spill;
 } Printer;
 
+/* A column: what a terminal or a tab-separated table would take amiss becomes "?". */
+static void put_column(Text *t, const char *s)
+{
+    for (; *s; s++) text_add(t, (unsigned char)*s >= ' ' && *s != 127 ? s : "?", 1);
+}
+
 static void print_one(void *context, const char *name, const Recipe *r)
 {
     const Printer *p = context;
@@ -41,13 +47,13 @@ static void print_one(void *context, const char *name, const Recipe *r)
     const ArenaMark mark = arena_mark(p->arena);
     const Shape shape = shape_of(recipe_rank(r), recipe_dims(r));
     Text t = text_new(p->arena);
-    text_comment(&t, name);
+    put_column(&t, name);
     text_print(&t, "\t%s\t%s\t", dtype_name(recipe_dtype(r)), shape_text(p->arena, &shape));
     if (s && s->file && s->file != p->spill && s->spans) {
         uint64_t length = 0;
         for (int i = 0; i < s->spans; i++) length += s->span[i].length;
         text_print(&t, "%s\t", s->encoding == ENC_VARINT ? "varint" : "fixed");
-        text_comment(&t, s->file->path);
+        put_column(&t, s->file->path);
         text_print(&t, "\t%" PRIu64 "\t%" PRIu64, s->span->offset, length);
         if (s->spans > 1) text_print(&t, "\tin %d pieces", s->spans);
     } else {
