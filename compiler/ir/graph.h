@@ -32,6 +32,12 @@ typedef struct Use {
     struct Use *next;
 } Use;
 
+/* A sequence while it lasts: its tensors; NULL: one whose shape is not known. */
+typedef struct Sequence {
+    int64_t n;
+    struct Tensor **item;
+} Sequence;
+
 /* The symbol of a dimension that the file gives as a negative number: not ONNX, but exporters mean "any". */
 #define DIM_NEGATIVE "-1"
 
@@ -45,6 +51,7 @@ struct Tensor {
     const char *const *symbol;  /* [MAX_RANK] names of symbolic dimensions of a graph input, NULL: none */
     const Shape *declared;      /* as the file's value_info says; rank -1: it does not; shared, never NULL */
     Recipe *value;              /* constant: its values; else NULL */
+    const Sequence *sequence;   /* it is no tensor but this list of them; NULL: a tensor */
     Node *producer;             /* NULL: graph input, constant */
     Use *use;                   /* the live nodes that read it */
     int uses;                   /* their number + 1 for each graph output */
