@@ -25,6 +25,9 @@ static inline int32_t inlay_q8(const uint8_t *p, ptrdiff_t i, int is_signed)
 /* A zero point that may be left out. */
 static inline int32_t inlay_q8_zero(const uint8_t *p, ptrdiff_t i, int is_signed) { return p ? inlay_q8(p, i, is_signed) : 0; }
 
+/* Sums wrap, as those of the reference do: quantizers write biases at the very end of int32. */
+static inline int32_t inlay_wrap_add(int32_t a, int32_t b) { return (int32_t)((uint32_t)a + (uint32_t)b); }
+
 /* acc[j] += sum over i < k of (a[i] - za) b[i * ldb + j], j < n; returns the sum of (a[i] - za). */
 static inline int32_t inlay_qdot(int32_t *acc, int32_t n, const uint8_t *a, int32_t k, int32_t za, int a_signed,
                                  const uint8_t *b, ptrdiff_t ldb, int b_signed)
@@ -34,8 +37,8 @@ static inline int32_t inlay_qdot(int32_t *acc, int32_t n, const uint8_t *a, int3
         const int32_t v = inlay_q8(a, i, a_signed) - za;
         if (v == 0) continue;
         sum += v;
-        if (b_signed) for (j = 0; j < n; j++) acc[j] += v * (int8_t)b[j];
-        else for (j = 0; j < n; j++) acc[j] += v * b[j];
+        if (b_signed) for (j = 0; j < n; j++) acc[j] = inlay_wrap_add(acc[j], v * (int8_t)b[j]);
+        else for (j = 0; j < n; j++) acc[j] = inlay_wrap_add(acc[j], v * b[j]);
     }
     return sum;
 }
@@ -111,7 +114,7 @@ static inline int inlay_qmatmul(void *const *base, const inlay_step *s, int32_t 
                 const ptrdiff_t column = (ptrdiff_t)batch * p->n + n;
                 int32_t acc[INLAY_QBLOCK] = { 0 };
                 const int32_t sum = inlay_qdot(acc, e, a, p->k, z, a_signed, b + n, p->n, b_signed);
-                if (zb) for (j = 0; j < e; j++) acc[j] -= sum * inlay_q8(zb, (column + j) % p->zb, b_signed);
+                if (zb) for (j = 0; j < e; j++) acc[j] = inlay_wrap_add(acc[j], -sum * inlay_q8(zb, (column + j) % p->zb, b_signed));
                 q.sb = sb ? sb + (p->sb > 1 ? column % p->sb : 0) : sb;
                 inlay_qstore(&q, inlay_at(base, s, 0), row * p->n + n, acc, e);
             }
@@ -164,7 +167,7 @@ static inline int32_t inlay_qconv_sums(void *const *base, const inlay_step *s, i
                 x = row + (ptrdiff_t)at[2] * s->ref[1].pix + (ptrdiff_t)g * p->ic;
                 if (!depthwise) sum += inlay_qdot(acc, n, x, p->ic, zx, x_signed, w + ((ptrdiff_t)g * taps + tap) * p->ic * p->oc + o, p->oc, w_signed);
                 else for (j = 0; j < n; j++)
-                    acc[j] += (inlay_q8(x, j, x_signed) - zx) * (inlay_q8(w, tap * p->groups + g + j, w_signed) - inlay_q8_zero(zw, p->zw > 1 ? g + j : 0, w_signed));
+                    acc[j] = inlay_wrap_add(acc[j], (inlay_q8(x, j, x_signed) - zx) * (inlay_q8(w, tap * p->groups + g + j, w_signed) - inlay_q8_zero(zw, p->zw > 1 ? g + j : 0, w_signed)));
             }
         }
     }
@@ -192,7 +195,7 @@ static inline int inlay_qconv(void *const *base, const inlay_step *s, int32_t r0
                     int32_t acc[INLAY_QBLOCK], sum;
                     for (j = 0; j < n; j++) acc[j] = bias ? bias[first + j] : 0;
                     sum = inlay_qconv_sums(base, s, r0, c, depthwise ? o : g, o, n, zx, acc);
-                    if (zw && !depthwise) for (j = 0; j < n; j++) acc[j] -= sum * inlay_q8(zw, p->zw > 1 ? first + j : 0, w_signed);
+                    if (zw && !depthwise) for (j = 0; j < n; j++) acc[j] = inlay_wrap_add(acc[j], -sum * inlay_q8(zw, p->zw > 1 ? first + j : 0, w_signed));
                     q.sb = sw ? sw + (p->sw_count > 1 ? first : 0) : sw;
                     inlay_qstore(&q, inlay_row(base, s, 0, r0), (ptrdiff_t)c * s->ref[0].pix + first, acc, n);
                 }
