@@ -3,6 +3,7 @@
 #include "cli/stats.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
@@ -35,10 +36,25 @@ void stats_stage(Compile *c, Stage stage)
     c->clock.cpu_began = cpu;
 }
 
+/* The kernel's own high-water mark of this program's memory; 0: it has none. getrusage() would also count
+ * what the process held before it became this program: a parent that forks passes its size on. */
+static uint64_t high_water(void)
+{
+    FILE *f = fopen("/proc/self/status", "r");
+    char line[256];
+    unsigned long long kib = 0;
+    while (f && fgets(line, sizeof line, f))
+        if (sscanf(line, "VmHWM: %llu", &kib) == 1) break;
+    if (f) fclose(f);
+    return kib * 1024;
+}
+
 /* Of the process, in bytes. */
 static uint64_t peak_resident(void)
 {
     struct rusage u;
+    const uint64_t peak = high_water();
+    if (peak) return peak;
     return getrusage(RUSAGE_SELF, &u) ? 0 : (uint64_t)u.ru_maxrss * 1024;
 }
 
