@@ -133,6 +133,16 @@ static void print_field(Text *t, const FieldRow *f, const unsigned char *params)
     text_put(t, ",");
 }
 
+/* Field by field: the bytes between fields are nobody's. */
+static bool equal_params(const KernelRow *k, const unsigned char *a, const unsigned char *b)
+{
+    for (int i = 0; i < k->fields; i++) {
+        const FieldRow *f = k->field + i;
+        if (memcmp(a + f->offset, b + f->offset, f->size * (size_t)(f->count ? f->count : 1))) return false;
+    }
+    return true;
+}
+
 /* Equal parameters are stored once: finds an earlier step with the same structure. */
 static int same_params(const Emitter *e, size_t i)
 {
@@ -140,7 +150,7 @@ static int same_params(const Emitter *e, size_t i)
     const size_t from = i > 64 ? i - 64 : 0;
     for (size_t k = i; k-- > from;) {
         const Step *o = e->p->step.at[k];
-        if (o->kernel->field == s->kernel->field && !memcmp(o->params, s->params, s->kernel->params_size)) return e->params_of[k];
+        if (o->kernel->field == s->kernel->field && equal_params(s->kernel, o->params, s->params)) return e->params_of[k];
     }
     return (int)i;
 }
