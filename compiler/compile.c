@@ -9,6 +9,7 @@
 #include "cli/initializers.h"
 #include "cli/overrides.h"
 #include "cli/stats.h"
+#include "emit/arena_csv.h"
 #include "emit/manifest.h"
 #include "emit/report.h"
 #include "emit/source.h"
@@ -127,6 +128,11 @@ const char *compile_name(Compile *c)
     return valid_name(name) ? name : "model";
 }
 
+static void emit_report(Compile *c, const char *kind, Text t)
+{
+    output_text(c->out, arena_printf(&c->arena, "%s.%s", compile_name(c), kind), t.at, t.n);
+}
+
 void compile_emit(Compile *c)
 {
     const char *name = compile_name(c);
@@ -144,7 +150,7 @@ void compile_emit(Compile *c)
     const char *json = manifest_text(&c->arena, m);
     json_decref(m);
     output_text(c->out, arena_printf(&c->arena, "%s.json", name), json, strlen(json));
-    const Text report = report_text(c->program, name);
-    output_text(c->out, arena_printf(&c->arena, "%s.txt", name), report.at, report.n);
+    emit_report(c, "txt", report_text(c->program, name));
+    if (c->options->csv) emit_report(c, "csv", arena_csv(c->program));
     output_commit(c->out);
 }

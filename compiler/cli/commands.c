@@ -6,6 +6,7 @@
 #include "cli/options.h"
 #include "cli/place_cmd.h"
 #include "cli/stats.h"
+#include "emit/arena_csv.h"
 #include "emit/manifest.h"
 #include "emit/report.h"
 
@@ -46,11 +47,11 @@ void cmd_analyze(Compile *c)
     build(c);
     if (c->options->json) {
         print_json(c);
-    } else {
-        const Text t = report_text(c->program, compile_name(c));
-        fwrite(t.at, 1, t.n, stdout);
-        print_stats(c);
+        return;
     }
+    const Text t = c->options->csv ? arena_csv(c->program) : report_text(c->program, compile_name(c));
+    fwrite(t.at, 1, t.n, stdout);
+    print_stats(c);
 }
 
 static void hold(const char *what, uint64_t bytes, long long most)

@@ -73,12 +73,22 @@ typedef struct Segment {        /* as inlay_segment, in host form */
     const uint8_t *list;
 } Segment;
 
+/* Bytes of the arena that something holds during steps [first, end), as they run: what reports draw. */
+typedef struct Block {
+    Tensor *tensor;             /* the owner of the bytes; NULL: the row counters of streams */
+    int64_t offset, bytes;
+    int32_t first, end;
+    int32_t ring;               /* rows that exist at a time; 0: all */
+    bool scratch;
+} Block;
+
 typedef struct Plan {
     int64_t arena_size, arena_align, lower_bound;
     bool optimal;
     int64_t state;              /* arena offset of the row counters */
     VEC(Segment) segment;       /* empty: layer by layer */
     const int64_t *live;        /* bytes alive at each step */
+    VEC(Block) block;           /* in order of birth; a stream's are alive in all of its steps */
 } Plan;
 
 typedef struct WeightSlot {     /* a constant in the blob */

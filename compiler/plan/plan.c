@@ -150,6 +150,27 @@ static void count_live(Planner *p)
     p->program->plan.live = live;
 }
 
+static void add_block(Planner *p, Block b, int32_t first_slot, int32_t last_slot)
+{
+    b.first = p->schedule.slot.at[first_slot].first;
+    b.end = p->schedule.slot.at[last_slot].end;
+    VEC_PUSH(p->program->graph->arena, &p->program->plan.block, b);
+}
+
+static void list_blocks(Planner *p)
+{
+    for (size_t i = 0; i < p->all.item.n; i++) {
+        const Item *it = p->all.item.at + i;
+        const PlaceItem *place = p->item.at + i;
+        if (!it->outside)
+            add_block(p, (Block){ it->root, it->root->offset, place->size, .ring = it->ring, .scratch = it->scratch }, place->begin, place->end - 1);
+    }
+    if (p->item.n == p->all.item.n) return;
+    const PlaceItem *state = p->item.at + p->all.item.n;
+    for (int32_t k = 0; k < state->parts; k++)
+        add_block(p, (Block){ .offset = p->program->plan.state, .bytes = state->part[k].size }, state->part[k].begin, state->part[k].begin);
+}
+
 static void place_items(Planner *p)
 {
     Plan *plan = &p->program->plan;
@@ -199,6 +220,7 @@ static void write_plan(Planner *p)
     for (size_t i = 0; i < p->schedule.slot.n; i++) streams |= p->schedule.slot.at[i].stream != NULL;
     for (size_t i = 0; streams && i < p->schedule.slot.n; i++) add_segment(p, p->schedule.slot.at + i);
     count_live(p);
+    list_blocks(p);
     program_link(p->program);
 }
 
