@@ -25,7 +25,7 @@ LONGEST_FUNCTION, LONGEST_FILE, LONGEST_LINE, LONGEST_TEST = 60, 600, 240, 900
 
 def tracked(root):
     """Files of the repository; where there is no git, all that lie here outside of build folders."""
-    if os.path.isdir(os.path.join(root, '.git')) and shutil.which('git'):
+    if os.path.exists(os.path.join(root, '.git')) and shutil.which('git'):
         p = subprocess.run(['git', '-c', 'safe.directory=*', '-C', root, 'ls-files', '-z'], stdout=subprocess.PIPE)
         if p.returncode == 0:
             return [f for f in p.stdout.decode().split('\0') if f and os.path.isfile(os.path.join(root, f))]
