@@ -15,6 +15,7 @@
 #include "emit/source.h"
 #include "ops/lower_graph.h"
 #include "passes/passes.h"
+#include "prove/check.h"
 
 enum { DEFAULT_WINDOW = 3 << 20, ARENA_ALIGN = 16, PACK_WIDTH = 16 };
 

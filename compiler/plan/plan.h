@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The static memory plan: every arena tensor of a program gets its offset, steps get
- * their order and direction, and the plan is proved by a checker that shares no code with the planner. */
+ * their order and direction. prove/ checks the result. */
 #ifndef INLAY_PLAN_PLAN_H
 #define INLAY_PLAN_PLAN_H
 
@@ -23,9 +23,5 @@ typedef struct PlanOptions {
 
 /* Fills Program.plan, Tensor.offset and Operand facts, and links the program. May reorder and drop steps. */
 void plan_program(Program *p, const PlanOptions *opt);
-/* Replays the program's reads and writes over the arena; an unsound plan is our bug: status 70. */
-void plan_check(const Program *p);
-/* The same as a question; *why (may be NULL) gets a sentence of the arena's. */
-bool plan_holds(const Program *p, const char **why);
 
 #endif

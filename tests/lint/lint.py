@@ -12,7 +12,7 @@ import host
 import tap
 
 # A folder may include its own floor's files and those of lower floors; neighbours on a floor never meet.
-FLOORS = {'base': 0, 'ir': 1, 'ops': 2, 'onnx': 3, 'passes': 3, 'plan': 3, 'eval': 3, 'emit': 4, 'cli': 5}
+FLOORS = {'base': 0, 'ir': 1, 'ops': 2, 'onnx': 3, 'passes': 3, 'plan': 3, 'prove': 3, 'eval': 3, 'emit': 4, 'cli': 5}
 # What reaches across, each with its reason.
 ACROSS = {
     ('passes', 'eval'): 'constants are folded by running the kernels',

@@ -18,6 +18,7 @@
 #include "ir/program.h"
 #include "kernels/concat.h"
 #include "plan/plan.h"
+#include "prove/check.h"
 
 enum { MOST_IN = 4, MOST_TENSORS = 64, ROW_ROOM = 4096 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Sorted spans: found by halving, replaced in place, neighbours of one owner joined. */
-#include "plan/shadow.h"
+#include "prove/shadow.h"
 
 /* The first span that ends behind `at`. */
 static size_t find(const Shadow *s, int64_t at)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Who wrote each byte last: ranges of addresses with a tag, for the plan's checker. */
-#ifndef INLAY_PLAN_SHADOW_H
-#define INLAY_PLAN_SHADOW_H
+#ifndef INLAY_PROVE_SHADOW_H
+#define INLAY_PROVE_SHADOW_H
 
 #include <stdbool.h>
 

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Proof of a plan by replay, from what is emitted: addresses, rings, directions and lists. Every byte
+ * carries the tensor, and the place in it, that was written there last; every read must find its own.
+ * Rows go one by one in each step's order. Shares no code with the planner. */
+#ifndef INLAY_PROVE_CHECK_H
+#define INLAY_PROVE_CHECK_H
+
+#include "ir/program.h"
+
+/* The first thing that does not hold. */
+typedef struct Objection {
+    const char *why;            /* a sentence without its subject; NULL: all holds */
+    const Step *step;           /* NULL: the plan as a whole */
+    const Operand *operand;     /* NULL: none */
+    int32_t row;                /* of the operand, where there is one */
+    int64_t byte;               /* of its base: the first byte of that row */
+} Objection;
+
+/* Replays the linked program's reads and writes. */
+Objection plan_object(const Program *p);
+/* The same, and what does not hold is our bug: status 70. */
+void plan_check(const Program *p);
+/* The same as a question; *why (may be NULL) gets a sentence of the arena's. */
+bool plan_holds(const Program *p, const char **why);
+
+#endif

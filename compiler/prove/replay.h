@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What the parts of the replay share: who wrote each byte, which channels of a row hold values, and the
+ * bytes behind a row of an operand. */
+#ifndef INLAY_PROVE_REPLAY_H
+#define INLAY_PROVE_REPLAY_H
+
+#include "prove/check.h"
+#include "prove/shadow.h"
+
+enum { TAG_STATE = -1, INCOMPLETE = 1 << 30 };
+
+/* Which channels of the rows of a tensor made of parts hold values. */
+typedef struct Lanes {
+    int64_t row_bytes, pixel;   /* 0: no operand is a part */
+    int32_t rows;
+    VEC(int64_t) cut;           /* bytes in a pixel where parts begin or end, ascending */
+    bool *has;                  /* [row][cut]: the bytes from this cut to the next */
+} Lanes;
+
+typedef struct Check {
+    Arena *arena;
+    const Program *program;
+    Shadow shadow;
+    Lanes *lanes;               /* by tensor id */
+    int32_t *made;              /* units of each step */
+    const Step *step;           /* under way */
+    Objection found;            /* the first */
+} Check;
+
+/* Bytes of a row of an operand: where they are, and which of its tensor they are. */
+typedef struct Piece {
+    int64_t begin, end, delta;  /* with the other parts of the row */
+    int64_t lane, lane_end;     /* bytes of a pixel; end 0: all */
+    int32_t tag, row;           /* row of the owner */
+    int32_t own_row;            /* row of the operand */
+} Piece;
+
+typedef struct Range { int32_t lo, hi; } Range;
+
+/* Keeps the first objection; always false. */
+bool object(Check *c, const Operand *o, const char *why);
+bool object_at(Check *c, const Operand *o, const Piece *p, const char *why);
+
+/* lanes.c */
+void find_lanes(Check *c);
+void lane_clear(Lanes *l, int32_t row);
+void lane_add(Lanes *l, int32_t row, int64_t begin, int64_t end);
+bool lane_has(const Lanes *l, int32_t row, int64_t begin, int64_t end);
+
+/* access.c */
+int64_t element_bits(const Operand *o);
+/* The tensor that owns the operand's bytes, and where in it they begin. */
+const Tensor *owner_of(const Operand *o, int64_t *at);
+/* Does the operand lie in memory that changes? */
+bool watched(const Operand *o);
+Piece piece_of(const Operand *o, int32_t row);
+bool inside(const Check *c, const Piece *p);
+bool read_piece(Check *c, const Operand *o, const Piece *p);
+bool write_piece(Check *c, const Operand *o, const Piece *p, int32_t flag);
+/* Is a result's row u made by unit u? */
+bool by_row(const Step *s, const Operand *o);
+/* The rows of an operand that unit u needs, or makes. */
+Range rows_of(const Step *s, const Operand *o, int32_t u);
+/* Nothing that the unit (whole: the step) writes is needed by another operand. */
+bool check_apart(Check *c, const Step *s, int32_t u, bool whole);
+
+/* unit.c: a unit's reads, then its writes. */
+bool check_unit(Check *c, const Step *s, int32_t u);
+
+#endif
