@@ -11,6 +11,7 @@
 #include "cli/stats.h"
 #include "emit/arena_csv.h"
 #include "emit/manifest.h"
+#include "emit/peak.h"
 #include "emit/report.h"
 #include "emit/source.h"
 #include "ops/lower_graph.h"
@@ -87,13 +88,18 @@ void compile_passes(Compile *c)
     }
 }
 
-static void check_limit(const Compile *c)
+/* Most blocks of the peak that a message names. */
+enum { PEAK_BLOCKS = 12 };
+
+static void check_limit(Compile *c)
 {
     const Plan *p = &c->program->plan;
     const long long limit = c->options->arena_limit;
-    if (limit > 0 && p->arena_size > limit)
-        fail_at(STATUS_LIMIT, LOC_NONE, "the report of `inlay analyze` shows which steps need it",
-                "the smallest arena found is %lld bytes (lower bound %lld), the limit is %lld", (long long)p->arena_size, (long long)p->lower_bound, limit);
+    if (limit <= 0 || p->arena_size <= limit) return;
+    const Peak peak = peak_find(c->program);
+    fail_at(STATUS_LIMIT, LOC_NONE, arena_printf(&c->arena, "who needs it, and what would shrink it\n%s", peak_text(&c->arena, &peak, PEAK_BLOCKS).at),
+            "the smallest arena found is %lld bytes (lower bound %lld), the limit is %lld",
+            (long long)p->arena_size, (long long)p->lower_bound, limit);
 }
 
 void compile_program(Compile *c)

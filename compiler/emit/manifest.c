@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/size.h"
+#include "emit/peak.h"
 
 /* jansson returns NULL when memory runs out; every value passes here. */
 static json_t *made(json_t *j)
@@ -74,6 +75,28 @@ static json_t *arena_facts(const Plan *plan)
     return o;
 }
 
+static json_t *peak_facts(const Program *p)
+{
+    const Peak peak = peak_find(p);
+    json_t *o = made(json_object()), *blocks = made(json_array()), *advice = made(json_array());
+    for (size_t i = 0; i < peak.block.n; i++) {
+        const PeakBlock *b = peak.block.at + i;
+        json_t *j = made(json_object());
+        set(j, "name", text(p->graph->arena, b->name));
+        set(j, "bytes", json_integer(b->block->bytes));
+        set(j, "role", json_string(peak_role_name(b->role)));
+        if (b->block->ring) set(j, "rows", json_integer(b->block->ring));
+        json_array_append_new(blocks, j);
+    }
+    for (size_t i = 0; i < peak.advice.n; i++) json_array_append_new(advice, made(text(p->graph->arena, peak.advice.at[i])));
+    set(o, "first_step", json_integer(peak.first));
+    set(o, "end_step", json_integer(peak.end));
+    set(o, "bytes", json_integer(peak.bytes));
+    set(o, "tensors", blocks);
+    set(o, "advice", advice);
+    return o;
+}
+
 static json_t *weight_facts(const Program *p, const ManifestFacts *f)
 {
     json_t *o = made(json_object());
@@ -102,6 +125,7 @@ json_t *manifest_build(const Program *p, const ManifestFacts *f)
     if (f->model_sha256) set(m, "model_sha256", json_string(f->model_sha256));
     set(m, "opset", json_integer(graph_opset(g, "")));
     set(m, "arena", arena_facts(&p->plan));
+    set(m, "peak", peak_facts(p));
     set(m, "weights", weight_facts(p, f));
     set(m, "inputs", values(a, g->input.at, g->input.n));
     set(m, "outputs", values(a, g->output.at, graph_results(g)));

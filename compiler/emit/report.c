@@ -4,6 +4,7 @@
 #include <inttypes.h>
 
 #include "base/size.h"
+#include "emit/peak.h"
 
 static void head(Text *t, const Program *p, const char *name)
 {
@@ -27,6 +28,16 @@ static void values(Text *t, const char *kind, Tensor *const *v, size_t n)
     }
 }
 
+/* Few enough to be read at a glance. */
+enum { PEAK_BLOCKS = 6 };
+
+static void peak(Text *t, const Program *p)
+{
+    const Peak found = peak_find(p);
+    const Text more = peak_text(t->arena, &found, PEAK_BLOCKS);
+    if (more.n) text_add(t, more.at, more.n);
+}
+
 static void steps(Text *t, const Program *p)
 {
     text_print(t, "\n%5s  %-20s %-24s %12s %12s\n", "step", "operator", "kernel", "MACs", "live bytes");
@@ -43,6 +54,7 @@ Text report_text(const Program *p, const char *name)
     head(&t, p, name);
     values(&t, "input", p->graph->input.at, p->graph->input.n);
     values(&t, "output", p->graph->output.at, graph_results(p->graph));
+    peak(&t, p);
     steps(&t, p);
     return t;
 }

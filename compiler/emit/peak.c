@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Steps are gone through in order with the blocks alive; advice follows from what the blocks of the fullest step are. */
+#include "emit/peak.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/size.h"
+
+typedef VEC(const Block *) Blocks;
+
+static int by_offset(const void *a, const void *b)
+{
+    const Block *x = *(const Block *const *)a, *y = *(const Block *const *)b;
+    return x->offset < y->offset ? -1 : x->offset > y->offset;
+}
+
+static int by_bytes(const void *a, const void *b)
+{
+    const Block *x = ((const PeakBlock *)a)->block, *y = ((const PeakBlock *)b)->block;
+    if (x->bytes != y->bytes) return x->bytes > y->bytes ? -1 : 1;
+    return by_offset(&x, &y);
+}
+
+/* Bytes under at least one of the blocks, which get sorted by offset. */
+static int64_t covered(Blocks *alive)
+{
+    int64_t bytes = 0, top = 0;
+    if (alive->n) qsort(alive->at, alive->n, sizeof *alive->at, by_offset);
+    for (size_t i = 0; i < alive->n; i++) {
+        const int64_t begin = i64_max(alive->at[i]->offset, top), end = alive->at[i]->offset + alive->at[i]->bytes;
+        if (end <= begin) continue;
+        bytes += end - begin;
+        top = end;
+    }
+    return bytes;
+}
+
+static void drop_dead(Blocks *alive, int32_t step)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < alive->n; i++)
+        if (alive->at[i]->end > step) alive->at[n++] = alive->at[i];
+    alive->n = n;
+}
+
+/* Blocks by the step they are born at: head[step], then next[block]; -1 ends. */
+static void list_births(const Program *p, Arena *a, int32_t **head, int32_t **next)
+{
+    *head = NEW_ARRAY(a, int32_t, p->step.n + 1);
+    *next = NEW_ARRAY(a, int32_t, p->plan.block.n + 1);
+    for (size_t i = 0; i <= p->step.n; i++) (*head)[i] = -1;
+    for (size_t i = p->plan.block.n; i-- > 0;) {
+        const int32_t at = p->plan.block.at[i].first;
+        (*next)[i] = (*head)[at];
+        (*head)[at] = (int32_t)i;
+    }
+}
+
+static void find_fullest(const Program *p, Arena *a, Peak *peak)
+{
+    Blocks alive = { 0 };
+    int32_t *head, *next;
+    list_births(p, a, &head, &next);
+    for (int32_t k = 0; k < (int32_t)p->step.n; k++) {
+        drop_dead(&alive, k);
+        if (head[k] < 0) continue;
+        for (int32_t i = head[k]; i >= 0; i = next[i]) VEC_PUSH(a, &alive, p->plan.block.at + i);
+        const int64_t bytes = covered(&alive);
+        if (bytes > peak->bytes) peak->bytes = bytes, peak->first = k, peak->end = k + 1;
+    }
+}
+
+/* The steps of the stream that the peak lies in. */
+static void widen(const Program *p, Peak *peak)
+{
+    for (size_t i = 0; i < p->plan.segment.n; i++) {
+        const Segment *g = p->plan.segment.at + i;
+        if (g->list && peak->first >= g->first && peak->first < g->first + g->count) peak->first = g->first, peak->end = g->first + g->count;
+    }
+}
+
+static PeakRole role_of(const Program *p, const Peak *peak, const Block *b)
+{
+    PeakRole role = PEAK_KEPT;
+    if (b->scratch || !b->tensor) return PEAK_SCRATCH;
+    for (int32_t s = peak->first; s < peak->end; s++)
+        for (int k = 0; k < p->step.at[s]->n_operand; k++) {
+            const Operand *o = p->step.at[s]->operand + k;
+            int64_t at;
+            if (!o->tensor || tensor_root(o->tensor, &at) != b->tensor) continue;
+            if (o->write) return PEAK_MADE;
+            role = PEAK_READ;
+        }
+    return role;
+}
+
+/* The first step that writes the block. */
+static const Step *maker_of(const Program *p, const Block *b)
+{
+    for (int32_t s = b->first; s < b->end && s < (int32_t)p->step.n; s++)
+        for (int k = 0; k < p->step.at[s]->n_operand; k++) {
+            const Operand *o = p->step.at[s]->operand + k;
+            int64_t at;
+            if (o->tensor && o->write && tensor_root(o->tensor, &at) == b->tensor) return p->step.at[s];
+        }
+    return NULL;
+}
+
+/* A tensor that passes made has a number for a name: its maker says more. */
+static const char *name_of(Arena *a, const Program *p, const Block *b)
+{
+    if (!b->tensor) return "row counters";
+    const Step *s = maker_of(p, b);
+    if (s && b->scratch) return arena_printf(a, "scratch of step %d", s->index);
+    if (!s || !s->node || strcmp(b->tensor->name, arena_printf(a, "_%d", b->tensor->id))) return b->tensor->name;
+    return arena_printf(a, "step %d, %s %s", s->index, s->node->op_type, s->node->name);
+}
+
+const char *peak_role_name(PeakRole r)
+{
+    static const char *const name[] = { [PEAK_MADE] = "made", [PEAK_READ] = "read", [PEAK_KEPT] = "kept", [PEAK_SCRATCH] = "scratch" };
+    return name[r];
+}
+
+/* ---- advice ---- */
+
+static void advise(Arena *a, Peak *peak, const char *text) { VEC_PUSH(a, &peak->advice, text); }
+
+static int64_t bytes_of(const Peak *peak, PeakRole role)
+{
+    int64_t n = 0;
+    for (size_t i = 0; i < peak->block.n; i++)
+        if (peak->block.at[i].role == role) n += peak->block.at[i].block->bytes;
+    return n;
+}
+
+/* 32-bit floats of which int8 would take a quarter. */
+static void advise_int8(Arena *a, Peak *peak)
+{
+    int64_t n = 0;
+    for (size_t i = 0; i < peak->block.n; i++) {
+        const Block *b = peak->block.at[i].block;
+        if (b->tensor && !b->scratch && b->tensor->dtype == DT_F32) n += b->bytes;
+    }
+    if (n * 2 > peak->bytes)
+        advise(a, peak, arena_printf(a, "int8: %" PRId64 " of these bytes are float32, it takes a quarter", n));
+}
+
+/* The step that a kept block waits for, or -1. */
+static int32_t awaits(const Program *p, const Peak *peak, const Block *b)
+{
+    for (int32_t s = peak->end; s < b->end && s < (int32_t)p->step.n; s++)
+        for (int k = 0; k < p->step.at[s]->n_operand; k++) {
+            const Operand *o = p->step.at[s]->operand + k;
+            int64_t at;
+            if (o->tensor && tensor_root(o->tensor, &at) == b->tensor) return s;
+        }
+    return -1;
+}
+
+static void advise_kept(Arena *a, Peak *peak, const Program *p)
+{
+    const int64_t n = bytes_of(peak, PEAK_KEPT);
+    if (n * 8 < peak->bytes) return;
+    for (size_t i = 0; i < peak->block.n; i++) {
+        const PeakBlock *b = peak->block.at + i;
+        const int32_t s = b->role == PEAK_KEPT ? awaits(p, peak, b->block) : -1;
+        if (s < 0) continue;
+        advise(a, peak, arena_printf(a, "an earlier last use than step %d of %s: %" PRId64 " bytes only wait", s, b->name, n));
+        return;
+    }
+}
+
+/* Does the model see an image or a signal whose size can be chosen, and are the peak's blocks made of its rows? */
+static const Tensor *scalable_input(const Program *p, const Peak *peak)
+{
+    bool rows = false;
+    for (int32_t s = peak->first; s < peak->end; s++)
+        for (int k = 0; k < p->step.at[s]->n_operand; k++) rows |= p->step.at[s]->operand[k].rows > 1;
+    for (size_t i = 0; rows && i < p->graph->input.n; i++)
+        if (p->graph->input.at[i]->shape.rank >= 3) return p->graph->input.at[i];
+    return NULL;
+}
+
+static void advise_size(Arena *a, Peak *peak, const Program *p)
+{
+    const Tensor *in = scalable_input(p, peak);
+    bool rings = false;
+    for (size_t i = 0; i < peak->block.n; i++) rings |= peak->block.at[i].block->ring > 0;
+    if (in)
+        advise(a, peak, arena_printf(a, "an input of half the size (%s): about %s of it", shape_text(a, &in->shape),
+                                     rings ? "half" : "a quarter"));
+}
+
+static void advise_layout(Arena *a, Peak *peak, const Program *p)
+{
+    for (size_t i = 0; i < p->step.n; i++) {
+        const Step *s = p->step.at[i];
+        if (s->n_operand != 2 || !s->operand[1].tensor || strncmp(s->kernel->name, "move_", 5)) continue;
+        int64_t at;
+        const Tensor *made = tensor_root(s->operand[0].tensor, &at), *from = tensor_root(s->operand[1].tensor, &at);
+        if (from->storage != STORE_INPUT) continue;
+        for (size_t k = 0; k < peak->block.n; k++) {
+            const Block *b = peak->block.at[k].block;
+            if (b->tensor != made || b->bytes * 16 < peak->bytes) continue;
+            advise(a, peak, arena_printf(a, "input %d channels last: its copy in that layout takes %" PRId64 " bytes", from->slot, b->bytes));
+            return;
+        }
+    }
+}
+
+static void advise_scratch(Arena *a, Peak *peak, const Program *p)
+{
+    const int64_t n = bytes_of(peak, PEAK_SCRATCH);
+    if (n * 4 > peak->bytes) advise(a, peak, arena_printf(a, "%" PRId64 " bytes are scratch of %s", n, p->step.at[peak->first]->kernel->name));
+}
+
+static void advise_place(Arena *a, Peak *peak, const Program *p)
+{
+    const Plan *plan = &p->plan;
+    if (plan->arena_size > plan->lower_bound)
+        advise(a, peak, arena_printf(a, "a better placement could save at most %" PRId64 " bytes", plan->arena_size - plan->lower_bound));
+}
+
+Peak peak_find(const Program *p)
+{
+    Arena *a = p->graph->arena;
+    Peak peak = { 0 };
+    find_fullest(p, a, &peak);
+    if (!peak.bytes) return peak;
+    widen(p, &peak);
+    for (size_t i = 0; i < p->plan.block.n; i++) {
+        const Block *b = p->plan.block.at + i;
+        if (b->first < peak.end && b->end > peak.first && b->bytes) VEC_PUSH(a, &peak.block, ((PeakBlock){ b, name_of(a, p, b), role_of(p, &peak, b) }));
+    }
+    qsort(peak.block.at, peak.block.n, sizeof *peak.block.at, by_bytes);
+    advise_int8(a, &peak);
+    advise_size(a, &peak, p);
+    advise_kept(a, &peak, p);
+    advise_layout(a, &peak, p);
+    advise_scratch(a, &peak, p);
+    advise_place(a, &peak, p);
+    return peak;
+}
+
+Text peak_text(Arena *a, const Peak *peak, size_t most)
+{
+    Text t = text_new(a);
+    if (!peak->bytes) return t;
+    text_print(&t, "peak      %" PRId64 " bytes in use, ", peak->bytes);
+    if (peak->end - peak->first == 1) text_print(&t, "step %d\n", peak->first);
+    else text_print(&t, "steps %d to %d, row by row\n", peak->first, peak->end - 1);
+    for (size_t i = 0; i < peak->block.n && i < most; i++) {
+        const PeakBlock *b = peak->block.at + i;
+        text_print(&t, "  %12" PRId64 "  %-7s  ", b->block->bytes, peak_role_name(b->role));
+        text_comment(&t, b->name);
+        if (b->block->ring) text_print(&t, " (%d rows)", b->block->ring);
+        text_put(&t, "\n");
+    }
+    if (peak->block.n > most) text_print(&t, "  and %zu more\n", peak->block.n - most);
+    for (size_t i = 0; i < peak->advice.n; i++) {
+        text_put(&t, i ? "          " : "shrink    ");
+        text_comment(&t, peak->advice.at[i]);
+        text_put(&t, "\n");
+    }
+    return t;
+}
