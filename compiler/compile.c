@@ -10,7 +10,6 @@
 #include "cli/overrides.h"
 #include "cli/stats.h"
 #include "emit/arena_csv.h"
-#include "emit/manifest.h"
 #include "emit/peak.h"
 #include "emit/report.h"
 #include "emit/source.h"
@@ -140,6 +139,13 @@ static void emit_report(Compile *c, const char *kind, Text t)
     output_text(c->out, arena_printf(&c->arena, "%s.%s", compile_name(c), kind), t.at, t.n);
 }
 
+ManifestFacts compile_facts(Compile *c)
+{
+    const Options *o = c->options;
+    return (ManifestFacts){ .name = compile_name(c), .model_sha256 = *c->model_sha256 ? c->model_sha256 : NULL, .weights_form = "none",
+        .shape = o->shape, .dim = o->dim, .constant = o->constant, .without = o->without, .pack_width = PACK_WIDTH };
+}
+
 void compile_emit(Compile *c)
 {
     const char *name = compile_name(c);
@@ -152,7 +158,9 @@ void compile_emit(Compile *c)
     progress_begin(c);
     weights_emit(c->program, c->out, name, form, c->options->target, hash, sha);
     progress_end(c);
-    const ManifestFacts facts = { name, hash && *sha ? sha : NULL, *c->model_sha256 ? c->model_sha256 : NULL, weights_form_name(form) };
+    ManifestFacts facts = compile_facts(c);
+    facts.weights_sha256 = hash && *sha ? sha : NULL;
+    facts.weights_form = weights_form_name(form);
     json_t *m = manifest_build(c->program, &facts);
     const char *json = manifest_text(&c->arena, m);
     json_decref(m);

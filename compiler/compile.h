@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 
+#include "emit/manifest.h"
 #include "emit/weights.h"
 #include "ir/program.h"
 #include "onnx/reader.h"
@@ -44,6 +45,8 @@ typedef struct Compile {
     char model_sha256[65];      /* "": not asked for */
 } Compile;
 
+/* What the manifest says beside the program; nothing of the written weights yet. */
+ManifestFacts compile_facts(Compile *c);
 void compile_open(Compile *c, const Options *o);
 void compile_close(Compile *c);
 

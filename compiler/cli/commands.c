@@ -7,7 +7,6 @@
 #include "cli/place_cmd.h"
 #include "cli/stats.h"
 #include "emit/arena_csv.h"
-#include "emit/manifest.h"
 #include "emit/report.h"
 
 static void build(Compile *c)
@@ -25,7 +24,7 @@ static void print_stats(Compile *c)
 
 static void print_json(Compile *c)
 {
-    const ManifestFacts facts = { .name = compile_name(c), .model_sha256 = *c->model_sha256 ? c->model_sha256 : NULL, .weights_form = "none" };
+    const ManifestFacts facts = compile_facts(c);
     json_t *m = manifest_build(c->program, &facts);
     stats_stage(c, STAGES);
     if (c->options->stats && json_object_set_new(m, "stats", stats_json(c))) fail_memory(0, "the figures do not fit");

@@ -6,21 +6,22 @@
 
 #include "base/size.h"
 #include "emit/peak.h"
+#include "emit/text.h"
 
 /* jansson returns NULL when memory runs out; every value passes here. */
-static json_t *made(json_t *j)
+json_t *manifest_made(json_t *j)
 {
     if (!j) fail_memory(0, "the report does not fit");
     return j;
 }
 
-static void set(json_t *object, const char *key, json_t *value)
+void manifest_set(json_t *object, const char *key, json_t *value)
 {
-    if (json_object_set_new(object, key, made(value))) fail_memory(0, "the report does not fit");
+    if (json_object_set_new(object, key, manifest_made(value))) fail_memory(0, "the report does not fit");
 }
 
 /* Names of files may hold bytes that are not UTF-8: those become '?'. */
-static json_t *text(Arena *a, const char *s)
+json_t *manifest_name(Arena *a, const char *s)
 {
     json_t *j = json_string(s);
     if (j) return j;
@@ -32,22 +33,22 @@ static json_t *text(Arena *a, const char *s)
 
 static json_t *dims(const Tensor *t)
 {
-    json_t *list = made(json_array());
-    for (int i = 0; i < t->shape.rank; i++) json_array_append_new(list, made(json_integer(t->shape.dim[i])));
+    json_t *list = manifest_made(json_array());
+    for (int i = 0; i < t->shape.rank; i++) json_array_append_new(list, manifest_made(json_integer(t->shape.dim[i])));
     return list;
 }
 
 static json_t *values(Arena *a, Tensor *const *t, size_t n)
 {
-    json_t *list = made(json_array());
+    json_t *list = manifest_made(json_array());
     for (size_t i = 0; i < n; i++) {
-        json_t *o = made(json_object());
-        set(o, "index", json_integer((json_int_t)i));
-        set(o, "name", text(a, t[i]->name));
-        set(o, "dtype", json_string(dtype_name(t[i]->dtype)));
-        set(o, "dims", dims(t[i]));
-        set(o, "bytes", json_integer(tensor_bytes(t[i])));
-        if (t[i]->dynamic) set(o, "dynamic", json_true());
+        json_t *o = manifest_made(json_object());
+        manifest_set(o, "index", json_integer((json_int_t)i));
+        manifest_set(o, "name", manifest_name(a, t[i]->name));
+        manifest_set(o, "dtype", json_string(dtype_name(t[i]->dtype)));
+        manifest_set(o, "dims", dims(t[i]));
+        manifest_set(o, "bytes", json_integer(tensor_bytes(t[i])));
+        if (t[i]->dynamic) manifest_set(o, "dynamic", json_true());
         json_array_append_new(list, o);
     }
     return list;
@@ -55,55 +56,82 @@ static json_t *values(Arena *a, Tensor *const *t, size_t n)
 
 static json_t *step(Arena *a, const Program *p, const Step *s)
 {
-    json_t *o = made(json_object());
-    set(o, "index", json_integer(s->index));
-    set(o, "op", text(a, s->node ? s->node->op_type : "Copy"));
-    set(o, "node", text(a, s->node ? s->node->name : ""));
-    set(o, "kernel", json_string(s->kernel->name));
-    set(o, "macs", json_integer(s->macs));
-    set(o, "live_bytes", json_integer(p->plan.live ? p->plan.live[s->index] : 0));
+    json_t *o = manifest_made(json_object());
+    manifest_set(o, "index", json_integer(s->index));
+    manifest_set(o, "op", manifest_name(a, s->node ? s->node->op_type : "Copy"));
+    manifest_set(o, "node", manifest_name(a, s->node ? s->node->name : ""));
+    manifest_set(o, "kernel", json_string(s->kernel->name));
+    manifest_set(o, "macs", json_integer(s->macs));
+    manifest_set(o, "live_bytes", json_integer(p->plan.live ? p->plan.live[s->index] : 0));
     return o;
 }
 
 static json_t *arena_facts(const Plan *plan)
 {
-    json_t *o = made(json_object());
-    set(o, "size", json_integer(plan->arena_size));
-    set(o, "align", json_integer(plan->arena_align));
-    set(o, "lower_bound", json_integer(plan->lower_bound));
-    set(o, "optimal", json_boolean(plan->optimal));
+    json_t *o = manifest_made(json_object());
+    manifest_set(o, "size", json_integer(plan->arena_size));
+    manifest_set(o, "align", json_integer(plan->arena_align));
+    manifest_set(o, "lower_bound", json_integer(plan->lower_bound));
+    manifest_set(o, "optimal", json_boolean(plan->optimal));
+    int64_t counters = 0;
+    for (size_t i = 0; i < plan->segment.n; i++)
+        if (plan->segment.at[i].list) counters = i64_max(counters, 2 * (int64_t)plan->segment.at[i].count);
+    if (counters) manifest_set(o, "counters", json_pack("{s:I,s:I}", "offset", (json_int_t)plan->state, "bytes", (json_int_t)counters));
     return o;
 }
 
 static json_t *peak_facts(const Program *p)
 {
     const Peak peak = peak_find(p);
-    json_t *o = made(json_object()), *blocks = made(json_array()), *advice = made(json_array());
+    json_t *o = manifest_made(json_object()), *blocks = manifest_made(json_array()), *advice = manifest_made(json_array());
     for (size_t i = 0; i < peak.block.n; i++) {
         const PeakBlock *b = peak.block.at + i;
-        json_t *j = made(json_object());
-        set(j, "name", text(p->graph->arena, b->name));
-        set(j, "bytes", json_integer(b->block->bytes));
-        set(j, "role", json_string(peak_role_name(b->role)));
-        if (b->block->ring) set(j, "rows", json_integer(b->block->ring));
+        json_t *j = manifest_made(json_object());
+        manifest_set(j, "name", manifest_name(p->graph->arena, b->name));
+        manifest_set(j, "bytes", json_integer(b->block->bytes));
+        manifest_set(j, "role", json_string(peak_role_name(b->role)));
+        if (b->block->ring) manifest_set(j, "rows", json_integer(b->block->ring));
         json_array_append_new(blocks, j);
     }
-    for (size_t i = 0; i < peak.advice.n; i++) json_array_append_new(advice, made(text(p->graph->arena, peak.advice.at[i])));
-    set(o, "first_step", json_integer(peak.first));
-    set(o, "end_step", json_integer(peak.end));
-    set(o, "bytes", json_integer(peak.bytes));
-    set(o, "tensors", blocks);
-    set(o, "advice", advice);
+    for (size_t i = 0; i < peak.advice.n; i++) json_array_append_new(advice, manifest_made(manifest_name(p->graph->arena, peak.advice.at[i])));
+    manifest_set(o, "first_step", json_integer(peak.first));
+    manifest_set(o, "end_step", json_integer(peak.end));
+    manifest_set(o, "bytes", json_integer(peak.bytes));
+    manifest_set(o, "tensors", blocks);
+    manifest_set(o, "advice", advice);
     return o;
 }
 
 static json_t *weight_facts(const Program *p, const ManifestFacts *f)
 {
-    json_t *o = made(json_object());
-    set(o, "size", json_integer((json_int_t)p->weight_bytes));
-    set(o, "align", json_integer(16));
-    set(o, "form", json_string(f->weights_form));
-    if (f->weights_sha256) set(o, "sha256", json_string(f->weights_sha256));
+    json_t *o = manifest_made(json_object());
+    manifest_set(o, "size", json_integer((json_int_t)p->weight_bytes));
+    manifest_set(o, "align", json_integer(16));
+    manifest_set(o, "form", json_string(f->weights_form));
+    if (f->weights_sha256) manifest_set(o, "sha256", json_string(f->weights_sha256));
+    return o;
+}
+
+static json_t *names(Arena *a, const char *const *list, bool until_equals)
+{
+    json_t *j = manifest_made(json_array());
+    for (; list && *list; list++) {
+        const char *eq = until_equals ? strrchr(*list, '=') : NULL;
+        json_array_append_new(j, manifest_made(manifest_name(a, eq ? arena_text(a, *list, (size_t)(eq - *list)) : *list)));
+    }
+    return j;
+}
+
+/* What the steps depend on beside the model. Of a constant only the name: where its file lies is the caller's. */
+static json_t *options(Arena *a, const Program *p, const ManifestFacts *f)
+{
+    json_t *o = manifest_made(json_object());
+    manifest_set(o, "shape", names(a, f->shape, false));
+    manifest_set(o, "dim", names(a, f->dim, false));
+    manifest_set(o, "const", names(a, f->constant, true));
+    manifest_set(o, "without", names(a, f->without, false));
+    manifest_set(o, "pack", json_integer(f->pack_width));
+    manifest_set(o, "lowered_steps", json_integer(p->lowered));
     return o;
 }
 
@@ -111,34 +139,72 @@ json_t *manifest_build(const Program *p, const ManifestFacts *f)
 {
     const Graph *g = p->graph;
     Arena *a = g->arena;
-    json_t *m = made(json_object()), *steps = made(json_array()), *totals = made(json_object());
+    json_t *m = manifest_made(json_object()), *steps = manifest_made(json_array()), *totals = manifest_made(json_object());
     int64_t macs = 0;
     for (size_t i = 0; i < p->step.n; i++) {
         json_array_append_new(steps, step(a, p, p->step.at[i]));
         macs = i64_add(macs, p->step.at[i]->macs);
     }
-    set(totals, "macs", json_integer(macs));
-    set(totals, "steps", json_integer((json_int_t)p->step.n));
-    set(m, "schema_version", json_integer(1));
-    set(m, "inlay", json_string(INLAY_VERSION));
-    set(m, "name", json_string(f->name));
-    if (f->model_sha256) set(m, "model_sha256", json_string(f->model_sha256));
-    set(m, "opset", json_integer(graph_opset(g, "")));
-    set(m, "arena", arena_facts(&p->plan));
-    set(m, "peak", peak_facts(p));
-    set(m, "weights", weight_facts(p, f));
-    set(m, "inputs", values(a, g->input.at, g->input.n));
-    set(m, "outputs", values(a, g->output.at, graph_results(g)));
-    set(m, "steps", steps);
-    set(m, "totals", totals);
+    manifest_set(totals, "macs", json_integer(macs));
+    manifest_set(totals, "steps", json_integer((json_int_t)p->step.n));
+    manifest_set(m, "schema_version", json_integer(1));
+    manifest_set(m, "inlay", json_string(INLAY_VERSION));
+    manifest_set(m, "name", json_string(f->name));
+    if (f->model_sha256) manifest_set(m, "model_sha256", json_string(f->model_sha256));
+    manifest_set(m, "opset", json_integer(graph_opset(g, "")));
+    manifest_set(m, "arena", arena_facts(&p->plan));
+    manifest_set(m, "peak", peak_facts(p));
+    manifest_set(m, "weights", weight_facts(p, f));
+    manifest_set(m, "inputs", values(a, g->input.at, g->input.n));
+    manifest_set(m, "outputs", values(a, g->output.at, graph_results(g)));
+    manifest_set(m, "steps", steps);
+    manifest_set(m, "totals", totals);
+    manifest_set(totals, "macs", json_integer(macs));
+    manifest_set(totals, "steps", json_integer((json_int_t)p->step.n));
+    manifest_set(m, "schema_version", json_integer(1));
+    manifest_set(m, "inlay", json_string(INLAY_VERSION));
+    manifest_set(m, "name", json_string(f->name));
+    if (f->model_sha256) manifest_set(m, "model_sha256", json_string(f->model_sha256));
+    manifest_set(m, "options", options(a, p, f));
+    manifest_set(m, "opset", json_integer(graph_opset(g, "")));
+    manifest_set(m, "arena", arena_facts(&p->plan));
+    manifest_set(m, "weights", weight_facts(p, f));
+    manifest_set(m, "inputs", values(a, g->input.at, g->input.n));
+    manifest_set(m, "outputs", values(a, g->output.at, graph_results(g)));
+    manifest_plan(m, steps, p);
+    manifest_set(m, "steps", steps);
+    manifest_set(m, "totals", totals);
     return m;
 }
 
+/* A value on one line. */
+static void line(Text *t, const json_t *j)
+{
+    char *s = json_dumps(j, JSON_ENCODE_ANY);
+    if (!s) fail_memory(0, "the report does not fit");
+    text_put(t, s);
+    free(s);
+}
+
+/* One line an entry, and one for each element of a list: short, and good to compare. */
 const char *manifest_text(Arena *a, json_t *document)
 {
-    char *s = json_dumps(document, JSON_INDENT(2));
-    if (!s) fail_memory(0, "the report does not fit");
-    const char *copy = arena_printf(a, "%s\n", s);
-    free(s);
-    return copy;
+    Text t = text_new(a);
+    const char *key, *end = "{";
+    json_t *value;
+    json_object_foreach(document, key, value) {
+        text_print(&t, "%s\n  \"%s\": ", end, key);
+        end = ",";
+        if (!json_array_size(value)) {
+            line(&t, value);
+            continue;
+        }
+        for (size_t i = 0; i < json_array_size(value); i++) {
+            text_put(&t, i ? ",\n    " : "[\n    ");
+            line(&t, json_array_get(value, i));
+        }
+        text_put(&t, "\n  ]");
+    }
+    text_put(&t, "\n}\n");
+    return t.at;
 }

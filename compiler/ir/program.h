@@ -66,6 +66,9 @@ typedef struct Step {
     int64_t macs;
     bool control;               /* it may go on elsewhere (branches, loops): steps keep their numbers */
     int32_t loop_end;           /* a loop's first step: index of its last step, else -1 (lifetimes) */
+    const int32_t *lowered;     /* numbers, as lowered, of the steps that it does */
+    int32_t n_lowered;          /* one; more where the planner joined steps */
+    int32_t piece;              /* of a concatenation that the planner split: the operand that is copied; 0: not split */
 } Step;
 
 typedef struct Segment {        /* as inlay_segment, in host form */
@@ -99,6 +102,7 @@ typedef struct WeightSlot {     /* a constant in the blob */
 typedef struct Program {
     Graph *graph;
     VEC(Step *) step;
+    int32_t lowered;            /* steps as lowered: what the plan starts from */
     VEC(WeightSlot) weight;
     uint64_t weight_bytes;
     Plan plan;

@@ -35,6 +35,18 @@ static void check_types(const Graph *g)
     fail_if_errors();
 }
 
+/* Every step is known by its number from here on, whatever the planner makes of it. */
+static void number_steps(Program *p)
+{
+    int32_t *number = NEW_ARRAY(p->graph->arena, int32_t, p->step.n + 1);
+    p->lowered = (int32_t)p->step.n;
+    for (int32_t i = 0; i < p->lowered; i++) {
+        number[i] = i;
+        p->step.at[i]->lowered = number + i;
+        p->step.at[i]->n_lowered = 1;
+    }
+}
+
 Program *lower_graph(Graph *g, int pack_width)
 {
     Program *p = NEW(g->arena, Program);
@@ -51,5 +63,6 @@ Program *lower_graph(Graph *g, int pack_width)
     for (size_t i = 0; i < g->node.n; i++) g->node.at[i]->op->lower(&l, g->node.at[i]);
     for (size_t i = 0; i < g->output.n; i++)
         if (g->output.at[i] != made[i]) lower_copy(&l, NULL, g->output.at[i], made[i]);
+    number_steps(p);
     return p;
 }

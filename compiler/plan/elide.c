@@ -95,9 +95,10 @@ static bool can_be_part(const Elider *e, const Step *s, const Operand *x)
     return x->read && x->rows == s->units && t->storage == STORE_ARENA && !t->view_of && e->joins[t->id] == 1 && !e->stays[t->id];
 }
 
-/* A step that copies this input alone. */
-static Step *copy_alone(Elider *e, const Step *s, const Operand *x, int64_t lane)
+/* A step that copies input k alone. */
+static Step *copy_alone(Elider *e, const Step *s, int k, int64_t lane)
 {
+    const Operand *x = s->operand + k;
     Graph *g = e->program->graph;
     const int64_t bytes = dtype_bits(x->tensor->dtype) / 8, channels = x->tensor->shape.dim[x->tensor->shape.rank - 1], one = 1;
     const int64_t piece = channels * bytes;
@@ -109,6 +110,7 @@ static Step *copy_alone(Elider *e, const Step *s, const Operand *x, int64_t lane
     VEC_PUSH(g->arena, &e->program->weight, ((WeightSlot){ .tensor = table }));
     Step *c = copy_step(e->arena, s);
     c->n_operand = 3;
+    c->piece = k;
     c->params = arena_copy(e->arena, &p, sizeof p);
     c->operand[0].part = channels;
     c->operand[0].offset += lane * bytes;
@@ -127,7 +129,7 @@ static size_t split(Elider *e, Step *s, const inlay_concat_params *p, Step **cop
         Tensor *x = s->operand[k].tensor;
         const int64_t channels = x->shape.dim[x->shape.rank - 1];
         if (can_be_part(e, s, s->operand + k)) make_part(e, x, &y, lane);
-        else VEC_PUSH(e->arena, &e->copies.step, copies[n++] = copy_alone(e, s, s->operand + k, lane));
+        else VEC_PUSH(e->arena, &e->copies.step, copies[n++] = copy_alone(e, s, k, lane));
         lane += channels;
     }
     return n;

@@ -49,6 +49,9 @@ static Step *make_pair(Arena *a, Program *p, const Step *dw, const Step *pw)
     s->kernel = kernel_find("dwpw_f32");
     s->params = arena_copy(a, &q, sizeof q);
     s->macs = i64_add(dw->macs, pw->macs);
+    const int32_t both[] = { dw->lowered[0], pw->lowered[0] };
+    s->lowered = arena_copy(a, both, sizeof both);
+    s->n_lowered = 2;
     s->n_operand = 8;
     s->room = 8;
     s->operand = NEW_ARRAY(a, Operand, 8);

@@ -193,6 +193,8 @@ static inline Step *add_step(World *w, const KernelRow *kernel, Tensor *y, int n
     OpFacts *f = NEW(&w->arena, OpFacts);
     *s = (Step){ .index = (int)w->program.step.n, .kernel = kernel, .loop_end = -1, .params = f, .n_out = 1, .n_operand = n + 1 + (scratch > 0) };
     *f = (OpFacts){ .salt = rnd(w, 1u << 30), .n_in = n, .y_w = (int32_t)y->shape.dim[2], .y_c = (int32_t)y->shape.dim[3] };
+    s->lowered = arena_copy(&w->arena, &(int32_t){ s->index }, sizeof(int32_t));
+    s->n_lowered = 1;
     s->operand = NEW_ARRAY(&w->arena, Operand, s->n_operand);
     s->operand[0] = operand_of(y);
     s->operand[0].write = true;
