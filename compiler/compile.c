@@ -10,6 +10,7 @@
 #include "cli/overrides.h"
 #include "cli/stats.h"
 #include "emit/arena_csv.h"
+#include "emit/html.h"
 #include "emit/peak.h"
 #include "emit/report.h"
 #include "emit/source.h"
@@ -167,5 +168,6 @@ void compile_emit(Compile *c)
     output_text(c->out, arena_printf(&c->arena, "%s.json", name), json, strlen(json));
     emit_report(c, "txt", report_text(c->program, name));
     if (c->options->csv) emit_report(c, "csv", arena_csv(c->program));
+    if (c->options->html) emit_report(c, "html", html_report(c->program, name));
     output_commit(c->out);
 }

@@ -7,6 +7,7 @@
 #include "cli/place_cmd.h"
 #include "cli/stats.h"
 #include "emit/arena_csv.h"
+#include "emit/html.h"
 #include "emit/report.h"
 
 static void build(Compile *c)
@@ -48,7 +49,7 @@ void cmd_analyze(Compile *c)
         print_json(c);
         return;
     }
-    const Text t = c->options->csv ? arena_csv(c->program) : report_text(c->program, compile_name(c));
+    const Text t = c->options->csv ? arena_csv(c->program) : (c->options->html ? html_report : report_text)(c->program, compile_name(c));
     fwrite(t.at, 1, t.n, stdout);
     print_stats(c);
 }

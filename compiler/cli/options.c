@@ -42,6 +42,7 @@ static const struct poptOption table[] = {
     { "hash-model", 0, POPT_ARG_NONE, &parsed.hash_model, 0, "put the SHA-256 of the model into the manifest", NULL },
     { "stats", 0, POPT_ARG_NONE, &parsed.stats, 0, "print memory, bytes moved and time per stage", NULL },
     { "csv", 0, POPT_ARG_NONE, &parsed.csv, 0, "the arena's map in MiniMalloc's form: analyze prints it, compile writes NAME.csv", NULL },
+    { "html", 0, POPT_ARG_NONE, &parsed.html, 0, "the report to look at: analyze prints it, compile writes NAME.html", NULL },
     { "json", 'j', POPT_ARG_NONE, &parsed.json, 0, "results as JSON on standard output", NULL },
     { "help", 'h', POPT_ARG_NONE, NULL, 'h', "print this", NULL },
     { "version", 'V', POPT_ARG_NONE, NULL, 'V', "print the version", NULL },

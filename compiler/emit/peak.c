@@ -109,8 +109,9 @@ static const Step *maker_of(const Program *p, const Block *b)
 }
 
 /* A tensor that passes made has a number for a name: its maker says more. */
-static const char *name_of(Arena *a, const Program *p, const Block *b)
+const char *block_name(const Program *p, const Block *b)
 {
+    Arena *a = p->graph->arena;
     if (!b->tensor) return "row counters";
     const Step *s = maker_of(p, b);
     if (s && b->scratch) return arena_printf(a, "scratch of step %d", s->index);
@@ -233,7 +234,7 @@ Peak peak_find(const Program *p)
     widen(p, &peak);
     for (size_t i = 0; i < p->plan.block.n; i++) {
         const Block *b = p->plan.block.at + i;
-        if (b->first < peak.end && b->end > peak.first && b->bytes) VEC_PUSH(a, &peak.block, ((PeakBlock){ b, name_of(a, p, b), role_of(p, &peak, b) }));
+        if (b->first < peak.end && b->end > peak.first && b->bytes) VEC_PUSH(a, &peak.block, ((PeakBlock){ b, block_name(p, b), role_of(p, &peak, b) }));
     }
     qsort(peak.block.at, peak.block.n, sizeof *peak.block.at, by_bytes);
     advise_int8(a, &peak);

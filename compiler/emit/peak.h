@@ -29,6 +29,8 @@ typedef struct Peak {
 
 /* Of a planned program. All of it lives in the program's arena. An arena of 0 bytes: no blocks, no advice. */
 Peak peak_find(const Program *p);
+/* The tensor's name in the model, or, of what passes made, which node's result it is; model text, not escaped. */
+const char *block_name(const Program *p, const Block *b);
 /* "made", "read", "kept", "scratch" */
 const char *peak_role_name(PeakRole r);
 /* The same as text, 80 columns, names escaped; at most `most` blocks. */

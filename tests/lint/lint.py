@@ -67,7 +67,7 @@ def licences(files):
         if NO_SPDX.search(f):
             continue
         want = next((v for k, v in LICENCES.items() if f.startswith(k + '/')), None)
-        found = re.search(r'SPDX-License-Identifier: (Apache-2\.0|0BSD)(?: \*/)?$', '\n'.join(text.split('\n')[:4]), re.M)
+        found = re.search(r'SPDX-License-Identifier: (Apache-2\.0|0BSD)(?: \*/| -->)?$', '\n'.join(text.split('\n')[:4]), re.M)
         if not found:
             bad.append(f + ': no SPDX line')
         elif want == '0BSD' and C_FILE.search(f) and found.group(1) != want:
