@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cli/initializers.h"
+#include "cli/io_forms.h"
 #include "cli/overrides.h"
 #include "cli/stats.h"
 #include "emit/arena_csv.h"
@@ -55,6 +56,7 @@ void compile_read(Compile *c)
     if (c->options->hash_model) model_hash(c, c->model_sha256);
     graph_count_uses(c->graph);
     override_inputs(c->graph, c->options);
+    io_forms(c->graph, c->options);
     graph_sort(c->graph);
 }
 
@@ -104,7 +106,7 @@ static void check_limit(Compile *c)
 
 void compile_program(Compile *c)
 {
-    const PlanOptions plan = { .align = ARENA_ALIGN, .arena_limit = c->options->arena_limit };
+    const PlanOptions plan = { .align = ARENA_ALIGN, .arena_limit = c->options->arena_limit, .preserve_input = c->options->preserve_input };
     stats_stage(c, STAGE_PLAN);
     c->program = lower_graph(c->graph, PACK_WIDTH);
     plan_program(c->program, &plan);
@@ -144,7 +146,7 @@ ManifestFacts compile_facts(Compile *c)
 {
     const Options *o = c->options;
     return (ManifestFacts){ .name = compile_name(c), .model_sha256 = *c->model_sha256 ? c->model_sha256 : NULL, .weights_form = "none",
-        .shape = o->shape, .dim = o->dim, .constant = o->constant, .without = o->without, .pack_width = PACK_WIDTH };
+        .shape = o->shape, .dim = o->dim, .constant = o->constant, .without = o->without, .io = o->io, .pack_width = PACK_WIDTH };
 }
 
 void compile_emit(Compile *c)

@@ -12,12 +12,12 @@
 static void *load_input(Compile *c, const Tensor *t, const char *path)
 {
     Recipe *r = onnx_read_tensor(&c->arena, &c->store, path, NULL, NULL);
-    const Shape s = shape_of(recipe_rank(r), recipe_dims(r));
+    const Shape s = shape_of(recipe_rank(r), recipe_dims(r)), want = tensor_model_shape(t);
     const Loc loc = { .file = path, .byte = -1, .node = -1 };
     if (recipe_dtype(r) != t->dtype)
         fail_at(STATUS_MALFORMED, loc, NULL, "holds %s, input \"%s\" is %s", dtype_name(recipe_dtype(r)), t->name, dtype_name(t->dtype));
     if (recipe_count(r) != tensor_count(t))
-        fail_at(STATUS_MALFORMED, loc, NULL, "has shape %s, input \"%s\" is %s", shape_text(&c->arena, &s), t->name, shape_text(&c->arena, &t->shape));
+        fail_at(STATUS_MALFORMED, loc, NULL, "has shape %s, input \"%s\" is %s", shape_text(&c->arena, &s), t->name, shape_text(&c->arena, &want));
     return recipe_values(&c->store, &c->arena, r);
 }
 
@@ -46,6 +46,7 @@ static void print_output(const Tensor *t, const void *values, Arena *a)
 static Tensor real_output(const Graph *g, size_t i, void *const *out)
 {
     Tensor t = *g->output.at[i];
+    t.shape = tensor_model_shape(&t);
     const int64_t *dims = t.dynamic ? out[graph_dims_place(g, i)] : NULL;
     for (int k = 0; dims && k < t.shape.rank; k++) t.shape.dim[k] = dims[k];
     return t;

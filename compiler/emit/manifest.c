@@ -31,11 +31,21 @@ json_t *manifest_name(Arena *a, const char *s)
     return json_string(ascii);
 }
 
-static json_t *dims(const Tensor *t)
+static json_t *dims(Shape s)
 {
     json_t *list = manifest_made(json_array());
-    for (int i = 0; i < t->shape.rank; i++) json_array_append_new(list, manifest_made(json_integer(t->shape.dim[i])));
+    for (int i = 0; i < s.rank; i++) json_array_append_new(list, manifest_made(json_integer(s.dim[i])));
     return list;
+}
+
+/* Where a value lies that the arena holds, and in which order of dimensions. */
+static void inside_facts(json_t *o, const Tensor *t)
+{
+    json_t *perm = manifest_made(json_array());
+    for (int i = 0; i < t->shape.rank; i++) json_array_append_new(perm, manifest_made(json_integer(t->perm ? t->perm[i] : i)));
+    manifest_set(o, "offset", json_integer(t->offset));
+    manifest_set(o, "arena_dims", dims(t->shape));
+    manifest_set(o, "arena_perm", perm);
 }
 
 static json_t *values(Arena *a, Tensor *const *t, size_t n)
@@ -46,8 +56,10 @@ static json_t *values(Arena *a, Tensor *const *t, size_t n)
         manifest_set(o, "index", json_integer((json_int_t)i));
         manifest_set(o, "name", manifest_name(a, t[i]->name));
         manifest_set(o, "dtype", json_string(dtype_name(t[i]->dtype)));
-        manifest_set(o, "dims", dims(t[i]));
+        manifest_set(o, "dims", dims(tensor_model_shape(t[i])));
         manifest_set(o, "bytes", json_integer(tensor_bytes(t[i])));
+        manifest_set(o, "place", json_string(t[i]->storage == STORE_ARENA ? "arena" : "caller"));
+        if (t[i]->storage == STORE_ARENA) inside_facts(o, t[i]);
         if (t[i]->dynamic) manifest_set(o, "dynamic", json_true());
         json_array_append_new(list, o);
     }
@@ -130,6 +142,8 @@ static json_t *options(Arena *a, const Program *p, const ManifestFacts *f)
     manifest_set(o, "dim", names(a, f->dim, false));
     manifest_set(o, "const", names(a, f->constant, true));
     manifest_set(o, "without", names(a, f->without, false));
+    manifest_set(o, "io", names(a, f->io, false));
+    manifest_set(o, "preserve_input", json_boolean(p->plan.preserve_input));
     manifest_set(o, "pack", json_integer(f->pack_width));
     manifest_set(o, "lowered_steps", json_integer(p->lowered));
     return o;

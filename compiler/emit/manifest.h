@@ -12,7 +12,7 @@ typedef struct ManifestFacts {
     const char *weights_sha256; /* NULL: not computed */
     const char *model_sha256;
     const char *weights_form;
-    const char *const *shape, *const *dim, *const *constant, *const *without;  /* of the command line, ended by NULL; NULL: none */
+    const char *const *shape, *const *dim, *const *constant, *const *without, *const *io;  /* of the command line, ended by NULL; NULL: none */
     int pack_width;
 } ManifestFacts;
 

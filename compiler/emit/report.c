@@ -23,8 +23,11 @@ static void values(Text *t, const char *kind, Tensor *const *v, size_t n)
     for (size_t i = 0; i < n; i++) {
         text_print(t, "%-9s %zu ", kind, i);
         text_comment(t, v[i]->name);
-        text_print(t, ": %s %s, %" PRId64 " bytes%s\n", dtype_name(v[i]->dtype), shape_text(t->arena, &v[i]->shape),
+        const Shape shape = tensor_model_shape(v[i]);
+        text_print(t, ": %s %s, %" PRId64 " bytes%s", dtype_name(v[i]->dtype), shape_text(t->arena, &shape),
                    tensor_bytes(v[i]), v[i]->dynamic ? " at most" : "");
+        if (v[i]->storage == STORE_ARENA) text_print(t, ", in the arena at %" PRId64 "%s%s", v[i]->offset, v[i]->perm ? " as " : "", v[i]->perm ? shape_text(t->arena, &v[i]->shape) : "");
+        text_put(t, "\n");
     }
 }
 

@@ -7,18 +7,11 @@
 #include <string.h>
 
 #include "emit/embedded.h"
+#include "emit/interface.h"
 #include "emit/template.h"
 
 /* What kernels need: that of the widest element. */
 enum { WEIGHTS_LEAST_ALIGN = 8 };
-
-typedef struct Emitter {
-    Arena *arena;
-    const Program *p;
-    const char *name, *upper;
-    WeightsForm form;
-    int *params_of;             /* by step: the number of its parameter structure (equal ones are shared) */
-} Emitter;
 
 static const char *upper_case(Arena *a, const char *s)
 {
@@ -42,31 +35,7 @@ static Text sizes(const Emitter *e)
     text_print(&t, "#define %s_ARENA_ALIGN %" PRId64 "u\n", e->upper, e->p->plan.arena_align);
     text_print(&t, "#define %s_WEIGHTS_SIZE %" PRIu64 "u   /* bytes, constant */\n", e->upper, e->p->weight_bytes);
     if (e->p->weight_bytes) text_print(&t, "#define %s_WEIGHTS_ALIGN %du\n", e->upper, WEIGHTS_LEAST_ALIGN);
-    return t;
-}
-
-/* One member: its type, place and, as comment, name and shape in the model. */
-static void member(Text *t, const Tensor *v, const char *constant, const char *kind, size_t i)
-{
-    text_print(t, "    %s%s *%s%zu;", constant, dtype_ctype(v->dtype), kind, i);
-    text_put(t, "  /* ");
-    text_comment(t, v->name);
-    text_print(t, ": %s %s, %" PRId64 " bytes */\n", dtype_name(v->dtype), shape_text(t->arena, &v->shape), tensor_bytes(v));
-}
-
-static Text structs(const Emitter *e)
-{
-    const Graph *g = e->p->graph;
-    Text t = text_new(e->arena);
-    text_put(&t, "typedef struct {\n");
-    for (size_t i = 0; i < g->input.n; i++) member(&t, g->input.at[i], "const ", "in", i);
-    if (!g->input.n) text_put(&t, "    const void *none;       /* the model has no inputs */\n");
-    text_print(&t, "} %s_inputs;\n\ntypedef struct {\n", e->name);
-    for (size_t i = 0; i < graph_results(g); i++) {
-        member(&t, g->output.at[i], "", "out", i);
-        if (g->output.at[i]->dynamic) text_print(&t, "    int64_t *out%zu_dims;    /* gets the %d real dimensions; may be NULL */\n", i, g->output.at[i]->shape.rank);
-    }
-    text_print(&t, "} %s_outputs;\n", e->name);
+    interface_offsets(&t, e);
     return t;
 }
 
@@ -234,7 +203,6 @@ static Text model(const Emitter *e)
     return t;
 }
 
-static bool has_weights(const Emitter *e) { return e->p->weight_bytes != 0; }
 /* Are they linked into the program? */
 static bool has_symbol(const Emitter *e) { return has_weights(e) && e->form != WEIGHTS_BIN; }
 
@@ -285,28 +253,6 @@ static Text run(const Emitter *e)
     return t;
 }
 
-static Text bases(const Emitter *e)
-{
-    const Graph *g = e->p->graph;
-    Text t = text_new(e->arena);
-    const size_t results = graph_results(g);
-    int at = INLAY_ARENA + 1;
-    for (size_t i = 0; i < results; i++)
-        if (g->output.at[i]->dynamic) text_print(&t, "    int64_t dims%zu[%d];       /* where the caller does not want them */\n", i, g->output.at[i]->shape.rank);
-    text_print(&t, "    if (%s%s!in || !out) return %s_E_ARG;\n", has_weights(e) ? "!weights || " : "", e->p->plan.arena_size ? "!arena || " : "", e->upper);
-    text_print(&t, "    if ((uintptr_t)arena %% %s_ARENA_ALIGN) return %s_E_ALIGN;\n", e->upper, e->upper);
-    if (has_weights(e)) text_print(&t, "    if ((uintptr_t)weights %% %s_WEIGHTS_ALIGN) return %s_E_ALIGN;\n", e->upper, e->upper);
-    text_print(&t, "    base[INLAY_WEIGHTS] = %s;\n", has_weights(e) ? "(void *)weights" : "NULL");
-    text_put(&t, "    base[INLAY_ARENA] = arena;\n");
-    for (size_t i = 0; i < g->input.n; i++)
-        text_print(&t, "    if ((base[%d] = (void *)in->in%zu) == NULL) return %s_E_ARG;\n", at++, i, e->upper);
-    for (size_t i = 0; i < results; i++)
-        text_print(&t, "    if ((base[%d] = (void *)out->out%zu) == NULL) return %s_E_ARG;\n", at++, i, e->upper);
-    for (size_t i = 0; i < results; i++)
-        if (g->output.at[i]->dynamic) text_print(&t, "    base[%d] = (void *)(out->out%zu_dims ? out->out%zu_dims : dims%zu);\n", at++, i, i, i);
-    return t;
-}
-
 static const char FOLDER[] = "#include \"kernels/";     /* in the output all headers lie side by side */
 
 static const EmbeddedFile *find_runtime(const char *name)
@@ -353,13 +299,13 @@ void emit_source(const Program *p, Output *o, const char *name, WeightsForm form
 {
     Arena *a = p->graph->arena;
     Emitter e = { a, p, name, upper_case(a, name), form, NEW_ARRAY(a, int, p->step.n + 1) };
-    const Section header[] = { { "about", about(&e) }, { "sizes", sizes(&e) }, { "structs", structs(&e) }, { "run", declarations(&e) } };
+    const Section header[] = { { "about", about(&e) }, { "sizes", sizes(&e) }, { "structs", interface_structs(&e) }, { "run", declarations(&e) } };
     const Text h = template_fill(a, "model.h", name, header, 4);
     output_text(o, arena_printf(a, "src/%s.h", name), h.at, h.n);
     const Section source[] = {
         { "about", about(&e) }, { "includes", includes(&e) }, { "weights", weights(&e) }, { "params", params(&e) }, { "refs", refs(&e) },
         { "steps", steps(&e) }, { "segments", segments(&e) }, { "model", model(&e) }, { "entry", entry(&e, "") },
-        { "bases", bases(&e) }, { "run", run(&e) },
+        { "bases", interface_bases(&e) }, { "run", run(&e) },
     };
     const Text c = template_fill(a, "model.c", name, source, (int)(sizeof source / sizeof *source));
     output_text(o, arena_printf(a, "src/%s.c", name), c.at, c.n);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/size.h"
+#include "ops/nest.h"
 
 enum { ALIGN = 64 };
 
@@ -51,6 +52,36 @@ unsigned char *eval_weights(Arena *a, Program *p)
     return all;
 }
 
+/* The caller's row-major values into the arena (in), or from it, in the order of the tensor's layout. */
+static void move_value(const Tensor *t, unsigned char *inside, unsigned char *value, bool in)
+{
+    const Shape model = tensor_model_shape(t);
+    const size_t bytes = (size_t)dtype_bits(t->dtype) / 8;
+    int64_t stride[MAX_RANK], at[MAX_RANK] = { 0 };
+    if (!t->perm) {
+        memcpy(in ? inside : value, in ? value : inside, (size_t)tensor_bytes(t));
+        return;
+    }
+    shape_strides(&model, stride);
+    const int64_t n = tensor_count(t);
+    for (int64_t k = 0; k < n; k++) {
+        size_t from = 0;
+        for (int i = 0; i < t->shape.rank; i++) from += (size_t)(at[i] * stride[t->perm[i]]);
+        unsigned char *a = inside + (size_t)k * bytes, *b = value + from * bytes;
+        memcpy(in ? a : b, in ? b : a, bytes);
+        for (int i = t->shape.rank; i-- > 0 && ++at[i] == t->shape.dim[i];) at[i] = 0;
+    }
+}
+
+static void move_values(const Program *p, unsigned char *arena, void *const *in, void *const *out, bool inwards)
+{
+    const Graph *g = p->graph;
+    for (size_t i = 0; inwards && i < g->input.n; i++)
+        if (g->input.at[i]->storage == STORE_ARENA) move_value(g->input.at[i], arena + g->input.at[i]->offset, in[i], true);
+    for (size_t i = 0; !inwards && i < graph_results(g); i++)
+        if (g->output.at[i]->storage == STORE_ARENA) move_value(g->output.at[i], arena + g->output.at[i]->offset, out[i], false);
+}
+
 int eval_run(Program *p, void *const *in, void *const *out)
 {
     Arena *a = &p->graph->store->scratch;
@@ -62,7 +93,9 @@ int eval_run(Program *p, void *const *in, void *const *out)
     for (size_t i = 0; i < p->graph->input.n; i++) base[INLAY_ARENA + 1 + i] = in[i];
     for (size_t i = 0; i < p->graph->output.n; i++) base[INLAY_ARENA + 1 + p->graph->input.n + i] = out[i];
     const inlay_model m = program_model(a, p);
+    move_values(p, base[INLAY_ARENA], in, out, true);
     const int error = inlay_run(&m, base);
+    if (!error) move_values(p, base[INLAY_ARENA], in, out, false);
     arena_release(a, mark);
     return error;
 }

@@ -154,6 +154,17 @@ size_t graph_dims_place(const Graph *g, size_t i)
     return at;
 }
 
+IoForm graph_in_form(const Graph *g, size_t i) { return g->in_form ? g->in_form[i] : IO_CALLER; }
+
+IoForm graph_out_form(const Graph *g, size_t i) { return g->out_form && i < graph_results(g) ? g->out_form[i] : IO_CALLER; }
+
+Shape tensor_model_shape(const Tensor *t)
+{
+    Shape s = t->shape;
+    for (int i = 0; t->perm && i < s.rank; i++) s.dim[t->perm[i]] = t->shape.dim[i];
+    return s;
+}
+
 void graph_replace(Graph *g, Tensor *from, Tensor *to)
 {
     if (from == to) return;

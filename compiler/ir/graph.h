@@ -38,6 +38,12 @@ typedef struct Sequence {
     struct Tensor **item;
 } Sequence;
 
+/* Where an input or a result of the model lies while it runs. */
+typedef enum IoForm {
+    IO_CALLER,                  /* in a buffer of the caller, as ONNX has it */
+    IO_ARENA,                   /* in the arena, where the header says and in the layout that the steps want */
+} IoForm;
+
 /* The symbol of a dimension that the file gives as a negative number: not ONNX, but exporters mean "any". */
 #define DIM_NEGATIVE "-1"
 
@@ -66,6 +72,7 @@ struct Tensor {
     bool placed;                /* offset is set */
     int storage;                /* StorageKind of ir/program.h */
     int slot;                   /* index of the input or output it is, else -1 */
+    const int *perm;            /* of one in the arena: its dimension i is the model's perm[i]; NULL: as in the model */
 };
 
 typedef enum AttrKind {
@@ -143,6 +150,7 @@ struct Graph {
     int next_id;                /* of the root: ids of tensors */
     int next_size;              /* of the root: numbers of sizes known at run time */
     size_t dims_outputs;        /* of the root: entries at the end of `output` that are dims */
+    const IoForm *in_form, *out_form;       /* of the root: where its inputs and its results lie; NULL: all with the caller */
 };
 
 Graph *graph_new(Arena *arena, Store *store, const char *file, Graph *parent);
@@ -179,6 +187,10 @@ bool graph_is_output(const Graph *g, const Tensor *t);
 /* The model's own results, the first of `output`; and the place in `output` of the real dims of dynamic result i. */
 size_t graph_results(const Graph *g);
 size_t graph_dims_place(const Graph *g, size_t i);
+/* Where input i and output i of the root lie; and a tensor's shape as the model has it. */
+IoForm graph_in_form(const Graph *g, size_t i);
+IoForm graph_out_form(const Graph *g, size_t i);
+Shape tensor_model_shape(const Tensor *t);
 /* Sorts the nodes by their operands, file order where free; drops the dead. A cycle fails with 65 and names its nodes. */
 void graph_sort(Graph *g);
 /* Drops dead nodes from the list. */

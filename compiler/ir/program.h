@@ -88,6 +88,7 @@ typedef struct Block {
 typedef struct Plan {
     int64_t arena_size, arena_align, lower_bound;
     bool optimal;
+    bool preserve_input;        /* inputs in the arena are as they were when it is done */
     int64_t state;              /* arena offset of the row counters */
     VEC(Segment) segment;       /* empty: layer by layer */
     const int64_t *live;        /* bytes alive at each step */

@@ -21,7 +21,23 @@ static Tensor *own_output(Graph *g, Tensor *t)
     Tensor *own = graph_add_tensor(g, NULL, t->dtype, t->shape);
     own->name = t->name;
     own->dynamic = t->dynamic;
+    own->perm = t->perm;
     return own;
+}
+
+/* Lowering treats all inputs and outputs as the caller's; those in the arena join the rest of it now. */
+static void move_in(Graph *g)
+{
+    int64_t at;
+    for (size_t i = 0; i < g->input.n; i++)
+        if (graph_in_form(g, i) != IO_CALLER) g->input.at[i]->storage = STORE_ARENA;
+    for (size_t i = 0; i < graph_results(g); i++)
+        if (graph_out_form(g, i) != IO_CALLER) g->output.at[i]->storage = STORE_ARENA;
+    for (size_t k = 0; k < g->all.n; k++)
+        for (size_t i = 0; i < g->all.at[k]->tensor.n; i++) {
+            Tensor *t = g->all.at[k]->tensor.at[i];
+            if (t->view_of) t->storage = tensor_root(t, &at)->storage;
+        }
 }
 
 static void check_types(const Graph *g)
@@ -64,5 +80,6 @@ Program *lower_graph(Graph *g, int pack_width)
     for (size_t i = 0; i < g->output.n; i++)
         if (g->output.at[i] != made[i]) lower_copy(&l, NULL, g->output.at[i], made[i]);
     number_steps(p);
+    move_in(g);
     return p;
 }

@@ -30,6 +30,9 @@ static bool plain_image(const Operand *o)
     return o->strided && !o->offset && !t->view_of && t->storage == STORE_ARENA && t->shape.rank && o->pixel == t->shape.dim[t->shape.rank - 1];
 }
 
+/* Inputs and results of the model in the arena keep their form. */
+static bool is_ours(const Tensor *t) { return t->storage == STORE_ARENA && t->slot < 0; }
+
 static void survey(Elider *e)
 {
     const int ids = graph_root(e->program->graph)->next_id;
@@ -92,7 +95,7 @@ static void make_part(Elider *e, const Tensor *x, const Operand *y, int64_t lane
 static bool can_be_part(const Elider *e, const Step *s, const Operand *x)
 {
     const Tensor *t = x->tensor;
-    return x->read && x->rows == s->units && t->storage == STORE_ARENA && !t->view_of && e->joins[t->id] == 1 && !e->stays[t->id];
+    return x->read && x->rows == s->units && is_ours(t) && !t->view_of && e->joins[t->id] == 1 && !e->stays[t->id];
 }
 
 /* A step that copies input k alone. */

@@ -14,10 +14,10 @@ Item *item_of(const Items *all, Tensor *t)
 static Item *new_item(Items *all, Tensor *root, int32_t step, const Operand *o)
 {
     all->of[root->id] = (int)all->item.n;
-    const bool outside = root->storage == STORE_OUTPUT;
+    const bool outside = root->storage == STORE_OUTPUT, input = all->is_input[root->id], result = root->slot >= 0 && !input;
     VEC_PUSH(all->arena, &all->item, ((Item){
-        .root = root, .size = outside ? 0 : items_round(all, tensor_bytes(root)), .first = step, .end = step + 1, .rows = o->rows,
-        .row_bytes = o->row_bytes, .scratch = o->scratch, .outside = outside }));
+        .root = root, .size = outside ? 0 : items_round(all, tensor_bytes(root)), .first = input ? -1 : step, .end = step + 1, .rows = o->rows,
+        .row_bytes = o->row_bytes, .scratch = o->scratch, .kept = result || (input && all->preserve_input), .outside = outside }));
     return all->item.at + all->item.n - 1;
 }
 
@@ -37,7 +37,7 @@ static void add_touch(Items *all, int32_t step, const Step *s, const Operand *o)
     Tensor *root = tensor_root(o->tensor, &at);
     if (root->storage != STORE_ARENA && root->storage != STORE_OUTPUT) return;
     Item *it = all->of[root->id] < 0 ? new_item(all, root, step, o) : all->item.at + all->of[root->id];
-    it->end = it->outside ? (int32_t)all->program->step.n + 1 : step + 1;
+    it->end = it->kept ? (int32_t)all->program->step.n + 1 : step + 1;
     Touch t = { .step = step, .item = all->of[root->id], .operand = o };
     locate(&t, at + o->offset);
     t.by_row = t.at == 0 && o->rows == it->rows && o->row_bytes == it->row_bytes;
@@ -61,10 +61,26 @@ static void extend_over_loop(Items *all, int32_t first, int32_t last)
     }
 }
 
-Items items_find(Arena *a, const Program *p, int64_t align)
+/* Inputs in the arena that no step reads take room all the same, before the first step. */
+static void add_unread(Items *all)
 {
-    Items all = { .arena = a, .program = p, .align = align };
+    const Graph *g = all->program->graph;
+    for (size_t i = 0; i < g->input.n; i++) {
+        Tensor *t = g->input.at[i];
+        const Operand o = { .tensor = t, .rows = 1, .row_bytes = tensor_bytes(t) };
+        if (t->storage != STORE_ARENA || all->of[t->id] >= 0) continue;
+        Item *it = new_item(all, t, 0, &o);
+        it->whole = true;
+        if (it->kept) it->end = (int32_t)all->program->step.n + 1;
+    }
+}
+
+Items items_find(Arena *a, const Program *p, const PlanOptions *opt)
+{
+    Items all = { .arena = a, .program = p, .align = opt->align, .preserve_input = opt->preserve_input };
     const int ids = graph_root(p->graph)->next_id;
+    all.is_input = NEW_ARRAY(a, bool, ids + 1);
+    for (size_t i = 0; i < p->graph->input.n; i++) all.is_input[p->graph->input.at[i]->id] = true;
     all.of = NEW_ARRAY(a, int, ids + 1);
     all.touch_of = NEW_ARRAY(a, int32_t, p->step.n + 1);
     for (int i = 0; i < ids; i++) all.of[i] = -1;
@@ -77,6 +93,7 @@ Items items_find(Arena *a, const Program *p, int64_t align)
     all.touch_of[p->step.n] = (int32_t)all.touch.n;
     for (size_t i = 0; i < p->step.n; i++)
         if (p->step.at[i]->loop_end >= 0) extend_over_loop(&all, (int32_t)i, p->step.at[i]->loop_end);
+    add_unread(&all);
     return all;
 }
 

@@ -4,7 +4,7 @@
 #ifndef INLAY_PLAN_ITEMS_H
 #define INLAY_PLAN_ITEMS_H
 
-#include "ir/program.h"
+#include "plan/plan.h"
 
 typedef struct Touch {
     int32_t step, item;
@@ -18,10 +18,11 @@ typedef struct Touch {
 typedef struct Item {
     Tensor *root;
     int64_t size;               /* bytes, rounded up to the plan's alignment */
-    int32_t first, end;         /* alive in steps [first, end) */
+    int32_t first, end;         /* alive in steps [first, end); first -1: there before the first step, end > steps: after the last */
     int32_t rows;               /* as the step that makes it sees it */
     int64_t row_bytes;
     bool scratch;
+    bool kept;                  /* a result, or an input that must not be written: alive to the end */
     bool outside;               /* lies in a caller's output buffer: takes no room, but is made and read like the others */
     bool whole;                 /* some operand does not see its rows: it cannot be a ring */
     bool fixed;                 /* read and written by one step, or alive over a loop: stays where it is */
@@ -32,6 +33,8 @@ typedef struct Items {
     Arena *arena;
     const Program *program;
     int64_t align;
+    bool preserve_input;
+    bool *is_input;             /* by tensor id: an input of the model */
     int *of;                    /* by tensor id; -1: not in the arena */
     VEC(Item) item;             /* in order of birth */
     VEC(Touch) touch;           /* in order of steps and operands */
@@ -40,7 +43,7 @@ typedef struct Items {
 } Items;
 
 /* Requires: every operand has a storage. */
-Items items_find(Arena *a, const Program *p, int64_t align);
+Items items_find(Arena *a, const Program *p, const PlanOptions *opt);
 /* The item of a tensor, or NULL. */
 Item *item_of(const Items *all, Tensor *t);
 

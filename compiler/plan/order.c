@@ -34,6 +34,7 @@ typedef struct Finder {
     Met *met;
     size_t met_room, met_n;
     int32_t *path;
+    int64_t given;              /* bytes alive before the first step */
 } Finder;
 
 enum { DEFAULT_WORK = 150000 };  /* states by steps */
@@ -111,9 +112,10 @@ static bool ready(const Finder *f, const uint64_t *done, int32_t s)
     return true;
 }
 
-/* Steps of item i that are not done, s left out. */
+/* Is s the last step that needs the item? */
 static bool last_user(const Finder *f, const uint64_t *done, int32_t item, int32_t s)
 {
+    if (f->all->item.at[item].kept) return false;
     for (const int32_t *u = f->users[item]; *u >= 0; u++)
         if (*u != s && !is_done(done, *u)) return false;
     return true;
@@ -121,6 +123,7 @@ static bool last_user(const Finder *f, const uint64_t *done, int32_t item, int32
 
 static bool first_user(const Finder *f, const uint64_t *done, int32_t item)
 {
+    if (f->all->item.at[item].first < 0) return false;
     for (const int32_t *u = f->users[item]; *u >= 0; u++)
         if (is_done(done, *u)) return false;
     return true;
@@ -137,7 +140,7 @@ static Effect effect(const Finder *f, const State *st, int32_t s)
         const Item *it = f->all->item.at + *i;
         const bool fresh = first_user(f, st->done, *i);
         if (fresh) born += it->size, result = it->scratch ? result : it->size;
-        if (!it->outside && last_user(f, st->done, *i, s)) dead += it->size;
+        if (last_user(f, st->done, *i, s)) dead += it->size;
     }
     for (const Touch *t = touch_begin(f->all, s); t < touch_end(f->all, s); t++) {
         const Item *it = f->all->item.at + t->item;
@@ -235,7 +238,7 @@ static int32_t pop(Finder *f)
 /* A new open state: `from`, then step s (-1: none), then what is safe. Dropped at `limit` bytes. */
 static void add_state(Finder *f, int32_t from, int32_t s, int64_t limit)
 {
-    State st = from < 0 ? (State){ 0 } : f->state.at[from];
+    State st = from < 0 ? (State){ .live = f->given, .peak = f->given } : f->state.at[from];
     const uint64_t *done = st.done;
     Effect e = { 0, 0 };
     if (s >= 0) {
@@ -260,7 +263,7 @@ static void add_state(Finder *f, int32_t from, int32_t s, int64_t limit)
 
 static int64_t peak_as_given(Finder *f)
 {
-    State st = { .done = NEW_ARRAY(f->arena, uint64_t, f->words) };
+    State st = { .done = NEW_ARRAY(f->arena, uint64_t, f->words), .live = f->given, .peak = f->given };
     for (int32_t s = 0; s < f->steps; s++) {
         take(f, &st, s, effect(f, &st, s));
         st.n_taken = 0;
@@ -342,6 +345,8 @@ Order order_find(Arena *a, const Items *all, int64_t limit)
     if (all->control || !f.steps) return o;
     f.words = (f.steps + 63) / 64;
     f.path = NEW_ARRAY(a, int32_t, f.steps + 1);
+    for (size_t i = 0; i < all->item.n; i++)
+        if (all->item.at[i].first < 0) f.given += all->item.at[i].size;
     list_users(&f);
     list_before(&f);
     o.given = o.peak = peak_as_given(&f);

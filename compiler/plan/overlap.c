@@ -20,7 +20,7 @@ static const Touch *result_of(const Items *all, int32_t step)
 static bool dies(const Items *all, const Touch *t, int32_t step)
 {
     const Item *it = all->item.at + t->item;
-    return !t->operand->write && !it->fixed && !it->outside && it->first < step && it->end == step + 1;
+    return !t->operand->write && !it->fixed && it->first < step && it->end == step + 1;
 }
 
 static bool covers(const Items *all, const Touch *t)

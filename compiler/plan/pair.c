@@ -12,7 +12,7 @@ enum { CHUNK = 12 };            /* pixels: a multiple of the tiles of both kerne
 
 static bool is_depthwise(const Step *s)
 {
-    return !strcmp(s->kernel->name, "dwconv_f32") && !s->operand[4].tensor && !s->operand[0].part && s->operand[0].tensor->storage == STORE_ARENA;
+    return !strcmp(s->kernel->name, "dwconv_f32") && !s->operand[4].tensor && !s->operand[0].part && s->operand[0].tensor->storage == STORE_ARENA && s->operand[0].tensor->slot < 0;
 }
 
 /* Reads only what the depthwise step made, pixel by pixel. */

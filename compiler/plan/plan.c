@@ -33,8 +33,9 @@ static void add_items(Planner *p)
     for (size_t i = 0; i < p->all.item.n; i++) {
         const Item *it = p->all.item.at + i;
         const int64_t size = it->ring ? items_round(&p->all, it->ring * it->row_bytes) : it->size;
-        const int32_t last = it->outside ? it->first : it->end - 1;
-        VEC_PUSH(p->arena, &p->item, ((PlaceItem){ .size = size, .align = p->opt->align, .begin = p->slot_of[it->first], .end = p->slot_of[last] + 1 }));
+        const int32_t first = (int32_t)i64_max(it->first, 0);
+        const int32_t last = it->outside ? first : (int32_t)i64_max(first, i64_min(it->end, (int64_t)p->program->step.n) - 1);
+        VEC_PUSH(p->arena, &p->item, ((PlaceItem){ .size = size, .align = p->opt->align, .begin = p->slot_of[first], .end = p->slot_of[last] + 1 }));
     }
 }
 
@@ -159,7 +160,7 @@ static void add_block(Planner *p, Block b, int32_t first_slot, int32_t last_slot
 
 static void list_blocks(Planner *p)
 {
-    for (size_t i = 0; i < p->all.item.n; i++) {
+    for (size_t i = 0; p->schedule.slot.n && i < p->all.item.n; i++) {
         const Item *it = p->all.item.at + i;
         const PlaceItem *place = p->item.at + i;
         if (!it->outside)
@@ -229,7 +230,7 @@ static Planner prepare(Program *program, const PlanOptions *opt, PlanLevel level
 {
     Arena *scratch = &program->graph->store->scratch;
     Planner p = { .arena = scratch, .program = program, .opt = opt, .level = level };
-    p.all = items_find(scratch, program, opt->align);
+    p.all = items_find(scratch, program, opt);
     find_schedule(&p);
     return p;
 }
@@ -245,6 +246,7 @@ static void finish(Planner *p)
 {
     clear(p->program);
     p->program->plan.arena_align = p->opt->align;
+    p->program->plan.preserve_input = p->opt->preserve_input;
     add_items(p);
     add_state(p);
     for (size_t i = 0; i < p->schedule.slot.n; i++) {
@@ -267,7 +269,7 @@ static void take_steps(Program *p, Step **step, size_t n)
 static void reorder(Program *p, const PlanOptions *opt, PlanLevel level)
 {
     Arena *scratch = &p->graph->store->scratch;
-    const Items all = items_find(scratch, p, opt->align);
+    const Items all = items_find(scratch, p, opt);
     const Order o = order_find(scratch, &all, 0);
     if (!o.step) return;
     const int64_t given = prepare(p, opt, level).schedule.peak;

@@ -19,6 +19,7 @@ typedef struct PlanOptions {
     int64_t align;              /* of every tensor in the arena, a power of two */
     int64_t arena_limit;        /* 0: none; no effort is made to go below it, and what is above it fails with 1 */
     PlanLevel level;
+    bool preserve_input;        /* inputs in the arena are not written */
 } PlanOptions;
 
 /* Fills Program.plan, Tensor.offset and Operand facts, and links the program. May reorder and drop steps. */

@@ -44,7 +44,7 @@ static void count_alive(Finder *f)
     for (size_t i = 0; i < f->all->item.n; i++) {
         const Item *it = f->all->item.at + i;
         if (it->outside) continue;
-        for (int32_t k = it->first; k < it->end; k++) f->layer[k] += it->size;
+        for (int32_t k = (int32_t)i64_max(it->first, 0); k < it->end; k++) f->layer[k] += it->size;
         if (it->first + 1 >= it->end) continue;
         delta[it->first + 1] += it->size, items[it->first + 1]++;
         delta[it->end] -= it->size, items[it->end]--;

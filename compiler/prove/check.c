@@ -84,11 +84,42 @@ static bool check_outputs(Check *c)
     return true;
 }
 
+/* Inputs in the arena are there before the first step. */
+static void write_inputs(Check *c)
+{
+    const Graph *g = c->program->graph;
+    for (size_t i = 0; i < g->input.n; i++) {
+        const Tensor *t = g->input.at[i];
+        if (t->storage == STORE_ARENA) shadow_write(&c->shadow, t->offset, t->offset + tensor_bytes(t), -t->offset, t->id);
+    }
+}
+
+/* A tensor of the model in the arena, as the caller finds it when all is done. */
+static bool is_there(Check *c, const Tensor *t)
+{
+    const Lanes *l = c->lanes + t->id;
+    if (t->storage != STORE_ARENA) return true;
+    bool all = shadow_owns(&c->shadow, t->offset, t->offset + tensor_bytes(t), -t->offset, t->id);
+    for (int32_t r = 0; l->pixel && r < l->rows; r++) all &= lane_has(l, r, 0, l->pixel);
+    return all;
+}
+
+static bool check_ends(Check *c)
+{
+    const Graph *g = c->program->graph;
+    for (size_t i = 0; i < graph_results(g); i++)
+        if (!is_there(c, g->output.at[i])) return object(c, NULL, "a result in the arena is not there at the end");
+    for (size_t i = 0; c->program->plan.preserve_input && i < g->input.n; i++)
+        if (!is_there(c, g->input.at[i])) return object(c, NULL, "an input that was to be preserved is not there at the end");
+    return check_outputs(c);
+}
+
 static bool replay(Check *c)
 {
     const Program *p = c->program;
     int32_t next = 0;
-    if (!p->plan.segment.n) return check_layers(c, 0, (int32_t)p->step.n) && check_outputs(c);
+    write_inputs(c);
+    if (!p->plan.segment.n) return check_layers(c, 0, (int32_t)p->step.n) && check_ends(c);
     for (size_t i = 0; i < p->plan.segment.n; i++) {
         const Segment *g = p->plan.segment.at + i;
         if (g->first != next) return object(c, NULL, "segments leave steps out");
@@ -96,7 +127,7 @@ static bool replay(Check *c)
         if (!(g->list ? check_stream(c, g) : check_layers(c, g->first, next))) return false;
     }
     if (next != (int32_t)p->step.n) return object(c, NULL, "segments leave steps out");
-    return check_outputs(c);
+    return check_ends(c);
 }
 
 Objection plan_object(const Program *p)

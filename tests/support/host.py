@@ -14,7 +14,7 @@ import onnx
 STRICT = ['-std=c99', '-Wall', '-Wextra', '-Wpedantic', '-Wconversion', '-Wshadow', '-Wdouble-promotion', '-Werror']
 DOCUMENTED = {0, 1, 64, 65, 66, 69, 70, 71, 73, 74, 78}
 
-MAIN = r'''/* Loads inN, runs the model in an arena full of rubbish with guard bytes behind it, saves outN. */
+MAIN = r'''/* Loads inN, runs the model in an arena full of rubbish between guard bytes, saves outN. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -53,21 +53,21 @@ MODEL = r'''
 static int run_%(name)s(void)
 {
     enum { GUARD = 64 };
-    unsigned char *arena = take(%(upper)s_ARENA_SIZE + GUARD);
+    unsigned char *arena = (unsigned char *)take(%(upper)s_ARENA_SIZE + 2 * GUARD) + GUARD;
     %(name)s_inputs in;
     %(name)s_outputs out;
     size_t i;
     int r;
     memset(&in, 0, sizeof in);
     memset(&out, 0, sizeof out);
-    memset(arena, 0xA5, %(upper)s_ARENA_SIZE + GUARD);
+    memset(arena - GUARD, 0xA5, %(upper)s_ARENA_SIZE + 2 * GUARD);
 %(load)s    r = %(name)s_run%(with)sarena, &in, &out);
     if (r) {
         fprintf(stderr, "%(name)s_run returned %%d\n", r);
         return 93;
     }
     for (i = 0; i < GUARD; i++)
-        if (arena[%(upper)s_ARENA_SIZE + i] != 0xA5) return 94;
+        if (arena[%(upper)s_ARENA_SIZE + i] != 0xA5 || (arena - GUARD)[i] != 0xA5) return 94;
 %(save)s    return 0;
 }
 '''
@@ -122,6 +122,26 @@ def sources(out):
     return sorted(glob.glob(os.path.join(out, 'src', '*.c')) + glob.glob(os.path.join(out, 'src', '*.o')))
 
 
+def turn(raw, dims, perm, inwards):
+    """Row-major values of `dims` in the order of dimensions of an arena's layout, or back."""
+    n = math.prod(dims)
+    if list(perm) == sorted(perm) or not n:
+        return raw
+    size, to = len(raw) // n, bytearray(len(raw))
+    stride = [math.prod(dims[k + 1:]) * size for k in range(len(dims))]
+    places = [0]
+    for k in perm:
+        places = [p + i * stride[k] for p in places for i in range(dims[k])]
+    for i, p in enumerate(places):
+        a, b = (i * size, p) if inwards else (p, i * size)
+        to[a:a + size] = raw[b:b + size]
+    return bytes(to)
+
+
+def in_arena(io):
+    return io.get('place') == 'arena'
+
+
 def model_code(work, name, man, inputs):
     """The C that runs one model; its inputs are written beside it."""
     load, save = [], []
@@ -129,11 +149,17 @@ def model_code(work, name, man, inputs):
         raw = inputs[i].raw
         assert len(raw) == io['bytes'], 'input %d: manifest says %d bytes, the data has %d' % (i, io['bytes'], len(raw))
         with open(os.path.join(work, '%s_in%d' % (name, i)), 'wb') as f:
-            f.write(raw)
+            f.write(turn(raw, io['dims'], io['arena_perm'], True) if in_arena(io) else raw)
+        if in_arena(io):
+            load.append('    load("%s_in%d", arena + %s_IN%d_OFFSET, %d);\n' % (name, i, name.upper(), i, io['bytes']))
+            continue
         load.append('    { void *p = take(%d); load("%s_in%d", p, %d); in.in%d = p; }\n' % (io['bytes'], name, i, io['bytes'], i))
     for i, io in enumerate(man['outputs']):
-        load.append('    out.out%d = take(%d);\n' % (i, io['bytes']))
-        save.append('    save("%s_out%d", out.out%d, %d);\n' % (name, i, i, io['bytes']))
+        if in_arena(io):
+            save.append('    save("%s_out%d", arena + %s_OUT%d_OFFSET, %d);\n' % (name, i, name.upper(), i, io['bytes']))
+        else:
+            load.append('    out.out%d = take(%d);\n' % (i, io['bytes']))
+            save.append('    save("%s_out%d", out.out%d, %d);\n' % (name, i, i, io['bytes']))
         if io.get('dynamic'):
             load.append('    out.out%d_dims = take(%d);\n' % (i, 8 * len(io['dims'])))
             save.append('    save("%s_out%d_dims", out.out%d_dims, %d);\n' % (name, i, i, 8 * len(io['dims'])))
@@ -168,6 +194,8 @@ def results(work, name, man):
         dims, bound = real_dims(work, name, i, io), math.prod(io['dims'])
         with open(os.path.join(work, '%s_out%d' % (name, i)), 'rb') as f:
             raw = f.read()
+        if in_arena(io):
+            raw = turn(raw, io['dims'], io['arena_perm'], False)
         if io.get('dynamic'):
             used = len(raw) * math.prod(dims) // bound if bound else 0
             assert not any(raw[used:]), 'output %d: the rest is not zero' % i

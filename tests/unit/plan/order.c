@@ -106,7 +106,7 @@ static void all_orders(void **state)
             world_close(&w);
             continue;
         }
-        const Items all = items_find(&w.arena, &w.program, 4);
+        const Items all = items_find(&w.arena, &w.program, &(PlanOptions){ .align = 4 });
         const Order got = order_find(&w.arena, &all, 0);
         Orders o = { .p = &w.program, .n = (int)w.program.step.n, .least = INT64_MAX };
         for (int i = 0; i < o.n; i++) o.order[i] = i;
@@ -138,7 +138,7 @@ static void branches(void **state)
     for (int i = 0; i < 6; i++) narrow[i] = add_window(&w, wide[i], 1, 0, 1, 8, 1);
     for (int i = 0; i < 5; i++) narrow[i + 1] = add_window(&w, narrow[i + 1], 1, 0, 1, 8, 1);
     finish(&w);
-    const Items all = items_find(&w.arena, &w.program, 4);
+    const Items all = items_find(&w.arena, &w.program, &(PlanOptions){ .align = 4 });
     const Order got = order_find(&w.arena, &all, 0);
     assert_non_null(got.step);
     assert_true(got.peak < 2 * tensor_bytes(wide[0]));

@@ -320,8 +320,9 @@ static inline unsigned char *run_program(World *w, int poison, size_t *bytes)
     base[INLAY_WEIGHTS] = weights_of(w);
     *bytes = 0;
     for (size_t i = 0; i < w->graph->input.n; i++) {
-        const int64_t n = tensor_count(w->graph->input.at[i]);
-        uint32_t *x = NEW_ARRAY(&w->arena, uint32_t, n);
+        const Tensor *t = w->graph->input.at[i];
+        const int64_t n = tensor_count(t);
+        uint32_t *x = t->storage == STORE_ARENA ? (uint32_t *)(void *)(arena + t->offset) : NEW_ARRAY(&w->arena, uint32_t, n);
         for (int64_t k = 0; k < n; k++) x[k] = (uint32_t)((uint64_t)k * 2654435761u + i);
         base[(size_t)INLAY_ARENA + 1 + i] = x;
     }
@@ -333,8 +334,21 @@ static inline unsigned char *run_program(World *w, int poison, size_t *bytes)
     }
     const inlay_model m = program_model(&w->arena, p);
     assert_int_equal(inlay_run(&m, base), 0);
+    for (size_t i = 0; i < w->graph->output.n; i++) {
+        const Tensor *t = w->graph->output.at[i];
+        if (t->storage == STORE_ARENA) memcpy(base[(size_t)INLAY_ARENA + 1 + w->graph->input.n + i], arena + t->offset, (size_t)tensor_bytes(t));
+    }
     free(memory);
     return out;
+}
+
+/* Some inputs and results lie in the arena from now on. */
+static inline void move_in(World *w)
+{
+    for (size_t i = 0; i < w->graph->input.n; i++)
+        if (rnd(w, 2)) w->graph->input.at[i]->storage = STORE_ARENA;
+    for (size_t i = 0; i < w->graph->output.n; i++)
+        if (rnd(w, 2)) w->graph->output.at[i]->storage = STORE_ARENA;
 }
 
 /* ---- random programs ---- */

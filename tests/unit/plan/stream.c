@@ -19,8 +19,9 @@ static void compare_levels(uint64_t seed)
     place_apart(&w);
     const unsigned char *want = run_program(&w, 0, &bytes);
     int64_t least = INT64_MAX;
+    if (seed % 3 == 0) move_in(&w);
     for (int level = PLAN_SIMPLE; level <= PLAN_STREAM; level++) {
-        const PlanOptions opt = { .align = 4 << seed % 4, .level = (PlanLevel)level };
+        const PlanOptions opt = { .align = 4 << seed % 4, .level = (PlanLevel)level, .preserve_input = seed % 2 };
         const char *why = NULL;
         plan_program(&w.program, &opt);
         if (!plan_holds(&w.program, &why)) fail_msg("seed %d, level %d: %s", (int)seed, level, why);

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/io_forms.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct Forms {
+    Graph *graph;
+    IoForm *in, *out;
+    size_t n_in, n_out;
+} Forms;
+
+static bool form_of(const char *text, IoForm *form)
+{
+    static const char *const name[] = { [IO_CALLER] = "caller", [IO_ARENA] = "arena" };
+    for (size_t i = 0; i < sizeof name / sizeof *name; i++)
+        if (!strcmp(text, name[i])) {
+            *form = (IoForm)i;
+            return true;
+        }
+    return false;
+}
+
+/* "in", "out": all of them (n); "in0", "out1": one. -1: neither. */
+static long place_of(const char *which, size_t length, const char *kind, size_t n)
+{
+    const size_t k = strlen(kind);
+    char *end;
+    if (length < k || strncmp(which, kind, k)) return -1;
+    if (length == k) return (long)n;
+    errno = 0;
+    const long i = strtol(which + k, &end, 10);
+    return which[k] >= '0' && which[k] <= '9' && !errno && end == which + length && i < (long)n ? i : -1;
+}
+
+static bool set_kind(IoForm *form, size_t n, const char *which, size_t length, const char *kind, IoForm to)
+{
+    const long at = place_of(which, length, kind, n);
+    if (at < 0) return false;
+    for (size_t i = 0; i < n; i++)
+        if (at == (long)n || at == (long)i) form[i] = to;
+    return true;
+}
+
+static bool set_named(IoForm *form, Tensor *const *t, size_t n, const char *which, size_t length, IoForm to)
+{
+    for (size_t i = 0; i < n; i++)
+        if (strlen(t[i]->name) == length && !strncmp(t[i]->name, which, length)) {
+            form[i] = to;
+            return true;
+        }
+    return false;
+}
+
+static void set_one(Forms *f, const char *text)
+{
+    const char *eq = strrchr(text, '=');
+    const size_t length = eq ? (size_t)(eq - text) : 0;
+    IoForm to;
+    if (eq == text || !form_of(eq ? eq + 1 : text, &to))
+        fail_at(STATUS_USAGE, LOC_NONE, "caller or arena: --io=arena, --io=in=arena, --io=in0=arena, --io=NAME=arena", "--io \"%s\": unknown form", text);
+    if (!length) {
+        set_kind(f->in, f->n_in, "in", 2, "in", to);
+        set_kind(f->out, f->n_out, "out", 3, "out", to);
+        return;
+    }
+    if (set_named(f->in, f->graph->input.at, f->n_in, text, length, to) || set_named(f->out, f->graph->output.at, f->n_out, text, length, to)) return;
+    if (set_kind(f->in, f->n_in, text, length, "in", to) || set_kind(f->out, f->n_out, text, length, "out", to)) return;
+    fail_at(STATUS_USAGE, LOC_NONE, "`inlay analyze` lists inputs and outputs", "--io \"%s\": the model has no such input or output", text);
+}
+
+void io_forms(Graph *g, const Options *o)
+{
+    Forms f = { g, NEW_ARRAY(g->arena, IoForm, g->input.n + 1), NEW_ARRAY(g->arena, IoForm, g->output.n + 1), g->input.n, g->output.n };
+    for (const char **s = o->io; s && *s; s++) set_one(&f, *s);
+    g->in_form = f.in;
+    g->out_form = f.out;
+}

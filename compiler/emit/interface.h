@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Inputs and results in the generated code: their structures, their places, and the base pointers of a run. */
+#ifndef INLAY_EMIT_INTERFACE_H
+#define INLAY_EMIT_INTERFACE_H
+
+#include "emit/source.h"
+#include "emit/text.h"
+
+typedef struct Emitter {
+    Arena *arena;
+    const Program *p;
+    const char *name, *upper;
+    WeightsForm form;
+    int *params_of;             /* by step: the number of its parameter structure (equal ones are shared) */
+} Emitter;
+
+static inline bool has_weights(const Emitter *e) { return e->p->weight_bytes != 0; }
+
+/* Macros of the header: where inputs and results that lie in the arena begin. */
+void interface_offsets(Text *t, const Emitter *e);
+/* NAME_inputs, NAME_outputs and what a caller must know of them. */
+Text interface_structs(const Emitter *e);
+/* Checks what the caller gave and fills `base`. */
+Text interface_bases(const Emitter *e);
+
+#endif

@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Inputs and results elsewhere than in the caller's buffers, through the C compiler: the same bytes as with the
+caller's buffers, whatever the arena held before, and nothing written beside it.
+
+    io.py --inlay INLAY --models MODELS [--nodes FOLDER] [--corpus FOLDER]"""
+import argparse
+import os
+
+import host
+import onnx
+import tap
+
+STRICT = host.STRICT + ['-O1', '-ffp-contract=off']
+NODES = ['test_basic_conv_with_padding', 'test_maxpool_2d_same_upper', 'test_concat_2d_axis_1', 'test_add_bcast', 'test_relu', 'test_identity',
+         'test_nonzero_example', 'test_split_variable_parts_2d', 'test_loop11', 'test_transpose_all_permutations_3', 'test_lstm_defaults', 'test_resize_upsample_scales_nearest']
+CORPUS = ['cnn/mlperf-tiny-vww', 'cnn/mlperf-tiny-resnet8', 'audio/mlperf-tiny-kws', 'cnn/mobilenet-v2-035-128', 'quant-qdq/mlperf-tiny-kws-int8',
+          'imaging/espcn-nn-resize', 'detector/ultraface-rfb-320']
+FORMS = [['--io', 'arena'], ['--io', 'in=arena'], ['--io', 'out0=arena'], ['--io', 'arena', '--preserve-input'], ['--io', 'arena', '--without', 'io_layout'],
+         ['--io', 'arena', '--without', 'layout']]
+
+
+def model_of(folder):
+    return next(os.path.join(folder, f) for f in sorted(os.listdir(folder)) if f.endswith('.onnx'))
+
+
+class Model:
+    """A model with its inputs, and what it answers from the caller's buffers."""
+    def __init__(self, o, folder, name):
+        self.inlay, self.name, self.file = o.inlay, name, model_of(folder)
+        self.data, self.want = host.test_data(folder)
+        self.shape = host.shape_flags(self.file, self.data)
+
+    def run(self, flags, change=None):
+        """(manifest, [bytes of each result]); RuntimeError says what went wrong."""
+        with host.Work() as work:
+            out = os.path.join(work, 'out')
+            status, text = host.run([self.inlay, 'compile', self.file, '-o', out, '--name', self.name] + self.shape + flags)
+            if status:
+                raise RuntimeError('compile: exit %d\n%s' % (status, text))
+            manifest = host.manifest(out, self.name)
+            host.write_main(work, [(self.name, manifest, [t for _, t in self.data])])
+            if change:
+                change(os.path.join(work, 'main.c'), manifest)
+            status, text = host.run(['gcc'] + STRICT + ['-I', os.path.join(out, 'src'), 'main.c'] + host.sources(out) + ['-lm'], work)
+            status, text = host.run(['./a.out'], work) if not status else (status, text)
+            if status:
+                raise RuntimeError('exit %d\n%s' % (status, text[:2000]))
+            return manifest, [(t.dims, t.raw) for t in host.results(work, self.name, manifest)]
+
+    def evaluate(self, flags):
+        """The same by `inlay run`."""
+        with host.Work() as work:
+            command = [self.inlay, 'run', self.file, '-o', work] + self.shape + flags
+            for path, _ in self.data:
+                command += ['--input', path]
+            status, text = host.run(command)
+            if status:
+                raise RuntimeError('run: exit %d\n%s' % (status, text))
+            return [(t.dims, t.raw) for t in (onnx.read_tensor(os.path.join(work, 'output_%d.pb' % i)) for i in range(len(self.want)))]
+
+
+def attempt(t, what, f):
+    try:
+        why = f()
+    except (RuntimeError, AssertionError) as e:
+        why = str(e)
+    return t.ok(what, not why, why)
+
+
+def inside(manifest, flags):
+    """Are the inputs and results in the arena that the flags name, and only those?"""
+    which = flags[1].split('=')[0]
+    for kind, short in (('inputs', 'in'), ('outputs', 'out')):
+        for i, io in enumerate(manifest[kind]):
+            named = which in ('arena', short, '%s%d' % (short, i))
+            if named != host.in_arena(io):
+                return '%s %d lies in the %s' % (kind, i, io['place'])
+            if named and io['offset'] + io['bytes'] > manifest['arena']['size']:
+                return '%s %d leaves the arena' % (kind, i)
+    return ''
+
+
+def arena_forms(t, m, forms=FORMS):
+    for flags in forms:
+        def same():
+            manifest, got = m.run(flags)
+            plain = m.run([f for f in flags if f == '--without' or f == 'layout'] if 'layout' in flags else [])[1]
+            if got != plain:
+                return 'other bytes than from the caller\'s buffers'
+            if m.evaluate(flags) != m.evaluate([f for f in flags if f in ('--without', 'layout')] if 'layout' in flags else []):
+                return 'inlay run: other bytes than from buffers'
+            return inside(manifest, flags)
+        attempt(t, '%s: %s' % (m.name, ' '.join(flags)), same)
+
+
+def preserved(t, m):
+    """--preserve-input: a second run from the same arena answers the same."""
+    def twice(main, manifest):
+        with open(main) as f:
+            text = f.read()
+        call = '    r = %s_run(arena, &in, &out);\n' % m.name
+        assert call in text
+        with open(main, 'w') as f:
+            f.write(text.replace(call, call + call))
+
+    def same():
+        return '' if m.run(['--io', 'arena', '--preserve-input'], twice)[1] == m.run([])[1] else 'the second run answers other bytes'
+    attempt(t, m.name + ': the input is there for a second run', same)
+
+
+def strict_pointers(t, m):
+    """A pointer for a value in the arena is refused: it would not be read."""
+    def pointers(main, manifest):
+        with open(main) as f:
+            text = f.read()
+        call = '    r = %s_run(arena, &in, &out);\n' % m.name
+        assert call in text
+        with open(main, 'w') as f:
+            f.write(text.replace(call, '    { %s_inputs wrong = in; wrong.in0 = (const void *)arena; if (%s_run(arena, &wrong, &out) != %s_E_ARG) return 95; }\n'
+                                 '    if (%s_run(NULL, &in, &out) != %s_E_ARG) return 96;\n    r = %s_run(arena, NULL, NULL);\n'
+                                 % (m.name, m.name, m.name.upper(), m.name, m.name.upper(), m.name)))
+
+    def same():
+        return '' if m.run(['--io', 'arena'], pointers)[1] == m.run([])[1] else 'other bytes'
+    attempt(t, m.name + ': pointers beside the arena are refused, none are needed', same)
+
+
+def refused(t, o, m):
+    for flag in ('inside', 'in9=arena', 'nowhere=arena', 'in0=there', '=arena', 'in0x=arena'):
+        status, text = host.run([o.inlay, 'analyze', m.file] + m.shape + ['--io', flag])
+        t.ok('--io %s: status 64' % flag, status == 64, '%d %s' % (status, text))
+
+
+def main():
+    p = argparse.ArgumentParser()
+    p.add_argument('--inlay', required=True)
+    p.add_argument('--models', required=True)
+    p.add_argument('--nodes', default='')
+    p.add_argument('--corpus', default='')
+    o = p.parse_args()
+    t = tap.Tap()
+    for name in ('digits', 'sine'):
+        m = Model(o, os.path.join(o.models, name), name)
+        arena_forms(t, m)
+        preserved(t, m)
+        strict_pointers(t, m)
+    refused(t, o, Model(o, os.path.join(o.models, 'digits'), 'digits'))
+    for folder, names, forms in ((o.nodes, NODES, FORMS), (o.corpus, CORPUS, FORMS[:1])):
+        for name in names:
+            path = os.path.join(folder, name)
+            if os.path.isdir(path):
+                arena_forms(t, Model(o, path, os.path.basename(name).replace('-', '_')), forms)
+            else:
+                t.skip(name, 'its data is not here')
+    t.done()
+
+
+main()
