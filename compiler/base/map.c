@@ -36,35 +36,49 @@ static uint32_t hash_text(uint64_t seed, const char *s)
     return (uint32_t)(h ^ h >> 32);
 }
 
+/* The slot of the key, or the free one where it belongs. */
 static MapSlot *find(const Map *m, const char *key, uint32_t hash)
 {
     for (size_t i = hash & (m->room - 1);; i = (i + 1) & (m->room - 1)) {
         MapSlot *s = m->slot + i;
-        if (!s->key || (s->hash == hash && !strcmp(s->key, key))) return s;
+        if (!s->entry || (s->hash == hash && !strcmp(m->entry.at[s->entry - 1].key, key))) return s;
     }
 }
 
 void *map_get(const Map *m, const char *key)
 {
-    return m->n ? find(m, key, hash_text(m->seed, key))->value : NULL;
+    if (!m->room) return NULL;
+    const MapSlot *s = find(m, key, hash_text(m->seed, key));
+    return s->entry ? m->entry.at[s->entry - 1].value : NULL;
 }
 
 static void grow(Map *m)
 {
-    const Map old = *m;
-    m->room = old.room ? old.room * 4 : 64;     /* old tables stay in the arena: few of them */
+    MapSlot *old = m->slot;
+    const size_t n = m->room;
+    m->room = n ? n * 2 : 16;
     m->slot = NEW_ARRAY(m->arena, MapSlot, m->room);
-    for (size_t i = 0; i < old.room; i++)
-        if (old.slot[i].key) *find(m, old.slot[i].key, old.slot[i].hash) = old.slot[i];
+    for (size_t i = 0; i < n; i++) {
+        if (!old[i].entry) continue;
+        size_t k = old[i].hash & (m->room - 1);
+        while (m->slot[k].entry) k = (k + 1) & (m->room - 1);
+        m->slot[k] = old[i];
+    }
+    arena_drop(m->arena, old, n * sizeof *old);
 }
 
 void *map_put(Map *m, const char *key, void *value)
 {
-    if (m->n * 4 >= m->room * 3) grow(m);
+    if (m->entry.n * 4 >= m->room * 3) grow(m);
     const uint32_t hash = hash_text(m->seed, key);
     MapSlot *s = find(m, key, hash);
-    void *before = s->value;
-    m->n += !s->key;
-    *s = (MapSlot){ key, value, hash };
-    return before;
+    if (s->entry) {
+        MapEntry *e = m->entry.at + s->entry - 1;
+        void *before = e->value;
+        *e = (MapEntry){ key, value };
+        return before;
+    }
+    VEC_PUSH(m->arena, &m->entry, ((MapEntry){ key, value }));
+    *s = (MapSlot){ hash, (uint32_t)m->entry.n };
+    return NULL;
 }

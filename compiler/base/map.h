@@ -5,18 +5,22 @@
 #ifndef INLAY_BASE_MAP_H
 #define INLAY_BASE_MAP_H
 
-#include "base/arena.h"
+#include "base/vec.h"
+
+typedef struct MapEntry {
+    const char *key;            /* borrowed */
+    void *value;
+} MapEntry;
 
 typedef struct MapSlot {
-    const char *key;            /* borrowed; NULL: free */
-    void *value;
-    uint32_t hash;
+    uint32_t hash, entry;       /* entry: its number + 1; 0: free */
 } MapSlot;
 
 typedef struct Map {
     Arena *arena;
+    VEC(MapEntry) entry;
     MapSlot *slot;
-    size_t n, room;             /* room: a power of two */
+    size_t room;                /* slots, a power of two */
     uint64_t seed;
 } Map;
 

@@ -15,9 +15,7 @@ void text_add(Text *t, const char *s, size_t n)
 {
     if (t->n + n + 1 > t->room) {
         const size_t room = (t->n + n + 1) * 2;
-        char *at = arena_alloc(t->arena, room);
-        if (t->n) memcpy(at, t->at, t->n);
-        t->at = at;
+        t->at = arena_grow(t->arena, t->at, t->room, room);
         t->room = room;
     }
     memcpy(t->at + t->n, s, n);

@@ -103,8 +103,9 @@ Graph *graph_clone(Graph *parent, Node *holder, const Graph *body)
     Graph *g = graph_new(parent->arena, parent->store, parent->file, parent);
     g->holder = holder;
     g->name = body->name;
-    const Graph *root = graph_root(parent);
-    const CloneScope scope = { .image = NEW_ARRAY(g->arena, Tensor *, root->next_id + 1) };
+    Arena *scratch = &parent->store->scratch;
+    const ArenaMark mark = arena_mark(scratch);
+    const CloneScope scope = { .image = NEW_ARRAY(scratch, Tensor *, graph_root(parent)->next_id) };
     Cloner c = { .root = graph_root(g), .body = body, .scope = &scope };
     for (size_t i = 0; i < body->input.n; i++) VEC_PUSH(g->arena, &g->input, image(&c, g, body->input.at[i]));
     graph_clone_into(g, body, &scope);
@@ -113,5 +114,6 @@ Graph *graph_clone(Graph *parent, Node *holder, const Graph *body)
         VEC_PUSH(g->arena, &g->output, o);
         o->uses++;
     }
+    arena_release(scratch, mark);
     return g;
 }

@@ -60,7 +60,7 @@ static void add_edge(Sorter *s, const Tensor *t, int to)
 {
     if (!t || !t->producer || t->producer->graph != s->g || t->producer->dead) return;
     const int from = t->producer->order;
-    VEC_PUSH(s->g->arena, &s->edge, ((Edge){ to, s->first[from] }));
+    VEC_PUSH(&s->g->store->scratch, &s->edge, ((Edge){ to, s->first[from] }));
     s->first[from] = (int)s->edge.n - 1;
     s->waiting[to]++;
 }
@@ -104,18 +104,20 @@ static _Noreturn void fail_cycle(const Sorter *s)
 
 void graph_sort(Graph *g)
 {
+    Arena *a = &g->store->scratch;
+    const ArenaMark mark = arena_mark(a);
     graph_compact(g);
     const size_t n = g->node.n;
-    Sorter s = { .g = g, .waiting = NEW_ARRAY(g->arena, int, n + 1), .first = NEW_ARRAY(g->arena, int, n + 1) };
+    Sorter s = { .g = g, .waiting = NEW_ARRAY(a, int, n + 1), .first = NEW_ARRAY(a, int, n + 1) };
     for (size_t i = 0; i < n; i++) {
         g->node.at[i]->order = (int)i;
         s.first[i] = -1;
     }
     add_edges(&s);
-    Ready ready = { .node = g->node.at, .at = NEW_ARRAY(g->arena, int, n + 1) };
+    Ready ready = { .node = g->node.at, .at = NEW_ARRAY(a, int, n + 1) };
     for (size_t i = 0; i < n; i++)
         if (!s.waiting[i]) ready_push(&ready, (int)i);
-    Node **list = NEW_ARRAY(g->arena, Node *, n + 1);
+    Node **list = NEW_ARRAY(a, Node *, n + 1);
     size_t done = 0;
     while (ready.n) {
         const int i = ready_pop(&ready);
@@ -126,4 +128,5 @@ void graph_sort(Graph *g)
     if (done < n) fail_cycle(&s);
     memcpy(g->node.at, list, n * sizeof *list);
     for (size_t i = 0; i < n; i++) g->node.at[i]->order = (int)i;
+    arena_release(a, mark);
 }

@@ -35,7 +35,10 @@ void control_infer(Graph *g)
 static void expand_body(Node *n, const Graph *body, Tensor *const *in, Tensor **out)
 {
     Graph *g = n->graph, *root = graph_root(g);
-    const CloneScope scope = { .image = NEW_ARRAY(g->arena, Tensor *, root->next_id + 1) };
+    const int ids = root->next_id;
+    Arena *scratch = &g->store->scratch;
+    const ArenaMark mark = arena_mark(scratch);
+    const CloneScope scope = { .image = NEW_ARRAY(scratch, Tensor *, ids) };
     for (size_t i = 0; i < body->input.n; i++) scope.image[body->input.at[i]->id] = in[i];
     const size_t first = g->node.n;
     graph_clone_into(g, body, &scope);
@@ -44,9 +47,10 @@ static void expand_body(Node *n, const Graph *body, Tensor *const *in, Tensor **
         root->infer_node(g->node.at[i]);
     }
     for (size_t i = 0; i < body->output.n; i++) {
-        Tensor *o = body->output.at[i], *made = o->id < root->next_id ? scope.image[o->id] : NULL;
+        Tensor *o = body->output.at[i], *made = o->id < ids ? scope.image[o->id] : NULL;
         out[i] = made ? made : o;       /* an output may be a value from outside */
     }
+    arena_release(scratch, mark);
 }
 
 /* Makes n's outputs what `made` says and takes n out. */

@@ -8,7 +8,7 @@
 #include "kernels/copy.h"
 #include "ops/families.h"
 
-enum { FEW_OPERANDS = 3 };     /* of most steps; there may be many thousands */
+enum { FEW_OPERANDS = 2 };      /* of most steps; there may be many thousands */
 
 Step *lower_step(Lower *l, Node *n, const char *kernel, const void *params)
 {
@@ -26,7 +26,7 @@ Step *lower_step(Lower *l, Node *n, const char *kernel, const void *params)
 static Operand *add_operand(Step *s, Tensor *t)
 {
     Lower *l = s->lower;
-    if ((size_t)s->n_operand == s->room) s->operand = vec_grow(l->arena, s->operand, (size_t)s->n_operand, &s->room, sizeof *s->operand);
+    if ((size_t)s->n_operand == s->room) s->operand = vec_grow(l->arena, s->operand, &s->room, sizeof *s->operand);
     Operand *o = s->operand + s->n_operand++;
     *o = (Operand){ .tensor = t ? lower_use(l, t) : NULL, .rows = 1, .pixel = 1, .rule = { .kind = ROWS_ALL } };
     if (t) o->row_bytes = tensor_bytes(t);

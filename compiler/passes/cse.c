@@ -11,7 +11,7 @@
 
 enum { SMALL_BYTES = 128 };     /* constants up to this size are compared by value */
 
-/* Text that is equal where two things are. */
+/* Text that is equal where two things are, written over the one before. */
 typedef struct Key {
     Arena *arena;
     VEC(char) text;
@@ -41,18 +41,26 @@ static const char *key_done(Key *k)
     return k->text.at;
 }
 
+/* A copy that lasts as long as the pass. */
+static const char *key_kept(const Key *k) { return arena_text(k->arena, k->text.at, k->text.n - 1); }
+
 /* Constants of the same values: the first of them stands for all. */
-static Tensor *representative(Graph *g, Map *constants, Tensor *t)
+static Tensor *representative(Graph *g, Key *k, Map *constants, Tensor *t)
 {
     if (!t || !t->value || t->dtype == DT_STRING || recipe_bytes(t->value) > SMALL_BYTES) return t;
-    Key k = { .arena = g->arena };
-    put_number(&k, t->dtype);
-    put_number(&k, t->shape.rank);
-    for (int i = 0; i < t->shape.rank; i++) put_number(&k, t->shape.dim[i]);
-    put_hex(&k, recipe_values(g->store, g->arena, t->value), (size_t)recipe_bytes(t->value));
-    const char *key = key_done(&k);
+    k->text.n = 0;
+    put_number(k, t->dtype);
+    put_number(k, t->shape.rank);
+    for (int i = 0; i < t->shape.rank; i++) put_number(k, t->shape.dim[i]);
+    const size_t n = (size_t)recipe_bytes(t->value);
+    unsigned char value[SMALL_BYTES];
+    const ArenaMark mark = arena_mark(k->arena);
+    if (n) memcpy(value, recipe_values(g->store, k->arena, t->value), n);
+    arena_release(k->arena, mark);
+    put_hex(k, value, n);
+    const char *key = key_done(k);
     Tensor *first = map_get(constants, key);
-    if (!first) map_put(constants, key, t);
+    if (!first) map_put(constants, key_kept(k), t);
     return first ? first : t;
 }
 
@@ -79,25 +87,37 @@ static bool may_share(const Node *n)
     return true;
 }
 
-/* NULL: it has an attribute that is not compared. */
-static const char *key_of(Graph *g, Map *constants, Tensor **canon, int n_canon, const Node *n)
+/* What stands for each constant, by id: found once. */
+typedef struct Canon {
+    Map constants;
+    Tensor **of;
+    int n;
+} Canon;
+
+static int operand_id(Graph *g, Key *k, Canon *c, Tensor *t)
 {
-    Key k = { .arena = g->arena };
-    put(&k, n->op_type);
-    put(&k, "/");
-    put(&k, n->domain);
-    put_number(&k, n->op->since);
-    put_number(&k, n->n_in);
-    put_number(&k, n->n_out | (n->channels_last ? 1 << 30 : 0));
-    for (int i = 0; i < n->n_out; i++) put(&k, n->out[i] ? "y" : "n");
-    for (int i = 0; i < n->n_in; i++) {
-        Tensor *t = n->in[i];
-        if (t && t->id < n_canon && !canon[t->id]) canon[t->id] = representative(g, constants, t);
-        put_number(&k, !t ? -1 : t->id < n_canon ? canon[t->id]->id : t->id);
-    }
+    if (!t) return -1;
+    if (t->id >= c->n) return t->id;
+    if (!c->of[t->id]) c->of[t->id] = representative(g, k, &c->constants, t);
+    return c->of[t->id]->id;
+}
+
+/* NULL: it has an attribute that is not compared. */
+static const char *key_of(Graph *g, Key *k, Canon *c, const Node *n)
+{
+    for (int i = 0; i < n->n_in; i++) (void)operand_id(g, k, c, n->in[i]);      /* they write over the key */
+    k->text.n = 0;
+    put(k, n->op_type);
+    put(k, "/");
+    put(k, n->domain);
+    put_number(k, n->op->since);
+    put_number(k, n->n_in);
+    put_number(k, n->n_out | (n->channels_last ? 1 << 30 : 0));
+    for (int i = 0; i < n->n_out; i++) put(k, n->out[i] ? "y" : "n");
+    for (int i = 0; i < n->n_in; i++) put_number(k, operand_id(g, k, c, n->in[i]));
     for (int i = 0; i < n->n_attr; i++)
-        if (!put_attr(&k, n->attr + i)) return NULL;
-    return key_done(&k);
+        if (!put_attr(k, n->attr + i)) return NULL;
+    return key_done(k);
 }
 
 static bool makes_output(const Graph *g, const Node *n)
@@ -117,17 +137,21 @@ static void share(Graph *g, const Node *n, Node *later)
 
 void pass_cse(Graph *g)
 {
+    Arena *scratch = &g->store->scratch;
+    const ArenaMark mark = arena_mark(scratch);
     graph_sort(g);
-    Map nodes = map_new(g->arena), constants = map_new(g->arena);
-    const int n_canon = graph_root(g)->next_id;
-    Tensor **canon = NEW_ARRAY(g->arena, Tensor *, n_canon);
+    Key k = { .arena = scratch };
+    Map nodes = map_new(scratch);
+    Canon c = { map_new(scratch), NULL, graph_root(g)->next_id };
+    c.of = NEW_ARRAY(scratch, Tensor *, c.n);
     for (size_t i = 0; i < g->node.n; i++) {
         Node *n = g->node.at[i];
         if (!may_share(n) || makes_output(g, n)) continue;
-        const char *key = key_of(g, &constants, canon, n_canon, n);
+        const char *key = key_of(g, &k, &c, n);
         Node *first = key ? map_get(&nodes, key) : NULL;
         if (first) share(g, first, n);
-        else if (key) map_put(&nodes, key, n);
+        else if (key) map_put(&nodes, key_kept(&k), n);
     }
     graph_compact(g);
+    arena_release(scratch, mark);
 }

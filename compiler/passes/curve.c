@@ -51,19 +51,20 @@ typedef struct CurveRow {
     CurveFn *fn;
     const char *a_name, *b_name;
     float a, b;
+    bool bends;
 } CurveRow;
 
 static const CurveRow rows[] = {
-    { "Add", 2, f_add, 0, 0, 0, 0 }, { "Sub", 2, f_sub, 0, 0, 0, 0 }, { "Mul", 2, f_mul, 0, 0, 0, 0 }, { "Div", 2, f_div, 0, 0, 0, 0 },
-    { "Pow", 2, f_pow, 0, 0, 0, 0 }, { "Max", 2, f_max, 0, 0, 0, 0 }, { "Min", 2, f_min, 0, 0, 0, 0 }, { "Neg", 1, f_neg, 0, 0, 0, 0 },
-    { "Abs", 1, f_abs, 0, 0, 0, 0 }, { "Exp", 1, f_exp, 0, 0, 0, 0 }, { "Log", 1, f_log, 0, 0, 0, 0 }, { "Sqrt", 1, f_sqrt, 0, 0, 0, 0 },
-    { "Erf", 1, f_erf, 0, 0, 0, 0 }, { "Tanh", 1, f_tanh, 0, 0, 0, 0 }, { "Reciprocal", 1, f_reciprocal, 0, 0, 0, 0 },
-    { "Identity", 1, f_identity, 0, 0, 0, 0 }, { "Relu", 1, f_relu, 0, 0, 0, 0 }, { "Sigmoid", 1, f_sigmoid, 0, 0, 0, 0 },
-    { "Softplus", 1, f_softplus, 0, 0, 0, 0 }, { "LeakyRelu", 1, f_leaky, "alpha", 0, 0.01f, 0 }, { "Elu", 1, f_elu, "alpha", 0, 1.0f, 0 },
-    { "HardSigmoid", 1, f_hard_sigmoid, "alpha", "beta", 0.2f, 0.5f }, { "Clip", 3, f_clip, 0, 0, 0, 0 },
-    { "Greater", 2, f_greater, 0, 0, 0, 0 }, { "Less", 2, f_less, 0, 0, 0, 0 }, { "GreaterOrEqual", 2, f_at_least, 0, 0, 0, 0 },
-    { "LessOrEqual", 2, f_at_most, 0, 0, 0, 0 }, { "Where", 3, f_where, 0, 0, 0, 0 },
-    { "Clip", 1, f_clip_6, "min", "max", -INFINITY, INFINITY },         /* bounds are attributes: opset 6 to 10 */
+    { "Add", 2, f_add, 0, 0, 0, 0, 0 }, { "Sub", 2, f_sub, 0, 0, 0, 0, 0 }, { "Mul", 2, f_mul, 0, 0, 0, 0, 0 }, { "Div", 2, f_div, 0, 0, 0, 0, 0 },
+    { "Pow", 2, f_pow, 0, 0, 0, 0, 1 }, { "Max", 2, f_max, 0, 0, 0, 0, 0 }, { "Min", 2, f_min, 0, 0, 0, 0, 0 }, { "Neg", 1, f_neg, 0, 0, 0, 0, 0 },
+    { "Abs", 1, f_abs, 0, 0, 0, 0, 0 }, { "Exp", 1, f_exp, 0, 0, 0, 0, 1 }, { "Log", 1, f_log, 0, 0, 0, 0, 1 }, { "Sqrt", 1, f_sqrt, 0, 0, 0, 0, 1 },
+    { "Erf", 1, f_erf, 0, 0, 0, 0, 1 }, { "Tanh", 1, f_tanh, 0, 0, 0, 0, 1 }, { "Reciprocal", 1, f_reciprocal, 0, 0, 0, 0, 0 },
+    { "Identity", 1, f_identity, 0, 0, 0, 0, 0 }, { "Relu", 1, f_relu, 0, 0, 0, 0, 0 }, { "Sigmoid", 1, f_sigmoid, 0, 0, 0, 0, 1 },
+    { "Softplus", 1, f_softplus, 0, 0, 0, 0, 1 }, { "LeakyRelu", 1, f_leaky, "alpha", 0, 0.01f, 0, 0 }, { "Elu", 1, f_elu, "alpha", 0, 1.0f, 0, 1 },
+    { "HardSigmoid", 1, f_hard_sigmoid, "alpha", "beta", 0.2f, 0.5f, 0 }, { "Clip", 3, f_clip, 0, 0, 0, 0, 0 },
+    { "Greater", 2, f_greater, 0, 0, 0, 0, 0 }, { "Less", 2, f_less, 0, 0, 0, 0, 0 }, { "GreaterOrEqual", 2, f_at_least, 0, 0, 0, 0, 0 },
+    { "LessOrEqual", 2, f_at_most, 0, 0, 0, 0, 0 }, { "Where", 3, f_where, 0, 0, 0, 0, 0 },
+    { "Clip", 1, f_clip_6, "min", "max", -INFINITY, INFINITY, 0 },         /* bounds are attributes: opset 6 to 10 */
 };
 
 enum { ROW_COUNT = sizeof rows / sizeof *rows };
@@ -76,7 +77,7 @@ bool curve_op(const Node *n, CurveStep *step)
         const CurveRow *r = rows + i;
         if (strcmp(r->op, same ? "Identity" : n->op_type) || n->n_in > r->operands) continue;
         if (!strcmp(r->op, "Clip") && (n->op->since < 11) != (r->operands == 1)) continue;
-        *step = (CurveStep){ .op = i, .n_from = n->n_in };
+        *step = (CurveStep){ .op = i, .n_from = n->n_in, .bends = r->bends };
         if (r->a_name) step->a = (double)node_float(n, r->a_name, r->a);
         if (r->b_name) step->b = (double)node_float(n, r->b_name, r->b);
         return true;
@@ -126,14 +127,27 @@ static double known_at(const Known *k, double x)
 static const double points[] = {
     0.0, 1.0, -1.0, 1e-9, -1e-9, 1e-3, -1e-3, 0.1, -0.1, 0.5, -0.5, 1.7, -1.7, 2.0, -2.0, 2.5, -2.5, 2.999, -2.999, 3.0, -3.0,
     3.001, -3.001, 4.0, -4.0, 6.0, -6.0, 8.0, -8.0, 20.0, -20.0, 50.0, -50.0, 300.0, -300.0, 1e6, -1e6,
+    1e30, -1e30,                /* for bounds only */
 };
 
-enum { POINTS = sizeof points / sizeof *points };
+enum { AT_0, AT_1, AT_MINUS_1, AT_SMALL = 5, AT_MINUS_50 = 32, POINTS = 37, AT_HIGH = POINTS, AT_LOW, ALL_POINTS };
 
-/* A straight part may round near its ends; a curve is told by its tails, down to what 1 + tanh(x) leaves of them. */
-static bool agrees(Curve *c, const Known *k, double x, bool *finite)
+_Static_assert(sizeof points / sizeof *points == (size_t)ALL_POINTS && (int)ALL_POINTS <= (int)CURVE_POINTS, "places of the points");
+
+/* Evaluated once, however many functions it is compared with. */
+static double value_at(Curve *c, int point)
 {
-    const double f = evaluate(c, x), g = known_at(k, x);
+    if (!(c->known >> point & 1)) {
+        c->known |= (uint64_t)1 << point;
+        c->at[point] = evaluate(c, points[point]);
+    }
+    return c->at[point];
+}
+
+/* Value f at x. A straight part may round near its ends; a curve is told by its tails, down to what 1 + tanh(x) leaves of them. */
+static bool agrees(const Curve *c, const Known *k, double x, double f, bool *finite)
+{
+    const double g = known_at(k, x);
     *finite = isfinite(f) && isfinite(g);
     if (!*finite) return !isnan(f);
     if (k->kind <= KNOWN_LEAKY) return fabs(f - g) <= 1e-9 * fabs(g);
@@ -141,50 +155,82 @@ static bool agrees(Curve *c, const Known *k, double x, bool *finite)
     return fabs(f - g) <= 100.0 * c->precision * fabs(g) + small * (1.0 + fabs(x));
 }
 
+static bool agrees_near(Curve *c, const Known *k, double x)
+{
+    bool finite;
+    return agrees(c, k, x, evaluate(c, x), &finite);
+}
+
 static bool is_curve(Curve *c, Known k)
 {
     int seen = 0;
     bool finite;
     for (int i = 0; i < POINTS; i++) {
-        if (!agrees(c, &k, points[i], &finite)) return false;
+        if (!agrees(c, &k, points[i], value_at(c, i), &finite)) return false;
         seen += finite;
     }
     if (k.kind == KNOWN_CLIP && isfinite(k.a) && isfinite(k.b))
         for (int i = 1; i < 8; i++)
-            if (!agrees(c, &k, k.a + (k.b - k.a) * i / 8.0, &finite)) return false;
+            if (!agrees_near(c, &k, k.a + (k.b - k.a) * i / 8.0)) return false;
     if (k.kind == KNOWN_HARD_SIGMOID)
         for (int i = -1; i < 10; i++)
-            if (!agrees(c, &k, (i / 8.0 - k.b) / k.a, &finite)) return false;
+            if (!agrees_near(c, &k, (i / 8.0 - k.b) / k.a)) return false;
     return seen >= POINTS / 2;
 }
 
 static Known clip_of(Curve *c)
 {
-    const double low = evaluate(c, -1e30), high = evaluate(c, 1e30);
+    const double low = value_at(c, AT_LOW), high = value_at(c, AT_HIGH);
     return (Known){ KNOWN_CLIP, low <= -1e30 ? -HUGE_VAL : low, high >= 1e30 ? HUGE_VAL : high };
 }
 
 static Known hard_sigmoid_of(Curve *c)
 {
-    const double at = evaluate(c, 0.0);
-    return (Known){ KNOWN_HARD_SIGMOID, (evaluate(c, 1e-3) - at) / 1e-3, at };
+    const double at = value_at(c, AT_0);
+    return (Known){ KNOWN_HARD_SIGMOID, (value_at(c, AT_SMALL) - at) / points[AT_SMALL], at };
 }
 
-Known curve_match(Curve *c)
+static bool bends(const Curve *c)
 {
-    const double f0 = evaluate(c, 0.0), f1 = evaluate(c, 1.0);
-    const Known clip = clip_of(c), straight = { KNOWN_AFFINE, f1 - f0, f0 }, hard = hard_sigmoid_of(c);
+    for (int i = 0; i < c->steps; i++)
+        if (c->step[i].bends) return true;
+    return false;
+}
+
+/* Those that come straight, or in straight pieces, or as fractions. */
+static Known match_straight(Curve *c)
+{
+    const double f0 = value_at(c, AT_0), f1 = value_at(c, AT_1);
     const Known known[] = {
-        { KNOWN_IDENTITY, 0.0, 0.0 }, straight, clip, { KNOWN_ABS, 0.0, 0.0 }, { KNOWN_LEAKY, -evaluate(c, -1.0), 0.0 }, hard,
-        { KNOWN_HARD_SWISH, 0.0, 0.0 }, { KNOWN_SIGMOID, 0.0, 0.0 }, { KNOWN_SWISH, 1.0, 0.0 }, { KNOWN_SWISH, log(f1 / (1.0 - f1)), 0.0 },
-        { KNOWN_TANH, 0.0, 0.0 }, { KNOWN_GELU, 0.0, 0.0 }, { KNOWN_GELU_TANH, 0.0, 0.0 }, { KNOWN_SOFTPLUS, 0.0, 0.0 },
-        { KNOWN_MISH, 0.0, 0.0 }, { KNOWN_ELU, -evaluate(c, -50.0), 0.0 }, { KNOWN_SOFTSIGN, 0.0, 0.0 },
+        { KNOWN_IDENTITY, 0.0, 0.0 }, { KNOWN_AFFINE, f1 - f0, f0 }, clip_of(c), { KNOWN_ABS, 0.0, 0.0 },
+        { KNOWN_LEAKY, -value_at(c, AT_MINUS_1), 0.0 }, hard_sigmoid_of(c), { KNOWN_HARD_SWISH, 0.0, 0.0 }, { KNOWN_SOFTSIGN, 0.0, 0.0 },
     };
-    if (!isfinite(f0) && !isfinite(f1)) return (Known){ KNOWN_NONE, 0.0, 0.0 };
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
         const Known k = known[i];
         if (isnan(k.a) || isnan(k.b) || (k.kind == KNOWN_CLIP && k.a >= k.b) || (k.kind == KNOWN_HARD_SIGMOID && (k.a <= 0.0 || k.b < 0.0 || k.b > 1.0))) continue;
         if (is_curve(c, k)) return k;
     }
     return (Known){ KNOWN_NONE, 0.0, 0.0 };
+}
+
+static Known match_bent(Curve *c)
+{
+    const double f1 = value_at(c, AT_1);
+    const Known known[] = {
+        { KNOWN_SIGMOID, 0.0, 0.0 }, { KNOWN_SWISH, 1.0, 0.0 }, { KNOWN_SWISH, log(f1 / (1.0 - f1)), 0.0 }, { KNOWN_TANH, 0.0, 0.0 },
+        { KNOWN_GELU, 0.0, 0.0 }, { KNOWN_GELU_TANH, 0.0, 0.0 }, { KNOWN_SOFTPLUS, 0.0, 0.0 }, { KNOWN_MISH, 0.0, 0.0 },
+        { KNOWN_ELU, -value_at(c, AT_MINUS_50), 0.0 },
+    };
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (!isnan(known[i].a) && is_curve(c, known[i])) return known[i];
+    return (Known){ KNOWN_NONE, 0.0, 0.0 };
+}
+
+Known curve_match(Curve *c)
+{
+    const Known none = { KNOWN_NONE, 0.0, 0.0 };
+    c->known = 0;
+    if (!isfinite(value_at(c, AT_0)) && !isfinite(value_at(c, AT_1))) return none;
+    const Known k = match_straight(c);
+    return k.kind == KNOWN_NONE && bends(c) ? match_bent(c) : k;
 }

@@ -5,14 +5,17 @@
 #define INLAY_PASSES_CURVE_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "ir/graph.h"
 
-enum { CURVE_STEPS = 24, CURVE_VALUES = 4 * CURVE_STEPS };
+/* Mish spelt with exponentials has four bends. */
+enum { CURVE_STEPS = 24, CURVE_VALUES = 4 * CURVE_STEPS, CURVE_POINTS = 64, CURVE_BENDS = 4 };
 
 /* One operator: value[to] = op(value[from[0]], ...); a, b: its attributes. */
 typedef struct CurveStep {
     int op, n_from, to, from[3];
+    bool bends;                 /* a transcendental one: curves have CURVE_BENDS of them at most */
     double a, b;
 } CurveStep;
 
@@ -22,6 +25,8 @@ typedef struct Curve {
     double value[CURVE_VALUES];
     int steps, values;
     double precision;           /* relative rounding of the constants: 1e-7 float32 */
+    double at[CURVE_POINTS];    /* results at the fixed points, */
+    uint64_t known;             /* bit i: at[i] is set */
 } Curve;
 
 /* The number of the operator in a Curve and its attributes; false where it is not known here. */
@@ -38,6 +43,7 @@ typedef struct Known {
     double a, b;
 } Known;
 
+/* The known function whose values it has. */
 Known curve_match(Curve *c);
 
 #endif

@@ -57,7 +57,9 @@ static void note(Origins *o, const Node *n, const Tensor *out)
 void declare_backwards(Graph *g)
 {
     const int ids = graph_root(g)->next_id + 1;
-    Origins o = { NEW_ARRAY(g->arena, Tensor *, ids), NEW_ARRAY(g->arena, bool, ids) };
+    Arena *scratch = &g->store->scratch;
+    const ArenaMark mark = arena_mark(scratch);
+    Origins o = { NEW_ARRAY(scratch, Tensor *, ids), NEW_ARRAY(scratch, bool, ids) };
     for (size_t i = 0; i < g->node.n; i++)
         if (node_out(g->node.at[i], 0)) note(&o, g->node.at[i], g->node.at[i]->out[0]);
     for (size_t i = g->node.n; i-- > 0;) {
@@ -65,4 +67,5 @@ void declare_backwards(Graph *g)
         Tensor *from = out && o.known[out->id] ? o.of[out->id] : NULL;
         if (from && shape_known(out->declared) && from->producer && from->declared->rank < 0) from->declared = out->declared;
     }
+    arena_release(scratch, mark);
 }

@@ -22,7 +22,8 @@ typedef struct Numbers {
 
 typedef struct Region {
     Node *node[CURVE_STEPS];    /* consumers first */
-    int n;
+    CurveStep step[CURVE_STEPS];    /* what they do */
+    int n, bends;
     Tensor *open[MOST_OPEN];    /* what its nodes read and none of them makes */
     int n_open;
 } Region;
@@ -62,10 +63,9 @@ static bool is_inside(const Region *r, const Tensor *t)
 }
 
 /* Is n an operator of a curve whose values are like y, with no other constants than numbers? */
-static bool is_step(Graph *g, Numbers *c, const Node *n, const Tensor *y)
+static bool is_step(Graph *g, Numbers *c, const Node *n, const Tensor *y, CurveStep *s)
 {
-    CurveStep s;
-    if (n->dead || n->graph != g || !curve_op(n, &s)) return false;
+    if (n->dead || n->graph != g || !curve_op(n, s)) return false;
     if (n->out[0]->dtype != y->dtype && n->out[0]->dtype != DT_BOOL) return false;
     if (!shape_equal(&n->out[0]->shape, &y->shape) || n->out[0]->dynamic != y->dynamic) return false;
     for (int i = 0; i < n->n_in; i++) {
@@ -77,9 +77,12 @@ static bool is_step(Graph *g, Numbers *c, const Node *n, const Tensor *y)
     return true;
 }
 
-static bool add_node(Region *r, Node *n)
+static bool add_node(Region *r, Node *n, const CurveStep *s)
 {
+    r->step[r->n] = *s;
     r->node[r->n++] = n;
+    r->bends += s->bends;
+    if (r->bends > CURVE_BENDS) return false;
     for (int i = 0; i < n->n_in; i++) {
         Tensor *t = n->in[i];
         bool known = t->value != NULL;
@@ -101,9 +104,10 @@ static bool grow(Graph *g, Numbers *c, Region *r)
     }
     if (newest < 0) return false;
     Tensor *t = r->open[newest];
-    if (r->n == CURVE_STEPS || !is_inside(r, t) || !is_step(g, c, t->producer, r->node[0]->out[0])) return false;
+    CurveStep s;
+    if (r->n == CURVE_STEPS || !is_inside(r, t) || !is_step(g, c, t->producer, r->node[0]->out[0], &s)) return false;
     r->open[newest] = r->open[--r->n_open];
-    return add_node(r, t->producer);
+    return add_node(r, t->producer, &s);
 }
 
 static int value_index(const Region *r, const Tensor *t)
@@ -128,7 +132,7 @@ static void curve_of(Graph *g, Numbers *numbers, const Region *r, Curve *c)
     c->values = 1 + r->n;
     for (int i = r->n; i-- > 0;) {
         CurveStep *s = c->step + c->steps++;
-        curve_op(r->node[i], s);
+        *s = r->step[i];
         s->to = 1 + i;
         for (int k = 0; k < s->n_from; k++) {
             const Tensor *t = r->node[i]->in[k];
@@ -198,14 +202,14 @@ static void set_known(Graph *g, Node *n, Tensor *x, const Known *k)
     }
 }
 
-static void try_fuse(Graph *g, Numbers *numbers, Node *root)
+static void try_fuse(Graph *g, Numbers *numbers, Node *root, const CurveStep *first)
 {
     Region r = { .n = 0 };
     Known best = { KNOWN_NONE, 0.0, 0.0 };
     Tensor *x = NULL;
     int saved = 0;
     Curve c;
-    bool more = add_node(&r, root);
+    bool more = add_node(&r, root, first);
     while (more) {
         if (r.n_open == 1 && r.open[0]->dtype == root->out[0]->dtype) {
             curve_of(g, numbers, &r, &c);
@@ -225,15 +229,19 @@ static void try_fuse(Graph *g, Numbers *numbers, Node *root)
 void pass_fuse_curve(Graph *g)
 {
     graph_sort(g);
+    Arena *scratch = &g->store->scratch;
+    const ArenaMark mark = arena_mark(scratch);
     Numbers c = { .n = graph_root(g)->next_id };
-    c.value = NEW_ARRAY(g->arena, double, c.n);
-    c.state = NEW_ARRAY(g->arena, signed char, c.n);
+    c.value = NEW_ARRAY(scratch, double, c.n);
+    c.state = NEW_ARRAY(scratch, signed char, c.n);
     for (size_t i = g->node.n; i-- > 0;) {
         Node *n = g->node.at[i];
         if (n->dead || !n->n_out || !n->out[0] || !n->out[0]->uses) continue;
         const DType t = n->out[0]->dtype;
-        if ((t == DT_F32 || t == DT_F16 || t == DT_BF16) && is_step(g, &c, n, n->out[0])) try_fuse(g, &c, n);
+        CurveStep s;
+        if ((t == DT_F32 || t == DT_F16 || t == DT_BF16) && is_step(g, &c, n, n->out[0], &s)) try_fuse(g, &c, n, &s);
     }
+    arena_release(scratch, mark);
     pass_dead(g);
     graph_sort(g);
 }

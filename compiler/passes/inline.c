@@ -28,7 +28,9 @@ static void expand(Node *n, const Function *f)
     if (n->level > MOST_LEVELS) fail_at(STATUS_MALFORMED, node_loc(n), NULL, "function %s calls itself, or functions nest too deep", f->name);
     if ((size_t)n->n_in > f->body->input.n || (size_t)n->n_out > f->body->output.n)
         fail_at(STATUS_MALFORMED, node_loc(n), NULL, "has more operands than function %s", f->name);
-    Tensor **image = NEW_ARRAY(g->arena, Tensor *, f->body->next_id + 1);
+    Arena *scratch = &g->store->scratch;
+    const ArenaMark mark = arena_mark(scratch);
+    Tensor **image = NEW_ARRAY(scratch, Tensor *, f->body->next_id + 1);
     for (size_t i = 0; i < f->body->input.n; i++) image[f->body->input.at[i]->id] = left_out(node_in(n, (int)i));
     const CloneScope scope = { .image = image, .caller = n, .defaults = f->attr_defaults, .n_defaults = f->n_attr_defaults, .versions = f->body };
     Tensor **out = arena_copy(g->arena, n->out, (size_t)n->n_out * sizeof *out);
@@ -38,6 +40,7 @@ static void expand(Node *n, const Function *f)
         Tensor *made = image[f->body->output.at[i]->id];
         if (out[i] && made && made != CLONE_LEFT_OUT) graph_take_name(g, out[i], made);
     }
+    arena_release(scratch, mark);
 }
 
 static size_t expand_graph(const Graph *root, Graph *g)

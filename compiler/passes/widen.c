@@ -65,9 +65,12 @@ void pass_widen(Graph *g)
 {
     const size_t n = g->node.n;
     const int ids = graph_root(g)->next_id;
-    Widener w = { g, NEW_ARRAY(g->arena, Tensor *, ids + 1), ids };
+    Arena *scratch = &g->store->scratch;
+    const ArenaMark mark = arena_mark(scratch);
+    Widener w = { g, NEW_ARRAY(scratch, Tensor *, ids + 1), ids };
     for (size_t i = 0; i < n; i++)
         if (needs_widening(g->node.at[i])) widen(&w, g->node.at[i]);
+    arena_release(scratch, mark);
     graph_sort(g);
     pass_dead(g);
 }

@@ -29,7 +29,7 @@ bool shadow_owns(const Shadow *s, int64_t begin, int64_t end, int64_t delta, int
 static void splice(Shadow *s, size_t first, size_t end, const ShadowSpan *with, size_t n)
 {
     const size_t tail = s->span.n - end;
-    while (s->span.n + n > s->span.room) s->span.at = vec_grow(s->arena, s->span.at, s->span.n, &s->span.room, sizeof *s->span.at);
+    while (s->span.n + n > s->span.room) s->span.at = vec_grow(s->arena, s->span.at, &s->span.room, sizeof *s->span.at);
     memmove(s->span.at + first + n, s->span.at + end, tail * sizeof *s->span.at);
     memcpy(s->span.at + first, with, n * sizeof *with);
     s->span.n = first + n + tail;

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The arena: what is large and what is small, growth, marks, the budget; and the two containers on top of it. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/arena.h"
+#include "base/diag.h"
+#include "base/map.h"
+#include "base/vec.h"
+
+enum { KIB = 1024, MIB = 1024 * 1024 };
+
+static bool all(const unsigned char *p, unsigned char value, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (p[i] != value) return false;
+    return true;
+}
+
+/* Every size is zero and its own, whether it is small, a block's worth or large, also after a release. */
+static void memory_is_zero_and_apart(void **state)
+{
+    (void)state;
+    static const size_t size[] = { 1, 15, 16, 17, 4000, 40 * KIB, 65535, 65536, 65537, 300 * KIB, 3 * MIB };
+    enum { N = sizeof size / sizeof *size };
+    Arena a = { 0 };
+    for (int round = 0; round < 3; round++) {
+        const ArenaMark mark = arena_mark(&a);
+        unsigned char *p[N];
+        for (int i = 0; i < N; i++) {
+            p[i] = arena_alloc(&a, size[i]);
+            assert_int_equal((uintptr_t)p[i] % 16, 0);
+            assert_true(all(p[i], 0, size[i]));
+            memset(p[i], i + 1, size[i]);
+        }
+        for (int i = 0; i < N; i++) assert_true(all(p[i], (unsigned char)(i + 1), size[i]));
+        arena_release(&a, mark);
+    }
+    arena_free(&a);
+    assert_int_equal(a.in_use, 0);
+}
+
+/* Two that grow in turns keep their bytes, and no others are written over. */
+static void growth_keeps_bytes(void **state)
+{
+    (void)state;
+    Arena a = { 0 };
+    unsigned char *p = NULL, *q = NULL;
+    size_t n = 0;
+    for (size_t to = 8; to <= 4 * MIB; to *= 2) {
+        p = arena_grow(&a, p, n, to);
+        q = arena_grow(&a, q, n, to);
+        unsigned char *between = arena_alloc(&a, 32);
+        memset(between, 3, 32);
+        memset(p + n, 1, to - n);
+        memset(q + n, 2, to - n);
+        n = to;
+        assert_true(all(p, 1, n));
+        assert_true(all(q, 2, n));
+        assert_true(all(between, 3, 32));
+    }
+    assert_true(a.in_use < 8 * MIB + 512 * KIB);        /* what was outgrown is not held */
+    arena_free(&a);
+    assert_int_equal(a.in_use, 0);
+}
+
+static void the_last_grows_in_place(void **state)
+{
+    (void)state;
+    Arena a = { 0 };
+    char *p = arena_grow(&a, NULL, 0, 100);
+    for (size_t n = 100; n < 10 * KIB; n += 100) assert_ptr_equal(arena_grow(&a, p, n, n + 100), p);
+    char *after = arena_alloc(&a, 16);
+    assert_true(after >= p + 10 * KIB);
+    assert_ptr_not_equal(arena_grow(&a, p, 10 * KIB, 10 * KIB + 100), p);
+    arena_free(&a);
+}
+
+/* What existed at the mark stays, also large things that grew in between; all else goes. */
+static void release_returns_to_the_mark(void **state)
+{
+    (void)state;
+    Arena a = { 0 };
+    unsigned char *small = arena_alloc(&a, 100), *large = arena_alloc(&a, MIB);
+    memset(small, 1, 100);
+    memset(large, 2, MIB);
+    const ArenaMark mark = arena_mark(&a);
+    for (int i = 0; i < 100; i++) memset(arena_alloc(&a, 10 * KIB), 9, 10 * KIB);
+    memset(arena_alloc(&a, 200 * KIB), 9, 200 * KIB);
+    large = arena_grow(&a, large, MIB, 5 * MIB);
+    memset(arena_alloc(&a, 6 * MIB), 9, 6 * MIB);
+    arena_release(&a, mark);
+    assert_true(all(small, 1, 100));
+    assert_true(all(large, 2, MIB));
+    assert_true(a.in_use < 5 * MIB + 5 * MIB);          /* 4 MiB of spare blocks at most */
+    unsigned char *next = arena_alloc(&a, 100);
+    assert_true(all(next, 0, 100));
+    assert_true(next > small && next < small + KIB);
+    arena_free(&a);
+    assert_int_equal(a.in_use, 0);
+}
+
+static void dropped_memory_is_used_again(void **state)
+{
+    (void)state;
+    Arena a = { 0 };
+    char *p = arena_alloc(&a, 1000);
+    arena_drop(&a, p, 1000);
+    assert_ptr_equal(arena_alloc(&a, 1000), p);
+    arena_drop(&a, NULL, 0);
+    for (int i = 0; i < 100; i++) arena_drop(&a, arena_alloc(&a, 8 * MIB), 8 * MIB);
+    assert_true(a.peak < 9 * MIB);
+    const uint64_t before = a.total;
+    for (int i = 0; i < 100; i++) arena_drop(&a, arena_alloc(&a, MIB), MIB);        /* one spare serves them all */
+    assert_true(a.total - before < 2 * MIB);
+    arena_free(&a);
+}
+
+typedef struct Ask {
+    Arena *arena;
+    size_t bytes;
+    char *grown;
+} Ask;
+
+static void ask(void *context)
+{
+    Ask *k = context;
+    if (k->grown) (void)arena_grow(k->arena, k->grown, MIB, k->bytes);
+    else (void)arena_alloc(k->arena, k->bytes);
+}
+
+static void the_budget_holds(void **state)
+{
+    (void)state;
+    Arena other = { 0 }, a = { .budget = 4 * MIB, .beside = &other, .doing = "the test" };
+    (void)arena_alloc(&other, 2 * MIB);
+    char *grown = arena_alloc(&a, MIB);
+    FILE *sink = fopen("/dev/null", "w");
+    Diag d = { .out = sink };
+    Ask fits = { &a, 512 * KIB, NULL }, more = { &a, MIB, NULL }, longer = { &a, 3 * MIB, grown };
+    assert_int_equal(protect(&d, ask, &fits), 0);
+    assert_int_equal(protect(&d, ask, &more), STATUS_MEMORY);
+    assert_int_equal(protect(&d, ask, &longer), STATUS_MEMORY);
+    fclose(sink);
+    arena_free(&a);
+    arena_free(&other);
+}
+
+/* The map holds what was put last, however large it grows. */
+static void names_are_found(void **state)
+{
+    (void)state;
+    enum { N = 50000 };
+    static char name[N][16];
+    Arena a = { 0 };
+    Map m = map_new(&a);
+    assert_null(map_get(&m, "n0"));
+    for (int i = 0; i < N; i++) {
+        snprintf(name[i], sizeof name[i], "n%d", i);
+        assert_null(map_put(&m, name[i], name[i]));
+    }
+    for (int i = 0; i < N; i += 7) assert_ptr_equal(map_put(&m, name[i], name[0]), name[i]);
+    for (int i = 0; i < N; i++) {
+        char copy[16];
+        memcpy(copy, name[i], sizeof copy);
+        assert_ptr_equal(map_get(&m, copy), i % 7 ? name[i] : name[0]);
+    }
+    assert_null(map_get(&m, "none"));
+    assert_null(map_get(&m, ""));
+    assert_true((a.in_use - a.spared) / N < 64);
+    arena_free(&a);
+}
+
+static void lists_grow(void **state)
+{
+    (void)state;
+    Arena a = { 0 };
+    VEC(int) v = { 0 }, w = { 0 };
+    for (int i = 0; i < 300000; i++) {
+        VEC_PUSH(&a, &v, i);
+        if (i % 3 == 0) VEC_PUSH(&a, &w, -i);
+    }
+    for (int i = 0; i < 300000; i++) assert_int_equal(v.at[i], i);
+    for (int i = 0; i < 100000; i++) assert_int_equal(w.at[i], -3 * i);
+    arena_free(&a);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(memory_is_zero_and_apart),
+        cmocka_unit_test(growth_keeps_bytes),
+        cmocka_unit_test(the_last_grows_in_place),
+        cmocka_unit_test(release_returns_to_the_mark),
+        cmocka_unit_test(dropped_memory_is_used_again),
+        cmocka_unit_test(the_budget_holds),
+        cmocka_unit_test(names_are_found),
+        cmocka_unit_test(lists_grow),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
