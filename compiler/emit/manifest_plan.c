@@ -47,9 +47,21 @@ static int32_t place_of(Lister *l, const Tensor *t, int32_t step, const Operand 
     return l->of[t->id];
 }
 
-static json_t *rule(const RowRule *r)
+static json_t *table(const RowRule *r, int32_t units)
+{
+    json_t *list = manifest_made(json_array()), *j = manifest_made(json_object());
+    for (int32_t u = 0; u < units; u++) {
+        json_array_append_new(list, manifest_made(integer(r->table[u].lo)));
+        json_array_append_new(list, manifest_made(integer(r->table[u].hi)));
+    }
+    manifest_set(j, "table", list);
+    return j;
+}
+
+static json_t *rule(const RowRule *r, int32_t units)
 {
     switch (r->kind) {
+    case ROWS_TABLE: return table(r, units);
     case ROWS_SAME: return json_string("same");
     case ROWS_UNIT: return json_string("unit");
     case ROWS_WINDOW: return json_pack("{s:i,s:i,s:i}", "stride", r->stride, "pad", r->pad, "extent", r->extent);
@@ -82,7 +94,7 @@ static json_t *operand(Lister *l, const Operand *o, int32_t step)
     manifest_set(j, "pixel", integer(o->pixel));
     if (o->part) manifest_set(j, "part", integer(o->part));
     if (o->ring) manifest_set(j, "ring", integer(o->ring));
-    if (o->read && !o->scratch) manifest_set(j, "rule", rule(&o->rule));
+    if (o->read && !o->scratch) manifest_set(j, "rule", rule(&o->rule, l->p->step.at[step]->units));
     return j;
 }
 

@@ -29,11 +29,18 @@ typedef enum RowKind {
     ROWS_SAME,                  /* row u */
     ROWS_WINDOW,                /* rows [u * stride - pad, u * stride - pad + extent), clipped to the tensor */
     ROWS_UNIT,                  /* a unit is an input row: row u (global reductions) */
+    ROWS_TABLE,                 /* rows [table[u].lo, table[u].hi), neither of which falls as u rises */
 } RowKind;
+
+/* Rows [lo, hi). */
+typedef struct Rows {
+    int32_t lo, hi;
+} Rows;
 
 typedef struct RowRule {
     RowKind kind;
     int32_t stride, pad, extent;
+    const Rows *table;          /* of as many entries as the step has units */
 } RowRule;
 
 typedef struct Operand {

@@ -130,7 +130,6 @@ void lower_conv(Lower *l, Node *n)
     else finish_packed(s, n, &w, &e, pack_conv_weights(l, n->in[1]->value, groups), bias_tensor(l, n, &e, groups, oc), macs);
 }
 
-/* Rows of x that a row of a transposed convolution reads: about u / stride, which the window rule cannot say. */
 static void lower_deconv_packed(Lower *l, Node *n, const Window *w, const Epilogue *e, int64_t groups, int64_t oc, int64_t macs)
 {
     inlay_conv_params p = { .groups = i32_checked(groups), .ic = i32_checked(w->channels / groups), .oc = i32_checked(oc), .width = l->pack_width };
@@ -140,9 +139,7 @@ static void lower_deconv_packed(Lower *l, Node *n, const Window *w, const Epilog
     p.kw = (int32_t)i64_ceil_div(w->kernel[2], w->stride[2]);
     Step *s = lower_step(l, n, p.act ? "deconv_act_f32" : "deconv_f32", &p);
     finish_packed(s, n, w, e, pack_deconv_weights(l, n->in[1]->value, groups, w->stride[1], w->stride[2]), bias_tensor(l, n, e, groups, oc), macs);
-    Operand *x = s->operand + 1;
-    x->reuse = REUSE_NONE;
-    if (w->spatial == 2) x->rule.kind = ROWS_ALL;
+    window_rows_transposed(w, s, s->operand, s->operand + 1);
 }
 
 void lower_conv_transpose(Lower *l, Node *n)

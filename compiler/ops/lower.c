@@ -75,7 +75,24 @@ void operand_image(Operand *o)
 
 void operand_window(Operand *o, int32_t stride, int32_t pad, int32_t extent)
 {
-    o->rule = (RowRule){ ROWS_WINDOW, stride, pad, extent };
+    o->rule = (RowRule){ .kind = ROWS_WINDOW, .stride = stride, .pad = pad, .extent = extent };
+}
+
+/* What comes before a row that is needed later must stay, what comes after one that was needed earlier is there. */
+void operand_table(Operand *o, int32_t units, Rows *rows)
+{
+    int32_t low = o->rows, high = 0;
+    bool all = true;
+    for (int32_t u = 0; u < units; u++) {
+        if (rows[u].lo < rows[u].hi && rows[u].hi > high) high = rows[u].hi;
+        rows[u].hi = high;
+    }
+    for (int32_t u = units - 1; u >= 0; u--) {
+        if (rows[u].lo < low && rows[u].lo < rows[u].hi) low = rows[u].lo;
+        rows[u].lo = low < rows[u].hi ? low : rows[u].hi;
+        all = all && !rows[u].lo && rows[u].hi == o->rows;
+    }
+    o->rule = all ? (RowRule){ .kind = ROWS_ALL } : (RowRule){ .kind = ROWS_TABLE, .table = rows };
 }
 
 Tensor *lower_constant(Lower *l, Recipe *value)

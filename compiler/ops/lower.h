@@ -30,6 +30,8 @@ void operand_rows(Operand *o, int32_t rows, int64_t pixel);
 /* Rows [N*H] of an image [N][H][W][C] (also [N][W][C]: one row an image; [N][D][H][W][C]: N*D*H). */
 void operand_image(Operand *o);
 void operand_window(Operand *o, int32_t stride, int32_t pad, int32_t extent);
+/* Any other rule: unit u needs rows[u] (lo >= hi: none). `rows` has an entry for each of the `units`, and is kept, made monotone. */
+void operand_table(Operand *o, int32_t units, Rows *rows);
 
 /* A constant of the blob. */
 Tensor *lower_constant(Lower *l, Recipe *value);

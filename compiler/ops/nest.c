@@ -231,6 +231,8 @@ Step *lower_move(Lower *l, Node *n, Tensor *out, Tensor *in, const Move *m)
     Nest t;
     for (int i = 0; i < m->rank; i++)
         if (!m->n[i]) return NULL;
+    Step *by_row = lower_move_rows(l, n, out, in, m);
+    if (by_row) return by_row;
     move_nest(&t, m);
     order_loops(&t);
     inlay_move_params p = { .rank = t.rank, .units_in = 1, .y0 = i32_checked(m->y0), .x0 = i32_checked(m->x0), .pixel = -1 };

@@ -35,6 +35,8 @@ void lower_cast(Lower *l, Node *n, Tensor *out, Tensor *in, bool saturate, int r
 /* Moves of elements between tensors of whole bytes. More than 8 loops after joining is refused by `lower_move_fits`. */
 bool lower_move_fits(const Move *m);
 Step *lower_move(Lower *l, Node *n, Tensor *out, Tensor *in, const Move *m);
+/* The same row by row; NULL, and no step, where rows of the result do not need few rows of the source each. */
+Step *lower_move_rows(Lower *l, Node *n, Tensor *out, Tensor *in, const Move *m);
 /* All of `out` becomes element 0 of `value`. */
 void lower_fill(Lower *l, Node *n, Tensor *out, Tensor *value);
 /* Packed types move as bytes: the tensor itself, or a copy with a byte for each element; and for a result,

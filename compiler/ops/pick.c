@@ -53,19 +53,44 @@ static int table_axes(const Pick *p)
     return rank;
 }
 
-void lower_pick(Pick *p)
+/* An image whose channels stay goes row by row. */
+static void pick_rows(Pick *p, Tensor *out, Tensor *in)
 {
     Lower *l = p->l;
-    const int axes = table_axes(p), rank = p->out->shape.rank;
-    int64_t stride[MAX_RANK], total = 0, at = 0;
-    if (!tensor_count(p->out)) return;
-    if (!axes) {
-        lower_view(l, p->n, p->out, p->in, 0);
-        return;
+    const Shape *to = &out->shape;
+    const int pixels = to->rank - 2;
+    const int32_t rows = i32_checked(shape_product(to, 0, pixels)), width = i32_checked(to->dim[pixels]);
+    const inlay_pick_params params = { .run = i32_checked(to->dim[to->rank - 1]), .n = { rows, width } };
+    int32_t *table = NEW_ARRAY(l->arena, int32_t, i64_add(rows, width));
+    Rows *needs = NEW_ARRAY(l->arena, Rows, rows + 1);
+    for (int32_t u = 0; u < rows; u++) {
+        int64_t row = 0, rest = u, stride = 1;
+        for (int i = pixels - 1; i >= 0; i--) {
+            row += p->table[i][rest % to->dim[i]] * stride;
+            rest /= to->dim[i];
+            stride *= in->shape.dim[i];
+        }
+        table[u] = i32_checked(row);
+        needs[u] = (Rows){ table[u], table[u] + 1 };
     }
-    Tensor *y = move_target(l, p->out), *x = move_source(l, p->n, p->in);
+    for (int32_t k = 0; k < width; k++) table[rows + k] = i32_checked(p->table[pixels][k]);
+    Step *s = lower_step(l, p->n, arena_printf(l->arena, "pick_%d", dtype_bits(out->dtype)), &params);
+    Operand *y = step_out(s, out), *x = step_in(s, in);
+    operand_image(y);
+    operand_image(x);
+    y->strided = x->strided = true;
+    s->units = rows;
+    x->reuse = REUSE_ROWS;
+    operand_table(x, rows, needs);
+    step_in(s, lower_i32s(l, table, (int64_t)rows + width));
+}
+
+static void pick_whole(Pick *p, int axes, Tensor *y, Tensor *x)
+{
+    Lower *l = p->l;
+    int64_t stride[MAX_RANK], total = 0, at = 0;
     shape_strides(&x->shape, stride);
-    inlay_pick_params params = { .rank = axes, .run = i32_checked(shape_product(&y->shape, axes, rank)) };
+    inlay_pick_params params = { .rank = axes, .run = i32_checked(shape_product(&y->shape, axes, y->shape.rank)) };
     for (int i = 0; i < axes; i++) total = i64_add(total, y->shape.dim[i]);
     int32_t *table = NEW_ARRAY(l->arena, int32_t, total);
     for (int i = 0; i < axes; i++) {
@@ -76,5 +101,19 @@ void lower_pick(Pick *p)
     step_out(s, y);
     step_in(s, x);
     step_in(s, lower_i32s(l, table, total));
+}
+
+void lower_pick(Pick *p)
+{
+    Lower *l = p->l;
+    const int axes = table_axes(p), rank = p->out->shape.rank;
+    if (!tensor_count(p->out)) return;
+    if (!axes) {
+        lower_view(l, p->n, p->out, p->in, 0);
+        return;
+    }
+    Tensor *y = move_target(l, p->out), *x = move_source(l, p->n, p->in);
+    if (rank >= 3 && axes < rank) pick_rows(p, y, x);
+    else pick_whole(p, axes, y, x);
     move_finish(l, p->n, p->out, y);
 }

@@ -8,6 +8,7 @@
 #include "kernels/resize.h"
 #include "ops/families.h"
 #include "ops/nest.h"
+#include "ops/pick.h"
 #include "ops/values.h"
 
 /* Which operand holds what; -1: no such operand. Dims are those of the file (NCHW) until the layout pass. */
@@ -168,8 +169,8 @@ static void table_step(Lower *l, Node *n, const ResizeSpec *r, const inlay_resiz
     step_in(s, roi);
 }
 
-/* Index and weight tables of one axis, constant or made at run time. */
-static void axis_tables(Lower *l, Node *n, const ResizeSpec *r, int i, const inlay_resize_table_params *p, Tensor **index, Tensor **weight)
+/* Index and weight tables of one axis, constant or made at run time; returns the constant indices. */
+static const int32_t *axis_tables(Lower *l, Node *n, const ResizeSpec *r, int i, const inlay_resize_table_params *p, Tensor **index, Tensor **weight)
 {
     const int64_t entries = i64_mul(p->n_out, p->taps), weights = i64_mul(p->n_out, p->taps + 1);
     double start, end;
@@ -177,7 +178,7 @@ static void axis_tables(Lower *l, Node *n, const ResizeSpec *r, int i, const inl
         *index = lower_temp(l, DT_I32, shape_vector(entries));
         *weight = lower_temp(l, DT_F32, shape_vector(weights));
         table_step(l, n, r, p, *index, *weight, false);
-        return;
+        return NULL;
     }
     int32_t *k = NEW_ARRAY(l->arena, int32_t, entries);
     float *w = NEW_ARRAY(l->arena, float, weights);
@@ -185,6 +186,24 @@ static void axis_tables(Lower *l, Node *n, const ResizeSpec *r, int i, const inl
     inlay_resize_axis(p, resize_scale(n, r, i), start, end, k, w);
     *index = lower_i32s(l, k, entries);
     *weight = lower_floats(l, w, weights);
+    return k;
+}
+
+/* Row u of the result is made of the rows that its entries of the table name, in its own image. */
+static void rows_of_table(Lower *l, Operand *x, const inlay_resize_table_params *p, int32_t units, const int32_t *index)
+{
+    Rows *rows = NEW_ARRAY(l->arena, Rows, units + 1);
+    for (int32_t u = 0; u < units; u++) {
+        const int32_t first = u / p->n_out * p->n_in;
+        rows[u] = (Rows){ first, first + p->n_in };
+        if (!index) continue;
+        rows[u] = (Rows){ INT32_MAX, 0 };
+        for (int t = 0; t < p->taps; t++) {
+            const int32_t at = first + index[u % p->n_out * p->taps + t];
+            rows[u] = (Rows){ at < rows[u].lo ? at : rows[u].lo, at + 1 > rows[u].hi ? at + 1 : rows[u].hi };
+        }
+    }
+    operand_table(x, units, rows);
 }
 
 /* An axis that stays as it is needs no work; where scales are values, equal sizes are taken as scale 1 after a check. */
@@ -201,12 +220,26 @@ static void resample_axis(Lower *l, Node *n, const ResizeSpec *r, int i, Tensor 
     const inlay_resize_table_params p = table_params(n, r, i);
     const int axis = r->axis[i];
     Tensor *index, *weight;
-    axis_tables(l, n, r, i, &p, &index, &weight);
-    const inlay_resample_params q = { .outer = i32_checked(shape_product(&in->shape, 0, axis)), .n_in = p.n_in, .n_out = p.n_out,
-        .inner = i32_checked(shape_product(&in->shape, axis + 1, in->shape.rank)), .taps = p.taps };
+    const int32_t *table = axis_tables(l, n, r, i, &p, &index, &weight);
+    const int rank = in->shape.rank;
+    inlay_resample_params q = { .outer = i32_checked(shape_product(&in->shape, 0, axis)), .n_in = p.n_in, .n_out = p.n_out,
+        .inner = i32_checked(shape_product(&in->shape, axis + 1, rank)), .taps = p.taps };
+    if (rank >= 3 && (axis == rank - 3 || axis == rank - 2)) {
+        q.along = axis == rank - 3 ? INLAY_ALONG_ROWS : INLAY_ALONG_PIXELS;
+        q.inner = i32_checked(in->shape.dim[rank - 1]);
+        q.pixels = i32_checked(in->shape.dim[rank - 2]);
+    }
     Step *s = lower_step(l, n, lower_kernel(l, "resample", out->dtype), &q);
-    step_out(s, out);
-    step_in(s, in);
+    Operand *y = step_out(s, out), *x = step_in(s, in);
+    if (q.along != INLAY_ALONG_ANY) {
+        operand_image(y);
+        operand_image(x);
+        y->strided = x->strided = true;
+        s->units = y->rows;
+        x->rule.kind = ROWS_SAME;
+        x->reuse = REUSE_ROWS;
+        if (q.along == INLAY_ALONG_ROWS) rows_of_table(l, x, &p, s->units, table);
+    }
     step_in(s, index);
     step_in(s, weight);
 }
@@ -227,50 +260,56 @@ static void resample_all(Lower *l, Node *n, const ResizeSpec *r, Tensor *out, Te
     }
 }
 
-/* Nearest neighbours: one move with a table of element offsets for each axis. */
-static void lower_nearest(Lower *l, Node *n, const ResizeSpec *r)
+/* Tables of element offsets for each axis up to the last that changes, one after the other, made when the model runs. */
+static void nearest_at_run_time(Lower *l, Node *n, const ResizeSpec *r, const int *entry)
 {
     const Shape *in = &n->in[0]->shape, *to = &n->out[0]->shape;
-    int64_t stride[MAX_RANK], total = 0, first[MAX_RANK];
-    int entry[MAX_RANK], axes = 0;
+    int64_t stride[MAX_RANK], total = 0;
+    int axes = 0;
     shape_strides(in, stride);
-    for (int d = 0; d < in->rank; d++) entry[d] = -1;
-    for (int i = 0; i < r->axes; i++)
-        if (!stays(n, r, i)) entry[r->axis[i]] = i;
-    for (int d = 0; d < in->rank; d++) {
+    for (int d = 0; d < in->rank; d++)
         if (entry[d] >= 0) axes = d + 1;
-        first[d] = total;
-        total = i64_add(total, to->dim[d]);
-    }
-    if (!axes) {
-        lower_view(l, n, n->out[0], n->in[0], 0);
-        return;
-    }
-    total = axes < in->rank ? first[axes] : total;
-    Tensor *y = move_target(l, n->out[0]), *x = move_source(l, n, n->in[0]), *table = NULL;
-    int32_t *values = NEW_ARRAY(l->arena, int32_t, total);
-    if (is_run_time(r)) table = lower_temp(l, DT_I32, shape_vector(total));
+    for (int d = 0; d < axes; d++) total = i64_add(total, to->dim[d]);
+    Tensor *y = move_target(l, n->out[0]), *x = move_source(l, n, n->in[0]), *table = lower_temp(l, DT_I32, shape_vector(total));
     inlay_pick_params pick = { .rank = axes, .run = i32_checked(shape_product(to, axes, to->rank)) };
-    bool more = false;
+    int64_t first = 0;
     for (int d = 0; d < axes; d++) {
         pick.n[d] = i32_checked(to->dim[d]);
         inlay_resize_table_params p = { .n_in = pick.n[d], .n_out = pick.n[d], .mode = INLAY_NEAREST, .coordinate = INLAY_ASYMMETRIC, .taps = 1 };
+        const ResizeSpec plain = { .coordinate = INLAY_ASYMMETRIC };
         if (entry[d] >= 0) p = table_params(n, r, entry[d]);
         p.stride = i32_checked(stride[d]);
-        p.first = i32_checked(first[d]);
-        if (!table) inlay_resize_axis(&p, entry[d] >= 0 ? resize_scale(n, r, entry[d]) : 1.0, 0.0, 1.0, values + first[d], NULL);
-        else {
-            const ResizeSpec plain = { .coordinate = INLAY_ASYMMETRIC };
-            table_step(l, n, entry[d] >= 0 ? r : &plain, &p, table, NULL, more);
-        }
-        more = true;
+        p.first = i32_checked(first);
+        table_step(l, n, entry[d] >= 0 ? r : &plain, &p, table, NULL, d > 0);
+        first += to->dim[d];
     }
-    if (!table) table = lower_i32s(l, values, total);
     Step *s = lower_step(l, n, arena_printf(l->arena, "pick_%d", dtype_bits(y->dtype)), &pick);
     step_out(s, y);
     step_in(s, x);
     step_in(s, table);
     move_finish(l, n, n->out[0], y);
+}
+
+/* Nearest neighbours: moves by a table for each axis. */
+static void lower_nearest(Lower *l, Node *n, const ResizeSpec *r)
+{
+    int entry[MAX_RANK], axes = 0;
+    for (int d = 0; d < MAX_RANK; d++) entry[d] = -1;
+    for (int i = 0; i < r->axes; i++)
+        if (!stays(n, r, i)) entry[r->axis[i]] = i, axes++;
+    if (axes && is_run_time(r)) {
+        nearest_at_run_time(l, n, r, entry);
+        return;
+    }
+    Pick pick = pick_new(l, n, n->out[0], n->in[0]);
+    for (int d = 0; d < n->in[0]->shape.rank; d++) {
+        if (entry[d] < 0) continue;
+        const inlay_resize_table_params p = table_params(n, r, entry[d]);
+        int32_t *index = NEW_ARRAY(l->arena, int32_t, p.n_out);
+        inlay_resize_axis(&p, resize_scale(n, r, entry[d]), 0.0, 1.0, index, NULL);
+        for (int32_t k = 0; k < p.n_out; k++) pick.table[d][k] = index[k];
+    }
+    lower_pick(&pick);
 }
 
 void lower_resize(Lower *l, Node *n)

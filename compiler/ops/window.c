@@ -203,6 +203,27 @@ void window_plain_params(const Window *w, inlay_window_params *p, int64_t out_ch
     strides(w, w->out, out_channels, p->ys);
 }
 
+/* Indices of one dimension that the window of output z touches. */
+static Rows touched(const Window *w, int i, int64_t z)
+{
+    const int64_t lo = z * w->stride[i] - w->pad[i], hi = lo + extent(w, i);
+    return (Rows){ (int32_t)i64_max(lo, 0), (int32_t)i64_min(hi, w->in[i]) };
+}
+
+/* Rows of x for each row of y, where images or planes follow one another. */
+static void tabulate(const Window *w, const Step *s, Operand *x)
+{
+    Rows *rows = NEW_ARRAY(s->lower->arena, Rows, s->units + 1);
+    for (int32_t u = 0; u < s->units; u++) {
+        const int64_t image = u / (w->out[0] * w->out[1]);
+        const Rows z = touched(w, 0, u / w->out[1] % w->out[0]), h = touched(w, 1, u % w->out[1]);
+        if (z.lo >= z.hi || h.lo >= h.hi) continue;
+        rows[u].lo = (int32_t)((image * w->in[0] + z.lo) * w->in[1] + h.lo);
+        rows[u].hi = (int32_t)((image * w->in[0] + z.hi - 1) * w->in[1] + h.hi);
+    }
+    operand_table(x, s->units, rows);
+}
+
 /* Units are rows of y. The window rule speaks of one image, or of several whose rows keep step. */
 void window_rows(const Window *w, Step *s, Operand *y, Operand *x)
 {
@@ -212,8 +233,28 @@ void window_rows(const Window *w, Step *s, Operand *y, Operand *x)
     s->units = y->rows;
     if (w->spatial == 1) {
         x->rule.kind = ROWS_SAME;
-    } else if (w->spatial == 2 && (w->images == 1 || i64_mul(w->out[1], w->stride[1]) == w->in[1])) {
-        operand_window(x, (int32_t)w->stride[1], (int32_t)w->pad[1], (int32_t)extent(w, 1));
-        x->reuse = REUSE_ROWS;
+        return;
     }
+    x->reuse = REUSE_ROWS;
+    if (w->spatial == 2 && (w->images == 1 || i64_mul(w->out[1], w->stride[1]) == w->in[1]))
+        operand_window(x, (int32_t)w->stride[1], (int32_t)w->pad[1], (int32_t)extent(w, 1));
+    else tabulate(w, s, x);
+}
+
+/* The same for a transposed convolution: output row r is made of the rows (r + pad) / stride and some before it. */
+void window_rows_transposed(const Window *w, Step *s, Operand *y, Operand *x)
+{
+    window_rows(w, s, y, x);
+    if (w->spatial == 1) return;
+    const int64_t reach = i64_ceil_div(extent(w, 1), w->stride[1]), depth = i64_ceil_div(extent(w, 0), w->stride[0]);
+    Rows *rows = NEW_ARRAY(s->lower->arena, Rows, s->units + 1);
+    for (int32_t u = 0; u < s->units; u++) {
+        const int64_t image = u / (w->out[0] * w->out[1]), h = (u % w->out[1] + w->pad[1]) / w->stride[1];
+        const int64_t z = (u / w->out[1] % w->out[0] + w->pad[0]) / w->stride[0];
+        const int64_t h0 = i64_max(h - reach + 1, 0), h1 = i64_min(h + 1, w->in[1]), z0 = i64_max(z - depth + 1, 0), z1 = i64_min(z + 1, w->in[0]);
+        if (h0 >= h1 || z0 >= z1) continue;
+        rows[u].lo = (int32_t)((image * w->in[0] + z0) * w->in[1] + h0);
+        rows[u].hi = (int32_t)((image * w->in[0] + z1 - 1) * w->in[1] + h1);
+    }
+    operand_table(x, s->units, rows);
 }

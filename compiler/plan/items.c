@@ -11,12 +11,19 @@ Item *item_of(const Items *all, Tensor *t)
     return i < 0 ? NULL : all->item.at + i;
 }
 
+/* Rows of all of the tensor, of which the operand may be a part. */
+static int32_t rows_in(const Tensor *root, const Operand *o)
+{
+    const int64_t bytes = tensor_bytes(root);
+    return o->row_bytes && bytes % o->row_bytes == 0 && bytes / o->row_bytes <= INT32_MAX ? (int32_t)(bytes / o->row_bytes) : o->rows;
+}
+
 static Item *new_item(Items *all, Tensor *root, int32_t step, const Operand *o)
 {
     all->of[root->id] = (int)all->item.n;
     const bool outside = root->storage == STORE_OUTPUT, input = all->is_input[root->id], result = root->slot >= 0 && !input;
     VEC_PUSH(all->arena, &all->item, ((Item){
-        .root = root, .size = outside ? 0 : items_round(all, tensor_bytes(root)), .first = input ? -1 : step, .end = step + 1, .rows = o->rows,
+        .root = root, .size = outside ? 0 : items_round(all, tensor_bytes(root)), .first = input ? -1 : step, .end = step + 1, .rows = rows_in(root, o),
         .row_bytes = o->row_bytes, .scratch = o->scratch, .kept = result || (input && all->preserve_input), .outside = outside }));
     return all->item.at + all->item.n - 1;
 }
@@ -40,9 +47,10 @@ static void add_touch(Items *all, int32_t step, const Step *s, const Operand *o)
     it->end = it->kept ? (int32_t)all->program->step.n + 1 : step + 1;
     Touch t = { .step = step, .item = all->of[root->id], .operand = o };
     locate(&t, at + o->offset);
-    t.by_row = t.at == 0 && o->rows == it->rows && o->row_bytes == it->row_bytes;
+    t.by_row = o->row_bytes == it->row_bytes && o->row_bytes && t.at % o->row_bytes == 0 && t.at / o->row_bytes + o->rows <= it->rows;
+    if (t.by_row) t.row0 = (int32_t)(t.at / o->row_bytes);
     t.all_units = o->write && (!t.by_row || o->rows != s->units || s->accumulates);
-    if (!t.by_row) it->whole = true;
+    if (!t.by_row || o->rows != it->rows) it->whole = true;
     if (o->write && o->read && !o->scratch && !s->accumulates) it->fixed = true;
     VEC_PUSH(all->arena, &all->touch, t);
 }
@@ -97,20 +105,22 @@ Items items_find(Arena *a, const Program *p, const PlanOptions *opt)
     return all;
 }
 
-static Rows window(const RowRule *r, int32_t u, int32_t rows)
+static Rows rule_rows(const Operand *o, int32_t u)
 {
+    const RowRule *r = &o->rule;
     const int64_t lo = (int64_t)u * r->stride - r->pad, hi = lo + r->extent;
-    return (Rows){ (int32_t)i64_min(i64_max(lo, 0), rows), (int32_t)i64_max(i64_min(hi, rows), 0) };
+    switch (r->kind) {
+    case ROWS_SAME: case ROWS_UNIT: return u < o->rows ? (Rows){ u, u + 1 } : (Rows){ 0, o->rows };
+    case ROWS_WINDOW: return (Rows){ (int32_t)i64_min(i64_max(lo, 0), o->rows), (int32_t)i64_max(i64_min(hi, o->rows), 0) };
+    case ROWS_TABLE: return r->table[u];
+    default: return (Rows){ 0, o->rows };
+    }
 }
 
 Rows touch_rows(const Items *all, const Touch *t, int32_t u)
 {
-    const int32_t rows = all->item.at[t->item].rows;
-    if (!t->by_row) return (Rows){ 0, rows };
-    if (t->operand->write) return t->all_units ? (Rows){ 0, rows } : (Rows){ u, u + 1 };
-    switch (t->operand->rule.kind) {
-    case ROWS_SAME: case ROWS_UNIT: return u < rows ? (Rows){ u, u + 1 } : (Rows){ 0, rows };
-    case ROWS_WINDOW: return window(&t->operand->rule, u, rows);
-    default: return (Rows){ 0, rows };
-    }
+    const Operand *o = t->operand;
+    if (!t->by_row) return (Rows){ 0, all->item.at[t->item].rows };
+    const Rows r = !o->write ? rule_rows(o, u) : t->all_units ? (Rows){ 0, o->rows } : (Rows){ u, u + 1 };
+    return (Rows){ r.lo + t->row0, r.hi + t->row0 };
 }

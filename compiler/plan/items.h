@@ -11,7 +11,8 @@ typedef struct Touch {
     const Operand *operand;
     int64_t at;                 /* bytes into the item where the operand's row 0 begins, channels of a part not counted */
     int64_t lane;               /* bytes into a pixel where a part begins; 0: all of the pixel */
-    bool by_row;                /* its rows are the item's rows */
+    bool by_row;                /* its rows are rows of the item, from row0 on */
+    int32_t row0;
     bool all_units;             /* written: complete only when all units of the step are done */
 } Touch;
 
@@ -24,7 +25,7 @@ typedef struct Item {
     bool scratch;
     bool kept;                  /* a result, or an input that must not be written: alive to the end */
     bool outside;               /* lies in a caller's output buffer: takes no room, but is made and read like the others */
-    bool whole;                 /* some operand does not see its rows: it cannot be a ring */
+    bool whole;                 /* some operand does not see all its rows: it cannot be a ring */
     bool fixed;                 /* read and written by one step, or alive over a loop: stays where it is */
     int32_t ring;               /* rows that exist at a time; 0: all */
 } Item;
@@ -55,8 +56,7 @@ static inline int64_t items_round(const Items *all, int64_t bytes)
     return (bytes + all->align - 1) / all->align * all->align;
 }
 
-/* Rows [lo, hi) of the item that unit u of the touch's step needs, or makes. */
-typedef struct Rows { int32_t lo, hi; } Rows;
+/* Rows of the item that unit u of the touch's step needs, or makes. */
 Rows touch_rows(const Items *all, const Touch *t, int32_t u);
 
 #endif

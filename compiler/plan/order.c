@@ -51,9 +51,16 @@ static uint64_t key_of(int32_t s)
 
 /* ---- what depends on what ---- */
 
+/* Where the bytes end that it touches. */
+static int64_t end_of(const Touch *t)
+{
+    return t->at + (t->by_row ? t->operand->rows * t->operand->row_bytes : tensor_bytes(t->operand->tensor));
+}
+
 static bool conflict(const Items *all, const Touch *t, const Touch *u)
 {
     if (!t->operand->write && !u->operand->write) return false;
+    if (t->at >= end_of(u) || u->at >= end_of(t)) return false;
     if (t->operand->part && u->operand->part && t->by_row && u->by_row) {
         const int64_t bytes = dtype_bits(all->item.at[t->item].root->dtype) / 8;
         return t->lane < u->lane + u->operand->part * bytes && u->lane < t->lane + t->operand->part * bytes;

@@ -66,17 +66,17 @@ static bool reverses(const Step *s)
     return false;
 }
 
-static void measure(const Items *all, int32_t step, Overlap *o)
+static void measure(const Items *all, int32_t step, const Touch *y, Overlap *o)
 {
     const Item *in = all->item.at + o->in, *out = all->item.at + o->out;
     const int32_t units = all->program->step.at[step]->units;
     int32_t low = in->rows, high = 0;
     for (int32_t u = 0; u < units; u++) {
         high = (int32_t)i64_max(high, rows_read(all, step, o->in, u).hi);
-        o->backward = i64_max(o->backward, high * in->row_bytes - u * out->row_bytes);
+        o->backward = i64_max(o->backward, high * in->row_bytes - (y->row0 + u) * out->row_bytes);
         const int32_t v = units - 1 - u;
         low = (int32_t)i64_min(low, rows_read(all, step, o->in, v).lo);
-        o->forward = i64_max(o->forward, (v + 1) * out->row_bytes - low * in->row_bytes);
+        o->forward = i64_max(o->forward, (y->row0 + v + 1) * out->row_bytes - low * in->row_bytes);
     }
     if (!reverses(all->program->step.at[step])) o->backward = INT64_MAX / 4;
 }
@@ -100,7 +100,7 @@ int overlap_find(const Items *all, int32_t step, bool by_row, Overlap *found)
             o.equal = true;
         } else if (by_row && all_by_row(all, step, o.in, out)) {
             o.by_row = true;
-            measure(all, step, &o);
+            measure(all, step, out, &o);
             if (best >= 0 && overlap_gain(all, &o) > overlap_gain(all, found + best)) found[best] = o;
             if (best >= 0) continue;
             best = n;

@@ -15,7 +15,7 @@ typedef struct Edge {
     Stream *stream;
 } Edge;
 
-enum { MOST_CROSSING = 3 };
+enum { MOST_CROSSING = 24 };
 
 typedef struct Finder {
     Arena *arena;

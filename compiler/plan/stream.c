@@ -11,7 +11,8 @@
 typedef struct Port {
     int lane, cell;
     const Touch *touch;
-    bool write, alike;          /* alike: unit u reads or makes row u */
+    int32_t base;               /* the item's row that is row 0 of the operand, in the direction of the walk */
+    bool write, alike;          /* alike: unit u reads or makes row base + u */
 } Port;
 
 typedef struct Lane {           /* a step */
@@ -83,7 +84,8 @@ static void add_lane(Walk *w, int32_t step)
         const int c = cell_of(w, t->item);
         const bool write = t->operand->write;
         if (write && w->cell.at[c].to) leaves = true;
-        VEC_PUSH(w->arena, &w->port, ((Port){ (int)w->lane.n, c, t, write,
+        const int32_t base = w->backward ? w->cell.at[c].rows - t->row0 - t->operand->rows : t->row0;
+        VEC_PUSH(w->arena, &w->port, ((Port){ (int)w->lane.n, c, t, base, write,
             write ? !t->all_units : t->by_row && t->operand->rows == s->units && (t->operand->rule.kind == ROWS_SAME || t->operand->rule.kind == ROWS_UNIT) }));
     }
     lane.ports = (int)w->port.n - lane.port;
@@ -129,7 +131,7 @@ static void pick_pair(Walk *w)
 static Rows need(const Walk *w, const Port *p, int32_t u)
 {
     const Cell *c = w->cell.at + p->cell;
-    if (p->alike && u < c->rows) return (Rows){ u, u + 1 };
+    if (p->alike && p->base + u < c->rows) return (Rows){ p->base + u, p->base + u + 1 };
     if (!w->backward) return touch_rows(w->all, p->touch, u);
     const Rows r = touch_rows(w->all, p->touch, w->lane.at[p->lane].units - 1 - u);
     return (Rows){ c->rows - r.hi, c->rows - r.lo };
@@ -142,7 +144,7 @@ static int32_t ready(const Walk *w, const Cell *c)
     for (int k = 0; k < c->n_makers; k++) {
         const Port *p = w->port.at + w->maker[c->makers + k];
         const Lane *l = w->lane.at + p->lane;
-        const int32_t made = p->alike ? l->made : l->made == l->units ? c->rows : 0;
+        const int32_t made = l->made == l->units ? c->rows : p->alike ? p->base + l->made : 0;
         if (made < rows) rows = made;
     }
     return rows;
@@ -174,7 +176,7 @@ static int missing(const Walk *w, int k)
         for (int m = 0; m < c->n_makers; m++) {
             const Port *q = w->port.at + w->maker[c->makers + m];
             const Lane *by = w->lane.at + q->lane;
-            if (by->made == by->units || (q->alike && by->made >= r.hi)) continue;
+            if (by->made == by->units || (q->alike && q->base + by->made >= r.hi)) continue;
             if (best < 0 || by->made < w->lane.at[best].made) best = q->lane;
         }
         if (best >= 0) return best;
@@ -188,7 +190,8 @@ static int32_t unfinished(const Walk *w, const Cell *c)
     int32_t row = c->rows;
     for (int k = 0; k < c->n_makers; k++) {
         const Port *p = w->port.at + w->maker[c->makers + k];
-        row = (int32_t)i64_min(row, p->alike ? w->lane.at[p->lane].made : 0);
+        const Lane *l = w->lane.at + p->lane;
+        if (l->made < l->units) row = (int32_t)i64_min(row, p->alike ? p->base + l->made : 0);
     }
     return row;
 }
@@ -199,7 +202,7 @@ static void note_rows(Walk *w, const Lane *l)
         const Port *p = w->port.at + l->port + i;
         if (!p->write) continue;
         Cell *c = w->cell.at + p->cell;
-        const int32_t top = p->alike ? l->made + 1 : c->rows;
+        const int32_t top = p->alike ? p->base + l->made + 1 : c->rows;
         const int32_t from = (int32_t)i64_min(oldest(w, c), unfinished(w, c));
         c->keep = (int32_t)i64_max(c->keep, i64_max(1, top - from));
         if (p->cell != w->over || w->under < 0) continue;

@@ -100,6 +100,7 @@ Range rows_of(const Step *s, const Operand *o, int32_t u)
     switch (o->rule.kind) {
     case ROWS_SAME: case ROWS_UNIT: return o->rows == s->units ? (Range){ u, u + 1 } : (Range){ 0, o->rows };
     case ROWS_WINDOW: return clip((int64_t)u * o->rule.stride - o->rule.pad, (int64_t)u * o->rule.stride - o->rule.pad + o->rule.extent, o->rows);
+    case ROWS_TABLE: return clip(o->rule.table[u].lo, o->rule.table[u].hi, o->rows);
     default: return (Range){ 0, o->rows };
     }
 }

@@ -3,16 +3,20 @@
  *
  *   y[i][j]...[run] = x[T0[i] + T1[j] + ... + run], T in elements
  *
- * The tables lie one after the other in operand 2 (int32). One unit. */
+ * The tables lie one after the other in operand 2 (int32). One unit.
+ *
+ * By row (rank 0): rows of pixels, of which the first table gives the row and the second the pixel:
+ *
+ *   y[row][j][run] = x[T0[row]][T1[j]][run] */
 #ifndef INLAY_PICK_H
 #define INLAY_PICK_H
 
 #include "move.h"
 
 #define INLAY_pick_FIELDS(F, N) \
-    F(int32_t, rank)            /* axes with a table */ \
+    F(int32_t, rank)            /* axes with a table; 0: by row */ \
     F(int32_t, run)             /* elements that lie together, in source and result */ \
-    N(int32_t, n, 8)            /* sizes of those axes in the result */
+    N(int32_t, n, 8)            /* sizes of those axes in the result; by row: rows and pixels */
 INLAY_PARAMS(pick);
 
 /* The innermost table axis: n runs, starting at x. */
@@ -41,6 +45,21 @@ static inline int inlay_pick(void *const *base, const inlay_step *s, size_t size
     }
 }
 
+/* n pixels of `run` elements; yp, xp: elements from pixel to pixel. */
+typedef void inlay_pick_pixels(void *y, const void *x, const int32_t *table, int32_t n, int32_t run, ptrdiff_t yp, ptrdiff_t xp);
+
+static inline int inlay_pick_rows(void *const *base, const inlay_step *s, int32_t r0, int32_t r1, inlay_pick_pixels *pixels)
+{
+    const inlay_pick_params *p = (const inlay_pick_params *)s->params;
+    const int32_t *rows = (const int32_t *)inlay_at(base, s, 2);
+    int32_t i;
+    for (i = r0; i < r1; i++) {
+        const int32_t r = s->backward ? r0 + r1 - 1 - i : i;
+        pixels(inlay_row(base, s, 0, r), inlay_row(base, s, 1, rows[r]), rows + p->n[0], p->n[1], p->run, s->ref[0].pix, s->ref[1].pix);
+    }
+    return 0;
+}
+
 #define INLAY_PICK_ELEMENTS(bits) \
     static inline void inlay_pick_##bits##_line(void *yv, const void *xv, const int32_t *table, int32_t n, int32_t run) \
     { \
@@ -50,8 +69,19 @@ static inline int inlay_pick(void *const *base, const inlay_step *s, size_t size
         if (run == 1) for (i = 0; i < n; i++) y[i] = x[table[i]]; \
         else for (i = 0; i < n; i++) memcpy(y + (ptrdiff_t)i * run, x + table[i], (size_t)run * sizeof *y); \
     } \
+    static inline void inlay_pick_##bits##_pixels(void *yv, const void *xv, const int32_t *table, int32_t n, int32_t run, ptrdiff_t yp, ptrdiff_t xp) \
+    { \
+        inlay_w##bits *y = (inlay_w##bits *)yv; \
+        const inlay_w##bits *x = (const inlay_w##bits *)xv; \
+        int32_t i; \
+        if (run == 1) for (i = 0; i < n; i++) y[i * yp] = x[table[i] * xp]; \
+        else for (i = 0; i < n; i++) memcpy(y + i * yp, x + table[i] * xp, (size_t)run * sizeof *y); \
+    } \
     static inline int inlay_pick_##bits(void *const *base, const inlay_step *s, int32_t r0, int32_t r1) \
-    { (void)r0, (void)r1; return inlay_pick(base, s, sizeof(inlay_w##bits), inlay_pick_##bits##_line); }
+    { \
+        if (!((const inlay_pick_params *)s->params)->rank) return inlay_pick_rows(base, s, r0, r1, inlay_pick_##bits##_pixels); \
+        return inlay_pick(base, s, sizeof(inlay_w##bits), inlay_pick_##bits##_line); \
+    }
 
 INLAY_PICK_ELEMENTS(8)
 INLAY_PICK_ELEMENTS(16)

@@ -145,43 +145,78 @@ static inline int inlay_resize_table(void *const *base, const inlay_step *s, int
 }
 
 #define INLAY_resample_FIELDS(F, N) \
-    F(int32_t, outer) \
+    F(int32_t, along)           /* INLAY_ALONG_...: what a unit is */ \
+    F(int32_t, outer)           /* ALONG_ANY: repetitions of the axis */ \
     F(int32_t, n_in)            /* size of the axis in x ... */ \
     F(int32_t, n_out)           /* ... and in y */ \
-    F(int32_t, inner)           /* elements that move together */ \
+    F(int32_t, inner)           /* elements that move together; of a pixel where the image goes row by row */ \
+    F(int32_t, pixels)          /* ALONG_ROWS: pixels of a row */ \
     F(int32_t, taps)
 INLAY_PARAMS(resample);
 
+enum {
+    INLAY_ALONG_ANY,            /* one unit: y [outer][n_out][inner] */
+    INLAY_ALONG_ROWS,           /* a row of an image from several rows: y [images * n_out] rows of [pixels][inner] */
+    INLAY_ALONG_PIXELS          /* a row from the same row: [n_out][inner] from [n_in][inner] */
+};
+
 #define INLAY_RESAMPLE(name, T) \
-    static inline void inlay_##name##_run(T *y, const T *x, const int32_t *index, const float *weight, int32_t taps, int32_t inner) \
+    static inline void inlay_##name##_add(T *y, const T *a, T u, int32_t inner) \
     { \
-        const T add = (T)weight[taps]; \
-        int32_t t; \
-        if (taps == 2 && inner > 1) { \
-            const T *a = x + (ptrdiff_t)index[0] * inner, *b = x + (ptrdiff_t)index[1] * inner; \
-            const T u = (T)weight[0], v = (T)weight[1]; \
-            INLAY_MAP(T, y, inner, z = a[i] * u + b[i] * v + add;); \
-            return; \
+        if (u != 0) INLAY_MAP(T, y, inner, z = y[i] + a[i] * u;); \
+    } \
+    static inline void inlay_##name##_two(T *y, const T *a, const T *b, const float *weight, int32_t inner) \
+    { \
+        const T u = (T)weight[0], v = (T)weight[1], add = (T)weight[2]; \
+        INLAY_MAP(T, y, inner, z = a[i] * u + b[i] * v + add;); \
+    } \
+    static inline void inlay_##name##_axis(const inlay_resample_params *p, T *y, const T *x, const int32_t *index, const float *weight, ptrdiff_t yp, ptrdiff_t xp) \
+    { \
+        int32_t k, t; \
+        for (k = 0; k < p->n_out; k++, y += yp, index += p->taps, weight += p->taps + 1) { \
+            if (p->taps == 2) { \
+                inlay_##name##_two(y, x + index[0] * xp, x + index[1] * xp, weight, p->inner); \
+                continue; \
+            } \
+            for (t = 0; t < p->inner; t++) y[t] = (T)weight[p->taps]; \
+            for (t = 0; t < p->taps; t++) inlay_##name##_add(y, x + index[t] * xp, (T)weight[t], p->inner); \
         } \
-        for (t = 0; t < inner; t++) y[t] = add; \
-        for (t = 0; t < taps; t++) { \
-            const T *a = x + (ptrdiff_t)index[t] * inner; \
-            const T u = (T)weight[t]; \
-            if (u != 0) INLAY_MAP(T, y, inner, z = y[i] + a[i] * u;); \
+    } \
+    static inline void inlay_##name##_row(void *const *base, const inlay_step *s, int32_t r, const int32_t *index, const float *weight) \
+    { \
+        const inlay_resample_params *p = (const inlay_resample_params *)s->params; \
+        const int32_t o = r % p->n_out, first = r / p->n_out * p->n_in; \
+        const int32_t yp = s->ref[0].pix, xp = s->ref[1].pix, dense = yp == p->inner && xp == p->inner; \
+        const int32_t runs = dense ? 1 : p->pixels, inner = dense ? p->inner * p->pixels : p->inner; \
+        T *y = (T *)inlay_row(base, s, 0, r); \
+        int32_t i, k, t; \
+        index += (ptrdiff_t)o * p->taps; \
+        weight += (ptrdiff_t)o * (p->taps + 1); \
+        for (i = 0; i < runs; i++, y += yp) { \
+            const ptrdiff_t at = (ptrdiff_t)i * xp; \
+            if (p->taps == 2) { \
+                const T *a = (const T *)inlay_row(base, s, 1, first + index[0]) + at, *b = (const T *)inlay_row(base, s, 1, first + index[1]) + at; \
+                inlay_##name##_two(y, a, b, weight, inner); \
+                continue; \
+            } \
+            for (k = 0; k < inner; k++) y[k] = (T)weight[p->taps]; \
+            for (t = 0; t < p->taps; t++) inlay_##name##_add(y, (const T *)inlay_row(base, s, 1, first + index[t]) + at, (T)weight[t], inner); \
         } \
     } \
     static inline int inlay_##name(void *const *base, const inlay_step *s, int32_t r0, int32_t r1) \
     { \
         const inlay_resample_params *p = (const inlay_resample_params *)s->params; \
-        T *y = (T *)inlay_at(base, s, 0); \
-        const T *x = (const T *)inlay_at(base, s, 1); \
         const int32_t *index = (const int32_t *)inlay_at(base, s, 2); \
         const float *weight = (const float *)inlay_at(base, s, 3); \
-        int32_t o, k; \
-        (void)r0, (void)r1; \
-        for (o = 0; o < p->outer; o++, x += (ptrdiff_t)p->n_in * p->inner) \
-            for (k = 0; k < p->n_out; k++, y += p->inner) \
-                inlay_##name##_run(y, x, index + (ptrdiff_t)k * p->taps, weight + (ptrdiff_t)k * (p->taps + 1), p->taps, p->inner); \
+        int32_t i; \
+        for (i = 0; p->along == INLAY_ALONG_ANY && i < p->outer; i++) \
+            inlay_##name##_axis(p, (T *)inlay_at(base, s, 0) + (ptrdiff_t)i * p->n_out * p->inner, (const T *)inlay_at(base, s, 1) + (ptrdiff_t)i * p->n_in * p->inner, \
+                                index, weight, p->inner, p->inner); \
+        for (i = r0; p->along != INLAY_ALONG_ANY && i < r1; i++) { \
+            const int32_t r = s->backward ? r0 + r1 - 1 - i : i; \
+            if (p->along == INLAY_ALONG_ROWS) inlay_##name##_row(base, s, r, index, weight); \
+            else inlay_##name##_axis(p, (T *)inlay_row(base, s, 0, r), (const T *)inlay_row(base, s, 1, r), index, weight, s->ref[0].pix, s->ref[1].pix); \
+        } \
         return 0; \
     }
 

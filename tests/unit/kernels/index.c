@@ -161,7 +161,7 @@ static void resampling(void **state)
     int32_t tables[12];
     float weights[18];
     inlay_resize_axis(&p, 2.0, 0, 1, tables, weights);
-    const inlay_resample_params q = { 1, 3, 6, 1, 2 };
+    const inlay_resample_params q = { .along = INLAY_ALONG_ANY, .outer = 1, .n_in = 3, .n_out = 6, .inner = 1, .taps = 2 };
     RUN(inlay_resample_f32, &q, y, x, tables, weights);
     check_close(y, (float[]){ 1, 1.25f, 1.75f, 2.5f, 3.5f, 4 }, 6, 1.0);
     p.mode = INLAY_NEAREST, p.taps = 1, p.n_out = 4, p.coordinate = INLAY_ASYMMETRIC, p.nearest = INLAY_FLOOR, p.stride = 10;

@@ -5,6 +5,7 @@
 
 #include "kernels/concat.h"
 #include "kernels/move.h"
+#include "kernels/move_rows.h"
 #include "kernels/pick.h"
 #include "kernels/values.h"
 
@@ -82,6 +83,57 @@ static void layouts(void **state)
     free(planes), free(back), free(image.memory);
 }
 
+/* The formula of the header, element by element. */
+static float moved(const inlay_move_rows_params *p, const Ring *x, int unit, const int32_t *inner)
+{
+    int row = p->first, pixel = p->x_pixel, channel = p->x_channel;
+    for (int d = p->rank - 1, rest = unit; d >= 0; d--) {
+        const int32_t at = d < p->units ? rest % p->n[d] : inner[d];
+        if (d < p->units) rest /= p->n[d];
+        row += at * p->row[d];
+        *(p->x_pixels >> d & 1 ? &pixel : &channel) += at * p->x[d];
+    }
+    return ring_pixel(x, row, pixel)[channel];
+}
+
+/* Blocks of 2x2 pixels into channels and back, a slice of every second row from the last on, channels turned; through rings, both ways. */
+static void rows_moved(void **state)
+{
+    (void)state;
+    enum { H = 8, W = 6, C = 5 };
+    const struct { inlay_move_rows_params p; int rows, w, c; } cases[] = {
+        { { .rank = 5, .units = 1, .y_pixels = 4, .x_pixels = 4 | 8, .n = { H / 2, 2, W / 2, 2, C }, .y = { 0, 2 * C, 1, C, 1 }, .row = { 2, 1 }, .x = { 0, 0, 2, 1, 1 } }, H / 2, W / 2, 4 * C },
+        { { .rank = 4, .units = 2, .y_pixels = 4, .x_pixels = 4, .n = { H, 1, W, C }, .y = { 0, 0, 1, 1 }, .row = { 1 }, .x = { 0, 0, 1, 1 } }, H, W, C },
+        { { .rank = 3, .units = 1, .first = H - 1, .x_pixel = 1, .x_channel = 2, .y_pixels = 2, .x_pixels = 2, .n = { H / 2, W / 2, 2 }, .y = { 0, 1, 1 }, .row = { -2 }, .x = { 0, 2, 1 } }, H / 2, W / 2, 2 },
+        { { .rank = 3, .units = 1, .x_channel = C - 1, .y_pixels = 2, .x_pixels = 2, .n = { H, W, C }, .y = { 0, 1, 1 }, .row = { 1 }, .x = { 0, 1, -1 } }, H, W, C },
+    };
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        const inlay_move_rows_params *p = &cases[k].p;
+        float *data = rnd_floats(H * W * C);
+        for (int back = 0; back < 2; back++) {
+            Ring x = ring_new(H, W, C, H, C + 3, 2), y = ring_new(cases[k].rows, cases[k].w, cases[k].c, cases[k].rows, cases[k].c + 1, 1);
+            for (int r = 0; r < H; r++) ring_put(&x, r, data);
+            ring_poison(&y);
+            void *base[] = { y.memory, x.memory };
+            const inlay_ref ref[] = { ring_ref(&y, 0), ring_ref(&x, 1) };
+            const inlay_step s = { inlay_move_rows_32, p, ref, cases[k].rows, back };
+            assert_int_equal(s.run(base, &s, 0, cases[k].rows), 0);
+            for (int u = 0; u < cases[k].rows; u++) {
+                int32_t at[12] = { 0 };
+                for (int d = p->rank - 1; d >= p->units;) {
+                    int pixel = 0, channel = 0;
+                    for (int i = p->units; i < p->rank; i++) *(p->y_pixels >> i & 1 ? &pixel : &channel) += at[i] * p->y[i];
+                    assert_true(ring_pixel(&y, u, pixel)[channel] == moved(p, &x, u, at));
+                    for (d = p->rank - 1; d >= p->units && ++at[d] == p->n[d]; d--) at[d] = 0;
+                }
+            }
+            ring_check_guards(&y);
+            free(x.memory), free(y.memory);
+        }
+        free(data);
+    }
+}
+
 static void concats(void **state)
 {
     (void)state;
@@ -143,7 +195,7 @@ static void pads_by_value(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(random_moves), cmocka_unit_test(layouts), cmocka_unit_test(concats), cmocka_unit_test(tables),
+        cmocka_unit_test(random_moves), cmocka_unit_test(layouts), cmocka_unit_test(rows_moved), cmocka_unit_test(concats), cmocka_unit_test(tables),
         cmocka_unit_test(slices_by_value), cmocka_unit_test(pads_by_value),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

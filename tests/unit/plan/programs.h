@@ -218,7 +218,7 @@ static inline Step *add_step(World *w, const KernelRow *kernel, Tensor *y, int n
     return s;
 }
 
-static inline RowRule window(int32_t stride, int32_t pad, int32_t extent) { return (RowRule){ ROWS_WINDOW, stride, pad, extent }; }
+static inline RowRule window(int32_t stride, int32_t pad, int32_t extent) { return (RowRule){ .kind = ROWS_WINDOW, .stride = stride, .pad = pad, .extent = extent }; }
 
 /* A convolution of sorts. */
 static inline Tensor *add_window(World *w, Tensor *x, int32_t stride, int32_t pad, int32_t extent, int64_t width, int64_t channels)
