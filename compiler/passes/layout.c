@@ -238,6 +238,7 @@ void pass_layout(Graph *g)
         }
         pass_dead(g);
     }
+    raise_turns(g);
     for (size_t i = 0; i < g->node.n; i++)
         if (node_is(g->node.at[i], "Transpose")) to_reshape(g, g->node.at[i]);
 }

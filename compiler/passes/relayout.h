@@ -20,6 +20,8 @@ Tensor *insert_reshape_rank(Graph *g, Node *before, Tensor *t, int rank);
 bool sink_reshape(Graph *g, Node *n, Tensor *x, const int *perm);
 /* A Gather of one constant place becomes a Slice; false where it is none. */
 bool gather_to_slice(Graph *g, Node *n);
+/* Transpositions and reshapes behind elementwise work on an input go in front of it. */
+void raise_turns(Graph *g);
 /* A Transpose node that makes `out`: out[i] = in[perm[i]]. */
 void add_transpose(Graph *g, const Node *anchor, Tensor *in, const int *perm, Tensor *out);
 

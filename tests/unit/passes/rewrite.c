@@ -168,12 +168,49 @@ static void flatten_stays(void **state)
     world_close(&w);
 }
 
+/* Scale and offset between an input and the first image: the transposition goes in front, constants and all. */
+static void raised(void **state)
+{
+    (void)state;
+    World w;
+    world_open(&w);
+    const int64_t each[] = { 1, 3, 1, 1 }, window[] = { 2, 3, 1, 1 };
+    Tensor *x = image(&w, 3, 8, 10), *y = binary(&w, "Mul", binary(&w, "Sub", x, counting(&w, 4, each)), scalar(&w, 0.5f));
+    finish(&w, binary(&w, "Conv", y, counting(&w, 4, window)));
+    pass_layout(w.graph);
+    const Node *turn = x->use->node;
+    assert_int_equal(x->uses, 1);
+    assert_true(node_is(turn, "Transpose"));
+    const Node *sub = turn->out[0]->use->node;
+    assert_true(node_is(sub, "Sub"));
+    assert_int_equal(sub->in[1]->shape.dim[3], 3);
+    assert_int_equal(sub->out[0]->shape.dim[1], 8);
+    assert_int_equal(count_op(&w, "Transpose"), 2);     /* the other one is behind the Conv */
+    world_close(&w);
+}
+
+/* A value that something else reads in the model's order stays in it. */
+static void not_raised(void **state)
+{
+    (void)state;
+    World w;
+    world_open(&w);
+    const int64_t window[] = { 3, 3, 1, 1 };
+    Tensor *x = image(&w, 3, 8, 10), *y = binary(&w, "Mul", x, scalar(&w, 0.5f));
+    VEC_PUSH(&w.arena, &w.graph->output, y);
+    finish(&w, binary(&w, "Conv", y, counting(&w, 4, window)));
+    pass_layout(w.graph);
+    assert_true(node_is(x->use->node, "Mul"));
+    assert_int_equal(y->shape.dim[1], 3);
+    world_close(&w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(layer_norm), cmocka_unit_test(folded_norm), cmocka_unit_test(rms_norm), cmocka_unit_test(other_axes),
         cmocka_unit_test(common), cmocka_unit_test(bias_and_activation), cmocka_unit_test(channel_shuffle), cmocka_unit_test(head),
-        cmocka_unit_test(flatten_stays),
+        cmocka_unit_test(flatten_stays), cmocka_unit_test(raised), cmocka_unit_test(not_raised),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

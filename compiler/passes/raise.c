@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Between an input and the first image often lies elementwise work (Cast, scale, offset, QuantizeLinear) in ONNX's
+ * order: planes, where the image wants rows. A transposition or reshape behind such a chain goes in front of
+ * it, so that all of it goes row by row and no frame is held. */
+#include <string.h>
+
+#include "ops/ops.h"
+#include "passes/passes.h"
+#include "passes/relayout.h"
+
+enum { LONGEST_CHAIN = 64 };
+
+static bool is_quant(const Node *n) { return node_is(n, "QuantizeLinear") || node_is(n, "DequantizeLinear"); }
+
+static bool is_reshape(const Node *n)
+{
+    return node_is(n, "Reshape") || node_is(n, "Flatten") || node_is(n, "Squeeze") || node_is(n, "Unsqueeze");
+}
+
+/* The operand that n maps element by element, all others being constants; -1: it is no such node. */
+static int mapped_operand(const Node *n)
+{
+    int found = -1;
+    if (!relayout_find(n) || n->n_out != 1 || !n->out[0] || n->out[0]->dynamic) return -1;
+    if (!(n->op->flags & OP_ELEMENTWISE) && !is_quant(n)) return -1;
+    for (int i = 0; i < n->n_in; i++) {
+        if (!n->in[i] || n->in[i]->value) continue;
+        if (found >= 0 || !shape_equal(&n->in[i]->shape, &n->out[0]->shape)) return -1;
+        found = i;
+    }
+    return found;
+}
+
+/* An input, seen under whatever shape. */
+static bool is_input(const Graph *g, const Tensor *t)
+{
+    while (t->producer && !t->producer->dead && is_reshape(t->producer)) t = t->producer->in[0];
+    for (size_t i = 0; i < g->input.n; i++)
+        if (g->input.at[i] == t) return true;
+    return false;
+}
+
+/* Made from an input by such nodes, each result read by the next one alone? */
+static bool comes_from_input(const Graph *g, const Tensor *t)
+{
+    for (int i = 0; i < LONGEST_CHAIN; i++) {
+        if (is_input(g, t)) return i > 0;
+        const Node *p = t->producer;
+        const int k = p && !p->dead && p->graph == g && t->uses == 1 ? mapped_operand(p) : -1;
+        if (k < 0) return false;
+        t = p->in[k];
+    }
+    return false;
+}
+
+/* One value for all elements, whatever the shape. */
+static bool is_single(const Tensor *t) { return tensor_count(t) == 1 && t->shape.rank <= 1; }
+
+static bool all_single(const Node *n, int mapped)
+{
+    for (int i = 0; i < n->n_in; i++)
+        if (i != mapped && n->in[i] && !is_single(n->in[i])) return false;
+    return !node_int(n, "block_size", 0);
+}
+
+static Tensor *reshape_before(Graph *g, Node *n, Tensor *in, const Shape *to)
+{
+    Tensor *operand[2] = { in, graph_add_ints(g, NULL, to->rank, to->dim) }, *out = graph_add_tensor(g, NULL, in->dtype, *to);
+    graph_insert_node(g, n, "", "Reshape", 2, operand, 1, &out)->op = op_find("", "Reshape", OPSET_NEWEST);
+    return out;
+}
+
+static void raise_reshape(Graph *g, Node *n, int mapped, const Shape *to)
+{
+    Tensor **in = arena_copy(g->arena, n->in, (size_t)n->n_in * sizeof *in);
+    in[mapped] = reshape_before(g, n, in[mapped], to);
+    node_set_inputs(n, n->n_in, in);
+}
+
+static bool raise_transpose(Graph *g, Node *n, const Node *turn)
+{
+    int64_t count;
+    const int64_t *p = node_ints(turn, "perm", &count);
+    const int rank = n->out[0]->shape.rank;
+    int perm[MAX_RANK], back[MAX_RANK];
+    for (int i = 0; i < rank; i++) perm[i] = p ? (int)p[i] : rank - 1 - i;
+    for (int i = 0; i < rank; i++) back[perm[i]] = i;
+    if (!relayout_find(n)(n, rank, back)) return false;
+    Tensor **in = arena_copy(g->arena, n->in, (size_t)n->n_in * sizeof *in);
+    for (int i = 0; i < n->n_in; i++) {
+        if (!in[i] || !relayout_moves(n, i) || (in[i]->value && is_single(in[i]))) continue;
+        if (in[i]->shape.rank < rank) in[i] = insert_reshape_rank(g, n, in[i], rank);
+        in[i] = insert_transpose(g, n, in[i], perm);
+    }
+    node_set_inputs(n, n->n_in, in);
+    return true;
+}
+
+/* `turn` goes in front of the node before it. Returns itself in its new place, NULL: it stays. */
+static Node *raise_once(Graph *g, Node *turn)
+{
+    Tensor *x = turn->in[0], *y = turn->out[0];
+    if (turn->dead || !comes_from_input(g, x) || y->dynamic) return NULL;
+    Node *n = x->producer;
+    const int mapped = mapped_operand(n);
+    if (node_is(turn, "Transpose")) {
+        if (!raise_transpose(g, n, turn)) return NULL;
+    } else {
+        if (y->shape.rank < 3 || !all_single(n, mapped)) return NULL;
+        raise_reshape(g, n, mapped, &y->shape);
+    }
+    graph_kill(turn);
+    n->out[0] = y;
+    y->producer = n;
+    return n->in[mapped]->producer;
+}
+
+void raise_turns(Graph *g)
+{
+    const size_t count = g->node.n;
+    for (size_t i = 0; i < count; i++)
+        if (node_is(g->node.at[i], "Transpose") || is_reshape(g->node.at[i]))
+            for (Node *turn = g->node.at[i]; turn;) turn = raise_once(g, turn);
+    graph_sort(g);
+}
