@@ -106,7 +106,8 @@ static void check_limit(Compile *c)
 
 void compile_program(Compile *c)
 {
-    const PlanOptions plan = { .align = ARENA_ALIGN, .arena_limit = c->options->arena_limit, .preserve_input = c->options->preserve_input };
+    const PlanOptions plan = { .align = ARENA_ALIGN, .arena_limit = c->options->arena_limit, .curve = c->options->curve != 0,
+        .preserve_input = c->options->preserve_input };
     stats_stage(c, STAGE_PLAN);
     c->program = lower_graph(c->graph, PACK_WIDTH);
     plan_program(c->program, &plan);

@@ -19,7 +19,7 @@ typedef struct Options {
     const char **shape, **dim, **constant, **without, **input, **io;
     const char *weights, *load, *target, *dump_after, *external_dir;
     long long max_memory, max_arena, max_weights, arena_limit, capacity;
-    int preserve_input, markdown, no_hash, hash_model, json, stats, initializers, no_external, csv, html;
+    int curve, preserve_input, markdown, no_hash, hash_model, json, stats, initializers, no_external, csv, html;
 } Options;
 
 typedef enum Stage { STAGE_READ, STAGE_PASSES, STAGE_PLAN, STAGE_WRITE, STAGES } Stage;

@@ -92,6 +92,24 @@ static json_t *arena_facts(const Plan *plan)
     return o;
 }
 
+static json_t *curve_facts(const Plan *plan)
+{
+    json_t *list = manifest_made(json_array());
+    for (size_t i = 0; i < plan->curve.n; i++) {
+        const CurvePoint *c = plan->curve.at + i;
+        json_t *o = manifest_made(json_object());
+        manifest_set(o, "arena", json_integer(c->arena));
+        manifest_set(o, "macs", json_integer(c->macs));
+        manifest_set(o, "mac_factor", json_real(curve_factor(plan, c)));
+        manifest_set(o, "streamed_steps", json_integer(c->streamed));
+        manifest_set(o, "strips", json_integer(c->strips));
+        manifest_set(o, "steps", json_integer(c->steps));
+        if (c->chosen) manifest_set(o, "chosen", json_true());
+        json_array_append_new(list, o);
+    }
+    return list;
+}
+
 static json_t *peak_facts(const Program *p)
 {
     const Peak peak = peak_find(p);
@@ -169,6 +187,7 @@ json_t *manifest_build(const Program *p, const ManifestFacts *f)
     manifest_set(m, "opset", json_integer(graph_opset(g, "")));
     manifest_set(m, "arena", arena_facts(&p->plan));
     manifest_set(m, "peak", peak_facts(p));
+    if (p->plan.curve.n) manifest_set(m, "curve", curve_facts(&p->plan));
     manifest_set(m, "weights", weight_facts(p, f));
     manifest_set(m, "inputs", values(a, g->input.at, g->input.n));
     manifest_set(m, "outputs", values(a, g->output.at, graph_results(g)));

@@ -93,6 +93,7 @@ static json_t *operand(Lister *l, const Operand *o, int32_t step)
     manifest_set(j, "row", integer(o->row_bytes));
     manifest_set(j, "pixel", integer(o->pixel));
     if (o->part) manifest_set(j, "part", integer(o->part));
+    if (o->pitch) manifest_set(j, "pitch", integer(o->pitch));
     if (o->ring) manifest_set(j, "ring", integer(o->ring));
     if (o->read && !o->scratch) manifest_set(j, "rule", rule(&o->rule, l->p->step.at[step]->units));
     return j;

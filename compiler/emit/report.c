@@ -41,6 +41,17 @@ static void peak(Text *t, const Program *p)
     if (more.n) text_add(t, more.at, more.n);
 }
 
+/* Plans from the cheapest to the smallest; the one taken is marked. */
+static void curve(Text *t, const Plan *plan)
+{
+    if (!plan->curve.n) return;
+    text_print(t, "\n%-6s %14s %10s %10s %10s %10s\n", "curve", "arena bytes", "MACs", "streamed", "strips", "steps");
+    for (size_t i = 0; i < plan->curve.n; i++) {
+        const CurvePoint *c = plan->curve.at + i;
+        text_print(t, "%6s %14" PRId64 " %9.3fx %10d %10d %10d\n", c->chosen ? "*" : "", c->arena, curve_factor(plan, c), c->streamed, c->strips, c->steps);
+    }
+}
+
 static void steps(Text *t, const Program *p)
 {
     text_print(t, "\n%5s  %-20s %-24s %12s %12s\n", "step", "operator", "kernel", "MACs", "live bytes");
@@ -58,6 +69,7 @@ Text report_text(const Program *p, const char *name)
     values(&t, "input", p->graph->input.at, p->graph->input.n);
     values(&t, "output", p->graph->output.at, graph_results(p->graph));
     peak(&t, p);
+    curve(&t, &p->plan);
     steps(&t, p);
     return t;
 }

@@ -13,6 +13,16 @@ Tensor *tensor_root(Tensor *t, int64_t *offset)
     return t;
 }
 
+double curve_factor(const Plan *plan, const CurvePoint *c)
+{
+    return plan->macs_once ? (double)c->macs / (double)plan->macs_once : 1.0;
+}
+
+int64_t operand_pitch(const Operand *o)
+{
+    return i64_mul(o->pitch ? o->pitch : o->pixel, dtype_bits(o->tensor->dtype)) / 8;
+}
+
 int program_base(const Program *p, const Tensor *root)
 {
     const int first = INLAY_ARENA + 1, inputs = (int)p->graph->input.n;

@@ -54,6 +54,7 @@ typedef struct Operand {
     int32_t ring;               /* rows that exist at a time, set by the plan; 0: all */
     int64_t offset;             /* bytes into the tensor (a concat part) */
     int64_t part;               /* elements of each pixel that it touches, from `offset` on; 0: all of them */
+    int64_t pitch;              /* elements after which the part comes again, a row where it is some columns; 0: `pixel` */
     bool strided;               /* the kernel follows ref.pix and ref.row: it may be made a part of a wider image */
     inlay_ref ref;              /* final address, filled after planning */
 } Operand;
@@ -92,6 +93,15 @@ typedef struct Block {
     bool scratch;
 } Block;
 
+/* A plan that was found: its arena and what it costs. */
+typedef struct CurvePoint {
+    int64_t arena, macs;
+    int32_t steps, streamed;    /* of the step table; of them run row by row */
+    int32_t strips;             /* that ranges of steps were cut into, 0: nothing is computed twice */
+    bool chosen;
+} CurvePoint;
+typedef VEC(CurvePoint) CurvePoints;
+
 typedef struct Plan {
     int64_t arena_size, arena_align, lower_bound;
     bool optimal;
@@ -99,6 +109,8 @@ typedef struct Plan {
     int64_t state;              /* arena offset of the row counters */
     VEC(Segment) segment;       /* empty: layer by layer */
     const int64_t *live;        /* bytes alive at each step */
+    CurvePoints curve;          /* from the cheapest to the smallest; empty: nobody asked */
+    int64_t macs_once;          /* of all steps, nothing computed twice; with a curve */
     VEC(Block) block;           /* in order of birth; a stream's are alive in all of its steps */
 } Plan;
 
@@ -124,6 +136,10 @@ void program_link(Program *p);
 /* The steps in the runtime's form, for running them in this process. */
 inlay_model program_model(Arena *a, const Program *p);
 
+/* MACs of a point of the curve by those of all steps made once. */
+double curve_factor(const Plan *plan, const CurvePoint *c);
+/* Bytes from a part of an operand to where it comes again. */
+int64_t operand_pitch(const Operand *o);
 /* The tensor that owns the bytes of t, and where in it t begins. */
 Tensor *tensor_root(Tensor *t, int64_t *offset);
 

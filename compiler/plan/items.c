@@ -28,12 +28,12 @@ static Item *new_item(Items *all, Tensor *root, int32_t step, const Operand *o)
     return all->item.at + all->item.n - 1;
 }
 
-/* Where the operand begins in its item, the channels of a part told apart. */
+/* Where the operand begins in its item, the channels or columns of a part told apart. */
 static void locate(Touch *t, int64_t at)
 {
     const Operand *o = t->operand;
-    const int64_t pixel = o->pixel * (int64_t)dtype_bits(o->tensor->dtype) / 8;
-    t->lane = o->part && pixel ? at % pixel : 0;
+    const int64_t pitch = operand_pitch(o);
+    t->lane = o->part && pitch ? at % pitch : 0;
     t->at = at - t->lane;
 }
 

@@ -4,6 +4,7 @@
 
 #include "base/size.h"
 #include "plan/elide.h"
+#include "plan/frontier.h"
 #include "plan/items.h"
 #include "plan/order.h"
 #include "plan/overlap.h"
@@ -258,13 +259,6 @@ static void finish(Planner *p)
     write_plan(p);
 }
 
-static void take_steps(Program *p, Step **step, size_t n)
-{
-    p->step.at = step;
-    p->step.n = p->step.room = n;
-    for (size_t i = 0; i < n; i++) step[i]->index = (int)i;
-}
-
 /* Another order of the steps, where it lowers the peak of the schedule, too. */
 static void reorder(Program *p, const PlanOptions *opt, PlanLevel level)
 {
@@ -275,31 +269,56 @@ static void reorder(Program *p, const PlanOptions *opt, PlanLevel level)
     const int64_t given = prepare(p, opt, level).schedule.peak;
     Step **const as_given = p->step.at, **step = NEW_ARRAY(p->graph->arena, Step *, p->step.n);
     for (size_t i = 0; i < p->step.n; i++) step[i] = as_given[o.step[i]];
-    take_steps(p, step, p->step.n);
-    if (prepare(p, opt, level).schedule.peak >= given) take_steps(p, as_given, p->step.n);
+    frontier_take(p, step, p->step.n);
+    if (prepare(p, opt, level).schedule.peak >= given) frontier_take(p, as_given, p->step.n);
 }
 
-/* Pairs inside the streams of the schedule so far, or everywhere: whichever lowers the peak most. */
-static void make_pairs(Program *p, const PlanOptions *opt, PlanLevel level)
+/* Forms of the steps with pairs: inside the streams of the schedule so far, and everywhere. Returns how many. */
+static int list_pairs(Program *p, const PlanOptions *opt, PlanLevel level, Steps *form)
 {
     Arena *scratch = &p->graph->store->scratch;
-    Step **const given = p->step.at;
-    const size_t n = p->step.n;
-    Steps within, everywhere, *best = NULL;
     const Planner now = prepare(p, opt, level);
-    bool *chosen = NEW_ARRAY(scratch, bool, n + 1);
-    int64_t least = now.schedule.peak;
+    bool *chosen = NEW_ARRAY(scratch, bool, p->step.n + 1);
+    int n = 0;
     for (size_t i = 0; i < now.schedule.slot.n; i++)
         for (int32_t k = now.schedule.slot.at[i].first; k < now.schedule.slot.at[i].end; k++) chosen[k] = now.schedule.slot.at[i].stream != NULL;
-    Steps *const tried[] = { &within, &everywhere };
-    for (int i = 0; i < 2; i++) {
-        if (!pair_steps(p->graph->arena, p, i ? NULL : chosen, tried[i])) continue;
-        take_steps(p, tried[i]->step.at, tried[i]->step.n);
+    if (pair_steps(p->graph->arena, p, chosen, form + n)) n++;
+    if (pair_steps(p->graph->arena, p, NULL, form + n)) n++;
+    return n;
+}
+
+/* Whichever form lowers the peak most. */
+static void make_pairs(Program *p, const PlanOptions *opt, PlanLevel level)
+{
+    Step **const given = p->step.at;
+    const size_t n = p->step.n;
+    Steps form[2], *best = NULL;
+    int64_t least = prepare(p, opt, level).schedule.peak;
+    const int forms = list_pairs(p, opt, level, form);
+    for (int i = 0; i < forms; i++) {
+        frontier_take(p, form[i].step.at, form[i].step.n);
         const int64_t peak = prepare(p, opt, level).schedule.peak;
-        if (peak < least) least = peak, best = tried[i];
-        take_steps(p, given, n);
+        if (peak < least) least = peak, best = form + i;
     }
-    if (best) take_steps(p, best->step.at, best->step.n);
+    frontier_take(p, best ? best->step.at : given, best ? best->step.n : n);
+}
+
+/* The steps as they are. */
+static void plan_steps(Program *program, const PlanOptions *opt, PlanLevel level, int64_t enough)
+{
+    PlanOptions o = *opt;
+    o.arena_limit = enough;
+    Planner p = prepare(program, &o, level);
+    finish(&p);
+}
+
+static void plan_frontier(Program *p, const PlanOptions *opt, PlanLevel level)
+{
+    PlanOptions lowest = *opt;
+    lowest.arena_limit = 0;
+    Steps form[3] = { { .step = { .at = p->step.at, .n = p->step.n, .room = p->step.n } } };
+    const int forms = 1 + list_pairs(p, &lowest, level, form + 1);
+    frontier_plan(p, opt, level, form, forms, plan_steps);
 }
 
 void plan_program(Program *program, const PlanOptions *opt)
@@ -312,15 +331,18 @@ void plan_program(Program *program, const PlanOptions *opt)
     Steps without;
     if (level >= PLAN_ORDER && elide_copies(program->graph->arena, program, &without)) {
         const int64_t least = peak_of(program, opt, level);
-        take_steps(program, without.step.at, without.step.n);
+        frontier_take(program, without.step.at, without.step.n);
         if (peak_of(program, opt, level) > least) {
             program->weight.n = weights;
-            take_steps(program, as_made, steps);
+            frontier_take(program, as_made, steps);
         }
     }
     if (level >= PLAN_ORDER) reorder(program, opt, level);
-    if (level >= PLAN_STREAM) make_pairs(program, opt, level);
-    Planner p = prepare(program, opt, level);
-    finish(&p);
+    if (level >= PLAN_STREAM && (opt->arena_limit || opt->curve)) {
+        plan_frontier(program, opt, level);
+    } else {
+        if (level >= PLAN_STREAM) make_pairs(program, opt, level);
+        plan_steps(program, opt, level, 0);
+    }
     arena_release(scratch, mark);
 }

@@ -17,7 +17,8 @@ typedef enum PlanLevel {
 
 typedef struct PlanOptions {
     int64_t align;              /* of every tensor in the arena, a power of two */
-    int64_t arena_limit;        /* 0: none; no effort is made to go below it, and what is above it fails with 1 */
+    int64_t arena_limit;        /* 0: none; else the cheapest plan that holds it, recomputation included; the smallest where none does */
+    bool curve;                 /* fill Plan.curve, as a limit does */
     PlanLevel level;
     bool preserve_input;        /* inputs in the arena are not written */
 } PlanOptions;

@@ -4,6 +4,8 @@
  * an edge counts with a lower bound, so the result is the same as if all had been walked. */
 #include "plan/segment.h"
 
+#include <assert.h>
+
 #include "base/size.h"
 #include "plan/overlap.h"
 
@@ -11,13 +13,16 @@ typedef struct Edge {
     int32_t from, to;
     int64_t bytes;              /* peak of the edge; a lower bound until it is exact */
     int64_t cost;
+    int64_t work;               /* MACs of strips beyond those of the range */
     bool exact;
     Stream *stream;
+    int32_t strips, result;     /* strips > 0: their number, and the item that they make */
+    int32_t next;               /* edge into the same place, -1: none */
 } Edge;
 
 enum { MOST_CROSSING = 24 };
 
-typedef struct Finder {
+struct Finder {
     Arena *arena;
     const Items *all;
     const ScheduleOptions *opt;
@@ -27,9 +32,11 @@ typedef struct Finder {
     int32_t (*cross)[MOST_CROSSING];    /* and which, where they are few */
     int64_t *layer;             /* peak of step k run by itself */
     VEC(Edge) edge;
-    int32_t *edge_of;           /* edges that end at k: edge_of[k] .. edge_of[k + 1] - 1 */
+    int32_t *into, *last;       /* the first and the last edge that end at k */
     int64_t budget;
-} Finder;
+    Strips strips;
+    struct Best *best;          /* of places */
+};
 
 #define NEVER (INT64_MAX / 4)
 
@@ -103,6 +110,16 @@ static int64_t least_inside(const Finder *f, int32_t first, int32_t to)
     return bytes;
 }
 
+static void add_edge(Finder *f, Edge e)
+{
+    const int32_t k = (int32_t)f->edge.n;
+    e.next = -1;
+    VEC_PUSH(f->arena, &f->edge, e);
+    if (f->into[e.to] < 0) f->into[e.to] = k;
+    else f->edge.at[f->last[e.to]].next = k;
+    f->last[e.to] = k;
+}
+
 static void add_streams(Finder *f, int32_t to)
 {
     int64_t cost = 0, worst = 0, inside = 0;
@@ -113,31 +130,99 @@ static void add_streams(Finder *f, int32_t to)
         inside += least_inside(f, from, to);
         const int64_t least = i64_max(f->alive[from], f->alive[to]) + inside;
         if (to - from < 2 || f->crossing[from] > MOST_CROSSING || least >= worst) continue;
-        VEC_PUSH(f->arena, &f->edge, ((Edge){ .from = from, .to = to, .bytes = least, .cost = cost }));
+        add_edge(f, (Edge){ .from = from, .to = to, .bytes = least, .cost = cost });
+    }
+}
+
+/* What lies outside of a range and is alive at both of its ends, counted once. */
+static int64_t around(const Finder *f, int32_t from, int32_t to)
+{
+    int64_t bytes = f->alive[from] + f->alive[to];
+    for (int32_t i = 0; i < f->crossing[from]; i++) {
+        const Item *it = f->all->item.at + f->cross[from][i];
+        if (it->end > to) bytes -= it->size;
+    }
+    return bytes;
+}
+
+/* The rings of a range at their smallest: the rows of a window. */
+static Stream least_rings(const Finder *f, int32_t from, int32_t to)
+{
+    Stream s = { .first = from, .end = to };
+    for (const Touch *t = touch_begin(f->all, from); t < touch_begin(f->all, to); t++) {
+        const Item *it = f->all->item.at + t->item;
+        if (it->scratch || it->outside || it->first < from || it->end > to) continue;
+        size_t i = 0;
+        while (i < s.ring.n && s.ring.at[i].item != t->item) i++;
+        if (i == s.ring.n) VEC_PUSH(f->arena, &s.ring, ((Ring){ t->item, 1 }));
+        const RowRule *r = &t->operand->rule;
+        if (!t->operand->write && r->kind == ROWS_WINDOW) s.ring.at[i].rows = (int32_t)i64_max(s.ring.at[i].rows, i64_min(r->extent, it->rows));
+    }
+    return s;
+}
+
+/* Numbers of strips worth trying: every few per cent. */
+static int32_t more_strips(int32_t n) { return n + 1 + n / 6; }
+
+static void add_strips_of(Finder *f, int32_t from, int32_t to, int64_t cost, int64_t worst)
+{
+    int32_t width;
+    const int32_t result = strip_result(&f->strips, from, to, &width);
+    if (result < 0) return;
+    const Stream least = least_rings(f, from, to);
+    int64_t macs = 0, narrowest = INT64_MAX;
+    for (int32_t k = from; k < to; k++) macs += f->all->program->step.at[k]->macs;
+    for (int32_t n = 2; n <= width; n = more_strips(n)) {
+        int64_t bytes, all;
+        if (!strip_price(&f->strips, &least, result, n, &bytes, &all)) break;
+        if (bytes >= narrowest) continue;
+        narrowest = bytes;
+        bytes += around(f, from, to);
+        if (bytes < worst) add_edge(f, (Edge){ .from = from, .to = to, .bytes = bytes, .cost = cost + 2000 * (int64_t)n * (to - from), .work = all - macs, .strips = n, .result = result });
+    }
+}
+
+static void add_strips(Finder *f, int32_t to)
+{
+    int64_t cost = 0, worst = 0;
+    if (f->crossing[to] > MOST_CROSSING) return;
+    for (int32_t from = to - 1; from >= 0 && to - from <= STREAM_STEPS && strip_takes(&f->strips, from); from--) {
+        cost += stream_cost(f->all->program->step.at[from]);
+        worst = i64_max(worst, f->layer[from]);
+        if (f->crossing[from] > MOST_CROSSING) continue;
+        const ArenaMark mark = arena_mark(f->arena);
+        const size_t edges = f->edge.n;
+        add_strips_of(f, from, to, cost, worst);
+        if (edges == f->edge.n) arena_release(f->arena, mark);
     }
 }
 
 static void add_edges(Finder *f)
 {
-    f->edge_of = NEW_ARRAY(f->arena, int32_t, f->steps + 2);
+    f->into = NEW_ARRAY(f->arena, int32_t, f->steps + 1);
+    f->last = NEW_ARRAY(f->arena, int32_t, f->steps + 1);
     for (int32_t to = 1; to <= f->steps; to++) {
-        f->edge_of[to] = (int32_t)f->edge.n;
-        VEC_PUSH(f->arena, &f->edge, ((Edge){ .from = to - 1, .to = to, .bytes = f->layer[to - 1], .exact = true }));
+        f->into[to] = -1;
+        add_edge(f, (Edge){ .from = to - 1, .to = to, .bytes = f->layer[to - 1], .exact = true });
         if (f->opt->stream && !f->all->control) add_streams(f, to);
+        if (f->opt->strips && !f->all->control) add_strips(f, to);
     }
-    f->edge_of[f->steps + 1] = (int32_t)f->edge.n;
 }
 
 static int64_t stream_peak(const Finder *f, const Stream *s)
 {
-    int64_t bytes = s->bytes + f->alive[s->first] + f->alive[s->end];
-    for (int32_t i = 0; i < f->crossing[s->first]; i++) {
-        const Item *it = f->all->item.at + f->cross[s->first][i];
-        if (it->end > s->end) bytes -= it->size;        /* it was counted at both ends */
-    }
+    const int64_t bytes = s->bytes + around(f, s->first, s->end);
     if (s->under < 0 || !f->opt->overlap) return bytes;
     const Overlap o = { s->under, s->over, false, true, s->backward ? NEVER : s->distance, s->backward ? s->distance : NEVER };
     return bytes - overlap_gain(f->all, &o);
+}
+
+/* Strips have the rings of the whole rows, but narrow ones. */
+static void settle_strips(Finder *f, Edge *e, const Stream *whole)
+{
+    int64_t bytes, macs;
+    if (!strip_price(&f->strips, whole, e->result, e->strips, &bytes, &macs)) return;
+    e->bytes = i64_min(e->bytes, bytes + around(f, e->from, e->to));
 }
 
 /* Walks a stream in both directions; the better one stays. */
@@ -150,6 +235,8 @@ static void settle(Finder *f, Edge *e)
     for (int way = 0; way < ways; way++) {
         Stream *s = NEW(f->arena, Stream);
         if (!stream_walk(f->arena, f->all, e->from, e->to, way == 1, &f->budget, s)) break;
+        if (e->strips) settle_strips(f, e, s);
+        if (e->strips) continue;
         const int64_t bytes = stream_peak(f, s);
         if (bytes >= e->bytes) continue;
         e->bytes = bytes;
@@ -160,28 +247,30 @@ static void settle(Finder *f, Edge *e)
 
 /* The best edge into each place, by peak and then by cost, or by cost alone under a limit. */
 typedef struct Best {
-    int64_t peak, cost;
+    int64_t peak, work, cost;
     int32_t edge;
 } Best;
 
-static bool better(int64_t peak, int64_t cost, const Best *b, bool by_cost)
+static bool better(const Best *a, const Best *b, bool by_cost)
 {
-    if (by_cost) return cost != b->cost ? cost < b->cost : peak < b->peak;
-    return peak != b->peak ? peak < b->peak : cost < b->cost;
+    if (!by_cost && a->peak != b->peak) return a->peak < b->peak;
+    if (a->work != b->work) return a->work < b->work;
+    if (a->cost != b->cost) return a->cost < b->cost;
+    return a->peak < b->peak;
 }
 
 static void find_path(const Finder *f, int64_t limit, Best *best)
 {
-    best[0] = (Best){ 0, 0, -1 };
+    best[0] = (Best){ .edge = -1 };
     for (int32_t to = 1; to <= f->steps; to++) {
-        best[to] = (Best){ NEVER, NEVER, -1 };
-        for (int32_t k = f->edge_of[to]; k < f->edge_of[to + 1]; k++) {
+        best[to] = (Best){ NEVER, NEVER, NEVER, -1 };
+        for (int32_t k = f->into[to]; k >= 0; k = f->edge.at[k].next) {
             const Edge *e = f->edge.at + k;
             const Best *b = best + e->from;
             if (limit && e->bytes > limit) continue;
             if (b->peak >= NEVER) continue;
-            const int64_t peak = i64_max(b->peak, e->bytes), cost = b->cost + e->cost;
-            if (best[to].edge < 0 || better(peak, cost, best + to, limit > 0)) best[to] = (Best){ peak, cost, k };
+            const Best by = { i64_max(b->peak, e->bytes), b->work + e->work, b->cost + e->cost, k };
+            if (best[to].edge < 0 || better(&by, best + to, limit > 0)) best[to] = by;
         }
     }
 }
@@ -201,26 +290,46 @@ static bool settle_path(Finder *f, const Best *best)
 
 static Schedule take(Finder *f, const Best *best)
 {
-    Schedule s = { .peak = best[f->steps].peak, .cost = best[f->steps].cost };
+    Schedule s = { .peak = best[f->steps].peak, .work = best[f->steps].work, .cost = best[f->steps].cost };
     int32_t *path = NEW_ARRAY(f->arena, int32_t, f->steps + 1), n = 0;
     for (int32_t k = f->steps; k > 0; k = f->edge.at[path[n++]].from) path[n] = best[k].edge;
     while (n--) {
         const Edge *e = f->edge.at + path[n];
-        VEC_PUSH(f->arena, &s.slot, ((Slot){ e->from, e->to, e->stream }));
+        VEC_PUSH(f->arena, &s.slot, ((Slot){ e->from, e->to, e->stream, e->strips, e->result }));
     }
     return s;
 }
 
+Finder *schedule_open(Arena *a, const Items *all, const ScheduleOptions *opt)
+{
+    Finder *f = NEW(a, Finder);
+    *f = (Finder){ .arena = a, .all = all, .opt = opt, .steps = (int32_t)all->program->step.n, .budget = opt->budget };
+    f->best = NEW_ARRAY(a, Best, f->steps + 1);
+    if (opt->strips) f->strips = strips_new(a, all);
+    count_alive(f);
+    list_crossing(f);
+    count_layers(f);
+    add_edges(f);
+    return f;
+}
+
+bool schedule_under(Finder *f, int64_t limit, Schedule *out)
+{
+    do {
+        find_path(f, i64_max(limit, 1), f->best);
+        if (f->steps && f->best[f->steps].edge < 0) return false;
+    } while (settle_path(f, f->best));
+    *out = take(f, f->best);
+    return true;
+}
+
 Schedule schedule_find(Arena *a, const Items *all, const ScheduleOptions *opt)
 {
-    Finder f = { .arena = a, .all = all, .opt = opt, .steps = (int32_t)all->program->step.n, .budget = opt->budget };
-    Best *best = NEW_ARRAY(a, Best, f.steps + 1);
-    count_alive(&f);
-    list_crossing(&f);
-    count_layers(&f);
-    add_edges(&f);
-    do find_path(&f, 0, best); while (settle_path(&f, best));
-    const int64_t limit = i64_max(i64_max(best[f.steps].peak, opt->enough), 1);
-    do find_path(&f, limit, best); while (settle_path(&f, best));
-    return take(&f, best);
+    Finder *f = schedule_open(a, all, opt);
+    Schedule s;
+    do find_path(f, 0, f->best); while (settle_path(f, f->best));
+    const bool found = schedule_under(f, i64_max(f->best[f->steps].peak, opt->enough), &s);
+    assert(found);
+    (void)found;
+    return s;
 }

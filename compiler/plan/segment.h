@@ -3,26 +3,35 @@
 #ifndef INLAY_PLAN_SEGMENT_H
 #define INLAY_PLAN_SEGMENT_H
 
-#include "plan/stream.h"
+#include "plan/strip.h"
 
-/* A range of steps that share one slot of time: a single step, or a stream. */
+/* A range of steps that share one slot of time: a single step, or a stream; or a range that is to become several streams. */
 typedef struct Slot {
     int32_t first, end;
-    Stream *stream;             /* NULL: layer by layer */
+    Stream *stream;             /* NULL: layer by layer, or in strips */
+    int32_t strips, result;     /* strips > 0: to be made in so many strips of item `result` */
 } Slot;
 
 typedef struct Schedule {
     VEC(Slot) slot;
     int64_t peak;               /* most bytes alive in a slot, by this count */
+    int64_t work;               /* MACs that strips compute again */
     int64_t cost;               /* work that streaming adds, estimated */
 } Schedule;
 
 typedef struct ScheduleOptions {
     bool stream, overlap;
+    bool strips;                /* ranges may be computed in strips; schedule_under() only */
     int64_t enough;             /* no need to go below so many bytes; 0: as low as it goes */
     int64_t budget;             /* unit visits of all walks */
 } ScheduleOptions;
 
+/* The least peak, then the cheapest schedule under that (or under what is enough). */
 Schedule schedule_find(Arena *a, const Items *all, const ScheduleOptions *opt);
+
+/* The same choice under one limit after the other: fewest MACs, then least cost; false: no schedule holds it. */
+typedef struct Finder Finder;
+Finder *schedule_open(Arena *a, const Items *all, const ScheduleOptions *opt);
+bool schedule_under(Finder *f, int64_t limit, Schedule *out);
 
 #endif

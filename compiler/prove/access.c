@@ -39,7 +39,7 @@ Piece piece_of(const Operand *o, int32_t row)
 {
     int64_t at;
     const Tensor *t = owner_of(o, &at);
-    const int64_t pixel = o->pixel * element_bits(o) / 8, lane = o->part ? at % pixel : 0;
+    const int64_t lane = o->part ? at % operand_pitch(o) : 0;
     const int64_t bytes = i64_min(o->row_bytes, tensor_bytes(t) - (at - lane));
     Piece p = { .tag = t->id, .lane = lane, .lane_end = o->part ? lane + o->part * element_bits(o) / 8 : 0 };
     p.begin = base_address(o) + (int64_t)o->ref.off - lane + (int64_t)(row % o->ref.cap) * (int64_t)o->ref.row;

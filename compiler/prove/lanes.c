@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Tensors whose pixels are made in parts, by several steps: which channels of each row hold values. */
+ * Tensors made in parts, by several steps: which channels, or columns, of each row hold values. */
 #include "prove/replay.h"
 
 #include "base/size.h"
@@ -38,7 +38,7 @@ static void find_cuts(Check *c, const Operand *o)
     const Tensor *t = owner_of(o, &at);
     Lanes *l = c->lanes + t->id;
     if (!l->pixel) {
-        *l = (Lanes){ .row_bytes = o->row_bytes, .pixel = o->pixel * element_bits(o) / 8, .rows = (int32_t)(tensor_bytes(t) / o->row_bytes) };
+        *l = (Lanes){ .row_bytes = o->row_bytes, .pixel = operand_pitch(o), .rows = (int32_t)(tensor_bytes(t) / o->row_bytes) };
         add_cut(c->arena, l, 0);
     }
     add_cut(c->arena, l, at % l->pixel);

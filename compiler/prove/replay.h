@@ -9,7 +9,7 @@
 
 enum { TAG_STATE = -1, INCOMPLETE = 1 << 30 };
 
-/* Which channels of the rows of a tensor made of parts hold values. */
+/* Which channels (or columns, the row then being one pixel) of the rows of a tensor made of parts hold values. */
 typedef struct Lanes {
     int64_t row_bytes, pixel;   /* 0: no operand is a part */
     int32_t rows;

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Schedules of all forms under one falling limit after the other; those that another one beats in both bytes
+ * and work are dropped; the rest are planned in full, so that the curve holds real arenas. */
+#include "plan/frontier.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/size.h"
+#include "plan/segment.h"
+
+enum { MOST_POINTS = 40, WALK_BUDGET = 20000000 };
+
+/* A schedule of a form. */
+typedef struct Point {
+    const Steps *form;
+    Items *all;
+    Schedule schedule;
+    int64_t cost;
+} Point;
+
+typedef struct Frontier {
+    Program *program;
+    Arena *arena;
+    const PlanOptions *opt;
+    PlanLevel level;
+    FrontierPlan *plan;
+    VEC(Point) point;
+    int64_t macs;               /* of the steps, each made once */
+} Frontier;
+
+void frontier_take(Program *p, Step **step, size_t n)
+{
+    p->step.at = step;
+    p->step.n = p->step.room = n;
+    for (size_t i = 0; i < n; i++) step[i]->index = (int)i;
+}
+
+static int64_t macs_of(Step *const *step, size_t n)
+{
+    int64_t macs = 0;
+    for (size_t i = 0; i < n; i++) macs = i64_add(macs, step[i]->macs);
+    return macs;
+}
+
+/* Pairs go a few pixels at a time: about three per cent. */
+static int64_t form_cost(const Steps *form)
+{
+    int64_t cost = 0;
+    for (size_t i = 0; i < form->step.n; i++)
+        if (!strcmp(form->step.at[i]->kernel->name, "dwpw_f32")) cost += form->step.at[i]->macs / 32;
+    return cost;
+}
+
+/* From the cheapest schedule down, the peak falling by a hundredth at least. */
+static void try_form(Frontier *f, const Steps *form)
+{
+    Items *all = NEW(f->arena, Items);
+    ScheduleOptions *opt = NEW(f->arena, ScheduleOptions);
+    frontier_take(f->program, form->step.at, form->step.n);
+    *all = items_find(f->arena, f->program, f->opt);
+    *opt = (ScheduleOptions){ .stream = true, .overlap = true, .strips = f->opt->arena_limit || f->opt->curve, .budget = WALK_BUDGET };
+    Finder *finder = schedule_open(f->arena, all, opt);
+    int64_t limit = INT64_MAX / 8;
+    for (int i = 0; i < MOST_POINTS; i++) {
+        Point p = { .form = form, .all = all };
+        if (!schedule_under(finder, limit, &p.schedule)) return;
+        p.cost = p.schedule.cost + form_cost(form);
+        VEC_PUSH(f->arena, &f->point, p);
+        limit = p.schedule.peak - p.schedule.peak / 100 - 1;
+        if (limit < 1) return;
+    }
+}
+
+static int by_work(const void *a, const void *b)
+{
+    const Point *x = a, *y = b;
+    if (x->schedule.work != y->schedule.work) return x->schedule.work < y->schedule.work ? -1 : 1;
+    if (x->cost != y->cost) return x->cost < y->cost ? -1 : 1;
+    return x->schedule.peak < y->schedule.peak ? -1 : x->schedule.peak > y->schedule.peak;
+}
+
+static void keep_best(Frontier *f)
+{
+    size_t n = 0;
+    int64_t peak = INT64_MAX;
+    qsort(f->point.at, f->point.n, sizeof *f->point.at, by_work);
+    for (size_t i = 0; i < f->point.n; i++) {
+        if (f->point.at[i].schedule.peak >= peak) continue;
+        peak = f->point.at[i].schedule.peak;
+        f->point.at[n++] = f->point.at[i];
+    }
+    f->point.n = n;
+}
+
+/* The steps of a schedule: those in strips are there once for each. */
+static Steps steps_of(Frontier *f, const Point *p)
+{
+    Arena *a = f->program->graph->arena;
+    Steps out = { 0 };
+    Strips strips = { 0 };
+    for (size_t i = 0; i < p->schedule.slot.n; i++) {
+        const Slot *s = p->schedule.slot.at + i;
+        int32_t width = 0;
+        if (!s->strips) {
+            for (int32_t k = s->first; k < s->end; k++) VEC_PUSH(a, &out.step, p->form->step.at[k]);
+            continue;
+        }
+        if (!strips.all) strips = strips_new(f->arena, p->all);
+        strip_result(&strips, s->first, s->end, &width);
+        for (int32_t k = 0; k < s->strips; k++) strip_steps(&strips, a, f->program, s->first, s->end, s->result, strip_columns(width, k, s->strips), &out);
+    }
+    return out;
+}
+
+static CurvePoint plan_point(Frontier *f, const Point *p)
+{
+    frontier_take(f->program, p->form->step.at, p->form->step.n);
+    const Steps steps = steps_of(f, p);
+    frontier_take(f->program, steps.step.at, steps.step.n);
+    f->plan(f->program, f->opt, f->level, p->schedule.peak);
+    const Plan *plan = &f->program->plan;
+    CurvePoint c = { .arena = plan->arena_size, .macs = macs_of(steps.step.at, steps.step.n), .steps = (int32_t)steps.step.n };
+    for (size_t i = 0; i < plan->segment.n; i++)
+        if (plan->segment.at[i].list) c.streamed += plan->segment.at[i].count;
+    for (size_t i = 0; i < p->schedule.slot.n; i++) c.strips += p->schedule.slot.at[i].strips;
+    return c;
+}
+
+/* The cheapest that holds the limit; else the smallest (without a limit: the smallest that computes nothing twice). */
+static size_t choose(const Frontier *f, const CurvePoint *curve, size_t n)
+{
+    size_t best = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (f->opt->arena_limit && curve[i].arena <= f->opt->arena_limit) return i;
+        if (!f->opt->arena_limit && curve[i].macs > f->macs) break;
+        if (curve[i].arena < curve[best].arena) best = i;
+    }
+    return best;
+}
+
+void frontier_plan(Program *p, const PlanOptions *opt, PlanLevel level, const Steps *form, int forms, FrontierPlan *plan)
+{
+    Frontier f = { .program = p, .arena = &p->graph->store->scratch, .opt = opt, .level = level, .plan = plan, .macs = macs_of(form->step.at, form->step.n) };
+    VEC(CurvePoint) curve = { 0 };
+    VEC(size_t) of = { 0 };
+    for (int i = 0; i < forms; i++) try_form(&f, form + i);
+    keep_best(&f);
+    for (size_t i = 0; i < f.point.n; i++) {
+        const ArenaMark mark = arena_mark(f.arena);
+        const CurvePoint c = plan_point(&f, f.point.at + i);
+        arena_release(f.arena, mark);
+        if (curve.n && c.arena >= curve.at[curve.n - 1].arena) continue;
+        VEC_PUSH(p->graph->arena, &curve, c);
+        VEC_PUSH(p->graph->arena, &of, i);
+    }
+    const size_t best = choose(&f, curve.at, curve.n);
+    curve.at[best].chosen = true;
+    plan_point(&f, f.point.at + of.at[best]);
+    p->plan.curve = (CurvePoints){ .at = curve.at, .n = curve.n, .room = curve.room };
+    p->plan.macs_once = f.macs;
+}

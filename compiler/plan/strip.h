@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Recomputation: a range of steps runs several times, each time for some columns of its result. What lies
+ * within is then a strip, a few columns wide; columns that two strips need (their halo) are computed twice.
+ * Every element is made by the same sums as in the whole image, so results have the same bits. */
+#ifndef INLAY_PLAN_STRIP_H
+#define INLAY_PLAN_STRIP_H
+
+#include "plan/elide.h"
+#include "plan/stream.h"
+
+typedef struct Columns { int32_t lo, hi; } Columns;
+
+/* Finds the columns of a range's tensors, for any strip of its result. */
+typedef struct Strips {
+    const Items *all;
+    bool *parted;               /* by item: some operand is a part of its pixels */
+    Columns *of_item, *of_step;
+} Strips;
+
+Strips strips_new(Arena *a, const Items *all);
+/* Can the step be made for some columns of its result? */
+bool strip_takes(const Strips *s, int32_t step);
+/* The one item that steps [first, end) make for others, in full rows, by one step; -1: the range cannot be cut. *columns: how wide. */
+int32_t strip_result(const Strips *s, int32_t first, int32_t end, int32_t *columns);
+/* Columns of strip k of n. */
+Columns strip_columns(int32_t width, int32_t k, int32_t n);
+/* For columns y of the result: sets of_step (of results) and of_item (of what lies within); false: something is not needed at all. */
+bool strip_find(Strips *s, int32_t first, int32_t end, int32_t result, Columns y);
+/* What n strips take, rows in rings as `whole` has them: *bytes of the widest, *macs of all; false: they cannot be. */
+bool strip_price(Strips *s, const Stream *whole, int32_t result, int32_t n, int64_t *bytes, int64_t *macs);
+
+/* Steps [first, end) for columns y of the result, appended to `out`; new tensors and steps live in `a`. */
+void strip_steps(Strips *s, Arena *a, Program *p, int32_t first, int32_t end, int32_t result, Columns y, Steps *out);
+
+#endif

@@ -1,0 +1,206 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Arena limits: for random networks of images (and models of the corpus, where it is) every point of the curve is asked for
+by its own size. The plan must hold it, with the MACs that the curve says, and answer the same bytes as the plan without
+a limit: by `inlay run`, and for some through C under the sanitizers. Below the smallest point the exit status is 1.
+
+    limit.py --inlay INLAY [--corpus FOLDER] [--nets N] [--first SEED]"""
+import argparse
+import json
+import os
+import random
+import struct
+
+import host
+import onnx
+import tap
+
+FLOAT = 1
+STRICT = host.STRICT + ['-O1', '-ffp-contract=off']
+SANITIZE = ['-g', '-fsanitize=address,undefined', '-fno-sanitize-recover=all']
+CORPUS = ['cnn/mlperf-tiny-vww', 'cnn/mlperf-tiny-resnet8', 'audio/mlperf-tiny-kws', 'cnn/mobilenet-v2-035-128']
+
+
+def floats(rng, n):
+    return struct.pack('<%df' % n, *(rng.uniform(-1, 1) for _ in range(n)))
+
+
+class Net:
+    """A random network: windows of all kinds, sums with what came before, branches that are joined."""
+    def __init__(self, seed):
+        self.rng, self.nodes, self.weights = random.Random(seed), [], []
+        rng = self.rng
+        self.dims = {'x': [1, rng.choice([1, 3, 4]), rng.randrange(9, 25), rng.randrange(9, 33)]}
+        top, earlier = 'x', []
+        for _ in range(rng.randrange(3, 9)):
+            same = [e for e in earlier if self.dims[e] == self.dims[top]]
+            kind = rng.choice(['conv', 'conv', 'conv', 'depthwise', 'depthwise', 'pool', 'activation', 'join', 'add', 'scale'])
+            earlier.append(top)
+            if kind == 'add' and same:
+                top = self.add('Add', [top, rng.choice(same)], self.dims[top])
+            elif kind == 'join':
+                parts = [self.conv(top, rng.choice([1, 3]), 1, 'SAME') for _ in range(2)]
+                top = self.add('Concat', parts, self.dims[top][:1] + [sum(self.dims[p][1] for p in parts)] + self.dims[top][2:], axis=1)
+            elif kind == 'scale':
+                top = self.add('Mul', [top, self.constant([self.dims[top][1], 1, 1])], self.dims[top])
+            elif kind == 'activation':
+                top = self.add(rng.choice(['Relu', 'Sigmoid', 'HardSwish', 'Tanh']), [top], self.dims[top])
+            elif kind == 'pool':
+                top = self.pool(top)
+            else:
+                top = self.conv(top, rng.choice([1, 2, 3, 3, 5]), rng.choice([1, 1, 2]), None, kind == 'depthwise')
+        if rng.random() < 0.4:
+            top = self.add('GlobalAveragePool', [top], self.dims[top][:2] + [1, 1])
+        self.model = onnx.make_model(self.nodes, [onnx.make_value('x', FLOAT, self.dims['x'])], [onnx.make_value(top, FLOAT, self.dims[top])], self.weights)
+
+    def constant(self, dims):
+        n = 1
+        for d in dims:
+            n *= d
+        self.weights.append(onnx.make_tensor('w%d' % len(self.weights), FLOAT, dims, floats(self.rng, n)))
+        return 'w%d' % (len(self.weights) - 1)
+
+    def add(self, op, ins, dims, **attrs):
+        name = 't%d' % len(self.nodes)
+        self.nodes.append(onnx.make_node(op, ins, [name], **attrs))
+        self.dims[name] = list(dims)
+        return name
+
+    def window(self, x, kernel, stride, same, dilation=1):
+        """(attributes, dims) of a window; the padding lopsided at times."""
+        rng, extent = self.rng, (kernel - 1) * dilation + 1
+        pads = [extent // 2] * 4 if same else [rng.randrange(0, max(1, min(kernel, extent // 2 + 1))) for _ in range(4)]
+        size = [(self.dims[x][2 + i] + pads[i] + pads[2 + i] - extent) // stride + 1 for i in range(2)]
+        return dict(kernel_shape=[kernel, kernel], strides=[stride, stride], pads=pads), size
+
+    def conv(self, x, kernel, stride, same, depthwise=False):
+        rng, channels = self.rng, self.dims[x][1]
+        dilation = rng.choice([1, 1, 1, 2]) if kernel == 3 else 1
+        if min(self.dims[x][2:]) < (kernel - 1) * dilation + 1:
+            kernel, dilation, stride = 1, 1, 1
+        attrs, size = self.window(x, kernel, stride, same, dilation)
+        out = channels if depthwise else rng.choice([2, 4, 5, 8, 16, 20])
+        ins = [x, self.constant([out, 1 if depthwise else channels, kernel, kernel])]
+        if rng.random() < 0.7:
+            ins.append(self.constant([out]))
+        return self.add('Conv', ins, [1, out] + size, group=channels if depthwise else 1, dilations=[dilation, dilation], **attrs)
+
+    def pool(self, x):
+        kernel = self.rng.choice([2, 3])
+        if min(self.dims[x][2:]) < kernel:
+            return x
+        attrs, size = self.window(x, kernel, self.rng.choice([1, 2]), False)
+        if self.rng.random() < 0.5:
+            return self.add('MaxPool', [x], self.dims[x][:2] + size, **attrs)
+        return self.add('AveragePool', [x], self.dims[x][:2] + size, count_include_pad=self.rng.randrange(2), **attrs)
+
+
+class Model:
+    def __init__(self, o, file, flags, inputs):
+        self.o, self.file, self.flags, self.inputs = o, file, flags, inputs
+
+    def analyze(self, *flags):
+        status, text = host.run([self.o.inlay, 'analyze', self.file, '--json'] + self.flags + list(flags))
+        if status:
+            raise RuntimeError('exit %d: %s' % (status, text))
+        return json.loads(text)
+
+    def answer(self, limit):
+        """The bytes of all results by `inlay run`."""
+        with host.Work() as work:
+            command = [self.o.inlay, 'run', self.file, '-o', work] + self.flags + (['--arena-limit', str(limit)] if limit else [])
+            for path in self.inputs:
+                command += ['--input', path]
+            status, text = host.run(command)
+            if status:
+                raise RuntimeError('run: exit %d: %s' % (status, text))
+            return [onnx.read_tensor(os.path.join(work, f)).raw for f in sorted(os.listdir(work)) if f.endswith('.pb')]
+
+    def compiled(self, limit):
+        """The same through C, in an arena of just that size between guards."""
+        with host.Work() as work:
+            out = os.path.join(work, 'out')
+            status, text = host.run([self.o.inlay, 'compile', self.file, '-o', out, '--name', 'm', '--arena-limit', str(limit)] + self.flags)
+            if status:
+                raise RuntimeError('compile: exit %d: %s' % (status, text))
+            manifest = host.manifest(out, 'm')
+            host.write_main(work, [('m', manifest, [onnx.read_tensor(p) for p in self.inputs])])
+            for flags in ([STRICT + SANITIZE, STRICT] if self.o.sanitize else [STRICT]):
+                status, text = host.run(['gcc'] + flags + ['-I', os.path.join(out, 'src'), 'main.c'] + host.sources(out) + ['-lm'], work)
+                status, text = host.run(['./a.out'], work) if not status else (status, text)
+                if status:
+                    raise RuntimeError('C: exit %d: %s' % (status, text[:2000]))
+            return [t.raw for t in host.results(work, 'm', manifest)]
+
+
+def curve_is_one(curve):
+    """From the cheapest to the smallest: neither bytes nor MACs go the wrong way."""
+    for a, b in zip(curve, curve[1:]):
+        if b['arena'] >= a['arena'] or b['macs'] < a['macs']:
+            return '%s is followed by %s' % (a, b)
+    return '' if sum(c.get('chosen', False) for c in curve) == 1 else 'not one point is chosen'
+
+
+def holds(m, curve, i, want):
+    """A limit of just the arena of point i takes point i."""
+    limit = curve[i]['arena']
+    found = m.analyze('--arena-limit', str(limit))
+    taken = [c for c in found['curve'] if c.get('chosen')][0]
+    if found['arena']['size'] != limit or taken['arena'] != limit:
+        return 'limit %d: the arena has %d bytes' % (limit, found['arena']['size'])
+    if found['totals']['macs'] != curve[i]['macs'] or len(found['steps']) != curve[i]['steps']:
+        return 'limit %d: %d MACs in %d steps, the curve says %s' % (limit, found['totals']['macs'], len(found['steps']), curve[i])
+    return '' if m.answer(limit) == want else 'limit %d: other bytes' % limit
+
+
+def check(t, what, m, some):
+    try:
+        curve = m.analyze('--curve')['curve']
+        bad = curve_is_one(curve)
+        t.ok('%s: %d points from %d to %d bytes, %.3f MACs' % (what, len(curve), curve[0]['arena'], curve[-1]['arena'], curve[-1]['mac_factor']), not bad, bad)
+        want = m.answer(0)
+        bad = [b for b in (holds(m, curve, i, want) for i in range(len(curve))) if b]
+        t.ok(what + ': each point by its size, same bytes', not bad, bad[:3])
+        for i in sorted({len(curve) - 1, len(curve) // 2} if some else {len(curve) - 1}):
+            t.ok('%s: %d bytes through C, same bytes' % (what, curve[i]['arena']), m.compiled(curve[i]['arena']) == want)
+        smallest = curve[-1]['arena']
+        status, text = host.run([m.o.inlay, 'analyze', m.file, '--arena-limit', str(smallest - 1)] + m.flags)
+        t.ok(what + ': one byte less is status 1', smallest == 1 or (status == 1 and str(smallest) in text and 'lower bound' in text and 'peak' in text), '%d: %s' % (status, text))
+    except RuntimeError as e:
+        t.fail(what, str(e))
+
+
+def main():
+    p = argparse.ArgumentParser()
+    p.add_argument('--inlay', required=True)
+    p.add_argument('--corpus', default='')
+    p.add_argument('--nets', type=int, default=24)
+    p.add_argument('--first', type=int, default=0)
+    o = p.parse_args()
+    t = tap.Tap()
+    with host.Work() as work:
+        with open(os.path.join(work, 'x.c'), 'w') as f:
+            f.write('int main(void) { return 0; }\n')
+        o.sanitize = host.run(['gcc'] + SANITIZE + ['x.c'], work)[0] == 0
+    for seed in range(o.first, o.first + o.nets):
+        with host.Work() as work:
+            net = Net(seed)
+            n = 1
+            for d in net.dims['x']:
+                n *= d
+            for file, data in (('net.onnx', net.model), ('x.pb', onnx.make_tensor('x', FLOAT, net.dims['x'], floats(net.rng, n)))):
+                with open(os.path.join(work, file), 'wb') as f:
+                    f.write(data)
+            check(t, 'net %d' % seed, Model(o, os.path.join(work, 'net.onnx'), [], [os.path.join(work, 'x.pb')]), seed % 8 == 0)
+    for name in CORPUS:
+        folder = os.path.join(o.corpus, name)
+        if not o.corpus or not os.path.isdir(folder):
+            t.skip(name, 'not here')
+            continue
+        data, _ = host.test_data(folder)
+        file = os.path.join(folder, 'model.onnx')
+        check(t, name, Model(o, file, host.shape_flags(file, data), [path for path, _ in data]), False)
+    t.done()
+
+
+if __name__ == '__main__':
+    main()
