@@ -95,7 +95,8 @@ void lower_reduce_axes(Lower *l, Node *n, const char *kernel, Tensor *out, Tenso
 
 /* ReduceSum is reduce_sum, ReduceLogSumExp is reduce_log_sum_exp. */
 static const struct { const char *op, *kernel; } reduce_rows[] = {
-    { "ReduceL1", "reduce_l1" }, { "ReduceL2", "reduce_l2" }, { "ReduceLogSum", "reduce_log_sum" }, { "ReduceMax", "reduce_max" },
+    { "ReduceL1", "reduce_l1" }, { "ReduceL2", "reduce_l2" }, { "ReduceLogSum", "reduce_log_sum" },
+    { "ReduceLogSumExp", "reduce_log_sum_exp" }, { "ReduceMax", "reduce_max" },
     { "ReduceMean", "reduce_mean" }, { "ReduceMin", "reduce_min" }, { "ReduceProd", "reduce_prod" }, { "ReduceSum", "reduce_sum" },
     { "ReduceSumSquare", "reduce_sum_square" },
 };
@@ -105,11 +106,6 @@ static const char *reduce_kernel(const Node *n)
     for (size_t i = 0; i < sizeof reduce_rows / sizeof *reduce_rows; i++)
         if (!strcmp(reduce_rows[i].op, n->op_type)) return reduce_rows[i].kernel;
     fail_node(n, STATUS_INTERNAL, NULL, "no row in the table of reductions");
-}
-
-static void axes_or_fail(const Node *n, bool *gone)
-{
-    if (!reduced_axes(n, gone)) fail_node(n, STATUS_UNSUPPORTED, "bake them with --const INPUT=FILE.pb", "axes are known only at run time");
 }
 
 /* Axes that are values: the kernel makes its loops from them and checks the result's shape. */
@@ -154,26 +150,30 @@ void lower_reduce_root(Lower *l, Node *n)
 }
 
 
-/* log(sum e^(x - m)) + m with m the maximum, kept finite. */
+/* log(sum e^(x - m)) + m with m the maximum, kept finite; in one go where the axes are values. */
 void lower_reduce_log_sum_exp(Lower *l, Node *n)
 {
     bool gone[MAX_RANK];
     Tensor *x = as_float(l, n, n->in[0]);
     const DType t = x->dtype;
     Shape keep = x->shape;
-    axes_or_fail(n, gone);
+    Tensor *out = t == n->out[0]->dtype ? n->out[0] : lower_temp(l, t, n->out[0]->shape);
+    if (!reduced_axes(n, gone)) {
+        reduce_by_node(l, n, out, x);
+        if (out != n->out[0]) lower_cast(l, n, n->out[0], out, true, 0);
+        return;
+    }
     for (int i = 0; i < keep.rank; i++)
         if (gone[i]) keep.dim[i] = 1;
     Tensor *top = lower_temp(l, t, keep), *m = lower_temp(l, t, keep), *d = lower_temp(l, t, x->shape), *e = lower_temp(l, t, x->shape);
     Tensor *sum = lower_temp(l, t, keep), *log = lower_temp(l, t, keep), *y = lower_temp(l, t, keep);
     lower_reduce_axes(l, n, lower_kernel(l, "reduce_max", t), top, x, gone);
-    lower_flat(l, n, lower_kernel(l, "clip", t), m, top, (double)-FLT_MAX, (double)FLT_MAX);
+    lower_flat(l, n, lower_kernel(l, "clip", t), m, top, t == DT_F64 ? -DBL_MAX : (double)-FLT_MAX, t == DT_F64 ? DBL_MAX : (double)FLT_MAX);
     lower_nd2(l, n, lower_kernel(l, "sub", t), d, x, m);
     lower_flat(l, n, lower_kernel(l, "exp", t), e, d, 0, 0);
     lower_reduce_axes(l, n, lower_kernel(l, "reduce_sum", t), sum, e, gone);
     lower_flat(l, n, lower_kernel(l, "log", t), log, sum, 0, 0);
     lower_nd2(l, n, lower_kernel(l, "add", t), y, log, m);
-    Tensor *out = t == n->out[0]->dtype ? n->out[0] : lower_temp(l, t, n->out[0]->shape);
     lower_view(l, n, out, y, 0);
     if (out != n->out[0]) lower_cast(l, n, n->out[0], out, true, 0);
 }

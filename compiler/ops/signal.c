@@ -26,22 +26,23 @@ static Tensor *twiddles(Lower *l, DType t, int64_t n)
 }
 
 /* Length and table of a transform, and scratch: the length is known, or a value up to `most`. */
-static void transform_operands(Lower *l, Node *n, Step *s, DType t, int64_t most, Tensor *length, bool length_first)
+static void transform_operands(Lower *l, Node *n, Step *s, DType t, int64_t most, Tensor *length, bool length_first, bool any_length)
 {
-    Tensor *given = length && !length->value ? lower_index(l, n, length) : NULL, *table = given ? NULL : twiddles(l, t, most);
+    Tensor *given = length && (!length->value || any_length) ? lower_index(l, n, length) : NULL, *table = given || any_length ? NULL : twiddles(l, t, most);
     step_in(s, length_first ? given : table);
     step_in(s, length_first ? table : given);
-    step_scratch(l, s, dtype_bytes(t, i64_mul(most, given ? 6 : 4)));
+    step_scratch(l, s, dtype_bytes(t, i64_mul(most, table ? 4 : 6)));
 }
 
-/* The axis: an attribute until opset 19, then operand 2. */
+/* The axis: an attribute until opset 19, then operand 2. -1: a value at run time. */
 static int dft_axis(const Node *n)
 {
     const int rank = infer_shape(n, 0)->rank;
     int64_t count, axis = node_int(n, "axis", n->op->since < 20 ? 1 : -2);
     if (n->op->since >= 20 && node_in(n, 2)) {
         const int64_t *v = infer_ints(n, 2, &count);
-        if (!v || count != 1) fail_node(n, STATUS_UNSUPPORTED, "bake it with --const INPUT=FILE.pb", "its axis is known only at run time");
+        if (tensor_count(n->in[2]) != 1) fail_node(n, STATUS_MALFORMED, NULL, "its axis is not one number");
+        if (!v) return -1;
         axis = *v;
     }
     const int a = node_axis(n, axis, rank);
@@ -52,23 +53,29 @@ static int dft_axis(const Node *n)
 /* Inverse and one-sided: half a spectrum becomes a real signal. */
 static bool dft_half(const Node *n) { return node_int(n, "inverse", 0) && node_int(n, "onesided", 0); }
 
+/* The length or the axis is a value: the shape is the declared one, as far as it fits. */
+static void infer_dft_declared(Node *n, int axis, const Shape *s)
+{
+    infer_declared(n, 0, n->in[0]->dtype);
+    const Shape *y = &n->out[0]->shape;
+    int others = 0;
+    for (int i = 0; y->rank == s->rank && i < s->rank - 1; i++) others += axis < 0 ? y->dim[i] != s->dim[i] : i != axis && y->dim[i] != s->dim[i];
+    if (y->rank != s->rank || y->dim[s->rank - 1] != (dft_half(n) ? 1 : 2) || others > (axis < 0)) fail_node(n, STATUS_MALFORMED, NULL, "its result is declared with a shape that does not fit");
+}
+
 void infer_dft(Node *n)
 {
     const int axis = dft_axis(n);
     Shape s = *infer_shape(n, 0);
     const int64_t parts = s.dim[s.rank - 1];
-    int64_t count, length = dft_half(n) ? 2 * (s.dim[axis] - 1) : s.dim[axis];
     if (parts != 1 && parts != 2) fail_node(n, STATUS_MALFORMED, NULL, "its last dimension is %lld, not 1 or 2", (long long)parts);
+    int64_t count;
     const int64_t *given = infer_ints(n, 1, &count);
-    if (node_in(n, 1) && !given) {
-        infer_declared(n, 0, n->in[0]->dtype);
-        const Shape *y = &n->out[0]->shape;
-        bool fits = y->rank == s.rank && y->dim[s.rank - 1] == (dft_half(n) ? 1 : 2);
-        for (int i = 0; fits && i < s.rank - 1; i++) fits = i == axis || y->dim[i] == s.dim[i];
-        if (!fits) fail_node(n, STATUS_MALFORMED, NULL, "its result is declared with a shape that does not fit");
+    if (axis < 0 || (node_in(n, 1) && !given)) {
+        infer_dft_declared(n, axis, &s);
         return;
     }
-    if (given && count == 1) length = *given;
+    const int64_t length = given && count == 1 ? *given : dft_half(n) ? 2 * (s.dim[axis] - 1) : s.dim[axis];
     if (length < 1) fail_node(n, STATUS_MALFORMED, NULL, "a transform of length %lld", (long long)length);
     s.dim[axis] = node_int(n, "onesided", 0) && !dft_half(n) ? length / 2 + 1 : length;
     s.dim[s.rank - 1] = dft_half(n) ? 1 : 2;
@@ -85,21 +92,40 @@ static int64_t transform_length(const Node *n, int operand, int64_t otherwise, i
     return otherwise;
 }
 
+static int64_t dft_length(const Node *n, int axis)
+{
+    const Shape *x = &n->in[0]->shape, *y = &n->out[0]->shape;
+    const bool half = dft_half(n);
+    return transform_length(n, 1, half ? y->dim[axis] : x->dim[axis], y->dim[axis], node_int(n, "onesided", 0) && !half);
+}
+
 void lower_dft(Lower *l, Node *n)
 {
     const Shape *x = &n->in[0]->shape, *y = &n->out[0]->shape;
     const int axis = dft_axis(n);
-    const bool half = dft_half(n), onesided = node_int(n, "onesided", 0) && !half;
-    const int64_t length = transform_length(n, 1, half ? y->dim[axis] : x->dim[axis], y->dim[axis], onesided);
-    const inlay_dft_params p = { .outer = shape_product(x, 0, axis), .length = x->dim[axis], .inner = shape_product(x, axis + 1, x->rank - 1), .bins = y->dim[axis],
-        .n = length, .parts = i32_checked(x->dim[x->rank - 1]), .inverse = node_int(n, "inverse", 0) != 0, .onesided = onesided, .half = half };
+    const bool half = dft_half(n);
+    inlay_dft_params p = { .parts = i32_checked(x->dim[x->rank - 1]), .inverse = node_int(n, "inverse", 0) != 0,
+        .onesided = node_int(n, "onesided", 0) && !half, .half = half };
     if (!tensor_count(n->out[0])) return;
-    Tensor *table_or_length = node_in(n, 1);
-    if (table_or_length && !table_or_length->value) table_or_length = lower_index(l, n, table_or_length);
+    if (axis >= 0) {
+        p.outer = shape_product(x, 0, axis);
+        p.length = x->dim[axis];
+        p.inner = shape_product(x, axis + 1, x->rank - 1);
+        p.bins = y->dim[axis];
+        p.n = dft_length(n, axis);
+    }
+    for (int i = 0; axis < 0 && i < x->rank - 1; i++) {
+        p.n = i64_max(p.n, dft_length(n, i));
+        p.nx[p.rank] = x->dim[i];
+        p.ny[p.rank++] = y->dim[i];
+    }
+    Tensor *where = axis < 0 ? lower_index(l, n, n->in[2]) : NULL, *length = node_in(n, 1);
+    if (length && (axis < 0 || !length->value)) length = lower_index(l, n, length);
     Step *s = lower_step(l, n, lower_kernel(l, "dft", n->in[0]->dtype), &p);
     step_out(s, n->out[0]);
     step_in(s, n->in[0]);
-    transform_operands(l, n, s, n->in[0]->dtype, length, table_or_length, false);
+    step_in(s, where);
+    transform_operands(l, n, s, n->in[0]->dtype, p.n, length, false, axis < 0);
 }
 
 /* STFT: inputs signal, frame_step, window, frame_length. */
@@ -137,7 +163,7 @@ void lower_stft(Lower *l, Node *n)
     step_in(s, n->in[0]);
     step_in(s, step);
     step_in(s, node_in(n, 2));
-    transform_operands(l, n, s, n->in[0]->dtype, length, given, true);
+    transform_operands(l, n, s, n->in[0]->dtype, length, given, true, false);
 }
 
 /* --- windows, MelWeightMatrix: results of attribute output_datatype --- */

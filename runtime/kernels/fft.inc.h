@@ -71,23 +71,26 @@ static inline void INLAY_FFT(get)(INLAY_T *to, const INLAY_T *x, int64_t t, int6
 
 static inline int INLAY_FFT(dft)(void *const *base, const inlay_step *s, int32_t r0, int32_t r1)
 {
-    const inlay_dft_params *p = (const inlay_dft_params *)s->params;
-    INLAY_T *y = (INLAY_T *)inlay_at(base, s, 0), *a = (INLAY_T *)inlay_at(base, s, 4);
-    const INLAY_T *x = (const INLAY_T *)inlay_at(base, s, 1), *w = (const INLAY_T *)inlay_at(base, s, 2);
-    const int64_t *given = (const int64_t *)inlay_at(base, s, 3);
-    const int64_t n = given ? *given : p->n, part = p->half ? 1 : 2;
-    int64_t o, i, t;
+    inlay_dft_params q = *(const inlay_dft_params *)s->params;
+    const inlay_dft_params *p = &q;
+    INLAY_T *y = (INLAY_T *)inlay_at(base, s, 0), *a = (INLAY_T *)inlay_at(base, s, 5);
+    const INLAY_T *x = (const INLAY_T *)inlay_at(base, s, 1), *w = (const INLAY_T *)inlay_at(base, s, 3);
+    const int64_t *axis = (const int64_t *)inlay_at(base, s, 2), *given = (const int64_t *)inlay_at(base, s, 4);
+    const int64_t most = q.n, part = p->half ? 1 : 2;
+    int64_t n, o, i, t;
     (void)r0, (void)r1;
-    if (n < 1 || n > p->n || (p->onesided ? n / 2 + 1 : n) != p->bins) return -INLAY_E_SHAPE;
+    if (axis && !inlay_dft_axis(&q, *axis)) return -INLAY_E_SHAPE;
+    n = given ? *given : !axis ? p->n : p->half ? p->bins : p->length;
+    if (n < 1 || n > most || (p->onesided ? n / 2 + 1 : n) != p->bins) return -INLAY_E_SHAPE;
     if (!w) {
-        INLAY_FFT(turns)(a + 4 * p->n, n);
-        w = a + 4 * p->n;
+        INLAY_FFT(turns)(a + 4 * most, n);
+        w = a + 4 * most;
     }
     for (o = 0; o < p->outer; o++)
         for (i = 0; i < p->inner; i++) {
             const INLAY_T *line = x + (o * p->length * p->inner + i) * p->parts, *done;
             for (t = 0; t < n; t++) INLAY_FFT(get)(a + 2 * t, line, t, n, p);
-            done = INLAY_FFT(run)(a, a + 2 * p->n, w, n, p->inverse);
+            done = INLAY_FFT(run)(a, a + 2 * most, w, n, p->inverse);
             INLAY_FFT(put)(y + (o * p->bins * p->inner + i) * part, done, p->bins, p->inner * part, p->inverse ? (INLAY_T)1 / (INLAY_T)n : 1, p->half);
         }
     return 0;

@@ -9,6 +9,7 @@
 #ifndef INLAY_REDUCE_H
 #define INLAY_REDUCE_H
 
+#include <math.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -166,6 +167,14 @@ static inline int inlay_reduce(void *const *base, const inlay_step *s, const inl
     F(int32_t, inner) \
     F(int32_t, last)            /* 1: of equals the last, 0: the first */
 INLAY_PARAMS(arg);
+
+/* log(e^a + e^b): where the axes are values the maximum of all cannot be taken off beforehand. */
+static inline double inlay_log_add(double a, double b)
+{
+    const double high = a > b ? a : b, low = a > b ? b : a;
+    if (a != a || b != b) return a + b;
+    return low < -1.7976931348623157e308 || high > 1.7976931348623157e308 ? high : high + log1p(exp(low - high));
+}
 
 /* Kernel inlay_<name>: T to T through accumulators of type A. The expressions: the start of an accumulator; what it is after x;
  * two joined (a, b); the result of a, `count` elements. */

@@ -39,19 +39,22 @@ enum { INLAY_PREFER_FLOOR, INLAY_PREFER_CEIL, INLAY_FLOOR, INLAY_CEIL };
     F(double, roi_end)
 INLAY_PARAMS(resize_table);
 
+/* Nearest neighbours are found in float32, as frameworks do: 3 / 0.6f is 5 then, and 4.9999998 in float64, which falls on another element. */
+static inline double inlay_resize_round(const inlay_resize_table_params *p, double x) { return p->mode == INLAY_NEAREST ? (double)(float)x : x; }
+
 /* The place in the source of element i of the result. */
 static inline double inlay_resize_place(const inlay_resize_table_params *p, double scale, double start, double end, int32_t i)
 {
-    const double x = i, in = p->n_in, out = scale * in;
+    const double x = i, in = p->n_in, out = scale * in, at = inlay_resize_round(p, (x + 0.5) / inlay_resize_round(p, scale));
     switch (p->coordinate) {
-    case INLAY_ASYMMETRIC: return x / scale;
-    case INLAY_ALIGN_CORNERS: return p->n_out == 1 || out <= 1.0 ? 0.0 : x * (in - 1.0) / (out - 1.0);
-    case INLAY_PYTORCH_HALF_PIXEL: return p->n_out == 1 ? -0.5 : (x + 0.5) / scale - 0.5;
-    case INLAY_TF_HALF_PIXEL: return (x + 0.5) / scale;
-    case INLAY_HALF_PIXEL_SYMMETRIC: return in / 2.0 * (1.0 - p->n_out / out) + (x + 0.5) / scale - 0.5;
+    case INLAY_ASYMMETRIC: return inlay_resize_round(p, x / inlay_resize_round(p, scale));
+    case INLAY_ALIGN_CORNERS: return p->n_out == 1 || out <= 1.0 ? 0.0 : inlay_resize_round(p, x * (in - 1.0) / (out - 1.0));
+    case INLAY_PYTORCH_HALF_PIXEL: return p->n_out == 1 ? -0.5 : at - 0.5;
+    case INLAY_TF_HALF_PIXEL: return at;
+    case INLAY_HALF_PIXEL_SYMMETRIC: return in / 2.0 * (1.0 - p->n_out / out) + at - 0.5;
     case INLAY_TF_CROP:
         return start * (in - 1.0) + (p->n_out == 1 ? (end - start) * (in - 1.0) / 2.0 : x * (end - start) * (in - 1.0) / (out - 1.0));
-    default: return (x + 0.5) / scale - 0.5;
+    default: return inlay_resize_round(p, at - 0.5);
     }
 }
 

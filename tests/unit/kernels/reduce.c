@@ -95,6 +95,10 @@ static void axes_as_values(void **state)
         assert_int_equal(RUN(inlay_reduce_sum_f32, &fixed, want, x), 0);
         assert_int_equal(RUN(inlay_reduce_sum_f32, &p, y, x, axes), 0);
         check_close(y, want, a.out, 20.0);
+        assert_int_equal(RUN(inlay_reduce_log_sum_exp_f32, &p, y, x, axes), 0);
+        for (size_t i = 0; i < a.in; i++) x[i] = expf(x[i]);
+        assert_int_equal(RUN(inlay_reduce_log_sum_f32, &fixed, want, x), 0);
+        check_close(y, want, a.out, 20.0);
         p.nr[0] = p.reduced ? p.nr[0] + 1 : 2;
         p.reduced += !p.reduced;
         assert_int_equal(RUN(inlay_reduce_sum_f32, &p, y, x, axes), -INLAY_E_SHAPE);
