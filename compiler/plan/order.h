@@ -1,18 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The order of the steps that needs the least memory at its worst step. */
+ * The order of a program's steps that needs the least memory at its worst step. */
 #ifndef INLAY_PLAN_ORDER_H
 #define INLAY_PLAN_ORDER_H
 
 #include "plan/items.h"
+#include "plan/order_search.h"
 
-typedef struct Order {
-    int32_t *step;              /* old numbers in the new order; NULL: the given order stays */
-    int64_t given, peak;        /* most bytes alive, in the given order and in the new one */
-    int64_t bound;              /* proved: no order needs less */
-    int64_t states;
-} Order;
-
-/* Gives up after `limit` states (0: a default) with the best order met; then bound < peak. */
-Order order_find(Arena *a, const Items *all, int64_t limit);
+/* by_row: results may lie over inputs that die row by row, too. No order where steps jump. work: see order_search(). */
+Order order_find(Arena *a, const Items *all, bool by_row, int64_t work);
 
 #endif

@@ -4,23 +4,30 @@
 
 #include "base/size.h"
 
-/* Written from its birth on by this step alone, all of it. */
+/* The one result; where it is also written by others, its first part. */
 static const Touch *result_of(const Items *all, int32_t step)
 {
     const Touch *found = NULL;
     for (const Touch *t = touch_begin(all, step); t < touch_end(all, step); t++) {
         const Item *it = all->item.at + t->item;
         if (!t->operand->write || it->scratch) continue;
-        if (found || it->outside || it->fixed || it->first != step || t->operand->read) return NULL;
+        if (found || it->outside || it->fixed || t->operand->read) return NULL;
         found = t;
     }
     return found;
 }
 
+/* An input that may die in a step, in some order of the steps. */
+static bool mortal(const Items *all, const Touch *t)
+{
+    const Item *it = all->item.at + t->item;
+    return !t->operand->write && !it->fixed && !it->outside && !it->kept && !it->scratch;
+}
+
 static bool dies(const Items *all, const Touch *t, int32_t step)
 {
     const Item *it = all->item.at + t->item;
-    return !t->operand->write && !it->fixed && it->first < step && it->end == step + 1;
+    return mortal(all, t) && it->first < step && it->end == step + 1;
 }
 
 static bool covers(const Items *all, const Touch *t)
@@ -88,25 +95,44 @@ static bool seen(const Overlap *found, int n, int32_t item)
     return false;
 }
 
+static bool measure_if_allowed(const Items *all, int32_t step, bool by_row, const Touch *out, Overlap *o)
+{
+    if (all_elementwise(all, step, o->in, out)) {
+        o->equal = true;
+        return true;
+    }
+    if (!by_row || !all_by_row(all, step, o->in, out)) return false;
+    o->by_row = true;
+    measure(all, step, out, o);
+    return true;
+}
+
+int overlap_possible(const Items *all, int32_t step, bool by_row, Overlap *found)
+{
+    int n = 0;
+    const Touch *out = result_of(all, step);
+    for (const Touch *t = touch_begin(all, step); out && t < touch_end(all, step); t++) {
+        if (n == MOST_OVERLAPS || !mortal(all, t) || t->item == out->item || seen(found, n, t->item)) continue;
+        found[n] = (Overlap){ .in = t->item, .out = out->item };
+        n += measure_if_allowed(all, step, by_row, out, found + n);
+    }
+    return n;
+}
+
 int overlap_find(const Items *all, int32_t step, bool by_row, Overlap *found)
 {
     int n = 0, best = -1;
     const Touch *out = result_of(all, step);
-    if (!out) return 0;
+    if (!out || all->item.at[out->item].first != step) return 0;
     for (const Touch *t = touch_begin(all, step); t < touch_end(all, step); t++) {
         if (n == MOST_OVERLAPS || !dies(all, t, step) || seen(found, n, t->item)) continue;
         Overlap o = { .in = t->item, .out = out->item };
-        if (all_elementwise(all, step, o.in, out)) {
-            o.equal = true;
-        } else if (by_row && all_by_row(all, step, o.in, out)) {
-            o.by_row = true;
-            measure(all, step, out, &o);
-            if (best >= 0 && overlap_gain(all, &o) > overlap_gain(all, found + best)) found[best] = o;
-            if (best >= 0) continue;
-            best = n;
-        } else {
+        if (!measure_if_allowed(all, step, by_row, out, &o)) continue;
+        if (o.by_row && best >= 0) {
+            if (overlap_gain(all, &o) > overlap_gain(all, found + best)) found[best] = o;
             continue;
         }
+        if (o.by_row) best = n;
         found[n++] = o;
     }
     return n;

@@ -264,7 +264,7 @@ static void reorder(Program *p, const PlanOptions *opt, PlanLevel level)
 {
     Arena *scratch = &p->graph->store->scratch;
     const Items all = items_find(scratch, p, opt);
-    const Order o = order_find(scratch, &all, 0);
+    const Order o = order_find(scratch, &all, level >= PLAN_OVERLAP, 0);
     if (!o.step) return;
     const int64_t given = prepare(p, opt, level).schedule.peak;
     Step **const as_given = p->step.at, **step = NEW_ARRAY(p->graph->arena, Step *, p->step.n);

@@ -107,7 +107,7 @@ static void all_orders(void **state)
             continue;
         }
         const Items all = items_find(&w.arena, &w.program, &(PlanOptions){ .align = 4 });
-        const Order got = order_find(&w.arena, &all, 0);
+        const Order got = order_find(&w.arena, &all, false, 0);
         Orders o = { .p = &w.program, .n = (int)w.program.step.n, .least = INT64_MAX };
         for (int i = 0; i < o.n; i++) o.order[i] = i;
         assert_int_equal(got.given, peak_of(&o));
@@ -139,7 +139,7 @@ static void branches(void **state)
     for (int i = 0; i < 5; i++) narrow[i + 1] = add_window(&w, narrow[i + 1], 1, 0, 1, 8, 1);
     finish(&w);
     const Items all = items_find(&w.arena, &w.program, &(PlanOptions){ .align = 4 });
-    const Order got = order_find(&w.arena, &all, 0);
+    const Order got = order_find(&w.arena, &all, false, 0);
     assert_non_null(got.step);
     assert_true(got.peak < 2 * tensor_bytes(wide[0]));
     assert_true(got.given >= 6 * tensor_bytes(wide[0]));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The offset solver on the instances of planner-bench, against their known
- * heights. INLAY_SHARED names the folder that holds it; skipped without it. */
+ * heights. They lie beside the sources, or where INLAY_SHARED says; skipped without them. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -22,6 +22,12 @@ static int below(int n)
     return (int)((random_state >> 20) % (uint64_t)n);
 }
 
+static const char *shared_folder(Arena *a)
+{
+    const char *shared = getenv("INLAY_SHARED"), *source = getenv("INLAY_SOURCE");
+    return shared ? shared : arena_printf(a, "%s/../shared", source ? source : ".");
+}
+
 static char *file_text(Arena *a, const char *shared, const char *name, size_t *length)
 {
     const char *path = arena_printf(a, "%s/planner-bench/%s", shared, name);
@@ -35,10 +41,8 @@ static char *file_text(Arena *a, const char *shared, const char *name, size_t *l
 
 static PlaceCsv *bench(Arena *a, const char *name)
 {
-    const char *shared = getenv("INLAY_SHARED");
-    size_t length;
-    if (!shared) skip();
-    const char *text = file_text(a, shared, name, &length);
+    size_t length = 0;
+    const char *text = file_text(a, shared_folder(a), name, &length);
     if (!text) skip();
     return place_csv_read(a, name, text, length);
 }
@@ -171,9 +175,9 @@ static void test_models(void **state)
 {
     (void)state;
     Arena a = { 0 };
-    const char *shared = getenv("INLAY_SHARED");
+    const char *shared = shared_folder(&a);
     size_t length;
-    char *line = shared ? file_text(&a, shared, "models/expected.csv", &length) : NULL;
+    char *line = file_text(&a, shared, "models/expected.csv", &length);
     if (!line) skip();
     for (line = strchr(line, '\n') + 1; *line; line = strchr(line, '\n') + 1) {
         char name[64];
