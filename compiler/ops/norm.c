@@ -5,7 +5,9 @@
 #include <string.h>
 
 #include "base/size.h"
+#include "kernels/affine_f32.h"
 #include "kernels/norm.h"
+#include "ops/epilogue.h"
 #include "ops/families.h"
 #include "ops/nest.h"
 #include "ops/reduce.h"
@@ -62,6 +64,30 @@ static Tensor *doubles_constant(Lower *l, DType t, int64_t n, const double *v)
     return lower_constant(l, recipe_cast(s, recipe_memory(s, DT_F64, 1, &n, v), t));
 }
 
+/* One pass over an image that lies channels last, or over [N][C]. */
+static void lower_affine(Lower *l, Node *n, const Epilogue *e, Tensor *scale, Tensor *shift)
+{
+    const Shape *s = &n->out[0]->shape;
+    const bool image = s->rank >= 3;
+    const int32_t channels = i32_checked(s->dim[s->rank - 1]);
+    const inlay_affine_params p = { .pixels = i32_checked(image ? s->dim[s->rank - 2] : s->dim[0]), .channels = channels, .clamp = epilogue_clamp(e),
+        .act = epilogue_needs_pass(e) ? e->act : INLAY_ACT_NONE, .a = e->act && (e->act != INLAY_ACT_CLAMP || epilogue_clamp(e) & 1) ? e->a : 0.0f,
+        .b = e->act && (e->act != INLAY_ACT_CLAMP || epilogue_clamp(e) & 2) ? e->b : 0.0f };
+    Step *step = lower_step(l, n, p.act ? "affine_act_f32" : "affine_f32", &p);
+    Operand *y = step_out(step, n->out[0]), *x = step_in(step, n->in[0]);
+    if (image) {
+        operand_image(y);
+        operand_image(x);
+    }
+    y->pixel = x->pixel = channels;
+    y->strided = x->strided = image;
+    step->units = y->rows;
+    x->rule.kind = ROWS_SAME;
+    x->reuse = REUSE_ELEMENTWISE;
+    step_in(step, scale);
+    step_in(step, shift);
+}
+
 /* All four vectors constant: a and b are computed here, in double. */
 static bool apply_constants(Lower *l, Node *n, double epsilon)
 {
@@ -74,9 +100,15 @@ static bool apply_constants(Lower *l, Node *n, double epsilon)
         a[i] = v[0][i] / sqrt(v[3][i] + epsilon);
         b[i] = v[1][i] - v[2][i] * a[i];
     }
-    Tensor *x = n->in[0];
-    Tensor *scaled = binary(l, n, "mul", x, per_channel(l, n, doubles_constant(l, x->dtype, c, a)), x->shape);
-    lower_nd2(l, n, lower_kernel(l, "add", x->dtype), n->out[0], scaled, per_channel(l, n, doubles_constant(l, x->dtype, c, b)));
+    Tensor *x = n->in[0], *scale = doubles_constant(l, x->dtype, c, a), *shift = doubles_constant(l, x->dtype, c, b);
+    const Epilogue e = epilogue_of(n);
+    if (x->dtype == DT_F32 && (n->channels_last || x->shape.rank == 2)) {
+        lower_affine(l, n, &e, scale, shift);
+        return true;
+    }
+    Tensor *scaled = binary(l, n, "mul", x, per_channel(l, n, scale), x->shape), *y = e.act ? lower_temp(l, x->dtype, x->shape) : n->out[0];
+    lower_nd2(l, n, lower_kernel(l, "add", x->dtype), y, scaled, per_channel(l, n, shift));
+    if (e.act) lower_epilogue(l, n, &e, y);
     return true;
 }
 

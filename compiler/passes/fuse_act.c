@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Epilogues: a residual Add, then an activation, go into the Conv, ConvTranspose, Gemm or MatMul before
- * them (attributes of ops/epilogue.h), so that their tensor never exists.
+ * them (attributes of ops/epilogue.h), so that their tensor never exists; an activation into BatchNormalization, too.
  * Requires: types and shapes. Ensures: same results but for rounding. */
 #include <math.h>
 #include <string.h>
@@ -75,6 +75,17 @@ static Node *host_of(const Tensor *t, int readers)
     return node_is(n, "Conv") || node_is(n, "ConvTranspose") || node_is(n, "Gemm") || node_is(n, "MatMul") ? n : NULL;
 }
 
+/* The same, of one that takes an activation only. */
+static Node *norm_of(const Tensor *t)
+{
+    Node *n = t ? t->producer : NULL;
+    if (!n || n->dead || t->uses != 1 || t->dtype != DT_F32 || node_attr(n, "act") || !node_is(n, "BatchNormalization")) return NULL;
+    if (node_int(n, "training_mode", 0)) return NULL;
+    for (int i = 1; i < 5; i++)
+        if (!n->in[i]->value) return NULL;
+    return n;
+}
+
 static void take_output(Node *host, Node *n)
 {
     Tensor *out = n->out[0];
@@ -94,6 +105,7 @@ static bool fuse_activation(Graph *g, Node *n)
 {
     Act a;
     Node *host = n->n_in ? host_of(n->in[0], 1) : NULL;
+    if (!host && n->n_in) host = norm_of(n->in[0]);
     if (!host || !act_of(g, n, &a)) return false;
     set_act(host, a);
     take_output(host, n);

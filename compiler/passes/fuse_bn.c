@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * y = scale * (conv(x) - mean) / sqrt(variance + epsilon) + bias is a convolution with other weights:
  * BatchNormalization, and Mul and Add of one constant a channel, go into the Conv, ConvTranspose, Gemm or MatMul before
- * them. A MatMul gets its bias as operand 2, which ONNX's has not. Requires: types and shapes; NCHW. Ensures: same results but for rounding. */
+ * them; where there is none, several of an image in a row become one BatchNormalization. A MatMul gets its bias as operand 2, which ONNX's has not. Requires: types and shapes; NCHW. Ensures: same results but for rounding. */
 #include <math.h>
 #include <string.h>
 
@@ -126,6 +126,69 @@ static void absorb(Graph *g, Node *linear, Node *n, const Affine *a)
     out->producer = linear;
 }
 
+/* A map of its own: n computes x * mul + add. */
+static void become(Graph *g, Node *n, Tensor *x, const Affine *a)
+{
+    float *mul = NEW_ARRAY(g->arena, float, a->channels), *add = NEW_ARRAY(g->arena, float, a->channels), *zero = NEW_ARRAY(g->arena, float, a->channels);
+    for (int64_t i = 0; i < a->channels; i++) {
+        mul[i] = a->mul ? a->mul[i] : 1.0f;
+        add[i] = a->add ? a->add[i] : 0.0f;
+    }
+    Tensor *in[5] = { x }, *none = graph_add_constant(g, NULL, recipe_memory(g->store, DT_F32, 1, &a->channels, zero)), *one;
+    float *ones = NEW_ARRAY(g->arena, float, a->channels);
+    for (int64_t i = 0; i < a->channels; i++) ones[i] = 1.0f;
+    one = graph_add_constant(g, NULL, recipe_memory(g->store, DT_F32, 1, &a->channels, ones));
+    in[1] = graph_add_constant(g, NULL, recipe_memory(g->store, DT_F32, 1, &a->channels, mul));
+    in[2] = graph_add_constant(g, NULL, recipe_memory(g->store, DT_F32, 1, &a->channels, add));
+    in[3] = none, in[4] = one;
+    node_set_op(n, "", "BatchNormalization");
+    node_set_inputs(n, 5, in);
+    n->n_attr = 0;
+    node_set_float(n, "epsilon", 0.0f);
+    n->version = OPSET_NEWEST;
+    n->op = op_find("", "BatchNormalization", OPSET_NEWEST);
+}
+
+/* The map that n is of its operand k. */
+static bool affine_of(const Node *n, int k, int channel, Affine *a)
+{
+    if (node_is(n, "BatchNormalization")) return k == 0 && channel == 1 && !node_attr(n, "act") && affine_of_batchnorm(n, a);
+    return n->n_in == 2 && affine_of_binary(n, 1 - k, channel, a);
+}
+
+static bool is_map(const Node *n)
+{
+    return node_is(n, "BatchNormalization") || node_is(n, "Mul") || node_is(n, "Add") || node_is(n, "Sub") || node_is(n, "Div");
+}
+
+/* A constant of several channels, or statistics: a map of an image, not of something else of its rank. */
+static bool is_of_image(const Node *n, int k)
+{
+    return node_is(n, "BatchNormalization") || tensor_count(n->in[1 - k]) > 1;
+}
+
+/* Two maps of an image in a row, the first of which nobody else reads, become one. */
+static bool join_maps(Graph *g, Node *n, int k)
+{
+    Node *before = n->in[k] && !n->in[k]->value ? n->in[k]->producer : NULL;
+    if (!before || before->dead || !is_map(before) || n->in[k]->uses != 1 || n->in[k]->dtype != DT_F32 || n->out[0]->shape.rank < 4) return false;
+    const int64_t channels = n->out[0]->shape.dim[1];
+    for (int j = 0; j < before->n_in && j < 2; j++) {
+        Affine first = { .channels = channels }, then = { .channels = channels };
+        if (!before->in[j] || before->in[j]->value || !shape_equal(&before->in[j]->shape, &n->out[0]->shape)) continue;
+        if (!affine_of(before, j, 1, &first) || !affine_of(n, k, 1, &then) || (!is_of_image(before, j) && !is_of_image(n, k))) continue;
+        Affine both = { .mul = NEW_ARRAY(g->arena, float, channels), .add = NEW_ARRAY(g->arena, float, channels), .channels = channels };
+        for (int64_t i = 0; i < channels; i++) {
+            const double m = then.mul ? (double)then.mul[i] : 1.0;
+            both.mul[i] = (float)((first.mul ? (double)first.mul[i] : 1.0) * m);
+            both.add[i] = (float)((first.add ? (double)first.add[i] : 0.0) * m + (then.add ? (double)then.add[i] : 0.0));
+        }
+        become(g, n, before->in[j], &both);
+        return true;
+    }
+    return false;
+}
+
 static bool try_fuse(Graph *g, Node *n)
 {
     for (int k = 0; k < n->n_in && k < 2; k++) {
@@ -133,12 +196,12 @@ static bool try_fuse(Graph *g, Node *n)
         if (!linear || n->out[0]->shape.rank < 2 || linear->in[1]->shape.rank < 2 || !shape_equal(&n->in[k]->shape, &n->out[0]->shape)) continue;
         const int channel = result_axis(linear);
         Affine a = { .channels = n->out[0]->shape.dim[channel] };
-        const bool fits = node_is(n, "BatchNormalization") ? k == 0 && channel == 1 && affine_of_batchnorm(n, &a) :
-            n->n_in == 2 && affine_of_binary(n, 1 - k, channel, &a);
-        if (!fits) continue;
+        if (!affine_of(n, k, channel, &a)) continue;
         absorb(g, linear, n, &a);
         return true;
     }
+    for (int k = 0; k < n->n_in && k < 2; k++)
+        if (shape_equal(&n->in[k]->shape, &n->out[0]->shape) && join_maps(g, n, k)) return true;
     return false;
 }
 
@@ -146,7 +209,8 @@ void pass_fuse_bn(Graph *g)
 {
     for (size_t i = 0; i < g->node.n; i++) {
         Node *n = g->node.at[i];
-        if (node_is(n, "BatchNormalization") || node_is(n, "Mul") || node_is(n, "Add") || node_is(n, "Sub") || node_is(n, "Div")) try_fuse(g, n);
+        if (!n->dead && is_map(n)) try_fuse(g, n);
     }
+    pass_dead(g);
     graph_compact(g);
 }

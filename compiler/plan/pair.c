@@ -6,22 +6,52 @@
 #include <string.h>
 
 #include "base/size.h"
+#include "kernels/affine_f32.h"
 #include "kernels/dwpw_f32.h"
 
-enum { CHUNK = 12 };            /* pixels: a multiple of the tiles of both kernels */
+enum {
+    CHUNK = 12,                 /* pixels: a multiple of the tiles of both kernels */
+    MOST_CHUNK = 42,            /* the same for a kernel that has no tiles of its own */
+    MOST_WEIGHTS = 400000,      /* bytes: more are better walked in the outer loop */
+};
+
+/* Its result is the arena's, all of it, and nobody's but the model's. */
+static bool makes_own(const Step *s)
+{
+    const Operand *y = s->operand;
+    return !y->part && y->tensor->storage == STORE_ARENA && y->tensor->slot < 0;
+}
 
 static bool is_depthwise(const Step *s)
 {
-    return !strcmp(s->kernel->name, "dwconv_f32") && !s->operand[4].tensor && !s->operand[0].part && s->operand[0].tensor->storage == STORE_ARENA && s->operand[0].tensor->slot < 0;
+    return !strcmp(s->kernel->name, "dwconv_f32") && !s->operand[4].tensor && makes_own(s);
 }
 
-/* Reads only what the depthwise step made, pixel by pixel. */
-static bool is_pointwise(const Step *s, const Step *dw)
+static bool is_affine(const Step *s)
 {
-    if (strcmp(s->kernel->name, "conv_f32") || s->operand[1].tensor != dw->operand[0].tensor || s->units != dw->units) return false;
-    const inlay_conv_params *p = s->params, *d = dw->params;
+    return !strcmp(s->kernel->name, "affine_f32") && makes_own(s);
+}
+
+/* Reads only what step `from` made, pixel by pixel: rows of `width` pixels. */
+static bool is_pointwise(const Step *s, const Step *from, int32_t width)
+{
+    if (s->operand[1].tensor != from->operand[0].tensor || s->units != from->units || s->operand[0].rows != s->units || s->operand[1].part) return false;
+    const inlay_conv_params *p = s->params;
     return p->groups == 1 && p->kd * p->kh * p->kw == 1 && p->sd * p->sh * p->sw == 1 && !p->pd && !p->ph && !p->pw
-        && p->id == 1 && p->ih == d->oh && p->iw == d->ow && p->ow == d->ow && d->id <= 1 && s->operand[0].rows == s->units;
+        && p->id == 1 && p->iw == width && p->ow == width && p->ih == p->oh;
+}
+
+static bool is_pointwise_of_depthwise(const Step *s, const Step *dw)
+{
+    const inlay_conv_params *d = dw->params;
+    return !strcmp(s->kernel->name, "conv_f32") && d->id <= 1 && is_pointwise(s, dw, d->ow) && ((const inlay_conv_params *)s->params)->ih == d->oh;
+}
+
+static bool is_pointwise_of_affine(const Step *s, const Step *affine)
+{
+    const bool conv = !strcmp(s->kernel->name, "conv_f32") || !strcmp(s->kernel->name, "conv_act_f32");
+    const inlay_affine_params *d = affine->params;
+    return conv && is_pointwise(s, affine, d->pixels) && tensor_bytes(s->operand[2].tensor) <= MOST_WEIGHTS;
 }
 
 /* How many operands of the program are, or see into, tensor t. */
@@ -37,6 +67,27 @@ static int users_of(const Steps *all, const Tensor *t)
     return n;
 }
 
+/* A step of both with n operands, those of `from` first, then scratch. */
+static Step *join_steps(Arena *a, Program *p, const Step *first, const Step *then, const char *kernel, const void *params, int n, const Operand *const *from, int64_t bytes)
+{
+    Step *s = arena_copy(a, then, sizeof *then);
+    s->kernel = kernel_find(kernel);
+    s->params = arena_copy(a, params, s->kernel->params_size);
+    s->macs = i64_add(first->macs, then->macs);
+    const int32_t both[] = { first->lowered[0], then->lowered[0] };
+    s->lowered = arena_copy(a, both, sizeof both);
+    s->n_lowered = 2;
+    s->n_operand = n + 1;
+    s->room = (size_t)n + 1;
+    s->operand = NEW_ARRAY(a, Operand, n + 1);
+    for (int k = 0; k < n; k++) s->operand[k] = *from[k];
+    Tensor *t = graph_add_tensor(p->graph, NULL, DT_U8, shape_vector(bytes));
+    t->storage = STORE_ARENA;
+    t->slot = -1;
+    s->operand[n] = (Operand){ .tensor = t, .write = true, .read = true, .scratch = true, .rows = 1, .pixel = 1, .row_bytes = bytes, .rule = { .kind = ROWS_ALL } };
+    return s;
+}
+
 static Step *make_pair(Arena *a, Program *p, const Step *dw, const Step *pw)
 {
     const inlay_conv_params *d = dw->params, *c = pw->params;
@@ -45,27 +96,34 @@ static Step *make_pair(Arena *a, Program *p, const Step *dw, const Step *pw)
         .ih = d->ih, .iw = d->iw, .oh = d->oh, .ow = d->ow, .kh = d->kh, .kw = d->kw, .sh = d->sh, .sw = d->sw, .dh = d->dh, .dw = d->dw,
         .ph = d->ph, .pw = d->pw, .channels = d->groups, .oc = c->oc, .width = c->width, .chunk = chunk,
         .d_clamp = d->clamp, .clamp = c->clamp, .d_a = d->a, .d_b = d->b, .a = c->a, .b = c->b };
-    Step *s = arena_copy(a, pw, sizeof *pw);
-    s->kernel = kernel_find("dwpw_f32");
-    s->params = arena_copy(a, &q, sizeof q);
-    s->macs = i64_add(dw->macs, pw->macs);
-    const int32_t both[] = { dw->lowered[0], pw->lowered[0] };
-    s->lowered = arena_copy(a, both, sizeof both);
-    s->n_lowered = 2;
-    s->n_operand = 8;
-    s->room = 8;
-    s->operand = NEW_ARRAY(a, Operand, 8);
     const Operand *const from[] = { pw->operand, dw->operand + 1, dw->operand + 2, dw->operand + 3, pw->operand + 2, pw->operand + 3, pw->operand + 4 };
-    for (int k = 0; k < 7; k++) s->operand[k] = *from[k];
-    const int64_t bytes = i64_mul(chunk, i64_mul(d->groups, 4));
-    Tensor *t = graph_add_tensor(p->graph, NULL, DT_U8, shape_vector(bytes));
-    t->storage = STORE_ARENA;
-    t->slot = -1;
-    s->operand[7] = (Operand){ .tensor = t, .write = true, .read = true, .scratch = true, .rows = 1, .pixel = 1, .row_bytes = bytes, .rule = { .kind = ROWS_ALL } };
+    return join_steps(a, p, dw, pw, "dwpw_f32", &q, 7, from, i64_mul(chunk, i64_mul(d->groups, 4)));
+}
+
+/* Equal chunks of a row. */
+static int32_t chunk_of(int32_t pixels)
+{
+    const int32_t chunks = (pixels + MOST_CHUNK - 1) / MOST_CHUNK;
+    return (pixels + chunks - 1) / chunks;
+}
+
+static Step *make_affine_pair(Arena *a, Program *p, const Step *affine, const Step *pw)
+{
+    const inlay_affine_params *d = affine->params;
+    const inlay_conv_params *c = pw->params;
+    const inlay_affine_conv_params q = { .pixels = d->pixels, .ic = c->ic, .oc = c->oc, .width = c->width, .chunk = chunk_of(d->pixels),
+        .x_clamp = d->clamp, .clamp = c->clamp, .act = c->act, .x_a = d->a, .x_b = d->b, .a = c->a, .b = c->b };
+    const Operand *const from[] = { pw->operand, affine->operand + 1, affine->operand + 2, affine->operand + 3, pw->operand + 2, pw->operand + 3, pw->operand + 4 };
+    Step *s = join_steps(a, p, affine, pw, c->act ? "affine_conv_act_f32" : "affine_conv_f32", &q, 7, from, i64_mul(q.chunk, i64_mul(c->ic, 4)));
+    s->operand[1].reuse = REUSE_ROWS;
     return s;
 }
 
-bool pair_steps(Arena *a, Program *p, const bool *chosen, Steps *out)
+typedef Step *MakePair(Arena *a, Program *p, const Step *first, const Step *then);
+typedef bool Takes(const Step *first);
+typedef bool Follows(const Step *then, const Step *first);
+
+static bool pair_all(Arena *a, Program *p, const bool *chosen, Takes *takes, Follows *follows, MakePair *make, Steps *out)
 {
     const Steps all = { .step = { .at = p->step.at, .n = p->step.n, .room = p->step.room } };
     bool any = false;
@@ -73,8 +131,8 @@ bool pair_steps(Arena *a, Program *p, const bool *chosen, Steps *out)
     for (size_t i = 0; i < p->step.n; i++) {
         Step *s = p->step.at[i], *next = i + 1 < p->step.n ? p->step.at[i + 1] : NULL;
         if (s->control || s->loop_end >= 0) return false;
-        if (next && (!chosen || (chosen[i] && chosen[i + 1])) && is_depthwise(s) && is_pointwise(next, s) && users_of(&all, s->operand[0].tensor) == 2) {
-            VEC_PUSH(a, &out->step, make_pair(a, p, s, next));
+        if (next && (!chosen || (chosen[i] && chosen[i + 1])) && takes(s) && follows(next, s) && users_of(&all, s->operand[0].tensor) == 2) {
+            VEC_PUSH(a, &out->step, make(a, p, s, next));
             any = true;
             i++;
         } else {
@@ -82,4 +140,14 @@ bool pair_steps(Arena *a, Program *p, const bool *chosen, Steps *out)
         }
     }
     return any;
+}
+
+bool pair_steps(Arena *a, Program *p, const bool *chosen, Steps *out)
+{
+    return pair_all(a, p, chosen, is_depthwise, is_pointwise_of_depthwise, make_pair, out);
+}
+
+bool pair_affine(Arena *a, Program *p, Steps *out)
+{
+    return pair_all(a, p, NULL, is_affine, is_pointwise_of_affine, make_affine_pair, out);
 }

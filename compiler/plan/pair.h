@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A depthwise convolution and the 1x1 convolution that alone reads it, as one step. */
+ * A depthwise convolution and the 1x1 convolution that alone reads it, as one step; a scale and shift of
+ * channels and the 1x1 convolution that alone reads it. */
 #ifndef INLAY_PLAN_PAIR_H
 #define INLAY_PLAN_PAIR_H
 
@@ -7,5 +8,7 @@
 
 /* The program's steps anew, in `a`, pairs made where both steps are `chosen` (NULL: everywhere). False: there are none. */
 bool pair_steps(Arena *a, Program *p, const bool *chosen, Steps *out);
+/* The same for scales and shifts, wherever it is no slower. */
+bool pair_affine(Arena *a, Program *p, Steps *out);
 
 #endif

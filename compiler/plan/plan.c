@@ -273,6 +273,18 @@ static void reorder(Program *p, const PlanOptions *opt, PlanLevel level)
     if (prepare(p, opt, level).schedule.peak >= given) frontier_take(p, as_given, p->step.n);
 }
 
+/* Scales and shifts within the convolution that reads them, unless that needs more. */
+static void make_affine_pairs(Program *p, const PlanOptions *opt, PlanLevel level)
+{
+    Step **const given = p->step.at;
+    const size_t n = p->step.n;
+    Steps joined;
+    if (!pair_affine(p->graph->arena, p, &joined)) return;
+    const int64_t least = prepare(p, opt, level).schedule.peak;
+    frontier_take(p, joined.step.at, joined.step.n);
+    if (prepare(p, opt, level).schedule.peak > least) frontier_take(p, given, n);
+}
+
 /* Forms of the steps with pairs: inside the streams of the schedule so far, and everywhere. Returns how many. */
 static int list_pairs(Program *p, const PlanOptions *opt, PlanLevel level, Steps *form)
 {
@@ -338,6 +350,7 @@ void plan_program(Program *program, const PlanOptions *opt)
         }
     }
     if (level >= PLAN_ORDER) reorder(program, opt, level);
+    if (level >= PLAN_ORDER) make_affine_pairs(program, opt, level);
     if (level >= PLAN_STREAM && (opt->arena_limit || opt->curve)) {
         plan_frontier(program, opt, level);
     } else {

@@ -11,6 +11,7 @@
 typedef struct Port {
     int lane, cell;
     const Touch *touch;
+    int64_t lane_from, lane_to; /* bytes of a pixel */
     int32_t base;               /* the item's row that is row 0 of the operand, in the direction of the walk */
     bool write, alike;          /* alike: unit u reads or makes row base + u */
 } Port;
@@ -85,7 +86,9 @@ static void add_lane(Walk *w, int32_t step)
         const bool write = t->operand->write;
         if (write && w->cell.at[c].to) leaves = true;
         const int32_t base = w->backward ? w->cell.at[c].rows - t->row0 - t->operand->rows : t->row0;
-        VEC_PUSH(w->arena, &w->port, ((Port){ (int)w->lane.n, c, t, base, write,
+        const int64_t from = t->operand->part ? t->lane : 0;
+        const int64_t to = t->operand->part ? from + t->operand->part * dtype_bits(t->operand->tensor->dtype) / 8 : INT64_MAX;
+        VEC_PUSH(w->arena, &w->port, ((Port){ (int)w->lane.n, c, t, from, to, base, write,
             write ? !t->all_units : t->by_row && t->operand->rows == s->units && (t->operand->rule.kind == ROWS_SAME || t->operand->rule.kind == ROWS_UNIT) }));
     }
     lane.ports = (int)w->port.n - lane.port;
@@ -137,12 +140,16 @@ static Rows need(const Walk *w, const Port *p, int32_t u)
     return (Rows){ c->rows - r.hi, c->rows - r.lo };
 }
 
-/* Rows of a cell that are complete. */
-static int32_t ready(const Walk *w, const Cell *c)
+/* Do they touch channels in common? A part of a tensor may be read long before another is made. */
+static bool meet(const Port *p, const Port *q) { return p->lane_from < q->lane_to && q->lane_from < p->lane_to; }
+
+/* Rows of a cell that are complete as far as `reader` sees them. */
+static int32_t ready(const Walk *w, const Cell *c, const Port *reader)
 {
     int32_t rows = c->rows;
     for (int k = 0; k < c->n_makers; k++) {
         const Port *p = w->port.at + w->maker[c->makers + k];
+        if (!meet(p, reader)) continue;
         const Lane *l = w->lane.at + p->lane;
         const int32_t made = l->made == l->units ? c->rows : p->alike ? p->base + l->made : 0;
         if (made < rows) rows = made;
@@ -171,12 +178,12 @@ static int missing(const Walk *w, int k)
         const Cell *c = w->cell.at + p->cell;
         if (p->write || !c->n_makers) continue;
         const Rows r = need(w, p, l->made);
-        if (r.hi <= r.lo || ready(w, c) >= r.hi) continue;
+        if (r.hi <= r.lo || ready(w, c, p) >= r.hi) continue;
         int best = -1;          /* parts of one tensor go in step */
         for (int m = 0; m < c->n_makers; m++) {
             const Port *q = w->port.at + w->maker[c->makers + m];
             const Lane *by = w->lane.at + q->lane;
-            if (by->made == by->units || (q->alike && q->base + by->made >= r.hi)) continue;
+            if (by->made == by->units || !meet(p, q) || (q->alike && q->base + by->made >= r.hi)) continue;
             if (best < 0 || by->made < w->lane.at[best].made) best = q->lane;
         }
         if (best >= 0) return best;
