@@ -49,6 +49,28 @@ static Node *copy_node(Graph *g, const Node *n)
     return c;
 }
 
+/* A node alone meets no pass: small floats are widened here as passes/widen.c does, the results narrowed when they are taken. */
+static void widen(Store *store, Node *c)
+{
+    if (!(c->op->flags & OP_WIDEN)) return;
+    bool any = false;
+    for (int i = 0; i < c->n_in; i++) {
+        Tensor *t = c->in[i];
+        if (!t || !dtype_is_small_float(t->dtype)) continue;
+        if (t->value) t->value = recipe_cast(store, t->value, DT_F32);
+        t->dtype = DT_F32;
+        any = true;
+    }
+    for (int i = 0; any && i < c->n_out; i++)
+        if (c->out[i] && dtype_is_small_float(c->out[i]->dtype)) c->out[i]->dtype = DT_F32;
+}
+
+static bool takes_type(const Node *c)
+{
+    const Tensor *t = c->n_in && c->in[0] ? c->in[0] : c->out[0];
+    return c->op->types & DTYPE_BIT(t->dtype);
+}
+
 static void take_results(Node *n, const Node *copy, const unsigned char *weights, unsigned char *arena)
 {
     for (int i = 0; i < n->n_out; i++) {
@@ -57,7 +79,8 @@ static void take_results(Node *n, const Node *copy, const unsigned char *weights
         int64_t at;
         Tensor *root = tensor_root(copy->out[i], &at);
         const unsigned char *base = root->storage == STORE_WEIGHTS ? weights : arena;
-        t->value = recipe_memory(n->graph->store, t->dtype, t->shape.rank, t->shape.dim, base + root->offset + at);
+        Recipe *made = recipe_memory(n->graph->store, copy->out[i]->dtype, t->shape.rank, t->shape.dim, base + root->offset + at);
+        t->value = copy->out[i]->dtype == t->dtype ? made : recipe_cast(n->graph->store, made, t->dtype);
     }
 }
 
@@ -72,6 +95,11 @@ bool fold_node(Node *n)
     Program p = { .graph = &g };
     Lower l = { .program = &p, .graph = &g, .arena = scratch, .pack_width = 16 };
     Node *copy = copy_node(&g, n);
+    widen(store, copy);
+    if (!takes_type(copy)) {
+        arena_release(scratch, mark);
+        return false;
+    }
     copy->op->lower(&l, copy);
     const int64_t arena_bytes = eval_place_apart(&p);
     unsigned char *weights = eval_weights(scratch, &p), *arena = arena_alloc(scratch, (size_t)arena_bytes);

@@ -42,16 +42,6 @@ static Tensor *repeat_heads(const Node *n, Tensor *t, int64_t times)
     return expand_reshape(n, all, 4, joined);
 }
 
-/* Constant [rows][columns]: 0 where a query may see a key, minus infinity elsewhere. */
-static Tensor *causal_bias(const Node *n, int64_t rows, int64_t columns, int64_t before)
-{
-    float *bias = NEW_ARRAY(n->graph->arena, float, i64_mul(rows, columns));
-    for (int64_t i = 0; i < rows; i++)
-        for (int64_t k = 0; k < columns; k++) bias[i * columns + k] = k <= i + before ? 0.0f : -INFINITY;
-    const int64_t dims[2] = { rows, columns };
-    return graph_add_constant(n->graph, NULL, recipe_memory(n->graph->store, DT_F32, 2, dims, bias));
-}
-
 /* A mask of truth values as something to add. */
 static Tensor *bias_of_mask(const Node *n, Tensor *mask, DType t)
 {
@@ -72,15 +62,53 @@ static Tensor *padded_bias(const Node *n, Tensor *bias, int64_t columns)
     return expand_done(expand_node(n, "Pad", 3, in, 1));
 }
 
-/* Keys behind the length of each sequence are not seen: lengths [B]. */
-static Tensor *length_bias(const Node *n, Tensor *lengths, int64_t columns, DType t)
+/* Which keys a query sees by their places: key j from p - left to p + right, where query i stands at p = i + offset;
+ * a negative bound is none. The offset is `before`, or, with lengths [B] of the sequences, length - rows. */
+typedef struct Sight {
+    int64_t rows, columns, left, right, before;
+    Tensor *lengths;
+} Sight;
+
+static bool sees(const Sight *s, int64_t i, int64_t j)
 {
-    int64_t *place = NEW_ARRAY(n->graph->arena, int64_t, columns);
-    for (int64_t i = 0; i < columns; i++) place[i] = i;
-    const int64_t dims[4] = { tensor_count(lengths), 1, 1, 1 };
-    Tensor *seen = expand_binary(n, "Less", expand_i64s(n, columns, place), expand_reshape(n, expand_cast(n, lengths, DT_I64), 4, dims));
-    return bias_of_mask(n, seen, t);
+    const int64_t p = i + s->before;
+    return (s->right < 0 || j <= p + s->right) && (s->left < 0 || j >= p - s->left);
 }
+
+/* Constant [rows][columns]: 0 where a query may see a key, minus infinity elsewhere. */
+static Tensor *fixed_sight(const Node *n, const Sight *s)
+{
+    float *bias = NEW_ARRAY(n->graph->arena, float, i64_mul(s->rows, s->columns));
+    for (int64_t i = 0; i < s->rows; i++)
+        for (int64_t k = 0; k < s->columns; k++) bias[i * s->columns + k] = sees(s, i, k) ? 0.0f : -INFINITY;
+    const int64_t dims[2] = { s->rows, s->columns };
+    return graph_add_constant(n->graph, NULL, recipe_memory(n->graph->store, DT_F32, 2, dims, bias));
+}
+
+/* 0, 1, ..., count - 1. */
+static Tensor *numbers(const Node *n, int64_t count)
+{
+    int64_t *place = NEW_ARRAY(n->graph->arena, int64_t, count);
+    for (int64_t i = 0; i < count; i++) place[i] = i;
+    return expand_i64s(n, count, place);
+}
+
+static Tensor *plus(const Node *n, Tensor *t, int64_t k)
+{
+    return k ? expand_binary(n, "Add", t, expand_i64s(n, 1, &k)) : t;
+}
+
+/* The same where the offsets are lengths read at run time: [B][1][rows][columns]. */
+static Tensor *sight_of_lengths(const Node *n, const Sight *s, DType t)
+{
+    const int64_t column[2] = { s->rows, 1 };
+    Tensor *key = numbers(n, s->columns), *place = expand_binary(n, "Add", plus(n, s->lengths, -s->rows), expand_reshape(n, numbers(n, s->rows), 2, column));
+    Tensor *upper = s->right < 0 ? NULL : expand_binary(n, "LessOrEqual", key, plus(n, place, s->right));
+    Tensor *lower = s->left < 0 ? NULL : expand_binary(n, "GreaterOrEqual", key, plus(n, place, -s->left));
+    return bias_of_mask(n, upper && lower ? expand_binary(n, "And", upper, lower) : upper ? upper : lower, t);
+}
+
+static Tensor *added(const Node *n, Tensor *a, Tensor *b) { return a && b ? expand_binary(n, "Add", a, b) : a ? a : b; }
 
 static Tensor *scaled(const Node *n, Tensor *t, double factor)
 {
@@ -105,15 +133,33 @@ static Tensor *softmax(const Node *n, Tensor *t)
 static Tensor *attention_bias(Node *n, int64_t rows, int64_t columns, int64_t before, DType t)
 {
     Tensor *bias = node_in(n, 3) ? padded_bias(n, bias_of_mask(n, n->in[3], t), columns) : NULL;
-    if (node_int(n, "is_causal", 0)) {
-        Tensor *causal = expand_cast(n, causal_bias(n, rows, columns, before), t);
-        bias = bias ? expand_binary(n, "Add", bias, causal) : causal;
+    Sight s = { rows, columns, node_int(n, "left_window_size", -1), node_int(n, "right_window_size", -1), before, NULL };
+    if (node_int(n, "is_causal", 0)) s.right = 0;
+    if (node_in(n, 6)) s.lengths = expand_reshape(n, expand_cast(n, n->in[6], DT_I64), 4, (const int64_t[]){ tensor_count(n->in[6]), 1, 1, 1 });
+    if (s.left >= 0 || s.right >= 0) {
+        Tensor *sight = s.lengths && !before ? sight_of_lengths(n, &s, t) : expand_cast(n, fixed_sight(n, &s), t);
+        bias = added(n, bias, sight);
     }
-    if (node_in(n, 6)) {
-        Tensor *length = length_bias(n, n->in[6], columns, t);
-        bias = bias ? expand_binary(n, "Add", bias, length) : length;
-    }
-    return bias;
+    return s.lengths ? added(n, bias, bias_of_mask(n, expand_binary(n, "Less", numbers(n, columns), s.lengths), t)) : bias;
+}
+
+/* Softmax; a query that sees no key at all weighs them all 0. */
+static Tensor *weights(const Node *n, Tensor *product, Tensor *bias)
+{
+    const int64_t precision = node_int(n, "softmax_precision", 0), axis = -1;
+    const DType t = product->dtype, wide = precision ? dtype_of_code(precision) : t;
+    if (!dtype_is_float(wide)) fail_node(n, STATUS_MALFORMED, NULL, "softmax_precision is %lld", (long long)precision);
+    Tensor *w = expand_cast(n, softmax(n, expand_cast(n, product, wide)), t);
+    if (!bias) return w;
+    Tensor *most[] = { bias, expand_i64s(n, 1, &axis) };
+    Tensor *blind = expand_binary(n, "Equal", expand_done(expand_node(n, "ReduceMax", 2, most, 1)), expand_number(n, -(double)INFINITY, t));
+    int64_t count;
+    const double *v = tensor_doubles(n->graph, blind, &count);
+    for (int64_t i = 0; v && i < count; i++)
+        if (v[i] > 0) v = NULL;
+    if (v) return w;
+    Tensor *in[] = { blind, expand_number(n, 0.0, t), w };
+    return expand_done(expand_node(n, "Where", 3, in, 1));
 }
 
 void expand_attention(Node *n)
@@ -138,7 +184,7 @@ void expand_attention(Node *n)
     if (bias) product = expand_binary(n, "Add", product, bias);
     stage[1] = product;
     if (!cap_first) product = stage[2] = softcapped(n, product, cap);
-    stage[3] = softmax(n, product);
+    stage[3] = weights(n, product, bias);
     Tensor *y = expand_binary(n, "MatMul", stage[3], repeat_heads(n, v, times));
     const int64_t mode = node_int(n, "qk_matmul_output_mode", 0);
     if (mode < 0 || mode > 3) fail_node(n, STATUS_MALFORMED, NULL, "qk_matmul_output_mode is %lld, not 0 to 3", (long long)mode);
