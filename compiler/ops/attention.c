@@ -5,6 +5,7 @@
 
 #include "base/size.h"
 #include "kernels/cache.h"
+#include "ops/control.h"
 #include "ops/expand.h"
 #include "ops/families.h"
 
@@ -191,6 +192,35 @@ void expand_attention(Node *n)
     result[0] = flat ? join_heads(n, y) : y;
     result[3] = stage[mode];
     expand_finish(n, 4, result);
+}
+
+/* The subgraph that is attribute `name`, from one tensor to one of its shape; x itself where there is none. */
+static Tensor *modified(Node *n, const char *name, Tensor *x)
+{
+    if (!node_attr(n, name)) return x;
+    const Graph *body = control_body(n, name);
+    Tensor *y;
+    if (body->input.n != 1 || body->output.n != 1) fail_node(n, STATUS_MALFORMED, NULL, "%s is not from one tensor to one", name);
+    control_expand(n, body, &x, &y);
+    if (!shape_equal(&x->shape, &y->shape) || x->dtype != y->dtype) fail_node(n, STATUS_MALFORMED, NULL, "%s changes shape or type", name);
+    return y;
+}
+
+void expand_flex_attention(Node *n)
+{
+    for (int i = 0; i < 3; i++)
+        if (infer_shape(n, i)->rank != 4) fail_node(n, STATUS_MALFORMED, NULL, "its operands must have four dimensions");
+    Tensor *q = n->in[0], *k = n->in[1], *v = n->in[2];
+    if (k->shape.dim[1] < 1 || q->shape.dim[1] % k->shape.dim[1]) fail_node(n, STATUS_MALFORMED, NULL, "the heads of keys do not divide those of queries");
+    const int64_t times = q->shape.dim[1] / k->shape.dim[1], perm[4] = { 0, 1, 3, 2 }, given = node_int(n, "softmax_precision", 0);
+    const DType t = q->dtype, wide = given ? dtype_of_code(given) : t == DT_F64 ? t : DT_F32;
+    const double scale = node_attr(n, "scale") ? (double)node_float(n, "scale", 1.0f) : 1.0 / sqrt((double)q->shape.dim[3]);
+    if (!dtype_is_float(wide)) fail_node(n, STATUS_MALFORMED, NULL, "softmax_precision is %lld", (long long)given);
+    Tensor *product = expand_binary(n, "MatMul", q, expand_transpose(n, repeat_heads(n, k, times), perm));
+    Tensor *scores = modified(n, "score_mod", expand_cast(n, scaled(n, product, scale), wide));
+    Tensor *shares = modified(n, "prob_mod", softmax(n, scores));
+    Tensor *y = expand_binary(n, "MatMul", expand_cast(n, shares, t), repeat_heads(n, v, times));
+    expand_finish(n, 1, &y);
 }
 
 /* Elements from, from + 2, ... of the last axis. */

@@ -31,8 +31,7 @@ void control_infer(Graph *g)
     graph_root(g)->infer(g);
 }
 
-/* Puts the nodes of body into n's graph, its inputs being `in`; out[i] gets the value of output i. */
-static void expand_body(Node *n, const Graph *body, Tensor *const *in, Tensor **out)
+void control_expand(Node *n, const Graph *body, Tensor *const *in, Tensor **out)
 {
     Graph *g = n->graph, *root = graph_root(g);
     const int ids = root->next_id;
@@ -100,7 +99,7 @@ void infer_if(Node *n)
     Graph *branch[2] = { control_body(n, "else_branch"), control_body(n, "then_branch") };
     if (condition && count >= 1) {
         Tensor **made = NEW_ARRAY(n->graph->arena, Tensor *, branch[condition[0] != 0]->output.n);
-        expand_body(n, branch[condition[0] != 0], NULL, made);
+        control_expand(n, branch[condition[0] != 0], NULL, made);
         branch[0]->dead = branch[1]->dead = true;
         retire_into(n, made);
         return;
@@ -247,7 +246,7 @@ static void unroll(Node *n, const Graph *body, int64_t trips, int carried)
         in[0] = graph_add_constant(n->graph, NULL, recipe_memory(n->graph->store, DT_I64, s.rank, s.dim, &turn));
         in[1] = condition;
         for (int i = 0; i < carried; i++) in[2 + i] = made[i];
-        expand_body(n, body, in, out);
+        control_expand(n, body, in, out);
         for (int i = 0; i < carried; i++) made[i] = out[1 + i];
         for (int i = 0; i < scans; i++) rows[i * trips + turn] = unsqueezed(n, out[1 + carried + i]);
         if (!out[0]->value) fail_node(n, STATUS_UNSUPPORTED, "bake the inputs its condition depends on with --const", "its values change their shape while its end depends on the data");

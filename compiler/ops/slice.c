@@ -390,10 +390,8 @@ static void lower_blocks(Lower *l, Node *n, Tensor *deep, Tensor *flat, int64_t 
     lower_move(l, n, n->out[0], n->in[0], &m);
 }
 
-void lower_depth_to_space(Lower *l, Node *n)
-{
-    const bool crd = !strcmp(node_string(n, "mode", "DCR"), "CRD");
-    lower_blocks(l, n, n->in[0], n->out[0], block_size(n), crd);
-}
+static bool is_crd(const Node *n) { return !strcmp(node_string(n, "mode", "DCR"), "CRD"); }
 
-void lower_space_to_depth(Lower *l, Node *n) { lower_blocks(l, n, n->out[0], n->in[0], block_size(n), false); }
+void lower_depth_to_space(Lower *l, Node *n) { lower_blocks(l, n, n->in[0], n->out[0], block_size(n), is_crd(n)); }
+
+void lower_space_to_depth(Lower *l, Node *n) { lower_blocks(l, n, n->out[0], n->in[0], block_size(n), is_crd(n)); }

@@ -42,6 +42,26 @@ static inline INLAY_T INLAY_K(inlay_power)(INLAY_T a, INLAY_T b)
     return (INLAY_T)y;
 }
 
+/* Shifts by less than 0 or by the width and more leave the sign's bits to the right, zeros to the left. */
+static inline INLAY_T INLAY_K(inlay_shift_right)(INLAY_T a, INLAY_T b)
+{
+#if INLAY_SIGNED
+    const int out = b < 0 || b >= INLAY_BITS;
+    if (a < 0) return (INLAY_T)(out ? -1 : ~(~a >> b));
+#else
+    const int out = b >= INLAY_BITS;
+#endif
+    return (INLAY_T)(out ? 0 : a >> b);
+}
+
+static inline INLAY_T INLAY_K(inlay_shift_left)(INLAY_T a, INLAY_T b)
+{
+#if INLAY_SIGNED
+    if (b < 0) return 0;
+#endif
+    return (INLAY_T)(b < INLAY_BITS ? (INLAY_U)a << b : 0);
+}
+
 INLAY_BINARY(INLAY_K(equal), uint8_t, INLAY_T, INLAY_T, z = (uint8_t)(a == b);)
 INLAY_BINARY(INLAY_K(less), uint8_t, INLAY_T, INLAY_T, z = (uint8_t)(a < b);)
 INLAY_BINARY(INLAY_K(less_equal), uint8_t, INLAY_T, INLAY_T, z = (uint8_t)(a <= b);)
@@ -57,6 +77,8 @@ INLAY_BINARY(INLAY_K(max), INLAY_T, INLAY_T, INLAY_T, z = a > b ? a : b;)
 INLAY_BINARY(INLAY_K(and), INLAY_T, INLAY_T, INLAY_T, z = (INLAY_T)(a & b);)
 INLAY_BINARY(INLAY_K(or), INLAY_T, INLAY_T, INLAY_T, z = (INLAY_T)(a | b);)
 INLAY_BINARY(INLAY_K(xor), INLAY_T, INLAY_T, INLAY_T, z = (INLAY_T)(a ^ b);)
+INLAY_BINARY(INLAY_K(shl), INLAY_T, INLAY_T, INLAY_T, z = INLAY_K(inlay_shift_left)(a, b);)
+INLAY_BINARY(INLAY_K(shr), INLAY_T, INLAY_T, INLAY_T, z = INLAY_K(inlay_shift_right)(a, b);)
 INLAY_UNARY(INLAY_K(not), INLAY_T, INLAY_T, z = (INLAY_T)~x;)
 #if INLAY_SIGNED
 INLAY_BINARY(INLAY_K(prelu), INLAY_T, INLAY_T, INLAY_T, z = a < 0 ? (INLAY_T)((INLAY_U)a * (INLAY_U)b) : a;)
@@ -65,7 +87,5 @@ INLAY_UNARY(INLAY_K(abs), INLAY_T, INLAY_T, z = x < 0 ? (INLAY_T)((INLAY_U)0 - (
 INLAY_UNARY(INLAY_K(sign), INLAY_T, INLAY_T, z = (INLAY_T)((x > 0) - (x < 0));)
 INLAY_UNARY(INLAY_K(relu), INLAY_T, INLAY_T, z = x < 0 ? (INLAY_T)0 : x;)
 #else
-INLAY_BINARY(INLAY_K(shl), INLAY_T, INLAY_T, INLAY_T, z = (INLAY_T)(b < INLAY_BITS ? (INLAY_U)a << b : 0);)
-INLAY_BINARY(INLAY_K(shr), INLAY_T, INLAY_T, INLAY_T, z = (INLAY_T)(b < INLAY_BITS ? (INLAY_U)a >> b : 0);)
 INLAY_UNARY(INLAY_K(sign), INLAY_T, INLAY_T, z = (INLAY_T)(x != 0);)
 #endif
