@@ -101,6 +101,7 @@ static json_t *curve_facts(const Plan *plan)
         manifest_set(o, "arena", json_integer(c->arena));
         manifest_set(o, "macs", json_integer(c->macs));
         manifest_set(o, "mac_factor", json_real(curve_factor(plan, c)));
+        manifest_set(o, "cost", json_integer(c->cost));
         manifest_set(o, "streamed_steps", json_integer(c->streamed));
         manifest_set(o, "strips", json_integer(c->strips));
         manifest_set(o, "steps", json_integer(c->steps));

@@ -96,6 +96,7 @@ typedef struct Block {
 /* A plan that was found: its arena and what it costs. */
 typedef struct CurvePoint {
     int64_t arena, macs;
+    int64_t cost;               /* scalar instructions that streaming adds, estimated */
     int32_t steps, streamed;    /* of the step table; of them run row by row */
     int32_t strips;             /* that ranges of steps were cut into, 0: nothing is computed twice */
     bool chosen;

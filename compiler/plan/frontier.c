@@ -4,9 +4,9 @@
 #include "plan/frontier.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/size.h"
+#include "plan/pair.h"
 #include "plan/segment.h"
 
 enum { MOST_POINTS = 40, WALK_BUDGET = 20000000 };
@@ -43,12 +43,10 @@ static int64_t macs_of(Step *const *step, size_t n)
     return macs;
 }
 
-/* Pairs go a few pixels at a time: about three per cent. */
 static int64_t form_cost(const Steps *form)
 {
     int64_t cost = 0;
-    for (size_t i = 0; i < form->step.n; i++)
-        if (!strcmp(form->step.at[i]->kernel->name, "dwpw_f32")) cost += form->step.at[i]->macs / 32;
+    for (size_t i = 0; i < form->step.n; i++) cost += pair_cost(form->step.at[i]);
     return cost;
 }
 
@@ -120,7 +118,7 @@ static CurvePoint plan_point(Frontier *f, const Point *p)
     frontier_take(f->program, steps.step.at, steps.step.n);
     f->plan(f->program, f->opt, f->level, p->schedule.peak);
     const Plan *plan = &f->program->plan;
-    CurvePoint c = { .arena = plan->arena_size, .macs = macs_of(steps.step.at, steps.step.n), .steps = (int32_t)steps.step.n };
+    CurvePoint c = { .arena = plan->arena_size, .macs = macs_of(steps.step.at, steps.step.n), .cost = p->cost, .steps = (int32_t)steps.step.n };
     for (size_t i = 0; i < plan->segment.n; i++)
         if (plan->segment.at[i].list) c.streamed += plan->segment.at[i].count;
     for (size_t i = 0; i < p->schedule.slot.n; i++) c.strips += p->schedule.slot.at[i].strips;

@@ -151,3 +151,11 @@ bool pair_affine(Arena *a, Program *p, Steps *out)
 {
     return pair_all(a, p, NULL, is_affine, is_pointwise_of_affine, make_affine_pair, out);
 }
+
+/* Each handful of pixels sets up both kernels. */
+int64_t pair_cost(const Step *s)
+{
+    if (strcmp(s->kernel->name, "dwpw_f32")) return 0;
+    const inlay_dwpw_params *p = s->params;
+    return 60 * (int64_t)s->units * ((p->ow + p->chunk - 1) / p->chunk);
+}

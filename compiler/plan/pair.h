@@ -11,4 +11,7 @@ bool pair_steps(Arena *a, Program *p, const bool *chosen, Steps *out);
 /* The same for scales and shifts, wherever it is no slower. */
 bool pair_affine(Arena *a, Program *p, Steps *out);
 
+/* Instructions that the step costs beyond those of its two, about; 0: it is no pair. */
+int64_t pair_cost(const Step *s);
+
 #endif

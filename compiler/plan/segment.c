@@ -95,7 +95,7 @@ static int64_t stream_cost(const Step *s)
         if (k == 0 && o->pixel > 0) pixels = i64_max(1, o->row_bytes * 8 / i64_max(1, o->pixel * dtype_bits(o->tensor->dtype)));
     }
     const int64_t again = weights > 400000 ? weights / 4 * s->units : 0;     /* read once a row instead of once */
-    return 100 * (int64_t)s->units + s->macs / (4 * pixels) + again;
+    return 300 * (int64_t)s->units + s->macs / (16 * pixels) + again;
 }
 
 /* What the items that step `first` makes take at least inside a stream up to `to`: a row, or all of them. */

@@ -23,6 +23,7 @@ typedef struct inlay_dw {
     ptrdiff_t xs, ys, qs;       /* floats from pixel to pixel */
     ptrdiff_t wrow;             /* floats of w from row to row */
     int32_t channels, clamp;
+    int32_t origin;             /* column of y and q that their pointers point at */
     float lo, hi;
 } inlay_dw;
 
@@ -157,7 +158,8 @@ static inline void inlay_dw_pixel(const inlay_conv_params *p, const inlay_dw *t,
     inlay_dw e = *t;
     int32_t from;
     e.kw = inlay_clip(first, p->dw, p->kw, p->iw, &from);
-    inlay_dw_one(&e, (ptrdiff_t)(first + from * p->dw) * pix, 0, w + (ptrdiff_t)from * t->channels, b, y + c * t->ys, q ? q + c * t->qs : q);
+    inlay_dw_one(&e, (ptrdiff_t)(first + from * p->dw) * pix, 0, w + (ptrdiff_t)from * t->channels, b, y + (c - t->origin) * t->ys,
+                 q ? q + (c - t->origin) * t->qs : q);
 }
 
 /* Do tiles of a window of three columns cover the whole row, with at most one column missing at either end? */
@@ -171,8 +173,8 @@ static inline void inlay_dw_four(const inlay_conv_params *p, const inlay_dw *t, 
 {
     const int32_t first = c * p->sw - p->pw, skip = (first < 0 ? 1 : 0) | (first + 3 * p->sw + 3 > p->iw ? 2 : 0);
     const ptrdiff_t at = (ptrdiff_t)first * pix;
-    float *yc = y + c * t->ys;
-    const float *qc = q ? q + c * t->qs : q;
+    float *yc = y + (c - t->origin) * t->ys;
+    const float *qc = q ? q + (c - t->origin) * t->qs : q;
     if (p->kw == 3 && p->dw == 1 && p->sw == 1) inlay_dw_s1(t, at, skip, w, b, yc, qc);
     else if (p->kw == 3 && p->dw == 1 && p->sw == 2) inlay_dw_s2(t, at, skip, w, b, yc, qc);
     else inlay_dw_any(t, at, 0, w, b, yc, qc);
@@ -191,43 +193,70 @@ static inline void inlay_dw_inside(const inlay_conv_params *p, const inlay_dw *t
     for (i = over ? n : 4 * whole; i < n; i++) inlay_dw_pixel(p, t, w, b, y, q, backward ? right - 1 - i : left + i, pix);
 }
 
+/* A step's constants. */
+static inline void inlay_dw_setup(const inlay_conv_params *p, const inlay_ref *y, const inlay_ref *x, const inlay_ref *q, const void *first, inlay_dw *t)
+{
+    t->x = (const float *)first;
+    t->row = x->row / sizeof(float);
+    t->cap = x->cap;
+    t->dh = p->dh;
+    t->kw = p->kw;
+    t->tap = (ptrdiff_t)p->dw * x->pix;
+    t->xs = (ptrdiff_t)p->sw * x->pix;
+    t->ys = y->pix;
+    t->qs = q->pix;
+    t->channels = p->groups;
+    t->wrow = (ptrdiff_t)p->kw * p->groups;
+    t->clamp = p->clamp;
+    t->origin = 0;
+    t->lo = p->a;
+    t->hi = p->b;
+}
+
+/* Clips the window of output row r in rows; returns its first weight. */
+static inline const float *inlay_dw_window(const inlay_conv_params *p, inlay_dw *t, const float *w, int32_t r)
+{
+    const int32_t n = r / p->oh, top = r % p->oh * p->sh - p->ph;
+    int32_t from;
+    t->nkh = inlay_clip(top, p->dh, p->kh, p->ih, &from);
+    t->slot = t->nkh ? (n * p->ih + top + from * p->dh) % t->cap : 0;
+    return w + from * t->wrow;
+}
+
+/* Columns [c0, c1) of a row; the windows of [left, right) are inside. */
+static inline void inlay_dw_columns(const inlay_conv_params *p, const inlay_dw *t, const float *w, const float *b, float *y, const float *q,
+                                    int32_t c0, int32_t c1, int32_t left, int32_t right, int32_t pix, int32_t back)
+{
+    int32_t i;
+    left = left < c0 ? c0 : left > c1 ? c1 : left;
+    right = right > c1 ? c1 : right < left ? left : right;
+    if (back) for (i = c1 - 1; i >= right; i--) inlay_dw_pixel(p, t, w, b, y, q, i, pix);
+    else for (i = c0; i < left; i++) inlay_dw_pixel(p, t, w, b, y, q, i, pix);
+    inlay_dw_inside(p, t, w, b, y, q, left, right, pix, back);
+    if (back) for (i = left - 1; i >= c0; i--) inlay_dw_pixel(p, t, w, b, y, q, i, pix);
+    else for (i = right; i < c1; i++) inlay_dw_pixel(p, t, w, b, y, q, i, pix);
+}
+
+/* Columns of a row whose windows inlay_dw_inside() takes: *right ends them. */
+static inline int32_t inlay_dw_left(const inlay_conv_params *p, int32_t *right)
+{
+    if (!inlay_dw_covers(p)) return inlay_inside(p->sw, p->pw, (p->kw - 1) * p->dw + 1, p->iw, p->ow, right);
+    *right = p->ow;
+    return 0;
+}
+
 static inline int inlay_dwconv_f32(void *const *base, const inlay_step *s, int32_t r0, int32_t r1)
 {
     const inlay_conv_params *p = (const inlay_conv_params *)s->params;
-    const inlay_ref *x = s->ref + 1;
     const float *w = (const float *)inlay_at(base, s, 2), *b = (const float *)inlay_at(base, s, 3);
-    const int32_t back = s->backward;
-    int32_t left, right, done, i;
+    int32_t right, done;
+    const int32_t left = inlay_dw_left(p, &right);
     inlay_dw t;
-    t.x = (const float *)inlay_at(base, s, 1);
-    t.row = x->row / sizeof(float);
-    t.cap = x->cap;
-    t.dh = p->dh;
-    t.kw = p->kw;
-    t.tap = (ptrdiff_t)p->dw * x->pix;
-    t.xs = (ptrdiff_t)p->sw * x->pix;
-    t.ys = s->ref[0].pix;
-    t.qs = s->ref[4].pix;
-    t.channels = p->groups;
-    t.wrow = (ptrdiff_t)p->kw * p->groups;
-    t.clamp = p->clamp;
-    t.lo = p->a;
-    t.hi = p->b;
-    left = inlay_inside(p->sw, p->pw, (p->kw - 1) * p->dw + 1, p->iw, p->ow, &right);
-    if (inlay_dw_covers(p)) left = 0, right = p->ow;
+    inlay_dw_setup(p, s->ref, s->ref + 1, s->ref + 4, inlay_at(base, s, 1), &t);
     for (done = 0; done < r1 - r0; done++) {
-        const int32_t r = back ? r1 - 1 - done : r0 + done, n = r / p->oh, top = r % p->oh * p->sh - p->ph;
-        float *y = (float *)inlay_row(base, s, 0, r);
-        const float *q = s->ref[4].base < 0 ? NULL : (const float *)inlay_row(base, s, 4, r), *wr;
-        int32_t from;
-        t.nkh = inlay_clip(top, p->dh, p->kh, p->ih, &from);
-        t.slot = t.nkh ? (n * p->ih + top + from * p->dh) % t.cap : 0;
-        wr = w + from * t.wrow;
-        if (back) for (i = p->ow - 1; i >= right; i--) inlay_dw_pixel(p, &t, wr, b, y, q, i, x->pix);
-        else for (i = 0; i < left; i++) inlay_dw_pixel(p, &t, wr, b, y, q, i, x->pix);
-        inlay_dw_inside(p, &t, wr, b, y, q, left, right, x->pix, back);
-        if (back) for (i = left - 1; i >= 0; i--) inlay_dw_pixel(p, &t, wr, b, y, q, i, x->pix);
-        else for (i = right; i < p->ow; i++) inlay_dw_pixel(p, &t, wr, b, y, q, i, x->pix);
+        const int32_t r = s->backward ? r1 - 1 - done : r0 + done;
+        const float *q = s->ref[4].base < 0 ? NULL : (const float *)inlay_row(base, s, 4, r), *wr = inlay_dw_window(p, &t, w, r);
+        inlay_dw_columns(p, &t, wr, b, (float *)inlay_row(base, s, 0, r), q, 0, p->ow, left, right, s->ref[1].pix, s->backward);
     }
     return 0;
 }

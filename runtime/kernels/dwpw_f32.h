@@ -40,58 +40,63 @@
     F(float, b)
 INLAY_PARAMS(dwpw);
 
-/* The depthwise convolution of pixels c .. c + n - 1 of row r, into scratch. */
-static inline void inlay_dwpw_depthwise(void *const *base, const inlay_step *s, int32_t r, int32_t c, int32_t n)
+/* Both convolutions as their own kernels know them. */
+static inline void inlay_dwpw_parts(const inlay_dwpw_params *p, inlay_conv_params *d, inlay_conv_params *c)
 {
-    const inlay_dwpw_params *p = (const inlay_dwpw_params *)s->params;
-    inlay_conv_params d;
-    inlay_ref ref[5];
-    inlay_step one = *s;
-    memset(&d, 0, sizeof d);
-    d.ih = p->ih, d.iw = p->iw, d.oh = p->oh, d.ow = n;
-    d.kh = p->kh, d.kw = p->kw, d.sh = p->sh, d.sw = p->sw, d.dh = p->dh, d.dw = p->dw;
-    d.ph = p->ph, d.pw = p->pw - c * p->sw;
-    d.groups = p->channels, d.clamp = p->d_clamp, d.a = p->d_a, d.b = p->d_b;
-    ref[0] = s->ref[7];
-    ref[0].cap = 1, ref[0].pix = p->channels;
-    ref[1] = s->ref[1], ref[2] = s->ref[2], ref[3] = s->ref[3];
-    ref[4] = s->ref[6], ref[4].base = INLAY_NONE;
-    one.params = &d, one.ref = ref;
-    inlay_dwconv_f32(base, &one, r, r + 1);
+    memset(d, 0, sizeof *d);
+    d->ih = p->ih, d->iw = p->iw, d->oh = p->oh, d->ow = p->ow;
+    d->kh = p->kh, d->kw = p->kw, d->sh = p->sh, d->sw = p->sw, d->dh = p->dh, d->dw = p->dw, d->ph = p->ph, d->pw = p->pw;
+    d->groups = p->channels, d->clamp = p->d_clamp, d->a = p->d_a, d->b = p->d_b;
+    memset(c, 0, sizeof *c);
+    c->id = c->od = c->kd = c->kh = c->kw = c->sd = c->sh = c->sw = c->dd = c->dh = c->dw = c->groups = 1;
+    c->ih = c->oh = 1, c->iw = c->ow = p->ow;
+    c->ic = p->channels, c->oc = p->oc, c->width = p->width, c->clamp = p->clamp, c->a = p->a, c->b = p->b;
 }
 
-/* The 1x1 convolution of those pixels. */
-static inline void inlay_dwpw_pointwise(void *const *base, const inlay_step *s, int32_t r, int32_t c, int32_t n)
+/* The tile of the 1x1 convolution: its x is scratch, one row of pixels without gaps. */
+static inline void inlay_dwpw_tile(const inlay_conv_params *c, void *const *base, const inlay_step *s, inlay_tile *t)
 {
-    const inlay_dwpw_params *p = (const inlay_dwpw_params *)s->params;
-    inlay_conv_params d;
     inlay_ref ref[5];
     inlay_step one = *s;
-    memset(&d, 0, sizeof d);
-    d.id = d.od = d.kd = d.kh = d.kw = d.sd = d.sh = d.sw = d.dd = d.dh = d.dw = d.groups = 1;
-    d.ih = d.oh = s->units, d.iw = d.ow = n;
-    d.ic = p->channels, d.oc = p->oc, d.width = p->width, d.clamp = p->clamp, d.a = p->a, d.b = p->b;
-    ref[0] = s->ref[0];
-    ref[0].off += (size_t)c * (size_t)ref[0].pix * sizeof(float);
-    ref[1] = s->ref[7];
-    ref[1].cap = 1, ref[1].pix = p->channels;
-    ref[2] = s->ref[4], ref[3] = s->ref[5], ref[4] = s->ref[6];
-    ref[4].off += (size_t)c * (size_t)ref[4].pix * sizeof(float);
-    one.params = &d, one.ref = ref;
-    inlay_conv_f32(base, &one, r, r + 1);
+    ref[0] = s->ref[0], ref[1] = s->ref[7], ref[2] = s->ref[4], ref[3] = s->ref[5], ref[4] = s->ref[6];
+    ref[1].cap = 1, ref[1].pix = c->ic;
+    one.ref = ref;
+    inlay_conv_tile(c, base, &one, t);
+    t->nkd = t->nkh = 1;
+    t->first = t->slot = 0;
 }
 
 static inline int inlay_dwpw_f32(void *const *base, const inlay_step *s, int32_t r0, int32_t r1)
 {
     const inlay_dwpw_params *p = (const inlay_dwpw_params *)s->params;
-    const int32_t chunks = (p->ow + p->chunk - 1) / p->chunk;
-    int32_t done, i;
+    const int32_t chunks = (p->ow + p->chunk - 1) / p->chunk, pix = s->ref[1].pix;
+    const float *dw = (const float *)inlay_at(base, s, 2), *db = (const float *)inlay_at(base, s, 3);
+    const float *w = (const float *)inlay_at(base, s, 4), *b = (const float *)inlay_at(base, s, 5);
+    float *m = (float *)inlay_at(base, s, 7);
+    inlay_conv_params d, c;
+    inlay_ref middle = s->ref[7];
+    inlay_conv_row row;
+    inlay_dw t;
+    inlay_tile u;
+    int32_t left, right, done, i;
+    inlay_dwpw_parts(p, &d, &c);
+    middle.pix = p->channels;
+    inlay_dw_setup(&d, &middle, s->ref + 1, &middle, inlay_at(base, s, 1), &t);
+    inlay_dwpw_tile(&c, base, s, &u);
+    left = inlay_dw_left(&d, &right);
+    row.left = 0, row.tap = 0;
     for (done = 0; done < r1 - r0; done++) {
         const int32_t r = s->backward ? r1 - 1 - done : r0 + done;
+        const float *wr = inlay_dw_window(&d, &t, dw, r), *q = s->ref[6].base < 0 ? NULL : (const float *)inlay_row(base, s, 6, r);
+        float *y = (float *)inlay_row(base, s, 0, r);
         for (i = 0; i < chunks; i++) {
-            const int32_t c = (s->backward ? chunks - 1 - i : i) * p->chunk, n = p->ow - c < p->chunk ? p->ow - c : p->chunk;
-            inlay_dwpw_depthwise(base, s, r, c, n);
-            inlay_dwpw_pointwise(base, s, r, c, n);
+            const int32_t from = (s->backward ? chunks - 1 - i : i) * p->chunk, n = p->ow - from < p->chunk ? p->ow - from : p->chunk;
+            t.origin = from;
+            inlay_dw_columns(&d, &t, wr, db, m, NULL, from, from + n, left, right, pix, s->backward);
+            row.y = y + from * u.ys;
+            row.q = q ? q + from * u.qs : q;
+            row.pixels = row.right = n;
+            inlay_conv_pixels(&c, &u, &row, w, b, 0, p->oc, p->channels, s->backward);
         }
     }
     return 0;

@@ -129,4 +129,5 @@ def main():
             print(measure(opt, os.path.abspath(model)), flush=True)
 
 
-main()
+if __name__ == '__main__':
+    main()
