@@ -43,6 +43,8 @@ void compile_close(Compile *c)
 {
     progress_end(c);
     if (c->out) output_abort(c->out);
+    json_decref(c->manifest);
+    c->manifest = NULL;
     file_close_all(&c->arena);
     arena_free(&c->store.scratch);
     arena_free(&c->arena);
@@ -104,10 +106,19 @@ static void check_limit(Compile *c)
             (long long)p->arena_size, (long long)p->lower_bound, limit);
 }
 
+static PlanLevel plan_level(const Options *o)
+{
+    static const char *const names[] = { [PLAN_SIMPLE] = "simple", [PLAN_ORDER] = "order", [PLAN_OVERLAP] = "overlap", [PLAN_STREAM] = "stream" };
+    for (int i = PLAN_SIMPLE; o->plan && i <= PLAN_STREAM; i++)
+        if (!strcmp(o->plan, names[i])) return (PlanLevel)i;
+    if (o->plan) fail_at(STATUS_USAGE, LOC_NONE, "--plan takes simple, order, overlap or stream", "unknown level of planning: \"%s\"", o->plan);
+    return PLAN_DEFAULT;
+}
+
 void compile_program(Compile *c)
 {
     const PlanOptions plan = { .align = ARENA_ALIGN, .arena_limit = c->options->arena_limit, .curve = c->options->curve != 0,
-        .preserve_input = c->options->preserve_input };
+        .preserve_input = c->options->preserve_input, .level = plan_level(c->options) };
     stats_stage(c, STAGE_PLAN);
     c->program = lower_graph(c->graph, PACK_WIDTH);
     plan_program(c->program, &plan);

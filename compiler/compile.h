@@ -14,10 +14,11 @@
 /* What the command line asks for. Lists end in NULL; a NULL list is empty. */
 typedef struct Options {
     const char *model;
+    const char *manifest;       /* prove: NAME.json */
     const char *output;         /* -o DIR */
     const char *name;           /* C identifier, lower case */
     const char **shape, **dim, **constant, **without, **input, **io;
-    const char *weights, *load, *target, *dump_after, *external_dir;
+    const char *weights, *load, *target, *plan, *dump_after, *external_dir;
     long long max_memory, max_arena, max_weights, arena_limit, capacity;
     int curve, preserve_input, markdown, no_hash, hash_model, json, stats, initializers, no_external, csv, html;
 } Options;
@@ -41,6 +42,7 @@ typedef struct Compile {
     Graph *graph;
     Program *program;
     Output *out;
+    json_t *manifest;           /* prove: the document; NULL: none */
     StageClock clock;
     char model_sha256[65];      /* "": not asked for */
 } Compile;

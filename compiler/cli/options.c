@@ -12,6 +12,7 @@ static const Command commands[] = {
     { "run", "MODEL.onnx", "execute it here, on --input FILE.pb ...", cmd_run, true },
     { "dump", "MODEL.onnx", "print the graph as text, or --initializers", cmd_dump, true },
     { "ops", "", "list the supported operators", cmd_ops, false },
+    { "prove", "NAME.json MODEL.onnx", "verify the plan in a manifest against the model", cmd_prove, false },
     { "place", "FILE.csv", "the offset planner alone, on MiniMalloc's CSV", cmd_place, false },
 };
 
@@ -30,6 +31,7 @@ static const struct poptOption table[] = {
     { "target", 0, POPT_ARG_STRING, &parsed.target, 0, "what the code is for: generic, cortex-m4, ...", "TARGET" },
     { "arena-limit", 0, POPT_ARG_LONGLONG, &parsed.arena_limit, 0, "the cheapest plan within so many bytes; status 1 if there is none", "BYTES" },
     { "curve", 0, POPT_ARG_NONE, &parsed.curve, 0, "analyze: all plans from the cheapest to the smallest, recomputation included", NULL },
+    { "plan", 0, POPT_ARG_STRING, &parsed.plan, 0, "how far the planner goes: simple, order, overlap or stream", "LEVEL" },
     { "max-arena", 0, POPT_ARG_LONGLONG, &parsed.max_arena, 0, "check: most bytes of arena", "BYTES" },
     { "max-weights", 0, POPT_ARG_LONGLONG, &parsed.max_weights, 0, "check: most bytes of weights", "BYTES" },
     { "max-memory", 0, POPT_ARG_LONGLONG, &parsed.max_memory, 0, "budget of the compiler's own memory; status 71 beyond it", "BYTES" },
@@ -98,7 +100,7 @@ const Command *options_parse(Options *o, int argc, const char **argv)
         poptFreeContext(popt);
         exit(STATUS_OK);
     }
-    const char *name = poptGetArg(popt), *operand = name ? poptGetArg(popt) : NULL, *extra = operand ? poptGetArg(popt) : NULL;
+    const char *name = poptGetArg(popt), *operand = name ? poptGetArg(popt) : NULL, *second = operand ? poptGetArg(popt) : NULL, *extra = second ? poptGetArg(popt) : NULL;
     if (!name) {
         print_commands(stderr);
         misuse(popt, "no command", NULL);
@@ -106,8 +108,12 @@ const Command *options_parse(Options *o, int argc, const char **argv)
     const Command *c = command_find(name);
     if (!c) misuse(popt, "unknown command", name);
     if (*c->operand && !operand) misuse(popt, "missing operand", c->operand);
+    const bool two = strchr(c->operand, ' ') != NULL;
+    if (two && !second) misuse(popt, "missing operand", c->operand);
+    if (second && !two) extra = second;
     if (extra || (!*c->operand && operand)) misuse(popt, "too many operands", extra ? extra : operand);
-    parsed.model = operand ? strdup(operand) : NULL;
+    if (two) parsed.manifest = strdup(operand);
+    parsed.model = operand ? strdup(two ? second : operand) : NULL;
     *o = parsed;
     poptFreeContext(popt);
     return c;

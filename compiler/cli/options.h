@@ -21,6 +21,6 @@ const Command *command_rows(int *count);
 const Command *options_parse(Options *o, int argc, const char **argv);
 
 /* The commands. */
-CommandFn cmd_compile, cmd_analyze, cmd_check, cmd_run, cmd_ops, cmd_dump, cmd_place;
+CommandFn cmd_compile, cmd_analyze, cmd_check, cmd_run, cmd_ops, cmd_dump, cmd_place, cmd_prove;
 
 #endif

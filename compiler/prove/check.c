@@ -44,7 +44,7 @@ static bool check_layers(Check *c, int32_t first, int32_t end)
     return true;
 }
 
-static uint8_t entry(const Segment *g, int32_t e)
+uint8_t segment_entry(const Segment *g, int32_t e)
 {
     if (e >= g->prologue && e < g->prologue + g->period * g->repeats) e = g->prologue + (e - g->prologue) % g->period;
     else if (e >= g->prologue) e -= g->period * (g->repeats - 1);
@@ -59,7 +59,7 @@ static bool check_stream(Check *c, const Segment *g)
     shadow_write(&c->shadow, state, end, 0, TAG_STATE);
     for (int32_t i = 0; i < g->count; i++) c->made[g->first + i] = 0;
     for (int32_t e = 0; e < entries; e++) {
-        const int32_t k = entry(g, e);
+        const int32_t k = segment_entry(g, e);
         if (k >= g->count) return object(c, NULL, "a list names a step beyond its segment");
         const Step *s = c->program->step.at[g->first + k];
         const int32_t made = c->made[s->index];

@@ -64,6 +64,9 @@ Range rows_of(const Step *s, const Operand *o, int32_t u);
 /* Nothing that the unit (whole: the step) writes is needed by another operand. */
 bool check_apart(Check *c, const Step *s, int32_t u, bool whole);
 
+/* check.c: entry e of a periodic list. */
+uint8_t segment_entry(const Segment *g, int32_t e);
+
 /* unit.c: a unit's reads, then its writes. */
 bool check_unit(Check *c, const Step *s, int32_t u);
 

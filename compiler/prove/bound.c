@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * For each step or stream: what lives through it, or only in it, and, where its rows are read for the last time while
+ * the rows of others are made, the most rows alive at once. */
+#include "prove/bound.h"
+
+#include "base/size.h"
+#include "prove/replay.h"
+
+typedef struct Life {           /* of a tensor in the arena */
+    int32_t first, last;        /* slots; last < 0: not touched */
+    int64_t bytes, row_bytes;   /* extent, in whole alignments; bytes of a row */
+    int32_t rows;               /* 0: its operands see other rows */
+    bool scratch, one_piece;    /* one_piece: some operand wants all of it for the whole slot */
+    bool elementwise;           /* each reader of its last slot is done with an element before the result's is written */
+} Life;
+
+typedef struct Slot {           /* a step, or a stream */
+    int32_t first, end;
+    const Segment *stream;      /* NULL: a step */
+} Slot;
+
+typedef struct Bound {
+    Arena *arena;
+    const Program *p;
+    Life *life;                 /* by tensor id */
+    VEC(Slot) slot;
+    int32_t *slot_of;           /* by step */
+    int64_t *through;           /* by slot: bytes alive before and after, or only in it */
+    int64_t *delta;             /* by call of a slot, reads (2i) and writes (2i + 1): bytes that come to life less those that died */
+    int32_t *call;              /* by row: when it is made first, or needed last */
+} Bound;
+
+static int64_t round_up(const Bound *b, int64_t bytes) { return i64_ceil_div(bytes, b->p->plan.arena_align) * b->p->plan.arena_align; }
+
+static void list_slots(Bound *b)
+{
+    const Program *p = b->p;
+    b->slot_of = NEW_ARRAY(b->arena, int32_t, p->step.n + 1);
+    for (int32_t i = 0, g = 0; i < (int32_t)p->step.n;) {
+        while (g < (int32_t)p->plan.segment.n && p->plan.segment.at[g].first + p->plan.segment.at[g].count <= i) g++;
+        const Segment *s = g < (int32_t)p->plan.segment.n && p->plan.segment.at[g].list ? p->plan.segment.at + g : NULL;
+        const int32_t end = s ? s->first + s->count : i + 1;
+        for (int32_t k = i; k < end; k++) b->slot_of[k] = (int32_t)b->slot.n;
+        VEC_PUSH(b->arena, &b->slot, ((Slot){ i, end, s }));
+        i = end;
+    }
+}
+
+/* The life of an operand's tensor; NULL: it takes nothing of the arena. */
+static Life *life_of(const Bound *b, const Operand *o)
+{
+    int64_t at;
+    if (!watched(o)) return NULL;
+    const Tensor *t = owner_of(o, &at);
+    return t->storage == STORE_ARENA ? b->life + t->id : NULL;
+}
+
+static void meet_operand(Bound *b, const Operand *o, int32_t slot)
+{
+    int64_t at;
+    Life *l = life_of(b, o);
+    if (!l) return;
+    const Tensor *t = owner_of(o, &at);
+    const bool all = at - (o->part ? at % i64_max(1, o->pixel * element_bits(o) / 8) : 0) == 0 && i64_mul(o->rows, o->row_bytes) == tensor_bytes(t);
+    if (l->last < 0) {
+        *l = (Life){ .first = slot, .rows = all ? o->rows : 0, .row_bytes = o->row_bytes, .scratch = o->scratch };
+        l->bytes = round_up(b, o->ring ? i64_mul(o->ring, o->row_bytes) : tensor_bytes(t));
+    }
+    l->last = slot;
+    if (!all || l->rows != o->rows || l->row_bytes != o->row_bytes) l->rows = 0;
+}
+
+/* What a loop reads from before it lives until it ends. */
+static void extend_over_loops(Bound *b)
+{
+    for (size_t i = 0; i < b->p->step.n; i++) {
+        const int32_t end = b->p->step.at[i]->loop_end;
+        for (int32_t k = (int32_t)i; k <= end && k < (int32_t)b->p->step.n; k++)
+            for (int o = 0; o < b->p->step.at[k]->n_operand; o++) {
+                Life *l = life_of(b, b->p->step.at[k]->operand + o);
+                if (l && l->first < b->slot_of[i]) l->last = (int32_t)i64_max(l->last, b->slot_of[end]);
+            }
+    }
+}
+
+static void judge_reads(Bound *b)
+{
+    for (size_t i = 0; i < b->p->step.n; i++) {
+        const Step *s = b->p->step.at[i];
+        for (int k = 0; k < s->n_operand; k++) {
+            const Operand *o = s->operand + k;
+            Life *l = life_of(b, o);
+            if (!l || l->last != b->slot_of[i] || l->last >= (int32_t)b->slot.n || l->first == l->last) continue;
+            if (o->write || (!b->slot.at[l->last].stream && o->reuse == REUSE_NONE)) l->one_piece = true;
+            if (o->reuse != REUSE_ELEMENTWISE || b->slot.at[l->last].stream) l->elementwise = false;
+        }
+    }
+}
+
+/* Inputs in the arena are there before the first step, results after the last. */
+static void keep_values(Bound *b)
+{
+    const Graph *g = b->p->graph;
+    for (size_t i = 0; i < g->input.n; i++) {
+        const Tensor *t = g->input.at[i];
+        Life *l = b->life + t->id;
+        if (t->storage != STORE_ARENA) continue;
+        if (l->last < 0) *l = (Life){ .last = 0, .bytes = round_up(b, tensor_bytes(t)) };
+        l->first = -1;
+        if (b->p->plan.preserve_input) l->last = (int32_t)b->slot.n;
+    }
+    for (size_t i = 0; i < graph_results(g); i++)
+        if (g->output.at[i]->storage == STORE_ARENA) b->life[g->output.at[i]->id].last = (int32_t)b->slot.n;
+}
+
+static void find_lives(Bound *b)
+{
+    const int ids = graph_root(b->p->graph)->next_id;
+    b->life = NEW_ARRAY(b->arena, Life, ids + 1);
+    for (int i = 0; i < ids; i++) b->life[i].last = -1;
+    for (size_t i = 0; i < b->p->step.n; i++)
+        for (int k = 0; k < b->p->step.at[i]->n_operand; k++) meet_operand(b, b->p->step.at[i]->operand + k, b->slot_of[i]);
+    keep_values(b);
+    extend_over_loops(b);
+    for (int i = 0; i < ids; i++) b->life[i].elementwise = true;
+    judge_reads(b);
+}
+
+/* Scratch of the steps of a stream may be the same: the largest counts. */
+static int64_t scratch_of(const Bound *b, const Slot *s)
+{
+    int64_t most = 0;
+    for (int32_t i = s->first; i < s->end; i++) {
+        int64_t own = 0;
+        for (int k = 0; k < b->p->step.at[i]->n_operand; k++) {
+            const Operand *o = b->p->step.at[i]->operand + k;
+            const Life *l = life_of(b, o);
+            if (l && o->scratch) own += l->bytes;
+        }
+        most = i64_max(most, own);
+    }
+    return most;
+}
+
+/* Is the tensor's row counted when it is made and when it dies? The others are there from the first call to the last. */
+static bool born_in(const Bound *b, const Life *l, int32_t slot)
+{
+    return l->last >= 0 && !l->scratch && l->first == slot && (l->last > slot || !b->slot.at[slot].stream);
+}
+
+static bool dies_in(const Life *l, int32_t slot) { return l->last == slot && l->first < slot; }
+
+static void count_through(Bound *b)
+{
+    const int ids = graph_root(b->p->graph)->next_id;
+    b->through = NEW_ARRAY(b->arena, int64_t, b->slot.n + 1);
+    for (int i = 0; i < ids; i++) {
+        const Life *l = b->life + i;
+        for (int32_t s = l->first < 0 ? 0 : l->first; l->last >= 0 && !l->scratch && s <= l->last && s < (int32_t)b->slot.n; s++)
+            if (!born_in(b, l, s) && !dies_in(l, s)) b->through[s] += l->bytes;
+    }
+    for (size_t s = 0; s < b->slot.n; s++) {
+        b->through[s] += scratch_of(b, b->slot.at + s);
+        if (b->slot.at[s].stream) b->through[s] += round_up(b, 2 * (int64_t)b->slot.at[s].stream->count);
+    }
+}
+
+/* ---- calls ---- */
+
+typedef struct Calls {          /* of a slot, in order: unit `unit[i]` of step `step[i]` */
+    int32_t n, *step, *unit;
+} Calls;
+
+static Calls list_calls(const Bound *b, const Slot *s, bool reverse)
+{
+    const Segment *g = s->stream;
+    const Step *only = b->p->step.at[s->first];
+    const int32_t n = g ? g->prologue + g->period * g->repeats + g->epilogue : only->units;
+    Calls c = { n, NEW_ARRAY(b->arena, int32_t, n + 1), NEW_ARRAY(b->arena, int32_t, n + 1) };
+    int32_t *made = NEW_ARRAY(b->arena, int32_t, s->end - s->first + 1);
+    for (int32_t i = 0; i < n; i++) {
+        const int32_t k = g ? segment_entry(g, i) : 0, u = made[k]++;
+        const Step *t = b->p->step.at[s->first + k];
+        c.step[i] = s->first + k;
+        c.unit[i] = t->backward != reverse ? t->units - 1 - u : u;
+    }
+    return c;
+}
+
+/* When each row is made first (born), or needed last. */
+static void note_row_calls(const Bound *b, const Calls *c, const Life *l, bool born)
+{
+    for (int32_t r = 0; r < l->rows; r++) b->call[r] = born ? c->n - 1 : 0;
+    for (int32_t e = 0; e < c->n; e++) {
+        const int32_t i = born ? c->n - 1 - e : e;      /* the last note stays */
+        const Step *s = b->p->step.at[c->step[i]];
+        for (int k = 0; k < s->n_operand; k++) {
+            const Operand *o = s->operand + k;
+            if (life_of(b, o) != l || o->write != born) continue;
+            Range r = rows_of(s, o, c->unit[i]);
+            if (born && !by_row(s, o)) r = (Range){ 0, l->rows };
+            for (int32_t row = r.lo; row < r.hi; row++) b->call[row] = i;
+        }
+    }
+}
+
+/* A tensor's bytes over the calls of its slot, into b->delta. */
+static void add_life(const Bound *b, const Calls *c, const Life *l, bool born)
+{
+    if (!l->rows || l->one_piece) {
+        const bool gone = !born && l->elementwise && c->n == 1 && !l->one_piece;    /* each element makes room for its own result */
+        b->delta[born] += l->bytes;
+        b->delta[gone ? 1 : 2 * c->n] -= l->bytes;
+        return;
+    }
+    note_row_calls(b, c, l, born);
+    int64_t rest = l->bytes;    /* what the alignment adds goes with the first row that counts */
+    for (int32_t r = 0; r < l->rows; r++) {
+        const int64_t bytes = i64_min(rest, l->row_bytes);
+        rest -= bytes;
+        if (born) b->delta[2 * b->call[r] + 1] += bytes;
+        else b->delta[0] += bytes, b->delta[2 * b->call[r] + (l->elementwise ? 1 : 2)] -= bytes;
+    }
+    if (!born) b->delta[0] += rest;
+}
+
+static int64_t most_alive(const Bound *b, int32_t slot, bool reverse)
+{
+    const ArenaMark mark = arena_mark(b->arena);
+    Bound in = *b;
+    const Slot *s = b->slot.at + slot;
+    const Calls c = list_calls(b, s, reverse);
+    int64_t most = 0, alive = 0;
+    int32_t rows = 1;
+    for (int32_t i = s->first; i < s->end; i++)
+        for (int k = 0; k < b->p->step.at[i]->n_operand; k++) rows = (int32_t)i64_max(rows, b->p->step.at[i]->operand[k].rows);
+    in.delta = NEW_ARRAY(b->arena, int64_t, 2 * c.n + 2);
+    in.call = NEW_ARRAY(b->arena, int32_t, rows + 1);
+    bool *done = NEW_ARRAY(b->arena, bool, graph_root(b->p->graph)->next_id + 1);
+    for (int32_t i = s->first; i < s->end; i++)
+        for (int k = 0; k < b->p->step.at[i]->n_operand; k++) {
+            const Life *l = life_of(b, b->p->step.at[i]->operand + k);
+            if (!l || done[l - b->life]) continue;
+            done[l - b->life] = true;
+            if (born_in(b, l, slot)) add_life(&in, &c, l, true);
+            else if (dies_in(l, slot)) add_life(&in, &c, l, false);
+        }
+    for (int32_t i = 0; i < 2 * c.n; i++) {
+        alive += in.delta[i];
+        most = i64_max(most, alive);
+    }
+    arena_release(b->arena, mark);
+    return round_up(b, most);
+}
+
+/* A step may go from its last row to its first where its kernel can; a stream goes as it was walked. */
+static bool can_turn(const Bound *b, const Slot *s)
+{
+    for (int k = 0; !s->stream && k < b->p->step.at[s->first]->n_operand; k++)
+        if (b->p->step.at[s->first]->operand[k].reuse == REUSE_ROWS) return true;
+    return false;
+}
+
+int64_t plan_lower_bound(const Program *p)
+{
+    Arena *scratch = &p->graph->store->scratch;
+    const ArenaMark mark = arena_mark(scratch);
+    Bound b = { .arena = scratch, .p = p };
+    int64_t bound = 0;
+    list_slots(&b);
+    find_lives(&b);
+    count_through(&b);
+    for (int32_t s = 0; s < (int32_t)b.slot.n; s++) {
+        int64_t alive = most_alive(&b, s, false);
+        if (can_turn(&b, b.slot.at + s)) alive = i64_min(alive, most_alive(&b, s, true));
+        bound = i64_max(bound, b.through[s] + alive);
+    }
+    arena_release(scratch, mark);
+    return bound;
+}

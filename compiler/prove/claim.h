@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * A plan as a manifest states it, not yet believed. */
+#ifndef INLAY_PROVE_CLAIM_H
+#define INLAY_PROVE_CLAIM_H
+
+#include <jansson.h>
+
+#include "base/vec.h"
+#include "ir/program.h"
+
+typedef enum ClaimAccess { CLAIM_READ, CLAIM_WRITE, CLAIM_UPDATE, CLAIM_SCRATCH } ClaimAccess;
+
+typedef struct ClaimTensor {
+    const char *storage;        /* "arena", "input", "output" */
+    int32_t slot;
+    int64_t offset, bytes, extent;
+    bool scratch;
+} ClaimTensor;
+
+typedef struct ClaimOperand {
+    bool given, constant;       /* neither: left out */
+    ClaimAccess access;
+    int32_t tensor;
+    int64_t at, row, pixel, part;
+    int32_t rows, ring;
+    RowRule rule;
+} ClaimOperand;
+
+typedef struct ClaimStep {
+    const char *kernel;
+    VEC(int32_t) lowered;
+    int32_t piece, units;
+    bool backward;
+    VEC(ClaimOperand) operand;
+} ClaimStep;
+
+typedef struct Claim {
+    int64_t size, align, lower_bound, counters, counters_bytes;
+    bool optimal, preserve_input;
+    const char *model_sha256;   /* NULL: not stated */
+    const char **shape, **dim, **constant, **without, **io;  /* ended by NULL */
+    int32_t pack, lowered_steps;
+    VEC(ClaimTensor) tensor;
+    VEC(ClaimStep) step;
+    VEC(Segment) segment;
+    VEC(int64_t) in_offset, out_offset;         /* of the model's inputs and results in the arena; -1: with the caller */
+} Claim;
+
+/* Numbers are in the ranges that the plan's own types need, places in lists exist; nothing else is promised. What is not as
+ * GENERATED.md says fails with 65, named by its place. Text is copied; `document` may go. */
+Claim *claim_read(Arena *a, const char *path, const json_t *document);
+
+#endif

@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Which steps do what comes first; then each operand is worked out from the model and compared with the claim. */
+#include "prove/impose.h"
+
+#include <inttypes.h>
+
+#include "base/size.h"
+#include "prove/joined.h"
+#include "prove/part.h"
+
+typedef struct Imposer {
+    Arena *arena;
+    Program *program;
+    const Claim *claim;
+    Loc loc;
+    Step **lowered;
+    int32_t *done;              /* by lowered step: how many steps do all of it */
+    bool **piece;               /* by concatenation: the inputs that are copied */
+    Home *home;                 /* by tensor id */
+    Tensor **owner;             /* by claimed tensor; NULL: not seen yet */
+    int32_t *claimed;           /* by tensor id: place in the claim's list, -1: none yet */
+    int32_t *stream;            /* by step: place in the schedule, -1: none */
+    int32_t step, operand;      /* under way */
+} Imposer;
+
+static _Noreturn void contradict(const Imposer *m, const char *why)
+{
+    const Step *s = m->lowered[m->claim->step.at[m->step].lowered.at[0]];
+    const char *which = m->operand < 0 ? "" : arena_printf(m->arena, ", operand %d", m->operand);
+    fail_at(STATUS_LIMIT, m->loc, NULL, "step %d (%s, node \"%s\")%s: %s", m->step, s->kernel->name, s->node ? s->node->name : "", which, why);
+}
+
+static _Noreturn void differs(const Imposer *m, const char *what, int64_t claimed, int64_t real)
+{
+    contradict(m, arena_printf(m->arena, "%s is %" PRId64 " in the manifest, %" PRId64 " in the model", what, claimed, real));
+}
+
+static void same(const Imposer *m, const char *what, int64_t claimed, int64_t real)
+{
+    if (claimed != real) differs(m, what, claimed, real);
+}
+
+/* ---- which steps do what ---- */
+
+static void count_piece(Imposer *m, int32_t i, int32_t k)
+{
+    const Step *s = m->lowered[i];
+    if (k > concat_inputs(s)) contradict(m, "copies a piece of what has no such piece");
+    if (!m->piece[i]) m->piece[i] = NEW_ARRAY(m->arena, bool, concat_inputs(s) + 1);
+    if (m->piece[i][k]) contradict(m, "copies a piece that another step has copied");
+    m->piece[i][k] = true;
+}
+
+static void count_done(Imposer *m)
+{
+    for (m->step = 0; m->step < (int32_t)m->claim->step.n; m->step++) {
+        const ClaimStep *c = m->claim->step.at + m->step;
+        if (c->piece && c->lowered.n == 1) count_piece(m, c->lowered.at[0], c->piece);
+        else if (c->piece) contradict(m, "copies a piece of several steps");
+        for (size_t i = 0; !c->piece && i < c->lowered.n; i++)
+            if (m->done[c->lowered.at[i]]++) contradict(m, "does what another step has done");
+    }
+}
+
+/* What no step does must be a concatenation whose inputs are written where they belong. */
+static void settle_parts(Imposer *m)
+{
+    for (int32_t i = 0; i < m->program->lowered; i++) {
+        const Step *s = m->lowered[i];
+        const int inputs = concat_inputs(s);
+        const char *why = m->done[i] && m->piece[i] ? "is done as a whole and in pieces" : !m->done[i] && !inputs ? "is not done" : NULL;
+        for (int k = 1; !m->done[i] && !why && k <= inputs; k++)
+            if (!m->piece[i] || !m->piece[i][k]) why = part_settle(m->home, s, k);
+        if (why)
+            fail_at(STATUS_LIMIT, m->loc, NULL, "step %d before the plan (%s, node \"%s\") %s", i, s->kernel->name, s->node ? s->node->name : "", why);
+    }
+}
+
+/* ---- operands ---- */
+
+static const char *storage_name(const Tensor *t) { return t->storage == STORE_ARENA ? "arena" : t->storage == STORE_INPUT ? "input" : "output"; }
+
+/* The claimed tensor is the model's, always the same one. */
+static void match_tensor(Imposer *m, const ClaimOperand *c, Tensor *root)
+{
+    const ClaimTensor *t = m->claim->tensor.at + c->tensor;
+    if (!m->owner[c->tensor]) {
+        if (m->claimed[root->id] >= 0) contradict(m, "names a tensor that other steps know by another place");
+        if (strcmp(t->storage, storage_name(root))) contradict(m, arena_printf(m->arena, "lies in the %s, not the %s", storage_name(root), t->storage));
+        if (root->storage != STORE_ARENA) same(m, "slot", t->slot, root->slot);
+        if (root->storage != STORE_ARENA) same(m, "offset", t->offset, 0);
+        if (t->offset % m->claim->align) contradict(m, arena_printf(m->arena, "offset %" PRId64 " is not aligned", t->offset));
+        same(m, "bytes", t->bytes, tensor_bytes(root));
+        m->owner[c->tensor] = root;
+        m->claimed[root->id] = c->tensor;
+        root->offset = t->offset;
+    }
+    if (m->owner[c->tensor] != root) contradict(m, "names another step's tensor");
+}
+
+static ClaimAccess access_of(const Operand *o)
+{
+    return o->scratch ? CLAIM_SCRATCH : o->write && o->read ? CLAIM_UPDATE : o->write ? CLAIM_WRITE : CLAIM_READ;
+}
+
+static void match_rule(const Imposer *m, const RowRule *c, const RowRule *o)
+{
+    const bool window = o->kind == ROWS_WINDOW;
+    same(m, "kind of rule", c->kind, o->kind);
+    if (window) same(m, "stride", c->stride, o->stride);
+    if (window) same(m, "pad", c->pad, o->pad);
+    if (window) same(m, "extent", c->extent, o->extent);
+}
+
+static void match_operand(Imposer *m, const Step *s, Operand *o, const ClaimOperand *c)
+{
+    if (!c->given != !o->tensor) contradict(m, c->given ? "is left out in the model" : "is left out in the manifest");
+    if (!o->tensor) return;
+    const char *why = part_resolve(m->home, s, o);
+    if (why) contradict(m, why);
+    int64_t at;
+    Tensor *root = tensor_root(o->tensor, &at);
+    if (c->constant != (root->storage == STORE_WEIGHTS)) contradict(m, c->constant ? "is no constant" : "is a constant");
+    same(m, "kind of access", c->access, access_of(o));
+    if (c->constant) return;
+    match_tensor(m, c, root);
+    same(m, "at", c->at, i64_add(at, o->offset));
+    same(m, "rows", c->rows, o->rows);
+    same(m, "row", c->row, o->row_bytes);
+    same(m, "pixel", c->pixel, o->pixel);
+    same(m, "part", c->part, o->part);
+    if (o->read && !o->scratch) match_rule(m, &c->rule, &o->rule);
+    if (c->ring && root->storage != STORE_ARENA) contradict(m, "is a ring outside of the arena");
+    same(m, "extent", m->claim->tensor.at[c->tensor].extent, c->ring ? i64_mul(c->ring, o->row_bytes) : tensor_bytes(root));
+    o->ring = c->ring;
+}
+
+/* ---- steps ---- */
+
+static Step *make_step(Imposer *m, const ClaimStep *c)
+{
+    const Step *first = m->lowered[c->lowered.at[0]];
+    const char *why = NULL;
+    Step *s;
+    if (c->lowered.n == 1) s = step_again(m->arena, first, c->piece);
+    else s = step_joined(m->arena, m->program, m->lowered, c, &why);
+    if (why) contradict(m, why);
+    if (strcmp(c->kernel, s->kernel->name))
+        fail_at(STATUS_CONFIG, m->loc, "give the model that it was made from; options are taken from the manifest",
+                "step %d runs %s in the manifest, %s in the model", m->step, c->kernel, s->kernel->name);
+    s->index = m->step;
+    s->backward = c->backward;
+    return s;
+}
+
+static void make_steps(Imposer *m)
+{
+    Program *p = m->program;
+    const size_t n = m->claim->step.n;
+    Step **step = NEW_ARRAY(m->arena, Step *, n + 1);
+    for (m->step = 0; (size_t)m->step < n; m->step++) {
+        const ClaimStep *c = m->claim->step.at + m->step;
+        m->operand = -1;
+        Step *s = step[m->step] = make_step(m, c);
+        same(m, "units", c->units, s->units);
+        same(m, "operands", (int64_t)c->operand.n, s->n_operand);
+        for (m->operand = 0; m->operand < s->n_operand; m->operand++) match_operand(m, s, s->operand + m->operand, c->operand.at + m->operand);
+    }
+    p->step.at = step;
+    p->step.n = p->step.room = n;
+}
+
+/* ---- order ---- */
+
+/* Steps that jump know others by their numbers. */
+static void check_jumps(Imposer *m)
+{
+    bool jumps = false;
+    m->operand = -1;
+    for (int32_t i = 0; i < m->program->lowered; i++) jumps |= m->lowered[i]->control || m->lowered[i]->loop_end >= 0;
+    if (!jumps) return;
+    for (m->step = 0; m->step < (int32_t)m->claim->step.n; m->step++)
+        if (m->claim->step.at[m->step].lowered.at[0] != m->step) contradict(m, "is moved, though steps of the model jump");
+    for (size_t i = 0; i < m->claim->segment.n; i++)
+        if (m->claim->segment.at[i].list) fail_at(STATUS_LIMIT, m->loc, NULL, "schedule[%zu] is a stream, though steps of the model jump", i);
+}
+
+static bool overlap(const Operand *a, const Operand *b)
+{
+    int64_t x, y;
+    if (!a->tensor || !b->tensor || tensor_root(a->tensor, &x) != tensor_root(b->tensor, &y)) return false;
+    x += a->offset, y += b->offset;
+    if (a->part && b->part && a->pixel == b->pixel && a->row_bytes == b->row_bytes) {
+        const int64_t bits = dtype_bits(a->tensor->dtype), pixel = a->pixel * bits / 8;
+        return x % pixel < y % pixel + b->part * bits / 8 && y % pixel < x % pixel + a->part * bits / 8;
+    }
+    return x < y + b->rows * b->row_bytes && y < x + a->rows * a->row_bytes;
+}
+
+/* An operand met before, in a chain by tensor. */
+typedef struct Seen {
+    const Operand *operand;
+    int32_t step, lowered, next;
+} Seen;
+
+/* Bytes that are written again hold one value after the other: who touches them does it in the model's order, and not in one stream. */
+static void compare(Imposer *m, const Operand *o, int32_t number, const Seen *e)
+{
+    if (e->step == m->step || !(e->operand->write || o->write) || !overlap(e->operand, o)) return;
+    if (e->lowered > number)
+        contradict(m, arena_printf(m->arena, "comes after step %d, which needs or makes the same bytes later in the model", e->step));
+    if (o->write && m->stream[m->step] >= 0 && m->stream[m->step] == m->stream[e->step])
+        contradict(m, arena_printf(m->arena, "writes bytes that step %d, in the same stream, needs or makes as well", e->step));
+}
+
+static void check_rewrites(Imposer *m)
+{
+    const Program *p = m->program;
+    const int ids = graph_root(p->graph)->next_id;
+    int32_t *last = NEW_ARRAY(m->arena, int32_t, ids + 1);
+    VEC(Seen) seen = { 0 };
+    for (int i = 0; i < ids; i++) last[i] = -1;
+    m->operand = -1;
+    for (m->step = 0; m->step < (int32_t)p->step.n; m->step++) {
+        const Step *s = p->step.at[m->step];
+        const int32_t number = s->lowered[s->n_lowered - 1];
+        for (int k = 0; k < s->n_operand; k++) {
+            const Operand *o = s->operand + k;
+            int64_t at;
+            if (!o->tensor || o->scratch) continue;
+            const int id = tensor_root(o->tensor, &at)->id;
+            if (tensor_root(o->tensor, &at)->storage == STORE_WEIGHTS) continue;
+            for (int32_t i = last[id]; i >= 0; i = seen.at[i].next) compare(m, o, number, seen.at + i);
+            VEC_PUSH(m->arena, &seen, ((Seen){ o, m->step, number, last[id] }));
+            last[id] = (int32_t)seen.n - 1;
+        }
+    }
+}
+
+static void check_streams(Imposer *m)
+{
+    m->stream = NEW_ARRAY(m->arena, int32_t, m->claim->step.n + 1);
+    for (size_t k = 0; k < m->claim->step.n; k++) m->stream[k] = -1;
+    for (size_t i = 0; i < m->claim->segment.n; i++) {
+        const Segment *g = m->claim->segment.at + i;
+        if (!g->list) continue;
+        if ((size_t)g->first + (size_t)g->count > m->claim->step.n) fail_at(STATUS_LIMIT, m->loc, NULL, "schedule[%zu] names steps that do not exist", i);
+        if (2 * (int64_t)g->count > m->claim->counters_bytes || m->claim->counters % 2)
+            fail_at(STATUS_LIMIT, m->loc, NULL, "schedule[%zu] has no room for its row counters", i);
+        for (int32_t k = g->first; k < g->first + g->count; k++) {
+            if (m->claim->step.at[k].units > UINT16_MAX) fail_at(STATUS_LIMIT, m->loc, NULL, "step %d has more rows than its counter counts", k);
+            m->stream[k] = (int32_t)i;
+        }
+    }
+}
+
+/* Those in the arena lie where the caller is told. */
+static void match_values(const Imposer *m, const char *kind, Tensor *const *t, size_t n, const int64_t *offset, size_t claimed)
+{
+    if (n != claimed) fail_at(STATUS_CONFIG, m->loc, "give the model that it was made from", "the manifest has %zu %ss, the model has %zu", claimed, kind, n);
+    for (size_t i = 0; i < n; i++) {
+        if ((t[i]->storage == STORE_ARENA) != (offset[i] >= 0))
+            fail_at(STATUS_LIMIT, m->loc, NULL, "%s %zu lies in the %s", kind, i, t[i]->storage == STORE_ARENA ? "arena" : "caller's buffer");
+        if (t[i]->storage != STORE_ARENA) continue;
+        if (m->claimed[t[i]->id] < 0) t[i]->offset = offset[i];         /* no step touches it */
+        if (t[i]->offset != offset[i] || offset[i] % m->claim->align || t[i]->view_of || offset[i] > m->claim->size - tensor_bytes(t[i]))
+            fail_at(STATUS_LIMIT, m->loc, NULL, "%s %zu does not lie at %" PRId64, kind, i, offset[i]);
+    }
+}
+
+void claim_impose(Program *p, const Claim *c, const char *path)
+{
+    Arena *a = p->graph->arena;
+    const size_t most = (size_t)graph_root(p->graph)->next_id + c->step.n;  /* joined steps have a scratch tensor of their own */
+    Imposer m = { .arena = a, .program = p, .claim = c, .loc = { .file = path, .byte = -1, .node = -1 }, .lowered = p->step.at, .operand = -1 };
+    if (c->lowered_steps != p->lowered)
+        fail_at(STATUS_CONFIG, m.loc, "give the model that it was made from; options are taken from the manifest",
+                "the manifest is of a model of %d steps, this one has %d", c->lowered_steps, p->lowered);
+    m.done = NEW_ARRAY(a, int32_t, p->lowered + 1);
+    m.piece = NEW_ARRAY(a, bool *, p->lowered + 1);
+    m.home = NEW_ARRAY(a, Home, most + 1);
+    m.claimed = NEW_ARRAY(a, int32_t, most + 1);
+    for (size_t i = 0; i < most; i++) m.claimed[i] = -1;
+    m.owner = NEW_ARRAY(a, Tensor *, c->tensor.n + 1);
+    count_done(&m);
+    settle_parts(&m);
+    check_jumps(&m);
+    make_steps(&m);
+    check_streams(&m);
+    check_rewrites(&m);
+    p->plan = (Plan){ .arena_size = c->size, .arena_align = c->align, .lower_bound = c->lower_bound, .optimal = c->optimal, .state = c->counters,
+        .preserve_input = c->preserve_input };
+    match_values(&m, "input", p->graph->input.at, p->graph->input.n, c->in_offset.at, c->in_offset.n);
+    match_values(&m, "output", p->graph->output.at, graph_results(p->graph), c->out_offset.at, c->out_offset.n);
+    for (size_t i = 0; i < c->segment.n; i++) VEC_PUSH(a, &p->plan.segment, c->segment.at[i]);
+    program_link(p);
+}
