@@ -8,9 +8,8 @@
 
 typedef struct Life {           /* of a tensor in the arena */
     int32_t first, last;        /* slots; last < 0: not touched */
-    int64_t bytes, row_bytes;   /* extent, in whole alignments; bytes of a row */
-    int32_t rows;               /* 0: its operands see other rows */
-    bool scratch, one_piece;    /* one_piece: some operand wants all of it for the whole slot */
+    int64_t bytes;              /* extent, in whole alignments */
+    bool scratch, one_piece;    /* one_piece: the last slot wants all of it to its end */
     bool elementwise;           /* each reader of its last slot is done with an element before the result's is written */
 } Life;
 
@@ -61,13 +60,8 @@ static void meet_operand(Bound *b, const Operand *o, int32_t slot)
     Life *l = life_of(b, o);
     if (!l) return;
     const Tensor *t = owner_of(o, &at);
-    const bool all = at - (o->part ? at % i64_max(1, o->pixel * element_bits(o) / 8) : 0) == 0 && i64_mul(o->rows, o->row_bytes) == tensor_bytes(t);
-    if (l->last < 0) {
-        *l = (Life){ .first = slot, .rows = all ? o->rows : 0, .row_bytes = o->row_bytes, .scratch = o->scratch };
-        l->bytes = round_up(b, o->ring ? i64_mul(o->ring, o->row_bytes) : tensor_bytes(t));
-    }
+    if (l->last < 0) *l = (Life){ .first = slot, .scratch = o->scratch, .bytes = round_up(b, o->ring ? i64_mul(o->ring, o->row_bytes) : tensor_bytes(t)) };
     l->last = slot;
-    if (!all || l->rows != o->rows || l->row_bytes != o->row_bytes) l->rows = 0;
 }
 
 /* What a loop reads from before it lives until it ends. */
@@ -187,10 +181,33 @@ static Calls list_calls(const Bound *b, const Slot *s, bool reverse)
     return c;
 }
 
-/* When each row is made first (born), or needed last. */
-static void note_row_calls(const Bound *b, const Calls *c, const Life *l, bool born)
+/* A tensor as rows, as all operands on it in a slot see it. */
+typedef struct Rows {
+    int32_t rows;               /* 0: they do not agree, or do not see all of it */
+    int64_t row_bytes;
+} Rows;
+
+static Rows rows_in(const Bound *b, const Slot *s, const Life *l)
 {
-    for (int32_t r = 0; r < l->rows; r++) b->call[r] = born ? c->n - 1 : 0;
+    Rows r = { 0, 0 };
+    for (int32_t i = s->first; i < s->end; i++)
+        for (int k = 0; k < b->p->step.at[i]->n_operand; k++) {
+            const Operand *o = b->p->step.at[i]->operand + k;
+            int64_t at;
+            if (life_of(b, o) != l) continue;
+            const Tensor *t = owner_of(o, &at);
+            if (o->part) at -= at % i64_max(1, o->pixel * element_bits(o) / 8);
+            const bool all = at == 0 && i64_mul(o->rows, o->row_bytes) == tensor_bytes(t);
+            if (!all || (r.rows && (r.rows != o->rows || r.row_bytes != o->row_bytes))) return (Rows){ 0, 0 };
+            r = (Rows){ o->rows, o->row_bytes };
+        }
+    return r;
+}
+
+/* When each row is made first (born), or needed last. */
+static void note_row_calls(const Bound *b, const Calls *c, const Life *l, int32_t rows, bool born)
+{
+    for (int32_t r = 0; r < rows; r++) b->call[r] = born ? c->n - 1 : -1;     /* never needed: gone at once */
     for (int32_t e = 0; e < c->n; e++) {
         const int32_t i = born ? c->n - 1 - e : e;      /* the last note stays */
         const Step *s = b->p->step.at[c->step[i]];
@@ -198,28 +215,29 @@ static void note_row_calls(const Bound *b, const Calls *c, const Life *l, bool b
             const Operand *o = s->operand + k;
             if (life_of(b, o) != l || o->write != born) continue;
             Range r = rows_of(s, o, c->unit[i]);
-            if (born && !by_row(s, o)) r = (Range){ 0, l->rows };
+            if (born && !by_row(s, o)) r = (Range){ 0, rows };
             for (int32_t row = r.lo; row < r.hi; row++) b->call[row] = i;
         }
     }
 }
 
 /* A tensor's bytes over the calls of its slot, into b->delta. */
-static void add_life(const Bound *b, const Calls *c, const Life *l, bool born)
+static void add_life(const Bound *b, const Calls *c, const Slot *s, const Life *l, bool born)
 {
-    if (!l->rows || l->one_piece) {
-        const bool gone = !born && l->elementwise && c->n == 1 && !l->one_piece;    /* each element makes room for its own result */
+    const Rows as = rows_in(b, s, l);
+    const bool replaced = !born && l->elementwise && !l->one_piece;     /* each element makes room for its own result */
+    if (!as.rows || (!born && l->one_piece) || replaced) {
         b->delta[born] += l->bytes;
-        b->delta[gone ? 1 : 2 * c->n] -= l->bytes;
+        b->delta[replaced ? 1 : 2 * c->n] -= l->bytes;
         return;
     }
-    note_row_calls(b, c, l, born);
+    note_row_calls(b, c, l, as.rows, born);
     int64_t rest = l->bytes;    /* what the alignment adds goes with the first row that counts */
-    for (int32_t r = 0; r < l->rows; r++) {
-        const int64_t bytes = i64_min(rest, l->row_bytes);
+    for (int32_t r = 0; r < as.rows; r++) {
+        const int64_t bytes = i64_min(rest, as.row_bytes);
         rest -= bytes;
         if (born) b->delta[2 * b->call[r] + 1] += bytes;
-        else b->delta[0] += bytes, b->delta[2 * b->call[r] + (l->elementwise ? 1 : 2)] -= bytes;
+        else b->delta[0] += bytes, b->delta[2 * b->call[r] + 2] -= bytes;
     }
     if (!born) b->delta[0] += rest;
 }
@@ -242,8 +260,8 @@ static int64_t most_alive(const Bound *b, int32_t slot, bool reverse)
             const Life *l = life_of(b, b->p->step.at[i]->operand + k);
             if (!l || done[l - b->life]) continue;
             done[l - b->life] = true;
-            if (born_in(b, l, slot)) add_life(&in, &c, l, true);
-            else if (dies_in(l, slot)) add_life(&in, &c, l, false);
+            if (born_in(b, l, slot)) add_life(&in, &c, s, l, true);
+            else if (dies_in(l, slot)) add_life(&in, &c, s, l, false);
         }
     for (int32_t i = 0; i < 2 * c.n; i++) {
         alive += in.delta[i];

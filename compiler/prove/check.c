@@ -122,7 +122,8 @@ static bool replay(Check *c)
     if (!p->plan.segment.n) return check_layers(c, 0, (int32_t)p->step.n) && check_ends(c);
     for (size_t i = 0; i < p->plan.segment.n; i++) {
         const Segment *g = p->plan.segment.at + i;
-        if (g->first != next) return object(c, NULL, "segments leave steps out");
+        if (g->first != next || g->count < 0) return object(c, NULL, "segments leave steps out");
+        if (g->count > (int32_t)p->step.n - next) return object(c, NULL, "segments name steps that do not exist");
         next += g->count;
         if (!(g->list ? check_stream(c, g) : check_layers(c, g->first, next))) return false;
     }

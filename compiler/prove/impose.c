@@ -241,6 +241,7 @@ static void check_streams(Imposer *m)
 {
     m->stream = NEW_ARRAY(m->arena, int32_t, m->claim->step.n + 1);
     for (size_t k = 0; k < m->claim->step.n; k++) m->stream[k] = -1;
+    if (!m->claim->segment.n && m->claim->step.n) fail_at(STATUS_LIMIT, m->loc, NULL, "the schedule runs no steps");
     for (size_t i = 0; i < m->claim->segment.n; i++) {
         const Segment *g = m->claim->segment.at + i;
         if (!g->list) continue;

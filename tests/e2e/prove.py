@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`inlay prove`: what the compiler writes is proved at every level of planning; what is damaged is refused, for the right reason.
+
+    prove.py --inlay INLAY --models MODELS"""
+import argparse
+import copy
+import json
+import os
+
+import host
+import tap
+
+LEVELS = [[], ['--plan=simple'], ['--plan=order'], ['--plan=overlap'], ['--plan=stream'], ['--io=arena'], ['--io=arena', '--preserve-input']]
+
+
+class Case:
+    def __init__(self, o, work, name, flags):
+        self.o, self.work, self.name = o, work, name
+        self.model = os.path.join(o.models, name, name + '.onnx')
+        self.status, text = host.run([o.inlay, 'compile', self.model, '-o', os.path.join(work, 'out'), '--name', name, '--weights', 'bin'] + flags)
+        self.text = text
+        if not self.status:
+            self.manifest = host.manifest(os.path.join(work, 'out'), name)
+
+    def prove(self, manifest, *flags, model=None):
+        path = os.path.join(self.work, 'm.json')
+        with open(path, 'w') as f:
+            f.write(manifest if isinstance(manifest, str) else json.dumps(manifest))
+        return host.run([self.o.inlay, 'prove', path, model or self.model] + list(flags))
+
+
+def levels(t, o, name):
+    for flags in LEVELS:
+        with host.Work() as work:
+            c = Case(o, work, name, flags)
+            label = '%s %s' % (name, ' '.join(flags))
+            if not t.ok(label + ': compiles', c.status == 0, c.text):
+                continue
+            status, text = c.prove(c.manifest)
+            t.ok(label + ': is proved', status == 0 and text.startswith('arena %d bytes, lower bound ' % c.manifest['arena']['size']), text)
+            status, text = c.prove(c.manifest, '--json')
+            verdict = json.loads(text) if not status else {}
+            t.ok(label + ': the bound is below the arena', 0 <= verdict.get('lower_bound', -1) <= verdict.get('arena', -2), text)
+
+
+def streams(man):
+    return [i for s in man['schedule'] if 'list' in s for i in range(s['first'], s['first'] + s['steps'])]
+
+
+def operands_on(man, tensor):
+    return [op for s in man['steps'] for op in s['operands'] if op and op.get('tensor') == tensor]
+
+
+def shorter_rings(man):
+    """Each ring, one row shorter."""
+    for t in man['tensors']:
+        rings = {op['ring'] for op in operands_on(man, t['index']) if 'ring' in op}
+        if rings and min(rings) > 1:
+            m = copy.deepcopy(man)
+            for op in operands_on(m, t['index']):
+                op['ring'] -= 1
+            op = operands_on(m, t['index'])[0]
+            m['tensors'][t['index']]['extent'] = op['ring'] * op['row']
+            yield 'the ring of tensor %d one row shorter' % t['index'], m
+
+
+def moved(man, by):
+    for t in man['tensors']:
+        if t['storage'] == 'arena' and t['offset'] + by >= 0 and not t.get('scratch'):
+            m = copy.deepcopy(man)
+            m['tensors'][t['index']]['offset'] += by
+            yield 'tensor %d moved by %d' % (t['index'], by), m
+
+
+def turned(man):
+    for i in range(len(man['steps'])):
+        m = copy.deepcopy(man)
+        m['steps'][i]['backward'] = not m['steps'][i]['backward']
+        yield 'step %d turned' % i, m
+
+
+def swapped(man):
+    for i in range(len(man['steps']) - 1):
+        m = copy.deepcopy(man)
+        m['steps'][i], m['steps'][i + 1] = m['steps'][i + 1], m['steps'][i]
+        yield 'steps %d and %d swapped' % (i, i + 1), m
+
+
+def left_out(man):
+    for i in range(len(man['steps'])):
+        m = copy.deepcopy(man)
+        del m['steps'][i]
+        m['schedule'] = [{'first': 0, 'steps': len(m['steps'])}]
+        yield 'step %d left out' % i, m
+
+
+def reordered_lists(man):
+    for k, s in enumerate(man['schedule']):
+        for i in range(len(s.get('list', [])) - 1):
+            if s['list'][i] != s['list'][i + 1]:
+                m = copy.deepcopy(man)
+                entry = m['schedule'][k]['list']
+                entry[i], entry[i + 1] = entry[i + 1], entry[i]
+                yield 'entries %d and %d of list %d swapped' % (i, i + 1, k), m
+
+
+def facts(man):
+    """Statements that are wrong by themselves."""
+    for what, change in [
+            ('the arena one unit smaller', lambda m: m['arena'].update(size=m['arena']['size'] - 16, optimal=False, lower_bound=0)),
+            ('a lower bound above the arena', lambda m: m['arena'].update(lower_bound=m['arena']['size'] + 16)),
+            ('optimal without a reason', lambda m: m['arena'].update(lower_bound=m['arena']['lower_bound'] - 16, optimal=True)),
+            ('a window one row smaller', lambda m: next(op for s in m['steps'] for op in s['operands'] if op and isinstance(op.get('rule'), dict))['rule'].update(extent=0)),
+            ('a step done twice', lambda m: (m['steps'].append(m['steps'][0]), m.update(schedule=[{'first': 0, 'steps': len(m['steps'])}]))),
+            ('a pixel stride', lambda m: next(op for s in m['steps'] for op in s['operands'] if op and 'pixel' in op).update(pixel=1000)),
+            ('steps that no range runs', lambda m: m['schedule'].pop()),
+            ('a tensor that is shorter', lambda m: m['tensors'][-1].update(bytes=4))]:
+        m = copy.deepcopy(man)
+        change(m)
+        yield what, m
+
+
+def damages(t, o, name, flags):
+    with host.Work() as work:
+        c = Case(o, work, name, flags)
+        man = c.manifest
+        label = '%s %s: ' % (name, ' '.join(flags))
+        must = [('rings', shorter_rings), ('order', swapped), ('missing steps', left_out), ('facts', facts)]
+        may = [('offset +', lambda m: moved(m, 16)), ('offset -', lambda m: moved(m, -16)), ('direction', turned), ('lists', reordered_lists)]
+        for kind, make in must:
+            bad = []
+            n = 0
+            for what, m in make(man):
+                n += 1
+                status, text = c.prove(m)
+                if status != 1:
+                    bad.append('%s: status %d, %s' % (what, status, text.strip()[:200]))
+            t.ok('%s%s, %d damaged manifests are refused' % (label, kind, n), not bad, bad)
+        caught = total = 0
+        odd = []
+        for kind, make in may:
+            for what, m in make(man):
+                status, text = c.prove(m)
+                total += 1
+                caught += status == 1
+                if status not in (0, 1):
+                    odd.append('%s: status %d, %s' % (what, status, text.strip()[:200]))
+        t.ok('%sof %d small changes %d are refused, the others are as good' % (label, total, caught), not odd and caught, odd)
+
+
+def strangers(t, o):
+    with host.Work() as work:
+        c = Case(o, work, 'digits', [])
+        man = c.manifest
+        for what, m, want in [
+                ('no JSON', '{"schema_version": 1', 65), ('not an object', '[]', 65), ('an empty object', '{}', 65), ('nothing', '', 65),
+                ('deep nesting', '[' * 100000, 65), ('a key twice', '{"schema_version": 1, "schema_version": 1}', 65),
+                ('another schema', dict(man, schema_version=2), 65), ('text for a number', dict(man, arena=dict(man['arena'], size='8')), 65),
+                ('a huge number', dict(man, arena=dict(man['arena'], size=1 << 62)), 65),
+                ('a tensor that is not there', dict(man, tensors=[]), 65), ('an input more', dict(man, inputs=man['inputs'] * 2), 78),
+                ('a constant that is not given', dict(man, options=dict(man['options'], const=['image'])), 78),
+                ('a shape that does not fit', dict(man, options=dict(man['options'], shape=['image=1x1x7x7'])), 78),
+                ('another number of steps', dict(man, options=dict(man['options'], lowered_steps=man['options']['lowered_steps'] + 1)), 78)]:
+            status, text = c.prove(m)
+            t.ok('%s: status %d' % (what, want), status == want and 'error' in text, 'status %d: %s' % (status, text[:300]))
+        sine = os.path.join(o.models, 'sine', 'sine.onnx')
+        status, text = c.prove(man, model=sine)
+        t.ok("another model's manifest: status 78", status == 78, text)
+        status, text = c.prove(man, '--shape', 'image=1x1x28x28')
+        t.ok('--shape beside a manifest: status 64', status == 64, text)
+        status, text = host.run([o.inlay, 'prove', os.path.join(work, 'none.json'), c.model])
+        t.ok('no manifest: status 66', status == 66, text)
+        status, text = host.run([o.inlay, 'prove', c.model])
+        t.ok('one operand: status 64', status == 64, text)
+
+
+def main():
+    p = argparse.ArgumentParser()
+    p.add_argument('--inlay', required=True)
+    p.add_argument('--models', required=True)
+    o = p.parse_args()
+    t = tap.Tap()
+    for name in ('digits', 'sine'):
+        levels(t, o, name)
+    for flags in ([], ['--plan=overlap'], ['--io=arena']):
+        damages(t, o, 'digits', flags)
+    strangers(t, o)
+    t.done()
+
+
+main()
