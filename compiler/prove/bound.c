@@ -182,24 +182,24 @@ static Calls list_calls(const Bound *b, const Slot *s, bool reverse)
 }
 
 /* A tensor as rows, as all operands on it in a slot see it. */
-typedef struct Rows {
+typedef struct Image {
     int32_t rows;               /* 0: they do not agree, or do not see all of it */
     int64_t row_bytes;
-} Rows;
+} Image;
 
-static Rows rows_in(const Bound *b, const Slot *s, const Life *l)
+static Image image_in(const Bound *b, const Slot *s, const Life *l)
 {
-    Rows r = { 0, 0 };
+    Image r = { 0, 0 };
     for (int32_t i = s->first; i < s->end; i++)
         for (int k = 0; k < b->p->step.at[i]->n_operand; k++) {
             const Operand *o = b->p->step.at[i]->operand + k;
             int64_t at;
             if (life_of(b, o) != l) continue;
             const Tensor *t = owner_of(o, &at);
-            if (o->part) at -= at % i64_max(1, o->pixel * element_bits(o) / 8);
+            if (o->part) at -= at % i64_max(1, operand_pitch(o));
             const bool all = at == 0 && i64_mul(o->rows, o->row_bytes) == tensor_bytes(t);
-            if (!all || (r.rows && (r.rows != o->rows || r.row_bytes != o->row_bytes))) return (Rows){ 0, 0 };
-            r = (Rows){ o->rows, o->row_bytes };
+            if (!all || (r.rows && (r.rows != o->rows || r.row_bytes != o->row_bytes))) return (Image){ 0, 0 };
+            r = (Image){ o->rows, o->row_bytes };
         }
     return r;
 }
@@ -224,7 +224,7 @@ static void note_row_calls(const Bound *b, const Calls *c, const Life *l, int32_
 /* A tensor's bytes over the calls of its slot, into b->delta. */
 static void add_life(const Bound *b, const Calls *c, const Slot *s, const Life *l, bool born)
 {
-    const Rows as = rows_in(b, s, l);
+    const Image as = image_in(b, s, l);
     const bool replaced = !born && l->elementwise && !l->one_piece;     /* each element makes room for its own result */
     if (!as.rows || (!born && l->one_piece) || replaced) {
         b->delta[born] += l->bytes;

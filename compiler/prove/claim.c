@@ -104,12 +104,26 @@ static ClaimAccess access_of(const Reader *r, const json_t *j)
     malformed(r, "access", "read, write, update or scratch");
 }
 
-static RowRule rule_of(const Reader *r, const json_t *j)
+static RowRule table_of(const Reader *r, const json_t *rule, size_t *entries)
+{
+    const json_t *l = list(r, rule, "table");
+    *entries = json_array_size(l) / 2;
+    Rows *table = NEW_ARRAY(r->arena, Rows, *entries + 1);
+    for (size_t i = 0; i < 2 * *entries; i++) {
+        const json_t *v = json_array_get(l, i);
+        if (!json_is_integer(v) || json_integer_value(v) < 0 || json_integer_value(v) > INT32_MAX) malformed(r, "table", "list of rows");
+        *(i % 2 ? &table[i / 2].hi : &table[i / 2].lo) = (int32_t)json_integer_value(v);
+    }
+    return (RowRule){ .kind = ROWS_TABLE, .table = table };
+}
+
+static RowRule rule_of(const Reader *r, const json_t *j, size_t *entries)
 {
     const json_t *v = json_object_get(j, "rule");
     if (!v) return (RowRule){ .kind = ROWS_ALL };
+    if (json_object_get(v, "table")) return table_of(r, v, entries);
     if (json_is_object(v))
-        return (RowRule){ ROWS_WINDOW, count(r, v, "stride", 0), (int32_t)number(r, v, "pad", INT32_MIN, INT32_MAX), count(r, v, "extent", 0) };
+        return (RowRule){ .kind = ROWS_WINDOW, .stride = count(r, v, "stride", 0), .pad = (int32_t)number(r, v, "pad", INT32_MIN, INT32_MAX), .extent = count(r, v, "extent", 0) };
     const char *name = text(r, j, "rule");
     if (!strcmp(name, "all")) return (RowRule){ .kind = ROWS_ALL };
     if (!strcmp(name, "same")) return (RowRule){ .kind = ROWS_SAME };
@@ -131,7 +145,8 @@ static ClaimOperand operand_of(const Reader *r, const Claim *c, const json_t *j)
     o.pixel = bytes(r, j, "pixel");
     o.part = optional(r, j, "part", 1, MOST_BYTES, 0);
     o.ring = (int32_t)optional(r, j, "ring", 1, INT32_MAX, 0);
-    o.rule = rule_of(r, j);
+    o.pitch = optional(r, j, "pitch", 1, MOST_BYTES, 0);
+    o.rule = rule_of(r, j, &o.entries);
     return o;
 }
 

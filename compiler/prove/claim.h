@@ -21,9 +21,10 @@ typedef struct ClaimOperand {
     bool given, constant;       /* neither: left out */
     ClaimAccess access;
     int32_t tensor;
-    int64_t at, row, pixel, part;
+    int64_t at, row, pixel, part, pitch;
     int32_t rows, ring;
     RowRule rule;
+    size_t entries;             /* of rule.table */
 } ClaimOperand;
 
 typedef struct ClaimStep {

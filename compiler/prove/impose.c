@@ -103,10 +103,16 @@ static ClaimAccess access_of(const Operand *o)
     return o->scratch ? CLAIM_SCRATCH : o->write && o->read ? CLAIM_UPDATE : o->write ? CLAIM_WRITE : CLAIM_READ;
 }
 
-static void match_rule(const Imposer *m, const RowRule *c, const RowRule *o)
+static void match_rule(const Imposer *m, const ClaimOperand *claim, const RowRule *o, int32_t units)
 {
-    const bool window = o->kind == ROWS_WINDOW;
+    const RowRule *c = &claim->rule;
+    const bool window = o->kind == ROWS_WINDOW, table = o->kind == ROWS_TABLE;
     same(m, "kind of rule", c->kind, o->kind);
+    if (table) same(m, "entries", (int64_t)claim->entries, units);
+    for (int32_t u = 0; table && u < units; u++) {
+        same(m, "first row", c->table[u].lo, o->table[u].lo);
+        same(m, "end row", c->table[u].hi, o->table[u].hi);
+    }
     if (window) same(m, "stride", c->stride, o->stride);
     if (window) same(m, "pad", c->pad, o->pad);
     if (window) same(m, "extent", c->extent, o->extent);
@@ -129,7 +135,8 @@ static void match_operand(Imposer *m, const Step *s, Operand *o, const ClaimOper
     same(m, "row", c->row, o->row_bytes);
     same(m, "pixel", c->pixel, o->pixel);
     same(m, "part", c->part, o->part);
-    if (o->read && !o->scratch) match_rule(m, &c->rule, &o->rule);
+    same(m, "pitch", c->pitch, o->pitch);
+    if (o->read && !o->scratch) match_rule(m, c, &o->rule, s->units);
     if (c->ring && root->storage != STORE_ARENA) contradict(m, "is a ring outside of the arena");
     same(m, "extent", m->claim->tensor.at[c->tensor].extent, c->ring ? i64_mul(c->ring, o->row_bytes) : tensor_bytes(root));
     o->ring = c->ring;
@@ -190,9 +197,9 @@ static bool overlap(const Operand *a, const Operand *b)
     int64_t x, y;
     if (!a->tensor || !b->tensor || tensor_root(a->tensor, &x) != tensor_root(b->tensor, &y)) return false;
     x += a->offset, y += b->offset;
-    if (a->part && b->part && a->pixel == b->pixel && a->row_bytes == b->row_bytes) {
-        const int64_t bits = dtype_bits(a->tensor->dtype), pixel = a->pixel * bits / 8;
-        return x % pixel < y % pixel + b->part * bits / 8 && y % pixel < x % pixel + a->part * bits / 8;
+    if (a->part && b->part && operand_pitch(a) == operand_pitch(b) && a->row_bytes == b->row_bytes) {
+        const int64_t bits = dtype_bits(a->tensor->dtype), pitch = operand_pitch(a);
+        return x % pitch < y % pitch + b->part * bits / 8 && y % pitch < x % pitch + a->part * bits / 8;
     }
     return x < y + b->rows * b->row_bytes && y < x + a->rows * a->row_bytes;
 }

@@ -28,15 +28,44 @@ static bool row_by_row(const Step *first, const Step *second)
     const Operand *y = first->operand, *x = second->operand + 1;
     const RowRule *r = &x->rule;
     const bool same = r->kind == ROWS_SAME || (r->kind == ROWS_WINDOW && r->stride == 1 && r->pad == 0 && r->extent == 1);
-    return y->tensor && y->tensor == x->tensor && !y->tensor->view_of && y->tensor->storage == STORE_ARENA && same
+    return y->tensor && y->tensor == x->tensor && !y->tensor->view_of && y->tensor->storage == STORE_ARENA && y->tensor->slot < 0 && same
         && first->units == second->units && y->rows == first->units && x->rows == second->units && second->operand[0].rows == second->units;
 }
 
-/* Depthwise, then 1x1: pixels of the tensor between them pass through a scratch. */
+/* Two steps that are known as one: pixels of the tensor between them pass through a scratch. */
+typedef struct Pair {
+    const char *first, *second, *both;
+} Pair;
+
+static const Pair pairs[] = {
+    { "dwconv_f32", "conv_f32", "dwpw_f32" },
+    { "affine_f32", "conv_f32", "affine_conv_f32" },
+    { "affine_f32", "conv_act_f32", "affine_conv_act_f32" },
+};
+
+static const Pair *pair_of(const Step *first, const Step *second)
+{
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
+        if (!strcmp(pairs[i].first, first->kernel->name) && !strcmp(pairs[i].second, second->kernel->name)) return pairs + i;
+    return NULL;
+}
+
+/* The result that the second adds to, the input of the first; constants of both. */
+static void join_operands(Step *s, const Step *first, const Step *second, Tensor *scratch)
+{
+    const Operand *const from[] = { second->operand, first->operand + 1, first->operand + 2, first->operand + 3,
+        second->operand + 2, second->operand + 3, second->operand + 4 };
+    for (int k = 0; k < 7; k++) s->operand[k] = *from[k];
+    if (first->operand[1].reuse == REUSE_ELEMENTWISE) s->operand[1].reuse = REUSE_ROWS;
+    s->operand[7] = (Operand){ .tensor = scratch, .write = true, .read = true, .scratch = true, .rows = 1, .pixel = 1, .row_bytes = tensor_bytes(scratch) };
+    s->n_operand = 8;
+}
+
 Step *step_joined(Arena *a, Program *p, Step *const *lowered, const ClaimStep *c, const char **why)
 {
-    const Step *dw = lowered[c->lowered.at[0]], *pw = lowered[c->lowered.at[1]];
-    if (c->lowered.n != 2 || strcmp(dw->kernel->name, "dwconv_f32") || strcmp(pw->kernel->name, "conv_f32") || dw->operand[4].tensor || !row_by_row(dw, pw)) {
+    const Step *first = lowered[c->lowered.at[0]], *second = lowered[c->lowered.at[1]];
+    const Pair *pair = c->lowered.n == 2 ? pair_of(first, second) : NULL;
+    if (!pair || (first->n_operand > 4 && first->operand[4].tensor) || !row_by_row(first, second)) {
         *why = "does steps that cannot be one";
         return NULL;
     }
@@ -44,25 +73,23 @@ Step *step_joined(Arena *a, Program *p, Step *const *lowered, const ClaimStep *c
         *why = "does not have the operands of the two steps";
         return NULL;
     }
-    Step *s = arena_copy(a, pw, sizeof *pw);
-    const int32_t numbers[] = { c->lowered.at[0], c->lowered.at[1] };
-    s->kernel = kernel_find("dwpw_f32");
-    s->lowered = arena_copy(a, numbers, sizeof numbers);
-    s->n_lowered = 2;
-    s->n_operand = 8;
-    s->room = 8;
-    s->operand = NEW_ARRAY(a, Operand, 8);
-    const Operand *const from[] = { pw->operand, dw->operand + 1, dw->operand + 2, dw->operand + 3, pw->operand + 2, pw->operand + 3, pw->operand + 4 };
-    for (int k = 0; k < 7; k++) s->operand[k] = *from[k];
-    const ClaimOperand *scratch = c->operand.at + 7;
-    const int64_t bytes = scratch->given && !scratch->constant ? scratch->row : 0, pixel = dw->operand[0].pixel * dtype_bits(dw->operand[0].tensor->dtype) / 8;
-    if (!bytes || bytes % pixel) {
+    const ClaimOperand *claimed = c->operand.at + 7;
+    const Operand *between = first->operand;
+    const int64_t bytes = claimed->given && !claimed->constant ? claimed->row : 0;
+    if (!bytes || bytes % i64_max(1, between->pixel * dtype_bits(between->tensor->dtype) / 8)) {
         *why = "has a scratch that holds no whole pixels";
         return NULL;
     }
-    Tensor *t = graph_add_tensor(p->graph, NULL, DT_U8, shape_vector(bytes));
-    t->storage = STORE_ARENA;
-    t->slot = -1;
-    s->operand[7] = (Operand){ .tensor = t, .write = true, .read = true, .scratch = true, .rows = 1, .pixel = 1, .row_bytes = bytes };
+    Tensor *scratch = graph_add_tensor(p->graph, NULL, DT_U8, shape_vector(bytes));
+    scratch->storage = STORE_ARENA;
+    scratch->slot = -1;
+    Step *s = arena_copy(a, second, sizeof *second);
+    const int32_t numbers[] = { c->lowered.at[0], c->lowered.at[1] };
+    s->kernel = kernel_find(pair->both);
+    s->lowered = arena_copy(a, numbers, sizeof numbers);
+    s->n_lowered = 2;
+    s->room = 8;
+    s->operand = NEW_ARRAY(a, Operand, 8);
+    join_operands(s, first, second, scratch);
     return s;
 }
