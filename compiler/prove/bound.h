@@ -1,4 +1,5 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0
+ * The lower bound of a plan, counted again from the lives of its rows. */
 #ifndef INLAY_PROVE_BOUND_H
 #define INLAY_PROVE_BOUND_H
 

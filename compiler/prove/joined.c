@@ -1,4 +1,5 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0
+ * What a step of the plan reads and writes follows from the steps that it does. */
 #include "prove/joined.h"
 
 #include "base/size.h"

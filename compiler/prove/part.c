@@ -1,4 +1,5 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0
+ * A part has no bytes of its own: whoever touches it touches channels of the result that it belongs to. */
 #include "prove/part.h"
 
 #include <string.h>
