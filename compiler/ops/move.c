@@ -135,7 +135,9 @@ static void concat_facts(Step *s, int axis, int inputs)
     if (rank < 3 || axis < rank - 2) return;
     for (int i = 0; i <= inputs; i++) {
         operand_image(s->operand + i);
-        if (i) s->operand[i].rule = (RowRule){ .kind = ROWS_SAME };
+        if (!i) continue;
+        s->operand[i].rule = (RowRule){ .kind = ROWS_SAME };
+        s->operand[i].reuse = REUSE_ROWS;
     }
     s->units = s->operand[0].rows;
 }

@@ -1,64 +1,82 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Works on copies of the steps, since a wider tensor lives longer than its parts did and may need more: the
- * planner tries both. An input that cannot be written in place keeps a copy step of its own. */
+ * planner tries several ways. An input that cannot be written in place keeps a copy step of its own. */
 #include "plan/elide.h"
 
 #include <string.h>
 
 #include "base/size.h"
 #include "kernels/concat.h"
+#include "kernels/move_rows.h"
+
+/* How the operands of a tensor see it: all alike, or it stays as it is. */
+typedef struct Sight {
+    int32_t rows;
+    int64_t row_bytes, pixel;
+    int joins;                  /* operands of concatenations that read it */
+    bool seen, differs, updated;
+} Sight;
+
+typedef struct Late {           /* a copy to be made behind step `after` of those there were */
+    Step *step;
+    size_t after;
+} Late;
 
 typedef struct Elider {
     Arena *arena;
     Program *program;
-    Steps *out, copies;         /* copies: the steps that were made */
-    int *joins;                 /* by tensor id: how many operands of concatenations read it */
-    bool *stays;                /* by tensor id: some operand cannot follow wider pixels */
+    const uint8_t *way;
+    VEC(Step *) step;           /* as they are now, by their old numbers; NULL: gone */
+    VEC(Late) late;
+    Sight *sight;               /* by tensor id */
     bool any;
 } Elider;
 
 static const inlay_concat_params *concat_of(const Step *s)
 {
-    if (strcmp(s->kernel->name, "concat")) return NULL;
-    const inlay_concat_params *p = s->params;
-    return p->size && s->operand[0].rows == s->units ? p : NULL;
+    return strcmp(s->kernel->name, "concat") ? NULL : s->params;
 }
 
-static bool plain_image(const Operand *o)
+/* Its inputs are parts of pixels. */
+static bool joins_channels(const Step *s)
 {
-    const Tensor *t = o->tensor;
-    return o->strided && !o->offset && !t->view_of && t->storage == STORE_ARENA && t->shape.rank && o->pixel == t->shape.dim[t->shape.rank - 1];
+    const inlay_concat_params *p = concat_of(s);
+    return p && p->size && s->operand[0].rows == s->units;
 }
 
-/* Inputs and results of the model in the arena keep their form. */
-static bool is_ours(const Tensor *t) { return t->storage == STORE_ARENA && t->slot < 0; }
-
-static void survey(Elider *e)
+/* Its inputs lie one after the other. */
+static bool joins_blocks(const Step *s)
 {
-    const int ids = graph_root(e->program->graph)->next_id;
-    e->joins = NEW_ARRAY(e->arena, int, ids + 1);
-    e->stays = NEW_ARRAY(e->arena, bool, ids + 1);
-    for (size_t i = 0; i < e->out->step.n; i++) {
-        Step *s = e->out->step.at[i];
-        const bool joins = concat_of(s) != NULL;
-        for (int k = 0; k < s->n_operand; k++) {
-            Operand *o = s->operand + k;
-            if (!o->tensor) continue;
-            if (joins) o->strided = o->rows == s->units;
-            int64_t at;
-            const Tensor *root = tensor_root(o->tensor, &at);
-            if (joins && !o->write) e->joins[root->id]++;
-            if (!plain_image(o)) e->stays[root->id] = true;
-        }
-    }
+    const inlay_concat_params *p = concat_of(s);
+    return p && !p->size && s->units == 1 && p->pieces == 1;
 }
 
-/* A view of the same shape is the tensor itself. */
-static Tensor *without_view(Tensor *t)
+/* Does it take channels and rows that lie together, and all pixels of each row? */
+static bool takes_box(const Step *s)
+{
+    if (strncmp(s->kernel->name, "move_rows_", 10)) return false;
+    const inlay_move_rows_params *p = s->params;
+    const Operand *y = s->operand, *x = s->operand + 1;
+    if (p->units != 1 || p->row[0] != 1 || p->x[0] || p->x_pixel || y->row_bytes * x->pixel != x->row_bytes * y->pixel) return false;
+    for (int d = 1; d < p->rank; d++)
+        if (p->n[d] > 1 && (p->row[d] || p->x[d] != p->y[d] || (p->x_pixels ^ p->y_pixels) >> d & 1)) return false;
+    return x->strided && y->strided;
+}
+
+static Tensor *root_of(const Operand *o, int64_t *at) { return tensor_root(o->tensor, at); }
+
+static bool is_ours(const Tensor *root) { return root->storage == STORE_ARENA && root->slot < 0; }
+
+static void look(Elider *e, const Step *s, const Operand *o)
 {
     int64_t at;
-    Tensor *root = tensor_root(t, &at);
-    return !at && root->dtype == t->dtype && shape_equal(&root->shape, &t->shape) ? root : t;
+    const Tensor *root = root_of(o, &at);
+    Sight *g = e->sight + root->id;
+    const bool strided = o->strided || (joins_channels(s) && o->rows == s->units);
+    if (!g->seen) *g = (Sight){ .seen = true, .rows = o->rows, .row_bytes = o->row_bytes, .pixel = o->pixel, .joins = g->joins };
+    if (!strided || at || o->offset || o->part || o->rows != g->rows || o->row_bytes != g->row_bytes || o->pixel != g->pixel) g->differs = true;
+    if (o->write && o->read) g->updated = true;
+    if (concat_of(s) && o->read) g->joins++;
 }
 
 static Step *copy_step(Arena *a, const Step *s)
@@ -66,36 +84,79 @@ static Step *copy_step(Arena *a, const Step *s)
     Step *c = arena_copy(a, s, sizeof *s);
     c->operand = arena_copy(a, s->operand, (size_t)s->n_operand * sizeof *s->operand);
     c->room = (size_t)s->n_operand;
-    for (int k = 0; k < c->n_operand; k++)
-        if (c->operand[k].tensor) c->operand[k].tensor = without_view(c->operand[k].tensor);
     return c;
 }
 
-static void make_part_in(const Step *s, const Tensor *x, const Operand *y, int64_t lane)
+/* An image of which all operands see all, in the same rows and pixels, and which ends with its channels. */
+static bool is_plain(const Elider *e, const Operand *o)
 {
-    const int64_t bytes = dtype_bits(x->dtype) / 8, channels = x->shape.dim[x->shape.rank - 1];
-    for (int k = 0; k < s->n_operand; k++) {
-        Operand *o = s->operand + k;
-        if (o->tensor != x) continue;
-        if (!o->part) o->part = channels;
-        o->tensor = y->tensor;
-        o->offset += lane * bytes + y->offset;
-        o->pixel = y->pixel;
-        o->row_bytes = y->row_bytes;
-    }
+    int64_t at;
+    const Tensor *root = root_of(o, &at);
+    const Sight *g = e->sight + root->id;
+    return is_ours(root) && g->seen && !g->differs && !o->part && !at && !o->offset && g->pixel == o->pixel;
 }
 
-/* Every operand on x becomes the part of y that begins `lane` elements into its pixels. */
-static void make_part(Elider *e, const Tensor *x, const Operand *y, int64_t lane)
+/* The same of the result of a concatenation, which may be the model's or part of another by now. */
+static bool is_result(const Elider *e, const Operand *y)
 {
-    for (size_t i = 0; i < e->out->step.n; i++) make_part_in(e->out->step.at[i], x, y, lane);
-    for (size_t i = 0; i < e->copies.step.n; i++) make_part_in(e->copies.step.at[i], x, y, lane);
+    int64_t at;
+    const Tensor *root = root_of(y, &at);
+    return y->part || ((root->storage == STORE_ARENA || root->storage == STORE_OUTPUT) && !e->sight[root->id].differs);
 }
+
+/* ---- operands move ---- */
+
+/* Where the operands of a tensor go. */
+typedef struct Home {
+    Operand y;                  /* an operand on all of the new home */
+    int64_t offset;             /* bytes into it */
+    int64_t part;               /* elements of a pixel; 0: all of them */
+    bool block;                 /* rows and pixels stay as they are */
+    bool reads, writes;         /* which operands move */
+} Home;
+
+static Tensor *view_of(Elider *e, const Tensor *like, Tensor *of, int64_t offset)
+{
+    Tensor *view = graph_add_tensor(e->program->graph, NULL, like->dtype, like->shape);
+    view->name = like->name;
+    view->view_of = of;
+    view->view_offset = offset;
+    view->storage = of->storage;
+    return view;
+}
+
+static void move_operand(Elider *e, Operand *o, const Tensor *x, const Home *h)
+{
+    int64_t at;
+    if (!o->tensor || root_of(o, &at) != x || !(o->write ? h->writes : h->reads)) return;
+    if (h->block) {
+        o->tensor = view_of(e, o->tensor, h->y.tensor, h->offset + at);
+        return;
+    }
+    if (!o->part) o->part = h->part;
+    o->tensor = h->y.tensor;
+    o->offset += h->offset;
+    o->pixel = h->y.pixel;
+    o->row_bytes = h->y.row_bytes;
+}
+
+static void move_all(Elider *e, const Tensor *x, const Home *h)
+{
+    for (size_t i = 0; i < e->step.n; i++)
+        for (int k = 0; e->step.at[i] && k < e->step.at[i]->n_operand; k++) move_operand(e, e->step.at[i]->operand + k, x, h);
+    for (size_t i = 0; i < e->late.n; i++)
+        for (int k = 0; k < e->late.at[i].step->n_operand; k++) move_operand(e, e->late.at[i].step->operand + k, x, h);
+}
+
+/* ---- concatenations ---- */
+
+static int64_t channels_of(const Operand *x) { return x->part ? x->part : x->pixel; }
 
 static bool can_be_part(const Elider *e, const Step *s, const Operand *x)
 {
-    const Tensor *t = x->tensor;
-    return x->read && x->rows == s->units && is_ours(t) && !t->view_of && e->joins[t->id] == 1 && !e->stays[t->id];
+    int64_t at;
+    const Tensor *root = root_of(x, &at);
+    return x->rows == s->units && is_plain(e, x) && e->sight[root->id].joins == 1 && x->tensor->dtype == s->operand[0].tensor->dtype;
 }
 
 /* A step that copies input k alone. */
@@ -103,8 +164,7 @@ static Step *copy_alone(Elider *e, const Step *s, int k, int64_t lane)
 {
     const Operand *x = s->operand + k;
     Graph *g = e->program->graph;
-    const int64_t bytes = dtype_bits(x->tensor->dtype) / 8, channels = x->tensor->shape.dim[x->tensor->shape.rank - 1], one = 1;
-    const int64_t piece = channels * bytes;
+    const int64_t bytes = dtype_bits(x->tensor->dtype) / 8, one = 1, piece = joins_channels(s) ? channels_of(x) * bytes : tensor_bytes(x->tensor);
     inlay_concat_params p = *concat_of(s);
     p.inputs = 1;
     p.bytes = piece;
@@ -115,75 +175,162 @@ static Step *copy_alone(Elider *e, const Step *s, int k, int64_t lane)
     c->n_operand = 3;
     c->piece = k;
     c->params = arena_copy(e->arena, &p, sizeof p);
-    c->operand[0].part = channels;
+    c->operand[0].part = channels_of(x);
     c->operand[0].offset += lane * bytes;
+    c->operand[0].strided = true;
     c->operand[1] = *x;
+    c->operand[1].strided = true;
     c->operand[2] = (Operand){ .tensor = table, .read = true, .rows = 1, .pixel = 1, .row_bytes = 8, .rule = { .kind = ROWS_ALL } };
     return c;
 }
 
-/* Replaces step i by the copies that are left of it; returns how many. */
-static size_t split(Elider *e, Step *s, const inlay_concat_params *p, Step **copies)
+/* The last step that makes some of it. */
+static size_t made_by(const Elider *e, const Tensor *x)
 {
-    size_t n = 0;
-    int64_t lane = 0;
+    size_t last = 0;
+    for (size_t i = 0; i < e->step.n; i++)
+        for (int k = 0; e->step.at[i] && k < e->step.at[i]->n_operand; k++) {
+            const Operand *o = e->step.at[i]->operand + k;
+            int64_t at;
+            if (o->tensor && o->write && root_of(o, &at) == x) last = i;
+        }
+    return last;
+}
+
+/* Is it made of parts, as a concatenation before this one? */
+static bool is_joined(const Elider *e, const Tensor *x)
+{
+    const Step *s = e->step.at[made_by(e, x)];
+    for (int k = 0; s && k < s->n_operand; k++) {
+        int64_t at;
+        if (s->operand[k].tensor && s->operand[k].write && root_of(s->operand + k, &at) == x) return s->operand[k].part || concat_of(s);
+    }
+    return true;
+}
+
+/* Inputs that cannot be parts keep copies where the concatenation was; returns whether any can. */
+static bool join_channels(Elider *e, size_t i, bool but_first)
+{
+    Step *s = e->step.at[i];
+    const int inputs = concat_of(s)->inputs;
     const Operand y = s->operand[0];
-    for (int k = 1; k <= p->inputs; k++) {
-        Tensor *x = s->operand[k].tensor;
-        const int64_t channels = x->shape.dim[x->shape.rank - 1];
-        if (can_be_part(e, s, s->operand + k)) make_part(e, x, &y, lane);
-        else VEC_PUSH(e->arena, &e->copies.step, copies[n++] = copy_alone(e, s, k, lane));
-        lane += channels;
-    }
-    return n;
-}
-
-static bool worth_it(const Elider *e, const Step *s, const inlay_concat_params *p)
-{
-    const Operand *y = s->operand;
-    if (!plain_image(y) || e->stays[y->tensor->id]) return false;
-    for (int k = 1; k <= p->inputs; k++)
-        if (can_be_part(e, s, s->operand + k)) return true;
-    return false;
-}
-
-static void elide_all(Elider *e)
-{
-    Steps old = *e->out;
-    Step **copies = NEW_ARRAY(e->arena, Step *, old.step.n + 1);
-    size_t most = old.step.n;
-    for (size_t i = 0; i < old.step.n; i++) {
-        Step *s = old.step.at[i];
-        const inlay_concat_params *p = concat_of(s);
-        if (!p || !worth_it(e, s, p)) continue;
-        if ((size_t)p->inputs > most) copies = NEW_ARRAY(e->arena, Step *, most = (size_t)p->inputs);
-        const size_t n = split(e, s, p, copies);
-        s->n_operand = 0;
-        s->params = n ? arena_copy(e->arena, copies, n * sizeof *copies) : NULL;
-        s->units = (int32_t)n;
-        e->any = true;
-    }
-    memset(&e->out->step, 0, sizeof e->out->step);
-    for (size_t i = 0; i < old.step.n; i++) {
-        Step *s = old.step.at[i];
-        if (s->n_operand) VEC_PUSH(e->arena, &e->out->step, s);
-        else for (int32_t k = 0; k < s->units; k++) VEC_PUSH(e->arena, &e->out->step, ((Step **)s->params)[k]);
-    }
-    for (size_t i = 0; i < e->out->step.n; i++) e->out->step.at[i]->index = (int)i;
-}
-
-bool elide_copies(Arena *a, Program *p, Steps *out)
-{
-    Elider e = { .arena = a, .program = p, .out = out };
+    int64_t lane = 0, at;
     bool some = false;
+    if (!is_result(e, &y)) return false;
+    for (int k = 1; k <= inputs; k++) some |= can_be_part(e, s, s->operand + k);
+    if (!some) return false;
+    e->step.at[i] = NULL;
+    for (int k = 1; k <= inputs; k++) {
+        const Operand x = s->operand[k];
+        const int64_t bytes = dtype_bits(x.tensor->dtype) / 8;
+        Home h = { .y = y, .offset = y.offset + lane * bytes, .part = channels_of(&x), .reads = true, .writes = true };
+        if (!can_be_part(e, s, &x)) {
+            VEC_PUSH(e->arena, &e->late, ((Late){ copy_alone(e, s, k, lane), i }));
+        } else if (k == 1 && but_first && !is_joined(e, root_of(&x, &at))) {
+            h.writes = false;
+            const size_t after = made_by(e, root_of(&x, &at));
+            Step *c = copy_alone(e, s, k, lane);
+            move_all(e, root_of(&x, &at), &h);
+            c->operand[1].reuse = REUSE_ROWS;
+            VEC_PUSH(e->arena, &e->late, ((Late){ c, after }));
+        } else {
+            move_all(e, root_of(&x, &at), &h);
+        }
+        lane += channels_of(&x);
+    }
+    return true;
+}
+
+/* Can all of the tensor be a block of another? */
+static bool can_be_block(const Elider *e, const Operand *x)
+{
+    int64_t at;
+    const Tensor *root = root_of(x, &at);
+    return is_ours(root) && !at && !x->offset && !x->part && e->sight[root->id].joins == 1 && !e->sight[root->id].updated
+        && tensor_bytes(root) == tensor_bytes(x->tensor);
+}
+
+/* Blocks one after the other: views of the result. */
+static bool join_blocks(Elider *e, size_t i)
+{
+    Step *s = e->step.at[i];
+    const Operand y = s->operand[0];
+    const int inputs = concat_of(s)->inputs;
+    int64_t offset = y.offset, at;
+    bool some = false;
+    for (int k = 1; k <= inputs; k++) some |= can_be_block(e, s->operand + k);
+    if (!some) return false;
+    e->step.at[i] = NULL;
+    for (int k = 1; k <= inputs; k++) {
+        const Operand *x = s->operand + k;
+        const Home h = { .y = y, .offset = offset, .block = true, .reads = true, .writes = true };
+        if (can_be_block(e, x)) {
+            move_all(e, root_of(x, &at), &h);
+        } else {
+            Step *c = copy_alone(e, s, k, 0);
+            c->operand[0] = (Operand){ .tensor = view_of(e, x->tensor, y.tensor, offset), .write = true, .rows = 1, .pixel = 1, .row_bytes = tensor_bytes(x->tensor) };
+            VEC_PUSH(e->arena, &e->late, ((Late){ c, i }));
+        }
+        offset += tensor_bytes(x->tensor);
+    }
+    return true;
+}
+
+/* ---- slices ---- */
+
+static bool read_in_place(Elider *e, size_t i)
+{
+    const Step *s = e->step.at[i];
+    const inlay_move_rows_params *p = s->params;
+    const Operand *y = s->operand, *x = s->operand + 1;
+    int64_t at;
+    const Tensor *root = root_of(y, &at);
+    if (!is_plain(e, y) || e->sight[root->id].updated) return false;
+    const int64_t bytes = dtype_bits(y->tensor->dtype) / 8;
+    const Home h = { .y = *x, .offset = x->offset + p->first * x->row_bytes + p->x_channel * bytes, .part = y->pixel == x->pixel ? 0 : y->pixel, .reads = true };
+    e->step.at[i] = NULL;
+    move_all(e, root, &h);
+    return true;
+}
+
+/* ---- all of them ---- */
+
+int elide_ways(const Program *p, const Step *s)
+{
+    (void)p;
+    if (joins_channels(s)) return 3;
+    return joins_blocks(s) || takes_box(s) ? 2 : 1;
+}
+
+static void put_steps(const Elider *e, Steps *out)
+{
+    for (size_t i = 0; i < e->step.n; i++) {
+        if (e->step.at[i]) VEC_PUSH(e->arena, &out->step, e->step.at[i]);
+        for (size_t k = 0; k < e->late.n; k++)
+            if (e->late.at[k].after == i) VEC_PUSH(e->arena, &out->step, e->late.at[k].step);
+    }
+    for (size_t i = 0; i < out->step.n; i++) out->step.at[i]->index = (int)i;
+}
+
+bool elide_copies(Arena *a, Program *p, const uint8_t *way, Steps *out)
+{
+    Elider e = { .arena = a, .program = p, .way = way };
     *out = (Steps){ 0 };
+    e.sight = NEW_ARRAY(a, Sight, graph_root(p->graph)->next_id + 1);
     for (size_t i = 0; i < p->step.n; i++) {
         if (p->step.at[i]->control || p->step.at[i]->loop_end >= 0) return false;
-        if (concat_of(p->step.at[i])) some = true;
+        VEC_PUSH(a, &e.step, copy_step(a, p->step.at[i]));
+        for (int k = 0; k < p->step.at[i]->n_operand; k++)
+            if (p->step.at[i]->operand[k].tensor) look(&e, p->step.at[i], p->step.at[i]->operand + k);
     }
-    if (!some) return false;
-    for (size_t i = 0; i < p->step.n; i++) VEC_PUSH(a, &out->step, copy_step(a, p->step.at[i]));
-    survey(&e);
-    elide_all(&e);
+    for (size_t i = 0; i < e.step.n; i++) {
+        const Step *s = e.step.at[i];
+        if (way[i] == ELIDE_NOT) continue;
+        if (joins_channels(s)) e.any |= join_channels(&e, i, way[i] == ELIDE_BUT_FIRST);
+        else if (joins_blocks(s)) e.any |= join_blocks(&e, i);
+    }
+    for (size_t i = 0; i < e.step.n; i++)
+        if (way[i] != ELIDE_NOT && e.step.at[i] && takes_box(e.step.at[i])) e.any |= read_in_place(&e, i);
+    if (e.any) put_steps(&e, out);
     return e.any;
 }

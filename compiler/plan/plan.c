@@ -3,7 +3,7 @@
 #include "plan/plan.h"
 
 #include "base/size.h"
-#include "plan/elide.h"
+#include "plan/copies.h"
 #include "plan/frontier.h"
 #include "plan/items.h"
 #include "plan/order.h"
@@ -236,11 +236,14 @@ static Planner prepare(Program *program, const PlanOptions *opt, PlanLevel level
     return p;
 }
 
-/* Of the steps run layer by layer: quickly found, and a fair judge of the same steps streamed. */
-static int64_t peak_of(Program *program, const PlanOptions *opt, PlanLevel level)
+static int64_t peak_of(Program *program, const void *options)
 {
-    const Planner p = prepare(program, opt, level < PLAN_OVERLAP ? level : PLAN_OVERLAP);
-    return p.schedule.peak;
+    Arena *scratch = &program->graph->store->scratch;
+    const ArenaMark mark = arena_mark(scratch);
+    const PlanOptions *opt = options;
+    const int64_t peak = prepare(program, opt, opt->level ? opt->level : PLAN_STREAM).schedule.peak;
+    arena_release(scratch, mark);
+    return peak;
 }
 
 static void finish(Planner *p)
@@ -338,17 +341,7 @@ void plan_program(Program *program, const PlanOptions *opt)
     Arena *scratch = &program->graph->store->scratch;
     const ArenaMark mark = arena_mark(scratch);
     const PlanLevel level = opt->level ? opt->level : PLAN_STREAM;
-    const size_t weights = program->weight.n, steps = program->step.n;
-    Step **const as_made = program->step.at;
-    Steps without;
-    if (level >= PLAN_ORDER && elide_copies(program->graph->arena, program, &without)) {
-        const int64_t least = peak_of(program, opt, level);
-        frontier_take(program, without.step.at, without.step.n);
-        if (peak_of(program, opt, level) > least) {
-            program->weight.n = weights;
-            frontier_take(program, as_made, steps);
-        }
-    }
+    if (level >= PLAN_ORDER) copies_choose(program, peak_of, opt);
     if (level >= PLAN_ORDER) reorder(program, opt, level);
     if (level >= PLAN_ORDER) make_affine_pairs(program, opt, level);
     if (level >= PLAN_STREAM && (opt->arena_limit || opt->curve)) {

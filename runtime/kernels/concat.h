@@ -20,12 +20,14 @@ static inline int inlay_concat(void *const *base, const inlay_step *s, int32_t r
     const inlay_concat_params *p = (const inlay_concat_params *)s->params;
     const int64_t *table = (const int64_t *)inlay_at(base, s, p->inputs + 1);
     const size_t y_step = p->size ? (size_t)p->size * (size_t)s->ref[0].pix : (size_t)p->bytes;
-    for (; r0 < r1; r0++) {
-        unsigned char *row = (unsigned char *)inlay_row(base, s, 0, r0);
+    int32_t done;
+    for (done = r0; done < r1; done++) {
+        const int32_t r = s->backward ? r0 + r1 - 1 - done : done;
+        unsigned char *row = (unsigned char *)inlay_row(base, s, 0, r);
         int32_t i, k;
         for (i = 0; i < p->inputs; i++) {
             const size_t n = (size_t)table[i], x_step = p->size ? (size_t)p->size * (size_t)s->ref[i + 1].pix : n;
-            const unsigned char *x = (const unsigned char *)inlay_row(base, s, i + 1, r0);
+            const unsigned char *x = (const unsigned char *)inlay_row(base, s, i + 1, r);
             unsigned char *y = row;
             for (k = 0; k < p->pieces; k++, y += y_step, x += x_step) memcpy(y, x, n);
             row += n;

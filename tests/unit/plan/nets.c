@@ -9,6 +9,8 @@
 #include "emit/weights.h"
 #include "eval/eval.h"
 #include "ops/lower_graph.h"
+#include "plan/elide.h"
+#include "plan/frontier.h"
 #include "plan/plan.h"
 #include "prove/check.h"
 
@@ -247,11 +249,21 @@ static Program *lowered(Net *t, uint64_t seed, bool all_passes)
     return lower_graph(t->w.graph, 16);
 }
 
+/* Some copies fall away by chance, before the planner chooses among the others. */
+static void elide_some(Net *t, Program *p)
+{
+    uint8_t *way = NEW_ARRAY(&t->w.arena, uint8_t, p->step.n + 1);
+    Steps out;
+    for (size_t i = 0; i < p->step.n; i++) way[i] = (uint8_t)rnd(t, (uint32_t)elide_ways(p, p->step.at[i]));
+    if (elide_copies(&t->w.arena, p, way, &out)) frontier_take(p, out.step.at, out.step.n);
+}
+
 static float *planned(uint64_t seed, PlanLevel level, Net *t, int64_t *count)
 {
     Program *p = lowered(t, seed, true);
     const PlanOptions opt = { .align = 16, .level = level };
     const char *why = NULL;
+    if (seed % 2 && level > PLAN_SIMPLE) elide_some(t, p);
     plan_program(p, &opt);
     if (!plan_holds(p, &why)) fail_msg("seed %d, level %d: %s", (int)seed, (int)level, why);
     return answer(t, p, count);
