@@ -25,7 +25,8 @@ enum {
     INLAY_E_ARG = 1,            /* a NULL arena, input or output */
     INLAY_E_ALIGN = 2,          /* the arena is not aligned as the header says */
     INLAY_E_SHAPE = 3,          /* a value read at run time asks for another shape than was compiled */
-    INLAY_E_INDEX = 4           /* an index read at run time lies outside its tensor */
+    INLAY_E_INDEX = 4,          /* an index read at run time lies outside its tensor */
+    INLAY_MORE = 5              /* no error: the next row of input is awaited */
 };
 
 /* Where a tensor lies: rows in a ring. A whole tensor is a ring with cap == its rows.

@@ -20,6 +20,6 @@
 {
     void *base[MODEL_BASES];
 //@ bases
-    return inlay_run(&model_steps, base);
+//@ call
 }
 //@ run

@@ -25,7 +25,7 @@ static const struct poptOption table[] = {
     { "dim", 0, POPT_ARG_ARGV, &parsed.dim, 0, "a symbolic dimension, everywhere", "SYMBOL=N" },
     { "const", 0, POPT_ARG_ARGV, &parsed.constant, 0, "a graph input becomes a constant (a TensorProto file)", "INPUT=FILE.pb" },
     { "input", 'i', POPT_ARG_ARGV, &parsed.input, 0, "run: a graph input's value, in order (a TensorProto file)", "FILE.pb" },
-    { "io", 0, POPT_ARG_ARGV, &parsed.io, 0, "where inputs and results lie: caller or arena; of one: in0=arena, NAME=arena", "FORM" },
+    { "io", 0, POPT_ARG_ARGV, &parsed.io, 0, "where inputs and results lie: caller, arena, rows; of one: in0=arena, NAME=rows", "FORM" },
     { "preserve-input", 0, POPT_ARG_NONE, &parsed.preserve_input, 0, "inputs in the arena are as they were after a run", NULL },
     { "weights", 0, POPT_ARG_STRING, &parsed.weights, 0, "form of the weights: auto, c, incbin, bin or obj", "FORM" },
     { "target", 0, POPT_ARG_STRING, &parsed.target, 0, "what the code is for: generic, cortex-m4, ...", "TARGET" },

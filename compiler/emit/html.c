@@ -45,7 +45,6 @@ static const char *grouped(Arena *a, int64_t v)
     return arena_text(a, out, (size_t)k);
 }
 
-static const char *op_of(const Step *s) { return s->node ? s->node->op_type : "Copy"; }
 
 static int colour_of(Html *h, const char *op)
 {
@@ -93,7 +92,7 @@ static void put_block_name(Text *t, const Program *p, const Block *b)
 static void put_block(Html *h, Text *t, const Block *b)
 {
     const Step *maker = h->program->step.at[b->first];
-    text_print(t, "<rect class=\"c%d%s%s\" x=\"%d\" y=\"%" PRId64 "\" width=\"%d\" height=\"%" PRId64 "\"><title>", colour_of(h, op_of(maker)),
+    text_print(t, "<rect class=\"c%d%s%s\" x=\"%d\" y=\"%" PRId64 "\" width=\"%d\" height=\"%" PRId64 "\"><title>", colour_of(h, step_name(maker)),
                b->ring ? " ring" : "", b->scratch ? " scratch" : "", b->first, h->program->plan.arena_size - b->offset - b->bytes, b->end - b->first, b->bytes);
     put_block_name(t, h->program, b);
     text_print(t, "\n%s bytes at %s, steps %d to %d</title></rect>\n", grouped(h->arena, b->bytes), grouped(h->arena, b->offset), b->first, b->end - 1);
@@ -206,7 +205,7 @@ static Text steps(const Html *h)
         text_print(&t, "<tr><td>%zu<td>", i);
         put_escaped(&t, s->node ? s->node->name : "");
         text_put(&t, "<td>");
-        put_escaped(&t, op_of(s));
+        put_escaped(&t, step_name(s));
         text_print(&t, "<td>%s<td>%s<td>%s<td>%s", s->kernel->name,
                    s->n_out && s->operand[0].tensor ? shape_text(h->arena, &s->operand[0].tensor->shape) : "", grouped(h->arena, s->macs), grouped(h->arena, weights_of(s)));
         text_print(&t, "<td>%s\n", grouped(h->arena, p->plan.live[i]));

@@ -5,6 +5,12 @@
 
 static bool in_arena(const Tensor *t) { return t->storage == STORE_ARENA; }
 
+static bool comes_by_row(const Emitter *e, const Tensor *t)
+{
+    const Step *s = program_pushed(e->p);
+    return s && s->operand[0].tensor == t;
+}
+
 static size_t count_in_arena(Tensor *const *v, size_t n)
 {
     size_t found = 0;
@@ -15,7 +21,7 @@ static size_t count_in_arena(Tensor *const *v, size_t n)
 static void offsets(Text *t, const Emitter *e, const char *kind, Tensor *const *v, size_t n)
 {
     for (size_t i = 0; i < n; i++)
-        if (in_arena(v[i])) text_print(t, "#define %s_%s%zu_OFFSET %" PRId64 "u     /* bytes into the arena */\n", e->upper, kind, i, v[i]->offset);
+        if (in_arena(v[i]) && !comes_by_row(e, v[i])) text_print(t, "#define %s_%s%zu_OFFSET %" PRId64 "u     /* bytes into the arena */\n", e->upper, kind, i, v[i]->offset);
 }
 
 void interface_offsets(Text *t, const Emitter *e)
@@ -25,14 +31,14 @@ void interface_offsets(Text *t, const Emitter *e)
 }
 
 /* One member: its type, place and, as comment, name and shape in the model. */
-static void member(Text *t, const Tensor *v, const char *constant, const char *kind, size_t i)
+static void member(Text *t, const Emitter *e, const Tensor *v, const char *constant, const char *kind, size_t i)
 {
     text_print(t, "    %s%s *%s%zu;", constant, dtype_ctype(v->dtype), kind, i);
     text_put(t, "  /* ");
     text_comment(t, v->name);
     const Shape shape = tensor_model_shape(v);
     text_print(t, ": %s %s, %" PRId64 " bytes", dtype_name(v->dtype), shape_text(t->arena, &shape), tensor_bytes(v));
-    if (in_arena(v)) text_put(t, "; NULL: it lies in the arena");
+    if (in_arena(v)) text_print(t, "; NULL: it %s", comes_by_row(e, v) ? "comes row by row" : "lies in the arena");
     if (v->perm) text_print(t, " as %s", shape_text(t->arena, &v->shape));
     for (int k = 0; v->perm && k < v->shape.rank; k++) text_print(t, "%s%d", k ? ", " : ", which are dimensions ", v->perm[k]);
     text_put(t, " */\n");
@@ -42,7 +48,7 @@ static void member(Text *t, const Tensor *v, const char *constant, const char *k
 static void inside_notes(Text *t, const Emitter *e)
 {
     const Graph *g = e->p->graph;
-    if (count_in_arena(g->input.at, g->input.n))
+    if (count_in_arena(g->input.at, g->input.n) > (program_pushed(e->p) != NULL))
         text_print(t, "\n/* Inputs in the arena are written there before each run, row-major in the dimensions given above. The run %s. */\n",
                    e->p->plan.preserve_input ? "leaves them as they are" : "overwrites them");
     if (count_in_arena(g->output.at, graph_results(g))) text_put(t, "\n/* Results in the arena are there after a run, until the arena is written again. */\n");
@@ -53,11 +59,11 @@ Text interface_structs(const Emitter *e)
     const Graph *g = e->p->graph;
     Text t = text_new(e->arena);
     text_put(&t, "typedef struct {\n");
-    for (size_t i = 0; i < g->input.n; i++) member(&t, g->input.at[i], "const ", "in", i);
+    for (size_t i = 0; i < g->input.n; i++) member(&t, e, g->input.at[i], "const ", "in", i);
     if (!g->input.n) text_put(&t, "    const void *none;       /* the model has no inputs */\n");
     text_print(&t, "} %s_inputs;\n\ntypedef struct {\n", e->name);
     for (size_t i = 0; i < graph_results(g); i++) {
-        member(&t, g->output.at[i], "", "out", i);
+        member(&t, e, g->output.at[i], "", "out", i);
         if (g->output.at[i]->dynamic) text_print(&t, "    int64_t *out%zu_dims;    /* gets the %d real dimensions; may be NULL */\n", i, g->output.at[i]->shape.rank);
     }
     text_print(&t, "} %s_outputs;\n", e->name);

@@ -15,6 +15,8 @@ typedef struct Emitter {
 } Emitter;
 
 static inline bool has_weights(const Emitter *e) { return e->p->weight_bytes != 0; }
+/* Are they linked into the program? */
+static inline bool has_symbol(const Emitter *e) { return has_weights(e) && e->form != WEIGHTS_BIN; }
 
 /* Macros of the header: where inputs and results that lie in the arena begin. */
 void interface_offsets(Text *t, const Emitter *e);

@@ -48,18 +48,29 @@ static void inside_facts(json_t *o, const Tensor *t)
     manifest_set(o, "arena_perm", perm);
 }
 
-static json_t *values(Arena *a, Tensor *const *t, size_t n)
+static void rows_facts(json_t *o, const Program *p, const Step *s)
+{
+    const Operand *q = s->operand;
+    manifest_set(o, "rows", json_integer(program_rows(p, s)));
+    manifest_set(o, "row_bytes", json_integer(q->row_bytes));
+    manifest_set(o, "rows_held", json_integer(q->ring ? q->ring : q->rows));
+}
+
+static json_t *values(const Program *p, Tensor *const *t, size_t n)
 {
     json_t *list = manifest_made(json_array());
     for (size_t i = 0; i < n; i++) {
         json_t *o = manifest_made(json_object());
         manifest_set(o, "index", json_integer((json_int_t)i));
-        manifest_set(o, "name", manifest_name(a, t[i]->name));
+        manifest_set(o, "name", manifest_name(p->graph->arena, t[i]->name));
         manifest_set(o, "dtype", json_string(dtype_name(t[i]->dtype)));
         manifest_set(o, "dims", dims(tensor_model_shape(t[i])));
         manifest_set(o, "bytes", json_integer(tensor_bytes(t[i])));
-        manifest_set(o, "place", json_string(t[i]->storage == STORE_ARENA ? "arena" : "caller"));
+        const Step *pushed = program_pushed(p);
+        const bool rows = pushed && pushed->operand[0].tensor == t[i];
+        manifest_set(o, "place", json_string(rows ? "rows" : t[i]->storage == STORE_ARENA ? "arena" : "caller"));
         if (t[i]->storage == STORE_ARENA) inside_facts(o, t[i]);
+        if (rows) rows_facts(o, p, pushed);
         if (t[i]->dynamic) manifest_set(o, "dynamic", json_true());
         json_array_append_new(list, o);
     }
@@ -70,7 +81,7 @@ static json_t *step(Arena *a, const Program *p, const Step *s)
 {
     json_t *o = manifest_made(json_object());
     manifest_set(o, "index", json_integer(s->index));
-    manifest_set(o, "op", manifest_name(a, s->node ? s->node->op_type : "Copy"));
+    manifest_set(o, "op", manifest_name(a, step_name(s)));
     manifest_set(o, "node", manifest_name(a, s->node ? s->node->name : ""));
     manifest_set(o, "kernel", json_string(s->kernel->name));
     manifest_set(o, "macs", json_integer(s->macs));
@@ -78,7 +89,7 @@ static json_t *step(Arena *a, const Program *p, const Step *s)
     return o;
 }
 
-static json_t *arena_facts(const Plan *plan)
+static json_t *arena_facts(const Plan *plan, bool pushed)
 {
     json_t *o = manifest_made(json_object());
     manifest_set(o, "size", json_integer(plan->arena_size));
@@ -89,6 +100,7 @@ static json_t *arena_facts(const Plan *plan)
     for (size_t i = 0; i < plan->segment.n; i++)
         if (plan->segment.at[i].list) counters = i64_max(counters, 2 * (int64_t)plan->segment.at[i].count);
     if (counters) manifest_set(o, "counters", json_pack("{s:I,s:I}", "offset", (json_int_t)plan->state, "bytes", (json_int_t)counters));
+    if (pushed) manifest_set(o, "run_state", json_pack("{s:I,s:i}", "offset", (json_int_t)plan->place, "bytes", PLACE_BYTES));
     return o;
 }
 
@@ -186,12 +198,12 @@ json_t *manifest_build(const Program *p, const ManifestFacts *f)
     if (f->model_sha256) manifest_set(m, "model_sha256", json_string(f->model_sha256));
     manifest_set(m, "options", options(a, p, f));
     manifest_set(m, "opset", json_integer(graph_opset(g, "")));
-    manifest_set(m, "arena", arena_facts(&p->plan));
+    manifest_set(m, "arena", arena_facts(&p->plan, program_pushed(p) != NULL));
     manifest_set(m, "peak", peak_facts(p));
     if (p->plan.curve.n) manifest_set(m, "curve", curve_facts(&p->plan));
     manifest_set(m, "weights", weight_facts(p, f));
-    manifest_set(m, "inputs", values(a, g->input.at, g->input.n));
-    manifest_set(m, "outputs", values(a, g->output.at, graph_results(g)));
+    manifest_set(m, "inputs", values(p, g->input.at, g->input.n));
+    manifest_set(m, "outputs", values(p, g->output.at, graph_results(g)));
     manifest_plan(m, steps, p);
     manifest_set(m, "steps", steps);
     manifest_set(m, "totals", totals);

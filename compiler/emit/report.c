@@ -18,7 +18,17 @@ static void head(Text *t, const Program *p, const char *name)
                plan->optimal ? "optimal" : "open");
 }
 
-static void values(Text *t, const char *kind, Tensor *const *v, size_t n)
+/* Where a value lies, if not with the caller. */
+static void place(Text *t, const Program *p, const Tensor *v)
+{
+    const Step *pushed = program_pushed(p);
+    const Operand *rows = pushed && pushed->operand[0].tensor == v ? pushed->operand : NULL;
+    if (rows) text_print(t, ", %d rows of %" PRId64 " bytes, %d of them held", program_rows(p, pushed), rows->row_bytes, rows->ring ? rows->ring : rows->rows);
+    else if (v->storage == STORE_ARENA) text_print(t, ", in the arena at %" PRId64, v->offset);
+    if (v->perm) text_print(t, ", as %s", shape_text(t->arena, &v->shape));
+}
+
+static void values(Text *t, const Program *p, const char *kind, Tensor *const *v, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         text_print(t, "%-9s %zu ", kind, i);
@@ -26,7 +36,7 @@ static void values(Text *t, const char *kind, Tensor *const *v, size_t n)
         const Shape shape = tensor_model_shape(v[i]);
         text_print(t, ": %s %s, %" PRId64 " bytes%s", dtype_name(v[i]->dtype), shape_text(t->arena, &shape),
                    tensor_bytes(v[i]), v[i]->dynamic ? " at most" : "");
-        if (v[i]->storage == STORE_ARENA) text_print(t, ", in the arena at %" PRId64 "%s%s", v[i]->offset, v[i]->perm ? " as " : "", v[i]->perm ? shape_text(t->arena, &v[i]->shape) : "");
+        place(t, p, v[i]);
         text_put(t, "\n");
     }
 }
@@ -57,7 +67,7 @@ static void steps(Text *t, const Program *p)
     text_print(t, "\n%5s  %-20s %-24s %12s %12s\n", "step", "operator", "kernel", "MACs", "live bytes");
     for (size_t i = 0; i < p->step.n; i++) {
         const Step *s = p->step.at[i];
-        text_print(t, "%5zu  %-20.20s %-24.24s %12" PRId64 " %12" PRId64 "\n", i, s->node ? s->node->op_type : "Copy",
+        text_print(t, "%5zu  %-20.20s %-24.24s %12" PRId64 " %12" PRId64 "\n", i, step_name(s),
                    s->kernel->name, s->macs, p->plan.live ? p->plan.live[i] : 0);
     }
 }
@@ -66,8 +76,8 @@ Text report_text(const Program *p, const char *name)
 {
     Text t = text_new(p->graph->arena);
     head(&t, p, name);
-    values(&t, "input", p->graph->input.at, p->graph->input.n);
-    values(&t, "output", p->graph->output.at, graph_results(p->graph));
+    values(&t, p, "input", p->graph->input.at, p->graph->input.n);
+    values(&t, p, "output", p->graph->output.at, graph_results(p->graph));
     peak(&t, p);
     curve(&t, &p->plan);
     steps(&t, p);

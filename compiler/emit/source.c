@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "emit/embedded.h"
+#include "emit/entry.h"
 #include "emit/interface.h"
 #include "emit/template.h"
 
@@ -160,7 +161,7 @@ static Text steps(const Emitter *e)
     for (size_t i = 0; i < e->p->step.n; i++) {
         const Step *s = e->p->step.at[i];
         text_print(&t, "    { inlay_%s, &p%d, r%zu, %d, %d },  /* %zu ", s->kernel->name, e->params_of[i], i, s->units, s->backward, i);
-        text_comment(&t, s->node ? s->node->op_type : "Copy");
+        text_comment(&t, step_name(s));
         text_put(&t, " ");
         text_comment(&t, s->node ? s->node->name : "");
         text_put(&t, " */\n");
@@ -203,53 +204,11 @@ static Text model(const Emitter *e)
     return t;
 }
 
-/* Are they linked into the program? */
-static bool has_symbol(const Emitter *e) { return has_weights(e) && e->form != WEIGHTS_BIN; }
-
 static Text weights(const Emitter *e)
 {
     Text t = text_new(e->arena);
     if (has_symbol(e))
         text_print(&t, "/* In %s_weights.%s. */\nextern const uint64_t %s_weights_data[];\n", e->name, e->form == WEIGHTS_OBJ ? "o" : "c", e->name);
-    return t;
-}
-
-/* The head of the function that does the work: with weights, they are its first argument. */
-static Text entry(const Emitter *e, const char *end)
-{
-    Text t = text_new(e->arena);
-    text_print(&t, "int %s_run%s(%svoid *arena, const %s_inputs *in, const %s_outputs *out)%s\n", e->name, has_weights(e) ? "_with" : "",
-               has_weights(e) ? "const void *weights, " : "", e->name, e->name, end);
-    return t;
-}
-
-/* Where the weights of each form come from. */
-static Text declarations(const Emitter *e)
-{
-    const char *n = e->name;
-    Text t = text_new(e->arena);
-    if (has_symbol(e)) {
-        text_print(&t, "int %s_run(void *arena, const %s_inputs *in, const %s_outputs *out);\n\n", n, n, n);
-        if (e->form == WEIGHTS_OBJ) text_print(&t, "/* %s_run() uses the weights in %s_weights.o: link it like the object of any source file. */\n\n", n, n);
-        text_print(&t, "/* The same with the weights at another place: %s_WEIGHTS_SIZE bytes, those of this model, aligned to\n"
-                       " * %s_WEIGHTS_ALIGN (64 is fastest), read only. */\n", e->upper, e->upper);
-    } else if (has_weights(e)) {
-        text_print(&t, "/* `weights`: the content of %s_weights.bin, %s_WEIGHTS_SIZE bytes aligned to %s_WEIGHTS_ALIGN (64 is\n"
-                       " * fastest), read only: a mapping of the file, flash, or memory it was read into. It must outlive the call. */\n", n, e->upper, e->upper);
-    }
-    const Text with = entry(e, ";");
-    text_add(&t, with.at, with.n);
-    return t;
-}
-
-/* With weights in the program: the short form. */
-static Text run(const Emitter *e)
-{
-    const char *n = e->name;
-    Text t = text_new(e->arena);
-    if (has_symbol(e))
-        text_print(&t, "\nint %s_run(void *arena, const %s_inputs *in, const %s_outputs *out)\n{\n"
-                       "    return %s_run_with(%s_weights_data, arena, in, out);\n}\n", n, n, n, n, n);
     return t;
 }
 
@@ -299,13 +258,13 @@ void emit_source(const Program *p, Output *o, const char *name, WeightsForm form
 {
     Arena *a = p->graph->arena;
     Emitter e = { a, p, name, upper_case(a, name), form, NEW_ARRAY(a, int, p->step.n + 1) };
-    const Section header[] = { { "about", about(&e) }, { "sizes", sizes(&e) }, { "structs", interface_structs(&e) }, { "run", declarations(&e) } };
+    const Section header[] = { { "about", about(&e) }, { "sizes", sizes(&e) }, { "structs", interface_structs(&e) }, { "run", entry_declarations(&e) } };
     const Text h = template_fill(a, "model.h", name, header, 4);
     output_text(o, arena_printf(a, "src/%s.h", name), h.at, h.n);
     const Section source[] = {
         { "about", about(&e) }, { "includes", includes(&e) }, { "weights", weights(&e) }, { "params", params(&e) }, { "refs", refs(&e) },
-        { "steps", steps(&e) }, { "segments", segments(&e) }, { "model", model(&e) }, { "entry", entry(&e, "") },
-        { "bases", interface_bases(&e) }, { "run", run(&e) },
+        { "steps", steps(&e) }, { "segments", segments(&e) }, { "model", model(&e) }, { "entry", entry_head(&e) },
+        { "bases", interface_bases(&e) }, { "call", entry_call(&e) }, { "run", entry_functions(&e) },
     };
     const Text c = template_fill(a, "model.c", name, source, (int)(sizeof source / sizeof *source));
     output_text(o, arena_printf(a, "src/%s.c", name), c.at, c.n);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/size.h"
+#include "kernels/pushed.h"
 #include "ops/nest.h"
 
 enum { ALIGN = 64 };
@@ -73,11 +74,25 @@ static void move_value(const Tensor *t, unsigned char *inside, unsigned char *va
     }
 }
 
+/* The run, its input handed in row by row. */
+static int run_rows(const Program *p, const Step *pushed, const inlay_model *m, void *const *base, void *const *in)
+{
+    const Tensor *t = pushed->operand[0].tensor;
+    unsigned char *all = arena_alloc(&p->graph->store->scratch, (size_t)tensor_bytes(t)), *row = all;
+    move_value(t, all, in[t->slot], true);
+    int r = inlay_go_on(m, base, (size_t)p->plan.place, pushed->index, 0);
+    for (; r == INLAY_MORE; row += pushed->operand[0].row_bytes) {
+        memcpy(inlay_input_row(m, base, (size_t)p->plan.place, pushed->index), row, (size_t)pushed->operand[0].row_bytes);
+        r = inlay_go_on(m, base, (size_t)p->plan.place, pushed->index, 1);
+    }
+    return r;
+}
+
 static void move_values(const Program *p, unsigned char *arena, void *const *in, void *const *out, bool inwards)
 {
     const Graph *g = p->graph;
     for (size_t i = 0; inwards && i < g->input.n; i++)
-        if (g->input.at[i]->storage == STORE_ARENA) move_value(g->input.at[i], arena + g->input.at[i]->offset, in[i], true);
+        if (g->input.at[i]->storage == STORE_ARENA && graph_in_form(g, i) == IO_ARENA) move_value(g->input.at[i], arena + g->input.at[i]->offset, in[i], true);
     for (size_t i = 0; !inwards && i < graph_results(g); i++)
         if (g->output.at[i]->storage == STORE_ARENA) move_value(g->output.at[i], arena + g->output.at[i]->offset, out[i], false);
 }
@@ -94,7 +109,8 @@ int eval_run(Program *p, void *const *in, void *const *out)
     for (size_t i = 0; i < p->graph->output.n; i++) base[INLAY_ARENA + 1 + p->graph->input.n + i] = out[i];
     const inlay_model m = program_model(a, p);
     move_values(p, base[INLAY_ARENA], in, out, true);
-    const int error = inlay_run(&m, base);
+    const Step *pushed = program_pushed(p);
+    const int error = pushed ? run_rows(p, pushed, &m, base, in) : inlay_run(&m, base);
     if (!error) move_values(p, base[INLAY_ARENA], in, out, false);
     arena_release(a, mark);
     return error;

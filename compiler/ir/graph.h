@@ -42,6 +42,7 @@ typedef struct Sequence {
 typedef enum IoForm {
     IO_CALLER,                  /* in a buffer of the caller, as ONNX has it */
     IO_ARENA,                   /* in the arena, where the header says and in the layout that the steps want */
+    IO_ROWS,                    /* an input that comes row by row, in that layout: the arena holds the rows that are needed */
 } IoForm;
 
 /* The symbol of a dimension that the file gives as a negative number: not ONNX, but exporters mean "any". */

@@ -40,6 +40,34 @@ int program_bases(const Program *p)
     return INLAY_ARENA + 1 + (int)p->graph->input.n + (int)p->graph->output.n;
 }
 
+const Step *program_pushed(const Program *p)
+{
+    for (size_t i = 0; i < p->step.n; i++)
+        if (p->step.at[i]->pushed) return p->step.at[i];
+    return NULL;
+}
+
+static int32_t count_entries(const uint8_t *list, int32_t n, int32_t k)
+{
+    int32_t found = 0;
+    for (int32_t i = 0; i < n; i++) found += list[i] == k;
+    return found;
+}
+
+int32_t program_rows(const Program *p, const Step *pushed)
+{
+    for (size_t i = 0; i < p->plan.segment.n; i++) {
+        const Segment *g = p->plan.segment.at + i;
+        const int32_t k = pushed->index - g->first;
+        if (!g->list || k < 0 || k >= g->count) continue;
+        return count_entries(g->list, g->prologue, k) + g->repeats * count_entries(g->list + g->prologue, g->period, k)
+            + count_entries(g->list + g->prologue + g->period, g->epilogue, k);
+    }
+    return pushed->units;
+}
+
+const char *step_name(const Step *s) { return s->node ? s->node->op_type : s->pushed ? "Input" : "Copy"; }
+
 static inlay_ref address(const Program *p, const Operand *o)
 {
     if (!o->tensor) return (inlay_ref){ .cap = 1, .base = INLAY_NONE };

@@ -72,6 +72,7 @@ typedef struct Step {
     bool accumulates;           /* units must be made in ascending order, one after the other */
     Node *node;                 /* for messages and reports */
     int64_t macs;
+    bool pushed;                /* its units come from outside, one after the other: an input row by row */
     bool control;               /* it may go on elsewhere (branches, loops): steps keep their numbers */
     int32_t loop_end;           /* a loop's first step: index of its last step, else -1 (lifetimes) */
     const int32_t *lowered;     /* numbers, as lowered, of the steps that it does */
@@ -103,11 +104,14 @@ typedef struct CurvePoint {
 } CurvePoint;
 typedef VEC(CurvePoint) CurvePoints;
 
+enum { PLACE_BYTES = 8 };
+
 typedef struct Plan {
     int64_t arena_size, arena_align, lower_bound;
     bool optimal;
     bool preserve_input;        /* inputs in the arena are as they were when it is done */
     int64_t state;              /* arena offset of the row counters */
+    int64_t place;              /* where a run stands that takes rows: two int32_t in the arena, PLACE_BYTES */
     VEC(Segment) segment;       /* empty: layer by layer */
     const int64_t *live;        /* bytes alive at each step */
     CurvePoints curve;          /* from the cheapest to the smallest; empty: nobody asked */
@@ -132,6 +136,11 @@ typedef struct Program {
 /* Index of a root tensor's base pointer, and their number: weights, arena, inputs, outputs. */
 int program_base(const Program *p, const Tensor *root);
 int program_bases(const Program *p);
+/* The step that takes an input row by row, and how many rows the plan wants of it; NULL: none does. */
+const Step *program_pushed(const Program *p);
+int32_t program_rows(const Program *p, const Step *pushed);
+/* What a step is called where no node says it. */
+const char *step_name(const Step *s);
 /* Fills Operand.ref of all steps: the plan has set Tensor.offset, Operand.ring and strides. */
 void program_link(Program *p);
 /* The steps in the runtime's form, for running them in this process. */

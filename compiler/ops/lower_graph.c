@@ -2,6 +2,10 @@
  * Lowering of a whole graph. Requires: all passes done. Ensures: every operand of every step has a storage. */
 #include "ops/lower_graph.h"
 
+#include <string.h>
+
+#include "base/size.h"
+#include "kernels/pushed.h"
 #include "ops/lower.h"
 
 static void assign_storage(Graph *g)
@@ -25,10 +29,44 @@ static Tensor *own_output(Graph *g, Tensor *t)
     return own;
 }
 
+/* The first operand that sees an input's rows; NULL: none does. */
+static const Operand *rows_reader(const Program *p, const Tensor *input)
+{
+    for (size_t i = 0; i < p->step.n; i++)
+        for (int k = 0; k < p->step.at[i]->n_operand; k++) {
+            const Operand *o = p->step.at[i]->operand + k;
+            int64_t at;
+            if (o->tensor && tensor_root(o->tensor, &at) == input && !at && !o->offset && !o->part && o->rows > 1 && tensor_bytes(input) % o->row_bytes == 0) return o;
+        }
+    return NULL;
+}
+
+/* Rows that are handed in are made like those of any step, and before all others. */
+static void push_rows(Lower *l, Tensor *t)
+{
+    Program *p = l->program;
+    const Operand *reader = rows_reader(p, t);
+    const Loc loc = { .file = p->graph->file, .byte = -1, .node = -1, .name = t->name };
+    if (!reader)
+        fail_at(STATUS_UNSUPPORTED, loc, "--io=arena takes it whole, where the header says", "the model cannot take this input row by row: its first step reads it as a whole");
+    const inlay_input_params params = { .bytes = reader->row_bytes };
+    Step *s = lower_step(l, NULL, "input", &params);
+    Operand *o = step_out(s, t);
+    o->rows = s->units = i32_checked(tensor_bytes(t) / reader->row_bytes);
+    o->row_bytes = reader->row_bytes;
+    o->pixel = reader->pixel;
+    s->pushed = true;
+    memmove(p->step.at + 1, p->step.at, (p->step.n - 1) * sizeof *p->step.at);
+    p->step.at[0] = s;
+    for (size_t i = 0; i < p->step.n; i++) p->step.at[i]->index = (int)i;
+}
+
 /* Lowering treats all inputs and outputs as the caller's; those in the arena join the rest of it now. */
-static void move_in(Graph *g)
+static void move_in(Lower *l, Graph *g)
 {
     int64_t at;
+    for (size_t i = 0; i < g->input.n; i++)
+        if (graph_in_form(g, i) == IO_ROWS) push_rows(l, g->input.at[i]);
     for (size_t i = 0; i < g->input.n; i++)
         if (graph_in_form(g, i) != IO_CALLER) g->input.at[i]->storage = STORE_ARENA;
     for (size_t i = 0; i < graph_results(g); i++)
@@ -80,6 +118,6 @@ Program *lower_graph(Graph *g, int pack_width)
     for (size_t i = 0; i < g->output.n; i++)
         if (g->output.at[i] != made[i]) lower_copy(&l, NULL, g->output.at[i], made[i]);
     number_steps(p);
-    move_in(g);
+    move_in(&l, g);
     return p;
 }

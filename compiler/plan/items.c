@@ -21,7 +21,7 @@ static int32_t rows_in(const Tensor *root, const Operand *o)
 static Item *new_item(Items *all, Tensor *root, int32_t step, const Operand *o)
 {
     all->of[root->id] = (int)all->item.n;
-    const bool outside = root->storage == STORE_OUTPUT, input = all->is_input[root->id], result = root->slot >= 0 && !input;
+    const bool outside = root->storage == STORE_OUTPUT, input = all->is_input[root->id], result = all->is_result[root->id];
     VEC_PUSH(all->arena, &all->item, ((Item){
         .root = root, .size = outside ? 0 : items_round(all, tensor_bytes(root)), .first = input ? -1 : step, .end = step + 1, .rows = rows_in(root, o),
         .row_bytes = o->row_bytes, .scratch = o->scratch, .kept = result || (input && all->preserve_input), .outside = outside }));
@@ -88,7 +88,9 @@ Items items_find(Arena *a, const Program *p, const PlanOptions *opt)
     Items all = { .arena = a, .program = p, .align = opt->align, .preserve_input = opt->preserve_input };
     const int ids = graph_root(p->graph)->next_id;
     all.is_input = NEW_ARRAY(a, bool, ids + 1);
-    for (size_t i = 0; i < p->graph->input.n; i++) all.is_input[p->graph->input.at[i]->id] = true;
+    all.is_result = NEW_ARRAY(a, bool, ids + 1);
+    for (size_t i = 0; i < p->graph->input.n; i++) all.is_input[p->graph->input.at[i]->id] = graph_in_form(p->graph, i) != IO_ROWS;
+    for (size_t i = 0; i < p->graph->output.n; i++) all.is_result[p->graph->output.at[i]->id] = true;
     all.of = NEW_ARRAY(a, int, ids + 1);
     all.touch_of = NEW_ARRAY(a, int32_t, p->step.n + 1);
     for (int i = 0; i < ids; i++) all.of[i] = -1;

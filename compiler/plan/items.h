@@ -35,7 +35,7 @@ typedef struct Items {
     const Program *program;
     int64_t align;
     bool preserve_input;
-    bool *is_input;             /* by tensor id: an input of the model */
+    bool *is_input, *is_result; /* by tensor id: an input of the model that is there before the first step; a result */
     int *of;                    /* by tensor id; -1: not in the arena */
     VEC(Item) item;             /* in order of birth */
     VEC(Touch) touch;           /* in order of steps and operands */

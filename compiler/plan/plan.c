@@ -21,6 +21,7 @@ typedef struct Planner {
     Schedule schedule;
     int32_t *slot_of;           /* of a step */
     VEC(PlaceItem) item;        /* items, then perhaps the row counters */
+    int64_t place_bytes;        /* in front of them */
     VEC(PlaceArc) arc;
     VEC(Overlap) overlap;       /* by rows, of steps run layer by layer */
 } Planner;
@@ -40,17 +41,23 @@ static void add_items(Planner *p)
     }
 }
 
-/* The row counters are alive in the slots of streams. */
+/* Rows that are handed in come one by one, in a stream or not. */
+static bool by_list(const Planner *p, const Slot *s) { return s->stream || p->program->step.at[s->first]->pushed; }
+
+/* The row counters are alive in the slots that have lists. In front of them, where the run stands that takes rows. */
 static void add_state(Planner *p)
 {
     VEC(PlacePart) part = { 0 };
-    int64_t most = 0;
-    for (size_t i = 0; i < p->schedule.slot.n; i++) {
+    const int32_t slots = (int32_t)p->schedule.slot.n;
+    p->place_bytes = program_pushed(p->program) ? PLACE_BYTES : 0;
+    int64_t most = p->place_bytes;
+    if (p->place_bytes) VEC_PUSH(p->arena, &part, ((PlacePart){ 0, p->place_bytes, 0, slots }));
+    for (int32_t i = 0; i < slots; i++) {
         const Slot *s = p->schedule.slot.at + i;
-        if (!s->stream) continue;
+        if (!by_list(p, s)) continue;
         const int64_t bytes = 2 * (int64_t)(s->end - s->first);
-        most = i64_max(most, bytes);
-        VEC_PUSH(p->arena, &part, ((PlacePart){ 0, bytes, (int32_t)i, (int32_t)i + 1 }));
+        most = i64_max(most, p->place_bytes + bytes);
+        VEC_PUSH(p->arena, &part, ((PlacePart){ p->place_bytes, bytes, i, i + 1 }));
     }
     if (!part.n) return;
     VEC_PUSH(p->arena, &p->item, ((PlaceItem){ .size = most, .align = i64_max(p->opt->align, 2), .parts = (int32_t)part.n, .part = part.at }));
@@ -129,7 +136,10 @@ static void add_segment(Planner *p, const Slot *s)
 {
     Plan *plan = &p->program->plan;
     Arena *a = p->program->graph->arena;
-    if (s->stream) {
+    if (!s->stream && by_list(p, s)) {
+        uint8_t *const one = NEW(a, uint8_t);
+        VEC_PUSH(a, &plan->segment, ((Segment){ .first = s->first, .count = 1, .period = 1, .repeats = p->program->step.at[s->first]->units, .list = one }));
+    } else if (s->stream) {
         for (int32_t k = s->first; k < s->end; k++) p->program->step.at[k]->backward = s->stream->backward;
         VEC_PUSH(a, &plan->segment, stream_list(a, s->stream));
     } else if (plan->segment.n && !plan->segment.at[plan->segment.n - 1].list) {
@@ -145,7 +155,8 @@ static void count_live(Planner *p)
     int64_t *live = NEW_ARRAY(p->program->graph->arena, int64_t, steps + 1), *in_slot = NEW_ARRAY(p->arena, int64_t, slots + 1);
     for (size_t i = 0; i < p->item.n; i++) {
         const PlaceItem *it = p->item.at + i;
-        for (int32_t k = 0; k < it->parts; k++) in_slot[it->part[k].begin] += it->part[k].size;
+        for (int32_t k = 0; k < it->parts; k++)
+            for (int32_t s = it->part[k].begin; s < it->part[k].end; s++) in_slot[s] += it->part[k].size;
         for (int32_t k = it->begin; !it->parts && k < it->end; k++) in_slot[k] += it->size;
     }
     for (size_t k = 0; k < steps; k++) live[k] = in_slot[p->slot_of[k]];
@@ -170,7 +181,7 @@ static void list_blocks(Planner *p)
     if (p->item.n == p->all.item.n) return;
     const PlaceItem *state = p->item.at + p->all.item.n;
     for (int32_t k = 0; k < state->parts; k++)
-        add_block(p, (Block){ .offset = p->program->plan.state, .bytes = state->part[k].size }, state->part[k].begin, state->part[k].begin);
+        add_block(p, (Block){ .offset = p->program->plan.place + state->part[k].offset, .bytes = state->part[k].size }, state->part[k].begin, state->part[k].end - 1);
 }
 
 static void place_items(Planner *p)
@@ -179,7 +190,8 @@ static void place_items(Planner *p)
     const PlaceResult r = place(p->arena, p->item.at, (int)p->item.n, p->arc.at, (int)p->arc.n, &(PlaceOptions){ .effort = PLACE_BUDGET });
     for (size_t i = 0; i < p->all.item.n; i++)
         if (!p->all.item.at[i].outside) p->all.item.at[i].root->offset = r.offset[i];
-    plan->state = p->item.n > p->all.item.n ? r.offset[p->all.item.n] : 0;
+    plan->place = p->item.n > p->all.item.n ? r.offset[p->all.item.n] : 0;
+    plan->state = plan->place + p->place_bytes;
     plan->arena_size = r.height;
     plan->lower_bound = r.lower_bound;
     plan->optimal = r.optimal;
@@ -219,7 +231,7 @@ static void write_plan(Planner *p)
     bool streams = false;
     set_directions(p);
     set_rings(p);
-    for (size_t i = 0; i < p->schedule.slot.n; i++) streams |= p->schedule.slot.at[i].stream != NULL;
+    for (size_t i = 0; i < p->schedule.slot.n; i++) streams |= by_list(p, p->schedule.slot.at + i);
     for (size_t i = 0; streams && i < p->schedule.slot.n; i++) add_segment(p, p->schedule.slot.at + i);
     count_live(p);
     list_blocks(p);

@@ -59,7 +59,7 @@ bool stream_takes(const Items *all, int32_t step)
 bool stream_ascends(const Items *all, int32_t first, int32_t end)
 {
     for (int32_t i = first; i < end; i++)
-        if (all->program->step.at[i]->accumulates) return true;
+        if (all->program->step.at[i]->accumulates || all->program->step.at[i]->pushed) return true;
     return false;
 }
 

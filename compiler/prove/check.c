@@ -14,6 +14,7 @@ static bool can_reverse(const Step *s)
 static bool check_step(Check *c, const Step *s)
 {
     c->step = s;
+    if (s->pushed) return object(c, s->operand, "is handed in, which only a list can wait for");
     c->made[s->index] = 0;
     if (s->backward && !can_reverse(s)) return object(c, s->operand, "is made by a kernel that cannot go backward");
     if (!check_apart(c, s, 0, true)) return false;
@@ -53,7 +54,7 @@ uint8_t segment_entry(const Segment *g, int32_t e)
 
 static bool check_stream(Check *c, const Segment *g)
 {
-    const int64_t state = c->program->plan.state, end = state + 2 * (int64_t)g->count;
+    const int64_t state = c->program->plan.state, end = state + 2 * (int64_t)g->count, place = c->program->plan.place;
     const int32_t entries = g->prologue + g->period * g->repeats + g->epilogue;
     if (state < 0 || end > c->program->plan.arena_size) return object(c, NULL, "the row counters leave the arena");
     shadow_write(&c->shadow, state, end, 0, TAG_STATE);
@@ -65,6 +66,7 @@ static bool check_stream(Check *c, const Segment *g)
         const int32_t made = c->made[s->index];
         if (!check_unit(c, s, s->backward ? s->units - 1 - made : made)) return false;
         if (!shadow_owns(&c->shadow, state, end, 0, TAG_STATE)) return object(c, NULL, "the row counters are overwritten");
+        if (s->pushed && !shadow_owns(&c->shadow, place, place + PLACE_BYTES, 0, TAG_PLACE)) return object(c, NULL, "the place of the run is overwritten");
     }
     return true;
 }
@@ -84,13 +86,15 @@ static bool check_outputs(Check *c)
     return true;
 }
 
-/* Inputs in the arena are there before the first step. */
+/* Inputs in the arena are there before the first step, and so is the place of a run that takes rows. */
 static void write_inputs(Check *c)
 {
     const Graph *g = c->program->graph;
+    const int64_t place = c->program->plan.place;
+    if (program_pushed(c->program)) shadow_write(&c->shadow, place, place + PLACE_BYTES, 0, TAG_PLACE);
     for (size_t i = 0; i < g->input.n; i++) {
         const Tensor *t = g->input.at[i];
-        if (t->storage == STORE_ARENA) shadow_write(&c->shadow, t->offset, t->offset + tensor_bytes(t), -t->offset, t->id);
+        if (t->storage == STORE_ARENA && graph_in_form(g, i) != IO_ROWS) shadow_write(&c->shadow, t->offset, t->offset + tensor_bytes(t), -t->offset, t->id);
     }
 }
 
@@ -107,10 +111,13 @@ static bool is_there(Check *c, const Tensor *t)
 static bool check_ends(Check *c)
 {
     const Graph *g = c->program->graph;
+    const int64_t place = c->program->plan.place;
+    if (program_pushed(c->program) && (place < 0 || place + PLACE_BYTES > c->program->plan.arena_size || !shadow_owns(&c->shadow, place, place + PLACE_BYTES, 0, TAG_PLACE)))
+        return object(c, NULL, "the place of the run is overwritten");
     for (size_t i = 0; i < graph_results(g); i++)
         if (!is_there(c, g->output.at[i])) return object(c, NULL, "a result in the arena is not there at the end");
     for (size_t i = 0; c->program->plan.preserve_input && i < g->input.n; i++)
-        if (!is_there(c, g->input.at[i])) return object(c, NULL, "an input that was to be preserved is not there at the end");
+        if (graph_in_form(g, i) != IO_ROWS && !is_there(c, g->input.at[i])) return object(c, NULL, "an input that was to be preserved is not there at the end");
     return check_outputs(c);
 }
 

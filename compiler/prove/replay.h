@@ -7,7 +7,7 @@
 #include "prove/check.h"
 #include "prove/shadow.h"
 
-enum { TAG_STATE = -1, INCOMPLETE = 1 << 30 };
+enum { TAG_STATE = -1, TAG_PLACE = -2, INCOMPLETE = 1 << 30 };
 
 /* Which channels (or columns, the row then being one pixel) of the rows of a tensor made of parts hold values. */
 typedef struct Lanes {

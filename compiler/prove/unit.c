@@ -70,6 +70,7 @@ bool check_unit(Check *c, const Step *s, int32_t u)
 {
     c->step = s;
     if (u < 0 || u >= s->units) return object(c, s->operand, "has no such row");
+    if (s->pushed && u != c->made[s->index]) return object(c, s->operand, "is handed in in another order");
     if (s->accumulates && u != c->made[s->index]) return object(c, s->operand, "is not summed in ascending order");
     if (!check_reads(c, s, u) || !check_apart(c, s, u, false) || !check_writes(c, s, u)) return false;
     c->made[s->index]++;

@@ -15,6 +15,9 @@ NODES = ['test_basic_conv_with_padding', 'test_maxpool_2d_same_upper', 'test_con
          'test_nonzero_example', 'test_split_variable_parts_2d', 'test_loop11', 'test_transpose_all_permutations_3', 'test_lstm_defaults', 'test_resize_upsample_scales_nearest']
 CORPUS = ['cnn/mlperf-tiny-vww', 'cnn/mlperf-tiny-resnet8', 'audio/mlperf-tiny-kws', 'cnn/mobilenet-v2-035-128', 'quant-qdq/mlperf-tiny-kws-int8',
           'imaging/espcn-nn-resize', 'detector/ultraface-rfb-320']
+BY_ROWS = ['quant-qop/micro-kws-m-qoperator', 'quant-qdq/conv-qdq-perchannel', 'fp16/mlperf-tiny-resnet8-fp16',
+                       'quant-qop/mnist-dynamic-quant'] + CORPUS
+CORPUS += BY_ROWS[:4]
 FORMS = [['--io', 'arena'], ['--io', 'in=arena'], ['--io', 'out0=arena'], ['--io', 'arena', '--preserve-input'], ['--io', 'arena', '--without', 'io_layout'],
          ['--io', 'arena', '--without', 'layout']]
 
@@ -93,6 +96,27 @@ def arena_forms(t, m, forms=FORMS):
         attempt(t, '%s: %s' % (m.name, ' '.join(flags)), same)
 
 
+def rows(t, m, flags=['--io', 'rows']):
+    """Handed in row by row: the same bytes, in an arena that holds the caller's-buffer plan and a ring of the input."""
+    def same():
+        manifest, got = m.run(flags)
+        plain, want = m.run([])
+        if got != want:
+            return 'other bytes than from the caller\'s buffers'
+        if m.evaluate(flags) != m.evaluate([]):
+            return 'inlay run: other bytes than from buffers'
+        io = next(i for i in manifest['inputs'] if i['place'] == 'rows')
+        most = plain['arena']['size'] + io['rows_held'] * io['row_bytes'] + 64
+        return '' if manifest['arena']['size'] <= most else '%d bytes of arena, at most %d were to be' % (manifest['arena']['size'], most)
+    attempt(t, '%s: %s' % (m.name, ' '.join(flags)), same)
+
+
+def no_rows(t, o, m, flags, want, says):
+    with host.Work() as work:
+        status, text = host.run([o.inlay, 'compile', m.file, '-o', os.path.join(work, 'out')] + m.shape + flags)
+        t.ok('%s: %s: status %d' % (m.name, ' '.join(flags), want), status == want and says in text and not os.listdir(work), '%d %s' % (status, text))
+
+
 def preserved(t, m):
     """--preserve-input: a second run from the same arena answers the same."""
     def twice(main, manifest):
@@ -144,12 +168,23 @@ def main():
         arena_forms(t, m)
         preserved(t, m)
         strict_pointers(t, m)
+    digits, sine = (Model(o, os.path.join(o.models, n), n) for n in ('digits', 'sine'))
+    rows(t, digits)
+    rows(t, digits, ['--io', 'in0=rows', '--io', 'out=arena'])
+    rows(t, digits, ['--io', 'rows', '--weights', 'incbin'])
+    no_rows(t, o, sine, ['--io', 'rows'], 69, 'reads it as a whole')
+    no_rows(t, o, digits, ['--io', 'out0=rows'], 78, 'only an input')
     refused(t, o, Model(o, os.path.join(o.models, 'digits'), 'digits'))
     for folder, names, forms in ((o.nodes, NODES, FORMS), (o.corpus, CORPUS, FORMS[:1])):
         for name in names:
             path = os.path.join(folder, name)
             if os.path.isdir(path):
-                arena_forms(t, Model(o, path, os.path.basename(name).replace('-', '_')), forms)
+                m = Model(o, path, os.path.basename(name).replace('-', '_'))
+                arena_forms(t, m, forms)
+                if name in BY_ROWS:
+                    rows(t, m, ['--io', 'in0=rows'])
+                if name == 'test_add_bcast':
+                    no_rows(t, o, m, ['--io', 'rows'], 78, 'name it')
             else:
                 t.skip(name, 'its data is not here')
     t.done()

@@ -61,8 +61,7 @@ static int run_%(name)s(void)
     memset(&in, 0, sizeof in);
     memset(&out, 0, sizeof out);
     memset(arena - GUARD, 0xA5, %(upper)s_ARENA_SIZE + 2 * GUARD);
-%(load)s    r = %(name)s_run%(with)sarena, &in, &out);
-    if (r) {
+%(load)s%(run)s    if (r) {
         fprintf(stderr, "%(name)s_run returned %%d\n", r);
         return 93;
     }
@@ -70,6 +69,24 @@ static int run_%(name)s(void)
         if (arena[%(upper)s_ARENA_SIZE + i] != 0xA5 || (arena - GUARD)[i] != 0xA5) return 94;
 %(save)s    return 0;
 }
+'''
+
+
+RUN = '''    r = %(name)s_run%(with)sarena, &in, &out);
+'''
+
+ROWS = r'''    {
+        unsigned char *frame = take(%(bytes)d);
+        load("%(name)s_in%(slot)d", frame, %(bytes)d);
+        r = %(name)s_start%(with)sarena, &in, &out);
+        for (i = 0; r == %(upper)s_MORE && i < %(upper)s_IN%(slot)d_ROWS; i++) {
+            void *row = %(name)s_input_row(arena);
+            if (!row) return 97;
+            memcpy(row, frame + i * %(upper)s_IN%(slot)d_ROW_SIZE, %(upper)s_IN%(slot)d_ROW_SIZE);
+            r = %(name)s_push%(with)sarena, &in, &out);
+        }
+        if (i != %(upper)s_IN%(slot)d_ROWS || %(name)s_input_row(arena) || %(name)s_push%(with)sarena, &in, &out) != %(upper)s_E_ARG) return 98;
+    }
 '''
 
 
@@ -142,14 +159,22 @@ def in_arena(io):
     return io.get('place') == 'arena'
 
 
+def turned(io):
+    """Does it have the arena's layout?"""
+    return 'arena_perm' in io
+
+
 def model_code(work, name, man, inputs):
     """The C that runs one model; its inputs are written beside it."""
-    load, save = [], []
+    load, save, rows = [], [], None
     for i, io in enumerate(man['inputs']):
         raw = inputs[i].raw
         assert len(raw) == io['bytes'], 'input %d: manifest says %d bytes, the data has %d' % (i, io['bytes'], len(raw))
         with open(os.path.join(work, '%s_in%d' % (name, i)), 'wb') as f:
-            f.write(turn(raw, io['dims'], io['arena_perm'], True) if in_arena(io) else raw)
+            f.write(turn(raw, io['dims'], io['arena_perm'], True) if turned(io) else raw)
+        if io.get('place') == 'rows':
+            rows = (i, io['bytes'])
+            continue
         if in_arena(io):
             load.append('    load("%s_in%d", arena + %s_IN%d_OFFSET, %d);\n' % (name, i, name.upper(), i, io['bytes']))
             continue
@@ -168,7 +193,9 @@ def model_code(work, name, man, inputs):
         load.append('    { void *p = take(%d); load("%s_weights.bin", p, %d); weights = p; }\n' % (man['weights']['size'], name, man['weights']['size']))
         load.insert(0, '    const void *weights;\n')
         weights = '_with(weights, '
-    return MODEL % {'name': name, 'upper': name.upper(), 'load': ''.join(load), 'save': ''.join(save), 'with': weights}
+    facts = {'name': name, 'upper': name.upper(), 'load': ''.join(load), 'save': ''.join(save), 'with': weights}
+    facts['run'] = ROWS % dict(facts, slot=rows[0], bytes=rows[1]) if rows else RUN % facts
+    return MODEL % facts
 
 
 def write_main(work, models):

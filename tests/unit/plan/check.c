@@ -63,7 +63,12 @@ static bool damage(World *w)
 {
     Operand *o = arena_operand(w);
     if (!o) return false;
-    switch (rnd(w, 5)) {
+    switch (rnd(w, 6)) {
+    case 5:
+        if (w->program.plan.place < 4 || !w->program.plan.segment.n) return false;
+        w->program.plan.place += rnd(w, 2) ? 4 : -4;
+        w->program.plan.state = w->program.plan.place + (program_pushed(&w->program) ? PLACE_BYTES : 0);
+        return true;
     case 0: move_tensor(w, o->tensor, o->ref.off >= 4 && rnd(w, 2) ? -4 : 4); return true;
     case 1: shorten_ring(w, o->tensor); return true;
     case 2: { Step *s = any_step(w); s->backward = !s->backward; return true; }
@@ -79,10 +84,13 @@ static bool still_right(World *w, const unsigned char *want, size_t bytes)
         for (int k = 0; k < w->program.step.at[i]->n_operand; k++) {
             const Operand *o = w->program.step.at[i]->operand + k;
             if (!o->tensor || o->ref.base != INLAY_ARENA) continue;
+            if (w->program.step.at[i]->pushed && !program_rows(&w->program, w->program.step.at[i])) continue;      /* no row is wanted */
             const int64_t beside = o->part ? 4 * (o->pixel - o->part) : 0;      /* other parts of the last pixel */
             const int64_t end = (int64_t)o->ref.off + (o->ref.cap - 1) * (int64_t)o->ref.row + o->row_bytes - beside;
             if (end > w->program.plan.arena_size) return false;
         }
+    for (size_t i = 0; i < w->program.plan.segment.n; i++)
+        if (w->program.plan.segment.at[i].list && w->program.plan.state + 2 * w->program.plan.segment.at[i].count > w->program.plan.arena_size) return false;
     for (int poison = 0; poison < 256; poison += 165) {
         size_t n;
         if (memcmp(want, run_program(w, poison, &n), bytes)) return false;
@@ -114,6 +122,8 @@ static void damaged_plans(void **state)
         size_t bytes;
         place_apart(&w);
         const unsigned char *want = run_program(&w, 0, &bytes);
+        if (i % 3 == 1) push_input(&w, 0);
+        if (i % 4 == 1) move_in(&w);
         for (int k = 0; k < PER_PLAN; k++) damage_plan(&w, want, bytes, &d);
         world_close(&w);
     }

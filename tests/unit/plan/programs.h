@@ -17,6 +17,7 @@
 #include "base/diag.h"
 #include "ir/program.h"
 #include "kernels/concat.h"
+#include "kernels/pushed.h"
 #include "plan/plan.h"
 #include "prove/check.h"
 
@@ -308,6 +309,17 @@ static inline unsigned char *weights_of(World *w)
     return all;
 }
 
+/* Hands in the rows of x. */
+static inline void run_rows(World *w, const inlay_model *m, void *const *base, const Step *s, const uint32_t *x)
+{
+    const size_t place = (size_t)w->program.plan.place;
+    int r = inlay_go_on(m, base, place, s->index, 0);
+    for (int32_t k = 0; r == INLAY_MORE && k < s->units; k++) {
+        memcpy(inlay_input_row(m, base, place, s->index), (const unsigned char *)x + (size_t)k * (size_t)s->operand[0].row_bytes, (size_t)s->operand[0].row_bytes);
+        r = inlay_go_on(m, base, place, s->index, 1);
+    }
+}
+
 /* All outputs, one after the other, of a run in an arena full of `poison`. */
 static inline unsigned char *run_program(World *w, int poison, size_t *bytes)
 {
@@ -319,12 +331,15 @@ static inline unsigned char *run_program(World *w, int poison, size_t *bytes)
     base[INLAY_ARENA] = arena;
     base[INLAY_WEIGHTS] = weights_of(w);
     *bytes = 0;
+    const uint32_t *pushed = NULL;
     for (size_t i = 0; i < w->graph->input.n; i++) {
         const Tensor *t = w->graph->input.at[i];
         const int64_t n = tensor_count(t);
-        uint32_t *x = t->storage == STORE_ARENA ? (uint32_t *)(void *)(arena + t->offset) : NEW_ARRAY(&w->arena, uint32_t, n);
+        const bool rows = graph_in_form(w->graph, i) == IO_ROWS;
+        uint32_t *x = t->storage == STORE_ARENA && !rows ? (uint32_t *)(void *)(arena + t->offset) : NEW_ARRAY(&w->arena, uint32_t, n);
         for (int64_t k = 0; k < n; k++) x[k] = (uint32_t)((uint64_t)k * 2654435761u + i);
         base[(size_t)INLAY_ARENA + 1 + i] = x;
+        if (rows) pushed = x;
     }
     for (size_t i = 0; i < w->graph->output.n; i++) *bytes += (size_t)tensor_bytes(w->graph->output.at[i]);
     out = at = arena_alloc(&w->arena, *bytes);
@@ -333,7 +348,8 @@ static inline unsigned char *run_program(World *w, int poison, size_t *bytes)
         at += tensor_bytes(w->graph->output.at[i]);
     }
     const inlay_model m = program_model(&w->arena, p);
-    assert_int_equal(inlay_run(&m, base), 0);
+    if (pushed) run_rows(w, &m, base, program_pushed(p), pushed);
+    else assert_int_equal(inlay_run(&m, base), 0);
     for (size_t i = 0; i < w->graph->output.n; i++) {
         const Tensor *t = w->graph->output.at[i];
         if (t->storage == STORE_ARENA) memcpy(base[(size_t)INLAY_ARENA + 1 + w->graph->input.n + i], arena + t->offset, (size_t)tensor_bytes(t));
@@ -342,11 +358,26 @@ static inline unsigned char *run_program(World *w, int poison, size_t *bytes)
     return out;
 }
 
+/* Input i comes row by row from now on: a step in front of the others makes its rows. */
+static inline void push_input(World *w, size_t i)
+{
+    Tensor *t = w->graph->input.at[i];
+    IoForm *form = NEW_ARRAY(&w->arena, IoForm, w->graph->input.n);
+    form[i] = IO_ROWS;
+    w->graph->in_form = form;
+    Step *s = add_step(w, kernel_find("input"), t, 0, NULL, 0);
+    s->pushed = true;
+    t->storage = STORE_ARENA;
+    memmove(w->program.step.at + 1, w->program.step.at, (w->program.step.n - 1) * sizeof s);
+    w->program.step.at[0] = s;
+    for (size_t k = 0; k < w->program.step.n; k++) w->program.step.at[k]->index = (int)k;
+}
+
 /* Some inputs and results lie in the arena from now on. */
 static inline void move_in(World *w)
 {
     for (size_t i = 0; i < w->graph->input.n; i++)
-        if (rnd(w, 2)) w->graph->input.at[i]->storage = STORE_ARENA;
+        if (rnd(w, 2)) w->graph->input.at[i]->storage = STORE_ARENA;        /* a pushed one does already */
     for (size_t i = 0; i < w->graph->output.n; i++)
         if (rnd(w, 2)) w->graph->output.at[i]->storage = STORE_ARENA;
 }

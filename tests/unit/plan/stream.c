@@ -19,6 +19,7 @@ static void compare_levels(uint64_t seed)
     place_apart(&w);
     const unsigned char *want = run_program(&w, 0, &bytes);
     int64_t least = INT64_MAX;
+    if (seed % 4 == 1) push_input(&w, seed / 4 % w.graph->input.n);
     if (seed % 3 == 0) move_in(&w);
     for (int level = PLAN_SIMPLE; level <= PLAN_STREAM; level++) {
         const PlanOptions opt = { .align = 4 << seed % 4, .level = (PlanLevel)level, .preserve_input = seed % 2 };
