@@ -115,10 +115,19 @@ static PlanLevel plan_level(const Options *o)
     return PLAN_DEFAULT;
 }
 
+static PlanGoal plan_goal(const Options *o)
+{
+    static const char *const name[] = { [PLAN_RAM] = "ram", [PLAN_BALANCED] = "balanced", [PLAN_SPEED] = "speed" };
+    for (size_t i = 0; o->optimize && i < sizeof name / sizeof *name; i++)
+        if (!strcmp(o->optimize, name[i])) return (PlanGoal)i;
+    if (o->optimize) fail_at(STATUS_USAGE, LOC_NONE, "--optimize takes ram, balanced or speed", "unknown goal: \"%s\"", o->optimize);
+    return PLAN_RAM;
+}
+
 void compile_program(Compile *c)
 {
     const PlanOptions plan = { .align = ARENA_ALIGN, .arena_limit = c->options->arena_limit, .curve = c->options->curve != 0,
-        .preserve_input = c->options->preserve_input, .level = plan_level(c->options) };
+        .preserve_input = c->options->preserve_input, .level = plan_level(c->options), .goal = plan_goal(c->options) };
     stats_stage(c, STAGE_PLAN);
     c->program = lower_graph(c->graph, PACK_WIDTH);
     plan_program(c->program, &plan);

@@ -32,6 +32,7 @@ static const struct poptOption table[] = {
     { "arena-limit", 0, POPT_ARG_LONGLONG, &parsed.arena_limit, 0, "the cheapest plan within so many bytes; status 1 if there is none", "BYTES" },
     { "curve", 0, POPT_ARG_NONE, &parsed.curve, 0, "analyze: all plans from the cheapest to the smallest, recomputation included", NULL },
     { "plan", 0, POPT_ARG_STRING, &parsed.plan, 0, "how far the planner goes: simple, order, overlap or stream", "LEVEL" },
+    { "optimize", 0, POPT_ARG_STRING, &parsed.optimize, 0, "ram: the smallest arena (default); balanced: what costs next to nothing; speed: layer by layer", "GOAL" },
     { "max-arena", 0, POPT_ARG_LONGLONG, &parsed.max_arena, 0, "check: most bytes of arena", "BYTES" },
     { "max-weights", 0, POPT_ARG_LONGLONG, &parsed.max_weights, 0, "check: most bytes of weights", "BYTES" },
     { "max-memory", 0, POPT_ARG_LONGLONG, &parsed.max_memory, 0, "budget of the compiler's own memory; status 71 beyond it", "BYTES" },

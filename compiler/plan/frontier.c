@@ -125,16 +125,32 @@ static CurvePoint plan_point(Frontier *f, const Point *p)
     return c;
 }
 
-/* The cheapest that holds the limit; else the smallest (without a limit: the smallest that computes nothing twice). */
+/* Does the goal allow what it costs? About two instructions are needed for a MAC. */
+static bool affordable(const Frontier *f, int64_t macs, int64_t cost)
+{
+    if (macs > f->macs) return false;
+    return f->opt->goal == PLAN_RAM || (f->opt->goal == PLAN_BALANCED && cost <= f->macs / 50);
+}
+
+/* The cheapest that holds the limit, or the smallest. Without a limit: the smallest that the goal allows, or the cheapest. */
 static size_t choose(const Frontier *f, const CurvePoint *curve, size_t n)
 {
     size_t best = 0;
     for (size_t i = 0; i < n; i++) {
         if (f->opt->arena_limit && curve[i].arena <= f->opt->arena_limit) return i;
-        if (!f->opt->arena_limit && curve[i].macs > f->macs) break;
-        if (curve[i].arena < curve[best].arena) best = i;
+        if ((f->opt->arena_limit || affordable(f, curve[i].macs, curve[i].cost)) && curve[i].arena < curve[best].arena) best = i;
     }
     return best;
+}
+
+/* Nobody wants to see the curve: only the last schedule that the goal allows is planned. */
+static void keep_goal(Frontier *f)
+{
+    size_t best = 0;
+    for (size_t i = 0; i < f->point.n; i++)
+        if (affordable(f, f->macs + f->point.at[i].schedule.work, f->point.at[i].cost)) best = i;
+    f->point.at[0] = f->point.at[best];
+    f->point.n = 1;
 }
 
 void frontier_plan(Program *p, const PlanOptions *opt, PlanLevel level, const Steps *form, int forms, FrontierPlan *plan)
@@ -144,17 +160,18 @@ void frontier_plan(Program *p, const PlanOptions *opt, PlanLevel level, const St
     VEC(size_t) of = { 0 };
     for (int i = 0; i < forms; i++) try_form(&f, form + i);
     keep_best(&f);
+    if (!opt->arena_limit && !opt->curve) keep_goal(&f);
     for (size_t i = 0; i < f.point.n; i++) {
         const ArenaMark mark = arena_mark(f.arena);
         const CurvePoint c = plan_point(&f, f.point.at + i);
         arena_release(f.arena, mark);
-        if (curve.n && c.arena >= curve.at[curve.n - 1].arena) continue;
+        if (curve.n && c.arena >= curve.at[curve.n - 1].arena) continue;        /* its schedule promised more than offsets hold */
         VEC_PUSH(p->graph->arena, &curve, c);
         VEC_PUSH(p->graph->arena, &of, i);
     }
     const size_t best = choose(&f, curve.at, curve.n);
     curve.at[best].chosen = true;
-    plan_point(&f, f.point.at + of.at[best]);
+    if (of.at[best] != f.point.n - 1) plan_point(&f, f.point.at + of.at[best]);
     p->plan.curve = (CurvePoints){ .at = curve.at, .n = curve.n, .room = curve.room };
     p->plan.macs_once = f.macs;
 }

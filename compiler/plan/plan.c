@@ -352,14 +352,19 @@ void plan_program(Program *program, const PlanOptions *opt)
 {
     Arena *scratch = &program->graph->store->scratch;
     const ArenaMark mark = arena_mark(scratch);
-    const PlanLevel level = opt->level ? opt->level : PLAN_STREAM;
-    if (level >= PLAN_ORDER) copies_choose(program, peak_of, opt);
-    if (level >= PLAN_ORDER) reorder(program, opt, level);
-    if (level >= PLAN_ORDER) make_affine_pairs(program, opt, level);
-    if (level >= PLAN_STREAM && (opt->arena_limit || opt->curve)) {
+    const bool curve = opt->arena_limit || opt->curve;
+    const PlanLevel most = opt->goal == PLAN_SPEED && !curve ? PLAN_OVERLAP : PLAN_STREAM;
+    PlanOptions aim = *opt;     /* of the steps' order and form, the same under every limit */
+    aim.level = opt->level && opt->level < most ? opt->level : most;
+    aim.arena_limit = 0;
+    const PlanLevel level = aim.level;
+    if (level >= PLAN_ORDER) copies_choose(program, peak_of, &aim);
+    if (level >= PLAN_ORDER) reorder(program, &aim, level);
+    if (level >= PLAN_ORDER) make_affine_pairs(program, &aim, level);
+    if (level >= PLAN_STREAM && (curve || opt->goal != PLAN_RAM)) {
         plan_frontier(program, opt, level);
     } else {
-        if (level >= PLAN_STREAM) make_pairs(program, opt, level);
+        if (level >= PLAN_STREAM) make_pairs(program, &aim, level);
         plan_steps(program, opt, level, 0);
     }
     arena_release(scratch, mark);

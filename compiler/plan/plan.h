@@ -15,11 +15,19 @@ typedef enum PlanLevel {
     PLAN_STREAM,                /* steps run together row by row through rings */
 } PlanLevel;
 
+/* What to aim at where no limit says it. Only a limit makes anything be computed twice. */
+typedef enum PlanGoal {
+    PLAN_RAM,                   /* the smallest arena */
+    PLAN_BALANCED,              /* the smallest at an estimated cost of one instruction in a hundred */
+    PLAN_SPEED,                 /* layer by layer */
+} PlanGoal;
+
 typedef struct PlanOptions {
     int64_t align;              /* of every tensor in the arena, a power of two */
     int64_t arena_limit;        /* 0: none; else the cheapest plan that holds it, recomputation included; the smallest where none does */
     bool curve;                 /* fill Plan.curve, as a limit does */
     PlanLevel level;
+    PlanGoal goal;
     bool preserve_input;        /* inputs in the arena are not written */
 } PlanOptions;
 

@@ -56,6 +56,14 @@ static void window_cut(const Step *s, void *params, Columns y, int32_t origin, i
     *field(s, params, "ow") = y.hi - y.lo;
 }
 
+static bool pixels_takes(const Step *s) { return value(s, "pixels") == width_of(s->operand); }
+
+static void pixels_cut(const Step *s, void *params, Columns y, int32_t origin, int32_t width)
+{
+    *field(s, params, "pixels") = y.hi - y.lo;
+    (void)origin, (void)width;
+}
+
 static bool flat_takes(const Step *s)
 {
     const inlay_flat_params *p = s->params;
@@ -120,6 +128,8 @@ static const StripRow rows[] = {
     { "dwconv_act_f32", NULL, window_takes, window_needs, window_cut },
     { "dwpw_f32", NULL, window_takes, window_needs, window_cut },
     { NULL, "pool", window_takes, window_needs, window_cut },
+    { NULL, "affine", pixels_takes, NULL, pixels_cut },
+    { NULL, "affine_conv", pixels_takes, NULL, pixels_cut },
     { NULL, "flat", flat_takes, NULL, flat_cut },
     { NULL, "nd2", nd2_takes, NULL, nest_cut },
     { NULL, "nd3", nd3_takes, NULL, nest_cut },

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Arena limits: for random networks of images (and models of the corpus, where it is) every point of the curve is asked for
+"""Arena limits and goals: for random networks of images (and models of the corpus, where it is) every point of the curve is asked for
 by its own size. The plan must hold it, with the MACs that the curve says, and answer the same bytes as the plan without
 a limit: by `inlay run`, and for some through C under the sanitizers. Below the smallest point the exit status is 1.
 
@@ -104,10 +104,10 @@ class Model:
             raise RuntimeError('exit %d: %s' % (status, text))
         return json.loads(text)
 
-    def answer(self, limit):
+    def answer(self, *flags):
         """The bytes of all results by `inlay run`."""
         with host.Work() as work:
-            command = [self.o.inlay, 'run', self.file, '-o', work] + self.flags + (['--arena-limit', str(limit)] if limit else [])
+            command = [self.o.inlay, 'run', self.file, '-o', work] + self.flags + list(flags)
             for path in self.inputs:
                 command += ['--input', path]
             status, text = host.run(command)
@@ -149,7 +149,20 @@ def holds(m, curve, i, want):
         return 'limit %d: the arena has %d bytes' % (limit, found['arena']['size'])
     if found['totals']['macs'] != curve[i]['macs'] or len(found['steps']) != curve[i]['steps']:
         return 'limit %d: %d MACs in %d steps, the curve says %s' % (limit, found['totals']['macs'], len(found['steps']), curve[i])
-    return '' if m.answer(limit) == want else 'limit %d: other bytes' % limit
+    return '' if m.answer('--arena-limit', str(limit)) == want else 'limit %d: other bytes' % limit
+
+
+def goals(m, curve, want):
+    """The arenas of the three goals; only streams make them smaller, nothing is computed twice."""
+    arenas = []
+    for goal in ('ram', 'balanced', 'speed'):
+        found = m.analyze('--optimize', goal)
+        arenas.append(found['arena']['size'])
+        if found['totals']['macs'] != curve[0]['macs'] or m.answer('--optimize', goal) != want:
+            return '%s: other MACs, or other bytes' % goal
+        if goal == 'speed' and any('list' in s for s in found.get('segments', [])):
+            return 'speed: row by row'
+    return '' if arenas == sorted(arenas) else 'arenas of ram, balanced and speed: %s' % arenas
 
 
 def check(t, what, m, some):
@@ -157,9 +170,11 @@ def check(t, what, m, some):
         curve = m.analyze('--curve')['curve']
         bad = curve_is_one(curve)
         t.ok('%s: %d points from %d to %d bytes, %.3f MACs' % (what, len(curve), curve[0]['arena'], curve[-1]['arena'], curve[-1]['mac_factor']), not bad, bad)
-        want = m.answer(0)
+        want = m.answer()
         bad = [b for b in (holds(m, curve, i, want) for i in range(len(curve))) if b]
         t.ok(what + ': each point by its size, same bytes', not bad, bad[:3])
+        bad = goals(m, curve, want)
+        t.ok(what + ': --optimize', not bad, bad)
         for i in sorted({len(curve) - 1, len(curve) // 2} if some else {len(curve) - 1}):
             t.ok('%s: %d bytes through C, same bytes' % (what, curve[i]['arena']), m.compiled(curve[i]['arena']) == want)
         smallest = curve[-1]['arena']
