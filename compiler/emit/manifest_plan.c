@@ -96,6 +96,8 @@ static json_t *operand(Lister *l, const Operand *o, int32_t step)
     if (o->pitch) manifest_set(j, "pitch", integer(o->pitch));
     if (o->ring) manifest_set(j, "ring", integer(o->ring));
     if (o->read && !o->scratch) manifest_set(j, "rule", rule(&o->rule, l->p->step.at[step]->units));
+    if (o->pixels.tile)
+        manifest_set(j, "pixels", json_pack("{s:i,s:i,s:i,s:i}", "stride", o->pixels.stride, "pad", o->pixels.pad, "extent", o->pixels.extent, "tile", o->pixels.tile));
     return j;
 }
 

@@ -43,12 +43,20 @@ typedef struct RowRule {
     const Rows *table;          /* of as many entries as the step has units */
 } RowRule;
 
+/* How a unit goes along its rows: pixel c of the result's row needs columns [c * stride - pad, c * stride - pad + extent) of this
+ * operand's rows, clipped. Results are made from the first to the last, mirrored when backward, at most `tile` of them at a
+ * time; within a tile reads and writes may come in any order. tile 0: the whole row is one tile. */
+typedef struct PixelRule {
+    int32_t stride, pad, extent, tile;
+} PixelRule;
+
 typedef struct Operand {
     Tensor *tensor;             /* NULL: left out */
     bool write, read;           /* an accumulator is both */
     bool scratch;               /* alive during this step only */
     Reuse reuse;
     RowRule rule;
+    PixelRule pixels;
     int32_t rows;               /* the tensor as rows; 1: one unit */
     int64_t row_bytes, pixel;   /* bytes from row to row, elements from pixel to pixel (channels) */
     int32_t ring;               /* rows that exist at a time, set by the plan; 0: all */

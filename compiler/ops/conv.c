@@ -2,6 +2,7 @@
  * Conv and ConvTranspose. Constant float32 weights are packed for the register-blocked kernels;
  * everything else (weights made at run time, float64, images that are not channels last) is plain. */
 #include "base/size.h"
+#include "kernels/dwconv_f32.h"
 #include "ops/epilogue.h"
 #include "ops/families.h"
 #include "ops/pack.h"
@@ -128,6 +129,7 @@ void lower_conv(Lower *l, Node *n)
     Step *s = lower_step(l, n, kernel, &p);
     if (depthwise) finish_packed(s, n, &w, &e, pack_depthwise_weights(l, n->in[1]->value), bias_tensor(l, n, &e, 1, groups), macs);
     else finish_packed(s, n, &w, &e, pack_conv_weights(l, n->in[1]->value, groups), bias_tensor(l, n, &e, groups, oc), macs);
+    if (depthwise || groups == 1) window_pixels(&w, s->operand + 1, depthwise ? INLAY_DW_TILE_MOST : INLAY_TILE_MOST);
 }
 
 static void lower_deconv_packed(Lower *l, Node *n, const Window *w, const Epilogue *e, int64_t groups, int64_t oc, int64_t macs)

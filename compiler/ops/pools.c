@@ -35,6 +35,7 @@ static void lower_rows(Lower *l, Node *n, const char *kernel, const Window *w, b
     step_out(s, n->out[0]);
     step_in(s, n->in[0]);
     window_rows(w, s, s->operand, s->operand + 1);
+    window_pixels(w, s->operand + 1, 1);
     s->macs = work_of(w);
 }
 

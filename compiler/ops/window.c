@@ -241,6 +241,12 @@ void window_rows(const Window *w, Step *s, Operand *y, Operand *x)
     else tabulate(w, s, x);
 }
 
+void window_pixels(const Window *w, Operand *x, int32_t tile)
+{
+    x->reuse = REUSE_ROWS;
+    x->pixels = (PixelRule){ .stride = (int32_t)w->stride[2], .pad = (int32_t)w->pad[2], .extent = (int32_t)extent(w, 2), .tile = tile };
+}
+
 /* The same for a transposed convolution: output row r is made of the rows (r + pad) / stride and some before it. */
 void window_rows_transposed(const Window *w, Step *s, Operand *y, Operand *x)
 {

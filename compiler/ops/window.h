@@ -36,6 +36,8 @@ void window_pool_params(const Window *w, inlay_pool_params *p);
 void window_plain_params(const Window *w, inlay_window_params *p, int64_t out_channels);
 /* Rows of the operands of a windowed step; `y` and `x` by their places. Also the step's units. */
 void window_rows(const Window *w, Step *s, Operand *y, Operand *x);
+/* Operand x of a kernel that makes its rows in tiles of at most `tile` pixels, see PixelRule. */
+void window_pixels(const Window *w, Operand *x, int32_t tile);
 /* The same for a transposed convolution. */
 void window_rows_transposed(const Window *w, Step *s, Operand *y, Operand *x);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Distances by rows: a unit reads its rows before it writes its own, and a row is finished before the next. */
+ * Distances by rows, a row being finished before the next: a unit reads its rows before it writes its own. Where the kernel goes
+ * pixel by pixel, in tiles, distances by pixels: exact for the largest tiles that it has on any target. */
 #include "plan/overlap.h"
 
 #include "base/size.h"
@@ -73,17 +74,72 @@ static bool reverses(const Step *s)
     return false;
 }
 
+static int64_t pitch_of(const Operand *o) { return o->pixel * (int64_t)dtype_bits(o->tensor->dtype) / 8; }
+
+static bool whole_pixels(const Operand *o)
+{
+    return !o->part && !o->offset && pitch_of(o) && o->row_bytes % pitch_of(o) == 0;
+}
+
+/* Do all operands on the item, and the result, go pixel by pixel over whole pixels? */
+static bool by_pixel(const Items *all, int32_t step, int32_t item, const Touch *y)
+{
+    for (const Touch *t = touch_begin(all, step); t < touch_end(all, step); t++)
+        if (t->item == item && (!t->operand->pixels.tile || !whole_pixels(t->operand))) return false;
+    return whole_pixels(y->operand);
+}
+
+/* The first byte of the item that is still needed when pixel c of unit u is written: its tile may have begun earlier. */
+static int64_t first_needed(const Items *all, int32_t step, int32_t item, int32_t u, int64_t c)
+{
+    int64_t first = INT64_MAX;
+    for (const Touch *t = touch_begin(all, step); t < touch_end(all, step); t++) {
+        const Rows r = touch_rows(all, t, u);
+        const PixelRule *p = &t->operand->pixels;
+        if (t->item != item || r.lo >= r.hi) continue;
+        const int64_t begin = i64_max(c - (p->tile - 1), 0), column = i64_max(begin * p->stride - p->pad, 0);
+        first = i64_min(first, r.lo * t->operand->row_bytes + i64_min(column * pitch_of(t->operand), t->operand->row_bytes));
+    }
+    return first;
+}
+
+/* Going backward: where what is still needed ends. */
+static int64_t last_needed(const Items *all, int32_t step, int32_t item, int32_t u, int64_t c, int64_t width)
+{
+    int64_t last = 0;
+    for (const Touch *t = touch_begin(all, step); t < touch_end(all, step); t++) {
+        const Rows r = touch_rows(all, t, u);
+        const PixelRule *p = &t->operand->pixels;
+        if (t->item != item || r.lo >= r.hi) continue;
+        const int64_t begin = i64_min(c + p->tile - 1, width - 1), column = i64_max(begin * p->stride - p->pad + p->extent, 0);
+        last = i64_max(last, (r.hi - 1) * t->operand->row_bytes + i64_min(column * pitch_of(t->operand), t->operand->row_bytes));
+    }
+    return last;
+}
+
+/* below, above: first byte that later units need, going forward, and end of what they need, going backward. */
+static void measure_row(const Items *all, int32_t step, const Touch *y, int32_t u, int64_t below, int64_t above, Overlap *o)
+{
+    const int64_t pitch = pitch_of(y->operand), width = y->operand->row_bytes / pitch, row = (y->row0 + u) * all->item.at[o->out].row_bytes;
+    for (int64_t c = 0; c < width; c++) {
+        o->forward = i64_max(o->forward, row + (c + 1) * pitch - i64_min(below, first_needed(all, step, o->in, u, c)));
+        o->backward = i64_max(o->backward, i64_max(above, last_needed(all, step, o->in, u, c, width)) - (row + c * pitch));
+    }
+}
+
 static void measure(const Items *all, int32_t step, const Touch *y, Overlap *o)
 {
     const Item *in = all->item.at + o->in, *out = all->item.at + o->out;
     const int32_t units = all->program->step.at[step]->units;
-    int32_t low = in->rows, high = 0;
-    for (int32_t u = 0; u < units; u++) {
-        high = (int32_t)i64_max(high, rows_read(all, step, o->in, u).hi);
-        o->backward = i64_max(o->backward, high * in->row_bytes - (y->row0 + u) * out->row_bytes);
-        const int32_t v = units - 1 - u;
-        low = (int32_t)i64_min(low, rows_read(all, step, o->in, v).lo);
-        o->forward = i64_max(o->forward, (y->row0 + v + 1) * out->row_bytes - low * in->row_bytes);
+    const bool pixels = by_pixel(all, step, o->in, y);
+    int32_t low = in->rows, *high = NEW_ARRAY(all->arena, int32_t, units + 1);      /* rows needed by later units: going forward, backward */
+    for (int32_t u = 0; u < units; u++) high[u + 1] = (int32_t)i64_max(high[u], rows_read(all, step, o->in, u).hi);
+    for (int32_t u = units; u-- > 0;) {
+        if (pixels) measure_row(all, step, y, u, low * in->row_bytes, high[u] * in->row_bytes, o);
+        low = (int32_t)i64_min(low, rows_read(all, step, o->in, u).lo);
+        if (pixels) continue;
+        o->forward = i64_max(o->forward, (y->row0 + u + 1) * out->row_bytes - low * in->row_bytes);
+        o->backward = i64_max(o->backward, high[u + 1] * in->row_bytes - (y->row0 + u) * out->row_bytes);
     }
     if (!reverses(all->program->step.at[step])) o->backward = INT64_MAX / 4;
 }

@@ -97,7 +97,9 @@ static Step *make_pair(Arena *a, Program *p, const Step *dw, const Step *pw)
         .ph = d->ph, .pw = d->pw, .channels = d->groups, .oc = c->oc, .width = c->width, .chunk = chunk,
         .d_clamp = d->clamp, .clamp = c->clamp, .d_a = d->a, .d_b = d->b, .a = c->a, .b = c->b };
     const Operand *const from[] = { pw->operand, dw->operand + 1, dw->operand + 2, dw->operand + 3, pw->operand + 2, pw->operand + 3, pw->operand + 4 };
-    return join_steps(a, p, dw, pw, "dwpw_f32", &q, 7, from, i64_mul(chunk, i64_mul(d->groups, 4)));
+    Step *s = join_steps(a, p, dw, pw, "dwpw_f32", &q, 7, from, i64_mul(chunk, i64_mul(d->groups, 4)));
+    s->operand[1].pixels.tile = chunk;
+    return s;
 }
 
 /* Equal chunks of a row. */
@@ -116,6 +118,7 @@ static Step *make_affine_pair(Arena *a, Program *p, const Step *affine, const St
     const Operand *const from[] = { pw->operand, affine->operand + 1, affine->operand + 2, affine->operand + 3, pw->operand + 2, pw->operand + 3, pw->operand + 4 };
     Step *s = join_steps(a, p, affine, pw, c->act ? "affine_conv_act_f32" : "affine_conv_f32", &q, 7, from, i64_mul(q.chunk, i64_mul(c->ic, 4)));
     s->operand[1].reuse = REUSE_ROWS;
+    s->operand[1].pixels = (PixelRule){ .stride = 1, .extent = 1, .tile = q.chunk };
     return s;
 }
 

@@ -340,6 +340,7 @@ static void cut_operand(Cutter *c, const Step *s, Operand *o, int k, int32_t ite
     }
     if (!relation(s, k)) return;
     Columns have = { 0, width_of(o) };
+    o->pixels = (PixelRule){ 0 };
     if (it && within(it, c->first, c->end)) {
         have = c->strips->of_item[item];
         o->row_bytes = o->row_bytes / width_of(o) * (have.hi - have.lo);

@@ -135,14 +135,14 @@ static bool apart(Check *c, const Step *s, const Operand *w, Range wr, const Ope
     return true;
 }
 
-bool check_apart(Check *c, const Step *s, int32_t u, bool whole)
+bool check_apart(Check *c, const Step *s, int32_t u, bool whole, bool pixels)
 {
     for (int k = 0; k < s->n_operand; k++) {
         const Operand *w = s->operand + k;
         if (!w->write || !watched(w)) continue;
         for (int i = 0; i < s->n_operand; i++) {
             const Operand *o = s->operand + i;
-            if (i == k || !watched(o) || in_place(s, w, o) || (o->write && i < k)) continue;
+            if (i == k || !watched(o) || in_place(s, w, o) || (o->write && i < k) || (pixels && k == 0 && o->pixels.tile)) continue;
             const bool all = whole && (w->scratch || o->scratch || (o->reuse == REUSE_NONE && !o->write));
             if (whole && !all) continue;
             const Range wr = all ? (Range){ 0, w->ref.cap } : rows_of(s, w, u), r = all ? (Range){ 0, o->ref.cap } : rows_of(s, o, u);

@@ -17,7 +17,7 @@ static bool check_step(Check *c, const Step *s)
     if (s->pushed) return object(c, s->operand, "is handed in, which only a list can wait for");
     c->made[s->index] = 0;
     if (s->backward && !can_reverse(s)) return object(c, s->operand, "is made by a kernel that cannot go backward");
-    if (!check_apart(c, s, 0, true)) return false;
+    if (!check_apart(c, s, 0, true, false)) return false;
     for (int32_t u = 0; u < s->units; u++)
         if (!check_unit(c, s, s->backward ? s->units - 1 - u : u)) return false;
     return true;

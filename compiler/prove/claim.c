@@ -131,6 +131,15 @@ static RowRule rule_of(const Reader *r, const json_t *j, size_t *entries)
     malformed(r, "rule", "rule");
 }
 
+static PixelRule pixels_of(const Reader *r, const json_t *j)
+{
+    const json_t *v = json_object_get(j, "pixels");
+    if (!v) return (PixelRule){ 0 };
+    if (!json_is_object(v)) malformed(r, "pixels", "object");
+    return (PixelRule){ .stride = count(r, v, "stride", 0), .pad = (int32_t)number(r, v, "pad", INT32_MIN, INT32_MAX),
+        .extent = count(r, v, "extent", 0), .tile = count(r, v, "tile", 1) };
+}
+
 static ClaimOperand operand_of(const Reader *r, const Claim *c, const json_t *j)
 {
     if (json_is_null(j)) return (ClaimOperand){ 0 };
@@ -147,6 +156,7 @@ static ClaimOperand operand_of(const Reader *r, const Claim *c, const json_t *j)
     o.ring = (int32_t)optional(r, j, "ring", 1, INT32_MAX, 0);
     o.pitch = optional(r, j, "pitch", 1, MOST_BYTES, 0);
     o.rule = rule_of(r, j, &o.entries);
+    o.pixels = pixels_of(r, j);
     return o;
 }
 

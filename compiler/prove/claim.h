@@ -24,6 +24,7 @@ typedef struct ClaimOperand {
     int64_t at, row, pixel, part, pitch;
     int32_t rows, ring;
     RowRule rule;
+    PixelRule pixels;
     size_t entries;             /* of rule.table */
 } ClaimOperand;
 

@@ -118,6 +118,19 @@ static void match_rule(const Imposer *m, const ClaimOperand *claim, const RowRul
     if (window) same(m, "extent", c->extent, o->extent);
 }
 
+/* A claim of whole rows says less, and holds. */
+static void match_pixels(const Imposer *m, const PixelRule *c, PixelRule *o)
+{
+    if (!c->tile) {
+        *o = *c;
+        return;
+    }
+    same(m, "stride of pixels", c->stride, o->stride);
+    same(m, "pad of pixels", c->pad, o->pad);
+    same(m, "extent of pixels", c->extent, o->extent);
+    same(m, "tile of pixels", c->tile, o->tile);
+}
+
 static void match_operand(Imposer *m, const Step *s, Operand *o, const ClaimOperand *c)
 {
     if (!c->given != !o->tensor) contradict(m, c->given ? "is left out in the model" : "is left out in the manifest");
@@ -137,6 +150,7 @@ static void match_operand(Imposer *m, const Step *s, Operand *o, const ClaimOper
     same(m, "part", c->part, o->part);
     same(m, "pitch", c->pitch, o->pitch);
     if (o->read && !o->scratch) match_rule(m, c, &o->rule, s->units);
+    match_pixels(m, &c->pixels, &o->pixels);
     if (c->ring && root->storage != STORE_ARENA) contradict(m, "is a ring outside of the arena");
     same(m, "extent", m->claim->tensor.at[c->tensor].extent, c->ring ? i64_mul(c->ring, o->row_bytes) : tensor_bytes(root));
     o->ring = c->ring;

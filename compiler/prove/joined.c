@@ -52,12 +52,13 @@ static const Pair *pair_of(const Step *first, const Step *second)
 }
 
 /* The result that the second adds to, the input of the first; constants of both. */
-static void join_operands(Step *s, const Step *first, const Step *second, Tensor *scratch)
+static void join_operands(Step *s, const Step *first, const Step *second, Tensor *scratch, int64_t pixel)
 {
     const Operand *const from[] = { second->operand, first->operand + 1, first->operand + 2, first->operand + 3,
         second->operand + 2, second->operand + 3, second->operand + 4 };
     for (int k = 0; k < 7; k++) s->operand[k] = *from[k];
-    if (first->operand[1].reuse == REUSE_ELEMENTWISE) s->operand[1].reuse = REUSE_ROWS;
+    if (first->operand[1].reuse == REUSE_ELEMENTWISE) s->operand[1].reuse = REUSE_ROWS, s->operand[1].pixels = (PixelRule){ .stride = 1, .extent = 1 };
+    s->operand[1].pixels.tile = (int32_t)(tensor_bytes(scratch) / pixel);
     s->operand[7] = (Operand){ .tensor = scratch, .write = true, .read = true, .scratch = true, .rows = 1, .pixel = 1, .row_bytes = tensor_bytes(scratch) };
     s->n_operand = 8;
 }
@@ -91,6 +92,6 @@ Step *step_joined(Arena *a, Program *p, Step *const *lowered, const ClaimStep *c
     s->n_lowered = 2;
     s->room = 8;
     s->operand = NEW_ARRAY(a, Operand, 8);
-    join_operands(s, first, second, scratch);
+    join_operands(s, first, second, scratch, between->pixel * dtype_bits(between->tensor->dtype) / 8);
     return s;
 }

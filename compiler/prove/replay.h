@@ -61,8 +61,17 @@ bool write_piece(Check *c, const Operand *o, const Piece *p, int32_t flag);
 bool by_row(const Step *s, const Operand *o);
 /* The rows of an operand that unit u needs, or makes. */
 Range rows_of(const Step *s, const Operand *o, int32_t u);
-/* Nothing that the unit (whole: the step) writes is needed by another operand. */
-bool check_apart(Check *c, const Step *s, int32_t u, bool whole);
+/* Nothing that the unit (whole: the step) writes is needed by another operand; pixels: check_pixels() looks at those
+ * that go pixel by pixel. */
+bool check_apart(Check *c, const Step *s, int32_t u, bool whole, bool pixels);
+
+/* pixels.c */
+/* Is the unit's row of the result written where rows are that it reads pixel by pixel? */
+bool goes_by_pixels(const Step *s, int32_t u);
+/* Its pixels are written in turn. A window is read as late as it may be: when the largest tile that begins with its pixel
+ * has been written. */
+bool check_pixels(Check *c, const Step *s, int32_t u);
+
 
 /* check.c: entry e of a periodic list. */
 uint8_t segment_entry(const Segment *g, int32_t e);

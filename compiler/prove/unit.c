@@ -2,11 +2,12 @@
  * One unit of a step: what it reads must be there, what it writes becomes its own. */
 #include "prove/replay.h"
 
-static bool check_reads(Check *c, const Step *s, int32_t u)
+/* pixels: what goes pixel by pixel is left out, here and below. */
+static bool check_reads(Check *c, const Step *s, int32_t u, bool pixels)
 {
     for (int k = 0; k < s->n_operand; k++) {
         const Operand *o = s->operand + k;
-        if (!watched(o) || !o->read || o->scratch || (o->write && s->accumulates)) continue;
+        if (!watched(o) || !o->read || o->scratch || (o->write && s->accumulates) || (pixels && o->pixels.tile)) continue;
         const Range r = rows_of(s, o, u);
         for (int32_t i = r.lo; i < r.hi; i++) {
             const Piece p = piece_of(o, i);
@@ -46,10 +47,10 @@ static bool write_part_gradually(Check *c, const Operand *o, bool first, bool la
     return true;
 }
 
-static bool check_writes(Check *c, const Step *s, int32_t u)
+static bool check_writes(Check *c, const Step *s, int32_t u, bool pixels)
 {
     const int32_t made = c->made[s->index];
-    for (int k = 0; k < s->n_operand; k++) {
+    for (int k = pixels; k < s->n_operand; k++) {
         const Operand *o = s->operand + k;
         if (!watched(o) || !o->write) continue;
         if (!o->scratch && s->units > 1 && !by_row(s, o)) {
@@ -72,7 +73,9 @@ bool check_unit(Check *c, const Step *s, int32_t u)
     if (u < 0 || u >= s->units) return object(c, s->operand, "has no such row");
     if (s->pushed && u != c->made[s->index]) return object(c, s->operand, "is handed in in another order");
     if (s->accumulates && u != c->made[s->index]) return object(c, s->operand, "is not summed in ascending order");
-    if (!check_reads(c, s, u) || !check_apart(c, s, u, false) || !check_writes(c, s, u)) return false;
+    const bool pixels = goes_by_pixels(s, u);
+    if (!check_reads(c, s, u, pixels) || !check_apart(c, s, u, false, pixels)) return false;
+    if ((pixels && !check_pixels(c, s, u)) || !check_writes(c, s, u, pixels)) return false;
     c->made[s->index]++;
     return true;
 }

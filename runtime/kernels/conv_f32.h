@@ -8,8 +8,9 @@
  * tile_f32.h, group by group. Elements outside x count as zero: the window is clipped, no cells exist
  * for the padding. A unit is a row of y; operands: y, x, w, b, q (may be left out; may be y's own memory).
  *
- * Within a unit reads and writes mix: the rows of x that a unit needs must not be overwritten by its
- * row of y. Over several units: a row is finished before the next is begun wherever x and y may
+ * Within a unit reads and writes mix, and with several groups the row is gone through once for each: the rows of x that
+ * a unit needs must not be overwritten by its row of y. With one group pixels go from the first to the last (mirrored when
+ * backward) in tiles of at most INLAY_TILE_MOST: a tile must not overwrite what it or later ones need. Over several units: a row is finished before the next is begun wherever x and y may
  * overlap; where they do not, 1x1 rows are joined and large weights are walked in the outer loop. */
 #ifndef INLAY_CONV_F32_H
 #define INLAY_CONV_F32_H

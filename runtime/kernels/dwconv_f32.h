@@ -4,7 +4,7 @@
  *   y[n][r][c][i] = clamp(b[i] + sum over kh, kw: x[n][r*sh - ph + kh*dh][c*sw - pw + kw*dw][i] * w[kh][kw][i] + q[n][r][c][i])
  *
  * x [N][H][W][C], y and q [N][OH][OW][C], w [KH][KW][C], b [C]; C = groups of the parameters.
- * Vectors lie along the channels; a tile is four pixels of a row. Units, operands, clipping and
+ * Vectors lie along the channels; a tile is four pixels of a row (INLAY_DW_TILE_MOST). Units, operands, clipping and
  * overlap as in conv_f32.h. */
 #ifndef INLAY_DWCONV_F32_H
 #define INLAY_DWCONV_F32_H
@@ -12,6 +12,8 @@
 #include "inlay.h"
 #include "kernels/conv_f32.h"
 #include "kernels/vec.h"
+
+enum { INLAY_DW_TILE_MOST = 4 };
 
 /* A row's constants: the rows of the window that exist, and distances in floats. */
 typedef struct inlay_dw {

@@ -33,7 +33,8 @@ typedef struct inlay_tile {
     float lo, hi;
 } inlay_tile;
 
-/* Most pixels in a tile. */
+/* Most pixels in a tile; none has more on any target: the planner counts on it. */
+enum { INLAY_TILE_MOST = 7 };
 #ifndef INLAY_TILE_P
 #if INLAY_VL == 16
 #define INLAY_TILE_P 7
@@ -46,6 +47,9 @@ typedef struct inlay_tile {
 #else
 #define INLAY_TILE_P 4
 #endif
+#endif
+#if INLAY_TILE_P > 7
+#error "INLAY_TILE_P is at most 7"
 #endif
 
 #if defined __GNUC__

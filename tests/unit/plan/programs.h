@@ -91,6 +91,7 @@ typedef struct OpFacts {
     int32_t w[MOST_IN], c[MOST_IN], rows[MOST_IN];
     RowRule rule[MOST_IN];
     bool sums;
+    PixelRule pixels;           /* of the one input */
 } OpFacts;
 
 static inline uint32_t *pixel_at(void *const *base, const inlay_step *s, int i, int32_t row, int32_t x)
@@ -128,6 +129,37 @@ static inline void op_row(void *const *base, const inlay_step *s, const OpFacts 
 static inline int run_op(void *const *base, const inlay_step *s, int32_t r0, int32_t r1)
 {
     for (int32_t i = r0; i < r1; i++) op_row(base, s, s->params, s->backward ? r1 - 1 - (i - r0) : i);
+    return 0;
+}
+
+static inline uint32_t window_sum(void *const *base, const inlay_step *s, const OpFacts *f, int32_t u, int32_t x)
+{
+    const PixelRule *p = &f->pixels;
+    int32_t lo, hi;
+    uint32_t sum = f->salt + (uint32_t)(u * 31 + x * 7);
+    rule_rows(&f->rule[0], u, f->rows[0], &lo, &hi);
+    for (int32_t r = lo; r < hi; r++)
+        for (int32_t k = 0; k < p->extent; k++) {
+            const int32_t column = x * p->stride - p->pad + k;
+            for (int32_t c = 0; column >= 0 && column < f->w[0] && c < f->c[0]; c++)
+                sum += pixel_at(base, s, 1, r, column)[c] * (uint32_t)(2 * r + 3 * k + c + 5);
+        }
+    return sum;
+}
+
+/* Pixel by pixel in tiles, each tile in the order that asks most of the plan: the last of its pixels first. */
+static inline int run_pixels(void *const *base, const inlay_step *s, int32_t r0, int32_t r1)
+{
+    const OpFacts *f = s->params;
+    for (int32_t i = r0; i < r1; i++) {
+        const int32_t u = s->backward ? r1 - 1 - (i - r0) : i;
+        for (int32_t t = 0; t < f->y_w; t += f->pixels.tile)
+            for (int32_t k = f->pixels.tile - 1; k >= 0; k--) {
+                if (t + k >= f->y_w) continue;
+                const int32_t x = s->backward ? f->y_w - 1 - t - k : t + k;
+                for (int32_t c = 0; c < f->y_c; c++) pixel_at(base, s, 0, u, x)[c] = (window_sum(base, s, f, u, x) + (uint32_t)c) * 2654435761u;
+            }
+    }
     return 0;
 }
 
@@ -171,6 +203,7 @@ static inline int run_whole(void *const *base, const inlay_step *s, int32_t r0, 
 
 static const KernelRow kernel_whole = { .name = "whole", .params = "op", .run = run_whole };
 static const KernelRow kernel_op = { .name = "op", .params = "op", .run = run_op };
+static const KernelRow kernel_pixels = { .name = "pixels", .params = "op", .run = run_pixels };
 static const KernelRow kernel_sum = { .name = "sum", .params = "op", .run = run_sum };
 static const KernelRow kernel_elementwise = { .name = "elementwise", .params = "op", .run = run_elementwise };
 
@@ -226,6 +259,15 @@ static inline Tensor *add_window(World *w, Tensor *x, int32_t stride, int32_t pa
 {
     Tensor *y = add_image(w, (x->shape.dim[1] + 2 * pad - extent) / stride + 1, width, channels);
     add_step(w, &kernel_op, y, 1, &(In){ x, window(stride, pad, extent), REUSE_ROWS }, 0);
+    return y;
+}
+
+/* The same pixel by pixel, in tiles; a window of `extent` columns, too. */
+static inline Tensor *add_pixels(World *w, Tensor *x, RowRule rule, int64_t rows, PixelRule pixels, int64_t channels)
+{
+    Tensor *y = add_image(w, rows, (x->shape.dim[2] + 2 * pixels.pad - pixels.extent) / pixels.stride + 1, channels);
+    Step *s = add_step(w, &kernel_pixels, y, 1, &(In){ x, rule, REUSE_ROWS }, 0);
+    s->operand[1].pixels = ((OpFacts *)s->params)->pixels = pixels;
     return y;
 }
 
@@ -449,6 +491,12 @@ static inline void add_random_step(World *w)
             out_rows = (rows + 2 * pad - extent) / stride + 1;
             in[0].rule = window(stride, pad, extent);
         }
+        const int32_t columns = 1 + (int32_t)rnd(w, 3);
+        if (kind <= 5 && x->shape.dim[2] >= columns) {
+            const PixelRule pixels = { 1 + (int32_t)rnd(w, 2), (int32_t)rnd(w, (uint32_t)columns), columns, 1 + (int32_t)rnd(w, 4) };
+            add_pixels(w, x, in[0].rule, out_rows, pixels, 1 + rnd(w, 8));
+            return;
+        }
     } else if (kind == 8) {
         in[0].rule.kind = ROWS_ALL;
         in[0].reuse = REUSE_NONE;
@@ -466,7 +514,7 @@ static inline void add_random_step(World *w)
 static inline void random_program(World *w, uint64_t seed, int steps)
 {
     world_open(w, seed);
-    add_input(w, 3 + rnd(w, 20), 1 + rnd(w, 6), 1 + rnd(w, 4));
+    add_input(w, 3 + rnd(w, 20), 1 + rnd(w, 12), 1 + rnd(w, 4));
     if (rnd(w, 3) == 0) add_input(w, 1 + rnd(w, 9), 1 + rnd(w, 6), 1 + rnd(w, 4));
     for (int i = 0; i < steps && w->tensors < MOST_TENSORS - 2; i++) add_random_step(w);
     finish(w);
