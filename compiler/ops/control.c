@@ -64,7 +64,8 @@ static void retire_into(Node *n, Tensor *const *made)
         out[i]->shape = made[i]->shape;
         dynamic_copy(out[i], made[i]);
         out[i]->value = made[i]->value;
-        if (!made[i]->value) {
+        out[i]->sequence = made[i]->sequence;
+        if (!made[i]->value && !made[i]->sequence) {
             Tensor *from = made[i];
             Node *identity = graph_insert_node(g, n, "", "Identity", 1, &from, 1, out + i);
             identity->version = OPSET_NEWEST;
@@ -230,12 +231,14 @@ Tensor *control_concat(Node *n, Tensor *const *part, int count, int axis)
     return out;
 }
 
-/* The loop as `trips` copies of its body, one after the other. */
+/* The loop as copies of its body, one after the other: `trips` of them, or until its condition, a constant at each turn, ends it. */
 static void unroll(Node *n, const Graph *body, int64_t trips, int carried)
 {
+    const bool endless = trips < 0 || trips > MOST_UNROLLED;
     Arena *a = n->graph->arena;
     const int scans = (int)body->output.n - 1 - carried;
     Tensor **in = NEW_ARRAY(a, Tensor *, body->input.n), **out = NEW_ARRAY(a, Tensor *, body->output.n);
+    if (endless) trips = MOST_UNROLLED;
     Tensor **rows = NEW_ARRAY(a, Tensor *, (int64_t)scans * trips + 1), **made = NEW_ARRAY(a, Tensor *, carried + scans + 1);
     for (int i = 0; i < carried; i++) made[i] = n->in[2 + i];
     int64_t turn = 0;
@@ -251,6 +254,7 @@ static void unroll(Node *n, const Graph *body, int64_t trips, int carried)
         for (int i = 0; i < scans; i++) rows[i * trips + turn] = unsqueezed(n, out[1 + carried + i]);
         if (!out[0]->value) fail_node(n, STATUS_UNSUPPORTED, "bake the inputs its condition depends on with --const", "its values change their shape while its end depends on the data");
         if (!is_true(out[0], n->graph)) { turn++; break; }
+        if (endless && turn == trips - 1) fail_node(n, STATUS_UNSUPPORTED, "bake the trip count with --const", "its values change their shape from turn to turn, and it does not end after %d", MOST_UNROLLED);
     }
     for (int i = 0; i < scans; i++) {
         if (!turn) fail_node(n, STATUS_UNSUPPORTED, NULL, "makes no turn, so its scan outputs have no shape");
@@ -292,25 +296,37 @@ static void infer_loop_outputs(Node *n, const Graph *g, int64_t trips, int carri
     }
 }
 
+/* The body typed by the first turn; NULL: one turn is not like the next, as where values of an iteration decide shapes, or
+ * sequences grow. Then only the copies of unroll() can be typed. */
+static Graph *lasting_body(Node *n, const Graph *body, int carried)
+{
+    Diag attempt = { .quiet = true };
+    for (int i = 0; i < carried; i++)
+        if (n->in[2 + i] && n->in[2 + i]->sequence) return NULL;
+    Graph *g = typed_body(n, body, 2, carried);
+    control_set_input(g, 0, DT_I64, iteration_shape(body, 0));
+    control_set_input(g, 1, DT_BOOL, iteration_shape(body, 1));
+    if (!protect(&attempt, infer_quietly, g) && stable(g, carried)) return g;
+    g->dead = true;
+    return NULL;
+}
+
 void infer_loop(Node *n)
 {
     Graph *body = control_body(n, "body");
     const int carried = n->n_in - 2;
-    if (body->input.n != (size_t)carried + 2 || body->output.n < (size_t)carried + 1 || (size_t)n->n_out > body->output.n - 1)
+    if (carried < 0 || body->input.n != (size_t)carried + 2 || body->output.n < (size_t)carried + 1 || (size_t)n->n_out > body->output.n - 1)
         fail_node(n, STATUS_MALFORMED, NULL, "its body has another number of inputs or outputs than the node");
-    Graph *g = typed_body(n, body, 2, carried);
-    control_set_input(g, 0, DT_I64, iteration_shape(body, 0));
-    control_set_input(g, 1, DT_BOOL, iteration_shape(body, 1));
-    control_infer(g);
+    Graph *g = lasting_body(n, body, carried);
     const int64_t trips = trip_count(n);
-    const bool runs = !node_in(n, 1) || is_true(n->in[1], n->graph), always = runs && (is_true(g->output.at[0], g) || g->output.at[0] == g->input.at[1]);
-    if (!stable(g, carried)) {
-        g->dead = body->dead = true;
-        if (trips < 0 || trips > MOST_UNROLLED || !runs) fail_node(n, STATUS_UNSUPPORTED, "bake the trip count with --const", "its values change their shape from turn to turn");
+    const bool runs = !node_in(n, 1) || is_true(n->in[1], n->graph);
+    body->dead = true;
+    if (!g) {
+        if (!runs) fail_node(n, STATUS_UNSUPPORTED, "bake the trip count with --const", "its values change their shape from turn to turn");
         unroll(n, body, trips, carried);
         return;
     }
-    body->dead = true;
+    const bool always = runs && (is_true(g->output.at[0], g) || g->output.at[0] == g->input.at[1]);
     control_set_body(n, "body", g);
     infer_loop_outputs(n, g, trips, carried, !always);
 }
