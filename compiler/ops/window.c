@@ -123,8 +123,7 @@ static void transposed_size(const Node *n, Window *w, int i, AutoPad mode, int64
     const int64_t full = i64_add(i64_mul(w->in[i] - 1, w->stride[i]), i64_add(extent(w, i), more));
     if (asked >= 0) {
         w->out[i] = asked;
-        split_pad(w, i, full - asked, mode != PAD_LOWER);
-        if (mode == PAD_NOTSET || mode == PAD_VALID) split_pad(w, i, full - asked, true);
+        split_pad(w, i, full - asked, mode == PAD_UPPER);
     } else if (mode == PAD_UPPER || mode == PAD_LOWER) {
         w->out[i] = i64_mul(w->in[i], w->stride[i]);
         split_pad(w, i, full - w->out[i], mode == PAD_UPPER);
