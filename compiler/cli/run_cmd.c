@@ -14,7 +14,8 @@ static void *load_input(Compile *c, const Tensor *t, const char *path)
     Recipe *r = onnx_read_tensor(&c->arena, &c->store, path, NULL, NULL);
     const Shape s = shape_of(recipe_rank(r), recipe_dims(r)), want = tensor_model_shape(t);
     const Loc loc = { .file = path, .byte = -1, .node = -1 };
-    if (recipe_dtype(r) != t->dtype)
+    const bool bits = recipe_dtype(r) == DT_U16 && (t->dtype == DT_BF16 || t->dtype == DT_F16);     /* as the C API takes them, and as NumPy writes bfloat16 */
+    if (recipe_dtype(r) != t->dtype && !bits)
         fail_at(STATUS_MALFORMED, loc, NULL, "holds %s, input \"%s\" is %s", dtype_name(recipe_dtype(r)), t->name, dtype_name(t->dtype));
     if (recipe_count(r) != tensor_count(t))
         fail_at(STATUS_MALFORMED, loc, NULL, "has shape %s, input \"%s\" is %s", shape_text(&c->arena, &s), t->name, shape_text(&c->arena, &want));

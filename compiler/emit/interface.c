@@ -75,6 +75,7 @@ Text interface_structs(const Emitter *e)
 static int pointers(Text *t, const Emitter *e, const char *kind, Tensor *const *v, size_t n, int at)
 {
     const bool must = count_in_arena(v, n) < n;
+    if (!n) text_print(t, "    (void)%s;\n", kind);
     if (must) text_print(t, "    if (!%s) return %s_E_ARG;\n", kind, e->upper);
     for (size_t i = 0; i < n; i++, at++)
         if (in_arena(v[i])) text_print(t, "    if (%s%s%s->%s%zu) return %s_E_ARG;\n", must ? "" : kind, must ? "" : " && ", kind, kind, i, e->upper);

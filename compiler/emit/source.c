@@ -144,6 +144,7 @@ static Text refs(const Emitter *e)
     Text t = text_new(e->arena);
     for (size_t i = 0; i < e->p->step.n; i++) {
         const Step *s = e->p->step.at[i];
+        if (!s->n_operand) continue;            /* a jump */
         text_print(&t, "static const inlay_ref r%zu[] = {", i);
         for (int k = 0; k < s->n_operand; k++) {
             const inlay_ref *r = &s->operand[k].ref;
@@ -160,7 +161,10 @@ static Text steps(const Emitter *e)
     text_put(&t, "static const inlay_step step[] = {\n");
     for (size_t i = 0; i < e->p->step.n; i++) {
         const Step *s = e->p->step.at[i];
-        text_print(&t, "    { inlay_%s, &p%d, r%zu, %d, %d },  /* %zu ", s->kernel->name, e->params_of[i], i, s->units, s->backward, i);
+        text_print(&t, "    { inlay_%s, &p%d, ", s->kernel->name, e->params_of[i]);
+        if (s->n_operand) text_print(&t, "r%zu", i);
+        else text_put(&t, "NULL");
+        text_print(&t, ", %d, %d },  /* %zu ", s->units, s->backward, i);
         text_comment(&t, step_name(s));
         text_put(&t, " ");
         text_comment(&t, s->node ? s->node->name : "");

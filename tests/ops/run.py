@@ -11,48 +11,12 @@ import concurrent.futures
 import os
 import re
 import shutil
-import tarfile
 import tempfile
 
+import cases
 import host
 import onnx
 import tap
-
-RANDOM = re.compile(r'bernoulli|multinomial|random_?(uniform|normal)|training_dropout(?!.*zero_ratio)')
-
-
-def find(paths, scratch):
-    """[(name, folder)] of all tests below the paths."""
-    tests = []
-    for path in paths:
-        if os.path.isfile(path):
-            folder = tempfile.mkdtemp(dir=scratch)
-            with tarfile.open(path) as tar:
-                tar.extractall(folder)
-            path, inside = folder, ''
-        else:
-            inside = os.path.basename(path.rstrip('/')) + '/'
-        for folder, _, files in os.walk(path):
-            if 'model.onnx' in files:
-                tests.append((inside + os.path.relpath(folder, path), folder))
-    return sorted(tests)
-
-
-def out_of_scope(name, folder):
-    """Why no fixed tensors are to be compared; '' where they are."""
-    if RANDOM.search(name):
-        return 'random values have no fixed answer'
-    try:
-        ins, outs = onnx.read_io(os.path.join(folder, 'model.onnx'))
-        data, want = host.test_data(folder)
-    except (onnx.Unreadable, IndexError) as e:
-        return 'no plain tensors (%s)' % e
-    if any(v.kind != 1 or v.code == onnx.STRING for v in ins + outs):
-        return 'no plain tensors'
-    if not want or len(data) < len(ins):
-        return 'the test has no data'
-    return ''
-
 
 def reason(status, text):
     """The message without the file's place."""
@@ -121,8 +85,8 @@ def main():
     o = p.parse_args()
     t, known, scratch = tap.Tap(), read_known(o.known), tempfile.mkdtemp(prefix='inlay-ops-')
     missing = [path for path in o.paths if not os.path.exists(path)]
-    tests = [(o.prefix + n, f) for n, f in find([x for x in o.paths if x not in missing], scratch) if re.search(o.only, o.prefix + n)]
-    scope = {name: out_of_scope(name, folder) for name, folder in tests}
+    tests = [(o.prefix + n, f) for n, f in cases.find([x for x in o.paths if x not in missing], scratch) if re.search(o.only, o.prefix + n)]
+    scope = {name: cases.out_of_scope(name, folder) for name, folder in tests}
     inside = [(n, f) for n, f in tests if not scope[n]]
     with concurrent.futures.ThreadPoolExecutor(o.jobs) as pool:
         found = dict(zip((n for n, _ in inside), pool.map(lambda test: judge(o.inlay, test[1]), inside)))

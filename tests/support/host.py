@@ -45,6 +45,8 @@ static void save(const char *path, const void *from, size_t n)
 %(models)s
 int main(void)
 {
+    (void)load;
+    (void)save;
 %(calls)s    return 0;
 }
 '''
