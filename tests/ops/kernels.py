@@ -14,6 +14,7 @@ import shutil
 import subprocess
 import tempfile
 
+import cases
 import element_types
 import host
 import onnx
@@ -52,7 +53,7 @@ def main():
     names = re.findall(r'^KERNEL\((\w+),', (root / 'runtime/kernels/kernels.def').read_text(), re.M)
     units = '\n'.join(f.read_text() for f in (root / 'tests/unit').rglob('*.[ch]'))
     known = {n.split('/', 1)[1] for n in run.read_known(root / 'tests/ops/known.txt')}
-    tests = [f for n, f in run.find([x for x in o.paths if os.path.exists(x)], scratch) if n not in known and not run.out_of_scope(n, f)]
+    tests = [f for n, f in cases.find([x for x in o.paths if os.path.exists(x)], scratch) if n not in known and not cases.out_of_scope(n, f)]
     if any(not os.path.exists(path) for path in o.paths):
         t.skip('kernels', 'not all reference data is on this machine')
         t.done()

@@ -10,6 +10,7 @@ import re
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import cases  # noqa: E402
 import host  # noqa: E402
 import onnx  # noqa: E402
 import run  # noqa: E402
@@ -52,8 +53,8 @@ def main():
     o = p.parse_args()
     t, passes = tap.Tap(), optional_passes(o.passes)
     t.ok('there are optional passes', bool(passes), o.passes)
-    for name, folder in run.find([x for x in o.paths if os.path.isdir(x)], None):
-        if not re.search(o.only, name) or run.out_of_scope(name, folder) or wrong(o.inlay, folder, []):
+    for name, folder in cases.find([x for x in o.paths if os.path.isdir(x)], None):
+        if not re.search(o.only, name) or cases.out_of_scope(name, folder) or wrong(o.inlay, folder, []):
             continue
         why = [(what, wrong(o.inlay, folder, left)) for what, left in [(x, [x]) for x in passes] + [('all', passes)]]
         t.ok(name, not any(w for _, w in why), '; '.join('without %s: %s' % row for row in why if row[1]))
