@@ -191,6 +191,39 @@ void expand_dynamic_quantize_matmul(Node *n)
     finish(n, scaled(n, sums, q->out[1], n->in[2], 1.0f, node_in(n, 4)));
 }
 
+/* Weights [D][inputs][4 H] of 8 bits as the standard's LSTM has them: float, [D][4 H][inputs]. Scale and zero point, operands
+ * `at` and at + 1, are for each direction or for each column. */
+static Tensor *lstm_weights(const Node *n, int i, int at)
+{
+    const Shape *s = infer_shape(n, i);
+    const int64_t perm[] = { 0, 2, 1 };
+    if (s->rank != 3) fail_node(n, STATUS_MALFORMED, NULL, "its weights have %d dimensions, not 3", s->rank);
+    Tensor *w = expand_cast(n, n->in[i], DT_F32);
+    for (int k = 1; k >= 0; k--) {
+        Tensor *t = node_in(n, at + k);
+        if (!t) continue;
+        const int64_t count = shape_count(infer_shape(n, at + k)), dims[] = { s->dim[0], 1, count == s->dim[0] ? 1 : s->dim[2] };
+        if (count != dims[0] * dims[2]) fail_node(n, STATUS_MALFORMED, NULL, "operand %d has %lld numbers", at + k, (long long)count);
+        w = expand_binary(n, k ? "Sub" : "Mul", w, expand_reshape(n, expand_cast(n, t, DT_F32), 3, dims));
+    }
+    return expand_transpose(n, w, perm);
+}
+
+/* x and the state are rounded to 8 bits when it runs, x as a whole, the state at each step. */
+void expand_dynamic_quantize_lstm(Node *n)
+{
+    infer_shape(n, 0);
+    Node *q = expand_node(n, "DynamicQuantizeLinear", 1, n->in, 3);
+    expand_done(q);
+    Tensor *x = expand_done(expand_node(n, "DequantizeLinear", 3, (Tensor *[]){ q->out[0], q->out[1], q->out[2] }, 1));
+    Tensor *in[8] = { x, lstm_weights(n, 1, 8), lstm_weights(n, 2, 10) };
+    for (int i = 3; i < 8; i++) in[i] = node_in(n, i);
+    Node *made = expand_inlay_node(n, "LSTM", 8, in, 3);
+    expand_copy_attrs(made, n);
+    expand_done(made);
+    expand_finish(n, n->n_out, (Tensor *[]){ made->out[0], made->out[1], made->out[2] });
+}
+
 void expand_matmul_integer_to_float(Node *n)
 {
     infer_shape(n, 0);

@@ -118,6 +118,7 @@ static inlay_recurrent_params params_of(const Lower *l, const Node *n, const Rec
                                  .chunk = i32_checked(i64_min(f->steps, CHUNK)), .linear_first = node_int(n, "linear_before_reset", 0) != 0,
                                  .coupled = node_int(n, "input_forget", 0) != 0, .clip = node_float(n, "clip", 0.0f) };
     p.clipped = p.clip > 0.0f;
+    p.rounded = *n->domain != 0;            /* inlay.LSTM: the float form of DynamicQuantizeLSTM */
     set_gates(n, f, &p);
     p.xs[0] = f->batch_first ? f->input : i64_mul(b, f->input);
     p.xs[1] = f->batch_first ? i64_mul(f->steps, f->input) : f->input;

@@ -137,21 +137,28 @@ INLAY_DEQUANTIZE(f32, float)
     F(int32_t, n)               /* elements */
 INLAY_PARAMS(dynamic_quantize);
 
+/* The scale and the zero point for x's range. */
+static inline int32_t inlay_dynamic_range(const float *x, int32_t n, float *scale)
+{
+    float least = 0.0f, most = 0.0f;
+    int32_t k;
+    for (k = 0; k < n; k++) {
+        least = x[k] < least ? x[k] : least;
+        most = x[k] > most ? x[k] : most;
+    }
+    *scale = most > least ? (most - least) / 255.0f : 1.0f;
+    return inlay_saturate(-least / *scale, 0, 0, 255);
+}
+
 /* Operands: y (uint8), scale (float), zero point (uint8), x (float). */
 static inline int inlay_dynamic_quantize(void *const *base, const inlay_step *s, int32_t r0, int32_t r1)
 {
     const inlay_dynamic_quantize_params *p = (const inlay_dynamic_quantize_params *)s->params;
     uint8_t *y = (uint8_t *)inlay_at(base, s, 0);
     const float *x = (const float *)inlay_at(base, s, 3);
-    float least = 0.0f, most = 0.0f, d;
-    int32_t k, zp;
+    float d;
+    const int32_t zp = inlay_dynamic_range(x, p->n, &d);
     (void)r0, (void)r1;
-    for (k = 0; k < p->n; k++) {
-        least = x[k] < least ? x[k] : least;
-        most = x[k] > most ? x[k] : most;
-    }
-    d = most > least ? (most - least) / 255.0f : 1.0f;
-    zp = inlay_saturate(-least / d, 0, 0, 255);
     *(float *)inlay_at(base, s, 1) = d;
     *(uint8_t *)inlay_at(base, s, 2) = (uint8_t)zp;
     INLAY_MAP(uint8_t, y, p->n, z = (uint8_t)inlay_saturate(x[i] / d, zp, 0, 255););

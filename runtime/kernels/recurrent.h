@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "math_f32.h"
+#include "quant.h"
 #include "tile_f32.h"
 
 #define INLAY_recurrent_FIELDS(F, N) \
@@ -31,6 +32,7 @@
     F(int32_t, width)           /* of the packed weights */ \
     F(int32_t, linear_first)    /* GRU: linear_before_reset */ \
     F(int32_t, coupled)         /* LSTM: f = 1 - i */ \
+    F(int32_t, rounded)         /* LSTM, 1: h enters the recurrence rounded to 8 bits, with the scale of its rows together */ \
     F(int32_t, clipped)         /* 1: inputs of activations are clipped */ \
     F(float, clip) \
     N(int32_t, act, 6)          /* INLAY_GATE_... of f, g, h, for each direction */ \
@@ -143,6 +145,15 @@ static inline void inlay_lstm_cell(const inlay_cell *k, float *g, float *h, floa
     for (i = 0; i < n; i++) h[i] = out[i] * cell[i];
 }
 
+/* t = h as it is after DynamicQuantizeLinear and DequantizeLinear. */
+static inline void inlay_round_state(float *t, const float *h, int32_t n)
+{
+    float d;
+    int32_t i;
+    const int32_t zp = inlay_dynamic_range(h, n, &d);
+    for (i = 0; i < n; i++) t[i] = (float)(inlay_saturate(h[i] / d, zp, 0, 255) - zp) * d;
+}
+
 /* The recurrence of rows [b, b + n) of the batch at one step; g: their gates' inputs. */
 static inline void inlay_cell_rows(const inlay_cell *k, float *g, int32_t b, int32_t n)
 {
@@ -151,7 +162,8 @@ static inline void inlay_cell_rows(const inlay_cell *k, float *g, int32_t b, int
     float *h = k->h + (ptrdiff_t)b * H, *t = k->t + (ptrdiff_t)b * H;
     int32_t i, j;
     g += (ptrdiff_t)b * all;
-    inlay_project(k, h, H, n, H, k->r, p->kind == 3 ? k->rest + k->padded : k->rest, first, g, g, all);
+    if (p->rounded) inlay_round_state(t, h, n * H);
+    inlay_project(k, p->rounded ? t : h, H, n, H, k->r, p->kind == 3 ? k->rest + k->padded : k->rest, first, g, g, all);
     if (p->kind == 3) {
         for (j = 0; j < n; j++) {
             float *one = g + (ptrdiff_t)j * all;
