@@ -117,7 +117,7 @@ Program *lower_graph(Graph *g, int pack_width)
     for (size_t i = 0; i < g->node.n; i++) g->node.at[i]->op->lower(&l, g->node.at[i]);
     for (size_t i = 0; i < g->output.n; i++)
         if (g->output.at[i] != made[i]) lower_copy(&l, NULL, g->output.at[i], made[i]);
-    number_steps(p);
     move_in(&l, g);
+    number_steps(p);
     return p;
 }

@@ -98,7 +98,7 @@ static void keep_values(Bound *b)
     for (size_t i = 0; i < g->input.n; i++) {
         const Tensor *t = g->input.at[i];
         Life *l = b->life + t->id;
-        if (t->storage != STORE_ARENA) continue;
+        if (t->storage != STORE_ARENA || graph_in_form(g, i) == IO_ROWS) continue;
         if (l->last < 0) *l = (Life){ .last = 0, .bytes = round_up(b, tensor_bytes(t)) };
         l->first = -1;
         if (b->p->plan.preserve_input) l->last = (int32_t)b->slot.n;

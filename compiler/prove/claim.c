@@ -244,6 +244,10 @@ static void read_arena(const Reader *r, Claim *c, const json_t *document)
     c->align = number(&in, arena, "align", 1, 1 << 20);
     c->lower_bound = bytes(&in, arena, "lower_bound");
     c->optimal = truth(&in, arena, "optimal");
+    const json_t *run = json_object_get(arena, "run_state");
+    const Reader running = { r->arena, r->loc, "arena.run_state" };
+    c->run_state = run ? bytes(&running, run, "offset") : -1;
+    if (run && (bytes(&running, run, "bytes") != PLACE_BYTES || c->run_state % 4)) malformed(&running, "bytes", "8, aligned to 4");
     if (!counters) return;
     c->counters = bytes(&within, counters, "offset");
     c->counters_bytes = bytes(&within, counters, "bytes");
@@ -267,7 +271,8 @@ static int64_t offset_of(const Reader *r, const char *key, size_t i, const json_
 {
     const Reader in = inside(r, key, i);
     if (!json_is_object(j)) malformed(&in, "entry", "object");
-    return strcmp(text(&in, j, "place"), "arena") ? -1 : bytes(&in, j, "offset");
+    const char *place = text(&in, j, "place");
+    return !strcmp(place, "arena") ? bytes(&in, j, "offset") : !strcmp(place, "rows") ? BY_ROWS : WITH_CALLER;
 }
 
 static void read_values(const Reader *r, Claim *c, const json_t *document)

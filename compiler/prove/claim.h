@@ -28,6 +28,8 @@ typedef struct ClaimOperand {
     size_t entries;             /* of rule.table */
 } ClaimOperand;
 
+enum { WITH_CALLER = -1, BY_ROWS = -2 };
+
 typedef struct ClaimStep {
     const char *kernel;
     VEC(int32_t) lowered;
@@ -38,6 +40,7 @@ typedef struct ClaimStep {
 
 typedef struct Claim {
     int64_t size, align, lower_bound, counters, counters_bytes;
+    int64_t run_state;          /* -1: none */
     bool optimal, preserve_input;
     const char *model_sha256;   /* NULL: not stated */
     const char **shape, **dim, **constant, **without, **io;  /* ended by NULL */
@@ -45,7 +48,7 @@ typedef struct Claim {
     VEC(ClaimTensor) tensor;
     VEC(ClaimStep) step;
     VEC(Segment) segment;
-    VEC(int64_t) in_offset, out_offset;         /* of the model's inputs and results in the arena; -1: with the caller */
+    VEC(int64_t) in_offset, out_offset;         /* of the model's inputs and results in the arena; or WITH_CALLER, BY_ROWS */
 } Claim;
 
 /* Numbers are in the ranges that the plan's own types need, places in lists exist; nothing else is promised. What is not as

@@ -280,7 +280,11 @@ static void check_streams(Imposer *m)
 static void match_values(const Imposer *m, const char *kind, Tensor *const *t, size_t n, const int64_t *offset, size_t claimed)
 {
     if (n != claimed) fail_at(STATUS_CONFIG, m->loc, "give the model that it was made from", "the manifest has %zu %ss, the model has %zu", claimed, kind, n);
+    const Step *pushed = program_pushed(m->program);
     for (size_t i = 0; i < n; i++) {
+        const bool rows = pushed && pushed->operand[0].tensor == t[i];
+        if (rows != (offset[i] == BY_ROWS)) fail_at(STATUS_LIMIT, m->loc, NULL, "%s %zu %s row by row", kind, i, rows ? "comes" : "does not come");
+        if (rows) continue;
         if ((t[i]->storage == STORE_ARENA) != (offset[i] >= 0))
             fail_at(STATUS_LIMIT, m->loc, NULL, "%s %zu lies in the %s", kind, i, t[i]->storage == STORE_ARENA ? "arena" : "caller's buffer");
         if (t[i]->storage != STORE_ARENA) continue;
@@ -311,7 +315,8 @@ void claim_impose(Program *p, const Claim *c, const char *path)
     check_streams(&m);
     check_rewrites(&m);
     p->plan = (Plan){ .arena_size = c->size, .arena_align = c->align, .lower_bound = c->lower_bound, .optimal = c->optimal, .state = c->counters,
-        .preserve_input = c->preserve_input };
+        .preserve_input = c->preserve_input, .place = c->run_state };
+    if (program_pushed(p) && c->run_state < 0) fail_at(STATUS_LIMIT, m.loc, NULL, "the manifest has no place for the state of a run that takes rows");
     match_values(&m, "input", p->graph->input.at, p->graph->input.n, c->in_offset.at, c->in_offset.n);
     match_values(&m, "output", p->graph->output.at, graph_results(p->graph), c->out_offset.at, c->out_offset.n);
     for (size_t i = 0; i < c->segment.n; i++) VEC_PUSH(a, &p->plan.segment, c->segment.at[i]);

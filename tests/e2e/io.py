@@ -41,6 +41,9 @@ class Model:
             if status:
                 raise RuntimeError('compile: exit %d\n%s' % (status, text))
             manifest = host.manifest(out, self.name)
+            status, text = host.run([self.inlay, 'prove', os.path.join(out, self.name + '.json'), self.file])
+            if status:
+                raise RuntimeError('prove: exit %d\n%s' % (status, text))
             host.write_main(work, [(self.name, manifest, [t for _, t in self.data])])
             if change:
                 change(os.path.join(work, 'main.c'), manifest)
