@@ -62,15 +62,18 @@ static void count_done(Imposer *m)
     }
 }
 
-/* What no step does must be a concatenation whose inputs are written where they belong. */
+/* What no step does must be a concatenation whose inputs are written where they belong, or a slice that is read in place. */
 static void settle_parts(Imposer *m)
 {
     for (int32_t i = 0; i < m->program->lowered; i++) {
         const Step *s = m->lowered[i];
         const int inputs = concat_inputs(s);
-        const char *why = m->done[i] && m->piece[i] ? "is done as a whole and in pieces" : !m->done[i] && !inputs ? "is not done" : NULL;
-        for (int k = 1; !m->done[i] && !why && k <= inputs; k++)
-            if (!m->piece[i] || !m->piece[i][k]) why = part_settle(m->home, s, k);
+        const char *why = m->done[i] && m->piece[i] ? "is done as a whole and in pieces" : !m->done[i] && !inputs ? part_settle_slice(m->home, s) : NULL;
+        for (int k = 1; !m->done[i] && !why && k <= inputs; k++) {
+            const bool copied = m->piece[i] && m->piece[i][k];
+            const char *not = part_settle(m->home, s, k, copied);
+            if (!copied) why = not;
+        }
         if (why)
             fail_at(STATUS_LIMIT, m->loc, NULL, "step %d before the plan (%s, node \"%s\") %s", i, s->kernel->name, s->node ? s->node->name : "", why);
     }
@@ -135,7 +138,7 @@ static void match_operand(Imposer *m, const Step *s, Operand *o, const ClaimOper
 {
     if (!c->given != !o->tensor) contradict(m, c->given ? "is left out in the model" : "is left out in the manifest");
     if (!o->tensor) return;
-    const char *why = part_resolve(m->home, s, o);
+    const char *why = part_resolve(m->home, s, o, c->part && !s->piece);
     if (why) contradict(m, why);
     int64_t at;
     Tensor *root = tensor_root(o->tensor, &at);
@@ -228,6 +231,7 @@ typedef struct Seen {
 static void compare(Imposer *m, const Operand *o, int32_t number, const Seen *e)
 {
     if (e->step == m->step || !(e->operand->write || o->write) || !overlap(e->operand, o)) return;
+    if (m->claim->step.at[e->step].piece && e->operand->write && !o->write) return;     /* a copy, made early: the replay sees that it is there */
     if (e->lowered > number)
         contradict(m, arena_printf(m->arena, "comes after step %d, which needs or makes the same bytes later in the model", e->step));
     if (o->write && m->stream[m->step] >= 0 && m->stream[m->step] == m->stream[e->step])

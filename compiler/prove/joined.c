@@ -15,7 +15,8 @@ Step *step_again(Arena *a, const Step *s, int32_t piece)
     const int64_t bytes = dtype_bits(x->tensor->dtype) / 8;
     c->n_operand = 3;           /* result, input, the table of sizes */
     c->piece = piece;
-    c->operand[0].part = x->tensor->shape.dim[x->tensor->shape.rank - 1];
+    c->operand[0].part = concat_part(s, piece);
+    if (!c->operand[0].part) c->operand[0].row_bytes = tensor_bytes(x->tensor);
     c->operand[0].offset = i64_add(c->operand[0].offset, concat_lane(s, piece));
     c->operand[0].strided = bytes > 0;
     c->operand[1] = *x;
