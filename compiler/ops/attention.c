@@ -5,12 +5,13 @@
 
 #include "base/size.h"
 #include "kernels/cache.h"
+#include "ops/attend.h"
 #include "ops/control.h"
 #include "ops/expand.h"
 #include "ops/families.h"
 
 /* [B][S][H D] as [B][H][S][D]. */
-static Tensor *split_heads(const Node *n, Tensor *t, int64_t heads)
+Tensor *attend_split(const Node *n, Tensor *t, int64_t heads)
 {
     if (t->shape.rank == 4) return t;
     if (t->shape.rank != 3 || heads < 1 || t->shape.dim[2] % heads) fail_node(n, STATUS_MALFORMED, NULL, "its heads do not divide the last dimension");
@@ -18,7 +19,7 @@ static Tensor *split_heads(const Node *n, Tensor *t, int64_t heads)
     return expand_transpose(n, expand_reshape(n, t, 4, dims), perm);
 }
 
-static Tensor *join_heads(const Node *n, Tensor *t)
+Tensor *attend_join(const Node *n, Tensor *t)
 {
     const int64_t perm[4] = { 0, 2, 1, 3 }, dims[3] = { t->shape.dim[0], t->shape.dim[2], i64_mul(t->shape.dim[1], t->shape.dim[3]) };
     return expand_reshape(n, expand_transpose(n, t, perm), 3, dims);
@@ -33,7 +34,7 @@ static Tensor *concat(const Node *n, Tensor *a, Tensor *b, int axis)
 }
 
 /* Each head `times` times, for queries that share keys. */
-static Tensor *repeat_heads(const Node *n, Tensor *t, int64_t times)
+Tensor *attend_repeat(const Node *n, Tensor *t, int64_t times)
 {
     if (times == 1) return t;
     const Shape s = t->shape;
@@ -63,13 +64,6 @@ static Tensor *padded_bias(const Node *n, Tensor *bias, int64_t columns)
     return expand_done(expand_node(n, "Pad", 3, in, 1));
 }
 
-/* Which keys a query sees by their places: key j from p - left to p + right, where query i stands at p = i + offset;
- * a negative bound is none. The offset is `before`, or, with lengths [B] of the sequences, length - rows. */
-typedef struct Sight {
-    int64_t rows, columns, left, right, before;
-    Tensor *lengths;
-} Sight;
-
 static bool sees(const Sight *s, int64_t i, int64_t j)
 {
     const int64_t p = i + s->before;
@@ -87,7 +81,7 @@ static Tensor *fixed_sight(const Node *n, const Sight *s)
 }
 
 /* 0, 1, ..., count - 1. */
-static Tensor *numbers(const Node *n, int64_t count)
+Tensor *attend_numbers(const Node *n, int64_t count)
 {
     int64_t *place = NEW_ARRAY(n->graph->arena, int64_t, count);
     for (int64_t i = 0; i < count; i++) place[i] = i;
@@ -103,10 +97,16 @@ static Tensor *plus(const Node *n, Tensor *t, int64_t k)
 static Tensor *sight_of_lengths(const Node *n, const Sight *s, DType t)
 {
     const int64_t column[2] = { s->rows, 1 };
-    Tensor *key = numbers(n, s->columns), *place = expand_binary(n, "Add", plus(n, s->lengths, -s->rows), expand_reshape(n, numbers(n, s->rows), 2, column));
+    Tensor *key = attend_numbers(n, s->columns), *place = expand_binary(n, "Add", plus(n, s->lengths, -s->rows), expand_reshape(n, attend_numbers(n, s->rows), 2, column));
     Tensor *upper = s->right < 0 ? NULL : expand_binary(n, "LessOrEqual", key, plus(n, place, s->right));
     Tensor *lower = s->left < 0 ? NULL : expand_binary(n, "GreaterOrEqual", key, plus(n, place, -s->left));
     return bias_of_mask(n, upper && lower ? expand_binary(n, "And", upper, lower) : upper ? upper : lower, t);
+}
+
+Tensor *attend_sight(const Node *n, const Sight *s, DType t)
+{
+    if (s->left < 0 && s->right < 0) return NULL;
+    return s->lengths && !s->before ? sight_of_lengths(n, s, t) : expand_cast(n, fixed_sight(n, s), t);
 }
 
 static Tensor *added(const Node *n, Tensor *a, Tensor *b) { return a && b ? expand_binary(n, "Add", a, b) : a ? a : b; }
@@ -116,7 +116,7 @@ static Tensor *scaled(const Node *n, Tensor *t, double factor)
     return expand_binary(n, "Mul", t, expand_number(n, factor, t->dtype));
 }
 
-static Tensor *softcapped(const Node *n, Tensor *t, float cap)
+Tensor *attend_softcap(const Node *n, Tensor *t, float cap)
 {
     if (!(cap > 0.0f)) return t;
     Tensor *bent = expand_unary(n, "Tanh", expand_binary(n, "Div", t, expand_number(n, (double)cap, t->dtype)));
@@ -137,11 +137,8 @@ static Tensor *attention_bias(Node *n, int64_t rows, int64_t columns, int64_t be
     Sight s = { rows, columns, node_int(n, "left_window_size", -1), node_int(n, "right_window_size", -1), before, NULL };
     if (node_int(n, "is_causal", 0)) s.right = 0;
     if (node_in(n, 6)) s.lengths = expand_reshape(n, expand_cast(n, n->in[6], DT_I64), 4, (const int64_t[]){ tensor_count(n->in[6]), 1, 1, 1 });
-    if (s.left >= 0 || s.right >= 0) {
-        Tensor *sight = s.lengths && !before ? sight_of_lengths(n, &s, t) : expand_cast(n, fixed_sight(n, &s), t);
-        bias = added(n, bias, sight);
-    }
-    return s.lengths ? added(n, bias, bias_of_mask(n, expand_binary(n, "Less", numbers(n, columns), s.lengths), t)) : bias;
+    bias = added(n, bias, attend_sight(n, &s, t));
+    return s.lengths ? added(n, bias, bias_of_mask(n, expand_binary(n, "Less", attend_numbers(n, columns), s.lengths), t)) : bias;
 }
 
 /* Softmax; a query that sees no key at all weighs them all 0. */
@@ -166,8 +163,8 @@ static Tensor *weights(const Node *n, Tensor *product, Tensor *bias)
 void expand_attention(Node *n)
 {
     for (int i = 0; i < 3; i++) infer_shape(n, i);
-    Tensor *q = split_heads(n, n->in[0], node_int(n, "q_num_heads", 0));
-    Tensor *k = split_heads(n, n->in[1], node_int(n, "kv_num_heads", 0)), *v = split_heads(n, n->in[2], node_int(n, "kv_num_heads", 0));
+    Tensor *q = attend_split(n, n->in[0], node_int(n, "q_num_heads", 0));
+    Tensor *k = attend_split(n, n->in[1], node_int(n, "kv_num_heads", 0)), *v = attend_split(n, n->in[2], node_int(n, "kv_num_heads", 0));
     const bool flat = n->in[0]->shape.rank == 3;
     const int64_t before = node_in(n, 4) ? infer_shape(n, 4)->dim[2] : 0;
     if (node_in(n, 4)) k = concat(n, n->in[4], k, 2);
@@ -176,20 +173,20 @@ void expand_attention(Node *n)
     if (k->shape.dim[1] < 1 || q->shape.dim[1] % k->shape.dim[1]) fail_node(n, STATUS_MALFORMED, NULL, "the heads of keys do not divide those of queries");
     const int64_t times = q->shape.dim[1] / k->shape.dim[1], perm[4] = { 0, 1, 3, 2 };
     const double scale = node_attr(n, "scale") ? (double)node_float(n, "scale", 1.0f) : 1.0 / sqrt((double)q->shape.dim[3]);
-    Tensor *keys = expand_transpose(n, scaled(n, repeat_heads(n, k, times), sqrt(scale)), perm);
+    Tensor *keys = expand_transpose(n, scaled(n, attend_repeat(n, k, times), sqrt(scale)), perm);
     Tensor *product = expand_binary(n, "MatMul", scaled(n, q, sqrt(scale)), keys), *stage[4] = { product };
     const bool cap_first = n->op->since >= 24;
     Tensor *bias = attention_bias(n, q->shape.dim[2], k->shape.dim[2], before, q->dtype);
     const float cap = node_float(n, "softcap", 0.0f);
-    if (cap_first) product = stage[2] = softcapped(n, product, cap);
+    if (cap_first) product = stage[2] = attend_softcap(n, product, cap);
     if (bias) product = expand_binary(n, "Add", product, bias);
     stage[1] = product;
-    if (!cap_first) product = stage[2] = softcapped(n, product, cap);
+    if (!cap_first) product = stage[2] = attend_softcap(n, product, cap);
     stage[3] = weights(n, product, bias);
-    Tensor *y = expand_binary(n, "MatMul", stage[3], repeat_heads(n, v, times));
+    Tensor *y = expand_binary(n, "MatMul", stage[3], attend_repeat(n, v, times));
     const int64_t mode = node_int(n, "qk_matmul_output_mode", 0);
     if (mode < 0 || mode > 3) fail_node(n, STATUS_MALFORMED, NULL, "qk_matmul_output_mode is %lld, not 0 to 3", (long long)mode);
-    result[0] = flat ? join_heads(n, y) : y;
+    result[0] = flat ? attend_join(n, y) : y;
     result[3] = stage[mode];
     expand_finish(n, 4, result);
 }
@@ -216,10 +213,10 @@ void expand_flex_attention(Node *n)
     const DType t = q->dtype, wide = given ? dtype_of_code(given) : t == DT_F64 ? t : DT_F32;
     const double scale = node_attr(n, "scale") ? (double)node_float(n, "scale", 1.0f) : 1.0 / sqrt((double)q->shape.dim[3]);
     if (!dtype_is_float(wide)) fail_node(n, STATUS_MALFORMED, NULL, "softmax_precision is %lld", (long long)given);
-    Tensor *product = expand_binary(n, "MatMul", q, expand_transpose(n, repeat_heads(n, k, times), perm));
+    Tensor *product = expand_binary(n, "MatMul", q, expand_transpose(n, attend_repeat(n, k, times), perm));
     Tensor *scores = modified(n, "score_mod", expand_cast(n, scaled(n, product, scale), wide));
     Tensor *shares = modified(n, "prob_mod", softmax(n, scores));
-    Tensor *y = expand_binary(n, "MatMul", expand_cast(n, shares, t), repeat_heads(n, v, times));
+    Tensor *y = expand_binary(n, "MatMul", expand_cast(n, shares, t), attend_repeat(n, v, times));
     expand_finish(n, 1, &y);
 }
 
@@ -253,7 +250,7 @@ static Tensor *cache_of(Node *n, Tensor *cache, int64_t width)
 void expand_rotary(Node *n)
 {
     const bool flat = infer_shape(n, 0)->rank == 3;
-    Tensor *x = split_heads(n, n->in[0], node_int(n, "num_heads", 0));
+    Tensor *x = attend_split(n, n->in[0], node_int(n, "num_heads", 0));
     const int64_t width = x->shape.dim[3], given = node_int(n, "rotary_embedding_dim", 0), turned = given ? given : width;
     if (turned < 2 || turned > width || turned % 2) fail_node(n, STATUS_MALFORMED, NULL, "rotary_embedding_dim %lld does not fit a head of %lld", (long long)turned, (long long)width);
     Tensor *cos = cache_of(n, n->in[1], turned / 2), *sin = cache_of(n, n->in[2], turned / 2);
@@ -265,7 +262,7 @@ void expand_rotary(Node *n)
     Tensor *imaginary = expand_binary(n, "Add", expand_binary(n, "Mul", sin, a), expand_binary(n, "Mul", cos, b));
     Tensor *y = pairs ? interleaved(n, real, imaginary) : concat(n, real, imaginary, 3);
     if (turned < width) y = concat(n, y, expand_slice(n, x, 3, turned, width), 3);
-    y = flat ? join_heads(n, y) : y;
+    y = flat ? attend_join(n, y) : y;
     expand_finish(n, 1, &y);
 }
 

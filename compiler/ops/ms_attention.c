@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/size.h"
-#include "ops/expand.h"
+#include "ops/attend.h"
 #include "ops/families.h"
 
 typedef struct Attention {
@@ -266,14 +266,13 @@ static Tensor *angles(const Node *n, Tensor *cache, int64_t steps)
     return expand_unsqueeze(n, expand_done(expand_node(n, "Gather", 2, in, 1)), 2);
 }
 
-/* Pairs (a, b) turned by their angles: a cos - b sin, b cos + a sin. x [B][S][N][R]. */
-static Tensor *rotated(const Node *n, Tensor *x, bool interleaved)
+Tensor *attend_rotate(const Node *n, Tensor *x, Tensor *cos, Tensor *sin, bool interleaved)
 {
     const Shape s = x->shape;
     const int64_t half = s.dim[3] / 2, five[] = { s.dim[0], s.dim[1], s.dim[2], interleaved ? half : 2, interleaved ? 2 : half };
     const int64_t four[] = { s.dim[0], s.dim[1], s.dim[2], half };
     const int axis = interleaved ? 4 : 3;
-    Tensor *pair = expand_reshape(n, x, 5, five), *cos = angles(n, n->in[2], s.dim[1]), *sin = angles(n, n->in[3], s.dim[1]);
+    Tensor *pair = expand_reshape(n, x, 5, five);
     Tensor *a = expand_reshape(n, expand_slice(n, pair, axis, 0, 1), 4, four), *b = expand_reshape(n, expand_slice(n, pair, axis, 1, 2), 4, four);
     Tensor *first = expand_binary(n, "Sub", expand_binary(n, "Mul", a, cos), expand_binary(n, "Mul", b, sin));
     Tensor *second = expand_binary(n, "Add", expand_binary(n, "Mul", b, cos), expand_binary(n, "Mul", a, sin));
@@ -293,7 +292,8 @@ void expand_ms_rotary(Node *n)
     const int64_t size = x->shape.dim[3];
     if (!turned) turned = size;
     if (turned > size || turned != 2 * cache.dim[1]) fail_node(n, STATUS_MALFORMED, NULL, "turns %lld of %lld elements with a cache of %lld", (long long)turned, (long long)size, (long long)cache.dim[1]);
-    Tensor *y = rotated(n, expand_slice(n, x, 3, 0, turned), node_int(n, "interleaved", 0) != 0);
+    Tensor *cos = angles(n, n->in[2], x->shape.dim[1]), *sin = angles(n, n->in[3], x->shape.dim[1]);
+    Tensor *y = attend_rotate(n, expand_slice(n, x, 3, 0, turned), cos, sin, node_int(n, "interleaved", 0) != 0);
     if (turned < size) y = joined(n, y, expand_slice(n, x, 3, turned, size), 3);
     y = first_heads ? by_head(n, y) : expand_reshape(n, y, s.rank, s.dim);
     expand_finish(n, 1, &y);
