@@ -20,12 +20,6 @@ static const struct { const char *name; DTypeSet types; } groups[] = {
     { "int4, uint4, int2, uint2", T_PACKED },
 };
 
-/* Types of operand 0, those reached by computing in float32 included. */
-static DTypeSet types_of(const OpRow *r)
-{
-    return r->flags & OP_WIDEN && r->types & T_F32 ? r->types | T_SMALL_FLOAT : r->types;
-}
-
 static void put_types(Text *t, DTypeSet s)
 {
     const char *between = "";
@@ -76,7 +70,7 @@ static json_t *row_json(const OpRow *r)
 {
     json_t *types = json_array();
     for (int t = 1; t < DT_COUNT; t++)
-        if (types_of(r) & DTYPE_BIT(t)) json_array_append_new(types, json_string(dtype_name((DType)t)));
+        if (op_types(r) & DTYPE_BIT(t)) json_array_append_new(types, json_string(dtype_name((DType)t)));
     return json_pack("{s:s, s:s, s:i, s:o, s:o}", "name", r->name, "domain", *r->domain ? r->domain : "ai.onnx", "since", r->since, "until",
                      r->until ? json_integer(r->until) : json_null(), "types", types);
 }
@@ -100,7 +94,7 @@ static void put_markdown(Text *t, const OpRow *const *r, int n)
         text_print(t, "| %s%s%s | ", r[i]->domain, *r[i]->domain ? "." : "", r[i]->name);
         put_versions(t, r[i]);
         text_put(t, " | ");
-        put_types(t, types_of(r[i]));
+        put_types(t, op_types(r[i]));
         text_put(t, " |\n");
     }
 }
@@ -112,7 +106,7 @@ static void put_lines(Text *t, const OpRow *const *r, int n)
         text_put(t, "(opset ");
         put_versions(t, r[i]);
         text_put(t, "): ");
-        put_types(t, types_of(r[i]));
+        put_types(t, op_types(r[i]));
         text_put(t, "\n");
     }
 }

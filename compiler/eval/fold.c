@@ -49,20 +49,24 @@ static Node *copy_node(Graph *g, const Node *n)
     return c;
 }
 
-/* A node alone meets no pass: small floats are widened here as passes/widen.c does, the results narrowed when they are taken. */
+/* A node alone meets no pass: operands are widened here as passes/widen.c does, the results narrowed when they are taken. */
 static void widen(Store *store, Node *c)
 {
-    if (!(c->op->flags & OP_WIDEN)) return;
-    bool any = false;
+    DType wide[DT_COUNT] = { DT_NONE };
     for (int i = 0; i < c->n_in; i++) {
         Tensor *t = c->in[i];
-        if (!t || !dtype_is_small_float(t->dtype)) continue;
-        if (t->value) t->value = recipe_cast(store, t->value, DT_F32);
-        t->dtype = DT_F32;
-        any = true;
+        const DType to = t ? op_compute_type(c->op, i, t->dtype) : DT_NONE;
+        if (!t || to == t->dtype) continue;
+        if (t->value) t->value = recipe_cast(store, t->value, to);
+        wide[t->dtype] = to;
+        t->dtype = to;
     }
-    for (int i = 0; any && i < c->n_out; i++)
-        if (c->out[i] && dtype_is_small_float(c->out[i]->dtype)) c->out[i]->dtype = DT_F32;
+    for (int i = 0; i < c->n_out; i++) {
+        Tensor *t = c->out[i];
+        if (!t) continue;
+        if (dtype_is_small_float(t->dtype)) t->dtype = op_compute_type(c->op, 0, t->dtype);
+        else if (wide[t->dtype]) t->dtype = wide[t->dtype];
+    }
 }
 
 static bool takes_type(const Node *c)

@@ -40,7 +40,7 @@ static inlay_loss_params params_of(const Node *n)
 static void lower_likelihood(Lower *l, Node *n, Tensor *scores)
 {
     const inlay_loss_params p = params_of(n);
-    Step *s = lower_step(l, n, "nll_loss_f32", &p);
+    Step *s = lower_step(l, n, lower_kernel(l, "nll_loss", scores->dtype), &p);
     step_out(s, n->out[0]);
     step_in(s, scores);
     step_in(s, n->in[1]);
@@ -55,8 +55,8 @@ void lower_nll_loss(Lower *l, Node *n)
 void lower_softmax_cross_entropy(Lower *l, Node *n)
 {
     const inlay_loss_params p = params_of(n);
-    Tensor *log = node_out(n, 1) ? n->out[1] : lower_temp(l, DT_F32, n->in[0]->shape);
-    Step *s = lower_step(l, n, "log_softmax_classes_f32", &p);
+    Tensor *log = node_out(n, 1) ? n->out[1] : lower_temp(l, n->in[0]->dtype, n->in[0]->shape);
+    Step *s = lower_step(l, n, lower_kernel(l, "log_softmax_classes", n->in[0]->dtype), &p);
     step_out(s, log);
     step_in(s, n->in[0]);
     lower_likelihood(l, n, log);

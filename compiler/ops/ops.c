@@ -76,6 +76,23 @@ bool op_check(const Node *n)
     return true;
 }
 
+/* Integer operands other than the data are counts and indices. */
+DType op_compute_type(const OpRow *r, int i, DType t)
+{
+    if (r->flags & OP_WIDEN && dtype_is_small_float(t)) return DT_F32;
+    const bool data = i == 0 || r->max_in < 0;
+    if (!(r->flags & OP_WIDEN_INT) || !data || !((T_INT | T_BOOL) & DTYPE_BIT(t)) || r->types & DTYPE_BIT(t)) return t;
+    return r->types & DTYPE_BIT(DT_I64) ? DT_I64 : DT_F64;
+}
+
+DTypeSet op_types(const OpRow *r)
+{
+    DTypeSet s = r->types;
+    for (int t = 1; t < DT_COUNT; t++)
+        if (r->types & DTYPE_BIT(op_compute_type(r, 0, (DType)t))) s |= DTYPE_BIT(t);
+    return s;
+}
+
 Recipe *no_constant(Node *n)
 {
     (void)n;

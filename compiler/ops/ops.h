@@ -24,6 +24,7 @@ enum OpFlag {
     OP_SHAPE_ONLY = 16,         /* needs its input's shape, not its values (Shape, Size) */
     OP_AXIS = 32,               /* has one attribute `axis` over dimensions; the layout pass renames it */
     OP_CONTROL = 64,            /* has subgraphs */
+    OP_WIDEN_INT = 256,         /* integers and bool without a kernel: int64, else float64, in their place */
     OP_SHAPED_LIKE_FIRST = 128, /* the result has operand 0's shape, whatever the others are */
 };
 
@@ -46,6 +47,11 @@ const OpRow *op_find(const char *domain, const char *op_type, int64_t version);
 const OpRow *op_rows(int *count);
 /* Checks operand counts and element type against the row; reports with error_at (all nodes are checked before leaving). */
 bool op_check(const Node *n);
+
+/* The type in which an operand of type t is computed: t itself, or what the flags say; operands of number `i`. */
+DType op_compute_type(const OpRow *r, int i, DType t);
+/* All types of operand 0 that are taken, those computed in another one included. */
+DTypeSet op_types(const OpRow *r);
 
 /* Element type sets used in ops.def. */
 #define T_F32 DTYPE_BIT(DT_F32)

@@ -7,6 +7,7 @@
 #include "kernels/unfold.h"
 #include "ops/expand.h"
 #include "ops/families.h"
+#include "ops/typed.h"
 #include "ops/window.h"
 
 static int choice(const Node *n, const char *attr, const char *otherwise, const char *const *names, int count)
@@ -42,10 +43,11 @@ void lower_grid_sample(Lower *l, Node *n)
         p.size[3 - axes + i] = x->dim[2 + i];
         p.out *= y->dim[2 + i];
     }
-    Step *s = lower_step(l, n, "grid_sample_f32", &p);
+    Tensor *grid = lower_as(l, n, n->in[1], n->in[0]->dtype);
+    Step *s = lower_step(l, n, lower_kernel(l, "grid_sample", n->in[0]->dtype), &p);
     step_out(s, n->out[0]);
     step_in(s, n->in[0]);
-    step_in(s, n->in[1]);
+    step_in(s, grid);
 }
 
 void infer_affine_grid(Node *n)
@@ -69,7 +71,7 @@ void lower_affine_grid(Lower *l, Node *n)
     const int axes = s->rank - 2;
     inlay_affine_grid_params p = { .axes = axes, .align = node_int(n, "align_corners", 0) != 0, .n = s->dim[0], .size = { 1, 1, 1 } };
     for (int i = 0; i < axes; i++) p.size[3 - axes + i] = s->dim[1 + i];
-    Step *step = lower_step(l, n, "affine_grid_f32", &p);
+    Step *step = lower_step(l, n, lower_kernel(l, "affine_grid", n->in[0]->dtype), &p);
     step_out(step, n->out[0]);
     step_in(step, n->in[0]);
 }
@@ -93,7 +95,7 @@ void lower_roi_align(Lower *l, Node *n)
         .ratio = i32_checked(node_int(n, "sampling_ratio", 0)), .max = choice(n, "mode", "avg", modes, 2), .scale = node_float(n, "spatial_scale", 1.0f),
         .half_pixel = n->op->since >= 16 && choice(n, "coordinate_transformation_mode", "half_pixel", places, 2),
     };
-    Step *s = lower_step(l, n, "roi_align_f32", &p);
+    Step *s = lower_step(l, n, lower_kernel(l, "roi_align", n->in[0]->dtype), &p);
     step_out(s, n->out[0]);
     for (int i = 0; i < 3; i++) step_in(s, n->in[i]);
 }
@@ -126,7 +128,7 @@ void lower_max_unpool(Lower *l, Node *n)
     inlay_max_unpool_params p = { .count = tensor_count(n->in[0]), .total = tensor_count(n->out[0]), .rank = from.rank };
     memcpy(p.from, from.dim, sizeof p.from);
     memcpy(p.to, n->out[0]->shape.dim, sizeof p.to);
-    Step *s = lower_step(l, n, "max_unpool_f32", &p);
+    Step *s = lower_step(l, n, lower_kernel(l, "max_unpool", n->in[0]->dtype), &p);
     step_out(s, n->out[0]);
     step_in(s, n->in[0]);
     step_in(s, n->in[1]);
@@ -182,7 +184,7 @@ void lower_col2im(Lower *l, Node *n)
     inlay_col2im_params p = col2im_params(n);
     p.planes = n->out[0]->shape.dim[0] * n->out[0]->shape.dim[1];
     p.columns = tensor_count(n->in[0]) / i64_max(p.planes, 1);
-    Step *s = lower_step(l, n, "col2im_f32", &p);
+    Step *s = lower_step(l, n, lower_kernel(l, "col2im", n->in[0]->dtype), &p);
     step_out(s, n->out[0]);
     for (int i = 0; i < 3; i++) step_in(s, i && p.tap[0] ? NULL : n->in[i]);
 }
@@ -212,13 +214,27 @@ void lower_deform_conv(Lower *l, Node *n)
         .kh = w.kernel[1], .kw = w.kernel[2], .sh = w.stride[1], .sw = w.stride[2], .dh = w.dilation[1], .dw = w.dilation[2], .ph = w.pad[1], .pw = w.pad[2],
         .groups = node_int(n, "group", 1), .offset_groups = node_int(n, "offset_group", 1),
     };
-    Step *s = lower_step(l, n, "deform_conv_f32", &p);
+    Step *s = lower_step(l, n, lower_kernel(l, "deform_conv", n->in[0]->dtype), &p);
     step_out(s, n->out[0]);
     for (int i = 0; i < 5; i++) step_in(s, node_in(n, i));
     s->macs = tensor_count(n->out[0]) * p.c / p.groups * p.kh * p.kw;
 }
 
 /* --- CenterCropPad: Slice where it crops, Pad where it pads --- */
+
+/* t, whose shape was taken from the file, where the run's shape is the same along the axes (NULL: all). */
+static Tensor *checked_size(const Node *n, Tensor *t, const int64_t *axes, int64_t count)
+{
+    Tensor *size = expand_cast(n, n->in[1], DT_I64);
+    if (axes) {
+        int64_t *row = NEW_ARRAY(n->graph->arena, int64_t, count);
+        for (int64_t i = 0; i < count; i++) row[i] = node_axis(n, axes[i], t->shape.rank);
+        Tensor *in[] = { expand_i64s(n, t->shape.rank, t->shape.dim), expand_i64s(n, count, row), size };
+        size = expand_done(expand_node(n, "ScatterElements", 3, in, 1));
+    }
+    Tensor *in[] = { t, size };
+    return expand_done(expand_inlay_node(n, "FixedSize", 2, in, 1));
+}
 
 void expand_center_crop_pad(Node *n)
 {
@@ -243,5 +259,6 @@ void expand_center_crop_pad(Node *n)
         padded = true;
     }
     if (padded) t = expand_binary(n, "Pad", t, expand_i64s(n, 2 * x->rank, pads));
+    if (!want) t = checked_size(n, t, axes, count);
     expand_finish(n, 1, &t);
 }

@@ -2,7 +2,8 @@
  * float16, bfloat16 and smaller floats are storage formats: an operator on them computes in float32,
  * its operands cast before it and its results after it. Between two such operators the value stays float32:
  * no rounding to and fro, no casts, and the float32 fusions see through (as ONNX Runtime does on CPUs).
- * Requires: types and shapes. Ensures: no node marked OP_WIDEN has an operand of a small float type. */
+ * Integers do the same where the operator has no kernel for them (OP_WIDEN_INT), through int64 or float64.
+ * Requires: types and shapes. Ensures: no node marked so has an operand of such a type. */
 #include "ops/ops.h"
 #include "passes/passes.h"
 
@@ -16,36 +17,41 @@ typedef struct Widener {
 static Tensor *cast_before(Widener *w, Node *n, Tensor *in, DType to)
 {
     Graph *g = w->g;
-    if (in->id < w->ids && w->wide[in->id]) return w->wide[in->id];
+    if (to == DT_F32 && in->id < w->ids && w->wide[in->id]) return w->wide[in->id];
     if (in->value) return graph_add_constant(g, NULL, recipe_cast(g->store, in->value, to));
     Tensor *out = graph_add_tensor(g, NULL, to, in->shape);
     Node *cast = graph_insert_node(g, n, "", "Cast", 1, &in, 1, &out);
     node_set_int(cast, "to", to);
     infer_node(cast);
-    if (in->id < w->ids) w->wide[in->id] = out;
+    if (to == DT_F32 && in->id < w->ids) w->wide[in->id] = out;
     return out;
+}
+
+static DType compute_type(const Node *n, int i)
+{
+    return n->in[i] ? op_compute_type(n->op, i, n->in[i]->dtype) : DT_NONE;
 }
 
 static bool needs_widening(const Node *n)
 {
-    if (!n->op || !(n->op->flags & OP_WIDEN)) return false;
-    for (int i = 0; i < n->n_in; i++)
-        if (n->in[i] && dtype_is_small_float(n->in[i]->dtype)) return true;
+    for (int i = 0; n->op && i < n->n_in; i++)
+        if (n->in[i] && compute_type(n, i) != n->in[i]->dtype) return true;
     return false;
 }
 
-/* Results: the node gets a float32 result, and a Cast makes the old one. */
-static void narrow_outputs(Widener *w, Node *n)
+/* Results of the types that were widened: the node gets a wide result, and a Cast makes the old one. */
+static void narrow_outputs(Widener *w, Node *n, const DType *wide)
 {
     Graph *g = w->g;
     for (int i = 0; i < n->n_out; i++) {
         Tensor *old = n->out[i];
-        if (!old || !dtype_is_small_float(old->dtype)) continue;
-        Tensor *wide = graph_add_tensor(g, NULL, DT_F32, old->shape);
-        n->out[i] = wide;
-        wide->producer = n;
-        if (old->id < w->ids) w->wide[old->id] = wide;
-        Node *cast = graph_insert_node(g, n, "", "Cast", 1, &wide, 1, &old);
+        const DType to = !old ? DT_NONE : dtype_is_small_float(old->dtype) ? op_compute_type(n->op, 0, old->dtype) : wide[old->dtype];
+        if (!to || to == old->dtype) continue;
+        Tensor *result = graph_add_tensor(g, NULL, to, old->shape);
+        n->out[i] = result;
+        result->producer = n;
+        if (old->id < w->ids && result->dtype == DT_F32) w->wide[old->id] = result;
+        Node *cast = graph_insert_node(g, n, "", "Cast", 1, &result, 1, &old);
         node_set_int(cast, "to", old->dtype);
         infer_node(cast);
     }
@@ -54,11 +60,16 @@ static void narrow_outputs(Widener *w, Node *n)
 static void widen(Widener *w, Node *n)
 {
     Graph *g = w->g;
+    DType wide[DT_COUNT] = { DT_NONE };
     Tensor **in = arena_copy(g->arena, n->in, (size_t)n->n_in * sizeof *in);
-    for (int i = 0; i < n->n_in; i++)
-        if (in[i] && dtype_is_small_float(in[i]->dtype)) in[i] = cast_before(w, n, in[i], DT_F32);
+    for (int i = 0; i < n->n_in; i++) {
+        const DType to = compute_type(n, i);
+        if (!in[i] || to == in[i]->dtype) continue;
+        wide[in[i]->dtype] = to;
+        in[i] = cast_before(w, n, in[i], to);
+    }
     node_set_inputs(n, n->n_in, in);
-    narrow_outputs(w, n);
+    narrow_outputs(w, n, wide);
 }
 
 void pass_widen(Graph *g)
