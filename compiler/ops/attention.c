@@ -9,6 +9,8 @@
 #include "ops/control.h"
 #include "ops/expand.h"
 #include "ops/families.h"
+#include "ops/nest.h"
+#include "ops/values.h"
 
 /* [B][S][H D] as [B][H][S][D]. */
 Tensor *attend_split(const Node *n, Tensor *t, int64_t heads)
@@ -183,7 +185,7 @@ void expand_attention(Node *n)
     stage[1] = product;
     if (!cap_first) product = stage[2] = attend_softcap(n, product, cap);
     stage[3] = weights(n, product, bias);
-    Tensor *y = expand_binary(n, "MatMul", stage[3], attend_repeat(n, v, times));
+    Tensor *y = expand_cast(n, expand_binary(n, "MatMul", expand_cast(n, stage[3], v->dtype), attend_repeat(n, v, times)), q->dtype);
     const int64_t mode = node_int(n, "qk_matmul_output_mode", 0);
     if (mode < 0 || mode > 3) fail_node(n, STATUS_MALFORMED, NULL, "qk_matmul_output_mode is %lld, not 0 to 3", (long long)mode);
     result[0] = flat ? attend_join(n, y) : y;
@@ -278,16 +280,20 @@ void infer_tensor_scatter(Node *n)
 
 void lower_tensor_scatter(Lower *l, Node *n)
 {
-    const Shape *cache = &n->in[0]->shape, *update = &n->in[1]->shape;
+    const Shape *cache = &n->in[0]->shape;
     const int axis = node_axis(n, node_int(n, "axis", -2), cache->rank);
+    Tensor *y = move_target(l, n->out[0]), *x = move_source(l, n, n->in[0]), *update = move_source(l, n, n->in[1]);
     int64_t outer = 1, inner = 1;
     for (int i = 1; i < axis; i++) outer *= cache->dim[i];
     for (int i = axis + 1; i < cache->rank; i++) inner *= cache->dim[i];
-    const inlay_cache_params p = { .batch = cache->dim[0], .outer = outer, .length = cache->dim[axis], .count = update->dim[axis],
-                                   .bytes = dtype_bytes(n->in[0]->dtype, inner), .circular = !strcmp(node_string(n, "mode", "linear"), "circular") };
+    const inlay_cache_params p = { .batch = cache->dim[0], .outer = outer, .length = cache->dim[axis], .count = update->shape.dim[axis],
+                                   .bytes = dtype_bytes(x->dtype, inner), .circular = !strcmp(node_string(n, "mode", "linear"), "circular") };
+    Tensor *index = lower_index(l, n, node_in(n, 2));
+    if (!tensor_count(y)) return;
     Step *s = lower_step(l, n, "cache_update", &p);
-    step_out(s, n->out[0]);
-    step_in(s, n->in[0]);
-    step_in(s, n->in[1]);
-    step_in(s, node_in(n, 2));
+    step_out(s, y);
+    step_in(s, x);
+    step_in(s, update);
+    step_in(s, index);
+    move_finish(l, n, n->out[0], y);
 }

@@ -53,6 +53,13 @@ Tensor *expand_cast(const Node *at, Tensor *t, DType to)
     return expand_done(n);
 }
 
+void expand_operand(Node *at, int i, DType to)
+{
+    Tensor **in = arena_copy(at->graph->arena, at->in, (size_t)at->n_in * sizeof *in);
+    in[i] = expand_cast(at, in[i], to);
+    node_set_inputs(at, at->n_in, in);
+}
+
 Tensor *expand_reshape(const Node *at, Tensor *t, int rank, const int64_t *dims)
 {
     const Shape s = shape_of(rank, dims);

@@ -20,6 +20,8 @@ Tensor *expand_unary(const Node *at, const char *op, Tensor *a);
 Tensor *expand_binary(const Node *at, const char *op, Tensor *a, Tensor *b);
 /* The others that are wanted often. cast: t itself where it is of that type. */
 Tensor *expand_cast(const Node *at, Tensor *t, DType to);
+/* Operand i of `at` itself becomes its cast. */
+void expand_operand(Node *at, int i, DType to);
 Tensor *expand_unsqueeze(const Node *at, Tensor *t, int axis);
 Tensor *expand_reshape(const Node *at, Tensor *t, int rank, const int64_t *dims);
 Tensor *expand_transpose(const Node *at, Tensor *t, const int64_t *perm);

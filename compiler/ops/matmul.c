@@ -3,11 +3,14 @@
  * of the left one; all else goes to the general product by strides. */
 #include "kernels/matmul.h"
 
+#include <math.h>
+
 #include "base/size.h"
 #include "kernels/conv_f32.h"
 #include "kernels/dense_f32.h"
 #include "kernels/window_plain.h"
 #include "ops/epilogue.h"
+#include "ops/expand.h"
 #include "ops/families.h"
 #include "ops/pack.h"
 
@@ -47,8 +50,16 @@ static Product product_of(const Node *n)
     return p;
 }
 
+/* Operands of several types would be read wrongly. */
+static void check_types(const Node *n)
+{
+    for (int i = 1; i < n->n_in; i++)
+        if (n->in[i] && n->in[i]->dtype != n->in[0]->dtype) fail_node(n, STATUS_MALFORMED, NULL, "operands of types %s and %s", dtype_name(n->in[0]->dtype), dtype_name(n->in[i]->dtype));
+}
+
 void infer_matmul(Node *n)
 {
+    check_types(n);
     const Product p = product_of(n);
     infer_out(n, 0, n->in[0]->dtype, p.y);
 }
@@ -209,8 +220,26 @@ static Tensor *gemm_c(const Node *n)
     return residual == 2 ? NULL : node_in(n, 2);
 }
 
+static bool is_whole(float v) { return v == floorf(v); }
+
+/* Integers times factors that are none. */
+static void expand_fractional(Node *n)
+{
+    Tensor *in[] = { expand_cast(n, n->in[0], DT_F64), expand_cast(n, n->in[1], DT_F64), expand_cast(n, node_in(n, 2), DT_F64) };
+    Node *made = expand_node(n, "Gemm", in[2] ? 3 : 2, in, 1);
+    expand_copy_attrs(made, n);
+    Tensor *y = expand_cast(n, expand_done(made), n->in[0]->dtype);
+    expand_finish(n, 1, &y);
+}
+
 void infer_gemm(Node *n)
 {
+    check_types(n);
+    if (dtype_is_integer(n->in[0]->dtype) && !(is_whole(node_float(n, "alpha", 1.0f)) && is_whole(node_float(n, "beta", 1.0f)))) {
+        infer_shape(n, 0);
+        expand_fractional(n);
+        return;
+    }
     const GemmShape g = gemm_of(n);
     const int64_t dims[2] = { g.m, g.n };
     const Shape y = shape_of(2, dims);

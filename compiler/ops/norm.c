@@ -8,6 +8,7 @@
 #include "kernels/affine_f32.h"
 #include "kernels/norm.h"
 #include "ops/epilogue.h"
+#include "ops/expand.h"
 #include "ops/families.h"
 #include "ops/nest.h"
 #include "ops/reduce.h"
@@ -121,8 +122,19 @@ static void check_batchnorm(const Node *n)
     if (n->op->since < 14 && !node_int(n, "spatial", 1)) fail_node(n, STATUS_UNSUPPORTED, NULL, "normalizes each element on its own (spatial 0)");
 }
 
+/* Scales, biases and statistics may be wider or narrower than the image, which decides. */
+static void like_first(Node *n)
+{
+    const DType x = n->in[0]->dtype, t = dtype_is_small_float(x) ? DT_F32 : x;
+    for (int i = 1; i < n->n_in; i++)
+        if (n->in[i] && n->in[i]->dtype != t && (t == DT_F64 || n->in[i]->dtype == DT_F64)) expand_operand(n, i, t);
+}
+
 void infer_batchnorm(Node *n)
 {
+    const DType statistics = n->in[3]->dtype;
+    like_first(n);
+    if (is_training(n) && n->in[3]->dtype != statistics) fail_node(n, STATUS_UNSUPPORTED, "export the model for inference", "trains statistics of type %s over %s", dtype_name(statistics), dtype_name(n->in[0]->dtype));
     infer_same(n);
     check_batchnorm(n);
     const Shape *mean = infer_shape(n, 3);
@@ -239,9 +251,22 @@ void infer_layernorm(Node *n)
     Shape s = *infer_shape(n, 0);
     infer_same(n);
     for (int i = norm_axis(n); i < s.rank; i++) s.dim[i] = 1;
-    const DType stash = n->in[0]->dtype == DT_F64 ? DT_F64 : DT_F32;
-    infer_out(n, 1, stash, s);
-    infer_out(n, 2, stash, s);
+    like_first(n);
+    infer_out(n, 1, DT_F32, s);
+    infer_out(n, 2, DT_F32, s);
+}
+
+void infer_rmsnorm(Node *n)
+{
+    infer_same(n);
+    like_first(n);
+}
+
+/* Statistics are float32, whatever the image is. */
+static Tensor *statistics(Lower *l, const Node *n, int i)
+{
+    Tensor *t = node_out(n, i);
+    return t && n->in[0]->dtype == DT_F64 ? lower_temp(l, DT_F64, t->shape) : t;
 }
 
 static void lower_line_norm(Lower *l, Node *n, bool center)
@@ -251,9 +276,10 @@ static void lower_line_norm(Lower *l, Node *n, bool center)
     const Shape part = shape_of(s->rank - axis, s->dim + axis);
     const inlay_norm_params p = { .outer = i32_checked(shape_product(s, 0, axis)), .n = i32_checked(shape_count(&part)), .inner = 1, .center = center,
         .period = 1, .group = 1, .along = 1, .epsilon = (double)node_float(n, "epsilon", 1e-5f) };
-    for (int i = 1; i < n->n_in; i++)
-        if (n->in[i] && n->in[i]->dtype != n->in[0]->dtype) fail_node(n, STATUS_UNSUPPORTED, NULL, "operands of types %s and %s", dtype_name(n->in[0]->dtype), dtype_name(n->in[i]->dtype));
-    lower_norm(l, n, &p, node_out(n, 1), node_out(n, 2), expanded(l, n, n->in[1], &part), expanded(l, n, node_in(n, 2), &part));
+    Tensor *made[] = { NULL, statistics(l, n, 1), statistics(l, n, 2) };
+    lower_norm(l, n, &p, made[1], made[2], expanded(l, n, n->in[1], &part), expanded(l, n, node_in(n, 2), &part));
+    for (int i = 1; i < 3; i++)
+        if (made[i] != node_out(n, i)) lower_cast(l, n, n->out[i], made[i], true, 0);
 }
 
 void lower_layernorm(Lower *l, Node *n) { lower_line_norm(l, n, true); }

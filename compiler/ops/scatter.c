@@ -6,6 +6,7 @@
 #include "kernels/scatter.h"
 #include "ops/families.h"
 #include "ops/nest.h"
+#include "ops/typed.h"
 #include "ops/values.h"
 
 static int reduction_of(const Node *n)
@@ -53,13 +54,18 @@ static const char *scatter_kernel(Lower *l, const Node *n, const char *form, con
 {
     static const char *const by_bytes[] = { 0, "u8", "u16", 0, "u32", 0, 0, 0, "u64" };
     const int bytes = dtype_bits(x->dtype) / 8;
-    if (bytes > 8) fail_node(n, STATUS_UNSUPPORTED, NULL, "element type %s", dtype_name(x->dtype));
+    if (bytes > 8 || (op && !((T_NUMBER | T_BOOL) & DTYPE_BIT(x->dtype)))) fail_node(n, STATUS_UNSUPPORTED, NULL, "element type %s", dtype_name(x->dtype));
     return arena_printf(l->arena, "%s_%s", form, op ? dtype_suffix(x->dtype) : by_bytes[bytes]);
 }
 
+/* What is reduced is computed: small floats in float32. */
+static bool computes_wide(const Node *n) { return reduction_of(n) && dtype_is_small_float(n->in[0]->dtype); }
+
 static void scatter_step(Lower *l, Node *n, const char *form, inlay_scatter_params *p)
 {
-    Tensor *y = move_target(l, n->out[0]), *x = move_source(l, n, n->in[0]), *u = move_source(l, n, n->in[2]), *index = lower_index(l, n, n->in[1]);
+    const bool wide = computes_wide(n);
+    Tensor *y = wide ? lower_temp(l, DT_F32, n->out[0]->shape) : move_target(l, n->out[0]), *index = lower_index(l, n, n->in[1]);
+    Tensor *x = wide ? lower_as(l, n, n->in[0], DT_F32) : move_source(l, n, n->in[0]), *u = wide ? lower_as(l, n, n->in[2], DT_F32) : move_source(l, n, n->in[2]);
     p->op = reduction_of(n);
     p->bytes = tensor_bytes(x);
     Step *s = lower_step(l, n, scatter_kernel(l, n, form, x, p->op), p);
@@ -67,7 +73,8 @@ static void scatter_step(Lower *l, Node *n, const char *form, inlay_scatter_para
     step_in(s, x)->reuse = REUSE_ELEMENTWISE;
     step_in(s, index);
     step_in(s, u);
-    move_finish(l, n, n->out[0], y);
+    if (wide) lower_cast(l, n, n->out[0], y, true, 0);
+    else move_finish(l, n, n->out[0], y);
 }
 
 void lower_scatter_elements(Lower *l, Node *n)

@@ -218,7 +218,9 @@ static Tensor *pad_value(Lower *l, Node *n)
 {
     const int64_t one = 1;
     const float v = node_float(n, "value", 0.0f);
+    const uint64_t zero[2] = { 0, 0 };
     if (node_in(n, 2)) return n->in[2];
+    if (!(v < 0.0f) && !(v > 0.0f)) return lower_constant(l, recipe_fill(l->graph->store, n->in[0]->dtype, 1, &one, zero));
     return lower_constant(l, recipe_cast(l->graph->store, recipe_memory(l->graph->store, DT_F32, 1, &one, &v), n->in[0]->dtype));
 }
 
