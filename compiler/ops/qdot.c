@@ -4,6 +4,7 @@
 #include "kernels/qdot.h"
 
 #include "base/size.h"
+#include "ops/expand.h"
 #include "ops/families.h"
 #include "ops/nest.h"
 #include "ops/typed.h"
@@ -77,8 +78,29 @@ void infer_matmul_integer(Node *n)
     infer_out(n, 0, DT_I32, product_shape(&r));
 }
 
+/* Quantization of operands x, scale, zero point; a vector of scales lies along `axis`. */
+static Tensor *requantized(const Node *n, const char *op, Tensor *x, Tensor *scale, Tensor *zero, int axis)
+{
+    Tensor *in[] = { x, expand_cast(n, scale, DT_F32), zero };
+    Node *made = expand_node(n, op, zero ? 3 : 2, in, 1);
+    if (scale->shape.rank) node_set_int(made, "axis", axis);
+    return expand_done(made);
+}
+
+/* Factors or a result of 8-bit floats: there is nothing exact to keep, the product is one of float32. */
+static bool expand_float8(Node *n)
+{
+    if (!dtype_is_float(n->in[0]->dtype) && !dtype_is_float(n->in[3]->dtype) && !dtype_is_float(n->in[7]->dtype)) return false;
+    const int a = infer_shape(n, 0)->rank, b = infer_shape(n, 3)->rank;
+    Tensor *y = expand_binary(n, "MatMul", requantized(n, "DequantizeLinear", n->in[0], n->in[1], n->in[2], a - 2), requantized(n, "DequantizeLinear", n->in[3], n->in[4], n->in[5], b - 1));
+    y = requantized(n, "QuantizeLinear", y, n->in[6], n->in[7], y->shape.rank - 2);
+    expand_finish(n, 1, &y);
+    return true;
+}
+
 void infer_qlinear_matmul(Node *n)
 {
+    if (expand_float8(n)) return;
     const Product r = product_of(n, &qlinear_matmul);
     infer_out(n, 0, n->in[7]->dtype, product_shape(&r));
 }
