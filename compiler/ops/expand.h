@@ -32,6 +32,10 @@ Tensor *expand_number(const Node *at, double value, DType t);
 Tensor *expand_floats(const Node *at, int64_t n, const float *values);
 Tensor *expand_i64s(const Node *at, int64_t n, const int64_t *values);
 
+/* Word, position and segment embeddings, their sum normalized, the length of each mask (ms_fused.c): in[0..8] are the operands of
+ * EmbedLayerNormalization, NULL where left out. */
+void expand_embeddings(Node *at, Tensor *const *in);
+
 /* Takes `at` out; result i of it (i < n, NULL: nobody asked) becomes result[i]. */
 void expand_finish(Node *at, int n, Tensor *const *result);
 

@@ -209,24 +209,20 @@ void expand_bias_softmax(Node *n)
     finish(n, expand_reshape(n, expand_done(softmax), s.rank, s.dim));
 }
 
-/* Word, position and segment embeddings, their sum normalized; also the length of each mask. */
-void expand_embed_layer_norm(Node *n)
+void expand_embeddings(Node *n, Tensor *const *in)
 {
     const Shape *ids = infer_shape(n, 0);
     if (ids->rank != 2) fail_node(n, STATUS_MALFORMED, NULL, "its word indices have %d dimensions", ids->rank);
-    static const int needed[] = { 2, 3, 5, 6 };
     const int64_t batch = ids->dim[0], steps = ids->dim[1];
-    for (int i = 0; i < 4; i++) infer_shape(n, needed[i]);
-    Tensor *sum = gathered(n, n->in[2], n->in[0]);
-    Tensor *place = node_in(n, 8) ? gathered(n, n->in[3], n->in[8]) : expand_slice(n, n->in[3], 0, 0, steps);
-    sum = expand_binary(n, "Add", sum, place);
-    if (node_in(n, 1) && node_in(n, 4)) sum = expand_binary(n, "Add", sum, gathered(n, n->in[4], n->in[1]));
-    Node *norm = layer_norm(n, sum, n->in[5], n->in[6], -1, node_float(n, "epsilon", 1e-12f), 1);
+    Tensor *sum = gathered(n, in[2], in[0]);
+    sum = expand_binary(n, "Add", sum, in[8] ? gathered(n, in[3], in[8]) : expand_slice(n, in[3], 0, 0, steps));
+    if (in[1] && in[4]) sum = expand_binary(n, "Add", sum, gathered(n, in[4], in[1]));
+    Node *norm = layer_norm(n, sum, in[5], in[6], -1, node_float(n, "epsilon", 1e-12f), 1);
     Tensor *lengths = NULL;
-    if (read(n, 1) && node_in(n, 7)) {
+    if (read(n, 1) && in[7]) {
         const int64_t axis = 1;
-        Tensor *in[] = { n->in[7], expand_i64s(n, 1, &axis) };
-        Node *made = expand_node(n, "ReduceSum", 2, in, 1);
+        Tensor *mask[] = { in[7], expand_i64s(n, 1, &axis) };
+        Node *made = expand_node(n, "ReduceSum", 2, mask, 1);
         node_set_int(made, "keepdims", 0);
         lengths = expand_done(made);
     } else if (read(n, 1)) {
@@ -235,4 +231,13 @@ void expand_embed_layer_norm(Node *n)
     }
     Tensor *result[] = { norm->out[0], lengths, read(n, 2) ? sum : NULL };
     expand_finish(n, 3, result);
+}
+
+void expand_embed_layer_norm(Node *n)
+{
+    static const int needed[] = { 2, 3, 5, 6 };
+    Tensor *in[9];
+    for (int i = 0; i < 4; i++) infer_shape(n, needed[i]);
+    for (int i = 0; i < 9; i++) in[i] = node_in(n, i);
+    expand_embeddings(n, in);
 }

@@ -240,27 +240,81 @@ static Tensor *unpacked(const Node *n, int i, DType t, int rank, const int64_t *
     return graph_add_constant(n->graph, NULL, recipe_memory(s, t, rank, dims, recipe_values(s, n->graph->arena, b->value)));
 }
 
-void expand_matmul_nbits(Node *n)
+typedef struct Packed {
+    int64_t bits, k, n, block, blocks;
+    DType t;
+} Packed;
+
+static Packed packed_of(const Node *n)
 {
-    const int64_t bits = node_int(n, "bits", 4), k = node_int(n, "K", 0), columns = node_int(n, "N", 0), block = node_int(n, "block_size", 0);
-    const DType t = bits == 2 ? DT_U2 : bits == 4 ? DT_U4 : bits == 8 ? DT_U8 : DT_NONE;
-    if (t == DT_NONE || k < 1 || columns < 1 || block < 1 || node_in(n, 4)) fail_node(n, STATUS_UNSUPPORTED, NULL, "has %lld bits, a block of %lld or a group index", (long long)bits, (long long)block);
-    const int64_t blocks = i64_ceil_div(k, block), dims[] = { columns, i64_mul(blocks, block) }, scales[] = { columns, blocks };
-    if (shape_count(infer_shape(n, 1)) * 8 != dims[0] * dims[1] * bits) fail_node(n, STATUS_MALFORMED, NULL, "its weights have %lld bytes", (long long)tensor_count(n->in[1]));
-    Tensor *zero = node_in(n, 3);
-    if (!zero) {
-        const uint8_t middle = (uint8_t)(1u << (bits - 1));
-        Recipe *r = recipe_cast(n->graph->store, recipe_fill(n->graph->store, DT_U8, 2, scales, &middle), t);
-        zero = graph_add_constant(n->graph, NULL, r);
-    } else if (zero->dtype == DT_U8) {          /* each row filled up to bytes */
-        const int64_t row = i64_ceil_div(blocks * bits, 8) * 8 / bits, packed[] = { columns, row };
-        zero = expand_slice(n, unpacked(n, 3, t, 2, packed), 1, 0, blocks);
-    } else fail_node(n, STATUS_UNSUPPORTED, NULL, "its zero points are of type %s", dtype_name(zero->dtype));
-    Tensor *in[] = { unpacked(n, 1, t, 2, dims), expand_reshape(n, n->in[2], 2, scales), zero };
+    Packed p = { .bits = node_int(n, "bits", 4), .k = node_int(n, "K", 0), .n = node_int(n, "N", 0), .block = node_int(n, "block_size", 0) };
+    p.t = p.bits == 2 ? DT_U2 : p.bits == 4 ? DT_U4 : p.bits == 8 ? DT_U8 : DT_NONE;
+    if (p.t == DT_NONE || p.k < 1 || p.n < 1 || p.block < 1) fail_node(n, STATUS_UNSUPPORTED, "2, 4 or 8 bits are supported", "has %lld bits, a block of %lld", (long long)p.bits, (long long)p.block);
+    p.blocks = i64_ceil_div(p.k, p.block);
+    if (shape_count(infer_shape(n, 1)) * 8 != p.n * p.blocks * p.block * p.bits) fail_node(n, STATUS_MALFORMED, NULL, "its weights have %lld bytes", (long long)tensor_count(n->in[1]));
+    return p;
+}
+
+/* Zero points [N][blocks] of the weights' type: the given ones, whose rows are filled up to bytes, or the middle. */
+static Tensor *zero_points(const Node *n, const Packed *p)
+{
+    const int64_t row = i64_ceil_div(p->blocks * p->bits, 8) * 8 / p->bits, stored[] = { p->n, row }, dims[] = { p->n, p->blocks };
+    if (node_in(n, 3) && n->in[3]->dtype == DT_U8) return expand_slice(n, unpacked(n, 3, p->t, 2, stored), 1, 0, p->blocks);
+    const uint8_t middle = node_in(n, 3) ? 0 : (uint8_t)(1u << (p->bits - 1));
+    Recipe *r = recipe_cast(n->graph->store, recipe_fill(n->graph->store, DT_U8, 2, dims, &middle), p->t);
+    return graph_add_constant(n->graph, NULL, r);
+}
+
+static Tensor *gathered(const Node *n, Tensor *t, Tensor *index)
+{
+    Tensor *in[] = { t, index };
+    Node *made = expand_node(n, "Gather", 2, in, 1);
+    node_set_int(made, "axis", 1);
+    return expand_done(made);
+}
+
+static Tensor *dequantized_blocks(const Node *n, Tensor *w, Tensor *scale, Tensor *zero, int64_t block)
+{
+    Tensor *in[] = { w, scale, zero };
     Node *q = expand_node(n, "DequantizeLinear", 3, in, 1);
     node_set_int(q, "axis", 1);
     node_set_int(q, "block_size", block);
-    Tensor *w = turned(n, expand_slice(n, expand_done(q), 1, 0, k), true);
-    Tensor *y = expand_binary(n, "MatMul", n->in[0], expand_cast(n, w, n->in[0]->dtype));
+    return expand_done(q);
+}
+
+/* What zero points that are floats take off: the sums of a over each block times zero point and scale, [..][blocks] x [blocks][N]. */
+static Tensor *float_zeros(const Node *n, const Packed *p, Tensor *a, Tensor *scale)
+{
+    const DType t = a->dtype;
+    const int64_t last = a->shape.rank, more = p->blocks * p->block - p->k;
+    Shape apart = a->shape;
+    if (more) {
+        int64_t pads[2 * MAX_RANK] = { 0 };
+        pads[2 * last - 1] = more;
+        a = expand_binary(n, "Pad", a, expand_i64s(n, 2 * last, pads));
+    }
+    apart.dim[last - 1] = p->blocks;
+    apart.dim[apart.rank++] = p->block;
+    Tensor *in[] = { expand_reshape(n, a, apart.rank, apart.dim), expand_i64s(n, 1, &last) };
+    Node *sum = expand_node(n, "ReduceSum", 2, in, 1);
+    node_set_int(sum, "keepdims", 0);
+    Tensor *zero = expand_reshape(n, expand_cast(n, n->in[3], t), 2, (const int64_t[]){ p->n, p->blocks });
+    return expand_binary(n, "MatMul", expand_done(sum), turned(n, expand_binary(n, "Mul", zero, expand_cast(n, scale, t)), true));
+}
+
+void expand_matmul_nbits(Node *n)
+{
+    const Packed p = packed_of(n);
+    const int64_t dims[] = { p.n, i64_mul(p.blocks, p.block) };
+    const bool floats = node_in(n, 3) && n->in[3]->dtype != DT_U8;
+    Tensor *weights = unpacked(n, 1, p.t, 2, dims), *scale = expand_reshape(n, n->in[2], 2, (const int64_t[]){ p.n, p.blocks }), *zero = zero_points(n, &p), *w;
+    infer_shape(n, 0);
+    if (node_in(n, 4)) {        /* the group of each of the K */
+        if (floats || tensor_count(n->in[4]) < p.k) fail_node(n, STATUS_UNSUPPORTED, NULL, "its group index does not fit");
+        Tensor *group = expand_slice(n, expand_cast(n, n->in[4], DT_I64), 0, 0, p.k);
+        w = dequantized_blocks(n, expand_slice(n, weights, 1, 0, p.k), gathered(n, scale, group), gathered(n, zero, group), 1);
+    } else w = expand_slice(n, dequantized_blocks(n, weights, scale, zero, p.block), 1, 0, p.k);
+    Tensor *y = expand_binary(n, "MatMul", n->in[0], expand_cast(n, turned(n, w, true), n->in[0]->dtype));
+    if (floats) y = expand_binary(n, "Sub", y, float_zeros(n, &p, n->in[0], scale));
     finish(n, node_in(n, 5) ? expand_binary(n, "Add", y, n->in[5]) : y);
 }

@@ -309,21 +309,33 @@ void lower_range(Lower *l, Node *n)
     for (int i = 0; i < 3; i++) step_in(s, n->in[i]);
 }
 
-void infer_det(Node *n)
+/* Det, and Inverse of com.microsoft: square matrices [...][n][n]. */
+static const Shape *square_shape(const Node *n)
 {
     const Shape *s = infer_shape(n, 0);
     if (s->rank < 2 || s->dim[s->rank - 1] != s->dim[s->rank - 2]) fail_node(n, STATUS_MALFORMED, NULL, "its input is no square matrix");
+    return s;
+}
+
+void infer_inverse(Node *n) { infer_out(n, 0, n->in[0]->dtype, *square_shape(n)); }
+
+void infer_det(Node *n)
+{
+    const Shape *s = square_shape(n);
     infer_out(n, 0, n->in[0]->dtype, shape_of(s->rank - 2, s->dim));
 }
 
-void lower_det(Lower *l, Node *n)
+static void lower_matrices(Lower *l, Node *n, const char *kernel)
 {
     const Shape *s = &n->in[0]->shape;
     const int64_t size = s->dim[s->rank - 1];
-    const inlay_det_params p = { .batch = i32_checked(tensor_count(n->out[0])), .n = i32_checked(size) };
-    if (!p.batch) return;
-    Step *step = lower_step(l, n, lower_kernel(l, "det", n->in[0]->dtype), &p);
+    const inlay_det_params p = { .batch = i32_checked(shape_product(s, 0, s->rank - 2)), .n = i32_checked(size) };
+    if (!tensor_count(n->out[0])) return;
+    Step *step = lower_step(l, n, lower_kernel(l, kernel, n->in[0]->dtype), &p);
     step_out(step, n->out[0]);
     step_in(step, n->in[0]);
     step_scratch(l, step, i64_max(8, dtype_bytes(n->in[0]->dtype, i64_mul(size, size))));
 }
+
+void lower_det(Lower *l, Node *n) { lower_matrices(l, n, "det"); }
+void lower_inverse(Lower *l, Node *n) { lower_matrices(l, n, "inverse"); }

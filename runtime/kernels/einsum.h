@@ -132,6 +132,47 @@ INLAY_PARAMS(det);
         return 0; \
     }
 
+/* y = the inverse of each matrix of x, by Gauss and Jordan with the largest pivot of the column; where there is none,
+ * its elements are infinite or no numbers. Operands and parameters as for det. */
+#define INLAY_INVERSE(suffix, T, FABS) \
+    static inline void inlay_inverse_one_##suffix(T *y, T *m, int32_t n) \
+    { \
+        int32_t i, j, k; \
+        for (i = 0; i < n * n; i++) y[i] = i % (n + 1) == 0; \
+        for (k = 0; k < n; k++) { \
+            int32_t pivot = k; \
+            T f; \
+            for (i = k + 1; i < n; i++) if (FABS(m[i * n + k]) > FABS(m[pivot * n + k])) pivot = i; \
+            for (j = 0; j < n && pivot != k; j++) { \
+                const T t = m[k * n + j], u = y[k * n + j]; \
+                m[k * n + j] = m[pivot * n + j], m[pivot * n + j] = t; \
+                y[k * n + j] = y[pivot * n + j], y[pivot * n + j] = u; \
+            } \
+            f = m[k * n + k]; \
+            for (j = 0; j < n; j++) m[k * n + j] /= f, y[k * n + j] /= f; \
+            for (i = 0; i < n; i++) { \
+                f = m[i * n + k]; \
+                for (j = 0; j < n && i != k; j++) m[i * n + j] -= f * m[k * n + j], y[i * n + j] -= f * y[k * n + j]; \
+            } \
+        } \
+    } \
+    static inline int inlay_inverse_##suffix(void *const *base, const inlay_step *s, int32_t r0, int32_t r1) \
+    { \
+        const inlay_det_params *p = (const inlay_det_params *)s->params; \
+        T *y = (T *)inlay_at(base, s, 0), *m = (T *)inlay_at(base, s, 2); \
+        const T *x = (const T *)inlay_at(base, s, 1); \
+        const size_t size = (size_t)p->n * (size_t)p->n; \
+        int32_t b; \
+        (void)r0, (void)r1; \
+        for (b = 0; b < p->batch; b++, x += size, y += size) { \
+            memcpy(m, x, size * sizeof *m); \
+            inlay_inverse_one_##suffix(y, m, p->n); \
+        } \
+        return 0; \
+    }
+
+INLAY_INVERSE(f32, float, fabsf)
+INLAY_INVERSE(f64, double, fabs)
 INLAY_DET(f32, float, fabsf)
 INLAY_DET(f64, double, fabs)
 
