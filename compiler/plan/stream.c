@@ -115,7 +115,17 @@ static void list_ports(Walk *w)
     }
 }
 
-/* The dying input that the largest result may lie over, where both go by rows. */
+/* Are all its rows made here, one by one? How others see them does not matter. */
+static bool made_by_rows(const Walk *w, const Cell *c)
+{
+    for (int k = 0; k < c->n_makers; k++) {
+        const Touch *t = w->port.at[w->maker[c->makers + k]].touch;
+        if (!t->by_row || t->operand->rows != c->item->rows) return false;
+    }
+    return c->n_makers > 0;
+}
+
+/* The dying input that the largest result may lie over. */
 static void pick_pair(Walk *w)
 {
     w->under = w->over = -1;
@@ -123,7 +133,7 @@ static void pick_pair(Walk *w)
     for (size_t i = 0; i < w->cell.n; i++)
         for (size_t o = 0; o < w->cell.n; o++) {
             const Cell *in = w->cell.at + i, *out = w->cell.at + o;
-            if (!in->from || in->to || in->n_makers || in->item->whole || out->from || !out->to || out->item->whole) continue;
+            if (!in->from || in->to || in->n_makers || out->from || !out->to || !made_by_rows(w, out)) continue;
             const int64_t gain = i64_min(in->item->size, out->item->size);
             if (gain > best) best = gain, w->under = (int)i, w->over = (int)o;
         }
