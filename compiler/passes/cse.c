@@ -9,7 +9,10 @@
 #include "ops/ops.h"
 #include "passes/passes.h"
 
-enum { SMALL_BYTES = 128 };     /* constants up to this size are compared by value */
+enum {
+    SMALL_BYTES = 128,          /* constants up to this size are compared by value */
+    LARGE_BYTES = 4096,         /* results from this size on are images rather than shapes */
+};
 
 /* Text that is equal where two things are, written over the one before. */
 typedef struct Key {
@@ -135,6 +138,21 @@ static void share(Graph *g, const Node *n, Node *later)
     graph_kill(later);
 }
 
+/* A sum of several values that stay alive for others, too, is cheaper made again than kept from its first reader to its last:
+ * made beside its reader it lies over the reader's result. Where its operands die of it, one result replaces them. */
+static bool worth_keeping(const Node *first)
+{
+    int values = 0;
+    bool stays = false;
+    if (!(first->op->flags & OP_ELEMENTWISE) || first->n_out != 1 || tensor_bytes(first->out[0]) < LARGE_BYTES) return true;
+    for (int i = 0; i < first->n_in; i++) {
+        if (!first->in[i] || first->in[i]->value) continue;
+        values++;
+        stays |= first->in[i]->uses > 2;        /* the two nodes, and another */
+    }
+    return values < 2 || !stays;
+}
+
 void pass_cse(Graph *g)
 {
     Arena *scratch = &g->store->scratch;
@@ -149,8 +167,8 @@ void pass_cse(Graph *g)
         if (!may_share(n) || makes_output(g, n)) continue;
         const char *key = key_of(g, &k, &c, n);
         Node *first = key ? map_get(&nodes, key) : NULL;
-        if (first) share(g, first, n);
-        else if (key) map_put(&nodes, key_kept(&k), n);
+        if (first && worth_keeping(first)) share(g, first, n);
+        else if (key && !first) map_put(&nodes, key_kept(&k), n);
     }
     graph_compact(g);
     arena_release(scratch, mark);
