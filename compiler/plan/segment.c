@@ -34,6 +34,7 @@ struct Finder {
     VEC(Edge) edge;
     int32_t *into, *last;       /* the first and the last edge that end at k */
     int64_t budget;
+    int64_t most;               /* peaks beyond it are of no use */
     Strips strips;
     struct Best *best;          /* of places */
 };
@@ -225,22 +226,33 @@ static void settle_strips(Finder *f, Edge *e, const Stream *whole)
     e->bytes = i64_min(e->bytes, bytes + around(f, e->from, e->to));
 }
 
-/* Walks a stream in both directions; the better one stays. */
+/* Walks a stream in both directions; the better one stays. A walk that goes beyond f->most leaves a better bound. */
 static void settle(Finder *f, Edge *e)
 {
+    bool beyond = false;
     e->exact = true;
     e->bytes = NEVER;
     const ArenaMark mark = arena_mark(f->arena);
     const int ways = stream_ascends(f->all, e->from, e->to) ? 1 : 2;
     for (int way = 0; way < ways; way++) {
         Stream *s = NEW(f->arena, Stream);
-        if (!stream_walk(f->arena, f->all, e->from, e->to, way == 1, &f->budget, s)) break;
+        const int64_t most = e->strips ? NEVER : f->most - around(f, e->from, e->to);
+        if (!stream_walk(f->arena, f->all, e->from, e->to, way == 1, most, &f->budget, s)) {
+            beyond |= s->beyond;
+            if (s->beyond) continue;
+            break;
+        }
         if (e->strips) settle_strips(f, e, s);
         if (e->strips) continue;
         const int64_t bytes = stream_peak(f, s);
         if (bytes >= e->bytes) continue;
         e->bytes = bytes;
         e->stream = s;
+    }
+    if (beyond && e->bytes > f->most) {
+        e->exact = false;
+        e->bytes = f->most + 1;
+        e->stream = NULL;
     }
     if (!e->stream) arena_release(f->arena, mark);
 }
@@ -259,7 +271,8 @@ static bool better(const Best *a, const Best *b, bool by_cost)
     return a->peak < b->peak;
 }
 
-static void find_path(const Finder *f, int64_t limit, Best *best)
+/* exact: over edges whose peaks are known. */
+static void find_path_of(const Finder *f, int64_t limit, bool exact, Best *best)
 {
     best[0] = (Best){ .edge = -1 };
     for (int32_t to = 1; to <= f->steps; to++) {
@@ -267,13 +280,15 @@ static void find_path(const Finder *f, int64_t limit, Best *best)
         for (int32_t k = f->into[to]; k >= 0; k = f->edge.at[k].next) {
             const Edge *e = f->edge.at + k;
             const Best *b = best + e->from;
-            if (limit && e->bytes > limit) continue;
+            if ((limit && e->bytes > limit) || (exact && !e->exact)) continue;
             if (b->peak >= NEVER) continue;
             const Best by = { i64_max(b->peak, e->bytes), b->work + e->work, b->cost + e->cost, k };
             if (best[to].edge < 0 || better(&by, best + to, limit > 0)) best[to] = by;
         }
     }
 }
+
+static void find_path(const Finder *f, int64_t limit, Best *best) { find_path_of(f, limit, false, best); }
 
 /* Walks the streams of the path that are not exact yet; false: all were. */
 static bool settle_path(Finder *f, const Best *best)
@@ -315,6 +330,7 @@ Finder *schedule_open(Arena *a, const Items *all, const ScheduleOptions *opt)
 
 bool schedule_under(Finder *f, int64_t limit, Schedule *out)
 {
+    f->most = i64_max(limit, 1);
     do {
         find_path(f, i64_max(limit, 1), f->best);
         if (f->steps && f->best[f->steps].edge < 0) return false;
@@ -327,7 +343,11 @@ Schedule schedule_find(Arena *a, const Items *all, const ScheduleOptions *opt)
 {
     Finder *f = schedule_open(a, all, opt);
     Schedule s;
-    do find_path(f, 0, f->best); while (settle_path(f, f->best));
+    do {
+        find_path_of(f, 0, true, f->best);
+        f->most = f->best[f->steps].peak;       /* what is worse is of no use */
+        find_path(f, 0, f->best);
+    } while (settle_path(f, f->best));
     const bool found = schedule_under(f, i64_max(f->best[f->steps].peak, opt->enough), &s);
     assert(found);
     (void)found;

@@ -45,6 +45,7 @@ typedef struct Walk {
     int32_t calls, room;
     int under, over;            /* cells; -1 */
     int64_t distance;
+    int64_t rings, most;        /* bytes of the rings so far; beyond which the walk is of no use */
 } Walk;
 
 bool stream_takes(const Items *all, int32_t step)
@@ -221,7 +222,9 @@ static void note_rows(Walk *w, const Lane *l)
         Cell *c = w->cell.at + p->cell;
         const int32_t top = p->alike ? p->base + l->made + 1 : c->rows;
         const int32_t from = (int32_t)i64_min(oldest(w, c), unfinished(w, c));
-        c->keep = (int32_t)i64_max(c->keep, i64_max(1, top - from));
+        const int32_t keep = (int32_t)i64_max(c->keep, i64_max(1, top - from));
+        if (!c->from && !c->to && !c->item->whole) w->rings += (keep - c->keep) * c->item->row_bytes;
+        c->keep = keep;
         if (p->cell != w->over || w->under < 0) continue;
         const Cell *in = w->cell.at + w->under;
         w->distance = i64_max(w->distance, top * c->item->row_bytes - oldest(w, in) * in->item->row_bytes);
@@ -232,7 +235,7 @@ static bool make(Walk *w, int k)
 {
     Lane *l = w->lane.at + k;
     note_rows(w, l);
-    if (w->calls == w->room) return false;
+    if (w->calls == w->room || w->rings > w->most) return false;
     w->order[w->calls++] = (uint8_t)k;
     l->made++;
     return true;
@@ -298,7 +301,16 @@ static void collect(Walk *w, Stream *out)
     out->calls = w->calls;
 }
 
-bool stream_walk(Arena *a, const Items *all, int32_t first, int32_t end, bool backward, int64_t *budget, Stream *out)
+/* Rings that are whole tensors, and the most that a result over an input can save, are known before. */
+static void set_most(Walk *w, int64_t most)
+{
+    for (size_t i = 0; i < w->cell.n; i++)
+        if (!w->cell.at[i].from && !w->cell.at[i].to && w->cell.at[i].item->whole) w->rings += w->cell.at[i].item->size;
+    w->most = most;
+    if (w->under >= 0) w->most += i64_min(w->cell.at[w->under].item->size, w->cell.at[w->over].item->size);
+}
+
+bool stream_walk(Arena *a, const Items *all, int32_t first, int32_t end, bool backward, int64_t most, int64_t *budget, Stream *out)
 {
     Walk w = { .arena = a, .all = all, .first = first, .end = end, .backward = backward };
     *out = (Stream){ .first = first, .end = end, .backward = backward, .under = -1, .over = -1 };
@@ -308,8 +320,12 @@ bool stream_walk(Arena *a, const Items *all, int32_t first, int32_t end, bool ba
     }
     list_ports(&w);
     pick_pair(&w);
+    set_most(&w, most);
     w.order = NEW_ARRAY(a, uint8_t, w.room + 1);
-    if (!walk(&w, budget)) return false;
+    if (!walk(&w, budget)) {
+        out->beyond = w.rings > w.most;
+        return false;
+    }
     collect(&w, out);
     return true;
 }

@@ -22,6 +22,7 @@ typedef struct Stream {
     int32_t under, over;        /* items: a dying input, and the result that may lie over it; -1: none */
     int64_t distance;           /* under - over >= distance, walked forward; over - under >= distance, backward */
     int64_t bytes;              /* rings, the largest scratch, and row counters */
+    bool beyond;                /* the walk stopped: bytes, less what lying over the input can save, would be more than `most` */
 } Stream;
 
 /* Can the step be made unit by unit? */
@@ -29,8 +30,8 @@ bool stream_takes(const Items *all, int32_t step);
 /* Does some step of the range forbid to go from the last row to the first? */
 bool stream_ascends(const Items *all, int32_t first, int32_t end);
 /* Walks steps [first, end), all of which stream_takes(). Stops, returning false, beyond *budget unit visits,
- * which it counts down, or when the units cannot be ordered. */
-bool stream_walk(Arena *a, const Items *all, int32_t first, int32_t end, bool backward, int64_t *budget, Stream *out);
+ * which it counts down, when the units cannot be ordered, or beyond `most` bytes. */
+bool stream_walk(Arena *a, const Items *all, int32_t first, int32_t end, bool backward, int64_t most, int64_t *budget, Stream *out);
 
 /* The order as a prologue, repeats of a period and an epilogue, in its shortest form. */
 Segment stream_list(Arena *a, const Stream *s);
