@@ -24,6 +24,7 @@ typedef struct Planner {
     int64_t place_bytes;        /* in front of them */
     VEC(PlaceArc) arc;
     VEC(Overlap) overlap;       /* by rows, of steps run layer by layer */
+    int64_t *in_slot;           /* bytes alive in a slot, nothing overlapping */
 } Planner;
 
 enum { WALK_BUDGET = 1500000, PLACE_BUDGET = PLACE_EFFORT / 8 };
@@ -81,10 +82,12 @@ static void allow(Planner *p, const Overlap *o)
     forbid(p, o->out, o->in, -i64_min(o->forward, out), i64_min(o->backward, in));
 }
 
-static void allow_in_layer(Planner *p, int32_t step)
+/* A kernel whose result lies over its input goes row by row; one whose result lies apart may join rows, which is faster. So
+ * rows overlap only where the bytes alive are more than `enough`. */
+static void allow_in_layer(Planner *p, int32_t step, int64_t enough)
 {
     Overlap found[MOST_OVERLAPS];
-    const int n = overlap_find(&p->all, step, p->level >= PLAN_OVERLAP, found);
+    const int n = overlap_find(&p->all, step, p->level >= PLAN_OVERLAP && p->in_slot[p->slot_of[step]] > enough, found);
     for (int i = 0; i < n; i++) {
         allow(p, found + i);
         if (found[i].by_row) VEC_PUSH(p->arena, &p->overlap, found[i]);
@@ -151,15 +154,9 @@ static void add_segment(Planner *p, const Slot *s)
 
 static void count_live(Planner *p)
 {
-    const size_t steps = p->program->step.n, slots = p->schedule.slot.n;
-    int64_t *live = NEW_ARRAY(p->program->graph->arena, int64_t, steps + 1), *in_slot = NEW_ARRAY(p->arena, int64_t, slots + 1);
-    for (size_t i = 0; i < p->item.n; i++) {
-        const PlaceItem *it = p->item.at + i;
-        for (int32_t k = 0; k < it->parts; k++)
-            for (int32_t s = it->part[k].begin; s < it->part[k].end; s++) in_slot[s] += it->part[k].size;
-        for (int32_t k = it->begin; !it->parts && k < it->end; k++) in_slot[k] += it->size;
-    }
-    for (size_t k = 0; k < steps; k++) live[k] = in_slot[p->slot_of[k]];
+    const size_t steps = p->program->step.n;
+    int64_t *live = NEW_ARRAY(p->program->graph->arena, int64_t, steps + 1);
+    for (size_t k = 0; k < steps; k++) live[k] = p->in_slot[p->slot_of[k]];
     p->program->plan.live = live;
 }
 
@@ -184,10 +181,38 @@ static void list_blocks(Planner *p)
         add_block(p, (Block){ .offset = p->program->plan.place + state->part[k].offset, .bytes = state->part[k].size }, state->part[k].begin, state->part[k].end - 1);
 }
 
+static void count_in_slots(Planner *p)
+{
+    p->in_slot = NEW_ARRAY(p->arena, int64_t, p->schedule.slot.n + 1);
+    for (size_t i = 0; i < p->item.n; i++) {
+        const PlaceItem *it = p->item.at + i;
+        for (int32_t k = 0; k < it->parts; k++)
+            for (int32_t s = it->part[k].begin; s < it->part[k].end; s++) p->in_slot[s] += it->part[k].size;
+        for (int32_t k = it->begin; !it->parts && k < it->end; k++) p->in_slot[k] += it->size;
+    }
+}
+
+/* Offsets, where a step that needs no more than `enough` bytes keeps its result apart from its input. */
+static PlaceResult find_offsets(Planner *p, int64_t enough)
+{
+    p->arc.n = p->overlap.n = 0;
+    for (size_t i = 0; i < p->schedule.slot.n; i++) {
+        const Slot *s = p->schedule.slot.at + i;
+        if (s->stream) allow_in_stream(p, s);
+        else allow_in_layer(p, s->first, enough);
+    }
+    return place(p->arena, p->item.at, (int)p->item.n, p->arc.at, (int)p->arc.n, &(PlaceOptions){ .effort = PLACE_BUDGET });
+}
+
 static void place_items(Planner *p)
 {
     Plan *plan = &p->program->plan;
-    const PlaceResult r = place(p->arena, p->item.at, (int)p->item.n, p->arc.at, (int)p->arc.n, &(PlaceOptions){ .effort = PLACE_BUDGET });
+    PlaceResult r = find_offsets(p, p->schedule.peak);
+    if (!r.optimal || r.height > p->schedule.peak) {
+        const PlaceResult apart = r;
+        r = find_offsets(p, 0);
+        if (r.height >= apart.height) r = find_offsets(p, p->schedule.peak);    /* the same again, with its overlaps */
+    }
     for (size_t i = 0; i < p->all.item.n; i++)
         if (!p->all.item.at[i].outside) p->all.item.at[i].root->offset = r.offset[i];
     plan->place = p->item.n > p->all.item.n ? r.offset[p->all.item.n] : 0;
@@ -265,11 +290,7 @@ static void finish(Planner *p)
     p->program->plan.preserve_input = p->opt->preserve_input;
     add_items(p);
     add_state(p);
-    for (size_t i = 0; i < p->schedule.slot.n; i++) {
-        const Slot *s = p->schedule.slot.at + i;
-        if (s->stream) allow_in_stream(p, s);
-        else allow_in_layer(p, s->first);
-    }
+    count_in_slots(p);
     place_items(p);
     write_plan(p);
 }
