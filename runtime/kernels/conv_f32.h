@@ -99,21 +99,22 @@ typedef struct inlay_conv_row {
 } inlay_conv_row;
 
 /* Pixel c of a row: its window is clipped. */
-static inline void inlay_conv_edge(const inlay_conv_params *p, const inlay_tile *t, const inlay_conv_row *row, const float *w,
+static inline void inlay_conv_edge(const inlay_conv_params *p, inlay_tile *t, const inlay_conv_row *row, const float *w,
                                    const float *b, int32_t c, int32_t o, int32_t end, int32_t pix)
 {
-    const int32_t first = c * p->sw - p->pw;
-    inlay_tile e = *t;
+    const int32_t first = c * p->sw - p->pw, run = t->run, pieces = t->pieces;
     int32_t from;
     const int32_t n = inlay_clip(first, p->dw, p->kw, p->iw, &from);
-    if (t->pieces == 1) e.run = n * p->ic;
-    else e.pieces = n;
-    inlay_tile_run(&e, 1, (ptrdiff_t)(first + from * p->dw) * pix, w, row->tap + from * p->ic, b,
+    if (pieces == 1) t->run = n * p->ic;
+    else t->pieces = n;
+    inlay_tile_run(t, 1, (ptrdiff_t)(first + from * p->dw) * pix, w, row->tap + from * p->ic, b,
                    row->y + c * t->ys, row->q ? row->q + c * t->qs : row->q, o, end, p->oc);
+    t->run = run;
+    t->pieces = pieces;
 }
 
 /* Channels [o, end) of a row: edge pixels one by one, the others in tiles; backward is the mirror image. */
-static inline void inlay_conv_pixels(const inlay_conv_params *p, const inlay_tile *t, const inlay_conv_row *row, const float *w,
+static inline void inlay_conv_pixels(const inlay_conv_params *p, inlay_tile *t, const inlay_conv_row *row, const float *w,
                                      const float *b, int32_t o, int32_t end, int32_t pix, int32_t backward)
 {
     const int32_t inside = row->right - row->left, tiles = (inside + INLAY_TILE_P - 1) / INLAY_TILE_P;

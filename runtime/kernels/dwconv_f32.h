@@ -84,7 +84,7 @@ static inline void NAME(INLAY_DW_ARGS) \
     INLAY_DW_END(L, 0) INLAY_DW_END(L, 1) INLAY_DW_END(L, 2) INLAY_DW_END(L, 3) \
 }
 
-/* Any window, four pixels and one. */
+/* Any window, four pixels and one (`skip`: its taps in a row that exist). */
 #define INLAY_DW_ANY(L) \
 static inline void inlay_dw_any_##L(INLAY_DW_ARGS) \
 { \
@@ -109,10 +109,9 @@ static inline void inlay_dw_one_##L(INLAY_DW_ARGS) \
     inlay_f##L a0 = inlay_load##L(b + c); \
     const float *wr = w + c; \
     int32_t h, k, slot = t->slot; \
-    (void)skip; \
     INLAY_DW_ROWS { \
         const float *xr = t->x + (size_t)slot * t->row + at + c, *wk = wr; \
-        for (k = 0; k < t->kw; k++, xr += t->tap, wk += t->channels) a0 = inlay_fma##L(inlay_load##L(wk), inlay_load##L(xr), a0); \
+        for (k = 0; k < skip; k++, xr += t->tap, wk += t->channels) a0 = inlay_fma##L(inlay_load##L(wk), inlay_load##L(xr), a0); \
     } \
     INLAY_DW_END(L, 0) \
 }
@@ -157,10 +156,9 @@ INLAY_DW_TILE(inlay_dw_one)
 static inline void inlay_dw_pixel(const inlay_conv_params *p, const inlay_dw *t, const float *w, const float *b, float *y, const float *q, int32_t c, int32_t pix)
 {
     const int32_t first = c * p->sw - p->pw;
-    inlay_dw e = *t;
     int32_t from;
-    e.kw = inlay_clip(first, p->dw, p->kw, p->iw, &from);
-    inlay_dw_one(&e, (ptrdiff_t)(first + from * p->dw) * pix, 0, w + (ptrdiff_t)from * t->channels, b, y + (c - t->origin) * t->ys,
+    const int32_t taps = inlay_clip(first, p->dw, p->kw, p->iw, &from);
+    inlay_dw_one(t, (ptrdiff_t)(first + from * p->dw) * pix, taps, w + (ptrdiff_t)from * t->channels, b, y + (c - t->origin) * t->ys,
                  q ? q + (c - t->origin) * t->qs : q);
 }
 

@@ -40,14 +40,16 @@
     F(float, b)
 INLAY_PARAMS(dwpw);
 
-/* Both convolutions as their own kernels know them. */
+/* Both convolutions as their own kernels know them. Field by field: this runs for every row, and a small library's
+ * memset() goes byte by byte. */
 static inline void inlay_dwpw_parts(const inlay_dwpw_params *p, inlay_conv_params *d, inlay_conv_params *c)
 {
-    memset(d, 0, sizeof *d);
+    d->id = d->od = d->kd = d->sd = d->dd = d->ic = d->oc = 1;
+    d->pd = d->width = d->act = 0;
     d->ih = p->ih, d->iw = p->iw, d->oh = p->oh, d->ow = p->ow;
     d->kh = p->kh, d->kw = p->kw, d->sh = p->sh, d->sw = p->sw, d->dh = p->dh, d->dw = p->dw, d->ph = p->ph, d->pw = p->pw;
     d->groups = p->channels, d->clamp = p->d_clamp, d->a = p->d_a, d->b = p->d_b;
-    memset(c, 0, sizeof *c);
+    c->pd = c->ph = c->pw = c->act = 0;
     c->id = c->od = c->kd = c->kh = c->kw = c->sd = c->sh = c->sw = c->dd = c->dh = c->dw = c->groups = 1;
     c->ih = c->oh = 1, c->iw = c->ow = p->ow;
     c->ic = p->channels, c->oc = p->oc, c->width = p->width, c->clamp = p->clamp, c->a = p->a, c->b = p->b;

@@ -43,7 +43,7 @@ enum { INLAY_TILE_MOST = 7 };
 #elif INLAY_VL == 4
 #define INLAY_TILE_P 3
 #elif defined __arm__
-#define INLAY_TILE_P 5
+#define INLAY_TILE_P 6
 #else
 #define INLAY_TILE_P 4
 #endif
@@ -241,18 +241,18 @@ static inline int32_t inlay_tile_width(int32_t o, int32_t oc, int32_t width)
 
 /* P pixels, channels [o, end) of a convolution of oc channels: the group loop.
  * w is the first tap that exists, counted in taps; weights, bias, y, q begin at channel 0. */
-static inline void inlay_tile_run(const inlay_tile *t, int32_t p, ptrdiff_t at, const float *weights, ptrdiff_t tap,
+static inline void inlay_tile_run(inlay_tile *t, int32_t p, ptrdiff_t at, const float *weights, ptrdiff_t tap,
                                   const float *bias, float *y, const float *q, int32_t o, int32_t end, int32_t oc)
 {
     while (o < end) {
         const int32_t n = inlay_tile_group(o, oc, t->width);
 #if INLAY_VL == 1
         const int32_t width = inlay_tile_width(o, oc, t->width);
-        const int32_t first = width == t->width ? o - o % width : width == 8 ? o - o % t->width : o;
-        inlay_tile u = *t;
+        const int32_t full = t->width, first = width == full ? o - o % width : width == 8 ? o - o % full : o;
         const float *w = weights + first * t->taps + tap * width + (o - first);
-        u.width = width;
-        inlay_tile_any(&u, p, at, w, bias + o, y + o, q ? q + o : q, oc - o < n ? oc - o : 0);
+        t->width = width;
+        inlay_tile_any(t, p, at, w, bias + o, y + o, q ? q + o : q, oc - o < n ? oc - o : 0);
+        t->width = full;
 #else
         const float *w = weights + o * t->taps + tap * (n > 16 ? 16 : n), *b = bias + o, *qo = q ? q + o : q;
         const int32_t part = oc - o < n ? oc - o : 0;
