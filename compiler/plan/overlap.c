@@ -89,41 +89,63 @@ static bool by_pixel(const Items *all, int32_t step, int32_t item, const Touch *
     return whole_pixels(y->operand);
 }
 
-/* The first byte of the item that is still needed when pixel c of unit u is written: its tile may have begun earlier. */
-static int64_t first_needed(const Items *all, int32_t step, int32_t item, int32_t u, int64_t c)
+/* A row of the result, and one of the operands that it is made from. */
+typedef struct PixelRow {
+    int64_t width, pitch;       /* pixels and bytes of a pixel of the result */
+    int64_t columns, size;      /* the same of the operand */
+    PixelRule rule;
+} PixelRow;
+
+static int64_t clip(int64_t x, int64_t most) { return i64_min(i64_max(x, 0), most); }
+
+/* Bytes into its rows: what is still needed when pixel c is written, whose tile may have begun earlier. */
+static int64_t first_needed(const PixelRow *r, int64_t c)
 {
-    int64_t first = INT64_MAX;
-    for (const Touch *t = touch_begin(all, step); t < touch_end(all, step); t++) {
-        const Rows r = touch_rows(all, t, u);
-        const PixelRule *p = &t->operand->pixels;
-        if (t->item != item || r.lo >= r.hi) continue;
-        const int64_t begin = i64_max(c - (p->tile - 1), 0), column = i64_max(begin * p->stride - p->pad, 0);
-        first = i64_min(first, r.lo * t->operand->row_bytes + i64_min(column * pitch_of(t->operand), t->operand->row_bytes));
-    }
-    return first;
+    return clip(i64_max(c - (r->rule.tile - 1), 0) * r->rule.stride - r->rule.pad, r->columns) * r->size;
 }
 
 /* Going backward: where what is still needed ends. */
-static int64_t last_needed(const Items *all, int32_t step, int32_t item, int32_t u, int64_t c, int64_t width)
+static int64_t last_needed(const PixelRow *r, int64_t c)
 {
-    int64_t last = 0;
-    for (const Touch *t = touch_begin(all, step); t < touch_end(all, step); t++) {
-        const Rows r = touch_rows(all, t, u);
-        const PixelRule *p = &t->operand->pixels;
-        if (t->item != item || r.lo >= r.hi) continue;
-        const int64_t begin = i64_min(c + p->tile - 1, width - 1), column = i64_max(begin * p->stride - p->pad + p->extent, 0);
-        last = i64_max(last, (r.hi - 1) * t->operand->row_bytes + i64_min(column * pitch_of(t->operand), t->operand->row_bytes));
-    }
-    return last;
+    return clip(i64_min(c + r->rule.tile - 1, r->width - 1) * r->rule.stride - r->rule.pad + r->rule.extent, r->columns) * r->size;
 }
 
-/* below, above: first byte that later units need, going forward, and end of what they need, going backward. */
-static void measure_row(const Items *all, int32_t step, const Touch *y, int32_t u, int64_t below, int64_t above, Overlap *o)
+/* Both needs are linear in c but for a few bends; the distances are greatest beside those or at the ends. */
+static void widest(const PixelRow *r, int64_t *forward, int64_t *backward)
 {
-    const int64_t pitch = pitch_of(y->operand), width = y->operand->row_bytes / pitch, row = (y->row0 + u) * all->item.at[o->out].row_bytes;
-    for (int64_t c = 0; c < width; c++) {
-        o->forward = i64_max(o->forward, row + (c + 1) * pitch - i64_min(below, first_needed(all, step, o->in, u, c)));
-        o->backward = i64_max(o->backward, i64_max(above, last_needed(all, step, o->in, u, c, width)) - (row + c * pitch));
+    const int64_t t = r->rule.tile - 1, s = i64_max(r->rule.stride, 1), p = r->rule.pad, e = r->rule.extent;
+    const int64_t bend[] = { 0, r->width - 1, t, t + p / s, t + (p + r->columns) / s, r->width - 1 - t, (p - e) / s - t, (p - e + r->columns) / s - t };
+    *forward = *backward = -INT64_MAX / 4;      /* nothing is needed any more */
+    for (size_t i = 0; i < sizeof bend / sizeof *bend; i++)
+        for (int64_t c = bend[i] - 1; c <= bend[i] + 1; c++) {
+            if (c < 0 || c >= r->width) continue;
+            const int64_t first = first_needed(r, c), last = last_needed(r, c);
+            if (first < r->columns * r->size) *forward = i64_max(*forward, (c + 1) * r->pitch - first);
+            if (last > 0) *backward = i64_max(*backward, last - c * r->pitch);
+        }
+}
+
+/* All units of a step pixel by pixel, for each of its operands on the item. */
+static void measure_pixels(const Items *all, int32_t step, const Touch *y, const int32_t *low, const int32_t *high, Overlap *o)
+{
+    const int64_t in_row = all->item.at[o->in].row_bytes, out_row = all->item.at[o->out].row_bytes;
+    const int64_t pitch = pitch_of(y->operand), width = y->operand->row_bytes / pitch;
+    for (const Touch *t = touch_begin(all, step); t < touch_end(all, step); t++) {
+        if (t->item != o->in) continue;
+        const int64_t size = pitch_of(t->operand);
+        const PixelRow r = { width, pitch, t->operand->row_bytes / size, size, t->operand->pixels };
+        int64_t forward, backward;
+        widest(&r, &forward, &backward);
+        for (int32_t u = 0; u < all->program->step.at[step]->units; u++) {
+            const int64_t row = (y->row0 + u) * out_row;
+            const Rows rows = touch_rows(all, t, u);
+            const bool later = low[u + 1] < all->item.at[o->in].rows;       /* do other units need something? */
+            if (later) o->forward = i64_max(o->forward, row + out_row - low[u + 1] * in_row);
+            if (high[u]) o->backward = i64_max(o->backward, high[u] * in_row - row);
+            if (rows.lo >= rows.hi) continue;
+            o->forward = i64_max(o->forward, row + forward - rows.lo * in_row);
+            o->backward = i64_max(o->backward, (rows.hi - 1) * in_row + backward - row);
+        }
     }
 }
 
@@ -131,16 +153,18 @@ static void measure(const Items *all, int32_t step, const Touch *y, Overlap *o)
 {
     const Item *in = all->item.at + o->in, *out = all->item.at + o->out;
     const int32_t units = all->program->step.at[step]->units;
-    const bool pixels = by_pixel(all, step, o->in, y);
-    int32_t low = in->rows, *high = NEW_ARRAY(all->arena, int32_t, units + 1);      /* rows needed by later units: going forward, backward */
+    const ArenaMark mark = arena_mark(all->arena);
+    int32_t *low = NEW_ARRAY(all->arena, int32_t, units + 1), *high = NEW_ARRAY(all->arena, int32_t, units + 1);   /* rows needed by units from u on, before u */
+    low[units] = in->rows;
     for (int32_t u = 0; u < units; u++) high[u + 1] = (int32_t)i64_max(high[u], rows_read(all, step, o->in, u).hi);
-    for (int32_t u = units; u-- > 0;) {
-        if (pixels) measure_row(all, step, y, u, low * in->row_bytes, high[u] * in->row_bytes, o);
-        low = (int32_t)i64_min(low, rows_read(all, step, o->in, u).lo);
-        if (pixels) continue;
-        o->forward = i64_max(o->forward, (y->row0 + u + 1) * out->row_bytes - low * in->row_bytes);
+    for (int32_t u = units; u-- > 0;) low[u] = (int32_t)i64_min(low[u + 1], rows_read(all, step, o->in, u).lo);
+    const bool pixels = by_pixel(all, step, o->in, y);
+    if (pixels) measure_pixels(all, step, y, low, high, o);
+    for (int32_t u = 0; u < units && !pixels; u++) {
+        o->forward = i64_max(o->forward, (y->row0 + u + 1) * out->row_bytes - low[u] * in->row_bytes);
         o->backward = i64_max(o->backward, high[u + 1] * in->row_bytes - (y->row0 + u) * out->row_bytes);
     }
+    arena_release(all->arena, mark);
     if (!reverses(all->program->step.at[step])) o->backward = INT64_MAX / 4;
 }
 

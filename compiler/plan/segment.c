@@ -31,6 +31,7 @@ struct Finder {
     int32_t *crossing;          /* how many items that is */
     int32_t (*cross)[MOST_CROSSING];    /* and which, where they are few */
     int64_t *layer;             /* peak of step k run by itself */
+    int32_t *least_rows;        /* of an item: fewer no ring of it has */
     VEC(Edge) edge;
     int32_t *into, *last;       /* the first and the last edge that end at k */
     int64_t budget;
@@ -74,6 +75,23 @@ static void list_crossing(Finder *f)
     }
 }
 
+/* The most rows that a unit reads: so many at least a ring has. */
+static void count_rows(Finder *f)
+{
+    f->least_rows = NEW_ARRAY(f->arena, int32_t, f->all->item.n + 1);
+    for (size_t i = 0; i < f->all->item.n; i++) f->least_rows[i] = 1;
+    for (size_t k = 0; k < f->all->touch.n; k++) {
+        const Touch *t = f->all->touch.at + k;
+        int32_t *least = f->least_rows + t->item;
+        const int32_t most = t->operand->rule.kind == ROWS_WINDOW ? t->operand->rule.extent : f->all->item.at[t->item].rows;
+        if (t->operand->write || f->all->item.at[t->item].whole) continue;
+        for (int32_t u = 0; u < f->all->program->step.at[t->step]->units && *least < most; u++) {
+            const Rows r = touch_rows(f->all, t, u);
+            *least = (int32_t)i64_max(*least, r.hi - r.lo);
+        }
+    }
+}
+
 static void count_layers(Finder *f)
 {
     for (int32_t k = 0; k < f->steps; k++) {
@@ -99,14 +117,14 @@ static int64_t stream_cost(const Step *s)
     return 300 * (int64_t)s->units + s->macs / (16 * pixels) + again;
 }
 
-/* What the items that step `first` makes take at least inside a stream up to `to`: a row, or all of them. */
+/* What the items that step `first` makes take at least inside a stream up to `to`: the rows of a window, or all of them. */
 static int64_t least_inside(const Finder *f, int32_t first, int32_t to)
 {
     int64_t bytes = 0;
     for (const Touch *t = touch_begin(f->all, first); t < touch_end(f->all, first); t++) {
         const Item *it = f->all->item.at + t->item;
         if (t->operand->write && !it->scratch && it->first == first && it->end <= to)
-            bytes += it->whole || it->rows == 1 ? it->size : it->row_bytes;
+            bytes += it->whole ? it->size : f->least_rows[t->item] * it->row_bytes;
     }
     return bytes;
 }
@@ -324,6 +342,7 @@ Finder *schedule_open(Arena *a, const Items *all, const ScheduleOptions *opt)
     count_alive(f);
     list_crossing(f);
     count_layers(f);
+    count_rows(f);
     add_edges(f);
     return f;
 }
