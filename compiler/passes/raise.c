@@ -115,11 +115,111 @@ static Node *raise_once(Graph *g, Node *turn)
     return n->in[mapped]->producer;
 }
 
+/* ---- slices and concatenations of an input (a focus layer) ---- */
+
+enum { MOST_IN_TREE = 32 };
+
+/* What lies between inputs and a transposition: nodes that only the tree and the transposition read. */
+typedef struct Tree {
+    Node *node[MOST_IN_TREE];
+    int n;
+    bool moves;                 /* there is a Slice or a Concat in it */
+} Tree;
+
+static bool in_tree(const Tree *t, const Node *n)
+{
+    for (int i = 0; i < t->n; i++)
+        if (t->node[i] == n) return true;
+    return false;
+}
+
+static bool moves_only(const Graph *g, const Node *n)
+{
+    if (node_is(n, "Concat")) return true;
+    if (!node_is(n, "Slice") || n->n_in < 3) return false;
+    for (int i = 1; i < n->n_in; i++)
+        if (n->in[i] && !n->in[i]->value) return false;
+    return n->graph == g;
+}
+
+/* Adds the node that made t, and what is above; false: the tree does not end in inputs, or is too large. */
+static bool grow_tree(const Graph *g, Tree *t, const Tensor *root)
+{
+    const Tensor *open[MOST_IN_TREE * 4];
+    int n = 0;
+    open[n++] = root;
+    while (n) {
+        const Tensor *x = open[--n];
+        Node *p = x->producer;
+        if (x->value || is_input(g, x)) {
+            if (x->shape.rank != root->shape.rank) return false;
+            continue;
+        }
+        if (!p || p->dead || p->graph != g || p->n_out != 1 || x->dynamic || graph_is_output(g, x) || x->shape.rank != root->shape.rank) return false;
+        if (in_tree(t, p)) continue;
+        const int mapped = mapped_operand(p);
+        if ((mapped < 0 && !moves_only(g, p)) || t->n == MOST_IN_TREE || n + p->n_in > MOST_IN_TREE * 4) return false;
+        t->moves |= mapped < 0;
+        t->node[t->n++] = p;
+        if (mapped >= 0) open[n++] = p->in[mapped];
+        for (int i = 0; mapped < 0 && i < p->n_in; i++)
+            if (relayout_moves(p, i)) open[n++] = p->in[i];
+    }
+    return t->n > 0;
+}
+
+static bool is_closed(const Tree *t, const Node *turn)
+{
+    for (int i = 0; i < t->n; i++)
+        for (const Use *u = t->node[i]->out[0]->use; u; u = u->next)
+            if (u->node != turn && !in_tree(t, u->node)) return false;
+    return true;
+}
+
+static void turn_node(Graph *g, const Tree *t, Node *n, int rank, const int *perm, const int *back)
+{
+    Tensor **in = arena_copy(g->arena, n->in, (size_t)n->n_in * sizeof *in), *y = n->out[0];
+    const Shape old = y->shape;
+    if (!relayout_find(n)(n, rank, back)) fail_at(STATUS_INTERNAL, LOC_NONE, NULL, "%s cannot be turned", n->op_type);
+    for (int i = 0; i < n->n_in; i++) {
+        Tensor *x = in[i];
+        if (!x || !relayout_moves(n, i) || (x->value && is_single(x))) {
+            in[i] = n->in[i];
+            continue;
+        }
+        if (x->producer && in_tree(t, x->producer)) continue;
+        if (x->shape.rank < rank) x = insert_reshape_rank(g, n, x, rank);
+        in[i] = insert_transpose(g, n, x, perm);
+    }
+    node_set_inputs(n, n->n_in, in);
+    for (int i = 0; i < rank; i++) y->shape.dim[i] = old.dim[perm[i]];
+}
+
+/* A transposition behind slices and concatenations of inputs goes in front of all of them. */
+static bool raise_tree(Graph *g, Node *turn)
+{
+    Tree t = { .n = 0 };
+    Tensor *x = turn->in[0], *y = turn->out[0];
+    if (turn->dead || x->value || y->dynamic || graph_is_output(g, y) || !grow_tree(g, &t, x) || !t.moves || !is_closed(&t, turn)) return false;
+    int64_t count;
+    const int64_t *p = node_ints(turn, "perm", &count);
+    const int rank = x->shape.rank;
+    int perm[MAX_RANK], back[MAX_RANK];
+    for (int i = 0; i < rank; i++) perm[i] = p ? (int)p[i] : rank - 1 - i;
+    for (int i = 0; i < rank; i++) back[perm[i]] = i;
+    for (int i = t.n - 1; i >= 0; i--) turn_node(g, &t, t.node[i], rank, perm, back);
+    graph_kill(turn);
+    graph_replace(g, y, x);
+    return true;
+}
+
 void raise_turns(Graph *g)
 {
     const size_t count = g->node.n;
     for (size_t i = 0; i < count; i++)
         if (node_is(g->node.at[i], "Transpose") || is_reshape(g->node.at[i]))
             for (Node *turn = g->node.at[i]; turn;) turn = raise_once(g, turn);
+    for (size_t i = 0; i < count; i++)
+        if (node_is(g->node.at[i], "Transpose")) raise_tree(g, g->node.at[i]);
     graph_sort(g);
 }

@@ -205,12 +205,44 @@ static void not_raised(void **state)
     world_close(&w);
 }
 
+static Tensor *every_second(World *w, Tensor *x, int64_t from, int64_t axis)
+{
+    const int64_t end = INT64_MAX, two = 2;
+    Tensor *in[] = { x, ints(w, 1, &from), ints(w, 1, &end), ints(w, 1, &axis), ints(w, 1, &two) };
+    Tensor *y = graph_add_tensor(w->graph, NULL, DT_NONE, (Shape){ .rank = -1 });
+    Node *n = graph_add_node(w->graph, "", "Slice", 5, in, 1, &y);
+    n->index = (int)w->graph->node.n;
+    return y;
+}
+
+/* Slices and a concatenation in front of the first convolution: the input itself is turned, once. */
+static void focus_is_turned_at_the_input(void **state)
+{
+    (void)state;
+    World w;
+    world_open(&w);
+    const int64_t dims[] = { 4, 6, 1, 1 };
+    Tensor *x = image(&w, 3, 8, 8), *half = every_second(&w, x, 0, 2);
+    Tensor *both = binary(&w, "Concat", every_second(&w, half, 0, 3), every_second(&w, half, 1, 3));
+    node_set_int(both->producer, "axis", 1);
+    finish(&w, binary(&w, "Conv", both, counting(&w, 4, dims)));
+    pass_layout(w.graph);
+    pass_cse(w.graph);
+    int turned = 0;
+    for (const Use *u = x->use; u; u = u->next) turned += node_is(u->node, "Transpose");
+    assert_int_equal(turned, 1);
+    assert_int_equal(x->uses, 1);
+    assert_int_equal(half->shape.dim[3], 3);
+    assert_int_equal(count_op(&w, "Transpose"), 2);
+    world_close(&w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(layer_norm), cmocka_unit_test(folded_norm), cmocka_unit_test(rms_norm), cmocka_unit_test(other_axes),
         cmocka_unit_test(common), cmocka_unit_test(bias_and_activation), cmocka_unit_test(channel_shuffle), cmocka_unit_test(head),
-        cmocka_unit_test(flatten_stays), cmocka_unit_test(raised), cmocka_unit_test(not_raised),
+        cmocka_unit_test(flatten_stays), cmocka_unit_test(raised), cmocka_unit_test(focus_is_turned_at_the_input), cmocka_unit_test(not_raised),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
