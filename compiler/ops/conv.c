@@ -2,6 +2,7 @@
  * Conv and ConvTranspose. Constant float32 weights are packed for the register-blocked kernels;
  * everything else (weights made at run time, float64, images that are not channels last) is plain. */
 #include "base/size.h"
+#include "kernels/deconv_f32.h"
 #include "kernels/dwconv_f32.h"
 #include "ops/epilogue.h"
 #include "ops/families.h"
@@ -137,10 +138,13 @@ static void lower_deconv_packed(Lower *l, Node *n, const Window *w, const Epilog
     inlay_conv_params p = { .groups = i32_checked(groups), .ic = i32_checked(w->channels / groups), .oc = i32_checked(oc), .width = l->pack_width };
     window_conv_params(w, &p);
     set_activation(&p, e);
-    p.kh = (int32_t)i64_ceil_div(w->kernel[1], w->stride[1]);
-    p.kw = (int32_t)i64_ceil_div(w->kernel[2], w->stride[2]);
+    int64_t phases[WINDOW_DIMS];
+    for (int i = 0; i < WINDOW_DIMS; i++) phases[i] = w->stride[i] / inlay_gcd((int32_t)w->stride[i], (int32_t)w->dilation[i]);
+    p.kd = (int32_t)i64_ceil_div(w->kernel[0], phases[0]);
+    p.kh = (int32_t)i64_ceil_div(w->kernel[1], phases[1]);
+    p.kw = (int32_t)i64_ceil_div(w->kernel[2], phases[2]);
     Step *s = lower_step(l, n, p.act ? "deconv_act_f32" : "deconv_f32", &p);
-    finish_packed(s, n, w, e, pack_deconv_weights(l, n->in[1]->value, groups, w->stride[1], w->stride[2]), bias_tensor(l, n, e, groups, oc), macs);
+    finish_packed(s, n, w, e, pack_deconv_weights(l, n->in[1]->value, groups, phases), bias_tensor(l, n, e, groups, oc), macs);
     window_rows_transposed(w, s, s->operand, s->operand + 1);
 }
 
@@ -149,7 +153,6 @@ void lower_conv_transpose(Lower *l, Node *n)
     const Epilogue e = epilogue_of(n);
     const Window w = window_transposed(n, weight_taps(n));
     const int64_t groups = groups_of(n, w.channels), oc = n->in[1]->shape.dim[1], macs = macs_of(&w, w.in, w.channels, oc);
-    const bool dense = w.spatial < 3 && w.dilation[1] == 1 && w.dilation[2] == 1;
-    if (dense && can_pack(n, &e)) lower_deconv_packed(l, n, &w, &e, groups, oc, macs);
+    if ((w.spatial < 3 || groups == 1) && can_pack(n, &e)) lower_deconv_packed(l, n, &w, &e, groups, oc, macs);
     else lower_plain(l, n, "deconv_plain", &w, groups, oc, macs);
 }

@@ -79,21 +79,61 @@ static Recipe *deconv_section(Store *s, const Recipe *w, int64_t from, int64_t c
     return recipe_transpose(s, recipe_reshape(s, r, 8, cut), perm);
 }
 
-Tensor *pack_deconv_weights(Lower *l, const Recipe *w, int64_t groups, int64_t sh, int64_t sw)
+/* w [groups][IC][OC][KH][KW] -> [PH * PW * groups][blocks]. */
+static Recipe *deconv_plane(Lower *l, const Recipe *w, int64_t sh, int64_t sw)
 {
     Store *s = l->graph->store;
-    const int64_t *d = recipe_dims(w), oc = d[1], width = l->pack_width;
-    const bool two = recipe_rank(w) > 3;
-    const int64_t dims[5] = { groups, d[0] / groups, oc, two ? d[2] : 1, d[two ? 3 : 2] };
-    Recipe *r = cut_phases(s, cut_phases(s, recipe_reshape(s, w, 5, dims), 4, sw), 3, sh), *part[3];
+    const int64_t oc = recipe_dims(w)[2], width = l->pack_width, phases = i64_mul(recipe_dims(w)[0], i64_mul(sh, sw));
+    Recipe *r = cut_phases(s, cut_phases(s, w, 4, sw), 3, sh), *part[3];
     int64_t full = up4(oc) / width * width, left = up4(oc) - full;
     int n = 0;
     if (full) part[n++] = deconv_section(s, r, 0, i64_min(full, oc), width);
     if (left >= 8) part[n++] = deconv_section(s, r, full, i64_min(8, oc - full), 8), full += 8, left -= 8;
     if (left) part[n++] = deconv_section(s, r, full, oc - full, 4);
-    if (n == 1) return lower_constant(l, part[0]);
-    for (int i = 0; i < n; i++) part[i] = flat(s, part[i], groups * sh * sw);
-    return lower_constant(l, recipe_concat(s, n, part, 1));
+    for (int i = 0; i < n; i++) part[i] = flat(s, part[i], phases);
+    return n == 1 ? part[0] : recipe_concat(s, n, part, 1);
+}
+
+/* One phase of depth, taps last first, one group: each plane by itself. w [IC][OC][KD][KH][KW] -> [PH * PW][blocks]. */
+static Recipe *deconv_depth(Lower *l, const Recipe *w, int64_t sh, int64_t sw)
+{
+    Store *s = l->graph->store;
+    const int64_t *d = recipe_dims(w), kd = d[2], oc = d[1], width = l->pack_width, phases = i64_mul(sh, sw);
+    Recipe **plane = NEW_ARRAY(l->arena, Recipe *, kd), *all = NULL;
+    const int64_t dims[5] = { 1, d[0], oc, d[3], d[4] };
+    const int64_t full = up4(oc) / width * width, left = up4(oc) - full;
+    const int64_t from[3] = { 0, full, left >= 8 ? full + 8 : full }, size[3] = { full, left >= 8 ? 8 : 0, left % 8 };
+    for (int k = 0; k < 3; k++) {       /* block by block, plane after plane */
+        if (!size[k] || from[k] >= oc) continue;
+        const int64_t each = k == 0 ? width : size[k];
+        for (int64_t o = from[k]; o < from[k] + size[k]; o += each) {
+            for (int64_t z = 0; z < kd; z++) {
+                Recipe *r = recipe_reshape(s, recipe_slice(s, w, 2, z, 1, 1), 5, dims);
+                r = cut_phases(s, cut_phases(s, r, 4, sw), 3, sh);
+                plane[z] = flat(s, deconv_section(s, r, o, i64_min(each, oc - o), each), phases);
+            }
+            Recipe *block = kd == 1 ? plane[0] : recipe_concat(s, (int)kd, plane, 1);
+            all = all ? recipe_concat(s, 2, (Recipe *[]){ all, block }, 1) : block;
+        }
+    }
+    return all;
+}
+
+Tensor *pack_deconv_weights(Lower *l, const Recipe *w, int64_t groups, const int64_t *phases)
+{
+    Store *s = l->graph->store;
+    const int64_t *d = recipe_dims(w);
+    const int rank = recipe_rank(w);
+    if (rank < 5) {
+        const int64_t dims[5] = { groups, d[0] / groups, d[1], rank > 3 ? d[2] : 1, d[rank - 1] };
+        return lower_constant(l, deconv_plane(l, recipe_reshape(s, w, 5, dims), phases[1], phases[2]));
+    }
+    Recipe **depth = NEW_ARRAY(l->arena, Recipe *, phases[0]);
+    const int64_t each = i64_ceil_div(d[2], phases[0]);
+    Recipe *padded = recipe_pad(s, w, 2, 0, each * phases[0] - d[2]);
+    for (int64_t z = 0; z < phases[0]; z++)
+        depth[z] = deconv_depth(l, recipe_slice(s, padded, 2, z + (each - 1) * phases[0], -phases[0], each), phases[1], phases[2]);
+    return lower_constant(l, phases[0] == 1 ? depth[0] : recipe_concat(s, (int)phases[0], depth, 0));
 }
 
 Tensor *pack_matrix(Lower *l, const Recipe *w, bool transposed, float alpha)

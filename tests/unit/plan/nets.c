@@ -204,6 +204,27 @@ static Tensor *excite(Net *t, Tensor *x)
 
 typedef Tensor *MakeOp(Net *, Tensor *);
 
+/* Depth, too: a transposed convolution and a convolution of volumes. */
+static void random_volumes_net(Net *t, uint64_t seed)
+{
+    memset(t, 0, sizeof *t);
+    t->random = seed * 2654435761u + 88172645463325252u;
+    world_open(&t->w);
+    int64_t dims[5] = { 1 + rnd(t, 2), 1 + rnd(t, 5), 1, 1, 1 }, kernel[5] = { dims[1], 1 + rnd(t, 20) }, size[3][3];
+    for (int i = 0; i < 3; i++) {
+        dims[2 + i] = 2 + rnd(t, 5), kernel[2 + i] = 1 + rnd(t, 4);
+        size[0][i] = 1 + rnd(t, 3), size[1][i] = 1 + rnd(t, 3);
+    }
+    int64_t pads[6] = { 0 };
+    for (int i = 0; i < 3; i++) pads[i] = rnd(t, 2) && (dims[2 + i] - 1) * size[0][i] > 2 ? 1 : 0;
+    Tensor *x = input(&t->w, 5, dims), *y = op(&t->w, "ConvTranspose", x, floats(t, 5, kernel, 0.3f, 0.0f), vector(t, kernel[1], 0.5f, 0.0f));
+    node_set_ints(y->producer, "strides", 3, size[0]);
+    node_set_ints(y->producer, "dilations", 3, size[1]);
+    node_set_ints(y->producer, "pads", 6, pads);
+    const int64_t next[5] = { 3, kernel[1], 1 + rnd(t, 2), 1 + rnd(t, 2), 1 };
+    finish(&t->w, op(&t->w, "Conv", unary(&t->w, "Relu", y), floats(t, 5, next, 0.3f, 0.0f), NULL));
+}
+
 static void random_net(Net *t, uint64_t seed)
 {
     static MakeOp *const ops[] = { conv, conv, conv, deconv, pool, resize, blocks, shuffle, slice, slice, concat, concat, normalize, elementwise, elementwise, excite };
@@ -242,9 +263,11 @@ static float *answer(Net *t, Program *p, int64_t *count)
     return out;
 }
 
-static Program *lowered(Net *t, uint64_t seed, bool all_passes)
+typedef void MakeNet(Net *, uint64_t seed);
+
+static Program *lowered(Net *t, MakeNet *make, uint64_t seed, bool all_passes)
 {
-    random_net(t, seed);
+    make(t, seed);
     run_passes(&t->w, all_passes);
     return lower_graph(t->w.graph, 16);
 }
@@ -258,9 +281,9 @@ static void elide_some(Net *t, Program *p)
     if (elide_copies(&t->w.arena, p, way, &out)) frontier_take(p, out.step.at, out.step.n);
 }
 
-static float *planned(uint64_t seed, PlanLevel level, Net *t, int64_t *count)
+static float *planned(MakeNet *make, uint64_t seed, PlanLevel level, Net *t, int64_t *count)
 {
-    Program *p = lowered(t, seed, true);
+    Program *p = lowered(t, make, seed, true);
     const PlanOptions opt = { .align = 16, .level = level };
     const char *why = NULL;
     if (seed % 2 && level > PLAN_SIMPLE) elide_some(t, p);
@@ -269,11 +292,11 @@ static float *planned(uint64_t seed, PlanLevel level, Net *t, int64_t *count)
     return answer(t, p, count);
 }
 
-static void compare(uint64_t seed)
+static void compare(MakeNet *make, uint64_t seed)
 {
     Net plain, apart, net;
     int64_t n, m;
-    Program *p = lowered(&plain, seed, false), *q = lowered(&apart, seed, true);
+    Program *p = lowered(&plain, make, seed, false), *q = lowered(&apart, make, seed, true);
     p->plan.arena_size = eval_place_apart(p);
     q->plan.arena_size = eval_place_apart(q);
     const float *want = answer(&plain, p, &n), *exact = answer(&apart, q, &m);
@@ -281,7 +304,7 @@ static void compare(uint64_t seed)
     for (int64_t i = 0; i < n; i++)
         if (!(fabsf(want[i] - exact[i]) <= 2e-4f * (1.0f + fabsf(want[i])))) fail_msg("seed %d: element %d is %g, as written %g", (int)seed, (int)i, (double)exact[i], (double)want[i]);
     for (int level = PLAN_SIMPLE; level <= PLAN_STREAM; level++) {
-        const float *got = planned(seed, (PlanLevel)level, &net, &m);
+        const float *got = planned(make, seed, (PlanLevel)level, &net, &m);
         if (memcmp(exact, got, (size_t)n * sizeof *got)) fail_msg("seed %d, level %d: bits differ", (int)seed, level);
         world_close(&net.w);
     }
@@ -294,11 +317,17 @@ static void random_nets(void **state)
     (void)state;
     const char *n = getenv("INLAY_CASES"), *first = getenv("INLAY_FIRST");
     const int from = first ? atoi(first) : 1;
-    for (int i = 0; i < (n ? atoi(n) : CASES); i++) compare((uint64_t)(from + i));
+    for (int i = 0; i < (n ? atoi(n) : CASES); i++) compare(random_net, (uint64_t)(from + i));
+}
+
+static void random_volumes(void **state)
+{
+    (void)state;
+    for (int i = 0; i < CASES / 4; i++) compare(random_volumes_net, (uint64_t)i);
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(random_nets) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(random_nets), cmocka_unit_test(random_volumes) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
