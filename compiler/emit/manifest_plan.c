@@ -132,6 +132,8 @@ static void describe_step(Lister *l, json_t *j, const Step *s)
     for (int k = 0; k < s->n_operand; k++) json_array_append_new(operands, manifest_made(operand(l, s->operand + k, s->index)));
     if (s->node) manifest_set(j, "node_index", integer(s->node->index));
     manifest_set(j, "lowered", lowered);
+    if (s->strip) manifest_set(j, "strip", integer(s->strip));
+    if (s->strip) manifest_set(j, "columns", json_pack("[i,i]", s->first_column, s->end_column));
     if (s->piece) manifest_set(j, "piece", integer(s->piece));
     manifest_set(j, "units", integer(s->units));
     manifest_set(j, "backward", json_boolean(s->backward));

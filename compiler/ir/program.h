@@ -85,6 +85,8 @@ typedef struct Step {
     int32_t loop_end;           /* a loop's first step: index of its last step, else -1 (lifetimes) */
     const int32_t *lowered;     /* numbers, as lowered, of the steps that it does */
     int32_t n_lowered;          /* one; more where the planner joined steps */
+    int32_t strip;              /* number, from 1 on, of the strip of columns that it is made for; 0: all columns */
+    int32_t first_column, end_column;   /* then: of its result */
     int32_t piece;              /* of a concatenation that the planner split: the operand that is copied; 0: not split */
 } Step;
 

@@ -91,11 +91,19 @@ static void keep_best(Frontier *f)
     f->point.n = n;
 }
 
+static int32_t strips_of(const Schedule *s)
+{
+    int32_t n = 0;
+    for (size_t i = 0; i < s->slot.n; i++) n += s->slot.at[i].strips;
+    return n;
+}
+
 /* The steps of a schedule: those in strips are there once for each. */
 static Steps steps_of(Frontier *f, const Point *p)
 {
     Arena *a = f->program->graph->arena;
     Steps out = { 0 };
+    int32_t number = 0;
     Strips strips = { 0 };
     for (size_t i = 0; i < p->schedule.slot.n; i++) {
         const Slot *s = p->schedule.slot.at + i;
@@ -106,7 +114,7 @@ static Steps steps_of(Frontier *f, const Point *p)
         }
         if (!strips.all) strips = strips_new(f->arena, p->all);
         strip_result(&strips, s->first, s->end, &width);
-        for (int32_t k = 0; k < s->strips; k++) strip_steps(&strips, a, f->program, s->first, s->end, s->result, strip_columns(width, k, s->strips), &out);
+        for (int32_t k = 0; k < s->strips; k++) strip_steps(&strips, a, f->program, s->first, s->end, s->result, strip_columns(width, k, s->strips), ++number, &out);
     }
     return out;
 }
@@ -118,17 +126,16 @@ static CurvePoint plan_point(Frontier *f, const Point *p)
     frontier_take(f->program, steps.step.at, steps.step.n);
     f->plan(f->program, f->opt, f->level, p->schedule.peak);
     const Plan *plan = &f->program->plan;
-    CurvePoint c = { .arena = plan->arena_size, .macs = macs_of(steps.step.at, steps.step.n), .cost = p->cost, .steps = (int32_t)steps.step.n };
+    CurvePoint c = { .arena = plan->arena_size, .macs = macs_of(steps.step.at, steps.step.n), .cost = p->cost, .strips = strips_of(&p->schedule), .steps = (int32_t)steps.step.n };
     for (size_t i = 0; i < plan->segment.n; i++)
         if (plan->segment.at[i].list) c.streamed += plan->segment.at[i].count;
-    for (size_t i = 0; i < p->schedule.slot.n; i++) c.strips += p->schedule.slot.at[i].strips;
     return c;
 }
 
 /* Does the goal allow what it costs? About two instructions are needed for a MAC. */
-static bool affordable(const Frontier *f, int64_t macs, int64_t cost)
+static bool affordable(const Frontier *f, int32_t strips, int64_t cost)
 {
-    if (macs > f->macs) return false;
+    if (strips) return false;
     return f->opt->goal == PLAN_RAM || (f->opt->goal == PLAN_BALANCED && cost <= f->macs / 50);
 }
 
@@ -136,9 +143,10 @@ static bool affordable(const Frontier *f, int64_t macs, int64_t cost)
 static size_t choose(const Frontier *f, const CurvePoint *curve, size_t n)
 {
     size_t best = 0;
+    while (!f->opt->arena_limit && best + 1 < n && curve[best].strips) best++;
     for (size_t i = 0; i < n; i++) {
         if (f->opt->arena_limit && curve[i].arena <= f->opt->arena_limit) return i;
-        if ((f->opt->arena_limit || affordable(f, curve[i].macs, curve[i].cost)) && curve[i].arena < curve[best].arena) best = i;
+        if ((f->opt->arena_limit || affordable(f, curve[i].strips, curve[i].cost)) && curve[i].arena < curve[best].arena) best = i;
     }
     return best;
 }
@@ -148,7 +156,7 @@ static void keep_goal(Frontier *f)
 {
     size_t best = 0;
     for (size_t i = 0; i < f->point.n; i++)
-        if (affordable(f, f->macs + f->point.at[i].schedule.work, f->point.at[i].cost)) best = i;
+        if (affordable(f, strips_of(&f->point.at[i].schedule), f->point.at[i].cost)) best = i;
     f->point.at[0] = f->point.at[best];
     f->point.n = 1;
 }

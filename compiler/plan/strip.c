@@ -296,7 +296,7 @@ typedef struct Cutter {
     Strips *strips;
     Arena *arena;
     Program *program;
-    int32_t first, end, result;
+    int32_t first, end, result, number;
     Tensor **made;              /* by item: its strip */
 } Cutter;
 
@@ -359,6 +359,7 @@ static Step *cut_step(Cutter *c, int32_t step)
     t->room = (size_t)s->n_operand;
     t->params = arena_copy(c->arena, s->params, s->kernel->params_size);
     t->macs = macs_of(s, y);
+    t->strip = c->number, t->first_column = y.lo, t->end_column = y.hi;
     int32_t origin = 0, width = width_of(s->operand + 1);
     for (int k = 0; k < t->n_operand; k++) {
         if (!t->operand[k].tensor) continue;
@@ -369,9 +370,9 @@ static Step *cut_step(Cutter *c, int32_t step)
     return t;
 }
 
-void strip_steps(Strips *s, Arena *a, Program *p, int32_t first, int32_t end, int32_t result, Columns y, Steps *out)
+void strip_steps(Strips *s, Arena *a, Program *p, int32_t first, int32_t end, int32_t result, Columns y, int32_t number, Steps *out)
 {
-    Cutter c = { s, a, p, first, end, result, NEW_ARRAY(a, Tensor *, s->all->item.n + 1) };
+    Cutter c = { s, a, p, first, end, result, number, NEW_ARRAY(a, Tensor *, s->all->item.n + 1) };
     const bool found = strip_find(s, first, end, result, y);
     assert(found);
     (void)found;

@@ -29,7 +29,7 @@ bool strip_find(Strips *s, int32_t first, int32_t end, int32_t result, Columns y
 /* What n strips take, rows in rings as `whole` has them: *bytes of the widest, *macs of all; false: they cannot be. */
 bool strip_price(Strips *s, const Stream *whole, int32_t result, int32_t n, int64_t *bytes, int64_t *macs);
 
-/* Steps [first, end) for columns y of the result, appended to `out`; new tensors and steps live in `a`. */
-void strip_steps(Strips *s, Arena *a, Program *p, int32_t first, int32_t end, int32_t result, Columns y, Steps *out);
+/* Steps [first, end) for columns y of the result, strip number `number` of the program, appended to `out`; new tensors and steps live in `a`. */
+void strip_steps(Strips *s, Arena *a, Program *p, int32_t first, int32_t end, int32_t result, Columns y, int32_t number, Steps *out);
 
 #endif

@@ -173,6 +173,17 @@ static void read_tensors(const Reader *r, Claim *c, const json_t *document)
     }
 }
 
+static void read_columns(const Reader *r, const json_t *j, ClaimStep *s)
+{
+    s->strip = (int32_t)optional(r, j, "strip", 1, INT32_MAX, 0);
+    if (!s->strip) return;
+    const json_t *l = list(r, j, "columns"), *lo = json_array_get(l, 0), *hi = json_array_get(l, 1);
+    if (json_array_size(l) != 2 || !json_is_integer(lo) || !json_is_integer(hi) || json_integer_value(lo) < 0 || json_integer_value(hi) > INT32_MAX
+        || json_integer_value(lo) >= json_integer_value(hi)) malformed(r, "columns", "list of a first column and an end");
+    s->first_column = (int32_t)json_integer_value(lo);
+    s->end_column = (int32_t)json_integer_value(hi);
+}
+
 static ClaimStep step_of(const Reader *r, const Claim *c, const json_t *j)
 {
     ClaimStep s = { .kernel = text(r, j, "kernel"), .units = count(r, j, "units", 0), .backward = truth(r, j, "backward"),
@@ -183,6 +194,7 @@ static ClaimStep step_of(const Reader *r, const Claim *c, const json_t *j)
         if (!json_is_integer(v) || json_integer_value(v) < 0 || json_integer_value(v) >= c->lowered_steps) malformed(r, "lowered", "list of steps before the plan");
         VEC_PUSH(r->arena, &s.lowered, (int32_t)json_integer_value(v));
     }
+    read_columns(r, j, &s);
     if (!s.lowered.n) malformed(r, "lowered", "list of at least one step");
     for (size_t i = 0; i < json_array_size(operands); i++) {
         const Reader in = inside(r, "operands", i);

@@ -33,6 +33,7 @@ enum { WITH_CALLER = -1, BY_ROWS = -2 };
 typedef struct ClaimStep {
     const char *kernel;
     VEC(int32_t) lowered;
+    int32_t strip, first_column, end_column;    /* strip 0: all columns */
     int32_t piece, units;
     bool backward;
     VEC(ClaimOperand) operand;

@@ -7,6 +7,7 @@
 #include "base/size.h"
 #include "prove/joined.h"
 #include "prove/part.h"
+#include "prove/strips.h"
 
 typedef struct Imposer {
     Arena *arena;
@@ -15,6 +16,8 @@ typedef struct Imposer {
     Loc loc;
     Step **lowered;
     int32_t *done;              /* by lowered step: how many steps do all of it */
+    int32_t *strip;             /* by lowered step: the last strip that does it, 0: none */
+    StripSet strips;
     bool **piece;               /* by concatenation: the inputs that are copied */
     Home *home;                 /* by tensor id */
     Tensor **owner;             /* by claimed tensor; NULL: not seen yet */
@@ -51,14 +54,21 @@ static void count_piece(Imposer *m, int32_t i, int32_t k)
     m->piece[i][k] = true;
 }
 
+/* Once, or once in each strip. */
+static void count_whole(Imposer *m, const ClaimStep *c, int32_t i)
+{
+    if (m->done[i] ? !c->strip || !m->strip[i] || m->strip[i] >= c->strip : false) contradict(m, "does what another step has done");
+    m->done[i] = 1;
+    m->strip[i] = c->strip;
+}
+
 static void count_done(Imposer *m)
 {
     for (m->step = 0; m->step < (int32_t)m->claim->step.n; m->step++) {
         const ClaimStep *c = m->claim->step.at + m->step;
         if (c->piece && c->lowered.n == 1) count_piece(m, c->lowered.at[0], c->piece);
         else if (c->piece) contradict(m, "copies a piece of several steps");
-        for (size_t i = 0; !c->piece && i < c->lowered.n; i++)
-            if (m->done[c->lowered.at[i]]++) contradict(m, "does what another step has done");
+        for (size_t i = 0; !c->piece && i < c->lowered.n; i++) count_whole(m, c, c->lowered.at[i]);
     }
 }
 
@@ -138,7 +148,9 @@ static void match_operand(Imposer *m, const Step *s, Operand *o, const ClaimOper
 {
     if (!c->given != !o->tensor) contradict(m, c->given ? "is left out in the model" : "is left out in the manifest");
     if (!o->tensor) return;
-    const char *why = part_resolve(m->home, s, o, c->part && !s->piece);
+    const ClaimStep *step = m->claim->step.at + m->step;
+    const char *why = part_resolve(m->home, s, o, c->part && !c->pitch && !s->piece);
+    if (!why && step->strip) why = strips_resolve(&m->strips, step, m->lowered[step->lowered.at[0]], s, m->operand, o);
     if (why) contradict(m, why);
     int64_t at;
     Tensor *root = tensor_root(o->tensor, &at);
@@ -192,6 +204,9 @@ static void make_steps(Imposer *m)
     }
     p->step.at = step;
     p->step.n = p->step.room = n;
+    int32_t lowered;
+    const char *why = strips_settle(&m->strips, &lowered);
+    if (why) fail_at(STATUS_LIMIT, m->loc, NULL, "step %d before the plan (%s) %s", lowered, m->lowered[lowered]->kernel->name, why);
 }
 
 /* ---- order ---- */
@@ -301,12 +316,14 @@ static void match_values(const Imposer *m, const char *kind, Tensor *const *t, s
 void claim_impose(Program *p, const Claim *c, const char *path)
 {
     Arena *a = p->graph->arena;
-    const size_t most = (size_t)graph_root(p->graph)->next_id + c->step.n;  /* joined steps have a scratch tensor of their own */
+    const size_t most = (size_t)graph_root(p->graph)->next_id + 2 * c->step.n;  /* steps may have a scratch tensor or a strip of their own */
     Imposer m = { .arena = a, .program = p, .claim = c, .loc = { .file = path, .byte = -1, .node = -1 }, .lowered = p->step.at, .operand = -1 };
     if (c->lowered_steps != p->lowered)
         fail_at(STATUS_CONFIG, m.loc, "give the model that it was made from; options are taken from the manifest",
                 "the manifest is of a model of %d steps, this one has %d", c->lowered_steps, p->lowered);
     m.done = NEW_ARRAY(a, int32_t, p->lowered + 1);
+    m.strip = NEW_ARRAY(a, int32_t, p->lowered + 1);
+    m.strips = strips_of(a, p);
     m.piece = NEW_ARRAY(a, bool *, p->lowered + 1);
     m.home = NEW_ARRAY(a, Home, most + 1);
     m.claimed = NEW_ARRAY(a, int32_t, most + 1);

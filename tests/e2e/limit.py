@@ -122,7 +122,11 @@ class Model:
             status, text = host.run([self.o.inlay, 'compile', self.file, '-o', out, '--name', 'm', '--arena-limit', str(limit)] + self.flags)
             if status:
                 raise RuntimeError('compile: exit %d: %s' % (status, text))
+            status, text = host.run([self.o.inlay, 'prove', os.path.join(out, 'm.json'), self.file])
+            if status:
+                raise RuntimeError('prove: exit %d: %s' % (status, text))
             manifest = host.manifest(out, 'm')
+            self.damage(out, manifest)
             host.write_main(work, [('m', manifest, [onnx.read_tensor(p) for p in self.inputs])])
             for flags in ([STRICT + SANITIZE, STRICT] if self.o.sanitize else [STRICT]):
                 status, text = host.run(['gcc'] + flags + ['-I', os.path.join(out, 'src'), 'main.c'] + host.sources(out) + ['-lm'], work)
@@ -130,6 +134,20 @@ class Model:
                 if status:
                     raise RuntimeError('C: exit %d: %s' % (status, text[:2000]))
             return [t.raw for t in host.results(work, 'm', manifest)]
+
+
+    def damage(self, out, manifest):
+        """Columns that are not those of the plan are seen."""
+        cut = [i for i, s in enumerate(manifest['steps']) if 'strip' in s]
+        for i in random.Random(len(cut)).sample(cut, min(3, len(cut))):
+            for at, by in ((0, 1), (1, 1), (1, -1)):
+                wrong = json.loads(json.dumps(manifest))
+                wrong['steps'][i]['columns'][at] += by
+                with open(os.path.join(out, 'wrong.json'), 'w') as f:
+                    json.dump(wrong, f)
+                status, text = host.run([self.o.inlay, 'prove', os.path.join(out, 'wrong.json'), self.file])
+                if status not in (1, 65):
+                    raise RuntimeError('step %d, columns %s: exit %d: %s' % (i, wrong['steps'][i]['columns'], status, text))
 
 
 def curve_is_one(curve):
@@ -158,7 +176,7 @@ def goals(m, curve, want):
     for goal in ('ram', 'balanced', 'speed'):
         found = m.analyze('--optimize', goal)
         arenas.append(found['arena']['size'])
-        if found['totals']['macs'] != curve[0]['macs'] or m.answer('--optimize', goal) != want:
+        if abs(found['totals']['macs'] - curve[0]['macs'] / curve[0]['mac_factor']) > 0.5 or m.answer('--optimize', goal) != want:
             return '%s: other MACs, or other bytes' % goal
         if goal == 'speed' and any('list' in s for s in found.get('segments', [])):
             return 'speed: row by row'

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Columns are worked out from the model: which ones of its input a step needs for those of its result that the manifest
+ * states, and whether the strip has them. */
+#include "prove/strips.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/size.h"
+
+/* Kernels that make each column of the result by itself, by their parameters. */
+static const char *const by_column[] = { "conv", "pool", "affine", "flat", "nd2", "nd3", "move" };
+
+static bool makes_columns(const Step *s)
+{
+    if (!strncmp(s->kernel->name, "deconv", 6)) return false;
+    for (size_t i = 0; i < sizeof by_column / sizeof *by_column; i++)
+        if (!strcmp(s->kernel->params, by_column[i])) return true;
+    return false;
+}
+
+static const int32_t *find_field(const Step *s, const char *name)
+{
+    for (int i = 0; i < s->kernel->fields; i++)
+        if (!strcmp(s->kernel->field[i].name, name)) return (const int32_t *)(const void *)((const unsigned char *)s->params + s->kernel->field[i].offset);
+    return NULL;
+}
+
+static int64_t pixel_bytes(const Operand *o) { return o->pixel * dtype_bits(o->tensor->dtype) / 8; }
+static int64_t width_of(const Operand *o) { return pixel_bytes(o) ? o->row_bytes / pixel_bytes(o) : 0; }
+
+/* Columns of the input for columns [*lo, *hi) of the result. */
+static void window(const Step *s, int64_t width, int64_t *lo, int64_t *hi)
+{
+    const int64_t stride = *find_field(s, "sw"), pad = *find_field(s, "pw"), taps = *find_field(s, "kw"), step = *find_field(s, "dw");
+    *lo = i64_max(*lo * stride - pad, 0);
+    *hi = i64_min((*hi - 1) * stride - pad + (taps - 1) * step + 1, width);
+}
+
+StripSet strips_of(Arena *a, Program *p)
+{
+    StripSet set = { .arena = a, .program = p };
+    const int ids = graph_root(p->graph)->next_id;
+    set.first = NEW_ARRAY(a, int32_t, ids + 1);
+    for (int i = 0; i < ids; i++) set.first[i] = -1;
+    return set;
+}
+
+static StripPart *find(const StripSet *set, const Tensor *t, int32_t strip)
+{
+    for (int32_t i = set->first[t->id]; i >= 0; i = set->part.at[i].next)
+        if (set->part.at[i].strip == strip) return set->part.at + i;
+    return NULL;
+}
+
+static Tensor *new_tensor(StripSet *set, DType dtype, Shape shape)
+{
+    Tensor *t = graph_add_tensor(set->program->graph, NULL, dtype, shape);
+    t->storage = STORE_ARENA;
+    t->slot = -1;
+    return t;
+}
+
+static StripPart *add(StripSet *set, const Tensor *t, const ClaimStep *c)
+{
+    Shape shape = t->shape;
+    shape.dim[shape.rank - 2] = c->end_column - c->first_column;
+    VEC_PUSH(set->arena, &set->part, ((StripPart){ c->strip, set->first[t->id], c->first_column, c->end_column, new_tensor(set, t->dtype, shape) }));
+    set->first[t->id] = (int32_t)set->part.n - 1;
+    return set->part.at + set->part.n - 1;
+}
+
+/* Columns [lo, hi) of an operand that begins with column `origin`. */
+static const char *narrow(Operand *o, int64_t lo, int64_t hi, int64_t origin)
+{
+    if (lo == origin && hi - lo == width_of(o)) return NULL;
+    if (o->part) return "is a part of pixels, and some columns of them";
+    o->pitch = width_of(o) * o->pixel;
+    o->part = (hi - lo) * o->pixel;
+    o->offset = i64_add(o->offset, (lo - origin) * pixel_bytes(o));
+    return NULL;
+}
+
+static void take_part(Operand *o, const StripPart *p)
+{
+    o->row_bytes = (p->hi - p->lo) * pixel_bytes(o);
+    o->tensor = p->tensor;
+}
+
+static const char *resolve_result(StripSet *set, const ClaimStep *c, const Step *lowered, Operand *o, const ClaimOperand *claim)
+{
+    const Shape *shape = &o->tensor->shape;
+    const int64_t width = width_of(o);
+    if (!makes_columns(lowered)) return "is made by a kernel that cannot make some columns";
+    if (shape->rank < 3 || shape->dim[shape->rank - 2] != width || o->tensor->view_of || !o->strided || c->end_column > width) return "has no such columns";
+    if (claim->row == o->row_bytes) {
+        VEC_PUSH(set->arena, &set->share, ((StripShare){ c->lowered.at[c->lowered.n - 1], c->first_column, c->end_column, (int32_t)width }));
+        return narrow(o, c->first_column, c->end_column, 0);
+    }
+    StripPart *p = find(set, o->tensor, c->strip);
+    if (!p) p = add(set, o->tensor, c);
+    if (p->lo != c->first_column || p->hi != c->end_column) return "has other columns in this strip";
+    take_part(o, p);
+    return NULL;
+}
+
+/* An operand that repeats must be the same for all columns. */
+static const char *resolve_other(const StripSet *set, const ClaimStep *c, const Step *lowered, const Operand *o)
+{
+    const Shape *shape = &o->tensor->shape;
+    int64_t at;
+    if (find(set, tensor_root(o->tensor, &at), c->strip)) return "is read as a whole, of which the strip has some columns";
+    if (!strncmp(lowered->kernel->params, "nd", 2) && shape->rank >= 2 && shape->dim[shape->rank - 2] != 1) return "differs from column to column";
+    return NULL;
+}
+
+const char *strips_resolve(StripSet *set, const ClaimStep *c, const Step *lowered, const Step *s, int k, Operand *o)
+{
+    if (o->tensor && o->scratch && c->lowered.n == 1) o->tensor = new_tensor(set, o->tensor->dtype, o->tensor->shape);
+    if (!o->tensor || o->scratch) return NULL;
+    if (k == 0) return resolve_result(set, c, lowered, o, c->operand.at);
+    int64_t lo = c->first_column, hi = c->end_column;
+    const bool slides = k == 1 && find_field(lowered, "kw");
+    if (!slides && (o->rows != s->units || o->rule.kind != ROWS_SAME || pixel_bytes(o) <= 0)) return resolve_other(set, c, lowered, o);
+    if (slides) window(lowered, width_of(o), &lo, &hi);
+    if (lo >= hi || hi > width_of(o)) return "has no such columns";
+    const StripPart *p = find(set, o->tensor, c->strip);
+    if (!p) return slides ? NULL : narrow(o, lo, hi, 0);
+    if (lo < p->lo || hi > p->hi) return "is read beyond the columns that its strip has";
+    take_part(o, p);
+    return slides ? NULL : narrow(o, lo, hi, p->lo);
+}
+
+static int by_place(const void *a, const void *b)
+{
+    const StripShare *x = a, *y = b;
+    if (x->lowered != y->lowered) return x->lowered < y->lowered ? -1 : 1;
+    return x->lo < y->lo ? -1 : x->lo > y->lo;
+}
+
+const char *strips_settle(const StripSet *set, int32_t *lowered)
+{
+    StripShare *s = set->share.at;
+    const size_t n = set->share.n;
+    if (n) qsort(s, n, sizeof *s, by_place);
+    for (size_t i = 0; i < n; i++) {
+        const bool first = i == 0 || s[i - 1].lowered != s[i].lowered, last = i + 1 == n || s[i + 1].lowered != s[i].lowered;
+        *lowered = s[i].lowered;
+        if (s[i].lo != (first ? 0 : s[i - 1].hi) || (last && s[i].hi != s[i].width)) return "is done for some columns twice, or not at all";
+    }
+    return NULL;
+}
