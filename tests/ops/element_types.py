@@ -36,7 +36,11 @@ def wrap(v, t):
 
 
 def raw(t, values):
-    return struct.pack('<%d%s' % (len(values), onnx.TYPES[onnx.CODES[t]][2]), *values)
+    """Values of formats that Python has; of small ones their codes, of packed ones whole bytes."""
+    if t.startswith('complex'):
+        values = [part for v in values for part in (v.real, v.imag)]
+    letter = (onnx.TYPES[onnx.CODES[t]][2] or ('H' if t == 'bfloat16' else 'B'))[-1]
+    return struct.pack('<%d%s' % (len(values), letter), *values)
 
 
 def tensor(name, t, dims, values):
@@ -45,6 +49,8 @@ def tensor(name, t, dims, values):
 
 class Model:
     """Many small nodes in one model; each has a result of its own and an expected tensor."""
+    opset, domains = 20, ()
+
     def __init__(self, rows):
         self.rows, self.ins, self.nodes, self.weights, self.want = rows, [], [], [], []
 
@@ -73,7 +79,7 @@ class Model:
         values = [make_value(n, onnx.CODES[u], d) for n, u, d, _ in self.ins]
         results = [make_value(n, onnx.CODES[u], d) for _, n, u, d, _ in self.want]
         with open(path, 'wb') as f:
-            f.write(make_model(self.nodes, values, results, self.weights, opset=20))
+            f.write(make_model(self.nodes, values, results, self.weights, self.opset, self.domains))
 
     def judge(self, t, inlay, title):
         with host.Work() as work:

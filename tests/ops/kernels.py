@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every kernel, and every operator of the table, is run by a test with a reference: the operator tests that pass
-(known.txt lists the others), element_types.py, or a program of tests/unit that names the kernel. Untested ones are
+(known.txt lists the others), element_types.py, operators.py, domains.py, or a program of tests/unit that names the kernel. Untested ones are
 listed in untested_kernels.txt; operators there begin with "operator".
 
     kernels.py --inlay INLAY --root ROOT [--update] FOLDER|TAR..."""
@@ -15,9 +15,11 @@ import subprocess
 import tempfile
 
 import cases
+import domains
 import element_types
 import host
 import onnx
+import operators
 import run
 import tap
 
@@ -34,12 +36,16 @@ def of_test(inlay, folder):
 
 
 def of_types(inlay, scratch):
-    """The kernels of element_types.py."""
+    """The kernels of the models with answers of our own."""
     used, path = set(), os.path.join(scratch, 'types.onnx')
-    for _, m in element_types.models(inlay):
+    for _, m in list(element_types.models(inlay)) + list(operators.models(operators.GROUPS + domains.GROUPS)):
         m.write(path)
         used |= analyzed(inlay, path)
     return used
+
+
+def held_by_us():
+    return set(element_types.operators()) | operators.held(operators.GROUPS + domains.GROUPS) | {'%s.%s' % row[:2] for row in domains.REFUSED}
 
 
 def main():
@@ -59,7 +65,7 @@ def main():
         t.done()
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         used = of_types(o.inlay, scratch).union(*pool.map(lambda f: of_test(o.inlay, f), tests))
-    held = set().union(*(onnx.read_operators(os.path.join(f, 'model.onnx')) for f in tests)) | set(element_types.operators())
+    held = set().union(*(onnx.read_operators(os.path.join(f, 'model.onnx')) for f in tests)) | held_by_us()
     shutil.rmtree(scratch, ignore_errors=True)
     words = set(re.findall(r'\w+', units))
     idle = [n for n in names if n not in used and 'inlay_' + n not in words and n not in words]

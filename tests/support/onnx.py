@@ -193,18 +193,31 @@ def make_attr(name, value):
         return put(1, name) + put(20, 1) + put(2, value)
     if isinstance(value, str):
         return put(1, name) + put(20, 3) + put(4, value)
+    if isinstance(value, bytes):        # a tensor
+        return put(1, name) + put(20, 4) + put(5, value)
+    if value and isinstance(value[0], float):
+        return put(1, name) + put(20, 6) + b''.join(put(7, v) for v in value)
+    if value and isinstance(value[0], str):
+        return put(1, name) + put(20, 8) + b''.join(put(9, v) for v in value)
     return put(1, name) + put(20, 7) + b''.join(put(8, v) for v in value)
 
 
-def make_node(op, ins, outs, name='', domain='', **attrs):
+def make_node(op, ins, outs, name='', domain='', graphs=(), **attrs):
     return (b''.join(put(1, i) for i in ins) + b''.join(put(2, o) for o in outs) + put(3, name) + put(4, op) +
-            b''.join(put(5, make_attr(k, v)) for k, v in attrs.items()) + (put(7, domain) if domain else b''))
+            b''.join(put(5, make_attr(k, v)) for k, v in attrs.items()) + b''.join(put(5, g) for g in graphs) + (put(7, domain) if domain else b''))
 
 
-def make_model(nodes, ins, outs, weights=(), opset=17):
+def make_graph_attr(name, nodes, ins, outs, weights=()):
+    """An attribute that is a subgraph."""
+    graph = (b''.join(put(1, n) for n in nodes) + put(2, 'body') + b''.join(put(5, w) for w in weights) +
+             b''.join(put(11, i) for i in ins) + b''.join(put(12, o) for o in outs))
+    return put(1, name) + put(20, 5) + put(6, graph)
+
+
+def make_model(nodes, ins, outs, weights=(), opset=17, domains=()):
     graph = (b''.join(put(1, n) for n in nodes) + put(2, 'g') + b''.join(put(5, w) for w in weights) +
              b''.join(put(11, i) for i in ins) + b''.join(put(12, o) for o in outs))
-    return put(1, 8) + put(8, put(2, opset)) + put(7, graph)
+    return put(1, 8) + put(8, put(2, opset)) + b''.join(put(8, put(1, d) + put(2, v)) for d, v in domains) + put(7, graph)
 
 
 # --- comparison ---
