@@ -31,7 +31,7 @@ static void free_block(Arena *a, ArenaBlock *b)
 /* Released blocks wait for the next of their kind: windows come and go, and fresh pages cost time. */
 static void let_go(Arena *a, ArenaBlock *b)
 {
-    if (b->size < LARGE || a->spared + b->size > MOST_SPARE) {
+    if (a->spared + b->size > MOST_SPARE) {
         free_block(a, b);
         return;
     }

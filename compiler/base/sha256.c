@@ -150,10 +150,19 @@ Sha256Blocks *sha256_form(const char *name)
     return strcmp(name, HARDWARE_NAME) ? NULL : hardware();
 }
 
+/* Found once: asking the processor leaves a virtual machine, which takes longer than hashing kilobytes. */
+static Sha256Blocks *best_form(void)
+{
+    static Sha256Blocks *_Atomic best;
+    Sha256Blocks *form = best;
+    if (form) return form;
+    form = hardware();
+    return best = form ? form : blocks_plain;
+}
+
 static void run_blocks(Sha256 *h, const uint8_t *data, size_t blocks)
 {
-    Sha256Blocks *fast = hardware();
-    (fast ? fast : blocks_plain)(h->state, data, blocks);
+    best_form()(h->state, data, blocks);
 }
 
 void sha256_begin(Sha256 *h)

@@ -34,6 +34,7 @@ static Node *copy_node(Graph *g, const Node *n)
     *c = *n;
     c->graph = g;
     c->in = NEW_ARRAY(g->arena, Tensor *, n->n_in);
+    c->use = NEW_ARRAY(g->arena, Use, n->n_in);
     c->out = NEW_ARRAY(g->arena, Tensor *, n->n_out);
     for (int i = 0; i < n->n_in; i++) {
         if (!n->in[i]) continue;

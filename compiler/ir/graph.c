@@ -69,26 +69,31 @@ Tensor *graph_add_ints(Graph *g, const char *name, int64_t n, const int64_t *val
     return graph_add_constant(g, name, recipe_memory(g->store, DT_I64, 1, &n, values));
 }
 
-static void link_use(Node *n, int operand)
+static void add_use(Tensor *t, Use *u)
 {
-    Tensor *t = n->in[operand];
-    if (!t) return;
-    Use *u = NEW(n->graph->arena, Use);
-    *u = (Use){ n, operand, t->use };
+    u->before = NULL;
+    u->next = t->use;
+    if (t->use) t->use->before = u;
     t->use = u;
     t->uses++;
 }
 
-static void unlink_use(const Node *n, int operand)
+static void link_use(Node *n, int operand)
+{
+    n->use[operand] = (Use){ .node = n, .operand = operand };
+    if (n->in[operand]) add_use(n->in[operand], n->use + operand);
+}
+
+static void unlink_use(Node *n, int operand)
 {
     Tensor *t = n->in[operand];
-    if (!t) return;
-    for (Use **at = &t->use; *at; at = &(*at)->next)
-        if ((*at)->node == n && (*at)->operand == operand) {
-            *at = (*at)->next;
-            t->uses--;
-            return;
-        }
+    Use *u = n->use + operand;
+    if (!t || !u->node) return;
+    if (u->before) u->before->next = u->next;
+    else t->use = u->next;
+    if (u->next) u->next->before = u->before;
+    u->node = NULL;
+    t->uses--;
 }
 
 static Node *make_node(Graph *g, const char *domain, const char *op_type, int n_in, Tensor *const *in, int n_out, Tensor *const *out)
@@ -97,6 +102,7 @@ static Node *make_node(Graph *g, const char *domain, const char *op_type, int n_
     *n = (Node){ .index = -1, .name = "", .op_type = op_type, .domain = domain, .graph = g, .n_in = n_in, .n_out = n_out };
     n->in = arena_copy(g->arena, in, (size_t)n_in * sizeof *in);
     n->out = arena_copy(g->arena, out, (size_t)n_out * sizeof *out);
+    n->use = NEW_ARRAY(g->arena, Use, n_in);
     for (int i = 0; i < n_in; i++) link_use(n, i);
     for (int i = 0; i < n_out; i++)
         if (n->out[i]) n->out[i]->producer = n;
@@ -121,6 +127,7 @@ Node *graph_insert_node(Graph *g, const Node *anchor, const char *domain, const 
 void node_set_inputs(Node *n, int count, Tensor *const *in)
 {
     for (int i = 0; i < n->n_in; i++) unlink_use(n, i);
+    if (count > n->n_in) n->use = NEW_ARRAY(n->graph->arena, Use, count);
     n->in = arena_copy(n->graph->arena, in, (size_t)count * sizeof *in);
     n->n_in = count;
     for (int i = 0; i < count; i++) link_use(n, i);
@@ -173,9 +180,7 @@ void graph_replace(Graph *g, Tensor *from, Tensor *to)
         from->use = u->next;
         from->uses--;
         u->node->in[u->operand] = to;
-        u->next = to->use;
-        to->use = u;
-        to->uses++;
+        add_use(to, u);
     }
     if (!from->uses) return;        /* what is left are graph outputs, of any graph */
     Graph *root = graph_root(g);
@@ -216,14 +221,20 @@ static void count_graph(Graph *g)
     for (size_t i = 0; i < g->output.n; i++) g->output.at[i]->uses++;
 }
 
+static void forget_uses(Graph *g)
+{
+    for (size_t i = 0; i < g->tensor.n; i++) {
+        g->tensor.at[i]->use = NULL;
+        g->tensor.at[i]->uses = 0;
+    }
+    for (size_t i = 0; i < g->node.n; i++)
+        for (int k = 0; k < g->node.at[i]->n_in; k++) g->node.at[i]->use[k].node = NULL;
+}
+
 void graph_count_uses(Graph *g)
 {
     Graph *root = graph_root(g);
-    for (size_t k = 0; k < root->all.n; k++)
-        for (size_t i = 0; i < root->all.at[k]->tensor.n; i++) {
-            root->all.at[k]->tensor.at[i]->use = NULL;
-            root->all.at[k]->tensor.at[i]->uses = 0;
-        }
+    for (size_t k = 0; k < root->all.n; k++) forget_uses(root->all.at[k]);
     for (size_t k = 0; k < root->all.n; k++)
         if (!graph_gone(root->all.at[k])) count_graph(root->all.at[k]);
 }

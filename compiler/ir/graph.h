@@ -25,11 +25,11 @@ typedef struct Shape {
     int64_t dim[MAX_RANK];
 } Shape;
 
-/* An operand place that reads a tensor. */
+/* An operand place that reads a tensor: entry `operand` of its node's list. */
 typedef struct Use {
     Node *node;
     int operand;
-    struct Use *next;
+    struct Use *next, *before;
 } Use;
 
 /* A sequence while it lasts: its tensors; NULL: one whose shape is not known. */
@@ -108,6 +108,7 @@ struct Node {
     Graph *graph;
     int n_in, n_out, n_attr;
     Tensor **in, **out;         /* NULL: an optional operand left out */
+    Use *use;                   /* of `in`, one each: graph.c's */
     Attr *attr;
     bool dead;
     int order;                  /* place in the sorted list */

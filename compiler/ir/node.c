@@ -55,10 +55,8 @@ static Attr *set_attr(Node *n, const char *name, AttrKind kind)
 {
     Attr *a = (Attr *)node_attr(n, name);
     if (!a) {
-        Attr *list = NEW_ARRAY(n->graph->arena, Attr, n->n_attr + 1);
-        if (n->n_attr) memcpy(list, n->attr, (size_t)n->n_attr * sizeof *list);
-        n->attr = list;
-        a = list + n->n_attr++;
+        n->attr = arena_grow(n->graph->arena, n->n_attr ? n->attr : NULL, (size_t)n->n_attr * sizeof *a, ((size_t)n->n_attr + 1) * sizeof *a);
+        a = n->attr + n->n_attr++;
     }
     *a = (Attr){ .name = name, .kind = kind };
     return a;

@@ -54,16 +54,16 @@ typedef struct Operand {
     Tensor *tensor;             /* NULL: left out */
     bool write, read;           /* an accumulator is both */
     bool scratch;               /* alive during this step only */
+    bool strided;               /* the kernel follows ref.pix and ref.row: it may be made a part of a wider image */
     Reuse reuse;
     RowRule rule;
     PixelRule pixels;
     int32_t rows;               /* the tensor as rows; 1: one unit */
-    int64_t row_bytes, pixel;   /* bytes from row to row, elements from pixel to pixel (channels) */
     int32_t ring;               /* rows that exist at a time, set by the plan; 0: all */
+    int64_t row_bytes, pixel;   /* bytes from row to row, elements from pixel to pixel (channels) */
     int64_t offset;             /* bytes into the tensor (a concat part) */
     int64_t part;               /* elements of each pixel that it touches, from `offset` on; 0: all of them */
     int64_t pitch;              /* elements after which the part comes again, a row where it is some columns; 0: `pixel` */
-    bool strided;               /* the kernel follows ref.pix and ref.row: it may be made a part of a wider image */
     inlay_ref ref;              /* final address, filled after planning */
 } Operand;
 

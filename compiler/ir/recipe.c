@@ -75,10 +75,13 @@ Recipe *recipe_fill(Store *s, DType t, int rank, const int64_t *dims, const void
 
 /* --- rewritings --- */
 
-static Recipe *result(Store *s, Form *f, DType t, int rank, const int64_t *dims)
+/* Ends a rewriting: its form was made in the scratch arena after `mark`. */
+static Recipe *result(Store *s, ArenaMark mark, Form *f, DType t, int rank, const int64_t *dims)
 {
     form_settle(f);
-    return form_recipe(s, f, t, rank, dims);
+    Recipe *r = form_recipe(s, f, t, rank, dims);
+    arena_release(&s->scratch, mark);
+    return r;
 }
 
 /* A form to rewrite whose axis is one factor, *k; spilled where it is not. */
@@ -97,13 +100,14 @@ Recipe *recipe_transpose(Store *s, const Recipe *r, const int *perm)
     int64_t dims[MAX_RANK];
     for (int a = 0; a < r->rank; a++) dims[a] = r->dim[perm[a]];
     if (!recipe_count(r)) return empty(s, recipe_dtype(r), r->rank, dims);
+    const ArenaMark mark = arena_mark(&s->scratch);
     Form *f = form_copy(s, r);
     Reindex x = { .old_rank = f->rank };
     for (int a = 0; a < r->rank; a++)
         for (int k = 0; k < f->rank; k++)
             if (f->axis[k] == perm[a]) reindex_insert(&x, x.rank, k, 1, f->dim[k], a);
     form_reindex(f, &x);
-    return result(s, f, recipe_dtype(r), r->rank, dims);
+    return result(s, mark, f, recipe_dtype(r), r->rank, dims);
 }
 
 /* Cuts the factors at the new axes, from the last backwards; false: the cuts do not nest. */
@@ -138,9 +142,13 @@ Recipe *recipe_reshape(Store *s, const Recipe *r, int rank, const int64_t *dims)
     assert(product(rank, dims) == recipe_count(r));
     if (!recipe_count(r)) return empty(s, t, rank, dims);
     if (!r->form) return reshape_plain(s, r, rank, dims);
+    const ArenaMark mark = arena_mark(&s->scratch);
     Form *f = form_copy(s, r);
-    if (!cut(f, rank, dims)) return reshape_plain(s, recipe_spill(s, r), rank, dims);
-    return result(s, f, t, rank, dims);
+    if (!cut(f, rank, dims)) {
+        arena_release(&s->scratch, mark);
+        return reshape_plain(s, recipe_spill(s, r), rank, dims);
+    }
+    return result(s, mark, f, t, rank, dims);
 }
 
 Recipe *recipe_slice(Store *s, const Recipe *r, int axis, int64_t start, int64_t step, int64_t count)
@@ -152,13 +160,14 @@ Recipe *recipe_slice(Store *s, const Recipe *r, int axis, int64_t start, int64_t
     const int64_t last = i64_add(start, i64_mul(step, count - 1));
     assert(start >= 0 && start < r->dim[axis] && last >= 0 && last < r->dim[axis]);
     int k;
+    const ArenaMark mark = arena_mark(&s->scratch);
     Form *f = copy_axis(s, r, axis, &k);
     Reindex x = reindex_same(f);
     x.start[k] = start;
     x.mul[k] = step;
     x.dim[k] = count;
     form_reindex(f, &x);
-    return result(s, f, recipe_dtype(r), r->rank, dims);
+    return result(s, mark, f, recipe_dtype(r), r->rank, dims);
 }
 
 static bool guards_full(const Form *f)
@@ -189,6 +198,7 @@ Recipe *recipe_pad(Store *s, const Recipe *r, int axis, int64_t before, int64_t 
     }
     if (r->form && guards_full(r->form)) r = recipe_spill(s, r);
     int k;
+    const ArenaMark mark = arena_mark(&s->scratch);
     Form *f = copy_axis(s, r, axis, &k);
     Reindex x = reindex_same(f);
     x.start[k] = -before;
@@ -196,7 +206,7 @@ Recipe *recipe_pad(Store *s, const Recipe *r, int axis, int64_t before, int64_t 
     form_reindex(f, &x);
     for (int p = 0; p < f->parts; p++) add_guard(f->part + p, k, before, before + r->dim[axis]);
     f->holes = true;
-    return result(s, f, recipe_dtype(r), r->rank, dims);
+    return result(s, mark, f, recipe_dtype(r), r->rank, dims);
 }
 
 /* Is every axis at most one factor, and is there room for a guard? */
@@ -238,6 +248,7 @@ Recipe *recipe_concat(Store *s, int n, Recipe *const *r, int axis)
     for (int i = 0; i < n; i++) dims[axis] = i64_add(dims[axis], r[i]->dim[axis]);
     if (n == 1) return r[0];
     if (!product(r[0]->rank, dims)) return empty(s, recipe_dtype(r[0]), r[0]->rank, dims);
+    const ArenaMark mark = arena_mark(&s->scratch);
     VEC(Part) part = { 0 };
     Form all = { 0 };
     bool holes = false;
@@ -247,13 +258,13 @@ Recipe *recipe_concat(Store *s, int n, Recipe *const *r, int axis)
         if (!r[i]->dim[axis]) continue;
         all = *concat_input(s, r[i], axis, offset, dims[axis]);
         holes = holes || all.holes;
-        for (int p = 0; p < all.parts; p++) VEC_PUSH(s->arena, &part, all.part[p]);
+        for (int p = 0; p < all.parts; p++) VEC_PUSH(&s->scratch, &part, all.part[p]);
         offset += r[i]->dim[axis];
     }
     all.holes = holes;
     all.part = part.at;
     all.parts = (int)part.n;
-    return result(s, arena_copy(s->arena, &all, sizeof all), recipe_dtype(r[0]), r[0]->rank, dims);
+    return result(s, mark, &all, recipe_dtype(r[0]), r[0]->rank, dims);
 }
 
 /* Dims of the broadcast of r and dims; axis a of r is axis a + *shift of the result. */
@@ -296,6 +307,7 @@ Recipe *recipe_expand(Store *s, const Recipe *r, int rank, const int64_t *dims)
     const int most = broadcast(r, rank, dims, out, &shift);
     if (!product(most, out)) return empty(s, recipe_dtype(r), most, out);
     if (product(most, out) == recipe_count(r)) return recipe_reshape(s, r, most, out);
+    const ArenaMark mark = arena_mark(&s->scratch);
     Form *f = form_copy(s, r);
     if (!expand_form(f, most, out, shift)) {
         f = form_copy(s, recipe_spill(s, r));
@@ -303,7 +315,7 @@ Recipe *recipe_expand(Store *s, const Recipe *r, int rank, const int64_t *dims)
         assert(fits);
         (void)fits;
     }
-    return result(s, f, recipe_dtype(r), most, out);
+    return result(s, mark, f, recipe_dtype(r), most, out);
 }
 
 /* --- values --- */
@@ -327,9 +339,10 @@ Recipe *recipe_cast(Store *s, const Recipe *r, DType t)
     /* Zero bits are zero in all types but this one. */
     const bool tiny = recipe_dtype(r) == DT_F8E8M0 && r->form && r->form->holes;
     if (tiny || changes_full(r)) r = recipe_spill(s, r);
+    const ArenaMark mark = arena_mark(&s->scratch);
     Form *f = form_copy(s, r);
     add_change(f, &(Change){ .kind = CHANGE_CAST, .dtype = t });
-    return result(s, f, t, r->rank, r->dim);
+    return result(s, mark, f, t, r->rank, r->dim);
 }
 
 /* Makes the ends of blocks ends of factors; false: they do not nest. */
@@ -388,6 +401,7 @@ static Recipe *change_by_channel(Store *s, const Recipe *r, ChangeKind kind, int
     const float *own = whole ? spread(s, vec, size, block) : arena_copy(s->arena, vec, (size_t)n * sizeof *vec);
     if (whole) n = size;
     if (whole) block = 1;
+    const ArenaMark mark = arena_mark(&s->scratch);
     Form *f = form_copy(s, r);
     if (axis >= 0 && !cut_blocks(f, axis, block)) {
         f = form_copy(s, recipe_spill(s, r));
@@ -396,7 +410,7 @@ static Recipe *change_by_channel(Store *s, const Recipe *r, ChangeKind kind, int
         (void)fits;
     }
     add_change(f, &(Change){ .kind = kind, .dtype = DT_F32, .at = channel_steps(f, axis, block), .vec = own, .n = n });
-    return result(s, f, DT_F32, r->rank, r->dim);
+    return result(s, mark, f, DT_F32, r->rank, r->dim);
 }
 
 Recipe *recipe_mul(Store *s, const Recipe *r, int axis, int64_t block, const float *vec, int64_t n)

@@ -8,29 +8,40 @@
 
 #include "base/size.h"
 
-static Form *new_form(Store *s, int parts)
+static Form *new_form(Arena *a, int parts)
 {
-    Form *f = NEW(s->arena, Form);
+    Form *f = NEW(a, Form);
     f->parts = parts;
-    f->part = NEW_ARRAY(s->arena, Part, parts);
+    f->part = NEW_ARRAY(a, Part, parts);
     return f;
 }
 
-static void copy_part(Store *s, Part *to, const Part *from)
+/* With room for `more` guards and changes. */
+static void copy_part(Arena *a, Part *to, const Part *from, int more)
 {
     *to = *from;
-    to->guard = NEW_ARRAY(s->arena, Guard, from->guards + 1);
-    to->change = NEW_ARRAY(s->arena, Change, from->changes + 1);
+    to->guard = from->guards + more ? NEW_ARRAY(a, Guard, from->guards + more) : NULL;
+    to->change = from->changes + more ? NEW_ARRAY(a, Change, from->changes + more) : NULL;
     for (int i = 0; i < from->guards; i++) to->guard[i] = from->guard[i];
     for (int i = 0; i < from->changes; i++) to->change[i] = from->change[i];
+}
+
+static Form *copy_form(Arena *a, const Form *from, int more)
+{
+    Form *f = new_form(a, from->parts);
+    Part *part = f->part;
+    *f = *from;
+    f->part = part;
+    for (int p = 0; p < f->parts; p++) copy_part(a, part + p, from->part + p, more);
+    return f;
 }
 
 /* Row-major steps over the dimensions that are not one. */
 static Form *form_of_plain(Store *s, const Recipe *r)
 {
-    Form *f = new_form(s, 1);
+    Form *f = new_form(&s->scratch, 1);
     const Part none = { .source = r->source };
-    copy_part(s, f->part, &none);
+    copy_part(&s->scratch, f->part, &none, 1);
     for (int a = 0; a < r->rank; a++) {
         if (r->dim[a] == 1) continue;
         f->dim[f->rank] = r->dim[a];
@@ -43,13 +54,7 @@ static Form *form_of_plain(Store *s, const Recipe *r)
 
 Form *form_copy(Store *s, const Recipe *r)
 {
-    if (!r->form) return form_of_plain(s, r);
-    Form *f = new_form(s, r->form->parts);
-    Part *part = f->part;
-    *f = *r->form;
-    f->part = part;
-    for (int p = 0; p < f->parts; p++) copy_part(s, part + p, r->form->part + p);
-    return f;
+    return r->form ? copy_form(&s->scratch, r->form, 1) : form_of_plain(s, r);
 }
 
 Reindex reindex_same(const Form *f)
@@ -241,7 +246,7 @@ void form_settle(Form *f)
 Recipe *form_recipe(Store *s, const Form *f, DType t, int rank, const int64_t *dims)
 {
     Recipe *r = arena_alloc(s->arena, sizeof *r + (size_t)rank * sizeof *dims);
-    r->form = f;
+    r->form = copy_form(s->arena, f, 0);
     r->dtype = (uint8_t)t;
     r->rank = (uint8_t)rank;
     for (int a = 0; a < rank; a++) r->dim[a] = dims[a];

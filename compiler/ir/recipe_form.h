@@ -72,7 +72,7 @@ typedef struct Reindex {
     int8_t axis[FACTORS];
 } Reindex;
 
-/* A copy to rewrite, each part with room for one more guard and change. */
+/* A copy to rewrite, each part with room for one more guard and change; of the scratch arena. */
 Form *form_copy(Store *s, const Recipe *r);
 Reindex reindex_same(const Form *f);
 void reindex_insert(Reindex *x, int at, int from, int64_t mul, int64_t dim, int axis);
@@ -87,6 +87,7 @@ void form_join(Form *f, bool across);
 int form_axis(Form *f, int axis);
 /* Joins, drops factors of one, guards that always hold and parts that never do; fails with 65 on overflow. */
 void form_settle(Form *f);
+/* The form is copied. */
 Recipe *form_recipe(Store *s, const Form *f, DType t, int rank, const int64_t *dims);
 int64_t form_count(const Form *f);
 /* Least and greatest value over the index space. */

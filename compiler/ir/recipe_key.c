@@ -32,7 +32,7 @@ static void add_source(Sha256 *h, Store *s, Source *source, RecipeKey level)
     if (level == KEY_SAMPLE && bytes > SAMPLE_BYTES) bytes = SAMPLE_BYTES;
     const ArenaMark mark = arena_mark(s->arena);
     source_open(s, source);
-    uint8_t *buffer = arena_alloc(s->arena, bytes < CHUNK ? (size_t)bytes : CHUNK);
+    uint8_t *buffer = arena_buffer(s->arena, bytes < CHUNK ? (size_t)bytes : CHUNK);
     for (uint64_t at = 0; at < bytes;) {
         const size_t n = bytes - at < CHUNK ? (size_t)(bytes - at) : CHUNK;
         source_bytes(s, source, at, buffer, n);

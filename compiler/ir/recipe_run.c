@@ -414,9 +414,9 @@ static void make_buffers(Run *run)
         if (part->changes || part->guards) run->mid_room = i64_max(run->mid_room, n * size);
     }
     Arena *a = run->store->arena;
-    run->in = arena_alloc(a, (size_t)run->in_room);
-    run->mid = run->mid_room ? arena_alloc(a, (size_t)run->mid_room) : NULL;
-    run->out = run->memory && n == form_count(f) ? run->memory : arena_alloc(a, (size_t)n * run->size);
+    run->in = arena_buffer(a, (size_t)run->in_room);
+    run->mid = run->mid_room ? arena_buffer(a, (size_t)run->mid_room) : NULL;
+    run->out = run->memory && n == form_count(f) ? run->memory : arena_buffer(a, (size_t)n * run->size);
 }
 
 /* What one of the three buffers may take. */
@@ -429,7 +429,7 @@ static size_t buffer_room(const Store *s)
 static void run_form(Run *run, const Recipe *r)
 {
     Store *s = run->store;
-    const ArenaMark mark = arena_mark(s->arena);
+    const ArenaMark mark = arena_mark(s->arena), forms = arena_mark(&s->scratch);
     run->form = form_copy(s, r);
     run->dtype = recipe_dtype(r);
     run->size = dtype_work(run->dtype);
@@ -440,6 +440,7 @@ static void run_form(Run *run, const Recipe *r)
     make_buffers(run);
     run_tiles(run);
     for (int p = 0; p < run->form->parts; p++) source_close(run->form->part[p].source);
+    arena_release(&s->scratch, forms);
     arena_release(s->arena, mark);
 }
 
@@ -462,7 +463,7 @@ static void copy_out(Store *s, const Recipe *r, File *out, uint64_t at)
     const ArenaMark mark = arena_mark(s->arena);
     const size_t most = buffer_room(s), room = bytes < most ? (size_t)bytes : most;
     source_open(s, source);
-    uint8_t *buffer = arena_alloc(s->arena, room);
+    uint8_t *buffer = arena_buffer(s->arena, room);
     for (uint64_t done = 0; done < bytes;) {
         const size_t n = bytes - done < room ? (size_t)(bytes - done) : room;
         source_bytes(s, source, done, buffer, n);

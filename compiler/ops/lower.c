@@ -8,8 +8,6 @@
 #include "kernels/copy.h"
 #include "ops/families.h"
 
-enum { FEW_OPERANDS = 2 };      /* of most steps; there may be many thousands */
-
 Step *lower_step(Lower *l, Node *n, const char *kernel, const void *params)
 {
     Step *s = NEW(l->arena, Step);
@@ -17,16 +15,22 @@ Step *lower_step(Lower *l, Node *n, const char *kernel, const void *params)
     *s = (Step){ .index = (int)l->program->step.n, .kernel = k, .units = 1, .node = n, .loop_end = -1 };
     s->params = arena_copy(l->arena, params, k->params_size);
     s->lower = l;
-    s->operand = NEW_ARRAY(l->arena, Operand, FEW_OPERANDS);
-    s->room = FEW_OPERANDS;
     VEC_PUSH(l->arena, &l->program->step, s);
     return s;
+}
+
+/* By two and two: most steps have few operands, and there may be many thousands of steps. */
+static void make_room(Arena *a, Step *s)
+{
+    const size_t room = s->room < 8 ? s->room + 2 : 2 * s->room;
+    s->operand = arena_grow(a, s->operand, s->room * sizeof *s->operand, room * sizeof *s->operand);
+    s->room = room;
 }
 
 static Operand *add_operand(Step *s, Tensor *t)
 {
     Lower *l = s->lower;
-    if ((size_t)s->n_operand == s->room) s->operand = vec_grow(l->arena, s->operand, &s->room, sizeof *s->operand);
+    if ((size_t)s->n_operand == s->room) make_room(l->arena, s);
     Operand *o = s->operand + s->n_operand++;
     *o = (Operand){ .tensor = t ? lower_use(l, t) : NULL, .rows = 1, .pixel = 1, .rule = { .kind = ROWS_ALL } };
     if (t) o->row_bytes = tensor_bytes(t);

@@ -52,14 +52,6 @@ void add_transpose(Graph *g, const Node *anchor, Tensor *in, const int *perm, Te
     t->op = op_find("", "Transpose", OPSET_NEWEST);
 }
 
-Tensor *insert_transpose(Graph *g, Node *before, Tensor *in, const int *perm)
-{
-    if (in->value) return graph_add_constant(g, NULL, recipe_transpose(g->store, in->value, perm));
-    Tensor *out = graph_add_tensor(g, NULL, in->dtype, permuted(&in->shape, perm));
-    add_transpose(g, before, in, perm, out);
-    return out;
-}
-
 /* Output i of n becomes permuted; a Transpose behind it gives what it was. */
 static void transpose_output(Graph *g, Node *n, int i, const int *perm)
 {
@@ -69,6 +61,40 @@ static void transpose_output(Graph *g, Node *n, int i, const int *perm)
     n->out[i] = new;
     new->producer = n;
     add_transpose(g, n, new, back, old);
+}
+
+static const Node *transpose_of(const Tensor *t)
+{
+    const Node *p = t && !t->value ? t->producer : NULL;
+    return p && !p->dead && node_is(p, "Transpose") ? p : NULL;
+}
+
+static bool is_identity(int rank, const int *perm)
+{
+    for (int i = 0; i < rank; i++)
+        if (perm[i] != i) return false;
+    return true;
+}
+
+/* What `in` is a Transpose of, where perm turns it back; else NULL. */
+static Tensor *turned_back(const Tensor *in, const int *perm)
+{
+    const Node *p = transpose_of(in);
+    int inner[MAX_RANK], both[MAX_RANK];
+    if (!p) return NULL;
+    get_perm(p, inner);
+    for (int i = 0; i < in->shape.rank; i++) both[i] = inner[perm[i]];
+    return is_identity(in->shape.rank, both) ? p->in[0] : NULL;
+}
+
+Tensor *insert_transpose(Graph *g, Node *before, Tensor *in, const int *perm)
+{
+    if (in->value) return graph_add_constant(g, NULL, recipe_transpose(g->store, in->value, perm));
+    Tensor *back = turned_back(in, perm);
+    if (back) return back;
+    Tensor *out = graph_add_tensor(g, NULL, in->dtype, permuted(&in->shape, perm));
+    add_transpose(g, before, in, perm, out);
+    return out;
 }
 
 static void make_channels_last(Graph *g, Node *n)
@@ -84,19 +110,6 @@ static void make_channels_last(Graph *g, Node *n)
     for (int i = 0; i < n->n_out; i++)
         if (n->out[i] && n->out[i]->shape.rank == rank) transpose_output(g, n, i, perm);
     n->channels_last = true;
-}
-
-static const Node *transpose_of(const Tensor *t)
-{
-    const Node *p = t && !t->value ? t->producer : NULL;
-    return p && !p->dead && node_is(p, "Transpose") ? p : NULL;
-}
-
-static bool is_identity(int rank, const int *perm)
-{
-    for (int i = 0; i < rank; i++)
-        if (perm[i] != i) return false;
-    return true;
 }
 
 /* Transpose of a Transpose: one, or none. */
@@ -130,20 +143,22 @@ static bool keeps_order(const Shape *in, const int *perm)
 
 enum { CHEAP = 8 };     /* an operand this many times smaller than the result may be transposed on its own */
 
-static bool can_follow(const Tensor *t, const Tensor *out, const int *perm)
+/* Elements that must be transposed anew when n takes t as seen before a Transpose with `perm`; -1: too many. */
+static int64_t cost_of_following(const Tensor *t, const Tensor *out, const int *perm)
 {
     const int rank = out->shape.rank;
-    if (t->value || tensor_count(t) == 1) return true;
+    const int64_t count = tensor_count(t);
+    if (t->value || count == 1) return 0;
     const Node *p = transpose_of(t);
     if (p && t->shape.rank == rank) {        /* the same, or the same but for dimensions of size 1 */
         int mine[MAX_RANK], back[MAX_RANK], both[MAX_RANK];
         get_perm(p, mine);
         perm_inverse(rank, perm, back);
         for (int i = 0; i < rank; i++) both[i] = mine[back[i]];
-        if (keeps_order(&p->in[0]->shape, both)) return true;
+        if (keeps_order(&p->in[0]->shape, both)) return 0;
     }
-    if (t->shape.rank == rank && keeps_order(&t->shape, perm)) return true;
-    return tensor_count(t) * CHEAP <= tensor_count(out);
+    if (t->shape.rank == rank && keeps_order(&t->shape, perm)) return 0;
+    return count * CHEAP <= tensor_count(out) ? count : -1;
 }
 
 /* The operand as seen before the Transpose with `perm` (of the result's rank). */
@@ -161,24 +176,59 @@ static Tensor *without_transpose(Graph *g, Node *n, Tensor *t, int rank, const i
     return insert_transpose(g, n, t, back);
 }
 
-/* The Transpose that most bytes of n's operands come through; NULL: none. */
-static const Node *leading_transpose(const Node *n)
+/* A permutation that operands of a node come through. */
+typedef struct Carried {
+    const Node *by;             /* the first of these Transposes */
+    int perm[MAX_RANK];
+    int64_t elements;           /* of all of them */
+} Carried;
+
+/* The permutation that most of n's operands come through; by NULL: none. */
+static Carried leading_transpose(const Node *n)
 {
-    const Node *best = NULL;
+    enum { MOST = 4 };          /* different ones that are told apart */
+    Carried all[MOST];
+    int count = 0, best = 0;
     for (int i = 0; i < n->n_in; i++) {
         const Node *p = transpose_of(n->in[i]);
-        int perm[MAX_RANK];
-        if (p) get_perm(p, perm);
-        if (p && keeps_order(&p->in[0]->shape, perm)) continue;     /* no work as it is; sinking it could go round in circles */
-        if (p && (!best || tensor_count(n->in[i]) > tensor_count(best->out[0]))) best = p;
+        int perm[MAX_RANK] = { 0 }, k = 0;
+        if (!p) continue;
+        get_perm(p, perm);
+        if (keeps_order(&p->in[0]->shape, perm)) continue;      /* no work as it is; sinking it could go round in circles */
+        while (k < count && (all[k].by->in[0]->shape.rank != p->in[0]->shape.rank || memcmp(all[k].perm, perm, sizeof perm))) k++;
+        if (k == MOST) continue;
+        if (k == count) {
+            all[count].by = p;
+            memcpy(all[count].perm, perm, sizeof perm);
+            all[count++].elements = 0;
+        }
+        all[k].elements += tensor_count(n->in[i]);
+        if (all[k].elements > all[best].elements) best = k;
     }
-    return best;
+    return count ? all[best] : (Carried){ .by = NULL };
+}
+
+/* Can n do without its operands' Transpose, the other operands being transposed where that is less work? Less work at
+ * each step: what moves can never come back. */
+static bool worth_sinking(const Node *n, const Carried *lead)
+{
+    const bool same_rank = n->out[0]->shape.rank == lead->by->out[0]->shape.rank;
+    int64_t cost = 0;
+    for (int i = 0; i < n->n_in; i++) {
+        const Tensor *t = n->in[i];
+        if (!t || !relayout_moves(n, i) || t == lead->by->out[0]) continue;
+        const int64_t more = same_rank ? cost_of_following(t, n->out[0], lead->perm) : -1;
+        if (more < 0) return false;
+        cost += more;
+    }
+    return cost < lead->elements;
 }
 
 /* Moves the transpositions of n's operands behind it. */
 static bool sink(Graph *g, Node *n)
 {
-    const Node *lead = leading_transpose(n);
+    const Carried carried = leading_transpose(n);
+    const Node *lead = carried.by;
     if (!lead || n->dead) return false;
     const int rank = lead->out[0]->shape.rank;
     int perm[MAX_RANK];
@@ -187,10 +237,8 @@ static bool sink(Graph *g, Node *n)
         return sink_reshape(g, n, lead->in[0], perm);
     if (n->in[0] == lead->out[0] && node_is(n, "Gather")) return gather_to_slice(g, n);
     RelayoutFn *relayout = relayout_find(n);
-    if (!relayout) return false;
+    if (!relayout || !worth_sinking(n, &carried)) return false;
     const bool same_rank = n->out[0]->shape.rank == rank;
-    for (int i = 0; i < n->n_in; i++)
-        if (n->in[i] && relayout_moves(n, i) && !(same_rank && can_follow(n->in[i], n->out[0], perm)) && n->in[i] != lead->out[0]) return false;
     if (!relayout(n, rank, perm)) return false;
     Tensor **in = arena_copy(g->arena, n->in, (size_t)n->n_in * sizeof *in);
     for (int i = 0; i < n->n_in; i++)

@@ -54,15 +54,15 @@ static bool is_pointwise_of_affine(const Step *s, const Step *affine)
     return conv && is_pointwise(s, affine, d->pixels) && tensor_bytes(s->operand[2].tensor) <= MOST_WEIGHTS;
 }
 
-/* How many operands of the program are, or see into, tensor t. */
-static int users_of(const Steps *all, const Tensor *t)
+/* Of each tensor, by id: how many operands of the program are, or see into, it. */
+static int *count_users(Arena *a, const Program *p)
 {
-    int n = 0;
-    for (size_t i = 0; i < all->step.n; i++)
-        for (int k = 0; k < all->step.at[i]->n_operand; k++) {
+    int *n = NEW_ARRAY(a, int, graph_root(p->graph)->next_id);
+    for (size_t i = 0; i < p->step.n; i++)
+        for (int k = 0; k < p->step.at[i]->n_operand; k++) {
             int64_t at;
-            Tensor *u = all->step.at[i]->operand[k].tensor;
-            n += u && tensor_root(u, &at) == t;
+            Tensor *t = p->step.at[i]->operand[k].tensor;
+            if (t) n[tensor_root(t, &at)->id]++;
         }
     return n;
 }
@@ -126,33 +126,57 @@ typedef Step *MakePair(Arena *a, Program *p, const Step *first, const Step *then
 typedef bool Takes(const Step *first);
 typedef bool Follows(const Step *then, const Step *first);
 
-static bool pair_all(Arena *a, Program *p, const bool *chosen, Takes *takes, Follows *follows, MakePair *make, Steps *out)
+typedef struct PairKind {
+    Takes *takes;
+    Follows *follows;
+    MakePair *make;
+} PairKind;
+
+static bool is_pair(const Program *p, size_t i, const bool *chosen, const PairKind *k)
 {
-    const Steps all = { .step = { .at = p->step.at, .n = p->step.n, .room = p->step.room } };
+    return i + 1 < p->step.n && (!chosen || (chosen[i] && chosen[i + 1])) && k->takes(p->step.at[i]) && k->follows(p->step.at[i + 1], p->step.at[i]);
+}
+
+static bool any_pair(const Program *p, const bool *chosen, const PairKind *kind)
+{
+    bool any = false;
+    for (size_t i = 0; i < p->step.n; i++) {
+        if (p->step.at[i]->control || p->step.at[i]->loop_end >= 0) return false;
+        any = any || is_pair(p, i, chosen, kind);
+    }
+    return any;
+}
+
+static bool pair_all(Arena *a, Program *p, const bool *chosen, const PairKind *kind, Steps *out)
+{
     bool any = false;
     *out = (Steps){ 0 };
+    if (!any_pair(p, chosen, kind)) return false;
+    Arena *scratch = &p->graph->store->scratch;
+    const ArenaMark mark = arena_mark(scratch);
+    const int ids = graph_root(p->graph)->next_id, *users = count_users(scratch, p);
     for (size_t i = 0; i < p->step.n; i++) {
-        Step *s = p->step.at[i], *next = i + 1 < p->step.n ? p->step.at[i + 1] : NULL;
-        if (s->control || s->loop_end >= 0) return false;
-        if (next && (!chosen || (chosen[i] && chosen[i + 1])) && takes(s) && follows(next, s) && users_of(&all, s->operand[0].tensor) == 2) {
-            VEC_PUSH(a, &out->step, make(a, p, s, next));
+        Step *s = p->step.at[i];
+        if (is_pair(p, i, chosen, kind) && s->operand[0].tensor->id < ids && users[s->operand[0].tensor->id] == 2) {
+            VEC_PUSH(a, &out->step, kind->make(a, p, s, p->step.at[i + 1]));
             any = true;
             i++;
         } else {
             VEC_PUSH(a, &out->step, s);
         }
     }
+    arena_release(scratch, mark);
     return any;
 }
 
 bool pair_steps(Arena *a, Program *p, const bool *chosen, Steps *out)
 {
-    return pair_all(a, p, chosen, is_depthwise, is_pointwise_of_depthwise, make_pair, out);
+    return pair_all(a, p, chosen, &(PairKind){ is_depthwise, is_pointwise_of_depthwise, make_pair }, out);
 }
 
 bool pair_affine(Arena *a, Program *p, Steps *out)
 {
-    return pair_all(a, p, NULL, is_affine, is_pointwise_of_affine, make_affine_pair, out);
+    return pair_all(a, p, NULL, &(PairKind){ is_affine, is_pointwise_of_affine, make_affine_pair }, out);
 }
 
 /* Each handful of pixels sets up both kernels. */

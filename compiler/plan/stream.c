@@ -314,18 +314,19 @@ bool stream_walk(Arena *a, const Items *all, int32_t first, int32_t end, bool ba
 {
     Walk w = { .arena = a, .all = all, .first = first, .end = end, .backward = backward };
     *out = (Stream){ .first = first, .end = end, .backward = backward, .under = -1, .over = -1 };
-    for (int32_t s = first; s < end; s++) {
-        add_lane(&w, s);
-        w.room += all->program->step.at[s]->units;
-    }
+    for (int32_t s = first; s < end; s++) w.room += all->program->step.at[s]->units;
+    /* What stays comes first: there are many streams, and what a walk needs for itself is larger. */
+    w.order = NEW_ARRAY(a, uint8_t, w.room + 1);
+    out->ring.room = (size_t)(touch_begin(all, end) - touch_begin(all, first));
+    out->ring.at = NEW_ARRAY(a, Ring, out->ring.room);
+    const ArenaMark mark = arena_mark(a);
+    for (int32_t s = first; s < end; s++) add_lane(&w, s);
     list_ports(&w);
     pick_pair(&w);
     set_most(&w, most);
-    w.order = NEW_ARRAY(a, uint8_t, w.room + 1);
-    if (!walk(&w, budget)) {
-        out->beyond = w.rings > w.most;
-        return false;
-    }
-    collect(&w, out);
-    return true;
+    const bool done = walk(&w, budget);
+    if (done) collect(&w, out);
+    else out->beyond = w.rings > w.most;
+    arena_release(a, mark);
+    return done;
 }

@@ -171,3 +171,85 @@ def initializers(path, count, reads=1000):
     for i in range(count):
         s.add(put(5, put(1, 4) + put(2, F32) + put(8, 'weight.of.layer.%d' % i) + put(9, struct.pack('<4f', i, i + .25, i + .5, i + .75))))
     s.write(path, head())
+
+
+def convolutions(path, count, side=8, channels=4):
+    """A chain of convolutions 3 x 3 and activations on images."""
+    made, weights = [], []
+    for i in range(count // 2):
+        w = weight('w%d' % i, i, channels, channels * 9, marks=4)
+        weights.append(w)
+        made.append(make_node('Conv', ['v%d' % (i - 1) if i else 'x', w.name], ['c%d' % i], 'conv%d' % i, kernel_shape=[3, 3], pads=[1, 1, 1, 1]))
+        made.append(make_node('Relu', ['c%d' % i], ['v%d' % i], 'relu%d' % i))
+    image_net(path, made, weights, 'v%d' % (count // 2 - 1), side, channels)
+
+
+def residual(path, count, side=8, channels=4):
+    """Blocks of two convolutions and the addition of what went in."""
+    made, weights, at = [], [], 'x'
+    for b in range(count // 6):
+        inner = at
+        for k in 'ab':
+            w = weight('w%d%s' % (b, k), len(weights), channels, channels * 9, marks=4)
+            weights.append(w)
+            made.append(make_node('Conv', [inner, w.name], ['c%d%s' % (b, k)], 'conv%d%s' % (b, k), kernel_shape=[3, 3], pads=[1, 1, 1, 1]))
+            inner = 'c%d%s' % (b, k)
+            if k == 'a':
+                made.append(make_node('Relu', [inner], ['r%d' % b], 'relu%d' % b))
+                inner = 'r%d' % b
+        made.append(make_node('Add', [inner, at], ['s%d' % b], 'add%d' % b))
+        made.append(make_node('Relu', ['s%d' % b], ['y%d' % b], 'out%d' % b))
+        made.append(make_node('Sigmoid', ['y%d' % b], ['z%d' % b], 'gate%d' % b))
+        at = 'z%d' % b
+    image_net(path, made, weights, at, side, channels)
+
+
+def image_net(path, made, weights, last, side, channels):
+    s = Sparse()
+    image = [1, channels, side, side]
+    frame(s, made, [('x', image)], [(last, image)])
+    for w in weights:
+        body = put(1, channels) + put(1, channels) + put(1, 3) + put(1, 3) + put(2, F32) + put(8, w.name) + varint(9 << 3 | 2) + varint(w.rows * w.cols * 4)
+        s.add(varint(5 << 3 | 2) + varint(len(body) + w.rows * w.cols * 4) + body)
+        s.hole(w)
+    s.write(path, head())
+
+
+def wide(path, count, layers=20):
+    """Layers of many branches side by side that end in one Sum each."""
+    made, at, branches = [], 'x', count // layers // 2
+    for k in range(layers):
+        outs = []
+        for b in range(branches):
+            n = '%d_%d' % (k, b)
+            made.append(make_node(('Sigmoid', 'Tanh')[b % 2], [at], ['a' + n], 'first' + n))
+            made.append(make_node(('Exp', 'Softsign', 'Atan')[b % 3], ['a' + n], ['b' + n], 'second' + n))
+            outs.append('b' + n)
+        made.append(make_node('Sum', outs, ['s%d' % k], 'sum%d' % k))
+        at = 's%d' % k
+    s = Sparse()
+    frame(s, made, [('x', [1, 64])], [(at, [1, 64])])
+    s.write(path, head())
+
+
+def concats(path, count, per=16, channels=2):
+    """Dense blocks: each convolution reads the concatenation of all before it in its block."""
+    made, weights, at = [], [], 'x'
+    width, image = 8, [1, channels, 4, 4]
+    for b in range(max(1, count // (2 * per + 1))):
+        parts = [at]
+        for k in range(per):
+            n = '%d_%d' % (b, k)
+            joined = parts[0]
+            if k:
+                joined = 'j' + n
+                made.append(make_node('Concat', parts, [joined], 'join' + n, axis=1))
+            made.append(make_node('AveragePool', [joined], ['p' + n], 'pool' + n, kernel_shape=[3, 3], pads=[1, 1, 1, 1]))
+            made.append(make_node('Slice', ['p' + n, 'starts', 'ends', 'axes'], ['v' + n], 'slice' + n))
+            parts.append('v' + n)
+        at = parts[-1]
+    s = Sparse()
+    frame(s, made, [('x', image)], [(at, image)])
+    for name, value in (('starts', 0), ('ends', channels), ('axes', 1)):
+        s.add(put(5, put(1, 1) + put(2, 7) + put(8, name) + put(9, struct.pack('<q', value))))
+    s.write(path, head())
