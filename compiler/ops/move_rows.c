@@ -151,6 +151,18 @@ static void see(Operand *o, const Image *m)
     o->strided = true;
 }
 
+/* Does each pixel of the result come from the same pixel of the source, one after the other? */
+static bool pixel_by_pixel(const inlay_move_rows_params *p)
+{
+    const int d = p->units, last = p->rank - 2;
+    if (last != d + 1 || p->x_pixel || p->x_channel) return false;
+    for (int i = 0; i < p->rank; i++) {
+        const bool y = p->y_pixels >> i & 1, x = p->x_pixels >> i & 1;
+        if (i < d ? p->x[i] != 0 : i > d ? p->row[i] || x || y : p->row[i] || !x || !y || p->x[i] != 1 || p->y[i] != 1) return false;
+    }
+    return true;
+}
+
 static Step *make_step(Lower *l, Node *n, Tensor *out, Tensor *in, const inlay_move_rows_params *p, const Image *y, const Image *x)
 {
     Operand look = { .tensor = in };
@@ -162,6 +174,7 @@ static Step *make_step(Lower *l, Node *n, Tensor *out, Tensor *in, const inlay_m
     see(o, x);
     o->rule = look.rule;
     o->reuse = REUSE_ROWS;
+    if (pixel_by_pixel(p)) o->pixels = (PixelRule){ .stride = 1, .extent = 1, .tile = 1 };
     s->units = (int32_t)y->rows;
     return s;
 }

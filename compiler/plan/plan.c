@@ -27,7 +27,7 @@ typedef struct Planner {
     int64_t *in_slot;           /* bytes alive in a slot, nothing overlapping */
 } Planner;
 
-enum { WALK_BUDGET = 1500000, PLACE_BUDGET = PLACE_EFFORT / 8 };
+enum { WALK_BUDGET = 1500000, PLACE_BUDGET = PLACE_EFFORT / 8, QUICK_ORDER = 50000 };
 
 /* ---- items of the offset solver ---- */
 
@@ -278,7 +278,17 @@ static int64_t peak_of(Program *program, const void *options)
     Arena *scratch = &program->graph->store->scratch;
     const ArenaMark mark = arena_mark(scratch);
     const PlanOptions *opt = options;
-    const int64_t peak = prepare(program, opt, opt->level ? opt->level : PLAN_STREAM).schedule.peak;
+    const PlanLevel level = opt->level ? opt->level : PLAN_STREAM;
+    int64_t peak = prepare(program, opt, level).schedule.peak;
+    const Items all = items_find(scratch, program, opt);
+    const Order o = order_find(scratch, &all, level >= PLAN_OVERLAP, QUICK_ORDER);
+    if (o.step && o.peak < o.given) {
+        Step **const given = program->step.at, **step = NEW_ARRAY(scratch, Step *, program->step.n);
+        for (size_t i = 0; i < program->step.n; i++) step[i] = given[o.step[i]];
+        frontier_take(program, step, program->step.n);
+        peak = i64_min(peak, prepare(program, opt, level).schedule.peak);
+        frontier_take(program, given, program->step.n);
+    }
     arena_release(scratch, mark);
     return peak;
 }

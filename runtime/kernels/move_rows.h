@@ -6,7 +6,8 @@
  *
  *   y row = unit    y element = sum of at[d] y[d]    x row = row + sum of at[d] row[d]    x element = x0 + sum of at[d] x[d]
  *
- * y[d] and x[d] are pixels where their mask says so, else channels. A stride of 0 repeats, a negative one reverses. */
+ * y[d] and x[d] are pixels where their mask says so, else channels. A stride of 0 repeats, a negative one reverses.
+ * Backward, the rows and the loops within them but for the last two go from last to first. */
 #ifndef INLAY_MOVE_ROWS_H
 #define INLAY_MOVE_ROWS_H
 
@@ -30,16 +31,20 @@ static inline int inlay_move_rows(void *const *base, const inlay_step *s, int32_
 {
     const inlay_move_rows_params *p = (const inlay_move_rows_params *)s->params;
     const int32_t last = p->rank - 2;
-    int32_t ys[12], xs[12], d, i;
+    int32_t ys[12], xs[12], rows[12], y_end = 0, x_end = 0, row_end = 0, d, i;
     for (d = 0; d < p->rank; d++) {
         ys[d] = p->y_pixels >> d & 1 ? p->y[d] * s->ref[0].pix : p->y[d];
         xs[d] = p->x_pixels >> d & 1 ? p->x[d] * s->ref[1].pix : p->x[d];
+        rows[d] = p->row[d];
+        if (!s->backward || d < p->units || d >= last) continue;
+        y_end += ys[d] * (p->n[d] - 1), x_end += xs[d] * (p->n[d] - 1), row_end += rows[d] * (p->n[d] - 1);
+        ys[d] = -ys[d], xs[d] = -xs[d], rows[d] = -rows[d];
     }
     for (i = r0; i < r1; i++) {
         const int32_t unit = s->backward ? r0 + r1 - 1 - i : i;
-        unsigned char *y = (unsigned char *)inlay_row(base, s, 0, unit);
-        ptrdiff_t at_x = (ptrdiff_t)p->x_pixel * s->ref[1].pix + p->x_channel;
-        int32_t row = p->first, rest = unit, at[12] = { 0 };
+        unsigned char *y = (unsigned char *)inlay_row(base, s, 0, unit) + (ptrdiff_t)y_end * (ptrdiff_t)size;
+        ptrdiff_t at_x = (ptrdiff_t)p->x_pixel * s->ref[1].pix + p->x_channel + x_end;
+        int32_t row = p->first + row_end, rest = unit, at[12] = { 0 };
         for (d = p->units - 1; d >= 0; d--) {
             row += rest % p->n[d] * p->row[d];
             at_x += (ptrdiff_t)(rest % p->n[d]) * xs[d];
@@ -50,11 +55,11 @@ static inline int inlay_move_rows(void *const *base, const inlay_step *s, int32_
             for (d = last - 1; d >= p->units; d--) {
                 y += (ptrdiff_t)ys[d] * (ptrdiff_t)size;
                 at_x += xs[d];
-                row += p->row[d];
+                row += rows[d];
                 if (++at[d] < p->n[d]) break;
                 y -= (ptrdiff_t)ys[d] * p->n[d] * (ptrdiff_t)size;
                 at_x -= (ptrdiff_t)xs[d] * p->n[d];
-                row -= p->row[d] * p->n[d];
+                row -= rows[d] * p->n[d];
                 at[d] = 0;
             }
         } while (d >= p->units);
