@@ -31,7 +31,7 @@ static bool try_way(Chooser *c, const uint8_t *way)
 {
     Steps made;
     if (elide_copies(c->program->graph->arena, c->program, way, &made)) frontier_take(c->program, made.step.at, made.step.n);
-    const int64_t peak = c->peak(c->program, c->context);
+    const int64_t peak = c->peak(c->program, c->context, c->least);
     const size_t steps = c->program->step.n;
     go_back(c);
     if (peak > c->least || (peak == c->least && steps >= c->steps)) return false;

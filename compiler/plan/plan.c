@@ -17,6 +17,8 @@ typedef struct Planner {
     Program *program;
     const PlanOptions *opt;
     PlanLevel level;
+    bool peak_only;             /* of the schedule, see ScheduleOptions */
+    int64_t most;
     Items all;
     Schedule schedule;
     int32_t *slot_of;           /* of a step */
@@ -231,8 +233,9 @@ static void set_ring(Planner *p, const Ring *r)
 static void find_schedule(Planner *p)
 {
     const ScheduleOptions opt = { .stream = p->level >= PLAN_STREAM, .overlap = p->level >= PLAN_OVERLAP,
-        .enough = p->opt->arena_limit, .budget = WALK_BUDGET };
+        .enough = p->opt->arena_limit, .budget = WALK_BUDGET, .peak_only = p->peak_only, .most = p->most };
     p->schedule = schedule_find(p->arena, &p->all, &opt);
+    if (p->peak_only) return;
     p->slot_of = NEW_ARRAY(p->arena, int32_t, p->program->step.n + 1);
     for (size_t i = 0; i < p->schedule.slot.n; i++) {
         const Slot *s = p->schedule.slot.at + i;
@@ -273,20 +276,32 @@ static Planner prepare(Program *program, const PlanOptions *opt, PlanLevel level
     return p;
 }
 
-static int64_t peak_of(Program *program, const void *options)
+/* The least peak of the steps as they are, where it is not beyond `most` (0: wherever it is). */
+static int64_t least_peak(Program *program, const PlanOptions *opt, PlanLevel level, int64_t most)
+{
+    Arena *scratch = &program->graph->store->scratch;
+    const ArenaMark mark = arena_mark(scratch);
+    Planner p = { .arena = scratch, .program = program, .opt = opt, .level = level, .peak_only = true, .most = most };
+    p.all = items_find(scratch, program, opt);
+    find_schedule(&p);
+    arena_release(scratch, mark);
+    return p.schedule.peak;
+}
+
+static int64_t peak_of(Program *program, const void *options, int64_t most)
 {
     Arena *scratch = &program->graph->store->scratch;
     const ArenaMark mark = arena_mark(scratch);
     const PlanOptions *opt = options;
     const PlanLevel level = opt->level ? opt->level : PLAN_STREAM;
-    int64_t peak = prepare(program, opt, level).schedule.peak;
+    int64_t peak = least_peak(program, opt, level, most);
     const Items all = items_find(scratch, program, opt);
     const Order o = order_find(scratch, &all, level >= PLAN_OVERLAP, QUICK_ORDER);
     if (o.step && o.peak < o.given) {
         Step **const given = program->step.at, **step = NEW_ARRAY(scratch, Step *, program->step.n);
         for (size_t i = 0; i < program->step.n; i++) step[i] = given[o.step[i]];
         frontier_take(program, step, program->step.n);
-        peak = i64_min(peak, prepare(program, opt, level).schedule.peak);
+        peak = i64_min(peak, least_peak(program, opt, level, i64_min(most, peak)));
         frontier_take(program, given, program->step.n);
     }
     arena_release(scratch, mark);
@@ -312,11 +327,11 @@ static void reorder(Program *p, const PlanOptions *opt, PlanLevel level)
     const Items all = items_find(scratch, p, opt);
     const Order o = order_find(scratch, &all, level >= PLAN_OVERLAP, 0);
     if (!o.step) return;
-    const int64_t given = prepare(p, opt, level).schedule.peak;
+    const int64_t given = least_peak(p, opt, level, 0);
     Step **const as_given = p->step.at, **step = NEW_ARRAY(p->graph->arena, Step *, p->step.n);
     for (size_t i = 0; i < p->step.n; i++) step[i] = as_given[o.step[i]];
     frontier_take(p, step, p->step.n);
-    if (prepare(p, opt, level).schedule.peak >= given) frontier_take(p, as_given, p->step.n);
+    if (least_peak(p, opt, level, given) >= given) frontier_take(p, as_given, p->step.n);
 }
 
 /* Scales and shifts within the convolution that reads them, unless that needs more. */
@@ -326,9 +341,9 @@ static void make_affine_pairs(Program *p, const PlanOptions *opt, PlanLevel leve
     const size_t n = p->step.n;
     Steps joined;
     if (!pair_affine(p->graph->arena, p, &joined)) return;
-    const int64_t least = prepare(p, opt, level).schedule.peak;
+    const int64_t least = least_peak(p, opt, level, 0);
     frontier_take(p, joined.step.at, joined.step.n);
-    if (prepare(p, opt, level).schedule.peak > least) frontier_take(p, given, n);
+    if (least_peak(p, opt, level, least) > least) frontier_take(p, given, n);
 }
 
 /* Forms of the steps with pairs: inside the streams of the schedule so far, and everywhere. Returns how many. */
@@ -351,11 +366,11 @@ static void make_pairs(Program *p, const PlanOptions *opt, PlanLevel level)
     Step **const given = p->step.at;
     const size_t n = p->step.n;
     Steps form[2], *best = NULL;
-    int64_t least = prepare(p, opt, level).schedule.peak;
+    int64_t least = least_peak(p, opt, level, 0);
     const int forms = list_pairs(p, opt, level, form);
     for (int i = 0; i < forms; i++) {
         frontier_take(p, form[i].step.at, form[i].step.n);
-        const int64_t peak = prepare(p, opt, level).schedule.peak;
+        const int64_t peak = least_peak(p, opt, level, least);
         if (peak < least) least = peak, best = form + i;
     }
     frontier_take(p, best ? best->step.at : given, best ? best->step.n : n);

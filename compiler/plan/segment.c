@@ -358,14 +358,14 @@ bool schedule_under(Finder *f, int64_t limit, Schedule *out)
     return true;
 }
 
-/* Edges beyond `most` are gone through no more. */
+/* Streams beyond `most` are gone through no more. */
 static void drop_edges(Finder *f, int64_t most)
 {
     for (int32_t to = 1; to <= f->steps; to++) {
         int32_t *next = f->into + to;
         f->last[to] = -1;
         for (int32_t k = *next; k >= 0; k = f->edge.at[k].next) {
-            if (f->edge.at[k].bytes > most) continue;
+            if (f->edge.at[k].bytes > most && !f->edge.at[k].exact) continue;
             *next = k;
             next = &f->edge.at[k].next;
             f->last[to] = k;
@@ -378,13 +378,16 @@ Schedule schedule_find(Arena *a, const Items *all, const ScheduleOptions *opt)
 {
     Finder *f = schedule_open(a, all, opt);
     Schedule s;
-    f->most = INT64_MAX;
+    int64_t most = INT64_MAX;
     do {
         find_path_of(f, 0, true, f->best);
-        if (f->best[f->steps].peak < f->most) drop_edges(f, i64_max(f->best[f->steps].peak, opt->enough));
         f->most = f->best[f->steps].peak;       /* what is worse is of no use */
+        if (opt->peak_only && opt->most) f->most = i64_min(f->most, opt->most);
+        if (f->most < most) drop_edges(f, i64_max(f->most, opt->enough));
+        most = f->most;
         find_path(f, 0, f->best);
-    } while (settle_path(f, f->best));
+    } while (!(opt->peak_only && opt->most && f->best[f->steps].peak > opt->most) && settle_path(f, f->best));
+    if (opt->peak_only) return (Schedule){ .peak = f->best[f->steps].peak };
     const bool found = schedule_under(f, i64_max(f->best[f->steps].peak, opt->enough), &s);
     assert(found);
     (void)found;

@@ -24,6 +24,8 @@ typedef struct ScheduleOptions {
     bool strips;                /* ranges may be computed in strips; schedule_under() only */
     int64_t enough;             /* no need to go below so many bytes; 0: as low as it goes */
     int64_t budget;             /* unit visits of all walks */
+    bool peak_only;             /* schedule_find(): of the result only the peak is asked for */
+    int64_t most;               /* then: any peak beyond it is as good as another; 0: none */
 } ScheduleOptions;
 
 /* The least peak, then the cheapest schedule under that (or under what is enough). */
