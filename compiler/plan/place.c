@@ -51,6 +51,7 @@ static void seek_capacity(Run *r)
 
 /* Which part of the gap to try next, in eighths: the difficulty of a height is erratic, so a height that a short
  * try left undecided says little of the next one. */
+enum { LEAST_SHARE = 6 };       /* slices of the least height, where most instances have their optimum */
 static const uint8_t EIGHTH[] = { 0, 4, 2, 6, 1, 7, 3, 5 };
 
 static void seek_least(Run *r)
@@ -58,7 +59,8 @@ static void seek_least(Run *r)
     uint64_t slice = SLICE;
     for (int turn = 0; !done(r); turn++) {
         const int64_t gap = r->high - 1 - r->low;
-        try_height(r, r->low + gap / 8 * EIGHTH[turn % 8] + gap % 8 * EIGHTH[turn % 8] / 8, slice, (turn + turn / 8) % 2);
+        const uint64_t share = turn % 8 || turn >= 24 ? 1 : LEAST_SHARE;     /* three times */
+        try_height(r, r->low + gap / 8 * EIGHTH[turn % 8] + gap % 8 * EIGHTH[turn % 8] / 8, share * slice, (turn + turn / 8) % 2);
         if (turn % 8 == 7) slice = slice * 3 / 2;
     }
 }
