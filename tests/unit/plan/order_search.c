@@ -11,7 +11,7 @@
 #include "base/vec.h"
 #include "plan/order_search.h"
 
-enum { CASES = 3000, MOST = 11 };
+enum { CASES = 1500, MOST = 11 };
 
 typedef struct Made {
     Arena arena;
