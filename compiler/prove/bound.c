@@ -242,6 +242,41 @@ static void add_life(const Bound *b, const Calls *c, const Slot *s, const Life *
     if (!born) b->delta[0] += rest;
 }
 
+/* Does operand k alone stand for a tensor that dies in the step, pixel by pixel? */
+static bool dies_by_pixels(const Bound *b, const Slot *s, const Step *t, int k, int32_t slot)
+{
+    const Operand *x = t->operand + k;
+    const Life *l = life_of(b, x);
+    if (!l || !x->pixels.tile || !whole_pixels(x) || !dies_in(l, slot) || l->one_piece || l->elementwise || !image_in(b, s, l).rows) return false;
+    for (int i = 0; i < t->n_operand; i++)
+        if (i != k && life_of(b, t->operand + i) == l) return false;
+    return true;
+}
+
+/* Within a row the pixels of the result take the place of those that are needed no more. */
+static void save_pixels(const Bound *b, const Calls *c, int32_t slot, bool reverse)
+{
+    const Slot *s = b->slot.at + slot;
+    const Step *t = b->p->step.at[s->first];
+    const Life *made = t->n_operand ? life_of(b, t->operand) : NULL;
+    if (s->stream || !made || !born_in(b, made, slot) || !by_row(t, t->operand) || !whole_pixels(t->operand)) return;
+    const size_t n = (size_t)t->n_operand;
+    int32_t *dying = NEW_ARRAY(b->arena, int32_t, n * (size_t)c->n);
+    bool any = false;
+    for (int k = t->n_out; k < t->n_operand; k++) {
+        if (!dies_by_pixels(b, s, t, k, slot)) continue;
+        const int32_t rows = image_in(b, s, life_of(b, t->operand + k)).rows;
+        note_row_calls(b, c, life_of(b, t->operand + k), rows, false);
+        for (int32_t r = 0; r < rows; r++)
+            if (b->call[r] >= 0) any = true, dying[(size_t)b->call[r] * n + (size_t)k]++;
+    }
+    for (int32_t i = 0; any && i < c->n; i++) {
+        const int64_t saved = pixels_saved(t, t->backward != reverse, dying + (size_t)i * n);
+        b->delta[2 * i + 1] -= saved;
+        b->delta[2 * i + 2] += saved;
+    }
+}
+
 static int64_t most_alive(const Bound *b, int32_t slot, bool reverse)
 {
     const ArenaMark mark = arena_mark(b->arena);
@@ -263,6 +298,7 @@ static int64_t most_alive(const Bound *b, int32_t slot, bool reverse)
             if (born_in(b, l, slot)) add_life(&in, &c, s, l, true);
             else if (dies_in(l, slot)) add_life(&in, &c, s, l, false);
         }
+    save_pixels(&in, &c, slot, reverse);
     for (int32_t i = 0; i < 2 * c.n; i++) {
         alive += in.delta[i];
         most = i64_max(most, alive);

@@ -5,7 +5,7 @@
 
 static int64_t pixel_bytes(const Operand *o) { return o->pixel * element_bits(o) / 8; }
 
-static bool whole_pixels(const Operand *o)
+bool whole_pixels(const Operand *o)
 {
     return !o->part && !o->offset && pixel_bytes(o) && o->row_bytes % pixel_bytes(o) == 0;
 }
@@ -69,4 +69,28 @@ bool check_pixels(Check *c, const Step *s, int32_t u)
         }
     }
     return true;
+}
+
+/* Columns of a row of x that are still needed when pixel c of the result is written. */
+static int64_t columns_needed(const Operand *x, int64_t width, int64_t c, bool backward)
+{
+    const PixelRule *p = &x->pixels;
+    const int64_t columns = x->row_bytes / pixel_bytes(x), first = i64_max(c - (p->tile - 1), 0), last = i64_min(c + p->tile - 1, width - 1);
+    const int64_t end = i64_min(i64_max(last * p->stride - p->pad + p->extent, 0), columns);
+    return backward ? end : columns - i64_min(i64_max(first * p->stride - p->pad, 0), columns);
+}
+
+int64_t pixels_saved(const Step *s, bool backward, const int32_t *dying)
+{
+    const Operand *y = s->operand;
+    const int64_t pitch = pixel_bytes(y), width = y->row_bytes / pitch;
+    int64_t all = y->row_bytes, most = 0;
+    for (int k = 0; k < s->n_operand; k++) all += dying[k] ? dying[k] * s->operand[k].row_bytes : 0;
+    for (int64_t c = 0; c < width; c++) {
+        int64_t now = (backward ? width - c : c + 1) * pitch;
+        for (int k = 0; k < s->n_operand; k++)
+            if (dying[k]) now += dying[k] * columns_needed(s->operand + k, width, c, backward) * pixel_bytes(s->operand + k);
+        most = i64_max(most, now);
+    }
+    return all - most;
 }

@@ -71,6 +71,10 @@ bool goes_by_pixels(const Step *s, int32_t u);
 /* Its pixels are written in turn. A window is read as late as it may be: when the largest tile that begins with its pixel
  * has been written. */
 bool check_pixels(Check *c, const Step *s, int32_t u);
+bool whole_pixels(const Operand *o);
+/* A row of the result is written while dying[k] rows of operand k, which goes pixel by pixel, are read for the last time: bytes by
+ * which it needs less than all of both. */
+int64_t pixels_saved(const Step *s, bool backward, const int32_t *dying);
 
 
 /* check.c: entry e of a periodic list. */
