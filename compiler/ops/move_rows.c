@@ -9,7 +9,11 @@
 #include "base/size.h"
 #include "kernels/move_rows.h"
 
-enum { LOOPS = 12, LEAST_ROW = 64 };        /* LEAST_ROW: bytes; below, a call per row costs too much */
+enum {
+    LOOPS = 12,
+    LEAST_ROW = 64,             /* bytes; below, a call per row costs too much */
+    LOOK_BACK = 64,             /* steps gone through for the one that made a tensor */
+};
 
 /* rows rows of `width` pixels of `channels` elements. */
 typedef struct Image {
@@ -231,6 +235,22 @@ static bool image_of_rows(const Shape *s, int64_t rows, Image *m)
     return false;
 }
 
+/* As the step that made all of it sees it: not always as its dims say. */
+static bool image_of_maker(const Lower *l, const Tensor *root, Image *m)
+{
+    const Program *p = l->program;
+    for (size_t i = p->step.n, looked = 0; i-- > 0 && looked < LOOK_BACK; looked++)
+        for (int k = 0; k < p->step.at[i]->n_out; k++) {
+            const Operand *o = p->step.at[i]->operand + k;
+            if (o->tensor != root) continue;
+            const int64_t bytes = dtype_bits(root->dtype) / 8;
+            if (o->rows < 2 || !bytes || !o->pixel || o->row_bytes % (o->pixel * bytes) || o->rows * o->row_bytes != tensor_bytes(root)) return false;
+            *m = (Image){ o->rows, o->row_bytes / (o->pixel * bytes), o->pixel };
+            return true;
+        }
+    return false;
+}
+
 /* As its only reader sees it, where that is a change of dims. */
 static const Shape *seen_as(const Tensor *t)
 {
@@ -244,9 +264,10 @@ Step *lower_move_rows(Lower *l, Node *n, Tensor *out, Tensor *in, const Move *m)
 {
     int64_t at;
     const Tensor *root = tensor_root(in, &at);
-    const bool viewed = !at && root != in && tensor_bytes(root) == tensor_bytes(in) && root->dtype == in->dtype;
-    Image x[2], y[3];
+    const bool all = !at && tensor_bytes(root) == tensor_bytes(in) && root->dtype == in->dtype, viewed = all && root != in;
+    Image x[3], y[3];
     int xs = 0, ys;
+    if (all && image_of_maker(l, root, x + xs)) xs++;
     if (viewed && image_of(&root->shape, x + xs)) xs++;
     if (image_of(&in->shape, x + xs)) xs++;
     for (int i = 0; i < xs; i++) {

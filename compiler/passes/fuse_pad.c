@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Pad with zeros in front of Conv (or of an AveragePool that counts padding) becomes the operator's own padding.
+ * Pad with zeros in front of Conv (or of an AveragePool that counts padding, or has none) becomes the operator's own padding.
  * Requires: types and shapes; NCHW. Ensures: same results. */
 #include <math.h>
 #include <string.h>
@@ -26,11 +26,20 @@ static const int64_t *pads_of(Graph *g, const Node *pad, int rank)
     return p;
 }
 
+static bool has_pads(const Node *n)
+{
+    int64_t count;
+    const int64_t *pads = node_ints(n, "pads", &count);
+    for (int64_t i = 0; i < count; i++)
+        if (pads[i]) return true;
+    return false;
+}
+
 static bool takes_padding(const Node *n)
 {
     if (strcmp(node_string(n, "auto_pad", "NOTSET"), "NOTSET") && strcmp(node_string(n, "auto_pad", "NOTSET"), "VALID")) return false;
     if (node_is(n, "Conv")) return true;
-    return node_is(n, "AveragePool") && !node_int(n, "ceil_mode", 0) && node_int(n, "count_include_pad", 0);
+    return node_is(n, "AveragePool") && !node_int(n, "ceil_mode", 0) && (node_int(n, "count_include_pad", 0) || !has_pads(n));
 }
 
 static bool try_fuse(Graph *g, Node *n)
@@ -46,6 +55,7 @@ static bool try_fuse(Graph *g, Node *n)
         pads[i] = (count ? old[i] : 0) + more[2 + i];
         pads[axes + i] = (count ? old[axes + i] : 0) + more[rank + 2 + i];
     }
+    if (node_is(n, "AveragePool")) node_set_int(n, "count_include_pad", 1);     /* it was data to a pool without padding of its own */
     node_set_ints(n, "pads", 2 * axes, pads);
     node_set_string(n, "auto_pad", "NOTSET");
     Tensor **in = arena_copy(g->arena, n->in, (size_t)n->n_in * sizeof *in);

@@ -11,20 +11,21 @@ Item *item_of(const Items *all, Tensor *t)
     return i < 0 ? NULL : all->item.at + i;
 }
 
-/* Rows of all of the tensor, of which the operand may be a part. */
-static int32_t rows_in(const Tensor *root, const Operand *o)
+/* Is the tensor, of which the operand may be a part, a number of its rows? */
+static bool has_rows(const Tensor *root, const Operand *o)
 {
     const int64_t bytes = tensor_bytes(root);
-    return o->row_bytes && bytes % o->row_bytes == 0 && bytes / o->row_bytes <= INT32_MAX ? (int32_t)(bytes / o->row_bytes) : o->rows;
+    return o->row_bytes && bytes % o->row_bytes == 0 && bytes / o->row_bytes <= INT32_MAX;
 }
 
 static Item *new_item(Items *all, Tensor *root, int32_t step, const Operand *o)
 {
     all->of[root->id] = (int)all->item.n;
     const bool outside = root->storage == STORE_OUTPUT, input = all->is_input[root->id], result = all->is_result[root->id];
+    const int64_t bytes = tensor_bytes(root), row = has_rows(root, o) ? o->row_bytes : bytes;
     VEC_PUSH(all->arena, &all->item, ((Item){
-        .root = root, .size = outside ? 0 : items_round(all, tensor_bytes(root)), .first = input ? -1 : step, .end = step + 1, .rows = rows_in(root, o),
-        .row_bytes = o->row_bytes, .scratch = o->scratch, .kept = result || (input && all->preserve_input), .outside = outside }));
+        .root = root, .size = outside ? 0 : items_round(all, bytes), .first = input ? -1 : step, .end = step + 1,
+        .rows = row ? (int32_t)(bytes / row) : 1, .row_bytes = row, .scratch = o->scratch, .kept = result || (input && all->preserve_input), .outside = outside }));
     return all->item.at + all->item.n - 1;
 }
 

@@ -29,7 +29,7 @@ static bool row_by_row(const Step *first, const Step *second)
 {
     const Operand *y = first->operand, *x = second->operand + 1;
     const RowRule *r = &x->rule;
-    const bool same = r->kind == ROWS_SAME || (r->kind == ROWS_WINDOW && r->stride == 1 && r->pad == 0 && r->extent == 1);
+    const bool same = r->kind == ROWS_SAME || (r->kind == ROWS_ALL && x->rows == 1) || (r->kind == ROWS_WINDOW && r->stride == 1 && r->pad == 0 && r->extent == 1);
     return y->tensor && y->tensor == x->tensor && !y->tensor->view_of && y->tensor->storage == STORE_ARENA && y->tensor->slot < 0 && same
         && first->units == second->units && y->rows == first->units && x->rows == second->units && second->operand[0].rows == second->units;
 }

@@ -97,6 +97,19 @@ static Tensor *pool(Net *t, Tensor *x)
     return keep(t, y, N, C, (H - k) / stride + 1, (W - k) / stride + 1);
 }
 
+/* Zeros, edges or mirrored pixels around the image; some pools and convolutions take the zeros in. */
+static Tensor *padded(Net *t, Tensor *x)
+{
+    DIMS(x);
+    static const char *const modes[] = { "constant", "edge", "reflect" };
+    const int64_t before = rnd(t, 2), after = rnd(t, 3), pads[] = { 0, 0, before, after, 0, 0, after, before };
+    if (H < 3 || W < 3 || H > 50 || W > 50) return NULL;
+    Tensor *y = binary(&t->w, "Pad", x, ints(&t->w, 8, pads));
+    node_set_string(y->producer, "mode", modes[rnd(t, 3)]);
+    keep(t, y, N, C, H + before + after, W + before + after);
+    return rnd(t, 2) ? pool(t, y) : y;
+}
+
 static Tensor *resize(Net *t, Tensor *x)
 {
     DIMS(x);
@@ -227,7 +240,7 @@ static void random_volumes_net(Net *t, uint64_t seed)
 
 static void random_net(Net *t, uint64_t seed)
 {
-    static MakeOp *const ops[] = { conv, conv, conv, deconv, pool, resize, blocks, shuffle, slice, slice, concat, concat, normalize, elementwise, elementwise, excite };
+    static MakeOp *const ops[] = { conv, conv, conv, deconv, pool, resize, blocks, shuffle, slice, slice, concat, concat, normalize, elementwise, elementwise, excite, padded };
     memset(t, 0, sizeof *t);
     t->random = seed * 2654435761u + 88172645463325252u;
     world_open(&t->w);
