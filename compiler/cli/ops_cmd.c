@@ -8,34 +8,6 @@
 #include "emit/text.h"
 #include "ops/ops.h"
 
-/* Names for sets of types that many operators take, the largest first. */
-static const struct { const char *name; DTypeSet types; } groups[] = {
-    { "all", T_ANY },
-    { "all of whole bytes", T_BYTES },
-    { "float", T_FLOAT | T_SMALL_FLOAT },
-    { "float32 and smaller", T_F32 | T_SMALL_FLOAT },
-    { "int8-64, uint8-64", T_INT },
-    { "int8-64", T_SIGNED },
-    { "uint8-64", T_UNSIGNED },
-    { "int4, uint4, int2, uint2", T_PACKED },
-};
-
-static void put_types(Text *t, DTypeSet s)
-{
-    const char *between = "";
-    for (size_t i = 0; i < sizeof groups / sizeof *groups; i++)
-        if ((s & groups[i].types) == groups[i].types) {
-            text_print(t, "%s%s", between, groups[i].name);
-            between = ", ";
-            s &= ~groups[i].types;
-        }
-    for (int k = 1; k < DT_COUNT; k++)
-        if (s & DTYPE_BIT(k)) {
-            text_print(t, "%s%s", between, dtype_name((DType)k));
-            between = ", ";
-        }
-}
-
 static void put_versions(Text *t, const OpRow *r)
 {
     if (r->until) text_print(t, "%d-%d", r->since, r->until);
@@ -85,7 +57,7 @@ static void print_json(const OpRow *const *r, int n)
     json_decref(all);
 }
 
-static void put_markdown(Text *t, const OpRow *const *r, int n)
+static void put_markdown(Arena *a, Text *t, const OpRow *const *r, int n)
 {
     text_print(t, "# Operators\n\nMade by `inlay ops --markdown`; a test holds it current. Opsets %d to %d of `ai.onnx`; in older files an operator\n"
                "passes where its meaning is the same. Types are those of the first operand; \"float\" is float64, float32 and all smaller ones,\n"
@@ -94,19 +66,19 @@ static void put_markdown(Text *t, const OpRow *const *r, int n)
         text_print(t, "| %s%s%s | ", r[i]->domain, *r[i]->domain ? "." : "", r[i]->name);
         put_versions(t, r[i]);
         text_put(t, " | ");
-        put_types(t, op_types(r[i]));
+        text_put(t, op_types_text(a, op_types(r[i])));
         text_put(t, " |\n");
     }
 }
 
-static void put_lines(Text *t, const OpRow *const *r, int n)
+static void put_lines(Arena *a, Text *t, const OpRow *const *r, int n)
 {
     for (int i = 0; i < n; i++) {
         text_print(t, "%s%s%s ", r[i]->domain, *r[i]->domain ? "." : "", r[i]->name);
         text_put(t, "(opset ");
         put_versions(t, r[i]);
         text_put(t, "): ");
-        put_types(t, op_types(r[i]));
+        text_put(t, op_types_text(a, op_types(r[i])));
         text_put(t, "\n");
     }
 }
@@ -120,7 +92,7 @@ void cmd_ops(Compile *c)
         print_json(r, n);
         return;
     }
-    if (c->options->markdown) put_markdown(&t, r, n);
-    else put_lines(&t, r, n);
+    if (c->options->markdown) put_markdown(&c->arena, &t, r, n);
+    else put_lines(&c->arena, &t, r, n);
     fwrite(t.at, 1, t.n, stdout);
 }

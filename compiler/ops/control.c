@@ -124,8 +124,7 @@ void control_lower(Lower *l, Graph *g)
     Graph *outer = l->graph;
     l->graph = g;
     for (size_t i = 0; i < g->node.n; i++) {
-        if (!(g->node.at[i]->op->types & DTYPE_BIT(g->node.at[i]->n_in && g->node.at[i]->in[0] ? g->node.at[i]->in[0]->dtype : g->node.at[i]->out[0]->dtype)))
-            fail_node(g->node.at[i], STATUS_UNSUPPORTED, "`inlay ops` lists the types of each operator", "its element type is not supported");
+        if (!op_check_type(g->node.at[i])) fail_if_errors();
         g->node.at[i]->op->lower(l, g->node.at[i]);
     }
     l->graph = outer;

@@ -80,12 +80,7 @@ static void move_in(Lower *l, Graph *g)
 
 static void check_types(const Graph *g)
 {
-    for (size_t i = 0; i < g->node.n; i++) {
-        const Node *n = g->node.at[i];
-        const Tensor *t = n->n_in && n->in[0] ? n->in[0] : n->out[0];
-        if (n->op->types & DTYPE_BIT(t->dtype)) continue;
-        error_at(STATUS_UNSUPPORTED, node_loc(n), "`inlay ops` lists the types of each operator", "element type %s is not supported", dtype_name(t->dtype));
-    }
+    for (size_t i = 0; i < g->node.n; i++) op_check_type(g->node.at[i]);
     fail_if_errors();
 }
 

@@ -93,6 +93,40 @@ DTypeSet op_types(const OpRow *r)
     return s;
 }
 
+/* Names for sets of types that many operators take, the largest first. */
+static const struct { const char *name; DTypeSet types; } groups[] = {
+    { "all", T_ANY },
+    { "all of whole bytes", T_BYTES },
+    { "float", T_FLOAT | T_SMALL_FLOAT },
+    { "float32 and smaller", T_F32 | T_SMALL_FLOAT },
+    { "int8-64, uint8-64", T_INT },
+    { "int8-64", T_SIGNED },
+    { "uint8-64", T_UNSIGNED },
+    { "int4, uint4, int2, uint2", T_PACKED },
+};
+
+const char *op_types_text(Arena *a, DTypeSet s)
+{
+    const char *text = "";
+    for (size_t i = 0; i < sizeof groups / sizeof *groups; i++)
+        if ((s & groups[i].types) == groups[i].types) {
+            text = arena_printf(a, "%s%s%s", text, *text ? ", " : "", groups[i].name);
+            s &= ~groups[i].types;
+        }
+    for (int k = 1; k < DT_COUNT; k++)
+        if (s & DTYPE_BIT(k)) text = arena_printf(a, "%s%s%s", text, *text ? ", " : "", dtype_name((DType)k));
+    return text;
+}
+
+bool op_check_type(const Node *n)
+{
+    const Tensor *t = n->n_in && n->in[0] ? n->in[0] : n->out[0];
+    Arena *a = n->graph->arena;
+    if (n->op->types & DTYPE_BIT(t->dtype)) return true;
+    error_at(STATUS_UNSUPPORTED, node_loc(n), arena_printf(a, "%s takes %s", n->op_type, op_types_text(a, op_types(n->op))), "element type %s is not supported", dtype_name(t->dtype));
+    return false;
+}
+
 Recipe *no_constant(Node *n)
 {
     (void)n;

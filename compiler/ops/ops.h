@@ -53,6 +53,11 @@ DType op_compute_type(const OpRow *r, int i, DType t);
 /* All types of operand 0 that are taken, those computed in another one included. */
 DTypeSet op_types(const OpRow *r);
 
+/* The types of a set as people read them: "float, int8-64". */
+const char *op_types_text(Arena *a, DTypeSet types);
+/* Reports (error_at) an operand 0 of a type that its row does not take, naming those it takes. */
+bool op_check_type(const Node *n);
+
 /* Element type sets used in ops.def. */
 #define T_F32 DTYPE_BIT(DT_F32)
 #define T_F64 DTYPE_BIT(DT_F64)

@@ -18,7 +18,7 @@ from onnx import make_model, make_node, make_tensor, make_value
 
 INTS = {'int8': (8, True), 'int16': (16, True), 'int32': (32, True), 'int64': (64, True),
         'uint8': (8, False), 'uint16': (16, False), 'uint32': (32, False), 'uint64': (64, False)}
-FLOATS = ('float32', 'float64')
+FLOATS = ('float32', 'float64', 'float16')
 I64 = onnx.CODES['int64']
 
 
@@ -30,6 +30,8 @@ def wrap(v, t):
         return struct.unpack('<f', struct.pack('<f', v))[0]
     if t == 'float64':
         return float(v)
+    if t == 'float16':
+        return struct.unpack('<e', struct.pack('<e', v))[0]
     bits, is_signed = INTS[t]
     v = int(v) & ((1 << bits) - 1)
     return v - (1 << bits) if is_signed and v >> (bits - 1) else v
@@ -95,7 +97,7 @@ class Model:
                 return
             for i, (label, _, u, d, v) in enumerate(self.want):
                 got = onnx.read_tensor(os.path.join(work, 'out', 'output_%d.pb' % i))
-                bad = '' if v is None else onnx.difference(got, onnx.Tensor('', onnx.CODES[u], d, raw(u, v)), 2e-6, 1e-6)
+                bad = '' if v is None else onnx.difference(got, onnx.Tensor('', onnx.CODES[u], d, raw(u, v)), *((2e-4, 1e-4) if u == 'float16' else (2e-6, 1e-6)))
                 t.ok(label, not bad, bad)
 
 

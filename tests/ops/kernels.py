@@ -36,12 +36,29 @@ def of_test(inlay, folder):
 
 
 def of_types(inlay, scratch):
-    """The kernels of the models with answers of our own."""
-    used, path = set(), os.path.join(scratch, 'types.onnx')
+    """The kernels of the models with answers of our own, and (operator, type of the first operand)."""
+    used, uses, path = set(), set(), os.path.join(scratch, 'types.onnx')
     for _, m in list(element_types.models(inlay)) + list(operators.models(operators.GROUPS + domains.GROUPS)):
         m.write(path)
         used |= analyzed(inlay, path)
-    return used
+        uses |= onnx.read_uses(path)
+    return used, uses
+
+
+def page(rows, uses):
+    """docs/TESTED_TYPES.md: each operator, the types that a test with a reference answer ran right, and the others it takes."""
+    text = ['# Tested types\n', 'Made by `tests/update.sh`; a test holds it current. For the first operand of each operator: the element types that a test with',
+            'a reference answer runs right, and those that are taken without such a test. Types of values inside a graph are not counted.\n',
+            '| operator | tested | taken, not tested |', '|---|---|---|']
+    taken = {}
+    for r in rows:
+        name = (r['domain'] + '.' if r['domain'] != 'ai.onnx' else '') + r['name']
+        taken.setdefault(name, {}).update(dict.fromkeys(r['types']))
+    for name, types in sorted(taken.items()):
+        ran = [t for t in types if (name, t) in uses]
+        text.append('| %s | %s | %s |' % (name, ', '.join(ran), ', '.join(t for t in types if t not in ran)))
+    count = sum((n, t) in uses for n, types in taken.items() for t in types)
+    return '\n'.join(text) + '\n\n%d of %d.\n' % (count, sum(map(len, taken.values())))
 
 
 def held_by_us():
@@ -64,7 +81,9 @@ def main():
         t.skip('kernels', 'not all reference data is on this machine')
         t.done()
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        used = of_types(o.inlay, scratch).union(*pool.map(lambda f: of_test(o.inlay, f), tests))
+        own, uses = of_types(o.inlay, scratch)
+        used = own.union(*pool.map(lambda f: of_test(o.inlay, f), tests))
+    uses = uses.union(*(onnx.read_uses(os.path.join(f, 'model.onnx')) for f in tests))
     held = set().union(*(onnx.read_operators(os.path.join(f, 'model.onnx')) for f in tests)) | held_by_us()
     shutil.rmtree(scratch, ignore_errors=True)
     words = set(re.findall(r'\w+', units))
@@ -72,9 +91,10 @@ def main():
     rows = json.loads(subprocess.run([o.inlay, 'ops', '--json'], stdout=subprocess.PIPE).stdout)['operators']
     full = {(r['domain'] + '.' if r['domain'] != 'ai.onnx' else '') + r['name'] for r in rows}
     idle += ['operator ' + n for n in full - held]
-    path = root / 'tests/ops/untested_kernels.txt'
+    path, types = root / 'tests/ops/untested_kernels.txt', root / 'docs/TESTED_TYPES.md'
     if o.update:
         head = [line for line in path.read_text().splitlines() if line.startswith('#')]
+        types.write_text(page(rows, uses))
         path.write_text('\n'.join(head + sorted(idle)) + '\n')
         print('%d kernels are run by reference tests, %d kernels and operators listed as untested' % (len(used), len(idle)))
         return
@@ -82,6 +102,7 @@ def main():
         listed = {line.strip() for line in f if line.strip() and not line.startswith('#')}
     t.ok('%d kernels are run by %d reference tests, %d by unit tests' % (len(used), len(tests), len(set(names) - used - set(idle))), bool(used))
     t.ok('no kernel or operator without a test, but for those listed', not set(idle) - listed, '\n'.join(sorted(set(idle) - listed)))
+    t.ok('docs/TESTED_TYPES.md is current', types.read_text() == page(rows, uses), 'run tests/update.sh INLAY')
     t.ok('none is listed that has a test', not listed - set(idle), '\n'.join(sorted(listed - set(idle))))
     t.done()
 

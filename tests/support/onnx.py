@@ -150,6 +150,28 @@ def read_operators(path):
     return found
 
 
+def read_uses(path):
+    """(operator, element type of its first operand) of the graph's own nodes, where that is an input or a constant."""
+    with open(path, 'rb') as f:
+        graph = b''.join(v for number, wire, v in fields(f.read()) if number == 7 and wire == 2)
+    types, found = {}, set()
+    for number, _, v in fields(graph):
+        if number == 11:
+            value = parse_value(v)
+            types[value.name] = value.code if value.kind == 1 else 0
+        elif number == 5:
+            head = {n: x for n, _, x in fields(v) if n in (2, 8)}
+            types[head.get(8, b'').decode('utf8', 'replace')] = head.get(2, 0)
+    for number, _, node in fields(graph):
+        if number == 1:
+            text = [(n, v.decode('utf8', 'replace')) for n, w, v in fields(node) if n in (1, 4, 7)]
+            named, first = dict(text), next((v for n, v in text if n == 1), '')
+            code = types.get(first, 0)
+            if code in TYPES:
+                found.add(((named[7] + '.' if named.get(7, '') not in ('', 'ai.onnx') else '') + named.get(4, ''), TYPES[code][0]))
+    return found
+
+
 # --- writing ---
 
 def varint(v):
