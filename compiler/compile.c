@@ -31,7 +31,7 @@ static LoadMode load_mode(const Options *o)
 
 void compile_open(Compile *c, const Options *o)
 {
-    *c = (Compile){ .options = o, .clock = { .running = STAGES } };
+    *c = (Compile){ .options = o, .clock = { .running = STAGES }, .io_before = io_count() };
     c->arena.budget = (uint64_t)o->max_memory;
     c->store = (Store){ .arena = &c->arena, .mode = load_mode(o), .window = DEFAULT_WINDOW };
     c->store.scratch.budget = (uint64_t)o->max_memory;

@@ -45,6 +45,7 @@ typedef struct Compile {
     json_t *manifest;           /* prove: the document; NULL: none */
     StageClock clock;
     char model_sha256[65];      /* "": not asked for */
+    IoCount io_before;          /* what other compiles of this thread read and wrote */
 } Compile;
 
 /* What the manifest says beside the program; nothing of the written weights yet. */

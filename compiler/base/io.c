@@ -29,6 +29,10 @@ const IoCalls io_system = {
 };
 _Thread_local const IoCalls *io_calls_test;
 static _Thread_local OpenFile *open_files;
+static _Thread_local IoCount counted;
+
+IoCount io_count(void) { return counted; }
+void io_count_read(uint64_t n) { counted.read += n; }
 
 static Loc at_file(const char *path)
 {
@@ -161,9 +165,11 @@ void file_read(File *f, uint64_t at, void *to, size_t n)
     if (at > f->size || n > f->size - at) fail_short(f, at, n);
     f->bytes_read += n;
     if (f->map) {
+        if (((const OpenFile *)f)->mapping) counted.read += n;      /* else it was read as a whole already */
         if (n) memcpy(to, f->map + at, n);
         return;
     }
+    counted.read += n;
     for (unsigned char *p = to; n;) {
         const ssize_t k = io_calls()->pread(f->fd, p, n, (off_t)at);
         if (k < 0 && errno == EINTR) continue;
@@ -186,6 +192,7 @@ void file_write(File *f, uint64_t at, const void *from, size_t n)
 {
     if (at > INT64_MAX || n > INT64_MAX - at) fail_write(f, at, EFBIG);
     f->bytes_written += n;
+    counted.written += n;
     if (at + n > f->size) f->size = at + n;
     for (const unsigned char *p = from; n;) {
         const ssize_t k = io_calls()->pwrite(f->fd, p, n, (off_t)at);

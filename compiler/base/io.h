@@ -37,6 +37,15 @@ File *file_temporary(Arena *a);
 /* Writes exactly n bytes at offset `at`. */
 void file_write(File *f, uint64_t at, const void *from, size_t n);
 
+/* Bytes that went through all files of this thread since it began: read from them or their mappings, and written,
+ * temporary files and standard input included. */
+typedef struct IoCount {
+    uint64_t read, written;
+} IoCount;
+IoCount io_count(void);
+/* Bytes that came from elsewhere: a pipe. */
+void io_count_read(uint64_t n);
+
 /* An output folder under construction: files are written to a hidden folder beside `dir`
  * and moved into place together by output_commit(); until then `dir` is as it was. */
 typedef struct Output Output;

@@ -67,6 +67,8 @@ void stats_print(const Compile *c)
 {
     printf("memory    %12" PRIu64 " bytes allocated at the peak, %" PRIu64 " in all; resident %" PRIu64 "\n", peak_allocated(c),
            c->arena.total + c->store.scratch.total, peak_resident());
+    const IoCount io = io_count();
+    printf("files     %12" PRIu64 " bytes read, %" PRIu64 " written\n", io.read - c->io_before.read, io.written - c->io_before.written);
     printf("constants %12" PRIu64 " bytes read, %" PRIu64 " written, %" PRIu64 " through a temporary file\n", c->store.bytes_read,
            c->store.bytes_written, c->store.bytes_spilled);
     for (int i = 0; i < STAGES; i++) printf("%-9s %12.3f s, %.3f s of CPU\n", stage_name[i], c->clock.wall[i], c->clock.cpu[i]);
@@ -84,8 +86,11 @@ json_t *stats_json(const Compile *c)
     set(o, "peak_allocated", json_integer((json_int_t)peak_allocated(c)));
     set(o, "total_allocated", json_integer((json_int_t)(c->arena.total + c->store.scratch.total)));
     set(o, "peak_resident", json_integer((json_int_t)peak_resident()));
-    set(o, "bytes_read", json_integer((json_int_t)c->store.bytes_read));
-    set(o, "bytes_written", json_integer((json_int_t)c->store.bytes_written));
+    const IoCount io = io_count();
+    set(o, "bytes_read", json_integer((json_int_t)(io.read - c->io_before.read)));
+    set(o, "bytes_written", json_integer((json_int_t)(io.written - c->io_before.written)));
+    set(o, "constant_bytes_read", json_integer((json_int_t)c->store.bytes_read));
+    set(o, "constant_bytes_written", json_integer((json_int_t)c->store.bytes_written));
     set(o, "bytes_spilled", json_integer((json_int_t)c->store.bytes_spilled));
     for (int i = 0; i < STAGES; i++) {
         json_t *s = json_object();

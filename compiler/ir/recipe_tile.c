@@ -8,6 +8,7 @@
 enum {
     TINY_BYTES = 4096,          /* a read so short may hold anything */
     NEAR_BYTES = 256,           /* single elements so near are read through */
+    WRITE_COST = 4,             /* a write of fresh pages by a read of cached ones (measured 3 to 6) */
     LINE = 16,                  /* elements: rows in the buffer get an odd pitch, not to share cache sets */
 };
 
@@ -139,7 +140,7 @@ Box tile_shape(const Form *f, DType out, int64_t room, int *order)
     }
     if (f->parts) order_by_step(main_part(f), f->rank, true, order);
     for (bool can_read = true, can_write = true; can_read || can_write;) {
-        const bool read_first = run_length(f, &t, order) <= run_length(f, &t, write_order);
+        const bool read_first = run_length(f, &t, order) * WRITE_COST <= run_length(f, &t, write_order);
         if (can_read && (read_first || !can_write)) can_read = grow(f, out, &t, order, room);
         else can_write = grow(f, out, &t, write_order, room);
     }

@@ -141,6 +141,7 @@ static File *spool_stdin(Arena *arena)
         const ssize_t n = read(STDIN_FILENO, block, sizeof block);
         if (n < 0) fail_at(STATUS_IO, LOC_NONE, NULL, "cannot read standard input");
         if (n == 0) break;
+        io_count_read((uint64_t)n);
         file_write(f, f->size, block, (size_t)n);
     }
     f->path = "standard input";
