@@ -5,6 +5,7 @@ result. For the release build.
 
     memory.py --inlay INLAY"""
 import argparse
+import json
 import os
 import resource
 import struct
@@ -18,7 +19,7 @@ from onnx import make_node, make_tensor, make_value, put
 
 F32 = 1
 MIB = 1 << 20
-LIMIT = 32 * MIB
+LIMIT = 16 * MIB
 
 
 def write_dense(path, width, layers):
@@ -51,15 +52,15 @@ def write_dense(path, width, layers):
 
 
 def measured(command, cap):
-    """(status, text, peak bytes, seconds) with at most `cap` bytes of address space."""
+    """(status, text, peak bytes, seconds) with at most `cap` bytes of address space. The peak is what the compiler
+    says of itself: that of a child also counts what its parent held when it forked."""
     def limit():
         resource.setrlimit(resource.RLIMIT_AS, (cap, cap))
-    p = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, preexec_fn=limit)
     began = time.monotonic()
-    text = p.stdout.read().decode('utf8', 'replace')
-    _, status, usage = os.wait4(p.pid, 0)
-    p.returncode = os.waitstatus_to_exitcode(status)
-    return p.returncode, text, usage.ru_maxrss * 1024, time.monotonic() - began
+    p = subprocess.run(command + ['--json', '--stats'], stdout=subprocess.PIPE, stderr=subprocess.PIPE, preexec_fn=limit)
+    seconds = time.monotonic() - began
+    peak = 0 if p.returncode else json.loads(p.stdout)['stats']['peak_resident']
+    return p.returncode, p.stderr.decode('utf8', 'replace'), peak, seconds
 
 
 def main():
@@ -81,7 +82,7 @@ def main():
             status, text, peak, seconds = measured([o.inlay, 'compile', model, '-o', out, '--name', 'm', '--weights', 'incbin'], 256 * MIB)
             if not t.ok('%d MiB of weights: compiles in 256 MiB of address space' % mb, status == 0, text[:1000]):
                 continue
-            t.ok('%d MiB of weights: peak resident set of at most 32 MiB' % mb, peak <= LIMIT, '%.1f MiB' % (peak / MIB))
+            t.ok('%d MiB of weights: peak resident set of at most 16 MiB' % mb, peak <= LIMIT, '%.1f MiB' % (peak / MIB))
             peaks.append(peak)
             print('# %d MiB of weights: peak %.1f MiB, %.2f s' % (mb, peak / MIB, seconds), flush=True)
             man = host.manifest(out, 'm')
@@ -91,7 +92,7 @@ def main():
             seconds = time.monotonic() - began
             t.ok('%d MiB of weights: gcc -O2 takes at most 20 s' % mb, status == 0 and seconds <= 20, '%.1f s\n%s' % (seconds, text[:500]))
     if len(peaks) > 1:
-        t.ok('the peak does not grow with the weights', max(peaks) <= min(peaks) + 4 * MIB, ', '.join('%.1f MiB' % (x / MIB) for x in peaks))
+        t.ok('the peak does not grow with the weights', max(peaks) <= min(peaks) + 2 * MIB, ', '.join('%.1f MiB' % (x / MIB) for x in peaks))
     t.done()
 
 
