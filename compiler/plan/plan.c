@@ -324,12 +324,14 @@ static void finish(Planner *p)
 static void reorder(Program *p, const PlanOptions *opt, PlanLevel level)
 {
     Arena *scratch = &p->graph->store->scratch;
+    const ArenaMark mark = arena_mark(scratch);
     const Items all = items_find(scratch, p, opt);
     const Order o = order_find(scratch, &all, level >= PLAN_OVERLAP, 0);
-    if (!o.step) return;
+    Step **const as_given = p->step.at, **step = o.step ? NEW_ARRAY(p->graph->arena, Step *, p->step.n) : NULL;
+    for (size_t i = 0; step && i < p->step.n; i++) step[i] = as_given[o.step[i]];
+    arena_release(scratch, mark);
+    if (!step) return;
     const int64_t given = least_peak(p, opt, level, 0);
-    Step **const as_given = p->step.at, **step = NEW_ARRAY(p->graph->arena, Step *, p->step.n);
-    for (size_t i = 0; i < p->step.n; i++) step[i] = as_given[o.step[i]];
     frontier_take(p, step, p->step.n);
     if (least_peak(p, opt, level, given) >= given) frontier_take(p, as_given, p->step.n);
 }
@@ -350,13 +352,17 @@ static void make_affine_pairs(Program *p, const PlanOptions *opt, PlanLevel leve
 static int list_pairs(Program *p, const PlanOptions *opt, PlanLevel level, Steps *form)
 {
     Arena *scratch = &p->graph->store->scratch;
+    Steps everywhere;
+    if (!pair_steps(p->graph->arena, p, NULL, &everywhere)) return 0;
+    const ArenaMark mark = arena_mark(scratch);
     const Planner now = prepare(p, opt, level);
     bool *chosen = NEW_ARRAY(scratch, bool, p->step.n + 1);
     int n = 0;
     for (size_t i = 0; i < now.schedule.slot.n; i++)
         for (int32_t k = now.schedule.slot.at[i].first; k < now.schedule.slot.at[i].end; k++) chosen[k] = now.schedule.slot.at[i].stream != NULL;
-    if (pair_steps(p->graph->arena, p, chosen, form + n)) n++;
-    if (pair_steps(p->graph->arena, p, NULL, form + n)) n++;
+    if (pair_steps(p->graph->arena, p, chosen, form)) n++;
+    form[n++] = everywhere;
+    arena_release(scratch, mark);
     return n;
 }
 
@@ -366,8 +372,8 @@ static void make_pairs(Program *p, const PlanOptions *opt, PlanLevel level)
     Step **const given = p->step.at;
     const size_t n = p->step.n;
     Steps form[2], *best = NULL;
-    int64_t least = least_peak(p, opt, level, 0);
     const int forms = list_pairs(p, opt, level, form);
+    int64_t least = forms ? least_peak(p, opt, level, 0) : 0;
     for (int i = 0; i < forms; i++) {
         frontier_take(p, form[i].step.at, form[i].step.n);
         const int64_t peak = least_peak(p, opt, level, least);
