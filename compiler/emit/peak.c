@@ -145,6 +145,7 @@ static void advise_int8(Arena *a, Peak *peak)
         const Block *b = peak->block.at[i].block;
         if (b->tensor && !b->scratch && b->tensor->dtype == DT_F32) n += b->bytes;
     }
+    n = i64_min(n, peak->bytes);        /* blocks may share bytes */
     if (n * 2 > peak->bytes)
         advise(a, peak, arena_printf(a, "int8: %" PRId64 " of these bytes are float32, it takes a quarter", n));
 }
@@ -212,6 +213,24 @@ static void advise_layout(Arena *a, Peak *peak, const Program *p)
     }
 }
 
+/* Inputs that were asked into the arena. */
+static void advise_inputs(Arena *a, Peak *peak, const Program *p)
+{
+    for (size_t i = 0; i < p->graph->input.n; i++)
+        for (size_t k = 0; k < peak->block.n; k++)
+            if (peak->block.at[k].block->tensor == p->graph->input.at[i])
+                advise(a, peak, arena_printf(a, "input %zu left with the caller (--io): %" PRId64 " bytes", i, peak->block.at[k].block->bytes));
+}
+
+/* Windows at the peak can go in strips, which nobody has asked for. */
+static void advise_strips(Arena *a, Peak *peak, const Program *p)
+{
+    bool windows = false;
+    for (int32_t s = peak->first; s < peak->end; s++)
+        for (int k = 0; k < p->step.at[s]->n_operand; k++) windows |= p->step.at[s]->operand[k].rule.kind == ROWS_WINDOW;
+    if (windows && !p->plan.curve.n) advise(a, peak, "--arena-limit: some columns computed twice; --curve shows the price");
+}
+
 static void advise_scratch(Arena *a, Peak *peak, const Program *p)
 {
     const int64_t n = bytes_of(peak, PEAK_SCRATCH);
@@ -241,6 +260,8 @@ Peak peak_find(const Program *p)
     advise_size(a, &peak, p);
     advise_kept(a, &peak, p);
     advise_layout(a, &peak, p);
+    advise_inputs(a, &peak, p);
+    advise_strips(a, &peak, p);
     advise_scratch(a, &peak, p);
     advise_place(a, &peak, p);
     return peak;
