@@ -50,7 +50,20 @@ static int64_t form_cost(const Steps *form)
     return cost;
 }
 
-/* From the cheapest schedule down, the peak falling by a hundredth at least. */
+/* The smallest schedule with the MACs of `last`, within its last hundredth. */
+static void go_lowest(Frontier *f, Finder *finder, Point last)
+{
+    const int64_t work = last.schedule.work, given = last.schedule.peak;
+    for (int i = 0; i < MOST_POINTS; i++) {
+        Point p = last;
+        if (!schedule_under(finder, last.schedule.peak - 1, &p.schedule) || p.schedule.work != work) break;
+        last = p;
+    }
+    last.cost = last.schedule.cost + form_cost(last.form);
+    if (last.schedule.peak < given) VEC_PUSH(f->arena, &f->point, last);
+}
+
+/* From the cheapest schedule down, the peak falling by a hundredth at least; what computes nothing twice goes to its end. */
 static void try_form(Frontier *f, const Steps *form)
 {
     Items *all = NEW(f->arena, Items);
@@ -59,10 +72,13 @@ static void try_form(Frontier *f, const Steps *form)
     *all = items_find(f->arena, f->program, f->opt);
     *opt = (ScheduleOptions){ .stream = true, .overlap = true, .strips = f->opt->arena_limit || f->opt->curve, .budget = WALK_BUDGET };
     Finder *finder = schedule_open(f->arena, all, opt);
-    int64_t limit = INT64_MAX / 8;
+    int64_t limit = INT64_MAX / 8, work = 0;
     for (int i = 0; i < MOST_POINTS; i++) {
         Point p = { .form = form, .all = all };
-        if (!schedule_under(finder, limit, &p.schedule)) return;
+        const bool found = schedule_under(finder, limit, &p.schedule);
+        if (i && (!found || p.schedule.work > work)) go_lowest(f, finder, f->point.at[f->point.n - 1]);
+        if (!found) return;
+        work = p.schedule.work;
         p.cost = p.schedule.cost + form_cost(form);
         VEC_PUSH(f->arena, &f->point, p);
         limit = p.schedule.peak - p.schedule.peak / 100 - 1;

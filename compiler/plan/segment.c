@@ -13,7 +13,7 @@ typedef struct Edge {
     int32_t from, to;
     int64_t bytes;              /* peak of the edge; a lower bound until it is exact */
     int64_t cost;
-    int64_t work;               /* MACs of strips beyond those of the range */
+    int64_t work;               /* MACs of strips beyond those of the range (0 where they leave out columns that nobody reads) */
     bool exact;
     Stream *stream;
     int32_t strips, result;     /* strips > 0: their number, and the item that they make */
@@ -197,7 +197,7 @@ static void add_strips_of(Finder *f, int32_t from, int32_t to, int64_t cost, int
         if (bytes >= narrowest) continue;
         narrowest = bytes;
         bytes += around(f, from, to);
-        if (bytes < worst) add_edge(f, (Edge){ .from = from, .to = to, .bytes = bytes, .cost = cost + 2000 * (int64_t)n * (to - from), .work = all - macs, .strips = n, .result = result });
+        if (bytes < worst) add_edge(f, (Edge){ .from = from, .to = to, .bytes = bytes, .cost = cost + 2000 * (int64_t)n * (to - from), .work = i64_max(all - macs, 0), .strips = n, .result = result });
     }
 }
 
