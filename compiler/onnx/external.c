@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -245,5 +246,32 @@ File *external_find(External *x, Loc loc, const ExternalRef *ref, uint64_t bytes
                 "its external data, %" PRIu64 " bytes at %" PRIu64 ", reach beyond the end of \"%.1024s\" (%" PRIu64 " bytes)",
                 span->length, span->offset, f->file->path, f->file->size);
     if (ref->checksum && *ref->checksum) check_sha1(f, loc, ref->checksum);
+    if (span->length) VEC_PUSH(x->arena, &x->range, ((ExternalRange){ f->file, span->offset, span->length, loc }));
     return f->file;
+}
+
+static int by_place(const void *a, const void *b)
+{
+    const ExternalRange *x = a, *y = b;
+    const int files = strcmp(x->file->path, y->file->path);
+    if (files) return files;
+    if (x->offset != y->offset) return x->offset < y->offset ? -1 : 1;
+    if (x->length != y->length) return x->length < y->length ? -1 : 1;
+    return x->loc.byte < y->loc.byte ? -1 : x->loc.byte > y->loc.byte;
+}
+
+void external_finish(External *x)
+{
+    if (!x->range.n) return;
+    qsort(x->range.at, x->range.n, sizeof *x->range.at, by_place);
+    for (size_t i = 1; i < x->range.n; i++) {
+        const ExternalRange *before = x->range.at + i - 1, *r = x->range.at + i;
+        if (before->file != r->file || r->offset - before->offset >= before->length) continue;
+        if (before->offset == r->offset && before->length == r->length) continue;
+        fail_at(STATUS_MALFORMED, r->loc, "the file that says where the weights lie is damaged, or belongs to other weights",
+                "its external data, %" PRIu64 " bytes at %" PRIu64 " of \"%.1024s\", overlap those of \"%.255s\", %" PRIu64 " bytes at %" PRIu64,
+                r->length, r->offset, r->file->path, before->loc.name ? before->loc.name : "", before->length, before->offset);
+    }
+    arena_drop(x->arena, x->range.at, x->range.room * sizeof *x->range.at);
+    memset(&x->range, 0, sizeof x->range);
 }

@@ -16,6 +16,13 @@ typedef struct ExternalRef {
     const char *location, *offset, *length, *checksum;
 } ExternalRef;
 
+/* What a tensor takes of a file. */
+typedef struct ExternalRange {
+    const File *file;
+    uint64_t offset, length;
+    Loc loc;
+} ExternalRange;
+
 typedef struct External {
     Arena *arena;
     LoadMode mode;
@@ -24,6 +31,7 @@ typedef struct External {
     bool warned;
     bool by_components;         /* as if the system had no openat2(); for tests */
     Map files;                  /* by location */
+    VEC(ExternalRange) range;    /* of all tensors so far */
 } External;
 
 External external_new(Arena *a, const Store *s, const char *model, const ReadOptions *opt);
@@ -31,6 +39,8 @@ External external_new(Arena *a, const Store *s, const char *model, const ReadOpt
 void external_set(External *x, ExternalRef *ref, Loc loc, const char *key, const char *value);
 /* The file and the range of it that holds `bytes` bytes. Status 65, where there is no such file 66. */
 File *external_find(External *x, Loc loc, const ExternalRef *ref, uint64_t bytes, Span *span);
+/* Tensors may share a range, but not parts of one: that fails with 65. Once all are found. */
+void external_finish(External *x);
 /* Why a location is not acceptable, or NULL. */
 const char *external_location_fault(const char *location);
 /* A decimal number; false: it is none, or does not fit. */

@@ -234,6 +234,7 @@ Graph *onnx_read(Arena *arena, Store *store, const char *path, const ReadOptions
     r->model = graph_new(arena, store, r->file->path, NULL);
     r->model->name = r->model->producer = "";
     read_events(r);
+    external_finish(&r->external);
     finish_model(r);
     return r->model;
 }

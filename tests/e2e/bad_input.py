@@ -133,6 +133,11 @@ MODELS = [
     ('external-missing', lambda: external('nowhere.bin'), {65, 66}, ['nowhere.bin']),
     ('external-outside', lambda: external('../../../etc/passwd'), {65}, ['passwd']),
     ('external-absolute', lambda: external('/etc/passwd'), {65}, ['passwd']),
+    ('external-nested', lambda: external('a/../../x'), {65}, ['upwards']),
+    ('external-backslash', lambda: external('..\\x'), {65}, ['backslash']),
+    ('external-nul', lambda: external('w\0.bin'), {65}, ['NUL']),
+    ('external-proc', lambda: external('/proc/self/mem'), {65}, ['absolute']),
+    ('external-device', lambda: external('/dev/zero'), {65}, ['absolute']),
     ('deep', deep, {65, 69, 71}, ['m.onnx']),
     ('no-opset', no_opset, {65, 69}, ['no version']),
 ]

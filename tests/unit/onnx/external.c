@@ -403,7 +403,7 @@ static void test_shared(void **state)
     for (int i = 0; i < 500; i++) {
         char name[32], offset[32];
         snprintf(name, sizeof name, "w%d", i);
-        snprintf(offset, sizeof offset, "%d", i % 13);
+        snprintf(offset, sizeof offset, "%d", i % 4 * 4);
         Bytes t = external_tensor(name, DT_U8, 4, "w.bin");
         put_entry(&t, "offset", offset);
         put_message(&g, GRAPH_INITIALIZER, t);
@@ -414,7 +414,7 @@ static void test_shared(void **state)
     Read r = { 0 };
     assert_int_equal(read_in(&r, model_of(g)), 0);
     assert_int_equal(open_files(), before + 2);
-    assert_memory_equal(recipe_values(&r.store, &r.arena, graph_find(r.graph, "w499")->value), "5678", 4);
+    assert_memory_equal(recipe_values(&r.store, &r.arena, graph_find(r.graph, "w499")->value), "cdef", 4);
     read_free(&r);
     assert_int_equal(open_files(), before);
 }
@@ -499,12 +499,72 @@ static int remove_files(void **state)
     return end(state);
 }
 
+typedef struct Values {
+    Read *read;
+    const Tensor *tensor;
+} Values;
+
+static void read_values(void *context)
+{
+    Values *v = context;
+    (void)recipe_values(&v->read->store, &v->read->arena, v->tensor->value);
+}
+
+/* A file that shrinks after its size was checked: the read that meets its end fails, whatever it has read by then. */
+static void test_shrinking(void **state)
+{
+    (void)state;
+    Bytes g = { 0 };
+    char path[128];
+    snprintf(path, sizeof path, "%s/model/shrinks.bin", folder);
+    FILE *f = fopen(path, "w");
+    assert_non_null(f);
+    fputs("0123456789abcdef", f);
+    fclose(f);
+    put_message(&g, GRAPH_INITIALIZER, external_tensor("w", DT_U8, 16, "shrinks.bin"));
+    put_message(&g, GRAPH_NODE, node("Add x w > y"));
+    put_ends(&g, "x", "y");
+    Read r = { 0 };
+    assert_int_equal(read_in(&r, model_of(g)), 0);
+    assert_int_equal(truncate(path, 7), 0);
+    Values v = { &r, graph_find(r.graph, "w") };
+    FILE *sink = fopen("/dev/null", "w");
+    Diag d = { .out = sink };
+    assert_int_equal(protect(&d, read_values, &v), 65);
+    fclose(sink);
+    read_free(&r);
+    unlink(path);
+}
+
+/* Two tensors of a file: they may be the same bytes or others, not some of the same. */
+static void test_overlap(void **state)
+{
+    (void)state;
+    static const struct { const char *first, *second; int bytes; Status status; } pairs[] = {
+        { "0", "4", 4, 0 }, { "4", "0", 4, 0 }, { "4", "4", 4, 0 }, { "0", "3", 4, 65 }, { "3", "0", 4, 65 }, { "0", "2", 2, 65 }, { "2", "0", 2, 0 },
+        { "1", "0", 2, 65 }, { "8", "5", 4, 65 }, { "0", "0", 2, 65 },
+    };
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
+        Bytes g = { 0 }, a = external_tensor("a", DT_U8, 4, "w.bin"), b = external_tensor("b", DT_U8, pairs[i].bytes, "w.bin");
+        put_entry(&a, "offset", pairs[i].first);
+        put_entry(&b, "offset", pairs[i].second);
+        put_message(&g, GRAPH_INITIALIZER, a);
+        put_message(&g, GRAPH_INITIALIZER, b);
+        put_message(&g, GRAPH_NODE, node("Add x x > y"));
+        put_ends(&g, "x", "y");
+        Read r = { 0 };
+        assert_int_equal(read_in(&r, model_of(g)), pairs[i].status);
+        if (pairs[i].status) assert_non_null(strstr(r.message, "overlap"));
+        read_free(&r);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_table),   cmocka_unit_test(test_components), cmocka_unit_test(test_long),   cmocka_unit_test(test_options),
         cmocka_unit_test(test_numbers), cmocka_unit_test(test_sha1),       cmocka_unit_test(test_places), cmocka_unit_test(test_entries),
-        cmocka_unit_test(test_shared),  cmocka_unit_test(test_stdin),
+        cmocka_unit_test(test_shared), cmocka_unit_test(test_overlap), cmocka_unit_test(test_shrinking),  cmocka_unit_test(test_stdin),
     };
     return cmocka_run_group_tests(tests, make_files, remove_files);
 }
