@@ -188,6 +188,45 @@ static void pass_on(Node *n, const Tensor *from, const int *to)
         if (n->out[i]) pass_to(n, n->out[i], from, to);
 }
 
+/* What a Slice takes of an axis, forwards and counted from its beginning. False: something else. */
+static bool taken_range(const Node *n, int axis, int64_t *start, int64_t *end)
+{
+    const bool by_input = n->n_in > 1;
+    int64_t count[4] = { 0 };
+    const int64_t *v[4] = { by_input ? infer_ints(n, 1, &count[0]) : node_ints(n, "starts", &count[0]), by_input ? infer_ints(n, 2, &count[1]) : node_ints(n, "ends", &count[1]),
+                            by_input ? infer_ints(n, 3, &count[2]) : node_ints(n, "axes", &count[2]), infer_ints(n, 4, &count[3]) };
+    for (int i = 0; i < 4 && by_input; i++)
+        if (node_in(n, i + 1) && !v[i]) return false;
+    if (!v[0] || !v[1]) return false;
+    *start = 0;
+    *end = INT64_MAX;
+    for (int64_t i = 0; i < count[0]; i++) {
+        if (node_axis(n, v[2] ? v[2][i] : i, n->in[0]->shape.rank) != axis) continue;
+        if (v[0][i] < 0 || v[1][i] < 0 || (v[3] && v[3][i] != 1)) return false;
+        *start = v[0][i];
+        *end = v[1][i];
+    }
+    return true;
+}
+
+/* A Slice along the one dynamic axis: what it takes of the real size. */
+static bool cut_dynamic(Node *n, const Tensor *t)
+{
+    const int axis = only_axis(t);
+    Tensor *y = n->out[0];
+    int64_t start, end;
+    int source[MAX_RANK];
+    if (t->dynamic != 1u << axis || !taken_range(n, axis, &start, &end)) return false;
+    Tensor *left = expand_binary(n, "Sub", expand_slice(n, t->dims, 0, axis, axis + 1), expand_i64s(n, 1, &start));
+    left = expand_binary(n, "Max", left, expand_i64s(n, 1, (const int64_t[]){ 0 }));
+    left = expand_binary(n, "Min", left, expand_i64s(n, 1, &y->shape.dim[axis]));
+    for (int k = 0; k < y->shape.rank; k++) source[k] = k == axis ? 0 : -1;
+    y->dynamic = 1u << axis;
+    tensor_size_ids(y)[axis] = ++graph_root(n->graph)->next_size;
+    y->dims = assemble(n, left, &y->shape, source);
+    return true;
+}
+
 /* A branch or loop hands out only what has a fixed size. */
 static void fix_bodies(const Node *n)
 {
@@ -211,6 +250,7 @@ void dynamic_results(Node *n)
         Tensor *t = n->in[k];
         if (!t || !t->dynamic) continue;
         if (!dynamic_passes(n, k, to)) {
+            if (k == 0 && node_is(n, "Slice") && cut_dynamic(n, t)) continue;
             set_operand(n, k, fixed(n, t));
             continue;
         }

@@ -109,6 +109,18 @@ static bool axes_but_one(const Node *n, int k, int *to)
     return k == 0 || node_is(n, "Concat");
 }
 
+/* MatMul and Gemm: rows of the first factor. */
+static bool axes_product(const Node *n, int k, int *to)
+{
+    const int rank = n->in[k]->shape.rank, wide = n->out[0]->shape.rank;
+    for (int a = 0; a < rank; a++) to[a] = a < rank - 1 ? a + wide - rank : -1;
+    if (k != 0 || rank < 2) return false;
+    if (node_is(n, "Gemm")) return !node_int(n, "transA", 0) && (!node_in(n, 2) || n->in[2]->shape.rank < 2 || n->in[2]->shape.dim[0] == 1);
+    for (int a = 0; a < rank - 2; a++)      /* matrices beside matrices: the others must be one for all */
+        if (n->in[0]->dynamic >> a & 1u && n->in[1]->shape.rank > 2) return false;
+    return true;
+}
+
 static bool axes_reduce(const Node *n, int k, int *to)
 {
     const int rank = n->in[k]->shape.rank;
@@ -145,6 +157,24 @@ static bool axes_reshape(const Node *n, int k, int *to)
     return shape_product(in, axis + 1, in->rank) == shape_product(out, open + 1, out->rank);
 }
 
+static bool axes_cumsum(const Node *n, int k, int *to)
+{
+    int64_t count;
+    const int64_t *axis = infer_ints(n, 1, &count);
+    const int rank = n->in[k]->shape.rank;
+    if (k > 0 || !axis || count != 1) return false;
+    for (int a = 0; a < rank; a++) to[a] = a == node_axis(n, *axis, rank) ? -1 : a;
+    return true;
+}
+
+static bool axes_arg(const Node *n, int k, int *to)
+{
+    const int rank = n->in[k]->shape.rank, axis = node_axis(n, node_int(n, "axis", 0), rank);
+    const bool keep = node_int(n, "keepdims", 1) != 0;
+    for (int a = 0; a < rank; a++) to[a] = a == axis ? -1 : a - (a > axis && !keep);
+    return true;
+}
+
 static AxesFn *axes_of(const Node *n)
 {
     static const struct { const char *op; AxesFn *axes; } rows[] = {
@@ -153,6 +183,8 @@ static AxesFn *axes_of(const Node *n)
         { "CastLike", axes_same }, { "Dropout", axes_same }, { "ReduceSum", axes_reduce }, { "ReduceMax", axes_reduce },
         { "ReduceMin", axes_reduce }, { "ReduceMean", axes_reduce }, { "ReduceProd", axes_reduce }, { "ReduceL2", axes_reduce },
         { "Reshape", axes_reshape }, { "Softmax", axes_but_one }, { "LogSoftmax", axes_but_one },
+        { "QuantizeLinear", axes_same }, { "DequantizeLinear", axes_same }, { "MatMul", axes_product }, { "Gemm", axes_product },
+        { "ReduceL1", axes_reduce }, { "ReduceSumSquare", axes_reduce }, { "CumSum", axes_cumsum }, { "ArgMax", axes_arg }, { "ArgMin", axes_arg },
     };
     if (n->op->flags & OP_ELEMENTWISE) return axes_elementwise;
     if (*n->domain) return NULL;
