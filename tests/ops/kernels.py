@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every kernel, and every operator of the table, is run by a test with a reference: the operator tests that pass
-(known.txt lists the others), element_types.py, operators.py, domains.py, or a program of tests/unit that names the kernel. Untested ones are
+(known.txt lists the others), element_types.py, operators.py, domains.py, found.py, or a program of tests/unit that names the kernel. Untested ones are
 listed in untested_kernels.txt; operators there begin with "operator".
 
     kernels.py --inlay INLAY --root ROOT [--update] FOLDER|TAR..."""
@@ -17,6 +17,7 @@ import tempfile
 import cases
 import domains
 import element_types
+import found
 import host
 import onnx
 import operators
@@ -65,6 +66,16 @@ def held_by_us():
     return set(element_types.operators()) | operators.held(operators.GROUPS + domains.GROUPS) | {'%s.%s' % row[:2] for row in domains.REFUSED}
 
 
+def of_found(inlay, scratch, all_found):
+    """The kernels of found.py."""
+    used, path = set(), os.path.join(scratch, 'found.onnx')
+    for case in all_found:
+        with open(path, 'wb') as f:
+            f.write(found.model_of(case)[0])
+        used |= analyzed(inlay, path)
+    return used
+
+
 def main():
     p = argparse.ArgumentParser()
     p.add_argument('--inlay', required=True)
@@ -80,11 +91,13 @@ def main():
     if any(not os.path.exists(path) for path in o.paths):
         t.skip('kernels', 'not all reference data is on this machine')
         t.done()
+    all_found = found.read(root / 'tests/ops/found.jsonl')
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         own, uses = of_types(o.inlay, scratch)
-        used = own.union(*pool.map(lambda f: of_test(o.inlay, f), tests))
+        used = (own | of_found(o.inlay, scratch, all_found)).union(*pool.map(lambda f: of_test(o.inlay, f), tests))
     uses = uses.union(*(onnx.read_uses(os.path.join(f, 'model.onnx')) for f in tests))
     held = set().union(*(onnx.read_operators(os.path.join(f, 'model.onnx')) for f in tests)) | held_by_us()
+    held |= {(c['domain'] + '.' if c.get('domain') else '') + c['op'] for c in all_found}
     shutil.rmtree(scratch, ignore_errors=True)
     words = set(re.findall(r'\w+', units))
     idle = [n for n in names if n not in used and 'inlay_' + n not in words and n not in words]

@@ -208,6 +208,10 @@ def make_value(name, code, dims):
     return put(1, name) + put(2, put(1, put(1, code) + put(2, shape)))
 
 
+def make_sequence(name, code):
+    return put(1, name) + put(2, put(4, put(1, put(1, put(1, code)))))
+
+
 def make_attr(name, value):
     if isinstance(value, int):
         return put(1, name) + put(20, 2) + put(3, value)

@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Small graphs that were once refused or wrong, with answers worked out by hand: loops whose turns differ, sizes known
+only at run time.
+
+    graphs.py --inlay INLAY"""
+import argparse
+import os
+import struct
+
+import host
+import onnx
+import tap
+from onnx import make_graph_attr, make_model, make_node, make_sequence, make_tensor, make_value
+
+F32, I64, BOOL = (onnx.CODES[t] for t in ('float32', 'int64', 'bool'))
+
+
+def floats(name, dims, values):
+    return make_tensor(name, F32, dims, struct.pack('<%df' % len(values), *values))
+
+
+def ints(name, dims, values):
+    return make_tensor(name, I64, dims, struct.pack('<%dq' % len(values), *values))
+
+
+def growing_sequence():
+    """A loop without a trip count gathers rows 0 and 2 in a sequence; its condition is known at each turn."""
+    body = make_graph_attr('body',
+        [make_node('Gather', ['x', 'i'], ['row']), make_node('SequenceInsert', ['s', 'row'], ['s1']),
+         make_node('Add', ['i', 'two'], ['i1']), make_node('Less', ['i1', 'four'], ['c1'])],
+        [make_value('turn', I64, []), make_value('c', BOOL, []), make_value('i', I64, []), make_sequence('s', F32)],
+        [make_value('c1', BOOL, []), make_value('i1', I64, []), make_sequence('s1', F32)])
+    model = make_model(
+        [make_node('SequenceEmpty', [], ['s0']), make_node('Loop', ['', 'yes', 'zero', 's0'], ['end', 'rows'], graphs=[body]),
+         make_node('ConcatFromSequence', ['rows'], ['y'], axis=0, new_axis=1)],
+        [make_value('x', F32, [4, 2])], [make_value('y', F32, [2, 2]), make_value('end', I64, [])],
+        [make_tensor('yes', BOOL, [], b'\1'), ints('zero', [], [0]), ints('two', [], [2]), ints('four', [], [4])])
+    return model, [floats('x', [4, 2], range(8))], [floats('y', [2, 2], [0, 1, 4, 5]), ints('end', [], [4])]
+
+
+def values_of_a_turn():
+    """Turn i takes the first i + 1 elements: each turn has shapes of its own."""
+    body = make_graph_attr('body',
+        [make_node('Add', ['i', 'one'], ['i1']), make_node('Reshape', ['i1', 'flat'], ['end']), make_node('Slice', ['x', 'zero', 'end'], ['part']),
+         make_node('ReduceSum', ['part'], ['sum'], keepdims=0), make_node('Identity', ['c'], ['c1'])],
+        [make_value('i', I64, []), make_value('c', BOOL, [])], [make_value('c1', BOOL, []), make_value('sum', F32, [])])
+    model = make_model([make_node('Loop', ['three', 'yes'], ['y'], graphs=[body])], [make_value('x', F32, [3])], [make_value('y', F32, [3])],
+                       [make_tensor('yes', BOOL, [], b'\1'), ints('three', [], [3]), ints('one', [], [1]), ints('zero', [1], [0]), ints('flat', [1], [1])])
+    return model, [floats('x', [3], [1, 10, 100])], [floats('y', [3], [1, 11, 111])]
+
+
+def part_of_selection():
+    """Rows 1 to 3 of those whose score is positive, times a matrix: two rows are left of three."""
+    model = make_model(
+        [make_node('Greater', ['s', 'none'], ['good']), make_node('Compress', ['f', 'good'], ['rows'], axis=0),
+         make_node('Slice', ['rows', 'from', 'to', 'axis'], ['some']), make_node('MatMul', ['some', 'w'], ['y'])],
+        [make_value('f', F32, [4, 2]), make_value('s', F32, [4])], [make_value('y', F32, ['n', 1])],
+        [floats('none', [], [0]), ints('from', [1], [1]), ints('to', [1], [4]), ints('axis', [1], [0]), floats('w', [2, 1], [1, 10])])
+    return model, [floats('f', [4, 2], range(8)), floats('s', [4], [1, -1, 2, 3])], [floats('y', [2, 1], [54, 76])]
+
+
+def judge(inlay, case):
+    """'' or what is wrong."""
+    model, given, want = case
+    with host.Work() as work:
+        command = [inlay, 'run', os.path.join(work, 'm.onnx'), '-o', work]
+        for path, content in [(command[2], model)] + [(os.path.join(work, 'in%d.pb' % i), t) for i, t in enumerate(given)]:
+            with open(path, 'wb') as f:
+                f.write(content)
+        for i in range(len(given)):
+            command += ['--input', os.path.join(work, 'in%d.pb' % i)]
+        status, text = host.run(command, limit=60)
+        if status:
+            return 'status %d: %s' % (status, text)
+        bad = [onnx.difference(onnx.read_tensor(os.path.join(work, 'output_%d.pb' % i)), onnx.parse_tensor(w)) for i, w in enumerate(want)]
+        return '; '.join('output %d %s' % (i, b) for i, b in enumerate(bad) if b)
+
+
+def main():
+    p = argparse.ArgumentParser()
+    p.add_argument('--inlay', required=True)
+    o = p.parse_args()
+    t = tap.Tap()
+    for case in (growing_sequence, values_of_a_turn, part_of_selection):
+        bad = judge(o.inlay, case())
+        t.ok(case.__name__, not bad, bad)
+    t.done()
+
+
+if __name__ == '__main__':
+    main()
