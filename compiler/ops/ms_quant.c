@@ -122,7 +122,18 @@ static Tensor *on_image(const Node *n, const char *op, Tensor *x, bool last)
 
 static bool is_last(const Node *n) { return node_int(n, "channels_last", 0) != 0; }
 
-void expand_qlinear_average_pool(Node *n) { finish(n, quantized(n, on_image(n, "AveragePool", real(n, 0), is_last(n)), 3, n->in[0]->dtype)); }
+/* Its zero point is added before it rounds, unlike QuantizeLinear's: ties fall another way. */
+void expand_qlinear_average_pool(Node *n)
+{
+    Tensor *y = on_image(n, "AveragePool", real(n, 0), is_last(n)), *zero = node_in(n, 4);
+    const DType t = n->in[0]->dtype;
+    infer_shape(n, 3);
+    y = expand_binary(n, "Div", y, n->in[3]);
+    if (zero) y = expand_binary(n, "Add", y, expand_cast(n, zero, DT_F32));
+    Tensor *in[] = { y, expand_number(n, 1.0, DT_F32), expand_number(n, 0.0, t) };
+    finish(n, expand_done(expand_node(n, "QuantizeLinear", 3, in, 1)));
+}
+
 void expand_qlinear_global_average_pool(Node *n) { finish(n, quantized(n, on_image(n, "GlobalAveragePool", real(n, 0), is_last(n)), 3, n->in[0]->dtype)); }
 
 void expand_nhwc_max_pool(Node *n)
