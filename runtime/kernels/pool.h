@@ -127,10 +127,10 @@ static inline int NAME(void *const *base, const inlay_step *s, int32_t r0, int32
 
 #define INLAY_POOL_MAX(L) INLAY_POOL_VECTORS(L, inlay_splat##L(-INFINITY), a = inlay_max##L(a, inlay_load##L(at + c));, )
 #define INLAY_POOL_MEAN(L) \
-    INLAY_POOL_VECTORS(L, inlay_splat##L(0.0f), a += inlay_load##L(at + c);, a = a * inlay_splat##L(scale);)
+    INLAY_POOL_VECTORS(L, inlay_splat##L(0.0f), a += inlay_load##L(at + c);, a = a / inlay_splat##L(count);)
 
 INLAY_POOL_KERNEL(inlay_maxpool_f32, float, INLAY_POOL_ALL(INLAY_POOL_MAX))
-INLAY_POOL_KERNEL(inlay_avgpool_f32, float, const float scale = w.count ? 1.0f / (float)w.count : 0.0f; INLAY_POOL_ALL(INLAY_POOL_MEAN))
+INLAY_POOL_KERNEL(inlay_avgpool_f32, float, const float count = w.count ? (float)w.count : 1.0f; INLAY_POOL_ALL(INLAY_POOL_MEAN))
 
 #define INLAY_POOL_BYTES(T, lowest) \
     for (c = 0; c < channels; c++) y[c] = lowest; \
@@ -172,7 +172,7 @@ static inline int NAME(void *const *base, const inlay_step *s, int32_t r0, int32
     return 0; \
 }
 INLAY_GLOBAL_KERNEL(inlay_globalavg_f32, 0.0f, INLAY_GLOBAL_ADD,
-                    const float scale = 1.0f / ((float)p->rows * (float)p->width); for (c = 0; c < channels; c++) y[c] *= scale;)
+                    const float count = (float)p->rows * (float)p->width; for (c = 0; c < channels; c++) y[c] /= count;)
 INLAY_GLOBAL_KERNEL(inlay_globalmax_f32, -INFINITY, INLAY_GLOBAL_MAX, )
 
 #endif
