@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Single operators with attributes, opsets, types and shapes that were drawn at random, and those that were once wrong.
-Each line of found.jsonl is one, with the answer that ONNX Runtime or, where that does not follow the standard, the
+Each line of found.txt is one, with the answer that ONNX Runtime or, where that does not follow the standard, the
 standard's text gives.
 
-    found.py --inlay INLAY [--only REGEX] FOUND.JSONL"""
+    found.py --inlay INLAY [--only REGEX] FOUND.TXT"""
 import argparse
 import json
 import os

@@ -91,7 +91,7 @@ def main():
     if any(not os.path.exists(path) for path in o.paths):
         t.skip('kernels', 'not all reference data is on this machine')
         t.done()
-    all_found = found.read(root / 'tests/ops/found.jsonl')
+    all_found = found.read(root / 'tests/ops/found.txt')
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         own, uses = of_types(o.inlay, scratch)
         used = (own | of_found(o.inlay, scratch, all_found)).union(*pool.map(lambda f: of_test(o.inlay, f), tests))
