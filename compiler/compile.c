@@ -9,6 +9,7 @@
 #include "cli/initializers.h"
 #include "cli/io_forms.h"
 #include "cli/overrides.h"
+#include "cli/regions.h"
 #include "cli/stats.h"
 #include "emit/arena_csv.h"
 #include "emit/html.h"
@@ -126,8 +127,9 @@ static PlanGoal plan_goal(const Options *o)
 
 void compile_program(Compile *c)
 {
-    const PlanOptions plan = { .align = ARENA_ALIGN, .arena_limit = c->options->arena_limit, .curve = c->options->curve != 0,
+    PlanOptions plan = { .align = ARENA_ALIGN, .arena_limit = c->options->arena_limit, .curve = c->options->curve != 0,
         .preserve_input = c->options->preserve_input, .level = plan_level(c->options), .goal = plan_goal(c->options) };
+    region_options(&c->arena, c->options, &plan);
     stats_stage(c, STAGE_PLAN);
     c->program = lower_graph(c->graph, PACK_WIDTH);
     plan_program(c->program, &plan);

@@ -17,7 +17,7 @@ typedef struct Options {
     const char *manifest;       /* prove: NAME.json */
     const char *output;         /* -o DIR */
     const char *name;           /* C identifier, lower case */
-    const char **shape, **dim, **constant, **without, **input, **io;
+    const char **shape, **dim, **constant, **without, **input, **io, **region, **pin;
     const char *weights, *optimize, *load, *target, *plan, *dump_after, *external_dir;
     long long max_memory, max_arena, max_weights, arena_limit, capacity;
     int curve, preserve_input, markdown, no_hash, hash_model, json, stats, initializers, no_external, csv, html;

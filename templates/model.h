@@ -23,8 +23,8 @@ enum {
 
 //@ structs
 
-/* Computes the outputs from the inputs. All working memory is `arena`: MODEL_ARENA_SIZE bytes whose content
- * before and after does not matter. Buffers may not overlap. No heap, no mutable static data:
+/* Computes the outputs from the inputs. All working memory is `arena`; what it holds before and after does not
+ * matter, but for inputs and results that lie in it. Buffers may not overlap. No heap, no mutable static data:
  * calls in different arenas may run at once. */
 //@ run
 

@@ -27,6 +27,8 @@ static const struct poptOption table[] = {
     { "input", 'i', POPT_ARG_ARGV, &parsed.input, 0, "run: a graph input's value, in order (a TensorProto file)", "FILE.pb" },
     { "io", 0, POPT_ARG_ARGV, &parsed.io, 0, "where inputs and results lie: caller, arena, rows; of one: in0=arena, NAME=rows", "FORM" },
     { "preserve-input", 0, POPT_ARG_NONE, &parsed.preserve_input, 0, "inputs in the arena are as they were after a run", NULL },
+    { "region", 0, POPT_ARG_ARGV, &parsed.region, 0, "a memory instead of one arena: bytes (K, M), and what a byte read or written costs", "NAME:SIZE[:COST]" },
+    { "pin", 0, POPT_ARG_ARGV, &parsed.pin, 0, "a tensor of the model lies in that region", "TENSOR=REGION" },
     { "weights", 0, POPT_ARG_STRING, &parsed.weights, 0, "form of the weights: auto, c, incbin, bin or obj", "FORM" },
     { "target", 0, POPT_ARG_STRING, &parsed.target, 0, "what the code is for: generic, cortex-m4, ...", "TARGET" },
     { "arena-limit", 0, POPT_ARG_LONGLONG, &parsed.arena_limit, 0, "the cheapest plan within so many bytes; status 1 if there is none", "BYTES" },

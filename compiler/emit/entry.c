@@ -6,7 +6,7 @@
 /* The parameters after the weights. */
 static void put_rest(Text *t, const Emitter *e)
 {
-    text_print(t, "void *arena, const %s_inputs *in, const %s_outputs *out", e->name, e->name);
+    text_print(t, "%sarena, const %s_inputs *in, const %s_outputs *out", interface_arena_type(e), e->name, e->name);
 }
 
 /* int NAME_verb(..., or with the weights as first parameter, int NAME_verb_with(... */
@@ -47,7 +47,7 @@ static void declare_rows(Text *t, const Emitter *e)
                slot, e->name, e->name, e->upper, e->upper, slot, e->name, e->name, e->upper, slot);
     text_print(t, "#define %s_MORE 5\n#define %s_IN%d_ROWS %" PRId32 "u\n#define %s_IN%d_ROW_SIZE %" PRId64 "u\n\n", e->upper,
                e->upper, slot, program_rows(e->p, s), e->upper, slot, s->operand[0].row_bytes);
-    text_print(t, "/* NULL: no row is awaited. */\nvoid *%s_input_row(void *arena);\n\n", e->name);
+    text_print(t, "/* NULL: no row is awaited. */\nvoid *%s_input_row(%sarena);\n\n", e->name, interface_arena_type(e));
 }
 
 Text entry_declarations(const Emitter *e)
@@ -99,8 +99,12 @@ static void define_pushes(Text *t, const Emitter *e)
         put_head(t, e, pushes[row], has_weights(e));
         text_print(t, "\n{\n    return %s_go_on(%sarena, in, out, %d);\n}\n", e->name, has_weights(e) ? "weights, " : "", row);
     }
-    text_print(t, "\nvoid *%s_input_row(void *arena)\n{\n    void *base[INLAY_ARENA + 1];\n    base[INLAY_WEIGHTS] = NULL;\n    base[INLAY_ARENA] = arena;\n"
-                  "    return arena ? inlay_input_row(&%s_steps, base, %" PRId64 "u, %d) : NULL;\n}\n", e->name, e->name, e->p->plan.place, s->index);
+    const Plan *plan = &e->p->plan;
+    text_print(t, "\nvoid *%s_input_row(%sarena)\n{\n    void *base[INLAY_ARENA + %d];\n    if (!arena) return NULL;\n    base[INLAY_WEIGHTS] = NULL;\n",
+               e->name, interface_arena_type(e), program_regions(e->p));
+    if (!plan->region.n) text_put(t, "    base[INLAY_ARENA] = arena;\n");
+    for (size_t i = 0; i < plan->region.n; i++) text_print(t, "    base[%d] = arena->arena_%s;\n", INLAY_ARENA + (int)i, plan->region.at[i].name);
+    text_print(t, "    return inlay_input_row(&%s_steps, base, %" PRId64 "u, %d);\n}\n", e->name, plan->place, s->index);
 }
 
 Text entry_functions(const Emitter *e)

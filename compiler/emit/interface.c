@@ -18,10 +18,60 @@ static size_t count_in_arena(Tensor *const *v, size_t n)
     return found;
 }
 
+/* ---- the arena, or its regions ---- */
+
+void interface_arena(Text *t, const Emitter *e)
+{
+    const Plan *plan = &e->p->plan;
+    if (!plan->region.n)
+        text_print(t, "#define %s_ARENA_SIZE %" PRId64 "u     /* bytes; everything that changes at run time, scratch included */\n", e->upper, plan->arena_size);
+    for (size_t i = 0; i < plan->region.n; i++)
+        text_print(t, "#define %s_ARENA_%s_SIZE %" PRId64 "u     /* bytes of arena_%s */\n", e->upper, text_upper(e->arena, plan->region.at[i].name),
+                   plan->region.at[i].size, plan->region.at[i].name);
+    text_print(t, "#define %s_ARENA_ALIGN %" PRId64 "u\n", e->upper, plan->arena_align);
+}
+
+/* With regions: the structure of their pointers. */
+static void arenas(Text *t, const Emitter *e)
+{
+    const Plan *plan = &e->p->plan;
+    if (!plan->region.n) return;
+    text_print(t, "/* Everything that changes at run time, scratch included, lies in these, each aligned to %s_ARENA_ALIGN. */\ntypedef struct {\n", e->upper);
+    for (size_t i = 0; i < plan->region.n; i++) {
+        const RegionUse *r = plan->region.at + i;
+        text_print(t, "    void *arena_%s;  /* %" PRId64 " bytes of %" PRId64 "%s */\n", r->name, r->size, r->capacity, r->size ? "" : ": NULL");
+    }
+    text_print(t, "} %s_arenas;\n\n", e->name);
+}
+
+const char *interface_arena_type(const Emitter *e)
+{
+    return e->p->plan.region.n ? arena_printf(e->arena, "const %s_arenas *", e->name) : "void *";
+}
+
+static void arena_base(Text *t, const Emitter *e, int base, const char *from, bool used)
+{
+    if (used) text_print(t, "    if (!%s) return %s_E_ARG;\n", from, e->upper);
+    text_print(t, "    if ((uintptr_t)%s %% %s_ARENA_ALIGN) return %s_E_ALIGN;\n", from, e->upper, e->upper);
+    text_print(t, "    base[%d] = %s;\n", base, from);
+}
+
+void interface_arena_bases(Text *t, const Emitter *e)
+{
+    const Plan *plan = &e->p->plan;
+    if (!plan->region.n) arena_base(t, e, INLAY_ARENA, "arena", plan->arena_size != 0);
+    else text_print(t, "    if (!arena) return %s_E_ARG;\n", e->upper);
+    for (size_t i = 0; i < plan->region.n; i++)
+        arena_base(t, e, INLAY_ARENA + (int)i, arena_printf(e->arena, "arena->arena_%s", plan->region.at[i].name), plan->region.at[i].size != 0);
+}
+
+/* ---- inputs and results ---- */
+
 static void offsets(Text *t, const Emitter *e, const char *kind, Tensor *const *v, size_t n)
 {
     for (size_t i = 0; i < n; i++)
-        if (in_arena(v[i]) && !comes_by_row(e, v[i])) text_print(t, "#define %s_%s%zu_OFFSET %" PRId64 "u     /* bytes into the arena */\n", e->upper, kind, i, v[i]->offset);
+        if (in_arena(v[i]) && !comes_by_row(e, v[i])) text_print(t, "#define %s_%s%zu_OFFSET %" PRId64 "u     /* bytes into %s%s */\n", e->upper, kind, i, v[i]->offset,
+                                                               e->p->plan.region.n ? "arena_" : "the arena", e->p->plan.region.n ? e->p->plan.region.at[v[i]->region].name : "");
 }
 
 void interface_offsets(Text *t, const Emitter *e)
@@ -58,6 +108,7 @@ Text interface_structs(const Emitter *e)
 {
     const Graph *g = e->p->graph;
     Text t = text_new(e->arena);
+    arenas(&t, e);
     text_put(&t, "typedef struct {\n");
     for (size_t i = 0; i < g->input.n; i++) member(&t, e, g->input.at[i], "const ", "in", i);
     if (!g->input.n) text_put(&t, "    const void *none;       /* the model has no inputs */\n");
@@ -91,12 +142,10 @@ Text interface_bases(const Emitter *e)
     for (size_t i = 0; i < results; i++)
         if (g->output.at[i]->dynamic) text_print(&t, "    int64_t dims%zu[%d];       /* where the caller does not want them */\n", i, g->output.at[i]->shape.rank);
     if (has_weights(e)) text_print(&t, "    if (!weights) return %s_E_ARG;\n", e->upper);
-    if (e->p->plan.arena_size) text_print(&t, "    if (!arena) return %s_E_ARG;\n", e->upper);
-    text_print(&t, "    if ((uintptr_t)arena %% %s_ARENA_ALIGN) return %s_E_ALIGN;\n", e->upper, e->upper);
     if (has_weights(e)) text_print(&t, "    if ((uintptr_t)weights %% %s_WEIGHTS_ALIGN) return %s_E_ALIGN;\n", e->upper, e->upper);
     text_print(&t, "    base[INLAY_WEIGHTS] = %s;\n", has_weights(e) ? "(void *)weights" : "NULL");
-    text_put(&t, "    base[INLAY_ARENA] = arena;\n");
-    int at = pointers(&t, e, "in", g->input.at, g->input.n, INLAY_ARENA + 1);
+    interface_arena_bases(&t, e);
+    int at = pointers(&t, e, "in", g->input.at, g->input.n, INLAY_ARENA + program_regions(e->p));
     at = pointers(&t, e, "out", g->output.at, results, at);
     for (size_t i = 0; i < results; i++)
         if (g->output.at[i]->dynamic) text_print(&t, "    base[%d] = (void *)(out && out->out%zu_dims ? out->out%zu_dims : dims%zu);\n", at++, i, i, i);

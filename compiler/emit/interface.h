@@ -18,6 +18,12 @@ static inline bool has_weights(const Emitter *e) { return e->p->weight_bytes != 
 /* Are they linked into the program? */
 static inline bool has_symbol(const Emitter *e) { return has_weights(e) && e->form != WEIGHTS_BIN; }
 
+/* Macros of the header: bytes of the arena, or of each region and the structure of their pointers. */
+void interface_arena(Text *t, const Emitter *e);
+/* The type of the parameter `arena` before the name. */
+const char *interface_arena_type(const Emitter *e);
+/* The statements that fill `base` from it. */
+void interface_arena_bases(Text *t, const Emitter *e);
 /* Macros of the header: where inputs and results that lie in the arena begin. */
 void interface_offsets(Text *t, const Emitter *e);
 /* NAME_inputs, NAME_outputs and what a caller must know of them. */

@@ -39,11 +39,12 @@ static json_t *dims(Shape s)
 }
 
 /* Where a value lies that the arena holds, and in which order of dimensions. */
-static void inside_facts(json_t *o, const Tensor *t)
+static void inside_facts(json_t *o, const Program *p, const Tensor *t)
 {
     json_t *perm = manifest_made(json_array());
     for (int i = 0; i < t->shape.rank; i++) json_array_append_new(perm, manifest_made(json_integer(t->perm ? t->perm[i] : i)));
     manifest_set(o, "offset", json_integer(t->offset));
+    if (p->plan.region.n) manifest_set(o, "region", json_integer(t->region));
     manifest_set(o, "arena_dims", dims(t->shape));
     manifest_set(o, "arena_perm", perm);
 }
@@ -69,7 +70,7 @@ static json_t *values(const Program *p, Tensor *const *t, size_t n)
         const Step *pushed = program_pushed(p);
         const bool rows = pushed && pushed->operand[0].tensor == t[i];
         manifest_set(o, "place", json_string(rows ? "rows" : t[i]->storage == STORE_ARENA ? "arena" : "caller"));
-        if (t[i]->storage == STORE_ARENA) inside_facts(o, t[i]);
+        if (t[i]->storage == STORE_ARENA) inside_facts(o, p, t[i]);
         if (rows) rows_facts(o, p, pushed);
         if (t[i]->dynamic) manifest_set(o, "dynamic", json_true());
         json_array_append_new(list, o);
@@ -145,6 +146,32 @@ static json_t *peak_facts(const Program *p)
     return o;
 }
 
+/* Memories instead of one arena. */
+static json_t *region_facts(const Plan *plan)
+{
+    json_t *list = manifest_made(json_array());
+    for (size_t i = 0; i < plan->region.n; i++) {
+        const RegionUse *r = plan->region.at + i;
+        json_t *o = manifest_made(json_object());
+        manifest_set(o, "name", json_string(r->name));
+        manifest_set(o, "capacity", json_integer(r->capacity));
+        manifest_set(o, "cost", json_integer(r->cost));
+        manifest_set(o, "size", json_integer(r->size));
+        manifest_set(o, "lower_bound", json_integer(r->lower_bound));
+        manifest_set(o, "traffic", json_integer(r->traffic));
+        json_array_append_new(list, o);
+    }
+    return list;
+}
+
+static void set_regions(json_t *m, const Plan *plan)
+{
+    if (!plan->region.n) return;
+    manifest_set(m, "regions", region_facts(plan));
+    manifest_set(m, "regions_cost", json_pack("{s:I,s:I,s:b}", "cost", (json_int_t)plan->region_cost, "lower_bound", (json_int_t)plan->region_least,
+                                              "optimal", plan->region_cost == plan->region_least));
+}
+
 static json_t *weight_facts(const Program *p, const ManifestFacts *f)
 {
     json_t *o = manifest_made(json_object());
@@ -199,6 +226,7 @@ json_t *manifest_build(const Program *p, const ManifestFacts *f)
     manifest_set(m, "options", options(a, p, f));
     manifest_set(m, "opset", json_integer(graph_opset(g, "")));
     manifest_set(m, "arena", arena_facts(&p->plan, program_pushed(p) != NULL));
+    set_regions(m, &p->plan);
     manifest_set(m, "peak", peak_facts(p));
     if (p->plan.curve.n) manifest_set(m, "curve", curve_facts(&p->plan));
     manifest_set(m, "weights", weight_facts(p, f));

@@ -36,6 +36,7 @@ static int32_t place_of(Lister *l, const Tensor *t, int32_t step, const Operand 
         manifest_set(entry, "dtype", json_string(dtype_name(t->dtype)));
         manifest_set(entry, "storage", json_string(storage_name(t)));
         if (t->storage != STORE_ARENA) manifest_set(entry, "slot", integer(t->slot));
+        if (t->storage == STORE_ARENA && l->p->plan.region.n) manifest_set(entry, "region", integer(t->region));
         manifest_set(entry, "offset", integer(t->offset));
         manifest_set(entry, "bytes", integer(tensor_bytes(t)));
         manifest_set(entry, "extent", integer(o->ring ? i64_mul(o->ring, o->row_bytes) : tensor_bytes(t)));

@@ -16,6 +16,13 @@ static void head(Text *t, const Program *p, const char *name)
     text_print(t, "weights   %" PRIu64 " bytes, constant\n", p->weight_bytes);
     text_print(t, "arena     %" PRId64 " bytes, lower bound %" PRId64 ": %s\n", plan->arena_size, plan->lower_bound,
                plan->optimal ? "optimal" : "open");
+    for (size_t i = 0; i < plan->region.n; i++) {
+        const RegionUse *r = plan->region.at + i;
+        text_print(t, "%-9s %s: %" PRId64 " bytes of %" PRId64 ", lower bound %" PRId64 "; cost %" PRId64 ", %" PRId64 " bytes of traffic\n", i ? "" : "regions",
+                   r->name, r->size, r->capacity, r->lower_bound, r->cost, r->traffic);
+    }
+    if (plan->region.n)
+        text_print(t, "traffic   costs %" PRId64 ", no assignment less than %" PRId64 ": %s\n", plan->region_cost, plan->region_least, plan->region_cost == plan->region_least ? "optimal" : "open");
 }
 
 /* Where a value lies, if not with the caller. */
@@ -24,7 +31,7 @@ static void place(Text *t, const Program *p, const Tensor *v)
     const Step *pushed = program_pushed(p);
     const Operand *rows = pushed && pushed->operand[0].tensor == v ? pushed->operand : NULL;
     if (rows) text_print(t, ", %d rows of %" PRId64 " bytes, %d of them held", program_rows(p, pushed), rows->row_bytes, rows->ring ? rows->ring : rows->rows);
-    else if (v->storage == STORE_ARENA) text_print(t, ", in the arena at %" PRId64, v->offset);
+    else if (v->storage == STORE_ARENA) text_print(t, ", in %s%s at %" PRId64, p->plan.region.n ? "region " : "the arena", p->plan.region.n ? p->plan.region.at[v->region].name : "", v->offset);
     if (v->perm) text_print(t, ", as %s", shape_text(t->arena, &v->shape));
 }
 

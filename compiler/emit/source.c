@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "emit/source.h"
 
-#include <ctype.h>
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -14,13 +13,6 @@
 /* What kernels need: that of the widest element. */
 enum { WEIGHTS_LEAST_ALIGN = 8 };
 
-static const char *upper_case(Arena *a, const char *s)
-{
-    char *u = arena_text(a, s, strlen(s));
-    for (char *c = u; *c; c++) *c = (char)toupper((unsigned char)*c);
-    return u;
-}
-
 static Text about(const Emitter *e)
 {
     Text t = text_new(e->arena);
@@ -32,8 +24,7 @@ static Text about(const Emitter *e)
 static Text sizes(const Emitter *e)
 {
     Text t = text_new(e->arena);
-    text_print(&t, "#define %s_ARENA_SIZE %" PRId64 "u     /* bytes; everything that changes at run time, scratch included */\n", e->upper, e->p->plan.arena_size);
-    text_print(&t, "#define %s_ARENA_ALIGN %" PRId64 "u\n", e->upper, e->p->plan.arena_align);
+    interface_arena(&t, e);
     text_print(&t, "#define %s_WEIGHTS_SIZE %" PRIu64 "u   /* bytes, constant */\n", e->upper, e->p->weight_bytes);
     if (e->p->weight_bytes) text_print(&t, "#define %s_WEIGHTS_ALIGN %du\n", e->upper, WEIGHTS_LEAST_ALIGN);
     interface_offsets(&t, e);
@@ -261,7 +252,7 @@ static void copy_runtime(const Emitter *e, Output *o, const char *first)
 void emit_source(const Program *p, Output *o, const char *name, WeightsForm form)
 {
     Arena *a = p->graph->arena;
-    Emitter e = { a, p, name, upper_case(a, name), form, NEW_ARRAY(a, int, p->step.n + 1) };
+    Emitter e = { a, p, name, text_upper(a, name), form, NEW_ARRAY(a, int, p->step.n + 1) };
     const Section header[] = { { "about", about(&e) }, { "sizes", sizes(&e) }, { "structs", interface_structs(&e) }, { "run", entry_declarations(&e) } };
     const Text h = template_fill(a, "model.h", name, header, 4);
     output_text(o, arena_printf(a, "src/%s.h", name), h.at, h.n);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "emit/text.h"
 
+#include <ctype.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -54,4 +55,11 @@ void text_comment(Text *t, const char *s)
         text_add(t, plain ? s : *s == '/' ? "|" : "_", 1);
     }
     if (*s) text_put(t, "...");
+}
+
+const char *text_upper(Arena *a, const char *s)
+{
+    char *u = arena_text(a, s, strlen(s));
+    for (char *c = u; *c; c++) *c = (char)toupper((unsigned char)*c);
+    return u;
 }

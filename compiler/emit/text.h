@@ -14,6 +14,8 @@ typedef struct Text {
 Text text_new(Arena *a);
 void text_add(Text *t, const char *s, size_t n);
 void text_put(Text *t, const char *s);
+/* s in capital letters. */
+const char *text_upper(Arena *a, const char *s);
 void text_print(Text *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Model text inside a comment: printable ASCII only, and nothing that could end the comment, splice a line or
  * begin a trigraph. At most 80 characters. */

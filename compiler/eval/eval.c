@@ -88,13 +88,18 @@ static int run_rows(const Program *p, const Step *pushed, const inlay_model *m, 
     return r;
 }
 
-static void move_values(const Program *p, unsigned char *arena, void *const *in, void *const *out, bool inwards)
+static unsigned char *inside(const Program *p, void *const *base, const Tensor *t)
+{
+    return (unsigned char *)base[program_base(p, t)] + t->offset;
+}
+
+static void move_values(const Program *p, void *const *base, void *const *in, void *const *out, bool inwards)
 {
     const Graph *g = p->graph;
     for (size_t i = 0; inwards && i < g->input.n; i++)
-        if (g->input.at[i]->storage == STORE_ARENA && graph_in_form(g, i) == IO_ARENA) move_value(g->input.at[i], arena + g->input.at[i]->offset, in[i], true);
+        if (g->input.at[i]->storage == STORE_ARENA && graph_in_form(g, i) == IO_ARENA) move_value(g->input.at[i], inside(p, base, g->input.at[i]), in[i], true);
     for (size_t i = 0; !inwards && i < graph_results(g); i++)
-        if (g->output.at[i]->storage == STORE_ARENA) move_value(g->output.at[i], arena + g->output.at[i]->offset, out[i], false);
+        if (g->output.at[i]->storage == STORE_ARENA) move_value(g->output.at[i], inside(p, base, g->output.at[i]), out[i], false);
 }
 
 int eval_run(Program *p, void *const *in, void *const *out)
@@ -102,16 +107,19 @@ int eval_run(Program *p, void *const *in, void *const *out)
     Arena *a = &p->graph->store->scratch;
     const ArenaMark mark = arena_mark(a);
     void **base = NEW_ARRAY(a, void *, program_bases(p));
-    unsigned char *arena = arena_alloc(a, (size_t)p->plan.arena_size + (size_t)ALIGN);
+    const size_t regions = (size_t)program_regions(p), first = INLAY_ARENA + regions;
     base[INLAY_WEIGHTS] = eval_weights(a, p);
-    base[INLAY_ARENA] = arena + (ALIGN - (uintptr_t)arena % ALIGN) % ALIGN;
-    for (size_t i = 0; i < p->graph->input.n; i++) base[INLAY_ARENA + 1 + i] = in[i];
-    for (size_t i = 0; i < p->graph->output.n; i++) base[INLAY_ARENA + 1 + p->graph->input.n + i] = out[i];
+    for (size_t r = 0; r < regions; r++) {
+        unsigned char *arena = arena_alloc(a, (size_t)program_region_size(p, (int)r) + (size_t)ALIGN);
+        base[INLAY_ARENA + r] = arena + (ALIGN - (uintptr_t)arena % ALIGN) % ALIGN;
+    }
+    for (size_t i = 0; i < p->graph->input.n; i++) base[first + i] = in[i];
+    for (size_t i = 0; i < p->graph->output.n; i++) base[first + p->graph->input.n + i] = out[i];
     const inlay_model m = program_model(a, p);
-    move_values(p, base[INLAY_ARENA], in, out, true);
+    move_values(p, base, in, out, true);
     const Step *pushed = program_pushed(p);
     const int error = pushed ? run_rows(p, pushed, &m, base, in) : inlay_run(&m, base);
-    if (!error) move_values(p, base[INLAY_ARENA], in, out, false);
+    if (!error) move_values(p, base, in, out, false);
     arena_release(a, mark);
     return error;
 }

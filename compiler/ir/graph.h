@@ -70,6 +70,7 @@ struct Tensor {
     int64_t view_offset;
     int64_t offset;             /* of a root: bytes into its base, set by the plan */
     DType declared_dtype;       /* as the file's value_info says */
+    int region;                 /* of a root in the arena: which of the plan's regions, 0 where there are none */
     bool placed;                /* offset is set */
     int storage;                /* StorageKind of ir/program.h */
     int slot;                   /* index of the input or output it is, else -1 */

@@ -23,12 +23,23 @@ int64_t operand_pitch(const Operand *o)
     return i64_mul(o->pitch ? o->pitch : o->pixel, dtype_bits(o->tensor->dtype)) / 8;
 }
 
+int program_regions(const Program *p) { return p->plan.region.n ? (int)p->plan.region.n : 1; }
+
+int64_t program_region_size(const Program *p, int region) { return p->plan.region.n ? p->plan.region.at[region].size : p->plan.arena_size; }
+
+int64_t program_region_start(const Program *p, int region)
+{
+    int64_t at = 0;
+    for (int i = 0; i < region; i++) at += program_region_size(p, i);
+    return at;
+}
+
 int program_base(const Program *p, const Tensor *root)
 {
-    const int first = INLAY_ARENA + 1, inputs = (int)p->graph->input.n;
+    const int first = INLAY_ARENA + program_regions(p), inputs = (int)p->graph->input.n;
     switch (root->storage) {
     case STORE_WEIGHTS: return INLAY_WEIGHTS;
-    case STORE_ARENA: return INLAY_ARENA;
+    case STORE_ARENA: return INLAY_ARENA + root->region;
     case STORE_INPUT: return first + root->slot;
     case STORE_OUTPUT: return first + inputs + root->slot;
     default: assert(!"a tensor without storage"); return INLAY_NONE;
@@ -37,7 +48,7 @@ int program_base(const Program *p, const Tensor *root)
 
 int program_bases(const Program *p)
 {
-    return INLAY_ARENA + 1 + (int)p->graph->input.n + (int)p->graph->output.n;
+    return INLAY_ARENA + program_regions(p) + (int)p->graph->input.n + (int)p->graph->output.n;
 }
 
 const Step *program_pushed(const Program *p)

@@ -116,12 +116,22 @@ typedef VEC(CurvePoint) CurvePoints;
 
 enum { PLACE_BYTES = 8 };
 
+/* One of several memories that the caller gives instead of one arena. */
+typedef struct RegionUse {
+    const char *name;           /* lower case, an identifier */
+    int64_t capacity, cost;     /* as asked for: bytes, and what a byte read or written costs */
+    int64_t size, lower_bound;  /* bytes that the plan takes; no placement of the same items takes less */
+    int64_t traffic;            /* bytes read and written in a run */
+} RegionUse;
+
 typedef struct Plan {
     int64_t arena_size, arena_align, lower_bound;
     bool optimal;
     bool preserve_input;        /* inputs in the arena are as they were when it is done */
     int64_t state;              /* arena offset of the row counters */
     int64_t place;              /* where a run stands that takes rows: two int32_t in the arena, PLACE_BYTES */
+    VEC(RegionUse) region;      /* empty: one arena. Else arena_size is their sum; counters and place lie in the first */
+    int64_t region_cost, region_least;      /* traffic by cost; what no assignment goes below */
     VEC(Segment) segment;       /* empty: layer by layer */
     const int64_t *live;        /* bytes alive at each step */
     CurvePoints curve;          /* from the cheapest to the smallest; empty: nobody asked */
@@ -143,7 +153,11 @@ typedef struct Program {
     Plan plan;
 } Program;
 
-/* Index of a root tensor's base pointer, and their number: weights, arena, inputs, outputs. */
+/* Memories of the plan: 1, or its regions; bytes of one; and where it begins when they are drawn one behind the other. */
+int program_regions(const Program *p);
+int64_t program_region_size(const Program *p, int region);
+int64_t program_region_start(const Program *p, int region);
+/* Index of a root tensor's base pointer, and their number: weights, arena or its regions, inputs, outputs. */
 int program_base(const Program *p, const Tensor *root);
 int program_bases(const Program *p);
 /* The step that takes an input row by row, and how many rows the plan wants of it; NULL: none does. */

@@ -10,6 +10,7 @@
 #include "plan/overlap.h"
 #include "plan/pair.h"
 #include "plan/place.h"
+#include "plan/region.h"
 #include "plan/segment.h"
 
 typedef struct Planner {
@@ -123,7 +124,7 @@ static void set_directions(Planner *p)
         const Overlap *o = p->overlap.at + i;
         const Item *in = p->all.item.at + o->in, *out = p->all.item.at + o->out;
         const int64_t d = out->root->offset - in->root->offset;
-        const bool apart = d >= in->size || -d >= out->size;
+        const bool apart = in->root->region != out->root->region || d >= in->size || -d >= out->size;
         p->program->step.at[out->first]->backward = !apart && d > -o->forward;
     }
 }
@@ -164,6 +165,7 @@ static void count_live(Planner *p)
 
 static void add_block(Planner *p, Block b, int32_t first_slot, int32_t last_slot)
 {
+    b.offset += b.tensor ? program_region_start(p->program, b.tensor->region) : 0;
     b.first = p->schedule.slot.at[first_slot].first;
     b.end = p->schedule.slot.at[last_slot].end;
     VEC_PUSH(p->program->graph->arena, &p->program->plan.block, b);
@@ -194,8 +196,8 @@ static void count_in_slots(Planner *p)
     }
 }
 
-/* Offsets, where a step that needs no more than `enough` bytes keeps its result apart from its input. */
-static PlaceResult find_offsets(Planner *p, int64_t enough)
+/* What may lie over what; a step that needs no more than `enough` bytes keeps its result apart from its input. */
+static void find_arcs(Planner *p, int64_t enough)
 {
     p->arc.n = p->overlap.n = 0;
     for (size_t i = 0; i < p->schedule.slot.n; i++) {
@@ -203,7 +205,38 @@ static PlaceResult find_offsets(Planner *p, int64_t enough)
         if (s->stream) allow_in_stream(p, s);
         else allow_in_layer(p, s->first, enough);
     }
+}
+
+static PlaceResult find_offsets(Planner *p, int64_t enough)
+{
+    find_arcs(p, enough);
     return place(p->arena, p->item.at, (int)p->item.n, p->arc.at, (int)p->arc.n, &(PlaceOptions){ .effort = PLACE_BUDGET });
+}
+
+/* Instead of one arena, whose bound stays that of the sum. */
+static void place_in_regions(Planner *p)
+{
+    Plan *plan = &p->program->plan;
+    const size_t items = p->all.item.n;
+    find_arcs(p, 0);
+    const RegionPlan r = regions_find(p->arena, &p->all, p->item.at, (int)p->item.n, p->arc.at, (int)p->arc.n, p->schedule.slot.at, p->schedule.slot.n, p->opt);
+    for (size_t i = 0; i < items; i++) {
+        if (p->all.item.at[i].outside) continue;
+        p->all.item.at[i].root->offset = r.offset[i];
+        p->all.item.at[i].root->region = r.of[i];
+    }
+    plan->place = p->item.n > items ? r.offset[items] : 0;
+    plan->state = plan->place + p->place_bytes;
+    plan->arena_size = 0;
+    for (int k = 0; k < p->opt->regions; k++) {
+        const Region *g = p->opt->region + k;
+        const RegionUse use = { g->name, g->size, g->cost, items_round(&p->all, r.height[k]), r.bound[k], r.traffic[k] };
+        VEC_PUSH(p->program->graph->arena, &plan->region, use);
+        plan->arena_size += use.size;
+    }
+    plan->optimal = plan->arena_size == plan->lower_bound;
+    plan->region_cost = r.cost;
+    plan->region_least = r.least;
 }
 
 static void place_items(Planner *p)
@@ -222,6 +255,7 @@ static void place_items(Planner *p)
     plan->arena_size = r.height;
     plan->lower_bound = r.lower_bound;
     plan->optimal = r.optimal;
+    if (p->opt->regions) place_in_regions(p);
 }
 
 static void set_ring(Planner *p, const Ring *r)

@@ -22,6 +22,17 @@ typedef enum PlanGoal {
     PLAN_SPEED,                 /* layer by layer */
 } PlanGoal;
 
+/* A memory of its own, with its own pointer. */
+typedef struct Region {
+    const char *name;           /* lower case, an identifier */
+    int64_t size, cost;         /* bytes; what a byte read or written costs, >= 1 */
+} Region;
+
+typedef struct RegionPin {
+    const char *tensor;         /* its name in the model */
+    int region;
+} RegionPin;
+
 typedef struct PlanOptions {
     int64_t align;              /* of every tensor in the arena, a power of two */
     int64_t arena_limit;        /* 0: none; else the cheapest plan that holds it, recomputation included; the smallest where none does */
@@ -29,6 +40,10 @@ typedef struct PlanOptions {
     PlanLevel level;
     PlanGoal goal;
     bool preserve_input;        /* inputs in the arena are not written */
+    const Region *region;       /* instead of one arena; what does not fit fails with 1 */
+    int regions;
+    const RegionPin *pin;
+    int pins;
 } PlanOptions;
 
 /* Fills Program.plan, Tensor.offset and Operand facts, and links the program. May reorder and drop steps. */

@@ -35,6 +35,8 @@ bool watched(const Operand *o)
 
 static int64_t base_address(const Operand *o) { return (o->ref.base - INLAY_ARENA) * BETWEEN_BASES; }
 
+int64_t home_of(const Check *c, const Tensor *root) { return (program_base(c->program, root) - INLAY_ARENA) * BETWEEN_BASES + root->offset; }
+
 Piece piece_of(const Operand *o, int32_t row)
 {
     int64_t at;
@@ -52,7 +54,9 @@ Piece piece_of(const Operand *o, int32_t row)
 
 bool inside(const Check *c, const Piece *p)
 {
-    if (p->begin < BETWEEN_BASES) return p->begin >= 0 && p->end <= c->program->plan.arena_size;
+    const int64_t region = p->begin / BETWEEN_BASES;
+    if (p->begin < 0) return false;
+    if (region < program_regions(c->program)) return p->end - region * BETWEEN_BASES <= program_region_size(c->program, (int)region);
     const int64_t at = p->begin % BETWEEN_BASES;        /* whole tensors: byte k of the buffer is byte k of the tensor */
     return p->begin + p->delta == at;
 }

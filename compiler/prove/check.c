@@ -56,7 +56,7 @@ static bool check_stream(Check *c, const Segment *g)
 {
     const int64_t state = c->program->plan.state, end = state + 2 * (int64_t)g->count, place = c->program->plan.place;
     const int32_t entries = g->prologue + g->period * g->repeats + g->epilogue;
-    if (state < 0 || end > c->program->plan.arena_size) return object(c, NULL, "the row counters leave the arena");
+    if (state < 0 || end > program_region_size(c->program, 0)) return object(c, NULL, "the row counters leave the arena");
     shadow_write(&c->shadow, state, end, 0, TAG_STATE);
     for (int32_t i = 0; i < g->count; i++) c->made[g->first + i] = 0;
     for (int32_t e = 0; e < entries; e++) {
@@ -94,7 +94,7 @@ static void write_inputs(Check *c)
     if (program_pushed(c->program)) shadow_write(&c->shadow, place, place + PLACE_BYTES, 0, TAG_PLACE);
     for (size_t i = 0; i < g->input.n; i++) {
         const Tensor *t = g->input.at[i];
-        if (t->storage == STORE_ARENA && graph_in_form(g, i) != IO_ROWS) shadow_write(&c->shadow, t->offset, t->offset + tensor_bytes(t), -t->offset, t->id);
+        if (t->storage == STORE_ARENA && graph_in_form(g, i) != IO_ROWS) shadow_write(&c->shadow, home_of(c, t), home_of(c, t) + tensor_bytes(t), -home_of(c, t), t->id);
     }
 }
 
@@ -103,7 +103,8 @@ static bool is_there(Check *c, const Tensor *t)
 {
     const Lanes *l = c->lanes + t->id;
     if (t->storage != STORE_ARENA) return true;
-    bool all = shadow_owns(&c->shadow, t->offset, t->offset + tensor_bytes(t), -t->offset, t->id);
+    const int64_t home = home_of(c, t);
+    bool all = shadow_owns(&c->shadow, home, home + tensor_bytes(t), -home, t->id);
     for (int32_t r = 0; l->pixel && r < l->rows; r++) all &= lane_has(l, r, 0, l->pixel);
     return all;
 }
@@ -112,7 +113,7 @@ static bool check_ends(Check *c)
 {
     const Graph *g = c->program->graph;
     const int64_t place = c->program->plan.place;
-    if (program_pushed(c->program) && (place < 0 || place + PLACE_BYTES > c->program->plan.arena_size || !shadow_owns(&c->shadow, place, place + PLACE_BYTES, 0, TAG_PLACE)))
+    if (program_pushed(c->program) && (place < 0 || place + PLACE_BYTES > program_region_size(c->program, 0) || !shadow_owns(&c->shadow, place, place + PLACE_BYTES, 0, TAG_PLACE)))
         return object(c, NULL, "the place of the run is overwritten");
     for (size_t i = 0; i < graph_results(g); i++)
         if (!is_there(c, g->output.at[i])) return object(c, NULL, "a result in the arena is not there at the end");

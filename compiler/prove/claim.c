@@ -160,6 +160,12 @@ static ClaimOperand operand_of(const Reader *r, const Claim *c, const json_t *j)
     return o;
 }
 
+/* 0 where there are none, or where it is not in the arena. */
+static int region_of(const Reader *r, const Claim *c, const json_t *j)
+{
+    return c->region.n ? (int)optional(r, j, "region", 0, (int64_t)c->region.n - 1, 0) : 0;
+}
+
 static void read_tensors(const Reader *r, Claim *c, const json_t *document)
 {
     const json_t *l = list(r, document, "tensors");
@@ -167,7 +173,7 @@ static void read_tensors(const Reader *r, Claim *c, const json_t *document)
         const json_t *j = json_array_get(l, i);
         const Reader in = inside(r, "tensors", i);
         if (!json_is_object(j)) malformed(&in, "entry", "object");
-        ClaimTensor t = { .storage = text(&in, j, "storage"), .slot = (int32_t)optional(&in, j, "slot", 0, INT32_MAX, -1), .offset = bytes(&in, j, "offset"),
+        ClaimTensor t = { .storage = text(&in, j, "storage"), .region = region_of(&in, c, j), .slot = (int32_t)optional(&in, j, "slot", 0, INT32_MAX, -1), .offset = bytes(&in, j, "offset"),
             .bytes = bytes(&in, j, "bytes"), .extent = bytes(&in, j, "extent"), .scratch = json_object_get(j, "scratch") && truth(&in, j, "scratch") };
         VEC_PUSH(r->arena, &c->tensor, t);
     }
@@ -265,6 +271,22 @@ static void read_arena(const Reader *r, Claim *c, const json_t *document)
     c->counters_bytes = bytes(&within, counters, "bytes");
 }
 
+/* Where there are regions, each tensor in the arena names one. */
+static void read_regions(const Reader *r, Claim *c, const json_t *document)
+{
+    if (!json_object_get(document, "regions")) return;
+    const json_t *l = list(r, document, "regions");
+    int64_t sum = 0;
+    for (size_t i = 0; i < json_array_size(l); i++) {
+        const Reader in = inside(r, "regions", i);
+        const json_t *j = json_array_get(l, i);
+        if (!json_is_object(j)) malformed(&in, "entry", "object");
+        VEC_PUSH(r->arena, &c->region, bytes(&in, j, "size"));
+        sum = i64_add(sum, c->region.at[i]);
+    }
+    if (sum != c->size || !c->region.n) malformed(r, "regions", "list of regions whose sizes are the arena's");
+}
+
 static void read_options(const Reader *r, Claim *c, const json_t *document)
 {
     const json_t *o = object(r, document, "options");
@@ -290,8 +312,14 @@ static int64_t offset_of(const Reader *r, const char *key, size_t i, const json_
 static void read_values(const Reader *r, Claim *c, const json_t *document)
 {
     const json_t *in = list(r, document, "inputs"), *out = list(r, document, "outputs");
-    for (size_t i = 0; i < json_array_size(in); i++) VEC_PUSH(r->arena, &c->in_offset, offset_of(r, "inputs", i, json_array_get(in, i)));
-    for (size_t i = 0; i < json_array_size(out); i++) VEC_PUSH(r->arena, &c->out_offset, offset_of(r, "outputs", i, json_array_get(out, i)));
+    for (size_t i = 0; i < json_array_size(in); i++) {
+        VEC_PUSH(r->arena, &c->in_offset, offset_of(r, "inputs", i, json_array_get(in, i)));
+        VEC_PUSH(r->arena, &c->in_region, region_of(r, c, json_array_get(in, i)));
+    }
+    for (size_t i = 0; i < json_array_size(out); i++) {
+        VEC_PUSH(r->arena, &c->out_offset, offset_of(r, "outputs", i, json_array_get(out, i)));
+        VEC_PUSH(r->arena, &c->out_region, region_of(r, c, json_array_get(out, i)));
+    }
 }
 
 Claim *claim_read(Arena *a, const char *path, const json_t *document)
@@ -304,6 +332,7 @@ Claim *claim_read(Arena *a, const char *path, const json_t *document)
     if (json_object_get(document, "model_sha256")) c->model_sha256 = text(&r, document, "model_sha256");
     read_arena(&r, c, document);
     read_options(&r, c, document);
+    read_regions(&r, c, document);
     read_tensors(&r, c, document);
     read_steps(&r, c, document);
     read_schedule(&r, c, document);

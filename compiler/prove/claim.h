@@ -15,6 +15,7 @@ typedef struct ClaimTensor {
     int32_t slot;
     int64_t offset, bytes, extent;
     bool scratch;
+    int region;                 /* 0 where there are none */
 } ClaimTensor;
 
 typedef struct ClaimOperand {
@@ -46,9 +47,11 @@ typedef struct Claim {
     const char *model_sha256;   /* NULL: not stated */
     const char **shape, **dim, **constant, **without, **io;  /* ended by NULL */
     int32_t pack, lowered_steps;
+    VEC(int64_t) region;        /* their bytes; empty: one arena */
     VEC(ClaimTensor) tensor;
     VEC(ClaimStep) step;
     VEC(Segment) segment;
+    VEC(int) in_region, out_region;
     VEC(int64_t) in_offset, out_offset;         /* of the model's inputs and results in the arena; or WITH_CALLER, BY_ROWS */
 } Claim;
 

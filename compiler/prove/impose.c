@@ -107,6 +107,7 @@ static void match_tensor(Imposer *m, const ClaimOperand *c, Tensor *root)
         m->owner[c->tensor] = root;
         m->claimed[root->id] = c->tensor;
         root->offset = t->offset;
+        root->region = t->region;
     }
     if (m->owner[c->tensor] != root) contradict(m, "names another step's tensor");
 }
@@ -296,7 +297,7 @@ static void check_streams(Imposer *m)
 }
 
 /* Those in the arena lie where the caller is told. */
-static void match_values(const Imposer *m, const char *kind, Tensor *const *t, size_t n, const int64_t *offset, size_t claimed)
+static void match_values(const Imposer *m, const char *kind, Tensor *const *t, size_t n, const int64_t *offset, const int *region, size_t claimed)
 {
     if (n != claimed) fail_at(STATUS_CONFIG, m->loc, "give the model that it was made from", "the manifest has %zu %ss, the model has %zu", claimed, kind, n);
     const Step *pushed = program_pushed(m->program);
@@ -307,8 +308,8 @@ static void match_values(const Imposer *m, const char *kind, Tensor *const *t, s
         if ((t[i]->storage == STORE_ARENA) != (offset[i] >= 0))
             fail_at(STATUS_LIMIT, m->loc, NULL, "%s %zu lies in the %s", kind, i, t[i]->storage == STORE_ARENA ? "arena" : "caller's buffer");
         if (t[i]->storage != STORE_ARENA) continue;
-        if (m->claimed[t[i]->id] < 0) t[i]->offset = offset[i];         /* no step touches it */
-        if (t[i]->offset != offset[i] || offset[i] % m->claim->align || t[i]->view_of || offset[i] > m->claim->size - tensor_bytes(t[i]))
+        if (m->claimed[t[i]->id] < 0) t[i]->offset = offset[i], t[i]->region = region[i];       /* no step touches it */
+        if (t[i]->offset != offset[i] || t[i]->region != region[i] || offset[i] % m->claim->align || t[i]->view_of || offset[i] > program_region_size(m->program, region[i]) - tensor_bytes(t[i]))
             fail_at(STATUS_LIMIT, m->loc, NULL, "%s %zu does not lie at %" PRId64, kind, i, offset[i]);
     }
 }
@@ -337,9 +338,10 @@ void claim_impose(Program *p, const Claim *c, const char *path)
     check_rewrites(&m);
     p->plan = (Plan){ .arena_size = c->size, .arena_align = c->align, .lower_bound = c->lower_bound, .optimal = c->optimal, .state = c->counters,
         .preserve_input = c->preserve_input, .place = c->run_state };
+    for (size_t i = 0; i < c->region.n; i++) VEC_PUSH(a, &p->plan.region, ((RegionUse){ .name = "", .size = c->region.at[i] }));
     if (program_pushed(p) && c->run_state < 0) fail_at(STATUS_LIMIT, m.loc, NULL, "the manifest has no place for the state of a run that takes rows");
-    match_values(&m, "input", p->graph->input.at, p->graph->input.n, c->in_offset.at, c->in_offset.n);
-    match_values(&m, "output", p->graph->output.at, graph_results(p->graph), c->out_offset.at, c->out_offset.n);
+    match_values(&m, "input", p->graph->input.at, p->graph->input.n, c->in_offset.at, c->in_region.at, c->in_offset.n);
+    match_values(&m, "output", p->graph->output.at, graph_results(p->graph), c->out_offset.at, c->out_region.at, c->out_offset.n);
     for (size_t i = 0; i < c->segment.n; i++) VEC_PUSH(a, &p->plan.segment, c->segment.at[i]);
     program_link(p);
 }

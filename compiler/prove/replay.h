@@ -51,6 +51,8 @@ bool lane_has(const Lanes *l, int32_t row, int64_t begin, int64_t end);
 int64_t element_bits(const Operand *o);
 /* The tensor that owns the operand's bytes, and where in it they begin. */
 const Tensor *owner_of(const Operand *o, int64_t *at);
+/* The address of a root tensor's first byte. */
+int64_t home_of(const Check *c, const Tensor *root);
 /* Does the operand lie in memory that changes? */
 bool watched(const Operand *o);
 Piece piece_of(const Operand *o, int32_t row);

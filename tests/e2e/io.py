@@ -17,6 +17,7 @@ CORPUS = ['cnn/mlperf-tiny-vww', 'cnn/mlperf-tiny-resnet8', 'audio/mlperf-tiny-k
           'imaging/espcn-nn-resize', 'detector/ultraface-rfb-320']
 BY_ROWS = ['quant-qop/micro-kws-m-qoperator', 'quant-qdq/conv-qdq-perchannel', 'fp16/mlperf-tiny-resnet8-fp16',
                        'quant-qop/mnist-dynamic-quant'] + CORPUS
+REGIONS = {'cnn/mlperf-tiny-vww': 16384, 'cnn/mlperf-tiny-resnet8': 16384, 'audio/mlperf-tiny-kws': 4096, 'cnn/mobilenet-v2-035-128': 65536, 'detector/ultraface-rfb-320': 65536}
 CORPUS += BY_ROWS[:4]
 FORMS = [['--io', 'arena'], ['--io', 'in=arena'], ['--io', 'out0=arena'], ['--io', 'arena', '--preserve-input'], ['--io', 'arena', '--without', 'io_layout'],
          ['--io', 'arena', '--without', 'layout']]
@@ -41,9 +42,6 @@ class Model:
             if status:
                 raise RuntimeError('compile: exit %d\n%s' % (status, text))
             manifest = host.manifest(out, self.name)
-            status, text = host.run([self.inlay, 'prove', os.path.join(out, self.name + '.json'), self.file])
-            if status:
-                raise RuntimeError('prove: exit %d\n%s' % (status, text))
             host.write_main(work, [(self.name, manifest, [t for _, t in self.data])])
             if change:
                 change(os.path.join(work, 'main.c'), manifest)
@@ -114,10 +112,55 @@ def rows(t, m, flags=['--io', 'rows']):
     attempt(t, '%s: %s' % (m.name, ' '.join(flags)), same)
 
 
-def no_rows(t, o, m, flags, want, says):
+def no_rows(t, m, flags, want, says):
     with host.Work() as work:
-        status, text = host.run([o.inlay, 'compile', m.file, '-o', os.path.join(work, 'out')] + m.shape + flags)
+        status, text = host.run([m.inlay, 'compile', m.file, '-o', os.path.join(work, 'out')] + m.shape + flags)
         t.ok('%s: %s: status %d' % (m.name, ' '.join(flags), want), status == want and says in text and not os.listdir(work), '%d %s' % (status, text))
+
+
+def proved(t, m, flags):
+    with host.Work() as work:
+        out = os.path.join(work, 'out')
+        status, text = host.run([m.inlay, 'compile', m.file, '-o', out, '--name', m.name] + m.shape + flags)
+        status, text = host.run([m.inlay, 'prove', os.path.join(out, m.name + '.json'), m.file]) if not status else (status, text)
+        t.ok('%s: %s: proved again from the manifest' % (m.name, ' '.join(flags)), status == 0, text)
+
+
+def regions(t, m, sizes, flags=()):
+    """Several memories, each a buffer of its own between guard bytes: the same bytes, and none larger than it may be."""
+    given = [f for place in sizes for f in ('--region', ':'.join(map(str, place)))] + list(flags)
+
+    def same():
+        manifest, got = m.run(given)
+        if got != m.run([])[1]:
+            return 'other bytes than from one arena'
+        if m.evaluate(given) != m.evaluate([]):
+            return 'inlay run: other bytes than from one arena'
+        for r, place in zip(manifest['regions'], sizes):
+            if r['size'] > place[1] or r['lower_bound'] > r['size']:
+                return '%s: %d bytes of %d, bound %d' % (r['name'], r['size'], place[1], r['lower_bound'])
+        if sum(r['size'] for r in manifest['regions']) != manifest['arena']['size']:
+            return 'the sizes are not those of the sum'
+        if manifest['regions_cost']['cost'] < manifest['regions_cost']['lower_bound']:
+            return 'it costs less than the bound'
+        return '' if all(r['size'] for r in manifest['regions']) else 'a region is empty'
+    attempt(t, '%s: %s' % (m.name, ' '.join(given)), same)
+
+
+def no_regions(t, m):
+    """What cannot be done says so: a bad option is 64, a pin of nothing 78, a model that does not fit 1."""
+    for status, says, flags in ((64, 'no size', ['--region', 'dtcm']), (64, 'no number of bytes', ['--region', 'dtcm:x']), (64, 'is taken', ['--region', 'a:1K', '--region', 'A:1K']),
+                                (64, 'no name', ['--region', '7a:1K']), (64, 'no such region', ['--region', 'a:64K', '--pin', 'image=b']),
+                                (78, 'does not lie in the arena', ['--region', 'a:64K', '--pin', 'nothing=a']), (1, 'bytes are missing', ['--region', 'a:1K', '--region', 'b:2K'])):
+        no_rows(t, m, flags, status, says)
+
+
+def pinned(t, m):
+    def same():
+        flags = ['--io', 'arena', '--region', 'fast:4K', '--region', 'slow:64K', '--pin', 'image=slow']
+        manifest, got = m.run(flags)
+        return 'other bytes' if got != m.run([])[1] else '' if manifest['inputs'][0]['region'] == 1 else 'it lies elsewhere'
+    attempt(t, m.name + ': --pin', same)
 
 
 def preserved(t, m):
@@ -175,8 +218,18 @@ def main():
     rows(t, digits)
     rows(t, digits, ['--io', 'in0=rows', '--io', 'out=arena'])
     rows(t, digits, ['--io', 'rows', '--weights', 'incbin'])
-    no_rows(t, o, sine, ['--io', 'rows'], 69, 'reads it as a whole')
-    no_rows(t, o, digits, ['--io', 'out0=rows'], 78, 'only an input')
+    no_rows(t, sine, ['--io', 'rows'], 69, 'reads it as a whole')
+    no_rows(t, digits, ['--io', 'out0=rows'], 78, 'only an input')
+    for flags in (['--io', 'arena'], ['--io', 'rows'], ['--io', 'in0=rows', '--io', 'out=arena'], ['--io', 'arena', '--preserve-input']):
+        proved(t, digits, flags)
+    small, large = ('DTCM', 4096), ('sram', 1 << 20)
+    for flags in ([], ['--io', 'arena'], ['--io', 'rows'], ['--io', 'rows', '--weights', 'c']):
+        regions(t, digits, (small, large), flags)
+    regions(t, digits, (('a', 3000), ('b', 5000), ('c', 8000)), ['--io', 'arena'])
+    for flags in ([], ['--io', 'arena'], ['--io', 'rows']):
+        proved(t, digits, flags + ['--region', 'a:4K', '--region', 'b:16K'])
+    no_regions(t, digits)
+    pinned(t, digits)
     refused(t, o, Model(o, os.path.join(o.models, 'digits'), 'digits'))
     for folder, names, forms in ((o.nodes, NODES, FORMS), (o.corpus, CORPUS, FORMS[:1])):
         for name in names:
@@ -186,8 +239,11 @@ def main():
                 arena_forms(t, m, forms)
                 if name in BY_ROWS:
                     rows(t, m, ['--io', 'in0=rows'])
+                if name in REGIONS:
+                    regions(t, m, (('dtcm', REGIONS[name]), ('sram', 1 << 24)))
+                    regions(t, m, (('sram', 1 << 24, 4), ('dtcm', REGIONS[name], 1)), ['--io', 'arena'])
                 if name == 'test_add_bcast':
-                    no_rows(t, o, m, ['--io', 'rows'], 78, 'name it')
+                    no_rows(t, m, ['--io', 'rows'], 78, 'name it')
             else:
                 t.skip(name, 'its data is not here')
     t.done()

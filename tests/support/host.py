@@ -54,21 +54,26 @@ int main(void)
 MODEL = r'''
 static int run_%(name)s(void)
 {
-    enum { GUARD = 64 };
-    unsigned char *arena = (unsigned char *)take(%(upper)s_ARENA_SIZE + 2 * GUARD) + GUARD;
+    static const size_t size[] = { %(sizes)s };
+    enum { GUARD = 64, REGIONS = sizeof size / sizeof *size };
+    unsigned char *area[REGIONS];
     %(name)s_inputs in;
     %(name)s_outputs out;
-    size_t i;
+    size_t i, k;
     int r;
     memset(&in, 0, sizeof in);
     memset(&out, 0, sizeof out);
-    memset(arena - GUARD, 0xA5, %(upper)s_ARENA_SIZE + 2 * GUARD);
-%(load)s%(run)s    if (r) {
+    for (k = 0; k < REGIONS; k++) {
+        area[k] = (unsigned char *)take(size[k] + 2 * GUARD) + GUARD;
+        memset(area[k] - GUARD, 0xA5, size[k] + 2 * GUARD);
+    }
+%(arena)s%(load)s%(run)s    if (r) {
         fprintf(stderr, "%(name)s_run returned %%d\n", r);
         return 93;
     }
-    for (i = 0; i < GUARD; i++)
-        if (arena[%(upper)s_ARENA_SIZE + i] != 0xA5 || (arena - GUARD)[i] != 0xA5) return 94;
+    for (k = 0; k < REGIONS; k++)
+        for (i = 0; i < GUARD; i++)
+            if (area[k][size[k] + i] != 0xA5 || (area[k] - GUARD)[i] != 0xA5) return 94;
 %(save)s    return 0;
 }
 '''
@@ -178,12 +183,12 @@ def model_code(work, name, man, inputs):
             rows = (i, io['bytes'])
             continue
         if in_arena(io):
-            load.append('    load("%s_in%d", arena + %s_IN%d_OFFSET, %d);\n' % (name, i, name.upper(), i, io['bytes']))
+            load.append('    load("%s_in%d", area[%d] + %s_IN%d_OFFSET, %d);\n' % (name, i, io.get('region', 0), name.upper(), i, io['bytes']))
             continue
         load.append('    { void *p = take(%d); load("%s_in%d", p, %d); in.in%d = p; }\n' % (io['bytes'], name, i, io['bytes'], i))
     for i, io in enumerate(man['outputs']):
         if in_arena(io):
-            save.append('    save("%s_out%d", arena + %s_OUT%d_OFFSET, %d);\n' % (name, i, name.upper(), i, io['bytes']))
+            save.append('    save("%s_out%d", area[%d] + %s_OUT%d_OFFSET, %d);\n' % (name, i, io.get('region', 0), name.upper(), i, io['bytes']))
         else:
             load.append('    out.out%d = take(%d);\n' % (i, io['bytes']))
             save.append('    save("%s_out%d", out.out%d, %d);\n' % (name, i, i, io['bytes']))
@@ -196,6 +201,10 @@ def model_code(work, name, man, inputs):
         load.insert(0, '    const void *weights;\n')
         weights = '_with(weights, '
     facts = {'name': name, 'upper': name.upper(), 'load': ''.join(load), 'save': ''.join(save), 'with': weights}
+    regions = man.get('regions')
+    facts['sizes'] = ', '.join('%s_ARENA_%s_SIZE' % (name.upper(), r['name'].upper()) for r in regions) if regions else name.upper() + '_ARENA_SIZE'
+    facts['arena'] = '    const %s_arenas arenas = { %s }, *const arena = &arenas;\n' % (
+        name, ', '.join('area[%d]' % k for k in range(len(regions)))) if regions else '    unsigned char *const arena = area[0];\n'
     facts['run'] = ROWS % dict(facts, slot=rows[0], bytes=rows[1]) if rows else RUN % facts
     return MODEL % facts
 

@@ -367,10 +367,16 @@ static inline unsigned char *run_program(World *w, int poison, size_t *bytes)
 {
     const Program *p = &w->program;
     void **base = NEW_ARRAY(&w->arena, void *, program_bases(p));
-    const size_t size = (size_t)p->plan.arena_size;
-    unsigned char *memory = malloc(size + 64), *arena = memory + (64 - (uintptr_t)memory % 64) % 64, *out, *at;
-    memset(arena, poison, size);
-    base[INLAY_ARENA] = arena;
+    const size_t regions = (size_t)program_regions(p), first = INLAY_ARENA + regions;
+    unsigned char *memory[4], *out, *at;
+    assert_true(regions <= 4);
+    for (size_t r = 0; r < regions; r++) {
+        const size_t size = (size_t)program_region_size(p, (int)r);
+        memory[r] = malloc(size + 64);
+        unsigned char *const arena = memory[r] + (64 - (uintptr_t)memory[r] % 64) % 64;
+        memset(arena, poison, size);
+        base[INLAY_ARENA + r] = arena;
+    }
     base[INLAY_WEIGHTS] = weights_of(w);
     *bytes = 0;
     const uint32_t *pushed = NULL;
@@ -378,15 +384,15 @@ static inline unsigned char *run_program(World *w, int poison, size_t *bytes)
         const Tensor *t = w->graph->input.at[i];
         const int64_t n = tensor_count(t);
         const bool rows = graph_in_form(w->graph, i) == IO_ROWS;
-        uint32_t *x = t->storage == STORE_ARENA && !rows ? (uint32_t *)(void *)(arena + t->offset) : NEW_ARRAY(&w->arena, uint32_t, n);
+        uint32_t *x = t->storage == STORE_ARENA && !rows ? (uint32_t *)(void *)((unsigned char *)base[program_base(p, t)] + t->offset) : NEW_ARRAY(&w->arena, uint32_t, n);
         for (int64_t k = 0; k < n; k++) x[k] = (uint32_t)((uint64_t)k * 2654435761u + i);
-        base[(size_t)INLAY_ARENA + 1 + i] = x;
+        base[first + i] = x;
         if (rows) pushed = x;
     }
     for (size_t i = 0; i < w->graph->output.n; i++) *bytes += (size_t)tensor_bytes(w->graph->output.at[i]);
     out = at = arena_alloc(&w->arena, *bytes);
     for (size_t i = 0; i < w->graph->output.n; i++) {
-        base[(size_t)INLAY_ARENA + 1 + w->graph->input.n + i] = at;
+        base[first + w->graph->input.n + i] = at;
         at += tensor_bytes(w->graph->output.at[i]);
     }
     const inlay_model m = program_model(&w->arena, p);
@@ -394,9 +400,9 @@ static inline unsigned char *run_program(World *w, int poison, size_t *bytes)
     else assert_int_equal(inlay_run(&m, base), 0);
     for (size_t i = 0; i < w->graph->output.n; i++) {
         const Tensor *t = w->graph->output.at[i];
-        if (t->storage == STORE_ARENA) memcpy(base[(size_t)INLAY_ARENA + 1 + w->graph->input.n + i], arena + t->offset, (size_t)tensor_bytes(t));
+        if (t->storage == STORE_ARENA) memcpy(base[first + w->graph->input.n + i], (unsigned char *)base[program_base(p, t)] + t->offset, (size_t)tensor_bytes(t));
     }
-    free(memory);
+    for (size_t r = 0; r < regions; r++) free(memory[r]);
     return out;
 }
 

@@ -33,6 +33,42 @@ static void compare_levels(uint64_t seed)
     world_close(&w);
 }
 
+/* In two memories, the first too small for all: the same results. */
+static bool compare_regions(uint64_t seed)
+{
+    World w;
+    random_program(&w, seed, 2 + (int)(seed % 14));
+    size_t bytes, again;
+    place_apart(&w);
+    const unsigned char *want = run_program(&w, 0, &bytes);
+    if (seed % 4 == 1) push_input(&w, 0);
+    if (seed % 3 == 0) move_in(&w);
+    PlanOptions opt = { .align = 4, .level = PLAN_STREAM };
+    plan_program(&w.program, &opt);
+    const int64_t all = w.program.plan.arena_size;
+    const Region region[] = { { "fast", all / 8 * 4 + 64, 1 }, { "slow", 1 << 20, 5 } };
+    opt.region = region;
+    opt.regions = 2;
+    opt.level = PLAN_SIMPLE + (PlanLevel)(seed % 4);
+    const char *why = NULL;
+    plan_program(&w.program, &opt);
+    if (!plan_holds(&w.program, &why)) fail_msg("seed %d: %s", (int)seed, why);
+    if (memcmp(want, run_program(&w, 0xa5, &again), bytes)) fail_msg("seed %d: results differ", (int)seed);
+    const RegionUse *const use = w.program.plan.region.at;
+    for (int k = 0; k < 2; k++) assert_true(use[k].size <= region[k].size);
+    const bool both = use[0].size && use[1].size;
+    world_close(&w);
+    return both;
+}
+
+static void regions(void **state)
+{
+    (void)state;
+    int both = 0;
+    for (int i = 0; i < cases() / 6; i++) both += compare_regions((uint64_t)i + 1);
+    assert_true(both > cases() / 20);
+}
+
 static void random_programs(void **state)
 {
     (void)state;
@@ -61,6 +97,6 @@ static void chain_streams(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(random_programs), cmocka_unit_test(chain_streams) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(random_programs), cmocka_unit_test(regions), cmocka_unit_test(chain_streams) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

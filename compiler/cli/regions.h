@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * --region, --pin: several memories instead of one arena. */
+#ifndef INLAY_CLI_REGIONS_H
+#define INLAY_CLI_REGIONS_H
+
+#include "compile.h"
+
+/* Sets region and pin of the plan's options. What is no region fails with 64. */
+void region_options(Arena *a, const Options *o, PlanOptions *plan);
+
+#endif
