@@ -26,7 +26,8 @@ enum {
     INLAY_E_ALIGN = 2,          /* the arena is not aligned as the header says */
     INLAY_E_SHAPE = 3,          /* a value read at run time asks for another shape than was compiled */
     INLAY_E_INDEX = 4,          /* an index read at run time lies outside its tensor */
-    INLAY_MORE = 5              /* no error: the next row of input is awaited */
+    INLAY_MORE = 5,             /* no error: the next row of input is awaited */
+    INLAY_E_CHECK = 6           /* -DINLAY_CHECK: a row that a step needs is not in the arena, or no more */
 };
 
 /* Where a tensor lies: rows in a ring. A whole tensor is a ring with cap == its rows.
@@ -42,6 +43,15 @@ typedef struct inlay_ref {
 #define INLAY_NONE (-1)
 #define INLAY_WEIGHTS 0         /* base 0: the constant weights */
 #define INLAY_ARENA 1           /* base 1: the arena; then further regions, inputs and outputs */
+
+/* Ends the compilation where `what`, a constant, does not hold. */
+#if defined __cplusplus
+#define INLAY_ASSERT(name, what) static_assert(what, #name)
+#elif defined __STDC_VERSION__ && __STDC_VERSION__ >= 201112L
+#define INLAY_ASSERT(name, what) _Static_assert(what, #name)
+#else
+#define INLAY_ASSERT(name, what) typedef char name[(what) ? 1 : -1]
+#endif
 
 typedef struct inlay_step inlay_step;
 
@@ -74,6 +84,14 @@ typedef struct inlay_model {
     const inlay_segment *segment;   /* NULL: all steps layer by layer */
     int32_t segments;
     size_t state;               /* arena offset of the row counters of a streamed segment, uint16_t each */
+#ifdef INLAY_CHECK
+    const struct inlay_rule *const *rule;       /* of a step's operands: inlay_check.h */
+    const int32_t *rules;                       /* how many */
+    const struct inlay_life *life;
+    int32_t lives;
+    size_t arena;                               /* bytes */
+    uint32_t *tags;                             /* one for each */
+#endif
 } inlay_model;
 
 /* Operand i of a step: its first byte, or NULL where it is left out. */
@@ -97,12 +115,20 @@ static inline void *inlay_row(void *const *base, const inlay_step *s, int i, int
 #define INLAY_PARAMS(kernel) typedef struct inlay_##kernel##_params { \
         INLAY_##kernel##_FIELDS(INLAY_FIELD_1, INLAY_FIELD_N) } inlay_##kernel##_params
 
+#ifdef INLAY_CHECK
+#include "inlay_check.h"
+#endif
+
 static inline int inlay_run_layers(const inlay_model *m, void *const *base, int32_t first, int32_t end)
 {
     int32_t i = first;
     while (i < end) {
         const inlay_step *s = m->step + i;
+#ifdef INLAY_CHECK
+        const int r = inlay_check_step(m, base, (int32_t)(s - m->step));
+#else
         const int r = s->run(base, s, 0, s->units);
+#endif
         if (r < 0) return -r;
         i = r ? r - 1 : i + 1;
     }
@@ -128,10 +154,17 @@ static inline int inlay_run_stream(const inlay_model *m, const inlay_segment *g,
         const uint8_t k = inlay_entry(g, i);
         const inlay_step *s = m->step + g->first + k;
         const int32_t u = s->backward ? s->units - 1 - made[k] : made[k];
+#ifdef INLAY_CHECK
+        const int r = inlay_check_unit(m, base, g->first + k, u, made[k] == 0, made[k] == s->units - 1);
+#else
         const int r = s->run(base, s, u, u + 1);
+#endif
         if (r < 0) return -r;
         made[k]++;
     }
+#ifdef INLAY_CHECK
+    for (i = 0; i < g->count; i++) inlay_check_after(m, base, g->first + i);
+#endif
     return INLAY_OK;
 }
 
@@ -139,6 +172,9 @@ static inline int inlay_run_stream(const inlay_model *m, const inlay_segment *g,
 static inline int inlay_run(const inlay_model *m, void *const *base)
 {
     int32_t i;
+#ifdef INLAY_CHECK
+    inlay_check_begin(m, base);
+#endif
     if (!m->segment) return inlay_run_layers(m, base, 0, m->steps);
     for (i = 0; i < m->segments; i++) {
         const inlay_segment *g = m->segment + i;

@@ -14,6 +14,10 @@
 
 //@ segments
 
+//@ asserts
+
+//@ check
+
 //@ model
 
 //@ entry

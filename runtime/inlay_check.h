@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: 0BSD
+ * The plan watched while it runs: part of the program only with -DINLAY_CHECK, for tests on a host.
+ *
+ * Every byte of the arena has a tag that says of which tensor it is which byte. A unit's rows are looked up before it
+ * runs, what it makes is tagged afterwards; what is not needed any more is filled with rubbish. Under
+ * AddressSanitizer a unit may moreover touch nothing but its own rows. A run that finds another tag ends with
+ * INLAY_E_CHECK. The tags are static: one run at a time. */
+#ifndef INLAY_CHECK_H
+#define INLAY_CHECK_H
+
+#if defined __SANITIZE_ADDRESS__
+#define INLAY_ASAN 1
+#elif defined __has_feature
+#if __has_feature(address_sanitizer)
+#define INLAY_ASAN 1
+#endif
+#endif
+#ifdef INLAY_ASAN
+void __asan_poison_memory_region(void const volatile *at, size_t size);
+void __asan_unpoison_memory_region(void const volatile *at, size_t size);
+#endif
+
+enum { INLAY_READ = 1, INLAY_WRITE = 2, INLAY_SCRATCH = 4, INLAY_SUM = 8, INLAY_BY_ROW = 16 };
+enum { INLAY_RUBBISH = 0xA5 };
+
+/* What a step does with an operand; tensor 0: the operand is not in the arena. */
+struct inlay_rule {
+    uint32_t tensor;
+    int32_t does;               /* INLAY_READ ... */
+    int32_t rows;
+    int32_t kind;               /* of reading: 0 all rows, 1 row u, 2 a window, 3 by table */
+    int32_t stride, pad, extent;
+    const int32_t *table;       /* first and end row of each unit */
+    uint32_t at, row;           /* bytes of the tensor: row 0, and from row to row */
+    uint32_t pitch, part;       /* bytes: `part` of them of every `pitch`; part 0: all of the row */
+};
+
+/* A tensor that is there from the beginning (step -1) or not needed after a step: where it lies, the bytes that takes (a ring has
+ * fewer than the tensor), and its own. */
+struct inlay_life {
+    int32_t step;
+    uint32_t tensor, off, extent, bytes;
+};
+
+static inline uint32_t inlay_tag(uint32_t tensor, uint32_t byte) { return tensor * 2654435761u + byte + 1u; }
+
+/* Rows of an operand that unit u reads or writes. */
+static inline void inlay_rule_rows(const struct inlay_rule *r, int32_t u, int32_t *lo, int32_t *hi)
+{
+    *lo = 0, *hi = r->rows;
+    if (r->does & INLAY_BY_ROW) *lo = u, *hi = u + 1;
+    if (r->does & (INLAY_WRITE | INLAY_SCRATCH)) return;
+    if (r->kind == 2) *lo = u * r->stride - r->pad, *hi = *lo + r->extent;
+    if (r->kind == 3) *lo = r->table[2 * u], *hi = r->table[2 * u + 1];
+    if (*lo < 0) *lo = 0;
+    if (*hi > r->rows) *hi = r->rows;
+}
+
+enum { INLAY_FIND, INLAY_SET, INLAY_CLAIM, INLAY_HELD, INLAY_OPEN };
+
+/* Goes through the bytes of row i; 0: a byte has another tag than was looked for. */
+static inline int inlay_check_row(const inlay_model *m, unsigned char *arena, const inlay_ref *f, const struct inlay_rule *r, int32_t i, int how)
+{
+    const uint32_t n = r->part ? r->part : r->row, step = r->part ? r->pitch : r->row;
+    const size_t begin = f->off + (size_t)(i % f->cap) * f->row;
+    uint32_t k, b;
+    for (k = 0; k + n <= r->row && n; k += step) {
+        uint32_t *tag = m->tags + begin + k;
+        const uint32_t at = r->at + (uint32_t)i * r->row + k;
+        if (begin + k + n > m->arena) return 0;
+#ifdef INLAY_ASAN
+        if (how == INLAY_OPEN) __asan_unpoison_memory_region(arena + begin + k, n);
+#endif
+        for (b = 0; b < n && how != INLAY_OPEN; b++) {
+            const uint32_t full = inlay_tag(r->tensor, at + b), half = ~full;
+            if (how == INLAY_FIND && tag[b] != full) return 0;
+            if (how == INLAY_HELD && tag[b] != half) return 0;
+            if (how == INLAY_SET) tag[b] = full;
+            if (how == INLAY_CLAIM) tag[b] = half;
+        }
+    }
+    (void)arena;
+    return 1;
+}
+
+static inline int inlay_check_rows(const inlay_model *m, void *const *base, const inlay_ref *f, const struct inlay_rule *r, int32_t u, int how)
+{
+    int32_t lo, hi;
+    inlay_rule_rows(r, u, &lo, &hi);
+    for (; lo < hi; lo++)
+        if (!inlay_check_row(m, (unsigned char *)base[INLAY_ARENA], f, r, lo, how)) return 0;
+    return 1;
+}
+
+/* Nobody may touch the arena but through the rows of unit u. */
+static inline void inlay_check_close(const inlay_model *m, void *const *base, const inlay_step *s, const struct inlay_rule *rule, int n, int32_t u)
+{
+#ifdef INLAY_ASAN
+    int i;
+    __asan_poison_memory_region(base[INLAY_ARENA], m->arena);
+    for (i = 0; i < n; i++)
+        if (rule[i].tensor) inlay_check_rows(m, base, s->ref + i, rule + i, u, INLAY_OPEN);
+#else
+    (void)m, (void)base, (void)s, (void)rule, (void)n, (void)u;
+#endif
+}
+
+static inline void inlay_check_open(const inlay_model *m, void *const *base)
+{
+#ifdef INLAY_ASAN
+    __asan_unpoison_memory_region(base[INLAY_ARENA], m->arena);
+#else
+    (void)m, (void)base;
+#endif
+}
+
+/* Rubbish over the bytes from off on that are still the tensor's (0: anybody's). */
+static inline void inlay_check_drop(const inlay_model *m, unsigned char *arena, uint32_t tensor, size_t off, size_t bytes, uint32_t most)
+{
+    size_t i;
+    for (i = off; i < off + bytes && i < m->arena; i++) {
+        if (tensor && (uint32_t)(m->tags[i] - inlay_tag(tensor, 0)) >= most) continue;
+        m->tags[i] = 0;
+        arena[i] = INLAY_RUBBISH;
+    }
+}
+
+/* What is not needed after step k. */
+static inline void inlay_check_after(const inlay_model *m, void *const *base, int32_t k)
+{
+    int32_t i;
+    for (i = 0; i < m->lives; i++)
+        if (m->life[i].step == k) inlay_check_drop(m, (unsigned char *)base[INLAY_ARENA], m->life[i].tensor, m->life[i].off, m->life[i].extent, m->life[i].bytes);
+}
+
+static inline void inlay_check_begin(const inlay_model *m, void *const *base)
+{
+    int32_t i;
+    size_t b;
+    unsigned char *arena = (unsigned char *)base[INLAY_ARENA];
+    for (b = 0; b < m->arena; b++) m->tags[b] = 0;
+    for (i = 0; i < m->lives; i++)
+        for (b = 0; m->life[i].step == -1 && b < m->life[i].bytes; b++) m->tags[m->life[i].off + b] = inlay_tag(m->life[i].tensor, (uint32_t)b);
+    for (b = 0; b < m->arena; b++)
+        if (!m->tags[b]) arena[b] = INLAY_RUBBISH;
+}
+
+/* One unit; `first` and `last` of the step's. What kernels return, or -INLAY_E_CHECK. */
+static inline int inlay_check_unit(const inlay_model *m, void *const *base, int32_t k, int32_t u, int first, int last)
+{
+    const inlay_step *s = m->step + k;
+    const struct inlay_rule *rule = m->rule[k];
+    const int n = m->rules[k];
+    int i, r;
+    for (i = 0; i < n; i++) {
+        if (!rule[i].tensor || !(rule[i].does & INLAY_READ) || rule[i].does & (INLAY_SCRATCH | INLAY_SUM)) continue;
+        if (!inlay_check_rows(m, base, s->ref + i, rule + i, u, INLAY_FIND)) return -INLAY_E_CHECK;
+    }
+    inlay_check_close(m, base, s, rule, n, u);
+    r = s->run(base, s, u, u + 1);
+    inlay_check_open(m, base);
+    if (r < 0) return r;
+    for (i = 0; i < n; i++) {
+        const int gradual = !(rule[i].does & INLAY_BY_ROW) && s->units > 1;
+        if (!rule[i].tensor || !(rule[i].does & INLAY_WRITE)) continue;
+        if (rule[i].does & INLAY_SCRATCH) {
+            inlay_check_drop(m, (unsigned char *)base[INLAY_ARENA], 0, s->ref[i].off, rule[i].row, 0);
+            continue;
+        }
+        if (gradual && rule[i].part) continue;          /* parts of a row that others make meanwhile: tagged with the last unit */
+        if (gradual && !first && !inlay_check_rows(m, base, s->ref + i, rule + i, u, INLAY_HELD)) return -INLAY_E_CHECK;
+        if (!inlay_check_rows(m, base, s->ref + i, rule + i, u, gradual && !last ? INLAY_CLAIM : INLAY_SET)) return -INLAY_E_CHECK;
+    }
+    for (i = 0; i < n && last; i++)
+        if (rule[i].part && !(rule[i].does & INLAY_BY_ROW) && s->units > 1 && rule[i].does & INLAY_WRITE) inlay_check_rows(m, base, s->ref + i, rule + i, u, INLAY_SET);
+    return r;
+}
+
+/* All units of a step. */
+static inline int inlay_check_step(const inlay_model *m, void *const *base, int32_t k)
+{
+    const inlay_step *s = m->step + k;
+    int32_t i;
+    int r = 0;
+    for (i = 0; i < s->units; i++) {
+        r = inlay_check_unit(m, base, k, s->backward ? s->units - 1 - i : i, i == 0, i == s->units - 1);
+        if (r < 0) return r;
+    }
+    if (!r) inlay_check_after(m, base, k);
+    return r;
+}
+
+#endif
