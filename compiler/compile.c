@@ -172,6 +172,43 @@ ManifestFacts compile_facts(Compile *c)
         .shape = o->shape, .dim = o->dim, .constant = o->constant, .without = o->without, .io = o->io, .pack_width = PACK_WIDTH };
 }
 
+/* Short pieces on their way to a file. */
+typedef struct Pieces {
+    File *file;
+    uint64_t at;
+    size_t n;
+    char buffer[1 << 16];
+} Pieces;
+
+static void flush_pieces(Pieces *p)
+{
+    file_write(p->file, p->at, p->buffer, p->n);
+    p->at += p->n;
+    p->n = 0;
+}
+
+static void put_piece(void *to, const char *text, size_t n)
+{
+    Pieces *p = to;
+    while (n) {
+        if (p->n == sizeof p->buffer) flush_pieces(p);
+        const size_t k = n < sizeof p->buffer - p->n ? n : sizeof p->buffer - p->n;
+        memcpy(p->buffer + p->n, text, k);
+        p->n += k;
+        text += k;
+        n -= k;
+    }
+}
+
+static void emit_manifest(Compile *c, const ManifestFacts *facts)
+{
+    Pieces *p = NEW_ARRAY(&c->arena, Pieces, 1);
+    p->file = output_create(c->out, arena_printf(&c->arena, "%s.json", facts->name));
+    manifest_write(c->program, facts, NULL, (ManifestSink){ put_piece, p });
+    flush_pieces(p);
+    file_close(p->file);
+}
+
 void compile_emit(Compile *c)
 {
     const char *name = compile_name(c);
@@ -187,10 +224,7 @@ void compile_emit(Compile *c)
     ManifestFacts facts = compile_facts(c);
     facts.weights_sha256 = hash && *sha ? sha : NULL;
     facts.weights_form = weights_form_name(form);
-    json_t *m = manifest_build(c->program, &facts);
-    const char *json = manifest_text(&c->arena, m);
-    json_decref(m);
-    output_text(c->out, arena_printf(&c->arena, "%s.json", name), json, strlen(json));
+    emit_manifest(c, &facts);
     emit_report(c, "txt", report_text(c->program, name));
     if (c->options->csv) emit_report(c, "csv", arena_csv(c->program));
     if (c->options->html) emit_report(c, "html", html_report(c->program, name));

@@ -23,14 +23,17 @@ static void print_stats(Compile *c)
     if (c->options->stats) stats_print(c);
 }
 
+static void put_stdout(void *to, const char *text, size_t n)
+{
+    (void)to;
+    fwrite(text, 1, n, stdout);
+}
+
 static void print_json(Compile *c)
 {
     const ManifestFacts facts = compile_facts(c);
-    json_t *m = manifest_build(c->program, &facts);
     stats_stage(c, STAGES);
-    if (c->options->stats && json_object_set_new(m, "stats", stats_json(c))) fail_memory(0, "the figures do not fit");
-    fputs(manifest_text(&c->arena, m), stdout);
-    json_decref(m);
+    manifest_write(c->program, &facts, c->options->stats ? stats_json(c) : NULL, (ManifestSink){ put_stdout, NULL });
 }
 
 void cmd_compile(Compile *c)

@@ -6,7 +6,6 @@
 
 #include "base/size.h"
 #include "emit/peak.h"
-#include "emit/text.h"
 
 /* jansson returns NULL when memory runs out; every value passes here. */
 json_t *manifest_made(json_t *j)
@@ -164,11 +163,11 @@ static json_t *region_facts(const Plan *plan)
     return list;
 }
 
-static void set_regions(json_t *m, const Plan *plan)
+static void put_regions(ManifestText *m, const Plan *plan)
 {
     if (!plan->region.n) return;
-    manifest_set(m, "regions", region_facts(plan));
-    manifest_set(m, "regions_cost", json_pack("{s:I,s:I,s:b}", "cost", (json_int_t)plan->region_cost, "lower_bound", (json_int_t)plan->region_least,
+    manifest_key(m, "regions", region_facts(plan));
+    manifest_key(m, "regions_cost", json_pack("{s:I,s:I,s:b}", "cost", (json_int_t)plan->region_cost, "lower_bound", (json_int_t)plan->region_least,
                                               "optimal", plan->region_cost == plan->region_least));
 }
 
@@ -207,65 +206,98 @@ static json_t *options(Arena *a, const Program *p, const ManifestFacts *f)
     return o;
 }
 
-json_t *manifest_build(const Program *p, const ManifestFacts *f)
-{
-    const Graph *g = p->graph;
-    Arena *a = g->arena;
-    json_t *m = manifest_made(json_object()), *steps = manifest_made(json_array()), *totals = manifest_made(json_object());
-    int64_t macs = 0;
-    for (size_t i = 0; i < p->step.n; i++) {
-        json_array_append_new(steps, step(a, p, p->step.at[i]));
-        macs = i64_add(macs, p->step.at[i]->macs);
-    }
-    manifest_set(totals, "macs", json_integer(macs));
-    manifest_set(totals, "steps", json_integer((json_int_t)p->step.n));
-    manifest_set(m, "schema_version", json_integer(1));
-    manifest_set(m, "inlay", json_string(INLAY_VERSION));
-    manifest_set(m, "name", json_string(f->name));
-    if (f->model_sha256) manifest_set(m, "model_sha256", json_string(f->model_sha256));
-    manifest_set(m, "options", options(a, p, f));
-    manifest_set(m, "opset", json_integer(graph_opset(g, "")));
-    manifest_set(m, "arena", arena_facts(&p->plan, program_pushed(p) != NULL));
-    set_regions(m, &p->plan);
-    manifest_set(m, "peak", peak_facts(p));
-    if (p->plan.curve.n) manifest_set(m, "curve", curve_facts(&p->plan));
-    manifest_set(m, "weights", weight_facts(p, f));
-    manifest_set(m, "inputs", values(p, g->input.at, g->input.n));
-    manifest_set(m, "outputs", values(p, g->output.at, graph_results(g)));
-    manifest_plan(m, steps, p);
-    manifest_set(m, "steps", steps);
-    manifest_set(m, "totals", totals);
-    return m;
-}
+/* ---- the text: one line a key, and one for each element of a list: short, and good to compare ---- */
 
-/* A value on one line. */
-static void line(Text *t, const json_t *j)
+static void put(const ManifestText *m, const char *s) { m->sink.put(m->sink.to, s, strlen(s)); }
+
+static void line(const ManifestText *m, json_t *j)
 {
-    char *s = json_dumps(j, JSON_ENCODE_ANY);
+    char *s = json_dumps(manifest_made(j), JSON_ENCODE_ANY);
+    json_decref(j);
     if (!s) fail_memory(0, "the report does not fit");
-    text_put(t, s);
+    put(m, s);
     free(s);
 }
 
-/* One line an entry, and one for each element of a list: short, and good to compare. */
-const char *manifest_text(Arena *a, json_t *document)
+static void begin(ManifestText *m, const char *key)
 {
-    Text t = text_new(a);
-    const char *key, *end = "{";
-    json_t *value;
-    json_object_foreach(document, key, value) {
-        text_print(&t, "%s\n  \"%s\": ", end, key);
-        end = ",";
-        if (!json_array_size(value)) {
-            line(&t, value);
-            continue;
-        }
-        for (size_t i = 0; i < json_array_size(value); i++) {
-            text_put(&t, i ? ",\n    " : "[\n    ");
-            line(&t, json_array_get(value, i));
-        }
-        text_put(&t, "\n  ]");
+    put(m, m->any_key ? ",\n  \"" : "{\n  \"");
+    put(m, key);
+    put(m, "\": ");
+    m->any_key = true;
+}
+
+void manifest_list(ManifestText *m, const char *key)
+{
+    begin(m, key);
+    m->any_element = false;
+}
+
+void manifest_element(ManifestText *m, json_t *value)
+{
+    put(m, m->any_element ? ",\n    " : "[\n    ");
+    line(m, value);
+    m->any_element = true;
+}
+
+void manifest_list_end(ManifestText *m) { put(m, m->any_element ? "\n  ]" : "[]"); }
+
+void manifest_key(ManifestText *m, const char *key, json_t *value)
+{
+    if (!json_array_size(value)) {
+        begin(m, key);
+        line(m, value);
+        return;
     }
-    text_put(&t, "\n}\n");
-    return t.at;
+    manifest_list(m, key);
+    for (size_t i = 0; i < json_array_size(value); i++) manifest_element(m, json_incref(json_array_get(value, i)));
+    manifest_list_end(m);
+    json_decref(value);
+}
+
+/* ---- the document ---- */
+
+static void heading(ManifestText *m, const Program *p, const ManifestFacts *f)
+{
+    const Graph *g = p->graph;
+    manifest_key(m, "schema_version", json_integer(1));
+    manifest_key(m, "inlay", json_string(INLAY_VERSION));
+    manifest_key(m, "name", json_string(f->name));
+    if (f->model_sha256) manifest_key(m, "model_sha256", json_string(f->model_sha256));
+    manifest_key(m, "options", options(g->arena, p, f));
+    manifest_key(m, "opset", json_integer(graph_opset(g, "")));
+    manifest_key(m, "arena", arena_facts(&p->plan, program_pushed(p) != NULL));
+    put_regions(m, &p->plan);
+    manifest_key(m, "peak", peak_facts(p));
+    if (p->plan.curve.n) manifest_key(m, "curve", curve_facts(&p->plan));
+    manifest_key(m, "weights", weight_facts(p, f));
+    manifest_key(m, "inputs", values(p, g->input.at, g->input.n));
+    manifest_key(m, "outputs", values(p, g->output.at, graph_results(g)));
+}
+
+static int64_t write_steps(ManifestText *m, const Program *p, const ManifestPlan *plan)
+{
+    int64_t macs = 0;
+    manifest_list(m, "steps");
+    for (size_t i = 0; i < p->step.n; i++) {
+        json_t *j = step(p->graph->arena, p, p->step.at[i]);
+        manifest_operands(plan, j, p->step.at[i]);
+        manifest_element(m, j);
+        macs = i64_add(macs, p->step.at[i]->macs);
+    }
+    manifest_list_end(m);
+    return macs;
+}
+
+void manifest_write(const Program *p, const ManifestFacts *f, json_t *stats, ManifestSink sink)
+{
+    ManifestText m = { .sink = sink };
+    const ManifestPlan *plan = manifest_plan(p);
+    heading(&m, p, f);
+    manifest_tensors(&m, plan);
+    manifest_schedule(&m, p);
+    const int64_t macs = write_steps(&m, p, plan);
+    manifest_key(&m, "totals", json_pack("{s:I,s:I}", "macs", (json_int_t)macs, "steps", (json_int_t)p->step.n));
+    if (stats) manifest_key(&m, "stats", stats);
+    put(&m, "\n}\n");
 }

@@ -16,18 +16,38 @@ typedef struct ManifestFacts {
     int pack_width;
 } ManifestFacts;
 
-/* The plan as it is emitted, so that others can judge it: sets "tensors" and "schedule" of the document, and for each
- * of its `steps` the operands, with their places and the rows that a unit needs. */
-void manifest_plan(json_t *document, json_t *steps, const Program *p);
+/* Takes the document piece by piece. */
+typedef struct ManifestSink {
+    void (*put)(void *to, const char *text, size_t n);
+    void *to;
+} ManifestSink;
+
+/* The document under way: one step is held at a time, so that memory does not follow the document. */
+typedef struct ManifestText {
+    ManifestSink sink;
+    bool any_key, any_element;
+} ManifestText;
+
+/* The plan as it is emitted, so that others can judge it: the lists "tensors" and "schedule". */
+typedef struct ManifestPlan ManifestPlan;
+ManifestPlan *manifest_plan(const Program *p);
+void manifest_tensors(ManifestText *m, const ManifestPlan *l);
+void manifest_schedule(ManifestText *m, const Program *p);
+/* Adds a step's operands, with their places and the rows that a unit needs. */
+void manifest_operands(const ManifestPlan *l, json_t *step, const Step *s);
+
+/* A key with its value on one line (taken over), or with a list of elements, each on its own. */
+void manifest_key(ManifestText *m, const char *key, json_t *value);
+void manifest_list(ManifestText *m, const char *key);
+void manifest_element(ManifestText *m, json_t *value);
+void manifest_list_end(ManifestText *m);
 
 /* For parts of the document: never NULL (out of memory fails), and text that is not UTF-8 gets '?'. */
 json_t *manifest_made(json_t *j);
 void manifest_set(json_t *object, const char *key, json_t *value);
 json_t *manifest_name(Arena *a, const char *s);
 
-/* A new reference; never NULL: out of memory fails. */
-json_t *manifest_build(const Program *p, const ManifestFacts *f);
-/* The document as text with a newline at its end, in the arena. */
-const char *manifest_text(Arena *a, json_t *document);
+/* The document, with a newline at its end. `stats` becomes its last key (taken over); NULL: none. */
+void manifest_write(const Program *p, const ManifestFacts *f, json_t *stats, ManifestSink sink);
 
 #endif

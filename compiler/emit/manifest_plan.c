@@ -5,12 +5,19 @@
 
 #include "base/size.h"
 
-typedef struct Lister {
+/* A tensor with bytes of its own, in the order in which steps touch them. */
+typedef struct Listed {
+    const Tensor *tensor;
+    const Operand *operand;     /* the first that touches it */
+    int32_t first, last;        /* steps */
+} Listed;
+
+struct ManifestPlan {
     const Program *p;
     Arena *arena;
-    int32_t *of;                /* by tensor id: place in "tensors", -1: not yet */
-    json_t *tensors;
-} Lister;
+    int32_t *of;                /* by tensor id: place in `listed`, -1: none */
+    VEC(Listed) listed;
+};
 
 static json_t *integer(int64_t v) { return json_integer((json_int_t)v); }
 
@@ -24,28 +31,25 @@ static const char *storage_name(const Tensor *t)
     }
 }
 
-/* The tensor's place in the list; a new one is alive from step `step` on. */
-static int32_t place_of(Lister *l, const Tensor *t, int32_t step, const Operand *o)
+static json_t *entry(const ManifestPlan *l, size_t i)
 {
-    json_t *entry = l->of[t->id] < 0 ? NULL : json_array_get(l->tensors, (size_t)l->of[t->id]);
-    if (!entry) {
-        entry = manifest_made(json_object());
-        l->of[t->id] = (int32_t)json_array_size(l->tensors);
-        manifest_set(entry, "index", integer(l->of[t->id]));
-        manifest_set(entry, "name", manifest_name(l->arena, t->name));
-        manifest_set(entry, "dtype", json_string(dtype_name(t->dtype)));
-        manifest_set(entry, "storage", json_string(storage_name(t)));
-        if (t->storage != STORE_ARENA) manifest_set(entry, "slot", integer(t->slot));
-        if (t->storage == STORE_ARENA && l->p->plan.region.n) manifest_set(entry, "region", integer(t->region));
-        manifest_set(entry, "offset", integer(t->offset));
-        manifest_set(entry, "bytes", integer(tensor_bytes(t)));
-        manifest_set(entry, "extent", integer(o->ring ? i64_mul(o->ring, o->row_bytes) : tensor_bytes(t)));
-        if (o->scratch) manifest_set(entry, "scratch", json_true());
-        manifest_set(entry, "first", integer(step));
-        json_array_append_new(l->tensors, entry);
-    }
-    manifest_set(entry, "last", integer(step));
-    return l->of[t->id];
+    const Listed *e = l->listed.at + i;
+    const Tensor *t = e->tensor;
+    const Operand *o = e->operand;
+    json_t *j = manifest_made(json_object());
+    manifest_set(j, "index", integer((int64_t)i));
+    manifest_set(j, "name", manifest_name(l->arena, t->name));
+    manifest_set(j, "dtype", json_string(dtype_name(t->dtype)));
+    manifest_set(j, "storage", json_string(storage_name(t)));
+    if (t->storage != STORE_ARENA) manifest_set(j, "slot", integer(t->slot));
+    if (t->storage == STORE_ARENA && l->p->plan.region.n) manifest_set(j, "region", integer(t->region));
+    manifest_set(j, "offset", integer(t->offset));
+    manifest_set(j, "bytes", integer(tensor_bytes(t)));
+    manifest_set(j, "extent", integer(o->ring ? i64_mul(o->ring, o->row_bytes) : tensor_bytes(t)));
+    if (o->scratch) manifest_set(j, "scratch", json_true());
+    manifest_set(j, "first", integer(e->first));
+    manifest_set(j, "last", integer(e->last));
+    return j;
 }
 
 static json_t *table(const RowRule *r, int32_t units)
@@ -75,7 +79,7 @@ static const char *access_name(const Operand *o)
     return o->scratch ? "scratch" : o->write && o->read ? "update" : o->write ? "write" : "read";
 }
 
-static json_t *operand(Lister *l, const Operand *o, int32_t step)
+static json_t *operand(const ManifestPlan *l, const Operand *o, int32_t step)
 {
     if (!o->tensor) return json_null();
     json_t *j = manifest_made(json_object());
@@ -88,7 +92,7 @@ static json_t *operand(Lister *l, const Operand *o, int32_t step)
         manifest_set(j, "bytes", integer(tensor_bytes(o->tensor)));
         return j;
     }
-    manifest_set(j, "tensor", integer(place_of(l, t, step, o)));
+    manifest_set(j, "tensor", integer(l->of[t->id]));
     manifest_set(j, "at", integer(at));
     manifest_set(j, "rows", integer(o->rows));
     manifest_set(j, "row", integer(o->row_bytes));
@@ -118,15 +122,15 @@ static json_t *segment(const Segment *g)
     return j;
 }
 
-static json_t *schedule(const Program *p)
+void manifest_schedule(ManifestText *m, const Program *p)
 {
-    json_t *list = manifest_made(json_array());
-    for (size_t i = 0; i < p->plan.segment.n; i++) json_array_append_new(list, segment(p->plan.segment.at + i));
-    if (!p->plan.segment.n) json_array_append_new(list, segment(&(Segment){ .count = (int32_t)p->step.n }));
-    return list;
+    manifest_list(m, "schedule");
+    for (size_t i = 0; i < p->plan.segment.n; i++) manifest_element(m, segment(p->plan.segment.at + i));
+    if (!p->plan.segment.n) manifest_element(m, segment(&(Segment){ .count = (int32_t)p->step.n }));
+    manifest_list_end(m);
 }
 
-static void describe_step(Lister *l, json_t *j, const Step *s)
+void manifest_operands(const ManifestPlan *l, json_t *j, const Step *s)
 {
     json_t *lowered = manifest_made(json_array()), *operands = manifest_made(json_array());
     for (int32_t i = 0; i < s->n_lowered; i++) json_array_append_new(lowered, manifest_made(integer(s->lowered[i])));
@@ -141,12 +145,34 @@ static void describe_step(Lister *l, json_t *j, const Step *s)
     manifest_set(j, "operands", operands);
 }
 
-void manifest_plan(json_t *document, json_t *steps, const Program *p)
+void manifest_tensors(ManifestText *m, const ManifestPlan *l)
 {
+    manifest_list(m, "tensors");
+    for (size_t i = 0; i < l->listed.n; i++) manifest_element(m, entry(l, i));
+    manifest_list_end(m);
+}
+
+static void list_tensor(ManifestPlan *l, const Operand *o, int32_t step)
+{
+    if (!o->tensor) return;
+    int64_t at;
+    const Tensor *t = tensor_root(o->tensor, &at);
+    if (t->storage == STORE_WEIGHTS) return;
+    if (l->of[t->id] < 0) {
+        l->of[t->id] = (int32_t)l->listed.n;
+        VEC_PUSH(l->arena, &l->listed, ((Listed){ t, o, step, step }));
+    }
+    l->listed.at[l->of[t->id]].last = step;
+}
+
+ManifestPlan *manifest_plan(const Program *p)
+{
+    Arena *a = p->graph->arena;
     const int ids = graph_root(p->graph)->next_id;
-    Lister l = { p, p->graph->arena, NEW_ARRAY(p->graph->arena, int32_t, ids + 1), manifest_made(json_array()) };
-    for (int i = 0; i < ids; i++) l.of[i] = -1;
-    for (size_t i = 0; i < p->step.n; i++) describe_step(&l, json_array_get(steps, i), p->step.at[i]);
-    manifest_set(document, "tensors", l.tensors);
-    manifest_set(document, "schedule", schedule(p));
+    ManifestPlan *l = NEW_ARRAY(a, ManifestPlan, 1);
+    *l = (ManifestPlan){ .p = p, .arena = a, .of = NEW_ARRAY(a, int32_t, ids + 1) };
+    for (int i = 0; i < ids; i++) l->of[i] = -1;
+    for (size_t i = 0; i < p->step.n; i++)
+        for (int k = 0; k < p->step.at[i]->n_operand; k++) list_tensor(l, p->step.at[i]->operand + k, (int32_t)i);
+    return l;
 }

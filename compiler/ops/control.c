@@ -110,6 +110,9 @@ void infer_if(Node *n)
     infer_branches(n, branch);
     for (int i = 0; i < n->n_out; i++) {
         const Tensor *a = branch[branch[0]->dead]->output.at[i], *b = branch[!branch[1]->dead]->output.at[i];
+        if (a->sequence || b->sequence || !shape_known(&a->shape) || !shape_known(&b->shape))
+            fail_node(n, STATUS_UNSUPPORTED, "bake the condition with --const, if it is fixed in your use",
+                      "its branches give sequences, or shapes that are not known: that takes a condition known when compiling");
         if (a->dtype != b->dtype || !shape_equal(&a->shape, &b->shape))
             fail_node(n, STATUS_UNSUPPORTED, "bake the condition with --const, if it is fixed in your use",
                       "its branches give different shapes, %s and %s", shape_text(n->graph->arena, &b->shape), shape_text(n->graph->arena, &a->shape));

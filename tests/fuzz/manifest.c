@@ -25,6 +25,8 @@ static uint32_t rnd(uint32_t n)
     return (uint32_t)(state * UINT64_C(0x2545F4914F6CDD1D) >> 33) % n;
 }
 
+static void put_text(void *to, const char *text, size_t n) { fwrite(text, 1, n, to); }
+
 static void describe(void *context)
 {
     Trial *t = context;
@@ -33,9 +35,10 @@ static void describe(void *context)
     compile_passes(&t->compile);
     compile_program(&t->compile);
     const ManifestFacts facts = compile_facts(&t->compile);
-    json_t *m = manifest_build(t->compile.program, &facts);
-    t->json = strdup(manifest_text(&t->compile.arena, m));
-    json_decref(m);
+    size_t n;
+    FILE *f = open_memstream(&t->json, &n);
+    manifest_write(t->compile.program, &facts, NULL, (ManifestSink){ put_text, f });
+    fclose(f);
 }
 
 static void prove(void *context)
