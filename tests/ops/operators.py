@@ -6,6 +6,7 @@ here from the standard's formulas.
 import argparse
 import math
 import os
+import struct
 
 import element_types
 import host
@@ -13,6 +14,8 @@ import onnx
 import tap
 from arrays import A, Random, add, build, by_line, conv, lines, matmul, norm, places, scalar, sigmoid, softmax, transpose
 from element_types import tensor, wrap
+
+LOW = (1 << 64) - 1
 
 
 class Nodes(element_types.Model):
@@ -205,7 +208,34 @@ def integers(m, r):
     m.case('QuantizeLinear', [m.feed(A([5], list(e5m2))), m.const(scalar(1.0)), m.const(scalar(0), 'float8e5m2')], ('float8e5m2', A([5], e5m2.values())), kind='float8e5m2')
 
 
-GROUPS = [gated, bits, doubles, integers]
+# --- random numbers: splitmix64, counted ---
+
+def drawn(m, r):
+    def unit(seed, i, bits):
+        z = struct.unpack('<I', struct.pack('<f', seed))[0] + (i + 1) * 0x9e3779b97f4a7c15 & LOW
+        z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9 & LOW
+        z = (z ^ z >> 27) * 0x94d049bb133111eb & LOW
+        return ((z ^ z >> 31) >> 64 - bits) / 2 ** bits
+
+    normal = lambda i, bits: math.sqrt(-2 * math.log(1 - unit(2.5, 2 * i, bits))) * math.cos(2 * math.pi * unit(2.5, 2 * i + 1, bits))
+    like = m.feed(r.ints(2, 3), 'int32')
+    for t, bits in (('float32', 24), ('float64', 53), ('float16', 24)):
+        dtype = onnx.CODES[t]
+        flat, bell = A([2, 3], (1 + 4 * unit(2.5, i, bits) for i in range(6))), A([2, 3], (0.5 + 2 * normal(i, bits) for i in range(6)))
+        m.case('RandomUniform', [], (t, flat), shape=[2, 3], dtype=dtype, low=1.0, high=5.0, seed=2.5)
+        m.case('RandomUniformLike', [like], (t, flat), dtype=dtype, low=1.0, high=5.0, seed=2.5)
+        m.case('RandomNormal', [], (t, bell), shape=[2, 3], dtype=dtype, mean=0.5, scale=2.0, seed=2.5)
+        m.case('RandomNormalLike', [like], (t, bell), dtype=dtype, mean=0.5, scale=2.0, seed=2.5)
+        p = A([2, 3], [0.0, 1.0, 0.5, 0.25, 0.75, 0.5])
+        for u in (t, 'bool', 'int64'):
+            m.case('Bernoulli', [m.feed(p, t)], (u, A([2, 3], (int(unit(2.5, i, bits) < v) for i, v in enumerate(p.v)))), dtype=onnx.CODES[u], seed=2.5, kind='%s to %s' % (t, u))
+        x = A([2, 3], [0.0, 1.0, 2.0, 3.0, 0.0, -1.0])
+        pick = lambda line, u: next((k for k in range(2) if sum(softmax(line)[:k + 1]) > u), 2)
+        for u in ('int32', 'int64'):
+            m.case('Multinomial', [m.feed(x, t)], (u, build([2, 9], lambda b, i: pick(lines(x)[b], unit(2.5, 9 * b + i, bits)))), sample_size=9, dtype=onnx.CODES[u], seed=2.5, kind='%s to %s' % (t, u))
+
+
+GROUPS = [gated, bits, doubles, integers, drawn]
 
 
 def judge_refused(t, inlay, domain, op, ins, outs, attrs, words):
