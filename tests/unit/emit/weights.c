@@ -37,6 +37,7 @@ static void end(World *w)
     snprintf(command, sizeof command, "rm -rf '%s'", w->folder);
     assert_int_equal(system(command), 0);
     file_close_all(&w->arena);
+    arena_free(&w->store.scratch);
     arena_free(&w->arena);
 }
 

@@ -511,6 +511,7 @@ static void run_case(uint64_t seed, File *in, File *out)
     for (int64_t i = 0; i < chain && count_of(&c.want) < MOST; i++) do_one(&c);
     check(&c);
     file_close_all(&c.arena);
+    arena_free(&c.store.scratch);
     arena_free(&c.arena);
 }
 
@@ -556,6 +557,7 @@ static void packs_a_matrix(void **state)
             for (int j = 0; j < 16; j++)
                 assert_true(p[(b * K + k) * 16 + j] == (b * 16 + j < N ? (float)(k * N + b * 16 + j) : 0.0f));
     file_close_all(&arena);
+    arena_free(&s.scratch);
     arena_free(&arena);
 }
 
@@ -576,6 +578,7 @@ static void spills_what_does_not_nest(void **state)
     const int32_t *v = recipe_values(&s, &arena, r);
     for (int i = 0; i < A * B; i++) assert_int_equal(v[i], i % A * B + i / A);
     file_close_all(&arena);
+    arena_free(&s.scratch);
     arena_free(&arena);
 }
 
@@ -593,6 +596,7 @@ static void clipped_runs_keep_their_channel(void **state)
     assert_int_equal(s.bytes_spilled, 0);
     const float *v = recipe_values(&s, &arena, r);
     for (int i = 0; i < 16; i++) assert_true(v[i] == (i >= 6 && i < 15 ? scale[i % 4] : 0));
+    arena_free(&s.scratch);
     arena_free(&arena);
 }
 
@@ -610,6 +614,7 @@ static void plain_constants_are_small(void **state)
     for (int i = 0; i < N; i++) (void)recipe_source(&s, &source, 2, dims);
     assert_true((arena.total - before) / N <= 176);
     file_close_all(&arena);
+    arena_free(&s.scratch);
     arena_free(&arena);
 }
 
@@ -634,6 +639,7 @@ static void equal_recipes_are_known(void **state)
     assert_false(recipe_same(recipe_slice(&s, a, 0, 0, 1, 1), recipe_slice(&s, a, 0, 1, 1, 1)));
     assert_true(recipe_same(recipe_reshape(&s, a, 1, (const int64_t[]){ 6 }), b));
     file_close_all(&arena);
+    arena_free(&s.scratch);
     arena_free(&arena);
 }
 
@@ -662,6 +668,7 @@ static Status read_bytes(Encoding e, DType t, int64_t count, const void *bytes, 
     const Status status = protect(&d, read_broken, &b);
     fclose(quiet);
     file_close_all(&arena);
+    arena_free(&s.scratch);
     arena_free(&arena);
     return status;
 }
@@ -710,6 +717,7 @@ static void varints_are_addressable(void **state)
             assert_int_equal(v[i * 4 + j], e % 7 ? e * e : -e);
         }
     file_close_all(&arena);
+    arena_free(&s.scratch);
     arena_free(&arena);
 }
 
