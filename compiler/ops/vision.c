@@ -100,6 +100,28 @@ void lower_roi_align(Lower *l, Node *n)
     for (int i = 0; i < 3; i++) step_in(s, n->in[i]);
 }
 
+/* --- MaxRoiPool --- */
+
+void infer_max_roi_pool(Node *n)
+{
+    const Shape *x = infer_shape(n, 0), *regions = infer_shape(n, 1);
+    int64_t count;
+    const int64_t *cells = node_ints(n, "pooled_shape", &count);
+    if (x->rank != 4 || regions->rank != 2 || regions->dim[1] != 5) fail_node(n, STATUS_MALFORMED, NULL, "wants an image [N,C,H,W] and regions [R,5]");
+    if (!cells || count != 2 || cells[0] < 1 || cells[1] < 1) fail_node(n, STATUS_MALFORMED, NULL, "wants a pooled_shape of two positive numbers");
+    infer_out(n, 0, n->in[0]->dtype, (Shape){ 4, { regions->dim[0], x->dim[1], cells[0], cells[1] } });
+}
+
+void lower_max_roi_pool(Lower *l, Node *n)
+{
+    const Shape *x = &n->in[0]->shape, *y = &n->out[0]->shape;
+    const inlay_roi_pool_params p = { .n = x->dim[0], .c = x->dim[1], .h = x->dim[2], .w = x->dim[3], .regions = y->dim[0],
+                                      .ph = i32_checked(y->dim[2]), .pw = i32_checked(y->dim[3]), .scale = node_float(n, "spatial_scale", 1.0f) };
+    Step *s = lower_step(l, n, lower_kernel(l, "roi_pool", n->in[0]->dtype), &p);
+    step_out(s, n->out[0]);
+    for (int i = 0; i < 2; i++) step_in(s, n->in[i]);
+}
+
 /* --- MaxUnpool, Col2Im --- */
 
 static Shape unpooled(const Node *n)

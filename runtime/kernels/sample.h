@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: 0BSD
- * Values between the elements of an image: GridSample and RoiAlign, and the grids they read. Images are [N][C][spatial ...]. */
+ * Values between the elements of an image: GridSample and RoiAlign, and the grids they read; MaxRoiPool, of whole elements.
+ * Images are [N][C][spatial ...]. */
 #ifndef INLAY_SAMPLE_H
 #define INLAY_SAMPLE_H
 
@@ -42,6 +43,16 @@ INLAY_PARAMS(affine_grid);
     F(int32_t, max)             /* 1: greatest, 0: average */ \
     F(float, scale)
 INLAY_PARAMS(roi_align);
+
+/* y[r][c][ph][pw]: greatest element in the cells of region r, 0 where a cell has none. A region's corners are rounded to elements
+ * and belong to it; cells that do not end between elements overlap.
+ * Operands: y (out), x [N][C][H][W], regions [R][5] (image number, x1, y1, x2, y2). */
+#define INLAY_roi_pool_FIELDS(F, N) \
+    F(int64_t, n) F(int64_t, c) F(int64_t, h) F(int64_t, w) \
+    F(int64_t, regions) \
+    F(int32_t, ph) F(int32_t, pw)       /* cells of a region */ \
+    F(float, scale)
+INLAY_PARAMS(roi_pool);
 
 #define INLAY_T float
 #define INLAY_C(x) x##f

@@ -191,3 +191,55 @@ static inline int INLAY_N(roi_align)(void *const *base, const inlay_step *s, int
     }
     return 0;
 }
+
+/* A corner as an element index; far outside of any image it stays there. */
+static inline int64_t INLAY_N(roi_corner)(INLAY_T at)
+{
+    const INLAY_T most = INLAY_C(1e9);
+    return (int64_t)INLAY_F(round)(at > -most ? at < most ? at : most : -most);
+}
+
+/* Elements [first[0], first[1]) of cell i of those from `start` to `end`, within [0, size). */
+static inline void INLAY_N(roi_range)(int64_t start, int64_t end, int32_t i, int32_t cells, int64_t size, int64_t *range)
+{
+    const INLAY_T cell = (INLAY_T)(end > start ? end - start + 1 : 1) / (INLAY_T)cells;
+    int32_t k;
+    range[0] = start + (int64_t)INLAY_F(floor)((INLAY_T)i * cell);
+    range[1] = start + (int64_t)INLAY_F(ceil)((INLAY_T)(i + 1) * cell);
+    for (k = 0; k < 2; k++) range[k] = range[k] < 0 ? 0 : range[k] < size ? range[k] : size;
+}
+
+static inline INLAY_T INLAY_N(roi_greatest)(const INLAY_T *x, int64_t w, const int64_t *rows, const int64_t *columns)
+{
+    INLAY_T most = INLAY_C(0.0);
+    int64_t v, u;
+    if (columns[0] >= columns[1]) return most;
+    for (v = rows[0]; v < rows[1]; v++)
+        for (u = columns[0]; u < columns[1]; u++)
+            if ((v == rows[0] && u == columns[0]) || x[v * w + u] > most) most = x[v * w + u];
+    return most;
+}
+
+static inline int INLAY_N(roi_pool)(void *const *base, const inlay_step *s, int32_t r0, int32_t r1)
+{
+    const inlay_roi_pool_params *p = (const inlay_roi_pool_params *)s->params;
+    INLAY_T *y = (INLAY_T *)inlay_at(base, s, 0);
+    const INLAY_T *x = (const INLAY_T *)inlay_at(base, s, 1), *region = (const INLAY_T *)inlay_at(base, s, 2);
+    const INLAY_T scale = (INLAY_T)p->scale;
+    int64_t r, c, at[4], rows[2], columns[2];
+    int32_t i, k;
+    (void)r0, (void)r1;
+    for (r = 0; r < p->regions; r++, region += 5) {
+        if (!(region[0] >= INLAY_C(0.0) && region[0] < (INLAY_T)p->n)) return -INLAY_E_INDEX;
+        for (i = 0; i < 4; i++) at[i] = INLAY_N(roi_corner)(region[1 + i] * scale);
+        for (c = 0; c < p->c; c++)
+            for (i = 0; i < p->ph; i++) {
+                INLAY_N(roi_range)(at[1], at[3], i, p->ph, p->h, rows);
+                for (k = 0; k < p->pw; k++) {
+                    INLAY_N(roi_range)(at[0], at[2], k, p->pw, p->w, columns);
+                    *y++ = INLAY_N(roi_greatest)(x + ((int64_t)region[0] * p->c + c) * p->h * p->w, p->w, rows, columns);
+                }
+            }
+    }
+    return 0;
+}

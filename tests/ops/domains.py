@@ -296,7 +296,8 @@ def tree(m):
 
 
 # What has strings on one side cannot run on a device.
-REFUSED = [(ML, 'CategoryMapper', [('int64', [2])], [('string', [2])], dict(cats_int64s=[1, 2], cats_strings=['a', 'b']), 'strings')]
+REFUSED = [('', 'ImageDecoder', [('uint8', [9])], [('uint8', [2, 2, 3])], dict(pixel_format='RGB'), 'decode before the model'),
+           (ML, 'CategoryMapper', [('int64', [2])], [('string', [2])], dict(cats_int64s=[1, 2], cats_strings=['a', 'b']), 'strings')]
 GROUPS = [activations, normalizations, products, moves, embeddings, attention, quantized, classical]
 
 

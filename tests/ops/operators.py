@@ -172,9 +172,30 @@ def sampling(m, r):
     # Two samples a cell and axis, 1.0 apart in a region of 2 x 2 that is one cell: at 0.5 and 1.5, and half an element less.
     m.case('RoiAlign', [m.feed(x, t), m.feed(A([1, 4], [0.5, 0.5, 2.5, 2.5]), t), m.feed(A([1], [0]), 'int64')],
            (t, A([1, 1, 1, 1], [sum(bilinear(h, v) for h in (0.5, 1.5) for v in (0.5, 1.5)) / 4])), output_height=1, output_width=1, sampling_ratio=2)
+    roi_pool(m, r)
     m.case('Resize', [m.feed(A([1, 1, 1, 2], [1.0, 3.0]), t), '', '', m.const(A([4], [1, 1, 1, 4]), 'int64')], (t, A([1, 1, 1, 4], [1.0, 1.5, 2.5, 3.0])), mode='linear')
     n = 5
     m.case('HannWindow', [m.feed(scalar(n), 'int64')], (t, A([n], (0.5 - 0.5 * math.cos(2 * math.pi * i / n) for i in range(n)))), output_datatype=onnx.CODES[t], kind='float64')
+
+
+def roi_pool(m, r):
+    """Regions with corners on and between elements, of one element, reversed, partly and wholly outside of the image."""
+    x = r.floats(2, 3, 6, 8)
+    regions = [[0, 0, 0, 7, 5], [1, 2, 1, 5, 3], [1, 1.25, 0.75, 4.5, 4.75], [0, 3, 2, 3, 2], [0, 5, 4, 2, 1], [1, -3, -2, 2, 1], [0, 6, 4, 12, 9], [1, 20, 20, 24, 22]]
+
+    def cell(first, last, i, cells, size):
+        first, last = (math.floor(v + 0.5) if v >= 0 else math.ceil(v - 0.5) for v in (first, last))
+        length = max(last - first + 1, 1)
+        return range(max(first + length * i // cells, 0), min(first - (-length * (i + 1) // cells), size))
+
+    def answer(scale, ph, pw):
+        at = lambda k, c, i, j: [x[regions[k][0], c, h, v] for h in cell(regions[k][2] * scale, regions[k][4] * scale, i, ph, 6)
+                                 for v in cell(regions[k][1] * scale, regions[k][3] * scale, j, pw, 8)]
+        return build([len(regions), 3, ph, pw], lambda *p: max(at(*p), default=0))
+
+    for t in ('float32', 'float64', 'float16'):
+        for scale, ph, pw in ((1.0, 2, 4), (0.5, 3, 1)):
+            m.case('MaxRoiPool', [m.feed(x, t), m.feed(A([len(regions), 5], sum(regions, [])), t)], (t, answer(scale, ph, pw)), pooled_shape=[ph, pw], spatial_scale=scale, kind='%s %dx%d' % (t, ph, pw))
 
 
 # --- integers ---
