@@ -115,12 +115,21 @@ Text check_tables(Arena *a, const Program *p)
     return t;
 }
 
+/* The macro with the bytes of the arena, or of a region of it. */
+static const char *size_macro(Arena *a, const Program *p, const char *upper, int region)
+{
+    if (!p->plan.region.n) return arena_printf(a, "%s_ARENA_SIZE", upper);
+    return arena_printf(a, "%s_ARENA_%s_SIZE", upper, text_upper(a, p->plan.region.at[region].name));
+}
+
 Text check_asserts(Arena *a, const Program *p, const char *name, const char *upper)
 {
     Text t = text_new(a);
     bool *seen = NEW_ARRAY(a, bool, graph_root(p->graph)->next_id + 1);
     text_print(&t, "INLAY_ASSERT(%s_floats, sizeof(float) == 4 && sizeof(double) == 8 && sizeof(int64_t) == 8);\n", name);
-    text_print(&t, "INLAY_ASSERT(%s_arena, %s_ARENA_SIZE == %" PRId64 "u && %s_ARENA_ALIGN == %" PRId64 "u);\n", name, upper, p->plan.arena_size, upper, p->plan.arena_align);
+    text_print(&t, "INLAY_ASSERT(%s_align, %s_ARENA_ALIGN == %" PRId64 "u);\n", name, upper, p->plan.arena_align);
+    for (int i = 0; i < program_regions(p); i++)
+        text_print(&t, "INLAY_ASSERT(%s_arena_%d, %s == %" PRId64 "u);\n", name, i, size_macro(a, p, upper, i), p->plan.region.n ? p->plan.region.at[i].size : p->plan.arena_size);
     for (size_t i = 0; i < p->step.n; i++)
         for (int k = 0; k < p->step.at[i]->n_operand; k++) {
             int64_t at;
@@ -128,8 +137,8 @@ Text check_asserts(Arena *a, const Program *p, const char *name, const char *upp
             const Tensor *root = arena_root(o, &at);
             if (!root || seen[root->id]) continue;
             seen[root->id] = true;
-            text_print(&t, "INLAY_ASSERT(%s_tensor_%d, %" PRId64 "u %% %s_ARENA_ALIGN == 0 && %" PRId64 "u + %" PRId64 "u <= %s_ARENA_SIZE);\n", name, root->id,
-                       root->offset, upper, root->offset, o->ring ? o->ring * o->row_bytes : tensor_bytes(root), upper);
+            text_print(&t, "INLAY_ASSERT(%s_tensor_%d, %" PRId64 "u %% %s_ARENA_ALIGN == 0 && %" PRId64 "u + %" PRId64 "u <= %s);\n", name, root->id,
+                       root->offset, upper, root->offset, o->ring ? o->ring * o->row_bytes : tensor_bytes(root), size_macro(a, p, upper, root->region));
         }
     return t;
 }
