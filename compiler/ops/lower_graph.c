@@ -78,9 +78,17 @@ static void move_in(Lower *l, Graph *g)
         }
 }
 
-static void check_types(const Graph *g)
+static void check_output(const Graph *g, const Tensor *t)
+{
+    const Loc loc = { .file = g->file, .byte = -1, .node = -1, .name = t->name };
+    if (t->sequence || !shape_known(&t->shape))
+        error_at(STATUS_UNSUPPORTED, loc, "name the tensors of the sequence as outputs", "the output is no tensor of a known shape (a sequence?)");
+}
+
+static void check_graph(const Graph *g)
 {
     for (size_t i = 0; i < g->node.n; i++) op_check_type(g->node.at[i]);
+    for (size_t i = 0; i < g->output.n; i++) check_output(g, g->output.at[i]);
     fail_if_errors();
 }
 
@@ -101,7 +109,7 @@ Program *lower_graph(Graph *g, int pack_width)
     Program *p = NEW(g->arena, Program);
     *p = (Program){ .graph = g };
     Lower l = { .program = p, .graph = g, .arena = g->arena, .pack_width = pack_width };
-    check_types(g);
+    check_graph(g);
     assign_storage(g);
     Tensor **made = arena_copy(g->arena, g->output.at, g->output.n * sizeof *made);
     for (size_t i = 0; i < g->output.n; i++) {
