@@ -22,24 +22,9 @@ static inline int64_t inlay_label(const inlay_loss_params *p, const void *labels
     return p->wide ? ((const int64_t *)labels)[i] : (int64_t)((const int32_t *)labels)[i];
 }
 
-#define INLAY_T float
-#define INLAY_C(x) x##f
-#define INLAY_F(name) name##f
-#define INLAY_N(name) inlay_##name##_f32
+#include "as_float.inc.h"
 #include "loss.inc.h"
-#undef INLAY_T
-#undef INLAY_C
-#undef INLAY_F
-#undef INLAY_N
-
-#define INLAY_T double
-#define INLAY_C(x) x
-#define INLAY_F(name) name
-#define INLAY_N(name) inlay_##name##_f64
+#include "as_double.inc.h"
 #include "loss.inc.h"
-#undef INLAY_T
-#undef INLAY_C
-#undef INLAY_F
-#undef INLAY_N
 
 #endif

@@ -50,3 +50,8 @@ static inline int INLAY_N(nll_loss)(void *const *base, const inlay_step *s, int3
     if (p->reduction) *loss = (INLAY_T)(p->reduction == 2 ? sum / weights : sum);
     return 0;
 }
+
+#undef INLAY_T
+#undef INLAY_C
+#undef INLAY_F
+#undef INLAY_N

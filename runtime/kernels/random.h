@@ -31,28 +31,14 @@ static inline uint64_t inlay_random_bits(int64_t seed, int64_t i)
     return z ^ (z >> 31);
 }
 
-#define INLAY_T float
-#define INLAY_C(x) x##f
-#define INLAY_F(name) name##f
-#define INLAY_N(name) inlay_##name##_f32
+#include "as_float.inc.h"
 #define INLAY_UNIT(bits) ((float)((bits) >> 40) * 5.9604644775390625e-8f)
 #include "random.inc.h"
-#undef INLAY_T
-#undef INLAY_C
-#undef INLAY_F
-#undef INLAY_N
 #undef INLAY_UNIT
 
-#define INLAY_T double
-#define INLAY_C(x) x
-#define INLAY_F(name) name
-#define INLAY_N(name) inlay_##name##_f64
+#include "as_double.inc.h"
 #define INLAY_UNIT(bits) ((double)((bits) >> 11) * 1.1102230246251565e-16)
 #include "random.inc.h"
-#undef INLAY_T
-#undef INLAY_C
-#undef INLAY_F
-#undef INLAY_N
 #undef INLAY_UNIT
 
 #endif

@@ -50,3 +50,8 @@ static inline int INLAY_N(multinomial)(void *const *base, const inlay_step *s, i
     }
     return 0;
 }
+
+#undef INLAY_T
+#undef INLAY_C
+#undef INLAY_F
+#undef INLAY_N

@@ -54,24 +54,9 @@ INLAY_PARAMS(roi_align);
     F(float, scale)
 INLAY_PARAMS(roi_pool);
 
-#define INLAY_T float
-#define INLAY_C(x) x##f
-#define INLAY_F(name) name##f
-#define INLAY_N(name) inlay_##name##_f32
+#include "as_float.inc.h"
 #include "sample.inc.h"
-#undef INLAY_T
-#undef INLAY_C
-#undef INLAY_F
-#undef INLAY_N
-
-#define INLAY_T double
-#define INLAY_C(x) x
-#define INLAY_F(name) name
-#define INLAY_N(name) inlay_##name##_f64
+#include "as_double.inc.h"
 #include "sample.inc.h"
-#undef INLAY_T
-#undef INLAY_C
-#undef INLAY_F
-#undef INLAY_N
 
 #endif

@@ -243,3 +243,8 @@ static inline int INLAY_N(roi_pool)(void *const *base, const inlay_step *s, int3
     }
     return 0;
 }
+
+#undef INLAY_T
+#undef INLAY_C
+#undef INLAY_F
+#undef INLAY_N

@@ -96,3 +96,8 @@ static inline int INLAY_N(deform_conv)(void *const *base, const inlay_step *s, i
                 for (u = 0; u < p->ow; u++) *y++ = (bias ? bias[o] : INLAY_C(0.0)) + INLAY_N(deform_sum)(p, x, w, offset, mask, i, o, v, u);
     return 0;
 }
+
+#undef INLAY_T
+#undef INLAY_C
+#undef INLAY_F
+#undef INLAY_N

@@ -163,15 +163,23 @@ def pinned(t, m):
     attempt(t, m.name + ': --pin', same)
 
 
+def run_call(m):
+    return '    r = %s_run(arena, &in, &out);\n' % m.name
+
+
+def edit(path, old, new):
+    with open(path) as f:
+        text = f.read()
+    assert old in text
+    with open(path, 'w') as f:
+        f.write(text.replace(old, new))
+
+
 def preserved(t, m):
     """--preserve-input: a second run from the same arena answers the same."""
     def twice(main, manifest):
-        with open(main) as f:
-            text = f.read()
-        call = '    r = %s_run(arena, &in, &out);\n' % m.name
-        assert call in text
-        with open(main, 'w') as f:
-            f.write(text.replace(call, call + call))
+        call = run_call(m)
+        edit(main, call, call + call)
 
     def same():
         return '' if m.run(['--io', 'arena', '--preserve-input'], twice)[1] == m.run([])[1] else 'the second run answers other bytes'
@@ -181,14 +189,9 @@ def preserved(t, m):
 def strict_pointers(t, m):
     """A pointer for a value in the arena is refused: it would not be read."""
     def pointers(main, manifest):
-        with open(main) as f:
-            text = f.read()
-        call = '    r = %s_run(arena, &in, &out);\n' % m.name
-        assert call in text
-        with open(main, 'w') as f:
-            f.write(text.replace(call, '    { %s_inputs wrong = in; wrong.in0 = (const void *)arena; if (%s_run(arena, &wrong, &out) != %s_E_ARG) return 95; }\n'
-                                 '    if (%s_run(NULL, &in, &out) != %s_E_ARG) return 96;\n    r = %s_run(arena, NULL, NULL);\n'
-                                 % (m.name, m.name, m.name.upper(), m.name, m.name.upper(), m.name)))
+        edit(main, run_call(m), '    { %s_inputs wrong = in; wrong.in0 = (const void *)arena; if (%s_run(arena, &wrong, &out) != %s_E_ARG) return 95; }\n'
+             '    if (%s_run(NULL, &in, &out) != %s_E_ARG) return 96;\n    r = %s_run(arena, NULL, NULL);\n'
+             % (m.name, m.name, m.name.upper(), m.name, m.name.upper(), m.name))
 
     def same():
         return '' if m.run(['--io', 'arena'], pointers)[1] == m.run([])[1] else 'other bytes'
