@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The order and the form of the steps: whatever lowers the peak of the schedule. */
+#ifndef INLAY_PLAN_FORMS_H
+#define INLAY_PLAN_FORMS_H
+
+#include "plan/elide.h"
+#include "plan/plan.h"
+
+/* A PeakOf (copies.h) whose context is PlanOptions: the least peak in the order given or in a quickly found one. */
+int64_t forms_peak(Program *program, const void *options, int64_t most);
+/* Another order of the steps, where it lowers the peak of the schedule, too. */
+void forms_order(Program *p, const PlanOptions *opt, PlanLevel level);
+/* Scales and shifts within the convolution that reads them, unless that needs more. */
+void forms_affine(Program *p, const PlanOptions *opt, PlanLevel level);
+/* Forms of the steps with pairs: inside the streams of the schedule so far, and everywhere. Returns how many, 2 at most. */
+int forms_pairs(Program *p, const PlanOptions *opt, PlanLevel level, Steps *form);
+/* Whichever of them lowers the peak most. */
+void forms_best_pairs(Program *p, const PlanOptions *opt, PlanLevel level);
+
+#endif

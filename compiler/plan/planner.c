@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Items and schedule of a plan in the making. */
+#include "plan/planner.h"
+
+enum { WALK_BUDGET = 1500000 };
+
+static void set_ring(Planner *p, const Ring *r)
+{
+    Item *it = p->all.item.at + r->item;
+    it->ring = it->whole || r->rows == it->rows ? 0 : r->rows;
+}
+
+static void find_schedule(Planner *p)
+{
+    const ScheduleOptions opt = { .stream = p->level >= PLAN_STREAM, .overlap = p->level >= PLAN_OVERLAP,
+        .enough = p->opt->arena_limit, .budget = WALK_BUDGET, .peak_only = p->peak_only, .most = p->most };
+    p->schedule = schedule_find(p->arena, &p->all, &opt);
+    if (p->peak_only) return;
+    p->slot_of = NEW_ARRAY(p->arena, int32_t, p->program->step.n + 1);
+    for (size_t i = 0; i < p->schedule.slot.n; i++) {
+        const Slot *s = p->schedule.slot.at + i;
+        for (int32_t k = s->first; k < s->end; k++) p->slot_of[k] = (int32_t)i;
+        for (size_t r = 0; s->stream && r < s->stream->ring.n; r++)
+            set_ring(p, s->stream->ring.at + r);
+    }
+}
+
+Planner planner_prepare(Program *program, const PlanOptions *opt, PlanLevel level)
+{
+    Arena *scratch = &program->graph->store->scratch;
+    Planner p = { .arena = scratch, .program = program, .opt = opt, .level = level };
+    p.all = items_find(scratch, program, opt);
+    find_schedule(&p);
+    return p;
+}
+
+int64_t planner_peak(Program *program, const PlanOptions *opt, PlanLevel level, int64_t most)
+{
+    Arena *scratch = &program->graph->store->scratch;
+    const ArenaMark mark = arena_mark(scratch);
+    Planner p = { .arena = scratch, .program = program, .opt = opt, .level = level, .peak_only = true, .most = most };
+    p.all = items_find(scratch, program, opt);
+    find_schedule(&p);
+    arena_release(scratch, mark);
+    return p.schedule.peak;
+}
+
+bool planner_by_list(const Planner *p, const Slot *s) { return s->stream || p->program->step.at[s->first]->pushed; }

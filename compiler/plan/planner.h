@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * A plan in the making, handed from stage to stage: items and schedule, then offsets, then the program's Plan. */
+#ifndef INLAY_PLAN_PLANNER_H
+#define INLAY_PLAN_PLANNER_H
+
+#include "plan/items.h"
+#include "plan/overlap.h"
+#include "plan/place.h"
+#include "plan/segment.h"
+
+typedef struct Planner {
+    Arena *arena;
+    Program *program;
+    const PlanOptions *opt;
+    PlanLevel level;
+    bool peak_only;             /* of the schedule, see ScheduleOptions */
+    int64_t most;
+    Items all;
+    Schedule schedule;
+    int32_t *slot_of;           /* of a step */
+    VEC(PlaceItem) item;        /* items, then perhaps the row counters */
+    int64_t place_bytes;        /* in front of them */
+    VEC(PlaceArc) arc;
+    VEC(Overlap) overlap;       /* by rows, of steps run layer by layer */
+    int64_t *in_slot;           /* bytes alive in a slot, nothing overlapping */
+} Planner;
+
+/* Items and schedule of the steps as they are: enough to compare. */
+Planner planner_prepare(Program *program, const PlanOptions *opt, PlanLevel level);
+/* The least peak of the steps as they are; any number beyond `most` where it is beyond (0: wherever it is). */
+int64_t planner_peak(Program *program, const PlanOptions *opt, PlanLevel level, int64_t most);
+
+/* Rows that are handed in come one by one, in a stream or not. */
+bool planner_by_list(const Planner *p, const Slot *s);
+/* The offsets of the items, and what the plan says of them (offsets.c). */
+void planner_place(Planner *p);
+/* Directions, rings, segments and blocks, from schedule and offsets (result.c). */
+void planner_write(Planner *p);
+
+#endif
