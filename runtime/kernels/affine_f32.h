@@ -75,13 +75,7 @@ static inline int inlay_affine_f32(void *const *base, const inlay_step *s, int32
 static inline int inlay_affine_act_f32(void *const *base, const inlay_step *s, int32_t r0, int32_t r1)
 {
     const inlay_affine_params *p = (const inlay_affine_params *)s->params;
-    int32_t i;
-    for (i = r0; i < r1; i++) {
-        const int32_t r = s->backward ? r0 + r1 - 1 - i : i;
-        inlay_affine_f32(base, s, r, r + 1);
-        inlay_act_rows(base, s, r, p->pixels, p->channels, p->act, p->a, p->b);
-    }
-    return 0;
+    return inlay_then_act(inlay_affine_f32, base, s, r0, r1, p->pixels, p->channels, p->act, p->a, p->b);
 }
 
 /* Operands: y, x, scale, shift, w, bias, q (may be left out; may be y's own memory), scratch of `chunk` pixels of ic.
@@ -143,13 +137,7 @@ static inline int inlay_affine_conv_f32(void *const *base, const inlay_step *s, 
 static inline int inlay_affine_conv_act_f32(void *const *base, const inlay_step *s, int32_t r0, int32_t r1)
 {
     const inlay_affine_conv_params *p = (const inlay_affine_conv_params *)s->params;
-    int32_t i;
-    for (i = r0; i < r1; i++) {
-        const int32_t r = s->backward ? r0 + r1 - 1 - i : i;
-        inlay_affine_conv_f32(base, s, r, r + 1);
-        inlay_act_rows(base, s, r, p->pixels, p->oc, p->act, p->a, p->b);
-    }
-    return 0;
+    return inlay_then_act(inlay_affine_conv_f32, base, s, r0, r1, p->pixels, p->oc, p->act, p->a, p->b);
 }
 
 #endif

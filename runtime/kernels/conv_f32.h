@@ -234,20 +234,27 @@ static inline int32_t inlay_act_stripe(int32_t pixels, int32_t channels)
     return n > 1 ? (int32_t)n : 1;
 }
 
-static inline int inlay_conv_act_f32(void *const *base, const inlay_step *s, int32_t r0, int32_t r1)
+/* The rows by `kernel`, whose tail `act` is too long for its inner loop. */
+static inline int inlay_then_act(inlay_kernel *kernel, void *const *base, const inlay_step *s, int32_t r0, int32_t r1,
+                                 int32_t pixels, int32_t channels, int32_t act, float a, float b)
 {
-    const inlay_conv_params *p = (const inlay_conv_params *)s->params;
-    const int32_t channels = p->groups * p->oc, stripe = inlay_act_stripe(p->ow, channels);
+    const int32_t stripe = inlay_act_stripe(pixels, channels);
     int32_t done, i, n;
     for (done = 0; done < r1 - r0; done += n) {
         const int32_t left = r1 - r0 - done;
         int32_t from;
         n = left < stripe ? left : stripe;
         from = s->backward ? r1 - done - n : r0 + done;
-        inlay_conv_f32(base, s, from, from + n);
-        for (i = 0; i < n; i++) inlay_act_rows(base, s, from + i, p->ow, channels, p->act, p->a, p->b);
+        kernel(base, s, from, from + n);
+        for (i = 0; i < n; i++) inlay_act_rows(base, s, from + i, pixels, channels, act, a, b);
     }
     return 0;
+}
+
+static inline int inlay_conv_act_f32(void *const *base, const inlay_step *s, int32_t r0, int32_t r1)
+{
+    const inlay_conv_params *p = (const inlay_conv_params *)s->params;
+    return inlay_then_act(inlay_conv_f32, base, s, r0, r1, p->ow, p->groups * p->oc, p->act, p->a, p->b);
 }
 
 #endif

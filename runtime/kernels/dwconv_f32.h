@@ -264,13 +264,7 @@ static inline int inlay_dwconv_f32(void *const *base, const inlay_step *s, int32
 static inline int inlay_dwconv_act_f32(void *const *base, const inlay_step *s, int32_t r0, int32_t r1)
 {
     const inlay_conv_params *p = (const inlay_conv_params *)s->params;
-    int32_t done;
-    for (done = 0; done < r1 - r0; done++) {
-        const int32_t r = s->backward ? r1 - 1 - done : r0 + done;
-        inlay_dwconv_f32(base, s, r, r + 1);
-        inlay_act_rows(base, s, r, p->ow, p->groups, p->act, p->a, p->b);
-    }
-    return 0;
+    return inlay_then_act(inlay_dwconv_f32, base, s, r0, r1, p->ow, p->groups, p->act, p->a, p->b);
 }
 
 #endif

@@ -115,7 +115,7 @@ static void ensembles(void **state)
         }
         double x[ROWS * FEATURES], z[ROWS * 4], scratch[16];
         float x_f[ROWS * FEATURES], z_f[ROWS * 4];
-        for (int i = 0; i < ROWS * FEATURES; i++) x[i] = rnd(10) ? ((double)rnd(17) - 8.0) / 8.0 : NAN, x_f[i] = (float)x[i];
+        for (int i = 0; i < ROWS * FEATURES; i++) x[i] = rnd(10) ? ((double)rnd(17) - 8.0) / 8.0 : (double)NAN, x_f[i] = (float)x[i];
         void *wide[12] = { z, NULL, x, t.root, t.node, t.value, t.target, t.weight, (void *)(uintptr_t)members, NULL, NULL, scratch };
         run(inlay_tree_f64, &p, 12, wide);
         p.wide = 0;

@@ -52,7 +52,7 @@ static void axis_as_value(void **state)
     double x[2 * 6 * 5], y[2 * 4 * 5 * 2], want[2 * 4 * 5 * 2], scratch[6 * 6];
     const inlay_dft_params known = { .outer = 2, .length = 6, .inner = 5, .bins = 4, .n = 6, .parts = 1, .onesided = 1 };
     const inlay_dft_params p = { .n = 7, .parts = 1, .onesided = 1, .rank = 3, .nx = { 2, 6, 5 }, .ny = { 2, 4, 5 } };
-    const int64_t length = 6, axes[] = { 1, -3, 0, 2, 3, -1 };
+    int64_t length = 6, axes[] = { 1, -3, 0, 2, 3, -1 };
     for (int i = 0; i < 60; i++) x[i] = (double)rnd_float();
     assert_int_equal(RUN(inlay_dft_f64, &known, want, x, NULL, NULL, &length, scratch), 0);
     for (int i = 0; i < 6; i++) {

@@ -304,7 +304,7 @@ static inline void expect(Bytes model, Status status, const char *words)
 {
     Read r = { 0 };
     read_model(&r, folder, model);
-    if (r.status != status || (words && !strstr(r.message, words))) print_error("wanted %d \"%s\", got %d: %s\n", status, words, r.status, r.message);
+    if (r.status != status || (words && !strstr(r.message, words))) print_error("wanted %d \"%s\", got %d: %s\n", status, words ? words : "", r.status, r.message);
     assert_int_equal(r.status, status);
     if (words) assert_non_null(strstr(r.message, words));
     read_free(&r);
