@@ -268,7 +268,7 @@ static bool join_blocks(Elider *e, size_t i)
             move_all(e, root_of(x, &at), &h);
         } else {
             Step *c = copy_alone(e, s, k, 0);
-            c->operand[0] = (Operand){ .tensor = view_of(e, x->tensor, y.tensor, offset), .write = true, .rows = 1, .pixel = 1, .row_bytes = tensor_bytes(x->tensor) };
+            c->operand[0] = (Operand){ .tensor = view_of(e, x->tensor, y.tensor, offset), .write = true, .rows = 1, .pixel = y.pixel, .row_bytes = tensor_bytes(x->tensor) };
             VEC_PUSH(e->arena, &e->late, ((Late){ c, i }));
         }
         offset += tensor_bytes(x->tensor);

@@ -86,6 +86,14 @@ static bool check_outputs(Check *c)
     return true;
 }
 
+static void write_input(Check *c, const Tensor *t)
+{
+    Lanes *l = c->lanes + t->id;
+    const int64_t home = home_of(c, t);
+    shadow_write(&c->shadow, home, home + tensor_bytes(t), -home, t->id);
+    for (int32_t r = 0; l->pixel && r < l->rows; r++) lane_add(l, r, 0, l->pixel);
+}
+
 /* Inputs in the arena are there before the first step, and so is the place of a run that takes rows. */
 static void write_inputs(Check *c)
 {
@@ -94,7 +102,7 @@ static void write_inputs(Check *c)
     if (program_pushed(c->program)) shadow_write(&c->shadow, place, place + PLACE_BYTES, 0, TAG_PLACE);
     for (size_t i = 0; i < g->input.n; i++) {
         const Tensor *t = g->input.at[i];
-        if (t->storage == STORE_ARENA && graph_in_form(g, i) != IO_ROWS) shadow_write(&c->shadow, home_of(c, t), home_of(c, t) + tensor_bytes(t), -home_of(c, t), t->id);
+        if (t->storage == STORE_ARENA && graph_in_form(g, i) != IO_ROWS) write_input(c, t);
     }
 }
 

@@ -8,8 +8,10 @@ import json
 import os
 
 import host
+import onnx
 import tap
 
+f32 = onnx.CODES['float32']
 LEVELS = [[], ['--plan=simple'], ['--plan=order'], ['--plan=overlap'], ['--plan=stream'], ['--io=arena'], ['--io=arena', '--preserve-input']]
 
 
@@ -174,6 +176,28 @@ def strangers(t, o):
         t.ok('one operand: status 64', status == 64, text)
 
 
+def joined_rows():
+    """A concatenation of single rows, of which the input's is copied and the others are made in place."""
+    return ([onnx.make_node('Relu', ['x'], ['a']), onnx.make_node('Concat', ['x', 'a', 'x'], ['b'], axis=1), onnx.make_node('Softmax', ['b'], ['y'], axis=2)],
+            [1, 1, 16], [1, 3, 16])
+
+
+def split_input():
+    """Channels of the input are read where they lie."""
+    return ([onnx.make_node('Split', ['x'], ['a', 'b'], axis=3), onnx.make_node('Less', ['a', 'b'], ['c']), onnx.make_node('Cast', ['c'], ['y'], to=f32)],
+            [1, 5, 64, 2], [1, 5, 64, 1])
+
+
+def parts(t, o):
+    for make in (joined_rows, split_input):
+        with host.Work() as work:
+            nodes, x, y = make()
+            os.mkdir(os.path.join(work, make.__name__))
+            with open(os.path.join(work, make.__name__, make.__name__ + '.onnx'), 'wb') as f:
+                f.write(onnx.make_model(nodes, [onnx.make_value('x', f32, x)], [onnx.make_value('y', f32, y)]))
+            levels(t, argparse.Namespace(inlay=o.inlay, models=work), make.__name__)
+
+
 def main():
     p = argparse.ArgumentParser()
     p.add_argument('--inlay', required=True)
@@ -182,6 +206,7 @@ def main():
     t = tap.Tap()
     for name in ('digits', 'sine'):
         levels(t, o, name)
+    parts(t, o)
     for flags in ([], ['--plan=overlap'], ['--io=arena']):
         damages(t, o, 'digits', flags)
     strangers(t, o)
