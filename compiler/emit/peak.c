@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Steps are gone through in order with the blocks alive; advice follows from what the blocks of the fullest step are. */
+ * Advice follows from what the blocks of the fullest step are. */
 #include "emit/peak.h"
 
 #include <inttypes.h>
@@ -8,68 +8,17 @@
 
 #include "base/size.h"
 
-typedef VEC(const Block *) Blocks;
-
-static int by_offset(const void *a, const void *b)
-{
-    const Block *x = *(const Block *const *)a, *y = *(const Block *const *)b;
-    return x->offset < y->offset ? -1 : x->offset > y->offset;
-}
-
 static int by_bytes(const void *a, const void *b)
 {
     const Block *x = ((const PeakBlock *)a)->block, *y = ((const PeakBlock *)b)->block;
     if (x->bytes != y->bytes) return x->bytes > y->bytes ? -1 : 1;
-    return by_offset(&x, &y);
+    return x->offset < y->offset ? -1 : x->offset > y->offset;
 }
 
-/* Bytes under at least one of the blocks, which get sorted by offset. */
-static int64_t covered(Blocks *alive)
+static void find_fullest(const Program *p, Peak *peak)
 {
-    int64_t bytes = 0, top = 0;
-    if (alive->n) qsort(alive->at, alive->n, sizeof *alive->at, by_offset);
-    for (size_t i = 0; i < alive->n; i++) {
-        const int64_t begin = i64_max(alive->at[i]->offset, top), end = alive->at[i]->offset + alive->at[i]->bytes;
-        if (end <= begin) continue;
-        bytes += end - begin;
-        top = end;
-    }
-    return bytes;
-}
-
-static void drop_dead(Blocks *alive, int32_t step)
-{
-    size_t n = 0;
-    for (size_t i = 0; i < alive->n; i++)
-        if (alive->at[i]->end > step) alive->at[n++] = alive->at[i];
-    alive->n = n;
-}
-
-/* Blocks by the step they are born at: head[step], then next[block]; -1 ends. */
-static void list_births(const Program *p, Arena *a, int32_t **head, int32_t **next)
-{
-    *head = NEW_ARRAY(a, int32_t, p->step.n + 1);
-    *next = NEW_ARRAY(a, int32_t, p->plan.block.n + 1);
-    for (size_t i = 0; i <= p->step.n; i++) (*head)[i] = -1;
-    for (size_t i = p->plan.block.n; i-- > 0;) {
-        const int32_t at = p->plan.block.at[i].first;
-        (*next)[i] = (*head)[at];
-        (*head)[at] = (int32_t)i;
-    }
-}
-
-static void find_fullest(const Program *p, Arena *a, Peak *peak)
-{
-    Blocks alive = { 0 };
-    int32_t *head, *next;
-    list_births(p, a, &head, &next);
-    for (int32_t k = 0; k < (int32_t)p->step.n; k++) {
-        drop_dead(&alive, k);
-        if (head[k] < 0) continue;
-        for (int32_t i = head[k]; i >= 0; i = next[i]) VEC_PUSH(a, &alive, p->plan.block.at + i);
-        const int64_t bytes = covered(&alive);
-        if (bytes > peak->bytes) peak->bytes = bytes, peak->first = k, peak->end = k + 1;
-    }
+    for (int32_t k = 0; k < (int32_t)p->step.n; k++)
+        if (p->plan.live[k] > peak->bytes) peak->bytes = p->plan.live[k], peak->first = k, peak->end = k + 1;
 }
 
 /* The steps of the stream that the peak lies in. */
@@ -248,7 +197,7 @@ Peak peak_find(const Program *p)
 {
     Arena *a = p->graph->arena;
     Peak peak = { 0 };
-    find_fullest(p, a, &peak);
+    find_fullest(p, &peak);
     if (!peak.bytes) return peak;
     widen(p, &peak);
     for (size_t i = 0; i < p->plan.block.n; i++) {

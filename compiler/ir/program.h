@@ -133,7 +133,7 @@ typedef struct Plan {
     VEC(RegionUse) region;      /* empty: one arena. Else arena_size is their sum; counters and place lie in the first */
     int64_t region_cost, region_least;      /* traffic by cost; what no assignment goes below */
     VEC(Segment) segment;       /* empty: layer by layer */
-    const int64_t *live;        /* bytes alive at each step */
+    const int64_t *live;        /* bytes of the arena in use at each step */
     CurvePoints curve;          /* from the cheapest to the smallest; empty: nobody asked */
     int64_t macs_once;          /* of all steps, nothing computed twice; with a curve */
     VEC(Block) block;           /* in order of birth; a stream's are alive in all of its steps */
@@ -167,6 +167,8 @@ int32_t program_rows(const Program *p, const Step *pushed);
 const char *step_name(const Step *s);
 /* Fills Operand.ref of all steps: the plan has set Tensor.offset, Operand.ring and strides. */
 void program_link(Program *p);
+/* Fills plan.live from plan.block. */
+void program_count_live(Program *p);
 /* The steps in the runtime's form, for running them in this process. */
 inlay_model program_model(Arena *a, const Program *p);
 

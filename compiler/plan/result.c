@@ -40,14 +40,6 @@ static void add_segment(Planner *p, const Slot *s)
     }
 }
 
-static void count_live(Planner *p)
-{
-    const size_t steps = p->program->step.n;
-    int64_t *live = NEW_ARRAY(p->program->graph->arena, int64_t, steps + 1);
-    for (size_t k = 0; k < steps; k++) live[k] = p->in_slot[p->slot_of[k]];
-    p->program->plan.live = live;
-}
-
 static void add_block(Planner *p, Block b, int32_t first_slot, int32_t last_slot)
 {
     b.offset += b.tensor ? program_region_start(p->program, b.tensor->region) : 0;
@@ -77,7 +69,7 @@ void planner_write(Planner *p)
     set_rings(p);
     for (size_t i = 0; i < p->schedule.slot.n; i++) streams |= planner_by_list(p, p->schedule.slot.at + i);
     for (size_t i = 0; streams && i < p->schedule.slot.n; i++) add_segment(p, p->schedule.slot.at + i);
-    count_live(p);
     list_blocks(p);
+    program_count_live(p->program);
     program_link(p->program);
 }
