@@ -33,9 +33,9 @@ static LoadMode load_mode(const Options *o)
 void compile_open(Compile *c, const Options *o)
 {
     *c = (Compile){ .options = o, .clock = { .running = STAGES }, .io_before = io_count() };
-    c->arena.budget = (uint64_t)o->max_memory;
+    c->arena.budget = o->max_memory ? (uint64_t)*o->max_memory : 0;
     c->store = (Store){ .arena = &c->arena, .mode = load_mode(o), .window = DEFAULT_WINDOW };
-    c->store.scratch.budget = (uint64_t)o->max_memory;
+    c->store.scratch.budget = o->max_memory ? (uint64_t)*o->max_memory : 0;
     c->arena.beside = &c->store.scratch;
     c->store.scratch.beside = &c->arena;
 }
@@ -99,12 +99,12 @@ enum { PEAK_BLOCKS = 12 };
 static void check_limit(Compile *c)
 {
     const Plan *p = &c->program->plan;
-    const long long limit = c->options->arena_limit;
-    if (limit <= 0 || p->arena_size <= limit) return;
+    const long long *limit = c->options->arena_limit;
+    if (!limit || p->arena_size <= *limit) return;
     const Peak peak = peak_find(c->program);
     fail_at(STATUS_LIMIT, LOC_NONE, arena_printf(&c->arena, "who needs it, and what would shrink it\n%s", peak_text(&c->arena, &peak, PEAK_BLOCKS).at),
             "the smallest arena found is %lld bytes (lower bound %lld), the limit is %lld",
-            (long long)p->arena_size, (long long)p->lower_bound, limit);
+            (long long)p->arena_size, (long long)p->lower_bound, *limit);
 }
 
 static PlanLevel plan_level(const Options *o)
@@ -125,9 +125,12 @@ static PlanGoal plan_goal(const Options *o)
     return PLAN_RAM;
 }
 
+/* For the planner 0 is no limit: where no byte is allowed, one that cannot be used. */
+static int64_t arena_limit(const Options *o) { return o->arena_limit ? i64_max(*o->arena_limit, 1) : 0; }
+
 void compile_program(Compile *c)
 {
-    PlanOptions plan = { .align = ARENA_ALIGN, .arena_limit = c->options->arena_limit, .curve = c->options->curve != 0,
+    PlanOptions plan = { .align = ARENA_ALIGN, .arena_limit = arena_limit(c->options), .curve = c->options->curve != 0,
         .preserve_input = c->options->preserve_input, .level = plan_level(c->options), .goal = plan_goal(c->options) };
     region_options(&c->arena, c->options, &plan);
     stats_stage(c, STAGE_PLAN);

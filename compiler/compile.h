@@ -19,7 +19,7 @@ typedef struct Options {
     const char *name;           /* C identifier, lower case */
     const char **shape, **dim, **constant, **without, **input, **io, **region, **pin;
     const char *weights, *optimize, *load, *target, *plan, *dump_after, *external_dir;
-    long long max_memory, max_arena, max_weights, arena_limit, capacity;
+    const long long *max_memory, *max_arena, *max_weights, *arena_limit, *capacity;     /* bytes; NULL: none */
     int curve, preserve_input, markdown, no_hash, hash_model, json, stats, initializers, no_external, csv, html;
 } Options;
 

@@ -57,11 +57,11 @@ void cmd_analyze(Compile *c)
     print_stats(c);
 }
 
-static void hold(const char *what, uint64_t bytes, long long most)
+static void hold(const char *what, uint64_t bytes, const long long *most)
 {
     if (!most) return;
-    printf("%-8s %12" PRIu64 " bytes of %12lld: %s\n", what, bytes, most, bytes <= (uint64_t)most ? "holds" : "EXCEEDED");
-    if (bytes > (uint64_t)most) error_at(STATUS_LIMIT, LOC_NONE, NULL, "the %s needs %" PRIu64 " bytes, %lld are allowed", what, bytes, most);
+    printf("%-8s %12" PRIu64 " bytes of %12lld: %s\n", what, bytes, *most, bytes <= (uint64_t)*most ? "holds" : "EXCEEDED");
+    if (bytes > (uint64_t)*most) error_at(STATUS_LIMIT, LOC_NONE, NULL, "%s: %" PRIu64 " bytes are needed, %lld are allowed", what, bytes, *most);
 }
 
 void cmd_check(Compile *c)
@@ -76,6 +76,6 @@ void cmd_check(Compile *c)
 
 void cmd_place(Compile *c)
 {
-    const int status = place_command(c->options->model, c->options->capacity, stdout);
+    const int status = place_command(c->options->model, c->options->capacity ? *c->options->capacity : -1, stdout);
     if (status) fail_now((Status)status);
 }

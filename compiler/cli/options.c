@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/bytes.h"
+
 static const Command commands[] = {
     { "compile", "MODEL.onnx", "write C for the model into a folder (-o)", cmd_compile, true },
     { "analyze", "MODEL.onnx", "print the same figures, write nothing", cmd_analyze, true },
@@ -17,6 +19,14 @@ static const Command commands[] = {
 };
 
 static Options parsed;
+static struct { char *arena_limit, *max_arena, *max_weights, *max_memory, *capacity; } size;
+
+static const struct SizeRow { const char *name; char **text; const long long **bytes; } sizes[] = {
+    { "--arena-limit", &size.arena_limit, &parsed.arena_limit }, { "--max-arena", &size.max_arena, &parsed.max_arena },
+    { "--max-weights", &size.max_weights, &parsed.max_weights }, { "--max-memory", &size.max_memory, &parsed.max_memory },
+    { "--capacity", &size.capacity, &parsed.capacity },
+};
+enum { SIZES = sizeof sizes / sizeof *sizes };
 
 static const struct poptOption table[] = {
     { "output", 'o', POPT_ARG_STRING, &parsed.output, 0, "where the output goes", "DIR" },
@@ -31,13 +41,13 @@ static const struct poptOption table[] = {
     { "pin", 0, POPT_ARG_ARGV, &parsed.pin, 0, "a tensor of the model lies in that region", "TENSOR=REGION" },
     { "weights", 0, POPT_ARG_STRING, &parsed.weights, 0, "form of the weights: auto, c, incbin, bin or obj", "FORM" },
     { "target", 0, POPT_ARG_STRING, &parsed.target, 0, "what the code is for: generic, cortex-m4, ...", "TARGET" },
-    { "arena-limit", 0, POPT_ARG_LONGLONG, &parsed.arena_limit, 0, "the cheapest plan within so many bytes; status 1 if there is none", "BYTES" },
+    { "arena-limit", 0, POPT_ARG_STRING, &size.arena_limit, 0, "the cheapest plan within so many bytes (K, M); status 1 if there is none", "BYTES" },
     { "curve", 0, POPT_ARG_NONE, &parsed.curve, 0, "analyze: all plans from the cheapest to the smallest, recomputation included", NULL },
     { "plan", 0, POPT_ARG_STRING, &parsed.plan, 0, "how far the planner goes: simple, order, overlap or stream", "LEVEL" },
     { "optimize", 0, POPT_ARG_STRING, &parsed.optimize, 0, "ram: the smallest arena (default); balanced: what costs next to nothing; speed: layer by layer", "GOAL" },
-    { "max-arena", 0, POPT_ARG_LONGLONG, &parsed.max_arena, 0, "check: most bytes of arena", "BYTES" },
-    { "max-weights", 0, POPT_ARG_LONGLONG, &parsed.max_weights, 0, "check: most bytes of weights", "BYTES" },
-    { "max-memory", 0, POPT_ARG_LONGLONG, &parsed.max_memory, 0, "budget of the compiler's own memory; status 71 beyond it", "BYTES" },
+    { "max-arena", 0, POPT_ARG_STRING, &size.max_arena, 0, "check: most bytes of arena", "BYTES" },
+    { "max-weights", 0, POPT_ARG_STRING, &size.max_weights, 0, "check: most bytes of weights", "BYTES" },
+    { "max-memory", 0, POPT_ARG_STRING, &size.max_memory, 0, "budget of the compiler's own memory; status 71 beyond it", "BYTES" },
     { "load", 0, POPT_ARG_STRING, &parsed.load, 0, "how files are read: stream, mmap or eager", "WAY" },
     { "external-data-dir", 0, POPT_ARG_STRING, &parsed.external_dir, 0, "folder of external data (default: the model's)", "DIR" },
     { "no-external-data", 0, POPT_ARG_NONE, &parsed.no_external, 0, "refuse external data", NULL },
@@ -45,7 +55,7 @@ static const struct poptOption table[] = {
     { "after", 0, POPT_ARG_STRING, &parsed.dump_after, 0, "dump: the graph as it is after that pass", "PASS" },
     { "initializers", 0, POPT_ARG_NONE, &parsed.initializers, 0, "dump: the constants and where they lie", NULL },
     { "markdown", 0, POPT_ARG_NONE, &parsed.markdown, 0, "ops: as a page of the documentation", NULL },
-    { "capacity", 0, POPT_ARG_LONGLONG, &parsed.capacity, 0, "place: most bytes; status 1 beyond it", "BYTES" },
+    { "capacity", 0, POPT_ARG_STRING, &size.capacity, 0, "place: most bytes; status 1 beyond it", "BYTES" },
     { "no-hash", 0, POPT_ARG_NONE, &parsed.no_hash, 0, "leave out the SHA-256 of the weights", NULL },
     { "hash-model", 0, POPT_ARG_NONE, &parsed.hash_model, 0, "put the SHA-256 of the model into the manifest", NULL },
     { "stats", 0, POPT_ARG_NONE, &parsed.stats, 0, "print memory, bytes moved and time per stage", NULL },
@@ -87,9 +97,20 @@ static _Noreturn void misuse(poptContext popt, const char *what, const char *whi
     exit(STATUS_USAGE);
 }
 
+static void read_sizes(poptContext popt)
+{
+    static long long bytes[SIZES];
+    for (int i = 0; i < SIZES; i++) {
+        if (!*sizes[i].text) continue;
+        const char *end = bytes_read(*sizes[i].text, bytes + i);
+        if (!end || *end) misuse(popt, "no number of bytes (like 65536, 64K, 1M)", sizes[i].name);
+        *sizes[i].bytes = bytes + i;
+    }
+}
+
 const Command *options_parse(Options *o, int argc, const char **argv)
 {
-    parsed = (Options){ .capacity = -1 };
+    parsed = (Options){ 0 };
     poptContext popt = poptGetContext("inlay", argc, argv, table, 0);
     poptSetOtherOptionHelp(popt, "COMMAND [OPTION...]");
     for (int r; (r = poptGetNextOpt(popt)) != -1;) {
@@ -103,6 +124,7 @@ const Command *options_parse(Options *o, int argc, const char **argv)
         poptFreeContext(popt);
         exit(STATUS_OK);
     }
+    read_sizes(popt);
     const char *name = poptGetArg(popt), *operand = name ? poptGetArg(popt) : NULL, *second = operand ? poptGetArg(popt) : NULL, *extra = second ? poptGetArg(popt) : NULL;
     if (!name) {
         print_commands(stderr);

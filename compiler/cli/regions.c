@@ -2,9 +2,10 @@
 #include "cli/regions.h"
 
 #include <ctype.h>
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "cli/bytes.h"
 
 enum { MOST_REGIONS = 8, LONGEST_NAME = 20, MOST_COST = 1000000 };
 
@@ -25,12 +26,11 @@ static const char *name_of(Arena *a, const char *text, size_t n)
     return name;
 }
 
-static int64_t number(const char *text, const char **at, int64_t most, const char *why)
+static int64_t cost_of(const char *text, const char **at)
 {
     char *end;
-    errno = 0;
-    const long long v = strtoll(*at, &end, 10);
-    if (end == *at || errno || v < 1 || v > most) misuse(text, why);
+    const long v = strtol(*at, &end, 10);
+    if (end == *at || v < 1 || v > MOST_COST) misuse(text, "the cost is no number from 1 to 1000000");
     *at = end;
     return v;
 }
@@ -40,10 +40,11 @@ static Region parse(Arena *a, const char *text, int place)
     const char *colon = strchr(text, ':'), *at = colon ? colon + 1 : NULL;
     if (!colon) misuse(text, "no size");
     Region r = { .name = name_of(a, text, (size_t)(colon - text)), .cost = place + 1 };
-    r.size = number(text, &at, (int64_t)1 << 40, "the size is no number of bytes");
-    if (*at == 'K' || *at == 'k') r.size *= 1024, at++;
-    else if (*at == 'M' || *at == 'm') r.size *= 1024 * 1024, at++;
-    if (*at == ':') at++, r.cost = number(text, &at, MOST_COST, "the cost is no number from 1 to 1000000");
+    long long size;
+    at = bytes_read(at, &size);
+    if (!at || !size) misuse(text, "the size is no number of bytes");
+    r.size = size;
+    if (*at == ':') at++, r.cost = cost_of(text, &at);
     if (*at) misuse(text, "there is more than a name, a size and a cost");
     return r;
 }

@@ -57,6 +57,15 @@ static const Step *maker_of(const Program *p, const Block *b)
     return NULL;
 }
 
+/* Is the name but the tensor's number, which passes gave it? *columns: what is said of a strip of such a tensor. */
+static bool is_number(const char *name, int id, bool strip, const char **columns)
+{
+    char *end;
+    const long n = *name == '_' ? strtol(name + 1, &end, 10) : -1;
+    *columns = n < 0 ? "" : end;
+    return n >= 0 && ((!*end && n == id) || (strip && *end == '['));
+}
+
 /* A tensor that passes made has a number for a name: its maker says more. */
 const char *block_name(const Program *p, const Block *b)
 {
@@ -64,8 +73,9 @@ const char *block_name(const Program *p, const Block *b)
     if (!b->tensor) return "row counters";
     const Step *s = maker_of(p, b);
     if (s && b->scratch) return arena_printf(a, "scratch of step %d", s->index);
-    if (!s || !s->node || strcmp(b->tensor->name, arena_printf(a, "_%d", b->tensor->id))) return b->tensor->name;
-    return arena_printf(a, "step %d, %s %s", s->index, s->node->op_type, s->node->name);
+    const char *columns;
+    if (!s || !s->node || !is_number(b->tensor->name, b->tensor->id, s->strip > 0, &columns)) return b->tensor->name;
+    return arena_printf(a, "step %d, %s %s%s", s->index, s->node->op_type, s->node->name, columns);
 }
 
 const char *peak_role_name(PeakRole r)
@@ -130,9 +140,12 @@ static const Tensor *scalable_input(const Program *p, const Peak *peak)
     bool rows = false;
     for (int32_t s = peak->first; s < peak->end; s++)
         for (int k = 0; k < p->step.at[s]->n_operand; k++) rows |= p->step.at[s]->operand[k].rows > 1;
-    for (size_t i = 0; rows && i < p->graph->input.n; i++)
-        if (p->graph->input.at[i]->shape.rank >= 3) return p->graph->input.at[i];
-    return NULL;
+    const Tensor *largest = NULL;
+    for (size_t i = 0; rows && i < p->graph->input.n; i++) {
+        const Tensor *t = p->graph->input.at[i];
+        if (t->shape.rank >= 3 && (!largest || tensor_bytes(t) > tensor_bytes(largest))) largest = t;
+    }
+    return largest;
 }
 
 static void advise_size(Arena *a, Peak *peak, const Program *p)

@@ -206,12 +206,16 @@ def usage(t, o, digits):
                            ('bad shape', ['compile', digits, '-o', out, '--shape', 'image=axb']), ('no such input', ['compile', digits, '-o', out, '--shape', 'nope=1']),
                            ('no such symbol', ['compile', digits, '-o', out, '--dim', 'nope=1']), ('bad name', ['compile', digits, '-o', out, '--name', '1x']),
                            ('bad form', ['compile', digits, '-o', out, '--weights', 'clay']), ('no limit', ['check', digits]),
-                           ('no input', ['run', digits])]:
+                           ('no input', ['run', digits]), ('negative limit', ['analyze', digits, '--arena-limit=-5']),
+                           ('no number', ['analyze', digits, '--arena-limit', '64Q']), ('too large', ['check', digits, '--max-arena', '9999999G'])]:
             before = listing(work)
             status, text = host.run([o.inlay] + args)
             t.ok('usage: ' + name, status == 64 and 'inlay: ' in text and listing(work) == before, 'status %d\n%s' % (status, text[:1000]))
         expect(t, 'check: arena over the limit', work, [o.inlay, 'check', digits, '--max-arena', '100'], {1}, [])
         expect(t, 'arena limit', work, [o.inlay, 'compile', digits, '-o', out, '--arena-limit', '100'], {1}, ['arena'])
+        expect(t, 'no byte of arena', work, [o.inlay, 'compile', digits, '-o', out, '--arena-limit', '0'], {1}, ['the limit is 0', 'lower bound'])
+        status, text = host.run([o.inlay, 'check', digits, '--max-arena', '1M', '--max-weights', '1024K'])
+        t.ok('K and M', status == 0 and text.count('of      1048576: holds') == 2, text)
         expect(t, 'memory budget', work, [o.inlay, 'compile', digits, '-o', out, '--max-memory', '10000'], {71}, [])
 
 

@@ -113,7 +113,7 @@ class Model:
             status, text = host.run(command)
             if status:
                 raise RuntimeError('run: exit %d: %s' % (status, text))
-            return [onnx.read_tensor(os.path.join(work, f)).raw for f in sorted(os.listdir(work)) if f.endswith('.pb')]
+            return [onnx.read_tensor(os.path.join(work, f)).raw for f in sorted(os.listdir(work), key=lambda f: int("".join(c for c in f if c.isdigit()) or 0)) if f.endswith('.pb')]
 
     def compiled(self, limit):
         """The same through C, in an arena of just that size between guards."""
