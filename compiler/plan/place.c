@@ -39,13 +39,15 @@ static Verdict try_height(Run *r, int64_t c, uint64_t slice, bool wide)
     return v;
 }
 
-/* The capacity itself, by both tables of rules in turn, in growing slices. */
-static void seek_capacity(Run *r)
+/* One height, by both tables of rules in turn, in growing slices: the capacity that was asked for, or just below the best found. */
+static void seek_below(Run *r)
 {
     uint64_t slice = CAPACITY_SLICE;
     for (bool wide = false; !done(r) && r->low <= r->goal; wide = !wide) {
-        try_height(r, r->goal, slice, wide);
-        if (wide) slice *= 4;
+        const int64_t high = r->high;
+        try_height(r, r->capacity ? r->goal : r->high - 1, slice, wide);
+        if (r->high < high) slice = CAPACITY_SLICE;
+        else if (wide) slice *= 4;
     }
 }
 
@@ -78,8 +80,9 @@ static void seek(Arena *a, Run *r, uint64_t effort)
     r->trial = NEW_ARRAY(a, int64_t, r->p->n);
     if (r->p->plain) r->sky = place_sky_new(a, r->p, r->budget);
     else r->pairs = place_pairs_new(a, r->p);
-    if (r->capacity) seek_capacity(r);
-    else seek_least(r);
+    if (!r->capacity) seek_least(r);
+    if (!r->capacity && r->sky) r->budget += r->budget / 4;
+    seek_below(r);
 }
 
 static bool pins_clash(const Problem *p)
