@@ -181,65 +181,84 @@ static Calls list_calls(const Bound *b, const Slot *s, bool reverse)
     return c;
 }
 
-/* A tensor as rows, as all operands on it in a slot see it. */
+/* A tensor as the finest rows in which the operands on it that make it (born), or touch it, in a slot see it. */
 typedef struct Image {
-    int32_t rows;               /* 0: they do not agree, or do not see all of it */
+    int32_t rows;               /* 0: some do not see all of it */
     int64_t row_bytes;
 } Image;
 
-static Image image_in(const Bound *b, const Slot *s, const Life *l)
+static Image image_in(const Bound *b, const Slot *s, const Life *l, bool born)
 {
     Image r = { 0, 0 };
     for (int32_t i = s->first; i < s->end; i++)
         for (int k = 0; k < b->p->step.at[i]->n_operand; k++) {
             const Operand *o = b->p->step.at[i]->operand + k;
             int64_t at;
-            if (life_of(b, o) != l) continue;
+            if (life_of(b, o) != l || (born && !o->write)) continue;
             const Tensor *t = owner_of(o, &at);
             if (o->part) at -= at % i64_max(1, operand_pitch(o));
-            const bool all = at == 0 && i64_mul(o->rows, o->row_bytes) == tensor_bytes(t);
-            if (!all || (r.rows && (r.rows != o->rows || r.row_bytes != o->row_bytes))) return (Image){ 0, 0 };
-            r = (Image){ o->rows, o->row_bytes };
+            if (at != 0 || i64_mul(o->rows, o->row_bytes) != tensor_bytes(t)) return (Image){ 0, 0 };
+            if (o->rows > r.rows) r = (Image){ o->rows, o->row_bytes };
         }
     return r;
 }
 
 /* When each row is made first (born), or needed last. */
-static void note_row_calls(const Bound *b, const Calls *c, const Life *l, int32_t rows, bool born)
+static void note_row_calls(const Bound *b, const Calls *c, const Life *l, Image as, bool born)
 {
-    for (int32_t r = 0; r < rows; r++) b->call[r] = born ? c->n - 1 : -1;     /* never needed: gone at once */
+    for (int32_t r = 0; r < as.rows; r++) b->call[r] = born ? c->n - 1 : -1;     /* never needed: gone at once */
     for (int32_t e = 0; e < c->n; e++) {
         const int32_t i = born ? c->n - 1 - e : e;      /* the last note stays */
         const Step *s = b->p->step.at[c->step[i]];
         for (int k = 0; k < s->n_operand; k++) {
             const Operand *o = s->operand + k;
             if (life_of(b, o) != l || o->write != born) continue;
-            Range r = rows_of(s, o, c->unit[i]);
-            if (born && !by_row(s, o)) r = (Range){ 0, rows };
-            for (int32_t row = r.lo; row < r.hi; row++) b->call[row] = i;
+            const Range r = born && !by_row(s, o) ? (Range){ 0, o->rows } : rows_of(s, o, c->unit[i]);
+            const int64_t end = r.hi * o->row_bytes / as.row_bytes;         /* of those that it sees as a whole */
+            for (int64_t row = i64_ceil_div(r.lo * o->row_bytes, as.row_bytes); row < end; row++) b->call[row] = i;
         }
     }
 }
 
-/* A tensor's bytes over the calls of its slot, into b->delta. */
+/* Made in blocks or parts: what each call makes counts from then on, with the last all of it: tensors are not put together of pieces. */
+static void add_pieces(const Bound *b, const Calls *c, const Life *l)
+{
+    int64_t rest = l->bytes;
+    for (int32_t i = 0; i < c->n; i++) {
+        const Step *s = b->p->step.at[c->step[i]];
+        for (int k = 0; k < s->n_operand; k++) {
+            const Operand *o = s->operand + k;
+            if (life_of(b, o) != l || !o->write) continue;
+            const int64_t row = o->part ? o->row_bytes / operand_pitch(o) * o->part * element_bits(o) / 8 : o->row_bytes;
+            const int64_t bytes = i64_min(rest, by_row(s, o) ? row : c->unit[i] ? 0 : o->rows * row);
+            b->delta[2 * i + 1] += bytes;
+            rest -= bytes;
+        }
+    }
+    b->delta[c->n ? 2 * c->n - 1 : 0] += rest;
+}
+
+/* A tensor's bytes over the calls of its slot, into b->delta. What is not known does not count. */
 static void add_life(const Bound *b, const Calls *c, const Slot *s, const Life *l, bool born)
 {
-    const Image as = image_in(b, s, l);
-    const bool replaced = !born && l->elementwise && !l->one_piece;     /* each element makes room for its own result */
-    if (!as.rows || (!born && l->one_piece) || replaced) {
-        b->delta[born] += l->bytes;
-        b->delta[replaced ? 1 : 2 * c->n] -= l->bytes;
+    const Image as = image_in(b, s, l, born);
+    if (!born && (!as.rows || l->one_piece || l->elementwise)) {    /* elementwise: each element makes room for its own result */
+        b->delta[0] += l->bytes;
+        b->delta[l->one_piece ? 2 * c->n : l->elementwise ? 1 : 2] -= l->bytes;
         return;
     }
-    note_row_calls(b, c, l, as.rows, born);
-    int64_t rest = l->bytes;    /* what the alignment adds goes with the first row that counts */
+    if (!as.rows) {
+        add_pieces(b, c, l);
+        return;
+    }
+    note_row_calls(b, c, l, as, born);
+    int64_t rest = l->bytes;    /* what the alignment adds may be taken at once by what lies over it: it is not counted */
     for (int32_t r = 0; r < as.rows; r++) {
         const int64_t bytes = i64_min(rest, as.row_bytes);
         rest -= bytes;
         if (born) b->delta[2 * b->call[r] + 1] += bytes;
         else b->delta[0] += bytes, b->delta[2 * b->call[r] + 2] -= bytes;
     }
-    if (!born) b->delta[0] += rest;
 }
 
 /* Does operand k alone stand for a tensor that dies in the step, pixel by pixel? */
@@ -247,7 +266,7 @@ static bool dies_by_pixels(const Bound *b, const Slot *s, const Step *t, int k, 
 {
     const Operand *x = t->operand + k;
     const Life *l = life_of(b, x);
-    if (!l || !x->pixels.tile || !whole_pixels(x) || !dies_in(l, slot) || l->one_piece || l->elementwise || !image_in(b, s, l).rows) return false;
+    if (!l || !x->pixels.tile || !whole_pixels(x) || !dies_in(l, slot) || l->one_piece || l->elementwise || !image_in(b, s, l, false).rows) return false;
     for (int i = 0; i < t->n_operand; i++)
         if (i != k && life_of(b, t->operand + i) == l) return false;
     return true;
@@ -265,9 +284,9 @@ static void save_pixels(const Bound *b, const Calls *c, int32_t slot, bool rever
     bool any = false;
     for (int k = t->n_out; k < t->n_operand; k++) {
         if (!dies_by_pixels(b, s, t, k, slot)) continue;
-        const int32_t rows = image_in(b, s, life_of(b, t->operand + k)).rows;
-        note_row_calls(b, c, life_of(b, t->operand + k), rows, false);
-        for (int32_t r = 0; r < rows; r++)
+        const Image as = image_in(b, s, life_of(b, t->operand + k), false);
+        note_row_calls(b, c, life_of(b, t->operand + k), as, false);
+        for (int32_t r = 0; r < as.rows; r++)
             if (b->call[r] >= 0) any = true, dying[(size_t)b->call[r] * n + (size_t)k]++;
     }
     for (int32_t i = 0; any && i < c->n; i++) {
@@ -293,7 +312,7 @@ static int64_t most_alive(const Bound *b, int32_t slot, bool reverse)
     for (int32_t i = s->first; i < s->end; i++)
         for (int k = 0; k < b->p->step.at[i]->n_operand; k++) {
             const Life *l = life_of(b, b->p->step.at[i]->operand + k);
-            if (!l || done[l - b->life]) continue;
+            if (!l || !l->bytes || done[l - b->life]) continue;
             done[l - b->life] = true;
             if (born_in(b, l, slot)) add_life(&in, &c, s, l, true);
             else if (dies_in(l, slot)) add_life(&in, &c, s, l, false);

@@ -130,20 +130,29 @@ static bool check_ends(Check *c)
     return check_outputs(c);
 }
 
-static bool replay(Check *c)
+static bool check_schedule(Check *c)
 {
     const Program *p = c->program;
     int32_t next = 0;
-    write_inputs(c);
-    if (!p->plan.segment.n) return check_layers(c, 0, (int32_t)p->step.n) && check_ends(c);
     for (size_t i = 0; i < p->plan.segment.n; i++) {
         const Segment *g = p->plan.segment.at + i;
         if (g->first != next || g->count < 0) return object(c, NULL, "segments leave steps out");
         if (g->count > (int32_t)p->step.n - next) return object(c, NULL, "segments name steps that do not exist");
         next += g->count;
-        if (!(g->list ? check_stream(c, g) : check_layers(c, g->first, next))) return false;
     }
-    if (next != (int32_t)p->step.n) return object(c, NULL, "segments leave steps out");
+    return !p->plan.segment.n || next == (int32_t)p->step.n || object(c, NULL, "segments leave steps out");
+}
+
+static bool replay(Check *c)
+{
+    const Program *p = c->program;
+    if (!check_schedule(c) || !check_rewrites(c)) return false;
+    write_inputs(c);
+    if (!p->plan.segment.n) return check_layers(c, 0, (int32_t)p->step.n) && check_ends(c);
+    for (size_t i = 0; i < p->plan.segment.n; i++) {
+        const Segment *g = p->plan.segment.at + i;
+        if (!(g->list ? check_stream(c, g) : check_layers(c, g->first, g->first + g->count))) return false;
+    }
     return check_ends(c);
 }
 

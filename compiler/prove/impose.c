@@ -22,7 +22,6 @@ typedef struct Imposer {
     Home *home;                 /* by tensor id */
     Tensor **owner;             /* by claimed tensor; NULL: not seen yet */
     int32_t *claimed;           /* by tensor id: place in the claim's list, -1: none yet */
-    int32_t *stream;            /* by step: place in the schedule, -1: none */
     int32_t step, operand;      /* under way */
 } Imposer;
 
@@ -212,76 +211,23 @@ static void make_steps(Imposer *m)
 
 /* ---- order ---- */
 
-/* Steps that jump know others by their numbers. */
+/* Steps that jump know others by their numbers. A stream in front of all of them (an input by rows) is not jumped over. */
 static void check_jumps(Imposer *m)
 {
-    bool jumps = false;
+    int32_t first = 0;          /* that jumps */
     m->operand = -1;
-    for (int32_t i = 0; i < m->program->lowered; i++) jumps |= m->lowered[i]->control || m->lowered[i]->loop_end >= 0;
-    if (!jumps) return;
+    while (first < m->program->lowered && !m->lowered[first]->control && m->lowered[first]->loop_end < 0) first++;
+    if (first == m->program->lowered) return;
     for (m->step = 0; m->step < (int32_t)m->claim->step.n; m->step++)
         if (m->claim->step.at[m->step].lowered.at[0] != m->step) contradict(m, "is moved, though steps of the model jump");
-    for (size_t i = 0; i < m->claim->segment.n; i++)
-        if (m->claim->segment.at[i].list) fail_at(STATUS_LIMIT, m->loc, NULL, "schedule[%zu] is a stream, though steps of the model jump", i);
-}
-
-static bool overlap(const Operand *a, const Operand *b)
-{
-    int64_t x, y;
-    if (!a->tensor || !b->tensor || tensor_root(a->tensor, &x) != tensor_root(b->tensor, &y)) return false;
-    x += a->offset, y += b->offset;
-    if (a->part && b->part && operand_pitch(a) == operand_pitch(b) && a->row_bytes == b->row_bytes) {
-        const int64_t bits = dtype_bits(a->tensor->dtype), pitch = operand_pitch(a);
-        return x % pitch < y % pitch + b->part * bits / 8 && y % pitch < x % pitch + a->part * bits / 8;
-    }
-    return x < y + b->rows * b->row_bytes && y < x + a->rows * a->row_bytes;
-}
-
-/* An operand met before, in a chain by tensor. */
-typedef struct Seen {
-    const Operand *operand;
-    int32_t step, lowered, next;
-} Seen;
-
-/* Bytes that are written again hold one value after the other: who touches them does it in the model's order, and not in one stream. */
-static void compare(Imposer *m, const Operand *o, int32_t number, const Seen *e)
-{
-    if (e->step == m->step || !(e->operand->write || o->write) || !overlap(e->operand, o)) return;
-    if (m->claim->step.at[e->step].piece && e->operand->write && !o->write) return;     /* a copy, made early: the replay sees that it is there */
-    if (e->lowered > number)
-        contradict(m, arena_printf(m->arena, "comes after step %d, which needs or makes the same bytes later in the model", e->step));
-    if (o->write && m->stream[m->step] >= 0 && m->stream[m->step] == m->stream[e->step])
-        contradict(m, arena_printf(m->arena, "writes bytes that step %d, in the same stream, needs or makes as well", e->step));
-}
-
-static void check_rewrites(Imposer *m)
-{
-    const Program *p = m->program;
-    const int ids = graph_root(p->graph)->next_id;
-    int32_t *last = NEW_ARRAY(m->arena, int32_t, ids + 1);
-    VEC(Seen) seen = { 0 };
-    for (int i = 0; i < ids; i++) last[i] = -1;
-    m->operand = -1;
-    for (m->step = 0; m->step < (int32_t)p->step.n; m->step++) {
-        const Step *s = p->step.at[m->step];
-        const int32_t number = s->lowered[s->n_lowered - 1];
-        for (int k = 0; k < s->n_operand; k++) {
-            const Operand *o = s->operand + k;
-            int64_t at;
-            if (!o->tensor || o->scratch) continue;
-            const int id = tensor_root(o->tensor, &at)->id;
-            if (tensor_root(o->tensor, &at)->storage == STORE_WEIGHTS) continue;
-            for (int32_t i = last[id]; i >= 0; i = seen.at[i].next) compare(m, o, number, seen.at + i);
-            VEC_PUSH(m->arena, &seen, ((Seen){ o, m->step, number, last[id] }));
-            last[id] = (int32_t)seen.n - 1;
-        }
+    for (size_t i = 0; i < m->claim->segment.n; i++) {
+        const Segment *g = m->claim->segment.at + i;
+        if (g->list && g->count > first - g->first) fail_at(STATUS_LIMIT, m->loc, NULL, "schedule[%zu] is a stream, though steps of the model jump", i);
     }
 }
 
-static void check_streams(Imposer *m)
+static void check_streams(const Imposer *m)
 {
-    m->stream = NEW_ARRAY(m->arena, int32_t, m->claim->step.n + 1);
-    for (size_t k = 0; k < m->claim->step.n; k++) m->stream[k] = -1;
     if (!m->claim->segment.n && m->claim->step.n) fail_at(STATUS_LIMIT, m->loc, NULL, "the schedule runs no steps");
     for (size_t i = 0; i < m->claim->segment.n; i++) {
         const Segment *g = m->claim->segment.at + i;
@@ -289,10 +235,8 @@ static void check_streams(Imposer *m)
         if ((size_t)g->first + (size_t)g->count > m->claim->step.n) fail_at(STATUS_LIMIT, m->loc, NULL, "schedule[%zu] names steps that do not exist", i);
         if (2 * (int64_t)g->count > m->claim->counters_bytes || m->claim->counters % 2)
             fail_at(STATUS_LIMIT, m->loc, NULL, "schedule[%zu] has no room for its row counters", i);
-        for (int32_t k = g->first; k < g->first + g->count; k++) {
+        for (int32_t k = g->first; k < g->first + g->count; k++)
             if (m->claim->step.at[k].units > UINT16_MAX) fail_at(STATUS_LIMIT, m->loc, NULL, "step %d has more rows than its counter counts", k);
-            m->stream[k] = (int32_t)i;
-        }
     }
 }
 
@@ -335,7 +279,6 @@ void claim_impose(Program *p, const Claim *c, const char *path)
     check_jumps(&m);
     make_steps(&m);
     check_streams(&m);
-    check_rewrites(&m);
     p->plan = (Plan){ .arena_size = c->size, .arena_align = c->align, .lower_bound = c->lower_bound, .optimal = c->optimal, .state = c->counters,
         .preserve_input = c->preserve_input, .place = c->run_state };
     for (size_t i = 0; i < c->region.n; i++) VEC_PUSH(a, &p->plan.region, ((RegionUse){ .name = "", .size = c->region.at[i] }));

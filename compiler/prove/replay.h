@@ -79,6 +79,9 @@ bool whole_pixels(const Operand *o);
 int64_t pixels_saved(const Step *s, bool backward, const int32_t *dying);
 
 
+/* rewrites.c: the order of those who touch the same bytes of a tensor. */
+bool check_rewrites(Check *c);
+
 /* check.c: entry e of a periodic list. */
 uint8_t segment_entry(const Segment *g, int32_t e);
 

@@ -31,8 +31,8 @@ class Case:
         return host.run([self.o.inlay, 'prove', path, model or self.model] + list(flags))
 
 
-def levels(t, o, name):
-    for flags in LEVELS:
+def levels(t, o, name, forms=LEVELS):
+    for flags in forms:
         with host.Work() as work:
             c = Case(o, work, name, flags)
             label = '%s %s' % (name, ' '.join(flags))
@@ -188,14 +188,22 @@ def split_input():
             [1, 5, 64, 2], [1, 5, 64, 1])
 
 
-def parts(t, o):
-    for make in (joined_rows, split_input):
+def branches():
+    """Steps that jump, behind an input that may come by rows."""
+    branch = [onnx.make_graph_attr(name, [onnx.make_node(op, ['a'], [name])], [], [onnx.make_value(name, f32, [1, 6, 8, 32])])
+              for name, op in (('then_branch', 'Relu'), ('else_branch', 'Neg'))]
+    return [onnx.make_node('Abs', ['x'], ['a']), onnx.make_node('Equal', ['c', 'c'], ['e']), onnx.make_node('If', ['e'], ['y'], graphs=branch)], [1, 6, 8, 32], [1, 6, 8, 32]
+
+
+def small(t, o):
+    for make, forms in ((joined_rows, LEVELS), (split_input, LEVELS), (branches, LEVELS + [['--io=x=rows'], ['--io=x=rows', '--io=out=arena']])):
         with host.Work() as work:
             nodes, x, y = make()
+            ins = [onnx.make_value('x', f32, x)] + ([onnx.make_value('c', f32, [1])] if make is branches else [])
             os.mkdir(os.path.join(work, make.__name__))
             with open(os.path.join(work, make.__name__, make.__name__ + '.onnx'), 'wb') as f:
-                f.write(onnx.make_model(nodes, [onnx.make_value('x', f32, x)], [onnx.make_value('y', f32, y)]))
-            levels(t, argparse.Namespace(inlay=o.inlay, models=work), make.__name__)
+                f.write(onnx.make_model(nodes, ins, [onnx.make_value('y', f32, y)]))
+            levels(t, argparse.Namespace(inlay=o.inlay, models=work), make.__name__, forms)
 
 
 def main():
@@ -206,7 +214,7 @@ def main():
     t = tap.Tap()
     for name in ('digits', 'sine'):
         levels(t, o, name)
-    parts(t, o)
+    small(t, o)
     for flags in ([], ['--plan=overlap'], ['--io=arena']):
         damages(t, o, 'digits', flags)
     strangers(t, o)

@@ -418,7 +418,11 @@ static inline void push_input(World *w, size_t i)
     t->storage = STORE_ARENA;
     memmove(w->program.step.at + 1, w->program.step.at, (w->program.step.n - 1) * sizeof s);
     w->program.step.at[0] = s;
-    for (size_t k = 0; k < w->program.step.n; k++) w->program.step.at[k]->index = (int)k;
+    for (size_t k = 0; k < w->program.step.n; k++) {
+        Step *each = w->program.step.at[k];
+        each->index = (int)k;
+        each->lowered = arena_copy(&w->arena, &(int32_t){ (int32_t)k }, sizeof(int32_t));
+    }
 }
 
 /* Some inputs and results lie in the arena from now on. */

@@ -3,6 +3,8 @@
  * tensors apart, whatever the arena held before, and what the planner promises does not get worse. */
 #include "programs.h"
 
+#include "prove/bound.h"
+
 enum { CASES = 3000 };
 
 static int cases(void)
@@ -26,6 +28,8 @@ static void compare_levels(uint64_t seed)
         const char *why = NULL;
         plan_program(&w.program, &opt);
         if (!plan_holds(&w.program, &why)) fail_msg("seed %d, level %d: %s", (int)seed, level, why);
+        const int64_t bound = plan_lower_bound(&w.program);
+        if (bound > w.program.plan.arena_size) fail_msg("seed %d, level %d: a bound of %d is above the arena of %d bytes", (int)seed, level, (int)bound, (int)w.program.plan.arena_size);
         size_t again;
         if (memcmp(want, run_program(&w, 0xa5, &again), bytes)) fail_msg("seed %d, level %d: results differ", (int)seed, level);
         least = w.program.plan.arena_size < least ? w.program.plan.arena_size : least;
