@@ -102,17 +102,14 @@ static void move_values(const Program *p, void *const *base, void *const *in, vo
         if (g->output.at[i]->storage == STORE_ARENA) move_value(g->output.at[i], inside(p, base, g->output.at[i]), out[i], false);
 }
 
-int eval_run(Program *p, void *const *in, void *const *out)
+int eval_run_in(Program *p, unsigned char *const *memory, void *const *in, void *const *out)
 {
     Arena *a = &p->graph->store->scratch;
     const ArenaMark mark = arena_mark(a);
     void **base = NEW_ARRAY(a, void *, program_bases(p));
     const size_t regions = (size_t)program_regions(p), first = INLAY_ARENA + regions;
     base[INLAY_WEIGHTS] = eval_weights(a, p);
-    for (size_t r = 0; r < regions; r++) {
-        unsigned char *arena = arena_alloc(a, (size_t)program_region_size(p, (int)r) + (size_t)ALIGN);
-        base[INLAY_ARENA + r] = arena + (ALIGN - (uintptr_t)arena % ALIGN) % ALIGN;
-    }
+    for (size_t r = 0; r < regions; r++) base[INLAY_ARENA + r] = memory[r];
     for (size_t i = 0; i < p->graph->input.n; i++) base[first + i] = in[i];
     for (size_t i = 0; i < p->graph->output.n; i++) base[first + p->graph->input.n + i] = out[i];
     const inlay_model m = program_model(a, p);
@@ -120,6 +117,20 @@ int eval_run(Program *p, void *const *in, void *const *out)
     const Step *pushed = program_pushed(p);
     const int error = pushed ? run_rows(p, pushed, &m, base, in) : inlay_run(&m, base);
     if (!error) move_values(p, base, in, out, false);
+    arena_release(a, mark);
+    return error;
+}
+
+int eval_run(Program *p, void *const *in, void *const *out)
+{
+    Arena *a = &p->graph->store->scratch;
+    const ArenaMark mark = arena_mark(a);
+    unsigned char **memory = NEW_ARRAY(a, unsigned char *, program_regions(p));
+    for (int r = 0; r < program_regions(p); r++) {
+        unsigned char *area = arena_alloc(a, (size_t)program_region_size(p, r) + (size_t)ALIGN);
+        memory[r] = area + (ALIGN - (uintptr_t)area % ALIGN) % ALIGN;
+    }
+    const int error = eval_run_in(p, memory, in, out);
     arena_release(a, mark);
     return error;
 }
