@@ -2,6 +2,7 @@
  * All in place, nothing in place and mixtures of both first; then, while work is left, each copy by itself. */
 #include "plan/copies.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "plan/elide.h"
@@ -52,16 +53,40 @@ static void fill(const Chooser *c, uint8_t *way, uint8_t concat, uint8_t slice)
     }
 }
 
+typedef struct Copy {
+    size_t step;
+    int64_t bytes;
+} Copy;
+
+static int by_bytes(const void *a, const void *b)
+{
+    const Copy *x = a, *y = b;
+    if (x->bytes != y->bytes) return x->bytes > y->bytes ? -1 : 1;
+    return x->step < y->step ? -1 : x->step > y->step;
+}
+
+/* The largest are likely to make the peak. */
+static size_t list_copies(const Chooser *c, Copy *list)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < c->n; i++)
+        if (c->ways[i] > 1) list[n++] = (Copy){ i, tensor_bytes(c->given[i]->operand[0].tensor) };
+    qsort(list, n, sizeof *list, by_bytes);
+    return n;
+}
+
 static void try_singly(Chooser *c, uint8_t *way)
 {
+    Copy *list = NEW_ARRAY(&c->program->graph->store->scratch, Copy, c->n + 1);
+    const size_t n = list_copies(c, list);
     size_t work = WORK;
-    for (size_t i = 0; i < c->n; i++)
-        for (uint8_t w = 0; w < c->ways[i]; w++) {
-            if (c->ways[i] < 2 || w == c->best[i]) continue;
+    for (size_t k = 0; k < n; k++)
+        for (uint8_t w = 0; w < c->ways[list[k].step]; w++) {
+            if (w == c->best[list[k].step]) continue;
             if (work < c->n) return;
             work -= c->n;
             memcpy(way, c->best, c->n);
-            way[i] = w;
+            way[list[k].step] = w;
             try_way(c, way);
         }
 }

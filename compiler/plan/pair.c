@@ -11,8 +11,7 @@
 
 enum {
     CHUNK = 12,                 /* pixels: a multiple of the tiles of both kernels */
-    MOST_CHUNK = 42,            /* the same for a kernel that has no tiles of its own */
-    MOST_WEIGHTS = 400000,      /* bytes: more are better walked in the outer loop */
+    LEAST_CHUNK = 6,            /* the same where only one of them has tiles: scratch lies at the peak, and more is no faster */
 };
 
 /* Its result is the arena's, all of it, and nobody's but the model's. */
@@ -51,7 +50,7 @@ static bool is_pointwise_of_affine(const Step *s, const Step *affine)
 {
     const bool conv = !strcmp(s->kernel->name, "conv_f32") || !strcmp(s->kernel->name, "conv_act_f32");
     const inlay_affine_params *d = affine->params;
-    return conv && is_pointwise(s, affine, d->pixels) && tensor_bytes(s->operand[2].tensor) <= MOST_WEIGHTS;
+    return conv && is_pointwise(s, affine, d->pixels);
 }
 
 /* Of each tensor, by id: how many operands of the program are, or see into, it. */
@@ -105,7 +104,7 @@ static Step *make_pair(Arena *a, Program *p, const Step *dw, const Step *pw)
 /* Equal chunks of a row. */
 static int32_t chunk_of(int32_t pixels)
 {
-    const int32_t chunks = (pixels + MOST_CHUNK - 1) / MOST_CHUNK;
+    const int32_t chunks = (pixels + LEAST_CHUNK - 1) / LEAST_CHUNK;
     return (pixels + chunks - 1) / chunks;
 }
 

@@ -30,17 +30,15 @@ static void plan_steps(Program *program, const PlanOptions *opt, PlanLevel level
 {
     PlanOptions o = *opt;
     o.arena_limit = enough;
-    Planner p = planner_prepare(program, &o, level);
+    Planner p = planner_prepare(program, &(Aim){ .opt = &o, .level = level });
     finish(&p);
 }
 
-static void plan_frontier(Program *p, const PlanOptions *opt, PlanLevel level)
+static void plan_frontier(Program *p, const PlanOptions *opt, const Aim *aim)
 {
-    PlanOptions lowest = *opt;
-    lowest.arena_limit = 0;
     Steps form[3] = { { .step = { .at = p->step.at, .n = p->step.n, .room = p->step.n } } };
-    const int forms = 1 + forms_pairs(p, &lowest, level, form + 1);
-    frontier_plan(p, opt, level, form, forms, plan_steps);
+    const int forms = 1 + forms_pairs(p, aim, form + 1);
+    frontier_plan(p, opt, aim->level, form, forms, plan_steps);
 }
 
 void plan_program(Program *program, const PlanOptions *opt)
@@ -49,18 +47,18 @@ void plan_program(Program *program, const PlanOptions *opt)
     const ArenaMark mark = arena_mark(scratch);
     const bool curve = opt->arena_limit || opt->curve;
     const PlanLevel most = opt->goal == PLAN_SPEED && !curve ? PLAN_OVERLAP : PLAN_STREAM;
-    PlanOptions aim = *opt;     /* of the steps' order and form, the same under every limit */
-    aim.level = opt->level && opt->level < most ? opt->level : most;
-    aim.arena_limit = 0;
-    const PlanLevel level = aim.level;
-    if (level >= PLAN_ORDER) copies_choose(program, forms_peak, &aim);
-    if (level >= PLAN_ORDER) forms_order(program, &aim, level);
-    if (level >= PLAN_ORDER) forms_affine(program, &aim, level);
-    if (level >= PLAN_STREAM && (curve || opt->goal != PLAN_RAM)) {
-        plan_frontier(program, opt, level);
+    PlanOptions lowest = *opt;  /* of the steps' order and form, the same under every limit */
+    lowest.level = opt->level && opt->level < most ? opt->level : most;
+    lowest.arena_limit = 0;
+    const Aim aim = { &lowest, lowest.level, walked_new(scratch, program->step.n) };
+    if (aim.level >= PLAN_ORDER) forms_affine(program, &aim);
+    if (aim.level >= PLAN_ORDER) copies_choose(program, forms_peak, &aim);
+    if (aim.level >= PLAN_ORDER) forms_order(program, &aim);
+    if (aim.level >= PLAN_STREAM && (curve || opt->goal != PLAN_RAM)) {
+        plan_frontier(program, opt, &aim);
     } else {
-        if (level >= PLAN_STREAM) forms_best_pairs(program, &aim, level);
-        plan_steps(program, opt, level, 0);
+        if (aim.level >= PLAN_STREAM) forms_best_pairs(program, &aim);
+        plan_steps(program, opt, aim.level, 0);
     }
     arena_release(scratch, mark);
 }

@@ -10,10 +10,10 @@ static void set_ring(Planner *p, const Ring *r)
     it->ring = it->whole || r->rows == it->rows ? 0 : r->rows;
 }
 
-static void find_schedule(Planner *p)
+static void find_schedule(Planner *p, Walked *walked)
 {
     const ScheduleOptions opt = { .stream = p->level >= PLAN_STREAM, .overlap = p->level >= PLAN_OVERLAP,
-        .enough = p->opt->arena_limit, .budget = WALK_BUDGET, .peak_only = p->peak_only, .most = p->most };
+        .enough = p->opt->arena_limit, .budget = WALK_BUDGET, .peak_only = p->peak_only, .most = p->most, .walked = walked };
     p->schedule = schedule_find(p->arena, &p->all, &opt);
     if (p->peak_only) return;
     p->slot_of = NEW_ARRAY(p->arena, int32_t, p->program->step.n + 1);
@@ -25,22 +25,22 @@ static void find_schedule(Planner *p)
     }
 }
 
-Planner planner_prepare(Program *program, const PlanOptions *opt, PlanLevel level)
+Planner planner_prepare(Program *program, const Aim *aim)
 {
     Arena *scratch = &program->graph->store->scratch;
-    Planner p = { .arena = scratch, .program = program, .opt = opt, .level = level };
-    p.all = items_find(scratch, program, opt);
-    find_schedule(&p);
+    Planner p = { .arena = scratch, .program = program, .opt = aim->opt, .level = aim->level };
+    p.all = items_find(scratch, program, aim->opt);
+    find_schedule(&p, aim->walked);
     return p;
 }
 
-int64_t planner_peak(Program *program, const PlanOptions *opt, PlanLevel level, int64_t most)
+int64_t planner_peak(Program *program, const Aim *aim, int64_t most)
 {
     Arena *scratch = &program->graph->store->scratch;
     const ArenaMark mark = arena_mark(scratch);
-    Planner p = { .arena = scratch, .program = program, .opt = opt, .level = level, .peak_only = true, .most = most };
-    p.all = items_find(scratch, program, opt);
-    find_schedule(&p);
+    Planner p = { .arena = scratch, .program = program, .opt = aim->opt, .level = aim->level, .peak_only = true, .most = most };
+    p.all = items_find(scratch, program, aim->opt);
+    find_schedule(&p, aim->walked);
     arena_release(scratch, mark);
     return p.schedule.peak;
 }

@@ -8,6 +8,13 @@
 #include "plan/place.h"
 #include "plan/segment.h"
 
+/* What all trial plans of a program have in common. */
+typedef struct Aim {
+    const PlanOptions *opt;
+    PlanLevel level;
+    Walked *walked;             /* NULL: each starts afresh */
+} Aim;
+
 typedef struct Planner {
     Arena *arena;
     Program *program;
@@ -26,9 +33,9 @@ typedef struct Planner {
 } Planner;
 
 /* Items and schedule of the steps as they are: enough to compare. */
-Planner planner_prepare(Program *program, const PlanOptions *opt, PlanLevel level);
+Planner planner_prepare(Program *program, const Aim *aim);
 /* The least peak of the steps as they are; any number beyond `most` where it is beyond (0: wherever it is). */
-int64_t planner_peak(Program *program, const PlanOptions *opt, PlanLevel level, int64_t most);
+int64_t planner_peak(Program *program, const Aim *aim, int64_t most);
 
 /* Rows that are handed in come one by one, in a stream or not. */
 bool planner_by_list(const Planner *p, const Slot *s);

@@ -14,13 +14,12 @@ typedef struct Edge {
     int64_t bytes;              /* peak of the edge; a lower bound until it is exact */
     int64_t cost;
     int64_t work;               /* MACs of strips beyond those of the range (0 where they leave out columns that nobody reads) */
-    bool exact;
+    bool exact, grown;          /* grown: settled since the last look for a path */
     Stream *stream;
     int32_t strips, result;     /* strips > 0: their number, and the item that they make */
-    int32_t next;               /* edge into the same place, -1: none */
 } Edge;
 
-enum { MOST_CROSSING = 24 };
+enum { MOST_CROSSING = 24, NARROW_TURNS = 8 };
 
 struct Finder {
     Arena *arena;
@@ -31,13 +30,17 @@ struct Finder {
     int32_t *crossing;          /* how many items that is */
     int32_t (*cross)[MOST_CROSSING];    /* and which, where they are few */
     int64_t *layer;             /* peak of step k run by itself */
+    int64_t *cost;              /* of step k in a stream; -1: it cannot be in one */
     int32_t *least_rows;        /* of an item: fewer no ring of it has */
     VEC(Edge) edge;
-    int32_t *into, *last;       /* the first and the last edge that end at k */
+    int32_t *into, *into_end;   /* those that end at k: edge[into[k]] .. edge[into_end[k] - 1] */
     int64_t budget;
     int64_t most;               /* peaks beyond it are of no use */
     Strips strips;
+    int32_t *number;            /* scratch of walked_key() */
     struct Best *best;          /* of places */
+    bool *changed;              /* a place's best, while paths are mended */
+    VEC(int32_t) grown;         /* edges */
 };
 
 #define NEVER (INT64_MAX / 4)
@@ -129,22 +132,20 @@ static int64_t least_inside(const Finder *f, int32_t first, int32_t to)
     return bytes;
 }
 
-static void add_edge(Finder *f, Edge e)
+static void count_costs(Finder *f)
 {
-    const int32_t k = (int32_t)f->edge.n;
-    e.next = -1;
-    VEC_PUSH(f->arena, &f->edge, e);
-    if (f->into[e.to] < 0) f->into[e.to] = k;
-    else f->edge.at[f->last[e.to]].next = k;
-    f->last[e.to] = k;
+    f->cost = NEW_ARRAY(f->arena, int64_t, f->steps + 1);
+    for (int32_t k = 0; k < f->steps; k++) f->cost[k] = stream_takes(f->all, k) ? stream_cost(f->all->program->step.at[k]) : -1;
 }
+
+static void add_edge(Finder *f, Edge e) { VEC_PUSH(f->arena, &f->edge, e); }
 
 static void add_streams(Finder *f, int32_t to)
 {
     int64_t cost = 0, worst = 0, inside = 0;
     if (f->crossing[to] > MOST_CROSSING) return;
-    for (int32_t from = to - 1; from >= 0 && to - from <= STREAM_STEPS && stream_takes(f->all, from); from--) {
-        cost += stream_cost(f->all->program->step.at[from]);
+    for (int32_t from = to - 1; from >= 0 && to - from <= STREAM_STEPS && f->cost[from] >= 0; from--) {
+        cost += f->cost[from];
         worst = i64_max(worst, f->layer[from]);
         inside += least_inside(f, from, to);
         const int64_t least = i64_max(f->alive[from], f->alive[to]) + inside;
@@ -206,7 +207,7 @@ static void add_strips(Finder *f, int32_t to)
     int64_t cost = 0, worst = 0;
     if (f->crossing[to] > MOST_CROSSING) return;
     for (int32_t from = to - 1; from >= 0 && to - from <= STREAM_STEPS && strip_takes(&f->strips, from); from--) {
-        cost += stream_cost(f->all->program->step.at[from]);
+        cost += f->cost[from];
         worst = i64_max(worst, f->layer[from]);
         if (f->crossing[from] > MOST_CROSSING) continue;
         const ArenaMark mark = arena_mark(f->arena);
@@ -219,12 +220,13 @@ static void add_strips(Finder *f, int32_t to)
 static void add_edges(Finder *f)
 {
     f->into = NEW_ARRAY(f->arena, int32_t, f->steps + 1);
-    f->last = NEW_ARRAY(f->arena, int32_t, f->steps + 1);
+    f->into_end = NEW_ARRAY(f->arena, int32_t, f->steps + 1);
     for (int32_t to = 1; to <= f->steps; to++) {
-        f->into[to] = -1;
+        f->into[to] = (int32_t)f->edge.n;
         add_edge(f, (Edge){ .from = to - 1, .to = to, .bytes = f->layer[to - 1], .exact = true });
         if (f->opt->stream && !f->all->control) add_streams(f, to);
         if (f->opt->strips && !f->all->control) add_strips(f, to);
+        f->into_end[to] = (int32_t)f->edge.n;
     }
 }
 
@@ -244,18 +246,15 @@ static void settle_strips(Finder *f, Edge *e, const Stream *whole)
     e->bytes = i64_min(e->bytes, bytes + around(f, e->from, e->to));
 }
 
-/* Walks a stream in both directions; the better one stays. A walk that goes beyond f->most leaves a better bound. */
-static void settle(Finder *f, Edge *e)
+/* Walks a stream in both directions; the better one stays. True: a walk stopped because it went beyond `most`. */
+static bool walk_ways(Finder *f, Edge *e, int64_t most, int64_t *budget)
 {
     bool beyond = false;
-    e->exact = true;
-    e->bytes = NEVER;
-    const ArenaMark mark = arena_mark(f->arena);
     const int ways = stream_ascends(f->all, e->from, e->to) ? 1 : 2;
+    e->bytes = NEVER;
     for (int way = 0; way < ways; way++) {
         Stream *s = NEW(f->arena, Stream);
-        const int64_t most = e->strips ? NEVER : f->most - around(f, e->from, e->to);
-        if (!stream_walk(f->arena, f->all, e->from, e->to, way == 1, most, &f->budget, s)) {
+        if (!stream_walk(f->arena, f->all, e->from, e->to, way == 1, most, budget, s)) {
             beyond |= s->beyond;
             if (s->beyond) continue;
             break;
@@ -267,12 +266,39 @@ static void settle(Finder *f, Edge *e)
         e->bytes = bytes;
         e->stream = s;
     }
-    if (beyond && e->bytes > f->most) {
-        e->exact = false;
+    return beyond;
+}
+
+/* A walk that goes beyond f->most leaves a better bound. */
+static void settle_by_walk(Finder *f, Edge *e, int64_t most)
+{
+    const ArenaMark mark = arena_mark(f->arena);
+    const bool beyond = walk_ways(f, e, most, &f->budget);
+    e->exact = !beyond || e->bytes <= f->most;
+    if (!e->exact) {
         e->bytes = f->most + 1;
         e->stream = NULL;
     }
     if (!e->stream) arena_release(f->arena, mark);
+}
+
+/* Streams that were walked in another schedule are walked again only when they are taken. */
+static void settle(Finder *f, Edge *e)
+{
+    const int64_t near = around(f, e->from, e->to), most = e->strips ? NEVER : f->most - near;
+    if (e->strips || !f->opt->walked) {
+        settle_by_walk(f, e, most);
+        return;
+    }
+    WalkedRange *r = walked_find(f->opt->walked, walked_key(f->all, e->from, e->to, f->number));
+    if (r->bytes == WALKED_NOT && r->beyond < most) {
+        settle_by_walk(f, e, most);
+        if (!e->exact) r->beyond = most;
+        else if (e->stream) r->bytes = e->bytes - near;
+        return;
+    }
+    e->exact = r->bytes != WALKED_NOT;
+    e->bytes = e->exact ? r->bytes + near : f->most + 1;
 }
 
 /* The best edge into each place, by peak and then by cost, or by cost alone under a limit. */
@@ -290,35 +316,68 @@ static bool better(const Best *a, const Best *b, bool by_cost)
 }
 
 /* exact: over edges whose peaks are known. */
-static void find_path_of(const Finder *f, int64_t limit, bool exact, Best *best)
+static Best best_into(const Finder *f, int32_t to, int64_t limit, bool exact, const Best *best)
 {
-    best[0] = (Best){ .edge = -1 };
-    for (int32_t to = 1; to <= f->steps; to++) {
-        best[to] = (Best){ NEVER, NEVER, NEVER, -1 };
-        for (int32_t k = f->into[to]; k >= 0; k = f->edge.at[k].next) {
-            const Edge *e = f->edge.at + k;
-            const Best *b = best + e->from;
-            if ((limit && e->bytes > limit) || (exact && !e->exact)) continue;
-            if (b->peak >= NEVER) continue;
-            const Best by = { i64_max(b->peak, e->bytes), b->work + e->work, b->cost + e->cost, k };
-            if (best[to].edge < 0 || better(&by, best + to, limit > 0)) best[to] = by;
-        }
+    Best least = { NEVER, NEVER, NEVER, -1 };
+    for (int32_t k = f->into[to]; k < f->into_end[to]; k++) {
+        const Edge *e = f->edge.at + k;
+        const Best *b = best + e->from;
+        if ((limit && e->bytes > limit) || (exact && !e->exact) || b->peak >= NEVER) continue;
+        const Best by = { i64_max(b->peak, e->bytes), b->work + e->work, b->cost + e->cost, k };
+        if (least.edge < 0 || better(&by, &least, limit > 0)) least = by;
     }
+    return least;
 }
 
-static void find_path(const Finder *f, int64_t limit, Best *best) { find_path_of(f, limit, false, best); }
+static void find_path(const Finder *f, int64_t limit, bool exact, Best *best)
+{
+    best[0] = (Best){ .edge = -1 };
+    for (int32_t to = 1; to <= f->steps; to++) best[to] = best_into(f, to, limit, exact, best);
+}
+
+static bool same(const Best *a, const Best *b, bool by_cost)
+{
+    return a->peak == b->peak && (!by_cost || (a->work == b->work && a->cost == b->cost));
+}
+
+static void forget_grown(Finder *f)
+{
+    for (size_t i = 0; i < f->grown.n; i++) f->edge.at[f->grown.at[i]].grown = false;
+    f->grown.n = 0;
+}
+
+/* The same after edges grew: only what a path led through them changes. Without a limit costs may be old ones: they only decide between equals. */
+static void mend_path(Finder *f, int64_t limit, Best *best)
+{
+    for (int32_t to = 1; to <= f->steps; to++) {
+        const int32_t k = best[to].edge;
+        f->changed[to] = k >= 0 && (f->edge.at[k].grown || f->changed[f->edge.at[k].from]);
+        if (!f->changed[to]) continue;
+        const Best now = best_into(f, to, limit, false, best);
+        f->changed[to] = !same(&now, best + to, limit > 0);
+        best[to] = now;
+    }
+    forget_grown(f);
+}
 
 /* Walks the streams of the path that are not exact yet; false: all were. */
 static bool settle_path(Finder *f, const Best *best)
 {
-    bool any = false;
     for (int32_t k = f->steps; k > 0; k = f->edge.at[best[k].edge].from) {
         Edge *e = f->edge.at + best[k].edge;
         if (e->exact) continue;
         settle(f, e);
-        any = true;
+        e->grown = true;
+        VEC_PUSH(f->arena, &f->grown, best[k].edge);
     }
-    return any;
+    return f->grown.n;
+}
+
+static void walk_again(Finder *f, Edge *e)
+{
+    int64_t budget = NEVER;
+    if (e->stream || e->strips || e->to - e->from < 2) return;
+    walk_ways(f, e, NEVER, &budget);
 }
 
 static Schedule take(Finder *f, const Best *best)
@@ -327,7 +386,8 @@ static Schedule take(Finder *f, const Best *best)
     int32_t *path = NEW_ARRAY(f->arena, int32_t, f->steps + 1), n = 0;
     for (int32_t k = f->steps; k > 0; k = f->edge.at[path[n++]].from) path[n] = best[k].edge;
     while (n--) {
-        const Edge *e = f->edge.at + path[n];
+        Edge *e = f->edge.at + path[n];
+        walk_again(f, e);
         VEC_PUSH(f->arena, &s.slot, ((Slot){ e->from, e->to, e->stream, e->strips, e->result }));
     }
     return s;
@@ -338,11 +398,14 @@ Finder *schedule_open(Arena *a, const Items *all, const ScheduleOptions *opt)
     Finder *f = NEW(a, Finder);
     *f = (Finder){ .arena = a, .all = all, .opt = opt, .steps = (int32_t)all->program->step.n, .budget = opt->budget };
     f->best = NEW_ARRAY(a, Best, f->steps + 1);
+    f->changed = NEW_ARRAY(a, bool, f->steps + 1);
+    f->number = NEW_ARRAY(a, int32_t, all->item.n + 1);
     if (opt->strips) f->strips = strips_new(a, all);
     count_alive(f);
     list_crossing(f);
     count_layers(f);
     count_rows(f);
+    count_costs(f);
     add_edges(f);
     return f;
 }
@@ -350,10 +413,12 @@ Finder *schedule_open(Arena *a, const Items *all, const ScheduleOptions *opt)
 bool schedule_under(Finder *f, int64_t limit, Schedule *out)
 {
     f->most = i64_max(limit, 1);
-    do {
-        find_path(f, i64_max(limit, 1), f->best);
-        if (f->steps && f->best[f->steps].edge < 0) return false;
-    } while (settle_path(f, f->best));
+    find_path(f, f->most, false, f->best);
+    while (!f->steps || f->best[f->steps].edge >= 0) {
+        if (!settle_path(f, f->best)) break;
+        mend_path(f, f->most, f->best);
+    }
+    if (f->steps && f->best[f->steps].edge < 0) return false;
     *out = take(f, f->best);
     return true;
 }
@@ -361,34 +426,49 @@ bool schedule_under(Finder *f, int64_t limit, Schedule *out)
 /* Streams beyond `most` are gone through no more. */
 static void drop_edges(Finder *f, int64_t most)
 {
+    forget_grown(f);
     for (int32_t to = 1; to <= f->steps; to++) {
-        int32_t *next = f->into + to;
-        f->last[to] = -1;
-        for (int32_t k = *next; k >= 0; k = f->edge.at[k].next) {
-            if (f->edge.at[k].bytes > most && !f->edge.at[k].exact) continue;
-            *next = k;
-            next = &f->edge.at[k].next;
-            f->last[to] = k;
-        }
-        *next = -1;
+        int32_t n = f->into[to];
+        for (int32_t k = n; k < f->into_end[to]; k++)
+            if (f->edge.at[k].bytes <= most || f->edge.at[k].exact) f->edge.at[n++] = f->edge.at[k];
+        f->into_end[to] = n;
+    }
+}
+
+/* The best path of streams that were walked: what is worse is of no use. True: edges were dropped. */
+static bool narrow(Finder *f)
+{
+    Best *known = NEW_ARRAY(f->arena, Best, f->steps + 1);
+    find_path(f, 0, true, known);
+    if (known[f->steps].peak >= f->most) return false;
+    f->most = known[f->steps].peak;
+    drop_edges(f, i64_max(f->most, f->opt->enough));
+    return true;
+}
+
+/* The least peak. When it is only to be compared with `most`, it may stop above that. */
+static int64_t find_least(Finder *f, int64_t most)
+{
+    f->most = most ? most : INT64_MAX;
+    if (most) drop_edges(f, i64_max(f->most, f->opt->enough));
+    for (int turn = 0;; turn++) {
+        const ArenaMark mark = arena_mark(f->arena);
+        const bool dropped = turn % NARROW_TURNS == 0 && narrow(f);
+        arena_release(f->arena, mark);
+        if (dropped || !turn) find_path(f, 0, false, f->best);
+        else mend_path(f, 0, f->best);
+        const int64_t peak = f->best[f->steps].peak;
+        if ((most && peak > most) || !settle_path(f, f->best)) return peak;
     }
 }
 
 Schedule schedule_find(Arena *a, const Items *all, const ScheduleOptions *opt)
 {
     Finder *f = schedule_open(a, all, opt);
+    const int64_t peak = find_least(f, opt->peak_only ? opt->most : 0);
     Schedule s;
-    int64_t most = INT64_MAX;
-    do {
-        find_path_of(f, 0, true, f->best);
-        f->most = f->best[f->steps].peak;       /* what is worse is of no use */
-        if (opt->peak_only && opt->most) f->most = i64_min(f->most, opt->most);
-        if (f->most < most) drop_edges(f, i64_max(f->most, opt->enough));
-        most = f->most;
-        find_path(f, 0, f->best);
-    } while (!(opt->peak_only && opt->most && f->best[f->steps].peak > opt->most) && settle_path(f, f->best));
-    if (opt->peak_only) return (Schedule){ .peak = f->best[f->steps].peak };
-    const bool found = schedule_under(f, i64_max(f->best[f->steps].peak, opt->enough), &s);
+    if (opt->peak_only) return (Schedule){ .peak = peak };
+    const bool found = schedule_under(f, i64_max(peak, opt->enough), &s);
     assert(found);
     (void)found;
     return s;

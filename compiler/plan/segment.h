@@ -4,6 +4,7 @@
 #define INLAY_PLAN_SEGMENT_H
 
 #include "plan/strip.h"
+#include "plan/walked.h"
 
 /* A range of steps that share one slot of time: a single step, or a stream; or a range that is to become several streams. */
 typedef struct Slot {
@@ -26,6 +27,7 @@ typedef struct ScheduleOptions {
     int64_t budget;             /* unit visits of all walks */
     bool peak_only;             /* schedule_find(): of the result only the peak is asked for */
     int64_t most;               /* then: any peak beyond it is as good as another; 0: none */
+    Walked *walked;             /* what is known from other schedules; NULL: nothing */
 } ScheduleOptions;
 
 /* The least peak, then the cheapest schedule under that (or under what is enough). */

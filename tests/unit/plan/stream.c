@@ -3,6 +3,7 @@
  * tensors apart, whatever the arena held before, and what the planner promises does not get worse. */
 #include "programs.h"
 
+#include "plan/segment.h"
 #include "prove/bound.h"
 
 enum { CASES = 3000 };
@@ -79,6 +80,38 @@ static void random_programs(void **state)
     for (int i = 0; i < cases(); i++) compare_levels((uint64_t)i + 1);
 }
 
+/* The peak of a program's schedule, by what is known of other programs, too. */
+static int64_t peak_by(World *w, Walked *walked, bool peak_only, int64_t most)
+{
+    Arena a = { 0 };
+    const PlanOptions plan = { .align = 8 };
+    const Items all = items_find(&a, &w->program, &plan);
+    const ScheduleOptions opt = { .stream = true, .overlap = true, .budget = 1000000, .peak_only = peak_only, .most = most, .walked = walked };
+    const Schedule s = schedule_find(&a, &all, &opt);
+    for (size_t i = 0; i < s.slot.n; i++) assert_true(s.slot.at[i].end - s.slot.at[i].first == 1 || s.slot.at[i].stream);
+    const int64_t peak = s.peak;
+    arena_free(&a);
+    return peak;
+}
+
+/* What is remembered of a range is true of it in any program, and a bound stays a bound. */
+static void walks_are_remembered(void **state)
+{
+    (void)state;
+    Arena a = { 0 };
+    Walked *walked = walked_new(&a, 2000);
+    for (int i = 0; i < cases() / 3; i++) {
+        World w;
+        random_program(&w, (uint64_t)(i % (cases() / 6 + 1)) + 1, 2 + i % 14);
+        const int64_t peak = peak_by(&w, NULL, false, 0);
+        assert_true(peak < 2 || peak_by(&w, walked, true, peak / 2) > peak / 2);
+        assert_int_equal(peak_by(&w, walked, true, peak), peak);
+        assert_int_equal(peak_by(&w, walked, false, 0), peak);
+        world_close(&w);
+    }
+    arena_free(&a);
+}
+
 /* A chain of windows: streamed, it needs a few rows of each tensor. */
 static void chain_streams(void **state)
 {
@@ -101,6 +134,7 @@ static void chain_streams(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(random_programs), cmocka_unit_test(regions), cmocka_unit_test(chain_streams) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(random_programs), cmocka_unit_test(regions), cmocka_unit_test(chain_streams),
+        cmocka_unit_test(walks_are_remembered) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
