@@ -15,6 +15,8 @@ static bool check_step(Check *c, const Step *s)
 {
     c->step = s;
     if (s->pushed) return object(c, s->operand, "is handed in, which only a list can wait for");
+    for (int k = 0; k < s->n_operand; k++)      /* kernels go through the rows of a call more than once */
+        if (watched(s->operand + k) && s->operand[k].ref.cap < s->operand[k].rows) return object(c, s->operand + k, "is a ring for a step that runs as a whole");
     c->made[s->index] = 0;
     if (s->backward && !can_reverse(s)) return object(c, s->operand, "is made by a kernel that cannot go backward");
     if (!check_apart(c, s, 0, true, false)) return false;
