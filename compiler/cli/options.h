@@ -22,5 +22,7 @@ const Command *options_parse(Options *o, int argc, const char **argv);
 
 /* The commands. */
 CommandFn cmd_compile, cmd_analyze, cmd_check, cmd_run, cmd_ops, cmd_dump, cmd_place, cmd_prove;
+/* run: the values of --input, one for each input of the model. */
+void **run_inputs(Compile *c);
 
 #endif

@@ -22,7 +22,7 @@ static void *load_input(Compile *c, const Tensor *t, const char *path)
     return recipe_values(&c->store, &c->arena, r);
 }
 
-static void **load_inputs(Compile *c)
+void **run_inputs(Compile *c)
 {
     const Graph *g = c->graph;
     size_t given = 0;
@@ -58,7 +58,7 @@ void cmd_run(Compile *c)
     compile_passes(c);
     compile_program(c);
     const Graph *g = c->graph;
-    void **in = load_inputs(c), **out = NEW_ARRAY(&c->arena, void *, g->output.n + 1);
+    void **in = run_inputs(c), **out = NEW_ARRAY(&c->arena, void *, g->output.n + 1);
     for (size_t i = 0; i < g->output.n; i++) out[i] = arena_alloc(&c->arena, (size_t)tensor_bytes(g->output.at[i]));
     const int error = eval_run(c->program, in, out);
     if (error) fail_at(STATUS_LIMIT, LOC_NONE, NULL, "the run ended with code %d: %s", error, eval_error_text(error));

@@ -142,7 +142,8 @@ static Tensor *pack_moved(Lower *l, Node *n, Tensor *w, int64_t from, int64_t ro
         const int64_t lanes = i64_min(width, rows - at), blocks = width == l->pack_width ? i64_max((rows - at) / width, 1) : 1;
         const Move m = { .rank = 4, .n = { d, blocks, k, lanes }, .y = { each, width * k, width, 1 }, .x = { all * k, width * k, 1, k },
                          .y0 = at * k, .x0 = (from + at) * k };
-        lower_move(l, n, y, w, &m);
+        Step *s = lower_move(l, n, y, w, &m);
+        if (at) s->operand[0].read = true;      /* the blocks before are there */
         at += blocks * width;
     }
     return y;
