@@ -58,6 +58,7 @@ typedef struct Operand {
     Reuse reuse;
     RowRule rule;
     PixelRule pixels;
+    const Rows *columns;        /* columns of it for each column of the result, where the kernel has a table of them */
     int32_t rows;               /* the tensor as rows; 1: one unit */
     int32_t ring;               /* rows that exist at a time, set by the plan; 0: all */
     int64_t row_bytes, pixel;   /* bytes from row to row, elements from pixel to pixel (channels) */

@@ -99,6 +99,19 @@ void operand_table(Operand *o, int32_t units, Rows *rows)
     o->rule = all ? (RowRule){ .kind = ROWS_ALL } : (RowRule){ .kind = ROWS_TABLE, .table = rows };
 }
 
+const Rows *lower_columns(Lower *l, int32_t n, int32_t taps, const int32_t *index)
+{
+    Rows *columns = NEW_ARRAY(l->arena, Rows, n + 1);
+    for (int32_t c = 0; c < n; c++) {
+        columns[c] = (Rows){ INT32_MAX, 0 };
+        for (int32_t t = 0; t < taps; t++) {
+            const int32_t at = index[c * taps + t];
+            columns[c] = (Rows){ (int32_t)i64_min(at, columns[c].lo), (int32_t)i64_max(at + 1, columns[c].hi) };
+        }
+    }
+    return columns;
+}
+
 Tensor *lower_constant(Lower *l, Recipe *value)
 {
     return lower_use(l, graph_add_constant(l->graph, NULL, value));

@@ -32,6 +32,8 @@ void operand_image(Operand *o);
 void operand_window(Operand *o, int32_t stride, int32_t pad, int32_t extent);
 /* Any other rule: unit u needs rows[u] (lo >= hi: none). `rows` has an entry for each of the `units`, and is kept, made monotone. */
 void operand_table(Operand *o, int32_t units, Rows *rows);
+/* Operand.columns from a table of `taps` columns for each of n. */
+const Rows *lower_columns(Lower *l, int32_t n, int32_t taps, const int32_t *index);
 
 /* A constant of the blob. */
 Tensor *lower_constant(Lower *l, Recipe *value);

@@ -82,6 +82,7 @@ static void pick_rows(Pick *p, Tensor *out, Tensor *in)
     s->units = rows;
     x->reuse = REUSE_ROWS;
     operand_table(x, rows, needs);
+    x->columns = lower_columns(l, width, 1, table + rows);
     step_in(s, lower_i32s(l, table, (int64_t)rows + width));
 }
 

@@ -220,6 +220,7 @@ static void conv_rows(Step *s, const inlay_qconv_params *p, int64_t images)
     operand_rows(s->operand, i32_checked(i64_mul(images, i64_mul(p->od, p->oh))), i64_mul(p->groups, p->oc));
     operand_rows(s->operand + 1, i32_checked(i64_mul(images, i64_mul(p->id, p->ih))), i64_mul(p->groups, p->ic));
     s->units = s->operand->rows;
+    s->operand[0].strided = s->operand[1].strided = true;
     if (images == 1 && p->od == 1 && p->id == 1) operand_window(s->operand + 1, p->sh, p->ph, (p->kh - 1) * p->dh + 1);
 }
 

@@ -78,6 +78,7 @@ static void rows_of(Operand *o, const inlay_quant_params *p)
 {
     if (!p->rows) return;
     operand_image(o);
+    o->strided = true;
     o->rule.kind = ROWS_SAME;
 }
 

@@ -240,6 +240,7 @@ static void resample_axis(Lower *l, Node *n, const ResizeSpec *r, int i, Tensor 
         x->reuse = REUSE_ROWS;
         if (q.along == INLAY_ALONG_ROWS) rows_of_table(l, x, &p, s->units, table);
     }
+    if (table && q.along == INLAY_ALONG_PIXELS) x->columns = lower_columns(l, p.n_out, p.taps, table);
     step_in(s, index);
     step_in(s, weight);
 }

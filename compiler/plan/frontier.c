@@ -177,6 +177,21 @@ static void keep_goal(Frontier *f)
     f->point.n = 1;
 }
 
+/* A point below with fewer MACs makes a point useless: work was counted range by range, where leaving out columns that nobody reads
+ * saved nothing. Returns how many are left. */
+static size_t drop_beaten(const Frontier *f, CurvePoint *curve, size_t *of, size_t n)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < n; i++) {
+        bool beaten = false;
+        for (size_t j = i + 1; j < n && !beaten; j++) beaten = i64_max(curve[j].macs, f->macs) < i64_max(curve[i].macs, f->macs);
+        if (beaten) continue;
+        curve[kept] = curve[i];
+        of[kept++] = of[i];
+    }
+    return kept;
+}
+
 void frontier_plan(Program *p, const PlanOptions *opt, PlanLevel level, const Steps *form, int forms, FrontierPlan *plan)
 {
     Frontier f = { .program = p, .arena = &p->graph->store->scratch, .opt = opt, .level = level, .plan = plan, .macs = macs_of(form->step.at, form->step.n) };
@@ -193,6 +208,7 @@ void frontier_plan(Program *p, const PlanOptions *opt, PlanLevel level, const St
         VEC_PUSH(p->graph->arena, &curve, c);
         VEC_PUSH(p->graph->arena, &of, i);
     }
+    curve.n = drop_beaten(&f, curve.at, of.at, curve.n);
     const size_t best = choose(&f, curve.at, curve.n);
     curve.at[best].chosen = true;
     if (of.at[best] != f.point.n - 1) plan_point(&f, f.point.at + of.at[best]);

@@ -2,6 +2,7 @@
  * The stages of the plan: copies, order, pairs, schedule, offsets; cheaper plans where a limit or a goal asks for them. */
 #include "plan/plan.h"
 
+#include "base/size.h"
 #include "plan/copies.h"
 #include "plan/forms.h"
 #include "plan/frontier.h"
@@ -25,12 +26,21 @@ static void finish(Planner *p)
     planner_write(p);
 }
 
-/* The steps as they are. */
+/* The steps as they are. Where no offsets hold what the schedule promised, results over their inputs stand in each other's way:
+ * one that keeps less alive everywhere may do. */
 static void plan_steps(Program *program, const PlanOptions *opt, PlanLevel level, int64_t enough)
 {
     PlanOptions o = *opt;
     o.arena_limit = enough;
-    Planner p = planner_prepare(program, &(Aim){ .opt = &o, .level = level });
+    const Aim aim = { .opt = &o, .level = level };
+    Planner p = planner_prepare(program, &aim);
+    finish(&p);
+    const int64_t size = program->plan.arena_size;
+    if (level < PLAN_STREAM || size <= i64_max(p.schedule.peak, enough)) return;
+    Planner tight = planner_prepare_tight(program, &aim);
+    finish(&tight);
+    if (program->plan.arena_size < size) return;
+    p = planner_prepare(program, &aim);
     finish(&p);
 }
 

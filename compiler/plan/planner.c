@@ -13,7 +13,7 @@ static void set_ring(Planner *p, const Ring *r)
 static void find_schedule(Planner *p, Walked *walked)
 {
     const ScheduleOptions opt = { .stream = p->level >= PLAN_STREAM, .overlap = p->level >= PLAN_OVERLAP,
-        .enough = p->opt->arena_limit, .budget = WALK_BUDGET, .peak_only = p->peak_only, .most = p->most, .walked = walked };
+        .enough = p->opt->arena_limit, .tight = p->tight, .budget = WALK_BUDGET, .peak_only = p->peak_only, .most = p->most, .walked = walked };
     p->schedule = schedule_find(p->arena, &p->all, &opt);
     if (p->peak_only) return;
     p->slot_of = NEW_ARRAY(p->arena, int32_t, p->program->step.n + 1);
@@ -25,14 +25,18 @@ static void find_schedule(Planner *p, Walked *walked)
     }
 }
 
-Planner planner_prepare(Program *program, const Aim *aim)
+static Planner prepare(Program *program, const Aim *aim, bool tight)
 {
     Arena *scratch = &program->graph->store->scratch;
-    Planner p = { .arena = scratch, .program = program, .opt = aim->opt, .level = aim->level };
+    Planner p = { .arena = scratch, .program = program, .opt = aim->opt, .level = aim->level, .tight = tight };
     p.all = items_find(scratch, program, aim->opt);
     find_schedule(&p, aim->walked);
     return p;
 }
+
+Planner planner_prepare(Program *program, const Aim *aim) { return prepare(program, aim, false); }
+
+Planner planner_prepare_tight(Program *program, const Aim *aim) { return prepare(program, aim, true); }
 
 int64_t planner_peak(Program *program, const Aim *aim, int64_t most)
 {

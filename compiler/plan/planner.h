@@ -22,6 +22,7 @@ typedef struct Planner {
     PlanLevel level;
     bool peak_only;             /* of the schedule, see ScheduleOptions */
     int64_t most;
+    bool tight;                 /* see ScheduleOptions */
     Items all;
     Schedule schedule;
     int32_t *slot_of;           /* of a step */
@@ -34,6 +35,8 @@ typedef struct Planner {
 
 /* Items and schedule of the steps as they are: enough to compare. */
 Planner planner_prepare(Program *program, const Aim *aim);
+/* The same with another schedule: fewest bytes everywhere. */
+Planner planner_prepare_tight(Program *program, const Aim *aim);
 /* The least peak of the steps as they are; any number beyond `most` where it is beyond (0: wherever it is). */
 int64_t planner_peak(Program *program, const Aim *aim, int64_t most);
 

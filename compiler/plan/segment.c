@@ -315,6 +315,9 @@ static bool better(const Best *a, const Best *b, bool by_cost)
     return a->peak < b->peak;
 }
 
+/* What a path is asked to have little of. */
+static int64_t cost_of(const Finder *f, const Edge *e) { return f->opt->tight ? e->bytes / 16 * (e->to - e->from) : e->cost; }
+
 /* exact: over edges whose peaks are known. */
 static Best best_into(const Finder *f, int32_t to, int64_t limit, bool exact, const Best *best)
 {
@@ -323,7 +326,7 @@ static Best best_into(const Finder *f, int32_t to, int64_t limit, bool exact, co
         const Edge *e = f->edge.at + k;
         const Best *b = best + e->from;
         if ((limit && e->bytes > limit) || (exact && !e->exact) || b->peak >= NEVER) continue;
-        const Best by = { i64_max(b->peak, e->bytes), b->work + e->work, b->cost + e->cost, k };
+        const Best by = { i64_max(b->peak, e->bytes), b->work + e->work, b->cost + cost_of(f, e), k };
         if (least.edge < 0 || better(&by, &least, limit > 0)) least = by;
     }
     return least;

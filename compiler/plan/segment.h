@@ -24,6 +24,7 @@ typedef struct ScheduleOptions {
     bool stream, overlap;
     bool strips;                /* ranges may be computed in strips; schedule_under() only */
     int64_t enough;             /* no need to go below so many bytes; 0: as low as it goes */
+    bool tight;                 /* schedule_find(): under the least peak the fewest bytes everywhere, instead of the least cost */
     int64_t budget;             /* unit visits of all walks */
     bool peak_only;             /* schedule_find(): of the result only the peak is asked for */
     int64_t most;               /* then: any peak beyond it is as good as another; 0: none */

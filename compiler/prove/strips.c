@@ -9,11 +9,11 @@
 #include "base/size.h"
 
 /* Kernels that make each column of the result by itself, by their parameters. */
-static const char *const by_column[] = { "conv", "pool", "affine", "flat", "nd2", "nd3", "move" };
+static const char *const by_column[] = { "conv", "dwpw", "qconv", "pool", "affine", "affine_conv", "quant", "concat", "flat", "nd2", "nd3", "move",
+    "move_rows", "pick", "resample" };
 
 static bool makes_columns(const Step *s)
 {
-    if (!strncmp(s->kernel->name, "deconv", 6)) return false;
     for (size_t i = 0; i < sizeof by_column / sizeof *by_column; i++)
         if (!strcmp(s->kernel->params, by_column[i])) return true;
     return false;
@@ -29,12 +29,71 @@ static const int32_t *find_field(const Step *s, const char *name)
 static int64_t pixel_bytes(const Operand *o) { return o->pixel * dtype_bits(o->tensor->dtype) / 8; }
 static int64_t width_of(const Operand *o) { return pixel_bytes(o) ? o->row_bytes / pixel_bytes(o) : 0; }
 
-/* Columns of the input for columns [*lo, *hi) of the result. */
+static bool is_transposed(const Step *s) { return !strncmp(s->kernel->name, "deconv", 6); }
+
+/* Columns of the input that tap k reaches from column c of the result; -1: none. */
+static int64_t tap_column(const Step *s, int64_t c, int64_t k)
+{
+    const int64_t stride = *find_field(s, "sw"), at = c + *find_field(s, "pw") - k * *find_field(s, "dw");
+    return at < 0 || at % stride ? -1 : at / stride;
+}
+
+/* Phases of a transposed convolution that have taps. */
+static int64_t phases_of(const Step *s)
+{
+    int64_t a = *find_field(s, "sw"), b = *find_field(s, "dw");
+    while (b) {
+        const int64_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return *find_field(s, "sw") / a;
+}
+
+/* kw counts the taps of a phase. */
+static void window_back(const Step *s, int64_t width, int64_t *lo, int64_t *hi)
+{
+    const int64_t taps = *find_field(s, "kw") * phases_of(s);
+    int64_t first = width, end = 0;
+    for (int64_t c = *lo; c < *hi; c++)
+        for (int64_t k = 0; k < taps; k++) {
+            const int64_t x = tap_column(s, c, k);
+            if (x < 0 || x >= width) continue;
+            first = i64_min(first, x);
+            end = i64_max(end, x + 1);
+        }
+    *lo = first, *hi = end;
+}
+
 static void window(const Step *s, int64_t width, int64_t *lo, int64_t *hi)
 {
     const int64_t stride = *find_field(s, "sw"), pad = *find_field(s, "pw"), taps = *find_field(s, "kw"), step = *find_field(s, "dw");
     *lo = i64_max(*lo * stride - pad, 0);
     *hi = i64_min((*hi - 1) * stride - pad + (taps - 1) * step + 1, width);
+}
+
+static void table(const Operand *o, int64_t *lo, int64_t *hi)
+{
+    const Rows *c = o->columns;
+    int64_t first = INT64_MAX, end = 0;
+    for (int64_t i = *lo; i < *hi; i++) first = i64_min(first, c[i].lo), end = i64_max(end, c[i].hi);
+    *lo = first, *hi = end;
+}
+
+/* Does the kernel find its columns in operand k by itself, and not from the first on? */
+static bool slides(const Step *s, const Operand *o, int k)
+{
+    return k == 1 && (find_field(s, "kw") || o->columns || !strcmp(s->kernel->params, "resample") || !strcmp(s->kernel->params, "move_rows"));
+}
+
+/* Columns [*lo, *hi) of the result become those of the operand that it needs. */
+static void reach(const Step *s, const Operand *o, int64_t *lo, int64_t *hi)
+{
+    const int32_t *x_pixel = find_field(s, "x_pixel");
+    if (is_transposed(s)) window_back(s, width_of(o), lo, hi);
+    else if (find_field(s, "kw")) window(s, width_of(o), lo, hi);
+    else if (o->columns) table(o, lo, hi);
+    else if (x_pixel) *lo += *x_pixel, *hi += *x_pixel;
 }
 
 StripSet strips_of(Arena *a, Program *p)
@@ -120,15 +179,15 @@ const char *strips_resolve(StripSet *set, const ClaimStep *c, const Step *lowere
     if (!o->tensor || o->scratch) return NULL;
     if (k == 0) return resolve_result(set, c, lowered, o, c->operand.at);
     int64_t lo = c->first_column, hi = c->end_column;
-    const bool slides = k == 1 && find_field(lowered, "kw");
-    if (!slides && (o->rows != s->units || o->rule.kind != ROWS_SAME || pixel_bytes(o) <= 0)) return resolve_other(set, c, lowered, o);
-    if (slides) window(lowered, width_of(o), &lo, &hi);
-    if (lo >= hi || hi > width_of(o)) return "has no such columns";
+    const bool moves = slides(lowered, o, k);
+    if (!moves && (o->rows != s->units || o->rule.kind != ROWS_SAME || pixel_bytes(o) <= 0)) return resolve_other(set, c, lowered, o);
+    if (moves) reach(lowered, o, &lo, &hi);
+    if (lo < 0 || lo >= hi || hi > width_of(o)) return "has no such columns";
     const StripPart *p = find(set, o->tensor, c->strip);
-    if (!p) return slides ? NULL : narrow(o, lo, hi, 0);
+    if (!p) return moves ? NULL : narrow(o, lo, hi, 0);
     if (lo < p->lo || hi > p->hi) return "is read beyond the columns that its strip has";
     take_part(o, p);
-    return slides ? NULL : narrow(o, lo, hi, p->lo);
+    return moves ? NULL : narrow(o, lo, hi, p->lo);
 }
 
 static int by_place(const void *a, const void *b)

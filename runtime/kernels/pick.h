@@ -7,7 +7,7 @@
  *
  * By row (rank 0): rows of pixels, of which the first table gives the row and the second the pixel:
  *
- *   y[row][j][run] = x[T0[row]][T1[j]][run] */
+ *   y[row][j][run] = x[T0[row]][T1[column + j] - origin][run] */
 #ifndef INLAY_PICK_H
 #define INLAY_PICK_H
 
@@ -16,7 +16,9 @@
 #define INLAY_pick_FIELDS(F, N) \
     F(int32_t, rank)            /* axes with a table; 0: by row */ \
     F(int32_t, run)             /* elements that lie together, in source and result */ \
-    N(int32_t, n, 8)            /* sizes of those axes in the result; by row: rows and pixels */
+    F(int32_t, column)          /* by row: entry of the pixels' table for the first */ \
+    F(int32_t, origin)          /* by row: the pixel that x's rows begin with */ \
+    N(int32_t, n, 8)            /* sizes of those axes in the result; by row: rows in the table, and pixels */
 INLAY_PARAMS(pick);
 
 /* The innermost table axis: n runs, starting at x. */
@@ -45,8 +47,8 @@ static inline int inlay_pick(void *const *base, const inlay_step *s, size_t size
     }
 }
 
-/* n pixels of `run` elements; yp, xp: elements from pixel to pixel. */
-typedef void inlay_pick_pixels(void *y, const void *x, const int32_t *table, int32_t n, int32_t run, ptrdiff_t yp, ptrdiff_t xp);
+/* Pixels of a row; yp, xp: elements from pixel to pixel. */
+typedef void inlay_pick_pixels(void *y, const void *x, const int32_t *table, const inlay_pick_params *p, ptrdiff_t yp, ptrdiff_t xp);
 
 static inline int inlay_pick_rows(void *const *base, const inlay_step *s, int32_t r0, int32_t r1, inlay_pick_pixels *pixels)
 {
@@ -55,7 +57,7 @@ static inline int inlay_pick_rows(void *const *base, const inlay_step *s, int32_
     int32_t i;
     for (i = r0; i < r1; i++) {
         const int32_t r = s->backward ? r0 + r1 - 1 - i : i;
-        pixels(inlay_row(base, s, 0, r), inlay_row(base, s, 1, rows[r]), rows + p->n[0], p->n[1], p->run, s->ref[0].pix, s->ref[1].pix);
+        pixels(inlay_row(base, s, 0, r), inlay_row(base, s, 1, rows[r]), rows + p->n[0] + p->column, p, s->ref[0].pix, s->ref[1].pix);
     }
     return 0;
 }
@@ -69,13 +71,14 @@ static inline int inlay_pick_rows(void *const *base, const inlay_step *s, int32_
         if (run == 1) for (i = 0; i < n; i++) y[i] = x[table[i]]; \
         else for (i = 0; i < n; i++) memcpy(y + (ptrdiff_t)i * run, x + table[i], (size_t)run * sizeof *y); \
     } \
-    static inline void inlay_pick_##bits##_pixels(void *yv, const void *xv, const int32_t *table, int32_t n, int32_t run, ptrdiff_t yp, ptrdiff_t xp) \
+    static inline void inlay_pick_##bits##_pixels(void *yv, const void *xv, const int32_t *table, const inlay_pick_params *p, ptrdiff_t yp, ptrdiff_t xp) \
     { \
         inlay_w##bits *y = (inlay_w##bits *)yv; \
         const inlay_w##bits *x = (const inlay_w##bits *)xv; \
+        const int32_t n = p->n[1], from = p->origin; \
         int32_t i; \
-        if (run == 1) for (i = 0; i < n; i++) y[i * yp] = x[table[i] * xp]; \
-        else for (i = 0; i < n; i++) memcpy(y + i * yp, x + table[i] * xp, (size_t)run * sizeof *y); \
+        if (p->run == 1) for (i = 0; i < n; i++) y[i * yp] = x[(table[i] - from) * xp]; \
+        else for (i = 0; i < n; i++) memcpy(y + i * yp, x + (table[i] - from) * xp, (size_t)p->run * sizeof *y); \
     } \
     static inline int inlay_pick_##bits(void *const *base, const inlay_step *s, int32_t r0, int32_t r1) \
     { \

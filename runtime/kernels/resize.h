@@ -154,6 +154,8 @@ static inline int inlay_resize_table(void *const *base, const inlay_step *s, int
     F(int32_t, n_out)           /* ... and in y */ \
     F(int32_t, inner)           /* elements that move together; of a pixel where the image goes row by row */ \
     F(int32_t, pixels)          /* ALONG_ROWS: pixels of a row */ \
+    F(int32_t, column)          /* of the whole image, that y's rows begin with ... */ \
+    F(int32_t, origin)          /* ... and that x's rows begin with */ \
     F(int32_t, taps)
 INLAY_PARAMS(resample);
 
@@ -178,11 +180,11 @@ enum {
         int32_t k, t; \
         for (k = 0; k < p->n_out; k++, y += yp, index += p->taps, weight += p->taps + 1) { \
             if (p->taps == 2) { \
-                inlay_##name##_two(y, x + index[0] * xp, x + index[1] * xp, weight, p->inner); \
+                inlay_##name##_two(y, x + (index[0] - p->origin) * xp, x + (index[1] - p->origin) * xp, weight, p->inner); \
                 continue; \
             } \
             for (t = 0; t < p->inner; t++) y[t] = (T)weight[p->taps]; \
-            for (t = 0; t < p->taps; t++) inlay_##name##_add(y, x + index[t] * xp, (T)weight[t], p->inner); \
+            for (t = 0; t < p->taps; t++) inlay_##name##_add(y, x + (index[t] - p->origin) * xp, (T)weight[t], p->inner); \
         } \
     } \
     static inline void inlay_##name##_row(void *const *base, const inlay_step *s, int32_t r, const int32_t *index, const float *weight) \
@@ -196,7 +198,7 @@ enum {
         index += (ptrdiff_t)o * p->taps; \
         weight += (ptrdiff_t)o * (p->taps + 1); \
         for (i = 0; i < runs; i++, y += yp) { \
-            const ptrdiff_t at = (ptrdiff_t)i * xp; \
+            const ptrdiff_t at = (ptrdiff_t)(i + p->column - p->origin) * xp; \
             if (p->taps == 2) { \
                 const T *a = (const T *)inlay_row(base, s, 1, first + index[0]) + at, *b = (const T *)inlay_row(base, s, 1, first + index[1]) + at; \
                 inlay_##name##_two(y, a, b, weight, inner); \
@@ -218,7 +220,7 @@ enum {
         for (i = r0; p->along != INLAY_ALONG_ANY && i < r1; i++) { \
             const int32_t r = s->backward ? r0 + r1 - 1 - i : i; \
             if (p->along == INLAY_ALONG_ROWS) inlay_##name##_row(base, s, r, index, weight); \
-            else inlay_##name##_axis(p, (T *)inlay_row(base, s, 0, r), (const T *)inlay_row(base, s, 1, r), index, weight, s->ref[0].pix, s->ref[1].pix); \
+            else inlay_##name##_axis(p, (T *)inlay_row(base, s, 0, r), (const T *)inlay_row(base, s, 1, r), index + (ptrdiff_t)p->column * p->taps, weight + (ptrdiff_t)p->column * (p->taps + 1), s->ref[0].pix, s->ref[1].pix); \
         } \
         return 0; \
     }

@@ -152,7 +152,7 @@ static void tables(void **state)
     float x[3 * 4 * 2], y[5 * 3 * 2];
     int32_t table[] = { 16, 8, 0, 0, 16, 6, 2, 2 };
     for (int i = 0; i < 24; i++) x[i] = (float)i;
-    const inlay_pick_params p = { 2, 2, { 5, 3 } };
+    const inlay_pick_params p = { .rank = 2, .run = 2, .n = { 5, 3 } };
     assert_int_equal(RUN(inlay_pick_32, &p, y, x, table), 0);
     for (int i = 0; i < 5; i++)
         for (int j = 0; j < 3; j++)
