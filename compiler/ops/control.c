@@ -145,6 +145,14 @@ int32_t control_next(const Lower *l)
     return (int32_t)l->program->step.n;
 }
 
+void control_move(Step *s)
+{
+    if (s->loop_end >= 0) s->loop_end++;
+    if (!s->control) return;
+    if (!strcmp(s->kernel->params, "jump")) ((inlay_jump_params *)s->params)->target++;
+    else ((inlay_loop_params *)s->params)->target++;
+}
+
 static void lower_branch(Lower *l, Node *n, Graph *g)
 {
     const inlay_jump_params none = { 0 };

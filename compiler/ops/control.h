@@ -19,6 +19,8 @@ void control_lower(Lower *l, Graph *g);
 Step *control_step(Lower *l, Node *n, const char *kernel, const void *params);
 /* The number that the next step gets. */
 int32_t control_next(const Lower *l);
+/* All steps get the next number: so do those that this one goes on with. */
+void control_move(Step *s);
 /* A node that joins the parts. */
 Tensor *control_concat(Node *n, Tensor *const *part, int count, int axis);
 

@@ -6,6 +6,7 @@
 
 #include "base/size.h"
 #include "kernels/pushed.h"
+#include "ops/control.h"
 #include "ops/lower.h"
 
 static void assign_storage(Graph *g)
@@ -58,7 +59,10 @@ static void push_rows(Lower *l, Tensor *t)
     s->pushed = true;
     memmove(p->step.at + 1, p->step.at, (p->step.n - 1) * sizeof *p->step.at);
     p->step.at[0] = s;
-    for (size_t i = 0; i < p->step.n; i++) p->step.at[i]->index = (int)i;
+    for (size_t i = 0; i < p->step.n; i++) {
+        p->step.at[i]->index = (int)i;
+        if (i) control_move(p->step.at[i]);
+    }
 }
 
 /* Lowering treats all inputs and outputs as the caller's; those in the arena join the rest of it now. */

@@ -5,7 +5,9 @@
 import argparse
 import copy
 import json
+import math
 import os
+import struct
 
 import host
 import onnx
@@ -192,18 +194,34 @@ def branches():
     """Steps that jump, behind an input that may come by rows."""
     branch = [onnx.make_graph_attr(name, [onnx.make_node(op, ['a'], [name])], [], [onnx.make_value(name, f32, [1, 6, 8, 32])])
               for name, op in (('then_branch', 'Relu'), ('else_branch', 'Neg'))]
-    return [onnx.make_node('Abs', ['x'], ['a']), onnx.make_node('Equal', ['c', 'c'], ['e']), onnx.make_node('If', ['e'], ['y'], graphs=branch)], [1, 6, 8, 32], [1, 6, 8, 32]
+    return [onnx.make_node('Abs', ['x'], ['a']), onnx.make_node('Less', ['c', 'c'], ['e']), onnx.make_node('If', ['e'], ['y'], graphs=branch)], [1, 6, 8, 32], [1, 6, 8, 32]
+
+
+def answers(t, o, model, name, inputs, forms):
+    """`inlay run` gives the same bytes in all forms."""
+    want = None
+    for flags in forms:
+        with host.Work() as work:
+            status, text = host.run([o.inlay, 'run', model, '-o', work] + flags + [x for path in inputs for x in ('--input', path)])
+            got = onnx.read_tensor(os.path.join(work, 'output_0.pb')).raw if not status else None
+            want = want or got
+            t.ok('%s %s: the same bytes' % (name, ' '.join(flags)), status == 0 and got == want, text)
 
 
 def small(t, o):
     for make, forms in ((joined_rows, LEVELS), (split_input, LEVELS), (branches, LEVELS + [['--io=x=rows'], ['--io=x=rows', '--io=out=arena']])):
         with host.Work() as work:
+            name = make.__name__
             nodes, x, y = make()
-            ins = [onnx.make_value('x', f32, x)] + ([onnx.make_value('c', f32, [1])] if make is branches else [])
-            os.mkdir(os.path.join(work, make.__name__))
-            with open(os.path.join(work, make.__name__, make.__name__ + '.onnx'), 'wb') as f:
-                f.write(onnx.make_model(nodes, ins, [onnx.make_value('y', f32, y)]))
-            levels(t, argparse.Namespace(inlay=o.inlay, models=work), make.__name__, forms)
+            ins = [('x', x), ('c', [1])][:1 + (make is branches)]
+            files = [(name + '.onnx', onnx.make_model(nodes, [onnx.make_value(n, f32, d) for n, d in ins], [onnx.make_value('y', f32, y)]))]
+            files += [(n + '.pb', onnx.make_tensor(n, f32, d, struct.pack('<%df' % math.prod(d), *(i % 7 - 3 for i in range(math.prod(d)))))) for n, d in ins]
+            os.mkdir(os.path.join(work, name))
+            for file, data in files:
+                with open(os.path.join(work, name, file), 'wb') as f:
+                    f.write(data)
+            levels(t, argparse.Namespace(inlay=o.inlay, models=work), name, forms)
+            answers(t, o, os.path.join(work, name, name + '.onnx'), name, [os.path.join(work, name, n + '.pb') for n, _ in ins], forms)
 
 
 def main():
