@@ -89,8 +89,9 @@ typedef struct inlay_model {
     const int32_t *rules;                       /* how many */
     const struct inlay_life *life;
     int32_t lives;
-    size_t arena;                               /* bytes */
-    uint32_t *tags;                             /* one for each */
+    int32_t areas;                              /* memories: the arena, or its regions */
+    const size_t *area;                         /* where the bytes of each begin in the tags, and their end */
+    uint32_t *tags;                             /* one for each byte */
 #endif
 } inlay_model;
 

@@ -38,9 +38,13 @@ struct inlay_rule {
 /* A tensor that is there from the beginning (step -1) or not needed after a step: where it lies, the bytes that takes (a ring has
  * fewer than the tensor), and its own. */
 struct inlay_life {
-    int32_t step;
+    int32_t step, base;
     uint32_t tensor, off, extent, bytes;
 };
+
+/* Bytes of the memory that a base pointer stands for, and their tags. */
+static inline size_t inlay_check_size(const inlay_model *m, int32_t base) { return m->area[base - INLAY_ARENA + 1] - m->area[base - INLAY_ARENA]; }
+static inline uint32_t *inlay_check_tags(const inlay_model *m, int32_t base) { return m->tags + m->area[base - INLAY_ARENA]; }
 
 static inline uint32_t inlay_tag(uint32_t tensor, uint32_t byte) { return tensor * 2654435761u + byte + 1u; }
 
@@ -59,17 +63,17 @@ static inline void inlay_rule_rows(const struct inlay_rule *r, int32_t u, int32_
 enum { INLAY_FIND, INLAY_SET, INLAY_CLAIM, INLAY_HELD, INLAY_OPEN };
 
 /* Goes through the bytes of row i; 0: a byte has another tag than was looked for. */
-static inline int inlay_check_row(const inlay_model *m, unsigned char *arena, const inlay_ref *f, const struct inlay_rule *r, int32_t i, int how)
+static inline int inlay_check_row(const inlay_model *m, void *const *base, const inlay_ref *f, const struct inlay_rule *r, int32_t i, int how)
 {
     const uint32_t n = r->part ? r->part : r->row, step = r->part ? r->pitch : r->row;
     const size_t begin = f->off + (size_t)(i % f->cap) * f->row;
     uint32_t k, b;
     for (k = 0; k + n <= r->row && n; k += step) {
-        uint32_t *tag = m->tags + begin + k;
+        uint32_t *tag = inlay_check_tags(m, f->base) + begin + k;
         const uint32_t at = r->at + (uint32_t)i * r->row + k;
-        if (begin + k + n > m->arena) return 0;
+        if (begin + k + n > inlay_check_size(m, f->base)) return 0;
 #ifdef INLAY_ASAN
-        if (how == INLAY_OPEN) __asan_unpoison_memory_region(arena + begin + k, n);
+        if (how == INLAY_OPEN) __asan_unpoison_memory_region((unsigned char *)base[f->base] + begin + k, n);
 #endif
         for (b = 0; b < n && how != INLAY_OPEN; b++) {
             const uint32_t full = inlay_tag(r->tensor, at + b), half = ~full;
@@ -79,7 +83,7 @@ static inline int inlay_check_row(const inlay_model *m, unsigned char *arena, co
             if (how == INLAY_CLAIM) tag[b] = half;
         }
     }
-    (void)arena;
+    (void)base;
     return 1;
 }
 
@@ -88,16 +92,16 @@ static inline int inlay_check_rows(const inlay_model *m, void *const *base, cons
     int32_t lo, hi;
     inlay_rule_rows(r, u, &lo, &hi);
     for (; lo < hi; lo++)
-        if (!inlay_check_row(m, (unsigned char *)base[INLAY_ARENA], f, r, lo, how)) return 0;
+        if (!inlay_check_row(m, base, f, r, lo, how)) return 0;
     return 1;
 }
 
-/* Nobody may touch the arena but through the rows of unit u. */
+/* Nobody may touch the arena, or its regions, but through the rows of unit u. */
 static inline void inlay_check_close(const inlay_model *m, void *const *base, const inlay_step *s, const struct inlay_rule *rule, int n, int32_t u)
 {
 #ifdef INLAY_ASAN
     int i;
-    __asan_poison_memory_region(base[INLAY_ARENA], m->arena);
+    for (i = INLAY_ARENA; i < INLAY_ARENA + m->areas; i++) __asan_poison_memory_region(base[i], inlay_check_size(m, i));
     for (i = 0; i < n; i++)
         if (rule[i].tensor) inlay_check_rows(m, base, s->ref + i, rule + i, u, INLAY_OPEN);
 #else
@@ -108,20 +112,22 @@ static inline void inlay_check_close(const inlay_model *m, void *const *base, co
 static inline void inlay_check_open(const inlay_model *m, void *const *base)
 {
 #ifdef INLAY_ASAN
-    __asan_unpoison_memory_region(base[INLAY_ARENA], m->arena);
+    int i;
+    for (i = INLAY_ARENA; i < INLAY_ARENA + m->areas; i++) __asan_unpoison_memory_region(base[i], inlay_check_size(m, i));
 #else
     (void)m, (void)base;
 #endif
 }
 
 /* Rubbish over the bytes from off on that are still the tensor's (0: anybody's). */
-static inline void inlay_check_drop(const inlay_model *m, unsigned char *arena, uint32_t tensor, size_t off, size_t bytes, uint32_t most)
+static inline void inlay_check_drop(const inlay_model *m, void *const *base, int32_t area, uint32_t tensor, size_t off, size_t bytes, uint32_t most)
 {
+    uint32_t *tags = inlay_check_tags(m, area);
     size_t i;
-    for (i = off; i < off + bytes && i < m->arena; i++) {
-        if (tensor && (uint32_t)(m->tags[i] - inlay_tag(tensor, 0)) >= most) continue;
-        m->tags[i] = 0;
-        arena[i] = INLAY_RUBBISH;
+    for (i = off; i < off + bytes && i < inlay_check_size(m, area); i++) {
+        if (tensor && (uint32_t)(tags[i] - inlay_tag(tensor, 0)) >= most) continue;
+        tags[i] = 0;
+        ((unsigned char *)base[area])[i] = INLAY_RUBBISH;
     }
 }
 
@@ -129,20 +135,23 @@ static inline void inlay_check_drop(const inlay_model *m, unsigned char *arena, 
 static inline void inlay_check_after(const inlay_model *m, void *const *base, int32_t k)
 {
     int32_t i;
-    for (i = 0; i < m->lives; i++)
-        if (m->life[i].step == k) inlay_check_drop(m, (unsigned char *)base[INLAY_ARENA], m->life[i].tensor, m->life[i].off, m->life[i].extent, m->life[i].bytes);
+    for (i = 0; i < m->lives; i++) {
+        const struct inlay_life *l = m->life + i;
+        if (l->step == k) inlay_check_drop(m, base, l->base, l->tensor, l->off, l->extent, l->bytes);
+    }
 }
 
 static inline void inlay_check_begin(const inlay_model *m, void *const *base)
 {
     int32_t i;
     size_t b;
-    unsigned char *arena = (unsigned char *)base[INLAY_ARENA];
-    for (b = 0; b < m->arena; b++) m->tags[b] = 0;
+    for (b = 0; b < m->area[m->areas]; b++) m->tags[b] = 0;
     for (i = 0; i < m->lives; i++)
-        for (b = 0; m->life[i].step == -1 && b < m->life[i].bytes; b++) m->tags[m->life[i].off + b] = inlay_tag(m->life[i].tensor, (uint32_t)b);
-    for (b = 0; b < m->arena; b++)
-        if (!m->tags[b]) arena[b] = INLAY_RUBBISH;
+        for (b = 0; m->life[i].step == -1 && b < m->life[i].bytes; b++)
+            inlay_check_tags(m, m->life[i].base)[m->life[i].off + b] = inlay_tag(m->life[i].tensor, (uint32_t)b);
+    for (i = INLAY_ARENA; i < INLAY_ARENA + m->areas; i++)
+        for (b = 0; b < inlay_check_size(m, i); b++)
+            if (!inlay_check_tags(m, i)[b]) ((unsigned char *)base[i])[b] = INLAY_RUBBISH;
 }
 
 /* One unit; `first` and `last` of the step's. What kernels return, or -INLAY_E_CHECK. */
@@ -164,7 +173,7 @@ static inline int inlay_check_unit(const inlay_model *m, void *const *base, int3
         const int gradual = !(rule[i].does & INLAY_BY_ROW) && s->units > 1;
         if (!rule[i].tensor || !(rule[i].does & INLAY_WRITE)) continue;
         if (rule[i].does & INLAY_SCRATCH) {
-            inlay_check_drop(m, (unsigned char *)base[INLAY_ARENA], 0, s->ref[i].off, rule[i].row, 0);
+            inlay_check_drop(m, base, s->ref[i].base, 0, s->ref[i].off, rule[i].row, 0);
             continue;
         }
         if (gradual && rule[i].part) continue;          /* parts of a row that others make meanwhile: tagged with the last unit */

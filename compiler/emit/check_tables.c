@@ -79,14 +79,15 @@ static int print_lives(Text *t, Arena *a, const Program *p)
         }
     for (size_t i = 0; i < g->input.n; i++) {
         const Tensor *v = g->input.at[i];
-        if (v->storage == STORE_ARENA) text_print(t, "\n    { -1, %du, %" PRId64 "u, %" PRId64 "u, %" PRId64 "u },", v->id + 1, v->offset, tensor_bytes(v), tensor_bytes(v)), n++;
+        if (v->storage == STORE_ARENA && graph_in_form(g, i) != IO_ROWS)
+            text_print(t, "\n    { -1, %d, %du, %" PRId64 "u, %" PRId64 "u, %" PRId64 "u },", program_base(p, v), v->id + 1, v->offset, tensor_bytes(v), tensor_bytes(v)), n++;
         if (p->plan.preserve_input) life[v->id].tensor = NULL;
     }
     for (size_t i = 0; i < g->output.n; i++) life[g->output.at[i]->id].tensor = NULL;
     for (int i = 0; i < graph_root(p->graph)->next_id && !jumps(p); i++) {
         const Life *l = life + i;
         if (!l->tensor) continue;
-        text_print(t, "\n    { %d, %du, %" PRId64 "u, %" PRId64 "u, %" PRId64 "u },", l->last, i + 1, l->tensor->offset, l->extent, tensor_bytes(l->tensor));
+        text_print(t, "\n    { %d, %d, %du, %" PRId64 "u, %" PRId64 "u, %" PRId64 "u },", l->last, program_base(p, l->tensor), i + 1, l->tensor->offset, l->extent, tensor_bytes(l->tensor));
         n++;
     }
     return n;
@@ -110,8 +111,9 @@ Text check_tables(Arena *a, const Program *p)
     text_print(&t, "static const struct inlay_rule *const check_rule[] = {%s };\nstatic const int32_t check_rules[] = {%s };\n", list.at, count.at);
     text_put(&t, "static const struct inlay_life check_life[] = {");
     print_lives(&t, a, p);
-    text_put(&t, "\n    { -2, 0, 0, 0, 0 }\n};\n");
-    text_print(&t, "static uint32_t check_tags[%" PRId64 "];\n#endif\n", i64_max(1, p->plan.arena_size));
+    text_put(&t, "\n    { -2, 0, 0, 0, 0, 0 }\n};\nstatic const size_t check_area[] = {");
+    for (int r = 0; r <= program_regions(p); r++) text_print(&t, "%s %" PRId64 "u", r ? "," : "", program_region_start(p, r));
+    text_print(&t, " };\nstatic uint32_t check_tags[%" PRId64 "];\n#endif\n", i64_max(1, p->plan.arena_size));
     return t;
 }
 
@@ -146,7 +148,6 @@ Text check_asserts(Arena *a, const Program *p, const char *name, const char *upp
 Text check_members(Arena *a, const Program *p)
 {
     Text t = text_new(a);
-    text_print(&t, "\n#ifdef INLAY_CHECK\n    , check_rule, check_rules, check_life, (int32_t)(sizeof check_life / sizeof *check_life), %" PRId64 "u, check_tags\n#endif\n",
-               p->plan.arena_size);
+    text_print(&t, "\n#ifdef INLAY_CHECK\n    , check_rule, check_rules, check_life, (int32_t)(sizeof check_life / sizeof *check_life), %d, check_area, check_tags\n#endif\n", program_regions(p));
     return t;
 }

@@ -32,15 +32,11 @@ static Text sizes(const Emitter *e)
     return t;
 }
 
-/* Whether a build with -DINLAY_CHECK may watch the plan. */
-static bool watched(const Program *p) { return !program_pushed(p) && !p->plan.region.n; }
-
 /* The runtime headers of the kernels in use, each once. */
 static Text includes(const Emitter *e)
 {
     Text t = text_new(e->arena);
     Map seen = map_new(e->arena);
-    if (!watched(e->p)) text_put(&t, "#undef INLAY_CHECK      /* a plan whose rows are pushed, or of several memories, is not watched */\n");
     text_put(&t, "#include <math.h>\n\n#include \"inlay.h\"\n");
     for (size_t i = 0; i < e->p->step.n; i++) {
         const char *file = e->p->step.at[i]->kernel->file;
@@ -201,10 +197,8 @@ static Text model(const Emitter *e)
     text_print(&t, "#define %s_BASES %d\n", e->upper, program_bases(e->p));
     text_print(&t, "static const inlay_model %s_steps = { step, %zu, %s, %zu, %" PRId64 "u", e->name, e->p->step.n,
                plan->segment.n ? "segment" : "0", plan->segment.n, plan->state);
-    if (watched(e->p)) {
-        const Text more = check_members(e->arena, e->p);
-        text_add(&t, more.at, more.n);
-    }
+    const Text more = check_members(e->arena, e->p);
+    text_add(&t, more.at, more.n);
     text_put(&t, " };\n");
     return t;
 }
@@ -268,7 +262,7 @@ void emit_source(const Program *p, Output *o, const char *name, WeightsForm form
     output_text(o, arena_printf(a, "src/%s.h", name), h.at, h.n);
     const Section source[] = {
         { "about", about(&e) }, { "includes", includes(&e) }, { "weights", weights(&e) }, { "params", params(&e) }, { "refs", refs(&e) },
-        { "steps", steps(&e) }, { "segments", segments(&e) }, { "check", watched(p) ? check_tables(a, p) : text_new(a) },
+        { "steps", steps(&e) }, { "segments", segments(&e) }, { "check", check_tables(a, p) },
         { "asserts", check_asserts(a, p, name, e.upper) }, { "model", model(&e) }, { "entry", entry_head(&e) },
         { "bases", interface_bases(&e) }, { "call", entry_call(&e) }, { "run", entry_functions(&e) },
     };

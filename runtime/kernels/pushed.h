@@ -38,13 +38,20 @@ static inline int inlay_stream_on(const inlay_model *m, const inlay_segment *g, 
         const uint8_t k = inlay_entry(g, at->entry);
         const inlay_step *s = m->step + g->first + k;
         const int32_t u = s->backward ? s->units - 1 - made[k] : made[k];
-        int r = 0;
+        int r;
         if (g->first + k == input && !*row) return INLAY_MORE;
         if (g->first + k == input) *row = 0;
-        else r = s->run(base, s, u, u + 1);
+#ifdef INLAY_CHECK
+        r = inlay_check_unit(m, base, g->first + k, u, made[k] == 0, made[k] == s->units - 1);
+#else
+        r = s->run(base, s, u, u + 1);
+#endif
         if (r < 0) return -r;
         made[k]++;
     }
+#ifdef INLAY_CHECK
+    for (i = 0; i < g->count; i++) inlay_check_after(m, base, g->first + i);
+#endif
     return INLAY_OK;
 }
 
@@ -54,6 +61,9 @@ static inline int inlay_go_on(const inlay_model *m, void *const *base, size_t pl
 {
     inlay_place *at = inlay_place_at(base, place);
     int r = INLAY_OK;
+#ifdef INLAY_CHECK
+    if (!row) inlay_check_begin(m, base);
+#endif
     if (!row) at->segment = at->entry = 0;
     else if (at->segment < 0 || at->segment >= m->segments) return INLAY_E_ARG;
     while (at->segment < m->segments) {

@@ -3,11 +3,15 @@
 lifetimes, and so it does with -DINLAY_CHECK: tags on every byte, rubbish in all that is not needed, and, under AddressSanitizer, nothing
 open to a unit but its own rows. Damage to the generated tables is found.
 
-    watched.py --inlay INLAY --models MODELS [--nodes FOLDER] [--corpus FOLDER] [--cc CC]"""
+    watched.py --inlay INLAY --models MODELS [--nodes FOLDER] [--corpus FOLDER] [--cc CC]
+    watched.py --inlay INLAY --forms caller,arena,rows,regions [--only REGEX] [--cc CC] FOLDER|TAR...      all models, sanitized"""
 import argparse
 import os
 import re
+import shutil
+import tempfile
 
+import cases
 import host
 import onnx
 import tap
@@ -68,8 +72,33 @@ def clean(t, o, folder, name, sanitize):
                 continue
             status, text = c.run(['-O1', '-ffp-contract=off'])
             t.ok(label + 'C gives the same bytes', status == 0 and c.results() == plain, text)
-            status, text = c.run(sanitize + ['-DINLAY_CHECK'])
-            t.ok(label + 'it watches itself, and gives the same bytes', status == 0 and c.results() == plain, text[:2000])
+            watch(t, label, c, sanitize, plain)
+
+
+def watch(t, label, c, sanitize, plain):
+    status, text = c.run(sanitize + ['-DINLAY_CHECK'])
+    t.ok(label + 'it watches itself, and gives the same bytes', status == 0 and c.results() == plain, text[:2000])
+
+
+def watch_forms(t, o, folder, name, sanitize, forms=('caller', 'arena', 'rows', 'rows out', 'regions', 'regions rows')):
+    """Inputs and results in the arena, an input row by row, several memories."""
+    with host.Work() as work:
+        c = Case(o, work, folder, [])
+        if c.status:
+            t.skip(name, 'refused')
+            return
+        plain, size = c.by_run(['--plan=simple']), c.manifest['arena']['size']
+    regions = ['--region', 'fast:%d' % max(16, size // 3), '--region', 'slow:%d:3' % (size + (1 << 20))]
+    flags_of = {'caller': [], 'arena': ['--io=arena'], 'rows': ['--io=in0=rows'], 'rows out': ['--io=in0=rows', '--io=out=arena'], 'regions': regions,
+                'regions rows': ['--io=in0=rows'] + regions}
+    for form in forms:
+        with host.Work() as work:
+            c = Case(o, work, folder, flags_of[form])
+            label = '%s, %s: ' % (name, form)
+            if c.status in (1, 69, 78):
+                t.skip(label, 'no such plan')
+            elif t.ok(label + 'compiles', c.status == 0, c.text):
+                watch(t, label, c, sanitize, plain)
 
 
 def numbers(source, pattern):
@@ -103,10 +132,10 @@ def damages(source):
                 yield 'list entries swapped', source[:m.start(1)] + ', '.join(entries[:i] + [entries[i + 1], entries[i]] + entries[i + 2:]) + source[m.end(1):]
 
 
-def damaged(t, o, folder, name):
+def damaged(t, o, folder, name, form):
     """A changed plan is found, or gives the same bytes all the same: nothing wrong goes unseen."""
     with host.Work() as work:
-        c = Case(o, work, folder, [])
+        c = Case(o, work, folder, form)
         plain = c.by_run(['--plan=simple'])
         found = harmless = 0
         missed = []
@@ -120,31 +149,44 @@ def damaged(t, o, folder, name):
                 harmless += 1
             else:
                 missed.append('%s: status %d %s' % (what, status, text[:100]))
-        t.ok('%s: of %d damaged tables %d are found, %d do no harm' % (name, found + harmless + len(missed), found, harmless), not missed and found > harmless, missed)
+        t.ok('%s %s: of %d damaged tables %d are found, %d do no harm' % (name, ' '.join(form), found + harmless + len(missed), found, harmless), not missed and found > harmless, missed)
 
 
 def main():
     p = argparse.ArgumentParser()
     p.add_argument('--inlay', required=True)
-    p.add_argument('--models', required=True)
+    p.add_argument('--models', default='')
     p.add_argument('--nodes', default='')
     p.add_argument('--corpus', default='')
     p.add_argument('--cc', default='gcc')
     p.add_argument('--every', type=int, default=5)
+    p.add_argument('--forms', default='')
+    p.add_argument('--level', default='-O1')
+    p.add_argument('--only', default='')
+    p.add_argument('paths', nargs='*')
     o = p.parse_args()
-    t = tap.Tap()
+    t, scratch = tap.Tap(), tempfile.mkdtemp(prefix='inlay-watched-')
     with host.Work() as work:
         with open(os.path.join(work, 'x.c'), 'w') as f:
             f.write('int main(void) { return 0; }\n')
         sanitize = SANITIZE if host.run([o.cc] + SANITIZE + ['x.c'], work)[0] == 0 else ['-O1', '-ffp-contract=off']
     if sanitize is not SANITIZE:
         t.skip('sanitizers', 'their library is not installed')
+    if o.forms:
+        sanitize = [f for f in sanitize if f not in ('-O1', '-g')] + [o.level]
+        for name, folder in cases.find(o.paths, scratch):
+            if re.search(o.only, name) and not cases.out_of_scope(name, folder):
+                watch_forms(t, o, folder, name, sanitize, o.forms.split(','))
+        shutil.rmtree(scratch, ignore_errors=True)
+        t.done()
     for folder in [os.path.join(o.models, n) for n in ('digits', 'sine')] + [os.path.join(o.nodes, n) for n in NODES] + [os.path.join(o.corpus, n) for n in CORPUS]:
         if os.path.isdir(folder):
             clean(t, o, folder, os.path.basename(folder), sanitize)
+            watch_forms(t, o, folder, os.path.basename(folder), sanitize, ('arena', 'rows', 'rows out', 'regions', 'regions rows'))
         else:
             t.skip(os.path.basename(folder), 'its folder is not here')
-    damaged(t, o, os.path.join(o.models, 'digits'), 'digits')
+    for form in ([], ['--io=in0=rows'], ['--io=arena', '--region', 'a:4K', '--region', 'b:16K']):
+        damaged(t, o, os.path.join(o.models, 'digits'), 'digits', form)
     t.done()
 
 

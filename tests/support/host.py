@@ -92,7 +92,7 @@ ROWS = r'''    {
             memcpy(row, frame + i * %(upper)s_IN%(slot)d_ROW_SIZE, %(upper)s_IN%(slot)d_ROW_SIZE);
             r = %(name)s_push%(with)sarena, &in, &out);
         }
-        if (i != %(upper)s_IN%(slot)d_ROWS || %(name)s_input_row(arena) || %(name)s_push%(with)sarena, &in, &out) != %(upper)s_E_ARG) return 98;
+        if (!r && (i != %(upper)s_IN%(slot)d_ROWS || %(name)s_input_row(arena) || %(name)s_push%(with)sarena, &in, &out) != %(upper)s_E_ARG)) return 98;
     }
 '''
 
