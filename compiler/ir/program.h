@@ -21,6 +21,7 @@ typedef enum Reuse {
     REUSE_NONE,
     REUSE_ELEMENTWISE,          /* element i is read before element i is written, and never after */
     REUSE_ROWS,                 /* row by row by the rule below, in the kernel's order (diagonal overlap) */
+    REUSE_PIXELS,               /* the same; and pixel i is read before pixel i is written, and never after */
 } Reuse;
 
 /* Which rows of an input unit u of the step needs. */
@@ -177,6 +178,9 @@ inlay_model program_model(Arena *a, const Program *p);
 double curve_factor(const Plan *plan, const CurvePoint *c);
 /* Bytes from a part of an operand to where it comes again. */
 int64_t operand_pitch(const Operand *o);
+/* May results take the very place of the operand? May a step go from its last row to its first for it? */
+static inline bool reuse_in_place(Reuse r) { return r == REUSE_ELEMENTWISE || r == REUSE_PIXELS; }
+static inline bool reuse_reverses(Reuse r) { return r == REUSE_ROWS || r == REUSE_PIXELS; }
 /* The tensor that owns the bytes of t, and where in it t begins. */
 Tensor *tensor_root(Tensor *t, int64_t *offset);
 

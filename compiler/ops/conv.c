@@ -130,7 +130,7 @@ void lower_conv(Lower *l, Node *n)
     Step *s = lower_step(l, n, kernel, &p);
     if (depthwise) finish_packed(s, n, &w, &e, pack_depthwise_weights(l, n->in[1]->value), bias_tensor(l, n, &e, 1, groups), macs);
     else finish_packed(s, n, &w, &e, pack_conv_weights(l, n->in[1]->value, groups), bias_tensor(l, n, &e, groups, oc), macs);
-    if (depthwise || groups == 1) window_pixels(&w, s->operand + 1, depthwise ? INLAY_DW_TILE_MOST : INLAY_TILE_MOST);
+    window_pixels(&w, s->operand + 1, depthwise ? INLAY_DW_TILE_MOST : INLAY_TILE_MOST);
 }
 
 static void lower_deconv_packed(Lower *l, Node *n, const Window *w, const Epilogue *e, int64_t groups, int64_t oc, int64_t macs)

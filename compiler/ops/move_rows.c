@@ -8,6 +8,7 @@
 
 #include "base/size.h"
 #include "kernels/move_rows.h"
+#include "kernels/shuffle.h"
 
 enum {
     LOOPS = 12,
@@ -167,6 +168,64 @@ static bool pixel_by_pixel(const inlay_move_rows_params *p)
     return true;
 }
 
+/* Only the order of the channels changes. */
+static bool is_shuffle(const inlay_move_rows_params *p, const Image *y, const Image *x, int bits)
+{
+    return bits >= 8 && bits <= 32 && y->channels <= UINT16_MAX && pixel_by_pixel(p) && p->units == 1 && p->row[0] == 1 && !p->first
+        && y->rows == x->rows && y->width == x->width && y->channels == x->channels;
+}
+
+/* Which channel of the source each channel of the result is, by the last two loops; NULL: some are there twice. */
+static int32_t *sources_of(Lower *l, const inlay_move_rows_params *p, int32_t channels)
+{
+    const int32_t *n = p->n + p->rank - 2, *y = p->y + p->rank - 2, *x = p->x + p->rank - 2;
+    int32_t *from = NEW_ARRAY(l->arena, int32_t, channels);
+    bool *seen = NEW_ARRAY(l->arena, bool, channels);
+    for (int32_t i = 0; i < n[0]; i++)
+        for (int32_t k = 0; k < n[1]; k++) {
+            const int32_t c = i * x[0] + k * x[1];
+            if (seen[c]) return NULL;
+            seen[c] = true;
+            from[i * y[0] + k * y[1]] = c;
+        }
+    return from;
+}
+
+/* The table of kernels/shuffle.h. */
+static Tensor *cycles_of(Lower *l, const int32_t *from, int32_t channels, int32_t *entries)
+{
+    uint16_t *table = NEW_ARRAY(l->arena, uint16_t, 2 * channels);
+    bool *done = NEW_ARRAY(l->arena, bool, channels);
+    int32_t n = 0;
+    for (int32_t first = 0; first < channels; first++) {
+        if (done[first]) continue;
+        const int32_t length = n++;
+        for (int32_t c = first; !done[c]; c = from[c]) done[c] = true, table[n++] = (uint16_t)c;
+        table[length] = (uint16_t)(n - length - 1);
+    }
+    *entries = n;
+    const int64_t dim = n;
+    return lower_constant(l, recipe_memory(l->graph->store, DT_U16, 1, &dim, table));
+}
+
+static Step *make_shuffle(Lower *l, Node *n, Tensor *out, Tensor *in, const inlay_move_rows_params *p, const Image *y)
+{
+    const int32_t channels = (int32_t)y->channels, *from = sources_of(l, p, channels);
+    inlay_shuffle_params q = { .pixels = (int32_t)y->width };
+    if (!from) return NULL;
+    Tensor *cycles = cycles_of(l, from, channels, &q.entries);
+    Step *s = lower_step(l, n, arena_printf(l->arena, "shuffle_%d", dtype_bits(out->dtype)), &q);
+    see(step_out(s, out), y);
+    Operand *o = step_in(s, in);
+    see(o, y);
+    o->rule.kind = ROWS_SAME;
+    o->reuse = REUSE_PIXELS;
+    o->pixels = (PixelRule){ .stride = 1, .extent = 1, .tile = 1 };
+    step_in(s, cycles);
+    s->units = (int32_t)y->rows;
+    return s;
+}
+
 static Step *make_step(Lower *l, Node *n, Tensor *out, Tensor *in, const inlay_move_rows_params *p, const Image *y, const Image *x)
 {
     Operand look = { .tensor = in };
@@ -212,7 +271,8 @@ static Step *try_images(Lower *l, Node *n, Tensor *out, Tensor *in, const Move *
         if (a.pixel) p.y_pixels |= 1 << d;
         if (b.pixel) p.x_pixels |= 1 << d;
     }
-    return make_step(l, n, out, in, &p, y, x);
+    Step *s = is_shuffle(&p, y, x, dtype_bits(out->dtype)) ? make_shuffle(l, n, out, in, &p, y) : NULL;
+    return s ? s : make_step(l, n, out, in, &p, y, x);
 }
 
 static bool image_of(const Shape *s, Image *m)

@@ -58,12 +58,13 @@ static void forbid(Planner *p, int32_t i, int32_t j, int64_t lo, int64_t hi)
 static void allow(Planner *p, const Overlap *o)
 {
     const int64_t in = p->item.at[o->in].size, out = p->item.at[o->out].size;
-    if (o->equal) {
-        VEC_PUSH(p->arena, &p->arc, ((PlaceArc){ .i = o->out, .j = o->in, .lo = -out, .hi = 0 }));
-        VEC_PUSH(p->arena, &p->arc, ((PlaceArc){ .i = o->out, .j = o->in, .lo = 0, .hi = in }));
+    const int64_t below = o->by_row ? -i64_min(o->forward, out) : -out, above = o->by_row ? i64_min(o->backward, in) : in;
+    if (!o->equal) {
+        forbid(p, o->out, o->in, below, above);
         return;
     }
-    forbid(p, o->out, o->in, -i64_min(o->forward, out), i64_min(o->backward, in));
+    forbid(p, o->out, o->in, below, 0);
+    forbid(p, o->out, o->in, 0, above);
 }
 
 /* A kernel whose result lies over its input goes row by row; one whose result lies apart may join rows, which is faster. So

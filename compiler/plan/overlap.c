@@ -41,8 +41,15 @@ static bool covers(const Items *all, const Touch *t)
 static bool all_elementwise(const Items *all, int32_t step, int32_t item, const Touch *out)
 {
     for (const Touch *t = touch_begin(all, step); t < touch_end(all, step); t++)
-        if (t->item == item && (t->operand->reuse != REUSE_ELEMENTWISE || !covers(all, t))) return false;
+        if (t->item == item && (!reuse_in_place(t->operand->reuse) || !covers(all, t))) return false;
     return covers(all, out);
+}
+
+static bool all_pixels(const Items *all, int32_t step, int32_t item)
+{
+    for (const Touch *t = touch_begin(all, step); t < touch_end(all, step); t++)
+        if (t->item == item && t->operand->reuse != REUSE_PIXELS) return false;
+    return true;
 }
 
 static bool all_by_row(const Items *all, int32_t step, int32_t item, const Touch *out)
@@ -70,7 +77,7 @@ static Rows rows_read(const Items *all, int32_t step, int32_t item, int32_t u)
 static bool reverses(const Step *s)
 {
     for (int k = s->n_out; k < s->n_operand; k++)
-        if (s->operand[k].tensor && s->operand[k].reuse == REUSE_ROWS) return true;
+        if (s->operand[k].tensor && reuse_reverses(s->operand[k].reuse)) return true;
     return false;
 }
 
@@ -177,11 +184,9 @@ static bool seen(const Overlap *found, int n, int32_t item)
 
 static bool measure_if_allowed(const Items *all, int32_t step, bool by_row, const Touch *out, Overlap *o)
 {
-    if (all_elementwise(all, step, o->in, out)) {
-        o->equal = true;
-        return true;
-    }
-    if (!by_row || !all_by_row(all, step, o->in, out)) return false;
+    o->equal = all_elementwise(all, step, o->in, out);
+    if (o->equal && !all_pixels(all, step, o->in)) return true;
+    if (!by_row || !all_by_row(all, step, o->in, out)) return o->equal;
     o->by_row = true;
     measure(all, step, out, o);
     return true;

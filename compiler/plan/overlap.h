@@ -5,7 +5,7 @@
 
 #include "plan/items.h"
 
-/* Offsets may be equal; or, going by rows, in - out >= forward, or out - in >= backward with the loop reversed. */
+/* Offsets may be equal; or, going by rows, in - out >= forward, or out - in >= backward with the loop reversed; or both. */
 typedef struct Overlap {
     int32_t in, out;            /* items */
     bool equal, by_row;

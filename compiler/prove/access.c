@@ -109,10 +109,9 @@ Range rows_of(const Step *s, const Operand *o, int32_t u)
     }
 }
 
-/* The same elements, each read before it is written: at the same address, or in a narrower type from the same first address on. */
-static bool in_place(const Step *s, const Operand *out, const Operand *in)
+bool in_place(const Step *s, const Operand *out, const Operand *in)
 {
-    if (in->reuse != REUSE_ELEMENTWISE || in->ref.off != out->ref.off || out->part || in->part) return false;
+    if (!reuse_in_place(in->reuse) || in->ref.off != out->ref.off || out->part || in->part) return false;
     if (element_bits(out) == element_bits(in)) return in->ref.cap == out->ref.cap;
     return element_bits(out) < element_bits(in) && !s->backward && in->ref.cap == in->rows && out->ref.cap == out->rows;
 }

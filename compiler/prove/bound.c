@@ -86,7 +86,7 @@ static void judge_reads(Bound *b)
             Life *l = life_of(b, o);
             if (!l || l->last != b->slot_of[i] || l->last >= (int32_t)b->slot.n || l->first == l->last) continue;
             if (o->write || (!b->slot.at[l->last].stream && o->reuse == REUSE_NONE)) l->one_piece = true;
-            if (o->reuse != REUSE_ELEMENTWISE || b->slot.at[l->last].stream) l->elementwise = false;
+            if (!reuse_in_place(o->reuse) || b->slot.at[l->last].stream) l->elementwise = false;
         }
     }
 }
@@ -330,7 +330,7 @@ static int64_t most_alive(const Bound *b, int32_t slot, bool reverse)
 static bool can_turn(const Bound *b, const Slot *s)
 {
     for (int k = 0; !s->stream && k < b->p->step.at[s->first]->n_operand; k++)
-        if (b->p->step.at[s->first]->operand[k].reuse == REUSE_ROWS) return true;
+        if (reuse_reverses(b->p->step.at[s->first]->operand[k].reuse)) return true;
     return false;
 }
 

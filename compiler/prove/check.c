@@ -7,7 +7,7 @@
 static bool can_reverse(const Step *s)
 {
     for (int k = 0; k < s->n_operand; k++)
-        if (s->operand[k].tensor && s->operand[k].reuse == REUSE_ROWS) return true;
+        if (s->operand[k].tensor && reuse_reverses(s->operand[k].reuse)) return true;
     return s->units == 1;
 }
 

@@ -18,7 +18,7 @@ bool goes_by_pixels(const Step *s, int32_t u)
     bool any = false;
     for (int k = s->n_out; k < s->n_operand; k++) {
         const Operand *x = s->operand + k;
-        if (!x->tensor || !x->pixels.tile || !watched(x)) continue;
+        if (!x->tensor || !x->pixels.tile || !watched(x) || in_place(s, y, x)) continue;
         if (!whole_pixels(x)) return false;
         const Range r = rows_of(s, x, u);
         for (int32_t i = r.lo; i < r.hi; i++) {

@@ -65,6 +65,8 @@ bool by_row(const Step *s, const Operand *o);
 Range rows_of(const Step *s, const Operand *o, int32_t u);
 /* Nothing that the unit (whole: the step) writes is needed by another operand; pixels: check_pixels() looks at those
  * that go pixel by pixel. */
+/* The same elements, each read before it is written: at the same address, or in a narrower type from the same first address on. */
+bool in_place(const Step *s, const Operand *out, const Operand *in);
 bool check_apart(Check *c, const Step *s, int32_t u, bool whole, bool pixels);
 
 /* pixels.c */

@@ -113,21 +113,33 @@ static inline void inlay_conv_edge(const inlay_conv_params *p, inlay_tile *t, co
     t->pieces = pieces;
 }
 
-/* Channels [o, end) of a row: edge pixels one by one, the others in tiles; backward is the mirror image. */
+static inline int32_t inlay_conv_tiles(const inlay_conv_row *row) { return (row->right - row->left + INLAY_TILE_P - 1) / INLAY_TILE_P; }
+
+/* Edge pixels one by one, the others in tiles: so many pieces. */
+static inline int32_t inlay_conv_pieces(const inlay_conv_row *row) { return row->pixels - (row->right - row->left) + inlay_conv_tiles(row); }
+
+/* Channels [o, end) of piece i of a row; backward is the mirror image. */
+static inline void inlay_conv_piece(const inlay_conv_params *p, inlay_tile *t, const inlay_conv_row *row, const float *w,
+                                    const float *b, int32_t i, int32_t o, int32_t end, int32_t pix, int32_t backward)
+{
+    const int32_t inside = row->right - row->left, tiles = inlay_conv_tiles(row), before = backward ? row->pixels - row->right : row->left, k = i - before;
+    if (k >= 0 && k < tiles) {
+        int32_t n;
+        const int32_t c = row->left + inlay_tile_cut(inside, tiles, backward ? tiles - 1 - k : k, &n);
+        inlay_tile_run(t, n, (ptrdiff_t)(c * p->sw - p->pw) * pix, w, row->tap, b,
+                       row->y + c * t->ys, row->q ? row->q + c * t->qs : row->q, o, end, p->oc);
+    } else {
+        const int32_t done = k < 0 ? i : i - tiles + inside;
+        inlay_conv_edge(p, t, row, w, b, backward ? row->pixels - 1 - done : done, o, end, pix);
+    }
+}
+
 static inline void inlay_conv_pixels(const inlay_conv_params *p, inlay_tile *t, const inlay_conv_row *row, const float *w,
                                      const float *b, int32_t o, int32_t end, int32_t pix, int32_t backward)
 {
-    const int32_t inside = row->right - row->left, tiles = (inside + INLAY_TILE_P - 1) / INLAY_TILE_P;
-    const int32_t before = backward ? row->pixels - row->right : row->left;
-    const int32_t after = row->pixels - inside - before;
-    int32_t i, n;
-    for (i = 0; i < before; i++) inlay_conv_edge(p, t, row, w, b, backward ? row->pixels - 1 - i : i, o, end, pix);
-    for (i = 0; i < tiles; i++) {
-        const int32_t c = row->left + inlay_tile_cut(inside, tiles, backward ? tiles - 1 - i : i, &n);
-        inlay_tile_run(t, n, (ptrdiff_t)(c * p->sw - p->pw) * pix, w, row->tap, b,
-                       row->y + c * t->ys, row->q ? row->q + c * t->qs : row->q, o, end, p->oc);
-    }
-    for (i = 0; i < after; i++) inlay_conv_edge(p, t, row, w, b, backward ? row->left - 1 - i : row->right + i, o, end, pix);
+    const int32_t pieces = inlay_conv_pieces(row);
+    int32_t i;
+    for (i = 0; i < pieces; i++) inlay_conv_piece(p, t, row, w, b, i, o, end, pix, backward);
 }
 
 /* The tile's constants of a step. */
@@ -178,13 +190,40 @@ static inline int inlay_conv_joins(const inlay_conv_params *p, const inlay_step 
         && y->row == n * (size_t)y->pix && x->row == n * (size_t)x->pix && (q->base < 0 || q->row == n * (size_t)q->pix);
 }
 
+static inline void inlay_conv_next_group(const inlay_conv_params *p, inlay_tile *t, inlay_conv_row *row, int32_t n)
+{
+    t->x += n * p->ic;
+    row->y += n * p->oc;
+    if (row->q) row->q += n * p->oc;
+}
+
+/* A row of all groups, one group after the other; or, where y may lie over x, one piece after the other. */
+static inline void inlay_conv_groups(const inlay_conv_params *p, inlay_tile *t, inlay_conv_row *row, const float *w, const float *b,
+                                     int32_t o, int32_t end, int32_t pix, int apart, int32_t backward)
+{
+    const int32_t pieces = inlay_conv_pieces(row), padded = (p->oc + 3) / 4 * 4;
+    int32_t g, i;
+    for (g = 0; apart && g < p->groups; g++) {
+        inlay_conv_pixels(p, t, row, w + g * padded * t->taps, b + g * padded, o, end, pix, backward);
+        inlay_conv_next_group(p, t, row, 1);
+    }
+    for (i = 0; !apart && i < pieces; i++) {
+        for (g = 0; g < p->groups; g++) {
+            inlay_conv_piece(p, t, row, w + g * padded * t->taps, b + g * padded, i, o, end, pix, backward);
+            inlay_conv_next_group(p, t, row, 1);
+        }
+        inlay_conv_next_group(p, t, row, -p->groups);
+    }
+    if (apart) inlay_conv_next_group(p, t, row, -p->groups);
+}
+
 static inline int inlay_conv_f32(void *const *base, const inlay_step *s, int32_t r0, int32_t r1)
 {
     const inlay_conv_params *p = (const inlay_conv_params *)s->params;
     const float *w = (const float *)inlay_at(base, s, 2), *b = (const float *)inlay_at(base, s, 3);
     const int apart = inlay_disjoint(base, s, 0, p->ow, 1, p->iw), joins = apart && inlay_conv_joins(p, s);
-    const int32_t padded = (p->oc + 3) / 4 * 4, pix = s->ref[1].pix;
-    int32_t left, right, o, end, step = p->oc, done, n, g;
+    const int32_t pix = s->ref[1].pix;
+    int32_t left, right, o, end, step = p->oc, done, n;
     inlay_tile t;
     inlay_conv_tile(p, base, s, &t);
     left = inlay_inside(p->sw, p->pw, (p->kw - 1) * p->dw + 1, p->iw, p->ow, &right);
@@ -206,12 +245,9 @@ static inline int inlay_conv_f32(void *const *base, const inlay_step *s, int32_t
             row.pixels = n * p->ow;
             row.left = left;
             row.right = joins ? row.pixels : right;
-            for (g = 0; g < p->groups; g++) {
-                row.y = (float *)inlay_row(base, s, 0, r) + g * p->oc;
-                row.q = s->ref[4].base < 0 ? NULL : (const float *)inlay_row(base, s, 4, r) + g * p->oc;
-                t.x = (const float *)inlay_at(base, s, 1) + g * p->ic;
-                inlay_conv_pixels(p, &t, &row, w + g * padded * t.taps, b + g * padded, o, end, pix, s->backward);
-            }
+            row.y = (float *)inlay_row(base, s, 0, r);
+            row.q = s->ref[4].base < 0 ? NULL : (const float *)inlay_row(base, s, 4, r);
+            inlay_conv_groups(p, &t, &row, w, b, o, end, pix, apart, s->backward);
         }
     }
     return 0;

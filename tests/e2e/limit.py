@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Arena limits and goals: for random networks of images (and models of the corpus, where it is) every point of the curve is asked for
 by its own size. The plan must hold it, with the MACs that the curve says, and answer the same bytes as the plan without
-a limit: by `inlay run`, and for some through C under the sanitizers. Below the smallest point the exit status is 1.
+a limit: by `inlay run`, and for some through C under the sanitizers. So must the plans of all levels. Below the smallest point the
+exit status is 1.
 
     limit.py --inlay INLAY [--corpus FOLDER] [--nets N] [--first SEED]"""
 import argparse
@@ -25,12 +26,12 @@ def floats(rng, n):
 
 
 KINDS = ['conv', 'conv', 'conv', 'depthwise', 'depthwise', 'pool', 'activation', 'join', 'add', 'scale']
-MORE = ['deconv', 'resize', 'quantize', 'quantize', 'qconv', 'qconv', 'half', 'slice']
+MORE = ['deconv', 'resize', 'quantize', 'quantize', 'qconv', 'qconv', 'half', 'slice', 'shuffle', 'grouped']
 
 
 class Net:
     """A random network: windows of all kinds, sums with what came before, branches that are joined. Of odd seeds there are
-    integers, halves, transposed convolutions and changes of size among them."""
+    integers, halves, transposed convolutions, shuffles and changes of size among them."""
     def __init__(self, seed):
         self.rng, self.nodes, self.weights = random.Random(seed), [], []
         rng = self.rng
@@ -82,17 +83,33 @@ class Net:
         size = [(self.dims[x][2 + i] + pads[i] + pads[2 + i] - extent) // stride + 1 for i in range(2)]
         return dict(kernel_shape=[kernel, kernel], strides=[stride, stride], pads=pads), size
 
-    def conv(self, x, kernel, stride, same, depthwise=False):
+    def grouped(self, x):
+        return self.conv(x, self.rng.choice([1, 1, 3]), self.rng.choice([1, 1, 2]), None, groups=self.groups(x))
+
+    def groups(self, x):
+        return self.rng.choice([g for g in (1, 2, 4, 5) if self.dims[x][1] % g == 0])
+
+    def shuffle(self, x):
+        n, c, h, w = self.dims[x]
+        g = self.groups(x)
+        for dims in ([n, g, c // g, h, w], [n, c, h, w]):
+            x = self.add('Reshape', [x, self.keep(onnx.CODES['int64'], [len(dims)], struct.pack('<%dq' % len(dims), *dims))], dims)
+            if len(dims) == 5:
+                x = self.add('Transpose', [x], [n, c // g, g, h, w], perm=[0, 2, 1, 3, 4])
+        return x
+
+    def conv(self, x, kernel, stride, same, depthwise=False, groups=1):
         rng, channels = self.rng, self.dims[x][1]
         dilation = rng.choice([1, 1, 1, 2]) if kernel == 3 else 1
         if min(self.dims[x][2:]) < (kernel - 1) * dilation + 1:
             kernel, dilation, stride = 1, 1, 1
         attrs, size = self.window(x, kernel, stride, same, dilation)
-        out = channels if depthwise else rng.choice([2, 4, 5, 8, 16, 20])
-        ins = [x, self.constant([out, 1 if depthwise else channels, kernel, kernel])]
+        groups = channels if depthwise else groups
+        out = channels if depthwise else rng.choice([2, 4, 5, 8, 16, 20]) if groups == 1 else groups * rng.choice([1, 2, 3, 7])
+        ins = [x, self.constant([out, channels // groups, kernel, kernel])]
         if rng.random() < 0.7:
             ins.append(self.constant([out]))
-        return self.add('Conv', ins, [1, out] + size, group=channels if depthwise else 1, dilations=[dilation, dilation], **attrs)
+        return self.add('Conv', ins, [1, out] + size, group=groups, dilations=[dilation, dilation], **attrs)
 
     def number(self, code, form, value, dims=()):
         n = 1
@@ -246,6 +263,10 @@ def goals(m, curve, want):
     return '' if arenas[0] == min(arenas) else 'arenas of ram, balanced and speed: %s' % arenas
 
 
+def levels(m, want):
+    return [level for level in ('simple', 'order', 'overlap') if m.answer('--plan', level) != want]
+
+
 def check(t, what, m, some):
     try:
         curve = m.analyze('--curve')['curve']
@@ -256,6 +277,8 @@ def check(t, what, m, some):
         want = m.answer()
         bad = [b for b in (holds(m, curve, i, want) for i in range(len(curve))) if b]
         t.ok(what + ': each point by its size, same bytes', not bad, bad[:3])
+        bad = levels(m, want)
+        t.ok(what + ': plans of all levels, same bytes', not bad, bad)
         bad = goals(m, curve, want)
         t.ok(what + ': --optimize', not bad, bad)
         for i in sorted({len(curve) - 1, len(curve) // 2} if some else {len(curve) - 1}):

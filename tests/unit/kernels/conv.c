@@ -241,6 +241,32 @@ static void diagonal_overlap(void **state)
     }
 }
 
+/* Groups, y of half as many channels over x but for the tile of pixels that is made at a time. */
+static void groups_overlap(void **state)
+{
+    (void)state;
+    enum { W = 19, H = 5, X = 24, Y = 12, APART = INLAY_TILE_MOST * X, ALL_X = H * W * X, ALL_Y = H * W * Y };
+    for (int backward = 0; backward < 2; backward++) {
+        Case t = { .n = 1, .p = { .id = 1, .ih = H, .iw = W, .od = 1, .oh = H, .ow = W, .kd = 1, .kh = 1, .kw = 1, .sd = 1, .sh = 1, .sw = 1,
+                                  .dd = 1, .dh = 1, .dw = 1, .groups = 4, .ic = X / 4, .oc = Y / 4, .width = 16 } };
+        fill(&t);
+        t.residual = false;
+        naive(&t);
+        float *memory = malloc((ALL_X + APART) * sizeof *memory), *bias, *w = packed(&t, false, &bias);
+        const size_t x = backward ? 0 : APART, y = backward ? ALL_X + APART - ALL_Y : 0;
+        memcpy(memory + x, t.x, ALL_X * sizeof *memory);
+        void *base[3] = { memory, w, bias };
+        const inlay_ref at_x = { .off = x * sizeof *memory, .row = W * X * sizeof *memory, .cap = H, .pix = X };
+        const inlay_ref at_y = { .off = y * sizeof *memory, .row = W * Y * sizeof *memory, .cap = H, .pix = Y };
+        const inlay_ref ref[5] = { at_y, at_x, { .cap = 1, .base = 1 }, { .cap = 1, .base = 2 }, { .cap = 1, .base = INLAY_NONE } };
+        const inlay_step s = { inlay_conv_f32, &t.p, ref, H, backward };
+        inlay_conv_f32(base, &s, 0, H);
+        check_close(memory + y, t.want, ALL_Y, 5.0);
+        free(memory), free(w), free(bias);
+        drop(&t);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -248,6 +274,7 @@ int main(void)
         cmocka_unit_test(random_depthwise),
         cmocka_unit_test(large_weights),
         cmocka_unit_test(diagonal_overlap),
+        cmocka_unit_test(groups_overlap),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

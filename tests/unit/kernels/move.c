@@ -6,6 +6,7 @@
 #include "kernels/concat.h"
 #include "kernels/move.h"
 #include "kernels/move_rows.h"
+#include "kernels/shuffle.h"
 #include "kernels/pick.h"
 #include "kernels/values.h"
 
@@ -134,6 +135,32 @@ static void rows_moved(void **state)
     }
 }
 
+/* Channels 0 2 4 1 3 5 of each pixel, 5 and 0 staying: apart and in place, both ways. */
+static void shuffles(void **state)
+{
+    (void)state;
+    enum { H = 3, W = 4, C = 6 };
+    const uint16_t from[C] = { 0, 2, 4, 1, 3, 5 }, cycles[] = { 1, 0, 4, 1, 2, 4, 3, 1, 5 };
+    const inlay_shuffle_params p = { W, sizeof cycles / sizeof *cycles };
+    float *data = rnd_floats(H * W * C);
+    for (int way = 0; way < 4; way++) {
+        const int place = way % 2, back = way / 2;
+        Ring x = ring_new(H, W, C, H, C + 1, 1), y = ring_new(H, W, C, H, C + 3, 1), *to = place ? &x : &y;
+        for (int r = 0; r < H; r++) ring_put(&x, r, data);
+        ring_poison(&y);
+        void *base[] = { to->memory, x.memory, (void *)(uintptr_t)cycles };
+        const inlay_ref ref[] = { ring_ref(to, 0), ring_ref(&x, 1), { .cap = 1, .base = 2 } };
+        const inlay_step s = { inlay_shuffle_32, &p, ref, H, back };
+        assert_int_equal(s.run(base, &s, 0, H), 0);
+        for (int r = 0; r < H; r++)
+            for (int w = 0; w < W; w++)
+                for (int c = 0; c < C; c++) assert_true(ring_pixel(to, r, w)[c] == data[(r * W + w) * C + from[c]]);
+        ring_check_guards(to);
+        free(x.memory), free(y.memory);
+    }
+    free(data);
+}
+
 static void concats(void **state)
 {
     (void)state;
@@ -195,7 +222,7 @@ static void pads_by_value(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(random_moves), cmocka_unit_test(layouts), cmocka_unit_test(rows_moved), cmocka_unit_test(concats), cmocka_unit_test(tables),
+        cmocka_unit_test(random_moves), cmocka_unit_test(layouts), cmocka_unit_test(rows_moved), cmocka_unit_test(shuffles), cmocka_unit_test(concats), cmocka_unit_test(tables),
         cmocka_unit_test(slices_by_value), cmocka_unit_test(pads_by_value),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
