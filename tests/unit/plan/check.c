@@ -2,6 +2,7 @@
  * The checker against damage: plans of random programs are changed in one place each, and whenever the changed plan gives other
  * results, or leaves its memory, the checker must object. It never objects to the plan as it was made.
  * INLAY_CASES: damaged plans to be caught. */
+#include "cases.h"
 #include "programs.h"
 
 #include "damage.h"
@@ -56,8 +57,7 @@ static void damaged_plans(void **state)
 {
     (void)state;
     DamageCount n = { .missed = 0 };
-    const char *cases = getenv("INLAY_CASES");
-    for (uint64_t i = 0; damage_total(&n, n.caught) < (cases ? atoi(cases) : CASES); i++) damage_program(i, &n);
+    for (uint64_t i = 0; damage_total(&n, n.caught) < cases(CASES); i++) damage_program(i, &n);
     damage_print(&n);
     assert_int_equal(n.missed, 0);
     for (int k = 0; k < DAMAGE_KINDS; k++) assert_true(n.caught[k] > 0);

@@ -2,6 +2,7 @@
  * The checker against damage, on nets of real kernels: streams, pairs and strips (under a limit), regions, inputs and results in the
  * arena and by rows. Each plan is changed in one place; what the checker lets pass must give the same bits when it is run.
  * INLAY_CASES: damaged plans to be caught. */
+#include "cases.h"
 #include "random_nets.h"
 
 #include "damage.h"
@@ -127,8 +128,8 @@ static void damaged_nets(void **state)
 {
     (void)state;
     DamageCount n = { .missed = 0 };
-    const char *cases = getenv("INLAY_CASES"), *first = getenv("INLAY_FIRST");
-    for (uint64_t i = first ? strtoull(first, NULL, 10) : 1; damage_total(&n, n.caught) < (cases ? atoi(cases) : CASES); i++) damage_net(i, &n);
+    const char *first = getenv("INLAY_FIRST");
+    for (uint64_t i = first ? strtoull(first, NULL, 10) : 1; damage_total(&n, n.caught) < cases(CASES); i++) damage_net(i, &n);
     damage_print(&n);
     assert_int_equal(n.missed, 0);
 }

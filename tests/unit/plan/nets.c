@@ -2,6 +2,7 @@
  * Random nets of image operators with the real kernels: whatever passes and planner make of a net (fused, streamed,
  * overlapped, read and written in place), the answer is that of the same steps with all tensors apart, bit for
  * bit, and that of the net as it is written but for rounding. */
+#include "cases.h"
 #include "random_nets.h"
 
 enum { CASES = 400 };
@@ -53,9 +54,9 @@ static void compare(MakeNet *make, uint64_t seed)
 static void random_nets(void **state)
 {
     (void)state;
-    const char *n = getenv("INLAY_CASES"), *first = getenv("INLAY_FIRST");
+    const char *first = getenv("INLAY_FIRST");
     const int from = first ? atoi(first) : 1;
-    for (int i = 0; i < (n ? atoi(n) : CASES); i++) compare(random_net, (uint64_t)(from + i));
+    for (int i = 0; i < cases(CASES); i++) compare(random_net, (uint64_t)(from + i));
 }
 
 static void random_volumes(void **state)

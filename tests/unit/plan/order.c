@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The order search against every order of small random programs, and on a shape where the given order is bad. */
+#include "cases.h"
 #include "plan/order.h"
 #include "programs.h"
 
@@ -99,7 +100,8 @@ static void all_orders(void **state)
 {
     (void)state;
     int better = 0;
-    for (int c = 0; c < CASES; c++) {
+    const int n = cases(CASES);
+    for (int c = 0; c < n; c++) {
         World w;
         random_program(&w, (uint64_t)c + 5000, 3 + c % (MOST_STEPS - 2));
         if (w.program.step.n > MOST_STEPS) {
@@ -124,7 +126,7 @@ static void all_orders(void **state)
         }
         world_close(&w);
     }
-    assert_true(better > CASES / 50);
+    assert_true(better > n / 50);
 }
 
 /* Branches that shrink: one after the other, not side by side. */

@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "cases.h"
 #include "plan/region.h"
 
 enum { MOST = 64, CASES = 400, SMALL = 6 };
@@ -111,7 +112,8 @@ static void all_assignments(void **state)
 {
     (void)state;
     int fit = 0, split = 0;
-    for (int c = 0; c < CASES; c++) {
+    const int n = cases(CASES);
+    for (int c = 0; c < n; c++) {
         World w;
         make(&w, (uint64_t)c + 1, 2 + c % (SMALL - 1), 2 + c % 2);
         const RegionPlan r = region_plan(&w.arena, &w.p);
@@ -129,8 +131,8 @@ static void all_assignments(void **state)
         }
         arena_free(&w.arena);
     }
-    assert_true(fit > CASES / 3);
-    assert_true(split > CASES / 6);
+    assert_true(fit > n / 3);
+    assert_true(split > n / 6);
 }
 
 static void large(void **state)

@@ -1,18 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Random programs under every level of planning: the checker holds, results are those of a run with all
  * tensors apart, whatever the arena held before, and what the planner promises does not get worse. */
+#include "cases.h"
 #include "programs.h"
 
 #include "plan/segment.h"
 #include "prove/bound.h"
 
 enum { CASES = 3000 };
-
-static int cases(void)
-{
-    const char *n = getenv("INLAY_CASES");
-    return n ? atoi(n) : CASES;
-}
 
 static void compare_levels(uint64_t seed)
 {
@@ -70,14 +65,14 @@ static void regions(void **state)
 {
     (void)state;
     int both = 0;
-    for (int i = 0; i < cases() / 6; i++) both += compare_regions((uint64_t)i + 1);
-    assert_true(both > cases() / 20);
+    for (int i = 0; i < cases(CASES) / 6; i++) both += compare_regions((uint64_t)i + 1);
+    assert_true(both > cases(CASES) / 20);
 }
 
 static void random_programs(void **state)
 {
     (void)state;
-    for (int i = 0; i < cases(); i++) compare_levels((uint64_t)i + 1);
+    for (int i = 0; i < cases(CASES); i++) compare_levels((uint64_t)i + 1);
 }
 
 /* The peak of a program's schedule, by what is known of other programs, too. */
@@ -100,9 +95,9 @@ static void walks_are_remembered(void **state)
     (void)state;
     Arena a = { 0 };
     Walked *walked = walked_new(&a, 2000);
-    for (int i = 0; i < cases() / 3; i++) {
+    for (int i = 0; i < cases(CASES) / 3; i++) {
         World w;
-        random_program(&w, (uint64_t)(i % (cases() / 6 + 1)) + 1, 2 + i % 14);
+        random_program(&w, (uint64_t)(i % (cases(CASES) / 6 + 1)) + 1, 2 + i % 14);
         const int64_t peak = peak_by(&w, NULL, false, 0);
         assert_true(peak < 2 || peak_by(&w, walked, true, peak / 2) > peak / 2);
         assert_int_equal(peak_by(&w, walked, true, peak), peak);
