@@ -47,7 +47,7 @@ static void damage_program(uint64_t seed, DamageCount *n)
     if (seed % 3 == 1) push_input(&t.w, 0);
     if (seed % 4 == 1) move_in(&t.w);
     plan(&t, seed);
-    n->plans++;
+    damage_note(&t.w.program, n);
     Damage d = damage_begin(&t.w.arena, &t.w.program, seed);
     for (int k = 0; k < PER_PLAN; k++) damage_try(&d, &t.w.arena, (DamageKind)damage_random(&d, DAMAGE_KINDS), still_right, &t, n);
     world_close(&t.w);

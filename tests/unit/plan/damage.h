@@ -28,9 +28,14 @@ typedef enum DamageKind {
 static const char *const damage_names[] = { "tensor up", "tensor down", "operand up", "ring a row shorter", "step turned", "list entries swapped",
     "steps swapped", "counters moved", "another region" };
 
+/* What a plan makes use of. */
+typedef enum PlanKind { WITH_STREAMS, WITH_BACKWARD_STREAMS, WITH_OVERLAPS, WITH_PAIRS, WITH_STRIPS, WITH_REGIONS, WITH_ROWS, WITH_VALUES_INSIDE, PLAN_KINDS } PlanKind;
+
+static const char *const plan_names[] = { "streams", "backward streams", "overlaps", "pairs", "strips", "regions", "inputs by rows", "inputs or results in the arena" };
+
 typedef struct DamageCount {
     int caught[DAMAGE_KINDS], harmless[DAMAGE_KINDS], missed;
-    int plans;                  /* as made: none of them may be objected to */
+    int plans, with[PLAN_KINDS];        /* as made: none of them may be objected to */
 } DamageCount;
 
 typedef struct Damage {
@@ -212,6 +217,37 @@ static inline void damage_try(Damage *d, Arena *a, DamageKind kind, StillRight *
     arena_release(a, mark);
 }
 
+/* Does the step's result lie over one of its inputs? */
+static inline bool lies_over(const Program *p, const Step *s)
+{
+    const Operand *y = s->operand;
+    for (int k = 1; s->n_operand && in_memory(p, y) && k < s->n_operand; k++) {
+        const Operand *x = s->operand + k;
+        int64_t at;
+        if (!in_memory(p, x) || x->ref.base != y->ref.base || tensor_root(x->tensor, &at) == tensor_root(y->tensor, &at)) continue;
+        if (x->ref.off < y->ref.off + (size_t)y->ref.cap * y->ref.row && y->ref.off < x->ref.off + (size_t)x->ref.cap * x->ref.row) return true;
+    }
+    return false;
+}
+
+static inline void damage_note(const Program *p, DamageCount *n)
+{
+    bool with[PLAN_KINDS] = { [WITH_REGIONS] = program_regions(p) > 1, [WITH_ROWS] = program_pushed(p) };
+    for (size_t i = 0; i < p->plan.segment.n; i++) {
+        const Segment *g = p->plan.segment.at + i;
+        for (int32_t k = 0; g->list && k < g->count; k++) with[WITH_STREAMS] = true, with[WITH_BACKWARD_STREAMS] |= p->step.at[g->first + k]->backward;
+    }
+    for (size_t i = 0; i < p->step.n; i++) {
+        with[WITH_OVERLAPS] |= lies_over(p, p->step.at[i]);
+        with[WITH_PAIRS] |= p->step.at[i]->n_lowered > 1;
+        with[WITH_STRIPS] |= p->step.at[i]->strip > 0;
+    }
+    for (size_t i = 0; i < p->graph->input.n; i++) with[WITH_VALUES_INSIDE] |= p->graph->input.at[i]->storage == STORE_ARENA;
+    for (size_t i = 0; i < p->graph->output.n; i++) with[WITH_VALUES_INSIDE] |= p->graph->output.at[i]->storage == STORE_ARENA;
+    for (int k = 0; k < PLAN_KINDS; k++) n->with[k] += with[k];
+    n->plans++;
+}
+
 static inline int damage_total(const DamageCount *n, const int *of)
 {
     int sum = 0;
@@ -222,6 +258,7 @@ static inline int damage_total(const DamageCount *n, const int *of)
 static inline void damage_print(const DamageCount *n)
 {
     for (int k = 0; k < DAMAGE_KINDS; k++) printf("%-22s %9d caught %9d harmless\n", damage_names[k], n->caught[k], n->harmless[k]);
+    for (int k = 0; k < PLAN_KINDS; k++) printf("%9d plans with %s\n", n->with[k], plan_names[k]);
     printf("%-22s %9d caught %9d harmless, %d missed, of %d plans\n", "all", damage_total(n, n->caught), damage_total(n, n->harmless), n->missed, n->plans);
 }
 

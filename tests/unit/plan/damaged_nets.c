@@ -115,7 +115,7 @@ static void damage_net(uint64_t seed, DamageCount *n)
     expect(&t, &apart);
     choose_options(&t, choice / 210);
     plan(&t);
-    n->plans++;
+    damage_note(t.program, n);
     Damage d = damage_begin(&t.net.w.arena, t.program, seed);
     const int before = n->missed;
     for (int k = 0; k < PER_PLAN; k++) damage_try(&d, &t.net.w.arena, (DamageKind)damage_random(&d, DAMAGE_KINDS), still_right, &t, n);
@@ -132,6 +132,8 @@ static void damaged_nets(void **state)
     for (uint64_t i = first ? strtoull(first, NULL, 10) : 1; damage_total(&n, n.caught) < cases(CASES); i++) damage_net(i, &n);
     damage_print(&n);
     assert_int_equal(n.missed, 0);
+    for (int k = 0; k < DAMAGE_KINDS; k++) assert_true(n.caught[k] > 0);
+    for (int k = 0; k < PLAN_KINDS; k++) assert_true(n.with[k] > 0);
 }
 
 int main(void)
