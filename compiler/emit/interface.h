@@ -11,7 +11,7 @@ typedef struct Emitter {
     const Program *p;
     const char *name, *upper;
     WeightsForm form;
-    int *params_of;             /* by step: the number of its parameter structure (equal ones are shared) */
+    int *params_of, *refs_of;   /* by step: the numbers of its parameter structure and its operands (equal ones are shared) */
 } Emitter;
 
 static inline bool has_weights(const Emitter *e) { return e->p->weight_bytes != 0; }

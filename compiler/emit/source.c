@@ -95,38 +95,28 @@ static void print_field(Text *t, const FieldRow *f, const unsigned char *params)
     text_put(t, ",");
 }
 
-/* Field by field: the bytes between fields are nobody's. */
-static bool equal_params(const KernelRow *k, const unsigned char *a, const unsigned char *b)
+/* Equal tables are stored once: the number of the first that reads like this one. */
+static int first_like(Map *seen, const Text *t, int number)
 {
-    for (int i = 0; i < k->fields; i++) {
-        const FieldRow *f = k->field + i;
-        if (memcmp(a + f->offset, b + f->offset, f->size * (size_t)(f->count ? f->count : 1))) return false;
-    }
-    return true;
-}
-
-/* Equal parameters are stored once: finds an earlier step with the same structure. */
-static int same_params(const Emitter *e, size_t i)
-{
-    const Step *s = e->p->step.at[i];
-    const size_t from = i > 64 ? i - 64 : 0;
-    for (size_t k = i; k-- > from;) {
-        const Step *o = e->p->step.at[k];
-        if (o->kernel->field == s->kernel->field && equal_params(s->kernel, o->params, s->params)) return e->params_of[k];
-    }
-    return (int)i;
+    const int *had = map_get(seen, t->at);
+    if (had) return *had;
+    int *own = arena_alloc(t->arena, sizeof *own);
+    *own = number;
+    map_put(seen, t->at, own);
+    return number;
 }
 
 static Text params(const Emitter *e)
 {
     Text t = text_new(e->arena);
+    Map seen = map_new(e->arena);
     for (size_t i = 0; i < e->p->step.n; i++) {
         const Step *s = e->p->step.at[i];
-        e->params_of[i] = same_params(e, i);
-        if (e->params_of[i] != (int)i) continue;
-        text_print(&t, "static const inlay_%s_params p%zu = {", s->kernel->params, i);
-        for (int f = 0; f < s->kernel->fields; f++) print_field(&t, s->kernel->field + f, s->params);
-        text_put(&t, " };\n");
+        Text one = text_new(e->arena);
+        text_print(&one, "%s {", s->kernel->params);
+        for (int f = 0; f < s->kernel->fields; f++) print_field(&one, s->kernel->field + f, s->params);
+        e->params_of[i] = first_like(&seen, &one, (int)i);
+        if (e->params_of[i] == (int)i) text_print(&t, "static const inlay_%s_params p%zu =%s };\n", s->kernel->params, i, one.at + strlen(s->kernel->params));
     }
     return t;
 }
@@ -134,15 +124,17 @@ static Text params(const Emitter *e)
 static Text refs(const Emitter *e)
 {
     Text t = text_new(e->arena);
+    Map seen = map_new(e->arena);
     for (size_t i = 0; i < e->p->step.n; i++) {
         const Step *s = e->p->step.at[i];
         if (!s->n_operand) continue;            /* a jump */
-        text_print(&t, "static const inlay_ref r%zu[] = {", i);
+        Text one = text_new(e->arena);
         for (int k = 0; k < s->n_operand; k++) {
             const inlay_ref *r = &s->operand[k].ref;
-            text_print(&t, "%s { %zuu, %zuu, %d, %d, %d }", k ? "," : "", r->off, r->row, r->cap, r->pix, r->base);
+            text_print(&one, "%s { %zuu, %zuu, %d, %d, %d }", k ? "," : "", r->off, r->row, r->cap, r->pix, r->base);
         }
-        text_put(&t, " };\n");
+        e->refs_of[i] = first_like(&seen, &one, (int)i);
+        if (e->refs_of[i] == (int)i) text_print(&t, "static const inlay_ref r%zu[] = {%s };\n", i, one.at);
     }
     return t;
 }
@@ -154,7 +146,7 @@ static Text steps(const Emitter *e)
     for (size_t i = 0; i < e->p->step.n; i++) {
         const Step *s = e->p->step.at[i];
         text_print(&t, "    { inlay_%s, &p%d, ", s->kernel->name, e->params_of[i]);
-        if (s->n_operand) text_print(&t, "r%zu", i);
+        if (s->n_operand) text_print(&t, "r%d", e->refs_of[i]);
         else text_put(&t, "NULL");
         text_print(&t, ", %d, %d },  /* %zu ", s->units, s->backward, i);
         text_comment(&t, step_name(s));
@@ -167,23 +159,33 @@ static Text steps(const Emitter *e)
     return t;
 }
 
+/* Each list once; list_of: by segment. */
+static void lists(const Emitter *e, Text *t, int *list_of)
+{
+    const Plan *plan = &e->p->plan;
+    Map seen = map_new(e->arena);
+    for (size_t i = 0; i < plan->segment.n; i++) {
+        const Segment *g = plan->segment.at + i;
+        if (!g->list) continue;
+        Text one = text_new(e->arena);
+        for (int32_t k = 0; k < g->prologue + g->period + g->epilogue; k++) text_print(&one, "%s%u", k % 32 ? ", " : k ? ",\n    " : " ", g->list[k]);
+        list_of[i] = first_like(&seen, &one, (int)i);
+        if (list_of[i] == (int)i) text_print(t, "static const uint8_t list%zu[] = {%s };\n", i, one.at);
+    }
+}
+
 static Text segments(const Emitter *e)
 {
     Text t = text_new(e->arena);
     const Plan *plan = &e->p->plan;
-    for (size_t i = 0; i < plan->segment.n; i++) {
-        const Segment *g = plan->segment.at + i;
-        if (!g->list) continue;
-        text_print(&t, "static const uint8_t list%zu[] = {", i);
-        for (int32_t k = 0; k < g->prologue + g->period + g->epilogue; k++) text_print(&t, "%s%u", k % 32 ? ", " : k ? ",\n    " : " ", g->list[k]);
-        text_put(&t, " };\n");
-    }
+    int *list_of = NEW_ARRAY(e->arena, int, plan->segment.n + 1);
+    lists(e, &t, list_of);
     if (!plan->segment.n) return t;
     text_put(&t, "static const inlay_segment segment[] = {\n");
     for (size_t i = 0; i < plan->segment.n; i++) {
         const Segment *g = plan->segment.at + i;
         text_print(&t, "    { %d, %d, %d, %d, %d, %d, ", g->first, g->count, g->prologue, g->period, g->repeats, g->epilogue);
-        if (g->list) text_print(&t, "list%zu },\n", i);
+        if (g->list) text_print(&t, "list%d },\n", list_of[i]);
         else text_put(&t, "0 },\n");
     }
     text_put(&t, "};\n");
@@ -256,7 +258,7 @@ static void copy_runtime(const Emitter *e, Output *o, const char *first)
 void emit_source(const Program *p, Output *o, const char *name, WeightsForm form)
 {
     Arena *a = p->graph->arena;
-    Emitter e = { a, p, name, text_upper(a, name), form, NEW_ARRAY(a, int, p->step.n + 1) };
+    Emitter e = { a, p, name, text_upper(a, name), form, NEW_ARRAY(a, int, p->step.n + 1), NEW_ARRAY(a, int, p->step.n + 1) };
     const Section header[] = { { "about", about(&e) }, { "sizes", sizes(&e) }, { "structs", interface_structs(&e) }, { "run", entry_declarations(&e) } };
     const Text h = template_fill(a, "model.h", name, header, 4);
     output_text(o, arena_printf(a, "src/%s.h", name), h.at, h.n);

@@ -110,7 +110,7 @@ static void keep_best(Frontier *f)
 static int32_t strips_of(const Schedule *s)
 {
     int32_t n = 0;
-    for (size_t i = 0; i < s->slot.n; i++) n += s->slot.at[i].strips;
+    for (size_t i = 0; i < s->slot.n; i++) n += s->slot.at[i].cut.n;
     return n;
 }
 
@@ -124,13 +124,13 @@ static Steps steps_of(Frontier *f, const Point *p)
     for (size_t i = 0; i < p->schedule.slot.n; i++) {
         const Slot *s = p->schedule.slot.at + i;
         int32_t width = 0;
-        if (!s->strips) {
+        if (!s->cut.n) {
             for (int32_t k = s->first; k < s->end; k++) VEC_PUSH(a, &out.step, p->form->step.at[k]);
             continue;
         }
         if (!strips.all) strips = strips_new(f->arena, p->all);
         strip_result(&strips, s->first, s->end, &width);
-        for (int32_t k = 0; k < s->strips; k++) strip_steps(&strips, a, f->program, s->first, s->end, s->result, strip_columns(width, k, s->strips), ++number, &out);
+        for (int32_t k = 0; k < s->cut.n; k++) strip_steps(&strips, a, f->program, s->first, s->end, s->result, strip_columns(width, s->cut, k), ++number, &out);
     }
     return out;
 }

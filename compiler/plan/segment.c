@@ -16,7 +16,8 @@ typedef struct Edge {
     int64_t work;               /* MACs of strips beyond those of the range (0 where they leave out columns that nobody reads) */
     bool exact, grown;          /* grown: settled since the last look for a path */
     Stream *stream;
-    int32_t strips, result;     /* strips > 0: their number, and the item that they make */
+    Cut cut;                    /* n > 0: into strips of item `result` */
+    int32_t result;
 } Edge;
 
 enum { MOST_CROSSING = 24, NARROW_TURNS = 8 };
@@ -181,8 +182,8 @@ static Stream least_rings(const Finder *f, int32_t from, int32_t to)
     return s;
 }
 
-/* Numbers of strips worth trying: every few per cent. */
-static int32_t more_strips(int32_t n) { return n + 1 + n / 6; }
+/* More of either in a range is work or flash beyond what its bytes are worth. */
+enum { MOST_STRIP_STEPS = 500, MOST_STRIP_WORK = 4 };
 
 static void add_strips_of(Finder *f, int32_t from, int32_t to, int64_t cost, int64_t worst)
 {
@@ -192,13 +193,13 @@ static void add_strips_of(Finder *f, int32_t from, int32_t to, int64_t cost, int
     const Stream least = least_rings(f, from, to);
     int64_t macs = 0, narrowest = INT64_MAX;
     for (int32_t k = from; k < to; k++) macs += f->all->program->step.at[k]->macs;
-    for (int32_t n = 2; n <= width; n = more_strips(n)) {
+    for (Cut cut = { 0 }; strip_next(&f->strips, &least, result, &cut) && cut.n * (to - from) <= MOST_STRIP_STEPS;) {
         int64_t bytes, all;
-        if (!strip_price(&f->strips, &least, result, n, &bytes, &all)) break;
+        if (!strip_price(&f->strips, &least, result, cut, &bytes, &all) || all > MOST_STRIP_WORK * macs) break;
         if (bytes >= narrowest) continue;
         narrowest = bytes;
         bytes += around(f, from, to);
-        if (bytes < worst) add_edge(f, (Edge){ .from = from, .to = to, .bytes = bytes, .cost = cost + 2000 * (int64_t)n * (to - from), .work = i64_max(all - macs, 0), .strips = n, .result = result });
+        if (bytes < worst) add_edge(f, (Edge){ .from = from, .to = to, .bytes = bytes, .cost = cost + 2000 * (int64_t)cut.n * (to - from), .work = i64_max(all - macs, 0), .cut = cut, .result = result });
     }
 }
 
@@ -242,7 +243,7 @@ static int64_t stream_peak(const Finder *f, const Stream *s)
 static void settle_strips(Finder *f, Edge *e, const Stream *whole)
 {
     int64_t bytes, macs;
-    if (!strip_price(&f->strips, whole, e->result, e->strips, &bytes, &macs)) return;
+    if (!strip_price(&f->strips, whole, e->result, e->cut, &bytes, &macs)) return;
     e->bytes = i64_min(e->bytes, bytes + around(f, e->from, e->to));
 }
 
@@ -259,8 +260,8 @@ static bool walk_ways(Finder *f, Edge *e, int64_t most, int64_t *budget)
             if (s->beyond) continue;
             break;
         }
-        if (e->strips) settle_strips(f, e, s);
-        if (e->strips) continue;
+        if (e->cut.n) settle_strips(f, e, s);
+        if (e->cut.n) continue;
         const int64_t bytes = stream_peak(f, s);
         if (bytes >= e->bytes) continue;
         e->bytes = bytes;
@@ -285,8 +286,8 @@ static void settle_by_walk(Finder *f, Edge *e, int64_t most)
 /* Streams that were walked in another schedule are walked again only when they are taken. */
 static void settle(Finder *f, Edge *e)
 {
-    const int64_t near = around(f, e->from, e->to), most = e->strips ? NEVER : f->most - near;
-    if (e->strips || !f->opt->walked) {
+    const int64_t near = around(f, e->from, e->to), most = e->cut.n ? NEVER : f->most - near;
+    if (e->cut.n || !f->opt->walked) {
         settle_by_walk(f, e, most);
         return;
     }
@@ -379,7 +380,7 @@ static bool settle_path(Finder *f, const Best *best)
 static void walk_again(Finder *f, Edge *e)
 {
     int64_t budget = NEVER;
-    if (e->stream || e->strips || e->to - e->from < 2) return;
+    if (e->stream || e->cut.n || e->to - e->from < 2) return;
     walk_ways(f, e, NEVER, &budget);
 }
 
@@ -391,7 +392,7 @@ static Schedule take(Finder *f, const Best *best)
     while (n--) {
         Edge *e = f->edge.at + path[n];
         walk_again(f, e);
-        VEC_PUSH(f->arena, &s.slot, ((Slot){ e->from, e->to, e->stream, e->strips, e->result }));
+        VEC_PUSH(f->arena, &s.slot, ((Slot){ e->from, e->to, e->stream, e->cut, e->result }));
     }
     return s;
 }

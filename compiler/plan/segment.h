@@ -10,7 +10,8 @@
 typedef struct Slot {
     int32_t first, end;
     Stream *stream;             /* NULL: layer by layer, or in strips */
-    int32_t strips, result;     /* strips > 0: to be made in so many strips of item `result` */
+    Cut cut;                    /* n > 0: to be made in so many strips of item `result` */
+    int32_t result;
 } Slot;
 
 typedef struct Schedule {

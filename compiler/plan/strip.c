@@ -15,6 +15,7 @@ enum Relation { COLUMNS_NONE, COLUMNS_SAME, COLUMNS_WINDOW };   /* of an operand
 static enum Relation relation(const Step *s, int k)
 {
     const Operand *o = s->operand + k;
+    if (strip_scatters(s)) return k == 1 && o->rows == s->units ? COLUMNS_SAME : COLUMNS_NONE;
     if (k == 0) return COLUMNS_SAME;
     if (k == 1 && strip_row(s)->needs) return COLUMNS_WINDOW;
     return o->rows == s->units && o->rule.kind == ROWS_SAME && strip_width(o) == strip_width(s->operand) ? COLUMNS_SAME : COLUMNS_NONE;
@@ -41,10 +42,19 @@ bool strip_takes(const Strips *s, int32_t step)
 {
     const Step *t = s->all->program->step.at[step];
     const StripRow *r = strip_row(t);
-    if (!r || t->n_out != 1 || t->accumulates || t->piece || t->units != t->operand->rows || !t->operand->strided || !stream_takes(s->all, step) || !r->takes(t)) return false;
+    if (!r || t->n_out != 1 || t->accumulates || t->piece || !stream_takes(s->all, step) || !r->takes(t)) return false;
+    if (!strip_scatters(t) && (t->units != t->operand->rows || !t->operand->strided)) return false;
     for (int k = 0; k < t->n_operand; k++)
         if (t->operand[k].tensor && !t->operand[k].scratch && relation(t, k) && !is_image(t->operand + k)) return false;
     return true;
+}
+
+/* Can strips of the item be made in full rows, or where nobody looks? */
+static bool leaves(const Strips *s, const Touch *t, int32_t first)
+{
+    const Item *it = s->all->item.at + t->item;
+    if (strip_scatters(s->all->program->step.at[t->step])) return it->outside;
+    return it->first >= first && !s->parted[t->item] && t->by_row && !t->all_units;
 }
 
 int32_t strip_result(const Strips *s, int32_t first, int32_t end, int32_t *columns)
@@ -54,9 +64,10 @@ int32_t strip_result(const Strips *s, int32_t first, int32_t end, int32_t *colum
         for (const Touch *t = touch_begin(s->all, k); t < touch_end(s->all, k); t++) {
             const Item *it = s->all->item.at + t->item;
             if (!t->operand->write || (it->first >= first && it->end <= end)) continue;
-            if (result >= 0 || it->first < first || s->parted[t->item] || !t->by_row || t->all_units) return -1;
+            const Step *by = s->all->program->step.at[k];
+            if (result >= 0 || !leaves(s, t, first)) return -1;
             result = t->item;
-            *columns = strip_width(t->operand);
+            *columns = strip_width(by->operand + strip_scatters(by));
         }
     for (int32_t k = first; result >= 0 && k < end; k++)
         for (const Touch *t = touch_begin(s->all, k); t < touch_end(s->all, k); t++)
@@ -64,9 +75,9 @@ int32_t strip_result(const Strips *s, int32_t first, int32_t end, int32_t *colum
     return result;
 }
 
-Columns strip_columns(int32_t width, int32_t k, int32_t n)
+Columns strip_columns(int32_t width, Cut c, int32_t k)
 {
-    return (Columns){ (int32_t)((int64_t)width * k / n), (int32_t)((int64_t)width * (k + 1) / n) };
+    return (Columns){ k ? c.first + (k - 1) * c.each : 0, k == c.n - 1 ? width : c.first + k * c.each };
 }
 
 static Columns needs(const Step *s, int k, Columns y)
@@ -164,26 +175,67 @@ static int64_t macs_of(const Step *s, Columns y)
     return s->macs / width * (y.hi - y.lo) + s->macs % width * (y.hi - y.lo) / width;
 }
 
-bool strip_price(Strips *s, const Stream *whole, int32_t result, int32_t n, int64_t *bytes, int64_t *macs)
+/* Bytes of one strip, its rings as `whole` has them; negative: it cannot be. */
+static int64_t strip_bytes(Strips *s, const Stream *whole, int32_t result, Columns y)
 {
-    const Items *all = s->all;
-    const int64_t fixed = scratch_bytes(all, whole->first, whole->end) + items_round(all, 2 * (int64_t)(whole->end - whole->first));
+    int64_t bytes = items_round(s->all, 2 * (int64_t)(whole->end - whole->first));
+    if (!strip_find(s, whole->first, whole->end, result, y)) return -1;
+    for (size_t i = 0; i < whole->ring.n; i++) {
+        const Item *it = s->all->item.at + whole->ring.at[i].item;
+        const Columns c = s->of_item[whole->ring.at[i].item];
+        const Shape *shape = &it->root->shape;
+        if (!it->scratch) bytes += items_round(s->all, it->row_bytes / shape->dim[shape->rank - 2] * (c.hi - c.lo) * whole->ring.at[i].rows);
+    }
+    return bytes;
+}
+
+bool strip_price(Strips *s, const Stream *whole, int32_t result, Cut cut, int64_t *bytes, int64_t *macs)
+{
     int32_t width = 0;
     strip_result(s, whole->first, whole->end, &width);
     *bytes = *macs = 0;
-    for (int32_t k = 0; k < n; k++) {
-        int64_t rings = 0;
-        if (!strip_find(s, whole->first, whole->end, result, strip_columns(width, k, n))) return false;
-        for (size_t i = 0; i < whole->ring.n; i++) {
-            const Item *it = all->item.at + whole->ring.at[i].item;
-            const Columns c = s->of_item[whole->ring.at[i].item];
-            const Shape *shape = &it->root->shape;
-            if (!it->scratch) rings += items_round(all, it->row_bytes / shape->dim[shape->rank - 2] * (c.hi - c.lo) * whole->ring.at[i].rows);
-        }
-        *bytes = i64_max(*bytes, rings + fixed);
-        for (int32_t t = whole->first; t < whole->end; t++) *macs = i64_add(*macs, macs_of(all->program->step.at[t], s->of_step[t]));
+    for (int32_t k = 0; k < cut.n; k++) {
+        const int64_t own = strip_bytes(s, whole, result, strip_columns(width, cut, k));
+        if (own < 0) return false;
+        *bytes = i64_max(*bytes, own);
+        for (int32_t t = whole->first; t < whole->end; t++) *macs = i64_add(*macs, macs_of(s->all->program->step.at[t], s->of_step[t]));
     }
+    *bytes += scratch_bytes(s->all, whole->first, whole->end);
     return true;
+}
+
+/* The most columns of the first strip, or the last, that take no more than `bytes`; `least` do. */
+static int32_t widest_edge(Strips *s, const Stream *whole, int32_t result, int32_t width, int32_t least, bool first, int64_t bytes)
+{
+    int32_t n = least;
+    while (n + 1 < width && strip_bytes(s, whole, result, first ? (Columns){ 0, n + 1 } : (Columns){ width - n - 1, width }) <= bytes) n++;
+    return n;
+}
+
+/* The first and the last strip are as wide as one between them takes bytes, less what their sum is too much; or, with one
+ * strip fewer, more. */
+static bool cut_by(Strips *s, const Stream *whole, int32_t result, int32_t width, int32_t each, bool wide, Cut *c)
+{
+    const int32_t middle = (width - each) / 2;
+    const int64_t bytes = strip_bytes(s, whole, result, (Columns){ middle, middle + each });
+    if (bytes < 0) return false;
+    const int32_t first = widest_edge(s, whole, result, width, each, true, bytes), last = widest_edge(s, whole, result, width, each, false, bytes);
+    const int32_t strict = (int32_t)i64_max(0, (width - first - last + each - 1) / each), between = (int32_t)i64_max(0, strict - wide);
+    const int32_t spare = first + last + between * each - width;
+    *c = (Cut){ 2 + between, each, (int32_t)i64_max(1, i64_min(first - spare / 2, width - between * each - 1)), wide && strict };
+    return true;
+}
+
+bool strip_next(Strips *s, const Stream *whole, int32_t result, Cut *c)
+{
+    int32_t width = 0;
+    strip_result(s, whole->first, whole->end, &width);
+    if (!c->n && width >= 2) {
+        *c = (Cut){ 2, width / 2, width / 2, false };
+        return true;
+    }
+    const int32_t each = c->wide ? c->each : c->each - 1 - c->each / 7;
+    return each >= 1 && cut_by(s, whole, result, width, each, !c->wide, c);
 }
 
 /* ---- steps ---- */

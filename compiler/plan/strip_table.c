@@ -106,19 +106,27 @@ static void nest_cut(const Step *s, void *params, Columns y, int32_t origin, int
     (void)origin, (void)width;
 }
 
-/* Planes to an image: its source has no rows. */
+bool strip_scatters(const Step *s)
+{
+    const inlay_move_params *p = s->params;
+    return !strcmp(s->kernel->params, "move") && p->rows == 2 && p->pixel >= 0 && s->operand->tensor->storage == STORE_OUTPUT;
+}
+
+/* Planes to an image, whose source has no rows; or back, and out. */
 static bool move_takes(const Step *s)
 {
     const inlay_move_params *p = s->params;
+    if (strip_scatters(s)) return p->n[p->pixel] == strip_width(s->operand + 1);
     return p->rank == 2 && p->rows == 1 && p->pixel == 0 && p->n[0] == strip_width(s->operand);
 }
 
 static void move_cut(const Step *s, void *params, Columns y, int32_t origin, int32_t width)
 {
     inlay_move_params *p = params;
-    p->n[0] = y.hi - y.lo;
-    p->x0 += y.lo * p->x[0];
-    (void)s, (void)origin, (void)width;
+    p->n[p->pixel] = y.hi - y.lo;
+    if (strip_scatters(s)) p->y0 += y.lo * p->y[p->pixel];
+    else p->x0 += y.lo * p->x[p->pixel];
+    (void)origin, (void)width;
 }
 
 static bool quant_takes(const Step *s)

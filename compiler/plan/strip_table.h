@@ -15,6 +15,8 @@ typedef struct StripRow {
 
 /* The step's row, or NULL. */
 const StripRow *strip_row(const Step *s);
+/* An image that becomes planes in the caller's buffer: the result has no rows, columns are those of operand 1. */
+bool strip_scatters(const Step *s);
 /* Pixels of a row. */
 int32_t strip_width(const Operand *o);
 /* All columns of both; an empty one counts for nothing. */

@@ -146,13 +146,24 @@ static void take_part(Operand *o, const StripPart *p)
     o->tensor = p->tensor;
 }
 
+/* An image that becomes planes in the caller's buffer: which columns it takes is all that counts. */
+static bool scatters(const Step *s)
+{
+    const int32_t *rows = find_field(s, "rows"), *pixel = find_field(s, "pixel");
+    return !strcmp(s->kernel->params, "move") && *rows == 2 && *pixel >= 0 && s->operand->tensor->storage == STORE_OUTPUT;
+}
+
 static const char *resolve_result(StripSet *set, const ClaimStep *c, const Step *lowered, Operand *o, const ClaimOperand *claim)
 {
     const Shape *shape = &o->tensor->shape;
-    const int64_t width = width_of(o);
+    const int64_t width = width_of(scatters(lowered) ? lowered->operand + 1 : o);
+    if (scatters(lowered) && c->end_column <= width) {
+        VEC_PUSH(set->arena, &set->share, ((StripShare){ c->lowered.at[c->lowered.n - 1], c->first_column, c->end_column, (int32_t)width }));
+        return NULL;
+    }
     if (!makes_columns(lowered)) return "is made by a kernel that cannot make some columns";
     if (shape->rank < 3 || shape->dim[shape->rank - 2] != width || o->tensor->view_of || !o->strided || c->end_column > width) return "has no such columns";
-    if (claim->row == o->row_bytes) {
+    if (claim->row == o->row_bytes && claim->pitch) {       /* else the strip's own, be it as wide as the whole */
         VEC_PUSH(set->arena, &set->share, ((StripShare){ c->lowered.at[c->lowered.n - 1], c->first_column, c->end_column, (int32_t)width }));
         return narrow(o, c->first_column, c->end_column, 0);
     }
@@ -180,7 +191,8 @@ const char *strips_resolve(StripSet *set, const ClaimStep *c, const Step *lowere
     if (k == 0) return resolve_result(set, c, lowered, o, c->operand.at);
     int64_t lo = c->first_column, hi = c->end_column;
     const bool moves = slides(lowered, o, k);
-    if (!moves && (o->rows != s->units || o->rule.kind != ROWS_SAME || pixel_bytes(o) <= 0)) return resolve_other(set, c, lowered, o);
+    const bool by_row = o->rule.kind == ROWS_SAME || (k == 1 && scatters(lowered));
+    if (!moves && (o->rows != s->units || !by_row || pixel_bytes(o) <= 0)) return resolve_other(set, c, lowered, o);
     if (moves) reach(lowered, o, &lo, &hi);
     if (lo < 0 || lo >= hi || hi > width_of(o)) return "has no such columns";
     const StripPart *p = find(set, o->tensor, c->strip);

@@ -27,7 +27,7 @@ typedef struct StripSet {
 
 StripSet strips_of(Arena *a, Program *p);
 /* Operand k of a step that does `lowered` (the first where it does two) for the claimed columns becomes what it touches then: the whole
- * tensor where the claim has whole rows, else the strip's own. Results come first, steps in their order. Returns what is wrong, or NULL. */
+ * tensor where the claim has some columns of whole rows, else the strip's own. Results come first, steps in their order. Returns what is wrong, or NULL. */
 const char *strips_resolve(StripSet *set, const ClaimStep *c, const Step *lowered, const Step *s, int k, Operand *o);
 /* Whole results that are made in strips have each column once. Returns what is wrong, or NULL; *lowered: with which step. */
 const char *strips_settle(const StripSet *set, int32_t *lowered);

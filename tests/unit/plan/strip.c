@@ -70,10 +70,10 @@ static void price(void **state)
     Stream whole;
     int64_t budget = 100000, bytes, macs, fewer;
     assert_true(stream_walk(&w.arena, &all, 0, STEPS, false, INT64_MAX, &budget, &whole));
-    assert_true(strip_price(&s, &whole, result, 2, &bytes, &macs));
+    assert_true(strip_price(&s, &whole, result, (Cut){ .n = 2, .each = 5, .first = 5 }, &bytes, &macs));
     assert_int_equal(macs, 9 * 24 * 4 * (20 + 22 + 24));
     assert_true(bytes < whole.bytes);
-    assert_true(strip_price(&s, &whole, result, 5, &fewer, &macs));
+    assert_true(strip_price(&s, &whole, result, (Cut){ .n = 5, .each = 2, .first = 2 }, &fewer, &macs));
     assert_true(fewer < bytes);
     world_close(&w);
 }
@@ -95,7 +95,7 @@ static void same_bytes(void **state)
             int32_t width;
             const int32_t result = strip_result(&s, 0, STEPS, &width);
             Steps out = { 0 };
-            for (int32_t k = 0; k < n; k++) strip_steps(&s, &w.arena, &w.program, 0, STEPS, result, strip_columns(width, k, n), k + 1, &out);
+            for (int32_t k = 0; k < n; k++) strip_steps(&s, &w.arena, &w.program, 0, STEPS, result, strip_columns(width, (Cut){ .n = n, .each = width / n, .first = width / n }, k), k + 1, &out);
             assert_int_equal(out.step.n, STEPS * (size_t)n);
             w.program.step.at = out.step.at;
             w.program.step.n = w.program.step.room = out.step.n;
