@@ -136,23 +136,13 @@ static inline int inlay_run_layers(const inlay_model *m, void *const *base, int3
     return INLAY_OK;
 }
 
-/* Entry e of a periodic list. */
-static inline uint8_t inlay_entry(const inlay_segment *g, int32_t e)
-{
-    const int32_t periods = g->period * g->repeats;
-    if (e < g->prologue) return g->list[e];
-    if (e < g->prologue + periods) return g->list[g->prologue + (e - g->prologue) % g->period];
-    return g->list[e - periods + g->period];
-}
-
-static inline int inlay_run_stream(const inlay_model *m, const inlay_segment *g, void *const *base)
+/* n entries of the list. */
+static inline int inlay_run_entries(const inlay_model *m, const inlay_segment *g, void *const *base, const uint8_t *list, int32_t n)
 {
     uint16_t *made = (uint16_t *)(void *)((unsigned char *)base[INLAY_ARENA] + m->state);
-    const int32_t entries = g->prologue + g->period * g->repeats + g->epilogue;
     int32_t i;
-    for (i = 0; i < g->count; i++) made[i] = 0;
-    for (i = 0; i < entries; i++) {
-        const uint8_t k = inlay_entry(g, i);
+    for (i = 0; i < n; i++) {
+        const uint8_t k = list[i];
         const inlay_step *s = m->step + g->first + k;
         const int32_t u = s->backward ? s->units - 1 - made[k] : made[k];
 #ifdef INLAY_CHECK
@@ -163,10 +153,22 @@ static inline int inlay_run_stream(const inlay_model *m, const inlay_segment *g,
         if (r < 0) return -r;
         made[k]++;
     }
-#ifdef INLAY_CHECK
-    for (i = 0; i < g->count; i++) inlay_check_after(m, base, g->first + i);
-#endif
     return INLAY_OK;
+}
+
+static inline int inlay_run_stream(const inlay_model *m, const inlay_segment *g, void *const *base)
+{
+    uint16_t *made = (uint16_t *)(void *)((unsigned char *)base[INLAY_ARENA] + m->state);
+    int32_t i;
+    int r;
+    for (i = 0; i < g->count; i++) made[i] = 0;
+    r = inlay_run_entries(m, g, base, g->list, g->prologue);
+    for (i = 0; !r && i < g->repeats; i++) r = inlay_run_entries(m, g, base, g->list + g->prologue, g->period);
+    if (!r) r = inlay_run_entries(m, g, base, g->list + g->prologue + g->period, g->epilogue);
+#ifdef INLAY_CHECK
+    for (i = 0; !r && i < g->count; i++) inlay_check_after(m, base, g->first + i);
+#endif
+    return r;
 }
 
 /* Runs all steps. 0 or INLAY_E_... */

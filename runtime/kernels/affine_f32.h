@@ -100,24 +100,12 @@ static inline int inlay_affine_conv_f32(void *const *base, const inlay_step *s, 
     const inlay_affine_conv_params *p = (const inlay_affine_conv_params *)s->params;
     const float *scale = (const float *)inlay_at(base, s, 2), *shift = (const float *)inlay_at(base, s, 3);
     const int32_t chunks = (p->pixels + p->chunk - 1) / p->chunk, xp = s->ref[1].pix;
+    const float *w = (const float *)inlay_at(base, s, 4), *b = (const float *)inlay_at(base, s, 5);
     float *some = (float *)inlay_at(base, s, 7);
-    inlay_conv_params d;
-    inlay_conv_row row;
     inlay_tile t;
-    inlay_ref ref[5];
-    inlay_step one = *s;
     int32_t done, i;
-    memset(&d, 0, sizeof d);
-    d.id = d.od = d.kd = d.kh = d.kw = d.sd = d.sh = d.sw = d.dd = d.dh = d.dw = d.groups = 1;
-    d.ih = d.oh = s->units, d.iw = d.ow = p->pixels;
-    d.ic = p->ic, d.oc = p->oc, d.width = p->width, d.clamp = p->clamp, d.a = p->a, d.b = p->b;
-    ref[0] = s->ref[0], ref[1] = s->ref[7], ref[2] = s->ref[4], ref[3] = s->ref[5], ref[4] = s->ref[6];
-    ref[1].cap = 1, ref[1].pix = p->ic, ref[1].row = 0;
-    one.params = &d, one.ref = ref;
-    inlay_conv_tile(&d, base, &one, &t);
-    t.nkd = t.nkh = 1;
-    t.first = t.slot = 0;
-    row.tap = 0, row.left = 0;
+    inlay_tile_product(&t, some, p->ic, p->ic, s->ref[0].pix, s->ref[6].pix, p->width);
+    t.clamp = p->clamp, t.lo = p->a, t.hi = p->b;
     for (done = 0; done < r1 - r0; done++) {
         const int32_t r = s->backward ? r1 - 1 - done : r0 + done;
         const float *x = (const float *)inlay_row(base, s, 1, r), *q = s->ref[6].base < 0 ? NULL : (const float *)inlay_row(base, s, 6, r);
@@ -125,10 +113,7 @@ static inline int inlay_affine_conv_f32(void *const *base, const inlay_step *s, 
         for (i = 0; i < chunks; i++) {
             const int32_t c = (s->backward ? chunks - 1 - i : i) * p->chunk, n = p->pixels - c < p->chunk ? p->pixels - c : p->chunk;
             inlay_affine_pixels(some, p->ic, x + (ptrdiff_t)c * xp, xp, n, p->ic, scale, shift, p->x_clamp, p->x_a, p->x_b);
-            row.y = y + c * t.ys;
-            row.q = q ? q + c * t.qs : q;
-            row.pixels = row.right = n;
-            inlay_conv_pixels(&d, &t, &row, (const float *)inlay_at(base, s, 4), (const float *)inlay_at(base, s, 5), 0, p->oc, p->ic, s->backward);
+            inlay_tile_pixels(&t, n, 0, w, 0, b, y + c * t.ys, q ? q + c * t.qs : q, 0, p->oc, p->oc, s->backward);
         }
     }
     return 0;

@@ -57,8 +57,11 @@ INLAY_PARAMS(conv);
  * *from: the first tap that exists; returns how many exist. */
 static inline int32_t inlay_clip(int32_t first, int32_t step, int32_t taps, int32_t size, int32_t *from)
 {
-    const int32_t skip = first < 0 ? (step - 1 - first) / step : 0;
-    const int32_t end = first < size ? (size - first + step - 1) / step : 0;
+    int32_t skip, end;
+    *from = 0;
+    if (first >= 0 && first + (taps - 1) * step < size) return taps;
+    skip = first < 0 ? (step - 1 - first) / step : 0;
+    end = first < size ? (size - first + step - 1) / step : 0;
     *from = skip;
     return (end < taps ? end : taps) - skip > 0 ? (end < taps ? end : taps) - skip : 0;
 }
@@ -66,7 +69,7 @@ static inline int32_t inlay_clip(int32_t first, int32_t step, int32_t taps, int3
 /* First and end of the outputs whose whole window lies inside. The padding may be negative. */
 static inline int32_t inlay_inside(int32_t stride, int32_t pad, int32_t extent, int32_t size, int32_t out, int32_t *end)
 {
-    const int32_t room = size + pad - extent, begin = pad > 0 ? (pad + stride - 1) / stride : 0;
+    const int32_t room = size + pad - extent, begin = pad > stride ? (pad + stride - 1) / stride : pad > 0;
     const int32_t left = begin < out ? begin : out, right = room < 0 ? 0 : room / stride + 1 < out ? room / stride + 1 : out;
     *end = right > left ? right : left;
     return left;
@@ -107,7 +110,7 @@ static inline void inlay_conv_edge(const inlay_conv_params *p, inlay_tile *t, co
     const int32_t n = inlay_clip(first, p->dw, p->kw, p->iw, &from);
     if (pieces == 1) t->run = n * p->ic;
     else t->pieces = n;
-    inlay_tile_run(t, 1, (ptrdiff_t)(first + from * p->dw) * pix, w, row->tap + from * p->ic, b,
+    inlay_tile_run(t, 1, 1, (ptrdiff_t)(first + from * p->dw) * pix, w, row->tap + from * p->ic, b,
                    row->y + c * t->ys, row->q ? row->q + c * t->qs : row->q, o, end, p->oc);
     t->run = run;
     t->pieces = pieces;
@@ -126,7 +129,7 @@ static inline void inlay_conv_piece(const inlay_conv_params *p, inlay_tile *t, c
     if (k >= 0 && k < tiles) {
         int32_t n;
         const int32_t c = row->left + inlay_tile_cut(inside, tiles, backward ? tiles - 1 - k : k, &n);
-        inlay_tile_run(t, n, (ptrdiff_t)(c * p->sw - p->pw) * pix, w, row->tap, b,
+        inlay_tile_run(t, n, 1, (ptrdiff_t)(c * p->sw - p->pw) * pix, w, row->tap, b,
                        row->y + c * t->ys, row->q ? row->q + c * t->qs : row->q, o, end, p->oc);
     } else {
         const int32_t done = k < 0 ? i : i - tiles + inside;
@@ -134,12 +137,17 @@ static inline void inlay_conv_piece(const inlay_conv_params *p, inlay_tile *t, c
     }
 }
 
+/* The same, all pieces in turn. */
 static inline void inlay_conv_pixels(const inlay_conv_params *p, inlay_tile *t, const inlay_conv_row *row, const float *w,
                                      const float *b, int32_t o, int32_t end, int32_t pix, int32_t backward)
 {
-    const int32_t pieces = inlay_conv_pieces(row);
+    const int32_t inside = row->right - row->left, before = backward ? row->pixels - row->right : row->left;
+    const int32_t after = row->pixels - inside - before;
     int32_t i;
-    for (i = 0; i < pieces; i++) inlay_conv_piece(p, t, row, w, b, i, o, end, pix, backward);
+    for (i = 0; i < before; i++) inlay_conv_edge(p, t, row, w, b, backward ? row->pixels - 1 - i : i, o, end, pix);
+    inlay_tile_pixels(t, inside, (ptrdiff_t)(row->left * p->sw - p->pw) * pix, w, row->tap, b,
+                      row->y + row->left * t->ys, row->q ? row->q + row->left * t->qs : row->q, o, end, p->oc, backward);
+    for (i = 0; i < after; i++) inlay_conv_edge(p, t, row, w, b, backward ? row->left - 1 - i : row->right + i, o, end, pix);
 }
 
 /* The tile's constants of a step. */
@@ -170,7 +178,8 @@ static inline void inlay_conv_tile(const inlay_conv_params *p, void *const *base
 /* Clips the window of output row r in planes and rows; returns its first tap. */
 static inline ptrdiff_t inlay_conv_window(const inlay_conv_params *p, inlay_tile *t, int32_t r)
 {
-    const int32_t n = r / (p->od * p->oh), z = r / p->oh % p->od, h = r % p->oh;
+    const int first = r < p->oh;        /* plane of the first image: nothing to divide */
+    const int32_t n = first ? 0 : r / (p->od * p->oh), z = first ? 0 : r / p->oh % p->od, h = first ? r : r % p->oh;
     const int32_t top_d = z * p->sd - p->pd, top_h = h * p->sh - p->ph;
     int32_t from_d, from_h;
     t->nkd = inlay_clip(top_d, p->dd, p->kd, p->id, &from_d);
@@ -217,17 +226,25 @@ static inline void inlay_conv_groups(const inlay_conv_params *p, inlay_tile *t, 
     if (apart) inlay_conv_next_group(p, t, row, -p->groups);
 }
 
+/* Are there more weights than stay in the cache while `rows` rows are made? */
+static inline int inlay_conv_large(const inlay_conv_params *p, int32_t rows)
+{
+    return p->groups == 1 && rows * (int64_t)p->ow > INLAY_TILE_P
+        && (int64_t)p->kd * p->kh * p->kw * p->ic * p->oc > (int64_t)(INLAY_WEIGHT_BYTES / sizeof(float));
+}
+
 static inline int inlay_conv_f32(void *const *base, const inlay_step *s, int32_t r0, int32_t r1)
 {
     const inlay_conv_params *p = (const inlay_conv_params *)s->params;
     const float *w = (const float *)inlay_at(base, s, 2), *b = (const float *)inlay_at(base, s, 3);
-    const int apart = inlay_disjoint(base, s, 0, p->ow, 1, p->iw), joins = apart && inlay_conv_joins(p, s);
+    const int many = r1 - r0 > 1, large = inlay_conv_large(p, r1 - r0);
+    const int apart = (many || large || p->groups > 1) && inlay_disjoint(base, s, 0, p->ow, 1, p->iw), joins = many && apart && inlay_conv_joins(p, s);
     const int32_t pix = s->ref[1].pix;
     int32_t left, right, o, end, step = p->oc, done, n;
     inlay_tile t;
     inlay_conv_tile(p, base, s, &t);
     left = inlay_inside(p->sw, p->pw, (p->kw - 1) * p->dw + 1, p->iw, p->ow, &right);
-    if (apart && p->groups == 1 && (r1 - r0) * (int64_t)p->ow > INLAY_TILE_P && t.taps * p->oc > (ptrdiff_t)(INLAY_WEIGHT_BYTES / sizeof(float))) {
+    if (apart && large) {
         const ptrdiff_t fit = (ptrdiff_t)(INLAY_WEIGHT_BYTES / sizeof(float)) / t.taps / 64 * 64;
         step = fit > 64 ? (int32_t)fit : 64;
     }
@@ -247,7 +264,8 @@ static inline int inlay_conv_f32(void *const *base, const inlay_step *s, int32_t
             row.right = joins ? row.pixels : right;
             row.y = (float *)inlay_row(base, s, 0, r);
             row.q = s->ref[4].base < 0 ? NULL : (const float *)inlay_row(base, s, 4, r);
-            inlay_conv_groups(p, &t, &row, w, b, o, end, pix, apart, s->backward);
+            if (p->groups == 1) inlay_conv_pixels(p, &t, &row, w, b, o, end, pix, s->backward);
+            else inlay_conv_groups(p, &t, &row, w, b, o, end, pix, apart, s->backward);
         }
     }
     return 0;

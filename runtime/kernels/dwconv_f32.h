@@ -140,12 +140,23 @@ INLAY_DW_WIDTH(16)
 #else
 #define INLAY_DW_LOOP16(NAME)
 #endif
+/* Tiles `pixels` apart, one after the other; the first one skips `skip`, the last one skips `end`. */
 #define INLAY_DW_TILE(NAME) \
-INLAY_TILE_FN NAME(const inlay_dw *t, ptrdiff_t at, int32_t skip, const float *w, const float *b, float *y, const float *q) \
+INLAY_TILE_FN NAME(const inlay_dw *t, int32_t tiles, int32_t pixels, ptrdiff_t at, int32_t skip, int32_t end, \
+                   const float *w, const float *b, float *y, const float *q) \
 { \
-    int32_t c = 0; \
-    INLAY_DW_LOOP16(NAME) INLAY_DW_LOOP8(NAME) INLAY_DW_LOOP4(NAME) \
-    for (; c < t->channels; c++) NAME##_1(t, at, skip, w, b, y, q, c); \
+    int32_t c; \
+    for (;;) { \
+        if (--tiles <= 0) skip |= end; \
+        c = 0; \
+        INLAY_DW_LOOP16(NAME) INLAY_DW_LOOP8(NAME) INLAY_DW_LOOP4(NAME) \
+        for (; c < t->channels; c++) NAME##_1(t, at, skip, w, b, y, q, c); \
+        if (tiles <= 0) return; \
+        skip = 0; \
+        at += pixels * t->xs; \
+        y += pixels * t->ys; \
+        if (q) q += pixels * t->qs; \
+    } \
 }
 INLAY_DW_TILE(inlay_dw_s1)
 INLAY_DW_TILE(inlay_dw_s2)
@@ -158,7 +169,7 @@ static inline void inlay_dw_pixel(const inlay_conv_params *p, const inlay_dw *t,
     const int32_t first = c * p->sw - p->pw;
     int32_t from;
     const int32_t taps = inlay_clip(first, p->dw, p->kw, p->iw, &from);
-    inlay_dw_one(t, (ptrdiff_t)(first + from * p->dw) * pix, taps, w + (ptrdiff_t)from * t->channels, b, y + (c - t->origin) * t->ys,
+    inlay_dw_one(t, 1, 0, (ptrdiff_t)(first + from * p->dw) * pix, taps, 0, w + (ptrdiff_t)from * t->channels, b, y + (c - t->origin) * t->ys,
                  q ? q + (c - t->origin) * t->qs : q);
 }
 
@@ -168,33 +179,33 @@ static inline int inlay_dw_covers(const inlay_conv_params *p)
     return p->kw == 3 && p->dw == 1 && p->sw <= 2 && p->pw <= 1 && p->ow >= 4 && (p->ow - 1) * p->sw - p->pw + 3 <= p->iw + 1;
 }
 
-/* The tile of four pixels that begins at c. */
-static inline void inlay_dw_four(const inlay_conv_params *p, const inlay_dw *t, const float *w, const float *b, float *y, const float *q, int32_t c, int32_t pix)
+/* Tiles of four pixels, `pixels` apart, the first of which begins at c. */
+static inline void inlay_dw_fours(const inlay_conv_params *p, const inlay_dw *t, const float *w, const float *b, float *y, const float *q,
+                                  int32_t c, int32_t tiles, int32_t pixels, int32_t pix)
 {
-    const int32_t first = c * p->sw - p->pw, skip = (first < 0 ? 1 : 0) | (first + 3 * p->sw + 3 > p->iw ? 2 : 0);
+    const int32_t first = c * p->sw - p->pw, last = first + (tiles - 1) * pixels * p->sw, far = 3 * p->sw + 3;
+    const int32_t skip = (first < 0 ? 1 : 0) | (first + far > p->iw ? 2 : 0), end = (last < 0 ? 1 : 0) | (last + far > p->iw ? 2 : 0);
     const ptrdiff_t at = (ptrdiff_t)first * pix;
     float *yc = y + (c - t->origin) * t->ys;
     const float *qc = q ? q + (c - t->origin) * t->qs : q;
-    if (p->kw == 3 && p->dw == 1 && p->sw == 1) inlay_dw_s1(t, at, skip, w, b, yc, qc);
-    else if (p->kw == 3 && p->dw == 1 && p->sw == 2) inlay_dw_s2(t, at, skip, w, b, yc, qc);
-    else inlay_dw_any(t, at, 0, w, b, yc, qc);
+    if (p->kw == 3 && p->dw == 1 && p->sw == 1) inlay_dw_s1(t, tiles, pixels, at, skip, end, w, b, yc, qc);
+    else if (p->kw == 3 && p->dw == 1 && p->sw == 2) inlay_dw_s2(t, tiles, pixels, at, skip, end, w, b, yc, qc);
+    else inlay_dw_any(t, tiles, pixels, at, 0, 0, w, b, yc, qc);
 }
 
 /* Pixels [left, right) of a row: tiles of four. The last one may overlap its neighbour, unless q could be y. */
 static inline void inlay_dw_inside(const inlay_conv_params *p, const inlay_dw *t, const float *w, const float *b, float *y, const float *q,
                                    int32_t left, int32_t right, int32_t pix, int32_t backward)
 {
-    const int32_t n = right - left, whole = n / 4, rest = n % 4, over = rest && whole && !q, tiles = whole + over;
+    const int32_t n = right - left, tiles = n / 4, over = n % 4 && tiles && !q;
     int32_t i;
-    for (i = 0; i < tiles; i++) {
-        const int32_t c = left + 4 * i + 4 > right ? right - 4 : left + 4 * i;
-        inlay_dw_four(p, t, w, b, y, q, backward ? left + right - 4 - c : c, pix);
-    }
-    for (i = over ? n : 4 * whole; i < n; i++) inlay_dw_pixel(p, t, w, b, y, q, backward ? right - 1 - i : left + i, pix);
+    if (tiles) inlay_dw_fours(p, t, w, b, y, q, backward ? right - 4 : left, tiles, backward ? -4 : 4, pix);
+    if (over) inlay_dw_fours(p, t, w, b, y, q, backward ? left : right - 4, 1, 0, pix);
+    for (i = over ? n : 4 * tiles; i < n; i++) inlay_dw_pixel(p, t, w, b, y, q, backward ? right - 1 - i : left + i, pix);
 }
 
-/* A step's constants. */
-static inline void inlay_dw_setup(const inlay_conv_params *p, const inlay_ref *y, const inlay_ref *x, const inlay_ref *q, const void *first, inlay_dw *t)
+/* A step's constants; ys, qs: floats from pixel to pixel of y and q. */
+static inline void inlay_dw_setup(const inlay_conv_params *p, int32_t ys, const inlay_ref *x, int32_t qs, const void *first, inlay_dw *t)
 {
     t->x = (const float *)first;
     t->row = x->row / sizeof(float);
@@ -203,8 +214,8 @@ static inline void inlay_dw_setup(const inlay_conv_params *p, const inlay_ref *y
     t->kw = p->kw;
     t->tap = (ptrdiff_t)p->dw * x->pix;
     t->xs = (ptrdiff_t)p->sw * x->pix;
-    t->ys = y->pix;
-    t->qs = q->pix;
+    t->ys = ys;
+    t->qs = qs;
     t->channels = p->groups;
     t->wrow = (ptrdiff_t)p->kw * p->groups;
     t->clamp = p->clamp;
@@ -216,7 +227,8 @@ static inline void inlay_dw_setup(const inlay_conv_params *p, const inlay_ref *y
 /* Clips the window of output row r in rows; returns its first weight. */
 static inline const float *inlay_dw_window(const inlay_conv_params *p, inlay_dw *t, const float *w, int32_t r)
 {
-    const int32_t n = r / p->oh, top = r % p->oh * p->sh - p->ph;
+    const int first = r < p->oh;        /* image: nothing to divide */
+    const int32_t n = first ? 0 : r / p->oh, top = (first ? r : r % p->oh) * p->sh - p->ph;
     int32_t from;
     t->nkh = inlay_clip(top, p->dh, p->kh, p->ih, &from);
     t->slot = t->nkh ? (n * p->ih + top + from * p->dh) % t->cap : 0;
@@ -252,7 +264,7 @@ static inline int inlay_dwconv_f32(void *const *base, const inlay_step *s, int32
     int32_t right, done;
     const int32_t left = inlay_dw_left(p, &right);
     inlay_dw t;
-    inlay_dw_setup(p, s->ref, s->ref + 1, s->ref + 4, inlay_at(base, s, 1), &t);
+    inlay_dw_setup(p, s->ref[0].pix, s->ref + 1, s->ref[4].pix, inlay_at(base, s, 1), &t);
     for (done = 0; done < r1 - r0; done++) {
         const int32_t r = s->backward ? r1 - 1 - done : r0 + done;
         const float *q = s->ref[4].base < 0 ? NULL : (const float *)inlay_row(base, s, 4, r), *wr = inlay_dw_window(p, &t, w, r);

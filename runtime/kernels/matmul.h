@@ -66,13 +66,13 @@ static inline void inlay_mm_tiles(const inlay_matmul_params *p, float *y, const 
             const ptrdiff_t at = (ptrdiff_t)r * t.xs;
             float *yr = y + (ptrdiff_t)r * p->n + j;
 #if INLAY_VL == 16
-            if (width == 64) inlay_mm_64(&t, rows, at, b + j, zero, yr, NULL, 0);
+            if (width == 64) inlay_mm_64(&t, rows, 1, at, b + j, zero, yr, NULL, 0);
 #endif
 #if INLAY_VL > 1
-            if (width == 16) inlay_mm_16(&t, rows, at, b + j, zero, yr, NULL, 0);
+            if (width == 16) inlay_mm_16(&t, rows, 1, at, b + j, zero, yr, NULL, 0);
 #endif
-            if (width == 4) inlay_mm_4(&t, rows, at, b + j, zero, yr, NULL, 0);
-            if (width == 1) inlay_mm_1(&t, rows, at, b + j, zero, yr, NULL, 0);
+            if (width == 4) inlay_mm_4(&t, rows, 1, at, b + j, zero, yr, NULL, 0);
+            if (width == 1) inlay_mm_1(&t, rows, 1, at, b + j, zero, yr, NULL, 0);
         }
         j += width;
     }

@@ -27,6 +27,15 @@ static inline inlay_place *inlay_place_at(void *const *base, size_t place)
     return (inlay_place *)(void *)((unsigned char *)base[INLAY_ARENA] + place);
 }
 
+/* Entry e of a periodic list. */
+static inline uint8_t inlay_entry(const inlay_segment *g, int32_t e)
+{
+    const int32_t periods = g->period * g->repeats;
+    if (e < g->prologue) return g->list[e];
+    if (e < g->prologue + periods) return g->list[g->prologue + (e - g->prologue) % g->period];
+    return g->list[e - periods + g->period];
+}
+
 /* Goes on in a list; *row: the awaited row of step `input` is there, and 0 once it is used. */
 static inline int inlay_stream_on(const inlay_model *m, const inlay_segment *g, void *const *base, inlay_place *at, int32_t input, int *row)
 {

@@ -90,21 +90,9 @@ typedef struct inlay_cell {
 static inline void inlay_project(const inlay_cell *k, const float *x, ptrdiff_t xs, int32_t n, int32_t taps, const float *w, const float *bias,
                                  int32_t outputs, float *y, const float *q, ptrdiff_t ys)
 {
-    const int32_t tiles = (n + INLAY_TILE_P - 1) / INLAY_TILE_P;
     inlay_tile t;
-    int32_t i;
-    memset(&t, 0, sizeof t);
-    t.cap = t.nkd = t.nkh = t.pieces = 1;
-    t.run = taps;
-    t.xs = xs, t.ys = ys, t.qs = ys;
-    t.plane_taps = t.row_taps = t.piece_taps = t.taps = taps;
-    t.width = k->p->width;
-    for (i = 0; i < tiles; i++) {
-        int32_t count;
-        const int32_t first = inlay_tile_cut(n, tiles, i, &count);
-        t.x = x + first * xs;
-        inlay_tile_run(&t, count, 0, w, 0, bias, y + first * ys, q ? q + first * ys : q, 0, outputs, outputs);
-    }
+    inlay_tile_product(&t, x, taps, xs, ys, ys, k->p->width);
+    inlay_tile_pixels(&t, n, 0, w, 0, bias, y, q, 0, outputs, outputs, 0);
 }
 
 /* Rows of the batch from b on, whose sequence reaches step s: how many; at most to the first that ends. */

@@ -30,6 +30,7 @@ typedef struct inlay_tile {
     ptrdiff_t taps;             /* of the whole window: a block has taps * its width floats */
     int32_t width;              /* channels of the main blocks */
     int32_t clamp;              /* bit 0: at least lo; bit 1: at most hi */
+    int32_t backward;           /* several tiles go from the last to the first */
     float lo, hi;
 } inlay_tile;
 
@@ -84,6 +85,16 @@ INLAY_TILE_FN inlay_tile_part(const inlay_tile *t, const float *a, float *y, con
 
 #define INLAY_T_BIAS(L, p, v) const inlay_f##L b##v = inlay_load##L(b + v * L);
 #define INLAY_T_WEIGHT(L, p, v) const inlay_f##L w##v = inlay_load##L(wk + (v * L / split) * block + v * L % split);
+#define INLAY_T_WEIGHTS1(L) INLAY_N1(INLAY_T_WEIGHT, L, 0)
+#define INLAY_T_WEIGHTS2(L) INLAY_N2(INLAY_T_WEIGHT, L, 0)
+#if INLAY_VL == 1 && defined __arm__ && defined __ARM_FP && defined __GNUC__ && !defined __clang__
+/* Four adjacent floats by one instruction: gcc takes four, of the 37 in the loop of a tile of six pixels. */
+#define INLAY_T_WEIGHTS4(L) \
+    register float w0 __asm__("s12"), w1 __asm__("s13"), w2 __asm__("s14"), w3 __asm__("s15"); \
+    __asm__("vldmia %4, {s12-s15}" : "=t"(w0), "=t"(w1), "=t"(w2), "=t"(w3) : "r"(wk), "m"(*(const float (*)[4])(const void *)wk));
+#else
+#define INLAY_T_WEIGHTS4(L) INLAY_N4(INLAY_T_WEIGHT, L, 0)
+#endif
 #define INLAY_T_X(L, N, p) const float *x##p = xr + p * xs;
 #define INLAY_T_SET_(L, p, v) inlay_f##L a##p##_##v = inlay_splat##L(0.0f);
 #define INLAY_T_SET(L, N, p) INLAY_N##N(INLAY_T_SET_, L, p)
@@ -104,76 +115,88 @@ INLAY_TILE_FN inlay_tile_part(const inlay_tile *t, const float *a, float *y, con
 #define INLAY_T_PART(L, N, p) \
     INLAY_N##N(INLAY_T_PART_, L, p) inlay_tile_part(t, a, y + p * t->ys, q ? q + p * t->qs : q, part);
 
-/* at: floats from the row to the first tap that exists, of pixel 0; w, b: of the group, w at the first tap.
+/* Goes on to the next tile of a call. On a scalar core groups are four channels, calls of several tiles rare, and the sums cost more
+ * than they save. */
+#if INLAY_VL == 1
+#define INLAY_TILE_NEXT(P) ((void)tiles, 0)
+#else
+#define INLAY_TILE_NEXT(P) \
+    (--tiles > 0 && (at += (t->backward ? -P : P) * xs, y += (t->backward ? -P : P) * t->ys, q = q ? q + (t->backward ? -P : P) * t->qs : q, 1))
+#endif
+
+/* So many tiles, one after the other, or one before the other where t->backward. at: floats from the row to the first tap that
+ * exists, of pixel 0 of the first tile; w, b: of the group, w at the first tap.
  * part: channels of the group that exist, 0: all. WIDTH: floats from tap to tap in the weights; SPLIT: channels
  * that lie one after the other, the next then taps * WIDTH further on. */
 #define INLAY_TILE(NAME, P, N, L, WIDTH, SPLIT) \
-INLAY_TILE_FN NAME(const inlay_tile *t, ptrdiff_t at, const float *w, const float *b, float *y, const float *q, int32_t part) \
+INLAY_TILE_FN NAME(const inlay_tile *t, int32_t tiles, ptrdiff_t at, const float *w, const float *b, float *y, const float *q, int32_t part) \
 { \
     const ptrdiff_t width = WIDTH, split = SPLIT, block = t->taps * width, xs = t->xs, piece_w = t->piece_taps * width; \
     const int32_t run = t->run, pieces = t->pieces; \
-    int32_t d, h, i, k, slot = t->slot; \
-    INLAY_P##P(INLAY_T_SET, L, N) \
     (void)block, (void)split; \
-    for (d = 0; d < t->nkd; d++) { \
-        const float *wh = w + d * t->plane_taps * width; \
-        if (d) slot = (t->first + d * t->d_rows) % t->cap; \
-        for (h = 0; h < t->nkh; h++, wh += t->row_taps * width) { \
-            const float *xr = t->x + (size_t)slot * t->row + at, *wi = wh; \
-            slot += t->h_rows; \
-            if (slot >= t->cap) slot -= t->cap; \
-            for (i = 0; i < pieces; i++, xr += t->piece, wi += piece_w) { \
-                const float *wk = wi; \
-                INLAY_P##P(INLAY_T_X, L, N) \
-                for (k = 0; k < run; k++, wk += width) { \
-                    INLAY_N##N(INLAY_T_WEIGHT, L, 0) \
-                    INLAY_P##P(INLAY_T_FMA, L, N) \
+    do { \
+        int32_t d, h, i, k, slot = t->slot; \
+        INLAY_P##P(INLAY_T_SET, L, N) \
+        for (d = 0; d < t->nkd; d++) { \
+            const float *wh = w + d * t->plane_taps * width; \
+            if (d) slot = (t->first + d * t->d_rows) % t->cap; \
+            for (h = 0; h < t->nkh; h++, wh += t->row_taps * width) { \
+                const float *xr = t->x + (size_t)slot * t->row + at, *wi = wh; \
+                slot += t->h_rows; \
+                if (slot >= t->cap) slot -= t->cap; \
+                for (i = 0; i < pieces; i++, xr += t->piece, wi += piece_w) { \
+                    const float *wk = wi; \
+                    INLAY_P##P(INLAY_T_X, L, N) \
+                    for (k = 0; k < run; k++, wk += width) { \
+                        INLAY_T_WEIGHTS##N(L) \
+                        INLAY_P##P(INLAY_T_FMA, L, N) \
+                    } \
                 } \
             } \
         } \
-    } \
-    { INLAY_N##N(INLAY_T_BIAS, L, 0) INLAY_P##P(INLAY_T_BIASED, L, N) } \
-    if (part) { \
-        float a[N * L]; \
-        INLAY_P##P(INLAY_T_PART, L, N) \
-        return; \
-    } \
-    if (q) { INLAY_P##P(INLAY_T_ADD, L, N) } \
-    if (t->clamp & 1) { const inlay_f##L lo = inlay_splat##L(t->lo); INLAY_P##P(INLAY_T_LO, L, N) } \
-    if (t->clamp & 2) { const inlay_f##L hi = inlay_splat##L(t->hi); INLAY_P##P(INLAY_T_HI, L, N) } \
-    INLAY_P##P(INLAY_T_STORE, L, N) \
+        { INLAY_N##N(INLAY_T_BIAS, L, 0) INLAY_P##P(INLAY_T_BIASED, L, N) } \
+        if (part) { \
+            float a[N * L]; \
+            INLAY_P##P(INLAY_T_PART, L, N) \
+            continue; \
+        } \
+        if (q) { INLAY_P##P(INLAY_T_ADD, L, N) } \
+        if (t->clamp & 1) { const inlay_f##L lo = inlay_splat##L(t->lo); INLAY_P##P(INLAY_T_LO, L, N) } \
+        if (t->clamp & 2) { const inlay_f##L hi = inlay_splat##L(t->hi); INLAY_P##P(INLAY_T_HI, L, N) } \
+        INLAY_P##P(INLAY_T_STORE, L, N) \
+    } while (INLAY_TILE_NEXT(P)); \
 }
 
 #if INLAY_TILE_P >= 7
-#define INLAY_TILE_CASE7(NAME) case 7: NAME##_7(t, at, w, b, y, q, part); break;
+#define INLAY_TILE_CASE7(NAME) case 7: NAME##_7(t, tiles, at, w, b, y, q, part); break;
 #define INLAY_TILE_7(...) INLAY_TILE(__VA_ARGS__)
 #else
 #define INLAY_TILE_CASE7(NAME)
 #define INLAY_TILE_7(...)
 #endif
 #if INLAY_TILE_P >= 6
-#define INLAY_TILE_CASE6(NAME) case 6: NAME##_6(t, at, w, b, y, q, part); break;
+#define INLAY_TILE_CASE6(NAME) case 6: NAME##_6(t, tiles, at, w, b, y, q, part); break;
 #define INLAY_TILE_6(...) INLAY_TILE(__VA_ARGS__)
 #else
 #define INLAY_TILE_CASE6(NAME)
 #define INLAY_TILE_6(...)
 #endif
 #if INLAY_TILE_P >= 5
-#define INLAY_TILE_CASE5(NAME) case 5: NAME##_5(t, at, w, b, y, q, part); break;
+#define INLAY_TILE_CASE5(NAME) case 5: NAME##_5(t, tiles, at, w, b, y, q, part); break;
 #define INLAY_TILE_5(...) INLAY_TILE(__VA_ARGS__)
 #else
 #define INLAY_TILE_CASE5(NAME)
 #define INLAY_TILE_5(...)
 #endif
 #if INLAY_TILE_P >= 4
-#define INLAY_TILE_CASE4(NAME) case 4: NAME##_4(t, at, w, b, y, q, part); break;
+#define INLAY_TILE_CASE4(NAME) case 4: NAME##_4(t, tiles, at, w, b, y, q, part); break;
 #define INLAY_TILE_4(...) INLAY_TILE(__VA_ARGS__)
 #else
 #define INLAY_TILE_CASE4(NAME)
 #define INLAY_TILE_4(...)
 #endif
 
-/* All tiles of N vectors of L floats, and NAME(t, p, ...) that picks the one of p pixels. */
+/* All tiles of N vectors of L floats, and NAME(t, p, tiles, ...) that picks the one of p pixels. */
 #define INLAY_TILES(NAME, N, L, WIDTH, SPLIT) \
     INLAY_TILE(NAME##_1, 1, N, L, WIDTH, SPLIT) \
     INLAY_TILE(NAME##_2, 2, N, L, WIDTH, SPLIT) \
@@ -182,12 +205,12 @@ INLAY_TILE_FN NAME(const inlay_tile *t, ptrdiff_t at, const float *w, const floa
     INLAY_TILE_5(NAME##_5, 5, N, L, WIDTH, SPLIT) \
     INLAY_TILE_6(NAME##_6, 6, N, L, WIDTH, SPLIT) \
     INLAY_TILE_7(NAME##_7, 7, N, L, WIDTH, SPLIT) \
-    static inline void NAME(const inlay_tile *t, int32_t p, ptrdiff_t at, const float *w, const float *b, float *y, const float *q, int32_t part) \
+    static inline void NAME(const inlay_tile *t, int32_t p, int32_t tiles, ptrdiff_t at, const float *w, const float *b, float *y, const float *q, int32_t part) \
     { \
         switch (p) { \
-        case 1: NAME##_1(t, at, w, b, y, q, part); break; \
-        case 2: NAME##_2(t, at, w, b, y, q, part); break; \
-        case 3: NAME##_3(t, at, w, b, y, q, part); break; \
+        case 1: NAME##_1(t, tiles, at, w, b, y, q, part); break; \
+        case 2: NAME##_2(t, tiles, at, w, b, y, q, part); break; \
+        case 3: NAME##_3(t, tiles, at, w, b, y, q, part); break; \
         INLAY_TILE_CASE4(NAME) \
         INLAY_TILE_CASE5(NAME) \
         INLAY_TILE_CASE6(NAME) \
@@ -239,9 +262,9 @@ static inline int32_t inlay_tile_width(int32_t o, int32_t oc, int32_t width)
     return o - at < left / 8 * 8 ? 8 : 4;
 }
 
-/* P pixels, channels [o, end) of a convolution of oc channels: the group loop.
+/* Tiles of p pixels, channels [o, end) of a convolution of oc channels: the group loop.
  * w is the first tap that exists, counted in taps; weights, bias, y, q begin at channel 0. */
-static inline void inlay_tile_run(inlay_tile *t, int32_t p, ptrdiff_t at, const float *weights, ptrdiff_t tap,
+static inline void inlay_tile_run(inlay_tile *t, int32_t p, int32_t tiles, ptrdiff_t at, const float *weights, ptrdiff_t tap,
                                   const float *bias, float *y, const float *q, int32_t o, int32_t end, int32_t oc)
 {
     while (o < end) {
@@ -251,19 +274,19 @@ static inline void inlay_tile_run(inlay_tile *t, int32_t p, ptrdiff_t at, const 
         const int32_t full = t->width, first = width == full ? o - o % width : width == 8 ? o - o % full : o;
         const float *w = weights + first * t->taps + tap * width + (o - first);
         t->width = width;
-        inlay_tile_any(t, p, at, w, bias + o, y + o, q ? q + o : q, oc - o < n ? oc - o : 0);
+        inlay_tile_any(t, p, tiles, at, w, bias + o, y + o, q ? q + o : q, oc - o < n ? oc - o : 0);
         t->width = full;
 #else
         const float *w = weights + o * t->taps + tap * (n > 16 ? 16 : n), *b = bias + o, *qo = q ? q + o : q;
         const int32_t part = oc - o < n ? oc - o : 0;
         switch (n) {
 #if INLAY_VL == 16
-        case 64: inlay_tile_64(t, p, at, w, b, y + o, qo, part); break;
-        case 32: inlay_tile_32(t, p, at, w, b, y + o, qo, part); break;
+        case 64: inlay_tile_64(t, p, tiles, at, w, b, y + o, qo, part); break;
+        case 32: inlay_tile_32(t, p, tiles, at, w, b, y + o, qo, part); break;
 #endif
-        case 16: inlay_tile_16(t, p, at, w, b, y + o, qo, part); break;
-        case 8: inlay_tile_8(t, p, at, w, b, y + o, qo, part); break;
-        default: inlay_tile_4(t, p, at, w, b, y + o, qo, part); break;
+        case 16: inlay_tile_16(t, p, tiles, at, w, b, y + o, qo, part); break;
+        case 8: inlay_tile_8(t, p, tiles, at, w, b, y + o, qo, part); break;
+        default: inlay_tile_4(t, p, tiles, at, w, b, y + o, qo, part); break;
         }
 #endif
         o += n;
@@ -276,6 +299,39 @@ static inline int32_t inlay_tile_cut(int32_t n, int32_t tiles, int32_t i, int32_
     const int32_t small = n / tiles, more = n % tiles;
     *p = small + (i < more);
     return i * small + (i < more ? i : more);
+}
+
+/* The tile of a matrix product: every pixel is `taps` floats, without a window. */
+static inline void inlay_tile_product(inlay_tile *t, const float *x, int32_t taps, ptrdiff_t xs, ptrdiff_t ys, ptrdiff_t qs, int32_t width)
+{
+    t->x = x;
+    t->row = 0;
+    t->cap = t->nkd = t->nkh = t->pieces = 1;
+    t->first = t->slot = t->d_rows = t->h_rows = t->clamp = t->backward = 0;
+    t->run = taps;
+    t->piece = 0;
+    t->xs = xs, t->ys = ys, t->qs = qs;
+    t->plane_taps = t->row_taps = t->piece_taps = t->taps = taps;
+    t->width = width;
+    t->lo = t->hi = 0.0f;
+}
+
+/* n pixels in tiles as equal as can be, from the first to the last, or mirrored; the rest as for a tile. A tile is finished before the
+ * next is begun; those of one size and one group of channels are one call. */
+static inline void inlay_tile_pixels(inlay_tile *t, int32_t n, ptrdiff_t at, const float *weights, ptrdiff_t tap, const float *bias,
+                                     float *y, const float *q, int32_t o, int32_t end, int32_t oc, int32_t backward)
+{
+    const int32_t tiles = (n + INLAY_TILE_P - 1) / INLAY_TILE_P, small = n / (tiles ? tiles : 1), more = n - small * tiles;
+    const int32_t one = INLAY_VL > 1 && end - o <= inlay_tile_group(o, oc, t->width);
+    int32_t i, k, c = backward ? n : 0;
+    t->backward = backward;
+    for (i = 0; i < tiles; i += k) {
+        const int32_t large = backward ? i >= tiles - more : i < more, p = small + large;
+        k = !one ? 1 : large ? more : tiles - more;
+        if (backward) c -= p;
+        inlay_tile_run(t, p, k, at + c * t->xs, weights, tap, bias, y + c * t->ys, q ? q + c * t->qs : q, o, end, oc);
+        c += backward ? p - k * p : k * p;
+    }
 }
 
 #endif
