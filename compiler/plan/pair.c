@@ -101,6 +101,21 @@ static Step *make_pair(Arena *a, Program *p, const Step *dw, const Step *pw)
     return s;
 }
 
+void pair_widen(Arena *a, Step *s, int64_t bytes)
+{
+    if (strcmp(s->kernel->name, "dwpw_f32")) return;
+    inlay_dwpw_params p = *(const inlay_dwpw_params *)s->params;
+    Operand *scratch = s->operand + s->n_operand - 1;
+    const int64_t pixel = i64_mul(p.channels, 4), most = i64_max(bytes / pixel, CHUNK);
+    const int32_t chunk = most < p.ow ? (int32_t)(most / CHUNK * CHUNK) : p.ow;
+    if (chunk == p.chunk) return;
+    p.chunk = chunk;
+    s->params = arena_copy(a, &p, sizeof p);
+    if (s->operand[1].pixels.tile) s->operand[1].pixels.tile = chunk;
+    scratch->row_bytes = i64_mul(chunk, pixel);
+    scratch->tensor->shape = shape_vector(scratch->row_bytes);
+}
+
 /* Equal chunks of a row. */
 static int32_t chunk_of(int32_t pixels)
 {

@@ -33,7 +33,14 @@ static void plan_steps(Program *program, const PlanOptions *opt, PlanLevel level
     PlanOptions o = *opt;
     o.arena_limit = enough;
     const Aim aim = { .opt = &o, .level = level };
+    planner_narrow(program);
     Planner p = planner_prepare(program, &aim);
+    if (planner_widen(&p)) {
+        finish(&p);
+        if (program->plan.arena_size <= p.schedule.peak) return;
+        planner_narrow(program);
+        p = planner_prepare(program, &aim);
+    }
     finish(&p);
     const int64_t size = program->plan.arena_size;
     if (level < PLAN_STREAM || size <= i64_max(p.schedule.peak, enough)) return;

@@ -2,6 +2,8 @@
  * Items and schedule of a plan in the making. */
 #include "plan/planner.h"
 
+#include "plan/pair.h"
+
 enum { WALK_BUDGET = 1500000 };
 
 static void set_ring(Planner *p, const Ring *r)
@@ -47,6 +49,35 @@ int64_t planner_peak(Program *program, const Aim *aim, int64_t most)
     find_schedule(&p, aim->walked);
     arena_release(scratch, mark);
     return p.schedule.peak;
+}
+
+void planner_narrow(Program *program)
+{
+    for (size_t i = 0; i < program->step.n; i++) pair_widen(program->graph->arena, program->step.at[i], 0);
+}
+
+static bool widen(Planner *p, int32_t step, int64_t bytes)
+{
+    bool wider = false;
+    pair_widen(p->program->graph->arena, p->program->step.at[step], bytes / p->opt->align * p->opt->align);
+    for (const Touch *t = touch_begin(&p->all, step); t < touch_end(&p->all, step); t++) {
+        Item *it = p->all.item.at + t->item;
+        const int64_t size = items_round(&p->all, tensor_bytes(it->root));
+        if (!it->scratch || size == it->size) continue;
+        it->size = size;
+        wider = true;
+    }
+    return wider;
+}
+
+bool planner_widen(Planner *p)
+{
+    bool wider = false;
+    for (size_t i = 0; i < p->schedule.slot.n; i++) {
+        const Slot *s = p->schedule.slot.at + i;
+        for (int32_t k = s->first; s->stream && k < s->end; k++) wider |= widen(p, k, s->stream->scratch + p->schedule.peak - s->bytes);
+    }
+    return wider;
 }
 
 bool planner_by_list(const Planner *p, const Slot *s) { return s->stream || p->program->step.at[s->first]->pushed; }

@@ -40,6 +40,11 @@ Planner planner_prepare_tight(Program *program, const Aim *aim);
 /* The least peak of the steps as they are; any number beyond `most` where it is beyond (0: wherever it is). */
 int64_t planner_peak(Program *program, const Aim *aim, int64_t most);
 
+/* The pairs of a stream pass few pixels at a time through the scratch that they share. Narrow: as few as they can. */
+void planner_narrow(Program *program);
+/* As many as the largest scratch holds, and what is free below the peak. False: they are as they were. */
+bool planner_widen(Planner *p);
+
 /* Rows that are handed in come one by one, in a stream or not. */
 bool planner_by_list(const Planner *p, const Slot *s);
 /* The offsets of the items, and what the plan says of them (offsets.c). */

@@ -392,7 +392,7 @@ static Schedule take(Finder *f, const Best *best)
     while (n--) {
         Edge *e = f->edge.at + path[n];
         walk_again(f, e);
-        VEC_PUSH(f->arena, &s.slot, ((Slot){ e->from, e->to, e->stream, e->cut, e->result }));
+        VEC_PUSH(f->arena, &s.slot, ((Slot){ e->from, e->to, e->stream, e->cut, e->result, e->bytes }));
     }
     return s;
 }

@@ -12,6 +12,7 @@ typedef struct Slot {
     Stream *stream;             /* NULL: layer by layer, or in strips */
     Cut cut;                    /* n > 0: to be made in so many strips of item `result` */
     int32_t result;
+    int64_t bytes;              /* alive in it, by the count of Schedule.peak */
 } Slot;
 
 typedef struct Schedule {

@@ -292,6 +292,7 @@ static void collect(Walk *w, Stream *out)
             if (t->operand->scratch) own += w->all->item.at[t->item].size;
         scratch = i64_max(scratch, own);
     }
+    out->scratch = scratch;
     out->bytes = rings + scratch + items_round(w->all, 2 * (int64_t)w->lane.n);
     out->under = w->under < 0 ? -1 : w->cell.at[w->under].index;
     out->over = w->over < 0 ? -1 : w->cell.at[w->over].index;

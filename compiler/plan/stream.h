@@ -22,6 +22,7 @@ typedef struct Stream {
     int32_t under, over;        /* items: a dying input, and the result that may lie over it; -1: none */
     int64_t distance;           /* under - over >= distance, walked forward; over - under >= distance, backward */
     int64_t bytes;              /* rings, the largest scratch, and row counters */
+    int64_t scratch;            /* the largest scratch of a step */
     bool beyond;                /* the walk stopped: bytes, less what lying over the input can save, would be more than `most` */
 } Stream;
 

@@ -5,6 +5,9 @@
 #include "cases.h"
 #include "random_nets.h"
 
+#include "base/size.h"
+#include "kernels/dwpw_f32.h"
+
 enum { CASES = 400 };
 
 static float *answer(Net *t, Program *p, int64_t *count)
@@ -65,8 +68,56 @@ static void random_volumes(void **state)
     for (int i = 0; i < CASES / 4; i++) compare(random_volumes_net, (uint64_t)i);
 }
 
+/* Depthwise and 1x1 convolutions in turn, over rows of many pixels. */
+static void pairs_net(Net *t, uint64_t seed)
+{
+    memset(t, 0, sizeof *t);
+    t->random = seed + 88172645463325252u;
+    world_open(&t->w);
+    int64_t c = 4 + 4 * (int64_t)rnd(t, 2);
+    const int64_t dims[] = { 1, c, 24, 30 + rnd(t, 18) }, pads[] = { 1, 1, 1, 1 };
+    Tensor *x = input(&t->w, 4, dims);
+    for (int i = 0; i < 3; i++) {
+        const int64_t deep[] = { c, 1, 3, 3 }, flat[] = { 2 * c, c, 1, 1 };
+        x = op(&t->w, "Conv", x, floats(t, 4, deep, 0.3f, 0.0f), NULL);
+        node_set_ints(x->producer, "pads", 4, pads);
+        node_set_int(x->producer, "group", c);
+        x = op(&t->w, "Conv", unary(&t->w, "Relu", x), floats(t, 4, flat, 0.3f, 0.0f), NULL);
+        c *= 2;
+    }
+    finish(&t->w, unary(&t->w, "GlobalAveragePool", x));
+}
+
+/* The pairs of a stream take turns with one scratch: each passes as many pixels through it as it holds. */
+static void pairs_fill_scratch(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 8; seed++) {
+        Net t;
+        compare(pairs_net, seed);
+        Program *p = lowered(&t, pairs_net, seed, true);
+        plan_program(p, &(PlanOptions){ .align = 16 });
+        assert_int_equal(p->plan.arena_size, p->plan.lower_bound);
+        int64_t most = 0, pairs = 0, whole = 0;
+        for (size_t i = 0; i < p->step.n; i++) {
+            const Operand *last = p->step.at[i]->operand + p->step.at[i]->n_operand - 1;
+            if (last->scratch) most = i64_max(most, last->row_bytes);
+        }
+        for (size_t i = 0; i < p->step.n; i++) {
+            if (strcmp(p->step.at[i]->kernel->name, "dwpw_f32")) continue;
+            const inlay_dwpw_params *q = p->step.at[i]->params;
+            pairs++;
+            whole += q->chunk == q->ow;
+            assert_true(q->chunk == q->ow || (q->chunk + 12) * q->channels * 4 > most);
+        }
+        assert_int_equal(pairs, 3);
+        assert_true(whole >= 1);
+        world_close(&t.w);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(random_nets), cmocka_unit_test(random_volumes) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(random_nets), cmocka_unit_test(random_volumes), cmocka_unit_test(pairs_fill_scratch) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
