@@ -108,9 +108,8 @@ static void find_arcs(Planner *p, int64_t enough)
     }
 }
 
-static PlaceResult find_offsets(Planner *p, int64_t enough)
+static PlaceResult find_offsets(const Planner *p)
 {
-    find_arcs(p, enough);
     return place(p->arena, p->item.at, (int)p->item.n, p->arc.at, (int)p->arc.n, &(PlaceOptions){ .effort = PLACE_BUDGET });
 }
 
@@ -146,11 +145,13 @@ void planner_place(Planner *p)
     add_items(p);
     add_state(p);
     count_in_slots(p);
-    PlaceResult r = find_offsets(p, p->schedule.peak);
+    Planner close = *p;         /* with all overlaps there are */
+    find_arcs(p, p->schedule.peak);
+    PlaceResult r = find_offsets(p);
     if (!r.optimal || r.height > p->schedule.peak) {
-        const PlaceResult apart = r;
-        r = find_offsets(p, 0);
-        if (r.height >= apart.height) r = find_offsets(p, p->schedule.peak);    /* the same again, with its overlaps */
+        find_arcs(&close, 0);
+        const PlaceResult s = close.arc.n > p->arc.n ? find_offsets(&close) : r;
+        if (s.height < r.height) r = s, *p = close;
     }
     for (size_t i = 0; i < p->all.item.n; i++)
         if (!p->all.item.at[i].outside) p->all.item.at[i].root->offset = r.offset[i];

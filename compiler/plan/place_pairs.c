@@ -35,6 +35,11 @@ struct PairSearch {
     bool *queued;
     int n_queue;
     Job *sorted;                /* room for one list of jobs */
+    size_t *lists;              /* the lists of item i: of_item[lists[i]] .. of_item[lists[i + 1] - 1] */
+    int32_t *of_item;
+    int32_t *risen;             /* lists of which an item has risen since they were found to fit */
+    bool *has_risen;
+    int n_risen;
     VEC(Change) trail;
     VEC(Frame) frame;
     uint64_t nodes, node_limit;
@@ -65,9 +70,20 @@ static void sleep_all(PairSearch *q)
 
 /* ---- bounds ---- */
 
+static void note_risen(PairSearch *q, int i)
+{
+    for (size_t k = q->lists[i]; k < q->lists[i + 1]; k++) {
+        const int32_t list = q->of_item[k];
+        if (q->has_risen[list]) continue;
+        q->has_risen[list] = true;
+        q->risen[q->n_risen++] = list;
+    }
+}
+
 static bool at_least(PairSearch *q, int i, int64_t y)
 {
     if (y <= q->low[i]) return true;
+    note_risen(q, i);
     y = place_up(y, q->p->align[i]);
     VEC_PUSH(q->arena, &q->trail, ((Change){ &q->low[i], q->low[i] }));
     q->low[i] = y;
@@ -127,10 +143,14 @@ static bool list_fits(PairSearch *q, size_t from, size_t to)
     return y <= q->capacity;
 }
 
+/* The others fit as they did: what was taken back can only have sunk. */
 static bool lists_fit(PairSearch *q)
 {
-    for (size_t k = 0; k < q->p->n_list; k++)
+    while (q->n_risen) {
+        const int32_t k = q->risen[--q->n_risen];
+        q->has_risen[k] = false;
         if (!list_fits(q, q->p->list[k], q->p->list[k + 1])) return false;
+    }
     return true;
 }
 
@@ -213,6 +233,20 @@ static Verdict search(PairSearch *q)
 
 /* ---- rounds ---- */
 
+static void list_jobs(Arena *a, PairSearch *q)
+{
+    const Problem *p = q->p;
+    q->lists = NEW_ARRAY(a, size_t, p->n + 2);
+    q->of_item = NEW_ARRAY(a, int32_t, p->n_job);
+    q->risen = NEW_ARRAY(a, int32_t, p->n_list);
+    q->has_risen = NEW_ARRAY(a, bool, p->n_list);
+    size_t *next = q->lists + 1;
+    for (size_t k = 0; k < p->n_job; k++) next[p->job[k].item + 1]++;
+    for (int i = 1; i <= p->n; i++) next[i] += next[i - 1];
+    for (size_t list = 0; list < p->n_list; list++)
+        for (size_t k = p->list[list]; k < p->list[list + 1]; k++) q->of_item[next[p->job[k].item]++] = (int32_t)list;
+}
+
 PairSearch *place_pairs_new(Arena *a, const Problem *p)
 {
     PairSearch *q = NEW(a, PairSearch);
@@ -227,6 +261,7 @@ PairSearch *place_pairs_new(Arena *a, const Problem *p)
     q->side = NEW_ARRAY(a, uint8_t, p->n_arc);
     q->weight = NEW_ARRAY(a, int64_t, p->n_arc);
     q->sorted = NEW_ARRAY(a, Job, longest);
+    list_jobs(a, q);
     return q;
 }
 
@@ -244,7 +279,7 @@ static bool begin(PairSearch *q)
         q->high[i] = pinned ? p->pin[i] : i64_floor_div(room, p->align[i]) * p->align[i];
         fits = fits && q->low[i] <= room && q->low[i] <= q->high[i];
     }
-    for (int i = 0; fits && i < p->n; i++) wake(q, i);
+    for (int i = 0; fits && i < p->n; i++) wake(q, i), note_risen(q, i);
     return fits;
 }
 
