@@ -11,10 +11,13 @@
 
 #include "cli/options.h"
 
+enum { PLANS = 4 };
+
 typedef struct Trial {
     Options options;
     Compile compile;
     char *json;
+    long long smallest;         /* arena of the curve */
 } Trial;
 
 static uint64_t state = 88172645463325252u;
@@ -24,6 +27,8 @@ static uint32_t rnd(uint32_t n)
     state ^= state << 13, state ^= state >> 7, state ^= state << 17;
     return (uint32_t)(state * UINT64_C(0x2545F4914F6CDD1D) >> 33) % n;
 }
+
+static void clean(void *context) { compile_close(context); }
 
 static void put_text(void *to, const char *text, size_t n) { fwrite(text, 1, n, to); }
 
@@ -39,6 +44,24 @@ static void describe(void *context)
     FILE *f = open_memstream(&t->json, &n);
     manifest_write(t->compile.program, &facts, NULL, (ManifestSink){ put_text, f });
     fclose(f);
+    const CurvePoints *curve = &t->compile.program->plan.curve;
+    if (curve->n) t->smallest = curve->at[curve->n - 1].arena;
+}
+
+/* Manifests of the plain plan, of the smallest (strips), of an input by rows, of two memories with values in the arena; those that the
+ * model can have. Returns how many. */
+static int describe_all(Trial *t, const char *model, char **json)
+{
+    static const char *rows[] = { "in0=rows", NULL }, *arena[] = { "arena", NULL }, *region[] = { "a:4K", "b:1M", NULL };
+    int n = 0;
+    for (int i = 0; i < PLANS; i++) {
+        t->options = (Options){ .model = model, .no_hash = 1, .json = 1, .curve = i == 0, .arena_limit = i == 1 ? &t->smallest : NULL,
+            .io = i == 2 ? rows : i == 3 ? arena : NULL, .region = i == 3 ? region : NULL };
+        Diag d = { .out = stderr, .quiet = true };
+        if (!protect(&d, describe, t)) json[n++] = t->json;
+        protect(&d, clean, &t->compile);
+    }
+    return n;
 }
 
 static void prove(void *context)
@@ -47,8 +70,6 @@ static void prove(void *context)
     compile_open(&t->compile, &t->options);
     cmd_prove(&t->compile);
 }
-
-static void clean(void *context) { compile_close(context); }
 
 static int is_digit(char c) { return c >= '0' && c <= '9'; }
 
@@ -117,14 +138,14 @@ int main(int argc, char **argv)
     const int file = mkstemp(path), trials = argc > 2 ? atoi(argv[2]) : 2000;
     if (argc < 2 || file < 0) return 64;
     if (argc > 3) state += strtoull(argv[3], NULL, 10) * 2654435761u;
+    char *plan[PLANS];
+    const int plans = describe_all(&t, argv[1], plan);
+    if (!plans) return 70;
     t.options = (Options){ .model = argv[1], .no_hash = 1, .json = 1, .manifest = path };
-    Diag d = { .out = stderr };
-    if (protect(&d, describe, &t)) return 70;
-    protect(&d, clean, &t.compile);
     int bad = 0, count[128] = { 0 };
     if (!freopen("/dev/null", "w", stdout)) return 74;      /* the verdicts */
     for (int i = 0; i < trials; i++) {
-        char *text = NULL, *json = strdup(t.json);
+        char *text = NULL, *json = strdup(plan[i % plans]);
         size_t length = 0;
         for (uint32_t k = 1 + rnd(3); k--;) {
             char *next = change(json);
@@ -146,8 +167,8 @@ int main(int argc, char **argv)
         free(json);
     }
     fprintf(stderr, "# proved %d, refused %d, malformed %d, of another model %d\n", count[0], count[STATUS_LIMIT], count[STATUS_MALFORMED], count[STATUS_CONFIG]);
-    fprintf(stderr, "1..1\n%sok 1 - %d damaged manifests\n", bad ? "not " : "", trials);
-    free(t.json);
+    fprintf(stderr, "1..1\n%sok 1 - %d damaged manifests of %d plans\n", bad ? "not " : "", trials, plans);
+    for (int i = 0; i < plans; i++) free(plan[i]);
     close(file);
     remove(path);
     return bad != 0;
