@@ -134,6 +134,7 @@ typedef struct Plan {
     int64_t place;              /* where a run stands that takes rows: two int32_t in the arena, PLACE_BYTES */
     VEC(RegionUse) region;      /* empty: one arena. Else arena_size is their sum; counters and place lie in the first */
     int64_t region_cost, region_least;      /* traffic by cost; what no assignment goes below */
+    int64_t region_missing;     /* bytes beyond what the regions have, 0 once planned: else it fails */
     VEC(Segment) segment;       /* empty: layer by layer */
     const int64_t *live;        /* bytes of the arena in use at each step */
     CurvePoints curve;          /* from the cheapest to the smallest; empty: nobody asked */

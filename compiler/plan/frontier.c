@@ -205,6 +205,7 @@ void frontier_plan(Program *p, const PlanOptions *opt, PlanLevel level, const St
         const CurvePoint c = plan_point(&f, f.point.at + i);
         arena_release(f.arena, mark);
         if (curve.n && c.arena >= curve.at[curve.n - 1].arena) continue;        /* its schedule promised more than offsets hold */
+        if (p->plan.region_missing && (i + 1 < f.point.n || curve.n)) continue;      /* where none fits the regions the last stands for all */
         VEC_PUSH(p->graph->arena, &curve, c);
         VEC_PUSH(p->graph->arena, &of, i);
     }

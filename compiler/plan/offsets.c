@@ -137,6 +137,7 @@ static void place_in_regions(Planner *p)
     plan->optimal = plan->arena_size == plan->lower_bound;
     plan->region_cost = r.cost;
     plan->region_least = r.least;
+    plan->region_missing = r.missing;
 }
 
 void planner_place(Planner *p)

@@ -7,6 +7,7 @@
 #include "plan/forms.h"
 #include "plan/frontier.h"
 #include "plan/planner.h"
+#include "plan/region.h"
 
 static void clear(Program *p)
 {
@@ -26,8 +27,14 @@ static void finish(Planner *p)
     planner_write(p);
 }
 
-/* The steps as they are. Where no offsets hold what the schedule promised, results over their inputs stand in each other's way:
- * one that keeps less alive everywhere may do. */
+/* Bytes beyond what was promised. */
+static int64_t beyond(const Plan *plan, const PlanOptions *opt, int64_t promised)
+{
+    return opt->regions ? plan->region_missing : i64_max(0, plan->arena_size - promised);
+}
+
+/* The steps as they are. Where no offsets hold what the schedule promised (results over their inputs stand in each other's way, or
+ * the sum of the regions holds what none of them does) a schedule that keeps less alive everywhere may do. */
 static void plan_steps(Program *program, const PlanOptions *opt, PlanLevel level, int64_t enough)
 {
     PlanOptions o = *opt;
@@ -42,11 +49,11 @@ static void plan_steps(Program *program, const PlanOptions *opt, PlanLevel level
         p = planner_prepare(program, &aim);
     }
     finish(&p);
-    const int64_t size = program->plan.arena_size;
-    if (level < PLAN_STREAM || size <= i64_max(p.schedule.peak, enough)) return;
+    const int64_t promised = i64_max(p.schedule.peak, enough), missing = beyond(&program->plan, opt, promised);
+    if (level < PLAN_STREAM || !missing) return;
     Planner tight = planner_prepare_tight(program, &aim);
     finish(&tight);
-    if (program->plan.arena_size < size) return;
+    if (beyond(&program->plan, opt, promised) < missing) return;
     p = planner_prepare(program, &aim);
     finish(&p);
 }
@@ -77,5 +84,6 @@ void plan_program(Program *program, const PlanOptions *opt)
         if (aim.level >= PLAN_STREAM) forms_best_pairs(program, &aim);
         plan_steps(program, opt, aim.level, 0);
     }
+    if (opt->regions) regions_require(&program->plan);
     arena_release(scratch, mark);
 }

@@ -36,8 +36,10 @@ typedef struct RegionPlan {
 RegionPlan region_plan(Arena *a, const RegionProblem *p);
 
 /* The same for the planner's items and, as last of `item`, perhaps the row counters, which lie in the first region. Pins,
- * scratch to the fastest, traffic from the operands. What does not fit, or a pin that names nothing, fails. */
+ * scratch to the fastest, traffic from the operands. A pin that names nothing fails. */
 RegionPlan regions_find(Arena *a, const Items *all, const PlaceItem *item, int n, const PlaceArc *arc, int n_arc,
                         const Slot *slot, size_t slots, const PlanOptions *opt);
+/* Fails where the plan does not fit. */
+void regions_require(const Plan *p);
 
 #endif

@@ -44,14 +44,15 @@ static void set_pins(const Items *all, const PlanOptions *opt, int32_t *pin)
     }
 }
 
-static _Noreturn void fail_to_fit(const RegionProblem *p, const RegionPlan *r)
+void regions_require(const Plan *p)
 {
-    int32_t worst = 0;
-    for (int32_t k = 1; k < p->regions; k++)
-        if (r->height[k] - p->region[k].size > r->height[worst] - p->region[worst].size) worst = k;
-    fail_at(STATUS_LIMIT, LOC_NONE, "a larger region, another one, fewer pins, or inputs and results with the caller (--io)",
+    const RegionUse *worst = p->region.at;
+    for (size_t k = 1; k < p->region.n; k++)
+        if (p->region.at[k].size - p->region.at[k].capacity > worst->size - worst->capacity) worst = p->region.at + k;
+    if (!p->region_missing) return;
+    fail_at(STATUS_LIMIT, LOC_NONE, "a larger region, another one, fewer pins, inputs and results with the caller (--io), or strips (--arena-limit, the sum of the regions)",
             "the plan does not fit the regions: %" PRId64 " bytes are missing; in the best assignment found \"%s\" needs %" PRId64 " bytes (lower bound %" PRId64 ") and has %" PRId64,
-            r->missing, p->region[worst].name, r->height[worst], r->bound[worst], p->region[worst].size);
+            p->region_missing, worst->name, worst->size, worst->lower_bound, worst->capacity);
 }
 
 RegionPlan regions_find(Arena *a, const Items *all, const PlaceItem *item, int n, const PlaceArc *arc, int n_arc,
@@ -70,7 +71,5 @@ RegionPlan regions_find(Arena *a, const Items *all, const PlaceItem *item, int n
     }
     set_pins(all, opt, pin);
     const RegionProblem p = { .item = item, .n = n, .arc = arc, .n_arc = n_arc, .traffic = traffic, .pin = pin, .region = opt->region, .regions = opt->regions };
-    const RegionPlan r = region_plan(a, &p);
-    if (r.missing) fail_to_fit(&p, &r);
-    return r;
+    return region_plan(a, &p);
 }

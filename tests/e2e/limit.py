@@ -267,6 +267,17 @@ def levels(m, want):
     return [level for level in ('simple', 'order', 'overlap') if m.answer('--plan', level) != want]
 
 
+def regions(m, curve, want):
+    """A region that holds the smallest plan alone, beside a small one: of all points one that fits is taken."""
+    smallest = curve[-1]['arena']
+    if smallest < 16:
+        return ''
+    flags = ['--region', 'fast:%d:1' % smallest, '--region', 'slow:16:9', '--arena-limit', str(smallest + 16)]
+    found = m.analyze(*flags)
+    over = [r for r in found['regions'] if r['size'] > r['capacity']]
+    return 'regions: %s' % over if over else '' if m.answer(*flags) == want else 'regions: other bytes'
+
+
 def check(t, what, m, some):
     try:
         curve = m.analyze('--curve')['curve']
@@ -281,6 +292,8 @@ def check(t, what, m, some):
         t.ok(what + ': plans of all levels, same bytes', not bad, bad)
         bad = goals(m, curve, want)
         t.ok(what + ': --optimize', not bad, bad)
+        bad = regions(m, curve, want)
+        t.ok(what + ': the smallest in a region of its size', not bad, bad)
         for i in sorted({len(curve) - 1, len(curve) // 2} if some else {len(curve) - 1}):
             t.ok('%s: %d bytes through C, same bytes' % (what, curve[i]['arena']), m.compiled(curve[i]['arena']) == want)
         smallest = curve[-1]['arena']
