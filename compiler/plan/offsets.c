@@ -140,9 +140,8 @@ static void place_in_regions(Planner *p)
     plan->region_missing = r.missing;
 }
 
-void planner_place(Planner *p)
+static void find_placement(Planner *p)
 {
-    Plan *plan = &p->program->plan;
     add_items(p);
     add_state(p);
     count_in_slots(p);
@@ -154,6 +153,14 @@ void planner_place(Planner *p)
         const PlaceResult s = close.arc.n > p->arc.n ? find_offsets(&close) : r;
         if (s.height < r.height) r = s, *p = close;
     }
+    p->found = r;
+}
+
+void planner_place(Planner *p)
+{
+    Plan *plan = &p->program->plan;
+    if (!p->found.offset) find_placement(p);
+    const PlaceResult r = p->found;
     for (size_t i = 0; i < p->all.item.n; i++)
         if (!p->all.item.at[i].outside) p->all.item.at[i].root->offset = r.offset[i];
     plan->place = p->item.n > p->all.item.n ? r.offset[p->all.item.n] : 0;

@@ -54,8 +54,7 @@ static void plan_steps(Program *program, const PlanOptions *opt, PlanLevel level
     Planner tight = planner_prepare_tight(program, &aim);
     finish(&tight);
     if (beyond(&program->plan, opt, promised) < missing) return;
-    p = planner_prepare(program, &aim);
-    finish(&p);
+    finish(&p);                 /* its offsets are known */
 }
 
 static void plan_frontier(Program *p, const PlanOptions *opt, const Aim *aim)

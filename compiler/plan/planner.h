@@ -31,6 +31,7 @@ typedef struct Planner {
     VEC(PlaceArc) arc;
     VEC(Overlap) overlap;       /* by rows, of steps run layer by layer */
     int64_t *in_slot;           /* bytes alive in a slot, nothing overlapping */
+    PlaceResult found;          /* once placed */
 } Planner;
 
 /* Items and schedule of the steps as they are: enough to compare. */
@@ -47,7 +48,7 @@ bool planner_widen(Planner *p);
 
 /* Rows that are handed in come one by one, in a stream or not. */
 bool planner_by_list(const Planner *p, const Slot *s);
-/* The offsets of the items, and what the plan says of them (offsets.c). */
+/* The offsets of the items, and what the plan says of them (offsets.c); found once, written each time. */
 void planner_place(Planner *p);
 /* Directions, rings, segments and blocks, from schedule and offsets (result.c). */
 void planner_write(Planner *p);
