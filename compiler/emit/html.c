@@ -61,6 +61,27 @@ static void put_card(Text *t, const char *what, const char *figure, const char *
     text_print(t, "<li><b%s%s%s>%s</b> %s\n", *mark ? " class=\"" : "", mark, *mark ? "\"" : "", figure, what);
 }
 
+static void bound_cards(const Html *h, Text *t)
+{
+    const Plan *plan = &h->program->plan;
+    const int64_t gap = plan->arena_size - plan->lower_bound;
+    put_card(t, "bytes: no plan of these steps needs less", grouped(h->arena, plan->lower_bound), "");
+    if (plan->optimal) put_card(t, "the plan, proved", "optimal", "good");
+    else put_card(t, "above the bound", arena_printf(h->arena, "%.2f %%", plan->lower_bound ? 100.0 * (double)gap / (double)plan->lower_bound : 0.0), "mark");
+}
+
+static void region_cards(const Html *h, Text *t)
+{
+    const Plan *plan = &h->program->plan;
+    for (size_t i = 0; i < plan->region.n; i++) {
+        const RegionUse *r = plan->region.at + i;
+        put_card(t, arena_printf(h->arena, "bytes of %s in %s, which cost %" PRId64 " each to read or write", grouped(h->arena, r->capacity), r->name, r->cost), grouped(h->arena, r->size), "");
+    }
+    const double above = plan->region_least ? 100.0 * (double)(plan->region_cost - plan->region_least) / (double)plan->region_least : 0.0;
+    if (plan->region_cost == plan->region_least) put_card(t, "the traffic's cost, proved", "optimal", "good");
+    else put_card(t, "at most is the traffic's cost above the least", arena_printf(h->arena, "%.2f %%", above), "mark");
+}
+
 static Text summary(const Html *h)
 {
     const Program *p = h->program;
@@ -70,10 +91,8 @@ static Text summary(const Html *h)
     for (size_t i = 0; i < p->step.n; i++) macs = i64_add(macs, p->step.at[i]->macs);
     text_print(&t, "<h1>%s</h1>\n<p class=\"soft\">Memory plan by Inlay " INLAY_VERSION ", opset %" PRId64 "</p>\n<ul class=\"cards\">\n", h->name, graph_opset(p->graph, ""));
     put_card(&t, "bytes of arena (RAM)", grouped(h->arena, plan->arena_size), "");
-    put_card(&t, "bytes: no plan of these steps needs less", grouped(h->arena, plan->lower_bound), "");
-    const int64_t gap = plan->arena_size - plan->lower_bound;
-    if (plan->optimal) put_card(&t, "the plan, proved", "optimal", "good");
-    else put_card(&t, "above the bound", arena_printf(h->arena, "%.2f %%", plan->lower_bound ? 100.0 * (double)gap / (double)plan->lower_bound : 0.0), "mark");
+    if (plan->region.n) region_cards(h, &t);
+    else bound_cards(h, &t);
     put_card(&t, "bytes of weights (flash)", grouped(h->arena, (int64_t)p->weight_bytes), "");
     put_card(&t, "multiply-accumulates", grouped(h->arena, macs), "");
     put_card(&t, "steps", grouped(h->arena, (int64_t)p->step.n), "");
@@ -89,13 +108,22 @@ static void put_block_name(Text *t, const Program *p, const Block *b)
     if (b->ring) text_print(t, " (ring of %d rows)", b->ring);
 }
 
+/* Its first byte, in its region where there are several. */
+static const char *place_of(const Html *h, const Block *b)
+{
+    const Plan *plan = &h->program->plan;
+    const int region = b->tensor ? b->tensor->region : 0;
+    const char *at = grouped(h->arena, b->offset - program_region_start(h->program, region));
+    return plan->region.n ? arena_printf(h->arena, "%s %s", plan->region.at[region].name, at) : at;
+}
+
 static void put_block(Html *h, Text *t, const Block *b)
 {
-    const Step *maker = h->program->step.at[b->first];
+    const Step *by = block_maker(h->program, b), *maker = by ? by : h->program->step.at[b->first];
     text_print(t, "<rect class=\"c%d%s%s\" x=\"%d\" y=\"%" PRId64 "\" width=\"%d\" height=\"%" PRId64 "\"><title>", colour_of(h, step_name(maker)),
                b->ring ? " ring" : "", b->scratch ? " scratch" : "", b->first, h->program->plan.arena_size - b->offset - b->bytes, b->end - b->first, b->bytes);
     put_block_name(t, h->program, b);
-    text_print(t, "\n%s bytes at %s, steps %d to %d</title></rect>\n", grouped(h->arena, b->bytes), grouped(h->arena, b->offset), b->first, b->end - 1);
+    text_print(t, "\n%s bytes at %s, steps %d to %d</title></rect>\n", grouped(h->arena, b->bytes), place_of(h, b), b->first, b->end - 1);
 }
 
 static void put_live(const Html *h, Text *t)
@@ -120,7 +148,11 @@ static Text map(Html *h)
                steps, i64_max(1, plan->arena_size));
     for (size_t i = 0; i < plan->block.n; i++) put_block(h, &t, plan->block.at + i);
     text_print(&t, "<line x1=\"0\" y1=\"0\" x2=\"%zu\" y2=\"0\"><title>the arena's end</title></line>\n", steps);
-    text_print(&t, "<line class=\"bound\" x1=\"0\" y1=\"%" PRId64 "\" x2=\"%zu\" y2=\"%" PRId64 "\"><title>lower bound</title></line>\n",
+    for (int i = 1; i < (int)plan->region.n; i++) {
+        const int64_t y = plan->arena_size - program_region_start(p, i);
+        text_print(&t, "<line x1=\"0\" y1=\"%" PRId64 "\" x2=\"%zu\" y2=\"%" PRId64 "\"><title>%s begins</title></line>\n", y, steps, y, plan->region.at[i].name);
+    }
+    if (!plan->region.n) text_print(&t, "<line class=\"bound\" x1=\"0\" y1=\"%" PRId64 "\" x2=\"%zu\" y2=\"%" PRId64 "\"><title>lower bound</title></line>\n",
                plan->arena_size - plan->lower_bound, steps, plan->arena_size - plan->lower_bound);
     text_print(&t, "<rect id=\"here\" x=\"%d\" y=\"0\" width=\"1\" height=\"%" PRId64 "\"/></svg>\n", h->peak.first, plan->arena_size);
     put_live(h, &t);
@@ -132,6 +164,8 @@ static Text map(Html *h)
 static Text legend(Html *h)
 {
     Text t = text_new(h->arena);
+    const Plan *plan = &h->program->plan;
+    for (size_t i = 0; i < plan->region.n; i++) text_print(&t, "%s%s%s", i ? ", " : "<p>From the bottom: ", plan->region.at[i].name, i + 1 < plan->region.n ? "" : ".</p>\n");
     text_put(&t, "<p class=\"legend\">made by ");
     for (size_t i = 0; i < h->op.n; i++) {
         text_print(&t, "<span><i class=\"c%zu\"></i>", i % COLOURS);
@@ -163,13 +197,29 @@ static Text peak(const Html *h)
         const Block *b = peak->block.at[i].block;
         text_put(&t, "<tr><td>");
         put_block_name(&t, h->program, b);
-        text_print(&t, "<td class=\"n\">%s<td class=\"n\">%s<td class=\"n\">%d to %d\n", grouped(h->arena, b->bytes), grouped(h->arena, b->offset), b->first, b->end - 1);
+        text_print(&t, "<td class=\"n\">%s<td class=\"n\">%s<td class=\"n\">%d to %d\n", grouped(h->arena, b->bytes), place_of(h, b), b->first, b->end - 1);
     }
     text_put(&t, "</table></div>\n");
     return t;
 }
 
 /* ---- tables ---- */
+
+static Text curve(const Html *h)
+{
+    Text t = text_new(h->arena);
+    const Plan *plan = &h->program->plan;
+    if (!plan->curve.n) return t;
+    text_put(&t, "<section>\n<h2>Arena against work</h2>\n<div class=\"wide\"><table><thead><tr><th><th class=\"n\">bytes of arena<th class=\"n\">MACs"
+                 "<th class=\"n\">steps<th class=\"n\">of them row by row<th class=\"n\">strips</thead>\n<tbody>\n");
+    for (size_t i = 0; i < plan->curve.n; i++) {
+        const CurvePoint *c = plan->curve.at + i;
+        text_print(&t, "<tr%s><td>%s<td class=\"n\">%s<td class=\"n\">%.3fx<td class=\"n\">%d<td class=\"n\">%d<td class=\"n\">%d\n", c->chosen ? " class=\"taken\"" : "", c->chosen ? "taken" : "",
+                   grouped(h->arena, c->arena), curve_factor(plan, c), c->steps, c->streamed, c->strips);
+    }
+    text_put(&t, "</table></div>\n</section>\n");
+    return t;
+}
 
 static Text streams(const Html *h)
 {
@@ -295,7 +345,7 @@ Text html_report(const Program *p, const char *name)
     Html h = { .arena = p->graph->arena, .program = p, .name = name, .peak = peak_find(p) };
     Section s[] = {
         { "head", head(&h, "") }, { "summary", summary(&h) }, { "map", map(&h) }, { "legend", legend(&h) }, { "peak", peak(&h) },
-        { "streams", streams(&h) }, { "steps", steps(&h) }, { "weights", weights(&h) }, { "values", values(&h) }, { "foot", text_new(h.arena) },
+        { "curve", curve(&h) }, { "streams", streams(&h) }, { "steps", steps(&h) }, { "weights", weights(&h) }, { "values", values(&h) }, { "foot", text_new(h.arena) },
     };
     enum { SECTIONS = sizeof s / sizeof *s };
     text_put(&s[SECTIONS - 1].text, "<p>This file asks no server for anything. The same figures for programs: the .json beside it.</p>\n");

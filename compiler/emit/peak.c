@@ -45,8 +45,7 @@ static PeakRole role_of(const Program *p, const Peak *peak, const Block *b)
     return role;
 }
 
-/* The first step that writes the block. */
-static const Step *maker_of(const Program *p, const Block *b)
+const Step *block_maker(const Program *p, const Block *b)
 {
     for (int32_t s = b->first; s < b->end && s < (int32_t)p->step.n; s++)
         for (int k = 0; k < p->step.at[s]->n_operand; k++) {
@@ -71,7 +70,7 @@ const char *block_name(const Program *p, const Block *b)
 {
     Arena *a = p->graph->arena;
     if (!b->tensor) return "row counters";
-    const Step *s = maker_of(p, b);
+    const Step *s = block_maker(p, b);
     if (s && b->scratch) return arena_printf(a, "scratch of step %d", s->index);
     const char *columns;
     if (!s || !s->node || !is_number(b->tensor->name, b->tensor->id, s->strip > 0, &columns)) return b->tensor->name;
@@ -129,7 +128,7 @@ static void advise_kept(Arena *a, Peak *peak, const Program *p)
         const PeakBlock *b = peak->block.at + i;
         const int32_t s = b->role == PEAK_KEPT ? awaits(p, peak, b->block) : -1;
         if (s < 0) continue;
-        advise(a, peak, arena_printf(a, "an earlier last use than step %d of %s: %" PRId64 " bytes only wait", s, b->name, n));
+        advise(a, peak, arena_printf(a, "an earlier last use than step %d of %.24s: %" PRId64 " wait", s, b->name, n));
         return;
     }
 }
@@ -202,7 +201,7 @@ static void advise_scratch(Arena *a, Peak *peak, const Program *p)
 static void advise_place(Arena *a, Peak *peak, const Program *p)
 {
     const Plan *plan = &p->plan;
-    if (plan->arena_size > plan->lower_bound)
+    if (plan->arena_size > plan->lower_bound && !plan->region.n)
         advise(a, peak, arena_printf(a, "a better placement could save at most %" PRId64 " bytes", plan->arena_size - plan->lower_bound));
 }
 
@@ -239,7 +238,7 @@ Text peak_text(Arena *a, const Peak *peak, size_t most)
     for (size_t i = 0; i < peak->block.n && i < most; i++) {
         const PeakBlock *b = peak->block.at + i;
         text_print(&t, "  %12" PRId64 "  %-7s  ", b->block->bytes, peak_role_name(b->role));
-        text_comment(&t, b->name);
+        text_cut(&t, b->name, b->block->ring ? 40 : 50);     /* 80 columns */
         if (b->block->ring) text_print(&t, " (%d rows)", b->block->ring);
         text_put(&t, "\n");
     }

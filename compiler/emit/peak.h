@@ -29,6 +29,8 @@ typedef struct Peak {
 
 /* Of a planned program. All of it lives in the program's arena. An arena of 0 bytes: no blocks, no advice. */
 Peak peak_find(const Program *p);
+/* The first step that writes the block, or NULL. */
+const Step *block_maker(const Program *p, const Block *b);
 /* The tensor's name in the model, or, of what passes made, which node's result it is; model text, not escaped. */
 const char *block_name(const Program *p, const Block *b);
 /* "made", "read", "kept", "scratch" */

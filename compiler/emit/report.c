@@ -18,8 +18,8 @@ static void head(Text *t, const Program *p, const char *name)
                plan->optimal ? "optimal" : "open");
     for (size_t i = 0; i < plan->region.n; i++) {
         const RegionUse *r = plan->region.at + i;
-        text_print(t, "%-9s %s: %" PRId64 " bytes of %" PRId64 ", lower bound %" PRId64 "; cost %" PRId64 ", %" PRId64 " bytes of traffic\n", i ? "" : "regions",
-                   r->name, r->size, r->capacity, r->lower_bound, r->cost, r->traffic);
+        text_print(t, "%-9s %s: %" PRId64 " bytes of %" PRId64 ", lower bound %" PRId64 "\n%-9s   cost %" PRId64 ", %" PRId64 " bytes of traffic\n", i ? "" : "regions",
+                   r->name, r->size, r->capacity, r->lower_bound, "", r->cost, r->traffic);
     }
     if (plan->region.n)
         text_print(t, "traffic   costs %" PRId64 ", no assignment less than %" PRId64 ": %s\n", plan->region_cost, plan->region_least, plan->region_cost == plan->region_least ? "optimal" : "open");
@@ -39,7 +39,7 @@ static void values(Text *t, const Program *p, const char *kind, Tensor *const *v
 {
     for (size_t i = 0; i < n; i++) {
         text_print(t, "%-9s %zu ", kind, i);
-        text_comment(t, v[i]->name);
+        text_cut(t, v[i]->name, 30);
         const Shape shape = tensor_model_shape(v[i]);
         text_print(t, ": %s %s, %" PRId64 " bytes%s", dtype_name(v[i]->dtype), shape_text(t->arena, &shape),
                    tensor_bytes(v[i]), v[i]->dynamic ? " at most" : "");

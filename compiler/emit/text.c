@@ -47,15 +47,17 @@ void text_print(Text *t, const char *format, ...)
     va_end(again);
 }
 
-void text_comment(Text *t, const char *s)
+void text_cut(Text *t, const char *s, int most)
 {
     int n = 0;
-    for (; *s && n < 80; s++, n++) {
+    for (; *s && n < most; s++, n++) {
         const bool plain = *s >= ' ' && *s < 127 && *s != '\\' && *s != '?' && *s != '*' && *s != '/';
         text_add(t, plain ? s : *s == '/' ? "|" : "_", 1);
     }
     if (*s) text_put(t, "...");
 }
+
+void text_comment(Text *t, const char *s) { text_cut(t, s, 80); }
 
 const char *text_upper(Arena *a, const char *s)
 {

@@ -20,5 +20,7 @@ void text_print(Text *t, const char *format, ...) __attribute__((format(printf, 
 /* Model text inside a comment: printable ASCII only, and nothing that could end the comment, splice a line or
  * begin a trigraph. At most 80 characters. */
 void text_comment(Text *t, const char *s);
+/* The same, at most so many characters, and three points where there are more. */
+void text_cut(Text *t, const char *s, int most);
 
 #endif

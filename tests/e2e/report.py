@@ -103,6 +103,17 @@ def check_model(t, args, work, name, model):
     return os.path.join(folder, name + '.html')
 
 
+def check_text(t, args, work, name):
+    """What people read in a terminal: 80 columns, whatever the names; regions and the curve are in the page."""
+    path = os.path.join(work, name + '.onnx')
+    for what, flags in (('', []), (', a limit', ['--arena-limit', '1M']), (', regions', ['--region', 'near:1K:1', '--region', 'far:1M:5'])):
+        status, text = host.run([args.inlay, 'analyze', path, *flags])
+        wide = [line for line in text.splitlines() if len(line) > 80]
+        t.ok('%s%s: the report keeps to 80 columns' % (name, what), status == 0 and not wide, wide[:3] or text[:300])
+        status, page = host.run([args.inlay, 'analyze', path, '--html', *flags])
+        t.ok('%s%s: the page tells of it' % (name, what), status == 0 and ('Arena against work' in page) == ('limit' in what) and ('far' in page) == ('regions' in what), status)
+
+
 def check_browser(t, work, name, page):
     status, dom = browse(work, page)
     running = Page(dom).marked.get(('tr', 'on'), 0)
@@ -126,6 +137,10 @@ def main():
             pages['digits'] = check_model(t, args, work, 'digits', f.read())
         pages['hostile'] = check_model(t, args, work, 'hostile', chain(12, lambda i: HOSTILE + str(i)))
         pages['large'] = check_model(t, args, work, 'large', chain(1000, lambda i: 'features.stage%d.block%d.result' % (i // 100, i)))
+        for name, model in (('text', chain(7, lambda i: HOSTILE + str(i))), ('named', chain(7, lambda i: 'model/stage/block%d/batch_normalization/FusedBatchNormV3/activation/Relu' % i))):
+            with open(os.path.join(work, name + '.onnx'), 'wb') as f:
+                f.write(model)
+            check_text(t, args, work, name)
         t.ok('1,000 nodes: at most 300 KB', os.path.getsize(pages['large']) <= 300000, os.path.getsize(pages['large']))
         for name, page in pages.items():
             if shutil.which('chromium'):

@@ -85,7 +85,7 @@ static void fullest_step(void **state)
     assert_non_null(strstr(t.at, "564 bytes in use, step 2"));
     assert_non_null(strstr(t.at, "and 1 more"));
     assert_non_null(strstr(t.at, "int8: 564 of these bytes"));
-    assert_non_null(strstr(t.at, "last use than step 3 of t1: 200 bytes only wait"));
+    assert_non_null(strstr(t.at, "last use than step 3 of t1: 200 wait"));
     close_world(&w);
 }
 
