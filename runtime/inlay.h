@@ -66,12 +66,17 @@ struct inlay_step {
     const void *params;         /* the kernel's own constant structure */
     const inlay_ref *ref;       /* operands: outputs first, then inputs, then scratch */
     int32_t units;
-    int32_t backward;           /* 1: rows, tiles and pixels from last to first */
+    int32_t backward;           /* INLAY_BACKWARD: rows, tiles and pixels from last to first */
+};
+
+enum {
+    INLAY_BACKWARD = 1,
+    INLAY_UNIT_BY_UNIT = 2      /* a unit for a call, from the last to the first: the kernel itself knows no other way than forward */
 };
 
 /* Steps that run together. Layer by layer: one step, its units at once (n_list == 0).
  * Streamed: `list` names steps (relative to first), one unit each: a prologue,
- * `repeats` periods, an epilogue. */
+ * `repeats` periods, an epilogue. Units of a step that follow one another are one call. */
 typedef struct inlay_segment {
     int32_t first, count;       /* steps */
     int32_t prologue, period, repeats, epilogue;    /* entries */
@@ -136,22 +141,36 @@ static inline int inlay_run_layers(const inlay_model *m, void *const *base, int3
     return INLAY_OK;
 }
 
-/* n entries of the list. */
-static inline int inlay_run_entries(const inlay_model *m, const inlay_segment *g, void *const *base, const uint8_t *list, int32_t n)
+/* The next n units of a step of which `made` are made. */
+static inline int inlay_run_units(void *const *base, const inlay_step *s, int32_t made, int32_t n)
+{
+    return s->backward ? s->run(base, s, s->units - made - n, s->units - made) : s->run(base, s, made, made + n);
+}
+
+/* Of `entries` entries of a list, how many at its head name the same step s, where its kernel may make them in one call. */
+static inline int32_t inlay_burst(const uint8_t *list, int32_t entries, const inlay_step *s)
+{
+    int32_t n = 1;
+    while (s->backward != INLAY_UNIT_BY_UNIT && n < entries && list[n] == list[0]) n++;
+    return n;
+}
+
+/* `entries` entries of the list. */
+static inline int inlay_run_entries(const inlay_model *m, const inlay_segment *g, void *const *base, const uint8_t *list, int32_t entries)
 {
     uint16_t *made = (uint16_t *)(void *)((unsigned char *)base[INLAY_ARENA] + m->state);
-    int32_t i;
-    for (i = 0; i < n; i++) {
+    int32_t i, n;
+    for (i = 0; i < entries; i += n) {
         const uint8_t k = list[i];
-        const inlay_step *s = m->step + g->first + k;
-        const int32_t u = s->backward ? s->units - 1 - made[k] : made[k];
+        int r;
+        n = inlay_burst(list + i, entries - i, m->step + g->first + k);
 #ifdef INLAY_CHECK
-        const int r = inlay_check_unit(m, base, g->first + k, u, made[k] == 0, made[k] == s->units - 1);
+        r = inlay_check_units(m, base, g->first + k, made[k], made[k] + n);
 #else
-        const int r = s->run(base, s, u, u + 1);
+        r = inlay_run_units(base, m->step + g->first + k, made[k], n);
 #endif
         if (r < 0) return -r;
-        made[k]++;
+        made[k] = (uint16_t)(made[k] + n);
     }
     return INLAY_OK;
 }

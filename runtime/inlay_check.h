@@ -96,12 +96,22 @@ static inline int inlay_check_rows(const inlay_model *m, void *const *base, cons
     return 1;
 }
 
-/* Nobody may touch the arena, or its regions, but through the rows of unit u. */
-static inline void inlay_check_close(const inlay_model *m, void *const *base, const inlay_step *s, const struct inlay_rule *rule, int n, int32_t u)
+/* Nobody may touch the arena, or its regions ... */
+static inline void inlay_check_close(const inlay_model *m, void *const *base)
 {
 #ifdef INLAY_ASAN
     int i;
     for (i = INLAY_ARENA; i < INLAY_ARENA + m->areas; i++) __asan_poison_memory_region(base[i], inlay_check_size(m, i));
+#else
+    (void)m, (void)base;
+#endif
+}
+
+/* ... but through the rows of unit u. */
+static inline void inlay_check_admit(const inlay_model *m, void *const *base, const inlay_step *s, const struct inlay_rule *rule, int n, int32_t u)
+{
+#ifdef INLAY_ASAN
+    int i;
     for (i = 0; i < n; i++)
         if (rule[i].tensor) inlay_check_rows(m, base, s->ref + i, rule + i, u, INLAY_OPEN);
 #else
@@ -154,21 +164,13 @@ static inline void inlay_check_begin(const inlay_model *m, void *const *base)
             if (!inlay_check_tags(m, i)[b]) ((unsigned char *)base[i])[b] = INLAY_RUBBISH;
 }
 
-/* One unit; `first` and `last` of the step's. What kernels return, or -INLAY_E_CHECK. */
-static inline int inlay_check_unit(const inlay_model *m, void *const *base, int32_t k, int32_t u, int first, int last)
+/* What unit u wrote; `first` and `last` of the step's. 0: it did not hold. */
+static inline int inlay_check_wrote(const inlay_model *m, void *const *base, int32_t k, int32_t u, int first, int last)
 {
     const inlay_step *s = m->step + k;
     const struct inlay_rule *rule = m->rule[k];
     const int n = m->rules[k];
-    int i, r;
-    for (i = 0; i < n; i++) {
-        if (!rule[i].tensor || !(rule[i].does & INLAY_READ) || rule[i].does & (INLAY_SCRATCH | INLAY_SUM)) continue;
-        if (!inlay_check_rows(m, base, s->ref + i, rule + i, u, INLAY_FIND)) return -INLAY_E_CHECK;
-    }
-    inlay_check_close(m, base, s, rule, n, u);
-    r = s->run(base, s, u, u + 1);
-    inlay_check_open(m, base);
-    if (r < 0) return r;
+    int i;
     for (i = 0; i < n; i++) {
         const int gradual = !(rule[i].does & INLAY_BY_ROW) && s->units > 1;
         if (!rule[i].tensor || !(rule[i].does & INLAY_WRITE)) continue;
@@ -177,11 +179,34 @@ static inline int inlay_check_unit(const inlay_model *m, void *const *base, int3
             continue;
         }
         if (gradual && rule[i].part) continue;          /* parts of a row that others make meanwhile: tagged with the last unit */
-        if (gradual && !first && !inlay_check_rows(m, base, s->ref + i, rule + i, u, INLAY_HELD)) return -INLAY_E_CHECK;
-        if (!inlay_check_rows(m, base, s->ref + i, rule + i, u, gradual && !last ? INLAY_CLAIM : INLAY_SET)) return -INLAY_E_CHECK;
+        if (gradual && !first && !inlay_check_rows(m, base, s->ref + i, rule + i, u, INLAY_HELD)) return 0;
+        if (!inlay_check_rows(m, base, s->ref + i, rule + i, u, gradual && !last ? INLAY_CLAIM : INLAY_SET)) return 0;
     }
     for (i = 0; i < n && last; i++)
         if (rule[i].part && !(rule[i].does & INLAY_BY_ROW) && s->units > 1 && rule[i].does & INLAY_WRITE) inlay_check_rows(m, base, s->ref + i, rule + i, u, INLAY_SET);
+    return 1;
+}
+
+/* The units that are made after `made` of a step, up to `end` in all, in one call. What kernels return, or -INLAY_E_CHECK. */
+static inline int inlay_check_units(const inlay_model *m, void *const *base, int32_t k, int32_t made, int32_t end)
+{
+    const inlay_step *s = m->step + k;
+    const struct inlay_rule *rule = m->rule[k];
+    const int n = m->rules[k];
+    int32_t done;
+    int i, r;
+    for (done = made; done < end; done++)
+        for (i = 0; i < n; i++) {
+            if (!rule[i].tensor || !(rule[i].does & INLAY_READ) || rule[i].does & (INLAY_SCRATCH | INLAY_SUM)) continue;
+            if (!inlay_check_rows(m, base, s->ref + i, rule + i, s->backward ? s->units - 1 - done : done, INLAY_FIND)) return -INLAY_E_CHECK;
+        }
+    inlay_check_close(m, base);
+    for (done = made; done < end; done++) inlay_check_admit(m, base, s, rule, n, s->backward ? s->units - 1 - done : done);
+    r = s->backward ? s->run(base, s, s->units - end, s->units - made) : s->run(base, s, made, end);
+    inlay_check_open(m, base);
+    if (r < 0) return r;
+    for (done = made; done < end; done++)
+        if (!inlay_check_wrote(m, base, k, s->backward ? s->units - 1 - done : done, done == 0, done == s->units - 1)) return -INLAY_E_CHECK;
     return r;
 }
 
@@ -192,7 +217,7 @@ static inline int inlay_check_step(const inlay_model *m, void *const *base, int3
     int32_t i;
     int r = 0;
     for (i = 0; i < s->units; i++) {
-        r = inlay_check_unit(m, base, k, s->backward ? s->units - 1 - i : i, i == 0, i == s->units - 1);
+        r = inlay_check_units(m, base, k, i, i + 1);
         if (r < 0) return r;
     }
     if (!r) inlay_check_after(m, base, k);

@@ -148,7 +148,7 @@ static Text steps(const Emitter *e)
         text_print(&t, "    { inlay_%s, &p%d, ", s->kernel->name, e->params_of[i]);
         if (s->n_operand) text_print(&t, "r%d", e->refs_of[i]);
         else text_put(&t, "NULL");
-        text_print(&t, ", %d, %d },  /* %zu ", s->units, s->backward, i);
+        text_print(&t, ", %d, %d },  /* %zu ", s->units, step_backward(s), i);
         text_comment(&t, step_name(s));
         text_put(&t, " ");
         text_comment(&t, s->node ? s->node->name : "");

@@ -77,6 +77,18 @@ int32_t program_rows(const Program *p, const Step *pushed)
     return pushed->units;
 }
 
+bool step_reverses(const Step *s)
+{
+    for (int k = s->n_out; k < s->n_operand; k++)
+        if (s->operand[k].tensor && reuse_reverses(s->operand[k].reuse)) return true;
+    return false;
+}
+
+int32_t step_backward(const Step *s)
+{
+    return !s->backward ? 0 : step_reverses(s) ? INLAY_BACKWARD : INLAY_UNIT_BY_UNIT;
+}
+
 const char *step_name(const Step *s) { return s->node ? s->node->op_type : s->pushed ? "Input" : "Copy"; }
 
 static inlay_ref address(const Program *p, const Operand *o)
@@ -104,7 +116,7 @@ static inlay_step step_of(Arena *a, const Step *s)
 {
     inlay_ref *ref = NEW_ARRAY(a, inlay_ref, s->n_operand + 1);
     for (int k = 0; k < s->n_operand; k++) ref[k] = s->operand[k].ref;
-    return (inlay_step){ s->kernel->run, s->params, ref, s->units, s->backward };
+    return (inlay_step){ s->kernel->run, s->params, ref, s->units, step_backward(s) };
 }
 
 inlay_model program_model(Arena *a, const Program *p)

@@ -166,6 +166,10 @@ int program_bases(const Program *p);
 /* The step that takes an input row by row, and how many rows the plan wants of it; NULL: none does. */
 const Step *program_pushed(const Program *p);
 int32_t program_rows(const Program *p, const Step *pushed);
+/* Does its kernel go backward through several units? Only kernels that take their rows by the rule are known to. */
+bool step_reverses(const Step *s);
+/* inlay_step.backward. */
+int32_t step_backward(const Step *s);
 /* What a step is called where no node says it. */
 const char *step_name(const Step *s);
 /* Fills Operand.ref of all steps: the plan has set Tensor.offset, Operand.ring and strides. */

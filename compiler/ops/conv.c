@@ -96,11 +96,11 @@ static void finish_packed(Step *s, Node *n, const Window *w, const Epilogue *e, 
     step_in(s, weights);
     step_in(s, bias);
     Operand *q = step_in(s, e->residual);
-    operand_image(q);
     q->strided = true;
     q->rule.kind = ROWS_SAME;
     q->reuse = REUSE_ELEMENTWISE;
     window_rows(w, s, s->operand, s->operand + 1);
+    operand_rows(q, s->units, s->operand[0].pixel);
     s->macs = macs;
 }
 
@@ -115,21 +115,26 @@ static void set_activation(inlay_conv_params *p, const Epilogue *e)
 void lower_conv(Lower *l, Node *n)
 {
     const Epilogue e = epilogue_of(n);
-    const Window w = window_of(n, weight_taps(n));
+    Window w = window_of(n, weight_taps(n));
     const int64_t groups = groups_of(n, w.channels), ic = w.channels / groups, oc = n->in[1]->shape.dim[0] / groups;
     const int64_t macs = macs_of(&w, w.out, i64_mul(oc, groups), ic);
     if (!can_pack(n, &e)) {
         lower_plain(l, n, "conv_plain", &w, groups, oc, macs);
         return;
     }
+    const Recipe *weights = n->in[1]->value;
+    const int64_t tap = w.spatial == 2 ? window_thin(&w) : -1;
+    if (tap >= 0) weights = recipe_slice(l->graph->store, weights, 2, tap, 1, 1);
+    window_upright(&w);
     inlay_conv_params p = { .groups = i32_checked(groups), .ic = i32_checked(ic), .oc = i32_checked(oc), .width = l->pack_width };
     window_conv_params(&w, &p);
     set_activation(&p, &e);
     const bool depthwise = groups > 1 && ic == 1 && oc == 1 && w.spatial < 3;
-    const char *kernel = depthwise ? (p.act ? "dwconv_act_f32" : "dwconv_f32") : p.act ? "conv_act_f32" : "conv_f32";
+    const bool line = p.iw == 1 && p.ow == 1 && p.kw == 1 && p.id == 1 && p.od == 1 && p.kd == 1 && p.ih > 1 && (p.kh > 1 || p.sh > 1);
+    const char *kernel = depthwise ? (p.act ? "dwconv_act_f32" : "dwconv_f32") : line ? (p.act ? "conv1d_act_f32" : "conv1d_f32") : p.act ? "conv_act_f32" : "conv_f32";
     Step *s = lower_step(l, n, kernel, &p);
-    if (depthwise) finish_packed(s, n, &w, &e, pack_depthwise_weights(l, n->in[1]->value), bias_tensor(l, n, &e, 1, groups), macs);
-    else finish_packed(s, n, &w, &e, pack_conv_weights(l, n->in[1]->value, groups), bias_tensor(l, n, &e, groups, oc), macs);
+    if (depthwise) finish_packed(s, n, &w, &e, pack_depthwise_weights(l, weights), bias_tensor(l, n, &e, 1, groups), macs);
+    else finish_packed(s, n, &w, &e, pack_conv_weights(l, weights, groups), bias_tensor(l, n, &e, groups, oc), macs);
     window_pixels(&w, s->operand + 1, depthwise ? INLAY_DW_TILE_MOST : INLAY_TILE_MOST);
 }
 
@@ -144,15 +149,17 @@ static void lower_deconv_packed(Lower *l, Node *n, const Window *w, const Epilog
     p.kh = (int32_t)i64_ceil_div(w->kernel[1], phases[1]);
     p.kw = (int32_t)i64_ceil_div(w->kernel[2], phases[2]);
     Step *s = lower_step(l, n, p.act ? "deconv_act_f32" : "deconv_f32", &p);
-    finish_packed(s, n, w, e, pack_deconv_weights(l, n->in[1]->value, groups, phases), bias_tensor(l, n, e, groups, oc), macs);
+    finish_packed(s, n, w, e, pack_deconv_weights(l, n->in[1]->value, groups, w->kernel, phases), bias_tensor(l, n, e, groups, oc), macs);
     window_rows_transposed(w, s, s->operand, s->operand + 1);
 }
 
 void lower_conv_transpose(Lower *l, Node *n)
 {
     const Epilogue e = epilogue_of(n);
-    const Window w = window_transposed(n, weight_taps(n));
+    Window w = window_transposed(n, weight_taps(n));
     const int64_t groups = groups_of(n, w.channels), oc = n->in[1]->shape.dim[1], macs = macs_of(&w, w.in, w.channels, oc);
-    if ((w.spatial < 3 || groups == 1) && can_pack(n, &e)) lower_deconv_packed(l, n, &w, &e, groups, oc, macs);
+    const bool packed = (w.spatial < 3 || groups == 1) && can_pack(n, &e);
+    if (packed) window_upright(&w);
+    if (packed) lower_deconv_packed(l, n, &w, &e, groups, oc, macs);
     else lower_plain(l, n, "deconv_plain", &w, groups, oc, macs);
 }

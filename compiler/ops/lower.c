@@ -68,12 +68,27 @@ void operand_rows(Operand *o, int32_t rows, int64_t pixel)
     o->row_bytes = tensor_bytes(o->tensor) / o->rows;
 }
 
+bool shape_has_rows(const Shape *s) { return s->rank >= 2; }
+
+int shape_row_axis(const Shape *s)
+{
+    if (s->rank < 2) return s->rank;
+    for (int i = 1; i < s->rank - 2; i++)
+        if (s->dim[i] != 1) return s->rank - 2;
+    return s->rank - 1;
+}
+
+int64_t shape_row_pixels(const Shape *s)
+{
+    return shape_row_axis(s) == s->rank - 2 ? s->dim[s->rank - 2] : 1;
+}
+
 void operand_image(Operand *o)
 {
     if (!o->tensor) return;
     const Shape *s = &o->tensor->shape;
-    int64_t rows = s->rank > 0 ? s->dim[0] : 1;
-    for (int i = 1; i < s->rank - 2; i++) rows = i64_mul(rows, s->dim[i]);
+    int64_t rows = 1;
+    for (int i = 0; i < shape_row_axis(s); i++) rows = i64_mul(rows, s->dim[i]);
     operand_rows(o, i32_checked(rows), s->rank > 0 ? s->dim[s->rank - 1] : 1);
 }
 

@@ -27,8 +27,13 @@ Operand *step_in(Step *s, Tensor *t);
 Operand *step_scratch(Lower *l, Step *s, int64_t bytes);        /* alive during this step */
 /* Makes operand o a tensor of `rows` rows (its bytes split evenly), `pixel` elements a pixel. */
 void operand_rows(Operand *o, int32_t rows, int64_t pixel);
-/* Rows [N*H] of an image [N][H][W][C] (also [N][W][C]: one row an image; [N][D][H][W][C]: N*D*H). */
+/* Rows [N*H] of an image [N][H][W][C] (also [N][D][H][W][C]: N*D*H). Where there is one dimension, [N][L][C] or [N][1][L][C],
+ * each pixel is a row, so that signals in time stream as images do; so it is with a matrix [L][C]. */
 void operand_image(Operand *o);
+/* Has a tensor such rows? The first axis within one, and the pixels that it has. */
+bool shape_has_rows(const Shape *s);
+int shape_row_axis(const Shape *s);
+int64_t shape_row_pixels(const Shape *s);
 void operand_window(Operand *o, int32_t stride, int32_t pad, int32_t extent);
 /* Any other rule: unit u needs rows[u] (lo >= hi: none). `rows` has an entry for each of the `units`, and is kept, made monotone. */
 void operand_table(Operand *o, int32_t units, Rows *rows);

@@ -97,7 +97,16 @@ static Tensor *pack_for(Lower *l, const Node *n, const Recipe *w, bool transpose
     return t;
 }
 
-/* Operands of inlay_conv_...: [rows][K] times packed weights, one row of `rows` pixels. */
+/* The operand's pixels in the rows that the result has. */
+static void product_rows(Operand *o, const Step *s, int64_t pixel)
+{
+    operand_rows(o, s->units, pixel);
+    if (!o->tensor) return;
+    o->strided = true;
+    o->rule.kind = ROWS_SAME;
+}
+
+/* Operands of inlay_conv_...: the rows of [rows][K] times packed weights. */
 static void lower_packed(Lower *l, Node *n, Tensor *weights, Tensor *bias, int64_t rows, int64_t k, int64_t columns, Tensor *residual)
 {
     const Epilogue e = epilogue_of(n);
@@ -105,7 +114,9 @@ static void lower_packed(Lower *l, Node *n, Tensor *weights, Tensor *bias, int64
         lower_dense(l, n, weights, bias, k, columns, residual);
         return;
     }
-    inlay_conv_params p = { .id = 1, .ih = 1, .iw = i32_checked(rows), .od = 1, .oh = 1, .ow = i32_checked(rows), .kd = 1, .kh = 1, .kw = 1,
+    const int64_t width = shape_has_rows(&n->out[0]->shape) ? shape_row_pixels(&n->out[0]->shape) : rows;
+    const int32_t units = i32_checked(rows / width);
+    inlay_conv_params p = { .id = 1, .ih = units, .iw = i32_checked(width), .od = 1, .oh = units, .ow = i32_checked(width), .kd = 1, .kh = 1, .kw = 1,
                             .sd = 1, .sh = 1, .sw = 1, .dd = 1, .dh = 1, .dw = 1, .groups = 1, .ic = i32_checked(k),
                             .oc = i32_checked(columns), .width = l->pack_width };
     p.clamp = epilogue_clamp(&e);
@@ -113,12 +124,15 @@ static void lower_packed(Lower *l, Node *n, Tensor *weights, Tensor *bias, int64
     p.a = p.act || (p.clamp & 1) ? e.a : 0.0f;
     p.b = p.act || (p.clamp & 2) ? e.b : 0.0f;
     Step *s = lower_step(l, n, p.act ? "conv_act_f32" : "conv_f32", &p);
-    operand_rows(step_out(s, n->out[0]), 1, columns);
-    operand_rows(step_in(s, n->in[0]), 1, k);
+    s->units = units;
+    product_rows(step_out(s, n->out[0]), s, columns);
+    product_rows(step_in(s, n->in[0]), s, k);
+    s->operand[1].reuse = REUSE_ROWS;
+    s->operand[1].pixels = (PixelRule){ .stride = 1, .extent = 1, .tile = INLAY_TILE_MOST };
     step_in(s, weights);
     step_in(s, bias);
     Operand *q = step_in(s, residual);
-    operand_rows(q, 1, columns);
+    product_rows(q, s, columns);
     q->reuse = REUSE_ELEMENTWISE;
     s->macs = i64_mul(rows, i64_mul(k, columns));
 }

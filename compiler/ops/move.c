@@ -56,8 +56,8 @@ static void lower_image_turn(Lower *l, Node *n, bool to_image)
 {
     Tensor *image = to_image ? n->out[0] : n->in[0];
     const Shape *s = &image->shape;
-    const int32_t w = i32_checked(s->dim[s->rank - 2]), c = i32_checked(s->dim[s->rank - 1]);
-    const int64_t rows = shape_product(s, 1, s->rank - 2);
+    const int32_t w = i32_checked(shape_row_pixels(s)), c = i32_checked(s->dim[s->rank - 1]);
+    const int64_t rows = shape_product(s, 1, shape_row_axis(s));
     const int32_t plane = i32_checked(i64_mul(rows, w));
     inlay_move_params p = { .rank = 2, .rows = to_image ? 1 : 2, .units_in = i32_checked(rows),
         .outer = i32_checked(i64_mul(plane, c)), .inner = w };
@@ -131,8 +131,8 @@ Recipe *constant_concat(Node *n)
 /* Row by row where the axis lies within a row of an image. */
 static void concat_facts(Step *s, int axis, int inputs)
 {
-    const int rank = s->operand[0].tensor->shape.rank;
-    if (rank < 3 || axis < rank - 2) return;
+    const Shape *y = &s->operand[0].tensor->shape;
+    if (y->rank < 3 || axis < shape_row_axis(y)) return;
     for (int i = 0; i <= inputs; i++) {
         operand_image(s->operand + i);
         if (!i) continue;
@@ -155,9 +155,9 @@ void lower_concat(Lower *l, Node *n)
         table[parts++] = i64_mul(shape_product(&n->in[i]->shape, axis, rank), size);
     }
     if (!parts) return;
-    const bool by_row = rank >= 3 && axis >= rank - 2;
+    const bool by_row = rank >= 3 && axis >= shape_row_axis(&y->shape);
     inlay_concat_params p = { .inputs = parts, .bytes = i64_mul(shape_product(&y->shape, axis, rank), size),
-        .pieces = i32_checked(shape_product(&y->shape, by_row ? rank - 2 : 0, axis)), .size = by_row && axis == rank - 1 ? (int32_t)size : 0 };
+        .pieces = i32_checked(shape_product(&y->shape, by_row ? shape_row_axis(&y->shape) : 0, axis)), .size = by_row && axis == rank - 1 ? (int32_t)size : 0 };
     Step *s = lower_step(l, n, "concat", &p);
     step_out(s, y);
     for (int i = 0; i < parts; i++) step_in(s, part[i]);

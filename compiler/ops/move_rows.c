@@ -278,7 +278,7 @@ static Step *try_images(Lower *l, Node *n, Tensor *out, Tensor *in, const Move *
 static bool image_of(const Shape *s, Image *m)
 {
     if (s->rank < 3) return false;
-    *m = (Image){ shape_product(s, 0, s->rank - 2), s->dim[s->rank - 2], s->dim[s->rank - 1] };
+    *m = (Image){ shape_product(s, 0, shape_row_axis(s)), shape_row_pixels(s), s->dim[s->rank - 1] };
     return m->rows > 0;
 }
 

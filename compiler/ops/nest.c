@@ -34,8 +34,6 @@ int64_t shape_product(const Shape *s, int from, int to)
     return product;
 }
 
-static bool has_rows(const Shape *s) { return s->rank >= 3; }
-
 static void same_rows(Operand *o)
 {
     operand_image(o);
@@ -47,9 +45,9 @@ void lower_flat(Lower *l, Node *n, const char *kernel, Tensor *out, Tensor *in, 
 {
     const int64_t count = tensor_count(out);
     if (!count) return;
-    const bool rows = has_rows(&out->shape);
+    const bool rows = shape_has_rows(&out->shape);
     const int64_t pixel = rows ? out->shape.dim[out->shape.rank - 1] : count;
-    const int64_t row = rows ? pixel * out->shape.dim[out->shape.rank - 2] : count;
+    const int64_t row = rows ? pixel * shape_row_pixels(&out->shape) : count;
     const inlay_flat_params p = { .n = i32_checked(row), .pixel = i32_checked(pixel), .a = a, .b = b };
     Step *s = lower_step(l, n, kernel, &p);
     Operand *y = step_out(s, out);
@@ -75,7 +73,7 @@ enum { BY_ROW, REPEATED, MIXED };
 static int row_kind(const Shape *s, const Shape *to)
 {
     bool same = s->rank == to->rank, none = true;
-    for (int i = 0; i < to->rank - 2; i++) {
+    for (int i = 0; i < shape_row_axis(to); i++) {
         const int k = i - (to->rank - s->rank);
         const int64_t d = k < 0 ? 1 : s->dim[k];
         if (d != to->dim[i]) same = false;
@@ -119,7 +117,7 @@ static void join_loops(Nest *t)
 static void nest_make(Nest *t, int operands, Tensor *const *tensor)
 {
     const Shape *to = &tensor[0]->shape;
-    *t = (Nest){ .rank = to->rank, .operands = operands, .by_row = has_rows(to) };
+    *t = (Nest){ .rank = to->rank, .operands = operands, .by_row = shape_has_rows(to) };
     memcpy(t->n, to->dim, sizeof to->dim);
     for (int k = 0; k < operands; k++) {
         shape_broadcast_strides(&tensor[k]->shape, to, t->stride[k]);
@@ -130,6 +128,7 @@ static void nest_make(Nest *t, int operands, Tensor *const *tensor)
     shape_strides(to, t->stride[0]);
     if (t->by_row) {
         while (t->rank > 2) drop_loop(t, 0);
+        t->n[0] = shape_row_pixels(to);
     } else {
         t->rows = 0;
         join_loops(t);

@@ -71,7 +71,7 @@ static void lower_affine(Lower *l, Node *n, const Epilogue *e, Tensor *scale, Te
     const Shape *s = &n->out[0]->shape;
     const bool image = s->rank >= 3;
     const int32_t channels = i32_checked(s->dim[s->rank - 1]);
-    const inlay_affine_params p = { .pixels = i32_checked(image ? s->dim[s->rank - 2] : s->dim[0]), .channels = channels, .clamp = epilogue_clamp(e),
+    const inlay_affine_params p = { .pixels = i32_checked(image ? shape_row_pixels(s) : s->dim[0]), .channels = channels, .clamp = epilogue_clamp(e),
         .act = epilogue_needs_pass(e) ? e->act : INLAY_ACT_NONE, .a = e->act && (e->act != INLAY_ACT_CLAMP || epilogue_clamp(e) & 1) ? e->a : 0.0f,
         .b = e->act && (e->act != INLAY_ACT_CLAMP || epilogue_clamp(e) & 2) ? e->b : 0.0f };
     Step *step = lower_step(l, n, p.act ? "affine_act_f32" : "affine_f32", &p);
@@ -184,9 +184,9 @@ void lower_batchnorm(Lower *l, Node *n)
 }
 
 /* The norm kernel: y, mean, inv from x, scale, bias. */
-static void lower_norm(Lower *l, Node *n, const inlay_norm_params *p, Tensor *mean, Tensor *inv, Tensor *scale, Tensor *bias)
+static Step *lower_norm(Lower *l, Node *n, const inlay_norm_params *p, Tensor *mean, Tensor *inv, Tensor *scale, Tensor *bias)
 {
-    if (!tensor_count(n->out[0])) return;
+    if (!tensor_count(n->out[0])) return NULL;
     Step *s = lower_step(l, n, lower_kernel(l, "norm", n->in[0]->dtype), p);
     step_out(s, n->out[0]);
     step_out(s, mean);
@@ -194,6 +194,7 @@ static void lower_norm(Lower *l, Node *n, const inlay_norm_params *p, Tensor *me
     step_in(s, n->in[0])->reuse = REUSE_ELEMENTWISE;
     step_in(s, scale);
     step_in(s, bias);
+    return s;
 }
 
 void lower_instancenorm(Lower *l, Node *n)
@@ -269,15 +270,26 @@ static Tensor *statistics(Lower *l, const Node *n, int i)
     return t && n->in[0]->dtype == DT_F64 ? lower_temp(l, DT_F64, t->shape) : t;
 }
 
+/* Each line lies in a row: a unit. */
+static void norm_rows(Step *s)
+{
+    operand_image(s->operand);
+    operand_image(s->operand + 3);
+    s->operand[3].rule.kind = ROWS_SAME;
+    s->units = s->operand[0].rows;
+}
+
 static void lower_line_norm(Lower *l, Node *n, bool center)
 {
     const Shape *s = &n->in[0]->shape;
     const int axis = norm_axis(n);
     const Shape part = shape_of(s->rank - axis, s->dim + axis);
-    const inlay_norm_params p = { .outer = i32_checked(shape_product(s, 0, axis)), .n = i32_checked(shape_count(&part)), .inner = 1, .center = center,
+    const bool by_row = axis == s->rank - 1 && shape_has_rows(s) && !node_out(n, 1) && !node_out(n, 2);
+    const inlay_norm_params p = { .outer = i32_checked(by_row ? shape_row_pixels(s) : shape_product(s, 0, axis)), .n = i32_checked(shape_count(&part)), .inner = 1, .center = center,
         .period = 1, .group = 1, .along = 1, .epsilon = (double)node_float(n, "epsilon", 1e-5f) };
     Tensor *made[] = { NULL, statistics(l, n, 1), statistics(l, n, 2) };
-    lower_norm(l, n, &p, made[1], made[2], expanded(l, n, n->in[1], &part), expanded(l, n, node_in(n, 2), &part));
+    Step *step = lower_norm(l, n, &p, made[1], made[2], expanded(l, n, n->in[1], &part), expanded(l, n, node_in(n, 2), &part));
+    if (step && by_row) norm_rows(step);
     for (int i = 1; i < 3; i++)
         if (made[i] != node_out(n, i)) lower_cast(l, n, n->out[i], made[i], true, 0);
 }
@@ -330,7 +342,7 @@ void lower_lrn(Lower *l, Node *n)
     if (size < 1 || rank < 2) fail_node(n, STATUS_MALFORMED, NULL, "size is %lld", (long long)size);
     if (!tensor_count(n->out[0])) return;
     const bool by_row = n->channels_last && rank >= 3;
-    const inlay_lrn_params p = { .outer = i32_checked(by_row ? s->dim[rank - 2] : s->dim[0]), .c = i32_checked(n->channels_last ? s->dim[rank - 1] : s->dim[1]),
+    const inlay_lrn_params p = { .outer = i32_checked(by_row ? shape_row_pixels(s) : s->dim[0]), .c = i32_checked(n->channels_last ? s->dim[rank - 1] : s->dim[1]),
         .inner = n->channels_last ? 1 : i32_checked(shape_product(s, 2, rank)), .by_pixel = by_row,
         .before = i32_checked((size - 1) / 2), .after = i32_checked(size / 2),
         .scale = (double)node_float(n, "alpha", 1e-4f) / (double)size, .bias = (double)node_float(n, "bias", 1.0f), .beta = (double)node_float(n, "beta", 0.75f) };

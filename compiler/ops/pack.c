@@ -119,13 +119,13 @@ static Recipe *deconv_depth(Lower *l, const Recipe *w, int64_t sh, int64_t sw)
     return all;
 }
 
-Tensor *pack_deconv_weights(Lower *l, const Recipe *w, int64_t groups, const int64_t *phases)
+Tensor *pack_deconv_weights(Lower *l, const Recipe *w, int64_t groups, const int64_t *kernel, const int64_t *phases)
 {
     Store *s = l->graph->store;
     const int64_t *d = recipe_dims(w);
     const int rank = recipe_rank(w);
     if (rank < 5) {
-        const int64_t dims[5] = { groups, d[0] / groups, d[1], rank > 3 ? d[2] : 1, d[rank - 1] };
+        const int64_t dims[5] = { groups, d[0] / groups, d[1], kernel[1], kernel[2] };
         return lower_constant(l, deconv_plane(l, recipe_reshape(s, w, 5, dims), phases[1], phases[2]));
     }
     Recipe **depth = NEW_ARRAY(l->arena, Recipe *, phases[0]);

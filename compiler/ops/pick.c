@@ -58,8 +58,8 @@ static void pick_rows(Pick *p, Tensor *out, Tensor *in)
 {
     Lower *l = p->l;
     const Shape *to = &out->shape;
-    const int pixels = to->rank - 2;
-    const int32_t rows = i32_checked(shape_product(to, 0, pixels)), width = i32_checked(to->dim[pixels]);
+    const int pixels = shape_row_axis(to);
+    const int32_t rows = i32_checked(shape_product(to, 0, pixels)), width = i32_checked(shape_row_pixels(to));
     const inlay_pick_params params = { .run = i32_checked(to->dim[to->rank - 1]), .n = { rows, width } };
     int32_t *table = NEW_ARRAY(l->arena, int32_t, i64_add(rows, width));
     Rows *needs = NEW_ARRAY(l->arena, Rows, rows + 1);
@@ -73,11 +73,11 @@ static void pick_rows(Pick *p, Tensor *out, Tensor *in)
         table[u] = i32_checked(row);
         needs[u] = (Rows){ table[u], table[u] + 1 };
     }
-    for (int32_t k = 0; k < width; k++) table[rows + k] = i32_checked(p->table[pixels][k]);
+    for (int32_t k = 0; k < width; k++) table[rows + k] = pixels < to->rank - 1 ? i32_checked(p->table[pixels][k]) : 0;
     Step *s = lower_step(l, p->n, arena_printf(l->arena, "pick_%d", dtype_bits(out->dtype)), &params);
     Operand *y = step_out(s, out), *x = step_in(s, in);
     operand_image(y);
-    operand_image(x);
+    operand_rows(x, i32_checked(shape_product(&in->shape, 0, pixels)), in->shape.dim[to->rank - 1]);
     y->strided = x->strided = true;
     s->units = rows;
     x->reuse = REUSE_ROWS;

@@ -27,8 +27,10 @@ static int64_t work_of(const Window *w)
     return m;
 }
 
-static void lower_rows(Lower *l, Node *n, const char *kernel, const Window *w, bool count_pad)
+static void lower_rows(Lower *l, Node *n, const char *kernel, Window *w, bool count_pad)
 {
+    if (!count_pad) window_thin(w);
+    window_upright(w);
     inlay_pool_params p = { .count_pad = count_pad };
     window_pool_params(w, &p);
     Step *s = lower_step(l, n, lower_kernel(l, kernel, n->in[0]->dtype), &p);
@@ -51,8 +53,9 @@ static Step *lower_plain_pool(Lower *l, Node *n, const char *kernel, const Windo
 }
 
 /* Row by row into an accumulator, which is the result. */
-static void lower_global_rows(Lower *l, Node *n, const char *kernel, const Window *w)
+static void lower_global_rows(Lower *l, Node *n, const char *kernel, Window *w)
 {
+    window_upright(w);
     const inlay_globalpool_params p = { .rows = i32_checked(i64_mul(w->in[0], w->in[1])), .width = (int32_t)w->in[2], .channels = i32_checked(w->channels) };
     Step *s = lower_step(l, n, lower_kernel(l, kernel, DT_F32), &p);
     Operand *y = step_out(s, n->out[0]);
@@ -77,7 +80,7 @@ static bool covers_all(const Window *w)
 
 void lower_max_pool(Lower *l, Node *n)
 {
-    const Window w = pool_window(n);
+    Window w = pool_window(n);
     if (n->channels_last && !node_out(n, 1) && n->in[0]->dtype != DT_F64) {
         if (covers_all(&w) && n->in[0]->dtype == DT_F32) lower_global_rows(l, n, "globalmax", &w);
         else lower_rows(l, n, "maxpool", &w, false);
@@ -91,7 +94,7 @@ void lower_max_pool(Lower *l, Node *n)
 
 void lower_average_pool(Lower *l, Node *n)
 {
-    const Window w = pool_window(n);
+    Window w = pool_window(n);
     const bool count_pad = node_int(n, "count_include_pad", 0) != 0;
     if (n->channels_last && n->in[0]->dtype == DT_F32) {
         if (covers_all(&w)) lower_global_rows(l, n, "globalavg", &w);
@@ -154,7 +157,7 @@ static bool has_rows(const Node *n, const Window *w)
 
 void lower_global_average_pool(Lower *l, Node *n)
 {
-    const Window w = whole_window(n);
+    Window w = whole_window(n);
     inlay_window_params p = { 0 };
     if (has_rows(n, &w)) lower_global_rows(l, n, "globalavg", &w);
     else step_in(lower_plain_pool(l, n, "avgpool_plain", &w, &p), n->in[0]);
@@ -162,7 +165,7 @@ void lower_global_average_pool(Lower *l, Node *n)
 
 void lower_global_max_pool(Lower *l, Node *n)
 {
-    const Window w = whole_window(n);
+    Window w = whole_window(n);
     inlay_window_params p = { 0 };
     if (has_rows(n, &w)) {
         lower_global_rows(l, n, "globalmax", &w);

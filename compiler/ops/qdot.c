@@ -226,7 +226,8 @@ static void conv_rows(Step *s, const inlay_qconv_params *p, int64_t images)
 
 static void lower_qconv_at(Lower *l, Node *n, const Places *places)
 {
-    const Window w = window_of(n, taps_of(n, places));
+    Window w = window_of(n, taps_of(n, places));
+    if (n->channels_last) window_upright(&w);
     Tensor *weights = at(n, places->b), *out = n->out[0], *zero = at(n, places->zb), *scale = at(n, places->sb);
     inlay_qconv_params p = conv_params(&w);
     check_bytes(n, places->a);

@@ -57,9 +57,9 @@ static inlay_quant_params geometry(const Node *n)
     const int64_t block = axis < 0 ? 0 : node_int(n, "block_size", 0);
     inlay_quant_params p = { .outer = 1, .axis = 1, .inner = 1, .block = 1 };
     if (axis >= 0 && !block && shape_count(infer_shape(n, 1)) != x->dim[axis]) fail_scales(n);
-    p.rows = x->rank >= 3 && !block && (axis < 0 || axis == last);
+    p.rows = shape_has_rows(x) && !block && (axis < 0 || axis == last);
     if (p.rows) {
-        p.outer = i32_checked(x->dim[last - 1]);
+        p.outer = i32_checked(shape_row_pixels(x));
         if (axis < 0) p.inner = i32_checked(x->dim[last]);
         else p.axis = i32_checked(x->dim[last]);
     } else if (axis < 0) {

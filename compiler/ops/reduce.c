@@ -214,10 +214,10 @@ static void softmax_lines(const Node *n, inlay_softmax_params *p, bool *by_row)
     const int64_t given = node_int(n, "axis", flattens ? 1 : -1);
     /* Where all axes from `axis` on are taken, there may be none: axis == rank. */
     const int axis = s->rank ? node_axis(n, given, s->rank + (flattens && given >= 0)) : 0;
-    *by_row = s->rank >= 3 && axis == s->rank - 1;
+    *by_row = shape_has_rows(s) && axis == s->rank - 1;
     *p = (inlay_softmax_params){ .outer = 1, .n = 1, .inner = 1, .by_pixel = *by_row };
     if (!s->rank) return;
-    p->outer = i32_checked(*by_row ? s->dim[s->rank - 2] : shape_product(s, 0, axis));
+    p->outer = i32_checked(*by_row ? shape_row_pixels(s) : shape_product(s, 0, axis));
     p->n = i32_checked(flattens ? shape_product(s, axis, s->rank) : s->dim[axis]);
     p->inner = flattens ? 1 : i32_checked(shape_product(s, axis + 1, s->rank));
 }

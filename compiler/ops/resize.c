@@ -224,16 +224,17 @@ static void resample_axis(Lower *l, Node *n, const ResizeSpec *r, int i, Tensor 
     const int rank = in->shape.rank;
     inlay_resample_params q = { .outer = i32_checked(shape_product(&in->shape, 0, axis)), .n_in = p.n_in, .n_out = p.n_out,
         .inner = i32_checked(shape_product(&in->shape, axis + 1, rank)), .taps = p.taps };
-    if (rank >= 3 && (axis == rank - 3 || axis == rank - 2)) {
-        q.along = axis == rank - 3 ? INLAY_ALONG_ROWS : INLAY_ALONG_PIXELS;
+    const int pixels = (int)i64_min(shape_row_axis(&in->shape), shape_row_axis(&out->shape));       /* both seen in the same way */
+    if (rank >= 3 && axis < rank - 1 && (axis == pixels - 1 || axis == pixels)) {
+        q.along = axis < pixels ? INLAY_ALONG_ROWS : INLAY_ALONG_PIXELS;
         q.inner = i32_checked(in->shape.dim[rank - 1]);
-        q.pixels = i32_checked(in->shape.dim[rank - 2]);
+        q.pixels = i32_checked(shape_product(&in->shape, pixels, rank - 1));
     }
     Step *s = lower_step(l, n, lower_kernel(l, "resample", out->dtype), &q);
     Operand *y = step_out(s, out), *x = step_in(s, in);
     if (q.along != INLAY_ALONG_ANY) {
-        operand_image(y);
-        operand_image(x);
+        operand_rows(y, i32_checked(shape_product(&out->shape, 0, pixels)), q.inner);
+        operand_rows(x, i32_checked(shape_product(&in->shape, 0, pixels)), q.inner);
         y->strided = x->strided = true;
         s->units = y->rows;
         x->rule.kind = ROWS_SAME;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/size.h"
+#include "kernels/deconv_f32.h"
 #include "ops/families.h"
 
 int window_rank(const Node *n)
@@ -202,6 +203,25 @@ void window_plain_params(const Window *w, inlay_window_params *p, int64_t out_ch
     strides(w, w->out, out_channels, p->ys);
 }
 
+int64_t window_thin(Window *w)
+{
+    const int64_t tap = w->pad[1] / w->dilation[1];
+    if (w->in[1] != 1 || w->out[1] != 1 || w->kernel[1] == 1 || w->pad[1] % w->dilation[1] || tap >= w->kernel[1]) return -1;
+    w->kernel[1] = 1;
+    w->pad[1] = w->end[1] = 0;
+    return tap;
+}
+
+void window_upright(Window *w)
+{
+    for (int i = 0; i < 2; i++)
+        if (w->in[i] != 1 || w->out[i] != 1 || w->kernel[i] != 1) return;
+    int64_t *const facts[] = { w->in, w->out, w->kernel, w->stride, w->dilation, w->pad, w->end };
+    for (size_t i = 0; i < sizeof facts / sizeof *facts; i++) facts[i][1] = facts[i][2];
+    w->in[2] = w->out[2] = w->kernel[2] = w->stride[2] = w->dilation[2] = 1;
+    w->pad[2] = w->end[2] = 0;
+}
+
 /* Indices of one dimension that the window of output z touches. */
 static Rows touched(const Window *w, int i, int64_t z)
 {
@@ -226,16 +246,12 @@ static void tabulate(const Window *w, const Step *s, Operand *x)
 /* Units are rows of y. The window rule speaks of one image, or of several whose rows keep step. */
 void window_rows(const Window *w, Step *s, Operand *y, Operand *x)
 {
-    operand_image(y);
-    operand_image(x);
+    operand_rows(y, i32_checked(i64_mul(w->images, i64_mul(w->out[0], w->out[1]))), y->tensor->shape.dim[y->tensor->shape.rank - 1]);
+    operand_rows(x, i32_checked(i64_mul(w->images, i64_mul(w->in[0], w->in[1]))), w->channels);
     y->strided = x->strided = true;
     s->units = y->rows;
-    if (w->spatial == 1) {
-        x->rule.kind = ROWS_SAME;
-        return;
-    }
     x->reuse = REUSE_ROWS;
-    if (w->spatial == 2 && (w->images == 1 || i64_mul(w->out[1], w->stride[1]) == w->in[1]))
+    if (w->spatial < 3 && (w->images == 1 || i64_mul(w->out[1], w->stride[1]) == w->in[1]))
         operand_window(x, (int32_t)w->stride[1], (int32_t)w->pad[1], (int32_t)extent(w, 1));
     else tabulate(w, s, x);
 }
@@ -246,20 +262,28 @@ void window_pixels(const Window *w, Operand *x, int32_t tile)
     x->pixels = (PixelRule){ .stride = (int32_t)w->stride[2], .pad = (int32_t)w->pad[2], .extent = (int32_t)extent(w, 2), .tile = tile };
 }
 
-/* The same for a transposed convolution: output row r is made of the rows (r + pad) / stride and some before it. */
+/* Indices of one dimension that the kernel reads for output z of a transposed convolution: those of the taps of its phase,
+ * among them the zeros that fill it up. */
+static Rows spread(const Window *w, int i, int64_t z)
+{
+    const int32_t stride = (int32_t)w->stride[i], dilation = (int32_t)w->dilation[i], phases = stride / inlay_gcd(stride, dilation);
+    const int32_t taps = (int32_t)i64_ceil_div(w->kernel[i], phases);
+    const inlay_phase f = inlay_phase_of((int32_t)(z + w->pad[i]), stride, dilation, taps);
+    if (f.first < 0) return (Rows){ 0, 0 };
+    return (Rows){ (int32_t)i64_max(f.top, 0), (int32_t)i64_min(f.top + (int64_t)(taps - 1) * f.step + 1, w->in[i]) };
+}
+
+/* The same for a transposed convolution. */
 void window_rows_transposed(const Window *w, Step *s, Operand *y, Operand *x)
 {
     window_rows(w, s, y, x);
-    if (w->spatial == 1) return;
-    const int64_t reach = i64_ceil_div(extent(w, 1), w->stride[1]), depth = i64_ceil_div(extent(w, 0), w->stride[0]);
     Rows *rows = NEW_ARRAY(s->lower->arena, Rows, s->units + 1);
     for (int32_t u = 0; u < s->units; u++) {
-        const int64_t image = u / (w->out[0] * w->out[1]), h = (u % w->out[1] + w->pad[1]) / w->stride[1];
-        const int64_t z = (u / w->out[1] % w->out[0] + w->pad[0]) / w->stride[0];
-        const int64_t h0 = i64_max(h - reach + 1, 0), h1 = i64_min(h + 1, w->in[1]), z0 = i64_max(z - depth + 1, 0), z1 = i64_min(z + 1, w->in[0]);
-        if (h0 >= h1 || z0 >= z1) continue;
-        rows[u].lo = (int32_t)((image * w->in[0] + z0) * w->in[1] + h0);
-        rows[u].hi = (int32_t)((image * w->in[0] + z1 - 1) * w->in[1] + h1);
+        const int64_t image = u / (w->out[0] * w->out[1]);
+        const Rows z = spread(w, 0, u / w->out[1] % w->out[0]), h = spread(w, 1, u % w->out[1]);
+        if (h.lo >= h.hi || z.lo >= z.hi) continue;
+        rows[u].lo = (int32_t)((image * w->in[0] + z.lo) * w->in[1] + h.lo);
+        rows[u].hi = (int32_t)((image * w->in[0] + z.hi - 1) * w->in[1] + h.hi);
     }
     operand_table(x, s->units, rows);
 }

@@ -30,6 +30,11 @@ Shape window_shape(const Window *w, int64_t channels);
 /* The spatial taps of weights [O][I][taps...]: how many dimensions. */
 int window_rank(const Node *n);
 
+/* Where there is one row, of the window's rows only that one is of use: returns which; -1: all stay. */
+int64_t window_thin(Window *w);
+/* Where there is one row, its pixels become rows, see operand_image(). */
+void window_upright(Window *w);
+
 /* The same as parameters of kernels. */
 void window_conv_params(const Window *w, inlay_conv_params *p);
 void window_pool_params(const Window *w, inlay_pool_params *p);

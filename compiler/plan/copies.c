@@ -8,7 +8,10 @@
 #include "plan/elide.h"
 #include "plan/frontier.h"
 
-enum { WORK = 4000 };           /* steps of all programs that are scheduled for the sake of single copies */
+enum {
+    WORK = 4000,                /* steps of all programs that are scheduled for the sake of single copies */
+    MANY_UNITS = 256,           /* so many more in a step count as another */
+};
 
 typedef struct Chooser {
     Program *program;
@@ -75,16 +78,24 @@ static size_t list_copies(const Chooser *c, Copy *list)
     return n;
 }
 
+static size_t work_of(const Chooser *c)
+{
+    size_t work = c->n;
+    for (size_t i = 0; i < c->n; i++) work += (size_t)c->given[i]->units / MANY_UNITS;
+    return work;
+}
+
 static void try_singly(Chooser *c, uint8_t *way)
 {
     Copy *list = NEW_ARRAY(&c->program->graph->store->scratch, Copy, c->n + 1);
     const size_t n = list_copies(c, list);
+    const size_t each = work_of(c);
     size_t work = WORK;
     for (size_t k = 0; k < n; k++)
         for (uint8_t w = 0; w < c->ways[list[k].step]; w++) {
             if (w == c->best[list[k].step]) continue;
-            if (work < c->n) return;
-            work -= c->n;
+            if (work < each) return;
+            work -= each;
             memcpy(way, c->best, c->n);
             way[list[k].step] = w;
             try_way(c, way);

@@ -14,6 +14,7 @@ enum { MOST_POINTS = 40, WALK_BUDGET = 20000000 };
 /* A schedule of a form. */
 typedef struct Point {
     const Steps *form;
+    int32_t pixels;
     Items *all;
     Schedule schedule;
     int64_t cost;
@@ -64,17 +65,17 @@ static void go_lowest(Frontier *f, Finder *finder, Point last)
 }
 
 /* From the cheapest schedule down, the peak falling by a hundredth at least; what computes nothing twice goes to its end. */
-static void try_form(Frontier *f, const Steps *form)
+static void try_form(Frontier *f, const Steps *form, int32_t pixels)
 {
     Items *all = NEW(f->arena, Items);
     ScheduleOptions *opt = NEW(f->arena, ScheduleOptions);
     frontier_take(f->program, form->step.at, form->step.n);
     *all = items_find(f->arena, f->program, f->opt);
-    *opt = (ScheduleOptions){ .stream = true, .overlap = true, .strips = f->opt->arena_limit || f->opt->curve, .budget = WALK_BUDGET };
+    *opt = (ScheduleOptions){ .stream = true, .overlap = true, .strips = f->opt->arena_limit || f->opt->curve, .budget = WALK_BUDGET, .pixels = pixels };
     Finder *finder = schedule_open(f->arena, all, opt);
     int64_t limit = INT64_MAX / 8, work = 0;
     for (int i = 0; i < MOST_POINTS; i++) {
-        Point p = { .form = form, .all = all };
+        Point p = { .form = form, .pixels = pixels, .all = all };
         const bool found = schedule_under(finder, limit, &p.schedule);
         if (i && (!found || p.schedule.work > work)) go_lowest(f, finder, f->point.at[f->point.n - 1]);
         if (!found) return;
@@ -140,7 +141,9 @@ static CurvePoint plan_point(Frontier *f, const Point *p)
     frontier_take(f->program, p->form->step.at, p->form->step.n);
     const Steps steps = steps_of(f, p);
     frontier_take(f->program, steps.step.at, steps.step.n);
-    f->plan(f->program, f->opt, f->level, p->schedule.peak);
+    PlanOptions opt = *f->opt;
+    opt.pixels = strips_of(&p->schedule) ? 1 : p->pixels;
+    f->plan(f->program, &opt, f->level, p->schedule.peak);
     const Plan *plan = &f->program->plan;
     CurvePoint c = { .arena = plan->arena_size, .macs = macs_of(steps.step.at, steps.step.n), .cost = p->cost, .strips = strips_of(&p->schedule), .steps = (int32_t)steps.step.n };
     for (size_t i = 0; i < plan->segment.n; i++)
@@ -192,12 +195,22 @@ static size_t drop_beaten(const Frontier *f, CurvePoint *curve, size_t *of, size
     return kept;
 }
 
+static bool has_short_rows(const Steps *form)
+{
+    for (size_t i = 0; i < form->step.n; i++)
+        if (stream_burst(form->step.at[i], STREAM_PIXELS) > 1) return true;
+    return false;
+}
+
 void frontier_plan(Program *p, const PlanOptions *opt, PlanLevel level, const Steps *form, int forms, FrontierPlan *plan)
 {
     Frontier f = { .program = p, .arena = &p->graph->store->scratch, .opt = opt, .level = level, .plan = plan, .macs = macs_of(form->step.at, form->step.n) };
     VEC(CurvePoint) curve = { 0 };
     VEC(size_t) of = { 0 };
-    for (int i = 0; i < forms; i++) try_form(&f, form + i);
+    for (int i = 0; i < forms; i++) {
+        try_form(&f, form + i, STREAM_PIXELS);
+        if (has_short_rows(form + i)) try_form(&f, form + i, 1);
+    }
     keep_best(&f);
     if (!opt->arena_limit && !opt->curve) keep_goal(&f);
     for (size_t i = 0; i < f.point.n; i++) {

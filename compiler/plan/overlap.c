@@ -73,14 +73,6 @@ static Rows rows_read(const Items *all, int32_t step, int32_t item, int32_t u)
     return r;
 }
 
-/* Only kernels that take their rows by the rule are known to go backward, too. */
-static bool reverses(const Step *s)
-{
-    for (int k = s->n_out; k < s->n_operand; k++)
-        if (s->operand[k].tensor && reuse_reverses(s->operand[k].reuse)) return true;
-    return false;
-}
-
 static int64_t pitch_of(const Operand *o) { return o->pixel * (int64_t)dtype_bits(o->tensor->dtype) / 8; }
 
 static bool whole_pixels(const Operand *o)
@@ -172,7 +164,7 @@ static void measure(const Items *all, int32_t step, const Touch *y, Overlap *o)
         o->backward = i64_max(o->backward, high[u + 1] * in->row_bytes - (y->row0 + u) * out->row_bytes);
     }
     arena_release(all->arena, mark);
-    if (!reverses(all->program->step.at[step])) o->backward = INT64_MAX / 4;
+    if (!step_reverses(all->program->step.at[step])) o->backward = INT64_MAX / 4;
 }
 
 static bool seen(const Overlap *found, int n, int32_t item)

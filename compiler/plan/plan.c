@@ -39,7 +39,7 @@ static void plan_steps(Program *program, const PlanOptions *opt, PlanLevel level
 {
     PlanOptions o = *opt;
     o.arena_limit = enough;
-    const Aim aim = { .opt = &o, .level = level };
+    Aim aim = { .opt = &o, .level = level, .join = true };
     planner_narrow(program);
     Planner p = planner_prepare(program, &aim);
     if (planner_widen(&p)) {
@@ -49,7 +49,13 @@ static void plan_steps(Program *program, const PlanOptions *opt, PlanLevel level
         p = planner_prepare(program, &aim);
     }
     finish(&p);
-    const int64_t promised = i64_max(p.schedule.peak, enough), missing = beyond(&program->plan, opt, promised);
+    const int64_t promised = i64_max(p.schedule.peak, enough);
+    if (p.schedule.joined && beyond(&program->plan, opt, promised)) {
+        aim.join = false;       /* what a slot can spare its neighbours may not */
+        p = planner_prepare(program, &aim);
+        finish(&p);
+    }
+    const int64_t missing = beyond(&program->plan, opt, promised);
     if (level < PLAN_STREAM || !missing) return;
     Planner tight = planner_prepare_tight(program, &aim);
     finish(&tight);

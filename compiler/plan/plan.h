@@ -36,6 +36,7 @@ typedef struct RegionPin {
 typedef struct PlanOptions {
     int64_t align;              /* of every tensor in the arena, a power of two */
     int64_t arena_limit;        /* 0: none; else the cheapest plan that holds it, recomputation included; the smallest where none does */
+    int32_t pixels;             /* that streams make in a call at least, see ScheduleOptions; 0: STREAM_PIXELS */
     bool curve;                 /* fill Plan.curve, as a limit does */
     PlanLevel level;
     PlanGoal goal;

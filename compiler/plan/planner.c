@@ -15,7 +15,8 @@ static void set_ring(Planner *p, const Ring *r)
 static void find_schedule(Planner *p, Walked *walked)
 {
     const ScheduleOptions opt = { .stream = p->level >= PLAN_STREAM, .overlap = p->level >= PLAN_OVERLAP,
-        .enough = p->opt->arena_limit, .tight = p->tight, .budget = WALK_BUDGET, .peak_only = p->peak_only, .most = p->most, .walked = walked };
+        .enough = p->opt->arena_limit, .tight = p->tight, .budget = WALK_BUDGET, .peak_only = p->peak_only, .most = p->most, .walked = walked,
+        .pixels = p->opt->pixels ? p->opt->pixels : STREAM_PIXELS, .join = p->join };
     p->schedule = schedule_find(p->arena, &p->all, &opt);
     if (p->peak_only) return;
     p->slot_of = NEW_ARRAY(p->arena, int32_t, p->program->step.n + 1);
@@ -30,7 +31,7 @@ static void find_schedule(Planner *p, Walked *walked)
 static Planner prepare(Program *program, const Aim *aim, bool tight)
 {
     Arena *scratch = &program->graph->store->scratch;
-    Planner p = { .arena = scratch, .program = program, .opt = aim->opt, .level = aim->level, .tight = tight };
+    Planner p = { .arena = scratch, .program = program, .opt = aim->opt, .level = aim->level, .tight = tight, .join = aim->join && !tight };
     p.all = items_find(scratch, program, aim->opt);
     find_schedule(&p, aim->walked);
     return p;
@@ -75,7 +76,7 @@ bool planner_widen(Planner *p)
     bool wider = false;
     for (size_t i = 0; i < p->schedule.slot.n; i++) {
         const Slot *s = p->schedule.slot.at + i;
-        for (int32_t k = s->first; s->stream && k < s->end; k++) wider |= widen(p, k, s->stream->scratch + p->schedule.peak - s->bytes);
+        for (int32_t k = s->first; s->stream && k < s->end; k++) wider |= widen(p, k, s->stream->scratch + i64_max(0, p->schedule.peak - s->bytes));
     }
     return wider;
 }

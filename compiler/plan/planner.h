@@ -13,6 +13,7 @@ typedef struct Aim {
     const PlanOptions *opt;
     PlanLevel level;
     Walked *walked;             /* NULL: each starts afresh */
+    bool join;                  /* see ScheduleOptions */
 } Aim;
 
 typedef struct Planner {
@@ -22,7 +23,7 @@ typedef struct Planner {
     PlanLevel level;
     bool peak_only;             /* of the schedule, see ScheduleOptions */
     int64_t most;
-    bool tight;                 /* see ScheduleOptions */
+    bool tight, join;           /* see ScheduleOptions */
     Items all;
     Schedule schedule;
     int32_t *slot_of;           /* of a step */

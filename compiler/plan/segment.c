@@ -107,8 +107,9 @@ static void count_layers(Finder *f)
 }
 
 /* What streaming a step costs: its calls, and the inner loops that get shorter. */
-static int64_t stream_cost(const Step *s)
+static int64_t stream_cost(const Step *s, int32_t least)
 {
+    const int64_t burst = stream_burst(s, least);
     int64_t weights = 0, pixels = 1;
     for (int k = 0; k < s->n_operand; k++) {
         const Operand *o = s->operand + k;
@@ -118,7 +119,7 @@ static int64_t stream_cost(const Step *s)
         if (k == 0 && o->pixel > 0) pixels = i64_max(1, o->row_bytes * 8 / i64_max(1, o->pixel * dtype_bits(o->tensor->dtype)));
     }
     const int64_t again = weights > 400000 ? weights / 4 * s->units : 0;     /* read once a row instead of once */
-    return 300 * (int64_t)s->units + s->macs / (16 * pixels) + again;
+    return 300 * i64_ceil_div(s->units, burst) + s->macs / (16 * pixels * burst) + again / burst;
 }
 
 /* What the items that step `first` makes take at least inside a stream up to `to`: the rows of a window, or all of them. */
@@ -136,7 +137,7 @@ static int64_t least_inside(const Finder *f, int32_t first, int32_t to)
 static void count_costs(Finder *f)
 {
     f->cost = NEW_ARRAY(f->arena, int64_t, f->steps + 1);
-    for (int32_t k = 0; k < f->steps; k++) f->cost[k] = stream_takes(f->all, k) ? stream_cost(f->all->program->step.at[k]) : -1;
+    for (int32_t k = 0; k < f->steps; k++) f->cost[k] = stream_takes(f->all, k) ? stream_cost(f->all->program->step.at[k], f->opt->pixels) : -1;
 }
 
 static void add_edge(Finder *f, Edge e) { VEC_PUSH(f->arena, &f->edge, e); }
@@ -255,7 +256,7 @@ static bool walk_ways(Finder *f, Edge *e, int64_t most, int64_t *budget)
     e->bytes = NEVER;
     for (int way = 0; way < ways; way++) {
         Stream *s = NEW(f->arena, Stream);
-        if (!stream_walk(f->arena, f->all, e->from, e->to, way == 1, most, budget, s)) {
+        if (!stream_walk(f->arena, f->all, e->from, e->to, way == 1, f->opt->pixels, most, budget, s)) {
             beyond |= s->beyond;
             if (s->beyond) continue;
             break;
@@ -427,6 +428,26 @@ bool schedule_under(Finder *f, int64_t limit, Schedule *out)
     return true;
 }
 
+/* More rows at once where the peak stays as it is. */
+static bool join_units(Finder *f, Slot *s, int64_t peak)
+{
+    static const int32_t pixels[] = { 24, 12, 6 };
+    for (size_t i = 0; s->stream && i < sizeof pixels / sizeof *pixels; i++) {
+        const ArenaMark mark = arena_mark(f->arena);
+        Stream *more = NEW(f->arena, Stream);
+        int64_t budget = f->opt->budget;
+        bool joins = false;
+        for (int32_t k = s->first; k < s->end; k++)
+            joins |= stream_burst(f->all->program->step.at[k], pixels[i]) > stream_burst(f->all->program->step.at[k], f->opt->pixels);
+        if (joins && stream_walk(f->arena, f->all, s->first, s->end, s->stream->backward, pixels[i], NEVER, &budget, more) && stream_peak(f, more) <= peak) {
+            s->stream = more;
+            return true;
+        }
+        arena_release(f->arena, mark);
+    }
+    return false;
+}
+
 /* Streams beyond `most` are gone through no more. */
 static void drop_edges(Finder *f, int64_t most)
 {
@@ -475,5 +496,6 @@ Schedule schedule_find(Arena *a, const Items *all, const ScheduleOptions *opt)
     const bool found = schedule_under(f, i64_max(peak, opt->enough), &s);
     assert(found);
     (void)found;
+    for (size_t i = 0; opt->join && i < s.slot.n; i++) s.joined |= join_units(f, s.slot.at + i, i64_max(s.peak, opt->enough));
     return s;
 }

@@ -20,6 +20,7 @@ typedef struct Schedule {
     int64_t peak;               /* most bytes alive in a slot, by this count */
     int64_t work;               /* MACs that strips compute again */
     int64_t cost;               /* work that streaming adds, estimated */
+    bool joined;                /* see ScheduleOptions.join: some do */
 } Schedule;
 
 typedef struct ScheduleOptions {
@@ -31,6 +32,8 @@ typedef struct ScheduleOptions {
     bool peak_only;             /* schedule_find(): of the result only the peak is asked for */
     int64_t most;               /* then: any peak beyond it is as good as another; 0: none */
     Walked *walked;             /* what is known from other schedules; NULL: nothing */
+    int32_t pixels;             /* that streams make in a call at least, where their rows are shorter */
+    bool join;                  /* schedule_find(): and as many as they can where the peak stays as it is */
 } ScheduleOptions;
 
 /* The least peak, then the cheapest schedule under that (or under what is enough). */

@@ -7,6 +7,8 @@
 
 #include "base/size.h"
 
+enum { LEAST_BYTES = 128 };     /* that a call of an elementwise step or a move makes: less is less work than the call */
+
 /* An operand of the range, its rule turned in the direction of the walk. */
 typedef struct Port {
     int lane, cell;
@@ -19,6 +21,7 @@ typedef struct Port {
 typedef struct Lane {           /* a step */
     const Step *step;
     int32_t units, made;
+    int32_t burst;              /* units that are made one after the other, where there are so many left */
     int port, ports;            /* its operands, scratch left out: port[port .. port + ports - 1] */
     bool last;                  /* writes what leaves the range */
 } Lane;
@@ -37,6 +40,7 @@ typedef struct Walk {
     const Items *all;
     int32_t first, end;
     bool backward;
+    int32_t pixels;
     VEC(Lane) lane;
     VEC(Port) port;
     VEC(Cell) cell;
@@ -76,10 +80,21 @@ static int cell_of(Walk *w, int item)
     return (int)w->cell.n - 1;
 }
 
+int32_t stream_burst(const Step *s, int32_t pixels)
+{
+    const Operand *o = s->operand;
+    const int64_t pixel = o->tensor ? o->pixel * (int64_t)dtype_bits(o->tensor->dtype) / 8 : 0;
+    if (s->pushed || !pixel || o->row_bytes < 1 || o->rows != s->units) return 1;
+    const int64_t width = i64_max(1, o->row_bytes / pixel), least = s->macs ? 1 : i64_min(i64_ceil_div(LEAST_BYTES, o->row_bytes), s->units);
+    if (pixels < 2 || (width > 1 && pixels <= STREAM_PIXELS)) return 1;
+    if (!s->macs && pixels <= STREAM_PIXELS) return (int32_t)least;
+    return (int32_t)i64_max(i64_max(1, pixels / width), width == 1 ? least : 1);
+}
+
 static void add_lane(Walk *w, int32_t step)
 {
     const Step *s = w->all->program->step.at[step];
-    Lane lane = { .step = s, .units = s->units, .port = (int)w->port.n };
+    Lane lane = { .step = s, .units = s->units, .burst = stream_burst(s, w->pixels), .port = (int)w->port.n };
     bool leaves = false;
     for (const Touch *t = touch_begin(w->all, step); t < touch_end(w->all, step); t++) {
         if (t->operand->scratch) continue;
@@ -151,6 +166,20 @@ static Rows need(const Walk *w, const Port *p, int32_t u)
     return (Rows){ c->rows - r.hi, c->rows - r.lo };
 }
 
+static int32_t burst_of(const Lane *l) { return l->burst < l->units - l->made ? l->burst : l->units - l->made; }
+
+/* What the next units of its lane need, as far as it goes. */
+static Rows need_now(const Walk *w, const Port *p)
+{
+    const Lane *l = w->lane.at + p->lane;
+    Rows all = need(w, p, l->made);
+    for (int32_t u = 1; u < burst_of(l); u++) {
+        const Rows r = need(w, p, l->made + u);
+        if (r.lo < r.hi) all = (Rows){ all.lo < all.hi ? all.lo : r.lo, (int32_t)i64_max(all.lo < all.hi ? all.hi : 0, r.hi) };
+    }
+    return all;
+}
+
 /* Do they touch channels in common? A part of a tensor may be read long before another is made. */
 static bool meet(const Port *p, const Port *q) { return p->lane_from < q->lane_to && q->lane_from < p->lane_to; }
 
@@ -188,7 +217,7 @@ static int missing(const Walk *w, int k)
         const Port *p = w->port.at + l->port + i;
         const Cell *c = w->cell.at + p->cell;
         if (p->write || !c->n_makers) continue;
-        const Rows r = need(w, p, l->made);
+        const Rows r = need_now(w, p);
         if (r.hi <= r.lo || ready(w, c, p) >= r.hi) continue;
         int best = -1;          /* parts of one tensor go in step */
         for (int m = 0; m < c->n_makers; m++) {
@@ -220,7 +249,7 @@ static void note_rows(Walk *w, const Lane *l)
         const Port *p = w->port.at + l->port + i;
         if (!p->write) continue;
         Cell *c = w->cell.at + p->cell;
-        const int32_t top = p->alike ? p->base + l->made + 1 : c->rows;
+        const int32_t top = p->alike ? p->base + l->made + burst_of(l) : c->rows;
         const int32_t from = (int32_t)i64_min(oldest(w, c), unfinished(w, c));
         const int32_t keep = (int32_t)i64_max(c->keep, i64_max(1, top - from));
         if (!c->from && !c->to && !c->item->whole) w->rings += (keep - c->keep) * c->item->row_bytes;
@@ -235,9 +264,11 @@ static bool make(Walk *w, int k)
 {
     Lane *l = w->lane.at + k;
     note_rows(w, l);
-    if (w->calls == w->room || w->rings > w->most) return false;
-    w->order[w->calls++] = (uint8_t)k;
-    l->made++;
+    if (w->calls + burst_of(l) > w->room || w->rings > w->most) return false;
+    for (int32_t n = burst_of(l); n > 0; n--) {
+        w->order[w->calls++] = (uint8_t)k;
+        l->made++;
+    }
     return true;
 }
 
@@ -311,9 +342,9 @@ static void set_most(Walk *w, int64_t most)
     if (w->under >= 0) w->most += i64_min(w->cell.at[w->under].item->size, w->cell.at[w->over].item->size);
 }
 
-bool stream_walk(Arena *a, const Items *all, int32_t first, int32_t end, bool backward, int64_t most, int64_t *budget, Stream *out)
+bool stream_walk(Arena *a, const Items *all, int32_t first, int32_t end, bool backward, int32_t pixels, int64_t most, int64_t *budget, Stream *out)
 {
-    Walk w = { .arena = a, .all = all, .first = first, .end = end, .backward = backward };
+    Walk w = { .arena = a, .all = all, .first = first, .end = end, .backward = backward, .pixels = pixels };
     *out = (Stream){ .first = first, .end = end, .backward = backward, .under = -1, .over = -1 };
     for (int32_t s = first; s < end; s++) w.room += all->program->step.at[s]->units;
     /* What stays comes first: there are many streams, and what a walk needs for itself is larger. */

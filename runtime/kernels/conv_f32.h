@@ -297,7 +297,7 @@ static inline int inlay_then_act(inlay_kernel *kernel, void *const *base, const 
     for (done = 0; done < r1 - r0; done += n) {
         const int32_t left = r1 - r0 - done;
         int32_t from;
-        n = left < stripe ? left : stripe;
+        n = inlay_adjacent(s, 0, s->backward ? r1 - 1 - done : r0 + done, left < stripe ? left : stripe);
         from = s->backward ? r1 - done - n : r0 + done;
         kernel(base, s, from, from + n);
         for (i = 0; i < n; i++) inlay_act_rows(base, s, from + i, pixels, channels, act, a, b);

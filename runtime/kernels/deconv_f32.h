@@ -15,6 +15,7 @@
 
 #include "inlay.h"
 #include "kernels/conv_f32.h"
+#include "kernels/upright.h"
 
 static inline int32_t inlay_gcd(int32_t a, int32_t b)
 {
@@ -92,7 +93,7 @@ static inline void inlay_deconv_columns(void *const *base, const inlay_step *s, 
     }
 }
 
-static inline int inlay_deconv_f32(void *const *base, const inlay_step *s, int32_t r0, int32_t r1)
+static inline int inlay_deconv_rows(void *const *base, const inlay_step *s, int32_t r0, int32_t r1)
 {
     const inlay_conv_params *p = (const inlay_conv_params *)s->params;
     const int32_t pix = s->ref[1].pix, step = p->dw / inlay_gcd(p->sw, p->dw);
@@ -112,6 +113,58 @@ static inline int inlay_deconv_f32(void *const *base, const inlay_step *s, int32
         for (c = 0; c < p->sw && c < p->ow; c++) inlay_deconv_columns(base, s, &t, r, c, tap, phase);
     }
     return 0;
+}
+
+/* As inlay_stretch(), for rows that are made of row (r + ph) / sh of x and the `reach` - 1 before it. */
+static inline int32_t inlay_deconv_stretch(const inlay_step *s, int32_t reach, int32_t r0, int32_t r1, int32_t *r)
+{
+    const inlay_conv_params *p = (const inlay_conv_params *)s->params;
+    const int32_t at = s->backward ? r1 - 1 : r0, row = at % p->oh, begin = at / p->oh * p->ih, end = begin + p->ih, cap = s->ref[1].cap;
+    const int32_t room = s->backward ? row + 1 : p->oh - row, last = begin + (row + p->ph) / p->sh + 1, first = last - reach;
+    const int32_t lo = first > begin ? first : begin, hi = last < end ? last : end;
+    int32_t n = inlay_adjacent(s, 4, at, inlay_adjacent(s, 0, at, r1 - r0 < room ? r1 - r0 : room)), fit = n;
+    if (lo >= hi) return 0;
+    if (s->backward) {
+        const int32_t from = (hi - 1) / cap * cap;
+        if (from > begin) fit = first < from ? 0 : row + p->ph - (from - begin + reach - 1) * p->sh + 1;
+    } else {
+        const int32_t to = lo / cap * cap + cap;
+        if (to < end) fit = last > to ? 0 : (to - begin) * p->sh - p->ph - row;
+    }
+    n = fit < n ? fit : n;
+    *r = s->backward ? at - n + 1 : at;
+    return n;
+}
+
+/* As inlay_upright_rows(). */
+static inline int inlay_deconv_upright(void *const *base, const inlay_step *s, int32_t r0, int32_t r1)
+{
+    const inlay_conv_params *p = (const inlay_conv_params *)s->params;
+    const int32_t g = inlay_gcd(p->sh, p->dh), reach = (p->kh - 1) * (p->dh / g) + 1 + ((p->sh / g - 1) * p->dh + p->sh - 1) / p->sh;
+    const int apart = inlay_disjoint(base, s, 0, 1, 1, 1);
+    inlay_lying l;
+    int32_t n, r = 0;
+    while (r0 < r1) {
+        n = inlay_deconv_stretch(s, reach, apart || !s->backward ? r0 : r1 - 1, apart || s->backward ? r1 : r0 + 1, &r);
+        if (n > 0) {
+            const int32_t begin = r / p->oh * p->ih, row = r % p->oh, first = (row + p->ph) / p->sh + 1 - reach, last = (row + n - 1 + p->ph) / p->sh + 1;
+            const int32_t lo = first > 0 ? first : 0, hi = last < p->ih ? last : p->ih;
+            inlay_lie(&l, s, r, n, begin + lo, begin + hi, row + p->ph - lo * p->sh);
+            inlay_deconv_rows(base, &l.step, 0, 1);
+        } else {
+            n = 1;
+            inlay_deconv_rows(base, s, s->backward ? r1 - 1 : r0, s->backward ? r1 : r0 + 1);
+        }
+        if (s->backward) r1 -= n;
+        else r0 += n;
+    }
+    return 0;
+}
+
+static inline int inlay_deconv_f32(void *const *base, const inlay_step *s, int32_t r0, int32_t r1)
+{
+    if (inlay_upright((const inlay_conv_params *)s->params)) return inlay_deconv_upright(base, s, r0, r1);
+    return inlay_deconv_rows(base, s, r0, r1);
 }
 
 static inline int inlay_deconv_act_f32(void *const *base, const inlay_step *s, int32_t r0, int32_t r1)

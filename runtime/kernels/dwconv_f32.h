@@ -11,6 +11,7 @@
 
 #include "inlay.h"
 #include "kernels/conv_f32.h"
+#include "kernels/upright.h"
 #include "kernels/vec.h"
 
 enum { INLAY_DW_TILE_MOST = 4 };
@@ -257,7 +258,7 @@ static inline int32_t inlay_dw_left(const inlay_conv_params *p, int32_t *right)
     return 0;
 }
 
-static inline int inlay_dwconv_f32(void *const *base, const inlay_step *s, int32_t r0, int32_t r1)
+static inline int inlay_dwconv_rows(void *const *base, const inlay_step *s, int32_t r0, int32_t r1)
 {
     const inlay_conv_params *p = (const inlay_conv_params *)s->params;
     const float *w = (const float *)inlay_at(base, s, 2), *b = (const float *)inlay_at(base, s, 3);
@@ -271,6 +272,12 @@ static inline int inlay_dwconv_f32(void *const *base, const inlay_step *s, int32
         inlay_dw_columns(p, &t, wr, b, (float *)inlay_row(base, s, 0, r), q, 0, p->ow, left, right, s->ref[1].pix, s->backward);
     }
     return 0;
+}
+
+static inline int inlay_dwconv_f32(void *const *base, const inlay_step *s, int32_t r0, int32_t r1)
+{
+    if (inlay_upright((const inlay_conv_params *)s->params)) return inlay_upright_rows(inlay_dwconv_rows, base, s, r0, r1);
+    return inlay_dwconv_rows(base, s, r0, r1);
 }
 
 static inline int inlay_dwconv_act_f32(void *const *base, const inlay_step *s, int32_t r0, int32_t r1)

@@ -13,7 +13,7 @@
 #include "nd.h"
 
 #define INLAY_norm_FIELDS(F, N) \
-    F(int32_t, outer) \
+    F(int32_t, outer)           /* of a unit: all of it, or where there are no statistics, a row of an image */ \
     F(int32_t, n) \
     F(int32_t, inner) \
     F(int32_t, center)          /* 1: the mean is taken off; 0: root mean square */ \

@@ -85,13 +85,10 @@ static inline void INLAY_K(inlay_norm_columns)(const inlay_norm_params *p, INLAY
     }
 }
 
-static inline int INLAY_K(inlay_norm)(void *const *base, const inlay_step *s, int32_t r0, int32_t r1)
+/* The lines of a unit. */
+static inline void INLAY_K(inlay_norm_unit)(const inlay_norm_params *p, INLAY_T *y, INLAY_T *mean, INLAY_T *inv, const INLAY_T *x, const INLAY_T *scale, const INLAY_T *bias)
 {
-    const inlay_norm_params *p = (const inlay_norm_params *)s->params;
-    INLAY_T *y = (INLAY_T *)inlay_at(base, s, 0), *mean = (INLAY_T *)inlay_at(base, s, 1), *inv = (INLAY_T *)inlay_at(base, s, 2);
-    const INLAY_T *x = (const INLAY_T *)inlay_at(base, s, 3), *scale = (const INLAY_T *)inlay_at(base, s, 4), *bias = (const INLAY_T *)inlay_at(base, s, 5);
     int32_t o, k;
-    (void)r0, (void)r1;
     for (o = 0; o < p->outer; o++) {
         k = 0;
         for (; p->inner_step == 1 && p->group >= p->n && k + 16 <= p->inner; k += 16) {
@@ -109,6 +106,15 @@ static inline int INLAY_K(inlay_norm)(void *const *base, const inlay_step *s, in
             if (inv) inv[(ptrdiff_t)o * p->inner + k] = stat[1];
         }
     }
+}
+
+static inline int INLAY_K(inlay_norm)(void *const *base, const inlay_step *s, int32_t r0, int32_t r1)
+{
+    const inlay_norm_params *p = (const inlay_norm_params *)s->params;
+    INLAY_T *mean = (INLAY_T *)inlay_at(base, s, 1), *inv = (INLAY_T *)inlay_at(base, s, 2);
+    const INLAY_T *scale = (const INLAY_T *)inlay_at(base, s, 4), *bias = (const INLAY_T *)inlay_at(base, s, 5);
+    for (; r0 < r1; r0++)
+        INLAY_K(inlay_norm_unit)(p, (INLAY_T *)inlay_row(base, s, 0, r0), mean, inv, (const INLAY_T *)inlay_row(base, s, 3, r0), scale, bias);
     return 0;
 }
 

@@ -41,22 +41,23 @@ static inline int inlay_stream_on(const inlay_model *m, const inlay_segment *g, 
 {
     uint16_t *made = (uint16_t *)(void *)((unsigned char *)base[INLAY_ARENA] + m->state);
     const int32_t entries = g->prologue + g->period * g->repeats + g->epilogue;
-    int32_t i;
+    int32_t i, n;
     for (i = 0; at->entry == 0 && !*row && i < g->count; i++) made[i] = 0;
-    for (; at->entry < entries; at->entry++) {
+    for (; at->entry < entries; at->entry += n) {
         const uint8_t k = inlay_entry(g, at->entry);
         const inlay_step *s = m->step + g->first + k;
-        const int32_t u = s->backward ? s->units - 1 - made[k] : made[k];
         int r;
         if (g->first + k == input && !*row) return INLAY_MORE;
+        n = 1;
         if (g->first + k == input) *row = 0;
+        else while (s->backward != INLAY_UNIT_BY_UNIT && at->entry + n < entries && inlay_entry(g, at->entry + n) == k) n++;
 #ifdef INLAY_CHECK
-        r = inlay_check_unit(m, base, g->first + k, u, made[k] == 0, made[k] == s->units - 1);
+        r = inlay_check_units(m, base, g->first + k, made[k], made[k] + n);
 #else
-        r = s->run(base, s, u, u + 1);
+        r = inlay_run_units(base, s, made[k], n);
 #endif
         if (r < 0) return -r;
-        made[k]++;
+        made[k] = (uint16_t)(made[k] + n);
     }
 #ifdef INLAY_CHECK
     for (i = 0; i < g->count; i++) inlay_check_after(m, base, g->first + i);

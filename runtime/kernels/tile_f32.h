@@ -124,36 +124,65 @@ INLAY_TILE_FN inlay_tile_part(const inlay_tile *t, const float *a, float *y, con
     (--tiles > 0 && (at += (t->backward ? -P : P) * xs, y += (t->backward ? -P : P) * t->ys, q = q ? q + (t->backward ? -P : P) * t->qs : q, 1))
 #endif
 
+/* The rows of a window, pixels lying in them. */
+#define INLAY_WALK_ROWS(P, N, L) \
+    for (d = 0; d < t->nkd; d++) { \
+        const float *wh = w + d * t->plane_taps * width; \
+        if (d) slot = (t->first + d * t->d_rows) % t->cap; \
+        for (h = 0; h < t->nkh; h++, wh += t->row_taps * width) { \
+            const float *xr = t->x + (size_t)slot * t->row + at, *wi = wh; \
+            slot += t->h_rows; \
+            if (slot >= t->cap) slot -= t->cap; \
+            for (i = 0; i < pieces; i++, xr += t->piece, wi += piece_w) { \
+                const float *wk = wi; \
+                INLAY_P##P(INLAY_T_X, L, N) \
+                for (k = 0; k < run; k++, wk += width) { \
+                    INLAY_T_WEIGHTS##N(L) \
+                    INLAY_P##P(INLAY_T_FMA, L, N) \
+                } \
+            } \
+        } \
+    }
+
+/* Each row a pixel, those of the tile `pieces` rows apart: as many taps at once as lie together for all of them. */
+#define INLAY_T_SLOT(L, N, p) \
+    int32_t s##p = slot + p * pieces; \
+    if (s##p >= t->cap) s##p -= t->cap; \
+    if (i > t->cap - s##p) i = t->cap - s##p;
+#define INLAY_T_STEP(L, N, p) const float *x##p = t->x + (size_t)s##p * t->row;
+#define INLAY_WALK_STEPS(P, N, L) \
+    (void)piece_w; \
+    d = t->h_rows == 1 && (ptrdiff_t)t->row == run; \
+    for (h = 0; h < t->nkh; h += i) { \
+        const float *wk = w + h * t->row_taps * width; \
+        i = d ? t->nkh - h : 1; \
+        { \
+            INLAY_P##P(INLAY_T_SLOT, L, N) \
+            const int32_t all = i * run; \
+            INLAY_P##P(INLAY_T_STEP, L, N) \
+            for (k = 0; k < all; k++, wk += width) { \
+                INLAY_T_WEIGHTS##N(L) \
+                INLAY_P##P(INLAY_T_FMA, L, N) \
+            } \
+        } \
+        slot += i * t->h_rows; \
+        if (slot >= t->cap) slot -= t->cap; \
+    }
+
 /* So many tiles, one after the other, or one before the other where t->backward. at: floats from the row to the first tap that
  * exists, of pixel 0 of the first tile; w, b: of the group, w at the first tap.
  * part: channels of the group that exist, 0: all. WIDTH: floats from tap to tap in the weights; SPLIT: channels
  * that lie one after the other, the next then taps * WIDTH further on. */
-#define INLAY_TILE(NAME, P, N, L, WIDTH, SPLIT) \
+#define INLAY_TILE(WALK, NAME, P, N, L, WIDTH, SPLIT) \
 INLAY_TILE_FN NAME(const inlay_tile *t, int32_t tiles, ptrdiff_t at, const float *w, const float *b, float *y, const float *q, int32_t part) \
 { \
     const ptrdiff_t width = WIDTH, split = SPLIT, block = t->taps * width, xs = t->xs, piece_w = t->piece_taps * width; \
     const int32_t run = t->run, pieces = t->pieces; \
-    (void)block, (void)split; \
+    (void)block, (void)split, (void)xs; \
     do { \
         int32_t d, h, i, k, slot = t->slot; \
         INLAY_P##P(INLAY_T_SET, L, N) \
-        for (d = 0; d < t->nkd; d++) { \
-            const float *wh = w + d * t->plane_taps * width; \
-            if (d) slot = (t->first + d * t->d_rows) % t->cap; \
-            for (h = 0; h < t->nkh; h++, wh += t->row_taps * width) { \
-                const float *xr = t->x + (size_t)slot * t->row + at, *wi = wh; \
-                slot += t->h_rows; \
-                if (slot >= t->cap) slot -= t->cap; \
-                for (i = 0; i < pieces; i++, xr += t->piece, wi += piece_w) { \
-                    const float *wk = wi; \
-                    INLAY_P##P(INLAY_T_X, L, N) \
-                    for (k = 0; k < run; k++, wk += width) { \
-                        INLAY_T_WEIGHTS##N(L) \
-                        INLAY_P##P(INLAY_T_FMA, L, N) \
-                    } \
-                } \
-            } \
-        } \
+        INLAY_WALK_##WALK(P, N, L) \
         { INLAY_N##N(INLAY_T_BIAS, L, 0) INLAY_P##P(INLAY_T_BIASED, L, N) } \
         if (part) { \
             float a[N * L]; \
@@ -197,14 +226,15 @@ INLAY_TILE_FN NAME(const inlay_tile *t, int32_t tiles, ptrdiff_t at, const float
 #endif
 
 /* All tiles of N vectors of L floats, and NAME(t, p, tiles, ...) that picks the one of p pixels. */
-#define INLAY_TILES(NAME, N, L, WIDTH, SPLIT) \
-    INLAY_TILE(NAME##_1, 1, N, L, WIDTH, SPLIT) \
-    INLAY_TILE(NAME##_2, 2, N, L, WIDTH, SPLIT) \
-    INLAY_TILE(NAME##_3, 3, N, L, WIDTH, SPLIT) \
-    INLAY_TILE_4(NAME##_4, 4, N, L, WIDTH, SPLIT) \
-    INLAY_TILE_5(NAME##_5, 5, N, L, WIDTH, SPLIT) \
-    INLAY_TILE_6(NAME##_6, 6, N, L, WIDTH, SPLIT) \
-    INLAY_TILE_7(NAME##_7, 7, N, L, WIDTH, SPLIT) \
+#define INLAY_TILES(NAME, N, L, WIDTH, SPLIT) INLAY_TILES_BY(ROWS, NAME, N, L, WIDTH, SPLIT)
+#define INLAY_TILES_BY(WALK, NAME, N, L, WIDTH, SPLIT) \
+    INLAY_TILE(WALK, NAME##_1, 1, N, L, WIDTH, SPLIT) \
+    INLAY_TILE(WALK, NAME##_2, 2, N, L, WIDTH, SPLIT) \
+    INLAY_TILE(WALK, NAME##_3, 3, N, L, WIDTH, SPLIT) \
+    INLAY_TILE_4(WALK, NAME##_4, 4, N, L, WIDTH, SPLIT) \
+    INLAY_TILE_5(WALK, NAME##_5, 5, N, L, WIDTH, SPLIT) \
+    INLAY_TILE_6(WALK, NAME##_6, 6, N, L, WIDTH, SPLIT) \
+    INLAY_TILE_7(WALK, NAME##_7, 7, N, L, WIDTH, SPLIT) \
     static inline void NAME(const inlay_tile *t, int32_t p, int32_t tiles, ptrdiff_t at, const float *w, const float *b, float *y, const float *q, int32_t part) \
     { \
         switch (p) { \
@@ -220,21 +250,22 @@ INLAY_TILE_FN NAME(const inlay_tile *t, int32_t tiles, ptrdiff_t at, const float
     }
 
 #if INLAY_VL == 16
-INLAY_TILES(inlay_tile_64, 4, 16, 16, 16)
-INLAY_TILES(inlay_tile_32, 2, 16, 16, 16)
-INLAY_TILES(inlay_tile_16, 1, 16, 16, 16)
-INLAY_TILES(inlay_tile_8, 1, 8, 8, 8)
-INLAY_TILES(inlay_tile_4, 1, 4, 4, 4)
+#define INLAY_TILES_ALL(WALK, NAME) \
+    INLAY_TILES_BY(WALK, NAME##_64, 4, 16, 16, 16) INLAY_TILES_BY(WALK, NAME##_32, 2, 16, 16, 16) INLAY_TILES_BY(WALK, NAME##_16, 1, 16, 16, 16) \
+    INLAY_TILES_BY(WALK, NAME##_8, 1, 8, 8, 8) INLAY_TILES_BY(WALK, NAME##_4, 1, 4, 4, 4)
+#define INLAY_TILE_WIDE(NAME) \
+        case 64: NAME##_64(t, p, tiles, at, w, b, y + o, qo, part); break; \
+        case 32: NAME##_32(t, p, tiles, at, w, b, y + o, qo, part); break;
 #elif INLAY_VL == 8
-INLAY_TILES(inlay_tile_16, 2, 8, 16, 16)
-INLAY_TILES(inlay_tile_8, 1, 8, 8, 8)
-INLAY_TILES(inlay_tile_4, 1, 4, 4, 4)
+#define INLAY_TILES_ALL(WALK, NAME) \
+    INLAY_TILES_BY(WALK, NAME##_16, 2, 8, 16, 16) INLAY_TILES_BY(WALK, NAME##_8, 1, 8, 8, 8) INLAY_TILES_BY(WALK, NAME##_4, 1, 4, 4, 4)
+#define INLAY_TILE_WIDE(NAME)
 #elif INLAY_VL == 4
-INLAY_TILES(inlay_tile_16, 4, 4, 16, 16)
-INLAY_TILES(inlay_tile_8, 2, 4, 8, 8)
-INLAY_TILES(inlay_tile_4, 1, 4, 4, 4)
+#define INLAY_TILES_ALL(WALK, NAME) \
+    INLAY_TILES_BY(WALK, NAME##_16, 4, 4, 16, 16) INLAY_TILES_BY(WALK, NAME##_8, 2, 4, 8, 8) INLAY_TILES_BY(WALK, NAME##_4, 1, 4, 4, 4)
+#define INLAY_TILE_WIDE(NAME)
 #else
-INLAY_TILES(inlay_tile_any, 4, 1, t->width, 4)
+#define INLAY_TILES_ALL(WALK, NAME) INLAY_TILES_BY(WALK, NAME##_any, 4, 1, t->width, 4)
 #endif
 
 /* Channels of the group of packed channels that begins at o, of oc (rounded up to 4). */
@@ -262,36 +293,39 @@ static inline int32_t inlay_tile_width(int32_t o, int32_t oc, int32_t width)
     return o - at < left / 8 * 8 ? 8 : 4;
 }
 
-/* Tiles of p pixels, channels [o, end) of a convolution of oc channels: the group loop.
+/* NAME_run: tiles of p pixels, channels [o, end) of a convolution of oc channels: the group loop, and the tiles that it takes.
  * w is the first tap that exists, counted in taps; weights, bias, y, q begin at channel 0. */
-static inline void inlay_tile_run(inlay_tile *t, int32_t p, int32_t tiles, ptrdiff_t at, const float *weights, ptrdiff_t tap,
-                                  const float *bias, float *y, const float *q, int32_t o, int32_t end, int32_t oc)
-{
-    while (o < end) {
-        const int32_t n = inlay_tile_group(o, oc, t->width);
 #if INLAY_VL == 1
-        const int32_t width = inlay_tile_width(o, oc, t->width);
-        const int32_t full = t->width, first = width == full ? o - o % width : width == 8 ? o - o % full : o;
-        const float *w = weights + first * t->taps + tap * width + (o - first);
-        t->width = width;
-        inlay_tile_any(t, p, tiles, at, w, bias + o, y + o, q ? q + o : q, oc - o < n ? oc - o : 0);
+#define INLAY_TILE_GROUP(NAME) \
+        const int32_t width = inlay_tile_width(o, oc, t->width); \
+        const int32_t full = t->width, first = width == full ? o - o % width : width == 8 ? o - o % full : o; \
+        const float *w = weights + first * t->taps + tap * width + (o - first); \
+        t->width = width; \
+        NAME##_any(t, p, tiles, at, w, bias + o, y + o, q ? q + o : q, oc - o < n ? oc - o : 0); \
         t->width = full;
 #else
-        const float *w = weights + o * t->taps + tap * (n > 16 ? 16 : n), *b = bias + o, *qo = q ? q + o : q;
-        const int32_t part = oc - o < n ? oc - o : 0;
-        switch (n) {
-#if INLAY_VL == 16
-        case 64: inlay_tile_64(t, p, tiles, at, w, b, y + o, qo, part); break;
-        case 32: inlay_tile_32(t, p, tiles, at, w, b, y + o, qo, part); break;
-#endif
-        case 16: inlay_tile_16(t, p, tiles, at, w, b, y + o, qo, part); break;
-        case 8: inlay_tile_8(t, p, tiles, at, w, b, y + o, qo, part); break;
-        default: inlay_tile_4(t, p, tiles, at, w, b, y + o, qo, part); break;
+#define INLAY_TILE_GROUP(NAME) \
+        const float *w = weights + o * t->taps + tap * (n > 16 ? 16 : n), *b = bias + o, *qo = q ? q + o : q; \
+        const int32_t part = oc - o < n ? oc - o : 0; \
+        switch (n) { \
+        INLAY_TILE_WIDE(NAME) \
+        case 16: NAME##_16(t, p, tiles, at, w, b, y + o, qo, part); break; \
+        case 8: NAME##_8(t, p, tiles, at, w, b, y + o, qo, part); break; \
+        default: NAME##_4(t, p, tiles, at, w, b, y + o, qo, part); break; \
         }
 #endif
-        o += n;
-    }
+#define INLAY_TILE_RUN(WALK, NAME) \
+INLAY_TILES_ALL(WALK, NAME) \
+static inline void NAME##_run(inlay_tile *t, int32_t p, int32_t tiles, ptrdiff_t at, const float *weights, ptrdiff_t tap, \
+                              const float *bias, float *y, const float *q, int32_t o, int32_t end, int32_t oc) \
+{ \
+    while (o < end) { \
+        const int32_t n = inlay_tile_group(o, oc, t->width); \
+        INLAY_TILE_GROUP(NAME) \
+        o += n; \
+    } \
 }
+INLAY_TILE_RUN(ROWS, inlay_tile)
 
 /* Tile i of the cut of n pixels into equal tiles (they differ by one pixel at most): its first pixel; *p: its pixels. */
 static inline int32_t inlay_tile_cut(int32_t n, int32_t tiles, int32_t i, int32_t *p)

@@ -26,7 +26,7 @@ static float *answer(Net *t, Program *p, int64_t *count)
 static float *planned(MakeNet *make, uint64_t seed, PlanLevel level, Net *t, int64_t *count)
 {
     Program *p = lowered(t, make, seed, true);
-    const PlanOptions opt = { .align = 16, .level = level };
+    const PlanOptions opt = { .align = 16, .level = level, .pixels = seed % 3 ? 0 : 1 };
     const char *why = NULL;
     if (seed % 2 && level > PLAN_SIMPLE) elide_some(t, p);
     plan_program(p, &opt);
@@ -60,6 +60,14 @@ static void random_nets(void **state)
     const char *first = getenv("INLAY_FIRST");
     const int from = first ? atoi(first) : 1;
     for (int i = 0; i < cases(CASES); i++) compare(random_net, (uint64_t)(from + i));
+}
+
+static void random_signals(void **state)
+{
+    (void)state;
+    const char *first = getenv("INLAY_FIRST");
+    const int from = first ? atoi(first) : 1;
+    for (int i = 0; i < cases(CASES); i++) compare(random_signal, (uint64_t)(from + i));
 }
 
 static void random_volumes(void **state)
@@ -118,6 +126,6 @@ static void pairs_fill_scratch(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(random_nets), cmocka_unit_test(random_volumes), cmocka_unit_test(pairs_fill_scratch) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(random_nets), cmocka_unit_test(random_signals), cmocka_unit_test(random_volumes), cmocka_unit_test(pairs_fill_scratch) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

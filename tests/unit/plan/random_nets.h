@@ -256,6 +256,64 @@ static inline void random_net(Net *t, uint64_t seed)
     finish(&t->w, x);
 }
 
+/* Along a signal [N][C][1][L]; with a window of three rows of which one is there, too. */
+static inline Tensor *line_conv(Net *t, Tensor *x)
+{
+    DIMS(x);
+    const int64_t k = 1 + rnd(t, 7), stride = 1 + rnd(t, 3), dilation = 1 + rnd(t, 3), reach = (k - 1) * dilation + 1, before = rnd(t, (uint32_t)reach + 1), after = rnd(t, (uint32_t)reach + 1);
+    const int64_t thick = rnd(t, 4) ? 1 : 3, groups = rnd(t, 3) ? 1 : rnd(t, 2) || C % 2 ? C : 2, oc = groups == C ? C : groups * (1 + rnd(t, rnd(t, 3) ? 12 : 40));
+    const int64_t wd[] = { oc, C / groups, thick, k }, strides[] = { 1, stride }, pads[] = { thick / 2, before, thick / 2, after }, dilations[] = { 1, dilation };
+    if (H > 1 || W + before + after < reach) return NULL;
+    Tensor *y = op(&t->w, "Conv", x, floats(t, 4, wd, 0.3f, 0.0f), rnd(t, 2) ? vector(t, oc, 0.5f, 0.0f) : NULL);
+    node_set_ints(y->producer, "strides", 2, strides);
+    node_set_ints(y->producer, "pads", 4, pads);
+    node_set_ints(y->producer, "dilations", 2, dilations);
+    node_set_int(y->producer, "group", groups);
+    return keep(t, y, N, oc, 1, (W + before + after - reach) / stride + 1);
+}
+
+static inline Tensor *line_deconv(Net *t, Tensor *x)
+{
+    DIMS(x);
+    const int64_t k = 1 + rnd(t, 6), stride = 1 + rnd(t, 4), oc = 1 + rnd(t, 8), pad = rnd(t, 3), dilation = rnd(t, 3) ? 1 : 1 + rnd(t, 3);
+    const int64_t wd[] = { C, oc, 1, k }, strides[] = { 1, stride }, pads[] = { 0, pad, 0, pad }, dilations[] = { 1, dilation };
+    const int64_t w = (W - 1) * stride + (k - 1) * dilation + 1 - 2 * pad;
+    if (H > 1 || w < 1 || w > 120) return NULL;
+    Tensor *y = op(&t->w, "ConvTranspose", x, floats(t, 4, wd, 0.3f, 0.0f), NULL);
+    node_set_ints(y->producer, "strides", 2, strides);
+    node_set_ints(y->producer, "pads", 4, pads);
+    node_set_ints(y->producer, "dilations", 2, dilations);
+    return keep(t, y, N, oc, 1, w);
+}
+
+static inline Tensor *line_pool(Net *t, Tensor *x)
+{
+    DIMS(x);
+    const int64_t k = 2 + rnd(t, 4), stride = 1 + rnd(t, 3), kernel[] = { 1, k }, strides[] = { 1, stride };
+    if (H > 1 || W < k) return NULL;
+    Tensor *y = unary(&t->w, rnd(t, 2) ? "MaxPool" : "AveragePool", x);
+    node_set_ints(y->producer, "kernel_shape", 2, kernel);
+    node_set_ints(y->producer, "strides", 2, strides);
+    return keep(t, y, N, C, 1, (W - k) / stride + 1);
+}
+
+static inline void random_signal(Net *t, uint64_t seed)
+{
+    static MakeOp *const ops[] = { line_conv, line_conv, line_conv, line_conv, line_deconv, line_pool, resize, shuffle, slice, slice, concat, concat, normalize, elementwise, elementwise, excite };
+    memset(t, 0, sizeof *t);
+    t->random = seed * 2654435761u + 88172645463325252u;
+    world_open(&t->w);
+    const int64_t dims[] = { rnd(t, 6) ? 1 : 2, 1 + rnd(t, 24), 1, 10 + rnd(t, 50) };
+    Tensor *x = keep(t, input(&t->w, 4, dims), dims[0], dims[1], dims[2], dims[3]);
+    const int length = 3 + (int)rnd(t, 14);
+    for (int i = 0; i < length; i++) {
+        Tensor *from = rnd(t, 4) ? x : t->made[rnd(t, (uint32_t)t->n)], *y = ops[rnd(t, sizeof ops / sizeof *ops)](t, from);
+        if (y) x = y;
+    }
+    if (!x->producer) x = like(t, unary(&t->w, "Relu", x), x);
+    finish(&t->w, x);
+}
+
 static inline void run_passes(World *w, bool all)
 {
     int n;

@@ -69,7 +69,7 @@ static void price(void **state)
     const int32_t result = strip_result(&s, 0, STEPS, &width);
     Stream whole;
     int64_t budget = 100000, bytes, macs, fewer;
-    assert_true(stream_walk(&w.arena, &all, 0, STEPS, false, INT64_MAX, &budget, &whole));
+    assert_true(stream_walk(&w.arena, &all, 0, STEPS, false, 1, INT64_MAX, &budget, &whole));
     assert_true(strip_price(&s, &whole, result, (Cut){ .n = 2, .each = 5, .first = 5 }, &bytes, &macs));
     assert_int_equal(macs, 9 * 24 * 4 * (20 + 22 + 24));
     assert_true(bytes < whole.bytes);
