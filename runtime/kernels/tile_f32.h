@@ -151,7 +151,7 @@ INLAY_TILE_FN inlay_tile_part(const inlay_tile *t, const float *a, float *y, con
     if (i > t->cap - s##p) i = t->cap - s##p;
 #define INLAY_T_STEP(L, N, p) const float *x##p = t->x + (size_t)s##p * t->row;
 #define INLAY_WALK_STEPS(P, N, L) \
-    (void)piece_w; \
+    (void)piece_w, (void)at; \
     d = t->h_rows == 1 && (ptrdiff_t)t->row == run; \
     for (h = 0; h < t->nkh; h += i) { \
         const float *wk = w + h * t->row_taps * width; \
