@@ -271,7 +271,7 @@ static Tensor *zero_points(const Node *n, const Packed *p)
 {
     const int64_t row = i64_ceil_div(p->blocks * p->bits, 8) * 8 / p->bits, stored[] = { p->n, row }, dims[] = { p->n, p->blocks };
     if (node_in(n, 3) && n->in[3]->dtype == DT_U8) return expand_slice(n, unpacked(n, 3, p->t, 2, stored), 1, 0, p->blocks);
-    const uint8_t middle = node_in(n, 3) ? 0 : (uint8_t)(1u << (p->bits - 1));
+    const uint8_t middle = (uint8_t)(node_in(n, 3) ? 0 : 1u << (p->bits - 1));
     Recipe *r = recipe_cast(n->graph->store, recipe_fill(n->graph->store, DT_U8, 2, dims, &middle), p->t);
     return graph_add_constant(n->graph, NULL, r);
 }
