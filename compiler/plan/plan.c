@@ -79,7 +79,7 @@ void plan_program(Program *program, const PlanOptions *opt)
     PlanOptions lowest = *opt;  /* of the steps' order and form, the same under every limit */
     lowest.level = opt->level && opt->level < most ? opt->level : most;
     lowest.arena_limit = 0;
-    const Aim aim = { &lowest, lowest.level, walked_new(scratch, program->step.n) };
+    const Aim aim = { .opt = &lowest, .level = lowest.level, .walked = walked_new(scratch, program->step.n) };
     if (aim.level >= PLAN_ORDER) forms_affine(program, &aim);
     if (aim.level >= PLAN_ORDER) copies_choose(program, forms_peak, &aim);
     if (aim.level >= PLAN_ORDER) forms_order(program, &aim);
