@@ -292,7 +292,7 @@ static void settle(Finder *f, Edge *e)
         settle_by_walk(f, e, most);
         return;
     }
-    WalkedRange *r = walked_find(f->opt->walked, walked_key(f->all, e->from, e->to, f->number));
+    WalkedRange *r = walked_find(f->opt->walked, walked_key(f->all, e->from, e->to, f->opt->pixels, f->number));
     if (r->bytes == WALKED_NOT && r->beyond < most) {
         settle_by_walk(f, e, most);
         if (!e->exact) r->beyond = most;

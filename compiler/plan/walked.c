@@ -3,6 +3,8 @@
  * at; items count by their place in the range. No addresses, so that the same model is planned the same everywhere. */
 #include "plan/walked.h"
 
+#include "plan/stream.h"
+
 enum { ROOM_OF_STEP = 32, MOST_ROOM = 1 << 15 };
 
 struct Walked {
@@ -66,12 +68,12 @@ static int32_t first_touch(const Touch *begin, const Touch *t, const Touch *all,
     return number[t->item] - from;
 }
 
-uint64_t walked_key(const Items *all, int32_t first, int32_t end, int32_t *number)
+uint64_t walked_key(const Items *all, int32_t first, int32_t end, int32_t pixels, int32_t *number)
 {
     uint64_t key = mix((uint64_t)all->align, end - first);
     for (int32_t s = first; s < end; s++) {
         const Step *step = all->program->step.at[s];
-        key = mix(mix(key, step->units), step->accumulates | step->pushed << 1);
+        key = mix(mix(mix(key, step->units), step->accumulates | step->pushed << 1), stream_burst(step, pixels));
         for (const Touch *t = touch_begin(all, s); t < touch_end(all, s); t++) {
             const int32_t at = first_touch(touch_begin(all, first), t, all->touch.at, number);
             key = mix_touch(mix(key, at), t, step->units);

@@ -20,8 +20,8 @@ typedef struct Walked Walked;
 Walked *walked_new(Arena *a, size_t steps);
 /* The entry of a key, empty if it was not met. */
 WalkedRange *walked_find(Walked *w, uint64_t key);
-/* Equal for ranges whose walks are alike, but for about one pair in 2^64. number, by item: scratch, all 0 or of an earlier call
+/* Equal for ranges whose walks are alike, but for about one pair in 2^64. pixels: as for stream_walk(). number, by item: scratch, all 0 or of an earlier call
  * about the same items. */
-uint64_t walked_key(const Items *all, int32_t first, int32_t end, int32_t *number);
+uint64_t walked_key(const Items *all, int32_t first, int32_t end, int32_t pixels, int32_t *number);
 
 #endif
