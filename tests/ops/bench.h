@@ -73,14 +73,16 @@ static inline bool reverses(const Step *s)
     return false;
 }
 
-/* What the step updates, as it was; it must be read before the step runs. */
+/* What the step updates, as it was, and what others made of a result that its units gather (strips of planes); it must be read before
+ * the step runs. */
 static inline unsigned char **copy_before(const Bench *b, const Step *s)
 {
     unsigned char **before = NEW_ARRAY(b->arena, unsigned char *, s->n_operand + 1);
     for (int k = 0; k < s->n_operand; k++) {
         const Operand *o = s->operand + k;
         int64_t at;
-        if (changes(o) && o->write && o->read && !o->scratch) before[k] = arena_copy(b->arena, root_bytes(b->real, b->program, root_of(o, &at)), (size_t)tensor_bytes(root_of(o, &at)));
+        if (!changes(o) || !o->write || o->scratch) continue;
+        if (o->read || (b->made[root_of(o, &at)->id] && !by_row(s, o))) before[k] = arena_copy(b->arena, root_bytes(b->real, b->program, root_of(o, &at)), (size_t)tensor_bytes(root_of(o, &at)));
     }
     return before;
 }
