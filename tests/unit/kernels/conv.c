@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Convolution kernels against a naive one: random geometries, whole tensors and rings that hold only
- * the rows of the window, both directions, gaps between pixels, residual in place, activations. */
+ * the rows of the windows of a call, both directions, gaps between pixels, residual in place, activations. */
 #include "images.h"
 
+#include "kernels/conv1d_f32.h"
 #include "kernels/conv_f32.h"
 #include "kernels/dwconv_f32.h"
 
@@ -87,14 +88,18 @@ static void fill(Case *t)
 
 static void drop(Case *t) { free(t->x), free(t->w), free(t->b), free(t->q), free(t->want); }
 
-static Case random_case(bool depthwise)
+typedef enum Kind { PLAIN, DEPTHWISE, SIGNAL } Kind;
+
+static Case random_case(Kind kind)
 {
+    const bool depthwise = kind == DEPTHWISE;
     Case t = { .n = 1 + (int)rnd(2) };
     inlay_conv_params *p = &t.p;
     p->od = dimension(&p->id, &p->kd, &p->sd, &p->dd, &p->pd, 3, 3);
-    if (depthwise || rnd(3)) p->od = p->id = p->kd = p->sd = p->dd = 1, p->pd = 0;
-    p->oh = dimension(&p->ih, &p->kh, &p->sh, &p->dh, &p->ph, 4, 6);
+    if (kind != PLAIN || rnd(3)) p->od = p->id = p->kd = p->sd = p->dd = 1, p->pd = 0;
+    p->oh = dimension(&p->ih, &p->kh, &p->sh, &p->dh, &p->ph, 4, kind == SIGNAL ? 30 : 6);
     p->ow = dimension(&p->iw, &p->kw, &p->sw, &p->dw, &p->pw, 4, 20);
+    if (kind == SIGNAL || (depthwise && rnd(4) == 0)) p->ow = p->iw = p->kw = p->sw = p->dw = 1, p->pw = 0;
     if (rnd(4) == 0) {          /* 1x1 */
         p->kd = p->kh = p->kw = p->sd = p->sh = p->sw = 1;
         p->pd = p->ph = p->pw = 0;
@@ -110,10 +115,10 @@ static Case random_case(bool depthwise)
 }
 
 /* Weights as the kernel wants them; *bias gets the bias. */
-static float *packed(const Case *t, bool depthwise, float **bias)
+static float *packed(const Case *t, Kind kind, float **bias)
 {
     const inlay_conv_params *p = &t->p;
-    if (depthwise) {            /* [kh][kw][c] */
+    if (kind == DEPTHWISE) {            /* [kh][kw][c] */
         float *w = malloc((size_t)t->yc * (size_t)t->taps * sizeof *w);
         for (int c = 0; c < t->yc; c++)
             for (int k = 0; k < t->taps; k++) w[k * t->yc + c] = t->w[c * t->taps + k];
@@ -133,9 +138,10 @@ static float *packed(const Case *t, bool depthwise, float **bias)
     return w;
 }
 
-static inlay_kernel *kernel_of(const Case *t, bool depthwise)
+static inlay_kernel *kernel_of(const Case *t, Kind kind)
 {
-    if (depthwise) return t->p.act ? inlay_dwconv_act_f32 : inlay_dwconv_f32;
+    if (kind == SIGNAL) return t->p.act ? inlay_conv1d_act_f32 : inlay_conv1d_f32;
+    if (kind == DEPTHWISE) return t->p.act ? inlay_dwconv_act_f32 : inlay_dwconv_f32;
     return t->p.act ? inlay_conv_act_f32 : inlay_conv_f32;
 }
 
@@ -148,34 +154,50 @@ static void put_window(const Case *t, Ring *x, int u)
         if (top + h >= 0 && top + h < p->ih) ring_put(x, n * p->ih + top + h, t->x);
 }
 
-static void run_case(const Case *t, bool depthwise, bool rings)
+/* Units of one call from u on, in the direction of the step: those of one image. */
+static int burst_at(const Case *t, int u, int backward, int most)
+{
+    const int row = u % t->p.oh, left = backward ? row + 1 : t->p.oh - row;
+    return most < left ? most : left;
+}
+
+/* Unit after unit, or some in a call, of x and q nothing but the rows that these need being there. */
+static void run_rings(const Case *t, const inlay_step *s, void *const *base, Ring *x, Ring *y, Ring *q, int burst, float *got)
+{
+    for (int done = 0, n; done < t->y_rows; done += n) {
+        const int u = s->backward ? t->y_rows - 1 - done : done;
+        n = burst_at(t, u, s->backward, burst);
+        const int from = s->backward ? u - n + 1 : u;
+        ring_poison(x), ring_poison(q);
+        for (int k = from; k < from + n; k++) put_window(t, x, k), ring_put(q, k, t->q);
+        assert_int_equal(s->run(base, s, from, from + n), 0);
+        for (int k = from; k < from + n; k++) ring_get(y, k, got);
+    }
+}
+
+static void run_case(const Case *t, Kind kind, bool rings)
 {
     const inlay_conv_params *p = &t->p;
     const bool in_place = t->residual && rnd(2);
-    float *bias, *w = packed(t, depthwise, &bias), *got = malloc((size_t)(t->y_rows * p->ow * t->yc) * sizeof *got);
-    const int gap = rnd(2) ? (int)rnd(7) : 0, extent = (p->kh - 1) * p->dh + 1, cap = extent < t->x_rows ? extent : t->x_rows;
+    float *bias, *w = packed(t, kind, &bias), *got = malloc((size_t)(t->y_rows * p->ow * t->yc) * sizeof *got);
+    const int burst = rings ? 1 + (int)rnd(rnd(2) ? 9 : 1) : 1, extent = (p->kh - 1) * p->dh + 1 + (burst - 1) * p->sh, cap = extent < t->x_rows ? extent : t->x_rows;
+    const int gap = rnd(2) ? (int)rnd(7) : 0, some = burst < t->y_rows ? burst : t->y_rows;
     Ring x = ring_new(t->x_rows, p->iw, t->xc, rings ? cap : t->x_rows, t->xc + gap, gap / 2);
-    Ring y = ring_new(t->y_rows, p->ow, t->yc, rings ? 1 + (int)rnd((uint32_t)t->y_rows) : t->y_rows, t->yc + gap, gap / 3);
-    Ring q = ring_new(t->y_rows, p->ow, t->yc, rings ? 1 : t->y_rows, t->yc, 0);
+    Ring y = ring_new(t->y_rows, p->ow, t->yc, rings ? some + (int)rnd((uint32_t)(t->y_rows - some) + 1) : t->y_rows, t->yc + gap, gap / 3);
+    Ring q = ring_new(t->y_rows, p->ow, t->yc, rings ? some : t->y_rows, t->yc, 0), *sum = in_place ? &y : &q;
     void *base[5] = { x.memory, y.memory, q.memory, w, bias };
     inlay_ref ref[5] = { ring_ref(&y, 1), ring_ref(&x, 0), { .cap = 1, .base = 3 }, { .cap = 1, .base = 4 },
                          in_place ? ring_ref(&y, 1) : ring_ref(&q, 2) };
     if (!t->residual) ref[4].base = INLAY_NONE;
-    inlay_step s = { kernel_of(t, depthwise), p, ref, t->y_rows, (int32_t)rnd(2) };
-    if (!rings) {
+    inlay_step s = { kernel_of(t, kind), p, ref, t->y_rows, (int32_t)rnd(2) };
+    if (rings) {
+        run_rings(t, &s, base, &x, &y, sum, burst, got);
+    } else {
         for (int r = 0; r < t->x_rows; r++) ring_put(&x, r, t->x);
-        for (int r = 0; r < t->y_rows; r++) ring_put(in_place ? &y : &q, r, t->q);
+        for (int r = 0; r < t->y_rows; r++) ring_put(sum, r, t->q);
         assert_int_equal(s.run(base, &s, 0, t->y_rows), 0);
         for (int r = 0; r < t->y_rows; r++) ring_get(&y, r, got);
-    } else
-        for (int i = 0; i < t->y_rows; i++) {
-            const int u = s.backward ? t->y_rows - 1 - i : i;
-            ring_poison(&x), ring_poison(&q);
-            put_window(t, &x, u);
-            ring_put(in_place ? &y : &q, u, t->q);
-            assert_int_equal(s.run(base, &s, u, u + 1), 0);
-            ring_get(&y, u, got);
-        }
+    }
     check_close(got, t->want, (size_t)(t->y_rows * p->ow * t->yc), sqrt((double)t->taps));
     ring_check_guards(&x), ring_check_guards(&y), ring_check_guards(&q);
     free(w), free(bias), free(got), free(x.memory), free(y.memory), free(q.memory);
@@ -185,9 +207,9 @@ static void random_geometries(void **state)
 {
     (void)state;
     for (int i = 0; i < 400; i++) {
-        Case t = random_case(false);
-        run_case(&t, false, false);
-        if (t.p.kd == 1 && t.p.id == 1) run_case(&t, false, true);
+        Case t = random_case(PLAIN);
+        run_case(&t, PLAIN, false);
+        if (t.p.kd == 1 && t.p.id == 1) run_case(&t, PLAIN, true);
         drop(&t);
     }
 }
@@ -196,9 +218,21 @@ static void random_depthwise(void **state)
 {
     (void)state;
     for (int i = 0; i < 400; i++) {
-        Case t = random_case(true);
-        run_case(&t, true, false);
-        run_case(&t, true, true);
+        Case t = random_case(DEPTHWISE);
+        run_case(&t, DEPTHWISE, false);
+        run_case(&t, DEPTHWISE, true);
+        drop(&t);
+    }
+}
+
+/* Rows of one pixel. */
+static void random_signals(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 400; i++) {
+        Case t = random_case(SIGNAL);
+        run_case(&t, SIGNAL, false);
+        run_case(&t, SIGNAL, true);
         drop(&t);
     }
 }
@@ -210,9 +244,15 @@ static void large_weights(void **state)
     Case t = { .n = 1, .p = { .id = 1, .ih = 3, .iw = 5, .od = 1, .oh = 3, .ow = 5, .kd = 1, .kh = 3, .kw = 3, .sd = 1, .sh = 1, .sw = 1,
                               .dd = 1, .dh = 1, .dw = 1, .ph = 1, .pw = 1, .groups = 1, .ic = 97, .oc = 205, .width = 16 } };
     fill(&t);
-    run_case(&t, false, false);
-    run_case(&t, false, true);
+    run_case(&t, PLAIN, false);
+    run_case(&t, PLAIN, true);
     drop(&t);
+    Case u = { .n = 1, .p = { .id = 1, .ih = 23, .iw = 1, .od = 1, .oh = 23, .ow = 1, .kd = 1, .kh = 3, .kw = 1, .sd = 1, .sh = 1, .sw = 1,
+                              .dd = 1, .dh = 1, .dw = 1, .ph = 1, .groups = 1, .ic = 301, .oc = 205, .width = 16 } };
+    fill(&u);
+    run_case(&u, SIGNAL, false);
+    run_case(&u, SIGNAL, true);
+    drop(&u);
 }
 
 /* y below x in one block of memory, a row of y never reaching the rows of x still needed. */
@@ -226,7 +266,7 @@ static void diagonal_overlap(void **state)
         t.residual = false;
         naive(&t);
         const size_t row = 11 * 24, all = 9 * row;
-        float *memory = malloc((all + row) * sizeof *memory), *bias, *w = packed(&t, false, &bias);
+        float *memory = malloc((all + row) * sizeof *memory), *bias, *w = packed(&t, PLAIN, &bias);
         float *x = backward ? memory : memory + row, *y = backward ? memory + row : memory;
         memcpy(x, t.x, all * sizeof *x);
         void *base[3] = { memory, w, bias };
@@ -252,7 +292,7 @@ static void groups_overlap(void **state)
         fill(&t);
         t.residual = false;
         naive(&t);
-        float *memory = malloc((ALL_X + APART) * sizeof *memory), *bias, *w = packed(&t, false, &bias);
+        float *memory = malloc((ALL_X + APART) * sizeof *memory), *bias, *w = packed(&t, PLAIN, &bias);
         const size_t x = backward ? 0 : APART, y = backward ? ALL_X + APART - ALL_Y : 0;
         memcpy(memory + x, t.x, ALL_X * sizeof *memory);
         void *base[3] = { memory, w, bias };
@@ -272,6 +312,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(random_geometries),
         cmocka_unit_test(random_depthwise),
+        cmocka_unit_test(random_signals),
         cmocka_unit_test(large_weights),
         cmocka_unit_test(diagonal_overlap),
         cmocka_unit_test(groups_overlap),

@@ -161,6 +161,27 @@ static void shuffles(void **state)
     free(data);
 }
 
+/* The same for smaller elements, rows without gaps. */
+static void small_shuffles(void **state)
+{
+    (void)state;
+    enum { H = 3, W = 4, C = 6, ALL = H * W * C };
+    static inlay_kernel *const kernels[] = { inlay_shuffle_8, inlay_shuffle_16 };
+    const uint16_t from[C] = { 0, 2, 4, 1, 3, 5 }, cycles[] = { 1, 0, 4, 1, 2, 4, 3, 1, 5 };
+    const inlay_shuffle_params p = { W, sizeof cycles / sizeof *cycles };
+    for (int way = 0; way < 8; way++) {
+        const size_t size = (size_t)1 << way / 4;
+        unsigned char *data = rnd_bytes(ALL * size), x[2 * ALL], y[2 * ALL], *to = way % 2 ? x : y;
+        memcpy(x, data, ALL * size);
+        void *base[] = { to, x, (void *)(uintptr_t)cycles };
+        const inlay_ref ref[] = { { .row = W * C * size, .cap = H, .pix = C }, { .row = W * C * size, .cap = H, .pix = C, .base = 1 }, { .cap = 1, .base = 2 } };
+        const inlay_step s = { kernels[way / 4], &p, ref, H, way / 2 % 2 };
+        assert_int_equal(s.run(base, &s, 0, H), 0);
+        for (size_t i = 0; i < ALL; i++) assert_memory_equal(to + i * size, data + (i / C * C + from[i % C]) * size, size);
+        free(data);
+    }
+}
+
 static void concats(void **state)
 {
     (void)state;
@@ -222,7 +243,7 @@ static void pads_by_value(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(random_moves), cmocka_unit_test(layouts), cmocka_unit_test(rows_moved), cmocka_unit_test(shuffles), cmocka_unit_test(concats), cmocka_unit_test(tables),
+        cmocka_unit_test(random_moves), cmocka_unit_test(layouts), cmocka_unit_test(rows_moved), cmocka_unit_test(shuffles), cmocka_unit_test(small_shuffles), cmocka_unit_test(concats), cmocka_unit_test(tables),
         cmocka_unit_test(slices_by_value), cmocka_unit_test(pads_by_value),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
