@@ -4,12 +4,7 @@
 
 #include "prove/replay.h"
 
-static bool can_reverse(const Step *s)
-{
-    for (int k = 0; k < s->n_operand; k++)
-        if (s->operand[k].tensor && reuse_reverses(s->operand[k].reuse)) return true;
-    return s->units == 1;
-}
+static bool can_reverse(const Step *s) { return step_reverses(s) || s->units == 1; }
 
 static bool check_step(Check *c, const Step *s)
 {

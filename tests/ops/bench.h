@@ -66,13 +66,6 @@ static inline bool same_if_made(const unsigned char *want, const unsigned char *
     return true;
 }
 
-static inline bool reverses(const Step *s)
-{
-    for (int k = 0; k < s->n_operand; k++)
-        if (s->operand[k].tensor && s->operand[k].reuse == REUSE_ROWS) return true;
-    return false;
-}
-
 /* What the step updates, as it was, and what others made of a result that its units gather (strips of planes); it must be read before
  * the step runs. */
 static inline unsigned char **copy_before(const Bench *b, const Step *s)

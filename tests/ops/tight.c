@@ -185,7 +185,7 @@ static void judge(Bench *b, const Step *s, unsigned char *const *before)
     for (int k = 1; k < s->n_operand; k++) {
         bool seen = !t.root[k] || s->operand[k].scratch || t.root[k] == t.root[0] || !tensor_bytes(t.root[k]) || !tensor_bytes(t.root[0]);
         for (int i = 1; i < k && !seen; i++) seen = t.root[i] == t.root[k];
-        for (int turn = 0; turn <= reverses(s) && !seen; turn++) {
+        for (int turn = 0; turn <= step_reverses(s) && !seen; turn++) {
             t.step.backward = turn;
             approach(&t, 0, k);
         }

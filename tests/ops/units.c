@@ -160,7 +160,7 @@ static void judge(Bench *b, const Step *s, unsigned char *const *before)
     if (entangled(s)) return;
     b->steps++;
     for (b->rubbish = 0x7f; b->rubbish <= 0xff; b->rubbish += 0x80)
-        for (int turn = 0; turn <= reverses(s); turn++) {
+        for (int turn = 0; turn <= step_reverses(s); turn++) {
             b->backward = turn;
             run_units(b, s, before);
         }

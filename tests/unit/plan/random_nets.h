@@ -239,6 +239,18 @@ static inline void random_volumes_net(Net *t, uint64_t seed)
     finish(&t->w, op(&t->w, "Conv", unary(&t->w, "Relu", y), floats(t, 5, next, 0.3f, 0.0f), NULL));
 }
 
+/* Some of the n kinds of operators after x, one of them making the result. */
+static inline void go_on(Net *t, Tensor *x, MakeOp *const *ops, size_t n)
+{
+    const int length = 3 + (int)rnd(t, 14);
+    for (int i = 0; i < length; i++) {
+        Tensor *from = rnd(t, 4) ? x : t->made[rnd(t, (uint32_t)t->n)], *y = ops[rnd(t, (uint32_t)n)](t, from);
+        if (y) x = y;
+    }
+    if (!x->producer) x = like(t, unary(&t->w, "Relu", x), x);
+    finish(&t->w, x);
+}
+
 static inline void random_net(Net *t, uint64_t seed)
 {
     static MakeOp *const ops[] = { conv, conv, conv, deconv, pool, resize, blocks, shuffle, slice, slice, concat, concat, normalize, elementwise, elementwise, excite, padded };
@@ -247,13 +259,7 @@ static inline void random_net(Net *t, uint64_t seed)
     world_open(&t->w);
     const int64_t dims[] = { rnd(t, 6) ? 1 : 2, 1 + rnd(t, 12), 6 + rnd(t, 20), 6 + rnd(t, 20) };
     Tensor *x = keep(t, input(&t->w, 4, dims), dims[0], dims[1], dims[2], dims[3]);
-    const int length = 3 + (int)rnd(t, 14);
-    for (int i = 0; i < length; i++) {
-        Tensor *from = rnd(t, 4) ? x : t->made[rnd(t, (uint32_t)t->n)], *y = ops[rnd(t, sizeof ops / sizeof *ops)](t, from);
-        if (y) x = y;
-    }
-    if (!x->producer) x = like(t, unary(&t->w, "Relu", x), x);
-    finish(&t->w, x);
+    go_on(t, x, ops, sizeof ops / sizeof *ops);
 }
 
 /* Along a signal [N][C][1][L]; with a window of three rows of which one is there, too. */
@@ -305,13 +311,7 @@ static inline void random_signal(Net *t, uint64_t seed)
     world_open(&t->w);
     const int64_t dims[] = { rnd(t, 6) ? 1 : 2, 1 + rnd(t, 24), 1, 10 + rnd(t, 50) };
     Tensor *x = keep(t, input(&t->w, 4, dims), dims[0], dims[1], dims[2], dims[3]);
-    const int length = 3 + (int)rnd(t, 14);
-    for (int i = 0; i < length; i++) {
-        Tensor *from = rnd(t, 4) ? x : t->made[rnd(t, (uint32_t)t->n)], *y = ops[rnd(t, sizeof ops / sizeof *ops)](t, from);
-        if (y) x = y;
-    }
-    if (!x->producer) x = like(t, unary(&t->w, "Relu", x), x);
-    finish(&t->w, x);
+    go_on(t, x, ops, sizeof ops / sizeof *ops);
 }
 
 static inline void run_passes(World *w, bool all)
