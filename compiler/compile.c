@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * model.onnx -> onnx/ -> Graph -> passes/ -> Graph -> ops/ lower -> Program -> plan/ -> emit/ -> DIR
- * No stage calls another; they meet here. Read this file first. */
+ * model.onnx -> onnx/ -> Graph -> passes/ -> Graph -> ops/ lower -> Program -> plan/ -> emit/ ->
+ * DIR No stage calls another; they meet here. Read this file first. */
 #include "compile.h"
 
 #include <ctype.h>
@@ -24,10 +24,14 @@ enum { DEFAULT_WINDOW = 3 << 20, ARENA_ALIGN = 16, PACK_WIDTH = 16 };
 
 static LoadMode load_mode(const Options *o)
 {
-    if (!o->load || !strcmp(o->load, "stream")) return LOAD_STREAM;
-    if (!strcmp(o->load, "mmap")) return LOAD_MMAP;
-    if (!strcmp(o->load, "eager")) return LOAD_EAGER;
-    fail_at(STATUS_USAGE, LOC_NONE, "--load takes stream, mmap or eager", "unknown way to load: \"%s\"", o->load);
+    if (!o->load || !strcmp(o->load, "stream"))
+        return LOAD_STREAM;
+    if (!strcmp(o->load, "mmap"))
+        return LOAD_MMAP;
+    if (!strcmp(o->load, "eager"))
+        return LOAD_EAGER;
+    fail_at(STATUS_USAGE, LOC_NONE, "--load takes stream, mmap or eager",
+            "unknown way to load: \"%s\"", o->load);
 }
 
 void compile_open(Compile *c, const Options *o)
@@ -43,7 +47,8 @@ void compile_open(Compile *c, const Options *o)
 void compile_close(Compile *c)
 {
     progress_end(c);
-    if (c->out) output_abort(c->out);
+    if (c->out)
+        output_abort(c->out);
     json_decref(c->manifest);
     c->manifest = NULL;
     file_close_all(&c->arena);
@@ -53,10 +58,12 @@ void compile_close(Compile *c)
 
 void compile_read(Compile *c)
 {
-    const ReadOptions r = { .external_dir = c->options->external_dir, .no_external = c->options->no_external };
+    const ReadOptions r = { .external_dir = c->options->external_dir,
+                            .no_external = c->options->no_external };
     stats_stage(c, STAGE_READ);
     c->graph = onnx_read(&c->arena, &c->store, c->options->model, &r);
-    if (c->options->hash_model) model_hash(c, c->model_sha256);
+    if (c->options->hash_model)
+        model_hash(c, c->model_sha256);
     graph_count_uses(c->graph);
     override_inputs(c->graph, c->options);
     io_forms(c->graph, c->options);
@@ -66,7 +73,8 @@ void compile_read(Compile *c)
 static bool left_out(const Options *o, const PassRow *p)
 {
     for (const char **w = o->without; w && *w; w++)
-        if (!strcmp(*w, p->name)) return !p->required;
+        if (!strcmp(*w, p->name))
+            return !p->required;
     return false;
 }
 
@@ -78,7 +86,8 @@ static void run_pass(Graph *root, const PassRow *p)
         return;
     }
     for (size_t k = root->all.n; k-- > 0;)
-        if (!graph_gone(root->all.at[k])) p->run(root->all.at[k]);
+        if (!graph_gone(root->all.at[k]))
+            p->run(root->all.at[k]);
 }
 
 void compile_passes(Compile *c)
@@ -88,8 +97,10 @@ void compile_passes(Compile *c)
     stats_stage(c, STAGE_PASSES);
     override_check(c->graph);
     for (int i = 0; i < n; i++) {
-        if (!left_out(c->options, p + i)) run_pass(c->graph, p + i);
-        if (c->options->dump_after && !strcmp(c->options->dump_after, p[i].name)) return;
+        if (!left_out(c->options, p + i))
+            run_pass(c->graph, p + i);
+        if (c->options->dump_after && !strcmp(c->options->dump_after, p[i].name))
+            return;
     }
 }
 
@@ -100,38 +111,59 @@ static void check_limit(Compile *c)
 {
     const Plan *p = &c->program->plan;
     const long long *limit = c->options->arena_limit;
-    if (!limit || p->arena_size <= *limit) return;
+    if (!limit || p->arena_size <= *limit)
+        return;
     const Peak peak = peak_find(c->program);
-    fail_at(STATUS_LIMIT, LOC_NONE, arena_printf(&c->arena, "who needs it, and what would shrink it\n%s", peak_text(&c->arena, &peak, PEAK_BLOCKS).at),
+    fail_at(STATUS_LIMIT, LOC_NONE,
+            arena_printf(&c->arena, "who needs it, and what would shrink it\n%s",
+                         peak_text(&c->arena, &peak, PEAK_BLOCKS).at),
             "the smallest arena found is %lld bytes (lower bound %lld), the limit is %lld",
             (long long)p->arena_size, (long long)p->lower_bound, *limit);
 }
 
 static PlanLevel plan_level(const Options *o)
 {
-    static const char *const names[] = { [PLAN_SIMPLE] = "simple", [PLAN_ORDER] = "order", [PLAN_OVERLAP] = "overlap", [PLAN_STREAM] = "stream" };
+    static const char *const names[] = { [PLAN_SIMPLE] = "simple",
+                                         [PLAN_ORDER] = "order",
+                                         [PLAN_OVERLAP] = "overlap",
+                                         [PLAN_STREAM] = "stream" };
     for (int i = PLAN_SIMPLE; o->plan && i <= PLAN_STREAM; i++)
-        if (!strcmp(o->plan, names[i])) return (PlanLevel)i;
-    if (o->plan) fail_at(STATUS_USAGE, LOC_NONE, "--plan takes simple, order, overlap or stream", "unknown level of planning: \"%s\"", o->plan);
+        if (!strcmp(o->plan, names[i]))
+            return (PlanLevel)i;
+    if (o->plan)
+        fail_at(STATUS_USAGE, LOC_NONE, "--plan takes simple, order, overlap or stream",
+                "unknown level of planning: \"%s\"", o->plan);
     return PLAN_DEFAULT;
 }
 
 static PlanGoal plan_goal(const Options *o)
 {
-    static const char *const name[] = { [PLAN_RAM] = "ram", [PLAN_BALANCED] = "balanced", [PLAN_SPEED] = "speed" };
+    static const char *const name[] = {
+        [PLAN_RAM] = "ram", [PLAN_BALANCED] = "balanced", [PLAN_SPEED] = "speed"
+    };
     for (size_t i = 0; o->optimize && i < sizeof name / sizeof *name; i++)
-        if (!strcmp(o->optimize, name[i])) return (PlanGoal)i;
-    if (o->optimize) fail_at(STATUS_USAGE, LOC_NONE, "--optimize takes ram, balanced or speed", "unknown goal: \"%s\"", o->optimize);
+        if (!strcmp(o->optimize, name[i]))
+            return (PlanGoal)i;
+    if (o->optimize)
+        fail_at(STATUS_USAGE, LOC_NONE, "--optimize takes ram, balanced or speed",
+                "unknown goal: \"%s\"", o->optimize);
     return PLAN_RAM;
 }
 
 /* For the planner 0 is no limit: where no byte is allowed, one that cannot be used. */
-static int64_t arena_limit(const Options *o) { return o->arena_limit ? i64_max(*o->arena_limit, 1) : 0; }
+static int64_t arena_limit(const Options *o)
+{
+    return o->arena_limit ? i64_max(*o->arena_limit, 1) : 0;
+}
 
 void compile_program(Compile *c)
 {
-    PlanOptions plan = { .align = ARENA_ALIGN, .arena_limit = arena_limit(c->options), .curve = c->options->curve != 0,
-        .preserve_input = c->options->preserve_input, .level = plan_level(c->options), .goal = plan_goal(c->options) };
+    PlanOptions plan = { .align = ARENA_ALIGN,
+                         .arena_limit = arena_limit(c->options),
+                         .curve = c->options->curve != 0,
+                         .preserve_input = c->options->preserve_input,
+                         .level = plan_level(c->options),
+                         .goal = plan_goal(c->options) };
     region_options(&c->arena, c->options, &plan);
     stats_stage(c, STAGE_PLAN);
     c->program = lower_graph(c->graph, PACK_WIDTH);
@@ -144,9 +176,11 @@ void compile_program(Compile *c)
 
 static bool valid_name(const char *s)
 {
-    if (!islower((unsigned char)*s) || strlen(s) > 40) return false;
+    if (!islower((unsigned char)*s) || strlen(s) > 40)
+        return false;
     for (; *s; s++)
-        if (!islower((unsigned char)*s) && !isdigit((unsigned char)*s) && *s != '_') return false;
+        if (!islower((unsigned char)*s) && !isdigit((unsigned char)*s) && *s != '_')
+            return false;
     return true;
 }
 
@@ -154,12 +188,18 @@ const char *compile_name(Compile *c)
 {
     const char *given = c->options->name;
     if (given && !valid_name(given))
-        fail_at(STATUS_USAGE, LOC_NONE, "take lower-case letters, digits and _, a letter first, at most 40", "--name \"%s\" is no usable C identifier", given);
-    if (given) return given;
-    const char *slash = strrchr(c->options->model, '/'), *file = slash ? slash + 1 : c->options->model;
+        fail_at(STATUS_USAGE, LOC_NONE,
+                "take lower-case letters, digits and _, a letter first, at most 40",
+                "--name \"%s\" is no usable C identifier", given);
+    if (given)
+        return given;
+    const char *slash = strrchr(c->options->model, '/'),
+               *file = slash ? slash + 1 : c->options->model;
     char *name = arena_text(&c->arena, file, strcspn(file, "."));
-    if (strlen(name) > 40) name[40] = 0;
-    for (char *s = name; *s; s++) *s = isalnum((unsigned char)*s) ? (char)tolower((unsigned char)*s) : '_';
+    if (strlen(name) > 40)
+        name[40] = 0;
+    for (char *s = name; *s; s++)
+        *s = isalnum((unsigned char)*s) ? (char)tolower((unsigned char)*s) : '_';
     return valid_name(name) ? name : "model";
 }
 
@@ -171,8 +211,15 @@ static void emit_report(Compile *c, const char *kind, Text t)
 ManifestFacts compile_facts(Compile *c)
 {
     const Options *o = c->options;
-    return (ManifestFacts){ .name = compile_name(c), .model_sha256 = *c->model_sha256 ? c->model_sha256 : NULL, .weights_form = "none",
-        .shape = o->shape, .dim = o->dim, .constant = o->constant, .without = o->without, .io = o->io, .pack_width = PACK_WIDTH };
+    return (ManifestFacts){ .name = compile_name(c),
+                            .model_sha256 = *c->model_sha256 ? c->model_sha256 : NULL,
+                            .weights_form = "none",
+                            .shape = o->shape,
+                            .dim = o->dim,
+                            .constant = o->constant,
+                            .without = o->without,
+                            .io = o->io,
+                            .pack_width = PACK_WIDTH };
 }
 
 /* Short pieces on their way to a file. */
@@ -194,7 +241,8 @@ static void put_piece(void *to, const char *text, size_t n)
 {
     Pieces *p = to;
     while (n) {
-        if (p->n == sizeof p->buffer) flush_pieces(p);
+        if (p->n == sizeof p->buffer)
+            flush_pieces(p);
         const size_t k = n < sizeof p->buffer - p->n ? n : sizeof p->buffer - p->n;
         memcpy(p->buffer + p->n, text, k);
         p->n += k;
@@ -229,7 +277,9 @@ void compile_emit(Compile *c)
     facts.weights_form = weights_form_name(form);
     emit_manifest(c, &facts);
     emit_report(c, "txt", report_text(c->program, name));
-    if (c->options->csv) emit_report(c, "csv", arena_csv(c->program));
-    if (c->options->html) emit_report(c, "html", html_report(c->program, name));
+    if (c->options->csv)
+        emit_report(c, "csv", arena_csv(c->program));
+    if (c->options->html)
+        emit_report(c, "html", html_report(c->program, name));
     output_commit(c->out);
 }

@@ -14,20 +14,22 @@
 /* What the command line asks for. Lists end in NULL; a NULL list is empty. */
 typedef struct Options {
     const char *model;
-    const char *manifest;       /* prove: NAME.json */
-    const char *output;         /* -o DIR */
-    const char *name;           /* C identifier, lower case */
+    const char *manifest; /* prove: NAME.json */
+    const char *output;   /* -o DIR */
+    const char *name;     /* C identifier, lower case */
     const char **shape, **dim, **constant, **without, **input, **io, **region, **pin;
     const char *weights, *optimize, *load, *target, *plan, *dump_after, *external_dir;
-    const long long *max_memory, *max_arena, *max_weights, *arena_limit, *capacity;     /* bytes; NULL: none */
-    int curve, preserve_input, markdown, no_hash, hash_model, json, stats, initializers, no_external, csv, html;
+    const long long *max_memory, *max_arena, *max_weights, *arena_limit,
+        *capacity; /* bytes; NULL: none */
+    int curve, preserve_input, markdown, no_hash, hash_model, json, stats, initializers,
+        no_external, csv, html;
 } Options;
 
 typedef enum Stage { STAGE_READ, STAGE_PASSES, STAGE_PLAN, STAGE_WRITE, STAGES } Stage;
 
 /* Seconds, for --stats and the progress line. */
 typedef struct StageClock {
-    Stage running;              /* STAGES: none */
+    Stage running; /* STAGES: none */
     double wall_began, cpu_began, wall[STAGES], cpu[STAGES];
     double write_began, noted;
     uint64_t written_before;
@@ -42,10 +44,10 @@ typedef struct Compile {
     Graph *graph;
     Program *program;
     Output *out;
-    json_t *manifest;           /* prove: the document; NULL: none */
+    json_t *manifest; /* prove: the document; NULL: none */
     StageClock clock;
-    char model_sha256[65];      /* "": not asked for */
-    IoCount io_before;          /* what other compiles of this thread read and wrote */
+    char model_sha256[65]; /* "": not asked for */
+    IoCount io_before;     /* what other compiles of this thread read and wrote */
 } Compile;
 
 /* What the manifest says beside the program; nothing of the written weights yet. */
@@ -54,10 +56,10 @@ void compile_open(Compile *c, const Options *o);
 void compile_close(Compile *c);
 
 /* The stages. Each leaves by fail_at(). */
-void compile_read(Compile *c);          /* graph, with --shape, --dim and --const applied */
-void compile_passes(Compile *c);        /* up to --dump-after, if that is given */
-void compile_program(Compile *c);       /* lowered, planned, checked, linked */
-void compile_emit(Compile *c);          /* the output folder */
+void compile_read(Compile *c);    /* graph, with --shape, --dim and --const applied */
+void compile_passes(Compile *c);  /* up to --dump-after, if that is given */
+void compile_program(Compile *c); /* lowered, planned, checked, linked */
+void compile_emit(Compile *c);    /* the output folder */
 
 /* Derived from --name, or from the model's file name. */
 const char *compile_name(Compile *c);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The command line: parse, run one command inside the protect() frame, clean up, say how it went. */
+ * The command line: parse, run one command inside the protect() frame, clean up, say how it went.
+ */
 #include <stdlib.h>
 
 #include "cli/options.h"
@@ -14,14 +15,16 @@ static void run(void *context)
 {
     Job *j = context;
     compile_open(&j->compile, j->options);
-    if (j->command->reads_model) compile_read(&j->compile);
+    if (j->command->reads_model)
+        compile_read(&j->compile);
     j->command->run(&j->compile);
 }
 
 static void flush(void *context)
 {
     (void)context;
-    if (fflush(stdout) || ferror(stdout)) fail_at(STATUS_IO, LOC_NONE, NULL, "cannot write to standard output");
+    if (fflush(stdout) || ferror(stdout))
+        fail_at(STATUS_IO, LOC_NONE, NULL, "cannot write to standard output");
 }
 
 static void close_all(void *context)

@@ -22,27 +22,27 @@ extern "C" {
 /* What a run returns. Numbers never change their meaning. */
 enum {
     INLAY_OK = 0,
-    INLAY_E_ARG = 1,            /* a NULL arena, input or output */
-    INLAY_E_ALIGN = 2,          /* the arena is not aligned as the header says */
-    INLAY_E_SHAPE = 3,          /* a value read at run time asks for another shape than was compiled */
-    INLAY_E_INDEX = 4,          /* an index read at run time lies outside its tensor */
-    INLAY_MORE = 5,             /* no error: the next row of input is awaited */
-    INLAY_E_CHECK = 6           /* -DINLAY_CHECK: a row that a step needs is not in the arena, or no more */
+    INLAY_E_ARG = 1,   /* a NULL arena, input or output */
+    INLAY_E_ALIGN = 2, /* the arena is not aligned as the header says */
+    INLAY_E_SHAPE = 3, /* a value read at run time asks for another shape than was compiled */
+    INLAY_E_INDEX = 4, /* an index read at run time lies outside its tensor */
+    INLAY_MORE = 5,    /* no error: the next row of input is awaited */
+    INLAY_E_CHECK = 6  /* -DINLAY_CHECK: a row that a step needs is not in the arena, or no more */
 };
 
 /* Where a tensor lies: rows in a ring. A whole tensor is a ring with cap == its rows.
  * Row r begins `off + (r % cap) * row` bytes into base. */
 typedef struct inlay_ref {
-    size_t off;                 /* bytes from the base to row 0 */
-    size_t row;                 /* bytes from one row to the next; unused where the tensor is one unit */
-    int32_t cap;                /* rows that exist at a time, >= 1 */
-    int32_t pix;                /* elements from one pixel to the next (>= channels: part of a concat) */
-    int32_t base;               /* index of the base pointer; INLAY_NONE: the operand is left out */
+    size_t off;   /* bytes from the base to row 0 */
+    size_t row;   /* bytes from one row to the next; unused where the tensor is one unit */
+    int32_t cap;  /* rows that exist at a time, >= 1 */
+    int32_t pix;  /* elements from one pixel to the next (>= channels: part of a concat) */
+    int32_t base; /* index of the base pointer; INLAY_NONE: the operand is left out */
 } inlay_ref;
 
 #define INLAY_NONE (-1)
-#define INLAY_WEIGHTS 0         /* base 0: the constant weights */
-#define INLAY_ARENA 1           /* base 1: the arena; then further regions, inputs and outputs */
+#define INLAY_WEIGHTS 0 /* base 0: the constant weights */
+#define INLAY_ARENA 1   /* base 1: the arena; then further regions, inputs and outputs */
 
 /* Ends the compilation where `what`, a constant, does not hold. */
 #if defined __cplusplus
@@ -63,40 +63,41 @@ typedef int inlay_kernel(void *const *base, const inlay_step *s, int32_t r0, int
 
 struct inlay_step {
     inlay_kernel *run;
-    const void *params;         /* the kernel's own constant structure */
-    const inlay_ref *ref;       /* operands: outputs first, then inputs, then scratch */
+    const void *params;   /* the kernel's own constant structure */
+    const inlay_ref *ref; /* operands: outputs first, then inputs, then scratch */
     int32_t units;
-    int32_t backward;           /* INLAY_BACKWARD: rows, tiles and pixels from last to first */
+    int32_t backward; /* INLAY_BACKWARD: rows, tiles and pixels from last to first */
 };
 
 enum {
     INLAY_BACKWARD = 1,
-    INLAY_UNIT_BY_UNIT = 2      /* a unit for a call, from the last to the first: the kernel itself knows no other way than forward */
+    INLAY_UNIT_BY_UNIT = 2 /* a unit for a call, from the last to the first: the kernel itself knows
+                              no other way than forward */
 };
 
 /* Steps that run together. Layer by layer: one step, its units at once (n_list == 0).
  * Streamed: `list` names steps (relative to first), one unit each: a prologue,
  * `repeats` periods, an epilogue. Units of a step that follow one another are one call. */
 typedef struct inlay_segment {
-    int32_t first, count;       /* steps */
-    int32_t prologue, period, repeats, epilogue;    /* entries */
+    int32_t first, count;                        /* steps */
+    int32_t prologue, period, repeats, epilogue; /* entries */
     const uint8_t *list;
 } inlay_segment;
 
 typedef struct inlay_model {
     const inlay_step *step;
     int32_t steps;
-    const inlay_segment *segment;   /* NULL: all steps layer by layer */
+    const inlay_segment *segment; /* NULL: all steps layer by layer */
     int32_t segments;
-    size_t state;               /* arena offset of the row counters of a streamed segment, uint16_t each */
+    size_t state; /* arena offset of the row counters of a streamed segment, uint16_t each */
 #ifdef INLAY_CHECK
-    const struct inlay_rule *const *rule;       /* of a step's operands: inlay_check.h */
-    const int32_t *rules;                       /* how many */
+    const struct inlay_rule *const *rule; /* of a step's operands: inlay_check.h */
+    const int32_t *rules;                 /* how many */
     const struct inlay_life *life;
     int32_t lives;
-    int32_t areas;                              /* memories: the arena, or its regions */
-    const size_t *area;                         /* where the bytes of each begin in the tags, and their end */
-    uint32_t *tags;                             /* one for each byte */
+    int32_t areas;      /* memories: the arena, or its regions */
+    const size_t *area; /* where the bytes of each begin in the tags, and their end */
+    uint32_t *tags;     /* one for each byte */
 #endif
 } inlay_model;
 
@@ -118,14 +119,17 @@ static inline void *inlay_row(void *const *base, const inlay_step *s, int i, int
  * from it come the structure here and, in the compiler, its printer. */
 #define INLAY_FIELD_1(type, name) type name;
 #define INLAY_FIELD_N(type, name, n) type name[n];
-#define INLAY_PARAMS(kernel) typedef struct inlay_##kernel##_params { \
-        INLAY_##kernel##_FIELDS(INLAY_FIELD_1, INLAY_FIELD_N) } inlay_##kernel##_params
+#define INLAY_PARAMS(kernel) \
+    typedef struct inlay_##kernel##_params { \
+        INLAY_##kernel##_FIELDS(INLAY_FIELD_1, INLAY_FIELD_N) \
+    } inlay_##kernel##_params
 
 #ifdef INLAY_CHECK
 #include "inlay_check.h"
 #endif
 
-static inline int inlay_run_layers(const inlay_model *m, void *const *base, int32_t first, int32_t end)
+static inline int inlay_run_layers(const inlay_model *m, void *const *base, int32_t first,
+                                   int32_t end)
 {
     int32_t i = first;
     while (i < end) {
@@ -135,7 +139,8 @@ static inline int inlay_run_layers(const inlay_model *m, void *const *base, int3
 #else
         const int r = s->run(base, s, 0, s->units);
 #endif
-        if (r < 0) return -r;
+        if (r < 0)
+            return -r;
         i = r ? r - 1 : i + 1;
     }
     return INLAY_OK;
@@ -144,19 +149,23 @@ static inline int inlay_run_layers(const inlay_model *m, void *const *base, int3
 /* The next n units of a step of which `made` are made. */
 static inline int inlay_run_units(void *const *base, const inlay_step *s, int32_t made, int32_t n)
 {
-    return s->backward ? s->run(base, s, s->units - made - n, s->units - made) : s->run(base, s, made, made + n);
+    return s->backward ? s->run(base, s, s->units - made - n, s->units - made)
+                       : s->run(base, s, made, made + n);
 }
 
-/* Of `entries` entries of a list, how many at its head name the same step s, where its kernel may make them in one call. */
+/* Of `entries` entries of a list, how many at its head name the same step s, where its kernel may
+ * make them in one call. */
 static inline int32_t inlay_burst(const uint8_t *list, int32_t entries, const inlay_step *s)
 {
     int32_t n = 1;
-    while (s->backward != INLAY_UNIT_BY_UNIT && n < entries && list[n] == list[0]) n++;
+    while (s->backward != INLAY_UNIT_BY_UNIT && n < entries && list[n] == list[0])
+        n++;
     return n;
 }
 
 /* `entries` entries of the list. */
-static inline int inlay_run_entries(const inlay_model *m, const inlay_segment *g, void *const *base, const uint8_t *list, int32_t entries)
+static inline int inlay_run_entries(const inlay_model *m, const inlay_segment *g, void *const *base,
+                                    const uint8_t *list, int32_t entries)
 {
     uint16_t *made = (uint16_t *)(void *)((unsigned char *)base[INLAY_ARENA] + m->state);
     int32_t i, n;
@@ -169,7 +178,8 @@ static inline int inlay_run_entries(const inlay_model *m, const inlay_segment *g
 #else
         r = inlay_run_units(base, m->step + g->first + k, made[k], n);
 #endif
-        if (r < 0) return -r;
+        if (r < 0)
+            return -r;
         made[k] = (uint16_t)(made[k] + n);
     }
     return INLAY_OK;
@@ -180,12 +190,16 @@ static inline int inlay_run_stream(const inlay_model *m, const inlay_segment *g,
     uint16_t *made = (uint16_t *)(void *)((unsigned char *)base[INLAY_ARENA] + m->state);
     int32_t i;
     int r;
-    for (i = 0; i < g->count; i++) made[i] = 0;
+    for (i = 0; i < g->count; i++)
+        made[i] = 0;
     r = inlay_run_entries(m, g, base, g->list, g->prologue);
-    for (i = 0; !r && i < g->repeats; i++) r = inlay_run_entries(m, g, base, g->list + g->prologue, g->period);
-    if (!r) r = inlay_run_entries(m, g, base, g->list + g->prologue + g->period, g->epilogue);
+    for (i = 0; !r && i < g->repeats; i++)
+        r = inlay_run_entries(m, g, base, g->list + g->prologue, g->period);
+    if (!r)
+        r = inlay_run_entries(m, g, base, g->list + g->prologue + g->period, g->epilogue);
 #ifdef INLAY_CHECK
-    for (i = 0; !r && i < g->count; i++) inlay_check_after(m, base, g->first + i);
+    for (i = 0; !r && i < g->count; i++)
+        inlay_check_after(m, base, g->first + i);
 #endif
     return r;
 }
@@ -197,11 +211,14 @@ static inline int inlay_run(const inlay_model *m, void *const *base)
 #ifdef INLAY_CHECK
     inlay_check_begin(m, base);
 #endif
-    if (!m->segment) return inlay_run_layers(m, base, 0, m->steps);
+    if (!m->segment)
+        return inlay_run_layers(m, base, 0, m->steps);
     for (i = 0; i < m->segments; i++) {
         const inlay_segment *g = m->segment + i;
-        const int r = g->list ? inlay_run_stream(m, g, base) : inlay_run_layers(m, base, g->first, g->first + g->count);
-        if (r) return r;
+        const int r = g->list ? inlay_run_stream(m, g, base)
+                              : inlay_run_layers(m, base, g->first, g->first + g->count);
+        if (r)
+            return r;
     }
     return INLAY_OK;
 }

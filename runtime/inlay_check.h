@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: 0BSD
  * The plan watched while it runs: part of the program only with -DINLAY_CHECK, for tests on a host.
  *
- * Every byte of the arena has a tag that says of which tensor it is which byte. A unit's rows are looked up before it
- * runs, what it makes is tagged afterwards; what is not needed any more is filled with rubbish. Under
- * AddressSanitizer a unit may moreover touch nothing but its own rows. A run that finds another tag ends with
- * INLAY_E_CHECK. The tags are static: one run at a time. */
+ * Every byte of the arena has a tag that says of which tensor it is which byte. A unit's rows are
+ * looked up before it runs, what it makes is tagged afterwards; what is not needed any more is
+ * filled with rubbish. Under AddressSanitizer a unit may moreover touch nothing but its own rows. A
+ * run that finds another tag ends with INLAY_E_CHECK. The tags are static: one run at a time. */
 #ifndef INLAY_CHECK_H
 #define INLAY_CHECK_H
 
@@ -26,44 +26,60 @@ enum { INLAY_RUBBISH = 0xA5 };
 /* What a step does with an operand; tensor 0: the operand is not in the arena. */
 struct inlay_rule {
     uint32_t tensor;
-    int32_t does;               /* INLAY_READ ... */
+    int32_t does; /* INLAY_READ ... */
     int32_t rows;
-    int32_t kind;               /* of reading: 0 all rows, 1 row u, 2 a window, 3 by table */
+    int32_t kind; /* of reading: 0 all rows, 1 row u, 2 a window, 3 by table */
     int32_t stride, pad, extent;
-    const int32_t *table;       /* first and end row of each unit */
-    uint32_t at, row;           /* bytes of the tensor: row 0, and from row to row */
-    uint32_t pitch, part;       /* bytes: `part` of them of every `pitch`; part 0: all of the row */
+    const int32_t *table; /* first and end row of each unit */
+    uint32_t at, row;     /* bytes of the tensor: row 0, and from row to row */
+    uint32_t pitch, part; /* bytes: `part` of them of every `pitch`; part 0: all of the row */
 };
 
-/* A tensor that is there from the beginning (step -1) or not needed after a step: where it lies, the bytes that takes (a ring has
- * fewer than the tensor), and its own. */
+/* A tensor that is there from the beginning (step -1) or not needed after a step: where it lies,
+ * the bytes that takes (a ring has fewer than the tensor), and its own. */
 struct inlay_life {
     int32_t step, base;
     uint32_t tensor, off, extent, bytes;
 };
 
 /* Bytes of the memory that a base pointer stands for, and their tags. */
-static inline size_t inlay_check_size(const inlay_model *m, int32_t base) { return m->area[base - INLAY_ARENA + 1] - m->area[base - INLAY_ARENA]; }
-static inline uint32_t *inlay_check_tags(const inlay_model *m, int32_t base) { return m->tags + m->area[base - INLAY_ARENA]; }
+static inline size_t inlay_check_size(const inlay_model *m, int32_t base)
+{
+    return m->area[base - INLAY_ARENA + 1] - m->area[base - INLAY_ARENA];
+}
+static inline uint32_t *inlay_check_tags(const inlay_model *m, int32_t base)
+{
+    return m->tags + m->area[base - INLAY_ARENA];
+}
 
-static inline uint32_t inlay_tag(uint32_t tensor, uint32_t byte) { return tensor * 2654435761u + byte + 1u; }
+static inline uint32_t inlay_tag(uint32_t tensor, uint32_t byte)
+{
+    return tensor * 2654435761u + byte + 1u;
+}
 
 /* Rows of an operand that unit u reads or writes. */
 static inline void inlay_rule_rows(const struct inlay_rule *r, int32_t u, int32_t *lo, int32_t *hi)
 {
     *lo = 0, *hi = r->rows;
-    if (r->does & INLAY_BY_ROW) *lo = u, *hi = u + 1;
-    if (r->does & (INLAY_WRITE | INLAY_SCRATCH)) return;
-    if (r->kind == 2) *lo = u * r->stride - r->pad, *hi = *lo + r->extent;
-    if (r->kind == 3) *lo = r->table[2 * u], *hi = r->table[2 * u + 1];
-    if (*lo < 0) *lo = 0;
-    if (*hi > r->rows) *hi = r->rows;
+    if (r->does & INLAY_BY_ROW)
+        *lo = u, *hi = u + 1;
+    if (r->does & (INLAY_WRITE | INLAY_SCRATCH))
+        return;
+    if (r->kind == 2)
+        *lo = u * r->stride - r->pad, *hi = *lo + r->extent;
+    if (r->kind == 3)
+        *lo = r->table[2 * u], *hi = r->table[2 * u + 1];
+    if (*lo < 0)
+        *lo = 0;
+    if (*hi > r->rows)
+        *hi = r->rows;
 }
 
 enum { INLAY_FIND, INLAY_SET, INLAY_CLAIM, INLAY_HELD, INLAY_OPEN };
 
 /* Goes through the bytes of row i; 0: a byte has another tag than was looked for. */
-static inline int inlay_check_row(const inlay_model *m, void *const *base, const inlay_ref *f, const struct inlay_rule *r, int32_t i, int how)
+static inline int inlay_check_row(const inlay_model *m, void *const *base, const inlay_ref *f,
+                                  const struct inlay_rule *r, int32_t i, int how)
 {
     const uint32_t n = r->part ? r->part : r->row, step = r->part ? r->pitch : r->row;
     const size_t begin = f->off + (size_t)(i % f->cap) * f->row;
@@ -71,28 +87,36 @@ static inline int inlay_check_row(const inlay_model *m, void *const *base, const
     for (k = 0; k + n <= r->row && n; k += step) {
         uint32_t *tag = inlay_check_tags(m, f->base) + begin + k;
         const uint32_t at = r->at + (uint32_t)i * r->row + k;
-        if (begin + k + n > inlay_check_size(m, f->base)) return 0;
+        if (begin + k + n > inlay_check_size(m, f->base))
+            return 0;
 #ifdef INLAY_ASAN
-        if (how == INLAY_OPEN) __asan_unpoison_memory_region((unsigned char *)base[f->base] + begin + k, n);
+        if (how == INLAY_OPEN)
+            __asan_unpoison_memory_region((unsigned char *)base[f->base] + begin + k, n);
 #endif
         for (b = 0; b < n && how != INLAY_OPEN; b++) {
             const uint32_t full = inlay_tag(r->tensor, at + b), half = ~full;
-            if (how == INLAY_FIND && tag[b] != full) return 0;
-            if (how == INLAY_HELD && tag[b] != half) return 0;
-            if (how == INLAY_SET) tag[b] = full;
-            if (how == INLAY_CLAIM) tag[b] = half;
+            if (how == INLAY_FIND && tag[b] != full)
+                return 0;
+            if (how == INLAY_HELD && tag[b] != half)
+                return 0;
+            if (how == INLAY_SET)
+                tag[b] = full;
+            if (how == INLAY_CLAIM)
+                tag[b] = half;
         }
     }
     (void)base;
     return 1;
 }
 
-static inline int inlay_check_rows(const inlay_model *m, void *const *base, const inlay_ref *f, const struct inlay_rule *r, int32_t u, int how)
+static inline int inlay_check_rows(const inlay_model *m, void *const *base, const inlay_ref *f,
+                                   const struct inlay_rule *r, int32_t u, int how)
 {
     int32_t lo, hi;
     inlay_rule_rows(r, u, &lo, &hi);
     for (; lo < hi; lo++)
-        if (!inlay_check_row(m, base, f, r, lo, how)) return 0;
+        if (!inlay_check_row(m, base, f, r, lo, how))
+            return 0;
     return 1;
 }
 
@@ -101,19 +125,22 @@ static inline void inlay_check_close(const inlay_model *m, void *const *base)
 {
 #ifdef INLAY_ASAN
     int i;
-    for (i = INLAY_ARENA; i < INLAY_ARENA + m->areas; i++) __asan_poison_memory_region(base[i], inlay_check_size(m, i));
+    for (i = INLAY_ARENA; i < INLAY_ARENA + m->areas; i++)
+        __asan_poison_memory_region(base[i], inlay_check_size(m, i));
 #else
     (void)m, (void)base;
 #endif
 }
 
 /* ... but through the rows of unit u. */
-static inline void inlay_check_admit(const inlay_model *m, void *const *base, const inlay_step *s, const struct inlay_rule *rule, int n, int32_t u)
+static inline void inlay_check_admit(const inlay_model *m, void *const *base, const inlay_step *s,
+                                     const struct inlay_rule *rule, int n, int32_t u)
 {
 #ifdef INLAY_ASAN
     int i;
     for (i = 0; i < n; i++)
-        if (rule[i].tensor) inlay_check_rows(m, base, s->ref + i, rule + i, u, INLAY_OPEN);
+        if (rule[i].tensor)
+            inlay_check_rows(m, base, s->ref + i, rule + i, u, INLAY_OPEN);
 #else
     (void)m, (void)base, (void)s, (void)rule, (void)n, (void)u;
 #endif
@@ -123,19 +150,22 @@ static inline void inlay_check_open(const inlay_model *m, void *const *base)
 {
 #ifdef INLAY_ASAN
     int i;
-    for (i = INLAY_ARENA; i < INLAY_ARENA + m->areas; i++) __asan_unpoison_memory_region(base[i], inlay_check_size(m, i));
+    for (i = INLAY_ARENA; i < INLAY_ARENA + m->areas; i++)
+        __asan_unpoison_memory_region(base[i], inlay_check_size(m, i));
 #else
     (void)m, (void)base;
 #endif
 }
 
 /* Rubbish over the bytes from off on that are still the tensor's (0: anybody's). */
-static inline void inlay_check_drop(const inlay_model *m, void *const *base, int32_t area, uint32_t tensor, size_t off, size_t bytes, uint32_t most)
+static inline void inlay_check_drop(const inlay_model *m, void *const *base, int32_t area,
+                                    uint32_t tensor, size_t off, size_t bytes, uint32_t most)
 {
     uint32_t *tags = inlay_check_tags(m, area);
     size_t i;
     for (i = off; i < off + bytes && i < inlay_check_size(m, area); i++) {
-        if (tensor && (uint32_t)(tags[i] - inlay_tag(tensor, 0)) >= most) continue;
+        if (tensor && (uint32_t)(tags[i] - inlay_tag(tensor, 0)) >= most)
+            continue;
         tags[i] = 0;
         ((unsigned char *)base[area])[i] = INLAY_RUBBISH;
     }
@@ -147,7 +177,8 @@ static inline void inlay_check_after(const inlay_model *m, void *const *base, in
     int32_t i;
     for (i = 0; i < m->lives; i++) {
         const struct inlay_life *l = m->life + i;
-        if (l->step == k) inlay_check_drop(m, base, l->base, l->tensor, l->off, l->extent, l->bytes);
+        if (l->step == k)
+            inlay_check_drop(m, base, l->base, l->tensor, l->off, l->extent, l->bytes);
     }
 }
 
@@ -155,17 +186,21 @@ static inline void inlay_check_begin(const inlay_model *m, void *const *base)
 {
     int32_t i;
     size_t b;
-    for (b = 0; b < m->area[m->areas]; b++) m->tags[b] = 0;
+    for (b = 0; b < m->area[m->areas]; b++)
+        m->tags[b] = 0;
     for (i = 0; i < m->lives; i++)
         for (b = 0; m->life[i].step == -1 && b < m->life[i].bytes; b++)
-            inlay_check_tags(m, m->life[i].base)[m->life[i].off + b] = inlay_tag(m->life[i].tensor, (uint32_t)b);
+            inlay_check_tags(m, m->life[i].base)[m->life[i].off + b] =
+                inlay_tag(m->life[i].tensor, (uint32_t)b);
     for (i = INLAY_ARENA; i < INLAY_ARENA + m->areas; i++)
         for (b = 0; b < inlay_check_size(m, i); b++)
-            if (!inlay_check_tags(m, i)[b]) ((unsigned char *)base[i])[b] = INLAY_RUBBISH;
+            if (!inlay_check_tags(m, i)[b])
+                ((unsigned char *)base[i])[b] = INLAY_RUBBISH;
 }
 
 /* What unit u wrote; `first` and `last` of the step's. 0: it did not hold. */
-static inline int inlay_check_wrote(const inlay_model *m, void *const *base, int32_t k, int32_t u, int first, int last)
+static inline int inlay_check_wrote(const inlay_model *m, void *const *base, int32_t k, int32_t u,
+                                    int first, int last)
 {
     const inlay_step *s = m->step + k;
     const struct inlay_rule *rule = m->rule[k];
@@ -173,22 +208,31 @@ static inline int inlay_check_wrote(const inlay_model *m, void *const *base, int
     int i;
     for (i = 0; i < n; i++) {
         const int gradual = !(rule[i].does & INLAY_BY_ROW) && s->units > 1;
-        if (!rule[i].tensor || !(rule[i].does & INLAY_WRITE)) continue;
+        if (!rule[i].tensor || !(rule[i].does & INLAY_WRITE))
+            continue;
         if (rule[i].does & INLAY_SCRATCH) {
             inlay_check_drop(m, base, s->ref[i].base, 0, s->ref[i].off, rule[i].row, 0);
             continue;
         }
-        if (gradual && rule[i].part) continue;          /* parts of a row that others make meanwhile: tagged with the last unit */
-        if (gradual && !first && !inlay_check_rows(m, base, s->ref + i, rule + i, u, INLAY_HELD)) return 0;
-        if (!inlay_check_rows(m, base, s->ref + i, rule + i, u, gradual && !last ? INLAY_CLAIM : INLAY_SET)) return 0;
+        if (gradual && rule[i].part)
+            continue; /* parts of a row that others make meanwhile: tagged with the last unit */
+        if (gradual && !first && !inlay_check_rows(m, base, s->ref + i, rule + i, u, INLAY_HELD))
+            return 0;
+        if (!inlay_check_rows(m, base, s->ref + i, rule + i, u,
+                              gradual && !last ? INLAY_CLAIM : INLAY_SET))
+            return 0;
     }
     for (i = 0; i < n && last; i++)
-        if (rule[i].part && !(rule[i].does & INLAY_BY_ROW) && s->units > 1 && rule[i].does & INLAY_WRITE) inlay_check_rows(m, base, s->ref + i, rule + i, u, INLAY_SET);
+        if (rule[i].part && !(rule[i].does & INLAY_BY_ROW) && s->units > 1 &&
+            rule[i].does & INLAY_WRITE)
+            inlay_check_rows(m, base, s->ref + i, rule + i, u, INLAY_SET);
     return 1;
 }
 
-/* The units that are made after `made` of a step, up to `end` in all, in one call. What kernels return, or -INLAY_E_CHECK. */
-static inline int inlay_check_units(const inlay_model *m, void *const *base, int32_t k, int32_t made, int32_t end)
+/* The units that are made after `made` of a step, up to `end` in all, in one call. What kernels
+ * return, or -INLAY_E_CHECK. */
+static inline int inlay_check_units(const inlay_model *m, void *const *base, int32_t k,
+                                    int32_t made, int32_t end)
 {
     const inlay_step *s = m->step + k;
     const struct inlay_rule *rule = m->rule[k];
@@ -197,16 +241,24 @@ static inline int inlay_check_units(const inlay_model *m, void *const *base, int
     int i, r;
     for (done = made; done < end; done++)
         for (i = 0; i < n; i++) {
-            if (!rule[i].tensor || !(rule[i].does & INLAY_READ) || rule[i].does & (INLAY_SCRATCH | INLAY_SUM)) continue;
-            if (!inlay_check_rows(m, base, s->ref + i, rule + i, s->backward ? s->units - 1 - done : done, INLAY_FIND)) return -INLAY_E_CHECK;
+            if (!rule[i].tensor || !(rule[i].does & INLAY_READ) ||
+                rule[i].does & (INLAY_SCRATCH | INLAY_SUM))
+                continue;
+            if (!inlay_check_rows(m, base, s->ref + i, rule + i,
+                                  s->backward ? s->units - 1 - done : done, INLAY_FIND))
+                return -INLAY_E_CHECK;
         }
     inlay_check_close(m, base);
-    for (done = made; done < end; done++) inlay_check_admit(m, base, s, rule, n, s->backward ? s->units - 1 - done : done);
+    for (done = made; done < end; done++)
+        inlay_check_admit(m, base, s, rule, n, s->backward ? s->units - 1 - done : done);
     r = s->backward ? s->run(base, s, s->units - end, s->units - made) : s->run(base, s, made, end);
     inlay_check_open(m, base);
-    if (r < 0) return r;
+    if (r < 0)
+        return r;
     for (done = made; done < end; done++)
-        if (!inlay_check_wrote(m, base, k, s->backward ? s->units - 1 - done : done, done == 0, done == s->units - 1)) return -INLAY_E_CHECK;
+        if (!inlay_check_wrote(m, base, k, s->backward ? s->units - 1 - done : done, done == 0,
+                               done == s->units - 1))
+            return -INLAY_E_CHECK;
     return r;
 }
 
@@ -218,9 +270,11 @@ static inline int inlay_check_step(const inlay_model *m, void *const *base, int3
     int r = 0;
     for (i = 0; i < s->units; i++) {
         r = inlay_check_units(m, base, k, i, i + 1);
-        if (r < 0) return r;
+        if (r < 0)
+            return r;
     }
-    if (!r) inlay_check_after(m, base, k);
+    if (!r)
+        inlay_check_after(m, base, k);
     return r;
 }
 

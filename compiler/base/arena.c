@@ -10,17 +10,26 @@
 #include "base/diag.h"
 #include "base/size.h"
 
-enum { FIRST_BLOCK = 16 * 1024, LARGEST_BLOCK = 256 * 1024, LARGE = 64 * 1024, MOST_SPARE = 4 * 1024 * 1024, ALIGN = 16 };
+enum {
+    FIRST_BLOCK = 16 * 1024,
+    LARGEST_BLOCK = 256 * 1024,
+    LARGE = 64 * 1024,
+    MOST_SPARE = 4 * 1024 * 1024,
+    ALIGN = 16
+};
 
 struct ArenaBlock {
-    ArenaBlock *older, *newer;  /* newer: of large ones only */
+    ArenaBlock *older, *newer; /* newer: of large ones only */
     Arena *owner;
     uint64_t serial;
     size_t used, size;
     _Alignas(ALIGN) unsigned char bytes[];
 };
 
-static size_t whole(size_t size) { return size_add(size, sizeof(ArenaBlock)); }
+static size_t whole(size_t size)
+{
+    return size_add(size, sizeof(ArenaBlock));
+}
 
 static void free_block(Arena *a, ArenaBlock *b)
 {
@@ -28,7 +37,8 @@ static void free_block(Arena *a, ArenaBlock *b)
     free(b);
 }
 
-/* Released blocks wait for the next of their kind: windows come and go, and fresh pages cost time. */
+/* Released blocks wait for the next of their kind: windows come and go, and fresh pages cost time.
+ */
 static void let_go(Arena *a, ArenaBlock *b)
 {
     if (a->spared + b->size > MOST_SPARE) {
@@ -40,13 +50,17 @@ static void let_go(Arena *a, ArenaBlock *b)
     a->spared += b->size;
 }
 
-/* The smallest spare block of at least so many bytes that does not waste as many again; NULL: none. */
+/* The smallest spare block of at least so many bytes that does not waste as many again; NULL: none.
+ */
 static ArenaBlock *take_spare(Arena *a, size_t bytes)
 {
     ArenaBlock **best = NULL;
     for (ArenaBlock **at = &a->spare; *at; at = &(*at)->older)
-        if ((*at)->size >= bytes && (*at)->size / 2 <= bytes && (!best || (*at)->size < (*best)->size)) best = at;
-    if (!best) return NULL;
+        if ((*at)->size >= bytes && (*at)->size / 2 <= bytes &&
+            (!best || (*at)->size < (*best)->size))
+            best = at;
+    if (!best)
+        return NULL;
     ArenaBlock *b = *best;
     *best = b->older;
     a->spared -= b->size;
@@ -63,14 +77,21 @@ static void free_spare(Arena *a)
     a->spared = 0;
 }
 
-static uint64_t held(const Arena *a) { return a->in_use + (a->beside ? a->beside->in_use : 0); }
+static uint64_t held(const Arena *a)
+{
+    return a->in_use + (a->beside ? a->beside->in_use : 0);
+}
 
 static void check_budget(Arena *a, uint64_t bytes)
 {
-    if (a->budget && held(a) + bytes > a->budget) free_spare(a);
-    if (!a->budget || held(a) + bytes <= a->budget) return;
-    fail_at(STATUS_MEMORY, LOC_NONE, "raise --max-memory", "%s needs %llu bytes more than the %llu in use; the memory budget is %llu",
-            a->doing ? a->doing : "the compiler", (unsigned long long)bytes, (unsigned long long)held(a), (unsigned long long)a->budget);
+    if (a->budget && held(a) + bytes > a->budget)
+        free_spare(a);
+    if (!a->budget || held(a) + bytes <= a->budget)
+        return;
+    fail_at(STATUS_MEMORY, LOC_NONE, "raise --max-memory",
+            "%s needs %llu bytes more than the %llu in use; the memory budget is %llu",
+            a->doing ? a->doing : "the compiler", (unsigned long long)bytes,
+            (unsigned long long)held(a), (unsigned long long)a->budget);
 }
 
 static void count(Arena *a, uint64_t bytes)
@@ -85,12 +106,14 @@ static ArenaBlock *make_block(Arena *a, size_t size, bool zero)
 {
     ArenaBlock *b = take_spare(a, size);
     if (b) {
-        if (zero) memset(b->bytes, 0, size);
+        if (zero)
+            memset(b->bytes, 0, size);
     } else {
         const size_t bytes = whole(size);
         check_budget(a, bytes);
         b = zero ? calloc(1, bytes) : malloc(bytes);
-        if (!b) fail_memory(bytes, "the system has no more memory");
+        if (!b)
+            fail_memory(bytes, "the system has no more memory");
         b->size = size;
         count(a, bytes);
     }
@@ -103,7 +126,9 @@ static ArenaBlock *make_block(Arena *a, size_t size, bool zero)
 
 static void add_block(Arena *a, size_t bytes)
 {
-    const size_t size = !a->block ? FIRST_BLOCK : a->block->size < LARGEST_BLOCK ? a->block->size * 2 : LARGEST_BLOCK;
+    const size_t size = !a->block                        ? FIRST_BLOCK
+                        : a->block->size < LARGEST_BLOCK ? a->block->size * 2
+                                                         : LARGEST_BLOCK;
     ArenaBlock *b = make_block(a, size < bytes ? bytes : size, false);
     b->older = a->block;
     a->block = b;
@@ -111,13 +136,17 @@ static void add_block(Arena *a, size_t bytes)
 
 /* --- large ones --- */
 
-static ArenaBlock *block_of(void *p) { return (ArenaBlock *)(void *)((unsigned char *)p - offsetof(ArenaBlock, bytes)); }
+static ArenaBlock *block_of(void *p)
+{
+    return (ArenaBlock *)(void *)((unsigned char *)p - offsetof(ArenaBlock, bytes));
+}
 
 static void *add_large(Arena *a, size_t bytes, bool zero)
 {
     ArenaBlock *b = make_block(a, bytes, zero);
     b->older = a->large;
-    if (a->large) a->large->newer = b;
+    if (a->large)
+        a->large->newer = b;
     a->large = b;
     return b->bytes;
 }
@@ -125,9 +154,12 @@ static void *add_large(Arena *a, size_t bytes, bool zero)
 /* Its neighbours in the list are to point at b, or past it. */
 static void relink(Arena *a, const ArenaBlock *b, ArenaBlock *as_newer, ArenaBlock *as_older)
 {
-    if (b->newer) b->newer->older = as_older;
-    else a->large = as_older;
-    if (b->older) b->older->newer = as_newer;
+    if (b->newer)
+        b->newer->older = as_older;
+    else
+        a->large = as_older;
+    if (b->older)
+        b->older->newer = as_newer;
 }
 
 static void drop_large(ArenaBlock *b)
@@ -140,11 +172,13 @@ static void drop_large(ArenaBlock *b)
 static void *grow_large(ArenaBlock *b, size_t to)
 {
     Arena *a = b->owner;
-    if (to <= b->size) return b->bytes;
+    if (to <= b->size)
+        return b->bytes;
     const size_t more = to - b->size;
     check_budget(a, more);
     ArenaBlock *moved = realloc(b, whole(to));
-    if (!moved) fail_memory(more, "the system has no more memory");
+    if (!moved)
+        fail_memory(more, "the system has no more memory");
     relink(a, moved, moved, moved);
     moved->size = to;
     count(a, more);
@@ -153,23 +187,36 @@ static void *grow_large(ArenaBlock *b, size_t to)
 
 /* --- all --- */
 
-static size_t rounded(size_t bytes) { return size_align(bytes ? bytes : 1, ALIGN); }
+static size_t rounded(size_t bytes)
+{
+    return size_align(bytes ? bytes : 1, ALIGN);
+}
 
 static void *take(Arena *a, size_t bytes, bool zero)
 {
     const size_t need = rounded(bytes);
-    if (need >= LARGE) return add_large(a, need, zero);
+    if (need >= LARGE)
+        return add_large(a, need, zero);
     ArenaBlock *b = a->block;
-    if (b) b->used = (b->used + ALIGN - 1) & ~(size_t)(ALIGN - 1);      /* sizes of blocks are multiples of it */
-    if (!b || b->size - b->used < need) add_block(a, need);
+    if (b)
+        b->used =
+            (b->used + ALIGN - 1) & ~(size_t)(ALIGN - 1); /* sizes of blocks are multiples of it */
+    if (!b || b->size - b->used < need)
+        add_block(a, need);
     b = a->block;
     void *p = b->bytes + b->used;
     b->used += need;
     return zero ? memset(p, 0, need) : p;
 }
 
-void *arena_alloc(Arena *a, size_t bytes) { return take(a, bytes, true); }
-void *arena_buffer(Arena *a, size_t bytes) { return take(a, bytes, false); }
+void *arena_alloc(Arena *a, size_t bytes)
+{
+    return take(a, bytes, true);
+}
+void *arena_buffer(Arena *a, size_t bytes)
+{
+    return take(a, bytes, false);
+}
 
 void *arena_array(Arena *a, size_t count, size_t size)
 {
@@ -185,39 +232,48 @@ void *arena_copy(Arena *a, const void *from, size_t bytes)
 /* Is it the last that was allocated of the newest block? */
 static bool is_last(const Arena *a, const void *p, size_t bytes)
 {
-    return a->block && (const unsigned char *)p + rounded(bytes) == a->block->bytes + a->block->used;
+    return a->block &&
+           (const unsigned char *)p + rounded(bytes) == a->block->bytes + a->block->used;
 }
 
 void *arena_grow(Arena *a, void *p, size_t from, size_t to)
 {
-    if (p && rounded(from) >= LARGE) return grow_large(block_of(p), rounded(to));
-    if (p && rounded(to) < LARGE && is_last(a, p, from) && a->block->size - a->block->used >= rounded(to) - rounded(from)) {
+    if (p && rounded(from) >= LARGE)
+        return grow_large(block_of(p), rounded(to));
+    if (p && rounded(to) < LARGE && is_last(a, p, from) &&
+        a->block->size - a->block->used >= rounded(to) - rounded(from)) {
         a->block->used += rounded(to) - rounded(from);
         return p;
     }
     void *moved = arena_buffer(a, to);
-    if (p) memcpy(moved, p, from);
+    if (p)
+        memcpy(moved, p, from);
     return moved;
 }
 
 void arena_drop(Arena *a, void *p, size_t bytes)
 {
-    if (!p) return;
-    if (rounded(bytes) >= LARGE) drop_large(block_of(p));
-    else if (is_last(a, p, bytes)) a->block->used -= rounded(bytes);
+    if (!p)
+        return;
+    if (rounded(bytes) >= LARGE)
+        drop_large(block_of(p));
+    else if (is_last(a, p, bytes))
+        a->block->used -= rounded(bytes);
 }
 
 char *arena_text(Arena *a, const char *text, size_t length)
 {
     ArenaBlock *b = a->block;
     char *p;
-    if (b && b->size - b->used > length) {      /* text needs no alignment: names of a large graph lie closely */
+    if (b && b->size - b->used >
+                 length) { /* text needs no alignment: names of a large graph lie closely */
         p = (char *)b->bytes + b->used;
         b->used += length + 1;
     } else {
         p = arena_alloc(a, size_add(length, 1));
     }
-    if (length) memcpy(p, text, length);
+    if (length)
+        memcpy(p, text, length);
     p[length] = 0;
     return p;
 }
@@ -243,13 +299,15 @@ ArenaMark arena_mark(const Arena *a)
 
 void arena_release(Arena *a, ArenaMark mark)
 {
-    while (a->large && a->large->serial > mark.serial) drop_large(a->large);
+    while (a->large && a->large->serial > mark.serial)
+        drop_large(a->large);
     while (a->block && a->block->serial > mark.serial) {
         ArenaBlock *b = a->block;
         a->block = b->older;
         let_go(a, b);
     }
-    if (a->block) a->block->used = mark.used;
+    if (a->block)
+        a->block->used = mark.used;
 }
 
 void arena_free(Arena *a)

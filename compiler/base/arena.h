@@ -14,23 +14,23 @@ typedef struct ArenaBlock ArenaBlock;
 
 typedef struct Arena Arena;
 struct Arena {
-    ArenaBlock *block;      /* of small things, newest first */
-    ArenaBlock *large;      /* of one large thing each, newest first */
-    ArenaBlock *spare;      /* released large ones, a few MiB at most, kept for the next window */
-    uint64_t serial;        /* blocks ever made */
-    uint64_t in_use;        /* bytes held now, spare ones among them */
+    ArenaBlock *block; /* of small things, newest first */
+    ArenaBlock *large; /* of one large thing each, newest first */
+    ArenaBlock *spare; /* released large ones, a few MiB at most, kept for the next window */
+    uint64_t serial;   /* blocks ever made */
+    uint64_t in_use;   /* bytes held now, spare ones among them */
     uint64_t spared;
-    uint64_t peak;          /* most bytes held at once, with those of `beside` */
-    uint64_t total;         /* bytes ever asked of the system */
-    uint64_t budget;        /* limit of in_use, with that of `beside`; 0: none */
-    const Arena *beside;    /* counts as well; may be NULL */
-    const char *doing;      /* what the memory is for, for the message; may be NULL */
+    uint64_t peak;       /* most bytes held at once, with those of `beside` */
+    uint64_t total;      /* bytes ever asked of the system */
+    uint64_t budget;     /* limit of in_use, with that of `beside`; 0: none */
+    const Arena *beside; /* counts as well; may be NULL */
+    const char *doing;   /* what the memory is for, for the message; may be NULL */
 };
 
 /* A place to return to: all that was allocated after it is released at once. */
 typedef struct ArenaMark {
-    uint64_t serial;        /* blocks made by then */
-    size_t used;            /* of the newest small one */
+    uint64_t serial; /* blocks made by then */
+    size_t used;     /* of the newest small one */
 } ArenaMark;
 
 /* Zeroed memory, aligned for any type; never NULL: out of memory ends in fail_memory(). */
@@ -39,10 +39,12 @@ void *arena_array(Arena *a, size_t count, size_t size);
 /* For buffers that are written before they are read: whatever was there. */
 void *arena_buffer(Arena *a, size_t bytes);
 void *arena_copy(Arena *a, const void *from, size_t bytes);
-/* Makes what was allocated as `from` bytes (NULL: nothing) `to` bytes long, at least as many as before. It may move,
- * the new bytes hold whatever was there, and a release to a mark made before now may take it. */
+/* Makes what was allocated as `from` bytes (NULL: nothing) `to` bytes long, at least as many as
+ * before. It may move, the new bytes hold whatever was there, and a release to a mark made before
+ * now may take it. */
 void *arena_grow(Arena *a, void *p, size_t from, size_t to);
-/* Gives back early what was allocated as so many bytes, if it can: what is large, and what was allocated last. */
+/* Gives back early what was allocated as so many bytes, if it can: what is large, and what was
+ * allocated last. */
 void arena_drop(Arena *a, void *p, size_t bytes);
 /* A copy ending in NUL. */
 char *arena_text(Arena *a, const char *text, size_t length);

@@ -14,7 +14,8 @@ Status protect(Diag *d, void (*body)(void *), void *context)
     jmp_buf here;
     d->frame = &here;
     diag_now = d;
-    if (setjmp(here) == 0) body(context);
+    if (setjmp(here) == 0)
+        body(context);
     diag_now = outer;
     d->frame = outer_frame;
     return d->status;
@@ -24,25 +25,42 @@ Status protect(Diag *d, void (*body)(void *), void *context)
 static void print_escaped(FILE *f, const char *text)
 {
     for (const unsigned char *p = (const unsigned char *)text; *p; p++) {
-        if (*p == '\n' || (*p >= 0x20 && *p != 0x7f && *p < 0x80)) fputc(*p, f);
-        else fprintf(f, "\\x%02x", *p);
+        if (*p == '\n' || (*p >= 0x20 && *p != 0x7f && *p < 0x80))
+            fputc(*p, f);
+        else
+            fprintf(f, "\\x%02x", *p);
     }
 }
 
 static void print_loc(FILE *f, Loc loc)
 {
-    if (loc.file) { print_escaped(f, loc.file); fputs(": ", f); }
-    if (loc.byte >= 0) fprintf(f, "byte %" PRId64 ": ", loc.byte);
-    if (loc.node >= 0) fprintf(f, "node %" PRId64 " ", loc.node);
-    if (loc.name && *loc.name) { fputc('"', f); print_escaped(f, loc.name); fputs("\" ", f); }
-    if (loc.op) { fputc('(', f); print_escaped(f, loc.op); fputc(')', f); }
-    if (loc.node >= 0 || (loc.name && *loc.name) || loc.op) fputs(": ", f);
+    if (loc.file) {
+        print_escaped(f, loc.file);
+        fputs(": ", f);
+    }
+    if (loc.byte >= 0)
+        fprintf(f, "byte %" PRId64 ": ", loc.byte);
+    if (loc.node >= 0)
+        fprintf(f, "node %" PRId64 " ", loc.node);
+    if (loc.name && *loc.name) {
+        fputc('"', f);
+        print_escaped(f, loc.name);
+        fputs("\" ", f);
+    }
+    if (loc.op) {
+        fputc('(', f);
+        print_escaped(f, loc.op);
+        fputc(')', f);
+    }
+    if (loc.node >= 0 || (loc.name && *loc.name) || loc.op)
+        fputs(": ", f);
 }
 
 static void report(Loc loc, const char *kind, const char *help, const char *format, va_list args)
 {
     FILE *f = diag_now && diag_now->out ? diag_now->out : stderr;
-    if (diag_now && diag_now->quiet) return;
+    if (diag_now && diag_now->quiet)
+        return;
     char text[2048];
     vsnprintf(text, sizeof text, format, args);
     fputs("inlay: ", f);
@@ -50,13 +68,19 @@ static void report(Loc loc, const char *kind, const char *help, const char *form
     fprintf(f, "%s: ", kind);
     print_escaped(f, text);
     fputc('\n', f);
-    if (help) { fputs("  help: ", f); print_escaped(f, help); fputc('\n', f); }
+    if (help) {
+        fputs("  help: ", f);
+        print_escaped(f, help);
+        fputc('\n', f);
+    }
 }
 
 void fail_now(Status s)
 {
-    if (!diag_now || !diag_now->frame) exit(s);
-    if (!diag_now->status) diag_now->status = s;
+    if (!diag_now || !diag_now->frame)
+        exit(s);
+    if (!diag_now->status)
+        diag_now->status = s;
     longjmp(*diag_now->frame, 1);
 }
 
@@ -86,9 +110,11 @@ void error_at(Status s, Loc loc, const char *help, const char *format, ...)
     va_start(args, format);
     report(loc, "error", help, format, args);
     va_end(args);
-    if (!diag_now) return;
+    if (!diag_now)
+        return;
     diag_now->errors++;
-    if (!diag_now->status) diag_now->status = s;
+    if (!diag_now->status)
+        diag_now->status = s;
 }
 
 void warn_at(Loc loc, const char *format, ...)
@@ -97,10 +123,12 @@ void warn_at(Loc loc, const char *format, ...)
     va_start(args, format);
     report(loc, "warning", NULL, format, args);
     va_end(args);
-    if (diag_now) diag_now->warnings++;
+    if (diag_now)
+        diag_now->warnings++;
 }
 
 void fail_if_errors(void)
 {
-    if (diag_now && diag_now->errors) fail_now(diag_now->status);
+    if (diag_now && diag_now->errors)
+        fail_now(diag_now->status);
 }

@@ -16,7 +16,7 @@
 /* Exit statuses of the contract. */
 typedef enum Status {
     STATUS_OK = 0,
-    STATUS_LIMIT = 1,           /* a limit or comparison that was asked for does not hold */
+    STATUS_LIMIT = 1, /* a limit or comparison that was asked for does not hold */
     STATUS_USAGE = 64,
     STATUS_MALFORMED = 65,
     STATUS_NO_INPUT = 66,
@@ -31,19 +31,19 @@ typedef enum Status {
 /* Where in the user's input an error lies. Unset parts are NULL or -1. */
 typedef struct Loc {
     const char *file;
-    int64_t byte;               /* offset in the file */
-    int64_t node;               /* index in the graph's file order */
-    const char *name;           /* of the node or tensor */
-    const char *op;             /* operator type */
+    int64_t byte;     /* offset in the file */
+    int64_t node;     /* index in the graph's file order */
+    const char *name; /* of the node or tensor */
+    const char *op;   /* operator type */
 } Loc;
 
 #define LOC_NONE ((Loc){ .byte = -1, .node = -1 })
 
 typedef struct Diag {
-    jmp_buf *frame;             /* where fail_at() returns to */
-    Status status;              /* of the first failure */
-    FILE *out;                  /* messages go here: stderr */
-    bool quiet;                 /* nothing is printed: an attempt whose failure is an answer */
+    jmp_buf *frame; /* where fail_at() returns to */
+    Status status;  /* of the first failure */
+    FILE *out;      /* messages go here: stderr */
+    bool quiet;     /* nothing is printed: an attempt whose failure is an answer */
     int errors, warnings;
 } Diag;
 
@@ -53,14 +53,17 @@ extern _Thread_local Diag *diag_now;
 /* Runs body(context); 0 or the status of the failure that ended it. Frames may nest. */
 Status protect(Diag *d, void (*body)(void *), void *context);
 
-/* Print and leave: "inlay: FILE: node 12 "conv1" (Conv): text" and, after a line "help: ", the remedy.
- * `help` may be NULL. The format's text is trusted, its arguments are escaped as they are printed. */
-_Noreturn void fail_at(Status s, Loc loc, const char *help, const char *format, ...) __attribute__((format(printf, 4, 5)));
+/* Print and leave: "inlay: FILE: node 12 "conv1" (Conv): text" and, after a line "help: ", the
+ * remedy. `help` may be NULL. The format's text is trusted, its arguments are escaped as they are
+ * printed. */
+_Noreturn void fail_at(Status s, Loc loc, const char *help, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
 _Noreturn void fail_memory(uint64_t bytes, const char *why);
 _Noreturn void fail_overflow(void);
 
 /* Print one of several errors and go on; leave with fail_now() when the phase is complete. */
-void error_at(Status s, Loc loc, const char *help, const char *format, ...) __attribute__((format(printf, 4, 5)));
+void error_at(Status s, Loc loc, const char *help, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
 void warn_at(Loc loc, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Leaves if an error was reported. */
 void fail_if_errors(void);

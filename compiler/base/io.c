@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Files that are read or written at positions; output folders are output.c's. */
 #ifndef _GNU_SOURCE
-#define _GNU_SOURCE             /* O_TMPFILE */
+#define _GNU_SOURCE /* O_TMPFILE */
 #endif
 #include "base/io.h"
 
@@ -24,15 +24,30 @@ static int open_system(int folder, const char *path, int flags, mode_t mode)
 }
 
 const IoCalls io_system = {
-    .openat = open_system, .close = close, .fstat = fstat, .fstatat = fstatat, .pread = pread, .pwrite = pwrite,
-    .mmap = mmap, .mkdirat = mkdirat, .renameat = renameat, .linkat = linkat, .unlinkat = unlinkat,
+    .openat = open_system,
+    .close = close,
+    .fstat = fstat,
+    .fstatat = fstatat,
+    .pread = pread,
+    .pwrite = pwrite,
+    .mmap = mmap,
+    .mkdirat = mkdirat,
+    .renameat = renameat,
+    .linkat = linkat,
+    .unlinkat = unlinkat,
 };
 _Thread_local const IoCalls *io_calls_test;
 static _Thread_local OpenFile *open_files;
 static _Thread_local IoCount counted;
 
-IoCount io_count(void) { return counted; }
-void io_count_read(uint64_t n) { counted.read += n; }
+IoCount io_count(void)
+{
+    return counted;
+}
+void io_count_read(uint64_t n)
+{
+    counted.read += n;
+}
 
 static Loc at_file(const char *path)
 {
@@ -54,7 +69,8 @@ OpenFile *io_wrap(Arena *a, int fd, const char *path)
 int io_open(int folder, const char *path, int flags)
 {
     int fd;
-    do fd = io_calls()->openat(folder, path, flags | O_CLOEXEC, 0666);
+    do
+        fd = io_calls()->openat(folder, path, flags | O_CLOEXEC, 0666);
     while (fd < 0 && errno == EINTR);
     return fd;
 }
@@ -62,10 +78,13 @@ int io_open(int folder, const char *path, int flags)
 int io_release(OpenFile *f)
 {
     OpenFile **link = &open_files;
-    while (*link && *link != f) link = &(*link)->next;
-    if (!*link) return 0;
+    while (*link && *link != f)
+        link = &(*link)->next;
+    if (!*link)
+        return 0;
     *link = f->next;
-    if (f->mapping) munmap(f->mapping, (size_t)f->file.size);
+    if (f->mapping)
+        munmap(f->mapping, (size_t)f->file.size);
     f->mapping = NULL;
     f->file.map = NULL;
     const int r = f->file.fd >= 0 ? io_calls()->close(f->file.fd) : 0;
@@ -77,7 +96,10 @@ static _Noreturn void fail_open(const char *path, int error)
 {
     Loc loc = at_file(path);
     switch (error) {
-    case ENOENT: case ENOTDIR: case ELOOP: case ENAMETOOLONG:
+    case ENOENT:
+    case ENOTDIR:
+    case ELOOP:
+    case ENAMETOOLONG:
         fail_at(STATUS_NO_INPUT, loc, NULL, "cannot open: %s", strerror(error));
     case ENXIO:
         fail_at(STATUS_MALFORMED, loc, NULL, "not a regular file");
@@ -95,7 +117,8 @@ static void map_whole(OpenFile *f)
 {
     void *p = io_calls()->mmap(NULL, (size_t)f->file.size, PROT_READ, MAP_PRIVATE, f->file.fd, 0);
     if (p == MAP_FAILED) {
-        fail_at(STATUS_IO, at_file(f->file.path), "read it through windows: --load=stream", "cannot map: %s", strerror(errno));
+        fail_at(STATUS_IO, at_file(f->file.path), "read it through windows: --load=stream",
+                "cannot map: %s", strerror(errno));
     }
     f->mapping = p;
     f->file.map = p;
@@ -103,8 +126,10 @@ static void map_whole(OpenFile *f)
 
 static void load_whole(Arena *a, File *f, LoadMode mode)
 {
-    if (mode == LOAD_STREAM) return;
-    if (f->size > SIZE_MAX / 2) fail_memory(f->size, "the file does not fit this machine's address space");
+    if (mode == LOAD_STREAM)
+        return;
+    if (f->size > SIZE_MAX / 2)
+        fail_memory(f->size, "the file does not fit this machine's address space");
     if (f->size && mode == LOAD_MMAP) {
         map_whole((OpenFile *)f);
         return;
@@ -118,7 +143,8 @@ File *file_from_fd(Arena *a, int fd, const char *path, LoadMode mode)
 {
     OpenFile *f = io_wrap(a, fd, path);
     struct stat st;
-    if (io_calls()->fstat(fd, &st)) fail_read(path, errno);
+    if (io_calls()->fstat(fd, &st))
+        fail_read(path, errno);
     if (!S_ISREG(st.st_mode)) {
         io_release(f);
         fail_at(STATUS_MALFORMED, at_file(path), NULL, "not a regular file");
@@ -132,13 +158,15 @@ File *file_open(Arena *a, const char *path, LoadMode mode)
 {
     /* Non-blocking: opening a named pipe must not wait for its writer, it is refused below. */
     const int fd = io_open(AT_FDCWD, path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
-    if (fd < 0) fail_open(path, errno);
+    if (fd < 0)
+        fail_open(path, errno);
     return file_from_fd(a, fd, path, mode);
 }
 
 void file_close(File *f)
 {
-    if (!f) return;
+    if (!f)
+        return;
     const char *path = f->path;
     const bool written = f->bytes_written > 0;
     if (io_release((OpenFile *)f) && written && errno != EINTR) {
@@ -150,31 +178,39 @@ void file_close_all(const Arena *a)
 {
     for (OpenFile *f = open_files, *next; f; f = next) {
         next = f->next;
-        if (f->arena == a) (void)io_release(f);
+        if (f->arena == a)
+            (void)io_release(f);
     }
 }
 
 static _Noreturn void fail_short(const File *f, uint64_t at, uint64_t n)
 {
-    fail_at(STATUS_MALFORMED, at_file(f->path), "the file is cut off, or was shortened while it was read",
+    fail_at(STATUS_MALFORMED, at_file(f->path),
+            "the file is cut off, or was shortened while it was read",
             "%" PRIu64 " bytes at %" PRIu64 " lie beyond the end", n, at);
 }
 
 void file_read(File *f, uint64_t at, void *to, size_t n)
 {
-    if (at > f->size || n > f->size - at) fail_short(f, at, n);
+    if (at > f->size || n > f->size - at)
+        fail_short(f, at, n);
     f->bytes_read += n;
     if (f->map) {
-        if (((const OpenFile *)f)->mapping) counted.read += n;      /* else it was read as a whole already */
-        if (n) memcpy(to, f->map + at, n);
+        if (((const OpenFile *)f)->mapping)
+            counted.read += n; /* else it was read as a whole already */
+        if (n)
+            memcpy(to, f->map + at, n);
         return;
     }
     counted.read += n;
     for (unsigned char *p = to; n;) {
         const ssize_t k = io_calls()->pread(f->fd, p, n, (off_t)at);
-        if (k < 0 && errno == EINTR) continue;
-        if (k < 0) fail_read(f->path, errno);
-        if (k == 0) fail_short(f, at, n);
+        if (k < 0 && errno == EINTR)
+            continue;
+        if (k < 0)
+            fail_read(f->path, errno);
+        if (k == 0)
+            fail_short(f, at, n);
         p += k;
         at += (uint64_t)k;
         n -= (size_t)k;
@@ -184,20 +220,26 @@ void file_read(File *f, uint64_t at, void *to, size_t n)
 static _Noreturn void fail_write(const File *f, uint64_t at, int error)
 {
     const bool full = error == ENOSPC || error == EDQUOT;
-    fail_at(STATUS_IO, at_file(f->path), full ? "free some space, or name another folder with -o (TMPDIR for temporary files)" : NULL,
+    fail_at(STATUS_IO, at_file(f->path),
+            full ? "free some space, or name another folder with -o (TMPDIR for temporary files)"
+                 : NULL,
             "cannot write at byte %" PRIu64 ": %s", at, strerror(error));
 }
 
 void file_write(File *f, uint64_t at, const void *from, size_t n)
 {
-    if (at > INT64_MAX || n > INT64_MAX - at) fail_write(f, at, EFBIG);
+    if (at > INT64_MAX || n > INT64_MAX - at)
+        fail_write(f, at, EFBIG);
     f->bytes_written += n;
     counted.written += n;
-    if (at + n > f->size) f->size = at + n;
+    if (at + n > f->size)
+        f->size = at + n;
     for (const unsigned char *p = from; n;) {
         const ssize_t k = io_calls()->pwrite(f->fd, p, n, (off_t)at);
-        if (k < 0 && errno == EINTR) continue;
-        if (k <= 0) fail_write(f, at, k ? errno : ENOSPC);
+        if (k < 0 && errno == EINTR)
+            continue;
+        if (k <= 0)
+            fail_write(f, at, k ? errno : ENOSPC);
         p += k;
         at += (uint64_t)k;
         n -= (size_t)k;
@@ -209,22 +251,26 @@ static int open_unlinked(Arena *a, const char *folder)
 {
     char *path = arena_printf(a, "%s/inlay-XXXXXX", folder);
     const int fd = mkstemp(path);
-    if (fd >= 0) unlink(path);
+    if (fd >= 0)
+        unlink(path);
     return fd;
 }
 
 File *file_temporary(Arena *a)
 {
     const char *folder = getenv("TMPDIR");
-    if (!folder || !*folder) folder = "/tmp";
+    if (!folder || !*folder)
+        folder = "/tmp";
     int fd = -1;
 #ifdef O_TMPFILE
     fd = io_open(AT_FDCWD, folder, O_TMPFILE | O_RDWR | O_EXCL);
 #endif
-    if (fd < 0) fd = open_unlinked(a, folder);
+    if (fd < 0)
+        fd = open_unlinked(a, folder);
     if (fd < 0) {
-        fail_at(STATUS_CANNOT_CREATE, at_file(folder), "name a folder for temporary files in TMPDIR",
-                "cannot create a temporary file: %s", strerror(errno));
+        fail_at(STATUS_CANNOT_CREATE, at_file(folder),
+                "name a folder for temporary files in TMPDIR", "cannot create a temporary file: %s",
+                strerror(errno));
     }
     return &io_wrap(a, fd, "temporary file")->file;
 }

@@ -11,19 +11,20 @@
 
 #include "base/arena.h"
 
-/* How input files are reached: read through windows (the memory promise holds), mapped, or read whole. */
+/* How input files are reached: read through windows (the memory promise holds), mapped, or read
+ * whole. */
 typedef enum LoadMode { LOAD_STREAM, LOAD_MMAP, LOAD_EAGER } LoadMode;
 
 typedef struct File {
-    const char *path;           /* as shown in messages; borrowed */
+    const char *path; /* as shown in messages; borrowed */
     int fd;
     uint64_t size;
-    const uint8_t *map;         /* the whole content in LOAD_MMAP and LOAD_EAGER, else NULL */
+    const uint8_t *map; /* the whole content in LOAD_MMAP and LOAD_EAGER, else NULL */
     uint64_t bytes_read, bytes_written;
 } File;
 
-/* Opens a regular file for reading: status 66 if there is none, 65 if it is no regular file, 74 if it cannot be read.
- * The File lives in the arena; its descriptor is closed by file_close(). */
+/* Opens a regular file for reading: status 66 if there is none, 65 if it is no regular file, 74 if
+ * it cannot be read. The File lives in the arena; its descriptor is closed by file_close(). */
 File *file_open(Arena *a, const char *path, LoadMode mode);
 void file_close(File *f);
 /* The same around a descriptor that is open already (it becomes the File's). */
@@ -37,8 +38,8 @@ File *file_temporary(Arena *a);
 /* Writes exactly n bytes at offset `at`. */
 void file_write(File *f, uint64_t at, const void *from, size_t n);
 
-/* Bytes that went through all files of this thread since it began: read from them or their mappings, and written,
- * temporary files and standard input included. */
+/* Bytes that went through all files of this thread since it began: read from them or their
+ * mappings, and written, temporary files and standard input included. */
 typedef struct IoCount {
     uint64_t read, written;
 } IoCount;
@@ -50,12 +51,14 @@ void io_count_read(uint64_t n);
  * and moved into place together by output_commit(); until then `dir` is as it was. */
 typedef struct Output Output;
 Output *output_begin(Arena *a, const char *dir);
-/* Creates DIR/name (name may hold one folder: "src/x.h"); the parts are made as needed. Status 73. */
+/* Creates DIR/name (name may hold one folder: "src/x.h"); the parts are made as needed. Status 73.
+ */
 File *output_create(Output *o, const char *name);
 /* A whole text file at once. */
 void output_text(Output *o, const char *name, const char *text, size_t length);
 void output_commit(Output *o);
-/* Removes what was written, after a failure; safe to call at any time, also after output_commit(). */
+/* Removes what was written, after a failure; safe to call at any time, also after output_commit().
+ */
 void output_abort(Output *o);
 
 #endif

@@ -36,9 +36,9 @@ static inline const IoCalls *io_calls(void)
 /* An open file as io.c keeps it: on a list, so that file_close_all() finds it. */
 typedef struct OpenFile OpenFile;
 struct OpenFile {
-    File file;                  /* first: a File * is an OpenFile * */
+    File file; /* first: a File * is an OpenFile * */
     const Arena *arena;
-    void *mapping;              /* of mmap(), else NULL */
+    void *mapping; /* of mmap(), else NULL */
     OpenFile *next;
 };
 

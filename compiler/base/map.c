@@ -8,7 +8,7 @@ Map map_new(Arena *arena)
 {
     static uint64_t calls;
     struct timespec t = { 0, 0 };
-    clock_gettime(CLOCK_MONOTONIC, &t);     /* the seed never shows in any output */
+    clock_gettime(CLOCK_MONOTONIC, &t); /* the seed never shows in any output */
     const uint64_t seed = ((uint64_t)t.tv_nsec << 32) ^ (uint64_t)(uintptr_t)&calls ^ ++calls;
     return (Map){ .arena = arena, .seed = seed * 0x9E3779B97F4A7C15u | 1 };
 }
@@ -41,13 +41,15 @@ static MapSlot *find(const Map *m, const char *key, uint32_t hash)
 {
     for (size_t i = hash & (m->room - 1);; i = (i + 1) & (m->room - 1)) {
         MapSlot *s = m->slot + i;
-        if (!s->entry || (s->hash == hash && !strcmp(m->entry.at[s->entry - 1].key, key))) return s;
+        if (!s->entry || (s->hash == hash && !strcmp(m->entry.at[s->entry - 1].key, key)))
+            return s;
     }
 }
 
 void *map_get(const Map *m, const char *key)
 {
-    if (!m->room) return NULL;
+    if (!m->room)
+        return NULL;
     const MapSlot *s = find(m, key, hash_text(m->seed, key));
     return s->entry ? m->entry.at[s->entry - 1].value : NULL;
 }
@@ -59,9 +61,11 @@ static void grow(Map *m)
     m->room = n ? n * 2 : 16;
     m->slot = NEW_ARRAY(m->arena, MapSlot, m->room);
     for (size_t i = 0; i < n; i++) {
-        if (!old[i].entry) continue;
+        if (!old[i].entry)
+            continue;
         size_t k = old[i].hash & (m->room - 1);
-        while (m->slot[k].entry) k = (k + 1) & (m->room - 1);
+        while (m->slot[k].entry)
+            k = (k + 1) & (m->room - 1);
         m->slot[k] = old[i];
     }
     arena_drop(m->arena, old, n * sizeof *old);
@@ -69,7 +73,8 @@ static void grow(Map *m)
 
 void *map_put(Map *m, const char *key, void *value)
 {
-    if (m->entry.n * 4 >= m->room * 3) grow(m);
+    if (m->entry.n * 4 >= m->room * 3)
+        grow(m);
     const uint32_t hash = hash_text(m->seed, key);
     MapSlot *s = find(m, key, hash);
     if (s->entry) {

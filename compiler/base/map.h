@@ -8,26 +8,27 @@
 #include "base/vec.h"
 
 typedef struct MapEntry {
-    const char *key;            /* borrowed */
+    const char *key; /* borrowed */
     void *value;
 } MapEntry;
 
 typedef struct MapSlot {
-    uint32_t hash, entry;       /* entry: its number + 1; 0: free */
+    uint32_t hash, entry; /* entry: its number + 1; 0: free */
 } MapSlot;
 
 typedef struct Map {
     Arena *arena;
     VEC(MapEntry) entry;
     MapSlot *slot;
-    size_t room;                /* slots, a power of two */
+    size_t room; /* slots, a power of two */
     uint64_t seed;
 } Map;
 
 Map map_new(Arena *arena);
 /* The value of key, or NULL. */
 void *map_get(const Map *m, const char *key);
-/* Sets key (borrowed: it must outlive the map) to value, not NULL. Returns the value it had before, or NULL. */
+/* Sets key (borrowed: it must outlive the map) to value, not NULL. Returns the value it had before,
+ * or NULL. */
 void *map_put(Map *m, const char *key, void *value);
 
 #endif

@@ -33,10 +33,12 @@ static uint32_t big_endian(const uint8_t *p)
 
 static void expand_block(uint32_t w[64], const uint8_t *data)
 {
-    for (int i = 0; i < 16; i++) w[i] = big_endian(data + 4 * i);
+    for (int i = 0; i < 16; i++)
+        w[i] = big_endian(data + 4 * i);
     for (int i = 16; i < 64; i++) {
         const uint32_t a = w[i - 15], b = w[i - 2];
-        w[i] = w[i - 16] + w[i - 7] + (rotate(a, 7) ^ rotate(a, 18) ^ a >> 3) + (rotate(b, 17) ^ rotate(b, 19) ^ b >> 10);
+        w[i] = w[i - 16] + w[i - 7] + (rotate(a, 7) ^ rotate(a, 18) ^ a >> 3) +
+               (rotate(b, 17) ^ rotate(b, 19) ^ b >> 10);
     }
 }
 
@@ -48,21 +50,25 @@ static void blocks_plain(uint32_t state[8], const uint8_t *data, size_t blocks)
         memcpy(s, state, sizeof s);
         for (int i = 0; i < 64; i++) {
             const uint32_t e = s[4], a = s[0];
-            const uint32_t t1 = s[7] + (rotate(e, 6) ^ rotate(e, 11) ^ rotate(e, 25)) + ((e & s[5]) ^ (~e & s[6])) + round_constant[i] + w[i];
-            const uint32_t t2 = (rotate(a, 2) ^ rotate(a, 13) ^ rotate(a, 22)) + ((a & s[1]) ^ (a & s[2]) ^ (s[1] & s[2]));
+            const uint32_t t1 = s[7] + (rotate(e, 6) ^ rotate(e, 11) ^ rotate(e, 25)) +
+                                ((e & s[5]) ^ (~e & s[6])) + round_constant[i] + w[i];
+            const uint32_t t2 = (rotate(a, 2) ^ rotate(a, 13) ^ rotate(a, 22)) +
+                                ((a & s[1]) ^ (a & s[2]) ^ (s[1] & s[2]));
             memmove(s + 1, s, 7 * sizeof *s);
             s[4] += t1;
             s[0] = t1 + t2;
         }
-        for (int i = 0; i < 8; i++) state[i] += s[i];
+        for (int i = 0; i < 8; i++)
+            state[i] += s[i];
     }
 }
 
 #if defined __x86_64__ || defined __i386__
 
-/* The instructions want the state as {a, b, e, f} and {c, d, g, h}, highest first; four rounds a step. */
-__attribute__((target("sha,ssse3,sse4.1")))
-static void blocks_x86(uint32_t state[8], const uint8_t *data, size_t blocks)
+/* The instructions want the state as {a, b, e, f} and {c, d, g, h}, highest first; four rounds a
+ * step. */
+__attribute__((target("sha,ssse3,sse4.1"))) static void
+blocks_x86(uint32_t state[8], const uint8_t *data, size_t blocks)
 {
     const __m128i bytes = _mm_set_epi8(12, 13, 14, 15, 8, 9, 10, 11, 4, 5, 6, 7, 0, 1, 2, 3);
     __m128i abef = _mm_set_epi32((int)state[0], (int)state[1], (int)state[4], (int)state[5]);
@@ -70,15 +76,20 @@ static void blocks_x86(uint32_t state[8], const uint8_t *data, size_t blocks)
     for (; blocks--; data += 64) {
         const __m128i abef_before = abef, cdgh_before = cdgh;
         __m128i w[4];
-        for (int i = 0; i < 4; i++) w[i] = _mm_shuffle_epi8(_mm_loadu_si128((const __m128i *)(const void *)(data + 16 * i)), bytes);
+        for (int i = 0; i < 4; i++)
+            w[i] = _mm_shuffle_epi8(_mm_loadu_si128((const __m128i *)(const void *)(data + 16 * i)),
+                                    bytes);
 #pragma GCC unroll 16
         for (int i = 0; i < 16; i++) {
-            const __m128i sum = _mm_add_epi32(w[i % 4], _mm_loadu_si128((const __m128i *)(const void *)(round_constant + 4 * i)));
+            const __m128i sum = _mm_add_epi32(
+                w[i % 4], _mm_loadu_si128((const __m128i *)(const void *)(round_constant + 4 * i)));
             cdgh = _mm_sha256rnds2_epu32(cdgh, abef, sum);
             abef = _mm_sha256rnds2_epu32(abef, cdgh, _mm_shuffle_epi32(sum, 0x0e));
-            if (i >= 12) continue;
+            if (i >= 12)
+                continue;
             const __m128i seven_back = _mm_alignr_epi8(w[(i + 3) % 4], w[(i + 2) % 4], 4);
-            const __m128i next = _mm_add_epi32(_mm_sha256msg1_epu32(w[i % 4], w[(i + 1) % 4]), seven_back);
+            const __m128i next =
+                _mm_add_epi32(_mm_sha256msg1_epu32(w[i % 4], w[(i + 1) % 4]), seven_back);
             w[i % 4] = _mm_sha256msg2_epu32(next, w[(i + 3) % 4]);
         }
         abef = _mm_add_epi32(abef, abef_before);
@@ -100,7 +111,8 @@ static Sha256Blocks *hardware(void)
     __builtin_cpu_init();
     unsigned a, b, c, d;
     __asm__("cpuid" : "=a"(a), "=b"(b), "=c"(c), "=d"(d) : "0"(0), "2"(0));
-    if (a < 7 || !__builtin_cpu_supports("sse4.1") || !__builtin_cpu_supports("ssse3")) return NULL;
+    if (a < 7 || !__builtin_cpu_supports("sse4.1") || !__builtin_cpu_supports("ssse3"))
+        return NULL;
     __asm__("cpuid" : "=a"(a), "=b"(b), "=c"(c), "=d"(d) : "0"(7), "2"(0));
     return b >> 29 & 1 ? blocks_x86 : NULL;
 }
@@ -114,12 +126,16 @@ static void blocks_arm(uint32_t state[8], const uint8_t *data, size_t blocks)
     for (; blocks--; data += 64) {
         const uint32x4_t abcd_before = abcd, efgh_before = efgh;
         uint32x4_t w[4];
-        for (int i = 0; i < 4; i++) w[i] = vreinterpretq_u32_u8(vrev32q_u8(vld1q_u8(data + 16 * i)));
+        for (int i = 0; i < 4; i++)
+            w[i] = vreinterpretq_u32_u8(vrev32q_u8(vld1q_u8(data + 16 * i)));
         for (int i = 0; i < 16; i++) {
-            const uint32x4_t sum = vaddq_u32(w[i % 4], vld1q_u32(round_constant + 4 * i)), old = abcd;
+            const uint32x4_t sum = vaddq_u32(w[i % 4], vld1q_u32(round_constant + 4 * i)),
+                             old = abcd;
             abcd = vsha256hq_u32(abcd, efgh, sum);
             efgh = vsha256h2q_u32(efgh, old, sum);
-            if (i < 12) w[i % 4] = vsha256su1q_u32(vsha256su0q_u32(w[i % 4], w[(i + 1) % 4]), w[(i + 2) % 4], w[(i + 3) % 4]);
+            if (i < 12)
+                w[i % 4] = vsha256su1q_u32(vsha256su0q_u32(w[i % 4], w[(i + 1) % 4]),
+                                           w[(i + 2) % 4], w[(i + 3) % 4]);
         }
         abcd = vaddq_u32(abcd, abcd_before);
         efgh = vaddq_u32(efgh, efgh_before);
@@ -146,16 +162,19 @@ static Sha256Blocks *hardware(void)
 
 Sha256Blocks *sha256_form(const char *name)
 {
-    if (!strcmp(name, "plain")) return blocks_plain;
+    if (!strcmp(name, "plain"))
+        return blocks_plain;
     return strcmp(name, HARDWARE_NAME) ? NULL : hardware();
 }
 
-/* Found once: asking the processor leaves a virtual machine, which takes longer than hashing kilobytes. */
+/* Found once: asking the processor leaves a virtual machine, which takes longer than hashing
+ * kilobytes. */
 static Sha256Blocks *best_form(void)
 {
     static Sha256Blocks *_Atomic best;
     Sha256Blocks *form = best;
-    if (form) return form;
+    if (form)
+        return form;
     form = hardware();
     return best = form ? form : blocks_plain;
 }
@@ -167,24 +186,28 @@ static void run_blocks(Sha256 *h, const uint8_t *data, size_t blocks)
 
 void sha256_begin(Sha256 *h)
 {
-    *h = (Sha256){ .state = { 0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a, 0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19 } };
+    *h = (Sha256){ .state = { 0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a, 0x510e527f,
+                              0x9b05688c, 0x1f83d9ab, 0x5be0cd19 } };
 }
 
 void sha256_add(Sha256 *h, const void *data, size_t n)
 {
     const uint8_t *p = data;
     const size_t held = h->length % 64;
-    if (!n) return;
+    if (!n)
+        return;
     h->length += n;
     if (held) {
         const size_t k = n < 64 - held ? n : 64 - held;
         memcpy(h->block + held, p, k);
         p += k;
         n -= k;
-        if (held + k < 64) return;
+        if (held + k < 64)
+            return;
         run_blocks(h, h->block, 1);
     }
-    if (n >= 64) run_blocks(h, p, n / 64);
+    if (n >= 64)
+        run_blocks(h, p, n / 64);
     memcpy(h->block, p + n / 64 * 64, n % 64);
 }
 
@@ -193,9 +216,11 @@ void sha256_end(Sha256 *h, char hex[65])
     uint8_t tail[72] = { 0x80 };
     const uint64_t bits = h->length * 8;
     const size_t pad = (55 - h->length % 64 + 64) % 64 + 1;
-    for (int i = 0; i < 8; i++) tail[pad + (size_t)i] = (uint8_t)(bits >> (56 - 8 * i));
+    for (int i = 0; i < 8; i++)
+        tail[pad + (size_t)i] = (uint8_t)(bits >> (56 - 8 * i));
     sha256_add(h, tail, pad + 8);
-    for (int i = 0; i < 64; i++) hex[i] = "0123456789abcdef"[h->state[i / 8] >> (28 - 4 * (i % 8)) & 15];
+    for (int i = 0; i < 64; i++)
+        hex[i] = "0123456789abcdef"[h->state[i / 8] >> (28 - 4 * (i % 8)) & 15];
     hex[64] = 0;
 }
 

@@ -12,14 +12,16 @@
 static inline size_t size_add(size_t a, size_t b)
 {
     size_t r;
-    if (__builtin_add_overflow(a, b, &r)) fail_overflow();
+    if (__builtin_add_overflow(a, b, &r))
+        fail_overflow();
     return r;
 }
 
 static inline size_t size_mul(size_t a, size_t b)
 {
     size_t r;
-    if (__builtin_mul_overflow(a, b, &r)) fail_overflow();
+    if (__builtin_mul_overflow(a, b, &r))
+        fail_overflow();
     return r;
 }
 
@@ -32,35 +34,51 @@ static inline size_t size_align(size_t n, size_t align)
 static inline int64_t i64_add(int64_t a, int64_t b)
 {
     int64_t r;
-    if (__builtin_add_overflow(a, b, &r)) fail_overflow();
+    if (__builtin_add_overflow(a, b, &r))
+        fail_overflow();
     return r;
 }
 
 static inline int64_t i64_sub(int64_t a, int64_t b)
 {
     int64_t r;
-    if (__builtin_sub_overflow(a, b, &r)) fail_overflow();
+    if (__builtin_sub_overflow(a, b, &r))
+        fail_overflow();
     return r;
 }
 
 static inline int64_t i64_mul(int64_t a, int64_t b)
 {
     int64_t r;
-    if (__builtin_mul_overflow(a, b, &r)) fail_overflow();
+    if (__builtin_mul_overflow(a, b, &r))
+        fail_overflow();
     return r;
 }
 
-static inline int64_t i64_max(int64_t a, int64_t b) { return a > b ? a : b; }
-static inline int64_t i64_min(int64_t a, int64_t b) { return a < b ? a : b; }
+static inline int64_t i64_max(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+static inline int64_t i64_min(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
 
 /* Division rounded up and down; b > 0. */
-static inline int64_t i64_ceil_div(int64_t a, int64_t b) { return a / b + (a % b > 0); }
-static inline int64_t i64_floor_div(int64_t a, int64_t b) { return a / b - (a % b < 0); }
+static inline int64_t i64_ceil_div(int64_t a, int64_t b)
+{
+    return a / b + (a % b > 0);
+}
+static inline int64_t i64_floor_div(int64_t a, int64_t b)
+{
+    return a / b - (a % b < 0);
+}
 
 /* A value that must fit the 32-bit fields of the runtime's structures. */
 static inline int32_t i32_checked(int64_t v)
 {
-    if (v < INT32_MIN || v > INT32_MAX) fail_overflow();
+    if (v < INT32_MIN || v > INT32_MAX)
+        fail_overflow();
     return (int32_t)v;
 }
 

@@ -9,10 +9,16 @@
 #include "base/arena.h"
 #include "base/size.h"
 
-#define VEC(T) struct { T *at; size_t n, room; }
+#define VEC(T) \
+    struct { \
+        T *at; \
+        size_t n, room; \
+    }
 
-#define VEC_PUSH(arena, v, value) do { \
-        if ((v)->n == (v)->room) (v)->at = vec_grow((arena), (v)->at, &(v)->room, sizeof *(v)->at); \
+#define VEC_PUSH(arena, v, value) \
+    do { \
+        if ((v)->n == (v)->room) \
+            (v)->at = vec_grow((arena), (v)->at, &(v)->room, sizeof *(v)->at); \
         (v)->at[(v)->n++] = (value); \
     } while (0)
 

@@ -13,8 +13,10 @@ const char *bytes_read(const char *text, long long *bytes)
     char *end;
     errno = 0;
     *bytes = isdigit((unsigned char)*text) ? strtoll(text, &end, 10) : -1;
-    if (*bytes < 0 || errno) return NULL;
+    if (*bytes < 0 || errno)
+        return NULL;
     const char *letter = *end ? strchr(letters, toupper((unsigned char)*end)) : NULL;
-    for (const char *l = letters; letter && l <= letter && *bytes < most; l++) *bytes *= 1024;
+    for (const char *l = letters; letter && l <= letter && *bytes < most; l++)
+        *bytes *= 1024;
     return *bytes < most ? end + (letter != NULL) : NULL;
 }

@@ -20,7 +20,8 @@ static void build(Compile *c)
 static void print_stats(Compile *c)
 {
     stats_stage(c, STAGES);
-    if (c->options->stats) stats_print(c);
+    if (c->options->stats)
+        stats_print(c);
 }
 
 static void put_stdout(void *to, const char *text, size_t n)
@@ -33,16 +34,20 @@ static void print_json(Compile *c)
 {
     const ManifestFacts facts = compile_facts(c);
     stats_stage(c, STAGES);
-    manifest_write(c->program, &facts, c->options->stats ? stats_json(c) : NULL, (ManifestSink){ put_stdout, NULL });
+    manifest_write(c->program, &facts, c->options->stats ? stats_json(c) : NULL,
+                   (ManifestSink){ put_stdout, NULL });
 }
 
 void cmd_compile(Compile *c)
 {
-    if (!c->options->output) fail_at(STATUS_USAGE, LOC_NONE, NULL, "compile needs an output folder: -o DIR");
+    if (!c->options->output)
+        fail_at(STATUS_USAGE, LOC_NONE, NULL, "compile needs an output folder: -o DIR");
     build(c);
     compile_emit(c);
-    if (c->options->json) print_json(c);
-    else print_stats(c);
+    if (c->options->json)
+        print_json(c);
+    else
+        print_stats(c);
 }
 
 void cmd_analyze(Compile *c)
@@ -52,16 +57,22 @@ void cmd_analyze(Compile *c)
         print_json(c);
         return;
     }
-    const Text t = c->options->csv ? arena_csv(c->program) : (c->options->html ? html_report : report_text)(c->program, compile_name(c));
+    const Text t = c->options->csv ? arena_csv(c->program)
+                                   : (c->options->html ? html_report
+                                                       : report_text)(c->program, compile_name(c));
     fwrite(t.at, 1, t.n, stdout);
     print_stats(c);
 }
 
 static void hold(const char *what, uint64_t bytes, const long long *most)
 {
-    if (!most) return;
-    printf("%-8s %12" PRIu64 " bytes of %12lld: %s\n", what, bytes, *most, bytes <= (uint64_t)*most ? "holds" : "EXCEEDED");
-    if (bytes > (uint64_t)*most) error_at(STATUS_LIMIT, LOC_NONE, NULL, "%s: %" PRIu64 " bytes are needed, %lld are allowed", what, bytes, *most);
+    if (!most)
+        return;
+    printf("%-8s %12" PRIu64 " bytes of %12lld: %s\n", what, bytes, *most,
+           bytes <= (uint64_t)*most ? "holds" : "EXCEEDED");
+    if (bytes > (uint64_t)*most)
+        error_at(STATUS_LIMIT, LOC_NONE, NULL, "%s: %" PRIu64 " bytes are needed, %lld are allowed",
+                 what, bytes, *most);
 }
 
 void cmd_check(Compile *c)
@@ -76,6 +87,8 @@ void cmd_check(Compile *c)
 
 void cmd_place(Compile *c)
 {
-    const int status = place_command(c->options->model, c->options->capacity ? *c->options->capacity : -1, stdout);
-    if (status) fail_now((Status)status);
+    const int status =
+        place_command(c->options->model, c->options->capacity ? *c->options->capacity : -1, stdout);
+    if (status)
+        fail_now((Status)status);
 }

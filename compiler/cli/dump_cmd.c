@@ -14,7 +14,8 @@ static void put_value(Text *t, const Tensor *v)
     }
     text_print(t, "%%%d \"", v->id);
     text_comment(t, v->name);
-    text_print(t, "\" %s%s%s", dtype_name(v->dtype), shape_text(t->arena, &v->shape), v->value ? " const" : "");
+    text_print(t, "\" %s%s%s", dtype_name(v->dtype), shape_text(t->arena, &v->shape),
+               v->value ? " const" : "");
 }
 
 static void put_attr(Text *t, const Attr *a)
@@ -22,15 +23,23 @@ static void put_attr(Text *t, const Attr *a)
     text_put(t, " ");
     text_comment(t, a->name);
     text_put(t, "=");
-    if (a->kind == ATTR_INT) text_print(t, "%lld", (long long)a->i);
-    else if (a->kind == ATTR_FLOAT) text_print(t, "%g", (double)a->f);
-    else if (a->kind == ATTR_STRING) { text_put(t, "\""); text_comment(t, a->s); text_put(t, "\""); }
-    else if (a->kind == ATTR_INTS) {
+    if (a->kind == ATTR_INT)
+        text_print(t, "%lld", (long long)a->i);
+    else if (a->kind == ATTR_FLOAT)
+        text_print(t, "%g", (double)a->f);
+    else if (a->kind == ATTR_STRING) {
+        text_put(t, "\"");
+        text_comment(t, a->s);
+        text_put(t, "\"");
+    } else if (a->kind == ATTR_INTS) {
         text_put(t, "[");
-        for (int64_t i = 0; i < a->n && i < 32; i++) text_print(t, "%s%lld", i ? "," : "", (long long)a->ints[i]);
+        for (int64_t i = 0; i < a->n && i < 32; i++)
+            text_print(t, "%s%lld", i ? "," : "", (long long)a->ints[i]);
         text_put(t, a->n > 32 ? ",...]" : "]");
-    } else if (a->kind == ATTR_FLOATS) text_print(t, "[%lld floats]", (long long)a->n);
-    else text_put(t, a->kind == ATTR_GRAPH ? "{graph}" : "...");
+    } else if (a->kind == ATTR_FLOATS)
+        text_print(t, "[%lld floats]", (long long)a->n);
+    else
+        text_put(t, a->kind == ATTR_GRAPH ? "{graph}" : "...");
 }
 
 static void put_node(Text *t, const Node *n)
@@ -41,7 +50,8 @@ static void put_node(Text *t, const Node *n)
     }
     text_print(t, "\n    = %s%s%s", n->domain, *n->domain ? "." : "", n->op_type);
     text_put(t, n->channels_last ? "(channels last)" : "");
-    for (int i = 0; i < n->n_attr; i++) put_attr(t, n->attr + i);
+    for (int i = 0; i < n->n_attr; i++)
+        put_attr(t, n->attr + i);
     for (int i = 0; i < n->n_in; i++) {
         text_put(t, "\n      ");
         put_value(t, n->in[i]);
@@ -69,12 +79,14 @@ void cmd_dump(Compile *c)
         initializers_print(c);
         return;
     }
-    if (c->options->dump_after) compile_passes(c);
+    if (c->options->dump_after)
+        compile_passes(c);
     const Graph *g = c->graph;
     Text t = text_new(&c->arena);
     text_print(&t, "opset %lld\n", (long long)graph_opset(g, ""));
     put_list(&t, "input", g->input.at, g->input.n);
     put_list(&t, "output", g->output.at, g->output.n);
-    for (size_t i = 0; i < g->node.n; i++) put_node(&t, g->node.at[i]);
+    for (size_t i = 0; i < g->node.n; i++)
+        put_node(&t, g->node.at[i]);
     fwrite(t.at, 1, t.n, stdout);
 }

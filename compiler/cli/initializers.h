@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Every constant of the model as it was read, wherever it hides: initializers of all graphs, attributes of all nodes. */
+ * Every constant of the model as it was read, wherever it hides: initializers of all graphs,
+ * attributes of all nodes. */
 #ifndef INLAY_CLI_INITIALIZERS_H
 #define INLAY_CLI_INITIALIZERS_H
 
@@ -7,7 +8,8 @@
 
 /* dump --initializers: a line each, tab-separated. No payload is read. */
 void initializers_print(Compile *c);
-/* SHA-256 of the model file, and of the external files after it, each once, in the order in which the model names them. */
+/* SHA-256 of the model file, and of the external files after it, each once, in the order in which
+ * the model names them. */
 void model_hash(Compile *c, char hex[65]);
 
 #endif

@@ -13,7 +13,9 @@ typedef struct Forms {
 
 static bool form_of(const char *text, IoForm *form)
 {
-    static const char *const name[] = { [IO_CALLER] = "caller", [IO_ARENA] = "arena", [IO_ROWS] = "rows" };
+    static const char *const name[] = {
+        [IO_CALLER] = "caller", [IO_ARENA] = "arena", [IO_ROWS] = "rows"
+    };
     for (size_t i = 0; i < sizeof name / sizeof *name; i++)
         if (!strcmp(text, name[i])) {
             *form = (IoForm)i;
@@ -27,23 +29,31 @@ static long place_of(const char *which, size_t length, const char *kind, size_t 
 {
     const size_t k = strlen(kind);
     char *end;
-    if (length < k || strncmp(which, kind, k)) return -1;
-    if (length == k) return (long)n;
+    if (length < k || strncmp(which, kind, k))
+        return -1;
+    if (length == k)
+        return (long)n;
     errno = 0;
     const long i = strtol(which + k, &end, 10);
-    return which[k] >= '0' && which[k] <= '9' && !errno && end == which + length && i < (long)n ? i : -1;
+    return which[k] >= '0' && which[k] <= '9' && !errno && end == which + length && i < (long)n
+               ? i
+               : -1;
 }
 
-static bool set_kind(IoForm *form, size_t n, const char *which, size_t length, const char *kind, IoForm to)
+static bool set_kind(IoForm *form, size_t n, const char *which, size_t length, const char *kind,
+                     IoForm to)
 {
     const long at = place_of(which, length, kind, n);
-    if (at < 0) return false;
+    if (at < 0)
+        return false;
     for (size_t i = 0; i < n; i++)
-        if (at == (long)n || at == (long)i) form[i] = to;
+        if (at == (long)n || at == (long)i)
+            form[i] = to;
     return true;
 }
 
-static bool set_named(IoForm *form, Tensor *const *t, size_t n, const char *which, size_t length, IoForm to)
+static bool set_named(IoForm *form, Tensor *const *t, size_t n, const char *which, size_t length,
+                      IoForm to)
 {
     for (size_t i = 0; i < n; i++)
         if (strlen(t[i]->name) == length && !strncmp(t[i]->name, which, length)) {
@@ -59,30 +69,44 @@ static void set_one(Forms *f, const char *text)
     const size_t length = eq ? (size_t)(eq - text) : 0;
     IoForm to;
     if (eq == text || !form_of(eq ? eq + 1 : text, &to))
-        fail_at(STATUS_USAGE, LOC_NONE, "caller, arena or rows: --io=arena, --io=in=arena, --io=in0=rows, --io=NAME=arena", "--io \"%s\": unknown form", text);
+        fail_at(STATUS_USAGE, LOC_NONE,
+                "caller, arena or rows: --io=arena, --io=in=arena, --io=in0=rows, --io=NAME=arena",
+                "--io \"%s\": unknown form", text);
     if (!length) {
         set_kind(f->in, f->n_in, "in", 2, "in", to);
         set_kind(f->out, f->n_out, "out", 3, "out", to == IO_ROWS ? IO_CALLER : to);
         return;
     }
-    if (set_named(f->in, f->graph->input.at, f->n_in, text, length, to) || set_named(f->out, f->graph->output.at, f->n_out, text, length, to)) return;
-    if (set_kind(f->in, f->n_in, text, length, "in", to) || set_kind(f->out, f->n_out, text, length, "out", to)) return;
-    fail_at(STATUS_USAGE, LOC_NONE, "`inlay analyze` lists inputs and outputs", "--io \"%s\": the model has no such input or output", text);
+    if (set_named(f->in, f->graph->input.at, f->n_in, text, length, to) ||
+        set_named(f->out, f->graph->output.at, f->n_out, text, length, to))
+        return;
+    if (set_kind(f->in, f->n_in, text, length, "in", to) ||
+        set_kind(f->out, f->n_out, text, length, "out", to))
+        return;
+    fail_at(STATUS_USAGE, LOC_NONE, "`inlay analyze` lists inputs and outputs",
+            "--io \"%s\": the model has no such input or output", text);
 }
 
 static void check_rows(const Forms *f)
 {
     size_t rows = 0;
-    for (size_t i = 0; i < f->n_in; i++) rows += f->in[i] == IO_ROWS;
+    for (size_t i = 0; i < f->n_in; i++)
+        rows += f->in[i] == IO_ROWS;
     for (size_t i = 0; i < f->n_out; i++)
-        if (f->out[i] == IO_ROWS) fail_at(STATUS_CONFIG, LOC_NONE, NULL, "--io: output %zu: only an input comes row by row", i);
-    if (rows > 1) fail_at(STATUS_CONFIG, LOC_NONE, "name it: --io=in0=rows", "--io=rows: %zu inputs were to come row by row, one can", rows);
+        if (f->out[i] == IO_ROWS)
+            fail_at(STATUS_CONFIG, LOC_NONE, NULL,
+                    "--io: output %zu: only an input comes row by row", i);
+    if (rows > 1)
+        fail_at(STATUS_CONFIG, LOC_NONE, "name it: --io=in0=rows",
+                "--io=rows: %zu inputs were to come row by row, one can", rows);
 }
 
 void io_forms(Graph *g, const Options *o)
 {
-    Forms f = { g, NEW_ARRAY(g->arena, IoForm, g->input.n + 1), NEW_ARRAY(g->arena, IoForm, g->output.n + 1), g->input.n, g->output.n };
-    for (const char **s = o->io; s && *s; s++) set_one(&f, *s);
+    Forms f = { g, NEW_ARRAY(g->arena, IoForm, g->input.n + 1),
+                NEW_ARRAY(g->arena, IoForm, g->output.n + 1), g->input.n, g->output.n };
+    for (const char **s = o->io; s && *s; s++)
+        set_one(&f, *s);
     check_rows(&f);
     g->in_form = f.in;
     g->out_form = f.out;

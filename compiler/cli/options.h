@@ -10,10 +10,10 @@ typedef void CommandFn(Compile *c);
 typedef struct Command {
     const char *name, *operand, *what;
     CommandFn *run;
-    bool reads_model;           /* the operand is a model; the Compile is open when run() is called */
+    bool reads_model; /* the operand is a model; the Compile is open when run() is called */
 } Command;
 
-const Command *command_find(const char *name);      /* NULL: none */
+const Command *command_find(const char *name); /* NULL: none */
 const Command *command_rows(int *count);
 
 /* Parses; prints help or version and leaves with 0 where asked. Leaves with 64 on misuse.

@@ -9,7 +9,8 @@
 static const char *divide(Arena *a, const char *text, const char *flag, char **name)
 {
     const char *eq = strrchr(text, '=');
-    if (!eq || eq == text) fail_at(STATUS_USAGE, LOC_NONE, NULL, "%s \"%s\": expected NAME=VALUE", flag, text);
+    if (!eq || eq == text)
+        fail_at(STATUS_USAGE, LOC_NONE, NULL, "%s \"%s\": expected NAME=VALUE", flag, text);
     *name = arena_text(a, text, (size_t)(eq - text));
     return eq + 1;
 }
@@ -17,27 +18,36 @@ static const char *divide(Arena *a, const char *text, const char *flag, char **n
 static Tensor *find_input(const Graph *g, const char *name, const char *flag)
 {
     for (size_t i = 0; i < g->input.n; i++)
-        if (!strcmp(g->input.at[i]->name, name)) return g->input.at[i];
-    fail_at(STATUS_USAGE, LOC_NONE, "`inlay dump` lists the inputs", "%s: the model has no input \"%s\"", flag, name);
+        if (!strcmp(g->input.at[i]->name, name))
+            return g->input.at[i];
+    fail_at(STATUS_USAGE, LOC_NONE, "`inlay dump` lists the inputs",
+            "%s: the model has no input \"%s\"", flag, name);
 }
 
 static int64_t parse_dimension(const char *text, char **end, const char *flag)
 {
     errno = 0;
     const long long v = strtoll(text, end, 10);
-    if (*end == text || errno || v < 0 || v > INT32_MAX) fail_at(STATUS_USAGE, LOC_NONE, NULL, "%s: \"%s\" is no dimension", flag, text);
+    if (*end == text || errno || v < 0 || v > INT32_MAX)
+        fail_at(STATUS_USAGE, LOC_NONE, NULL, "%s: \"%s\" is no dimension", flag, text);
     return v;
 }
 
 static Shape parse_shape(const char *text)
 {
     Shape s = shape_scalar();
-    if (!strcmp(text, "scalar")) return s;
+    if (!strcmp(text, "scalar"))
+        return s;
     for (char *end;; text = end + 1) {
-        if (s.rank == MAX_RANK) fail_at(STATUS_UNSUPPORTED, LOC_NONE, NULL, "--shape: more than %d dimensions", MAX_RANK);
+        if (s.rank == MAX_RANK)
+            fail_at(STATUS_UNSUPPORTED, LOC_NONE, NULL, "--shape: more than %d dimensions",
+                    MAX_RANK);
         s.dim[s.rank++] = parse_dimension(text, &end, "--shape");
-        if (!*end) return s;
-        if (*end != 'x') fail_at(STATUS_USAGE, LOC_NONE, "write it as 1x3x224x224", "--shape: cannot read \"%s\"", text);
+        if (!*end)
+            return s;
+        if (*end != 'x')
+            fail_at(STATUS_USAGE, LOC_NONE, "write it as 1x3x224x224",
+                    "--shape: cannot read \"%s\"", text);
     }
 }
 
@@ -47,10 +57,13 @@ static void apply_shape(Graph *g, const char *text)
     const Shape s = parse_shape(divide(g->arena, text, "--shape", &name));
     Tensor *t = find_input(g, name, "--shape");
     if (t->shape.rank >= 0 && t->shape.rank != s.rank)
-        fail_at(STATUS_USAGE, LOC_NONE, NULL, "--shape %s: the input has %d dimensions, not %d", text, t->shape.rank, s.rank);
+        fail_at(STATUS_USAGE, LOC_NONE, NULL, "--shape %s: the input has %d dimensions, not %d",
+                text, t->shape.rank, s.rank);
     for (int i = 0; i < s.rank && t->shape.rank >= 0; i++)
         if (t->shape.dim[i] > 0 && t->shape.dim[i] != s.dim[i])
-            fail_at(STATUS_USAGE, LOC_NONE, NULL, "--shape %s: dimension %d is fixed to %lld in the model", text, i, (long long)t->shape.dim[i]);
+            fail_at(STATUS_USAGE, LOC_NONE, NULL,
+                    "--shape %s: dimension %d is fixed to %lld in the model", text, i,
+                    (long long)t->shape.dim[i]);
     t->shape = s;
 }
 
@@ -68,14 +81,17 @@ static void apply_dim(Graph *g, const char *text)
                 found = true;
             }
     }
-    if (!found) fail_at(STATUS_USAGE, LOC_NONE, "`inlay dump` lists the inputs with their symbols", "--dim: no input has a dimension \"%s\"", symbol);
+    if (!found)
+        fail_at(STATUS_USAGE, LOC_NONE, "`inlay dump` lists the inputs with their symbols",
+                "--dim: no input has a dimension \"%s\"", symbol);
 }
 
 static void remove_input(Graph *g, const Tensor *t)
 {
     size_t n = 0;
     for (size_t i = 0; i < g->input.n; i++)
-        if (g->input.at[i] != t) g->input.at[n++] = g->input.at[i];
+        if (g->input.at[i] != t)
+            g->input.at[n++] = g->input.at[i];
     g->input.n = n;
 }
 
@@ -86,7 +102,8 @@ static void apply_constant(Graph *g, const char *text)
     Tensor *t = find_input(g, name, "--const");
     Recipe *r = onnx_read_tensor(g->arena, g->store, path, NULL, NULL);
     if (t->dtype != recipe_dtype(r))
-        fail_at(STATUS_USAGE, LOC_NONE, NULL, "--const %s: the file holds %s, the input is %s", text, dtype_name(recipe_dtype(r)), dtype_name(t->dtype));
+        fail_at(STATUS_USAGE, LOC_NONE, NULL, "--const %s: the file holds %s, the input is %s",
+                text, dtype_name(recipe_dtype(r)), dtype_name(t->dtype));
     t->shape = shape_of(recipe_rank(r), recipe_dims(r));
     t->value = r;
     remove_input(g, t);
@@ -96,37 +113,53 @@ static void check_input(const Graph *g, const Tensor *t)
 {
     const Loc loc = { .file = g->file, .byte = -1, .node = -1, .name = t->name };
     if (t->dtype == DT_STRING)
-        error_at(STATUS_UNSUPPORTED, loc, "strings stay on the host: encode them as integers before the model", "the input holds strings");
+        error_at(STATUS_UNSUPPORTED, loc,
+                 "strings stay on the host: encode them as integers before the model",
+                 "the input holds strings");
     else if (t->dtype == DT_NONE)
-        error_at(STATUS_UNSUPPORTED, loc, NULL, "the input is no tensor (a sequence, map, optional or sparse tensor)");
+        error_at(STATUS_UNSUPPORTED, loc, NULL,
+                 "the input is no tensor (a sequence, map, optional or sparse tensor)");
     else if (t->shape.rank < 0)
-        error_at(STATUS_UNSUPPORTED, loc, "give it with --shape NAME=1x3x224x224 (scalar for none)", "the input has no shape");
+        error_at(STATUS_UNSUPPORTED, loc, "give it with --shape NAME=1x3x224x224 (scalar for none)",
+                 "the input has no shape");
     else
         for (int i = 0; i < t->shape.rank; i++)
             if (t->shape.dim[i] < 0)
-                error_at(STATUS_UNSUPPORTED, loc, arena_printf(g->arena, "fix it with --dim %s=N, or with --shape %s=...", t->symbol[i] ? t->symbol[i] : "SYMBOL", t->name),
-                         "dimension %d (%s) is open", i, t->symbol[i] && *t->symbol[i] ? t->symbol[i] : "without a name");
+                error_at(STATUS_UNSUPPORTED, loc,
+                         arena_printf(g->arena, "fix it with --dim %s=N, or with --shape %s=...",
+                                      t->symbol[i] ? t->symbol[i] : "SYMBOL", t->name),
+                         "dimension %d (%s) is open", i,
+                         t->symbol[i] && *t->symbol[i] ? t->symbol[i] : "without a name");
 }
 
 void override_inputs(Graph *g, const Options *o)
 {
-    for (const char **s = o->shape; s && *s; s++) apply_shape(g, *s);
-    for (const char **s = o->dim; s && *s; s++) apply_dim(g, *s);
-    for (const char **s = o->constant; s && *s; s++) apply_constant(g, *s);
+    for (const char **s = o->shape; s && *s; s++)
+        apply_shape(g, *s);
+    for (const char **s = o->dim; s && *s; s++)
+        apply_dim(g, *s);
+    for (const char **s = o->constant; s && *s; s++)
+        apply_constant(g, *s);
 }
 
 /* A batch given as -1 is one; everything else that is open must be said. */
 static void settle_batch(const Graph *g, Tensor *t)
 {
-    if (t->shape.rank < 1 || t->shape.dim[0] >= 0 || !t->symbol[0] || strcmp(t->symbol[0], DIM_NEGATIVE)) return;
+    if (t->shape.rank < 1 || t->shape.dim[0] >= 0 || !t->symbol[0] ||
+        strcmp(t->symbol[0], DIM_NEGATIVE))
+        return;
     const Loc loc = { .file = g->file, .byte = -1, .node = -1, .name = t->name };
-    warn_at(loc, "dimension 0 is -1 in the file; taken as a batch of 1 (--shape %s=... says otherwise)", t->name);
+    warn_at(loc,
+            "dimension 0 is -1 in the file; taken as a batch of 1 (--shape %s=... says otherwise)",
+            t->name);
     t->shape.dim[0] = 1;
 }
 
 void override_check(const Graph *g)
 {
-    for (size_t i = 0; i < g->input.n; i++) settle_batch(g, g->input.at[i]);
-    for (size_t i = 0; i < g->input.n; i++) check_input(g, g->input.at[i]);
+    for (size_t i = 0; i < g->input.n; i++)
+        settle_batch(g, g->input.at[i]);
+    for (size_t i = 0; i < g->input.n; i++)
+        check_input(g, g->input.at[i]);
     fail_if_errors();
 }

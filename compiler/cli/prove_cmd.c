@@ -18,7 +18,8 @@ static json_t *parse(Compile *c, const char *path)
     c->manifest = json_loadb((const char *)f->map, (size_t)f->size, JSON_REJECT_DUPLICATES, &error);
     file_close(f);
     if (!c->manifest)
-        fail_at(STATUS_MALFORMED, (Loc){ .file = path, .byte = error.position, .node = -1 }, NULL, "no JSON: %s", error.text);
+        fail_at(STATUS_MALFORMED, (Loc){ .file = path, .byte = error.position, .node = -1 }, NULL,
+                "no JSON: %s", error.text);
     return c->manifest;
 }
 
@@ -32,11 +33,16 @@ static void compare_constants(const Claim *claim, const Options *given, Loc loc)
             const char *eq = strrchr(*o, '=');
             here |= eq && (size_t)(eq - *o) == strlen(*name) && !strncmp(*o, *name, strlen(*name));
         }
-        if (!here) fail_at(STATUS_CONFIG, loc, "give it as at the compile: --const INPUT=FILE.pb", "input \"%s\" was made a constant", *name);
+        if (!here)
+            fail_at(STATUS_CONFIG, loc, "give it as at the compile: --const INPUT=FILE.pb",
+                    "input \"%s\" was made a constant", *name);
         stated++;
     }
-    for (const char **o = given->constant; o && *o; o++) found++;
-    if (found != stated) fail_at(STATUS_CONFIG, loc, NULL, "%zu inputs were made constants, %zu are given", stated, found);
+    for (const char **o = given->constant; o && *o; o++)
+        found++;
+    if (found != stated)
+        fail_at(STATUS_CONFIG, loc, NULL, "%zu inputs were made constants, %zu are given", stated,
+                found);
 }
 
 static void read_model(void *context)
@@ -46,12 +52,15 @@ static void read_model(void *context)
     compile_passes(c);
 }
 
-/* The model by the manifest's options. What does not fit the model is the manifest's fault, not the command line's. */
+/* The model by the manifest's options. What does not fit the model is the manifest's fault, not the
+ * command line's. */
 static void open_model(Compile *c, const Claim *claim, Options *taken, Loc loc)
 {
     const Options *given = c->options;
-    if ((given->shape && *given->shape) || (given->dim && *given->dim) || (given->without && *given->without) || (given->io && *given->io))
-        fail_at(STATUS_USAGE, LOC_NONE, NULL, "prove takes --shape, --dim, --io and --without from the manifest");
+    if ((given->shape && *given->shape) || (given->dim && *given->dim) ||
+        (given->without && *given->without) || (given->io && *given->io))
+        fail_at(STATUS_USAGE, LOC_NONE, NULL,
+                "prove takes --shape, --dim, --io and --without from the manifest");
     compare_constants(claim, given, loc);
     *taken = *given;
     taken->shape = claim->shape;
@@ -62,8 +71,10 @@ static void open_model(Compile *c, const Claim *claim, Options *taken, Loc loc)
     c->options = taken;
     Diag inner = { .out = diag_now->out };
     const Status status = protect(&inner, read_model, c);
-    if (status == STATUS_USAGE) fail_at(STATUS_CONFIG, loc, NULL, "its options do not fit the model");
-    if (status) fail_now(status);
+    if (status == STATUS_USAGE)
+        fail_at(STATUS_CONFIG, loc, NULL, "its options do not fit the model");
+    if (status)
+        fail_now(status);
     if (claim->model_sha256 && strcmp(claim->model_sha256, c->model_sha256))
         fail_at(STATUS_CONFIG, loc, NULL, "it was made from another model: the SHA-256 differs");
 }
@@ -71,34 +82,50 @@ static void open_model(Compile *c, const Claim *claim, Options *taken, Loc loc)
 static void judge_bound(const Claim *claim, int64_t bound, Loc loc)
 {
     if (claim->lower_bound > claim->size)
-        fail_at(STATUS_LIMIT, loc, NULL, "the lower bound, %" PRId64 ", is above the arena, %" PRId64, claim->lower_bound, claim->size);
+        fail_at(STATUS_LIMIT, loc, NULL,
+                "the lower bound, %" PRId64 ", is above the arena, %" PRId64, claim->lower_bound,
+                claim->size);
     if (claim->optimal != (claim->lower_bound == claim->size))
-        fail_at(STATUS_LIMIT, loc, NULL, "the arena is called %s, its size is %" PRId64 " and its lower bound %" PRId64, claim->optimal ? "optimal" : "open",
-                claim->size, claim->lower_bound);
+        fail_at(STATUS_LIMIT, loc, NULL,
+                "the arena is called %s, its size is %" PRId64 " and its lower bound %" PRId64,
+                claim->optimal ? "optimal" : "open", claim->size, claim->lower_bound);
     if (bound > claim->size)
-        fail_at(STATUS_INTERNAL, loc, "please report this model", "the plan holds in %" PRId64 " bytes, below the bound of %" PRId64, claim->size, bound);
+        fail_at(STATUS_INTERNAL, loc, "please report this model",
+                "the plan holds in %" PRId64 " bytes, below the bound of %" PRId64, claim->size,
+                bound);
 }
 
 static void print_verdict(const Claim *claim, const Program *p, int64_t bound)
 {
     int64_t units = 0;
     size_t streams = 0;
-    for (size_t i = 0; i < p->step.n; i++) units += p->step.at[i]->units;
-    for (size_t i = 0; i < p->plan.segment.n; i++) streams += p->plan.segment.at[i].list != NULL;
+    for (size_t i = 0; i < p->step.n; i++)
+        units += p->step.at[i]->units;
+    for (size_t i = 0; i < p->plan.segment.n; i++)
+        streams += p->plan.segment.at[i].list != NULL;
     printf("arena %" PRId64 " bytes, lower bound %" PRId64 ": ", claim->size, bound);
-    if (bound == claim->size) puts("optimal");
-    else printf("open by %" PRId64 " bytes; the manifest states a bound of %" PRId64 "\n", claim->size - bound, claim->lower_bound);
-    printf("%zu steps, %zu streams, %" PRId64 " units: every byte read is the one that was written\n", p->step.n, streams, units);
+    if (bound == claim->size)
+        puts("optimal");
+    else
+        printf("open by %" PRId64 " bytes; the manifest states a bound of %" PRId64 "\n",
+               claim->size - bound, claim->lower_bound);
+    printf("%zu steps, %zu streams, %" PRId64
+           " units: every byte read is the one that was written\n",
+           p->step.n, streams, units);
 }
 
 static void print_json(const Claim *claim, const Program *p, int64_t bound)
 {
-    json_t *j = json_pack("{s:I,s:I,s:I,s:b,s:b,s:I}", "arena", (json_int_t)claim->size, "lower_bound", (json_int_t)bound,
-        "stated_bound", (json_int_t)claim->lower_bound, "optimal", bound == claim->size, "proved", 1, "steps", (json_int_t)p->step.n);
-    if (!j) fail_memory(0, "the verdict does not fit");
+    json_t *j =
+        json_pack("{s:I,s:I,s:I,s:b,s:b,s:I}", "arena", (json_int_t)claim->size, "lower_bound",
+                  (json_int_t)bound, "stated_bound", (json_int_t)claim->lower_bound, "optimal",
+                  bound == claim->size, "proved", 1, "steps", (json_int_t)p->step.n);
+    if (!j)
+        fail_memory(0, "the verdict does not fit");
     char *s = json_dumps(j, 0);
     json_decref(j);
-    if (!s) fail_memory(0, "the verdict does not fit");
+    if (!s)
+        fail_memory(0, "the verdict does not fit");
     puts(s);
     free(s);
 }
@@ -114,11 +141,16 @@ void cmd_prove(Compile *c)
     claim_impose(c->program, claim, path);
     const Objection o = plan_object(c->program);
     if (o.why && o.operand)
-        fail_at(STATUS_LIMIT, loc, NULL, "step %d (%s, node \"%s\"): row %d of \"%s\", at byte %" PRId64 ", %s", o.step->index, o.step->kernel->name,
-                o.step->node ? o.step->node->name : "", o.row, o.operand->tensor->name, o.byte, o.why);
-    if (o.why) fail_at(STATUS_LIMIT, loc, NULL, "step %d: %s", o.step ? o.step->index : 0, o.why);
+        fail_at(STATUS_LIMIT, loc, NULL,
+                "step %d (%s, node \"%s\"): row %d of \"%s\", at byte %" PRId64 ", %s",
+                o.step->index, o.step->kernel->name, o.step->node ? o.step->node->name : "", o.row,
+                o.operand->tensor->name, o.byte, o.why);
+    if (o.why)
+        fail_at(STATUS_LIMIT, loc, NULL, "step %d: %s", o.step ? o.step->index : 0, o.why);
     const int64_t bound = plan_lower_bound(c->program);
     judge_bound(claim, bound, loc);
-    if (c->options->json) print_json(claim, c->program, bound);
-    else print_verdict(claim, c->program, bound);
+    if (c->options->json)
+        print_json(claim, c->program, bound);
+    else
+        print_verdict(claim, c->program, bound);
 }

@@ -11,16 +11,20 @@ enum { MOST_REGIONS = 8, LONGEST_NAME = 20, MOST_COST = 1000000 };
 
 static _Noreturn void misuse(const char *text, const char *why)
 {
-    fail_at(STATUS_USAGE, LOC_NONE, "--region DTCM:64K:1 --region SRAM:512K:4; a name is letters, digits and _", "--region \"%s\": %s", text, why);
+    fail_at(STATUS_USAGE, LOC_NONE,
+            "--region DTCM:64K:1 --region SRAM:512K:4; a name is letters, digits and _",
+            "--region \"%s\": %s", text, why);
 }
 
 /* Lower case: it becomes a member's name. */
 static const char *name_of(Arena *a, const char *text, size_t n)
 {
     char *name = arena_text(a, text, n);
-    if (!n || n > LONGEST_NAME || !isalpha((unsigned char)*text)) misuse(text, "no name of 1 to 20 letters, digits and _");
+    if (!n || n > LONGEST_NAME || !isalpha((unsigned char)*text))
+        misuse(text, "no name of 1 to 20 letters, digits and _");
     for (char *c = name; *c; c++) {
-        if (!isalnum((unsigned char)*c) && *c != '_') misuse(text, "no name of 1 to 20 letters, digits and _");
+        if (!isalnum((unsigned char)*c) && *c != '_')
+            misuse(text, "no name of 1 to 20 letters, digits and _");
         *c = (char)tolower((unsigned char)*c);
     }
     return name;
@@ -30,7 +34,8 @@ static int64_t cost_of(const char *text, const char **at)
 {
     char *end;
     const long v = strtol(*at, &end, 10);
-    if (end == *at || v < 1 || v > MOST_COST) misuse(text, "the cost is no number from 1 to 1000000");
+    if (end == *at || v < 1 || v > MOST_COST)
+        misuse(text, "the cost is no number from 1 to 1000000");
     *at = end;
     return v;
 }
@@ -38,14 +43,18 @@ static int64_t cost_of(const char *text, const char **at)
 static Region parse(Arena *a, const char *text, int place)
 {
     const char *colon = strchr(text, ':'), *at = colon ? colon + 1 : NULL;
-    if (!colon) misuse(text, "no size");
+    if (!colon)
+        misuse(text, "no size");
     Region r = { .name = name_of(a, text, (size_t)(colon - text)), .cost = place + 1 };
     long long size;
     at = bytes_read(at, &size);
-    if (!at || !size) misuse(text, "the size is no number of bytes");
+    if (!at || !size)
+        misuse(text, "the size is no number of bytes");
     r.size = size;
-    if (*at == ':') at++, r.cost = cost_of(text, &at);
-    if (*at) misuse(text, "there is more than a name, a size and a cost");
+    if (*at == ':')
+        at++, r.cost = cost_of(text, &at);
+    if (*at)
+        misuse(text, "there is more than a name, a size and a cost");
     return r;
 }
 
@@ -54,8 +63,10 @@ static int find_region(const PlanOptions *p, const char *name)
     for (int i = 0; i < p->regions; i++)
         if (strlen(name) == strlen(p->region[i].name)) {
             size_t k = 0;
-            while (name[k] && tolower((unsigned char)name[k]) == p->region[i].name[k]) k++;
-            if (!name[k]) return i;
+            while (name[k] && tolower((unsigned char)name[k]) == p->region[i].name[k])
+                k++;
+            if (!name[k])
+                return i;
         }
     return -1;
 }
@@ -66,7 +77,9 @@ static void add_pins(Arena *a, const Options *o, PlanOptions *p)
     for (const char **s = o->pin; s && *s; s++) {
         const char *eq = strrchr(*s, '=');
         const int region = eq && eq != *s ? find_region(p, eq + 1) : -1;
-        if (region < 0) fail_at(STATUS_USAGE, LOC_NONE, "--pin TENSOR=REGION, after --region REGION:SIZE", "--pin \"%s\": no such region", *s);
+        if (region < 0)
+            fail_at(STATUS_USAGE, LOC_NONE, "--pin TENSOR=REGION, after --region REGION:SIZE",
+                    "--pin \"%s\": no such region", *s);
         VEC_PUSH(a, &pin, ((RegionPin){ arena_text(a, *s, (size_t)(eq - *s)), region }));
     }
     p->pin = pin.at;
@@ -80,8 +93,10 @@ void region_options(Arena *a, const Options *o, PlanOptions *plan)
         const Region r = parse(a, *s, (int)region.n);
         plan->region = region.at;
         plan->regions = (int)region.n;
-        if (find_region(plan, r.name) >= 0) misuse(*s, "that name is taken");
-        if (region.n == MOST_REGIONS) misuse(*s, "more than 8 regions");
+        if (find_region(plan, r.name) >= 0)
+            misuse(*s, "that name is taken");
+        if (region.n == MOST_REGIONS)
+            misuse(*s, "more than 8 regions");
         VEC_PUSH(a, &region, r);
     }
     plan->region = region.at;

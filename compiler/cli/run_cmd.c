@@ -14,11 +14,16 @@ static void *load_input(Compile *c, const Tensor *t, const char *path)
     Recipe *r = onnx_read_tensor(&c->arena, &c->store, path, NULL, NULL);
     const Shape s = shape_of(recipe_rank(r), recipe_dims(r)), want = tensor_model_shape(t);
     const Loc loc = { .file = path, .byte = -1, .node = -1 };
-    const bool bits = recipe_dtype(r) == DT_U16 && (t->dtype == DT_BF16 || t->dtype == DT_F16);     /* as the C API takes them, and as NumPy writes bfloat16 */
+    const bool bits =
+        recipe_dtype(r) == DT_U16 &&
+        (t->dtype == DT_BF16 ||
+         t->dtype == DT_F16); /* as the C API takes them, and as NumPy writes bfloat16 */
     if (recipe_dtype(r) != t->dtype && !bits)
-        fail_at(STATUS_MALFORMED, loc, NULL, "holds %s, input \"%s\" is %s", dtype_name(recipe_dtype(r)), t->name, dtype_name(t->dtype));
+        fail_at(STATUS_MALFORMED, loc, NULL, "holds %s, input \"%s\" is %s",
+                dtype_name(recipe_dtype(r)), t->name, dtype_name(t->dtype));
     if (recipe_count(r) != tensor_count(t))
-        fail_at(STATUS_MALFORMED, loc, NULL, "has shape %s, input \"%s\" is %s", shape_text(&c->arena, &s), t->name, shape_text(&c->arena, &want));
+        fail_at(STATUS_MALFORMED, loc, NULL, "has shape %s, input \"%s\" is %s",
+                shape_text(&c->arena, &s), t->name, shape_text(&c->arena, &want));
     return recipe_values(&c->store, &c->arena, r);
 }
 
@@ -26,11 +31,14 @@ void **run_inputs(Compile *c)
 {
     const Graph *g = c->graph;
     size_t given = 0;
-    for (const char **f = c->options->input; f && *f; f++) given++;
+    for (const char **f = c->options->input; f && *f; f++)
+        given++;
     if (given != g->input.n)
-        fail_at(STATUS_USAGE, LOC_NONE, "give each with --input FILE.pb, in the order of the model", "the model has %zu inputs, %zu were given", g->input.n, given);
+        fail_at(STATUS_USAGE, LOC_NONE, "give each with --input FILE.pb, in the order of the model",
+                "the model has %zu inputs, %zu were given", g->input.n, given);
     void **in = NEW_ARRAY(&c->arena, void *, g->input.n + 1);
-    for (size_t i = 0; i < g->input.n; i++) in[i] = load_input(c, g->input.at[i], c->options->input[i]);
+    for (size_t i = 0; i < g->input.n; i++)
+        in[i] = load_input(c, g->input.at[i], c->options->input[i]);
     return in;
 }
 
@@ -38,8 +46,10 @@ static void print_output(const Tensor *t, const void *values, Arena *a)
 {
     printf("%s: %s %s", t->name, dtype_name(t->dtype), shape_text(a, &t->shape));
     const int64_t n = tensor_count(t);
-    for (int64_t i = 0; i < n && i < 16 && t->dtype == DT_F32; i++) printf(" %g", (double)((const float *)values)[i]);
-    for (int64_t i = 0; i < n && i < 16 && t->dtype == DT_I64; i++) printf(" %" PRId64, ((const int64_t *)values)[i]);
+    for (int64_t i = 0; i < n && i < 16 && t->dtype == DT_F32; i++)
+        printf(" %g", (double)((const float *)values)[i]);
+    for (int64_t i = 0; i < n && i < 16 && t->dtype == DT_I64; i++)
+        printf(" %" PRId64, ((const int64_t *)values)[i]);
     printf("%s\n", n > 16 ? " ..." : "");
 }
 
@@ -49,7 +59,8 @@ static Tensor real_output(const Graph *g, size_t i, void *const *out)
     Tensor t = *g->output.at[i];
     t.shape = tensor_model_shape(&t);
     const int64_t *dims = t.dynamic ? out[graph_dims_place(g, i)] : NULL;
-    for (int k = 0; dims && k < t.shape.rank; k++) t.shape.dim[k] = dims[k];
+    for (int k = 0; dims && k < t.shape.rank; k++)
+        t.shape.dim[k] = dims[k];
     return t;
 }
 
@@ -59,14 +70,22 @@ void cmd_run(Compile *c)
     compile_program(c);
     const Graph *g = c->graph;
     void **in = run_inputs(c), **out = NEW_ARRAY(&c->arena, void *, g->output.n + 1);
-    for (size_t i = 0; i < g->output.n; i++) out[i] = arena_alloc(&c->arena, (size_t)tensor_bytes(g->output.at[i]));
+    for (size_t i = 0; i < g->output.n; i++)
+        out[i] = arena_alloc(&c->arena, (size_t)tensor_bytes(g->output.at[i]));
     const int error = eval_run(c->program, in, out);
-    if (error) fail_at(STATUS_LIMIT, LOC_NONE, NULL, "the run ended with code %d: %s", error, eval_error_text(error));
+    if (error)
+        fail_at(STATUS_LIMIT, LOC_NONE, NULL, "the run ended with code %d: %s", error,
+                eval_error_text(error));
     const char *dir = c->options->output;
-    if (dir && mkdir(dir, 0777) && errno != EEXIST) fail_at(STATUS_CANNOT_CREATE, LOC_NONE, NULL, "cannot create folder \"%s\": %s", dir, strerror(errno));
+    if (dir && mkdir(dir, 0777) && errno != EEXIST)
+        fail_at(STATUS_CANNOT_CREATE, LOC_NONE, NULL, "cannot create folder \"%s\": %s", dir,
+                strerror(errno));
     for (size_t i = 0; i < graph_results(g); i++) {
         const Tensor t = real_output(g, i, out);
-        if (dir) onnx_write_tensor(&c->arena, arena_printf(&c->arena, "%s/output_%zu.pb", dir, i), &t, out[i]);
-        else print_output(&t, out[i], &c->arena);
+        if (dir)
+            onnx_write_tensor(&c->arena, arena_printf(&c->arena, "%s/output_%zu.pb", dir, i), &t,
+                              out[i]);
+        else
+            print_output(&t, out[i], &c->arena);
     }
 }

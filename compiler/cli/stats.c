@@ -11,10 +11,11 @@
 #include "base/diag.h"
 
 enum { PROGRESS_STEP = 4 << 20 };
-static const double FIRST_NOTE = 0.5, NEXT_NOTE = 0.1;     /* seconds */
+static const double FIRST_NOTE = 0.5, NEXT_NOTE = 0.1; /* seconds */
 
 static const char *const stage_name[STAGES] = { "read", "passes", "plan", "write" };
-static const char *const doing[STAGES] = { "reading the model", "rewriting the graph", "lowering and planning", "writing the output" };
+static const char *const doing[STAGES] = { "reading the model", "rewriting the graph",
+                                           "lowering and planning", "writing the output" };
 
 static double now(clockid_t clock)
 {
@@ -31,21 +32,25 @@ void stats_stage(Compile *c, Stage stage)
         c->clock.cpu[c->clock.running] += cpu - c->clock.cpu_began;
     }
     c->clock.running = stage;
-    if (stage < STAGES) c->arena.doing = c->store.scratch.doing = doing[stage];
+    if (stage < STAGES)
+        c->arena.doing = c->store.scratch.doing = doing[stage];
     c->clock.wall_began = wall;
     c->clock.cpu_began = cpu;
 }
 
-/* The kernel's own high-water mark of this program's memory; 0: it has none. getrusage() would also count
- * what the process held before it became this program: a parent that forks passes its size on. */
+/* The kernel's own high-water mark of this program's memory; 0: it has none. getrusage() would also
+ * count what the process held before it became this program: a parent that forks passes its size
+ * on. */
 static uint64_t high_water(void)
 {
     FILE *f = fopen("/proc/self/status", "r");
     char line[256];
     unsigned long long kib = 0;
     while (f && fgets(line, sizeof line, f))
-        if (sscanf(line, "VmHWM: %llu", &kib) == 1) break;
-    if (f) fclose(f);
+        if (sscanf(line, "VmHWM: %llu", &kib) == 1)
+            break;
+    if (f)
+        fclose(f);
     return kib * 1024;
 }
 
@@ -54,7 +59,8 @@ static uint64_t peak_resident(void)
 {
     struct rusage u;
     const uint64_t peak = high_water();
-    if (peak) return peak;
+    if (peak)
+        return peak;
     return getrusage(RUSAGE_SELF, &u) ? 0 : (uint64_t)u.ru_maxrss * 1024;
 }
 
@@ -65,24 +71,30 @@ static uint64_t peak_allocated(const Compile *c)
 
 void stats_print(const Compile *c)
 {
-    printf("memory    %12" PRIu64 " bytes allocated at the peak, %" PRIu64 " in all; resident %" PRIu64 "\n", peak_allocated(c),
-           c->arena.total + c->store.scratch.total, peak_resident());
+    printf("memory    %12" PRIu64 " bytes allocated at the peak, %" PRIu64
+           " in all; resident %" PRIu64 "\n",
+           peak_allocated(c), c->arena.total + c->store.scratch.total, peak_resident());
     const IoCount io = io_count();
-    printf("files     %12" PRIu64 " bytes read, %" PRIu64 " written\n", io.read - c->io_before.read, io.written - c->io_before.written);
-    printf("constants %12" PRIu64 " bytes read, %" PRIu64 " written, %" PRIu64 " through a temporary file\n", c->store.bytes_read,
-           c->store.bytes_written, c->store.bytes_spilled);
-    for (int i = 0; i < STAGES; i++) printf("%-9s %12.3f s, %.3f s of CPU\n", stage_name[i], c->clock.wall[i], c->clock.cpu[i]);
+    printf("files     %12" PRIu64 " bytes read, %" PRIu64 " written\n", io.read - c->io_before.read,
+           io.written - c->io_before.written);
+    printf("constants %12" PRIu64 " bytes read, %" PRIu64 " written, %" PRIu64
+           " through a temporary file\n",
+           c->store.bytes_read, c->store.bytes_written, c->store.bytes_spilled);
+    for (int i = 0; i < STAGES; i++)
+        printf("%-9s %12.3f s, %.3f s of CPU\n", stage_name[i], c->clock.wall[i], c->clock.cpu[i]);
 }
 
 static void set(json_t *o, const char *key, json_t *value)
 {
-    if (!value || json_object_set_new(o, key, value)) fail_memory(0, "the figures do not fit");
+    if (!value || json_object_set_new(o, key, value))
+        fail_memory(0, "the figures do not fit");
 }
 
 json_t *stats_json(const Compile *c)
 {
     json_t *o = json_object(), *stages = json_object();
-    if (!o || !stages) fail_memory(0, "the figures do not fit");
+    if (!o || !stages)
+        fail_memory(0, "the figures do not fit");
     set(o, "peak_allocated", json_integer((json_int_t)peak_allocated(c)));
     set(o, "total_allocated", json_integer((json_int_t)(c->arena.total + c->store.scratch.total)));
     set(o, "peak_resident", json_integer((json_int_t)peak_resident()));
@@ -108,19 +120,23 @@ static void note(Store *s)
 {
     Compile *c = s->progress_context;
     const double t = now(CLOCK_MONOTONIC), since = t - c->clock.noted;
-    const double took = t - c->clock.write_began, done = (double)(s->bytes_written - c->clock.written_before);
+    const double took = t - c->clock.write_began,
+                 done = (double)(s->bytes_written - c->clock.written_before);
     s->next_progress = s->bytes_written + PROGRESS_STEP;
-    if (took < FIRST_NOTE || since < NEXT_NOTE) return;
+    if (took < FIRST_NOTE || since < NEXT_NOTE)
+        return;
     c->clock.noted = t;
     const double all = (double)c->program->weight_bytes, rate = done / took;
-    fprintf(stderr, "\r%3.0f %% of %.0f MiB of weights, %.0f MiB/s, %.0f s left ", all > 0 ? 100 * done / all : 100, all / 1048576, rate / 1048576,
+    fprintf(stderr, "\r%3.0f %% of %.0f MiB of weights, %.0f MiB/s, %.0f s left ",
+            all > 0 ? 100 * done / all : 100, all / 1048576, rate / 1048576,
             rate > 0 && all > done ? (all - done) / rate : 0);
     c->clock.noting = true;
 }
 
 void progress_begin(Compile *c)
 {
-    if (!isatty(STDERR_FILENO)) return;
+    if (!isatty(STDERR_FILENO))
+        return;
     c->clock.write_began = now(CLOCK_MONOTONIC);
     c->clock.written_before = c->store.bytes_written;
     c->store.progress_context = c;
@@ -130,6 +146,7 @@ void progress_begin(Compile *c)
 void progress_end(Compile *c)
 {
     c->store.progress = NULL;
-    if (c->clock.noting) fputs("\r\033[K", stderr);
+    if (c->clock.noting)
+        fputs("\r\033[K", stderr);
     c->clock.noting = false;
 }

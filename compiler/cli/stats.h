@@ -14,8 +14,8 @@ void stats_print(const Compile *c);
 /* The same as an object, a new reference. */
 json_t *stats_json(const Compile *c);
 
-/* From here on, while the weights are written: a line on stderr where that is a terminal and it takes over half a
- * second. */
+/* From here on, while the weights are written: a line on stderr where that is a terminal and it
+ * takes over half a second. */
 void progress_begin(Compile *c);
 void progress_end(Compile *c);
 

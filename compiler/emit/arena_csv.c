@@ -9,7 +9,8 @@ Text arena_csv(const Program *p)
     text_put(&t, "id,lower,upper,size,offset\n");
     for (size_t i = 0; i < p->plan.block.n; i++) {
         const Block *b = p->plan.block.at + i;
-        text_print(&t, "%zu,%d,%d,%" PRId64 ",%" PRId64 "\n", i, b->first, b->end, b->bytes, b->offset);
+        text_print(&t, "%zu,%d,%d,%" PRId64 ",%" PRId64 "\n", i, b->first, b->end, b->bytes,
+                   b->offset);
     }
     return t;
 }

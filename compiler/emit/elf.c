@@ -12,32 +12,38 @@
 #include "base/size.h"
 
 enum { DATA_AT = 64, LARGE_SECTION = 0x10000000 };
-#define NEAR_LIMIT (UINT64_C(0x7fffffff) - 0xffff)      /* code reaches 2 GiB less its own size */
+#define NEAR_LIMIT (UINT64_C(0x7fffffff) - 0xffff) /* code reaches 2 GiB less its own size */
 
 struct ElfMachine {
     const char *name;
     uint16_t machine;
     int bits;
     uint32_t flags;
-    uint32_t property;          /* type of the feature-AND property, 0: none */
+    uint32_t property; /* type of the feature-AND property, 0: none */
     uint32_t features;
 };
 
 static const ElfMachine machines[] = {
-    { "x86-64", EM_X86_64, 64, 0, 0xc0000002, 3 },              /* IBT, SHSTK */
-    { "aarch64", EM_AARCH64, 64, 0, 0xc0000000, 7 },            /* BTI, PAC, GCS */
-    { "arm", EM_ARM, 32, 0x05000000, 0, 0 },                    /* EABI 5; no float ABI, as there is no code */
+    { "x86-64", EM_X86_64, 64, 0, 0xc0000002, 3 },   /* IBT, SHSTK */
+    { "aarch64", EM_AARCH64, 64, 0, 0xc0000000, 7 }, /* BTI, PAC, GCS */
+    { "arm", EM_ARM, 32, 0x05000000, 0, 0 },         /* EABI 5; no float ABI, as there is no code */
     { "riscv32", EM_RISCV, 32, 0, 0, 0 },
     { "riscv64", EM_RISCV, 64, 0, 0, 0 },
 };
 
 /* Beginnings of target names and the machine they mean; the longest that fits comes first. */
 static const char *const aliases[][2] = {
-    { "x86-64", "x86-64" }, { "x86_64", "x86-64" }, { "aarch64", "aarch64" }, { "arm64", "aarch64" }, { "cortex-a3", "aarch64" },
-    { "cortex-a5x", "aarch64" }, { "cortex-a53", "aarch64" }, { "cortex-a55", "aarch64" }, { "cortex-a57", "aarch64" },
-    { "cortex-a7x", "aarch64" }, { "cortex-a72", "aarch64" }, { "cortex-a76", "aarch64" }, { "cortex-m", "arm" }, { "cortex-r", "arm" },
-    { "cortex-a", "arm" }, { "arm", "arm" }, { "thumb", "arm" }, { "riscv32", "riscv32" }, { "rv32", "riscv32" },
-    { "riscv64", "riscv64" }, { "rv64", "riscv64" },
+    { "x86-64", "x86-64" },      { "x86_64", "x86-64" },
+    { "aarch64", "aarch64" },    { "arm64", "aarch64" },
+    { "cortex-a3", "aarch64" },  { "cortex-a5x", "aarch64" },
+    { "cortex-a53", "aarch64" }, { "cortex-a55", "aarch64" },
+    { "cortex-a57", "aarch64" }, { "cortex-a7x", "aarch64" },
+    { "cortex-a72", "aarch64" }, { "cortex-a76", "aarch64" },
+    { "cortex-m", "arm" },       { "cortex-r", "arm" },
+    { "cortex-a", "arm" },       { "arm", "arm" },
+    { "thumb", "arm" },          { "riscv32", "riscv32" },
+    { "rv32", "riscv32" },       { "riscv64", "riscv64" },
+    { "rv64", "riscv64" },
 };
 
 static const char *host_name(void)
@@ -56,22 +62,32 @@ static const char *host_name(void)
 const ElfMachine *elf_machine(const char *target)
 {
     const char *name = NULL;
-    if (!target || !strcmp(target, "generic") || !strcmp(target, "host")) target = host_name();
+    if (!target || !strcmp(target, "generic") || !strcmp(target, "host"))
+        target = host_name();
     for (size_t i = 0; !name && i < sizeof aliases / sizeof *aliases; i++)
-        if (!strncmp(target, aliases[i][0], strlen(aliases[i][0]))) name = aliases[i][1];
+        if (!strncmp(target, aliases[i][0], strlen(aliases[i][0])))
+            name = aliases[i][1];
     for (size_t i = 0; name && i < sizeof machines / sizeof *machines; i++)
-        if (!strcmp(machines[i].name, name)) return machines + i;
-    fail_at(STATUS_USAGE, LOC_NONE, "--weights=obj takes x86-64, aarch64, arm, riscv32 or riscv64 as --target; or use --weights=incbin",
+        if (!strcmp(machines[i].name, name))
+            return machines + i;
+    fail_at(STATUS_USAGE, LOC_NONE,
+            "--weights=obj takes x86-64, aarch64, arm, riscv32 or riscv64 as --target; or use "
+            "--weights=incbin",
             "no object format is known for target \"%s\"", target);
 }
 
 void elf_check(const ElfMachine *m, uint64_t bytes)
 {
-    if (bytes <= NEAR_LIMIT || m->machine == EM_X86_64) return;
-    fail_at(STATUS_UNSUPPORTED, LOC_NONE, "use --weights=bin and map the file", "weights above 2 GiB cannot be linked from an object file on %s", m->name);
+    if (bytes <= NEAR_LIMIT || m->machine == EM_X86_64)
+        return;
+    fail_at(STATUS_UNSUPPORTED, LOC_NONE, "use --weights=bin and map the file",
+            "weights above 2 GiB cannot be linked from an object file on %s", m->name);
 }
 
-uint64_t elf_data_offset(void) { return DATA_AT; }
+uint64_t elf_data_offset(void)
+{
+    return DATA_AT;
+}
 
 /* --- layout --- */
 
@@ -80,7 +96,7 @@ enum { S_NULL, S_DATA, S_NOTE, S_STACK, S_SYMBOLS, S_STRINGS, S_NAMES, SECTIONS 
 typedef struct Object {
     File *file;
     const ElfMachine *m;
-    uint64_t at;                /* end of what is written */
+    uint64_t at; /* end of what is written */
     Elf64_Shdr section[SECTIONS];
     char names[256];
     uint32_t names_n;
@@ -102,15 +118,18 @@ static void name_section(Object *o, int i, const char *name)
     o->names_n += (uint32_t)n;
 }
 
-static void add_section(Object *o, int i, const char *name, Elf64_Shdr s, const void *bytes, size_t n)
+static void add_section(Object *o, int i, const char *name, Elf64_Shdr s, const void *bytes,
+                        size_t n)
 {
     o->section[i] = s;
-    if (*name) name_section(o, i, name);
+    if (*name)
+        name_section(o, i, name);
     o->section[i].sh_offset = put(o, bytes, n, s.sh_addralign);
     o->section[i].sh_size = n;
 }
 
-/* Words of the note: name size, description size, type, "GNU", then the property, padded to a word of the machine. */
+/* Words of the note: name size, description size, type, "GNU", then the property, padded to a word
+ * of the machine. */
 static void add_note(Object *o)
 {
     const uint32_t note[] = { 4, 16, 5, 0x00554e47, o->m->property, 4, o->m->features, 0 };
@@ -123,20 +142,35 @@ static void add_symbol(Object *o, const char *symbol, uint64_t bytes)
     char strings[80] = { 0 };
     const int n = snprintf(strings + 1, sizeof strings - 1, "%s", symbol);
     const unsigned char info = ELF64_ST_INFO(STB_GLOBAL, STT_OBJECT);
-    const Elf64_Sym wide[2] = { { 0 }, { .st_name = 1, .st_info = info, .st_shndx = S_DATA, .st_size = bytes } };
-    const Elf32_Sym narrow[2] = { { 0 }, { .st_name = 1, .st_info = info, .st_shndx = S_DATA, .st_size = (Elf32_Word)bytes } };
+    const Elf64_Sym wide[2] = {
+        { 0 }, { .st_name = 1, .st_info = info, .st_shndx = S_DATA, .st_size = bytes }
+    };
+    const Elf32_Sym narrow[2] = {
+        { 0 }, { .st_name = 1, .st_info = info, .st_shndx = S_DATA, .st_size = (Elf32_Word)bytes }
+    };
     const bool is_wide = o->m->bits == 64;
     const size_t size = is_wide ? sizeof *wide : sizeof *narrow;
-    const Elf64_Shdr s = { .sh_type = SHT_SYMTAB, .sh_link = S_STRINGS, .sh_info = 1, .sh_addralign = 8, .sh_entsize = size };
+    const Elf64_Shdr s = { .sh_type = SHT_SYMTAB,
+                           .sh_link = S_STRINGS,
+                           .sh_info = 1,
+                           .sh_addralign = 8,
+                           .sh_entsize = size };
     add_section(o, S_SYMBOLS, ".symtab", s, is_wide ? (const void *)wide : narrow, 2 * size);
-    add_section(o, S_STRINGS, ".strtab", (Elf64_Shdr){ .sh_type = SHT_STRTAB, .sh_addralign = 1 }, strings, (size_t)n + 2);
+    add_section(o, S_STRINGS, ".strtab", (Elf64_Shdr){ .sh_type = SHT_STRTAB, .sh_addralign = 1 },
+                strings, (size_t)n + 2);
 }
 
 static void add_headers_64(Object *o)
 {
-    Elf64_Ehdr h = { .e_ident = { 0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT }, .e_type = ET_REL, .e_machine = o->m->machine,
-        .e_version = EV_CURRENT, .e_flags = o->m->flags, .e_ehsize = sizeof h, .e_shentsize = sizeof *o->section, .e_shnum = SECTIONS,
-        .e_shstrndx = S_NAMES };
+    Elf64_Ehdr h = { .e_ident = { 0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT },
+                     .e_type = ET_REL,
+                     .e_machine = o->m->machine,
+                     .e_version = EV_CURRENT,
+                     .e_flags = o->m->flags,
+                     .e_ehsize = sizeof h,
+                     .e_shentsize = sizeof *o->section,
+                     .e_shnum = SECTIONS,
+                     .e_shstrndx = S_NAMES };
     h.e_shoff = put(o, o->section, sizeof o->section, 8);
     file_write(o->file, 0, &h, sizeof h);
 }
@@ -146,12 +180,26 @@ static void add_headers_32(Object *o)
     Elf32_Shdr narrow[SECTIONS];
     for (int i = 0; i < SECTIONS; i++) {
         const Elf64_Shdr *s = o->section + i;
-        narrow[i] = (Elf32_Shdr){ s->sh_name, s->sh_type, (Elf32_Word)s->sh_flags, 0, (Elf32_Off)s->sh_offset, (Elf32_Word)s->sh_size,
-            s->sh_link, s->sh_info, (Elf32_Word)s->sh_addralign, (Elf32_Word)s->sh_entsize };
+        narrow[i] = (Elf32_Shdr){ s->sh_name,
+                                  s->sh_type,
+                                  (Elf32_Word)s->sh_flags,
+                                  0,
+                                  (Elf32_Off)s->sh_offset,
+                                  (Elf32_Word)s->sh_size,
+                                  s->sh_link,
+                                  s->sh_info,
+                                  (Elf32_Word)s->sh_addralign,
+                                  (Elf32_Word)s->sh_entsize };
     }
-    Elf32_Ehdr h = { .e_ident = { 0x7f, 'E', 'L', 'F', ELFCLASS32, ELFDATA2LSB, EV_CURRENT }, .e_type = ET_REL, .e_machine = o->m->machine,
-        .e_version = EV_CURRENT, .e_flags = o->m->flags, .e_ehsize = sizeof h, .e_shentsize = sizeof *narrow, .e_shnum = SECTIONS,
-        .e_shstrndx = S_NAMES };
+    Elf32_Ehdr h = { .e_ident = { 0x7f, 'E', 'L', 'F', ELFCLASS32, ELFDATA2LSB, EV_CURRENT },
+                     .e_type = ET_REL,
+                     .e_machine = o->m->machine,
+                     .e_version = EV_CURRENT,
+                     .e_flags = o->m->flags,
+                     .e_ehsize = sizeof h,
+                     .e_shentsize = sizeof *narrow,
+                     .e_shnum = SECTIONS,
+                     .e_shstrndx = S_NAMES };
     h.e_shoff = (Elf32_Off)put(o, narrow, sizeof narrow, 8);
     file_write(o->file, 0, &h, sizeof h);
 }
@@ -161,11 +209,16 @@ void elf_finish(File *f, const ElfMachine *m, const char *symbol, uint64_t bytes
     Object o = { .file = f, .m = m, .at = DATA_AT + bytes, .names_n = 1 };
     const bool large = bytes > NEAR_LIMIT;
     const Elf64_Shdr text = { .sh_type = SHT_PROGBITS, .sh_addralign = 1 };
-    o.section[S_DATA] = (Elf64_Shdr){ .sh_type = SHT_PROGBITS, .sh_flags = SHF_ALLOC | (large ? LARGE_SECTION : 0), .sh_offset = DATA_AT,
-        .sh_size = bytes, .sh_addralign = 64 };
+    o.section[S_DATA] = (Elf64_Shdr){ .sh_type = SHT_PROGBITS,
+                                      .sh_flags = SHF_ALLOC | (large ? LARGE_SECTION : 0),
+                                      .sh_offset = DATA_AT,
+                                      .sh_size = bytes,
+                                      .sh_addralign = 64 };
     name_section(&o, S_DATA, large ? ".lrodata" : ".rodata");
-    if (m->property) add_note(&o);
-    else add_section(&o, S_NOTE, ".comment", text, "", 0);
+    if (m->property)
+        add_note(&o);
+    else
+        add_section(&o, S_NOTE, ".comment", text, "", 0);
     add_section(&o, S_STACK, ".note.GNU-stack", text, "", 0);
     add_symbol(&o, symbol, bytes);
     name_section(&o, S_NAMES, ".shstrtab");
@@ -173,6 +226,8 @@ void elf_finish(File *f, const ElfMachine *m, const char *symbol, uint64_t bytes
     o.section[S_NAMES].sh_addralign = 1;
     o.section[S_NAMES].sh_size = o.names_n;
     o.section[S_NAMES].sh_offset = put(&o, o.names, o.names_n, 1);
-    if (m->bits == 64) add_headers_64(&o);
-    else add_headers_32(&o);
+    if (m->bits == 64)
+        add_headers_64(&o);
+    else
+        add_headers_32(&o);
 }

@@ -9,11 +9,13 @@ typedef struct ElfMachine ElfMachine;
 
 /* The machine of a --target name; NULL: of this host. An unknown target fails with 64. */
 const ElfMachine *elf_machine(const char *target);
-/* Fails with 69, naming the alternative, where `bytes` are more than the object format and linkers take. */
+/* Fails with 69, naming the alternative, where `bytes` are more than the object format and linkers
+ * take. */
 void elf_check(const ElfMachine *m, uint64_t bytes);
 /* Where in the file the constant begins: write it there, then finish. */
 uint64_t elf_data_offset(void);
-/* Everything around the constant: a read-only section, aligned to 64, with `symbol` over all of it. */
+/* Everything around the constant: a read-only section, aligned to 64, with `symbol` over all of it.
+ */
 void elf_finish(File *f, const ElfMachine *m, const char *symbol, uint64_t bytes);
 
 #endif

@@ -6,13 +6,15 @@
 /* The parameters after the weights. */
 static void put_rest(Text *t, const Emitter *e)
 {
-    text_print(t, "%sarena, const %s_inputs *in, const %s_outputs *out", interface_arena_type(e), e->name, e->name);
+    text_print(t, "%sarena, const %s_inputs *in, const %s_outputs *out", interface_arena_type(e),
+               e->name, e->name);
 }
 
 /* int NAME_verb(..., or with the weights as first parameter, int NAME_verb_with(... */
 static void put_head(Text *t, const Emitter *e, const char *verb, bool with)
 {
-    text_print(t, "int %s_%s%s(%s", e->name, verb, with ? "_with" : "", with ? "const void *weights, " : "");
+    text_print(t, "int %s_%s%s(%s", e->name, verb, with ? "_with" : "",
+               with ? "const void *weights, " : "");
     put_rest(t, e);
     text_put(t, ")");
 }
@@ -20,7 +22,10 @@ static void put_head(Text *t, const Emitter *e, const char *verb, bool with)
 /* The functions that a caller begins and goes on with. */
 static const char *const runs[] = { "run", NULL }, *const pushes[] = { "start", "push", NULL };
 
-static const char *const *verbs(const Emitter *e) { return program_pushed(e->p) ? pushes : runs; }
+static const char *const *verbs(const Emitter *e)
+{
+    return program_pushed(e->p) ? pushes : runs;
+}
 
 /* ---- header ---- */
 
@@ -32,33 +37,52 @@ static void declare_short(Text *t, const Emitter *e)
     }
     text_put(t, "\n");
     if (e->form == WEIGHTS_OBJ)
-        text_print(t, "/* They use the weights in %s_weights.o: link it like the object of any source file. */\n\n", e->name);
-    text_print(t, "/* The same with the weights at another place: %s_WEIGHTS_SIZE bytes, those of this model, aligned to\n"
-                  " * %s_WEIGHTS_ALIGN (64 is fastest), read only. */\n", e->upper, e->upper);
+        text_print(t,
+                   "/* They use the weights in %s_weights.o: link it like the object of any source "
+                   "file. */\n\n",
+                   e->name);
+    text_print(t,
+               "/* The same with the weights at another place: %s_WEIGHTS_SIZE bytes, those of "
+               "this model, aligned to\n"
+               " * %s_WEIGHTS_ALIGN (64 is fastest), read only. */\n",
+               e->upper, e->upper);
 }
 
 static void declare_rows(Text *t, const Emitter *e)
 {
     const Step *s = program_pushed(e->p);
     const int slot = s->operand[0].tensor->slot;
-    text_print(t, "/* in%d comes row by row: %s_start() begins a run; as long as it or %s_push() returns %s_MORE, write the next\n"
-                  " * row, %s_IN%d_ROW_SIZE bytes, to %s_input_row() and call %s_push(). What they return else ends the run; 0: the results\n"
-                  " * are there, after %s_IN%d_ROWS rows. Until then the arena is the run's, and the other buffers stay. */\n",
+    text_print(t,
+               "/* in%d comes row by row: %s_start() begins a run; as long as it or %s_push() "
+               "returns %s_MORE, write the next\n"
+               " * row, %s_IN%d_ROW_SIZE bytes, to %s_input_row() and call %s_push(). What they "
+               "return else ends the run; 0: the results\n"
+               " * are there, after %s_IN%d_ROWS rows. Until then the arena is the run's, and the "
+               "other buffers stay. */\n",
                slot, e->name, e->name, e->upper, e->upper, slot, e->name, e->name, e->upper, slot);
-    text_print(t, "#define %s_MORE 5\n#define %s_IN%d_ROWS %" PRId32 "u\n#define %s_IN%d_ROW_SIZE %" PRId64 "u\n\n", e->upper,
-               e->upper, slot, program_rows(e->p, s), e->upper, slot, s->operand[0].row_bytes);
-    text_print(t, "/* NULL: no row is awaited. */\nvoid *%s_input_row(%sarena);\n\n", e->name, interface_arena_type(e));
+    text_print(t,
+               "#define %s_MORE 5\n#define %s_IN%d_ROWS %" PRId32
+               "u\n#define %s_IN%d_ROW_SIZE %" PRId64 "u\n\n",
+               e->upper, e->upper, slot, program_rows(e->p, s), e->upper, slot,
+               s->operand[0].row_bytes);
+    text_print(t, "/* NULL: no row is awaited. */\nvoid *%s_input_row(%sarena);\n\n", e->name,
+               interface_arena_type(e));
 }
 
 Text entry_declarations(const Emitter *e)
 {
     Text t = text_new(e->arena);
-    if (program_pushed(e->p)) declare_rows(&t, e);
+    if (program_pushed(e->p))
+        declare_rows(&t, e);
     if (has_symbol(e))
         declare_short(&t, e);
     else if (has_weights(e))
-        text_print(&t, "/* `weights`: the content of %s_weights.bin, %s_WEIGHTS_SIZE bytes aligned to %s_WEIGHTS_ALIGN (64 is\n"
-                       " * fastest), read only: a mapping of the file, flash, or memory it was read into. It must outlive the call. */\n", e->name, e->upper, e->upper);
+        text_print(&t,
+                   "/* `weights`: the content of %s_weights.bin, %s_WEIGHTS_SIZE bytes aligned to "
+                   "%s_WEIGHTS_ALIGN (64 is\n"
+                   " * fastest), read only: a mapping of the file, flash, or memory it was read "
+                   "into. It must outlive the call. */\n",
+                   e->name, e->upper, e->upper);
     for (const char *const *v = verbs(e); *v; v++) {
         put_head(&t, e, *v, has_weights(e));
         text_put(&t, ";\n");
@@ -72,7 +96,8 @@ Text entry_head(const Emitter *e)
 {
     Text t = text_new(e->arena);
     if (program_pushed(e->p)) {
-        text_print(&t, "/* row 0: begin; 1: the awaited row is there. */\nstatic int %s_go_on(%s", e->name, has_weights(e) ? "const void *weights, " : "");
+        text_print(&t, "/* row 0: begin; 1: the awaited row is there. */\nstatic int %s_go_on(%s",
+                   e->name, has_weights(e) ? "const void *weights, " : "");
         put_rest(&t, e);
         text_put(&t, ", int row)\n");
     } else {
@@ -86,8 +111,11 @@ Text entry_call(const Emitter *e)
 {
     const Step *s = program_pushed(e->p);
     Text t = text_new(e->arena);
-    if (s) text_print(&t, "    return inlay_go_on(&%s_steps, base, %" PRId64 "u, %d, row);\n", e->name, e->p->plan.place, s->index);
-    else text_print(&t, "    return inlay_run(&%s_steps, base);\n", e->name);
+    if (s)
+        text_print(&t, "    return inlay_go_on(&%s_steps, base, %" PRId64 "u, %d, row);\n", e->name,
+                   e->p->plan.place, s->index);
+    else
+        text_print(&t, "    return inlay_run(&%s_steps, base);\n", e->name);
     return t;
 }
 
@@ -97,24 +125,33 @@ static void define_pushes(Text *t, const Emitter *e)
     for (int row = 0; row < 2; row++) {
         text_put(t, "\n");
         put_head(t, e, pushes[row], has_weights(e));
-        text_print(t, "\n{\n    return %s_go_on(%sarena, in, out, %d);\n}\n", e->name, has_weights(e) ? "weights, " : "", row);
+        text_print(t, "\n{\n    return %s_go_on(%sarena, in, out, %d);\n}\n", e->name,
+                   has_weights(e) ? "weights, " : "", row);
     }
     const Plan *plan = &e->p->plan;
-    text_print(t, "\nvoid *%s_input_row(%sarena)\n{\n    void *base[INLAY_ARENA + %d];\n    if (!arena) return NULL;\n    base[INLAY_WEIGHTS] = NULL;\n",
+    text_print(t,
+               "\nvoid *%s_input_row(%sarena)\n{\n    void *base[INLAY_ARENA + %d];\n    if "
+               "(!arena) return NULL;\n    base[INLAY_WEIGHTS] = NULL;\n",
                e->name, interface_arena_type(e), program_regions(e->p));
-    if (!plan->region.n) text_put(t, "    base[INLAY_ARENA] = arena;\n");
-    for (size_t i = 0; i < plan->region.n; i++) text_print(t, "    base[%d] = arena->arena_%s;\n", INLAY_ARENA + (int)i, plan->region.at[i].name);
-    text_print(t, "    return inlay_input_row(&%s_steps, base, %" PRId64 "u, %d);\n}\n", e->name, plan->place, s->index);
+    if (!plan->region.n)
+        text_put(t, "    base[INLAY_ARENA] = arena;\n");
+    for (size_t i = 0; i < plan->region.n; i++)
+        text_print(t, "    base[%d] = arena->arena_%s;\n", INLAY_ARENA + (int)i,
+                   plan->region.at[i].name);
+    text_print(t, "    return inlay_input_row(&%s_steps, base, %" PRId64 "u, %d);\n}\n", e->name,
+               plan->place, s->index);
 }
 
 Text entry_functions(const Emitter *e)
 {
     Text t = text_new(e->arena);
-    if (program_pushed(e->p)) define_pushes(&t, e);
+    if (program_pushed(e->p))
+        define_pushes(&t, e);
     for (const char *const *v = verbs(e); has_symbol(e) && *v; v++) {
         text_put(&t, "\n");
         put_head(&t, e, *v, false);
-        text_print(&t, "\n{\n    return %s_%s_with(%s_weights_data, arena, in, out);\n}\n", e->name, *v, e->name);
+        text_print(&t, "\n{\n    return %s_%s_with(%s_weights_data, arena, in, out);\n}\n", e->name,
+                   *v, e->name);
     }
     return t;
 }

@@ -6,7 +6,8 @@
 #include "emit/text.h"
 #include "ir/program.h"
 
-/* Names of the model are escaped and cut; what is shown without scripts is complete but for the choice of a step. */
+/* Names of the model are escaped and cut; what is shown without scripts is complete but for the
+ * choice of a step. */
 Text html_report(const Program *p, const char *name);
 
 #endif

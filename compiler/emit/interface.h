@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Inputs and results in the generated code: their structures, their places, and the base pointers of a run. */
+ * Inputs and results in the generated code: their structures, their places, and the base pointers
+ * of a run. */
 #ifndef INLAY_EMIT_INTERFACE_H
 #define INLAY_EMIT_INTERFACE_H
 
@@ -11,14 +12,22 @@ typedef struct Emitter {
     const Program *p;
     const char *name, *upper;
     WeightsForm form;
-    int *params_of, *refs_of;   /* by step: the numbers of its parameter structure and its operands (equal ones are shared) */
+    int *params_of, *refs_of; /* by step: the numbers of its parameter structure and its operands
+                                 (equal ones are shared) */
 } Emitter;
 
-static inline bool has_weights(const Emitter *e) { return e->p->weight_bytes != 0; }
+static inline bool has_weights(const Emitter *e)
+{
+    return e->p->weight_bytes != 0;
+}
 /* Are they linked into the program? */
-static inline bool has_symbol(const Emitter *e) { return has_weights(e) && e->form != WEIGHTS_BIN; }
+static inline bool has_symbol(const Emitter *e)
+{
+    return has_weights(e) && e->form != WEIGHTS_BIN;
+}
 
-/* Macros of the header: bytes of the arena, or of each region and the structure of their pointers. */
+/* Macros of the header: bytes of the arena, or of each region and the structure of their pointers.
+ */
 void interface_arena(Text *t, const Emitter *e);
 /* The type of the parameter `arena` before the name. */
 const char *interface_arena_type(const Emitter *e);

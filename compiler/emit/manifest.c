@@ -10,30 +10,35 @@
 /* jansson returns NULL when memory runs out; every value passes here. */
 json_t *manifest_made(json_t *j)
 {
-    if (!j) fail_memory(0, "the report does not fit");
+    if (!j)
+        fail_memory(0, "the report does not fit");
     return j;
 }
 
 void manifest_set(json_t *object, const char *key, json_t *value)
 {
-    if (json_object_set_new(object, key, manifest_made(value))) fail_memory(0, "the report does not fit");
+    if (json_object_set_new(object, key, manifest_made(value)))
+        fail_memory(0, "the report does not fit");
 }
 
 /* Names of files may hold bytes that are not UTF-8: those become '?'. */
 json_t *manifest_name(Arena *a, const char *s)
 {
     json_t *j = json_string(s);
-    if (j) return j;
+    if (j)
+        return j;
     char *ascii = arena_text(a, s, strlen(s));
     for (char *c = ascii; *c; c++)
-        if ((unsigned char)*c >= 128) *c = '?';
+        if ((unsigned char)*c >= 128)
+            *c = '?';
     return json_string(ascii);
 }
 
 static json_t *dims(Shape s)
 {
     json_t *list = manifest_made(json_array());
-    for (int i = 0; i < s.rank; i++) json_array_append_new(list, manifest_made(json_integer(s.dim[i])));
+    for (int i = 0; i < s.rank; i++)
+        json_array_append_new(list, manifest_made(json_integer(s.dim[i])));
     return list;
 }
 
@@ -41,9 +46,11 @@ static json_t *dims(Shape s)
 static void inside_facts(json_t *o, const Program *p, const Tensor *t)
 {
     json_t *perm = manifest_made(json_array());
-    for (int i = 0; i < t->shape.rank; i++) json_array_append_new(perm, manifest_made(json_integer(t->perm ? t->perm[i] : i)));
+    for (int i = 0; i < t->shape.rank; i++)
+        json_array_append_new(perm, manifest_made(json_integer(t->perm ? t->perm[i] : i)));
     manifest_set(o, "offset", json_integer(t->offset));
-    if (p->plan.region.n) manifest_set(o, "region", json_integer(t->region));
+    if (p->plan.region.n)
+        manifest_set(o, "region", json_integer(t->region));
     manifest_set(o, "arena_dims", dims(t->shape));
     manifest_set(o, "arena_perm", perm);
 }
@@ -68,10 +75,16 @@ static json_t *values(const Program *p, Tensor *const *t, size_t n)
         manifest_set(o, "bytes", json_integer(tensor_bytes(t[i])));
         const Step *pushed = program_pushed(p);
         const bool rows = pushed && pushed->operand[0].tensor == t[i];
-        manifest_set(o, "place", json_string(rows ? "rows" : t[i]->storage == STORE_ARENA ? "arena" : "caller"));
-        if (t[i]->storage == STORE_ARENA) inside_facts(o, p, t[i]);
-        if (rows) rows_facts(o, p, pushed);
-        if (t[i]->dynamic) manifest_set(o, "dynamic", json_true());
+        manifest_set(o, "place",
+                     json_string(rows                           ? "rows"
+                                 : t[i]->storage == STORE_ARENA ? "arena"
+                                                                : "caller"));
+        if (t[i]->storage == STORE_ARENA)
+            inside_facts(o, p, t[i]);
+        if (rows)
+            rows_facts(o, p, pushed);
+        if (t[i]->dynamic)
+            manifest_set(o, "dynamic", json_true());
         json_array_append_new(list, o);
     }
     return list;
@@ -98,9 +111,16 @@ static json_t *arena_facts(const Plan *plan, bool pushed)
     manifest_set(o, "optimal", json_boolean(plan->optimal));
     int64_t counters = 0;
     for (size_t i = 0; i < plan->segment.n; i++)
-        if (plan->segment.at[i].list) counters = i64_max(counters, 2 * (int64_t)plan->segment.at[i].count);
-    if (counters) manifest_set(o, "counters", json_pack("{s:I,s:I}", "offset", (json_int_t)plan->state, "bytes", (json_int_t)counters));
-    if (pushed) manifest_set(o, "run_state", json_pack("{s:I,s:i}", "offset", (json_int_t)plan->place, "bytes", PLACE_BYTES));
+        if (plan->segment.at[i].list)
+            counters = i64_max(counters, 2 * (int64_t)plan->segment.at[i].count);
+    if (counters)
+        manifest_set(o, "counters",
+                     json_pack("{s:I,s:I}", "offset", (json_int_t)plan->state, "bytes",
+                               (json_int_t)counters));
+    if (pushed)
+        manifest_set(
+            o, "run_state",
+            json_pack("{s:I,s:i}", "offset", (json_int_t)plan->place, "bytes", PLACE_BYTES));
     return o;
 }
 
@@ -117,7 +137,8 @@ static json_t *curve_facts(const Plan *plan)
         manifest_set(o, "streamed_steps", json_integer(c->streamed));
         manifest_set(o, "strips", json_integer(c->strips));
         manifest_set(o, "steps", json_integer(c->steps));
-        if (c->chosen) manifest_set(o, "chosen", json_true());
+        if (c->chosen)
+            manifest_set(o, "chosen", json_true());
         json_array_append_new(list, o);
     }
     return list;
@@ -126,17 +147,21 @@ static json_t *curve_facts(const Plan *plan)
 static json_t *peak_facts(const Program *p)
 {
     const Peak peak = peak_find(p);
-    json_t *o = manifest_made(json_object()), *blocks = manifest_made(json_array()), *advice = manifest_made(json_array());
+    json_t *o = manifest_made(json_object()), *blocks = manifest_made(json_array()),
+           *advice = manifest_made(json_array());
     for (size_t i = 0; i < peak.block.n; i++) {
         const PeakBlock *b = peak.block.at + i;
         json_t *j = manifest_made(json_object());
         manifest_set(j, "name", manifest_name(p->graph->arena, b->name));
         manifest_set(j, "bytes", json_integer(b->block->bytes));
         manifest_set(j, "role", json_string(peak_role_name(b->role)));
-        if (b->block->ring) manifest_set(j, "rows", json_integer(b->block->ring));
+        if (b->block->ring)
+            manifest_set(j, "rows", json_integer(b->block->ring));
         json_array_append_new(blocks, j);
     }
-    for (size_t i = 0; i < peak.advice.n; i++) json_array_append_new(advice, manifest_made(manifest_name(p->graph->arena, peak.advice.at[i])));
+    for (size_t i = 0; i < peak.advice.n; i++)
+        json_array_append_new(advice,
+                              manifest_made(manifest_name(p->graph->arena, peak.advice.at[i])));
     manifest_set(o, "first_step", json_integer(peak.first));
     manifest_set(o, "end_step", json_integer(peak.end));
     manifest_set(o, "bytes", json_integer(peak.bytes));
@@ -165,10 +190,13 @@ static json_t *region_facts(const Plan *plan)
 
 static void put_regions(ManifestText *m, const Plan *plan)
 {
-    if (!plan->region.n) return;
+    if (!plan->region.n)
+        return;
     manifest_key(m, "regions", region_facts(plan));
-    manifest_key(m, "regions_cost", json_pack("{s:I,s:I,s:b}", "cost", (json_int_t)plan->region_cost, "lower_bound", (json_int_t)plan->region_least,
-                                              "optimal", plan->region_cost == plan->region_least));
+    manifest_key(m, "regions_cost",
+                 json_pack("{s:I,s:I,s:b}", "cost", (json_int_t)plan->region_cost, "lower_bound",
+                           (json_int_t)plan->region_least, "optimal",
+                           plan->region_cost == plan->region_least));
 }
 
 static json_t *weight_facts(const Program *p, const ManifestFacts *f)
@@ -177,7 +205,8 @@ static json_t *weight_facts(const Program *p, const ManifestFacts *f)
     manifest_set(o, "size", json_integer((json_int_t)p->weight_bytes));
     manifest_set(o, "align", json_integer(16));
     manifest_set(o, "form", json_string(f->weights_form));
-    if (f->weights_sha256) manifest_set(o, "sha256", json_string(f->weights_sha256));
+    if (f->weights_sha256)
+        manifest_set(o, "sha256", json_string(f->weights_sha256));
     return o;
 }
 
@@ -186,12 +215,14 @@ static json_t *names(Arena *a, const char *const *list, bool until_equals)
     json_t *j = manifest_made(json_array());
     for (; list && *list; list++) {
         const char *eq = until_equals ? strrchr(*list, '=') : NULL;
-        json_array_append_new(j, manifest_made(manifest_name(a, eq ? arena_text(a, *list, (size_t)(eq - *list)) : *list)));
+        json_array_append_new(j, manifest_made(manifest_name(
+                                     a, eq ? arena_text(a, *list, (size_t)(eq - *list)) : *list)));
     }
     return j;
 }
 
-/* What the steps depend on beside the model. Of a constant only the name: where its file lies is the caller's. */
+/* What the steps depend on beside the model. Of a constant only the name: where its file lies is
+ * the caller's. */
 static json_t *options(Arena *a, const Program *p, const ManifestFacts *f)
 {
     json_t *o = manifest_made(json_object());
@@ -206,15 +237,20 @@ static json_t *options(Arena *a, const Program *p, const ManifestFacts *f)
     return o;
 }
 
-/* ---- the text: one line a key, and one for each element of a list: short, and good to compare ---- */
+/* ---- the text: one line a key, and one for each element of a list: short, and good to compare
+ * ---- */
 
-static void put(const ManifestText *m, const char *s) { m->sink.put(m->sink.to, s, strlen(s)); }
+static void put(const ManifestText *m, const char *s)
+{
+    m->sink.put(m->sink.to, s, strlen(s));
+}
 
 static void line(const ManifestText *m, json_t *j)
 {
     char *s = json_dumps(manifest_made(j), JSON_ENCODE_ANY);
     json_decref(j);
-    if (!s) fail_memory(0, "the report does not fit");
+    if (!s)
+        fail_memory(0, "the report does not fit");
     put(m, s);
     free(s);
 }
@@ -240,7 +276,10 @@ void manifest_element(ManifestText *m, json_t *value)
     m->any_element = true;
 }
 
-void manifest_list_end(ManifestText *m) { put(m, m->any_element ? "\n  ]" : "[]"); }
+void manifest_list_end(ManifestText *m)
+{
+    put(m, m->any_element ? "\n  ]" : "[]");
+}
 
 void manifest_key(ManifestText *m, const char *key, json_t *value)
 {
@@ -250,7 +289,8 @@ void manifest_key(ManifestText *m, const char *key, json_t *value)
         return;
     }
     manifest_list(m, key);
-    for (size_t i = 0; i < json_array_size(value); i++) manifest_element(m, json_incref(json_array_get(value, i)));
+    for (size_t i = 0; i < json_array_size(value); i++)
+        manifest_element(m, json_incref(json_array_get(value, i)));
     manifest_list_end(m);
     json_decref(value);
 }
@@ -263,13 +303,15 @@ static void heading(ManifestText *m, const Program *p, const ManifestFacts *f)
     manifest_key(m, "schema_version", json_integer(1));
     manifest_key(m, "inlay", json_string(INLAY_VERSION));
     manifest_key(m, "name", json_string(f->name));
-    if (f->model_sha256) manifest_key(m, "model_sha256", json_string(f->model_sha256));
+    if (f->model_sha256)
+        manifest_key(m, "model_sha256", json_string(f->model_sha256));
     manifest_key(m, "options", options(g->arena, p, f));
     manifest_key(m, "opset", json_integer(graph_opset(g, "")));
     manifest_key(m, "arena", arena_facts(&p->plan, program_pushed(p) != NULL));
     put_regions(m, &p->plan);
     manifest_key(m, "peak", peak_facts(p));
-    if (p->plan.curve.n) manifest_key(m, "curve", curve_facts(&p->plan));
+    if (p->plan.curve.n)
+        manifest_key(m, "curve", curve_facts(&p->plan));
     manifest_key(m, "weights", weight_facts(p, f));
     manifest_key(m, "inputs", values(p, g->input.at, g->input.n));
     manifest_key(m, "outputs", values(p, g->output.at, graph_results(g)));
@@ -297,7 +339,9 @@ void manifest_write(const Program *p, const ManifestFacts *f, json_t *stats, Man
     manifest_tensors(&m, plan);
     manifest_schedule(&m, p);
     const int64_t macs = write_steps(&m, p, plan);
-    manifest_key(&m, "totals", json_pack("{s:I,s:I}", "macs", (json_int_t)macs, "steps", (json_int_t)p->step.n));
-    if (stats) manifest_key(&m, "stats", stats);
+    manifest_key(&m, "totals",
+                 json_pack("{s:I,s:I}", "macs", (json_int_t)macs, "steps", (json_int_t)p->step.n));
+    if (stats)
+        manifest_key(&m, "stats", stats);
     put(&m, "\n}\n");
 }

@@ -12,7 +12,9 @@ typedef struct ManifestFacts {
     const char *weights_sha256; /* NULL: not computed */
     const char *model_sha256;
     const char *weights_form;
-    const char *const *shape, *const *dim, *const *constant, *const *without, *const *io;  /* of the command line, ended by NULL; NULL: none */
+    const char *const *shape,
+        *const *dim, *const *constant, *const *without, *const *io; /* of the command line, ended by
+                                                                       NULL; NULL: none */
     int pack_width;
 } ManifestFacts;
 
@@ -22,7 +24,8 @@ typedef struct ManifestSink {
     void *to;
 } ManifestSink;
 
-/* The document under way: one step is held at a time, so that memory does not follow the document. */
+/* The document under way: one step is held at a time, so that memory does not follow the document.
+ */
 typedef struct ManifestText {
     ManifestSink sink;
     bool any_key, any_element;
@@ -42,12 +45,14 @@ void manifest_list(ManifestText *m, const char *key);
 void manifest_element(ManifestText *m, json_t *value);
 void manifest_list_end(ManifestText *m);
 
-/* For parts of the document: never NULL (out of memory fails), and text that is not UTF-8 gets '?'. */
+/* For parts of the document: never NULL (out of memory fails), and text that is not UTF-8 gets '?'.
+ */
 json_t *manifest_made(json_t *j);
 void manifest_set(json_t *object, const char *key, json_t *value);
 json_t *manifest_name(Arena *a, const char *s);
 
-/* The document, with a newline at its end. `stats` becomes its last key (taken over); NULL: none. */
+/* The document, with a newline at its end. `stats` becomes its last key (taken over); NULL: none.
+ */
 void manifest_write(const Program *p, const ManifestFacts *f, json_t *stats, ManifestSink sink);
 
 #endif

@@ -11,14 +11,16 @@
 static int by_bytes(const void *a, const void *b)
 {
     const Block *x = ((const PeakBlock *)a)->block, *y = ((const PeakBlock *)b)->block;
-    if (x->bytes != y->bytes) return x->bytes > y->bytes ? -1 : 1;
+    if (x->bytes != y->bytes)
+        return x->bytes > y->bytes ? -1 : 1;
     return x->offset < y->offset ? -1 : x->offset > y->offset;
 }
 
 static void find_fullest(const Program *p, Peak *peak)
 {
     for (int32_t k = 0; k < (int32_t)p->step.n; k++)
-        if (p->plan.live[k] > peak->bytes) peak->bytes = p->plan.live[k], peak->first = k, peak->end = k + 1;
+        if (p->plan.live[k] > peak->bytes)
+            peak->bytes = p->plan.live[k], peak->first = k, peak->end = k + 1;
 }
 
 /* The steps of the stream that the peak lies in. */
@@ -26,20 +28,24 @@ static void widen(const Program *p, Peak *peak)
 {
     for (size_t i = 0; i < p->plan.segment.n; i++) {
         const Segment *g = p->plan.segment.at + i;
-        if (g->list && peak->first >= g->first && peak->first < g->first + g->count) peak->first = g->first, peak->end = g->first + g->count;
+        if (g->list && peak->first >= g->first && peak->first < g->first + g->count)
+            peak->first = g->first, peak->end = g->first + g->count;
     }
 }
 
 static PeakRole role_of(const Program *p, const Peak *peak, const Block *b)
 {
     PeakRole role = PEAK_KEPT;
-    if (b->scratch || !b->tensor) return PEAK_SCRATCH;
+    if (b->scratch || !b->tensor)
+        return PEAK_SCRATCH;
     for (int32_t s = peak->first; s < peak->end; s++)
         for (int k = 0; k < p->step.at[s]->n_operand; k++) {
             const Operand *o = p->step.at[s]->operand + k;
             int64_t at;
-            if (!o->tensor || tensor_root(o->tensor, &at) != b->tensor) continue;
-            if (o->write) return PEAK_MADE;
+            if (!o->tensor || tensor_root(o->tensor, &at) != b->tensor)
+                continue;
+            if (o->write)
+                return PEAK_MADE;
             role = PEAK_READ;
         }
     return role;
@@ -51,12 +57,14 @@ const Step *block_maker(const Program *p, const Block *b)
         for (int k = 0; k < p->step.at[s]->n_operand; k++) {
             const Operand *o = p->step.at[s]->operand + k;
             int64_t at;
-            if (o->tensor && o->write && tensor_root(o->tensor, &at) == b->tensor) return p->step.at[s];
+            if (o->tensor && o->write && tensor_root(o->tensor, &at) == b->tensor)
+                return p->step.at[s];
         }
     return NULL;
 }
 
-/* Is the name but the tensor's number, which passes gave it? *columns: what is said of a strip of such a tensor. */
+/* Is the name but the tensor's number, which passes gave it? *columns: what is said of a strip of
+ * such a tensor. */
 static bool is_number(const char *name, int id, bool strip, const char **columns)
 {
     char *end;
@@ -69,29 +77,38 @@ static bool is_number(const char *name, int id, bool strip, const char **columns
 const char *block_name(const Program *p, const Block *b)
 {
     Arena *a = p->graph->arena;
-    if (!b->tensor) return "row counters";
+    if (!b->tensor)
+        return "row counters";
     const Step *s = block_maker(p, b);
-    if (s && b->scratch) return arena_printf(a, "scratch of step %d", s->index);
+    if (s && b->scratch)
+        return arena_printf(a, "scratch of step %d", s->index);
     const char *columns;
-    if (!s || !s->node || !is_number(b->tensor->name, b->tensor->id, s->strip > 0, &columns)) return b->tensor->name;
+    if (!s || !s->node || !is_number(b->tensor->name, b->tensor->id, s->strip > 0, &columns))
+        return b->tensor->name;
     return arena_printf(a, "step %d, %s %s%s", s->index, s->node->op_type, s->node->name, columns);
 }
 
 const char *peak_role_name(PeakRole r)
 {
-    static const char *const name[] = { [PEAK_MADE] = "made", [PEAK_READ] = "read", [PEAK_KEPT] = "kept", [PEAK_SCRATCH] = "scratch" };
+    static const char *const name[] = {
+        [PEAK_MADE] = "made", [PEAK_READ] = "read", [PEAK_KEPT] = "kept", [PEAK_SCRATCH] = "scratch"
+    };
     return name[r];
 }
 
 /* ---- advice ---- */
 
-static void advise(Arena *a, Peak *peak, const char *text) { VEC_PUSH(a, &peak->advice, text); }
+static void advise(Arena *a, Peak *peak, const char *text)
+{
+    VEC_PUSH(a, &peak->advice, text);
+}
 
 static int64_t bytes_of(const Peak *peak, PeakRole role)
 {
     int64_t n = 0;
     for (size_t i = 0; i < peak->block.n; i++)
-        if (peak->block.at[i].role == role) n += peak->block.at[i].block->bytes;
+        if (peak->block.at[i].role == role)
+            n += peak->block.at[i].block->bytes;
     return n;
 }
 
@@ -101,11 +118,14 @@ static void advise_int8(Arena *a, Peak *peak)
     int64_t n = 0;
     for (size_t i = 0; i < peak->block.n; i++) {
         const Block *b = peak->block.at[i].block;
-        if (b->tensor && !b->scratch && b->tensor->dtype == DT_F32) n += b->bytes;
+        if (b->tensor && !b->scratch && b->tensor->dtype == DT_F32)
+            n += b->bytes;
     }
-    n = i64_min(n, peak->bytes);        /* blocks may share bytes */
+    n = i64_min(n, peak->bytes); /* blocks may share bytes */
     if (n * 2 > peak->bytes)
-        advise(a, peak, arena_printf(a, "int8: %" PRId64 " of these bytes are float32, it takes a quarter", n));
+        advise(
+            a, peak,
+            arena_printf(a, "int8: %" PRId64 " of these bytes are float32, it takes a quarter", n));
 }
 
 /* The step that a kept block waits for, or -1. */
@@ -115,7 +135,8 @@ static int32_t awaits(const Program *p, const Peak *peak, const Block *b)
         for (int k = 0; k < p->step.at[s]->n_operand; k++) {
             const Operand *o = p->step.at[s]->operand + k;
             int64_t at;
-            if (o->tensor && tensor_root(o->tensor, &at) == b->tensor) return s;
+            if (o->tensor && tensor_root(o->tensor, &at) == b->tensor)
+                return s;
         }
     return -1;
 }
@@ -123,26 +144,33 @@ static int32_t awaits(const Program *p, const Peak *peak, const Block *b)
 static void advise_kept(Arena *a, Peak *peak, const Program *p)
 {
     const int64_t n = bytes_of(peak, PEAK_KEPT);
-    if (n * 8 < peak->bytes) return;
+    if (n * 8 < peak->bytes)
+        return;
     for (size_t i = 0; i < peak->block.n; i++) {
         const PeakBlock *b = peak->block.at + i;
         const int32_t s = b->role == PEAK_KEPT ? awaits(p, peak, b->block) : -1;
-        if (s < 0) continue;
-        advise(a, peak, arena_printf(a, "an earlier last use than step %d of %.24s: %" PRId64 " wait", s, b->name, n));
+        if (s < 0)
+            continue;
+        advise(a, peak,
+               arena_printf(a, "an earlier last use than step %d of %.24s: %" PRId64 " wait", s,
+                            b->name, n));
         return;
     }
 }
 
-/* Does the model see an image or a signal whose size can be chosen, and are the peak's blocks made of its rows? */
+/* Does the model see an image or a signal whose size can be chosen, and are the peak's blocks made
+ * of its rows? */
 static const Tensor *scalable_input(const Program *p, const Peak *peak)
 {
     bool rows = false;
     for (int32_t s = peak->first; s < peak->end; s++)
-        for (int k = 0; k < p->step.at[s]->n_operand; k++) rows |= p->step.at[s]->operand[k].rows > 1;
+        for (int k = 0; k < p->step.at[s]->n_operand; k++)
+            rows |= p->step.at[s]->operand[k].rows > 1;
     const Tensor *largest = NULL;
     for (size_t i = 0; rows && i < p->graph->input.n; i++) {
         const Tensor *t = p->graph->input.at[i];
-        if (t->shape.rank >= 3 && (!largest || tensor_bytes(t) > tensor_bytes(largest))) largest = t;
+        if (t->shape.rank >= 3 && (!largest || tensor_bytes(t) > tensor_bytes(largest)))
+            largest = t;
     }
     return largest;
 }
@@ -151,24 +179,33 @@ static void advise_size(Arena *a, Peak *peak, const Program *p)
 {
     const Tensor *in = scalable_input(p, peak);
     bool rings = false;
-    for (size_t i = 0; i < peak->block.n; i++) rings |= peak->block.at[i].block->ring > 0;
+    for (size_t i = 0; i < peak->block.n; i++)
+        rings |= peak->block.at[i].block->ring > 0;
     if (in)
-        advise(a, peak, arena_printf(a, "an input of half the size (%s): about %s of it", shape_text(a, &in->shape),
-                                     rings ? "half" : "a quarter"));
+        advise(a, peak,
+               arena_printf(a, "an input of half the size (%s): about %s of it",
+                            shape_text(a, &in->shape), rings ? "half" : "a quarter"));
 }
 
 static void advise_layout(Arena *a, Peak *peak, const Program *p)
 {
     for (size_t i = 0; i < p->step.n; i++) {
         const Step *s = p->step.at[i];
-        if (s->n_operand != 2 || !s->operand[1].tensor || strncmp(s->kernel->name, "move_", 5)) continue;
+        if (s->n_operand != 2 || !s->operand[1].tensor || strncmp(s->kernel->name, "move_", 5))
+            continue;
         int64_t at;
-        const Tensor *made = tensor_root(s->operand[0].tensor, &at), *from = tensor_root(s->operand[1].tensor, &at);
-        if (from->storage != STORE_INPUT) continue;
+        const Tensor *made = tensor_root(s->operand[0].tensor, &at),
+                     *from = tensor_root(s->operand[1].tensor, &at);
+        if (from->storage != STORE_INPUT)
+            continue;
         for (size_t k = 0; k < peak->block.n; k++) {
             const Block *b = peak->block.at[k].block;
-            if (b->tensor != made || b->bytes * 16 < peak->bytes) continue;
-            advise(a, peak, arena_printf(a, "input %d channels last: its copy in that layout takes %" PRId64 " bytes", from->slot, b->bytes));
+            if (b->tensor != made || b->bytes * 16 < peak->bytes)
+                continue;
+            advise(a, peak,
+                   arena_printf(
+                       a, "input %d channels last: its copy in that layout takes %" PRId64 " bytes",
+                       from->slot, b->bytes));
             return;
         }
     }
@@ -180,7 +217,9 @@ static void advise_inputs(Arena *a, Peak *peak, const Program *p)
     for (size_t i = 0; i < p->graph->input.n; i++)
         for (size_t k = 0; k < peak->block.n; k++)
             if (peak->block.at[k].block->tensor == p->graph->input.at[i])
-                advise(a, peak, arena_printf(a, "input %zu left with the caller (--io): %" PRId64 " bytes", i, peak->block.at[k].block->bytes));
+                advise(a, peak,
+                       arena_printf(a, "input %zu left with the caller (--io): %" PRId64 " bytes",
+                                    i, peak->block.at[k].block->bytes));
 }
 
 /* Windows at the peak can go in strips, which nobody has asked for. */
@@ -188,21 +227,28 @@ static void advise_strips(Arena *a, Peak *peak, const Program *p)
 {
     bool windows = false;
     for (int32_t s = peak->first; s < peak->end; s++)
-        for (int k = 0; k < p->step.at[s]->n_operand; k++) windows |= p->step.at[s]->operand[k].rule.kind == ROWS_WINDOW;
-    if (windows && !p->plan.curve.n) advise(a, peak, "--arena-limit: some columns computed twice; --curve shows the price");
+        for (int k = 0; k < p->step.at[s]->n_operand; k++)
+            windows |= p->step.at[s]->operand[k].rule.kind == ROWS_WINDOW;
+    if (windows && !p->plan.curve.n)
+        advise(a, peak, "--arena-limit: some columns computed twice; --curve shows the price");
 }
 
 static void advise_scratch(Arena *a, Peak *peak, const Program *p)
 {
     const int64_t n = bytes_of(peak, PEAK_SCRATCH);
-    if (n * 4 > peak->bytes) advise(a, peak, arena_printf(a, "%" PRId64 " bytes are scratch of %s", n, p->step.at[peak->first]->kernel->name));
+    if (n * 4 > peak->bytes)
+        advise(a, peak,
+               arena_printf(a, "%" PRId64 " bytes are scratch of %s", n,
+                            p->step.at[peak->first]->kernel->name));
 }
 
 static void advise_place(Arena *a, Peak *peak, const Program *p)
 {
     const Plan *plan = &p->plan;
     if (plan->arena_size > plan->lower_bound && !plan->region.n)
-        advise(a, peak, arena_printf(a, "a better placement could save at most %" PRId64 " bytes", plan->arena_size - plan->lower_bound));
+        advise(a, peak,
+               arena_printf(a, "a better placement could save at most %" PRId64 " bytes",
+                            plan->arena_size - plan->lower_bound));
 }
 
 Peak peak_find(const Program *p)
@@ -210,11 +256,13 @@ Peak peak_find(const Program *p)
     Arena *a = p->graph->arena;
     Peak peak = { 0 };
     find_fullest(p, &peak);
-    if (!peak.bytes) return peak;
+    if (!peak.bytes)
+        return peak;
     widen(p, &peak);
     for (size_t i = 0; i < p->plan.block.n; i++) {
         const Block *b = p->plan.block.at + i;
-        if (b->first < peak.end && b->end > peak.first && b->bytes) VEC_PUSH(a, &peak.block, ((PeakBlock){ b, block_name(p, b), role_of(p, &peak, b) }));
+        if (b->first < peak.end && b->end > peak.first && b->bytes)
+            VEC_PUSH(a, &peak.block, ((PeakBlock){ b, block_name(p, b), role_of(p, &peak, b) }));
     }
     qsort(peak.block.at, peak.block.n, sizeof *peak.block.at, by_bytes);
     advise_int8(a, &peak);
@@ -231,18 +279,23 @@ Peak peak_find(const Program *p)
 Text peak_text(Arena *a, const Peak *peak, size_t most)
 {
     Text t = text_new(a);
-    if (!peak->bytes) return t;
+    if (!peak->bytes)
+        return t;
     text_print(&t, "peak      %" PRId64 " bytes in use, ", peak->bytes);
-    if (peak->end - peak->first == 1) text_print(&t, "step %d\n", peak->first);
-    else text_print(&t, "steps %d to %d, row by row\n", peak->first, peak->end - 1);
+    if (peak->end - peak->first == 1)
+        text_print(&t, "step %d\n", peak->first);
+    else
+        text_print(&t, "steps %d to %d, row by row\n", peak->first, peak->end - 1);
     for (size_t i = 0; i < peak->block.n && i < most; i++) {
         const PeakBlock *b = peak->block.at + i;
         text_print(&t, "  %12" PRId64 "  %-7s  ", b->block->bytes, peak_role_name(b->role));
-        text_cut(&t, b->name, b->block->ring ? 40 : 50);     /* 80 columns */
-        if (b->block->ring) text_print(&t, " (%d rows)", b->block->ring);
+        text_cut(&t, b->name, b->block->ring ? 40 : 50); /* 80 columns */
+        if (b->block->ring)
+            text_print(&t, " (%d rows)", b->block->ring);
         text_put(&t, "\n");
     }
-    if (peak->block.n > most) text_print(&t, "  and %zu more\n", peak->block.n - most);
+    if (peak->block.n > most)
+        text_print(&t, "  and %zu more\n", peak->block.n - most);
     for (size_t i = 0; i < peak->advice.n; i++) {
         text_put(&t, i ? "          " : "shrink    ");
         text_comment(&t, peak->advice.at[i]);

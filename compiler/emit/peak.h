@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Who makes the arena as large as it is, and what would shrink it: for the reports and for a limit that does not hold. */
+ * Who makes the arena as large as it is, and what would shrink it: for the reports and for a limit
+ * that does not hold. */
 #ifndef INLAY_EMIT_PEAK_H
 #define INLAY_EMIT_PEAK_H
 
@@ -8,30 +9,36 @@
 
 /* What the peak's steps do with a block. */
 typedef enum PeakRole {
-    PEAK_MADE,                  /* written there (and perhaps read there, too: streams) */
-    PEAK_READ,                  /* made before, read there */
-    PEAK_KEPT,                  /* waits for a later step */
+    PEAK_MADE, /* written there (and perhaps read there, too: streams) */
+    PEAK_READ, /* made before, read there */
+    PEAK_KEPT, /* waits for a later step */
     PEAK_SCRATCH,
 } PeakRole;
 
 typedef struct PeakBlock {
     const Block *block;
-    const char *name;           /* of the tensor; text of the model, not escaped */
+    const char *name; /* of the tensor; text of the model, not escaped */
     PeakRole role;
 } PeakBlock;
 
 typedef struct Peak {
-    int32_t first, end;         /* steps [first, end): one, or those of a stream; the first place where most bytes are in use */
-    int64_t bytes;              /* in use there, bytes that two blocks share counted once */
-    VEC(PeakBlock) block;       /* alive there, largest first; together more than `bytes` where they lie over each other */
-    VEC(const char *) advice;   /* what would shrink it, a sentence each, ASCII but for names of the model */
+    int32_t first, end; /* steps [first, end): one, or those of a stream; the first place where most
+                           bytes are in use */
+    int64_t bytes;      /* in use there, bytes that two blocks share counted once */
+    VEC(PeakBlock)
+    block; /* alive there, largest first; together more than `bytes` where they lie over each other
+            */
+    VEC(const char *)
+    advice; /* what would shrink it, a sentence each, ASCII but for names of the model */
 } Peak;
 
-/* Of a planned program. All of it lives in the program's arena. An arena of 0 bytes: no blocks, no advice. */
+/* Of a planned program. All of it lives in the program's arena. An arena of 0 bytes: no blocks, no
+ * advice. */
 Peak peak_find(const Program *p);
 /* The first step that writes the block, or NULL. */
 const Step *block_maker(const Program *p, const Block *b);
-/* The tensor's name in the model, or, of what passes made, which node's result it is; model text, not escaped. */
+/* The tensor's name in the model, or, of what passes made, which node's result it is; model text,
+ * not escaped. */
 const char *block_name(const Program *p, const Block *b);
 /* "made", "read", "kept", "scratch" */
 const char *peak_role_name(PeakRole r);

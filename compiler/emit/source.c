@@ -18,7 +18,8 @@ static Text about(const Emitter *e)
 {
     Text t = text_new(e->arena);
     text_print(&t, "/* Made by Inlay %s from an ONNX model; do not edit.\n", INLAY_VERSION);
-    text_print(&t, " * %zu steps, %" PRIu64 " bytes of weights, %" PRId64 " bytes of arena. */\n", e->p->step.n, e->p->weight_bytes, e->p->plan.arena_size);
+    text_print(&t, " * %zu steps, %" PRIu64 " bytes of weights, %" PRId64 " bytes of arena. */\n",
+               e->p->step.n, e->p->weight_bytes, e->p->plan.arena_size);
     return t;
 }
 
@@ -26,8 +27,10 @@ static Text sizes(const Emitter *e)
 {
     Text t = text_new(e->arena);
     interface_arena(&t, e);
-    text_print(&t, "#define %s_WEIGHTS_SIZE %" PRIu64 "u   /* bytes, constant */\n", e->upper, e->p->weight_bytes);
-    if (e->p->weight_bytes) text_print(&t, "#define %s_WEIGHTS_ALIGN %du\n", e->upper, WEIGHTS_LEAST_ALIGN);
+    text_print(&t, "#define %s_WEIGHTS_SIZE %" PRIu64 "u   /* bytes, constant */\n", e->upper,
+               e->p->weight_bytes);
+    if (e->p->weight_bytes)
+        text_print(&t, "#define %s_WEIGHTS_ALIGN %du\n", e->upper, WEIGHTS_LEAST_ALIGN);
     interface_offsets(&t, e);
     return t;
 }
@@ -40,16 +43,20 @@ static Text includes(const Emitter *e)
     text_put(&t, "#include <math.h>\n\n#include \"inlay.h\"\n");
     for (size_t i = 0; i < e->p->step.n; i++) {
         const char *file = e->p->step.at[i]->kernel->file;
-        if (!map_put(&seen, file, e->arena)) text_print(&t, "#include \"%s\"\n", file);
+        if (!map_put(&seen, file, e->arena))
+            text_print(&t, "#include \"%s\"\n", file);
     }
     return t;
 }
 
 static void print_float(Text *t, double v, const char *suffix)
 {
-    if (isnan(v)) text_put(t, "NAN");
-    else if (isinf(v)) text_put(t, v < 0 ? "-INFINITY" : "INFINITY");
-    else text_print(t, "%a%s", v, suffix);
+    if (isnan(v))
+        text_put(t, "NAN");
+    else if (isinf(v))
+        text_put(t, v < 0 ? "-INFINITY" : "INFINITY");
+    else
+        text_print(t, "%a%s", v, suffix);
 }
 
 static void print_value(Text *t, const FieldRow *f, const unsigned char *at)
@@ -65,8 +72,11 @@ static void print_value(Text *t, const FieldRow *f, const unsigned char *at)
     } else if (!strcmp(f->type, "int64_t")) {
         int64_t v;
         memcpy(&v, at, sizeof v);
-        if (v == INT64_MIN) text_put(t, "INT64_MIN");
-        else text_print(t, v >= INT32_MIN && v <= INT32_MAX ? "%" PRId64 : "INT64_C(%" PRId64 ")", v);
+        if (v == INT64_MIN)
+            text_put(t, "INT64_MIN");
+        else
+            text_print(t, v >= INT32_MIN && v <= INT32_MAX ? "%" PRId64 : "INT64_C(%" PRId64 ")",
+                       v);
     } else if (!strcmp(f->type, "uint32_t")) {
         uint32_t v;
         memcpy(&v, at, sizeof v);
@@ -74,8 +84,10 @@ static void print_value(Text *t, const FieldRow *f, const unsigned char *at)
     } else {
         int32_t v;
         memcpy(&v, at, sizeof v);
-        if (v == INT32_MIN) text_put(t, "INT32_MIN");
-        else text_print(t, "%" PRId32, v);
+        if (v == INT32_MIN)
+            text_put(t, "INT32_MIN");
+        else
+            text_print(t, "%" PRId32, v);
     }
 }
 
@@ -87,7 +99,8 @@ static void print_field(Text *t, const FieldRow *f, const unsigned char *params)
     } else {
         text_put(t, "{ ");
         for (int i = 0; i < f->count; i++) {
-            if (i) text_put(t, ", ");
+            if (i)
+                text_put(t, ", ");
             print_value(t, f, params + f->offset + (size_t)i * f->size);
         }
         text_put(t, " }");
@@ -99,7 +112,8 @@ static void print_field(Text *t, const FieldRow *f, const unsigned char *params)
 static int first_like(Map *seen, const Text *t, int number)
 {
     const int *had = map_get(seen, t->at);
-    if (had) return *had;
+    if (had)
+        return *had;
     int *own = arena_alloc(t->arena, sizeof *own);
     *own = number;
     map_put(seen, t->at, own);
@@ -114,9 +128,12 @@ static Text params(const Emitter *e)
         const Step *s = e->p->step.at[i];
         Text one = text_new(e->arena);
         text_print(&one, "%s {", s->kernel->params);
-        for (int f = 0; f < s->kernel->fields; f++) print_field(&one, s->kernel->field + f, s->params);
+        for (int f = 0; f < s->kernel->fields; f++)
+            print_field(&one, s->kernel->field + f, s->params);
         e->params_of[i] = first_like(&seen, &one, (int)i);
-        if (e->params_of[i] == (int)i) text_print(&t, "static const inlay_%s_params p%zu =%s };\n", s->kernel->params, i, one.at + strlen(s->kernel->params));
+        if (e->params_of[i] == (int)i)
+            text_print(&t, "static const inlay_%s_params p%zu =%s };\n", s->kernel->params, i,
+                       one.at + strlen(s->kernel->params));
     }
     return t;
 }
@@ -127,14 +144,17 @@ static Text refs(const Emitter *e)
     Map seen = map_new(e->arena);
     for (size_t i = 0; i < e->p->step.n; i++) {
         const Step *s = e->p->step.at[i];
-        if (!s->n_operand) continue;            /* a jump */
+        if (!s->n_operand)
+            continue; /* a jump */
         Text one = text_new(e->arena);
         for (int k = 0; k < s->n_operand; k++) {
             const inlay_ref *r = &s->operand[k].ref;
-            text_print(&one, "%s { %zuu, %zuu, %d, %d, %d }", k ? "," : "", r->off, r->row, r->cap, r->pix, r->base);
+            text_print(&one, "%s { %zuu, %zuu, %d, %d, %d }", k ? "," : "", r->off, r->row, r->cap,
+                       r->pix, r->base);
         }
         e->refs_of[i] = first_like(&seen, &one, (int)i);
-        if (e->refs_of[i] == (int)i) text_print(&t, "static const inlay_ref r%zu[] = {%s };\n", i, one.at);
+        if (e->refs_of[i] == (int)i)
+            text_print(&t, "static const inlay_ref r%zu[] = {%s };\n", i, one.at);
     }
     return t;
 }
@@ -146,15 +166,18 @@ static Text steps(const Emitter *e)
     for (size_t i = 0; i < e->p->step.n; i++) {
         const Step *s = e->p->step.at[i];
         text_print(&t, "    { inlay_%s, &p%d, ", s->kernel->name, e->params_of[i]);
-        if (s->n_operand) text_print(&t, "r%d", e->refs_of[i]);
-        else text_put(&t, "NULL");
+        if (s->n_operand)
+            text_print(&t, "r%d", e->refs_of[i]);
+        else
+            text_put(&t, "NULL");
         text_print(&t, ", %d, %d },  /* %zu ", s->units, step_backward(s), i);
         text_comment(&t, step_name(s));
         text_put(&t, " ");
         text_comment(&t, s->node ? s->node->name : "");
         text_put(&t, " */\n");
     }
-    if (!e->p->step.n) text_put(&t, "    { 0, 0, 0, 0, 0 }\n");
+    if (!e->p->step.n)
+        text_put(&t, "    { 0, 0, 0, 0, 0 }\n");
     text_put(&t, "};\n");
     return t;
 }
@@ -166,11 +189,14 @@ static void lists(const Emitter *e, Text *t, int *list_of)
     Map seen = map_new(e->arena);
     for (size_t i = 0; i < plan->segment.n; i++) {
         const Segment *g = plan->segment.at + i;
-        if (!g->list) continue;
+        if (!g->list)
+            continue;
         Text one = text_new(e->arena);
-        for (int32_t k = 0; k < g->prologue + g->period + g->epilogue; k++) text_print(&one, "%s%u", k % 32 ? ", " : k ? ",\n    " : " ", g->list[k]);
+        for (int32_t k = 0; k < g->prologue + g->period + g->epilogue; k++)
+            text_print(&one, "%s%u", k % 32 ? ", " : k ? ",\n    " : " ", g->list[k]);
         list_of[i] = first_like(&seen, &one, (int)i);
-        if (list_of[i] == (int)i) text_print(t, "static const uint8_t list%zu[] = {%s };\n", i, one.at);
+        if (list_of[i] == (int)i)
+            text_print(t, "static const uint8_t list%zu[] = {%s };\n", i, one.at);
     }
 }
 
@@ -180,13 +206,17 @@ static Text segments(const Emitter *e)
     const Plan *plan = &e->p->plan;
     int *list_of = NEW_ARRAY(e->arena, int, plan->segment.n + 1);
     lists(e, &t, list_of);
-    if (!plan->segment.n) return t;
+    if (!plan->segment.n)
+        return t;
     text_put(&t, "static const inlay_segment segment[] = {\n");
     for (size_t i = 0; i < plan->segment.n; i++) {
         const Segment *g = plan->segment.at + i;
-        text_print(&t, "    { %d, %d, %d, %d, %d, %d, ", g->first, g->count, g->prologue, g->period, g->repeats, g->epilogue);
-        if (g->list) text_print(&t, "list%d },\n", list_of[i]);
-        else text_put(&t, "0 },\n");
+        text_print(&t, "    { %d, %d, %d, %d, %d, %d, ", g->first, g->count, g->prologue, g->period,
+                   g->repeats, g->epilogue);
+        if (g->list)
+            text_print(&t, "list%d },\n", list_of[i]);
+        else
+            text_put(&t, "0 },\n");
     }
     text_put(&t, "};\n");
     return t;
@@ -197,8 +227,9 @@ static Text model(const Emitter *e)
     Text t = text_new(e->arena);
     const Plan *plan = &e->p->plan;
     text_print(&t, "#define %s_BASES %d\n", e->upper, program_bases(e->p));
-    text_print(&t, "static const inlay_model %s_steps = { step, %zu, %s, %zu, %" PRId64 "u", e->name, e->p->step.n,
-               plan->segment.n ? "segment" : "0", plan->segment.n, plan->state);
+    text_print(&t, "static const inlay_model %s_steps = { step, %zu, %s, %zu, %" PRId64 "u",
+               e->name, e->p->step.n, plan->segment.n ? "segment" : "0", plan->segment.n,
+               plan->state);
     const Text more = check_members(e->arena, e->p);
     text_add(&t, more.at, more.n);
     text_put(&t, " };\n");
@@ -209,17 +240,20 @@ static Text weights(const Emitter *e)
 {
     Text t = text_new(e->arena);
     if (has_symbol(e))
-        text_print(&t, "/* In %s_weights.%s. */\nextern const uint64_t %s_weights_data[];\n", e->name, e->form == WEIGHTS_OBJ ? "o" : "c", e->name);
+        text_print(&t, "/* In %s_weights.%s. */\nextern const uint64_t %s_weights_data[];\n",
+                   e->name, e->form == WEIGHTS_OBJ ? "o" : "c", e->name);
     return t;
 }
 
-static const char FOLDER[] = "#include \"kernels/";     /* in the output all headers lie side by side */
+static const char FOLDER[] = "#include \"kernels/"; /* in the output all headers lie side by side */
 
 static const EmbeddedFile *find_runtime(const char *name)
 {
-    if (!strncmp(name, "kernels/", 8)) name += 8;
+    if (!strncmp(name, "kernels/", 8))
+        name += 8;
     for (const EmbeddedFile *f = runtime_files; f->name; f++)
-        if (!strcmp(f->name, name)) return f;
+        if (!strcmp(f->name, name))
+            return f;
     return NULL;
 }
 
@@ -241,11 +275,13 @@ static void copy_runtime(const Emitter *e, Output *o, const char *first)
     Map seen = map_new(e->arena);
     VEC(const char *) todo = { 0 };
     VEC_PUSH(e->arena, &todo, first);
-    for (size_t i = 0; i < e->p->step.n; i++) VEC_PUSH(e->arena, &todo, e->p->step.at[i]->kernel->file);
+    for (size_t i = 0; i < e->p->step.n; i++)
+        VEC_PUSH(e->arena, &todo, e->p->step.at[i]->kernel->file);
     while (todo.n) {
         const char *name = todo.at[--todo.n];
         const EmbeddedFile *f = find_runtime(name);
-        if (!f || map_put(&seen, f->name, e->arena)) continue;
+        if (!f || map_put(&seen, f->name, e->arena))
+            continue;
         const Text flat = without_folder(e->arena, f);
         output_text(o, arena_printf(e->arena, "src/%s", f->name), flat.at, flat.n);
         for (const char *at = f->text; (at = strstr(at, "#include \"")) != NULL;) {
@@ -258,15 +294,34 @@ static void copy_runtime(const Emitter *e, Output *o, const char *first)
 void emit_source(const Program *p, Output *o, const char *name, WeightsForm form)
 {
     Arena *a = p->graph->arena;
-    Emitter e = { a, p, name, text_upper(a, name), form, NEW_ARRAY(a, int, p->step.n + 1), NEW_ARRAY(a, int, p->step.n + 1) };
-    const Section header[] = { { "about", about(&e) }, { "sizes", sizes(&e) }, { "structs", interface_structs(&e) }, { "run", entry_declarations(&e) } };
+    Emitter e = { a,
+                  p,
+                  name,
+                  text_upper(a, name),
+                  form,
+                  NEW_ARRAY(a, int, p->step.n + 1),
+                  NEW_ARRAY(a, int, p->step.n + 1) };
+    const Section header[] = { { "about", about(&e) },
+                               { "sizes", sizes(&e) },
+                               { "structs", interface_structs(&e) },
+                               { "run", entry_declarations(&e) } };
     const Text h = template_fill(a, "model.h", name, header, 4);
     output_text(o, arena_printf(a, "src/%s.h", name), h.at, h.n);
     const Section source[] = {
-        { "about", about(&e) }, { "includes", includes(&e) }, { "weights", weights(&e) }, { "params", params(&e) }, { "refs", refs(&e) },
-        { "steps", steps(&e) }, { "segments", segments(&e) }, { "check", check_tables(a, p) },
-        { "asserts", check_asserts(a, p, name, e.upper) }, { "model", model(&e) }, { "entry", entry_head(&e) },
-        { "bases", interface_bases(&e) }, { "call", entry_call(&e) }, { "run", entry_functions(&e) },
+        { "about", about(&e) },
+        { "includes", includes(&e) },
+        { "weights", weights(&e) },
+        { "params", params(&e) },
+        { "refs", refs(&e) },
+        { "steps", steps(&e) },
+        { "segments", segments(&e) },
+        { "check", check_tables(a, p) },
+        { "asserts", check_asserts(a, p, name, e.upper) },
+        { "model", model(&e) },
+        { "entry", entry_head(&e) },
+        { "bases", interface_bases(&e) },
+        { "call", entry_call(&e) },
+        { "run", entry_functions(&e) },
     };
     const Text c = template_fill(a, "model.c", name, source, (int)(sizeof source / sizeof *source));
     output_text(o, arena_printf(a, "src/%s.c", name), c.at, c.n);

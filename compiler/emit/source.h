@@ -7,7 +7,8 @@
 #include "emit/weights.h"
 #include "ir/program.h"
 
-/* The program must be planned, its weights laid out, and linked. `form` is that of the weights, not WEIGHTS_AUTO. */
+/* The program must be planned, its weights laid out, and linked. `form` is that of the weights, not
+ * WEIGHTS_AUTO. */
 void emit_source(const Program *p, Output *o, const char *name, WeightsForm form);
 
 #endif

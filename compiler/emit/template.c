@@ -11,7 +11,8 @@
 static const EmbeddedFile *find_template(const char *file)
 {
     for (const EmbeddedFile *f = template_files; f->name; f++)
-        if (!strcmp(f->name, file)) return f;
+        if (!strcmp(f->name, file))
+            return f;
     assert(!"unknown template");
     return NULL;
 }
@@ -26,7 +27,8 @@ static void put_line(Text *out, const char *line, size_t n, const char *model)
 {
     for (size_t i = 0; i < n; i++) {
         const bool start = i == 0 || !identifier_char(line[i - 1]);
-        const bool lower = start && n - i >= 6 && (!strncmp(line + i, "model_", 6) || !strncmp(line + i, "model.", 6));
+        const bool lower = start && n - i >= 6 &&
+                           (!strncmp(line + i, "model_", 6) || !strncmp(line + i, "model.", 6));
         const bool upper = start && n - i >= 6 && !strncmp(line + i, "MODEL_", 6);
         if (!lower && !upper) {
             text_add(out, line + i, 1);
@@ -44,7 +46,8 @@ static void put_line(Text *out, const char *line, size_t n, const char *model)
 static const Section *find_section(const Section *section, int n, const char *name, size_t length)
 {
     for (int i = 0; i < n; i++)
-        if (strlen(section[i].name) == length && !memcmp(section[i].name, name, length)) return section + i;
+        if (strlen(section[i].name) == length && !memcmp(section[i].name, name, length))
+            return section + i;
     assert(!"a section of the template is missing");
     return NULL;
 }
@@ -61,7 +64,8 @@ Text template_fill(Arena *a, const char *file, const char *model, const Section 
             put_line(&out, line, (size_t)(end - line), model);
         } else {
             const Section *s = find_section(section, n, line + 4, (size_t)(end - line - 4));
-            if (s->text.n) text_add(&out, s->text.at, s->text.n);
+            if (s->text.n)
+                text_add(&out, s->text.at, s->text.n);
             used++;
         }
     }

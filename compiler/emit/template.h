@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Templates are real C files: a line `//@ name` is replaced by the section of that name, identifiers that
- * begin with model_ or MODEL_ take the model's prefix. */
+ * Templates are real C files: a line `//@ name` is replaced by the section of that name,
+ * identifiers that begin with model_ or MODEL_ take the model's prefix. */
 #ifndef INLAY_EMIT_TEMPLATE_H
 #define INLAY_EMIT_TEMPLATE_H
 
@@ -11,7 +11,8 @@ typedef struct Section {
     Text text;
 } Section;
 
-/* The template built in as `file`, with its n sections filled in; each must be used, and none may be missing (asserted). */
+/* The template built in as `file`, with its n sections filled in; each must be used, and none may
+ * be missing (asserted). */
 Text template_fill(Arena *a, const char *file, const char *model, const Section *section, int n);
 
 #endif

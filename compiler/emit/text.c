@@ -51,17 +51,23 @@ void text_cut(Text *t, const char *s, int most)
 {
     int n = 0;
     for (; *s && n < most; s++, n++) {
-        const bool plain = *s >= ' ' && *s < 127 && *s != '\\' && *s != '?' && *s != '*' && *s != '/';
+        const bool plain =
+            *s >= ' ' && *s < 127 && *s != '\\' && *s != '?' && *s != '*' && *s != '/';
         text_add(t, plain ? s : *s == '/' ? "|" : "_", 1);
     }
-    if (*s) text_put(t, "...");
+    if (*s)
+        text_put(t, "...");
 }
 
-void text_comment(Text *t, const char *s) { text_cut(t, s, 80); }
+void text_comment(Text *t, const char *s)
+{
+    text_cut(t, s, 80);
+}
 
 const char *text_upper(Arena *a, const char *s)
 {
     char *u = arena_text(a, s, strlen(s));
-    for (char *c = u; *c; c++) *c = (char)toupper((unsigned char)*c);
+    for (char *c = u; *c; c++)
+        *c = (char)toupper((unsigned char)*c);
     return u;
 }

@@ -17,8 +17,8 @@ void text_put(Text *t, const char *s);
 /* s in capital letters. */
 const char *text_upper(Arena *a, const char *s);
 void text_print(Text *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* Model text inside a comment: printable ASCII only, and nothing that could end the comment, splice a line or
- * begin a trigraph. At most 80 characters. */
+/* Model text inside a comment: printable ASCII only, and nothing that could end the comment, splice
+ * a line or begin a trigraph. At most 80 characters. */
 void text_comment(Text *t, const char *s);
 /* The same, at most so many characters, and three points where there are more. */
 void text_cut(Text *t, const char *s, int most);

@@ -13,23 +13,37 @@
 #include "emit/elf.h"
 #include "emit/text.h"
 
-enum { ALIGN = 16, LARGE = 4096, LARGE_ALIGN = 64, LARGEST_TEXT = 256 * 1024, CHUNK = 64 * 1024, WORDS_A_LINE = 4 };
+enum {
+    ALIGN = 16,
+    LARGE = 4096,
+    LARGE_ALIGN = 64,
+    LARGEST_TEXT = 256 * 1024,
+    CHUNK = 64 * 1024,
+    WORDS_A_LINE = 4
+};
 
 static const char *const names[] = { "auto", "c", "incbin", "bin", "obj" };
 
 WeightsForm weights_form_of(const char *name)
 {
-    if (!name) return WEIGHTS_AUTO;
+    if (!name)
+        return WEIGHTS_AUTO;
     for (int i = 0; i < 5; i++)
-        if (!strcmp(names[i], name)) return (WeightsForm)i;
-    fail_at(STATUS_USAGE, LOC_NONE, "--weights takes auto, c, incbin, bin or obj", "unknown form of weights: \"%s\"", name);
+        if (!strcmp(names[i], name))
+            return (WeightsForm)i;
+    fail_at(STATUS_USAGE, LOC_NONE, "--weights takes auto, c, incbin, bin or obj",
+            "unknown form of weights: \"%s\"", name);
 }
 
-const char *weights_form_name(WeightsForm f) { return names[f]; }
+const char *weights_form_name(WeightsForm f)
+{
+    return names[f];
+}
 
 WeightsForm weights_form_taken(const Program *p, WeightsForm asked)
 {
-    if (asked != WEIGHTS_AUTO) return asked;
+    if (asked != WEIGHTS_AUTO)
+        return asked;
     return p->weight_bytes <= LARGEST_TEXT ? WEIGHTS_C : WEIGHTS_INCBIN;
 }
 
@@ -38,7 +52,7 @@ WeightsForm weights_form_taken(const Program *p, WeightsForm asked)
 /* A constant among those that may be equal. */
 typedef struct Candidate {
     size_t slot;
-    bool shared;                /* another has the same key */
+    bool shared; /* another has the same key */
     char key[65];
 } Candidate;
 
@@ -49,17 +63,22 @@ static int by_key(const void *a, const void *b)
     return order ? order : x->slot < y->slot ? -1 : 1;
 }
 
-/* Keys of that level for all; those whose key no other has are dropped. Returns how many are left, sorted by key. */
+/* Keys of that level for all; those whose key no other has are dropped. Returns how many are left,
+ * sorted by key. */
 static size_t sift(const Program *p, Candidate *c, size_t n, RecipeKey level)
 {
     size_t kept = 0;
-    for (size_t i = 0; i < n; i++) recipe_key(p->graph->store, p->weight.at[c[i].slot].tensor->value, level, c[i].key);
-    qsort(c, n, sizeof *c, by_key);
-    for (size_t i = 0; i < n; i++) c[i].shared = false;
-    for (size_t i = 1; i < n; i++)
-        if (!strcmp(c[i - 1].key, c[i].key)) c[i - 1].shared = c[i].shared = true;
     for (size_t i = 0; i < n; i++)
-        if (c[i].shared) c[kept++] = c[i];
+        recipe_key(p->graph->store, p->weight.at[c[i].slot].tensor->value, level, c[i].key);
+    qsort(c, n, sizeof *c, by_key);
+    for (size_t i = 0; i < n; i++)
+        c[i].shared = false;
+    for (size_t i = 1; i < n; i++)
+        if (!strcmp(c[i - 1].key, c[i].key))
+            c[i - 1].shared = c[i].shared = true;
+    for (size_t i = 0; i < n; i++)
+        if (c[i].shared)
+            c[kept++] = c[i];
     return kept;
 }
 
@@ -67,12 +86,14 @@ static size_t sift(const Program *p, Candidate *c, size_t n, RecipeKey level)
 static void find_same(const Program *p, Candidate *c, size_t *same)
 {
     size_t n = p->weight.n;
-    for (size_t i = 0; i < n; i++) same[i] = c[i].slot = i;
+    for (size_t i = 0; i < n; i++)
+        same[i] = c[i].slot = i;
     n = sift(p, c, n, KEY_FORM);
     n = sift(p, c, n, KEY_SAMPLE);
     n = sift(p, c, n, KEY_VALUES);
     for (size_t i = 1; i < n; i++)
-        if (!strcmp(c[i - 1].key, c[i].key)) same[c[i].slot] = same[c[i - 1].slot];
+        if (!strcmp(c[i - 1].key, c[i].key))
+            same[c[i].slot] = same[c[i - 1].slot];
 }
 
 void weights_layout(Program *p)
@@ -107,7 +128,8 @@ static void write_blob(const Program *p, File *f, uint64_t at)
     uint64_t end = 0;
     for (size_t i = 0; i < p->weight.n; i++) {
         const WeightSlot *w = p->weight.at + i;
-        if (w->offset < end) continue;          /* stored with an equal one before it */
+        if (w->offset < end)
+            continue; /* stored with an equal one before it */
         recipe_write(p->graph->store, w->tensor->value, f, at + w->offset);
         end = w->offset + w->bytes;
     }
@@ -124,26 +146,28 @@ static void hash_blob(const Program *p, File *f, uint64_t at, char sha256[65])
 
 /* --- C text --- */
 
-static const char PROLOGUE[] =
-    "/* SPDX-License-Identifier: 0BSD\n"
-    " * Constant weights, little-endian: read-only, reached through the base pointer of the steps. */\n"
-    "#include <stdint.h>\n\n"
-    "#if defined __BYTE_ORDER__ && defined __ORDER_BIG_ENDIAN__ && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__\n"
-    "#error \"the weights are little-endian\"\n"
-    "#endif\n\n";
+static const char PROLOGUE[] = "/* SPDX-License-Identifier: 0BSD\n"
+                               " * Constant weights, little-endian: read-only, reached through the "
+                               "base pointer of the steps. */\n"
+                               "#include <stdint.h>\n\n"
+                               "#if defined __BYTE_ORDER__ && defined __ORDER_BIG_ENDIAN__ && "
+                               "__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__\n"
+                               "#error \"the weights are little-endian\"\n"
+                               "#endif\n\n";
 
-static const char ALIGNMENT[] =
-    "#if defined __GNUC__\n"
-    "#define WEIGHTS_ALIGN __attribute__((aligned(64)))\n"
-    "#elif defined __STDC_VERSION__ && __STDC_VERSION__ >= 201112L\n"
-    "#define WEIGHTS_ALIGN _Alignas(64)\n"
-    "#elif defined _MSC_VER\n"
-    "#define WEIGHTS_ALIGN __declspec(align(64))\n"
-    "#else\n"
-    "#define WEIGHTS_ALIGN          /* that of uint64_t: enough for all elements, vectors are only used by the compilers above */\n"
-    "#endif\n\n";
+static const char ALIGNMENT[] = "#if defined __GNUC__\n"
+                                "#define WEIGHTS_ALIGN __attribute__((aligned(64)))\n"
+                                "#elif defined __STDC_VERSION__ && __STDC_VERSION__ >= 201112L\n"
+                                "#define WEIGHTS_ALIGN _Alignas(64)\n"
+                                "#elif defined _MSC_VER\n"
+                                "#define WEIGHTS_ALIGN __declspec(align(64))\n"
+                                "#else\n"
+                                "#define WEIGHTS_ALIGN          /* that of uint64_t: enough for "
+                                "all elements, vectors are only used by the compilers above */\n"
+                                "#endif\n\n";
 
-/* "0x0123456789abcdef," for each word of n bytes (a multiple of 8), four to a line; returns the length. */
+/* "0x0123456789abcdef," for each word of n bytes (a multiple of 8), four to a line; returns the
+ * length. */
 static size_t words_text(char *to, const uint8_t *from, size_t n)
 {
     char *t = to;
@@ -156,7 +180,8 @@ static size_t words_text(char *to, const uint8_t *from, size_t n)
             *t++ = "0123456789abcdef"[b & 15];
         }
         *t++ = ',';
-        if (i / 8 % WORDS_A_LINE == WORDS_A_LINE - 1 || i + 8 == n) *t++ = '\n';
+        if (i / 8 % WORDS_A_LINE == WORDS_A_LINE - 1 || i + 8 == n)
+            *t++ = '\n';
     }
     return (size_t)(t - to);
 }
@@ -165,10 +190,15 @@ static void write_text(const Program *p, Output *o, const char *name, File *blob
 {
     Arena *a = p->graph->arena;
     File *f = output_create(o, arena_printf(a, "src/%s_weights.c", name));
-    const char *head = p->weight_bytes ? arena_printf(a,
-        "%s%sextern const uint64_t %s_weights_data[];\nWEIGHTS_ALIGN const uint64_t %s_weights_data[%" PRIu64 "] = {\n",
-        PROLOGUE, ALIGNMENT, name, name, p->weight_bytes / 8) : arena_printf(a,
-        "%sextern const uint64_t %s_weights_data[];      /* this model has none */\n", PROLOGUE, name);
+    const char *head =
+        p->weight_bytes
+            ? arena_printf(a,
+                           "%s%sextern const uint64_t %s_weights_data[];\nWEIGHTS_ALIGN const "
+                           "uint64_t %s_weights_data[%" PRIu64 "] = {\n",
+                           PROLOGUE, ALIGNMENT, name, name, p->weight_bytes / 8)
+            : arena_printf(
+                  a, "%sextern const uint64_t %s_weights_data[];      /* this model has none */\n",
+                  PROLOGUE, name);
     uint64_t at = strlen(head);
     file_write(f, 0, head, at);
     const ArenaMark mark = arena_mark(a);
@@ -182,16 +212,19 @@ static void write_text(const Program *p, Output *o, const char *name, File *blob
         at += length;
     }
     arena_release(a, mark);
-    if (p->weight_bytes) file_write(f, at, "};\n", 3);
+    if (p->weight_bytes)
+        file_write(f, at, "};\n", 3);
     file_close(f);
 }
 
 /* --- incbin --- */
 
-/* Words of assembly that gas and clang take for all their ELF machines (so no @, a comment on Arm). */
+/* Words of assembly that gas and clang take for all their ELF machines (so no @, a comment on Arm).
+ */
 static const char INCBIN[] =
     "#if !defined __GNUC__ || !defined __ELF__\n"
-    "#error \"this form of the weights needs gcc or clang and ELF objects; compile the model with --weights=c\"\n"
+    "#error \"this form of the weights needs gcc or clang and ELF objects; compile the model with "
+    "--weights=c\"\n"
     "#endif\n\n"
     "/* Found in the folders given with -I; define it to name the file by its path. */\n"
     "#ifndef MODEL_WEIGHTS_BIN\n"
@@ -212,7 +245,10 @@ static void put_named(Text *t, const char *text, const char *name)
 {
     for (const char *s = text; *s;) {
         const bool lower = !strncmp(s, "model_", 6), upper = !strncmp(s, "MODEL_", 6);
-        if (!lower && !upper) { text_add(t, s++, 1); continue; }
+        if (!lower && !upper) {
+            text_add(t, s++, 1);
+            continue;
+        }
         for (const char *k = name; *k; k++) {
             const char c = upper && *k >= 'a' && *k <= 'z' ? (char)(*k - 'a' + 'A') : *k;
             text_add(t, &c, 1);
@@ -234,18 +270,23 @@ static void write_incbin(const Program *p, Output *o, const char *name)
 /* One section that code must reach is limited to 2 GiB by every code model in use. */
 static void check_size(WeightsForm form, uint64_t bytes)
 {
-    if (form == WEIGHTS_BIN || form == WEIGHTS_OBJ || bytes < UINT64_C(0x7fff0000)) return;
+    if (form == WEIGHTS_BIN || form == WEIGHTS_OBJ || bytes < UINT64_C(0x7fff0000))
+        return;
     fail_at(STATUS_UNSUPPORTED, LOC_NONE, "use --weights=bin and map the file",
-            "weights of %" PRIu64 " bytes cannot be linked into a program as %s", bytes, weights_form_name(form));
+            "weights of %" PRIu64 " bytes cannot be linked into a program as %s", bytes,
+            weights_form_name(form));
 }
 
 static File *create_blob(Output *o, Arena *a, const char *name, WeightsForm form)
 {
-    if (form == WEIGHTS_C) return file_temporary(a);
-    return output_create(o, arena_printf(a, "src/%s_weights.%s", name, form == WEIGHTS_OBJ ? "o" : "bin"));
+    if (form == WEIGHTS_C)
+        return file_temporary(a);
+    return output_create(
+        o, arena_printf(a, "src/%s_weights.%s", name, form == WEIGHTS_OBJ ? "o" : "bin"));
 }
 
-WeightsForm weights_emit(Program *p, Output *o, const char *name, WeightsForm form, const char *target, bool hash, char sha256[65])
+WeightsForm weights_emit(Program *p, Output *o, const char *name, WeightsForm form,
+                         const char *target, bool hash, char sha256[65])
 {
     Arena *a = p->graph->arena;
     const ElfMachine *machine = NULL;
@@ -259,10 +300,14 @@ WeightsForm weights_emit(Program *p, Output *o, const char *name, WeightsForm fo
     File *f = create_blob(o, a, name, form);
     const uint64_t at = form == WEIGHTS_OBJ ? elf_data_offset() : 0;
     write_blob(p, f, at);
-    if (hash) hash_blob(p, f, at, sha256);
-    if (form == WEIGHTS_C) write_text(p, o, name, f);
-    if (form == WEIGHTS_INCBIN) write_incbin(p, o, name);
-    if (form == WEIGHTS_OBJ) elf_finish(f, machine, arena_printf(a, "%s_weights_data", name), p->weight_bytes);
+    if (hash)
+        hash_blob(p, f, at, sha256);
+    if (form == WEIGHTS_C)
+        write_text(p, o, name, f);
+    if (form == WEIGHTS_INCBIN)
+        write_incbin(p, o, name);
+    if (form == WEIGHTS_OBJ)
+        elf_finish(f, machine, arena_printf(a, "%s_weights_data", name), p->weight_bytes);
     file_close(f);
     return form;
 }

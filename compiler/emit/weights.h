@@ -6,7 +6,13 @@
 #include "base/io.h"
 #include "ir/program.h"
 
-typedef enum WeightsForm { WEIGHTS_AUTO, WEIGHTS_C, WEIGHTS_INCBIN, WEIGHTS_BIN, WEIGHTS_OBJ } WeightsForm;
+typedef enum WeightsForm {
+    WEIGHTS_AUTO,
+    WEIGHTS_C,
+    WEIGHTS_INCBIN,
+    WEIGHTS_BIN,
+    WEIGHTS_OBJ
+} WeightsForm;
 
 /* "auto", "c", ...; NULL: auto. An unknown name fails with 64. */
 WeightsForm weights_form_of(const char *name);
@@ -15,16 +21,17 @@ const char *weights_form_name(WeightsForm f);
 /* The form that `asked` means for this program: auto is C text up to 256 KiB, else incbin. */
 WeightsForm weights_form_taken(const Program *p, WeightsForm asked);
 
-/* Gives every constant its offset, aligned to 16 bytes, to 64 where it is large; constants of equal values share one. */
+/* Gives every constant its offset, aligned to 16 bytes, to 64 where it is large; constants of equal
+ * values share one. */
 void weights_layout(Program *p);
 
-/* Writes the blob (weight_bytes long) into src/ as `form` asks and returns the form taken. The generated source refers
- * to it as `extern const uint64_t NAME_weights_data[]`:
- *   c       NAME_weights.c, an array of words
- *   incbin  NAME_weights.bin, and NAME_weights.c that includes it by the assembler
+/* Writes the blob (weight_bytes long) into src/ as `form` asks and returns the form taken. The
+ * generated source refers to it as `extern const uint64_t NAME_weights_data[]`: c NAME_weights.c,
+ * an array of words incbin  NAME_weights.bin, and NAME_weights.c that includes it by the assembler
  *   obj     NAME_weights.o, an ELF object for `target` (NULL: this host) that holds the symbol
  *   bin     NAME_weights.bin alone: no symbol, the caller hands the bytes to NAME_run_with()
  * sha256 gets 64 hex digits of the blob and NUL where hash is set, else "". */
-WeightsForm weights_emit(Program *p, Output *o, const char *name, WeightsForm form, const char *target, bool hash, char sha256[65]);
+WeightsForm weights_emit(Program *p, Output *o, const char *name, WeightsForm form,
+                         const char *target, bool hash, char sha256[65]);
 
 #endif

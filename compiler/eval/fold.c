@@ -9,19 +9,22 @@
 #include "eval/eval.h"
 #include "ops/lower.h"
 
-enum { FOLD_LIMIT = 1 << 20 };  /* bytes of operands and results */
+enum { FOLD_LIMIT = 1 << 20 }; /* bytes of operands and results */
 
 static bool small_enough(const Node *n)
 {
     int64_t bytes = 0;
     for (int i = 0; i < n->n_in; i++)
         if (n->in[i]) {
-            if (n->in[i]->dtype == DT_STRING || !shape_known(&n->in[i]->shape)) return false;
-            if (n->in[i]->value) bytes = i64_add(bytes, tensor_bytes(n->in[i]));
+            if (n->in[i]->dtype == DT_STRING || !shape_known(&n->in[i]->shape))
+                return false;
+            if (n->in[i]->value)
+                bytes = i64_add(bytes, tensor_bytes(n->in[i]));
         }
     for (int i = 0; i < n->n_out; i++)
         if (n->out[i]) {
-            if (!shape_known(&n->out[i]->shape) || n->out[i]->dynamic) return false;
+            if (!shape_known(&n->out[i]->shape) || n->out[i]->dynamic)
+                return false;
             bytes = i64_add(bytes, tensor_bytes(n->out[i]));
         }
     return bytes <= FOLD_LIMIT;
@@ -37,36 +40,46 @@ static Node *copy_node(Graph *g, const Node *n)
     c->use = NEW_ARRAY(g->arena, Use, n->n_in);
     c->out = NEW_ARRAY(g->arena, Tensor *, n->n_out);
     for (int i = 0; i < n->n_in; i++) {
-        if (!n->in[i]) continue;
+        if (!n->in[i])
+            continue;
         for (int k = 0; k < i && !c->in[i]; k++)
-            if (n->in[k] == n->in[i]) c->in[i] = c->in[k];
-        if (!c->in[i]) c->in[i] = arena_copy(g->arena, n->in[i], sizeof(Tensor));
+            if (n->in[k] == n->in[i])
+                c->in[i] = c->in[k];
+        if (!c->in[i])
+            c->in[i] = arena_copy(g->arena, n->in[i], sizeof(Tensor));
     }
     for (int i = 0; i < n->n_out; i++) {
-        if (!n->out[i]) continue;
+        if (!n->out[i])
+            continue;
         c->out[i] = arena_copy(g->arena, n->out[i], sizeof(Tensor));
         c->out[i]->storage = STORE_ARENA;
     }
     return c;
 }
 
-/* A node alone meets no pass: operands are widened here as passes/widen.c does, the results narrowed when they are taken. */
+/* A node alone meets no pass: operands are widened here as passes/widen.c does, the results
+ * narrowed when they are taken. */
 static void widen(Store *store, Node *c)
 {
     DType wide[DT_COUNT] = { DT_NONE };
     for (int i = 0; i < c->n_in; i++) {
         Tensor *t = c->in[i];
         const DType to = t ? op_compute_type(c->op, i, t->dtype) : DT_NONE;
-        if (!t || to == t->dtype) continue;
-        if (t->value) t->value = recipe_cast(store, t->value, to);
+        if (!t || to == t->dtype)
+            continue;
+        if (t->value)
+            t->value = recipe_cast(store, t->value, to);
         wide[t->dtype] = to;
         t->dtype = to;
     }
     for (int i = 0; i < c->n_out; i++) {
         Tensor *t = c->out[i];
-        if (!t) continue;
-        if (dtype_is_small_float(t->dtype)) t->dtype = op_compute_type(c->op, 0, t->dtype);
-        else if (wide[t->dtype]) t->dtype = wide[t->dtype];
+        if (!t)
+            continue;
+        if (dtype_is_small_float(t->dtype))
+            t->dtype = op_compute_type(c->op, 0, t->dtype);
+        else if (wide[t->dtype])
+            t->dtype = wide[t->dtype];
     }
 }
 
@@ -76,27 +89,37 @@ static bool takes_type(const Node *c)
     return c->op->types & DTYPE_BIT(t->dtype);
 }
 
-static void take_results(Node *n, const Node *copy, const unsigned char *weights, unsigned char *arena)
+static void take_results(Node *n, const Node *copy, const unsigned char *weights,
+                         unsigned char *arena)
 {
     for (int i = 0; i < n->n_out; i++) {
         Tensor *t = n->out[i];
-        if (!t) continue;
+        if (!t)
+            continue;
         int64_t at;
         Tensor *root = tensor_root(copy->out[i], &at);
         const unsigned char *base = root->storage == STORE_WEIGHTS ? weights : arena;
-        Recipe *made = recipe_memory(n->graph->store, copy->out[i]->dtype, t->shape.rank, t->shape.dim, base + root->offset + at);
-        t->value = copy->out[i]->dtype == t->dtype ? made : recipe_cast(n->graph->store, made, t->dtype);
+        Recipe *made = recipe_memory(n->graph->store, copy->out[i]->dtype, t->shape.rank,
+                                     t->shape.dim, base + root->offset + at);
+        t->value =
+            copy->out[i]->dtype == t->dtype ? made : recipe_cast(n->graph->store, made, t->dtype);
     }
 }
 
 bool fold_node(Node *n)
 {
-    if (!n->op->lower || !small_enough(n)) return false;
+    if (!n->op->lower || !small_enough(n))
+        return false;
     Store *store = n->graph->store;
     Arena *scratch = &store->scratch;
     const ArenaMark mark = arena_mark(scratch);
     Graph *root = graph_root(n->graph);
-    Graph g = { .arena = scratch, .store = store, .file = root->file, .by_name = map_new(scratch), .opset.at = root->opset.at, .opset.n = root->opset.n };
+    Graph g = { .arena = scratch,
+                .store = store,
+                .file = root->file,
+                .by_name = map_new(scratch),
+                .opset.at = root->opset.at,
+                .opset.n = root->opset.n };
     Program p = { .graph = &g };
     Lower l = { .program = &p, .graph = &g, .arena = scratch, .pack_width = 16 };
     Node *copy = copy_node(&g, n);
@@ -107,12 +130,15 @@ bool fold_node(Node *n)
     }
     copy->op->lower(&l, copy);
     const int64_t arena_bytes = eval_place_apart(&p);
-    unsigned char *weights = eval_weights(scratch, &p), *arena = arena_alloc(scratch, (size_t)arena_bytes);
+    unsigned char *weights = eval_weights(scratch, &p),
+                  *arena = arena_alloc(scratch, (size_t)arena_bytes);
     void *base[] = { weights, arena };
     program_link(&p);
     const inlay_model m = program_model(scratch, &p);
     const int error = inlay_run(&m, base);
-    if (error) fail_at(STATUS_MALFORMED, node_loc(n), NULL, "its constant operands do not fit together (%s)", eval_error_text(error));
+    if (error)
+        fail_at(STATUS_MALFORMED, node_loc(n), NULL,
+                "its constant operands do not fit together (%s)", eval_error_text(error));
     take_results(n, copy, weights, arena);
     arena_release(scratch, mark);
     return true;

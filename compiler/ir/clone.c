@@ -10,7 +10,7 @@ typedef struct Job {
 } Job;
 
 typedef struct Cloner {
-    Graph *root;                /* of the copy */
+    Graph *root; /* of the copy */
     const Graph *body;
     const CloneScope *scope;
     VEC(Job) todo;
@@ -19,15 +19,18 @@ typedef struct Cloner {
 static bool captured(const Graph *body, const Tensor *t)
 {
     for (const Graph *g = t->graph; g; g = g->parent)
-        if (g == body) return false;
+        if (g == body)
+            return false;
     return true;
 }
 
 static Tensor *image(Cloner *c, Graph *to, Tensor *t)
 {
-    if (!t || captured(c->body, t)) return t;
+    if (!t || captured(c->body, t))
+        return t;
     Tensor **slot = c->scope->image + t->id;
-    if (*slot) return *slot == CLONE_LEFT_OUT ? NULL : *slot;
+    if (*slot)
+        return *slot == CLONE_LEFT_OUT ? NULL : *slot;
     Tensor *copy = graph_add_tensor(to, NULL, t->dtype, t->shape);
     copy->value = t->value;
     copy->declared = t->declared;
@@ -41,7 +44,8 @@ static const Attr *resolve(const CloneScope *s, const char *name)
 {
     const Attr *a = s->caller ? node_attr(s->caller, name) : NULL;
     for (int i = 0; !a && i < s->n_defaults; i++)
-        if (!strcmp(s->defaults[i].name, name)) a = s->defaults + i;
+        if (!strcmp(s->defaults[i].name, name))
+            a = s->defaults + i;
     return a;
 }
 
@@ -52,7 +56,8 @@ static void clone_attrs(Cloner *c, Node *copy, const Node *n)
         Attr a = n->attr[i];
         if (a.ref) {
             const Attr *real = resolve(c->scope, a.ref);
-            if (!real) continue;
+            if (!real)
+                continue;
             const char *name = a.name;
             a = *real;
             a.name = name;
@@ -71,12 +76,15 @@ static void clone_node(Cloner *c, Graph *to, const Node *n)
 {
     Arena *a = to->arena;
     Tensor **in = NEW_ARRAY(a, Tensor *, n->n_in), **out = NEW_ARRAY(a, Tensor *, n->n_out);
-    for (int i = 0; i < n->n_in; i++) in[i] = image(c, to, n->in[i]);
-    for (int i = 0; i < n->n_out; i++) out[i] = image(c, to, n->out[i]);
+    for (int i = 0; i < n->n_in; i++)
+        in[i] = image(c, to, n->in[i]);
+    for (int i = 0; i < n->n_out; i++)
+        out[i] = image(c, to, n->out[i]);
     Node *copy = graph_add_node(to, n->domain, n->op_type, n->n_in, in, n->n_out, out);
     copy->name = n->name;
     copy->index = c->scope->caller ? c->scope->caller->index : n->index;
-    copy->version = n->version || !c->scope->versions ? n->version : graph_opset(c->scope->versions, n->domain);
+    copy->version =
+        n->version || !c->scope->versions ? n->version : graph_opset(c->scope->versions, n->domain);
     copy->level = c->scope->caller ? c->scope->caller->level + 1 : n->level;
     clone_attrs(c, copy, n);
 }
@@ -87,9 +95,11 @@ void graph_clone_into(Graph *to, const Graph *body, const CloneScope *scope)
     VEC_PUSH(to->arena, &c.todo, ((Job){ body, to }));
     for (size_t k = 0; k < c.todo.n; k++) {
         const Job j = c.todo.at[k];
-        for (size_t i = 0; k && i < j.from->input.n; i++) VEC_PUSH(to->arena, &j.to->input, image(&c, j.to, j.from->input.at[i]));
+        for (size_t i = 0; k && i < j.from->input.n; i++)
+            VEC_PUSH(to->arena, &j.to->input, image(&c, j.to, j.from->input.at[i]));
         for (size_t i = 0; i < j.from->node.n; i++)
-            if (!j.from->node.at[i]->dead) clone_node(&c, j.to, j.from->node.at[i]);
+            if (!j.from->node.at[i]->dead)
+                clone_node(&c, j.to, j.from->node.at[i]);
         for (size_t i = 0; k && i < j.from->output.n; i++) {
             Tensor *o = image(&c, j.to, j.from->output.at[i]);
             VEC_PUSH(to->arena, &j.to->output, o);
@@ -107,7 +117,8 @@ Graph *graph_clone(Graph *parent, Node *holder, const Graph *body)
     const ArenaMark mark = arena_mark(scratch);
     const CloneScope scope = { .image = NEW_ARRAY(scratch, Tensor *, graph_root(parent)->next_id) };
     Cloner c = { .root = graph_root(g), .body = body, .scope = &scope };
-    for (size_t i = 0; i < body->input.n; i++) VEC_PUSH(g->arena, &g->input, image(&c, g, body->input.at[i]));
+    for (size_t i = 0; i < body->input.n; i++)
+        VEC_PUSH(g->arena, &g->input, image(&c, g, body->input.at[i]));
     graph_clone_into(g, body, &scope);
     for (size_t i = 0; i < body->output.n; i++) {
         Tensor *o = image(&c, g, body->output.at[i]);

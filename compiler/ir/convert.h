@@ -10,7 +10,7 @@
 
 #include "ir/dtype.h"
 
-enum { CONVERT_RUN = 512 };     /* most elements of one call */
+enum { CONVERT_RUN = 512 }; /* most elements of one call */
 
 /* Strings and complex types cannot be converted; equal types are copied. */
 bool convert_possible(DType from, DType to);

@@ -49,10 +49,12 @@ bool dtype_is_float(DType t)
 
 bool dtype_is_small_float(DType t)
 {
-    return t == DT_F16 || t == DT_BF16 || (t >= DT_F8E4M3FN && t <= DT_F8E5M2FNUZ) || t == DT_F4E2M1 || t == DT_F8E8M0;
+    return t == DT_F16 || t == DT_BF16 || (t >= DT_F8E4M3FN && t <= DT_F8E5M2FNUZ) ||
+           t == DT_F4E2M1 || t == DT_F8E8M0;
 }
 
 bool dtype_is_integer(DType t)
 {
-    return (t >= DT_U8 && t <= DT_I64) || t == DT_U32 || t == DT_U64 || t == DT_U4 || t == DT_I4 || t == DT_U2 || t == DT_I2;
+    return (t >= DT_U8 && t <= DT_I64) || t == DT_U32 || t == DT_U64 || t == DT_U4 || t == DT_I4 ||
+           t == DT_U2 || t == DT_I2;
 }

@@ -17,7 +17,7 @@
 typedef struct Graph Graph;
 typedef struct Node Node;
 typedef struct Tensor Tensor;
-typedef struct OpRow OpRow;     /* a row of ops/ops.def */
+typedef struct OpRow OpRow; /* a row of ops/ops.def */
 
 /* Dimensions; rank -1: not known. A dimension not known is -1. */
 typedef struct Shape {
@@ -40,80 +40,99 @@ typedef struct Sequence {
 
 /* Where an input or a result of the model lies while it runs. */
 typedef enum IoForm {
-    IO_CALLER,                  /* in a buffer of the caller, as ONNX has it */
-    IO_ARENA,                   /* in the arena, where the header says and in the layout that the steps want */
-    IO_ROWS,                    /* an input that comes row by row, in that layout: the arena holds the rows that are needed */
+    IO_CALLER, /* in a buffer of the caller, as ONNX has it */
+    IO_ARENA,  /* in the arena, where the header says and in the layout that the steps want */
+    IO_ROWS,   /* an input that comes row by row, in that layout: the arena holds the rows that are
+                  needed */
 } IoForm;
 
-/* The symbol of a dimension that the file gives as a negative number: not ONNX, but exporters mean "any". */
+/* The symbol of a dimension that the file gives as a negative number: not ONNX, but exporters mean
+ * "any". */
 #define DIM_NEGATIVE "-1"
 
 /* A value: made once, by a node, as a graph input or as a constant. */
 struct Tensor {
-    int id;                     /* dense, in order of creation: file order */
+    int id; /* dense, in order of creation: file order */
     DType dtype;
-    Graph *graph;               /* whose value it is */
-    const char *name;           /* of the file, or ours for what passes make; borrowed */
+    Graph *graph;     /* whose value it is */
+    const char *name; /* of the file, or ours for what passes make; borrowed */
     Shape shape;
-    const char *const *symbol;  /* [MAX_RANK] names of symbolic dimensions of a graph input, NULL: none */
-    const Shape *declared;      /* as the file's value_info says; rank -1: it does not; shared, never NULL */
-    Recipe *value;              /* constant: its values; else NULL */
-    const Sequence *sequence;   /* it is no tensor but this list of them; NULL: a tensor */
-    Node *producer;             /* NULL: graph input, constant */
-    Use *use;                   /* the live nodes that read it */
-    int uses;                   /* their number + 1 for each graph output */
-    unsigned dynamic;           /* bit i: dimension i is a bound, the real one is known when it runs */
-    Tensor *dims;               /* then: the real dimensions, int64 [rank], a value of the graph */
-    const int *size_id;         /* [MAX_RANK] of those dimensions: equal numbers are equal sizes; shared, never NULL */
+    const char *const
+        *symbol; /* [MAX_RANK] names of symbolic dimensions of a graph input, NULL: none */
+    const Shape
+        *declared; /* as the file's value_info says; rank -1: it does not; shared, never NULL */
+    Recipe *value; /* constant: its values; else NULL */
+    const Sequence *sequence; /* it is no tensor but this list of them; NULL: a tensor */
+    Node *producer;           /* NULL: graph input, constant */
+    Use *use;                 /* the live nodes that read it */
+    int uses;                 /* their number + 1 for each graph output */
+    unsigned dynamic;   /* bit i: dimension i is a bound, the real one is known when it runs */
+    Tensor *dims;       /* then: the real dimensions, int64 [rank], a value of the graph */
+    const int *size_id; /* [MAX_RANK] of those dimensions: equal numbers are equal sizes; shared,
+                           never NULL */
     /* Set by lowering: */
-    Tensor *view_of;            /* its bytes are bytes of another tensor, from view_offset */
+    Tensor *view_of; /* its bytes are bytes of another tensor, from view_offset */
     int64_t view_offset;
-    int64_t offset;             /* of a root: bytes into its base, set by the plan */
-    DType declared_dtype;       /* as the file's value_info says */
-    int region;                 /* of a root in the arena: which of the plan's regions, 0 where there are none */
-    bool placed;                /* offset is set */
-    int storage;                /* StorageKind of ir/program.h */
-    int slot;                   /* index of the input or output it is, else -1 */
-    const int *perm;            /* of one in the arena: its dimension i is the model's perm[i]; NULL: as in the model */
+    int64_t offset;       /* of a root: bytes into its base, set by the plan */
+    DType declared_dtype; /* as the file's value_info says */
+    int region;  /* of a root in the arena: which of the plan's regions, 0 where there are none */
+    bool placed; /* offset is set */
+    int storage; /* StorageKind of ir/program.h */
+    int slot;    /* index of the input or output it is, else -1 */
+    const int *perm; /* of one in the arena: its dimension i is the model's perm[i]; NULL: as in the
+                        model */
 };
 
 typedef enum AttrKind {
-    ATTR_FLOAT = 1, ATTR_INT = 2, ATTR_STRING = 3, ATTR_TENSOR = 4, ATTR_GRAPH = 5,
-    ATTR_FLOATS = 6, ATTR_INTS = 7, ATTR_STRINGS = 8, ATTR_TENSORS = 9, ATTR_GRAPHS = 10,
-    ATTR_SPARSE_TENSOR = 11, ATTR_SPARSE_TENSORS = 12, ATTR_TYPE = 13, ATTR_TYPES = 14,    /* ONNX's numbers */
+    ATTR_FLOAT = 1,
+    ATTR_INT = 2,
+    ATTR_STRING = 3,
+    ATTR_TENSOR = 4,
+    ATTR_GRAPH = 5,
+    ATTR_FLOATS = 6,
+    ATTR_INTS = 7,
+    ATTR_STRINGS = 8,
+    ATTR_TENSORS = 9,
+    ATTR_GRAPHS = 10,
+    ATTR_SPARSE_TENSOR = 11,
+    ATTR_SPARSE_TENSORS = 12,
+    ATTR_TYPE = 13,
+    ATTR_TYPES = 14, /* ONNX's numbers */
 } AttrKind;
 
 typedef struct Attr {
     const char *name;
     AttrKind kind;
-    int64_t n;                  /* elements of the repeated kinds; bytes of a string */
+    int64_t n; /* elements of the repeated kinds; bytes of a string */
     float f;
     int64_t i;
-    const char *s;              /* NUL added; may hold NULs within n */
+    const char *s; /* NUL added; may hold NULs within n */
     const float *floats;
     const int64_t *ints;
     const char *const *strings;
-    Recipe *tensor;             /* ATTR_TENSOR; ATTR_SPARSE_TENSOR made dense */
+    Recipe *tensor; /* ATTR_TENSOR; ATTR_SPARSE_TENSOR made dense */
     Graph *graph;
-    const char *ref;            /* ref_attr_name inside a function body, NULL: none */
+    const char *ref; /* ref_attr_name inside a function body, NULL: none */
 } Attr;
 
 struct Node {
-    int index;                  /* place in the file's node list, for messages; -1: made by a pass */
-    const char *name, *op_type, *domain;    /* domain "" is ai.onnx */
-    const char *overload;       /* of the function it calls; NULL: none */
-    const OpRow *op;            /* NULL until resolved */
-    int64_t version;            /* opset of its domain where it differs from the graph's (function bodies); 0: the graph's */
-    int level;                  /* function expansions it went through */
-    bool counts;                /* its last result is ours: how many there are, int64 [1] (ops/dynamic.h) */
+    int index; /* place in the file's node list, for messages; -1: made by a pass */
+    const char *name, *op_type, *domain; /* domain "" is ai.onnx */
+    const char *overload;                /* of the function it calls; NULL: none */
+    const OpRow *op;                     /* NULL until resolved */
+    int64_t version; /* opset of its domain where it differs from the graph's (function bodies); 0:
+                        the graph's */
+    int level;       /* function expansions it went through */
+    bool counts;     /* its last result is ours: how many there are, int64 [1] (ops/dynamic.h) */
     Graph *graph;
     int n_in, n_out, n_attr;
-    Tensor **in, **out;         /* NULL: an optional operand left out */
-    Use *use;                   /* of `in`, one each: graph.c's */
+    Tensor **in, **out; /* NULL: an optional operand left out */
+    Use *use;           /* of `in`, one each: graph.c's */
     Attr *attr;
     bool dead;
-    int order;                  /* place in the sorted list */
-    bool channels_last;         /* set by the layout pass: operand 0 and the result are [N][spatial...][C] */
+    int order; /* place in the sorted list */
+    bool
+        channels_last; /* set by the layout pass: operand 0 and the result are [N][spatial...][C] */
 };
 
 typedef struct Opset {
@@ -124,7 +143,7 @@ typedef struct Opset {
 /* A model-local function: a body whose inputs and outputs are names. */
 typedef struct Function {
     const char *domain, *name, *overload;
-    Graph *body;                /* inputs, outputs, nodes; not type-checked until expanded */
+    Graph *body; /* inputs, outputs, nodes; not type-checked until expanded */
     const char *const *attr_names;
     int n_attr_names;
     Attr *attr_defaults;
@@ -134,26 +153,29 @@ typedef struct Function {
 struct Graph {
     Arena *arena;
     Store *store;
-    Graph *parent;              /* of a subgraph: names not found here are looked up there */
-    Node *holder;               /* of a subgraph: the node whose attribute it is */
+    Graph *parent; /* of a subgraph: names not found here are looked up there */
+    Node *holder;  /* of a subgraph: the node whose attribute it is */
     const char *file, *name;
     int64_t ir_version;
-    VEC(Opset) opset;           /* of the model (subgraphs share the root's) */
-    VEC(Tensor *) tensor;       /* all ever made */
-    VEC(Node *) node;           /* in execution order once sorted */
-    VEC(Tensor *) input;        /* not counting those that are initializers */
-    VEC(Tensor *) output;       /* of the root, after infer: its results, then the real dims of the dynamic ones */
+    VEC(Opset) opset;     /* of the model (subgraphs share the root's) */
+    VEC(Tensor *) tensor; /* all ever made */
+    VEC(Node *) node;     /* in execution order once sorted */
+    VEC(Tensor *) input;  /* not counting those that are initializers */
+    VEC(Tensor *)
+    output; /* of the root, after infer: its results, then the real dims of the dynamic ones */
     VEC(Function *) function;
-    VEC(Graph *) all;           /* of the root: itself and every subgraph */
+    VEC(Graph *) all; /* of the root: itself and every subgraph */
     Map by_name;
-    const char *producer;       /* producer_name of the model, for reports */
-    bool dead;                  /* a body that was expanded or copied: its nodes count no more */
-    void (*infer)(Graph *g);    /* of the root, while types and shapes are inferred: a subgraph, and a new node */
+    const char *producer;    /* producer_name of the model, for reports */
+    bool dead;               /* a body that was expanded or copied: its nodes count no more */
+    void (*infer)(Graph *g); /* of the root, while types and shapes are inferred: a subgraph, and a
+                                new node */
     void (*infer_node)(Node *n);
-    int next_id;                /* of the root: ids of tensors */
-    int next_size;              /* of the root: numbers of sizes known at run time */
-    size_t dims_outputs;        /* of the root: entries at the end of `output` that are dims */
-    const IoForm *in_form, *out_form;       /* of the root: where its inputs and its results lie; NULL: all with the caller */
+    int next_id;         /* of the root: ids of tensors */
+    int next_size;       /* of the root: numbers of sizes known at run time */
+    size_t dims_outputs; /* of the root: entries at the end of `output` that are dims */
+    const IoForm *in_form, *out_form; /* of the root: where its inputs and its results lie; NULL:
+                                         all with the caller */
 };
 
 Graph *graph_new(Arena *arena, Store *store, const char *file, Graph *parent);
@@ -172,36 +194,44 @@ Tensor *graph_add_constant(Graph *g, const char *name, Recipe *value);
 Tensor *graph_add_ints(Graph *g, const char *name, int64_t n, const int64_t *values);
 
 /* A node at the end of the list; operands are copied. Producers of the outputs are set. */
-Node *graph_add_node(Graph *g, const char *domain, const char *op_type, int n_in, Tensor *const *in, int n_out, Tensor *const *out);
-/* A new node that serves `anchor` and is named after it; graph_sort() brings it to its place beside it. */
-Node *graph_insert_node(Graph *g, const Node *anchor, const char *domain, const char *op_type, int n_in, Tensor *const *in, int n_out, Tensor *const *out);
+Node *graph_add_node(Graph *g, const char *domain, const char *op_type, int n_in, Tensor *const *in,
+                     int n_out, Tensor *const *out);
+/* A new node that serves `anchor` and is named after it; graph_sort() brings it to its place beside
+ * it. */
+Node *graph_insert_node(Graph *g, const Node *anchor, const char *domain, const char *op_type,
+                        int n_in, Tensor *const *in, int n_out, Tensor *const *out);
 
 /* Every use of `from` (operands and graph outputs, subgraphs included) becomes `to`. */
 void graph_replace(Graph *g, Tensor *from, Tensor *to);
-/* What `made` computes becomes the value of `old`, which keeps its name (it may be an output of the graph). */
+/* What `made` computes becomes the value of `old`, which keeps its name (it may be an output of the
+ * graph). */
 void graph_take_name(Graph *g, Tensor *old, Tensor *made);
-/* Makes all lists of uses anew, over this graph's root and its subgraphs. The functions here keep them current. */
+/* Makes all lists of uses anew, over this graph's root and its subgraphs. The functions here keep
+ * them current. */
 void graph_count_uses(Graph *g);
-/* Is the graph part of nothing any more: a dead body, or a subgraph of a node that was taken out? */
+/* Is the graph part of nothing any more: a dead body, or a subgraph of a node that was taken out?
+ */
 bool graph_gone(const Graph *g);
 /* Takes a node out: its operands lose a use, its outputs their producer. */
 void graph_kill(Node *n);
 bool graph_is_output(const Graph *g, const Tensor *t);
-/* The model's own results, the first of `output`; and the place in `output` of the real dims of dynamic result i. */
+/* The model's own results, the first of `output`; and the place in `output` of the real dims of
+ * dynamic result i. */
 size_t graph_results(const Graph *g);
 size_t graph_dims_place(const Graph *g, size_t i);
 /* Where input i and output i of the root lie; and a tensor's shape as the model has it. */
 IoForm graph_in_form(const Graph *g, size_t i);
 IoForm graph_out_form(const Graph *g, size_t i);
 Shape tensor_model_shape(const Tensor *t);
-/* Sorts the nodes by their operands, file order where free; drops the dead. A cycle fails with 65 and names its nodes. */
+/* Sorts the nodes by their operands, file order where free; drops the dead. A cycle fails with 65
+ * and names its nodes. */
 void graph_sort(Graph *g);
 /* Drops dead nodes from the list. */
 void graph_compact(Graph *g);
-int64_t graph_opset(const Graph *g, const char *domain);    /* 0: not imported */
+int64_t graph_opset(const Graph *g, const char *domain); /* 0: not imported */
 
 /* Attributes. The named kind or the default; a wrong kind fails with 65. */
-const Attr *node_attr(const Node *n, const char *name);     /* NULL: absent */
+const Attr *node_attr(const Node *n, const char *name); /* NULL: absent */
 int64_t node_int(const Node *n, const char *name, int64_t otherwise);
 float node_float(const Node *n, const char *name, float otherwise);
 const char *node_string(const Node *n, const char *name, const char *otherwise);
@@ -210,27 +240,28 @@ const int64_t *node_ints(const Node *n, const char *name, int64_t *count);
 const float *node_floats(const Node *n, const char *name, int64_t *count);
 void node_set_int(Node *n, const char *name, int64_t value);
 void node_set_float(Node *n, const char *name, float value);
-void node_set_string(Node *n, const char *name, const char *value);     /* borrowed */
+void node_set_string(Node *n, const char *name, const char *value); /* borrowed */
 void node_set_ints(Node *n, const char *name, int64_t count, const int64_t *values);
 void node_set_op(Node *n, const char *domain, const char *op_type);
 void node_set_inputs(Node *n, int count, Tensor *const *in);
 
 Loc node_loc(const Node *n);
-Tensor *node_in(const Node *n, int i);      /* NULL beyond the end or left out */
+Tensor *node_in(const Node *n, int i); /* NULL beyond the end or left out */
 Tensor *node_out(const Node *n, int i);
-bool node_is(const Node *n, const char *op_type);           /* ai.onnx */
+bool node_is(const Node *n, const char *op_type); /* ai.onnx */
 
 /* Shapes. */
 Shape shape_of(int rank, const int64_t *dims);
 Shape shape_scalar(void);
 Shape shape_vector(int64_t n);
-bool shape_known(const Shape *s);           /* rank and all dimensions */
+bool shape_known(const Shape *s); /* rank and all dimensions */
 bool shape_equal(const Shape *a, const Shape *b);
-int64_t shape_count(const Shape *s);        /* product, checked; the shape must be known */
+int64_t shape_count(const Shape *s); /* product, checked; the shape must be known */
 const char *shape_text(Arena *a, const Shape *s);
 int64_t tensor_count(const Tensor *t);
 int64_t tensor_bytes(const Tensor *t);
-/* Small integer constants (shapes, axes) widened to int64; NULL: not constant. *count gets the elements. */
+/* Small integer constants (shapes, axes) widened to int64; NULL: not constant. *count gets the
+ * elements. */
 const int64_t *tensor_ints(Graph *g, const Tensor *t, int64_t *count);
 /* Small float constants widened to double; NULL: not constant. */
 const double *tensor_doubles(Graph *g, const Tensor *t, int64_t *count);

@@ -7,15 +7,22 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "kernels_all.h"        /* generated: includes every header of kernels.def, and lists the structures */
+/* Generated: includes every header of kernels.def, and lists the structures. */
+#include "kernels_all.h"
 
 #define FIELD_1(type, name) { #type, #name, offsetof(PARAMS, name), sizeof(type), 0 },
 #define FIELD_N(type, name, n) { #type, #name, offsetof(PARAMS, name), sizeof(type), n },
-#include "kernels_fields.h"     /* generated: one FieldRow table for each structure */
+#include "kernels_fields.h" /* generated: one FieldRow table for each structure */
 
 static const KernelRow rows[] = {
 #define KERNEL(name, params, header) \
-    { #name, #params, header, inlay_##name, params##_fields, (int)(sizeof params##_fields / sizeof *params##_fields) - 1, sizeof(inlay_##params##_params) },
+    { #name, \
+      #params, \
+      header, \
+      inlay_##name, \
+      params##_fields, \
+      (int)(sizeof params##_fields / sizeof *params##_fields) - 1, \
+      sizeof(inlay_##params##_params) },
 #include "kernels/kernels.def"
 #undef KERNEL
 };
@@ -29,7 +36,8 @@ const KernelRow *kernel_rows(int *count)
 const KernelRow *kernel_find(const char *name)
 {
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        if (rows[i].name[0] == name[0] && rows[i].name[1] == name[1] && !strcmp(rows[i].name, name)) return rows + i;
+        if (rows[i].name[0] == name[0] && rows[i].name[1] == name[1] && !strcmp(rows[i].name, name))
+            return rows + i;
     assert(!"unknown kernel");
     return NULL;
 }

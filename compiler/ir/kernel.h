@@ -10,14 +10,14 @@
 /* One field of a parameter structure. */
 typedef struct FieldRow {
     const char *type, *name;
-    size_t offset, size;        /* size of one element */
-    int count;                  /* elements; 0: a scalar */
+    size_t offset, size; /* size of one element */
+    int count;           /* elements; 0: a scalar */
 } FieldRow;
 
 typedef struct KernelRow {
-    const char *name;           /* "conv_f32": the function is inlay_conv_f32 */
-    const char *params;         /* "conv": the structure is inlay_conv_params */
-    const char *file;           /* the header it lies in */
+    const char *name;   /* "conv_f32": the function is inlay_conv_f32 */
+    const char *params; /* "conv": the structure is inlay_conv_params */
+    const char *file;   /* the header it lies in */
     inlay_kernel *run;
     const FieldRow *field;
     int fields;

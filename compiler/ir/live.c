@@ -17,10 +17,13 @@ static int by_offset(const void *a, const void *b)
 static int64_t covered(Blocks *alive)
 {
     int64_t bytes = 0, top = 0;
-    if (alive->n) qsort(alive->at, alive->n, sizeof *alive->at, by_offset);
+    if (alive->n)
+        qsort(alive->at, alive->n, sizeof *alive->at, by_offset);
     for (size_t i = 0; i < alive->n; i++) {
-        const int64_t begin = i64_max(alive->at[i]->offset, top), end = alive->at[i]->offset + alive->at[i]->bytes;
-        if (end <= begin) continue;
+        const int64_t begin = i64_max(alive->at[i]->offset, top),
+                      end = alive->at[i]->offset + alive->at[i]->bytes;
+        if (end <= begin)
+            continue;
         bytes += end - begin;
         top = end;
     }
@@ -31,7 +34,8 @@ static void drop_dead(Blocks *alive, int32_t step)
 {
     size_t n = 0;
     for (size_t i = 0; i < alive->n; i++)
-        if (alive->at[i]->end > step) alive->at[n++] = alive->at[i];
+        if (alive->at[i]->end > step)
+            alive->at[n++] = alive->at[i];
     alive->n = n;
 }
 
@@ -40,7 +44,8 @@ static void list_births(const Program *p, Arena *a, int32_t **head, int32_t **ne
 {
     *head = NEW_ARRAY(a, int32_t, p->step.n + 1);
     *next = NEW_ARRAY(a, int32_t, p->plan.block.n + 1);
-    for (size_t i = 0; i <= p->step.n; i++) (*head)[i] = -1;
+    for (size_t i = 0; i <= p->step.n; i++)
+        (*head)[i] = -1;
     for (size_t i = p->plan.block.n; i-- > 0;) {
         const int32_t at = p->plan.block.at[i].first;
         (*next)[i] = (*head)[at];
@@ -58,7 +63,8 @@ void program_count_live(Program *p)
     list_births(p, scratch, &head, &next);
     for (int32_t k = 0; k < (int32_t)p->step.n; k++) {
         drop_dead(&alive, k);
-        for (int32_t i = head[k]; i >= 0; i = next[i]) VEC_PUSH(scratch, &alive, p->plan.block.at + i);
+        for (int32_t i = head[k]; i >= 0; i = next[i])
+            VEC_PUSH(scratch, &alive, p->plan.block.at + i);
         live[k] = covered(&alive);
     }
     arena_release(scratch, mark);

@@ -7,7 +7,8 @@
 const Attr *node_attr(const Node *n, const char *name)
 {
     for (int i = 0; i < n->n_attr; i++)
-        if (!strcmp(n->attr[i].name, name)) return n->attr + i;
+        if (!strcmp(n->attr[i].name, name))
+            return n->attr + i;
     return NULL;
 }
 
@@ -55,7 +56,8 @@ static Attr *set_attr(Node *n, const char *name, AttrKind kind)
 {
     Attr *a = (Attr *)node_attr(n, name);
     if (!a) {
-        n->attr = arena_grow(n->graph->arena, n->n_attr ? n->attr : NULL, (size_t)n->n_attr * sizeof *a, ((size_t)n->n_attr + 1) * sizeof *a);
+        n->attr = arena_grow(n->graph->arena, n->n_attr ? n->attr : NULL,
+                             (size_t)n->n_attr * sizeof *a, ((size_t)n->n_attr + 1) * sizeof *a);
         a = n->attr + n->n_attr++;
     }
     *a = (Attr){ .name = name, .kind = kind };
@@ -96,8 +98,10 @@ void node_set_op(Node *n, const char *domain, const char *op_type)
 Loc node_loc(const Node *n)
 {
     const Graph *root = n->graph;
-    while (root->parent) root = root->parent;
-    return (Loc){ .file = root->file, .byte = -1, .node = n->index, .name = n->name, .op = n->op_type };
+    while (root->parent)
+        root = root->parent;
+    return (
+        Loc){ .file = root->file, .byte = -1, .node = n->index, .name = n->name, .op = n->op_type };
 }
 
 Tensor *node_in(const Node *n, int i)
@@ -118,6 +122,7 @@ bool node_is(const Node *n, const char *op_type)
 int node_axis(const Node *n, int64_t axis, int rank)
 {
     if (axis < -rank || axis >= rank)
-        fail_at(STATUS_MALFORMED, node_loc(n), NULL, "axis %lld is outside [-%d, %d)", (long long)axis, rank, rank);
+        fail_at(STATUS_MALFORMED, node_loc(n), NULL, "axis %lld is outside [-%d, %d)",
+                (long long)axis, rank, rank);
     return (int)(axis < 0 ? axis + rank : axis);
 }

@@ -9,9 +9,9 @@
 #include "ir/kernel.h"
 
 typedef enum StorageKind {
-    STORE_NONE,                 /* not used by any step */
+    STORE_NONE, /* not used by any step */
     STORE_ARENA,
-    STORE_INPUT,                /* the caller's buffer of graph input `slot` */
+    STORE_INPUT, /* the caller's buffer of graph input `slot` */
     STORE_OUTPUT,
     STORE_WEIGHTS,
 } StorageKind;
@@ -19,18 +19,18 @@ typedef enum StorageKind {
 /* May the memory of this input be written by the step's first output? */
 typedef enum Reuse {
     REUSE_NONE,
-    REUSE_ELEMENTWISE,          /* element i is read before element i is written, and never after */
-    REUSE_ROWS,                 /* row by row by the rule below, in the kernel's order (diagonal overlap) */
-    REUSE_PIXELS,               /* the same; and pixel i is read before pixel i is written, and never after */
+    REUSE_ELEMENTWISE, /* element i is read before element i is written, and never after */
+    REUSE_ROWS,        /* row by row by the rule below, in the kernel's order (diagonal overlap) */
+    REUSE_PIXELS, /* the same; and pixel i is read before pixel i is written, and never after */
 } Reuse;
 
 /* Which rows of an input unit u of the step needs. */
 typedef enum RowKind {
-    ROWS_ALL,                   /* all, whatever the unit */
-    ROWS_SAME,                  /* row u */
-    ROWS_WINDOW,                /* rows [u * stride - pad, u * stride - pad + extent), clipped to the tensor */
-    ROWS_UNIT,                  /* a unit is an input row: row u (global reductions) */
-    ROWS_TABLE,                 /* rows [table[u].lo, table[u].hi), neither of which falls as u rises */
+    ROWS_ALL,    /* all, whatever the unit */
+    ROWS_SAME,   /* row u */
+    ROWS_WINDOW, /* rows [u * stride - pad, u * stride - pad + extent), clipped to the tensor */
+    ROWS_UNIT,   /* a unit is an input row: row u (global reductions) */
+    ROWS_TABLE,  /* rows [table[u].lo, table[u].hi), neither of which falls as u rises */
 } RowKind;
 
 /* Rows [lo, hi). */
@@ -41,77 +41,84 @@ typedef struct Rows {
 typedef struct RowRule {
     RowKind kind;
     int32_t stride, pad, extent;
-    const Rows *table;          /* of as many entries as the step has units */
+    const Rows *table; /* of as many entries as the step has units */
 } RowRule;
 
-/* How a unit goes along its rows: pixel c of the result's row needs columns [c * stride - pad, c * stride - pad + extent) of this
- * operand's rows, clipped. Results are made from the first to the last, mirrored when backward, at most `tile` of them at a
- * time; within a tile reads and writes may come in any order. tile 0: the whole row is one tile. */
+/* How a unit goes along its rows: pixel c of the result's row needs columns [c * stride - pad, c *
+ * stride - pad + extent) of this operand's rows, clipped. Results are made from the first to the
+ * last, mirrored when backward, at most `tile` of them at a time; within a tile reads and writes
+ * may come in any order. tile 0: the whole row is one tile. */
 typedef struct PixelRule {
     int32_t stride, pad, extent, tile;
 } PixelRule;
 
 typedef struct Operand {
-    Tensor *tensor;             /* NULL: left out */
-    bool write, read;           /* an accumulator is both */
-    bool scratch;               /* alive during this step only */
-    bool strided;               /* the kernel follows ref.pix and ref.row: it may be made a part of a wider image */
+    Tensor *tensor;   /* NULL: left out */
+    bool write, read; /* an accumulator is both */
+    bool scratch;     /* alive during this step only */
+    bool strided; /* the kernel follows ref.pix and ref.row: it may be made a part of a wider image
+                   */
     Reuse reuse;
     RowRule rule;
     PixelRule pixels;
-    const Rows *columns;        /* columns of it for each column of the result, where the kernel has a table of them */
-    int32_t rows;               /* the tensor as rows; 1: one unit */
-    int32_t ring;               /* rows that exist at a time, set by the plan; 0: all */
-    int64_t row_bytes, pixel;   /* bytes from row to row, elements from pixel to pixel (channels) */
-    int64_t offset;             /* bytes into the tensor (a concat part) */
-    int64_t part;               /* elements of each pixel that it touches, from `offset` on; 0: all of them */
-    int64_t pitch;              /* elements after which the part comes again, a row where it is some columns; 0: `pixel` */
-    inlay_ref ref;              /* final address, filled after planning */
+    const Rows *columns;      /* columns of it for each column of the result, where the kernel has a
+                                 table of them */
+    int32_t rows;             /* the tensor as rows; 1: one unit */
+    int32_t ring;             /* rows that exist at a time, set by the plan; 0: all */
+    int64_t row_bytes, pixel; /* bytes from row to row, elements from pixel to pixel (channels) */
+    int64_t offset;           /* bytes into the tensor (a concat part) */
+    int64_t part;  /* elements of each pixel that it touches, from `offset` on; 0: all of them */
+    int64_t pitch; /* elements after which the part comes again, a row where it is some columns; 0:
+                      `pixel` */
+    inlay_ref ref; /* final address, filled after planning */
 } Operand;
 
 typedef struct Step {
     int index;
     const KernelRow *kernel;
-    void *params;               /* the kernel's structure, arena */
-    int n_operand, n_out;       /* outputs first */
+    void *params;         /* the kernel's structure, arena */
+    int n_operand, n_out; /* outputs first */
     Operand *operand;
-    size_t room;                /* of operand */
-    struct Lower *lower;        /* who made it; used while its operands are added */
-    int32_t units;              /* rows of the result, or 1 */
+    size_t room;         /* of operand */
+    struct Lower *lower; /* who made it; used while its operands are added */
+    int32_t units;       /* rows of the result, or 1 */
     bool backward;
-    bool accumulates;           /* units must be made in ascending order, one after the other */
-    Node *node;                 /* for messages and reports */
+    bool accumulates; /* units must be made in ascending order, one after the other */
+    Node *node;       /* for messages and reports */
     int64_t macs;
-    bool pushed;                /* its units come from outside, one after the other: an input row by row */
-    bool control;               /* it may go on elsewhere (branches, loops): steps keep their numbers */
-    int32_t loop_end;           /* a loop's first step: index of its last step, else -1 (lifetimes) */
-    const int32_t *lowered;     /* numbers, as lowered, of the steps that it does */
-    int32_t n_lowered;          /* one; more where the planner joined steps */
-    int32_t strip;              /* number, from 1 on, of the strip of columns that it is made for; 0: all columns */
-    int32_t first_column, end_column;   /* then: of its result */
-    int32_t piece;              /* of a concatenation that the planner split: the operand that is copied; 0: not split */
+    bool pushed;      /* its units come from outside, one after the other: an input row by row */
+    bool control;     /* it may go on elsewhere (branches, loops): steps keep their numbers */
+    int32_t loop_end; /* a loop's first step: index of its last step, else -1 (lifetimes) */
+    const int32_t *lowered; /* numbers, as lowered, of the steps that it does */
+    int32_t n_lowered;      /* one; more where the planner joined steps */
+    int32_t
+        strip; /* number, from 1 on, of the strip of columns that it is made for; 0: all columns */
+    int32_t first_column, end_column; /* then: of its result */
+    int32_t piece; /* of a concatenation that the planner split: the operand that is copied; 0: not
+                      split */
 } Step;
 
-typedef struct Segment {        /* as inlay_segment, in host form */
+typedef struct Segment { /* as inlay_segment, in host form */
     int32_t first, count, prologue, period, repeats, epilogue;
     const uint8_t *list;
 } Segment;
 
-/* Bytes of the arena that something holds during steps [first, end), as they run: what reports draw. */
+/* Bytes of the arena that something holds during steps [first, end), as they run: what reports
+ * draw. */
 typedef struct Block {
-    Tensor *tensor;             /* the owner of the bytes; NULL: the row counters of streams */
+    Tensor *tensor; /* the owner of the bytes; NULL: the row counters of streams */
     int64_t offset, bytes;
     int32_t first, end;
-    int32_t ring;               /* rows that exist at a time; 0: all */
+    int32_t ring; /* rows that exist at a time; 0: all */
     bool scratch;
 } Block;
 
 /* A plan that was found: its arena and what it costs. */
 typedef struct CurvePoint {
     int64_t arena, macs;
-    int64_t cost;               /* scalar instructions that streaming adds, estimated */
-    int32_t steps, streamed;    /* of the step table; of them run row by row */
-    int32_t strips;             /* that ranges of steps were cut into, 0: nothing is computed twice */
+    int64_t cost;            /* scalar instructions that streaming adds, estimated */
+    int32_t steps, streamed; /* of the step table; of them run row by row */
+    int32_t strips;          /* that ranges of steps were cut into, 0: nothing is computed twice */
     bool chosen;
 } CurvePoint;
 typedef VEC(CurvePoint) CurvePoints;
@@ -120,29 +127,32 @@ enum { PLACE_BYTES = 8 };
 
 /* One of several memories that the caller gives instead of one arena. */
 typedef struct RegionUse {
-    const char *name;           /* lower case, an identifier */
-    int64_t capacity, cost;     /* as asked for: bytes, and what a byte read or written costs */
-    int64_t size, lower_bound;  /* bytes that the plan takes; no placement of the same items takes less */
-    int64_t traffic;            /* bytes read and written in a run */
+    const char *name;       /* lower case, an identifier */
+    int64_t capacity, cost; /* as asked for: bytes, and what a byte read or written costs */
+    int64_t size,
+        lower_bound; /* bytes that the plan takes; no placement of the same items takes less */
+    int64_t traffic; /* bytes read and written in a run */
 } RegionUse;
 
 typedef struct Plan {
     int64_t arena_size, arena_align, lower_bound;
     bool optimal;
-    bool preserve_input;        /* inputs in the arena are as they were when it is done */
-    int64_t state;              /* arena offset of the row counters */
-    int64_t place;              /* where a run stands that takes rows: two int32_t in the arena, PLACE_BYTES */
-    VEC(RegionUse) region;      /* empty: one arena. Else arena_size is their sum; counters and place lie in the first */
-    int64_t region_cost, region_least;      /* traffic by cost; what no assignment goes below */
-    int64_t region_missing;     /* bytes beyond what the regions have, 0 once planned: else it fails */
-    VEC(Segment) segment;       /* empty: layer by layer */
-    const int64_t *live;        /* bytes of the arena in use at each step */
-    CurvePoints curve;          /* from the cheapest to the smallest; empty: nobody asked */
-    int64_t macs_once;          /* of all steps, nothing computed twice; with a curve */
-    VEC(Block) block;           /* in order of birth; a stream's are alive in all of its steps */
+    bool preserve_input; /* inputs in the arena are as they were when it is done */
+    int64_t state;       /* arena offset of the row counters */
+    int64_t place; /* where a run stands that takes rows: two int32_t in the arena, PLACE_BYTES */
+    VEC(RegionUse)
+    region; /* empty: one arena. Else arena_size is their sum; counters and place lie in the first
+             */
+    int64_t region_cost, region_least; /* traffic by cost; what no assignment goes below */
+    int64_t region_missing; /* bytes beyond what the regions have, 0 once planned: else it fails */
+    VEC(Segment) segment;   /* empty: layer by layer */
+    const int64_t *live;    /* bytes of the arena in use at each step */
+    CurvePoints curve;      /* from the cheapest to the smallest; empty: nobody asked */
+    int64_t macs_once;      /* of all steps, nothing computed twice; with a curve */
+    VEC(Block) block;       /* in order of birth; a stream's are alive in all of its steps */
 } Plan;
 
-typedef struct WeightSlot {     /* a constant in the blob */
+typedef struct WeightSlot { /* a constant in the blob */
     Tensor *tensor;
     uint64_t offset, bytes;
 } WeightSlot;
@@ -150,23 +160,27 @@ typedef struct WeightSlot {     /* a constant in the blob */
 typedef struct Program {
     Graph *graph;
     VEC(Step *) step;
-    int32_t lowered;            /* steps as lowered: what the plan starts from */
+    int32_t lowered; /* steps as lowered: what the plan starts from */
     VEC(WeightSlot) weight;
     uint64_t weight_bytes;
     Plan plan;
 } Program;
 
-/* Memories of the plan: 1, or its regions; bytes of one; and where it begins when they are drawn one behind the other. */
+/* Memories of the plan: 1, or its regions; bytes of one; and where it begins when they are drawn
+ * one behind the other. */
 int program_regions(const Program *p);
 int64_t program_region_size(const Program *p, int region);
 int64_t program_region_start(const Program *p, int region);
-/* Index of a root tensor's base pointer, and their number: weights, arena or its regions, inputs, outputs. */
+/* Index of a root tensor's base pointer, and their number: weights, arena or its regions, inputs,
+ * outputs. */
 int program_base(const Program *p, const Tensor *root);
 int program_bases(const Program *p);
-/* The step that takes an input row by row, and how many rows the plan wants of it; NULL: none does. */
+/* The step that takes an input row by row, and how many rows the plan wants of it; NULL: none does.
+ */
 const Step *program_pushed(const Program *p);
 int32_t program_rows(const Program *p, const Step *pushed);
-/* Does its kernel go backward through several units? Only kernels that take their rows by the rule are known to. */
+/* Does its kernel go backward through several units? Only kernels that take their rows by the rule
+ * are known to. */
 bool step_reverses(const Step *s);
 /* inlay_step.backward. */
 int32_t step_backward(const Step *s);
@@ -183,9 +197,16 @@ inlay_model program_model(Arena *a, const Program *p);
 double curve_factor(const Plan *plan, const CurvePoint *c);
 /* Bytes from a part of an operand to where it comes again. */
 int64_t operand_pitch(const Operand *o);
-/* May results take the very place of the operand? May a step go from its last row to its first for it? */
-static inline bool reuse_in_place(Reuse r) { return r == REUSE_ELEMENTWISE || r == REUSE_PIXELS; }
-static inline bool reuse_reverses(Reuse r) { return r == REUSE_ROWS || r == REUSE_PIXELS; }
+/* May results take the very place of the operand? May a step go from its last row to its first for
+ * it? */
+static inline bool reuse_in_place(Reuse r)
+{
+    return r == REUSE_ELEMENTWISE || r == REUSE_PIXELS;
+}
+static inline bool reuse_reverses(Reuse r)
+{
+    return r == REUSE_ROWS || r == REUSE_PIXELS;
+}
 /* The tensor that owns the bytes of t, and where in it t begins. */
 Tensor *tensor_root(Tensor *t, int64_t *offset);
 

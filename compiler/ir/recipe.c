@@ -11,29 +11,50 @@
 #include "base/vec.h"
 #include "ir/recipe_form.h"
 
-int recipe_rank(const Recipe *r) { return r->rank; }
-const int64_t *recipe_dims(const Recipe *r) { return r->dim; }
-DType recipe_dtype(const Recipe *r) { return (DType)r->dtype; }
-int64_t recipe_bytes(const Recipe *r) { return dtype_bytes(recipe_dtype(r), recipe_count(r)); }
+int recipe_rank(const Recipe *r)
+{
+    return r->rank;
+}
+const int64_t *recipe_dims(const Recipe *r)
+{
+    return r->dim;
+}
+DType recipe_dtype(const Recipe *r)
+{
+    return (DType)r->dtype;
+}
+int64_t recipe_bytes(const Recipe *r)
+{
+    return dtype_bytes(recipe_dtype(r), recipe_count(r));
+}
 
 static int64_t product(int rank, const int64_t *dims)
 {
     int64_t n = 1;
     for (int a = 0; a < rank; a++) {
         assert(dims[a] >= 0);
-        if (dims[a] == 0) return 0;
+        if (dims[a] == 0)
+            return 0;
     }
-    for (int a = 0; a < rank; a++) n = i64_mul(n, dims[a]);
+    for (int a = 0; a < rank; a++)
+        n = i64_mul(n, dims[a]);
     return n;
 }
 
-int64_t recipe_count(const Recipe *r) { return product(r->rank, r->dim); }
+int64_t recipe_count(const Recipe *r)
+{
+    return product(r->rank, r->dim);
+}
 
-const Source *recipe_plain(const Recipe *r) { return r->form ? NULL : r->source; }
+const Source *recipe_plain(const Recipe *r)
+{
+    return r->form ? NULL : r->source;
+}
 
 /* --- makers --- */
 
-/* A plain recipe, its source and its spans are one allocation: models have hundreds of thousands of them. */
+/* A plain recipe, its source and its spans are one allocation: models have hundreds of thousands of
+ * them. */
 Recipe *recipe_source(Store *s, const Source *source, int rank, const int64_t *dims)
 {
     assert(rank >= 0 && rank <= MAX_RANK && product(rank, dims) == source->count);
@@ -45,10 +66,12 @@ Recipe *recipe_source(Store *s, const Source *source, int rank, const int64_t *d
     r->source = (Source *)(void *)(p + head);
     *r->source = *source;
     r->source->reader = NULL;
-    if (spans) r->source->span = memcpy(p + head + sizeof(Source), source->span, spans);
+    if (spans)
+        r->source->span = memcpy(p + head + sizeof(Source), source->span, spans);
     r->dtype = (uint8_t)source->dtype;
     r->rank = (uint8_t)rank;
-    for (int a = 0; a < rank; a++) r->dim[a] = dims[a];
+    for (int a = 0; a < rank; a++)
+        r->dim[a] = dims[a];
     return r;
 }
 
@@ -69,7 +92,8 @@ static Recipe *empty(Store *s, DType t, int rank, const int64_t *dims)
 Recipe *recipe_fill(Store *s, DType t, int rank, const int64_t *dims, const void *value)
 {
     const int64_t one[MAX_RANK] = { 1, 1, 1, 1, 1, 1, 1, 1 };
-    if (!product(rank, dims)) return empty(s, t, rank, dims);
+    if (!product(rank, dims))
+        return empty(s, t, rank, dims);
     return recipe_expand(s, recipe_memory(s, t, rank, one, value), rank, dims);
 }
 
@@ -88,7 +112,8 @@ static Recipe *result(Store *s, ArenaMark mark, Form *f, DType t, int rank, cons
 static Form *copy_axis(Store *s, const Recipe *r, int axis, int *k)
 {
     Form *f = form_copy(s, r);
-    if ((*k = form_axis(f, axis)) >= 0) return f;
+    if ((*k = form_axis(f, axis)) >= 0)
+        return f;
     f = form_copy(s, recipe_spill(s, r));
     *k = form_axis(f, axis);
     assert(*k >= 0);
@@ -98,14 +123,17 @@ static Form *copy_axis(Store *s, const Recipe *r, int axis, int *k)
 Recipe *recipe_transpose(Store *s, const Recipe *r, const int *perm)
 {
     int64_t dims[MAX_RANK];
-    for (int a = 0; a < r->rank; a++) dims[a] = r->dim[perm[a]];
-    if (!recipe_count(r)) return empty(s, recipe_dtype(r), r->rank, dims);
+    for (int a = 0; a < r->rank; a++)
+        dims[a] = r->dim[perm[a]];
+    if (!recipe_count(r))
+        return empty(s, recipe_dtype(r), r->rank, dims);
     const ArenaMark mark = arena_mark(&s->scratch);
     Form *f = form_copy(s, r);
     Reindex x = { .old_rank = f->rank };
     for (int a = 0; a < r->rank; a++)
         for (int k = 0; k < f->rank; k++)
-            if (f->axis[k] == perm[a]) reindex_insert(&x, x.rank, k, 1, f->dim[k], a);
+            if (f->axis[k] == perm[a])
+                reindex_insert(&x, x.rank, k, 1, f->dim[k], a);
     form_reindex(f, &x);
     return result(s, mark, f, recipe_dtype(r), r->rank, dims);
 }
@@ -121,7 +149,8 @@ static bool cut(Form *f, int rank, const int64_t *dims)
             if (need % n == 0) {
                 need /= n;
             } else {
-                if (n % need || !form_split(f, k, need)) return false;
+                if (n % need || !form_split(f, k, need))
+                    return false;
                 k++;
                 need = 1;
             }
@@ -140,8 +169,10 @@ Recipe *recipe_reshape(Store *s, const Recipe *r, int rank, const int64_t *dims)
 {
     const DType t = recipe_dtype(r);
     assert(product(rank, dims) == recipe_count(r));
-    if (!recipe_count(r)) return empty(s, t, rank, dims);
-    if (!r->form) return reshape_plain(s, r, rank, dims);
+    if (!recipe_count(r))
+        return empty(s, t, rank, dims);
+    if (!r->form)
+        return reshape_plain(s, r, rank, dims);
     const ArenaMark mark = arena_mark(&s->scratch);
     Form *f = form_copy(s, r);
     if (!cut(f, rank, dims)) {
@@ -151,12 +182,14 @@ Recipe *recipe_reshape(Store *s, const Recipe *r, int rank, const int64_t *dims)
     return result(s, mark, f, t, rank, dims);
 }
 
-Recipe *recipe_slice(Store *s, const Recipe *r, int axis, int64_t start, int64_t step, int64_t count)
+Recipe *recipe_slice(Store *s, const Recipe *r, int axis, int64_t start, int64_t step,
+                     int64_t count)
 {
     int64_t dims[MAX_RANK];
     memcpy(dims, r->dim, (size_t)r->rank * sizeof *dims);
     dims[axis] = count;
-    if (!product(r->rank, dims)) return empty(s, recipe_dtype(r), r->rank, dims);
+    if (!product(r->rank, dims))
+        return empty(s, recipe_dtype(r), r->rank, dims);
     const int64_t last = i64_add(start, i64_mul(step, count - 1));
     assert(start >= 0 && start < r->dim[axis] && last >= 0 && last < r->dim[axis]);
     int k;
@@ -173,7 +206,8 @@ Recipe *recipe_slice(Store *s, const Recipe *r, int axis, int64_t start, int64_t
 static bool guards_full(const Form *f)
 {
     for (int p = 0; p < f->parts; p++)
-        if (f->part[p].guards == GUARDS) return true;
+        if (f->part[p].guards == GUARDS)
+            return true;
     return false;
 }
 
@@ -190,13 +224,16 @@ Recipe *recipe_pad(Store *s, const Recipe *r, int axis, int64_t before, int64_t 
     int64_t dims[MAX_RANK];
     memcpy(dims, r->dim, (size_t)r->rank * sizeof *dims);
     dims[axis] = i64_add(i64_add(before, dims[axis]), after);
-    if (before == 0 && after == 0) return (Recipe *)r;
-    if (!product(r->rank, dims)) return empty(s, recipe_dtype(r), r->rank, dims);
+    if (before == 0 && after == 0)
+        return (Recipe *)r;
+    if (!product(r->rank, dims))
+        return empty(s, recipe_dtype(r), r->rank, dims);
     if (!recipe_count(r)) {
         static const uint64_t zero[2];
         return recipe_fill(s, recipe_dtype(r), r->rank, dims, zero);
     }
-    if (r->form && guards_full(r->form)) r = recipe_spill(s, r);
+    if (r->form && guards_full(r->form))
+        r = recipe_spill(s, r);
     int k;
     const ArenaMark mark = arena_mark(&s->scratch);
     Form *f = copy_axis(s, r, axis, &k);
@@ -204,7 +241,8 @@ Recipe *recipe_pad(Store *s, const Recipe *r, int axis, int64_t before, int64_t 
     x.start[k] = -before;
     x.dim[k] = dims[axis];
     form_reindex(f, &x);
-    for (int p = 0; p < f->parts; p++) add_guard(f->part + p, k, before, before + r->dim[axis]);
+    for (int p = 0; p < f->parts; p++)
+        add_guard(f->part + p, k, before, before + r->dim[axis]);
     f->holes = true;
     return result(s, mark, f, recipe_dtype(r), r->rank, dims);
 }
@@ -212,9 +250,11 @@ Recipe *recipe_pad(Store *s, const Recipe *r, int axis, int64_t before, int64_t 
 /* Is every axis at most one factor, and is there room for a guard? */
 static bool is_simple(const Recipe *r)
 {
-    if (!r->form) return true;
+    if (!r->form)
+        return true;
     for (int k = 0; k + 1 < r->form->rank; k++)
-        if (r->form->axis[k] == r->form->axis[k + 1]) return false;
+        if (r->form->axis[k] == r->form->axis[k + 1])
+            return false;
     return !guards_full(r->form);
 }
 
@@ -226,16 +266,20 @@ static Form *concat_input(Store *s, const Recipe *r, int axis, int64_t offset, i
     int of_axis = 0;
     for (int a = 0; a < r->rank; a++) {
         int k = f->rank;
-        while (k-- > 0 && f->axis[k] != a) continue;
+        while (k-- > 0 && f->axis[k] != a)
+            continue;
         if (a == axis) {
             of_axis = x.rank;
-            if (k >= 0) x.start[k] = -offset;
+            if (k >= 0)
+                x.start[k] = -offset;
         }
         const int64_t dim = a == axis ? whole : r->dim[a];
-        if (dim > 1) reindex_insert(&x, x.rank, k, 1, dim, a);
+        if (dim > 1)
+            reindex_insert(&x, x.rank, k, 1, dim, a);
     }
     form_reindex(f, &x);
-    for (int p = 0; p < f->parts && whole > 1; p++) add_guard(f->part + p, of_axis, offset, offset + r->dim[axis]);
+    for (int p = 0; p < f->parts && whole > 1; p++)
+        add_guard(f->part + p, of_axis, offset, offset + r->dim[axis]);
     return f;
 }
 
@@ -245,9 +289,12 @@ Recipe *recipe_concat(Store *s, int n, Recipe *const *r, int axis)
     int64_t dims[MAX_RANK];
     memcpy(dims, r[0]->dim, r[0]->rank * sizeof *dims);
     dims[axis] = 0;
-    for (int i = 0; i < n; i++) dims[axis] = i64_add(dims[axis], r[i]->dim[axis]);
-    if (n == 1) return r[0];
-    if (!product(r[0]->rank, dims)) return empty(s, recipe_dtype(r[0]), r[0]->rank, dims);
+    for (int i = 0; i < n; i++)
+        dims[axis] = i64_add(dims[axis], r[i]->dim[axis]);
+    if (n == 1)
+        return r[0];
+    if (!product(r[0]->rank, dims))
+        return empty(s, recipe_dtype(r[0]), r[0]->rank, dims);
     const ArenaMark mark = arena_mark(&s->scratch);
     VEC(Part) part = { 0 };
     Form all = { 0 };
@@ -255,10 +302,12 @@ Recipe *recipe_concat(Store *s, int n, Recipe *const *r, int axis)
     int64_t offset = 0;
     for (int i = 0; i < n; i++) {
         assert(r[i]->dtype == r[0]->dtype && r[i]->rank == r[0]->rank);
-        if (!r[i]->dim[axis]) continue;
+        if (!r[i]->dim[axis])
+            continue;
         all = *concat_input(s, r[i], axis, offset, dims[axis]);
         holes = holes || all.holes;
-        for (int p = 0; p < all.parts; p++) VEC_PUSH(&s->scratch, &part, all.part[p]);
+        for (int p = 0; p < all.parts; p++)
+            VEC_PUSH(&s->scratch, &part, all.part[p]);
         offset += r[i]->dim[axis];
     }
     all.holes = holes;
@@ -288,12 +337,15 @@ static bool expand_form(Form *f, int rank, const int64_t *dims, int shift)
     for (int a = 0; a < rank; a++) {
         bool own = false;
         for (; k < f->rank && f->axis[k] + shift == a; k++) {
-            if (x.rank == FACTORS) return false;
+            if (x.rank == FACTORS)
+                return false;
             reindex_insert(&x, x.rank, k, 1, f->dim[k], a);
             own = true;
         }
-        if (own || dims[a] == 1) continue;
-        if (x.rank == FACTORS) return false;
+        if (own || dims[a] == 1)
+            continue;
+        if (x.rank == FACTORS)
+            return false;
         reindex_insert(&x, x.rank, -1, 0, dims[a], a);
     }
     form_reindex(f, &x);
@@ -305,8 +357,10 @@ Recipe *recipe_expand(Store *s, const Recipe *r, int rank, const int64_t *dims)
     int64_t out[MAX_RANK];
     int shift;
     const int most = broadcast(r, rank, dims, out, &shift);
-    if (!product(most, out)) return empty(s, recipe_dtype(r), most, out);
-    if (product(most, out) == recipe_count(r)) return recipe_reshape(s, r, most, out);
+    if (!product(most, out))
+        return empty(s, recipe_dtype(r), most, out);
+    if (product(most, out) == recipe_count(r))
+        return recipe_reshape(s, r, most, out);
     const ArenaMark mark = arena_mark(&s->scratch);
     Form *f = form_copy(s, r);
     if (!expand_form(f, most, out, shift)) {
@@ -323,22 +377,27 @@ Recipe *recipe_expand(Store *s, const Recipe *r, int rank, const int64_t *dims)
 static bool changes_full(const Recipe *r)
 {
     for (int p = 0; r->form && p < r->form->parts; p++)
-        if (r->form->part[p].changes == CHANGES) return true;
+        if (r->form->part[p].changes == CHANGES)
+            return true;
     return false;
 }
 
 static void add_change(Form *f, const Change *c)
 {
-    for (int p = 0; p < f->parts; p++) f->part[p].change[f->part[p].changes++] = *c;
+    for (int p = 0; p < f->parts; p++)
+        f->part[p].change[f->part[p].changes++] = *c;
 }
 
 Recipe *recipe_cast(Store *s, const Recipe *r, DType t)
 {
-    if (recipe_dtype(r) == t) return (Recipe *)r;
-    if (!recipe_count(r)) return empty(s, t, r->rank, r->dim);
+    if (recipe_dtype(r) == t)
+        return (Recipe *)r;
+    if (!recipe_count(r))
+        return empty(s, t, r->rank, r->dim);
     /* Zero bits are zero in all types but this one. */
     const bool tiny = recipe_dtype(r) == DT_F8E8M0 && r->form && r->form->holes;
-    if (tiny || changes_full(r)) r = recipe_spill(s, r);
+    if (tiny || changes_full(r))
+        r = recipe_spill(s, r);
     const ArenaMark mark = arena_mark(&s->scratch);
     Form *f = form_copy(s, r);
     add_change(f, &(Change){ .kind = CHANGE_CAST, .dtype = t });
@@ -349,11 +408,13 @@ Recipe *recipe_cast(Store *s, const Recipe *r, DType t)
 static bool cut_blocks(Form *f, int axis, int64_t block)
 {
     for (int k = f->rank; k-- > 0 && block > 1;) {
-        if (f->axis[k] != axis) continue;
+        if (f->axis[k] != axis)
+            continue;
         if (block % f->dim[k] == 0) {
             block /= f->dim[k];
         } else {
-            if (f->dim[k] % block || !form_split(f, k, block)) return false;
+            if (f->dim[k] % block || !form_split(f, k, block))
+                return false;
             break;
         }
     }
@@ -366,8 +427,12 @@ static Affine channel_steps(const Form *f, int axis, int64_t block)
     Affine at = { 0 };
     int64_t step = 1;
     for (int k = f->rank; k-- > 0 && axis >= 0;) {
-        if (f->axis[k] != axis) continue;
-        if (block > 1) { block /= f->dim[k]; continue; }
+        if (f->axis[k] != axis)
+            continue;
+        if (block > 1) {
+            block /= f->dim[k];
+            continue;
+        }
         at.step[k] = step;
         step *= f->dim[k];
     }
@@ -378,29 +443,39 @@ static Affine channel_steps(const Form *f, int axis, int64_t block)
 static const float *spread(Store *s, const float *vec, int64_t count, int64_t block)
 {
     float *each = NEW_ARRAY(s->arena, float, count);
-    for (int64_t i = 0; i < count; i++) each[i] = vec[i / block];
+    for (int64_t i = 0; i < count; i++)
+        each[i] = vec[i / block];
     return each;
 }
 
 static bool all_finite(const float *vec, int64_t n)
 {
     for (int64_t i = 0; i < n; i++)
-        if (!isfinite(vec[i])) return false;
+        if (!isfinite(vec[i]))
+            return false;
     return true;
 }
 
-static Recipe *change_by_channel(Store *s, const Recipe *r, ChangeKind kind, int axis, int64_t block, const float *vec, int64_t n)
+static Recipe *change_by_channel(Store *s, const Recipe *r, ChangeKind kind, int axis,
+                                 int64_t block, const float *vec, int64_t n)
 {
     const int64_t size = axis >= 0 ? r->dim[axis] : 1;
-    assert(recipe_dtype(r) == DT_F32 && block > 0 && (!recipe_count(r) || n == i64_ceil_div(size, block)));
-    if (!recipe_count(r)) return (Recipe *)r;
-    /* Zeros outside all parts stay zero under a finite factor; otherwise they must become elements first. */
+    assert(recipe_dtype(r) == DT_F32 && block > 0 &&
+           (!recipe_count(r) || n == i64_ceil_div(size, block)));
+    if (!recipe_count(r))
+        return (Recipe *)r;
+    /* Zeros outside all parts stay zero under a finite factor; otherwise they must become elements
+     * first. */
     const bool zeros = r->form && r->form->holes && !(kind == CHANGE_MUL && all_finite(vec, n));
-    if (zeros || changes_full(r)) r = recipe_spill(s, r);
+    if (zeros || changes_full(r))
+        r = recipe_spill(s, r);
     const bool whole = block > 1 && size % block;
-    const float *own = whole ? spread(s, vec, size, block) : arena_copy(s->arena, vec, (size_t)n * sizeof *vec);
-    if (whole) n = size;
-    if (whole) block = 1;
+    const float *own =
+        whole ? spread(s, vec, size, block) : arena_copy(s->arena, vec, (size_t)n * sizeof *vec);
+    if (whole)
+        n = size;
+    if (whole)
+        block = 1;
     const ArenaMark mark = arena_mark(&s->scratch);
     Form *f = form_copy(s, r);
     if (axis >= 0 && !cut_blocks(f, axis, block)) {
@@ -409,7 +484,11 @@ static Recipe *change_by_channel(Store *s, const Recipe *r, ChangeKind kind, int
         assert(fits);
         (void)fits;
     }
-    add_change(f, &(Change){ .kind = kind, .dtype = DT_F32, .at = channel_steps(f, axis, block), .vec = own, .n = n });
+    add_change(f, &(Change){ .kind = kind,
+                             .dtype = DT_F32,
+                             .at = channel_steps(f, axis, block),
+                             .vec = own,
+                             .n = n });
     return result(s, mark, f, DT_F32, r->rank, r->dim);
 }
 
@@ -432,27 +511,38 @@ static bool same_affine(const Affine *a, const Affine *b, int rank)
 
 static bool same_part(const Part *a, const Part *b, int rank)
 {
-    if (a->guards != b->guards || a->changes != b->changes) return false;
-    if (!source_same(a->source, b->source) || !same_affine(&a->at, &b->at, rank)) return false;
+    if (a->guards != b->guards || a->changes != b->changes)
+        return false;
+    if (!source_same(a->source, b->source) || !same_affine(&a->at, &b->at, rank))
+        return false;
     for (int i = 0; i < a->guards; i++) {
         const Guard *x = a->guard + i, *y = b->guard + i;
-        if (x->low != y->low || x->high != y->high || !same_affine(&x->at, &y->at, rank)) return false;
+        if (x->low != y->low || x->high != y->high || !same_affine(&x->at, &y->at, rank))
+            return false;
     }
     for (int i = 0; i < a->changes; i++) {
         const Change *x = a->change + i, *y = b->change + i;
-        if (x->kind != y->kind || x->dtype != y->dtype || x->vec != y->vec || !same_affine(&x->at, &y->at, rank)) return false;
+        if (x->kind != y->kind || x->dtype != y->dtype || x->vec != y->vec ||
+            !same_affine(&x->at, &y->at, rank))
+            return false;
     }
     return true;
 }
 
 bool recipe_same(const Recipe *a, const Recipe *b)
 {
-    if (a == b) return true;
-    if (a->dtype != b->dtype || recipe_count(a) != recipe_count(b) || !a->form != !b->form) return false;
-    if (!a->form) return source_same(a->source, b->source);
+    if (a == b)
+        return true;
+    if (a->dtype != b->dtype || recipe_count(a) != recipe_count(b) || !a->form != !b->form)
+        return false;
+    if (!a->form)
+        return source_same(a->source, b->source);
     const Form *x = a->form, *y = b->form;
-    if (x->rank != y->rank || x->parts != y->parts || memcmp(x->dim, y->dim, (size_t)x->rank * sizeof *x->dim)) return false;
+    if (x->rank != y->rank || x->parts != y->parts ||
+        memcmp(x->dim, y->dim, (size_t)x->rank * sizeof *x->dim))
+        return false;
     for (int p = 0; p < x->parts; p++)
-        if (!same_part(x->part + p, y->part + p, x->rank)) return false;
+        if (!same_part(x->part + p, y->part + p, x->rank))
+            return false;
     return true;
 }

@@ -25,20 +25,21 @@ enum { MAX_RANK = 8 };
 /* Owner of everything constant: open files, the spill file, the window. */
 typedef struct Store {
     Arena *arena;
-    Arena scratch;              /* for what does not outlive one operation: mark, use, release */
+    Arena scratch; /* for what does not outlive one operation: mark, use, release */
     LoadMode mode;
-    size_t window;              /* bytes of working memory for streaming */
-    File *spill;                /* made on first use */
+    size_t window; /* bytes of working memory for streaming */
+    File *spill;   /* made on first use */
     uint64_t spill_size;
     uint64_t bytes_read, bytes_written, bytes_spilled;
-    void (*progress)(struct Store *s);      /* called now and then while bytes_written grows; NULL: not */
+    void (*progress)(
+        struct Store *s); /* called now and then while bytes_written grows; NULL: not */
     void *progress_context;
-    uint64_t next_progress;     /* not before so many bytes are written */
+    uint64_t next_progress; /* not before so many bytes are written */
 } Store;
 
 typedef enum Encoding {
-    ENC_FIXED,                  /* little-endian elements (raw_data, float_data, double_data, external files) */
-    ENC_VARINT,                 /* varints: int32_data, int64_data, uint64_data */
+    ENC_FIXED,  /* little-endian elements (raw_data, float_data, double_data, external files) */
+    ENC_VARINT, /* varints: int32_data, int64_data, uint64_data */
 } Encoding;
 
 /* A run of payload bytes in a file. Repeated scalars may come in several runs. */
@@ -49,13 +50,13 @@ typedef struct Span {
 /* Where the elements of one TensorProto lie. Either in a file (spans) or in memory. */
 typedef struct Source {
     DType dtype;
-    int64_t count;              /* elements */
+    int64_t count; /* elements */
     Encoding encoding;
-    File *file;                 /* NULL: memory */
+    File *file; /* NULL: memory */
     const Span *span;
     int spans;
-    const void *memory;         /* elements as ENC_FIXED */
-    void *reader;               /* private to recipe_read.c (varint checkpoints) */
+    const void *memory; /* elements as ENC_FIXED */
+    void *reader;       /* private to recipe_read.c (varint checkpoints) */
 } Source;
 
 typedef struct Recipe Recipe;
@@ -80,15 +81,16 @@ Recipe *recipe_fill(Store *s, DType t, int rank, const int64_t *dims, const void
 Recipe *recipe_transpose(Store *s, const Recipe *r, const int *perm);
 Recipe *recipe_reshape(Store *s, const Recipe *r, int rank, const int64_t *dims);
 /* Elements start, start + step, ... (count of them) of an axis; step may be negative. */
-Recipe *recipe_slice(Store *s, const Recipe *r, int axis, int64_t start, int64_t step, int64_t count);
-Recipe *recipe_pad(Store *s, const Recipe *r, int axis, int64_t before, int64_t after);   /* zeros */
+Recipe *recipe_slice(Store *s, const Recipe *r, int axis, int64_t start, int64_t step,
+                     int64_t count);
+Recipe *recipe_pad(Store *s, const Recipe *r, int axis, int64_t before, int64_t after); /* zeros */
 Recipe *recipe_concat(Store *s, int n, Recipe *const *r, int axis);
 /* Broadcasts to dims by the rules of ONNX. */
 Recipe *recipe_expand(Store *s, const Recipe *r, int rank, const int64_t *dims);
 /* Conversion with ONNX Cast's rules (rounding to nearest even, saturation for float8). */
 Recipe *recipe_cast(Store *s, const Recipe *r, DType t);
-/* x * vec[i], x + vec[i] with i the index on `axis`, divided by `block` (1: per channel); axis -1: vec[0] for all.
- * float32 recipes only; vec is copied. */
+/* x * vec[i], x + vec[i] with i the index on `axis`, divided by `block` (1: per channel); axis -1:
+ * vec[0] for all. float32 recipes only; vec is copied. */
 Recipe *recipe_mul(Store *s, const Recipe *r, int axis, int64_t block, const float *vec, int64_t n);
 Recipe *recipe_add(Store *s, const Recipe *r, int axis, int64_t block, const float *vec, int64_t n);
 
@@ -97,11 +99,13 @@ Recipe *recipe_add(Store *s, const Recipe *r, int axis, int64_t block, const flo
 void *recipe_values(Store *s, Arena *a, const Recipe *r);
 /* Streams the result to `out` at `at` through the window; writes may be scattered. */
 void recipe_write(Store *s, const Recipe *r, File *out, uint64_t at);
-/* Are two recipes certainly equal by construction (same sources, same addresses)? For storing duplicates once. */
+/* Are two recipes certainly equal by construction (same sources, same addresses)? For storing
+ * duplicates once. */
 bool recipe_same(const Recipe *a, const Recipe *b);
 
 /* A key by which recipes of equal values are found without comparing each with each: equal keys of
- * KEY_VALUES, equal bytes. Each level reads more: nothing, 512 bytes of each source, the sources as a whole. */
+ * KEY_VALUES, equal bytes. Each level reads more: nothing, 512 bytes of each source, the sources as
+ * a whole. */
 typedef enum RecipeKey { KEY_FORM, KEY_SAMPLE, KEY_VALUES } RecipeKey;
 void recipe_key(Store *s, const Recipe *r, RecipeKey level, char key[65]);
 

@@ -22,8 +22,10 @@ static void copy_part(Arena *a, Part *to, const Part *from, int more)
     *to = *from;
     to->guard = from->guards + more ? NEW_ARRAY(a, Guard, from->guards + more) : NULL;
     to->change = from->changes + more ? NEW_ARRAY(a, Change, from->changes + more) : NULL;
-    for (int i = 0; i < from->guards; i++) to->guard[i] = from->guard[i];
-    for (int i = 0; i < from->changes; i++) to->change[i] = from->change[i];
+    for (int i = 0; i < from->guards; i++)
+        to->guard[i] = from->guard[i];
+    for (int i = 0; i < from->changes; i++)
+        to->change[i] = from->change[i];
 }
 
 static Form *copy_form(Arena *a, const Form *from, int more)
@@ -32,7 +34,8 @@ static Form *copy_form(Arena *a, const Form *from, int more)
     Part *part = f->part;
     *f = *from;
     f->part = part;
-    for (int p = 0; p < f->parts; p++) copy_part(a, part + p, from->part + p, more);
+    for (int p = 0; p < f->parts; p++)
+        copy_part(a, part + p, from->part + p, more);
     return f;
 }
 
@@ -43,12 +46,14 @@ static Form *form_of_plain(Store *s, const Recipe *r)
     const Part none = { .source = r->source };
     copy_part(&s->scratch, f->part, &none, 1);
     for (int a = 0; a < r->rank; a++) {
-        if (r->dim[a] == 1) continue;
+        if (r->dim[a] == 1)
+            continue;
         f->dim[f->rank] = r->dim[a];
         f->axis[f->rank++] = (int8_t)a;
     }
     int64_t step = 1;
-    for (int k = f->rank; k-- > 0; step *= f->dim[k]) f->part->at.step[k] = step;
+    for (int k = f->rank; k-- > 0; step *= f->dim[k])
+        f->part->at.step[k] = step;
     return f;
 }
 
@@ -99,16 +104,22 @@ void affine_reindex(Affine *f, const Reindex *x)
 {
     const Affine old = *f;
     memset(f->step, 0, sizeof f->step);
-    for (int k = 0; k < x->old_rank; k++) f->base = i64_add(f->base, i64_mul(old.step[k], x->start[k]));
-    for (int j = 0; j < x->rank; j++) f->step[j] = x->from[j] >= 0 ? i64_mul(old.step[x->from[j]], x->mul[j]) : 0;
+    for (int k = 0; k < x->old_rank; k++)
+        f->base = i64_add(f->base, i64_mul(old.step[k], x->start[k]));
+    for (int j = 0; j < x->rank; j++)
+        f->step[j] = x->from[j] >= 0 ? i64_mul(old.step[x->from[j]], x->mul[j]) : 0;
 }
 
-/* All affine functions of a part in one order: the address, the guards, the channels; NULL at the end. */
+/* All affine functions of a part in one order: the address, the guards, the channels; NULL at the
+ * end. */
 static Affine *part_affine(const Part *p, int i)
 {
-    if (i == 0) return (Affine *)&p->at;
-    if (i <= p->guards) return &p->guard[i - 1].at;
-    if (i <= p->guards + p->changes) return &p->change[i - 1 - p->guards].at;
+    if (i == 0)
+        return (Affine *)&p->at;
+    if (i <= p->guards)
+        return &p->guard[i - 1].at;
+    if (i <= p->guards + p->changes)
+        return &p->change[i - 1 - p->guards].at;
     return NULL;
 }
 
@@ -116,7 +127,8 @@ void form_reindex(Form *f, const Reindex *x)
 {
     for (int p = 0; p < f->parts; p++) {
         Affine *a = NULL;
-        for (int i = 0; (a = part_affine(f->part + p, i)); i++) affine_reindex(a, x);
+        for (int i = 0; (a = part_affine(f->part + p, i)); i++)
+            affine_reindex(a, x);
     }
     f->rank = x->rank;
     for (int j = 0; j < x->rank; j++) {
@@ -127,7 +139,8 @@ void form_reindex(Form *f, const Reindex *x)
 
 bool form_split(Form *f, int k, int64_t inner)
 {
-    if (f->rank == FACTORS) return false;
+    if (f->rank == FACTORS)
+        return false;
     Reindex x = reindex_same(f);
     x.mul[k] = inner;
     x.dim[k] = f->dim[k] / inner;
@@ -143,7 +156,9 @@ static bool steps_as_one(const Form *f, int k)
         const Affine *a = NULL;
         for (int i = 0; (a = part_affine(f->part + p, i)); i++) {
             int64_t whole;
-            if (__builtin_mul_overflow(a->step[k + 1], f->dim[k + 1], &whole) || a->step[k] != whole) return false;
+            if (__builtin_mul_overflow(a->step[k + 1], f->dim[k + 1], &whole) ||
+                a->step[k] != whole)
+                return false;
         }
     }
     return true;
@@ -153,15 +168,20 @@ static void drop_ones(Form *f)
 {
     Reindex x = reindex_same(f);
     for (int k = f->rank; k-- > 0;)
-        if (f->dim[k] == 1) reindex_remove(&x, k);
-    if (x.rank < f->rank) form_reindex(f, &x);
+        if (f->dim[k] == 1)
+            reindex_remove(&x, k);
+    if (x.rank < f->rank)
+        form_reindex(f, &x);
 }
 
 void form_join(Form *f, bool across)
 {
     drop_ones(f);
     for (int k = 0; k + 1 < f->rank;) {
-        if ((!across && f->axis[k] != f->axis[k + 1]) || !steps_as_one(f, k)) { k++; continue; }
+        if ((!across && f->axis[k] != f->axis[k + 1]) || !steps_as_one(f, k)) {
+            k++;
+            continue;
+        }
         Reindex x = reindex_same(f);
         x.dim[k + 1] = i64_mul(f->dim[k], f->dim[k + 1]);
         reindex_remove(&x, k);
@@ -174,11 +194,17 @@ int form_axis(Form *f, int axis)
 {
     int k = 0, before = 0, found = 0;
     for (int j = 0; j < f->rank; j++) {
-        if (f->axis[j] == axis) { k = j; found++; }
-        if (f->axis[j] < axis) before = j + 1;
+        if (f->axis[j] == axis) {
+            k = j;
+            found++;
+        }
+        if (f->axis[j] < axis)
+            before = j + 1;
     }
-    if (found) return found == 1 ? k : -1;
-    if (f->rank == FACTORS) return -1;
+    if (found)
+        return found == 1 ? k : -1;
+    if (f->rank == FACTORS)
+        return -1;
     Reindex x = reindex_same(f);
     reindex_insert(&x, before, -1, 0, 1, axis);
     form_reindex(f, &x);
@@ -190,8 +216,10 @@ void affine_range(const Affine *f, int rank, const int64_t *dim, int64_t *low, i
     *low = *high = f->base;
     for (int k = 0; k < rank; k++) {
         const int64_t reach = i64_mul(f->step[k], dim[k] - 1);
-        if (reach < 0) *low = i64_add(*low, reach);
-        else *high = i64_add(*high, reach);
+        if (reach < 0)
+            *low = i64_add(*low, reach);
+        else
+            *high = i64_add(*high, reach);
     }
 }
 
@@ -205,7 +233,8 @@ static bool merge_guard(Part *p, int n, const Guard *g, int rank)
 {
     for (int i = 0; i < n; i++) {
         Guard *old = p->guard + i;
-        if (!same_steps(&old->at, &g->at, rank)) continue;
+        if (!same_steps(&old->at, &g->at, rank))
+            continue;
         const int64_t shift = i64_sub(old->at.base, g->at.base);
         old->low = i64_max(old->low, i64_add(g->low, shift));
         old->high = i64_min(old->high, i64_add(g->high, shift));
@@ -222,14 +251,19 @@ static bool settle_part(Part *p, const Form *f)
     for (int i = 0; i < p->guards; i++) {
         const Guard g = p->guard[i];
         affine_range(&g.at, f->rank, f->dim, &low, &high);
-        if (high < g.low || low >= g.high) return false;
-        if (low >= g.low && high < g.high) continue;
-        if (!merge_guard(p, n, &g, f->rank)) p->guard[n++] = g;
+        if (high < g.low || low >= g.high)
+            return false;
+        if (low >= g.low && high < g.high)
+            continue;
+        if (!merge_guard(p, n, &g, f->rank))
+            p->guard[n++] = g;
     }
     p->guards = n;
     for (int i = 0; i < n; i++)
-        if (p->guard[i].low >= p->guard[i].high) return false;
-    for (int i = 0; i < p->changes; i++) affine_range(&p->change[i].at, f->rank, f->dim, &low, &high);
+        if (p->guard[i].low >= p->guard[i].high)
+            return false;
+    for (int i = 0; i < p->changes; i++)
+        affine_range(&p->change[i].at, f->rank, f->dim, &low, &high);
     affine_range(&p->at, f->rank, f->dim, &low, &high);
     return true;
 }
@@ -238,7 +272,8 @@ void form_settle(Form *f)
 {
     int n = 0;
     for (int p = 0; p < f->parts; p++)
-        if (settle_part(f->part + p, f)) f->part[n++] = f->part[p];
+        if (settle_part(f->part + p, f))
+            f->part[n++] = f->part[p];
     f->parts = n;
     form_join(f, false);
 }
@@ -249,13 +284,15 @@ Recipe *form_recipe(Store *s, const Form *f, DType t, int rank, const int64_t *d
     r->form = copy_form(s->arena, f, 0);
     r->dtype = (uint8_t)t;
     r->rank = (uint8_t)rank;
-    for (int a = 0; a < rank; a++) r->dim[a] = dims[a];
+    for (int a = 0; a < rank; a++)
+        r->dim[a] = dims[a];
     return r;
 }
 
 int64_t form_count(const Form *f)
 {
     int64_t n = 1;
-    for (int k = 0; k < f->rank; k++) n = i64_mul(n, f->dim[k]);
+    for (int k = 0; k < f->rank; k++)
+        n = i64_mul(n, f->dim[k]);
     return n;
 }

@@ -13,9 +13,10 @@
 #include "ir/recipe.h"
 
 enum {
-    FACTORS = 12,               /* of a form */
-    GUARDS = 6, CHANGES = 8,    /* of a part */
-    SMALL_BYTES = 64 * 1024,    /* spilled to memory, not to the file */
+    FACTORS = 12, /* of a form */
+    GUARDS = 6,
+    CHANGES = 8,             /* of a part */
+    SMALL_BYTES = 64 * 1024, /* spilled to memory, not to the file */
     DEFAULT_WINDOW = 3 * 1024 * 1024,
 };
 
@@ -34,10 +35,10 @@ typedef enum ChangeKind { CHANGE_CAST, CHANGE_MUL, CHANGE_ADD } ChangeKind;
 /* What happens to a value, in order: x becomes (dtype)x, x * vec[at(i)] or x + vec[at(i)]. */
 typedef struct Change {
     ChangeKind kind;
-    DType dtype;                /* of the value afterwards */
+    DType dtype; /* of the value afterwards */
     Affine at;
     const float *vec;
-    int64_t n;                  /* entries of vec */
+    int64_t n; /* entries of vec */
 } Change;
 
 typedef struct Part {
@@ -49,25 +50,26 @@ typedef struct Part {
 } Part;
 
 typedef struct Form {
-    int rank;                   /* factors */
+    int rank; /* factors */
     int64_t dim[FACTORS];
-    int8_t axis[FACTORS];       /* ascending */
-    bool holes;                 /* some elements may lie in no part */
+    int8_t axis[FACTORS]; /* ascending */
+    bool holes;           /* some elements may lie in no part */
     int parts;
     Part *part;
 } Form;
 
 struct Recipe {
-    Source *source;             /* of a plain recipe: all of it, in order; else NULL */
-    const Form *form;           /* NULL: plain */
+    Source *source;   /* of a plain recipe: all of it, in order; else NULL */
+    const Form *form; /* NULL: plain */
     uint8_t dtype, rank;
     int64_t dim[];
 };
 
-/* Index i of the old factors as a function of the new: i[from[j]] += mul[j] * new[j], i[k] += start[k]. */
+/* Index i of the old factors as a function of the new: i[from[j]] += mul[j] * new[j], i[k] +=
+ * start[k]. */
 typedef struct Reindex {
     int rank, old_rank;
-    int from[FACTORS];          /* -1: the factor is new, nothing depends on it */
+    int from[FACTORS]; /* -1: the factor is new, nothing depends on it */
     int64_t mul[FACTORS], dim[FACTORS], start[FACTORS];
     int8_t axis[FACTORS];
 } Reindex;
@@ -83,9 +85,11 @@ void form_reindex(Form *f, const Reindex *x);
 bool form_split(Form *f, int k, int64_t inner);
 /* Joins neighbours where all functions step through both as one, within axes or across them. */
 void form_join(Form *f, bool across);
-/* The only factor of an axis, made where the axis has none; -1: it has several, or there is no room. */
+/* The only factor of an axis, made where the axis has none; -1: it has several, or there is no
+ * room. */
 int form_axis(Form *f, int axis);
-/* Joins, drops factors of one, guards that always hold and parts that never do; fails with 65 on overflow. */
+/* Joins, drops factors of one, guards that always hold and parts that never do; fails with 65 on
+ * overflow. */
 void form_settle(Form *f);
 /* The form is copied. */
 Recipe *form_recipe(Store *s, const Form *f, DType t, int rank, const int64_t *dims);
@@ -108,7 +112,8 @@ void source_read(Store *s, Source *source, int64_t first, int64_t n, void *to);
 /* Bytes `at` .. at + n - 1 of the spans as they are. */
 void source_bytes(Store *s, Source *source, uint64_t at, void *to, size_t n);
 bool source_same(const Source *a, const Source *b);
-/* Packs n working elements of a sub-byte type, the first in the lowest bits; unpacks n from element `first`. */
+/* Packs n working elements of a sub-byte type, the first in the lowest bits; unpacks n from element
+ * `first`. */
 void bits_pack(DType t, uint8_t *to, const uint8_t *from, int64_t n);
 void bits_unpack(DType t, uint8_t *to, const uint8_t *from, int64_t first, int64_t n);
 

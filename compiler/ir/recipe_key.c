@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Keys of recipes: what is done to the sources, and what the sources hold.
- * Two initializers of equal bytes that are packed alike get one key, whatever their size, without being packed. */
+ * Two initializers of equal bytes that are packed alike get one key, whatever their size, without
+ * being packed. */
 #include "base/sha256.h"
 #include "ir/recipe_form.h"
 
@@ -25,11 +26,14 @@ static void add_source(Sha256 *h, Store *s, Source *source, RecipeKey level)
     uint64_t bytes = (uint64_t)dtype_bytes(source->dtype, source->count);
     if (source->encoding == ENC_VARINT) {
         bytes = 0;
-        for (int i = 0; i < source->spans; i++) bytes += source->span[i].length;
+        for (int i = 0; i < source->spans; i++)
+            bytes += source->span[i].length;
     }
     add_number(h, (int64_t)bytes);
-    if (level == KEY_FORM) return;
-    if (level == KEY_SAMPLE && bytes > SAMPLE_BYTES) bytes = SAMPLE_BYTES;
+    if (level == KEY_FORM)
+        return;
+    if (level == KEY_SAMPLE && bytes > SAMPLE_BYTES)
+        bytes = SAMPLE_BYTES;
     const ArenaMark mark = arena_mark(s->arena);
     source_open(s, source);
     uint8_t *buffer = arena_buffer(s->arena, bytes < CHUNK ? (size_t)bytes : CHUNK);
@@ -69,11 +73,13 @@ void recipe_key(Store *s, const Recipe *r, RecipeKey level, char key[65])
     sha256_begin(&h);
     add_number(&h, recipe_bytes(r));
     add_number(&h, r->form ? r->form->parts : -1);
-    if (!r->form) add_source(&h, s, r->source, level);
+    if (!r->form)
+        add_source(&h, s, r->source, level);
     if (r->form) {
         add_number(&h, r->form->rank);
         sha256_add(&h, r->form->dim, (size_t)r->form->rank * sizeof *r->form->dim);
-        for (int p = 0; p < r->form->parts; p++) add_part(&h, s, r->form->part + p, r->form->rank, level);
+        for (int p = 0; p < r->form->parts; p++)
+            add_part(&h, s, r->form->part + p, r->form->rank, level);
     }
     sha256_end(&h, key);
 }

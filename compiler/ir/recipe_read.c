@@ -12,18 +12,19 @@
 #include "base/size.h"
 #include "ir/recipe_form.h"
 
-_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "payloads are read as they are: little-endian");
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
+               "payloads are read as they are: little-endian");
 
 enum { MARKS = 4096, FIRST_DISTANCE = 256, DECODE_WINDOW = 64 * 1024, LONGEST_VARINT = 10 };
 
 /* While a source is in use: which span was read last, and for varints where decoding stands. */
 typedef struct Reader {
     int span;
-    uint64_t span_at;           /* bytes of all spans before it */
-    uint64_t length;            /* bytes of all spans */
-    int64_t next;               /* varint at byte `at` */
+    uint64_t span_at; /* bytes of all spans before it */
+    uint64_t length;  /* bytes of all spans */
+    int64_t next;     /* varint at byte `at` */
     uint64_t at;
-    int64_t distance;           /* varints from one mark to the next */
+    int64_t distance; /* varints from one mark to the next */
     int marks, mark_room;
     uint64_t *mark;
     uint64_t window_at;
@@ -48,20 +49,25 @@ static _Noreturn void fail_source(const Source *source, const char *what)
 {
     Loc loc = LOC_NONE;
     loc.file = source->file ? source->file->path : NULL;
-    if (source->file && source->spans) loc.byte = (int64_t)source->span[0].offset;
+    if (source->file && source->spans)
+        loc.byte = (int64_t)source->span[0].offset;
     fail_at(STATUS_MALFORMED, loc, NULL, "%s", what);
 }
 
 void source_open(Store *s, Source *source)
 {
-    if (!source->file || source->reader) return;
+    if (!source->file || source->reader)
+        return;
     Reader *r = NEW(s->arena, Reader);
     for (int i = 0; i < source->spans; i++)
-        if (__builtin_add_overflow(r->length, source->span[i].length, &r->length)) fail_overflow();
+        if (__builtin_add_overflow(r->length, source->span[i].length, &r->length))
+            fail_overflow();
     source->reader = r;
-    if (source->encoding == ENC_FIXED) return;
+    if (source->encoding == ENC_FIXED)
+        return;
     const int64_t wanted = varint_count(source) / FIRST_DISTANCE + 1;
-    r->mark_room = wanted < MARKS ? (int)wanted + 1 : MARKS;       /* MARKS is even: halving keeps every other one */
+    r->mark_room =
+        wanted < MARKS ? (int)wanted + 1 : MARKS; /* MARKS is even: halving keeps every other one */
     r->mark = NEW_ARRAY(s->arena, uint64_t, r->mark_room);
     r->distance = FIRST_DISTANCE;
     r->marks = 1;
@@ -77,20 +83,24 @@ void source_close(Source *source)
 /* Makes the span that holds byte `at` the current one. */
 static const Span *find_span(const Source *source, Reader *r, uint64_t at)
 {
-    while (at < r->span_at) r->span_at -= source->span[--r->span].length;
-    while (at - r->span_at >= source->span[r->span].length) r->span_at += source->span[r->span++].length;
+    while (at < r->span_at)
+        r->span_at -= source->span[--r->span].length;
+    while (at - r->span_at >= source->span[r->span].length)
+        r->span_at += source->span[r->span++].length;
     return source->span + r->span;
 }
 
 void source_bytes(Store *s, Source *source, uint64_t at, void *to, size_t n)
 {
-    if (!n) return;
+    if (!n)
+        return;
     if (!source->file) {
         memcpy(to, (const uint8_t *)source->memory + at, n);
         return;
     }
     Reader *r = source->reader;
-    if (at > r->length || n > r->length - at) fail_source(source, "the data of a tensor is shorter than its dimensions say");
+    if (at > r->length || n > r->length - at)
+        fail_source(source, "the data of a tensor is shorter than its dimensions say");
     s->bytes_read += n;
     for (uint8_t *p = to; n;) {
         const Span *span = find_span(source, r, at);
@@ -107,21 +117,26 @@ void source_bytes(Store *s, Source *source, uint64_t at, void *to, size_t n)
 
 static void set_mark(Reader *r)
 {
-    if (r->next != r->distance * r->marks) return;
+    if (r->next != r->distance * r->marks)
+        return;
     if (r->marks == r->mark_room) {
-        for (int i = 0; i < r->marks / 2; i++) r->mark[i] = r->mark[2 * i];
+        for (int i = 0; i < r->marks / 2; i++)
+            r->mark[i] = r->mark[2 * i];
         r->marks /= 2;
         r->distance *= 2;
     }
-    if (r->next == r->distance * r->marks) r->mark[r->marks++] = r->at;
+    if (r->next == r->distance * r->marks)
+        r->mark[r->marks++] = r->at;
 }
 
 /* The decoder goes to the last mark before `first`, unless it stands nearer. */
 static void seek(Reader *r, int64_t first)
 {
     int64_t m = first / r->distance;
-    if (m >= r->marks) m = r->marks - 1;
-    if (r->next <= first && m * r->distance <= r->next) return;
+    if (m >= r->marks)
+        m = r->marks - 1;
+    if (r->next <= first && m * r->distance <= r->next)
+        return;
     r->next = m * r->distance;
     r->at = r->mark[m];
 }
@@ -138,7 +153,8 @@ static const uint8_t *look(Store *s, Source *source, Reader *r, const uint8_t **
             source_bytes(s, source, r->at, r->window, r->window_n);
             in = 0;
         }
-        if (!left) fail_source(source, "the data of a tensor is shorter than its dimensions say");
+        if (!left)
+            fail_source(source, "the data of a tensor is shorter than its dimensions say");
     }
     *p = r->window + in;
     return r->window + r->window_n;
@@ -148,10 +164,12 @@ static uint64_t decode(const Source *source, const uint8_t **p, const uint8_t *e
 {
     uint64_t x = 0;
     for (int shift = 0; shift < 7 * LONGEST_VARINT; shift += 7) {
-        if (*p == end) fail_source(source, "the data of a tensor ends inside a number");
+        if (*p == end)
+            fail_source(source, "the data of a tensor ends inside a number");
         const uint8_t b = *(*p)++;
         x |= (uint64_t)(b & 127) << shift;
-        if (b < 128) return x;
+        if (b < 128)
+            return x;
     }
     fail_source(source, "a number of more than ten bytes");
 }
@@ -159,10 +177,21 @@ static uint64_t decode(const Source *source, const uint8_t **p, const uint8_t *e
 static void store_integer(void *to, int64_t i, size_t size, uint64_t v)
 {
     switch (size) {
-    case 1: ((uint8_t *)to)[i] = (uint8_t)v; break;
-    case 2: { const uint16_t x = (uint16_t)v; memcpy((uint8_t *)to + 2 * i, &x, 2); break; }
-    case 4: { const uint32_t x = (uint32_t)v; memcpy((uint8_t *)to + 4 * i, &x, 4); break; }
-    default: memcpy((uint8_t *)to + 8 * i, &v, 8);
+    case 1:
+        ((uint8_t *)to)[i] = (uint8_t)v;
+        break;
+    case 2: {
+        const uint16_t x = (uint16_t)v;
+        memcpy((uint8_t *)to + 2 * i, &x, 2);
+        break;
+    }
+    case 4: {
+        const uint32_t x = (uint32_t)v;
+        memcpy((uint8_t *)to + 4 * i, &x, 4);
+        break;
+    }
+    default:
+        memcpy((uint8_t *)to + 8 * i, &v, 8);
     }
 }
 
@@ -178,7 +207,8 @@ static void read_varints(Store *s, Source *source, int64_t n, void *to)
         do {
             set_mark(r);
             const uint64_t v = decode(source, &p, end);
-            if (to) store_integer(to, i, size, v);
+            if (to)
+                store_integer(to, i, size, v);
             r->at += (uint64_t)(p - from);
             from = p;
             r->next++;
@@ -214,7 +244,8 @@ void bits_pack(DType t, uint8_t *to, const uint8_t *from, int64_t n)
     const unsigned mask = (1u << bits) - 1;
     for (int64_t i = 0; i < n; i += per) {
         unsigned b = 0;
-        for (int j = 0; j < per && i + j < n; j++) b |= (from[i + j] & mask) << (j * bits);
+        for (int j = 0; j < per && i + j < n; j++)
+            b |= (from[i + j] & mask) << (j * bits);
         *to++ = (uint8_t)b;
     }
 }
@@ -227,8 +258,10 @@ static void read_packed(Store *s, Source *source, int64_t first, int64_t n, uint
         const int64_t at = first / per, skip = first % per;
         const int64_t k = i64_min(n, (int64_t)sizeof bytes * per - skip);
         const size_t whole = (size_t)i64_ceil_div(skip + k, per);
-        if (source->encoding == ENC_VARINT) varints_from(s, source, at, (int64_t)whole, bytes);
-        else source_bytes(s, source, (uint64_t)at, bytes, whole);
+        if (source->encoding == ENC_VARINT)
+            varints_from(s, source, at, (int64_t)whole, bytes);
+        else
+            source_bytes(s, source, (uint64_t)at, bytes, whole);
         bits_unpack(source->dtype, to, bytes, skip, k);
         to += k;
         first += k;
@@ -241,18 +274,27 @@ void source_read(Store *s, Source *source, int64_t first, int64_t n, void *to)
     const size_t size = dtype_work(source->dtype);
     assert(first >= 0 && n >= 0 && first <= source->count - n);
     assert(!source->file || source->reader);
-    if (dtype_bits(source->dtype) < 8) read_packed(s, source, first, n, to);
-    else if (source->file && source->encoding == ENC_VARINT) varints_from(s, source, first, n, to);
-    else source_bytes(s, source, (uint64_t)first * size, to, (size_t)n * size);
+    if (dtype_bits(source->dtype) < 8)
+        read_packed(s, source, first, n, to);
+    else if (source->file && source->encoding == ENC_VARINT)
+        varints_from(s, source, first, n, to);
+    else
+        source_bytes(s, source, (uint64_t)first * size, to, (size_t)n * size);
 }
 
 bool source_same(const Source *a, const Source *b)
 {
-    if (a == b) return true;
-    if (a->dtype != b->dtype || a->count != b->count || a->encoding != b->encoding || a->file != b->file) return false;
-    if (!a->file) return a->memory == b->memory;
-    if (a->spans != b->spans) return false;
+    if (a == b)
+        return true;
+    if (a->dtype != b->dtype || a->count != b->count || a->encoding != b->encoding ||
+        a->file != b->file)
+        return false;
+    if (!a->file)
+        return a->memory == b->memory;
+    if (a->spans != b->spans)
+        return false;
     for (int i = 0; i < a->spans; i++)
-        if (a->span[i].offset != b->span[i].offset || a->span[i].length != b->span[i].length) return false;
+        if (a->span[i].offset != b->span[i].offset || a->span[i].length != b->span[i].length)
+            return false;
     return true;
 }

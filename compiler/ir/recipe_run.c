@@ -13,22 +13,23 @@
 
 typedef struct Run {
     Store *store;
-    Form *form;                 /* joined: fewest factors, at least one */
-    DType dtype;                /* of the result */
-    size_t size;                /* of one of its working elements */
-    File *file;                 /* where it goes: at `at` of the file, or to memory */
+    Form *form;  /* joined: fewest factors, at least one */
+    DType dtype; /* of the result */
+    size_t size; /* of one of its working elements */
+    File *file;  /* where it goes: at `at` of the file, or to memory */
     uint64_t at;
     uint8_t *memory;
-    Box tile;                   /* n: the shape */
+    Box tile; /* n: the shape */
     int order[FACTORS];
-    int64_t in_room, mid_room;  /* bytes */
+    int64_t in_room, mid_room; /* bytes */
     uint8_t *in, *mid, *out;
 } Run;
 
 static void wrote(Store *s, uint64_t bytes)
 {
     s->bytes_written += bytes;
-    if (s->progress && s->bytes_written >= s->next_progress) s->progress(s);
+    if (s->progress && s->bytes_written >= s->next_progress)
+        s->progress(s);
 }
 
 /* --- read --- */
@@ -40,55 +41,73 @@ static void read_box(Run *run, const Part *p, const Box *b, const ReadPlan *r)
     for (uint8_t *to = run->in;; to += r->pitch * size) {
         /* Addresses outside the source are of elements that a guard hides. */
         const int64_t low = at < 0 ? -at : 0, high = i64_min(r->span, p->source->count - at);
-        if (low < high) source_read(run->store, p->source, at + low, high - low, to + low * size);
+        if (low < high)
+            source_read(run->store, p->source, at + low, high - low, to + low * size);
         int j = 0;
         for (; j < r->outer; j++) {
             const int64_t s = llabs(p->at.step[r->factor[j]]);
             at += s;
-            if (++i[j] < b->n[r->factor[j]]) break;
+            if (++i[j] < b->n[r->factor[j]])
+                break;
             at -= s * i[j];
             i[j] = 0;
         }
-        if (j == r->outer) return;
+        if (j == r->outer)
+            return;
     }
 }
 
 /* --- permute --- */
 
-typedef struct Quad { uint64_t half[2]; } Quad;
+typedef struct Quad {
+    uint64_t half[2];
+} Quad;
 
 /* rows x n elements; 16 is the width of packed kernels and gets constant loops. */
 #define PERMUTE(T) \
-static void permute_##T(T *restrict out, const T *restrict in, int64_t rows, int64_t row_step, int64_t n, int64_t step) \
-{ \
-    if (step == 1) { \
-        for (int64_t q = 0; q < rows; q++) { \
-            if (n == 16) memcpy(out + q * 16, in + q * row_step, 16 * sizeof(T)); \
-            else memcpy(out + q * n, in + q * row_step, (size_t)n * sizeof(T)); \
+    static void permute_##T(T *restrict out, const T *restrict in, int64_t rows, int64_t row_step, \
+                            int64_t n, int64_t step) \
+    { \
+        if (step == 1) { \
+            for (int64_t q = 0; q < rows; q++) { \
+                if (n == 16) \
+                    memcpy(out + q * 16, in + q * row_step, 16 * sizeof(T)); \
+                else \
+                    memcpy(out + q * n, in + q * row_step, (size_t)n * sizeof(T)); \
+            } \
+            return; \
         } \
-        return; \
-    } \
-    if (n == 16) { \
-        int64_t q = 0; \
-        for (; row_step == 1 && q + 16 <= rows; q += 16) { \
-            T t[16][16]; \
-            for (int i = 0; i < 16; i++) for (int k = 0; k < 16; k++) t[k][i] = in[q + k + i * step]; \
-            memcpy(out + q * 16, t, sizeof t); \
+        if (n == 16) { \
+            int64_t q = 0; \
+            for (; row_step == 1 && q + 16 <= rows; q += 16) { \
+                T t[16][16]; \
+                for (int i = 0; i < 16; i++) \
+                    for (int k = 0; k < 16; k++) \
+                        t[k][i] = in[q + k + i * step]; \
+                memcpy(out + q * 16, t, sizeof t); \
+            } \
+            for (; q < rows; q++) \
+                for (int i = 0; i < 16; i++) \
+                    out[q * 16 + i] = in[q * row_step + i * step]; \
+            return; \
         } \
-        for (; q < rows; q++) for (int i = 0; i < 16; i++) out[q * 16 + i] = in[q * row_step + i * step]; \
-        return; \
-    } \
-    for (int64_t q0 = 0; q0 < rows; q0 += 16) for (int64_t i0 = 0; i0 < n; i0 += 16) { \
-        const int64_t q1 = i64_min(rows, q0 + 16), i1 = i64_min(n, i0 + 16); \
-        if (row_step == 1 && q1 - q0 == 16 && i1 - i0 == 16) { \
-            T t[16][16]; \
-            for (int i = 0; i < 16; i++) for (int k = 0; k < 16; k++) t[k][i] = in[q0 + k + (i0 + i) * step]; \
-            for (int k = 0; k < 16; k++) memcpy(out + (q0 + k) * n + i0, t[k], sizeof t[k]); \
-            continue; \
-        } \
-        for (int64_t q = q0; q < q1; q++) for (int64_t i = i0; i < i1; i++) out[q * n + i] = in[q * row_step + i * step]; \
-    } \
-}
+        for (int64_t q0 = 0; q0 < rows; q0 += 16) \
+            for (int64_t i0 = 0; i0 < n; i0 += 16) { \
+                const int64_t q1 = i64_min(rows, q0 + 16), i1 = i64_min(n, i0 + 16); \
+                if (row_step == 1 && q1 - q0 == 16 && i1 - i0 == 16) { \
+                    T t[16][16]; \
+                    for (int i = 0; i < 16; i++) \
+                        for (int k = 0; k < 16; k++) \
+                            t[k][i] = in[q0 + k + (i0 + i) * step]; \
+                    for (int k = 0; k < 16; k++) \
+                        memcpy(out + (q0 + k) * n + i0, t[k], sizeof t[k]); \
+                    continue; \
+                } \
+                for (int64_t q = q0; q < q1; q++) \
+                    for (int64_t i = i0; i < i1; i++) \
+                        out[q * n + i] = in[q * row_step + i * step]; \
+            } \
+    }
 PERMUTE(uint8_t)
 PERMUTE(uint16_t)
 PERMUTE(uint32_t)
@@ -100,12 +119,14 @@ typedef struct Loops {
     int64_t dim[FACTORS + 2], step[FACTORS + 2];
 } Loops;
 
-/* The box as loops over the buffer, outermost first: joined where the buffer steps as one, at least two. */
+/* The box as loops over the buffer, outermost first: joined where the buffer steps as one, at least
+ * two. */
 static Loops permute_loops(int rank, const Box *b, const ReadPlan *r)
 {
     Loops l = { .n = 2, .dim = { 1, 1 } };
     for (int k = 0; k < rank; k++) {
-        if (b->n[k] == 1) continue;
+        if (b->n[k] == 1)
+            continue;
         if (l.n > 2 && l.step[l.n - 1] == r->step[k] * b->n[k]) {
             l.dim[l.n - 1] *= b->n[k];
         } else {
@@ -116,18 +137,29 @@ static Loops permute_loops(int rank, const Box *b, const ReadPlan *r)
     return l;
 }
 
-static void permute_rows(size_t size, uint8_t *out, const uint8_t *in, int64_t rows, int64_t row_step, int64_t n, int64_t step)
+static void permute_rows(size_t size, uint8_t *out, const uint8_t *in, int64_t rows,
+                         int64_t row_step, int64_t n, int64_t step)
 {
     switch (size) {
-    case 1: permute_uint8_t(out, in, rows, row_step, n, step); break;
-    case 2: permute_uint16_t((void *)out, (const void *)in, rows, row_step, n, step); break;
-    case 4: permute_uint32_t((void *)out, (const void *)in, rows, row_step, n, step); break;
-    case 8: permute_uint64_t((void *)out, (const void *)in, rows, row_step, n, step); break;
-    default: permute_Quad((void *)out, (const void *)in, rows, row_step, n, step);
+    case 1:
+        permute_uint8_t(out, in, rows, row_step, n, step);
+        break;
+    case 2:
+        permute_uint16_t((void *)out, (const void *)in, rows, row_step, n, step);
+        break;
+    case 4:
+        permute_uint32_t((void *)out, (const void *)in, rows, row_step, n, step);
+        break;
+    case 8:
+        permute_uint64_t((void *)out, (const void *)in, rows, row_step, n, step);
+        break;
+    default:
+        permute_Quad((void *)out, (const void *)in, rows, row_step, n, step);
     }
 }
 
-static void permute(int rank, const Box *b, const ReadPlan *r, size_t size, const uint8_t *in, uint8_t *out)
+static void permute(int rank, const Box *b, const ReadPlan *r, size_t size, const uint8_t *in,
+                    uint8_t *out)
 {
     const Loops l = permute_loops(rank, b, r);
     const int64_t rows = l.dim[l.n - 2], n = l.dim[l.n - 1];
@@ -137,11 +169,13 @@ static void permute(int rank, const Box *b, const ReadPlan *r, size_t size, cons
         int j = l.n - 3;
         for (; j >= 0; j--) {
             at += l.step[j];
-            if (++i[j] < l.dim[j]) break;
+            if (++i[j] < l.dim[j])
+                break;
             at -= l.step[j] * i[j];
             i[j] = 0;
         }
-        if (j < 0) return;
+        if (j < 0)
+            return;
     }
 }
 
@@ -150,7 +184,8 @@ static void permute(int rank, const Box *b, const ReadPlan *r, size_t size, cons
 static int64_t affine_at(const Affine *f, const int64_t *i, int rank)
 {
     int64_t v = f->base;
-    for (int k = 0; k < rank; k++) v += f->step[k] * i[k];
+    for (int k = 0; k < rank; k++)
+        v += f->step[k] * i[k];
     return v;
 }
 
@@ -158,17 +193,21 @@ static void mul_run(float *restrict x, const float *v, int64_t step, int n)
 {
     if (step == 0) {
         const float c = *v;
-        for (int i = 0; i < n; i++) x[i] *= c;
+        for (int i = 0; i < n; i++)
+            x[i] *= c;
     } else if (step == 1) {
-        for (int i = 0; i < n; i++) x[i] *= v[i];
+        for (int i = 0; i < n; i++)
+            x[i] *= v[i];
     } else {
-        for (int i = 0; i < n; i++) x[i] *= v[i * step];
+        for (int i = 0; i < n; i++)
+            x[i] *= v[i * step];
     }
 }
 
 static void add_run(float *restrict x, const float *v, int64_t step, int n)
 {
-    for (int i = 0; i < n; i++) x[i] += v[i * step];
+    for (int i = 0; i < n; i++)
+        x[i] += v[i * step];
 }
 
 typedef union Buffer {
@@ -177,7 +216,8 @@ typedef union Buffer {
 } Buffer;
 
 /* One change of n elements in *from (type t); the result is in `to` or, in place, in *from. */
-static void change_run(const Change *c, int64_t channel, int64_t step, DType t, Buffer **now, Buffer **spare, int n)
+static void change_run(const Change *c, int64_t channel, int64_t step, DType t, Buffer **now,
+                       Buffer **spare, int n)
 {
     if (c->kind == CHANGE_CAST) {
         convert_run(t, *now, c->dtype, *spare, n);
@@ -192,20 +232,25 @@ static void change_run(const Change *c, int64_t channel, int64_t step, DType t, 
 }
 
 /* The one change of most weights: float32 by a scale, straight from buffer to buffer. */
-static void scale_values(float *restrict to, const float *restrict from, const float *restrict v, int64_t step, int64_t n)
+static void scale_values(float *restrict to, const float *restrict from, const float *restrict v,
+                         int64_t step, int64_t n)
 {
     if (step == 1 && n == 16) {
-        for (int i = 0; i < 16; i++) to[i] = from[i] * v[i];
+        for (int i = 0; i < 16; i++)
+            to[i] = from[i] * v[i];
     } else if (step == 0) {
         const float c = *v;
-        for (int64_t i = 0; i < n; i++) to[i] = from[i] * c;
+        for (int64_t i = 0; i < n; i++)
+            to[i] = from[i] * c;
     } else {
-        for (int64_t i = 0; i < n; i++) to[i] = from[i] * v[i * step];
+        for (int64_t i = 0; i < n; i++)
+            to[i] = from[i] * v[i * step];
     }
 }
 
 /* n elements in a row of the result; channel[m] is that of the first for change m. */
-static void change_values(const Part *p, DType out, const uint8_t *in, uint8_t *to, int inner, int64_t n, const int64_t *channel)
+static void change_values(const Part *p, DType out, const uint8_t *in, uint8_t *to, int inner,
+                          int64_t n, const int64_t *channel)
 {
     const size_t in_size = dtype_work(p->source->dtype), out_size = dtype_work(out);
     if (!p->changes) {
@@ -213,7 +258,8 @@ static void change_values(const Part *p, DType out, const uint8_t *in, uint8_t *
         return;
     }
     if (p->changes == 1 && p->change->kind == CHANGE_MUL) {
-        scale_values((void *)to, (const void *)in, p->change->vec + channel[0], p->change->at.step[inner], n);
+        scale_values((void *)to, (const void *)in, p->change->vec + channel[0],
+                     p->change->at.step[inner], n);
         return;
     }
     Buffer a, b;
@@ -224,7 +270,8 @@ static void change_values(const Part *p, DType out, const uint8_t *in, uint8_t *
         memcpy(now, in + (size_t)i * in_size, (size_t)k * in_size);
         for (int m = 0; m < p->changes; m++) {
             const Change *c = p->change + m;
-            change_run(c, channel[m] + c->at.step[inner] * i, c->at.step[inner], t, &now, &spare, k);
+            change_run(c, channel[m] + c->at.step[inner] * i, c->at.step[inner], t, &now, &spare,
+                       k);
             t = c->dtype;
         }
         memcpy(to + (size_t)i * out_size, now, (size_t)k * out_size);
@@ -236,7 +283,8 @@ static void clip(const Guard *g, const int64_t *i, int rank, int inner, int64_t 
 {
     const int64_t v = affine_at(&g->at, i, rank), c = g->at.step[inner];
     if (c == 0) {
-        if (v < g->low || v >= g->high) *to = *from;
+        if (v < g->low || v >= g->high)
+            *to = *from;
         return;
     }
     const int64_t low = c > 0 ? i64_ceil_div(g->low - v, c) : i64_ceil_div(v - g->high + 1, -c);
@@ -248,9 +296,11 @@ static void clip(const Guard *g, const int64_t *i, int rank, int inner, int64_t 
 static bool tells_apart(const Part *p, int k)
 {
     for (int m = 0; m < p->changes; m++)
-        if (p->change[m].at.step[k]) return true;
+        if (p->change[m].at.step[k])
+            return true;
     for (int g = 0; g < p->guards; g++)
-        if (p->guard[g].at.step[k]) return true;
+        if (p->guard[g].at.step[k])
+            return true;
     return false;
 }
 
@@ -259,8 +309,10 @@ static int run_factor(const Form *f, const Part *p, const Box *tile, const Box *
 {
     int k = f->rank - 1;
     *length = b->n[k];
-    if (tells_apart(p, k)) return k;
-    while (k > 0 && b->n[k] == tile->n[k] && !tells_apart(p, k - 1)) *length *= b->n[--k];
+    if (tells_apart(p, k))
+        return k;
+    while (k > 0 && b->n[k] == tile->n[k] && !tells_apart(p, k - 1))
+        *length *= b->n[--k];
     return k;
 }
 
@@ -273,22 +325,29 @@ static void place_box(Run *run, const Part *p, const Box *tile, const Box *b)
     int64_t i[FACTORS], step[FACTORS], length, s = 1;
     const int first = run_factor(f, p, tile, b, &length);
     memcpy(i, b->at, sizeof i);
-    for (int k = f->rank; k-- > 0; s *= tile->n[k]) step[k] = s;
+    for (int k = f->rank; k-- > 0; s *= tile->n[k])
+        step[k] = s;
     for (const uint8_t *mid = run->mid;; mid += length * in_size) {
         int64_t to = 0, from = 0, end = length, channel[CHANGES];
-        for (int k = 0; k < f->rank; k++) to += (i[k] - tile->at[k]) * step[k];
-        for (int g = 0; g < p->guards; g++) clip(p->guard + g, i, f->rank, last, &from, &end);
+        for (int k = 0; k < f->rank; k++)
+            to += (i[k] - tile->at[k]) * step[k];
+        for (int g = 0; g < p->guards; g++)
+            clip(p->guard + g, i, f->rank, last, &from, &end);
         for (int m = 0; m < p->changes; m++) {
             const Affine *at = &p->change[m].at;
             channel[m] = affine_at(at, i, f->rank) + at->step[last] * from;
         }
-        if (from < end) change_values(p, run->dtype, mid + from * in_size, run->out + (to + from) * out_size, last, end - from, channel);
+        if (from < end)
+            change_values(p, run->dtype, mid + from * in_size, run->out + (to + from) * out_size,
+                          last, end - from, channel);
         int k = first - 1;
         for (; k >= 0; k--) {
-            if (++i[k] < b->at[k] + b->n[k]) break;
+            if (++i[k] < b->at[k] + b->n[k])
+                break;
             i[k] = b->at[k];
         }
-        if (k < 0) return;
+        if (k < 0)
+            return;
     }
 }
 
@@ -299,14 +358,17 @@ static int plain_factor(const Guard *g, int rank)
 {
     int found = -1;
     for (int k = 0; k < rank; k++) {
-        if (!g->at.step[k]) continue;
-        if (found >= 0 || g->at.step[k] != 1) return -1;
+        if (!g->at.step[k])
+            continue;
+        if (found >= 0 || g->at.step[k] != 1)
+            return -1;
         found = k;
     }
     return found;
 }
 
-/* Cuts the box by the guards on one factor; false: nothing is left. *whole: no guard needs a look at each run. */
+/* Cuts the box by the guards on one factor; false: nothing is left. *whole: no guard needs a look
+ * at each run. */
 static bool cut_box(const Part *p, int rank, Box *b, bool *whole)
 {
     *whole = true;
@@ -314,18 +376,25 @@ static bool cut_box(const Part *p, int rank, Box *b, bool *whole)
         const Guard *g = p->guard + j;
         int64_t low = g->at.base, high = g->at.base;
         for (int k = 0; k < rank; k++) {
-            const int64_t x = g->at.step[k] * b->at[k], y = g->at.step[k] * (b->at[k] + b->n[k] - 1);
+            const int64_t x = g->at.step[k] * b->at[k],
+                          y = g->at.step[k] * (b->at[k] + b->n[k] - 1);
             low += i64_min(x, y);
             high += i64_max(x, y);
         }
-        if (high < g->low || low >= g->high) return false;
-        if (low >= g->low && high < g->high) continue;
+        if (high < g->low || low >= g->high)
+            return false;
+        if (low >= g->low && high < g->high)
+            continue;
         const int k = plain_factor(g, rank);
-        if (k < 0) { *whole = false; continue; }
+        if (k < 0) {
+            *whole = false;
+            continue;
+        }
         const int64_t from = i64_max(b->at[k], g->low - g->at.base);
         b->n[k] = i64_min(b->at[k] + b->n[k], g->high - g->at.base) - from;
         b->at[k] = from;
-        if (b->n[k] <= 0) return false;
+        if (b->n[k] <= 0)
+            return false;
     }
     return true;
 }
@@ -336,9 +405,11 @@ static void make_part(Run *run, const Part *p, const Box *tile, bool *filled)
     const Form *f = run->form;
     Box b = *tile;
     bool whole;
-    if (!cut_box(p, f->rank, &b, &whole)) return;
+    if (!cut_box(p, f->rank, &b, &whole))
+        return;
     const bool full = whole && !memcmp(&b, tile, sizeof b);
-    if (!full && !*filled) memset(run->out, 0, (size_t)box_count(tile, f->rank) * run->size);
+    if (!full && !*filled)
+        memset(run->out, 0, (size_t)box_count(tile, f->rank) * run->size);
     *filled = true;
     const size_t size = dtype_work(p->source->dtype);
     const ReadPlan r = read_plan(p, f->rank, run->tile.n, &b);
@@ -347,7 +418,8 @@ static void make_part(Run *run, const Part *p, const Box *tile, bool *filled)
     const bool raw = full && !p->changes;
     assert(raw || box_count(&b, f->rank) * (int64_t)size <= run->mid_room);
     permute(f->rank, &b, &r, size, run->in, raw ? run->out : run->mid);
-    if (!raw) place_box(run, p, tile, &b);
+    if (!raw)
+        place_box(run, p, tile, &b);
 }
 
 static void write_run(Run *run, int64_t first, const uint8_t *from, int64_t n)
@@ -366,18 +438,23 @@ static void write_tile(Run *run, const Box *t)
     const Form *f = run->form;
     int first = f->rank - 1;
     int64_t length = t->n[first], step[FACTORS], s = 1, i[FACTORS] = { 0 };
-    while (first > 0 && t->n[first] == f->dim[first]) length *= t->n[--first];
-    for (int k = f->rank; k-- > 0; s *= f->dim[k]) step[k] = s;
+    while (first > 0 && t->n[first] == f->dim[first])
+        length *= t->n[--first];
+    for (int k = f->rank; k-- > 0; s *= f->dim[k])
+        step[k] = s;
     for (const uint8_t *from = run->out;; from += length * (int64_t)run->size) {
         int64_t to = 0;
-        for (int k = 0; k < f->rank; k++) to += (t->at[k] + i[k]) * step[k];
+        for (int k = 0; k < f->rank; k++)
+            to += (t->at[k] + i[k]) * step[k];
         write_run(run, to, from, length);
         int k = first - 1;
         for (; k >= 0; k--) {
-            if (++i[k] < t->n[k]) break;
+            if (++i[k] < t->n[k])
+                break;
             i[k] = 0;
         }
-        if (k < 0) return;
+        if (k < 0)
+            return;
     }
 }
 
@@ -386,18 +463,24 @@ static void run_tiles(Run *run)
     const Form *f = run->form;
     Box t = { { 0 }, { 0 } };
     for (;;) {
-        for (int k = 0; k < f->rank; k++) t.n[k] = i64_min(run->tile.n[k], f->dim[k] - t.at[k]);
+        for (int k = 0; k < f->rank; k++)
+            t.n[k] = i64_min(run->tile.n[k], f->dim[k] - t.at[k]);
         bool filled = false;
-        for (int p = 0; p < f->parts; p++) make_part(run, f->part + p, &t, &filled);
-        if (!filled) memset(run->out, 0, (size_t)box_count(&t, f->rank) * run->size);
-        if (run->file || run->out != run->memory) write_tile(run, &t);
+        for (int p = 0; p < f->parts; p++)
+            make_part(run, f->part + p, &t, &filled);
+        if (!filled)
+            memset(run->out, 0, (size_t)box_count(&t, f->rank) * run->size);
+        if (run->file || run->out != run->memory)
+            write_tile(run, &t);
         int j = 0;
         for (; j < f->rank; j++) {
             const int k = run->order[j];
-            if ((t.at[k] += run->tile.n[k]) < f->dim[k]) break;
+            if ((t.at[k] += run->tile.n[k]) < f->dim[k])
+                break;
             t.at[k] = 0;
         }
-        if (j == f->rank) return;
+        if (j == f->rank)
+            return;
     }
 }
 
@@ -411,12 +494,14 @@ static void make_buffers(Run *run)
         const int64_t size = (int64_t)dtype_work(part->source->dtype);
         const ReadPlan r = read_plan(part, f->rank, run->tile.n, &run->tile);
         run->in_room = i64_max(run->in_room, r.need * size);
-        if (part->changes || part->guards) run->mid_room = i64_max(run->mid_room, n * size);
+        if (part->changes || part->guards)
+            run->mid_room = i64_max(run->mid_room, n * size);
     }
     Arena *a = run->store->arena;
     run->in = arena_buffer(a, (size_t)run->in_room);
     run->mid = run->mid_room ? arena_buffer(a, (size_t)run->mid_room) : NULL;
-    run->out = run->memory && n == form_count(f) ? run->memory : arena_buffer(a, (size_t)n * run->size);
+    run->out =
+        run->memory && n == form_count(f) ? run->memory : arena_buffer(a, (size_t)n * run->size);
 }
 
 /* What one of the three buffers may take. */
@@ -434,12 +519,15 @@ static void run_form(Run *run, const Recipe *r)
     run->dtype = recipe_dtype(r);
     run->size = dtype_work(run->dtype);
     form_join(run->form, true);
-    if (!run->form->rank) (void)form_axis(run->form, 0);
-    for (int p = 0; p < run->form->parts; p++) source_open(s, run->form->part[p].source);
+    if (!run->form->rank)
+        (void)form_axis(run->form, 0);
+    for (int p = 0; p < run->form->parts; p++)
+        source_open(s, run->form->part[p].source);
     run->tile = tile_shape(run->form, run->dtype, (int64_t)buffer_room(s), run->order);
     make_buffers(run);
     run_tiles(run);
-    for (int p = 0; p < run->form->parts; p++) source_close(run->form->part[p].source);
+    for (int p = 0; p < run->form->parts; p++)
+        source_close(run->form->part[p].source);
     arena_release(&s->scratch, forms);
     arena_release(s->arena, mark);
 }
@@ -479,7 +567,8 @@ static void copy_out(Store *s, const Recipe *r, File *out, uint64_t at)
 
 static void need_spill(Store *s)
 {
-    if (!s->spill) s->spill = file_temporary(s->arena);
+    if (!s->spill)
+        s->spill = file_temporary(s->arena);
 }
 
 /* Sub-byte elements are made one to a byte in memory. */
@@ -496,7 +585,8 @@ void *recipe_values(Store *s, Arena *a, const Recipe *r)
 {
     const int64_t bytes = recipe_bytes(r);
     uint8_t *to = arena_alloc(a, (size_t)bytes);
-    if (!bytes) return to;
+    if (!bytes)
+        return to;
     if (copies_bytes(r)) {
         const ArenaMark mark = arena_mark(s->arena);
         source_open(s, r->source);
@@ -511,7 +601,8 @@ void *recipe_values(Store *s, Arena *a, const Recipe *r)
     return to;
 }
 
-/* Sub-byte elements of a large result: one to a byte in the spill file first, as tiles end inside bytes. */
+/* Sub-byte elements of a large result: one to a byte in the spill file first, as tiles end inside
+ * bytes. */
 static void write_packed(Store *s, const Recipe *r, File *out, uint64_t at)
 {
     enum { CHUNK = 64 * 1024 };
@@ -537,7 +628,8 @@ static void write_packed(Store *s, const Recipe *r, File *out, uint64_t at)
 void recipe_write(Store *s, const Recipe *r, File *out, uint64_t at)
 {
     const int64_t bytes = recipe_bytes(r);
-    if (!bytes) return;
+    if (!bytes)
+        return;
     if (copies_bytes(r)) {
         copy_out(s, r, out, at);
     } else if (dtype_bits(recipe_dtype(r)) >= 8) {

@@ -6,16 +6,17 @@
 #include "base/size.h"
 
 enum {
-    TINY_BYTES = 4096,          /* a read so short may hold anything */
-    NEAR_BYTES = 256,           /* single elements so near are read through */
-    WRITE_COST = 4,             /* a write of fresh pages by a read of cached ones (measured 3 to 6) */
-    LINE = 16,                  /* elements: rows in the buffer get an odd pitch, not to share cache sets */
+    TINY_BYTES = 4096, /* a read so short may hold anything */
+    NEAR_BYTES = 256,  /* single elements so near are read through */
+    WRITE_COST = 4,    /* a write of fresh pages by a read of cached ones (measured 3 to 6) */
+    LINE = 16,         /* elements: rows in the buffer get an odd pitch, not to share cache sets */
 };
 
 int64_t box_count(const Box *b, int rank)
 {
     int64_t n = 1;
-    for (int k = 0; k < rank; k++) n *= b->n[k];
+    for (int k = 0; k < rank; k++)
+        n *= b->n[k];
     return n;
 }
 
@@ -27,8 +28,10 @@ static void order_by_step(const Part *p, int rank, bool zero_last, int *order)
         int j = i;
         for (; j > 0; j--) {
             const int64_t before = llabs(p->at.step[order[j - 1]]);
-            const bool later = zero_last ? (before == 0 || (s != 0 && before > s)) && s != 0 : before > s;
-            if (!later) break;
+            const bool later =
+                zero_last ? (before == 0 || (s != 0 && before > s)) && s != 0 : before > s;
+            if (!later)
+                break;
             order[j] = order[j - 1];
         }
         order[j] = i;
@@ -38,8 +41,10 @@ static void order_by_step(const Part *p, int rank, bool zero_last, int *order)
 /* May the next factor be part of one read of `wide` elements? While little is read in vain. */
 static bool merges(int64_t n, int64_t step, int64_t wide, int64_t size)
 {
-    if (n == 1 || step <= wide + wide / 4) return true;
-    if (wide == 1 && step <= NEAR_BYTES / size) return true;
+    if (n == 1 || step <= wide + wide / 4)
+        return true;
+    if (wide == 1 && step <= NEAR_BYTES / size)
+        return true;
     const int64_t tiny = TINY_BYTES / size;
     return step <= tiny && n <= tiny && step * (n - 1) + wide <= tiny;
 }
@@ -63,13 +68,15 @@ ReadPlan read_plan(const Part *p, int rank, const int64_t *size, const Box *b)
     for (int64_t wide = 1; j < rank; j++) {
         const int k = order[j];
         const int64_t s = llabs(p->at.step[k]);
-        if (!merges(size[k], s, wide, element)) break;
+        if (!merges(size[k], s, wide, element))
+            break;
         r.step[k] = s;
         r.span += s * (b->n[k] - 1);
         wide += s * (size[k] - 1);
     }
     r.pitch = j < rank ? (r.span / LINE + 1) * LINE : r.span;
-    if (j < rank && r.pitch / LINE % 2 == 0) r.pitch += LINE;
+    if (j < rank && r.pitch / LINE % 2 == 0)
+        r.pitch += LINE;
     r.need = r.pitch;
     for (; j < rank; j++) {
         const int k = order[j];
@@ -78,7 +85,8 @@ ReadPlan read_plan(const Part *p, int rank, const int64_t *size, const Box *b)
         r.need *= b->n[k];
     }
     for (int k = 0; k < rank; k++) {
-        if (p->at.step[k] >= 0) continue;
+        if (p->at.step[k] >= 0)
+            continue;
         r.origin += r.step[k] * (b->n[k] - 1);
         r.step[k] = -r.step[k];
     }
@@ -88,23 +96,28 @@ ReadPlan read_plan(const Part *p, int rank, const int64_t *size, const Box *b)
 static bool fits(const Form *f, DType out, const Box *t, int64_t room)
 {
     const int64_t n = box_count(t, f->rank);
-    if (n > room / (int64_t)dtype_work(out)) return false;
+    if (n > room / (int64_t)dtype_work(out))
+        return false;
     for (int p = 0; p < f->parts; p++) {
         const int64_t most = room / (int64_t)dtype_work(f->part[p].source->dtype);
-        if (n > most || read_plan(f->part + p, f->rank, t->n, t).need > most) return false;
+        if (n > most || read_plan(f->part + p, f->rank, t->n, t).need > most)
+            return false;
     }
     return true;
 }
 
-/* Doubles the first factor, in that order, that is not whole; false: it does not fit, or all are. */
+/* Doubles the first factor, in that order, that is not whole; false: it does not fit, or all are.
+ */
 static bool grow(const Form *f, DType out, Box *t, const int *order, int64_t room)
 {
     for (int j = 0; j < f->rank; j++) {
         const int k = order[j];
-        if (t->n[k] == f->dim[k]) continue;
+        if (t->n[k] == f->dim[k])
+            continue;
         Box more = *t;
         more.n[k] = i64_min(f->dim[k], t->n[k] * 2);
-        if (!fits(f, out, &more, room)) return false;
+        if (!fits(f, out, &more, room))
+            return false;
         *t = more;
         return true;
     }
@@ -117,7 +130,8 @@ static int64_t run_length(const Form *f, const Box *t, const int *order)
     int64_t n = 1;
     for (int j = 0; j < f->rank; j++) {
         n *= t->n[order[j]];
-        if (t->n[order[j]] != f->dim[order[j]]) break;
+        if (t->n[order[j]] != f->dim[order[j]])
+            break;
     }
     return n;
 }
@@ -126,7 +140,8 @@ static const Part *main_part(const Form *f)
 {
     const Part *most = f->part;
     for (int p = 1; p < f->parts; p++)
-        if (f->part[p].source->count > most->source->count) most = f->part + p;
+        if (f->part[p].source->count > most->source->count)
+            most = f->part + p;
     return most;
 }
 
@@ -138,11 +153,15 @@ Box tile_shape(const Form *f, DType out, int64_t room, int *order)
         t.n[k] = 1;
         write_order[k] = order[k] = f->rank - 1 - k;
     }
-    if (f->parts) order_by_step(main_part(f), f->rank, true, order);
+    if (f->parts)
+        order_by_step(main_part(f), f->rank, true, order);
     for (bool can_read = true, can_write = true; can_read || can_write;) {
-        const bool read_first = run_length(f, &t, order) * WRITE_COST <= run_length(f, &t, write_order);
-        if (can_read && (read_first || !can_write)) can_read = grow(f, out, &t, order, room);
-        else can_write = grow(f, out, &t, write_order, room);
+        const bool read_first =
+            run_length(f, &t, order) * WRITE_COST <= run_length(f, &t, write_order);
+        if (can_read && (read_first || !can_write))
+            can_read = grow(f, out, &t, order, room);
+        else
+            can_write = grow(f, out, &t, write_order, room);
     }
     return t;
 }

@@ -10,85 +10,118 @@ Shape shape_of(int rank, const int64_t *dims)
 {
     assert(rank <= MAX_RANK);
     Shape s = { .rank = rank };
-    if (rank > 0) memcpy(s.dim, dims, (size_t)rank * sizeof *dims);
+    if (rank > 0)
+        memcpy(s.dim, dims, (size_t)rank * sizeof *dims);
     return s;
 }
 
-Shape shape_scalar(void) { return (Shape){ .rank = 0 }; }
+Shape shape_scalar(void)
+{
+    return (Shape){ .rank = 0 };
+}
 
-Shape shape_vector(int64_t n) { return (Shape){ .rank = 1, .dim = { n } }; }
+Shape shape_vector(int64_t n)
+{
+    return (Shape){ .rank = 1, .dim = { n } };
+}
 
 bool shape_known(const Shape *s)
 {
-    if (s->rank < 0) return false;
+    if (s->rank < 0)
+        return false;
     for (int i = 0; i < s->rank; i++)
-        if (s->dim[i] < 0) return false;
+        if (s->dim[i] < 0)
+            return false;
     return true;
 }
 
 bool shape_equal(const Shape *a, const Shape *b)
 {
-    return a->rank == b->rank && (a->rank <= 0 || !memcmp(a->dim, b->dim, (size_t)a->rank * sizeof *a->dim));
+    return a->rank == b->rank &&
+           (a->rank <= 0 || !memcmp(a->dim, b->dim, (size_t)a->rank * sizeof *a->dim));
 }
 
 int64_t shape_count(const Shape *s)
 {
     assert(shape_known(s));
     int64_t n = 1;
-    for (int i = 0; i < s->rank; i++) n = i64_mul(n, s->dim[i]);
+    for (int i = 0; i < s->rank; i++)
+        n = i64_mul(n, s->dim[i]);
     return n;
 }
 
 const char *shape_text(Arena *a, const Shape *s)
 {
-    if (s->rank < 0) return "?";
+    if (s->rank < 0)
+        return "?";
     char *text = arena_alloc(a, 24 * MAX_RANK + 3);
     size_t n = 0;
     text[n++] = '[';
     for (int i = 0; i < s->rank; i++) {
-        if (s->dim[i] < 0) n += (size_t)snprintf(text + n, 24, "%s?", i ? "," : "");
-        else n += (size_t)snprintf(text + n, 24, "%s%lld", i ? "," : "", (long long)s->dim[i]);
+        if (s->dim[i] < 0)
+            n += (size_t)snprintf(text + n, 24, "%s?", i ? "," : "");
+        else
+            n += (size_t)snprintf(text + n, 24, "%s%lld", i ? "," : "", (long long)s->dim[i]);
     }
     text[n++] = ']';
     text[n] = 0;
     return text;
 }
 
-int64_t tensor_count(const Tensor *t) { return shape_count(&t->shape); }
+int64_t tensor_count(const Tensor *t)
+{
+    return shape_count(&t->shape);
+}
 
-int64_t tensor_bytes(const Tensor *t) { return dtype_bytes(t->dtype, tensor_count(t)); }
+int64_t tensor_bytes(const Tensor *t)
+{
+    return dtype_bytes(t->dtype, tensor_count(t));
+}
 
 static int64_t int_at(DType t, const void *values, int64_t i)
 {
     switch (t) {
-    case DT_I64: return ((const int64_t *)values)[i];
-    case DT_U64: return (int64_t)((const uint64_t *)values)[i];
-    case DT_I32: return ((const int32_t *)values)[i];
-    case DT_U32: return ((const uint32_t *)values)[i];
-    case DT_I16: return ((const int16_t *)values)[i];
-    case DT_U16: return ((const uint16_t *)values)[i];
-    case DT_I8: return ((const int8_t *)values)[i];
-    default: return ((const uint8_t *)values)[i];
+    case DT_I64:
+        return ((const int64_t *)values)[i];
+    case DT_U64:
+        return (int64_t)((const uint64_t *)values)[i];
+    case DT_I32:
+        return ((const int32_t *)values)[i];
+    case DT_U32:
+        return ((const uint32_t *)values)[i];
+    case DT_I16:
+        return ((const int16_t *)values)[i];
+    case DT_U16:
+        return ((const uint16_t *)values)[i];
+    case DT_I8:
+        return ((const int8_t *)values)[i];
+    default:
+        return ((const uint8_t *)values)[i];
     }
 }
 
 const int64_t *tensor_ints(Graph *g, const Tensor *t, int64_t *count)
 {
     *count = 0;
-    if (!t || !t->value) return NULL;
-    if (t->dtype != DT_BOOL && (!dtype_is_integer(t->dtype) || dtype_bits(t->dtype) < 8)) return NULL;
+    if (!t || !t->value)
+        return NULL;
+    if (t->dtype != DT_BOOL && (!dtype_is_integer(t->dtype) || dtype_bits(t->dtype) < 8))
+        return NULL;
     const void *values = recipe_values(g->store, g->arena, t->value);
     *count = recipe_count(t->value);
-    if (t->dtype == DT_I64) return values;
+    if (t->dtype == DT_I64)
+        return values;
     int64_t *wide = NEW_ARRAY(g->arena, int64_t, *count);
-    for (int64_t i = 0; i < *count; i++) wide[i] = int_at(t->dtype, values, i);
+    for (int64_t i = 0; i < *count; i++)
+        wide[i] = int_at(t->dtype, values, i);
     return wide;
 }
 
 const double *tensor_doubles(Graph *g, const Tensor *t, int64_t *count)
 {
     *count = 0;
-    if (!t || !t->value || t->dtype == DT_STRING) return NULL;
+    if (!t || !t->value || t->dtype == DT_STRING)
+        return NULL;
     *count = recipe_count(t->value);
     return recipe_values(g->store, g->arena, recipe_cast(g->store, t->value, DT_F64));
 }

@@ -18,21 +18,22 @@
 #include "onnx/sha1.h"
 
 enum {
-    MOST_LOCATION = 4095,       /* bytes of a path, as the system allows */
+    MOST_LOCATION = 4095, /* bytes of a path, as the system allows */
     OPEN_FLAGS = O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC,
 };
 
 /* A file that a tensor named; all tensors that name it share it. */
 typedef struct ExternalFile {
     File *file;
-    char sha1[41];              /* "": not computed yet */
+    char sha1[41]; /* "": not computed yet */
 } ExternalFile;
 
 /* The folder part of a path. */
 static const char *folder_of(Arena *a, const char *path)
 {
     const char *slash = strrchr(path, '/');
-    if (!slash) return ".";
+    if (!slash)
+        return ".";
     return arena_text(a, path, slash == path ? 1 : (size_t)(slash - path));
 }
 
@@ -46,18 +47,24 @@ External external_new(Arena *a, const Store *s, const char *model, const ReadOpt
 
 static const char **entry_of(ExternalRef *ref, const char *key)
 {
-    if (!strcmp(key, "location")) return &ref->location;
-    if (!strcmp(key, "offset")) return &ref->offset;
-    if (!strcmp(key, "length")) return &ref->length;
-    if (!strcmp(key, "checksum")) return &ref->checksum;
+    if (!strcmp(key, "location"))
+        return &ref->location;
+    if (!strcmp(key, "offset"))
+        return &ref->offset;
+    if (!strcmp(key, "length"))
+        return &ref->length;
+    if (!strcmp(key, "checksum"))
+        return &ref->checksum;
     return NULL;
 }
 
 void external_set(External *x, ExternalRef *ref, Loc loc, const char *key, const char *value)
 {
     const char **to = entry_of(ref, key);
-    if (to && *to) fail_at(STATUS_MALFORMED, loc, NULL, "the \"%s\" of external data is given twice", key);
-    if (to) *to = value;
+    if (to && *to)
+        fail_at(STATUS_MALFORMED, loc, NULL, "the \"%s\" of external data is given twice", key);
+    if (to)
+        *to = value;
     else if (!x->warned) {
         x->warned = true;
         warn_at(loc, "the entry \"%.64s\" of external data is not known and ignored", key);
@@ -67,10 +74,14 @@ void external_set(External *x, ExternalRef *ref, Loc loc, const char *key, const
 bool external_number(const char *text, uint64_t *value)
 {
     uint64_t v = 0;
-    if (!*text) return false;
+    if (!*text)
+        return false;
     for (; *text; text++) {
-        if (*text < '0' || *text > '9') return false;
-        if (__builtin_mul_overflow(v, 10, &v) || __builtin_add_overflow(v, (uint64_t)(*text - '0'), &v)) return false;
+        if (*text < '0' || *text > '9')
+            return false;
+        if (__builtin_mul_overflow(v, 10, &v) ||
+            __builtin_add_overflow(v, (uint64_t)(*text - '0'), &v))
+            return false;
     }
     *value = v;
     return v <= INT64_MAX;
@@ -78,27 +89,37 @@ bool external_number(const char *text, uint64_t *value)
 
 static const char *component_fault(const char *p, size_t n)
 {
-    if (n == 0) return "it has an empty part";
-    if (n == 2 && p[0] == '.' && p[1] == '.') return "it leads upwards (\"..\")";
+    if (n == 0)
+        return "it has an empty part";
+    if (n == 2 && p[0] == '.' && p[1] == '.')
+        return "it leads upwards (\"..\")";
     return NULL;
 }
 
 const char *external_location_fault(const char *location)
 {
-    if (!location || !*location) return "it is empty";
-    if (location[0] == '/') return "it is absolute";
-    if (((location[0] | 32) >= 'a' && (location[0] | 32) <= 'z') && location[1] == ':') return "it names a drive";
-    if (strlen(location) > MOST_LOCATION) return "it is too long";
+    if (!location || !*location)
+        return "it is empty";
+    if (location[0] == '/')
+        return "it is absolute";
+    if (((location[0] | 32) >= 'a' && (location[0] | 32) <= 'z') && location[1] == ':')
+        return "it names a drive";
+    if (strlen(location) > MOST_LOCATION)
+        return "it is too long";
     for (const char *p = location; *p; p++) {
-        if (*p == '\\') return "it contains a backslash";
-        if ((unsigned char)*p < 32 || *p == 127) return "it contains a control character";
+        if (*p == '\\')
+            return "it contains a backslash";
+        if ((unsigned char)*p < 32 || *p == 127)
+            return "it contains a control character";
     }
     for (const char *p = location;; p++) {
         const size_t n = strcspn(p, "/");
         const char *fault = component_fault(p, n);
-        if (fault) return fault;
+        if (fault)
+            return fault;
         p += n;
-        if (!*p) return NULL;
+        if (!*p)
+            return NULL;
     }
 }
 
@@ -115,12 +136,15 @@ static int open_components(int folder, const char *location)
         if (n < sizeof part) {
             memcpy(part, location, n);
             part[n] = 0;
-            fd = io_open(at, part, last ? OPEN_FLAGS | O_NOFOLLOW : O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+            fd = io_open(at, part,
+                         last ? OPEN_FLAGS | O_NOFOLLOW : O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
         }
         const int error = errno;
-        if (at != folder) close(at);
+        if (at != folder)
+            close(at);
         errno = error;
-        if (fd < 0 || last) return fd;
+        if (fd < 0 || last)
+            return fd;
         at = fd;
         location += n + 1;
     }
@@ -130,12 +154,16 @@ static int open_beneath(const External *x, int folder, const char *location)
 {
 #ifdef SYS_openat2
     if (!x->by_components && !io_calls_test) {
-        struct open_how how = { .flags = OPEN_FLAGS, .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS };
+        struct open_how how = { .flags = OPEN_FLAGS,
+                                .resolve =
+                                    RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS };
         long fd;
         int tries = 100;
-        do fd = syscall(SYS_openat2, folder, location, &how, sizeof how);
+        do
+            fd = syscall(SYS_openat2, folder, location, &how, sizeof how);
         while (fd < 0 && (errno == EINTR || errno == EAGAIN) && --tries);
-        if (fd >= 0 || (errno != ENOSYS && errno != EPERM && errno != E2BIG)) return (int)fd;
+        if (fd >= 0 || (errno != ENOSYS && errno != EPERM && errno != E2BIG))
+            return (int)fd;
     }
 #endif
     (void)x;
@@ -146,17 +174,28 @@ static _Noreturn void fail_open(Loc loc, const char *folder, const char *locatio
 {
     switch (error) {
     case ENOENT:
-        fail_at(STATUS_NO_INPUT, loc, "put the file beside the model, or name its folder with --external-data-dir",
+        fail_at(STATUS_NO_INPUT, loc,
+                "put the file beside the model, or name its folder with --external-data-dir",
                 "its external data, \"%.255s\" in \"%.1024s\", do not exist", location, folder);
     case ELOOP:
     case ENOTDIR:
     case EXDEV:
-        fail_at(STATUS_MALFORMED, loc, "put a copy of the file itself in the folder",
-                "its external data, \"%.255s\" in \"%.1024s\", are reached through a link or a file", location, folder);
-    case ENAMETOOLONG: fail_at(STATUS_MALFORMED, loc, NULL, "the location \"%.255s\" of its external data is too long", location);
+        fail_at(
+            STATUS_MALFORMED, loc, "put a copy of the file itself in the folder",
+            "its external data, \"%.255s\" in \"%.1024s\", are reached through a link or a file",
+            location, folder);
+    case ENAMETOOLONG:
+        fail_at(STATUS_MALFORMED, loc, NULL,
+                "the location \"%.255s\" of its external data is too long", location);
     case ENXIO:
-    case ENODEV: fail_at(STATUS_MALFORMED, loc, NULL, "its external data, \"%.255s\" in \"%.1024s\", are no regular file", location, folder);
-    default: fail_at(STATUS_IO, loc, NULL, "its external data, \"%.255s\" in \"%.1024s\", cannot be opened: %s", location, folder, strerror(error));
+    case ENODEV:
+        fail_at(STATUS_MALFORMED, loc, NULL,
+                "its external data, \"%.255s\" in \"%.1024s\", are no regular file", location,
+                folder);
+    default:
+        fail_at(STATUS_IO, loc, NULL,
+                "its external data, \"%.255s\" in \"%.1024s\", cannot be opened: %s", location,
+                folder, strerror(error));
     }
 }
 
@@ -164,32 +203,42 @@ static _Noreturn void fail_open(Loc loc, const char *folder, const char *locatio
 static const char *file_fault(int fd)
 {
     struct stat st;
-    if (io_calls()->fstat(fd, &st)) return "cannot be examined";
-    if (!S_ISREG(st.st_mode)) return "are no regular file";
-    if (st.st_nlink != 1) return "have more than one name (a hard link)";
+    if (io_calls()->fstat(fd, &st))
+        return "cannot be examined";
+    if (!S_ISREG(st.st_mode))
+        return "are no regular file";
+    if (st.st_nlink != 1)
+        return "have more than one name (a hard link)";
     return NULL;
 }
 
 static File *open_file(const External *x, Loc loc, const char *location)
 {
     const int folder = io_open(AT_FDCWD, x->folder, O_RDONLY | O_DIRECTORY);
-    if (folder < 0) fail_at(STATUS_NO_INPUT, loc, NULL, "the folder of external data, \"%.1024s\", cannot be opened: %s", x->folder, strerror(errno));
+    if (folder < 0)
+        fail_at(STATUS_NO_INPUT, loc, NULL,
+                "the folder of external data, \"%.1024s\", cannot be opened: %s", x->folder,
+                strerror(errno));
     const int fd = open_beneath(x, folder, location);
     const int error = errno;
     close(folder);
-    if (fd < 0) fail_open(loc, x->folder, location, error);
+    if (fd < 0)
+        fail_open(loc, x->folder, location, error);
     const char *fault = file_fault(fd);
     if (fault) {
         close(fd);
-        fail_at(STATUS_MALFORMED, loc, "put a copy of the file itself in the folder", "its external data, \"%.255s\" in \"%.1024s\", %s", location, x->folder, fault);
+        fail_at(STATUS_MALFORMED, loc, "put a copy of the file itself in the folder",
+                "its external data, \"%.255s\" in \"%.1024s\", %s", location, x->folder, fault);
     }
-    return file_from_fd(x->arena, fd, arena_printf(x->arena, "%s/%s", x->folder, location), x->mode);
+    return file_from_fd(x->arena, fd, arena_printf(x->arena, "%s/%s", x->folder, location),
+                        x->mode);
 }
 
 static ExternalFile *find_file(External *x, Loc loc, const char *location)
 {
     ExternalFile *f = map_get(&x->files, location);
-    if (f) return f;
+    if (f)
+        return f;
     f = NEW(x->arena, ExternalFile);
     f->file = open_file(x, loc, location);
     map_put(&x->files, location, f);
@@ -214,39 +263,60 @@ static void check_sha1(ExternalFile *f, Loc loc, const char *expected)
 {
     bool same = strlen(expected) == 40;
     if (!same || strspn(expected, "0123456789abcdefABCDEF") != 40)
-        fail_at(STATUS_MALFORMED, loc, NULL, "the checksum \"%.64s\" of its external data is no SHA-1", expected);
-    if (!*f->sha1) compute_sha1(f);
-    for (int i = 0; i < 40; i++) same &= f->sha1[i] == (expected[i] >= 'A' && expected[i] <= 'F' ? expected[i] | 32 : expected[i]);
+        fail_at(STATUS_MALFORMED, loc, NULL,
+                "the checksum \"%.64s\" of its external data is no SHA-1", expected);
+    if (!*f->sha1)
+        compute_sha1(f);
+    for (int i = 0; i < 40; i++)
+        same &= f->sha1[i] ==
+                (expected[i] >= 'A' && expected[i] <= 'F' ? expected[i] | 32 : expected[i]);
     if (!same)
-        fail_at(STATUS_MALFORMED, loc, "fetch the file again; it is damaged, or belongs to another model",
+        fail_at(STATUS_MALFORMED, loc,
+                "fetch the file again; it is damaged, or belongs to another model",
                 "its external data have the checksum %s, not %s", f->sha1, expected);
 }
 
 static uint64_t number(Loc loc, const char *what, const char *text, uint64_t otherwise)
 {
     uint64_t v;
-    if (!text) return otherwise;
-    if (!external_number(text, &v)) fail_at(STATUS_MALFORMED, loc, NULL, "the %s \"%.64s\" of its external data is no number of bytes", what, text);
+    if (!text)
+        return otherwise;
+    if (!external_number(text, &v))
+        fail_at(STATUS_MALFORMED, loc, NULL,
+                "the %s \"%.64s\" of its external data is no number of bytes", what, text);
     return v;
 }
 
 File *external_find(External *x, Loc loc, const ExternalRef *ref, uint64_t bytes, Span *span)
 {
-    if (x->refused) fail_at(STATUS_MALFORMED, loc, NULL, "it has external data, which --no-external-data refuses");
-    if (!x->folder) fail_at(STATUS_NO_INPUT, loc, "name their folder with --external-data-dir", "a model from standard input has external data");
+    if (x->refused)
+        fail_at(STATUS_MALFORMED, loc, NULL,
+                "it has external data, which --no-external-data refuses");
+    if (!x->folder)
+        fail_at(STATUS_NO_INPUT, loc, "name their folder with --external-data-dir",
+                "a model from standard input has external data");
     const char *fault = external_location_fault(ref->location);
-    if (fault) fail_at(STATUS_MALFORMED, loc, NULL, "the location \"%.255s\" of its external data is refused: %s", ref->location ? ref->location : "", fault);
+    if (fault)
+        fail_at(STATUS_MALFORMED, loc, NULL,
+                "the location \"%.255s\" of its external data is refused: %s",
+                ref->location ? ref->location : "", fault);
     span->offset = number(loc, "offset", ref->offset, 0);
     span->length = number(loc, "length", ref->length, bytes);
     if (span->length != bytes)
-        fail_at(STATUS_MALFORMED, loc, NULL, "the tensor needs %" PRIu64 " bytes, but its external data have %" PRIu64, bytes, span->length);
+        fail_at(STATUS_MALFORMED, loc, NULL,
+                "the tensor needs %" PRIu64 " bytes, but its external data have %" PRIu64, bytes,
+                span->length);
     ExternalFile *f = find_file(x, loc, ref->location);
     if (span->length > f->file->size || span->offset > f->file->size - span->length)
         fail_at(STATUS_MALFORMED, loc, "the file is cut off, or belongs to another model",
-                "its external data, %" PRIu64 " bytes at %" PRIu64 ", reach beyond the end of \"%.1024s\" (%" PRIu64 " bytes)",
+                "its external data, %" PRIu64 " bytes at %" PRIu64
+                ", reach beyond the end of \"%.1024s\" (%" PRIu64 " bytes)",
                 span->length, span->offset, f->file->path, f->file->size);
-    if (ref->checksum && *ref->checksum) check_sha1(f, loc, ref->checksum);
-    if (span->length) VEC_PUSH(x->arena, &x->range, ((ExternalRange){ f->file, span->offset, span->length, loc }));
+    if (ref->checksum && *ref->checksum)
+        check_sha1(f, loc, ref->checksum);
+    if (span->length)
+        VEC_PUSH(x->arena, &x->range,
+                 ((ExternalRange){ f->file, span->offset, span->length, loc }));
     return f->file;
 }
 
@@ -254,23 +324,32 @@ static int by_place(const void *a, const void *b)
 {
     const ExternalRange *x = a, *y = b;
     const int files = strcmp(x->file->path, y->file->path);
-    if (files) return files;
-    if (x->offset != y->offset) return x->offset < y->offset ? -1 : 1;
-    if (x->length != y->length) return x->length < y->length ? -1 : 1;
+    if (files)
+        return files;
+    if (x->offset != y->offset)
+        return x->offset < y->offset ? -1 : 1;
+    if (x->length != y->length)
+        return x->length < y->length ? -1 : 1;
     return x->loc.byte < y->loc.byte ? -1 : x->loc.byte > y->loc.byte;
 }
 
 void external_finish(External *x)
 {
-    if (!x->range.n) return;
+    if (!x->range.n)
+        return;
     qsort(x->range.at, x->range.n, sizeof *x->range.at, by_place);
     for (size_t i = 1; i < x->range.n; i++) {
         const ExternalRange *before = x->range.at + i - 1, *r = x->range.at + i;
-        if (before->file != r->file || r->offset - before->offset >= before->length) continue;
-        if (before->offset == r->offset && before->length == r->length) continue;
-        fail_at(STATUS_MALFORMED, r->loc, "the file that says where the weights lie is damaged, or belongs to other weights",
-                "its external data, %" PRIu64 " bytes at %" PRIu64 " of \"%.1024s\", overlap those of \"%.255s\", %" PRIu64 " bytes at %" PRIu64,
-                r->length, r->offset, r->file->path, before->loc.name ? before->loc.name : "", before->length, before->offset);
+        if (before->file != r->file || r->offset - before->offset >= before->length)
+            continue;
+        if (before->offset == r->offset && before->length == r->length)
+            continue;
+        fail_at(STATUS_MALFORMED, r->loc,
+                "the file that says where the weights lie is damaged, or belongs to other weights",
+                "its external data, %" PRIu64 " bytes at %" PRIu64
+                " of \"%.1024s\", overlap those of \"%.255s\", %" PRIu64 " bytes at %" PRIu64,
+                r->length, r->offset, r->file->path, before->loc.name ? before->loc.name : "",
+                before->length, before->offset);
     }
     arena_drop(x->arena, x->range.at, x->range.room * sizeof *x->range.at);
     memset(&x->range, 0, sizeof x->range);

@@ -26,18 +26,20 @@ typedef struct ExternalRange {
 typedef struct External {
     Arena *arena;
     LoadMode mode;
-    const char *folder;         /* NULL: none, the model came through a pipe */
-    bool refused;               /* by option */
+    const char *folder; /* NULL: none, the model came through a pipe */
+    bool refused;       /* by option */
     bool warned;
-    bool by_components;         /* as if the system had no openat2(); for tests */
-    Map files;                  /* by location */
-    VEC(ExternalRange) range;    /* of all tensors so far */
+    bool by_components;       /* as if the system had no openat2(); for tests */
+    Map files;                /* by location */
+    VEC(ExternalRange) range; /* of all tensors so far */
 } External;
 
 External external_new(Arena *a, const Store *s, const char *model, const ReadOptions *opt);
-/* Notes an entry; one that is given twice fails with 65, unknown ones are ignored with a warning. */
+/* Notes an entry; one that is given twice fails with 65, unknown ones are ignored with a warning.
+ */
 void external_set(External *x, ExternalRef *ref, Loc loc, const char *key, const char *value);
-/* The file and the range of it that holds `bytes` bytes. Status 65, where there is no such file 66. */
+/* The file and the range of it that holds `bytes` bytes. Status 65, where there is no such file 66.
+ */
 File *external_find(External *x, Loc loc, const ExternalRef *ref, uint64_t bytes, Span *span);
 /* Tensors may share a range, but not parts of one: that fails with 65. Once all are found. */
 void external_finish(External *x);

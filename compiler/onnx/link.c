@@ -22,7 +22,8 @@ static void capture_outputs(Graph *g)
 {
     for (size_t i = 0; i < g->output.n; i++) {
         Tensor *t = g->output.at[i], *outer = is_made(t) ? NULL : outer_value(g, t);
-        if (!outer) continue;
+        if (!outer)
+            continue;
         g->output.at[i] = outer;
         t->uses--;
         outer->uses++;
@@ -33,20 +34,26 @@ static void capture_outputs(Graph *g)
 static const Use *first_use(const Tensor *t)
 {
     const Use *u = t->use;
-    while (u && u->next) u = u->next;
+    while (u && u->next)
+        u = u->next;
     return u;
 }
 
 static void report(Reader *r, const Graph *g, const Tensor *t)
 {
-    static const char help[] = "the nodes or initializers it came from were removed from the file, or renamed";
+    static const char help[] =
+        "the nodes or initializers it came from were removed from the file, or renamed";
     const Use *u = first_use(t);
     if (u)
-        error_at(STATUS_MALFORMED, node_loc(u->node), help, "input %d, \"%s\", is made by no node, and is no graph input and no initializer", u->operand, t->name);
+        error_at(STATUS_MALFORMED, node_loc(u->node), help,
+                 "input %d, \"%s\", is made by no node, and is no graph input and no initializer",
+                 u->operand, t->name);
     else
         error_at(STATUS_MALFORMED, (Loc){ .file = g->file, .byte = -1, .node = -1 }, help,
-                 "graph output \"%s\" is made by no node, and is no graph input and no initializer", t->name);
-    if (++r->errors == MOST_ERRORS) fail_now(STATUS_MALFORMED);
+                 "graph output \"%s\" is made by no node, and is no graph input and no initializer",
+                 t->name);
+    if (++r->errors == MOST_ERRORS)
+        fail_now(STATUS_MALFORMED);
 }
 
 static void link_graph(Reader *r, Graph *g)
@@ -54,10 +61,12 @@ static void link_graph(Reader *r, Graph *g)
     capture_outputs(g);
     for (size_t i = 0; i < g->tensor.n; i++) {
         Tensor *t = g->tensor.at[i];
-        if (is_made(t)) continue;
+        if (is_made(t))
+            continue;
         Tensor *outer = outer_value(g, t);
         if (!outer) {
-            if (t->uses) report(r, g, t);
+            if (t->uses)
+                report(r, g, t);
             continue;
         }
         graph_replace(g, t, outer);
@@ -67,7 +76,8 @@ static void link_graph(Reader *r, Graph *g)
 
 void link_names(Reader *r, Graph *root)
 {
-    for (size_t i = 0; i < root->all.n; i++) link_graph(r, root->all.at[i]);    /* outer graphs come first */
+    for (size_t i = 0; i < root->all.n; i++)
+        link_graph(r, root->all.at[i]); /* outer graphs come first */
 }
 
 void link_finish(Graph *root)
@@ -78,7 +88,8 @@ void link_finish(Graph *root)
         size_t n = 0;
         for (size_t i = 0; i < g->tensor.n; i++) {
             Tensor *t = g->tensor.at[i];
-            if (!is_made(t)) continue;
+            if (!is_made(t))
+                continue;
             t->id = root->next_id++;
             g->tensor.at[n++] = t;
         }

@@ -11,10 +11,10 @@
 #include "onnx/reader.h"
 
 enum {
-    LEAF_BYTES = 4096,          /* most bytes of a message that protobuf-c may unpack */
-    LEAF_MEMORY = 32 * 1024,    /* most memory it may use for one */
-    MOST_ATTRIBUTES = 1024,     /* of one node */
-    MOST_ERRORS = 20,           /* listed before the reader gives up */
+    LEAF_BYTES = 4096,       /* most bytes of a message that protobuf-c may unpack */
+    LEAF_MEMORY = 32 * 1024, /* most memory it may use for one */
+    MOST_ATTRIBUTES = 1024,  /* of one node */
+    MOST_ERRORS = 20,        /* listed before the reader gives up */
 };
 
 /* While reading, Tensor.storage (lowering's) says what makes a tensor besides its producer. */
@@ -22,18 +22,18 @@ enum { MADE_BY_INPUT = 1, MADE_BY_INITIALIZER = 2 };
 
 typedef struct AttrDraft {
     Attr attr;
-    int64_t type;               /* as the file says; 0: it does not */
+    int64_t type; /* as the file says; 0: it does not */
     uint64_t at;
     bool has_tensor, has_graph, has_sparse;
-    int64_t others;             /* elements of the kinds that Attr does not hold */
-    int seen;                   /* the field that held a value, for files that leave out the type */
+    int64_t others; /* elements of the kinds that Attr does not hold */
+    int seen;       /* the field that held a value, for files that leave out the type */
     VEC(float) floats;
     VEC(int64_t) ints;
     VEC(const char *) strings;
 } AttrDraft;
 
 typedef struct NodeDraft {
-    int index;                  /* nodes of the graph before this one */
+    int index; /* nodes of the graph before this one */
     const char *name, *op_type, *domain, *overload;
     uint64_t at;
     VEC(Tensor *) in;
@@ -44,10 +44,10 @@ typedef struct NodeDraft {
 /* A graph or function that is being read. Lists are reused by the next at the same depth. */
 typedef struct Frame {
     Graph *graph;
-    Function *function;         /* whose body the graph is, else NULL */
+    Function *function; /* whose body the graph is, else NULL */
     NodeDraft node;
     AttrDraft attr;
-    VEC(const char *) names;    /* a function's attributes */
+    VEC(const char *) names; /* a function's attributes */
     VEC(Attr) defaults;
 } Frame;
 
@@ -58,34 +58,34 @@ typedef struct TensorDraft {
     int rank;
     int64_t dims[MAX_RANK];
     int64_t data_type;
-    int field;                  /* the data field; 0: none yet */
-    VEC(Span) span;             /* its chunks, until there are too many */
-    bool gathered;              /* copied together instead: */
-    VEC(uint8_t) gather;        /* what is not spilled yet */
+    int field;           /* the data field; 0: none yet */
+    VEC(Span) span;      /* its chunks, until there are too many */
+    bool gathered;       /* copied together instead: */
+    VEC(uint8_t) gather; /* what is not spilled yet */
     File *spilled;
     Span spill;
     bool external;
     ExternalRef ref;
-    const char *key, *value;    /* of the entry that is being read */
+    const char *key, *value; /* of the entry that is being read */
 } TensorDraft;
 
 typedef struct SparseDraft {
     uint64_t at;
-    const char *name;           /* that of the values */
+    const char *name; /* that of the values */
     Recipe *values, *indices;
     int rank;
     int64_t dims[MAX_RANK];
 } SparseDraft;
 
 typedef struct ValueDraft {
-    Span name, type;            /* of the file; length 0: absent */
-    int dims;                   /* dimensions met in the type */
+    Span name, type; /* of the file; length 0: absent */
+    int dims;        /* dimensions met in the type */
 } ValueDraft;
 
 typedef struct TypeInfo {
-    DType dtype;                /* DT_NONE: no tensor, or not said */
+    DType dtype; /* DT_NONE: no tensor, or not said */
     Shape shape;
-    const char *symbol[MAX_RANK];   /* valid until the next leaf */
+    const char *symbol[MAX_RANK]; /* valid until the next leaf */
 } TypeInfo;
 
 typedef struct Reader {
@@ -93,20 +93,20 @@ typedef struct Reader {
     Store *store;
     File *file;
     External external;
-    Map texts;                  /* operator types, domains, attribute names: each kept once */
-    Map functions;              /* by domain, name and overload */
+    Map texts;     /* operator types, domains, attribute names: each kept once */
+    Map functions; /* by domain, name and overload */
     Graph *model;
     bool has_graph;
     int errors;
-    bool warned;                /* of constants defined again */
-    int depth;                  /* frames in use */
+    bool warned; /* of constants defined again */
+    int depth;   /* frames in use */
     Frame frame[WIRE_NESTING + 1];
     TensorDraft tensor;
     SparseDraft sparse;
     ValueDraft value;
-    Recipe *single;             /* what onnx_read_tensor() is after */
+    Recipe *single; /* what onnx_read_tensor() is after */
     size_t leaf_used;
-    unsigned char *leaf;        /* LEAF_MEMORY bytes */
+    unsigned char *leaf; /* LEAF_MEMORY bytes */
     Wire wire;
     char name[WIRE_VIEW + 1];
 } Reader;
@@ -117,7 +117,8 @@ Loc reader_loc(const Reader *r, uint64_t at, const char *name);
 const char *reader_text(Reader *r, const WireEvent *e);
 /* The same, each text kept once. */
 const char *reader_word(Reader *r, const WireEvent *e);
-/* The tensor of that name in the frame's graph, made where there is none yet; NULL: the empty name. */
+/* The tensor of that name in the frame's graph, made where there is none yet; NULL: the empty name.
+ */
 Tensor *reader_tensor(Reader *r, Graph *g, uint64_t at, uint64_t length);
 /* Adds the numbers of e to the end of dims; more than MAX_RANK fail with 69. */
 void reader_dims(Reader *r, const WireEvent *e, int *rank, int64_t *dims, const char *name);
@@ -129,7 +130,8 @@ void graph_leave(Reader *r, const WireEvent *e);
 void value_enter(Reader *r, const WireEvent *e);
 void value_field(Reader *r, const WireEvent *e);
 void value_leave(Reader *r, const WireEvent *e);
-void graph_initializer(Reader *r, const char *name, uint64_t at, DType dtype, Shape shape, Recipe *value);
+void graph_initializer(Reader *r, const char *name, uint64_t at, DType dtype, Shape shape,
+                       Recipe *value);
 /* Opens and closes a frame for graph g. */
 Frame *frame_push(Reader *r, Graph *g);
 /* Initializers leave the inputs, inputs take their declared types. */

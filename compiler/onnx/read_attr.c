@@ -40,7 +40,9 @@ static void add_floats(Reader *r, const WireEvent *e)
     }
     for (uint64_t at = e->at; at < e->at + e->length; at += 4) {
         const uint8_t *p = wire_view(&r->wire, at, 4);
-        VEC_PUSH(r->arena, &d->floats, float_of((uint64_t)p[0] | (uint64_t)p[1] << 8 | (uint64_t)p[2] << 16 | (uint64_t)p[3] << 24));
+        VEC_PUSH(r->arena, &d->floats,
+                 float_of((uint64_t)p[0] | (uint64_t)p[1] << 8 | (uint64_t)p[2] << 16 |
+                          (uint64_t)p[3] << 24));
     }
 }
 
@@ -67,8 +69,10 @@ static const char *add_bytes(Reader *r, const WireEvent *e)
 static void set_string(Reader *r, const WireEvent *e)
 {
     AttrDraft *d = draft(r);
-    d->attr.s = e->length && e->length <= WIRE_VIEW / 4 ? arena_text(r->arena, (const char *)wire_view(&r->wire, e->at, e->length), (size_t)e->length)
-                                                        : add_bytes(r, e);
+    d->attr.s = e->length && e->length <= WIRE_VIEW / 4
+                    ? arena_text(r->arena, (const char *)wire_view(&r->wire, e->at, e->length),
+                                 (size_t)e->length)
+                    : add_bytes(r, e);
     d->attr.n = (int64_t)e->length;
     d->seen = ATTR_STRING;
 }
@@ -76,10 +80,12 @@ static void set_string(Reader *r, const WireEvent *e)
 static void add_string(Reader *r, const WireEvent *e)
 {
     AttrDraft *d = draft(r);
-    if (e->length <= WIRE_VIEW / 4 && memchr(wire_view(&r->wire, e->at, e->length), 0, (size_t)e->length))
+    if (e->length <= WIRE_VIEW / 4 &&
+        memchr(wire_view(&r->wire, e->at, e->length), 0, (size_t)e->length))
         wire_fail(&r->wire, e->at, "a string of a list contains a NUL byte");
     const char *s = e->length ? add_bytes(r, e) : "";
-    if (strlen(s) != e->length) wire_fail(&r->wire, e->at, "a string of a list contains a NUL byte");
+    if (strlen(s) != e->length)
+        wire_fail(&r->wire, e->at, "a string of a list contains a NUL byte");
     VEC_PUSH(r->arena, &d->strings, s);
     d->seen = ATTR_STRINGS;
 }
@@ -88,9 +94,15 @@ void attribute_field(Reader *r, const WireEvent *e)
 {
     AttrDraft *d = draft(r);
     switch (e->field) {
-    case ATTRIBUTE_NAME: d->attr.name = reader_word(r, e); break;
-    case ATTRIBUTE_REF: d->attr.ref = e->length ? reader_word(r, e) : NULL; break;
-    case ATTRIBUTE_TYPE: d->type = (int64_t)e->value; break;
+    case ATTRIBUTE_NAME:
+        d->attr.name = reader_word(r, e);
+        break;
+    case ATTRIBUTE_REF:
+        d->attr.ref = e->length ? reader_word(r, e) : NULL;
+        break;
+    case ATTRIBUTE_TYPE:
+        d->type = (int64_t)e->value;
+        break;
     case ATTRIBUTE_F:
         d->attr.f = float_of(e->value);
         d->seen = ATTR_FLOAT;
@@ -99,18 +111,30 @@ void attribute_field(Reader *r, const WireEvent *e)
         d->attr.i = (int64_t)e->value;
         d->seen = ATTR_INT;
         break;
-    case ATTRIBUTE_S: set_string(r, e); break;
-    case ATTRIBUTE_FLOATS: add_floats(r, e); break;
-    case ATTRIBUTE_INTS: add_ints(r, e); break;
-    default: add_string(r, e);
+    case ATTRIBUTE_S:
+        set_string(r, e);
+        break;
+    case ATTRIBUTE_FLOATS:
+        add_floats(r, e);
+        break;
+    case ATTRIBUTE_INTS:
+        add_ints(r, e);
+        break;
+    default:
+        add_string(r, e);
     }
 }
 
 static _Noreturn void fail_attr(const Reader *r, const AttrDraft *d, const char *what)
 {
     const NodeDraft *n = &r->frame[r->depth - 1].node;
-    fail_at(STATUS_MALFORMED, (Loc){ .file = r->file->path, .byte = (int64_t)d->at, .node = -1, .name = n->name, .op = n->op_type }, r->wire.help,
-            "attribute \"%s\": %s", d->attr.name, what);
+    fail_at(STATUS_MALFORMED,
+            (Loc){ .file = r->file->path,
+                   .byte = (int64_t)d->at,
+                   .node = -1,
+                   .name = n->name,
+                   .op = n->op_type },
+            r->wire.help, "attribute \"%s\": %s", d->attr.name, what);
 }
 
 /* The lists go to their own arrays: the draft's are used again. */
@@ -130,42 +154,57 @@ static void keep_lists(Reader *r, AttrDraft *d)
         a->n = (int64_t)d->strings.n;
         a->strings = arena_copy(r->arena, d->strings.at, d->strings.n * sizeof *a->strings);
         break;
-    case ATTR_STRING: break;
-    default: a->n = d->others;
+    case ATTR_STRING:
+        break;
+    default:
+        a->n = d->others;
     }
 }
 
 static void check_value(const Reader *r, const AttrDraft *d)
 {
     const Attr *a = &d->attr;
-    if (a->ref) return;
-    if (a->kind == ATTR_TENSOR && !d->has_tensor) fail_attr(r, d, "it has no tensor");
-    if (a->kind == ATTR_GRAPH && !d->has_graph) fail_attr(r, d, "it has no graph");
-    if (a->kind == ATTR_SPARSE_TENSOR && !d->has_sparse) fail_attr(r, d, "it has no sparse tensor");
+    if (a->ref)
+        return;
+    if (a->kind == ATTR_TENSOR && !d->has_tensor)
+        fail_attr(r, d, "it has no tensor");
+    if (a->kind == ATTR_GRAPH && !d->has_graph)
+        fail_attr(r, d, "it has no graph");
+    if (a->kind == ATTR_SPARSE_TENSOR && !d->has_sparse)
+        fail_attr(r, d, "it has no sparse tensor");
 }
 
 static void add_attr(Reader *r, AttrDraft *d)
 {
     Frame *f = reader_frame(r);
-    if (f->node.attr.n == MOST_ATTRIBUTES) fail_attr(r, d, "the node has too many attributes");
+    if (f->node.attr.n == MOST_ATTRIBUTES)
+        fail_attr(r, d, "the node has too many attributes");
     for (size_t i = 0; i < f->node.attr.n; i++)
-        if (!strcmp(f->node.attr.at[i].name, d->attr.name)) fail_attr(r, d, "it is given twice");
+        if (!strcmp(f->node.attr.at[i].name, d->attr.name))
+            fail_attr(r, d, "it is given twice");
     VEC_PUSH(r->arena, &f->node.attr, d->attr);
 }
 
 void attribute_leave(Reader *r, const WireEvent *e)
 {
     AttrDraft *d = draft(r);
-    if (!*d->attr.name) fail_attr(r, d, "it has no name");
+    if (!*d->attr.name)
+        fail_attr(r, d, "it has no name");
     const int64_t kind = d->type ? d->type : d->seen;
-    if (kind < ATTR_FLOAT || kind > ATTR_TYPES) fail_attr(r, d, d->type ? "its type does not exist" : "it has neither type nor value");
+    if (kind < ATTR_FLOAT || kind > ATTR_TYPES)
+        fail_attr(r, d, d->type ? "its type does not exist" : "it has neither type nor value");
     d->attr.kind = (AttrKind)kind;
-    if (kind == ATTR_STRING && !d->attr.s) d->attr.s = "";
-    if (d->has_graph && kind != ATTR_GRAPH) fail_attr(r, d, "it holds a graph, against its type");
+    if (kind == ATTR_STRING && !d->attr.s)
+        d->attr.s = "";
+    if (d->has_graph && kind != ATTR_GRAPH)
+        fail_attr(r, d, "it holds a graph, against its type");
     if (kind == ATTR_GRAPHS)
-        fail_at(STATUS_UNSUPPORTED, reader_loc(r, d->at, d->attr.name), NULL, "attributes that are lists of graphs are not supported");
+        fail_at(STATUS_UNSUPPORTED, reader_loc(r, d->at, d->attr.name), NULL,
+                "attributes that are lists of graphs are not supported");
     keep_lists(r, d);
     check_value(r, d);
-    if (e->parent == MSG_FUNCTION) VEC_PUSH(r->arena, &reader_frame(r)->defaults, d->attr);
-    else add_attr(r, d);
+    if (e->parent == MSG_FUNCTION)
+        VEC_PUSH(r->arena, &reader_frame(r)->defaults, d->attr);
+    else
+        add_attr(r, d);
 }

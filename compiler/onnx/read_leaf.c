@@ -8,13 +8,14 @@
 #include "onnx.pb-c.h"
 #include "onnx/read.h"
 
-enum { MOST_DIMENSIONS = 64 };  /* in a type that we still unpack, to tell its rank */
+enum { MOST_DIMENSIONS = 64 }; /* in a type that we still unpack, to tell its rank */
 
 static void *leaf_alloc(void *context, size_t bytes)
 {
     Reader *r = context;
     const size_t need = (bytes + 15) & ~(size_t)15;
-    if (bytes > LEAF_MEMORY || need > LEAF_MEMORY - r->leaf_used) return NULL;
+    if (bytes > LEAF_MEMORY || need > LEAF_MEMORY - r->leaf_used)
+        return NULL;
     void *p = r->leaf + r->leaf_used;
     r->leaf_used += need;
     return p;
@@ -35,7 +36,8 @@ static ProtobufCAllocator leaf_allocator(Reader *r)
 static const uint8_t *leaf_bytes(Reader *r, Span s)
 {
     if (s.length > LEAF_BYTES)
-        fail_at(STATUS_UNSUPPORTED, reader_loc(r, s.offset, NULL), NULL, "a type or operator set of %llu bytes; at most %d are supported",
+        fail_at(STATUS_UNSUPPORTED, reader_loc(r, s.offset, NULL), NULL,
+                "a type or operator set of %llu bytes; at most %d are supported",
                 (unsigned long long)s.length, LEAF_BYTES);
     return wire_view(&r->wire, s.offset, s.length);
 }
@@ -47,28 +49,36 @@ void type_enter(Reader *r, const WireEvent *e)
         r->value.dims = 0;
     }
     if (e->message == MSG_DIMENSION && ++r->value.dims > MOST_DIMENSIONS)
-        fail_at(STATUS_UNSUPPORTED, reader_loc(r, e->at, NULL), NULL, "a type of more than %d dimensions", MOST_DIMENSIONS);
+        fail_at(STATUS_UNSUPPORTED, reader_loc(r, e->at, NULL), NULL,
+                "a type of more than %d dimensions", MOST_DIMENSIONS);
 }
 
 /* Their texts become C strings: no NULs. */
 void type_field(Reader *r, const WireEvent *e)
 {
-    if (e->type != WIRE_RANGE) return;
+    if (e->type != WIRE_RANGE)
+        return;
     const Span s = { e->at, e->length };
-    if (memchr(leaf_bytes(r, s), 0, (size_t)e->length)) wire_fail(&r->wire, e->at, "a name contains a NUL byte");
+    if (memchr(leaf_bytes(r, s), 0, (size_t)e->length))
+        wire_fail(&r->wire, e->at, "a name contains a NUL byte");
 }
 
 static void take_shape(const InlayOnnx__TensorShapeProto *from, TypeInfo *to)
 {
-    if (!from || from->n_dim > MAX_RANK) return;     /* more than we handle: as if not known */
+    if (!from || from->n_dim > MAX_RANK)
+        return; /* more than we handle: as if not known */
     to->shape.rank = (int)from->n_dim;
     for (size_t i = 0; i < from->n_dim; i++) {
         const InlayOnnx__TensorShapeProto__Dimension *d = from->dim[i];
         to->shape.dim[i] = -1;
-        if (d->value_case == INLAY_ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_PARAM) to->symbol[i] = d->dim_param;
-        if (d->value_case != INLAY_ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_VALUE) continue;
-        if (d->dim_value >= 0) to->shape.dim[i] = d->dim_value;
-        else to->symbol[i] = DIM_NEGATIVE;
+        if (d->value_case == INLAY_ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_PARAM)
+            to->symbol[i] = d->dim_param;
+        if (d->value_case != INLAY_ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_VALUE)
+            continue;
+        if (d->dim_value >= 0)
+            to->shape.dim[i] = d->dim_value;
+        else
+            to->symbol[i] = DIM_NEGATIVE;
     }
 }
 
@@ -76,9 +86,12 @@ TypeInfo leaf_type(Reader *r, Span type)
 {
     TypeInfo info = { .dtype = DT_NONE, .shape = { .rank = -1 } };
     ProtobufCAllocator a = leaf_allocator(r);
-    const InlayOnnx__TypeProto *t = inlay_onnx__type_proto__unpack(&a, (size_t)type.length, leaf_bytes(r, type));
-    if (!t) wire_fail(&r->wire, type.offset, "a type that cannot be read");
-    if (t->value_case != INLAY_ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE || !t->tensor_type) return info;
+    const InlayOnnx__TypeProto *t =
+        inlay_onnx__type_proto__unpack(&a, (size_t)type.length, leaf_bytes(r, type));
+    if (!t)
+        wire_fail(&r->wire, type.offset, "a type that cannot be read");
+    if (t->value_case != INLAY_ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE || !t->tensor_type)
+        return info;
     info.dtype = dtype_of_code(t->tensor_type->elem_type);
     take_shape(t->tensor_type->shape, &info);
     return info;
@@ -86,11 +99,15 @@ TypeInfo leaf_type(Reader *r, Span type)
 
 static void import(Reader *r, const WireEvent *e, Graph *g, const char *domain, int64_t version)
 {
-    if (version < 1) wire_fail(&r->wire, e->at, "version %lld of an operator set", (long long)version);
+    if (version < 1)
+        wire_fail(&r->wire, e->at, "version %lld of an operator set", (long long)version);
     for (size_t i = 0; i < g->opset.n; i++) {
-        if (strcmp(g->opset.at[i].domain, domain)) continue;
-        if (g->opset.at[i].version == version) return;
-        fail_at(STATUS_MALFORMED, reader_loc(r, e->at, domain), NULL, "the operator set is imported twice, as version %lld and as version %lld",
+        if (strcmp(g->opset.at[i].domain, domain))
+            continue;
+        if (g->opset.at[i].version == version)
+            return;
+        fail_at(STATUS_MALFORMED, reader_loc(r, e->at, domain), NULL,
+                "the operator set is imported twice, as version %lld and as version %lld",
                 (long long)g->opset.at[i].version, (long long)version);
     }
     const Opset o = { domain, version };
@@ -103,9 +120,12 @@ void opset_leave(Reader *r, const WireEvent *e)
     Graph *g = e->parent == MSG_FUNCTION ? reader_frame(r)->graph : r->model;
     ProtobufCAllocator a = leaf_allocator(r);
     const Span s = { e->at, e->length };
-    const InlayOnnx__OperatorSetIdProto *o = inlay_onnx__operator_set_id_proto__unpack(&a, (size_t)s.length, leaf_bytes(r, s));
-    if (!o) wire_fail(&r->wire, e->at, "an operator set that cannot be read");
-    if (g->opset.n == MOST_OPSETS) wire_fail(&r->wire, e->at, "more than %d operator sets", MOST_OPSETS);
+    const InlayOnnx__OperatorSetIdProto *o =
+        inlay_onnx__operator_set_id_proto__unpack(&a, (size_t)s.length, leaf_bytes(r, s));
+    if (!o)
+        wire_fail(&r->wire, e->at, "an operator set that cannot be read");
+    if (g->opset.n == MOST_OPSETS)
+        wire_fail(&r->wire, e->at, "more than %d operator sets", MOST_OPSETS);
     const char *domain = o->domain && strcmp(o->domain, "ai.onnx") ? o->domain : "";
     import(r, e, g, arena_text(r->arena, domain, strlen(domain)), o->version);
 }

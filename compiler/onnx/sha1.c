@@ -12,9 +12,12 @@ static uint32_t rotate(uint32_t x, unsigned n)
 /* The function and the constant of round i. */
 static uint32_t mix(int i, uint32_t b, uint32_t c, uint32_t d)
 {
-    if (i < 20) return ((b & c) | (~b & d)) + 0x5A827999u;
-    if (i < 40) return (b ^ c ^ d) + 0x6ED9EBA1u;
-    if (i < 60) return ((b & c) | (b & d) | (c & d)) + 0x8F1BBCDCu;
+    if (i < 20)
+        return ((b & c) | (~b & d)) + 0x5A827999u;
+    if (i < 40)
+        return (b ^ c ^ d) + 0x6ED9EBA1u;
+    if (i < 60)
+        return ((b & c) | (b & d) | (c & d)) + 0x8F1BBCDCu;
     return (b ^ c ^ d) + 0xCA62C1D6u;
 }
 
@@ -25,7 +28,8 @@ static void add_block(Sha1 *s)
         const uint8_t *p = s->block + 4 * i;
         w[i] = (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
     }
-    for (int i = 16; i < 80; i++) w[i] = rotate(w[i - 3] ^ w[i - 8] ^ w[i - 14] ^ w[i - 16], 1);
+    for (int i = 16; i < 80; i++)
+        w[i] = rotate(w[i - 3] ^ w[i - 8] ^ w[i - 14] ^ w[i - 16], 1);
     memcpy(v, s->state, sizeof v);
     for (int i = 0; i < 80; i++) {
         const uint32_t t = rotate(v[0], 5) + mix(i, v[1], v[2], v[3]) + v[4] + w[i];
@@ -35,7 +39,8 @@ static void add_block(Sha1 *s)
         v[1] = v[0];
         v[0] = t;
     }
-    for (int i = 0; i < 5; i++) s->state[i] += v[i];
+    for (int i = 0; i < 5; i++)
+        s->state[i] += v[i];
 }
 
 void sha1_begin(Sha1 *s)
@@ -51,7 +56,8 @@ void sha1_add(Sha1 *s, const uint8_t *p, size_t n)
         s->length += k;
         p += k;
         n -= k;
-        if (s->length % 64 == 0) add_block(s);
+        if (s->length % 64 == 0)
+            add_block(s);
     }
 }
 
@@ -60,9 +66,12 @@ void sha1_end(Sha1 *s, char hex[41])
     static const char digit[] = "0123456789abcdef";
     const uint64_t bits = s->length * 8;
     uint8_t tail[72] = { 0x80 };
-    const size_t padding = (size_t)((119 - s->length % 64) % 64) + 1;      /* up to 8 bytes before the end of a block */
-    for (int i = 0; i < 8; i++) tail[padding + (size_t)i] = (uint8_t)(bits >> (56 - 8 * i));
+    const size_t padding =
+        (size_t)((119 - s->length % 64) % 64) + 1; /* up to 8 bytes before the end of a block */
+    for (int i = 0; i < 8; i++)
+        tail[padding + (size_t)i] = (uint8_t)(bits >> (56 - 8 * i));
     sha1_add(s, tail, padding + 8);
-    for (int i = 0; i < 40; i++) hex[i] = digit[s->state[i / 8] >> (28 - 4 * (i % 8)) & 15];
+    for (int i = 0; i < 40; i++)
+        hex[i] = digit[s->state[i / 8] >> (28 - 4 * (i % 8)) & 15];
     hex[40] = 0;
 }

@@ -9,7 +9,7 @@
 
 typedef struct Sha1 {
     uint32_t state[5];
-    uint64_t length;            /* bytes so far */
+    uint64_t length; /* bytes so far */
     uint8_t block[64];
 } Sha1;
 

@@ -23,7 +23,10 @@ void onnx_write_tensor(Arena *a, const char *path, const Tensor *t, const void *
     uint8_t *bytes = arena_alloc(a, inlay_onnx__tensor_proto__get_packed_size(&m));
     const size_t n = inlay_onnx__tensor_proto__pack(&m, bytes);
     FILE *f = fopen(path, "wb");
-    if (!f) fail_at(STATUS_CANNOT_CREATE, LOC_NONE, NULL, "cannot create \"%s\": %s", path, strerror(errno));
+    if (!f)
+        fail_at(STATUS_CANNOT_CREATE, LOC_NONE, NULL, "cannot create \"%s\": %s", path,
+                strerror(errno));
     const bool written = fwrite(bytes, 1, n, f) == n;
-    if (fclose(f) || !written) fail_at(STATUS_IO, LOC_NONE, NULL, "cannot write \"%s\": %s", path, strerror(errno));
+    if (fclose(f) || !written)
+        fail_at(STATUS_IO, LOC_NONE, NULL, "cannot write \"%s\": %s", path, strerror(errno));
 }

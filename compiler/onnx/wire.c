@@ -10,8 +10,8 @@
 #include "base/diag.h"
 
 enum {
-    JUMP_AHEAD = 512,           /* read after a jump: payloads are not ours to read */
-    JUMP = 4096,                /* what is shorter is no jump */
+    JUMP_AHEAD = 512, /* read after a jump: payloads are not ours to read */
+    JUMP = 4096,      /* what is shorter is no jump */
     VARINT_BYTES = 10,
     FIELD_NUMBERS = 536870911,
 };
@@ -23,7 +23,8 @@ void wire_fail(const Wire *w, uint64_t at, const char *format, ...)
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    fail_at(STATUS_MALFORMED, (Loc){ .file = w->file->path, .byte = (int64_t)at, .node = -1 }, w->help, "%s", text);
+    fail_at(STATUS_MALFORMED, (Loc){ .file = w->file->path, .byte = (int64_t)at, .node = -1 },
+            w->help, "%s", text);
 }
 
 void wire_open(Wire *w, File *file, const WireTable *table, int root, const char *help)
@@ -45,7 +46,7 @@ static void fetch(Wire *w, uint64_t at, uint64_t n)
     const uint64_t ahead = jump ? JUMP_AHEAD : WIRE_AHEAD, left = w->file->size - at;
     uint64_t want = n > ahead ? n : ahead;
     want = want < left ? want : left;
-    w->window_length = 0;               /* nothing is shown should the read fail */
+    w->window_length = 0; /* nothing is shown should the read fail */
     file_read(w->file, at, w->window, (size_t)want);
     w->window_at = at;
     w->window_length = want;
@@ -54,8 +55,10 @@ static void fetch(Wire *w, uint64_t at, uint64_t n)
 const uint8_t *wire_view(Wire *w, uint64_t at, uint64_t n)
 {
     assert(n <= WIRE_VIEW && n <= w->file->size && at <= w->file->size - n);
-    if (w->file->map) return w->file->map + at;
-    if (at < w->window_at || at + n > w->window_at + w->window_length) fetch(w, at, n);
+    if (w->file->map)
+        return w->file->map + at;
+    if (at < w->window_at || at + n > w->window_at + w->window_length)
+        fetch(w, at, n);
     return w->window + (at - w->window_at);
 }
 
@@ -65,14 +68,17 @@ static uint64_t long_varint(Wire *w, uint64_t *at, uint64_t end)
     const uint8_t *p = wire_view(w, *at, n);
     uint64_t x = 0;
     for (unsigned i = 0; i < n; i++) {
-        if (i == VARINT_BYTES - 1 && p[i] > 1) break;
+        if (i == VARINT_BYTES - 1 && p[i] > 1)
+            break;
         x |= (uint64_t)(p[i] & 127) << (7 * i);
         if (p[i] < 128) {
             *at += i + 1;
             return x;
         }
     }
-    wire_fail(w, *at, n == VARINT_BYTES ? "a number of more than 64 bits" : "the data ends inside a number");
+    wire_fail(w, *at,
+              n == VARINT_BYTES ? "a number of more than 64 bits"
+                                : "the data ends inside a number");
 }
 
 /* Most numbers are a single byte that is in sight. */
@@ -90,16 +96,27 @@ uint64_t wire_varint(Wire *w, uint64_t *at, uint64_t end)
 static void read_value(Wire *w, uint64_t start, unsigned type, uint64_t end, WireEvent *e)
 {
     switch (type) {
-    case 0: e->value = wire_varint(w, &w->at, end); break;
-    case 1: e->length = 8; break;
-    case 2: e->length = wire_varint(w, &w->at, end); break;
-    case 5: e->length = 4; break;
+    case 0:
+        e->value = wire_varint(w, &w->at, end);
+        break;
+    case 1:
+        e->length = 8;
+        break;
+    case 2:
+        e->length = wire_varint(w, &w->at, end);
+        break;
+    case 5:
+        e->length = 4;
+        break;
     case 3:
-    case 4: wire_fail(w, start, "field %d is a group, which ONNX does not use", e->field);
-    default: wire_fail(w, start, "field %d has wire type %u, which does not exist", e->field, type);
+    case 4:
+        wire_fail(w, start, "field %d is a group, which ONNX does not use", e->field);
+    default:
+        wire_fail(w, start, "field %d has wire type %u, which does not exist", e->field, type);
     }
     if (e->length > end - w->at)
-        wire_fail(w, start, "field %d says it has %" PRIu64 " bytes, but only %" PRIu64 " are left", e->field, e->length, end - w->at);
+        wire_fail(w, start, "field %d says it has %" PRIu64 " bytes, but only %" PRIu64 " are left",
+                  e->field, e->length, end - w->at);
     e->at = w->at;
     w->at += e->length;
 }
@@ -107,7 +124,8 @@ static void read_value(Wire *w, uint64_t start, unsigned type, uint64_t end, Wir
 static uint64_t little_endian(const uint8_t *p, uint64_t n)
 {
     uint64_t x = 0;
-    for (unsigned i = 0; i < n; i++) x |= (uint64_t)p[i] << (8 * i);
+    for (unsigned i = 0; i < n; i++)
+        x |= (uint64_t)p[i] << (8 * i);
     return x;
 }
 
@@ -115,25 +133,33 @@ static uint64_t little_endian(const uint8_t *p, uint64_t n)
 static bool kind_fits(WireKind kind, unsigned type)
 {
     switch (kind) {
-    case WIRE_INT: return type == 0;
-    case WIRE_INTS: return type == 0 || type == 2;
-    case WIRE_F32: return type == 5;
-    case WIRE_F32S: return type == 5 || type == 2;
-    case WIRE_F64S: return type == 1 || type == 2;
+    case WIRE_INT:
+        return type == 0;
+    case WIRE_INTS:
+        return type == 0 || type == 2;
+    case WIRE_F32:
+        return type == 5;
+    case WIRE_F32S:
+        return type == 5 || type == 2;
+    case WIRE_F64S:
+        return type == 1 || type == 2;
     case WIRE_BYTES:
-    case WIRE_MESSAGE: return type == 2;
-    default: return true;
+    case WIRE_MESSAGE:
+        return type == 2;
+    default:
+        return true;
     }
 }
 
 static void enter(Wire *w, WireEvent *e, int child, uint64_t start)
 {
-    if (w->depth == WIRE_DEPTH) wire_fail(w, start, "messages are nested deeper than %d", WIRE_DEPTH);
+    if (w->depth == WIRE_DEPTH)
+        wire_fail(w, start, "messages are nested deeper than %d", WIRE_DEPTH);
     if (child == w->table->nesting && ++w->nesting > WIRE_NESTING)
         wire_fail(w, start, "graphs are nested deeper than %d", WIRE_NESTING);
     if (++w->messages > w->table->messages)
-        fail_at(STATUS_MEMORY, (Loc){ .file = w->file->path, .byte = (int64_t)start, .node = -1 }, NULL,
-                "more than %" PRIu64 " messages in one file", w->table->messages);
+        fail_at(STATUS_MEMORY, (Loc){ .file = w->file->path, .byte = (int64_t)start, .node = -1 },
+                NULL, "more than %" PRIu64 " messages in one file", w->table->messages);
     w->stack[w->depth++] = (WireFrame){ e->at, e->at + e->length, child, e->field };
     w->at = e->at;
     e->type = WIRE_ENTER;
@@ -144,22 +170,30 @@ static void enter(Wire *w, WireEvent *e, int child, uint64_t start)
 static WireEvent leave(Wire *w)
 {
     const WireFrame f = w->stack[--w->depth];
-    if (f.message == w->table->nesting) w->nesting--;
-    return (WireEvent){ .type = WIRE_LEAVE, .message = f.message, .field = f.field, .at = f.at, .length = f.end - f.at,
+    if (f.message == w->table->nesting)
+        w->nesting--;
+    return (WireEvent){ .type = WIRE_LEAVE,
+                        .message = f.message,
+                        .field = f.field,
+                        .at = f.at,
+                        .length = f.end - f.at,
                         .parent = w->stack[w->depth - 1].message };
 }
 
 /* Types 1 and 5 are numbers too; packed ones must be whole. */
 static void finish_value(Wire *w, WireEvent *e, WireKind kind, unsigned type, uint64_t start)
 {
-    if (type == 0) return;
+    if (type == 0)
+        return;
     if (type != 2) {
         e->value = little_endian(wire_view(w, e->at, e->length), e->length);
         return;
     }
     e->type = WIRE_RANGE;
     const unsigned width = kind == WIRE_F32S ? 4 : kind == WIRE_F64S ? 8 : 1;
-    if (e->length % width) wire_fail(w, start, "field %d has %" PRIu64 " bytes, not a multiple of %u", e->field, e->length, width);
+    if (e->length % width)
+        wire_fail(w, start, "field %d has %" PRIu64 " bytes, not a multiple of %u", e->field,
+                  e->length, width);
 }
 
 WireEvent wire_next(Wire *w)
@@ -167,17 +201,23 @@ WireEvent wire_next(Wire *w)
     for (;;) {
         const WireFrame *top = w->stack + w->depth - 1;
         const uint64_t start = w->at;
-        if (start == top->end) return w->depth > 1 ? leave(w) : (WireEvent){ .type = WIRE_END };
+        if (start == top->end)
+            return w->depth > 1 ? leave(w) : (WireEvent){ .type = WIRE_END };
         const uint64_t tag = wire_varint(w, &w->at, top->end), field = tag >> 3;
         const unsigned type = tag & 7;
-        if (field == 0 || field > FIELD_NUMBERS) wire_fail(w, start, "field number %" PRIu64 " does not exist", field);
+        if (field == 0 || field > FIELD_NUMBERS)
+            wire_fail(w, start, "field number %" PRIu64 " does not exist", field);
         WireEvent e = { .type = WIRE_NUMBER, .message = top->message, .field = (int)field };
         read_value(w, start, type, top->end, &e);
         const WireRow r = field < WIRE_FIELDS ? w->table->row[top->message][field] : (WireRow){ 0 };
-        if (r.kind == WIRE_SKIP) continue;
-        if (!kind_fits((WireKind)r.kind, type)) wire_fail(w, start, "field %d has wire type %u, not that of its kind", e.field, type);
-        if (r.kind == WIRE_MESSAGE) enter(w, &e, r.child, start);
-        else finish_value(w, &e, (WireKind)r.kind, type, start);
+        if (r.kind == WIRE_SKIP)
+            continue;
+        if (!kind_fits((WireKind)r.kind, type))
+            wire_fail(w, start, "field %d has wire type %u, not that of its kind", e.field, type);
+        if (r.kind == WIRE_MESSAGE)
+            enter(w, &e, r.child, start);
+        else
+            finish_value(w, &e, (WireKind)r.kind, type, start);
         return e;
     }
 }

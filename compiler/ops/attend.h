@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What the attention operators share: heads, what a query may see. B batch, H heads, S queries, T keys, D size of a head. */
+ * What the attention operators share: heads, what a query may see. B batch, H heads, S queries, T
+ * keys, D size of a head. */
 #ifndef INLAY_OPS_ATTEND_H
 #define INLAY_OPS_ATTEND_H
 
@@ -15,17 +16,20 @@ Tensor *attend_numbers(const Node *n, int64_t count);
 /* cap tanh(t / cap); t itself where cap is 0. */
 Tensor *attend_softcap(const Node *n, Tensor *t, float cap);
 
-/* Which keys a query sees by their places: key j from p - left to p + right, where query i stands at p = i + offset;
- * a negative bound is none. The offset is `before`, or, with the lengths of the sequences [B][1][1][1], length - rows. */
+/* Which keys a query sees by their places: key j from p - left to p + right, where query i stands
+ * at p = i + offset; a negative bound is none. The offset is `before`, or, with the lengths of the
+ * sequences [B][1][1][1], length - rows. */
 typedef struct Sight {
     int64_t rows, columns, left, right, before;
     Tensor *lengths;
 } Sight;
 
-/* 0 where a query may see a key, minus infinity elsewhere: [S][T] or [B][1][S][T]; NULL where there are no bounds. */
+/* 0 where a query may see a key, minus infinity elsewhere: [S][T] or [B][1][S][T]; NULL where there
+ * are no bounds. */
 Tensor *attend_sight(const Node *n, const Sight *s, DType t);
 
-/* Pairs (a, b) turned by their angles, a cos - b sin and b cos + a sin: x [B][S][H][R], cos and sin [B or 1][S][1][R / 2]. */
+/* Pairs (a, b) turned by their angles, a cos - b sin and b cos + a sin: x [B][S][H][R], cos and sin
+ * [B or 1][S][1][R / 2]. */
 Tensor *attend_rotate(const Node *n, Tensor *x, Tensor *cos, Tensor *sin, bool interleaved);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * If and Loop. A constant choice is taken while shapes are inferred; a loop whose values change their
- * shape from turn to turn is unrolled; everything else becomes steps that jump. */
+ * If and Loop. A constant choice is taken while shapes are inferred; a loop whose values change
+ * their shape from turn to turn is unrolled; everything else becomes steps that jump. */
 #include <assert.h>
 #include <string.h>
 
@@ -16,14 +16,16 @@ enum { MOST_UNROLLED = 1024 };
 Graph *control_body(Node *n, const char *name)
 {
     const Attr *a = node_attr(n, name);
-    if (!a || !a->graph) fail_node(n, STATUS_MALFORMED, NULL, "attribute \"%s\" is missing", name);
+    if (!a || !a->graph)
+        fail_node(n, STATUS_MALFORMED, NULL, "attribute \"%s\" is missing", name);
     return a->graph;
 }
 
 void control_set_body(Node *n, const char *name, Graph *g)
 {
     for (int i = 0; i < n->n_attr; i++)
-        if (!strcmp(n->attr[i].name, name)) n->attr[i].graph = g;
+        if (!strcmp(n->attr[i].name, name))
+            n->attr[i].graph = g;
 }
 
 void control_infer(Graph *g)
@@ -38,7 +40,8 @@ void control_expand(Node *n, const Graph *body, Tensor *const *in, Tensor **out)
     Arena *scratch = &g->store->scratch;
     const ArenaMark mark = arena_mark(scratch);
     const CloneScope scope = { .image = NEW_ARRAY(scratch, Tensor *, ids) };
-    for (size_t i = 0; i < body->input.n; i++) scope.image[body->input.at[i]->id] = in[i];
+    for (size_t i = 0; i < body->input.n; i++)
+        scope.image[body->input.at[i]->id] = in[i];
     const size_t first = g->node.n;
     graph_clone_into(g, body, &scope);
     for (size_t i = first; i < g->node.n; i++) {
@@ -47,7 +50,7 @@ void control_expand(Node *n, const Graph *body, Tensor *const *in, Tensor **out)
     }
     for (size_t i = 0; i < body->output.n; i++) {
         Tensor *o = body->output.at[i], *made = o->id < ids ? scope.image[o->id] : NULL;
-        out[i] = made ? made : o;       /* an output may be a value from outside */
+        out[i] = made ? made : o; /* an output may be a value from outside */
     }
     arena_release(scratch, mark);
 }
@@ -59,7 +62,8 @@ static void retire_into(Node *n, Tensor *const *made)
     Tensor **out = arena_copy(g->arena, n->out, (size_t)n->n_out * sizeof *out);
     graph_kill(n);
     for (int i = 0; i < n->n_out; i++) {
-        if (!out[i]) continue;
+        if (!out[i])
+            continue;
         out[i]->dtype = made[i]->dtype;
         out[i]->shape = made[i]->shape;
         dynamic_copy(out[i], made[i]);
@@ -81,15 +85,22 @@ static void infer_quietly(void *body)
     control_infer(body);
 }
 
-/* A branch that is wrong for the shapes this compile is for cannot be taken: it goes, and the run that asks for it
- * ends with an error. Where both are wrong, the second one's message is the answer. */
+/* A branch that is wrong for the shapes this compile is for cannot be taken: it goes, and the run
+ * that asks for it ends with an error. Where both are wrong, the second one's message is the
+ * answer. */
 static void infer_branches(Node *n, Graph *const *branch)
 {
     for (int k = 0; k < 2; k++) {
         Diag attempt = { .quiet = !branch[0]->dead };
-        if (!attempt.quiet) control_infer(branch[k]);
-        else if (protect(&attempt, infer_quietly, branch[k])) branch[k]->dead = true;
-        if (branch[k]->dead) warn_at(node_loc(n), "its %s branch does not fit the input shapes; a run that takes it ends with an error", k ? "then" : "else");
+        if (!attempt.quiet)
+            control_infer(branch[k]);
+        else if (protect(&attempt, infer_quietly, branch[k]))
+            branch[k]->dead = true;
+        if (branch[k]->dead)
+            warn_at(node_loc(n),
+                    "its %s branch does not fit the input shapes; a run that takes it ends with an "
+                    "error",
+                    k ? "then" : "else");
     }
 }
 
@@ -106,16 +117,24 @@ void infer_if(Node *n)
         return;
     }
     for (int k = 0; k < 2; k++)
-        if (branch[k]->output.n != (size_t)n->n_out) fail_node(n, STATUS_MALFORMED, NULL, "a branch gives another number of results than the node");
+        if (branch[k]->output.n != (size_t)n->n_out)
+            fail_node(n, STATUS_MALFORMED, NULL,
+                      "a branch gives another number of results than the node");
     infer_branches(n, branch);
     for (int i = 0; i < n->n_out; i++) {
-        const Tensor *a = branch[branch[0]->dead]->output.at[i], *b = branch[!branch[1]->dead]->output.at[i];
+        const Tensor *a = branch[branch[0]->dead]->output.at[i],
+                     *b = branch[!branch[1]->dead]->output.at[i];
         if (a->sequence || b->sequence || !shape_known(&a->shape) || !shape_known(&b->shape))
-            fail_node(n, STATUS_UNSUPPORTED, "bake the condition with --const, if it is fixed in your use",
-                      "its branches give sequences, or shapes that are not known: that takes a condition known when compiling");
+            fail_node(n, STATUS_UNSUPPORTED,
+                      "bake the condition with --const, if it is fixed in your use",
+                      "its branches give sequences, or shapes that are not known: that takes a "
+                      "condition known when compiling");
         if (a->dtype != b->dtype || !shape_equal(&a->shape, &b->shape))
-            fail_node(n, STATUS_UNSUPPORTED, "bake the condition with --const, if it is fixed in your use",
-                      "its branches give different shapes, %s and %s", shape_text(n->graph->arena, &b->shape), shape_text(n->graph->arena, &a->shape));
+            fail_node(n, STATUS_UNSUPPORTED,
+                      "bake the condition with --const, if it is fixed in your use",
+                      "its branches give different shapes, %s and %s",
+                      shape_text(n->graph->arena, &b->shape),
+                      shape_text(n->graph->arena, &a->shape));
         infer_out(n, i, a->dtype, a->shape);
     }
 }
@@ -123,11 +142,13 @@ void infer_if(Node *n)
 void control_lower(Lower *l, Graph *g)
 {
     for (size_t i = 0; i < g->tensor.n; i++)
-        if (!g->tensor.at[i]->value && !g->tensor.at[i]->storage) g->tensor.at[i]->storage = STORE_ARENA;
+        if (!g->tensor.at[i]->value && !g->tensor.at[i]->storage)
+            g->tensor.at[i]->storage = STORE_ARENA;
     Graph *outer = l->graph;
     l->graph = g;
     for (size_t i = 0; i < g->node.n; i++) {
-        if (!op_check_type(g->node.at[i])) fail_if_errors();
+        if (!op_check_type(g->node.at[i]))
+            fail_if_errors();
         g->node.at[i]->op->lower(l, g->node.at[i]);
     }
     l->graph = outer;
@@ -147,10 +168,14 @@ int32_t control_next(const Lower *l)
 
 void control_move(Step *s)
 {
-    if (s->loop_end >= 0) s->loop_end++;
-    if (!s->control) return;
-    if (!strcmp(s->kernel->params, "jump")) ((inlay_jump_params *)s->params)->target++;
-    else ((inlay_loop_params *)s->params)->target++;
+    if (s->loop_end >= 0)
+        s->loop_end++;
+    if (!s->control)
+        return;
+    if (!strcmp(s->kernel->params, "jump"))
+        ((inlay_jump_params *)s->params)->target++;
+    else
+        ((inlay_loop_params *)s->params)->target++;
 }
 
 static void lower_branch(Lower *l, Node *n, Graph *g)
@@ -158,13 +183,15 @@ static void lower_branch(Lower *l, Node *n, Graph *g)
     const inlay_jump_params none = { 0 };
     if (g->dead) {
         for (int i = 0; i < n->n_out; i++)
-            if (n->out[i]) lower_clear(l, n, n->out[i]);
+            if (n->out[i])
+                lower_clear(l, n, n->out[i]);
         control_step(l, n, "refuse", &none);
         return;
     }
     control_lower(l, g);
     for (int i = 0; i < n->n_out; i++)
-        if (n->out[i]) lower_copy(l, n, n->out[i], g->output.at[i]);
+        if (n->out[i])
+            lower_copy(l, n, n->out[i], g->output.at[i]);
 }
 
 void lower_if(Lower *l, Node *n)
@@ -198,7 +225,8 @@ static Graph *typed_body(Node *n, const Graph *body, int first_carried, int carr
     Graph *g = graph_clone(n->graph, n, body);
     for (int i = 0; i < carried; i++) {
         const Tensor *t = n->in[first_carried + i];
-        control_set_input(g, g->input.n - (size_t)carried + (size_t)i, t->dtype, *infer_shape(n, first_carried + i));
+        control_set_input(g, g->input.n - (size_t)carried + (size_t)i, t->dtype,
+                          *infer_shape(n, first_carried + i));
     }
     return g;
 }
@@ -213,7 +241,9 @@ static bool is_true(const Tensor *t, Graph *g)
 static bool stable(const Graph *g, int carried)
 {
     for (int i = 0; i < carried; i++)
-        if (!shape_equal(&g->input.at[2 + i]->shape, &g->output.at[1 + i]->shape) || g->input.at[2 + i]->dtype != g->output.at[1 + i]->dtype) return false;
+        if (!shape_equal(&g->input.at[2 + i]->shape, &g->output.at[1 + i]->shape) ||
+            g->input.at[2 + i]->dtype != g->output.at[1 + i]->dtype)
+            return false;
     return true;
 }
 
@@ -222,7 +252,8 @@ static Tensor *unsqueezed(Node *n, Tensor *t)
     Graph *g = n->graph;
     Tensor *out = graph_add_tensor(g, NULL, t->dtype, (Shape){ .rank = -1 });
     Shape s = { .rank = t->shape.rank + 1, .dim = { 1 } };
-    for (int i = 0; i < t->shape.rank; i++) s.dim[i + 1] = t->shape.dim[i];
+    for (int i = 0; i < t->shape.rank; i++)
+        s.dim[i + 1] = t->shape.dim[i];
     Tensor *in[2] = { t, graph_add_ints(g, NULL, s.rank, s.dim) };
     Node *reshape = graph_insert_node(g, n, "", "Reshape", 2, in, 1, &out);
     reshape->version = OPSET_NEWEST;
@@ -241,33 +272,55 @@ Tensor *control_concat(Node *n, Tensor *const *part, int count, int axis)
     return out;
 }
 
-/* The loop as copies of its body, one after the other: `trips` of them, or until its condition, a constant at each turn, ends it. */
+/* The loop as copies of its body, one after the other: `trips` of them, or until its condition, a
+ * constant at each turn, ends it. */
 static void unroll(Node *n, const Graph *body, int64_t trips, int carried)
 {
     const bool endless = trips < 0 || trips > MOST_UNROLLED;
     Arena *a = n->graph->arena;
     const int scans = (int)body->output.n - 1 - carried;
-    Tensor **in = NEW_ARRAY(a, Tensor *, body->input.n), **out = NEW_ARRAY(a, Tensor *, body->output.n);
-    if (endless) trips = MOST_UNROLLED;
-    Tensor **rows = NEW_ARRAY(a, Tensor *, (int64_t)scans * trips + 1), **made = NEW_ARRAY(a, Tensor *, carried + scans + 1);
-    for (int i = 0; i < carried; i++) made[i] = n->in[2 + i];
+    Tensor **in = NEW_ARRAY(a, Tensor *, body->input.n),
+           **out = NEW_ARRAY(a, Tensor *, body->output.n);
+    if (endless)
+        trips = MOST_UNROLLED;
+    Tensor **rows = NEW_ARRAY(a, Tensor *, (int64_t)scans * trips + 1),
+           **made = NEW_ARRAY(a, Tensor *, carried + scans + 1);
+    for (int i = 0; i < carried; i++)
+        made[i] = n->in[2 + i];
     int64_t turn = 0;
     const uint8_t one = 1;
-    Tensor *condition = graph_add_constant(n->graph, NULL, recipe_memory(n->graph->store, DT_BOOL, 0, NULL, &one));
+    Tensor *condition =
+        graph_add_constant(n->graph, NULL, recipe_memory(n->graph->store, DT_BOOL, 0, NULL, &one));
     for (; turn < trips; turn++) {
         const Shape s = iteration_shape(body, 0);
-        in[0] = graph_add_constant(n->graph, NULL, recipe_memory(n->graph->store, DT_I64, s.rank, s.dim, &turn));
+        in[0] = graph_add_constant(n->graph, NULL,
+                                   recipe_memory(n->graph->store, DT_I64, s.rank, s.dim, &turn));
         in[1] = condition;
-        for (int i = 0; i < carried; i++) in[2 + i] = made[i];
+        for (int i = 0; i < carried; i++)
+            in[2 + i] = made[i];
         control_expand(n, body, in, out);
-        for (int i = 0; i < carried; i++) made[i] = out[1 + i];
-        for (int i = 0; i < scans; i++) rows[i * trips + turn] = unsqueezed(n, out[1 + carried + i]);
-        if (!out[0]->value) fail_node(n, STATUS_UNSUPPORTED, "bake the inputs its condition depends on with --const", "its values change their shape while its end depends on the data");
-        if (!is_true(out[0], n->graph)) { turn++; break; }
-        if (endless && turn == trips - 1) fail_node(n, STATUS_UNSUPPORTED, "bake the trip count with --const", "its values change their shape from turn to turn, and it does not end after %d", MOST_UNROLLED);
+        for (int i = 0; i < carried; i++)
+            made[i] = out[1 + i];
+        for (int i = 0; i < scans; i++)
+            rows[i * trips + turn] = unsqueezed(n, out[1 + carried + i]);
+        if (!out[0]->value)
+            fail_node(n, STATUS_UNSUPPORTED,
+                      "bake the inputs its condition depends on with --const",
+                      "its values change their shape while its end depends on the data");
+        if (!is_true(out[0], n->graph)) {
+            turn++;
+            break;
+        }
+        if (endless && turn == trips - 1)
+            fail_node(
+                n, STATUS_UNSUPPORTED, "bake the trip count with --const",
+                "its values change their shape from turn to turn, and it does not end after %d",
+                MOST_UNROLLED);
     }
     for (int i = 0; i < scans; i++) {
-        if (!turn) fail_node(n, STATUS_UNSUPPORTED, NULL, "makes no turn, so its scan outputs have no shape");
+        if (!turn)
+            fail_node(n, STATUS_UNSUPPORTED, NULL,
+                      "makes no turn, so its scan outputs have no shape");
         made[carried + i] = control_concat(n, rows + i * trips, (int)turn, 0);
     }
     retire_into(n, made);
@@ -281,19 +334,30 @@ static int64_t trip_count(Node *n)
 }
 
 /* Results of the file; behind them may come the number of turns. */
-static int results_of(const Node *n) { return n->n_out - n->counts; }
+static int results_of(const Node *n)
+{
+    return n->n_out - n->counts;
+}
 
-/* A row for each turn: how many are known only when the model runs, where the trip count is a value or it may end early. */
+/* A row for each turn: how many are known only when the model runs, where the trip count is a value
+ * or it may end early. */
 static void infer_rows(Node *n, int i, const Tensor *row, int64_t trips, bool ends_early)
 {
     Shape s = { .rank = row->shape.rank + 1, .dim = { trips } };
-    if (!n->out[i]) return;
-    for (int k = 0; k < row->shape.rank; k++) s.dim[k + 1] = row->shape.dim[k];
+    if (!n->out[i])
+        return;
+    for (int k = 0; k < row->shape.rank; k++)
+        s.dim[k + 1] = row->shape.dim[k];
     const bool varies = trips < 0 || ends_early;
-    if (varies) s = dynamic_bound(n, i, s);
-    if (s.dim[0] < 0) fail_node(n, STATUS_UNSUPPORTED, "bake the trip count with --const, or declare the output's shape", "the number of turns is known only at run time");
+    if (varies)
+        s = dynamic_bound(n, i, s);
+    if (s.dim[0] < 0)
+        fail_node(n, STATUS_UNSUPPORTED,
+                  "bake the trip count with --const, or declare the output's shape",
+                  "the number of turns is known only at run time");
     infer_out(n, i, row->dtype, s);
-    if (varies) dynamic_out(n, i, 0);
+    if (varies)
+        dynamic_out(n, i, 0);
 }
 
 static void infer_loop_outputs(Node *n, const Graph *g, int64_t trips, int carried, bool ends_early)
@@ -301,22 +365,26 @@ static void infer_loop_outputs(Node *n, const Graph *g, int64_t trips, int carri
     const int results = n->n_out;
     for (int i = 0; i < results; i++) {
         const Tensor *t = g->output.at[1 + i];
-        if (i < carried) infer_out(n, i, t->dtype, t->shape);
-        else infer_rows(n, i, t, trips, ends_early);
+        if (i < carried)
+            infer_out(n, i, t->dtype, t->shape);
+        else
+            infer_rows(n, i, t, trips, ends_early);
     }
 }
 
-/* The body typed by the first turn; NULL: one turn is not like the next, as where values of an iteration decide shapes, or
- * sequences grow. Then only the copies of unroll() can be typed. */
+/* The body typed by the first turn; NULL: one turn is not like the next, as where values of an
+ * iteration decide shapes, or sequences grow. Then only the copies of unroll() can be typed. */
 static Graph *lasting_body(Node *n, const Graph *body, int carried)
 {
     Diag attempt = { .quiet = true };
     for (int i = 0; i < carried; i++)
-        if (n->in[2 + i] && n->in[2 + i]->sequence) return NULL;
+        if (n->in[2 + i] && n->in[2 + i]->sequence)
+            return NULL;
     Graph *g = typed_body(n, body, 2, carried);
     control_set_input(g, 0, DT_I64, iteration_shape(body, 0));
     control_set_input(g, 1, DT_BOOL, iteration_shape(body, 1));
-    if (!protect(&attempt, infer_quietly, g) && stable(g, carried)) return g;
+    if (!protect(&attempt, infer_quietly, g) && stable(g, carried))
+        return g;
     g->dead = true;
     return NULL;
 }
@@ -325,14 +393,18 @@ void infer_loop(Node *n)
 {
     Graph *body = control_body(n, "body");
     const int carried = n->n_in - 2;
-    if (carried < 0 || body->input.n != (size_t)carried + 2 || body->output.n < (size_t)carried + 1 || (size_t)n->n_out > body->output.n - 1)
-        fail_node(n, STATUS_MALFORMED, NULL, "its body has another number of inputs or outputs than the node");
+    if (carried < 0 || body->input.n != (size_t)carried + 2 ||
+        body->output.n < (size_t)carried + 1 || (size_t)n->n_out > body->output.n - 1)
+        fail_node(n, STATUS_MALFORMED, NULL,
+                  "its body has another number of inputs or outputs than the node");
     Graph *g = lasting_body(n, body, carried);
     const int64_t trips = trip_count(n);
     const bool runs = !node_in(n, 1) || is_true(n->in[1], n->graph);
     body->dead = true;
     if (!g) {
-        if (!runs) fail_node(n, STATUS_UNSUPPORTED, "bake the trip count with --const", "its values change their shape from turn to turn");
+        if (!runs)
+            fail_node(n, STATUS_UNSUPPORTED, "bake the trip count with --const",
+                      "its values change their shape from turn to turn");
         unroll(n, body, trips, carried);
         return;
     }
@@ -341,7 +413,8 @@ void infer_loop(Node *n)
     infer_loop_outputs(n, g, trips, carried, !always);
 }
 
-/* Carried values move together: one that is also read for another carried value goes through a copy. */
+/* Carried values move together: one that is also read for another carried value goes through a
+ * copy. */
 static void carry(Lower *l, Node *n, Graph *g, int carried)
 {
     Tensor **from = NEW_ARRAY(l->arena, Tensor *, carried + 1);
@@ -351,7 +424,8 @@ static void carry(Lower *l, Node *n, Graph *g, int carried)
         const Tensor *root = from[i]->value ? NULL : tensor_root(from[i], &at);
         for (int k = 0; k < carried && root; k++) {
             int64_t other;
-            if (k == i || root != tensor_root(g->input.at[2 + k], &other)) continue;
+            if (k == i || root != tensor_root(g->input.at[2 + k], &other))
+                continue;
             Tensor *copy = lower_temp(l, from[i]->dtype, from[i]->shape);
             lower_copy(l, n, copy, from[i]);
             from[i] = copy;
@@ -359,10 +433,12 @@ static void carry(Lower *l, Node *n, Graph *g, int carried)
         }
     }
     for (int i = 0; i < carried; i++)
-        if (from[i] != g->input.at[2 + i]) lower_copy(l, n, g->input.at[2 + i], from[i]);
+        if (from[i] != g->input.at[2 + i])
+            lower_copy(l, n, g->input.at[2 + i], from[i]);
 }
 
-static Step *loop_step(Lower *l, Node *n, const char *kernel, const inlay_loop_params *p, Tensor *counter, Tensor *condition)
+static Step *loop_step(Lower *l, Node *n, const char *kernel, const inlay_loop_params *p,
+                       Tensor *counter, Tensor *condition)
 {
     Step *s = control_step(l, n, kernel, p);
     step_out(s, counter)->read = !strcmp(kernel, "loop_end");
@@ -375,9 +451,12 @@ static Step *loop_step(Lower *l, Node *n, const char *kernel, const inlay_loop_p
 static void store_slices(Lower *l, Node *n, Graph *g, Tensor *counter, int first)
 {
     for (int i = first; i < results_of(n); i++) {
-        if (!n->out[i]) continue;
+        if (!n->out[i])
+            continue;
         Tensor *slice = g->output.at[1 + i];
-        const inlay_slice_params p = { .outer = 1, .bytes = tensor_bytes(slice), .length = n->out[i]->shape.dim[0] };
+        const inlay_slice_params p = { .outer = 1,
+                                       .bytes = tensor_bytes(slice),
+                                       .length = n->out[i]->shape.dim[0] };
         Step *s = lower_step(l, n, "slice_store", &p);
         step_out(s, n->out[i])->read = true;
         step_in(s, slice);
@@ -389,30 +468,40 @@ void lower_loop(Lower *l, Node *n)
 {
     Graph *g = control_body(n, "body");
     const int carried = n->n_in - 2;
-    for (size_t i = 0; i < g->input.n; i++) g->input.at[i]->storage = STORE_ARENA;
+    for (size_t i = 0; i < g->input.n; i++)
+        g->input.at[i]->storage = STORE_ARENA;
     Tensor *counter = g->input.at[0], *condition = g->input.at[1];
     const bool tested = !is_true(g->output.at[0], g) || (node_in(n, 1) && !is_true(n->in[1], g));
-    for (int i = 0; i < carried; i++) lower_copy(l, n, g->input.at[2 + i], n->in[2 + i]);
+    for (int i = 0; i < carried; i++)
+        lower_copy(l, n, g->input.at[2 + i], n->in[2 + i]);
     const uint8_t one = 1;
-    Tensor *first = node_in(n, 1) ? n->in[1] : lower_constant(l, recipe_memory(g->store, DT_BOOL, 0, NULL, &one));
-    if (condition->uses || tested) lower_copy(l, n, condition, first);
+    Tensor *first = node_in(n, 1)
+                        ? n->in[1]
+                        : lower_constant(l, recipe_memory(g->store, DT_BOOL, 0, NULL, &one));
+    if (condition->uses || tested)
+        lower_copy(l, n, condition, first);
     for (int i = carried; i < results_of(n); i++)
-        if (n->out[i]) lower_clear(l, n, n->out[i]);
+        if (n->out[i])
+            lower_clear(l, n, n->out[i]);
     int64_t most = -1;
     for (int i = carried; i < results_of(n); i++)
-        if (n->out[i]) most = n->out[i]->shape.dim[0];
+        if (n->out[i])
+            most = n->out[i]->shape.dim[0];
     const inlay_loop_params p = { .most = most };
     const int32_t begin = control_next(l);
     Step *b = loop_step(l, n, "loop_begin", &p, counter, tested ? condition : NULL);
     control_lower(l, g);
     store_slices(l, n, g, counter, carried);
-    if (tested) lower_copy(l, n, condition, g->output.at[0]);
+    if (tested)
+        lower_copy(l, n, condition, g->output.at[0]);
     carry(l, n, g, carried);
     const inlay_loop_params back = { .target = begin + 1, .most = most };
     b->loop_end = control_next(l);
     loop_step(l, n, "loop_end", &back, counter, tested ? condition : NULL);
     ((inlay_loop_params *)b->params)->target = control_next(l);
-    if (n->counts) lower_copy(l, n, node_count(n), counter);
+    if (n->counts)
+        lower_copy(l, n, node_count(n), counter);
     for (int i = 0; i < carried && i < results_of(n); i++)
-        if (n->out[i]) lower_copy(l, n, n->out[i], g->input.at[2 + i]);
+        if (n->out[i])
+            lower_copy(l, n, n->out[i], g->input.at[2 + i]);
 }

@@ -11,7 +11,8 @@ void control_set_body(Node *n, const char *name, Graph *g);
 void control_set_input(Graph *g, size_t i, DType t, Shape s);
 /* Types and shapes of a body whose inputs have theirs. */
 void control_infer(Graph *g);
-/* Puts the nodes of body into n's graph, its inputs being `in`; out[i] gets the value of output i. */
+/* Puts the nodes of body into n's graph, its inputs being `in`; out[i] gets the value of output i.
+ */
 void control_expand(Node *n, const Graph *body, Tensor *const *in, Tensor **out);
 /* The steps of a body. */
 void control_lower(Lower *l, Graph *g);

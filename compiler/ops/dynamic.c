@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * How sizes known only at run time travel through the graph; dynamic_axes.c knows which operators let them pass. */
+ * How sizes known only at run time travel through the graph; dynamic_axes.c knows which operators
+ * let them pass. */
 #include "ops/dynamic.h"
 
 #include <string.h>
@@ -28,8 +29,10 @@ Tensor *node_count(const Node *n)
 static Tensor *add_count(Node *n)
 {
     Graph *g = n->graph;
-    if (n->counts) return node_count(n);
-    Tensor **out = NEW_ARRAY(g->arena, Tensor *, n->n_out + 1), *count = graph_add_tensor(g, NULL, DT_I64, shape_vector(1));
+    if (n->counts)
+        return node_count(n);
+    Tensor **out = NEW_ARRAY(g->arena, Tensor *, n->n_out + 1),
+           *count = graph_add_tensor(g, NULL, DT_I64, shape_vector(1));
     memcpy(out, n->out, (size_t)n->n_out * sizeof *out);
     out[n->n_out++] = count;
     n->out = out;
@@ -56,16 +59,20 @@ static Tensor *assemble(const Node *at, Tensor *from, const Shape *shape, const 
         place[i] = source[i] >= 0 ? source[i] : given + i;
         same &= place[i] == i;
     }
-    if (same) return from;
-    return expand_binary(at, "Gather", joined(at, from, expand_i64s(at, shape->rank, shape->dim)), expand_i64s(at, shape->rank, place));
+    if (same)
+        return from;
+    return expand_binary(at, "Gather", joined(at, from, expand_i64s(at, shape->rank, shape->dim)),
+                         expand_i64s(at, shape->rank, place));
 }
 
 static void set_size(Node *n, int i, int axis, int id)
 {
     Tensor *t = node_out(n, i);
     int source[MAX_RANK];
-    if (!t) return;
-    for (int k = 0; k < t->shape.rank; k++) source[k] = k == axis ? 0 : -1;
+    if (!t)
+        return;
+    for (int k = 0; k < t->shape.rank; k++)
+        source[k] = k == axis ? 0 : -1;
     t->dynamic = 1u << axis;
     tensor_size_ids(t)[axis] = id;
     t->dims = assemble(n, node_count(n), &t->shape, source);
@@ -73,7 +80,8 @@ static void set_size(Node *n, int i, int axis, int id)
 
 void dynamic_out(Node *n, int i, int axis)
 {
-    if (!node_out(n, i)) return;
+    if (!node_out(n, i))
+        return;
     add_count(n);
     set_size(n, i, axis, ++graph_root(n->graph)->next_size);
 }
@@ -81,7 +89,8 @@ void dynamic_out(Node *n, int i, int axis)
 static int only_axis(const Tensor *t)
 {
     int axis = 0;
-    while (!(t->dynamic >> axis & 1u)) axis++;
+    while (!(t->dynamic >> axis & 1u))
+        axis++;
     return axis;
 }
 
@@ -93,8 +102,10 @@ void dynamic_like(Node *n, int i, int axis, int k)
 Shape dynamic_bound(const Node *n, int i, Shape bound)
 {
     const Tensor *t = node_out(n, i);
-    if (!t || !shape_known(t->declared)) return bound;
-    if (t->declared->rank != bound.rank) fail_node(n, STATUS_MALFORMED, NULL, "its result is declared with another rank");
+    if (!t || !shape_known(t->declared))
+        return bound;
+    if (t->declared->rank != bound.rank)
+        fail_node(n, STATUS_MALFORMED, NULL, "its result is declared with another rank");
     return *t->declared;
 }
 
@@ -110,12 +121,18 @@ static Tensor *settled(const Node *at, const char *op, Tensor *t)
 static Tensor *fixed(const Node *at, Tensor *t)
 {
     if (!shape_known(t->declared) || !shape_equal(t->declared, &t->shape))
-        fail_node(at, STATUS_UNSUPPORTED, "declare the operand's shape in the model (value_info), if it is fixed in your use",
-                  "the size of its operand \"%s\", at most %s, is known only when the model runs", t->name, shape_text(at->graph->arena, &t->shape));
+        fail_node(
+            at, STATUS_UNSUPPORTED,
+            "declare the operand's shape in the model (value_info), if it is fixed in your use",
+            "the size of its operand \"%s\", at most %s, is known only when the model runs",
+            t->name, shape_text(at->graph->arena, &t->shape));
     return settled(at, "FixedSize", t);
 }
 
-void infer_fixed_size(Node *n) { infer_same(n); }
+void infer_fixed_size(Node *n)
+{
+    infer_same(n);
+}
 
 void lower_fixed_size(Lower *l, Node *n)
 {
@@ -123,15 +140,22 @@ void lower_fixed_size(Lower *l, Node *n)
     lower_view(l, n, n->out[0], n->in[0], 0);
 }
 
-void infer_settle(Node *n) { infer_same(n); }
+void infer_settle(Node *n)
+{
+    infer_same(n);
+}
 
 void lower_settle(Lower *l, Node *n)
 {
     const Shape *s = &n->in[0]->shape;
-    if (!tensor_count(n->out[0])) return;
+    if (!tensor_count(n->out[0]))
+        return;
     Tensor *y = move_target(l, n->out[0]), *x = move_source(l, n, n->in[0]);
-    inlay_settle_params p = { .rank = s->rank, .size = dtype_bits(y->dtype) / 8, .dense = !strcmp(n->op_type, "Settle") };
-    for (int i = 0; i < s->rank; i++) p.n[i] = i32_checked(s->dim[i]);
+    inlay_settle_params p = { .rank = s->rank,
+                              .size = dtype_bits(y->dtype) / 8,
+                              .dense = !strcmp(n->op_type, "Settle") };
+    for (int i = 0; i < s->rank; i++)
+        p.n[i] = i32_checked(s->dim[i]);
     Step *step = lower_step(l, n, "settle", &p);
     step_out(step, y);
     step_in(step, x)->reuse = REUSE_ELEMENTWISE;
@@ -142,13 +166,17 @@ void lower_settle(Lower *l, Node *n)
 /* Is what lies beyond the real size zero? */
 static bool is_clear(const Tensor *t)
 {
-    static const char *const moves[] = { "Transpose", "Squeeze", "Unsqueeze", "Slice", "Split", "Reshape", "Identity" };
+    static const char *const moves[] = { "Transpose", "Squeeze", "Unsqueeze", "Slice",
+                                         "Split",     "Reshape", "Identity" };
     while (t->producer) {
         const Node *n = t->producer;
         bool move = false;
-        if (n->counts || !strcmp(n->op_type, "ClearRest")) return true;
-        for (size_t i = 0; i < sizeof moves / sizeof *moves; i++) move |= node_is(n, moves[i]);
-        if (!move) return false;
+        if (n->counts || !strcmp(n->op_type, "ClearRest"))
+            return true;
+        for (size_t i = 0; i < sizeof moves / sizeof *moves; i++)
+            move |= node_is(n, moves[i]);
+        if (!move)
+            return false;
         t = n->in[0];
     }
     return false;
@@ -167,25 +195,32 @@ static void set_operand(Node *n, int k, Tensor *t)
 static void pass_to(const Node *n, Tensor *t, const Tensor *from, const int *to)
 {
     const int rank = t->shape.rank;
-    int source[MAX_RANK];       /* places in the dims of t so far (none: -1), then in those of `from` */
+    int source[MAX_RANK]; /* places in the dims of t so far (none: -1), then in those of `from` */
     bool news = false, alike = !t->dims && from->shape.rank == rank;
-    for (int d = 0; d < rank; d++) source[d] = t->dynamic >> d & 1u ? d : -1;
+    for (int d = 0; d < rank; d++)
+        source[d] = t->dynamic >> d & 1u ? d : -1;
     for (int a = 0; a < from->shape.rank; a++) {
-        if (!(from->dynamic >> a & 1u) || t->dynamic >> to[a] & 1u) continue;
+        if (!(from->dynamic >> a & 1u) || t->dynamic >> to[a] & 1u)
+            continue;
         source[to[a]] = t->dims ? rank + a : a;
         t->dynamic |= 1u << to[a];
         tensor_size_ids(t)[to[a]] = from->size_id[a];
         news = true;
     }
-    for (int d = 0; alike && d < rank; d++) alike = source[d] == d || (source[d] < 0 && from->shape.dim[d] == t->shape.dim[d]);
-    if (!news) return;
-    t->dims = alike ? from->dims : assemble(n, t->dims ? joined(n, t->dims, from->dims) : from->dims, &t->shape, source);
+    for (int d = 0; alike && d < rank; d++)
+        alike = source[d] == d || (source[d] < 0 && from->shape.dim[d] == t->shape.dim[d]);
+    if (!news)
+        return;
+    t->dims = alike ? from->dims
+                    : assemble(n, t->dims ? joined(n, t->dims, from->dims) : from->dims, &t->shape,
+                               source);
 }
 
 static void pass_on(Node *n, const Tensor *from, const int *to)
 {
     for (int i = 0; i < n->n_out; i++)
-        if (n->out[i]) pass_to(n, n->out[i], from, to);
+        if (n->out[i])
+            pass_to(n, n->out[i], from, to);
 }
 
 /* What a Slice takes of an axis, forwards and counted from its beginning. False: something else. */
@@ -193,16 +228,24 @@ static bool taken_range(const Node *n, int axis, int64_t *start, int64_t *end)
 {
     const bool by_input = n->n_in > 1;
     int64_t count[4] = { 0 };
-    const int64_t *v[4] = { by_input ? infer_ints(n, 1, &count[0]) : node_ints(n, "starts", &count[0]), by_input ? infer_ints(n, 2, &count[1]) : node_ints(n, "ends", &count[1]),
-                            by_input ? infer_ints(n, 3, &count[2]) : node_ints(n, "axes", &count[2]), infer_ints(n, 4, &count[3]) };
+    const int64_t *v[4] = {
+        by_input ? infer_ints(n, 1, &count[0]) : node_ints(n, "starts", &count[0]),
+        by_input ? infer_ints(n, 2, &count[1]) : node_ints(n, "ends", &count[1]),
+        by_input ? infer_ints(n, 3, &count[2]) : node_ints(n, "axes", &count[2]),
+        infer_ints(n, 4, &count[3])
+    };
     for (int i = 0; i < 4 && by_input; i++)
-        if (node_in(n, i + 1) && !v[i]) return false;
-    if (!v[0] || !v[1]) return false;
+        if (node_in(n, i + 1) && !v[i])
+            return false;
+    if (!v[0] || !v[1])
+        return false;
     *start = 0;
     *end = INT64_MAX;
     for (int64_t i = 0; i < count[0]; i++) {
-        if (node_axis(n, v[2] ? v[2][i] : i, n->in[0]->shape.rank) != axis) continue;
-        if (v[0][i] < 0 || v[1][i] < 0 || (v[3] && v[3][i] != 1)) return false;
+        if (node_axis(n, v[2] ? v[2][i] : i, n->in[0]->shape.rank) != axis)
+            continue;
+        if (v[0][i] < 0 || v[1][i] < 0 || (v[3] && v[3][i] != 1))
+            return false;
         *start = v[0][i];
         *end = v[1][i];
     }
@@ -216,11 +259,14 @@ static bool cut_dynamic(Node *n, const Tensor *t)
     Tensor *y = n->out[0];
     int64_t start, end;
     int source[MAX_RANK];
-    if (t->dynamic != 1u << axis || !taken_range(n, axis, &start, &end)) return false;
-    Tensor *left = expand_binary(n, "Sub", expand_slice(n, t->dims, 0, axis, axis + 1), expand_i64s(n, 1, &start));
+    if (t->dynamic != 1u << axis || !taken_range(n, axis, &start, &end))
+        return false;
+    Tensor *left = expand_binary(n, "Sub", expand_slice(n, t->dims, 0, axis, axis + 1),
+                                 expand_i64s(n, 1, &start));
     left = expand_binary(n, "Max", left, expand_i64s(n, 1, (const int64_t[]){ 0 }));
     left = expand_binary(n, "Min", left, expand_i64s(n, 1, &y->shape.dim[axis]));
-    for (int k = 0; k < y->shape.rank; k++) source[k] = k == axis ? 0 : -1;
+    for (int k = 0; k < y->shape.rank; k++)
+        source[k] = k == axis ? 0 : -1;
     y->dynamic = 1u << axis;
     tensor_size_ids(y)[axis] = ++graph_root(n->graph)->next_size;
     y->dims = assemble(n, left, &y->shape, source);
@@ -234,8 +280,11 @@ static void fix_bodies(const Node *n)
         Graph *g = n->attr[i].graph;
         for (size_t k = 0; g && k < g->output.n; k++) {
             Tensor *t = g->output.at[k];
-            if (!t->dynamic) continue;
-            if (!t->producer || t->producer->graph != g) fail_node(n, STATUS_UNSUPPORTED, NULL, "a result of its body has a size known only at run time");
+            if (!t->dynamic)
+                continue;
+            if (!t->producer || t->producer->graph != g)
+                fail_node(n, STATUS_UNSUPPORTED, NULL,
+                          "a result of its body has a size known only at run time");
             g->output.at[k] = fixed(t->producer, t);
         }
     }
@@ -243,18 +292,23 @@ static void fix_bodies(const Node *n)
 
 void dynamic_results(Node *n)
 {
-    if (n->op->flags & OP_CONTROL) fix_bodies(n);
-    if (n->op->lower == lower_fixed_size || n->op->lower == lower_settle) return;
+    if (n->op->flags & OP_CONTROL)
+        fix_bodies(n);
+    if (n->op->lower == lower_fixed_size || n->op->lower == lower_settle)
+        return;
     for (int k = 0; k < n->n_in; k++) {
         int to[MAX_RANK];
         Tensor *t = n->in[k];
-        if (!t || !t->dynamic) continue;
+        if (!t || !t->dynamic)
+            continue;
         if (!dynamic_passes(n, k, to)) {
-            if (k == 0 && node_is(n, "Slice") && cut_dynamic(n, t)) continue;
+            if (k == 0 && node_is(n, "Slice") && cut_dynamic(n, t))
+                continue;
             set_operand(n, k, fixed(n, t));
             continue;
         }
-        if (k == 1 && (node_is(n, "Gather") || node_is(n, "GatherND")) && !is_clear(t)) set_operand(n, k, settled(n, "ClearRest", t));
+        if (k == 1 && (node_is(n, "Gather") || node_is(n, "GatherND")) && !is_clear(t))
+            set_operand(n, k, settled(n, "ClearRest", t));
         pass_on(n, t, to);
     }
 }
@@ -262,7 +316,8 @@ void dynamic_results(Node *n)
 bool dynamic_shape(Node *n)
 {
     Tensor *t = node_in(n, 0);
-    if (!t || !t->dynamic || *n->domain) return false;
+    if (!t || !t->dynamic || *n->domain)
+        return false;
     if (node_is(n, "Size")) {
         Node *product = expand_node(n, "ReduceProd", 1, &t->dims, 1);
         node_set_int(product, "keepdims", 0);
@@ -270,7 +325,8 @@ bool dynamic_shape(Node *n)
         expand_finish(n, 1, &size);
         return true;
     }
-    if (!node_is(n, "Shape")) return false;
+    if (!node_is(n, "Shape"))
+        return false;
     n->op->infer(n);
     const int64_t count = n->out[0]->shape.dim[0], rank = t->shape.rank;
     int64_t start = node_int(n, "start", 0);
@@ -294,13 +350,15 @@ void dynamic_outputs(Graph *g)
     const size_t results = g->output.n;
     for (size_t i = 0; i < results; i++) {
         Tensor *t = g->output.at[i];
-        if (!t->dynamic || is_settled(t)) continue;
+        if (!t->dynamic || is_settled(t))
+            continue;
         Tensor *own = settled(t->producer, "Settle", t);
         own->name = t->name;
         dynamic_copy(own, t);
         g->output.at[i] = own;
     }
     for (size_t i = 0; i < results; i++)
-        if (g->output.at[i]->dynamic) VEC_PUSH(g->arena, &g->output, g->output.at[i]->dims);
+        if (g->output.at[i]->dynamic)
+            VEC_PUSH(g->arena, &g->output, g->output.at[i]->dims);
     g->dims_outputs = g->output.n - results;
 }

@@ -1,36 +1,42 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Sizes known only at run time (NonZero, Compress, Unique, NonMaxSuppression, loops that end early).
+ * Sizes known only at run time (NonZero, Compress, Unique, NonMaxSuppression, loops that end
+ * early).
  *
- * Such a tensor has a bound for a shape, and room for it; bit i of Tensor.dynamic says that dimension i is one.
- * Its real dimensions are a value of the graph like any other: Tensor.dims. Elements lie where they would lie in
- * the bound. Operators that treat places along the dynamic dimensions independently run over the whole bound; what
- * they make of the rest means nothing and is cleared where it could do harm, and at the results of the model, which
- * are handed back without gaps. Any other operator takes such an operand only where the file declares its shape:
- * then the sizes are checked when the model runs. Shape and Size give the real dimensions. */
+ * Such a tensor has a bound for a shape, and room for it; bit i of Tensor.dynamic says that
+ * dimension i is one. Its real dimensions are a value of the graph like any other: Tensor.dims.
+ * Elements lie where they would lie in the bound. Operators that treat places along the dynamic
+ * dimensions independently run over the whole bound; what they make of the rest means nothing and
+ * is cleared where it could do harm, and at the results of the model, which are handed back without
+ * gaps. Any other operator takes such an operand only where the file declares its shape: then the
+ * sizes are checked when the model runs. Shape and Size give the real dimensions. */
 #ifndef INLAY_OPS_DYNAMIC_H
 #define INLAY_OPS_DYNAMIC_H
 
 #include "ops/lower.h"
 
-/* For infer functions: result i (infer_out() done) has along `axis` at most its size, the real one being what the
- * node writes to a result of its own, int64 [1], which node_count() gives when it is lowered. */
+/* For infer functions: result i (infer_out() done) has along `axis` at most its size, the real one
+ * being what the node writes to a result of its own, int64 [1], which node_count() gives when it is
+ * lowered. */
 void dynamic_out(Node *n, int i, int axis);
 /* Result i along `axis` has the same size as result k along its dynamic axis. */
 void dynamic_like(Node *n, int i, int axis, int k);
 /* NULL: the sizes are known. */
 Tensor *node_count(const Node *n);
-/* The shape that the file declares for result i where it is known, else `bound`; the rank must be the same. */
+/* The shape that the file declares for result i where it is known, else `bound`; the rank must be
+ * the same. */
 Shape dynamic_bound(const Node *n, int i, Shape bound);
 void dynamic_copy(Tensor *to, const Tensor *from);
 
-/* For pass_infer. Before a node's infer function: true where it is a Shape or Size of such an operand, now replaced. */
+/* For pass_infer. Before a node's infer function: true where it is a Shape or Size of such an
+ * operand, now replaced. */
 bool dynamic_shape(Node *n);
 /* After it. */
 void dynamic_results(Node *n);
 /* After all: the results of the model get their last step, and their dims become results too. */
 void dynamic_outputs(Graph *g);
 
-/* Does operand k, with its dynamic dimensions, pass? to[a]: the axis of the results that its axis a becomes, -1: none. */
+/* Does operand k, with its dynamic dimensions, pass? to[a]: the axis of the results that its axis a
+ * becomes, -1: none. */
 bool dynamic_passes(const Node *n, int k, int *to);
 
 #endif

@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0
- * For each operator that lets sizes known only at run time pass: which axis of the result an axis of an operand becomes. */
+ * For each operator that lets sizes known only at run time pass: which axis of the result an axis
+ * of an operand becomes. */
 #include "ops/dynamic.h"
 #include "ops/infer.h"
 #include "ops/nest.h"
 
-/* to[a]: the axis of the results that axis a of operand k becomes, -1: none. False: the operator does not let it pass. */
+/* to[a]: the axis of the results that axis a of operand k becomes, -1: none. False: the operator
+ * does not let it pass. */
 typedef bool AxesFn(const Node *n, int k, int *to);
 
 static bool axes_same(const Node *n, int k, int *to)
 {
-    for (int a = 0; a < n->in[k]->shape.rank; a++) to[a] = a;
+    for (int a = 0; a < n->in[k]->shape.rank; a++)
+        to[a] = a;
     return k == 0;
 }
 
@@ -23,8 +26,10 @@ static bool axes_elementwise(const Node *n, int k, int *to)
         for (int i = 0; i < n->n_in && t->dynamic >> a & 1u; i++) {
             const Tensor *o = n->in[i];
             const int b = o ? to[a] - (rank - o->shape.rank) : -1;
-            if (b < 0 || (o->shape.dim[b] == 1 && !(o->dynamic >> b & 1u))) continue;
-            if (!(o->dynamic >> b & 1u) || o->size_id[b] != t->size_id[a]) return false;
+            if (b < 0 || (o->shape.dim[b] == 1 && !(o->dynamic >> b & 1u)))
+                continue;
+            if (!(o->dynamic >> b & 1u) || o->size_id[b] != t->size_id[a])
+                return false;
         }
     }
     return true;
@@ -35,7 +40,8 @@ static bool axes_transpose(const Node *n, int k, int *to)
     int64_t count;
     const int64_t *perm = node_ints(n, "perm", &count);
     const int rank = n->in[k]->shape.rank;
-    for (int i = 0; i < rank; i++) to[perm ? perm[i] : rank - 1 - i] = i;
+    for (int i = 0; i < rank; i++)
+        to[perm ? perm[i] : rank - 1 - i] = i;
     return true;
 }
 
@@ -51,9 +57,12 @@ static bool axes_squeeze(const Node *n, int k, int *to)
     int64_t count;
     const int64_t *axes = axes_list(n, &count);
     bool gone[MAX_RANK] = { false };
-    if (k > 0 || !axes) return false;
-    for (int64_t i = 0; i < count; i++) gone[node_axis(n, axes[i], s->rank)] = true;
-    for (int a = 0, at = 0; a < s->rank; a++) to[a] = gone[a] ? -1 : at++;
+    if (k > 0 || !axes)
+        return false;
+    for (int64_t i = 0; i < count; i++)
+        gone[node_axis(n, axes[i], s->rank)] = true;
+    for (int a = 0, at = 0; a < s->rank; a++)
+        to[a] = gone[a] ? -1 : at++;
     return true;
 }
 
@@ -63,10 +72,13 @@ static bool axes_unsqueeze(const Node *n, int k, int *to)
     int64_t count;
     const int64_t *axes = axes_list(n, &count);
     bool added[MAX_RANK] = { false };
-    if (k > 0 || !axes) return false;
-    for (int64_t i = 0; i < count; i++) added[node_axis(n, axes[i], rank)] = true;
+    if (k > 0 || !axes)
+        return false;
+    for (int64_t i = 0; i < count; i++)
+        added[node_axis(n, axes[i], rank)] = true;
     for (int i = 0, a = 0; i < rank; i++)
-        if (!added[i]) to[a++] = i;
+        if (!added[i])
+            to[a++] = i;
     return true;
 }
 
@@ -77,35 +89,45 @@ static bool axes_slice(const Node *n, int k, int *to)
     int64_t count;
     const int64_t *step = infer_ints(n, 4, &count);
     for (int i = 1; i < n->n_in; i++)
-        if (n->in[i] && !n->in[i]->value) return false;
+        if (n->in[i] && !n->in[i]->value)
+            return false;
     for (int64_t i = 0; i < count; i++)
-        if (step[i] < 1) return false;
-    for (int a = 0; a < in->rank; a++) to[a] = in->dim[a] == out->dim[a] ? a : -1;
+        if (step[i] < 1)
+            return false;
+    for (int a = 0; a < in->rank; a++)
+        to[a] = in->dim[a] == out->dim[a] ? a : -1;
     return k == 0;
 }
 
 static bool axes_gather(const Node *n, int k, int *to)
 {
-    const int axis = node_axis(n, node_int(n, "axis", 0), n->in[0]->shape.rank), more = n->in[1]->shape.rank - 1;
-    for (int a = 0; a < n->in[k]->shape.rank; a++) to[a] = k == 1 ? axis + a : a < axis ? a : a == axis ? -1 : a + more;
+    const int axis = node_axis(n, node_int(n, "axis", 0), n->in[0]->shape.rank),
+              more = n->in[1]->shape.rank - 1;
+    for (int a = 0; a < n->in[k]->shape.rank; a++)
+        to[a] = k == 1 ? axis + a : a < axis ? a : a == axis ? -1 : a + more;
     return true;
 }
 
 static bool axes_gather_nd(const Node *n, int k, int *to)
 {
     const int rank = n->in[k]->shape.rank;
-    for (int a = 0; a < rank; a++) to[a] = a < rank - 1 ? a : -1;
+    for (int a = 0; a < rank; a++)
+        to[a] = a < rank - 1 ? a : -1;
     return k == 1 && !node_int(n, "batch_dims", 0);
 }
 
 /* Concat, Split, Softmax and the like: all axes but one. */
 static bool axes_but_one(const Node *n, int k, int *to)
 {
-    const int axis = node_axis(n, node_int(n, "axis", node_is(n, "Split") ? 0 : -1), n->in[k]->shape.rank);
-    for (int a = 0; a < n->in[k]->shape.rank; a++) to[a] = a == axis ? -1 : a;
+    const int axis =
+        node_axis(n, node_int(n, "axis", node_is(n, "Split") ? 0 : -1), n->in[k]->shape.rank);
+    for (int a = 0; a < n->in[k]->shape.rank; a++)
+        to[a] = a == axis ? -1 : a;
     for (int i = 0; i < n->n_in && node_is(n, "Concat"); i++)
         for (int a = 0; a < n->in[k]->shape.rank; a++)
-            if (a != axis && n->in[k]->dynamic >> a & 1u && n->in[i]->size_id[a] != n->in[k]->size_id[a]) return false;
+            if (a != axis && n->in[k]->dynamic >> a & 1u &&
+                n->in[i]->size_id[a] != n->in[k]->size_id[a])
+                return false;
     return k == 0 || node_is(n, "Concat");
 }
 
@@ -113,11 +135,17 @@ static bool axes_but_one(const Node *n, int k, int *to)
 static bool axes_product(const Node *n, int k, int *to)
 {
     const int rank = n->in[k]->shape.rank, wide = n->out[0]->shape.rank;
-    for (int a = 0; a < rank; a++) to[a] = a < rank - 1 ? a + wide - rank : -1;
-    if (k != 0 || rank < 2) return false;
-    if (node_is(n, "Gemm")) return !node_int(n, "transA", 0) && (!node_in(n, 2) || n->in[2]->shape.rank < 2 || n->in[2]->shape.dim[0] == 1);
-    for (int a = 0; a < rank - 2; a++)      /* matrices beside matrices: the others must be one for all */
-        if (n->in[0]->dynamic >> a & 1u && n->in[1]->shape.rank > 2) return false;
+    for (int a = 0; a < rank; a++)
+        to[a] = a < rank - 1 ? a + wide - rank : -1;
+    if (k != 0 || rank < 2)
+        return false;
+    if (node_is(n, "Gemm"))
+        return !node_int(n, "transA", 0) &&
+               (!node_in(n, 2) || n->in[2]->shape.rank < 2 || n->in[2]->shape.dim[0] == 1);
+    for (int a = 0; a < rank - 2;
+         a++) /* matrices beside matrices: the others must be one for all */
+        if (n->in[0]->dynamic >> a & 1u && n->in[1]->shape.rank > 2)
+            return false;
     return true;
 }
 
@@ -128,8 +156,10 @@ static bool axes_reduce(const Node *n, int k, int *to)
     const int64_t *axes = axes_list(n, &count);
     const bool keep = node_int(n, "keepdims", 1) != 0;
     bool gone[MAX_RANK] = { false };
-    if (k > 0 || !axes || !count) return false;
-    for (int64_t i = 0; i < count; i++) gone[node_axis(n, axes[i], rank)] = true;
+    if (k > 0 || !axes || !count)
+        return false;
+    for (int64_t i = 0; i < count; i++)
+        gone[node_axis(n, axes[i], rank)] = true;
     for (int a = 0, at = 0; a < rank; a++) {
         to[a] = gone[a] ? -1 : at;
         at += keep || !gone[a];
@@ -137,7 +167,8 @@ static bool axes_reduce(const Node *n, int k, int *to)
     return true;
 }
 
-/* The one dynamic axis becomes the one that the shape leaves open, as much lying before and behind it as did. */
+/* The one dynamic axis becomes the one that the shape leaves open, as much lying before and behind
+ * it as did. */
 static bool axes_reshape(const Node *n, int k, int *to)
 {
     const Tensor *t = n->in[0];
@@ -145,14 +176,18 @@ static bool axes_reshape(const Node *n, int k, int *to)
     int64_t count;
     const int64_t *dims = infer_ints(n, 1, &count);
     int open = -1, axis = -1;
-    if (k != 0 || !dims) return false;
+    if (k != 0 || !dims)
+        return false;
     for (int i = 0; i < out->rank; i++)
-        if (dims[i] == -1) open = i;
+        if (dims[i] == -1)
+            open = i;
     for (int a = 0; a < in->rank; a++) {
         to[a] = -1;
-        if (t->dynamic >> a & 1u) axis = axis < 0 ? a : in->rank;
+        if (t->dynamic >> a & 1u)
+            axis = axis < 0 ? a : in->rank;
     }
-    if (open < 0 || axis == in->rank || shape_product(in, 0, axis) != shape_product(out, 0, open)) return false;
+    if (open < 0 || axis == in->rank || shape_product(in, 0, axis) != shape_product(out, 0, open))
+        return false;
     to[axis] = open;
     return shape_product(in, axis + 1, in->rank) == shape_product(out, open + 1, out->rank);
 }
@@ -162,8 +197,10 @@ static bool axes_cumsum(const Node *n, int k, int *to)
     int64_t count;
     const int64_t *axis = infer_ints(n, 1, &count);
     const int rank = n->in[k]->shape.rank;
-    if (k > 0 || !axis || count != 1) return false;
-    for (int a = 0; a < rank; a++) to[a] = a == node_axis(n, *axis, rank) ? -1 : a;
+    if (k > 0 || !axis || count != 1)
+        return false;
+    for (int a = 0; a < rank; a++)
+        to[a] = a == node_axis(n, *axis, rank) ? -1 : a;
     return true;
 }
 
@@ -171,33 +208,63 @@ static bool axes_arg(const Node *n, int k, int *to)
 {
     const int rank = n->in[k]->shape.rank, axis = node_axis(n, node_int(n, "axis", 0), rank);
     const bool keep = node_int(n, "keepdims", 1) != 0;
-    for (int a = 0; a < rank; a++) to[a] = a == axis ? -1 : a - (a > axis && !keep);
+    for (int a = 0; a < rank; a++)
+        to[a] = a == axis ? -1 : a - (a > axis && !keep);
     return true;
 }
 
 static AxesFn *axes_of(const Node *n)
 {
-    static const struct { const char *op; AxesFn *axes; } rows[] = {
-        { "Transpose", axes_transpose }, { "Squeeze", axes_squeeze }, { "Unsqueeze", axes_unsqueeze }, { "Slice", axes_slice },
-        { "Gather", axes_gather }, { "GatherND", axes_gather_nd }, { "Concat", axes_but_one }, { "Split", axes_but_one },
-        { "CastLike", axes_same }, { "Dropout", axes_same }, { "ReduceSum", axes_reduce }, { "ReduceMax", axes_reduce },
-        { "ReduceMin", axes_reduce }, { "ReduceMean", axes_reduce }, { "ReduceProd", axes_reduce }, { "ReduceL2", axes_reduce },
-        { "Reshape", axes_reshape }, { "Softmax", axes_but_one }, { "LogSoftmax", axes_but_one },
-        { "QuantizeLinear", axes_same }, { "DequantizeLinear", axes_same }, { "MatMul", axes_product }, { "Gemm", axes_product },
-        { "ReduceL1", axes_reduce }, { "ReduceSumSquare", axes_reduce }, { "CumSum", axes_cumsum }, { "ArgMax", axes_arg }, { "ArgMin", axes_arg },
+    static const struct {
+        const char *op;
+        AxesFn *axes;
+    } rows[] = {
+        { "Transpose", axes_transpose },
+        { "Squeeze", axes_squeeze },
+        { "Unsqueeze", axes_unsqueeze },
+        { "Slice", axes_slice },
+        { "Gather", axes_gather },
+        { "GatherND", axes_gather_nd },
+        { "Concat", axes_but_one },
+        { "Split", axes_but_one },
+        { "CastLike", axes_same },
+        { "Dropout", axes_same },
+        { "ReduceSum", axes_reduce },
+        { "ReduceMax", axes_reduce },
+        { "ReduceMin", axes_reduce },
+        { "ReduceMean", axes_reduce },
+        { "ReduceProd", axes_reduce },
+        { "ReduceL2", axes_reduce },
+        { "Reshape", axes_reshape },
+        { "Softmax", axes_but_one },
+        { "LogSoftmax", axes_but_one },
+        { "QuantizeLinear", axes_same },
+        { "DequantizeLinear", axes_same },
+        { "MatMul", axes_product },
+        { "Gemm", axes_product },
+        { "ReduceL1", axes_reduce },
+        { "ReduceSumSquare", axes_reduce },
+        { "CumSum", axes_cumsum },
+        { "ArgMax", axes_arg },
+        { "ArgMin", axes_arg },
     };
-    if (n->op->flags & OP_ELEMENTWISE) return axes_elementwise;
-    if (*n->domain) return NULL;
+    if (n->op->flags & OP_ELEMENTWISE)
+        return axes_elementwise;
+    if (*n->domain)
+        return NULL;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        if (node_is(n, rows[i].op)) return rows[i].axes;
+        if (node_is(n, rows[i].op))
+            return rows[i].axes;
     return NULL;
 }
 
 bool dynamic_passes(const Node *n, int k, int *to)
 {
     AxesFn *axes = axes_of(n);
-    if (!axes || !axes(n, k, to)) return false;
+    if (!axes || !axes(n, k, to))
+        return false;
     for (int a = 0; a < n->in[k]->shape.rank; a++)
-        if (n->in[k]->dynamic >> a & 1u && to[a] < 0) return false;
+        if (n->in[k]->dynamic >> a & 1u && to[a] < 0)
+            return false;
     return true;
 }

@@ -9,7 +9,7 @@
 #include "ops/families.h"
 #include "ops/nest.h"
 
-enum { LABELS = 128 };          /* letters; 1 .. MAX_RANK stand for the dimensions of "..." from the right */
+enum { LABELS = 128 }; /* letters; 1 .. MAX_RANK stand for the dimensions of "..." from the right */
 
 /* The labels of a tensor's dimensions. */
 typedef struct Term {
@@ -19,12 +19,13 @@ typedef struct Term {
 
 typedef struct Equation {
     Term *in, out;
-    int64_t size[LABELS];       /* 0: not in use */
+    int64_t size[LABELS]; /* 0: not in use */
 } Equation;
 
 static _Noreturn void bad_equation(const Node *n)
 {
-    fail_node(n, STATUS_MALFORMED, NULL, "equation \"%s\" does not fit its operands", node_string(n, "equation", ""));
+    fail_node(n, STATUS_MALFORMED, NULL, "equation \"%s\" does not fit its operands",
+              node_string(n, "equation", ""));
 }
 
 /* One term of the equation, up to ',' or '-' or the end; `dots` dimensions stand for "...". */
@@ -32,14 +33,18 @@ static const char *parse_term(const Node *n, const char *c, Term *t, int dots)
 {
     t->rank = 0;
     for (; *c && *c != ',' && *c != '-'; c++) {
-        if (*c == ' ') continue;
+        if (*c == ' ')
+            continue;
         const bool ellipsis = !strncmp(c, "...", 3);
-        if (!ellipsis && !isalpha((unsigned char)*c)) bad_equation(n);
+        if (!ellipsis && !isalpha((unsigned char)*c))
+            bad_equation(n);
         for (int i = ellipsis ? dots : 1; i > 0; i--) {
-            if (t->rank == MAX_RANK) bad_equation(n);
+            if (t->rank == MAX_RANK)
+                bad_equation(n);
             t->label[t->rank++] = ellipsis ? (char)i : *c;
         }
-        if (ellipsis) c += 2;
+        if (ellipsis)
+            c += 2;
     }
     return c;
 }
@@ -50,10 +55,13 @@ static int dots_of(const Node *n, const char *c, int rank)
     int letters = 0;
     bool ellipsis = false;
     for (; *c && *c != ',' && *c != '-'; c++) {
-        if (*c == '.') ellipsis = true;
-        else letters += *c != ' ';
+        if (*c == '.')
+            ellipsis = true;
+        else
+            letters += *c != ' ';
     }
-    if (letters > rank || (!ellipsis && letters != rank)) bad_equation(n);
+    if (letters > rank || (!ellipsis && letters != rank))
+        bad_equation(n);
     return rank - letters;
 }
 
@@ -61,8 +69,10 @@ static void add_sizes(const Node *n, Equation *e, const Term *t, const Shape *s)
 {
     for (int i = 0; i < t->rank; i++) {
         int64_t *size = e->size + t->label[i];
-        if (*size > 1 && s->dim[i] != 1 && s->dim[i] != *size) bad_equation(n);
-        if (!*size || *size == 1) *size = s->dim[i];
+        if (*size > 1 && s->dim[i] != 1 && s->dim[i] != *size)
+            bad_equation(n);
+        if (!*size || *size == 1)
+            *size = s->dim[i];
     }
 }
 
@@ -70,13 +80,17 @@ static void add_sizes(const Node *n, Equation *e, const Term *t, const Shape *s)
 static void implicit_result(const Node *n, Equation *e, int dots)
 {
     e->out.rank = 0;
-    for (int i = dots; i > 0; i--) e->out.label[e->out.rank++] = (char)i;
+    for (int i = dots; i > 0; i--)
+        e->out.label[e->out.rank++] = (char)i;
     for (int c = 'A'; c <= 'z'; c++) {
         int uses = 0;
         for (int k = 0; k < n->n_in; k++)
-            for (int i = 0; i < e->in[k].rank; i++) uses += e->in[k].label[i] == c;
-        if (uses != 1) continue;
-        if (e->out.rank == MAX_RANK) bad_equation(n);
+            for (int i = 0; i < e->in[k].rank; i++)
+                uses += e->in[k].label[i] == c;
+        if (uses != 1)
+            continue;
+        if (e->out.rank == MAX_RANK)
+            bad_equation(n);
         e->out.label[e->out.rank++] = (char)c;
     }
 }
@@ -90,27 +104,35 @@ static void parse_equation(const Node *n, Equation *e)
     for (int k = 0; k < n->n_in; k++) {
         const Shape *s = infer_shape(n, k);
         const int dots = dots_of(n, c, s->rank);
-        if (dots > most) most = dots;
+        if (dots > most)
+            most = dots;
         c = parse_term(n, c, e->in + k, dots);
-        if (k < n->n_in - 1 && *c++ != ',') bad_equation(n);
+        if (k < n->n_in - 1 && *c++ != ',')
+            bad_equation(n);
         add_sizes(n, e, e->in + k, s);
     }
-    if (*c == ',') bad_equation(n);
-    if (!*c) implicit_result(n, e, most);
-    else if (c[1] != '>' || *parse_term(n, c + 2, &e->out, most)) bad_equation(n);
+    if (*c == ',')
+        bad_equation(n);
+    if (!*c)
+        implicit_result(n, e, most);
+    else if (c[1] != '>' || *parse_term(n, c + 2, &e->out, most))
+        bad_equation(n);
     for (int i = 0; i < e->out.rank; i++)
         if (!e->size[(int)e->out.label[i]]) {
             bool known = false;
             for (int k = 0; k < n->n_in; k++)
-                for (int d = 0; d < e->in[k].rank; d++) known = known || e->in[k].label[d] == e->out.label[i];
-            if (!known) bad_equation(n);
+                for (int d = 0; d < e->in[k].rank; d++)
+                    known = known || e->in[k].label[d] == e->out.label[i];
+            if (!known)
+                bad_equation(n);
         }
 }
 
 static Shape term_shape(const Equation *e, const Term *t)
 {
     Shape s = { .rank = t->rank };
-    for (int i = 0; i < t->rank; i++) s.dim[i] = e->size[(int)t->label[i]];
+    for (int i = 0; i < t->rank; i++)
+        s.dim[i] = e->size[(int)t->label[i]];
     return s;
 }
 
@@ -119,14 +141,16 @@ void infer_einsum(Node *n)
     Equation e;
     parse_equation(n, &e);
     for (int i = 1; i < n->n_in; i++)
-        if (n->in[i]->dtype != n->in[0]->dtype) fail_node(n, STATUS_MALFORMED, NULL, "operands are of different types");
+        if (n->in[i]->dtype != n->in[0]->dtype)
+            fail_node(n, STATUS_MALFORMED, NULL, "operands are of different types");
     infer_out(n, 0, n->in[0]->dtype, term_shape(&e, &e.out));
 }
 
 static bool has_label(const Term *t, char label)
 {
     for (int i = 0; i < t->rank; i++)
-        if (t->label[i] == label) return true;
+        if (t->label[i] == label)
+            return true;
     return false;
 }
 
@@ -136,7 +160,8 @@ static int64_t label_stride(const Term *t, const Shape *s, char label)
     int64_t stride[MAX_RANK], sum = 0;
     shape_strides(s, stride);
     for (int i = 0; i < t->rank; i++)
-        if (t->label[i] == label && s->dim[i] != 1) sum += stride[i];
+        if (t->label[i] == label && s->dim[i] != 1)
+            sum += stride[i];
     return sum;
 }
 
@@ -153,13 +178,16 @@ static int summed_labels(const Side *a, const Side *b, const Term *out, char *la
         for (int i = 0; i < terms[k]->rank; i++) {
             const char c = terms[k]->label[i];
             bool seen = has_label(out, c);
-            for (int j = 0; j < count; j++) seen = seen || label[j] == c;
-            if (!seen) label[count++] = c;
+            for (int j = 0; j < count; j++)
+                seen = seen || label[j] == c;
+            if (!seen)
+                label[count++] = c;
         }
     return count;
 }
 
-static void set_loop(const Equation *e, const Side *a, const Side *b, char label, int32_t *n, int32_t *sa, int32_t *sb)
+static void set_loop(const Equation *e, const Side *a, const Side *b, char label, int32_t *n,
+                     int32_t *sa, int32_t *sb)
 {
     *n = i32_checked(e->size[(int)label]);
     *sa = i32_checked(label_stride(&a->term, &a->tensor->shape, label));
@@ -167,25 +195,32 @@ static void set_loop(const Equation *e, const Side *a, const Side *b, char label
 }
 
 /* out = a b, summed over the labels that `out` does not have. */
-static void contract(Lower *l, Node *n, const Equation *e, Side a, Side b, const Term *out, Tensor *y)
+static void contract(Lower *l, Node *n, const Equation *e, Side a, Side b, const Term *out,
+                     Tensor *y)
 {
     char summed[2 * MAX_RANK];
-    if (out->rank && label_stride(&a.term, &a.tensor->shape, out->label[out->rank - 1]) == 1 && !has_label(&b.term, out->label[out->rank - 1])) {
+    if (out->rank && label_stride(&a.term, &a.tensor->shape, out->label[out->rank - 1]) == 1 &&
+        !has_label(&b.term, out->label[out->rank - 1])) {
         const Side t = a;
         a = b;
         b = t;
     }
     const int count = summed_labels(&a, &b, out, summed);
-    if (count > MAX_RANK) fail_node(n, STATUS_UNSUPPORTED, NULL, "sums over more than %d labels", MAX_RANK);
-    for (int i = 0; i < count - 1; i++)         /* the contiguous one innermost */
+    if (count > MAX_RANK)
+        fail_node(n, STATUS_UNSUPPORTED, NULL, "sums over more than %d labels", MAX_RANK);
+    for (int i = 0; i < count - 1; i++) /* the contiguous one innermost */
         if (label_stride(&a.term, &a.tensor->shape, summed[i]) == 1) {
             const char c = summed[i];
             summed[i] = summed[count - 1];
             summed[count - 1] = c;
         }
-    inlay_einsum_params p = { .kept = out->rank ? out->rank : 1, .summed = count ? count : 1, .nk = { 1 }, .nr = { 1 } };
-    for (int i = 0; i < out->rank; i++) set_loop(e, &a, &b, out->label[i], p.nk + i, p.ak + i, p.bk + i);
-    for (int i = 0; i < count; i++) set_loop(e, &a, &b, summed[i], p.nr + i, p.ar + i, p.br + i);
+    inlay_einsum_params p = {
+        .kept = out->rank ? out->rank : 1, .summed = count ? count : 1, .nk = { 1 }, .nr = { 1 }
+    };
+    for (int i = 0; i < out->rank; i++)
+        set_loop(e, &a, &b, out->label[i], p.nk + i, p.ak + i, p.bk + i);
+    for (int i = 0; i < count; i++)
+        set_loop(e, &a, &b, summed[i], p.nr + i, p.ar + i, p.br + i);
     Step *s = lower_step(l, n, lower_kernel(l, "einsum", y->dtype), &p);
     step_out(s, y);
     step_in(s, a.tensor);
@@ -201,9 +236,13 @@ static Term needed_labels(const Node *n, const Equation *e, const Side *a, const
         for (int i = 0; i < terms[k]->rank; i++) {
             const char c = terms[k]->label[i];
             bool later = has_label(&e->out, c);
-            for (int j = next; j < n->n_in; j++) later = later || has_label(e->in + j, c);
-            if (!later || has_label(&t, c)) continue;
-            if (t.rank == MAX_RANK) fail_node(n, STATUS_UNSUPPORTED, NULL, "needs more than %d dimensions on the way", MAX_RANK);
+            for (int j = next; j < n->n_in; j++)
+                later = later || has_label(e->in + j, c);
+            if (!later || has_label(&t, c))
+                continue;
+            if (t.rank == MAX_RANK)
+                fail_node(n, STATUS_UNSUPPORTED, NULL, "needs more than %d dimensions on the way",
+                          MAX_RANK);
             t.label[t.rank++] = c;
         }
     return t;
@@ -212,19 +251,25 @@ static Term needed_labels(const Node *n, const Equation *e, const Side *a, const
 static Tensor *one(Lower *l, DType t)
 {
     const float v = 1.0f;
-    return lower_constant(l, recipe_cast(l->graph->store, recipe_memory(l->graph->store, DT_F32, 0, NULL, &v), t));
+    return lower_constant(
+        l, recipe_cast(l->graph->store, recipe_memory(l->graph->store, DT_F32, 0, NULL, &v), t));
 }
 
 void lower_einsum(Lower *l, Node *n)
 {
     Equation e;
     parse_equation(n, &e);
-    if (!tensor_count(n->out[0])) return;
+    if (!tensor_count(n->out[0]))
+        return;
     for (int i = 0; i < n->n_in; i++)
-        if (!tensor_count(n->in[i])) {          /* a sum over nothing */
+        if (!tensor_count(n->in[i])) { /* a sum over nothing */
             const float zero = 0.0f;
             const int64_t shape = 1;
-            lower_fill(l, n, n->out[0], lower_constant(l, recipe_cast(l->graph->store, recipe_memory(l->graph->store, DT_F32, 1, &shape, &zero), n->out[0]->dtype)));
+            lower_fill(l, n, n->out[0],
+                       lower_constant(
+                           l, recipe_cast(l->graph->store,
+                                          recipe_memory(l->graph->store, DT_F32, 1, &shape, &zero),
+                                          n->out[0]->dtype)));
             return;
         }
     Side acc = { e.in[0], n->in[0] };

@@ -16,11 +16,12 @@
 typedef struct Epilogue {
     int act;
     float a, b;
-    Tensor *residual;           /* NULL: none */
+    Tensor *residual; /* NULL: none */
 } Epilogue;
 
 Epilogue epilogue_of(const Node *n);
-/* The clamp a kernel's tile does by itself: bit 0 a lower bound, bit 1 an upper bound; 0 where the activation is none or no clamp. */
+/* The clamp a kernel's tile does by itself: bit 0 a lower bound, bit 1 an upper bound; 0 where the
+ * activation is none or no clamp. */
 int epilogue_clamp(const Epilogue *e);
 /* Does it need the kernel with the second pass? */
 bool epilogue_needs_pass(const Epilogue *e);

@@ -4,17 +4,22 @@
 #include "ops/dynamic.h"
 #include "ops/families.h"
 
-static Node *make(const Node *at, const char *domain, const char *op, int n_in, Tensor *const *in, int n_out)
+static Node *make(const Node *at, const char *domain, const char *op, int n_in, Tensor *const *in,
+                  int n_out)
 {
     Graph *g = at->graph;
     Tensor **out = NEW_ARRAY(g->arena, Tensor *, n_out);
-    for (int i = 0; i < n_out; i++) out[i] = graph_add_tensor(g, NULL, DT_NONE, (Shape){ .rank = -1 });
+    for (int i = 0; i < n_out; i++)
+        out[i] = graph_add_tensor(g, NULL, DT_NONE, (Shape){ .rank = -1 });
     Node *n = graph_insert_node(g, at, domain, op, n_in, in, n_out, out);
     n->version = *domain ? 1 : OPSET_NEWEST;
     return n;
 }
 
-Node *expand_node(const Node *at, const char *op, int n_in, Tensor *const *in, int n_out) { return make(at, "", op, n_in, in, n_out); }
+Node *expand_node(const Node *at, const char *op, int n_in, Tensor *const *in, int n_out)
+{
+    return make(at, "", op, n_in, in, n_out);
+}
 
 Node *expand_inlay_node(const Node *at, const char *op, int n_in, Tensor *const *in, int n_out)
 {
@@ -47,7 +52,8 @@ Tensor *expand_binary(const Node *at, const char *op, Tensor *a, Tensor *b)
 
 Tensor *expand_cast(const Node *at, Tensor *t, DType to)
 {
-    if (!t || t->dtype == to) return t;
+    if (!t || t->dtype == to)
+        return t;
     Node *n = expand_node(at, "Cast", 1, &t, 1);
     node_set_int(n, "to", to);
     return expand_done(n);
@@ -63,14 +69,16 @@ void expand_operand(Node *at, int i, DType to)
 Tensor *expand_reshape(const Node *at, Tensor *t, int rank, const int64_t *dims)
 {
     const Shape s = shape_of(rank, dims);
-    if (shape_equal(&t->shape, &s)) return t;
+    if (shape_equal(&t->shape, &s))
+        return t;
     return expand_binary(at, "Reshape", t, expand_i64s(at, rank, dims));
 }
 
 Tensor *expand_unsqueeze(const Node *at, Tensor *t, int axis)
 {
     Shape s = { .rank = t->shape.rank + 1 };
-    for (int i = 0; i < s.rank; i++) s.dim[i] = i == axis ? 1 : t->shape.dim[i - (i > axis)];
+    for (int i = 0; i < s.rank; i++)
+        s.dim[i] = i == axis ? 1 : t->shape.dim[i - (i > axis)];
     return expand_reshape(at, t, s.rank, s.dim);
 }
 
@@ -84,20 +92,24 @@ Tensor *expand_transpose(const Node *at, Tensor *t, const int64_t *perm)
 Tensor *expand_slice(const Node *at, Tensor *t, int axis, int64_t from, int64_t to)
 {
     const int64_t a = axis;
-    Tensor *in[] = { t, expand_i64s(at, 1, &from), expand_i64s(at, 1, &to), expand_i64s(at, 1, &a) };
-    if (from == 0 && to == t->shape.dim[axis]) return t;
+    Tensor *in[] = { t, expand_i64s(at, 1, &from), expand_i64s(at, 1, &to),
+                     expand_i64s(at, 1, &a) };
+    if (from == 0 && to == t->shape.dim[axis])
+        return t;
     return expand_done(expand_node(at, "Slice", 4, in, 1));
 }
 
 Tensor *expand_number(const Node *at, double value, DType t)
 {
     Store *s = at->graph->store;
-    return graph_add_constant(at->graph, NULL, recipe_cast(s, recipe_memory(s, DT_F64, 0, NULL, &value), t));
+    return graph_add_constant(at->graph, NULL,
+                              recipe_cast(s, recipe_memory(s, DT_F64, 0, NULL, &value), t));
 }
 
 Tensor *expand_floats(const Node *at, int64_t n, const float *values)
 {
-    return graph_add_constant(at->graph, NULL, recipe_memory(at->graph->store, DT_F32, 1, &n, values));
+    return graph_add_constant(at->graph, NULL,
+                              recipe_memory(at->graph->store, DT_F32, 1, &n, values));
 }
 
 Tensor *expand_i64s(const Node *at, int64_t n, const int64_t *values)
@@ -111,8 +123,10 @@ static void take(Graph *g, const Node *at, Tensor *old, Tensor *made)
     old->dtype = made->dtype;
     old->shape = made->shape;
     dynamic_copy(old, made);
-    if (made->value) old->value = made->value;
-    else if (made->producer && made->producer->graph == g && made->producer->version) graph_take_name(g, old, made);
+    if (made->value)
+        old->value = made->value;
+    else if (made->producer && made->producer->graph == g && made->producer->version)
+        graph_take_name(g, old, made);
     else {
         Node *n = graph_insert_node(g, at, "", "Identity", 1, &made, 1, &old);
         n->version = OPSET_NEWEST;
@@ -126,7 +140,8 @@ void expand_finish(Node *at, int n, Tensor *const *result)
     Tensor **out = arena_copy(g->arena, at->out, (size_t)at->n_out * sizeof *out);
     graph_kill(at);
     for (int i = 0; i < n && i < at->n_out; i++)
-        if (out[i]) take(g, at, out[i], result[i]);
+        if (out[i])
+            take(g, at, out[i], result[i]);
 }
 
 void lower_expanded(Lower *l, Node *n)

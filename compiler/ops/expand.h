@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Operators that are compositions of others: their infer function puts a subgraph in their place.
  *
- * When it runs, the shapes of the operands are known. It makes nodes of the newest opset one by one (each gets
- * its shapes at once, and vanishes where its operands are constant), and ends with expand_finish(). The
- * operators used must not be compositions themselves. Such a row of ops.def has lower_expanded. */
+ * When it runs, the shapes of the operands are known. It makes nodes of the newest opset one by one
+ * (each gets its shapes at once, and vanishes where its operands are constant), and ends with
+ * expand_finish(). The operators used must not be compositions themselves. Such a row of ops.def
+ * has lower_expanded. */
 #ifndef INLAY_OPS_EXPAND_H
 #define INLAY_OPS_EXPAND_H
 
 #include "ops/infer.h"
 
-/* A node that serves `at`, with n_out new results; attributes may be set before expand_done(), which returns result 0. */
+/* A node that serves `at`, with n_out new results; attributes may be set before expand_done(),
+ * which returns result 0. */
 Node *expand_node(const Node *at, const char *op, int n_in, Tensor *const *in, int n_out);
-Node *expand_inlay_node(const Node *at, const char *op, int n_in, Tensor *const *in, int n_out);    /* of domain "inlay" */
+Node *expand_inlay_node(const Node *at, const char *op, int n_in, Tensor *const *in,
+                        int n_out); /* of domain "inlay" */
 Tensor *expand_done(Node *made);
 /* Gives `made` the attributes of `at`. */
 void expand_copy_attrs(Node *made, const Node *at);
@@ -32,8 +35,8 @@ Tensor *expand_number(const Node *at, double value, DType t);
 Tensor *expand_floats(const Node *at, int64_t n, const float *values);
 Tensor *expand_i64s(const Node *at, int64_t n, const int64_t *values);
 
-/* Word, position and segment embeddings, their sum normalized, the length of each mask (ms_fused.c): in[0..8] are the operands of
- * EmbedLayerNormalization, NULL where left out. */
+/* Word, position and segment embeddings, their sum normalized, the length of each mask
+ * (ms_fused.c): in[0..8] are the operands of EmbedLayerNormalization, NULL where left out. */
 void expand_embeddings(Node *at, Tensor *const *in);
 
 /* Takes `at` out; result i of it (i < n, NULL: nobody asked) becomes result[i]. */

@@ -7,10 +7,13 @@
 #include "ops/lower.h"
 #include "ops/ops.h"
 
-ConstantFn no_constant;     /* the operator has no recipe of its own */
+ConstantFn no_constant; /* the operator has no recipe of its own */
 
-#define OP(name, domain, since, until, min_in, max_in, min_out, max_out, types, flags, infer, lower, constant) \
-    InferFn infer; LowerFn lower; ConstantFn constant;
+#define OP(name, domain, since, until, min_in, max_in, min_out, max_out, types, flags, infer, \
+           lower, constant) \
+    InferFn infer; \
+    LowerFn lower; \
+    ConstantFn constant;
 #include "ops/ops.def"
 #undef OP
 

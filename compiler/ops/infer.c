@@ -23,9 +23,12 @@ void fail_node(const Node *n, Status s, const char *help, const char *format, ..
 void infer_out(Node *n, int i, DType t, Shape s)
 {
     Tensor *o = node_out(n, i);
-    if (!o) return;
-    if (s.rank > MAX_RANK) fail_node(n, STATUS_UNSUPPORTED, NULL, "its result has more than %d dimensions", MAX_RANK);
-    if (dtype_bytes(t, shape_count(&s)) >> LARGEST_BYTES_LOG2) fail_node(n, STATUS_MALFORMED, NULL, "its result would be larger than a terabyte");
+    if (!o)
+        return;
+    if (s.rank > MAX_RANK)
+        fail_node(n, STATUS_UNSUPPORTED, NULL, "its result has more than %d dimensions", MAX_RANK);
+    if (dtype_bytes(t, shape_count(&s)) >> LARGEST_BYTES_LOG2)
+        fail_node(n, STATUS_MALFORMED, NULL, "its result would be larger than a terabyte");
     o->dtype = t;
     o->shape = s;
 }
@@ -33,10 +36,16 @@ void infer_out(Node *n, int i, DType t, Shape s)
 const Shape *infer_shape(const Node *n, int i)
 {
     const Tensor *t = node_in(n, i);
-    if (!t) fail_node(n, STATUS_MALFORMED, NULL, "input %d is left out", i);
-    if (t->dtype == DT_STRING) fail_node(n, STATUS_UNSUPPORTED, "strings stay on the host: encode them as integers before the model", "input \"%s\" holds strings", t->name);
+    if (!t)
+        fail_node(n, STATUS_MALFORMED, NULL, "input %d is left out", i);
+    if (t->dtype == DT_STRING)
+        fail_node(n, STATUS_UNSUPPORTED,
+                  "strings stay on the host: encode them as integers before the model",
+                  "input \"%s\" holds strings", t->name);
     if (!shape_known(&t->shape))
-        fail_node(n, STATUS_UNSUPPORTED, "give sizes with --shape INPUT=1x3x224x224 or --dim SYMBOL=N, or values with --const INPUT=FILE.pb",
+        fail_node(n, STATUS_UNSUPPORTED,
+                  "give sizes with --shape INPUT=1x3x224x224 or --dim SYMBOL=N, or values with "
+                  "--const INPUT=FILE.pb",
                   "the shape of input \"%s\" is not known", t->name);
     return &t->shape;
 }
@@ -54,7 +63,8 @@ Shape infer_broadcast(const Node *n, const Shape *a, const Shape *b)
         const int ia = i - (s.rank - a->rank), ib = i - (s.rank - b->rank);
         const int64_t da = ia < 0 ? 1 : a->dim[ia], db = ib < 0 ? 1 : b->dim[ib];
         if (da != db && da != 1 && db != 1)
-            fail_node(n, STATUS_MALFORMED, NULL, "shapes %s and %s do not broadcast", shape_text(n->graph->arena, a), shape_text(n->graph->arena, b));
+            fail_node(n, STATUS_MALFORMED, NULL, "shapes %s and %s do not broadcast",
+                      shape_text(n->graph->arena, a), shape_text(n->graph->arena, b));
         s.dim[i] = da == 1 ? db : da;
     }
     return s;
@@ -63,10 +73,13 @@ Shape infer_broadcast(const Node *n, const Shape *a, const Shape *b)
 void infer_declared(Node *n, int i, DType t)
 {
     Tensor *o = node_out(n, i);
-    if (!o) return;
+    if (!o)
+        return;
     if (!shape_known(o->declared))
-        fail_node(n, STATUS_UNSUPPORTED, "bake the input with --const INPUT=FILE.pb, or declare the output's shape in the model",
-                  "the shape of its result depends on values known only at run time");
+        fail_node(
+            n, STATUS_UNSUPPORTED,
+            "bake the input with --const INPUT=FILE.pb, or declare the output's shape in the model",
+            "the shape of its result depends on values known only at run time");
     infer_out(n, i, t, *o->declared);
 }
 
@@ -79,7 +92,8 @@ static Shape broadcast_all(Node *n)
 {
     Shape s = *infer_shape(n, 0);
     for (int i = 1; i < n->n_in; i++)
-        if (n->in[i]) s = infer_broadcast(n, &s, infer_shape(n, i));
+        if (n->in[i])
+            s = infer_broadcast(n, &s, infer_shape(n, i));
     return s;
 }
 

@@ -13,14 +13,16 @@ const Shape *infer_shape(const Node *n, int i);
 const int64_t *infer_ints(const Node *n, int i, int64_t *count);
 /* ONNX broadcasting of two shapes; fails with 65 at the node where they do not fit. */
 Shape infer_broadcast(const Node *n, const Shape *a, const Shape *b);
-/* Values are inputs at run time: output i takes the shape the file declares; fails with 69, naming --const, where it does not. */
+/* Values are inputs at run time: output i takes the shape the file declares; fails with 69, naming
+ * --const, where it does not. */
 void infer_declared(Node *n, int i, DType t);
 
 /* Common whole functions. */
-void infer_same(Node *n);               /* output 0 is like input 0 */
-void infer_elementwise(Node *n);        /* broadcast of all inputs, type of input 0 */
-void infer_compare(Node *n);            /* broadcast of all inputs, bool */
+void infer_same(Node *n);        /* output 0 is like input 0 */
+void infer_elementwise(Node *n); /* broadcast of all inputs, type of input 0 */
+void infer_compare(Node *n);     /* broadcast of all inputs, bool */
 
-_Noreturn void fail_node(const Node *n, Status s, const char *help, const char *format, ...) __attribute__((format(printf, 4, 5)));
+_Noreturn void fail_node(const Node *n, Status s, const char *help, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
 
 #endif

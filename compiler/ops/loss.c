@@ -10,18 +10,24 @@ enum { REDUCTION_NONE, REDUCTION_SUM, REDUCTION_MEAN };
 static int reduction_of(const Node *n)
 {
     const char *r = node_string(n, "reduction", "mean");
-    if (!strcmp(r, "none")) return REDUCTION_NONE;
-    if (!strcmp(r, "sum")) return REDUCTION_SUM;
-    if (!strcmp(r, "mean")) return REDUCTION_MEAN;
+    if (!strcmp(r, "none"))
+        return REDUCTION_NONE;
+    if (!strcmp(r, "sum"))
+        return REDUCTION_SUM;
+    if (!strcmp(r, "mean"))
+        return REDUCTION_MEAN;
     fail_node(n, STATUS_MALFORMED, NULL, "unknown reduction \"%s\"", r);
 }
 
 void infer_loss(Node *n)
 {
     const Shape *scores = infer_shape(n, 0), *labels = infer_shape(n, 1);
-    if (scores->rank < 2 || labels->rank != scores->rank - 1) fail_node(n, STATUS_MALFORMED, NULL, "labels must have one dimension less than scores");
-    if (n->in[1]->dtype != DT_I64 && n->in[1]->dtype != DT_I32) fail_node(n, STATUS_MALFORMED, NULL, "labels must be int32 or int64");
-    if (node_in(n, 2) && tensor_count(n->in[2]) != scores->dim[1]) fail_node(n, STATUS_MALFORMED, NULL, "there must be one weight a class");
+    if (scores->rank < 2 || labels->rank != scores->rank - 1)
+        fail_node(n, STATUS_MALFORMED, NULL, "labels must have one dimension less than scores");
+    if (n->in[1]->dtype != DT_I64 && n->in[1]->dtype != DT_I32)
+        fail_node(n, STATUS_MALFORMED, NULL, "labels must be int32 or int64");
+    if (node_in(n, 2) && tensor_count(n->in[2]) != scores->dim[1])
+        fail_node(n, STATUS_MALFORMED, NULL, "there must be one weight a class");
     infer_out(n, 0, n->in[0]->dtype, reduction_of(n) ? shape_scalar() : *labels);
     infer_out(n, 1, n->in[0]->dtype, *scores);
 }
@@ -30,10 +36,16 @@ static inlay_loss_params params_of(const Node *n)
 {
     const Shape *s = &n->in[0]->shape;
     int64_t places = 1;
-    for (int i = 2; i < s->rank; i++) places *= s->dim[i];
+    for (int i = 2; i < s->rank; i++)
+        places *= s->dim[i];
     return (inlay_loss_params){
-        .n = s->dim[0], .c = s->dim[1], .d = places, .reduction = reduction_of(n), .wide = n->in[1]->dtype == DT_I64,
-        .has_ignore = node_attr(n, "ignore_index") != NULL, .ignore = node_int(n, "ignore_index", 0),
+        .n = s->dim[0],
+        .c = s->dim[1],
+        .d = places,
+        .reduction = reduction_of(n),
+        .wide = n->in[1]->dtype == DT_I64,
+        .has_ignore = node_attr(n, "ignore_index") != NULL,
+        .ignore = node_int(n, "ignore_index", 0),
     };
 }
 

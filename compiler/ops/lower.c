@@ -12,7 +12,9 @@ Step *lower_step(Lower *l, Node *n, const char *kernel, const void *params)
 {
     Step *s = NEW(l->arena, Step);
     const KernelRow *k = kernel_find(kernel);
-    *s = (Step){ .index = (int)l->program->step.n, .kernel = k, .units = 1, .node = n, .loop_end = -1 };
+    *s = (Step){
+        .index = (int)l->program->step.n, .kernel = k, .units = 1, .node = n, .loop_end = -1
+    };
     s->params = arena_copy(l->arena, params, k->params_size);
     s->lower = l;
     VEC_PUSH(l->arena, &l->program->step, s);
@@ -30,10 +32,14 @@ static void make_room(Arena *a, Step *s)
 static Operand *add_operand(Step *s, Tensor *t)
 {
     Lower *l = s->lower;
-    if ((size_t)s->n_operand == s->room) make_room(l->arena, s);
+    if ((size_t)s->n_operand == s->room)
+        make_room(l->arena, s);
     Operand *o = s->operand + s->n_operand++;
-    *o = (Operand){ .tensor = t ? lower_use(l, t) : NULL, .rows = 1, .pixel = 1, .rule = { .kind = ROWS_ALL } };
-    if (t) o->row_bytes = tensor_bytes(t);
+    *o = (Operand){
+        .tensor = t ? lower_use(l, t) : NULL, .rows = 1, .pixel = 1, .rule = { .kind = ROWS_ALL }
+    };
+    if (t)
+        o->row_bytes = tensor_bytes(t);
     return o;
 }
 
@@ -62,19 +68,25 @@ Operand *step_scratch(Lower *l, Step *s, int64_t bytes)
 
 void operand_rows(Operand *o, int32_t rows, int64_t pixel)
 {
-    if (!o->tensor) return;
+    if (!o->tensor)
+        return;
     o->rows = rows > 0 ? rows : 1;
     o->pixel = pixel;
     o->row_bytes = tensor_bytes(o->tensor) / o->rows;
 }
 
-bool shape_has_rows(const Shape *s) { return s->rank >= 2; }
+bool shape_has_rows(const Shape *s)
+{
+    return s->rank >= 2;
+}
 
 int shape_row_axis(const Shape *s)
 {
-    if (s->rank < 2) return s->rank;
+    if (s->rank < 2)
+        return s->rank;
     for (int i = 1; i < s->rank - 2; i++)
-        if (s->dim[i] != 1) return s->rank - 2;
+        if (s->dim[i] != 1)
+            return s->rank - 2;
     return s->rank - 1;
 }
 
@@ -85,10 +97,12 @@ int64_t shape_row_pixels(const Shape *s)
 
 void operand_image(Operand *o)
 {
-    if (!o->tensor) return;
+    if (!o->tensor)
+        return;
     const Shape *s = &o->tensor->shape;
     int64_t rows = 1;
-    for (int i = 0; i < shape_row_axis(s); i++) rows = i64_mul(rows, s->dim[i]);
+    for (int i = 0; i < shape_row_axis(s); i++)
+        rows = i64_mul(rows, s->dim[i]);
     operand_rows(o, i32_checked(rows), s->rank > 0 ? s->dim[s->rank - 1] : 1);
 }
 
@@ -97,17 +111,20 @@ void operand_window(Operand *o, int32_t stride, int32_t pad, int32_t extent)
     o->rule = (RowRule){ .kind = ROWS_WINDOW, .stride = stride, .pad = pad, .extent = extent };
 }
 
-/* What comes before a row that is needed later must stay, what comes after one that was needed earlier is there. */
+/* What comes before a row that is needed later must stay, what comes after one that was needed
+ * earlier is there. */
 void operand_table(Operand *o, int32_t units, Rows *rows)
 {
     int32_t low = o->rows, high = 0;
     bool all = true;
     for (int32_t u = 0; u < units; u++) {
-        if (rows[u].lo < rows[u].hi && rows[u].hi > high) high = rows[u].hi;
+        if (rows[u].lo < rows[u].hi && rows[u].hi > high)
+            high = rows[u].hi;
         rows[u].hi = high;
     }
     for (int32_t u = units - 1; u >= 0; u--) {
-        if (rows[u].lo < low && rows[u].lo < rows[u].hi) low = rows[u].lo;
+        if (rows[u].lo < low && rows[u].lo < rows[u].hi)
+            low = rows[u].lo;
         rows[u].lo = low < rows[u].hi ? low : rows[u].hi;
         all = all && !rows[u].lo && rows[u].hi == o->rows;
     }
@@ -121,7 +138,8 @@ const Rows *lower_columns(Lower *l, int32_t n, int32_t taps, const int32_t *inde
         columns[c] = (Rows){ INT32_MAX, 0 };
         for (int32_t t = 0; t < taps; t++) {
             const int32_t at = index[c * taps + t];
-            columns[c] = (Rows){ (int32_t)i64_min(at, columns[c].lo), (int32_t)i64_max(at + 1, columns[c].hi) };
+            columns[c] = (Rows){ (int32_t)i64_min(at, columns[c].lo),
+                                 (int32_t)i64_max(at + 1, columns[c].hi) };
         }
     }
     return columns;
@@ -156,7 +174,8 @@ Tensor *lower_temp(Lower *l, DType t, Shape s)
 
 Tensor *lower_use(Lower *l, Tensor *t)
 {
-    if (!t->value || t->storage) return t;
+    if (!t->value || t->storage)
+        return t;
     t->storage = STORE_WEIGHTS;
     VEC_PUSH(l->arena, &l->program->weight, ((WeightSlot){ .tensor = t }));
     return t;
@@ -179,7 +198,8 @@ void lower_clear(Lower *l, Node *n, Tensor *out)
 /* A whole arena tensor whose only purpose is to become an output may live there from the start. */
 static bool can_live_in(const Tensor *out, const Tensor *root)
 {
-    return out->storage == STORE_OUTPUT && !out->view_of && root->storage == STORE_ARENA && tensor_bytes(out) == tensor_bytes(root);
+    return out->storage == STORE_OUTPUT && !out->view_of && root->storage == STORE_ARENA &&
+           tensor_bytes(out) == tensor_bytes(root);
 }
 
 void lower_view(Lower *l, Node *n, Tensor *out, Tensor *in, int64_t offset)
@@ -205,11 +225,31 @@ void lower_view(Lower *l, Node *n, Tensor *out, Tensor *in, int64_t offset)
 const char *dtype_suffix(DType t)
 {
     static const char *const suffix[DT_COUNT] = {
-        [DT_F32] = "f32", [DT_F64] = "f64", [DT_I8] = "i8", [DT_I16] = "i16", [DT_I32] = "i32", [DT_I64] = "i64",
-        [DT_U8] = "u8", [DT_U16] = "u16", [DT_U32] = "u32", [DT_U64] = "u64", [DT_BOOL] = "u8", [DT_F16] = "f16",
-        [DT_BF16] = "bf16", [DT_F8E4M3FN] = "f8e4m3fn", [DT_F8E4M3FNUZ] = "f8e4m3fnuz", [DT_F8E5M2] = "f8e5m2",
-        [DT_F8E5M2FNUZ] = "f8e5m2fnuz", [DT_F4E2M1] = "f4e2m1", [DT_F8E8M0] = "f8e8m0", [DT_U4] = "u4", [DT_I4] = "i4",
-        [DT_U2] = "u2", [DT_I2] = "i2", [DT_C64] = "c64", [DT_C128] = "c128",
+        [DT_F32] = "f32",
+        [DT_F64] = "f64",
+        [DT_I8] = "i8",
+        [DT_I16] = "i16",
+        [DT_I32] = "i32",
+        [DT_I64] = "i64",
+        [DT_U8] = "u8",
+        [DT_U16] = "u16",
+        [DT_U32] = "u32",
+        [DT_U64] = "u64",
+        [DT_BOOL] = "u8",
+        [DT_F16] = "f16",
+        [DT_BF16] = "bf16",
+        [DT_F8E4M3FN] = "f8e4m3fn",
+        [DT_F8E4M3FNUZ] = "f8e4m3fnuz",
+        [DT_F8E5M2] = "f8e5m2",
+        [DT_F8E5M2FNUZ] = "f8e5m2fnuz",
+        [DT_F4E2M1] = "f4e2m1",
+        [DT_F8E8M0] = "f8e8m0",
+        [DT_U4] = "u4",
+        [DT_I4] = "i4",
+        [DT_U2] = "u2",
+        [DT_I2] = "i2",
+        [DT_C64] = "c64",
+        [DT_C128] = "c128",
     };
     return suffix[t];
 }

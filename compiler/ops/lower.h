@@ -15,7 +15,7 @@ struct Lower {
     Program *program;
     Graph *graph;
     Arena *arena;
-    int pack_width;             /* channels in a block of packed weights: 16 on hosts, by target elsewhere */
+    int pack_width; /* channels in a block of packed weights: 16 on hosts, by target elsewhere */
 };
 
 /* A step of the kernel inlay_<name>; `params` is the kernel's structure and is copied.
@@ -24,18 +24,20 @@ Step *lower_step(Lower *l, Node *n, const char *kernel, const void *params);
 /* Adds an operand; t NULL: left out (INLAY_NONE). Returns it for the facts the planner wants. */
 Operand *step_out(Step *s, Tensor *t);
 Operand *step_in(Step *s, Tensor *t);
-Operand *step_scratch(Lower *l, Step *s, int64_t bytes);        /* alive during this step */
+Operand *step_scratch(Lower *l, Step *s, int64_t bytes); /* alive during this step */
 /* Makes operand o a tensor of `rows` rows (its bytes split evenly), `pixel` elements a pixel. */
 void operand_rows(Operand *o, int32_t rows, int64_t pixel);
-/* Rows [N*H] of an image [N][H][W][C] (also [N][D][H][W][C]: N*D*H). Where there is one dimension, [N][L][C] or [N][1][L][C],
- * each pixel is a row, so that signals in time stream as images do; so it is with a matrix [L][C]. */
+/* Rows [N*H] of an image [N][H][W][C] (also [N][D][H][W][C]: N*D*H). Where there is one dimension,
+ * [N][L][C] or [N][1][L][C], each pixel is a row, so that signals in time stream as images do; so
+ * it is with a matrix [L][C]. */
 void operand_image(Operand *o);
 /* Has a tensor such rows? The first axis within one, and the pixels that it has. */
 bool shape_has_rows(const Shape *s);
 int shape_row_axis(const Shape *s);
 int64_t shape_row_pixels(const Shape *s);
 void operand_window(Operand *o, int32_t stride, int32_t pad, int32_t extent);
-/* Any other rule: unit u needs rows[u] (lo >= hi: none). `rows` has an entry for each of the `units`, and is kept, made monotone. */
+/* Any other rule: unit u needs rows[u] (lo >= hi: none). `rows` has an entry for each of the
+ * `units`, and is kept, made monotone. */
 void operand_table(Operand *o, int32_t units, Rows *rows);
 /* Operand.columns from a table of `taps` columns for each of n. */
 const Rows *lower_columns(Lower *l, int32_t n, int32_t taps, const int32_t *index);
@@ -47,13 +49,15 @@ Tensor *lower_i64s(Lower *l, const int64_t *values, int64_t n);
 Tensor *lower_i32s(Lower *l, const int32_t *values, int64_t n);
 /* An intermediate tensor of our own. */
 Tensor *lower_temp(Lower *l, DType t, Shape s);
-/* `out` is bytes of `in` from `offset` on: no step. Handles graph inputs and outputs (copies where it must). */
+/* `out` is bytes of `in` from `offset` on: no step. Handles graph inputs and outputs (copies where
+ * it must). */
 void lower_view(Lower *l, Node *n, Tensor *out, Tensor *in, int64_t offset);
 /* out = in, byte by byte. */
 void lower_copy(Lower *l, Node *n, Tensor *out, Tensor *in);
 /* out = 0, byte by byte. */
 void lower_clear(Lower *l, Node *n, Tensor *out);
-/* A constant operand becomes part of the blob when a step uses it; this makes that explicit and returns t. */
+/* A constant operand becomes part of the blob when a step uses it; this makes that explicit and
+ * returns t. */
 Tensor *lower_use(Lower *l, Tensor *t);
 
 /* "f32" and the like, for kernels that exist once per type; NULL: string. bool is "u8". */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Lowering of a whole graph. Requires: all passes done. Ensures: every operand of every step has a storage. */
+ * Lowering of a whole graph. Requires: all passes done. Ensures: every operand of every step has a
+ * storage. */
 #include "ops/lower_graph.h"
 
 #include <string.h>
@@ -12,17 +13,20 @@
 static void assign_storage(Graph *g)
 {
     for (size_t i = 0; i < g->tensor.n; i++)
-        if (!g->tensor.at[i]->value) g->tensor.at[i]->storage = STORE_ARENA;
+        if (!g->tensor.at[i]->value)
+            g->tensor.at[i]->storage = STORE_ARENA;
     for (size_t i = 0; i < g->input.n; i++) {
         g->input.at[i]->storage = STORE_INPUT;
         g->input.at[i]->slot = (int)i;
     }
 }
 
-/* An output must be a tensor of its own, made by a step: inputs, constants and repeated outputs get a copy. */
+/* An output must be a tensor of its own, made by a step: inputs, constants and repeated outputs get
+ * a copy. */
 static Tensor *own_output(Graph *g, Tensor *t)
 {
-    if (t->producer && t->storage == STORE_ARENA) return t;
+    if (t->producer && t->storage == STORE_ARENA)
+        return t;
     Tensor *own = graph_add_tensor(g, NULL, t->dtype, t->shape);
     own->name = t->name;
     own->dynamic = t->dynamic;
@@ -37,7 +41,9 @@ static const Operand *rows_reader(const Program *p, const Tensor *input)
         for (int k = 0; k < p->step.at[i]->n_operand; k++) {
             const Operand *o = p->step.at[i]->operand + k;
             int64_t at;
-            if (o->tensor && tensor_root(o->tensor, &at) == input && !at && !o->offset && !o->part && o->rows > 1 && tensor_bytes(input) % o->row_bytes == 0) return o;
+            if (o->tensor && tensor_root(o->tensor, &at) == input && !at && !o->offset &&
+                !o->part && o->rows > 1 && tensor_bytes(input) % o->row_bytes == 0)
+                return o;
         }
     return NULL;
 }
@@ -49,7 +55,8 @@ static void push_rows(Lower *l, Tensor *t)
     const Operand *reader = rows_reader(p, t);
     const Loc loc = { .file = p->graph->file, .byte = -1, .node = -1, .name = t->name };
     if (!reader)
-        fail_at(STATUS_UNSUPPORTED, loc, "--io=arena takes it whole, where the header says", "the model cannot take this input row by row: its first step reads it as a whole");
+        fail_at(STATUS_UNSUPPORTED, loc, "--io=arena takes it whole, where the header says",
+                "the model cannot take this input row by row: its first step reads it as a whole");
     const inlay_input_params params = { .bytes = reader->row_bytes };
     Step *s = lower_step(l, NULL, "input", &params);
     Operand *o = step_out(s, t);
@@ -61,24 +68,30 @@ static void push_rows(Lower *l, Tensor *t)
     p->step.at[0] = s;
     for (size_t i = 0; i < p->step.n; i++) {
         p->step.at[i]->index = (int)i;
-        if (i) control_move(p->step.at[i]);
+        if (i)
+            control_move(p->step.at[i]);
     }
 }
 
-/* Lowering treats all inputs and outputs as the caller's; those in the arena join the rest of it now. */
+/* Lowering treats all inputs and outputs as the caller's; those in the arena join the rest of it
+ * now. */
 static void move_in(Lower *l, Graph *g)
 {
     int64_t at;
     for (size_t i = 0; i < g->input.n; i++)
-        if (graph_in_form(g, i) == IO_ROWS) push_rows(l, g->input.at[i]);
+        if (graph_in_form(g, i) == IO_ROWS)
+            push_rows(l, g->input.at[i]);
     for (size_t i = 0; i < g->input.n; i++)
-        if (graph_in_form(g, i) != IO_CALLER) g->input.at[i]->storage = STORE_ARENA;
+        if (graph_in_form(g, i) != IO_CALLER)
+            g->input.at[i]->storage = STORE_ARENA;
     for (size_t i = 0; i < graph_results(g); i++)
-        if (graph_out_form(g, i) != IO_CALLER) g->output.at[i]->storage = STORE_ARENA;
+        if (graph_out_form(g, i) != IO_CALLER)
+            g->output.at[i]->storage = STORE_ARENA;
     for (size_t k = 0; k < g->all.n; k++)
         for (size_t i = 0; i < g->all.at[k]->tensor.n; i++) {
             Tensor *t = g->all.at[k]->tensor.at[i];
-            if (t->view_of) t->storage = tensor_root(t, &at)->storage;
+            if (t->view_of)
+                t->storage = tensor_root(t, &at)->storage;
         }
 }
 
@@ -86,13 +99,16 @@ static void check_output(const Graph *g, const Tensor *t)
 {
     const Loc loc = { .file = g->file, .byte = -1, .node = -1, .name = t->name };
     if (t->sequence || !shape_known(&t->shape))
-        error_at(STATUS_UNSUPPORTED, loc, "name the tensors of the sequence as outputs", "the output is no tensor of a known shape (a sequence?)");
+        error_at(STATUS_UNSUPPORTED, loc, "name the tensors of the sequence as outputs",
+                 "the output is no tensor of a known shape (a sequence?)");
 }
 
 static void check_graph(const Graph *g)
 {
-    for (size_t i = 0; i < g->node.n; i++) op_check_type(g->node.at[i]);
-    for (size_t i = 0; i < g->output.n; i++) check_output(g, g->output.at[i]);
+    for (size_t i = 0; i < g->node.n; i++)
+        op_check_type(g->node.at[i]);
+    for (size_t i = 0; i < g->output.n; i++)
+        check_output(g, g->output.at[i]);
     fail_if_errors();
 }
 
@@ -121,9 +137,11 @@ Program *lower_graph(Graph *g, int pack_width)
         o->storage = STORE_OUTPUT;
         o->slot = (int)i;
     }
-    for (size_t i = 0; i < g->node.n; i++) g->node.at[i]->op->lower(&l, g->node.at[i]);
+    for (size_t i = 0; i < g->node.n; i++)
+        g->node.at[i]->op->lower(&l, g->node.at[i]);
     for (size_t i = 0; i < g->output.n; i++)
-        if (g->output.at[i] != made[i]) lower_copy(&l, NULL, g->output.at[i], made[i]);
+        if (g->output.at[i] != made[i])
+            lower_copy(&l, NULL, g->output.at[i], made[i]);
     move_in(&l, g);
     number_steps(p);
     return p;

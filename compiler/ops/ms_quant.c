@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Quantized operators of com.microsoft, as compositions: an elementwise operator becomes DequantizeLinear,
- * the operator, QuantizeLinear; a product becomes the standard's integer product and a scale. */
+ * Quantized operators of com.microsoft, as compositions: an elementwise operator becomes
+ * DequantizeLinear, the operator, QuantizeLinear; a product becomes the standard's integer product
+ * and a scale. */
 #include <string.h>
 
 #include "base/size.h"
@@ -16,17 +17,22 @@ static Tensor *real(const Node *n, int i)
     return expand_done(expand_node(n, "DequantizeLinear", in[2] ? 3 : 2, in, 1));
 }
 
-/* y quantized with the scale at operand i and the zero point after it, to type t where there is none. */
+/* y quantized with the scale at operand i and the zero point after it, to type t where there is
+ * none. */
 static Tensor *quantized(const Node *n, Tensor *y, int i, DType t)
 {
     infer_shape(n, i);
     Tensor *in[] = { y, n->in[i], node_in(n, i + 1) };
     Node *q = expand_node(n, "QuantizeLinear", in[2] ? 3 : 2, in, 1);
-    if (!in[2]) node_set_int(q, "output_dtype", t);
+    if (!in[2])
+        node_set_int(q, "output_dtype", t);
     return expand_done(q);
 }
 
-static void finish(Node *n, Tensor *y) { expand_finish(n, 1, &y); }
+static void finish(Node *n, Tensor *y)
+{
+    expand_finish(n, 1, &y);
+}
 
 /* The same operator of the standard. */
 void expand_same_operator(Node *n)
@@ -44,10 +50,19 @@ static void expand_quantized_binary(Node *n, const char *op)
     finish(n, quantized(n, expand_binary(n, op, a, real(n, 3)), 6, n->in[0]->dtype));
 }
 
-void expand_qlinear_add(Node *n) { expand_quantized_binary(n, "Add"); }
-void expand_qlinear_mul(Node *n) { expand_quantized_binary(n, "Mul"); }
+void expand_qlinear_add(Node *n)
+{
+    expand_quantized_binary(n, "Add");
+}
+void expand_qlinear_mul(Node *n)
+{
+    expand_quantized_binary(n, "Mul");
+}
 
-void expand_qlinear_sigmoid(Node *n) { finish(n, quantized(n, expand_unary(n, "Sigmoid", real(n, 0)), 3, n->in[0]->dtype)); }
+void expand_qlinear_sigmoid(Node *n)
+{
+    finish(n, quantized(n, expand_unary(n, "Sigmoid", real(n, 0)), 3, n->in[0]->dtype));
+}
 
 void expand_qlinear_leaky_relu(Node *n)
 {
@@ -66,12 +81,14 @@ void expand_qlinear_softmax(Node *n)
     Tensor *x = real(n, 0);
     if (flat) {
         int64_t dims[2] = { 1, 1 };
-        for (int i = 0; i < s.rank; i++) dims[i >= axis] = i64_mul(dims[i >= axis], s.dim[i]);
+        for (int i = 0; i < s.rank; i++)
+            dims[i >= axis] = i64_mul(dims[i >= axis], s.dim[i]);
         x = expand_reshape(n, x, 2, dims);
     }
     Node *made = expand_node(n, "Softmax", 1, &x, 1);
     node_set_int(made, "axis", flat ? 1 : axis);
-    finish(n, quantized(n, expand_reshape(n, expand_done(made), s.rank, s.dim), 3, n->in[0]->dtype));
+    finish(n,
+           quantized(n, expand_reshape(n, expand_done(made), s.rank, s.dim), 3, n->in[0]->dtype));
 }
 
 void expand_qlinear_reduce_mean(Node *n)
@@ -94,8 +111,10 @@ void expand_qlinear_concat(Node *n)
 {
     const int parts = (n->n_in - 2) / 3;
     Tensor **in = NEW_ARRAY(n->graph->arena, Tensor *, parts);
-    if (n->n_in < 5 || (n->n_in - 2) % 3) fail_node(n, STATUS_MALFORMED, NULL, "has %d inputs", n->n_in);
-    for (int i = 0; i < parts; i++) in[i] = real(n, 2 + 3 * i);
+    if (n->n_in < 5 || (n->n_in - 2) % 3)
+        fail_node(n, STATUS_MALFORMED, NULL, "has %d inputs", n->n_in);
+    for (int i = 0; i < parts; i++)
+        in[i] = real(n, 2 + 3 * i);
     Node *made = expand_node(n, "Concat", parts, in, 1);
     node_set_int(made, "axis", node_int(n, "axis", 0));
     finish(n, quantized(n, expand_done(made), 0, n->in[2]->dtype));
@@ -106,8 +125,10 @@ static Tensor *channels(const Node *n, Tensor *x, bool last, bool back)
 {
     const int rank = x->shape.rank;
     int64_t perm[MAX_RANK] = { 0 };
-    if (!last || rank < 3) return x;
-    for (int i = 1; i < rank; i++) perm[i] = back ? (i == rank - 1 ? 1 : i + 1) : i == 1 ? rank - 1 : i - 1;
+    if (!last || rank < 3)
+        return x;
+    for (int i = 1; i < rank; i++)
+        perm[i] = back ? (i == rank - 1 ? 1 : i + 1) : i == 1 ? rank - 1 : i - 1;
     return expand_transpose(n, x, perm);
 }
 
@@ -120,7 +141,10 @@ static Tensor *on_image(const Node *n, const char *op, Tensor *x, bool last)
     return channels(n, expand_done(made), last, true);
 }
 
-static bool is_last(const Node *n) { return node_int(n, "channels_last", 0) != 0; }
+static bool is_last(const Node *n)
+{
+    return node_int(n, "channels_last", 0) != 0;
+}
 
 /* Its zero point is added before it rounds, unlike QuantizeLinear's: ties fall another way. */
 void expand_qlinear_average_pool(Node *n)
@@ -129,12 +153,17 @@ void expand_qlinear_average_pool(Node *n)
     const DType t = n->in[0]->dtype;
     infer_shape(n, 3);
     y = expand_binary(n, "Div", y, n->in[3]);
-    if (zero) y = expand_binary(n, "Add", y, expand_cast(n, zero, DT_F32));
+    if (zero)
+        y = expand_binary(n, "Add", y, expand_cast(n, zero, DT_F32));
     Tensor *in[] = { y, expand_number(n, 1.0, DT_F32), expand_number(n, 0.0, t) };
     finish(n, expand_done(expand_node(n, "QuantizeLinear", 3, in, 1)));
 }
 
-void expand_qlinear_global_average_pool(Node *n) { finish(n, quantized(n, on_image(n, "GlobalAveragePool", real(n, 0), is_last(n)), 3, n->in[0]->dtype)); }
+void expand_qlinear_global_average_pool(Node *n)
+{
+    finish(n, quantized(n, on_image(n, "GlobalAveragePool", real(n, 0), is_last(n)), 3,
+                        n->in[0]->dtype));
+}
 
 void expand_nhwc_max_pool(Node *n)
 {
@@ -175,10 +204,12 @@ static Tensor *integer_product(const Node *n, Tensor *a, Tensor *b, Tensor *za, 
 }
 
 /* Sums times the scales of both factors and alpha; plus a bias. */
-static Tensor *scaled(const Node *n, Tensor *sums, Tensor *sa, Tensor *sb, float alpha, Tensor *bias)
+static Tensor *scaled(const Node *n, Tensor *sums, Tensor *sa, Tensor *sb, float alpha,
+                      Tensor *bias)
 {
     Tensor *scale = expand_binary(n, "Mul", sa, sb);
-    if (alpha < 1.0f || alpha > 1.0f) scale = expand_binary(n, "Mul", scale, expand_number(n, (double)alpha, DT_F32));
+    if (alpha < 1.0f || alpha > 1.0f)
+        scale = expand_binary(n, "Mul", scale, expand_number(n, (double)alpha, DT_F32));
     Tensor *y = expand_binary(n, "Mul", expand_cast(n, sums, DT_F32), scale);
     return bias ? expand_binary(n, "Add", y, bias) : y;
 }
@@ -186,10 +217,14 @@ static Tensor *scaled(const Node *n, Tensor *sums, Tensor *sa, Tensor *sb, float
 void expand_qgemm(Node *n)
 {
     for (int i = 0; i < 2; i++)
-        if (infer_shape(n, 3 * i)->rank != 2) fail_node(n, STATUS_MALFORMED, NULL, "multiplies matrices, not %d dimensions", n->in[3 * i]->shape.rank);
-    Tensor *a = turned(n, n->in[0], node_int(n, "transA", 0) != 0), *b = turned(n, n->in[3], node_int(n, "transB", 0) != 0);
+        if (infer_shape(n, 3 * i)->rank != 2)
+            fail_node(n, STATUS_MALFORMED, NULL, "multiplies matrices, not %d dimensions",
+                      n->in[3 * i]->shape.rank);
+    Tensor *a = turned(n, n->in[0], node_int(n, "transA", 0) != 0),
+           *b = turned(n, n->in[3], node_int(n, "transB", 0) != 0);
     Tensor *sums = integer_product(n, a, b, n->in[2], n->in[5]);
-    if (node_in(n, 6)) sums = expand_binary(n, "Add", sums, n->in[6]);
+    if (node_in(n, 6))
+        sums = expand_binary(n, "Add", sums, n->in[6]);
     Tensor *y = scaled(n, sums, n->in[1], n->in[4], node_float(n, "alpha", 1.0f), NULL);
     finish(n, node_in(n, 7) ? quantized(n, y, 7, n->in[0]->dtype) : y);
 }
@@ -202,20 +237,26 @@ void expand_dynamic_quantize_matmul(Node *n)
     finish(n, scaled(n, sums, q->out[1], n->in[2], 1.0f, node_in(n, 4)));
 }
 
-/* Weights [D][inputs][4 H] of 8 bits as the standard's LSTM has them: float, [D][4 H][inputs]. Scale and zero point, operands
- * `at` and at + 1, are for each direction or for each column. */
+/* Weights [D][inputs][4 H] of 8 bits as the standard's LSTM has them: float, [D][4 H][inputs].
+ * Scale and zero point, operands `at` and at + 1, are for each direction or for each column. */
 static Tensor *lstm_weights(const Node *n, int i, int at)
 {
     const Shape *s = infer_shape(n, i);
     const int64_t perm[] = { 0, 2, 1 };
-    if (s->rank != 3) fail_node(n, STATUS_MALFORMED, NULL, "its weights have %d dimensions, not 3", s->rank);
+    if (s->rank != 3)
+        fail_node(n, STATUS_MALFORMED, NULL, "its weights have %d dimensions, not 3", s->rank);
     Tensor *w = expand_cast(n, n->in[i], DT_F32);
     for (int k = 1; k >= 0; k--) {
         Tensor *t = node_in(n, at + k);
-        if (!t) continue;
-        const int64_t count = shape_count(infer_shape(n, at + k)), dims[] = { s->dim[0], 1, count == s->dim[0] ? 1 : s->dim[2] };
-        if (count != dims[0] * dims[2]) fail_node(n, STATUS_MALFORMED, NULL, "operand %d has %lld numbers", at + k, (long long)count);
-        w = expand_binary(n, k ? "Sub" : "Mul", w, expand_reshape(n, expand_cast(n, t, DT_F32), 3, dims));
+        if (!t)
+            continue;
+        const int64_t count = shape_count(infer_shape(n, at + k)),
+                      dims[] = { s->dim[0], 1, count == s->dim[0] ? 1 : s->dim[2] };
+        if (count != dims[0] * dims[2])
+            fail_node(n, STATUS_MALFORMED, NULL, "operand %d has %lld numbers", at + k,
+                      (long long)count);
+        w = expand_binary(n, k ? "Sub" : "Mul", w,
+                          expand_reshape(n, expand_cast(n, t, DT_F32), 3, dims));
     }
     return expand_transpose(n, w, perm);
 }
@@ -226,9 +267,11 @@ void expand_dynamic_quantize_lstm(Node *n)
     infer_shape(n, 0);
     Node *q = expand_node(n, "DynamicQuantizeLinear", 1, n->in, 3);
     expand_done(q);
-    Tensor *x = expand_done(expand_node(n, "DequantizeLinear", 3, (Tensor *[]){ q->out[0], q->out[1], q->out[2] }, 1));
+    Tensor *x = expand_done(
+        expand_node(n, "DequantizeLinear", 3, (Tensor *[]){ q->out[0], q->out[1], q->out[2] }, 1));
     Tensor *in[8] = { x, lstm_weights(n, 1, 8), lstm_weights(n, 2, 10) };
-    for (int i = 3; i < 8; i++) in[i] = node_in(n, i);
+    for (int i = 3; i < 8; i++)
+        in[i] = node_in(n, i);
     Node *made = expand_inlay_node(n, "LSTM", 8, in, 3);
     expand_copy_attrs(made, n);
     expand_done(made);
@@ -247,8 +290,12 @@ static Tensor *unpacked(const Node *n, int i, DType t, int rank, const int64_t *
 {
     Store *s = n->graph->store;
     const Tensor *b = n->in[i];
-    if (!b->value) fail_node(n, STATUS_UNSUPPORTED, "make the weights constants", "its packed weights are made at run time");
-    return graph_add_constant(n->graph, NULL, recipe_memory(s, t, rank, dims, recipe_values(s, n->graph->arena, b->value)));
+    if (!b->value)
+        fail_node(n, STATUS_UNSUPPORTED, "make the weights constants",
+                  "its packed weights are made at run time");
+    return graph_add_constant(
+        n->graph, NULL,
+        recipe_memory(s, t, rank, dims, recipe_values(s, n->graph->arena, b->value)));
 }
 
 typedef struct Packed {
@@ -258,21 +305,32 @@ typedef struct Packed {
 
 static Packed packed_of(const Node *n)
 {
-    Packed p = { .bits = node_int(n, "bits", 4), .k = node_int(n, "K", 0), .n = node_int(n, "N", 0), .block = node_int(n, "block_size", 0) };
+    Packed p = { .bits = node_int(n, "bits", 4),
+                 .k = node_int(n, "K", 0),
+                 .n = node_int(n, "N", 0),
+                 .block = node_int(n, "block_size", 0) };
     p.t = p.bits == 2 ? DT_U2 : p.bits == 4 ? DT_U4 : p.bits == 8 ? DT_U8 : DT_NONE;
-    if (p.t == DT_NONE || p.k < 1 || p.n < 1 || p.block < 1) fail_node(n, STATUS_UNSUPPORTED, "2, 4 or 8 bits are supported", "has %lld bits, a block of %lld", (long long)p.bits, (long long)p.block);
+    if (p.t == DT_NONE || p.k < 1 || p.n < 1 || p.block < 1)
+        fail_node(n, STATUS_UNSUPPORTED, "2, 4 or 8 bits are supported",
+                  "has %lld bits, a block of %lld", (long long)p.bits, (long long)p.block);
     p.blocks = i64_ceil_div(p.k, p.block);
-    if (shape_count(infer_shape(n, 1)) * 8 != p.n * p.blocks * p.block * p.bits) fail_node(n, STATUS_MALFORMED, NULL, "its weights have %lld bytes", (long long)tensor_count(n->in[1]));
+    if (shape_count(infer_shape(n, 1)) * 8 != p.n * p.blocks * p.block * p.bits)
+        fail_node(n, STATUS_MALFORMED, NULL, "its weights have %lld bytes",
+                  (long long)tensor_count(n->in[1]));
     return p;
 }
 
-/* Zero points [N][blocks] of the weights' type: the given ones, whose rows are filled up to bytes, or the middle. */
+/* Zero points [N][blocks] of the weights' type: the given ones, whose rows are filled up to bytes,
+ * or the middle. */
 static Tensor *zero_points(const Node *n, const Packed *p)
 {
-    const int64_t row = i64_ceil_div(p->blocks * p->bits, 8) * 8 / p->bits, stored[] = { p->n, row }, dims[] = { p->n, p->blocks };
-    if (node_in(n, 3) && n->in[3]->dtype == DT_U8) return expand_slice(n, unpacked(n, 3, p->t, 2, stored), 1, 0, p->blocks);
+    const int64_t row = i64_ceil_div(p->blocks * p->bits, 8) * 8 / p->bits,
+                  stored[] = { p->n, row }, dims[] = { p->n, p->blocks };
+    if (node_in(n, 3) && n->in[3]->dtype == DT_U8)
+        return expand_slice(n, unpacked(n, 3, p->t, 2, stored), 1, 0, p->blocks);
     const uint8_t middle = (uint8_t)(node_in(n, 3) ? 0 : 1u << (p->bits - 1));
-    Recipe *r = recipe_cast(n->graph->store, recipe_fill(n->graph->store, DT_U8, 2, dims, &middle), p->t);
+    Recipe *r =
+        recipe_cast(n->graph->store, recipe_fill(n->graph->store, DT_U8, 2, dims, &middle), p->t);
     return graph_add_constant(n->graph, NULL, r);
 }
 
@@ -284,7 +342,8 @@ static Tensor *gathered(const Node *n, Tensor *t, Tensor *index)
     return expand_done(made);
 }
 
-static Tensor *dequantized_blocks(const Node *n, Tensor *w, Tensor *scale, Tensor *zero, int64_t block)
+static Tensor *dequantized_blocks(const Node *n, Tensor *w, Tensor *scale, Tensor *zero,
+                                  int64_t block)
 {
     Tensor *in[] = { w, scale, zero };
     Node *q = expand_node(n, "DequantizeLinear", 3, in, 1);
@@ -293,7 +352,8 @@ static Tensor *dequantized_blocks(const Node *n, Tensor *w, Tensor *scale, Tenso
     return expand_done(q);
 }
 
-/* What zero points that are floats take off: the sums of a over each block times zero point and scale, [..][blocks] x [blocks][N]. */
+/* What zero points that are floats take off: the sums of a over each block times zero point and
+ * scale, [..][blocks] x [blocks][N]. */
 static Tensor *float_zeros(const Node *n, const Packed *p, Tensor *a, Tensor *scale)
 {
     const DType t = a->dtype;
@@ -309,8 +369,10 @@ static Tensor *float_zeros(const Node *n, const Packed *p, Tensor *a, Tensor *sc
     Tensor *in[] = { expand_reshape(n, a, apart.rank, apart.dim), expand_i64s(n, 1, &last) };
     Node *sum = expand_node(n, "ReduceSum", 2, in, 1);
     node_set_int(sum, "keepdims", 0);
-    Tensor *zero = expand_reshape(n, expand_cast(n, n->in[3], t), 2, (const int64_t[]){ p->n, p->blocks });
-    return expand_binary(n, "MatMul", expand_done(sum), turned(n, expand_binary(n, "Mul", zero, expand_cast(n, scale, t)), true));
+    Tensor *zero =
+        expand_reshape(n, expand_cast(n, n->in[3], t), 2, (const int64_t[]){ p->n, p->blocks });
+    return expand_binary(n, "MatMul", expand_done(sum),
+                         turned(n, expand_binary(n, "Mul", zero, expand_cast(n, scale, t)), true));
 }
 
 void expand_matmul_nbits(Node *n)
@@ -318,14 +380,21 @@ void expand_matmul_nbits(Node *n)
     const Packed p = packed_of(n);
     const int64_t dims[] = { p.n, i64_mul(p.blocks, p.block) };
     const bool floats = node_in(n, 3) && n->in[3]->dtype != DT_U8;
-    Tensor *weights = unpacked(n, 1, p.t, 2, dims), *scale = expand_reshape(n, n->in[2], 2, (const int64_t[]){ p.n, p.blocks }), *zero = zero_points(n, &p), *w;
+    Tensor *weights = unpacked(n, 1, p.t, 2, dims),
+           *scale = expand_reshape(n, n->in[2], 2, (const int64_t[]){ p.n, p.blocks }),
+           *zero = zero_points(n, &p), *w;
     infer_shape(n, 0);
-    if (node_in(n, 4)) {        /* the group of each of the K */
-        if (floats || tensor_count(n->in[4]) < p.k) fail_node(n, STATUS_UNSUPPORTED, NULL, "its group index does not fit");
+    if (node_in(n, 4)) { /* the group of each of the K */
+        if (floats || tensor_count(n->in[4]) < p.k)
+            fail_node(n, STATUS_UNSUPPORTED, NULL, "its group index does not fit");
         Tensor *group = expand_slice(n, expand_cast(n, n->in[4], DT_I64), 0, 0, p.k);
-        w = dequantized_blocks(n, expand_slice(n, weights, 1, 0, p.k), gathered(n, scale, group), gathered(n, zero, group), 1);
-    } else w = expand_slice(n, dequantized_blocks(n, weights, scale, zero, p.block), 1, 0, p.k);
-    Tensor *y = expand_binary(n, "MatMul", n->in[0], expand_cast(n, turned(n, w, true), n->in[0]->dtype));
-    if (floats) y = expand_binary(n, "Sub", y, float_zeros(n, &p, n->in[0], scale));
+        w = dequantized_blocks(n, expand_slice(n, weights, 1, 0, p.k), gathered(n, scale, group),
+                               gathered(n, zero, group), 1);
+    } else
+        w = expand_slice(n, dequantized_blocks(n, weights, scale, zero, p.block), 1, 0, p.k);
+    Tensor *y =
+        expand_binary(n, "MatMul", n->in[0], expand_cast(n, turned(n, w, true), n->in[0]->dtype));
+    if (floats)
+        y = expand_binary(n, "Sub", y, float_zeros(n, &p, n->in[0], scale));
     finish(n, node_in(n, 5) ? expand_binary(n, "Add", y, n->in[5]) : y);
 }

@@ -30,7 +30,8 @@ void shape_broadcast_strides(const Shape *s, const Shape *to, int64_t *stride)
 int64_t shape_product(const Shape *s, int from, int to)
 {
     int64_t product = 1;
-    for (int i = from; i < to; i++) product = i64_mul(product, s->dim[i]);
+    for (int i = from; i < to; i++)
+        product = i64_mul(product, s->dim[i]);
     return product;
 }
 
@@ -44,26 +45,32 @@ static void same_rows(Operand *o)
 void lower_flat(Lower *l, Node *n, const char *kernel, Tensor *out, Tensor *in, double a, double b)
 {
     const int64_t count = tensor_count(out);
-    if (!count) return;
+    if (!count)
+        return;
     const bool rows = shape_has_rows(&out->shape);
     const int64_t pixel = rows ? out->shape.dim[out->shape.rank - 1] : count;
     const int64_t row = rows ? pixel * shape_row_pixels(&out->shape) : count;
-    const inlay_flat_params p = { .n = i32_checked(row), .pixel = i32_checked(pixel), .a = a, .b = b };
+    const inlay_flat_params p = {
+        .n = i32_checked(row), .pixel = i32_checked(pixel), .a = a, .b = b
+    };
     Step *s = lower_step(l, n, kernel, &p);
     Operand *y = step_out(s, out);
-    if (rows) operand_image(y);
+    if (rows)
+        operand_image(y);
     y->strided = rows;
     s->units = y->rows;
     Operand *x = step_in(s, in);
-    if (rows) same_rows(x);
-    if (dtype_bits(in->dtype) >= dtype_bits(out->dtype)) x->reuse = REUSE_ELEMENTWISE;
+    if (rows)
+        same_rows(x);
+    if (dtype_bits(in->dtype) >= dtype_bits(out->dtype))
+        x->reuse = REUSE_ELEMENTWISE;
 }
 
 /* The loops of one broadcast step with `operands` operands, 0 the result; strides in elements. */
 typedef struct Nest {
     int rank, operands;
     int64_t n[NEST_LOOPS], stride[4][NEST_LOOPS];
-    int32_t rows;               /* bit i: operand i goes row by row */
+    int32_t rows; /* bit i: operand i goes row by row */
     bool by_row;
 } Nest;
 
@@ -76,8 +83,10 @@ static int row_kind(const Shape *s, const Shape *to)
     for (int i = 0; i < shape_row_axis(to); i++) {
         const int k = i - (to->rank - s->rank);
         const int64_t d = k < 0 ? 1 : s->dim[k];
-        if (d != to->dim[i]) same = false;
-        if (d != 1) none = false;
+        if (d != to->dim[i])
+            same = false;
+        if (d != 1)
+            none = false;
     }
     return same ? BY_ROW : none ? REPEATED : MIXED;
 }
@@ -87,14 +96,16 @@ static void drop_loop(Nest *t, int at)
     t->rank--;
     for (int i = at; i < t->rank; i++) {
         t->n[i] = t->n[i + 1];
-        for (int k = 0; k < t->operands; k++) t->stride[k][i] = t->stride[k][i + 1];
+        for (int k = 0; k < t->operands; k++)
+            t->stride[k][i] = t->stride[k][i + 1];
     }
 }
 
 static bool joins(const Nest *t, int i)
 {
     for (int k = 0; k < t->operands; k++)
-        if (t->stride[k][i] != i64_mul(t->stride[k][i + 1], t->n[i + 1])) return false;
+        if (t->stride[k][i] != i64_mul(t->stride[k][i + 1], t->n[i + 1]))
+            return false;
     return true;
 }
 
@@ -102,16 +113,19 @@ static bool joins(const Nest *t, int i)
 static void join_loops(Nest *t)
 {
     for (int i = t->rank - 1; i >= 0; i--)
-        if (t->n[i] == 1) drop_loop(t, i);
+        if (t->n[i] == 1)
+            drop_loop(t, i);
     for (int i = t->rank - 2; i >= 0; i--)
         if (joins(t, i)) {
             t->n[i + 1] = i64_mul(t->n[i], t->n[i + 1]);
             drop_loop(t, i);
         }
-    if (t->rank) return;
+    if (t->rank)
+        return;
     t->rank = 1;
     t->n[0] = 1;
-    for (int k = 0; k < t->operands; k++) t->stride[k][0] = 1;
+    for (int k = 0; k < t->operands; k++)
+        t->stride[k][0] = 1;
 }
 
 static void nest_make(Nest *t, int operands, Tensor *const *tensor)
@@ -122,12 +136,15 @@ static void nest_make(Nest *t, int operands, Tensor *const *tensor)
     for (int k = 0; k < operands; k++) {
         shape_broadcast_strides(&tensor[k]->shape, to, t->stride[k]);
         const int kind = row_kind(&tensor[k]->shape, to);
-        if (kind == MIXED) t->by_row = false;
-        if (kind == BY_ROW) t->rows |= 1 << k;
+        if (kind == MIXED)
+            t->by_row = false;
+        if (kind == BY_ROW)
+            t->rows |= 1 << k;
     }
     shape_strides(to, t->stride[0]);
     if (t->by_row) {
-        while (t->rank > 2) drop_loop(t, 0);
+        while (t->rank > 2)
+            drop_loop(t, 0);
         t->n[0] = shape_row_pixels(to);
     } else {
         t->rows = 0;
@@ -137,27 +154,33 @@ static void nest_make(Nest *t, int operands, Tensor *const *tensor)
 
 static void copy_i32(int32_t *to, const int64_t *from, int count)
 {
-    for (int i = 0; i < count; i++) to[i] = i32_checked(from[i]);
+    for (int i = 0; i < count; i++)
+        to[i] = i32_checked(from[i]);
 }
 
 /* Facts for the planner: operands after the result. */
 static void nest_operands(const Nest *t, Step *s, Tensor *const *tensor)
 {
     Operand *y = step_out(s, tensor[0]);
-    if (t->by_row) operand_image(y);
+    if (t->by_row)
+        operand_image(y);
     y->strided = t->by_row;
     s->units = y->rows;
     for (int k = 1; k < t->operands; k++) {
         Operand *x = step_in(s, tensor[k]);
-        if (t->rows >> k & 1) same_rows(x);
-        if (shape_equal(&tensor[k]->shape, &tensor[0]->shape) && dtype_bits(tensor[k]->dtype) >= dtype_bits(tensor[0]->dtype)) x->reuse = REUSE_ELEMENTWISE;
+        if (t->rows >> k & 1)
+            same_rows(x);
+        if (shape_equal(&tensor[k]->shape, &tensor[0]->shape) &&
+            dtype_bits(tensor[k]->dtype) >= dtype_bits(tensor[0]->dtype))
+            x->reuse = REUSE_ELEMENTWISE;
     }
 }
 
 void lower_nd2(Lower *l, Node *n, const char *kernel, Tensor *out, Tensor *a, Tensor *b)
 {
     Tensor *const tensor[] = { out, a, b };
-    if (!tensor_count(out)) return;
+    if (!tensor_count(out))
+        return;
     Nest t;
     nest_make(&t, 3, tensor);
     inlay_nd2_params p = { .rank = t.rank, .rows = t.rows, .pixel = t.by_row ? 0 : -1 };
@@ -170,7 +193,8 @@ void lower_nd2(Lower *l, Node *n, const char *kernel, Tensor *out, Tensor *a, Te
 void lower_select(Lower *l, Node *n, Tensor *out, Tensor *mask, Tensor *a, Tensor *b)
 {
     Tensor *const tensor[] = { out, mask, a, b };
-    if (!tensor_count(out)) return;
+    if (!tensor_count(out))
+        return;
     Nest t;
     nest_make(&t, 4, tensor);
     inlay_nd3_params p = { .rank = t.rank, .rows = t.rows, .pixel = t.by_row ? 0 : -1 };
@@ -178,7 +202,9 @@ void lower_select(Lower *l, Node *n, Tensor *out, Tensor *mask, Tensor *a, Tenso
     copy_i32(p.a, t.stride[1], t.rank);
     copy_i32(p.b, t.stride[2], t.rank);
     copy_i32(p.c, t.stride[3], t.rank);
-    nest_operands(&t, lower_step(l, n, arena_printf(l->arena, "select_%d", dtype_bits(out->dtype)), &p), tensor);
+    nest_operands(&t,
+                  lower_step(l, n, arena_printf(l->arena, "select_%d", dtype_bits(out->dtype)), &p),
+                  tensor);
 }
 
 static void move_nest(Nest *t, const Move *m)
@@ -202,13 +228,16 @@ static void swap_loops(Nest *t, int i, int j)
     }
 }
 
-/* The kernel's inner two loops: the one along the result last, the one along the source before it. */
+/* The kernel's inner two loops: the one along the result last, the one along the source before it.
+ */
 static void order_loops(Nest *t)
 {
     const int last = t->rank - 1;
     for (int i = 0; i < last - 1; i++)
-        if (t->stride[1][last] != 1 && t->stride[1][i] == 1) swap_loops(t, i, last - 1);
-    if (t->rank > 1) return;
+        if (t->stride[1][last] != 1 && t->stride[1][i] == 1)
+            swap_loops(t, i, last - 1);
+    if (t->rank > 1)
+        return;
     t->n[1] = t->n[0];
     t->n[0] = 1;
     for (int k = 0; k < 2; k++) {
@@ -229,12 +258,18 @@ Step *lower_move(Lower *l, Node *n, Tensor *out, Tensor *in, const Move *m)
 {
     Nest t;
     for (int i = 0; i < m->rank; i++)
-        if (!m->n[i]) return NULL;
+        if (!m->n[i])
+            return NULL;
     Step *by_row = lower_move_rows(l, n, out, in, m);
-    if (by_row) return by_row;
+    if (by_row)
+        return by_row;
     move_nest(&t, m);
     order_loops(&t);
-    inlay_move_params p = { .rank = t.rank, .units_in = 1, .y0 = i32_checked(m->y0), .x0 = i32_checked(m->x0), .pixel = -1 };
+    inlay_move_params p = { .rank = t.rank,
+                            .units_in = 1,
+                            .y0 = i32_checked(m->y0),
+                            .x0 = i32_checked(m->x0),
+                            .pixel = -1 };
     copy_i32(p.n, t.n, t.rank);
     copy_i32(p.y, t.stride[0], t.rank);
     copy_i32(p.x, t.stride[1], t.rank);
@@ -250,13 +285,18 @@ void lower_fill(Lower *l, Node *n, Tensor *out, Tensor *value)
     lower_move(l, n, out, value, &m);
 }
 
-static bool is_packed(DType t) { return dtype_bits(t) < 8; }
+static bool is_packed(DType t)
+{
+    return dtype_bits(t) < 8;
+}
 
-static void repack(Lower *l, Node *n, const char *kernel, Tensor *out, Tensor *in, double a, double b)
+static void repack(Lower *l, Node *n, const char *kernel, Tensor *out, Tensor *in, double a,
+                   double b)
 {
     const int32_t count = i32_checked(tensor_count(out));
     const inlay_flat_params p = { .n = count, .pixel = count, .a = a, .b = b };
-    if (!count) return;
+    if (!count)
+        return;
     Step *s = lower_step(l, n, kernel, &p);
     step_out(s, out);
     step_in(s, in);
@@ -264,7 +304,8 @@ static void repack(Lower *l, Node *n, const char *kernel, Tensor *out, Tensor *i
 
 Tensor *move_source(Lower *l, Node *n, Tensor *t)
 {
-    if (!is_packed(t->dtype)) return t;
+    if (!is_packed(t->dtype))
+        return t;
     Tensor *wide = lower_temp(l, DT_U8, t->shape);
     repack(l, n, dtype_bits(t->dtype) == 4 ? "cast_u4_u8" : "cast_u2_u8", wide, t, 0, 0);
     return wide;
@@ -277,28 +318,36 @@ Tensor *move_target(Lower *l, Tensor *t)
 
 void move_finish(Lower *l, Node *n, Tensor *out, Tensor *target)
 {
-    if (target != out) repack(l, n, dtype_bits(out->dtype) == 4 ? "cast_u8_u4" : "cast_u8_u2", out, target, 0, 0);
+    if (target != out)
+        repack(l, n, dtype_bits(out->dtype) == 4 ? "cast_u8_u4" : "cast_u8_u2", out, target, 0, 0);
 }
 
-/* The next type on the way from one to the other: packed and small types have one neighbour each. */
+/* The next type on the way from one to the other: packed and small types have one neighbour each.
+ */
 static DType cast_neighbour(DType t)
 {
-    if (dtype_is_small_float(t)) return DT_F32;
-    if (t == DT_I4 || t == DT_I2) return DT_I8;
-    if (t == DT_U4 || t == DT_U2) return DT_U8;
+    if (dtype_is_small_float(t))
+        return DT_F32;
+    if (t == DT_I4 || t == DT_I2)
+        return DT_I8;
+    if (t == DT_U4 || t == DT_U2)
+        return DT_U8;
     return t;
 }
 
 static const char *cast_name(Lower *l, DType from, DType to)
 {
-    return arena_printf(l->arena, "cast_%s_%s", from == DT_BOOL ? "bool" : dtype_suffix(from), to == DT_BOOL ? "bool" : dtype_suffix(to));
+    return arena_printf(l->arena, "cast_%s_%s", from == DT_BOOL ? "bool" : dtype_suffix(from),
+                        to == DT_BOOL ? "bool" : dtype_suffix(to));
 }
 
 static void cast_once(Lower *l, Node *n, Tensor *out, Tensor *in, bool saturate, int round_mode)
 {
     const char *kernel = cast_name(l, in->dtype, out->dtype);
-    if (is_packed(in->dtype) || is_packed(out->dtype)) repack(l, n, kernel, out, in, saturate, round_mode);
-    else lower_flat(l, n, kernel, out, in, saturate, round_mode);
+    if (is_packed(in->dtype) || is_packed(out->dtype))
+        repack(l, n, kernel, out, in, saturate, round_mode);
+    else
+        lower_flat(l, n, kernel, out, in, saturate, round_mode);
 }
 
 void lower_cast(Lower *l, Node *n, Tensor *out, Tensor *in, bool saturate, int round_mode)
@@ -315,8 +364,10 @@ void lower_cast(Lower *l, Node *n, Tensor *out, Tensor *in, bool saturate, int r
     }
     if (far != out->dtype && far != in->dtype) {
         Tensor *t = lower_temp(l, far, in->shape);
-        if (in->dtype == DT_F64 && far == DT_F32) lower_flat(l, n, "cast_f64_odd", t, in, 0, 0);
-        else cast_once(l, n, t, in, true, 0);
+        if (in->dtype == DT_F64 && far == DT_F32)
+            lower_flat(l, n, "cast_f64_odd", t, in, 0, 0);
+        else
+            cast_once(l, n, t, in, true, 0);
         in = t;
     }
     cast_once(l, n, out, in, saturate, round_mode);

@@ -12,7 +12,7 @@ typedef struct Pick {
     Lower *l;
     Node *n;
     Tensor *out, *in;
-    int64_t *table[MAX_RANK];   /* source index for each index of the result */
+    int64_t *table[MAX_RANK]; /* source index for each index of the result */
 } Pick;
 
 /* All axes begin as the identity (sizes may differ until their table is set). */

@@ -8,7 +8,10 @@ static Window pool_window(const Node *n)
 {
     int64_t count;
     const int64_t *taps = window_kernel_shape(n, &count);
-    if (count != window_rank(n)) fail_node(n, STATUS_MALFORMED, NULL, "attribute kernel_shape has %lld numbers for %d dimensions", (long long)count, window_rank(n));
+    if (count != window_rank(n))
+        fail_node(n, STATUS_MALFORMED, NULL,
+                  "attribute kernel_shape has %lld numbers for %d dimensions", (long long)count,
+                  window_rank(n));
     return window_of(n, taps);
 }
 
@@ -23,13 +26,15 @@ void infer_pool(Node *n)
 static int64_t work_of(const Window *w)
 {
     int64_t m = i64_mul(w->images, w->channels);
-    for (int i = 0; i < WINDOW_DIMS; i++) m = i64_mul(m, i64_mul(w->out[i], w->kernel[i]));
+    for (int i = 0; i < WINDOW_DIMS; i++)
+        m = i64_mul(m, i64_mul(w->out[i], w->kernel[i]));
     return m;
 }
 
 static void lower_rows(Lower *l, Node *n, const char *kernel, Window *w, bool count_pad)
 {
-    if (!count_pad) window_thin(w);
+    if (!count_pad)
+        window_thin(w);
     window_upright(w);
     inlay_pool_params p = { .count_pad = count_pad };
     window_pool_params(w, &p);
@@ -41,7 +46,8 @@ static void lower_rows(Lower *l, Node *n, const char *kernel, Window *w, bool co
     s->macs = work_of(w);
 }
 
-static Step *lower_plain_pool(Lower *l, Node *n, const char *kernel, const Window *w, inlay_window_params *p)
+static Step *lower_plain_pool(Lower *l, Node *n, const char *kernel, const Window *w,
+                              inlay_window_params *p)
 {
     p->groups = 1;
     p->ic = p->oc = i32_checked(w->channels);
@@ -56,7 +62,9 @@ static Step *lower_plain_pool(Lower *l, Node *n, const char *kernel, const Windo
 static void lower_global_rows(Lower *l, Node *n, const char *kernel, Window *w)
 {
     window_upright(w);
-    const inlay_globalpool_params p = { .rows = i32_checked(i64_mul(w->in[0], w->in[1])), .width = (int32_t)w->in[2], .channels = i32_checked(w->channels) };
+    const inlay_globalpool_params p = { .rows = i32_checked(i64_mul(w->in[0], w->in[1])),
+                                        .width = (int32_t)w->in[2],
+                                        .channels = i32_checked(w->channels) };
     Step *s = lower_step(l, n, lower_kernel(l, kernel, DT_F32), &p);
     Operand *y = step_out(s, n->out[0]);
     operand_rows(y, i32_checked(w->images), w->channels);
@@ -74,7 +82,8 @@ static void lower_global_rows(Lower *l, Node *n, const char *kernel, Window *w)
 static bool covers_all(const Window *w)
 {
     for (int i = 0; i < WINDOW_DIMS; i++)
-        if (w->kernel[i] != w->in[i] || w->out[i] != 1 || w->pad[i]) return false;
+        if (w->kernel[i] != w->in[i] || w->out[i] != 1 || w->pad[i])
+            return false;
     return true;
 }
 
@@ -82,8 +91,10 @@ void lower_max_pool(Lower *l, Node *n)
 {
     Window w = pool_window(n);
     if (n->channels_last && !node_out(n, 1) && n->in[0]->dtype != DT_F64) {
-        if (covers_all(&w) && n->in[0]->dtype == DT_F32) lower_global_rows(l, n, "globalmax", &w);
-        else lower_rows(l, n, "maxpool", &w, false);
+        if (covers_all(&w) && n->in[0]->dtype == DT_F32)
+            lower_global_rows(l, n, "globalmax", &w);
+        else
+            lower_rows(l, n, "maxpool", &w, false);
         return;
     }
     inlay_window_params p = { .column_major = node_int(n, "storage_order", 0) != 0 };
@@ -97,8 +108,10 @@ void lower_average_pool(Lower *l, Node *n)
     Window w = pool_window(n);
     const bool count_pad = node_int(n, "count_include_pad", 0) != 0;
     if (n->channels_last && n->in[0]->dtype == DT_F32) {
-        if (covers_all(&w)) lower_global_rows(l, n, "globalavg", &w);
-        else lower_rows(l, n, "avgpool", &w, count_pad);
+        if (covers_all(&w))
+            lower_global_rows(l, n, "globalavg", &w);
+        else
+            lower_rows(l, n, "avgpool", &w, count_pad);
         return;
     }
     inlay_window_params p = { .count_pad = count_pad };
@@ -108,7 +121,8 @@ void lower_average_pool(Lower *l, Node *n)
 static int32_t lp_exponent(const Node *n)
 {
     const int64_t p = node_int(n, "p", 2);
-    if (p < 1 || p > 1024) fail_node(n, STATUS_MALFORMED, NULL, "attribute p is %lld", (long long)p);
+    if (p < 1 || p > 1024)
+        fail_node(n, STATUS_MALFORMED, NULL, "attribute p is %lld", (long long)p);
     return (int32_t)p;
 }
 
@@ -122,7 +136,8 @@ void lower_lp_pool(Lower *l, Node *n)
 static int channel_axis(const Node *n)
 {
     const Shape *x = infer_shape(n, 0);
-    if (x->rank < 2) fail_node(n, STATUS_MALFORMED, NULL, "its input has %d dimensions", x->rank);
+    if (x->rank < 2)
+        fail_node(n, STATUS_MALFORMED, NULL, "its input has %d dimensions", x->rank);
     return n->channels_last ? x->rank - 1 : 1;
 }
 
@@ -131,7 +146,8 @@ void infer_global_pool(Node *n)
     Shape s = *infer_shape(n, 0);
     const int channel = channel_axis(n);
     for (int i = 1; i < s.rank; i++)
-        if (i != channel) s.dim[i] = 1;
+        if (i != channel)
+            s.dim[i] = 1;
     infer_out(n, 0, n->in[0]->dtype, s);
 }
 
@@ -139,28 +155,37 @@ void infer_global_pool(Node *n)
 static Window whole_window(const Node *n)
 {
     const Shape *x = infer_shape(n, 0);
-    const int channel = channel_axis(n), first = n->channels_last ? 1 : 2, last = n->channels_last ? x->rank - 2 : x->rank - 1;
-    Window w = { .spatial = WINDOW_DIMS, .channels_last = n->channels_last, .images = x->dim[0], .channels = x->dim[channel] };
-    for (int i = 0; i < WINDOW_DIMS; i++) w.in[i] = w.out[i] = w.stride[i] = w.dilation[i] = 1;
+    const int channel = channel_axis(n), first = n->channels_last ? 1 : 2,
+              last = n->channels_last ? x->rank - 2 : x->rank - 1;
+    Window w = { .spatial = WINDOW_DIMS,
+                 .channels_last = n->channels_last,
+                 .images = x->dim[0],
+                 .channels = x->dim[channel] };
+    for (int i = 0; i < WINDOW_DIMS; i++)
+        w.in[i] = w.out[i] = w.stride[i] = w.dilation[i] = 1;
     for (int i = last; i >= first; i--) {
         const int at = WINDOW_DIMS - 1 - (last - i);
         w.in[at > 0 ? at : 0] = i64_mul(w.in[at > 0 ? at : 0], x->dim[i]);
     }
-    for (int i = 0; i < WINDOW_DIMS; i++) i32_checked(w.kernel[i] = w.in[i]);
+    for (int i = 0; i < WINDOW_DIMS; i++)
+        i32_checked(w.kernel[i] = w.in[i]);
     return w;
 }
 
 static bool has_rows(const Node *n, const Window *w)
 {
-    return n->in[0]->dtype == DT_F32 && (n->channels_last || w->in[0] * w->in[1] * w->in[2] == 1) && tensor_count(n->in[0]) > 0;
+    return n->in[0]->dtype == DT_F32 && (n->channels_last || w->in[0] * w->in[1] * w->in[2] == 1) &&
+           tensor_count(n->in[0]) > 0;
 }
 
 void lower_global_average_pool(Lower *l, Node *n)
 {
     Window w = whole_window(n);
     inlay_window_params p = { 0 };
-    if (has_rows(n, &w)) lower_global_rows(l, n, "globalavg", &w);
-    else step_in(lower_plain_pool(l, n, "avgpool_plain", &w, &p), n->in[0]);
+    if (has_rows(n, &w))
+        lower_global_rows(l, n, "globalavg", &w);
+    else
+        step_in(lower_plain_pool(l, n, "avgpool_plain", &w, &p), n->in[0]);
 }
 
 void lower_global_max_pool(Lower *l, Node *n)

@@ -8,7 +8,10 @@
 #include "ops/nest.h"
 #include "ops/typed.h"
 
-static DType scale_type(const Node *n) { return n->in[1]->dtype; }
+static DType scale_type(const Node *n)
+{
+    return n->in[1]->dtype;
+}
 
 void infer_quantize(Node *n)
 {
@@ -27,7 +30,8 @@ void infer_dequantize(Node *n)
 static int scale_axis(const Node *n)
 {
     const Shape *x = infer_shape(n, 0), *s = infer_shape(n, 1);
-    if (shape_count(s) == 1 && (s->rank == 0 || !node_int(n, "block_size", 0))) return -1;
+    if (shape_count(s) == 1 && (s->rank == 0 || !node_int(n, "block_size", 0)))
+        return -1;
     const int64_t axis = node_int(n, "axis", 1);
     return node_axis(n, x->rank == 1 && axis == 1 ? 0 : axis, x->rank);
 }
@@ -35,15 +39,18 @@ static int scale_axis(const Node *n)
 static void fail_scales(const Node *n)
 {
     Arena *a = n->graph->arena;
-    fail_node(n, STATUS_MALFORMED, NULL, "scales %s do not fit an input of shape %s", shape_text(a, infer_shape(n, 1)), shape_text(a, infer_shape(n, 0)));
+    fail_node(n, STATUS_MALFORMED, NULL, "scales %s do not fit an input of shape %s",
+              shape_text(a, infer_shape(n, 1)), shape_text(a, infer_shape(n, 0)));
 }
 
 static void set_blocked(const Node *n, int axis, int64_t block, inlay_quant_params *p)
 {
     const Shape *x = infer_shape(n, 0), *s = infer_shape(n, 1);
-    if (s->rank != x->rank || s->dim[axis] != i64_ceil_div(x->dim[axis], block)) fail_scales(n);
+    if (s->rank != x->rank || s->dim[axis] != i64_ceil_div(x->dim[axis], block))
+        fail_scales(n);
     for (int i = 0; i < x->rank; i++)
-        if (i != axis && s->dim[i] != x->dim[i]) fail_scales(n);
+        if (i != axis && s->dim[i] != x->dim[i])
+            fail_scales(n);
     p->block = i32_checked(block);
     p->si = p->inner > 1;
     p->sa = p->inner;
@@ -56,12 +63,15 @@ static inlay_quant_params geometry(const Node *n)
     const int axis = scale_axis(n), last = x->rank - 1;
     const int64_t block = axis < 0 ? 0 : node_int(n, "block_size", 0);
     inlay_quant_params p = { .outer = 1, .axis = 1, .inner = 1, .block = 1 };
-    if (axis >= 0 && !block && shape_count(infer_shape(n, 1)) != x->dim[axis]) fail_scales(n);
+    if (axis >= 0 && !block && shape_count(infer_shape(n, 1)) != x->dim[axis])
+        fail_scales(n);
     p.rows = shape_has_rows(x) && !block && (axis < 0 || axis == last);
     if (p.rows) {
         p.outer = i32_checked(shape_row_pixels(x));
-        if (axis < 0) p.inner = i32_checked(x->dim[last]);
-        else p.axis = i32_checked(x->dim[last]);
+        if (axis < 0)
+            p.inner = i32_checked(x->dim[last]);
+        else
+            p.axis = i32_checked(x->dim[last]);
     } else if (axis < 0) {
         p.inner = i32_checked(shape_count(x));
     } else {
@@ -69,22 +79,27 @@ static inlay_quant_params geometry(const Node *n)
         p.axis = i32_checked(x->dim[axis]);
         p.inner = i32_checked(shape_product(x, axis + 1, x->rank));
     }
-    if (block > 0) set_blocked(n, axis, block, &p);
-    else if (axis >= 0) p.sa = 1;
+    if (block > 0)
+        set_blocked(n, axis, block, &p);
+    else if (axis >= 0)
+        p.sa = 1;
     return p;
 }
 
 static void rows_of(Operand *o, const inlay_quant_params *p)
 {
-    if (!p->rows) return;
+    if (!p->rows)
+        return;
     operand_image(o);
     o->strided = true;
     o->rule.kind = ROWS_SAME;
 }
 
-static void quant_step(Lower *l, Node *n, const char *kernel, const inlay_quant_params *p, Tensor *y, Tensor *x, Tensor *zero)
+static void quant_step(Lower *l, Node *n, const char *kernel, const inlay_quant_params *p,
+                       Tensor *y, Tensor *x, Tensor *zero)
 {
-    if (!tensor_count(y)) return;
+    if (!tensor_count(y))
+        return;
     Tensor *scale = lower_as(l, n, n->in[1], DT_F32);
     Step *s = lower_step(l, n, kernel, p);
     Operand *out = step_out(s, y);
@@ -92,7 +107,8 @@ static void quant_step(Lower *l, Node *n, const char *kernel, const inlay_quant_
     s->units = out->rows;
     Operand *in = step_in(s, x);
     rows_of(in, p);
-    if (dtype_bits(x->dtype) >= dtype_bits(y->dtype)) in->reuse = REUSE_ELEMENTWISE;
+    if (dtype_bits(x->dtype) >= dtype_bits(y->dtype))
+        in->reuse = REUSE_ELEMENTWISE;
     step_in(s, scale);
     step_in(s, zero);
 }
@@ -101,9 +117,14 @@ static void quant_step(Lower *l, Node *n, const char *kernel, const inlay_quant_
 static DType working_type(DType t)
 {
     switch (t) {
-    case DT_U4: case DT_U2: return DT_U8;
-    case DT_I4: case DT_I2: return DT_I8;
-    default: return dtype_is_small_float(t) ? DT_F32 : t;
+    case DT_U4:
+    case DT_U2:
+        return DT_U8;
+    case DT_I4:
+    case DT_I2:
+        return DT_I8;
+    default:
+        return dtype_is_small_float(t) ? DT_F32 : t;
     }
 }
 
@@ -111,7 +132,9 @@ static void integer_range(const Node *n, DType t, inlay_quant_params *p)
 {
     const bool is_signed = t == DT_I8 || t == DT_I16 || t == DT_I4 || t == DT_I2;
     const int bits = dtype_bits(t);
-    if (bits > 16) fail_node(n, STATUS_UNSUPPORTED, "quantize to 16 bits or fewer", "its result is of type %s", dtype_name(t));
+    if (bits > 16)
+        fail_node(n, STATUS_UNSUPPORTED, "quantize to 16 bits or fewer", "its result is of type %s",
+                  dtype_name(t));
     p->lo = is_signed ? -(1 << (bits - 1)) : 0;
     p->hi = is_signed ? (1 << (bits - 1)) - 1 : (1 << bits) - 1;
 }
@@ -119,7 +142,8 @@ static void integer_range(const Node *n, DType t, inlay_quant_params *p)
 /* The type in which x / scale is rounded before it becomes an integer. */
 static int32_t quotient_kind(const Node *n)
 {
-    const DType said = dtype_of_code(node_int(n, "precision", 0)), t = said != DT_NONE ? said : scale_type(n);
+    const DType said = dtype_of_code(node_int(n, "precision", 0)),
+                t = said != DT_NONE ? said : scale_type(n);
     return t == DT_F16 ? 1 : t == DT_BF16 ? 2 : 0;
 }
 
@@ -129,11 +153,15 @@ void lower_quantize(Lower *l, Node *n)
     const DType to = out->dtype, work = working_type(to);
     inlay_quant_params p = geometry(n);
     p.quotient = quotient_kind(n);
-    if (dtype_is_integer(to)) integer_range(n, to, &p);
-    else if (!dtype_is_small_float(to)) fail_node(n, STATUS_UNSUPPORTED, NULL, "cannot quantize to %s", dtype_name(to));
+    if (dtype_is_integer(to))
+        integer_range(n, to, &p);
+    else if (!dtype_is_small_float(to))
+        fail_node(n, STATUS_UNSUPPORTED, NULL, "cannot quantize to %s", dtype_name(to));
     Tensor *y = work == to ? out : lower_temp(l, work, out->shape);
-    quant_step(l, n, lower_kernel(l, "quantize", work), &p, y, lower_as(l, n, n->in[0], DT_F32), lower_as(l, n, node_in(n, 2), work));
-    if (y != out) lower_cast(l, n, out, y, node_int(n, "saturate", 1) != 0, 0);
+    quant_step(l, n, lower_kernel(l, "quantize", work), &p, y, lower_as(l, n, n->in[0], DT_F32),
+               lower_as(l, n, node_in(n, 2), work));
+    if (y != out)
+        lower_cast(l, n, out, y, node_int(n, "saturate", 1) != 0, 0);
 }
 
 void lower_dequantize(Lower *l, Node *n)
@@ -142,8 +170,10 @@ void lower_dequantize(Lower *l, Node *n)
     const DType work = working_type(n->in[0]->dtype);
     const inlay_quant_params p = geometry(n);
     Tensor *y = out->dtype == DT_F32 ? out : lower_temp(l, DT_F32, out->shape);
-    quant_step(l, n, lower_kernel(l, "dequantize", work), &p, y, lower_as(l, n, n->in[0], work), lower_as(l, n, node_in(n, 2), work));
-    if (y != out) lower_cast(l, n, out, y, true, 0);
+    quant_step(l, n, lower_kernel(l, "dequantize", work), &p, y, lower_as(l, n, n->in[0], work),
+               lower_as(l, n, node_in(n, 2), work));
+    if (y != out)
+        lower_cast(l, n, out, y, true, 0);
 }
 
 /* r with `axis` moved to the end, or back from there. */
@@ -152,27 +182,38 @@ static Recipe *axis_last(Store *s, const Recipe *r, int axis, bool back)
     const int rank = recipe_rank(r);
     int perm[MAX_RANK];
     for (int i = 0; i < rank; i++)
-        perm[i] = back ? (i == axis ? rank - 1 : i - (i > axis)) : i == rank - 1 ? axis : i + (i >= axis);
+        perm[i] = back            ? (i == axis ? rank - 1 : i - (i > axis))
+                  : i == rank - 1 ? axis
+                                  : i + (i >= axis);
     return recipe_transpose(s, r, perm);
 }
 
-/* (r + add) * mul with one number for each block of an axis: its blocks become rows. NULL: they do not fill it. */
-static Recipe *blocked_affine(Graph *g, Recipe *r, const Tensor *scale, const Tensor *zero, int axis, int64_t block)
+/* (r + add) * mul with one number for each block of an axis: its blocks become rows. NULL: they do
+ * not fill it. */
+static Recipe *blocked_affine(Graph *g, Recipe *r, const Tensor *scale, const Tensor *zero,
+                              int axis, int64_t block)
 {
     Store *s = g->store;
     const int64_t count = tensor_count(scale), *dims = recipe_dims(r);
-    if (dims[axis] % block) return NULL;
+    if (dims[axis] % block)
+        return NULL;
     r = axis_last(s, r, axis, false);
     int64_t all[MAX_RANK], rows[2] = { count, block };
     const int rank = recipe_rank(r);
-    for (int i = 0; i < rank; i++) all[i] = recipe_dims(r)[i];
+    for (int i = 0; i < rank; i++)
+        all[i] = recipe_dims(r)[i];
     r = recipe_reshape(s, r, 2, rows);
     if (zero) {
-        float *z = recipe_values(s, g->arena, recipe_cast(s, axis_last(s, zero->value, axis, false), DT_F32));
-        for (int64_t i = 0; i < count; i++) z[i] = -z[i];
+        float *z = recipe_values(s, g->arena,
+                                 recipe_cast(s, axis_last(s, zero->value, axis, false), DT_F32));
+        for (int64_t i = 0; i < count; i++)
+            z[i] = -z[i];
         r = recipe_add(s, r, 0, 1, z, count);
     }
-    r = recipe_mul(s, r, 0, 1, recipe_values(s, g->arena, recipe_cast(s, axis_last(s, scale->value, axis, false), DT_F32)), count);
+    r = recipe_mul(
+        s, r, 0, 1,
+        recipe_values(s, g->arena, recipe_cast(s, axis_last(s, scale->value, axis, false), DT_F32)),
+        count);
     return axis_last(s, recipe_reshape(s, r, rank, all), axis, true);
 }
 
@@ -180,8 +221,10 @@ static Recipe *axis_affine(Graph *g, Recipe *r, const Tensor *scale, const Tenso
 {
     const int64_t count = tensor_count(scale);
     float *z = constant_floats(g, zero);
-    for (int64_t i = 0; z && i < count; i++) z[i] = -z[i];
-    if (z) r = recipe_add(g->store, r, axis, 1, z, count);
+    for (int64_t i = 0; z && i < count; i++)
+        z[i] = -z[i];
+    if (z)
+        r = recipe_add(g->store, r, axis, 1, z, count);
     return recipe_mul(g->store, r, axis, 1, constant_floats(g, scale), count);
 }
 
@@ -190,12 +233,14 @@ Recipe *constant_dequantize(Node *n)
 {
     Graph *g = n->graph;
     const Tensor *x = n->in[0], *zero = node_in(n, 2);
-    if (!x->value || !n->in[1]->value || (zero && !zero->value)) return NULL;
+    if (!x->value || !n->in[1]->value || (zero && !zero->value))
+        return NULL;
     const int axis = scale_axis(n);
     const int64_t block = axis < 0 ? 0 : node_int(n, "block_size", 0);
-    geometry(n);                /* fails where the scales do not fit */
+    geometry(n); /* fails where the scales do not fit */
     Recipe *r = recipe_cast(g->store, x->value, DT_F32);
-    r = block ? blocked_affine(g, r, n->in[1], zero, axis, block) : axis_affine(g, r, n->in[1], zero, axis);
+    r = block ? blocked_affine(g, r, n->in[1], zero, axis, block)
+              : axis_affine(g, r, n->in[1], zero, axis);
     return !r || n->out[0]->dtype == DT_F32 ? r : recipe_cast(g->store, r, n->out[0]->dtype);
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * RNN, GRU, LSTM. Weights are packed for the register-blocked tiles: constants as recipes, others by
- * moves before the step; float64 is plain. The kernel does everything else, both directions included. */
+ * RNN, GRU, LSTM. Weights are packed for the register-blocked tiles: constants as recipes, others
+ * by moves before the step; float64 is plain. The kernel does everything else, both directions
+ * included. */
 #include "kernels/recurrent.h"
 
 #include <strings.h>
@@ -11,7 +12,7 @@
 #include "ops/pack.h"
 #include "ops/typed.h"
 
-enum { CHUNK = 6 };             /* time steps projected at once: fills the tiles, costs little scratch */
+enum { CHUNK = 6 }; /* time steps projected at once: fills the tiles, costs little scratch */
 
 typedef struct Recurrent {
     int gates, directions;
@@ -26,19 +27,26 @@ static int gates_of(const Node *n)
 
 static void check_shape(const Node *n, int i, int rank, const int64_t *dims)
 {
-    if (!node_in(n, i)) return;
+    if (!node_in(n, i))
+        return;
     const Shape want = shape_of(rank, dims), *have = infer_shape(n, i);
     if (!shape_equal(have, &want))
-        fail_node(n, STATUS_MALFORMED, NULL, "input %d has shape %s, not %s", i, shape_text(n->graph->arena, have), shape_text(n->graph->arena, &want));
+        fail_node(n, STATUS_MALFORMED, NULL, "input %d has shape %s, not %s", i,
+                  shape_text(n->graph->arena, have), shape_text(n->graph->arena, &want));
 }
 
 static Recurrent recurrent_of(const Node *n)
 {
     const char *direction = node_string(n, "direction", "forward");
     const Shape *x = infer_shape(n, 0), *w = infer_shape(n, 1), *r = infer_shape(n, 2);
-    if (x->rank != 3 || w->rank != 3 || r->rank != 3) fail_node(n, STATUS_MALFORMED, NULL, "its operands X, W, R must have three dimensions");
-    Recurrent f = { .gates = gates_of(n), .directions = strcasecmp(direction, "bidirectional") ? 1 : 2, .reverse = !strcasecmp(direction, "reverse"),
-                    .batch_first = node_int(n, "layout", 0) != 0, .input = x->dim[2], .hidden = r->dim[2] };
+    if (x->rank != 3 || w->rank != 3 || r->rank != 3)
+        fail_node(n, STATUS_MALFORMED, NULL, "its operands X, W, R must have three dimensions");
+    Recurrent f = { .gates = gates_of(n),
+                    .directions = strcasecmp(direction, "bidirectional") ? 1 : 2,
+                    .reverse = !strcasecmp(direction, "reverse"),
+                    .batch_first = node_int(n, "layout", 0) != 0,
+                    .input = x->dim[2],
+                    .hidden = r->dim[2] };
     f.steps = x->dim[f.batch_first];
     f.batch = x->dim[!f.batch_first];
     const int64_t d = f.directions, g = i64_mul(f.gates, f.hidden);
@@ -46,7 +54,10 @@ static Recurrent recurrent_of(const Node *n)
     check_shape(n, 2, 3, (const int64_t[]){ d, g, f.hidden });
     check_shape(n, 3, 2, (const int64_t[]){ d, i64_mul(2, g) });
     check_shape(n, 4, 1, (const int64_t[]){ f.batch });
-    for (int i = 5; i <= 6; i++) check_shape(n, i, 3, f.batch_first ? (const int64_t[]){ f.batch, d, f.hidden } : (const int64_t[]){ d, f.batch, f.hidden });
+    for (int i = 5; i <= 6; i++)
+        check_shape(n, i, 3,
+                    f.batch_first ? (const int64_t[]){ f.batch, d, f.hidden }
+                                  : (const int64_t[]){ d, f.batch, f.hidden });
     check_shape(n, 7, 2, (const int64_t[]){ d, i64_mul(3, f.hidden) });
     return f;
 }
@@ -56,9 +67,13 @@ void infer_recurrent(Node *n)
     const Recurrent f = recurrent_of(n);
     const int64_t d = f.directions;
     const DType t = n->in[0]->dtype;
-    infer_out(n, 0, t, shape_of(4, f.batch_first ? (const int64_t[]){ f.batch, f.steps, d, f.hidden } : (const int64_t[]){ f.steps, d, f.batch, f.hidden }));
+    infer_out(n, 0, t,
+              shape_of(4, f.batch_first ? (const int64_t[]){ f.batch, f.steps, d, f.hidden }
+                                        : (const int64_t[]){ f.steps, d, f.batch, f.hidden }));
     for (int i = 1; i < 3; i++)
-        infer_out(n, i, t, shape_of(3, f.batch_first ? (const int64_t[]){ f.batch, d, f.hidden } : (const int64_t[]){ d, f.batch, f.hidden }));
+        infer_out(n, i, t,
+                  shape_of(3, f.batch_first ? (const int64_t[]){ f.batch, d, f.hidden }
+                                            : (const int64_t[]){ d, f.batch, f.hidden }));
 }
 
 typedef struct GateRow {
@@ -85,12 +100,16 @@ static const GateRow gate_rows[] = {
 static const GateRow *gate_row(const Node *n, const char *name)
 {
     for (size_t i = 0; i < sizeof gate_rows / sizeof *gate_rows; i++)
-        if (!strcasecmp(gate_rows[i].name, name)) return gate_rows + i;
+        if (!strcasecmp(gate_rows[i].name, name))
+            return gate_rows + i;
     fail_node(n, STATUS_MALFORMED, NULL, "activation %s is not one of the standard", name);
 }
 
 /* The k-th activation of a cell without the attribute. */
-static const char *default_gate(int gates, int k) { return gates == 1 || k ? "Tanh" : "Sigmoid"; }
+static const char *default_gate(int gates, int k)
+{
+    return gates == 1 || k ? "Tanh" : "Sigmoid";
+}
 
 /* alpha and beta are taken in order by the functions that have one. */
 static void set_gates(const Node *n, const Recurrent *f, inlay_recurrent_params *p)
@@ -98,12 +117,16 @@ static void set_gates(const Node *n, const Recurrent *f, inlay_recurrent_params 
     const Attr *names = node_attr(n, "activations");
     const int each = f->gates == 1 ? 1 : f->gates == 3 ? 2 : 3;
     int64_t alphas, betas, a = 0, b = 0;
-    const float *alpha = node_floats(n, "activation_alpha", &alphas), *beta = node_floats(n, "activation_beta", &betas);
+    const float *alpha = node_floats(n, "activation_alpha", &alphas),
+                *beta = node_floats(n, "activation_beta", &betas);
     if (names && names->n && names->n != each && names->n != (int64_t)each * f->directions)
-        fail_node(n, STATUS_MALFORMED, NULL, "has %lld activations for %d directions", (long long)names->n, f->directions);
+        fail_node(n, STATUS_MALFORMED, NULL, "has %lld activations for %d directions",
+                  (long long)names->n, f->directions);
     for (int d = 0; d < f->directions; d++)
         for (int k = 0; k < each; k++) {
-            const GateRow *r = gate_row(n, names && names->n ? names->strings[(d * each + k) % names->n] : default_gate(f->gates, k));
+            const GateRow *r =
+                gate_row(n, names && names->n ? names->strings[(d * each + k) % names->n]
+                                              : default_gate(f->gates, k));
             p->act[d * 3 + k] = r->gate;
             p->alpha[d * 3 + k] = r->has_alpha && a < alphas ? alpha[a++] : r->alpha;
             p->beta[d * 3 + k] = r->has_beta && b < betas ? beta[b++] : r->beta;
@@ -113,12 +136,20 @@ static void set_gates(const Node *n, const Recurrent *f, inlay_recurrent_params 
 static inlay_recurrent_params params_of(const Lower *l, const Node *n, const Recurrent *f)
 {
     const int64_t d = f->directions, b = f->batch, h = f->hidden;
-    inlay_recurrent_params p = { .kind = f->gates, .directions = f->directions, .reverse = f->directions == 2 ? 2 : f->reverse, .steps = i32_checked(f->steps),
-                                 .batch = i32_checked(b), .input = i32_checked(f->input), .hidden = i32_checked(h), .width = l->pack_width,
-                                 .chunk = i32_checked(i64_min(f->steps, CHUNK)), .linear_first = node_int(n, "linear_before_reset", 0) != 0,
-                                 .coupled = node_int(n, "input_forget", 0) != 0, .clip = node_float(n, "clip", 0.0f) };
+    inlay_recurrent_params p = { .kind = f->gates,
+                                 .directions = f->directions,
+                                 .reverse = f->directions == 2 ? 2 : f->reverse,
+                                 .steps = i32_checked(f->steps),
+                                 .batch = i32_checked(b),
+                                 .input = i32_checked(f->input),
+                                 .hidden = i32_checked(h),
+                                 .width = l->pack_width,
+                                 .chunk = i32_checked(i64_min(f->steps, CHUNK)),
+                                 .linear_first = node_int(n, "linear_before_reset", 0) != 0,
+                                 .coupled = node_int(n, "input_forget", 0) != 0,
+                                 .clip = node_float(n, "clip", 0.0f) };
     p.clipped = p.clip > 0.0f;
-    p.rounded = *n->domain != 0;            /* inlay.LSTM: the float form of DynamicQuantizeLSTM */
+    p.rounded = *n->domain != 0; /* inlay.LSTM: the float form of DynamicQuantizeLSTM */
     set_gates(n, f, &p);
     p.xs[0] = f->batch_first ? f->input : i64_mul(b, f->input);
     p.xs[1] = f->batch_first ? i64_mul(f->steps, f->input) : f->input;
@@ -129,21 +160,34 @@ static inlay_recurrent_params params_of(const Lower *l, const Node *n, const Rec
     return p;
 }
 
-static int64_t up4(int64_t n) { return i64_add(n, 3) / 4 * 4; }
+static int64_t up4(int64_t n)
+{
+    return i64_add(n, 3) / 4 * 4;
+}
 
-/* Rows [from, from + rows) of the matrices w [D][all][k], as moves into the blocks that pack_conv_weights() makes. */
+/* Rows [from, from + rows) of the matrices w [D][all][k], as moves into the blocks that
+ * pack_conv_weights() makes. */
 static Tensor *pack_moved(Lower *l, Node *n, Tensor *w, int64_t from, int64_t rows)
 {
-    const int64_t d = w->shape.dim[0], all = w->shape.dim[1], k = w->shape.dim[2], each = i64_mul(up4(rows), k);
+    const int64_t d = w->shape.dim[0], all = w->shape.dim[1], k = w->shape.dim[2],
+                  each = i64_mul(up4(rows), k);
     Tensor *y = lower_temp(l, DT_F32, shape_vector(i64_mul(d, each)));
     int64_t at = 0;
     while (at < rows) {
-        const int64_t left = up4(rows - at), width = left >= l->pack_width ? l->pack_width : left >= 8 ? 8 : 4;
-        const int64_t lanes = i64_min(width, rows - at), blocks = width == l->pack_width ? i64_max((rows - at) / width, 1) : 1;
-        const Move m = { .rank = 4, .n = { d, blocks, k, lanes }, .y = { each, width * k, width, 1 }, .x = { all * k, width * k, 1, k },
-                         .y0 = at * k, .x0 = (from + at) * k };
+        const int64_t left = up4(rows - at), width = left >= l->pack_width ? l->pack_width
+                                                     : left >= 8           ? 8
+                                                                           : 4;
+        const int64_t lanes = i64_min(width, rows - at),
+                      blocks = width == l->pack_width ? i64_max((rows - at) / width, 1) : 1;
+        const Move m = { .rank = 4,
+                         .n = { d, blocks, k, lanes },
+                         .y = { each, width * k, width, 1 },
+                         .x = { all * k, width * k, 1, k },
+                         .y0 = at * k,
+                         .x0 = (from + at) * k };
         Step *s = lower_move(l, n, y, w, &m);
-        if (at) s->operand[0].read = true;      /* the blocks before are there */
+        if (at)
+            s->operand[0].read = true; /* the blocks before are there */
         at += blocks * width;
     }
     return y;
@@ -151,10 +195,12 @@ static Tensor *pack_moved(Lower *l, Node *n, Tensor *w, int64_t from, int64_t ro
 
 static Tensor *pack_rows(Lower *l, Node *n, Tensor *w, int64_t from, int64_t rows)
 {
-    if (!w->value) return pack_moved(l, n, w, from, rows);
+    if (!w->value)
+        return pack_moved(l, n, w, from, rows);
     Store *s = l->graph->store;
     const int64_t d = w->shape.dim[0], k = w->shape.dim[2], dims[3] = { i64_mul(d, rows), k, 1 };
-    return pack_conv_weights(l, recipe_reshape(s, recipe_slice(s, w->value, 1, from, 1, rows), 3, dims), d);
+    return pack_conv_weights(
+        l, recipe_reshape(s, recipe_slice(s, w->value, 1, from, 1, rows), 3, dims), d);
 }
 
 /* Lengths that all equal the number of steps are none. */
@@ -164,15 +210,18 @@ static Tensor *lengths_of(Lower *l, Node *n, const Recurrent *f)
     Tensor *t = node_in(n, 4);
     const int64_t *v = tensor_ints(l->graph, t, &count);
     bool all = v != NULL;
-    for (int64_t i = 0; v && i < count; i++) all &= v[i] == f->steps;
+    for (int64_t i = 0; v && i < count; i++)
+        all &= v[i] == f->steps;
     return all ? NULL : lower_as(l, n, t, DT_I32);
 }
 
-/* Scratch of the kernels, elements: biases and states of the whole batch and a chunk of gates, or one row's states and gates. */
+/* Scratch of the kernels, elements: biases and states of the whole batch and a chunk of gates, or
+ * one row's states and gates. */
 static int64_t scratch_of(const inlay_recurrent_params *p, bool plain)
 {
     const int64_t h = p->hidden, all = i64_mul(p->kind, h), states = i64_mul(p->batch, h);
-    if (plain) return i64_add(3 * h, all);
+    if (plain)
+        return i64_add(3 * h, all);
     return i64_add(3 * up4(all), i64_add(3 * states, i64_mul(p->chunk, i64_mul(p->batch, all))));
 }
 
@@ -182,7 +231,8 @@ void lower_recurrent(Lower *l, Node *n)
     const int64_t h = f.hidden, all = i64_mul(f.gates, h);
     const bool plain = n->in[0]->dtype == DT_F64;
     inlay_recurrent_params p = params_of(l, n, &f);
-    if (f.steps < 1 || !i64_mul(f.batch, h)) fail_node(n, STATUS_UNSUPPORTED, NULL, "its sequence is empty");
+    if (f.steps < 1 || !i64_mul(f.batch, h))
+        fail_node(n, STATUS_UNSUPPORTED, NULL, "its sequence is empty");
     Tensor *w = n->in[1], *r = n->in[2], *rn = NULL, *lengths = lengths_of(l, n, &f);
     if (!plain) {
         w = pack_rows(l, n, n->in[1], 0, all);
@@ -190,14 +240,17 @@ void lower_recurrent(Lower *l, Node *n)
         rn = f.gates == 3 ? pack_rows(l, n, n->in[2], 2 * h, h) : NULL;
     }
     Step *s = lower_step(l, n, plain ? "recurrent_f64" : "recurrent_f32", &p);
-    for (int i = 0; i < 3; i++) step_out(s, node_out(n, i));
+    for (int i = 0; i < 3; i++)
+        step_out(s, node_out(n, i));
     step_in(s, n->in[0]);
     step_in(s, w);
     step_in(s, r);
     step_in(s, rn);
     step_in(s, node_in(n, 3));
     step_in(s, lengths);
-    for (int i = 5; i <= 7; i++) step_in(s, node_in(n, i));
+    for (int i = 5; i <= 7; i++)
+        step_in(s, node_in(n, i));
     step_scratch(l, s, i64_mul(plain ? 8 : 4, scratch_of(&p, plain)));
-    s->macs = i64_mul(i64_mul(f.directions, i64_mul(f.steps, f.batch)), i64_mul(all, i64_add(f.input, h)));
+    s->macs = i64_mul(i64_mul(f.directions, i64_mul(f.steps, f.batch)),
+                      i64_mul(all, i64_add(f.input, h)));
 }

@@ -5,7 +5,9 @@
 
 #include "ops/lower.h"
 
-/* out = `kernel` ("reduce_sum_f32") of `in` over the axes marked; out's elements are the kept ones in order. */
-void lower_reduce_axes(Lower *l, Node *n, const char *kernel, Tensor *out, Tensor *in, const bool *gone);
+/* out = `kernel` ("reduce_sum_f32") of `in` over the axes marked; out's elements are the kept ones
+ * in order. */
+void lower_reduce_axes(Lower *l, Node *n, const char *kernel, Tensor *out, Tensor *in,
+                       const bool *gone);
 
 #endif

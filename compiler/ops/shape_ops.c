@@ -33,26 +33,35 @@ void infer_reshape(Node *n)
         infer_declared(n, 0, n->in[0]->dtype);
         return;
     }
-    if (rank > MAX_RANK) fail_node(n, STATUS_UNSUPPORTED, NULL, "its result has more than %d dimensions", MAX_RANK);
+    if (rank > MAX_RANK)
+        fail_node(n, STATUS_UNSUPPORTED, NULL, "its result has more than %d dimensions", MAX_RANK);
     Shape s = { .rank = (int)rank };
     for (int i = 0; i < rank; i++) {
         s.dim[i] = dims[i];
         if (dims[i] == 0 && !zero_is_zero) {
-            if (i >= in->rank) fail_node(n, STATUS_MALFORMED, NULL, "shape copies dimension %d, which the input does not have", i);
+            if (i >= in->rank)
+                fail_node(n, STATUS_MALFORMED, NULL,
+                          "shape copies dimension %d, which the input does not have", i);
             s.dim[i] = in->dim[i];
         }
-        if (dims[i] < -1 || (dims[i] == -1 && free_dim >= 0)) fail_node(n, STATUS_MALFORMED, NULL, "shape has a dimension %lld", (long long)dims[i]);
-        if (dims[i] == -1) free_dim = i;
-        else known = i64_mul(known, s.dim[i]);
+        if (dims[i] < -1 || (dims[i] == -1 && free_dim >= 0))
+            fail_node(n, STATUS_MALFORMED, NULL, "shape has a dimension %lld", (long long)dims[i]);
+        if (dims[i] == -1)
+            free_dim = i;
+        else
+            known = i64_mul(known, s.dim[i]);
     }
     const int64_t count = shape_count(in);
-    if (free_dim >= 0) s.dim[free_dim] = known ? count / known : 0;
+    if (free_dim >= 0)
+        s.dim[free_dim] = known ? count / known : 0;
     if (shape_count(&s) != count)
-        fail_node(n, STATUS_MALFORMED, NULL, "%s cannot be reshaped to %s", shape_text(n->graph->arena, in), shape_text(n->graph->arena, &s));
+        fail_node(n, STATUS_MALFORMED, NULL, "%s cannot be reshaped to %s",
+                  shape_text(n->graph->arena, in), shape_text(n->graph->arena, &s));
     infer_out(n, 0, n->in[0]->dtype, s);
 }
 
-/* A shape that is a value must say what was compiled: the dimension, -1, or 0 where it is the input's. */
+/* A shape that is a value must say what was compiled: the dimension, -1, or 0 where it is the
+ * input's. */
 void lower_reshape(Lower *l, Node *n)
 {
     const Shape *in = &n->in[0]->shape, *to = &n->out[0]->shape;
@@ -60,7 +69,9 @@ void lower_reshape(Lower *l, Node *n)
         int64_t any[MAX_RANK], copy[MAX_RANK];
         for (int i = 0; i < to->rank; i++) {
             any[i] = -1;
-            copy[i] = i < in->rank && in->dim[i] == to->dim[i] && !node_int(n, "allowzero", 0) ? 0 : to->dim[i];
+            copy[i] = i < in->rank && in->dim[i] == to->dim[i] && !node_int(n, "allowzero", 0)
+                          ? 0
+                          : to->dim[i];
         }
         lower_check(l, n, n->in[1], 3, (const int64_t *const[]){ to->dim, any, copy });
     }
@@ -71,23 +82,30 @@ void infer_flatten(Node *n)
 {
     const Shape *in = infer_shape(n, 0);
     int64_t axis = node_int(n, "axis", 1);
-    if (axis < 0) axis += in->rank;
-    if (axis < 0 || axis > in->rank) fail_node(n, STATUS_MALFORMED, NULL, "axis %lld of a tensor of rank %d", (long long)axis, in->rank);
-    const int64_t dims[] = { shape_product(in, 0, (int)axis), shape_product(in, (int)axis, in->rank) };
+    if (axis < 0)
+        axis += in->rank;
+    if (axis < 0 || axis > in->rank)
+        fail_node(n, STATUS_MALFORMED, NULL, "axis %lld of a tensor of rank %d", (long long)axis,
+                  in->rank);
+    const int64_t dims[] = { shape_product(in, 0, (int)axis),
+                             shape_product(in, (int)axis, in->rank) };
     infer_out(n, 0, n->in[0]->dtype, shape_of(2, dims));
 }
 
-/* Marks the axes listed in attribute "axes" or operand 1; false: not constant; *given: there is a list. */
+/* Marks the axes listed in attribute "axes" or operand 1; false: not constant; *given: there is a
+ * list. */
 static bool axes_of(const Node *n, int rank, bool *marked, bool *given)
 {
     int64_t count;
     const int64_t *axes = node_ints(n, "axes", &count);
     memset(marked, 0, MAX_RANK * sizeof *marked);
-    if (node_in(n, 1) && !(axes = infer_ints(n, 1, &count))) return false;
+    if (node_in(n, 1) && !(axes = infer_ints(n, 1, &count)))
+        return false;
     *given = axes != NULL;
     for (int64_t i = 0; axes && i < count; i++) {
         const int a = node_axis(n, axes[i], rank);
-        if (marked[a]) fail_node(n, STATUS_MALFORMED, NULL, "axis %d is named twice", a);
+        if (marked[a])
+            fail_node(n, STATUS_MALFORMED, NULL, "axis %d is named twice", a);
         marked[a] = true;
     }
     return true;
@@ -103,8 +121,11 @@ void infer_squeeze(Node *n)
         return;
     }
     for (int i = 0; i < in->rank; i++) {
-        if (given && marked[i] && in->dim[i] != 1) fail_node(n, STATUS_MALFORMED, NULL, "axis %d is of size %lld, not 1", i, (long long)in->dim[i]);
-        if (given ? !marked[i] : in->dim[i] != 1) s.dim[s.rank++] = in->dim[i];
+        if (given && marked[i] && in->dim[i] != 1)
+            fail_node(n, STATUS_MALFORMED, NULL, "axis %d is of size %lld, not 1", i,
+                      (long long)in->dim[i]);
+        if (given ? !marked[i] : in->dim[i] != 1)
+            s.dim[s.rank++] = in->dim[i];
     }
     infer_out(n, 0, n->in[0]->dtype, s);
 }
@@ -118,11 +139,14 @@ void infer_unsqueeze(Node *n)
         infer_declared(n, 0, n->in[0]->dtype);
         return;
     }
-    if (!node_in(n, 1)) node_ints(n, "axes", &count);
-    if (in->rank + count > MAX_RANK) fail_node(n, STATUS_UNSUPPORTED, NULL, "its result has more than %d dimensions", MAX_RANK);
+    if (!node_in(n, 1))
+        node_ints(n, "axes", &count);
+    if (in->rank + count > MAX_RANK)
+        fail_node(n, STATUS_UNSUPPORTED, NULL, "its result has more than %d dimensions", MAX_RANK);
     Shape s = { .rank = in->rank + (int)count };
     axes_of(n, s.rank, marked, &given);
-    for (int i = 0, k = 0; i < s.rank; i++) s.dim[i] = marked[i] ? 1 : in->dim[k++];
+    for (int i = 0, k = 0; i < s.rank; i++)
+        s.dim[i] = marked[i] ? 1 : in->dim[k++];
     infer_out(n, 0, n->in[0]->dtype, s);
 }
 
@@ -137,19 +161,27 @@ static Tensor *one_of(Lower *l, DType t)
 {
     const float one = 1.0f;
     const int64_t scalar = 1;
-    return lower_constant(l, recipe_cast(l->graph->store, recipe_memory(l->graph->store, DT_F32, 1, &scalar, &one), t));
+    return lower_constant(
+        l,
+        recipe_cast(l->graph->store, recipe_memory(l->graph->store, DT_F32, 1, &scalar, &one), t));
 }
 
-/* Training with a ratio that is not 0 draws random numbers: refused, or, where both are values, checked when it runs. */
+/* Training with a ratio that is not 0 draws random numbers: refused, or, where both are values,
+ * checked when it runs. */
 static void check_dropout(Lower *l, Node *n)
 {
     int64_t count;
     Tensor *training = node_in(n, 2), *ratio = node_in(n, 1);
-    const double *t = tensor_doubles(l->graph, training, &count), *r = tensor_doubles(l->graph, ratio, &count);
-    if (!training || (t && !(t[0] > 0)) || (r && !(r[0] > 0))) return;
-    if ((t && (r || !ratio)) || !ratio) fail_node(n, STATUS_UNSUPPORTED, "export the model for inference", "Dropout in training mode draws random numbers");
+    const double *t = tensor_doubles(l->graph, training, &count),
+                 *r = tensor_doubles(l->graph, ratio, &count);
+    if (!training || (t && !(t[0] > 0)) || (r && !(r[0] > 0)))
+        return;
+    if ((t && (r || !ratio)) || !ratio)
+        fail_node(n, STATUS_UNSUPPORTED, "export the model for inference",
+                  "Dropout in training mode draws random numbers");
     static const int64_t never[] = { 0 };
-    Tensor *some = lower_temp(l, DT_BOOL, ratio->shape), *both = lower_temp(l, DT_BOOL, ratio->shape);
+    Tensor *some = lower_temp(l, DT_BOOL, ratio->shape),
+           *both = lower_temp(l, DT_BOOL, ratio->shape);
     lower_cast(l, n, some, ratio, true, 0);
     lower_nd2(l, n, "logical_and", both, some, training);
     lower_check(l, n, both, 1, (const int64_t *const[]){ never });
@@ -159,10 +191,12 @@ void lower_dropout(Lower *l, Node *n)
 {
     check_dropout(l, n);
     lower_view(l, n, n->out[0], n->in[0], 0);
-    if (node_out(n, 1) && n->out[1]->uses) lower_fill(l, n, n->out[1], one_of(l, n->out[1]->dtype));
+    if (node_out(n, 1) && n->out[1]->uses)
+        lower_fill(l, n, n->out[1], one_of(l, n->out[1]->dtype));
 }
 
-/* Constants of shapes. A result that is always constant is folded; its lower function serves only where a pass asks. */
+/* Constants of shapes. A result that is always constant is folded; its lower function serves only
+ * where a pass asks. */
 
 static Recipe *ints_recipe(Node *n, int rank, int64_t count, const int64_t *values)
 {
@@ -171,7 +205,8 @@ static Recipe *ints_recipe(Node *n, int rank, int64_t count, const int64_t *valu
 
 static void lower_folded(Lower *l, Node *n, Recipe *value)
 {
-    if (!value) fail_node(n, STATUS_INTERNAL, NULL, "is no constant");
+    if (!value)
+        fail_node(n, STATUS_INTERNAL, NULL, "is no constant");
     lower_copy(l, n, n->out[0], lower_constant(l, value));
 }
 
@@ -180,8 +215,10 @@ static void shape_range(const Node *n, int64_t *start, int64_t *end)
     const int64_t rank = infer_shape(n, 0)->rank;
     *start = node_int(n, "start", 0);
     *end = node_int(n, "end", rank);
-    if (*start < 0) *start += rank;
-    if (*end < 0) *end += rank;
+    if (*start < 0)
+        *start += rank;
+    if (*end < 0)
+        *end += rank;
     *start = i64_min(i64_max(*start, 0), rank);
     *end = i64_max(i64_min(i64_max(*end, 0), rank), *start);
 }
@@ -202,7 +239,8 @@ Recipe *constant_shape(Node *n)
 
 void lower_shape(Lower *l, Node *n)
 {
-    if (tensor_count(n->out[0])) lower_folded(l, n, constant_shape(n));
+    if (tensor_count(n->out[0]))
+        lower_folded(l, n, constant_shape(n));
 }
 
 void infer_size(Node *n)
@@ -217,23 +255,35 @@ Recipe *constant_size(Node *n)
     return ints_recipe(n, 0, 1, &count);
 }
 
-void lower_size(Lower *l, Node *n) { lower_folded(l, n, constant_size(n)); }
+void lower_size(Lower *l, Node *n)
+{
+    lower_folded(l, n, constant_size(n));
+}
 
 /* Constant: the value in one of its attribute forms. */
 static Recipe *constant_value(const Node *n)
 {
     Store *s = n->graph->store;
     const Attr *a;
-    if ((a = node_attr(n, "value")) || (a = node_attr(n, "sparse_value"))) return a->tensor;
-    if ((a = node_attr(n, "value_float"))) return recipe_memory(s, DT_F32, 0, NULL, &a->f);
-    if ((a = node_attr(n, "value_int"))) return recipe_memory(s, DT_I64, 0, NULL, &a->i);
-    if ((a = node_attr(n, "value_floats"))) return recipe_memory(s, DT_F32, 1, &a->n, a->floats);
-    if ((a = node_attr(n, "value_ints"))) return recipe_memory(s, DT_I64, 1, &a->n, a->ints);
-    if (node_attr(n, "value_string") || node_attr(n, "value_strings")) fail_node(n, STATUS_UNSUPPORTED, "strings stay on the host", "holds strings");
+    if ((a = node_attr(n, "value")) || (a = node_attr(n, "sparse_value")))
+        return a->tensor;
+    if ((a = node_attr(n, "value_float")))
+        return recipe_memory(s, DT_F32, 0, NULL, &a->f);
+    if ((a = node_attr(n, "value_int")))
+        return recipe_memory(s, DT_I64, 0, NULL, &a->i);
+    if ((a = node_attr(n, "value_floats")))
+        return recipe_memory(s, DT_F32, 1, &a->n, a->floats);
+    if ((a = node_attr(n, "value_ints")))
+        return recipe_memory(s, DT_I64, 1, &a->n, a->ints);
+    if (node_attr(n, "value_string") || node_attr(n, "value_strings"))
+        fail_node(n, STATUS_UNSUPPORTED, "strings stay on the host", "holds strings");
     fail_node(n, STATUS_MALFORMED, NULL, "has no value");
 }
 
-static Shape recipe_shape(const Recipe *r) { return shape_of(recipe_rank(r), recipe_dims(r)); }
+static Shape recipe_shape(const Recipe *r)
+{
+    return shape_of(recipe_rank(r), recipe_dims(r));
+}
 
 void infer_constant(Node *n)
 {
@@ -241,9 +291,15 @@ void infer_constant(Node *n)
     infer_out(n, 0, recipe_dtype(r), recipe_shape(r));
 }
 
-Recipe *constant_constant(Node *n) { return constant_value(n); }
+Recipe *constant_constant(Node *n)
+{
+    return constant_value(n);
+}
 
-void lower_constant_op(Lower *l, Node *n) { lower_folded(l, n, constant_value(n)); }
+void lower_constant_op(Lower *l, Node *n)
+{
+    lower_folded(l, n, constant_value(n));
+}
 
 /* ConstantOfShape: attribute `value`, one element; float 0 by default. */
 static Recipe *fill_value(const Node *n)
@@ -251,17 +307,23 @@ static Recipe *fill_value(const Node *n)
     static const float zero = 0.0f;
     const Attr *a = node_attr(n, "value");
     const int64_t one = 1;
-    if (!a || !a->tensor) return recipe_memory(n->graph->store, DT_F32, 1, &one, &zero);
-    if (recipe_count(a->tensor) != 1) fail_node(n, STATUS_MALFORMED, NULL, "its value has %lld elements, not one", (long long)recipe_count(a->tensor));
+    if (!a || !a->tensor)
+        return recipe_memory(n->graph->store, DT_F32, 1, &one, &zero);
+    if (recipe_count(a->tensor) != 1)
+        fail_node(n, STATUS_MALFORMED, NULL, "its value has %lld elements, not one",
+                  (long long)recipe_count(a->tensor));
     return recipe_reshape(n->graph->store, a->tensor, 1, &one);
 }
 
 /* Dims that are values: each at least `least`. */
 static Shape shape_from_ints(const Node *n, int64_t count, const int64_t *dims)
 {
-    if (count > MAX_RANK) fail_node(n, STATUS_UNSUPPORTED, NULL, "its result has more than %d dimensions", MAX_RANK);
+    if (count > MAX_RANK)
+        fail_node(n, STATUS_UNSUPPORTED, NULL, "its result has more than %d dimensions", MAX_RANK);
     for (int64_t i = 0; i < count; i++)
-        if (dims[i] < 0) fail_node(n, STATUS_MALFORMED, NULL, "asks for a dimension of %lld", (long long)dims[i]);
+        if (dims[i] < 0)
+            fail_node(n, STATUS_MALFORMED, NULL, "asks for a dimension of %lld",
+                      (long long)dims[i]);
     return shape_of((int)count, dims);
 }
 
@@ -270,21 +332,25 @@ void infer_constant_of_shape(Node *n)
     const DType t = recipe_dtype(fill_value(n));
     int64_t count;
     const int64_t *dims = infer_ints(n, 0, &count);
-    if (dims) infer_out(n, 0, t, shape_from_ints(n, count, dims));
-    else infer_declared(n, 0, t);
+    if (dims)
+        infer_out(n, 0, t, shape_from_ints(n, count, dims));
+    else
+        infer_declared(n, 0, t);
 }
 
 Recipe *constant_constant_of_shape(Node *n)
 {
     const Shape *s = &n->out[0]->shape;
-    return recipe_expand(n->graph->store, fill_value(n), s->rank ? s->rank : 1, s->rank ? s->dim : (const int64_t[]){ 1 });
+    return recipe_expand(n->graph->store, fill_value(n), s->rank ? s->rank : 1,
+                         s->rank ? s->dim : (const int64_t[]){ 1 });
 }
 
 void lower_constant_of_shape(Lower *l, Node *n)
 {
     Tensor *y = move_target(l, n->out[0]);
     lower_check_dims(l, n, 0, n->out[0]->shape.dim);
-    if (tensor_count(y)) lower_fill(l, n, y, move_source(l, n, lower_constant(l, fill_value(n))));
+    if (tensor_count(y))
+        lower_fill(l, n, y, move_source(l, n, lower_constant(l, fill_value(n))));
     move_finish(l, n, n->out[0], y);
 }
 
@@ -304,17 +370,20 @@ void infer_expand(Node *n)
 Recipe *constant_expand(Node *n)
 {
     const Shape *s = &n->out[0]->shape;
-    return n->in[0]->value ? recipe_expand(n->graph->store, n->in[0]->value, s->rank, s->dim) : NULL;
+    return n->in[0]->value ? recipe_expand(n->graph->store, n->in[0]->value, s->rank, s->dim)
+                           : NULL;
 }
 
 /* Where the shape is a value: the result's dimension, or 1 where the input has it. */
 static void check_expand(Lower *l, Node *n)
 {
     const Shape *in = &n->in[0]->shape, *to = &n->out[0]->shape;
-    if (n->in[1]->value) return;
+    if (n->in[1]->value)
+        return;
     int64_t one[MAX_RANK];
     const int64_t more = to->rank - tensor_count(n->in[1]), own = to->rank - in->rank;
-    for (int64_t i = more; i < to->rank; i++) one[i - more] = i >= own && in->dim[i - own] == to->dim[i] ? 1 : to->dim[i];
+    for (int64_t i = more; i < to->rank; i++)
+        one[i - more] = i >= own && in->dim[i - own] == to->dim[i] ? 1 : to->dim[i];
     lower_check(l, n, n->in[1], 2, (const int64_t *const[]){ to->dim + more, one });
 }
 
@@ -327,7 +396,8 @@ void lower_expand(Lower *l, Node *n)
     memcpy(m.n, to->dim, sizeof to->dim);
     shape_strides(to, m.y);
     shape_broadcast_strides(&x->shape, to, m.x);
-    if (shape_equal(to, &n->in[0]->shape)) lower_view(l, n, n->out[0], n->in[0], 0);
+    if (shape_equal(to, &n->in[0]->shape))
+        lower_view(l, n, n->out[0], n->in[0], 0);
     else {
         lower_move(l, n, y, x, &m);
         move_finish(l, n, n->out[0], y);

@@ -13,14 +13,22 @@ typedef struct SliceSpec {
     int64_t start[MAX_RANK], step[MAX_RANK], count[MAX_RANK];
 } SliceSpec;
 
-static int64_t clamp(int64_t v, int64_t lo, int64_t hi) { return i64_max(lo, i64_min(v, hi)); }
-
-static void slice_axis(const Node *n, SliceSpec *sp, int axis, int64_t size, int64_t start, int64_t end, int64_t step)
+static int64_t clamp(int64_t v, int64_t lo, int64_t hi)
 {
-    if (step == 0) fail_node(n, STATUS_MALFORMED, NULL, "a step is 0");
-    if (step < -INT64_MAX) step = -INT64_MAX;
-    if (start < 0) start += size;
-    if (end < 0) end += size;
+    return i64_max(lo, i64_min(v, hi));
+}
+
+static void slice_axis(const Node *n, SliceSpec *sp, int axis, int64_t size, int64_t start,
+                       int64_t end, int64_t step)
+{
+    if (step == 0)
+        fail_node(n, STATUS_MALFORMED, NULL, "a step is 0");
+    if (step < -INT64_MAX)
+        step = -INT64_MAX;
+    if (start < 0)
+        start += size;
+    if (end < 0)
+        end += size;
     if (step > 0) {
         start = clamp(start, 0, size);
         end = clamp(end, 0, size);
@@ -41,16 +49,20 @@ static bool slice_spec(const Node *n, SliceSpec *sp)
     const bool by_input = n->op->since >= 10;
     int64_t count, ends_count, axes_count, steps_count = 0;
     const int64_t *starts = by_input ? infer_ints(n, 1, &count) : node_ints(n, "starts", &count);
-    const int64_t *ends = by_input ? infer_ints(n, 2, &ends_count) : node_ints(n, "ends", &ends_count);
-    const int64_t *axes = by_input ? infer_ints(n, 3, &axes_count) : node_ints(n, "axes", &axes_count);
+    const int64_t *ends =
+        by_input ? infer_ints(n, 2, &ends_count) : node_ints(n, "ends", &ends_count);
+    const int64_t *axes =
+        by_input ? infer_ints(n, 3, &axes_count) : node_ints(n, "axes", &axes_count);
     const int64_t *steps = by_input ? infer_ints(n, 4, &steps_count) : NULL;
     for (int i = 0; i < s->rank; i++) {
         sp->start[i] = 0;
         sp->step[i] = 1;
         sp->count[i] = s->dim[i];
     }
-    if (!starts || !ends || (node_in(n, 3) && !axes) || (node_in(n, 4) && !steps)) return false;
-    if (count != ends_count || (axes && axes_count != count) || (steps && steps_count != count) || (!axes && count > s->rank))
+    if (!starts || !ends || (node_in(n, 3) && !axes) || (node_in(n, 4) && !steps))
+        return false;
+    if (count != ends_count || (axes && axes_count != count) || (steps && steps_count != count) ||
+        (!axes && count > s->rank))
         fail_node(n, STATUS_MALFORMED, NULL, "starts, ends, axes and steps differ in length");
     for (int64_t i = 0; i < count; i++) {
         const int a = axes ? node_axis(n, axes[i], s->rank) : (int)i;
@@ -66,25 +78,34 @@ static const Tensor *base_of(const Node *n, const Tensor *t, int64_t *plus)
     for (const Node *p; (p = t->producer) != NULL;) {
         bool kept = false;
         int64_t count;
-        for (size_t i = 0; i < sizeof keep / sizeof *keep; i++) kept |= node_is(p, keep[i]);
-        const int64_t *v = node_is(p, "Add") || node_is(p, "Sub") ? tensor_ints(n->graph, p->in[1], &count) : NULL;
-        if ((!kept && (!v || count != 1)) || dtype_is_float(t->dtype)) break;
-        if (v) *plus = node_is(p, "Add") ? i64_add(*plus, *v) : i64_sub(*plus, *v);
+        for (size_t i = 0; i < sizeof keep / sizeof *keep; i++)
+            kept |= node_is(p, keep[i]);
+        const int64_t *v =
+            node_is(p, "Add") || node_is(p, "Sub") ? tensor_ints(n->graph, p->in[1], &count) : NULL;
+        if ((!kept && (!v || count != 1)) || dtype_is_float(t->dtype))
+            break;
+        if (v)
+            *plus = node_is(p, "Add") ? i64_add(*plus, *v) : i64_sub(*plus, *v);
         t = p->in[0];
     }
     return t;
 }
 
-/* One axis is cut, from a value to that value plus a constant: lower_slice_values() has it checked when the model runs. */
+/* One axis is cut, from a value to that value plus a constant: lower_slice_values() has it checked
+ * when the model runs. */
 static bool sliced_by_difference(Node *n, Shape *s)
 {
     Tensor *start = node_in(n, 1), *end = node_in(n, 2);
     int64_t from = 0, to = 0, count = 1, steps = 1;
     *s = n->in[0]->shape;
-    if (n->op->since < 10 || start->value || end->value || tensor_count(start) != 1 || tensor_count(end) != 1) return false;
+    if (n->op->since < 10 || start->value || end->value || tensor_count(start) != 1 ||
+        tensor_count(end) != 1)
+        return false;
     const int64_t *axis = infer_ints(n, 3, &count), *step = infer_ints(n, 4, &steps), zero = 0;
-    if ((node_in(n, 3) && !axis) || (node_in(n, 4) && (!step || steps != 1 || *step != 1))) return false;
-    if (base_of(n, start, &from) != base_of(n, end, &to) || to < from) return false;
+    if ((node_in(n, 3) && !axis) || (node_in(n, 4) && (!step || steps != 1 || *step != 1)))
+        return false;
+    if (base_of(n, start, &from) != base_of(n, end, &to) || to < from)
+        return false;
     const int a = node_axis(n, axis ? *axis : zero, s->rank);
     s->dim[a] = i64_min(i64_sub(to, from), s->dim[a]);
     return true;
@@ -94,18 +115,23 @@ void infer_slice(Node *n)
 {
     SliceSpec sp;
     Shape s;
-    if (slice_spec(n, &sp)) infer_out(n, 0, n->in[0]->dtype, shape_of(n->in[0]->shape.rank, sp.count));
-    else if (!shape_known(n->out[0]->declared) && sliced_by_difference(n, &s)) infer_out(n, 0, n->in[0]->dtype, s);
-    else infer_declared(n, 0, n->in[0]->dtype);
+    if (slice_spec(n, &sp))
+        infer_out(n, 0, n->in[0]->dtype, shape_of(n->in[0]->shape.rank, sp.count));
+    else if (!shape_known(n->out[0]->declared) && sliced_by_difference(n, &s))
+        infer_out(n, 0, n->in[0]->dtype, s);
+    else
+        infer_declared(n, 0, n->in[0]->dtype);
 }
 
 Recipe *constant_slice(Node *n)
 {
     SliceSpec sp;
     Recipe *r = n->in[0]->value;
-    if (!r || !slice_spec(n, &sp)) return NULL;
+    if (!r || !slice_spec(n, &sp))
+        return NULL;
     for (int i = 0; i < n->in[0]->shape.rank; i++)
-        if (sp.count[i] != n->in[0]->shape.dim[i] || sp.step[i] != 1) r = recipe_slice(n->graph->store, r, i, sp.start[i], sp.step[i], sp.count[i]);
+        if (sp.count[i] != n->in[0]->shape.dim[i] || sp.step[i] != 1)
+            r = recipe_slice(n->graph->store, r, i, sp.start[i], sp.step[i], sp.count[i]);
     return r;
 }
 
@@ -114,8 +140,10 @@ static int cut_axis(const Shape *s, const SliceSpec *sp)
 {
     int axis = -1;
     for (int i = 0; i < s->rank; i++) {
-        if (sp->count[i] == s->dim[i] && sp->step[i] == 1) continue;
-        if (axis >= 0 || sp->step[i] != 1) return -2;
+        if (sp->count[i] == s->dim[i] && sp->step[i] == 1)
+            continue;
+        if (axis >= 0 || sp->step[i] != 1)
+            return -2;
         axis = i;
     }
     return axis;
@@ -125,15 +153,18 @@ void lower_slice(Lower *l, Node *n)
 {
     SliceSpec sp;
     const Shape *s = &n->in[0]->shape;
-    if (!tensor_count(n->out[0])) return;
+    if (!tensor_count(n->out[0]))
+        return;
     if (!slice_spec(n, &sp)) {
         lower_slice_values(l, n);
         return;
     }
     const int axis = cut_axis(s, &sp);
     if (axis > -2) {
-        if (axis < 0) lower_view(l, n, n->out[0], n->in[0], 0);
-        else lower_part(l, n, n->out[0], n->in[0], axis, sp.start[axis], sp.count[axis]);
+        if (axis < 0)
+            lower_view(l, n, n->out[0], n->in[0], 0);
+        else
+            lower_part(l, n, n->out[0], n->in[0], axis, sp.start[axis], sp.count[axis]);
         return;
     }
     Move m = { .rank = s->rank };
@@ -164,10 +195,14 @@ static bool pad_spec(const Node *n, PadSpec *p)
     int64_t count, axes_count = rank;
     const int64_t *pads = by_input ? infer_ints(n, 1, &count) : node_ints(n, "pads", &count);
     const int64_t *axes = by_input ? infer_ints(n, 3, &axes_count) : NULL;
-    if (!axes) axes_count = rank;
+    if (!axes)
+        axes_count = rank;
     memset(p, 0, sizeof *p);
-    if (!pads || (node_in(n, 3) && !axes)) return false;
-    if (count != 2 * axes_count) fail_node(n, STATUS_MALFORMED, NULL, "pads has %lld entries for %lld axes", (long long)count, (long long)axes_count);
+    if (!pads || (node_in(n, 3) && !axes))
+        return false;
+    if (count != 2 * axes_count)
+        fail_node(n, STATUS_MALFORMED, NULL, "pads has %lld entries for %lld axes",
+                  (long long)count, (long long)axes_count);
     for (int64_t i = 0; i < axes_count; i++) {
         const int a = axes ? node_axis(n, axes[i], rank) : (int)i;
         p->before[a] = pads[i];
@@ -186,7 +221,8 @@ void infer_pad(Node *n)
     }
     for (int i = 0; i < s.rank; i++) {
         s.dim[i] = i64_add(i64_add(s.dim[i], p.before[i]), p.after[i]);
-        if (s.dim[i] < 0) fail_node(n, STATUS_MALFORMED, NULL, "pads remove more of axis %d than there is", i);
+        if (s.dim[i] < 0)
+            fail_node(n, STATUS_MALFORMED, NULL, "pads remove more of axis %d than there is", i);
     }
     infer_out(n, 0, n->in[0]->dtype, s);
 }
@@ -194,10 +230,14 @@ void infer_pad(Node *n)
 static PickEdge pad_edge(const Node *n)
 {
     const char *mode = node_string(n, "mode", "constant");
-    if (!strcmp(mode, "constant")) return PICK_NONE;
-    if (!strcmp(mode, "reflect")) return PICK_REFLECT;
-    if (!strcmp(mode, "edge")) return PICK_EDGE;
-    if (!strcmp(mode, "wrap")) return PICK_WRAP;
+    if (!strcmp(mode, "constant"))
+        return PICK_NONE;
+    if (!strcmp(mode, "reflect"))
+        return PICK_REFLECT;
+    if (!strcmp(mode, "edge"))
+        return PICK_EDGE;
+    if (!strcmp(mode, "wrap"))
+        return PICK_WRAP;
     fail_node(n, STATUS_MALFORMED, NULL, "pad mode \"%s\" is unknown", mode);
 }
 
@@ -205,10 +245,14 @@ Recipe *constant_pad(Node *n)
 {
     PadSpec p;
     Recipe *r = n->in[0]->value;
-    if (!r || pad_edge(n) != PICK_NONE || node_in(n, 2) || node_attr(n, "value") || !pad_spec(n, &p)) return NULL;
+    if (!r || pad_edge(n) != PICK_NONE || node_in(n, 2) || node_attr(n, "value") ||
+        !pad_spec(n, &p))
+        return NULL;
     for (int i = 0; i < n->in[0]->shape.rank; i++) {
-        if (p.before[i] < 0 || p.after[i] < 0) return NULL;
-        if (p.before[i] || p.after[i]) r = recipe_pad(n->graph->store, r, i, p.before[i], p.after[i]);
+        if (p.before[i] < 0 || p.after[i] < 0)
+            return NULL;
+        if (p.before[i] || p.after[i])
+            r = recipe_pad(n->graph->store, r, i, p.before[i], p.after[i]);
     }
     return r;
 }
@@ -219,9 +263,13 @@ static Tensor *pad_value(Lower *l, Node *n)
     const int64_t one = 1;
     const float v = node_float(n, "value", 0.0f);
     const uint64_t zero[2] = { 0, 0 };
-    if (node_in(n, 2)) return n->in[2];
-    if (!(v < 0.0f) && !(v > 0.0f)) return lower_constant(l, recipe_fill(l->graph->store, n->in[0]->dtype, 1, &one, zero));
-    return lower_constant(l, recipe_cast(l->graph->store, recipe_memory(l->graph->store, DT_F32, 1, &one, &v), n->in[0]->dtype));
+    if (node_in(n, 2))
+        return n->in[2];
+    if (!(v < 0.0f) && !(v > 0.0f))
+        return lower_constant(l, recipe_fill(l->graph->store, n->in[0]->dtype, 1, &one, zero));
+    return lower_constant(l, recipe_cast(l->graph->store,
+                                         recipe_memory(l->graph->store, DT_F32, 1, &one, &v),
+                                         n->in[0]->dtype));
 }
 
 static void lower_pad_constant(Lower *l, Node *n, const PadSpec *p)
@@ -240,9 +288,11 @@ static void lower_pad_constant(Lower *l, Node *n, const PadSpec *p)
         m.x0 += i64_max(-p->before[i], 0) * stride[i];
         covers = covers && m.n[i] == to->dim[i];
     }
-    if (!covers) lower_fill(l, n, y, move_source(l, n, pad_value(l, n)));
+    if (!covers)
+        lower_fill(l, n, y, move_source(l, n, pad_value(l, n)));
     Step *s = lower_move(l, n, y, move_source(l, n, n->in[0]), &m);
-    if (s && !covers) s->operand[0].read = true;       /* the margin is there already */
+    if (s && !covers)
+        s->operand[0].read = true; /* the margin is there already */
     move_finish(l, n, n->out[0], y);
 }
 
@@ -251,7 +301,8 @@ void lower_pad(Lower *l, Node *n)
     PadSpec p;
     const PickEdge edge = pad_edge(n);
     const Shape *in = &n->in[0]->shape;
-    if (!tensor_count(n->out[0])) return;
+    if (!tensor_count(n->out[0]))
+        return;
     if (!pad_spec(n, &p)) {
         lower_pad_values(l, n, pad_value(l, n), (int)edge);
         return;
@@ -261,7 +312,8 @@ void lower_pad(Lower *l, Node *n)
         return;
     }
     Pick pick = pick_new(l, n, n->out[0], n->in[0]);
-    for (int i = 0; i < in->rank; i++) pick_padded(&pick, i, p.before[i], in->dim[i], p.after[i], edge);
+    for (int i = 0; i < in->rank; i++)
+        pick_padded(&pick, i, p.before[i], in->dim[i], p.after[i], edge);
     lower_pick(&pick);
 }
 
@@ -271,7 +323,9 @@ static const int64_t *tile_repeats(const Node *n)
 {
     int64_t count;
     const int64_t *r = infer_ints(n, 1, &count);
-    if (r && count != infer_shape(n, 0)->rank) fail_node(n, STATUS_MALFORMED, NULL, "repeats has %lld entries for a tensor of rank %d", (long long)count, n->in[0]->shape.rank);
+    if (r && count != infer_shape(n, 0)->rank)
+        fail_node(n, STATUS_MALFORMED, NULL, "repeats has %lld entries for a tensor of rank %d",
+                  (long long)count, n->in[0]->shape.rank);
     return r;
 }
 
@@ -284,24 +338,29 @@ void infer_tile(Node *n)
         return;
     }
     for (int i = 0; i < s.rank; i++) {
-        if (r[i] < 0) fail_node(n, STATUS_MALFORMED, NULL, "axis %d is repeated %lld times", i, (long long)r[i]);
+        if (r[i] < 0)
+            fail_node(n, STATUS_MALFORMED, NULL, "axis %d is repeated %lld times", i,
+                      (long long)r[i]);
         s.dim[i] = i64_mul(s.dim[i], r[i]);
     }
     infer_out(n, 0, n->in[0]->dtype, s);
 }
 
-/* The dims say it all: how often an axis repeats is out / in, also where the counts are run-time values. */
+/* The dims say it all: how often an axis repeats is out / in, also where the counts are run-time
+ * values. */
 static void check_repeats(Lower *l, Node *n)
 {
     int64_t ratio[MAX_RANK];
-    for (int i = 0; i < n->in[0]->shape.rank; i++) ratio[i] = n->out[0]->shape.dim[i] / i64_max(1, n->in[0]->shape.dim[i]);
+    for (int i = 0; i < n->in[0]->shape.rank; i++)
+        ratio[i] = n->out[0]->shape.dim[i] / i64_max(1, n->in[0]->shape.dim[i]);
     lower_check_dims(l, n, 1, ratio);
 }
 
 void lower_tile(Lower *l, Node *n)
 {
     const Shape *in = &n->in[0]->shape, *to = &n->out[0]->shape;
-    if (!tensor_count(n->out[0])) return;
+    if (!tensor_count(n->out[0]))
+        return;
     check_repeats(l, n);
     Move m = { .rank = 2 * in->rank };
     int64_t x[MAX_RANK], y[MAX_RANK];
@@ -321,7 +380,8 @@ void lower_tile(Lower *l, Node *n)
         return;
     }
     Pick pick = pick_new(l, n, n->out[0], n->in[0]);
-    for (int i = 0; i < in->rank; i++) pick_padded(&pick, i, 0, in->dim[i], to->dim[i] - in->dim[i], PICK_WRAP);
+    for (int i = 0; i < in->rank; i++)
+        pick_padded(&pick, i, 0, in->dim[i], to->dim[i] - in->dim[i], PICK_WRAP);
     lower_pick(&pick);
 }
 
@@ -330,8 +390,11 @@ void lower_tile(Lower *l, Node *n)
 static int64_t block_size(const Node *n)
 {
     const int64_t b = node_int(n, "blocksize", 0);
-    if (b < 1) fail_node(n, STATUS_MALFORMED, NULL, "blocksize is %lld", (long long)b);
-    if (infer_shape(n, 0)->rank != 4) fail_node(n, STATUS_MALFORMED, NULL, "its input is of rank %d, not 4", n->in[0]->shape.rank);
+    if (b < 1)
+        fail_node(n, STATUS_MALFORMED, NULL, "blocksize is %lld", (long long)b);
+    if (infer_shape(n, 0)->rank != 4)
+        fail_node(n, STATUS_MALFORMED, NULL, "its input is of rank %d, not 4",
+                  n->in[0]->shape.rank);
     return b;
 }
 
@@ -350,7 +413,9 @@ void infer_depth_to_space(Node *n)
     Shape s = *infer_shape(n, 0);
     const int64_t b = block_size(n);
     const ImageDims d = image_dims(n);
-    if (s.dim[d.c] % (b * b)) fail_node(n, STATUS_MALFORMED, NULL, "%lld channels are no multiple of blocksize squared", (long long)s.dim[d.c]);
+    if (s.dim[d.c] % (b * b))
+        fail_node(n, STATUS_MALFORMED, NULL, "%lld channels are no multiple of blocksize squared",
+                  (long long)s.dim[d.c]);
     s.dim[d.c] /= b * b;
     s.dim[d.h] = i64_mul(s.dim[d.h], b);
     s.dim[d.w] = i64_mul(s.dim[d.w], b);
@@ -362,22 +427,27 @@ void infer_space_to_depth(Node *n)
     Shape s = *infer_shape(n, 0);
     const int64_t b = block_size(n);
     const ImageDims d = image_dims(n);
-    if (s.dim[d.h] % b || s.dim[d.w] % b) fail_node(n, STATUS_MALFORMED, NULL, "its image is no multiple of the block");
+    if (s.dim[d.h] % b || s.dim[d.w] % b)
+        fail_node(n, STATUS_MALFORMED, NULL, "its image is no multiple of the block");
     s.dim[d.c] = i64_mul(s.dim[d.c], b * b);
     s.dim[d.h] /= b;
     s.dim[d.w] /= b;
     infer_out(n, 0, n->in[0]->dtype, s);
 }
 
-/* `deep` has the blocks in its channels, c of them for each of the flat image; crd: the block is the inner part. */
+/* `deep` has the blocks in its channels, c of them for each of the flat image; crd: the block is
+ * the inner part. */
 static void lower_blocks(Lower *l, Node *n, Tensor *deep, Tensor *flat, int64_t b, bool crd)
 {
     const ImageDims d = image_dims(n);
     int64_t sd[MAX_RANK], sf[MAX_RANK];
     shape_strides(&deep->shape, sd);
     shape_strides(&flat->shape, sf);
-    const int64_t c = flat->shape.dim[d.c], block = crd ? sd[d.c] : sd[d.c] * c, channel = crd ? sd[d.c] * b * b : sd[d.c];
-    const int64_t size[] = { deep->shape.dim[0], deep->shape.dim[d.h], b, deep->shape.dim[d.w], b, c };
+    const int64_t c = flat->shape.dim[d.c], block = crd ? sd[d.c] : sd[d.c] * c,
+                  channel = crd ? sd[d.c] * b * b : sd[d.c];
+    const int64_t size[] = {
+        deep->shape.dim[0], deep->shape.dim[d.h], b, deep->shape.dim[d.w], b, c
+    };
     const int64_t of_deep[] = { sd[0], sd[d.h], block * b, sd[d.w], block, channel };
     const int64_t of_flat[] = { sf[0], sf[d.h] * b, sf[d.h], sf[d.w] * b, sf[d.w], sf[d.c] };
     const bool to_flat = flat == n->out[0];
@@ -392,8 +462,17 @@ static void lower_blocks(Lower *l, Node *n, Tensor *deep, Tensor *flat, int64_t 
     lower_move(l, n, n->out[0], n->in[0], &m);
 }
 
-static bool is_crd(const Node *n) { return !strcmp(node_string(n, "mode", "DCR"), "CRD"); }
+static bool is_crd(const Node *n)
+{
+    return !strcmp(node_string(n, "mode", "DCR"), "CRD");
+}
 
-void lower_depth_to_space(Lower *l, Node *n) { lower_blocks(l, n, n->in[0], n->out[0], block_size(n), is_crd(n)); }
+void lower_depth_to_space(Lower *l, Node *n)
+{
+    lower_blocks(l, n, n->in[0], n->out[0], block_size(n), is_crd(n));
+}
 
-void lower_space_to_depth(Lower *l, Node *n) { lower_blocks(l, n, n->out[0], n->in[0], block_size(n), is_crd(n)); }
+void lower_space_to_depth(Lower *l, Node *n)
+{
+    lower_blocks(l, n, n->out[0], n->in[0], block_size(n), is_crd(n));
+}

@@ -7,8 +7,10 @@
 
 Tensor *lower_as(Lower *l, Node *n, Tensor *t, DType to)
 {
-    if (!t || t->dtype == to) return t;
-    if (t->value) return lower_constant(l, recipe_cast(l->graph->store, t->value, to));
+    if (!t || t->dtype == to)
+        return t;
+    if (t->value)
+        return lower_constant(l, recipe_cast(l->graph->store, t->value, to));
     Tensor *y = lower_temp(l, to, t->shape);
     lower_cast(l, n, y, t, true, 0);
     return y;
@@ -16,7 +18,9 @@ Tensor *lower_as(Lower *l, Node *n, Tensor *t, DType to)
 
 float *constant_floats(Graph *g, const Tensor *t)
 {
-    return t && t->value ? recipe_values(g->store, g->arena, recipe_cast(g->store, t->value, DT_F32)) : NULL;
+    return t && t->value
+               ? recipe_values(g->store, g->arena, recipe_cast(g->store, t->value, DT_F32))
+               : NULL;
 }
 
 int32_t operand_count(const Tensor *t)

@@ -5,7 +5,8 @@
 
 #include "ops/lower.h"
 
-/* t as a tensor of element type `to`: itself, a constant, or the result of a cast. NULL stays NULL. */
+/* t as a tensor of element type `to`: itself, a constant, or the result of a cast. NULL stays NULL.
+ */
 Tensor *lower_as(Lower *l, Node *n, Tensor *t, DType to);
 /* All values of a constant as float32, in the graph's arena; NULL: not constant. */
 float *constant_floats(Graph *g, const Tensor *t);

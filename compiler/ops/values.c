@@ -10,8 +10,10 @@
 
 Tensor *lower_index(Lower *l, Node *n, Tensor *t)
 {
-    if (!t || t->dtype == DT_I64) return t;
-    if (t->value) return lower_constant(l, recipe_cast(l->graph->store, t->value, DT_I64));
+    if (!t || t->dtype == DT_I64)
+        return t;
+    if (t->value)
+        return lower_constant(l, recipe_cast(l->graph->store, t->value, DT_I64));
     Tensor *wide = lower_temp(l, DT_I64, t->shape);
     lower_cast(l, n, wide, t, true, 0);
     return wide;
@@ -22,8 +24,10 @@ void lower_check(Lower *l, Node *n, Tensor *values, int lists, const int64_t *co
     const int64_t count = tensor_count(values);
     const inlay_check_params p = { .n = i32_checked(count), .tables = lists };
     int64_t *table = NEW_ARRAY(l->arena, int64_t, count * lists + 1);
-    if (!count) return;
-    for (int i = 0; i < lists; i++) memcpy(table + i * count, allowed[i], (size_t)count * sizeof *table);
+    if (!count)
+        return;
+    for (int i = 0; i < lists; i++)
+        memcpy(table + i * count, allowed[i], (size_t)count * sizeof *table);
     values = lower_index(l, n, values);
     Step *s = lower_step(l, n, "check_values", &p);
     step_in(s, values);
@@ -33,14 +37,19 @@ void lower_check(Lower *l, Node *n, Tensor *values, int lists, const int64_t *co
 void lower_check_dims(Lower *l, Node *n, int operand, const int64_t *dims)
 {
     Tensor *t = node_in(n, operand);
-    if (t && !t->value) lower_check(l, n, t, 1, &dims);
+    if (t && !t->value)
+        lower_check(l, n, t, 1, &dims);
 }
 
-static inlay_window_nd_params window_params(const Node *n, const Tensor *x, const Tensor *list, int per_axis)
+static inlay_window_nd_params window_params(const Node *n, const Tensor *x, const Tensor *list,
+                                            int per_axis)
 {
     const Shape *in = &x->shape, *to = &n->out[0]->shape;
-    inlay_window_nd_params p = { .rank = in->rank, .size = dtype_bits(x->dtype) / 8, .count = i32_checked(tensor_count(list) / per_axis) };
-    if (in->rank != to->rank) fail_node(n, STATUS_MALFORMED, NULL, "its result is declared with another rank");
+    inlay_window_nd_params p = { .rank = in->rank,
+                                 .size = dtype_bits(x->dtype) / 8,
+                                 .count = i32_checked(tensor_count(list) / per_axis) };
+    if (in->rank != to->rank)
+        fail_node(n, STATUS_MALFORMED, NULL, "its result is declared with another rank");
     for (int i = 0; i < in->rank; i++) {
         p.x[i] = i32_checked(in->dim[i]);
         p.y[i] = i32_checked(to->dim[i]);
@@ -51,12 +60,14 @@ static inlay_window_nd_params window_params(const Node *n, const Tensor *x, cons
 void lower_slice_values(Lower *l, Node *n)
 {
     Tensor *y = move_target(l, n->out[0]), *x = move_source(l, n, n->in[0]), *list[4];
-    for (int i = 0; i < 4; i++) list[i] = lower_index(l, n, node_in(n, i + 1));
+    for (int i = 0; i < 4; i++)
+        list[i] = lower_index(l, n, node_in(n, i + 1));
     const inlay_window_nd_params p = window_params(n, x, n->in[1], 1);
     Step *s = lower_step(l, n, "slice_values", &p);
     step_out(s, y);
     step_in(s, x);
-    for (int i = 0; i < 4; i++) step_in(s, list[i]);
+    for (int i = 0; i < 4; i++)
+        step_in(s, list[i]);
     move_finish(l, n, n->out[0], y);
 }
 
@@ -71,6 +82,7 @@ void lower_pad_values(Lower *l, Node *n, Tensor *fill, int mode)
     Step *s = lower_step(l, n, "pad_values", &p);
     step_out(s, y);
     step_in(s, x);
-    for (int i = 0; i < 3; i++) step_in(s, list[i]);
+    for (int i = 0; i < 3; i++)
+        step_in(s, list[i]);
     move_finish(l, n, n->out[0], y);
 }

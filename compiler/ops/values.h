@@ -7,7 +7,8 @@
 
 /* The operand as int64 values in memory, NULL where it is left out. */
 Tensor *lower_index(Lower *l, Node *n, Tensor *t);
-/* A step that ends the run unless every value equals its entry in one of the lists (each as long as `values`). */
+/* A step that ends the run unless every value equals its entry in one of the lists (each as long as
+ * `values`). */
 void lower_check(Lower *l, Node *n, Tensor *values, int lists, const int64_t *const *allowed);
 /* The same for an operand that is not constant; nothing where it is constant or left out. */
 void lower_check_dims(Lower *l, Node *n, int operand, const int64_t *dims);

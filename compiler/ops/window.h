@@ -8,12 +8,12 @@
 #include "kernels/window_plain.h"
 #include "ops/lower.h"
 
-enum { WINDOW_DIMS = 3 };       /* depth, row, column; leading ones are 1 below three dimensions */
+enum { WINDOW_DIMS = 3 }; /* depth, row, column; leading ones are 1 below three dimensions */
 
 typedef struct Window {
-    int spatial;                /* 1 to 3 */
+    int spatial; /* 1 to 3 */
     bool channels_last;
-    int64_t images, channels;   /* of operand 0 */
+    int64_t images, channels; /* of operand 0 */
     int64_t in[WINDOW_DIMS], out[WINDOW_DIMS];
     int64_t kernel[WINDOW_DIMS], stride[WINDOW_DIMS], dilation[WINDOW_DIMS];
     int64_t pad[WINDOW_DIMS], end[WINDOW_DIMS];
@@ -21,7 +21,8 @@ typedef struct Window {
 
 /* A window with `taps` (spatial of them); fails with 65 where attributes and shapes do not fit. */
 Window window_of(const Node *n, const int64_t *taps);
-/* The same read backwards: `in` of the window is the node's input, `out` the larger image it is spread over. */
+/* The same read backwards: `in` of the window is the node's input, `out` the larger image it is
+ * spread over. */
 Window window_transposed(const Node *n, const int64_t *taps);
 /* The attribute kernel_shape, which pools must have. */
 const int64_t *window_kernel_shape(const Node *n, int64_t *count);
@@ -30,7 +31,8 @@ Shape window_shape(const Window *w, int64_t channels);
 /* The spatial taps of weights [O][I][taps...]: how many dimensions. */
 int window_rank(const Node *n);
 
-/* Where there is one row, of the window's rows only that one is of use: returns which; -1: all stay. */
+/* Where there is one row, of the window's rows only that one is of use: returns which; -1: all
+ * stay. */
 int64_t window_thin(Window *w);
 /* Where there is one row, its pixels become rows, see operand_image(). */
 void window_upright(Window *w);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Functions of one number: elementwise operators in a row, with constants, evaluated in float64 and
- * compared with the functions that one operator computes. However an exporter spells a GELU, its values give it away. */
+ * compared with the functions that one operator computes. However an exporter spells a GELU, its
+ * values give it away. */
 #ifndef INLAY_PASSES_CURVE_H
 #define INLAY_PASSES_CURVE_H
 
@@ -15,7 +16,7 @@ enum { CURVE_STEPS = 24, CURVE_VALUES = 4 * CURVE_STEPS, CURVE_POINTS = 64, CURV
 /* One operator: value[to] = op(value[from[0]], ...); a, b: its attributes. */
 typedef struct CurveStep {
     int op, n_from, to, from[3];
-    bool bends;                 /* a transcendental one: curves have CURVE_BENDS of them at most */
+    bool bends; /* a transcendental one: curves have CURVE_BENDS of them at most */
     double a, b;
 } CurveStep;
 
@@ -24,17 +25,32 @@ typedef struct Curve {
     CurveStep step[CURVE_STEPS];
     double value[CURVE_VALUES];
     int steps, values;
-    double precision;           /* relative rounding of the constants: 1e-7 float32 */
-    double at[CURVE_POINTS];    /* results at the fixed points, */
-    uint64_t known;             /* bit i: at[i] is set */
+    double precision;        /* relative rounding of the constants: 1e-7 float32 */
+    double at[CURVE_POINTS]; /* results at the fixed points, */
+    uint64_t known;          /* bit i: at[i] is set */
 } Curve;
 
 /* The number of the operator in a Curve and its attributes; false where it is not known here. */
 bool curve_op(const Node *n, CurveStep *step);
 
 typedef enum KnownKind {
-    KNOWN_NONE, KNOWN_IDENTITY, KNOWN_AFFINE, KNOWN_CLIP, KNOWN_ABS, KNOWN_LEAKY, KNOWN_HARD_SIGMOID, KNOWN_HARD_SWISH,
-    KNOWN_SIGMOID, KNOWN_SWISH, KNOWN_TANH, KNOWN_GELU, KNOWN_GELU_TANH, KNOWN_SOFTPLUS, KNOWN_MISH, KNOWN_ELU, KNOWN_SOFTSIGN,
+    KNOWN_NONE,
+    KNOWN_IDENTITY,
+    KNOWN_AFFINE,
+    KNOWN_CLIP,
+    KNOWN_ABS,
+    KNOWN_LEAKY,
+    KNOWN_HARD_SIGMOID,
+    KNOWN_HARD_SWISH,
+    KNOWN_SIGMOID,
+    KNOWN_SWISH,
+    KNOWN_TANH,
+    KNOWN_GELU,
+    KNOWN_GELU_TANH,
+    KNOWN_SOFTPLUS,
+    KNOWN_MISH,
+    KNOWN_ELU,
+    KNOWN_SOFTSIGN,
 } KnownKind;
 
 /* y of that kind: a x + b; min(max(x, a), b); slopes. */

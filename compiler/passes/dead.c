@@ -6,7 +6,8 @@
 static bool wanted(const Node *n)
 {
     for (int i = 0; i < n->n_out; i++)
-        if (n->out[i] && n->out[i]->uses) return true;
+        if (n->out[i] && n->out[i]->uses)
+            return true;
     return false;
 }
 
@@ -14,6 +15,7 @@ void pass_dead(Graph *g)
 {
     graph_compact(g);
     for (size_t i = g->node.n; i-- > 0;)
-        if (!wanted(g->node.at[i])) graph_kill(g->node.at[i]);
+        if (!wanted(g->node.at[i]))
+            graph_kill(g->node.at[i]);
     graph_compact(g);
 }

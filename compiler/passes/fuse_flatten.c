@@ -1,39 +1,49 @@
 /* SPDX-License-Identifier: Apache-2.0
- * An image that is flattened in ONNX's order for a MatMul or Gemm need not be transposed back: the rows of the
- * constant weights are permuted instead, once, while they are written.
- * Requires: layout done. Ensures: same results. */
+ * An image that is flattened in ONNX's order for a MatMul or Gemm need not be transposed back: the
+ * rows of the constant weights are permuted instead, once, while they are written. Requires: layout
+ * done. Ensures: same results. */
 #include <string.h>
 
 #include "ops/ops.h"
 #include "passes/passes.h"
 
-/* The Transpose behind a reshape that flattens everything but the first dimension; NULL: not that. */
+/* The Transpose behind a reshape that flattens everything but the first dimension; NULL: not that.
+ */
 static Node *transpose_behind(const Tensor *flat)
 {
     const Node *reshape = flat->value ? NULL : flat->producer;
-    if (!reshape || reshape->dead || !(node_is(reshape, "Reshape") || node_is(reshape, "Flatten"))) return NULL;
+    if (!reshape || reshape->dead || !(node_is(reshape, "Reshape") || node_is(reshape, "Flatten")))
+        return NULL;
     Tensor *image = reshape->in[0];
     Node *t = image->value ? NULL : image->producer;
-    if (!t || t->dead || !node_is(t, "Transpose")) return NULL;
-    return flat->shape.rank == 2 && image->shape.rank > 2 && flat->shape.dim[0] == image->shape.dim[0] ? t : NULL;
+    if (!t || t->dead || !node_is(t, "Transpose"))
+        return NULL;
+    return flat->shape.rank == 2 && image->shape.rank > 2 &&
+                   flat->shape.dim[0] == image->shape.dim[0]
+               ? t
+               : NULL;
 }
 
 static bool takes_rows(const Node *n)
 {
-    if (!node_is(n, "MatMul") && !node_is(n, "Gemm")) return false;
+    if (!node_is(n, "MatMul") && !node_is(n, "Gemm"))
+        return false;
     return !node_int(n, "transA", 0) && n->in[1]->value && n->in[1]->shape.rank == 2;
 }
 
 /* Weights whose axis `rows` counts y = Transpose(x, perm) flattened, made to count x flattened. */
-static Recipe *permute_rows(Store *s, const Tensor *w, int rows, const Shape *y, const int64_t *perm)
+static Recipe *permute_rows(Store *s, const Tensor *w, int rows, const Shape *y,
+                            const int64_t *perm)
 {
     int64_t dims[MAX_RANK + 1];
     int order[MAX_RANK + 1], rank = y->rank;
     const int cols = 1 - rows, first = rows ? 1 : 0;
-    for (int i = 1; i < rank; i++) dims[first + i - 1] = y->dim[i];
+    for (int i = 1; i < rank; i++)
+        dims[first + i - 1] = y->dim[i];
     dims[rows ? 0 : rank - 1] = w->shape.dim[cols];
     order[rows ? 0 : rank - 1] = rows ? 0 : rank - 1;
-    for (int i = 1; i < rank; i++) order[first + (int)perm[i] - 1] = first + i - 1;
+    for (int i = 1; i < rank; i++)
+        order[first + (int)perm[i] - 1] = first + i - 1;
     const Recipe *split = recipe_reshape(s, w->value, rank, dims);
     return recipe_reshape(s, recipe_transpose(s, split, order), 2, w->shape.dim);
 }
@@ -43,7 +53,8 @@ static void fuse(Graph *g, Node *n)
     const Node *t = transpose_behind(n->in[0]);
     int64_t count;
     const int64_t *perm = t ? node_ints(t, "perm", &count) : NULL;
-    if (!perm || perm[0] != 0) return;
+    if (!perm || perm[0] != 0)
+        return;
     const Tensor *flat = n->in[0];
     Tensor *shape = graph_add_ints(g, NULL, 2, flat->shape.dim), *in[2] = { t->in[0], shape };
     Tensor *out = graph_add_tensor(g, NULL, flat->dtype, flat->shape);
@@ -51,7 +62,10 @@ static void fuse(Graph *g, Node *n)
     reshape->op = op_find("", "Reshape", OPSET_NEWEST);
     Tensor **operand = arena_copy(g->arena, n->in, (size_t)n->n_in * sizeof *operand);
     operand[0] = out;
-    operand[1] = graph_add_constant(g, NULL, permute_rows(g->store, n->in[1], node_int(n, "transB", 0) ? 1 : 0, &t->out[0]->shape, perm));
+    operand[1] =
+        graph_add_constant(g, NULL,
+                           permute_rows(g->store, n->in[1], node_int(n, "transB", 0) ? 1 : 0,
+                                        &t->out[0]->shape, perm));
     node_set_inputs(n, n->n_in, operand);
 }
 
@@ -59,6 +73,7 @@ void pass_fuse_flatten(Graph *g)
 {
     const size_t count = g->node.n;
     for (size_t i = 0; i < count; i++)
-        if (takes_rows(g->node.at[i])) fuse(g, g->node.at[i]);
+        if (takes_rows(g->node.at[i]))
+            fuse(g, g->node.at[i]);
     graph_sort(g);
 }

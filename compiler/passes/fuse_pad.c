@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Pad with zeros in front of Conv (or of an AveragePool that counts padding, or has none) becomes the operator's own padding.
- * Requires: types and shapes; NCHW. Ensures: same results. */
+ * Pad with zeros in front of Conv (or of an AveragePool that counts padding, or has none) becomes
+ * the operator's own padding. Requires: types and shapes; NCHW. Ensures: same results. */
 #include <math.h>
 #include <string.h>
 
@@ -9,20 +9,25 @@
 
 static bool pads_zero(Graph *g, const Node *pad)
 {
-    if (strcmp(node_string(pad, "mode", "constant"), "constant")) return false;
+    if (strcmp(node_string(pad, "mode", "constant"), "constant"))
+        return false;
     int64_t count;
     const double *v = tensor_doubles(g, node_in(pad, 2), &count);
-    if (node_in(pad, 2)) return v && count == 1 && v[0] == 0.0;
+    if (node_in(pad, 2))
+        return v && count == 1 && v[0] == 0.0;
     return fpclassify(node_float(pad, "value", 0.0f)) == FP_ZERO;
 }
 
 static const int64_t *pads_of(Graph *g, const Node *pad, int rank)
 {
     int64_t count;
-    const int64_t *p = pad->n_in > 1 ? tensor_ints(g, pad->in[1], &count) : node_ints(pad, "pads", &count);
-    if (!p || count != 2 * rank || node_in(pad, 3)) return NULL;
+    const int64_t *p =
+        pad->n_in > 1 ? tensor_ints(g, pad->in[1], &count) : node_ints(pad, "pads", &count);
+    if (!p || count != 2 * rank || node_in(pad, 3))
+        return NULL;
     for (int64_t i = 0; i < count; i++)
-        if (p[i] < 0 || (p[i] && i % rank < 2)) return NULL;
+        if (p[i] < 0 || (p[i] && i % rank < 2))
+            return NULL;
     return p;
 }
 
@@ -31,31 +36,40 @@ static bool has_pads(const Node *n)
     int64_t count;
     const int64_t *pads = node_ints(n, "pads", &count);
     for (int64_t i = 0; i < count; i++)
-        if (pads[i]) return true;
+        if (pads[i])
+            return true;
     return false;
 }
 
 static bool takes_padding(const Node *n)
 {
-    if (strcmp(node_string(n, "auto_pad", "NOTSET"), "NOTSET") && strcmp(node_string(n, "auto_pad", "NOTSET"), "VALID")) return false;
-    if (node_is(n, "Conv")) return true;
-    return node_is(n, "AveragePool") && !node_int(n, "ceil_mode", 0) && (node_int(n, "count_include_pad", 0) || !has_pads(n));
+    if (strcmp(node_string(n, "auto_pad", "NOTSET"), "NOTSET") &&
+        strcmp(node_string(n, "auto_pad", "NOTSET"), "VALID"))
+        return false;
+    if (node_is(n, "Conv"))
+        return true;
+    return node_is(n, "AveragePool") && !node_int(n, "ceil_mode", 0) &&
+           (node_int(n, "count_include_pad", 0) || !has_pads(n));
 }
 
 static bool try_fuse(Graph *g, Node *n)
 {
     Node *pad = n->in[0]->producer;
-    if (!takes_padding(n) || !pad || pad->dead || !node_is(pad, "Pad") || !pads_zero(g, pad)) return false;
+    if (!takes_padding(n) || !pad || pad->dead || !node_is(pad, "Pad") || !pads_zero(g, pad))
+        return false;
     const int rank = n->in[0]->shape.rank, axes = rank - 2;
     const int64_t *more = pads_of(g, pad, rank);
-    if (!more) return false;
+    if (!more)
+        return false;
     int64_t count, pads[2 * MAX_RANK] = { 0 };
     const int64_t *old = node_ints(n, "pads", &count);
     for (int i = 0; i < axes; i++) {
         pads[i] = (count ? old[i] : 0) + more[2 + i];
         pads[axes + i] = (count ? old[axes + i] : 0) + more[rank + 2 + i];
     }
-    if (node_is(n, "AveragePool")) node_set_int(n, "count_include_pad", 1);     /* it was data to a pool without padding of its own */
+    if (node_is(n, "AveragePool"))
+        node_set_int(n, "count_include_pad",
+                     1); /* it was data to a pool without padding of its own */
     node_set_ints(n, "pads", 2 * axes, pads);
     node_set_string(n, "auto_pad", "NOTSET");
     Tensor **in = arena_copy(g->arena, n->in, (size_t)n->n_in * sizeof *in);
@@ -67,6 +81,7 @@ static bool try_fuse(Graph *g, Node *n)
 void pass_fuse_pad(Graph *g)
 {
     for (size_t i = 0; i < g->node.n; i++)
-        if (g->node.at[i]->n_in && g->node.at[i]->in[0]) try_fuse(g, g->node.at[i]);
+        if (g->node.at[i]->n_in && g->node.at[i]->in[0])
+            try_fuse(g, g->node.at[i]);
     pass_dead(g);
 }

@@ -12,7 +12,9 @@ static const Function *find_function(const Graph *root, const Node *n)
 {
     for (size_t i = 0; i < root->function.n; i++) {
         const Function *f = root->function.at[i];
-        if (!strcmp(f->name, n->op_type) && !strcmp(f->domain, n->domain) && !strcmp(f->overload, n->overload ? n->overload : "")) return f;
+        if (!strcmp(f->name, n->op_type) && !strcmp(f->domain, n->domain) &&
+            !strcmp(f->overload, n->overload ? n->overload : ""))
+            return f;
     }
     return NULL;
 }
@@ -25,20 +27,28 @@ static Tensor *left_out(Tensor *t)
 static void expand(Node *n, const Function *f)
 {
     Graph *g = n->graph;
-    if (n->level > MOST_LEVELS) fail_at(STATUS_MALFORMED, node_loc(n), NULL, "function %s calls itself, or functions nest too deep", f->name);
+    if (n->level > MOST_LEVELS)
+        fail_at(STATUS_MALFORMED, node_loc(n), NULL,
+                "function %s calls itself, or functions nest too deep", f->name);
     if ((size_t)n->n_in > f->body->input.n || (size_t)n->n_out > f->body->output.n)
         fail_at(STATUS_MALFORMED, node_loc(n), NULL, "has more operands than function %s", f->name);
     Arena *scratch = &g->store->scratch;
     const ArenaMark mark = arena_mark(scratch);
     Tensor **image = NEW_ARRAY(scratch, Tensor *, f->body->next_id + 1);
-    for (size_t i = 0; i < f->body->input.n; i++) image[f->body->input.at[i]->id] = left_out(node_in(n, (int)i));
-    const CloneScope scope = { .image = image, .caller = n, .defaults = f->attr_defaults, .n_defaults = f->n_attr_defaults, .versions = f->body };
+    for (size_t i = 0; i < f->body->input.n; i++)
+        image[f->body->input.at[i]->id] = left_out(node_in(n, (int)i));
+    const CloneScope scope = { .image = image,
+                               .caller = n,
+                               .defaults = f->attr_defaults,
+                               .n_defaults = f->n_attr_defaults,
+                               .versions = f->body };
     Tensor **out = arena_copy(g->arena, n->out, (size_t)n->n_out * sizeof *out);
     graph_clone_into(g, f->body, &scope);
     graph_kill(n);
     for (int i = 0; i < n->n_out; i++) {
         Tensor *made = image[f->body->output.at[i]->id];
-        if (out[i] && made && made != CLONE_LEFT_OUT) graph_take_name(g, out[i], made);
+        if (out[i] && made && made != CLONE_LEFT_OUT)
+            graph_take_name(g, out[i], made);
     }
     arena_release(scratch, mark);
 }
@@ -49,18 +59,24 @@ static size_t expand_graph(const Graph *root, Graph *g)
     for (size_t i = 0; i < g->node.n; i++) {
         Node *n = g->node.at[i];
         const Function *f = n->dead ? NULL : find_function(root, n);
-        if (!f) continue;
+        if (!f)
+            continue;
         expand(n, f);
         calls++;
-        if (g->node.n > MOST_NODES) fail_at(STATUS_MALFORMED, node_loc(n), NULL, "functions expand to more than %d nodes", MOST_NODES);
+        if (g->node.n > MOST_NODES)
+            fail_at(STATUS_MALFORMED, node_loc(n), NULL, "functions expand to more than %d nodes",
+                    MOST_NODES);
     }
     return calls;
 }
 
 void pass_inline(Graph *root)
 {
-    if (!root->function.n) return;
-    for (size_t k = 0; k < root->all.n; k++) expand_graph(root, root->all.at[k]);
+    if (!root->function.n)
+        return;
+    for (size_t k = 0; k < root->all.n; k++)
+        expand_graph(root, root->all.at[k]);
     graph_count_uses(root);
-    for (size_t k = root->all.n; k-- > 0;) graph_sort(root->all.at[k]);
+    for (size_t k = root->all.n; k-- > 0;)
+        graph_sort(root->all.at[k]);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Rewritings of the graph. Each is `void pass_x(Graph *)`; the list and its order are passes.def. */
+ * Rewritings of the graph. Each is `void pass_x(Graph *)`; the list and its order are passes.def.
+ */
 #ifndef INLAY_PASSES_PASSES_H
 #define INLAY_PASSES_PASSES_H
 
@@ -24,7 +25,8 @@ const PassRow *pass_rows(int *count);
 void declare_backwards(Graph *g);
 /* Infers and folds one graph (also a subgraph, once its inputs have shapes). */
 void infer_graph(Graph *g);
-/* Resolves a node that a pass made: its row, its outputs' shapes; folds it where its inputs are constant. */
+/* Resolves a node that a pass made: its row, its outputs' shapes; folds it where its inputs are
+ * constant. */
 void infer_node(Node *n);
 /* A Transpose node in front of `before`: out[i] = in[perm[i]]; folded where `in` is constant. */
 Tensor *insert_transpose(Graph *g, Node *before, Tensor *in, const int *perm);

@@ -8,7 +8,10 @@
 #include "ops/ops.h"
 #include "passes/passes.h"
 
-static bool same_rank(const Node *n, int rank) { return n->out[0]->shape.rank == rank; }
+static bool same_rank(const Node *n, int rank)
+{
+    return n->out[0]->shape.rank == rank;
+}
 
 static bool relayout_elementwise(Node *n, int rank, const int *perm)
 {
@@ -19,12 +22,16 @@ static bool relayout_elementwise(Node *n, int rank, const int *perm)
 static bool map_axis(Node *n, int rank, const int *perm, int64_t otherwise)
 {
     for (int i = 0; i < n->n_out; i++)
-        if (n->out[i] && n->out[i]->shape.rank != rank) return false;
+        if (n->out[i] && n->out[i]->shape.rank != rank)
+            return false;
     node_set_int(n, "axis", perm[node_axis(n, node_int(n, "axis", otherwise), rank)]);
     return true;
 }
 
-static bool relayout_axis_first(Node *n, int rank, const int *perm) { return map_axis(n, rank, perm, 0); }
+static bool relayout_axis_first(Node *n, int rank, const int *perm)
+{
+    return map_axis(n, rank, perm, 0);
+}
 
 static bool relayout_axis_last(Node *n, int rank, const int *perm)
 {
@@ -34,7 +41,8 @@ static bool relayout_axis_last(Node *n, int rank, const int *perm)
 /* One scale for all, or one for each element of an axis. */
 static bool relayout_quant(Node *n, int rank, const int *perm)
 {
-    if (n->in[1]->value ? tensor_count(n->in[1]) == 1 : n->in[1]->shape.rank == 0) return same_rank(n, rank);
+    if (n->in[1]->value ? tensor_count(n->in[1]) == 1 : n->in[1]->shape.rank == 0)
+        return same_rank(n, rank);
     return n->in[1]->shape.rank == 1 && !node_int(n, "block_size", 0) && map_axis(n, rank, perm, 1);
 }
 
@@ -43,8 +51,10 @@ static bool rest_in_order(int rank, const int *perm, const bool *gone)
 {
     int last = -1;
     for (int i = 0; i < rank; i++) {
-        if (gone[i]) continue;
-        if (perm[i] < last) return false;
+        if (gone[i])
+            continue;
+        if (perm[i] < last)
+            return false;
         last = perm[i];
     }
     return true;
@@ -67,14 +77,17 @@ static bool relayout_reduce(Node *n, int rank, const int *perm)
     const int64_t *axes = node_ints(n, "axes", &count);
     const bool by_input = node_in(n, 1) != NULL;
     bool gone[MAX_RANK] = { false };
-    if (by_input) axes = tensor_ints(n->graph, n->in[1], &count);
-    if (!axes || count > rank) return false;
+    if (by_input)
+        axes = tensor_ints(n->graph, n->in[1], &count);
+    if (!axes || count > rank)
+        return false;
     for (int64_t i = 0; i < count; i++) {
         const int a = node_axis(n, axes[i], rank);
         gone[a] = true;
         mapped[i] = perm[a];
     }
-    if (!same_rank(n, rank) && !rest_in_order(rank, perm, gone)) return false;
+    if (!same_rank(n, rank) && !rest_in_order(rank, perm, gone))
+        return false;
     set_axes(n, by_input, count, mapped);
     return true;
 }
@@ -83,25 +96,33 @@ static bool relayout_pad(Node *n, int rank, const int *perm)
 {
     int64_t count, pads[2 * MAX_RANK];
     const bool by_input = n->n_in > 1;
-    const int64_t *old = by_input ? tensor_ints(n->graph, n->in[1], &count) : node_ints(n, "pads", &count);
-    if (!old || count != 2 * rank || node_in(n, 3)) return false;
+    const int64_t *old =
+        by_input ? tensor_ints(n->graph, n->in[1], &count) : node_ints(n, "pads", &count);
+    if (!old || count != 2 * rank || node_in(n, 3))
+        return false;
     for (int i = 0; i < rank; i++) {
         pads[perm[i]] = old[i];
         pads[rank + perm[i]] = old[rank + i];
     }
-    if (by_input) set_axes(n, true, count, pads);
-    else node_set_ints(n, "pads", count, pads);
+    if (by_input)
+        set_axes(n, true, count, pads);
+    else
+        node_set_ints(n, "pads", count, pads);
     return true;
 }
 
 static bool relayout_slice(Node *n, int rank, const int *perm)
 {
     int64_t count, axes_count, axes[MAX_RANK];
-    if (n->n_in < 3 || !tensor_ints(n->graph, n->in[1], &count) || count > rank) return false;
+    if (n->n_in < 3 || !tensor_ints(n->graph, n->in[1], &count) || count > rank)
+        return false;
     const int64_t *old = tensor_ints(n->graph, node_in(n, 3), &axes_count);
-    if (node_in(n, 3) && !old) return false;
-    for (int64_t i = 0; i < count; i++) axes[i] = perm[old ? node_axis(n, old[i], rank) : i];
-    Tensor *in[5] = { n->in[0], n->in[1], n->in[2], graph_add_ints(n->graph, NULL, count, axes), node_in(n, 4) };
+    if (node_in(n, 3) && !old)
+        return false;
+    for (int64_t i = 0; i < count; i++)
+        axes[i] = perm[old ? node_axis(n, old[i], rank) : i];
+    Tensor *in[5] = { n->in[0], n->in[1], n->in[2], graph_add_ints(n->graph, NULL, count, axes),
+                      node_in(n, 4) };
     node_set_inputs(n, n->n_in > 4 ? 5 : 4, in);
     return true;
 }
@@ -109,7 +130,7 @@ static bool relayout_slice(Node *n, int rank, const int *perm)
 typedef struct RelayoutRow {
     const char *op;
     RelayoutFn *fn;
-    bool all;                   /* all operands are permuted, not just the first */
+    bool all; /* all operands are permuted, not just the first */
 } RelayoutRow;
 
 static const RelayoutRow rows[] = {
@@ -140,10 +161,13 @@ static const RelayoutRow elementwise = { "", relayout_elementwise, true };
 
 static const RelayoutRow *find_row(const Node *n)
 {
-    if (*n->domain || !n->op) return NULL;
-    if (n->op->flags & OP_ELEMENTWISE) return &elementwise;
+    if (*n->domain || !n->op)
+        return NULL;
+    if (n->op->flags & OP_ELEMENTWISE)
+        return &elementwise;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        if (!strcmp(rows[i].op, n->op_type)) return rows + i;
+        if (!strcmp(rows[i].op, n->op_type))
+            return rows + i;
     return NULL;
 }
 
@@ -162,9 +186,12 @@ Tensor *insert_reshape_rank(Graph *g, Node *before, Tensor *t, int rank)
 {
     Shape s = { .rank = rank };
     const int more = rank - t->shape.rank;
-    for (int i = 0; i < rank; i++) s.dim[i] = i < more ? 1 : t->shape.dim[i - more];
-    if (t->value) return graph_add_constant(g, NULL, recipe_reshape(g->store, t->value, rank, s.dim));
-    Tensor *in[2] = { t, graph_add_ints(g, NULL, rank, s.dim) }, *out = graph_add_tensor(g, NULL, t->dtype, s);
+    for (int i = 0; i < rank; i++)
+        s.dim[i] = i < more ? 1 : t->shape.dim[i - more];
+    if (t->value)
+        return graph_add_constant(g, NULL, recipe_reshape(g->store, t->value, rank, s.dim));
+    Tensor *in[2] = { t, graph_add_ints(g, NULL, rank, s.dim) },
+           *out = graph_add_tensor(g, NULL, t->dtype, s);
     Node *n = graph_insert_node(g, before, "", "Reshape", 2, in, 1, &out);
     n->op = op_find("", "Reshape", OPSET_NEWEST);
     return out;

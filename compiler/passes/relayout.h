@@ -5,8 +5,8 @@
 
 #include "ir/graph.h"
 
-/* Rewrites n's attributes so that it gives the permuted result of operands x, where n's operands are
- * Transpose(x, perm). False, and nothing changed, where it cannot. */
+/* Rewrites n's attributes so that it gives the permuted result of operands x, where n's operands
+ * are Transpose(x, perm). False, and nothing changed, where it cannot. */
 typedef bool RelayoutFn(Node *n, int rank, const int *perm);
 
 /* NULL: n needs its operands as they are. */
@@ -16,7 +16,8 @@ bool relayout_moves(const Node *n, int i);
 /* A view of t with leading dimensions of 1 up to `rank`. */
 Tensor *insert_reshape_rank(Graph *g, Node *before, Tensor *t, int rank);
 
-/* Where n, a Reshape or its kin, reads Transpose(x, perm): the Transpose moves behind it. False, and nothing changed, where it cannot. */
+/* Where n, a Reshape or its kin, reads Transpose(x, perm): the Transpose moves behind it. False,
+ * and nothing changed, where it cannot. */
 bool sink_reshape(Graph *g, Node *n, Tensor *x, const int *perm);
 /* A Gather of one constant place becomes a Slice; false where it is none. */
 bool gather_to_slice(Graph *g, Node *n);

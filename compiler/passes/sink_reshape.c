@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A Transpose in front of a Reshape moves behind it, where the Reshape joins only dimensions that lie side by side
- * in the operand of the Transpose. A channel shuffle (split, turn, join) of an image that lies channels last becomes
- * a turn of the channels of each pixel. Used by layout.c, which merges and cancels what comes out. */
+ * A Transpose in front of a Reshape moves behind it, where the Reshape joins only dimensions that
+ * lie side by side in the operand of the Transpose. A channel shuffle (split, turn, join) of an
+ * image that lies channels last becomes a turn of the channels of each pixel. Used by layout.c,
+ * which merges and cancels what comes out. */
 #include <string.h>
 
 #include "ops/ops.h"
@@ -11,7 +12,7 @@
 /* Axes [from, to) of y, the operand of the Reshape, are axes [out_from, out_to) of its result. */
 typedef struct Segment {
     int from, to, out_from, out_to;
-    int place;                  /* first of its axes in x, where y = Transpose(x) */
+    int place; /* first of its axes in x, where y = Transpose(x) */
 } Segment;
 
 typedef struct Split {
@@ -27,21 +28,27 @@ static bool split_shapes(const Shape *y, const Shape *out, Split *s)
         Segment *g = s->segment + s->n++;
         *g = (Segment){ .from = i, .out_from = j };
         int64_t a = y->dim[i++], b = out->dim[j++];
-        if (a <= 0 || b <= 0) return false;
+        if (a <= 0 || b <= 0)
+            return false;
         while (a != b) {
-            if (a < b ? i == y->rank : j == out->rank) return false;
-            if (a < b) a *= y->dim[i++];
-            else b *= out->dim[j++];
+            if (a < b ? i == y->rank : j == out->rank)
+                return false;
+            if (a < b)
+                a *= y->dim[i++];
+            else
+                b *= out->dim[j++];
         }
         g->to = i, g->out_to = j;
     }
-    if (!s->n) return false;
-    s->segment[s->n - 1].to = y->rank;          /* ones at the end */
+    if (!s->n)
+        return false;
+    s->segment[s->n - 1].to = y->rank; /* ones at the end */
     s->segment[s->n - 1].out_to = out->rank;
     return true;
 }
 
-/* How the axes of each segment lie in x (those of size 1 do not count): in order, or at least with none of others between. */
+/* How the axes of each segment lie in x (those of size 1 do not count): in order, or at least with
+ * none of others between. */
 static void look(const Shape *y, const int *perm, Split *s, bool *in_order, bool *together)
 {
     int owner[MAX_RANK];
@@ -52,17 +59,23 @@ static void look(const Shape *y, const int *perm, Split *s, bool *in_order, bool
         g->place = MAX_RANK;
         for (int i = g->from; i < g->to; i++) {
             owner[perm[i]] = y->dim[i] > 1 ? k : -1;
-            if (y->dim[i] == 1) continue;
-            if (perm[i] < last) *in_order = false;
+            if (y->dim[i] == 1)
+                continue;
+            if (perm[i] < last)
+                *in_order = false;
             last = perm[i];
-            if (perm[i] < g->place) g->place = perm[i];
+            if (perm[i] < g->place)
+                g->place = perm[i];
         }
-        if (g->place == MAX_RANK) g->place = perm[g->from];
+        if (g->place == MAX_RANK)
+            g->place = perm[g->from];
     }
     bool left[MAX_RANK] = { false };
     for (int i = 0, now = -1; i < y->rank; i++) {
-        if (owner[i] < 0 || owner[i] == now) continue;
-        if (left[owner[i]]) *in_order = *together = false;
+        if (owner[i] < 0 || owner[i] == now)
+            continue;
+        if (left[owner[i]])
+            *in_order = *together = false;
         left[now = owner[i]] = true;
     }
 }
@@ -71,12 +84,14 @@ static void sort_by_place(const Split *s, int *order)
 {
     for (int k = 0; k < s->n; k++) {
         int i = k;
-        for (; i && s->segment[order[i - 1]].place > s->segment[k].place; i--) order[i] = order[i - 1];
+        for (; i && s->segment[order[i - 1]].place > s->segment[k].place; i--)
+            order[i] = order[i - 1];
         order[i] = k;
     }
 }
 
-/* The result's dims with the segments as they lie in x, and where each axis of the result is among them. */
+/* The result's dims with the segments as they lie in x, and where each axis of the result is among
+ * them. */
 static Shape arrange(const Split *s, const int *order, const Shape *out, int *perm)
 {
     Shape made = { .rank = 0 };
@@ -90,12 +105,15 @@ static Shape arrange(const Split *s, const int *order, const Shape *out, int *pe
     return made;
 }
 
-/* Transposes x so that the axes within each segment are in the order of y; the segments stay as they are. */
-static Tensor *turn_inside(Graph *g, Node *n, Tensor *x, const int *perm, const Split *s, const int *order)
+/* Transposes x so that the axes within each segment are in the order of y; the segments stay as
+ * they are. */
+static Tensor *turn_inside(Graph *g, Node *n, Tensor *x, const int *perm, const Split *s,
+                           const int *order)
 {
     int inner[MAX_RANK], at = 0;
     for (int k = 0; k < s->n; k++)
-        for (int i = s->segment[order[k]].from; i < s->segment[order[k]].to; i++) inner[at++] = perm[i];
+        for (int i = s->segment[order[k]].from; i < s->segment[order[k]].to; i++)
+            inner[at++] = perm[i];
     return insert_transpose(g, n, x, inner);
 }
 
@@ -103,7 +121,8 @@ static Tensor *turn_inside(Graph *g, Node *n, Tensor *x, const int *perm, const 
 static bool is_to_first(int rank, const int *perm)
 {
     for (int i = 0; i < rank; i++)
-        if (perm[i] != (i == 0 ? 0 : i == 1 ? rank - 1 : i - 1)) return false;
+        if (perm[i] != (i == 0 ? 0 : i == 1 ? rank - 1 : i - 1))
+            return false;
     return rank > 2;
 }
 
@@ -114,14 +133,19 @@ bool sink_reshape(Graph *g, Node *n, Tensor *x, const int *perm)
     Split s;
     int order[MAX_RANK], back[MAX_RANK];
     bool in_order, together;
-    if (y->uses != 1 || !split_shapes(&y->shape, &out->shape, &s)) return false;
+    if (y->uses != 1 || !split_shapes(&y->shape, &out->shape, &s))
+        return false;
     look(&y->shape, perm, &s, &in_order, &together);
-    if (!together) return false;
+    if (!together)
+        return false;
     sort_by_place(&s, order);
     const Shape made = arrange(&s, order, &out->shape, back);
-    if (!in_order && !is_to_first(made.rank, back)) return false;
-    if (!in_order) x = turn_inside(g, n, x, perm, &s, order);
-    Tensor *in[2] = { x, graph_add_ints(g, NULL, made.rank, made.dim) }, *flat = graph_add_tensor(g, NULL, out->dtype, made);
+    if (!in_order && !is_to_first(made.rank, back))
+        return false;
+    if (!in_order)
+        x = turn_inside(g, n, x, perm, &s, order);
+    Tensor *in[2] = { x, graph_add_ints(g, NULL, made.rank, made.dim) },
+           *flat = graph_add_tensor(g, NULL, out->dtype, made);
     node_set_op(n, "", "Reshape");
     n->n_attr = 0;
     n->version = OPSET_NEWEST;
@@ -139,16 +163,19 @@ bool gather_to_slice(Graph *g, Node *n)
     int64_t count;
     const int64_t *index = tensor_ints(g, n->in[1], &count);
     const int axis = node_axis(n, node_int(n, "axis", 0), n->in[0]->shape.rank);
-    if (!index || count != 1) return false;
+    if (!index || count != 1)
+        return false;
     Shape part = n->in[0]->shape;
     const int64_t from = *index < 0 ? *index + part.dim[axis] : *index, to = from + 1, along = axis;
     part.dim[axis] = 1;
-    Tensor *in[4] = { n->in[0], graph_add_ints(g, NULL, 1, &from), graph_add_ints(g, NULL, 1, &to), graph_add_ints(g, NULL, 1, &along) };
+    Tensor *in[4] = { n->in[0], graph_add_ints(g, NULL, 1, &from), graph_add_ints(g, NULL, 1, &to),
+                      graph_add_ints(g, NULL, 1, &along) };
     Tensor *piece = graph_add_tensor(g, NULL, n->out[0]->dtype, part);
     Node *slice = graph_insert_node(g, n, "", "Slice", 4, in, 1, &piece);
     slice->version = OPSET_NEWEST;
     slice->op = op_find("", "Slice", OPSET_NEWEST);
-    Tensor *operand[2] = { piece, graph_add_ints(g, NULL, n->out[0]->shape.rank, n->out[0]->shape.dim) };
+    Tensor *operand[2] = { piece,
+                           graph_add_ints(g, NULL, n->out[0]->shape.rank, n->out[0]->shape.dim) };
     node_set_op(n, "", "Reshape");
     n->n_attr = 0;
     n->version = OPSET_NEWEST;

@@ -9,7 +9,8 @@
 /* The peak of the steps as they are; any number beyond `most` where it is beyond. */
 typedef int64_t PeakOf(Program *p, const void *context, int64_t most);
 
-/* Replaces the program's steps by those of the best way; of several with the same peak, by those with the fewest copies. */
+/* Replaces the program's steps by those of the best way; of several with the same peak, by those
+ * with the fewest copies. */
 void copies_choose(Program *p, PeakOf *peak, const void *context);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Works on copies of the steps, since a wider tensor lives longer than its parts did and may need more: the
- * planner tries several ways. An input that cannot be written in place keeps a copy step of its own. */
+ * Works on copies of the steps, since a wider tensor lives longer than its parts did and may need
+ * more: the planner tries several ways. An input that cannot be written in place keeps a copy step
+ * of its own. */
 #include "plan/elide.h"
 
 #include <string.h>
@@ -13,11 +14,11 @@
 typedef struct Sight {
     int32_t rows;
     int64_t row_bytes, pixel;
-    int joins;                  /* operands of concatenations that read it */
+    int joins; /* operands of concatenations that read it */
     bool seen, differs, updated;
 } Sight;
 
-typedef struct Late {           /* a copy to be made behind step `after` of those there were */
+typedef struct Late { /* a copy to be made behind step `after` of those there were */
     Step *step;
     size_t after;
 } Late;
@@ -26,9 +27,9 @@ typedef struct Elider {
     Arena *arena;
     Program *program;
     const uint8_t *way;
-    VEC(Step *) step;           /* as they are now, by their old numbers; NULL: gone */
+    VEC(Step *) step; /* as they are now, by their old numbers; NULL: gone */
     VEC(Late) late;
-    Sight *sight;               /* by tensor id */
+    Sight *sight; /* by tensor id */
     bool any;
 } Elider;
 
@@ -54,18 +55,29 @@ static bool joins_blocks(const Step *s)
 /* Does it take channels and rows that lie together, and all pixels of each row? */
 static bool takes_box(const Step *s)
 {
-    if (strncmp(s->kernel->name, "move_rows_", 10)) return false;
+    if (strncmp(s->kernel->name, "move_rows_", 10))
+        return false;
     const inlay_move_rows_params *p = s->params;
     const Operand *y = s->operand, *x = s->operand + 1;
-    if (p->units != 1 || p->row[0] != 1 || p->x[0] || p->x_pixel || y->row_bytes * x->pixel != x->row_bytes * y->pixel) return false;
+    if (p->units != 1 || p->row[0] != 1 || p->x[0] || p->x_pixel ||
+        y->row_bytes * x->pixel != x->row_bytes * y->pixel)
+        return false;
     for (int d = 1; d < p->rank; d++)
-        if (p->n[d] > 1 && (p->row[d] || p->x[d] != p->y[d] || (p->x_pixels ^ p->y_pixels) >> d & 1)) return false;
+        if (p->n[d] > 1 &&
+            (p->row[d] || p->x[d] != p->y[d] || (p->x_pixels ^ p->y_pixels) >> d & 1))
+            return false;
     return x->strided && y->strided;
 }
 
-static Tensor *root_of(const Operand *o, int64_t *at) { return tensor_root(o->tensor, at); }
+static Tensor *root_of(const Operand *o, int64_t *at)
+{
+    return tensor_root(o->tensor, at);
+}
 
-static bool is_ours(const Tensor *root) { return root->storage == STORE_ARENA && root->slot < 0; }
+static bool is_ours(const Tensor *root)
+{
+    return root->storage == STORE_ARENA && root->slot < 0;
+}
 
 static void look(Elider *e, const Step *s, const Operand *o)
 {
@@ -73,10 +85,19 @@ static void look(Elider *e, const Step *s, const Operand *o)
     const Tensor *root = root_of(o, &at);
     Sight *g = e->sight + root->id;
     const bool strided = o->strided || (joins_channels(s) && o->rows == s->units);
-    if (!g->seen) *g = (Sight){ .seen = true, .rows = o->rows, .row_bytes = o->row_bytes, .pixel = o->pixel, .joins = g->joins };
-    if (!strided || at || o->offset || o->part || o->rows != g->rows || o->row_bytes != g->row_bytes || o->pixel != g->pixel) g->differs = true;
-    if (o->write && o->read) g->updated = true;
-    if (concat_of(s) && o->read) g->joins++;
+    if (!g->seen)
+        *g = (Sight){ .seen = true,
+                      .rows = o->rows,
+                      .row_bytes = o->row_bytes,
+                      .pixel = o->pixel,
+                      .joins = g->joins };
+    if (!strided || at || o->offset || o->part || o->rows != g->rows ||
+        o->row_bytes != g->row_bytes || o->pixel != g->pixel)
+        g->differs = true;
+    if (o->write && o->read)
+        g->updated = true;
+    if (concat_of(s) && o->read)
+        g->joins++;
 }
 
 static Step *copy_step(Arena *a, const Step *s)
@@ -87,13 +108,15 @@ static Step *copy_step(Arena *a, const Step *s)
     return c;
 }
 
-/* An image of which all operands see all, in the same rows and pixels, and which ends with its channels. */
+/* An image of which all operands see all, in the same rows and pixels, and which ends with its
+ * channels. */
 static bool is_plain(const Elider *e, const Operand *o)
 {
     int64_t at;
     const Tensor *root = root_of(o, &at);
     const Sight *g = e->sight + root->id;
-    return is_ours(root) && g->seen && !g->differs && !o->part && !at && !o->offset && g->pixel == o->pixel;
+    return is_ours(root) && g->seen && !g->differs && !o->part && !at && !o->offset &&
+           g->pixel == o->pixel;
 }
 
 /* The same of the result of a concatenation, which may be the model's or part of another by now. */
@@ -101,18 +124,19 @@ static bool is_result(const Elider *e, const Operand *y)
 {
     int64_t at;
     const Tensor *root = root_of(y, &at);
-    return y->part || ((root->storage == STORE_ARENA || root->storage == STORE_OUTPUT) && !e->sight[root->id].differs);
+    return y->part || ((root->storage == STORE_ARENA || root->storage == STORE_OUTPUT) &&
+                       !e->sight[root->id].differs);
 }
 
 /* ---- operands move ---- */
 
 /* Where the operands of a tensor go. */
 typedef struct Home {
-    Operand y;                  /* an operand on all of the new home */
-    int64_t offset;             /* bytes into it */
-    int64_t part;               /* elements of a pixel; 0: all of them */
-    bool block;                 /* rows and pixels stay as they are */
-    bool reads, writes;         /* which operands move */
+    Operand y;          /* an operand on all of the new home */
+    int64_t offset;     /* bytes into it */
+    int64_t part;       /* elements of a pixel; 0: all of them */
+    bool block;         /* rows and pixels stay as they are */
+    bool reads, writes; /* which operands move */
 } Home;
 
 static Tensor *view_of(Elider *e, const Tensor *like, Tensor *of, int64_t offset)
@@ -128,12 +152,14 @@ static Tensor *view_of(Elider *e, const Tensor *like, Tensor *of, int64_t offset
 static void move_operand(Elider *e, Operand *o, const Tensor *x, const Home *h)
 {
     int64_t at;
-    if (!o->tensor || root_of(o, &at) != x || !(o->write ? h->writes : h->reads)) return;
+    if (!o->tensor || root_of(o, &at) != x || !(o->write ? h->writes : h->reads))
+        return;
     if (h->block) {
         o->tensor = view_of(e, o->tensor, h->y.tensor, h->offset + at);
         return;
     }
-    if (!o->part) o->part = h->part;
+    if (!o->part)
+        o->part = h->part;
     o->tensor = h->y.tensor;
     o->offset += h->offset;
     o->pixel = h->y.pixel;
@@ -143,20 +169,26 @@ static void move_operand(Elider *e, Operand *o, const Tensor *x, const Home *h)
 static void move_all(Elider *e, const Tensor *x, const Home *h)
 {
     for (size_t i = 0; i < e->step.n; i++)
-        for (int k = 0; e->step.at[i] && k < e->step.at[i]->n_operand; k++) move_operand(e, e->step.at[i]->operand + k, x, h);
+        for (int k = 0; e->step.at[i] && k < e->step.at[i]->n_operand; k++)
+            move_operand(e, e->step.at[i]->operand + k, x, h);
     for (size_t i = 0; i < e->late.n; i++)
-        for (int k = 0; k < e->late.at[i].step->n_operand; k++) move_operand(e, e->late.at[i].step->operand + k, x, h);
+        for (int k = 0; k < e->late.at[i].step->n_operand; k++)
+            move_operand(e, e->late.at[i].step->operand + k, x, h);
 }
 
 /* ---- concatenations ---- */
 
-static int64_t channels_of(const Operand *x) { return x->part ? x->part : x->pixel; }
+static int64_t channels_of(const Operand *x)
+{
+    return x->part ? x->part : x->pixel;
+}
 
 static bool can_be_part(const Elider *e, const Step *s, const Operand *x)
 {
     int64_t at;
     const Tensor *root = root_of(x, &at);
-    return x->rows == s->units && is_plain(e, x) && e->sight[root->id].joins == 1 && x->tensor->dtype == s->operand[0].tensor->dtype;
+    return x->rows == s->units && is_plain(e, x) && e->sight[root->id].joins == 1 &&
+           x->tensor->dtype == s->operand[0].tensor->dtype;
 }
 
 /* A step that copies input k alone. */
@@ -164,7 +196,8 @@ static Step *copy_alone(Elider *e, const Step *s, int k, int64_t lane)
 {
     const Operand *x = s->operand + k;
     Graph *g = e->program->graph;
-    const int64_t bytes = dtype_bits(x->tensor->dtype) / 8, one = 1, piece = joins_channels(s) ? channels_of(x) * bytes : tensor_bytes(x->tensor);
+    const int64_t bytes = dtype_bits(x->tensor->dtype) / 8, one = 1,
+                  piece = joins_channels(s) ? channels_of(x) * bytes : tensor_bytes(x->tensor);
     inlay_concat_params p = *concat_of(s);
     p.inputs = 1;
     p.bytes = piece;
@@ -180,7 +213,12 @@ static Step *copy_alone(Elider *e, const Step *s, int k, int64_t lane)
     c->operand[0].strided = true;
     c->operand[1] = *x;
     c->operand[1].strided = true;
-    c->operand[2] = (Operand){ .tensor = table, .read = true, .rows = 1, .pixel = 1, .row_bytes = 8, .rule = { .kind = ROWS_ALL } };
+    c->operand[2] = (Operand){ .tensor = table,
+                               .read = true,
+                               .rows = 1,
+                               .pixel = 1,
+                               .row_bytes = 8,
+                               .rule = { .kind = ROWS_ALL } };
     return c;
 }
 
@@ -192,7 +230,8 @@ static size_t made_by(const Elider *e, const Tensor *x)
         for (int k = 0; e->step.at[i] && k < e->step.at[i]->n_operand; k++) {
             const Operand *o = e->step.at[i]->operand + k;
             int64_t at;
-            if (o->tensor && o->write && root_of(o, &at) == x) last = i;
+            if (o->tensor && o->write && root_of(o, &at) == x)
+                last = i;
         }
     return last;
 }
@@ -203,7 +242,8 @@ static bool is_joined(const Elider *e, const Tensor *x)
     const Step *s = e->step.at[made_by(e, x)];
     for (int k = 0; s && k < s->n_operand; k++) {
         int64_t at;
-        if (s->operand[k].tensor && s->operand[k].write && root_of(s->operand + k, &at) == x) return s->operand[k].part || concat_of(s);
+        if (s->operand[k].tensor && s->operand[k].write && root_of(s->operand + k, &at) == x)
+            return s->operand[k].part || concat_of(s);
     }
     return true;
 }
@@ -216,14 +256,21 @@ static bool join_channels(Elider *e, size_t i, bool but_first)
     const Operand y = s->operand[0];
     int64_t lane = 0, at;
     bool some = false;
-    if (!is_result(e, &y)) return false;
-    for (int k = 1; k <= inputs; k++) some |= can_be_part(e, s, s->operand + k);
-    if (!some) return false;
+    if (!is_result(e, &y))
+        return false;
+    for (int k = 1; k <= inputs; k++)
+        some |= can_be_part(e, s, s->operand + k);
+    if (!some)
+        return false;
     e->step.at[i] = NULL;
     for (int k = 1; k <= inputs; k++) {
         const Operand x = s->operand[k];
         const int64_t bytes = dtype_bits(x.tensor->dtype) / 8;
-        Home h = { .y = y, .offset = y.offset + lane * bytes, .part = channels_of(&x), .reads = true, .writes = true };
+        Home h = { .y = y,
+                   .offset = y.offset + lane * bytes,
+                   .part = channels_of(&x),
+                   .reads = true,
+                   .writes = true };
         if (!can_be_part(e, s, &x)) {
             VEC_PUSH(e->arena, &e->late, ((Late){ copy_alone(e, s, k, lane), i }));
         } else if (k == 1 && but_first && !is_joined(e, root_of(&x, &at))) {
@@ -246,8 +293,8 @@ static bool can_be_block(const Elider *e, const Operand *x)
 {
     int64_t at;
     const Tensor *root = root_of(x, &at);
-    return is_ours(root) && !at && !x->offset && !x->part && e->sight[root->id].joins == 1 && !e->sight[root->id].updated
-        && tensor_bytes(root) == tensor_bytes(x->tensor);
+    return is_ours(root) && !at && !x->offset && !x->part && e->sight[root->id].joins == 1 &&
+           !e->sight[root->id].updated && tensor_bytes(root) == tensor_bytes(x->tensor);
 }
 
 /* Blocks one after the other: views of the result. */
@@ -258,8 +305,10 @@ static bool join_blocks(Elider *e, size_t i)
     const int inputs = concat_of(s)->inputs;
     int64_t offset = y.offset, at;
     bool some = false;
-    for (int k = 1; k <= inputs; k++) some |= can_be_block(e, s->operand + k);
-    if (!some) return false;
+    for (int k = 1; k <= inputs; k++)
+        some |= can_be_block(e, s->operand + k);
+    if (!some)
+        return false;
     e->step.at[i] = NULL;
     for (int k = 1; k <= inputs; k++) {
         const Operand *x = s->operand + k;
@@ -268,7 +317,11 @@ static bool join_blocks(Elider *e, size_t i)
             move_all(e, root_of(x, &at), &h);
         } else {
             Step *c = copy_alone(e, s, k, 0);
-            c->operand[0] = (Operand){ .tensor = view_of(e, x->tensor, y.tensor, offset), .write = true, .rows = 1, .pixel = y.pixel, .row_bytes = tensor_bytes(x->tensor) };
+            c->operand[0] = (Operand){ .tensor = view_of(e, x->tensor, y.tensor, offset),
+                                       .write = true,
+                                       .rows = 1,
+                                       .pixel = y.pixel,
+                                       .row_bytes = tensor_bytes(x->tensor) };
             VEC_PUSH(e->arena, &e->late, ((Late){ c, i }));
         }
         offset += tensor_bytes(x->tensor);
@@ -285,9 +338,13 @@ static bool read_in_place(Elider *e, size_t i)
     const Operand *y = s->operand, *x = s->operand + 1;
     int64_t at;
     const Tensor *root = root_of(y, &at);
-    if (!is_plain(e, y) || e->sight[root->id].updated) return false;
+    if (!is_plain(e, y) || e->sight[root->id].updated)
+        return false;
     const int64_t bytes = dtype_bits(y->tensor->dtype) / 8;
-    const Home h = { .y = *x, .offset = x->offset + p->first * x->row_bytes + p->x_channel * bytes, .part = y->pixel == x->pixel ? 0 : y->pixel, .reads = true };
+    const Home h = { .y = *x,
+                     .offset = x->offset + p->first * x->row_bytes + p->x_channel * bytes,
+                     .part = y->pixel == x->pixel ? 0 : y->pixel,
+                     .reads = true };
     e->step.at[i] = NULL;
     move_all(e, root, &h);
     return true;
@@ -298,18 +355,22 @@ static bool read_in_place(Elider *e, size_t i)
 int elide_ways(const Program *p, const Step *s)
 {
     (void)p;
-    if (joins_channels(s)) return 3;
+    if (joins_channels(s))
+        return 3;
     return joins_blocks(s) || takes_box(s) ? 2 : 1;
 }
 
 static void put_steps(const Elider *e, Steps *out)
 {
     for (size_t i = 0; i < e->step.n; i++) {
-        if (e->step.at[i]) VEC_PUSH(e->arena, &out->step, e->step.at[i]);
+        if (e->step.at[i])
+            VEC_PUSH(e->arena, &out->step, e->step.at[i]);
         for (size_t k = 0; k < e->late.n; k++)
-            if (e->late.at[k].after == i) VEC_PUSH(e->arena, &out->step, e->late.at[k].step);
+            if (e->late.at[k].after == i)
+                VEC_PUSH(e->arena, &out->step, e->late.at[k].step);
     }
-    for (size_t i = 0; i < out->step.n; i++) out->step.at[i]->index = (int)i;
+    for (size_t i = 0; i < out->step.n; i++)
+        out->step.at[i]->index = (int)i;
 }
 
 bool elide_copies(Arena *a, Program *p, const uint8_t *way, Steps *out)
@@ -318,19 +379,26 @@ bool elide_copies(Arena *a, Program *p, const uint8_t *way, Steps *out)
     *out = (Steps){ 0 };
     e.sight = NEW_ARRAY(a, Sight, graph_root(p->graph)->next_id + 1);
     for (size_t i = 0; i < p->step.n; i++) {
-        if (p->step.at[i]->control || p->step.at[i]->loop_end >= 0) return false;
+        if (p->step.at[i]->control || p->step.at[i]->loop_end >= 0)
+            return false;
         VEC_PUSH(a, &e.step, copy_step(a, p->step.at[i]));
         for (int k = 0; k < p->step.at[i]->n_operand; k++)
-            if (p->step.at[i]->operand[k].tensor) look(&e, p->step.at[i], p->step.at[i]->operand + k);
+            if (p->step.at[i]->operand[k].tensor)
+                look(&e, p->step.at[i], p->step.at[i]->operand + k);
     }
     for (size_t i = 0; i < e.step.n; i++) {
         const Step *s = e.step.at[i];
-        if (way[i] == ELIDE_NOT) continue;
-        if (joins_channels(s)) e.any |= join_channels(&e, i, way[i] == ELIDE_BUT_FIRST);
-        else if (joins_blocks(s)) e.any |= join_blocks(&e, i);
+        if (way[i] == ELIDE_NOT)
+            continue;
+        if (joins_channels(s))
+            e.any |= join_channels(&e, i, way[i] == ELIDE_BUT_FIRST);
+        else if (joins_blocks(s))
+            e.any |= join_blocks(&e, i);
     }
     for (size_t i = 0; i < e.step.n; i++)
-        if (way[i] != ELIDE_NOT && e.step.at[i] && takes_box(e.step.at[i])) e.any |= read_in_place(&e, i);
-    if (e.any) put_steps(&e, out);
+        if (way[i] != ELIDE_NOT && e.step.at[i] && takes_box(e.step.at[i]))
+            e.any |= read_in_place(&e, i);
+    if (e.any)
+        put_steps(&e, out);
     return e.any;
 }

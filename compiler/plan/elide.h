@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Copies that need not be made: the inputs of a concatenation are written in place, as parts of the pixels of
- * its result or as blocks of it; channels and rows that a slice takes are read where they lie. */
+ * Copies that need not be made: the inputs of a concatenation are written in place, as parts of the
+ * pixels of its result or as blocks of it; channels and rows that a slice takes are read where they
+ * lie. */
 #ifndef INLAY_PLAN_ELIDE_H
 #define INLAY_PLAN_ELIDE_H
 
@@ -14,13 +15,14 @@ typedef struct Steps {
 typedef enum ElideWay {
     ELIDE_NOT,
     ELIDE_IN_PLACE,
-    ELIDE_BUT_FIRST,            /* a concatenation of channels: its first input is copied as soon as it is made */
+    ELIDE_BUT_FIRST, /* a concatenation of channels: its first input is copied as soon as it is made
+                      */
 } ElideWay;
 
 /* How many ways there are for step s of the program: 1 (none but ELIDE_NOT), 2 or 3. */
 int elide_ways(const Program *p, const Step *s);
-/* The program's steps anew, in `a`, way[i] being done about step i where it can be; constants that they need are
- * added to its weights. False: nothing changes, or steps jump. */
+/* The program's steps anew, in `a`, way[i] being done about step i where it can be; constants that
+ * they need are added to its weights. False: nothing changes, or steps jump. */
 bool elide_copies(Arena *a, Program *p, const uint8_t *way, Steps *out);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Schedules of all forms under one falling limit after the other; those that another one beats in both bytes
- * and work are dropped; the rest are planned in full, so that the curve holds real arenas. */
+ * Schedules of all forms under one falling limit after the other; those that another one beats in
+ * both bytes and work are dropped; the rest are planned in full, so that the curve holds real
+ * arenas. */
 #include "plan/frontier.h"
 
 #include <stdlib.h>
@@ -27,27 +28,30 @@ typedef struct Frontier {
     PlanLevel level;
     FrontierPlan *plan;
     VEC(Point) point;
-    int64_t macs;               /* of the steps, each made once */
+    int64_t macs; /* of the steps, each made once */
 } Frontier;
 
 void frontier_take(Program *p, Step **step, size_t n)
 {
     p->step.at = step;
     p->step.n = p->step.room = n;
-    for (size_t i = 0; i < n; i++) step[i]->index = (int)i;
+    for (size_t i = 0; i < n; i++)
+        step[i]->index = (int)i;
 }
 
 static int64_t macs_of(Step *const *step, size_t n)
 {
     int64_t macs = 0;
-    for (size_t i = 0; i < n; i++) macs = i64_add(macs, step[i]->macs);
+    for (size_t i = 0; i < n; i++)
+        macs = i64_add(macs, step[i]->macs);
     return macs;
 }
 
 static int64_t form_cost(const Steps *form)
 {
     int64_t cost = 0;
-    for (size_t i = 0; i < form->step.n; i++) cost += pair_cost(form->step.at[i]);
+    for (size_t i = 0; i < form->step.n; i++)
+        cost += pair_cost(form->step.at[i]);
     return cost;
 }
 
@@ -57,41 +61,53 @@ static void go_lowest(Frontier *f, Finder *finder, Point last)
     const int64_t work = last.schedule.work, given = last.schedule.peak;
     for (int i = 0; i < MOST_POINTS; i++) {
         Point p = last;
-        if (!schedule_under(finder, last.schedule.peak - 1, &p.schedule) || p.schedule.work != work) break;
+        if (!schedule_under(finder, last.schedule.peak - 1, &p.schedule) || p.schedule.work != work)
+            break;
         last = p;
     }
     last.cost = last.schedule.cost + form_cost(last.form);
-    if (last.schedule.peak < given) VEC_PUSH(f->arena, &f->point, last);
+    if (last.schedule.peak < given)
+        VEC_PUSH(f->arena, &f->point, last);
 }
 
-/* From the cheapest schedule down, the peak falling by a hundredth at least; what computes nothing twice goes to its end. */
+/* From the cheapest schedule down, the peak falling by a hundredth at least; what computes nothing
+ * twice goes to its end. */
 static void try_form(Frontier *f, const Steps *form, int32_t pixels)
 {
     Items *all = NEW(f->arena, Items);
     ScheduleOptions *opt = NEW(f->arena, ScheduleOptions);
     frontier_take(f->program, form->step.at, form->step.n);
     *all = items_find(f->arena, f->program, f->opt);
-    *opt = (ScheduleOptions){ .stream = true, .overlap = true, .strips = f->opt->arena_limit || f->opt->curve, .budget = WALK_BUDGET, .pixels = pixels };
+    *opt = (ScheduleOptions){ .stream = true,
+                              .overlap = true,
+                              .strips = f->opt->arena_limit || f->opt->curve,
+                              .budget = WALK_BUDGET,
+                              .pixels = pixels };
     Finder *finder = schedule_open(f->arena, all, opt);
     int64_t limit = INT64_MAX / 8, work = 0;
     for (int i = 0; i < MOST_POINTS; i++) {
         Point p = { .form = form, .pixels = pixels, .all = all };
         const bool found = schedule_under(finder, limit, &p.schedule);
-        if (i && (!found || p.schedule.work > work)) go_lowest(f, finder, f->point.at[f->point.n - 1]);
-        if (!found) return;
+        if (i && (!found || p.schedule.work > work))
+            go_lowest(f, finder, f->point.at[f->point.n - 1]);
+        if (!found)
+            return;
         work = p.schedule.work;
         p.cost = p.schedule.cost + form_cost(form);
         VEC_PUSH(f->arena, &f->point, p);
         limit = p.schedule.peak - p.schedule.peak / 100 - 1;
-        if (limit < 1) return;
+        if (limit < 1)
+            return;
     }
 }
 
 static int by_work(const void *a, const void *b)
 {
     const Point *x = a, *y = b;
-    if (x->schedule.work != y->schedule.work) return x->schedule.work < y->schedule.work ? -1 : 1;
-    if (x->cost != y->cost) return x->cost < y->cost ? -1 : 1;
+    if (x->schedule.work != y->schedule.work)
+        return x->schedule.work < y->schedule.work ? -1 : 1;
+    if (x->cost != y->cost)
+        return x->cost < y->cost ? -1 : 1;
     return x->schedule.peak < y->schedule.peak ? -1 : x->schedule.peak > y->schedule.peak;
 }
 
@@ -101,7 +117,8 @@ static void keep_best(Frontier *f)
     int64_t peak = INT64_MAX;
     qsort(f->point.at, f->point.n, sizeof *f->point.at, by_work);
     for (size_t i = 0; i < f->point.n; i++) {
-        if (f->point.at[i].schedule.peak >= peak) continue;
+        if (f->point.at[i].schedule.peak >= peak)
+            continue;
         peak = f->point.at[i].schedule.peak;
         f->point.at[n++] = f->point.at[i];
     }
@@ -111,7 +128,8 @@ static void keep_best(Frontier *f)
 static int32_t strips_of(const Schedule *s)
 {
     int32_t n = 0;
-    for (size_t i = 0; i < s->slot.n; i++) n += s->slot.at[i].cut.n;
+    for (size_t i = 0; i < s->slot.n; i++)
+        n += s->slot.at[i].cut.n;
     return n;
 }
 
@@ -126,12 +144,16 @@ static Steps steps_of(Frontier *f, const Point *p)
         const Slot *s = p->schedule.slot.at + i;
         int32_t width = 0;
         if (!s->cut.n) {
-            for (int32_t k = s->first; k < s->end; k++) VEC_PUSH(a, &out.step, p->form->step.at[k]);
+            for (int32_t k = s->first; k < s->end; k++)
+                VEC_PUSH(a, &out.step, p->form->step.at[k]);
             continue;
         }
-        if (!strips.all) strips = strips_new(f->arena, p->all);
+        if (!strips.all)
+            strips = strips_new(f->arena, p->all);
         strip_result(&strips, s->first, s->end, &width);
-        for (int32_t k = 0; k < s->cut.n; k++) strip_steps(&strips, a, f->program, s->first, s->end, s->result, strip_columns(width, s->cut, k), ++number, &out);
+        for (int32_t k = 0; k < s->cut.n; k++)
+            strip_steps(&strips, a, f->program, s->first, s->end, s->result,
+                        strip_columns(width, s->cut, k), ++number, &out);
     }
     return out;
 }
@@ -145,27 +167,38 @@ static CurvePoint plan_point(Frontier *f, const Point *p)
     opt.pixels = strips_of(&p->schedule) ? 1 : p->pixels;
     f->plan(f->program, &opt, f->level, p->schedule.peak);
     const Plan *plan = &f->program->plan;
-    CurvePoint c = { .arena = plan->arena_size, .macs = macs_of(steps.step.at, steps.step.n), .cost = p->cost, .strips = strips_of(&p->schedule), .steps = (int32_t)steps.step.n };
+    CurvePoint c = { .arena = plan->arena_size,
+                     .macs = macs_of(steps.step.at, steps.step.n),
+                     .cost = p->cost,
+                     .strips = strips_of(&p->schedule),
+                     .steps = (int32_t)steps.step.n };
     for (size_t i = 0; i < plan->segment.n; i++)
-        if (plan->segment.at[i].list) c.streamed += plan->segment.at[i].count;
+        if (plan->segment.at[i].list)
+            c.streamed += plan->segment.at[i].count;
     return c;
 }
 
 /* Does the goal allow what it costs? About two instructions are needed for a MAC. */
 static bool affordable(const Frontier *f, int32_t strips, int64_t cost)
 {
-    if (strips) return false;
+    if (strips)
+        return false;
     return f->opt->goal == PLAN_RAM || (f->opt->goal == PLAN_BALANCED && cost <= f->macs / 50);
 }
 
-/* The cheapest that holds the limit, or the smallest. Without a limit: the smallest that the goal allows, or the cheapest. */
+/* The cheapest that holds the limit, or the smallest. Without a limit: the smallest that the goal
+ * allows, or the cheapest. */
 static size_t choose(const Frontier *f, const CurvePoint *curve, size_t n)
 {
     size_t best = 0;
-    while (!f->opt->arena_limit && best + 1 < n && curve[best].strips) best++;
+    while (!f->opt->arena_limit && best + 1 < n && curve[best].strips)
+        best++;
     for (size_t i = 0; i < n; i++) {
-        if (f->opt->arena_limit && curve[i].arena <= f->opt->arena_limit) return i;
-        if ((f->opt->arena_limit || affordable(f, curve[i].strips, curve[i].cost)) && curve[i].arena < curve[best].arena) best = i;
+        if (f->opt->arena_limit && curve[i].arena <= f->opt->arena_limit)
+            return i;
+        if ((f->opt->arena_limit || affordable(f, curve[i].strips, curve[i].cost)) &&
+            curve[i].arena < curve[best].arena)
+            best = i;
     }
     return best;
 }
@@ -175,20 +208,23 @@ static void keep_goal(Frontier *f)
 {
     size_t best = 0;
     for (size_t i = 0; i < f->point.n; i++)
-        if (affordable(f, strips_of(&f->point.at[i].schedule), f->point.at[i].cost)) best = i;
+        if (affordable(f, strips_of(&f->point.at[i].schedule), f->point.at[i].cost))
+            best = i;
     f->point.at[0] = f->point.at[best];
     f->point.n = 1;
 }
 
-/* A point below with fewer MACs makes a point useless: work was counted range by range, where leaving out columns that nobody reads
- * saved nothing. Returns how many are left. */
+/* A point below with fewer MACs makes a point useless: work was counted range by range, where
+ * leaving out columns that nobody reads saved nothing. Returns how many are left. */
 static size_t drop_beaten(const Frontier *f, CurvePoint *curve, size_t *of, size_t n)
 {
     size_t kept = 0;
     for (size_t i = 0; i < n; i++) {
         bool beaten = false;
-        for (size_t j = i + 1; j < n && !beaten; j++) beaten = i64_max(curve[j].macs, f->macs) < i64_max(curve[i].macs, f->macs);
-        if (beaten) continue;
+        for (size_t j = i + 1; j < n && !beaten; j++)
+            beaten = i64_max(curve[j].macs, f->macs) < i64_max(curve[i].macs, f->macs);
+        if (beaten)
+            continue;
         curve[kept] = curve[i];
         of[kept++] = of[i];
     }
@@ -198,34 +234,46 @@ static size_t drop_beaten(const Frontier *f, CurvePoint *curve, size_t *of, size
 static bool has_short_rows(const Steps *form)
 {
     for (size_t i = 0; i < form->step.n; i++)
-        if (stream_burst(form->step.at[i], STREAM_PIXELS) > 1) return true;
+        if (stream_burst(form->step.at[i], STREAM_PIXELS) > 1)
+            return true;
     return false;
 }
 
-void frontier_plan(Program *p, const PlanOptions *opt, PlanLevel level, const Steps *form, int forms, FrontierPlan *plan)
+void frontier_plan(Program *p, const PlanOptions *opt, PlanLevel level, const Steps *form,
+                   int forms, FrontierPlan *plan)
 {
-    Frontier f = { .program = p, .arena = &p->graph->store->scratch, .opt = opt, .level = level, .plan = plan, .macs = macs_of(form->step.at, form->step.n) };
+    Frontier f = { .program = p,
+                   .arena = &p->graph->store->scratch,
+                   .opt = opt,
+                   .level = level,
+                   .plan = plan,
+                   .macs = macs_of(form->step.at, form->step.n) };
     VEC(CurvePoint) curve = { 0 };
     VEC(size_t) of = { 0 };
     for (int i = 0; i < forms; i++) {
         try_form(&f, form + i, STREAM_PIXELS);
-        if (has_short_rows(form + i)) try_form(&f, form + i, 1);
+        if (has_short_rows(form + i))
+            try_form(&f, form + i, 1);
     }
     keep_best(&f);
-    if (!opt->arena_limit && !opt->curve) keep_goal(&f);
+    if (!opt->arena_limit && !opt->curve)
+        keep_goal(&f);
     for (size_t i = 0; i < f.point.n; i++) {
         const ArenaMark mark = arena_mark(f.arena);
         const CurvePoint c = plan_point(&f, f.point.at + i);
         arena_release(f.arena, mark);
-        if (curve.n && c.arena >= curve.at[curve.n - 1].arena) continue;        /* its schedule promised more than offsets hold */
-        if (p->plan.region_missing && (i + 1 < f.point.n || curve.n)) continue;      /* where none fits the regions the last stands for all */
+        if (curve.n && c.arena >= curve.at[curve.n - 1].arena)
+            continue; /* its schedule promised more than offsets hold */
+        if (p->plan.region_missing && (i + 1 < f.point.n || curve.n))
+            continue; /* where none fits the regions the last stands for all */
         VEC_PUSH(p->graph->arena, &curve, c);
         VEC_PUSH(p->graph->arena, &of, i);
     }
     curve.n = drop_beaten(&f, curve.at, of.at, curve.n);
     const size_t best = choose(&f, curve.at, curve.n);
     curve.at[best].chosen = true;
-    if (of.at[best] != f.point.n - 1) plan_point(&f, f.point.at + of.at[best]);
+    if (of.at[best] != f.point.n - 1)
+        plan_point(&f, f.point.at + of.at[best]);
     p->plan.curve = (CurvePoints){ .at = curve.at, .n = curve.n, .room = curve.room };
     p->plan.macs_once = f.macs;
 }

@@ -21,11 +21,19 @@ static bool has_rows(const Tensor *root, const Operand *o)
 static Item *new_item(Items *all, Tensor *root, int32_t step, const Operand *o)
 {
     all->of[root->id] = (int)all->item.n;
-    const bool outside = root->storage == STORE_OUTPUT, input = all->is_input[root->id], result = all->is_result[root->id];
+    const bool outside = root->storage == STORE_OUTPUT, input = all->is_input[root->id],
+               result = all->is_result[root->id];
     const int64_t bytes = tensor_bytes(root), row = has_rows(root, o) ? o->row_bytes : bytes;
-    VEC_PUSH(all->arena, &all->item, ((Item){
-        .root = root, .size = outside ? 0 : items_round(all, bytes), .first = input ? -1 : step, .end = step + 1,
-        .rows = row ? (int32_t)(bytes / row) : 1, .row_bytes = row, .scratch = o->scratch, .kept = result || (input && all->preserve_input), .outside = outside }));
+    VEC_PUSH(all->arena, &all->item,
+             ((Item){ .root = root,
+                      .size = outside ? 0 : items_round(all, bytes),
+                      .first = input ? -1 : step,
+                      .end = step + 1,
+                      .rows = row ? (int32_t)(bytes / row) : 1,
+                      .row_bytes = row,
+                      .scratch = o->scratch,
+                      .kept = result || (input && all->preserve_input),
+                      .outside = outside }));
     return all->item.at + all->item.n - 1;
 }
 
@@ -40,28 +48,37 @@ static void locate(Touch *t, int64_t at)
 
 static void add_touch(Items *all, int32_t step, const Step *s, const Operand *o)
 {
-    if (!o->tensor) return;
+    if (!o->tensor)
+        return;
     int64_t at;
     Tensor *root = tensor_root(o->tensor, &at);
-    if (root->storage != STORE_ARENA && root->storage != STORE_OUTPUT) return;
-    Item *it = all->of[root->id] < 0 ? new_item(all, root, step, o) : all->item.at + all->of[root->id];
+    if (root->storage != STORE_ARENA && root->storage != STORE_OUTPUT)
+        return;
+    Item *it =
+        all->of[root->id] < 0 ? new_item(all, root, step, o) : all->item.at + all->of[root->id];
     it->end = it->kept ? (int32_t)all->program->step.n + 1 : step + 1;
     Touch t = { .step = step, .item = all->of[root->id], .operand = o };
     locate(&t, at + o->offset);
-    t.by_row = o->row_bytes == it->row_bytes && o->row_bytes && t.at % o->row_bytes == 0 && t.at / o->row_bytes + o->rows <= it->rows;
-    if (t.by_row) t.row0 = (int32_t)(t.at / o->row_bytes);
+    t.by_row = o->row_bytes == it->row_bytes && o->row_bytes && t.at % o->row_bytes == 0 &&
+               t.at / o->row_bytes + o->rows <= it->rows;
+    if (t.by_row)
+        t.row0 = (int32_t)(t.at / o->row_bytes);
     t.all_units = o->write && (!t.by_row || o->rows != s->units || s->accumulates);
-    if (!t.by_row || o->rows != it->rows) it->whole = true;
-    if (o->write && o->read && !o->scratch && !s->accumulates) it->fixed = true;
+    if (!t.by_row || o->rows != it->rows)
+        it->whole = true;
+    if (o->write && o->read && !o->scratch && !s->accumulates)
+        it->fixed = true;
     VEC_PUSH(all->arena, &all->touch, t);
 }
 
-/* What a loop reads from outside lives until the loop ends, and what lives in it lives through it. */
+/* What a loop reads from outside lives until the loop ends, and what lives in it lives through it.
+ */
 static void extend_over_loop(Items *all, int32_t first, int32_t last)
 {
     for (size_t i = 0; i < all->item.n; i++) {
         Item *it = all->item.at + i;
-        if (it->end <= first || it->first > last) continue;
+        if (it->end <= first || it->first > last)
+            continue;
         it->fixed = true;
         if (it->first < first || it->end > last + 1) {
             it->first = (int32_t)i64_min(it->first, first);
@@ -77,33 +94,43 @@ static void add_unread(Items *all)
     for (size_t i = 0; i < g->input.n; i++) {
         Tensor *t = g->input.at[i];
         const Operand o = { .tensor = t, .rows = 1, .row_bytes = tensor_bytes(t) };
-        if (t->storage != STORE_ARENA || all->of[t->id] >= 0) continue;
+        if (t->storage != STORE_ARENA || all->of[t->id] >= 0)
+            continue;
         Item *it = new_item(all, t, 0, &o);
         it->whole = true;
-        if (it->kept) it->end = (int32_t)all->program->step.n + 1;
+        if (it->kept)
+            it->end = (int32_t)all->program->step.n + 1;
     }
 }
 
 Items items_find(Arena *a, const Program *p, const PlanOptions *opt)
 {
-    Items all = { .arena = a, .program = p, .align = opt->align, .preserve_input = opt->preserve_input };
+    Items all = {
+        .arena = a, .program = p, .align = opt->align, .preserve_input = opt->preserve_input
+    };
     const int ids = graph_root(p->graph)->next_id;
     all.is_input = NEW_ARRAY(a, bool, ids + 1);
     all.is_result = NEW_ARRAY(a, bool, ids + 1);
-    for (size_t i = 0; i < p->graph->input.n; i++) all.is_input[p->graph->input.at[i]->id] = graph_in_form(p->graph, i) != IO_ROWS;
-    for (size_t i = 0; i < p->graph->output.n; i++) all.is_result[p->graph->output.at[i]->id] = true;
+    for (size_t i = 0; i < p->graph->input.n; i++)
+        all.is_input[p->graph->input.at[i]->id] = graph_in_form(p->graph, i) != IO_ROWS;
+    for (size_t i = 0; i < p->graph->output.n; i++)
+        all.is_result[p->graph->output.at[i]->id] = true;
     all.of = NEW_ARRAY(a, int, ids + 1);
     all.touch_of = NEW_ARRAY(a, int32_t, p->step.n + 1);
-    for (int i = 0; i < ids; i++) all.of[i] = -1;
+    for (int i = 0; i < ids; i++)
+        all.of[i] = -1;
     for (size_t i = 0; i < p->step.n; i++) {
         const Step *s = p->step.at[i];
         all.touch_of[i] = (int32_t)all.touch.n;
-        if (s->control || s->loop_end >= 0) all.control = true;
-        for (int k = 0; k < s->n_operand; k++) add_touch(&all, (int32_t)i, s, s->operand + k);
+        if (s->control || s->loop_end >= 0)
+            all.control = true;
+        for (int k = 0; k < s->n_operand; k++)
+            add_touch(&all, (int32_t)i, s, s->operand + k);
     }
     all.touch_of[p->step.n] = (int32_t)all.touch.n;
     for (size_t i = 0; i < p->step.n; i++)
-        if (p->step.at[i]->loop_end >= 0) extend_over_loop(&all, (int32_t)i, p->step.at[i]->loop_end);
+        if (p->step.at[i]->loop_end >= 0)
+            extend_over_loop(&all, (int32_t)i, p->step.at[i]->loop_end);
     add_unread(&all);
     return all;
 }
@@ -113,17 +140,26 @@ static Rows rule_rows(const Operand *o, int32_t u)
     const RowRule *r = &o->rule;
     const int64_t lo = (int64_t)u * r->stride - r->pad, hi = lo + r->extent;
     switch (r->kind) {
-    case ROWS_SAME: case ROWS_UNIT: return u < o->rows ? (Rows){ u, u + 1 } : (Rows){ 0, o->rows };
-    case ROWS_WINDOW: return (Rows){ (int32_t)i64_min(i64_max(lo, 0), o->rows), (int32_t)i64_max(i64_min(hi, o->rows), 0) };
-    case ROWS_TABLE: return r->table[u];
-    default: return (Rows){ 0, o->rows };
+    case ROWS_SAME:
+    case ROWS_UNIT:
+        return u < o->rows ? (Rows){ u, u + 1 } : (Rows){ 0, o->rows };
+    case ROWS_WINDOW:
+        return (Rows){ (int32_t)i64_min(i64_max(lo, 0), o->rows),
+                       (int32_t)i64_max(i64_min(hi, o->rows), 0) };
+    case ROWS_TABLE:
+        return r->table[u];
+    default:
+        return (Rows){ 0, o->rows };
     }
 }
 
 Rows touch_rows(const Items *all, const Touch *t, int32_t u)
 {
     const Operand *o = t->operand;
-    if (!t->by_row) return (Rows){ 0, all->item.at[t->item].rows };
-    const Rows r = !o->write ? rule_rows(o, u) : t->all_units ? (Rows){ 0, o->rows } : (Rows){ u, u + 1 };
+    if (!t->by_row)
+        return (Rows){ 0, all->item.at[t->item].rows };
+    const Rows r = !o->write      ? rule_rows(o, u)
+                   : t->all_units ? (Rows){ 0, o->rows }
+                                  : (Rows){ u, u + 1 };
     return (Rows){ r.lo + t->row0, r.hi + t->row0 };
 }

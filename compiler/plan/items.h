@@ -9,25 +9,28 @@
 typedef struct Touch {
     int32_t step, item;
     const Operand *operand;
-    int64_t at;                 /* bytes into the item where the operand's row 0 begins, channels of a part not counted */
-    int64_t lane;               /* bytes into a pixel where a part begins; 0: all of the pixel */
-    bool by_row;                /* its rows are rows of the item, from row0 on */
+    int64_t at;   /* bytes into the item where the operand's row 0 begins, channels of a part not
+                     counted */
+    int64_t lane; /* bytes into a pixel where a part begins; 0: all of the pixel */
+    bool by_row;  /* its rows are rows of the item, from row0 on */
     int32_t row0;
-    bool all_units;             /* written: complete only when all units of the step are done */
+    bool all_units; /* written: complete only when all units of the step are done */
 } Touch;
 
 typedef struct Item {
     Tensor *root;
-    int64_t size;               /* bytes, rounded up to the plan's alignment */
-    int32_t first, end;         /* alive in steps [first, end); first -1: there before the first step, end > steps: after the last */
-    int32_t rows;               /* as the step that makes it sees it */
+    int64_t size;       /* bytes, rounded up to the plan's alignment */
+    int32_t first, end; /* alive in steps [first, end); first -1: there before the first step, end >
+                           steps: after the last */
+    int32_t rows;       /* as the step that makes it sees it */
     int64_t row_bytes;
     bool scratch;
-    bool kept;                  /* a result, or an input that must not be written: alive to the end */
-    bool outside;               /* lies in a caller's output buffer: takes no room, but is made and read like the others */
-    bool whole;                 /* some operand does not see all its rows: it cannot be a ring */
-    bool fixed;                 /* read and written by one step, or alive over a loop: stays where it is */
-    int32_t ring;               /* rows that exist at a time; 0: all */
+    bool kept;    /* a result, or an input that must not be written: alive to the end */
+    bool outside; /* lies in a caller's output buffer: takes no room, but is made and read like the
+                     others */
+    bool whole;   /* some operand does not see all its rows: it cannot be a ring */
+    bool fixed;   /* read and written by one step, or alive over a loop: stays where it is */
+    int32_t ring; /* rows that exist at a time; 0: all */
 } Item;
 
 typedef struct Items {
@@ -35,7 +38,8 @@ typedef struct Items {
     const Program *program;
     int64_t align;
     bool preserve_input;
-    bool *is_input, *is_result; /* by tensor id: an input of the model that is there before the first step; a result */
+    bool *is_input, *is_result; /* by tensor id: an input of the model that is there before the
+                                   first step; a result */
     int *of;                    /* by tensor id; -1: not in the arena */
     VEC(Item) item;             /* in order of birth */
     VEC(Touch) touch;           /* in order of steps and operands */
@@ -48,8 +52,14 @@ Items items_find(Arena *a, const Program *p, const PlanOptions *opt);
 /* The item of a tensor, or NULL. */
 Item *item_of(const Items *all, Tensor *t);
 
-static inline const Touch *touch_begin(const Items *all, int32_t step) { return all->touch.at + all->touch_of[step]; }
-static inline const Touch *touch_end(const Items *all, int32_t step) { return all->touch.at + all->touch_of[step + 1]; }
+static inline const Touch *touch_begin(const Items *all, int32_t step)
+{
+    return all->touch.at + all->touch_of[step];
+}
+static inline const Touch *touch_end(const Items *all, int32_t step)
+{
+    return all->touch.at + all->touch_of[step + 1];
+}
 
 static inline int64_t items_round(const Items *all, int64_t bytes)
 {

@@ -13,28 +13,43 @@ static void add_items(Planner *p)
         const Item *it = p->all.item.at + i;
         const int64_t size = it->ring ? items_round(&p->all, it->ring * it->row_bytes) : it->size;
         const int32_t first = (int32_t)i64_max(it->first, 0);
-        const int32_t last = it->outside ? first : (int32_t)i64_max(first, i64_min(it->end, (int64_t)p->program->step.n) - 1);
-        VEC_PUSH(p->arena, &p->item, ((PlaceItem){ .size = size, .align = p->opt->align, .begin = p->slot_of[first], .end = p->slot_of[last] + 1 }));
+        const int32_t last =
+            it->outside
+                ? first
+                : (int32_t)i64_max(first, i64_min(it->end, (int64_t)p->program->step.n) - 1);
+        VEC_PUSH(p->arena, &p->item,
+                 ((PlaceItem){ .size = size,
+                               .align = p->opt->align,
+                               .begin = p->slot_of[first],
+                               .end = p->slot_of[last] + 1 }));
     }
 }
 
-/* The row counters are alive in the slots that have lists. In front of them, where the run stands that takes rows. */
+/* The row counters are alive in the slots that have lists. In front of them, where the run stands
+ * that takes rows. */
 static void add_state(Planner *p)
 {
     VEC(PlacePart) part = { 0 };
     const int32_t slots = (int32_t)p->schedule.slot.n;
     p->place_bytes = program_pushed(p->program) ? PLACE_BYTES : 0;
     int64_t most = p->place_bytes;
-    if (p->place_bytes) VEC_PUSH(p->arena, &part, ((PlacePart){ 0, p->place_bytes, 0, slots }));
+    if (p->place_bytes)
+        VEC_PUSH(p->arena, &part, ((PlacePart){ 0, p->place_bytes, 0, slots }));
     for (int32_t i = 0; i < slots; i++) {
         const Slot *s = p->schedule.slot.at + i;
-        if (!planner_by_list(p, s)) continue;
+        if (!planner_by_list(p, s))
+            continue;
         const int64_t bytes = 2 * (int64_t)(s->end - s->first);
         most = i64_max(most, p->place_bytes + bytes);
         VEC_PUSH(p->arena, &part, ((PlacePart){ p->place_bytes, bytes, i, i + 1 }));
     }
-    if (!part.n) return;
-    VEC_PUSH(p->arena, &p->item, ((PlaceItem){ .size = most, .align = i64_max(p->opt->align, 2), .parts = (int32_t)part.n, .part = part.at }));
+    if (!part.n)
+        return;
+    VEC_PUSH(p->arena, &p->item,
+             ((PlaceItem){ .size = most,
+                           .align = i64_max(p->opt->align, 2),
+                           .parts = (int32_t)part.n,
+                           .part = part.at }));
 }
 
 static void count_in_slots(Planner *p)
@@ -43,22 +58,27 @@ static void count_in_slots(Planner *p)
     for (size_t i = 0; i < p->item.n; i++) {
         const PlaceItem *it = p->item.at + i;
         for (int32_t k = 0; k < it->parts; k++)
-            for (int32_t s = it->part[k].begin; s < it->part[k].end; s++) p->in_slot[s] += it->part[k].size;
-        for (int32_t k = it->begin; !it->parts && k < it->end; k++) p->in_slot[k] += it->size;
+            for (int32_t s = it->part[k].begin; s < it->part[k].end; s++)
+                p->in_slot[s] += it->part[k].size;
+        for (int32_t k = it->begin; !it->parts && k < it->end; k++)
+            p->in_slot[k] += it->size;
     }
 }
 
 static void forbid(Planner *p, int32_t i, int32_t j, int64_t lo, int64_t hi)
 {
-    if (lo < hi) VEC_PUSH(p->arena, &p->arc, ((PlaceArc){ .i = i, .j = j, .lo = lo, .hi = hi }));
-    else VEC_PUSH(p->arena, &p->arc, PLACE_SHARE(i, j));
+    if (lo < hi)
+        VEC_PUSH(p->arena, &p->arc, ((PlaceArc){ .i = i, .j = j, .lo = lo, .hi = hi }));
+    else
+        VEC_PUSH(p->arena, &p->arc, PLACE_SHARE(i, j));
 }
 
 /* Distances beyond these keep a pair apart altogether. */
 static void allow(Planner *p, const Overlap *o)
 {
     const int64_t in = p->item.at[o->in].size, out = p->item.at[o->out].size;
-    const int64_t below = o->by_row ? -i64_min(o->forward, out) : -out, above = o->by_row ? i64_min(o->backward, in) : in;
+    const int64_t below = o->by_row ? -i64_min(o->forward, out) : -out,
+                  above = o->by_row ? i64_min(o->backward, in) : in;
     if (!o->equal) {
         forbid(p, o->out, o->in, below, above);
         return;
@@ -67,15 +87,17 @@ static void allow(Planner *p, const Overlap *o)
     forbid(p, o->out, o->in, 0, above);
 }
 
-/* A kernel whose result lies over its input goes row by row; one whose result lies apart may join rows, which is faster. So
- * rows overlap only where the bytes alive are more than `enough`. */
+/* A kernel whose result lies over its input goes row by row; one whose result lies apart may join
+ * rows, which is faster. So rows overlap only where the bytes alive are more than `enough`. */
 static void allow_in_layer(Planner *p, int32_t step, int64_t enough)
 {
     Overlap found[MOST_OVERLAPS];
-    const int n = overlap_find(&p->all, step, p->level >= PLAN_OVERLAP && p->in_slot[p->slot_of[step]] > enough, found);
+    const int n = overlap_find(
+        &p->all, step, p->level >= PLAN_OVERLAP && p->in_slot[p->slot_of[step]] > enough, found);
     for (int i = 0; i < n; i++) {
         allow(p, found + i);
-        if (found[i].by_row) VEC_PUSH(p->arena, &p->overlap, found[i]);
+        if (found[i].by_row)
+            VEC_PUSH(p->arena, &p->overlap, found[i]);
     }
 }
 
@@ -84,33 +106,44 @@ static void share_scratch(Planner *p, const Slot *s)
 {
     for (const Touch *t = touch_begin(&p->all, s->first); t < touch_begin(&p->all, s->end); t++)
         for (const Touch *u = t + 1; t->operand->scratch && u < touch_begin(&p->all, s->end); u++)
-            if (u->operand->scratch && u->step != t->step) VEC_PUSH(p->arena, &p->arc, PLACE_SHARE(t->item, u->item));
+            if (u->operand->scratch && u->step != t->step)
+                VEC_PUSH(p->arena, &p->arc, PLACE_SHARE(t->item, u->item));
 }
 
 static void allow_in_stream(Planner *p, const Slot *s)
 {
     const Stream *r = s->stream;
     share_scratch(p, s);
-    if (r->under < 0) return;
+    if (r->under < 0)
+        return;
     const int64_t far = INT64_MAX / 4;
-    const Overlap o = { r->under, r->over, false, true, r->backward ? far : r->distance, r->backward ? r->distance : far };
+    const Overlap o = { r->under,
+                        r->over,
+                        false,
+                        true,
+                        r->backward ? far : r->distance,
+                        r->backward ? r->distance : far };
     allow(p, &o);
 }
 
-/* What may lie over what; a step that needs no more than `enough` bytes keeps its result apart from its input. */
+/* What may lie over what; a step that needs no more than `enough` bytes keeps its result apart from
+ * its input. */
 static void find_arcs(Planner *p, int64_t enough)
 {
     p->arc.n = p->overlap.n = 0;
     for (size_t i = 0; i < p->schedule.slot.n; i++) {
         const Slot *s = p->schedule.slot.at + i;
-        if (s->stream) allow_in_stream(p, s);
-        else allow_in_layer(p, s->first, enough);
+        if (s->stream)
+            allow_in_stream(p, s);
+        else
+            allow_in_layer(p, s->first, enough);
     }
 }
 
 static PlaceResult find_offsets(const Planner *p)
 {
-    return place(p->arena, p->item.at, (int)p->item.n, p->arc.at, (int)p->arc.n, &(PlaceOptions){ .effort = PLACE_BUDGET });
+    return place(p->arena, p->item.at, (int)p->item.n, p->arc.at, (int)p->arc.n,
+                 &(PlaceOptions){ .effort = PLACE_BUDGET });
 }
 
 /* Instead of one arena, whose bound stays that of the sum. */
@@ -119,9 +152,12 @@ static void place_in_regions(Planner *p)
     Plan *plan = &p->program->plan;
     const size_t items = p->all.item.n;
     find_arcs(p, 0);
-    const RegionPlan r = regions_find(p->arena, &p->all, p->item.at, (int)p->item.n, p->arc.at, (int)p->arc.n, p->schedule.slot.at, p->schedule.slot.n, p->opt);
+    const RegionPlan r =
+        regions_find(p->arena, &p->all, p->item.at, (int)p->item.n, p->arc.at, (int)p->arc.n,
+                     p->schedule.slot.at, p->schedule.slot.n, p->opt);
     for (size_t i = 0; i < items; i++) {
-        if (p->all.item.at[i].outside) continue;
+        if (p->all.item.at[i].outside)
+            continue;
         p->all.item.at[i].root->offset = r.offset[i];
         p->all.item.at[i].root->region = r.of[i];
     }
@@ -130,7 +166,8 @@ static void place_in_regions(Planner *p)
     plan->arena_size = 0;
     for (int k = 0; k < p->opt->regions; k++) {
         const Region *g = p->opt->region + k;
-        const RegionUse use = { g->name, g->size, g->cost, items_round(&p->all, r.height[k]), r.bound[k], r.traffic[k] };
+        const RegionUse use = { g->name,    g->size,     g->cost, items_round(&p->all, r.height[k]),
+                                r.bound[k], r.traffic[k] };
         VEC_PUSH(p->program->graph->arena, &plan->region, use);
         plan->arena_size += use.size;
     }
@@ -145,13 +182,14 @@ static void find_placement(Planner *p)
     add_items(p);
     add_state(p);
     count_in_slots(p);
-    Planner close = *p;         /* with all overlaps there are */
+    Planner close = *p; /* with all overlaps there are */
     find_arcs(p, p->schedule.peak);
     PlaceResult r = find_offsets(p);
     if (!r.optimal || r.height > p->schedule.peak) {
         find_arcs(&close, 0);
         const PlaceResult s = close.arc.n > p->arc.n ? find_offsets(&close) : r;
-        if (s.height < r.height) r = s, *p = close;
+        if (s.height < r.height)
+            r = s, *p = close;
     }
     p->found = r;
 }
@@ -159,14 +197,17 @@ static void find_placement(Planner *p)
 void planner_place(Planner *p)
 {
     Plan *plan = &p->program->plan;
-    if (!p->found.offset) find_placement(p);
+    if (!p->found.offset)
+        find_placement(p);
     const PlaceResult r = p->found;
     for (size_t i = 0; i < p->all.item.n; i++)
-        if (!p->all.item.at[i].outside) p->all.item.at[i].root->offset = r.offset[i];
+        if (!p->all.item.at[i].outside)
+            p->all.item.at[i].root->offset = r.offset[i];
     plan->place = p->item.n > p->all.item.n ? r.offset[p->all.item.n] : 0;
     plan->state = plan->place + p->place_bytes;
     plan->arena_size = r.height;
     plan->lower_bound = r.lower_bound;
     plan->optimal = r.optimal;
-    if (p->opt->regions) place_in_regions(p);
+    if (p->opt->regions)
+        place_in_regions(p);
 }

@@ -6,7 +6,8 @@
 #include "plan/items.h"
 #include "plan/order_search.h"
 
-/* by_row: results may lie over inputs that die row by row, too. No order where steps jump. work: see order_search(). */
+/* by_row: results may lie over inputs that die row by row, too. No order where steps jump. work:
+ * see order_search(). */
 Order order_find(Arena *a, const Items *all, bool by_row, int64_t work);
 
 #endif

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Best-first search over sets of executed steps, by peak. Steps that do not raise the peak and do not let the live
- * bytes grow are taken at once: doing them earlier can never make a later state worse. Where a step is before
- * or after every other one, any order passes through the same set: the stretches between such steps are searched one
- * by one. A stretch too large for that gets a beam, from the best open state on. */
+ * Best-first search over sets of executed steps, by peak. Steps that do not raise the peak and do
+ * not let the live bytes grow are taken at once: doing them earlier can never make a later state
+ * worse. Where a step is before or after every other one, any order passes through the same set:
+ * the stretches between such steps are searched one by one. A stretch too large for that gets a
+ * beam, from the best open state on. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,7 +17,8 @@ enum { DEFAULT_WORK = 1000000, MOST_BEAM = 256, BEAM_CHOICES = 8 };
 static Met *slot_of(Met *table, size_t room, uint64_t key)
 {
     size_t at = key & (room - 1);
-    while (table[at].key && table[at].key != key) at = (at + 1) & (room - 1);
+    while (table[at].key && table[at].key != key)
+        at = (at + 1) & (room - 1);
     return table + at;
 }
 
@@ -25,7 +27,8 @@ static void grow_met(Search *q)
     const size_t room = q->met_room ? 2 * q->met_room : 256;
     Met *table = NEW_ARRAY(q->arena, Met, room);
     for (size_t i = 0; i < q->met_room; i++)
-        if (q->met[i].key) *slot_of(table, room, q->met[i].key) = q->met[i];
+        if (q->met[i].key)
+            *slot_of(table, room, q->met[i].key) = q->met[i];
     q->met = table;
     q->met_room = room;
 }
@@ -33,8 +36,10 @@ static void grow_met(Search *q)
 /* The least peak by which that set was reached; equal keys count as equal sets. */
 static int64_t *met(Search *q, uint64_t key)
 {
-    if (!key) key = 1;
-    if (2 * q->met_n >= q->met_room) grow_met(q);
+    if (!key)
+        key = 1;
+    if (2 * q->met_n >= q->met_room)
+        grow_met(q);
     Met *m = slot_of(q->met, q->met_room, key);
     if (!m->key) {
         *m = (Met){ key, INT64_MAX };
@@ -46,15 +51,18 @@ static int64_t *met(Search *q, uint64_t key)
 static bool sooner(const Search *q, int32_t a, int32_t b)
 {
     const State *x = q->state.at + a, *y = q->state.at + b;
-    if (x->peak != y->peak) return x->peak < y->peak;
-    if (x->count != y->count) return x->count > y->count;
+    if (x->peak != y->peak)
+        return x->peak < y->peak;
+    if (x->count != y->count)
+        return x->count > y->count;
     return a < b;
 }
 
 static void push(Search *q, int32_t state)
 {
     VEC_PUSH(q->arena, &q->heap, state);
-    for (size_t i = q->heap.n - 1; i && sooner(q, q->heap.at[i], q->heap.at[(i - 1) / 2]); i = (i - 1) / 2) {
+    for (size_t i = q->heap.n - 1; i && sooner(q, q->heap.at[i], q->heap.at[(i - 1) / 2]);
+         i = (i - 1) / 2) {
         const int32_t t = q->heap.at[i];
         q->heap.at[i] = q->heap.at[(i - 1) / 2], q->heap.at[(i - 1) / 2] = t;
     }
@@ -65,36 +73,50 @@ static int32_t pop(Search *q)
     const int32_t top = q->heap.at[0], moved = q->heap.at[--q->heap.n];
     size_t i = 0;
     for (size_t k = 1; k < q->heap.n; k = 2 * i + 1) {
-        if (k + 1 < q->heap.n && sooner(q, q->heap.at[k + 1], q->heap.at[k])) k++;
-        if (!sooner(q, q->heap.at[k], moved)) break;
+        if (k + 1 < q->heap.n && sooner(q, q->heap.at[k + 1], q->heap.at[k]))
+            k++;
+        if (!sooner(q, q->heap.at[k], moved))
+            break;
         q->heap.at[i] = q->heap.at[k];
         i = k;
     }
-    if (q->heap.n) q->heap.at[i] = moved;
+    if (q->heap.n)
+        q->heap.at[i] = moved;
     return top;
 }
 
 /* The set at hand as a new open state, unless it was reached as well before; its number, or -1. */
 static int32_t add_state(Search *q, int32_t parent, int32_t step)
 {
-    if (q->peak >= q->limit) return -1;
+    if (q->peak >= q->limit)
+        return -1;
     int64_t *least = met(q, q->key);
-    if (*least <= q->peak) return -1;
+    if (*least <= q->peak)
+        return -1;
     *least = q->peak;
-    VEC_PUSH(q->arena, &q->state, ((State){ .key = q->key, .live = q->live, .peak = q->peak, .parent = parent, .step = step, .count = q->n_path }));
+    VEC_PUSH(q->arena, &q->state,
+             ((State){ .key = q->key,
+                       .live = q->live,
+                       .peak = q->peak,
+                       .parent = parent,
+                       .step = step,
+                       .count = q->n_path }));
     return (int32_t)q->state.n - 1;
 }
 
 static void load(Search *q, const State *st)
 {
-    for (int32_t i = st->done ? order_next_bit(st->done, q->words, 0) : -1; i >= 0; i = order_next_bit(st->done, q->words, i + 1)) order_take(q, q->first + i);
+    for (int32_t i = st->done ? order_next_bit(st->done, q->words, 0) : -1; i >= 0;
+         i = order_next_bit(st->done, q->words, i + 1))
+        order_take(q, q->first + i);
     q->live = st->live;
     q->peak = st->peak;
 }
 
 static void unload(Search *q)
 {
-    while (q->n_path) order_take_back(q);
+    while (q->n_path)
+        order_take_back(q);
 }
 
 /* Makes state k the set at hand, and notes its steps. */
@@ -124,18 +146,24 @@ static bool cheaper(Effect x, Effect y)
 static int32_t list_choices(Search *q, int32_t most)
 {
     int32_t n = 0;
-    for (int32_t i = order_next_bit(q->ready, q->words, 0); i >= 0; i = order_next_bit(q->ready, q->words, i + 1)) {
+    for (int32_t i = order_next_bit(q->ready, q->words, 0); i >= 0;
+         i = order_next_bit(q->ready, q->words, i + 1)) {
         Choice c = { q->first + i, order_effect(q, q->first + i) };
         c.effect.during = i64_max(c.effect.during, q->peak);
-        if (c.effect.during >= q->limit || (n == most && !cheaper(c.effect, q->choice[n - 1].effect))) continue;
+        if (c.effect.during >= q->limit ||
+            (n == most && !cheaper(c.effect, q->choice[n - 1].effect)))
+            continue;
         int32_t at = n < most ? n++ : n - 1;
-        for (; most < q->end - q->first && at > 0 && cheaper(c.effect, q->choice[at - 1].effect); at--) q->choice[at] = q->choice[at - 1];
+        for (; most < q->end - q->first && at > 0 && cheaper(c.effect, q->choice[at - 1].effect);
+             at--)
+            q->choice[at] = q->choice[at - 1];
         q->choice[at] = c;
     }
     return n;
 }
 
-/* What follows from the set at hand, state k, by one step and what is safe after it. Calls found() with each new state. */
+/* What follows from the set at hand, state k, by one step and what is safe after it. Calls found()
+ * with each new state. */
 static void expand(Search *q, int32_t k, int32_t most, void (*found)(Search *, int32_t))
 {
     const int64_t live = q->live, peak = q->peak;
@@ -144,8 +172,10 @@ static void expand(Search *q, int32_t k, int32_t most, void (*found)(Search *, i
         order_run(q, q->choice[i].step, q->choice[i].effect);
         order_take_safe(q);
         const int32_t made = add_state(q, k, q->choice[i].step);
-        if (made >= 0) found(q, made);
-        while (q->n_path > steps) order_take_back(q);
+        if (made >= 0)
+            found(q, made);
+        while (q->n_path > steps)
+            order_take_back(q);
         q->live = live;
         q->peak = peak;
     }
@@ -177,8 +207,10 @@ static bool seek(Search *q, int64_t *bound, int32_t *order)
     while (q->heap.n) {
         const int32_t k = pop(q);
         const State *st = q->state.at + k;
-        if (st->peak >= q->limit) break;
-        if (*met(q, st->key) < st->peak) continue;
+        if (st->peak >= q->limit)
+            break;
+        if (*met(q, st->key) < st->peak)
+            continue;
         *bound = i64_max(*bound, st->peak);
         if (st->count == q->end - q->first) {
             keep_goal(q, k, order);
@@ -189,8 +221,9 @@ static bool seek(Search *q, int64_t *bound, int32_t *order)
             expand(q, k, q->end - q->first, push);
             unload(q);
         }
-        if (q->work > q->stop) continue;
-        push(q, k);             /* the beam goes on from here */
+        if (q->work > q->stop)
+            continue;
+        push(q, k); /* the beam goes on from here */
         return false;
     }
     *bound = q->limit;
@@ -198,8 +231,8 @@ static bool seek(Search *q, int64_t *bound, int32_t *order)
 }
 
 typedef struct Stretch {
-    int32_t first, end;         /* steps */
-    int64_t live, peak, bound;  /* bytes: before it; its peak, and the least that is proved */
+    int32_t first, end;        /* steps */
+    int64_t live, peak, bound; /* bytes: before it; its peak, and the least that is proved */
     bool moved;
 } Stretch;
 
@@ -215,22 +248,30 @@ static bool better(const State *x, const State *y)
 
 static void keep_best(Search *q, Level *level, int32_t state, int32_t width)
 {
-    if ((int32_t)level->state.n < width) VEC_PUSH(q->arena, &level->state, state);
-    else if (!better(q->state.at + state, q->state.at + level->state.at[width - 1])) return;
+    if ((int32_t)level->state.n < width)
+        VEC_PUSH(q->arena, &level->state, state);
+    else if (!better(q->state.at + state, q->state.at + level->state.at[width - 1]))
+        return;
     size_t i = level->state.n - 1;
-    for (; i && better(q->state.at + state, q->state.at + level->state.at[i - 1]); i--) level->state.at[i] = level->state.at[i - 1];
+    for (; i && better(q->state.at + state, q->state.at + level->state.at[i - 1]); i--)
+        level->state.at[i] = level->state.at[i - 1];
     level->state.at[i] = state;
 }
 
-static void collect(Search *q, int32_t state) { VEC_PUSH(q->arena, &q->heap, state); }
+static void collect(Search *q, int32_t state)
+{
+    VEC_PUSH(q->arena, &q->heap, state);
+}
 
 /* Level by level from the open states, `width` of each. False: the work was used up. */
 static bool beam(Search *q, const int32_t *open, size_t n_open, int32_t width, int32_t *order)
 {
     const int32_t steps = q->end - q->first;
     Level *level = NEW_ARRAY(q->arena, Level, steps + 1);
-    for (size_t i = 0; i < n_open; i++) keep_best(q, level + q->state.at[open[i]].count, open[i], width);
-    if (q->met_room) memset(q->met, 0, q->met_room * sizeof *q->met);
+    for (size_t i = 0; i < n_open; i++)
+        keep_best(q, level + q->state.at[open[i]].count, open[i], width);
+    if (q->met_room)
+        memset(q->met, 0, q->met_room * sizeof *q->met);
     q->met_n = 0;
     for (int32_t n = 0; n < steps; n++)
         for (size_t i = 0; i < level[n].state.n && q->work > q->stop; i++) {
@@ -244,19 +285,23 @@ static bool beam(Search *q, const int32_t *open, size_t n_open, int32_t width, i
                 keep_best(q, level + q->state.at[made].count, made, width);
             }
         }
-    if (level[steps].state.n) keep_goal(q, level[steps].state.at[0], order);
+    if (level[steps].state.n)
+        keep_goal(q, level[steps].state.at[0], order);
     return q->work > q->stop;
 }
 
-/* One state of each level first; then as many as the rest of the work allows, going by what that took. */
+/* One state of each level first; then as many as the rest of the work allows, going by what that
+ * took. */
 static void beams(Search *q, int32_t *order)
 {
     const size_t n = q->heap.n;
     const int32_t *open = arena_copy(q->arena, q->heap.at, n * sizeof *open);
     const int64_t work = q->work;
-    if (work <= q->stop || !beam(q, open, n, 1, order)) return;
+    if (work <= q->stop || !beam(q, open, n, 1, order))
+        return;
     const int64_t width = i64_min(MOST_BEAM, (q->work - q->stop) / (work - q->work + 1));
-    if (width > 1) beam(q, open, n, (int32_t)width, order);
+    if (width > 1)
+        beam(q, open, n, (int32_t)width, order);
 }
 
 /* What a step needs by itself, whenever it runs in the stretch. */
@@ -270,7 +315,8 @@ static int64_t least_peak(const Search *q, int64_t live)
             own += p->size[p->touch[k]];
             most = i64_max(most, p->size[p->touch[k]]);
         }
-        for (int32_t k = p->gain_of[s]; k < p->gain_of[s + 1]; k++) gain = i64_max(gain, p->gain[k].bytes);
+        for (int32_t k = p->gain_of[s]; k < p->gain_of[s + 1]; k++)
+            gain = i64_max(gain, p->gain[k].bytes);
         least = i64_max(least, own - i64_min(gain, most));
     }
     return least;
@@ -290,13 +336,16 @@ static void add_root(Search *q)
     unload(q);
 }
 
-/* An order of the stretch with a peak below its own, if there is one; none below `floor` is looked for. */
-static void search_stretch(Search *q, Stretch *t, int64_t floor, int64_t stop, int64_t stop_beam, int32_t *order)
+/* An order of the stretch with a peak below its own, if there is one; none below `floor` is looked
+ * for. */
+static void search_stretch(Search *q, Stretch *t, int64_t floor, int64_t stop, int64_t stop_beam,
+                           int32_t *order)
 {
     const ArenaMark mark = arena_mark(q->arena);
-    const int64_t least = i64_max(t->bound, floor);     /* what stays below it is free */
+    const int64_t least = i64_max(t->bound, floor); /* what stays below it is free */
     int64_t bound = least;
-    if (least >= t->peak) return;
+    if (least >= t->peak)
+        return;
     q->first = t->first, q->end = t->end;
     q->limit = t->peak;
     order_open_stretch(q, t->live, least);
@@ -306,7 +355,8 @@ static void search_stretch(Search *q, Stretch *t, int64_t floor, int64_t stop, i
         q->stop = stop_beam;
         beams(q, order + t->first);
     }
-    if (bound > least) t->bound = i64_min(bound, q->limit);
+    if (bound > least)
+        t->bound = i64_min(bound, q->limit);
     t->moved |= q->limit < t->peak;
     t->peak = q->limit;
     arena_release(q->arena, mark);
@@ -320,18 +370,21 @@ static bool *find_cuts(Search *q)
     const OrderProblem *p = q->p;
     const int32_t n = p->steps;
     bool *cut = NEW_ARRAY(q->arena, bool, n + 1);
-    int32_t *last_before = NEW_ARRAY(q->arena, int32_t, n + 1);     /* over all steps from k on */
+    int32_t *last_before = NEW_ARRAY(q->arena, int32_t, n + 1); /* over all steps from k on */
     last_before[n] = n;
     for (int32_t s = n; s-- > 0;) {
         int32_t last = -1;
-        for (int32_t k = p->before_of[s]; k < p->before_of[s + 1]; k++) last = (int32_t)i64_max(last, p->before[k]);
+        for (int32_t k = p->before_of[s]; k < p->before_of[s + 1]; k++)
+            last = (int32_t)i64_max(last, p->before[k]);
         last_before[s] = (int32_t)i64_min(last_before[s + 1], last);
     }
-    int32_t first_after = 0;        /* over all steps before s */
+    int32_t first_after = 0; /* over all steps before s */
     for (int32_t s = 0; s < n; s++) {
-        if (first_after <= s && last_before[s + 1] >= s) cut[s] = cut[s + 1] = true;   /* s is behind and before all others */
+        if (first_after <= s && last_before[s + 1] >= s)
+            cut[s] = cut[s + 1] = true; /* s is behind and before all others */
         int32_t first = n;
-        for (int32_t k = q->after_of[s]; k < q->after_of[s + 1]; k++) first = (int32_t)i64_min(first, q->after[k]);
+        for (int32_t k = q->after_of[s]; k < q->after_of[s + 1]; k++)
+            first = (int32_t)i64_min(first, q->after[k]);
         first_after = (int32_t)i64_max(first_after, first);
     }
     cut[n] = true;
@@ -341,12 +394,16 @@ static bool *find_cuts(Search *q)
 static void list_after(Search *q)
 {
     const OrderProblem *p = q->p;
-    int32_t *of = NEW_ARRAY(q->arena, int32_t, p->steps + 2), *next = NEW_ARRAY(q->arena, int32_t, p->steps + 1);
+    int32_t *of = NEW_ARRAY(q->arena, int32_t, p->steps + 2),
+            *next = NEW_ARRAY(q->arena, int32_t, p->steps + 1);
     int32_t *after = NEW_ARRAY(q->arena, int32_t, p->before_of[p->steps] + 1);
-    for (int32_t k = 0; k < p->before_of[p->steps]; k++) of[p->before[k] + 1]++;
-    for (int32_t s = 0; s < p->steps; s++) of[s + 1] += of[s], next[s] = of[s];
+    for (int32_t k = 0; k < p->before_of[p->steps]; k++)
+        of[p->before[k] + 1]++;
     for (int32_t s = 0; s < p->steps; s++)
-        for (int32_t k = p->before_of[s]; k < p->before_of[s + 1]; k++) after[next[p->before[k]]++] = s;
+        of[s + 1] += of[s], next[s] = of[s];
+    for (int32_t s = 0; s < p->steps; s++)
+        for (int32_t k = p->before_of[s]; k < p->before_of[s + 1]; k++)
+            after[next[p->before[k]]++] = s;
     q->after_of = of;
     q->after = after;
 }
@@ -357,7 +414,8 @@ static int64_t *peaks_as_given(Search *q, int64_t *live)
     const int32_t n = q->p->steps;
     int64_t *peak = NEW_ARRAY(q->arena, int64_t, n + 1);
     q->end = n;
-    for (int32_t i = 0; q->p->given && i < q->p->items; i++) live[0] += q->p->given[i] ? q->p->size[i] : 0;
+    for (int32_t i = 0; q->p->given && i < q->p->items; i++)
+        live[0] += q->p->given[i] ? q->p->size[i] : 0;
     order_open_stretch(q, live[0], live[0]);
     for (int32_t s = 0; s < n; s++) {
         const Effect e = order_effect(q, s);
@@ -376,9 +434,12 @@ static void rank_touches(Search *q)
     const OrderProblem *p = q->p;
     q->rank = NEW_ARRAY(q->arena, int32_t, p->touch_of[p->steps] + 1);
     q->users = NEW_ARRAY(q->arena, int32_t, p->items + 1);
-    for (int32_t i = 0; i < p->items; i++) q->users[i] = p->given && p->given[i];
-    for (int32_t k = 0; k < p->touch_of[p->steps]; k++) q->rank[k] = q->users[p->touch[k]]++;
-    for (int32_t i = 0; i < p->items; i++) q->users[i] += p->kept && p->kept[i];
+    for (int32_t i = 0; i < p->items; i++)
+        q->users[i] = p->given && p->given[i];
+    for (int32_t k = 0; k < p->touch_of[p->steps]; k++)
+        q->rank[k] = q->users[p->touch[k]]++;
+    for (int32_t i = 0; i < p->items; i++)
+        q->users[i] += p->kept && p->kept[i];
 }
 
 typedef VEC(Stretch) Stretches;
@@ -392,7 +453,8 @@ static Stretches find_stretches(Search *q)
     const bool *cut = find_cuts(q);
     for (int32_t first = 0, end; first < n; first = end) {
         Stretch t = { .first = first, .live = live[first] };
-        for (end = first; end < n && (end == first || !cut[end]); end++) t.peak = i64_max(t.peak, given[end]);
+        for (end = first; end < n && (end == first || !cut[end]); end++)
+            t.peak = i64_max(t.peak, given[end]);
         t.end = q->end = end;
         q->first = first;
         t.bound = end - first > 1 ? i64_min(least_peak(q, t.live), t.peak) : t.peak;
@@ -404,12 +466,13 @@ static Stretches find_stretches(Search *q)
 static int by_peak(const void *a, const void *b)
 {
     const Stretch *x = a, *y = b;
-    if (x->peak != y->peak) return x->peak > y->peak ? -1 : 1;
+    if (x->peak != y->peak)
+        return x->peak > y->peak ? -1 : 1;
     return x->first < y->first ? -1 : x->first > y->first;
 }
 
-/* The highest stretches, down to the least peak of the whole; then what is left of the work goes to the others,
- * whose peak counts where the highest are streamed. */
+/* The highest stretches, down to the least peak of the whole; then what is left of the work goes to
+ * the others, whose peak counts where the highest are streamed. */
 static void search_stretches(Search *q, Stretches *all, int64_t work, int32_t *order)
 {
     int64_t floor = 0;
@@ -437,8 +500,10 @@ Order order_search(Arena *a, const OrderProblem *p, int64_t work)
     list_after(&q);
     rank_touches(&q);
     Stretches all = find_stretches(&q);
-    for (int32_t s = 0; s < n; s++) o.step[s] = s;
-    for (size_t i = 0; i < all.n; i++) o.given = i64_max(o.given, all.at[i].peak);
+    for (int32_t s = 0; s < n; s++)
+        o.step[s] = s;
+    for (size_t i = 0; i < all.n; i++)
+        o.given = i64_max(o.given, all.at[i].peak);
     search_stretches(&q, &all, work ? work : DEFAULT_WORK, o.step);
     bool moved = false;
     for (size_t i = 0; i < all.n; i++) {
@@ -447,6 +512,7 @@ Order order_search(Arena *a, const OrderProblem *p, int64_t work)
         moved |= all.at[i].moved;
     }
     o.states = q.states;
-    if (!moved) o.step = NULL;
+    if (!moved)
+        o.step = NULL;
     return o;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What the two halves of the order search share: the set of steps at hand, and what may follow it. */
+ * What the two halves of the order search share: the set of steps at hand, and what may follow it.
+ */
 #ifndef INLAY_PLAN_ORDER_SET_H
 #define INLAY_PLAN_ORDER_SET_H
 
@@ -7,12 +8,13 @@
 #include "plan/order_search.h"
 
 typedef struct State {
-    uint64_t *done;             /* bits of the stretch; NULL until it is looked at */
+    uint64_t *done; /* bits of the stretch; NULL until it is looked at */
     uint64_t key;
     int64_t live, peak;
-    int32_t parent, step;       /* the parent's set, this step, and what is safe then; parent -1: the start */
-    int32_t count;              /* steps done */
-    int32_t *taken;             /* since the parent, with `done` */
+    int32_t parent,
+        step;       /* the parent's set, this step, and what is safe then; parent -1: the start */
+    int32_t count;  /* steps done */
+    int32_t *taken; /* since the parent, with `done` */
     int32_t n_taken;
 } State;
 
@@ -22,7 +24,7 @@ typedef struct Met {
 } Met;
 
 typedef struct Effect {
-    int64_t during, after;      /* live bytes */
+    int64_t during, after; /* live bytes */
 } Effect;
 
 typedef struct Choice {
@@ -34,25 +36,26 @@ typedef struct Search {
     Arena *arena;
     const OrderProblem *p;
     const int32_t *after_of, *after;
-    int32_t *rank;              /* of a touch: how many steps touched the item before, in the given order */
-    int32_t *users;             /* of an item: how many steps touch it */
-    int32_t *seen;              /* of an item: the stretch that was set up last, by its first step, plus 1 */
-    int32_t *waiting;           /* of a step: how many before it are not done */
-    int32_t *left, *begun;      /* of an item: its steps that are not done, and that are */
+    int32_t *rank;    /* of a touch: how many steps touched the item before, in the given order */
+    int32_t *users;   /* of an item: how many steps touch it */
+    int32_t *seen;    /* of an item: the stretch that was set up last, by its first step, plus 1 */
+    int32_t *waiting; /* of a step: how many before it are not done */
+    int32_t *left, *begun; /* of an item: its steps that are not done, and that are */
 
-    int32_t first, end, words;  /* the stretch: steps [first, end) */
-    uint64_t *done, *ready;     /* of the set at hand, bits of the stretch */
+    int32_t first, end, words; /* the stretch: steps [first, end) */
+    uint64_t *done, *ready;    /* of the set at hand, bits of the stretch */
     uint64_t key;
     int64_t live, peak;
-    int32_t *path, n_path;      /* steps taken */
+    int32_t *path, n_path; /* steps taken */
     Choice *choice;
 
     VEC(State) state;
-    VEC(int32_t) heap;          /* open states */
+    VEC(int32_t) heap; /* open states */
     Met *met;
     size_t met_room, met_n;
-    int64_t limit;              /* peaks from here on are of no use */
-    int64_t work, stop;         /* steps to be taken or weighed in trial: what is left; where the phase at hand ends */
+    int64_t limit;      /* peaks from here on are of no use */
+    int64_t work, stop; /* steps to be taken or weighed in trial: what is left; where the phase at
+                           hand ends */
     int64_t states;
 } Search;
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Distances by rows, a row being finished before the next: a unit reads its rows before it writes its own. Where the kernel goes
- * pixel by pixel, in tiles, distances by pixels: exact for the largest tiles that it has on any target. */
+ * Distances by rows, a row being finished before the next: a unit reads its rows before it writes
+ * its own. Where the kernel goes pixel by pixel, in tiles, distances by pixels: exact for the
+ * largest tiles that it has on any target. */
 #include "plan/overlap.h"
 
 #include "base/size.h"
@@ -11,8 +12,10 @@ static const Touch *result_of(const Items *all, int32_t step)
     const Touch *found = NULL;
     for (const Touch *t = touch_begin(all, step); t < touch_end(all, step); t++) {
         const Item *it = all->item.at + t->item;
-        if (!t->operand->write || it->scratch) continue;
-        if (found || it->outside || it->fixed || t->operand->read) return NULL;
+        if (!t->operand->write || it->scratch)
+            continue;
+        if (found || it->outside || it->fixed || t->operand->read)
+            return NULL;
         found = t;
     }
     return found;
@@ -34,28 +37,32 @@ static bool dies(const Items *all, const Touch *t, int32_t step)
 static bool covers(const Items *all, const Touch *t)
 {
     const Item *it = all->item.at + t->item;
-    return !t->at && !t->lane && !t->operand->part && tensor_bytes(t->operand->tensor) == tensor_bytes(it->root);
+    return !t->at && !t->lane && !t->operand->part &&
+           tensor_bytes(t->operand->tensor) == tensor_bytes(it->root);
 }
 
 /* All operands on the item keep to the rule? */
 static bool all_elementwise(const Items *all, int32_t step, int32_t item, const Touch *out)
 {
     for (const Touch *t = touch_begin(all, step); t < touch_end(all, step); t++)
-        if (t->item == item && (!reuse_in_place(t->operand->reuse) || !covers(all, t))) return false;
+        if (t->item == item && (!reuse_in_place(t->operand->reuse) || !covers(all, t)))
+            return false;
     return covers(all, out);
 }
 
 static bool all_pixels(const Items *all, int32_t step, int32_t item)
 {
     for (const Touch *t = touch_begin(all, step); t < touch_end(all, step); t++)
-        if (t->item == item && t->operand->reuse != REUSE_PIXELS) return false;
+        if (t->item == item && t->operand->reuse != REUSE_PIXELS)
+            return false;
     return true;
 }
 
 static bool all_by_row(const Items *all, int32_t step, int32_t item, const Touch *out)
 {
     for (const Touch *t = touch_begin(all, step); t < touch_end(all, step); t++)
-        if (t->item == item && (t->operand->reuse == REUSE_NONE || !t->by_row)) return false;
+        if (t->item == item && (t->operand->reuse == REUSE_NONE || !t->by_row))
+            return false;
     return out->by_row && !out->all_units;
 }
 
@@ -64,16 +71,21 @@ static Rows rows_read(const Items *all, int32_t step, int32_t item, int32_t u)
 {
     Rows r = { INT32_MAX, 0 };
     for (const Touch *t = touch_begin(all, step); t < touch_end(all, step); t++) {
-        if (t->item != item) continue;
+        if (t->item != item)
+            continue;
         const Rows q = touch_rows(all, t, u);
-        if (q.lo >= q.hi) continue;
+        if (q.lo >= q.hi)
+            continue;
         r.lo = (int32_t)i64_min(r.lo, q.lo);
         r.hi = (int32_t)i64_max(r.hi, q.hi);
     }
     return r;
 }
 
-static int64_t pitch_of(const Operand *o) { return o->pixel * (int64_t)dtype_bits(o->tensor->dtype) / 8; }
+static int64_t pitch_of(const Operand *o)
+{
+    return o->pixel * (int64_t)dtype_bits(o->tensor->dtype) / 8;
+}
 
 static bool whole_pixels(const Operand *o)
 {
@@ -84,53 +96,76 @@ static bool whole_pixels(const Operand *o)
 static bool by_pixel(const Items *all, int32_t step, int32_t item, const Touch *y)
 {
     for (const Touch *t = touch_begin(all, step); t < touch_end(all, step); t++)
-        if (t->item == item && (!t->operand->pixels.tile || !whole_pixels(t->operand))) return false;
+        if (t->item == item && (!t->operand->pixels.tile || !whole_pixels(t->operand)))
+            return false;
     return whole_pixels(y->operand);
 }
 
 /* A row of the result, and one of the operands that it is made from. */
 typedef struct PixelRow {
-    int64_t width, pitch;       /* pixels and bytes of a pixel of the result */
-    int64_t columns, size;      /* the same of the operand */
+    int64_t width, pitch;  /* pixels and bytes of a pixel of the result */
+    int64_t columns, size; /* the same of the operand */
     PixelRule rule;
 } PixelRow;
 
-static int64_t clip(int64_t x, int64_t most) { return i64_min(i64_max(x, 0), most); }
+static int64_t clip(int64_t x, int64_t most)
+{
+    return i64_min(i64_max(x, 0), most);
+}
 
-/* Bytes into its rows: what is still needed when pixel c is written, whose tile may have begun earlier. */
+/* Bytes into its rows: what is still needed when pixel c is written, whose tile may have begun
+ * earlier. */
 static int64_t first_needed(const PixelRow *r, int64_t c)
 {
-    return clip(i64_max(c - (r->rule.tile - 1), 0) * r->rule.stride - r->rule.pad, r->columns) * r->size;
+    return clip(i64_max(c - (r->rule.tile - 1), 0) * r->rule.stride - r->rule.pad, r->columns) *
+           r->size;
 }
 
 /* Going backward: where what is still needed ends. */
 static int64_t last_needed(const PixelRow *r, int64_t c)
 {
-    return clip(i64_min(c + r->rule.tile - 1, r->width - 1) * r->rule.stride - r->rule.pad + r->rule.extent, r->columns) * r->size;
+    return clip(i64_min(c + r->rule.tile - 1, r->width - 1) * r->rule.stride - r->rule.pad +
+                    r->rule.extent,
+                r->columns) *
+           r->size;
 }
 
-/* Both needs are linear in c but for a few bends; the distances are greatest beside those or at the ends. */
+/* Both needs are linear in c but for a few bends; the distances are greatest beside those or at the
+ * ends. */
 static void widest(const PixelRow *r, int64_t *forward, int64_t *backward)
 {
-    const int64_t t = r->rule.tile - 1, s = i64_max(r->rule.stride, 1), p = r->rule.pad, e = r->rule.extent;
-    const int64_t bend[] = { 0, r->width - 1, t, t + p / s, t + (p + r->columns) / s, r->width - 1 - t, (p - e) / s - t, (p - e + r->columns) / s - t };
-    *forward = *backward = -INT64_MAX / 4;      /* nothing is needed any more */
+    const int64_t t = r->rule.tile - 1, s = i64_max(r->rule.stride, 1), p = r->rule.pad,
+                  e = r->rule.extent;
+    const int64_t bend[] = { 0,
+                             r->width - 1,
+                             t,
+                             t + p / s,
+                             t + (p + r->columns) / s,
+                             r->width - 1 - t,
+                             (p - e) / s - t,
+                             (p - e + r->columns) / s - t };
+    *forward = *backward = -INT64_MAX / 4; /* nothing is needed any more */
     for (size_t i = 0; i < sizeof bend / sizeof *bend; i++)
         for (int64_t c = bend[i] - 1; c <= bend[i] + 1; c++) {
-            if (c < 0 || c >= r->width) continue;
+            if (c < 0 || c >= r->width)
+                continue;
             const int64_t first = first_needed(r, c), last = last_needed(r, c);
-            if (first < r->columns * r->size) *forward = i64_max(*forward, (c + 1) * r->pitch - first);
-            if (last > 0) *backward = i64_max(*backward, last - c * r->pitch);
+            if (first < r->columns * r->size)
+                *forward = i64_max(*forward, (c + 1) * r->pitch - first);
+            if (last > 0)
+                *backward = i64_max(*backward, last - c * r->pitch);
         }
 }
 
 /* All units of a step pixel by pixel, for each of its operands on the item. */
-static void measure_pixels(const Items *all, int32_t step, const Touch *y, const int32_t *low, const int32_t *high, Overlap *o)
+static void measure_pixels(const Items *all, int32_t step, const Touch *y, const int32_t *low,
+                           const int32_t *high, Overlap *o)
 {
     const int64_t in_row = all->item.at[o->in].row_bytes, out_row = all->item.at[o->out].row_bytes;
     const int64_t pitch = pitch_of(y->operand), width = y->operand->row_bytes / pitch;
     for (const Touch *t = touch_begin(all, step); t < touch_end(all, step); t++) {
-        if (t->item != o->in) continue;
+        if (t->item != o->in)
+            continue;
         const int64_t size = pitch_of(t->operand);
         const PixelRow r = { width, pitch, t->operand->row_bytes / size, size, t->operand->pixels };
         int64_t forward, backward;
@@ -138,10 +173,14 @@ static void measure_pixels(const Items *all, int32_t step, const Touch *y, const
         for (int32_t u = 0; u < all->program->step.at[step]->units; u++) {
             const int64_t row = (y->row0 + u) * out_row;
             const Rows rows = touch_rows(all, t, u);
-            const bool later = low[u + 1] < all->item.at[o->in].rows;       /* do other units need something? */
-            if (later) o->forward = i64_max(o->forward, row + out_row - low[u + 1] * in_row);
-            if (high[u]) o->backward = i64_max(o->backward, high[u] * in_row - row);
-            if (rows.lo >= rows.hi) continue;
+            const bool later =
+                low[u + 1] < all->item.at[o->in].rows; /* do other units need something? */
+            if (later)
+                o->forward = i64_max(o->forward, row + out_row - low[u + 1] * in_row);
+            if (high[u])
+                o->backward = i64_max(o->backward, high[u] * in_row - row);
+            if (rows.lo >= rows.hi)
+                continue;
             o->forward = i64_max(o->forward, row + forward - rows.lo * in_row);
             o->backward = i64_max(o->backward, (rows.hi - 1) * in_row + backward - row);
         }
@@ -153,32 +192,44 @@ static void measure(const Items *all, int32_t step, const Touch *y, Overlap *o)
     const Item *in = all->item.at + o->in, *out = all->item.at + o->out;
     const int32_t units = all->program->step.at[step]->units;
     const ArenaMark mark = arena_mark(all->arena);
-    int32_t *low = NEW_ARRAY(all->arena, int32_t, units + 1), *high = NEW_ARRAY(all->arena, int32_t, units + 1);   /* rows needed by units from u on, before u */
+    int32_t *low = NEW_ARRAY(all->arena, int32_t, units + 1),
+            *high = NEW_ARRAY(all->arena, int32_t,
+                              units + 1); /* rows needed by units from u on, before u */
     low[units] = in->rows;
-    for (int32_t u = 0; u < units; u++) high[u + 1] = (int32_t)i64_max(high[u], rows_read(all, step, o->in, u).hi);
-    for (int32_t u = units; u-- > 0;) low[u] = (int32_t)i64_min(low[u + 1], rows_read(all, step, o->in, u).lo);
+    for (int32_t u = 0; u < units; u++)
+        high[u + 1] = (int32_t)i64_max(high[u], rows_read(all, step, o->in, u).hi);
+    for (int32_t u = units; u-- > 0;)
+        low[u] = (int32_t)i64_min(low[u + 1], rows_read(all, step, o->in, u).lo);
     const bool pixels = by_pixel(all, step, o->in, y);
-    if (pixels) measure_pixels(all, step, y, low, high, o);
+    if (pixels)
+        measure_pixels(all, step, y, low, high, o);
     for (int32_t u = 0; u < units && !pixels; u++) {
-        o->forward = i64_max(o->forward, (y->row0 + u + 1) * out->row_bytes - low[u] * in->row_bytes);
-        o->backward = i64_max(o->backward, high[u + 1] * in->row_bytes - (y->row0 + u) * out->row_bytes);
+        o->forward =
+            i64_max(o->forward, (y->row0 + u + 1) * out->row_bytes - low[u] * in->row_bytes);
+        o->backward =
+            i64_max(o->backward, high[u + 1] * in->row_bytes - (y->row0 + u) * out->row_bytes);
     }
     arena_release(all->arena, mark);
-    if (!step_reverses(all->program->step.at[step])) o->backward = INT64_MAX / 4;
+    if (!step_reverses(all->program->step.at[step]))
+        o->backward = INT64_MAX / 4;
 }
 
 static bool seen(const Overlap *found, int n, int32_t item)
 {
     for (int i = 0; i < n; i++)
-        if (found[i].in == item) return true;
+        if (found[i].in == item)
+            return true;
     return false;
 }
 
-static bool measure_if_allowed(const Items *all, int32_t step, bool by_row, const Touch *out, Overlap *o)
+static bool measure_if_allowed(const Items *all, int32_t step, bool by_row, const Touch *out,
+                               Overlap *o)
 {
     o->equal = all_elementwise(all, step, o->in, out);
-    if (o->equal && !all_pixels(all, step, o->in)) return true;
-    if (!by_row || !all_by_row(all, step, o->in, out)) return o->equal;
+    if (o->equal && !all_pixels(all, step, o->in))
+        return true;
+    if (!by_row || !all_by_row(all, step, o->in, out))
+        return o->equal;
     o->by_row = true;
     measure(all, step, out, o);
     return true;
@@ -189,7 +240,9 @@ int overlap_possible(const Items *all, int32_t step, bool by_row, Overlap *found
     int n = 0;
     const Touch *out = result_of(all, step);
     for (const Touch *t = touch_begin(all, step); out && t < touch_end(all, step); t++) {
-        if (n == MOST_OVERLAPS || !mortal(all, t) || t->item == out->item || seen(found, n, t->item)) continue;
+        if (n == MOST_OVERLAPS || !mortal(all, t) || t->item == out->item ||
+            seen(found, n, t->item))
+            continue;
         found[n] = (Overlap){ .in = t->item, .out = out->item };
         n += measure_if_allowed(all, step, by_row, out, found + n);
     }
@@ -200,16 +253,21 @@ int overlap_find(const Items *all, int32_t step, bool by_row, Overlap *found)
 {
     int n = 0, best = -1;
     const Touch *out = result_of(all, step);
-    if (!out || all->item.at[out->item].first != step) return 0;
+    if (!out || all->item.at[out->item].first != step)
+        return 0;
     for (const Touch *t = touch_begin(all, step); t < touch_end(all, step); t++) {
-        if (n == MOST_OVERLAPS || !dies(all, t, step) || seen(found, n, t->item)) continue;
+        if (n == MOST_OVERLAPS || !dies(all, t, step) || seen(found, n, t->item))
+            continue;
         Overlap o = { .in = t->item, .out = out->item };
-        if (!measure_if_allowed(all, step, by_row, out, &o)) continue;
+        if (!measure_if_allowed(all, step, by_row, out, &o))
+            continue;
         if (o.by_row && best >= 0) {
-            if (overlap_gain(all, &o) > overlap_gain(all, found + best)) found[best] = o;
+            if (overlap_gain(all, &o) > overlap_gain(all, found + best))
+                found[best] = o;
             continue;
         }
-        if (o.by_row) best = n;
+        if (o.by_row)
+            best = n;
         found[n++] = o;
     }
     return n;
@@ -218,7 +276,9 @@ int overlap_find(const Items *all, int32_t step, bool by_row, Overlap *found)
 int64_t overlap_gain(const Items *all, const Overlap *o)
 {
     const int64_t in = all->item.at[o->in].size, out = all->item.at[o->out].size;
-    if (o->equal) return i64_min(in, out);
-    const int64_t below = i64_max(out, i64_max(o->forward, 0) + in), above = i64_max(in, i64_max(o->backward, 0) + out);
+    if (o->equal)
+        return i64_min(in, out);
+    const int64_t below = i64_max(out, i64_max(o->forward, 0) + in),
+                  above = i64_max(in, i64_max(o->backward, 0) + out);
     return i64_max(0, in + out - i64_min(below, above));
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A pair takes the tensor between its steps out of the plan but for a few pixels of scratch. It costs the
- * place to cut between the two, and short inner loops, so the planner makes pairs only where they lower the peak. */
+ * A pair takes the tensor between its steps out of the plan but for a few pixels of scratch. It
+ * costs the place to cut between the two, and short inner loops, so the planner makes pairs only
+ * where they lower the peak. */
 #include "plan/pair.h"
 
 #include <string.h>
@@ -10,8 +11,9 @@
 #include "kernels/dwpw_f32.h"
 
 enum {
-    CHUNK = 12,                 /* pixels: a multiple of the tiles of both kernels */
-    LEAST_CHUNK = 6,            /* the same where only one of them has tiles: scratch lies at the peak, and more is no faster */
+    CHUNK = 12,      /* pixels: a multiple of the tiles of both kernels */
+    LEAST_CHUNK = 6, /* the same where only one of them has tiles: scratch lies at the peak, and
+                        more is no faster */
 };
 
 /* Its result is the arena's, all of it, and nobody's but the model's. */
@@ -34,21 +36,25 @@ static bool is_affine(const Step *s)
 /* Reads only what step `from` made, pixel by pixel: rows of `width` pixels. */
 static bool is_pointwise(const Step *s, const Step *from, int32_t width)
 {
-    if (s->operand[1].tensor != from->operand[0].tensor || s->units != from->units || s->operand[0].rows != s->units || s->operand[1].part) return false;
+    if (s->operand[1].tensor != from->operand[0].tensor || s->units != from->units ||
+        s->operand[0].rows != s->units || s->operand[1].part)
+        return false;
     const inlay_conv_params *p = s->params;
-    return p->groups == 1 && p->kd * p->kh * p->kw == 1 && p->sd * p->sh * p->sw == 1 && !p->pd && !p->ph && !p->pw
-        && p->id == 1 && p->iw == width && p->ow == width && p->ih == p->oh;
+    return p->groups == 1 && p->kd * p->kh * p->kw == 1 && p->sd * p->sh * p->sw == 1 && !p->pd &&
+           !p->ph && !p->pw && p->id == 1 && p->iw == width && p->ow == width && p->ih == p->oh;
 }
 
 static bool is_pointwise_of_depthwise(const Step *s, const Step *dw)
 {
     const inlay_conv_params *d = dw->params;
-    return !strcmp(s->kernel->name, "conv_f32") && d->id <= 1 && is_pointwise(s, dw, d->ow) && ((const inlay_conv_params *)s->params)->ih == d->oh;
+    return !strcmp(s->kernel->name, "conv_f32") && d->id <= 1 && is_pointwise(s, dw, d->ow) &&
+           ((const inlay_conv_params *)s->params)->ih == d->oh;
 }
 
 static bool is_pointwise_of_affine(const Step *s, const Step *affine)
 {
-    const bool conv = !strcmp(s->kernel->name, "conv_f32") || !strcmp(s->kernel->name, "conv_act_f32");
+    const bool conv =
+        !strcmp(s->kernel->name, "conv_f32") || !strcmp(s->kernel->name, "conv_act_f32");
     const inlay_affine_params *d = affine->params;
     return conv && is_pointwise(s, affine, d->pixels);
 }
@@ -61,13 +67,16 @@ static int *count_users(Arena *a, const Program *p)
         for (int k = 0; k < p->step.at[i]->n_operand; k++) {
             int64_t at;
             Tensor *t = p->step.at[i]->operand[k].tensor;
-            if (t) n[tensor_root(t, &at)->id]++;
+            if (t)
+                n[tensor_root(t, &at)->id]++;
         }
     return n;
 }
 
 /* A step of both with n operands, those of `from` first, then scratch. */
-static Step *join_steps(Arena *a, Program *p, const Step *first, const Step *then, const char *kernel, const void *params, int n, const Operand *const *from, int64_t bytes)
+static Step *join_steps(Arena *a, Program *p, const Step *first, const Step *then,
+                        const char *kernel, const void *params, int n, const Operand *const *from,
+                        int64_t bytes)
 {
     Step *s = arena_copy(a, then, sizeof *then);
     s->kernel = kernel_find(kernel);
@@ -79,11 +88,19 @@ static Step *join_steps(Arena *a, Program *p, const Step *first, const Step *the
     s->n_operand = n + 1;
     s->room = (size_t)n + 1;
     s->operand = NEW_ARRAY(a, Operand, n + 1);
-    for (int k = 0; k < n; k++) s->operand[k] = *from[k];
+    for (int k = 0; k < n; k++)
+        s->operand[k] = *from[k];
     Tensor *t = graph_add_tensor(p->graph, NULL, DT_U8, shape_vector(bytes));
     t->storage = STORE_ARENA;
     t->slot = -1;
-    s->operand[n] = (Operand){ .tensor = t, .write = true, .read = true, .scratch = true, .rows = 1, .pixel = 1, .row_bytes = bytes, .rule = { .kind = ROWS_ALL } };
+    s->operand[n] = (Operand){ .tensor = t,
+                               .write = true,
+                               .read = true,
+                               .scratch = true,
+                               .rows = 1,
+                               .pixel = 1,
+                               .row_bytes = bytes,
+                               .rule = { .kind = ROWS_ALL } };
     return s;
 }
 
@@ -91,27 +108,51 @@ static Step *make_pair(Arena *a, Program *p, const Step *dw, const Step *pw)
 {
     const inlay_conv_params *d = dw->params, *c = pw->params;
     const int32_t chunk = d->ow < CHUNK ? d->ow : CHUNK;
-    const inlay_dwpw_params q = {
-        .ih = d->ih, .iw = d->iw, .oh = d->oh, .ow = d->ow, .kh = d->kh, .kw = d->kw, .sh = d->sh, .sw = d->sw, .dh = d->dh, .dw = d->dw,
-        .ph = d->ph, .pw = d->pw, .channels = d->groups, .oc = c->oc, .width = c->width, .chunk = chunk,
-        .d_clamp = d->clamp, .clamp = c->clamp, .d_a = d->a, .d_b = d->b, .a = c->a, .b = c->b };
-    const Operand *const from[] = { pw->operand, dw->operand + 1, dw->operand + 2, dw->operand + 3, pw->operand + 2, pw->operand + 3, pw->operand + 4 };
-    Step *s = join_steps(a, p, dw, pw, "dwpw_f32", &q, 7, from, i64_mul(chunk, i64_mul(d->groups, 4)));
+    const inlay_dwpw_params q = { .ih = d->ih,
+                                  .iw = d->iw,
+                                  .oh = d->oh,
+                                  .ow = d->ow,
+                                  .kh = d->kh,
+                                  .kw = d->kw,
+                                  .sh = d->sh,
+                                  .sw = d->sw,
+                                  .dh = d->dh,
+                                  .dw = d->dw,
+                                  .ph = d->ph,
+                                  .pw = d->pw,
+                                  .channels = d->groups,
+                                  .oc = c->oc,
+                                  .width = c->width,
+                                  .chunk = chunk,
+                                  .d_clamp = d->clamp,
+                                  .clamp = c->clamp,
+                                  .d_a = d->a,
+                                  .d_b = d->b,
+                                  .a = c->a,
+                                  .b = c->b };
+    const Operand *const from[] = { pw->operand,     dw->operand + 1, dw->operand + 2,
+                                    dw->operand + 3, pw->operand + 2, pw->operand + 3,
+                                    pw->operand + 4 };
+    Step *s =
+        join_steps(a, p, dw, pw, "dwpw_f32", &q, 7, from, i64_mul(chunk, i64_mul(d->groups, 4)));
     s->operand[1].pixels.tile = chunk;
     return s;
 }
 
 void pair_widen(Arena *a, Step *s, int64_t bytes)
 {
-    if (strcmp(s->kernel->name, "dwpw_f32")) return;
+    if (strcmp(s->kernel->name, "dwpw_f32"))
+        return;
     inlay_dwpw_params p = *(const inlay_dwpw_params *)s->params;
     Operand *scratch = s->operand + s->n_operand - 1;
     const int64_t pixel = i64_mul(p.channels, 4), most = i64_max(bytes / pixel, CHUNK);
     const int32_t chunk = most < p.ow ? (int32_t)(most / CHUNK * CHUNK) : p.ow;
-    if (chunk == p.chunk) return;
+    if (chunk == p.chunk)
+        return;
     p.chunk = chunk;
     s->params = arena_copy(a, &p, sizeof p);
-    if (s->operand[1].pixels.tile) s->operand[1].pixels.tile = chunk;
+    if (s->operand[1].pixels.tile)
+        s->operand[1].pixels.tile = chunk;
     scratch->row_bytes = i64_mul(chunk, pixel);
     scratch->tensor->shape = shape_vector(scratch->row_bytes);
 }
@@ -127,10 +168,23 @@ static Step *make_affine_pair(Arena *a, Program *p, const Step *affine, const St
 {
     const inlay_affine_params *d = affine->params;
     const inlay_conv_params *c = pw->params;
-    const inlay_affine_conv_params q = { .pixels = d->pixels, .ic = c->ic, .oc = c->oc, .width = c->width, .chunk = chunk_of(d->pixels),
-        .x_clamp = d->clamp, .clamp = c->clamp, .act = c->act, .x_a = d->a, .x_b = d->b, .a = c->a, .b = c->b };
-    const Operand *const from[] = { pw->operand, affine->operand + 1, affine->operand + 2, affine->operand + 3, pw->operand + 2, pw->operand + 3, pw->operand + 4 };
-    Step *s = join_steps(a, p, affine, pw, c->act ? "affine_conv_act_f32" : "affine_conv_f32", &q, 7, from, i64_mul(q.chunk, i64_mul(c->ic, 4)));
+    const inlay_affine_conv_params q = { .pixels = d->pixels,
+                                         .ic = c->ic,
+                                         .oc = c->oc,
+                                         .width = c->width,
+                                         .chunk = chunk_of(d->pixels),
+                                         .x_clamp = d->clamp,
+                                         .clamp = c->clamp,
+                                         .act = c->act,
+                                         .x_a = d->a,
+                                         .x_b = d->b,
+                                         .a = c->a,
+                                         .b = c->b };
+    const Operand *const from[] = { pw->operand,         affine->operand + 1, affine->operand + 2,
+                                    affine->operand + 3, pw->operand + 2,     pw->operand + 3,
+                                    pw->operand + 4 };
+    Step *s = join_steps(a, p, affine, pw, c->act ? "affine_conv_act_f32" : "affine_conv_f32", &q,
+                         7, from, i64_mul(q.chunk, i64_mul(c->ic, 4)));
     s->operand[1].reuse = REUSE_ROWS;
     s->operand[1].pixels = (PixelRule){ .stride = 1, .extent = 1, .tile = q.chunk };
     return s;
@@ -148,14 +202,16 @@ typedef struct PairKind {
 
 static bool is_pair(const Program *p, size_t i, const bool *chosen, const PairKind *k)
 {
-    return i + 1 < p->step.n && (!chosen || (chosen[i] && chosen[i + 1])) && k->takes(p->step.at[i]) && k->follows(p->step.at[i + 1], p->step.at[i]);
+    return i + 1 < p->step.n && (!chosen || (chosen[i] && chosen[i + 1])) &&
+           k->takes(p->step.at[i]) && k->follows(p->step.at[i + 1], p->step.at[i]);
 }
 
 static bool any_pair(const Program *p, const bool *chosen, const PairKind *kind)
 {
     bool any = false;
     for (size_t i = 0; i < p->step.n; i++) {
-        if (p->step.at[i]->control || p->step.at[i]->loop_end >= 0) return false;
+        if (p->step.at[i]->control || p->step.at[i]->loop_end >= 0)
+            return false;
         any = any || is_pair(p, i, chosen, kind);
     }
     return any;
@@ -165,13 +221,15 @@ static bool pair_all(Arena *a, Program *p, const bool *chosen, const PairKind *k
 {
     bool any = false;
     *out = (Steps){ 0 };
-    if (!any_pair(p, chosen, kind)) return false;
+    if (!any_pair(p, chosen, kind))
+        return false;
     Arena *scratch = &p->graph->store->scratch;
     const ArenaMark mark = arena_mark(scratch);
     const int ids = graph_root(p->graph)->next_id, *users = count_users(scratch, p);
     for (size_t i = 0; i < p->step.n; i++) {
         Step *s = p->step.at[i];
-        if (is_pair(p, i, chosen, kind) && s->operand[0].tensor->id < ids && users[s->operand[0].tensor->id] == 2) {
+        if (is_pair(p, i, chosen, kind) && s->operand[0].tensor->id < ids &&
+            users[s->operand[0].tensor->id] == 2) {
             VEC_PUSH(a, &out->step, kind->make(a, p, s, p->step.at[i + 1]));
             any = true;
             i++;
@@ -185,18 +243,21 @@ static bool pair_all(Arena *a, Program *p, const bool *chosen, const PairKind *k
 
 bool pair_steps(Arena *a, Program *p, const bool *chosen, Steps *out)
 {
-    return pair_all(a, p, chosen, &(PairKind){ is_depthwise, is_pointwise_of_depthwise, make_pair }, out);
+    return pair_all(a, p, chosen, &(PairKind){ is_depthwise, is_pointwise_of_depthwise, make_pair },
+                    out);
 }
 
 bool pair_affine(Arena *a, Program *p, Steps *out)
 {
-    return pair_all(a, p, NULL, &(PairKind){ is_affine, is_pointwise_of_affine, make_affine_pair }, out);
+    return pair_all(a, p, NULL, &(PairKind){ is_affine, is_pointwise_of_affine, make_affine_pair },
+                    out);
 }
 
 /* Each handful of pixels sets up both kernels. */
 int64_t pair_cost(const Step *s)
 {
-    if (strcmp(s->kernel->name, "dwpw_f32")) return 0;
+    if (strcmp(s->kernel->name, "dwpw_f32"))
+        return 0;
     const inlay_dwpw_params *p = s->params;
     return 60 * (int64_t)s->units * ((p->ow + p->chunk - 1) / p->chunk);
 }

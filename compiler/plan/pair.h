@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A depthwise convolution and the 1x1 convolution that alone reads it, as one step; a scale and shift of
- * channels and the 1x1 convolution that alone reads it. */
+ * A depthwise convolution and the 1x1 convolution that alone reads it, as one step; a scale and
+ * shift of channels and the 1x1 convolution that alone reads it. */
 #ifndef INLAY_PLAN_PAIR_H
 #define INLAY_PLAN_PAIR_H
 
 #include "plan/elide.h"
 
-/* The program's steps anew, in `a`, pairs made where both steps are `chosen` (NULL: everywhere). False: there are none. */
+/* The program's steps anew, in `a`, pairs made where both steps are `chosen` (NULL: everywhere).
+ * False: there are none. */
 bool pair_steps(Arena *a, Program *p, const bool *chosen, Steps *out);
 /* The same for scales and shifts, wherever it is no slower. */
 bool pair_affine(Arena *a, Program *p, Steps *out);
 
-/* As many pixels at a time as `bytes` of scratch hold, or those that a pair has at least (0 bytes). Nothing, if it is no pair of convolutions. */
+/* As many pixels at a time as `bytes` of scratch hold, or those that a pair has at least (0 bytes).
+ * Nothing, if it is no pair of convolutions. */
 void pair_widen(Arena *a, Step *s, int64_t bytes);
 
 /* Instructions that the step costs beyond those of its two, about; 0: it is no pair. */

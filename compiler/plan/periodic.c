@@ -7,8 +7,10 @@ static int32_t stretch(const Stream *s, int32_t period, int32_t *begin)
 {
     int32_t best = 0, start = 0;
     for (int32_t k = 0; k + period < s->calls; k++) {
-        if (s->order[k] != s->order[k + period]) start = k + 1;
-        else if (k + 1 - start > best) best = k + 1 - start, *begin = start;
+        if (s->order[k] != s->order[k + period])
+            start = k + 1;
+        else if (k + 1 - start > best)
+            best = k + 1 - start, *begin = start;
     }
     return best;
 }
@@ -18,18 +20,23 @@ enum { MOST_PERIOD = 1024 };
 
 Segment stream_list(Arena *a, const Stream *s)
 {
-    Segment g = { .first = s->first, .count = s->end - s->first, .prologue = s->calls, .list = s->order };
+    Segment g = {
+        .first = s->first, .count = s->end - s->first, .prologue = s->calls, .list = s->order
+    };
     int32_t length = s->calls;
-    for (int32_t period = 1; period <= s->calls / 2 && period <= MOST_PERIOD && period < length; period++) {
+    for (int32_t period = 1; period <= s->calls / 2 && period <= MOST_PERIOD && period < length;
+         period++) {
         int32_t begin = 0;
         const int32_t repeats = stretch(s, period, &begin) / period + 1;
-        if (repeats < 2 || s->calls - period * (repeats - 1) >= length) continue;
+        if (repeats < 2 || s->calls - period * (repeats - 1) >= length)
+            continue;
         length = s->calls - period * (repeats - 1);
         g.prologue = begin, g.period = period, g.repeats = repeats;
         g.epilogue = s->calls - begin - period * repeats;
     }
     uint8_t *list = NEW_ARRAY(a, uint8_t, length + 1);
-    for (int32_t k = 0; k < length; k++) list[k] = s->order[k < g.prologue + g.period ? k : s->calls - length + k];
+    for (int32_t k = 0; k < length; k++)
+        list[k] = s->order[k < g.prologue + g.period ? k : s->calls - length + k];
     g.list = list;
     return g;
 }

@@ -13,19 +13,23 @@
 /* What an item takes at one step. */
 typedef struct Live {
     int32_t item;
-    int64_t low, length;        /* units */
-    bool whole;                 /* no holes in it */
-    bool paired;                /* counted together with another that it may overlap */
+    int64_t low, length; /* units */
+    bool whole;          /* no holes in it */
+    bool paired;         /* counted together with another that it may overlap */
 } Live;
 
-typedef struct Event { int32_t time; int32_t item; int64_t grow; } Event;
+typedef struct Event {
+    int32_t time;
+    int32_t item;
+    int64_t grow;
+} Event;
 
 typedef struct Bound {
     Arena *a;
     Problem *p;
     int64_t height;
     int n_live, n_chosen;
-    Live *live, *chosen;        /* chosen: the special ones that count */
+    Live *live, *chosen; /* chosen: the special ones that count */
     VEC(Job) job;
     VEC(size_t) list;
 } Bound;
@@ -34,15 +38,18 @@ typedef struct Bound {
 static int by_time(const void *a, const void *b)
 {
     const Event *x = a, *y = b;
-    if (x->time != y->time) return x->time < y->time ? -1 : 1;
-    if ((x->grow < 0) != (y->grow < 0)) return x->grow < 0 ? -1 : 1;
+    if (x->time != y->time)
+        return x->time < y->time ? -1 : 1;
+    if ((x->grow < 0) != (y->grow < 0))
+        return x->grow < 0 ? -1 : 1;
     return x->item < y->item ? -1 : x->item > y->item;
 }
 
 static int by_length(const void *a, const void *b)
 {
     const Live *x = a, *y = b;
-    if (x->length != y->length) return x->length > y->length ? -1 : 1;
+    if (x->length != y->length)
+        return x->length > y->length ? -1 : 1;
     return x->item < y->item ? -1 : x->item > y->item;
 }
 
@@ -54,7 +61,8 @@ static int64_t most_alive(Arena *a, const Problem *p)
         event[2 * i] = (Event){ p->begin[i], i, p->size[i] };
         event[2 * i + 1] = (Event){ p->end[i], i, -p->size[i] };
     }
-    if (p->n) qsort(event, 2 * (size_t)p->n, sizeof *event, by_time);
+    if (p->n)
+        qsort(event, 2 * (size_t)p->n, sizeof *event, by_time);
     int64_t now = 0, most = 0;
     for (int k = 0; k < 2 * p->n; k++) {
         now += event[k].grow;
@@ -81,13 +89,17 @@ static Live live_parts(Bound *b, int i, int32_t time)
     PlacePart *part = NEW_ARRAY(b->a, PlacePart, item->parts);
     size_t n = 0;
     for (int k = 0; k < item->parts; k++)
-        if (item->part[k].size > 0 && item->part[k].begin <= time && time < item->part[k].end) part[n++] = item->part[k];
-    if (n > 1) qsort(part, n, sizeof *part, by_place);
+        if (item->part[k].size > 0 && item->part[k].begin <= time && time < item->part[k].end)
+            part[n++] = item->part[k];
+    if (n > 1)
+        qsort(part, n, sizeof *part, by_place);
     Live live = { .item = i, .whole = true };
     int64_t end = 0;
     for (size_t k = 0; k < n; k++) {
-        const int64_t low = i64_ceil_div(part[k].offset, unit), high = i64_ceil_div(part[k].offset + part[k].size, unit);
-        if (live.length == 0) live.low = end = low;
+        const int64_t low = i64_ceil_div(part[k].offset, unit),
+                      high = i64_ceil_div(part[k].offset + part[k].size, unit);
+        if (live.length == 0)
+            live.low = end = low;
         live.whole = live.whole && low <= end;
         live.length += i64_max(high - i64_max(low, end), 0);
         end = i64_max(end, high);
@@ -98,7 +110,8 @@ static Live live_parts(Bound *b, int i, int32_t time)
 
 static Live live_at(Bound *b, int i, int32_t time)
 {
-    if (b->p->item[b->p->from[i]].parts) return live_parts(b, i, time);
+    if (b->p->item[b->p->from[i]].parts)
+        return live_parts(b, i, time);
     return (Live){ .item = i, .length = b->p->size[i], .whole = true };
 }
 
@@ -106,7 +119,7 @@ static Live live_at(Bound *b, int i, int32_t time)
 
 static int64_t overlap_at(const Live *x, const Live *y, int64_t distance)
 {
-    const int64_t at = distance + x->low - y->low;      /* of x's window, seen from y's */
+    const int64_t at = distance + x->low - y->low; /* of x's window, seen from y's */
     return i64_max(i64_min(at + x->length, y->length) - i64_max(at, 0), 0);
 }
 
@@ -114,8 +127,10 @@ static bool distance_allowed(const Problem *p, int i, int j, int64_t distance)
 {
     for (size_t e = p->start[i]; e < p->start[i + 1]; e++) {
         const Arc *arc = &p->arc[p->incident[e]];
-        if (arc->i == i && arc->j == j && arc->lo < distance && distance < arc->hi) return false;
-        if (arc->j == i && arc->i == j && arc->lo < -distance && -distance < arc->hi) return false;
+        if (arc->i == i && arc->j == j && arc->lo < distance && distance < arc->hi)
+            return false;
+        if (arc->j == i && arc->i == j && arc->lo < -distance && -distance < arc->hi)
+            return false;
     }
     return true;
 }
@@ -128,10 +143,13 @@ static int64_t most_shared(const Problem *p, const Live *x, const Live *y)
     int64_t most = distance_allowed(p, i, j, nested) ? overlap_at(x, y, nested) : 0;
     for (size_t e = p->start[i]; e < p->start[i + 1]; e++) {
         const Arc *arc = &p->arc[p->incident[e]];
-        if (arc->i != j && arc->j != j) continue;
+        if (arc->i != j && arc->j != j)
+            continue;
         const int64_t lo = arc->i == i ? arc->lo : -arc->hi, hi = arc->i == i ? arc->hi : -arc->lo;
-        if (distance_allowed(p, i, j, lo)) most = i64_max(most, overlap_at(x, y, lo));
-        if (distance_allowed(p, i, j, hi)) most = i64_max(most, overlap_at(x, y, hi));
+        if (distance_allowed(p, i, j, lo))
+            most = i64_max(most, overlap_at(x, y, lo));
+        if (distance_allowed(p, i, j, hi))
+            most = i64_max(most, overlap_at(x, y, hi));
     }
     return most;
 }
@@ -150,14 +168,18 @@ static int64_t choose(Bound *b, Live *x)
     int64_t shared = 0;
     for (int k = 0; k < b->n_chosen; k++) {
         const int64_t s = most_shared(b->p, x, &b->chosen[k]);
-        if (s == 0) continue;
-        if (partner || b->chosen[k].paired || !x->whole || !b->chosen[k].whole) return 0;
+        if (s == 0)
+            continue;
+        if (partner || b->chosen[k].paired || !x->whole || !b->chosen[k].whole)
+            return 0;
         partner = &b->chosen[k];
         shared = s;
     }
     x->paired = partner != NULL;
-    if (partner) partner->paired = true;
-    else add_job(b, x);
+    if (partner)
+        partner->paired = true;
+    else
+        add_job(b, x);
     b->chosen[b->n_chosen++] = *x;
     return x->length - shared;
 }
@@ -175,8 +197,10 @@ static void count_step(Bound *b)
             add_job(b, &b->live[k]);
         }
     }
-    if (special > 1) qsort(b->live, (size_t)special, sizeof *b->live, by_length);
-    for (int k = 0; k < special; k++) sum += choose(b, &b->live[k]);
+    if (special > 1)
+        qsort(b->live, (size_t)special, sizeof *b->live, by_length);
+    for (int k = 0; k < special; k++)
+        sum += choose(b, &b->live[k]);
     b->height = i64_max(b->height, sum);
     VEC_PUSH(b->a, &b->list, b->job.n);
 }
@@ -186,7 +210,8 @@ static size_t births(Bound *b, Event **out)
 {
     const Problem *p = b->p;
     size_t n = 0, m = 0;
-    for (int i = 0; i < p->n; i++) n += (size_t)p->item[p->from[i]].parts + 1;
+    for (int i = 0; i < p->n; i++)
+        n += (size_t)p->item[p->from[i]].parts + 1;
     Event *event = NEW_ARRAY(b->a, Event, n);
     n = 0;
     for (int i = 0; i < p->n; i++) {
@@ -196,9 +221,11 @@ static size_t births(Bound *b, Event **out)
             if (item->part[k].begin > p->begin[i] && item->part[k].begin < p->end[i])
                 event[n++] = (Event){ item->part[k].begin, -1, 0 };
     }
-    if (n) qsort(event, n, sizeof *event, by_time);
+    if (n)
+        qsort(event, n, sizeof *event, by_time);
     for (size_t k = 0; k < n; k++)
-        if (event[k].item >= 0 || (m && event[m - 1].time != event[k].time)) event[m++] = event[k];
+        if (event[k].item >= 0 || (m && event[m - 1].time != event[k].time))
+            event[m++] = event[k];
     *out = event;
     return m;
 }
@@ -214,14 +241,17 @@ static void count_steps(Bound *b)
         const int32_t now = event[k].time;
         int kept = 0;
         for (int m = 0; m < n_alive; m++)
-            if (p->end[alive[m]] > now) alive[kept++] = alive[m];
+            if (p->end[alive[m]] > now)
+                alive[kept++] = alive[m];
         for (; k < n && event[k].time == now; k++)
-            if (event[k].item >= 0) alive[kept++] = event[k].item;
+            if (event[k].item >= 0)
+                alive[kept++] = event[k].item;
         n_alive = kept;
         b->n_live = 0;
         for (int m = 0; m < n_alive; m++) {
             b->live[b->n_live] = live_at(b, alive[m], now);
-            if (b->live[b->n_live].length) b->n_live++;
+            if (b->live[b->n_live].length)
+                b->n_live++;
         }
         count_step(b);
     }
@@ -230,8 +260,10 @@ static void count_steps(Bound *b)
 int64_t place_bound(Arena *a, Problem *p)
 {
     int64_t height = p->plain ? most_alive(a, p) : 0;
-    for (int i = 0; i < p->n; i++) height = i64_max(height, p->size[i] + i64_max(p->pin[i], 0));
-    if (p->plain) return height;
+    for (int i = 0; i < p->n; i++)
+        height = i64_max(height, p->size[i] + i64_max(p->pin[i], 0));
+    if (p->plain)
+        return height;
     Bound b = { .a = a, .p = p, .height = height };
     b.live = NEW_ARRAY(a, Live, p->n);
     b.chosen = NEW_ARRAY(a, Live, p->n);

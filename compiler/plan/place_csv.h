@@ -15,7 +15,7 @@
 #include "plan/place.h"
 
 typedef struct CsvField {
-    const char *text;           /* borrowed, not ended by NUL */
+    const char *text; /* borrowed, not ended by NUL */
     size_t length;
 } CsvField;
 
@@ -23,10 +23,11 @@ typedef struct PlaceCsv {
     int columns, offset_column; /* -1: none */
     VEC(CsvField) field;        /* row by row, the header first */
     VEC(PlaceItem) item;
-    VEC(int64_t) hint;          /* one an item, or none */
+    VEC(int64_t) hint; /* one an item, or none */
 } PlaceCsv;
 
-/* The text must outlive the result. What is malformed ends in fail_at() with status 65; `path` is for messages. */
+/* The text must outlive the result. What is malformed ends in fail_at() with status 65; `path` is
+ * for messages. */
 PlaceCsv *place_csv_read(Arena *a, const char *path, const char *text, size_t length);
 /* The same rows with their offsets. */
 void place_csv_write(const PlaceCsv *csv, const int64_t *offset, FILE *out);

@@ -22,30 +22,31 @@ typedef struct Job {
 
 typedef struct Problem {
     int n;
-    int64_t unit;               /* bytes */
-    const PlaceItem *item;      /* the caller's; the entry of item i is item[from[i]] */
+    int64_t unit;          /* bytes */
+    const PlaceItem *item; /* the caller's; the entry of item i is item[from[i]] */
     int32_t *from;
-    int64_t *size, *align;      /* units */
-    int64_t *pin;               /* units; -1: free */
+    int64_t *size, *align; /* units */
+    int64_t *pin;          /* units; -1: free */
     int32_t *begin, *end;
-    bool *special;              /* named by an override */
-    bool plain;                 /* lifetimes and sizes say all: no parts, overrides, pins */
-    bool mixed;                 /* some alignments exceed the unit */
+    bool *special; /* named by an override */
+    bool plain;    /* lifetimes and sizes say all: no parts, overrides, pins */
+    bool mixed;    /* some alignments exceed the unit */
 
-    size_t n_arc;               /* of all pairs that exclude each other; none in a large plain problem */
+    size_t n_arc; /* of all pairs that exclude each other; none in a large plain problem */
     Arc *arc;
-    size_t *start;              /* the arcs of item i: incident[start[i]] .. incident[start[i + 1] - 1] */
+    size_t *start; /* the arcs of item i: incident[start[i]] .. incident[start[i + 1] - 1] */
     int32_t *incident;
 
-    size_t n_job, n_list;       /* lists of jobs that exclude each other, when not plain */
+    size_t n_job, n_list; /* lists of jobs that exclude each other, when not plain */
     Job *job;
-    size_t *list;               /* list k: job[list[k]] .. job[list[k + 1] - 1] */
+    size_t *list; /* list k: job[list[k]] .. job[list[k + 1] - 1] */
 } Problem;
 
 /* The next multiple of align, align > 0. */
 static inline int64_t place_up(int64_t y, int64_t align)
 {
-    if (align == 1) return y;
+    if (align == 1)
+        return y;
     const int64_t r = y % align;
     return r == 0 ? y : r < 0 ? y - r : y - r + align;
 }
@@ -61,7 +62,8 @@ static inline uint64_t place_random(uint64_t *state)
 static const uint64_t PLACE_SEED = 88172645463325252u;
 
 /* place_problem.c: the caller's items in units, with their arcs. */
-Problem *place_problem(Arena *a, const PlaceItem *item, int n, const PlaceArc *override, int n_override);
+Problem *place_problem(Arena *a, const PlaceItem *item, int n, const PlaceArc *override,
+                       int n_override);
 int64_t place_height(const Problem *p, const int64_t *offset);
 
 /* place_arcs.c: fills the pairs that exclude each other; n_item: the caller's number of items. */
@@ -72,16 +74,20 @@ int64_t place_bound(Arena *a, Problem *p);
 
 /* place_order.c: first fit in a few orders, then order moves while the height is above `goal`.
  * hint: the caller's offsets or NULL. Returns the height. */
-int64_t place_by_order(Arena *a, const Problem *p, const int64_t *hint, int64_t goal, uint32_t moves, int64_t *offset);
+int64_t place_by_order(Arena *a, const Problem *p, const int64_t *hint, int64_t goal,
+                       uint32_t moves, int64_t *offset);
 
-/* The two exact searches: is there a placement within `capacity` units? IMPOSSIBLE is a proof, UNDECIDED
- * says that the budget is spent. Offsets are written when found; *spent grows by what was used, at least 1. */
+/* The two exact searches: is there a placement within `capacity` units? IMPOSSIBLE is a proof,
+ * UNDECIDED says that the budget is spent. Offsets are written when found; *spent grows by what was
+ * used, at least 1. */
 typedef struct Sky Sky;
 Sky *place_sky_new(Arena *a, const Problem *p, uint64_t budget);
-Verdict place_exact(Sky *q, int64_t capacity, bool wide, uint64_t budget, int64_t *offset, uint64_t *spent);
+Verdict place_exact(Sky *q, int64_t capacity, bool wide, uint64_t budget, int64_t *offset,
+                    uint64_t *spent);
 
 typedef struct PairSearch PairSearch;
 PairSearch *place_pairs_new(Arena *a, const Problem *p);
-Verdict place_pairs(PairSearch *q, int64_t capacity, uint64_t budget, int64_t *offset, uint64_t *spent);
+Verdict place_pairs(PairSearch *q, int64_t capacity, uint64_t budget, int64_t *offset,
+                    uint64_t *spent);
 
 #endif

@@ -14,21 +14,22 @@ static const size_t MOVE_WORK = 1000000;
 
 typedef struct Orders {
     const Problem *p;
-    int32_t *order, *next;      /* the best one, and the one being tried */
-    int64_t *offset, *trial;    /* of each */
+    int32_t *order, *next;   /* the best one, and the one being tried */
+    int64_t *offset, *trial; /* of each */
     bool *placed;
     int64_t best;
 } Orders;
 
 typedef struct Ranked {
-    uint64_t key;               /* greater goes first */
+    uint64_t key; /* greater goes first */
     int32_t item;
 } Ranked;
 
 static int by_key(const void *a, const void *b)
 {
     const Ranked *x = a, *y = b;
-    if (x->key != y->key) return x->key > y->key ? -1 : 1;
+    if (x->key != y->key)
+        return x->key > y->key ? -1 : 1;
     return x->item < y->item ? -1 : x->item > y->item;
 }
 
@@ -40,10 +41,12 @@ static int64_t raise_once(const Orders *o, int i, int64_t y)
         const Arc *arc = &p->arc[p->incident[e]];
         const bool first = arc->i == i;
         const int other = first ? arc->j : arc->i;
-        if (!o->placed[other]) continue;
+        if (!o->placed[other])
+            continue;
         const int64_t lo = o->trial[other] + (first ? arc->lo : -arc->hi);
         const int64_t hi = o->trial[other] + (first ? arc->hi : -arc->lo);
-        if (lo < y && y < hi) y = place_up(hi, p->align[i]);
+        if (lo < y && y < hi)
+            y = place_up(hi, p->align[i]);
     }
     return y;
 }
@@ -55,15 +58,18 @@ static int64_t first_fit(Orders *o, int64_t limit)
     int64_t height = 0;
     for (int i = 0; i < p->n; i++) {
         o->placed[i] = p->pin[i] >= 0;
-        if (!o->placed[i]) continue;
+        if (!o->placed[i])
+            continue;
         o->trial[i] = p->pin[i];
         height = i64_max(height, p->pin[i] + p->size[i]);
     }
     for (int k = 0; k < p->n && height <= limit; k++) {
         const int i = o->next[k];
-        if (o->placed[i]) continue;
+        if (o->placed[i])
+            continue;
         int64_t y = 0;
-        for (int64_t up; (up = raise_once(o, i, y)) != y;) y = up;
+        for (int64_t up; (up = raise_once(o, i, y)) != y;)
+            y = up;
         o->trial[i] = y;
         o->placed[i] = true;
         height = i64_max(height, y + p->size[i]);
@@ -84,10 +90,14 @@ enum { BY_HINT, BY_SIZE, BY_AREA, BY_DURATION, ORDERS };
 
 static uint64_t order_key(const Problem *p, int i, int kind, const int64_t *hint)
 {
-    const uint64_t size = (uint64_t)p->size[i], duration = (uint64_t)((int64_t)p->end[i] - p->begin[i]);
-    if (kind == BY_HINT) return ~(uint64_t)hint[p->from[i]];
-    if (kind == BY_SIZE) return size;
-    if (kind == BY_DURATION) return duration;
+    const uint64_t size = (uint64_t)p->size[i],
+                   duration = (uint64_t)((int64_t)p->end[i] - p->begin[i]);
+    if (kind == BY_HINT)
+        return ~(uint64_t)hint[p->from[i]];
+    if (kind == BY_SIZE)
+        return size;
+    if (kind == BY_DURATION)
+        return duration;
     return size > UINT64_MAX / duration ? UINT64_MAX : size * duration;
 }
 
@@ -95,9 +105,12 @@ static void sort_order(Arena *a, Orders *o, int kind, const int64_t *hint)
 {
     const ArenaMark mark = arena_mark(a);
     Ranked *r = NEW_ARRAY(a, Ranked, o->p->n);
-    for (int i = 0; i < o->p->n; i++) r[i] = (Ranked){ order_key(o->p, i, kind, hint), i };
-    if (o->p->n) qsort(r, (size_t)o->p->n, sizeof *r, by_key);
-    for (int i = 0; i < o->p->n; i++) o->next[i] = r[i].item;
+    for (int i = 0; i < o->p->n; i++)
+        r[i] = (Ranked){ order_key(o->p, i, kind, hint), i };
+    if (o->p->n)
+        qsort(r, (size_t)o->p->n, sizeof *r, by_key);
+    for (int i = 0; i < o->p->n; i++)
+        o->next[i] = r[i].item;
     arena_release(a, mark);
 }
 
@@ -107,7 +120,8 @@ static int index_at_peak(const Orders *o, int from)
 {
     for (int k = 0; k < o->p->n; k++) {
         const int at = (from + k) % o->p->n, i = o->order[at];
-        if (o->offset[i] + o->p->size[i] == o->best) return at;
+        if (o->offset[i] + o->p->size[i] == o->best)
+            return at;
     }
     return from;
 }
@@ -138,11 +152,13 @@ static void improve(Orders *o, int64_t goal, uint32_t moves)
 {
     uint64_t state = PLACE_SEED;
     const size_t most = MOVE_WORK / (o->p->n_arc + (size_t)o->p->n + 1);
-    if (moves > most) moves = (uint32_t)most;
+    if (moves > most)
+        moves = (uint32_t)most;
     for (uint32_t turn = 0; turn < moves && o->best > goal; turn++) {
         next_move(o, turn, &state);
         const int64_t height = first_fit(o, o->best);
-        if (height <= o->best) keep(o, height);
+        if (height <= o->best)
+            keep(o, height);
     }
 }
 
@@ -159,11 +175,13 @@ static int64_t place_large(Arena *a, Orders *o)
         int64_t y = 0;
         for (int m = 0; m < k && o->offset[rising[m]] < y + p->size[i]; m++) {
             const int j = rising[m];
-            if (p->begin[i] >= p->end[j] || p->begin[j] >= p->end[i]) continue;
+            if (p->begin[i] >= p->end[j] || p->begin[j] >= p->end[i])
+                continue;
             y = i64_max(y, place_up(o->offset[j] + p->size[j], p->align[i]));
         }
         int at = k;
-        for (; at > 0 && o->offset[rising[at - 1]] > y; at--) rising[at] = rising[at - 1];
+        for (; at > 0 && o->offset[rising[at - 1]] > y; at--)
+            rising[at] = rising[at - 1];
         rising[at] = i;
         o->offset[i] = y;
         height = i64_max(height, y + p->size[i]);
@@ -171,7 +189,8 @@ static int64_t place_large(Arena *a, Orders *o)
     return height;
 }
 
-int64_t place_by_order(Arena *a, const Problem *p, const int64_t *hint, int64_t goal, uint32_t moves, int64_t *offset)
+int64_t place_by_order(Arena *a, const Problem *p, const int64_t *hint, int64_t goal,
+                       uint32_t moves, int64_t *offset)
 {
     Orders o = { .p = p, .offset = offset, .best = INT64_MAX };
     o.order = NEW_ARRAY(a, int32_t, p->n);
@@ -185,8 +204,10 @@ int64_t place_by_order(Arena *a, const Problem *p, const int64_t *hint, int64_t 
     for (int kind = hint ? BY_HINT : BY_SIZE; kind < ORDERS && o.best > goal; kind++) {
         sort_order(a, &o, kind, hint);
         const int64_t height = first_fit(&o, o.best);
-        if (height < o.best) keep(&o, height);
+        if (height < o.best)
+            keep(&o, height);
     }
-    if (p->n > 1) improve(&o, goal, moves);
+    if (p->n > 1)
+        improve(&o, goal, moves);
     return o.best;
 }

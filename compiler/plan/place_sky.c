@@ -23,18 +23,21 @@ static void unplace(Sky *q, int i)
     for (int s = q->first[i]; s < q->last[i]; s++) {
         q->open_count[s]++;
         q->rest[s] += q->p->size[i];
-        if (s > q->first[i]) q->crossing[s]++;
+        if (s > q->first[i])
+            q->crossing[s]++;
     }
 }
 
-/* Placing moves an item behind the open ones of its sections and shortens them, so undoing only counts up:
- * any order among the open ones is as good. */
+/* Placing moves an item behind the open ones of its sections and shortens them, so undoing only
+ * counts up: any order among the open ones is as good. */
 void sky_undo(Sky *q, size_t mark)
 {
     while (q->trail.n > mark) {
         const SkyChange c = q->trail.at[--q->trail.n];
-        if (c.where) *c.where = c.old;
-        else unplace(q, (int)c.old);
+        if (c.where)
+            *c.where = c.old;
+        else
+            unplace(q, (int)c.old);
     }
 }
 
@@ -42,7 +45,8 @@ void sky_undo(Sky *q, size_t mark)
 
 static void push(SkyQueue *k, int s)
 {
-    if (k->in[s]) return;
+    if (k->in[s])
+        return;
     k->in[s] = true;
     k->at[k->n++] = s;
 }
@@ -54,7 +58,11 @@ static int pop(SkyQueue *k)
     return s;
 }
 
-static void clear(SkyQueue *k) { while (k->n) pop(k); }
+static void clear(SkyQueue *k)
+{
+    while (k->n)
+        pop(k);
+}
 
 static bool overflow(Sky *q, int s)
 {
@@ -91,7 +99,8 @@ static void close_item(Sky *q, int i, int s)
     open[end] = i;
     q->slot[i][s - q->first[i]] = end;
     q->rest[s] -= q->p->size[i];
-    if (s > q->first[i]) q->crossing[s]--;
+    if (s > q->first[i])
+        q->crossing[s]--;
 }
 
 void sky_put(Sky *q, int i, int64_t y)
@@ -137,18 +146,25 @@ static bool wasteful(Sky *q, int s)
     int from = s, to = s + 1;
     for (int k = 0; k < q->open_count[s]; k++) {
         const int i = q->open[s][k];
-        if (q->p->size[i] > hole) continue;
+        if (q->p->size[i] > hole)
+            continue;
         least = i64_min(least, q->p->size[i]);
-        if (q->first[i] < from) from = q->first[i];
-        if (q->last[i] > to) to = q->last[i];
+        if (q->first[i] < from)
+            from = q->first[i];
+        if (q->last[i] > to)
+            to = q->last[i];
     }
-    if (least > hole) return false;
+    if (least > hole)
+        return false;
     widen_hole(q, s, least, &from, &to);
     for (int k = 0; k < q->open_count[s]; k++) {
         const int i = q->open[s][k], a = q->first[i], b = q->last[i] - 1;
-        if (q->p->size[i] > hole || a < from || b >= to) continue;
-        const int64_t base = i64_max(q->base[a], q->base[b]), roof = i64_min(q->roof[a], q->roof[b]);
-        if (roof - place_up(base, q->p->align[i]) >= q->p->size[i]) return true;
+        if (q->p->size[i] > hole || a < from || b >= to)
+            continue;
+        const int64_t base = i64_max(q->base[a], q->base[b]),
+                      roof = i64_min(q->roof[a], q->roof[b]);
+        if (roof - place_up(base, q->p->align[i]) >= q->p->size[i])
+            return true;
     }
     return false;
 }
@@ -159,7 +175,8 @@ static void sort_by_earliest(Sky *q, int s)
     for (int k = 1; k < q->open_count[s]; k++) {
         const int i = open[k];
         const int64_t e = q->earliest[i];
-        if (q->earliest[open[k - 1]] <= e) continue;
+        if (q->earliest[open[k - 1]] <= e)
+            continue;
         int at = k;
         for (; at > 0 && q->earliest[open[at - 1]] > e; at--) {
             open[at] = open[at - 1];
@@ -174,28 +191,32 @@ static void sort_by_earliest(Sky *q, int s)
 static bool fits_alone(Sky *q, int s)
 {
     int64_t y = 0, rest = q->rest[s];
-    if (rest > q->capacity) return false;
+    if (rest > q->capacity)
+        return false;
     sort_by_earliest(q, s);
     for (int k = 0; k < q->open_count[s]; k++) {
         const int i = q->open[s][k];
         y = i64_max(y, q->earliest[i]);
-        if (y + rest > q->capacity) return false;
+        if (y + rest > q->capacity)
+            return false;
         y += q->p->size[i];
         rest -= q->p->size[i];
     }
     return true;
 }
 
-/* Item i rises to y. Only a section whose floor it held down may rise in turn, and only one that cannot take all
- * its open items above y may overflow. */
+/* Item i rises to y. Only a section whose floor it held down may rise in turn, and only one that
+ * cannot take all its open items above y may overflow. */
 static void raise_item(Sky *q, int i, int64_t y)
 {
     const int64_t room = q->capacity - y, *holder = q->holder, *rest = q->rest;
     const int last = q->last[i];
     set(q, &q->earliest[i], y);
     for (int t = q->first[i]; t < last; t++) {
-        if (holder[t] == i) push(&q->stale, t);
-        if (rest[t] > room) push(&q->touched, t);
+        if (holder[t] == i)
+            push(&q->stale, t);
+        if (rest[t] > room)
+            push(&q->touched, t);
     }
 }
 
@@ -205,25 +226,31 @@ static void raise_items(Sky *q, int s)
     const int64_t y = q->floor[s], *earliest = q->earliest;
     const int32_t *open = q->open[s], *end = open + q->open_count[s];
     for (; open < end; open++)
-        if (earliest[*open] < y) raise_item(q, *open, place_up(y, q->p->align[*open]));
+        if (earliest[*open] < y)
+            raise_item(q, *open, place_up(y, q->p->align[*open]));
 }
 
 /* Lifts the floor of s to its least earliest. */
 static bool settle(Sky *q, int s)
 {
-    if (q->open_count[s] == 0) return true;
+    if (q->open_count[s] == 0)
+        return true;
     const int64_t y = q->floor[s], *earliest = q->earliest;
     const int32_t *open = q->open[s];
     int holder = open[0];
     int64_t low = earliest[holder];
     for (int k = 1; k < q->open_count[s] && low > y; k++) {
-        if (earliest[open[k]] >= low) continue;
+        if (earliest[open[k]] >= low)
+            continue;
         holder = open[k];
         low = earliest[holder];
     }
-    if (q->holder[s] != holder) set(q, &q->holder[s], holder);
-    if (low <= y) return true;
-    if (low + q->rest[s] > q->capacity) return false;
+    if (q->holder[s] != holder)
+        set(q, &q->holder[s], holder);
+    if (low <= y)
+        return true;
+    if (low + q->rest[s] > q->capacity)
+        return false;
     set(q, &q->floor[s], low);
     return !wasteful(q, s);
 }
@@ -234,7 +261,8 @@ bool sky_propagate(Sky *q)
         const bool rising = q->raised.n > 0;
         const int s = pop(rising ? &q->raised : &q->stale);
         if (rising) {
-            if (q->open_count[s] && q->floor[s] + q->rest[s] > q->capacity) return overflow(q, s);
+            if (q->open_count[s] && q->floor[s] + q->rest[s] > q->capacity)
+                return overflow(q, s);
             raise_items(q, s);
         } else if (!settle(q, s)) {
             return overflow(q, s);
@@ -242,7 +270,8 @@ bool sky_propagate(Sky *q)
     }
     while (q->touched.n) {
         const int s = pop(&q->touched);
-        if (!fits_alone(q, s)) return overflow(q, s);
+        if (!fits_alone(q, s))
+            return overflow(q, s);
     }
     return true;
 }
@@ -263,9 +292,11 @@ static int32_t *borders(Arena *a, const Problem *p, int *count)
         time[2 * i] = p->begin[i];
         time[2 * i + 1] = p->end[i];
     }
-    if (p->n) qsort(time, 2 * (size_t)p->n, sizeof *time, by_value);
+    if (p->n)
+        qsort(time, 2 * (size_t)p->n, sizeof *time, by_value);
     for (int k = 0; k < 2 * p->n; k++)
-        if (n == 0 || time[k] != time[n - 1]) time[n++] = time[k];
+        if (n == 0 || time[k] != time[n - 1])
+            time[n++] = time[k];
     *count = n;
     return time;
 }
@@ -284,10 +315,14 @@ typedef struct Kin {
 static int by_lifetime(const void *a, const void *b)
 {
     const Kin *x = a, *y = b;
-    if (x->first != y->first) return x->first < y->first ? -1 : 1;
-    if (x->last != y->last) return x->last < y->last ? -1 : 1;
-    if (x->size != y->size) return x->size < y->size ? -1 : 1;
-    if (x->align != y->align) return x->align < y->align ? -1 : 1;
+    if (x->first != y->first)
+        return x->first < y->first ? -1 : 1;
+    if (x->last != y->last)
+        return x->last < y->last ? -1 : 1;
+    if (x->size != y->size)
+        return x->size < y->size ? -1 : 1;
+    if (x->align != y->align)
+        return x->align < y->align ? -1 : 1;
     return x->item < y->item ? -1 : x->item > y->item;
 }
 
@@ -295,14 +330,17 @@ static void find_kin(Sky *q)
 {
     const ArenaMark mark = arena_mark(q->arena);
     Kin *kin = NEW_ARRAY(q->arena, Kin, q->n);
-    for (int i = 0; i < q->n; i++) kin[i] = (Kin){ q->first[i], q->last[i], i, q->p->size[i], q->p->align[i] };
-    if (q->n) qsort(kin, (size_t)q->n, sizeof *kin, by_lifetime);
+    for (int i = 0; i < q->n; i++)
+        kin[i] = (Kin){ q->first[i], q->last[i], i, q->p->size[i], q->p->align[i] };
+    if (q->n)
+        qsort(kin, (size_t)q->n, sizeof *kin, by_lifetime);
     for (int k = 0; k < q->n; k++) {
         const Kin *x = &kin[k], *before = k ? &kin[k - 1] : NULL;
         const bool related = before && before->first == x->first && before->last == x->last;
         q->group[x->item] = related ? q->group[before->item] : x->item;
         q->group_left[q->group[x->item]]++;
-        q->twin[x->item] = related && before->size == x->size && before->align == x->align ? before->item : -1;
+        q->twin[x->item] =
+            related && before->size == x->size && before->align == x->align ? before->item : -1;
     }
     arena_release(q->arena, mark);
 }
@@ -314,7 +352,8 @@ static void open_items(Sky *q)
         for (int s = q->first[i]; s < q->last[i]; s++) {
             q->slot[i][s - q->first[i]] = q->open_count[s]++;
             q->rest[s] += q->p->size[i];
-            if (s > q->first[i]) q->crossing[s]++;
+            if (s > q->first[i])
+                q->crossing[s]++;
         }
     }
     for (int s = 0; s < q->sections; s++) {
@@ -322,15 +361,20 @@ static void open_items(Sky *q)
         q->top_item[s] = q->holder[s] = -1;
     }
     for (int i = 0; i < q->n; i++)
-        for (int s = q->first[i]; s < q->last[i]; s++) q->open[s][q->slot[i][s - q->first[i]]] = i;
+        for (int s = q->first[i]; s < q->last[i]; s++)
+            q->open[s][q->slot[i][s - q->first[i]]] = i;
 }
 
 static void list_births(Sky *q)
 {
-    for (int i = 0; i < q->n; i++) q->birth[q->first[i] + 1]++;
-    for (int s = 0; s < q->sections; s++) q->birth[s + 1] += q->birth[s];
-    for (int i = q->n - 1; i >= 0; i--) q->born[--q->birth[q->first[i] + 1]] = i;
-    for (int s = 0; s < q->sections; s++) q->birth[s] = q->birth[s + 1];
+    for (int i = 0; i < q->n; i++)
+        q->birth[q->first[i] + 1]++;
+    for (int s = 0; s < q->sections; s++)
+        q->birth[s + 1] += q->birth[s];
+    for (int i = q->n - 1; i >= 0; i--)
+        q->born[--q->birth[q->first[i] + 1]] = i;
+    for (int s = 0; s < q->sections; s++)
+        q->birth[s] = q->birth[s + 1];
     q->birth[q->sections] = q->n;
 }
 
@@ -389,7 +433,8 @@ Sky *place_sky_new(Arena *a, const Problem *p, uint64_t budget)
     find_kin(q);
     open_items(q);
     list_births(q);
-    for (q->table_bits = 8; q->table_bits < 20 && (uint64_t)1 << q->table_bits < budget;) q->table_bits++;
+    for (q->table_bits = 8; q->table_bits < 20 && (uint64_t)1 << q->table_bits < budget;)
+        q->table_bits++;
     q->table = NEW_ARRAY(a, uint64_t, (size_t)1 << q->table_bits);
     return q;
 }

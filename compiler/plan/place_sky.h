@@ -10,7 +10,7 @@
 #include "base/vec.h"
 #include "plan/place_internal.h"
 
-typedef struct SkyChange {      /* where == NULL: item `old` was placed */
+typedef struct SkyChange { /* where == NULL: item `old` was placed */
     int64_t *where, old;
 } SkyChange;
 
@@ -23,12 +23,12 @@ typedef struct SkyQueue {
 
 /* A branching node: what covers the point (section, y)? */
 typedef struct SkyFrame {
-    int a, b, limit;            /* solves sections [a, b); its owner goes on in [b, limit) */
+    int a, b, limit; /* solves sections [a, b); its owner goes on in [b, limit) */
     int section;
     int64_t y;
-    size_t mark;                /* of the trail */
-    size_t first, next, end;    /* answers */
-    bool hole;                  /* whether "nothing" is still to be answered */
+    size_t mark;             /* of the trail */
+    size_t first, next, end; /* answers */
+    bool hole;               /* whether "nothing" is still to be answered */
     uint64_t key;
 } SkyFrame;
 
@@ -37,42 +37,45 @@ struct Sky {
     const Problem *p;
     int n, sections;
     int64_t capacity;
-    int32_t *first, *last;      /* item i lives in sections first[i] .. last[i] - 1 */
+    int32_t *first, *last; /* item i lives in sections first[i] .. last[i] - 1 */
     int64_t *earliest, *offset;
     bool *placed;
-    int32_t *group, *group_left;/* items of one lifetime, by their first; how many are open */
-    int32_t *twin;              /* the previous equal item, or -1 */
-    int32_t *rank;              /* in which answers are tried */
+    int32_t *group, *group_left; /* items of one lifetime, by their first; how many are open */
+    int32_t *twin;               /* the previous equal item, or -1 */
+    int32_t *rank;               /* in which answers are tried */
 
-    int32_t *birth, *born;      /* items whose first section is s: born[birth[s]] .. born[birth[s + 1] - 1] */
-    int32_t **open;             /* items of a section, the open ones first */
+    int32_t *birth,
+        *born;      /* items whose first section is s: born[birth[s]] .. born[birth[s + 1] - 1] */
+    int32_t **open; /* items of a section, the open ones first */
     int32_t *open_count;
-    int32_t **slot;             /* open[s][slot[i][s - first[i]]] == i */
-    int64_t *floor, *top;       /* top: end of the highest placed item, at most the floor */
+    int32_t **slot;       /* open[s][slot[i][s - first[i]]] == i */
+    int64_t *floor, *top; /* top: end of the highest placed item, at most the floor */
     int64_t *top_item;
-    int64_t *holder;            /* an open item whose earliest is the floor; while it stays, so does the floor */
-    int64_t *rest;              /* sum of the open sizes */
-    int32_t *crossing;          /* open items alive on both sides of the border before s */
-    int64_t *weight, *weights;  /* failures met in a section, plus one: one row a rule */
+    int64_t
+        *holder;   /* an open item whose earliest is the floor; while it stays, so does the floor */
+    int64_t *rest; /* sum of the open sizes */
+    int32_t *crossing;         /* open items alive on both sides of the border before s */
+    int64_t *weight, *weights; /* failures met in a section, plus one: one row a rule */
 
-    int64_t *base, *roof;       /* scratch of one hole: highest base and lowest roof from it to a section */
+    int64_t *base,
+        *roof; /* scratch of one hole: highest base and lowest roof from it to a section */
 
     SkyQueue raised, stale, touched;
     VEC(SkyChange) trail;
     VEC(SkyFrame) frame;
     VEC(int32_t) answer;
 
-    int32_t *seen, stamp;       /* memo of may_rest() in one node */
+    int32_t *seen, stamp; /* memo of may_rest() in one node */
     bool *rests;
     uint64_t *table, *item_key; /* table: keys of states that fail */
     int table_bits;
-    int64_t bias, scale;        /* of the rule; scores are capacity * scale >> shift at most, per answer */
+    int64_t bias, scale; /* of the rule; scores are capacity * scale >> shift at most, per answer */
     int shift;
     bool weighted;
     uint64_t nodes, node_limit;
 };
 
-enum { SKY_RULES = 36 };        /* rows of weights */
+enum { SKY_RULES = 36 }; /* rows of weights */
 
 void sky_set_floor(Sky *q, int s, int64_t y);
 void sky_put(Sky *q, int i, int64_t y);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The stages of the plan: copies, order, pairs, schedule, offsets; cheaper plans where a limit or a goal asks for them. */
+ * The stages of the plan: copies, order, pairs, schedule, offsets; cheaper plans where a limit or a
+ * goal asks for them. */
 #include "plan/plan.h"
 
 #include "base/size.h"
@@ -13,7 +14,8 @@ static void clear(Program *p)
 {
     for (size_t i = 0; i < p->step.n; i++) {
         p->step.at[i]->backward = false;
-        for (int k = 0; k < p->step.at[i]->n_operand; k++) p->step.at[i]->operand[k].ring = 0;
+        for (int k = 0; k < p->step.at[i]->n_operand; k++)
+            p->step.at[i]->operand[k].ring = 0;
     }
     p->plan = (Plan){ 0 };
 }
@@ -33,8 +35,9 @@ static int64_t beyond(const Plan *plan, const PlanOptions *opt, int64_t promised
     return opt->regions ? plan->region_missing : i64_max(0, plan->arena_size - promised);
 }
 
-/* The steps as they are. Where no offsets hold what the schedule promised (results over their inputs stand in each other's way, or
- * the sum of the regions holds what none of them does) a schedule that keeps less alive everywhere may do. */
+/* The steps as they are. Where no offsets hold what the schedule promised (results over their
+ * inputs stand in each other's way, or the sum of the regions holds what none of them does) a
+ * schedule that keeps less alive everywhere may do. */
 static void plan_steps(Program *program, const PlanOptions *opt, PlanLevel level, int64_t enough)
 {
     PlanOptions o = *opt;
@@ -44,23 +47,26 @@ static void plan_steps(Program *program, const PlanOptions *opt, PlanLevel level
     Planner p = planner_prepare(program, &aim);
     if (planner_widen(&p)) {
         finish(&p);
-        if (program->plan.arena_size <= p.schedule.peak) return;
+        if (program->plan.arena_size <= p.schedule.peak)
+            return;
         planner_narrow(program);
         p = planner_prepare(program, &aim);
     }
     finish(&p);
     const int64_t promised = i64_max(p.schedule.peak, enough);
     if (p.schedule.joined && beyond(&program->plan, opt, promised)) {
-        aim.join = false;       /* what a slot can spare its neighbours may not */
+        aim.join = false; /* what a slot can spare its neighbours may not */
         p = planner_prepare(program, &aim);
         finish(&p);
     }
     const int64_t missing = beyond(&program->plan, opt, promised);
-    if (level < PLAN_STREAM || !missing) return;
+    if (level < PLAN_STREAM || !missing)
+        return;
     Planner tight = planner_prepare_tight(program, &aim);
     finish(&tight);
-    if (beyond(&program->plan, opt, promised) < missing) return;
-    finish(&p);                 /* its offsets are known */
+    if (beyond(&program->plan, opt, promised) < missing)
+        return;
+    finish(&p); /* its offsets are known */
 }
 
 static void plan_frontier(Program *p, const PlanOptions *opt, const Aim *aim)
@@ -76,19 +82,26 @@ void plan_program(Program *program, const PlanOptions *opt)
     const ArenaMark mark = arena_mark(scratch);
     const bool curve = opt->arena_limit || opt->curve;
     const PlanLevel most = opt->goal == PLAN_SPEED && !curve ? PLAN_OVERLAP : PLAN_STREAM;
-    PlanOptions lowest = *opt;  /* of the steps' order and form, the same under every limit */
+    PlanOptions lowest = *opt; /* of the steps' order and form, the same under every limit */
     lowest.level = opt->level && opt->level < most ? opt->level : most;
     lowest.arena_limit = 0;
-    const Aim aim = { .opt = &lowest, .level = lowest.level, .walked = walked_new(scratch, program->step.n) };
-    if (aim.level >= PLAN_ORDER) forms_affine(program, &aim);
-    if (aim.level >= PLAN_ORDER) copies_choose(program, forms_peak, &aim);
-    if (aim.level >= PLAN_ORDER) forms_order(program, &aim);
+    const Aim aim = { .opt = &lowest,
+                      .level = lowest.level,
+                      .walked = walked_new(scratch, program->step.n) };
+    if (aim.level >= PLAN_ORDER)
+        forms_affine(program, &aim);
+    if (aim.level >= PLAN_ORDER)
+        copies_choose(program, forms_peak, &aim);
+    if (aim.level >= PLAN_ORDER)
+        forms_order(program, &aim);
     if (aim.level >= PLAN_STREAM && (curve || opt->goal != PLAN_RAM)) {
         plan_frontier(program, opt, &aim);
     } else {
-        if (aim.level >= PLAN_STREAM) forms_best_pairs(program, &aim);
+        if (aim.level >= PLAN_STREAM)
+            forms_best_pairs(program, &aim);
         plan_steps(program, opt, aim.level, 0);
     }
-    if (opt->regions) regions_require(&program->plan);
+    if (opt->regions)
+        regions_require(&program->plan);
     arena_release(scratch, mark);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Several memories instead of one arena: which item lies in which, by traffic and cost, and where. Knows items
- * and distances as the offset solver does, and nothing of tensors. */
+ * Several memories instead of one arena: which item lies in which, by traffic and cost, and where.
+ * Knows items and distances as the offset solver does, and nothing of tensors. */
 #ifndef INLAY_PLAN_REGION_H
 #define INLAY_PLAN_REGION_H
 
@@ -12,33 +12,40 @@
 typedef struct RegionProblem {
     const PlaceItem *item;
     int n;
-    const PlaceArc *arc;        /* of items in the same region; in different ones they never meet */
+    const PlaceArc *arc; /* of items in the same region; in different ones they never meet */
     int n_arc;
-    const int64_t *traffic;     /* by item: bytes read and written in a run */
-    const int32_t *pin;         /* by item: its region; REGION_ANY, REGION_FASTEST */
-    const Region *region;       /* in the caller's order */
+    const int64_t *traffic; /* by item: bytes read and written in a run */
+    const int32_t *pin;     /* by item: its region; REGION_ANY, REGION_FASTEST */
+    const Region *region;   /* in the caller's order */
     int regions;
 } RegionProblem;
 
-enum { REGION_ANY = -1, REGION_FASTEST = -2 };      /* FASTEST: the cheapest region that holds it beside those that are pinned */
+enum {
+    REGION_ANY = -1,
+    REGION_FASTEST = -2
+}; /* FASTEST: the cheapest region that holds it beside those that are pinned */
 
 typedef struct RegionPlan {
-    int32_t *of;                /* by item: its region */
-    int64_t *offset;            /* by item, in its region */
-    int64_t *height, *bound;    /* by region: bytes, and a proved least for the items in it */
-    int64_t *traffic;           /* by region */
-    int64_t cost, least;        /* traffic times cost, summed; no assignment costs less than `least` */
-    bool optimal;               /* cost is the least there is */
-    int64_t missing;            /* bytes beyond the sizes of the regions, in the best assignment found; 0: it fits */
+    int32_t *of;             /* by item: its region */
+    int64_t *offset;         /* by item, in its region */
+    int64_t *height, *bound; /* by region: bytes, and a proved least for the items in it */
+    int64_t *traffic;        /* by region */
+    int64_t cost, least;     /* traffic times cost, summed; no assignment costs less than `least` */
+    bool optimal;            /* cost is the least there is */
+    int64_t missing; /* bytes beyond the sizes of the regions, in the best assignment found; 0: it
+                        fits */
 } RegionPlan;
 
-/* Exact while the items are few, else the densest traffic first, improved by exchanges; all budgets are counts. */
+/* Exact while the items are few, else the densest traffic first, improved by exchanges; all budgets
+ * are counts. */
 RegionPlan region_plan(Arena *a, const RegionProblem *p);
 
-/* The same for the planner's items and, as last of `item`, perhaps the row counters, which lie in the first region. Pins,
- * scratch to the fastest, traffic from the operands. A pin that names nothing fails. */
-RegionPlan regions_find(Arena *a, const Items *all, const PlaceItem *item, int n, const PlaceArc *arc, int n_arc,
-                        const Slot *slot, size_t slots, const PlanOptions *opt);
+/* The same for the planner's items and, as last of `item`, perhaps the row counters, which lie in
+ * the first region. Pins, scratch to the fastest, traffic from the operands. A pin that names
+ * nothing fails. */
+RegionPlan regions_find(Arena *a, const Items *all, const PlaceItem *item, int n,
+                        const PlaceArc *arc, int n_arc, const Slot *slot, size_t slots,
+                        const PlanOptions *opt);
 /* Fails where the plan does not fit. */
 void regions_require(const Plan *p);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * From the planner's items to the problem of the regions: what is read and written how often, and what is pinned. */
+ * From the planner's items to the problem of the regions: what is read and written how often, and
+ * what is pinned. */
 #include "plan/region.h"
 
 #include <inttypes.h>
@@ -12,8 +13,10 @@ static int64_t traffic_of(const Items *all, const Touch *t)
     const Operand *o = t->operand;
     const Step *s = all->program->step.at[t->step];
     const int64_t ways = o->read && o->write ? 2 : 1;
-    if (!t->by_row || o->scratch) return i64_mul(i64_mul(ways, o->scratch ? s->units : 1), tensor_bytes(o->tensor));
-    if (t->all_units) return i64_mul(ways, i64_mul(o->row_bytes, o->rows));
+    if (!t->by_row || o->scratch)
+        return i64_mul(i64_mul(ways, o->scratch ? s->units : 1), tensor_bytes(o->tensor));
+    if (t->all_units)
+        return i64_mul(ways, i64_mul(o->row_bytes, o->rows));
     int64_t rows = 0;
     for (int32_t u = 0; u < s->units; u++) {
         const Rows r = touch_rows(all, t, u);
@@ -27,7 +30,8 @@ static int64_t traffic_of(const Items *all, const Touch *t)
 static int64_t traffic_of_counters(const Slot *slot, size_t slots)
 {
     int64_t calls = 0;
-    for (size_t i = 0; i < slots; i++) calls += slot[i].stream ? slot[i].stream->calls : 0;
+    for (size_t i = 0; i < slots; i++)
+        calls += slot[i].stream ? slot[i].stream->calls : 0;
     return 4 * calls;
 }
 
@@ -38,7 +42,9 @@ static void set_pins(const Items *all, const PlanOptions *opt, int32_t *pin)
         Tensor *t = graph_find(g, opt->pin[k].tensor);
         const Item *it = item_of(all, t);
         if (!it || it->outside)
-            fail_at(STATUS_CONFIG, LOC_NONE, "the report lists what lies in the arena; names of the model that passes took away are gone",
+            fail_at(STATUS_CONFIG, LOC_NONE,
+                    "the report lists what lies in the arena; names of the model that passes took "
+                    "away are gone",
                     "--pin: \"%s\" does not lie in the arena", opt->pin[k].tensor);
         pin[it - all->item.at] = opt->pin[k].region;
     }
@@ -48,15 +54,22 @@ void regions_require(const Plan *p)
 {
     const RegionUse *worst = p->region.at;
     for (size_t k = 1; k < p->region.n; k++)
-        if (p->region.at[k].size - p->region.at[k].capacity > worst->size - worst->capacity) worst = p->region.at + k;
-    if (!p->region_missing) return;
-    fail_at(STATUS_LIMIT, LOC_NONE, "a larger region, another one, fewer pins, inputs and results with the caller (--io), or strips (--arena-limit, the sum of the regions)",
-            "the plan does not fit the regions: %" PRId64 " bytes are missing; in the best assignment found \"%s\" needs %" PRId64 " bytes (lower bound %" PRId64 ") and has %" PRId64,
+        if (p->region.at[k].size - p->region.at[k].capacity > worst->size - worst->capacity)
+            worst = p->region.at + k;
+    if (!p->region_missing)
+        return;
+    fail_at(STATUS_LIMIT, LOC_NONE,
+            "a larger region, another one, fewer pins, inputs and results with the caller (--io), "
+            "or strips (--arena-limit, the sum of the regions)",
+            "the plan does not fit the regions: %" PRId64
+            " bytes are missing; in the best assignment found \"%s\" needs %" PRId64
+            " bytes (lower bound %" PRId64 ") and has %" PRId64,
             p->region_missing, worst->name, worst->size, worst->lower_bound, worst->capacity);
 }
 
-RegionPlan regions_find(Arena *a, const Items *all, const PlaceItem *item, int n, const PlaceArc *arc, int n_arc,
-                        const Slot *slot, size_t slots, const PlanOptions *opt)
+RegionPlan regions_find(Arena *a, const Items *all, const PlaceItem *item, int n,
+                        const PlaceArc *arc, int n_arc, const Slot *slot, size_t slots,
+                        const PlanOptions *opt)
 {
     int64_t *traffic = NEW_ARRAY(a, int64_t, n + 1);
     int32_t *pin = NEW_ARRAY(a, int32_t, n + 1);
@@ -64,12 +77,20 @@ RegionPlan regions_find(Arena *a, const Items *all, const PlaceItem *item, int n
         const Touch *t = all->touch.at + i;
         traffic[t->item] = i64_add(traffic[t->item], traffic_of(all, t));
     }
-    for (int i = 0; i < n; i++) pin[i] = i < (int)all->item.n && all->item.at[i].scratch ? REGION_FASTEST : REGION_ANY;
+    for (int i = 0; i < n; i++)
+        pin[i] = i < (int)all->item.n && all->item.at[i].scratch ? REGION_FASTEST : REGION_ANY;
     if (n > (int)all->item.n) {
         traffic[n - 1] = traffic_of_counters(slot, slots);
         pin[n - 1] = 0;
     }
     set_pins(all, opt, pin);
-    const RegionProblem p = { .item = item, .n = n, .arc = arc, .n_arc = n_arc, .traffic = traffic, .pin = pin, .region = opt->region, .regions = opt->regions };
+    const RegionProblem p = { .item = item,
+                              .n = n,
+                              .arc = arc,
+                              .n_arc = n_arc,
+                              .traffic = traffic,
+                              .pin = pin,
+                              .region = opt->region,
+                              .regions = opt->regions };
     return region_plan(a, &p);
 }

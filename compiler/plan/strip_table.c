@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * No kernel knows of strips: a window that begins at another column is another padding, a table is read from another place on. */
+ * No kernel knows of strips: a window that begins at another column is another padding, a table is
+ * read from another place on. */
 #include "plan/strip_table.h"
 
 #include <assert.h>
@@ -16,7 +17,8 @@
 
 Columns columns_hull(Columns a, Columns b)
 {
-    if (a.lo >= a.hi) return b;
+    if (a.lo >= a.hi)
+        return b;
     return (Columns){ (int32_t)i64_min(a.lo, b.lo), (int32_t)i64_max(a.hi, b.hi) };
 }
 
@@ -24,12 +26,16 @@ Columns columns_hull(Columns a, Columns b)
 static int32_t *field(const Step *s, void *params, const char *name)
 {
     for (int i = 0; i < s->kernel->fields; i++)
-        if (!strcmp(s->kernel->field[i].name, name)) return (int32_t *)(void *)((unsigned char *)params + s->kernel->field[i].offset);
+        if (!strcmp(s->kernel->field[i].name, name))
+            return (int32_t *)(void *)((unsigned char *)params + s->kernel->field[i].offset);
     assert(!"a window without that field");
     return NULL;
 }
 
-static int32_t value(const Step *s, const char *name) { return *field(s, s->params, name); }
+static int32_t value(const Step *s, const char *name)
+{
+    return *field(s, s->params, name);
+}
 
 int32_t strip_width(const Operand *o)
 {
@@ -40,12 +46,14 @@ int32_t strip_width(const Operand *o)
 static bool window_takes(const Step *s)
 {
     const RowKind k = s->operand[1].rule.kind;
-    return k != ROWS_ALL && value(s, "iw") == strip_width(s->operand + 1) && value(s, "ow") == strip_width(s->operand);
+    return k != ROWS_ALL && value(s, "iw") == strip_width(s->operand + 1) &&
+           value(s, "ow") == strip_width(s->operand);
 }
 
 static Columns window_needs(const Step *s, Columns y)
 {
-    const int32_t sw = value(s, "sw"), pw = value(s, "pw"), extent = (value(s, "kw") - 1) * value(s, "dw") + 1;
+    const int32_t sw = value(s, "sw"), pw = value(s, "pw"),
+                  extent = (value(s, "kw") - 1) * value(s, "dw") + 1;
     return (Columns){ y.lo * sw - pw, (y.hi - 1) * sw - pw + extent };
 }
 
@@ -56,7 +64,10 @@ static void window_cut(const Step *s, void *params, Columns y, int32_t origin, i
     *field(s, params, "ow") = y.hi - y.lo;
 }
 
-static bool pixels_takes(const Step *s) { return value(s, "pixels") == strip_width(s->operand); }
+static bool pixels_takes(const Step *s)
+{
+    return value(s, "pixels") == strip_width(s->operand);
+}
 
 static void pixels_cut(const Step *s, void *params, Columns y, int32_t origin, int32_t width)
 {
@@ -78,11 +89,14 @@ static void flat_cut(const Step *s, void *params, Columns y, int32_t origin, int
 }
 
 /* Loops over pixels and channels; operands without rows must not differ from pixel to pixel. */
-static bool nest_takes(const Step *s, int32_t rank, int32_t rows, int32_t pixel, const int32_t *n, const int32_t *const *stride)
+static bool nest_takes(const Step *s, int32_t rank, int32_t rows, int32_t pixel, const int32_t *n,
+                       const int32_t *const *stride)
 {
-    if (rank != 2 || pixel != 0 || !(rows & 1) || n[0] != strip_width(s->operand)) return false;
+    if (rank != 2 || pixel != 0 || !(rows & 1) || n[0] != strip_width(s->operand))
+        return false;
     for (int k = 1; k < s->n_operand; k++)
-        if (!(rows >> k & 1) && stride[k][0]) return false;
+        if (!(rows >> k & 1) && stride[k][0])
+            return false;
     return true;
 }
 
@@ -109,14 +123,16 @@ static void nest_cut(const Step *s, void *params, Columns y, int32_t origin, int
 bool strip_scatters(const Step *s)
 {
     const inlay_move_params *p = s->params;
-    return !strcmp(s->kernel->params, "move") && p->rows == 2 && p->pixel >= 0 && s->operand->tensor->storage == STORE_OUTPUT;
+    return !strcmp(s->kernel->params, "move") && p->rows == 2 && p->pixel >= 0 &&
+           s->operand->tensor->storage == STORE_OUTPUT;
 }
 
 /* Planes to an image, whose source has no rows; or back, and out. */
 static bool move_takes(const Step *s)
 {
     const inlay_move_params *p = s->params;
-    if (strip_scatters(s)) return p->n[p->pixel] == strip_width(s->operand + 1);
+    if (strip_scatters(s))
+        return p->n[p->pixel] == strip_width(s->operand + 1);
     return p->rank == 2 && p->rows == 1 && p->pixel == 0 && p->n[0] == strip_width(s->operand);
 }
 
@@ -124,8 +140,10 @@ static void move_cut(const Step *s, void *params, Columns y, int32_t origin, int
 {
     inlay_move_params *p = params;
     p->n[p->pixel] = y.hi - y.lo;
-    if (strip_scatters(s)) p->y0 += y.lo * p->y[p->pixel];
-    else p->x0 += y.lo * p->x[p->pixel];
+    if (strip_scatters(s))
+        p->y0 += y.lo * p->y[p->pixel];
+    else
+        p->x0 += y.lo * p->x[p->pixel];
     (void)origin, (void)width;
 }
 
@@ -146,7 +164,9 @@ static bool concat_takes(const Step *s)
 {
     const inlay_concat_params *p = s->params;
     for (int k = 1; k <= p->inputs; k++)
-        if (s->operand[k].rule.kind != ROWS_SAME || s->operand[k].rows != s->units || strip_width(s->operand + k) != p->pieces) return false;
+        if (s->operand[k].rule.kind != ROWS_SAME || s->operand[k].rows != s->units ||
+            strip_width(s->operand + k) != p->pieces)
+            return false;
     return p->size && p->pieces == strip_width(s->operand);
 }
 
@@ -162,8 +182,10 @@ static int pixel_loop(const inlay_move_rows_params *p)
     int at = -1;
     for (int d = 0; d < p->rank; d++) {
         const bool y = p->y_pixels >> d & 1, x = p->x_pixels >> d & 1;
-        if (p->n[d] == 1 || (!y && !x)) continue;
-        if (at >= 0 || d < p->units || !y || !x || p->y[d] != 1 || p->x[d] != 1) return -1;
+        if (p->n[d] == 1 || (!y && !x))
+            continue;
+        if (at >= 0 || d < p->units || !y || !x || p->y[d] != 1 || p->x[d] != 1)
+            return -1;
         at = d;
     }
     return at;
@@ -193,11 +215,13 @@ static void move_rows_cut(const Step *s, void *params, Columns y, int32_t origin
 /* A transposed convolution: the columns in which the taps of some phase begin and end. */
 static Columns deconv_needs(const Step *s, Columns y)
 {
-    const int32_t sw = value(s, "sw"), dw = value(s, "dw"), kw = value(s, "kw"), pw = value(s, "pw");
+    const int32_t sw = value(s, "sw"), dw = value(s, "dw"), kw = value(s, "kw"),
+                  pw = value(s, "pw");
     Columns all = { 0, 0 };
     for (int32_t c = y.lo; c < y.hi; c++) {
         const inlay_phase f = inlay_phase_of(c + pw, sw, dw, kw);
-        if (f.first >= 0) all = columns_hull(all, (Columns){ f.top, f.top + (kw - 1) * f.step + 1 });
+        if (f.first >= 0)
+            all = columns_hull(all, (Columns){ f.top, f.top + (kw - 1) * f.step + 1 });
     }
     return all;
 }
@@ -219,22 +243,27 @@ static bool pick_takes(const Step *s)
 static bool resample_takes(const Step *s)
 {
     const inlay_resample_params *p = s->params;
-    if (p->along == INLAY_ALONG_ROWS) return p->pixels == strip_width(s->operand) && p->pixels == strip_width(s->operand + 1);
-    return p->along == INLAY_ALONG_PIXELS && p->n_out == strip_width(s->operand) && s->operand[1].columns;
+    if (p->along == INLAY_ALONG_ROWS)
+        return p->pixels == strip_width(s->operand) && p->pixels == strip_width(s->operand + 1);
+    return p->along == INLAY_ALONG_PIXELS && p->n_out == strip_width(s->operand) &&
+           s->operand[1].columns;
 }
 
 static Columns table_needs(const Step *s, Columns y)
 {
     Columns all = { 0, 0 };
     for (int32_t c = y.lo; s->operand[1].columns && c < y.hi; c++)
-        all = columns_hull(all, (Columns){ s->operand[1].columns[c].lo, s->operand[1].columns[c].hi });
+        all = columns_hull(all,
+                           (Columns){ s->operand[1].columns[c].lo, s->operand[1].columns[c].hi });
     return s->operand[1].columns ? all : y;
 }
 
 static void table_cut(const Step *s, void *params, Columns y, int32_t origin, int32_t width)
 {
     const inlay_resample_params *p = s->params;
-    const char *const count = !strcmp(s->kernel->params, "pick") ? "n" : p->along == INLAY_ALONG_ROWS ? "pixels" : "n_out";
+    const char *const count = !strcmp(s->kernel->params, "pick") ? "n"
+                              : p->along == INLAY_ALONG_ROWS     ? "pixels"
+                                                                 : "n_out";
     field(s, params, count)[!strcmp(count, "n")] = y.hi - y.lo;
     *field(s, params, "column") = y.lo;
     *field(s, params, "origin") = origin;
@@ -267,6 +296,8 @@ static const StripRow rows[] = {
 const StripRow *strip_row(const Step *s)
 {
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        if (!strcmp(rows[i].kernel ? rows[i].kernel : rows[i].params, rows[i].kernel ? s->kernel->name : s->kernel->params)) return rows + i;
+        if (!strcmp(rows[i].kernel ? rows[i].kernel : rows[i].params,
+                    rows[i].kernel ? s->kernel->name : s->kernel->params))
+            return rows + i;
     return NULL;
 }

@@ -5,17 +5,20 @@
 
 #include "plan/strip.h"
 
-/* How a kernel makes columns y of its result, its other images being there from column `origin` on, `width` wide. */
+/* How a kernel makes columns y of its result, its other images being there from column `origin` on,
+ * `width` wide. */
 typedef struct StripRow {
-    const char *kernel, *params;                        /* NULL: any */
+    const char *kernel, *params; /* NULL: any */
     bool (*takes)(const Step *s);
-    Columns (*needs)(const Step *s, Columns y);         /* of operand 1, before it is clipped; NULL: the same columns */
+    Columns (*needs)(const Step *s,
+                     Columns y); /* of operand 1, before it is clipped; NULL: the same columns */
     void (*cut)(const Step *s, void *params, Columns y, int32_t origin, int32_t width);
 } StripRow;
 
 /* The step's row, or NULL. */
 const StripRow *strip_row(const Step *s);
-/* An image that becomes planes in the caller's buffer: the result has no rows, columns are those of operand 1. */
+/* An image that becomes planes in the caller's buffer: the result has no rows, columns are those of
+ * operand 1. */
 bool strip_scatters(const Step *s);
 /* Pixels of a row. */
 int32_t strip_width(const Operand *o);

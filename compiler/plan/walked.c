@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A table of fixed room, since trials give back all memory that they take. The key is of all that a walk looks
- * at; items count by their place in the range. No addresses, so that the same model is planned the same everywhere. */
+ * A table of fixed room, since trials give back all memory that they take. The key is of all that a
+ * walk looks at; items count by their place in the range. No addresses, so that the same model is
+ * planned the same everywhere. */
 #include "plan/walked.h"
 
 #include "plan/stream.h"
@@ -8,7 +9,7 @@
 enum { ROOM_OF_STEP = 32, MOST_ROOM = 1 << 15 };
 
 struct Walked {
-    size_t room;                /* a power of two */
+    size_t room; /* a power of two */
     WalkedRange *range;
 };
 
@@ -16,7 +17,8 @@ Walked *walked_new(Arena *a, size_t steps)
 {
     Walked *w = NEW(a, Walked);
     w->room = ROOM_OF_STEP;
-    while (w->room < ROOM_OF_STEP * steps && w->room < MOST_ROOM) w->room *= 2;
+    while (w->room < ROOM_OF_STEP * steps && w->room < MOST_ROOM)
+        w->room *= 2;
     w->range = NEW_ARRAY(a, WalkedRange, w->room);
     return w;
 }
@@ -24,7 +26,8 @@ Walked *walked_new(Arena *a, size_t steps)
 WalkedRange *walked_find(Walked *w, uint64_t key)
 {
     WalkedRange *r = w->range + (key & (w->room - 1));
-    if (r->key != key) *r = (WalkedRange){ .key = key, .bytes = WALKED_NOT, .beyond = WALKED_NOT };
+    if (r->key != key)
+        *r = (WalkedRange){ .key = key, .bytes = WALKED_NOT, .beyond = WALKED_NOT };
     return r;
 }
 
@@ -40,14 +43,17 @@ static uint64_t mix(uint64_t key, int64_t number)
 static uint64_t mix_rule(uint64_t key, const RowRule *r, int32_t units)
 {
     key = mix(mix(mix(mix(key, r->kind), r->stride), r->pad), r->extent);
-    for (int32_t u = 0; r->kind == ROWS_TABLE && u < units; u++) key = mix(mix(key, r->table[u].lo), r->table[u].hi);
+    for (int32_t u = 0; r->kind == ROWS_TABLE && u < units; u++)
+        key = mix(mix(key, r->table[u].lo), r->table[u].hi);
     return key;
 }
 
 static uint64_t mix_item(uint64_t key, const Item *it, int32_t first, int32_t end)
 {
-    const int flags = (it->first < first) | (it->end > end) << 1 | it->whole << 2 | it->scratch << 3 | it->outside << 4;
-    return mix(mix(mix(mix(mix(key, flags), it->rows), it->row_bytes), it->size), tensor_bytes(it->root));
+    const int flags = (it->first < first) | (it->end > end) << 1 | it->whole << 2 |
+                      it->scratch << 3 | it->outside << 4;
+    return mix(mix(mix(mix(mix(key, flags), it->rows), it->row_bytes), it->size),
+               tensor_bytes(it->root));
 }
 
 static uint64_t mix_touch(uint64_t key, const Touch *t, int32_t units)
@@ -55,16 +61,18 @@ static uint64_t mix_touch(uint64_t key, const Touch *t, int32_t units)
     const Operand *o = t->operand;
     const int flags = o->write | t->by_row << 1 | t->all_units << 2 | o->scratch << 3;
     key = mix(mix(mix(key, flags), t->row0), o->rows);
-    if (o->part) key = mix(mix(key, t->lane), o->part * dtype_bits(o->tensor->dtype));
+    if (o->part)
+        key = mix(mix(key, t->lane), o->part * dtype_bits(o->tensor->dtype));
     return o->write ? key : mix_rule(key, &o->rule, units);
 }
 
-/* Which of the range's touches is the first of its item, counted from 1. A number of an earlier call never lies within the
- * touches that this one has seen, or it would have been replaced. */
+/* Which of the range's touches is the first of its item, counted from 1. A number of an earlier
+ * call never lies within the touches that this one has seen, or it would have been replaced. */
 static int32_t first_touch(const Touch *begin, const Touch *t, const Touch *all, int32_t *number)
 {
     const int32_t from = (int32_t)(begin - all) + 1, now = (int32_t)(t - all) + 1;
-    if (number[t->item] < from || number[t->item] > now) number[t->item] = now;
+    if (number[t->item] < from || number[t->item] > now)
+        number[t->item] = now;
     return number[t->item] - from;
 }
 
@@ -73,11 +81,13 @@ uint64_t walked_key(const Items *all, int32_t first, int32_t end, int32_t pixels
     uint64_t key = mix((uint64_t)all->align, end - first);
     for (int32_t s = first; s < end; s++) {
         const Step *step = all->program->step.at[s];
-        key = mix(mix(mix(key, step->units), step->accumulates | step->pushed << 1), stream_burst(step, pixels));
+        key = mix(mix(mix(key, step->units), step->accumulates | step->pushed << 1),
+                  stream_burst(step, pixels));
         for (const Touch *t = touch_begin(all, s); t < touch_end(all, s); t++) {
             const int32_t at = first_touch(touch_begin(all, first), t, all->touch.at, number);
             key = mix_touch(mix(key, at), t, step->units);
-            if (at == (int32_t)(t - touch_begin(all, first))) key = mix_item(key, all->item.at + t->item, first, end);
+            if (at == (int32_t)(t - touch_begin(all, first)))
+                key = mix_item(key, all->item.at + t->item, first, end);
         }
     }
     return key;

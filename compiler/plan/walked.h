@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What walks of ranges of steps came to: trial plans are alike but for a few steps, and most ranges are met again. */
+ * What walks of ranges of steps came to: trial plans are alike but for a few steps, and most ranges
+ * are met again. */
 #ifndef INLAY_PLAN_WALKED_H
 #define INLAY_PLAN_WALKED_H
 
@@ -7,11 +8,12 @@
 
 #define WALKED_NOT INT64_MIN
 
-/* A range as such: what it takes beyond what is alive at its ends, which may be less than nothing. */
+/* A range as such: what it takes beyond what is alive at its ends, which may be less than nothing.
+ */
 typedef struct WalkedRange {
     uint64_t key;
-    int64_t bytes;              /* of its smallest stream; WALKED_NOT: none was walked to its end */
-    int64_t beyond;             /* then: it takes more than these; WALKED_NOT: nothing is known */
+    int64_t bytes;  /* of its smallest stream; WALKED_NOT: none was walked to its end */
+    int64_t beyond; /* then: it takes more than these; WALKED_NOT: nothing is known */
 } WalkedRange;
 
 typedef struct Walked Walked;
@@ -20,8 +22,8 @@ typedef struct Walked Walked;
 Walked *walked_new(Arena *a, size_t steps);
 /* The entry of a key, empty if it was not met. */
 WalkedRange *walked_find(Walked *w, uint64_t key);
-/* Equal for ranges whose walks are alike, but for about one pair in 2^64. pixels: as for stream_walk(). number, by item: scratch, all 0 or of an earlier call
- * about the same items. */
+/* Equal for ranges whose walks are alike, but for about one pair in 2^64. pixels: as for
+ * stream_walk(). number, by item: scratch, all 0 or of an earlier call about the same items. */
 uint64_t walked_key(const Items *all, int32_t first, int32_t end, int32_t pixels, int32_t *number);
 
 #endif

@@ -1,45 +1,55 @@
 /* SPDX-License-Identifier: Apache-2.0
- * For each step or stream: what lives through it, or only in it, and, where its rows are read for the last time while
- * the rows of others are made, the most rows alive at once. */
+ * For each step or stream: what lives through it, or only in it, and, where its rows are read for
+ * the last time while the rows of others are made, the most rows alive at once. */
 #include "prove/bound.h"
 
 #include "base/size.h"
 #include "prove/replay.h"
 
-typedef struct Life {           /* of a tensor in the arena */
-    int32_t first, last;        /* slots; last < 0: not touched */
-    int64_t bytes;              /* extent, in whole alignments */
-    bool scratch, one_piece;    /* one_piece: the last slot wants all of it to its end */
-    bool elementwise;           /* each reader of its last slot is done with an element before the result's is written */
+typedef struct Life {        /* of a tensor in the arena */
+    int32_t first, last;     /* slots; last < 0: not touched */
+    int64_t bytes;           /* extent, in whole alignments */
+    bool scratch, one_piece; /* one_piece: the last slot wants all of it to its end */
+    bool elementwise; /* each reader of its last slot is done with an element before the result's is
+                         written */
 } Life;
 
-typedef struct Slot {           /* a step, or a stream */
+typedef struct Slot { /* a step, or a stream */
     int32_t first, end;
-    const Segment *stream;      /* NULL: a step */
+    const Segment *stream; /* NULL: a step */
 } Slot;
 
 typedef struct Bound {
     Arena *arena;
     const Program *p;
-    Life *life;                 /* by tensor id */
+    Life *life; /* by tensor id */
     VEC(Slot) slot;
-    int32_t *slot_of;           /* by step */
-    int64_t *through;           /* by slot: bytes alive before and after, or only in it */
-    int64_t *delta;             /* by call of a slot, reads (2i) and writes (2i + 1): bytes that come to life less those that died */
-    int32_t *call;              /* by row: when it is made first, or needed last */
+    int32_t *slot_of; /* by step */
+    int64_t *through; /* by slot: bytes alive before and after, or only in it */
+    int64_t *delta;   /* by call of a slot, reads (2i) and writes (2i + 1): bytes that come to life
+                         less those that died */
+    int32_t *call;    /* by row: when it is made first, or needed last */
 } Bound;
 
-static int64_t round_up(const Bound *b, int64_t bytes) { return i64_ceil_div(bytes, b->p->plan.arena_align) * b->p->plan.arena_align; }
+static int64_t round_up(const Bound *b, int64_t bytes)
+{
+    return i64_ceil_div(bytes, b->p->plan.arena_align) * b->p->plan.arena_align;
+}
 
 static void list_slots(Bound *b)
 {
     const Program *p = b->p;
     b->slot_of = NEW_ARRAY(b->arena, int32_t, p->step.n + 1);
     for (int32_t i = 0, g = 0; i < (int32_t)p->step.n;) {
-        while (g < (int32_t)p->plan.segment.n && p->plan.segment.at[g].first + p->plan.segment.at[g].count <= i) g++;
-        const Segment *s = g < (int32_t)p->plan.segment.n && p->plan.segment.at[g].list ? p->plan.segment.at + g : NULL;
+        while (g < (int32_t)p->plan.segment.n &&
+               p->plan.segment.at[g].first + p->plan.segment.at[g].count <= i)
+            g++;
+        const Segment *s = g < (int32_t)p->plan.segment.n && p->plan.segment.at[g].list
+                               ? p->plan.segment.at + g
+                               : NULL;
         const int32_t end = s ? s->first + s->count : i + 1;
-        for (int32_t k = i; k < end; k++) b->slot_of[k] = (int32_t)b->slot.n;
+        for (int32_t k = i; k < end; k++)
+            b->slot_of[k] = (int32_t)b->slot.n;
         VEC_PUSH(b->arena, &b->slot, ((Slot){ i, end, s }));
         i = end;
     }
@@ -49,7 +59,8 @@ static void list_slots(Bound *b)
 static Life *life_of(const Bound *b, const Operand *o)
 {
     int64_t at;
-    if (!watched(o)) return NULL;
+    if (!watched(o))
+        return NULL;
     const Tensor *t = owner_of(o, &at);
     return t->storage == STORE_ARENA ? b->life + t->id : NULL;
 }
@@ -58,9 +69,14 @@ static void meet_operand(Bound *b, const Operand *o, int32_t slot)
 {
     int64_t at;
     Life *l = life_of(b, o);
-    if (!l) return;
+    if (!l)
+        return;
     const Tensor *t = owner_of(o, &at);
-    if (l->last < 0) *l = (Life){ .first = slot, .scratch = o->scratch, .bytes = round_up(b, o->ring ? i64_mul(o->ring, o->row_bytes) : tensor_bytes(t)) };
+    if (l->last < 0)
+        *l = (Life){ .first = slot,
+                     .scratch = o->scratch,
+                     .bytes =
+                         round_up(b, o->ring ? i64_mul(o->ring, o->row_bytes) : tensor_bytes(t)) };
     l->last = slot;
 }
 
@@ -72,7 +88,8 @@ static void extend_over_loops(Bound *b)
         for (int32_t k = (int32_t)i; k <= end && k < (int32_t)b->p->step.n; k++)
             for (int o = 0; o < b->p->step.at[k]->n_operand; o++) {
                 Life *l = life_of(b, b->p->step.at[k]->operand + o);
-                if (l && l->first < b->slot_of[i]) l->last = (int32_t)i64_max(l->last, b->slot_of[end]);
+                if (l && l->first < b->slot_of[i])
+                    l->last = (int32_t)i64_max(l->last, b->slot_of[end]);
             }
     }
 }
@@ -84,9 +101,13 @@ static void judge_reads(Bound *b)
         for (int k = 0; k < s->n_operand; k++) {
             const Operand *o = s->operand + k;
             Life *l = life_of(b, o);
-            if (!l || l->last != b->slot_of[i] || l->last >= (int32_t)b->slot.n || l->first == l->last) continue;
-            if (o->write || (!b->slot.at[l->last].stream && o->reuse == REUSE_NONE)) l->one_piece = true;
-            if (!reuse_in_place(o->reuse) || b->slot.at[l->last].stream) l->elementwise = false;
+            if (!l || l->last != b->slot_of[i] || l->last >= (int32_t)b->slot.n ||
+                l->first == l->last)
+                continue;
+            if (o->write || (!b->slot.at[l->last].stream && o->reuse == REUSE_NONE))
+                l->one_piece = true;
+            if (!reuse_in_place(o->reuse) || b->slot.at[l->last].stream)
+                l->elementwise = false;
         }
     }
 }
@@ -98,25 +119,32 @@ static void keep_values(Bound *b)
     for (size_t i = 0; i < g->input.n; i++) {
         const Tensor *t = g->input.at[i];
         Life *l = b->life + t->id;
-        if (t->storage != STORE_ARENA || graph_in_form(g, i) == IO_ROWS) continue;
-        if (l->last < 0) *l = (Life){ .last = 0, .bytes = round_up(b, tensor_bytes(t)) };
+        if (t->storage != STORE_ARENA || graph_in_form(g, i) == IO_ROWS)
+            continue;
+        if (l->last < 0)
+            *l = (Life){ .last = 0, .bytes = round_up(b, tensor_bytes(t)) };
         l->first = -1;
-        if (b->p->plan.preserve_input) l->last = (int32_t)b->slot.n;
+        if (b->p->plan.preserve_input)
+            l->last = (int32_t)b->slot.n;
     }
     for (size_t i = 0; i < graph_results(g); i++)
-        if (g->output.at[i]->storage == STORE_ARENA) b->life[g->output.at[i]->id].last = (int32_t)b->slot.n;
+        if (g->output.at[i]->storage == STORE_ARENA)
+            b->life[g->output.at[i]->id].last = (int32_t)b->slot.n;
 }
 
 static void find_lives(Bound *b)
 {
     const int ids = graph_root(b->p->graph)->next_id;
     b->life = NEW_ARRAY(b->arena, Life, ids + 1);
-    for (int i = 0; i < ids; i++) b->life[i].last = -1;
+    for (int i = 0; i < ids; i++)
+        b->life[i].last = -1;
     for (size_t i = 0; i < b->p->step.n; i++)
-        for (int k = 0; k < b->p->step.at[i]->n_operand; k++) meet_operand(b, b->p->step.at[i]->operand + k, b->slot_of[i]);
+        for (int k = 0; k < b->p->step.at[i]->n_operand; k++)
+            meet_operand(b, b->p->step.at[i]->operand + k, b->slot_of[i]);
     keep_values(b);
     extend_over_loops(b);
-    for (int i = 0; i < ids; i++) b->life[i].elementwise = true;
+    for (int i = 0; i < ids; i++)
+        b->life[i].elementwise = true;
     judge_reads(b);
 }
 
@@ -129,20 +157,26 @@ static int64_t scratch_of(const Bound *b, const Slot *s)
         for (int k = 0; k < b->p->step.at[i]->n_operand; k++) {
             const Operand *o = b->p->step.at[i]->operand + k;
             const Life *l = life_of(b, o);
-            if (l && o->scratch) own += l->bytes;
+            if (l && o->scratch)
+                own += l->bytes;
         }
         most = i64_max(most, own);
     }
     return most;
 }
 
-/* Is the tensor's row counted when it is made and when it dies? The others are there from the first call to the last. */
+/* Is the tensor's row counted when it is made and when it dies? The others are there from the first
+ * call to the last. */
 static bool born_in(const Bound *b, const Life *l, int32_t slot)
 {
-    return l->last >= 0 && !l->scratch && l->first == slot && (l->last > slot || !b->slot.at[slot].stream);
+    return l->last >= 0 && !l->scratch && l->first == slot &&
+           (l->last > slot || !b->slot.at[slot].stream);
 }
 
-static bool dies_in(const Life *l, int32_t slot) { return l->last == slot && l->first < slot; }
+static bool dies_in(const Life *l, int32_t slot)
+{
+    return l->last == slot && l->first < slot;
+}
 
 static void count_through(Bound *b)
 {
@@ -150,18 +184,21 @@ static void count_through(Bound *b)
     b->through = NEW_ARRAY(b->arena, int64_t, b->slot.n + 1);
     for (int i = 0; i < ids; i++) {
         const Life *l = b->life + i;
-        for (int32_t s = l->first < 0 ? 0 : l->first; l->last >= 0 && !l->scratch && s <= l->last && s < (int32_t)b->slot.n; s++)
-            if (!born_in(b, l, s) && !dies_in(l, s)) b->through[s] += l->bytes;
+        for (int32_t s = l->first < 0 ? 0 : l->first;
+             l->last >= 0 && !l->scratch && s <= l->last && s < (int32_t)b->slot.n; s++)
+            if (!born_in(b, l, s) && !dies_in(l, s))
+                b->through[s] += l->bytes;
     }
     for (size_t s = 0; s < b->slot.n; s++) {
         b->through[s] += scratch_of(b, b->slot.at + s);
-        if (b->slot.at[s].stream) b->through[s] += round_up(b, 2 * (int64_t)b->slot.at[s].stream->count);
+        if (b->slot.at[s].stream)
+            b->through[s] += round_up(b, 2 * (int64_t)b->slot.at[s].stream->count);
     }
 }
 
 /* ---- calls ---- */
 
-typedef struct Calls {          /* of a slot, in order: unit `unit[i]` of step `step[i]` */
+typedef struct Calls { /* of a slot, in order: unit `unit[i]` of step `step[i]` */
     int32_t n, *step, *unit;
 } Calls;
 
@@ -181,9 +218,10 @@ static Calls list_calls(const Bound *b, const Slot *s, bool reverse)
     return c;
 }
 
-/* A tensor as the finest rows in which the operands on it that make it (born), or touch it, in a slot see it. */
+/* A tensor as the finest rows in which the operands on it that make it (born), or touch it, in a
+ * slot see it. */
 typedef struct Image {
-    int32_t rows;               /* 0: some do not see all of it */
+    int32_t rows; /* 0: some do not see all of it */
     int64_t row_bytes;
 } Image;
 
@@ -194,11 +232,15 @@ static Image image_in(const Bound *b, const Slot *s, const Life *l, bool born)
         for (int k = 0; k < b->p->step.at[i]->n_operand; k++) {
             const Operand *o = b->p->step.at[i]->operand + k;
             int64_t at;
-            if (life_of(b, o) != l || (born && !o->write)) continue;
+            if (life_of(b, o) != l || (born && !o->write))
+                continue;
             const Tensor *t = owner_of(o, &at);
-            if (o->part) at -= at % i64_max(1, operand_pitch(o));
-            if (at != 0 || i64_mul(o->rows, o->row_bytes) != tensor_bytes(t)) return (Image){ 0, 0 };
-            if (o->rows > r.rows) r = (Image){ o->rows, o->row_bytes };
+            if (o->part)
+                at -= at % i64_max(1, operand_pitch(o));
+            if (at != 0 || i64_mul(o->rows, o->row_bytes) != tensor_bytes(t))
+                return (Image){ 0, 0 };
+            if (o->rows > r.rows)
+                r = (Image){ o->rows, o->row_bytes };
         }
     return r;
 }
@@ -206,21 +248,27 @@ static Image image_in(const Bound *b, const Slot *s, const Life *l, bool born)
 /* When each row is made first (born), or needed last. */
 static void note_row_calls(const Bound *b, const Calls *c, const Life *l, Image as, bool born)
 {
-    for (int32_t r = 0; r < as.rows; r++) b->call[r] = born ? c->n - 1 : -1;     /* never needed: gone at once */
+    for (int32_t r = 0; r < as.rows; r++)
+        b->call[r] = born ? c->n - 1 : -1; /* never needed: gone at once */
     for (int32_t e = 0; e < c->n; e++) {
-        const int32_t i = born ? c->n - 1 - e : e;      /* the last note stays */
+        const int32_t i = born ? c->n - 1 - e : e; /* the last note stays */
         const Step *s = b->p->step.at[c->step[i]];
         for (int k = 0; k < s->n_operand; k++) {
             const Operand *o = s->operand + k;
-            if (life_of(b, o) != l || o->write != born) continue;
-            const Range r = born && !by_row(s, o) ? (Range){ 0, o->rows } : rows_of(s, o, c->unit[i]);
-            const int64_t end = r.hi * o->row_bytes / as.row_bytes;         /* of those that it sees as a whole */
-            for (int64_t row = i64_ceil_div(r.lo * o->row_bytes, as.row_bytes); row < end; row++) b->call[row] = i;
+            if (life_of(b, o) != l || o->write != born)
+                continue;
+            const Range r =
+                born && !by_row(s, o) ? (Range){ 0, o->rows } : rows_of(s, o, c->unit[i]);
+            const int64_t end =
+                r.hi * o->row_bytes / as.row_bytes; /* of those that it sees as a whole */
+            for (int64_t row = i64_ceil_div(r.lo * o->row_bytes, as.row_bytes); row < end; row++)
+                b->call[row] = i;
         }
     }
 }
 
-/* Made in blocks or parts: what each call makes counts from then on, with the last all of it: tensors are not put together of pieces. */
+/* Made in blocks or parts: what each call makes counts from then on, with the last all of it:
+ * tensors are not put together of pieces. */
 static void add_pieces(const Bound *b, const Calls *c, const Life *l)
 {
     int64_t rest = l->bytes;
@@ -228,9 +276,14 @@ static void add_pieces(const Bound *b, const Calls *c, const Life *l)
         const Step *s = b->p->step.at[c->step[i]];
         for (int k = 0; k < s->n_operand; k++) {
             const Operand *o = s->operand + k;
-            if (life_of(b, o) != l || !o->write) continue;
-            const int64_t row = o->part ? o->row_bytes / operand_pitch(o) * o->part * element_bits(o) / 8 : o->row_bytes;
-            const int64_t bytes = i64_min(rest, by_row(s, o) ? row : c->unit[i] ? 0 : o->rows * row);
+            if (life_of(b, o) != l || !o->write)
+                continue;
+            const int64_t row =
+                o->part ? o->row_bytes / operand_pitch(o) * o->part * element_bits(o) / 8
+                        : o->row_bytes;
+            const int64_t bytes = i64_min(rest, by_row(s, o) ? row
+                                                : c->unit[i] ? 0
+                                                             : o->rows * row);
             b->delta[2 * i + 1] += bytes;
             rest -= bytes;
         }
@@ -242,7 +295,8 @@ static void add_pieces(const Bound *b, const Calls *c, const Life *l)
 static void add_life(const Bound *b, const Calls *c, const Slot *s, const Life *l, bool born)
 {
     const Image as = image_in(b, s, l, born);
-    if (!born && (!as.rows || l->one_piece || l->elementwise)) {    /* elementwise: each element makes room for its own result */
+    if (!born && (!as.rows || l->one_piece ||
+                  l->elementwise)) { /* elementwise: each element makes room for its own result */
         b->delta[0] += l->bytes;
         b->delta[l->one_piece ? 2 * c->n : l->elementwise ? 1 : 2] -= l->bytes;
         return;
@@ -252,12 +306,15 @@ static void add_life(const Bound *b, const Calls *c, const Slot *s, const Life *
         return;
     }
     note_row_calls(b, c, l, as, born);
-    int64_t rest = l->bytes;    /* what the alignment adds may be taken at once by what lies over it: it is not counted */
+    int64_t rest = l->bytes; /* what the alignment adds may be taken at once by what lies over it:
+                                it is not counted */
     for (int32_t r = 0; r < as.rows; r++) {
         const int64_t bytes = i64_min(rest, as.row_bytes);
         rest -= bytes;
-        if (born) b->delta[2 * b->call[r] + 1] += bytes;
-        else b->delta[0] += bytes, b->delta[2 * b->call[r] + 2] -= bytes;
+        if (born)
+            b->delta[2 * b->call[r] + 1] += bytes;
+        else
+            b->delta[0] += bytes, b->delta[2 * b->call[r] + 2] -= bytes;
     }
 }
 
@@ -266,9 +323,12 @@ static bool dies_by_pixels(const Bound *b, const Slot *s, const Step *t, int k, 
 {
     const Operand *x = t->operand + k;
     const Life *l = life_of(b, x);
-    if (!l || !x->pixels.tile || !whole_pixels(x) || !dies_in(l, slot) || l->one_piece || l->elementwise || !image_in(b, s, l, false).rows) return false;
+    if (!l || !x->pixels.tile || !whole_pixels(x) || !dies_in(l, slot) || l->one_piece ||
+        l->elementwise || !image_in(b, s, l, false).rows)
+        return false;
     for (int i = 0; i < t->n_operand; i++)
-        if (i != k && life_of(b, t->operand + i) == l) return false;
+        if (i != k && life_of(b, t->operand + i) == l)
+            return false;
     return true;
 }
 
@@ -278,16 +338,20 @@ static void save_pixels(const Bound *b, const Calls *c, int32_t slot, bool rever
     const Slot *s = b->slot.at + slot;
     const Step *t = b->p->step.at[s->first];
     const Life *made = t->n_operand ? life_of(b, t->operand) : NULL;
-    if (s->stream || !made || !born_in(b, made, slot) || !by_row(t, t->operand) || !whole_pixels(t->operand)) return;
+    if (s->stream || !made || !born_in(b, made, slot) || !by_row(t, t->operand) ||
+        !whole_pixels(t->operand))
+        return;
     const size_t n = (size_t)t->n_operand;
     int32_t *dying = NEW_ARRAY(b->arena, int32_t, n * (size_t)c->n);
     bool any = false;
     for (int k = t->n_out; k < t->n_operand; k++) {
-        if (!dies_by_pixels(b, s, t, k, slot)) continue;
+        if (!dies_by_pixels(b, s, t, k, slot))
+            continue;
         const Image as = image_in(b, s, life_of(b, t->operand + k), false);
         note_row_calls(b, c, life_of(b, t->operand + k), as, false);
         for (int32_t r = 0; r < as.rows; r++)
-            if (b->call[r] >= 0) any = true, dying[(size_t)b->call[r] * n + (size_t)k]++;
+            if (b->call[r] >= 0)
+                any = true, dying[(size_t)b->call[r] * n + (size_t)k]++;
     }
     for (int32_t i = 0; any && i < c->n; i++) {
         const int64_t saved = pixels_saved(t, t->backward != reverse, dying + (size_t)i * n);
@@ -305,17 +369,21 @@ static int64_t most_alive(const Bound *b, int32_t slot, bool reverse)
     int64_t most = 0, alive = 0;
     int32_t rows = 1;
     for (int32_t i = s->first; i < s->end; i++)
-        for (int k = 0; k < b->p->step.at[i]->n_operand; k++) rows = (int32_t)i64_max(rows, b->p->step.at[i]->operand[k].rows);
+        for (int k = 0; k < b->p->step.at[i]->n_operand; k++)
+            rows = (int32_t)i64_max(rows, b->p->step.at[i]->operand[k].rows);
     in.delta = NEW_ARRAY(b->arena, int64_t, 2 * c.n + 2);
     in.call = NEW_ARRAY(b->arena, int32_t, rows + 1);
     bool *done = NEW_ARRAY(b->arena, bool, graph_root(b->p->graph)->next_id + 1);
     for (int32_t i = s->first; i < s->end; i++)
         for (int k = 0; k < b->p->step.at[i]->n_operand; k++) {
             const Life *l = life_of(b, b->p->step.at[i]->operand + k);
-            if (!l || !l->bytes || done[l - b->life]) continue;
+            if (!l || !l->bytes || done[l - b->life])
+                continue;
             done[l - b->life] = true;
-            if (born_in(b, l, slot)) add_life(&in, &c, s, l, true);
-            else if (dies_in(l, slot)) add_life(&in, &c, s, l, false);
+            if (born_in(b, l, slot))
+                add_life(&in, &c, s, l, true);
+            else if (dies_in(l, slot))
+                add_life(&in, &c, s, l, false);
         }
     save_pixels(&in, &c, slot, reverse);
     for (int32_t i = 0; i < 2 * c.n; i++) {
@@ -326,11 +394,13 @@ static int64_t most_alive(const Bound *b, int32_t slot, bool reverse)
     return round_up(b, most);
 }
 
-/* A step may go from its last row to its first where its kernel can; a stream goes as it was walked. */
+/* A step may go from its last row to its first where its kernel can; a stream goes as it was
+ * walked. */
 static bool can_turn(const Bound *b, const Slot *s)
 {
     for (int k = 0; !s->stream && k < b->p->step.at[s->first]->n_operand; k++)
-        if (reuse_reverses(b->p->step.at[s->first]->operand[k].reuse)) return true;
+        if (reuse_reverses(b->p->step.at[s->first]->operand[k].reuse))
+            return true;
     return false;
 }
 
@@ -345,7 +415,8 @@ int64_t plan_lower_bound(const Program *p)
     count_through(&b);
     for (int32_t s = 0; s < (int32_t)b.slot.n; s++) {
         int64_t alive = most_alive(&b, s, false);
-        if (can_turn(&b, b.slot.at + s)) alive = i64_min(alive, most_alive(&b, s, true));
+        if (can_turn(&b, b.slot.at + s))
+            alive = i64_min(alive, most_alive(&b, s, true));
         bound = i64_max(bound, b.through[s] + alive);
     }
     arena_release(scratch, mark);

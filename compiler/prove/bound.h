@@ -5,9 +5,9 @@
 
 #include "ir/program.h"
 
-/* Bytes that no placement goes below, whatever the offsets: with this order, these streams, rings and scratch, all of whole
- * alignments, apart from each other; only what dies in a step or a stream may lie under what is born in it,
- * row by row. The program is planned and linked. */
+/* Bytes that no placement goes below, whatever the offsets: with this order, these streams, rings
+ * and scratch, all of whole alignments, apart from each other; only what dies in a step or a stream
+ * may lie under what is born in it, row by row. The program is planned and linked. */
 int64_t plan_lower_bound(const Program *p);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Proof of a plan by replay, from what is emitted: addresses, rings, directions and lists. Every byte
- * carries the tensor, and the place in it, that was written there last; every read must find its own.
- * Rows go one by one in each step's order. Shares no code with the planner. */
+ * Proof of a plan by replay, from what is emitted: addresses, rings, directions and lists. Every
+ * byte carries the tensor, and the place in it, that was written there last; every read must find
+ * its own. Rows go one by one in each step's order. Shares no code with the planner. */
 #ifndef INLAY_PROVE_CHECK_H
 #define INLAY_PROVE_CHECK_H
 
@@ -9,11 +9,11 @@
 
 /* The first thing that does not hold. */
 typedef struct Objection {
-    const char *why;            /* a sentence without its subject; NULL: all holds */
-    const Step *step;           /* NULL: the plan as a whole */
-    const Operand *operand;     /* NULL: none */
-    int32_t row;                /* of the operand, where there is one */
-    int64_t byte;               /* of its base: the first byte of that row */
+    const char *why;        /* a sentence without its subject; NULL: all holds */
+    const Step *step;       /* NULL: the plan as a whole */
+    const Operand *operand; /* NULL: none */
+    int32_t row;            /* of the operand, where there is one */
+    int64_t byte;           /* of its base: the first byte of that row */
 } Objection;
 
 /* Replays the linked program's reads and writes. */

@@ -15,34 +15,46 @@ static const int64_t MOST_BYTES = (int64_t)1 << 40;
 typedef struct Reader {
     Arena *arena;
     Loc loc;
-    const char *place;          /* "steps[3].operands[0]", for messages */
+    const char *place; /* "steps[3].operands[0]", for messages */
 } Reader;
 
 static _Noreturn void malformed(const Reader *r, const char *key, const char *want)
 {
-    fail_at(STATUS_MALFORMED, r->loc, "docs/GENERATED.md describes the manifest", "%s%s%s is no %s", r->place, *r->place ? "." : "", key, want);
+    fail_at(STATUS_MALFORMED, r->loc, "docs/GENERATED.md describes the manifest", "%s%s%s is no %s",
+            r->place, *r->place ? "." : "", key, want);
 }
 
 static const json_t *value(const Reader *r, const json_t *object, const char *key)
 {
     const json_t *v = json_object_get(object, key);
-    if (!v) fail_at(STATUS_MALFORMED, r->loc, "only manifests with a plan can be proved", "%s%s%s is missing", r->place, *r->place ? "." : "", key);
+    if (!v)
+        fail_at(STATUS_MALFORMED, r->loc, "only manifests with a plan can be proved",
+                "%s%s%s is missing", r->place, *r->place ? "." : "", key);
     return v;
 }
 
-static int64_t number(const Reader *r, const json_t *object, const char *key, int64_t least, int64_t most)
+static int64_t number(const Reader *r, const json_t *object, const char *key, int64_t least,
+                      int64_t most)
 {
     const json_t *v = value(r, object, key);
     if (!json_is_integer(v) || json_integer_value(v) < least || json_integer_value(v) > most)
-        malformed(r, key, arena_printf(r->arena, "integer from %" PRId64 " to %" PRId64, least, most));
+        malformed(r, key,
+                  arena_printf(r->arena, "integer from %" PRId64 " to %" PRId64, least, most));
     return json_integer_value(v);
 }
 
-static int32_t count(const Reader *r, const json_t *object, const char *key, int32_t least) { return (int32_t)number(r, object, key, least, INT32_MAX); }
-static int64_t bytes(const Reader *r, const json_t *object, const char *key) { return number(r, object, key, 0, MOST_BYTES); }
+static int32_t count(const Reader *r, const json_t *object, const char *key, int32_t least)
+{
+    return (int32_t)number(r, object, key, least, INT32_MAX);
+}
+static int64_t bytes(const Reader *r, const json_t *object, const char *key)
+{
+    return number(r, object, key, 0, MOST_BYTES);
+}
 
 /* Absent: `otherwise`. */
-static int64_t optional(const Reader *r, const json_t *object, const char *key, int64_t least, int64_t most, int64_t otherwise)
+static int64_t optional(const Reader *r, const json_t *object, const char *key, int64_t least,
+                        int64_t most, int64_t otherwise)
 {
     return json_object_get(object, key) ? number(r, object, key, least, most) : otherwise;
 }
@@ -50,35 +62,41 @@ static int64_t optional(const Reader *r, const json_t *object, const char *key, 
 static bool truth(const Reader *r, const json_t *object, const char *key)
 {
     const json_t *v = value(r, object, key);
-    if (!json_is_boolean(v)) malformed(r, key, "boolean");
+    if (!json_is_boolean(v))
+        malformed(r, key, "boolean");
     return json_is_true(v);
 }
 
 static const char *text(const Reader *r, const json_t *object, const char *key)
 {
     const json_t *v = value(r, object, key);
-    if (!json_is_string(v) || strlen(json_string_value(v)) != json_string_length(v)) malformed(r, key, "text");
+    if (!json_is_string(v) || strlen(json_string_value(v)) != json_string_length(v))
+        malformed(r, key, "text");
     return arena_text(r->arena, json_string_value(v), json_string_length(v));
 }
 
 static const json_t *list(const Reader *r, const json_t *object, const char *key)
 {
     const json_t *v = value(r, object, key);
-    if (!json_is_array(v) || json_array_size(v) > MOST_OPERANDS) malformed(r, key, "list of a sensible length");
+    if (!json_is_array(v) || json_array_size(v) > MOST_OPERANDS)
+        malformed(r, key, "list of a sensible length");
     return v;
 }
 
 static const json_t *object(const Reader *r, const json_t *parent, const char *key)
 {
     const json_t *v = value(r, parent, key);
-    if (!json_is_object(v)) malformed(r, key, "object");
+    if (!json_is_object(v))
+        malformed(r, key, "object");
     return v;
 }
 
 /* A reader of element i of a list. */
 static Reader inside(const Reader *r, const char *key, size_t i)
 {
-    return (Reader){ r->arena, r->loc, arena_printf(r->arena, "%s%s%s[%zu]", r->place, *r->place ? "." : "", key, i) };
+    return (
+        Reader){ r->arena, r->loc,
+                 arena_printf(r->arena, "%s%s%s[%zu]", r->place, *r->place ? "." : "", key, i) };
 }
 
 static const char **texts(const Reader *r, const json_t *parent, const char *key)
@@ -88,19 +106,24 @@ static const char **texts(const Reader *r, const json_t *parent, const char *key
     const char **all = NEW_ARRAY(r->arena, const char *, n + 1);
     for (size_t i = 0; i < n; i++) {
         const json_t *v = json_array_get(l, i);
-        if (!json_is_string(v)) malformed(r, key, "list of texts");
+        if (!json_is_string(v))
+            malformed(r, key, "list of texts");
         all[i] = arena_text(r->arena, json_string_value(v), json_string_length(v));
     }
     return all;
 }
 
-static const char *const access_names[] = { [CLAIM_READ] = "read", [CLAIM_WRITE] = "write", [CLAIM_UPDATE] = "update", [CLAIM_SCRATCH] = "scratch" };
+static const char *const access_names[] = { [CLAIM_READ] = "read",
+                                            [CLAIM_WRITE] = "write",
+                                            [CLAIM_UPDATE] = "update",
+                                            [CLAIM_SCRATCH] = "scratch" };
 
 static ClaimAccess access_of(const Reader *r, const json_t *j)
 {
     const char *name = text(r, j, "access");
     for (size_t i = 0; i < sizeof access_names / sizeof *access_names; i++)
-        if (!strcmp(name, access_names[i])) return (ClaimAccess)i;
+        if (!strcmp(name, access_names[i]))
+            return (ClaimAccess)i;
     malformed(r, "access", "read, write, update or scratch");
 }
 
@@ -111,7 +134,8 @@ static RowRule table_of(const Reader *r, const json_t *rule, size_t *entries)
     Rows *table = NEW_ARRAY(r->arena, Rows, *entries + 1);
     for (size_t i = 0; i < 2 * *entries; i++) {
         const json_t *v = json_array_get(l, i);
-        if (!json_is_integer(v) || json_integer_value(v) < 0 || json_integer_value(v) > INT32_MAX) malformed(r, "table", "list of rows");
+        if (!json_is_integer(v) || json_integer_value(v) < 0 || json_integer_value(v) > INT32_MAX)
+            malformed(r, "table", "list of rows");
         *(i % 2 ? &table[i / 2].hi : &table[i / 2].lo) = (int32_t)json_integer_value(v);
     }
     return (RowRule){ .kind = ROWS_TABLE, .table = table };
@@ -120,34 +144,52 @@ static RowRule table_of(const Reader *r, const json_t *rule, size_t *entries)
 static RowRule rule_of(const Reader *r, const json_t *j, size_t *entries)
 {
     const json_t *v = json_object_get(j, "rule");
-    if (!v) return (RowRule){ .kind = ROWS_ALL };
-    if (json_object_get(v, "table")) return table_of(r, v, entries);
+    if (!v)
+        return (RowRule){ .kind = ROWS_ALL };
+    if (json_object_get(v, "table"))
+        return table_of(r, v, entries);
     if (json_is_object(v))
-        return (RowRule){ .kind = ROWS_WINDOW, .stride = count(r, v, "stride", 0), .pad = (int32_t)number(r, v, "pad", INT32_MIN, INT32_MAX), .extent = count(r, v, "extent", 0) };
+        return (RowRule){ .kind = ROWS_WINDOW,
+                          .stride = count(r, v, "stride", 0),
+                          .pad = (int32_t)number(r, v, "pad", INT32_MIN, INT32_MAX),
+                          .extent = count(r, v, "extent", 0) };
     const char *name = text(r, j, "rule");
-    if (!strcmp(name, "all")) return (RowRule){ .kind = ROWS_ALL };
-    if (!strcmp(name, "same")) return (RowRule){ .kind = ROWS_SAME };
-    if (!strcmp(name, "unit")) return (RowRule){ .kind = ROWS_UNIT };
+    if (!strcmp(name, "all"))
+        return (RowRule){ .kind = ROWS_ALL };
+    if (!strcmp(name, "same"))
+        return (RowRule){ .kind = ROWS_SAME };
+    if (!strcmp(name, "unit"))
+        return (RowRule){ .kind = ROWS_UNIT };
     malformed(r, "rule", "rule");
 }
 
 static PixelRule pixels_of(const Reader *r, const json_t *j)
 {
     const json_t *v = json_object_get(j, "pixels");
-    if (!v) return (PixelRule){ 0 };
-    if (!json_is_object(v)) malformed(r, "pixels", "object");
-    return (PixelRule){ .stride = count(r, v, "stride", 0), .pad = (int32_t)number(r, v, "pad", INT32_MIN, INT32_MAX),
-        .extent = count(r, v, "extent", 0), .tile = count(r, v, "tile", 1) };
+    if (!v)
+        return (PixelRule){ 0 };
+    if (!json_is_object(v))
+        malformed(r, "pixels", "object");
+    return (PixelRule){ .stride = count(r, v, "stride", 0),
+                        .pad = (int32_t)number(r, v, "pad", INT32_MIN, INT32_MAX),
+                        .extent = count(r, v, "extent", 0),
+                        .tile = count(r, v, "tile", 1) };
 }
 
 static ClaimOperand operand_of(const Reader *r, const Claim *c, const json_t *j)
 {
-    if (json_is_null(j)) return (ClaimOperand){ 0 };
-    if (!json_is_object(j)) malformed(r, "entry", "object");
-    ClaimOperand o = { .given = true, .access = access_of(r, j), .constant = json_object_get(j, "weights") != NULL };
-    if (o.constant) return o;
+    if (json_is_null(j))
+        return (ClaimOperand){ 0 };
+    if (!json_is_object(j))
+        malformed(r, "entry", "object");
+    ClaimOperand o = { .given = true,
+                       .access = access_of(r, j),
+                       .constant = json_object_get(j, "weights") != NULL };
+    if (o.constant)
+        return o;
     o.tensor = count(r, j, "tensor", 0);
-    if ((size_t)o.tensor >= c->tensor.n) malformed(r, "tensor", "place in tensors");
+    if ((size_t)o.tensor >= c->tensor.n)
+        malformed(r, "tensor", "place in tensors");
     o.at = bytes(r, j, "at");
     o.rows = count(r, j, "rows", 1);
     o.row = bytes(r, j, "row");
@@ -172,9 +214,15 @@ static void read_tensors(const Reader *r, Claim *c, const json_t *document)
     for (size_t i = 0; i < json_array_size(l); i++) {
         const json_t *j = json_array_get(l, i);
         const Reader in = inside(r, "tensors", i);
-        if (!json_is_object(j)) malformed(&in, "entry", "object");
-        ClaimTensor t = { .storage = text(&in, j, "storage"), .region = region_of(&in, c, j), .slot = (int32_t)optional(&in, j, "slot", 0, INT32_MAX, -1), .offset = bytes(&in, j, "offset"),
-            .bytes = bytes(&in, j, "bytes"), .extent = bytes(&in, j, "extent"), .scratch = json_object_get(j, "scratch") && truth(&in, j, "scratch") };
+        if (!json_is_object(j))
+            malformed(&in, "entry", "object");
+        ClaimTensor t = { .storage = text(&in, j, "storage"),
+                          .region = region_of(&in, c, j),
+                          .slot = (int32_t)optional(&in, j, "slot", 0, INT32_MAX, -1),
+                          .offset = bytes(&in, j, "offset"),
+                          .bytes = bytes(&in, j, "bytes"),
+                          .extent = bytes(&in, j, "extent"),
+                          .scratch = json_object_get(j, "scratch") && truth(&in, j, "scratch") };
         VEC_PUSH(r->arena, &c->tensor, t);
     }
 }
@@ -182,26 +230,34 @@ static void read_tensors(const Reader *r, Claim *c, const json_t *document)
 static void read_columns(const Reader *r, const json_t *j, ClaimStep *s)
 {
     s->strip = (int32_t)optional(r, j, "strip", 1, INT32_MAX, 0);
-    if (!s->strip) return;
+    if (!s->strip)
+        return;
     const json_t *l = list(r, j, "columns"), *lo = json_array_get(l, 0), *hi = json_array_get(l, 1);
-    if (json_array_size(l) != 2 || !json_is_integer(lo) || !json_is_integer(hi) || json_integer_value(lo) < 0 || json_integer_value(hi) > INT32_MAX
-        || json_integer_value(lo) >= json_integer_value(hi)) malformed(r, "columns", "list of a first column and an end");
+    if (json_array_size(l) != 2 || !json_is_integer(lo) || !json_is_integer(hi) ||
+        json_integer_value(lo) < 0 || json_integer_value(hi) > INT32_MAX ||
+        json_integer_value(lo) >= json_integer_value(hi))
+        malformed(r, "columns", "list of a first column and an end");
     s->first_column = (int32_t)json_integer_value(lo);
     s->end_column = (int32_t)json_integer_value(hi);
 }
 
 static ClaimStep step_of(const Reader *r, const Claim *c, const json_t *j)
 {
-    ClaimStep s = { .kernel = text(r, j, "kernel"), .units = count(r, j, "units", 0), .backward = truth(r, j, "backward"),
-        .piece = (int32_t)optional(r, j, "piece", 1, INT32_MAX, 0) };
+    ClaimStep s = { .kernel = text(r, j, "kernel"),
+                    .units = count(r, j, "units", 0),
+                    .backward = truth(r, j, "backward"),
+                    .piece = (int32_t)optional(r, j, "piece", 1, INT32_MAX, 0) };
     const json_t *lowered = list(r, j, "lowered"), *operands = list(r, j, "operands");
     for (size_t i = 0; i < json_array_size(lowered); i++) {
         const json_t *v = json_array_get(lowered, i);
-        if (!json_is_integer(v) || json_integer_value(v) < 0 || json_integer_value(v) >= c->lowered_steps) malformed(r, "lowered", "list of steps before the plan");
+        if (!json_is_integer(v) || json_integer_value(v) < 0 ||
+            json_integer_value(v) >= c->lowered_steps)
+            malformed(r, "lowered", "list of steps before the plan");
         VEC_PUSH(r->arena, &s.lowered, (int32_t)json_integer_value(v));
     }
     read_columns(r, j, &s);
-    if (!s.lowered.n) malformed(r, "lowered", "list of at least one step");
+    if (!s.lowered.n)
+        malformed(r, "lowered", "list of at least one step");
     for (size_t i = 0; i < json_array_size(operands); i++) {
         const Reader in = inside(r, "operands", i);
         const ClaimOperand o = operand_of(&in, c, json_array_get(operands, i));
@@ -216,7 +272,8 @@ static void read_steps(const Reader *r, Claim *c, const json_t *document)
     for (size_t i = 0; i < json_array_size(l); i++) {
         const Reader in = inside(r, "steps", i);
         const json_t *j = json_array_get(l, i);
-        if (!json_is_object(j)) malformed(&in, "entry", "object");
+        if (!json_is_object(j))
+            malformed(&in, "entry", "object");
         const ClaimStep s = step_of(&in, c, j);
         VEC_PUSH(r->arena, &c->step, s);
     }
@@ -225,17 +282,21 @@ static void read_steps(const Reader *r, Claim *c, const json_t *document)
 static Segment segment_of(const Reader *r, const json_t *j)
 {
     Segment g = { .first = count(r, j, "first", 0), .count = count(r, j, "steps", 0) };
-    if (!json_object_get(j, "list")) return g;
+    if (!json_object_get(j, "list"))
+        return g;
     const json_t *l = list(r, j, "list");
     g.prologue = (int32_t)number(r, j, "prologue", 0, MOST_OPERANDS);
     g.period = (int32_t)number(r, j, "period", 0, MOST_OPERANDS);
     g.epilogue = (int32_t)number(r, j, "epilogue", 0, MOST_OPERANDS);
-    g.repeats = (int32_t)number(r, j, "repeats", 0, (INT32_MAX - 2 * MOST_OPERANDS) / (g.period + 1));
-    if (json_array_size(l) != (size_t)(g.prologue + g.period + g.epilogue)) malformed(r, "list", "list of prologue + period + epilogue entries");
+    g.repeats =
+        (int32_t)number(r, j, "repeats", 0, (INT32_MAX - 2 * MOST_OPERANDS) / (g.period + 1));
+    if (json_array_size(l) != (size_t)(g.prologue + g.period + g.epilogue))
+        malformed(r, "list", "list of prologue + period + epilogue entries");
     uint8_t *entry = NEW_ARRAY(r->arena, uint8_t, json_array_size(l) + 1);
     for (size_t i = 0; i < json_array_size(l); i++) {
         const json_t *v = json_array_get(l, i);
-        if (!json_is_integer(v) || json_integer_value(v) < 0 || json_integer_value(v) > UINT8_MAX) malformed(r, "list", "list of numbers from 0 to 255");
+        if (!json_is_integer(v) || json_integer_value(v) < 0 || json_integer_value(v) > UINT8_MAX)
+            malformed(r, "list", "list of numbers from 0 to 255");
         entry[i] = (uint8_t)json_integer_value(v);
     }
     g.list = entry;
@@ -248,7 +309,8 @@ static void read_schedule(const Reader *r, Claim *c, const json_t *document)
     for (size_t i = 0; i < json_array_size(l); i++) {
         const Reader in = inside(r, "schedule", i);
         const json_t *j = json_array_get(l, i);
-        if (!json_is_object(j)) malformed(&in, "entry", "object");
+        if (!json_is_object(j))
+            malformed(&in, "entry", "object");
         const Segment g = segment_of(&in, j);
         VEC_PUSH(r->arena, &c->segment, g);
     }
@@ -256,8 +318,10 @@ static void read_schedule(const Reader *r, Claim *c, const json_t *document)
 
 static void read_arena(const Reader *r, Claim *c, const json_t *document)
 {
-    const json_t *arena = object(r, document, "arena"), *counters = json_object_get(arena, "counters");
-    const Reader in = { r->arena, r->loc, "arena" }, within = { r->arena, r->loc, "arena.counters" };
+    const json_t *arena = object(r, document, "arena"),
+                 *counters = json_object_get(arena, "counters");
+    const Reader in = { r->arena, r->loc, "arena" },
+                 within = { r->arena, r->loc, "arena.counters" };
     c->size = bytes(&in, arena, "size");
     c->align = number(&in, arena, "align", 1, 1 << 20);
     c->lower_bound = bytes(&in, arena, "lower_bound");
@@ -265,8 +329,10 @@ static void read_arena(const Reader *r, Claim *c, const json_t *document)
     const json_t *run = json_object_get(arena, "run_state");
     const Reader running = { r->arena, r->loc, "arena.run_state" };
     c->run_state = run ? bytes(&running, run, "offset") : -1;
-    if (run && (bytes(&running, run, "bytes") != PLACE_BYTES || c->run_state % 4)) malformed(&running, "bytes", "8, aligned to 4");
-    if (!counters) return;
+    if (run && (bytes(&running, run, "bytes") != PLACE_BYTES || c->run_state % 4))
+        malformed(&running, "bytes", "8, aligned to 4");
+    if (!counters)
+        return;
     c->counters = bytes(&within, counters, "offset");
     c->counters_bytes = bytes(&within, counters, "bytes");
 }
@@ -274,17 +340,20 @@ static void read_arena(const Reader *r, Claim *c, const json_t *document)
 /* Where there are regions, each tensor in the arena names one. */
 static void read_regions(const Reader *r, Claim *c, const json_t *document)
 {
-    if (!json_object_get(document, "regions")) return;
+    if (!json_object_get(document, "regions"))
+        return;
     const json_t *l = list(r, document, "regions");
     int64_t sum = 0;
     for (size_t i = 0; i < json_array_size(l); i++) {
         const Reader in = inside(r, "regions", i);
         const json_t *j = json_array_get(l, i);
-        if (!json_is_object(j)) malformed(&in, "entry", "object");
+        if (!json_is_object(j))
+            malformed(&in, "entry", "object");
         VEC_PUSH(r->arena, &c->region, bytes(&in, j, "size"));
         sum = i64_add(sum, c->region.at[i]);
     }
-    if (sum != c->size || !c->region.n) malformed(r, "regions", "list of regions whose sizes are the arena's");
+    if (sum != c->size || !c->region.n)
+        malformed(r, "regions", "list of regions whose sizes are the arena's");
 }
 
 static void read_options(const Reader *r, Claim *c, const json_t *document)
@@ -304,9 +373,12 @@ static void read_options(const Reader *r, Claim *c, const json_t *document)
 static int64_t offset_of(const Reader *r, const char *key, size_t i, const json_t *j)
 {
     const Reader in = inside(r, key, i);
-    if (!json_is_object(j)) malformed(&in, "entry", "object");
+    if (!json_is_object(j))
+        malformed(&in, "entry", "object");
     const char *place = text(&in, j, "place");
-    return !strcmp(place, "arena") ? bytes(&in, j, "offset") : !strcmp(place, "rows") ? BY_ROWS : WITH_CALLER;
+    return !strcmp(place, "arena")  ? bytes(&in, j, "offset")
+           : !strcmp(place, "rows") ? BY_ROWS
+                                    : WITH_CALLER;
 }
 
 static void read_values(const Reader *r, Claim *c, const json_t *document)
@@ -327,9 +399,12 @@ Claim *claim_read(Arena *a, const char *path, const json_t *document)
     Claim *c = NEW(a, Claim);
     *c = (Claim){ 0 };
     const Reader r = { a, { .file = path, .byte = -1, .node = -1 }, "" };
-    if (!json_is_object(document)) malformed(&r, "the document", "object");
-    if (number(&r, document, "schema_version", 0, INT32_MAX) != 1) malformed(&r, "schema_version", "1, the one known here");
-    if (json_object_get(document, "model_sha256")) c->model_sha256 = text(&r, document, "model_sha256");
+    if (!json_is_object(document))
+        malformed(&r, "the document", "object");
+    if (number(&r, document, "schema_version", 0, INT32_MAX) != 1)
+        malformed(&r, "schema_version", "1, the one known here");
+    if (json_object_get(document, "model_sha256"))
+        c->model_sha256 = text(&r, document, "model_sha256");
     read_arena(&r, c, document);
     read_options(&r, c, document);
     read_regions(&r, c, document);

@@ -11,22 +11,22 @@
 typedef enum ClaimAccess { CLAIM_READ, CLAIM_WRITE, CLAIM_UPDATE, CLAIM_SCRATCH } ClaimAccess;
 
 typedef struct ClaimTensor {
-    const char *storage;        /* "arena", "input", "output" */
+    const char *storage; /* "arena", "input", "output" */
     int32_t slot;
     int64_t offset, bytes, extent;
     bool scratch;
-    int region;                 /* 0 where there are none */
+    int region; /* 0 where there are none */
 } ClaimTensor;
 
 typedef struct ClaimOperand {
-    bool given, constant;       /* neither: left out */
+    bool given, constant; /* neither: left out */
     ClaimAccess access;
     int32_t tensor;
     int64_t at, row, pixel, part, pitch;
     int32_t rows, ring;
     RowRule rule;
     PixelRule pixels;
-    size_t entries;             /* of rule.table */
+    size_t entries; /* of rule.table */
 } ClaimOperand;
 
 enum { WITH_CALLER = -1, BY_ROWS = -2 };
@@ -34,7 +34,7 @@ enum { WITH_CALLER = -1, BY_ROWS = -2 };
 typedef struct ClaimStep {
     const char *kernel;
     VEC(int32_t) lowered;
-    int32_t strip, first_column, end_column;    /* strip 0: all columns */
+    int32_t strip, first_column, end_column; /* strip 0: all columns */
     int32_t piece, units;
     bool backward;
     VEC(ClaimOperand) operand;
@@ -42,21 +42,24 @@ typedef struct ClaimStep {
 
 typedef struct Claim {
     int64_t size, align, lower_bound, counters, counters_bytes;
-    int64_t run_state;          /* -1: none */
+    int64_t run_state; /* -1: none */
     bool optimal, preserve_input;
-    const char *model_sha256;   /* NULL: not stated */
-    const char **shape, **dim, **constant, **without, **io;  /* ended by NULL */
+    const char *model_sha256;                               /* NULL: not stated */
+    const char **shape, **dim, **constant, **without, **io; /* ended by NULL */
     int32_t pack, lowered_steps;
-    VEC(int64_t) region;        /* their bytes; empty: one arena */
+    VEC(int64_t) region; /* their bytes; empty: one arena */
     VEC(ClaimTensor) tensor;
     VEC(ClaimStep) step;
     VEC(Segment) segment;
     VEC(int) in_region, out_region;
-    VEC(int64_t) in_offset, out_offset;         /* of the model's inputs and results in the arena; or WITH_CALLER, BY_ROWS */
+    VEC(int64_t)
+    in_offset,
+        out_offset; /* of the model's inputs and results in the arena; or WITH_CALLER, BY_ROWS */
 } Claim;
 
-/* Numbers are in the ranges that the plan's own types need, places in lists exist; nothing else is promised. What is not as
- * GENERATED.md says fails with 65, named by its place. Text is copied; `document` may go. */
+/* Numbers are in the ranges that the plan's own types need, places in lists exist; nothing else is
+ * promised. What is not as GENERATED.md says fails with 65, named by its place. Text is copied;
+ * `document` may go. */
 Claim *claim_read(Arena *a, const char *path, const json_t *document);
 
 #endif

@@ -10,13 +10,15 @@ Step *step_again(Arena *a, const Step *s, int32_t piece)
     Step *c = arena_copy(a, s, sizeof *s);
     c->operand = arena_copy(a, s->operand, (size_t)s->n_operand * sizeof *s->operand);
     c->room = (size_t)s->n_operand;
-    if (!piece) return c;
+    if (!piece)
+        return c;
     const Operand *x = s->operand + piece;
     const int64_t bytes = dtype_bits(x->tensor->dtype) / 8;
-    c->n_operand = 3;           /* result, input, the table of sizes */
+    c->n_operand = 3; /* result, input, the table of sizes */
     c->piece = piece;
     c->operand[0].part = concat_part(s, piece);
-    if (!c->operand[0].part) c->operand[0].row_bytes = tensor_bytes(x->tensor);
+    if (!c->operand[0].part)
+        c->operand[0].row_bytes = tensor_bytes(x->tensor);
     c->operand[0].offset = i64_add(c->operand[0].offset, concat_lane(s, piece));
     c->operand[0].strided = bytes > 0;
     c->operand[1] = *x;
@@ -29,9 +31,12 @@ static bool row_by_row(const Step *first, const Step *second)
 {
     const Operand *y = first->operand, *x = second->operand + 1;
     const RowRule *r = &x->rule;
-    const bool same = r->kind == ROWS_SAME || (r->kind == ROWS_ALL && x->rows == 1) || (r->kind == ROWS_WINDOW && r->stride == 1 && r->pad == 0 && r->extent == 1);
-    return y->tensor && y->tensor == x->tensor && !y->tensor->view_of && y->tensor->storage == STORE_ARENA && y->tensor->slot < 0 && same
-        && first->units == second->units && y->rows == first->units && x->rows == second->units && second->operand[0].rows == second->units;
+    const bool same = r->kind == ROWS_SAME || (r->kind == ROWS_ALL && x->rows == 1) ||
+                      (r->kind == ROWS_WINDOW && r->stride == 1 && r->pad == 0 && r->extent == 1);
+    return y->tensor && y->tensor == x->tensor && !y->tensor->view_of &&
+           y->tensor->storage == STORE_ARENA && y->tensor->slot < 0 && same &&
+           first->units == second->units && y->rows == first->units && x->rows == second->units &&
+           second->operand[0].rows == second->units;
 }
 
 /* Two steps that are known as one: pixels of the tensor between them pass through a scratch. */
@@ -48,19 +53,32 @@ static const Pair pairs[] = {
 static const Pair *pair_of(const Step *first, const Step *second)
 {
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
-        if (!strcmp(pairs[i].first, first->kernel->name) && !strcmp(pairs[i].second, second->kernel->name)) return pairs + i;
+        if (!strcmp(pairs[i].first, first->kernel->name) &&
+            !strcmp(pairs[i].second, second->kernel->name))
+            return pairs + i;
     return NULL;
 }
 
 /* The result that the second adds to, the input of the first; constants of both. */
-static void join_operands(Step *s, const Step *first, const Step *second, Tensor *scratch, int64_t pixel)
+static void join_operands(Step *s, const Step *first, const Step *second, Tensor *scratch,
+                          int64_t pixel)
 {
-    const Operand *const from[] = { second->operand, first->operand + 1, first->operand + 2, first->operand + 3,
-        second->operand + 2, second->operand + 3, second->operand + 4 };
-    for (int k = 0; k < 7; k++) s->operand[k] = *from[k];
-    if (first->operand[1].reuse == REUSE_ELEMENTWISE) s->operand[1].reuse = REUSE_ROWS, s->operand[1].pixels = (PixelRule){ .stride = 1, .extent = 1 };
+    const Operand *const from[] = { second->operand,    first->operand + 1,  first->operand + 2,
+                                    first->operand + 3, second->operand + 2, second->operand + 3,
+                                    second->operand + 4 };
+    for (int k = 0; k < 7; k++)
+        s->operand[k] = *from[k];
+    if (first->operand[1].reuse == REUSE_ELEMENTWISE)
+        s->operand[1].reuse = REUSE_ROWS,
+        s->operand[1].pixels = (PixelRule){ .stride = 1, .extent = 1 };
     s->operand[1].pixels.tile = (int32_t)(tensor_bytes(scratch) / pixel);
-    s->operand[7] = (Operand){ .tensor = scratch, .write = true, .read = true, .scratch = true, .rows = 1, .pixel = 1, .row_bytes = tensor_bytes(scratch) };
+    s->operand[7] = (Operand){ .tensor = scratch,
+                               .write = true,
+                               .read = true,
+                               .scratch = true,
+                               .rows = 1,
+                               .pixel = 1,
+                               .row_bytes = tensor_bytes(scratch) };
     s->n_operand = 8;
 }
 
@@ -93,6 +111,7 @@ Step *step_joined(Arena *a, Program *p, Step *const *lowered, const ClaimStep *c
     s->n_lowered = 2;
     s->room = 8;
     s->operand = NEW_ARRAY(a, Operand, 8);
-    join_operands(s, first, second, scratch, between->pixel * dtype_bits(between->tensor->dtype) / 8);
+    join_operands(s, first, second, scratch,
+                  between->pixel * dtype_bits(between->tensor->dtype) / 8);
     return s;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What the parts of the replay share: who wrote each byte, which channels of a row hold values, and the
- * bytes behind a row of an operand. */
+ * What the parts of the replay share: who wrote each byte, which channels of a row hold values, and
+ * the bytes behind a row of an operand. */
 #ifndef INLAY_PROVE_REPLAY_H
 #define INLAY_PROVE_REPLAY_H
 
@@ -9,33 +9,36 @@
 
 enum { TAG_STATE = -1, TAG_PLACE = -2, INCOMPLETE = 1 << 30 };
 
-/* Which channels (or columns, the row then being one pixel) of the rows of a tensor made of parts hold values. */
+/* Which channels (or columns, the row then being one pixel) of the rows of a tensor made of parts
+ * hold values. */
 typedef struct Lanes {
-    int64_t row_bytes, pixel;   /* 0: no operand is a part */
+    int64_t row_bytes, pixel; /* 0: no operand is a part */
     int32_t rows;
-    VEC(int64_t) cut;           /* bytes in a pixel where parts begin or end, ascending */
-    bool *has;                  /* [row][cut]: the bytes from this cut to the next */
+    VEC(int64_t) cut; /* bytes in a pixel where parts begin or end, ascending */
+    bool *has;        /* [row][cut]: the bytes from this cut to the next */
 } Lanes;
 
 typedef struct Check {
     Arena *arena;
     const Program *program;
     Shadow shadow;
-    Lanes *lanes;               /* by tensor id */
-    int32_t *made;              /* units of each step */
-    const Step *step;           /* under way */
-    Objection found;            /* the first */
+    Lanes *lanes;     /* by tensor id */
+    int32_t *made;    /* units of each step */
+    const Step *step; /* under way */
+    Objection found;  /* the first */
 } Check;
 
 /* Bytes of a row of an operand: where they are, and which of its tensor they are. */
 typedef struct Piece {
-    int64_t begin, end, delta;  /* with the other parts of the row */
-    int64_t lane, lane_end;     /* bytes of a pixel; end 0: all */
-    int32_t tag, row;           /* row of the owner */
-    int32_t own_row;            /* row of the operand */
+    int64_t begin, end, delta; /* with the other parts of the row */
+    int64_t lane, lane_end;    /* bytes of a pixel; end 0: all */
+    int32_t tag, row;          /* row of the owner */
+    int32_t own_row;           /* row of the operand */
 } Piece;
 
-typedef struct Range { int32_t lo, hi; } Range;
+typedef struct Range {
+    int32_t lo, hi;
+} Range;
 
 /* Keeps the first objection; always false. */
 bool object(Check *c, const Operand *o, const char *why);
@@ -63,23 +66,23 @@ bool write_piece(Check *c, const Operand *o, const Piece *p, int32_t flag);
 bool by_row(const Step *s, const Operand *o);
 /* The rows of an operand that unit u needs, or makes. */
 Range rows_of(const Step *s, const Operand *o, int32_t u);
-/* Nothing that the unit (whole: the step) writes is needed by another operand; pixels: check_pixels() looks at those
- * that go pixel by pixel. */
-/* The same elements, each read before it is written: at the same address, or in a narrower type from the same first address on. */
+/* Nothing that the unit (whole: the step) writes is needed by another operand; pixels:
+ * check_pixels() looks at those that go pixel by pixel. */
+/* The same elements, each read before it is written: at the same address, or in a narrower type
+ * from the same first address on. */
 bool in_place(const Step *s, const Operand *out, const Operand *in);
 bool check_apart(Check *c, const Step *s, int32_t u, bool whole, bool pixels);
 
 /* pixels.c */
 /* Is the unit's row of the result written where rows are that it reads pixel by pixel? */
 bool goes_by_pixels(const Step *s, int32_t u);
-/* Its pixels are written in turn. A window is read as late as it may be: when the largest tile that begins with its pixel
- * has been written. */
+/* Its pixels are written in turn. A window is read as late as it may be: when the largest tile that
+ * begins with its pixel has been written. */
 bool check_pixels(Check *c, const Step *s, int32_t u);
 bool whole_pixels(const Operand *o);
-/* A row of the result is written while dying[k] rows of operand k, which goes pixel by pixel, are read for the last time: bytes by
- * which it needs less than all of both. */
+/* A row of the result is written while dying[k] rows of operand k, which goes pixel by pixel, are
+ * read for the last time: bytes by which it needs less than all of both. */
 int64_t pixels_saved(const Step *s, bool backward, const int32_t *dying);
-
 
 /* rewrites.c: the order of those who touch the same bytes of a tensor. */
 bool check_rewrites(Check *c);

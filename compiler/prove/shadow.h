@@ -15,7 +15,7 @@ typedef struct ShadowSpan {
 
 typedef struct Shadow {
     Arena *arena;
-    VEC(ShadowSpan) span;       /* sorted, disjoint */
+    VEC(ShadowSpan) span; /* sorted, disjoint */
 } Shadow;
 
 void shadow_write(Shadow *s, int64_t begin, int64_t end, int64_t delta, int32_t tag);

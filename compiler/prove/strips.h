@@ -7,8 +7,8 @@
 
 /* What one strip holds of a tensor. */
 typedef struct StripPart {
-    int32_t strip, next;        /* next: of the same tensor, -1: none */
-    int32_t lo, hi;             /* columns */
+    int32_t strip, next; /* next: of the same tensor, -1: none */
+    int32_t lo, hi;      /* columns */
     Tensor *tensor;
 } StripPart;
 
@@ -20,16 +20,20 @@ typedef struct StripShare {
 typedef struct StripSet {
     Arena *arena;
     Program *program;
-    int32_t *first;             /* by tensor id: place in `part`, -1: none */
+    int32_t *first; /* by tensor id: place in `part`, -1: none */
     VEC(StripPart) part;
     VEC(StripShare) share;
 } StripSet;
 
 StripSet strips_of(Arena *a, Program *p);
-/* Operand k of a step that does `lowered` (the first where it does two) for the claimed columns becomes what it touches then: the whole
- * tensor where the claim has some columns of whole rows, else the strip's own. Results come first, steps in their order. Returns what is wrong, or NULL. */
-const char *strips_resolve(StripSet *set, const ClaimStep *c, const Step *lowered, const Step *s, int k, Operand *o);
-/* Whole results that are made in strips have each column once. Returns what is wrong, or NULL; *lowered: with which step. */
+/* Operand k of a step that does `lowered` (the first where it does two) for the claimed columns
+ * becomes what it touches then: the whole tensor where the claim has some columns of whole rows,
+ * else the strip's own. Results come first, steps in their order. Returns what is wrong, or NULL.
+ */
+const char *strips_resolve(StripSet *set, const ClaimStep *c, const Step *lowered, const Step *s,
+                           int k, Operand *o);
+/* Whole results that are made in strips have each column once. Returns what is wrong, or NULL;
+ * *lowered: with which step. */
 const char *strips_settle(const StripSet *set, int32_t *lowered);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: 0BSD
- * Reads a digit from a picture with the compiled network: draws it, prints the ten scores, and what it took.
- *   read-digit PICTURE.pgm CODE     CODE: what to print about the size of the code */
+ * Reads a digit from a picture with the compiled network: draws it, prints the ten scores, and what
+ * it took. read-digit PICTURE.pgm CODE     CODE: what to print about the size of the code */
 #define _POSIX_C_SOURCE 200809L
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,9 +26,11 @@ static int read_picture(const char *path, unsigned char *grey)
 {
     int width, height, most;
     FILE *f = fopen(path, "rb");
-    if (!f) return 0;
-    const int ok = fscanf(f, "P5 %d %d %d", &width, &height, &most) == 3 && width == SIDE && height == SIDE && most == 255 &&
-                   fgetc(f) != EOF && fread(grey, 1, PIXELS, f) == PIXELS;
+    if (!f)
+        return 0;
+    const int ok = fscanf(f, "P5 %d %d %d", &width, &height, &most) == 3 && width == SIDE &&
+                   height == SIDE && most == 255 && fgetc(f) != EOF &&
+                   fread(grey, 1, PIXELS, f) == PIXELS;
     fclose(f);
     return ok;
 }
@@ -60,9 +62,11 @@ static double measure(const digits_inputs *in, const digits_outputs *out)
     double best = 1e9;
     for (int round = 0; round < 20; round++) {
         const double from = now();
-        for (int i = 0; i < 20; i++) digits_run(arena(), in, out);
+        for (int i = 0; i < 20; i++)
+            digits_run(arena(), in, out);
         const double took = (now() - from) / 20;
-        if (took < best) best = took;
+        if (took < best)
+            best = took;
     }
     return best;
 }
@@ -75,11 +79,13 @@ int main(int argc, char **argv)
     const digits_outputs out = { scores };
     int best = 0;
     if (argc < 3 || !read_picture(argv[1], grey)) {
-        fprintf(stderr, "%s: needs a binary PGM (P5) of 28x28 grey pixels\n", argc > 1 ? argv[1] : "read-digit");
+        fprintf(stderr, "%s: needs a binary PGM (P5) of 28x28 grey pixels\n",
+                argc > 1 ? argv[1] : "read-digit");
         return 66;
     }
     draw(grey);
-    for (int i = 0; i < PIXELS; i++) image[i] = (float)grey[i] / 255.0f;
+    for (int i = 0; i < PIXELS; i++)
+        image[i] = (float)grey[i] / 255.0f;
     const int code = digits_run(arena(), &in, &out);
     if (code) {
         fprintf(stderr, "digits_run returned %d\n", code);
@@ -87,9 +93,11 @@ int main(int argc, char **argv)
     }
     puts("");
     for (int i = 0; i < 10; i++) {
-        if (scores[i] > scores[best]) best = i;
+        if (scores[i] > scores[best])
+            best = i;
         printf("    %d  %6.2f %%  ", i, 100.0 * (double)scores[i]);
-        for (int k = 0; k < (int)(scores[i] * 40.0f + 0.5f); k++) putchar('#');
+        for (int k = 0; k < (int)(scores[i] * 40.0f + 0.5f); k++)
+            putchar('#');
         putchar('\n');
     }
     printf("\nIt is a %d.\n\n", best);

@@ -8,12 +8,15 @@
 #include "inlay.h"
 
 /* y = cache, then y[b][o][(at[b] + i) mod length] = update[b][o][i].
- * Operands: y (out) and cache [B][outer][length][bytes], update [B][outer][count][bytes], at int64 [B] (left out: 0). */
+ * Operands: y (out) and cache [B][outer][length][bytes], update [B][outer][count][bytes], at int64
+ * [B] (left out: 0). */
 #define INLAY_cache_FIELDS(F, N) \
-    F(int64_t, batch) F(int64_t, outer) F(int64_t, length) \
-    F(int64_t, count)           /* rows of the update */ \
-    F(int64_t, bytes)           /* of a row */ \
-    F(int32_t, circular)        /* 1: rows go on at the beginning; 0: they must fit */
+    F(int64_t, batch) \
+    F(int64_t, outer) \
+    F(int64_t, length) \
+    F(int64_t, count)    /* rows of the update */ \
+    F(int64_t, bytes)    /* of a row */ \
+    F(int32_t, circular) /* 1: rows go on at the beginning; 0: they must fit */
 INLAY_PARAMS(cache);
 
 static inline int inlay_cache_update(void *const *base, const inlay_step *s, int32_t r0, int32_t r1)
@@ -27,10 +30,12 @@ static inline int inlay_cache_update(void *const *base, const inlay_step *s, int
     memmove(y, inlay_at(base, s, 1), (size_t)(p->batch * p->outer * p->length * p->bytes));
     for (b = 0; b < p->batch; b++) {
         const int64_t first = at ? at[b] : 0;
-        if (first < 0 || (!p->circular && first > p->length - p->count)) return -INLAY_E_INDEX;
+        if (first < 0 || (!p->circular && first > p->length - p->count))
+            return -INLAY_E_INDEX;
         for (o = 0; o < p->outer; o++)
             for (i = 0; i < p->count; i++, update += p->bytes)
-                memcpy(y + ((b * p->outer + o) * p->length + (first + i) % p->length) * p->bytes, update, (size_t)p->bytes);
+                memcpy(y + ((b * p->outer + o) * p->length + (first + i) % p->length) * p->bytes,
+                       update, (size_t)p->bytes);
     }
     return 0;
 }

@@ -12,12 +12,18 @@ static inline int64_t inlay_to_i64(double x)
     return x >= -9223372036854775808.0 && x < 9223372036854775808.0 ? (int64_t)x : INT64_MIN;
 }
 
-/* x of a floating type to the integer type T: towards zero, then the low bits. What no 64-bit integer holds is
- * the least one. Most values fit 32 bits, where the conversion is one instruction on small cores. */
+/* x of a floating type to the integer type T: towards zero, then the low bits. What no 64-bit
+ * integer holds is the least one. Most values fit 32 bits, where the conversion is one instruction
+ * on small cores. */
 #define INLAY_CAST_FI(from, F, to, T) \
-    INLAY_UNARY(cast_##from##_##to, T, F, z = x > (F)-2147483648.0 && x < (F)2147483648.0 ? (T)(int32_t)x : (T)inlay_to_i64((double)x);)
+    INLAY_UNARY(cast_##from##_##to, T, F, \
+                z = x > (F)-2147483648.0 && x < (F)2147483648.0 ? (T)(int32_t)x \
+                                                                : (T)inlay_to_i64((double)x);)
 #define INLAY_CAST_FU64(from, F) \
-    INLAY_UNARY(cast_##from##_u64, uint64_t, F, z = x >= (F)9223372036854775808.0 && x < (F)18446744073709551616.0 ? (uint64_t)x : (uint64_t)inlay_to_i64((double)x);)
+    INLAY_UNARY(cast_##from##_u64, uint64_t, F, \
+                z = x >= (F)9223372036854775808.0 && x < (F)18446744073709551616.0 \
+                        ? (uint64_t)x \
+                        : (uint64_t)inlay_to_i64((double)x);)
 #define INLAY_CAST(from, F, to, T) INLAY_UNARY(cast_##from##_##to, T, F, z = (T)x;)
 #define INLAY_CAST_BOOL(from, F) INLAY_UNARY(cast_##from##_bool, uint8_t, F, z = (uint8_t)(x != 0);)
 
@@ -152,7 +158,8 @@ INLAY_UNARY(cast_f32_f8e8m0, uint8_t, float, z = inlay_to_f8e8m0(x, p->a > 0, (i
 /* The first half of float64 to a small float. */
 INLAY_UNARY(cast_f64_odd, float, double, z = inlay_round_odd(x);)
 
-/* Packed types: `per` elements in a byte, the first in the low bits. The tensor is one unit; p->n counts elements. */
+/* Packed types: `per` elements in a byte, the first in the low bits. The tensor is one unit; p->n
+ * counts elements. */
 #define INLAY_UNPACK(name, R, per, ...) \
     static inline int inlay_##name(void *const *base, const inlay_step *s, int32_t r0, int32_t r1) \
     { \
@@ -161,7 +168,11 @@ INLAY_UNARY(cast_f64_odd, float, double, z = inlay_round_odd(x);)
         const uint8_t *q = (const uint8_t *)inlay_at(base, s, 1); \
         int32_t i; \
         (void)r0, (void)r1; \
-        for (i = 0; i < p->n; i++) { const uint32_t x = (uint32_t)q[i / per] >> (i % per * (8 / per)) & ((1u << (8 / per)) - 1u); y[i] = (R)(__VA_ARGS__); } \
+        for (i = 0; i < p->n; i++) { \
+            const uint32_t x = \
+                (uint32_t)q[i / per] >> (i % per * (8 / per)) & ((1u << (8 / per)) - 1u); \
+            y[i] = (R)(__VA_ARGS__); \
+        } \
         return 0; \
     }
 #define INLAY_PACK(name, T, per, ...) \

@@ -9,10 +9,10 @@
 #include "inlay.h"
 
 #define INLAY_concat_FIELDS(F, N) \
-    F(int32_t, inputs)          /* operands 1 .. inputs; the operand after them is the table */ \
-    F(int32_t, pieces)          /* of a unit */ \
-    F(int32_t, size)            /* bytes of an element where a piece is a pixel, else 0 */ \
-    F(int64_t, bytes)           /* sum of the table */
+    F(int32_t, inputs) /* operands 1 .. inputs; the operand after them is the table */ \
+    F(int32_t, pieces) /* of a unit */ \
+    F(int32_t, size)   /* bytes of an element where a piece is a pixel, else 0 */ \
+    F(int64_t, bytes)  /* sum of the table */
 INLAY_PARAMS(concat);
 
 static inline int inlay_concat(void *const *base, const inlay_step *s, int32_t r0, int32_t r1)
@@ -26,10 +26,12 @@ static inline int inlay_concat(void *const *base, const inlay_step *s, int32_t r
         unsigned char *row = (unsigned char *)inlay_row(base, s, 0, r);
         int32_t i, k;
         for (i = 0; i < p->inputs; i++) {
-            const size_t n = (size_t)table[i], x_step = p->size ? (size_t)p->size * (size_t)s->ref[i + 1].pix : n;
+            const size_t n = (size_t)table[i],
+                         x_step = p->size ? (size_t)p->size * (size_t)s->ref[i + 1].pix : n;
             const unsigned char *x = (const unsigned char *)inlay_row(base, s, i + 1, r);
             unsigned char *y = row;
-            for (k = 0; k < p->pieces; k++, y += y_step, x += x_step) memcpy(y, x, n);
+            for (k = 0; k < p->pieces; k++, y += y_step, x += x_step)
+                memcpy(y, x, n);
             row += n;
         }
     }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: 0BSD
- * Branches and loops: steps that go on elsewhere. A jump is returned as the number of the next step plus one. */
+ * Branches and loops: steps that go on elsewhere. A jump is returned as the number of the next step
+ * plus one. */
 #ifndef INLAY_CONTROL_H
 #define INLAY_CONTROL_H
 
@@ -8,8 +9,7 @@
 #include "inlay.h"
 
 /* Goes on at step `target`. No operands. */
-#define INLAY_jump_FIELDS(F, N) \
-    F(int32_t, target)          /* number of a step */
+#define INLAY_jump_FIELDS(F, N) F(int32_t, target) /* number of a step */
 INLAY_PARAMS(jump);
 
 static inline int inlay_jump(void *const *base, const inlay_step *s, int32_t r0, int32_t r1)
@@ -22,7 +22,9 @@ static inline int inlay_jump(void *const *base, const inlay_step *s, int32_t r0,
 static inline int inlay_jump_unless(void *const *base, const inlay_step *s, int32_t r0, int32_t r1)
 {
     (void)r0, (void)r1;
-    return *(const uint8_t *)inlay_at(base, s, 0) ? 0 : (int)((const inlay_jump_params *)s->params)->target + 1;
+    return *(const uint8_t *)inlay_at(base, s, 0)
+               ? 0
+               : (int)((const inlay_jump_params *)s->params)->target + 1;
 }
 
 /* Ends the run: a branch that does not fit the shapes this was compiled for. No operands. */
@@ -33,10 +35,12 @@ static inline int inlay_refuse(void *const *base, const inlay_step *s, int32_t r
 }
 
 /* Begins a loop: counter = 0; goes on at step `target` where not one turn is to be made.
- * Operands: counter (int64 [1], out), trip count (int64 [1]) and condition (bool [1]), each may be left out. */
+ * Operands: counter (int64 [1], out), trip count (int64 [1]) and condition (bool [1]), each may be
+ * left out. */
 #define INLAY_loop_FIELDS(F, N) \
-    F(int32_t, target)          /* number of a step: the one behind the loop at its begin, its first at its end */ \
-    F(int64_t, most)            /* turns the outputs have room for; -1: any number */
+    F(int32_t, \
+      target) /* number of a step: the one behind the loop at its begin, its first at its end */ \
+    F(int64_t, most) /* turns the outputs have room for; -1: any number */
 INLAY_PARAMS(loop);
 
 static inline int inlay_loop_goes_on(void *const *base, const inlay_step *s, int64_t turn)
@@ -54,25 +58,29 @@ static inline int inlay_loop_begin(void *const *base, const inlay_step *s, int32
     return inlay_loop_goes_on(base, s, 0) ? 0 : (int)p->target + 1;
 }
 
-/* Ends a turn: counter += 1; goes on at the loop's first step while turns are left. Operands as loop_begin. */
+/* Ends a turn: counter += 1; goes on at the loop's first step while turns are left. Operands as
+ * loop_begin. */
 static inline int inlay_loop_end(void *const *base, const inlay_step *s, int32_t r0, int32_t r1)
 {
     const inlay_loop_params *p = (const inlay_loop_params *)s->params;
     int64_t *counter = (int64_t *)inlay_at(base, s, 0);
     (void)r0, (void)r1;
     *counter += 1;
-    if (!inlay_loop_goes_on(base, s, *counter)) return 0;
-    if (p->most >= 0 && *counter >= p->most) return -INLAY_E_SHAPE;
+    if (!inlay_loop_goes_on(base, s, *counter))
+        return 0;
+    if (p->most >= 0 && *counter >= p->most)
+        return -INLAY_E_SHAPE;
     return (int)p->target + 1;
 }
 
-/* One turn's slice of a sequence: out[c] = in[c][turn] or out[c][turn] = in[c] for `outer` blocks of `bytes`.
- * Operands of slice_load: slice (out), sequence, counter; of slice_store: sequence (out), slice, counter. */
+/* One turn's slice of a sequence: out[c] = in[c][turn] or out[c][turn] = in[c] for `outer` blocks
+ * of `bytes`. Operands of slice_load: slice (out), sequence, counter; of slice_store: sequence
+ * (out), slice, counter. */
 #define INLAY_slice_FIELDS(F, N) \
-    F(int64_t, outer)           /* blocks: elements before the sequence's axis */ \
-    F(int64_t, bytes)           /* of a block: one place of the axis */ \
-    F(int64_t, length)          /* of the axis */ \
-    F(int32_t, reverse)         /* 1: turn 0 is the last place */
+    F(int64_t, outer)   /* blocks: elements before the sequence's axis */ \
+    F(int64_t, bytes)   /* of a block: one place of the axis */ \
+    F(int64_t, length)  /* of the axis */ \
+    F(int32_t, reverse) /* 1: turn 0 is the last place */
 INLAY_PARAMS(slice);
 
 static inline size_t inlay_slice_at(const inlay_slice_params *p, int64_t turn, int64_t block)
@@ -89,8 +97,10 @@ static inline int inlay_slice_load(void *const *base, const inlay_step *s, int32
     const int64_t turn = *(const int64_t *)inlay_at(base, s, 2);
     int64_t k;
     (void)r0, (void)r1;
-    if (turn < 0 || turn >= p->length) return -INLAY_E_SHAPE;
-    for (k = 0; k < p->outer; k++) memcpy(out + k * p->bytes, in + inlay_slice_at(p, turn, k), (size_t)p->bytes);
+    if (turn < 0 || turn >= p->length)
+        return -INLAY_E_SHAPE;
+    for (k = 0; k < p->outer; k++)
+        memcpy(out + k * p->bytes, in + inlay_slice_at(p, turn, k), (size_t)p->bytes);
     return 0;
 }
 
@@ -102,8 +112,10 @@ static inline int inlay_slice_store(void *const *base, const inlay_step *s, int3
     const int64_t turn = *(const int64_t *)inlay_at(base, s, 2);
     int64_t k;
     (void)r0, (void)r1;
-    if (turn < 0 || turn >= p->length) return -INLAY_E_SHAPE;
-    for (k = 0; k < p->outer; k++) memcpy(out + inlay_slice_at(p, turn, k), in + k * p->bytes, (size_t)p->bytes);
+    if (turn < 0 || turn >= p->length)
+        return -INLAY_E_SHAPE;
+    for (k = 0; k < p->outer; k++)
+        memcpy(out + inlay_slice_at(p, turn, k), in + k * p->bytes, (size_t)p->bytes);
     return 0;
 }
 

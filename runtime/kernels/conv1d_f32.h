@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: 0BSD
- * Convolution over rows of one pixel, float32: what conv_f32 does where iw and ow are 1, as signals in time have it.
+ * Convolution over rows of one pixel, float32: what conv_f32 does where iw and ow are 1, as signals
+ * in time have it.
  *
- * Parameters, operands, units and overlap as in conv_f32.h. A tile is several rows, whose windows may begin anew in the ring of x
- * at different taps: so steps in time, of which a stream makes a few at a time, take no longer than pixels of a row. */
+ * Parameters, operands, units and overlap as in conv_f32.h. A tile is several rows, whose windows
+ * may begin anew in the ring of x at different taps: so steps in time, of which a stream makes a
+ * few at a time, take no longer than pixels of a row. */
 #ifndef INLAY_CONV1D_F32_H
 #define INLAY_CONV1D_F32_H
 
@@ -30,8 +32,10 @@ static inline void inlay_conv1d_tile(const inlay_conv_params *p, const inlay_ste
     t->hi = p->b;
 }
 
-/* The next rows on the way that are one tile: those whose windows lie inside go together. Returns how many, *r the lowest. */
-static inline int32_t inlay_conv1d_next(const inlay_conv_params *p, const inlay_step *s, int32_t r0, int32_t r1, int32_t *r)
+/* The next rows on the way that are one tile: those whose windows lie inside go together. Returns
+ * how many, *r the lowest. */
+static inline int32_t inlay_conv1d_next(const inlay_conv_params *p, const inlay_step *s, int32_t r0,
+                                        int32_t r1, int32_t *r)
 {
     const int32_t at = s->backward ? r1 - 1 : r0, row = at % p->oh;
     int32_t end, n, tiles;
@@ -45,7 +49,8 @@ static inline int32_t inlay_conv1d_next(const inlay_conv_params *p, const inlay_
 }
 
 /* Channels [o, end) of rows [r, r + n). */
-static inline void inlay_conv1d_rows(void *const *base, const inlay_step *s, inlay_tile *t, int32_t r, int32_t n, int32_t o, int32_t end)
+static inline void inlay_conv1d_rows(void *const *base, const inlay_step *s, inlay_tile *t,
+                                     int32_t r, int32_t n, int32_t o, int32_t end)
 {
     const inlay_conv_params *p = (const inlay_conv_params *)s->params;
     const float *w = (const float *)inlay_at(base, s, 2), *b = (const float *)inlay_at(base, s, 3);
@@ -56,9 +61,11 @@ static inline void inlay_conv1d_rows(void *const *base, const inlay_step *s, inl
     t->slot = t->nkh ? (r / p->oh * p->ih + top + from * p->dh) % t->cap : 0;
     for (g = 0; g < p->groups; g++) {
         float *y = (float *)inlay_row(base, s, 0, r) + g * p->oc;
-        const float *q = s->ref[4].base < 0 ? NULL : (const float *)inlay_row(base, s, 4, r) + g * p->oc;
+        const float *q =
+            s->ref[4].base < 0 ? NULL : (const float *)inlay_row(base, s, 4, r) + g * p->oc;
         t->x = (const float *)inlay_at(base, s, 1) + g * p->ic;
-        inlay_steps_run(t, n, 1, 0, w + g * padded * t->taps, from * t->row_taps, b + g * padded, y, q, o, end, p->oc);
+        inlay_steps_run(t, n, 1, 0, w + g * padded * t->taps, from * t->row_taps, b + g * padded, y,
+                        q, o, end, p->oc);
     }
 }
 
@@ -69,7 +76,8 @@ static inline int inlay_conv1d_f32(void *const *base, const inlay_step *s, int32
     int32_t o, end, step = p->oc, done, n, r;
     inlay_tile t;
     inlay_conv1d_tile(p, s, &t);
-    if (apart && p->groups == 1 && r1 - r0 > INLAY_TILE_P && t.taps * p->oc > (ptrdiff_t)(INLAY_WEIGHT_BYTES / sizeof(float))) {
+    if (apart && p->groups == 1 && r1 - r0 > INLAY_TILE_P &&
+        t.taps * p->oc > (ptrdiff_t)(INLAY_WEIGHT_BYTES / sizeof(float))) {
         const ptrdiff_t fit = (ptrdiff_t)(INLAY_WEIGHT_BYTES / sizeof(float)) / t.taps / 64 * 64;
         step = fit > 64 ? (int32_t)fit : 64;
     }
@@ -77,17 +85,21 @@ static inline int inlay_conv1d_f32(void *const *base, const inlay_step *s, int32
         end = p->oc - o > step ? o + step : p->oc;
         for (done = 0; done < r1 - r0; done += n) {
             const int32_t from = s->backward ? r0 : r0 + done, to = s->backward ? r1 - done : r1;
-            n = apart ? inlay_conv1d_next(p, s, from, to, &r) : inlay_conv1d_next(p, s, s->backward ? to - 1 : from, s->backward ? to : from + 1, &r);
+            n = apart ? inlay_conv1d_next(p, s, from, to, &r)
+                      : inlay_conv1d_next(p, s, s->backward ? to - 1 : from,
+                                          s->backward ? to : from + 1, &r);
             inlay_conv1d_rows(base, s, &t, r, n, o, end);
         }
     }
     return 0;
 }
 
-static inline int inlay_conv1d_act_f32(void *const *base, const inlay_step *s, int32_t r0, int32_t r1)
+static inline int inlay_conv1d_act_f32(void *const *base, const inlay_step *s, int32_t r0,
+                                       int32_t r1)
 {
     const inlay_conv_params *p = (const inlay_conv_params *)s->params;
-    return inlay_then_act(inlay_conv1d_f32, base, s, r0, r1, 1, p->groups * p->oc, p->act, p->a, p->b);
+    return inlay_then_act(inlay_conv1d_f32, base, s, r0, r1, 1, p->groups * p->oc, p->act, p->a,
+                          p->b);
 }
 
 #endif

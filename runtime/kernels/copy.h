@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: 0BSD
- * out[i] = in[i] over bytes: where a view is not possible (a graph output that is an input, a constant ...). */
+ * out[i] = in[i] over bytes: where a view is not possible (a graph output that is an input, a
+ * constant ...). */
 #ifndef INLAY_COPY_H
 #define INLAY_COPY_H
 
@@ -7,8 +8,7 @@
 
 #include "inlay.h"
 
-#define INLAY_copy_FIELDS(F, N) \
-    F(int64_t, bytes)           /* to copy */
+#define INLAY_copy_FIELDS(F, N) F(int64_t, bytes) /* to copy */
 INLAY_PARAMS(copy);
 
 static inline int inlay_copy(void *const *base, const inlay_step *s, int32_t r0, int32_t r1)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: 0BSD
- * Reading by index. Indices are int64, negative ones count from the end; one outside its axis ends the run
- * with INLAY_E_INDEX.
+ * Reading by index. Indices are int64, negative ones count from the end; one outside its axis ends
+ * the run with INLAY_E_INDEX.
  *
  * gather           y [outer][k][run] = x[outer][I[k]][run], x is [outer][n][run]
  * gather_elements  y[at] = x[at with at[axis] = I[at]]
@@ -14,24 +14,29 @@
 
 #define INLAY_gather_FIELDS(F, N) \
     F(int32_t, outer) \
-    F(int32_t, n)               /* size of the axis in x */ \
-    F(int32_t, k)               /* indices */ \
-    F(int64_t, run)             /* bytes */
+    F(int32_t, n)   /* size of the axis in x */ \
+    F(int32_t, k)   /* indices */ \
+    F(int64_t, run) /* bytes */
 INLAY_PARAMS(gather);
 
 /* Index v of an axis of n elements, or -1. */
 static inline int64_t inlay_index(int64_t v, int64_t n)
 {
-    if (v < 0) v += n;
+    if (v < 0)
+        v += n;
     return v < 0 || v >= n ? -1 : v;
 }
 
 static inline void inlay_copy_run(unsigned char *y, const unsigned char *x, size_t n)
 {
-    if (n == 4) memcpy(y, x, 4);
-    else if (n == 8) memcpy(y, x, 8);
-    else if (n == 1) *y = *x;
-    else memcpy(y, x, n);
+    if (n == 4)
+        memcpy(y, x, 4);
+    else if (n == 8)
+        memcpy(y, x, 8);
+    else if (n == 1)
+        *y = *x;
+    else
+        memcpy(y, x, n);
 }
 
 static inline int inlay_gather(void *const *base, const inlay_step *s, int32_t r0, int32_t r1)
@@ -46,7 +51,8 @@ static inline int inlay_gather(void *const *base, const inlay_step *s, int32_t r
     for (o = 0; o < p->outer; o++, x += run * (size_t)p->n)
         for (k = 0; k < p->k; k++, y += run) {
             const int64_t i = inlay_index(index[k], p->n);
-            if (i < 0) return -INLAY_E_INDEX;
+            if (i < 0)
+                return -INLAY_E_INDEX;
             inlay_copy_run(y, x + (size_t)i * run, run);
         }
     return 0;
@@ -56,12 +62,13 @@ static inline int inlay_gather(void *const *base, const inlay_step *s, int32_t r
 #define INLAY_gather_elements_FIELDS(F, N) \
     F(int32_t, rank) \
     F(int32_t, axis) \
-    F(int32_t, size)            /* bytes of an element */ \
-    N(int32_t, x, 8)            /* dims of x */ \
-    N(int32_t, y, 8)            /* dims of the indices */
+    F(int32_t, size) /* bytes of an element */ \
+    N(int32_t, x, 8) /* dims of x */ \
+    N(int32_t, y, 8) /* dims of the indices */
 INLAY_PARAMS(gather_elements);
 
-static inline int inlay_gather_elements(void *const *base, const inlay_step *s, int32_t r0, int32_t r1)
+static inline int inlay_gather_elements(void *const *base, const inlay_step *s, int32_t r0,
+                                        int32_t r1)
 {
     const inlay_gather_elements_params *p = (const inlay_gather_elements_params *)s->params;
     unsigned char *y = (unsigned char *)inlay_at(base, s, 0);
@@ -73,12 +80,15 @@ static inline int inlay_gather_elements(void *const *base, const inlay_step *s, 
     do {
         const int64_t i = inlay_index(*index++, p->x[p->axis]);
         size_t k = 0;
-        if (i < 0) return -INLAY_E_INDEX;
-        for (d = 0; d < p->rank; d++) k = k * (size_t)p->x[d] + (d == p->axis ? (size_t)i : (size_t)at[d]);
+        if (i < 0)
+            return -INLAY_E_INDEX;
+        for (d = 0; d < p->rank; d++)
+            k = k * (size_t)p->x[d] + (d == p->axis ? (size_t)i : (size_t)at[d]);
         inlay_copy_run(y, x + k * size, size);
         y += size;
         for (d = p->rank - 1; d >= 0; d--) {
-            if (++at[d] < p->y[d]) break;
+            if (++at[d] < p->y[d])
+                break;
             at[d] = 0;
         }
     } while (d >= 0);
@@ -86,11 +96,11 @@ static inline int inlay_gather_elements(void *const *base, const inlay_step *s, 
 }
 
 #define INLAY_gather_nd_FIELDS(F, N) \
-    F(int32_t, batch)           /* batches, in which x and the indices agree */ \
-    F(int32_t, k)               /* index vectors of a batch */ \
-    F(int32_t, depth)           /* length of an index vector */ \
-    F(int64_t, run)             /* bytes of what one vector names */ \
-    N(int32_t, n, 8)            /* sizes of the axes the vector runs over */
+    F(int32_t, batch) /* batches, in which x and the indices agree */ \
+    F(int32_t, k)     /* index vectors of a batch */ \
+    F(int32_t, depth) /* length of an index vector */ \
+    F(int64_t, run)   /* bytes of what one vector names */ \
+    N(int32_t, n, 8)  /* sizes of the axes the vector runs over */
 INLAY_PARAMS(gather_nd);
 
 /* Byte offset that an index vector names, or -1. */
@@ -100,7 +110,8 @@ static inline int64_t inlay_nd_offset(const inlay_gather_nd_params *p, const int
     int32_t d;
     for (d = 0; d < p->depth; d++) {
         const int64_t i = inlay_index(index[d], p->n[d]);
-        if (i < 0) return -1;
+        if (i < 0)
+            return -1;
         k = k * p->n[d] + i;
     }
     return k * p->run;
@@ -116,11 +127,13 @@ static inline int inlay_gather_nd(void *const *base, const inlay_step *s, int32_
     size_t step = run;
     int32_t b, k;
     (void)r0, (void)r1;
-    for (k = 0; k < p->depth; k++) step *= (size_t)p->n[k];
+    for (k = 0; k < p->depth; k++)
+        step *= (size_t)p->n[k];
     for (b = 0; b < p->batch; b++, x += step)
         for (k = 0; k < p->k; k++, index += p->depth, y += run) {
             const int64_t at = inlay_nd_offset(p, index);
-            if (at < 0) return -INLAY_E_INDEX;
+            if (at < 0)
+                return -INLAY_E_INDEX;
             inlay_copy_run(y, x + at, run);
         }
     return 0;

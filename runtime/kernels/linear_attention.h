@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: 0BSD
- * LinearAttention in float32. Each head of keys has a state S [D][V]; for each of T steps, with key k [D], value v [V]:
- *   S = exp(g) S (where there is a decay g, one number a head or one for each of D)
- *   u = b (v - S^T k) (where there is a rate b), else v;   S = S + k u^T;   y = scale S^T q for each query q [D] of the group */
+ * LinearAttention in float32. Each head of keys has a state S [D][V]; for each of T steps, with key
+ * k [D], value v [V]: S = exp(g) S (where there is a decay g, one number a head or one for each of
+ * D) u = b (v - S^T k) (where there is a rate b), else v;   S = S + k u^T;   y = scale S^T q for
+ * each query q [D] of the group */
 #ifndef INLAY_LINEAR_ATTENTION_H
 #define INLAY_LINEAR_ATTENTION_H
 
@@ -10,62 +11,84 @@
 #include "inlay.h"
 #include "math_f32.h"
 
-/* Operands: y [B][T][heads group V] and S [B][heads][D][V] (out); q [B][T][heads group D], k [B][T][heads D], v [B][T][heads V],
- * first S (left out: zeros), decay [B][T][heads decays], rate [B][T][rates]; scratch [V]. */
+/* Operands: y [B][T][heads group V] and S [B][heads][D][V] (out); q [B][T][heads group D], k
+ * [B][T][heads D], v [B][T][heads V], first S (left out: zeros), decay [B][T][heads decays], rate
+ * [B][T][rates]; scratch [V]. */
 #define INLAY_linear_attention_FIELDS(F, N) \
-    F(int32_t, batch) F(int32_t, steps) F(int32_t, heads) \
-    F(int32_t, group)           /* queries a key */ \
-    F(int32_t, d) F(int32_t, v) \
-    F(int32_t, decays)          /* 1 or d; 0: no decay */ \
-    F(int32_t, rates)           /* 1 or heads; 0: no rate */ \
+    F(int32_t, batch) \
+    F(int32_t, steps) \
+    F(int32_t, heads) \
+    F(int32_t, group) /* queries a key */ \
+    F(int32_t, d) \
+    F(int32_t, v) \
+    F(int32_t, decays) /* 1 or d; 0: no decay */ \
+    F(int32_t, rates)  /* 1 or heads; 0: no rate */ \
     F(float, scale)
 INLAY_PARAMS(linear_attention);
 
 /* y = a S^T x for S [D][V]. */
-static inline void inlay_state_read(const float *s, const float *x, int32_t d, int32_t v, float a, float *y)
+static inline void inlay_state_read(const float *s, const float *x, int32_t d, int32_t v, float a,
+                                    float *y)
 {
     int32_t i, j;
     memset(y, 0, (size_t)v * sizeof *y);
     for (i = 0; i < d; i++)
-        for (j = 0; j < v; j++) y[j] += s[i * v + j] * x[i];
-    for (j = 0; j < v; j++) y[j] *= a;
+        for (j = 0; j < v; j++)
+            y[j] += s[i * v + j] * x[i];
+    for (j = 0; j < v; j++)
+        y[j] *= a;
 }
 
-static inline void inlay_state_step(const inlay_linear_attention_params *p, float *s, const float *k, const float *v, const float *decay, const float *rate, float *u)
+static inline void inlay_state_step(const inlay_linear_attention_params *p, float *s,
+                                    const float *k, const float *v, const float *decay,
+                                    const float *rate, float *u)
 {
     int32_t i, j;
     for (i = 0; decay && i < p->d; i++) {
         const float f = inlay_exp_f(decay[p->decays == 1 ? 0 : i]);
-        for (j = 0; j < p->v; j++) s[i * p->v + j] *= f;
+        for (j = 0; j < p->v; j++)
+            s[i * p->v + j] *= f;
     }
     if (rate) {
         inlay_state_read(s, k, p->d, p->v, 1.0f, u);
-        for (j = 0; j < p->v; j++) u[j] = *rate * (v[j] - u[j]);
+        for (j = 0; j < p->v; j++)
+            u[j] = *rate * (v[j] - u[j]);
         v = u;
     }
     for (i = 0; i < p->d; i++)
-        for (j = 0; j < p->v; j++) s[i * p->v + j] += k[i] * v[j];
+        for (j = 0; j < p->v; j++)
+            s[i * p->v + j] += k[i] * v[j];
 }
 
-static inline int inlay_linear_attention_f32(void *const *base, const inlay_step *s, int32_t r0, int32_t r1)
+static inline int inlay_linear_attention_f32(void *const *base, const inlay_step *s, int32_t r0,
+                                             int32_t r1)
 {
     const inlay_linear_attention_params *p = (const inlay_linear_attention_params *)s->params;
-    float *y = (float *)inlay_at(base, s, 0), *state = (float *)inlay_at(base, s, 1), *u = (float *)inlay_at(base, s, 8);
-    const float *q = (const float *)inlay_at(base, s, 2), *k = (const float *)inlay_at(base, s, 3), *v = (const float *)inlay_at(base, s, 4);
-    const float *first = (const float *)inlay_at(base, s, 5), *decay = (const float *)inlay_at(base, s, 6), *rate = (const float *)inlay_at(base, s, 7);
-    const size_t bytes = (size_t)p->batch * (size_t)p->heads * (size_t)p->d * (size_t)p->v * sizeof *state;
+    float *y = (float *)inlay_at(base, s, 0), *state = (float *)inlay_at(base, s, 1),
+          *u = (float *)inlay_at(base, s, 8);
+    const float *q = (const float *)inlay_at(base, s, 2), *k = (const float *)inlay_at(base, s, 3),
+                *v = (const float *)inlay_at(base, s, 4);
+    const float *first = (const float *)inlay_at(base, s, 5),
+                *decay = (const float *)inlay_at(base, s, 6),
+                *rate = (const float *)inlay_at(base, s, 7);
+    const size_t bytes =
+        (size_t)p->batch * (size_t)p->heads * (size_t)p->d * (size_t)p->v * sizeof *state;
     int32_t b, t, h, i;
     (void)r0, (void)r1;
-    if (first) memcpy(state, first, bytes);
-    else memset(state, 0, bytes);
+    if (first)
+        memcpy(state, first, bytes);
+    else
+        memset(state, 0, bytes);
     for (b = 0; b < p->batch; b++)
         for (t = 0; t < p->steps; t++)
             for (h = 0; h < p->heads; h++) {
                 const int32_t at = b * p->steps + t, head = at * p->heads + h;
                 float *const own = state + (b * p->heads + h) * p->d * p->v;
-                inlay_state_step(p, own, k + head * p->d, v + head * p->v, decay ? decay + head * p->decays : decay,
+                inlay_state_step(p, own, k + head * p->d, v + head * p->v,
+                                 decay ? decay + head * p->decays : decay,
                                  rate ? rate + at * p->rates + (p->rates == 1 ? 0 : h) : rate, u);
-                for (i = head * p->group; i < (head + 1) * p->group; i++) inlay_state_read(own, q + i * p->d, p->d, p->v, p->scale, y + i * p->v);
+                for (i = head * p->group; i < (head + 1) * p->group; i++)
+                    inlay_state_read(own, q + i * p->d, p->d, p->v, p->scale, y + i * p->v);
             }
     return 0;
 }

@@ -8,13 +8,13 @@
 #include "inlay.h"
 
 #define INLAY_loss_FIELDS(F, N) \
-    F(int64_t, n)               /* images */ \
-    F(int64_t, c)               /* classes */ \
-    F(int64_t, d)               /* places an image */ \
-    F(int64_t, ignore)          /* label that does not count, where has_ignore is set */ \
+    F(int64_t, n)      /* images */ \
+    F(int64_t, c)      /* classes */ \
+    F(int64_t, d)      /* places an image */ \
+    F(int64_t, ignore) /* label that does not count, where has_ignore is set */ \
     F(int32_t, has_ignore) \
-    F(int32_t, reduction)       /* 0 none: loss [N][D]; 1 sum, 2 mean: loss [1] */ \
-    F(int32_t, wide)            /* labels are 1: int64, 0: int32 */
+    F(int32_t, reduction) /* 0 none: loss [N][D]; 1 sum, 2 mean: loss [1] */ \
+    F(int32_t, wide)      /* labels are 1: int64, 0: int32 */
 INLAY_PARAMS(loss);
 
 static inline int64_t inlay_label(const inlay_loss_params *p, const void *labels, int64_t i)

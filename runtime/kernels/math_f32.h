@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: 0BSD
  * exp, tanh, erf and their kin for float, without branches, so that loops over
  * them become vectors. Relative errors are below 2.5 units in the last place
- * (tests/unit/kernels). Selections go through bit masks: a compiler that must respect floating-point
- * traps will not turn a conditional expression into one by itself. */
+ * (tests/unit/kernels). Selections go through bit masks: a compiler that must respect
+ * floating-point traps will not turn a conditional expression into one by itself. */
 #ifndef INLAY_MATH_F32_H
 #define INLAY_MATH_F32_H
 
@@ -10,23 +10,42 @@
 #include <stdint.h>
 #include <string.h>
 
-static inline uint32_t inlay_bits(float x) { uint32_t u; memcpy(&u, &x, sizeof u); return u; }
-static inline float inlay_float(uint32_t u) { float x; memcpy(&x, &u, sizeof x); return x; }
+static inline uint32_t inlay_bits(float x)
+{
+    uint32_t u;
+    memcpy(&u, &x, sizeof u);
+    return u;
+}
+static inline float inlay_float(uint32_t u)
+{
+    float x;
+    memcpy(&x, &u, sizeof x);
+    return x;
+}
 
 /* m all ones: a; m zero: b. */
-static inline float inlay_either(uint32_t m, float a, float b) { return inlay_float((inlay_bits(a) & m) | (inlay_bits(b) & ~m)); }
-static inline uint32_t inlay_mask(int c) { return (uint32_t)0 - (uint32_t)c; }
+static inline float inlay_either(uint32_t m, float a, float b)
+{
+    return inlay_float((inlay_bits(a) & m) | (inlay_bits(b) & ~m));
+}
+static inline uint32_t inlay_mask(int c)
+{
+    return (uint32_t)0 - (uint32_t)c;
+}
 
 /* e^r - 1 for |r| <= log(2) / 2. */
 static inline float inlay_expm1_poly(float r)
 {
-    return r + r * r * (0.5f + r * (1.666657338e-01f + r * (4.166655011e-02f + r * (8.363773874e-03f + r * 1.392692661e-03f))));
+    return r + r * r *
+                   (0.5f +
+                    r * (1.666657338e-01f +
+                         r * (4.166655011e-02f + r * (8.363773874e-03f + r * 1.392692661e-03f))));
 }
 
 /* x = k log 2 + r: gives r and the bits of the biased k. |x| <= 104 */
 static inline float inlay_exp_reduce(float x, int32_t *k)
 {
-    const float t = x * 1.44269504f + 12582912.0f;      /* 1.5 * 2^23: the integer is in the low bits */
+    const float t = x * 1.44269504f + 12582912.0f; /* 1.5 * 2^23: the integer is in the low bits */
     const float q = t - 12582912.0f;
     *k = (int32_t)(inlay_bits(t) - UINT32_C(0x4b400000));
     return (x - q * 0.693359375f) + q * 2.12194440e-4f;
@@ -37,7 +56,8 @@ static inline float inlay_exp_limit(float x, uint32_t *nan)
 {
     const uint32_t u = inlay_bits(x), v = u & UINT32_C(0x7fffffff);
     *nan = v > UINT32_C(0x7f800000) ? UINT32_C(0x7fc00000) : 0;
-    return inlay_float((v < UINT32_C(0x42d00000) ? v : UINT32_C(0x42d00000)) | (u & UINT32_C(0x80000000)));
+    return inlay_float((v < UINT32_C(0x42d00000) ? v : UINT32_C(0x42d00000)) |
+                       (u & UINT32_C(0x80000000)));
 }
 
 static inline float inlay_exp_f(float x)
@@ -45,7 +65,8 @@ static inline float inlay_exp_f(float x)
     uint32_t nan;
     int32_t k;
     const float r = inlay_exp_reduce(inlay_exp_limit(x, &nan), &k);
-    const float a = inlay_float((uint32_t)((k >> 1) + 127) << 23), b = inlay_float((uint32_t)(k - (k >> 1) + 127) << 23);
+    const float a = inlay_float((uint32_t)((k >> 1) + 127) << 23),
+                b = inlay_float((uint32_t)(k - (k >> 1) + 127) << 23);
     return inlay_float(inlay_bits((1.0f + inlay_expm1_poly(r)) * a * b) | nan);
 }
 
@@ -55,20 +76,29 @@ static inline float inlay_expm1_f(float x)
     uint32_t nan;
     int32_t k;
     const float r = inlay_exp_reduce(inlay_exp_limit(x, &nan), &k);
-    const float a = inlay_float((uint32_t)((k >> 1) + 127) << 23), b = inlay_float((uint32_t)(k - (k >> 1) + 127) << 23);
+    const float a = inlay_float((uint32_t)((k >> 1) + 127) << 23),
+                b = inlay_float((uint32_t)(k - (k >> 1) + 127) << 23);
     const float q = inlay_expm1_poly(r);
     return inlay_float(inlay_bits(q * a * b + (a * b - 1.0f)) | nan);
 }
 
-static inline float inlay_sigmoid_f(float x) { return 1.0f / (1.0f + inlay_exp_f(-x)); }
+static inline float inlay_sigmoid_f(float x)
+{
+    return 1.0f / (1.0f + inlay_exp_f(-x));
+}
 
 static inline float inlay_tanh_f(float x)
 {
     const uint32_t u = inlay_bits(x), sign = u & UINT32_C(0x80000000), v = u & UINT32_C(0x7fffffff);
     const float t = inlay_float(v), q = x * x;
-    const float near = t + t * q * (-3.333332894e-01f + q * (1.333276974e-01f + q * (-5.385090958e-02f + q * (2.099717899e-02f - q * 6.096714160e-03f))));
+    const float near =
+        t + t * q *
+                (-3.333332894e-01f +
+                 q * (1.333276974e-01f +
+                      q * (-5.385090958e-02f + q * (2.099717899e-02f - q * 6.096714160e-03f))));
     const float far = 1.0f - 2.0f / (inlay_exp_f(2.0f * t) + 1.0f);
-    return inlay_float(inlay_bits(inlay_either(inlay_mask(v < UINT32_C(0x3f200000)), near, far)) | sign);    /* 0.625 */
+    return inlay_float(inlay_bits(inlay_either(inlay_mask(v < UINT32_C(0x3f200000)), near, far)) |
+                       sign); /* 0.625 */
 }
 
 /* Below 0.93 an odd polynomial; above, 1 - e^p(t) with p fitted to log(1 - erf). */
@@ -76,11 +106,24 @@ static inline float inlay_erf_f(float x)
 {
     const uint32_t u = inlay_bits(x), sign = u & UINT32_C(0x80000000), v = u & UINT32_C(0x7fffffff);
     const uint32_t nan = v > UINT32_C(0x7f800000) ? UINT32_C(0x7fc00000) : 0;
-    const float t = inlay_float(v < UINT32_C(0x407ccccd) ? v : UINT32_C(0x407ccccd)), q = t * t;        /* at most 3.95: erf is 1 */
-    const float near = t + t * (1.283791666e-01f + q * (-3.761263352e-01f + q * (1.128369152e-01f + q * (-2.685915147e-02f +
-                       q * (5.200368587e-03f + q * (-8.134709331e-04f + q * 8.334718612e-05f))))));
-    const float p = 3.185396624e-04f + t * (-1.130231055e+00f + t * (-6.318239181e-01f + t * (-1.100871665e-01f + t * (2.642763715e-02f +
-                    t * (-4.762625833e-03f + t * (5.975857702e-04f + t * (-4.616385863e-05f + t * 1.643063656e-06f)))))));
+    const float t = inlay_float(v < UINT32_C(0x407ccccd) ? v : UINT32_C(0x407ccccd)),
+                q = t * t; /* at most 3.95: erf is 1 */
+    const float near =
+        t + t * (1.283791666e-01f +
+                 q * (-3.761263352e-01f +
+                      q * (1.128369152e-01f +
+                           q * (-2.685915147e-02f +
+                                q * (5.200368587e-03f +
+                                     q * (-8.134709331e-04f + q * 8.334718612e-05f))))));
+    const float p =
+        3.185396624e-04f +
+        t * (-1.130231055e+00f +
+             t * (-6.318239181e-01f +
+                  t * (-1.100871665e-01f +
+                       t * (2.642763715e-02f +
+                            t * (-4.762625833e-03f +
+                                 t * (5.975857702e-04f +
+                                      t * (-4.616385863e-05f + t * 1.643063656e-06f)))))));
     const float y = inlay_either(inlay_mask(v < UINT32_C(0x3f6e147b)), near, 1.0f - inlay_exp_f(p));
     return inlay_float(inlay_bits(y) | sign | nan);
 }
@@ -88,7 +131,7 @@ static inline float inlay_erf_f(float x)
 /* log(1 + e^x) */
 static inline float inlay_softplus_f(float x)
 {
-    const float t = x < 0.0f ? x : -x;      /* -|x| */
+    const float t = x < 0.0f ? x : -x; /* -|x| */
     return (x > 0.0f ? x : 0.0f) + log1pf(inlay_exp_f(t));
 }
 

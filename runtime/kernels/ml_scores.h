@@ -9,7 +9,13 @@
 #include "inlay.h"
 
 /* Numbers of post transforms. */
-enum { INLAY_POST_NONE = 0, INLAY_POST_SOFTMAX = 1, INLAY_POST_LOGISTIC = 2, INLAY_POST_SOFTMAX_ZERO = 3, INLAY_POST_PROBIT = 4 };
+enum {
+    INLAY_POST_NONE = 0,
+    INLAY_POST_SOFTMAX = 1,
+    INLAY_POST_LOGISTIC = 2,
+    INLAY_POST_SOFTMAX_ZERO = 3,
+    INLAY_POST_PROBIT = 4
+};
 
 static inline float inlay_logistic(float x)
 {
@@ -31,7 +37,8 @@ static inline void inlay_post_softmax(float *z, int32_t n, int zero)
 {
     float most = z[0], sum = 0.0f;
     int32_t i;
-    for (i = 1; i < n; i++) most = z[i] > most ? z[i] : most;
+    for (i = 1; i < n; i++)
+        most = z[i] > most ? z[i] : most;
     for (i = 0; i < n; i++) {
         if (zero && z[i] <= 0.0000001f && z[i] >= -0.0000001f) {
             z[i] *= expf(-most);
@@ -40,22 +47,35 @@ static inline void inlay_post_softmax(float *z, int32_t n, int zero)
         z[i] = expf(z[i] - most);
         sum += z[i];
     }
-    for (i = 0; i < n; i++) z[i] /= sum;
+    for (i = 0; i < n; i++)
+        z[i] /= sum;
 }
 
 static inline void inlay_post(float *z, int32_t n, int32_t post)
 {
     int32_t i;
     switch (post) {
-    case INLAY_POST_SOFTMAX: inlay_post_softmax(z, n, 0); break;
-    case INLAY_POST_SOFTMAX_ZERO: inlay_post_softmax(z, n, 1); break;
-    case INLAY_POST_LOGISTIC: for (i = 0; i < n; i++) z[i] = inlay_logistic(z[i]); break;
-    case INLAY_POST_PROBIT: for (i = 0; i < n; i++) z[i] = inlay_probit(z[i]); break;
-    default: break;
+    case INLAY_POST_SOFTMAX:
+        inlay_post_softmax(z, n, 0);
+        break;
+    case INLAY_POST_SOFTMAX_ZERO:
+        inlay_post_softmax(z, n, 1);
+        break;
+    case INLAY_POST_LOGISTIC:
+        for (i = 0; i < n; i++)
+            z[i] = inlay_logistic(z[i]);
+        break;
+    case INLAY_POST_PROBIT:
+        for (i = 0; i < n; i++)
+            z[i] = inlay_probit(z[i]);
+        break;
+    default:
+        break;
     }
 }
 
-/* One score s becomes two: of -s and s with LOGISTIC, else -s and s where it is a decision, 1 - s and s where it is a share. */
+/* One score s becomes two: of -s and s with LOGISTIC, else -s and s where it is a decision, 1 - s
+ * and s where it is a share. */
 static inline void inlay_post_second(float *z, int decision, int32_t post)
 {
     const float s = z[0];
@@ -74,19 +94,22 @@ static inline void inlay_post_second(float *z, int decision, int32_t post)
 static inline int32_t inlay_argmax(const float *z, int32_t n)
 {
     int32_t i, best = 0;
-    for (i = 1; i < n; i++) if (z[i] > z[best]) best = i;
+    for (i = 1; i < n; i++)
+        if (z[i] > z[best])
+            best = i;
     return best;
 }
 
 #define INLAY_ml_scores_FIELDS(F, N) \
-    F(int32_t, n)               /* rows */ \
-    F(int32_t, k)               /* scores of a row of x */ \
-    F(int32_t, out)             /* of a row of z: k, or 2 where k is 1 */ \
-    F(int32_t, post)            /* INLAY_POST_... */ \
-    F(int32_t, kind)            /* normalize: 0 largest, 1 sum of magnitudes, 2 root of the sum of squares */
+    F(int32_t, n)    /* rows */ \
+    F(int32_t, k)    /* scores of a row of x */ \
+    F(int32_t, out)  /* of a row of z: k, or 2 where k is 1 */ \
+    F(int32_t, post) /* INLAY_POST_... */ \
+    F(int32_t, kind) /* normalize: 0 largest, 1 sum of magnitudes, 2 root of the sum of squares */
 INLAY_PARAMS(ml_scores);
 
-/* Operands: z [n][out], label [n] (may be left out), x [n][k], labels [k] or [2]. One score is positive or negative. */
+/* Operands: z [n][out], label [n] (may be left out), x [n][k], labels [k] or [2]. One score is
+ * positive or negative. */
 static inline int inlay_ml_classify(void *const *base, const inlay_step *s, int32_t r0, int32_t r1)
 {
     const inlay_ml_scores_params *p = (const inlay_ml_scores_params *)s->params;
@@ -97,10 +120,13 @@ static inline int inlay_ml_classify(void *const *base, const inlay_step *s, int3
     int32_t i;
     (void)r0, (void)r1;
     for (i = 0; i < p->n; i++, x += p->k, z += p->out) {
-        if (label) label[i] = labels[p->k == 1 ? x[0] > 0.0f : inlay_argmax(x, p->k)];
+        if (label)
+            label[i] = labels[p->k == 1 ? x[0] > 0.0f : inlay_argmax(x, p->k)];
         memcpy(z, x, (size_t)p->k * sizeof *z);
-        if (p->out > p->k) inlay_post_second(z, 0, p->post);
-        else if (p->k > 1 || p->post == INLAY_POST_PROBIT) inlay_post(z, p->k, p->post);
+        if (p->out > p->k)
+            inlay_post_second(z, 0, p->post);
+        else if (p->k > 1 || p->post == INLAY_POST_PROBIT)
+            inlay_post(z, p->k, p->post);
     }
     return 0;
 }
@@ -116,11 +142,15 @@ static inline int inlay_ml_normalize(void *const *base, const inlay_step *s, int
     for (i = 0; i < p->n; i++, x += p->k, y += p->k) {
         float norm = p->kind ? 0.0f : x[0];
         for (j = 0; j < p->k; j++) {
-            if (p->kind == 0) norm = x[j] > norm ? x[j] : norm;
-            else norm += p->kind == 1 ? fabsf(x[j]) : x[j] * x[j];
+            if (p->kind == 0)
+                norm = x[j] > norm ? x[j] : norm;
+            else
+                norm += p->kind == 1 ? fabsf(x[j]) : x[j] * x[j];
         }
-        if (p->kind == 2) norm = sqrtf(norm);
-        for (j = 0; j < p->k; j++) y[j] = norm < 0.0f || norm > 0.0f ? x[j] / norm : x[j];
+        if (p->kind == 2)
+            norm = sqrtf(norm);
+        for (j = 0; j < p->k; j++)
+            y[j] = norm < 0.0f || norm > 0.0f ? x[j] / norm : x[j];
     }
     return 0;
 }

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: 0BSD
- * A run that takes its input row by row, from a caller who holds no frame: it goes on until it needs a row, comes back,
- * and goes on when the row is there. Where it stands lies in the arena. */
+ * A run that takes its input row by row, from a caller who holds no frame: it goes on until it
+ * needs a row, comes back, and goes on when the row is there. Where it stands lies in the arena. */
 #ifndef INLAY_PUSHED_H
 #define INLAY_PUSHED_H
 
 #include "inlay.h"
 
-#define INLAY_input_FIELDS(F, N) \
-    F(int64_t, bytes)           /* of a row */
+#define INLAY_input_FIELDS(F, N) F(int64_t, bytes) /* of a row */
 INLAY_PARAMS(input);
 
 /* Row r0 of operand 0 is there: the caller wrote it. */
@@ -19,7 +18,7 @@ static inline int inlay_input(void *const *base, const inlay_step *s, int32_t r0
 
 /* In the arena for as long as the run lasts; then segment == segments. */
 typedef struct inlay_place {
-    int32_t segment, entry;     /* the next to be run */
+    int32_t segment, entry; /* the next to be run */
 } inlay_place;
 
 static inline inlay_place *inlay_place_at(void *const *base, size_t place)
@@ -31,55 +30,72 @@ static inline inlay_place *inlay_place_at(void *const *base, size_t place)
 static inline uint8_t inlay_entry(const inlay_segment *g, int32_t e)
 {
     const int32_t periods = g->period * g->repeats;
-    if (e < g->prologue) return g->list[e];
-    if (e < g->prologue + periods) return g->list[g->prologue + (e - g->prologue) % g->period];
+    if (e < g->prologue)
+        return g->list[e];
+    if (e < g->prologue + periods)
+        return g->list[g->prologue + (e - g->prologue) % g->period];
     return g->list[e - periods + g->period];
 }
 
 /* Goes on in a list; *row: the awaited row of step `input` is there, and 0 once it is used. */
-static inline int inlay_stream_on(const inlay_model *m, const inlay_segment *g, void *const *base, inlay_place *at, int32_t input, int *row)
+static inline int inlay_stream_on(const inlay_model *m, const inlay_segment *g, void *const *base,
+                                  inlay_place *at, int32_t input, int *row)
 {
     uint16_t *made = (uint16_t *)(void *)((unsigned char *)base[INLAY_ARENA] + m->state);
     const int32_t entries = g->prologue + g->period * g->repeats + g->epilogue;
     int32_t i, n;
-    for (i = 0; at->entry == 0 && !*row && i < g->count; i++) made[i] = 0;
+    for (i = 0; at->entry == 0 && !*row && i < g->count; i++)
+        made[i] = 0;
     for (; at->entry < entries; at->entry += n) {
         const uint8_t k = inlay_entry(g, at->entry);
         const inlay_step *s = m->step + g->first + k;
         int r;
-        if (g->first + k == input && !*row) return INLAY_MORE;
+        if (g->first + k == input && !*row)
+            return INLAY_MORE;
         n = 1;
-        if (g->first + k == input) *row = 0;
-        else while (s->backward != INLAY_UNIT_BY_UNIT && at->entry + n < entries && inlay_entry(g, at->entry + n) == k) n++;
+        if (g->first + k == input)
+            *row = 0;
+        else
+            while (s->backward != INLAY_UNIT_BY_UNIT && at->entry + n < entries &&
+                   inlay_entry(g, at->entry + n) == k)
+                n++;
 #ifdef INLAY_CHECK
         r = inlay_check_units(m, base, g->first + k, made[k], made[k] + n);
 #else
         r = inlay_run_units(base, s, made[k], n);
 #endif
-        if (r < 0) return -r;
+        if (r < 0)
+            return -r;
         made[k] = (uint16_t)(made[k] + n);
     }
 #ifdef INLAY_CHECK
-    for (i = 0; i < g->count; i++) inlay_check_after(m, base, g->first + i);
+    for (i = 0; i < g->count; i++)
+        inlay_check_after(m, base, g->first + i);
 #endif
     return INLAY_OK;
 }
 
-/* Begins (row 0) or goes on with the awaited row (row 1). 0: all is done; INLAY_MORE: a row is awaited; or INLAY_E_..., then the
- * run is over. INLAY_E_ARG: there is none to go on with. */
-static inline int inlay_go_on(const inlay_model *m, void *const *base, size_t place, int32_t input, int row)
+/* Begins (row 0) or goes on with the awaited row (row 1). 0: all is done; INLAY_MORE: a row is
+ * awaited; or INLAY_E_..., then the run is over. INLAY_E_ARG: there is none to go on with. */
+static inline int inlay_go_on(const inlay_model *m, void *const *base, size_t place, int32_t input,
+                              int row)
 {
     inlay_place *at = inlay_place_at(base, place);
     int r = INLAY_OK;
 #ifdef INLAY_CHECK
-    if (!row) inlay_check_begin(m, base);
+    if (!row)
+        inlay_check_begin(m, base);
 #endif
-    if (!row) at->segment = at->entry = 0;
-    else if (at->segment < 0 || at->segment >= m->segments) return INLAY_E_ARG;
+    if (!row)
+        at->segment = at->entry = 0;
+    else if (at->segment < 0 || at->segment >= m->segments)
+        return INLAY_E_ARG;
     while (at->segment < m->segments) {
         const inlay_segment *g = m->segment + at->segment;
-        r = g->list ? inlay_stream_on(m, g, base, at, input, &row) : inlay_run_layers(m, base, g->first, g->first + g->count);
-        if (r == INLAY_MORE) return r;
+        r = g->list ? inlay_stream_on(m, g, base, at, input, &row)
+                    : inlay_run_layers(m, base, g->first, g->first + g->count);
+        if (r == INLAY_MORE)
+            return r;
         at->segment = r ? m->segments : at->segment + 1;
         at->entry = 0;
     }
@@ -87,11 +103,14 @@ static inline int inlay_go_on(const inlay_model *m, void *const *base, size_t pl
 }
 
 /* Where the awaited row of step `input` is to be written; NULL: none is. */
-static inline void *inlay_input_row(const inlay_model *m, void *const *base, size_t place, int32_t input)
+static inline void *inlay_input_row(const inlay_model *m, void *const *base, size_t place,
+                                    int32_t input)
 {
     const inlay_place *at = inlay_place_at(base, place);
-    const uint16_t *made = (const uint16_t *)(const void *)((const unsigned char *)base[INLAY_ARENA] + m->state);
-    if (at->segment < 0 || at->segment >= m->segments) return NULL;
+    const uint16_t *made =
+        (const uint16_t *)(const void *)((const unsigned char *)base[INLAY_ARENA] + m->state);
+    if (at->segment < 0 || at->segment >= m->segments)
+        return NULL;
     return inlay_row(base, m->step + input, 0, made[input - m->segment[at->segment].first]);
 }
 

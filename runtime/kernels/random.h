@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: 0BSD
- * Random numbers without a state: element i of a draw is a function of (seed, i), the same in every run and on every machine.
- * The mix of splitmix64 (Steele, Lea, Flood 2014), counted instead of stepped. Not for cryptography. */
+ * Random numbers without a state: element i of a draw is a function of (seed, i), the same in every
+ * run and on every machine. The mix of splitmix64 (Steele, Lea, Flood 2014), counted instead of
+ * stepped. Not for cryptography. */
 #ifndef INLAY_RANDOM_H
 #define INLAY_RANDOM_H
 
@@ -10,17 +11,21 @@
 
 /* y[i]: uniform in [a, b), or normal of mean a and deviation b. Operands: y (out). */
 #define INLAY_random_FIELDS(F, N) \
-    F(int64_t, n)               /* elements */ \
+    F(int64_t, n) /* elements */ \
     F(int64_t, seed) \
     F(int32_t, normal) \
-    F(float, a) F(float, b)
+    F(float, a) \
+    F(float, b)
 INLAY_PARAMS(random);
 
-/* y[b][i]: a class drawn with the probabilities softmax(x[b]). Operands: y (out, int32 or int64) [B][S], x [B][C]. */
+/* y[b][i]: a class drawn with the probabilities softmax(x[b]). Operands: y (out, int32 or int64)
+ * [B][S], x [B][C]. */
 #define INLAY_multinomial_FIELDS(F, N) \
-    F(int64_t, batch) F(int64_t, classes) F(int64_t, samples) \
+    F(int64_t, batch) \
+    F(int64_t, classes) \
+    F(int64_t, samples) \
     F(int64_t, seed) \
-    F(int32_t, wide)            /* 1: y is int64 */
+    F(int32_t, wide) /* 1: y is int64 */
 INLAY_PARAMS(multinomial);
 
 static inline uint64_t inlay_random_bits(int64_t seed, int64_t i)

@@ -2,15 +2,17 @@
  * RNN, GRU and LSTM in float32, all directions in one step.
  *
  *   RNN   h = f(x W + h R + b)
- *   GRU   z = f(x Wz + h Rz + bz), r = f(...), n = g(x Wn + (r h) Rn + bn) or g(x Wn + r (h Rn + rbn) + wbn); h = (1 - z) n + z h
- *   LSTM  i = f(x Wi + h Ri + Pi c + bi), f = f(...), g = g(...), c = f c + i g, o = f(... + Po c), h = o h(c)
+ *   GRU   z = f(x Wz + h Rz + bz), r = f(...), n = g(x Wn + (r h) Rn + bn) or g(x Wn + r (h Rn +
+ * rbn) + wbn); h = (1 - z) n + z h LSTM  i = f(x Wi + h Ri + Pi c + bi), f = f(...), g = g(...), c
+ * = f c + i g, o = f(... + Po c), h = o h(c)
  *
- * Inputs are projected for `chunk` time steps at a time, so that their weights are walked once for all of
- * them and no tensor of the whole projection exists. Weights are packed as kernels/tile_f32.h wants them.
- * Operands: y, y_h, y_c, x, w, r, rn, b, lengths (int32), h0, c0, peepholes, scratch. All but x, w, r and scratch may be left out.
- *   w   for each direction the blocks of [G H] outputs from I inputs
- *   r   for each direction the blocks of [G H] outputs from H inputs; GRU: r those of z and r [2 H], rn those of n [H]
- *   b   [directions][2 G H]    peepholes [directions][3 H] */
+ * Inputs are projected for `chunk` time steps at a time, so that their weights are walked once for
+ * all of them and no tensor of the whole projection exists. Weights are packed as
+ * kernels/tile_f32.h wants them. Operands: y, y_h, y_c, x, w, r, rn, b, lengths (int32), h0, c0,
+ * peepholes, scratch. All but x, w, r and scratch may be left out. w   for each direction the
+ * blocks of [G H] outputs from I inputs r   for each direction the blocks of [G H] outputs from H
+ * inputs; GRU: r those of z and r [2 H], rn those of n [H] b   [directions][2 G H]    peepholes
+ * [directions][3 H] */
 #ifndef INLAY_RECURRENT_H
 #define INLAY_RECURRENT_H
 
@@ -21,87 +23,115 @@
 #include "tile_f32.h"
 
 #define INLAY_recurrent_FIELDS(F, N) \
-    F(int32_t, kind)            /* gates: 1 RNN, 3 GRU, 4 LSTM */ \
-    F(int32_t, directions)      /* 1 or 2 */ \
-    F(int32_t, reverse)         /* bit d: direction d goes from the last step to the first */ \
+    F(int32_t, kind)       /* gates: 1 RNN, 3 GRU, 4 LSTM */ \
+    F(int32_t, directions) /* 1 or 2 */ \
+    F(int32_t, reverse)    /* bit d: direction d goes from the last step to the first */ \
     F(int32_t, steps) \
     F(int32_t, batch) \
-    F(int32_t, input)           /* features of x */ \
+    F(int32_t, input) /* features of x */ \
     F(int32_t, hidden) \
-    F(int32_t, chunk)           /* time steps projected at once */ \
-    F(int32_t, width)           /* of the packed weights */ \
-    F(int32_t, linear_first)    /* GRU: linear_before_reset */ \
-    F(int32_t, coupled)         /* LSTM: f = 1 - i */ \
-    F(int32_t, rounded)         /* LSTM, 1: h enters the recurrence rounded to 8 bits, with the scale of its rows together */ \
-    F(int32_t, clipped)         /* 1: inputs of activations are clipped */ \
+    F(int32_t, chunk)        /* time steps projected at once */ \
+    F(int32_t, width)        /* of the packed weights */ \
+    F(int32_t, linear_first) /* GRU: linear_before_reset */ \
+    F(int32_t, coupled)      /* LSTM: f = 1 - i */ \
+    F(int32_t, rounded) /* LSTM, 1: h enters the recurrence rounded to 8 bits, with the scale of \
+                           its rows together */ \
+    F(int32_t, clipped) /* 1: inputs of activations are clipped */ \
     F(float, clip) \
-    N(int32_t, act, 6)          /* INLAY_GATE_... of f, g, h, for each direction */ \
+    N(int32_t, act, 6) /* INLAY_GATE_... of f, g, h, for each direction */ \
     N(float, alpha, 6) \
     N(float, beta, 6) \
-    N(int64_t, xs, 2)           /* strides of x: step, batch; floats */ \
-    N(int64_t, ys, 3)           /* strides of y: step, direction, batch */ \
-    N(int64_t, hs, 2)           /* strides of h0, c0, y_h, y_c: direction, batch */
+    N(int64_t, xs, 2) /* strides of x: step, batch; floats */ \
+    N(int64_t, ys, 3) /* strides of y: step, direction, batch */ \
+    N(int64_t, hs, 2) /* strides of h0, c0, y_h, y_c: direction, batch */
 INLAY_PARAMS(recurrent);
 
 enum {
-    INLAY_GATE_SIGMOID = 0, INLAY_GATE_TANH = 1, INLAY_GATE_RELU = 2, INLAY_GATE_AFFINE = 3, INLAY_GATE_LEAKY_RELU = 4,
-    INLAY_GATE_THRESHOLDED_RELU = 5, INLAY_GATE_SCALED_TANH = 6, INLAY_GATE_HARD_SIGMOID = 7, INLAY_GATE_ELU = 8,
-    INLAY_GATE_SOFTSIGN = 9, INLAY_GATE_SOFTPLUS = 10
+    INLAY_GATE_SIGMOID = 0,
+    INLAY_GATE_TANH = 1,
+    INLAY_GATE_RELU = 2,
+    INLAY_GATE_AFFINE = 3,
+    INLAY_GATE_LEAKY_RELU = 4,
+    INLAY_GATE_THRESHOLDED_RELU = 5,
+    INLAY_GATE_SCALED_TANH = 6,
+    INLAY_GATE_HARD_SIGMOID = 7,
+    INLAY_GATE_ELU = 8,
+    INLAY_GATE_SOFTSIGN = 9,
+    INLAY_GATE_SOFTPLUS = 10
 };
 
-#define INLAY_GATE_CASE(id, ...) case id: for (i = 0; i < n; i++) { const float x = y[i]; y[i] = __VA_ARGS__; } break;
+#define INLAY_GATE_CASE(id, ...) \
+    case id: \
+        for (i = 0; i < n; i++) { \
+            const float x = y[i]; \
+            y[i] = __VA_ARGS__; \
+        } \
+        break;
 
-/* y[i] = act(y[i]) for activation k (0 f, 1 g, 2 h) of direction d. Clipped are the sums that enter a gate, not the cell. */
-static inline void inlay_gate(const inlay_recurrent_params *p, int32_t d, int32_t k, float *y, int32_t n)
+/* y[i] = act(y[i]) for activation k (0 f, 1 g, 2 h) of direction d. Clipped are the sums that enter
+ * a gate, not the cell. */
+static inline void inlay_gate(const inlay_recurrent_params *p, int32_t d, int32_t k, float *y,
+                              int32_t n)
 {
     const float a = p->alpha[d * 3 + k], b = p->beta[d * 3 + k];
     int32_t i;
-    if (p->clipped && k < 2) for (i = 0; i < n; i++) y[i] = y[i] > p->clip ? p->clip : y[i] < -p->clip ? -p->clip : y[i];
+    if (p->clipped && k < 2)
+        for (i = 0; i < n; i++)
+            y[i] = y[i] > p->clip ? p->clip : y[i] < -p->clip ? -p->clip : y[i];
     switch (p->act[d * 3 + k]) {
-    INLAY_GATE_CASE(INLAY_GATE_SIGMOID, inlay_sigmoid_f(x))
-    INLAY_GATE_CASE(INLAY_GATE_TANH, inlay_tanh_f(x))
-    INLAY_GATE_CASE(INLAY_GATE_RELU, x > 0.0f ? x : 0.0f)
-    INLAY_GATE_CASE(INLAY_GATE_AFFINE, a * x + b)
-    INLAY_GATE_CASE(INLAY_GATE_LEAKY_RELU, x < 0.0f ? a * x : x)
-    INLAY_GATE_CASE(INLAY_GATE_THRESHOLDED_RELU, x > a ? x : 0.0f)
-    INLAY_GATE_CASE(INLAY_GATE_SCALED_TANH, a * inlay_tanh_f(b * x))
-    INLAY_GATE_CASE(INLAY_GATE_HARD_SIGMOID, a * x + b < 0.0f ? 0.0f : a * x + b > 1.0f ? 1.0f : a * x + b)
-    INLAY_GATE_CASE(INLAY_GATE_ELU, x < 0.0f ? a * inlay_expm1_f(x) : x)
-    INLAY_GATE_CASE(INLAY_GATE_SOFTSIGN, x / (1.0f + (x < 0.0f ? -x : x)))
-    INLAY_GATE_CASE(INLAY_GATE_SOFTPLUS, inlay_softplus_f(x))
-    default: break;
+        INLAY_GATE_CASE(INLAY_GATE_SIGMOID, inlay_sigmoid_f(x))
+        INLAY_GATE_CASE(INLAY_GATE_TANH, inlay_tanh_f(x))
+        INLAY_GATE_CASE(INLAY_GATE_RELU, x > 0.0f ? x : 0.0f)
+        INLAY_GATE_CASE(INLAY_GATE_AFFINE, a * x + b)
+        INLAY_GATE_CASE(INLAY_GATE_LEAKY_RELU, x < 0.0f ? a * x : x)
+        INLAY_GATE_CASE(INLAY_GATE_THRESHOLDED_RELU, x > a ? x : 0.0f)
+        INLAY_GATE_CASE(INLAY_GATE_SCALED_TANH, a * inlay_tanh_f(b * x))
+        INLAY_GATE_CASE(INLAY_GATE_HARD_SIGMOID, a * x + b < 0.0f   ? 0.0f
+                                                 : a * x + b > 1.0f ? 1.0f
+                                                                    : a * x + b)
+        INLAY_GATE_CASE(INLAY_GATE_ELU, x < 0.0f ? a * inlay_expm1_f(x) : x)
+        INLAY_GATE_CASE(INLAY_GATE_SOFTSIGN, x / (1.0f + (x < 0.0f ? -x : x)))
+        INLAY_GATE_CASE(INLAY_GATE_SOFTPLUS, inlay_softplus_f(x))
+    default:
+        break;
     }
 }
 
 /* What one run needs; all in the scratch operand. */
 typedef struct inlay_cell {
     const inlay_recurrent_params *p;
-    int32_t d, gates, padded;   /* direction; G * H; that filled up to fours */
-    float *bias;                /* [padded] of the projection */
-    float *rest;                /* [padded] of the recurrence: zeros, GRU with linear_before_reset: that of n */
-    float *g;                   /* [chunk][batch][G H] */
-    float *h, *c;               /* [batch][H] */
-    float *t;                   /* [batch][H] */
-    const float *r, *rn;        /* packed recurrent weights; GRU: those of n */
+    int32_t d, gates, padded; /* direction; G * H; that filled up to fours */
+    float *bias;              /* [padded] of the projection */
+    float *rest;  /* [padded] of the recurrence: zeros, GRU with linear_before_reset: that of n */
+    float *g;     /* [chunk][batch][G H] */
+    float *h, *c; /* [batch][H] */
+    float *t;     /* [batch][H] */
+    const float *r, *rn; /* packed recurrent weights; GRU: those of n */
     const float *peephole;
 } inlay_cell;
 
 /* y[p][o] = q[p][o] + bias[o] + sum over k < taps: x[p][k] w[k][o] for n rows p. */
-static inline void inlay_project(const inlay_cell *k, const float *x, ptrdiff_t xs, int32_t n, int32_t taps, const float *w, const float *bias,
-                                 int32_t outputs, float *y, const float *q, ptrdiff_t ys)
+static inline void inlay_project(const inlay_cell *k, const float *x, ptrdiff_t xs, int32_t n,
+                                 int32_t taps, const float *w, const float *bias, int32_t outputs,
+                                 float *y, const float *q, ptrdiff_t ys)
 {
     inlay_tile t;
     inlay_tile_product(&t, x, taps, xs, ys, ys, k->p->width);
     inlay_tile_pixels(&t, n, 0, w, 0, bias, y, q, 0, outputs, outputs, 0);
 }
 
-/* Rows of the batch from b on, whose sequence reaches step s: how many; at most to the first that ends. */
-static inline int32_t inlay_alive(const inlay_recurrent_params *p, const int32_t *length, int32_t s, int32_t *b)
+/* Rows of the batch from b on, whose sequence reaches step s: how many; at most to the first that
+ * ends. */
+static inline int32_t inlay_alive(const inlay_recurrent_params *p, const int32_t *length, int32_t s,
+                                  int32_t *b)
 {
     int32_t e;
-    if (!length) return *b ? 0 : p->batch;
-    while (*b < p->batch && length[*b] <= s) (*b)++;
-    for (e = *b; e < p->batch && length[e] > s; e++) { }
+    if (!length)
+        return *b ? 0 : p->batch;
+    while (*b < p->batch && length[*b] <= s)
+        (*b)++;
+    for (e = *b; e < p->batch && length[e] > s; e++) {
+    }
     return e - *b;
 }
 
@@ -118,19 +148,27 @@ static inline void inlay_lstm_cell(const inlay_cell *k, float *g, float *h, floa
     const float *q = k->peephole;
     float *in = g, *out = g + n, *forget = g + 2 * n, *cell = g + 3 * n;
     int32_t i;
-    if (q) for (i = 0; i < n; i++) {
-        in[i] += q[i] * c[i];
-        forget[i] += q[2 * n + i] * c[i];
-    }
+    if (q)
+        for (i = 0; i < n; i++) {
+            in[i] += q[i] * c[i];
+            forget[i] += q[2 * n + i] * c[i];
+        }
     inlay_gate(k->p, k->d, 0, in, n);
-    if (k->p->coupled) for (i = 0; i < n; i++) forget[i] = 1.0f - in[i];
-    else inlay_gate(k->p, k->d, 0, forget, n);
+    if (k->p->coupled)
+        for (i = 0; i < n; i++)
+            forget[i] = 1.0f - in[i];
+    else
+        inlay_gate(k->p, k->d, 0, forget, n);
     inlay_gate(k->p, k->d, 1, cell, n);
-    for (i = 0; i < n; i++) cell[i] = c[i] = forget[i] * c[i] + in[i] * cell[i];
-    if (q) for (i = 0; i < n; i++) out[i] += q[n + i] * c[i];
+    for (i = 0; i < n; i++)
+        cell[i] = c[i] = forget[i] * c[i] + in[i] * cell[i];
+    if (q)
+        for (i = 0; i < n; i++)
+            out[i] += q[n + i] * c[i];
     inlay_gate(k->p, k->d, 0, out, n);
     inlay_gate(k->p, k->d, 2, cell, n);
-    for (i = 0; i < n; i++) h[i] = out[i] * cell[i];
+    for (i = 0; i < n; i++)
+        h[i] = out[i] * cell[i];
 }
 
 /* t = h as it is after DynamicQuantizeLinear and DequantizeLinear. */
@@ -139,7 +177,8 @@ static inline void inlay_round_state(float *t, const float *h, int32_t n)
     float d;
     int32_t i;
     const int32_t zp = inlay_dynamic_range(h, n, &d);
-    for (i = 0; i < n; i++) t[i] = (float)(inlay_saturate(h[i] / d, zp, 0, 255) - zp) * d;
+    for (i = 0; i < n; i++)
+        t[i] = (float)(inlay_saturate(h[i] / d, zp, 0, 255) - zp) * d;
 }
 
 /* The recurrence of rows [b, b + n) of the batch at one step; g: their gates' inputs. */
@@ -150,25 +189,37 @@ static inline void inlay_cell_rows(const inlay_cell *k, float *g, int32_t b, int
     float *h = k->h + (ptrdiff_t)b * H, *t = k->t + (ptrdiff_t)b * H;
     int32_t i, j;
     g += (ptrdiff_t)b * all;
-    if (p->rounded) inlay_round_state(t, h, n * H);
-    inlay_project(k, p->rounded ? t : h, H, n, H, k->r, p->kind == 3 ? k->rest + k->padded : k->rest, first, g, g, all);
+    if (p->rounded)
+        inlay_round_state(t, h, n * H);
+    inlay_project(k, p->rounded ? t : h, H, n, H, k->r,
+                  p->kind == 3 ? k->rest + k->padded : k->rest, first, g, g, all);
     if (p->kind == 3) {
         for (j = 0; j < n; j++) {
             float *one = g + (ptrdiff_t)j * all;
             inlay_gate(p, k->d, 0, one, 2 * H);
-            if (!p->linear_first) for (i = 0; i < H; i++) t[(ptrdiff_t)j * H + i] = one[H + i] * h[(ptrdiff_t)j * H + i];
+            if (!p->linear_first)
+                for (i = 0; i < H; i++)
+                    t[(ptrdiff_t)j * H + i] = one[H + i] * h[(ptrdiff_t)j * H + i];
         }
-        if (!p->linear_first) inlay_project(k, t, H, n, H, k->rn, k->rest, H, g + 2 * H, g + 2 * H, all);
-        else inlay_project(k, h, H, n, H, k->rn, k->rest, H, t, NULL, H);
+        if (!p->linear_first)
+            inlay_project(k, t, H, n, H, k->rn, k->rest, H, g + 2 * H, g + 2 * H, all);
+        else
+            inlay_project(k, h, H, n, H, k->rn, k->rest, H, t, NULL, H);
     }
     for (j = 0; j < n; j++) {
-        float *one = g + (ptrdiff_t)j * all, *hj = h + (ptrdiff_t)j * H, *z = one, *r = one + H, *m = one + 2 * H;
-        if (p->kind == 1) inlay_rnn_cell(k, one, hj);
-        else if (p->kind == 4) inlay_lstm_cell(k, one, hj, k->c + (ptrdiff_t)(b + j) * H);
+        float *one = g + (ptrdiff_t)j * all, *hj = h + (ptrdiff_t)j * H, *z = one, *r = one + H,
+              *m = one + 2 * H;
+        if (p->kind == 1)
+            inlay_rnn_cell(k, one, hj);
+        else if (p->kind == 4)
+            inlay_lstm_cell(k, one, hj, k->c + (ptrdiff_t)(b + j) * H);
         else {
-            if (p->linear_first) for (i = 0; i < H; i++) m[i] += r[i] * t[(ptrdiff_t)j * H + i];
+            if (p->linear_first)
+                for (i = 0; i < H; i++)
+                    m[i] += r[i] * t[(ptrdiff_t)j * H + i];
             inlay_gate(p, k->d, 1, m, H);
-            for (i = 0; i < H; i++) hj[i] = m[i] + z[i] * (hj[i] - m[i]);
+            for (i = 0; i < H; i++)
+                hj[i] = m[i] + z[i] * (hj[i] - m[i]);
         }
     }
 }
@@ -181,9 +232,12 @@ static inline void inlay_cell_bias(inlay_cell *k, const float *b)
     int32_t i;
     memset(k->bias, 0, (size_t)k->padded * sizeof *k->bias);
     memset(k->rest, 0, 2 * (size_t)k->padded * sizeof *k->rest);
-    if (!b) return;
-    for (i = 0; i < all; i++) k->bias[i] = b[i] + (i < apart ? b[all + i] : 0.0f);
-    for (i = apart; i < all; i++) k->rest[i - apart] = b[all + i];
+    if (!b)
+        return;
+    for (i = 0; i < all; i++)
+        k->bias[i] = b[i] + (i < apart ? b[all + i] : 0.0f);
+    for (i = apart; i < all; i++)
+        k->rest[i - apart] = b[all + i];
 }
 
 /* Rows of a state: [batch][H] with strides, NULL: zeros. */
@@ -192,8 +246,10 @@ static inline void inlay_state_in(const inlay_cell *k, float *to, const float *f
     const inlay_recurrent_params *p = k->p;
     int32_t b;
     for (b = 0; b < p->batch; b++, to += p->hidden) {
-        if (from) memcpy(to, from + k->d * p->hs[0] + b * p->hs[1], (size_t)p->hidden * sizeof *to);
-        else memset(to, 0, (size_t)p->hidden * sizeof *to);
+        if (from)
+            memcpy(to, from + k->d * p->hs[0] + b * p->hs[1], (size_t)p->hidden * sizeof *to);
+        else
+            memset(to, 0, (size_t)p->hidden * sizeof *to);
     }
 }
 
@@ -206,7 +262,8 @@ static inline void inlay_state_out(const inlay_cell *k, float *to, const float *
 }
 
 /* Projects steps [s, s + n) of the direction for every row that has them. */
-static inline void inlay_project_chunk(const inlay_cell *k, const float *x, const float *w, const int32_t *length, int32_t s, int32_t n)
+static inline void inlay_project_chunk(const inlay_cell *k, const float *x, const float *w,
+                                       const int32_t *length, int32_t s, int32_t n)
 {
     const inlay_recurrent_params *p = k->p;
     const int backward = p->reverse >> k->d & 1;
@@ -214,9 +271,12 @@ static inline void inlay_project_chunk(const inlay_cell *k, const float *x, cons
     for (b = 0; b < p->batch; b++) {
         const int32_t steps = length ? length[b] : p->steps, left = steps - s < n ? steps - s : n;
         const int64_t first = backward ? steps - 1 - s : s;
-        if (left <= 0) continue;
-        inlay_project(k, x + first * p->xs[0] + b * p->xs[1], (ptrdiff_t)(backward ? -p->xs[0] : p->xs[0]), left, p->input, w, k->bias, k->gates,
-                      k->g + (ptrdiff_t)b * k->gates, NULL, (ptrdiff_t)p->batch * k->gates);
+        if (left <= 0)
+            continue;
+        inlay_project(k, x + first * p->xs[0] + b * p->xs[1],
+                      (ptrdiff_t)(backward ? -p->xs[0] : p->xs[0]), left, p->input, w, k->bias,
+                      k->gates, k->g + (ptrdiff_t)b * k->gates, NULL,
+                      (ptrdiff_t)p->batch * k->gates);
     }
 }
 
@@ -229,12 +289,15 @@ static inline void inlay_put_step(const inlay_cell *k, float *y, const int32_t *
         const int32_t steps = length ? length[b] : p->steps;
         const int64_t at = s < steps && (p->reverse >> k->d & 1) ? steps - 1 - s : s;
         float *to = y + at * p->ys[0] + k->d * p->ys[1] + b * p->ys[2];
-        if (s < steps) memcpy(to, k->h + (ptrdiff_t)b * p->hidden, (size_t)p->hidden * sizeof *to);
-        else memset(to, 0, (size_t)p->hidden * sizeof *to);
+        if (s < steps)
+            memcpy(to, k->h + (ptrdiff_t)b * p->hidden, (size_t)p->hidden * sizeof *to);
+        else
+            memset(to, 0, (size_t)p->hidden * sizeof *to);
     }
 }
 
-static inline void inlay_direction(const inlay_cell *k, float *y, const float *x, const float *w, const int32_t *length)
+static inline void inlay_direction(const inlay_cell *k, float *y, const float *x, const float *w,
+                                   const int32_t *length)
 {
     const inlay_recurrent_params *p = k->p;
     int32_t s, i, b, n;
@@ -244,24 +307,30 @@ static inline void inlay_direction(const inlay_cell *k, float *y, const float *x
         for (i = 0; i < count; i++) {
             for (b = 0; (n = inlay_alive(p, length, s + i, &b)) > 0; b += n)
                 inlay_cell_rows(k, k->g + (ptrdiff_t)i * p->batch * k->gates, b, n);
-            if (y) inlay_put_step(k, y, length, s + i);
+            if (y)
+                inlay_put_step(k, y, length, s + i);
         }
     }
 }
 
 /* The whole sequence is one unit. Fails where a length lies outside 0 .. steps. */
-static inline int inlay_recurrent_f32(void *const *base, const inlay_step *s, int32_t r0, int32_t r1)
+static inline int inlay_recurrent_f32(void *const *base, const inlay_step *s, int32_t r0,
+                                      int32_t r1)
 {
     const inlay_recurrent_params *p = (const inlay_recurrent_params *)s->params;
     const int32_t H = p->hidden, all = p->kind * H, padded = (all + 3) / 4 * 4;
-    const float *x = (const float *)inlay_at(base, s, 3), *w = (const float *)inlay_at(base, s, 4), *r = (const float *)inlay_at(base, s, 5);
-    const float *rn = (const float *)inlay_at(base, s, 6), *bias = (const float *)inlay_at(base, s, 7), *peephole = (const float *)inlay_at(base, s, 11);
+    const float *x = (const float *)inlay_at(base, s, 3), *w = (const float *)inlay_at(base, s, 4),
+                *r = (const float *)inlay_at(base, s, 5);
+    const float *rn = (const float *)inlay_at(base, s, 6),
+                *bias = (const float *)inlay_at(base, s, 7),
+                *peephole = (const float *)inlay_at(base, s, 11);
     const int32_t *length = (const int32_t *)inlay_at(base, s, 8);
     inlay_cell k;
     int32_t i;
     (void)r0, (void)r1;
     for (i = 0; length && i < p->batch; i++)
-        if (length[i] < 0 || length[i] > p->steps) return -INLAY_E_INDEX;
+        if (length[i] < 0 || length[i] > p->steps)
+            return -INLAY_E_INDEX;
     k.p = p, k.gates = all, k.padded = padded;
     k.bias = (float *)inlay_at(base, s, 12);
     k.rest = k.bias + padded;
@@ -276,7 +345,8 @@ static inline int inlay_recurrent_f32(void *const *base, const inlay_step *s, in
         inlay_cell_bias(&k, bias ? bias + (ptrdiff_t)k.d * 2 * all : bias);
         inlay_state_in(&k, k.h, (const float *)inlay_at(base, s, 9));
         inlay_state_in(&k, k.c, (const float *)inlay_at(base, s, 10));
-        inlay_direction(&k, (float *)inlay_at(base, s, 0), x, w + (ptrdiff_t)k.d * padded * p->input, length);
+        inlay_direction(&k, (float *)inlay_at(base, s, 0), x,
+                        w + (ptrdiff_t)k.d * padded * p->input, length);
         inlay_state_out(&k, (float *)inlay_at(base, s, 1), k.h);
         inlay_state_out(&k, (float *)inlay_at(base, s, 2), k.c);
     }

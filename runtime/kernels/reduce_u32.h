@@ -6,8 +6,9 @@
 #include "reduce.h"
 
 INLAY_REDUCE(reduce_sum_u32, uint32_t, uint32_t, 0, a + x, a + b, a)
-INLAY_REDUCE(reduce_mean_u32, uint32_t, uint32_t, 0, (uint32_t)((uint32_t)a + (uint32_t)x), (uint32_t)((uint32_t)a + (uint32_t)b), count ? a / (uint32_t)count : 0)
-INLAY_REDUCE(reduce_prod_u32, uint32_t, uint32_t, 1, a * x, a * b, a)
+INLAY_REDUCE(reduce_mean_u32, uint32_t, uint32_t, 0, (uint32_t)((uint32_t)a + (uint32_t)x),
+             (uint32_t)((uint32_t)a + (uint32_t)b), count ? a / (uint32_t)count : 0)
+INLAY_REDUCE(reduce_prod_u32, uint32_t, uint32_t, 1, a *x, a *b, a)
 INLAY_REDUCE(reduce_l1_u32, uint32_t, uint32_t, 0, a + x, a + b, a)
 INLAY_REDUCE(reduce_sum_square_u32, uint32_t, uint32_t, 0, a + x * x, a + b, a)
 INLAY_REDUCE(reduce_max_u32, uint32_t, uint32_t, 0, x > a ? x : a, b > a ? b : a, a)

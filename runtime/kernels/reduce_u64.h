@@ -6,8 +6,9 @@
 #include "reduce.h"
 
 INLAY_REDUCE(reduce_sum_u64, uint64_t, uint64_t, 0, a + x, a + b, a)
-INLAY_REDUCE(reduce_mean_u64, uint64_t, uint64_t, 0, (uint64_t)((uint64_t)a + (uint64_t)x), (uint64_t)((uint64_t)a + (uint64_t)b), count ? a / (uint64_t)count : 0)
-INLAY_REDUCE(reduce_prod_u64, uint64_t, uint64_t, 1, a * x, a * b, a)
+INLAY_REDUCE(reduce_mean_u64, uint64_t, uint64_t, 0, (uint64_t)((uint64_t)a + (uint64_t)x),
+             (uint64_t)((uint64_t)a + (uint64_t)b), count ? a / (uint64_t)count : 0)
+INLAY_REDUCE(reduce_prod_u64, uint64_t, uint64_t, 1, a *x, a *b, a)
 INLAY_REDUCE(reduce_l1_u64, uint64_t, uint64_t, 0, a + x, a + b, a)
 INLAY_REDUCE(reduce_sum_square_u64, uint64_t, uint64_t, 0, a + x * x, a + b, a)
 INLAY_REDUCE(reduce_max_u64, uint64_t, uint64_t, 0, x > a ? x : a, b > a ? b : a, a)

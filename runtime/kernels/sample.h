@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: 0BSD
- * Values between the elements of an image: GridSample and RoiAlign, and the grids they read; MaxRoiPool, of whole elements.
- * Images are [N][C][spatial ...]. */
+ * Values between the elements of an image: GridSample and RoiAlign, and the grids they read;
+ * MaxRoiPool, of whole elements. Images are [N][C][spatial ...]. */
 #ifndef INLAY_SAMPLE_H
 #define INLAY_SAMPLE_H
 
@@ -11,46 +11,56 @@
 enum { INLAY_SAMPLE_LINEAR, INLAY_SAMPLE_NEAREST, INLAY_SAMPLE_CUBIC };
 enum { INLAY_EDGE_ZEROS, INLAY_EDGE_BORDER, INLAY_EDGE_REFLECTION };
 
-/* y[n][c][o] = x[n][c] sampled at grid[n][o][k]; k spatial axes (1 to 3), the grid's last axis in reverse order (x, y, z).
- * Operands: y (out), x, grid. */
+/* y[n][c][o] = x[n][c] sampled at grid[n][o][k]; k spatial axes (1 to 3), the grid's last axis in
+ * reverse order (x, y, z). Operands: y (out), x, grid. */
 #define INLAY_grid_sample_FIELDS(F, N) \
-    F(int32_t, axes)            /* spatial */ \
-    F(int32_t, mode)            /* INLAY_SAMPLE_... */ \
-    F(int32_t, edge)            /* INLAY_EDGE_... */ \
-    F(int32_t, align)           /* 1: -1 and 1 are the centres of the corner elements, 0: their outer edges */ \
+    F(int32_t, axes) /* spatial */ \
+    F(int32_t, mode) /* INLAY_SAMPLE_... */ \
+    F(int32_t, edge) /* INLAY_EDGE_... */ \
+    F(int32_t, \
+      align) /* 1: -1 and 1 are the centres of the corner elements, 0: their outer edges */ \
     F(int64_t, n) \
     F(int64_t, c) \
-    F(int64_t, out)             /* places of the grid an image */ \
-    N(int64_t, size, 3)         /* of x's spatial axes */
+    F(int64_t, out)     /* places of the grid an image */ \
+    N(int64_t, size, 3) /* of x's spatial axes */
 INLAY_PARAMS(grid_sample);
 
-/* grid[n][place] = theta[n] (place, 1): theta [N][k][k + 1], k axes. Operands: grid (out), theta. */
+/* grid[n][place] = theta[n] (place, 1): theta [N][k][k + 1], k axes. Operands: grid (out), theta.
+ */
 #define INLAY_affine_grid_FIELDS(F, N) \
-    F(int32_t, axes)            /* 2 or 3 */ \
+    F(int32_t, axes) /* 2 or 3 */ \
     F(int32_t, align) \
     F(int64_t, n) \
-    N(int64_t, size, 3)         /* spatial axes of the result; the first is 1 where there are two */
+    N(int64_t, size, 3) /* spatial axes of the result; the first is 1 where there are two */
 INLAY_PARAMS(affine_grid);
 
 /* y[r][c][ph][pw]: average or greatest of bilinear samples in the cells of region r.
  * Operands: y (out), x [N][C][H][W], regions [R][4] (x1, y1, x2, y2), image numbers [R] int64. */
 #define INLAY_roi_align_FIELDS(F, N) \
-    F(int64_t, n) F(int64_t, c) F(int64_t, h) F(int64_t, w) \
+    F(int64_t, n) \
+    F(int64_t, c) \
+    F(int64_t, h) \
+    F(int64_t, w) \
     F(int64_t, regions) \
-    F(int32_t, ph) F(int32_t, pw)       /* cells of a region */ \
-    F(int32_t, ratio)           /* samples a cell and axis; 0: as many as it has elements */ \
-    F(int32_t, half_pixel)      /* 1: coordinates are moved by half an element */ \
-    F(int32_t, max)             /* 1: greatest, 0: average */ \
+    F(int32_t, ph) \
+    F(int32_t, pw)         /* cells of a region */ \
+    F(int32_t, ratio)      /* samples a cell and axis; 0: as many as it has elements */ \
+    F(int32_t, half_pixel) /* 1: coordinates are moved by half an element */ \
+    F(int32_t, max)        /* 1: greatest, 0: average */ \
     F(float, scale)
 INLAY_PARAMS(roi_align);
 
-/* y[r][c][ph][pw]: greatest element in the cells of region r, 0 where a cell has none. A region's corners are rounded to elements
- * and belong to it; cells that do not end between elements overlap.
+/* y[r][c][ph][pw]: greatest element in the cells of region r, 0 where a cell has none. A region's
+ * corners are rounded to elements and belong to it; cells that do not end between elements overlap.
  * Operands: y (out), x [N][C][H][W], regions [R][5] (image number, x1, y1, x2, y2). */
 #define INLAY_roi_pool_FIELDS(F, N) \
-    F(int64_t, n) F(int64_t, c) F(int64_t, h) F(int64_t, w) \
+    F(int64_t, n) \
+    F(int64_t, c) \
+    F(int64_t, h) \
+    F(int64_t, w) \
     F(int64_t, regions) \
-    F(int32_t, ph) F(int32_t, pw)       /* cells of a region */ \
+    F(int32_t, ph) \
+    F(int32_t, pw) /* cells of a region */ \
     F(float, scale)
 INLAY_PARAMS(roi_pool);
 

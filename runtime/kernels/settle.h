@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: 0BSD
- * Tensors whose size is known only at run time: they lie in their bound with gaps; here the gaps go. */
+ * Tensors whose size is known only at run time: they lie in their bound with gaps; here the gaps
+ * go. */
 #ifndef INLAY_SETTLE_H
 #define INLAY_SETTLE_H
 
@@ -7,13 +8,14 @@
 
 #include "inlay.h"
 
-/* settle: x [n0][n1]... holds a tensor of dims D (int64 [rank], D[i] <= n[i]); everything outside of D becomes 0.
- * dense 1: y is that tensor without gaps, zeros behind it; 0: it stays where it is. y may be x. Operands: y, x, D. */
+/* settle: x [n0][n1]... holds a tensor of dims D (int64 [rank], D[i] <= n[i]); everything outside
+ * of D becomes 0. dense 1: y is that tensor without gaps, zeros behind it; 0: it stays where it is.
+ * y may be x. Operands: y, x, D. */
 #define INLAY_settle_FIELDS(F, N) \
-    F(int32_t, rank)            /* >= 1 */ \
-    F(int32_t, size)            /* bytes of an element */ \
+    F(int32_t, rank) /* >= 1 */ \
+    F(int32_t, size) /* bytes of an element */ \
     F(int32_t, dense) \
-    N(int32_t, n, 8)            /* the bound */
+    N(int32_t, n, 8) /* the bound */
 INLAY_PARAMS(settle);
 
 static inline int inlay_settle(void *const *base, const inlay_step *s, int32_t r0, int32_t r1)
@@ -27,20 +29,25 @@ static inline int inlay_settle(void *const *base, const inlay_step *s, int32_t r
     size_t rows = 1, row, kept, used = 0, i;
     (void)r0, (void)r1;
     for (d = 0; d < p->rank; d++) {
-        if (real[d] < 0 || real[d] > p->n[d]) return -INLAY_E_SHAPE;
-        if (d < last) rows *= (size_t)p->n[d];
+        if (real[d] < 0 || real[d] > p->n[d])
+            return -INLAY_E_SHAPE;
+        if (d < last)
+            rows *= (size_t)p->n[d];
     }
     row = (size_t)p->n[last] * (size_t)p->size;
     kept = (size_t)real[last] * (size_t)p->size;
     for (i = 0; i < rows; i++) {
         size_t take = kept;
         for (d = 0; d < last; d++)
-            if (at[d] >= real[d]) take = 0;
+            if (at[d] >= real[d])
+                take = 0;
         memmove(y + used, x + i * row, take);
-        if (!p->dense) memset(y + used + take, 0, row - take);
+        if (!p->dense)
+            memset(y + used + take, 0, row - take);
         used += p->dense ? take : row;
         for (d = last - 1; d >= 0; d--) {
-            if (++at[d] < p->n[d]) break;
+            if (++at[d] < p->n[d])
+                break;
             at[d] = 0;
         }
     }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * GFLOP/s of the convolution and product kernels, layer by layer, one thread: the best of many runs.
- * Weights are random in packed form: their order does not matter here. */
+ * GFLOP/s of the convolution and product kernels, layer by layer, one thread: the best of many
+ * runs. Weights are random in packed form: their order does not matter here. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,14 +14,15 @@
 static double now(void)
 {
     struct timespec t;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);      /* not the wall clock: other programs run too */
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t); /* not the wall clock: other programs run too */
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
 static float *numbers(size_t n)
 {
     float *f = aligned_alloc(64, (n * sizeof *f + 127) / 64 * 64);
-    for (size_t i = 0; i < n; i++) f[i] = (float)((i * 2654435761u >> 8) % 1000) * 1e-3f - 0.5f;
+    for (size_t i = 0; i < n; i++)
+        f[i] = (float)((i * 2654435761u >> 8) % 1000) * 1e-3f - 0.5f;
     return f;
 }
 
@@ -32,22 +33,26 @@ static double best_time(void *const *base, const inlay_step *s)
     int calls = 1;
     while (now() - begin < 0.5) {
         const double t = now();
-        for (int i = 0; i < calls; i++) s->run(base, s, 0, s->units);
+        for (int i = 0; i < calls; i++)
+            s->run(base, s, 0, s->units);
         const double each = (now() - t) / calls;
-        if (each < best) best = each;
-        if (each * calls < 20e-6) calls *= 2;
+        if (each < best)
+            best = each;
+        if (each * calls < 20e-6)
+            calls *= 2;
     }
     return best;
 }
 
 static void report(const char *name, double macs, double seconds, double bytes)
 {
-    printf("%-28s %9.1f us %7.1f GFLOP/s %7.1f GB/s of weights\n", name, seconds * 1e6, 2e-9 * macs / seconds, bytes * 1e-9 / seconds);
+    printf("%-28s %9.1f us %7.1f GFLOP/s %7.1f GB/s of weights\n", name, seconds * 1e6,
+           2e-9 * macs / seconds, bytes * 1e-9 / seconds);
 }
 
 typedef struct Layer {
     const char *name;
-    int ic, oc, k, stride, size;        /* size: of x; depthwise where oc is 0 */
+    int ic, oc, k, stride, size; /* size: of x; depthwise where oc is 0 */
 } Layer;
 
 static const Layer layers[] = {
@@ -73,51 +78,116 @@ static const Layer layers[] = {
 
 static void bench_layer(const Layer *l)
 {
-    const int pad = l->k / 2, out = (l->size + 2 * pad - l->k) / l->stride + 1, depthwise = l->oc == 0;
+    const int pad = l->k / 2, out = (l->size + 2 * pad - l->k) / l->stride + 1,
+              depthwise = l->oc == 0;
     const int oc = depthwise ? l->ic : l->oc, taps = l->k * l->k * (depthwise ? 1 : l->ic);
-    const inlay_conv_params p = { .id = 1, .ih = l->size, .iw = l->size, .od = 1, .oh = out, .ow = out, .kd = 1, .kh = l->k, .kw = l->k, .sd = 1,
-                                  .sh = l->stride, .sw = l->stride, .dd = 1, .dh = 1, .dw = 1, .ph = pad, .pw = pad, .groups = depthwise ? l->ic : 1,
-                                  .ic = depthwise ? 1 : l->ic, .oc = depthwise ? 1 : l->oc, .width = 16, .clamp = 3, .a = 0.0f, .b = 6.0f };
+    const inlay_conv_params p = { .id = 1,
+                                  .ih = l->size,
+                                  .iw = l->size,
+                                  .od = 1,
+                                  .oh = out,
+                                  .ow = out,
+                                  .kd = 1,
+                                  .kh = l->k,
+                                  .kw = l->k,
+                                  .sd = 1,
+                                  .sh = l->stride,
+                                  .sw = l->stride,
+                                  .dd = 1,
+                                  .dh = 1,
+                                  .dw = 1,
+                                  .ph = pad,
+                                  .pw = pad,
+                                  .groups = depthwise ? l->ic : 1,
+                                  .ic = depthwise ? 1 : l->ic,
+                                  .oc = depthwise ? 1 : l->oc,
+                                  .width = 16,
+                                  .clamp = 3,
+                                  .a = 0.0f,
+                                  .b = 6.0f };
     const size_t weights = (size_t)(oc + 3) / 4 * 4 * (size_t)taps;
-    void *base[4] = { numbers((size_t)(l->size * l->size * l->ic)), numbers((size_t)(out * out * oc)), numbers(weights), numbers((size_t)oc + 4) };
-    const inlay_ref ref[5] = { { .row = (size_t)(out * oc) * 4, .cap = out, .pix = oc, .base = 1 },
-                               { .row = (size_t)(l->size * l->ic) * 4, .cap = l->size, .pix = l->ic, .base = 0 },
-                               { .cap = 1, .base = 2 }, { .cap = 1, .base = 3 }, { .cap = 1, .base = INLAY_NONE } };
+    void *base[4] = { numbers((size_t)(l->size * l->size * l->ic)),
+                      numbers((size_t)(out * out * oc)), numbers(weights),
+                      numbers((size_t)oc + 4) };
+    const inlay_ref ref[5] = {
+        { .row = (size_t)(out * oc) * 4, .cap = out, .pix = oc, .base = 1 },
+        { .row = (size_t)(l->size * l->ic) * 4, .cap = l->size, .pix = l->ic, .base = 0 },
+        { .cap = 1, .base = 2 },
+        { .cap = 1, .base = 3 },
+        { .cap = 1, .base = INLAY_NONE }
+    };
     const inlay_step s = { depthwise ? inlay_dwconv_f32 : inlay_conv_f32, &p, ref, out, 0 };
     report(l->name, (double)out * out * oc * taps, best_time(base, &s), (double)weights * 4.0);
-    for (int i = 0; i < 4; i++) free(base[i]);
+    for (int i = 0; i < 4; i++)
+        free(base[i]);
 }
 
 static void bench_gemm(int m, int k, int n)
 {
     char name[64];
-    const inlay_conv_params p = { .id = 1, .ih = 1, .iw = m, .od = 1, .oh = 1, .ow = m, .kd = 1, .kh = 1, .kw = 1, .sd = 1, .sh = 1, .sw = 1,
-                                  .dd = 1, .dh = 1, .dw = 1, .groups = 1, .ic = k, .oc = n, .width = 16 };
-    void *base[4] = { numbers((size_t)m * (size_t)k), numbers((size_t)m * (size_t)n), numbers((size_t)k * (size_t)(n + 4)), numbers((size_t)n + 4) };
-    const inlay_ref ref[5] = { { .row = (size_t)m * (size_t)n * 4, .cap = 1, .pix = n, .base = 1 }, { .row = (size_t)m * (size_t)k * 4, .cap = 1, .pix = k, .base = 0 },
-                               { .cap = 1, .base = 2 }, { .cap = 1, .base = 3 }, { .cap = 1, .base = INLAY_NONE } };
+    const inlay_conv_params p = { .id = 1,
+                                  .ih = 1,
+                                  .iw = m,
+                                  .od = 1,
+                                  .oh = 1,
+                                  .ow = m,
+                                  .kd = 1,
+                                  .kh = 1,
+                                  .kw = 1,
+                                  .sd = 1,
+                                  .sh = 1,
+                                  .sw = 1,
+                                  .dd = 1,
+                                  .dh = 1,
+                                  .dw = 1,
+                                  .groups = 1,
+                                  .ic = k,
+                                  .oc = n,
+                                  .width = 16 };
+    void *base[4] = { numbers((size_t)m * (size_t)k), numbers((size_t)m * (size_t)n),
+                      numbers((size_t)k * (size_t)(n + 4)), numbers((size_t)n + 4) };
+    const inlay_ref ref[5] = { { .row = (size_t)m * (size_t)n * 4, .cap = 1, .pix = n, .base = 1 },
+                               { .row = (size_t)m * (size_t)k * 4, .cap = 1, .pix = k, .base = 0 },
+                               { .cap = 1, .base = 2 },
+                               { .cap = 1, .base = 3 },
+                               { .cap = 1, .base = INLAY_NONE } };
     const inlay_step s = { inlay_conv_f32, &p, ref, 1, 0 };
     snprintf(name, sizeof name, "gemm %dx%dx%d", m, k, n);
     report(name, (double)m * k * n, best_time(base, &s), 4.0 * k * n);
-    for (int i = 0; i < 4; i++) free(base[i]);
+    for (int i = 0; i < 4; i++)
+        free(base[i]);
 }
 
 /* Right operand not constant; transposed: [n][k]. */
 static void bench_matmul(int m, int k, int n, int transposed)
 {
     char name[64];
-    const inlay_matmul_params p = { .m = m, .n = n, .k = k, .batch = { 1, 1, 1, 1, 1, 1 }, .am = k, .ak = 1, .bk = transposed ? 1 : n, .bn = transposed ? k : 1, .alpha = 1.0f };
-    void *base[3] = { numbers((size_t)m * (size_t)k), numbers((size_t)m * (size_t)n), numbers((size_t)k * (size_t)n) };
-    const inlay_ref ref[4] = { { .cap = 1, .base = 1 }, { .cap = 1, .base = 0 }, { .cap = 1, .base = 2 }, { .cap = 1, .base = INLAY_NONE } };
+    const inlay_matmul_params p = { .m = m,
+                                    .n = n,
+                                    .k = k,
+                                    .batch = { 1, 1, 1, 1, 1, 1 },
+                                    .am = k,
+                                    .ak = 1,
+                                    .bk = transposed ? 1 : n,
+                                    .bn = transposed ? k : 1,
+                                    .alpha = 1.0f };
+    void *base[3] = { numbers((size_t)m * (size_t)k), numbers((size_t)m * (size_t)n),
+                      numbers((size_t)k * (size_t)n) };
+    const inlay_ref ref[4] = { { .cap = 1, .base = 1 },
+                               { .cap = 1, .base = 0 },
+                               { .cap = 1, .base = 2 },
+                               { .cap = 1, .base = INLAY_NONE } };
     const inlay_step s = { inlay_matmul_f32, &p, ref, 1, 0 };
     snprintf(name, sizeof name, "matmul %dx%dx%d%s", m, k, n, transposed ? " b'" : "");
     report(name, (double)m * k * n, best_time(base, &s), 4.0 * k * n);
-    for (int i = 0; i < 3; i++) free(base[i]);
+    for (int i = 0; i < 3; i++)
+        free(base[i]);
 }
 
 int main(void)
 {
-    for (size_t i = 0; i < sizeof layers / sizeof *layers; i++) bench_layer(layers + i);
+    for (size_t i = 0; i < sizeof layers / sizeof *layers; i++)
+        bench_layer(layers + i);
     bench_gemm(1, 640, 128);
     bench_gemm(1, 2048, 1000);
     bench_gemm(64, 256, 1024);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: 0BSD
- * One inference on a Cortex-M4: prints the outputs as words, the stack it took, and ends with run()'s code.
- * case.h, which the test writes, names the model and holds the input. */
+ * One inference on a Cortex-M4: prints the outputs as words, the stack it took, and ends with
+ * run()'s code. case.h, which the test writes, names the model and holds the input. */
 #include <stdint.h>
 
 #include "case.h"
@@ -31,10 +31,12 @@ int main(void)
     const case_outputs out = { result };
     uint32_t i;
     int code;
-    for (i = 0; i < sizeof arena.bytes; i++) arena.bytes[i] = 0xA5;
+    for (i = 0; i < sizeof arena.bytes; i++)
+        arena.bytes[i] = 0xA5;
     code = case_run(arena.bytes, &in, &out);
     for (i = CASE_ARENA_SIZE; i < sizeof arena.bytes; i++)
-        if (arena.bytes[i] != 0xA5) code = 94;
+        if (arena.bytes[i] != 0xA5)
+            code = 94;
     semi_text("result");
     for (i = 0; i < CASE_OUT; i++) {
         semi_text(" ");

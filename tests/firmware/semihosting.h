@@ -25,16 +25,18 @@ static inline void semi_hex(uint32_t v)
 {
     char text[9];
     int i;
-    for (i = 7; i >= 0; i--, v >>= 4) text[i] = "0123456789abcdef"[v & 15u];
+    for (i = 7; i >= 0; i--, v >>= 4)
+        text[i] = "0123456789abcdef"[v & 15u];
     text[8] = 0;
     semi_text(text);
 }
 
 static inline void semi_exit(uint32_t status)
 {
-    const uint32_t block[2] = { 0x20026u, status };     /* the application has ended by itself */
+    const uint32_t block[2] = { 0x20026u, status }; /* the application has ended by itself */
     semi_call(SEMI_EXIT_EXTENDED, block);
-    for (;;) { }
+    for (;;) {
+    }
 }
 
 #endif

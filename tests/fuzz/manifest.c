@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A manifest with one number, word or character changed, taken out or doubled, given to `prove` in this process: each
- * ends with a documented status and, where it is refused, with a message. Memory errors and leaks are the
- * sanitizers' to find.
+ * A manifest with one number, word or character changed, taken out or doubled, given to `prove` in
+ * this process: each ends with a documented status and, where it is refused, with a message. Memory
+ * errors and leaks are the sanitizers' to find.
  *
  *   manifest MODEL.onnx [TRIALS [SEED]] */
 #include <stdio.h>
@@ -17,7 +17,7 @@ typedef struct Trial {
     Options options;
     Compile compile;
     char *json;
-    long long smallest;         /* arena of the curve */
+    long long smallest; /* arena of the curve */
 } Trial;
 
 static uint64_t state = 88172645463325252u;
@@ -28,9 +28,15 @@ static uint32_t rnd(uint32_t n)
     return (uint32_t)(state * UINT64_C(0x2545F4914F6CDD1D) >> 33) % n;
 }
 
-static void clean(void *context) { compile_close(context); }
+static void clean(void *context)
+{
+    compile_close(context);
+}
 
-static void put_text(void *to, const char *text, size_t n) { fwrite(text, 1, n, to); }
+static void put_text(void *to, const char *text, size_t n)
+{
+    fwrite(text, 1, n, to);
+}
 
 static void describe(void *context)
 {
@@ -45,20 +51,30 @@ static void describe(void *context)
     manifest_write(t->compile.program, &facts, NULL, (ManifestSink){ put_text, f });
     fclose(f);
     const CurvePoints *curve = &t->compile.program->plan.curve;
-    if (curve->n) t->smallest = curve->at[curve->n - 1].arena;
+    if (curve->n)
+        t->smallest = curve->at[curve->n - 1].arena;
 }
 
-/* Manifests of the plain plan, of the smallest (strips), of an input by rows, of two memories with values in the arena; those that the
- * model can have. Returns how many. */
+/* Manifests of the plain plan, of the smallest (strips), of an input by rows, of two memories with
+ * values in the arena; those that the model can have. Returns how many. */
 static int describe_all(Trial *t, const char *model, char **json)
 {
-    static const char *rows[] = { "in0=rows", NULL }, *arena[] = { "arena", NULL }, *region[] = { "a:4K", "b:1M", NULL };
+    static const char *rows[] = { "in0=rows", NULL }, *arena[] = { "arena", NULL },
+                      *region[] = { "a:4K", "b:1M", NULL };
     int n = 0;
     for (int i = 0; i < PLANS; i++) {
-        t->options = (Options){ .model = model, .no_hash = 1, .json = 1, .curve = i == 0, .arena_limit = i == 1 ? &t->smallest : NULL,
-            .io = i == 2 ? rows : i == 3 ? arena : NULL, .region = i == 3 ? region : NULL };
+        t->options = (Options){ .model = model,
+                                .no_hash = 1,
+                                .json = 1,
+                                .curve = i == 0,
+                                .arena_limit = i == 1 ? &t->smallest : NULL,
+                                .io = i == 2   ? rows
+                                      : i == 3 ? arena
+                                               : NULL,
+                                .region = i == 3 ? region : NULL };
         Diag d = { .out = stderr, .quiet = true };
-        if (!protect(&d, describe, t)) json[n++] = t->json;
+        if (!protect(&d, describe, t))
+            json[n++] = t->json;
         protect(&d, clean, &t->compile);
     }
     return n;
@@ -71,15 +87,20 @@ static void prove(void *context)
     cmd_prove(&t->compile);
 }
 
-static int is_digit(char c) { return c >= '0' && c <= '9'; }
+static int is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
 
 /* A number of the text: where it begins and how long it is. */
 static size_t find_number(const char *s, size_t n, size_t *length)
 {
     size_t at = rnd((uint32_t)n);
     for (size_t i = 0; i < n; i++, at = (at + 1) % n)
-        if (is_digit(s[at]) && (at == 0 || (!is_digit(s[at - 1]) && s[at - 1] != '-'))) break;
-    for (*length = 0; at + *length < n && is_digit(s[at + *length]);) ++*length;
+        if (is_digit(s[at]) && (at == 0 || (!is_digit(s[at - 1]) && s[at - 1] != '-')))
+            break;
+    for (*length = 0; at + *length < n && is_digit(s[at + *length]);)
+        ++*length;
     return at;
 }
 
@@ -95,8 +116,26 @@ static char *replace(const char *s, size_t n, size_t at, size_t length, const ch
 
 static char *change(const char *s)
 {
-    static const char *const values[] = { "0", "1", "-1", "2", "255", "256", "65535", "65536", "2147483647", "2147483648", "-2147483648",
-        "1099511627776", "9223372036854775807", "9223372036854775808", "1e3", "true", "null", "\"x\"", "[]", "{}" };
+    static const char *const values[] = { "0",
+                                          "1",
+                                          "-1",
+                                          "2",
+                                          "255",
+                                          "256",
+                                          "65535",
+                                          "65536",
+                                          "2147483647",
+                                          "2147483648",
+                                          "-2147483648",
+                                          "1099511627776",
+                                          "9223372036854775807",
+                                          "9223372036854775808",
+                                          "1e3",
+                                          "true",
+                                          "null",
+                                          "\"x\"",
+                                          "[]",
+                                          "{}" };
     const size_t n = strlen(s);
     size_t length, at;
     char number[32];
@@ -104,14 +143,18 @@ static char *change(const char *s)
     case 0:
         at = find_number(s, n, &length);
         return replace(s, n, at, length, values[rnd(sizeof values / sizeof *values)]);
-    case 1: case 2:
+    case 1:
+    case 2:
         at = find_number(s, n, &length);
-        snprintf(number, sizeof number, "%lld", (long long)strtoull(s + at, NULL, 10) + (long long)rnd(33) - 16);
+        snprintf(number, sizeof number, "%lld",
+                 (long long)strtoull(s + at, NULL, 10) + (long long)rnd(33) - 16);
         return replace(s, n, at, length, number);
-    case 3:                     /* a line twice, or not at all */
-        for (at = rnd((uint32_t)n); at && s[at - 1] != '\n'; at--);
+    case 3: /* a line twice, or not at all */
+        for (at = rnd((uint32_t)n); at && s[at - 1] != '\n'; at--)
+            ;
         length = strcspn(s + at, "\n") + (s[at + strcspn(s + at, "\n")] == '\n');
-        if (rnd(2)) return replace(s, n, at, length, "");
+        if (rnd(2))
+            return replace(s, n, at, length, "");
         {
             char *line = strndup(s + at, length), *out = replace(s, n, at, 0, line);
             free(line);
@@ -122,13 +165,15 @@ static char *change(const char *s)
         out[rnd((uint32_t)n)] = (char)(1 + rnd(255));
         return out;
     }
-    default: return replace(s, n, rnd((uint32_t)n), 0, rnd(2) ? "{" : "[");
+    default:
+        return replace(s, n, rnd((uint32_t)n), 0, rnd(2) ? "{" : "[");
     }
 }
 
 static int documented(Status s)
 {
-    return s == STATUS_OK || s == STATUS_LIMIT || s == STATUS_MALFORMED || s == STATUS_UNSUPPORTED || s == STATUS_CONFIG;
+    return s == STATUS_OK || s == STATUS_LIMIT || s == STATUS_MALFORMED ||
+           s == STATUS_UNSUPPORTED || s == STATUS_CONFIG;
 }
 
 int main(int argc, char **argv)
@@ -136,14 +181,18 @@ int main(int argc, char **argv)
     static Trial t;
     char path[] = "inlay-manifest-XXXXXX";
     const int file = mkstemp(path), trials = argc > 2 ? atoi(argv[2]) : 2000;
-    if (argc < 2 || file < 0) return 64;
-    if (argc > 3) state += strtoull(argv[3], NULL, 10) * 2654435761u;
+    if (argc < 2 || file < 0)
+        return 64;
+    if (argc > 3)
+        state += strtoull(argv[3], NULL, 10) * 2654435761u;
     char *plan[PLANS];
     const int plans = describe_all(&t, argv[1], plan);
-    if (!plans) return 70;
+    if (!plans)
+        return 70;
     t.options = (Options){ .model = argv[1], .no_hash = 1, .json = 1, .manifest = path };
     int bad = 0, count[128] = { 0 };
-    if (!freopen("/dev/null", "w", stdout)) return 74;      /* the verdicts */
+    if (!freopen("/dev/null", "w", stdout))
+        return 74; /* the verdicts */
     for (int i = 0; i < trials; i++) {
         char *text = NULL, *json = strdup(plan[i % plans]);
         size_t length = 0;
@@ -153,7 +202,8 @@ int main(int argc, char **argv)
             json = next;
         }
         FILE *f = fopen(path, "wb");
-        if (!f || fwrite(json, 1, strlen(json), f) != strlen(json) || fclose(f)) abort();
+        if (!f || fwrite(json, 1, strlen(json), f) != strlen(json) || fclose(f))
+            abort();
         Diag trial = { .out = open_memstream(&text, &length) };
         protect(&trial, prove, &t);
         protect(&trial, clean, &t.compile);
@@ -166,9 +216,12 @@ int main(int argc, char **argv)
         free(text);
         free(json);
     }
-    fprintf(stderr, "# proved %d, refused %d, malformed %d, of another model %d\n", count[0], count[STATUS_LIMIT], count[STATUS_MALFORMED], count[STATUS_CONFIG]);
-    fprintf(stderr, "1..1\n%sok 1 - %d damaged manifests of %d plans\n", bad ? "not " : "", trials, plans);
-    for (int i = 0; i < plans; i++) free(plan[i]);
+    fprintf(stderr, "# proved %d, refused %d, malformed %d, of another model %d\n", count[0],
+            count[STATUS_LIMIT], count[STATUS_MALFORMED], count[STATUS_CONFIG]);
+    fprintf(stderr, "1..1\n%sok 1 - %d damaged manifests of %d plans\n", bad ? "not " : "", trials,
+            plans);
+    for (int i = 0; i < plans; i++)
+        free(plan[i]);
     close(file);
     remove(path);
     return bad != 0;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Runs a model step by step, with all tensors apart, and hands each step to a judge that may run it again elsewhere. */
+ * Runs a model step by step, with all tensors apart, and hands each step to a judge that may run it
+ * again elsewhere. */
 #ifndef TEST_BENCH_H
 #define TEST_BENCH_H
 
@@ -23,11 +24,11 @@ struct Bench {
     Arena *arena;
     Judge *judge;
     inlay_model model;
-    void **real, **box;         /* base pointers: of the run, and as much memory for the judge */
-    bool *made;                 /* by tensor id: a step before has written some of it */
-    const Step *step;           /* under way, with its direction */
+    void **real, **box; /* base pointers: of the run, and as much memory for the judge */
+    bool *made;         /* by tensor id: a step before has written some of it */
+    const Step *step;   /* under way, with its direction */
     bool backward;
-    int rubbish;                /* the byte that fills what is closed */
+    int rubbish; /* the byte that fills what is closed */
     int steps, runs, faults;
 };
 
@@ -35,7 +36,9 @@ static inline bool fault(Bench *b, int k, int32_t unit, const char *what)
 {
     const Step *s = b->step;
     if (b->faults++ < 20)
-        fprintf(stderr, "step %d, %s (%s), operand %d, unit %d of %d%s: %s\n", s->index, s->kernel->name, step_name(s), k, unit, s->units, b->backward ? " backward" : "", what);
+        fprintf(stderr, "step %d, %s (%s), operand %d, unit %d of %d%s: %s\n", s->index,
+                s->kernel->name, step_name(s), k, unit, s->units, b->backward ? " backward" : "",
+                what);
     return false;
 }
 
@@ -55,27 +58,33 @@ static inline bool changes(const Operand *o)
 
 static inline unsigned char *root_bytes(void *const *base, const Program *p, const Tensor *root)
 {
-    return (unsigned char *)base[program_base(p, root)] + (root->storage == STORE_ARENA ? root->offset : 0);
+    return (unsigned char *)base[program_base(p, root)] +
+           (root->storage == STORE_ARENA ? root->offset : 0);
 }
 
 /* Equal, or left as they were (rubbish): what a tensor holds beside its values may be anything. */
-static inline bool same_if_made(const unsigned char *want, const unsigned char *got, int64_t n, int rubbish)
+static inline bool same_if_made(const unsigned char *want, const unsigned char *got, int64_t n,
+                                int rubbish)
 {
     for (int64_t i = 0; i < n; i++)
-        if (want[i] != got[i] && got[i] != rubbish) return false;
+        if (want[i] != got[i] && got[i] != rubbish)
+            return false;
     return true;
 }
 
-/* What the step updates, as it was, and what others made of a result that its units gather (strips of planes); it must be read before
- * the step runs. */
+/* What the step updates, as it was, and what others made of a result that its units gather (strips
+ * of planes); it must be read before the step runs. */
 static inline unsigned char **copy_before(const Bench *b, const Step *s)
 {
     unsigned char **before = NEW_ARRAY(b->arena, unsigned char *, s->n_operand + 1);
     for (int k = 0; k < s->n_operand; k++) {
         const Operand *o = s->operand + k;
         int64_t at;
-        if (!changes(o) || !o->write || o->scratch) continue;
-        if (o->read || (b->made[root_of(o, &at)->id] && !by_row(s, o))) before[k] = arena_copy(b->arena, root_bytes(b->real, b->program, root_of(o, &at)), (size_t)tensor_bytes(root_of(o, &at)));
+        if (!changes(o) || !o->write || o->scratch)
+            continue;
+        if (o->read || (b->made[root_of(o, &at)->id] && !by_row(s, o)))
+            before[k] = arena_copy(b->arena, root_bytes(b->real, b->program, root_of(o, &at)),
+                                   (size_t)tensor_bytes(root_of(o, &at)));
     }
     return before;
 }
@@ -89,9 +98,11 @@ static inline int run_step(Bench *b, const Step *s, bool judged)
     const int r = own->run(b->real, own, 0, own->units);
     b->step = s;
     b->backward = false;
-    if (r >= 0 && judged) b->judge(b, s, before);
+    if (r >= 0 && judged)
+        b->judge(b, s, before);
     for (int k = 0; k < s->n_operand; k++)
-        if (changes(s->operand + k) && s->operand[k].write) b->made[root_of(s->operand + k, &(int64_t){ 0 })->id] = true;
+        if (changes(s->operand + k) && s->operand[k].write)
+            b->made[root_of(s->operand + k, &(int64_t){ 0 })->id] = true;
     arena_release(b->arena, mark);
     return r;
 }
@@ -103,7 +114,8 @@ static inline void place_apart(Program *p)
         for (int k = 0; k < p->step.at[i]->n_operand; k++) {
             Operand *o = p->step.at[i]->operand + k;
             int64_t at;
-            if (!o->tensor) continue;
+            if (!o->tensor)
+                continue;
             o->ring = 0;
             Tensor *root = tensor_root(o->tensor, &at);
             root->placed = false;
@@ -132,7 +144,8 @@ static inline void **bases(Bench *b, void *weights, void *const *in)
         base[INLAY_ARENA + 1 + i] = area(b->arena, tensor_bytes(g->input.at[i]));
         memcpy(base[INLAY_ARENA + 1 + i], in[i], (size_t)tensor_bytes(g->input.at[i]));
     }
-    for (size_t i = 0; i < g->output.n; i++) base[INLAY_ARENA + 1 + g->input.n + i] = area(b->arena, tensor_bytes(g->output.at[i]));
+    for (size_t i = 0; i < g->output.n; i++)
+        base[INLAY_ARENA + 1 + g->input.n + i] = area(b->arena, tensor_bytes(g->output.at[i]));
     return base;
 }
 
@@ -160,14 +173,20 @@ static inline void run_model(void *context)
     int *runs = NEW_ARRAY(&c->arena, int, p->step.n + 1);
     for (int32_t i = 0; i < (int32_t)p->step.n;) {
         const int r = run_step(&b, p->step.at[i], runs[i]++ < MOST_RUNS);
-        if (r < 0) fail_at(STATUS_LIMIT, LOC_NONE, NULL, "the run ended with code %d: %s", -r, eval_error_text(-r));
+        if (r < 0)
+            fail_at(STATUS_LIMIT, LOC_NONE, NULL, "the run ended with code %d: %s", -r,
+                    eval_error_text(-r));
         i = r ? r - 1 : i + 1;
     }
     printf("%d steps, %d runs, %d faults\n", b.steps, b.runs, b.faults);
-    if (b.faults) fail_now(STATUS_INTERNAL);
+    if (b.faults)
+        fail_now(STATUS_INTERNAL);
 }
 
-static inline void clean(void *context) { compile_close(context); }
+static inline void clean(void *context)
+{
+    compile_close(context);
+}
 
 static inline int bench_main(int argc, char **argv, Judge *judge)
 {

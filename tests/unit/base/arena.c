@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The arena: what is large and what is small, growth, marks, the budget; and the two containers on top of it. */
+ * The arena: what is large and what is small, growth, marks, the budget; and the two containers on
+ * top of it. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -18,15 +19,18 @@ enum { KIB = 1024, MIB = 1024 * 1024 };
 static bool all(const unsigned char *p, unsigned char value, size_t n)
 {
     for (size_t i = 0; i < n; i++)
-        if (p[i] != value) return false;
+        if (p[i] != value)
+            return false;
     return true;
 }
 
-/* Every size is zero and its own, whether it is small, a block's worth or large, also after a release. */
+/* Every size is zero and its own, whether it is small, a block's worth or large, also after a
+ * release. */
 static void memory_is_zero_and_apart(void **state)
 {
     (void)state;
-    static const size_t size[] = { 1, 15, 16, 17, 4000, 40 * KIB, 65535, 65536, 65537, 300 * KIB, 3 * MIB };
+    static const size_t size[] = { 1,     15,    16,    17,        4000,   40 * KIB,
+                                   65535, 65536, 65537, 300 * KIB, 3 * MIB };
     enum { N = sizeof size / sizeof *size };
     Arena a = { 0 };
     for (int round = 0; round < 3; round++) {
@@ -38,7 +42,8 @@ static void memory_is_zero_and_apart(void **state)
             assert_true(all(p[i], 0, size[i]));
             memset(p[i], i + 1, size[i]);
         }
-        for (int i = 0; i < N; i++) assert_true(all(p[i], (unsigned char)(i + 1), size[i]));
+        for (int i = 0; i < N; i++)
+            assert_true(all(p[i], (unsigned char)(i + 1), size[i]));
         arena_release(&a, mark);
     }
     arena_free(&a);
@@ -64,7 +69,7 @@ static void growth_keeps_bytes(void **state)
         assert_true(all(q, 2, n));
         assert_true(all(between, 3, 32));
     }
-    assert_true(a.in_use < 8 * MIB + 512 * KIB);        /* what was outgrown is not held */
+    assert_true(a.in_use < 8 * MIB + 512 * KIB); /* what was outgrown is not held */
     arena_free(&a);
     assert_int_equal(a.in_use, 0);
 }
@@ -74,7 +79,8 @@ static void the_last_grows_in_place(void **state)
     (void)state;
     Arena a = { 0 };
     char *p = arena_grow(&a, NULL, 0, 100);
-    for (size_t n = 100; n < 10 * KIB; n += 100) assert_ptr_equal(arena_grow(&a, p, n, n + 100), p);
+    for (size_t n = 100; n < 10 * KIB; n += 100)
+        assert_ptr_equal(arena_grow(&a, p, n, n + 100), p);
     char *after = arena_alloc(&a, 16);
     assert_true(after >= p + 10 * KIB);
     assert_ptr_not_equal(arena_grow(&a, p, 10 * KIB, 10 * KIB + 100), p);
@@ -90,14 +96,15 @@ static void release_returns_to_the_mark(void **state)
     memset(small, 1, 100);
     memset(large, 2, MIB);
     const ArenaMark mark = arena_mark(&a);
-    for (int i = 0; i < 100; i++) memset(arena_alloc(&a, 10 * KIB), 9, 10 * KIB);
+    for (int i = 0; i < 100; i++)
+        memset(arena_alloc(&a, 10 * KIB), 9, 10 * KIB);
     memset(arena_alloc(&a, 200 * KIB), 9, 200 * KIB);
     large = arena_grow(&a, large, MIB, 5 * MIB);
     memset(arena_alloc(&a, 6 * MIB), 9, 6 * MIB);
     arena_release(&a, mark);
     assert_true(all(small, 1, 100));
     assert_true(all(large, 2, MIB));
-    assert_true(a.in_use < 5 * MIB + 5 * MIB);          /* 4 MiB of spare blocks at most */
+    assert_true(a.in_use < 5 * MIB + 5 * MIB); /* 4 MiB of spare blocks at most */
     unsigned char *next = arena_alloc(&a, 100);
     assert_true(all(next, 0, 100));
     assert_true(next > small && next < small + KIB);
@@ -113,10 +120,12 @@ static void dropped_memory_is_used_again(void **state)
     arena_drop(&a, p, 1000);
     assert_ptr_equal(arena_alloc(&a, 1000), p);
     arena_drop(&a, NULL, 0);
-    for (int i = 0; i < 100; i++) arena_drop(&a, arena_alloc(&a, 8 * MIB), 8 * MIB);
+    for (int i = 0; i < 100; i++)
+        arena_drop(&a, arena_alloc(&a, 8 * MIB), 8 * MIB);
     assert_true(a.peak < 9 * MIB);
     const uint64_t before = a.total;
-    for (int i = 0; i < 100; i++) arena_drop(&a, arena_alloc(&a, MIB), MIB);        /* one spare serves them all */
+    for (int i = 0; i < 100; i++)
+        arena_drop(&a, arena_alloc(&a, MIB), MIB); /* one spare serves them all */
     assert_true(a.total - before < 2 * MIB);
     arena_free(&a);
 }
@@ -130,8 +139,10 @@ typedef struct Ask {
 static void ask(void *context)
 {
     Ask *k = context;
-    if (k->grown) (void)arena_grow(k->arena, k->grown, MIB, k->bytes);
-    else (void)arena_alloc(k->arena, k->bytes);
+    if (k->grown)
+        (void)arena_grow(k->arena, k->grown, MIB, k->bytes);
+    else
+        (void)arena_alloc(k->arena, k->bytes);
 }
 
 static void the_budget_holds(void **state)
@@ -164,7 +175,8 @@ static void names_are_found(void **state)
         snprintf(name[i], sizeof name[i], "n%d", i);
         assert_null(map_put(&m, name[i], name[i]));
     }
-    for (int i = 0; i < N; i += 7) assert_ptr_equal(map_put(&m, name[i], name[0]), name[i]);
+    for (int i = 0; i < N; i += 7)
+        assert_ptr_equal(map_put(&m, name[i], name[0]), name[i]);
     for (int i = 0; i < N; i++) {
         char copy[16];
         memcpy(copy, name[i], sizeof copy);
@@ -183,10 +195,13 @@ static void lists_grow(void **state)
     VEC(int) v = { 0 }, w = { 0 };
     for (int i = 0; i < 300000; i++) {
         VEC_PUSH(&a, &v, i);
-        if (i % 3 == 0) VEC_PUSH(&a, &w, -i);
+        if (i % 3 == 0)
+            VEC_PUSH(&a, &w, -i);
     }
-    for (int i = 0; i < 300000; i++) assert_int_equal(v.at[i], i);
-    for (int i = 0; i < 100000; i++) assert_int_equal(w.at[i], -3 * i);
+    for (int i = 0; i < 300000; i++)
+        assert_int_equal(v.at[i], i);
+    for (int i = 0; i < 100000; i++)
+        assert_int_equal(w.at[i], -3 * i);
     arena_free(&a);
 }
 

@@ -47,7 +47,10 @@ static void put(const char *path, const char *text)
     fclose(f);
 }
 
-static int by_name(const struct dirent **a, const struct dirent **b) { return strcmp((*a)->d_name, (*b)->d_name); }
+static int by_name(const struct dirent **a, const struct dirent **b)
+{
+    return strcmp((*a)->d_name, (*b)->d_name);
+}
 
 /* "name=content;" for each file of a folder and one level below, sorted. */
 static void listing(const char *dir, char *to, size_t room, int depth)
@@ -61,16 +64,21 @@ static void listing(const char *dir, char *to, size_t room, int depth)
         if (strcmp(name, ".") && strcmp(name, "..")) {
             DIR *d = opendir(path);
             FILE *f = d ? NULL : fopen(path, "r");
-            if (f && !fgets(text, sizeof text, f)) text[0] = 0;
-            if (f) fclose(f);
+            if (f && !fgets(text, sizeof text, f))
+                text[0] = 0;
+            if (f)
+                fclose(f);
             const size_t used = strlen(to);
             snprintf(to + used, room - used, d ? "%s/;" : "%s=%s;", name, text);
-            if (d) closedir(d);
-            if (d && depth < 2) listing(path, to, room, depth + 1);
+            if (d)
+                closedir(d);
+            if (d && depth < 2)
+                listing(path, to, room, depth + 1);
         }
         free(entry[i]);
     }
-    if (n >= 0) free(entry);
+    if (n >= 0)
+        free(entry);
 }
 
 static const char *tree(void)
@@ -84,7 +92,8 @@ static const char *tree(void)
 static int open_descriptors(void)
 {
     int n = 0;
-    for (int fd = 0; fd < 256; fd++) n += fcntl(fd, F_GETFD) >= 0;
+    for (int fd = 0; fd < 256; fd++)
+        n += fcntl(fd, F_GETFD) >= 0;
     return n;
 }
 
@@ -120,7 +129,8 @@ static Status try_open(Arena *a, const char *path, LoadMode mode)
 {
     Open o = { a, path, mode, NULL };
     const Status s = run(open_one, &o);
-    if (s == STATUS_OK) file_close(o.file);
+    if (s == STATUS_OK)
+        file_close(o.file);
     return s;
 }
 
@@ -195,65 +205,109 @@ static void reads_are_exact_in_all_modes(void **state)
 
 /* --- injected faults --- */
 
-typedef enum Call { CALL_OPEN, CALL_CLOSE, CALL_STAT, CALL_STATAT, CALL_READ, CALL_WRITE, CALL_MKDIR, CALL_RENAME, CALL_LINK, CALL_UNLINK, CALLS } Call;
+typedef enum Call {
+    CALL_OPEN,
+    CALL_CLOSE,
+    CALL_STAT,
+    CALL_STATAT,
+    CALL_READ,
+    CALL_WRITE,
+    CALL_MKDIR,
+    CALL_RENAME,
+    CALL_LINK,
+    CALL_UNLINK,
+    CALLS
+} Call;
 
 static struct {
-    int left[CALLS];            /* calls until one fails; negative: none */
+    int left[CALLS]; /* calls until one fails; negative: none */
     int error;
-    bool dribble;               /* reads and writes do at most three bytes, every other one is interrupted */
+    bool dribble; /* reads and writes do at most three bytes, every other one is interrupted */
     unsigned tick;
 } fault;
 
 static bool fails(Call c)
 {
-    if (fault.left[c] < 0 || fault.left[c]-- > 0) return false;
+    if (fault.left[c] < 0 || fault.left[c]-- > 0)
+        return false;
     errno = fault.error;
     return true;
 }
 
-static int f_openat(int d, const char *p, int flags, mode_t m) { return fails(CALL_OPEN) ? -1 : io_system.openat(d, p, flags, m); }
+static int f_openat(int d, const char *p, int flags, mode_t m)
+{
+    return fails(CALL_OPEN) ? -1 : io_system.openat(d, p, flags, m);
+}
 static int f_close(int fd)
 {
     const bool bad = fails(CALL_CLOSE);
     const int error = errno, r = io_system.close(fd);
-    if (bad) errno = error;
+    if (bad)
+        errno = error;
     return bad ? -1 : r;
 }
-static int f_fstat(int fd, struct stat *s) { return fails(CALL_STAT) ? -1 : io_system.fstat(fd, s); }
-static int f_fstatat(int d, const char *p, struct stat *s, int flags) { return fails(CALL_STATAT) ? -1 : io_system.fstatat(d, p, s, flags); }
+static int f_fstat(int fd, struct stat *s)
+{
+    return fails(CALL_STAT) ? -1 : io_system.fstat(fd, s);
+}
+static int f_fstatat(int d, const char *p, struct stat *s, int flags)
+{
+    return fails(CALL_STATAT) ? -1 : io_system.fstatat(d, p, s, flags);
+}
 static bool interrupted(void)
 {
-    if (!fault.dribble || fault.tick++ % 2) return false;
+    if (!fault.dribble || fault.tick++ % 2)
+        return false;
     errno = EINTR;
     return true;
 }
 static ssize_t f_pread(int fd, void *to, size_t n, off_t at)
 {
-    if (fails(CALL_READ) || interrupted()) return -1;
+    if (fails(CALL_READ) || interrupted())
+        return -1;
     return io_system.pread(fd, to, fault.dribble && n > 3 ? 3 : n, at);
 }
 static ssize_t f_pwrite(int fd, const void *from, size_t n, off_t at)
 {
-    if (fails(CALL_WRITE) || interrupted()) return -1;
+    if (fails(CALL_WRITE) || interrupted())
+        return -1;
     return io_system.pwrite(fd, from, fault.dribble && n > 3 ? 3 : n, at);
 }
-static int f_mkdirat(int d, const char *p, mode_t m) { return fails(CALL_MKDIR) ? -1 : io_system.mkdirat(d, p, m); }
-static int f_renameat(int d, const char *p, int e, const char *q) { return fails(CALL_RENAME) ? -1 : io_system.renameat(d, p, e, q); }
-static int f_linkat(int d, const char *p, int e, const char *q, int flags) { return fails(CALL_LINK) ? -1 : io_system.linkat(d, p, e, q, flags); }
-static int f_unlinkat(int d, const char *p, int flags) { return fails(CALL_UNLINK) ? -1 : io_system.unlinkat(d, p, flags); }
+static int f_mkdirat(int d, const char *p, mode_t m)
+{
+    return fails(CALL_MKDIR) ? -1 : io_system.mkdirat(d, p, m);
+}
+static int f_renameat(int d, const char *p, int e, const char *q)
+{
+    return fails(CALL_RENAME) ? -1 : io_system.renameat(d, p, e, q);
+}
+static int f_linkat(int d, const char *p, int e, const char *q, int flags)
+{
+    return fails(CALL_LINK) ? -1 : io_system.linkat(d, p, e, q, flags);
+}
+static int f_unlinkat(int d, const char *p, int flags)
+{
+    return fails(CALL_UNLINK) ? -1 : io_system.unlinkat(d, p, flags);
+}
 
 static void inject(Call c, int after, int error)
 {
     static IoCalls calls;
-    calls = (IoCalls){ f_openat, f_close, f_fstat, f_fstatat, f_pread, f_pwrite, io_system.mmap, f_mkdirat, f_renameat, f_linkat, f_unlinkat };
+    calls = (IoCalls){ f_openat,       f_close,   f_fstat,    f_fstatat, f_pread,   f_pwrite,
+                       io_system.mmap, f_mkdirat, f_renameat, f_linkat,  f_unlinkat };
     memset(&fault, 0, sizeof fault);
-    for (int i = 0; i < CALLS; i++) fault.left[i] = -1;
-    if (c < CALLS) fault.left[c] = after;
+    for (int i = 0; i < CALLS; i++)
+        fault.left[i] = -1;
+    if (c < CALLS)
+        fault.left[c] = after;
     fault.error = error;
     io_calls_test = &calls;
 }
 
-static void heal(void) { io_calls_test = NULL; }
+static void heal(void)
+{
+    io_calls_test = NULL;
+}
 
 /* --- output folders --- */
 
@@ -297,7 +351,8 @@ static void new_folders_appear_whole(void **state)
     assert_int_equal(make_folder("", "hello world", "bee"), STATUS_CANNOT_CREATE);
     assert_string_equal(tree(), "out/;b.txt=bee;src/;a.bin=hello world;c.h=same;");
     assert_int_equal(make_folder("two/", "hello world", "bee"), STATUS_OK);
-    assert_string_equal(tree(), "out/;b.txt=bee;src/;a.bin=hello world;c.h=same;two/;b.txt=bee;src/;a.bin=hello world;c.h=same;");
+    assert_string_equal(tree(), "out/;b.txt=bee;src/;a.bin=hello "
+                                "world;c.h=same;two/;b.txt=bee;src/;a.bin=hello world;c.h=same;");
     assert_int_equal(open_descriptors(), before);
     remove_scratch(path);
 }
@@ -317,10 +372,12 @@ static void existing_folders_keep_what_is_equal(void **state)
     assert_int_equal(stat("out/src/c.h", &c), 0);
     assert_int_equal(old_b.st_ino, b.st_ino);
     assert_int_equal(old_c.st_ino, c.st_ino);
-    assert_string_equal(tree(), "out/;b.txt=bee;link=mine;own=mine;src/;a.bin=other world;c.h=same;");
+    assert_string_equal(tree(),
+                        "out/;b.txt=bee;link=mine;own=mine;src/;a.bin=other world;c.h=same;");
     assert_int_equal(symlink("out", "alias"), 0);
     assert_int_equal(make_folder("alias", "hello world", "wasp"), STATUS_OK);
-    assert_string_equal(tree(), "alias/;b.txt=wasp;link=mine;own=mine;src/;a.bin=hello world;c.h=same;"
+    assert_string_equal(tree(),
+                        "alias/;b.txt=wasp;link=mine;own=mine;src/;a.bin=hello world;c.h=same;"
                         "out/;b.txt=wasp;link=mine;own=mine;src/;a.bin=hello world;c.h=same;");
     remove_scratch(path);
 }
@@ -334,23 +391,28 @@ static void links_are_not_followed(void **state)
     put("victim", "safe");
     assert_int_equal(symlink("../victim", "out/b.txt"), 0);
     assert_int_equal(make_folder("out", "hello world", "bee"), STATUS_OK);
-    assert_string_equal(tree(), "away/;out/;b.txt=bee;src/;a.bin=hello world;c.h=same;victim=safe;");
+    assert_string_equal(tree(),
+                        "away/;out/;b.txt=bee;src/;a.bin=hello world;c.h=same;victim=safe;");
     assert_int_equal(mkdir("two", 0777), 0);
     assert_int_equal(symlink("../away", "two/src"), 0);
     assert_int_equal(make_folder("two", "hello world", "bee"), STATUS_CANNOT_CREATE);
     assert_int_equal(unlink("two/src"), 0);
-    assert_string_equal(tree(), "away/;out/;b.txt=bee;src/;a.bin=hello world;c.h=same;two/;victim=safe;");
+    assert_string_equal(tree(),
+                        "away/;out/;b.txt=bee;src/;a.bin=hello world;c.h=same;two/;victim=safe;");
     assert_int_equal(mkdir("two/b.txt", 0777), 0);
     assert_int_equal(make_folder("two", "hello world", "bee"), STATUS_CANNOT_CREATE);
-    assert_string_equal(tree(), "away/;out/;b.txt=bee;src/;a.bin=hello world;c.h=same;two/;b.txt/;victim=safe;");
+    assert_string_equal(
+        tree(), "away/;out/;b.txt=bee;src/;a.bin=hello world;c.h=same;two/;b.txt/;victim=safe;");
     remove_scratch(path);
 }
 
-/* Each call fails in turn, once the first time it is made, once the second ...: the folder is as it was, or complete. */
+/* Each call fails in turn, once the first time it is made, once the second ...: the folder is as it
+ * was, or complete. */
 static void failures_leave_the_folder_as_it_was(void **state)
 {
     (void)state;
-    static const char BEFORE[] = "out/;b.txt=old;keep=k;src/;a.bin=old;", AFTER[] = "out/;b.txt=bee;keep=k;src/;a.bin=hello world;c.h=same;";
+    static const char BEFORE[] = "out/;b.txt=old;keep=k;src/;a.bin=old;",
+                      AFTER[] = "out/;b.txt=bee;keep=k;src/;a.bin=hello world;c.h=same;";
     char *path = scratch();
     const int before = open_descriptors();
     for (Call c = CALL_OPEN; c < CALLS; c++) {
@@ -365,10 +427,13 @@ static void failures_leave_the_folder_as_it_was(void **state)
             const bool untouched = fault.left[c] >= 0;
             heal();
             assert_true(s == STATUS_OK || s == STATUS_CANNOT_CREATE || s == STATUS_IO);
-            /* What fails while the former files are put away (their removal) leaves at most a hidden folder. */
-            if (c != CALL_UNLINK) assert_string_equal(tree(), s == STATUS_OK ? AFTER : BEFORE);
+            /* What fails while the former files are put away (their removal) leaves at most a
+             * hidden folder. */
+            if (c != CALL_UNLINK)
+                assert_string_equal(tree(), s == STATUS_OK ? AFTER : BEFORE);
             assert_int_equal(system("rm -rf out .inlay-*"), 0);
-            if (untouched) break;
+            if (untouched)
+                break;
         }
     }
     assert_int_equal(open_descriptors(), before);
@@ -385,9 +450,11 @@ static void failures_leave_no_new_folder(void **state)
             const Status s = make_folder("out", "hello world", "bee");
             const bool untouched = fault.left[c] >= 0;
             heal();
-            assert_string_equal(tree(), s == STATUS_OK ? "out/;b.txt=bee;src/;a.bin=hello world;c.h=same;" : "");
+            assert_string_equal(
+                tree(), s == STATUS_OK ? "out/;b.txt=bee;src/;a.bin=hello world;c.h=same;" : "");
             assert_int_equal(system("rm -rf out"), 0);
-            if (untouched) break;
+            if (untouched)
+                break;
         }
     }
     remove_scratch(path);
@@ -448,8 +515,10 @@ static void temporary_files_leave_nothing(void **state)
     assert_string_equal(tree(), "");
     setenv("TMPDIR", "./none", 1);
     assert_int_equal(run(make_temporary, &a), STATUS_CANNOT_CREATE);
-    if (saved) setenv("TMPDIR", saved, 1);
-    else unsetenv("TMPDIR");
+    if (saved)
+        setenv("TMPDIR", saved, 1);
+    else
+        unsetenv("TMPDIR");
     free(saved);
     file_close_all(&a);
     arena_free(&a);
@@ -459,11 +528,16 @@ static void temporary_files_leave_nothing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(opening_has_documented_statuses), cmocka_unit_test(reads_are_exact_in_all_modes),
-        cmocka_unit_test(new_folders_appear_whole), cmocka_unit_test(existing_folders_keep_what_is_equal),
-        cmocka_unit_test(links_are_not_followed), cmocka_unit_test(failures_leave_the_folder_as_it_was),
-        cmocka_unit_test(failures_leave_no_new_folder), cmocka_unit_test(full_disks_are_named),
-        cmocka_unit_test(partial_and_interrupted_calls_are_resumed), cmocka_unit_test(temporary_files_leave_nothing),
+        cmocka_unit_test(opening_has_documented_statuses),
+        cmocka_unit_test(reads_are_exact_in_all_modes),
+        cmocka_unit_test(new_folders_appear_whole),
+        cmocka_unit_test(existing_folders_keep_what_is_equal),
+        cmocka_unit_test(links_are_not_followed),
+        cmocka_unit_test(failures_leave_the_folder_as_it_was),
+        cmocka_unit_test(failures_leave_no_new_folder),
+        cmocka_unit_test(full_disks_are_named),
+        cmocka_unit_test(partial_and_interrupted_calls_are_resumed),
+        cmocka_unit_test(temporary_files_leave_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

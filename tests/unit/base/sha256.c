@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The published vectors, every length around a block, pieces, and both forms of the block function. */
+ * The published vectors, every length around a block, pieces, and both forms of the block function.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -27,7 +28,8 @@ static void published_vectors(void **state)
         { "abc", "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad" },
         { "abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq",
           "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1" },
-        { "abcdefghbcdefghicdefghijdefghijkefghijklfghijklmghijklmnhijklmnoijklmnopjklmnopqklmnopqrlmnopqrsmnopqrstnopqrstu",
+        { "abcdefghbcdefghicdefghijdefghijkefghijklfghijklmghijklmnhijklmnoijklmnopjklmnopqklmnopqr"
+          "lmnopqrsmnopqrstnopqrstu",
           "cf5b16a778af8380036ce59e7b0492370b249b11e8f07a51afac45037afee9d1" },
     };
     char hex[65];
@@ -60,7 +62,8 @@ static void cuts_do_not_matter(void **state)
     (void)state;
     uint8_t data[200];
     char whole[65], hex[65];
-    for (size_t i = 0; i < sizeof data; i++) data[i] = (uint8_t)(i * 37);
+    for (size_t i = 0; i < sizeof data; i++)
+        data[i] = (uint8_t)(i * 37);
     for (size_t n = 0; n <= sizeof data; n++) {
         digest(data, n, whole);
         for (size_t cut = 0; cut <= n; cut += 1 + n / 16) {
@@ -79,9 +82,11 @@ static void forms_agree(void **state)
     (void)state;
     static const char *const name[] = { "x86", "arm" };
     uint8_t data[64 * 9];
-    for (size_t i = 0; i < sizeof data; i++) data[i] = (uint8_t)(i * i + 11);
+    for (size_t i = 0; i < sizeof data; i++)
+        data[i] = (uint8_t)(i * i + 11);
     for (size_t k = 0; k < 2; k++) {
-        if (!sha256_form(name[k])) continue;
+        if (!sha256_form(name[k]))
+            continue;
         for (size_t blocks = 0; blocks <= 9; blocks++) {
             uint32_t a[8] = { 1, 2, 3, 4, 5, 6, 7, 0xffffffff }, b[8];
             memcpy(b, a, sizeof b);
@@ -100,7 +105,8 @@ static void files_hash_like_memory(void **state)
     File *f = file_temporary(&arena);
     enum { N = 200000 };
     uint8_t *data = arena_alloc(&arena, N);
-    for (size_t i = 0; i < N; i++) data[i] = (uint8_t)(i ^ i >> 8);
+    for (size_t i = 0; i < N; i++)
+        data[i] = (uint8_t)(i ^ i >> 8);
     file_write(f, 0, data, N);
     char want[65], hex[65];
     digest(data + 3, N - 5, want);
@@ -116,8 +122,9 @@ static void files_hash_like_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(published_vectors), cmocka_unit_test(million_letters_in_pieces), cmocka_unit_test(cuts_do_not_matter),
-        cmocka_unit_test(forms_agree), cmocka_unit_test(files_hash_like_memory),
+        cmocka_unit_test(published_vectors),      cmocka_unit_test(million_letters_in_pieces),
+        cmocka_unit_test(cuts_do_not_matter),     cmocka_unit_test(forms_agree),
+        cmocka_unit_test(files_hash_like_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The peak of maps made by hand: where it is, what lies there, what is shared, and what would shrink it. */
+ * The peak of maps made by hand: where it is, what lies there, what is shared, and what would
+ * shrink it. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -30,7 +31,8 @@ static void open_world(World *w)
     w->program.graph = g;
     for (int i = 0; i <= STEPS; i++) {
         const int64_t dims[] = { 1, 4, 4, 4 };
-        w->tensor[i] = graph_add_tensor(g, arena_printf(&w->arena, "t%d", i), DT_F32, shape_of(4, dims));
+        w->tensor[i] =
+            graph_add_tensor(g, arena_printf(&w->arena, "t%d", i), DT_F32, shape_of(4, dims));
         w->tensor[i]->storage = STORE_ARENA;
     }
     for (int i = 0; i < STEPS; i++) {
@@ -38,14 +40,25 @@ static void open_world(World *w)
         Operand *o = NEW_ARRAY(&w->arena, Operand, 2);
         o[0] = (Operand){ .tensor = w->tensor[i + 1], .write = true, .rows = 4 };
         o[1] = (Operand){ .tensor = w->tensor[i], .read = true, .rows = 4 };
-        *s = (Step){ .index = i, .kernel = &kernel, .n_operand = 2, .n_out = 1, .operand = o, .units = 4, .loop_end = -1 };
+        *s = (Step){ .index = i,
+                     .kernel = &kernel,
+                     .n_operand = 2,
+                     .n_out = 1,
+                     .operand = o,
+                     .units = 4,
+                     .loop_end = -1 };
         VEC_PUSH(&w->arena, &w->program.step, s);
     }
 }
 
 static void add(World *w, int t, int64_t offset, int64_t bytes, int32_t first, int32_t end)
 {
-    VEC_PUSH(&w->arena, &w->program.plan.block, ((Block){ .tensor = w->tensor[t], .offset = offset, .bytes = bytes, .first = first, .end = end }));
+    VEC_PUSH(&w->arena, &w->program.plan.block,
+             ((Block){ .tensor = w->tensor[t],
+                       .offset = offset,
+                       .bytes = bytes,
+                       .first = first,
+                       .end = end }));
 }
 
 static Peak find(World *w)
@@ -66,7 +79,7 @@ static void fullest_step(void **state)
     World w;
     open_world(&w);
     add(&w, 0, 0, 100, 0, 1);
-    add(&w, 1, 100, 200, 0, 4);         /* also wanted by the last step */
+    add(&w, 1, 100, 200, 0, 4); /* also wanted by the last step */
     add(&w, 2, 300, 300, 1, 3);
     add(&w, 3, 0, 64, 2, 4);
     w.program.step.at[3]->operand[1].tensor = w.tensor[1];
@@ -96,14 +109,15 @@ static void shared_bytes(void **state)
     World w;
     open_world(&w);
     add(&w, 0, 0, 400, 0, 1);
-    add(&w, 1, 100, 400, 0, 2);         /* 500 in step 0, for 800 of blocks */
-    add(&w, 2, 500, 110, 1, 2);         /* 510 in step 1 */
+    add(&w, 1, 100, 400, 0, 2); /* 500 in step 0, for 800 of blocks */
+    add(&w, 2, 500, 110, 1, 2); /* 510 in step 1 */
     w.program.plan.arena_size = 610, w.program.plan.lower_bound = 510;
     const Peak p = find(&w);
     assert_int_equal(p.first, 1);
     assert_int_equal(p.bytes, 510);
     bool placed = false;
-    for (size_t i = 0; i < p.advice.n; i++) placed |= strstr(p.advice.at[i], "at most 100 bytes") != NULL;
+    for (size_t i = 0; i < p.advice.n; i++)
+        placed |= strstr(p.advice.at[i], "at most 100 bytes") != NULL;
     assert_true(placed);
     close_world(&w);
 }
@@ -117,7 +131,8 @@ static void a_stream_is_one_place(void **state)
     add(&w, 1, 0, 100, 0, 3);
     add(&w, 2, 100, 100, 0, 3);
     add(&w, 3, 200, 50, 3, 4);
-    VEC_PUSH(&w.arena, &w.program.plan.segment, ((Segment){ .first = 0, .count = 3, .prologue = 3, .list = list }));
+    VEC_PUSH(&w.arena, &w.program.plan.segment,
+             ((Segment){ .first = 0, .count = 3, .prologue = 3, .list = list }));
     const Peak p = find(&w);
     assert_int_equal(p.first, 0);
     assert_int_equal(p.end, 3);
@@ -140,6 +155,9 @@ static void nothing(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(fullest_step), cmocka_unit_test(shared_bytes), cmocka_unit_test(a_stream_is_one_place), cmocka_unit_test(nothing) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(fullest_step),
+                                        cmocka_unit_test(shared_bytes),
+                                        cmocka_unit_test(a_stream_is_one_place),
+                                        cmocka_unit_test(nothing) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The blob in each form, read back: offsets, sharing of equal constants, C text, ELF fields, hash. */
+ * The blob in each form, read back: offsets, sharing of equal constants, C text, ELF fields, hash.
+ */
 #include <elf.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -44,13 +45,15 @@ static void end(World *w)
 static void add(World *w, Recipe *value)
 {
     Graph *g = w->program.graph;
-    VEC_PUSH(&w->arena, &w->program.weight, ((WeightSlot){ .tensor = graph_add_constant(g, NULL, value) }));
+    VEC_PUSH(&w->arena, &w->program.weight,
+             ((WeightSlot){ .tensor = graph_add_constant(g, NULL, value) }));
 }
 
 static Recipe *floats(World *w, int64_t n, float first)
 {
     float *v = NEW_ARRAY(&w->arena, float, n);
-    for (int64_t i = 0; i < n; i++) v[i] = first + (float)i;
+    for (int64_t i = 0; i < n; i++)
+        v[i] = first + (float)i;
     return recipe_memory(&w->store, DT_F32, 1, &n, v);
 }
 
@@ -58,7 +61,8 @@ static Recipe *floats(World *w, int64_t n, float first)
 static Recipe *filed(World *w, File *f, int64_t n, float first)
 {
     float *v = NEW_ARRAY(&w->arena, float, n);
-    for (int64_t i = 0; i < n; i++) v[i] = first + (float)i;
+    for (int64_t i = 0; i < n; i++)
+        v[i] = first + (float)i;
     const Span span = { f->size, (uint64_t)n * 4 };
     file_write(f, span.offset, v, span.length);
     const Source s = { .dtype = DT_F32, .count = n, .file = f, .span = &span, .spans = 1 };
@@ -67,7 +71,8 @@ static Recipe *filed(World *w, File *f, int64_t n, float first)
 
 static uint8_t *slurp(World *w, const char *name, size_t *n)
 {
-    File *f = file_open(&w->arena, arena_printf(&w->arena, "%s/out/src/%s", w->folder, name), LOAD_EAGER);
+    File *f =
+        file_open(&w->arena, arena_printf(&w->arena, "%s/out/src/%s", w->folder, name), LOAD_EAGER);
     *n = (size_t)f->size;
     uint8_t *bytes = arena_alloc(&w->arena, *n + 1);
     file_read(f, 0, bytes, *n);
@@ -83,7 +88,8 @@ static bool exists(World *w, const char *name)
 static WeightsForm emit(World *w, WeightsForm form, const char *target, char sha[65])
 {
     Output *o = output_begin(&w->arena, arena_printf(&w->arena, "%s/out", w->folder));
-    const WeightsForm taken = weights_emit(&w->program, o, "net", form, target, sha != NULL, sha ? sha : (char[65]){ 0 });
+    const WeightsForm taken =
+        weights_emit(&w->program, o, "net", form, target, sha != NULL, sha ? sha : (char[65]){ 0 });
     output_commit(o);
     return taken;
 }
@@ -94,9 +100,11 @@ static void equal_constants_are_stored_once(void **state)
     World w;
     begin(&w);
     File *f = file_temporary(&w.arena);
-    Recipe *a = filed(&w, f, 5000, 0), *twin = filed(&w, f, 5000, 0), *other = filed(&w, f, 5000, 1);
+    Recipe *a = filed(&w, f, 5000, 0), *twin = filed(&w, f, 5000, 0),
+           *other = filed(&w, f, 5000, 1);
     float *late = NEW_ARRAY(&w.arena, float, 5000);
-    for (int i = 0; i < 5000; i++) late[i] = (float)(i == 4999 ? -1 : i);
+    for (int i = 0; i < 5000; i++)
+        late[i] = (float)(i == 4999 ? -1 : i);
     Recipe *differs_late = recipe_memory(&w.store, DT_F32, 1, (const int64_t[]){ 5000 }, late);
     const int perm[] = { 1, 0 };
     const int64_t dims[] = { 50, 100 };
@@ -115,7 +123,7 @@ static void equal_constants_are_stored_once(void **state)
     assert_int_equal(s[6].offset, s[5].offset);
     assert_int_equal(s[7].offset, s[1].offset);
     assert_int_equal(s[1].offset, 20000);
-    assert_int_equal(s[3].offset, 20032);       /* 64 for large ones */
+    assert_int_equal(s[3].offset, 20032); /* 64 for large ones */
     assert_true(s[4].offset > s[3].offset && s[5].offset > s[4].offset);
     assert_int_equal(s[5].tensor->offset, s[5].offset);
     assert_int_equal(w.program.weight_bytes % 16, 0);
@@ -141,7 +149,10 @@ static void check_blob(World *w, const uint8_t *blob, const char *sha)
 static void fill(World *w)
 {
     add(w, floats(w, 5, 1));
-    add(w, recipe_transpose(&w->store, recipe_reshape(&w->store, floats(w, 9000, -3), 2, (const int64_t[]){ 90, 100 }), (const int[]){ 1, 0 }));
+    add(w, recipe_transpose(
+               &w->store,
+               recipe_reshape(&w->store, floats(w, 9000, -3), 2, (const int64_t[]){ 90, 100 }),
+               (const int[]){ 1, 0 }));
     add(w, recipe_memory(&w->store, DT_I8, 1, (const int64_t[]){ 3 }, "\x81\x02\xff"));
     weights_layout(&w->program);
 }
@@ -204,7 +215,8 @@ static void no_constants_are_no_error(void **state)
     size_t n;
     for (WeightsForm f = WEIGHTS_AUTO; f <= WEIGHTS_OBJ; f++) {
         (void)emit(&w, f, NULL, f == WEIGHTS_BIN ? sha : NULL);
-        if (f == WEIGHTS_AUTO || f == WEIGHTS_C) assert_null(strstr((char *)slurp(&w, "net_weights.c", &n), "{"));
+        if (f == WEIGHTS_AUTO || f == WEIGHTS_C)
+            assert_null(strstr((char *)slurp(&w, "net_weights.c", &n), "{"));
     }
     assert_string_equal(sha, "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
     end(&w);
@@ -237,14 +249,17 @@ static void sixty_four_bit_object(void **state)
             assert_int_equal(s[i].sh_size, w.program.weight_bytes);
             check_blob(&w, o + s[i].sh_offset, sha);
         }
-        if (!strcmp(name, ".note.gnu.property")) seen |= 2;
-        if (!strcmp(name, ".note.GNU-stack")) seen |= s[i].sh_flags ? 0 : 4;
+        if (!strcmp(name, ".note.gnu.property"))
+            seen |= 2;
+        if (!strcmp(name, ".note.GNU-stack"))
+            seen |= s[i].sh_flags ? 0 : 4;
         if (s[i].sh_type == SHT_SYMTAB) {
             Elf64_Sym y;
             memcpy(&y, o + s[i].sh_offset + sizeof y, sizeof y);
             seen |= 8;
             assert_int_equal(y.st_size, w.program.weight_bytes);
-            assert_string_equal((const char *)o + s[s[i].sh_link].sh_offset + y.st_name, "net_weights_data");
+            assert_string_equal((const char *)o + s[s[i].sh_link].sh_offset + y.st_name,
+                                "net_weights_data");
         }
     }
     assert_int_equal(seen, 15);
@@ -254,8 +269,13 @@ static void sixty_four_bit_object(void **state)
 static void thirty_two_bit_objects(void **state)
 {
     (void)state;
-    static const struct { const char *target; int machine; uint32_t flags; } row[] = {
-        { "cortex-m4", EM_ARM, 0x05000000 }, { "riscv32", EM_RISCV, 0 },
+    static const struct {
+        const char *target;
+        int machine;
+        uint32_t flags;
+    } row[] = {
+        { "cortex-m4", EM_ARM, 0x05000000 },
+        { "riscv32", EM_RISCV, 0 },
     };
     for (int k = 0; k < 2; k++) {
         World w;
@@ -281,8 +301,12 @@ static void thirty_two_bit_objects(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(equal_constants_are_stored_once), cmocka_unit_test(binary_forms_hold_the_blob), cmocka_unit_test(text_reads_back),
-        cmocka_unit_test(no_constants_are_no_error), cmocka_unit_test(sixty_four_bit_object), cmocka_unit_test(thirty_two_bit_objects),
+        cmocka_unit_test(equal_constants_are_stored_once),
+        cmocka_unit_test(binary_forms_hold_the_blob),
+        cmocka_unit_test(text_reads_back),
+        cmocka_unit_test(no_constants_are_no_error),
+        cmocka_unit_test(sixty_four_bit_object),
+        cmocka_unit_test(thirty_two_bit_objects),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

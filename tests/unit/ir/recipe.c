@@ -49,10 +49,10 @@ typedef struct Case {
     Arena arena;
     Store store;
     uint64_t random;
-    File *file, *out;           /* shared by all cases, overwritten by each */
+    File *file, *out; /* shared by all cases, overwritten by each */
     Naive want;
     Recipe *got;
-    int axis;                   /* of the rewriting before */
+    int axis; /* of the rewriting before */
     char log[1024];
     size_t logged;
 } Case;
@@ -65,13 +65,15 @@ static void note(Case *c, const char *format, ...)
     const size_t room = sizeof c->log - c->logged;
     const int n = vsnprintf(c->log + c->logged, room, format, args);
     va_end(args);
-    if (n > 0 && (size_t)n < room) c->logged += (size_t)n;
+    if (n > 0 && (size_t)n < room)
+        c->logged += (size_t)n;
 }
 
 static int64_t count_of(const Naive *t)
 {
     int64_t n = 1;
-    for (int a = 0; a < t->rank; a++) n *= t->dim[a];
+    for (int a = 0; a < t->rank; a++)
+        n *= t->dim[a];
     return n;
 }
 
@@ -85,38 +87,52 @@ static Naive naive(Case *c, DType t, int rank, const int64_t *dims)
 
 static void index_of(const Naive *t, int64_t e, int64_t *i)
 {
-    for (int a = t->rank; a-- > 0; e /= t->dim[a]) i[a] = e % t->dim[a];
+    for (int a = t->rank; a-- > 0; e /= t->dim[a])
+        i[a] = e % t->dim[a];
 }
 
 static int64_t element(const Naive *t, const int64_t *i)
 {
     int64_t e = 0;
-    for (int a = 0; a < t->rank; a++) e = e * t->dim[a] + i[a];
+    for (int a = 0; a < t->rank; a++)
+        e = e * t->dim[a] + i[a];
     return e;
 }
 
 /* Types of the random chains; all their values are kept exact in a double. */
-static const DType types[] = { DT_F32, DT_F32, DT_I8, DT_U8, DT_I16, DT_I32, DT_I64, DT_F16, DT_F64, DT_I4, DT_U4, DT_I2, DT_BOOL };
+static const DType types[] = { DT_F32, DT_F32, DT_I8, DT_U8, DT_I16, DT_I32, DT_I64,
+                               DT_F16, DT_F64, DT_I4, DT_U4, DT_I2,  DT_BOOL };
 
 /* A value that every type of the list holds: bool 0..1, 2 bits -2..1, 4 bits 0..7. */
 static double draw(Case *c, DType t)
 {
     switch (t) {
-    case DT_BOOL: return (double)pick(&c->random, 0, 1);
-    case DT_I2: return (double)pick(&c->random, -2, 1);
-    case DT_I4: return (double)pick(&c->random, -8, 7);
-    case DT_U4: return (double)pick(&c->random, 0, 15);
-    case DT_U8: return (double)pick(&c->random, 0, 255);
-    case DT_I8: return (double)pick(&c->random, -128, 127);
-    case DT_F16: return (double)pick(&c->random, -2048, 2048) / 8;
-    case DT_F32: case DT_F64: return (double)pick(&c->random, -4096, 4096) / 16;
-    default: return (double)pick(&c->random, -30000, 30000);
+    case DT_BOOL:
+        return (double)pick(&c->random, 0, 1);
+    case DT_I2:
+        return (double)pick(&c->random, -2, 1);
+    case DT_I4:
+        return (double)pick(&c->random, -8, 7);
+    case DT_U4:
+        return (double)pick(&c->random, 0, 15);
+    case DT_U8:
+        return (double)pick(&c->random, 0, 255);
+    case DT_I8:
+        return (double)pick(&c->random, -128, 127);
+    case DT_F16:
+        return (double)pick(&c->random, -2048, 2048) / 8;
+    case DT_F32:
+    case DT_F64:
+        return (double)pick(&c->random, -4096, 4096) / 16;
+    default:
+        return (double)pick(&c->random, -30000, 30000);
     }
 }
 
-static uint16_t half_of(double x)       /* exact values only */
+static uint16_t half_of(double x) /* exact values only */
 {
-    if (x == 0) return signbit(x) ? 0x8000 : 0;
+    if (x == 0)
+        return signbit(x) ? 0x8000 : 0;
     int e;
     const double m = frexp(fabs(x), &e);
     const int mantissa = (int)ldexp(m, 11) - 1024;
@@ -127,12 +143,28 @@ static void encode(DType t, uint8_t *to, int64_t i, double x)
 {
     const int64_t v = (int64_t)x;
     switch (t) {
-    case DT_F32: { const float f = (float)x; memcpy(to + 4 * i, &f, 4); break; }
-    case DT_F64: memcpy(to + 8 * i, &x, 8); break;
-    case DT_F16: { const uint16_t h = half_of(x); memcpy(to + 2 * i, &h, 2); break; }
-    case DT_I4: case DT_U4: to[i / 2] = (uint8_t)(to[i / 2] | (v & 15) << 4 * (i & 1)); break;
-    case DT_I2: to[i / 4] = (uint8_t)(to[i / 4] | (v & 3) << 2 * (i & 3)); break;
-    default: memcpy(to + i * (dtype_bits(t) / 8), &v, (size_t)dtype_bits(t) / 8);
+    case DT_F32: {
+        const float f = (float)x;
+        memcpy(to + 4 * i, &f, 4);
+        break;
+    }
+    case DT_F64:
+        memcpy(to + 8 * i, &x, 8);
+        break;
+    case DT_F16: {
+        const uint16_t h = half_of(x);
+        memcpy(to + 2 * i, &h, 2);
+        break;
+    }
+    case DT_I4:
+    case DT_U4:
+        to[i / 2] = (uint8_t)(to[i / 2] | (v & 15) << 4 * (i & 1));
+        break;
+    case DT_I2:
+        to[i / 4] = (uint8_t)(to[i / 4] | (v & 3) << 2 * (i & 3));
+        break;
+    default:
+        memcpy(to + i * (dtype_bits(t) / 8), &v, (size_t)dtype_bits(t) / 8);
     }
 }
 
@@ -140,7 +172,8 @@ static uint8_t *encoded(Case *c, const Naive *t)
 {
     const int64_t n = count_of(t);
     uint8_t *bytes = arena_alloc(&c->arena, (size_t)dtype_bytes(t->dtype, n));
-    for (int64_t i = 0; i < n; i++) encode(t->dtype, bytes, i, t->x[i]);
+    for (int64_t i = 0; i < n; i++)
+        encode(t->dtype, bytes, i, t->x[i]);
     return bytes;
 }
 
@@ -155,7 +188,8 @@ static void write_varints(Case *c, const Naive *t, uint64_t at)
     const int64_t n = packed ? dtype_bytes(t->dtype, count_of(t)) : count_of(t);
     for (int64_t i = 0; i < n; i++) {
         uint64_t v = packed ? bytes[i] : (uint64_t)(int64_t)t->x[i];
-        if (t->dtype == DT_F16) v = half_of(t->x[i]);
+        if (t->dtype == DT_F16)
+            v = half_of(t->x[i]);
         for (bool more = true; more; v >>= 7) {
             more = v > 127;
             out[used++] = (uint8_t)((v & 127) | (more ? 128 : 0));
@@ -169,15 +203,23 @@ static Recipe *as_recipe(Case *c, const Naive *t)
 {
     const bool varint_type = t->dtype != DT_F32 && t->dtype != DT_F64;
     const int kind = (int)pick(&c->random, 0, varint_type ? 2 : 1);
-    if (kind == 0) return recipe_memory(&c->store, t->dtype, t->rank, t->dim, encoded(c, t));
-    Source s = { .dtype = t->dtype, .count = count_of(t), .encoding = kind == 1 ? ENC_FIXED : ENC_VARINT, .file = c->file };
+    if (kind == 0)
+        return recipe_memory(&c->store, t->dtype, t->rank, t->dim, encoded(c, t));
+    Source s = { .dtype = t->dtype,
+                 .count = count_of(t),
+                 .encoding = kind == 1 ? ENC_FIXED : ENC_VARINT,
+                 .file = c->file };
     const uint64_t at = c->file->size + (uint64_t)pick(&c->random, 0, 9);
     const uint64_t bytes = (uint64_t)dtype_bytes(t->dtype, s.count);
-    if (kind == 1) file_write(c->file, at, encoded(c, t), bytes);
-    else write_varints(c, t, at);
-    const uint64_t length = c->file->size > at ? c->file->size - at : 0, cut = (uint64_t)pick(&c->random, 0, (int64_t)length);
+    if (kind == 1)
+        file_write(c->file, at, encoded(c, t), bytes);
+    else
+        write_varints(c, t, at);
+    const uint64_t length = c->file->size > at ? c->file->size - at : 0,
+                   cut = (uint64_t)pick(&c->random, 0, (int64_t)length);
     Span whole[3] = { { at, cut }, { at + cut, 0 }, { at + cut, length - cut } };
-    if (pick(&c->random, 0, 1)) whole[0].length = length;
+    if (pick(&c->random, 0, 1))
+        whole[0].length = length;
     s.span = whole;
     s.spans = whole[0].length == length ? 1 : 3;
     note(c, " [kind %d spans %d]", kind, s.spans);
@@ -187,14 +229,16 @@ static Recipe *as_recipe(Case *c, const Naive *t)
 static Naive random_tensor(Case *c, DType t, int rank, const int64_t *dims)
 {
     Naive n = naive(c, t, rank, dims);
-    for (int64_t i = 0; i < count_of(&n); i++) n.x[i] = draw(c, t);
+    for (int64_t i = 0; i < count_of(&n); i++)
+        n.x[i] = draw(c, t);
     return n;
 }
 
 /* Half the time the axis of the rewriting before: what meets there is what goes wrong. */
 static int pick_axis(Case *c)
 {
-    if (c->axis >= c->want.rank || pick(&c->random, 0, 1)) c->axis = (int)pick(&c->random, 0, c->want.rank - 1);
+    if (c->axis >= c->want.rank || pick(&c->random, 0, 1))
+        c->axis = (int)pick(&c->random, 0, c->want.rank - 1);
     return c->axis;
 }
 
@@ -202,14 +246,16 @@ static void begin_chain(Case *c)
 {
     int64_t dims[MAX_RANK], most = pick(&c->random, 0, 3) ? 7 : 40;
     const int rank = (int)pick(&c->random, 0, 4);
-    for (int a = 0; a < rank; a++) dims[a] = pick(&c->random, pick(&c->random, 0, 30) ? 1 : 0, most);
+    for (int a = 0; a < rank; a++)
+        dims[a] = pick(&c->random, pick(&c->random, 0, 30) ? 1 : 0, most);
     const DType t = types[pick(&c->random, 0, (int64_t)(sizeof types / sizeof *types) - 1)];
     if (pick(&c->random, 0, 15) == 0) {
         c->want = naive(c, t, rank, dims);
         const double v = draw(c, t);
         uint8_t one[8] = { 0 };
         encode(t, one, 0, v);
-        for (int64_t i = 0; i < count_of(&c->want); i++) c->want.x[i] = v;
+        for (int64_t i = 0; i < count_of(&c->want); i++)
+            c->want.x[i] = v;
         c->got = recipe_fill(&c->store, t, rank, dims, one);
         note(c, "fill");
     } else {
@@ -217,7 +263,8 @@ static void begin_chain(Case *c)
         c->got = as_recipe(c, &c->want);
     }
     note(c, " %s", dtype_name(t));
-    for (int a = 0; a < rank; a++) note(c, " %d", (int)dims[a]);
+    for (int a = 0; a < rank; a++)
+        note(c, " %d", (int)dims[a]);
 }
 
 /* --- rewritings, by the oracle and by recipes --- */
@@ -232,19 +279,23 @@ static void do_transpose(Case *c)
         perm[a] = perm[at];
         perm[at] = a;
     }
-    for (int a = 0; a < old.rank; a++) dims[a] = old.dim[perm[a]];
+    for (int a = 0; a < old.rank; a++)
+        dims[a] = old.dim[perm[a]];
     c->want = naive(c, old.dtype, old.rank, dims);
     for (int64_t e = 0; e < count_of(&old); e++) {
         index_of(&c->want, e, i);
-        for (int a = 0; a < old.rank; a++) j[perm[a]] = i[a];
+        for (int a = 0; a < old.rank; a++)
+            j[perm[a]] = i[a];
         c->want.x[e] = old.x[element(&old, j)];
     }
     c->got = recipe_transpose(&c->store, c->got, perm);
     note(c, " | T");
-    for (int a = 0; a < old.rank; a++) note(c, " %d", perm[a]);
+    for (int a = 0; a < old.rank; a++)
+        note(c, " %d", perm[a]);
 }
 
-/* Splits even axes, joins neighbours, adds ones; now and then swaps two sizes so that cuts do not nest. */
+/* Splits even axes, joins neighbours, adds ones; now and then swaps two sizes so that cuts do not
+ * nest. */
 static void do_reshape(Case *c)
 {
     int64_t dims[3 * MAX_RANK];
@@ -252,31 +303,42 @@ static void do_reshape(Case *c)
     for (int a = 0; a < c->want.rank; a++) {
         int64_t n = c->want.dim[a];
         const int64_t by = pick(&c->random, 2, 3);
-        if (n > by && n % by == 0 && pick(&c->random, 0, 1)) { dims[rank++] = by; n /= by; }
-        if (rank && pick(&c->random, 0, 2) == 0) dims[rank - 1] *= n;
-        else dims[rank++] = n;
+        if (n > by && n % by == 0 && pick(&c->random, 0, 1)) {
+            dims[rank++] = by;
+            n /= by;
+        }
+        if (rank && pick(&c->random, 0, 2) == 0)
+            dims[rank - 1] *= n;
+        else
+            dims[rank++] = n;
     }
-    if (pick(&c->random, 0, 4) == 0) dims[rank++] = 1;
+    if (pick(&c->random, 0, 4) == 0)
+        dims[rank++] = 1;
     if (rank > 1 && pick(&c->random, 0, 5) == 0) {
         const int64_t t = dims[0];
         dims[0] = dims[rank - 1];
         dims[rank - 1] = t;
     }
-    if (rank > MAX_RANK) return;
+    if (rank > MAX_RANK)
+        return;
     memcpy(c->want.dim, dims, (size_t)rank * sizeof *dims);
     c->want.rank = rank;
     c->got = recipe_reshape(&c->store, c->got, rank, dims);
     note(c, " | R");
-    for (int a = 0; a < rank; a++) note(c, " %d", (int)dims[a]);
+    for (int a = 0; a < rank; a++)
+        note(c, " %d", (int)dims[a]);
 }
 
 static void do_slice(Case *c)
 {
     const Naive old = c->want;
-    if (!old.rank || !count_of(&old)) return;
+    if (!old.rank || !count_of(&old))
+        return;
     const int axis = pick_axis(c);
     const int64_t n = old.dim[axis], start = pick(&c->random, 0, n - 1);
-    const int64_t step = pick(&c->random, 0, 1) ? 1 : pick(&c->random, 0, 1) ? pick(&c->random, 2, 3) : -pick(&c->random, 1, 2);
+    const int64_t step = pick(&c->random, 0, 1)   ? 1
+                         : pick(&c->random, 0, 1) ? pick(&c->random, 2, 3)
+                                                  : -pick(&c->random, 1, 2);
     const int64_t most = step > 0 ? (n - 1 - start) / step + 1 : start / -step + 1;
     int64_t dims[MAX_RANK], i[MAX_RANK] = { 0 };
     memcpy(dims, old.dim, sizeof dims);
@@ -294,7 +356,8 @@ static void do_slice(Case *c)
 static void do_pad(Case *c)
 {
     const Naive old = c->want;
-    if (!old.rank) return;
+    if (!old.rank)
+        return;
     const int axis = pick_axis(c);
     const int64_t before = pick(&c->random, 0, 3), after = pick(&c->random, 0, 3);
     int64_t dims[MAX_RANK], i[MAX_RANK] = { 0 };
@@ -313,8 +376,10 @@ static void do_pad(Case *c)
 static void do_concat(Case *c)
 {
     const Naive old = c->want;
-    if (!old.rank) return;
-    const int axis = pick_axis(c), n = (int)pick(&c->random, 1, 3), mine = (int)pick(&c->random, 0, n - 1);
+    if (!old.rank)
+        return;
+    const int axis = pick_axis(c), n = (int)pick(&c->random, 1, 3),
+              mine = (int)pick(&c->random, 0, n - 1);
     Naive part[3];
     Recipe *r[3];
     int64_t dims[MAX_RANK], i[MAX_RANK] = { 0 }, offset = 0;
@@ -345,7 +410,8 @@ static void do_expand(Case *c)
 {
     const Naive old = c->want;
     const int more = (int)pick(&c->random, 0, 1), rank = old.rank + more;
-    if (rank > MAX_RANK) return;
+    if (rank > MAX_RANK)
+        return;
     int64_t dims[MAX_RANK], given[MAX_RANK], i[MAX_RANK] = { 0 }, j[MAX_RANK] = { 0 };
     for (int a = 0; a < rank; a++) {
         const int64_t n = a < more ? 1 : old.dim[a - more];
@@ -355,12 +421,14 @@ static void do_expand(Case *c)
     c->want = naive(c, old.dtype, rank, dims);
     for (int64_t e = 0; e < count_of(&c->want); e++) {
         index_of(&c->want, e, i);
-        for (int a = more; a < rank; a++) j[a - more] = old.dim[a - more] == 1 ? 0 : i[a];
+        for (int a = more; a < rank; a++)
+            j[a - more] = old.dim[a - more] == 1 ? 0 : i[a];
         c->want.x[e] = old.x[element(&old, j)];
     }
     c->got = recipe_expand(&c->store, c->got, rank, given);
     note(c, " | E");
-    for (int a = 0; a < rank; a++) note(c, " %d", (int)dims[a]);
+    for (int a = 0; a < rank; a++)
+        note(c, " %d", (int)dims[a]);
 }
 
 /* Only to types that hold all the values exactly: rounding has its own tests. */
@@ -369,9 +437,11 @@ static void do_cast(Case *c)
     static const DType to[] = { DT_F32, DT_F64, DT_I32, DT_I64 };
     DType t = to[pick(&c->random, 0, 3)];
     const bool whole = dtype_is_integer(c->want.dtype) || c->want.dtype == DT_BOOL;
-    if (!whole) t = pick(&c->random, 0, 1) ? DT_F32 : DT_F64;
+    if (!whole)
+        t = pick(&c->random, 0, 1) ? DT_F32 : DT_F64;
     for (int64_t e = 0; e < count_of(&c->want); e++)
-        if ((double)(float)c->want.x[e] != c->want.x[e]) return;
+        if ((double)(float)c->want.x[e] != c->want.x[e])
+            return;
     c->want.dtype = t;
     c->got = recipe_cast(&c->store, c->got, t);
     note(c, " | K %s", dtype_name(t));
@@ -379,21 +449,25 @@ static void do_cast(Case *c)
 
 static void do_channel(Case *c)
 {
-    if (c->want.dtype != DT_F32) return;
+    if (c->want.dtype != DT_F32)
+        return;
     const int axis = c->want.rank && pick(&c->random, 0, 3) ? pick_axis(c) : -1;
-    const int64_t size = axis < 0 ? 1 : c->want.dim[axis], block = axis < 0 ? 1 : pick(&c->random, 1, 4);
+    const int64_t size = axis < 0 ? 1 : c->want.dim[axis],
+                  block = axis < 0 ? 1 : pick(&c->random, 1, 4);
     const int64_t n = (size + block - 1) / block;
     const bool add = pick(&c->random, 0, 1);
     float *v = NEW_ARRAY(&c->arena, float, n);
-    for (int64_t i = 0; i < n; i++) v[i] = (float)pick(&c->random, -8, 8) / 4;
+    for (int64_t i = 0; i < n; i++)
+        v[i] = (float)pick(&c->random, -8, 8) / 4;
     int64_t i[MAX_RANK] = { 0 };
     for (int64_t e = 0; e < count_of(&c->want); e++) {
         index_of(&c->want, e, i);
         const float f = v[axis < 0 ? 0 : i[axis] / block], x = (float)c->want.x[e];
         c->want.x[e] = (double)(add ? x + f : x * f);
     }
-    c->got = add ? recipe_add(&c->store, c->got, axis, block, v, n) : recipe_mul(&c->store, c->got, axis, block, v, n);
-    memset(v, 0x7f, (size_t)n * sizeof *v);     /* the recipe has its own copy */
+    c->got = add ? recipe_add(&c->store, c->got, axis, block, v, n)
+                 : recipe_mul(&c->store, c->got, axis, block, v, n);
+    memset(v, 0x7f, (size_t)n * sizeof *v); /* the recipe has its own copy */
     note(c, " | %s axis %d block %d", add ? "A" : "M", axis, (int)block);
 }
 
@@ -401,14 +475,18 @@ static void do_channel(Case *c)
 static void do_pack(Case *c)
 {
     const Naive old = c->want;
-    if (!old.rank || old.rank >= MAX_RANK || !count_of(&old)) return;
+    if (!old.rank || old.rank >= MAX_RANK || !count_of(&old))
+        return;
     const int axis = pick_axis(c);
-    const int64_t width = pick(&c->random, 0, 1) ? 4 : 16, before = pick(&c->random, 0, 2) ? 0 : pick(&c->random, 1, width);
+    const int64_t width = pick(&c->random, 0, 1) ? 4 : 16,
+                  before = pick(&c->random, 0, 2) ? 0 : pick(&c->random, 1, width);
     const int64_t blocks = (before + old.dim[axis] + width - 1) / width;
     int64_t dims[MAX_RANK], split[MAX_RANK], i[MAX_RANK] = { 0 }, j[MAX_RANK] = { 0 };
     int perm[MAX_RANK], m = 0;
     dims[m++] = blocks;
-    for (int a = 0; a < old.rank; a++) if (a != axis) dims[m++] = old.dim[a];
+    for (int a = 0; a < old.rank; a++)
+        if (a != axis)
+            dims[m++] = old.dim[a];
     dims[m] = width;
     c->want = naive(c, old.dtype, old.rank + 1, dims);
     for (int64_t e = 0; e < count_of(&old); e++) {
@@ -416,16 +494,21 @@ static void do_pack(Case *c)
         m = 0;
         i[axis] += before;
         j[m++] = i[axis] / width;
-        for (int a = 0; a < old.rank; a++) if (a != axis) j[m++] = i[a];
+        for (int a = 0; a < old.rank; a++)
+            if (a != axis)
+                j[m++] = i[a];
         j[m] = i[axis] % width;
         c->want.x[element(&c->want, j)] = old.x[e];
     }
-    for (int a = 0; a < old.rank; a++) split[a + (a > axis)] = old.dim[a];
+    for (int a = 0; a < old.rank; a++)
+        split[a + (a > axis)] = old.dim[a];
     split[axis] = blocks;
     split[axis + 1] = width;
     m = 0;
     perm[m++] = axis;
-    for (int a = 0; a <= old.rank; a++) if (a != axis && a != axis + 1) perm[m++] = a;
+    for (int a = 0; a <= old.rank; a++)
+        if (a != axis && a != axis + 1)
+            perm[m++] = a;
     perm[m] = axis + 1;
     c->got = recipe_pad(&c->store, c->got, axis, before, blocks * width - before - old.dim[axis]);
     c->got = recipe_reshape(&c->store, c->got, old.rank + 1, split);
@@ -436,15 +519,34 @@ static void do_pack(Case *c)
 static void do_one(Case *c)
 {
     switch (pick(&c->random, 0, 9)) {
-    case 0: do_transpose(c); break;
-    case 1: case 2: do_reshape(c); break;
-    case 3: do_slice(c); break;
-    case 4: do_pad(c); break;
-    case 5: do_concat(c); break;
-    case 6: do_expand(c); break;
-    case 7: do_cast(c); break;
-    case 8: do_channel(c); break;
-    default: do_pack(c); break;
+    case 0:
+        do_transpose(c);
+        break;
+    case 1:
+    case 2:
+        do_reshape(c);
+        break;
+    case 3:
+        do_slice(c);
+        break;
+    case 4:
+        do_pad(c);
+        break;
+    case 5:
+        do_concat(c);
+        break;
+    case 6:
+        do_expand(c);
+        break;
+    case 7:
+        do_cast(c);
+        break;
+    case 8:
+        do_channel(c);
+        break;
+    default:
+        do_pack(c);
+        break;
     }
 }
 
@@ -456,7 +558,7 @@ static bool same_value(DType t, const uint8_t *a, const uint8_t *b, int64_t i)
         float x, y;
         memcpy(&x, a + 4 * i, 4);
         memcpy(&y, b + 4 * i, 4);
-        return x == y;                          /* -0 is 0 */
+        return x == y; /* -0 is 0 */
     }
     if (t == DT_F64) {
         double x, y;
@@ -475,15 +577,18 @@ static void compare(Case *c, const uint8_t *got, const char *how)
     if (dtype_bits(w->dtype) < 8 && memcmp(got, want, (size_t)dtype_bytes(w->dtype, count_of(w))))
         fail_msg("%s: packed bytes differ: %s", how, c->log);
     for (int64_t i = 0; i < count_of(w); i++)
-        if (!same_value(w->dtype, got, want, i)) fail_msg("%s: element %d differs: %s", how, (int)i, c->log);
+        if (!same_value(w->dtype, got, want, i))
+            fail_msg("%s: element %d differs: %s", how, (int)i, c->log);
 }
 
 static void check(Case *c)
 {
     const Naive *w = &c->want;
-    if (recipe_rank(c->got) != w->rank || recipe_dtype(c->got) != w->dtype || recipe_count(c->got) != count_of(w))
+    if (recipe_rank(c->got) != w->rank || recipe_dtype(c->got) != w->dtype ||
+        recipe_count(c->got) != count_of(w))
         fail_msg("facts differ: %s", c->log);
-    for (int a = 0; a < w->rank; a++) assert_int_equal(recipe_dims(c->got)[a], w->dim[a]);
+    for (int a = 0; a < w->rank; a++)
+        assert_int_equal(recipe_dims(c->got)[a], w->dim[a]);
     const int64_t bytes = recipe_bytes(c->got);
     compare(c, recipe_values(&c->store, &c->arena, c->got), "values");
     File *out = c->out;
@@ -501,14 +606,16 @@ static void run_case(uint64_t seed, File *in, File *out)
 {
     static const size_t windows[] = { 1, 3 * 4096, 3 * 2048, 5 * 4096, 1 << 16, 1 << 20 };
     Case c = { .random = seed * UINT64_C(0x9E3779B97F4A7C15) + 1, .file = in, .out = out };
-    for (int i = 0; i < 4; i++) (void)next_random(&c.random);
+    for (int i = 0; i < 4; i++)
+        (void)next_random(&c.random);
     c.store.arena = &c.arena;
     c.store.window = windows[pick(&c.random, 0, 5)];
     in->size = 0;
     note(&c, "seed %llu window %zu: ", (unsigned long long)seed, c.store.window);
     begin_chain(&c);
     const int64_t chain = pick(&c.random, 0, LONGEST_CHAIN);
-    for (int64_t i = 0; i < chain && count_of(&c.want) < MOST; i++) do_one(&c);
+    for (int64_t i = 0; i < chain && count_of(&c.want) < MOST; i++)
+        do_one(&c);
     check(&c);
     file_close_all(&c.arena);
     arena_free(&c.store.scratch);
@@ -519,10 +626,12 @@ static void chains_match_the_oracle(void **state)
 {
     (void)state;
     const char *cases = getenv("INLAY_CASES"), *seed = getenv("INLAY_SEED");
-    const uint64_t first = seed ? strtoull(seed, NULL, 10) : 1, n = cases ? strtoull(cases, NULL, 10) : 6000;
+    const uint64_t first = seed ? strtoull(seed, NULL, 10) : 1,
+                   n = cases ? strtoull(cases, NULL, 10) : 6000;
     Arena arena = { 0 };
     File *in = file_temporary(&arena), *out = file_temporary(&arena);
-    for (uint64_t i = 0; i < n; i++) run_case(first + i, in, out);
+    for (uint64_t i = 0; i < n; i++)
+        run_case(first + i, in, out);
     file_close_all(&arena);
     arena_free(&arena);
 }
@@ -534,15 +643,17 @@ static Store store_in(Arena *a)
     return (Store){ .arena = a, .window = 3 * 4096 };
 }
 
-/* 0.00, 0.01 ... in [k][n], packed to [n/16][k][16]; large enough for many tiles and for the spill file. */
+/* 0.00, 0.01 ... in [k][n], packed to [n/16][k][16]; large enough for many tiles and for the spill
+ * file. */
 static void packs_a_matrix(void **state)
 {
     (void)state;
     Arena arena = { 0 };
     Store s = store_in(&arena);
     enum { K = 200, N = 330 };
-    float *w = NEW_ARRAY(&arena, float, K * N);
-    for (int i = 0; i < K * N; i++) w[i] = (float)i;
+    float *w = NEW_ARRAY(&arena, float, K *N);
+    for (int i = 0; i < K * N; i++)
+        w[i] = (float)i;
     Recipe *r = recipe_memory(&s, DT_F32, 2, (const int64_t[]){ K, N }, w);
     r = recipe_pad(&s, r, 1, 0, 6);
     r = recipe_reshape(&s, r, 3, (const int64_t[]){ K, 21, 16 });
@@ -555,7 +666,8 @@ static void packs_a_matrix(void **state)
     for (int b = 0; b < 21; b++)
         for (int k = 0; k < K; k++)
             for (int j = 0; j < 16; j++)
-                assert_true(p[(b * K + k) * 16 + j] == (b * 16 + j < N ? (float)(k * N + b * 16 + j) : 0.0f));
+                assert_true(p[(b * K + k) * 16 + j] ==
+                            (b * 16 + j < N ? (float)(k * N + b * 16 + j) : 0.0f));
     file_close_all(&arena);
     arena_free(&s.scratch);
     arena_free(&arena);
@@ -569,14 +681,22 @@ static void spills_what_does_not_nest(void **state)
     Store s = store_in(&arena);
     enum { A = 150, B = 140 };
     int32_t *w = NEW_ARRAY(&arena, int32_t, A * B);
-    for (int i = 0; i < A * B; i++) w[i] = i;
-    Recipe *r = recipe_memory(&s, DT_I32, 2, (const int64_t[]){ A, B }, w);
+    for (int i = 0; i < A * B; i++)
+        w[i] = i;
+    Recipe *r = recipe_memory(
+        &s, DT_I32, 2,
+        (const int64_t[]) {
+            A
+            , B
+        },
+        w);
     r = recipe_transpose(&s, r, (const int[]){ 1, 0 });
     r = recipe_reshape(&s, r, 2, (const int64_t[]){ 100, 210 });
     assert_int_equal(s.bytes_spilled, A * B * 4);
     assert_non_null(s.spill);
     const int32_t *v = recipe_values(&s, &arena, r);
-    for (int i = 0; i < A * B; i++) assert_int_equal(v[i], i % A * B + i / A);
+    for (int i = 0; i < A * B; i++)
+        assert_int_equal(v[i], i % A * B + i / A);
     file_close_all(&arena);
     arena_free(&s.scratch);
     arena_free(&arena);
@@ -595,7 +715,8 @@ static void clipped_runs_keep_their_channel(void **state)
     r = recipe_mul(&s, r, 1, 1, scale, 4);
     assert_int_equal(s.bytes_spilled, 0);
     const float *v = recipe_values(&s, &arena, r);
-    for (int i = 0; i < 16; i++) assert_true(v[i] == (i >= 6 && i < 15 ? scale[i % 4] : 0));
+    for (int i = 0; i < 16; i++)
+        assert_true(v[i] == (i >= 6 && i < 15 ? scale[i % 4] : 0));
     arena_free(&s.scratch);
     arena_free(&arena);
 }
@@ -611,7 +732,8 @@ static void plain_constants_are_small(void **state)
     const int64_t dims[] = { 4, 4 };
     enum { N = 100000 };
     const uint64_t before = arena.total;
-    for (int i = 0; i < N; i++) (void)recipe_source(&s, &source, 2, dims);
+    for (int i = 0; i < N; i++)
+        (void)recipe_source(&s, &source, 2, dims);
     assert_true((arena.total - before) / N <= 176);
     file_close_all(&arena);
     arena_free(&s.scratch);
@@ -661,7 +783,9 @@ static Status read_bytes(Encoding e, DType t, int64_t count, const void *bytes, 
     File *f = file_temporary(&arena);
     file_write(f, 0, bytes, n);
     const Span span = { 0, n };
-    const Source source = { .dtype = t, .count = count, .encoding = e, .file = f, .span = &span, .spans = 1 };
+    const Source source = {
+        .dtype = t, .count = count, .encoding = e, .file = f, .span = &span, .spans = 1
+    };
     Broken b = { &s, recipe_source(&s, &source, 1, &count) };
     FILE *quiet = tmpfile();
     Diag d = { .out = quiet };
@@ -706,7 +830,9 @@ static void varints_are_addressable(void **state)
         }
     file_write(f, 0, bytes, at);
     const Span span = { 0, at };
-    const Source source = { .dtype = DT_I64, .count = n, .encoding = ENC_VARINT, .file = f, .span = &span, .spans = 1 };
+    const Source source = {
+        .dtype = DT_I64, .count = n, .encoding = ENC_VARINT, .file = f, .span = &span, .spans = 1
+    };
     Recipe *r = recipe_source(&s, &source, 2, (const int64_t[]){ ROWS, COLUMNS });
     r = recipe_slice(&s, r, 0, ROWS - 1, -1, ROWS);
     r = recipe_slice(&s, r, 1, 3, 250, 4);
@@ -724,10 +850,14 @@ static void varints_are_addressable(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(plain_constants_are_small), cmocka_unit_test(equal_recipes_are_known), cmocka_unit_test(packs_a_matrix),
-        cmocka_unit_test(spills_what_does_not_nest), cmocka_unit_test(clipped_runs_keep_their_channel),
+        cmocka_unit_test(plain_constants_are_small),
+        cmocka_unit_test(equal_recipes_are_known),
+        cmocka_unit_test(packs_a_matrix),
+        cmocka_unit_test(spills_what_does_not_nest),
+        cmocka_unit_test(clipped_runs_keep_their_channel),
         cmocka_unit_test(short_or_broken_data_is_refused),
-        cmocka_unit_test(varints_are_addressable), cmocka_unit_test(chains_match_the_oracle),
+        cmocka_unit_test(varints_are_addressable),
+        cmocka_unit_test(chains_match_the_oracle),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -62,7 +62,8 @@ static void cut_boxes_fit_their_tile(void **state)
             b.n[k] = pick(&random, 1, tile.n[k]);
             b.at[k] = tile.at[k] + pick(&random, 0, tile.n[k] - b.n[k]);
         }
-        const ReadPlan whole = read_plan(&p, rank, tile.n, &tile), part = read_plan(&p, rank, tile.n, &b);
+        const ReadPlan whole = read_plan(&p, rank, tile.n, &tile),
+                       part = read_plan(&p, rank, tile.n, &b);
         assert_true(part.need <= whole.need);
         check_elements(&p, rank, &tile, &whole);
         check_elements(&p, rank, &b, &part);

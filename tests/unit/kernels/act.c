@@ -4,28 +4,52 @@
 
 #include "kernels/act.h"
 
-static double sigmoid(double x) { return 1.0 / (1.0 + exp(-x)); }
-static double limit01(double x) { return x < 0.0 ? 0.0 : x > 1.0 ? 1.0 : x; }
-static double softplus(double x) { return x > 0.0 ? x + log1p(exp(-x)) : log1p(exp(x)); }
+static double sigmoid(double x)
+{
+    return 1.0 / (1.0 + exp(-x));
+}
+static double limit01(double x)
+{
+    return x < 0.0 ? 0.0 : x > 1.0 ? 1.0 : x;
+}
+static double softplus(double x)
+{
+    return x > 0.0 ? x + log1p(exp(-x)) : log1p(exp(x));
+}
 
 static double exact(int act, double x, double a, double b)
 {
     switch (act) {
-    case INLAY_ACT_CLAMP: return x < a ? a : x > b ? b : x;
-    case INLAY_ACT_LEAKY: return x < 0.0 ? a * x : x;
-    case INLAY_ACT_SIGMOID: return sigmoid(x);
-    case INLAY_ACT_TANH: return tanh(x);
-    case INLAY_ACT_HARD_SIGMOID: return limit01(a * x + b);
-    case INLAY_ACT_HARD_SWISH: return x * limit01(x / 6.0 + 0.5);
-    case INLAY_ACT_SILU: return x * sigmoid(a * x);
-    case INLAY_ACT_GELU: return 0.5 * x * (1.0 + erf(x / sqrt(2.0)));
-    case INLAY_ACT_GELU_TANH: return 0.5 * x * (1.0 + tanh(sqrt(2.0 / acos(-1.0)) * (x + 0.044715 * x * x * x)));
-    case INLAY_ACT_ELU: return x < 0.0 ? a * expm1(x) : x;
-    case INLAY_ACT_SOFTPLUS: return softplus(x);
-    case INLAY_ACT_MISH: return x * tanh(softplus(x));
-    case INLAY_ACT_SELU: return b * (x < 0.0 ? a * expm1(x) : x);
-    case INLAY_ACT_SOFTSIGN: return x / (1.0 + fabs(x));
-    default: return x;
+    case INLAY_ACT_CLAMP:
+        return x < a ? a : x > b ? b : x;
+    case INLAY_ACT_LEAKY:
+        return x < 0.0 ? a * x : x;
+    case INLAY_ACT_SIGMOID:
+        return sigmoid(x);
+    case INLAY_ACT_TANH:
+        return tanh(x);
+    case INLAY_ACT_HARD_SIGMOID:
+        return limit01(a * x + b);
+    case INLAY_ACT_HARD_SWISH:
+        return x * limit01(x / 6.0 + 0.5);
+    case INLAY_ACT_SILU:
+        return x * sigmoid(a * x);
+    case INLAY_ACT_GELU:
+        return 0.5 * x * (1.0 + erf(x / sqrt(2.0)));
+    case INLAY_ACT_GELU_TANH:
+        return 0.5 * x * (1.0 + tanh(sqrt(2.0 / acos(-1.0)) * (x + 0.044715 * x * x * x)));
+    case INLAY_ACT_ELU:
+        return x < 0.0 ? a * expm1(x) : x;
+    case INLAY_ACT_SOFTPLUS:
+        return softplus(x);
+    case INLAY_ACT_MISH:
+        return x * tanh(softplus(x));
+    case INLAY_ACT_SELU:
+        return b * (x < 0.0 ? a * expm1(x) : x);
+    case INLAY_ACT_SOFTSIGN:
+        return x / (1.0 + fabs(x));
+    default:
+        return x;
     }
 }
 
@@ -36,11 +60,13 @@ static void formulas(void **state)
     static float x[N], y[N];
     for (int act = 0; act < INLAY_ACT_COUNT; act++) {
         const float a = act == INLAY_ACT_CLAMP ? -1.5f : 0.7f, b = 0.5f;
-        for (int i = 0; i < N; i++) y[i] = x[i] = (float)(i - N / 2) * 0.01f;
+        for (int i = 0; i < N; i++)
+            y[i] = x[i] = (float)(i - N / 2) * 0.01f;
         inlay_act_f32(y, N, act, a, b);
         for (int i = 0; i < N; i++) {
             const double want = exact(act, (double)x[i], (double)a, (double)b);
-            if (!(fabs((double)y[i] - want) <= 1e-6 + 1e-6 * fabs(want))) fail_msg("act %d of %g is %g, should be %g", act, (double)x[i], (double)y[i], want);
+            if (!(fabs((double)y[i] - want) <= 1e-6 + 1e-6 * fabs(want)))
+                fail_msg("act %d of %g is %g, should be %g", act, (double)x[i], (double)y[i], want);
         }
     }
 }

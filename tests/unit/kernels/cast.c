@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Conversions: every code of the 16-bit and smaller floats there and back, roundings against the nearest
- * neighbours found by search, packed types, the way of floats to integers. */
+ * Conversions: every code of the 16-bit and smaller floats there and back, roundings against the
+ * nearest neighbours found by search, packed types, the way of floats to integers. */
 #include "steps.h"
 
 #include "kernels/cast.h"
@@ -15,7 +15,8 @@ static const inlay_flat_params *flat(int32_t n, double a, double b)
 /* The value of a code by the definition of its format. */
 static double by_definition(uint32_t code, int exponent, int mantissa, int bias)
 {
-    const int e = (int)(code >> mantissa & ((1u << exponent) - 1)), m = (int)(code & ((1u << mantissa) - 1));
+    const int e = (int)(code >> mantissa & ((1u << exponent) - 1)),
+              m = (int)(code & ((1u << mantissa) - 1));
     const double x = e ? ldexp(1.0 + ldexp(m, -mantissa), e - bias) : ldexp(m, 1 - bias - mantissa);
     return code >> (exponent + mantissa) & 1 ? -x : x;
 }
@@ -26,12 +27,18 @@ static void half_codes(void **state)
     for (uint32_t c = 0; c < 65536; c++) {
         const float x = inlay_from_f16((uint16_t)c);
         const uint32_t a = c & 0x7fff;
-        if (a > 0x7c00) { assert_true(isnan(x) && isnan(inlay_from_f16(inlay_to_f16(x)))); continue; }
-        if (a == 0x7c00) assert_true(isinf(x) && (x < 0) == (c != a));
-        else assert_true((double)x == by_definition(c, 5, 10, 15));
+        if (a > 0x7c00) {
+            assert_true(isnan(x) && isnan(inlay_from_f16(inlay_to_f16(x))));
+            continue;
+        }
+        if (a == 0x7c00)
+            assert_true(isinf(x) && (x < 0) == (c != a));
+        else
+            assert_true((double)x == by_definition(c, 5, 10, 15));
         assert_int_equal(inlay_to_f16(x), c);
         const float y = inlay_from_bf16((uint16_t)c);
-        if (!isnan(y)) assert_int_equal(inlay_to_bf16(y), c);
+        if (!isnan(y))
+            assert_int_equal(inlay_to_bf16(y), c);
     }
 }
 
@@ -40,7 +47,8 @@ static void half_rounding(void **state)
 {
     (void)state;
     for (uint32_t c = 0; c < 0x7bff; c++) {
-        const double lo = (double)inlay_from_f16((uint16_t)c), hi = (double)inlay_from_f16((uint16_t)(c + 1)), mid = (lo + hi) / 2;
+        const double lo = (double)inlay_from_f16((uint16_t)c),
+                     hi = (double)inlay_from_f16((uint16_t)(c + 1)), mid = (lo + hi) / 2;
         assert_int_equal(inlay_to_f16((float)mid), c & 1 ? c + 1 : c);
         assert_int_equal(inlay_to_f16(nextafterf((float)mid, 0.0f)), c);
         assert_int_equal(inlay_to_f16(nextafterf((float)mid, INFINITY)), c + 1);
@@ -57,7 +65,7 @@ typedef struct Small {
     float (*from)(uint8_t);
     uint8_t (*to)(float, int);
     int exponent, mantissa, bias;
-    uint8_t largest, beyond, nan;   /* beyond: without saturation */
+    uint8_t largest, beyond, nan; /* beyond: without saturation */
     bool fnuz;
 } Small;
 
@@ -78,7 +86,8 @@ static void eight_bits(void **state)
             assert_true(x == by_definition((uint32_t)c, s->exponent, s->mantissa, s->bias));
             assert_int_equal(s->to((float)x, 1), c);
             assert_int_equal(s->to(-(float)x, 0), s->fnuz && !c ? 0 : c | 0x80);
-            if (c == s->largest) break;
+            if (c == s->largest)
+                break;
             const float mid = (float)((x + (double)s->from((uint8_t)(c + 1))) / 2);
             assert_int_equal(s->to(mid, 1), c & 1 ? c + 1 : c);
             assert_int_equal(s->to(nextafterf(mid, 0.0f), 1), c);
@@ -100,10 +109,12 @@ static void scales_and_fours(void **state)
     for (uint8_t c = 0; c < 8; c++) {
         assert_true(inlay_from_f4e2m1(c) == fours[c] && inlay_from_f4e2m1(c | 8) == -fours[c]);
         assert_int_equal(inlay_to_f4e2m1(fours[c]), c);
-        if (c < 7) assert_int_equal(inlay_to_f4e2m1((fours[c] + fours[c + 1]) / 2), c & 1 ? c + 1 : c);
+        if (c < 7)
+            assert_int_equal(inlay_to_f4e2m1((fours[c] + fours[c + 1]) / 2), c & 1 ? c + 1 : c);
     }
     assert_int_equal(inlay_to_f4e2m1(-100.0f), 15);
-    for (int c = 0; c < 255; c++) assert_true((double)inlay_from_f8e8m0((uint8_t)c) == ldexp(1.0, c - 127));
+    for (int c = 0; c < 255; c++)
+        assert_true((double)inlay_from_f8e8m0((uint8_t)c) == ldexp(1.0, c - 127));
     assert_int_equal(inlay_to_f8e8m0(3.0f, 1, 0), 129);
     assert_int_equal(inlay_to_f8e8m0(3.0f, 1, 1), 128);
     assert_int_equal(inlay_to_f8e8m0(3.0f, 1, 2), 129);
@@ -116,12 +127,14 @@ static void odd_rounding(void **state)
 {
     (void)state;
     for (uint32_t c = 0; c < 0x7bff; c++) {
-        const double lo = (double)inlay_from_f16((uint16_t)c), hi = (double)inlay_from_f16((uint16_t)(c + 1)), mid = (lo + hi) / 2;
+        const double lo = (double)inlay_from_f16((uint16_t)c),
+                     hi = (double)inlay_from_f16((uint16_t)(c + 1)), mid = (lo + hi) / 2;
         assert_int_equal(inlay_to_f16(inlay_round_odd(nextafter(mid, 0.0))), c);
         assert_int_equal(inlay_to_f16(inlay_round_odd(nextafter(mid, (double)INFINITY))), c + 1);
         assert_int_equal(inlay_to_f16(inlay_round_odd(mid)), c & 1 ? c + 1 : c);
     }
-    assert_true(inlay_round_odd(1e300) < INFINITY && inlay_round_odd(-(double)INFINITY) == -INFINITY);
+    assert_true(inlay_round_odd(1e300) < INFINITY &&
+                inlay_round_odd(-(double)INFINITY) == -INFINITY);
 }
 
 static void to_integers(void **state)
@@ -163,8 +176,10 @@ static void packed(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(half_codes), cmocka_unit_test(half_rounding), cmocka_unit_test(eight_bits), cmocka_unit_test(scales_and_fours),
-        cmocka_unit_test(odd_rounding), cmocka_unit_test(to_integers), cmocka_unit_test(packed),
+        cmocka_unit_test(half_codes),   cmocka_unit_test(half_rounding),
+        cmocka_unit_test(eight_bits),   cmocka_unit_test(scales_and_fours),
+        cmocka_unit_test(odd_rounding), cmocka_unit_test(to_integers),
+        cmocka_unit_test(packed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

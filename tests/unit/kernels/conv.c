@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Convolution kernels against a naive one: random geometries, whole tensors and rings that hold only
- * the rows of the windows of a call, both directions, gaps between pixels, residual in place, activations. */
+ * Convolution kernels against a naive one: random geometries, whole tensors and rings that hold
+ * only the rows of the windows of a call, both directions, gaps between pixels, residual in place,
+ * activations. */
 #include "images.h"
 
 #include "kernels/conv1d_f32.h"
@@ -10,7 +11,7 @@
 typedef struct Case {
     inlay_conv_params p;
     int n;
-    float *x, *w, *b, *q, *want;        /* dense; w [groups * oc][kd][kh][kw][ic] */
+    float *x, *w, *b, *q, *want; /* dense; w [groups * oc][kd][kh][kw][ic] */
     int xc, yc, x_rows, y_rows, taps;
     bool residual;
 } Case;
@@ -23,11 +24,21 @@ static float naive_at(const Case *t, int n, int z, int r, int c, int o)
     for (int kd = 0; kd < p->kd; kd++)
         for (int kh = 0; kh < p->kh; kh++)
             for (int kw = 0; kw < p->kw; kw++) {
-                const int d = z * p->sd - p->pd + kd * p->dd, h = r * p->sh - p->ph + kh * p->dh, w = c * p->sw - p->pw + kw * p->dw;
-                if (d < 0 || d >= p->id || h < 0 || h >= p->ih || w < 0 || w >= p->iw) continue;
-                const float *x = t->x + ((((size_t)n * (size_t)p->id + (size_t)d) * (size_t)p->ih + (size_t)h) * (size_t)p->iw + (size_t)w) * (size_t)t->xc + g * p->ic;
-                const float *k = t->w + (size_t)o * (size_t)t->taps + ((kd * p->kh + kh) * p->kw + kw) * p->ic;
-                for (int i = 0; i < p->ic; i++) sum += (double)x[i] * (double)k[i];
+                const int d = z * p->sd - p->pd + kd * p->dd, h = r * p->sh - p->ph + kh * p->dh,
+                          w = c * p->sw - p->pw + kw * p->dw;
+                if (d < 0 || d >= p->id || h < 0 || h >= p->ih || w < 0 || w >= p->iw)
+                    continue;
+                const float *x =
+                    t->x +
+                    ((((size_t)n * (size_t)p->id + (size_t)d) * (size_t)p->ih + (size_t)h) *
+                         (size_t)p->iw +
+                     (size_t)w) *
+                        (size_t)t->xc +
+                    g * p->ic;
+                const float *k =
+                    t->w + (size_t)o * (size_t)t->taps + ((kd * p->kh + kh) * p->kw + kw) * p->ic;
+                for (int i = 0; i < p->ic; i++)
+                    sum += (double)x[i] * (double)k[i];
             }
     return (float)sum;
 }
@@ -42,9 +53,12 @@ static void naive(Case *t)
                 for (int c = 0; c < p->ow; c++)
                     for (int o = 0; o < t->yc; o++, i++) {
                         float v = naive_at(t, n, z, r, c, o) + (t->residual ? t->q[i] : 0.0f);
-                        if (p->clamp & 1) v = v < p->a ? p->a : v;
-                        if (p->clamp & 2) v = v > p->b ? p->b : v;
-                        if (p->act == INLAY_ACT_SILU) v = v / (1.0f + expf(-p->a * v));
+                        if (p->clamp & 1)
+                            v = v < p->a ? p->a : v;
+                        if (p->clamp & 2)
+                            v = v > p->b ? p->b : v;
+                        if (p->act == INLAY_ACT_SILU)
+                            v = v / (1.0f + expf(-p->a * v));
                         t->want[i] = v;
                     }
 }
@@ -55,7 +69,8 @@ static int out_size(int in, int k, int s, int d, int before, int after)
 }
 
 /* One dimension: taps, stride, dilation, padding; then a size that leaves at least one output. */
-static int32_t dimension(int32_t *in, int32_t *k, int32_t *s, int32_t *d, int32_t *pad, int most_k, int room)
+static int32_t dimension(int32_t *in, int32_t *k, int32_t *s, int32_t *d, int32_t *pad, int most_k,
+                         int room)
 {
     *k = 1 + (int32_t)rnd((uint32_t)most_k);
     *s = 1 + (int32_t)rnd(3);
@@ -86,7 +101,10 @@ static void fill(Case *t)
     naive(t);
 }
 
-static void drop(Case *t) { free(t->x), free(t->w), free(t->b), free(t->q), free(t->want); }
+static void drop(Case *t)
+{
+    free(t->x), free(t->w), free(t->b), free(t->q), free(t->want);
+}
 
 typedef enum Kind { PLAIN, DEPTHWISE, SIGNAL } Kind;
 
@@ -96,11 +114,13 @@ static Case random_case(Kind kind)
     Case t = { .n = 1 + (int)rnd(2) };
     inlay_conv_params *p = &t.p;
     p->od = dimension(&p->id, &p->kd, &p->sd, &p->dd, &p->pd, 3, 3);
-    if (kind != PLAIN || rnd(3)) p->od = p->id = p->kd = p->sd = p->dd = 1, p->pd = 0;
+    if (kind != PLAIN || rnd(3))
+        p->od = p->id = p->kd = p->sd = p->dd = 1, p->pd = 0;
     p->oh = dimension(&p->ih, &p->kh, &p->sh, &p->dh, &p->ph, 4, kind == SIGNAL ? 30 : 6);
     p->ow = dimension(&p->iw, &p->kw, &p->sw, &p->dw, &p->pw, 4, 20);
-    if (kind == SIGNAL || (depthwise && rnd(4) == 0)) p->ow = p->iw = p->kw = p->sw = p->dw = 1, p->pw = 0;
-    if (rnd(4) == 0) {          /* 1x1 */
+    if (kind == SIGNAL || (depthwise && rnd(4) == 0))
+        p->ow = p->iw = p->kw = p->sw = p->dw = 1, p->pw = 0;
+    if (rnd(4) == 0) { /* 1x1 */
         p->kd = p->kh = p->kw = p->sd = p->sh = p->sw = 1;
         p->pd = p->ph = p->pw = 0;
         p->od = p->id, p->oh = p->ih, p->ow = p->iw;
@@ -118,10 +138,11 @@ static Case random_case(Kind kind)
 static float *packed(const Case *t, Kind kind, float **bias)
 {
     const inlay_conv_params *p = &t->p;
-    if (kind == DEPTHWISE) {            /* [kh][kw][c] */
+    if (kind == DEPTHWISE) { /* [kh][kw][c] */
         float *w = malloc((size_t)t->yc * (size_t)t->taps * sizeof *w);
         for (int c = 0; c < t->yc; c++)
-            for (int k = 0; k < t->taps; k++) w[k * t->yc + c] = t->w[c * t->taps + k];
+            for (int k = 0; k < t->taps; k++)
+                w[k * t->yc + c] = t->w[c * t->taps + k];
         *bias = malloc((size_t)t->yc * sizeof(float));
         memcpy(*bias, t->b, (size_t)t->yc * sizeof(float));
         return w;
@@ -140,8 +161,10 @@ static float *packed(const Case *t, Kind kind, float **bias)
 
 static inlay_kernel *kernel_of(const Case *t, Kind kind)
 {
-    if (kind == SIGNAL) return t->p.act ? inlay_conv1d_act_f32 : inlay_conv1d_f32;
-    if (kind == DEPTHWISE) return t->p.act ? inlay_dwconv_act_f32 : inlay_dwconv_f32;
+    if (kind == SIGNAL)
+        return t->p.act ? inlay_conv1d_act_f32 : inlay_conv1d_f32;
+    if (kind == DEPTHWISE)
+        return t->p.act ? inlay_dwconv_act_f32 : inlay_dwconv_f32;
     return t->p.act ? inlay_conv_act_f32 : inlay_conv_f32;
 }
 
@@ -151,7 +174,8 @@ static void put_window(const Case *t, Ring *x, int u)
     const inlay_conv_params *p = &t->p;
     const int n = u / (p->od * p->oh), top = u % p->oh * p->sh - p->ph;
     for (int h = 0; h < (p->kh - 1) * p->dh + 1; h++)
-        if (top + h >= 0 && top + h < p->ih) ring_put(x, n * p->ih + top + h, t->x);
+        if (top + h >= 0 && top + h < p->ih)
+            ring_put(x, n * p->ih + top + h, t->x);
 }
 
 /* Units of one call from u on, in the direction of the step: those of one image. */
@@ -161,17 +185,21 @@ static int burst_at(const Case *t, int u, int backward, int most)
     return most < left ? most : left;
 }
 
-/* Unit after unit, or some in a call, of x and q nothing but the rows that these need being there. */
-static void run_rings(const Case *t, const inlay_step *s, void *const *base, Ring *x, Ring *y, Ring *q, int burst, float *got)
+/* Unit after unit, or some in a call, of x and q nothing but the rows that these need being there.
+ */
+static void run_rings(const Case *t, const inlay_step *s, void *const *base, Ring *x, Ring *y,
+                      Ring *q, int burst, float *got)
 {
     for (int done = 0, n; done < t->y_rows; done += n) {
         const int u = s->backward ? t->y_rows - 1 - done : done;
         n = burst_at(t, u, s->backward, burst);
         const int from = s->backward ? u - n + 1 : u;
         ring_poison(x), ring_poison(q);
-        for (int k = from; k < from + n; k++) put_window(t, x, k), ring_put(q, k, t->q);
+        for (int k = from; k < from + n; k++)
+            put_window(t, x, k), ring_put(q, k, t->q);
         assert_int_equal(s->run(base, s, from, from + n), 0);
-        for (int k = from; k < from + n; k++) ring_get(y, k, got);
+        for (int k = from; k < from + n; k++)
+            ring_get(y, k, got);
     }
 }
 
@@ -179,24 +207,37 @@ static void run_case(const Case *t, Kind kind, bool rings)
 {
     const inlay_conv_params *p = &t->p;
     const bool in_place = t->residual && rnd(2);
-    float *bias, *w = packed(t, kind, &bias), *got = malloc((size_t)(t->y_rows * p->ow * t->yc) * sizeof *got);
-    const int burst = rings ? 1 + (int)rnd(rnd(2) ? 9 : 1) : 1, extent = (p->kh - 1) * p->dh + 1 + (burst - 1) * p->sh, cap = extent < t->x_rows ? extent : t->x_rows;
+    float *bias, *w = packed(t, kind, &bias),
+                 *got = malloc((size_t)(t->y_rows * p->ow * t->yc) * sizeof *got);
+    const int burst = rings ? 1 + (int)rnd(rnd(2) ? 9 : 1) : 1,
+              extent = (p->kh - 1) * p->dh + 1 + (burst - 1) * p->sh,
+              cap = extent < t->x_rows ? extent : t->x_rows;
     const int gap = rnd(2) ? (int)rnd(7) : 0, some = burst < t->y_rows ? burst : t->y_rows;
     Ring x = ring_new(t->x_rows, p->iw, t->xc, rings ? cap : t->x_rows, t->xc + gap, gap / 2);
-    Ring y = ring_new(t->y_rows, p->ow, t->yc, rings ? some + (int)rnd((uint32_t)(t->y_rows - some) + 1) : t->y_rows, t->yc + gap, gap / 3);
-    Ring q = ring_new(t->y_rows, p->ow, t->yc, rings ? some : t->y_rows, t->yc, 0), *sum = in_place ? &y : &q;
+    Ring y = ring_new(t->y_rows, p->ow, t->yc,
+                      rings ? some + (int)rnd((uint32_t)(t->y_rows - some) + 1) : t->y_rows,
+                      t->yc + gap, gap / 3);
+    Ring q = ring_new(t->y_rows, p->ow, t->yc, rings ? some : t->y_rows, t->yc, 0),
+         *sum = in_place ? &y : &q;
     void *base[5] = { x.memory, y.memory, q.memory, w, bias };
-    inlay_ref ref[5] = { ring_ref(&y, 1), ring_ref(&x, 0), { .cap = 1, .base = 3 }, { .cap = 1, .base = 4 },
+    inlay_ref ref[5] = { ring_ref(&y, 1),
+                         ring_ref(&x, 0),
+                         { .cap = 1, .base = 3 },
+                         { .cap = 1, .base = 4 },
                          in_place ? ring_ref(&y, 1) : ring_ref(&q, 2) };
-    if (!t->residual) ref[4].base = INLAY_NONE;
+    if (!t->residual)
+        ref[4].base = INLAY_NONE;
     inlay_step s = { kernel_of(t, kind), p, ref, t->y_rows, (int32_t)rnd(2) };
     if (rings) {
         run_rings(t, &s, base, &x, &y, sum, burst, got);
     } else {
-        for (int r = 0; r < t->x_rows; r++) ring_put(&x, r, t->x);
-        for (int r = 0; r < t->y_rows; r++) ring_put(sum, r, t->q);
+        for (int r = 0; r < t->x_rows; r++)
+            ring_put(&x, r, t->x);
+        for (int r = 0; r < t->y_rows; r++)
+            ring_put(sum, r, t->q);
         assert_int_equal(s.run(base, &s, 0, t->y_rows), 0);
-        for (int r = 0; r < t->y_rows; r++) ring_get(&y, r, got);
+        for (int r = 0; r < t->y_rows; r++)
+            ring_get(&y, r, got);
     }
     check_close(got, t->want, (size_t)(t->y_rows * p->ow * t->yc), sqrt((double)t->taps));
     ring_check_guards(&x), ring_check_guards(&y), ring_check_guards(&q);
@@ -209,7 +250,8 @@ static void random_geometries(void **state)
     for (int i = 0; i < 400; i++) {
         Case t = random_case(PLAIN);
         run_case(&t, PLAIN, false);
-        if (t.p.kd == 1 && t.p.id == 1) run_case(&t, PLAIN, true);
+        if (t.p.kd == 1 && t.p.id == 1)
+            run_case(&t, PLAIN, true);
         drop(&t);
     }
 }
@@ -241,14 +283,53 @@ static void random_signals(void **state)
 static void large_weights(void **state)
 {
     (void)state;
-    Case t = { .n = 1, .p = { .id = 1, .ih = 3, .iw = 5, .od = 1, .oh = 3, .ow = 5, .kd = 1, .kh = 3, .kw = 3, .sd = 1, .sh = 1, .sw = 1,
-                              .dd = 1, .dh = 1, .dw = 1, .ph = 1, .pw = 1, .groups = 1, .ic = 97, .oc = 205, .width = 16 } };
+    Case t = { .n = 1,
+               .p = { .id = 1,
+                      .ih = 3,
+                      .iw = 5,
+                      .od = 1,
+                      .oh = 3,
+                      .ow = 5,
+                      .kd = 1,
+                      .kh = 3,
+                      .kw = 3,
+                      .sd = 1,
+                      .sh = 1,
+                      .sw = 1,
+                      .dd = 1,
+                      .dh = 1,
+                      .dw = 1,
+                      .ph = 1,
+                      .pw = 1,
+                      .groups = 1,
+                      .ic = 97,
+                      .oc = 205,
+                      .width = 16 } };
     fill(&t);
     run_case(&t, PLAIN, false);
     run_case(&t, PLAIN, true);
     drop(&t);
-    Case u = { .n = 1, .p = { .id = 1, .ih = 23, .iw = 1, .od = 1, .oh = 23, .ow = 1, .kd = 1, .kh = 3, .kw = 1, .sd = 1, .sh = 1, .sw = 1,
-                              .dd = 1, .dh = 1, .dw = 1, .ph = 1, .groups = 1, .ic = 301, .oc = 205, .width = 16 } };
+    Case u = { .n = 1,
+               .p = { .id = 1,
+                      .ih = 23,
+                      .iw = 1,
+                      .od = 1,
+                      .oh = 23,
+                      .ow = 1,
+                      .kd = 1,
+                      .kh = 3,
+                      .kw = 1,
+                      .sd = 1,
+                      .sh = 1,
+                      .sw = 1,
+                      .dd = 1,
+                      .dh = 1,
+                      .dw = 1,
+                      .ph = 1,
+                      .groups = 1,
+                      .ic = 301,
+                      .oc = 205,
+                      .width = 16 } };
     fill(&u);
     run_case(&u, SIGNAL, false);
     run_case(&u, SIGNAL, true);
@@ -260,8 +341,26 @@ static void diagonal_overlap(void **state)
 {
     (void)state;
     for (int backward = 0; backward < 2; backward++) {
-        Case t = { .n = 1, .p = { .id = 1, .ih = 9, .iw = 11, .od = 1, .oh = 9, .ow = 11, .kd = 1, .kh = 1, .kw = 1, .sd = 1, .sh = 1, .sw = 1,
-                                  .dd = 1, .dh = 1, .dw = 1, .groups = 1, .ic = 24, .oc = 24, .width = 16 } };
+        Case t = { .n = 1,
+                   .p = { .id = 1,
+                          .ih = 9,
+                          .iw = 11,
+                          .od = 1,
+                          .oh = 9,
+                          .ow = 11,
+                          .kd = 1,
+                          .kh = 1,
+                          .kw = 1,
+                          .sd = 1,
+                          .sh = 1,
+                          .sw = 1,
+                          .dd = 1,
+                          .dh = 1,
+                          .dw = 1,
+                          .groups = 1,
+                          .ic = 24,
+                          .oc = 24,
+                          .width = 16 } };
         fill(&t);
         t.residual = false;
         naive(&t);
@@ -270,9 +369,17 @@ static void diagonal_overlap(void **state)
         float *x = backward ? memory : memory + row, *y = backward ? memory + row : memory;
         memcpy(x, t.x, all * sizeof *x);
         void *base[3] = { memory, w, bias };
-        const inlay_ref at_x = { .off = backward ? 0 : row * sizeof *x, .row = row * sizeof *x, .cap = 9, .pix = 24 };
-        const inlay_ref at_y = { .off = backward ? row * sizeof *x : 0, .row = row * sizeof *x, .cap = 9, .pix = 24 };
-        const inlay_ref ref[5] = { at_y, at_x, { .cap = 1, .base = 1 }, { .cap = 1, .base = 2 }, { .cap = 1, .base = INLAY_NONE } };
+        const inlay_ref at_x = {
+            .off = backward ? 0 : row * sizeof *x, .row = row * sizeof *x, .cap = 9, .pix = 24
+        };
+        const inlay_ref at_y = {
+            .off = backward ? row * sizeof *x : 0, .row = row * sizeof *x, .cap = 9, .pix = 24
+        };
+        const inlay_ref ref[5] = { at_y,
+                                   at_x,
+                                   { .cap = 1, .base = 1 },
+                                   { .cap = 1, .base = 2 },
+                                   { .cap = 1, .base = INLAY_NONE } };
         const inlay_step s = { inlay_conv_f32, &t.p, ref, 9, backward };
         inlay_conv_f32(base, &s, 0, 9);
         check_close(y, t.want, all, 5.0);
@@ -285,20 +392,55 @@ static void diagonal_overlap(void **state)
 static void groups_overlap(void **state)
 {
     (void)state;
-    enum { W = 19, H = 5, X = 24, Y = 12, APART = INLAY_TILE_MOST * X, ALL_X = H * W * X, ALL_Y = H * W * Y };
+    enum {
+        W = 19,
+        H = 5,
+        X = 24,
+        Y = 12,
+        APART = INLAY_TILE_MOST * X,
+        ALL_X = H * W * X,
+        ALL_Y = H * W * Y
+    };
     for (int backward = 0; backward < 2; backward++) {
-        Case t = { .n = 1, .p = { .id = 1, .ih = H, .iw = W, .od = 1, .oh = H, .ow = W, .kd = 1, .kh = 1, .kw = 1, .sd = 1, .sh = 1, .sw = 1,
-                                  .dd = 1, .dh = 1, .dw = 1, .groups = 4, .ic = X / 4, .oc = Y / 4, .width = 16 } };
+        Case t = { .n = 1,
+                   .p = { .id = 1,
+                          .ih = H,
+                          .iw = W,
+                          .od = 1,
+                          .oh = H,
+                          .ow = W,
+                          .kd = 1,
+                          .kh = 1,
+                          .kw = 1,
+                          .sd = 1,
+                          .sh = 1,
+                          .sw = 1,
+                          .dd = 1,
+                          .dh = 1,
+                          .dw = 1,
+                          .groups = 4,
+                          .ic = X / 4,
+                          .oc = Y / 4,
+                          .width = 16 } };
         fill(&t);
         t.residual = false;
         naive(&t);
-        float *memory = malloc((ALL_X + APART) * sizeof *memory), *bias, *w = packed(&t, PLAIN, &bias);
+        float *memory = malloc((ALL_X + APART) * sizeof *memory), *bias,
+              *w = packed(&t, PLAIN, &bias);
         const size_t x = backward ? 0 : APART, y = backward ? ALL_X + APART - ALL_Y : 0;
         memcpy(memory + x, t.x, ALL_X * sizeof *memory);
         void *base[3] = { memory, w, bias };
-        const inlay_ref at_x = { .off = x * sizeof *memory, .row = W * X * sizeof *memory, .cap = H, .pix = X };
-        const inlay_ref at_y = { .off = y * sizeof *memory, .row = W * Y * sizeof *memory, .cap = H, .pix = Y };
-        const inlay_ref ref[5] = { at_y, at_x, { .cap = 1, .base = 1 }, { .cap = 1, .base = 2 }, { .cap = 1, .base = INLAY_NONE } };
+        const inlay_ref at_x = {
+            .off = x * sizeof *memory, .row = W * X * sizeof *memory, .cap = H, .pix = X
+        };
+        const inlay_ref at_y = {
+            .off = y * sizeof *memory, .row = W * Y * sizeof *memory, .cap = H, .pix = Y
+        };
+        const inlay_ref ref[5] = { at_y,
+                                   at_x,
+                                   { .cap = 1, .base = 1 },
+                                   { .cap = 1, .base = 2 },
+                                   { .cap = 1, .base = INLAY_NONE } };
         const inlay_step s = { inlay_conv_f32, &t.p, ref, H, backward };
         inlay_conv_f32(base, &s, 0, H);
         check_close(memory + y, t.want, ALL_Y, 5.0);
@@ -310,12 +452,9 @@ static void groups_overlap(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(random_geometries),
-        cmocka_unit_test(random_depthwise),
-        cmocka_unit_test(random_signals),
-        cmocka_unit_test(large_weights),
-        cmocka_unit_test(diagonal_overlap),
-        cmocka_unit_test(groups_overlap),
+        cmocka_unit_test(random_geometries), cmocka_unit_test(random_depthwise),
+        cmocka_unit_test(random_signals),    cmocka_unit_test(large_weights),
+        cmocka_unit_test(diagonal_overlap),  cmocka_unit_test(groups_overlap),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Elementwise kernels: random broadcasts against index arithmetic, rings with gaps between pixels, results on
- * their own operands, the float functions against libm over their whole range, integer edge cases. */
+ * Elementwise kernels: random broadcasts against index arithmetic, rings with gaps between pixels,
+ * results on their own operands, the float functions against libm over their whole range, integer
+ * edge cases. */
 #include "steps.h"
 
 #include "kernels/eltwise_f32.h"
@@ -26,11 +27,13 @@ static void random_nest(inlay_nd2_params *p, size_t *size)
             int32_t *stride = k ? p->b : p->a;
             const bool repeats = rnd(3) == 0;
             stride[d] = repeats ? 0 : step[k];
-            if (!repeats) step[k] *= p->n[d];
+            if (!repeats)
+                step[k] *= p->n[d];
         }
     }
     size[0] = 1, size[1] = (size_t)step[0], size[2] = (size_t)step[1];
-    for (int d = 0; d < p->rank; d++) size[0] *= (size_t)p->n[d];
+    for (int d = 0; d < p->rank; d++)
+        size[0] *= (size_t)p->n[d];
 }
 
 static void broadcasts(void **state)
@@ -66,16 +69,24 @@ static void rows_and_pixels(void **state)
     enum { ROWS = 5, WIDTH = 7, C = 21 };
     float *image = rnd_floats(ROWS * WIDTH * C), *bias = rnd_floats(C), got[ROWS * WIDTH * C];
     for (int gap = 0; gap < 2; gap++) {
-        Ring x = ring_new(ROWS, WIDTH, C, ROWS, C + gap * 3, gap), y = ring_new(ROWS, WIDTH, C, ROWS, C + gap * 5, gap);
-        const inlay_nd2_params p = { .rank = 2, .rows = 3, .pixel = 0, .n = { WIDTH, C }, .a = { C, 1 }, .b = { 0, 1 } };
-        const inlay_ref ref[] = { ring_ref(&y, 0), ring_ref(&x, 1), { .cap = 1, .pix = 1, .base = 2 } };
+        Ring x = ring_new(ROWS, WIDTH, C, ROWS, C + gap * 3, gap),
+             y = ring_new(ROWS, WIDTH, C, ROWS, C + gap * 5, gap);
+        const inlay_nd2_params p = {
+            .rank = 2, .rows = 3, .pixel = 0, .n = { WIDTH, C }, .a = { C, 1 }, .b = { 0, 1 }
+        };
+        const inlay_ref ref[] = { ring_ref(&y, 0),
+                                  ring_ref(&x, 1),
+                                  { .cap = 1, .pix = 1, .base = 2 } };
         const inlay_step s = { inlay_add_f32, &p, ref, ROWS, 0 };
         void *base[] = { y.memory, x.memory, bias };
-        for (int r = 0; r < ROWS; r++) ring_put(&x, r, image);
+        for (int r = 0; r < ROWS; r++)
+            ring_put(&x, r, image);
         assert_int_equal(s.run(base, &s, 0, 2), 0);
         assert_int_equal(s.run(base, &s, 2, ROWS), 0);
-        for (int r = 0; r < ROWS; r++) ring_get(&y, r, got);
-        for (int i = 0; i < ROWS * WIDTH * C; i++) assert_true(got[i] == image[i] + bias[i % C]);
+        for (int r = 0; r < ROWS; r++)
+            ring_get(&y, r, got);
+        for (int i = 0; i < ROWS * WIDTH * C; i++)
+            assert_true(got[i] == image[i] + bias[i % C]);
         ring_check_guards(&y);
         free(x.memory), free(y.memory);
     }
@@ -89,17 +100,21 @@ static void unary_rows(void **state)
     float *image = rnd_floats(ROWS * WIDTH * C), got[ROWS * WIDTH * C];
     for (int kind = 0; kind < 4; kind++) {
         const int gap = kind & 1, cap = kind & 2 ? 3 : ROWS;
-        Ring x = ring_new(ROWS, WIDTH, C, cap, C + gap, 0), y = ring_new(ROWS, WIDTH, C, ROWS, C + 2 * gap, gap);
+        Ring x = ring_new(ROWS, WIDTH, C, cap, C + gap, 0),
+             y = ring_new(ROWS, WIDTH, C, ROWS, C + 2 * gap, gap);
         const inlay_flat_params p = { WIDTH * C, C, 0.25, 0 };
         const inlay_ref ref[] = { ring_ref(&y, 0), ring_ref(&x, 1) };
         const inlay_step s = { inlay_leaky_relu_f32, &p, ref, ROWS, 0 };
         void *base[] = { y.memory, x.memory };
         for (int r = 0; r < ROWS; r++) {
             ring_put(&x, r, image);
-            if (cap < ROWS || r == ROWS - 1) assert_int_equal(s.run(base, &s, cap < ROWS ? r : 0, r + 1), 0);
+            if (cap < ROWS || r == ROWS - 1)
+                assert_int_equal(s.run(base, &s, cap < ROWS ? r : 0, r + 1), 0);
         }
-        for (int r = 0; r < ROWS; r++) ring_get(&y, r, got);
-        for (int i = 0; i < ROWS * WIDTH * C; i++) assert_true(got[i] == (image[i] < 0 ? 0.25f * image[i] : image[i]));
+        for (int r = 0; r < ROWS; r++)
+            ring_get(&y, r, got);
+        for (int i = 0; i < ROWS * WIDTH * C; i++)
+            assert_true(got[i] == (image[i] < 0 ? 0.25f * image[i] : image[i]));
         ring_check_guards(&y);
         free(x.memory), free(y.memory);
     }
@@ -110,11 +125,15 @@ static void on_its_own_operand(void **state)
 {
     (void)state;
     for (int n = 1; n < 70; n++) {
-        float *a = rnd_floats((size_t)n), *b = rnd_floats((size_t)n), *want = malloc((size_t)n * sizeof *want);
+        float *a = rnd_floats((size_t)n), *b = rnd_floats((size_t)n),
+              *want = malloc((size_t)n * sizeof *want);
         const inlay_nd2_params p = { .rank = 1, .pixel = -1, .n = { n }, .a = { 1 }, .b = { 1 } };
-        for (int i = 0; i < n; i++) want[i] = a[i] * b[i];
-        if (n & 1) RUN(inlay_mul_f32, &p, a, a, b);
-        else RUN(inlay_mul_f32, &p, b, a, b);
+        for (int i = 0; i < n; i++)
+            want[i] = a[i] * b[i];
+        if (n & 1)
+            RUN(inlay_mul_f32, &p, a, a, b);
+        else
+            RUN(inlay_mul_f32, &p, b, a, b);
         assert_memory_equal(n & 1 ? a : b, want, (size_t)n * sizeof *want);
         free(a), free(b), free(want);
     }
@@ -130,12 +149,16 @@ static double worst_ulp(float (*f)(float), double (*exact)(double), float from, 
         const float near = (float)want;
         const double unit = fabs((double)(nextafterf(near, INFINITY) - near));
         const double error = fabs((double)f(x) - want) / unit;
-        if (error > worst) worst = error;
+        if (error > worst)
+            worst = error;
     }
     return worst;
 }
 
-static double sigmoid(double x) { return 1.0 / (1.0 + exp(-x)); }
+static double sigmoid(double x)
+{
+    return 1.0 / (1.0 + exp(-x));
+}
 
 static void functions(void **state)
 {
@@ -148,11 +171,14 @@ static void functions(void **state)
     assert_true(worst_ulp(inlay_erf_f, erf, -1.0f, 1.0f) < 2.5);
     assert_true(worst_ulp(inlay_erf_f, erf, -5.0f, 5.0f) < 2.5);
     assert_true(worst_ulp(inlay_sigmoid_f, sigmoid, -80.0f, 20.0f) < 3.0);
-    assert_true(inlay_exp_f(INFINITY) == INFINITY && inlay_exp_f(-INFINITY) == 0.0f && isnan(inlay_exp_f(NAN)));
+    assert_true(inlay_exp_f(INFINITY) == INFINITY && inlay_exp_f(-INFINITY) == 0.0f &&
+                isnan(inlay_exp_f(NAN)));
     assert_true(inlay_exp_f(100.0f) == INFINITY && inlay_exp_f(0.0f) == 1.0f);
     assert_true(fabs((double)inlay_exp_f(-100.0f) - exp(-100.0)) < 3e-45);
-    assert_true(inlay_tanh_f(INFINITY) == 1.0f && inlay_tanh_f(-50.0f) == -1.0f && isnan(inlay_tanh_f(NAN)));
-    assert_true(inlay_erf_f(INFINITY) == 1.0f && inlay_erf_f(-9.0f) == -1.0f && isnan(inlay_erf_f(NAN)));
+    assert_true(inlay_tanh_f(INFINITY) == 1.0f && inlay_tanh_f(-50.0f) == -1.0f &&
+                isnan(inlay_tanh_f(NAN)));
+    assert_true(inlay_erf_f(INFINITY) == 1.0f && inlay_erf_f(-9.0f) == -1.0f &&
+                isnan(inlay_erf_f(NAN)));
     assert_true(signbit(inlay_tanh_f(-0.0f)) && signbit(inlay_erf_f(-0.0f)));
 }
 
@@ -162,17 +188,23 @@ static void bytes(void **state)
     (void)state;
     static int8_t a[65536], b[65536], y[65536];
     const inlay_nd2_params p = { .rank = 1, .pixel = -1, .n = { 65536 }, .a = { 1 }, .b = { 1 } };
-    for (int i = 0; i < 65536; i++) a[i] = (int8_t)(i & 255), b[i] = (int8_t)(i >> 8);
+    for (int i = 0; i < 65536; i++)
+        a[i] = (int8_t)(i & 255), b[i] = (int8_t)(i >> 8);
     RUN(inlay_add_i8, &p, y, a, b);
-    for (int i = 0; i < 65536; i++) assert_int_equal(y[i], (int8_t)(a[i] + b[i]));
+    for (int i = 0; i < 65536; i++)
+        assert_int_equal(y[i], (int8_t)(a[i] + b[i]));
     RUN(inlay_mul_i8, &p, y, a, b);
-    for (int i = 0; i < 65536; i++) assert_int_equal(y[i], (int8_t)(a[i] * b[i]));
+    for (int i = 0; i < 65536; i++)
+        assert_int_equal(y[i], (int8_t)(a[i] * b[i]));
     RUN(inlay_div_i8, &p, y, a, b);
-    for (int i = 0; i < 65536; i++) assert_int_equal(y[i], b[i] ? (int8_t)(a[i] / b[i]) : 0);
+    for (int i = 0; i < 65536; i++)
+        assert_int_equal(y[i], b[i] ? (int8_t)(a[i] / b[i]) : 0);
     RUN(inlay_mod_i8, &p, y, a, b);
-    for (int i = 0; i < 65536; i++) assert_int_equal(y[i], b[i] ? ((a[i] % b[i]) + b[i]) % b[i] : 0);
+    for (int i = 0; i < 65536; i++)
+        assert_int_equal(y[i], b[i] ? ((a[i] % b[i]) + b[i]) % b[i] : 0);
     RUN(inlay_max_i8, &p, y, a, b);
-    for (int i = 0; i < 65536; i++) assert_int_equal(y[i], a[i] > b[i] ? a[i] : b[i]);
+    for (int i = 0; i < 65536; i++)
+        assert_int_equal(y[i], a[i] > b[i] ? a[i] : b[i]);
 }
 
 static void edges(void **state)
@@ -201,8 +233,10 @@ static void edges(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(broadcasts), cmocka_unit_test(rows_and_pixels), cmocka_unit_test(unary_rows), cmocka_unit_test(on_its_own_operand),
-        cmocka_unit_test(functions), cmocka_unit_test(bytes), cmocka_unit_test(edges),
+        cmocka_unit_test(broadcasts), cmocka_unit_test(rows_and_pixels),
+        cmocka_unit_test(unary_rows), cmocka_unit_test(on_its_own_operand),
+        cmocka_unit_test(functions),  cmocka_unit_test(bytes),
+        cmocka_unit_test(edges),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

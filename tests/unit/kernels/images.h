@@ -25,12 +25,16 @@ static inline uint32_t rnd(uint32_t n)
     return (uint32_t)(seed_ >> 33) % n;
 }
 
-static inline float rnd_float(void) { return (float)rnd(2001) / 1000.0f - 1.0f; }
+static inline float rnd_float(void)
+{
+    return (float)rnd(2001) / 1000.0f - 1.0f;
+}
 
 static inline float *rnd_floats(size_t n)
 {
     float *f = malloc((n ? n : 1) * sizeof *f);
-    for (size_t i = 0; i < n; i++) f[i] = rnd_float();
+    for (size_t i = 0; i < n; i++)
+        f[i] = rnd_float();
     return f;
 }
 
@@ -39,9 +43,9 @@ enum { GUARDS = 64 };
 
 /* Rows of pixels as a ring: `cap` slots, `pix` floats a pixel of which `c` are the image's. */
 typedef struct Ring {
-    float *memory;              /* guards, slots, guards */
+    float *memory; /* guards, slots, guards */
     size_t floats;
-    int rows, w, c, cap, pix, skip;     /* skip: channel offset in the pixel */
+    int rows, w, c, cap, pix, skip; /* skip: channel offset in the pixel */
 } Ring;
 
 static inline Ring ring_new(int rows, int w, int c, int cap, int pix, int skip)
@@ -49,31 +53,39 @@ static inline Ring ring_new(int rows, int w, int c, int cap, int pix, int skip)
     Ring r = { .rows = rows, .w = w, .c = c, .cap = cap, .pix = pix, .skip = skip };
     r.floats = (size_t)cap * (size_t)w * (size_t)pix + 2 * GUARDS;
     r.memory = malloc(r.floats * sizeof(float));
-    for (size_t i = 0; i < r.floats; i++) r.memory[i] = GUARD;
+    for (size_t i = 0; i < r.floats; i++)
+        r.memory[i] = GUARD;
     return r;
 }
 
 static inline float *ring_pixel(const Ring *r, int row, int x)
 {
-    return r->memory + GUARDS + ((size_t)(row % r->cap) * (size_t)r->w + (size_t)x) * (size_t)r->pix + r->skip;
+    return r->memory + GUARDS +
+           ((size_t)(row % r->cap) * (size_t)r->w + (size_t)x) * (size_t)r->pix + r->skip;
 }
 
 static inline inlay_ref ring_ref(const Ring *r, int base)
 {
-    return (inlay_ref){ .off = (size_t)(GUARDS + r->skip) * sizeof(float), .row = (size_t)r->w * (size_t)r->pix * sizeof(float),
-                        .cap = r->cap, .pix = r->pix, .base = base };
+    return (inlay_ref){ .off = (size_t)(GUARDS + r->skip) * sizeof(float),
+                        .row = (size_t)r->w * (size_t)r->pix * sizeof(float),
+                        .cap = r->cap,
+                        .pix = r->pix,
+                        .base = base };
 }
 
 static inline void ring_put(Ring *r, int row, const float *image)
 {
     for (int x = 0; x < r->w; x++)
-        memcpy(ring_pixel(r, row, x), image + ((size_t)row * (size_t)r->w + (size_t)x) * (size_t)r->c, (size_t)r->c * sizeof(float));
+        memcpy(ring_pixel(r, row, x),
+               image + ((size_t)row * (size_t)r->w + (size_t)x) * (size_t)r->c,
+               (size_t)r->c * sizeof(float));
 }
 
 static inline void ring_get(const Ring *r, int row, float *image)
 {
     for (int x = 0; x < r->w; x++)
-        memcpy(image + ((size_t)row * (size_t)r->w + (size_t)x) * (size_t)r->c, ring_pixel(r, row, x), (size_t)r->c * sizeof(float));
+        memcpy(image + ((size_t)row * (size_t)r->w + (size_t)x) * (size_t)r->c,
+               ring_pixel(r, row, x), (size_t)r->c * sizeof(float));
 }
 
 /* All of the image's floats become NaN: whatever is read must have been put there. */
@@ -81,7 +93,8 @@ static inline void ring_poison(Ring *r)
 {
     for (int s = 0; s < r->cap; s++)
         for (int x = 0; x < r->w; x++)
-            for (int i = 0; i < r->c; i++) ring_pixel(r, s, x)[i] = NAN;
+            for (int i = 0; i < r->c; i++)
+                ring_pixel(r, s, x)[i] = NAN;
 }
 
 /* Everything that is not the image's must be untouched. */
@@ -90,12 +103,13 @@ static inline void ring_check_guards(const Ring *r)
     for (size_t i = 0; i < r->floats; i++) {
         const ptrdiff_t at = (ptrdiff_t)i - GUARDS, in = (ptrdiff_t)r->cap * r->w * r->pix;
         const int channel = at >= 0 && at < in ? (int)(at % r->pix) - r->skip : -1;
-        if (channel < 0 || channel >= r->c) assert_true(r->memory[i] == GUARD);
+        if (channel < 0 || channel >= r->c)
+            assert_true(r->memory[i] == GUARD);
     }
 }
 
-/* OIHW (or O, taps, I with perm) weights into blocks; w(o, tap) by a function of the caller's is not needed:
- * `w` is [oc][taps], taps in the order kd, kh, kw, ic. */
+/* OIHW (or O, taps, I with perm) weights into blocks; w(o, tap) by a function of the caller's is
+ * not needed: `w` is [oc][taps], taps in the order kd, kh, kw, ic. */
 static inline float *pack_blocks(const float *w, int oc, int taps, int width)
 {
     const int padded = (oc + 3) / 4 * 4;
@@ -104,7 +118,8 @@ static inline float *pack_blocks(const float *w, int oc, int taps, int width)
         const int left = padded - o;
         b = left >= width ? width : left >= 8 ? 8 : 4;
         for (int t = 0; t < taps; t++)
-            for (int i = 0; i < b; i++) *at++ = o + i < oc ? w[(size_t)(o + i) * (size_t)taps + (size_t)t] : 0.0f;
+            for (int i = 0; i < b; i++)
+                *at++ = o + i < oc ? w[(size_t)(o + i) * (size_t)taps + (size_t)t] : 0.0f;
     }
     return out;
 }
@@ -112,7 +127,8 @@ static inline float *pack_blocks(const float *w, int oc, int taps, int width)
 static inline void check_close(const float *got, const float *want, size_t n, double scale)
 {
     for (size_t i = 0; i < n; i++)
-        if (got[i] != want[i] && !(fabs((double)got[i] - (double)want[i]) <= 1e-5 * scale + 1e-5 * fabs((double)want[i])))
+        if (got[i] != want[i] && !(fabs((double)got[i] - (double)want[i]) <=
+                                   1e-5 * scale + 1e-5 * fabs((double)want[i])))
             fail_msg("element %zu is %g, should be %g", i, (double)got[i], (double)want[i]);
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Indices inside and outside their axis, scatters in order, TopK with ties, Unique, running sums, contractions, resampling. */
+ * Indices inside and outside their axis, scatters in order, TopK with ties, Unique, running sums,
+ * contractions, resampling. */
 #include "steps.h"
 
 #include "kernels/einsum.h"
@@ -14,10 +15,12 @@ static void gathers(void **state)
     (void)state;
     float x[2 * 4 * 3], y[2 * 3 * 3];
     int64_t index[] = { 3, -4, 1 };
-    for (int i = 0; i < 24; i++) x[i] = (float)i;
+    for (int i = 0; i < 24; i++)
+        x[i] = (float)i;
     const inlay_gather_params p = { 2, 4, 3, 3 * sizeof(float) };
     assert_int_equal(RUN(inlay_gather, &p, y, x, index), 0);
-    for (int i = 0; i < 18; i++) assert_true(y[i] == x[(i / 9 * 4 + (index[i / 3 % 3] + 4) % 4) * 3 + i % 3]);
+    for (int i = 0; i < 18; i++)
+        assert_true(y[i] == x[(i / 9 * 4 + (index[i / 3 % 3] + 4) % 4) * 3 + i % 3]);
     index[2] = 4;
     assert_int_equal(RUN(inlay_gather, &p, y, x, index), -INLAY_E_INDEX);
     index[2] = -5;
@@ -41,7 +44,9 @@ static void scatters(void **state)
     p.op = 0;
     assert_int_equal(RUN(inlay_scatter_elements_i32, &p, y, x, index, u), 0);
     assert_memory_equal(y, ((int32_t[]){ 1, 20, 3, 30, 5 }), sizeof y);
-    p = (inlay_scatter_params){ .op = 3, .rank = 1, .k = 3, .run = 1, .bytes = sizeof x, .x = { 5 } };
+    p = (inlay_scatter_params){
+        .op = 3, .rank = 1, .k = 3, .run = 1, .bytes = sizeof x, .x = { 5 }
+    };
     assert_int_equal(RUN(inlay_scatter_nd_i32, &p, x, x, index, u), 0);
     assert_memory_equal(x, ((int32_t[]){ 1, 20, 3, 30, 5 }), sizeof x);
     index[0] = 5;
@@ -52,25 +57,29 @@ static void top(void **state)
 {
     (void)state;
     for (int round = 0; round < 100; round++) {
-        const inlay_topk_params p = { 2, 1 + (int32_t)rnd(50), 1 + (int32_t)rnd(3), 0, (int32_t)rnd(2) };
+        const inlay_topk_params p = { 2, 1 + (int32_t)rnd(50), 1 + (int32_t)rnd(3), 0,
+                                      (int32_t)rnd(2) };
         inlay_topk_params q = p;
         q.k = 1 + (int32_t)rnd((uint32_t)p.n);
         const size_t n = (size_t)(2 * p.n * p.inner), m = (size_t)(2 * q.k * p.inner);
         int16_t *x = malloc(n * sizeof *x), *y = malloc(m * sizeof *y);
         int64_t *at = malloc(m * sizeof *at);
-        for (size_t i = 0; i < n; i++) x[i] = (int16_t)rnd(20);
+        for (size_t i = 0; i < n; i++)
+            x[i] = (int16_t)rnd(20);
         assert_int_equal(RUN(inlay_topk_i16, &q, y, at, x), 0);
         for (int o = 0; o < 2; o++)
             for (int c = 0; c < p.inner; c++)
                 for (int k = 0; k < q.k; k++) {
                     const int64_t i = at[(o * q.k + k) * p.inner + c];
-                    int before = 0;         /* elements that come before it by value, then by place */
+                    int before = 0; /* elements that come before it by value, then by place */
                     for (int j = 0; j < p.n; j++) {
-                        const int d = x[(o * p.n + j) * p.inner + c] - x[(o * p.n + i) * p.inner + c];
+                        const int d =
+                            x[(o * p.n + j) * p.inner + c] - x[(o * p.n + i) * p.inner + c];
                         before += (p.largest ? d > 0 : d < 0) || (d == 0 && j < i);
                     }
                     assert_int_equal(before, k);
-                    assert_int_equal(y[(o * q.k + k) * p.inner + c], x[(o * p.n + i) * p.inner + c]);
+                    assert_int_equal(y[(o * q.k + k) * p.inner + c],
+                                     x[(o * p.n + i) * p.inner + c]);
                 }
         free(x), free(y), free(at);
     }
@@ -93,7 +102,8 @@ static void uniques(void **state)
     assert_memory_equal(y, ((float[]){ 2, 1, 3, 4 }), sizeof y);
     assert_memory_equal(inverse, ((int64_t[]){ 0, 1, 1, 2, 3, 2 }), sizeof inverse);
     p.found = 3;
-    assert_int_equal(RUN(inlay_unique_f32, &p, y, NULL, first, inverse, counts, x, scratch), -INLAY_E_SHAPE);
+    assert_int_equal(RUN(inlay_unique_f32, &p, y, NULL, first, inverse, counts, x, scratch),
+                     -INLAY_E_SHAPE);
 }
 
 static void sequences(void **state)
@@ -101,7 +111,9 @@ static void sequences(void **state)
     (void)state;
     int32_t x[] = { 1, 2, 3, 4, 5, 6 }, y[6];
     int64_t axis = -1;
-    inlay_cumulate_params p = { .rank = 2, .axis = -1, .exclusive = 1, .reverse = 1, .n = { 2, 3 } };
+    inlay_cumulate_params p = {
+        .rank = 2, .axis = -1, .exclusive = 1, .reverse = 1, .n = { 2, 3 }
+    };
     assert_int_equal(RUN(inlay_cumsum_i32, &p, y, x, &axis), 0);
     assert_memory_equal(y, ((int32_t[]){ 5, 3, 0, 11, 6, 0 }), sizeof y);
     axis = 2;
@@ -131,17 +143,23 @@ static void contractions(void **state)
 {
     (void)state;
     enum { B = 2, I = 5, J = 9, K = 20 };
-    float *a = rnd_floats(B * I * K), *b = rnd_floats(B * K * J), *bt = rnd_floats(B * K * J), y[B * I * J], z[B * I * J];
-    for (int i = 0; i < B * K * J; i++) bt[(i / (K * J) * J + i % J) * K + i / J % K] = b[i];
-    const inlay_einsum_params plain = { 3, 1, { B, I, J }, { I * K, K, 0 }, { K * J, 0, 1 }, { K }, { 1 }, { J } };
-    const inlay_einsum_params turned = { 3, 1, { B, I, J }, { I * K, K, 0 }, { K * J, 0, K }, { K }, { 1 }, { 1 } };
+    float *a = rnd_floats(B * I * K), *b = rnd_floats(B * K * J), *bt = rnd_floats(B * K * J),
+          y[B * I * J], z[B * I * J];
+    for (int i = 0; i < B * K * J; i++)
+        bt[(i / (K * J) * J + i % J) * K + i / J % K] = b[i];
+    const inlay_einsum_params plain = { 3,     1,     { B, I, J }, { I * K, K, 0 }, { K * J, 0, 1 },
+                                        { K }, { 1 }, { J } };
+    const inlay_einsum_params turned = {
+        3, 1, { B, I, J }, { I * K, K, 0 }, { K * J, 0, K }, { K }, { 1 }, { 1 }
+    };
     RUN(inlay_einsum_f32, &plain, y, a, b);
     RUN(inlay_einsum_f32, &turned, z, a, bt);
     for (int n = 0; n < B; n++)
         for (int i = 0; i < I; i++)
             for (int j = 0; j < J; j++) {
                 double sum = 0;
-                for (int k = 0; k < K; k++) sum += (double)a[(n * I + i) * K + k] * (double)b[(n * K + k) * J + j];
+                for (int k = 0; k < K; k++)
+                    sum += (double)a[(n * I + i) * K + k] * (double)b[(n * K + k) * J + j];
                 assert_float_equal(y[(n * I + i) * J + j], (float)sum, 1e-5f);
                 assert_float_equal(z[(n * I + i) * J + j], (float)sum, 1e-5f);
             }
@@ -157,26 +175,37 @@ static void resampling(void **state)
     (void)state;
     int32_t index[8];
     float weight[12], x[] = { 1, 2, 4 }, y[6];
-    inlay_resize_table_params p = { .n_in = 3, .n_out = 6, .mode = INLAY_LINEAR, .coordinate = INLAY_HALF_PIXEL, .taps = 2, .stride = 1, .entries = 1 };
+    inlay_resize_table_params p = { .n_in = 3,
+                                    .n_out = 6,
+                                    .mode = INLAY_LINEAR,
+                                    .coordinate = INLAY_HALF_PIXEL,
+                                    .taps = 2,
+                                    .stride = 1,
+                                    .entries = 1 };
     int32_t tables[12];
     float weights[18];
     inlay_resize_axis(&p, 2.0, 0, 1, tables, weights);
-    const inlay_resample_params q = { .along = INLAY_ALONG_ANY, .outer = 1, .n_in = 3, .n_out = 6, .inner = 1, .taps = 2 };
+    const inlay_resample_params q = {
+        .along = INLAY_ALONG_ANY, .outer = 1, .n_in = 3, .n_out = 6, .inner = 1, .taps = 2
+    };
     RUN(inlay_resample_f32, &q, y, x, tables, weights);
     check_close(y, (float[]){ 1, 1.25f, 1.75f, 2.5f, 3.5f, 4 }, 6, 1.0);
-    p.mode = INLAY_NEAREST, p.taps = 1, p.n_out = 4, p.coordinate = INLAY_ASYMMETRIC, p.nearest = INLAY_FLOOR, p.stride = 10;
+    p.mode = INLAY_NEAREST, p.taps = 1, p.n_out = 4, p.coordinate = INLAY_ASYMMETRIC,
+    p.nearest = INLAY_FLOOR, p.stride = 10;
     float scale = 1.5f;
     assert_int_equal(RUN(inlay_resize_table, &p, index, weight, &scale, NULL, NULL), 0);
     assert_memory_equal(index, ((int32_t[]){ 0, 0, 10, 20 }), 16);
     scale = 2.0f;
-    assert_int_equal(RUN(inlay_resize_table, &p, index, weight, &scale, NULL, NULL), -INLAY_E_SHAPE);
+    assert_int_equal(RUN(inlay_resize_table, &p, index, weight, &scale, NULL, NULL),
+                     -INLAY_E_SHAPE);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(gathers), cmocka_unit_test(scatters), cmocka_unit_test(top), cmocka_unit_test(uniques),
-        cmocka_unit_test(sequences), cmocka_unit_test(contractions), cmocka_unit_test(resampling),
+        cmocka_unit_test(gathers),    cmocka_unit_test(scatters),  cmocka_unit_test(top),
+        cmocka_unit_test(uniques),    cmocka_unit_test(sequences), cmocka_unit_test(contractions),
+        cmocka_unit_test(resampling),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,7 +10,8 @@
 static int run(inlay_kernel *k, const void *params, int operands, void **base)
 {
     inlay_ref ref[12];
-    for (int i = 0; i < operands; i++) ref[i] = (inlay_ref){ .cap = 1, .pix = 1, .base = base[i] ? i : INLAY_NONE };
+    for (int i = 0; i < operands; i++)
+        ref[i] = (inlay_ref){ .cap = 1, .pix = 1, .base = base[i] ? i : INLAY_NONE };
     const inlay_step s = { k, params, ref, 1, 0 };
     return k(base, &s, 0, 1);
 }
@@ -46,7 +47,8 @@ static Linked *grow(Tables *t, int depth, int targets)
     if (leaf) {
         n->target = (int)rnd((uint32_t)targets), n->weight = (double)rnd_float();
         t->node[2 * at] = 16 + INLAY_TREE_LEAF * 2, t->node[2 * at + 1] = t->votes;
-        t->target[t->votes] = n->target, t->weight[t->votes] = n->weight, t->weight_f[t->votes] = (float)n->weight;
+        t->target[t->votes] = n->target, t->weight[t->votes] = n->weight,
+        t->weight_f[t->votes] = (float)n->weight;
         t->votes++;
         return n;
     }
@@ -59,45 +61,58 @@ static Linked *grow(Tables *t, int depth, int targets)
 
 static void fell(Linked *n)
 {
-    if (n->yes) fell(n->yes), fell(n->no);
+    if (n->yes)
+        fell(n->yes), fell(n->no);
     free(n);
 }
 
 static bool holds(const Linked *n, double x)
 {
     switch (n->mode) {
-    case INLAY_TREE_LEQ: return x <= n->value;
-    case INLAY_TREE_LT: return x < n->value;
-    case INLAY_TREE_GTE: return x >= n->value;
-    case INLAY_TREE_GT: return x > n->value;
-    case INLAY_TREE_EQ: return x == n->value;
-    case INLAY_TREE_NEQ: return x != n->value;
+    case INLAY_TREE_LEQ:
+        return x <= n->value;
+    case INLAY_TREE_LT:
+        return x < n->value;
+    case INLAY_TREE_GTE:
+        return x >= n->value;
+    case INLAY_TREE_GT:
+        return x > n->value;
+    case INLAY_TREE_EQ:
+        return x == n->value;
+    case INLAY_TREE_NEQ:
+        return x != n->value;
     default:
         for (const double *m = members + (int)n->value; !isnan(*m); m++)
-            if (x == *m) return true;
+            if (x == *m)
+                return true;
         return false;
     }
 }
 
 static const Linked *leaf_of(const Linked *n, const double *x)
 {
-    while (n->mode != INLAY_TREE_LEAF) n = holds(n, x[n->feature]) || (n->missing && isnan(x[n->feature])) ? n->yes : n->no;
+    while (n->mode != INLAY_TREE_LEAF)
+        n = holds(n, x[n->feature]) || (n->missing && isnan(x[n->feature])) ? n->yes : n->no;
     return n;
 }
 
-static void check_row(const inlay_tree_params *p, Linked *const *root, const double *x, const double *z)
+static void check_row(const inlay_tree_params *p, Linked *const *root, const double *x,
+                      const double *z)
 {
     double want[8] = { 0 };
     bool has[8] = { false };
     for (int i = 0; i < p->trees; i++) {
         const Linked *leaf = leaf_of(root[i], x);
         double *w = want + leaf->target;
-        if (p->aggregate < 2) *w += leaf->weight;
-        else if (!has[leaf->target] || (p->aggregate == 2 ? leaf->weight < *w : leaf->weight > *w)) *w = leaf->weight;
+        if (p->aggregate < 2)
+            *w += leaf->weight;
+        else if (!has[leaf->target] || (p->aggregate == 2 ? leaf->weight < *w : leaf->weight > *w))
+            *w = leaf->weight;
         has[leaf->target] = true;
     }
     for (int k = 0; k < p->targets; k++) {
-        if (p->aggregate == 0) want[k] /= p->trees;
+        if (p->aggregate == 0)
+            want[k] /= p->trees;
         assert_true(fabs(z[k] - want[k]) < 1e-5);
     }
 }
@@ -108,35 +123,57 @@ static void ensembles(void **state)
     for (int round = 0; round < 200; round++) {
         Tables t = { .nodes = 0 };
         Linked *root[8];
-        inlay_tree_params p = { .n = ROWS, .features = FEATURES, .targets = 1 + (int32_t)rnd(4), .trees = 1 + (int32_t)rnd(6), .aggregate = (int32_t)rnd(4), .wide = 1 };
+        inlay_tree_params p = { .n = ROWS,
+                                .features = FEATURES,
+                                .targets = 1 + (int32_t)rnd(4),
+                                .trees = 1 + (int32_t)rnd(6),
+                                .aggregate = (int32_t)rnd(4),
+                                .wide = 1 };
         for (int i = 0; i < p.trees; i++) {
             t.root[i] = t.nodes;
             root[i] = grow(&t, 5, p.targets);
         }
         double x[ROWS * FEATURES], z[ROWS * 4], scratch[16];
         float x_f[ROWS * FEATURES], z_f[ROWS * 4];
-        for (int i = 0; i < ROWS * FEATURES; i++) x[i] = rnd(10) ? ((double)rnd(17) - 8.0) / 8.0 : (double)NAN, x_f[i] = (float)x[i];
-        void *wide[12] = { z, NULL, x, t.root, t.node, t.value, t.target, t.weight, (void *)(uintptr_t)members, NULL, NULL, scratch };
+        for (int i = 0; i < ROWS * FEATURES; i++)
+            x[i] = rnd(10) ? ((double)rnd(17) - 8.0) / 8.0 : (double)NAN, x_f[i] = (float)x[i];
+        void *wide[12] = { z,        NULL,     x,
+                           t.root,   t.node,   t.value,
+                           t.target, t.weight, (void *)(uintptr_t)members,
+                           NULL,     NULL,     scratch };
         run(inlay_tree_f64, &p, 12, wide);
         p.wide = 0;
-        void *narrow[12] = { z_f, NULL, x_f, t.root, t.node, t.value_f, t.target, t.weight_f, (void *)(uintptr_t)members_f, NULL, NULL, scratch };
+        void *narrow[12] = { z_f,      NULL,       x_f,
+                             t.root,   t.node,     t.value_f,
+                             t.target, t.weight_f, (void *)(uintptr_t)members_f,
+                             NULL,     NULL,       scratch };
         run(inlay_tree_f32, &p, 12, narrow);
-        for (int i = 0; i < ROWS; i++) check_row(&p, root, x + i * FEATURES, z + i * p.targets);
-        for (int i = 0; i < ROWS * p.targets; i++) assert_true(fabs((double)z_f[i] - z[i]) < 1e-5);
-        for (int i = 0; i < p.trees; i++) fell(root[i]);
+        for (int i = 0; i < ROWS; i++)
+            check_row(&p, root, x + i * FEATURES, z + i * p.targets);
+        for (int i = 0; i < ROWS * p.targets; i++)
+            assert_true(fabs((double)z_f[i] - z[i]) < 1e-5);
+        for (int i = 0; i < p.trees; i++)
+            fell(root[i]);
     }
 }
 
-/* One split; leaves vote for class 1 (0.8) and class 0 (0.6): the class with the larger score wins, base values added. */
+/* One split; leaves vote for class 1 (0.8) and class 0 (0.6): the class with the larger score wins,
+ * base values added. */
 static void classes(void **state)
 {
     (void)state;
-    int32_t root = 0, node[] = { 0 * 16 + INLAY_TREE_LEQ * 2, 2, 16 + INLAY_TREE_LEAF * 2, 0, 32 + INLAY_TREE_LEAF * 2, 1 }, target[] = { 1, 0, 2 };
+    int32_t root = 0, node[] = { 0 * 16 + INLAY_TREE_LEQ * 2, 2, 16 + INLAY_TREE_LEAF * 2, 0,
+                                 32 + INLAY_TREE_LEAF * 2,    1 },
+            target[] = { 1, 0, 2 };
     float value[3] = { 0.5f }, weight[] = { 0.8f, 0.6f, 0.5f }, x[] = { 0.5f, 0.75f, NAN }, z[9];
     double base_values[] = { 0.0, 0.0, 0.2 }, scratch[8];
     int64_t label[3], labels[] = { 10, 20, 30 };
-    inlay_tree_params p = { .n = 3, .features = 1, .targets = 3, .trees = 1, .aggregate = 1, .classify = 1 };
-    void *base[12] = { z, label, x, &root, node, value, target, weight, NULL, NULL, labels, scratch };
+    inlay_tree_params p = {
+        .n = 3, .features = 1, .targets = 3, .trees = 1, .aggregate = 1, .classify = 1
+    };
+    void *base[12] = {
+        z, label, x, &root, node, value, target, weight, NULL, NULL, labels, scratch
+    };
     run(inlay_tree_f32, &p, 12, base);
     const float want[9] = { 0.0f, 0.8f, 0.0f, 0.6f, 0.0f, 0.5f, 0.6f, 0.0f, 0.5f };
     check_close(z, want, 9, 1.0);
@@ -158,8 +195,16 @@ static void two_classes(void **state)
     float value = 0.0f, weight = 0.7f, x = 0.0f, z[2];
     double scratch[4];
     int64_t label, labels[] = { 3, 4 };
-    inlay_tree_params p = { .n = 1, .features = 1, .targets = 2, .trees = 1, .aggregate = 1, .classify = 1, .one_class = 1, .positive = 1 };
-    void *base[12] = { z, &label, &x, &root, node, &value, &target, &weight, NULL, NULL, labels, scratch };
+    inlay_tree_params p = { .n = 1,
+                            .features = 1,
+                            .targets = 2,
+                            .trees = 1,
+                            .aggregate = 1,
+                            .classify = 1,
+                            .one_class = 1,
+                            .positive = 1 };
+    void *base[12] = { z,       &label,  &x,   &root, node,   &value,
+                       &target, &weight, NULL, NULL,  labels, scratch };
     run(inlay_tree_f32, &p, 12, base);
     check_close(z, (const float[]){ 0.3f, 0.7f }, 2, 1.0);
     assert_int_equal(label, 4);
@@ -175,12 +220,18 @@ static void two_classes(void **state)
 static double kernel_of(const inlay_svm_params *p, const float *a, const float *b)
 {
     double dot = 0.0, distance = 0.0;
-    for (int i = 0; i < p->features; i++) dot += (double)a[i] * (double)b[i], distance += ((double)a[i] - (double)b[i]) * ((double)a[i] - (double)b[i]);
+    for (int i = 0; i < p->features; i++)
+        dot += (double)a[i] * (double)b[i],
+            distance += ((double)a[i] - (double)b[i]) * ((double)a[i] - (double)b[i]);
     switch (p->kernel) {
-    case 0: return dot;
-    case 1: return pow((double)p->gamma * dot + (double)p->coef0, (double)p->degree);
-    case 2: return exp(-(double)p->gamma * distance);
-    default: return tanh((double)p->gamma * dot + (double)p->coef0);
+    case 0:
+        return dot;
+    case 1:
+        return pow((double)p->gamma * dot + (double)p->coef0, (double)p->degree);
+    case 2:
+        return exp(-(double)p->gamma * distance);
+    default:
+        return tanh((double)p->gamma * dot + (double)p->coef0);
     }
 }
 
@@ -188,11 +239,20 @@ static void svm_regression(void **state)
 {
     (void)state;
     for (int round = 0; round < 100; round++) {
-        const inlay_svm_params p = { .n = 3, .features = 1 + (int32_t)rnd(8), .vectors = 1 + (int32_t)rnd(9), .kernel = (int32_t)rnd(4), .gamma = 0.3f, .coef0 = 0.2f, .degree = 3.0f };
-        float *x = rnd_floats((size_t)(3 * p.features)), *v = rnd_floats((size_t)(p.vectors * p.features)), *c = rnd_floats((size_t)p.vectors), rho = 0.4f, z[3], want[3];
+        const inlay_svm_params p = { .n = 3,
+                                     .features = 1 + (int32_t)rnd(8),
+                                     .vectors = 1 + (int32_t)rnd(9),
+                                     .kernel = (int32_t)rnd(4),
+                                     .gamma = 0.3f,
+                                     .coef0 = 0.2f,
+                                     .degree = 3.0f };
+        float *x = rnd_floats((size_t)(3 * p.features)),
+              *v = rnd_floats((size_t)(p.vectors * p.features)), *c = rnd_floats((size_t)p.vectors),
+              rho = 0.4f, z[3], want[3];
         for (int i = 0; i < 3; i++) {
             double sum = (double)rho;
-            for (int k = 0; k < p.vectors; k++) sum += (double)c[k] * kernel_of(&p, x + i * p.features, v + k * p.features);
+            for (int k = 0; k < p.vectors; k++)
+                sum += (double)c[k] * kernel_of(&p, x + i * p.features, v + k * p.features);
             want[i] = (float)sum;
         }
         void *base[5] = { z, x, c, v, &rho };
@@ -202,18 +262,23 @@ static void svm_regression(void **state)
     }
 }
 
-/* Three classes with one vector each: decisions of the pairs by hand, votes, probabilities that sum to one. */
+/* Three classes with one vector each: decisions of the pairs by hand, votes, probabilities that sum
+ * to one. */
 static void svm_classes(void **state)
 {
     (void)state;
-    inlay_svm_params p = { .n = 1, .features = 1, .vectors = 3, .classes = 3, .out = 3, .gamma = 1.0f };
-    float x[] = { 2.0f }, v[] = { 1.0f, -1.0f, 0.5f }, c[] = { 0.5f, 0.25f, -1.0f, 0.75f, -0.5f, 2.0f }, rho[] = { 0.1f, 0.2f, -3.0f }, z[3];
+    inlay_svm_params p = {
+        .n = 1, .features = 1, .vectors = 3, .classes = 3, .out = 3, .gamma = 1.0f
+    };
+    float x[] = { 2.0f }, v[] = { 1.0f, -1.0f, 0.5f },
+          c[] = { 0.5f, 0.25f, -1.0f, 0.75f, -0.5f, 2.0f }, rho[] = { 0.1f, 0.2f, -3.0f }, z[3];
     float ab[] = { -1.0f, -1.0f, -1.0f, 0.0f, 0.1f, 0.2f }, scratch[64];
     int64_t label, labels[] = { 7, 8, 9 };
     int32_t first[] = { 0, 1, 2, 1, 1, 1 };
     void *base[10] = { z, &label, x, c, v, rho, labels, first, NULL, scratch };
     run(inlay_svm_classify, &p, 10, base);
-    /* kernels 2, -2, 1: (0,1): .5 * 2 + .25 * -2 + .1; (0,2): .75 * 2 - 1 * 1 + .2; (1,2): -.5 * -2 + 2 * 1 - 3 */
+    /* kernels 2, -2, 1: (0,1): .5 * 2 + .25 * -2 + .1; (0,2): .75 * 2 - 1 * 1 + .2; (1,2): -.5 * -2
+     * + 2 * 1 - 3 */
     check_close(z, (const float[]){ 0.6f, 0.7f, 0.0f }, 3, 1.0);
     assert_int_equal(label, 7);
     p.probabilities = 1;
@@ -231,7 +296,10 @@ static void scores(void **state)
     inlay_ml_scores_params p = { .n = 2, .k = 3, .out = 3, .post = INLAY_POST_SOFTMAX };
     void *base[4] = { z, label, x, labels };
     run(inlay_ml_classify, &p, 4, base);
-    check_close(z, (const float[]){ 0.09003057f, 0.66524096f, 0.24472847f, 0.24472847f, 0.09003057f, 0.66524096f }, 6, 1.0);
+    check_close(z,
+                (const float[]){ 0.09003057f, 0.66524096f, 0.24472847f, 0.24472847f, 0.09003057f,
+                                 0.66524096f },
+                6, 1.0);
     assert_int_equal(label[0], 6);
     assert_int_equal(label[1], 7);
     assert_true(fabsf(inlay_probit(0.5f)) < 1e-6f);
@@ -265,7 +333,7 @@ static void lookups(void **state)
     p.n = 4;
     run(inlay_lookup_f64, &p, 4, base_f);
     check_close(y, (const float[]){ 3.0f, 2.0f, 9.0f, 1.0f }, 4, 1.0);
-    p.keys = 2;                 /* NaN is no key */
+    p.keys = 2; /* NaN is no key */
     run(inlay_lookup_f64, &p, 4, base_f);
     check_close(y, (const float[]){ 3.0f, 2.0f, 3.0f, 1.0f }, 4, 1.0);
 }
@@ -273,14 +341,10 @@ static void lookups(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ensembles),
-        cmocka_unit_test(classes),
-        cmocka_unit_test(two_classes),
-        cmocka_unit_test(svm_regression),
-        cmocka_unit_test(svm_classes),
-        cmocka_unit_test(scores),
-        cmocka_unit_test(normalize),
-        cmocka_unit_test(lookups),
+        cmocka_unit_test(ensembles),   cmocka_unit_test(classes),
+        cmocka_unit_test(two_classes), cmocka_unit_test(svm_regression),
+        cmocka_unit_test(svm_classes), cmocka_unit_test(scores),
+        cmocka_unit_test(normalize),   cmocka_unit_test(lookups),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,12 +10,14 @@
 #include "kernels/pick.h"
 #include "kernels/values.h"
 
-static inlay_kernel *const moves[] = { inlay_move_8, inlay_move_16, inlay_move_32, inlay_move_64, inlay_move_128 };
+static inlay_kernel *const moves[] = { inlay_move_8, inlay_move_16, inlay_move_32, inlay_move_64,
+                                       inlay_move_128 };
 
 static unsigned char *rnd_bytes(size_t n)
 {
     unsigned char *b = malloc(n + 1);
-    for (size_t i = 0; i < n; i++) b[i] = (unsigned char)rnd(256);
+    for (size_t i = 0; i < n; i++)
+        b[i] = (unsigned char)rnd(256);
     return b;
 }
 
@@ -44,8 +46,10 @@ static void random_moves(void **state)
             p.y[d] = dense;
             dense *= p.n[d];
             const uint32_t special = rnd(6);
-            if (special == 0) p.x0 += p.x[d] * (p.n[d] - 1), p.x[d] = -p.x[d];
-            if (special == 1) p.x[d] = 0;
+            if (special == 0)
+                p.x0 += p.x[d] * (p.n[d] - 1), p.x[d] = -p.x[d];
+            if (special == 1)
+                p.x[d] = 0;
         }
         unsigned char *x = rnd_bytes((size_t)step * size), *y = rnd_bytes((size_t)dense * size);
         assert_int_equal(RUN(moves[kind], &p, y, x), 0);
@@ -69,14 +73,34 @@ static void layouts(void **state)
     enum { N = 2, H = 6, W = 37, C = 21, ALL = N * H * W * C };
     float *planes = rnd_floats(ALL), *back = rnd_floats(ALL);
     Ring image = ring_new(N * H, W, C, 3, C + 2, 1);
-    const inlay_move_params in = { .rank = 2, .rows = 1, .units_in = H, .outer = C * H * W, .inner = W, .pixel = 0, .n = { W, C }, .y = { C, 1 }, .x = { 1, H * W } };
-    const inlay_move_params out = { .rank = 2, .rows = 2, .units_in = H, .outer = C * H * W, .inner = W, .pixel = 1, .n = { C, W }, .y = { H * W, 1 }, .x = { 1, C } };
+    const inlay_move_params in = { .rank = 2,
+                                   .rows = 1,
+                                   .units_in = H,
+                                   .outer = C * H * W,
+                                   .inner = W,
+                                   .pixel = 0,
+                                   .n = { W, C },
+                                   .y = { C, 1 },
+                                   .x = { 1, H * W } };
+    const inlay_move_params out = { .rank = 2,
+                                    .rows = 2,
+                                    .units_in = H,
+                                    .outer = C * H * W,
+                                    .inner = W,
+                                    .pixel = 1,
+                                    .n = { C, W },
+                                    .y = { H * W, 1 },
+                                    .x = { 1, C } };
     void *base[] = { image.memory, planes, back };
-    const inlay_ref to[] = { ring_ref(&image, 0), { .cap = 1, .base = 1 } }, from[] = { { .cap = 1, .base = 2 }, ring_ref(&image, 0) };
-    const inlay_step a = { inlay_move_32, &in, to, N * H, 0 }, b = { inlay_move_32, &out, from, N * H, 0 };
+    const inlay_ref to[] = { ring_ref(&image, 0), { .cap = 1, .base = 1 } },
+                    from[] = { { .cap = 1, .base = 2 }, ring_ref(&image, 0) };
+    const inlay_step a = { inlay_move_32, &in, to, N * H, 0 },
+                     b = { inlay_move_32, &out, from, N * H, 0 };
     for (int r = 0; r < N * H; r++) {
         assert_int_equal(a.run(base, &a, r, r + 1), 0);
-        for (int i = 0; i < W * C; i++) assert_true(ring_pixel(&image, r, i / C)[i % C] == planes[((r / H * C + i % C) * H + r % H) * W + i / C]);
+        for (int i = 0; i < W * C; i++)
+            assert_true(ring_pixel(&image, r, i / C)[i % C] ==
+                        planes[((r / H * C + i % C) * H + r % H) * W + i / C]);
         assert_int_equal(b.run(base, &b, r, r + 1), 0);
     }
     assert_memory_equal(planes, back, ALL * sizeof *back);
@@ -90,30 +114,82 @@ static float moved(const inlay_move_rows_params *p, const Ring *x, int unit, con
     int row = p->first, pixel = p->x_pixel, channel = p->x_channel;
     for (int d = p->rank - 1, rest = unit; d >= 0; d--) {
         const int32_t at = d < p->units ? rest % p->n[d] : inner[d];
-        if (d < p->units) rest /= p->n[d];
+        if (d < p->units)
+            rest /= p->n[d];
         row += at * p->row[d];
         *(p->x_pixels >> d & 1 ? &pixel : &channel) += at * p->x[d];
     }
     return ring_pixel(x, row, pixel)[channel];
 }
 
-/* Blocks of 2x2 pixels into channels and back, a slice of every second row from the last on, channels turned; through rings, both ways. */
+/* Blocks of 2x2 pixels into channels and back, a slice of every second row from the last on,
+ * channels turned; through rings, both ways. */
 static void rows_moved(void **state)
 {
     (void)state;
     enum { H = 8, W = 6, C = 5 };
-    const struct { inlay_move_rows_params p; int rows, w, c; } cases[] = {
-        { { .rank = 5, .units = 1, .y_pixels = 4, .x_pixels = 4 | 8, .n = { H / 2, 2, W / 2, 2, C }, .y = { 0, 2 * C, 1, C, 1 }, .row = { 2, 1 }, .x = { 0, 0, 2, 1, 1 } }, H / 2, W / 2, 4 * C },
-        { { .rank = 4, .units = 2, .y_pixels = 4, .x_pixels = 4, .n = { H, 1, W, C }, .y = { 0, 0, 1, 1 }, .row = { 1 }, .x = { 0, 0, 1, 1 } }, H, W, C },
-        { { .rank = 3, .units = 1, .first = H - 1, .x_pixel = 1, .x_channel = 2, .y_pixels = 2, .x_pixels = 2, .n = { H / 2, W / 2, 2 }, .y = { 0, 1, 1 }, .row = { -2 }, .x = { 0, 2, 1 } }, H / 2, W / 2, 2 },
-        { { .rank = 3, .units = 1, .x_channel = C - 1, .y_pixels = 2, .x_pixels = 2, .n = { H, W, C }, .y = { 0, 1, 1 }, .row = { 1 }, .x = { 0, 1, -1 } }, H, W, C },
+    const struct {
+        inlay_move_rows_params p;
+        int rows, w, c;
+    } cases[] = {
+        { { .rank = 5,
+            .units = 1,
+            .y_pixels = 4,
+            .x_pixels = 4 | 8,
+            .n = { H / 2, 2, W / 2, 2, C },
+            .y = { 0, 2 * C, 1, C, 1 },
+            .row = { 2, 1 },
+            .x = { 0, 0, 2, 1, 1 } },
+          H / 2,
+          W / 2,
+          4 * C },
+        { { .rank = 4,
+            .units = 2,
+            .y_pixels = 4,
+            .x_pixels = 4,
+            .n = { H, 1, W, C },
+            .y = { 0, 0, 1, 1 },
+            .row = { 1 },
+            .x = { 0, 0, 1, 1 } },
+          H,
+          W,
+          C },
+        { { .rank = 3,
+            .units = 1,
+            .first = H - 1,
+            .x_pixel = 1,
+            .x_channel = 2,
+            .y_pixels = 2,
+            .x_pixels = 2,
+            .n = { H / 2, W / 2, 2 },
+            .y = { 0, 1, 1 },
+            .row = { -2 },
+            .x = { 0, 2, 1 } },
+          H / 2,
+          W / 2,
+          2 },
+        { { .rank = 3,
+            .units = 1,
+            .x_channel = C - 1,
+            .y_pixels = 2,
+            .x_pixels = 2,
+            .n = { H, W, C },
+            .y = { 0, 1, 1 },
+            .row = { 1 },
+            .x = { 0, 1, -1 } },
+          H,
+          W,
+          C },
     };
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
         const inlay_move_rows_params *p = &cases[k].p;
         float *data = rnd_floats(H * W * C);
         for (int back = 0; back < 2; back++) {
-            Ring x = ring_new(H, W, C, H, C + 3, 2), y = ring_new(cases[k].rows, cases[k].w, cases[k].c, cases[k].rows, cases[k].c + 1, 1);
-            for (int r = 0; r < H; r++) ring_put(&x, r, data);
+            Ring x = ring_new(H, W, C, H, C + 3, 2),
+                 y = ring_new(cases[k].rows, cases[k].w, cases[k].c, cases[k].rows, cases[k].c + 1,
+                              1);
+            for (int r = 0; r < H; r++)
+                ring_put(&x, r, data);
             ring_poison(&y);
             void *base[] = { y.memory, x.memory };
             const inlay_ref ref[] = { ring_ref(&y, 0), ring_ref(&x, 1) };
@@ -123,9 +199,11 @@ static void rows_moved(void **state)
                 int32_t at[12] = { 0 };
                 for (int d = p->rank - 1; d >= p->units;) {
                     int pixel = 0, channel = 0;
-                    for (int i = p->units; i < p->rank; i++) *(p->y_pixels >> i & 1 ? &pixel : &channel) += at[i] * p->y[i];
+                    for (int i = p->units; i < p->rank; i++)
+                        *(p->y_pixels >> i & 1 ? &pixel : &channel) += at[i] * p->y[i];
                     assert_true(ring_pixel(&y, u, pixel)[channel] == moved(p, &x, u, at));
-                    for (d = p->rank - 1; d >= p->units && ++at[d] == p->n[d]; d--) at[d] = 0;
+                    for (d = p->rank - 1; d >= p->units && ++at[d] == p->n[d]; d--)
+                        at[d] = 0;
                 }
             }
             ring_check_guards(&y);
@@ -145,8 +223,10 @@ static void shuffles(void **state)
     float *data = rnd_floats(H * W * C);
     for (int way = 0; way < 4; way++) {
         const int place = way % 2, back = way / 2;
-        Ring x = ring_new(H, W, C, H, C + 1, 1), y = ring_new(H, W, C, H, C + 3, 1), *to = place ? &x : &y;
-        for (int r = 0; r < H; r++) ring_put(&x, r, data);
+        Ring x = ring_new(H, W, C, H, C + 1, 1), y = ring_new(H, W, C, H, C + 3, 1),
+             *to = place ? &x : &y;
+        for (int r = 0; r < H; r++)
+            ring_put(&x, r, data);
         ring_poison(&y);
         void *base[] = { to->memory, x.memory, (void *)(uintptr_t)cycles };
         const inlay_ref ref[] = { ring_ref(to, 0), ring_ref(&x, 1), { .cap = 1, .base = 2 } };
@@ -154,7 +234,8 @@ static void shuffles(void **state)
         assert_int_equal(s.run(base, &s, 0, H), 0);
         for (int r = 0; r < H; r++)
             for (int w = 0; w < W; w++)
-                for (int c = 0; c < C; c++) assert_true(ring_pixel(to, r, w)[c] == data[(r * W + w) * C + from[c]]);
+                for (int c = 0; c < C; c++)
+                    assert_true(ring_pixel(to, r, w)[c] == data[(r * W + w) * C + from[c]]);
         ring_check_guards(to);
         free(x.memory), free(y.memory);
     }
@@ -174,10 +255,13 @@ static void small_shuffles(void **state)
         unsigned char *data = rnd_bytes(ALL * size), x[2 * ALL], y[2 * ALL], *to = way % 2 ? x : y;
         memcpy(x, data, ALL * size);
         void *base[] = { to, x, (void *)(uintptr_t)cycles };
-        const inlay_ref ref[] = { { .row = W * C * size, .cap = H, .pix = C }, { .row = W * C * size, .cap = H, .pix = C, .base = 1 }, { .cap = 1, .base = 2 } };
+        const inlay_ref ref[] = { { .row = W * C * size, .cap = H, .pix = C },
+                                  { .row = W * C * size, .cap = H, .pix = C, .base = 1 },
+                                  { .cap = 1, .base = 2 } };
         const inlay_step s = { kernels[way / 4], &p, ref, H, way / 2 % 2 };
         assert_int_equal(s.run(base, &s, 0, H), 0);
-        for (size_t i = 0; i < ALL; i++) assert_memory_equal(to + i * size, data + (i / C * C + from[i % C]) * size, size);
+        for (size_t i = 0; i < ALL; i++)
+            assert_memory_equal(to + i * size, data + (i / C * C + from[i % C]) * size, size);
         free(data);
     }
 }
@@ -187,11 +271,14 @@ static void concats(void **state)
     (void)state;
     float x[2 * 3 * 2], y[2 * 3 * 5], z[2 * 3 * 7];
     int64_t table[] = { 2 * sizeof(float), 5 * sizeof(float) };
-    for (int i = 0; i < 12; i++) x[i] = (float)i;
-    for (int i = 0; i < 30; i++) y[i] = 100.0f + (float)i;
+    for (int i = 0; i < 12; i++)
+        x[i] = (float)i;
+    for (int i = 0; i < 30; i++)
+        y[i] = 100.0f + (float)i;
     const inlay_concat_params p = { 2, 6, 0, 7 * sizeof(float) };
     assert_int_equal(RUN(inlay_concat, &p, z, x, y, table), 0);
-    for (int i = 0; i < 42; i++) assert_true(z[i] == (i % 7 < 2 ? x[i / 7 * 2 + i % 7] : y[i / 7 * 5 + i % 7 - 2]));
+    for (int i = 0; i < 42; i++)
+        assert_true(z[i] == (i % 7 < 2 ? x[i / 7 * 2 + i % 7] : y[i / 7 * 5 + i % 7 - 2]));
 }
 
 static void tables(void **state)
@@ -199,12 +286,14 @@ static void tables(void **state)
     (void)state;
     float x[3 * 4 * 2], y[5 * 3 * 2];
     int32_t table[] = { 16, 8, 0, 0, 16, 6, 2, 2 };
-    for (int i = 0; i < 24; i++) x[i] = (float)i;
+    for (int i = 0; i < 24; i++)
+        x[i] = (float)i;
     const inlay_pick_params p = { .rank = 2, .run = 2, .n = { 5, 3 } };
     assert_int_equal(RUN(inlay_pick_32, &p, y, x, table), 0);
     for (int i = 0; i < 5; i++)
         for (int j = 0; j < 3; j++)
-            for (int k = 0; k < 2; k++) assert_true(y[(i * 3 + j) * 2 + k] == x[table[i] + table[5 + j] + k]);
+            for (int k = 0; k < 2; k++)
+                assert_true(y[(i * 3 + j) * 2 + k] == x[table[i] + table[5 + j] + k]);
 }
 
 static void slices_by_value(void **state)
@@ -213,9 +302,11 @@ static void slices_by_value(void **state)
     int16_t x[4 * 6], y[2 * 3];
     int64_t starts[] = { -1, 1 }, ends[] = { -100, 100 }, axes[] = { 1, -2 }, steps[] = { -2, 2 };
     inlay_window_nd_params p = { .rank = 2, .size = 2, .count = 2, .x = { 4, 6 }, .y = { 2, 3 } };
-    for (int i = 0; i < 24; i++) x[i] = (int16_t)i;
+    for (int i = 0; i < 24; i++)
+        x[i] = (int16_t)i;
     assert_int_equal(RUN(inlay_slice_values, &p, y, x, starts, ends, axes, steps), 0);
-    for (int i = 0; i < 6; i++) assert_int_equal(y[i], (1 + i / 3 * 2) * 6 + 5 - i % 3 * 2);
+    for (int i = 0; i < 6; i++)
+        assert_int_equal(y[i], (1 + i / 3 * 2) * 6 + 5 - i % 3 * 2);
     steps[0] = -1;
     assert_int_equal(RUN(inlay_slice_values, &p, y, x, starts, ends, axes, steps), -INLAY_E_SHAPE);
     axes[0] = 2;
@@ -227,7 +318,10 @@ static void pads_by_value(void **state)
     (void)state;
     float x[] = { 1, 2, 3 }, y[7], fill = 9;
     int64_t pads[] = { 2, 2 };
-    static const float want[4][7] = { { 9, 9, 1, 2, 3, 9, 9 }, { 1, 1, 1, 2, 3, 3, 3 }, { 3, 2, 1, 2, 3, 2, 1 }, { 2, 3, 1, 2, 3, 1, 2 } };
+    static const float want[4][7] = { { 9, 9, 1, 2, 3, 9, 9 },
+                                      { 1, 1, 1, 2, 3, 3, 3 },
+                                      { 3, 2, 1, 2, 3, 2, 1 },
+                                      { 2, 3, 1, 2, 3, 1, 2 } };
     inlay_window_nd_params p = { .rank = 1, .size = 4, .count = 1, .x = { 3 }, .y = { 7 } };
     for (p.mode = 0; p.mode < 4; p.mode++) {
         assert_int_equal(RUN(inlay_pad_values, &p, y, x, pads, &fill, NULL), 0);
@@ -243,8 +337,11 @@ static void pads_by_value(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(random_moves), cmocka_unit_test(layouts), cmocka_unit_test(rows_moved), cmocka_unit_test(shuffles), cmocka_unit_test(small_shuffles), cmocka_unit_test(concats), cmocka_unit_test(tables),
-        cmocka_unit_test(slices_by_value), cmocka_unit_test(pads_by_value),
+        cmocka_unit_test(random_moves),   cmocka_unit_test(layouts),
+        cmocka_unit_test(rows_moved),     cmocka_unit_test(shuffles),
+        cmocka_unit_test(small_shuffles), cmocka_unit_test(concats),
+        cmocka_unit_test(tables),         cmocka_unit_test(slices_by_value),
+        cmocka_unit_test(pads_by_value),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

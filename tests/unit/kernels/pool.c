@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Pooling kernels, and the plain windows, against naive ones: random geometries, rings, both directions. */
+ * Pooling kernels, and the plain windows, against naive ones: random geometries, rings, both
+ * directions. */
 #include "images.h"
 
 #include "kernels/pool.h"
 #include "kernels/window_plain.h"
 
 typedef struct Case {
-    inlay_window_params p;      /* channels last; describes the case for the row kernels as well */
+    inlay_window_params p; /* channels last; describes the case for the row kernels as well */
     float *x, *want_max, *want_mean;
     int64_t *want_index;
     int x_rows, y_rows, c;
@@ -19,14 +20,19 @@ static void dimension(inlay_window_params *p, int i, bool used)
     p->dilation[i] = used && !rnd(3) ? 1 + (int32_t)rnd(2) : 1;
     p->pad[i] = used ? (int32_t)rnd((uint32_t)p->kernel[i]) : 0;
     p->end[i] = used ? (int32_t)rnd((uint32_t)p->kernel[i]) : 0;
-    const int32_t extent = (p->kernel[i] - 1) * p->dilation[i] + 1, least = extent - p->pad[i] - p->end[i];
+    const int32_t extent = (p->kernel[i] - 1) * p->dilation[i] + 1,
+                  least = extent - p->pad[i] - p->end[i];
     p->in[i] = used ? (least > 1 ? least : 1) + (int32_t)rnd(7) : 1;
     p->out[i] = (p->in[i] + p->pad[i] + p->end[i] - extent) / p->stride[i] + 1;
 }
 
 static size_t place(const Case *t, const int32_t *size, int n, int d, int h, int w, int c)
 {
-    return ((((size_t)n * (size_t)size[0] + (size_t)d) * (size_t)size[1] + (size_t)h) * (size_t)size[2] + (size_t)w) * (size_t)t->c + (size_t)c;
+    return ((((size_t)n * (size_t)size[0] + (size_t)d) * (size_t)size[1] + (size_t)h) *
+                (size_t)size[2] +
+            (size_t)w) *
+               (size_t)t->c +
+           (size_t)c;
 }
 
 /* One output of the naive pools. */
@@ -41,14 +47,18 @@ static void naive_at(Case *t, int n, int z, int r, int c, int i)
     for (int a = 0; a < p->kernel[0]; a++)
         for (int b = 0; b < p->kernel[1]; b++)
             for (int e = 0; e < p->kernel[2]; e++) {
-                const int d = z * p->stride[0] - p->pad[0] + a * p->dilation[0], h = r * p->stride[1] - p->pad[1] + b * p->dilation[1];
+                const int d = z * p->stride[0] - p->pad[0] + a * p->dilation[0],
+                          h = r * p->stride[1] - p->pad[1] + b * p->dilation[1];
                 const int w = c * p->stride[2] - p->pad[2] + e * p->dilation[2];
-                padded += d < p->in[0] + p->end[0] && h < p->in[1] + p->end[1] && w < p->in[2] + p->end[2];
-                if (d < 0 || d >= p->in[0] || h < 0 || h >= p->in[1] || w < 0 || w >= p->in[2]) continue;
+                padded += d < p->in[0] + p->end[0] && h < p->in[1] + p->end[1] &&
+                          w < p->in[2] + p->end[2];
+                if (d < 0 || d >= p->in[0] || h < 0 || h >= p->in[1] || w < 0 || w >= p->in[2])
+                    continue;
                 const float v = t->x[place(t, p->in, n, d, h, w, i)];
                 if (!count++ || v > t->want_max[out]) {
                     t->want_max[out] = v;
-                    t->want_index[out] = (((n * t->c + i) * p->in[0] + d) * (int64_t)p->in[1] + h) * p->in[2] + w;
+                    t->want_index[out] =
+                        (((n * t->c + i) * p->in[0] + d) * (int64_t)p->in[1] + h) * p->in[2] + w;
                 }
                 sum += (double)v;
             }
@@ -68,7 +78,8 @@ static Case random_case(bool planes)
     const int32_t *size[2] = { p->in, p->out };
     for (int i = 0; i < 2; i++) {
         int64_t *s = i ? p->ys : p->xs;
-        s[1] = 1, s[4] = t.c, s[3] = s[4] * size[i][2], s[2] = s[3] * size[i][1], s[0] = s[2] * size[i][0];
+        s[1] = 1, s[4] = t.c, s[3] = s[4] * size[i][2], s[2] = s[3] * size[i][1],
+        s[0] = s[2] * size[i][0];
     }
     t.x_rows = p->images * p->in[0] * p->in[1];
     t.y_rows = p->images * p->out[0] * p->out[1];
@@ -80,31 +91,41 @@ static Case random_case(bool planes)
         for (int z = 0; z < p->out[0]; z++)
             for (int r = 0; r < p->out[1]; r++)
                 for (int c = 0; c < p->out[2]; c++)
-                    for (int i = 0; i < t.c; i++) naive_at(&t, n, z, r, c, i);
+                    for (int i = 0; i < t.c; i++)
+                        naive_at(&t, n, z, r, c, i);
     return t;
 }
 
-static void drop(Case *t) { free(t->x), free(t->want_max), free(t->want_mean), free(t->want_index); }
+static void drop(Case *t)
+{
+    free(t->x), free(t->want_max), free(t->want_mean), free(t->want_index);
+}
 
 static inlay_pool_params row_params(const Case *t)
 {
     const inlay_window_params *p = &t->p;
-    return (inlay_pool_params){ p->in[0], p->in[1], p->in[2], p->out[0], p->out[1], p->out[2], p->kernel[0], p->kernel[1], p->kernel[2],
-                                p->stride[0], p->stride[1], p->stride[2], p->dilation[0], p->dilation[1], p->dilation[2],
-                                p->pad[0], p->pad[1], p->pad[2], p->end[0], p->end[1], p->end[2], t->c, p->count_pad };
+    return (inlay_pool_params){ p->in[0],       p->in[1],       p->in[2],       p->out[0],
+                                p->out[1],      p->out[2],      p->kernel[0],   p->kernel[1],
+                                p->kernel[2],   p->stride[0],   p->stride[1],   p->stride[2],
+                                p->dilation[0], p->dilation[1], p->dilation[2], p->pad[0],
+                                p->pad[1],      p->pad[2],      p->end[0],      p->end[1],
+                                p->end[2],      t->c,           p->count_pad };
 }
 
 static void run_rows(const Case *t, inlay_kernel *kernel, const float *want, bool rings)
 {
     const inlay_pool_params p = row_params(t);
-    const int gap = (int)rnd(5), extent = (p.kh - 1) * p.dh + 1, cap = rings && extent < t->x_rows ? extent : t->x_rows;
-    Ring x = ring_new(t->x_rows, p.iw, t->c, cap, t->c + gap, gap / 2), y = ring_new(t->y_rows, p.ow, t->c, rings ? 1 : t->y_rows, t->c + gap, gap);
+    const int gap = (int)rnd(5), extent = (p.kh - 1) * p.dh + 1,
+              cap = rings && extent < t->x_rows ? extent : t->x_rows;
+    Ring x = ring_new(t->x_rows, p.iw, t->c, cap, t->c + gap, gap / 2),
+         y = ring_new(t->y_rows, p.ow, t->c, rings ? 1 : t->y_rows, t->c + gap, gap);
     float *got = rnd_floats((size_t)(t->y_rows * p.ow * t->c));
     void *base[2] = { x.memory, y.memory };
     const inlay_ref ref[2] = { ring_ref(&y, 1), ring_ref(&x, 0) };
     const inlay_step s = { kernel, &p, ref, t->y_rows, (int32_t)rnd(2) };
     if (!rings) {
-        for (int r = 0; r < t->x_rows; r++) ring_put(&x, r, t->x);
+        for (int r = 0; r < t->x_rows; r++)
+            ring_put(&x, r, t->x);
         assert_int_equal(kernel(base, &s, 0, t->y_rows), 0);
     }
     for (int i = 0; i < t->y_rows; i++) {
@@ -112,7 +133,8 @@ static void run_rows(const Case *t, inlay_kernel *kernel, const float *want, boo
         if (rings) {
             ring_poison(&x);
             for (int h = 0; h < extent; h++)
-                if (top + h >= 0 && top + h < p.ih) ring_put(&x, u / p.oh * p.ih + top + h, t->x);
+                if (top + h >= 0 && top + h < p.ih)
+                    ring_put(&x, u / p.oh * p.ih + top + h, t->x);
             assert_int_equal(kernel(base, &s, u, u + 1), 0);
         }
         ring_get(&y, u, got);
@@ -146,7 +168,9 @@ static void plain_pools(void **state)
         float *y = rnd_floats(out);
         int64_t *index = malloc(out * sizeof *index);
         void *base[3] = { y, index, t.x };
-        const inlay_ref ref[3] = { { .cap = 1, .base = 0 }, { .cap = 1, .base = 1 }, { .cap = 1, .base = 2 } };
+        const inlay_ref ref[3] = { { .cap = 1, .base = 0 },
+                                   { .cap = 1, .base = 1 },
+                                   { .cap = 1, .base = 2 } };
         const inlay_step s = { inlay_maxpool_plain_f32, &t.p, ref, 1, 0 };
         inlay_maxpool_plain_f32(base, &s, 0, 1);
         check_close(y, t.want_max, out, 1.0);
@@ -163,10 +187,13 @@ static void bytes(void **state)
 {
     (void)state;
     int8_t x[3 * 3 * 2], y[2 * 2 * 2];
-    for (int i = 0; i < 18; i++) x[i] = (int8_t)(i * 7 % 19 - 100);
-    const inlay_pool_params p = { 1, 3, 3, 1, 2, 2, 1, 2, 2, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 2, 0 };
+    for (int i = 0; i < 18; i++)
+        x[i] = (int8_t)(i * 7 % 19 - 100);
+    const inlay_pool_params p = { 1, 3, 3, 1, 2, 2, 1, 2, 2, 1, 1, 1,
+                                  1, 1, 1, 0, 0, 0, 0, 0, 0, 2, 0 };
     void *base[2] = { x, y };
-    const inlay_ref ref[2] = { { .row = 4, .cap = 2, .pix = 2, .base = 1 }, { .row = 6, .cap = 3, .pix = 2, .base = 0 } };
+    const inlay_ref ref[2] = { { .row = 4, .cap = 2, .pix = 2, .base = 1 },
+                               { .row = 6, .cap = 3, .pix = 2, .base = 0 } };
     const inlay_step s = { inlay_maxpool_i8, &p, ref, 2, 0 };
     inlay_maxpool_i8(base, &s, 0, 2);
     for (int r = 0; r < 2; r++)
@@ -191,8 +218,10 @@ static void global_pools(void **state)
     const inlay_globalpool_params p = { ROWS, WIDTH, C };
     for (int k = 0; k < 2; k++) {
         void *base[2] = { x.memory, y[k] };
-        const inlay_ref ref[2] = { { .row = C * sizeof(float), .cap = IMAGES, .pix = C, .base = 1 }, ring_ref(&x, 0) };
-        const inlay_step s = { k ? inlay_globalmax_f32 : inlay_globalavg_f32, &p, ref, IMAGES * ROWS, 0 };
+        const inlay_ref ref[2] = { { .row = C * sizeof(float), .cap = IMAGES, .pix = C, .base = 1 },
+                                   ring_ref(&x, 0) };
+        const inlay_step s = { k ? inlay_globalmax_f32 : inlay_globalavg_f32, &p, ref,
+                               IMAGES * ROWS, 0 };
         for (int r = 0; r < IMAGES * ROWS; r++) {
             ring_put(&x, r, image);
             s.run(base, &s, r, r + 1);
@@ -215,7 +244,10 @@ static void global_pools(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(random_pools), cmocka_unit_test(plain_pools), cmocka_unit_test(bytes), cmocka_unit_test(global_pools),
+        cmocka_unit_test(random_pools),
+        cmocka_unit_test(plain_pools),
+        cmocka_unit_test(bytes),
+        cmocka_unit_test(global_pools),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,23 +9,31 @@ enum { COUNT = 100000 };
 static void moments(const double *y, double *mean, double *variance)
 {
     *mean = *variance = 0.0;
-    for (int i = 0; i < COUNT; i++) *mean += y[i] / COUNT;
-    for (int i = 0; i < COUNT; i++) *variance += (y[i] - *mean) * (y[i] - *mean) / COUNT;
+    for (int i = 0; i < COUNT; i++)
+        *mean += y[i] / COUNT;
+    for (int i = 0; i < COUNT; i++)
+        *variance += (y[i] - *mean) * (y[i] - *mean) / COUNT;
 }
 
-/* Both types, some seeds: means within five deviations of a mean, neighbours without correlation. */
+/* Both types, some seeds: means within five deviations of a mean, neighbours without correlation.
+ */
 static void values(void **state)
 {
     (void)state;
     static double y[COUNT], again[COUNT];
     static float narrow[COUNT];
     for (int k = 0; k < 12; k++) {
-        const inlay_random_params p = { .n = COUNT, .seed = k < 6 ? k : INT64_C(0x40000000) << k, .normal = k & 1, .a = 3.0f, .b = 5.0f };
+        const inlay_random_params p = { .n = COUNT,
+                                        .seed = k < 6 ? k : INT64_C(0x40000000) << k,
+                                        .normal = k & 1,
+                                        .a = 3.0f,
+                                        .b = 5.0f };
         double mean, variance, pairs = 0.0;
         const double wanted = p.normal ? 25.0 : 4.0 / 12.0;
         if (k & 2) {
             assert_int_equal(RUN(inlay_random_f32, &p, narrow), 0);
-            for (int i = 0; i < COUNT; i++) y[i] = narrow[i];
+            for (int i = 0; i < COUNT; i++)
+                y[i] = narrow[i];
         } else {
             assert_int_equal(RUN(inlay_random_f64, &p, y), 0);
             assert_int_equal(RUN(inlay_random_f64, &p, again), 0);
@@ -34,9 +42,11 @@ static void values(void **state)
         moments(y, &mean, &variance);
         assert_true(fabs(mean - (p.normal ? 3.0 : 4.0)) < 5.0 * sqrt(wanted / COUNT));
         assert_true(fabs(variance / wanted - 1.0) < 0.025);
-        for (int i = 1; i < COUNT; i++) pairs += (y[i] - mean) * (y[i - 1] - mean) / variance / COUNT;
+        for (int i = 1; i < COUNT; i++)
+            pairs += (y[i] - mean) * (y[i - 1] - mean) / variance / COUNT;
         assert_true(fabs(pairs) < 0.02);
-        for (int i = 0; i < COUNT && !p.normal; i++) assert_true(y[i] >= 3.0 && y[i] < 5.0);
+        for (int i = 0; i < COUNT && !p.normal; i++)
+            assert_true(y[i] >= 3.0 && y[i] < 5.0);
     }
 }
 

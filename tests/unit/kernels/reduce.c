@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Reductions over random axes against index arithmetic, axes as values, long sums, Softmax, normalizations. */
+ * Reductions over random axes against index arithmetic, axes as values, long sums, Softmax,
+ * normalizations. */
 #include "steps.h"
 
 #include "kernels/norm.h"
@@ -21,7 +22,8 @@ static Axes random_axes(int most)
         a.dim[i] = 1 + (int32_t)rnd((uint32_t)(i == a.rank - 1 ? most : 5));
         a.gone[i] = rnd(2);
         a.in *= (size_t)a.dim[i];
-        if (!a.gone[i]) a.out *= (size_t)a.dim[i];
+        if (!a.gone[i])
+            a.out *= (size_t)a.dim[i];
     }
     return a;
 }
@@ -33,7 +35,8 @@ static size_t place_of(const Axes *a, size_t i)
     for (int d = a->rank - 1; d >= 0; d--) {
         const size_t k = i % (size_t)a->dim[d];
         i /= (size_t)a->dim[d];
-        if (a->gone[d]) continue;
+        if (a->gone[d])
+            continue;
         at += k * step;
         step *= (size_t)a->dim[d];
     }
@@ -42,15 +45,20 @@ static size_t place_of(const Axes *a, size_t i)
 
 static inlay_reduce_params loops_of(const Axes *a)
 {
-    inlay_reduce_params p = { .columns = !a->gone[a->rank - 1], .count = (int32_t)(a->in / a->out) };
+    inlay_reduce_params p = { .columns = !a->gone[a->rank - 1],
+                              .count = (int32_t)(a->in / a->out) };
     int32_t step = (int32_t)a->in;
     for (int i = 0; i < a->rank; i++) {
         step /= a->dim[i];
-        if (a->gone[i]) p.nr[p.reduced] = a->dim[i], p.sr[p.reduced++] = step;
-        else p.nk[p.kept] = a->dim[i], p.sk[p.kept++] = step;
+        if (a->gone[i])
+            p.nr[p.reduced] = a->dim[i], p.sr[p.reduced++] = step;
+        else
+            p.nk[p.kept] = a->dim[i], p.sk[p.kept++] = step;
     }
-    if (!p.kept) p.nk[p.kept++] = 1;
-    if (!p.reduced) p.nr[p.reduced++] = 1;
+    if (!p.kept)
+        p.nk[p.kept++] = 1;
+    if (!p.reduced)
+        p.nr[p.reduced++] = 1;
     return p;
 }
 
@@ -62,11 +70,13 @@ static void random_reductions(void **state)
         const inlay_reduce_params p = loops_of(&a);
         float *x = rnd_floats(a.in), *y = rnd_floats(a.out), *top = rnd_floats(a.out);
         double *sum = calloc(a.out, sizeof *sum), *most = malloc(a.out * sizeof *most);
-        for (size_t i = 0; i < a.out; i++) most[i] = -(double)INFINITY;
+        for (size_t i = 0; i < a.out; i++)
+            most[i] = -(double)INFINITY;
         for (size_t i = 0; i < a.in; i++) {
             const size_t k = place_of(&a, i);
             sum[k] += (double)x[i] * (double)x[i];
-            if ((double)x[i] > most[k]) most[k] = (double)x[i];
+            if ((double)x[i] > most[k])
+                most[k] = (double)x[i];
         }
         assert_int_equal(RUN(inlay_reduce_l2_f32, &p, y, x), 0);
         assert_int_equal(RUN(inlay_reduce_max_f32, &p, top, x), 0);
@@ -88,15 +98,18 @@ static void axes_as_values(void **state)
         int64_t axes[4];
         for (int i = 0; i < a.rank; i++) {
             p.nk[i] = a.dim[i];
-            if (a.gone[i]) axes[p.axes++] = rnd(2) ? i : i - a.rank;
-            else if (a.dim[i] != 1) p.nr[p.reduced++] = a.dim[i];
+            if (a.gone[i])
+                axes[p.axes++] = rnd(2) ? i : i - a.rank;
+            else if (a.dim[i] != 1)
+                p.nr[p.reduced++] = a.dim[i];
         }
         float *x = rnd_floats(a.in), *y = rnd_floats(a.out), *want = rnd_floats(a.out);
         assert_int_equal(RUN(inlay_reduce_sum_f32, &fixed, want, x), 0);
         assert_int_equal(RUN(inlay_reduce_sum_f32, &p, y, x, axes), 0);
         check_close(y, want, a.out, 20.0);
         assert_int_equal(RUN(inlay_reduce_log_sum_exp_f32, &p, y, x, axes), 0);
-        for (size_t i = 0; i < a.in; i++) x[i] = expf(x[i]);
+        for (size_t i = 0; i < a.in; i++)
+            x[i] = expf(x[i]);
         assert_int_equal(RUN(inlay_reduce_log_sum_f32, &fixed, want, x), 0);
         check_close(y, want, a.out, 20.0);
         p.nr[0] = p.reduced ? p.nr[0] + 1 : 2;
@@ -112,14 +125,25 @@ static void long_sums(void **state)
     (void)state;
     enum { N = 1 << 20 };
     float *x = malloc(N * sizeof *x), y;
-    for (int i = 0; i < N; i++) x[i] = 0.1f;
-    const inlay_reduce_params line = { .kept = 1, .reduced = 1, .count = N, .nk = { 1 }, .nr = { N }, .sr = { 1 } };
+    for (int i = 0; i < N; i++)
+        x[i] = 0.1f;
+    const inlay_reduce_params line = {
+        .kept = 1, .reduced = 1, .count = N, .nk = { 1 }, .nr = { N }, .sr = { 1 }
+    };
     RUN(inlay_reduce_sum_f32, &line, &y, x);
     assert_float_equal(y, 0.1f * N, 2.0f);
     float columns[16];
-    const inlay_reduce_params column = { .kept = 1, .reduced = 1, .columns = 1, .count = N / 16, .nk = { 16 }, .sk = { 1 }, .nr = { N / 16 }, .sr = { 16 } };
+    const inlay_reduce_params column = { .kept = 1,
+                                         .reduced = 1,
+                                         .columns = 1,
+                                         .count = N / 16,
+                                         .nk = { 16 },
+                                         .sk = { 1 },
+                                         .nr = { N / 16 },
+                                         .sr = { 16 } };
     RUN(inlay_reduce_sum_f32, &column, columns, x);
-    for (int i = 0; i < 16; i++) assert_float_equal(columns[i], 0.1f * (N / 16), 0.2f);
+    for (int i = 0; i < 16; i++)
+        assert_float_equal(columns[i], 0.1f * (N / 16), 0.2f);
     free(x);
 }
 
@@ -147,17 +171,21 @@ static void softmaxes(void **state)
 {
     (void)state;
     for (int round = 0; round < 100; round++) {
-        const inlay_softmax_params p = { 1 + (int32_t)rnd(4), 1 + (int32_t)rnd(60), 1 + (int32_t)rnd(3), 0 };
+        const inlay_softmax_params p = { 1 + (int32_t)rnd(4), 1 + (int32_t)rnd(60),
+                                         1 + (int32_t)rnd(3), 0 };
         const size_t n = (size_t)(p.outer * p.n * p.inner);
         float *x = rnd_floats(n), *y = rnd_floats(n), *log_y = rnd_floats(n);
-        for (size_t i = 0; i < n; i++) x[i] *= round & 1 ? 200.0f : 5.0f;
+        for (size_t i = 0; i < n; i++)
+            x[i] *= round & 1 ? 200.0f : 5.0f;
         RUN(inlay_softmax_f32, &p, y, x);
         RUN(inlay_log_softmax_f32, &p, log_y, x);
         for (int o = 0; o < p.outer; o++)
             for (int k = 0; k < p.inner; k++) {
                 double sum = 0, most = -(double)INFINITY;
-                for (int i = 0; i < p.n; i++) most = fmax(most, (double)x[(o * p.n + i) * p.inner + k]);
-                for (int i = 0; i < p.n; i++) sum += exp((double)x[(o * p.n + i) * p.inner + k] - most);
+                for (int i = 0; i < p.n; i++)
+                    most = fmax(most, (double)x[(o * p.n + i) * p.inner + k]);
+                for (int i = 0; i < p.n; i++)
+                    sum += exp((double)x[(o * p.n + i) * p.inner + k] - most);
                 for (int i = 0; i < p.n; i++) {
                     const int at = (o * p.n + i) * p.inner + k;
                     assert_float_equal(y[at], (float)(exp((double)x[at] - most) / sum), 1e-6f);
@@ -173,19 +201,28 @@ static void norms(void **state)
 {
     (void)state;
     enum { N = 2, C = 21, S = 1500 };
-    float *x = rnd_floats(N * C * S), *planes = rnd_floats(N * C * S), *y = rnd_floats(N * C * S), *z = rnd_floats(N * C * S), scale[C], bias[C];
-    for (int c = 0; c < C; c++) scale[c] = rnd_float() + 2.0f, bias[c] = rnd_float();
-    for (int i = 0; i < N * C * S; i++) planes[i] = x[(i / (C * S)) * C * S + i % S * C + i / S % C] += 3.0f;
-    const inlay_norm_params last = { N, S, C, 1, 1, 0, 1, S, 0, 1e-5 }, first = { N * C, S, 1, 1, C, 1, 0, S, 0, 1e-5 };
+    float *x = rnd_floats(N * C * S), *planes = rnd_floats(N * C * S), *y = rnd_floats(N * C * S),
+          *z = rnd_floats(N * C * S), scale[C], bias[C];
+    for (int c = 0; c < C; c++)
+        scale[c] = rnd_float() + 2.0f, bias[c] = rnd_float();
+    for (int i = 0; i < N * C * S; i++)
+        planes[i] = x[(i / (C * S)) * C * S + i % S * C + i / S % C] += 3.0f;
+    const inlay_norm_params last = { N, S, C, 1, 1, 0, 1, S, 0, 1e-5 },
+                            first = { N * C, S, 1, 1, C, 1, 0, S, 0, 1e-5 };
     RUN(inlay_norm_f32, &last, y, NULL, NULL, x, scale, bias);
     RUN(inlay_norm_f32, &first, z, NULL, NULL, planes, scale, bias);
     for (int n = 0; n < N; n++)
         for (int c = 0; c < C; c++) {
             double mean = 0, var = 0;
-            for (int i = 0; i < S; i++) mean += (double)planes[(n * C + c) * S + i] / S;
-            for (int i = 0; i < S; i++) var += ((double)planes[(n * C + c) * S + i] - mean) * ((double)planes[(n * C + c) * S + i] - mean) / S;
+            for (int i = 0; i < S; i++)
+                mean += (double)planes[(n * C + c) * S + i] / S;
+            for (int i = 0; i < S; i++)
+                var += ((double)planes[(n * C + c) * S + i] - mean) *
+                       ((double)planes[(n * C + c) * S + i] - mean) / S;
             for (int i = 0; i < S; i++) {
-                const double want = ((double)planes[(n * C + c) * S + i] - mean) / sqrt(var + 1e-5) * (double)scale[c] + (double)bias[c];
+                const double want = ((double)planes[(n * C + c) * S + i] - mean) /
+                                        sqrt(var + 1e-5) * (double)scale[c] +
+                                    (double)bias[c];
                 assert_float_equal(z[(n * C + c) * S + i], (float)want, 1e-4f);
                 assert_float_equal(y[(n * S + i) * C + c], (float)want, 1e-4f);
             }
@@ -196,8 +233,9 @@ static void norms(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(random_reductions), cmocka_unit_test(axes_as_values), cmocka_unit_test(long_sums), cmocka_unit_test(empty_and_arg),
-        cmocka_unit_test(softmaxes), cmocka_unit_test(norms),
+        cmocka_unit_test(random_reductions), cmocka_unit_test(axes_as_values),
+        cmocka_unit_test(long_sums),         cmocka_unit_test(empty_and_arg),
+        cmocka_unit_test(softmaxes),         cmocka_unit_test(norms),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -33,7 +33,8 @@ static inline void put(Bytes *b, const void *p, size_t n)
         b->at = realloc(b->at, b->room);
         assert_non_null(b->at);
     }
-    if (n) memcpy(b->at + b->n, p, n);
+    if (n)
+        memcpy(b->at + b->n, p, n);
     b->n += n;
 }
 
@@ -87,13 +88,16 @@ static inline void put_float(Bytes *b, int field, float f)
 static inline Bytes tensor_head(const char *name, int type, int rank, const int64_t *dims)
 {
     Bytes t = { 0 };
-    for (int i = 0; i < rank; i++) put_int(&t, TENSOR_DIMS, dims[i]);
+    for (int i = 0; i < rank; i++)
+        put_int(&t, TENSOR_DIMS, dims[i]);
     put_int(&t, TENSOR_DATA_TYPE, type);
-    if (name) put_text(&t, TENSOR_NAME, name);
+    if (name)
+        put_text(&t, TENSOR_NAME, name);
     return t;
 }
 
-static inline Bytes tensor_raw(const char *name, int type, int64_t n, const void *values, size_t bytes)
+static inline Bytes tensor_raw(const char *name, int type, int64_t n, const void *values,
+                               size_t bytes)
 {
     Bytes t = tensor_head(name, type, 1, &n);
     put_bytes(&t, TENSOR_RAW_DATA, values, bytes);
@@ -105,8 +109,10 @@ static inline Bytes value_info(const char *name, int type, int rank, const int64
     Bytes v = { 0 }, t = { 0 }, tensor = { 0 }, shape = { 0 };
     for (int i = 0; i < rank; i++) {
         Bytes d = { 0 };
-        if (dims[i] >= 0) put_int(&d, DIMENSION_VALUE, dims[i]);
-        else if (dims[i] == -2) put_text(&d, DIMENSION_PARAM, "batch");
+        if (dims[i] >= 0)
+            put_int(&d, DIMENSION_VALUE, dims[i]);
+        else if (dims[i] == -2)
+            put_text(&d, DIMENSION_PARAM, "batch");
         put_message(&shape, 1, d);
     }
     put_int(&tensor, 1, type);
@@ -130,9 +136,12 @@ static inline Bytes node(const char *text)
     int field = NODE_OP_TYPE;
     snprintf(copy, sizeof copy, "%s", text);
     for (char *w = strtok_r(copy, " ", &save); w; w = strtok_r(NULL, " ", &save)) {
-        if (!strcmp(w, ">")) field = NODE_OUTPUT;
-        else put_text(&n, field, strcmp(w, "_") ? w : "");
-        if (field == NODE_OP_TYPE) field = NODE_INPUT;
+        if (!strcmp(w, ">"))
+            field = NODE_OUTPUT;
+        else
+            put_text(&n, field, strcmp(w, "_") ? w : "");
+        if (field == NODE_OP_TYPE)
+            field = NODE_INPUT;
     }
     return n;
 }
@@ -154,14 +163,17 @@ static inline Bytes node_with(const char *text, Bytes attr)
 
 static inline Bytes sparse(int64_t n, int rank, const int64_t *index, const int64_t *dims)
 {
-    Bytes s = { 0 }, values = tensor_head("sp", DT_F32, 1, &n), indices = tensor_head(NULL, DT_I64, rank > 1 ? 2 : 1, (const int64_t[]){ n, rank });
+    Bytes s = { 0 }, values = tensor_head("sp", DT_F32, 1, &n),
+          indices = tensor_head(NULL, DT_I64, rank > 1 ? 2 : 1, (const int64_t[]){ n, rank });
     float *v = calloc((size_t)n + 1, sizeof *v);
-    for (int64_t i = 0; i < n; i++) v[i] = (float)(i + 1);
+    for (int64_t i = 0; i < n; i++)
+        v[i] = (float)(i + 1);
     put_bytes(&values, TENSOR_RAW_DATA, v, (size_t)n * sizeof *v);
     put_bytes(&indices, TENSOR_RAW_DATA, index, (size_t)(n * rank) * 8);
     put_message(&s, SPARSE_VALUES, values);
     put_message(&s, SPARSE_INDICES, indices);
-    for (int i = 0; i < 2; i++) put_int(&s, SPARSE_DIMS, dims[i]);
+    for (int i = 0; i < 2; i++)
+        put_int(&s, SPARSE_DIMS, dims[i]);
     free(v);
     return s;
 }
@@ -207,7 +219,7 @@ typedef struct Read {
     ReadOptions options;
     Status status;
     Graph *graph;
-    Recipe *tensor;             /* instead, where single is set */
+    Recipe *tensor; /* instead, where single is set */
     bool single;
     char path[256];
     char *message;
@@ -217,8 +229,10 @@ typedef struct Read {
 static inline void read_body(void *context)
 {
     Read *r = context;
-    if (r->single) r->tensor = onnx_read_tensor(&r->arena, &r->store, r->path, &r->options, NULL);
-    else r->graph = onnx_read(&r->arena, &r->store, r->path, &r->options);
+    if (r->single)
+        r->tensor = onnx_read_tensor(&r->arena, &r->store, r->path, &r->options, NULL);
+    else
+        r->graph = onnx_read(&r->arena, &r->store, r->path, &r->options);
 }
 
 static inline Status read_path(Read *r)
@@ -294,7 +308,8 @@ static inline int end(void **state)
 
 static inline Graph *read_good(Read *r, Bytes graph)
 {
-    if (read_model(r, folder, model_of(graph))) print_error("%s\n", r->message);
+    if (read_model(r, folder, model_of(graph)))
+        print_error("%s\n", r->message);
     assert_int_equal(r->status, 0);
     return r->graph;
 }
@@ -304,9 +319,12 @@ static inline void expect(Bytes model, Status status, const char *words)
 {
     Read r = { 0 };
     read_model(&r, folder, model);
-    if (r.status != status || (words && !strstr(r.message, words))) print_error("wanted %d \"%s\", got %d: %s\n", status, words ? words : "", r.status, r.message);
+    if (r.status != status || (words && !strstr(r.message, words)))
+        print_error("wanted %d \"%s\", got %d: %s\n", status, words ? words : "", r.status,
+                    r.message);
     assert_int_equal(r.status, status);
-    if (words) assert_non_null(strstr(r.message, words));
+    if (words)
+        assert_non_null(strstr(r.message, words));
     read_free(&r);
 }
 

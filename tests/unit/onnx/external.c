@@ -16,10 +16,10 @@
 /* --- the table --- */
 
 typedef struct Case {
-    const char *location;       /* NULL: no such entry */
+    const char *location; /* NULL: no such entry */
     const char *offset, *length, *checksum;
     Status status;
-    const char *words;          /* of the message; where it is good: the four bytes */
+    const char *words; /* of the message; where it is good: the four bytes */
 } Case;
 
 static const Case cases[] = {
@@ -113,7 +113,8 @@ static const Case cases[] = {
     { "w.bin", NULL, "1125899906842624", NULL, 65, "needs 4 bytes" },
     { "w.bin", "9223372036854775804", "4", NULL, 65, "beyond the end" },
     /* checksums */
-    { "w.bin", NULL, NULL, "fe5567e8d769550852182cdf69d74bb16dff8e28", 65, "have the checksum fe5567e8" },
+    { "w.bin", NULL, NULL, "fe5567e8d769550852182cdf69d74bb16dff8e28", 65,
+      "have the checksum fe5567e8" },
     { "w.bin", NULL, NULL, "fe5567e8", 65, "is no SHA-1" },
     { "w.bin", NULL, NULL, "zz5567e8d769550852182cdf69d74bb16dff8e29", 65, "is no SHA-1" },
 };
@@ -139,7 +140,8 @@ static void find_body(void *context)
     const ExternalRef ref = { f->c->location, f->c->offset, f->c->length, f->c->checksum };
     f->external = external_new(&f->arena, &f->store, f->model, f->options);
     f->external.by_components = f->by_components;
-    File *file = external_find(&f->external, (Loc){ .byte = 7, .node = -1, .name = "w" }, &ref, 4, &span);
+    File *file =
+        external_find(&f->external, (Loc){ .byte = 7, .node = -1, .name = "w" }, &ref, 4, &span);
     assert_int_equal(span.length, 4);
     file_read(file, span.offset, f->bytes, 4);
 }
@@ -147,7 +149,8 @@ static void find_body(void *context)
 static int open_files(void)
 {
     int n = 0;
-    for (int fd = 0; fd < 256; fd++) n += fcntl(fd, F_GETFD) >= 0;
+    for (int fd = 0; fd < 256; fd++)
+        n += fcntl(fd, F_GETFD) >= 0;
     return n;
 }
 
@@ -163,10 +166,12 @@ static void check_case(const Case *c, bool by_components, const ReadOptions *opt
     fclose(f.diag.out);
     const char *found = s ? text : f.bytes;
     if (s != c->status || !strstr(found, c->words))
-        print_error("\"%s\" offset %s length %s: wanted %d \"%s\", got %d %s\n", c->location, c->offset, c->length, c->status, c->words, s, found);
+        print_error("\"%s\" offset %s length %s: wanted %d \"%s\", got %d %s\n", c->location,
+                    c->offset, c->length, c->status, c->words, s, found);
     assert_int_equal(s, c->status);
     assert_non_null(strstr(found, c->words));
-    if (s) assert_non_null(strstr(text, "\"w\""));
+    if (s)
+        assert_non_null(strstr(text, "\"w\""));
     file_close_all(&f.arena);
     arena_free(&f.arena);
     free(text);
@@ -176,14 +181,16 @@ static void check_case(const Case *c, bool by_components, const ReadOptions *opt
 static void test_table(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) check_case(cases + i, false, NULL);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+        check_case(cases + i, false, NULL);
 }
 
 /* The same answers where the system has no openat2(). */
 static void test_components(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) check_case(cases + i, true, NULL);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+        check_case(cases + i, true, NULL);
 }
 
 static void test_long(void **state)
@@ -204,7 +211,8 @@ static void test_options(void **state)
     (void)state;
     char other[128];
     snprintf(other, sizeof other, "%s/other", folder);
-    const ReadOptions refuse = { .no_external = true }, elsewhere = { .external_dir = other }, missing = { .external_dir = "/none-such" };
+    const ReadOptions refuse = { .no_external = true }, elsewhere = { .external_dir = other },
+                      missing = { .external_dir = "/none-such" };
     check_case(&(Case){ "w.bin", NULL, NULL, NULL, 65, "--no-external-data" }, false, &refuse);
     check_case(&(Case){ "o.bin", "6", NULL, NULL, 0, "6789" }, false, &elsewhere);
     check_case(&(Case){ "w.bin", NULL, NULL, NULL, 66, "do not exist" }, false, &elsewhere);
@@ -225,17 +233,26 @@ static void test_numbers(void **state)
 static void test_sha1(void **state)
 {
     (void)state;
-    static const struct { size_t n; const char *hex; } known[] = {   /* n times the letter a */
-        { 0, "da39a3ee5e6b4b0d3255bfef95601890afd80709" }, { 1, "86f7e437faa5a7fce15d1ddcb9eaeaea377667b8" },
-        { 55, "c1c8bbdc22796e28c0e15163d20899b65621d65a" }, { 56, "c2db330f6083854c99d4b5bfb6e8f29f201be699" },
-        { 63, "03f09f5b158a7a8cdad920bddc29b81c18a551f5" }, { 64, "0098ba824b5c16427bd7a1122a5a442a25ec644d" },
-        { 119, "ee971065aaa017e0632a8ca6c77bb3bf8b1dfc56" }, { 1000000, "34aa973cd4c4daa4f61eeb2bdbad27316534016f" },
+    static const struct {
+        size_t n;
+        const char *hex;
+    } known[] = {
+        /* n times the letter a */
+        { 0, "da39a3ee5e6b4b0d3255bfef95601890afd80709" },
+        { 1, "86f7e437faa5a7fce15d1ddcb9eaeaea377667b8" },
+        { 55, "c1c8bbdc22796e28c0e15163d20899b65621d65a" },
+        { 56, "c2db330f6083854c99d4b5bfb6e8f29f201be699" },
+        { 63, "03f09f5b158a7a8cdad920bddc29b81c18a551f5" },
+        { 64, "0098ba824b5c16427bd7a1122a5a442a25ec644d" },
+        { 119, "ee971065aaa017e0632a8ca6c77bb3bf8b1dfc56" },
+        { 1000000, "34aa973cd4c4daa4f61eeb2bdbad27316534016f" },
     };
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
         char hex[41];
         Sha1 s;
         sha1_begin(&s);
-        for (size_t k = 0; k < known[i].n; k++) sha1_add(&s, (const uint8_t *)"a", 1);
+        for (size_t k = 0; k < known[i].n; k++)
+            sha1_add(&s, (const uint8_t *)"a", 1);
         sha1_end(&s, hex);
         assert_string_equal(hex, known[i].hex);
     }
@@ -259,7 +276,17 @@ static Bytes external_tensor(const char *name, int type, int64_t n, const char *
     return t;
 }
 
-typedef enum Place { INITIALIZER, ATTRIBUTE, SPARSE_VALUE, SPARSE_INDEX, SUBGRAPH, FUNCTION, TENSOR_LIST, SPARSE_ATTRIBUTE, PLACES } Place;
+typedef enum Place {
+    INITIALIZER,
+    ATTRIBUTE,
+    SPARSE_VALUE,
+    SPARSE_INDEX,
+    SUBGRAPH,
+    FUNCTION,
+    TENSOR_LIST,
+    SPARSE_ATTRIBUTE,
+    PLACES
+} Place;
 
 static Bytes one_value(Bytes values, Bytes indices)
 {
@@ -291,27 +318,49 @@ static Bytes with_subgraph(Bytes tensor)
 
 static Bytes model_with(Place place, const char *location)
 {
-    Bytes g = { 0 }, f = { 0 }, one = tensor_raw("w", DT_F32, 1, "abcd", 4), zero = tensor_raw("i", DT_I64, 1, "\0\0\0\0\0\0\0", 8);
-    Bytes t = external_tensor(place == SPARSE_INDEX ? "i" : "w", place == SPARSE_INDEX ? DT_I64 : DT_F32, 1, location);
+    Bytes g = { 0 }, f = { 0 }, one = tensor_raw("w", DT_F32, 1, "abcd", 4),
+          zero = tensor_raw("i", DT_I64, 1, "\0\0\0\0\0\0\0", 8);
+    Bytes t = external_tensor(place == SPARSE_INDEX ? "i" : "w",
+                              place == SPARSE_INDEX ? DT_I64 : DT_F32, 1, location);
     switch (place) {
-    case INITIALIZER: put_message(&g, GRAPH_INITIALIZER, t), put_message(&g, GRAPH_NODE, node("Neg w > y")); break;
-    case ATTRIBUTE: put_message(&g, GRAPH_NODE, constant_of(ATTRIBUTE_T, t, ATTR_TENSOR)); break;
-    case TENSOR_LIST: put_message(&g, GRAPH_NODE, constant_of(ATTRIBUTE_TENSORS, t, ATTR_TENSORS)); break;
-    case SPARSE_VALUE: put_message(&g, GRAPH_SPARSE_INITIALIZER, one_value(t, zero)), put_message(&g, GRAPH_NODE, node("Neg w > y")); break;
-    case SPARSE_INDEX: put_message(&g, GRAPH_SPARSE_INITIALIZER, one_value(one, t)), put_message(&g, GRAPH_NODE, node("Neg w > y")); break;
-    case SPARSE_ATTRIBUTE: put_message(&g, GRAPH_NODE, constant_of(ATTRIBUTE_SPARSE, one_value(t, zero), ATTR_SPARSE_TENSOR)); break;
-    case SUBGRAPH: put_message(&g, GRAPH_NODE, with_subgraph(t)); break;
+    case INITIALIZER:
+        put_message(&g, GRAPH_INITIALIZER, t), put_message(&g, GRAPH_NODE, node("Neg w > y"));
+        break;
+    case ATTRIBUTE:
+        put_message(&g, GRAPH_NODE, constant_of(ATTRIBUTE_T, t, ATTR_TENSOR));
+        break;
+    case TENSOR_LIST:
+        put_message(&g, GRAPH_NODE, constant_of(ATTRIBUTE_TENSORS, t, ATTR_TENSORS));
+        break;
+    case SPARSE_VALUE:
+        put_message(&g, GRAPH_SPARSE_INITIALIZER, one_value(t, zero)),
+            put_message(&g, GRAPH_NODE, node("Neg w > y"));
+        break;
+    case SPARSE_INDEX:
+        put_message(&g, GRAPH_SPARSE_INITIALIZER, one_value(one, t)),
+            put_message(&g, GRAPH_NODE, node("Neg w > y"));
+        break;
+    case SPARSE_ATTRIBUTE:
+        put_message(&g, GRAPH_NODE,
+                    constant_of(ATTRIBUTE_SPARSE, one_value(t, zero), ATTR_SPARSE_TENSOR));
+        break;
+    case SUBGRAPH:
+        put_message(&g, GRAPH_NODE, with_subgraph(t));
+        break;
     default:
         put_text(&f, FUNCTION_NAME, "F");
         put_text(&f, FUNCTION_OUTPUT, "y");
         put_message(&f, FUNCTION_NODE, constant_of(ATTRIBUTE_T, t, ATTR_TENSOR));
         put_message(&g, GRAPH_NODE, node("Neg x > y"));
     }
-    if (place != SPARSE_INDEX) free(one.at);
-    if (place != SPARSE_VALUE && place != SPARSE_ATTRIBUTE) free(zero.at);
+    if (place != SPARSE_INDEX)
+        free(one.at);
+    if (place != SPARSE_VALUE && place != SPARSE_ATTRIBUTE)
+        free(zero.at);
     put_ends(&g, "x", "y");
     Bytes m = model_of(g);
-    if (f.n) put_message(&m, MODEL_FUNCTION, f);
+    if (f.n)
+        put_message(&m, MODEL_FUNCTION, f);
     return m;
 }
 
@@ -327,11 +376,17 @@ static void test_places(void **state)
 {
     (void)state;
     for (Place p = 0; p < PLACES; p++) {
-        static const struct { const char *location, *words; } bad[] = {
-            { "../secret", "upwards" }, { "link-out", "through a link" }, { "hard-out", "hard link" }, { "fifo", "no regular file" },
+        static const struct {
+            const char *location, *words;
+        } bad[] = {
+            { "../secret", "upwards" },
+            { "link-out", "through a link" },
+            { "hard-out", "hard link" },
+            { "fifo", "no regular file" },
         };
         Read r = { 0 };
-        if (read_in(&r, model_with(p, "zeros"))) print_error("place %d: %s\n", p, r.message);
+        if (read_in(&r, model_with(p, "zeros")))
+            print_error("place %d: %s\n", p, r.message);
         assert_int_equal(r.status, 0);
         read_free(&r);
         for (int i = 0; i < 4; i++) {
@@ -414,7 +469,8 @@ static void test_shared(void **state)
     Read r = { 0 };
     assert_int_equal(read_in(&r, model_of(g)), 0);
     assert_int_equal(open_files(), before + 2);
-    assert_memory_equal(recipe_values(&r.store, &r.arena, graph_find(r.graph, "w499")->value), "cdef", 4);
+    assert_memory_equal(recipe_values(&r.store, &r.arena, graph_find(r.graph, "w499")->value),
+                        "cdef", 4);
     read_free(&r);
     assert_int_equal(open_files(), before);
 }
@@ -465,21 +521,41 @@ static void make_socket(void)
 }
 
 static const char *const folders[] = { "model", "model/sub", "model/sub/deep", "other" };
-static const char *const good[] = { "model/w.bin", "model/sub/w.bin", "model/sub/deep/w.bin", "model/name with spaces", "model/..w",
-                                    "model/w..", "model/...", "other/o.bin", "secret", "model/twin" };
-static const struct { const char *name, *to; } links[] = {
-    { "model/link", "w.bin" }, { "model/link-out", "../secret" }, { "model/link-dangling", "nowhere" }, { "model/link-proc", "/proc/self/exe" },
-    { "model/link-self", "link-self" }, { "model/link-folder", "sub" }, { "model/link-root", "/" }, { "model/sub/link", "w.bin" },
+static const char *const good[] = { "model/w.bin",
+                                    "model/sub/w.bin",
+                                    "model/sub/deep/w.bin",
+                                    "model/name with spaces",
+                                    "model/..w",
+                                    "model/w..",
+                                    "model/...",
+                                    "other/o.bin",
+                                    "secret",
+                                    "model/twin" };
+static const struct {
+    const char *name, *to;
+} links[] = {
+    { "model/link", "w.bin" },
+    { "model/link-out", "../secret" },
+    { "model/link-dangling", "nowhere" },
+    { "model/link-proc", "/proc/self/exe" },
+    { "model/link-self", "link-self" },
+    { "model/link-folder", "sub" },
+    { "model/link-root", "/" },
+    { "model/sub/link", "w.bin" },
 };
-static const char *const others[] = { "model/hard", "model/hard-out", "model/fifo", "model/socket", "model/empty", "model/three",
-                                      "model/zeros", "model/model.onnx" };
+static const char *const others[] = { "model/hard",   "model/hard-out",  "model/fifo",
+                                      "model/socket", "model/empty",     "model/three",
+                                      "model/zeros",  "model/model.onnx" };
 
 static int make_files(void **state)
 {
     begin(state);
-    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) assert_int_equal(mkdir(path(folders[i]), 0700), 0);
-    for (size_t i = 0; i < sizeof good / sizeof *good; i++) write_file(path(good[i]), DATA, 16);
-    for (size_t i = 0; i < sizeof links / sizeof *links; i++) assert_int_equal(symlink(links[i].to, path(links[i].name)), 0);
+    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
+        assert_int_equal(mkdir(path(folders[i]), 0700), 0);
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++)
+        write_file(path(good[i]), DATA, 16);
+    for (size_t i = 0; i < sizeof links / sizeof *links; i++)
+        assert_int_equal(symlink(links[i].to, path(links[i].name)), 0);
     assert_int_equal(link(path("model/twin"), path("model/hard")), 0);
     assert_int_equal(link(path("secret"), path("model/hard-out")), 0);
     assert_int_equal(mkfifo(path("model/fifo"), 0600), 0);
@@ -492,10 +568,14 @@ static int make_files(void **state)
 
 static int remove_files(void **state)
 {
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++) unlink(path(others[i]));
-    for (size_t i = 0; i < sizeof links / sizeof *links; i++) unlink(path(links[i].name));
-    for (size_t i = 0; i < sizeof good / sizeof *good; i++) unlink(path(good[i]));
-    for (size_t i = sizeof folders / sizeof *folders; i-- > 0;) rmdir(path(folders[i]));
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        unlink(path(others[i]));
+    for (size_t i = 0; i < sizeof links / sizeof *links; i++)
+        unlink(path(links[i].name));
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++)
+        unlink(path(good[i]));
+    for (size_t i = sizeof folders / sizeof *folders; i-- > 0;)
+        rmdir(path(folders[i]));
     return end(state);
 }
 
@@ -510,7 +590,8 @@ static void read_values(void *context)
     (void)recipe_values(&v->read->store, &v->read->arena, v->tensor->value);
 }
 
-/* A file that shrinks after its size was checked: the read that meets its end fails, whatever it has read by then. */
+/* A file that shrinks after its size was checked: the read that meets its end fails, whatever it
+ * has read by then. */
 static void test_shrinking(void **state)
 {
     (void)state;
@@ -540,12 +621,18 @@ static void test_shrinking(void **state)
 static void test_overlap(void **state)
 {
     (void)state;
-    static const struct { const char *first, *second; int bytes; Status status; } pairs[] = {
-        { "0", "4", 4, 0 }, { "4", "0", 4, 0 }, { "4", "4", 4, 0 }, { "0", "3", 4, 65 }, { "3", "0", 4, 65 }, { "0", "2", 2, 65 }, { "2", "0", 2, 0 },
-        { "1", "0", 2, 65 }, { "8", "5", 4, 65 }, { "0", "0", 2, 65 },
+    static const struct {
+        const char *first, *second;
+        int bytes;
+        Status status;
+    } pairs[] = {
+        { "0", "4", 4, 0 },  { "4", "0", 4, 0 },  { "4", "4", 4, 0 }, { "0", "3", 4, 65 },
+        { "3", "0", 4, 65 }, { "0", "2", 2, 65 }, { "2", "0", 2, 0 }, { "1", "0", 2, 65 },
+        { "8", "5", 4, 65 }, { "0", "0", 2, 65 },
     };
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
-        Bytes g = { 0 }, a = external_tensor("a", DT_U8, 4, "w.bin"), b = external_tensor("b", DT_U8, pairs[i].bytes, "w.bin");
+        Bytes g = { 0 }, a = external_tensor("a", DT_U8, 4, "w.bin"),
+              b = external_tensor("b", DT_U8, pairs[i].bytes, "w.bin");
         put_entry(&a, "offset", pairs[i].first);
         put_entry(&b, "offset", pairs[i].second);
         put_message(&g, GRAPH_INITIALIZER, a);
@@ -554,7 +641,8 @@ static void test_overlap(void **state)
         put_ends(&g, "x", "y");
         Read r = { 0 };
         assert_int_equal(read_in(&r, model_of(g)), pairs[i].status);
-        if (pairs[i].status) assert_non_null(strstr(r.message, "overlap"));
+        if (pairs[i].status)
+            assert_non_null(strstr(r.message, "overlap"));
         read_free(&r);
     }
 }
@@ -562,9 +650,12 @@ static void test_overlap(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_table),   cmocka_unit_test(test_components), cmocka_unit_test(test_long),   cmocka_unit_test(test_options),
-        cmocka_unit_test(test_numbers), cmocka_unit_test(test_sha1),       cmocka_unit_test(test_places), cmocka_unit_test(test_entries),
-        cmocka_unit_test(test_shared), cmocka_unit_test(test_overlap), cmocka_unit_test(test_shrinking),  cmocka_unit_test(test_stdin),
+        cmocka_unit_test(test_table),     cmocka_unit_test(test_components),
+        cmocka_unit_test(test_long),      cmocka_unit_test(test_options),
+        cmocka_unit_test(test_numbers),   cmocka_unit_test(test_sha1),
+        cmocka_unit_test(test_places),    cmocka_unit_test(test_entries),
+        cmocka_unit_test(test_shared),    cmocka_unit_test(test_overlap),
+        cmocka_unit_test(test_shrinking), cmocka_unit_test(test_stdin),
     };
     return cmocka_run_group_tests(tests, make_files, remove_files);
 }

@@ -15,7 +15,8 @@ static void check_plain(const Graph *g)
     assert_int_equal(g->ir_version, 8);
     assert_int_equal(graph_opset(g, ""), 17);
     assert_string_equal(g->name, "plain");
-    const Tensor *x = g->input.at[0], *z = g->output.at[0], *y = g->node.at[0]->out[0], *w = g->node.at[0]->in[1];
+    const Tensor *x = g->input.at[0], *z = g->output.at[0], *y = g->node.at[0]->out[0],
+                 *w = g->node.at[0]->in[1];
     assert_string_equal(x->name, "x");
     assert_int_equal(x->dtype, DT_F32);
     assert_int_equal(x->shape.rank, 2);
@@ -61,7 +62,7 @@ static void test_reversed(void **state)
     Bytes g = { 0 }, init = { 0 }, m = { 0 }, opset = { 0 }, n = { 0 };
     put_message(&g, GRAPH_VALUE_INFO, value_float("y"));
     put_message(&g, GRAPH_OUTPUT, value_float("z"));
-    put_message(&g, GRAPH_INPUT, value_float("w"));     /* an initializer's default: not an input */
+    put_message(&g, GRAPH_INPUT, value_float("w")); /* an initializer's default: not an input */
     put_message(&g, GRAPH_INPUT, value_float("x"));
     put_bytes(&init, TENSOR_RAW_DATA, w, sizeof w);
     put_text(&init, TENSOR_NAME, "w");
@@ -94,17 +95,21 @@ static void test_packer(void **state)
     float values[2] = { 0.5f, -2 };
     char *in[2] = { (char *)"x", (char *)"w" }, *out[1] = { (char *)"y" };
     InlayOnnx__TensorProto w = INLAY_ONNX__TENSOR_PROTO__INIT, *inits[1] = { &w };
-    w.n_dims = 2, w.dims = dims, w.has_data_type = 1, w.data_type = DT_F32, w.n_float_data = 2, w.float_data = values, w.name = in[1];
+    w.n_dims = 2, w.dims = dims, w.has_data_type = 1, w.data_type = DT_F32, w.n_float_data = 2,
+    w.float_data = values, w.name = in[1];
     InlayOnnx__NodeProto n = INLAY_ONNX__NODE_PROTO__INIT, *nodes[1] = { &n };
     n.n_input = 2, n.input = in, n.n_output = 1, n.output = out, n.op_type = (char *)"Mul";
-    InlayOnnx__ValueInfoProto x = INLAY_ONNX__VALUE_INFO_PROTO__INIT, y = x, *ins[1] = { &x }, *outs[1] = { &y };
+    InlayOnnx__ValueInfoProto x = INLAY_ONNX__VALUE_INFO_PROTO__INIT, y = x, *ins[1] = { &x },
+                              *outs[1] = { &y };
     x.name = in[0], y.name = out[0];
     InlayOnnx__GraphProto g = INLAY_ONNX__GRAPH_PROTO__INIT;
-    g.n_node = 1, g.node = nodes, g.n_initializer = 1, g.initializer = inits, g.n_input = 1, g.input = ins, g.n_output = 1, g.output = outs;
+    g.n_node = 1, g.node = nodes, g.n_initializer = 1, g.initializer = inits, g.n_input = 1,
+    g.input = ins, g.n_output = 1, g.output = outs;
     InlayOnnx__OperatorSetIdProto o = INLAY_ONNX__OPERATOR_SET_ID_PROTO__INIT, *opsets[1] = { &o };
     o.has_version = 1, o.version = 13;
     InlayOnnx__ModelProto m = INLAY_ONNX__MODEL_PROTO__INIT;
-    m.has_ir_version = 1, m.ir_version = 9, m.graph = &g, m.n_opset_import = 1, m.opset_import = opsets, m.producer_name = (char *)"tests";
+    m.has_ir_version = 1, m.ir_version = 9, m.graph = &g, m.n_opset_import = 1,
+    m.opset_import = opsets, m.producer_name = (char *)"tests";
     uint8_t bytes[512];
     const size_t size = inlay_onnx__model_proto__pack(&m, bytes);
     Read r = { 0 };
@@ -141,7 +146,7 @@ static void test_types(void **state)
     assert_int_equal(x->shape.dim[2], 5);
     assert_int_equal(s->dtype, DT_NONE);
     assert_int_equal(r.graph->output.at[0]->declared->rank, 0);
-    assert_int_equal(r.graph->tensor.n, 3);     /* what is only declared does not exist */
+    assert_int_equal(r.graph->tensor.n, 3); /* what is only declared does not exist */
     read_free(&r);
 }
 
@@ -166,22 +171,30 @@ static void test_attributes(void **state)
 {
     (void)state;
     Bytes n = node("Op x > y"), a;
-    a = attr_head("f", ATTR_FLOAT), put_float(&a, ATTRIBUTE_F, 1.5f), put_message(&n, NODE_ATTRIBUTE, a);
+    a = attr_head("f", ATTR_FLOAT), put_float(&a, ATTRIBUTE_F, 1.5f),
+    put_message(&n, NODE_ATTRIBUTE, a);
     a = attr_head("i", ATTR_INT), put_int(&a, ATTRIBUTE_I, -7), put_message(&n, NODE_ATTRIBUTE, a);
-    a = attr_head("s", ATTR_STRING), put_bytes(&a, ATTRIBUTE_S, "a\0b", 3), put_message(&n, NODE_ATTRIBUTE, a);
+    a = attr_head("s", ATTR_STRING), put_bytes(&a, ATTRIBUTE_S, "a\0b", 3),
+    put_message(&n, NODE_ATTRIBUTE, a);
     a = attr_head("zero", ATTR_INT), put_message(&n, NODE_ATTRIBUTE, a);
     a = attr_head("empty", ATTR_STRING), put_message(&n, NODE_ATTRIBUTE, a);
     a = attr_head("none", ATTR_INTS), put_message(&n, NODE_ATTRIBUTE, a);
-    a = attr_head("ints", ATTR_INTS), put_int(&a, ATTRIBUTE_INTS, 1), put_bytes(&a, ATTRIBUTE_INTS, "\x02\x83\x01", 3);
+    a = attr_head("ints", ATTR_INTS), put_int(&a, ATTRIBUTE_INTS, 1),
+    put_bytes(&a, ATTRIBUTE_INTS, "\x02\x83\x01", 3);
     put_int(&a, ATTRIBUTE_INTS, -4), put_message(&n, NODE_ATTRIBUTE, a);
-    a = attr_head("floats", ATTR_FLOATS), put_float(&a, ATTRIBUTE_FLOATS, 2), put_bytes(&a, ATTRIBUTE_FLOATS, "\0\0\x80\x3f\0\0\0\x40", 8);
+    a = attr_head("floats", ATTR_FLOATS), put_float(&a, ATTRIBUTE_FLOATS, 2),
+    put_bytes(&a, ATTRIBUTE_FLOATS, "\0\0\x80\x3f\0\0\0\x40", 8);
     put_message(&n, NODE_ATTRIBUTE, a);
-    a = attr_head("strings", ATTR_STRINGS), put_text(&a, ATTRIBUTE_STRINGS, "p"), put_text(&a, ATTRIBUTE_STRINGS, "");
+    a = attr_head("strings", ATTR_STRINGS), put_text(&a, ATTRIBUTE_STRINGS, "p"),
+    put_text(&a, ATTRIBUTE_STRINGS, "");
     put_text(&a, ATTRIBUTE_STRINGS, "qr"), put_message(&n, NODE_ATTRIBUTE, a);
-    a = (Bytes){ 0 }, put_text(&a, ATTRIBUTE_NAME, "untyped"), put_int(&a, ATTRIBUTE_I, 3), put_message(&n, NODE_ATTRIBUTE, a);
-    a = attr_head("t", ATTR_TENSOR), put_message(&a, ATTRIBUTE_T, tensor_raw(NULL, DT_I64, 1, "\x05\0\0\0\0\0\0\0", 8));
+    a = (Bytes){ 0 }, put_text(&a, ATTRIBUTE_NAME, "untyped"), put_int(&a, ATTRIBUTE_I, 3),
     put_message(&n, NODE_ATTRIBUTE, a);
-    a = attr_head("type", ATTR_TYPE), put_message(&a, ATTRIBUTE_TP, (Bytes){ 0 }), put_message(&n, NODE_ATTRIBUTE, a);
+    a = attr_head("t", ATTR_TENSOR),
+    put_message(&a, ATTRIBUTE_T, tensor_raw(NULL, DT_I64, 1, "\x05\0\0\0\0\0\0\0", 8));
+    put_message(&n, NODE_ATTRIBUTE, a);
+    a = attr_head("type", ATTR_TYPE), put_message(&a, ATTRIBUTE_TP, (Bytes){ 0 }),
+    put_message(&n, NODE_ATTRIBUTE, a);
     Bytes g = { 0 };
     put_message(&g, GRAPH_NODE, n);
     put_ends(&g, "x", "y");
@@ -207,7 +220,8 @@ static void test_attributes(void **state)
     assert_string_equal(s->strings[1], "");
     assert_string_equal(s->strings[2], "qr");
     assert_int_equal(node_int(op, "untyped", 0), 3);
-    assert_int_equal(*(const int64_t *)recipe_values(&r.store, &r.arena, node_attr(op, "t")->tensor), 5);
+    assert_int_equal(
+        *(const int64_t *)recipe_values(&r.store, &r.arena, node_attr(op, "t")->tensor), 5);
     assert_int_equal(node_attr(op, "type")->kind, ATTR_TYPE);
     read_free(&r);
 }
@@ -216,11 +230,13 @@ static void test_attributes(void **state)
 static void test_subgraphs(void **state)
 {
     (void)state;
-    Bytes inner = { 0 }, mid = { 0 }, g = { 0 }, a = attr_head("then_branch", ATTR_GRAPH), b = attr_head("body", ATTR_GRAPH);
+    Bytes inner = { 0 }, mid = { 0 }, g = { 0 }, a = attr_head("then_branch", ATTR_GRAPH),
+          b = attr_head("body", ATTR_GRAPH);
     put_message(&inner, GRAPH_NODE, node("Add x m > r"));
     put_message(&inner, GRAPH_NODE, node("Add r late > out"));
     put_message(&inner, GRAPH_OUTPUT, value_float("out"));
-    put_message(&inner, GRAPH_OUTPUT, value_float("w"));        /* a value of the outermost graph as an output */
+    put_message(&inner, GRAPH_OUTPUT,
+                value_float("w")); /* a value of the outermost graph as an output */
     put_message(&a, ATTRIBUTE_G, inner);
     put_message(&mid, GRAPH_NODE, node("Neg x > m"));
     put_message(&mid, GRAPH_NODE, node_with("If c > out o2", a));
@@ -252,10 +268,12 @@ static void test_subgraphs(void **state)
 
 static Bytes function(const char *name, const char *overload)
 {
-    Bytes f = { 0 }, a = attr_head("alpha", ATTR_FLOAT), ref = attr_head("beta", ATTR_FLOAT), opset = { 0 };
+    Bytes f = { 0 }, a = attr_head("alpha", ATTR_FLOAT), ref = attr_head("beta", ATTR_FLOAT),
+          opset = { 0 };
     put_text(&f, FUNCTION_NAME, name);
     put_text(&f, FUNCTION_DOMAIN, "mine");
-    if (overload) put_text(&f, FUNCTION_OVERLOAD, overload);
+    if (overload)
+        put_text(&f, FUNCTION_OVERLOAD, overload);
     put_text(&f, FUNCTION_INPUT, "p");
     put_text(&f, FUNCTION_OUTPUT, "q");
     put_text(&f, FUNCTION_ATTRIBUTE, "beta");
@@ -357,11 +375,13 @@ static void test_bad_graphs(void **state)
 {
     (void)state;
     Bytes g;
-    expect_graph(with_node("Op x > y"), 65, "node 2 (Op): error: output \"y\" is already made by node 0 \"\" (Add)");
+    expect_graph(with_node("Op x > y"), 65,
+                 "node 2 (Op): error: output \"y\" is already made by node 0 \"\" (Add)");
     expect_graph(with_node("Op x > x"), 65, "output \"x\" is already a graph input");
     expect_graph(with_node("Op x > w"), 65, "output \"w\" is already an initializer");
     expect_graph(with_node("Op x > a a"), 65, "two outputs of the node are called \"a\"");
-    expect_graph(with_node("Op x gone > a"), 65, "node 2 (Op): error: input 1, \"gone\", is made by no node");
+    expect_graph(with_node("Op x gone > a"), 65,
+                 "node 2 (Op): error: input 1, \"gone\", is made by no node");
     expect_graph(with_node(""), 65, "without an operator type");
     g = plain_graph(), put_message(&g, GRAPH_INPUT, value_float("x"));
     expect_graph(g, 65, "two graph inputs");
@@ -377,7 +397,9 @@ static void test_bad_graphs(void **state)
     expect_graph(g, 65, "two initializers");
     g = plain_graph(), put_message(&g, GRAPH_INITIALIZER, tensor_raw("z", DT_F32, 1, "1234", 4));
     expect_graph(g, 65, "an initializer is also the output of a node");
-    g = plain_graph(), put_message(&g, GRAPH_INPUT, value_info("big", DT_F32, 1, (const int64_t[]){ INT64_C(1) << 31 }));
+    g = plain_graph(),
+    put_message(&g, GRAPH_INPUT,
+                value_info("big", DT_F32, 1, (const int64_t[]){ INT64_C(1) << 31 }));
     expect_graph(g, 69, "2147483648");
     expect_graph((Bytes){ 0 }, 65, "no outputs");
 }
@@ -396,7 +418,8 @@ static void test_bad_attributes(void **state)
     expect_graph(with_attr(a), 65, "neither type nor value");
     a = attr_head("a", ATTR_INT), put_message(&a, ATTRIBUTE_G, (Bytes){ 0 });
     expect_graph(with_attr(a), 65, "against its type");
-    a = attr_head("a", ATTR_GRAPH), put_message(&a, ATTRIBUTE_G, (Bytes){ 0 }), put_message(&a, ATTRIBUTE_G, (Bytes){ 0 });
+    a = attr_head("a", ATTR_GRAPH), put_message(&a, ATTRIBUTE_G, (Bytes){ 0 }),
+    put_message(&a, ATTRIBUTE_G, (Bytes){ 0 });
     expect_graph(with_attr(a), 65, "two graphs");
     a = attr_head("a", ATTR_STRINGS), put_bytes(&a, ATTRIBUTE_STRINGS, "a\0b", 3);
     expect_graph(with_attr(a), 65, "NUL");
@@ -411,7 +434,8 @@ static Bytes model_with(int64_t ir, const char *domain, int64_t version)
     Bytes m = { 0 }, o = { 0 };
     put_int(&m, MODEL_IR_VERSION, ir);
     put_message(&m, MODEL_GRAPH, plain_graph());
-    if (domain) put_text(&o, 1, domain);
+    if (domain)
+        put_text(&o, 1, domain);
     put_int(&o, 2, version);
     put_message(&m, MODEL_OPSET, o);
     return m;
@@ -424,7 +448,8 @@ static void test_bad_models(void **state)
     expect(model_with(8, NULL, 7), 0, NULL);
     expect(model_with(8, "", 28), 0, NULL);
     expect(model_with(8, "ai.onnx", 13), 0, NULL);
-    expect(model_with(8, NULL, 6), 0, NULL);        /* whether its operators mean the same today is asked later */
+    expect(model_with(8, NULL, 6), 0,
+           NULL); /* whether its operators mean the same today is asked later */
     expect(model_with(8, NULL, 1), 0, NULL);
     expect(model_with(8, NULL, 29), 69, "newest supported is 28");
     expect(model_with(8, NULL, 0), 65, "version 0");
@@ -468,14 +493,18 @@ static void test_names(void **state)
     Bytes v = { 0 }, d = { 0 }, shape = { 0 }, tensor = { 0 }, type = { 0 };
     put_bytes(&d, DIMENSION_PARAM, "a\0b", 3);
     put_message(&shape, 1, d), put_message(&tensor, 2, shape), put_message(&type, 1, tensor);
-    put_text(&v, VALUE_INFO_NAME, "v"), put_message(&v, VALUE_INFO_TYPE, type), put_message(&g, GRAPH_INPUT, v);
+    put_text(&v, VALUE_INFO_NAME, "v"), put_message(&v, VALUE_INFO_TYPE, type),
+        put_message(&g, GRAPH_INPUT, v);
     expect_graph(g, 65, "NUL");
 }
 
 static void test_other_files(void **state)
 {
     (void)state;
-    static const struct { const char *bytes, *words; size_t n; } other[] = {
+    static const struct {
+        const char *bytes, *words;
+        size_t n;
+    } other[] = {
         { "", "the file is empty", 0 },
         { "\x08", "byte 1: error: the data ends inside a number", 1 },
         { "# a text file\n", "help: the file is damaged, or is not an ONNX model", 14 },
@@ -488,7 +517,8 @@ static void test_other_files(void **state)
     for (size_t i = 0; i < sizeof other / sizeof other[0]; i++) {
         Read r = { 0 };
         assert_int_equal(read_bytes(&r, folder, other[i].bytes, other[i].n), 65);
-        if (!strstr(r.message, other[i].words)) print_error("%s\n", r.message);
+        if (!strstr(r.message, other[i].words))
+            print_error("%s\n", r.message);
         assert_non_null(strstr(r.message, other[i].words));
         assert_non_null(strstr(r.message, "byte "));
         assert_non_null(strstr(r.message, "help: "));
@@ -528,8 +558,10 @@ static bool is_documented(Status s)
 static Bytes rich_model(void)
 {
     static const int64_t dims[2] = { 3, 4 }, flat[3] = { 0, 5, 11 };
-    Bytes g = plain_graph(), body = { 0 }, a = attr_head("then_branch", ATTR_GRAPH), s = attr_head("sparse_value", ATTR_SPARSE_TENSOR);
-    Bytes ints = attr_head("ints", ATTR_INTS), strings = attr_head("strings", ATTR_STRINGS), single = tensor_head("one", DT_I8, 1, (const int64_t[]){ 2 });
+    Bytes g = plain_graph(), body = { 0 }, a = attr_head("then_branch", ATTR_GRAPH),
+          s = attr_head("sparse_value", ATTR_SPARSE_TENSOR);
+    Bytes ints = attr_head("ints", ATTR_INTS), strings = attr_head("strings", ATTR_STRINGS),
+          single = tensor_head("one", DT_I8, 1, (const int64_t[]){ 2 });
     put_message(&body, GRAPH_NODE, node("Add x y > out"));
     put_message(&body, GRAPH_OUTPUT, value_float("out"));
     put_message(&a, ATTRIBUTE_G, body);
@@ -556,8 +588,10 @@ static void test_truncation(void **state)
     for (size_t n = 0; n <= m.n; n++) {
         Read r = { 0 };
         const Status s = read_bytes(&r, folder, m.at, n);
-        if (n == m.n) assert_int_equal(s, 0);
-        if (!is_documented(s)) print_error("cut at %zu: %d %s\n", n, s, r.message);
+        if (n == m.n)
+            assert_int_equal(s, 0);
+        if (!is_documented(s))
+            print_error("cut at %zu: %d %s\n", n, s, r.message);
         assert_true(is_documented(s));
         read_free(&r);
     }
@@ -574,9 +608,11 @@ static void test_flipped_bits(void **state)
         m.at[bit / 8] ^= (uint8_t)(1 << bit % 8);
         const Status s = read_bytes(&r, folder, m.at, m.n);
         m.at[bit / 8] ^= (uint8_t)(1 << bit % 8);
-        if (!is_documented(s)) print_error("bit %zu: %d %s\n", bit, s, r.message);
+        if (!is_documented(s))
+            print_error("bit %zu: %d %s\n", bit, s, r.message);
         assert_true(is_documented(s));
-        if (s) assert_true(r.message_n > 0);
+        if (s)
+            assert_true(r.message_n > 0);
         good += s == 0;
         read_free(&r);
     }
@@ -624,18 +660,20 @@ static void test_hostile(void **state)
     const uint64_t budget = 256 << 20;
     uint64_t peak;
     Bytes n = node("Op x > y"), g = { 0 };
-    for (int i = 0; i < MANY_OF; i++) put_message(&n, NODE_ATTRIBUTE, (Bytes){ 0 });
+    for (int i = 0; i < MANY_OF; i++)
+        put_message(&n, NODE_ATTRIBUTE, (Bytes){ 0 });
     put_message(&g, GRAPH_NODE, n);
     assert_int_equal(read_hostile(model_of(g), budget, &peak), 65);
     assert_true(peak < 2 << 20);
-    for (int field = 1; field <= 15; field++) {     /* empty nodes, initializers, inputs, outputs ... */
+    for (int field = 1; field <= 15; field++) { /* empty nodes, initializers, inputs, outputs ... */
         g = (Bytes){ 0 };
-        for (int i = 0; i < MANY_OF; i++) put_bytes(&g, field, "", 0);
+        for (int i = 0; i < MANY_OF; i++)
+            put_bytes(&g, field, "", 0);
         assert_int_equal(read_hostile(model_of(g), budget, &peak), 65);
         assert_true(peak < 2 << 20);
     }
     Bytes type = { 0 }, v = { 0 };
-    for (int i = 0; i < 300; i++) {     /* a sequence of sequences of ... */
+    for (int i = 0; i < 300; i++) { /* a sequence of sequences of ... */
         Bytes outer = { 0 }, seq = { 0 };
         put_message(&seq, 1, type);
         put_message(&outer, 4, seq);
@@ -646,7 +684,7 @@ static void test_hostile(void **state)
     g = (Bytes){ 0 }, put_message(&g, GRAPH_INPUT, v);
     assert_int_equal(read_hostile(model_of(g), budget, &peak), 65);
     g = (Bytes){ 0 };
-    for (int i = 0; i < 40; i++) {      /* If in If in ... */
+    for (int i = 0; i < 40; i++) { /* If in If in ... */
         Bytes outer = { 0 }, a = attr_head("g", ATTR_GRAPH);
         put_message(&a, ATTRIBUTE_G, g);
         put_message(&outer, GRAPH_NODE, node_with("If", a));
@@ -691,26 +729,16 @@ static void test_stdin(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_plain),
-        cmocka_unit_test(test_reversed),
-        cmocka_unit_test(test_packer),
-        cmocka_unit_test(test_types),
-        cmocka_unit_test(test_operands),
-        cmocka_unit_test(test_attributes),
-        cmocka_unit_test(test_subgraphs),
-        cmocka_unit_test(test_functions),
-        cmocka_unit_test(test_function_scope),
-        cmocka_unit_test(test_constant_again),
-        cmocka_unit_test(test_bad_graphs),
-        cmocka_unit_test(test_bad_attributes),
-        cmocka_unit_test(test_bad_models),
-        cmocka_unit_test(test_names),
-        cmocka_unit_test(test_other_files),
-        cmocka_unit_test(test_error_list),
-        cmocka_unit_test(test_truncation),
-        cmocka_unit_test(test_flipped_bits),
-        cmocka_unit_test(test_shifted_bytes),
-        cmocka_unit_test(test_hostile),
+        cmocka_unit_test(test_plain),          cmocka_unit_test(test_reversed),
+        cmocka_unit_test(test_packer),         cmocka_unit_test(test_types),
+        cmocka_unit_test(test_operands),       cmocka_unit_test(test_attributes),
+        cmocka_unit_test(test_subgraphs),      cmocka_unit_test(test_functions),
+        cmocka_unit_test(test_function_scope), cmocka_unit_test(test_constant_again),
+        cmocka_unit_test(test_bad_graphs),     cmocka_unit_test(test_bad_attributes),
+        cmocka_unit_test(test_bad_models),     cmocka_unit_test(test_names),
+        cmocka_unit_test(test_other_files),    cmocka_unit_test(test_error_list),
+        cmocka_unit_test(test_truncation),     cmocka_unit_test(test_flipped_bits),
+        cmocka_unit_test(test_shifted_bytes),  cmocka_unit_test(test_hostile),
         cmocka_unit_test(test_stdin),
     };
     return cmocka_run_group_tests(tests, begin, end);

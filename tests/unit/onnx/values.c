@@ -11,13 +11,18 @@ static int field_of(int type)
 {
     switch (type) {
     case DT_F32:
-    case DT_C64: return TENSOR_FLOAT_DATA;
+    case DT_C64:
+        return TENSOR_FLOAT_DATA;
     case DT_F64:
-    case DT_C128: return TENSOR_DOUBLE_DATA;
-    case DT_I64: return TENSOR_INT64_DATA;
+    case DT_C128:
+        return TENSOR_DOUBLE_DATA;
+    case DT_I64:
+        return TENSOR_INT64_DATA;
     case DT_U32:
-    case DT_U64: return TENSOR_UINT64_DATA;
-    default: return TENSOR_INT32_DATA;
+    case DT_U64:
+        return TENSOR_UINT64_DATA;
+    default:
+        return TENSOR_INT32_DATA;
     }
 }
 
@@ -26,40 +31,54 @@ static uint64_t number_at(int type, const uint8_t *p, size_t i, size_t width)
 {
     uint64_t x = 0;
     memcpy(&x, p + i * width, width);
-    if (type == DT_I8) return (uint64_t)(int64_t)(int8_t)x;
-    if (type == DT_I16) return (uint64_t)(int64_t)(int16_t)x;
-    if (type == DT_I32) return (uint64_t)(int64_t)(int32_t)x;
+    if (type == DT_I8)
+        return (uint64_t)(int64_t)(int8_t)x;
+    if (type == DT_I16)
+        return (uint64_t)(int64_t)(int16_t)x;
+    if (type == DT_I32)
+        return (uint64_t)(int64_t)(int32_t)x;
     return x;
 }
 
 static void put_number(Bytes *b, int field, uint64_t x)
 {
-    if (field == TENSOR_FLOAT_DATA) put(b, &x, 4);
-    else if (field == TENSOR_DOUBLE_DATA) put(b, &x, 8);
-    else put_varint(b, x);
+    if (field == TENSOR_FLOAT_DATA)
+        put(b, &x, 4);
+    else if (field == TENSOR_DOUBLE_DATA)
+        put(b, &x, 8);
+    else
+        put_varint(b, x);
 }
 
 static Bytes encode(int type, How how, int64_t count, const uint8_t *bytes, size_t n)
 {
     const int field = field_of(type), bits = dtype_bits((DType)type);
-    const size_t width = bits < 8 ? 1 : field == TENSOR_FLOAT_DATA ? 4 : field == TENSOR_DOUBLE_DATA ? 8 : (size_t)bits / 8;
+    const size_t width = bits < 8                      ? 1
+                         : field == TENSOR_FLOAT_DATA  ? 4
+                         : field == TENSOR_DOUBLE_DATA ? 8
+                                                       : (size_t)bits / 8;
     const size_t numbers = n / width, chunk = how == PACKED ? numbers + 1 : how == CHUNKS ? 3 : 1;
     Bytes t = { 0 }, part = { 0 };
-    if (how == RAW) put_bytes(&t, TENSOR_RAW_DATA, bytes, n);
+    if (how == RAW)
+        put_bytes(&t, TENSOR_RAW_DATA, bytes, n);
     for (size_t i = 0; how != RAW && i < numbers; i++) {
         const uint64_t x = number_at(type, bytes, i, width);
         if (how == SINGLE) {
-            put_tag(&t, field, field == TENSOR_FLOAT_DATA ? 5 : field == TENSOR_DOUBLE_DATA ? 1 : 0);
+            put_tag(&t, field,
+                    field == TENSOR_FLOAT_DATA    ? 5
+                    : field == TENSOR_DOUBLE_DATA ? 1
+                                                  : 0);
             put_number(&t, field, x);
             continue;
         }
         put_number(&part, field, x);
-        if ((i + 1) % chunk && i + 1 < numbers) continue;
+        if ((i + 1) % chunk && i + 1 < numbers)
+            continue;
         put_bytes(&t, field, part.at, part.n);
         part.n = 0;
     }
     free(part.at);
-    put_int(&t, TENSOR_DIMS, count);        /* after the data */
+    put_int(&t, TENSOR_DIMS, count); /* after the data */
     put_int(&t, TENSOR_DATA_TYPE, type);
     return t;
 }
@@ -68,19 +87,24 @@ static void check_encoding(int type, How how, int64_t count)
 {
     const size_t n = (size_t)dtype_bytes((DType)type, count);
     uint8_t *bytes = calloc(n + 1, 1);
-    for (size_t i = 0; i < n; i++) bytes[i] = (uint8_t)(i * 37 + 11 + i / 256);
+    for (size_t i = 0; i < n; i++)
+        bytes[i] = (uint8_t)(i * 37 + 11 + i / 256);
     if (type == DT_BOOL)
-        for (size_t i = 0; i < n; i++) bytes[i] &= 1;
+        for (size_t i = 0; i < n; i++)
+            bytes[i] &= 1;
     const int tail = (int)(count * dtype_bits((DType)type) % 8);
-    if (tail) bytes[n - 1] &= (uint8_t)((1 << tail) - 1);
+    if (tail)
+        bytes[n - 1] &= (uint8_t)((1 << tail) - 1);
     Read r = { .single = true };
     read_model(&r, folder, encode(type, how, count, bytes, n));
-    if (r.status) print_error("type %d how %d: %s\n", type, how, r.message);
+    if (r.status)
+        print_error("type %d how %d: %s\n", type, how, r.message);
     assert_int_equal(r.status, 0);
     assert_int_equal(recipe_dtype(r.tensor), type);
     assert_int_equal(recipe_count(r.tensor), count);
     const void *values = recipe_values(&r.store, &r.arena, r.tensor);
-    if (memcmp(values, bytes, n)) print_error("type %d how %d\n", type, how);
+    if (memcmp(values, bytes, n))
+        print_error("type %d how %d\n", type, how);
     assert_memory_equal(values, bytes, n);
     read_free(&r);
     free(bytes);
@@ -90,13 +114,14 @@ static void test_encodings(void **state)
 {
     (void)state;
     for (int type = 1; type < DT_COUNT; type++) {
-        if (type == DT_STRING || dtype_of_code(type) == DT_NONE) continue;
+        if (type == DT_STRING || dtype_of_code(type) == DT_NONE)
+            continue;
         for (How how = 0; how < MANY; how++) {
             check_encoding(type, how, 13);
             check_encoding(type, how, 1);
         }
-        check_encoding(type, CHUNKS, 192);      /* 64 chunks of one number per byte, and beyond */
-        check_encoding(type, MANY, 300);        /* a chunk for each number */
+        check_encoding(type, CHUNKS, 192); /* 64 chunks of one number per byte, and beyond */
+        check_encoding(type, MANY, 300);   /* a chunk for each number */
     }
 }
 
@@ -131,10 +156,12 @@ static void test_sparse(void **state)
         Read r = { 0 };
         read_good(&r, graph_with_sparse(sparse(3, rank, rank == 1 ? flat : rows, dims)));
         const float *v = recipe_values(&r.store, &r.arena, graph_find(r.graph, "sp")->value);
-        for (int i = 0; i < 12; i++) assert_true(v[i] == (float)(i == 0 ? 1 : i == 5 ? 2 : i == 11 ? 3 : 0));
+        for (int i = 0; i < 12; i++)
+            assert_true(v[i] == (float)(i == 0 ? 1 : i == 5 ? 2 : i == 11 ? 3 : 0));
         read_free(&r);
     }
-    static const int64_t down[3] = { 5, 0, 11 }, twice[3] = { 0, 0, 1 }, beyond[3] = { 0, 5, 12 }, below[3] = { -1, 0, 1 }, wide[6] = { 0, 0, 0, 4, 1, 0 };
+    static const int64_t down[3] = { 5, 0, 11 }, twice[3] = { 0, 0, 1 }, beyond[3] = { 0, 5, 12 },
+                         below[3] = { -1, 0, 1 }, wide[6] = { 0, 0, 0, 4, 1, 0 };
     static const int64_t none[2] = { 3, 0 }, huge[2] = { INT64_C(1) << 31, INT64_C(1) << 31 };
     expect_graph(graph_with_sparse(sparse(3, 1, down, dims)), 65, "ascending");
     expect_graph(graph_with_sparse(sparse(3, 1, twice, dims)), 65, "ascending");
@@ -153,7 +180,8 @@ static void test_sparse_spilled(void **state)
     enum { N = 3000 };
     static const int64_t dims[2] = { 1000, 1000 };
     int64_t *index = calloc(N, sizeof *index);
-    for (int i = 0; i < N; i++) index[i] = i * 333 + 7;
+    for (int i = 0; i < N; i++)
+        index[i] = i * 333 + 7;
     Bytes g = { 0 }, a = attr_head("sparse_value", ATTR_SPARSE_TENSOR);
     put_message(&a, ATTRIBUTE_SPARSE, sparse(N, 1, index, dims));
     put_message(&g, GRAPH_NODE, node_with("Constant > y", a));
@@ -163,7 +191,8 @@ static void test_sparse_spilled(void **state)
     const Recipe *dense = node_attr(r.graph->node.at[0], "sparse_value")->tensor;
     assert_int_equal(recipe_count(dense), 1000000);
     const float *v = recipe_values(&r.store, &r.arena, dense);
-    for (int i = 0; i < 1000000; i++) assert_true(v[i] == (float)(i % 333 == 7 && i / 333 < N ? i / 333 + 1 : 0));
+    for (int i = 0; i < 1000000; i++)
+        assert_true(v[i] == (float)(i % 333 == 7 && i / 333 < N ? i / 333 + 1 : 0));
     assert_true(r.store.bytes_spilled >= 4000000);
     read_free(&r);
     free(index);
@@ -188,10 +217,13 @@ static Bytes tensor_dims(int rank, const int64_t *dims)
 static void test_bad_tensors(void **state)
 {
     (void)state;
-    static const int64_t two = 2, minus = -1, large = INT64_C(1) << 31, big[3] = { 65536, 65536, 65536 }, many[9] = { 1, 1, 1, 1, 1, 1, 1, 1, 1 };
+    static const int64_t two = 2, minus = -1, large = INT64_C(1) << 31,
+                         big[3] = { 65536, 65536, 65536 }, many[9] = { 1, 1, 1, 1, 1, 1, 1, 1, 1 };
     static const int64_t most[4] = { INT32_MAX, INT32_MAX, INT32_MAX, INT32_MAX };
     Bytes t;
-    expect_graph(graph_with_tensor(tensor_raw("w", DT_F32, 2, "1234567", 7)), 65, "\"w\" : error: the tensor needs 8 bytes (2 elements of float32), but its raw_data has 7");
+    expect_graph(
+        graph_with_tensor(tensor_raw("w", DT_F32, 2, "1234567", 7)), 65,
+        "\"w\" : error: the tensor needs 8 bytes (2 elements of float32), but its raw_data has 7");
     expect_graph(graph_with_tensor(tensor_raw("w", DT_I4, 3, "123", 3)), 65, "needs 2 bytes");
     expect_graph(graph_with_tensor(tensor_raw("w", DT_F32, 2, "", 0)), 65, "raw_data has 0");
     expect_graph(graph_with_tensor(tensor_head("w", DT_F32, 1, &two)), 65, "its data has 0");
@@ -209,7 +241,8 @@ static void test_bad_tensors(void **state)
     expect_graph(graph_with_tensor(t), 65, "given twice");
     t = tensor_raw("w", DT_F32, 1, "1234", 4), put_float(&t, TENSOR_FLOAT_DATA, 1);
     expect_graph(graph_with_tensor(t), 65, "given twice");
-    t = tensor_head("w", DT_F32, 1, &two), put_float(&t, TENSOR_FLOAT_DATA, 1), put_int(&t, TENSOR_INT32_DATA, 1);
+    t = tensor_head("w", DT_F32, 1, &two), put_float(&t, TENSOR_FLOAT_DATA, 1),
+    put_int(&t, TENSOR_INT32_DATA, 1);
     expect_graph(graph_with_tensor(t), 65, "given twice");
     t = tensor_head("w", DT_F32, 1, &two), put_bytes(&t, TENSOR_INT32_DATA, "\x01\x02", 2);
     expect_graph(graph_with_tensor(t), 65, "cannot be given as int32_data");
@@ -217,9 +250,11 @@ static void test_bad_tensors(void **state)
     expect_graph(graph_with_tensor(t), 65, "needs 2 numbers");
     t = tensor_head("w", DT_I8, 1, &two), put_int(&t, TENSOR_INT32_DATA, 1);
     expect_graph(graph_with_tensor(t), 65, "needs 2 numbers");
-    t = tensor_head("w", DT_I8, 1, &two), put_int(&t, TENSOR_INT32_DATA, 1), put_bytes(&t, TENSOR_INT32_DATA, "\x02\x03", 2);
+    t = tensor_head("w", DT_I8, 1, &two), put_int(&t, TENSOR_INT32_DATA, 1),
+    put_bytes(&t, TENSOR_INT32_DATA, "\x02\x03", 2);
     expect_graph(graph_with_tensor(t), 65, "more");
-    t = tensor_head("w", DT_I8, 1, &two), put_int(&t, TENSOR_INT32_DATA, 1), put_bytes(&t, TENSOR_INT32_DATA, "\x80", 1);
+    t = tensor_head("w", DT_I8, 1, &two), put_int(&t, TENSOR_INT32_DATA, 1),
+    put_bytes(&t, TENSOR_INT32_DATA, "\x80", 1);
     expect_graph(graph_with_tensor(t), 65, "fewer");
     t = tensor_head("w", DT_I8, 1, &two), put_int(&t, TENSOR_INT32_DATA, 1);
     put_bytes(&t, TENSOR_INT32_DATA, "\xff\xff\xff\xff\xff\xff\xff\xff\xff\x02", 10);
@@ -245,7 +280,7 @@ static void test_good_tensors(void **state)
     assert_int_equal(graph_find(r.graph, "w")->dtype, DT_STRING);
     assert_null(graph_find(r.graph, "w")->value);
     read_free(&r);
-    t = tensor_raw("w", DT_F32, 1, "", 0);      /* an empty raw_data beside the real data */
+    t = tensor_raw("w", DT_F32, 1, "", 0); /* an empty raw_data beside the real data */
     put_float(&t, TENSOR_FLOAT_DATA, 4);
     read_good(&r, graph_with_tensor(t));
     read_free(&r);
@@ -254,12 +289,9 @@ static void test_good_tensors(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_encodings),
-        cmocka_unit_test(test_spilled),
-        cmocka_unit_test(test_sparse),
-        cmocka_unit_test(test_sparse_spilled),
-        cmocka_unit_test(test_bad_tensors),
-        cmocka_unit_test(test_good_tensors),
+        cmocka_unit_test(test_encodings),   cmocka_unit_test(test_spilled),
+        cmocka_unit_test(test_sparse),      cmocka_unit_test(test_sparse_spilled),
+        cmocka_unit_test(test_bad_tensors), cmocka_unit_test(test_good_tensors),
     };
     return cmocka_run_group_tests(tests, begin, end);
 }

@@ -4,14 +4,18 @@
 #include "onnx.pb-c.h"
 #include "onnx/wire.h"
 
-enum { TREE, LEAF, TREES };     /* a table of our own: trees of trees with leaves */
+enum { TREE, LEAF, TREES }; /* a table of our own: trees of trees with leaves */
 
 static const WireRow tree_rows[TREES][WIRE_FIELDS] = {
     [TREE] = { [1] = { WIRE_MESSAGE, TREE }, [2] = { WIRE_MESSAGE, LEAF } },
-    [LEAF] = { [1] = { WIRE_INT, 0 }, [2] = { WIRE_INTS, 0 }, [3] = { WIRE_F32, 0 }, [4] = { WIRE_F32S, 0 },
-               [5] = { WIRE_F64S, 0 }, [6] = { WIRE_BYTES, 0 } },
+    [LEAF] = { [1] = { WIRE_INT, 0 },
+               [2] = { WIRE_INTS, 0 },
+               [3] = { WIRE_F32, 0 },
+               [4] = { WIRE_F32S, 0 },
+               [5] = { WIRE_F64S, 0 },
+               [6] = { WIRE_BYTES, 0 } },
 };
-static const WireTable trees = { tree_rows, TREES, 1000 };      /* no nesting limit but the depth */
+static const WireTable trees = { tree_rows, TREES, 1000 }; /* no nesting limit but the depth */
 static const WireTable nested = { tree_rows, TREE, 1000 };
 
 typedef struct Scan {
@@ -20,7 +24,7 @@ typedef struct Scan {
     const char *path;
     const WireTable *table;
     int root, events;
-    uint64_t sum;               /* of all numbers and lengths */
+    uint64_t sum; /* of all numbers and lengths */
     uint64_t read;
     LoadMode mode;
 } Scan;
@@ -34,13 +38,15 @@ static void scan_body(void *context)
     for (;;) {
         const WireEvent e = wire_next(w);
         s->read = f->bytes_read;
-        if (e.type == WIRE_END) return;
+        if (e.type == WIRE_END)
+            return;
         s->events++;
         s->sum += e.type == WIRE_NUMBER ? e.value : e.length;
     }
 }
 
-static Status scan_mode(Scan *s, const WireTable *table, int root, const void *bytes, size_t n, LoadMode mode)
+static Status scan_mode(Scan *s, const WireTable *table, int root, const void *bytes, size_t n,
+                        LoadMode mode)
 {
     char path[128], *text = NULL;
     size_t length;
@@ -50,7 +56,8 @@ static Status scan_mode(Scan *s, const WireTable *table, int root, const void *b
     s->diag.out = open_memstream(&text, &length);
     const Status status = protect(&s->diag, scan_body, s);
     fclose(s->diag.out);
-    if (status) assert_non_null(strstr(text, "byte "));
+    if (status)
+        assert_non_null(strstr(text, "byte "));
     free(text);
     file_close_all(&s->arena);
     arena_free(&s->arena);
@@ -61,8 +68,10 @@ static Status scan(Scan *s, const WireTable *table, int root, const void *bytes,
 {
     Scan mapped;
     const Status status = scan_mode(s, table, root, bytes, n, LOAD_STREAM);
-    if (n) assert_int_equal(scan_mode(&mapped, table, root, bytes, n, LOAD_MMAP), status);
-    if (n) assert_int_equal(mapped.sum, s->sum);
+    if (n)
+        assert_int_equal(scan_mode(&mapped, table, root, bytes, n, LOAD_MMAP), status);
+    if (n)
+        assert_int_equal(mapped.sum, s->sum);
     return status;
 }
 
@@ -84,14 +93,28 @@ static const Case cases[] = {
     { "packed numbers", 0, BYTES("\x12\x03\x01\x02\x03") },
     { "no packed numbers", 0, BYTES("\x12\x00") },
     { "one number of a list", 0, BYTES("\x10\x07") },
-    { "a float", 0, BYTES("\x1d" "abcd") },
-    { "packed floats", 0, BYTES("\x22\x08" "abcdefgh") },
-    { "one float of a list", 0, BYTES("\x25" "abcd") },
-    { "packed doubles", 0, BYTES("\x2a\x08" "abcdefgh") },
-    { "one double of a list", 0, BYTES("\x29" "abcdefgh") },
+    { "a float", 0,
+      BYTES("\x1d"
+            "abcd") },
+    { "packed floats", 0,
+      BYTES("\x22\x08"
+            "abcdefgh") },
+    { "one float of a list", 0,
+      BYTES("\x25"
+            "abcd") },
+    { "packed doubles", 0,
+      BYTES("\x2a\x08"
+            "abcdefgh") },
+    { "one double of a list", 0,
+      BYTES("\x29"
+            "abcdefgh") },
     { "bytes", 0, BYTES("\x32\x02hi") },
     { "an unknown number", 0, BYTES("\x78\x01") },
-    { "an unknown field of every type", 0, BYTES("\x78\x01\x79" "abcdefgh" "\x7a\x01x\x7d" "abcd") },
+    { "an unknown field of every type", 0,
+      BYTES("\x78\x01\x79"
+            "abcdefgh"
+            "\x7a\x01x\x7d"
+            "abcd") },
     { "an unknown field of the greatest number", 0, BYTES("\xf8\xff\xff\xff\x0f\x01") },
     { "a field number above the table", 0, BYTES("\x80\x04\x01") },
     { "a number of eleven bytes", 65, BYTES("\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01") },
@@ -113,16 +136,30 @@ static const Case cases[] = {
     { "a length of 2^63", 65, BYTES("\x32\x80\x80\x80\x80\x80\x80\x80\x80\x80\x01") },
     { "no length", 65, BYTES("\x32") },
     { "an unknown length beyond the end", 65, BYTES("\x7a\x02x") },
-    { "a cut float", 65, BYTES("\x1d" "abc") },
-    { "a cut double", 65, BYTES("\x29" "abcdefg") },
+    { "a cut float", 65,
+      BYTES("\x1d"
+            "abc") },
+    { "a cut double", 65,
+      BYTES("\x29"
+            "abcdefg") },
     { "a number as bytes", 65, BYTES("\x0a\x01\x01") },
-    { "a number as a float", 65, BYTES("\x0d" "abcd") },
+    { "a number as a float", 65,
+      BYTES("\x0d"
+            "abcd") },
     { "bytes as a number", 65, BYTES("\x30\x01") },
     { "a float as a number", 65, BYTES("\x18\x01") },
-    { "a single float as packed", 65, BYTES("\x1a\x04" "abcd") },
-    { "a float list as doubles", 65, BYTES("\x21" "abcdefgh") },
-    { "packed floats of five bytes", 65, BYTES("\x22\x05" "abcde") },
-    { "packed doubles of four bytes", 65, BYTES("\x2a\x04" "abcd") },
+    { "a single float as packed", 65,
+      BYTES("\x1a\x04"
+            "abcd") },
+    { "a float list as doubles", 65,
+      BYTES("\x21"
+            "abcdefgh") },
+    { "packed floats of five bytes", 65,
+      BYTES("\x22\x05"
+            "abcde") },
+    { "packed doubles of four bytes", 65,
+      BYTES("\x2a\x04"
+            "abcd") },
 };
 
 static void test_cases(void **state)
@@ -131,7 +168,8 @@ static void test_cases(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         Scan s;
         const Status status = scan(&s, &trees, LEAF, cases[i].bytes, cases[i].n);
-        if (status != cases[i].status) print_error("%s\n", cases[i].what);
+        if (status != cases[i].status)
+            print_error("%s\n", cases[i].what);
         assert_int_equal(status, cases[i].status);
     }
 }
@@ -148,7 +186,7 @@ static void test_values(void **state)
     assert_int_equal(scan(&s, &trees, LEAF, "\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", 11), 0);
     assert_true(s.sum == UINT64_MAX);
     assert_int_equal(scan(&s, &trees, LEAF, "\x78\x01\x32\x02hi\x10\x05", 8), 0);
-    assert_int_equal(s.events, 2);      /* the unknown field is no event */
+    assert_int_equal(s.events, 2); /* the unknown field is no event */
     assert_int_equal(s.sum, 7);
 }
 
@@ -203,7 +241,8 @@ static void test_messages(void **state)
     for (int i = 0; i < 1001; i++) {
         Scan s;
         put(&b, "\x12\x00", 2);
-        if (i >= 998) assert_int_equal(scan(&s, &trees, TREE, b.at, b.n), i == 1000 ? 71 : 0);
+        if (i >= 998)
+            assert_int_equal(scan(&s, &trees, TREE, b.at, b.n), i == 1000 ? 71 : 0);
     }
     free(b.at);
 }
@@ -214,7 +253,8 @@ static void test_siblings(void **state)
     (void)state;
     Scan s;
     Bytes b = { 0 };
-    for (int i = 0; i < 500; i++) put(&b, "\x0a\x00", 2);
+    for (int i = 0; i < 500; i++)
+        put(&b, "\x0a\x00", 2);
     assert_int_equal(scan(&s, &nested, TREE, b.at, b.n), 0);
     assert_int_equal(s.events, 1000);
     free(b.at);
@@ -248,14 +288,16 @@ static void test_read_ahead(void **state)
     (void)state;
     Bytes b = { 0 };
     uint8_t *payload = calloc(1, 1 << 20);
-    for (int i = 0; i < 16; i++) put_bytes(&b, 6, payload, 1 << 20);
+    for (int i = 0; i < 16; i++)
+        put_bytes(&b, 6, payload, 1 << 20);
     Scan s;
     assert_int_equal(scan_mode(&s, &trees, LEAF, b.at, b.n, LOAD_STREAM), 0);
     assert_int_equal(s.events, 16);
     assert_true(s.read <= 16 * (WIRE_AHEAD + 16));
     free(b.at);
     b = (Bytes){ 0 };
-    for (int i = 0; i < 5000; i++) put_int(&b, 1, i);      /* long straight reading, then a payload */
+    for (int i = 0; i < 5000; i++)
+        put_int(&b, 1, i); /* long straight reading, then a payload */
     const size_t heads = b.n;
     put_bytes(&b, 6, payload, 1 << 20);
     assert_int_equal(scan_mode(&s, &trees, LEAF, b.at, b.n, LOAD_STREAM), 0);
@@ -269,18 +311,29 @@ static void check_message(int message, const ProtobufCMessageDescriptor *d)
 {
     for (unsigned f = 0; f < WIRE_FIELDS; f++) {
         const WireRow r = onnx_messages.row[message][f];
-        if (r.kind == WIRE_SKIP) continue;
+        if (r.kind == WIRE_SKIP)
+            continue;
         const ProtobufCFieldDescriptor *p = protobuf_c_message_descriptor_get_field(d, f);
-        if (!p) print_error("%s field %u\n", d->name, f);
+        if (!p)
+            print_error("%s field %u\n", d->name, f);
         assert_non_null(p);
         const bool repeated = p->label == PROTOBUF_C_LABEL_REPEATED;
         switch (p->type) {
         case PROTOBUF_C_TYPE_STRING:
-        case PROTOBUF_C_TYPE_BYTES: assert_int_equal(r.kind, WIRE_BYTES); break;
-        case PROTOBUF_C_TYPE_FLOAT: assert_int_equal(r.kind, repeated ? WIRE_F32S : WIRE_F32); break;
-        case PROTOBUF_C_TYPE_DOUBLE: assert_int_equal(r.kind, WIRE_F64S); break;
-        case PROTOBUF_C_TYPE_MESSAGE: assert_true(r.kind == WIRE_MESSAGE || (message == MSG_TENSOR && f == TENSOR_SEGMENT)); break;
-        default: assert_int_equal(r.kind, repeated ? WIRE_INTS : WIRE_INT);
+        case PROTOBUF_C_TYPE_BYTES:
+            assert_int_equal(r.kind, WIRE_BYTES);
+            break;
+        case PROTOBUF_C_TYPE_FLOAT:
+            assert_int_equal(r.kind, repeated ? WIRE_F32S : WIRE_F32);
+            break;
+        case PROTOBUF_C_TYPE_DOUBLE:
+            assert_int_equal(r.kind, WIRE_F64S);
+            break;
+        case PROTOBUF_C_TYPE_MESSAGE:
+            assert_true(r.kind == WIRE_MESSAGE || (message == MSG_TENSOR && f == TENSOR_SEGMENT));
+            break;
+        default:
+            assert_int_equal(r.kind, repeated ? WIRE_INTS : WIRE_INT);
         }
     }
 }
@@ -311,9 +364,11 @@ static void test_schema(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_cases),   cmocka_unit_test(test_values),   cmocka_unit_test(test_overlap),
-        cmocka_unit_test(test_limits),  cmocka_unit_test(test_messages), cmocka_unit_test(test_siblings),
-        cmocka_unit_test(test_window),  cmocka_unit_test(test_read_ahead), cmocka_unit_test(test_schema),
+        cmocka_unit_test(test_cases),    cmocka_unit_test(test_values),
+        cmocka_unit_test(test_overlap),  cmocka_unit_test(test_limits),
+        cmocka_unit_test(test_messages), cmocka_unit_test(test_siblings),
+        cmocka_unit_test(test_window),   cmocka_unit_test(test_read_ahead),
+        cmocka_unit_test(test_schema),
     };
     return cmocka_run_group_tests(tests, begin, end);
 }

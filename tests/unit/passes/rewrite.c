@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Normalizations, common subexpressions, products with bias, and transpositions: what the graph looks like afterwards. */
+ * Normalizations, common subexpressions, products with bias, and transpositions: what the graph
+ * looks like afterwards. */
 #include "graphs.h"
 
 static const int64_t one_row[] = { 1, 3, 8 }, eight[] = { 8 };
@@ -24,7 +25,9 @@ static void layer_norm(void **state)
     Tensor *d = binary(&w, "Sub", x, mean), *again = binary(&w, "Sub", x, mean);
     Tensor *variance = reduce_mean(&w, binary(&w, "Pow", again, scalar(&w, 2.0f)), -1);
     Tensor *s = unary(&w, "Sqrt", binary(&w, "Add", variance, scalar(&w, 1e-6f)));
-    Tensor *y = binary(&w, "Add", binary(&w, "Mul", counting(&w, 1, eight), binary(&w, "Div", d, s)), counting(&w, 1, eight));
+    Tensor *y =
+        binary(&w, "Add", binary(&w, "Mul", counting(&w, 1, eight), binary(&w, "Div", d, s)),
+               counting(&w, 1, eight));
     finish(&w, y);
     run_all(&w);
     const Node *n = only(&w, "LayerNormalization");
@@ -41,9 +44,11 @@ static void folded_norm(void **state)
     (void)state;
     World w;
     world_open(&w);
-    Tensor *x = input(&w, 3, one_row), *mean = reduce_mean(&w, x, 2), *d = binary(&w, "Sub", mean, x);
+    Tensor *x = input(&w, 3, one_row), *mean = reduce_mean(&w, x, 2),
+           *d = binary(&w, "Sub", mean, x);
     Tensor *variance = reduce_mean(&w, binary(&w, "Mul", d, d), 2);
-    Tensor *r = unary(&w, "Reciprocal", unary(&w, "Sqrt", binary(&w, "Add", scalar(&w, 1e-5f), variance)));
+    Tensor *r =
+        unary(&w, "Reciprocal", unary(&w, "Sqrt", binary(&w, "Add", scalar(&w, 1e-5f), variance)));
     r = binary(&w, "Mul", r, counting(&w, 1, eight));
     Tensor *rest = binary(&w, "Sub", counting(&w, 1, eight), binary(&w, "Mul", mean, r));
     finish(&w, binary(&w, "Add", binary(&w, "Mul", x, r), rest));
@@ -58,8 +63,11 @@ static void rms_norm(void **state)
     World w;
     world_open(&w);
     Tensor *x = input(&w, 3, one_row);
-    Tensor *s = unary(&w, "Sqrt", binary(&w, "Add", reduce_mean(&w, binary(&w, "Mul", x, x), 2), scalar(&w, 1e-5f)));
-    finish(&w, binary(&w, "Mul", binary(&w, "Mul", x, unary(&w, "Reciprocal", s)), counting(&w, 1, eight)));
+    Tensor *s =
+        unary(&w, "Sqrt",
+              binary(&w, "Add", reduce_mean(&w, binary(&w, "Mul", x, x), 2), scalar(&w, 1e-5f)));
+    finish(&w, binary(&w, "Mul", binary(&w, "Mul", x, unary(&w, "Reciprocal", s)),
+                      counting(&w, 1, eight)));
     run_all(&w);
     assert_int_equal(only(&w, "RMSNormalization")->n_in, 2);
     world_close(&w);
@@ -86,8 +94,12 @@ static void common(void **state)
     world_open(&w);
     const int64_t from = 1, to = 3;
     Tensor *x = input(&w, 3, one_row), *part[3];
-    for (int i = 0; i < 3; i++) part[i] = op(&w, "Slice", x, ints(&w, 1, i == 2 ? &(int64_t){ 0 } : &from), ints(&w, 1, i == 2 ? &(int64_t){ 2 } : &to));
-    finish(&w, binary(&w, "Add", binary(&w, "Mul", unary(&w, "Exp", part[0]), unary(&w, "Exp", part[1])), part[2]));
+    for (int i = 0; i < 3; i++)
+        part[i] = op(&w, "Slice", x, ints(&w, 1, i == 2 ? &(int64_t){ 0 } : &from),
+                     ints(&w, 1, i == 2 ? &(int64_t){ 2 } : &to));
+    finish(&w, binary(&w, "Add",
+                      binary(&w, "Mul", unary(&w, "Exp", part[0]), unary(&w, "Exp", part[1])),
+                      part[2]));
     pass_cse(w.graph);
     assert_int_equal(count_op(&w, "Slice"), 2);
     assert_int_equal(count_op(&w, "Exp"), 1);
@@ -101,7 +113,9 @@ static void bias_and_activation(void **state)
     world_open(&w);
     const int64_t square[] = { 8, 8 };
     Tensor *x = input(&w, 3, one_row);
-    finish(&w, unary(&w, "Relu", binary(&w, "Add", counting(&w, 1, eight), binary(&w, "MatMul", x, counting(&w, 2, square)))));
+    finish(&w, unary(&w, "Relu",
+                     binary(&w, "Add", counting(&w, 1, eight),
+                            binary(&w, "MatMul", x, counting(&w, 2, square)))));
     run_all(&w);
     const Node *n = only(&w, "MatMul");
     assert_int_equal(n->n_in, 3);
@@ -115,7 +129,8 @@ static Tensor *pointwise(World *w, Tensor *x, int64_t channels)
     return binary(w, "Conv", x, counting(w, 4, dims));
 }
 
-/* Split channels in two, turn, join: between convolutions one Transpose of the channels of each pixel is left. */
+/* Split channels in two, turn, join: between convolutions one Transpose of the channels of each
+ * pixel is left. */
 static void channel_shuffle(void **state)
 {
     (void)state;
@@ -126,18 +141,21 @@ static void channel_shuffle(void **state)
     t = binary(&w, "Reshape", transpose(&w, t, 5, turn), ints(&w, 4, join));
     finish(&w, pointwise(&w, t, 8));
     run_all(&w);
-    assert_int_equal(count_op(&w, "Transpose"), 3);     /* at the input, the shuffle, at the output */
+    assert_int_equal(count_op(&w, "Transpose"), 3); /* at the input, the shuffle, at the output */
     for (size_t i = 0; i < w.graph->node.n; i++) {
         const Node *n = w.graph->node.at[i];
         int64_t count;
         const int64_t *perm = node_is(n, "Transpose") ? node_ints(n, "perm", &count) : NULL;
-        if (!perm || count != 5) continue;
-        for (int k = 0; k < 5; k++) assert_int_equal(perm[k], k < 3 ? k : 7 - k);
+        if (!perm || count != 5)
+            continue;
+        for (int k = 0; k < 5; k++)
+            assert_int_equal(perm[k], k < 3 ? k : 7 - k);
     }
     world_close(&w);
 }
 
-/* A head of a detector: N, C, H, W to N, HW, C needs no turn at all when the image lies channels last. */
+/* A head of a detector: N, C, H, W to N, HW, C needs no turn at all when the image lies channels
+ * last. */
 static void head(void **state)
 {
     (void)state;
@@ -148,7 +166,7 @@ static void head(void **state)
     finish(&w, unary(&w, "Sigmoid", transpose(&w, t, 3, turn)));
     pass_layout(w.graph);
     pass_dead(w.graph);
-    assert_int_equal(count_op(&w, "Transpose"), 1);     /* at the input */
+    assert_int_equal(count_op(&w, "Transpose"), 1); /* at the input */
     world_close(&w);
 }
 
@@ -159,7 +177,9 @@ static void flatten_stays(void **state)
     World w;
     world_open(&w);
     const int64_t dims[] = { 4, 5, 6 }, turn[] = { 1, 0, 2 }, flat[] = { 20, 6 };
-    finish(&w, unary(&w, "Exp", binary(&w, "Reshape", transpose(&w, input(&w, 3, dims), 3, turn), ints(&w, 2, flat))));
+    finish(&w, unary(&w, "Exp",
+                     binary(&w, "Reshape", transpose(&w, input(&w, 3, dims), 3, turn),
+                            ints(&w, 2, flat))));
     pass_layout(w.graph);
     const Node *exp = w.graph->output.at[0]->producer;
     assert_true(node_is(exp, "Exp"));
@@ -168,14 +188,16 @@ static void flatten_stays(void **state)
     world_close(&w);
 }
 
-/* Scale and offset between an input and the first image: the transposition goes in front, constants and all. */
+/* Scale and offset between an input and the first image: the transposition goes in front, constants
+ * and all. */
 static void raised(void **state)
 {
     (void)state;
     World w;
     world_open(&w);
     const int64_t each[] = { 1, 3, 1, 1 }, window[] = { 2, 3, 1, 1 };
-    Tensor *x = image(&w, 3, 8, 10), *y = binary(&w, "Mul", binary(&w, "Sub", x, counting(&w, 4, each)), scalar(&w, 0.5f));
+    Tensor *x = image(&w, 3, 8, 10),
+           *y = binary(&w, "Mul", binary(&w, "Sub", x, counting(&w, 4, each)), scalar(&w, 0.5f));
     finish(&w, binary(&w, "Conv", y, counting(&w, 4, window)));
     pass_layout(w.graph);
     const Node *turn = x->use->node;
@@ -185,7 +207,7 @@ static void raised(void **state)
     assert_true(node_is(sub, "Sub"));
     assert_int_equal(sub->in[1]->shape.dim[3], 3);
     assert_int_equal(sub->out[0]->shape.dim[1], 8);
-    assert_int_equal(count_op(&w, "Transpose"), 2);     /* the other one is behind the Conv */
+    assert_int_equal(count_op(&w, "Transpose"), 2); /* the other one is behind the Conv */
     world_close(&w);
 }
 
@@ -215,7 +237,8 @@ static Tensor *every_second(World *w, Tensor *x, int64_t from, int64_t axis)
     return y;
 }
 
-/* Slices and a concatenation in front of the first convolution: the input itself is turned, once. */
+/* Slices and a concatenation in front of the first convolution: the input itself is turned, once.
+ */
 static void focus_is_turned_at_the_input(void **state)
 {
     (void)state;
@@ -229,7 +252,8 @@ static void focus_is_turned_at_the_input(void **state)
     pass_layout(w.graph);
     pass_cse(w.graph);
     int turned = 0;
-    for (const Use *u = x->use; u; u = u->next) turned += node_is(u->node, "Transpose");
+    for (const Use *u = x->use; u; u = u->next)
+        turned += node_is(u->node, "Transpose");
     assert_int_equal(turned, 1);
     assert_int_equal(x->uses, 1);
     assert_int_equal(half->shape.dim[3], 3);
@@ -240,9 +264,18 @@ static void focus_is_turned_at_the_input(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(layer_norm), cmocka_unit_test(folded_norm), cmocka_unit_test(rms_norm), cmocka_unit_test(other_axes),
-        cmocka_unit_test(common), cmocka_unit_test(bias_and_activation), cmocka_unit_test(channel_shuffle), cmocka_unit_test(head),
-        cmocka_unit_test(flatten_stays), cmocka_unit_test(raised), cmocka_unit_test(focus_is_turned_at_the_input), cmocka_unit_test(not_raised),
+        cmocka_unit_test(layer_norm),
+        cmocka_unit_test(folded_norm),
+        cmocka_unit_test(rms_norm),
+        cmocka_unit_test(other_axes),
+        cmocka_unit_test(common),
+        cmocka_unit_test(bias_and_activation),
+        cmocka_unit_test(channel_shuffle),
+        cmocka_unit_test(head),
+        cmocka_unit_test(flatten_stays),
+        cmocka_unit_test(raised),
+        cmocka_unit_test(focus_is_turned_at_the_input),
+        cmocka_unit_test(not_raised),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The checker against damage: plans of random programs are changed in one place each, and whenever the changed plan gives other
- * results, or leaves its memory, the checker must object. It never objects to the plan as it was made.
- * INLAY_CASES: damaged plans to be caught. */
+ * The checker against damage: plans of random programs are changed in one place each, and whenever
+ * the changed plan gives other results, or leaves its memory, the checker must object. It never
+ * objects to the plan as it was made. INLAY_CASES: damaged plans to be caught. */
 #include "cases.h"
 #include "programs.h"
 
@@ -20,22 +20,27 @@ static bool still_right(void *context)
     Planned *t = context;
     size_t n;
     for (int poison = 0; poison < 256; poison += 165)
-        if (memcmp(t->want, run_program(&t->w, poison, &n), t->bytes)) return false;
+        if (memcmp(t->want, run_program(&t->w, poison, &n), t->bytes))
+            return false;
     return true;
 }
 
 static void plan(Planned *t, uint64_t seed)
 {
-    PlanOptions opt = { .align = 4, .level = seed % 5 ? PLAN_STREAM : PLAN_OVERLAP, .preserve_input = seed % 7 == 0 };
+    PlanOptions opt = { .align = 4,
+                        .level = seed % 5 ? PLAN_STREAM : PLAN_OVERLAP,
+                        .preserve_input = seed % 7 == 0 };
     const char *why = NULL;
     plan_program(&t->w.program, &opt);
-    const Region region[] = { { "fast", t->w.program.plan.arena_size / 8 * 4 + 64, 1 }, { "slow", 1 << 20, 5 } };
+    const Region region[] = { { "fast", t->w.program.plan.arena_size / 8 * 4 + 64, 1 },
+                              { "slow", 1 << 20, 5 } };
     if (seed % 6 == 0) {
         opt.region = region;
         opt.regions = 2;
         plan_program(&t->w.program, &opt);
     }
-    if (!plan_holds(&t->w.program, &why)) fail_msg("seed %d, a plan as made: %s", (int)seed, why);
+    if (!plan_holds(&t->w.program, &why))
+        fail_msg("seed %d, a plan as made: %s", (int)seed, why);
 }
 
 static void damage_program(uint64_t seed, DamageCount *n)
@@ -44,12 +49,15 @@ static void damage_program(uint64_t seed, DamageCount *n)
     random_program(&t.w, seed + 1000, 2 + (int)(seed % 12));
     place_apart(&t.w);
     t.want = run_program(&t.w, 0, &t.bytes);
-    if (seed % 3 == 1) push_input(&t.w, 0);
-    if (seed % 4 == 1) move_in(&t.w);
+    if (seed % 3 == 1)
+        push_input(&t.w, 0);
+    if (seed % 4 == 1)
+        move_in(&t.w);
     plan(&t, seed);
     damage_note(&t.w.program, n);
     Damage d = damage_begin(&t.w.arena, &t.w.program, seed);
-    for (int k = 0; k < PER_PLAN; k++) damage_try(&d, &t.w.arena, (DamageKind)damage_random(&d, DAMAGE_KINDS), still_right, &t, n);
+    for (int k = 0; k < PER_PLAN; k++)
+        damage_try(&d, &t.w.arena, (DamageKind)damage_random(&d, DAMAGE_KINDS), still_right, &t, n);
     world_close(&t.w);
 }
 
@@ -57,10 +65,12 @@ static void damaged_plans(void **state)
 {
     (void)state;
     DamageCount n = { .missed = 0 };
-    for (uint64_t i = 0; damage_total(&n, n.caught) < cases(CASES); i++) damage_program(i, &n);
+    for (uint64_t i = 0; damage_total(&n, n.caught) < cases(CASES); i++)
+        damage_program(i, &n);
     damage_print(&n);
     assert_int_equal(n.missed, 0);
-    for (int k = 0; k < DAMAGE_KINDS; k++) assert_true(n.caught[k] > 0);
+    for (int k = 0; k < DAMAGE_KINDS; k++)
+        assert_true(n.caught[k] > 0);
 }
 
 int main(void)

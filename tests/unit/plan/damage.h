@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * One fact of a linked plan changed, and put right again. Whether a changed plan may pass is not for the checker to say: it is run,
- * in memory full of rubbish, and must give the same bytes and stay in its memory. */
+ * One fact of a linked plan changed, and put right again. Whether a changed plan may pass is not
+ * for the checker to say: it is run, in memory full of rubbish, and must give the same bytes and
+ * stay in its memory. */
 #ifndef TEST_DAMAGE_H
 #define TEST_DAMAGE_H
 
@@ -13,35 +14,51 @@
 #include "prove/check.h"
 
 typedef enum DamageKind {
-    DAMAGE_UP,                  /* a tensor one alignment unit further */
+    DAMAGE_UP, /* a tensor one alignment unit further */
     DAMAGE_DOWN,
-    DAMAGE_ONE,                 /* one operand of it */
-    DAMAGE_RING,                /* a row less of it exists at a time */
-    DAMAGE_TURN,                /* a step from last to first, or no more */
-    DAMAGE_LIST,                /* two entries of a stream's list */
-    DAMAGE_ORDER,               /* two steps */
-    DAMAGE_COUNTERS,            /* the row counters and the place of the run */
-    DAMAGE_REGION,              /* a tensor in another memory */
+    DAMAGE_ONE,      /* one operand of it */
+    DAMAGE_RING,     /* a row less of it exists at a time */
+    DAMAGE_TURN,     /* a step from last to first, or no more */
+    DAMAGE_LIST,     /* two entries of a stream's list */
+    DAMAGE_ORDER,    /* two steps */
+    DAMAGE_COUNTERS, /* the row counters and the place of the run */
+    DAMAGE_REGION,   /* a tensor in another memory */
     DAMAGE_KINDS
 } DamageKind;
 
-static const char *const damage_names[] = { "tensor up", "tensor down", "operand up", "ring a row shorter", "step turned", "list entries swapped",
-    "steps swapped", "counters moved", "another region" };
+static const char *const damage_names[] = { "tensor up",     "tensor down",
+                                            "operand up",    "ring a row shorter",
+                                            "step turned",   "list entries swapped",
+                                            "steps swapped", "counters moved",
+                                            "another region" };
 
 /* What a plan makes use of. */
-typedef enum PlanKind { WITH_STREAMS, WITH_BACKWARD_STREAMS, WITH_OVERLAPS, WITH_PAIRS, WITH_STRIPS, WITH_REGIONS, WITH_ROWS, WITH_VALUES_INSIDE, PLAN_KINDS } PlanKind;
+typedef enum PlanKind {
+    WITH_STREAMS,
+    WITH_BACKWARD_STREAMS,
+    WITH_OVERLAPS,
+    WITH_PAIRS,
+    WITH_STRIPS,
+    WITH_REGIONS,
+    WITH_ROWS,
+    WITH_VALUES_INSIDE,
+    PLAN_KINDS
+} PlanKind;
 
-static const char *const plan_names[] = { "streams", "backward streams", "overlaps", "pairs", "strips", "regions", "inputs by rows", "inputs or results in the arena" };
+static const char *const plan_names[] = { "streams",        "backward streams",
+                                          "overlaps",       "pairs",
+                                          "strips",         "regions",
+                                          "inputs by rows", "inputs or results in the arena" };
 
 typedef struct DamageCount {
     int caught[DAMAGE_KINDS], harmless[DAMAGE_KINDS], missed;
-    int plans, with[PLAN_KINDS];        /* as made: none of them may be objected to */
+    int plans, with[PLAN_KINDS]; /* as made: none of them may be objected to */
 } DamageCount;
 
 typedef struct Damage {
     Program *program;
     uint64_t random;
-    Step **step;                /* as they were */
+    Step **step; /* as they were */
     Operand **operand;
     Segment *segment;
     bool *backward;
@@ -56,13 +73,19 @@ static inline uint32_t damage_random(Damage *d, uint32_t n)
 
 static inline Damage damage_begin(Arena *a, Program *p, uint64_t seed)
 {
-    Damage d = { .program = p, .random = seed * 2654435761u + 88172645463325252u, .state = p->plan.state, .place = p->plan.place };
+    Damage d = { .program = p,
+                 .random = seed * 2654435761u + 88172645463325252u,
+                 .state = p->plan.state,
+                 .place = p->plan.place };
     d.step = arena_copy(a, p->step.at, p->step.n * sizeof *p->step.at);
     d.operand = NEW_ARRAY(a, Operand *, p->step.n + 1);
     d.backward = NEW_ARRAY(a, bool, p->step.n + 1);
-    d.segment = p->plan.segment.n ? arena_copy(a, p->plan.segment.at, p->plan.segment.n * sizeof *p->plan.segment.at) : NULL;
+    d.segment = p->plan.segment.n ? arena_copy(a, p->plan.segment.at,
+                                               p->plan.segment.n * sizeof *p->plan.segment.at)
+                                  : NULL;
     for (size_t i = 0; i < p->step.n; i++) {
-        d.operand[i] = arena_copy(a, d.step[i]->operand, (size_t)d.step[i]->n_operand * sizeof(Operand));
+        d.operand[i] =
+            arena_copy(a, d.step[i]->operand, (size_t)d.step[i]->n_operand * sizeof(Operand));
         d.backward[i] = d.step[i]->backward;
     }
     return d;
@@ -77,14 +100,16 @@ static inline void damage_undo(Damage *d)
         s->backward = d->backward[i];
         s->index = (int)i;
     }
-    if (d->segment) memcpy(p->plan.segment.at, d->segment, p->plan.segment.n * sizeof *d->segment);
+    if (d->segment)
+        memcpy(p->plan.segment.at, d->segment, p->plan.segment.n * sizeof *d->segment);
     p->plan.state = d->state;
     p->plan.place = d->place;
 }
 
 static inline bool in_memory(const Program *p, const Operand *o)
 {
-    return o->tensor && o->ref.base >= INLAY_ARENA && o->ref.base < INLAY_ARENA + program_regions(p);
+    return o->tensor && o->ref.base >= INLAY_ARENA &&
+           o->ref.base < INLAY_ARENA + program_regions(p);
 }
 
 static inline Operand *damage_operand(Damage *d)
@@ -92,7 +117,8 @@ static inline Operand *damage_operand(Damage *d)
     for (int tries = 0; tries < 50; tries++) {
         Step *s = d->program->step.at[damage_random(d, (uint32_t)d->program->step.n)];
         Operand *o = s->n_operand ? s->operand + damage_random(d, (uint32_t)s->n_operand) : NULL;
-        if (o && in_memory(d->program, o)) return o;
+        if (o && in_memory(d->program, o))
+            return o;
     }
     return NULL;
 }
@@ -105,10 +131,13 @@ static inline void move_tensor(Program *p, Tensor *t, int64_t by, int shorter, i
     for (size_t i = 0; i < p->step.n; i++)
         for (int k = 0; k < p->step.at[i]->n_operand; k++) {
             Operand *o = p->step.at[i]->operand + k;
-            if (!o->tensor || tensor_root(o->tensor, &at) != root) continue;
+            if (!o->tensor || tensor_root(o->tensor, &at) != root)
+                continue;
             o->ref.off = (size_t)((int64_t)o->ref.off + by);
-            if (o->ref.cap > shorter) o->ref.cap -= shorter;
-            if (base) o->ref.base = base;
+            if (o->ref.cap > shorter)
+                o->ref.cap -= shorter;
+            if (base)
+                o->ref.base = base;
         }
 }
 
@@ -118,10 +147,12 @@ static inline bool swap_entries(Damage *d, Arena *a)
     for (int tries = 0; tries < 20 && p->segment.n; tries++) {
         Segment *g = p->segment.at + damage_random(d, (uint32_t)p->segment.n);
         const int32_t n = g->prologue + g->period + g->epilogue;
-        if (!g->list || n < 2) continue;
+        if (!g->list || n < 2)
+            continue;
         uint8_t *list = arena_copy(a, g->list, (size_t)n);
         const uint32_t i = damage_random(d, (uint32_t)n - 1);
-        if (list[i] == list[i + 1]) continue;
+        if (list[i] == list[i + 1])
+            continue;
         const uint8_t t = list[i];
         list[i] = list[i + 1], list[i + 1] = t;
         g->list = list;
@@ -133,7 +164,8 @@ static inline bool swap_entries(Damage *d, Arena *a)
 static inline bool swap_steps(Damage *d)
 {
     Program *p = d->program;
-    if (p->step.n < 2) return false;
+    if (p->step.n < 2)
+        return false;
     const uint32_t i = damage_random(d, (uint32_t)p->step.n - 1);
     Step *s = p->step.at[i];
     p->step.at[i] = p->step.at[i + 1], p->step.at[i + 1] = s;
@@ -145,7 +177,8 @@ static inline bool move_counters(Damage *d, int64_t by)
 {
     Plan *p = &d->program->plan;
     const bool pushed = program_pushed(d->program);
-    if (!p->segment.n || (pushed ? p->place : p->state) + by < 0) return false;
+    if (!p->segment.n || (pushed ? p->place : p->state) + by < 0)
+        return false;
     p->place += by;
     p->state = pushed ? p->place + PLACE_BYTES : p->state + by;
     return true;
@@ -157,25 +190,41 @@ static inline bool damage_do(Damage *d, Arena *a, DamageKind kind)
     Program *p = d->program;
     Operand *o = damage_operand(d);
     const int64_t unit = damage_random(d, 2) ? 4 : p->plan.arena_align;
-    if (!o) return false;
+    if (!o)
+        return false;
     switch (kind) {
-    case DAMAGE_UP: move_tensor(p, o->tensor, unit, 0, 0); return true;
+    case DAMAGE_UP:
+        move_tensor(p, o->tensor, unit, 0, 0);
+        return true;
     case DAMAGE_DOWN:
-        if ((int64_t)o->ref.off < unit) return false;
+        if ((int64_t)o->ref.off < unit)
+            return false;
         move_tensor(p, o->tensor, -unit, 0, 0);
         return true;
-    case DAMAGE_ONE: o->ref.off += (size_t)unit; return true;
+    case DAMAGE_ONE:
+        o->ref.off += (size_t)unit;
+        return true;
     case DAMAGE_RING:
-        if (o->ref.cap < 2) return false;
+        if (o->ref.cap < 2)
+            return false;
         move_tensor(p, o->tensor, 0, 1, 0);
         return true;
-    case DAMAGE_TURN: { Step *s = p->step.at[damage_random(d, (uint32_t)p->step.n)]; s->backward = !s->backward; return s->units > 1; }
-    case DAMAGE_LIST: return swap_entries(d, a);
-    case DAMAGE_ORDER: return swap_steps(d);
-    case DAMAGE_COUNTERS: return move_counters(d, damage_random(d, 2) ? 4 : -4);
+    case DAMAGE_TURN: {
+        Step *s = p->step.at[damage_random(d, (uint32_t)p->step.n)];
+        s->backward = !s->backward;
+        return s->units > 1;
+    }
+    case DAMAGE_LIST:
+        return swap_entries(d, a);
+    case DAMAGE_ORDER:
+        return swap_steps(d);
+    case DAMAGE_COUNTERS:
+        return move_counters(d, damage_random(d, 2) ? 4 : -4);
     default:
-        if (program_regions(p) < 2) return false;
-        move_tensor(p, o->tensor, 0, 0, INLAY_ARENA + (o->ref.base - INLAY_ARENA + 1) % program_regions(p));
+        if (program_regions(p) < 2)
+            return false;
+        move_tensor(p, o->tensor, 0, 0,
+                    INLAY_ARENA + (o->ref.base - INLAY_ARENA + 1) % program_regions(p));
         return true;
     }
 }
@@ -186,28 +235,40 @@ static inline bool stays_inside(const Program *p)
     for (size_t i = 0; i < p->step.n; i++)
         for (int k = 0; k < p->step.at[i]->n_operand; k++) {
             const Operand *o = p->step.at[i]->operand + k;
-            if (!in_memory(p, o)) continue;
-            if (p->step.at[i]->pushed && !program_rows(p, p->step.at[i])) continue;      /* no row is wanted */
-            const int64_t beside = o->part ? operand_pitch(o) - o->part * dtype_bits(o->tensor->dtype) / 8 : 0;      /* other parts of the last pixel */
-            int64_t at, end = (int64_t)o->ref.off + (o->ref.cap - 1) * (int64_t)o->ref.row + o->row_bytes - beside;
+            if (!in_memory(p, o))
+                continue;
+            if (p->step.at[i]->pushed && !program_rows(p, p->step.at[i]))
+                continue; /* no row is wanted */
+            const int64_t beside =
+                o->part ? operand_pitch(o) - o->part * dtype_bits(o->tensor->dtype) / 8
+                        : 0; /* other parts of the last pixel */
+            int64_t at, end = (int64_t)o->ref.off + (o->ref.cap - 1) * (int64_t)o->ref.row +
+                              o->row_bytes - beside;
             const Tensor *root = tensor_root(o->tensor, &at);
-            if (o->ref.cap == o->rows) end = i64_min(end, (int64_t)o->ref.off - at - o->offset + tensor_bytes(root));
-            if (end > program_region_size(p, o->ref.base - INLAY_ARENA)) return false;
+            if (o->ref.cap == o->rows)
+                end = i64_min(end, (int64_t)o->ref.off - at - o->offset + tensor_bytes(root));
+            if (end > program_region_size(p, o->ref.base - INLAY_ARENA))
+                return false;
         }
     for (size_t i = 0; i < p->plan.segment.n; i++)
-        if (p->plan.segment.at[i].list && p->plan.state + 2 * p->plan.segment.at[i].count > program_region_size(p, 0)) return false;
+        if (p->plan.segment.at[i].list &&
+            p->plan.state + 2 * p->plan.segment.at[i].count > program_region_size(p, 0))
+            return false;
     return true;
 }
 
 /* Does the program, as it is now, give the bytes that it should, whatever its memory held? */
 typedef bool StillRight(void *context);
 
-static inline void damage_try(Damage *d, Arena *a, DamageKind kind, StillRight *still_right, void *context, DamageCount *n)
+static inline void damage_try(Damage *d, Arena *a, DamageKind kind, StillRight *still_right,
+                              void *context, DamageCount *n)
 {
     const ArenaMark mark = arena_mark(a);
     if (damage_do(d, a, kind)) {
-        if (!plan_holds(d->program, NULL)) n->caught[kind]++;
-        else if (stays_inside(d->program) && still_right(context)) n->harmless[kind]++;
+        if (!plan_holds(d->program, NULL))
+            n->caught[kind]++;
+        else if (stays_inside(d->program) && still_right(context))
+            n->harmless[kind]++;
         else {
             n->missed++;
             printf("missed: %s, of plan %d\n", damage_names[kind], n->plans);
@@ -224,42 +285,57 @@ static inline bool lies_over(const Program *p, const Step *s)
     for (int k = 1; s->n_operand && in_memory(p, y) && k < s->n_operand; k++) {
         const Operand *x = s->operand + k;
         int64_t at;
-        if (!in_memory(p, x) || x->ref.base != y->ref.base || tensor_root(x->tensor, &at) == tensor_root(y->tensor, &at)) continue;
-        if (x->ref.off < y->ref.off + (size_t)y->ref.cap * y->ref.row && y->ref.off < x->ref.off + (size_t)x->ref.cap * x->ref.row) return true;
+        if (!in_memory(p, x) || x->ref.base != y->ref.base ||
+            tensor_root(x->tensor, &at) == tensor_root(y->tensor, &at))
+            continue;
+        if (x->ref.off < y->ref.off + (size_t)y->ref.cap * y->ref.row &&
+            y->ref.off < x->ref.off + (size_t)x->ref.cap * x->ref.row)
+            return true;
     }
     return false;
 }
 
 static inline void damage_note(const Program *p, DamageCount *n)
 {
-    bool with[PLAN_KINDS] = { [WITH_REGIONS] = program_regions(p) > 1, [WITH_ROWS] = program_pushed(p) };
+    bool with[PLAN_KINDS] = {
+        [WITH_REGIONS] = program_regions(p) > 1, [WITH_ROWS] = program_pushed(p)
+    };
     for (size_t i = 0; i < p->plan.segment.n; i++) {
         const Segment *g = p->plan.segment.at + i;
-        for (int32_t k = 0; g->list && k < g->count; k++) with[WITH_STREAMS] = true, with[WITH_BACKWARD_STREAMS] |= p->step.at[g->first + k]->backward;
+        for (int32_t k = 0; g->list && k < g->count; k++)
+            with[WITH_STREAMS] = true,
+            with[WITH_BACKWARD_STREAMS] |= p->step.at[g->first + k]->backward;
     }
     for (size_t i = 0; i < p->step.n; i++) {
         with[WITH_OVERLAPS] |= lies_over(p, p->step.at[i]);
         with[WITH_PAIRS] |= p->step.at[i]->n_lowered > 1;
         with[WITH_STRIPS] |= p->step.at[i]->strip > 0;
     }
-    for (size_t i = 0; i < p->graph->input.n; i++) with[WITH_VALUES_INSIDE] |= p->graph->input.at[i]->storage == STORE_ARENA;
-    for (size_t i = 0; i < p->graph->output.n; i++) with[WITH_VALUES_INSIDE] |= p->graph->output.at[i]->storage == STORE_ARENA;
-    for (int k = 0; k < PLAN_KINDS; k++) n->with[k] += with[k];
+    for (size_t i = 0; i < p->graph->input.n; i++)
+        with[WITH_VALUES_INSIDE] |= p->graph->input.at[i]->storage == STORE_ARENA;
+    for (size_t i = 0; i < p->graph->output.n; i++)
+        with[WITH_VALUES_INSIDE] |= p->graph->output.at[i]->storage == STORE_ARENA;
+    for (int k = 0; k < PLAN_KINDS; k++)
+        n->with[k] += with[k];
     n->plans++;
 }
 
 static inline int damage_total(const DamageCount *n, const int *of)
 {
     int sum = 0;
-    for (int k = 0; k < DAMAGE_KINDS; k++) sum += (of ? of : n->caught)[k];
+    for (int k = 0; k < DAMAGE_KINDS; k++)
+        sum += (of ? of : n->caught)[k];
     return sum;
 }
 
 static inline void damage_print(const DamageCount *n)
 {
-    for (int k = 0; k < DAMAGE_KINDS; k++) printf("%-22s %9d caught %9d harmless\n", damage_names[k], n->caught[k], n->harmless[k]);
-    for (int k = 0; k < PLAN_KINDS; k++) printf("%9d plans with %s\n", n->with[k], plan_names[k]);
-    printf("%-22s %9d caught %9d harmless, %d missed, of %d plans\n", "all", damage_total(n, n->caught), damage_total(n, n->harmless), n->missed, n->plans);
+    for (int k = 0; k < DAMAGE_KINDS; k++)
+        printf("%-22s %9d caught %9d harmless\n", damage_names[k], n->caught[k], n->harmless[k]);
+    for (int k = 0; k < PLAN_KINDS; k++)
+        printf("%9d plans with %s\n", n->with[k], plan_names[k]);
+    printf("%-22s %9d caught %9d harmless, %d missed, of %d plans\n", "all",
+           damage_total(n, n->caught), damage_total(n, n->harmless), n->missed, n->plans);
 }
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The checker against damage, on nets of real kernels: streams, pairs and strips (under a limit), regions, inputs and results in the
- * arena and by rows. Each plan is changed in one place; what the checker lets pass must give the same bits when it is run.
- * INLAY_CASES: damaged plans to be caught. */
+ * The checker against damage, on nets of real kernels: streams, pairs and strips (under a limit),
+ * regions, inputs and results in the arena and by rows. Each plan is changed in one place; what the
+ * checker lets pass must give the same bits when it is run. INLAY_CASES: damaged plans to be
+ * caught. */
 #include "cases.h"
 #include "random_nets.h"
 
@@ -28,7 +29,8 @@ static void lower(void *context)
 static bool try_lower(Planned *t)
 {
     Diag d = { .out = stderr, .quiet = true };
-    if (!protect(&d, lower, t)) return true;
+    if (!protect(&d, lower, t))
+        return true;
     world_close(&t->net.w);
     return false;
 }
@@ -47,9 +49,12 @@ static unsigned char *run(Planned *t, Arena *a, int poison)
     const int64_t n = tensor_count(g->input.at[0]);
     float *x = NEW_ARRAY(a, float, n);
     unsigned char *memory[4], *y = filled(a, (size_t)tensor_bytes(g->output.at[0]), poison);
-    for (int64_t i = 0; i < n; i++) x[i] = (float)((i * 7919 + 13) % 2003) / 1001.0f - 1.0f;
-    for (int r = 0; r < program_regions(t->program); r++) memory[r] = filled(a, (size_t)program_region_size(t->program, r), poison);
-    assert_int_equal(eval_run_in(t->program, memory, (void *const[]){ x }, (void *const[]){ y }), 0);
+    for (int64_t i = 0; i < n; i++)
+        x[i] = (float)((i * 7919 + 13) % 2003) / 1001.0f - 1.0f;
+    for (int r = 0; r < program_regions(t->program); r++)
+        memory[r] = filled(a, (size_t)program_region_size(t->program, r), poison);
+    assert_int_equal(eval_run_in(t->program, memory, (void *const[]){ x }, (void *const[]){ y }),
+                     0);
     return y;
 }
 
@@ -74,9 +79,11 @@ static void choose_options(Planned *t, uint64_t choice)
     assert_true(try_lower(&first));
     plan_program(first.program, &first.opt);
     const Plan *p = &first.program->plan;
-    if (choice % 3 == 0 && p->curve.n) t->opt.arena_limit = p->curve.at[choice / 3 % p->curve.n].arena;
+    if (choice % 3 == 0 && p->curve.n)
+        t->opt.arena_limit = p->curve.at[choice / 3 % p->curve.n].arena;
     if (choice % 3 == 1) {
-        const Region regions[] = { { "fast", p->arena_size / 32 * 16 + 64, 1 }, { "slow", 1 << 22, 5 } };
+        const Region regions[] = { { "fast", p->arena_size / 32 * 16 + 64, 1 },
+                                   { "slow", 1 << 22, 5 } };
         t->opt.region = arena_copy(&t->net.w.arena, regions, sizeof regions);
         t->opt.regions = 2;
     }
@@ -87,7 +94,8 @@ static void choose_options(Planned *t, uint64_t choice)
 static void expect(Planned *t, Planned *apart)
 {
     *apart = *t;
-    if (t->in == IO_ROWS) apart->in = IO_ARENA;
+    if (t->in == IO_ROWS)
+        apart->in = IO_ARENA;
     assert_true(try_lower(apart));
     apart->program->plan.arena_size = eval_place_apart(apart->program);
     weights_layout(apart->program);
@@ -101,25 +109,36 @@ static void plan(Planned *t)
     plan_program(t->program, &t->opt);
     weights_layout(t->program);
     program_link(t->program);
-    if (!plan_holds(t->program, &why)) fail_msg("seed %d, a plan as made: %s", (int)t->seed, why);
-    if (!still_right(t)) fail_msg("seed %d: bits differ", (int)t->seed);
+    if (!plan_holds(t->program, &why))
+        fail_msg("seed %d, a plan as made: %s", (int)t->seed, why);
+    if (!still_right(t))
+        fail_msg("seed %d: bits differ", (int)t->seed);
 }
 
 static void damage_net(uint64_t seed, DamageCount *n)
 {
     static const IoForm forms[] = { IO_CALLER, IO_ARENA, IO_ROWS };
     const uint64_t choice = (seed * UINT64_C(0x9E3779B97F4A7C15)) >> 32;
-    Planned t = { .seed = seed, .in = forms[choice % 3], .out = choice / 3 % 2 ? IO_ARENA : IO_CALLER }, apart;
-    t.opt = (PlanOptions){ .align = 16, .level = choice / 6 % 5 ? PLAN_STREAM : PLAN_OVERLAP, .preserve_input = choice / 30 % 7 == 0 };
-    if (!try_lower(&t)) return;
+    Planned t = { .seed = seed,
+                  .in = forms[choice % 3],
+                  .out = choice / 3 % 2 ? IO_ARENA : IO_CALLER },
+            apart;
+    t.opt = (PlanOptions){ .align = 16,
+                           .level = choice / 6 % 5 ? PLAN_STREAM : PLAN_OVERLAP,
+                           .preserve_input = choice / 30 % 7 == 0 };
+    if (!try_lower(&t))
+        return;
     expect(&t, &apart);
     choose_options(&t, choice / 210);
     plan(&t);
     damage_note(t.program, n);
     Damage d = damage_begin(&t.net.w.arena, t.program, seed);
     const int before = n->missed;
-    for (int k = 0; k < PER_PLAN; k++) damage_try(&d, &t.net.w.arena, (DamageKind)damage_random(&d, DAMAGE_KINDS), still_right, &t, n);
-    if (n->missed > before) print_message("seed %d: %d missed\n", (int)seed, n->missed - before);
+    for (int k = 0; k < PER_PLAN; k++)
+        damage_try(&d, &t.net.w.arena, (DamageKind)damage_random(&d, DAMAGE_KINDS), still_right, &t,
+                   n);
+    if (n->missed > before)
+        print_message("seed %d: %d missed\n", (int)seed, n->missed - before);
     world_close(&apart.net.w);
     world_close(&t.net.w);
 }
@@ -129,11 +148,15 @@ static void damaged_nets(void **state)
     (void)state;
     DamageCount n = { .missed = 0 };
     const char *first = getenv("INLAY_FIRST");
-    for (uint64_t i = first ? strtoull(first, NULL, 10) : 1; damage_total(&n, n.caught) < cases(CASES); i++) damage_net(i, &n);
+    for (uint64_t i = first ? strtoull(first, NULL, 10) : 1;
+         damage_total(&n, n.caught) < cases(CASES); i++)
+        damage_net(i, &n);
     damage_print(&n);
     assert_int_equal(n.missed, 0);
-    for (int k = 0; k < DAMAGE_KINDS; k++) assert_true(n.caught[k] > 0);
-    for (int k = 0; k < PLAN_KINDS; k++) assert_true(n.with[k] > 0);
+    for (int k = 0; k < DAMAGE_KINDS; k++)
+        assert_true(n.caught[k] > 0);
+    for (int k = 0; k < PLAN_KINDS; k++)
+        assert_true(n.with[k] > 0);
 }
 
 int main(void)

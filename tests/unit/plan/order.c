@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The order search against every order of small random programs, and on a shape where the given order is bad. */
+ * The order search against every order of small random programs, and on a shape where the given
+ * order is bad. */
 #include "cases.h"
 #include "plan/order.h"
 #include "programs.h"
@@ -17,7 +18,8 @@ static bool touches(const Step *s, const Tensor *t, bool *write)
 {
     bool any = false;
     for (int k = 0; k < s->n_operand; k++)
-        if (s->operand[k].tensor == t) any = true, *write |= s->operand[k].write;
+        if (s->operand[k].tensor == t)
+            any = true, *write |= s->operand[k].write;
     return any;
 }
 
@@ -26,7 +28,8 @@ static bool must_follow(const Step *a, const Step *b)
     for (int k = 0; k < a->n_operand; k++) {
         bool write = a->operand[k].write;
         const Tensor *t = a->operand[k].tensor;
-        if (t->storage != STORE_INPUT && touches(b, t, &write) && write) return true;
+        if (t->storage != STORE_INPUT && touches(b, t, &write) && write)
+            return true;
     }
     return false;
 }
@@ -37,8 +40,10 @@ static void life(const Orders *o, const Tensor *t, int *first, int *last)
     *first = *last = -1;
     for (int i = 0; i < o->n; i++) {
         bool write = false;
-        if (!touches(o->p->step.at[o->order[i]], t, &write)) continue;
-        if (*first < 0) *first = i;
+        if (!touches(o->p->step.at[o->order[i]], t, &write))
+            continue;
+        if (*first < 0)
+            *first = i;
         *last = i;
     }
 }
@@ -47,21 +52,28 @@ static int64_t bytes_at(const Orders *o, int at)
 {
     const Graph *g = o->p->graph;
     const Step *s = o->p->step.at[o->order[at]];
-    const int64_t result = s->operand[0].tensor->storage == STORE_ARENA ? tensor_bytes(s->operand[0].tensor) : 0;
+    const int64_t result =
+        s->operand[0].tensor->storage == STORE_ARENA ? tensor_bytes(s->operand[0].tensor) : 0;
     int64_t bytes = 0;
     int first, last;
     for (size_t i = 0; i < g->tensor.n; i++) {
-        if (g->tensor.at[i]->storage != STORE_ARENA) continue;
+        if (g->tensor.at[i]->storage != STORE_ARENA)
+            continue;
         life(o, g->tensor.at[i], &first, &last);
-        if (first >= 0 && first <= at && last >= at) bytes += tensor_bytes(g->tensor.at[i]);
+        if (first >= 0 && first <= at && last >= at)
+            bytes += tensor_bytes(g->tensor.at[i]);
     }
     life(o, s->operand[0].tensor, &first, &last);
-    if (first != at || !result) return bytes;
+    if (first != at || !result)
+        return bytes;
     for (int k = 1; k < s->n_operand; k++) {
         const Operand *x = s->operand + k;
-        if (x->reuse != REUSE_ELEMENTWISE || x->tensor->storage != STORE_ARENA || tensor_bytes(x->tensor) != result) continue;
+        if (x->reuse != REUSE_ELEMENTWISE || x->tensor->storage != STORE_ARENA ||
+            tensor_bytes(x->tensor) != result)
+            continue;
         life(o, x->tensor, &first, &last);
-        if (first < at && last == at) return bytes - result;
+        if (first < at && last == at)
+            return bytes - result;
     }
     return bytes;
 }
@@ -69,7 +81,8 @@ static int64_t bytes_at(const Orders *o, int at)
 static int64_t peak_of(const Orders *o)
 {
     int64_t peak = 0;
-    for (int i = 0; i < o->n; i++) peak = bytes_at(o, i) > peak ? bytes_at(o, i) : peak;
+    for (int i = 0; i < o->n; i++)
+        peak = bytes_at(o, i) > peak ? bytes_at(o, i) : peak;
     return peak;
 }
 
@@ -77,16 +90,21 @@ static bool valid(const Orders *o)
 {
     for (int i = 0; i < o->n; i++)
         for (int k = i + 1; k < o->n; k++)
-            if (o->order[i] > o->order[k] && must_follow(o->p->step.at[o->order[k]], o->p->step.at[o->order[i]])) return false;
+            if (o->order[i] > o->order[k] &&
+                must_follow(o->p->step.at[o->order[k]], o->p->step.at[o->order[i]]))
+                return false;
     return true;
 }
 
 static bool next_permutation(int *a, int n)
 {
     int i = n - 2, k = n - 1;
-    while (i >= 0 && a[i] > a[i + 1]) i--;
-    if (i < 0) return false;
-    while (a[k] < a[i]) k--;
+    while (i >= 0 && a[i] > a[i + 1])
+        i--;
+    if (i < 0)
+        return false;
+    while (a[k] < a[i])
+        k--;
     const int t = a[i];
     a[i] = a[k], a[k] = t;
     for (int l = i + 1, r = n - 1; l < r; l++, r--) {
@@ -111,15 +129,18 @@ static void all_orders(void **state)
         const Items all = items_find(&w.arena, &w.program, &(PlanOptions){ .align = 4 });
         const Order got = order_find(&w.arena, &all, false, 0);
         Orders o = { .p = &w.program, .n = (int)w.program.step.n, .least = INT64_MAX };
-        for (int i = 0; i < o.n; i++) o.order[i] = i;
+        for (int i = 0; i < o.n; i++)
+            o.order[i] = i;
         assert_int_equal(got.given, peak_of(&o));
         do {
-            if (valid(&o) && peak_of(&o) < o.least) o.least = peak_of(&o);
+            if (valid(&o) && peak_of(&o) < o.least)
+                o.least = peak_of(&o);
         } while (next_permutation(o.order, o.n));
         assert_int_equal(got.peak, o.least);
         assert_true(got.bound <= got.peak);
         if (got.step) {
-            for (int i = 0; i < o.n; i++) o.order[i] = got.step[i];
+            for (int i = 0; i < o.n; i++)
+                o.order[i] = got.step[i];
             assert_true(valid(&o));
             assert_int_equal(peak_of(&o), o.least);
             better++;
@@ -136,9 +157,12 @@ static void branches(void **state)
     World w;
     world_open(&w, 3);
     Tensor *x = add_input(&w, 8, 8, 4), *wide[6], *narrow[6];
-    for (int i = 0; i < 6; i++) wide[i] = add_window(&w, x, 1, 0, 1, 8, 64);
-    for (int i = 0; i < 6; i++) narrow[i] = add_window(&w, wide[i], 1, 0, 1, 8, 1);
-    for (int i = 0; i < 5; i++) narrow[i + 1] = add_window(&w, narrow[i + 1], 1, 0, 1, 8, 1);
+    for (int i = 0; i < 6; i++)
+        wide[i] = add_window(&w, x, 1, 0, 1, 8, 64);
+    for (int i = 0; i < 6; i++)
+        narrow[i] = add_window(&w, wide[i], 1, 0, 1, 8, 1);
+    for (int i = 0; i < 5; i++)
+        narrow[i + 1] = add_window(&w, narrow[i + 1], 1, 0, 1, 8, 1);
     finish(&w);
     const Items all = items_find(&w.arena, &w.program, &(PlanOptions){ .align = 4 });
     const Order got = order_find(&w.arena, &all, false, 0);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The order search on random order problems, against all orders (least peak of every set of steps), and what it says when
- * its work is used up. */
+ * The order search on random order problems, against all orders (least peak of every set of steps),
+ * and what it says when its work is used up. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -35,11 +35,13 @@ static int below(Made *m, int n)
 static bool touched(const Made *m, size_t from, int32_t item)
 {
     for (size_t k = from; k < m->touch.n; k++)
-        if (m->touch.at[k] == item) return true;
+        if (m->touch.at[k] == item)
+            return true;
     return false;
 }
 
-/* Each step makes an item and reads a few earlier ones, seldom far back; now and then two steps fill one item. */
+/* Each step makes an item and reads a few earlier ones, seldom far back; now and then two steps
+ * fill one item. */
 static void make(Made *m, uint64_t seed, int steps, int back)
 {
     memset(m, 0, sizeof *m);
@@ -53,27 +55,44 @@ static void make(Made *m, uint64_t seed, int steps, int back)
         const bool joins = s && below(m, 8) == 0;
         m->given[m->size.n] = below(m, 16) == 0;
         m->kept[m->size.n] = below(m, 16) == 0;
-        if (!joins) VEC_PUSH(&m->arena, &m->size, below(m, 4) ? 1 + below(m, 9) : 4);
+        if (!joins)
+            VEC_PUSH(&m->arena, &m->size, below(m, 4) ? 1 + below(m, 9) : 4);
         item_of[s] = joins ? item_of[s - 1] : (int32_t)m->size.n - 1;
         VEC_PUSH(&m->arena, &m->touch, item_of[s]);
         for (int k = below(m, 4); s && k > 0; k--) {
             const int from = s - 1 - below(m, s < back ? s : back);
-            if (touched(m, begin, item_of[from])) continue;
+            if (touched(m, begin, item_of[from]))
+                continue;
             for (int maker = 0; maker < s; maker++)
-                if (item_of[maker] == item_of[from]) VEC_PUSH(&m->arena, &m->before, maker);
+                if (item_of[maker] == item_of[from])
+                    VEC_PUSH(&m->arena, &m->before, maker);
             VEC_PUSH(&m->arena, &m->touch, item_of[from]);
-            const int64_t least = m->size.at[item_of[from]] < m->size.at[item_of[s]] ? m->size.at[item_of[from]] : m->size.at[item_of[s]];
-            if (below(m, 3) == 0) VEC_PUSH(&m->arena, &m->gain, ((OrderGain){ item_of[from], 1 + below(m, (int)least) }));
+            const int64_t least = m->size.at[item_of[from]] < m->size.at[item_of[s]]
+                                      ? m->size.at[item_of[from]]
+                                      : m->size.at[item_of[s]];
+            if (below(m, 3) == 0)
+                VEC_PUSH(&m->arena, &m->gain,
+                         ((OrderGain){ item_of[from], 1 + below(m, (int)least) }));
         }
     }
     VEC_PUSH(&m->arena, &m->before_of, (int32_t)m->before.n);
     VEC_PUSH(&m->arena, &m->touch_of, (int32_t)m->touch.n);
     VEC_PUSH(&m->arena, &m->gain_of, (int32_t)m->gain.n);
-    m->p = (OrderProblem){ .steps = steps, .items = (int32_t)m->size.n, .size = m->size.at, .given = m->given, .kept = m->kept, .before_of = m->before_of.at, .before = m->before.at,
-        .touch_of = m->touch_of.at, .touch = m->touch.at, .gain_of = m->gain_of.at, .gain = m->gain.at };
+    m->p = (OrderProblem){ .steps = steps,
+                           .items = (int32_t)m->size.n,
+                           .size = m->size.at,
+                           .given = m->given,
+                           .kept = m->kept,
+                           .before_of = m->before_of.at,
+                           .before = m->before.at,
+                           .touch_of = m->touch_of.at,
+                           .touch = m->touch.at,
+                           .gain_of = m->gain_of.at,
+                           .gain = m->gain.at };
 }
 
-/* Bytes alive while step s runs after the steps of `done`, and after it. Readers of a set are counted from scratch. */
+/* Bytes alive while step s runs after the steps of `done`, and after it. Readers of a set are
+ * counted from scratch. */
 static int64_t during(const OrderProblem *p, const bool *done, int s)
 {
     int64_t live = 0, gain = 0;
@@ -81,15 +100,18 @@ static int64_t during(const OrderProblem *p, const bool *done, int s)
         bool begun = p->given[i], left = p->kept[i], here = false, last = !p->kept[i];
         for (int t = 0; t < p->steps; t++)
             for (int32_t k = p->touch_of[t]; k < p->touch_of[t + 1]; k++) {
-                if (p->touch[k] != i) continue;
+                if (p->touch[k] != i)
+                    continue;
                 begun |= done[t];
                 left |= !done[t];
                 here |= t == s;
                 last &= done[t] || t == s;
             }
-        if ((begun && left) || here) live += p->size[i];
+        if ((begun && left) || here)
+            live += p->size[i];
         for (int32_t k = p->gain_of[s]; here && begun && last && k < p->gain_of[s + 1]; k++)
-            if (p->gain[k].item == i && p->gain[k].bytes > gain) gain = p->gain[k].bytes;
+            if (p->gain[k].item == i && p->gain[k].bytes > gain)
+                gain = p->gain[k].bytes;
     }
     return live - gain;
 }
@@ -97,7 +119,8 @@ static int64_t during(const OrderProblem *p, const bool *done, int s)
 static bool ready(const OrderProblem *p, const bool *done, int s)
 {
     for (int32_t k = p->before_of[s]; k < p->before_of[s + 1]; k++)
-        if (!done[p->before[k]]) return false;
+        if (!done[p->before[k]])
+            return false;
     return !done[s];
 }
 
@@ -106,15 +129,20 @@ static int64_t least_of_all(const OrderProblem *p)
 {
     static int64_t least[1 << MOST];
     const int sets = 1 << p->steps;
-    for (int set = 0; set < sets; set++) least[set] = set ? INT64_MAX : 0;
+    for (int set = 0; set < sets; set++)
+        least[set] = set ? INT64_MAX : 0;
     for (int set = 0; set < sets; set++) {
         bool done[MOST] = { false };
-        if (least[set] == INT64_MAX) continue;
-        for (int s = 0; s < p->steps; s++) done[s] = set >> s & 1;
+        if (least[set] == INT64_MAX)
+            continue;
+        for (int s = 0; s < p->steps; s++)
+            done[s] = set >> s & 1;
         for (int s = 0; s < p->steps; s++) {
-            if (!ready(p, done, s)) continue;
+            if (!ready(p, done, s))
+                continue;
             const int64_t step = during(p, done, s), peak = step > least[set] ? step : least[set];
-            if (peak < least[set | 1 << s]) least[set | 1 << s] = peak;
+            if (peak < least[set | 1 << s])
+                least[set | 1 << s] = peak;
         }
     }
     return least[sets - 1];
@@ -159,28 +187,37 @@ static void scramble(Made *m)
 {
     const OrderProblem old = m->p, *p = &old;
     bool done[512] = { false };
-    int32_t place[512], *before_of = arena_copy(&m->arena, p->before_of, (size_t)(p->steps + 1) * 4);
-    int32_t *touch_of = arena_copy(&m->arena, p->touch_of, (size_t)(p->steps + 1) * 4), *gain_of = arena_copy(&m->arena, p->gain_of, (size_t)(p->steps + 1) * 4);
-    memset(&m->before, 0, sizeof m->before), memset(&m->touch, 0, sizeof m->touch), memset(&m->gain, 0, sizeof m->gain);
+    int32_t place[512],
+        *before_of = arena_copy(&m->arena, p->before_of, (size_t)(p->steps + 1) * 4);
+    int32_t *touch_of = arena_copy(&m->arena, p->touch_of, (size_t)(p->steps + 1) * 4),
+            *gain_of = arena_copy(&m->arena, p->gain_of, (size_t)(p->steps + 1) * 4);
+    memset(&m->before, 0, sizeof m->before), memset(&m->touch, 0, sizeof m->touch),
+        memset(&m->gain, 0, sizeof m->gain);
     int32_t order[512];
     for (int i = 0; i < p->steps; i++) {
         int s = below(m, p->steps);
-        while (!ready(p, done, s)) s = (s + 1) % p->steps;
+        while (!ready(p, done, s))
+            s = (s + 1) % p->steps;
         done[s] = true;
         order[i] = s;
         place[s] = i;
     }
     for (int i = 0; i < p->steps; i++) {
         const int32_t s = order[i];
-        m->before_of.at[i] = (int32_t)m->before.n, m->touch_of.at[i] = (int32_t)m->touch.n, m->gain_of.at[i] = (int32_t)m->gain.n;
-        for (int32_t k = before_of[s]; k < before_of[s + 1]; k++) VEC_PUSH(&m->arena, &m->before, place[p->before[k]]);
-        for (int32_t k = touch_of[s]; k < touch_of[s + 1]; k++) VEC_PUSH(&m->arena, &m->touch, p->touch[k]);
-        for (int32_t k = gain_of[s]; k < gain_of[s + 1]; k++) VEC_PUSH(&m->arena, &m->gain, p->gain[k]);
+        m->before_of.at[i] = (int32_t)m->before.n, m->touch_of.at[i] = (int32_t)m->touch.n,
+        m->gain_of.at[i] = (int32_t)m->gain.n;
+        for (int32_t k = before_of[s]; k < before_of[s + 1]; k++)
+            VEC_PUSH(&m->arena, &m->before, place[p->before[k]]);
+        for (int32_t k = touch_of[s]; k < touch_of[s + 1]; k++)
+            VEC_PUSH(&m->arena, &m->touch, p->touch[k]);
+        for (int32_t k = gain_of[s]; k < gain_of[s + 1]; k++)
+            VEC_PUSH(&m->arena, &m->gain, p->gain[k]);
     }
     m->p.before = m->before.at, m->p.touch = m->touch.at, m->p.gain = m->gain.at;
 }
 
-/* With too little work for a proof it still gives a valid order, mostly a better one, and a bound that holds. */
+/* With too little work for a proof it still gives a valid order, mostly a better one, and a bound
+ * that holds. */
 static void little_work(void **state)
 {
     (void)state;
@@ -189,7 +226,8 @@ static void little_work(void **state)
         Made m;
         make(&m, (uint64_t)c + 777, 200, 30);
         scramble(&m);
-        const Order full = order_search(&m.arena, &m.p, 3000000), o = order_search(&m.arena, &m.p, c % 3 ? 150000 : 300);
+        const Order full = order_search(&m.arena, &m.p, 3000000),
+                    o = order_search(&m.arena, &m.p, c % 3 ? 150000 : 300);
         assert_int_equal(o.peak, peak_of(&m.p, o.step));
         assert_true(o.bound <= full.peak && o.peak <= o.given && full.bound <= full.peak);
         open += o.bound < o.peak;
@@ -201,6 +239,7 @@ static void little_work(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(all_orders), cmocka_unit_test(little_work) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(all_orders),
+                                        cmocka_unit_test(little_work) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -27,10 +27,13 @@ static void check_verdicts(const Case *c, int64_t optimum, bool plain)
         Problem *p = place_problem(&a, c->item, c->n, c->arc, c->arcs);
         assert_true(place_bound(&a, p) * p->unit <= optimum);
         if (h >= 0 && h % p->unit == 0) {
-            const Verdict v = plain ? place_exact(place_sky_new(&a, p, 1000), h / p->unit, h % 2, 1000000, offset, &spent)
-                                    : place_pairs(place_pairs_new(&a, p), h / p->unit, 1000000, offset, &spent);
+            const Verdict v =
+                plain ? place_exact(place_sky_new(&a, p, 1000), h / p->unit, h % 2, 1000000, offset,
+                                    &spent)
+                      : place_pairs(place_pairs_new(&a, p), h / p->unit, 1000000, offset, &spent);
             assert_int_equal(v, h < optimum ? IMPOSSIBLE : FOUND);
-            if (v == FOUND) assert_true(place_height(p, offset) * p->unit <= h);
+            if (v == FOUND)
+                assert_true(place_height(p, offset) * p->unit <= h);
         }
         arena_free(&a);
     }
@@ -49,7 +52,8 @@ static int64_t check_case(const Case *c, const PlaceOptions *opt)
         assert_int_equal(optimum, -1);
     }
     arena_free(&a);
-    if (optimum >= 0) check_verdicts(c, optimum, false);
+    if (optimum >= 0)
+        check_verdicts(c, optimum, false);
     return optimum;
 }
 
@@ -69,7 +73,8 @@ static void test_plain_mixed_alignment(void **state)
     for (int k = 0; k < 250; k++) {
         Case c;
         plain_case(&c, 3 + below(5), 6);
-        for (int i = 0; i < c.n; i++) c.item[i].align = (int64_t[]){ 1, 2, 3, 4 }[below(4)];
+        for (int i = 0; i < c.n; i++)
+            c.item[i].align = (int64_t[]){ 1, 2, 3, 4 }[below(4)];
         check_verdicts(&c, check_case(&c, &(PlaceOptions){ .moves = 1 }), true);
     }
 }
@@ -79,9 +84,12 @@ static void test_above_bound(void **state)
 {
     static const PlaceItem gap[][9] = {
 #define I(s, b, e) { .size = s, .begin = b, .end = e }
-        { I(1,3,5), I(2,4,7), I(2,6,7), I(2,0,2), I(1,1,4), I(2,0,1), I(2,5,6), I(1,1,5), I(2,2,3) },
-        { I(1,4,6), I(3,5,7), I(3,1,4), I(1,3,5), I(2,0,2), I(2,6,7), I(1,4,5), I(1,3,6), I(2,0,1) },
-        { I(1,2,6), I(2,6,7), I(2,3,5), I(3,0,2), I(2,0,4), I(3,5,7), I(1,4,5), I(1,4,6), I(1,2,3) },
+        { I(1, 3, 5), I(2, 4, 7), I(2, 6, 7), I(2, 0, 2), I(1, 1, 4), I(2, 0, 1), I(2, 5, 6),
+          I(1, 1, 5), I(2, 2, 3) },
+        { I(1, 4, 6), I(3, 5, 7), I(3, 1, 4), I(1, 3, 5), I(2, 0, 2), I(2, 6, 7), I(1, 4, 5),
+          I(1, 3, 6), I(2, 0, 1) },
+        { I(1, 2, 6), I(2, 6, 7), I(2, 3, 5), I(3, 0, 2), I(2, 0, 4), I(3, 5, 7), I(1, 4, 5),
+          I(1, 4, 6), I(1, 2, 3) },
 #undef I
     };
     static const int64_t load[] = { 4, 5, 5 };
@@ -115,20 +123,28 @@ static void test_planted(void **state)
 {
     (void)state;
     for (int k = 0; k < 60; k++) {
-        struct { int begin, end, low, high; } box[40] = { { 0, 4 + below(12), 0, 4 + below(30) } };
+        struct {
+            int begin, end, low, high;
+        } box[40] = { { 0, 4 + below(12), 0, 4 + below(30) } };
         PlaceItem item[40];
         int n = 1;
         const int height = box[0].high;
         for (int tries = 0; tries < 400 && n < 35; tries++) {
-            const int i = below(n), wide = box[i].end - box[i].begin, high = box[i].high - box[i].low;
+            const int i = below(n), wide = box[i].end - box[i].begin,
+                      high = box[i].high - box[i].low;
             box[n] = box[i];
-            if (below(2) && wide > 1) box[i].end = box[n].begin = box[i].begin + 1 + below(wide - 1);
-            else if (high > 1) box[i].high = box[n].low = box[i].low + 1 + below(high - 1);
-            else continue;
+            if (below(2) && wide > 1)
+                box[i].end = box[n].begin = box[i].begin + 1 + below(wide - 1);
+            else if (high > 1)
+                box[i].high = box[n].low = box[i].low + 1 + below(high - 1);
+            else
+                continue;
             n++;
         }
         for (int i = 0; i < n; i++)
-            item[i] = (PlaceItem){ .size = box[i].high - box[i].low, .begin = box[i].begin, .end = box[i].end };
+            item[i] = (PlaceItem){ .size = box[i].high - box[i].low,
+                                   .begin = box[i].begin,
+                                   .end = box[i].end };
         Arena a = { 0 };
         const PlaceResult r = place(&a, item, n, NULL, 0, NULL);
         assert_int_equal(r.height, height);
@@ -144,7 +160,8 @@ static int64_t height_of(const Case *c)
     Arena a = { 0 };
     const PlaceResult r = solve(&a, c, NULL);
     const int64_t height = r.offset ? r.height : -1;
-    if (r.offset) assert_true(holds(c, &r) && r.optimal);
+    if (r.offset)
+        assert_true(holds(c, &r) && r.optimal);
     arena_free(&a);
     return height;
 }
@@ -162,7 +179,7 @@ static void test_rules(void **state)
     assert_int_equal(height_of(&c), 9);
     c.arc[c.arcs++] = PLACE_SHARE(3, 2);
     assert_int_equal(height_of(&c), 5);
-    c.arc[0] = (PlaceArc){ .i = 3, .j = 2, .lo = -2, .hi = 5 };     /* 3 may begin 2 bytes before 2 */
+    c.arc[0] = (PlaceArc){ .i = 3, .j = 2, .lo = -2, .hi = 5 }; /* 3 may begin 2 bytes before 2 */
     assert_int_equal(height_of(&c), 7);
     c.item[2].pinned = true;
     c.item[2].pin = 1;
@@ -176,7 +193,8 @@ static void test_rules(void **state)
 static void test_rests_on_higher(void **state)
 {
     (void)state;
-    Case c = { .arcs = 3, .arc = { { 0, 1, -8, -2, 0, 0 }, { 0, 2, -8, 3, 0, 0 }, { 1, 2, -3, 7, 0, 0 } } };
+    Case c = { .arcs = 3,
+               .arc = { { 0, 1, -8, -2, 0, 0 }, { 0, 2, -8, 3, 0, 0 }, { 1, 2, -3, 7, 0, 0 } } };
     add_item(&c, 8, 0, 1);
     add_item(&c, 3, 0, 1);
     add_item(&c, 7, 0, 1);
@@ -219,7 +237,10 @@ static void test_large(void **state)
         Arena a = { 0 };
         PlaceItem *item = NEW_ARRAY(&a, PlaceItem, n);
         for (int i = 0; i < n; i++)
-            item[i] = (PlaceItem){ .size = 16 * (1 + below(64)), .align = 16, .begin = i, .end = i + 1 + below(wide ? 4000 : 8) };
+            item[i] = (PlaceItem){ .size = 16 * (1 + below(64)),
+                                   .align = 16,
+                                   .begin = i,
+                                   .end = i + 1 + below(wide ? 4000 : 8) };
         const PlaceResult r = place(&a, item, n, NULL, 0, NULL);
         assert_true(place_holds(item, n, NULL, 0, r.offset, r.height));
         assert_true(r.lower_bound <= r.height && r.height < 2 * r.lower_bound);
@@ -236,7 +257,8 @@ static void test_same_every_time(void **state)
         mixed_case(&c, 12);
         const PlaceResult x = solve(&a, &c, NULL), y = solve(&a, &c, NULL);
         assert_true(x.nodes == y.nodes && x.height == y.height && !x.offset == !y.offset);
-        if (x.offset) assert_memory_equal(x.offset, y.offset, sizeof *x.offset * (size_t)c.n);
+        if (x.offset)
+            assert_memory_equal(x.offset, y.offset, sizeof *x.offset * (size_t)c.n);
         arena_free(&a);
     }
 }
@@ -244,10 +266,17 @@ static void test_same_every_time(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_rules), cmocka_unit_test(test_rests_on_higher), cmocka_unit_test(test_strangers),
-        cmocka_unit_test(test_plain), cmocka_unit_test(test_plain_mixed_alignment), cmocka_unit_test(test_above_bound),
-        cmocka_unit_test(test_mixed), cmocka_unit_test(test_planted), cmocka_unit_test(test_capacity),
-        cmocka_unit_test(test_large), cmocka_unit_test(test_same_every_time),
+        cmocka_unit_test(test_rules),
+        cmocka_unit_test(test_rests_on_higher),
+        cmocka_unit_test(test_strangers),
+        cmocka_unit_test(test_plain),
+        cmocka_unit_test(test_plain_mixed_alignment),
+        cmocka_unit_test(test_above_bound),
+        cmocka_unit_test(test_mixed),
+        cmocka_unit_test(test_planted),
+        cmocka_unit_test(test_capacity),
+        cmocka_unit_test(test_large),
+        cmocka_unit_test(test_same_every_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

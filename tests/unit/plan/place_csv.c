@@ -41,10 +41,13 @@ static void test_columns(void **state)
 {
     Reading r;
     (void)state;
-    assert_int_equal(read_text(&r, "size,name,upper,id,lower,alignment\r\n4,x,9,a,3,16\r\n\r\n5,y,4,b,-1,1"), STATUS_OK);
+    assert_int_equal(
+        read_text(&r, "size,name,upper,id,lower,alignment\r\n4,x,9,a,3,16\r\n\r\n5,y,4,b,-1,1"),
+        STATUS_OK);
     assert_int_equal(r.csv->item.n, 2);
     const PlaceItem *item = r.csv->item.at;
-    assert_true(item[0].size == 4 && item[0].align == 16 && item[0].begin == 4 && item[0].end == 10 && !item[0].pinned);
+    assert_true(item[0].size == 4 && item[0].align == 16 && item[0].begin == 4 &&
+                item[0].end == 10 && !item[0].pinned);
     assert_true(item[1].size == 5 && item[1].align == 1 && item[1].begin == 0 && item[1].end == 5);
     arena_free(&r.arena);
 }
@@ -64,9 +67,12 @@ static void test_gaps(void **state)
 {
     Reading r;
     (void)state;
-    assert_int_equal(read_text(&r, "id,lower,upper,size,gaps\na,0,10,8,6-8@2:5 2-4\nb,0,5,1,\n"), STATUS_OK);
+    assert_int_equal(read_text(&r, "id,lower,upper,size,gaps\na,0,10,8,6-8@2:5 2-4\nb,0,5,1,\n"),
+                     STATUS_OK);
     const PlaceItem *item = r.csv->item.at;
-    static const PlacePart want[] = { { 0, 8, 0, 2 }, { 0, 8, 4, 6 }, { 2, 3, 6, 8 }, { 0, 8, 8, 10 } };
+    static const PlacePart want[] = {
+        { 0, 8, 0, 2 }, { 0, 8, 4, 6 }, { 2, 3, 6, 8 }, { 0, 8, 8, 10 }
+    };
     assert_int_equal(item[0].parts, 4);
     assert_memory_equal(item[0].part, want, sizeof want);
     assert_int_equal(item[1].parts, 0);
@@ -78,7 +84,10 @@ static void test_long_times(void **state)
 {
     Reading r;
     (void)state;
-    assert_int_equal(read_text(&r, "id,lower,upper,size\na,-9000000000000000000,0,1\nb,0,9000000000000000000,1\n"), STATUS_OK);
+    assert_int_equal(
+        read_text(&r,
+                  "id,lower,upper,size\na,-9000000000000000000,0,1\nb,0,9000000000000000000,1\n"),
+        STATUS_OK);
     const PlaceItem *item = r.csv->item.at;
     assert_true(item[0].begin == 0 && item[0].end == 1 && item[1].begin == 1 && item[1].end == 2);
     arena_free(&r.arena);
@@ -87,19 +96,32 @@ static void test_long_times(void **state)
 static void test_malformed(void **state)
 {
     static const char *const bad[] = {
-        "", "\n\n", "id,lower,upper\na,0,1\n", "id,lower,upper,size,size\na,0,1,2,2\n", "id,lower,upper,size\na,0,1\n",
-        "id,lower,upper,size\na,0,1,2,3\n", "id,lower,upper,size\na,0,1,x\n", "id,lower,upper,size\na,0,1,\n",
-        "id,lower,upper,size\na,0,1,-2\n", "id,lower,upper,size\na,3,1,2\n", "id,lower,upper,size\na,0,1,9999999999999999999\n",
-        "id,lower,upper,size,alignment\na,0,1,2,0\n", "id,lower,upper,size,alignment,offset\na,0,1,2,4,2\n",
-        "id,lower,upper,size,offset\na,0,1,2,-1\n", "id,lower,upper,size,gaps\na,0,9,2,5\n",
-        "id,lower,upper,size,gaps\na,0,9,2,5-3\n", "id,lower,upper,size,gaps\na,0,9,2,1-3 2-4\n",
-        "id,lower,upper,size,gaps\na,0,9,2,1-3@0:3\n", "id,lower,upper,size,gaps\na,0,9,2,1-3@2\n",
+        "",
+        "\n\n",
+        "id,lower,upper\na,0,1\n",
+        "id,lower,upper,size,size\na,0,1,2,2\n",
+        "id,lower,upper,size\na,0,1\n",
+        "id,lower,upper,size\na,0,1,2,3\n",
+        "id,lower,upper,size\na,0,1,x\n",
+        "id,lower,upper,size\na,0,1,\n",
+        "id,lower,upper,size\na,0,1,-2\n",
+        "id,lower,upper,size\na,3,1,2\n",
+        "id,lower,upper,size\na,0,1,9999999999999999999\n",
+        "id,lower,upper,size,alignment\na,0,1,2,0\n",
+        "id,lower,upper,size,alignment,offset\na,0,1,2,4,2\n",
+        "id,lower,upper,size,offset\na,0,1,2,-1\n",
+        "id,lower,upper,size,gaps\na,0,9,2,5\n",
+        "id,lower,upper,size,gaps\na,0,9,2,5-3\n",
+        "id,lower,upper,size,gaps\na,0,9,2,1-3 2-4\n",
+        "id,lower,upper,size,gaps\na,0,9,2,1-3@0:3\n",
+        "id,lower,upper,size,gaps\na,0,9,2,1-3@2\n",
         "id,lower,end,size\na,0,9223372036854775807,2\n",
     };
     (void)state;
     for (size_t k = 0; k < sizeof bad / sizeof *bad; k++) {
         Reading r;
-        if (read_text(&r, bad[k]) != STATUS_MALFORMED) fail_msg("taken for good: %s", bad[k]);
+        if (read_text(&r, bad[k]) != STATUS_MALFORMED)
+            fail_msg("taken for good: %s", bad[k]);
         arena_free(&r.arena);
     }
 }
@@ -131,7 +153,8 @@ static int run(const char *text, int64_t capacity, char *printed, size_t room)
     return status;
 }
 
-static const char *const EXAMPLE = "id,lower,upper,size\nb1,0,3,4\nb2,3,9,4\nb3,0,9,4\nb4,9,21,4\nb5,0,21,4\n";
+static const char *const EXAMPLE =
+    "id,lower,upper,size\nb1,0,3,4\nb2,3,9,4\nb3,0,9,4\nb4,9,21,4\nb5,0,21,4\n";
 
 static void test_command(void **state)
 {
@@ -149,7 +172,7 @@ static void test_command(void **state)
     assert_true(place_holds(r.csv->item.at, 5, NULL, 0, offset, 12));
     arena_free(&r.arena);
     char again[512];
-    assert_int_equal(run(text, 12, again, sizeof again), 0);        /* its own answer is kept */
+    assert_int_equal(run(text, 12, again, sizeof again), 0); /* its own answer is kept */
     assert_string_equal(again, text);
 }
 
@@ -162,8 +185,11 @@ static void test_command_status(void **state)
     assert_string_equal(text, "");
     assert_int_equal(run(EXAMPLE, 0, text, sizeof text), STATUS_LIMIT);
     assert_int_equal(run("id,lower\n", -1, text, sizeof text), STATUS_MALFORMED);
-    assert_int_equal(run("id,lower,upper,size,offset\na,0,2,4,0\nb,1,3,4,2\n", -1, text, sizeof text), STATUS_MALFORMED);
-    assert_int_equal(run("id,lower,upper,size,offset\na,0,2,4,6\nb,1,3,6,\n", 10, text, sizeof text), 0);
+    assert_int_equal(
+        run("id,lower,upper,size,offset\na,0,2,4,0\nb,1,3,4,2\n", -1, text, sizeof text),
+        STATUS_MALFORMED);
+    assert_int_equal(
+        run("id,lower,upper,size,offset\na,0,2,4,6\nb,1,3,6,\n", 10, text, sizeof text), 0);
     assert_string_equal(text, "id,lower,upper,size,offset\na,0,2,4,6\nb,1,3,6,0\n");
     assert_int_equal(place_command("no-such-file.csv", -1, stdout), STATUS_NO_INPUT);
 }
@@ -171,8 +197,9 @@ static void test_command_status(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_columns), cmocka_unit_test(test_inclusive_end), cmocka_unit_test(test_gaps),
-        cmocka_unit_test(test_long_times), cmocka_unit_test(test_malformed), cmocka_unit_test(test_command),
+        cmocka_unit_test(test_columns),        cmocka_unit_test(test_inclusive_end),
+        cmocka_unit_test(test_gaps),           cmocka_unit_test(test_long_times),
+        cmocka_unit_test(test_malformed),      cmocka_unit_test(test_command),
         cmocka_unit_test(test_command_status),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

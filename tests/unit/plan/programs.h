@@ -62,7 +62,8 @@ static inline Tensor *add_image(World *w, int64_t rows, int64_t width, int64_t c
     Tensor *t = graph_add_tensor(w->graph, NULL, DT_I32, shape_of(4, dims));
     t->storage = STORE_ARENA;
     t->slot = -1;
-    if (w->tensors < MOST_TENSORS) w->tensor[w->tensors++] = t;
+    if (w->tensors < MOST_TENSORS)
+        w->tensor[w->tensors++] = t;
     return t;
 }
 
@@ -86,15 +87,16 @@ static inline void make_output(World *w, Tensor *t)
 
 typedef struct OpFacts {
     uint32_t salt;
-    int n_in, scratch;          /* scratch: index of that operand, 0: none */
+    int n_in, scratch; /* scratch: index of that operand, 0: none */
     int32_t y_w, y_c, units;
     int32_t w[MOST_IN], c[MOST_IN], rows[MOST_IN];
     RowRule rule[MOST_IN];
     bool sums;
-    PixelRule pixels;           /* of the one input */
+    PixelRule pixels; /* of the one input */
 } OpFacts;
 
-static inline uint32_t *pixel_at(void *const *base, const inlay_step *s, int i, int32_t row, int32_t x)
+static inline uint32_t *pixel_at(void *const *base, const inlay_step *s, int i, int32_t row,
+                                 int32_t x)
 {
     return (uint32_t *)inlay_row(base, s, i, row) + (ptrdiff_t)x * s->ref[i].pix;
 }
@@ -102,11 +104,15 @@ static inline uint32_t *pixel_at(void *const *base, const inlay_step *s, int i, 
 static inline void rule_rows(const RowRule *r, int32_t u, int32_t rows, int32_t *lo, int32_t *hi)
 {
     *lo = 0, *hi = rows;
-    if (r->kind == ROWS_SAME || r->kind == ROWS_UNIT) *lo = u, *hi = u + 1;
-    if (r->kind != ROWS_WINDOW) return;
+    if (r->kind == ROWS_SAME || r->kind == ROWS_UNIT)
+        *lo = u, *hi = u + 1;
+    if (r->kind != ROWS_WINDOW)
+        return;
     *lo = u * r->stride - r->pad, *hi = *lo + r->extent;
-    if (*lo < 0) *lo = 0;
-    if (*hi > rows) *hi = rows;
+    if (*lo < 0)
+        *lo = 0;
+    if (*hi > rows)
+        *hi = rows;
 }
 
 /* A row goes through `row`, as a kernel's registers would hold it. */
@@ -119,20 +125,25 @@ static inline void op_row(void *const *base, const inlay_step *s, const OpFacts 
             for (int k = 0; k < f->n_in; k++) {
                 int32_t lo, hi;
                 rule_rows(&f->rule[k], u, f->rows[k], &lo, &hi);
-                for (int32_t r = lo; r < hi; r++) sum += pixel_at(base, s, k + 1, r, x % f->w[k])[c % f->c[k]] * (uint32_t)(2 * r + 3 + k);
+                for (int32_t r = lo; r < hi; r++)
+                    sum += pixel_at(base, s, k + 1, r, x % f->w[k])[c % f->c[k]] *
+                           (uint32_t)(2 * r + 3 + k);
             }
             row[x * f->y_c + c] = sum * 2654435761u;
         }
-    for (int32_t x = 0; x < f->y_w; x++) memcpy(pixel_at(base, s, 0, u, x), row + x * f->y_c, (size_t)f->y_c * 4);
+    for (int32_t x = 0; x < f->y_w; x++)
+        memcpy(pixel_at(base, s, 0, u, x), row + x * f->y_c, (size_t)f->y_c * 4);
 }
 
 static inline int run_op(void *const *base, const inlay_step *s, int32_t r0, int32_t r1)
 {
-    for (int32_t i = r0; i < r1; i++) op_row(base, s, s->params, s->backward ? r1 - 1 - (i - r0) : i);
+    for (int32_t i = r0; i < r1; i++)
+        op_row(base, s, s->params, s->backward ? r1 - 1 - (i - r0) : i);
     return 0;
 }
 
-static inline uint32_t window_sum(void *const *base, const inlay_step *s, const OpFacts *f, int32_t u, int32_t x)
+static inline uint32_t window_sum(void *const *base, const inlay_step *s, const OpFacts *f,
+                                  int32_t u, int32_t x)
 {
     const PixelRule *p = &f->pixels;
     int32_t lo, hi;
@@ -147,7 +158,8 @@ static inline uint32_t window_sum(void *const *base, const inlay_step *s, const 
     return sum;
 }
 
-/* Pixel by pixel in tiles, each tile in the order that asks most of the plan: the last of its pixels first. */
+/* Pixel by pixel in tiles, each tile in the order that asks most of the plan: the last of its
+ * pixels first. */
 static inline int run_pixels(void *const *base, const inlay_step *s, int32_t r0, int32_t r1)
 {
     const OpFacts *f = s->params;
@@ -155,9 +167,12 @@ static inline int run_pixels(void *const *base, const inlay_step *s, int32_t r0,
         const int32_t u = s->backward ? r1 - 1 - (i - r0) : i;
         for (int32_t t = 0; t < f->y_w; t += f->pixels.tile)
             for (int32_t k = f->pixels.tile - 1; k >= 0; k--) {
-                if (t + k >= f->y_w) continue;
+                if (t + k >= f->y_w)
+                    continue;
                 const int32_t x = s->backward ? f->y_w - 1 - t - k : t + k;
-                for (int32_t c = 0; c < f->y_c; c++) pixel_at(base, s, 0, u, x)[c] = (window_sum(base, s, f, u, x) + (uint32_t)c) * 2654435761u;
+                for (int32_t c = 0; c < f->y_c; c++)
+                    pixel_at(base, s, 0, u, x)[c] =
+                        (window_sum(base, s, f, u, x) + (uint32_t)c) * 2654435761u;
             }
     }
     return 0;
@@ -183,7 +198,8 @@ static inline int run_elementwise(void *const *base, const inlay_step *s, int32_
         for (int32_t x = 0; x < f->y_w; x++)
             for (int32_t c = 0; c < f->y_c; c++) {
                 uint32_t sum = f->salt;
-                for (int k = 0; k < f->n_in; k++) sum += pixel_at(base, s, k + 1, u, x)[c] * (uint32_t)(2 * k + 3);
+                for (int k = 0; k < f->n_in; k++)
+                    sum += pixel_at(base, s, k + 1, u, x)[c] * (uint32_t)(2 * k + 3);
                 pixel_at(base, s, 0, u, x)[c] = sum;
             }
     return 0;
@@ -195,8 +211,10 @@ static inline int run_whole(void *const *base, const inlay_step *s, int32_t r0, 
     const OpFacts *f = s->params;
     const uint32_t *x = inlay_at(base, s, 1);
     uint32_t *y = inlay_at(base, s, 0), sum = f->salt;
-    for (int32_t i = 0; i < f->rows[0] * f->w[0] * f->c[0]; i++) sum = sum * 31 + x[i];
-    for (int32_t i = 0; i < f->units * f->y_w * f->y_c; i++) y[i] = sum + (uint32_t)i;
+    for (int32_t i = 0; i < f->rows[0] * f->w[0] * f->c[0]; i++)
+        sum = sum * 31 + x[i];
+    for (int32_t i = 0; i < f->units * f->y_w * f->y_c; i++)
+        y[i] = sum + (uint32_t)i;
     (void)r0, (void)r1;
     return 0;
 }
@@ -205,14 +223,20 @@ static const KernelRow kernel_whole = { .name = "whole", .params = "op", .run = 
 static const KernelRow kernel_op = { .name = "op", .params = "op", .run = run_op };
 static const KernelRow kernel_pixels = { .name = "pixels", .params = "op", .run = run_pixels };
 static const KernelRow kernel_sum = { .name = "sum", .params = "op", .run = run_sum };
-static const KernelRow kernel_elementwise = { .name = "elementwise", .params = "op", .run = run_elementwise };
+static const KernelRow kernel_elementwise = { .name = "elementwise",
+                                              .params = "op",
+                                              .run = run_elementwise };
 
 /* ---- steps ---- */
 
 static inline Operand operand_of(Tensor *t)
 {
     const int64_t rows = t->shape.dim[1];
-    return (Operand){ .tensor = t, .rows = (int32_t)rows, .row_bytes = tensor_bytes(t) / rows, .pixel = t->shape.dim[3], .strided = true };
+    return (Operand){ .tensor = t,
+                      .rows = (int32_t)rows,
+                      .row_bytes = tensor_bytes(t) / rows,
+                      .pixel = t->shape.dim[3],
+                      .strided = true };
 }
 
 typedef struct In {
@@ -221,12 +245,21 @@ typedef struct In {
     Reuse reuse;
 } In;
 
-static inline Step *add_step(World *w, const KernelRow *kernel, Tensor *y, int n, const In *in, int64_t scratch)
+static inline Step *add_step(World *w, const KernelRow *kernel, Tensor *y, int n, const In *in,
+                             int64_t scratch)
 {
     Step *s = NEW(&w->arena, Step);
     OpFacts *f = NEW(&w->arena, OpFacts);
-    *s = (Step){ .index = (int)w->program.step.n, .kernel = kernel, .loop_end = -1, .params = f, .n_out = 1, .n_operand = n + 1 + (scratch > 0) };
-    *f = (OpFacts){ .salt = rnd(w, 1u << 30), .n_in = n, .y_w = (int32_t)y->shape.dim[2], .y_c = (int32_t)y->shape.dim[3] };
+    *s = (Step){ .index = (int)w->program.step.n,
+                 .kernel = kernel,
+                 .loop_end = -1,
+                 .params = f,
+                 .n_out = 1,
+                 .n_operand = n + 1 + (scratch > 0) };
+    *f = (OpFacts){ .salt = rnd(w, 1u << 30),
+                    .n_in = n,
+                    .y_w = (int32_t)y->shape.dim[2],
+                    .y_c = (int32_t)y->shape.dim[3] };
     s->lowered = arena_copy(&w->arena, &(int32_t){ s->index }, sizeof(int32_t));
     s->n_lowered = 1;
     s->operand = NEW_ARRAY(&w->arena, Operand, s->n_operand);
@@ -239,23 +272,34 @@ static inline Step *add_step(World *w, const KernelRow *kernel, Tensor *y, int n
         o->read = true;
         o->rule = f->rule[k] = in[k].rule;
         o->reuse = in[k].reuse;
-        f->w[k] = (int32_t)in[k].tensor->shape.dim[2], f->c[k] = (int32_t)in[k].tensor->shape.dim[3], f->rows[k] = o->rows;
+        f->w[k] = (int32_t)in[k].tensor->shape.dim[2],
+        f->c[k] = (int32_t)in[k].tensor->shape.dim[3], f->rows[k] = o->rows;
     }
     if (scratch) {
         const int64_t dims[] = { 1, 1, 1, scratch };
         Tensor *t = graph_add_tensor(w->graph, NULL, DT_I32, shape_of(4, dims));
         t->storage = STORE_ARENA;
-        s->operand[n + 1] = (Operand){ .tensor = t, .rows = 1, .row_bytes = tensor_bytes(t), .pixel = 1, .read = true, .write = true, .scratch = true };
+        s->operand[n + 1] = (Operand){ .tensor = t,
+                                       .rows = 1,
+                                       .row_bytes = tensor_bytes(t),
+                                       .pixel = 1,
+                                       .read = true,
+                                       .write = true,
+                                       .scratch = true };
         f->scratch = n + 1;
     }
     VEC_PUSH(&w->arena, &w->program.step, s);
     return s;
 }
 
-static inline RowRule window(int32_t stride, int32_t pad, int32_t extent) { return (RowRule){ .kind = ROWS_WINDOW, .stride = stride, .pad = pad, .extent = extent }; }
+static inline RowRule window(int32_t stride, int32_t pad, int32_t extent)
+{
+    return (RowRule){ .kind = ROWS_WINDOW, .stride = stride, .pad = pad, .extent = extent };
+}
 
 /* A convolution of sorts. */
-static inline Tensor *add_window(World *w, Tensor *x, int32_t stride, int32_t pad, int32_t extent, int64_t width, int64_t channels)
+static inline Tensor *add_window(World *w, Tensor *x, int32_t stride, int32_t pad, int32_t extent,
+                                 int64_t width, int64_t channels)
 {
     Tensor *y = add_image(w, (x->shape.dim[1] + 2 * pad - extent) / stride + 1, width, channels);
     add_step(w, &kernel_op, y, 1, &(In){ x, window(stride, pad, extent), REUSE_ROWS }, 0);
@@ -263,9 +307,11 @@ static inline Tensor *add_window(World *w, Tensor *x, int32_t stride, int32_t pa
 }
 
 /* The same pixel by pixel, in tiles; a window of `extent` columns, too. */
-static inline Tensor *add_pixels(World *w, Tensor *x, RowRule rule, int64_t rows, PixelRule pixels, int64_t channels)
+static inline Tensor *add_pixels(World *w, Tensor *x, RowRule rule, int64_t rows, PixelRule pixels,
+                                 int64_t channels)
 {
-    Tensor *y = add_image(w, rows, (x->shape.dim[2] + 2 * pixels.pad - pixels.extent) / pixels.stride + 1, channels);
+    Tensor *y = add_image(
+        w, rows, (x->shape.dim[2] + 2 * pixels.pad - pixels.extent) / pixels.stride + 1, channels);
     Step *s = add_step(w, &kernel_pixels, y, 1, &(In){ x, rule, REUSE_ROWS }, 0);
     s->operand[1].pixels = ((OpFacts *)s->params)->pixels = pixels;
     return y;
@@ -287,11 +333,15 @@ static inline Tensor *add_whole(World *w, Tensor *x, int64_t rows)
     Step *s = add_step(w, &kernel_whole, y, 1, &(In){ x, { .kind = ROWS_ALL }, REUSE_NONE }, 0);
     ((OpFacts *)s->params)->units = (int32_t)rows;
     s->units = 1;
-    for (int k = 0; k < 2; k++) s->operand[k].rows = 1, s->operand[k].row_bytes = tensor_bytes(s->operand[k].tensor), s->operand[k].strided = false;
+    for (int k = 0; k < 2; k++)
+        s->operand[k].rows = 1, s->operand[k].row_bytes = tensor_bytes(s->operand[k].tensor),
+        s->operand[k].strided = false;
     return y;
 }
 
-static const KernelRow kernel_concat = { .name = "concat", .params = "concat", .run = inlay_concat };
+static const KernelRow kernel_concat = { .name = "concat",
+                                         .params = "concat",
+                                         .run = inlay_concat };
 
 /* Channels of n images of the same rows and width, side by side. */
 static inline Tensor *add_concat(World *w, int n, Tensor *const *x)
@@ -304,17 +354,26 @@ static inline Tensor *add_concat(World *w, int n, Tensor *const *x)
     }
     Tensor *y = add_image(w, shape->dim[1], shape->dim[2], channels);
     In in[MOST_IN];
-    for (int k = 0; k < n; k++) in[k] = (In){ x[k], { .kind = ROWS_SAME }, REUSE_NONE };
+    for (int k = 0; k < n; k++)
+        in[k] = (In){ x[k], { .kind = ROWS_SAME }, REUSE_NONE };
     Step *s = add_step(w, &kernel_concat, y, n, in, 0);
-    const inlay_concat_params p = { .inputs = n, .pieces = (int32_t)shape->dim[2], .size = 4, .bytes = 4 * channels };
+    const inlay_concat_params p = {
+        .inputs = n, .pieces = (int32_t)shape->dim[2], .size = 4, .bytes = 4 * channels
+    };
     s->params = arena_copy(&w->arena, &p, sizeof p);
     const int64_t length = n;
-    Tensor *t = graph_add_constant(w->graph, NULL, recipe_memory(&w->store, DT_I64, 1, &length, table));
+    Tensor *t =
+        graph_add_constant(w->graph, NULL, recipe_memory(&w->store, DT_I64, 1, &length, table));
     t->storage = STORE_WEIGHTS;
     VEC_PUSH(&w->arena, &w->program.weight, ((WeightSlot){ .tensor = t }));
     Operand *o = NEW_ARRAY(&w->arena, Operand, n + 2);
     memcpy(o, s->operand, (size_t)(n + 1) * sizeof *o);
-    o[n + 1] = (Operand){ .tensor = t, .read = true, .rows = 1, .row_bytes = tensor_bytes(t), .pixel = 1, .rule = { .kind = ROWS_ALL } };
+    o[n + 1] = (Operand){ .tensor = t,
+                          .read = true,
+                          .rows = 1,
+                          .row_bytes = tensor_bytes(t),
+                          .pixel = 1,
+                          .rule = { .kind = ROWS_ALL } };
     s->operand = o;
     s->n_operand = n + 2;
     return y;
@@ -327,7 +386,8 @@ static inline void place_apart(World *w)
     int64_t at = 0;
     for (size_t i = 0; i < w->graph->tensor.n; i++) {
         Tensor *t = w->graph->tensor.at[i];
-        if (t->storage != STORE_ARENA || t->view_of) continue;
+        if (t->storage != STORE_ARENA || t->view_of)
+            continue;
         t->offset = at;
         at += (tensor_bytes(t) + 63) / 64 * 64;
     }
@@ -341,23 +401,28 @@ static inline unsigned char *weights_of(World *w)
     for (size_t i = 0; i < w->program.weight.n; i++) {
         Tensor *t = w->program.weight.at[i].tensor;
         t->offset = 64 * (int64_t)i;
-        memcpy(all + t->offset, recipe_values(&w->store, &w->arena, t->value), (size_t)tensor_bytes(t));
+        memcpy(all + t->offset, recipe_values(&w->store, &w->arena, t->value),
+               (size_t)tensor_bytes(t));
     }
     for (size_t i = 0; i < w->program.step.n; i++)
         for (int k = 0; k < w->program.step.at[i]->n_operand; k++) {
             Operand *o = w->program.step.at[i]->operand + k;
-            if (o->tensor && o->tensor->storage == STORE_WEIGHTS) o->ref.off = (size_t)o->tensor->offset;
+            if (o->tensor && o->tensor->storage == STORE_WEIGHTS)
+                o->ref.off = (size_t)o->tensor->offset;
         }
     return all;
 }
 
 /* Hands in the rows of x. */
-static inline void run_rows(World *w, const inlay_model *m, void *const *base, const Step *s, const uint32_t *x)
+static inline void run_rows(World *w, const inlay_model *m, void *const *base, const Step *s,
+                            const uint32_t *x)
 {
     const size_t place = (size_t)w->program.plan.place;
     int r = inlay_go_on(m, base, place, s->index, 0);
     for (int32_t k = 0; r == INLAY_MORE && k < s->units; k++) {
-        memcpy(inlay_input_row(m, base, place, s->index), (const unsigned char *)x + (size_t)k * (size_t)s->operand[0].row_bytes, (size_t)s->operand[0].row_bytes);
+        memcpy(inlay_input_row(m, base, place, s->index),
+               (const unsigned char *)x + (size_t)k * (size_t)s->operand[0].row_bytes,
+               (size_t)s->operand[0].row_bytes);
         r = inlay_go_on(m, base, place, s->index, 1);
     }
 }
@@ -384,25 +449,36 @@ static inline unsigned char *run_program(World *w, int poison, size_t *bytes)
         const Tensor *t = w->graph->input.at[i];
         const int64_t n = tensor_count(t);
         const bool rows = graph_in_form(w->graph, i) == IO_ROWS;
-        uint32_t *x = t->storage == STORE_ARENA && !rows ? (uint32_t *)(void *)((unsigned char *)base[program_base(p, t)] + t->offset) : NEW_ARRAY(&w->arena, uint32_t, n);
-        for (int64_t k = 0; k < n; k++) x[k] = (uint32_t)((uint64_t)k * 2654435761u + i);
+        uint32_t *x =
+            t->storage == STORE_ARENA && !rows
+                ? (uint32_t *)(void *)((unsigned char *)base[program_base(p, t)] + t->offset)
+                : NEW_ARRAY(&w->arena, uint32_t, n);
+        for (int64_t k = 0; k < n; k++)
+            x[k] = (uint32_t)((uint64_t)k * 2654435761u + i);
         base[first + i] = x;
-        if (rows) pushed = x;
+        if (rows)
+            pushed = x;
     }
-    for (size_t i = 0; i < w->graph->output.n; i++) *bytes += (size_t)tensor_bytes(w->graph->output.at[i]);
+    for (size_t i = 0; i < w->graph->output.n; i++)
+        *bytes += (size_t)tensor_bytes(w->graph->output.at[i]);
     out = at = arena_alloc(&w->arena, *bytes);
     for (size_t i = 0; i < w->graph->output.n; i++) {
         base[first + w->graph->input.n + i] = at;
         at += tensor_bytes(w->graph->output.at[i]);
     }
     const inlay_model m = program_model(&w->arena, p);
-    if (pushed) run_rows(w, &m, base, program_pushed(p), pushed);
-    else assert_int_equal(inlay_run(&m, base), 0);
+    if (pushed)
+        run_rows(w, &m, base, program_pushed(p), pushed);
+    else
+        assert_int_equal(inlay_run(&m, base), 0);
     for (size_t i = 0; i < w->graph->output.n; i++) {
         const Tensor *t = w->graph->output.at[i];
-        if (t->storage == STORE_ARENA) memcpy(base[first + w->graph->input.n + i], (unsigned char *)base[program_base(p, t)] + t->offset, (size_t)tensor_bytes(t));
+        if (t->storage == STORE_ARENA)
+            memcpy(base[first + w->graph->input.n + i],
+                   (unsigned char *)base[program_base(p, t)] + t->offset, (size_t)tensor_bytes(t));
     }
-    for (size_t r = 0; r < regions; r++) free(memory[r]);
+    for (size_t r = 0; r < regions; r++)
+        free(memory[r]);
     return out;
 }
 
@@ -429,9 +505,11 @@ static inline void push_input(World *w, size_t i)
 static inline void move_in(World *w)
 {
     for (size_t i = 0; i < w->graph->input.n; i++)
-        if (rnd(w, 2)) w->graph->input.at[i]->storage = STORE_ARENA;        /* a pushed one does already */
+        if (rnd(w, 2))
+            w->graph->input.at[i]->storage = STORE_ARENA; /* a pushed one does already */
     for (size_t i = 0; i < w->graph->output.n; i++)
-        if (rnd(w, 2)) w->graph->output.at[i]->storage = STORE_ARENA;
+        if (rnd(w, 2))
+            w->graph->output.at[i]->storage = STORE_ARENA;
 }
 
 /* ---- random programs ---- */
@@ -444,10 +522,12 @@ static inline void finish(World *w)
         for (size_t s = 0; s < w->program.step.n; s++)
             for (int k = 0; k < w->program.step.at[s]->n_operand; k++) {
                 const Operand *o = w->program.step.at[s]->operand + k;
-                if (o->tensor != t) continue;
+                if (o->tensor != t)
+                    continue;
                 *(o->write ? &made : &read) = true;
             }
-        if (made && !read && t->storage == STORE_ARENA) make_output(w, t);
+        if (made && !read && t->storage == STORE_ARENA)
+            make_output(w, t);
     }
 }
 
@@ -473,7 +553,8 @@ static inline void add_random_step(World *w)
         int parts = 1;
         for (int k = w->tensors - 1; k >= 0 && parts < 3; k--) {
             const Shape *s = &w->tensor[k]->shape;
-            if (w->tensor[k] != x && s->dim[1] == rows && s->dim[2] == x->shape.dim[2]) part[parts++] = w->tensor[k];
+            if (w->tensor[k] != x && s->dim[1] == rows && s->dim[2] == x->shape.dim[2])
+                part[parts++] = w->tensor[k];
         }
         if (parts == 1) {
             add_window(w, x, 1, 0, 1, x->shape.dim[2], 1 + rnd(w, 4));
@@ -488,22 +569,26 @@ static inline void add_random_step(World *w)
     }
     if (kind <= 2) {
         for (int k = 0; k < w->tensors && n < 3; k++)
-            if (w->tensor[k] != x && shape_equal(&w->tensor[k]->shape, &x->shape) && w->tensor[k]->storage == STORE_ARENA)
+            if (w->tensor[k] != x && shape_equal(&w->tensor[k]->shape, &x->shape) &&
+                w->tensor[k]->storage == STORE_ARENA)
                 in[n++] = (In){ w->tensor[k], { .kind = ROWS_SAME }, REUSE_ELEMENTWISE };
         in[0].reuse = REUSE_ELEMENTWISE;
-        add_step(w, &kernel_elementwise, add_image(w, rows, x->shape.dim[2], x->shape.dim[3]), n, in, 0);
+        add_step(w, &kernel_elementwise, add_image(w, rows, x->shape.dim[2], x->shape.dim[3]), n,
+                 in, 0);
         return;
     }
     int64_t out_rows = rows;
     if (kind <= 7) {
-        const int32_t extent = 1 + (int32_t)rnd(w, 5), stride = 1 + (int32_t)rnd(w, 2), pad = (int32_t)rnd(w, (uint32_t)extent);
+        const int32_t extent = 1 + (int32_t)rnd(w, 5), stride = 1 + (int32_t)rnd(w, 2),
+                      pad = (int32_t)rnd(w, (uint32_t)extent);
         if (rows + 2 * pad >= extent) {
             out_rows = (rows + 2 * pad - extent) / stride + 1;
             in[0].rule = window(stride, pad, extent);
         }
         const int32_t columns = 1 + (int32_t)rnd(w, 3);
         if (kind <= 5 && x->shape.dim[2] >= columns) {
-            const PixelRule pixels = { 1 + (int32_t)rnd(w, 2), (int32_t)rnd(w, (uint32_t)columns), columns, 1 + (int32_t)rnd(w, 4) };
+            const PixelRule pixels = { 1 + (int32_t)rnd(w, 2), (int32_t)rnd(w, (uint32_t)columns),
+                                       columns, 1 + (int32_t)rnd(w, 4) };
             add_pixels(w, x, in[0].rule, out_rows, pixels, 1 + rnd(w, 8));
             return;
         }
@@ -515,7 +600,9 @@ static inline void add_random_step(World *w)
     if (rnd(w, 3) == 0) {
         Tensor *b = recent(w, 8);
         const bool same = b->shape.dim[1] == out_rows;
-        in[n++] = (In){ b, { .kind = same ? ROWS_SAME : ROWS_ALL }, same && rnd(w, 2) ? REUSE_ROWS : REUSE_NONE };
+        in[n++] = (In){ b,
+                        { .kind = same ? ROWS_SAME : ROWS_ALL },
+                        same && rnd(w, 2) ? REUSE_ROWS : REUSE_NONE };
     }
     Tensor *y = add_image(w, out_rows, 1 + rnd(w, 6), 1 + rnd(w, 8));
     add_step(w, &kernel_op, y, n, in, rnd(w, 4) ? 0 : y->shape.dim[2] * y->shape.dim[3]);
@@ -525,8 +612,10 @@ static inline void random_program(World *w, uint64_t seed, int steps)
 {
     world_open(w, seed);
     add_input(w, 3 + rnd(w, 20), 1 + rnd(w, 12), 1 + rnd(w, 4));
-    if (rnd(w, 3) == 0) add_input(w, 1 + rnd(w, 9), 1 + rnd(w, 6), 1 + rnd(w, 4));
-    for (int i = 0; i < steps && w->tensors < MOST_TENSORS - 2; i++) add_random_step(w);
+    if (rnd(w, 3) == 0)
+        add_input(w, 1 + rnd(w, 9), 1 + rnd(w, 6), 1 + rnd(w, 4));
+    for (int i = 0; i < steps && w->tensors < MOST_TENSORS - 2; i++)
+        add_random_step(w);
     finish(w);
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Random programs under every level of planning: the checker holds, results are those of a run with all
- * tensors apart, whatever the arena held before, and what the planner promises does not get worse. */
+ * Random programs under every level of planning: the checker holds, results are those of a run with
+ * all tensors apart, whatever the arena held before, and what the planner promises does not get
+ * worse. */
 #include "cases.h"
 #include "programs.h"
 
@@ -17,17 +18,25 @@ static void compare_levels(uint64_t seed)
     place_apart(&w);
     const unsigned char *want = run_program(&w, 0, &bytes);
     int64_t least = INT64_MAX;
-    if (seed % 4 == 1) push_input(&w, seed / 4 % w.graph->input.n);
-    if (seed % 3 == 0) move_in(&w);
+    if (seed % 4 == 1)
+        push_input(&w, seed / 4 % w.graph->input.n);
+    if (seed % 3 == 0)
+        move_in(&w);
     for (int level = PLAN_SIMPLE; level <= PLAN_STREAM; level++) {
-        const PlanOptions opt = { .align = 4 << seed % 4, .level = (PlanLevel)level, .preserve_input = seed % 2 };
+        const PlanOptions opt = { .align = 4 << seed % 4,
+                                  .level = (PlanLevel)level,
+                                  .preserve_input = seed % 2 };
         const char *why = NULL;
         plan_program(&w.program, &opt);
-        if (!plan_holds(&w.program, &why)) fail_msg("seed %d, level %d: %s", (int)seed, level, why);
+        if (!plan_holds(&w.program, &why))
+            fail_msg("seed %d, level %d: %s", (int)seed, level, why);
         const int64_t bound = plan_lower_bound(&w.program);
-        if (bound > w.program.plan.arena_size) fail_msg("seed %d, level %d: a bound of %d is above the arena of %d bytes", (int)seed, level, (int)bound, (int)w.program.plan.arena_size);
+        if (bound > w.program.plan.arena_size)
+            fail_msg("seed %d, level %d: a bound of %d is above the arena of %d bytes", (int)seed,
+                     level, (int)bound, (int)w.program.plan.arena_size);
         size_t again;
-        if (memcmp(want, run_program(&w, 0xa5, &again), bytes)) fail_msg("seed %d, level %d: results differ", (int)seed, level);
+        if (memcmp(want, run_program(&w, 0xa5, &again), bytes))
+            fail_msg("seed %d, level %d: results differ", (int)seed, level);
         least = w.program.plan.arena_size < least ? w.program.plan.arena_size : least;
     }
     world_close(&w);
@@ -41,8 +50,10 @@ static bool compare_regions(uint64_t seed)
     size_t bytes, again;
     place_apart(&w);
     const unsigned char *want = run_program(&w, 0, &bytes);
-    if (seed % 4 == 1) push_input(&w, 0);
-    if (seed % 3 == 0) move_in(&w);
+    if (seed % 4 == 1)
+        push_input(&w, 0);
+    if (seed % 3 == 0)
+        move_in(&w);
     PlanOptions opt = { .align = 4, .level = PLAN_STREAM };
     plan_program(&w.program, &opt);
     const int64_t all = w.program.plan.arena_size;
@@ -52,10 +63,13 @@ static bool compare_regions(uint64_t seed)
     opt.level = PLAN_SIMPLE + (PlanLevel)(seed % 4);
     const char *why = NULL;
     plan_program(&w.program, &opt);
-    if (!plan_holds(&w.program, &why)) fail_msg("seed %d: %s", (int)seed, why);
-    if (memcmp(want, run_program(&w, 0xa5, &again), bytes)) fail_msg("seed %d: results differ", (int)seed);
+    if (!plan_holds(&w.program, &why))
+        fail_msg("seed %d: %s", (int)seed, why);
+    if (memcmp(want, run_program(&w, 0xa5, &again), bytes))
+        fail_msg("seed %d: results differ", (int)seed);
     const RegionUse *const use = w.program.plan.region.at;
-    for (int k = 0; k < 2; k++) assert_true(use[k].size <= region[k].size);
+    for (int k = 0; k < 2; k++)
+        assert_true(use[k].size <= region[k].size);
     const bool both = use[0].size && use[1].size;
     world_close(&w);
     return both;
@@ -65,14 +79,16 @@ static void regions(void **state)
 {
     (void)state;
     int both = 0;
-    for (int i = 0; i < cases(CASES) / 6; i++) both += compare_regions((uint64_t)i + 1);
+    for (int i = 0; i < cases(CASES) / 6; i++)
+        both += compare_regions((uint64_t)i + 1);
     assert_true(both > cases(CASES) / 20);
 }
 
 static void random_programs(void **state)
 {
     (void)state;
-    for (int i = 0; i < cases(CASES); i++) compare_levels((uint64_t)i + 1);
+    for (int i = 0; i < cases(CASES); i++)
+        compare_levels((uint64_t)i + 1);
 }
 
 /* The peak of a program's schedule, by what is known of other programs, too. */
@@ -81,9 +97,15 @@ static int64_t peak_by(World *w, Walked *walked, bool peak_only, int64_t most)
     Arena a = { 0 };
     const PlanOptions plan = { .align = 8 };
     const Items all = items_find(&a, &w->program, &plan);
-    const ScheduleOptions opt = { .stream = true, .overlap = true, .budget = 1000000, .peak_only = peak_only, .most = most, .walked = walked };
+    const ScheduleOptions opt = { .stream = true,
+                                  .overlap = true,
+                                  .budget = 1000000,
+                                  .peak_only = peak_only,
+                                  .most = most,
+                                  .walked = walked };
     const Schedule s = schedule_find(&a, &all, &opt);
-    for (size_t i = 0; i < s.slot.n; i++) assert_true(s.slot.at[i].end - s.slot.at[i].first == 1 || s.slot.at[i].stream);
+    for (size_t i = 0; i < s.slot.n; i++)
+        assert_true(s.slot.at[i].end - s.slot.at[i].first == 1 || s.slot.at[i].stream);
     const int64_t peak = s.peak;
     arena_free(&a);
     return peak;
@@ -114,7 +136,8 @@ static void chain_streams(void **state)
     World w;
     world_open(&w, 7);
     Tensor *t = add_input(&w, 64, 64, 3);
-    for (int i = 0; i < 4; i++) t = add_window(&w, t, 1, 1, 3, 64, 8);
+    for (int i = 0; i < 4; i++)
+        t = add_window(&w, t, 1, 1, 3, 64, 8);
     add_sum(&w, t);
     finish(&w);
     const PlanOptions opt = { .align = 16 };
@@ -129,7 +152,8 @@ static void chain_streams(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(random_programs), cmocka_unit_test(regions), cmocka_unit_test(chain_streams),
-        cmocka_unit_test(walks_are_remembered) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(random_programs),
+                                        cmocka_unit_test(regions), cmocka_unit_test(chain_streams),
+                                        cmocka_unit_test(walks_are_remembered) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
