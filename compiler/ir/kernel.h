@@ -26,6 +26,5 @@ typedef struct KernelRow {
 
 /* The row of that name; unknown names are our bug (assert). */
 const KernelRow *kernel_find(const char *name);
-const KernelRow *kernel_rows(int *count);
 
 #endif

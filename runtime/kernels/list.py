@@ -1,20 +1,68 @@
 # SPDX-License-Identifier: 0BSD
-"""Turns kernels.def into C: list.py KERNELS.DEF ALL.h FIELDS.h
+"""Turns kernels.def into C: list.py KERNELS.DEF FOLDER
 
-ALL.h includes every header of the table once; FIELDS.h describes every parameter structure once.
+A family is the kernels of one header. FOLDER gets kernels_<family>.c for each, a translation unit with its
+kernels' rows, and kernels_table.c, which lists the families.
 """
+import os
 import re
 import sys
 
-table, all_h, fields_h = sys.argv[1:]
-rows = re.findall(r'^KERNEL\((\w+),\s*(\w+),\s*"([^"]+)"\)', open(table).read(), re.M)
-headers = list(dict.fromkeys(header for _, _, header in rows))
-structures = list(dict.fromkeys(params for _, params, _ in rows))
+FAMILY = '''/* Made from kernels.def. */
+#include "ir/kernel_family.h"
 
-with open(all_h, 'w') as f:
-    f.writelines('#include "kernels/%s"\n' % h for h in headers)
-with open(fields_h, 'w') as f:
-    for p in structures:
-        f.write('#define PARAMS inlay_%s_params\n' % p)
-        f.write('static const FieldRow %s_fields[] = { INLAY_%s_FIELDS(FIELD_1, FIELD_N) { 0 } };\n' % (p, p))
-        f.write('#undef PARAMS\n')
+#include "kernels/%(family)s.h"
+
+%(fields)s
+static const KernelRow rows[] = {
+%(rows)s};
+
+const KernelFamily kernels_%(family)s = { rows, sizeof rows / sizeof *rows };
+'''
+FIELDS = '''#define PARAMS inlay_%(params)s_params
+static const FieldRow %(params)s_fields[] = { INLAY_%(params)s_FIELDS(FIELD, FIELDS){ 0 } };
+#undef PARAMS
+'''
+TABLE = '''/* Made from kernels.def. */
+#include "ir/kernel_family.h"
+
+%(declarations)s
+const KernelFamily *const kernel_families[] = {
+%(entries)s    NULL,
+};
+'''
+
+
+def unique(items):
+    return list(dict.fromkeys(items))
+
+
+def family_text(family, rows):
+    structures = unique(params for _, params in rows)
+    return FAMILY % {
+        'family': family,
+        'fields': ''.join(FIELDS % {'params': params} for params in structures),
+        'rows': ''.join('    KERNEL_ROW(%s, %s, "%s.h"),\n' % (name, params, family) for name, params in rows)}
+
+
+def table_text(families):
+    return TABLE % {
+        'declarations': ''.join('extern const KernelFamily kernels_%s;\n' % f for f in families),
+        'entries': ''.join('    &kernels_%s,\n' % f for f in families)}
+
+
+def main():
+    table, folder = sys.argv[1:]
+    rows = re.findall(r'^KERNEL\((\w+),\s*(\w+),\s*"(\w+)\.h"\)', open(table).read(), re.M)
+    families = unique(family for _, _, family in rows)
+    texts = {f: family_text(f, [(n, p) for n, p, of in rows if of == f]) for f in families}
+    texts['table'] = table_text(families)
+    for name, text in texts.items():
+        path = os.path.join(folder, 'kernels_%s.c' % name)
+        # What is the same is not written: its object file stays.
+        if not os.path.exists(path) or open(path).read() != text:
+            with open(path, 'w') as f:
+                f.write(text)
+
+
+main()
