@@ -26,8 +26,9 @@ WeightsForm weights_form_taken(const Program *p, WeightsForm asked);
 void weights_layout(Program *p);
 
 /* Writes the blob (weight_bytes long) into src/ as `form` asks and returns the form taken. The
- * generated source refers to it as `extern const uint64_t NAME_weights_data[]`: c NAME_weights.c,
- * an array of words incbin  NAME_weights.bin, and NAME_weights.c that includes it by the assembler
+ * generated source refers to it as `extern const uint64_t NAME_weights_data[]`:
+ *   c       NAME_weights.c, an array of words
+ *   incbin  NAME_weights.bin, and NAME_weights.c that includes it by the assembler
  *   obj     NAME_weights.o, an ELF object for `target` (NULL: this host) that holds the symbol
  *   bin     NAME_weights.bin alone: no symbol, the caller hands the bytes to NAME_run_with()
  * sha256 gets 64 hex digits of the blob and NUL where hash is set, else "". */

@@ -5,7 +5,7 @@
  *   infer   element types and shapes of the outputs, from the inputs' shapes and constant values
  *   lower   the steps that compute it
  *   constant (may be NULL) output 0 as a recipe of constant inputs, for tensors too large to fold
- * by value */
+ *       by value */
 #ifndef INLAY_OPS_OPS_H
 #define INLAY_OPS_OPS_H
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: 0BSD
- * Reads a digit from a picture with the compiled network: draws it, prints the ten scores, and what
- * it took. read-digit PICTURE.pgm CODE     CODE: what to print about the size of the code */
+ * Reads a digit from a picture with the compiled network: draws it, prints the ten scores, and
+ * what it took.
+ *   read-digit PICTURE.pgm CODE     CODE: what to print about the size of the code */
 #define _POSIX_C_SOURCE 200809L
 #include <stdio.h>
 #include <stdlib.h>

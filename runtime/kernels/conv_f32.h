@@ -3,12 +3,12 @@
  *
  *   y[n][z][r][c][g*OC + o] = clamp(b[g][o] + sum over kd, kh, kw, i of
  *       x[n][z*sd - pd + kd*dd][r*sh - ph + kh*dh][c*sw - pw + kw*dw][g*IC + i] *
- * w[g][o][kd][kh][kw][i] + q[n][z][r][c][g*OC + o])
+ *           w[g][o][kd][kh][kw][i] + q[n][z][r][c][g*OC + o])
  *
  * x [N][D][H][W][groups*IC], y and q [N][OD][OH][OW][groups*OC], packed weights and bias as in
  * tile_f32.h, group by group. Elements outside x count as zero: the window is clipped, no cells
- * exist for the padding. A unit is a row of y; operands: y, x, w, b, q (may be left out; may be y's
- * own memory).
+ * exist for the padding. A unit is a row of y; operands: y, x, w, b, q (may be left out; may be
+ * y's own memory).
  *
  * Within a unit reads and writes mix, and with several groups the row is gone through once for
  * each: the rows of x that a unit needs must not be overwritten by its row of y. With one group

@@ -3,13 +3,13 @@
  * dilations.
  *
  *   y[n][z][r][c][g*OC + o] = clamp(b[g][o] + sum over the kd, kh, kw with (r + ph - kh * dh) = sh
- * * h and so on, and i, of x[n][d][h][w][g*IC + i] * w[g*IC + i][o][kd][kh][kw] +
- * q[n][z][r][c][g*OC + o])
+ *       * h and so on, and i, of
+ *       x[n][d][h][w][g*IC + i] * w[g*IC + i][o][kd][kh][kw] + q[n][z][r][c][g*OC + o])
  *
  * x [N][D][H][W][groups*IC], y and q [N][OD][OH][OW][groups*OC]. Outputs of the same remainder of
- * (r + ph) by sh (a phase; so in all dimensions) are an ordinary convolution of stride 1 with every
- * (sh / gcd)-th tap, from the last to the first, and dilation dh / gcd, gcd that of sh and dh;
- * phases that no tap reaches are the bias. kd, kh and kw of the parameters count the taps of a
+ * (r + ph) by sh (a phase; so in all dimensions) are an ordinary convolution of stride 1 with
+ * every (sh / gcd)-th tap, from the last to the first, and dilation dh / gcd, gcd that of sh and
+ * dh; phases that no tap reaches are the bias. kd, kh and kw of the parameters count the taps of a
  * phase (the window is filled up with zeros to whole phases). Weights: for each phase that has
  * taps, by its first tap, depth first, and for each group the blocks of tile_f32.h; the bias group
  * by group. Units and operands as in conv_f32.h. */

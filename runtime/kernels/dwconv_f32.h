@@ -3,7 +3,7 @@
  * dimensions.
  *
  *   y[n][r][c][i] = clamp(b[i] + sum over kh, kw: x[n][r*sh - ph + kh*dh][c*sw - pw + kw*dw][i] *
- * w[kh][kw][i] + q[n][r][c][i])
+ *       w[kh][kw][i] + q[n][r][c][i])
  *
  * x [N][H][W][C], y and q [N][OH][OW][C], w [KH][KW][C], b [C]; C = groups of the parameters.
  * Vectors lie along the channels; a tile is four pixels of a row (INLAY_DW_TILE_MOST). Units,

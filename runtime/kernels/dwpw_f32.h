@@ -3,8 +3,8 @@
  * at a time pass through scratch, and the wide tensor between the two never exists.
  *
  *   m[n][r][c][i] = clamp(d_bias[i] + sum over kh, kw: x[n][r*sh - ph + kh*dh][c*sw - pw +
- * kw*dw][i] * d_w[kh][kw][i]) y[n][r][c][o] = clamp(bias[o] + sum over i: m[n][r][c][i] * w[o][i] +
- * q[n][r][c][o])
+ *       kw*dw][i] * d_w[kh][kw][i])
+ *   y[n][r][c][o] = clamp(bias[o] + sum over i: m[n][r][c][i] * w[o][i] + q[n][r][c][o])
  *
  * x [N][H][W][C], y and q [N][OH][OW][OC]; weights and biases as in dwconv_f32.h and conv_f32.h. A
  * unit is a row of y. Operands: y, x, d_w, d_bias, w, bias, q (may be left out; may be y's own

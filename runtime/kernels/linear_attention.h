@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: 0BSD
- * LinearAttention in float32. Each head of keys has a state S [D][V]; for each of T steps, with key
- * k [D], value v [V]: S = exp(g) S (where there is a decay g, one number a head or one for each of
- * D) u = b (v - S^T k) (where there is a rate b), else v;   S = S + k u^T;   y = scale S^T q for
- * each query q [D] of the group */
+ * LinearAttention in float32. Each head of keys has a state S [D][V]; for each of T steps, with
+ * key k [D], value v [V]:
+ *   S = exp(g) S (where there is a decay g, one number a head or one for each of D)
+ *   u = b (v - S^T k) (where there is a rate b), else v;   S = S + k u^T;   y = scale S^T q for
+ *       each query q [D] of the group */
 #ifndef INLAY_LINEAR_ATTENTION_H
 #define INLAY_LINEAR_ATTENTION_H
 

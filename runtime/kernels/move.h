@@ -4,7 +4,8 @@
  *
  * y[sum at[d] y_d + y0] = x[sum at[d] x_d + x0] for all 0 <= at[d] < n[d]
  *
- * A stride of 0 repeats, a negative one reverses. Units: see `units_in`. */
+ * A stride of 0 repeats, a negative one reverses. Unit u of an operand without rows
+ * begins (u / units_in) * outer + (u % units_in) * inner elements in. */
 #ifndef INLAY_MOVE_H
 #define INLAY_MOVE_H
 
@@ -13,10 +14,9 @@
 #define INLAY_move_FIELDS(F, N) \
     F(int32_t, rank)     /* loops of a unit, 1 .. 8, outermost first */ \
     F(int32_t, rows)     /* bit i: operand i has a row for each unit */ \
-    F(int32_t, units_in) /* unit u of an operand without rows begins (u / units_in) * outer + (u % \
-                            units_in) * inner elements in */ \
-    F(int32_t, outer)    /* elements */ \
-    F(int32_t, inner)    /* elements */ \
+    F(int32_t, units_in) /* units of an operand without rows until `outer` counts one up */ \
+    F(int32_t, outer)    /* elements from one group of units_in units to the next */ \
+    F(int32_t, inner)    /* elements from a unit to the next of its group */ \
     F(int32_t, y0)       /* elements to the first of the result */ \
     F(int32_t, x0)       /* elements to the first of the source */ \
     F(int32_t, pixel)    /* the loop from pixel to pixel of the operand with rows, -1: none */ \

@@ -5,8 +5,8 @@
  *
  * The loops 0 .. units - 1 make the number of the row, the others its elements; at[d] < n[d]:
  *
- *   y row = unit    y element = sum of at[d] y[d]    x row = row + sum of at[d] row[d]    x element
- * = x0 + sum of at[d] x[d]
+ *   y row = unit    y element = sum of at[d] y[d]    x row = row + sum of at[d] row[d]    x
+ *                   element = x0 + sum of at[d] x[d]
  *
  * y[d] and x[d] are pixels where their mask says so, else channels. A stride of 0 repeats, a
  * negative one reverses. Backward, the rows and the loops within them but for the last two go from

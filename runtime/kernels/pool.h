@@ -3,11 +3,11 @@
  * dimensions.
  *
  *   y[n][z][r][c][i] = max or mean over the taps that exist of x[n][z*sd - pd + kd*dd][r*sh - ph +
- * kh*dh][c*sw - pw + kw*dw][i]
+ *       kh*dh][c*sw - pw + kw*dw][i]
  *
- * x [N][D][H][W][C], y [N][OD][OH][OW][C]. Units are rows of y; operands: y, x. The mean divides by
- * the taps that exist or, with count_pad, by those that lie in x or its padding. Pixels go from the
- * first to the last, or back; a row of y must not overlap the rows of x it is made from.
+ * x [N][D][H][W][C], y [N][OD][OH][OW][C]. Units are rows of y; operands: y, x. The mean divides
+ * by the taps that exist or, with count_pad, by those that lie in x or its padding. Pixels go from
+ * the first to the last, or back; a row of y must not overlap the rows of x it is made from.
  * Global pooling: units are rows of x; y [N][C] accumulates. */
 #ifndef INLAY_POOL_H
 #define INLAY_POOL_H

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: 0BSD
  * Between numbers and their quantized form.
  *
- *   quantize_T     y = saturate(round(x / s) + z), ties to even      T: i8 u8 i16 u16; f32: y = x /
- * s + z dequantize_T   y = (x - z) * s                                   T: i8 u8 i16 u16 i32 f32
+ *   quantize_T     y = saturate(round(x / s) + z), ties to even      T: i8 u8 i16 u16; f32: y = x
+ *                  / s + z
+ *   dequantize_T   y = (x - z) * s                                   T: i8 u8 i16 u16 i32 f32
  *   dynamic_quantize   s and z from the range of x itself, which includes 0
  *
  * x and y: [outer][axis][inner] of a unit. Scale and zero point of element (o, a, i): number

@@ -2,17 +2,19 @@
  * RNN, GRU and LSTM in float32, all directions in one step.
  *
  *   RNN   h = f(x W + h R + b)
- *   GRU   z = f(x Wz + h Rz + bz), r = f(...), n = g(x Wn + (r h) Rn + bn) or g(x Wn + r (h Rn +
- * rbn) + wbn); h = (1 - z) n + z h LSTM  i = f(x Wi + h Ri + Pi c + bi), f = f(...), g = g(...), c
- * = f c + i g, o = f(... + Po c), h = o h(c)
+ *   GRU   z = f(x Wz + h Rz + bz), r = f(...), n = g(x Wn + (r h) Rn + bn)
+ *         or g(x Wn + r (h Rn + rbn) + wbn); h = (1 - z) n + z h
+ *   LSTM  i = f(x Wi + h Ri + Pi c + bi), f = f(...), g = g(...), c = f c + i g,
+ *         o = f(... + Po c), h = o h(c)
  *
  * Inputs are projected for `chunk` time steps at a time, so that their weights are walked once for
  * all of them and no tensor of the whole projection exists. Weights are packed as
  * kernels/tile_f32.h wants them. Operands: y, y_h, y_c, x, w, r, rn, b, lengths (int32), h0, c0,
- * peepholes, scratch. All but x, w, r and scratch may be left out. w   for each direction the
- * blocks of [G H] outputs from I inputs r   for each direction the blocks of [G H] outputs from H
- * inputs; GRU: r those of z and r [2 H], rn those of n [H] b   [directions][2 G H]    peepholes
- * [directions][3 H] */
+ * peepholes, scratch. All but x, w, r and scratch may be left out.
+ *   w   for each direction the blocks of [G H] outputs from I inputs
+ *   r   for each direction the blocks of [G H] outputs from H inputs; GRU: r those of z and r
+ *       [2 H], rn those of n [H]
+ *   b   [directions][2 G H]    peepholes [directions][3 H] */
 #ifndef INLAY_RECURRENT_H
 #define INLAY_RECURRENT_H
 

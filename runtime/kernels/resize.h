@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: 0BSD
- * Resize: each axis in turn is resampled by tables. The tables are made when the model is compiled,
- * or, where scales are values at run time, by the kernel resize_table; both by inlay_resize_axis().
+ * Resize: each axis in turn is resampled by tables. The tables are made when the model is
+ * compiled, or, where scales are values at run time, by the kernel resize_table; both by
+ * inlay_resize_axis().
  *
  *   resample  y [outer][o][inner] = sum over taps t of W[o][t] x[outer][I[o][t]][inner] +
- * W[o][taps]
+ *             W[o][taps]
  *
  * Nearest neighbours are moves (pick.h). */
 #ifndef INLAY_RESIZE_H

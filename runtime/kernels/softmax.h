@@ -2,7 +2,7 @@
  * Softmax, LogSoftmax and Hardmax along n: x and y are [units][outer][n][inner].
  *
  *   softmax      e^(x - max) / sum        log_softmax   x - max - log(sum)        hardmax   1 at
- * the first maximum, else 0 */
+ *                the first maximum, else 0 */
 #ifndef INLAY_SOFTMAX_H
 #define INLAY_SOFTMAX_H
 

@@ -2,8 +2,10 @@
  * Support vector machines in float32.
  *
  *   kernel(a, b): 0 a.b; 1 (gamma a.b + coef0)^degree; 2 exp(-gamma |a - b|^2); 3 tanh(gamma a.b +
- * coef0) svm_regress    z = sum over v: coefficient[v] kernel(x, vector[v]) + rho svm_classify one
- * decision for each pair of classes i < j, a vote for the one it names; scores are the decisions,
+ *       coef0)
+ *   svm_regress    z = sum over v: coefficient[v] kernel(x, vector[v]) + rho
+ *   svm_classify   one decision for each pair of classes i < j, a vote for the one it names;
+ *                  scores are the decisions,
  *                  or probabilities by Platt's scaling of each and the coupling of all pairs
  *
  * No support vectors: the coefficients are the vectors ([targets][features], all with rho[0]). */

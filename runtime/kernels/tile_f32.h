@@ -6,8 +6,8 @@
  *
  *   y[p][o] = clamp(b[o] + sum over taps k: x[p][k] w[k][o]  (+ q[p][o]))
  *
- * Weights are packed offline: blocks of `width` output channels (16; 4 for scalar machines), then a
- * block of 8 and one of 4 for the rest, filled up with zeros; in a block [tap][channel of the
+ * Weights are packed offline: blocks of `width` output channels (16; 4 for scalar machines), then
+ * a block of 8 and one of 4 for the rest, filled up with zeros; in a block [tap][channel of the
  * block]. The bias is filled up in the same way. A window of x is some rows of a ring (those that
  * exist); of each row `pieces` runs of adjacent floats (one where pixels lie without gaps). */
 #ifndef INLAY_TILE_F32_H

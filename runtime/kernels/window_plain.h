@@ -4,8 +4,9 @@
  * uint8), 1 to 3 dimensions.
  *
  *   conv      y[n][g*OC + o][z] = b[g*OC + o] + sum over k, i of x[n][g*IC + i][z*s - p + k*d] *
- * w[g*OC + o][i][k] deconv    y[n][g*OC + o][z*s - p + k*d] += x[n][g*IC + i][z] * w[g*IC +
- * i][o][k], from b pools     as in pool.h; `lp` is the p-th root of the sum of |x|^p
+ *             w[g*OC + o][i][k]
+ *   deconv    y[n][g*OC + o][z*s - p + k*d] += x[n][g*IC + i][z] * w[g*IC + i][o][k], from b
+ *   pools     as in pool.h; `lp` is the p-th root of the sum of |x|^p
  *
  * The positions z, k are triples (depth, row, column). Strides are in elements. One unit:
  * everything. */

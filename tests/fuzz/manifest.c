@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * A manifest with one number, word or character changed, taken out or doubled, given to `prove` in
- * this process: each ends with a documented status and, where it is refused, with a message. Memory
- * errors and leaks are the sanitizers' to find.
+ * this process: each ends with a documented status and, where it is refused, with a message.
+ * Memory errors and leaks are the sanitizers' to find.
  *
  *   manifest MODEL.onnx [TRIALS [SEED]] */
 #include <stdio.h>

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Where the checker lets a result lie over an input, does the kernel give the same bytes? Each step
- * of a model is taken by itself, its result is moved as near to each of its inputs as the checker
- * accepts, from below and from above, forward and backward, and it is run there: as a whole, as
- * layers are, and unit by unit, as in streams. So the rules of rows and of pixels are those of the
- * kernels.
+ * Where the checker lets a result lie over an input, does the kernel give the same bytes? Each
+ * step of a model is taken by itself, its result is moved as near to each of its inputs as the
+ * checker accepts, from below and from above, forward and backward, and it is run there: as a
+ * whole, as layers are, and unit by unit, as in streams. So the rules of rows and of pixels are
+ * those of the kernels.
  *
- *   tight run MODEL.onnx [--shape ...] [--input FILE.pb ...] [--plan ...]      options are those of
- * inlay run */
+ *   tight run MODEL.onnx [--shape ...] [--input FILE.pb ...] [--plan ...]      options are those
+ *       of inlay run */
 #include "bench.h"
 
 #include "prove/check.h"

@@ -5,8 +5,8 @@
  * the proof of a plan all stand on these rules. Under AddressSanitizer the rest may not even be
  * read.
  *
- *   units run MODEL.onnx [--shape ...] [--input FILE.pb ...] [--plan ...]      options are those of
- * inlay run */
+ *   units run MODEL.onnx [--shape ...] [--input FILE.pb ...] [--plan ...]      options are those
+ *       of inlay run */
 #include "bench.h"
 
 #if defined __SANITIZE_ADDRESS__
