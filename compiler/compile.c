@@ -4,6 +4,7 @@
 #include "compile.h"
 
 #include <ctype.h>
+#include <inttypes.h>
 #include <string.h>
 
 #include "cli/initializers.h"
@@ -24,14 +25,14 @@ enum { DEFAULT_WINDOW = 3 << 20, ARENA_ALIGN = 16, PACK_WIDTH = 16 };
 
 static LoadMode load_mode(const Options *o)
 {
-    if (!o->load || !strcmp(o->load, "stream"))
+    /* mmap, in scripts of before, is answered by stream: as fast, and no signal where files shrink.
+     */
+    if (!o->load || !strcmp(o->load, "stream") || !strcmp(o->load, "mmap"))
         return LOAD_STREAM;
-    if (!strcmp(o->load, "mmap"))
-        return LOAD_MMAP;
     if (!strcmp(o->load, "eager"))
         return LOAD_EAGER;
-    fail_at(STATUS_USAGE, LOC_NONE, "--load takes stream, mmap or eager",
-            "unknown way to load: \"%s\"", o->load);
+    fail_at(STATUS_USAGE, LOC_NONE, "--load takes stream or eager", "unknown way to load: \"%s\"",
+            o->load);
 }
 
 void compile_open(Compile *c, const Options *o)
@@ -260,6 +261,18 @@ static void emit_manifest(Compile *c, const ManifestFacts *facts)
     file_close(p->file);
 }
 
+/* The form of the weights; where they are too large for the usual ones the user is told. */
+static WeightsForm take_form(Compile *c)
+{
+    const WeightsForm asked = weights_form_of(c->options->weights);
+    if (asked == WEIGHTS_AUTO && !weights_linkable(c->program))
+        warn_at(LOC_NONE,
+                "%" PRIu64 " bytes of weights cannot be linked into a program: they are in "
+                "src/%s_weights.bin, for %s_run_with()",
+                c->program->weight_bytes, compile_name(c), compile_name(c));
+    return weights_form_taken(c->program, asked);
+}
+
 void compile_emit(Compile *c)
 {
     const char *name = compile_name(c);
@@ -267,7 +280,7 @@ void compile_emit(Compile *c)
     stats_stage(c, STAGE_WRITE);
     char sha[65] = "";
     c->out = output_begin(&c->arena, c->options->output);
-    const WeightsForm form = weights_form_taken(c->program, weights_form_of(c->options->weights));
+    const WeightsForm form = take_form(c);
     emit_source(c->program, c->out, name, form);
     progress_begin(c);
     weights_emit(c->program, c->out, name, form, c->options->target, hash, sha);

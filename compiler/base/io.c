@@ -10,7 +10,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "base/diag.h"
@@ -30,7 +29,6 @@ const IoCalls io_system = {
     .fstatat = fstatat,
     .pread = pread,
     .pwrite = pwrite,
-    .mmap = mmap,
     .mkdirat = mkdirat,
     .renameat = renameat,
     .linkat = linkat,
@@ -83,10 +81,7 @@ int io_release(OpenFile *f)
     if (!*link)
         return 0;
     *link = f->next;
-    if (f->mapping)
-        munmap(f->mapping, (size_t)f->file.size);
-    f->mapping = NULL;
-    f->file.map = NULL;
+    f->file.whole = NULL;
     const int r = f->file.fd >= 0 ? io_calls()->close(f->file.fd) : 0;
     f->file.fd = -1;
     return r;
@@ -113,30 +108,15 @@ static _Noreturn void fail_read(const char *path, int error)
     fail_at(STATUS_IO, at_file(path), NULL, "cannot read: %s", strerror(error));
 }
 
-static void map_whole(OpenFile *f)
-{
-    void *p = io_calls()->mmap(NULL, (size_t)f->file.size, PROT_READ, MAP_PRIVATE, f->file.fd, 0);
-    if (p == MAP_FAILED) {
-        fail_at(STATUS_IO, at_file(f->file.path), "read it through windows: --load=stream",
-                "cannot map: %s", strerror(errno));
-    }
-    f->mapping = p;
-    f->file.map = p;
-}
-
 static void load_whole(Arena *a, File *f, LoadMode mode)
 {
     if (mode == LOAD_STREAM)
         return;
     if (f->size > SIZE_MAX / 2)
         fail_memory(f->size, "the file does not fit this machine's address space");
-    if (f->size && mode == LOAD_MMAP) {
-        map_whole((OpenFile *)f);
-        return;
-    }
     uint8_t *bytes = arena_alloc(a, (size_t)f->size);
     file_read(f, 0, bytes, (size_t)f->size);
-    f->map = bytes;
+    f->whole = bytes;
 }
 
 File *file_from_fd(Arena *a, int fd, const char *path, LoadMode mode)
@@ -183,23 +163,28 @@ void file_close_all(const Arena *a)
     }
 }
 
-static _Noreturn void fail_short(const File *f, uint64_t at, uint64_t n)
+static _Noreturn void fail_beyond(const File *f, uint64_t at, uint64_t n)
 {
-    fail_at(STATUS_MALFORMED, at_file(f->path),
-            "the file is cut off, or was shortened while it was read",
+    fail_at(STATUS_MALFORMED, at_file(f->path), "the file is cut off",
             "%" PRIu64 " bytes at %" PRIu64 " lie beyond the end", n, at);
+}
+
+static _Noreturn void fail_shrunk(const File *f, uint64_t at)
+{
+    fail_at(STATUS_IO, at_file(f->path), "it is changed by another program; try again afterwards",
+            "the file was shortened while it was read: it had %" PRIu64
+            " bytes and ends at or before byte %" PRIu64,
+            f->size, at);
 }
 
 void file_read(File *f, uint64_t at, void *to, size_t n)
 {
     if (at > f->size || n > f->size - at)
-        fail_short(f, at, n);
+        fail_beyond(f, at, n);
     f->bytes_read += n;
-    if (f->map) {
-        if (((const OpenFile *)f)->mapping)
-            counted.read += n; /* else it was read as a whole already */
+    if (f->whole) { /* counted when it was read */
         if (n)
-            memcpy(to, f->map + at, n);
+            memcpy(to, f->whole + at, n);
         return;
     }
     counted.read += n;
@@ -210,7 +195,7 @@ void file_read(File *f, uint64_t at, void *to, size_t n)
         if (k < 0)
             fail_read(f->path, errno);
         if (k == 0)
-            fail_short(f, at, n);
+            fail_shrunk(f, at);
         p += k;
         at += (uint64_t)k;
         n -= (size_t)k;

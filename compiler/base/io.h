@@ -11,15 +11,15 @@
 
 #include "base/arena.h"
 
-/* How input files are reached: read through windows (the memory promise holds), mapped, or read
- * whole. */
-typedef enum LoadMode { LOAD_STREAM, LOAD_MMAP, LOAD_EAGER } LoadMode;
+/* How input files are reached: read through windows (the memory promise holds), or read whole.
+ * Files are never mapped: another process that shortens one would end this one by a signal. */
+typedef enum LoadMode { LOAD_STREAM, LOAD_EAGER } LoadMode;
 
 typedef struct File {
     const char *path; /* as shown in messages; borrowed */
     int fd;
     uint64_t size;
-    const uint8_t *map; /* the whole content in LOAD_MMAP and LOAD_EAGER, else NULL */
+    const uint8_t *whole; /* the content in LOAD_EAGER, else NULL */
     uint64_t bytes_read, bytes_written;
 } File;
 
@@ -31,15 +31,16 @@ void file_close(File *f);
 File *file_from_fd(Arena *a, int fd, const char *path, LoadMode mode);
 /* Closes what is still open of the Files of arena `a`, as after a failure; before arena_free(). */
 void file_close_all(const Arena *a);
-/* Reads exactly n bytes at offset `at`; a short file is malformed (65), a failing read is 74. */
+/* Reads exactly n bytes at offset `at`; what lies beyond the end is malformed (65), a read that
+ * fails or finds the file shorter than when it was opened is 74. */
 void file_read(File *f, uint64_t at, void *to, size_t n);
 /* An unnamed temporary file (TMPDIR) for data that does not fit the window. */
 File *file_temporary(Arena *a);
 /* Writes exactly n bytes at offset `at`. */
 void file_write(File *f, uint64_t at, const void *from, size_t n);
 
-/* Bytes that went through all files of this thread since it began: read from them or their
- * mappings, and written, temporary files and standard input included. */
+/* Bytes that went through all files of this thread since it began: read from them,
+ * and written, temporary files and standard input included. */
 typedef struct IoCount {
     uint64_t read, written;
 } IoCount;

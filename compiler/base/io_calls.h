@@ -16,7 +16,6 @@ typedef struct IoCalls {
     int (*fstatat)(int folder, const char *path, struct stat *to, int flags);
     ssize_t (*pread)(int fd, void *to, size_t n, off_t at);
     ssize_t (*pwrite)(int fd, const void *from, size_t n, off_t at);
-    void *(*mmap)(void *at, size_t n, int protection, int flags, int fd, off_t offset);
     int (*mkdirat)(int folder, const char *path, mode_t mode);
     int (*renameat)(int from_folder, const char *from, int to_folder, const char *to);
     int (*linkat)(int from_folder, const char *from, int to_folder, const char *to, int flags);
@@ -38,7 +37,6 @@ typedef struct OpenFile OpenFile;
 struct OpenFile {
     File file; /* first: a File * is an OpenFile * */
     const Arena *arena;
-    void *mapping; /* of mmap(), else NULL */
     OpenFile *next;
 };
 

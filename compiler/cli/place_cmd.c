@@ -43,7 +43,7 @@ static void run(void *context)
     Command *c = context;
     File *file = file_open(&c->arena, c->path, LOAD_EAGER);
     const PlaceCsv *csv =
-        place_csv_read(&c->arena, c->path, (const char *)file->map, (size_t)file->size);
+        place_csv_read(&c->arena, c->path, (const char *)file->whole, (size_t)file->size);
     const PlaceOptions opt = {
         .capacity = c->capacity > 0 ? c->capacity : 0,
         .hint = csv->hint.n ? csv->hint.at : NULL,

@@ -15,7 +15,8 @@ static json_t *parse(Compile *c, const char *path)
 {
     json_error_t error;
     File *f = file_open(&c->arena, path, LOAD_EAGER);
-    c->manifest = json_loadb((const char *)f->map, (size_t)f->size, JSON_REJECT_DUPLICATES, &error);
+    c->manifest =
+        json_loadb((const char *)f->whole, (size_t)f->size, JSON_REJECT_DUPLICATES, &error);
     file_close(f);
     if (!c->manifest)
         fail_at(STATUS_MALFORMED, (Loc){ .file = path, .byte = error.position, .node = -1 }, NULL,

@@ -21,6 +21,8 @@ enum {
     CHUNK = 64 * 1024,
     WORDS_A_LINE = 4
 };
+/* 2 GiB less 64 KiB for what lies beside them: no code model in use reaches further. */
+#define LARGEST_LINKED UINT64_C(0x7fff0000)
 
 static const char *const names[] = { "auto", "c", "incbin", "bin", "obj" };
 
@@ -40,10 +42,17 @@ const char *weights_form_name(WeightsForm f)
     return names[f];
 }
 
+bool weights_linkable(const Program *p)
+{
+    return p->weight_bytes < LARGEST_LINKED;
+}
+
 WeightsForm weights_form_taken(const Program *p, WeightsForm asked)
 {
     if (asked != WEIGHTS_AUTO)
         return asked;
+    if (!weights_linkable(p))
+        return WEIGHTS_BIN;
     return p->weight_bytes <= LARGEST_TEXT ? WEIGHTS_C : WEIGHTS_INCBIN;
 }
 
@@ -267,13 +276,12 @@ static void write_incbin(const Program *p, Output *o, const char *name)
 
 /* --- all forms --- */
 
-/* One section that code must reach is limited to 2 GiB by every code model in use. */
-static void check_size(WeightsForm form, uint64_t bytes)
+static void check_size(WeightsForm form, const Program *p)
 {
-    if (form == WEIGHTS_BIN || form == WEIGHTS_OBJ || bytes < UINT64_C(0x7fff0000))
+    if (form == WEIGHTS_BIN || form == WEIGHTS_OBJ || weights_linkable(p))
         return;
     fail_at(STATUS_UNSUPPORTED, LOC_NONE, "use --weights=bin and map the file",
-            "weights of %" PRIu64 " bytes cannot be linked into a program as %s", bytes,
+            "weights of %" PRIu64 " bytes cannot be linked into a program as %s", p->weight_bytes,
             weights_form_name(form));
 }
 
@@ -292,7 +300,7 @@ WeightsForm weights_emit(Program *p, Output *o, const char *name, WeightsForm fo
     const ElfMachine *machine = NULL;
     sha256[0] = 0;
     form = weights_form_taken(p, form);
-    check_size(form, p->weight_bytes);
+    check_size(form, p);
     if (form == WEIGHTS_OBJ) {
         machine = elf_machine(target);
         elf_check(machine, p->weight_bytes);

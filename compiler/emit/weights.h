@@ -18,7 +18,11 @@ typedef enum WeightsForm {
 WeightsForm weights_form_of(const char *name);
 const char *weights_form_name(WeightsForm f);
 
-/* The form that `asked` means for this program: auto is C text up to 256 KiB, else incbin. */
+/* Can they be linked into a program? One section that code must reach is limited to 2 GiB. */
+bool weights_linkable(const Program *p);
+
+/* The form that `asked` means for this program: auto is C text up to 256 KiB, then incbin, and bin
+ * where a program cannot hold them. */
 WeightsForm weights_form_taken(const Program *p, WeightsForm asked);
 
 /* Gives every constant its offset, aligned to 16 bytes, to 64 where it is large; constants of equal

@@ -55,8 +55,8 @@ static void fetch(Wire *w, uint64_t at, uint64_t n)
 const uint8_t *wire_view(Wire *w, uint64_t at, uint64_t n)
 {
     assert(n <= WIRE_VIEW && n <= w->file->size && at <= w->file->size - n);
-    if (w->file->map)
-        return w->file->map + at;
+    if (w->file->whole)
+        return w->file->whole + at;
     if (at < w->window_at || at + n > w->window_at + w->window_length)
         fetch(w, at, n);
     return w->window + (at - w->window_at);

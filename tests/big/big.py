@@ -103,7 +103,7 @@ def large(t, o, label, make, transposed=False, form='bin'):
 
 
 def ways(t, o):
-    """stream, mmap and eager write the same bytes."""
+    """stream, eager and mmap (which is stream) write the same bytes."""
     with host.Work() as work:
         os.mkdir(os.path.join(work, 'x'))
         for label, model, make in [('embedded', 'm.onnx', lambda p: models.dense(p, 16, 1024)),

@@ -182,7 +182,7 @@ static void reads_are_exact_in_all_modes(void **state)
     for (LoadMode m = LOAD_STREAM; m <= LOAD_EAGER; m++) {
         Read r = { .file = file_open(&a, "file", m), .at = 3, .n = 4 };
         assert_int_equal(r.file->size, 10);
-        assert_int_equal(r.file->map != NULL, m != LOAD_STREAM);
+        assert_int_equal(r.file->whole != NULL, m != LOAD_STREAM);
         assert_int_equal(run(read_some, &r), STATUS_OK);
         assert_memory_equal(r.to, "3456", 5);
         assert_int_equal(r.file->bytes_read >= 4, 1);
@@ -197,7 +197,8 @@ static void reads_are_exact_in_all_modes(void **state)
     }
     Read r = { .file = file_open(&a, "file", LOAD_STREAM), .at = 0, .n = 10 };
     assert_int_equal(truncate("file", 5), 0);
-    assert_int_equal(run(read_some, &r), STATUS_MALFORMED);
+    assert_int_equal(run(read_some, &r), STATUS_IO);
+    assert_non_null(strstr(message, "shortened while it was read"));
     file_close_all(&a);
     arena_free(&a);
     remove_scratch(path);
@@ -293,8 +294,8 @@ static int f_unlinkat(int d, const char *p, int flags)
 static void inject(Call c, int after, int error)
 {
     static IoCalls calls;
-    calls = (IoCalls){ f_openat,       f_close,   f_fstat,    f_fstatat, f_pread,   f_pwrite,
-                       io_system.mmap, f_mkdirat, f_renameat, f_linkat,  f_unlinkat };
+    calls = (IoCalls){ f_openat, f_close,   f_fstat,    f_fstatat, f_pread,
+                       f_pwrite, f_mkdirat, f_renameat, f_linkat,  f_unlinkat };
     memset(&fault, 0, sizeof fault);
     for (int i = 0; i < CALLS; i++)
         fault.left[i] = -1;
@@ -307,6 +308,31 @@ static void inject(Call c, int after, int error)
 static void heal(void)
 {
     io_calls_test = NULL;
+}
+
+/* --- files that shrink while they are read whole --- */
+
+static ssize_t f_shrinking_pread(int fd, void *to, size_t n, off_t at)
+{
+    assert_int_equal(truncate("file", 4), 0);
+    return io_system.pread(fd, to, n > 4 ? 4 : n, at);
+}
+
+static void files_that_shrink_are_read_errors(void **state)
+{
+    (void)state;
+    char *path = scratch();
+    Arena a = { 0 };
+    IoCalls calls = io_system;
+    calls.pread = f_shrinking_pread;
+    put("file", "0123456789");
+    io_calls_test = &calls;
+    assert_int_equal(try_open(&a, "file", LOAD_EAGER), STATUS_IO);
+    heal();
+    assert_non_null(strstr(message, "shortened while it was read"));
+    file_close_all(&a);
+    arena_free(&a);
+    remove_scratch(path);
 }
 
 /* --- output folders --- */
@@ -530,6 +556,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(opening_has_documented_statuses),
         cmocka_unit_test(reads_are_exact_in_all_modes),
+        cmocka_unit_test(files_that_shrink_are_read_errors),
         cmocka_unit_test(new_folders_appear_whole),
         cmocka_unit_test(existing_folders_keep_what_is_equal),
         cmocka_unit_test(links_are_not_followed),

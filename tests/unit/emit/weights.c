@@ -204,6 +204,28 @@ static void text_reads_back(void **state)
     end(&w);
 }
 
+static void auto_takes_the_form_that_links(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t bytes;
+        WeightsForm form;
+    } cases[] = {
+        { 0, WEIGHTS_C },
+        { 256 * 1024, WEIGHTS_C },
+        { 256 * 1024 + 16, WEIGHTS_INCBIN },
+        { UINT64_C(0x7fff0000) - 16, WEIGHTS_INCBIN },
+        { UINT64_C(0x7fff0000), WEIGHTS_BIN },
+        { UINT64_C(1) << 33, WEIGHTS_BIN },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const Program p = { .weight_bytes = cases[i].bytes };
+        assert_int_equal(weights_form_taken(&p, WEIGHTS_AUTO), cases[i].form);
+        assert_int_equal(weights_form_taken(&p, WEIGHTS_C), WEIGHTS_C);
+        assert_int_equal(weights_linkable(&p), cases[i].form != WEIGHTS_BIN);
+    }
+}
+
 static void no_constants_are_no_error(void **state)
 {
     (void)state;
@@ -304,6 +326,7 @@ int main(void)
         cmocka_unit_test(equal_constants_are_stored_once),
         cmocka_unit_test(binary_forms_hold_the_blob),
         cmocka_unit_test(text_reads_back),
+        cmocka_unit_test(auto_takes_the_form_that_links),
         cmocka_unit_test(no_constants_are_no_error),
         cmocka_unit_test(sixty_four_bit_object),
         cmocka_unit_test(thirty_two_bit_objects),

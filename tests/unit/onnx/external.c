@@ -611,7 +611,7 @@ static void test_shrinking(void **state)
     Values v = { &r, graph_find(r.graph, "w") };
     FILE *sink = fopen("/dev/null", "w");
     Diag d = { .out = sink };
-    assert_int_equal(protect(&d, read_values, &v), 65);
+    assert_int_equal(protect(&d, read_values, &v), 74);
     fclose(sink);
     read_free(&r);
     unlink(path);
