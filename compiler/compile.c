@@ -14,6 +14,7 @@
 #include "cli/stats.h"
 #include "emit/arena_csv.h"
 #include "emit/html.h"
+#include "emit/names.h"
 #include "emit/peak.h"
 #include "emit/report.h"
 #include "emit/source.h"
@@ -177,7 +178,7 @@ void compile_program(Compile *c)
 
 static bool valid_name(const char *s)
 {
-    if (!islower((unsigned char)*s) || strlen(s) > 40)
+    if (!islower((unsigned char)*s) || strlen(s) > NAME_LONGEST)
         return false;
     for (; *s; s++)
         if (!islower((unsigned char)*s) && !isdigit((unsigned char)*s) && *s != '_')
@@ -185,23 +186,35 @@ static bool valid_name(const char *s)
     return true;
 }
 
-const char *compile_name(Compile *c)
+static void check_name(const char *given)
 {
-    const char *given = c->options->name;
-    if (given && !valid_name(given))
+    if (!valid_name(given))
         fail_at(STATUS_USAGE, LOC_NONE,
                 "take lower-case letters, digits and _, a letter first, at most 40",
                 "--name \"%s\" is no usable C identifier", given);
-    if (given)
+    const char *fault = name_fault(given);
+    if (fault)
+        fail_at(STATUS_USAGE, LOC_NONE, "take another, like my_net", "the name \"%s\" %s", given,
+                fault);
+}
+
+const char *compile_name(Compile *c)
+{
+    const char *given = c->options->name;
+    if (given) {
+        check_name(given);
         return given;
+    }
     const char *slash = strrchr(c->options->model, '/'),
                *file = slash ? slash + 1 : c->options->model;
     char *name = arena_text(&c->arena, file, strcspn(file, "."));
-    if (strlen(name) > 40)
-        name[40] = 0;
+    if (strlen(name) > NAME_LONGEST)
+        name[NAME_LONGEST] = 0;
     for (char *s = name; *s; s++)
         *s = isalnum((unsigned char)*s) ? (char)tolower((unsigned char)*s) : '_';
-    return valid_name(name) ? name : "model";
+    if (name_fault(name))
+        name = arena_printf(&c->arena, "model_%.32s", name);
+    return valid_name(name) && !name_fault(name) ? name : "model";
 }
 
 static void emit_report(Compile *c, const char *kind, Text t)

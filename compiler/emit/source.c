@@ -35,6 +35,17 @@ static Text sizes(const Emitter *e)
     return t;
 }
 
+static const char FOLDER[] = "kernels/";
+
+/* What a runtime file is called in the output, where all lie side by side: with a prefix that no
+ * model's name has (emit/names.h). */
+static const char *runtime_name(Arena *a, const char *name)
+{
+    if (!strncmp(name, FOLDER, sizeof FOLDER - 1))
+        name += sizeof FOLDER - 1;
+    return strncmp(name, "inlay", 5) ? arena_printf(a, "inlay_%s", name) : name;
+}
+
 /* The runtime headers of the kernels in use, each once. */
 static Text includes(const Emitter *e)
 {
@@ -44,7 +55,7 @@ static Text includes(const Emitter *e)
     for (size_t i = 0; i < e->p->step.n; i++) {
         const char *file = e->p->step.at[i]->kernel->file;
         if (!map_put(&seen, file, e->arena))
-            text_print(&t, "#include \"%s\"\n", file);
+            text_print(&t, "#include \"%s\"\n", runtime_name(e->arena, file));
     }
     return t;
 }
@@ -245,25 +256,32 @@ static Text weights(const Emitter *e)
     return t;
 }
 
-static const char FOLDER[] = "#include \"kernels/"; /* in the output all headers lie side by side */
+typedef VEC(const char *) Names;
 
 static const EmbeddedFile *find_runtime(const char *name)
 {
-    if (!strncmp(name, "kernels/", 8))
-        name += 8;
+    if (!strncmp(name, FOLDER, sizeof FOLDER - 1))
+        name += sizeof FOLDER - 1;
     for (const EmbeddedFile *f = runtime_files; f->name; f++)
         if (!strcmp(f->name, name))
             return f;
     return NULL;
 }
 
-static Text without_folder(Arena *a, const EmbeddedFile *f)
+static const char INCLUDE[] = "#include \"";
+
+/* The file with the names of the output in its #includes; `found` gets those of the runtime. */
+static Text renamed(const Emitter *e, const EmbeddedFile *f, Names *found)
 {
-    Text t = text_new(a);
+    Text t = text_new(e->arena);
     const char *from = f->text;
-    for (const char *at; (at = strstr(from, FOLDER)) != NULL; from = at + sizeof FOLDER - 1) {
+    for (const char *at; (at = strstr(from, INCLUDE)) != NULL;) {
+        at += sizeof INCLUDE - 1;
+        const char *name = arena_text(e->arena, at, strcspn(at, "\""));
         text_add(&t, from, (size_t)(at - from));
-        text_put(&t, "#include \"");
+        text_put(&t, runtime_name(e->arena, name));
+        VEC_PUSH(e->arena, found, name);
+        from = at + strlen(name);
     }
     text_put(&t, from);
     return t;
@@ -273,7 +291,7 @@ static Text without_folder(Arena *a, const EmbeddedFile *f)
 static void copy_runtime(const Emitter *e, Output *o, const char *first)
 {
     Map seen = map_new(e->arena);
-    VEC(const char *) todo = { 0 };
+    Names todo = { 0 };
     VEC_PUSH(e->arena, &todo, first);
     for (size_t i = 0; i < e->p->step.n; i++)
         VEC_PUSH(e->arena, &todo, e->p->step.at[i]->kernel->file);
@@ -282,12 +300,9 @@ static void copy_runtime(const Emitter *e, Output *o, const char *first)
         const EmbeddedFile *f = find_runtime(name);
         if (!f || map_put(&seen, f->name, e->arena))
             continue;
-        const Text flat = without_folder(e->arena, f);
-        output_text(o, arena_printf(e->arena, "src/%s", f->name), flat.at, flat.n);
-        for (const char *at = f->text; (at = strstr(at, "#include \"")) != NULL;) {
-            at += 10;
-            VEC_PUSH(e->arena, &todo, arena_text(e->arena, at, strcspn(at, "\"")));
-        }
+        const Text text = renamed(e, f, &todo);
+        output_text(o, arena_printf(e->arena, "src/%s", runtime_name(e->arena, f->name)), text.at,
+                    text.n);
     }
 }
 
