@@ -173,8 +173,10 @@ static void least_peaks(void **state)
                      shared ? shared : arena_printf(&a, "%s/../shared", source ? source : "."));
     char **name;
     const size_t n = list_graphs(&a, folder, &name);
-    if (!n)
+    if (!n) {
+        arena_free(&a);
         skip();
+    }
     for (size_t i = 0; i < n; i++) {
         Text *t = NEW(&a, Text);
         assert_true(read_graph(t, arena_printf(&a, "%s/%s", folder, name[i])));

@@ -44,8 +44,10 @@ static PlaceCsv *bench(Arena *a, const char *name)
 {
     size_t length = 0;
     const char *text = file_text(a, shared_folder(a), name, &length);
-    if (!text)
+    if (!text) {
+        arena_free(a);
         skip();
+    }
     return place_csv_read(a, name, text, length);
 }
 
@@ -196,8 +198,10 @@ static void test_models(void **state)
     const char *shared = shared_folder(&a);
     size_t length;
     char *line = file_text(&a, shared, "models/expected.csv", &length);
-    if (!line)
+    if (!line) {
+        arena_free(&a);
         skip();
+    }
     for (line = strchr(line, '\n') + 1; *line; line = strchr(line, '\n') + 1) {
         char name[64];
         long long height;
