@@ -40,5 +40,5 @@ int main(int argc, char **argv)
     protect(&d, run, &j);
     protect(&d, close_all, &j.compile);
     protect(&d, flush, NULL);
-    return d.status;
+    return (int)d.status;
 }

@@ -78,7 +78,7 @@ static void report(Loc loc, const char *kind, const char *help, const char *form
 void fail_now(Status s)
 {
     if (!diag_now || !diag_now->frame)
-        exit(s);
+        exit((int)s);
     if (!diag_now->status)
         diag_now->status = s;
     longjmp(*diag_now->frame, 1);

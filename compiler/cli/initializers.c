@@ -5,7 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "base/sha256.h"
+#include "base/digest.h"
 #include "emit/text.h"
 
 typedef void Visit(void *context, const char *name, const Recipe *r);

@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "base/sha256.h"
+#include "base/digest.h"
 #include "base/size.h"
 #include "emit/peak.h"
 #include "emit/template.h"

@@ -13,7 +13,7 @@ static const EmbeddedFile *find_template(const char *file)
     for (const EmbeddedFile *f = template_files; f->name; f++)
         if (!strcmp(f->name, file))
             return f;
-    assert(!"unknown template");
+    assert(0 && "unknown template");
     return NULL;
 }
 
@@ -48,7 +48,7 @@ static const Section *find_section(const Section *section, int n, const char *na
     for (int i = 0; i < n; i++)
         if (strlen(section[i].name) == length && !memcmp(section[i].name, name, length))
             return section + i;
-    assert(!"a section of the template is missing");
+    assert(0 && "a section of the template is missing");
     return NULL;
 }
 

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/sha256.h"
+#include "base/digest.h"
 #include "base/size.h"
 #include "emit/elf.h"
 #include "emit/text.h"

@@ -22,6 +22,6 @@ const KernelRow *kernel_find(const char *name)
         if (row)
             return row;
     }
-    assert(!"unknown kernel");
+    assert(0 && "unknown kernel");
     return NULL;
 }

@@ -55,7 +55,7 @@ int program_base(const Program *p, const Tensor *root)
     case STORE_OUTPUT:
         return first + inputs + root->slot;
     default:
-        assert(!"a tensor without storage");
+        assert(0 && "a tensor without storage");
         return INLAY_NONE;
     }
 }

@@ -2,7 +2,7 @@
  * Keys of recipes: what is done to the sources, and what the sources hold.
  * Two initializers of equal bytes that are packed alike get one key, whatever their size, without
  * being packed. */
-#include "base/sha256.h"
+#include "base/digest.h"
 #include "ir/recipe_form.h"
 
 enum { SAMPLE_BYTES = 512, CHUNK = 64 * 1024 };

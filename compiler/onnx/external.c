@@ -15,7 +15,7 @@
 #endif
 
 #include "base/io_calls.h"
-#include "onnx/sha1.h"
+#include "base/digest.h"
 
 enum {
     MOST_LOCATION = 4095, /* bytes of a path, as the system allows */
@@ -247,16 +247,10 @@ static ExternalFile *find_file(External *x, Loc loc, const char *location)
 
 static void compute_sha1(ExternalFile *f)
 {
-    Sha1 s;
-    uint8_t block[8192];
-    sha1_begin(&s);
-    for (uint64_t at = 0; at < f->file->size;) {
-        const uint64_t left = f->file->size - at, n = left < sizeof block ? left : sizeof block;
-        file_read(f->file, at, block, (size_t)n);
-        sha1_add(&s, block, (size_t)n);
-        at += n;
-    }
-    sha1_end(&s, f->sha1);
+    Sha1 h;
+    sha1_begin(&h);
+    sha1_add_file(&h, f->file, 0, f->file->size);
+    sha1_end(&h, f->sha1);
 }
 
 static void check_sha1(ExternalFile *f, Loc loc, const char *expected)

@@ -28,7 +28,7 @@ static int32_t *field(const Step *s, void *params, const char *name)
     for (int i = 0; i < s->kernel->fields; i++)
         if (!strcmp(s->kernel->field[i].name, name))
             return (int32_t *)(void *)((unsigned char *)params + s->kernel->field[i].offset);
-    assert(!"a window without that field");
+    assert(0 && "a window without that field");
     return NULL;
 }
 

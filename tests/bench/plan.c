@@ -144,5 +144,5 @@ int main(int argc, char **argv)
     for (PlanLevel l = PLAN_SIMPLE; l <= PLAN_STREAM && d.status == 0; l++)
         level(&d, &o, l);
     free(args);
-    return d.status;
+    return (int)d.status;
 }

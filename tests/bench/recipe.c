@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/resource.h>
 
-#include "base/sha256.h"
+#include "base/digest.h"
 #include "ir/recipe.h"
 
 static double cpu_seconds(void)

@@ -197,7 +197,7 @@ static inline int bench_main(int argc, char **argv, Judge *judge)
     compile_open(&run.compile, &o);
     protect(&d, run_model, &run);
     protect(&d, clean, &run.compile);
-    return d.status;
+    return (int)d.status;
 }
 
 #endif

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "base/sha256.h"
+#include "base/digest.h"
 #include "emit/weights.h"
 
 typedef struct World {

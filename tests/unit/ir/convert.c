@@ -71,7 +71,7 @@ static void codes_decode_and_come_back(void **state)
 static uint32_t nearest(const Format *f, double x)
 {
     uint32_t best = 0;
-    double least = INFINITY;
+    double least = (double)INFINITY;
     for (uint32_t c = 0; c < codes(f) / 2; c++) {
         const float v = small_to_float(f->t, c);
         if (!isfinite(v))

@@ -32,7 +32,7 @@ typedef struct Tables {
 
 enum { FEATURES = 5, ROWS = 7 };
 
-static const double members[] = { -0.5, 0.25, NAN, 0.75, NAN };
+static const double members[] = { -0.5, 0.25, (double)NAN, 0.75, (double)NAN };
 static const float members_f[] = { -0.5f, 0.25f, NAN, 0.75f, NAN };
 
 static Linked *grow(Tables *t, int depth, int targets)
@@ -323,7 +323,7 @@ static void lookups(void **state)
 {
     (void)state;
     int64_t keys[] = { -5, 0, 3 }, x[] = { 3, 4, -5, 0, -6 };
-    double keys_f[] = { -1.5, 2.0, NAN }, x_f[] = { NAN, 2.0, 0.0, -1.5 };
+    double keys_f[] = { -1.5, 2.0, (double)NAN }, x_f[] = { (double)NAN, 2.0, 0.0, -1.5 };
     float values[] = { 1.0f, 2.0f, 3.0f, 9.0f }, y[5];
     inlay_lookup_params p = { .n = 5, .keys = 3, .size = 4 };
     void *base[4] = { y, x, keys, values };

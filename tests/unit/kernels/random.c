@@ -33,7 +33,7 @@ static void values(void **state)
         if (k & 2) {
             assert_int_equal(RUN(inlay_random_f32, &p, narrow), 0);
             for (int i = 0; i < COUNT; i++)
-                y[i] = narrow[i];
+                y[i] = (double)narrow[i];
         } else {
             assert_int_equal(RUN(inlay_random_f64, &p, y), 0);
             assert_int_equal(RUN(inlay_random_f64, &p, again), 0);
@@ -56,7 +56,9 @@ static void classes(void **state)
     static int32_t y[2][COUNT];
     static int64_t wide[2][COUNT];
     float x[2][3] = { { logf(1.0f), logf(2.0f), logf(5.0f) }, { -INFINITY, 0.0f, -INFINITY } };
-    double x64[2][3] = { { x[0][0], x[0][1], x[0][2] }, { x[1][0], x[1][1], x[1][2] } };
+    double x64[2][3];
+    for (int i = 0; i < 6; i++)
+        x64[i / 3][i % 3] = (double)x[i / 3][i % 3];
     inlay_multinomial_params p = { .batch = 2, .classes = 3, .samples = COUNT, .seed = 9 };
     int seen[3] = { 0 }, other = 0;
     assert_int_equal(RUN(inlay_multinomial_f32, &p, y, x), 0);

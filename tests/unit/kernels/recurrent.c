@@ -44,7 +44,7 @@ static double act_of(const inlay_recurrent_params *p, int d, int k, double x)
     case INLAY_GATE_SOFTPLUS:
         return log1p(exp(x));
     default:
-        return NAN;
+        return (double)NAN;
     }
 }
 

@@ -7,7 +7,6 @@
 
 #include "build.h"
 #include "onnx/external.h"
-#include "onnx/sha1.h"
 
 /* The folder holds model/, the folder of the model, and things outside it. */
 
@@ -228,34 +227,6 @@ static void test_numbers(void **state)
     assert_true(external_number("9223372036854775807", &v) && v == INT64_MAX);
     assert_false(external_number("9223372036854775808", &v));
     assert_false(external_number("12a", &v));
-}
-
-static void test_sha1(void **state)
-{
-    (void)state;
-    static const struct {
-        size_t n;
-        const char *hex;
-    } known[] = {
-        /* n times the letter a */
-        { 0, "da39a3ee5e6b4b0d3255bfef95601890afd80709" },
-        { 1, "86f7e437faa5a7fce15d1ddcb9eaeaea377667b8" },
-        { 55, "c1c8bbdc22796e28c0e15163d20899b65621d65a" },
-        { 56, "c2db330f6083854c99d4b5bfb6e8f29f201be699" },
-        { 63, "03f09f5b158a7a8cdad920bddc29b81c18a551f5" },
-        { 64, "0098ba824b5c16427bd7a1122a5a442a25ec644d" },
-        { 119, "ee971065aaa017e0632a8ca6c77bb3bf8b1dfc56" },
-        { 1000000, "34aa973cd4c4daa4f61eeb2bdbad27316534016f" },
-    };
-    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
-        char hex[41];
-        Sha1 s;
-        sha1_begin(&s);
-        for (size_t k = 0; k < known[i].n; k++)
-            sha1_add(&s, (const uint8_t *)"a", 1);
-        sha1_end(&s, hex);
-        assert_string_equal(hex, known[i].hex);
-    }
 }
 
 /* --- whole models --- */
@@ -650,12 +621,12 @@ static void test_overlap(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_table),     cmocka_unit_test(test_components),
-        cmocka_unit_test(test_long),      cmocka_unit_test(test_options),
-        cmocka_unit_test(test_numbers),   cmocka_unit_test(test_sha1),
-        cmocka_unit_test(test_places),    cmocka_unit_test(test_entries),
-        cmocka_unit_test(test_shared),    cmocka_unit_test(test_overlap),
-        cmocka_unit_test(test_shrinking), cmocka_unit_test(test_stdin),
+        cmocka_unit_test(test_table),   cmocka_unit_test(test_components),
+        cmocka_unit_test(test_long),    cmocka_unit_test(test_options),
+        cmocka_unit_test(test_numbers), cmocka_unit_test(test_places),
+        cmocka_unit_test(test_entries), cmocka_unit_test(test_shared),
+        cmocka_unit_test(test_overlap), cmocka_unit_test(test_shrinking),
+        cmocka_unit_test(test_stdin),
     };
     return cmocka_run_group_tests(tests, make_files, remove_files);
 }
