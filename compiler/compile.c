@@ -24,23 +24,11 @@
 
 enum { DEFAULT_WINDOW = 3 << 20, ARENA_ALIGN = 16, PACK_WIDTH = 16 };
 
-static LoadMode load_mode(const Options *o)
-{
-    /* mmap, in scripts of before, is answered by stream: as fast, and no signal where files shrink.
-     */
-    if (!o->load || !strcmp(o->load, "stream") || !strcmp(o->load, "mmap"))
-        return LOAD_STREAM;
-    if (!strcmp(o->load, "eager"))
-        return LOAD_EAGER;
-    fail_at(STATUS_USAGE, LOC_NONE, "--load takes stream or eager", "unknown way to load: \"%s\"",
-            o->load);
-}
-
 void compile_open(Compile *c, const Options *o)
 {
     *c = (Compile){ .options = o, .clock = { .running = STAGES }, .io_before = io_count() };
     c->arena.budget = o->max_memory ? (uint64_t)*o->max_memory : 0;
-    c->store = (Store){ .arena = &c->arena, .mode = load_mode(o), .window = DEFAULT_WINDOW };
+    c->store = (Store){ .arena = &c->arena, .mode = (LoadMode)o->load, .window = DEFAULT_WINDOW };
     c->store.scratch.budget = o->max_memory ? (uint64_t)*o->max_memory : 0;
     c->arena.beside = &c->store.scratch;
     c->store.scratch.beside = &c->arena;
@@ -123,35 +111,6 @@ static void check_limit(Compile *c)
             (long long)p->arena_size, (long long)p->lower_bound, *limit);
 }
 
-static PlanLevel plan_level(const Options *o)
-{
-    static const char *const names[] = { [PLAN_SIMPLE] = "simple",
-                                         [PLAN_ORDER] = "order",
-                                         [PLAN_OVERLAP] = "overlap",
-                                         [PLAN_STREAM] = "stream" };
-    for (int i = PLAN_SIMPLE; o->plan && i <= PLAN_STREAM; i++)
-        if (!strcmp(o->plan, names[i]))
-            return (PlanLevel)i;
-    if (o->plan)
-        fail_at(STATUS_USAGE, LOC_NONE, "--plan takes simple, order, overlap or stream",
-                "unknown level of planning: \"%s\"", o->plan);
-    return PLAN_DEFAULT;
-}
-
-static PlanGoal plan_goal(const Options *o)
-{
-    static const char *const name[] = {
-        [PLAN_RAM] = "ram", [PLAN_BALANCED] = "balanced", [PLAN_SPEED] = "speed"
-    };
-    for (size_t i = 0; o->optimize && i < sizeof name / sizeof *name; i++)
-        if (!strcmp(o->optimize, name[i]))
-            return (PlanGoal)i;
-    if (o->optimize)
-        fail_at(STATUS_USAGE, LOC_NONE, "--optimize takes ram, balanced or speed",
-                "unknown goal: \"%s\"", o->optimize);
-    return PLAN_RAM;
-}
-
 /* For the planner 0 is no limit: where no byte is allowed, one that cannot be used. */
 static int64_t arena_limit(const Options *o)
 {
@@ -164,8 +123,8 @@ void compile_program(Compile *c)
                          .arena_limit = arena_limit(c->options),
                          .curve = c->options->curve != 0,
                          .preserve_input = c->options->preserve_input,
-                         .level = plan_level(c->options),
-                         .goal = plan_goal(c->options) };
+                         .level = (PlanLevel)c->options->plan,
+                         .goal = (PlanGoal)c->options->optimize };
     region_options(&c->arena, c->options, &plan);
     stats_stage(c, STAGE_PLAN);
     c->program = lower_graph(c->graph, PACK_WIDTH);
@@ -228,6 +187,7 @@ ManifestFacts compile_facts(Compile *c)
     return (ManifestFacts){ .name = compile_name(c),
                             .model_sha256 = *c->model_sha256 ? c->model_sha256 : NULL,
                             .weights_form = "none",
+                            .target = o->target,
                             .shape = o->shape,
                             .dim = o->dim,
                             .constant = o->constant,
@@ -277,7 +237,7 @@ static void emit_manifest(Compile *c, const ManifestFacts *facts)
 /* The form of the weights; where they are too large for the usual ones the user is told. */
 static WeightsForm take_form(Compile *c)
 {
-    const WeightsForm asked = weights_form_of(c->options->weights);
+    const WeightsForm asked = (WeightsForm)c->options->weights;
     if (asked == WEIGHTS_AUTO && !weights_linkable(c->program))
         warn_at(LOC_NONE,
                 "%" PRIu64 " bytes of weights cannot be linked into a program: they are in "
@@ -300,7 +260,7 @@ void compile_emit(Compile *c)
     progress_end(c);
     ManifestFacts facts = compile_facts(c);
     facts.weights_sha256 = hash && *sha ? sha : NULL;
-    facts.weights_form = weights_form_name(form);
+    facts.weights_form = weights_forms[form];
     emit_manifest(c, &facts);
     emit_report(c, "txt", report_text(c->program, name));
     if (c->options->csv)

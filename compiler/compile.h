@@ -11,16 +11,22 @@
 #include "onnx/reader.h"
 #include "plan/plan.h"
 
-/* What the command line asks for. Lists end in NULL; a NULL list is empty. */
+/* What the command line asks for. Lists end in NULL; a NULL list is empty. The rows of
+ * cli/options.c fill it. */
 typedef struct Options {
     const char *model;
     const char *manifest; /* prove: NAME.json */
+    const char *topic;    /* help: a command; NULL: all */
     const char *output;   /* -o DIR */
     const char *name;     /* C identifier, lower case */
     const char **shape, **dim, **constant, **without, **input, **io, **region, **pin;
-    const char *weights, *optimize, *load, *target, *plan, *dump_after, *external_dir;
+    const char *target, *dump_after, *external_dir;
     const long long *max_memory, *max_arena, *max_weights, *arena_limit,
         *capacity; /* bytes; NULL: none */
+    int weights;   /* WeightsForm */
+    int load;      /* LoadMode */
+    int plan;      /* PlanLevel */
+    int optimize;  /* PlanGoal */
     int curve, preserve_input, markdown, no_hash, hash_model, json, stats, initializers,
         no_external, csv, html;
 } Options;

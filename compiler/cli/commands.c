@@ -38,11 +38,46 @@ static void print_json(Compile *c)
                    (ManifestSink){ put_stdout, NULL });
 }
 
+/* ---- gates ---- */
+
+typedef struct Gate {
+    const char *what;
+    uint64_t bytes;
+    const long long *most; /* NULL: none was asked for */
+} Gate;
+
+static bool holds(const Gate *g)
+{
+    return !g->most || g->bytes <= (uint64_t)*g->most;
+}
+
+enum { GATES = 2 };
+
+static void gates_of(const Compile *c, Gate gate[GATES])
+{
+    gate[0] = (Gate){ "arena", (uint64_t)c->program->plan.arena_size, c->options->max_arena };
+    gate[1] = (Gate){ "weights", c->program->weight_bytes, c->options->max_weights };
+}
+
+/* Fails with 1 where one does not hold, once all are named. */
+static void require_gates(const Compile *c)
+{
+    Gate gate[GATES];
+    gates_of(c, gate);
+    for (const Gate *g = gate; g < gate + GATES; g++)
+        if (!holds(g))
+            error_at(STATUS_LIMIT, LOC_NONE, NULL,
+                     "%s: %" PRIu64 " bytes are needed, %lld are allowed", g->what, g->bytes,
+                     *g->most);
+    fail_if_errors();
+}
+
 void cmd_compile(Compile *c)
 {
     if (!c->options->output)
         fail_at(STATUS_USAGE, LOC_NONE, NULL, "compile needs an output folder: -o DIR");
     build(c);
+    require_gates(c);
     compile_emit(c);
     if (c->options->json)
         print_json(c);
@@ -52,6 +87,8 @@ void cmd_compile(Compile *c)
 
 void cmd_analyze(Compile *c)
 {
+    if (c->options->curve && c->options->plan && c->options->plan < PLAN_STREAM)
+        fail_at(STATUS_USAGE, LOC_NONE, NULL, "--curve needs --plan=stream, the default");
     build(c);
     if (c->options->json) {
         print_json(c);
@@ -64,15 +101,29 @@ void cmd_analyze(Compile *c)
     print_stats(c);
 }
 
-static void hold(const char *what, uint64_t bytes, const long long *most)
+static void print_gates(const Compile *c)
 {
-    if (!most)
-        return;
-    printf("%-8s %12" PRIu64 " bytes of %12lld: %s\n", what, bytes, *most,
-           bytes <= (uint64_t)*most ? "holds" : "EXCEEDED");
-    if (bytes > (uint64_t)*most)
-        error_at(STATUS_LIMIT, LOC_NONE, NULL, "%s: %" PRIu64 " bytes are needed, %lld are allowed",
-                 what, bytes, *most);
+    Gate gate[GATES];
+    gates_of(c, gate);
+    for (const Gate *g = gate; g < gate + GATES; g++)
+        if (g->most)
+            printf("%-8s %12" PRIu64 " bytes of %12lld: %s\n", g->what, g->bytes, *g->most,
+                   holds(g) ? "holds" : "EXCEEDED");
+}
+
+static void print_gates_json(const Compile *c)
+{
+    Gate gate[GATES];
+    gates_of(c, gate);
+    const char *separator = "{ ";
+    for (const Gate *g = gate; g < gate + GATES; g++) {
+        if (!g->most)
+            continue;
+        printf("%s\"%s\": { \"bytes\": %" PRIu64 ", \"most\": %lld, \"holds\": %s }", separator,
+               g->what, g->bytes, *g->most, holds(g) ? "true" : "false");
+        separator = ", ";
+    }
+    printf("%s\"holds\": %s }\n", separator, holds(gate) && holds(gate + 1) ? "true" : "false");
 }
 
 void cmd_check(Compile *c)
@@ -80,15 +131,15 @@ void cmd_check(Compile *c)
     if (!c->options->max_arena && !c->options->max_weights)
         fail_at(STATUS_USAGE, LOC_NONE, NULL, "check needs --max-arena or --max-weights");
     build(c);
-    hold("arena", (uint64_t)c->program->plan.arena_size, c->options->max_arena);
-    hold("weights", c->program->weight_bytes, c->options->max_weights);
-    fail_if_errors();
+    if (c->options->json)
+        print_gates_json(c);
+    else
+        print_gates(c);
+    require_gates(c);
 }
 
 void cmd_place(Compile *c)
 {
-    const int status =
-        place_command(c->options->model, c->options->capacity ? *c->options->capacity : -1, stdout);
-    if (status)
-        fail_now((Status)status);
+    const long long *capacity = c->options->capacity;
+    place_file(&c->arena, c->options->model, capacity ? *capacity : -1, stdout);
 }

@@ -75,12 +75,12 @@ static void put_list(Text *t, const char *what, Tensor *const *v, size_t n)
 
 void cmd_dump(Compile *c)
 {
+    if (c->options->dump_after)
+        compile_passes(c);
     if (c->options->initializers) {
         initializers_print(c);
         return;
     }
-    if (c->options->dump_after)
-        compile_passes(c);
     const Graph *g = c->graph;
     Text t = text_new(&c->arena);
     text_print(&t, "opset %lld\n", (long long)graph_opset(g, ""));

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/io_forms.h"
 
-#include <errno.h>
-#include <stdlib.h>
 #include <string.h>
+
+#include "cli/numbers.h"
 
 typedef struct Forms {
     Graph *graph;
@@ -28,16 +28,13 @@ static bool form_of(const char *text, IoForm *form)
 static long place_of(const char *which, size_t length, const char *kind, size_t n)
 {
     const size_t k = strlen(kind);
-    char *end;
+    int64_t place;
     if (length < k || strncmp(which, kind, k))
         return -1;
     if (length == k)
         return (long)n;
-    errno = 0;
-    const long i = strtol(which + k, &end, 10);
-    return which[k] >= '0' && which[k] <= '9' && !errno && end == which + length && i < (long)n
-               ? i
-               : -1;
+    const char *end = number_read(which + k, INT32_MAX, &place);
+    return end == which + length && place < (int64_t)n ? (long)place : -1;
 }
 
 static bool set_kind(IoForm *form, size_t n, const char *which, size_t length, const char *kind,

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * One option table feeds the parser and --help; one command table names what can be done. */
+ * One table of commands and one of options. A row says for which commands an option is and which
+ * values it takes; the parser, --help and `inlay help --json` read the same rows. Whatever a
+ * command would not use is refused with status 64. */
 #ifndef INLAY_CLI_OPTIONS_H
 #define INLAY_CLI_OPTIONS_H
 
@@ -8,20 +10,54 @@
 typedef void CommandFn(Compile *c);
 
 typedef struct Command {
-    const char *name, *operand, *what;
+    const char *name, *operand, *what; /* operand: "" none, "[X]" one or none, "X Y" two */
     CommandFn *run;
-    bool reads_model; /* the operand is a model; the Compile is open when run() is called */
+    bool reads_model; /* the operand is a model; it is read when run() is called */
 } Command;
 
-const Command *command_find(const char *name); /* NULL: none */
-const Command *command_rows(int *count);
+typedef enum OptionKind {
+    OPTION_FLAG,   /* int: 1 */
+    OPTION_TEXT,   /* const char * */
+    OPTION_LIST,   /* const char **, ended by NULL: may be given several times */
+    OPTION_BYTES,  /* const long long * */
+    OPTION_CHOICE, /* int: the place in `choice`, from `first` on */
+    OPTION_HELP,
+    OPTION_VERSION,
+} OptionKind;
 
-/* Parses; prints help or version and leaves with 0 where asked. Leaves with 64 on misuse.
- * Text in `o` is owned by the process (popt) and lives until its end. */
-const Command *options_parse(Options *o, int argc, const char **argv);
+/* Refuses what is no value of the option, by fail_at(). */
+typedef void OptionCheck(Arena *a, const char *value);
+
+typedef struct OptionRow {
+    const char *name;
+    char letter; /* 0: none */
+    OptionKind kind;
+    uint32_t commands;         /* a bit for each command, by its place in the table */
+    size_t at;                 /* in Options */
+    const char *value;         /* what --help calls it; NULL: takes none */
+    const char *const *choice; /* ended by NULL; NULL: free text */
+    int first;
+    OptionCheck *check; /* may be NULL */
+    const char *what;
+} OptionRow;
+
+/* What holds between two options of a command; NULL: of every command that has both. */
+typedef struct OptionRule {
+    const char *command, *option, *other;
+    enum { RULE_NEEDS, RULE_EXCLUDES } kind;
+} OptionRule;
+
+const Command *command_rows(int *count);
+const OptionRow *option_rows(int *count);
+const OptionRule *option_rules(int *count);
+
+/* Parses. Misuse fails with 64; --help and --version are commands as well. Text in `o` is argv's,
+ * lists are the arena's. */
+const Command *options_parse(Arena *a, Options *o, int argc, char *const *argv);
 
 /* The commands. */
-CommandFn cmd_compile, cmd_analyze, cmd_check, cmd_run, cmd_ops, cmd_dump, cmd_place, cmd_prove;
+CommandFn cmd_compile, cmd_analyze, cmd_check, cmd_run, cmd_ops, cmd_dump, cmd_place, cmd_prove,
+    cmd_help, cmd_version;
 /* run: the values of --input, one for each input of the model. */
 void **run_inputs(Compile *c);
 

@@ -1,19 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/overrides.h"
 
-#include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
-/* "NAME=VALUE": the last '=' divides, as names may hold one. */
-static const char *divide(Arena *a, const char *text, const char *flag, char **name)
-{
-    const char *eq = strrchr(text, '=');
-    if (!eq || eq == text)
-        fail_at(STATUS_USAGE, LOC_NONE, NULL, "%s \"%s\": expected NAME=VALUE", flag, text);
-    *name = arena_text(a, text, (size_t)(eq - text));
-    return eq + 1;
-}
+#include "cli/values.h"
 
 static Tensor *find_input(const Graph *g, const char *name, const char *flag)
 {
@@ -24,37 +14,10 @@ static Tensor *find_input(const Graph *g, const char *name, const char *flag)
             "%s: the model has no input \"%s\"", flag, name);
 }
 
-static int64_t parse_dimension(const char *text, char **end, const char *flag)
-{
-    errno = 0;
-    const long long v = strtoll(text, end, 10);
-    if (*end == text || errno || v < 0 || v > INT32_MAX)
-        fail_at(STATUS_USAGE, LOC_NONE, NULL, "%s: \"%s\" is no dimension", flag, text);
-    return v;
-}
-
-static Shape parse_shape(const char *text)
-{
-    Shape s = shape_scalar();
-    if (!strcmp(text, "scalar"))
-        return s;
-    for (char *end;; text = end + 1) {
-        if (s.rank == MAX_RANK)
-            fail_at(STATUS_UNSUPPORTED, LOC_NONE, NULL, "--shape: more than %d dimensions",
-                    MAX_RANK);
-        s.dim[s.rank++] = parse_dimension(text, &end, "--shape");
-        if (!*end)
-            return s;
-        if (*end != 'x')
-            fail_at(STATUS_USAGE, LOC_NONE, "write it as 1x3x224x224",
-                    "--shape: cannot read \"%s\"", text);
-    }
-}
-
 static void apply_shape(Graph *g, const char *text)
 {
     char *name;
-    const Shape s = parse_shape(divide(g->arena, text, "--shape", &name));
+    const Shape s = value_read_shape(value_divide(g->arena, text, &name));
     Tensor *t = find_input(g, name, "--shape");
     if (t->shape.rank >= 0 && t->shape.rank != s.rank)
         fail_at(STATUS_USAGE, LOC_NONE, NULL, "--shape %s: the input has %d dimensions, not %d",
@@ -69,9 +32,8 @@ static void apply_shape(Graph *g, const char *text)
 
 static void apply_dim(Graph *g, const char *text)
 {
-    char *symbol, *end;
-    const char *value = divide(g->arena, text, "--dim", &symbol);
-    const int64_t v = parse_dimension(value, &end, "--dim");
+    char *symbol;
+    const int64_t v = value_read_dimension(value_divide(g->arena, text, &symbol));
     bool found = false;
     for (size_t i = 0; i < g->input.n; i++) {
         Tensor *t = g->input.at[i];
@@ -98,7 +60,7 @@ static void remove_input(Graph *g, const Tensor *t)
 static void apply_constant(Graph *g, const char *text)
 {
     char *name;
-    const char *path = divide(g->arena, text, "--const", &name);
+    const char *path = value_divide(g->arena, text, &name);
     Tensor *t = find_input(g, name, "--const");
     Recipe *r = onnx_read_tensor(g->arena, g->store, path, NULL, NULL);
     if (t->dtype != recipe_dtype(r))

@@ -6,10 +6,11 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* Prints the file's rows with their offsets to `out` and returns 0. With a capacity (negative:
- * none) it is the height to keep: status 1 and no rows if it cannot be kept, or is not kept within
- * the budget. Else the least height is sought. Messages go to stderr; a malformed file is status
- * 65, a missing one 66. */
-int place_command(const char *csv_path, int64_t capacity, FILE *out);
+#include "base/arena.h"
+
+/* Prints the file's rows with their offsets to `out`. With a capacity (negative: none) it is the
+ * height to keep: status 1 and no rows if it cannot be kept, or is not kept within the budget. Else
+ * the least height is sought. A malformed file is status 65, a missing one 66. */
+void place_file(Arena *a, const char *path, int64_t capacity, FILE *out);
 
 #endif

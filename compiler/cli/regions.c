@@ -2,10 +2,9 @@
 #include "cli/regions.h"
 
 #include <ctype.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "cli/bytes.h"
+#include "cli/numbers.h"
 
 enum { MOST_REGIONS = 8, LONGEST_NAME = 20, MOST_COST = 1000000 };
 
@@ -30,32 +29,29 @@ static const char *name_of(Arena *a, const char *text, size_t n)
     return name;
 }
 
-static int64_t cost_of(const char *text, const char **at)
-{
-    char *end;
-    const long v = strtol(*at, &end, 10);
-    if (end == *at || v < 1 || v > MOST_COST)
-        misuse(text, "the cost is no number from 1 to 1000000");
-    *at = end;
-    return v;
-}
-
 static Region parse(Arena *a, const char *text, int place)
 {
-    const char *colon = strchr(text, ':'), *at = colon ? colon + 1 : NULL;
+    const char *colon = strchr(text, ':');
     if (!colon)
         misuse(text, "no size");
     Region r = { .name = name_of(a, text, (size_t)(colon - text)), .cost = place + 1 };
     long long size;
-    at = bytes_read(at, &size);
+    const char *at = bytes_read(colon + 1, &size);
     if (!at || !size)
         misuse(text, "the size is no number of bytes");
     r.size = size;
     if (*at == ':')
-        at++, r.cost = cost_of(text, &at);
+        at = number_read(at + 1, MOST_COST, &r.cost);
+    if (!at || !r.cost)
+        misuse(text, "the cost is no number from 1 to 1000000");
     if (*at)
         misuse(text, "there is more than a name, a size and a cost");
     return r;
+}
+
+void region_check(Arena *a, const char *text)
+{
+    (void)parse(a, text, 0);
 }
 
 static int find_region(const PlanOptions *p, const char *name)

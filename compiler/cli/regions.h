@@ -6,6 +6,8 @@
 #include "compile.h"
 
 /* Sets region and pin of the plan's options. What is no region fails with 64. */
+/* Fails with 64 where the text is no region. */
+void region_check(Arena *a, const char *text);
 void region_options(Arena *a, const Options *o, PlanOptions *plan);
 
 #endif

@@ -7,7 +7,9 @@
 
 typedef struct ElfMachine ElfMachine;
 
-/* The machine of a --target name; NULL: of this host. An unknown target fails with 64. */
+/* Names of targets, ended by NULL: those that elf_machine() knows. */
+extern const char *const elf_targets[];
+/* The machine of a target; of NULL: this host. NULL: there is no such target. */
 const ElfMachine *elf_machine(const char *target);
 /* Fails with 69, naming the alternative, where `bytes` are more than the object format and linkers
  * take. */

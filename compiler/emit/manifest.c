@@ -305,6 +305,8 @@ static void heading(ManifestText *m, const Program *p, const ManifestFacts *f)
     manifest_key(m, "name", json_string(f->name));
     if (f->model_sha256)
         manifest_key(m, "model_sha256", json_string(f->model_sha256));
+    if (f->target)
+        manifest_key(m, "target", json_string(f->target));
     manifest_key(m, "options", options(g->arena, p, f));
     manifest_key(m, "opset", json_integer(graph_opset(g, "")));
     manifest_key(m, "arena", arena_facts(&p->plan, program_pushed(p) != NULL));

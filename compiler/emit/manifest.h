@@ -12,6 +12,7 @@ typedef struct ManifestFacts {
     const char *weights_sha256; /* NULL: not computed */
     const char *model_sha256;
     const char *weights_form;
+    const char *target; /* NULL: none was named */
     const char *const *shape,
         *const *dim, *const *constant, *const *without, *const *io; /* of the command line, ended by
                                                                        NULL; NULL: none */

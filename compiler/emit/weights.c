@@ -24,23 +24,7 @@ enum {
 /* 2 GiB less 64 KiB for what lies beside them: no code model in use reaches further. */
 #define LARGEST_LINKED UINT64_C(0x7fff0000)
 
-static const char *const names[] = { "auto", "c", "incbin", "bin", "obj" };
-
-WeightsForm weights_form_of(const char *name)
-{
-    if (!name)
-        return WEIGHTS_AUTO;
-    for (int i = 0; i < 5; i++)
-        if (!strcmp(names[i], name))
-            return (WeightsForm)i;
-    fail_at(STATUS_USAGE, LOC_NONE, "--weights takes auto, c, incbin, bin or obj",
-            "unknown form of weights: \"%s\"", name);
-}
-
-const char *weights_form_name(WeightsForm f)
-{
-    return names[f];
-}
+const char *const weights_forms[] = { "auto", "c", "incbin", "bin", "obj", NULL };
 
 bool weights_linkable(const Program *p)
 {
@@ -282,7 +266,7 @@ static void check_size(WeightsForm form, const Program *p)
         return;
     fail_at(STATUS_UNSUPPORTED, LOC_NONE, "use --weights=bin and map the file",
             "weights of %" PRIu64 " bytes cannot be linked into a program as %s", p->weight_bytes,
-            weights_form_name(form));
+            weights_forms[form]);
 }
 
 static File *create_blob(Output *o, Arena *a, const char *name, WeightsForm form)
@@ -303,6 +287,9 @@ WeightsForm weights_emit(Program *p, Output *o, const char *name, WeightsForm fo
     check_size(form, p);
     if (form == WEIGHTS_OBJ) {
         machine = elf_machine(target);
+        if (!machine)
+            fail_at(STATUS_USAGE, LOC_NONE, NULL, "no object format is known for target \"%s\"",
+                    target);
         elf_check(machine, p->weight_bytes);
     }
     File *f = create_blob(o, a, name, form);

@@ -14,9 +14,8 @@ typedef enum WeightsForm {
     WEIGHTS_OBJ
 } WeightsForm;
 
-/* "auto", "c", ...; NULL: auto. An unknown name fails with 64. */
-WeightsForm weights_form_of(const char *name);
-const char *weights_form_name(WeightsForm f);
+/* Their names, ended by NULL. */
+extern const char *const weights_forms[];
 
 /* Can they be linked into a program? One section that code must reach is limited to 2 GiB. */
 bool weights_linkable(const Program *p);

@@ -133,16 +133,17 @@ static void level(Diag *d, const Options *o, PlanLevel l)
 
 int main(int argc, char **argv)
 {
-    const char **args = malloc((size_t)(argc + 2) * sizeof *args);
+    Arena words = { 0 };
+    char **args = NEW_ARRAY(&words, char *, argc + 2);
     Options o;
     Diag d = { .out = stderr };
     args[0] = argv[0];
-    args[1] = "analyze";
+    args[1] = (char[]){ "analyze" };
     for (int i = 1; i <= argc; i++)
         args[i + 1] = argv[i];
-    options_parse(&o, argc + 1, args);
+    options_parse(&words, &o, argc + 1, args);
     for (PlanLevel l = PLAN_SIMPLE; l <= PLAN_STREAM && d.status == 0; l++)
         level(&d, &o, l);
-    free(args);
+    arena_free(&words);
     return (int)d.status;
 }

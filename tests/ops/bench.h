@@ -193,10 +193,12 @@ static inline int bench_main(int argc, char **argv, Judge *judge)
     Options o;
     BenchRun run = { .judge = judge };
     Diag d = { .out = stderr };
-    options_parse(&o, argc, (const char **)argv);
+    Arena words = { 0 };
+    options_parse(&words, &o, argc, argv);
     compile_open(&run.compile, &o);
     protect(&d, run_model, &run);
     protect(&d, clean, &run.compile);
+    arena_free(&words);
     return (int)d.status;
 }
 

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/diag.h"
+#include "base/io.h"
 #include "cli/place_cmd.h"
 #include "plan/place_csv.h"
 
@@ -137,6 +138,29 @@ static char *write_file(const char *text)
     assert_int_equal(write(fd, text, strlen(text)), (ssize_t)strlen(text));
     close(fd);
     return path;
+}
+
+typedef struct Placing {
+    Arena arena;
+    const char *path;
+    int64_t capacity;
+    FILE *out;
+} Placing;
+
+static void place_protected(void *context)
+{
+    Placing *p = context;
+    place_file(&p->arena, p->path, p->capacity, p->out);
+}
+
+static int place_command(const char *path, int64_t capacity, FILE *out)
+{
+    Placing p = { .path = path, .capacity = capacity, .out = out };
+    Diag diag = { .out = stderr };
+    const Status status = protect(&diag, place_protected, &p);
+    file_close_all(&p.arena);
+    arena_free(&p.arena);
+    return (int)status;
 }
 
 /* Runs the command on the text; what it printed is left in `printed`. */
