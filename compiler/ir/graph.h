@@ -110,6 +110,8 @@ typedef struct Attr {
     const float *floats;
     const int64_t *ints;
     const char *const *strings;
+    Recipe *list; /* of a long list of floats or ints, until node_floats() or node_ints() reads it:
+                     those are NULL */
     Recipe *tensor; /* ATTR_TENSOR; ATTR_SPARSE_TENSOR made dense */
     Graph *graph;
     const char *ref; /* ref_attr_name inside a function body, NULL: none */

@@ -4,6 +4,8 @@
 
 #include "ir/graph.h"
 
+enum { LIST_LIMIT = 1 << 25 /* numbers of an attribute that is read as a whole */ };
+
 const Attr *node_attr(const Node *n, const char *name)
 {
     for (int i = 0; i < n->n_attr; i++)
@@ -38,17 +40,31 @@ const char *node_string(const Node *n, const char *name, const char *otherwise)
     return a ? a->s : otherwise;
 }
 
+/* The values of a long list; it stays in memory once an operator asks for it. */
+static void *read_list(const Node *n, const Attr *a)
+{
+    if (a->n > LIST_LIMIT)
+        fail_at(STATUS_UNSUPPORTED, node_loc(n), "only a Constant may hold more",
+                "attribute \"%s\" lists %lld numbers; the greatest number supported is %d", a->name,
+                (long long)a->n, LIST_LIMIT);
+    return recipe_values(n->graph->store, n->graph->arena, a->list);
+}
+
 const int64_t *node_ints(const Node *n, const char *name, int64_t *count)
 {
-    const Attr *a = attr_of_kind(n, name, ATTR_INTS, "a list of integers");
+    Attr *a = (Attr *)attr_of_kind(n, name, ATTR_INTS, "a list of integers");
     *count = a ? a->n : 0;
+    if (a && a->list && !a->ints)
+        a->ints = read_list(n, a);
     return a ? a->ints : NULL;
 }
 
 const float *node_floats(const Node *n, const char *name, int64_t *count)
 {
-    const Attr *a = attr_of_kind(n, name, ATTR_FLOATS, "a list of floats");
+    Attr *a = (Attr *)attr_of_kind(n, name, ATTR_FLOATS, "a list of floats");
     *count = a ? a->n : 0;
+    if (a && a->list && !a->floats)
+        a->floats = read_list(n, a);
     return a ? a->floats : NULL;
 }
 

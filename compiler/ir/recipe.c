@@ -404,102 +404,162 @@ Recipe *recipe_cast(Store *s, const Recipe *r, DType t)
     return result(s, mark, f, t, r->rank, r->dim);
 }
 
-/* Makes the ends of blocks ends of factors; false: they do not nest. */
-static bool cut_blocks(Form *f, int axis, int64_t block)
+const float *change_memory(const Change *c)
 {
-    for (int k = f->rank; k-- > 0 && block > 1;) {
-        if (f->axis[k] != axis)
-            continue;
-        if (block % f->dim[k] == 0) {
-            block /= f->dim[k];
-        } else {
-            if (f->dim[k] % block || !form_split(f, k, block))
-                return false;
-            break;
-        }
-    }
-    return true;
+    const bool as_it_lies = !c->source->file && c->source->dtype == DT_F32 && !c->changes;
+    return as_it_lies ? c->source->memory : NULL;
 }
 
-/* Steps of the channel over the factors of the axis, those inside a block left out. */
-static Affine channel_steps(const Form *f, int axis, int64_t block)
+/* Is it a cast, or one number that lies in memory? */
+static bool is_simple_change(const Change *c, int rank)
 {
-    Affine at = { 0 };
-    int64_t step = 1;
-    for (int k = f->rank; k-- > 0 && axis >= 0;) {
-        if (f->axis[k] != axis)
-            continue;
-        if (block > 1) {
-            block /= f->dim[k];
-            continue;
-        }
-        at.step[k] = step;
-        step *= f->dim[k];
-    }
-    return at;
+    if (c->kind == CHANGE_CAST)
+        return true;
+    for (int k = 0; k < rank; k++)
+        if (c->at.step[k])
+            return false;
+    return change_memory(c) != NULL;
 }
 
-/* One entry per element of the axis, where blocks do not divide it. */
-static const float *spread(Store *s, const float *vec, int64_t count, int64_t block)
+/* Can v be read as an operand: one source, elsewhere nothing, and simple changes? */
+static bool is_operand(const Recipe *v)
 {
-    float *each = NEW_ARRAY(s->arena, float, count);
-    for (int64_t i = 0; i < count; i++)
-        each[i] = vec[i / block];
-    return each;
-}
-
-static bool all_finite(const float *vec, int64_t n)
-{
-    for (int64_t i = 0; i < n; i++)
-        if (!isfinite(vec[i]))
+    const Form *f = v->form;
+    if (!f)
+        return true;
+    if (f->parts != 1 || f->holes || f->part->guards)
+        return false;
+    for (int i = 0; i < f->part->changes; i++)
+        if (!is_simple_change(f->part->change + i, f->rank))
             return false;
     return true;
 }
 
-static Recipe *change_by_channel(Store *s, const Recipe *r, ChangeKind kind, int axis,
-                                 int64_t block, const float *vec, int64_t n)
+/* The factors of an axis: how many, the last one in *last. */
+static int factors_of(const Form *f, int axis, int *last)
 {
-    const int64_t size = axis >= 0 ? r->dim[axis] : 1;
-    assert(recipe_dtype(r) == DT_F32 && block > 0 &&
-           (!recipe_count(r) || n == i64_ceil_div(size, block)));
-    if (!recipe_count(r))
-        return (Recipe *)r;
-    /* Zeros outside all parts stay zero under a finite factor; otherwise they must become elements
-     * first. */
-    const bool zeros = r->form && r->form->holes && !(kind == CHANGE_MUL && all_finite(vec, n));
-    if (zeros || changes_full(r))
-        r = recipe_spill(s, r);
-    const bool whole = block > 1 && size % block;
-    const float *own =
-        whole ? spread(s, vec, size, block) : arena_copy(s->arena, vec, (size_t)n * sizeof *vec);
-    if (whole)
-        n = size;
-    if (whole)
-        block = 1;
-    const ArenaMark mark = arena_mark(&s->scratch);
-    Form *f = form_copy(s, r);
-    if (axis >= 0 && !cut_blocks(f, axis, block)) {
-        f = form_copy(s, recipe_spill(s, r));
-        const bool fits = cut_blocks(f, axis, block);
+    int n = 0;
+    for (int k = 0; k < f->rank; k++)
+        if (f->axis[k] == axis) {
+            *last = k;
+            n++;
+        }
+    return n;
+}
+
+/* Steps of v's only factor on an axis, or of the same factors, for those of f; false: they differ.
+ */
+static bool axis_steps(const Form *f, int axis, const Form *v, int v_axis, Affine *at)
+{
+    int mine = 0, other = 0;
+    const int n = factors_of(f, axis, &mine), m = factors_of(v, v_axis, &other);
+    int64_t inner = 1;
+    for (int i = 0; m && i < n; i++, mine--) {
+        const bool same = m == n && v->dim[other - i] == f->dim[mine];
+        if (!same && m > 1)
+            return false;
+        at->step[mine] = same ? v->part->at.step[other - i] : v->part->at.step[other] * inner;
+        inner *= f->dim[mine];
+    }
+    return true;
+}
+
+/* Where v, broadcast to the axes of f, has its element for element i of f; false: factors differ.
+ */
+static bool operand_address(const Form *f, int rank, const Form *v, int v_rank, Affine *at)
+{
+    *at = (Affine){ .base = v->part->at.base };
+    for (int a = rank - v_rank; a < rank; a++)
+        if (!axis_steps(f, a, v, a - (rank - v_rank), at))
+            return false;
+    return true;
+}
+
+/* v as a change of each element of f. */
+static Change operand_change(Store *s, ChangeKind kind, const Form *f, int rank, const Recipe *v)
+{
+    Change c = { .kind = kind, .dtype = DT_F32 };
+    if (!is_operand(v))
+        v = recipe_spill(s, v);
+    const Form *of = form_copy(s, v);
+    if (!operand_address(f, rank, of, v->rank, &c.at)) {
+        v = recipe_spill(s, v);
+        of = form_copy(s, v);
+        const bool fits = operand_address(f, rank, of, v->rank, &c.at);
         assert(fits);
         (void)fits;
     }
-    add_change(f, &(Change){ .kind = kind,
-                             .dtype = DT_F32,
-                             .at = channel_steps(f, axis, block),
-                             .vec = own,
-                             .n = n });
+    c.source = of->part->source;
+    c.changes = of->part->changes;
+    c.change =
+        c.changes ? arena_copy(s->arena, of->part->change, (size_t)c.changes * sizeof c) : NULL;
+    return c;
+}
+
+/* Known to be finite: zeros outside all parts stay zero under such factors. */
+static bool all_finite(const Recipe *v)
+{
+    const Form *f = v->form;
+    if (f && (f->parts != 1 || f->part->changes))
+        return false;
+    const Source *source = f ? f->part->source : v->source;
+    if (source->file || source->dtype != DT_F32)
+        return false;
+    const float *x = source->memory;
+    for (int64_t i = 0; i < source->count; i++)
+        if (!isfinite(x[i]))
+            return false;
+    return true;
+}
+
+static Recipe *change_each(Store *s, const Recipe *r, ChangeKind kind, const Recipe *v)
+{
+    assert(recipe_dtype(r) == DT_F32 && recipe_dtype(v) == DT_F32 && v->rank <= r->rank);
+    for (int a = 0; a < v->rank; a++)
+        assert(v->dim[a] == 1 || v->dim[a] == r->dim[r->rank - v->rank + a]);
+    if (!recipe_count(r))
+        return (Recipe *)r;
+    const bool zeros = r->form && r->form->holes && !(kind == CHANGE_MUL && all_finite(v));
+    if (zeros || changes_full(r))
+        r = recipe_spill(s, r);
+    const ArenaMark mark = arena_mark(&s->scratch);
+    Form *f = form_copy(s, r);
+    const Change c = operand_change(s, kind, f, r->rank, v);
+    add_change(f, &c);
     return result(s, mark, f, DT_F32, r->rank, r->dim);
 }
 
-Recipe *recipe_mul(Store *s, const Recipe *r, int axis, int64_t block, const float *vec, int64_t n)
+Recipe *recipe_mul(Store *s, const Recipe *r, const Recipe *v)
 {
-    return change_by_channel(s, r, CHANGE_MUL, axis, block, vec, n);
+    return change_each(s, r, CHANGE_MUL, v);
 }
 
-Recipe *recipe_add(Store *s, const Recipe *r, int axis, int64_t block, const float *vec, int64_t n)
+Recipe *recipe_add(Store *s, const Recipe *r, const Recipe *v)
 {
-    return change_by_channel(s, r, CHANGE_ADD, axis, block, vec, n);
+    return change_each(s, r, CHANGE_ADD, v);
+}
+
+Recipe *recipe_number(Store *s, float x)
+{
+    return recipe_memory(s, DT_F32, 0, NULL, &x);
+}
+
+Recipe *recipe_along(Store *s, int rank, int axis, int64_t n, const float *vec)
+{
+    int64_t dims[MAX_RANK] = { 1, 1, 1, 1, 1, 1, 1, 1 };
+    dims[axis] = n;
+    return recipe_memory(s, DT_F32, rank, dims, vec);
+}
+
+Recipe *recipe_bits(Store *s, const Recipe *r, DType t, int rank, const int64_t *dims)
+{
+    if (r->form || (r->source->encoding == ENC_VARINT && dtype_bits(recipe_dtype(r)) > 8))
+        r = recipe_spill(s, r);
+    Source source = *r->source;
+    source.dtype = t;
+    source.count = product(rank, dims);
+    assert(dtype_bytes(t, source.count) == recipe_bytes(r));
+    return recipe_source(s, &source, rank, dims);
 }
 
 /* --- equality --- */
@@ -507,6 +567,15 @@ Recipe *recipe_add(Store *s, const Recipe *r, int axis, int64_t block, const flo
 static bool same_affine(const Affine *a, const Affine *b, int rank)
 {
     return a->base == b->base && !memcmp(a->step, b->step, (size_t)rank * sizeof *a->step);
+}
+
+static bool same_change(const Change *a, const Change *b, int rank)
+{
+    if (a->kind != b->kind || a->dtype != b->dtype || a->changes != b->changes)
+        return false;
+    if (!a->source || !b->source)
+        return a->source == b->source;
+    return source_same(a->source, b->source) && same_affine(&a->at, &b->at, rank);
 }
 
 static bool same_part(const Part *a, const Part *b, int rank)
@@ -522,9 +591,11 @@ static bool same_part(const Part *a, const Part *b, int rank)
     }
     for (int i = 0; i < a->changes; i++) {
         const Change *x = a->change + i, *y = b->change + i;
-        if (x->kind != y->kind || x->dtype != y->dtype || x->vec != y->vec ||
-            !same_affine(&x->at, &y->at, rank))
+        if (!same_change(x, y, rank))
             return false;
+        for (int k = 0; k < x->changes; k++)
+            if (!same_change(x->change + k, y->change + k, rank))
+                return false;
     }
     return true;
 }

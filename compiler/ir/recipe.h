@@ -89,10 +89,15 @@ Recipe *recipe_concat(Store *s, int n, Recipe *const *r, int axis);
 Recipe *recipe_expand(Store *s, const Recipe *r, int rank, const int64_t *dims);
 /* Conversion with ONNX Cast's rules (rounding to nearest even, saturation for float8). */
 Recipe *recipe_cast(Store *s, const Recipe *r, DType t);
-/* x * vec[i], x + vec[i] with i the index on `axis`, divided by `block` (1: per channel); axis -1:
- * vec[0] for all. float32 recipes only; vec is copied. */
-Recipe *recipe_mul(Store *s, const Recipe *r, int axis, int64_t block, const float *vec, int64_t n);
-Recipe *recipe_add(Store *s, const Recipe *r, int axis, int64_t block, const float *vec, int64_t n);
+/* r * v and r + v; v is broadcast to the dims of r by the rules of ONNX and streamed beside it: it
+ * may be of any size. float32 recipes only. */
+Recipe *recipe_mul(Store *s, const Recipe *r, const Recipe *v);
+Recipe *recipe_add(Store *s, const Recipe *r, const Recipe *v);
+/* Operands for them: one number, and n numbers along an axis of a recipe of that rank. */
+Recipe *recipe_number(Store *s, float x);
+Recipe *recipe_along(Store *s, int rank, int axis, int64_t n, const float *vec);
+/* The same bytes as elements of type t: weights of few bits that are stored as bytes. */
+Recipe *recipe_bits(Store *s, const Recipe *r, DType t, int rank, const int64_t *dims);
 
 /* All values, as ENC_FIXED elements in row-major order, into a new array of the arena `a`.
  * For small constants; `bytes` must be expected by the caller (recipe_bytes). */

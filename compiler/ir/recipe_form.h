@@ -32,13 +32,15 @@ typedef struct Guard {
 
 typedef enum ChangeKind { CHANGE_CAST, CHANGE_MUL, CHANGE_ADD } ChangeKind;
 
-/* What happens to a value, in order: x becomes (dtype)x, x * vec[at(i)] or x + vec[at(i)]. */
+/* What happens to a value, in order: x becomes (dtype)x, x * v or x + v, where v is element at(i)
+ * of another source after changes of its own. Those are casts, and numbers that lie in memory. */
 typedef struct Change {
     ChangeKind kind;
     DType dtype; /* of the value afterwards */
     Affine at;
-    const float *vec;
-    int64_t n; /* entries of vec */
+    Source *source; /* NULL: a cast */
+    int changes;
+    const struct Change *change;
 } Change;
 
 typedef struct Part {
@@ -96,6 +98,17 @@ Recipe *form_recipe(Store *s, const Form *f, DType t, int rank, const int64_t *d
 int64_t form_count(const Form *f);
 /* Least and greatest value over the index space. */
 void affine_range(const Affine *f, int rank, const int64_t *dim, int64_t *low, int64_t *high);
+
+/* The values of an operand where they lie, if they are float32 in memory; NULL: they are read. */
+const float *change_memory(const Change *c);
+
+/* The result, one working element after the other, to `at` of a file, or to memory (recipe_run.c).
+ */
+void recipe_run(Store *s, const Recipe *r, File *file, uint64_t at, uint8_t *memory);
+/* What one of the buffers may take. */
+size_t recipe_room(const Store *s);
+/* So many more bytes of results are in their file. */
+void recipe_wrote(Store *s, uint64_t bytes);
 
 /* The values, stored anew: a plain recipe. */
 Recipe *recipe_spill(Store *s, const Recipe *r);

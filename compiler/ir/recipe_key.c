@@ -47,6 +47,14 @@ static void add_source(Sha256 *h, Store *s, Source *source, RecipeKey level)
     arena_release(s->arena, mark);
 }
 
+static void add_change(Sha256 *h, const Change *c, int rank)
+{
+    add_number(h, c->kind);
+    add_number(h, c->dtype);
+    add_affine(h, &c->at, rank);
+    add_number(h, c->changes);
+}
+
 static void add_part(Sha256 *h, Store *s, const Part *p, int rank, RecipeKey level)
 {
     add_source(h, s, p->source, level);
@@ -60,10 +68,14 @@ static void add_part(Sha256 *h, Store *s, const Part *p, int rank, RecipeKey lev
     add_number(h, p->changes);
     for (int i = 0; i < p->changes; i++) {
         const Change *c = p->change + i;
-        add_number(h, c->kind);
-        add_number(h, c->dtype);
-        add_affine(h, &c->at, rank);
-        sha256_add(h, c->vec, (size_t)c->n * sizeof *c->vec);
+        add_change(h, c, rank);
+        for (int k = 0; k < c->changes; k++) {
+            add_change(h, c->change + k, rank);
+            if (c->change[k].source)
+                add_source(h, s, c->change[k].source, level);
+        }
+        if (c->source)
+            add_source(h, s, c->source, level);
     }
 }
 

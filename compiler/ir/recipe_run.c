@@ -2,7 +2,8 @@
  * Runs a recipe tile by tile: read runs, permute raw elements into the order of
  * the result, change values along contiguous runs, write runs. Reads and writes
  * are both scattered, which is what makes packing by columns cheap.
- * Memory: three buffers of a third of the window, or what the whole result takes. */
+ * Memory: three buffers of a third of the window, or what the whole result takes; one more for the
+ * operands of changes that are read. */
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +11,12 @@
 #include "base/size.h"
 #include "ir/convert.h"
 #include "ir/recipe_tile.h"
+
+/* What a change multiplies with or adds: vec[at(i)]. */
+typedef struct Values {
+    const float *vec;
+    Affine at;
+} Values;
 
 typedef struct Run {
     Store *store;
@@ -23,9 +30,12 @@ typedef struct Run {
     int order[FACTORS];
     int64_t in_room, mid_room; /* bytes */
     uint8_t *in, *mid, *out;
+    int64_t float_room;     /* numbers of all operands of a part that are read */
+    float *floats;          /* them, for the box at hand */
+    Values values[CHANGES]; /* of the part and box at hand, by change */
 } Run;
 
-static void wrote(Store *s, uint64_t bytes)
+void recipe_wrote(Store *s, uint64_t bytes)
 {
     s->bytes_written += bytes;
     if (s->progress && s->bytes_written >= s->next_progress)
@@ -215,8 +225,8 @@ typedef union Buffer {
     uint64_t any[2 * CONVERT_RUN];
 } Buffer;
 
-/* One change of n elements in *from (type t); the result is in `to` or, in place, in *from. */
-static void change_run(const Change *c, int64_t channel, int64_t step, DType t, Buffer **now,
+/* One change of n elements in *now (type t) with v[0], v[step], ...; *now holds the result. */
+static void change_run(const Change *c, const float *v, int64_t step, DType t, Buffer **now,
                        Buffer **spare, int n)
 {
     if (c->kind == CHANGE_CAST) {
@@ -225,9 +235,9 @@ static void change_run(const Change *c, int64_t channel, int64_t step, DType t, 
         *now = *spare;
         *spare = b;
     } else if (c->kind == CHANGE_MUL) {
-        mul_run((*now)->f, c->vec + channel, step, n);
+        mul_run((*now)->f, v, step, n);
     } else {
-        add_run((*now)->f, c->vec + channel, step, n);
+        add_run((*now)->f, v, step, n);
     }
 }
 
@@ -248,9 +258,10 @@ static void scale_values(float *restrict to, const float *restrict from, const f
     }
 }
 
-/* n elements in a row of the result; channel[m] is that of the first for change m. */
-static void change_values(const Part *p, DType out, const uint8_t *in, uint8_t *to, int inner,
-                          int64_t n, const int64_t *channel)
+/* n elements in a row of the result; v[m] is the operand of the first for change m, step[m] from
+ * one to the next. */
+static void change_values(const Part *p, DType out, const uint8_t *in, uint8_t *to, int64_t n,
+                          const float *const *v, const int64_t *step)
 {
     const size_t in_size = dtype_work(p->source->dtype), out_size = dtype_work(out);
     if (!p->changes) {
@@ -258,8 +269,7 @@ static void change_values(const Part *p, DType out, const uint8_t *in, uint8_t *
         return;
     }
     if (p->changes == 1 && p->change->kind == CHANGE_MUL) {
-        scale_values((void *)to, (const void *)in, p->change->vec + channel[0],
-                     p->change->at.step[inner], n);
+        scale_values((void *)to, (const void *)in, v[0], step[0], n);
         return;
     }
     Buffer a, b;
@@ -270,8 +280,7 @@ static void change_values(const Part *p, DType out, const uint8_t *in, uint8_t *
         memcpy(now, in + (size_t)i * in_size, (size_t)k * in_size);
         for (int m = 0; m < p->changes; m++) {
             const Change *c = p->change + m;
-            change_run(c, channel[m] + c->at.step[inner] * i, c->at.step[inner], t, &now, &spare,
-                       k);
+            change_run(c, v[m] ? v[m] + step[m] * i : NULL, step[m], t, &now, &spare, k);
             t = c->dtype;
         }
         memcpy(to + (size_t)i * out_size, now, (size_t)k * out_size);
@@ -328,18 +337,20 @@ static void place_box(Run *run, const Part *p, const Box *tile, const Box *b)
     for (int k = f->rank; k-- > 0; s *= tile->n[k])
         step[k] = s;
     for (const uint8_t *mid = run->mid;; mid += length * in_size) {
-        int64_t to = 0, from = 0, end = length, channel[CHANGES];
+        int64_t to = 0, from = 0, end = length, each[CHANGES];
+        const float *v[CHANGES];
         for (int k = 0; k < f->rank; k++)
             to += (i[k] - tile->at[k]) * step[k];
         for (int g = 0; g < p->guards; g++)
             clip(p->guard + g, i, f->rank, last, &from, &end);
-        for (int m = 0; m < p->changes; m++) {
-            const Affine *at = &p->change[m].at;
-            channel[m] = affine_at(at, i, f->rank) + at->step[last] * from;
+        for (int m = 0; m < p->changes && from < end; m++) {
+            const Values *of = run->values + m;
+            each[m] = of->at.step[last];
+            v[m] = of->vec ? of->vec + affine_at(&of->at, i, f->rank) + each[m] * from : NULL;
         }
         if (from < end)
             change_values(p, run->dtype, mid + from * in_size, run->out + (to + from) * out_size,
-                          last, end - from, channel);
+                          end - from, v, each);
         int k = first - 1;
         for (; k >= 0; k--) {
             if (++i[k] < b->at[k] + b->n[k])
@@ -348,6 +359,62 @@ static void place_box(Run *run, const Part *p, const Box *tile, const Box *b)
         }
         if (k < 0)
             return;
+    }
+}
+
+/* --- operands of changes --- */
+
+/* One run of n raw elements as floats, after the operand's own changes. */
+static void operand_run(const Change *c, const uint8_t *in, float *to, int64_t n)
+{
+    const int64_t size = (int64_t)dtype_work(c->source->dtype);
+    Buffer a, b;
+    for (int64_t i = 0; i < n; i += CONVERT_RUN) {
+        const int k = (int)i64_min(CONVERT_RUN, n - i);
+        Buffer *now = &a, *spare = &b;
+        DType t = c->source->dtype;
+        memcpy(now, in + i * size, (size_t)(k * size));
+        for (int m = 0; m < c->changes; m++) {
+            const Change *own = c->change + m;
+            const float *number = own->source ? change_memory(own) + own->at.base : NULL;
+            change_run(own, number, 0, t, &now, &spare, k);
+            t = own->dtype;
+        }
+        memcpy(to + i, now, (size_t)k * sizeof *to);
+    }
+}
+
+/* Reads what the change needs for the box; returns the end of its floats. */
+static float *read_operand(Run *run, const Change *c, const Box *b, float *to, Values *v)
+{
+    const int rank = run->form->rank;
+    const Part p = operand_part(c);
+    const ReadPlan r = read_plan(&p, rank, run->tile.n, b);
+    const int64_t size = (int64_t)dtype_work(c->source->dtype);
+    assert(r.need * size <= run->in_room && to + r.need <= run->floats + run->float_room);
+    if (r.first < 0 || r.first + r.span > c->source->count || r.outer)
+        memset(run->in, 0, (size_t)(r.need * size)); /* of elements that a guard hides */
+    read_box(run, &p, b, &r);
+    for (int64_t row = 0; row < r.need; row += r.pitch)
+        operand_run(c, run->in + row * size, to + row, r.span);
+    v->vec = to;
+    v->at = (Affine){ .base = r.origin };
+    for (int k = 0; k < rank; k++) {
+        v->at.step[k] = r.step[k];
+        v->at.base -= r.step[k] * b->at[k];
+    }
+    return to + r.need;
+}
+
+static void read_operands(Run *run, const Part *p, const Box *b)
+{
+    float *to = run->floats;
+    for (int m = 0; m < p->changes; m++) {
+        const Change *c = p->change + m;
+        const float *memory = c->source ? change_memory(c) : NULL;
+        run->values[m] = (Values){ memory, c->at };
+        if (c->source && !memory)
+            to = read_operand(run, c, b, to, run->values + m);
     }
 }
 
@@ -418,8 +485,10 @@ static void make_part(Run *run, const Part *p, const Box *tile, bool *filled)
     const bool raw = full && !p->changes;
     assert(raw || box_count(&b, f->rank) * (int64_t)size <= run->mid_room);
     permute(f->rank, &b, &r, size, run->in, raw ? run->out : run->mid);
-    if (!raw)
-        place_box(run, p, tile, &b);
+    if (raw)
+        return;
+    read_operands(run, p, &b);
+    place_box(run, p, tile, &b);
 }
 
 static void write_run(Run *run, int64_t first, const uint8_t *from, int64_t n)
@@ -430,7 +499,7 @@ static void write_run(Run *run, int64_t first, const uint8_t *from, int64_t n)
         return;
     }
     file_write(run->file, run->at + at, from, bytes);
-    wrote(run->store, bytes);
+    recipe_wrote(run->store, bytes);
 }
 
 static void write_tile(Run *run, const Box *t)
@@ -484,6 +553,19 @@ static void run_tiles(Run *run)
     }
 }
 
+static void operand_rooms(Run *run, const Part *p)
+{
+    int64_t floats = 0;
+    for (int m = 0; m < p->changes; m++) {
+        const Change *c = p->change + m;
+        const int64_t need = operand_need(c, run->form->rank, &run->tile);
+        floats += need;
+        if (need)
+            run->in_room = i64_max(run->in_room, need * (int64_t)dtype_work(c->source->dtype));
+    }
+    run->float_room = i64_max(run->float_room, floats);
+}
+
 /* Buffers for the tile that was chosen; a result in memory that is one tile is made in place. */
 static void make_buffers(Run *run)
 {
@@ -496,19 +578,41 @@ static void make_buffers(Run *run)
         run->in_room = i64_max(run->in_room, r.need * size);
         if (part->changes || part->guards)
             run->mid_room = i64_max(run->mid_room, n * size);
+        operand_rooms(run, part);
     }
     Arena *a = run->store->arena;
     run->in = arena_buffer(a, (size_t)run->in_room);
     run->mid = run->mid_room ? arena_buffer(a, (size_t)run->mid_room) : NULL;
+    if (run->float_room)
+        run->floats = (void *)arena_buffer(a, (size_t)run->float_room * sizeof *run->floats);
     run->out =
         run->memory && n == form_count(f) ? run->memory : arena_buffer(a, (size_t)n * run->size);
 }
 
 /* What one of the three buffers may take. */
-static size_t buffer_room(const Store *s)
+size_t recipe_room(const Store *s)
 {
     const size_t room = (s->window ? s->window : DEFAULT_WINDOW) / 3;
     return room < 1024 ? 1024 : room;
+}
+
+static void open_source(Store *s, Source *source, bool open)
+{
+    if (open)
+        source_open(s, source);
+    else
+        source_close(source);
+}
+
+static void open_sources(Run *run, bool open)
+{
+    for (int p = 0; p < run->form->parts; p++) {
+        const Part *part = run->form->part + p;
+        open_source(run->store, part->source, open);
+        for (int m = 0; m < part->changes; m++)
+            if (part->change[m].source)
+                open_source(run->store, part->change[m].source, open);
+    }
 }
 
 static void run_form(Run *run, const Recipe *r)
@@ -521,145 +625,16 @@ static void run_form(Run *run, const Recipe *r)
     form_join(run->form, true);
     if (!run->form->rank)
         (void)form_axis(run->form, 0);
-    for (int p = 0; p < run->form->parts; p++)
-        source_open(s, run->form->part[p].source);
-    run->tile = tile_shape(run->form, run->dtype, (int64_t)buffer_room(s), run->order);
+    open_sources(run, true);
+    run->tile = tile_shape(run->form, run->dtype, (int64_t)recipe_room(s), run->order);
     make_buffers(run);
     run_tiles(run);
-    for (int p = 0; p < run->form->parts; p++)
-        source_close(run->form->part[p].source);
+    open_sources(run, false);
     arena_release(&s->scratch, forms);
     arena_release(s->arena, mark);
 }
 
-/* --- plain recipes: bytes are copied as they are --- */
-
-static bool copies_bytes(const Recipe *r)
+void recipe_run(Store *s, const Recipe *r, File *file, uint64_t at, uint8_t *memory)
 {
-    return !r->form && (!r->source->file || r->source->encoding == ENC_FIXED);
-}
-
-static void copy_out(Store *s, const Recipe *r, File *out, uint64_t at)
-{
-    const uint64_t bytes = (uint64_t)recipe_bytes(r);
-    Source *source = r->source;
-    if (!source->file) {
-        file_write(out, at, source->memory, (size_t)bytes);
-        s->bytes_written += bytes;
-        return;
-    }
-    const ArenaMark mark = arena_mark(s->arena);
-    const size_t most = buffer_room(s), room = bytes < most ? (size_t)bytes : most;
-    source_open(s, source);
-    uint8_t *buffer = arena_buffer(s->arena, room);
-    for (uint64_t done = 0; done < bytes;) {
-        const size_t n = bytes - done < room ? (size_t)(bytes - done) : room;
-        source_bytes(s, source, done, buffer, n);
-        file_write(out, at + done, buffer, n);
-        done += n;
-        wrote(s, n);
-    }
-    source_close(source);
-    arena_release(s->arena, mark);
-}
-
-/* --- results --- */
-
-static void need_spill(Store *s)
-{
-    if (!s->spill)
-        s->spill = file_temporary(s->arena);
-}
-
-/* Sub-byte elements are made one to a byte in memory. */
-static void packed_values(Store *s, const Recipe *r, uint8_t *to)
-{
-    const ArenaMark mark = arena_mark(s->arena);
-    uint8_t *each = arena_alloc(s->arena, (size_t)recipe_count(r));
-    run_form(&(Run){ .store = s, .memory = each }, r);
-    bits_pack(recipe_dtype(r), to, each, recipe_count(r));
-    arena_release(s->arena, mark);
-}
-
-void *recipe_values(Store *s, Arena *a, const Recipe *r)
-{
-    const int64_t bytes = recipe_bytes(r);
-    uint8_t *to = arena_alloc(a, (size_t)bytes);
-    if (!bytes)
-        return to;
-    if (copies_bytes(r)) {
-        const ArenaMark mark = arena_mark(s->arena);
-        source_open(s, r->source);
-        source_bytes(s, r->source, 0, to, (size_t)bytes);
-        source_close(r->source);
-        arena_release(s->arena, mark);
-    } else if (dtype_bits(recipe_dtype(r)) < 8) {
-        packed_values(s, r, to);
-    } else {
-        run_form(&(Run){ .store = s, .memory = to }, r);
-    }
-    return to;
-}
-
-/* Sub-byte elements of a large result: one to a byte in the spill file first, as tiles end inside
- * bytes. */
-static void write_packed(Store *s, const Recipe *r, File *out, uint64_t at)
-{
-    enum { CHUNK = 64 * 1024 };
-    const int64_t n = recipe_count(r), per = 8 / dtype_bits(recipe_dtype(r));
-    need_spill(s);
-    const uint64_t from = s->spill_size;
-    s->spill_size += (uint64_t)n;
-    run_form(&(Run){ .store = s, .file = s->spill, .at = from }, r);
-    s->bytes_spilled += (uint64_t)n;
-    const ArenaMark mark = arena_mark(s->arena);
-    uint8_t *each = arena_alloc(s->arena, CHUNK), *packed = arena_alloc(s->arena, CHUNK);
-    for (int64_t i = 0; i < n; i += CHUNK) {
-        const int64_t k = i64_min(CHUNK, n - i);
-        file_read(s->spill, from + (uint64_t)i, each, (size_t)k);
-        bits_pack(recipe_dtype(r), packed, each, k);
-        file_write(out, at + (uint64_t)(i / per), packed, (size_t)i64_ceil_div(k, per));
-    }
-    arena_release(s->arena, mark);
-    s->bytes_written += (uint64_t)recipe_bytes(r);
-    s->spill_size = from;
-}
-
-void recipe_write(Store *s, const Recipe *r, File *out, uint64_t at)
-{
-    const int64_t bytes = recipe_bytes(r);
-    if (!bytes)
-        return;
-    if (copies_bytes(r)) {
-        copy_out(s, r, out, at);
-    } else if (dtype_bits(recipe_dtype(r)) >= 8) {
-        run_form(&(Run){ .store = s, .file = out, .at = at }, r);
-    } else if (recipe_count(r) > SMALL_BYTES) {
-        write_packed(s, r, out, at);
-    } else {
-        const ArenaMark mark = arena_mark(s->arena);
-        file_write(out, at, recipe_values(s, s->arena, r), (size_t)bytes);
-        s->bytes_written += (uint64_t)bytes;
-        arena_release(s->arena, mark);
-    }
-}
-
-Recipe *recipe_spill(Store *s, const Recipe *r)
-{
-    const int64_t bytes = recipe_bytes(r);
-    Source source = { .dtype = recipe_dtype(r), .count = recipe_count(r) };
-    Span span = { 0, (uint64_t)bytes };
-    if (bytes <= SMALL_BYTES) {
-        source.memory = recipe_values(s, s->arena, r);
-    } else {
-        need_spill(s);
-        span.offset = (s->spill_size + 63) / 64 * 64;
-        s->spill_size = span.offset + (uint64_t)bytes;
-        recipe_write(s, r, s->spill, span.offset);
-        s->bytes_spilled += (uint64_t)bytes;
-        source.file = s->spill;
-        source.span = &span;
-        source.spans = 1;
-    }
-    return recipe_source(s, &source, recipe_rank(r), recipe_dims(r));
+    run_form(&(Run){ .store = s, .file = file, .at = at, .memory = memory }, r);
 }

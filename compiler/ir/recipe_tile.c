@@ -93,6 +93,32 @@ ReadPlan read_plan(const Part *p, int rank, const int64_t *size, const Box *b)
     return r;
 }
 
+Part operand_part(const Change *c)
+{
+    return (Part){ .source = c->source, .at = c->at };
+}
+
+int64_t operand_need(const Change *c, int rank, const Box *t)
+{
+    if (!c->source || change_memory(c))
+        return 0;
+    const Part p = operand_part(c);
+    return read_plan(&p, rank, t->n, t).need;
+}
+
+/* Operands are read into the first buffer and become floats in one more. */
+static bool operands_fit(const Part *p, int rank, const Box *t, int64_t room)
+{
+    int64_t floats = 0;
+    for (int i = 0; i < p->changes; i++) {
+        const int64_t need = operand_need(p->change + i, rank, t);
+        if (need && need > room / (int64_t)dtype_work(p->change[i].source->dtype))
+            return false;
+        floats += need;
+    }
+    return floats <= room / (int64_t)sizeof(float);
+}
+
 static bool fits(const Form *f, DType out, const Box *t, int64_t room)
 {
     const int64_t n = box_count(t, f->rank);
@@ -101,6 +127,8 @@ static bool fits(const Form *f, DType out, const Box *t, int64_t room)
     for (int p = 0; p < f->parts; p++) {
         const int64_t most = room / (int64_t)dtype_work(f->part[p].source->dtype);
         if (n > most || read_plan(f->part + p, f->rank, t->n, t).need > most)
+            return false;
+        if (!operands_fit(f->part + p, f->rank, t, room))
             return false;
     }
     return true;

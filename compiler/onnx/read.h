@@ -25,10 +25,11 @@ typedef struct AttrDraft {
     int64_t type; /* as the file says; 0: it does not */
     uint64_t at;
     bool has_tensor, has_graph, has_sparse;
-    int64_t others; /* elements of the kinds that Attr does not hold */
-    int seen;       /* the field that held a value, for files that leave out the type */
-    VEC(float) floats;
+    int64_t others;    /* elements of the kinds that Attr does not hold */
+    int seen;          /* the field that held a value, for files that leave out the type */
+    VEC(float) floats; /* of the list: what is not spilled yet */
     VEC(int64_t) ints;
+    Span spill; /* what is: elements in the spill file */
     VEC(const char *) strings;
 } AttrDraft;
 

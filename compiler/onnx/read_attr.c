@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Attributes of nodes and defaults of functions. The type says which field holds
- * the value; very old files leave it out, then the field that is there decides. */
+ * the value; very old files leave it out, then the field that is there decides. Long
+ * lists, as Constant has them, go to the spill file and become recipes. */
 #include <inttypes.h>
 #include <string.h>
 
 #include "base/diag.h"
 #include "onnx/read.h"
+
+enum { LIST_BYTES = 64 * 1024 /* of a list in memory */ };
 
 static AttrDraft *draft(Reader *r)
 {
@@ -20,6 +23,53 @@ void attribute_enter(Reader *r, const WireEvent *e)
     d->at = e->at;
     d->has_tensor = d->has_graph = d->has_sparse = false;
     d->floats.n = d->ints.n = d->strings.n = 0;
+    d->spill = (Span){ 0 };
+}
+
+/* What was gathered of the list, `bytes` long, goes behind the rest of it. */
+static void spill_list(Reader *r, AttrDraft *d, const void *from, size_t bytes)
+{
+    Store *s = r->store;
+    if (!s->spill)
+        s->spill = file_temporary(s->arena);
+    if (!d->spill.length)
+        d->spill.offset = s->spill_size = (s->spill_size + 7) / 8 * 8;
+    if (d->spill.offset + d->spill.length != s->spill_size)
+        wire_fail(&r->wire, d->at, "an attribute with several values");
+    file_write(s->spill, s->spill_size, from, bytes);
+    d->spill.length += bytes;
+    s->spill_size += bytes;
+    s->bytes_spilled += bytes;
+}
+
+static void flush_floats(Reader *r, AttrDraft *d)
+{
+    if (d->ints.n)
+        wire_fail(&r->wire, d->at, "an attribute with several values");
+    spill_list(r, d, d->floats.at, d->floats.n * sizeof *d->floats.at);
+    d->floats.n = 0;
+}
+
+static void flush_ints(Reader *r, AttrDraft *d)
+{
+    if (d->floats.n)
+        wire_fail(&r->wire, d->at, "an attribute with several values");
+    spill_list(r, d, d->ints.at, d->ints.n * sizeof *d->ints.at);
+    d->ints.n = 0;
+}
+
+static void add_float(Reader *r, AttrDraft *d, float x)
+{
+    if (d->floats.n == LIST_BYTES / sizeof x)
+        flush_floats(r, d);
+    VEC_PUSH(r->arena, &d->floats, x);
+}
+
+static void add_int(Reader *r, AttrDraft *d, int64_t x)
+{
+    if (d->ints.n == LIST_BYTES / sizeof x)
+        flush_ints(r, d);
+    VEC_PUSH(r->arena, &d->ints, x);
 }
 
 static float float_of(uint64_t bits)
@@ -35,14 +85,14 @@ static void add_floats(Reader *r, const WireEvent *e)
     AttrDraft *d = draft(r);
     d->seen = ATTR_FLOATS;
     if (e->type == WIRE_NUMBER) {
-        VEC_PUSH(r->arena, &d->floats, float_of(e->value));
+        add_float(r, d, float_of(e->value));
         return;
     }
     for (uint64_t at = e->at; at < e->at + e->length; at += 4) {
         const uint8_t *p = wire_view(&r->wire, at, 4);
-        VEC_PUSH(r->arena, &d->floats,
-                 float_of((uint64_t)p[0] | (uint64_t)p[1] << 8 | (uint64_t)p[2] << 16 |
-                          (uint64_t)p[3] << 24));
+        add_float(r, d,
+                  float_of((uint64_t)p[0] | (uint64_t)p[1] << 8 | (uint64_t)p[2] << 16 |
+                           (uint64_t)p[3] << 24));
     }
 }
 
@@ -51,11 +101,11 @@ static void add_ints(Reader *r, const WireEvent *e)
     AttrDraft *d = draft(r);
     d->seen = ATTR_INTS;
     if (e->type == WIRE_NUMBER) {
-        VEC_PUSH(r->arena, &d->ints, (int64_t)e->value);
+        add_int(r, d, (int64_t)e->value);
         return;
     }
     for (uint64_t at = e->at; at < e->at + e->length;)
-        VEC_PUSH(r->arena, &d->ints, (int64_t)wire_varint(&r->wire, &at, e->at + e->length));
+        add_int(r, d, (int64_t)wire_varint(&r->wire, &at, e->at + e->length));
 }
 
 /* Strings are bytes of any length and may hold NULs. */
@@ -137,10 +187,40 @@ static _Noreturn void fail_attr(const Reader *r, const AttrDraft *d, const char 
             r->wire.help, "attribute \"%s\": %s", d->attr.name, what);
 }
 
+static Recipe *spilled_list(const Reader *r, const AttrDraft *d, DType t)
+{
+    const int64_t n = (int64_t)d->spill.length / (dtype_bits(t) / 8);
+    const Source s = { .dtype = t,
+                       .count = n,
+                       .encoding = ENC_FIXED,
+                       .file = r->store->spill,
+                       .span = &d->spill,
+                       .spans = 1 };
+    return recipe_source(r->store, &s, 1, &n);
+}
+
+/* A list that did not fit memory. */
+static void keep_long(Reader *r, AttrDraft *d)
+{
+    const bool floats = d->attr.kind == ATTR_FLOATS;
+    if (!floats && d->attr.kind != ATTR_INTS)
+        wire_fail(&r->wire, d->at, "an attribute with several values");
+    if (floats)
+        flush_floats(r, d);
+    else
+        flush_ints(r, d);
+    d->attr.list = spilled_list(r, d, floats ? DT_F32 : DT_I64);
+    d->attr.n = recipe_count(d->attr.list);
+}
+
 /* The lists go to their own arrays: the draft's are used again. */
 static void keep_lists(Reader *r, AttrDraft *d)
 {
     Attr *a = &d->attr;
+    if (d->spill.length) {
+        keep_long(r, d);
+        return;
+    }
     switch (a->kind) {
     case ATTR_FLOATS:
         a->n = (int64_t)d->floats.n;

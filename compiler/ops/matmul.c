@@ -342,7 +342,7 @@ static Recipe *gemm_bias(Lower *l, const GemmShape *g, const Tensor *c)
     const int64_t size = c_columns(&c->shape), dims[2] = { 1, g->n };
     Recipe *r = recipe_reshape(s, c->value, 1, &size);
     if (g->beta != 1.0f)
-        r = recipe_mul(s, r, -1, 1, &g->beta, 1);
+        r = recipe_mul(s, r, recipe_number(s, g->beta));
     return recipe_expand(s, r, 2, dims);
 }
 
@@ -359,7 +359,7 @@ static Tensor *gemm_added(Lower *l, const GemmShape *g, Tensor *c)
         return NULL;
     Recipe *r = c->value;
     if (g->beta != 1.0f)
-        r = recipe_mul(s, r, -1, 1, &g->beta, 1);
+        r = recipe_mul(s, r, recipe_number(s, g->beta));
     return lower_constant(l, recipe_expand(s, r, 2, dims));
 }
 

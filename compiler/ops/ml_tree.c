@@ -178,14 +178,14 @@ static void read_votes(Forest *f, const Name *names, const char *kind)
 
 static void read_branches(Forest *f)
 {
-    int64_t n, values;
+    int64_t n, values, tracks;
     node_ints(f->node, "nodes_nodeids", &n);
     const int64_t *id = ints_of(f, "nodes_nodeids", n), *tree = ints_of(f, "nodes_treeids", n),
                   *feature = ints_of(f, "nodes_featureids", n);
     const int64_t *yes = ints_of(f, "nodes_truenodeids", n),
                   *no = ints_of(f, "nodes_falsenodeids", n);
-    const Attr *missing = node_attr(f->node, "nodes_missing_value_tracks_true"),
-               *modes = node_attr(f->node, "nodes_modes");
+    const int64_t *missing = node_ints(f->node, "nodes_missing_value_tracks_true", &tracks);
+    const Attr *modes = node_attr(f->node, "nodes_modes");
     const double *value = numbers_of(f, "nodes_values", "nodes_values_as_tensor", &values);
     if (values != n || !modes || modes->n != n)
         fail_node(f->node, STATUS_MALFORMED, NULL, "its lists of nodes differ in length");
@@ -200,7 +200,7 @@ static void read_branches(Forest *f)
                                  .feature = feature[i],
                                  .value = value[i],
                                  .mode = mode_of(f, modes->strings[i]),
-                                 .missing_true = missing && i < missing->n && missing->ints[i] };
+                                 .missing_true = i < tracks && missing[i] };
     const Name *names = sorted_names(f);
     for (int64_t i = 0; i < n; i++) {
         Branch *b = f->branch + i;
@@ -263,8 +263,9 @@ static void read_branches_5(Forest *f)
     const int64_t *yes_leaf = ints_of(f, "nodes_trueleafs", n),
                   *no_leaf = ints_of(f, "nodes_falseleafs", n),
                   *target = ints_of(f, "leaf_targetids", leaves);
-    const Attr *modes = node_attr(f->node, "nodes_modes"),
-               *missing = node_attr(f->node, "nodes_missing_value_tracks_true");
+    int64_t tracks;
+    const int64_t *missing = node_ints(f->node, "nodes_missing_value_tracks_true", &tracks);
+    const Attr *modes = node_attr(f->node, "nodes_modes");
     const double *split = numbers_of(f, NULL, "nodes_splits", &splits),
                  *weight = numbers_of(f, NULL, "leaf_weights", &weights);
     read_members(f);
@@ -291,7 +292,7 @@ static void read_branches_5(Forest *f)
                        .value = split[i],
                        .mode = mode[i],
                        .child = was_child,
-                       .missing_true = missing && i < missing->n && missing->ints[i] };
+                       .missing_true = i < tracks && missing[i] };
         if (mode[i] == INLAY_TREE_MEMBER) {
             b->value = (double)at;
             at = next_set(f, at);

@@ -154,6 +154,15 @@ static Tensor *gathered(const Node *n, Tensor *table, Tensor *index, int64_t axi
     return expand_done(made);
 }
 
+/* The bytes of a constant as numbers of fewer bits, `per` to a byte. */
+static Tensor *unpacked(const Node *n, const Tensor *x, DType t, int64_t per)
+{
+    Shape wide = x->shape;
+    wide.dim[wide.rank - 1] = i64_mul(wide.dim[wide.rank - 1], per);
+    return graph_add_constant(n->graph, NULL,
+                              recipe_bits(n->graph->store, x->value, t, wide.rank, wide.dim));
+}
+
 /* Rows are gathered with their scales and zero points, then brought to numbers. Bytes may hold 2 or
  * 4 bits each number. */
 void expand_gather_block_quantized(Node *n)
@@ -174,19 +183,12 @@ void expand_gather_block_quantized(Node *n)
     Tensor *table = n->in[0], *zero = node_in(n, 3);
     const DType t = per == 1 ? table->dtype : bits == 2 ? DT_U2 : DT_U4;
     if (per > 1) {
-        Shape wide = x, zeros = scales;
-        wide.dim[x.rank - 1] = i64_mul(x.dim[x.rank - 1], per);
-        table = graph_add_constant(n->graph, NULL,
-                                   recipe_memory(s, t, wide.rank, wide.dim,
-                                                 recipe_values(s, n->graph->arena, table->value)));
-        if (zero) {
-            zeros.dim[zeros.rank - 1] = i64_mul(infer_shape(n, 3)->dim[zeros.rank - 1], per);
-            zero =
-                graph_add_constant(n->graph, NULL,
-                                   recipe_memory(s, t, zeros.rank, zeros.dim,
-                                                 recipe_values(s, n->graph->arena, zero->value)));
-            zero = expand_slice(n, zero, zeros.rank - 1, 0, scales.dim[zeros.rank - 1]);
-        }
+        table = unpacked(n, table, t, per);
+        if (zero && infer_shape(n, 3)->rank != scales.rank)
+            fail_node(n, STATUS_MALFORMED, NULL, "its zero points and scales differ in rank");
+        if (zero)
+            zero = expand_slice(n, unpacked(n, zero, t, per), scales.rank - 1, 0,
+                                scales.dim[scales.rank - 1]);
     }
     if (!zero && n->in[0]->dtype == DT_U8) {
         const uint8_t middle = (uint8_t)(1u << (bits - 1));

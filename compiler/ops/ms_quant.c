@@ -293,9 +293,11 @@ static Tensor *unpacked(const Node *n, int i, DType t, int rank, const int64_t *
     if (!b->value)
         fail_node(n, STATUS_UNSUPPORTED, "make the weights constants",
                   "its packed weights are made at run time");
-    return graph_add_constant(
-        n->graph, NULL,
-        recipe_memory(s, t, rank, dims, recipe_values(s, n->graph->arena, b->value)));
+    const Shape as = shape_of(rank, dims);
+    if (dtype_bytes(t, shape_count(&as)) != recipe_bytes(b->value))
+        fail_node(n, STATUS_MALFORMED, NULL, "operand %d has %lld bytes, not %lld", i,
+                  (long long)recipe_bytes(b->value), (long long)dtype_bytes(t, shape_count(&as)));
+    return graph_add_constant(n->graph, NULL, recipe_bits(s, b->value, t, rank, dims));
 }
 
 typedef struct Packed {

@@ -168,7 +168,7 @@ Tensor *pack_matrix(Lower *l, const Recipe *w, bool transposed, float alpha)
     static const int swap[2] = { 1, 0 };
     Recipe *r = transposed ? recipe_reshape(s, w, 2, recipe_dims(w)) : recipe_transpose(s, w, swap);
     if (alpha != 1.0f)
-        r = recipe_mul(s, r, -1, 1, &alpha, 1);
+        r = recipe_mul(s, r, recipe_number(s, alpha));
     const int64_t dims[4] = { 1, recipe_dims(r)[0], recipe_dims(r)[1], 1 };
     return lower_constant(l, blocks(s, recipe_reshape(s, r, 4, dims), l->pack_width));
 }

@@ -176,56 +176,39 @@ void lower_dequantize(Lower *l, Node *n)
         lower_cast(l, n, out, y, true, 0);
 }
 
-/* r with `axis` moved to the end, or back from there. */
-static Recipe *axis_last(Store *s, const Recipe *r, int axis, bool back)
+/* (r - zero) * scale, both broadcast from these dims. */
+static Recipe *affine(Store *s, Recipe *r, const Tensor *scale, const Tensor *zero, int rank,
+                      const int64_t *dims)
 {
-    const int rank = recipe_rank(r);
-    int perm[MAX_RANK];
-    for (int i = 0; i < rank; i++)
-        perm[i] = back            ? (i == axis ? rank - 1 : i - (i > axis))
-                  : i == rank - 1 ? axis
-                                  : i + (i >= axis);
-    return recipe_transpose(s, r, perm);
+    if (zero) {
+        Recipe *z = recipe_cast(s, recipe_reshape(s, zero->value, rank, dims), DT_F32);
+        r = recipe_add(s, r, recipe_mul(s, z, recipe_number(s, -1.0f)));
+    }
+    return recipe_mul(s, r, recipe_cast(s, recipe_reshape(s, scale->value, rank, dims), DT_F32));
 }
 
-/* (r + add) * mul with one number for each block of an axis: its blocks become rows. NULL: they do
- * not fill it. */
+/* With one number for each block of an axis, which becomes two. NULL: blocks do not fill it. */
 static Recipe *blocked_affine(Graph *g, Recipe *r, const Tensor *scale, const Tensor *zero,
                               int axis, int64_t block)
 {
     Store *s = g->store;
-    const int64_t count = tensor_count(scale), *dims = recipe_dims(r);
-    if (dims[axis] % block)
-        return NULL;
-    r = axis_last(s, r, axis, false);
-    int64_t all[MAX_RANK], rows[2] = { count, block };
     const int rank = recipe_rank(r);
-    for (int i = 0; i < rank; i++)
-        all[i] = recipe_dims(r)[i];
-    r = recipe_reshape(s, r, 2, rows);
-    if (zero) {
-        float *z = recipe_values(s, g->arena,
-                                 recipe_cast(s, axis_last(s, zero->value, axis, false), DT_F32));
-        for (int64_t i = 0; i < count; i++)
-            z[i] = -z[i];
-        r = recipe_add(s, r, 0, 1, z, count);
-    }
-    r = recipe_mul(
-        s, r, 0, 1,
-        recipe_values(s, g->arena, recipe_cast(s, axis_last(s, scale->value, axis, false), DT_F32)),
-        count);
-    return axis_last(s, recipe_reshape(s, r, rank, all), axis, true);
+    const Shape all = shape_of(rank, recipe_dims(r));
+    if (all.dim[axis] % block)
+        return NULL;
+    const int64_t outer = shape_product(&all, 0, axis), inner = shape_product(&all, axis + 1, rank),
+                  blocks = all.dim[axis] / block, cut[4] = { outer, blocks, block, inner },
+                  each[4] = { outer, blocks, 1, inner };
+    r = affine(s, recipe_reshape(s, r, 4, cut), scale, zero, 4, each);
+    return recipe_reshape(s, r, rank, all.dim);
 }
 
 static Recipe *axis_affine(Graph *g, Recipe *r, const Tensor *scale, const Tensor *zero, int axis)
 {
-    const int64_t count = tensor_count(scale);
-    float *z = constant_floats(g, zero);
-    for (int64_t i = 0; z && i < count; i++)
-        z[i] = -z[i];
-    if (z)
-        r = recipe_add(g->store, r, axis, 1, z, count);
-    return recipe_mul(g->store, r, axis, 1, constant_floats(g, scale), count);
+    int64_t dims[MAX_RANK] = { 1, 1, 1, 1, 1, 1, 1, 1 };
+    if (axis >= 0)
+        dims[axis] = recipe_dims(r)[axis];
+    return affine(g->store, r, scale, zero, axis < 0 ? 0 : recipe_rank(r), dims);
 }
 
 /* A constant stays a recipe: cast, minus zero point, times scale. */
@@ -238,6 +221,9 @@ Recipe *constant_dequantize(Node *n)
     const int axis = scale_axis(n);
     const int64_t block = axis < 0 ? 0 : node_int(n, "block_size", 0);
     geometry(n); /* fails where the scales do not fit */
+    if (zero && tensor_count(zero) != tensor_count(n->in[1]))
+        fail_node(n, STATUS_MALFORMED, NULL, "has %lld scales and %lld zero points",
+                  (long long)tensor_count(n->in[1]), (long long)tensor_count(zero));
     Recipe *r = recipe_cast(g->store, x->value, DT_F32);
     r = block ? blocked_affine(g, r, n->in[1], zero, axis, block)
               : axis_affine(g, r, n->in[1], zero, axis);

@@ -272,9 +272,9 @@ static Recipe *constant_value(const Node *n)
     if ((a = node_attr(n, "value_int")))
         return recipe_memory(s, DT_I64, 0, NULL, &a->i);
     if ((a = node_attr(n, "value_floats")))
-        return recipe_memory(s, DT_F32, 1, &a->n, a->floats);
+        return a->list ? a->list : recipe_memory(s, DT_F32, 1, &a->n, a->floats);
     if ((a = node_attr(n, "value_ints")))
-        return recipe_memory(s, DT_I64, 1, &a->n, a->ints);
+        return a->list ? a->list : recipe_memory(s, DT_I64, 1, &a->n, a->ints);
     if (node_attr(n, "value_string") || node_attr(n, "value_strings"))
         fail_node(n, STATUS_UNSUPPORTED, "strings stay on the host", "holds strings");
     fail_node(n, STATUS_MALFORMED, NULL, "has no value");

@@ -16,13 +16,6 @@ Tensor *lower_as(Lower *l, Node *n, Tensor *t, DType to)
     return y;
 }
 
-float *constant_floats(Graph *g, const Tensor *t)
-{
-    return t && t->value
-               ? recipe_values(g->store, g->arena, recipe_cast(g->store, t->value, DT_F32))
-               : NULL;
-}
-
 int32_t operand_count(const Tensor *t)
 {
     return t ? i32_checked(i64_max(tensor_count(t), 1)) : 1;

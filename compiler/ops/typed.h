@@ -8,8 +8,6 @@
 /* t as a tensor of element type `to`: itself, a constant, or the result of a cast. NULL stays NULL.
  */
 Tensor *lower_as(Lower *l, Node *n, Tensor *t, DType to);
-/* All values of a constant as float32, in the graph's arena; NULL: not constant. */
-float *constant_floats(Graph *g, const Tensor *t);
 /* Elements of t; 1 where it is left out. */
 int32_t operand_count(const Tensor *t);
 

@@ -80,6 +80,8 @@ static Tensor *representative(Graph *g, Key *k, Map *constants, Tensor *t)
 
 static bool put_attr(Key *k, const Attr *a)
 {
+    if (a->list)
+        return false;
     put(k, a->name);
     put_number(k, a->kind);
     put_number(k, a->n);

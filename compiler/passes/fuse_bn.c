@@ -141,9 +141,11 @@ static void absorb(Graph *g, Node *linear, Node *n, const Affine *a)
 {
     Tensor *in[3] = { linear->in[0], linear->in[1], NULL };
     if (a->mul)
-        in[1] = graph_add_constant(
-            g, NULL,
-            recipe_mul(g->store, in[1]->value, channel_axis(linear), 1, a->mul, a->channels));
+        in[1] =
+            graph_add_constant(g, NULL,
+                               recipe_mul(g->store, in[1]->value,
+                                          recipe_along(g->store, recipe_rank(in[1]->value),
+                                                       channel_axis(linear), a->channels, a->mul)));
     in[2] = graph_add_constant(
         g, NULL, recipe_memory(g->store, DT_F32, 1, &a->channels, new_bias(g, linear, a)));
     node_set_inputs(linear, 3, in);

@@ -70,8 +70,8 @@ int main(int argc, char **argv)
         rate(&s, "MatMul pack", packed(&s, m, 1), out, bytes);
         rate(&s, "Gemm transB pack", packed(&s, recipe_transpose(&s, m, (const int[]){ 1, 0 }), 1),
              out, bytes);
-        rate(&s, "scale per N + MatMul pack", packed(&s, recipe_mul(&s, m, 1, 1, scale, side), 1),
-             out, bytes);
+        rate(&s, "scale per N + MatMul pack",
+             packed(&s, recipe_mul(&s, m, recipe_along(&s, 2, 1, side, scale)), 1), out, bytes);
         rate(&s, "float16 to float32", recipe_cast(&s, recipe_source(&s, &f16, 2, square), DT_F32),
              out, bytes);
         rate(&s, "transpose", recipe_transpose(&s, m, (const int[]){ 1, 0 }), out, bytes);

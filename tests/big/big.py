@@ -16,6 +16,7 @@ import subprocess
 import host
 import link
 import models
+import narrow
 import tap
 import traces
 
@@ -100,6 +101,27 @@ def large(t, o, label, make, transposed=False, form='bin'):
             bad = misplaced(os.path.join(out, 'src', 'm_weights.bin'), weights, transposed)
             t.ok('%s: every mark is in its place' % label, not bad, '\n'.join(bad[:8]))
         return peak
+
+
+def small_types(t, o):
+    """Narrow and hidden constants: scales by block, function bodies, lists that are attributes, sparse ones."""
+    for label, make in narrow.cases(4 if o.full else 1):
+        with host.Work() as work:
+            model, out = os.path.join(work, 'm.onnx'), os.path.join(work, 'out')
+            case = make(model)
+            if not room(work, case.rows * case.cols * 8 + 64 * MIB):
+                t.skip(label, 'no disk space')
+                continue
+            status, text, peak, cpu = run([o.inlay, 'compile', model, '-o', out, '--name', 'm', '--weights', 'bin', '--no-hash'], SPACE)
+            if not t.ok('%s: compiles in 64 MiB of address space' % label, status == 0, text[:1000]):
+                continue
+            blob = os.path.join(out, 'src', 'm_weights.bin')
+            sizes = os.path.getsize(model) // MIB, os.path.getsize(blob) // MIB
+            print('# %s: %d MiB become %d, peak %.1f MiB, %.2f s of CPU' % (label, *sizes, peak / MIB, cpu), flush=True)
+            t.ok('%s: peak resident set of at most 16 MiB' % label, peak <= RESIDENT, '%.1f MiB' % (peak / MIB))
+            if case.value:
+                bad = narrow.wrong(blob, case)
+                t.ok('%s: every element looked at is right' % label, not bad, '\n'.join(bad[:8]))
 
 
 def ways(t, o):
@@ -227,6 +249,7 @@ def main():
     flat(t, o, 1024 if o.full else 64, 10 if o.full else 4)
     forms(t, o, '1.9 GB' if o.full else '32 MB', lambda m: models.dense(m, 1900 if o.full else 32, 4096 if o.full else 1024))
     link.linked(t, o, '1 GB' if o.full else '4 MB', 1024 if o.full else 4, 8192 if o.full else 512)
+    small_types(t, o)
     ways(t, o)
     listing(t, o)
     budget(t, o)

@@ -269,16 +269,10 @@ static void begin_chain(Case *c)
 
 /* --- rewritings, by the oracle and by recipes --- */
 
-static void do_transpose(Case *c)
+static void transpose(Case *c, const int *perm)
 {
     const Naive old = c->want;
-    int perm[MAX_RANK];
     int64_t dims[MAX_RANK], i[MAX_RANK] = { 0 }, j[MAX_RANK] = { 0 };
-    for (int a = 0; a < old.rank; a++) {
-        const int at = (int)pick(&c->random, 0, a);
-        perm[a] = perm[at];
-        perm[at] = a;
-    }
     for (int a = 0; a < old.rank; a++)
         dims[a] = old.dim[perm[a]];
     c->want = naive(c, old.dtype, old.rank, dims);
@@ -292,6 +286,17 @@ static void do_transpose(Case *c)
     note(c, " | T");
     for (int a = 0; a < old.rank; a++)
         note(c, " %d", perm[a]);
+}
+
+static void do_transpose(Case *c)
+{
+    int perm[MAX_RANK];
+    for (int a = 0; a < c->want.rank; a++) {
+        const int at = (int)pick(&c->random, 0, a);
+        perm[a] = perm[at];
+        perm[at] = a;
+    }
+    transpose(c, perm);
 }
 
 /* Splits even axes, joins neighbours, adds ones; now and then swaps two sizes so that cuts do not
@@ -329,37 +334,38 @@ static void do_reshape(Case *c)
         note(c, " %d", (int)dims[a]);
 }
 
-static void do_slice(Case *c)
+static void slice(Case *c, int axis, int64_t start, int64_t step, int64_t count)
 {
     const Naive old = c->want;
-    if (!old.rank || !count_of(&old))
-        return;
-    const int axis = pick_axis(c);
-    const int64_t n = old.dim[axis], start = pick(&c->random, 0, n - 1);
-    const int64_t step = pick(&c->random, 0, 1)   ? 1
-                         : pick(&c->random, 0, 1) ? pick(&c->random, 2, 3)
-                                                  : -pick(&c->random, 1, 2);
-    const int64_t most = step > 0 ? (n - 1 - start) / step + 1 : start / -step + 1;
     int64_t dims[MAX_RANK], i[MAX_RANK] = { 0 };
     memcpy(dims, old.dim, sizeof dims);
-    dims[axis] = pick(&c->random, pick(&c->random, 0, 20) ? 1 : 0, most);
+    dims[axis] = count;
     c->want = naive(c, old.dtype, old.rank, dims);
     for (int64_t e = 0; e < count_of(&c->want); e++) {
         index_of(&c->want, e, i);
         i[axis] = start + step * i[axis];
         c->want.x[e] = old.x[element(&old, i)];
     }
-    c->got = recipe_slice(&c->store, c->got, axis, start, step, dims[axis]);
-    note(c, " | S axis %d start %d step %d count %d", axis, (int)start, (int)step, (int)dims[axis]);
+    c->got = recipe_slice(&c->store, c->got, axis, start, step, count);
+    note(c, " | S axis %d start %d step %d count %d", axis, (int)start, (int)step, (int)count);
 }
 
-static void do_pad(Case *c)
+static void do_slice(Case *c)
 {
-    const Naive old = c->want;
-    if (!old.rank)
+    if (!c->want.rank || !count_of(&c->want))
         return;
     const int axis = pick_axis(c);
-    const int64_t before = pick(&c->random, 0, 3), after = pick(&c->random, 0, 3);
+    const int64_t n = c->want.dim[axis], start = pick(&c->random, 0, n - 1);
+    const int64_t step = pick(&c->random, 0, 1)   ? 1
+                         : pick(&c->random, 0, 1) ? pick(&c->random, 2, 3)
+                                                  : -pick(&c->random, 1, 2);
+    const int64_t most = step > 0 ? (n - 1 - start) / step + 1 : start / -step + 1;
+    slice(c, axis, start, step, pick(&c->random, pick(&c->random, 0, 20) ? 1 : 0, most));
+}
+
+static void pad(Case *c, int axis, int64_t before, int64_t after)
+{
+    const Naive old = c->want;
     int64_t dims[MAX_RANK], i[MAX_RANK] = { 0 };
     memcpy(dims, old.dim, sizeof dims);
     dims[axis] += before + after;
@@ -371,6 +377,15 @@ static void do_pad(Case *c)
     }
     c->got = recipe_pad(&c->store, c->got, axis, before, after);
     note(c, " | P axis %d %d %d", axis, (int)before, (int)after);
+}
+
+static void do_pad(Case *c)
+{
+    if (!c->want.rank)
+        return;
+    const int axis = pick_axis(c);
+    const int64_t before = pick(&c->random, 0, 3);
+    pad(c, axis, before, pick(&c->random, 0, 3));
 }
 
 static void do_concat(Case *c)
@@ -447,28 +462,126 @@ static void do_cast(Case *c)
     note(c, " | K %s", dtype_name(t));
 }
 
-static void do_channel(Case *c)
+static void change_each(Case *c, bool add, const Naive *v, const Recipe *got)
 {
-    if (c->want.dtype != DT_F32)
-        return;
-    const int axis = c->want.rank && pick(&c->random, 0, 3) ? pick_axis(c) : -1;
-    const int64_t size = axis < 0 ? 1 : c->want.dim[axis],
-                  block = axis < 0 ? 1 : pick(&c->random, 1, 4);
-    const int64_t n = (size + block - 1) / block;
-    const bool add = pick(&c->random, 0, 1);
-    float *v = NEW_ARRAY(&c->arena, float, n);
-    for (int64_t i = 0; i < n; i++)
-        v[i] = (float)pick(&c->random, -8, 8) / 4;
     int64_t i[MAX_RANK] = { 0 };
+    const int first = c->want.rank - v->rank;
     for (int64_t e = 0; e < count_of(&c->want); e++) {
         index_of(&c->want, e, i);
-        const float f = v[axis < 0 ? 0 : i[axis] / block], x = (float)c->want.x[e];
+        int64_t at = 0;
+        for (int a = 0; a < v->rank; a++)
+            at = at * v->dim[a] + (v->dim[a] == 1 ? 0 : i[first + a]);
+        const float f = (float)v->x[at], x = (float)c->want.x[e];
         c->want.x[e] = (double)(add ? x + f : x * f);
     }
-    c->got = add ? recipe_add(&c->store, c->got, axis, block, v, n)
-                 : recipe_mul(&c->store, c->got, axis, block, v, n);
-    memset(v, 0x7f, (size_t)n * sizeof *v); /* the recipe has its own copy */
-    note(c, " | %s axis %d block %d", add ? "A" : "M", axis, (int)block);
+    c->got = add ? recipe_add(&c->store, c->got, got) : recipe_mul(&c->store, c->got, got);
+    note(c, " | %s of %d", add ? "A" : "M", v->rank);
+    for (int a = 0; a < v->rank; a++)
+        note(c, " %d", (int)v->dim[a]);
+}
+
+static void begin_with(Case *c, DType t, int rank, const int64_t *dims)
+{
+    c->want = random_tensor(c, t, rank, dims);
+    c->got = as_recipe(c, &c->want);
+}
+
+/* Stored the other way round. */
+static void make_turned(Case *c, DType t, int rank, const int64_t *dims)
+{
+    int64_t turned[MAX_RANK];
+    int perm[MAX_RANK];
+    for (int a = 0; a < rank; a++) {
+        turned[a] = dims[rank - 1 - a];
+        perm[a] = rank - 1 - a;
+    }
+    begin_with(c, t, rank, turned);
+    transpose(c, perm);
+}
+
+/* A part of something larger, forwards or backwards, or something smaller between zeros. */
+static void make_cut(Case *c, DType t, int rank, const int64_t *dims)
+{
+    int64_t other[MAX_RANK];
+    const int axis = (int)pick(&c->random, 0, rank - 1);
+    const int64_t n = dims[axis];
+    memcpy(other, dims, (size_t)rank * sizeof *dims);
+    other[axis] = n > 1 && pick(&c->random, 0, 1) ? n - 1 : 2 * n + 1;
+    begin_with(c, t, rank, other);
+    if (other[axis] < n)
+        pad(c, axis, 1, 0);
+    else if (pick(&c->random, 0, 1))
+        slice(c, axis, 1, 2, n);
+    else
+        slice(c, axis, n, -1, n);
+}
+
+/* An axis of two factors: stored [n/2][2] and turned, or with each element twice. */
+static void make_factors(Case *c, DType t, int rank, const int64_t *dims)
+{
+    const int axis = (int)pick(&c->random, 0, rank - 1);
+    if (dims[axis] % 2 || rank == MAX_RANK) {
+        begin_with(c, t, rank, dims);
+        return;
+    }
+    int64_t split[MAX_RANK];
+    int perm[MAX_RANK];
+    for (int a = 0; a < rank; a++) {
+        split[a + (a > axis)] = dims[a];
+        perm[a + (a > axis)] = a + (a > axis);
+    }
+    split[axis] = dims[axis] / 2;
+    split[axis + 1] = 2;
+    perm[axis] = axis + 1;
+    perm[axis + 1] = axis;
+    begin_with(c, t, rank + 1, split);
+    transpose(c, perm);
+    c->want.rank = rank;
+    memcpy(c->want.dim, dims, (size_t)rank * sizeof *dims);
+    c->got = recipe_reshape(&c->store, c->got, rank, dims);
+}
+
+static void make_operand(Case *c, int rank, const int64_t *dims)
+{
+    const DType t = types[pick(&c->random, 0, (int64_t)(sizeof types / sizeof *types) - 1)];
+    const int kind = rank ? (int)pick(&c->random, 0, 4) : 0;
+    if (kind == 1)
+        make_turned(c, t, rank, dims);
+    else if (kind == 2)
+        make_cut(c, t, rank, dims);
+    else if (kind == 3)
+        make_factors(c, t, rank, dims);
+    else
+        begin_with(c, t, rank, dims);
+    c->want.dtype = DT_F32;
+    c->got = recipe_cast(&c->store, c->got, DT_F32);
+    if (pick(&c->random, 0, 1)) {
+        const int64_t one[1] = { 1 };
+        const Naive number = random_tensor(c, DT_F32, (int)pick(&c->random, 0, rank > 0), one);
+        change_each(c, pick(&c->random, 0, 1), &number,
+                    recipe_number(&c->store, (float)number.x[0]));
+    }
+}
+
+/* Times or plus an operand over some of the last axes, each of them whole or of one element. */
+static void do_operand(Case *c)
+{
+    const Naive want = c->want;
+    Recipe *got = c->got;
+    if (want.dtype != DT_F32 || !count_of(&want))
+        return;
+    int64_t dims[MAX_RANK];
+    const int rank = (int)pick(&c->random, 0, want.rank), first = want.rank - rank;
+    for (int a = 0; a < rank; a++)
+        dims[a] = pick(&c->random, 0, 2) ? want.dim[first + a] : 1;
+    note(c, " (");
+    make_operand(c, rank, dims);
+    const Naive v = c->want;
+    const Recipe *by = c->got;
+    note(c, ")");
+    c->want = want;
+    c->got = got;
+    change_each(c, pick(&c->random, 0, 1), &v, by);
 }
 
 /* Pads an axis to blocks of 4 or 16 and makes the block the last axis: packing. */
@@ -542,7 +655,7 @@ static void do_one(Case *c)
         do_cast(c);
         break;
     case 8:
-        do_channel(c);
+        do_operand(c);
         break;
     default:
         do_pack(c);
@@ -712,7 +825,7 @@ static void clipped_runs_keep_their_channel(void **state)
     Recipe *r = recipe_memory(&s, DT_F32, 1, (const int64_t[]){ 9 }, ones);
     r = recipe_pad(&s, r, 0, 6, 1);
     r = recipe_reshape(&s, r, 2, (const int64_t[]){ 4, 4 });
-    r = recipe_mul(&s, r, 1, 1, scale, 4);
+    r = recipe_mul(&s, r, recipe_along(&s, 2, 1, 4, scale));
     assert_int_equal(s.bytes_spilled, 0);
     const float *v = recipe_values(&s, &arena, r);
     for (int i = 0; i < 16; i++)

@@ -286,12 +286,80 @@ static void test_good_tensors(void **state)
     read_free(&r);
 }
 
+/* --- lists of attributes that do not stay in memory --- */
+
+enum { LONG_LIST = 40000 };
+
+static Bytes graph_with_attribute(Bytes a)
+{
+    Bytes g = plain_graph();
+    put_message(&g, GRAPH_NODE, node_with("Constant > c", a));
+    return g;
+}
+
+/* Some packed, some one by one. */
+static Bytes long_ints(void)
+{
+    Bytes a = attr_head("value_ints", ATTR_INTS), part = { 0 };
+    int64_t i = 0;
+    for (; i < LONG_LIST / 2; i++)
+        put_varint(&part, (uint64_t)(i * i - 7));
+    put_bytes(&a, ATTRIBUTE_INTS, part.at, part.n);
+    free(part.at);
+    for (; i < LONG_LIST; i++)
+        put_int(&a, ATTRIBUTE_INTS, i * i - 7);
+    return a;
+}
+
+static Bytes long_floats(void)
+{
+    Bytes a = attr_head("value_floats", ATTR_FLOATS);
+    for (int i = 0; i < LONG_LIST; i++)
+        put_float(&a, ATTRIBUTE_FLOATS, (float)i / 2);
+    return a;
+}
+
+static const Node *node_of(const Read *r, const char *op)
+{
+    for (size_t i = 0; i < r->graph->node.n; i++)
+        if (!strcmp(r->graph->node.at[i]->op_type, op))
+            return r->graph->node.at[i];
+    fail();
+    return NULL;
+}
+
+static void test_long_lists(void **state)
+{
+    (void)state;
+    Read r = { 0 };
+    int64_t count;
+    read_good(&r, graph_with_attribute(long_ints()));
+    const Attr *a = node_attr(node_of(&r, "Constant"), "value_ints");
+    assert_true(a->list && !a->ints && recipe_count(a->list) == LONG_LIST);
+    const int64_t *ints = node_ints(node_of(&r, "Constant"), "value_ints", &count);
+    assert_int_equal(count, LONG_LIST);
+    for (int64_t i = 0; i < count; i++)
+        assert_int_equal(ints[i], i * i - 7);
+    read_free(&r);
+    read_good(&r, graph_with_attribute(long_floats()));
+    const float *floats = node_floats(node_of(&r, "Constant"), "value_floats", &count);
+    assert_int_equal(count, LONG_LIST);
+    for (int64_t i = 0; i < count; i++)
+        assert_true(floats[i] == (float)i / 2);
+    read_free(&r);
+    Bytes both = long_floats();
+    for (int i = 0; i < LONG_LIST; i++)
+        put_int(&both, ATTRIBUTE_INTS, i);
+    expect_graph(graph_with_attribute(both), 65, "several values");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_encodings),   cmocka_unit_test(test_spilled),
         cmocka_unit_test(test_sparse),      cmocka_unit_test(test_sparse_spilled),
         cmocka_unit_test(test_bad_tensors), cmocka_unit_test(test_good_tensors),
+        cmocka_unit_test(test_long_lists),
     };
     return cmocka_run_group_tests(tests, begin, end);
 }
