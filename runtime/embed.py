@@ -2,10 +2,13 @@
 """Embeds text files in C: embed.py OUT.c OUT.d SYMBOL PATH...
 
 Makes `const EmbeddedFile SYMBOL[]` (name, text, length; ended by a NULL name); a folder
-stands for all its .h and .c files. String literals are split: C99 promises no more than 4095 bytes each.
+stands for all its .h and .c files and the tables that these include. String literals are split: C99 promises no more than 4095 bytes each.
 """
 import os
 import sys
+
+# Tables that headers include; the others are the compiler's own.
+INCLUDED = ('act.def',)
 
 out, depfile, symbol, *paths = sys.argv[1:]
 
@@ -13,7 +16,7 @@ out, depfile, symbol, *paths = sys.argv[1:]
 def expand(path):
     if not os.path.isdir(path):
         return [path]
-    return [os.path.join(path, f) for f in sorted(os.listdir(path)) if f.endswith(('.h', '.c', '.inc'))]
+    return [os.path.join(path, f) for f in sorted(os.listdir(path)) if f.endswith(('.h', '.c')) or f in INCLUDED]
 
 
 def literal(data):

@@ -5,73 +5,40 @@
 #include <string.h>
 
 #include "base/size.h"
+#include "ops/act.h"
 #include "ops/families.h"
 #include "ops/nest.h"
 
-/* A unary operator: its kernel and its attributes, which become parameters a and b. */
+/* A unary operator that is no activation, and its kernel. */
 typedef struct UnaryRow {
-    const char *op, *kernel, *a;
-    float a_default;
-    const char *b;
-    float b_default;
+    const char *op, *kernel;
 } UnaryRow;
 
 static const UnaryRow unary_rows[] = {
-    { "Abs", "abs", 0, 0, 0, 0 },
-    { "Acos", "acos", 0, 0, 0, 0 },
-    { "Acosh", "acosh", 0, 0, 0, 0 },
-    { "Asin", "asin", 0, 0, 0, 0 },
-    { "Asinh", "asinh", 0, 0, 0, 0 },
-    { "Atan", "atan", 0, 0, 0, 0 },
-    { "Atanh", "atanh", 0, 0, 0, 0 },
-    { "BitwiseNot", "not", 0, 0, 0, 0 },
-    { "Ceil", "ceil", 0, 0, 0, 0 },
-    { "Celu", "celu", "alpha", 1.0f, 0, 0 },
-    { "Cos", "cos", 0, 0, 0, 0 },
-    { "Cosh", "cosh", 0, 0, 0, 0 },
-    { "Elu", "elu", "alpha", 1.0f, 0, 0 },
-    { "Erf", "erf", 0, 0, 0, 0 },
-    { "Exp", "exp", 0, 0, 0, 0 },
-    { "Floor", "floor", 0, 0, 0, 0 },
-    { "HardSigmoid", "hard_sigmoid", "alpha", 0.2f, "beta", 0.5f },
-    { "HardSwish", "hard_swish", 0, 0, 0, 0 },
-    { "IsNaN", "isnan", 0, 0, 0, 0 },
-    { "LeakyRelu", "leaky_relu", "alpha", 0.01f, 0, 0 },
-    { "Log", "log", 0, 0, 0, 0 },
-    { "Mish", "mish", 0, 0, 0, 0 },
-    { "Neg", "neg", 0, 0, 0, 0 },
-    { "Reciprocal", "reciprocal", 0, 0, 0, 0 },
-    { "Relu", "relu", 0, 0, 0, 0 },
-    { "Round", "round", 0, 0, 0, 0 },
-    { "Selu", "selu", "alpha", 1.67326319217681884765625f, "gamma", 1.05070102214813232421875f },
-    { "Shrink", "shrink", "lambd", 0.5f, "bias", 0.0f },
-    { "Sigmoid", "sigmoid", 0, 0, 0, 0 },
-    { "Sign", "sign", 0, 0, 0, 0 },
-    { "Sin", "sin", 0, 0, 0, 0 },
-    { "Sinh", "sinh", 0, 0, 0, 0 },
-    { "Softplus", "softplus", 0, 0, 0, 0 },
-    { "Softsign", "softsign", 0, 0, 0, 0 },
-    { "Sqrt", "sqrt", 0, 0, 0, 0 },
-    { "Swish", "swish", "alpha", 1.0f, 0, 0 },
-    { "Tan", "tan", 0, 0, 0, 0 },
-    { "Tanh", "tanh", 0, 0, 0, 0 },
-    { "ThresholdedRelu", "thresholded_relu", "alpha", 1.0f, 0, 0 },
+    { "Abs", "abs" },     { "Acos", "acos" },      { "Acosh", "acosh" },
+    { "Asin", "asin" },   { "Asinh", "asinh" },    { "Atan", "atan" },
+    { "Atanh", "atanh" }, { "BitwiseNot", "not" }, { "Ceil", "ceil" },
+    { "Cos", "cos" },     { "Cosh", "cosh" },      { "Erf", "erf" },
+    { "Exp", "exp" },     { "Floor", "floor" },    { "IsNaN", "isnan" },
+    { "Log", "log" },     { "Neg", "neg" },        { "Reciprocal", "reciprocal" },
+    { "Round", "round" }, { "Sign", "sign" },      { "Sin", "sin" },
+    { "Sinh", "sinh" },   { "Sqrt", "sqrt" },      { "Tan", "tan" },
 };
 
-static const UnaryRow *unary_row(const Node *n)
+static const char *unary_kernel(const Node *n)
 {
     for (size_t i = 0; i < sizeof unary_rows / sizeof *unary_rows; i++)
         if (!strcmp(unary_rows[i].op, n->op_type))
-            return unary_rows + i;
+            return unary_rows[i].kernel;
     fail_node(n, STATUS_INTERNAL, NULL, "no row in the table of unary operators");
 }
 
 void lower_unary(Lower *l, Node *n)
 {
-    const UnaryRow *r = unary_row(n);
-    const double a = r->a ? (double)node_float(n, r->a, r->a_default) : 0.0,
-                 b = r->b ? (double)node_float(n, r->b, r->b_default) : 0.0;
-    lower_flat(l, n, lower_kernel(l, r->kernel, n->in[0]->dtype), n->out[0], n->in[0], a, b);
+    const ActRow *act = act_row(n->op_type);
+    const char *kernel = act ? act->kernel : unary_kernel(n);
+    const double a = act ? (double)act_a(act, n) : 0.0, b = act ? (double)act_b(act, n) : 0.0;
+    lower_flat(l, n, lower_kernel(l, kernel, n->in[0]->dtype), n->out[0], n->in[0], a, b);
 }
 
 static bool is_unsigned(DType t)
@@ -90,14 +57,16 @@ void lower_abs(Lower *l, Node *n)
 /* Shrink exists for integers too: computed in float64. */
 void lower_shrink(Lower *l, Node *n)
 {
+    const double lambd = (double)node_float(n, "lambd", 0.5f);
+    const double bias = (double)node_float(n, "bias", 0.0f);
     if (dtype_is_float(n->in[0]->dtype)) {
-        lower_unary(l, n);
+        lower_flat(l, n, lower_kernel(l, "shrink", n->in[0]->dtype), n->out[0], n->in[0], lambd,
+                   bias);
         return;
     }
     Tensor *x = lower_temp(l, DT_F64, n->in[0]->shape), *y = lower_temp(l, DT_F64, n->in[0]->shape);
     lower_cast(l, n, x, n->in[0], true, 0);
-    lower_flat(l, n, "shrink_f64", y, x, (double)node_float(n, "lambd", 0.5f),
-               (double)node_float(n, "bias", 0.0f));
+    lower_flat(l, n, "shrink_f64", y, x, lambd, bias);
     lower_cast(l, n, n->out[0], y, true, 0);
 }
 

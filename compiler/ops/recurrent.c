@@ -4,9 +4,8 @@
  * included. */
 #include "kernels/recurrent.h"
 
-#include <strings.h>
-
 #include "base/size.h"
+#include "ops/act.h"
 #include "ops/families.h"
 #include "ops/nest.h"
 #include "ops/pack.h"
@@ -76,33 +75,12 @@ void infer_recurrent(Node *n)
                                             : (const int64_t[]){ d, f.batch, f.hidden }));
 }
 
-typedef struct GateRow {
-    const char *name;
-    int gate;
-    bool has_alpha, has_beta;
-    float alpha, beta;
-} GateRow;
-
-static const GateRow gate_rows[] = {
-    { "Sigmoid", INLAY_GATE_SIGMOID, false, false, 0.0f, 0.0f },
-    { "Tanh", INLAY_GATE_TANH, false, false, 0.0f, 0.0f },
-    { "Relu", INLAY_GATE_RELU, false, false, 0.0f, 0.0f },
-    { "Affine", INLAY_GATE_AFFINE, true, true, 1.0f, 0.0f },
-    { "LeakyRelu", INLAY_GATE_LEAKY_RELU, true, false, 0.01f, 0.0f },
-    { "ThresholdedRelu", INLAY_GATE_THRESHOLDED_RELU, true, false, 1.0f, 0.0f },
-    { "ScaledTanh", INLAY_GATE_SCALED_TANH, true, true, 1.0f, 1.0f },
-    { "HardSigmoid", INLAY_GATE_HARD_SIGMOID, true, true, 0.2f, 0.5f },
-    { "Elu", INLAY_GATE_ELU, true, false, 1.0f, 0.0f },
-    { "Softsign", INLAY_GATE_SOFTSIGN, false, false, 0.0f, 0.0f },
-    { "Softplus", INLAY_GATE_SOFTPLUS, false, false, 0.0f, 0.0f },
-};
-
-static const GateRow *gate_row(const Node *n, const char *name)
+static const ActRow *gate_row(const Node *n, const char *name)
 {
-    for (size_t i = 0; i < sizeof gate_rows / sizeof *gate_rows; i++)
-        if (!strcasecmp(gate_rows[i].name, name))
-            return gate_rows + i;
-    fail_node(n, STATUS_MALFORMED, NULL, "activation %s is not one of the standard", name);
+    const ActRow *row = act_row(name);
+    if (!row || !(row->uses & INLAY_ACT_GATE))
+        fail_node(n, STATUS_MALFORMED, NULL, "activation %s is not one of the standard", name);
+    return row;
 }
 
 /* The k-th activation of a cell without the attribute. */
@@ -124,12 +102,12 @@ static void set_gates(const Node *n, const Recurrent *f, inlay_recurrent_params 
                   (long long)names->n, f->directions);
     for (int d = 0; d < f->directions; d++)
         for (int k = 0; k < each; k++) {
-            const GateRow *r =
+            const ActRow *r =
                 gate_row(n, names && names->n ? names->strings[(d * each + k) % names->n]
                                               : default_gate(f->gates, k));
-            p->act[d * 3 + k] = r->gate;
-            p->alpha[d * 3 + k] = r->has_alpha && a < alphas ? alpha[a++] : r->alpha;
-            p->beta[d * 3 + k] = r->has_beta && b < betas ? beta[b++] : r->beta;
+            p->act[d * 3 + k] = r->act;
+            p->alpha[d * 3 + k] = *r->a_name && a < alphas ? alpha[a++] : r->a;
+            p->beta[d * 3 + k] = *r->b_name && b < betas ? beta[b++] : r->b;
         }
 }
 

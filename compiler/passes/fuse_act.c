@@ -5,32 +5,10 @@
 #include <math.h>
 #include <string.h>
 
+#include "ops/act.h"
 #include "ops/epilogue.h"
 #include "ops/ops.h"
 #include "passes/passes.h"
-
-typedef struct ActRow {
-    const char *op;
-    int act;
-    const char *a_name, *b_name;
-    float a, b; /* defaults of the attributes */
-} ActRow;
-
-static const ActRow rows[] = {
-    { "Relu", INLAY_ACT_CLAMP, "", "", 0.0f, INFINITY },
-    { "LeakyRelu", INLAY_ACT_LEAKY, "alpha", "", 0.01f, 0.0f },
-    { "Sigmoid", INLAY_ACT_SIGMOID, "", "", 0.0f, 0.0f },
-    { "Tanh", INLAY_ACT_TANH, "", "", 0.0f, 0.0f },
-    { "HardSigmoid", INLAY_ACT_HARD_SIGMOID, "alpha", "beta", 0.2f, 0.5f },
-    { "HardSwish", INLAY_ACT_HARD_SWISH, "", "", 0.0f, 0.0f },
-    { "Swish", INLAY_ACT_SILU, "alpha", "", 1.0f, 0.0f },
-    { "Elu", INLAY_ACT_ELU, "alpha", "", 1.0f, 0.0f },
-    { "Softplus", INLAY_ACT_SOFTPLUS, "", "", 0.0f, 0.0f },
-    { "Mish", INLAY_ACT_MISH, "", "", 0.0f, 0.0f },
-    { "Selu", INLAY_ACT_SELU, "alpha", "gamma", 1.67326319217681884765625f,
-      1.05070102214813232421875f },
-    { "Softsign", INLAY_ACT_SOFTSIGN, "", "", 0.0f, 0.0f },
-};
 
 typedef struct Act {
     int act;
@@ -50,28 +28,32 @@ static bool bound(Graph *g, const Node *n, int i, const char *attr, float otherw
     return true;
 }
 
+static Act gelu_of(const Node *n)
+{
+    const bool by_tanh = !strcmp(node_string(n, "approximate", "none"), "tanh");
+    return (Act){ by_tanh ? INLAY_ACT_GELU_TANH : INLAY_ACT_GELU, 0.0f, 0.0f };
+}
+
+static bool clip_of(Graph *g, const Node *n, Act *a)
+{
+    a->act = INLAY_ACT_CLAMP;
+    return bound(g, n, 1, "min", -INFINITY, &a->a) && bound(g, n, 2, "max", INFINITY, &a->b);
+}
+
 static bool act_of(Graph *g, const Node *n, Act *a)
 {
-    if (node_is(n, "Clip")) {
-        a->act = INLAY_ACT_CLAMP;
-        return bound(g, n, 1, "min", -INFINITY, &a->a) && bound(g, n, 2, "max", INFINITY, &a->b);
-    }
-    if (node_is(n, "Gelu")) {
-        *a = (Act){ strcmp(node_string(n, "approximate", "none"), "tanh") ? INLAY_ACT_GELU
-                                                                          : INLAY_ACT_GELU_TANH,
-                    0.0f, 0.0f };
-        return true;
-    }
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        if (node_is(n, rows[i].op)) {
-            *a = (Act){ rows[i].act, rows[i].a, rows[i].b };
-            if (*rows[i].a_name)
-                a->a = node_float(n, rows[i].a_name, rows[i].a);
-            if (*rows[i].b_name)
-                a->b = node_float(n, rows[i].b_name, rows[i].b);
-            return true;
-        }
-    return false;
+    const ActRow *row = act_row(n->op_type);
+    if (node_is(n, "Clip"))
+        return clip_of(g, n, a);
+    if (node_is(n, "Relu"))
+        *a = (Act){ INLAY_ACT_CLAMP, 0.0f, INFINITY };
+    else if (node_is(n, "Gelu"))
+        *a = gelu_of(n);
+    else if (row && (row->uses & INLAY_ACT_FUSED))
+        *a = (Act){ row->act, act_a(row, n), act_b(row, n) };
+    else
+        return false;
+    return true;
 }
 
 /* The node that made t and may still take an epilogue; `readers` are to be its only uses. */
@@ -142,7 +124,7 @@ static bool fuse_silu(Node *n)
         Node *host = host_of(n->in[1 - k], 2);
         if (!host)
             continue;
-        set_act(host, (Act){ INLAY_ACT_SILU, 1.0f, 0.0f });
+        set_act(host, (Act){ INLAY_ACT_SWISH, 1.0f, 0.0f });
         graph_kill(sigmoid);
         take_output(host, n);
         return true;

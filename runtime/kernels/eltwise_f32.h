@@ -4,7 +4,7 @@
 #define INLAY_ELTWISE_F32_H
 
 #include <float.h>
-#include "math_f32.h"
+#include "kernels/act.h"
 #include "nd.h"
 
 #define INLAY_T float

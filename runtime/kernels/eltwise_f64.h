@@ -5,6 +5,7 @@
 
 #include <float.h>
 #include <math.h>
+#include "kernels/act_f64.h"
 #include "nd.h"
 
 #define INLAY_T double

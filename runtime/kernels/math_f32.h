@@ -82,11 +82,6 @@ static inline float inlay_expm1_f(float x)
     return inlay_float(inlay_bits(q * a * b + (a * b - 1.0f)) | nan);
 }
 
-static inline float inlay_sigmoid_f(float x)
-{
-    return 1.0f / (1.0f + inlay_exp_f(-x));
-}
-
 static inline float inlay_tanh_f(float x)
 {
     const uint32_t u = inlay_bits(x), sign = u & UINT32_C(0x80000000), v = u & UINT32_C(0x7fffffff);
@@ -126,13 +121,6 @@ static inline float inlay_erf_f(float x)
                                       t * (-4.616385863e-05f + t * 1.643063656e-06f)))))));
     const float y = inlay_either(inlay_mask(v < UINT32_C(0x3f6e147b)), near, 1.0f - inlay_exp_f(p));
     return inlay_float(inlay_bits(y) | sign | nan);
-}
-
-/* log(1 + e^x) */
-static inline float inlay_softplus_f(float x)
-{
-    const float t = x < 0.0f ? x : -x; /* -|x| */
-    return (x > 0.0f ? x : 0.0f) + log1pf(inlay_exp_f(t));
 }
 
 #endif

@@ -20,7 +20,7 @@
 
 #include <string.h>
 
-#include "math_f32.h"
+#include "kernels/act.h"
 #include "quant.h"
 #include "tile_f32.h"
 
@@ -40,35 +40,13 @@
                            its rows together */ \
     F(int32_t, clipped) /* 1: inputs of activations are clipped */ \
     F(float, clip) \
-    N(int32_t, act, 6) /* INLAY_GATE_... of f, g, h, for each direction */ \
+    N(int32_t, act, 6) /* INLAY_ACT_... of f, g, h, for each direction */ \
     N(float, alpha, 6) \
     N(float, beta, 6) \
     N(int64_t, xs, 2) /* strides of x: step, batch; floats */ \
     N(int64_t, ys, 3) /* strides of y: step, direction, batch */ \
     N(int64_t, hs, 2) /* strides of h0, c0, y_h, y_c: direction, batch */
 INLAY_PARAMS(recurrent);
-
-enum {
-    INLAY_GATE_SIGMOID = 0,
-    INLAY_GATE_TANH = 1,
-    INLAY_GATE_RELU = 2,
-    INLAY_GATE_AFFINE = 3,
-    INLAY_GATE_LEAKY_RELU = 4,
-    INLAY_GATE_THRESHOLDED_RELU = 5,
-    INLAY_GATE_SCALED_TANH = 6,
-    INLAY_GATE_HARD_SIGMOID = 7,
-    INLAY_GATE_ELU = 8,
-    INLAY_GATE_SOFTSIGN = 9,
-    INLAY_GATE_SOFTPLUS = 10
-};
-
-#define INLAY_GATE_CASE(id, ...) \
-    case id: \
-        for (i = 0; i < n; i++) { \
-            const float x = y[i]; \
-            y[i] = __VA_ARGS__; \
-        } \
-        break;
 
 /* y[i] = act(y[i]) for activation k (0 f, 1 g, 2 h) of direction d. Clipped are the sums that enter
  * a gate, not the cell. */
@@ -80,23 +58,7 @@ static inline void inlay_gate(const inlay_recurrent_params *p, int32_t d, int32_
     if (p->clipped && k < 2)
         for (i = 0; i < n; i++)
             y[i] = y[i] > p->clip ? p->clip : y[i] < -p->clip ? -p->clip : y[i];
-    switch (p->act[d * 3 + k]) {
-        INLAY_GATE_CASE(INLAY_GATE_SIGMOID, inlay_sigmoid_f(x))
-        INLAY_GATE_CASE(INLAY_GATE_TANH, inlay_tanh_f(x))
-        INLAY_GATE_CASE(INLAY_GATE_RELU, x > 0.0f ? x : 0.0f)
-        INLAY_GATE_CASE(INLAY_GATE_AFFINE, a * x + b)
-        INLAY_GATE_CASE(INLAY_GATE_LEAKY_RELU, x < 0.0f ? a * x : x)
-        INLAY_GATE_CASE(INLAY_GATE_THRESHOLDED_RELU, x > a ? x : 0.0f)
-        INLAY_GATE_CASE(INLAY_GATE_SCALED_TANH, a * inlay_tanh_f(b * x))
-        INLAY_GATE_CASE(INLAY_GATE_HARD_SIGMOID, a * x + b < 0.0f   ? 0.0f
-                                                 : a * x + b > 1.0f ? 1.0f
-                                                                    : a * x + b)
-        INLAY_GATE_CASE(INLAY_GATE_ELU, x < 0.0f ? a * inlay_expm1_f(x) : x)
-        INLAY_GATE_CASE(INLAY_GATE_SOFTSIGN, x / (1.0f + (x < 0.0f ? -x : x)))
-        INLAY_GATE_CASE(INLAY_GATE_SOFTPLUS, inlay_softplus_f(x))
-    default:
-        break;
-    }
+    inlay_gate_act_f32(y, n, p->act[d * 3 + k], a, b);
 }
 
 /* What one run needs; all in the scratch operand. */

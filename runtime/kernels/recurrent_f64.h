@@ -5,6 +5,7 @@
 #ifndef INLAY_RECURRENT_F64_H
 #define INLAY_RECURRENT_F64_H
 
+#include "kernels/act_f64.h"
 #include "recurrent.h"
 
 static inline double inlay_gate_one(const inlay_recurrent_params *p, int32_t d, int32_t k, double x)
@@ -13,30 +14,7 @@ static inline double inlay_gate_one(const inlay_recurrent_params *p, int32_t d, 
                  clip = (double)p->clip;
     if (p->clipped && k < 2)
         x = x > clip ? clip : x < -clip ? -clip : x;
-    switch (p->act[d * 3 + k]) {
-    case INLAY_GATE_SIGMOID:
-        return 1.0 / (1.0 + exp(-x));
-    case INLAY_GATE_TANH:
-        return tanh(x);
-    case INLAY_GATE_RELU:
-        return x > 0.0 ? x : 0.0;
-    case INLAY_GATE_AFFINE:
-        return a * x + b;
-    case INLAY_GATE_LEAKY_RELU:
-        return x < 0.0 ? a * x : x;
-    case INLAY_GATE_THRESHOLDED_RELU:
-        return x > a ? x : 0.0;
-    case INLAY_GATE_SCALED_TANH:
-        return a * tanh(b * x);
-    case INLAY_GATE_HARD_SIGMOID:
-        return a * x + b < 0.0 ? 0.0 : a * x + b > 1.0 ? 1.0 : a * x + b;
-    case INLAY_GATE_ELU:
-        return x < 0.0 ? a * expm1(x) : x;
-    case INLAY_GATE_SOFTSIGN:
-        return x / (1.0 + fabs(x));
-    default:
-        return (x > 0.0 ? x : 0.0) + log1p(exp(-fabs(x)));
-    }
+    return inlay_gate_act_f64(x, p->act[d * 3 + k], a, b);
 }
 
 /* A direction's operands. */

@@ -155,7 +155,7 @@ def tables(files, root):
 
 def kernels_used(files):
     """Each kernel's name can come out of a lower function or the plan: whole, or as a stem to which a type is added."""
-    lower = '\n'.join(text for f, text in files.items() if f.startswith(('compiler/ops/', 'compiler/passes/', 'compiler/plan/')))
+    lower = '\n'.join(text for f, text in files.items() if f.startswith(('compiler/ops/', 'compiler/passes/', 'compiler/plan/', 'runtime/kernels/act.def')))
     words = set(re.findall(r'"([\w%]+)"', lower)) | set(re.findall(r'\b(\w+)\b', lower))
     bad = []
     for name in re.findall(r'^KERNEL\((\w+),', files.get('runtime/kernels/kernels.def', ''), re.M):

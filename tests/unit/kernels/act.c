@@ -22,7 +22,7 @@ static double exact(int act, double x, double a, double b)
     switch (act) {
     case INLAY_ACT_CLAMP:
         return x < a ? a : x > b ? b : x;
-    case INLAY_ACT_LEAKY:
+    case INLAY_ACT_LEAKY_RELU:
         return x < 0.0 ? a * x : x;
     case INLAY_ACT_SIGMOID:
         return sigmoid(x);
@@ -32,7 +32,7 @@ static double exact(int act, double x, double a, double b)
         return limit01(a * x + b);
     case INLAY_ACT_HARD_SWISH:
         return x * limit01(x / 6.0 + 0.5);
-    case INLAY_ACT_SILU:
+    case INLAY_ACT_SWISH:
         return x * sigmoid(a * x);
     case INLAY_ACT_GELU:
         return 0.5 * x * (1.0 + erf(x / sqrt(2.0)));

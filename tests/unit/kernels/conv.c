@@ -57,7 +57,7 @@ static void naive(Case *t)
                             v = v < p->a ? p->a : v;
                         if (p->clamp & 2)
                             v = v > p->b ? p->b : v;
-                        if (p->act == INLAY_ACT_SILU)
+                        if (p->act == INLAY_ACT_SWISH)
                             v = v / (1.0f + expf(-p->a * v));
                         t->want[i] = v;
                     }
@@ -96,7 +96,7 @@ static void fill(Case *t)
     t->q = rnd_floats(out);
     t->want = rnd_floats(out);
     p->a = -0.5f, p->b = 0.75f;
-    p->clamp = p->act == INLAY_ACT_SILU ? 0 : (int32_t)rnd(4);
+    p->clamp = p->act == INLAY_ACT_SWISH ? 0 : (int32_t)rnd(4);
     t->residual = rnd(3) == 0;
     naive(t);
 }
@@ -129,7 +129,7 @@ static Case random_case(Kind kind)
     p->ic = depthwise ? 1 : 1 + (int32_t)rnd(9);
     p->oc = depthwise ? 1 : 1 + (int32_t)rnd(rnd(2) ? 150 : 20);
     p->width = rnd(2) && INLAY_VL == 1 ? 4 : 16;
-    p->act = rnd(4) ? INLAY_ACT_NONE : INLAY_ACT_SILU;
+    p->act = rnd(4) ? INLAY_ACT_NONE : INLAY_ACT_SWISH;
     fill(&t);
     return t;
 }

@@ -21,27 +21,27 @@ static double act_of(const inlay_recurrent_params *p, int d, int k, double x)
     if (p->clipped && k < 2)
         x = x > clip ? clip : x < -clip ? -clip : x;
     switch (p->act[d * 3 + k]) {
-    case INLAY_GATE_SIGMOID:
+    case INLAY_ACT_SIGMOID:
         return 1.0 / (1.0 + exp(-x));
-    case INLAY_GATE_TANH:
+    case INLAY_ACT_TANH:
         return tanh(x);
-    case INLAY_GATE_RELU:
+    case INLAY_ACT_RELU:
         return x > 0.0 ? x : 0.0;
-    case INLAY_GATE_AFFINE:
+    case INLAY_ACT_AFFINE:
         return a * x + b;
-    case INLAY_GATE_LEAKY_RELU:
+    case INLAY_ACT_LEAKY_RELU:
         return x < 0.0 ? a * x : x;
-    case INLAY_GATE_THRESHOLDED_RELU:
+    case INLAY_ACT_THRESHOLDED_RELU:
         return x > a ? x : 0.0;
-    case INLAY_GATE_SCALED_TANH:
+    case INLAY_ACT_SCALED_TANH:
         return a * tanh(b * x);
-    case INLAY_GATE_HARD_SIGMOID:
+    case INLAY_ACT_HARD_SIGMOID:
         return fmax(0.0, fmin(1.0, a * x + b));
-    case INLAY_GATE_ELU:
+    case INLAY_ACT_ELU:
         return x < 0.0 ? a * expm1(x) : x;
-    case INLAY_GATE_SOFTSIGN:
+    case INLAY_ACT_SOFTSIGN:
         return x / (1.0 + fabs(x));
-    case INLAY_GATE_SOFTPLUS:
+    case INLAY_ACT_SOFTPLUS:
         return log1p(exp(x));
     default:
         return (double)NAN;
@@ -146,6 +146,16 @@ static void scale(float *f, size_t n, float by)
         f[i] *= by;
 }
 
+static int32_t random_gate(void)
+{
+    static const int32_t gates[] = {
+#define INLAY_ACT(uses, id, ...) ((uses)&INLAY_ACT_GATE) ? INLAY_ACT_##id : INLAY_ACT_SIGMOID,
+#include "kernels/act.def"
+#undef INLAY_ACT
+    };
+    return gates[rnd(sizeof gates / sizeof *gates)];
+}
+
 static Case random_case(int kind)
 {
     Case t = { 0 };
@@ -170,14 +180,13 @@ static Case random_case(int kind)
     p->ys[2] = batch_first ? T * D * H : H;
     p->hs[0] = p->ys[1], p->hs[1] = batch_first ? D * H : H;
     for (int i = 0; i < 6; i++)
-        p->act[i] = (int32_t)rnd(11), p->alpha[i] = 0.3f, p->beta[i] = 0.6f;
+        p->act[i] = random_gate(), p->alpha[i] = 0.3f, p->beta[i] = 0.6f;
     if (rnd(2))
         for (int i = 0; i < 6; i++)
-            p->act[i] = i % 3 == 0 ? INLAY_GATE_SIGMOID : INLAY_GATE_TANH;
+            p->act[i] = i % 3 == 0 ? INLAY_ACT_SIGMOID : INLAY_ACT_TANH;
     if (kind > 1)
         for (int i = 0; i < 6; i += 3)
-            p->act[i] =
-                rnd(2) ? INLAY_GATE_SIGMOID : INLAY_GATE_HARD_SIGMOID; /* shares: no growth */
+            p->act[i] = rnd(2) ? INLAY_ACT_SIGMOID : INLAY_ACT_HARD_SIGMOID; /* shares: no growth */
     t.y_count = (size_t)(T * D * B * H), t.h_count = (size_t)(D * B * H);
     t.x = rnd_floats((size_t)(T * B * I));
     t.w = rnd_floats((size_t)(D * kind * H * I));

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Activations as the compiler knows them: the rows of runtime/kernels/act.def. */
+#ifndef INLAY_OPS_ACT_H
+#define INLAY_OPS_ACT_H
+
+#include "ir/graph.h"
+#include "kernels/act.h"
+
+typedef struct ActRow {
+    const char *op;              /* of ONNX; "": recognized otherwise */
+    const char *kernel;          /* elementwise, without its type */
+    int act;                     /* INLAY_ACT_... */
+    int uses;                    /* INLAY_ACT_FUSED, INLAY_ACT_GATE */
+    const char *a_name, *b_name; /* attributes; "": it has none */
+    float a, b;                  /* their defaults */
+} ActRow;
+
+/* The row of that operator, upper and lower case being the same (as recurrent layers have it);
+ * NULL: none. */
+const ActRow *act_row(const char *op);
+/* The numbers of a node of that row. */
+float act_a(const ActRow *row, const Node *n);
+float act_b(const ActRow *row, const Node *n);
+
+#endif

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: 0BSD
+ * Template: the activations of act.def as functions inlay_act_<name>_<suffix>(x, a, b), for the
+ * type of as_float.inc.h or as_double.inc.h. INLAY_FAST(f): the form of f that becomes vectors,
+ * where there is one; INLAY_PICK(c, p, q): c ? p : q. */
+
+static inline INLAY_T INLAY_N(act_clip01)(INLAY_T x)
+{
+    const INLAY_T above = x < 0 ? 0 : x;
+    return above > 1 ? 1 : above;
+}
+
+/* tanh(log(1 + u)) = (u^2 + 2 u) / (u^2 + 2 u + 2) */
+static inline INLAY_T INLAY_N(act_tanh_log1p)(INLAY_T u)
+{
+    const INLAY_T t = u * (u + 2);
+    return t / (t + 2);
+}
+
+#define INLAY_ACT(uses, id, name, op, a_name, a_default, b_name, b_default, formula) \
+    static inline INLAY_T INLAY_N(act_##name)(INLAY_T x, INLAY_T a, INLAY_T b) \
+    { \
+        (void)a; \
+        (void)b; \
+        return formula; \
+    }
+#include "act.def"
+#undef INLAY_ACT
+
+#undef INLAY_T
+#undef INLAY_C
+#undef INLAY_F
+#undef INLAY_N
+#undef INLAY_FAST
+#undef INLAY_PICK
