@@ -5,7 +5,11 @@
 #include "base/size.h"
 #include "plan/region.h"
 
-enum { PLACE_BUDGET = PLACE_EFFORT / 8 };
+enum {
+    PLACE_BUDGET = PLACE_EFFORT / 8,
+    PAIRS = 1 << 18, /* that are listed, and so many more of each item */
+    PAIRS_OF_ITEM = 16,
+};
 
 static void add_items(Planner *p)
 {
@@ -54,15 +58,20 @@ static void add_state(Planner *p)
 
 static void count_in_slots(Planner *p)
 {
-    p->in_slot = NEW_ARRAY(p->arena, int64_t, p->schedule.slot.n + 1);
+    const size_t slots = p->schedule.slot.n;
+    p->in_slot =
+        NEW_ARRAY(p->arena, int64_t, slots + 1); /* first what each adds to the one before */
     for (size_t i = 0; i < p->item.n; i++) {
         const PlaceItem *it = p->item.at + i;
-        for (int32_t k = 0; k < it->parts; k++)
-            for (int32_t s = it->part[k].begin; s < it->part[k].end; s++)
-                p->in_slot[s] += it->part[k].size;
-        for (int32_t k = it->begin; !it->parts && k < it->end; k++)
-            p->in_slot[k] += it->size;
+        const PlacePart whole = { 0, it->size, it->begin, it->end };
+        for (int32_t k = 0; k < (it->parts ? it->parts : 1); k++) {
+            const PlacePart part = it->parts ? it->part[k] : whole;
+            p->in_slot[part.begin] += part.size;
+            p->in_slot[part.end] -= part.size;
+        }
     }
+    for (size_t s = 1; s <= slots; s++)
+        p->in_slot[s] += p->in_slot[s - 1];
 }
 
 static void forbid(Planner *p, int32_t i, int32_t j, int64_t lo, int64_t hi)
@@ -142,8 +151,9 @@ static void find_arcs(Planner *p, int64_t enough)
 
 static PlaceResult find_offsets(const Planner *p)
 {
+    const size_t pairs = PAIRS + PAIRS_OF_ITEM * p->item.n;
     return place(p->arena, p->item.at, (int)p->item.n, p->arc.at, (int)p->arc.n,
-                 &(PlaceOptions){ .effort = PLACE_BUDGET });
+                 &(PlaceOptions){ .effort = PLACE_BUDGET, .pairs = pairs });
 }
 
 /* Instead of one arena, whose bound stays that of the sum. */

@@ -109,8 +109,10 @@ static void seek(Arena *a, Run *r, uint64_t effort)
     seek_below(r);
 }
 
-static bool pins_clash(const Problem *p)
+static bool pins_clash(Arena *a, const Problem *p)
 {
+    if (p->many && place_pins_meet(a, p))
+        return true;
     for (size_t k = 0; k < p->n_arc; k++) {
         const Arc *x = &p->arc[k];
         const int64_t u = p->pin[x->i], v = p->pin[x->j];
@@ -138,7 +140,7 @@ static void solve(Arena *a, Run *r, const PlaceOptions *opt)
     r->capacity = capacity >= r->low;
     r->goal = r->capacity ? capacity : r->low;
     r->high = place_by_order(a, p, opt->hint, r->goal, moves_of(p, opt), r->best);
-    if (!done(r) && p->n <= exact_items)
+    if (!done(r) && p->n <= exact_items && (p->plain || !p->many))
         seek(a, r, opt->effort ? opt->effort : PLACE_EFFORT);
 }
 
@@ -148,10 +150,13 @@ PlaceResult place(Arena *a, const PlaceItem *item, int n, const PlaceArc *overri
     const PlaceOptions none = { 0 };
     PlaceResult result = { .offset = NEW_ARRAY(a, int64_t, n) };
     const ArenaMark mark = arena_mark(a);
-    Run r = { .p = place_problem(a, item, n, override, n_override), .budget = 1 };
-    const bool clash = pins_clash(r.p);
+    if (!opt)
+        opt = &none;
+    const size_t pairs = opt->pairs ? opt->pairs : PLACE_PAIRS;
+    Run r = { .p = place_problem(a, item, n, override, n_override, pairs), .budget = 1 };
+    const bool clash = pins_clash(a, r.p);
     if (!clash)
-        solve(a, &r, opt ? opt : &none);
+        solve(a, &r, opt);
     for (int i = 0; i < n; i++)
         result.offset[i] = item[i].pinned ? item[i].pin : 0;
     for (int i = 0; !clash && i < r.p->n; i++)

@@ -49,9 +49,16 @@ typedef struct PlaceOptions {
     uint64_t effort;     /* budget of the exact search, about nodes; default PLACE_EFFORT */
     uint32_t moves; /* most order moves; default PLACE_MOVES, an eighth of it in plain problems */
     int32_t exact_items; /* more items than this: no exact search; default PLACE_EXACT_ITEMS */
+    size_t pairs; /* more pairs of items alive together than this are not listed, and placed one
+                     item after the other; default PLACE_PAIRS */
 } PlaceOptions;
 
-enum { PLACE_EFFORT = 50000, PLACE_MOVES = 2000, PLACE_EXACT_ITEMS = 2000 };
+enum {
+    PLACE_EFFORT = 50000,
+    PLACE_MOVES = 2000,
+    PLACE_EXACT_ITEMS = 2000,
+    PLACE_PAIRS = 1 << 21,
+};
 
 /* Heights count whole units of the items' common alignment. */
 typedef struct PlaceResult {

@@ -10,9 +10,6 @@
 #include "base/vec.h"
 #include "plan/place_internal.h"
 
-/* A plain problem with more pairs does without the list. */
-static const size_t MOST_PAIRS = (size_t)1 << 21;
-
 typedef struct Interval {
     int64_t lo, hi;
 } Interval;
@@ -24,6 +21,11 @@ typedef struct Override {
     int64_t lo, hi;
 } Override;
 
+/* Items of which overrides speak, and their arcs. */
+typedef struct Pair {
+    int32_t i, j, first, arcs;
+} Pair;
+
 typedef struct Builder {
     Arena *a;
     Problem *p;
@@ -31,6 +33,7 @@ typedef struct Builder {
     Override *override; /* by pair */
     VEC(Interval) pair; /* of the pair at hand */
     VEC(Arc) arc;
+    VEC(Pair) overridden;
 } Builder;
 
 typedef struct Event {
@@ -188,6 +191,13 @@ static void add_arcs(Builder *b, int i, int j)
     b->pair.n = 0;
 }
 
+static void note_pair(Builder *b, int i, int j, size_t arcs)
+{
+    if (b->arc.n > INT32_MAX / 2)
+        fail_overflow();
+    VEC_PUSH(b->a, &b->overridden, ((Pair){ i, j, (int32_t)arcs, (int32_t)(b->arc.n - arcs) }));
+}
+
 static void add_pair(Builder *b, int i, int j)
 {
     const Problem *p = b->p;
@@ -198,10 +208,13 @@ static void add_pair(Builder *b, int i, int j)
         return;
     }
     const int k = overridden ? first_override(b, i, j) : b->n_override;
+    const size_t arcs = b->arc.n;
     exclude_parts(b, i, j, k);
     for (int m = k; of_pair(b, m, i, j); m++)
         add_interval(b, b->override[m].lo, b->override[m].hi);
     add_arcs(b, i, j);
+    if (of_pair(b, k, i, j))
+        note_pair(b, i, j, arcs);
 }
 
 /* ---- all pairs ---- */
@@ -226,17 +239,41 @@ static void sweep(Builder *b)
     }
 }
 
-/* Overrides hold for items that never live together, too. */
-static void add_strangers(Builder *b)
+/* Overrides hold for items that never live together, too. swept: the others are there already. */
+static void add_overridden(Builder *b, bool swept)
 {
     const Problem *p = b->p;
     for (int k = 0; k < b->n_override;) {
         const int i = b->override[k].i, j = b->override[k].j;
         const bool together = p->begin[i] < p->end[j] && p->begin[j] < p->end[i];
+        const size_t arcs = b->arc.n;
         for (; of_pair(b, k, i, j); k++)
             if (!together)
                 add_interval(b, b->override[k].lo, b->override[k].hi);
+        if (together && !swept)
+            add_pair(b, i, j);
         add_arcs(b, i, j);
+        if (!together && b->arc.n > arcs)
+            note_pair(b, i, j, arcs);
+    }
+}
+
+static void list_partners(Builder *b)
+{
+    Problem *p = b->p;
+    p->partners = NEW_ARRAY(b->a, size_t, p->n + 2);
+    p->partner = NEW_ARRAY(b->a, Partner, 2 * b->overridden.n);
+    size_t *next = p->partners + 1;
+    for (size_t k = 0; k < b->overridden.n; k++) {
+        next[b->overridden.at[k].i + 1]++;
+        next[b->overridden.at[k].j + 1]++;
+    }
+    for (int i = 1; i <= p->n; i++)
+        next[i] += next[i - 1];
+    for (size_t k = 0; k < b->overridden.n; k++) {
+        const Pair x = b->overridden.at[k];
+        p->partner[next[x.i]++] = (Partner){ x.j, x.first, x.arcs };
+        p->partner[next[x.j]++] = (Partner){ x.i, x.first, x.arcs };
     }
 }
 
@@ -259,15 +296,26 @@ static void index_arcs(Arena *a, Problem *p)
     }
 }
 
-void place_arcs(Arena *a, Problem *p, const PlaceArc *override, int n_override, int n_item)
+static bool any_pin(const Problem *p)
 {
-    if (p->plain && count_pairs(a, p) > MOST_PAIRS)
-        return;
+    for (int i = 0; i < p->n; i++)
+        if (p->pin[i] >= 0)
+            return true;
+    return false;
+}
+
+void place_arcs(Arena *a, Problem *p, const PlaceArc *override, int n_override, int n_item,
+                size_t pairs)
+{
     Builder b = { .a = a, .p = p };
+    p->many = !(n_override && any_pin(p)) && count_pairs(a, p) > pairs;
     load_overrides(&b, override, n_override, n_item);
-    sweep(&b);
-    add_strangers(&b);
+    if (!p->many)
+        sweep(&b);
+    add_overridden(&b, !p->many);
+    list_partners(&b);
     p->arc = b.arc.at;
     p->n_arc = b.arc.n;
-    index_arcs(a, p);
+    if (!p->many)
+        index_arcs(a, p);
 }

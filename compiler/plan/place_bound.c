@@ -30,6 +30,7 @@ typedef struct Bound {
     int64_t height;
     int n_live, n_chosen;
     Live *live, *chosen; /* chosen: the special ones that count */
+    int32_t *chosen_at;  /* of an item: where among them, plus one; 0: not */
     VEC(Job) job;
     VEC(size_t) list;
 } Bound;
@@ -51,25 +52,6 @@ static int by_length(const void *a, const void *b)
     if (x->length != y->length)
         return x->length > y->length ? -1 : 1;
     return x->item < y->item ? -1 : x->item > y->item;
-}
-
-static int64_t most_alive(Arena *a, const Problem *p)
-{
-    const ArenaMark mark = arena_mark(a);
-    Event *event = NEW_ARRAY(a, Event, 2 * (size_t)p->n);
-    for (int i = 0; i < p->n; i++) {
-        event[2 * i] = (Event){ p->begin[i], i, p->size[i] };
-        event[2 * i + 1] = (Event){ p->end[i], i, -p->size[i] };
-    }
-    if (p->n)
-        qsort(event, 2 * (size_t)p->n, sizeof *event, by_time);
-    int64_t now = 0, most = 0;
-    for (int k = 0; k < 2 * p->n; k++) {
-        now += event[k].grow;
-        most = i64_max(most, now);
-    }
-    arena_release(a, mark);
-    return most;
 }
 
 /* ---- windows of one step ---- */
@@ -123,34 +105,78 @@ static int64_t overlap_at(const Live *x, const Live *y, int64_t distance)
     return i64_max(i64_min(at + x->length, y->length) - i64_max(at, 0), 0);
 }
 
-static bool distance_allowed(const Problem *p, int i, int j, int64_t distance)
+static bool distance_allowed(const Problem *p, int i, const Partner *with, int64_t distance)
 {
-    for (size_t e = p->start[i]; e < p->start[i + 1]; e++) {
-        const Arc *arc = &p->arc[p->incident[e]];
-        if (arc->i == i && arc->j == j && arc->lo < distance && distance < arc->hi)
-            return false;
-        if (arc->j == i && arc->i == j && arc->lo < -distance && -distance < arc->hi)
+    for (int32_t e = with->first; e < with->first + with->arcs; e++) {
+        const Arc *arc = &p->arc[e];
+        const int64_t d = arc->i == i ? distance : -distance;
+        if (arc->lo < d && d < arc->hi)
             return false;
     }
     return true;
 }
 
 /* The most units two windows may have in common: at the end of a forbidden interval, or nested. */
-static int64_t most_shared(const Problem *p, const Live *x, const Live *y)
+static int64_t most_shared(const Problem *p, const Live *x, const Live *y, const Partner *with)
 {
-    const int i = x->item, j = y->item;
+    const int i = x->item;
     const int64_t nested = y->low - x->low;
-    int64_t most = distance_allowed(p, i, j, nested) ? overlap_at(x, y, nested) : 0;
-    for (size_t e = p->start[i]; e < p->start[i + 1]; e++) {
-        const Arc *arc = &p->arc[p->incident[e]];
-        if (arc->i != j && arc->j != j)
-            continue;
+    int64_t most = distance_allowed(p, i, with, nested) ? overlap_at(x, y, nested) : 0;
+    for (int32_t e = with->first; e < with->first + with->arcs; e++) {
+        const Arc *arc = &p->arc[e];
         const int64_t lo = arc->i == i ? arc->lo : -arc->hi, hi = arc->i == i ? arc->hi : -arc->lo;
-        if (distance_allowed(p, i, j, lo))
+        if (distance_allowed(p, i, with, lo))
             most = i64_max(most, overlap_at(x, y, lo));
-        if (distance_allowed(p, i, j, hi))
+        if (distance_allowed(p, i, with, hi))
             most = i64_max(most, overlap_at(x, y, hi));
     }
+    return most;
+}
+
+/* ---- all steps at once ---- */
+
+typedef VEC(Event) Events;
+
+static void add_events(Arena *a, Events *e, int32_t begin, int32_t end, int32_t item, int64_t grow)
+{
+    VEC_PUSH(a, e, ((Event){ begin, item, grow }));
+    VEC_PUSH(a, e, ((Event){ end, item, -grow }));
+}
+
+/* What items with the same overrides may share is taken off, as if each pair shared other units. */
+static void add_shared(Arena *a, const Problem *p, int i, Events *e)
+{
+    const Live x = { .item = i, .length = p->size[i] };
+    for (size_t k = p->partners[i]; k < p->partners[i + 1]; k++) {
+        const int32_t j = p->partner[k].item;
+        const int32_t begin = (int32_t)i64_max(p->begin[i], p->begin[j]),
+                      end = (int32_t)i64_min(p->end[i], p->end[j]);
+        const Live y = { .item = j, .length = p->size[j] };
+        if (j < i && begin < end && !p->item[p->from[j]].parts)
+            add_events(a, e, begin, end, i, -most_shared(p, &x, &y, p->partner + k));
+    }
+}
+
+/* Items of parts do not count. */
+static int64_t most_alive(Arena *a, const Problem *p)
+{
+    const ArenaMark mark = arena_mark(a);
+    Events event = { 0 };
+    for (int i = 0; i < p->n; i++) {
+        if (p->item[p->from[i]].parts)
+            continue;
+        add_events(a, &event, p->begin[i], p->end[i], i, p->size[i]);
+        add_shared(a, p, i, &event);
+    }
+    if (event.n)
+        qsort(event.at, event.n, sizeof *event.at, by_time);
+    int64_t now = 0, most = 0;
+    for (size_t k = 0; k < event.n; k++) {
+        now += event.at[k].grow;
+        if (k + 1 == event.n || event.at[k + 1].time != event.at[k].time)
+            most = i64_max(most, now);
+    }
+    arena_release(a, mark);
     return most;
 }
 
@@ -164,15 +190,18 @@ static void add_job(Bound *b, const Live *x)
 /* Adds a special window to the chosen ones if it can count beside them; returns what it adds. */
 static int64_t choose(Bound *b, Live *x)
 {
+    const Problem *p = b->p;
     Live *partner = NULL;
     int64_t shared = 0;
-    for (int k = 0; k < b->n_chosen; k++) {
-        const int64_t s = most_shared(b->p, x, &b->chosen[k]);
+    for (size_t k = p->partners[x->item]; k < p->partners[x->item + 1]; k++) {
+        const int32_t at = b->chosen_at[p->partner[k].item];
+        Live *y = at ? b->chosen + at - 1 : NULL;
+        const int64_t s = y ? most_shared(p, x, y, p->partner + k) : 0;
         if (s == 0)
             continue;
-        if (partner || b->chosen[k].paired || !x->whole || !b->chosen[k].whole)
+        if (partner || y->paired || !x->whole || !y->whole)
             return 0;
-        partner = &b->chosen[k];
+        partner = y;
         shared = s;
     }
     x->paired = partner != NULL;
@@ -181,6 +210,7 @@ static int64_t choose(Bound *b, Live *x)
     else
         add_job(b, x);
     b->chosen[b->n_chosen++] = *x;
+    b->chosen_at[x->item] = b->n_chosen;
     return x->length - shared;
 }
 
@@ -201,6 +231,8 @@ static void count_step(Bound *b)
         qsort(b->live, (size_t)special, sizeof *b->live, by_length);
     for (int k = 0; k < special; k++)
         sum += choose(b, &b->live[k]);
+    for (int k = 0; k < b->n_chosen; k++)
+        b->chosen_at[b->chosen[k].item] = 0;
     b->height = i64_max(b->height, sum);
     VEC_PUSH(b->a, &b->list, b->job.n);
 }
@@ -259,14 +291,15 @@ static void count_steps(Bound *b)
 
 int64_t place_bound(Arena *a, Problem *p)
 {
-    int64_t height = p->plain ? most_alive(a, p) : 0;
+    int64_t height = p->plain || p->many ? most_alive(a, p) : 0;
     for (int i = 0; i < p->n; i++)
         height = i64_max(height, p->size[i] + i64_max(p->pin[i], 0));
-    if (p->plain)
+    if (p->plain || p->many)
         return height;
     Bound b = { .a = a, .p = p, .height = height };
     b.live = NEW_ARRAY(a, Live, p->n);
     b.chosen = NEW_ARRAY(a, Live, p->n);
+    b.chosen_at = NEW_ARRAY(a, int32_t, p->n);
     VEC_PUSH(a, &b.list, 0);
     count_steps(&b);
     p->job = b.job.at;

@@ -14,6 +14,11 @@ typedef struct Arc {
     int64_t lo, hi;
 } Arc;
 
+/* What the overrides of an item say of another: the pair's arcs, arc[first] and behind. */
+typedef struct Partner {
+    int32_t item, first, arcs;
+} Partner;
+
 /* Units [low, low + length) of an item that nothing else in its list may touch. */
 typedef struct Job {
     int32_t item;
@@ -32,10 +37,13 @@ typedef struct Problem {
     bool plain;    /* lifetimes and sizes say all: no parts, overrides, pins */
     bool mixed;    /* some alignments exceed the unit */
 
-    size_t n_arc; /* of all pairs that exclude each other; none in a large plain problem */
+    bool many;    /* too many pairs to list: arcs are those of overrides only */
+    size_t n_arc; /* of all pairs that exclude each other */
     Arc *arc;
     size_t *start; /* the arcs of item i: incident[start[i]] .. incident[start[i + 1] - 1] */
     int32_t *incident;
+    size_t *partners; /* of item i, named by overrides: partner[partners[i]] .. */
+    Partner *partner;
 
     size_t n_job, n_list; /* lists of jobs that exclude each other, when not plain */
     Job *job;
@@ -61,13 +69,14 @@ static inline uint64_t place_random(uint64_t *state)
 
 static const uint64_t PLACE_SEED = 88172645463325252u;
 
-/* place_problem.c: the caller's items in units, with their arcs. */
+/* place_problem.c: the caller's items in units, with their arcs; pairs: most that are listed. */
 Problem *place_problem(Arena *a, const PlaceItem *item, int n, const PlaceArc *override,
-                       int n_override);
+                       int n_override, size_t pairs);
 int64_t place_height(const Problem *p, const int64_t *offset);
 
 /* place_arcs.c: fills the pairs that exclude each other; n_item: the caller's number of items. */
-void place_arcs(Arena *a, Problem *p, const PlaceArc *override, int n_override, int n_item);
+void place_arcs(Arena *a, Problem *p, const PlaceArc *override, int n_override, int n_item,
+                size_t pairs);
 
 /* place_bound.c: a height below which nothing fits; fills the lists of jobs. */
 int64_t place_bound(Arena *a, Problem *p);
@@ -76,6 +85,12 @@ int64_t place_bound(Arena *a, Problem *p);
  * hint: the caller's offsets or NULL. Returns the height. */
 int64_t place_by_order(Arena *a, const Problem *p, const int64_t *hint, int64_t goal,
                        uint32_t moves, int64_t *offset);
+
+/* place_many.c: for problems with too many pairs. From the last step to the first, or from the
+ * first on; the height. */
+int64_t place_many(Arena *a, const Problem *p, bool backward, int64_t *offset);
+/* Do pinned items exclude each other there? */
+bool place_pins_meet(Arena *a, const Problem *p);
 
 /* The two exact searches: is there a placement within `capacity` units? IMPOSSIBLE is a proof,
  * UNDECIDED says that the budget is spent. Offsets are written when found; *spent grows by what was

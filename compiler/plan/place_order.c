@@ -12,6 +12,9 @@
 /* Arcs looked at by all moves together, about. */
 static const size_t MOVE_WORK = 1000000;
 
+/* More items than this are not looked through for each of them. */
+enum { MOST_LARGE = 20000 };
+
 typedef struct Orders {
     const Problem *p;
     int32_t *order, *next;   /* the best one, and the one being tried */
@@ -164,10 +167,11 @@ static void improve(Orders *o, int64_t goal, uint32_t moves)
 
 /* ---- problems without a list of pairs ---- */
 
-/* Largest first; the placed items are looked through from below for a gap. */
+/* Largest first; the placed items are looked through from below for a gap. Plain problems only. */
 static int64_t place_large(Arena *a, Orders *o)
 {
     const Problem *p = o->p;
+    sort_order(a, o, BY_SIZE, NULL);
     int32_t *rising = NEW_ARRAY(a, int32_t, p->n);
     int64_t height = 0;
     for (int k = 0; k < p->n; k++) {
@@ -189,6 +193,22 @@ static int64_t place_large(Arena *a, Orders *o)
     return height;
 }
 
+static int64_t place_without_pairs(Arena *a, Orders *o, int64_t goal)
+{
+    const Problem *p = o->p;
+    o->best = INT64_MAX;
+    if (p->plain && p->n <= MOST_LARGE)
+        o->best = place_large(a, o);
+    for (int backward = 0; backward < 2 && o->best > goal; backward++) {
+        const int64_t height = place_many(a, p, backward, o->trial);
+        if (height >= o->best)
+            continue;
+        o->best = height;
+        memcpy(o->offset, o->trial, sizeof *o->offset * (size_t)p->n);
+    }
+    return o->best;
+}
+
 int64_t place_by_order(Arena *a, const Problem *p, const int64_t *hint, int64_t goal,
                        uint32_t moves, int64_t *offset)
 {
@@ -197,10 +217,8 @@ int64_t place_by_order(Arena *a, const Problem *p, const int64_t *hint, int64_t 
     o.next = NEW_ARRAY(a, int32_t, p->n);
     o.trial = NEW_ARRAY(a, int64_t, p->n);
     o.placed = NEW_ARRAY(a, bool, p->n);
-    if (!p->start) {
-        sort_order(a, &o, BY_SIZE, NULL);
-        return place_large(a, &o);
-    }
+    if (p->many)
+        return place_without_pairs(a, &o, goal);
     for (int kind = hint ? BY_HINT : BY_SIZE; kind < ORDERS && o.best > goal; kind++) {
         sort_order(a, &o, kind, hint);
         const int64_t height = first_fit(&o, o.best);

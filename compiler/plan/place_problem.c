@@ -114,7 +114,7 @@ static void make_room(Arena *a, Problem *p, int n)
 }
 
 Problem *place_problem(Arena *a, const PlaceItem *item, int n, const PlaceArc *override,
-                       int n_override)
+                       int n_override, size_t pairs)
 {
     check_range(item, n, override, n_override);
     Problem *p = NEW(a, Problem);
@@ -134,7 +134,7 @@ Problem *place_problem(Arena *a, const PlaceItem *item, int n, const PlaceArc *o
         p->unit = plain_unit(p, p->unit);
     for (int i = 0; i < p->n; i++)
         set_item(p, i);
-    place_arcs(a, p, override, n_override, n);
+    place_arcs(a, p, override, n_override, n, pairs);
     return p;
 }
 

@@ -22,7 +22,14 @@ typedef struct Edge {
     int32_t result;
 } Edge;
 
-enum { MOST_CROSSING = 24, NARROW_TURNS = 8 };
+enum {
+    MOST_CROSSING = 24,
+    NARROW_TURNS = 8,
+    MOST_EDGES = 1 << 19, /* of a model of so many steps that streams must be shorter for it */
+    LEAST_REACH = 4,
+    PATH_WORK = 20000000,    /* edges and places looked at in search of a path, */
+    PATH_WORK_OF_STEP = 200, /* and so many more for each step */
+};
 
 struct Finder {
     Arena *arena;
@@ -37,8 +44,10 @@ struct Finder {
     int32_t *least_rows;             /* of an item: fewer no ring of it has */
     VEC(Edge) edge;
     int32_t *into, *into_end; /* those that end at k: edge[into[k]] .. edge[into_end[k] - 1] */
-    int64_t budget;
-    int64_t most; /* peaks beyond it are of no use */
+    int32_t reach;            /* most steps of a stream */
+    int64_t budget;           /* unit visits that are left */
+    int64_t looking;          /* edges and places that may be looked at in search of a path */
+    int64_t most;             /* peaks beyond it are of no use */
     Strips strips;
     int32_t *number;    /* scratch of walked_key() */
     struct Best *best;  /* of places */
@@ -55,13 +64,13 @@ static void count_alive(Finder *f)
     int32_t *items = NEW_ARRAY(f->arena, int32_t, n + 2);
     f->alive = NEW_ARRAY(f->arena, int64_t, n + 1);
     f->crossing = NEW_ARRAY(f->arena, int32_t, n + 1);
-    f->layer = NEW_ARRAY(f->arena, int64_t, n + 1);
+    f->layer = NEW_ARRAY(f->arena, int64_t, n + 2);
     for (size_t i = 0; i < f->all->item.n; i++) {
         const Item *it = f->all->item.at + i;
         if (it->outside)
             continue;
-        for (int32_t k = (int32_t)i64_max(it->first, 0); k < it->end; k++)
-            f->layer[k] += it->size;
+        f->layer[i64_max(it->first, 0)] += it->size;
+        f->layer[i64_min(it->end, n + 1)] -= it->size;
         if (it->first + 1 >= it->end)
             continue;
         delta[it->first + 1] += it->size, items[it->first + 1]++;
@@ -70,18 +79,25 @@ static void count_alive(Finder *f)
     for (int k = 0; k <= n; k++) {
         f->alive[k] = (k ? f->alive[k - 1] : 0) + delta[k];
         f->crossing[k] = (k ? f->crossing[k - 1] : 0) + items[k];
+        f->layer[k] += k ? f->layer[k - 1] : 0;
     }
 }
 
+/* A place that few items cross is soon found from the places behind it: those are skipped that many
+ * cross. */
 static void list_crossing(Finder *f)
 {
-    int32_t *n = NEW_ARRAY(f->arena, int32_t, f->steps + 1);
+    int32_t *n = NEW_ARRAY(f->arena, int32_t, f->steps + 1),
+            *few = NEW_ARRAY(f->arena, int32_t, f->steps + 2); /* the next from k on */
     f->cross = arena_array(f->arena, (size_t)f->steps + 1, sizeof *f->cross);
+    few[f->steps + 1] = f->steps + 1;
+    for (int32_t k = f->steps; k >= 0; k--)
+        few[k] = f->crossing[k] <= MOST_CROSSING ? k : few[k + 1];
     for (size_t i = 0; i < f->all->item.n; i++) {
         const Item *it = f->all->item.at + i;
-        for (int32_t k = it->first + 1; !it->outside && k < it->end; k++)
-            if (f->crossing[k] <= MOST_CROSSING)
-                f->cross[k][n[k]++] = (int32_t)i;
+        const int32_t end = (int32_t)i64_min(it->end, f->steps + 1);
+        for (int32_t k = few[it->first + 1]; !it->outside && k < end; k = few[k + 1])
+            f->cross[k][n[k]++] = (int32_t)i;
     }
 }
 
@@ -168,8 +184,7 @@ static void add_streams(Finder *f, int32_t to)
     int64_t cost = 0, worst = 0, inside = 0;
     if (f->crossing[to] > MOST_CROSSING)
         return;
-    for (int32_t from = to - 1; from >= 0 && to - from <= STREAM_STEPS && f->cost[from] >= 0;
-         from--) {
+    for (int32_t from = to - 1; from >= 0 && to - from <= f->reach && f->cost[from] >= 0; from--) {
         cost += f->cost[from];
         worst = i64_max(worst, f->layer[from]);
         inside += least_inside(f, from, to);
@@ -251,8 +266,8 @@ static void add_strips(Finder *f, int32_t to)
     int64_t cost = 0, worst = 0;
     if (f->crossing[to] > MOST_CROSSING)
         return;
-    for (int32_t from = to - 1;
-         from >= 0 && to - from <= STREAM_STEPS && strip_takes(&f->strips, from); from--) {
+    for (int32_t from = to - 1; from >= 0 && to - from <= f->reach && strip_takes(&f->strips, from);
+         from--) {
         cost += f->cost[from];
         worst = i64_max(worst, f->layer[from]);
         if (f->crossing[from] > MOST_CROSSING)
@@ -408,8 +423,9 @@ static Best best_into(const Finder *f, int32_t to, int64_t limit, bool exact, co
     return least;
 }
 
-static void find_path(const Finder *f, int64_t limit, bool exact, Best *best)
+static void find_path(Finder *f, int64_t limit, bool exact, Best *best)
 {
+    f->looking -= (int64_t)f->edge.n;
     best[0] = (Best){ .edge = -1 };
     for (int32_t to = 1; to <= f->steps; to++)
         best[to] = best_into(f, to, limit, exact, best);
@@ -431,16 +447,30 @@ static void forget_grown(Finder *f)
  * be old ones: they only decide between equals. */
 static void mend_path(Finder *f, int64_t limit, Best *best)
 {
+    f->looking -= f->steps;
     for (int32_t to = 1; to <= f->steps; to++) {
         const int32_t k = best[to].edge;
         f->changed[to] = k >= 0 && (f->edge.at[k].grown || f->changed[f->edge.at[k].from]);
         if (!f->changed[to])
             continue;
+        f->looking -= f->into_end[to] - f->into[to];
         const Best now = best_into(f, to, limit, false, best);
         f->changed[to] = !same(&now, best + to, limit > 0);
         best[to] = now;
     }
     forget_grown(f);
+}
+
+/* What was not walked by now is not used. */
+static void give_up_edges(Finder *f)
+{
+    for (size_t k = 0; k < f->edge.n; k++) {
+        Edge *e = f->edge.at + k;
+        if (e->exact)
+            continue;
+        e->bytes = NEVER;
+        e->exact = true;
+    }
 }
 
 /* Walks the streams of the path that are not exact yet; false: all were. */
@@ -489,7 +519,10 @@ Finder *schedule_open(Arena *a, const Items *all, const ScheduleOptions *opt)
                    .all = all,
                    .opt = opt,
                    .steps = (int32_t)all->program->step.n,
-                   .budget = opt->budget };
+                   .budget = opt->budget,
+                   .looking = PATH_WORK };
+    f->looking += PATH_WORK_OF_STEP * (int64_t)f->steps;
+    f->reach = (int32_t)i64_max(LEAST_REACH, i64_min(STREAM_STEPS, MOST_EDGES / (f->steps + 1)));
     f->best = NEW_ARRAY(a, Best, f->steps + 1);
     f->changed = NEW_ARRAY(a, bool, f->steps + 1);
     f->number = NEW_ARRAY(a, int32_t, all->item.n + 1);
@@ -511,6 +544,12 @@ bool schedule_under(Finder *f, int64_t limit, Schedule *out)
     while (!f->steps || f->best[f->steps].edge >= 0) {
         if (!settle_path(f, f->best))
             break;
+        if (f->looking < 0) {
+            give_up_edges(f);
+            forget_grown(f);
+            find_path(f, f->most, false, f->best);
+            break;
+        }
         mend_path(f, f->most, f->best);
     }
     if (f->steps && f->best[f->steps].edge < 0)
@@ -576,6 +615,12 @@ static int64_t find_least(Finder *f, int64_t most)
     if (most)
         drop_edges(f, i64_max(f->most, f->opt->enough));
     for (int turn = 0;; turn++) {
+        if (f->looking < 0) {
+            give_up_edges(f);
+            forget_grown(f);
+            find_path(f, 0, false, f->best);
+            return f->best[f->steps].peak;
+        }
         const ArenaMark mark = arena_mark(f->arena);
         const bool dropped = turn % NARROW_TURNS == 0 && narrow(f);
         arena_release(f->arena, mark);

@@ -24,7 +24,7 @@ static void check_verdicts(const Case *c, int64_t optimum, bool plain)
         Arena a = { 0 };
         int64_t offset[MOST_ITEMS];
         uint64_t spent = 0;
-        Problem *p = place_problem(&a, c->item, c->n, c->arc, c->arcs);
+        Problem *p = place_problem(&a, c->item, c->n, c->arc, c->arcs, PLACE_PAIRS);
         assert_true(place_bound(&a, p) * p->unit <= optimum);
         if (h >= 0 && h % p->unit == 0) {
             const Verdict v =
@@ -248,6 +248,48 @@ static void test_large(void **state)
     }
 }
 
+/* Placed one after the other, whatever they are: every rule holds, and the bound is one. */
+static void test_without_pairs(void **state)
+{
+    const PlaceOptions opt = { .pairs = 1, .exact_items = 1, .moves = 1 };
+    (void)state;
+    for (int k = 0; k < 2000; k++) {
+        Case c;
+        Arena a = { 0 };
+        if (k % 2)
+            mixed_case(&c, 3 + below(4));
+        else
+            plain_case(&c, 4 + below(6), 5);
+        const int64_t optimum = brute_force(&c, FARTHEST);
+        const PlaceResult r = solve(&a, &c, &opt);
+        assert_int_equal(!r.offset, optimum < 0);
+        if (r.offset) {
+            assert_true(place_holds(c.item, c.n, c.arc, c.arcs, r.offset, r.height));
+            assert_true(r.lower_bound <= optimum && optimum <= r.height);
+        }
+        arena_free(&a);
+    }
+}
+
+/* A tensor that is alive in a step and the one before, its bytes taken over by the next. */
+static void test_long_chain_in_place(void **state)
+{
+    enum { STEPS = 3000 };
+    Arena a = { 0 };
+    PlaceItem *item = NEW_ARRAY(&a, PlaceItem, 2 * STEPS);
+    PlaceArc *arc = NEW_ARRAY(&a, PlaceArc, STEPS);
+    (void)state;
+    for (int i = 0; i < STEPS; i++) { /* and as many that stay to the end */
+        item[i] = (PlaceItem){ .size = 16 + i % 3, .begin = i, .end = i + 2 };
+        item[STEPS + i] = (PlaceItem){ .size = 8, .begin = i, .end = STEPS };
+        arc[i] = PLACE_SHARE(i, i ? i - 1 : STEPS);
+    }
+    const PlaceResult r = place(&a, item, 2 * STEPS, arc, STEPS, &(PlaceOptions){ .pairs = 1000 });
+    assert_true(place_holds(item, 2 * STEPS, arc, STEPS, r.offset, r.height));
+    assert_true(r.height <= 8 * STEPS + 64 && r.lower_bound >= 8 * STEPS);
+    arena_free(&a);
+}
+
 static void test_same_every_time(void **state)
 {
     (void)state;
@@ -276,6 +318,8 @@ int main(void)
         cmocka_unit_test(test_planted),
         cmocka_unit_test(test_capacity),
         cmocka_unit_test(test_large),
+        cmocka_unit_test(test_without_pairs),
+        cmocka_unit_test(test_long_chain_in_place),
         cmocka_unit_test(test_same_every_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
