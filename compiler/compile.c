@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "bounds/bounds.h"
 #include "cli/initializers.h"
 #include "cli/io_forms.h"
 #include "cli/overrides.h"
@@ -131,6 +132,7 @@ void compile_program(Compile *c)
     plan_program(c->program, &plan);
     check_limit(c);
     plan_check(c->program);
+    bounds_check_planned(c->program);
     weights_layout(c->program);
     program_link(c->program);
 }

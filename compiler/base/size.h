@@ -64,6 +64,23 @@ static inline int64_t i64_min(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
+/* The same where the furthest number stands for all beyond it. */
+static inline int64_t sat_add(int64_t a, int64_t b)
+{
+    int64_t r;
+    if (!__builtin_add_overflow(a, b, &r))
+        return r;
+    return a < 0 ? INT64_MIN : INT64_MAX;
+}
+
+static inline int64_t sat_mul(int64_t a, int64_t b)
+{
+    int64_t r;
+    if (!__builtin_mul_overflow(a, b, &r))
+        return r;
+    return (a < 0) != (b < 0) ? INT64_MIN : INT64_MAX;
+}
+
 /* Division rounded up and down; b > 0. */
 static inline int64_t i64_ceil_div(int64_t a, int64_t b)
 {

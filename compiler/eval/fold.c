@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/size.h"
+#include "bounds/bounds.h"
 #include "eval/eval.h"
 #include "ops/lower.h"
 
@@ -129,6 +130,8 @@ bool fold_node(Node *n)
         return false;
     }
     copy->op->lower(&l, copy);
+    lower_empty(&p);
+    bounds_check(&p);
     const int64_t arena_bytes = eval_place_apart(&p);
     unsigned char *weights = eval_weights(scratch, &p),
                   *arena = arena_alloc(scratch, (size_t)arena_bytes);

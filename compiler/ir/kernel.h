@@ -14,6 +14,10 @@ typedef struct FieldRow {
     int count;           /* elements; 0: a scalar */
 } FieldRow;
 
+/* What a step of the kernel may touch of its operands: bounds/reach.h. */
+typedef struct Bounds Bounds;
+typedef void KernelBounds(Bounds *b);
+
 typedef struct KernelRow {
     const char *name;   /* "conv_f32": the function is inlay_conv_f32 */
     const char *params; /* "conv": the structure is inlay_conv_params */
@@ -22,6 +26,8 @@ typedef struct KernelRow {
     const FieldRow *field;
     int fields;
     size_t params_size;
+    KernelBounds *bounds;
+    const char *operands; /* letters of kernels.def */
 } KernelRow;
 
 /* The row of that name; unknown names are our bug (assert). */

@@ -18,12 +18,12 @@ extern const KernelFamily *const kernel_families[];
 #define FIELD(type, name) { #type, #name, offsetof(PARAMS, name), sizeof(type), 0 },
 #define FIELDS(type, name, n) { #type, #name, offsetof(PARAMS, name), sizeof(type), n },
 
-#define KERNEL_ROW(kernel, structure, header) \
+#define KERNEL_ROW(kernel, structure, header, reach, letters) \
     { \
         .name = #kernel, .params = #structure, .file = header, .run = inlay_##kernel, \
         .field = structure##_fields, \
         .fields = (int)(sizeof structure##_fields / sizeof(FieldRow)) - 1, \
-        .params_size = sizeof(inlay_##structure##_params), \
+        .params_size = sizeof(inlay_##structure##_params), .bounds = reach, .operands = letters, \
     }
 
 #endif

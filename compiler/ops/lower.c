@@ -195,6 +195,28 @@ void lower_clear(Lower *l, Node *n, Tensor *out)
     step_out(lower_step(l, n, "clear", &p), out);
 }
 
+/* Its results have no elements. */
+static bool makes_nothing(const Step *s)
+{
+    for (int k = 0; k < s->n_out; k++)
+        if (s->operand[k].tensor && tensor_bytes(s->operand[k].tensor))
+            return false;
+    return s->n_out && s->operand[0].tensor && !s->control;
+}
+
+void lower_empty(Program *p)
+{
+    static const inlay_copy_params nothing = { 0 };
+    for (size_t i = 0; i < p->step.n; i++) {
+        Step *s = p->step.at[i];
+        if (!makes_nothing(s))
+            continue;
+        s->kernel = kernel_find("clear");
+        s->params = arena_copy(p->graph->arena, &nothing, sizeof nothing);
+        s->n_operand = s->n_out = s->units = 1;
+    }
+}
+
 /* A whole arena tensor whose only purpose is to become an output may live there from the start. */
 static bool can_live_in(const Tensor *out, const Tensor *root)
 {

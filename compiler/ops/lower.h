@@ -56,6 +56,8 @@ void lower_view(Lower *l, Node *n, Tensor *out, Tensor *in, int64_t offset);
 void lower_copy(Lower *l, Node *n, Tensor *out, Tensor *in);
 /* out = 0, byte by byte. */
 void lower_clear(Lower *l, Node *n, Tensor *out);
+/* Steps whose results have no elements do nothing: kernels may count on one at least. */
+void lower_empty(Program *p);
 /* A constant operand becomes part of the blob when a step uses it; this makes that explicit and
  * returns t. */
 Tensor *lower_use(Lower *l, Tensor *t);

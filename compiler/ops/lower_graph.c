@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/size.h"
+#include "bounds/bounds.h"
 #include "kernels/pushed.h"
 #include "ops/control.h"
 #include "ops/lower.h"
@@ -144,5 +145,7 @@ Program *lower_graph(Graph *g, int pack_width)
             lower_copy(&l, NULL, g->output.at[i], made[i]);
     move_in(&l, g);
     number_steps(p);
+    lower_empty(p);
+    bounds_check(p);
     return p;
 }

@@ -13,6 +13,7 @@ FAMILY = '''/* Made from kernels.def. */
 
 #include "kernels/%(family)s.h"
 
+%(bounds)s
 %(fields)s
 static const KernelRow rows[] = {
 %(rows)s};
@@ -38,11 +39,12 @@ def unique(items):
 
 
 def family_text(family, rows):
-    structures = unique(params for _, params in rows)
+    structures = unique(row[1] for row in rows)
     return FAMILY % {
         'family': family,
+        'bounds': ''.join('KernelBounds %s;\n' % bounds for bounds in unique(row[3] for row in rows)),
         'fields': ''.join(FIELDS % {'params': params} for params in structures),
-        'rows': ''.join('    KERNEL_ROW(%s, %s, "%s.h"),\n' % (name, params, family) for name, params in rows)}
+        'rows': ''.join('    KERNEL_ROW(%s, %s, "%s.h", %s, %s),\n' % row for row in rows)}
 
 
 def table_text(families):
@@ -53,9 +55,9 @@ def table_text(families):
 
 def main():
     table, folder = sys.argv[1:]
-    rows = re.findall(r'^KERNEL\((\w+),\s*(\w+),\s*"(\w+)\.h"\)', open(table).read(), re.M)
-    families = unique(family for _, _, family in rows)
-    texts = {f: family_text(f, [(n, p) for n, p, of in rows if of == f]) for f in families}
+    rows = re.findall(r'^KERNEL\((\w+), (\w+), "(\w+)\.h", (\w+), ("[^"]*")\)', open(table).read(), re.M)
+    families = unique(row[2] for row in rows)
+    texts = {f: family_text(f, [row for row in rows if row[2] == f]) for f in families}
     texts['table'] = table_text(families)
     for name, text in texts.items():
         path = os.path.join(folder, 'kernels_%s.c' % name)

@@ -12,7 +12,7 @@ import host
 import tap
 
 # A folder may include its own floor's files and those of lower floors; neighbours on a floor never meet.
-FLOORS = {'base': 0, 'ir': 1, 'ops': 2, 'onnx': 3, 'passes': 3, 'plan': 3, 'prove': 3, 'eval': 3, 'emit': 4, 'cli': 5}
+FLOORS = {'base': 0, 'ir': 1, 'bounds': 2, 'ops': 3, 'onnx': 4, 'passes': 4, 'plan': 4, 'prove': 4, 'eval': 4, 'emit': 5, 'cli': 6}
 # What reaches across, each with its reason.
 ACROSS = {
     ('passes', 'eval'): 'constants are folded by running the kernels',
@@ -135,7 +135,8 @@ def tables(files, root):
     """Every kernel of kernels.def exists in its header, once; every operator row names functions that exist."""
     bad, seen = [], set()
     source = '\n'.join(text for f, text in files.items() if f.startswith('runtime/kernels/'))
-    for name, params, header in re.findall(r'^KERNEL\((\w+),\s*(\w+),\s*"([^"]+)"\)', files.get('runtime/kernels/kernels.def', ''), re.M):
+    bounds = files.get('compiler/bounds/families.h', '')
+    for name, params, header, function in re.findall(r'^KERNEL\((\w+), (\w+), "([^"]+)", (\w+), "[^"]*"\)', files.get('runtime/kernels/kernels.def', ''), re.M):
         if name in seen:
             bad.append('kernel %s is listed twice' % name)
         seen.add(name)
@@ -143,6 +144,8 @@ def tables(files, root):
             bad.append('kernel %s: no file %s' % (name, header))
         if not re.search(r'INLAY_%s_FIELDS' % params, source):
             bad.append('kernel %s: no fields for %s' % (name, params))
+        if 'KernelBounds %s;' % function not in bounds:
+            bad.append('kernel %s: no bounds %s' % (name, function))
     rows = re.findall(r'^OP\((.*)\)$', files.get('compiler/ops/ops.def', ''), re.M)
     ops = '\n'.join(text for f, text in files.items() if f.startswith('compiler/ops/') and f.endswith('.c'))
     for row in rows:

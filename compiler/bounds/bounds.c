@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "bounds/bounds.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/size.h"
+#include "bounds/reach.h"
+
+/* Letters of a kernel's row, an operand each: '?' behind one that may be left out, '*' behind one
+ * of which there are any number. */
+static bool next_letter(const char **at, Reach *r)
+{
+    if (!**at)
+        return false;
+    r->type = **at;
+    const char mark = (*at)[1];
+    r->needed = mark != '?';
+    if (mark != '*')
+        *at += mark == '?' ? 2 : 1;
+    return true;
+}
+
+const char *bounds_of(const Program *p, const Step *s, Reach *reach)
+{
+    const char *letters = s->kernel->operands;
+    Bounds b = { .program = p, .step = s, .params = s->params, .reach = reach };
+    for (int k = 0; k < s->n_operand; k++) {
+        reach[k] = (Reach){ .type = '.' };
+        if (!next_letter(&letters, reach + k))
+            return "it has more operands than its kernel";
+    }
+    if (*letters && !strchr(letters, '*'))
+        return "it has fewer operands than its kernel";
+    s->kernel->bounds(&b);
+    return b.wrong;
+}
+
+int64_t bounds_bytes(const Operand *o, const Reach *r)
+{
+    if (!r->by_row)
+        return r->hi;
+    return r->rows ? sat_add(sat_mul(r->rows - 1, o->row_bytes), r->hi) : 0;
+}
+
+/* Is the operand's type that of the kernel, or of its width where only that counts? */
+static bool type_fits(char type, DType t)
+{
+    switch (type) {
+    case '.':
+        return t != DT_STRING;
+    case 'f':
+        return t == DT_F32;
+    case 'd':
+        return t == DT_F64;
+    default:
+        return dtype_bits(t) == type_bits(type);
+    }
+}
+
+/* Bytes of a row of the operand that are its own: a part of wider pixels ends before the next row
+ * begins. */
+static int64_t row_room(const Operand *o)
+{
+    if (!o->part || !o->row_bytes)
+        return o->row_bytes;
+    return o->row_bytes - o->offset % o->row_bytes;
+}
+
+static const char *done_with(const Operand *o)
+{
+    if (o->write)
+        return o->read ? "read and written" : "written";
+    return "read";
+}
+
+/* In elements where that comes out even. */
+static const char *whole_text(Arena *a, const Operand *o, const Reach *r, int64_t have)
+{
+    const int64_t bits = type_bits(r->type);
+    const bool even = r->type != '.' && bits >= 8 && !(have % (bits / 8));
+    const int64_t unit = even ? bits / 8 : 1;
+    if (r->lo < 0)
+        return arena_printf(a, "its %s begins at 0, and is %s from %" PRId64 " %s on", r->name,
+                            done_with(o), r->lo / unit, even ? "elements" : "bytes");
+    return arena_printf(a, "its %s has %" PRId64 " %s, %" PRId64 " are %s", r->name, have / unit,
+                        even ? "elements" : "bytes", r->hi / unit, done_with(o));
+}
+
+static const char *object_whole(Arena *a, const Operand *o, const Reach *r)
+{
+    int64_t have = i64_max(tensor_bytes(o->tensor) - o->offset, 0);
+    if (o->ring && o->ring < o->rows)
+        have = i64_min(have, sat_mul(o->ring, o->row_bytes));
+    if (o->offset >= 0 && r->lo >= 0 && r->hi <= have)
+        return NULL;
+    return whole_text(a, o, r, have);
+}
+
+static const char *object_rows(Arena *a, const Operand *o, const Reach *r)
+{
+    const int64_t end = sat_add(o->offset, bounds_bytes(o, r));
+    if (!r->rows)
+        return NULL;
+    if (r->rows > o->rows)
+        return arena_printf(a, "its %s has %d rows, %" PRId64 " are %s", r->name, o->rows, r->rows,
+                            done_with(o));
+    if (o->offset >= 0 && r->lo >= 0 && r->hi <= row_room(o) && end <= tensor_bytes(o->tensor))
+        return NULL;
+    return arena_printf(a,
+                        "a row of its %s has %" PRId64 " bytes, %" PRId64 " to %" PRId64 " are %s",
+                        r->name, row_room(o), r->lo, r->hi, done_with(o));
+}
+
+static const char *object_operand(Arena *a, const Operand *o, const Reach *r)
+{
+    if (!o->tensor)
+        return r->needed && r->name ? arena_printf(a, "its %s is left out", r->name) : NULL;
+    if (!r->name)
+        return NULL;
+    if (!o->scratch && !type_fits(r->type, o->tensor->dtype))
+        return arena_printf(a, "its %s is of type %s, which its kernel does not take", r->name,
+                            dtype_name(o->tensor->dtype));
+    return r->by_row ? object_rows(a, o, r) : object_whole(a, o, r);
+}
+
+BoundsFault bounds_object(Arena *a, const Program *p, const Step *s)
+{
+    Reach *reach = NEW_ARRAY(a, Reach, s->n_operand + 1);
+    const char *wrong = bounds_of(p, s, reach);
+    if (wrong)
+        return (BoundsFault){ wrong, -1 };
+    for (int k = 0; k < s->n_operand; k++) {
+        const char *why = object_operand(a, s->operand + k, reach + k);
+        if (why)
+            return (BoundsFault){ why, k };
+    }
+    return (BoundsFault){ NULL, -1 };
+}
+
+/* The name that the file gives an operand; "": none. */
+static const char *operand_name(Arena *a, const Step *s, int k)
+{
+    const Tensor *t = k < 0 ? NULL : s->operand[k].tensor;
+    return t && t->name ? arena_printf(a, " (\"%s\")", t->name) : "";
+}
+
+typedef struct Blame {
+    Status status;
+    const char *help, *what;
+} Blame;
+
+static void check_steps(const Program *p, const Blame *blame)
+{
+    Arena *a = &p->graph->store->scratch;
+    for (size_t i = 0; i < p->step.n; i++) {
+        const ArenaMark mark = arena_mark(a);
+        const Step *s = p->step.at[i];
+        const BoundsFault f = bounds_object(a, p, s);
+        if (f.why)
+            fail_at(blame->status, s->node ? node_loc(s->node) : LOC_NONE, blame->help,
+                    "%s: %s%s (step %d, %s)", blame->what, f.why, operand_name(a, s, f.operand),
+                    s->index, s->kernel->name);
+        arena_release(a, mark);
+    }
+}
+
+void bounds_check(const Program *p)
+{
+    static const Blame model = { STATUS_MALFORMED,
+                                 "the node's operands must be of the sizes that its operator and "
+                                 "attributes ask for",
+                                 "the operands do not fit together" };
+    check_steps(p, &model);
+}
+
+void bounds_check_planned(const Program *p)
+{
+    static const Blame ours = { STATUS_INTERNAL,
+                                "please report this model: it is a bug of Inlay, not of the model",
+                                "the plan leaves an operand" };
+    check_steps(p, &ours);
+}

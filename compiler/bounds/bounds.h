@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The second proof: no kernel touches what its operands do not have. Each kernel's row names a
+ * function that says, from the step's parameters alone, the furthest byte of every operand that the
+ * kernel may read or write; here that is compared with the tensors. Where an index is data, the
+ * function states the range that the kernel itself holds it to while running. */
+#ifndef INLAY_BOUNDS_BOUNDS_H
+#define INLAY_BOUNDS_BOUNDS_H
+
+#include "ir/program.h"
+
+/* What a step may touch of an operand: bytes [lo, hi) from its first, or of each of the rows [0,
+ * rows). Nothing where lo == hi. */
+typedef struct Reach {
+    const char *name; /* what the kernel calls it; NULL: it is not touched */
+    char type;        /* a letter of kernels.def */
+    bool by_row, needed;
+    int64_t lo, hi, rows;
+} Reach;
+
+/* The first operand that does not hold what the step touches. */
+typedef struct BoundsFault {
+    const char *why; /* a sentence; NULL: all is in order */
+    int operand;     /* -1: the parameters as a whole */
+} BoundsFault;
+
+/* reach[n_operand] of a step; NULL, or what its parameters cannot be. */
+const char *bounds_of(const Program *p, const Step *s, Reach *reach);
+/* Compares them with the step's operands; the text is the arena's. */
+BoundsFault bounds_object(Arena *a, const Program *p, const Step *s);
+/* Bytes that the kernel reaches of an operand, from its first one on and as if all of its rows
+ * existed. */
+int64_t bounds_bytes(const Operand *o, const Reach *r);
+
+/* All steps as lowered: what does not fit is the model's fault, status 65, with node and operand.
+ */
+void bounds_check(const Program *p);
+/* All steps as planned: what does not fit is ours, status 70. */
+void bounds_check_planned(const Program *p);
+
+#endif
