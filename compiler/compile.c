@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/json_memory.h"
 #include "bounds/bounds.h"
 #include "cli/initializers.h"
 #include "cli/io_forms.h"
@@ -33,6 +34,8 @@ void compile_open(Compile *c, const Options *o)
     c->store.scratch.budget = o->max_memory ? (uint64_t)*o->max_memory : 0;
     c->arena.beside = &c->store.scratch;
     c->store.scratch.beside = &c->arena;
+    c->results.arena = &c->arena;
+    json_memory_use(&c->store.scratch);
 }
 
 void compile_close(Compile *c)
@@ -40,8 +43,7 @@ void compile_close(Compile *c)
     progress_end(c);
     if (c->out)
         output_abort(c->out);
-    json_decref(c->manifest);
-    c->manifest = NULL;
+    json_memory_use(NULL);
     file_close_all(&c->arena);
     arena_free(&c->store.scratch);
     arena_free(&c->arena);
@@ -198,42 +200,13 @@ ManifestFacts compile_facts(Compile *c)
                             .pack_width = PACK_WIDTH };
 }
 
-/* Short pieces on their way to a file. */
-typedef struct Pieces {
-    File *file;
-    uint64_t at;
-    size_t n;
-    char buffer[1 << 16];
-} Pieces;
-
-static void flush_pieces(Pieces *p)
-{
-    file_write(p->file, p->at, p->buffer, p->n);
-    p->at += p->n;
-    p->n = 0;
-}
-
-static void put_piece(void *to, const char *text, size_t n)
-{
-    Pieces *p = to;
-    while (n) {
-        if (p->n == sizeof p->buffer)
-            flush_pieces(p);
-        const size_t k = n < sizeof p->buffer - p->n ? n : sizeof p->buffer - p->n;
-        memcpy(p->buffer + p->n, text, k);
-        p->n += k;
-        text += k;
-        n -= k;
-    }
-}
-
 static void emit_manifest(Compile *c, const ManifestFacts *facts)
 {
-    Pieces *p = NEW_ARRAY(&c->arena, Pieces, 1);
-    p->file = output_create(c->out, arena_printf(&c->arena, "%s.json", facts->name));
-    manifest_write(c->program, facts, NULL, (ManifestSink){ put_piece, p });
-    flush_pieces(p);
-    file_close(p->file);
+    Pieces p = { .arena = &c->arena };
+    p.file = output_create(c->out, arena_printf(&c->arena, "%s.json", facts->name));
+    manifest_write(c->program, facts, NULL, pieces_sink(&p));
+    pieces_flush(&p);
+    file_close(p.file);
 }
 
 /* The form of the weights; where they are too large for the usual ones the user is told. */
@@ -269,5 +242,4 @@ void compile_emit(Compile *c)
         emit_report(c, "csv", arena_csv(c->program));
     if (c->options->html)
         emit_report(c, "html", html_report(c->program, name));
-    output_commit(c->out);
 }

@@ -50,7 +50,7 @@ typedef struct Compile {
     Graph *graph;
     Program *program;
     Output *out;
-    json_t *manifest; /* prove: the document; NULL: none */
+    Pieces results; /* for standard output, once the command has succeeded */
     StageClock clock;
     char model_sha256[65]; /* "": not asked for */
     IoCount io_before;     /* what other compiles of this thread read and wrote */
@@ -65,7 +65,7 @@ void compile_close(Compile *c);
 void compile_read(Compile *c);    /* graph, with --shape, --dim and --const applied */
 void compile_passes(Compile *c);  /* up to --dump-after, if that is given */
 void compile_program(Compile *c); /* lowered, planned, checked, linked */
-void compile_emit(Compile *c);    /* the output folder */
+void compile_emit(Compile *c);    /* the output folder; in place after output_commit() */
 
 /* Derived from --name, or from the model's file name. */
 const char *compile_name(Compile *c);

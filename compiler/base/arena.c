@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/arena.h"
 
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -278,17 +277,25 @@ char *arena_text(Arena *a, const char *text, size_t length)
     return p;
 }
 
+char *arena_vprintf(Arena *a, const char *format, va_list args)
+{
+    va_list again;
+    va_copy(again, args);
+    const int n = vsnprintf(NULL, 0, format, args);
+    if (n < 0)
+        fail_memory(0, "a text cannot be formatted");
+    char *p = arena_alloc(a, (size_t)n + 1);
+    vsnprintf(p, (size_t)n + 1, format, again);
+    va_end(again);
+    return p;
+}
+
 char *arena_printf(Arena *a, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    va_list again;
-    va_copy(again, args);
-    const int n = vsnprintf(NULL, 0, format, args);
+    char *p = arena_vprintf(a, format, args);
     va_end(args);
-    char *p = arena_alloc(a, (size_t)n + 1);
-    vsnprintf(p, (size_t)n + 1, format, again);
-    va_end(again);
     return p;
 }
 

@@ -7,6 +7,7 @@
 #ifndef INLAY_BASE_ARENA_H
 #define INLAY_BASE_ARENA_H
 
+#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -49,6 +50,8 @@ void arena_drop(Arena *a, void *p, size_t bytes);
 /* A copy ending in NUL. */
 char *arena_text(Arena *a, const char *text, size_t length);
 char *arena_printf(Arena *a, const char *format, ...) __attribute__((format(printf, 2, 3)));
+char *arena_vprintf(Arena *a, const char *format, va_list args)
+    __attribute__((format(printf, 2, 0)));
 
 ArenaMark arena_mark(const Arena *a);
 void arena_release(Arena *a, ArenaMark mark);

@@ -26,20 +26,21 @@ static void close_all(void *context)
     compile_close(context);
 }
 
-static void flush(void *context)
+/* A gate that does not hold has its verdict printed; what fails prints nothing. */
+static void send(void *context)
 {
-    (void)context;
-    if (fflush(stdout) || ferror(stdout))
-        fail_at(STATUS_IO, LOC_NONE, NULL, "cannot write to standard output");
+    const Compile *c = context;
+    pieces_send(&c->results, stdout);
 }
 
 Status command_line(int argc, char *const *argv, FILE *messages)
 {
     Job j = { .argc = argc, .argv = argv };
     Diag d = { .out = messages };
-    protect(&d, run, &j);
+    const Status status = protect(&d, run, &j);
+    if (status == STATUS_OK || status == STATUS_LIMIT)
+        protect(&d, send, &j.compile);
     protect(&d, close_all, &j.compile);
-    protect(&d, flush, NULL);
     arena_free(&j.arena);
     return d.status;
 }

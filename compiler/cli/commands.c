@@ -24,18 +24,12 @@ static void print_stats(Compile *c)
         stats_print(c);
 }
 
-static void put_stdout(void *to, const char *text, size_t n)
-{
-    (void)to;
-    fwrite(text, 1, n, stdout);
-}
-
 static void print_json(Compile *c)
 {
     const ManifestFacts facts = compile_facts(c);
     stats_stage(c, STAGES);
     manifest_write(c->program, &facts, c->options->stats ? stats_json(c) : NULL,
-                   (ManifestSink){ put_stdout, NULL });
+                   pieces_sink(&c->results));
 }
 
 /* ---- gates ---- */
@@ -83,6 +77,7 @@ void cmd_compile(Compile *c)
         print_json(c);
     else
         print_stats(c);
+    output_commit(c->out); /* last, for what fails leaves the folder as it was */
 }
 
 void cmd_analyze(Compile *c)
@@ -97,21 +92,21 @@ void cmd_analyze(Compile *c)
     const Text t = c->options->csv ? arena_csv(c->program)
                                    : (c->options->html ? html_report
                                                        : report_text)(c->program, compile_name(c));
-    fwrite(t.at, 1, t.n, stdout);
+    pieces_put(&c->results, t.at, t.n);
     print_stats(c);
 }
 
-static void print_gates(const Compile *c)
+static void print_gates(Compile *c)
 {
     Gate gate[GATES];
     gates_of(c, gate);
     for (const Gate *g = gate; g < gate + GATES; g++)
         if (g->most)
-            printf("%-8s %12" PRIu64 " bytes of %12lld: %s\n", g->what, g->bytes, *g->most,
-                   holds(g) ? "holds" : "EXCEEDED");
+            pieces_print(&c->results, "%-8s %12" PRIu64 " bytes of %12lld: %s\n", g->what, g->bytes,
+                         *g->most, holds(g) ? "holds" : "EXCEEDED");
 }
 
-static void print_gates_json(const Compile *c)
+static void print_gates_json(Compile *c)
 {
     Gate gate[GATES];
     gates_of(c, gate);
@@ -119,11 +114,13 @@ static void print_gates_json(const Compile *c)
     for (const Gate *g = gate; g < gate + GATES; g++) {
         if (!g->most)
             continue;
-        printf("%s\"%s\": { \"bytes\": %" PRIu64 ", \"most\": %lld, \"holds\": %s }", separator,
-               g->what, g->bytes, *g->most, holds(g) ? "true" : "false");
+        pieces_print(&c->results,
+                     "%s\"%s\": { \"bytes\": %" PRIu64 ", \"most\": %lld, \"holds\": %s }",
+                     separator, g->what, g->bytes, *g->most, holds(g) ? "true" : "false");
         separator = ", ";
     }
-    printf("%s\"holds\": %s }\n", separator, holds(gate) && holds(gate + 1) ? "true" : "false");
+    pieces_print(&c->results, "%s\"holds\": %s }\n", separator,
+                 holds(gate) && holds(gate + 1) ? "true" : "false");
 }
 
 void cmd_check(Compile *c)
@@ -141,5 +138,5 @@ void cmd_check(Compile *c)
 void cmd_place(Compile *c)
 {
     const long long *capacity = c->options->capacity;
-    place_file(&c->arena, c->options->model, capacity ? *capacity : -1, stdout);
+    place_file(&c->arena, c->options->model, capacity ? *capacity : -1, pieces_sink(&c->results));
 }

@@ -88,5 +88,5 @@ void cmd_dump(Compile *c)
     put_list(&t, "output", g->output.at, g->output.n);
     for (size_t i = 0; i < g->node.n; i++)
         put_node(&t, g->node.at[i]);
-    fwrite(t.at, 1, t.n, stdout);
+    pieces_put(&c->results, t.at, t.n);
 }

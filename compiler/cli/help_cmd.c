@@ -3,6 +3,7 @@
 #include <jansson.h>
 #include <string.h>
 
+#include "cli/json_print.h"
 #include "cli/options.h"
 #include "emit/manifest.h"
 #include "emit/text.h"
@@ -166,19 +167,17 @@ static json_t *passes_json(void)
     return list;
 }
 
-static void print_json(Arena *a)
+static void print_json(Compile *c)
 {
     int count;
     const OptionRow *row = option_rows(&count);
     json_t *list = manifest_made(json_array()), *all = manifest_made(json_object());
     for (; count--; row++)
-        json_array_append_new(list, option_json(a, row));
+        json_array_append_new(list, option_json(&c->arena, row));
     manifest_set(all, "commands", commands_json());
     manifest_set(all, "options", list);
     manifest_set(all, "passes", passes_json());
-    json_dumpf(all, stdout, JSON_INDENT(2));
-    putchar('\n');
-    json_decref(all);
+    json_print(&c->results, all);
 }
 
 void cmd_help(Compile *c)
@@ -186,7 +185,7 @@ void cmd_help(Compile *c)
     const Command *topic = topic_of(c->options);
     Text t = text_new(&c->arena);
     if (c->options->json) {
-        print_json(&c->arena);
+        print_json(c);
         return;
     }
     if (topic)
@@ -194,11 +193,10 @@ void cmd_help(Compile *c)
     else
         put_commands(&t);
     put_options(&t, topic);
-    fwrite(t.at, 1, t.n, stdout);
+    pieces_put(&c->results, t.at, t.n);
 }
 
 void cmd_version(Compile *c)
 {
-    (void)c;
-    printf("inlay %s (manifest schema 1)\n", INLAY_VERSION);
+    pieces_print(&c->results, "inlay %s (manifest schema 1)\n", INLAY_VERSION);
 }

@@ -36,6 +36,7 @@ typedef struct Printer {
     Arena *arena;
     const char *model;
     const File *spill;
+    Pieces *results;
 } Printer;
 
 /* A column: what a terminal or a tab-separated table would take amiss becomes "?". */
@@ -67,14 +68,14 @@ static void print_one(void *context, const char *name, const Recipe *r)
         text_print(&t, "%s\t-\t-\t%" PRId64, s && s->file ? "gathered" : "memory", recipe_bytes(r));
     }
     text_put(&t, "\n");
-    fwrite(t.at, 1, t.n, stdout);
+    pieces_put(p->results, t.at, t.n);
     arena_release(p->arena, mark);
 }
 
 void initializers_print(Compile *c)
 {
-    Printer p = { &c->arena, c->options->model, c->store.spill };
-    puts("name\ttype\tshape\tencoding\tfile\toffset\tlength");
+    Printer p = { &c->arena, c->options->model, c->store.spill, &c->results };
+    pieces_print(p.results, "name\ttype\tshape\tencoding\tfile\toffset\tlength\n");
     visit_all(c->graph, print_one, &p);
 }
 

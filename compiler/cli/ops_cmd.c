@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/json_print.h"
 #include "cli/options.h"
 #include "emit/text.h"
 #include "ops/ops.h"
@@ -53,16 +54,14 @@ static json_t *row_json(const OpRow *r)
                      r->until ? json_integer(r->until) : json_null(), "types", types);
 }
 
-static void print_json(const OpRow *const *r, int n)
+static void print_json(Compile *c, const OpRow *const *r, int n)
 {
     json_t *list = json_array();
     for (int i = 0; i < n; i++)
         json_array_append_new(list, row_json(r[i]));
     json_t *all = json_pack("{s:i, s:i, s:i, s:o}", "schema_version", 1, "opset_oldest",
                             OPSET_OLDEST, "opset_newest", OPSET_NEWEST, "operators", list);
-    json_dumpf(all, stdout, JSON_INDENT(2));
-    putchar('\n');
-    json_decref(all);
+    json_print(&c->results, all);
 }
 
 static void put_markdown(Arena *a, Text *t, const OpRow *const *r, int n)
@@ -101,12 +100,12 @@ void cmd_ops(Compile *c)
     const OpRow **r = sorted(&c->arena, &n);
     Text t = text_new(&c->arena);
     if (c->options->json) {
-        print_json(r, n);
+        print_json(c, r, n);
         return;
     }
     if (c->options->markdown)
         put_markdown(&c->arena, &t, r, n);
     else
         put_lines(&c->arena, &t, r, n);
-    fwrite(t.at, 1, t.n, stdout);
+    pieces_put(&c->results, t.at, t.n);
 }

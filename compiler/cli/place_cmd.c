@@ -31,7 +31,7 @@ static void check(const PlaceResult *r, const char *path, int64_t capacity)
             capacity, r->height, r->lower_bound);
 }
 
-void place_file(Arena *a, const char *path, int64_t capacity, FILE *out)
+void place_file(Arena *a, const char *path, int64_t capacity, Sink out)
 {
     File *file = file_open(a, path, LOAD_EAGER);
     const PlaceCsv *csv = place_csv_read(a, path, (const char *)file->whole, (size_t)file->size);

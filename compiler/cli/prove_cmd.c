@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * prove: the plan of a manifest, judged against the model it was made from. */
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "base/json_memory.h"
 #include "base/size.h"
 #include "cli/options.h"
 #include "ops/lower_graph.h"
@@ -11,17 +11,26 @@
 #include "prove/check.h"
 #include "prove/impose.h"
 
-static json_t *parse(Compile *c, const char *path)
+static const json_t *parse(Compile *c, const char *path)
 {
     json_error_t error;
     File *f = file_open(&c->arena, path, LOAD_EAGER);
-    c->manifest =
+    const json_t *document =
         json_loadb((const char *)f->whole, (size_t)f->size, JSON_REJECT_DUPLICATES, &error);
     file_close(f);
-    if (!c->manifest)
+    if (!document)
         fail_at(STATUS_MALFORMED, (Loc){ .file = path, .byte = error.position, .node = -1 }, NULL,
                 "no JSON: %s", error.text);
-    return c->manifest;
+    return document;
+}
+
+/* The document's memory is free again once the claim is read. */
+static const Claim *read_claim(Compile *c, const char *path)
+{
+    const ArenaMark mark = arena_mark(json_memory());
+    const Claim *claim = claim_read(&c->arena, path, parse(c, path));
+    arena_release(json_memory(), mark);
+    return claim;
 }
 
 /* Inputs that were constants are given again: their files are not the manifest's to name. */
@@ -96,46 +105,43 @@ static void judge_bound(const Claim *claim, int64_t bound, Loc loc)
                 bound);
 }
 
-static void print_verdict(const Claim *claim, const Program *p, int64_t bound)
+static void print_verdict(Compile *c, const Claim *claim, int64_t bound)
 {
+    const Program *p = c->program;
     int64_t units = 0;
     size_t streams = 0;
     for (size_t i = 0; i < p->step.n; i++)
         units += p->step.at[i]->units;
     for (size_t i = 0; i < p->plan.segment.n; i++)
         streams += p->plan.segment.at[i].list != NULL;
-    printf("arena %" PRId64 " bytes, lower bound %" PRId64 ": ", claim->size, bound);
+    pieces_print(&c->results, "arena %" PRId64 " bytes, lower bound %" PRId64 ": ", claim->size,
+                 bound);
     if (bound == claim->size)
-        puts("optimal");
+        pieces_print(&c->results, "optimal\n");
     else
-        printf("open by %" PRId64 " bytes; the manifest states a bound of %" PRId64 "\n",
-               claim->size - bound, claim->lower_bound);
-    printf("%zu steps, %zu streams, %" PRId64
-           " units: every byte read is the one that was written\n",
-           p->step.n, streams, units);
+        pieces_print(&c->results,
+                     "open by %" PRId64 " bytes; the manifest states a bound of %" PRId64 "\n",
+                     claim->size - bound, claim->lower_bound);
+    pieces_print(&c->results,
+                 "%zu steps, %zu streams, %" PRId64
+                 " units: every byte read is the one that was written\n",
+                 p->step.n, streams, units);
 }
 
-static void print_json(const Claim *claim, const Program *p, int64_t bound)
+static void print_json(Compile *c, const Claim *claim, int64_t bound)
 {
-    json_t *j =
-        json_pack("{s:I,s:I,s:I,s:b,s:b,s:I}", "arena", (json_int_t)claim->size, "lower_bound",
-                  (json_int_t)bound, "stated_bound", (json_int_t)claim->lower_bound, "optimal",
-                  bound == claim->size, "proved", 1, "steps", (json_int_t)p->step.n);
-    if (!j)
-        fail_memory(0, "the verdict does not fit");
-    char *s = json_dumps(j, 0);
-    json_decref(j);
-    if (!s)
-        fail_memory(0, "the verdict does not fit");
-    puts(s);
-    free(s);
+    pieces_print(&c->results,
+                 "{\"arena\": %" PRId64 ", \"lower_bound\": %" PRId64 ", \"stated_bound\": %" PRId64
+                 ", \"optimal\": %s, \"proved\": true, \"steps\": %zu}\n",
+                 claim->size, bound, claim->lower_bound, bound == claim->size ? "true" : "false",
+                 c->program->step.n);
 }
 
 void cmd_prove(Compile *c)
 {
     const char *path = c->options->manifest;
     const Loc loc = { .file = path, .byte = -1, .node = -1 };
-    const Claim *claim = claim_read(&c->arena, path, parse(c, path));
+    const Claim *claim = read_claim(c, path);
     Options taken;
     open_model(c, claim, &taken, loc);
     c->program = lower_graph(c->graph, claim->pack);
@@ -151,7 +157,7 @@ void cmd_prove(Compile *c)
     const int64_t bound = plan_lower_bound(c->program);
     judge_bound(claim, bound, loc);
     if (c->options->json)
-        print_json(claim, c->program, bound);
+        print_json(c, claim, bound);
     else
-        print_verdict(claim, c->program, bound);
+        print_verdict(c, claim, bound);
 }

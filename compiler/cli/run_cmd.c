@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * run: the model executed here by the runtime's own kernels, on TensorProto files. */
-#include <errno.h>
 #include <inttypes.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "cli/options.h"
 #include "eval/eval.h"
@@ -42,15 +40,15 @@ void **run_inputs(Compile *c)
     return in;
 }
 
-static void print_output(const Tensor *t, const void *values, Arena *a)
+static void print_output(Pieces *to, const Tensor *t, const void *values)
 {
-    printf("%s: %s %s", t->name, dtype_name(t->dtype), shape_text(a, &t->shape));
+    pieces_print(to, "%s: %s %s", t->name, dtype_name(t->dtype), shape_text(to->arena, &t->shape));
     const int64_t n = tensor_count(t);
     for (int64_t i = 0; i < n && i < 16 && t->dtype == DT_F32; i++)
-        printf(" %g", (double)((const float *)values)[i]);
+        pieces_print(to, " %g", (double)((const float *)values)[i]);
     for (int64_t i = 0; i < n && i < 16 && t->dtype == DT_I64; i++)
-        printf(" %" PRId64, ((const int64_t *)values)[i]);
-    printf("%s\n", n > 16 ? " ..." : "");
+        pieces_print(to, " %" PRId64, ((const int64_t *)values)[i]);
+    pieces_print(to, "%s\n", n > 16 ? " ..." : "");
 }
 
 /* Result i with the size that it has now. */
@@ -62,6 +60,26 @@ static Tensor real_output(const Graph *g, size_t i, void *const *out)
     for (int k = 0; dims && k < t.shape.rank; k++)
         t.shape.dim[k] = dims[k];
     return t;
+}
+
+static void print_outputs(Compile *c, void *const *out)
+{
+    for (size_t i = 0; i < graph_results(c->graph); i++) {
+        const Tensor t = real_output(c->graph, i, out);
+        print_output(&c->results, &t, out[i]);
+    }
+}
+
+static void write_outputs(Compile *c, void *const *out)
+{
+    c->out = output_begin(&c->arena, c->options->output);
+    for (size_t i = 0; i < graph_results(c->graph); i++) {
+        const Tensor t = real_output(c->graph, i, out);
+        File *f = output_create(c->out, arena_printf(&c->arena, "output_%zu.pb", i));
+        onnx_write_tensor(&c->arena, f, &t, out[i]);
+        file_close(f);
+    }
+    output_commit(c->out);
 }
 
 void cmd_run(Compile *c)
@@ -76,16 +94,8 @@ void cmd_run(Compile *c)
     if (error)
         fail_at(STATUS_LIMIT, LOC_NONE, NULL, "the run ended with code %d: %s", error,
                 eval_error_text(error));
-    const char *dir = c->options->output;
-    if (dir && mkdir(dir, 0777) && errno != EEXIST)
-        fail_at(STATUS_CANNOT_CREATE, LOC_NONE, NULL, "cannot create folder \"%s\": %s", dir,
-                strerror(errno));
-    for (size_t i = 0; i < graph_results(g); i++) {
-        const Tensor t = real_output(g, i, out);
-        if (dir)
-            onnx_write_tensor(&c->arena, arena_printf(&c->arena, "%s/output_%zu.pb", dir, i), &t,
-                              out[i]);
-        else
-            print_output(&t, out[i], &c->arena);
-    }
+    if (c->options->output)
+        write_outputs(c, out);
+    else
+        print_outputs(c, out);
 }

@@ -69,48 +69,44 @@ static uint64_t peak_allocated(const Compile *c)
     return c->arena.peak > c->store.scratch.peak ? c->arena.peak : c->store.scratch.peak;
 }
 
-void stats_print(const Compile *c)
+void stats_print(Compile *c)
 {
-    printf("memory    %12" PRIu64 " bytes allocated at the peak, %" PRIu64
-           " in all; resident %" PRIu64 "\n",
-           peak_allocated(c), c->arena.total + c->store.scratch.total, peak_resident());
+    pieces_print(&c->results,
+                 "memory    %12" PRIu64 " bytes allocated at the peak, %" PRIu64
+                 " in all; resident %" PRIu64 "\n",
+                 peak_allocated(c), c->arena.total + c->store.scratch.total, peak_resident());
     const IoCount io = io_count();
-    printf("files     %12" PRIu64 " bytes read, %" PRIu64 " written\n", io.read - c->io_before.read,
-           io.written - c->io_before.written);
-    printf("constants %12" PRIu64 " bytes read, %" PRIu64 " written, %" PRIu64
-           " through a temporary file\n",
-           c->store.bytes_read, c->store.bytes_written, c->store.bytes_spilled);
+    pieces_print(&c->results, "files     %12" PRIu64 " bytes read, %" PRIu64 " written\n",
+                 io.read - c->io_before.read, io.written - c->io_before.written);
+    pieces_print(&c->results,
+                 "constants %12" PRIu64 " bytes read, %" PRIu64 " written, %" PRIu64
+                 " through a temporary file\n",
+                 c->store.bytes_read, c->store.bytes_written, c->store.bytes_spilled);
     for (int i = 0; i < STAGES; i++)
-        printf("%-9s %12.3f s, %.3f s of CPU\n", stage_name[i], c->clock.wall[i], c->clock.cpu[i]);
-}
-
-static void set(json_t *o, const char *key, json_t *value)
-{
-    if (!value || json_object_set_new(o, key, value))
-        fail_memory(0, "the figures do not fit");
+        pieces_print(&c->results, "%-9s %12.3f s, %.3f s of CPU\n", stage_name[i], c->clock.wall[i],
+                     c->clock.cpu[i]);
 }
 
 json_t *stats_json(const Compile *c)
 {
-    json_t *o = json_object(), *stages = json_object();
-    if (!o || !stages)
-        fail_memory(0, "the figures do not fit");
-    set(o, "peak_allocated", json_integer((json_int_t)peak_allocated(c)));
-    set(o, "total_allocated", json_integer((json_int_t)(c->arena.total + c->store.scratch.total)));
-    set(o, "peak_resident", json_integer((json_int_t)peak_resident()));
+    json_t *o = manifest_made(json_object()), *stages = manifest_made(json_object());
+    manifest_set(o, "peak_allocated", json_integer((json_int_t)peak_allocated(c)));
+    manifest_set(o, "total_allocated",
+                 json_integer((json_int_t)(c->arena.total + c->store.scratch.total)));
+    manifest_set(o, "peak_resident", json_integer((json_int_t)peak_resident()));
     const IoCount io = io_count();
-    set(o, "bytes_read", json_integer((json_int_t)(io.read - c->io_before.read)));
-    set(o, "bytes_written", json_integer((json_int_t)(io.written - c->io_before.written)));
-    set(o, "constant_bytes_read", json_integer((json_int_t)c->store.bytes_read));
-    set(o, "constant_bytes_written", json_integer((json_int_t)c->store.bytes_written));
-    set(o, "bytes_spilled", json_integer((json_int_t)c->store.bytes_spilled));
+    manifest_set(o, "bytes_read", json_integer((json_int_t)(io.read - c->io_before.read)));
+    manifest_set(o, "bytes_written", json_integer((json_int_t)(io.written - c->io_before.written)));
+    manifest_set(o, "constant_bytes_read", json_integer((json_int_t)c->store.bytes_read));
+    manifest_set(o, "constant_bytes_written", json_integer((json_int_t)c->store.bytes_written));
+    manifest_set(o, "bytes_spilled", json_integer((json_int_t)c->store.bytes_spilled));
     for (int i = 0; i < STAGES; i++) {
-        json_t *s = json_object();
-        set(s, "seconds", json_real(c->clock.wall[i]));
-        set(s, "cpu_seconds", json_real(c->clock.cpu[i]));
-        set(stages, stage_name[i], s);
+        json_t *s = manifest_made(json_object());
+        manifest_set(s, "seconds", json_real(c->clock.wall[i]));
+        manifest_set(s, "cpu_seconds", json_real(c->clock.cpu[i]));
+        manifest_set(stages, stage_name[i], s);
     }
-    set(o, "stages", stages);
+    manifest_set(o, "stages", stages);
     return o;
 }
 

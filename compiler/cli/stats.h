@@ -10,7 +10,7 @@
 /* Begins the clock of a stage; the one before ends. */
 void stats_stage(Compile *c, Stage stage);
 /* The table of --stats on standard output. */
-void stats_print(const Compile *c);
+void stats_print(Compile *c);
 /* The same as an object, a new reference. */
 json_t *stats_json(const Compile *c);
 

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "emit/manifest.h"
 
-#include <stdlib.h>
 #include <string.h>
 
+#include "base/json_memory.h"
 #include "base/size.h"
 #include "emit/peak.h"
 
-/* jansson returns NULL when memory runs out; every value passes here. */
+/* jansson has memory (base/json_memory.h) and returns NULL for text that is not UTF-8 alone; every
+ * value passes here. */
 json_t *manifest_made(json_t *j)
 {
     if (!j)
@@ -245,14 +246,18 @@ static void put(const ManifestText *m, const char *s)
     m->sink.put(m->sink.to, s, strlen(s));
 }
 
+/* Leaves the value's memory as it is. */
 static void line(const ManifestText *m, json_t *j)
 {
     char *s = json_dumps(manifest_made(j), JSON_ENCODE_ANY);
-    json_decref(j);
     if (!s)
         fail_memory(0, "the report does not fit");
     put(m, s);
-    free(s);
+}
+
+static void release(const ManifestText *m)
+{
+    arena_release(json_memory(), m->free);
 }
 
 static void begin(ManifestText *m, const char *key)
@@ -269,11 +274,17 @@ void manifest_list(ManifestText *m, const char *key)
     m->any_element = false;
 }
 
-void manifest_element(ManifestText *m, json_t *value)
+static void element(ManifestText *m, json_t *value)
 {
     put(m, m->any_element ? ",\n    " : "[\n    ");
     line(m, value);
     m->any_element = true;
+}
+
+void manifest_element(ManifestText *m, json_t *value)
+{
+    element(m, value);
+    release(m);
 }
 
 void manifest_list_end(ManifestText *m)
@@ -283,16 +294,17 @@ void manifest_list_end(ManifestText *m)
 
 void manifest_key(ManifestText *m, const char *key, json_t *value)
 {
-    if (!json_array_size(value)) {
+    const size_t n = json_array_size(value);
+    if (n) {
+        manifest_list(m, key);
+        for (size_t i = 0; i < n; i++)
+            element(m, json_array_get(value, i));
+        manifest_list_end(m);
+    } else {
         begin(m, key);
         line(m, value);
-        return;
     }
-    manifest_list(m, key);
-    for (size_t i = 0; i < json_array_size(value); i++)
-        manifest_element(m, json_incref(json_array_get(value, i)));
-    manifest_list_end(m);
-    json_decref(value);
+    release(m);
 }
 
 /* ---- the document ---- */
@@ -333,9 +345,9 @@ static int64_t write_steps(ManifestText *m, const Program *p, const ManifestPlan
     return macs;
 }
 
-void manifest_write(const Program *p, const ManifestFacts *f, json_t *stats, ManifestSink sink)
+void manifest_write(const Program *p, const ManifestFacts *f, json_t *stats, Sink sink)
 {
-    ManifestText m = { .sink = sink };
+    ManifestText m = { .sink = sink, .free = arena_mark(json_memory()) };
     const ManifestPlan *plan = manifest_plan(p);
     heading(&m, p, f);
     manifest_tensors(&m, plan);

@@ -5,6 +5,7 @@
 
 #include <jansson.h>
 
+#include "base/pieces.h"
 #include "ir/program.h"
 
 typedef struct ManifestFacts {
@@ -19,16 +20,11 @@ typedef struct ManifestFacts {
     int pack_width;
 } ManifestFacts;
 
-/* Takes the document piece by piece. */
-typedef struct ManifestSink {
-    void (*put)(void *to, const char *text, size_t n);
-    void *to;
-} ManifestSink;
-
 /* The document under way: one step is held at a time, so that memory does not follow the document.
  */
 typedef struct ManifestText {
-    ManifestSink sink;
+    Sink sink;
+    ArenaMark free; /* of jansson's memory: what is taken after it goes with each line */
     bool any_key, any_element;
 } ManifestText;
 
@@ -46,14 +42,13 @@ void manifest_list(ManifestText *m, const char *key);
 void manifest_element(ManifestText *m, json_t *value);
 void manifest_list_end(ManifestText *m);
 
-/* For parts of the document: never NULL (out of memory fails), and text that is not UTF-8 gets '?'.
- */
+/* For parts of the document: never NULL, and text that is not UTF-8 gets '?'. */
 json_t *manifest_made(json_t *j);
 void manifest_set(json_t *object, const char *key, json_t *value);
 json_t *manifest_name(Arena *a, const char *s);
 
 /* The document, with a newline at its end. `stats` becomes its last key (taken over); NULL: none.
  */
-void manifest_write(const Program *p, const ManifestFacts *f, json_t *stats, ManifestSink sink);
+void manifest_write(const Program *p, const ManifestFacts *f, json_t *stats, Sink sink);
 
 #endif

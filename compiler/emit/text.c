@@ -37,13 +37,10 @@ void text_print(Text *t, const char *format, ...)
     va_copy(again, args);
     const int n = vsnprintf(line, sizeof line, format, args);
     va_end(args);
-    if ((size_t)n < sizeof line) {
+    if (n >= 0 && (size_t)n < sizeof line)
         text_add(t, line, (size_t)n);
-    } else {
-        char *more = arena_alloc(t->arena, (size_t)n + 1);
-        vsnprintf(more, (size_t)n + 1, format, again);
-        text_add(t, more, (size_t)n);
-    }
+    else
+        text_put(t, arena_vprintf(t->arena, format, again));
     va_end(again);
 }
 

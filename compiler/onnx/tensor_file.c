@@ -2,12 +2,11 @@
  * Results as TensorProto files, packed by protobuf-c. */
 #include "onnx/tensor_file.h"
 
-#include <errno.h>
 #include <string.h>
 
 #include "onnx.pb-c.h"
 
-void onnx_write_tensor(Arena *a, const char *path, const Tensor *t, const void *values)
+void onnx_write_tensor(Arena *a, File *f, const Tensor *t, const void *values)
 {
     InlayOnnx__TensorProto m = INLAY_ONNX__TENSOR_PROTO__INIT;
     int64_t dims[MAX_RANK];
@@ -22,11 +21,5 @@ void onnx_write_tensor(Arena *a, const char *path, const Tensor *t, const void *
     m.raw_data.data = (uint8_t *)values;
     uint8_t *bytes = arena_alloc(a, inlay_onnx__tensor_proto__get_packed_size(&m));
     const size_t n = inlay_onnx__tensor_proto__pack(&m, bytes);
-    FILE *f = fopen(path, "wb");
-    if (!f)
-        fail_at(STATUS_CANNOT_CREATE, LOC_NONE, NULL, "cannot create \"%s\": %s", path,
-                strerror(errno));
-    const bool written = fwrite(bytes, 1, n, f) == n;
-    if (fclose(f) || !written)
-        fail_at(STATUS_IO, LOC_NONE, NULL, "cannot write \"%s\": %s", path, strerror(errno));
+    file_write(f, 0, bytes, n);
 }

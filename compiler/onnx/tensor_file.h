@@ -3,9 +3,10 @@
 #ifndef INLAY_ONNX_TENSOR_FILE_H
 #define INLAY_ONNX_TENSOR_FILE_H
 
+#include "base/io.h"
 #include "ir/graph.h"
 
-/* Writes a TensorProto with raw_data, named as `t`. Status 73 or 74. */
-void onnx_write_tensor(Arena *a, const char *path, const Tensor *t, const void *values);
+/* Writes a TensorProto with raw_data, named as `t`. */
+void onnx_write_tensor(Arena *a, File *f, const Tensor *t, const void *values);
 
 #endif

@@ -376,23 +376,33 @@ PlaceCsv *place_csv_read(Arena *a, const char *path, const char *text, size_t le
     return r.csv;
 }
 
-void place_csv_write(const PlaceCsv *csv, const int64_t *offset, FILE *out)
+static void put_text(Sink out, const char *text)
+{
+    out.put(out.to, text, strlen(text));
+}
+
+static void put_offset(Sink out, int64_t offset)
+{
+    char number[24];
+    snprintf(number, sizeof number, "%" PRId64, offset);
+    put_text(out, number);
+}
+
+void place_csv_write(const PlaceCsv *csv, const int64_t *offset, Sink out)
 {
     const CsvField *f = csv->field.at;
     for (size_t row = 0; row <= csv->item.n; row++) {
         for (int k = 0; k < csv->columns; k++, f++) {
-            if (k)
-                fputc(',', out);
+            put_text(out, k ? "," : "");
             if (row && k == csv->offset_column)
-                fprintf(out, "%" PRId64, offset[row - 1]);
+                put_offset(out, offset[row - 1]);
             else
-                fwrite(f->text, 1, f->length, out);
+                out.put(out.to, f->text, f->length);
         }
-        if (csv->offset_column >= 0)
-            fputc('\n', out);
-        else if (row == 0)
-            fputs(",offset\n", out);
-        else
-            fprintf(out, ",%" PRId64 "\n", offset[row - 1]);
+        if (csv->offset_column < 0)
+            put_text(out, row ? "," : ",offset");
+        if (csv->offset_column < 0 && row)
+            put_offset(out, offset[row - 1]);
+        put_text(out, "\n");
     }
 }

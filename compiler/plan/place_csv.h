@@ -9,8 +9,8 @@
 #define INLAY_PLAN_PLACE_CSV_H
 
 #include <stddef.h>
-#include <stdio.h>
 
+#include "base/pieces.h"
 #include "base/vec.h"
 #include "plan/place.h"
 
@@ -30,6 +30,6 @@ typedef struct PlaceCsv {
  * for messages. */
 PlaceCsv *place_csv_read(Arena *a, const char *path, const char *text, size_t length);
 /* The same rows with their offsets. */
-void place_csv_write(const PlaceCsv *csv, const int64_t *offset, FILE *out);
+void place_csv_write(const PlaceCsv *csv, const int64_t *offset, Sink out);
 
 #endif

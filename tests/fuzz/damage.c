@@ -28,6 +28,7 @@ static void build(void *context)
     compile_passes(&t->compile);
     compile_program(&t->compile);
     compile_emit(&t->compile);
+    output_commit(t->compile.out);
 }
 
 static void clean(void *context)

@@ -144,7 +144,7 @@ typedef struct Placing {
     Arena arena;
     const char *path;
     int64_t capacity;
-    FILE *out;
+    Sink out;
 } Placing;
 
 static void place_protected(void *context)
@@ -153,9 +153,14 @@ static void place_protected(void *context)
     place_file(&p->arena, p->path, p->capacity, p->out);
 }
 
+static void put_file(void *to, const char *text, size_t n)
+{
+    fwrite(text, 1, n, to);
+}
+
 static int place_command(const char *path, int64_t capacity, FILE *out)
 {
-    Placing p = { .path = path, .capacity = capacity, .out = out };
+    Placing p = { .path = path, .capacity = capacity, .out = { put_file, out } };
     Diag diag = { .out = stderr };
     const Status status = protect(&diag, place_protected, &p);
     file_close_all(&p.arena);
