@@ -7,7 +7,8 @@
 #include "base/diag.h"
 #include "base/size.h"
 
-enum { MOST_OPERANDS = 1 << 20 };
+/* Offsets of a plan are whole multiples of 16 bytes, or more where the manifest says so. */
+enum { MOST_OPERANDS = 1 << 20, LEAST_ALIGN = 16, MOST_ALIGN = 1 << 20 };
 
 /* No address or size of a plan comes near it, so sums of a few do not overflow. */
 static const int64_t MOST_BYTES = (int64_t)1 << 40;
@@ -323,7 +324,11 @@ static void read_arena(const Reader *r, Claim *c, const json_t *document)
     const Reader in = { r->arena, r->loc, "arena" },
                  within = { r->arena, r->loc, "arena.counters" };
     c->size = bytes(&in, arena, "size");
-    c->align = number(&in, arena, "align", 1, 1 << 20);
+    c->align = number(&in, arena, "align", LEAST_ALIGN, MOST_ALIGN);
+    if (c->align & (c->align - 1))
+        malformed(&in, "align", "power of two");
+    if (c->size % c->align)
+        malformed(&in, "size", "multiple of the alignment");
     c->lower_bound = bytes(&in, arena, "lower_bound");
     c->optimal = truth(&in, arena, "optimal");
     const json_t *run = json_object_get(arena, "run_state");
@@ -350,6 +355,8 @@ static void read_regions(const Reader *r, Claim *c, const json_t *document)
         if (!json_is_object(j))
             malformed(&in, "entry", "object");
         VEC_PUSH(r->arena, &c->region, bytes(&in, j, "size"));
+        if (c->region.at[i] % c->align)
+            malformed(&in, "size", "multiple of the alignment");
         sum = i64_add(sum, c->region.at[i]);
     }
     if (sum != c->size || !c->region.n)

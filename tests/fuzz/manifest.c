@@ -48,7 +48,7 @@ static void describe(void *context)
     const ManifestFacts facts = compile_facts(&t->compile);
     size_t n;
     FILE *f = open_memstream(&t->json, &n);
-    manifest_write(t->compile.program, &facts, NULL, (ManifestSink){ put_text, f });
+    manifest_write(t->compile.program, &facts, NULL, (Sink){ put_text, f });
     fclose(f);
     const CurvePoints *curve = &t->compile.program->plan.curve;
     if (curve->n)
@@ -176,53 +176,170 @@ static int documented(Status s)
            s == STATUS_UNSUPPORTED || s == STATUS_CONFIG;
 }
 
-int main(int argc, char **argv)
+typedef struct Tally {
+    int trials, bad;
+    int count[128]; /* by status */
+} Tally;
+
+static void judge(Trial *t, const char *json, Tally *tally, const char *what)
 {
-    static Trial t;
-    char path[] = "inlay-manifest-XXXXXX";
-    const int file = mkstemp(path), trials = argc > 2 ? atoi(argv[2]) : 2000;
-    if (argc < 2 || file < 0)
-        return 64;
-    if (argc > 3)
-        state += strtoull(argv[3], NULL, 10) * 2654435761u;
-    char *plan[PLANS];
-    const int plans = describe_all(&t, argv[1], plan);
-    if (!plans)
-        return 70;
-    t.options = (Options){ .model = argv[1], .no_hash = 1, .json = 1, .manifest = path };
-    int bad = 0, count[128] = { 0 };
-    if (!freopen("/dev/null", "w", stdout))
-        return 74; /* the verdicts */
+    char *text = NULL;
+    size_t length = 0;
+    FILE *f = fopen(t->options.manifest, "wb");
+    if (!f || fwrite(json, 1, strlen(json), f) != strlen(json) || fclose(f))
+        abort();
+    Diag trial = { .out = open_memstream(&text, &length) };
+    protect(&trial, prove, t);
+    protect(&trial, clean, &t->compile);
+    fclose(trial.out);
+    tally->trials++;
+    tally->count[trial.status & 127]++;
+    if (!documented(trial.status) || (trial.status && !length)) {
+        tally->bad++;
+        fprintf(stderr, "# trial %d: %s: status %d: %s", tally->trials, what, (int)trial.status,
+                text);
+    }
+    free(text);
+}
+
+static void random_trials(Trial *t, char *const *plan, int plans, int trials, Tally *tally)
+{
     for (int i = 0; i < trials; i++) {
-        char *text = NULL, *json = strdup(plan[i % plans]);
-        size_t length = 0;
+        char *json = strdup(plan[i % plans]);
         for (uint32_t k = 1 + rnd(3); k--;) {
             char *next = change(json);
             free(json);
             json = next;
         }
-        FILE *f = fopen(path, "wb");
-        if (!f || fwrite(json, 1, strlen(json), f) != strlen(json) || fclose(f))
-            abort();
-        Diag trial = { .out = open_memstream(&text, &length) };
-        protect(&trial, prove, &t);
-        protect(&trial, clean, &t.compile);
-        fclose(trial.out);
-        count[trial.status & 127]++;
-        if (!documented(trial.status) || (trial.status && !length)) {
-            bad++;
-            fprintf(stderr, "# trial %d: status %d: %s", i, (int)trial.status, text);
-        }
-        free(text);
+        judge(t, json, tally, "random changes");
         free(json);
     }
-    fprintf(stderr, "# proved %d, refused %d, malformed %d, of another model %d\n", count[0],
-            count[STATUS_LIMIT], count[STATUS_MALFORMED], count[STATUS_CONFIG]);
-    fprintf(stderr, "1..1\n%sok 1 - %d damaged manifests of %d plans\n", bad ? "not " : "", trials,
-            plans);
-    for (int i = 0; i < plans; i++)
+}
+
+/* ---- each field in turn ---- */
+
+/* A text, number or word of JSON from s on. */
+static size_t token_length(const char *s)
+{
+    if (*s != '"')
+        return strspn(s, "-+.0123456789abcdefghijklmnopqrstuvwxyzE");
+    size_t n = 1;
+    while (s[n] && s[n] != '"')
+        n += s[n] == '\\' ? 2 : 1;
+    return n + 1;
+}
+
+static bool is_key(const char *s, size_t length)
+{
+    return *s == '"' && s[length + strspn(s + length, " \n")] == ':';
+}
+
+/* What a value is replaced by, one after the other; false: there are no more. */
+static bool replacement(const char *s, size_t length, int i, char *to, size_t room)
+{
+    static const char *const fixed[] = { "0",
+                                         "1",
+                                         "-1",
+                                         "16",
+                                         "255",
+                                         "65536",
+                                         "2147483647",
+                                         "2147483648",
+                                         "-2147483648",
+                                         "1099511627776",
+                                         "9223372036854775807",
+                                         "-9223372036854775808",
+                                         "1e3",
+                                         "0.5",
+                                         "true",
+                                         "false",
+                                         "null",
+                                         "\"\"",
+                                         "\"x\"",
+                                         "\"\\u0000\"",
+                                         "\"arena\"",
+                                         "\"weights\"",
+                                         "[]",
+                                         "[1]",
+                                         "{}" };
+    static const long long more[] = { -16, -1, 1, 2, 8, 16, 32, 4096 };
+    enum { FIXED = sizeof fixed / sizeof *fixed, MORE = sizeof more / sizeof *more };
+    const long long value = strtoll(s, NULL, 10);
+    if (i < FIXED)
+        snprintf(to, room, "%s", fixed[i]);
+    else if (i < FIXED + MORE && *s != '"')
+        snprintf(to, room, "%lld", value + more[i - FIXED]);
+    else if (i < FIXED + 2 * MORE && *s != '"')
+        snprintf(to, room, "%lld", value * (2 + i - FIXED - MORE));
+    else if (i == FIXED && *s == '"' && length < room / 2)
+        snprintf(to, room, "%.*sx\"", (int)length - 1, s);
+    else
+        return false;
+    return true;
+}
+
+static void field_trials(Trial *t, const char *plan, int every, Tally *tally)
+{
+    char to[256], what[400];
+    int number = (int)rnd((uint32_t)every);
+    const size_t n = strlen(plan);
+    for (size_t at = 0; at < n;) {
+        const size_t length = token_length(plan + at);
+        if (!length || is_key(plan + at, length)) {
+            at += length ? length : 1;
+            continue;
+        }
+        for (int i = 0; replacement(plan + at, length, i, to, sizeof to); i++) {
+            if (number++ % every)
+                continue;
+            char *json = replace(plan, n, at, length, to);
+            snprintf(what, sizeof what, "byte %zu: %.*s is %s", at,
+                     (int)(length < 99 ? length : 99), plan + at, to);
+            judge(t, json, tally, what);
+            free(json);
+        }
+        at += length;
+    }
+}
+
+static void print_tally(const char *what, const Tally *tally, int number, int plans)
+{
+    fprintf(stderr, "# proved %d, refused %d, malformed %d, of another model %d\n", tally->count[0],
+            tally->count[STATUS_LIMIT], tally->count[STATUS_MALFORMED],
+            tally->count[STATUS_CONFIG]);
+    fprintf(stderr, "%sok %d - %d %s of %d plans\n",
+            tally->bad || !tally->count[STATUS_MALFORMED] ? "not " : "", number, tally->trials,
+            what, plans);
+}
+
+static int number_of(int argc, char **argv, int i, int otherwise)
+{
+    return argc > i ? atoi(argv[i]) : otherwise;
+}
+
+int main(int argc, char **argv)
+{
+    static Trial t;
+    static Tally random, fields;
+    char path[] = "inlay-manifest-XXXXXX";
+    const int file = mkstemp(path);
+    if (argc < 2 || file < 0)
+        return 64;
+    state += (uint64_t)number_of(argc, argv, 3, 0) * 2654435761u;
+    char *plan[PLANS];
+    const int plans = describe_all(&t, argv[1], plan);
+    if (!plans)
+        return 70;
+    t.options = (Options){ .model = argv[1], .no_hash = 1, .json = 1, .manifest = path };
+    fprintf(stderr, "1..2\n");
+    random_trials(&t, plan, plans, number_of(argc, argv, 2, 2000), &random);
+    print_tally("damaged manifests", &random, 1, plans);
+    for (int i = 0; i < plans; i++) {
+        field_trials(&t, plan[i], number_of(argc, argv, 4, 41), &fields);
         free(plan[i]);
+    }
+    print_tally("replaced values", &fields, 2, plans);
     close(file);
     remove(path);
-    return bad != 0;
+    return random.bad || fields.bad;
 }
