@@ -157,12 +157,10 @@ void lower_conv(Lower *l, Node *n)
                          : p.act   ? "conv_act_f32"
                                    : "conv_f32";
     Step *s = lower_step(l, n, kernel, &p);
-    if (depthwise)
-        finish_packed(s, n, &w, &e, pack_depthwise_weights(l, weights),
-                      bias_tensor(l, n, &e, 1, groups), macs);
-    else
-        finish_packed(s, n, &w, &e, pack_conv_weights(l, weights, groups),
-                      bias_tensor(l, n, &e, groups, oc), macs);
+    Tensor *bias = depthwise ? bias_tensor(l, n, &e, 1, groups) : bias_tensor(l, n, &e, groups, oc);
+    Tensor *packed =
+        depthwise ? pack_depthwise_weights(l, weights) : pack_conv_weights(l, weights, groups);
+    finish_packed(s, n, &w, &e, packed, bias, macs);
     window_pixels(&w, s->operand + 1, depthwise ? INLAY_DW_TILE_MOST : INLAY_TILE_MOST);
 }
 
@@ -182,8 +180,9 @@ static void lower_deconv_packed(Lower *l, Node *n, const Window *w, const Epilog
     p.kh = (int32_t)i64_ceil_div(w->kernel[1], phases[1]);
     p.kw = (int32_t)i64_ceil_div(w->kernel[2], phases[2]);
     Step *s = lower_step(l, n, p.act ? "deconv_act_f32" : "deconv_f32", &p);
-    finish_packed(s, n, w, e, pack_deconv_weights(l, n->in[1]->value, groups, w->kernel, phases),
-                  bias_tensor(l, n, e, groups, oc), macs);
+    Tensor *bias = bias_tensor(l, n, e, groups, oc);
+    Tensor *packed = pack_deconv_weights(l, n->in[1]->value, groups, w->kernel, phases);
+    finish_packed(s, n, w, e, packed, bias, macs);
     window_rows_transposed(w, s, s->operand, s->operand + 1);
 }
 

@@ -61,8 +61,9 @@ static Tensor *assemble(const Node *at, Tensor *from, const Shape *shape, const 
     }
     if (same)
         return from;
-    return expand_binary(at, "Gather", joined(at, from, expand_i64s(at, shape->rank, shape->dim)),
-                         expand_i64s(at, shape->rank, place));
+    Tensor *places = expand_i64s(at, shape->rank, place);
+    Tensor *dims = joined(at, from, expand_i64s(at, shape->rank, shape->dim));
+    return expand_binary(at, "Gather", dims, places);
 }
 
 static void set_size(Node *n, int i, int axis, int id)
@@ -261,8 +262,9 @@ static bool cut_dynamic(Node *n, const Tensor *t)
     int source[MAX_RANK];
     if (t->dynamic != 1u << axis || !taken_range(n, axis, &start, &end))
         return false;
-    Tensor *left = expand_binary(n, "Sub", expand_slice(n, t->dims, 0, axis, axis + 1),
-                                 expand_i64s(n, 1, &start));
+    Tensor *begin = expand_i64s(n, 1, &start);
+    Tensor *left = expand_slice(n, t->dims, 0, axis, axis + 1);
+    left = expand_binary(n, "Sub", left, begin);
     left = expand_binary(n, "Max", left, expand_i64s(n, 1, (const int64_t[]){ 0 }));
     left = expand_binary(n, "Min", left, expand_i64s(n, 1, &y->shape.dim[axis]));
     for (int k = 0; k < y->shape.rank; k++)

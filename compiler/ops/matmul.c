@@ -244,8 +244,9 @@ void lower_matmul(Lower *l, Node *n)
     if (is_packable(n, &p) && (!c || c->value)) {
         const int64_t dims[2] = { p.k, p.n };
         const Recipe *b = recipe_reshape(l->graph->store, n->in[1]->value, 2, dims);
-        lower_packed(l, n, pack_for(l, n, b, false, 1.0f, rows, p.k, p.n),
-                     pack_bias(l, c ? c->value : NULL, 1, p.n), rows, p.k, p.n, e.residual);
+        Tensor *bias = pack_bias(l, c ? c->value : NULL, 1, p.n);
+        Tensor *packed = pack_for(l, n, b, false, 1.0f, rows, p.k, p.n);
+        lower_packed(l, n, packed, bias, rows, p.k, p.n, e.residual);
         return;
     }
     const Shape a = as_matrix(n, 0), b = as_matrix(n, 1);
@@ -378,8 +379,9 @@ static bool lower_gemm_packed(Lower *l, Node *n, const GemmShape *g, Tensor *c, 
         return false;
     else if (c && !(added = gemm_added(l, g, c)))
         return false;
-    lower_packed(l, n, pack_for(l, n, n->in[1]->value, g->trans_b, g->alpha, g->m, g->k, g->n),
-                 pack_bias(l, bias, 1, g->n), g->m, g->k, g->n, added);
+    Tensor *packed_bias = pack_bias(l, bias, 1, g->n);
+    Tensor *packed = pack_for(l, n, n->in[1]->value, g->trans_b, g->alpha, g->m, g->k, g->n);
+    lower_packed(l, n, packed, packed_bias, g->m, g->k, g->n, added);
     return true;
 }
 

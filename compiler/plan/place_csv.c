@@ -229,7 +229,7 @@ static void read_gaps(Reader *r, CsvField f, int64_t size, Span *span)
 
 static CsvField column(const Reader *r, const CsvField *row, int k)
 {
-    return r->at[k] < 0 ? (CsvField){ NULL, 0 } : row[r->at[k]];
+    return r->at[k] < 0 ? (CsvField){ r->text, 0 } : row[r->at[k]];
 }
 
 static void read_span(Reader *r, const CsvField *row, const PlaceItem *item)

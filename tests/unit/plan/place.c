@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The offset solver against brute force and against problems that fit by
  * construction, and its rules one by one. */
+#include "cases.h"
 #include "place_cases.h"
 
 #include "plan/place_internal.h"
+
+enum { CASES = 1000 };
 
 static PlaceResult solve(Arena *a, const Case *c, const PlaceOptions *opt)
 {
@@ -60,7 +63,7 @@ static int64_t check_case(const Case *c, const PlaceOptions *opt)
 static void test_plain(void **state)
 {
     (void)state;
-    for (int k = 0; k < 250; k++) {
+    for (int k = 0; k < cases(CASES) / 4; k++) {
         Case c;
         plain_case(&c, 4 + below(6), k % 2 ? 3 : 5);
         check_verdicts(&c, check_case(&c, NULL), true);
@@ -70,7 +73,7 @@ static void test_plain(void **state)
 static void test_plain_mixed_alignment(void **state)
 {
     (void)state;
-    for (int k = 0; k < 250; k++) {
+    for (int k = 0; k < cases(CASES) / 4; k++) {
         Case c;
         plain_case(&c, 3 + below(5), 6);
         for (int i = 0; i < c.n; i++)
@@ -101,7 +104,7 @@ static void test_above_bound(void **state)
         assert_int_equal(check_case(&c, NULL), load[k] + 1);
         check_verdicts(&c, load[k] + 1, true);
     }
-    for (int k = 0; k < 250; k++) {
+    for (int k = 0; k < cases(CASES) / 4; k++) {
         Case c;
         flat_case(&c, 8 + below(6), 9);
         check_verdicts(&c, check_case(&c, NULL), true);
@@ -111,7 +114,7 @@ static void test_above_bound(void **state)
 static void test_mixed(void **state)
 {
     (void)state;
-    for (int k = 0; k < 1000; k++) {
+    for (int k = 0; k < cases(CASES); k++) {
         Case c;
         mixed_case(&c, 2 + below(5));
         check_case(&c, k % 2 ? NULL : &(PlaceOptions){ .moves = 1 });
