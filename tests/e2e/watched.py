@@ -3,7 +3,7 @@
 lifetimes, and so it does with -DINLAY_CHECK: tags on every byte, rubbish in all that is not needed, and, under AddressSanitizer, nothing
 open to a unit but its own rows. Damage to the generated tables is found.
 
-    watched.py --inlay INLAY --models MODELS [--nodes FOLDER] [--corpus FOLDER] [--cc CC]
+    watched.py --inlay INLAY [--models MODELS] [--nodes FOLDER] [--corpus FOLDER] [--cc CC]
     watched.py --inlay INLAY --forms caller,arena,rows,regions [--only REGEX] [--cc CC] FOLDER|TAR...      all models, sanitized"""
 import argparse
 import os
@@ -24,6 +24,18 @@ CORPUS = ['audio/mlperf-tiny-kws', 'cnn/mlperf-tiny-resnet8', 'cnn/mlperf-tiny-v
 SANITIZE = ['-O1', '-g', '-fsanitize=address,undefined', '-fno-sanitize-recover=all', '-ffp-contract=off']
 
 
+def read(path):
+    with open(path, 'rb') as f:
+        return f.read()
+
+
+def all_files(folder):
+    return [os.path.join(folder, name) for name in sorted(os.listdir(folder))]
+
+
+RUNS = {}       # many forms of a small model are the same C: it is built and run once
+
+
 class Case:
     def __init__(self, o, work, folder, flags):
         self.o, self.work, self.out = o, work, os.path.join(work, 'out')
@@ -40,11 +52,21 @@ class Case:
 
     def run(self, flags):
         """(status, text) of the program; 'cc' in front of the text where it is not built."""
+        key = (self.model, *flags, *(read(path) for path in [os.path.join(self.work, 'main.c')] + all_files(os.path.join(self.out, 'src'))))
+        if key not in RUNS:
+            RUNS[key] = self.build_and_run(flags)
+        status, text, self.made = RUNS[key]
+        return status, text
+
+    def build_and_run(self, flags):
         status, text = host.run([self.o.cc, '-std=c99'] + flags + ['-I', os.path.join(self.out, 'src'), 'main.c'] + host.sources(self.out) + ['-lm'], self.work)
-        return host.run(['./a.out'], self.work) if not status else (status, 'cc: ' + text)
+        if status:
+            return status, 'cc: ' + text, None
+        status, text = host.run(['./a.out'], self.work)
+        return status, text, None if status else [r.raw for r in host.results(self.work, 'm', self.manifest)]
 
     def results(self):
-        return [r.raw for r in host.results(self.work, 'm', self.manifest)]
+        return self.made
 
     def by_run(self, flags):
         into = os.path.join(self.work, 'run')
@@ -179,13 +201,15 @@ def main():
                 watch_forms(t, o, folder, name, sanitize, o.forms.split(','))
         shutil.rmtree(scratch, ignore_errors=True)
         t.done()
-    for folder in [os.path.join(o.models, n) for n in ('digits', 'sine')] + [os.path.join(o.nodes, n) for n in NODES] + [os.path.join(o.corpus, n) for n in CORPUS]:
+    folders = [os.path.join(kind, n) for kind, names in ((o.models, ('digits', 'sine')), (o.nodes, NODES), (o.corpus, CORPUS)) if kind for n in names]
+    for folder in folders:
         if os.path.isdir(folder):
             clean(t, o, folder, os.path.basename(folder), sanitize)
             watch_forms(t, o, folder, os.path.basename(folder), sanitize, ('arena', 'rows', 'rows out', 'regions', 'regions rows'))
         else:
             t.skip(os.path.basename(folder), 'its folder is not here')
-    for form in ([], ['--io=in0=rows'], ['--io=arena', '--region', 'a:4K', '--region', 'b:16K']):
+        RUNS.clear()
+    for form in ([], ['--io=in0=rows'], ['--io=arena', '--region', 'a:4K', '--region', 'b:16K']) if o.models else ():
         damaged(t, o, os.path.join(o.models, 'digits'), 'digits', form)
     t.done()
 
