@@ -219,9 +219,10 @@ static void read_gaps(Reader *r, CsvField f, int64_t size, Span *span)
         VEC_PUSH(r->a, &r->gap, gap);
     }
     span->gaps = r->gap.n - span->first_gap;
+    if (span->gaps < 2)
+        return;
     Gap *gap = r->gap.at + span->first_gap;
-    if (span->gaps > 1)
-        qsort(gap, span->gaps, sizeof *gap, by_begin);
+    qsort(gap, span->gaps, sizeof *gap, by_begin);
     for (size_t k = 1; k < span->gaps; k++)
         if (gap[k].begin < gap[k - 1].end)
             MALFORMED(r, f.text, "line %d: gaps overlap", r->line);
