@@ -31,11 +31,12 @@ static void reduce_known(Bounds *b, const inlay_reduce_params *p)
     touch_span(b, 1, "input", p->count ? reduced_span(b, p) : span_of(0));
 }
 
-/* The kernel holds the axes to those that make the result's sizes. */
+/* The kernel holds the axes to those that make the result's sizes: a size of 0 is reduced, and then
+ * nothing is read. */
 static void reduce_values(Bounds *b, const inlay_reduce_params *p)
 {
     touch(b, 0, "result", sizes_walked(b, p->reduced, p->nr));
-    touch(b, 1, "input", sizes_walked(b, p->kept, p->nk));
+    touch(b, 1, "input", sizes_product(b, p->kept, p->nk));
     touch(b, 2, "axes", p->axes);
     if (p->axes)
         touch_needs(b, 2);
