@@ -54,14 +54,14 @@ static Loc at_file(const char *path)
     return loc;
 }
 
-OpenFile *io_wrap(Arena *a, int fd, const char *path)
+File *file_new(Arena *a, const char *path)
 {
     OpenFile *f = NEW(a, OpenFile);
-    f->file = (File){ .path = path, .fd = fd };
+    f->file = (File){ .path = path, .fd = -1 };
     f->arena = a;
     f->next = open_files;
     open_files = f;
-    return f;
+    return &f->file;
 }
 
 int io_open(int folder, const char *path, int flags)
@@ -119,28 +119,32 @@ static void load_whole(Arena *a, File *f, LoadMode mode)
     f->whole = bytes;
 }
 
-File *file_from_fd(Arena *a, int fd, const char *path, LoadMode mode)
+void file_take(File *f, Arena *a, int fd, LoadMode mode)
 {
-    OpenFile *f = io_wrap(a, fd, path);
     struct stat st;
+    f->fd = fd;
     if (io_calls()->fstat(fd, &st))
-        fail_read(path, errno);
+        fail_read(f->path, errno);
     if (!S_ISREG(st.st_mode)) {
-        io_release(f);
-        fail_at(STATUS_MALFORMED, at_file(path), NULL, "not a regular file");
+        io_release((OpenFile *)f);
+        fail_at(STATUS_MALFORMED, at_file(f->path), NULL, "not a regular file");
     }
-    f->file.size = (uint64_t)st.st_size;
-    load_whole(a, &f->file, mode);
-    return &f->file;
+    f->size = (uint64_t)st.st_size;
+    load_whole(a, f, mode);
 }
 
 File *file_open(Arena *a, const char *path, LoadMode mode)
 {
+    File *f = file_new(a, path);
     /* Non-blocking: opening a named pipe must not wait for its writer, it is refused below. */
     const int fd = io_open(AT_FDCWD, path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
-    if (fd < 0)
-        fail_open(path, errno);
-    return file_from_fd(a, fd, path, mode);
+    if (fd < 0) {
+        const int error = errno;
+        io_release((OpenFile *)f);
+        fail_open(path, error);
+    }
+    file_take(f, a, fd, mode);
+    return f;
 }
 
 void file_close(File *f)
@@ -246,16 +250,18 @@ File *file_temporary(Arena *a)
     const char *folder = getenv("TMPDIR");
     if (!folder || !*folder)
         folder = "/tmp";
-    int fd = -1;
+    File *f = file_new(a, "temporary file");
 #ifdef O_TMPFILE
-    fd = io_open(AT_FDCWD, folder, O_TMPFILE | O_RDWR | O_EXCL);
+    f->fd = io_open(AT_FDCWD, folder, O_TMPFILE | O_RDWR | O_EXCL);
 #endif
-    if (fd < 0)
-        fd = open_unlinked(a, folder);
-    if (fd < 0) {
+    if (f->fd < 0)
+        f->fd = open_unlinked(a, folder);
+    if (f->fd < 0) {
+        const int error = errno;
+        io_release((OpenFile *)f);
         fail_at(STATUS_CANNOT_CREATE, at_file(folder),
                 "name a folder for temporary files in TMPDIR", "cannot create a temporary file: %s",
-                strerror(errno));
+                strerror(error));
     }
-    return &io_wrap(a, fd, "temporary file")->file;
+    return f;
 }

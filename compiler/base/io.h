@@ -27,8 +27,10 @@ typedef struct File {
  * it cannot be read. The File lives in the arena; its descriptor is closed by file_close(). */
 File *file_open(Arena *a, const char *path, LoadMode mode);
 void file_close(File *f);
-/* The same around a descriptor that is open already (it becomes the File's). */
-File *file_from_fd(Arena *a, int fd, const char *path, LoadMode mode);
+/* The same in two steps, for who opens it himself: memory is taken before there is a descriptor, so
+ * that none is lost where there is no memory. */
+File *file_new(Arena *a, const char *path);
+void file_take(File *f, Arena *a, int fd, LoadMode mode);
 /* Closes what is still open of the Files of arena `a`, as after a failure; before arena_free(). */
 void file_close_all(const Arena *a);
 /* Reads exactly n bytes at offset `at`; what lies beyond the end is malformed (65), a read that

@@ -40,8 +40,6 @@ struct OpenFile {
     OpenFile *next;
 };
 
-/* A File around an open descriptor, on the list. */
-OpenFile *io_wrap(Arena *a, int fd, const char *path);
 /* openat() that is not stopped by signals; always close-on-exec. */
 int io_open(int folder, const char *path, int flags);
 /* Closes and takes off the list; what close() returned. */

@@ -9,6 +9,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -68,10 +69,11 @@ static int open_folder(int in, const char *path, int flags)
 /* Splits the target into parent and base; a folder that exists is taken by its real path. */
 static void open_target(Output *o)
 {
-    char *path = realpath(o->dir, NULL);
-    char *own = arena_text(o->arena, path ? path : o->dir, strlen(path ? path : o->dir));
-    const bool exists = path != NULL;
-    free(path);
+    char path[PATH_MAX];
+    const bool exists = realpath(o->dir, path) != NULL;
+    if (!exists && errno == ENOMEM)
+        fail_memory(PATH_MAX, "the output folder's path does not fit");
+    char *own = arena_text(o->arena, exists ? path : o->dir, strlen(exists ? path : o->dir));
     size_t n = strlen(own);
     while (n > 1 && own[n - 1] == '/')
         own[--n] = 0;
@@ -154,9 +156,9 @@ static void make_part(Output *o, const char *name)
     char *folder = arena_text(o->arena, name, (size_t)(slash - name));
     if (find_entry(o, folder))
         return;
+    VEC_PUSH(o->arena, &o->entry, ((Entry){ .name = folder }));
     if (io_calls()->mkdirat(o->build, folder, 0777))
         fail_create(shown(o, folder), NULL);
-    VEC_PUSH(o->arena, &o->entry, ((Entry){ .name = folder }));
 }
 
 File *output_create(Output *o, const char *name)
@@ -166,11 +168,11 @@ File *output_create(Output *o, const char *name)
            !(slash && (strchr(slash + 1, '/') || slash[1] == '.' || !slash[1])));
     name = arena_text(o->arena, name, strlen(name));
     make_part(o, name);
-    const int fd = io_open(o->build, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW);
-    if (fd < 0)
-        fail_create(shown(o, name), NULL);
-    File *f = &io_wrap(o->arena, fd, shown(o, name))->file;
+    File *f = file_new(o->arena, shown(o, name)); /* known before it is made, so that it goes */
     VEC_PUSH(o->arena, &o->entry, ((Entry){ .name = name, .file = f }));
+    f->fd = io_open(o->build, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW);
+    if (f->fd < 0)
+        fail_create(f->path, NULL);
     return f;
 }
 

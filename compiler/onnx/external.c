@@ -214,6 +214,7 @@ static const char *file_fault(int fd)
 
 static File *open_file(const External *x, Loc loc, const char *location)
 {
+    File *f = file_new(x->arena, arena_printf(x->arena, "%s/%s", x->folder, location));
     const int folder = io_open(AT_FDCWD, x->folder, O_RDONLY | O_DIRECTORY);
     if (folder < 0)
         fail_at(STATUS_NO_INPUT, loc, NULL,
@@ -230,8 +231,8 @@ static File *open_file(const External *x, Loc loc, const char *location)
         fail_at(STATUS_MALFORMED, loc, "put a copy of the file itself in the folder",
                 "its external data, \"%.255s\" in \"%.1024s\", %s", location, x->folder, fault);
     }
-    return file_from_fd(x->arena, fd, arena_printf(x->arena, "%s/%s", x->folder, location),
-                        x->mode);
+    file_take(f, x->arena, fd, x->mode);
+    return f;
 }
 
 static ExternalFile *find_file(External *x, Loc loc, const char *location)

@@ -142,6 +142,7 @@ typedef struct Words {
 typedef struct Outcome {
     Status status;
     uint64_t printed, folder; /* digests; 0: nothing */
+    int next_file;            /* descriptor: none is left open where it stays the same */
     char message[MOST_TEXT];
 } Outcome;
 
@@ -186,10 +187,11 @@ static int visit(const char *path, const struct stat *st, int type, struct FTW *
     return 0;
 }
 
+/* The output folder and all beside it. */
 static uint64_t digest_folder(void)
 {
     sum = 0;
-    nftw(out, visit, 16, FTW_PHYS);
+    nftw(folder, visit, 16, FTW_PHYS);
     return sum;
 }
 
@@ -229,6 +231,8 @@ static void run(const Words *words, Outcome *o)
     o->message[n > 0 ? n : 0] = '\0';
     o->printed = digest_fd(printed_fd);
     o->folder = digest_folder();
+    o->next_file = dup(message_fd);
+    close(o->next_file);
 }
 
 /* ---- the judge ---- */
@@ -249,6 +253,8 @@ static int count_errors(const char *message)
 
 static const char *objection(const Outcome *o, const Outcome *want, uint64_t folder_before)
 {
+    if (o->next_file != want->next_file)
+        return "leaves a file open";
     if (o->status == want->status) {
         if (o->printed != want->printed)
             return "prints something else";
