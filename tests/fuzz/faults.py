@@ -10,7 +10,7 @@ import cases
 import host
 import tap
 
-LARGEST = 4 << 20
+LARGEST = 1 << 20
 
 
 def command(folder):
@@ -36,7 +36,7 @@ def main():
     p.add_argument('--inlay', required=True)
     p.add_argument('--faults', required=True)
     p.add_argument('--count', type=int, default=30)
-    p.add_argument('--every', type=int, default=11, help="of the arenas' pieces")
+    p.add_argument('--every', type=int, default=101, help="of the arenas' pieces")
     p.add_argument('folder', nargs='+')
     o = p.parse_args()
     t = tap.Tap()
