@@ -32,6 +32,7 @@ void compile_open(Compile *c, const Options *o)
     c->arena.budget = o->max_memory ? (uint64_t)*o->max_memory : 0;
     c->store = (Store){ .arena = &c->arena, .mode = (LoadMode)o->load, .window = DEFAULT_WINDOW };
     c->store.scratch.budget = o->max_memory ? (uint64_t)*o->max_memory : 0;
+    progress_begin(c);
     c->arena.beside = &c->store.scratch;
     c->store.scratch.beside = &c->arena;
     c->results.arena = &c->arena;
@@ -135,7 +136,7 @@ void compile_program(Compile *c)
     check_limit(c);
     plan_check(c->program);
     bounds_check_planned(c->program);
-    weights_layout(c->program);
+    weights_layout(c->program, c->estimate ? WEIGHTS_LITTLE : UINT64_MAX);
     program_link(c->program);
 }
 
@@ -230,7 +231,6 @@ void compile_emit(Compile *c)
     c->out = output_begin(&c->arena, c->options->output);
     const WeightsForm form = take_form(c);
     emit_source(c->program, c->out, name, form);
-    progress_begin(c);
     weights_emit(c->program, c->out, name, form, c->options->target, hash, sha);
     progress_end(c);
     ManifestFacts facts = compile_facts(c);

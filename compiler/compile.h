@@ -37,8 +37,7 @@ typedef enum Stage { STAGE_READ, STAGE_PASSES, STAGE_PLAN, STAGE_WRITE, STAGES }
 typedef struct StageClock {
     Stage running; /* STAGES: none */
     double wall_began, cpu_began, wall[STAGES], cpu[STAGES];
-    double write_began, noted;
-    uint64_t written_before;
+    double work_began, noted;
     bool noting;
 } StageClock;
 
@@ -51,6 +50,7 @@ typedef struct Compile {
     Program *program;
     Output *out;
     Pieces results; /* for standard output, once the command has succeeded */
+    bool estimate;    /* payloads are not read to tell equal ones */
     StageClock clock;
     char model_sha256[65]; /* "": not asked for */
     IoCount io_before;     /* what other compiles of this thread read and wrote */

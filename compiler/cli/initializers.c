@@ -109,7 +109,8 @@ void model_hash(Compile *c, char hex[65])
         fail_at(STATUS_USAGE, LOC_NONE, NULL, "--hash-model takes a model in a file");
     File *f = file_open(&c->arena, c->options->model, LOAD_STREAM);
     sha256_begin(&h.hash);
-    sha256_add_file(&h.hash, f, 0, f->size);
+    store_work(&c->store, "of the model hashed", f->size);
+    store_hash(&c->store, &h.hash, f, 0, f->size);
     file_close(f);
     visit_all(c->graph, hash_file, &h);
     sha256_end(&h.hash, hex);

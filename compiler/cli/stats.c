@@ -115,16 +115,18 @@ json_t *stats_json(const Compile *c)
 static void note(Store *s)
 {
     Compile *c = s->progress_context;
+    const Work *w = &s->work;
     const double t = now(CLOCK_MONOTONIC), since = t - c->clock.noted;
-    const double took = t - c->clock.write_began,
-                 done = (double)(s->bytes_written - c->clock.written_before);
-    s->next_progress = s->bytes_written + PROGRESS_STEP;
-    if (took < FIRST_NOTE || since < NEXT_NOTE)
+    if (!w->done)
+        c->clock.work_began = t;
+    const double took = t - c->clock.work_began, done = (double)w->done, all = (double)w->all;
+    s->work.next = w->done + PROGRESS_STEP;
+    if (!w->all || took < FIRST_NOTE || since < NEXT_NOTE)
         return;
     c->clock.noted = t;
-    const double all = (double)c->program->weight_bytes, rate = done / took;
-    fprintf(stderr, "\r%3.0f %% of %.0f MiB of weights, %.0f MiB/s, %.0f s left ",
-            all > 0 ? 100 * done / all : 100, all / 1048576, rate / 1048576,
+    const double rate = done / took;
+    fprintf(stderr, "\r\033[K%3.0f %% of %.0f MiB %s, %.0f MiB/s, %.0f s left ",
+            all > 0 ? 100 * done / all : 100, all / 1048576, w->doing, rate / 1048576,
             rate > 0 && all > done ? (all - done) / rate : 0);
     c->clock.noting = true;
 }
@@ -133,8 +135,6 @@ void progress_begin(Compile *c)
 {
     if (!isatty(STDERR_FILENO))
         return;
-    c->clock.write_began = now(CLOCK_MONOTONIC);
-    c->clock.written_before = c->store.bytes_written;
     c->store.progress_context = c;
     c->store.progress = note;
 }

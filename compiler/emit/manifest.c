@@ -204,6 +204,8 @@ static json_t *weight_facts(const Program *p, const ManifestFacts *f)
 {
     json_t *o = manifest_made(json_object());
     manifest_set(o, "size", json_integer((json_int_t)p->weight_bytes));
+    if (p->weights_alike)
+        manifest_set(o, "at_most", json_true());
     manifest_set(o, "align", json_integer(16));
     manifest_set(o, "form", json_string(f->weights_form));
     if (f->weights_sha256)

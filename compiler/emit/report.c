@@ -15,7 +15,8 @@ static void head(Text *t, const Program *p, const char *name)
         macs = i64_add(macs, p->step.at[i]->macs);
     text_print(t, "model     %s (opset %" PRId64 ")\n", name, graph_opset(p->graph, ""));
     text_print(t, "steps     %zu, %" PRId64 " multiply-accumulates\n", p->step.n, macs);
-    text_print(t, "weights   %" PRIu64 " bytes, constant%s\n", p->weight_bytes,
+    text_print(t, "weights   %" PRIu64 " bytes, constant%s%s\n", p->weight_bytes,
+               p->weights_alike ? ", fewer if those that look alike are equal" : "",
                weights_linkable(p) ? "" : ", too many to be linked: --weights bin");
     text_print(t, "arena     %" PRId64 " bytes, lower bound %" PRId64 ": %s\n", plan->arena_size,
                plan->lower_bound, plan->optimal ? "optimal" : "open");

@@ -19,7 +19,9 @@ enum {
     LARGE_ALIGN = 64,
     LARGEST_TEXT = 256 * 1024,
     CHUNK = 64 * 1024,
-    WORDS_A_LINE = 4
+    WORDS_A_LINE = 4,
+    SAMPLE = 512, /* bytes of constants that may be equal, read first */
+    FARTHER = 16, /* and so many times as many of those that look alike, again and again */
 };
 /* 2 GiB less 64 KiB for what lies beside them: no code model in use reaches further. */
 #define LARGEST_LINKED UINT64_C(0x7fff0000)
@@ -44,58 +46,142 @@ WeightsForm weights_form_taken(const Program *p, WeightsForm asked)
 
 /* A constant among those that may be equal. */
 typedef struct Candidate {
-    size_t slot;
-    bool shared; /* another has the same key */
+    size_t slot, group; /* of those whose keys were equal so far */
+    bool whole;         /* the key is that of all its payload */
+    RecipeDigest *digest;
     char key[65];
 } Candidate;
+
+typedef struct Candidates {
+    const Program *program;
+    size_t n;
+    Candidate *at;
+    size_t *same; /* of each constant, the first that equals it */
+} Candidates;
 
 static int by_key(const void *a, const void *b)
 {
     const Candidate *x = a, *y = b;
+    if (x->group != y->group)
+        return x->group < y->group ? -1 : 1;
     const int order = strcmp(x->key, y->key);
     return order ? order : x->slot < y->slot ? -1 : 1;
 }
 
-/* Keys of that level for all; those whose key no other has are dropped. Returns how many are left,
- * sorted by key. */
-static size_t sift(const Program *p, Candidate *c, size_t n, RecipeKey level)
+/* Candidates from i on with the key of candidate i. */
+static size_t run_of(const Candidates *c, size_t i)
+{
+    size_t n = 1;
+    while (i + n < c->n && c->at[i].group == c->at[i + n].group &&
+           !strcmp(c->at[i].key, c->at[i + n].key))
+        n++;
+    return n;
+}
+
+static Recipe *value_of(const Candidates *c, size_t i)
+{
+    return c->program->weight.at[c->at[i].slot].tensor->value;
+}
+
+/* Of a run all equal the first. */
+static void unite(Candidates *c, size_t i, size_t n)
+{
+    for (size_t k = 0; k < n; k++)
+        c->same[c->at[i + k].slot] = c->at[i].slot;
+}
+
+/* Runs of equal keys become groups; one alone is dropped, and those that were read as a whole are
+ * equal. */
+static void regroup(Candidates *c)
 {
     size_t kept = 0;
-    for (size_t i = 0; i < n; i++)
-        recipe_key(p->graph->store, p->weight.at[c[i].slot].tensor->value, level, c[i].key);
-    qsort(c, n, sizeof *c, by_key);
-    for (size_t i = 0; i < n; i++)
-        c[i].shared = false;
-    for (size_t i = 1; i < n; i++)
-        if (!strcmp(c[i - 1].key, c[i].key))
-            c[i - 1].shared = c[i].shared = true;
-    for (size_t i = 0; i < n; i++)
-        if (c[i].shared)
-            c[kept++] = c[i];
-    return kept;
+    qsort(c->at, c->n, sizeof *c->at, by_key);
+    for (size_t i = 0, n = 0; i < c->n; i += n) {
+        n = run_of(c, i);
+        if (c->at[i].whole)
+            unite(c, i, n);
+        if (n == 1 || c->at[i].whole)
+            continue;
+        const size_t group = kept;
+        for (size_t k = 0; k < n; k++) {
+            c->at[kept] = c->at[i + k];
+            c->at[kept++].group = group;
+        }
+    }
+    c->n = kept;
 }
 
-/* same[i]: the first constant whose values are those of constant i. */
-static void find_same(const Program *p, Candidate *c, size_t *same)
+static void key_all(Candidates *c, RecipeKey level)
 {
-    size_t n = p->weight.n;
-    for (size_t i = 0; i < n; i++)
-        same[i] = c[i].slot = i;
-    n = sift(p, c, n, KEY_FORM);
-    n = sift(p, c, n, KEY_SAMPLE);
-    n = sift(p, c, n, KEY_VALUES);
-    for (size_t i = 1; i < n; i++)
-        if (!strcmp(c[i - 1].key, c[i].key))
-            same[c[i].slot] = same[c[i - 1].slot];
+    for (size_t i = 0; i < c->n; i++)
+        recipe_key(c->program->graph->store, value_of(c, i), level, c->at[i].key);
 }
 
-void weights_layout(Program *p)
+/* Of those that are made of the same sources, one stays. */
+static void unite_places(Candidates *c)
+{
+    size_t kept = 0;
+    key_all(c, KEY_PLACE);
+    qsort(c->at, c->n, sizeof *c->at, by_key);
+    for (size_t i = 0, n = 0; i < c->n; i += n) {
+        n = run_of(c, i);
+        unite(c, i, n);
+        c->at[kept] = c->at[i];
+        c->at[kept++].key[0] = 0;
+    }
+    c->n = kept;
+    regroup(c);
+}
+
+static void begin_digests(Candidates *c)
+{
+    uint64_t all = 0;
+    for (size_t i = 0; i < c->n; i++) {
+        c->at[i].digest = NEW_ARRAY(c->program->graph->arena, RecipeDigest, 1);
+        recipe_digest_begin(c->at[i].digest);
+        all += recipe_payload(value_of(c, i));
+    }
+    store_work(c->program->graph->store, "of constants compared", all);
+}
+
+/* Reads the candidates further and further while there are some that look alike, up to `most` bytes
+ * of each. */
+static void unite_values(Candidates *c, uint64_t most)
+{
+    begin_digests(c);
+    for (uint64_t until = SAMPLE; c->n && until <= most; until *= FARTHER) {
+        for (size_t i = 0; i < c->n; i++) {
+            Candidate *one = c->at + i;
+            one->whole = recipe_digest(c->program->graph->store, value_of(c, i), one->digest, until,
+                                       one->key);
+        }
+        regroup(c);
+    }
+}
+
+/* same[i]: the first constant whose values are those of constant i. False: more may be equal. */
+static bool find_same(const Program *p, size_t *same, uint64_t most)
+{
+    Candidates c = { .program = p, .n = p->weight.n, .same = same };
+    c.at = NEW_ARRAY(p->graph->arena, Candidate, c.n);
+    for (size_t i = 0; i < c.n; i++)
+        same[i] = c.at[i].slot = i;
+    key_all(&c, KEY_FORM);
+    regroup(&c);
+    unite_places(&c);
+    unite_values(&c, most);
+    for (size_t i = 0; i < p->weight.n; i++)
+        same[i] = same[same[i]];
+    return !c.n;
+}
+
+void weights_layout(Program *p, uint64_t most)
 {
     Arena *a = p->graph->arena;
     uint64_t at = 0;
     size_t *same = NEW_ARRAY(a, size_t, p->weight.n);
     const ArenaMark mark = arena_mark(a);
-    find_same(p, NEW_ARRAY(a, Candidate, p->weight.n), same);
+    p->weights_alike = !find_same(p, same, most);
     arena_release(a, mark);
     for (size_t i = 0; i < p->weight.n; i++) {
         WeightSlot *w = p->weight.at + i;
@@ -131,9 +217,11 @@ static void write_blob(const Program *p, File *f, uint64_t at)
 
 static void hash_blob(const Program *p, File *f, uint64_t at, char sha256[65])
 {
+    Store *s = p->graph->store;
     Sha256 h;
     sha256_begin(&h);
-    sha256_add_file(&h, f, at, p->weight_bytes);
+    store_work(s, "of weights hashed", p->weight_bytes);
+    store_hash(s, &h, f, at, p->weight_bytes);
     sha256_end(&h, sha256);
 }
 
@@ -294,6 +382,7 @@ WeightsForm weights_emit(Program *p, Output *o, const char *name, WeightsForm fo
     }
     File *f = create_blob(o, a, name, form);
     const uint64_t at = form == WEIGHTS_OBJ ? elf_data_offset() : 0;
+    store_work(p->graph->store, "of weights written", p->weight_bytes);
     write_blob(p, f, at);
     if (hash)
         hash_blob(p, f, at, sha256);

@@ -25,8 +25,10 @@ bool weights_linkable(const Program *p);
 WeightsForm weights_form_taken(const Program *p, WeightsForm asked);
 
 /* Gives every constant its offset, aligned to 16 bytes, to 64 where it is large; constants of equal
- * values share one. */
-void weights_layout(Program *p);
+ * values share one. To know them, up to `most` bytes are read of each that may have an equal; those
+ * that are alike so far and go on get their own places (weights_alike). */
+enum { WEIGHTS_LITTLE = 64 * 1024 };
+void weights_layout(Program *p, uint64_t most);
 
 /* Writes the blob (weight_bytes long) into src/ as `form` asks and returns the form taken. The
  * generated source refers to it as `extern const uint64_t NAME_weights_data[]`:

@@ -163,6 +163,7 @@ typedef struct Program {
     int32_t lowered; /* steps as lowered: what the plan starts from */
     VEC(WeightSlot) weight;
     uint64_t weight_bytes;
+    bool weights_alike; /* some look alike that were not read further: there may be fewer bytes */
     Plan plan;
 } Program;
 

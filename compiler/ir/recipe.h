@@ -17,10 +17,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/digest.h"
 #include "base/io.h"
 #include "ir/dtype.h"
 
 enum { MAX_RANK = 8 };
+
+/* A long task with payloads, for those who wait. */
+typedef struct Work {
+    const char *doing;  /* "weights written" */
+    uint64_t done, all; /* bytes */
+    uint64_t next;      /* no note before so many are done */
+} Work;
 
 /* Owner of everything constant: open files, the spill file, the window. */
 typedef struct Store {
@@ -31,11 +39,16 @@ typedef struct Store {
     File *spill;   /* made on first use */
     uint64_t spill_size;
     uint64_t bytes_read, bytes_written, bytes_spilled;
-    void (*progress)(
-        struct Store *s); /* called now and then while bytes_written grows; NULL: not */
+    Work work;
+    void (*progress)(struct Store *s); /* called now and then while work grows; NULL: not */
     void *progress_context;
-    uint64_t next_progress; /* not before so many bytes are written */
 } Store;
+
+/* A long task begins, of at most `all` bytes; some of them are done. */
+void store_work(Store *s, const char *doing, uint64_t all);
+void store_worked(Store *s, uint64_t bytes);
+/* Adds n bytes of a file from `at` on to a hash. */
+void store_hash(Store *s, Sha256 *h, File *f, uint64_t at, uint64_t n);
 
 typedef enum Encoding {
     ENC_FIXED,  /* little-endian elements (raw_data, float_data, double_data, external files) */
@@ -77,6 +90,15 @@ Recipe *recipe_memory(Store *s, DType t, int rank, const int64_t *dims, const vo
 /* One value everywhere (step 0): ConstantOfShape, Expand of a scalar. */
 Recipe *recipe_fill(Store *s, DType t, int rank, const int64_t *dims, const void *value);
 
+/* A sparse tensor made dense: a list of values, of 8 bits or more each, and int64 indices, flat [n] or
+ * [n][rank], in ascending order. *wrong: NULL, or why it cannot be. */
+typedef struct SparseParts {
+    const Recipe *values, *indices;
+    int rank;
+    const int64_t *dims;
+} SparseParts;
+Recipe *recipe_sparse(Store *s, const SparseParts *p, const char **wrong);
+
 /* Rewritings. */
 Recipe *recipe_transpose(Store *s, const Recipe *r, const int *perm);
 Recipe *recipe_reshape(Store *s, const Recipe *r, int rank, const int64_t *dims);
@@ -108,10 +130,22 @@ void recipe_write(Store *s, const Recipe *r, File *out, uint64_t at);
  * duplicates once. */
 bool recipe_same(const Recipe *a, const Recipe *b);
 
-/* A key by which recipes of equal values are found without comparing each with each: equal keys of
- * KEY_VALUES, equal bytes. Each level reads more: nothing, 512 bytes of each source, the sources as
- * a whole. */
-typedef enum RecipeKey { KEY_FORM, KEY_SAMPLE, KEY_VALUES } RecipeKey;
+/* Keys by which equal recipes are found without comparing each with each, and without reading: of
+ * recipes with equal KEY_FORM the same is done to sources of the same sizes, with equal KEY_PLACE to
+ * the same sources. */
+typedef enum RecipeKey { KEY_FORM, KEY_PLACE } RecipeKey;
 void recipe_key(Store *s, const Recipe *r, RecipeKey level, char key[65]);
+
+/* A hash of what the sources hold that goes on where it stopped: equal KEY_FORM and equal keys of all
+ * bytes are equal values. */
+typedef struct RecipeDigest {
+    Sha256 hash;
+    uint64_t done; /* bytes of the payloads */
+} RecipeDigest;
+void recipe_digest_begin(RecipeDigest *d);
+/* The key of the payloads up to byte `until`; true: that was all. */
+bool recipe_digest(Store *s, const Recipe *r, RecipeDigest *d, uint64_t until, char key[65]);
+/* Bytes of all payloads. */
+uint64_t recipe_payload(const Recipe *r);
 
 #endif

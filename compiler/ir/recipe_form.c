@@ -57,8 +57,15 @@ static Form *form_of_plain(Store *s, const Recipe *r)
     return f;
 }
 
+Form *form_keep(Store *s, const Form *f)
+{
+    return copy_form(s->arena, f, 0);
+}
+
 Form *form_copy(Store *s, const Recipe *r)
 {
+    if (r->join)
+        r = recipe_spill(s, r);
     return r->form ? copy_form(&s->scratch, r->form, 1) : form_of_plain(s, r);
 }
 
@@ -295,4 +302,12 @@ int64_t form_count(const Form *f)
     for (int k = 0; k < f->rank; k++)
         n = i64_mul(n, f->dim[k]);
     return n;
+}
+
+Recipe *form_result(Store *s, ArenaMark mark, Form *f, DType t, int rank, const int64_t *dims)
+{
+    form_settle(f);
+    Recipe *r = form_recipe(s, f, t, rank, dims);
+    arena_release(&s->scratch, mark);
+    return r;
 }

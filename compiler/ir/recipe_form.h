@@ -5,8 +5,9 @@
  * factors (none where its size is one), so that a reshape may split and join.
  * All that is said about an element is an affine function of its index: the
  * address in the source, the guards that say which part it comes from, and the
- * channel of a scale or bias. Every rewriting is one substitution of the index
- * in all these functions (Reindex). */
+ * operand of a scale or bias. Every rewriting is one substitution of the index
+ * in all these functions (Reindex). What a Concat brings together although its
+ * inputs have other factors stays apart: a list of forms, each with its place. */
 #ifndef INLAY_IR_RECIPE_FORM_H
 #define INLAY_IR_RECIPE_FORM_H
 
@@ -60,9 +61,23 @@ typedef struct Form {
     Part *part;
 } Form;
 
+/* A form whose elements are runs of a larger one's: its first `outer` factors step by `row` elements
+ * of the whole, the others lie together. */
+typedef struct Piece {
+    const Form *form;
+    int outer;
+    int64_t offset, row;
+} Piece;
+
+typedef struct Join {
+    int pieces;
+    Piece piece[];
+} Join;
+
 struct Recipe {
     Source *source;   /* of a plain recipe: all of it, in order; else NULL */
-    const Form *form; /* NULL: plain */
+    const Form *form; /* NULL: plain, or joined */
+    const Join *join; /* of pieces that cover it all; NULL: it is not */
     uint8_t dtype, rank;
     int64_t dim[];
 };
@@ -76,8 +91,11 @@ typedef struct Reindex {
     int8_t axis[FACTORS];
 } Reindex;
 
-/* A copy to rewrite, each part with room for one more guard and change; of the scratch arena. */
+/* A copy to rewrite, each part with room for one more guard and change; of the scratch arena. What
+ * is joined is spilled. */
 Form *form_copy(Store *s, const Recipe *r);
+/* A copy that stays. */
+Form *form_keep(Store *s, const Form *f);
 Reindex reindex_same(const Form *f);
 void reindex_insert(Reindex *x, int at, int from, int64_t mul, int64_t dim, int axis);
 void reindex_remove(Reindex *x, int at);
@@ -95,6 +113,8 @@ int form_axis(Form *f, int axis);
 void form_settle(Form *f);
 /* The form is copied. */
 Recipe *form_recipe(Store *s, const Form *f, DType t, int rank, const int64_t *dims);
+/* Ends a rewriting: its form was made in the scratch arena after `mark`. */
+Recipe *form_result(Store *s, ArenaMark mark, Form *f, DType t, int rank, const int64_t *dims);
 int64_t form_count(const Form *f);
 /* Least and greatest value over the index space. */
 void affine_range(const Affine *f, int rank, const int64_t *dim, int64_t *low, int64_t *high);
@@ -105,6 +125,8 @@ const float *change_memory(const Change *c);
 /* The result, one working element after the other, to `at` of a file, or to memory (recipe_run.c).
  */
 void recipe_run(Store *s, const Recipe *r, File *file, uint64_t at, uint8_t *memory);
+/* So many bytes of the spill file, made on first use: where they begin. */
+uint64_t spill_room(Store *s, uint64_t bytes);
 /* What one of the buffers may take. */
 size_t recipe_room(const Store *s);
 /* So many more bytes of results are in their file. */

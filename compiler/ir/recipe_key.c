@@ -1,11 +1,147 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Keys of recipes: what is done to the sources, and what the sources hold.
- * Two initializers of equal bytes that are packed alike get one key, whatever their size, without
- * being packed. */
+ * Which recipes are equal: by construction, or by keys of what is done to the sources and of what
+ * these hold. Two initializers of equal bytes that are packed alike get one key, whatever their
+ * size, without being packed. */
+#include <string.h>
+
 #include "base/digest.h"
 #include "ir/recipe_form.h"
 
-enum { SAMPLE_BYTES = 512, CHUNK = 64 * 1024 };
+enum { CHUNK = 64 * 1024, KNOWN = 4 };
+
+/* --- by construction --- */
+
+static bool same_affine(const Affine *a, const Affine *b, int rank)
+{
+    return a->base == b->base && !memcmp(a->step, b->step, (size_t)rank * sizeof *a->step);
+}
+
+static bool same_change(const Change *a, const Change *b, int rank)
+{
+    if (a->kind != b->kind || a->dtype != b->dtype || a->changes != b->changes)
+        return false;
+    if (!a->source || !b->source)
+        return a->source == b->source;
+    return source_same(a->source, b->source) && same_affine(&a->at, &b->at, rank);
+}
+
+static bool same_part(const Part *a, const Part *b, int rank)
+{
+    if (a->guards != b->guards || a->changes != b->changes)
+        return false;
+    if (!source_same(a->source, b->source) || !same_affine(&a->at, &b->at, rank))
+        return false;
+    for (int i = 0; i < a->guards; i++) {
+        const Guard *x = a->guard + i, *y = b->guard + i;
+        if (x->low != y->low || x->high != y->high || !same_affine(&x->at, &y->at, rank))
+            return false;
+    }
+    for (int i = 0; i < a->changes; i++) {
+        const Change *x = a->change + i, *y = b->change + i;
+        if (!same_change(x, y, rank))
+            return false;
+        for (int k = 0; k < x->changes; k++)
+            if (!same_change(x->change + k, y->change + k, rank))
+                return false;
+    }
+    return true;
+}
+
+static bool same_form(const Form *x, const Form *y)
+{
+    if (x->rank != y->rank || x->parts != y->parts ||
+        memcmp(x->dim, y->dim, (size_t)x->rank * sizeof *x->dim))
+        return false;
+    for (int p = 0; p < x->parts; p++)
+        if (!same_part(x->part + p, y->part + p, x->rank))
+            return false;
+    return true;
+}
+
+static bool same_join(const Join *a, const Join *b)
+{
+    if (a->pieces != b->pieces)
+        return false;
+    for (int i = 0; i < a->pieces; i++) {
+        const Piece *x = a->piece + i, *y = b->piece + i;
+        if (x->outer != y->outer || x->offset != y->offset || x->row != y->row ||
+            !same_form(x->form, y->form))
+            return false;
+    }
+    return true;
+}
+
+bool recipe_same(const Recipe *a, const Recipe *b)
+{
+    if (a == b)
+        return true;
+    if (a->dtype != b->dtype || recipe_count(a) != recipe_count(b))
+        return false;
+    if (!a->form != !b->form || !a->join != !b->join)
+        return false;
+    if (a->join)
+        return same_join(a->join, b->join);
+    return a->form ? same_form(a->form, b->form) : source_same(a->source, b->source);
+}
+
+/* --- sources, one after the other --- */
+
+/* The sources of a recipe in a fixed order; of the last few each is met once. */
+typedef struct Walk {
+    void (*visit)(struct Walk *w, Source *source);
+    Source *known[KNOWN]; /* the last, in turn */
+    int met;              /* different ones so far */
+    Store *store;
+    Sha256 *hash;
+    uint64_t at, from, until; /* of all payloads in a row: where this one begins, what is hashed */
+} Walk;
+
+static void visit(Walk *w, Source *source)
+{
+    for (int i = w->met < KNOWN ? 0 : w->met - KNOWN; i < w->met; i++)
+        if (w->known[i % KNOWN] == source)
+            return;
+    w->known[w->met++ % KNOWN] = source;
+    w->visit(w, source);
+}
+
+static void walk_form(Walk *w, const Form *f)
+{
+    for (int p = 0; p < f->parts; p++) {
+        const Part *part = f->part + p;
+        visit(w, part->source);
+        for (int i = 0; i < part->changes; i++) {
+            const Change *c = part->change + i;
+            for (int k = 0; k < c->changes; k++)
+                if (c->change[k].source)
+                    visit(w, c->change[k].source);
+            if (c->source)
+                visit(w, c->source);
+        }
+    }
+}
+
+static void walk(Walk *w, const Recipe *r)
+{
+    if (r->form)
+        walk_form(w, r->form);
+    for (int i = 0; r->join && i < r->join->pieces; i++)
+        walk_form(w, r->join->piece[i].form);
+    if (recipe_plain(r))
+        visit(w, r->source);
+}
+
+static uint64_t payload_bytes(const Source *source)
+{
+    uint64_t bytes = 0;
+    if (source->encoding != ENC_VARINT)
+        return (uint64_t)dtype_bytes(source->dtype, source->count);
+    for (int i = 0; i < source->spans; i++)
+        bytes += source->span[i].length;
+    return bytes;
+}
+
+/* --- keys --- */
 
 static void add_number(Sha256 *h, int64_t v)
 {
@@ -18,46 +154,17 @@ static void add_affine(Sha256 *h, const Affine *f, int rank)
     sha256_add(h, f->step, (size_t)rank * sizeof *f->step);
 }
 
-static void add_source(Sha256 *h, Store *s, Source *source, RecipeKey level)
-{
-    add_number(h, source->dtype);
-    add_number(h, source->count);
-    add_number(h, source->encoding);
-    uint64_t bytes = (uint64_t)dtype_bytes(source->dtype, source->count);
-    if (source->encoding == ENC_VARINT) {
-        bytes = 0;
-        for (int i = 0; i < source->spans; i++)
-            bytes += source->span[i].length;
-    }
-    add_number(h, (int64_t)bytes);
-    if (level == KEY_FORM)
-        return;
-    if (level == KEY_SAMPLE && bytes > SAMPLE_BYTES)
-        bytes = SAMPLE_BYTES;
-    const ArenaMark mark = arena_mark(s->arena);
-    source_open(s, source);
-    uint8_t *buffer = arena_buffer(s->arena, bytes < CHUNK ? (size_t)bytes : CHUNK);
-    for (uint64_t at = 0; at < bytes;) {
-        const size_t n = bytes - at < CHUNK ? (size_t)(bytes - at) : CHUNK;
-        source_bytes(s, source, at, buffer, n);
-        sha256_add(h, buffer, n);
-        at += n;
-    }
-    source_close(source);
-    arena_release(s->arena, mark);
-}
-
 static void add_change(Sha256 *h, const Change *c, int rank)
 {
     add_number(h, c->kind);
     add_number(h, c->dtype);
     add_affine(h, &c->at, rank);
     add_number(h, c->changes);
+    add_number(h, c->source != NULL);
 }
 
-static void add_part(Sha256 *h, Store *s, const Part *p, int rank, RecipeKey level)
+static void add_part(Sha256 *h, const Part *p, int rank)
 {
-    add_source(h, s, p->source, level);
     add_affine(h, &p->at, rank);
     add_number(h, p->guards);
     for (int i = 0; i < p->guards; i++) {
@@ -67,31 +174,112 @@ static void add_part(Sha256 *h, Store *s, const Part *p, int rank, RecipeKey lev
     }
     add_number(h, p->changes);
     for (int i = 0; i < p->changes; i++) {
-        const Change *c = p->change + i;
-        add_change(h, c, rank);
-        for (int k = 0; k < c->changes; k++) {
-            add_change(h, c->change + k, rank);
-            if (c->change[k].source)
-                add_source(h, s, c->change[k].source, level);
-        }
-        if (c->source)
-            add_source(h, s, c->source, level);
+        add_change(h, p->change + i, rank);
+        for (int k = 0; k < p->change[i].changes; k++)
+            add_change(h, p->change[i].change + k, rank);
+    }
+}
+
+static void add_form(Sha256 *h, const Form *f)
+{
+    add_number(h, f->rank);
+    sha256_add(h, f->dim, (size_t)f->rank * sizeof *f->dim);
+    add_number(h, f->parts);
+    for (int p = 0; p < f->parts; p++)
+        add_part(h, f->part + p, f->rank);
+}
+
+/* What kind of source it is, and behind which others it comes. */
+static void add_kind(Walk *w, Source *source)
+{
+    add_number(w->hash, w->met);
+    add_number(w->hash, source->dtype);
+    add_number(w->hash, source->count);
+    add_number(w->hash, source->encoding);
+    add_number(w->hash, (int64_t)payload_bytes(source));
+}
+
+static void add_place(Walk *w, Source *source)
+{
+    const void *const lies[2] = { source->file, source->file ? NULL : source->memory };
+    add_kind(w, source);
+    sha256_add(w->hash, lies, sizeof lies);
+    for (int i = 0; source->file && i < source->spans; i++) {
+        add_number(w->hash, (int64_t)source->span[i].offset);
+        add_number(w->hash, (int64_t)source->span[i].length);
     }
 }
 
 void recipe_key(Store *s, const Recipe *r, RecipeKey level, char key[65])
 {
     Sha256 h;
+    Walk w = { .visit = level == KEY_FORM ? add_kind : add_place, .store = s, .hash = &h };
     sha256_begin(&h);
     add_number(&h, recipe_bytes(r));
-    add_number(&h, r->form ? r->form->parts : -1);
-    if (!r->form)
-        add_source(&h, s, r->source, level);
-    if (r->form) {
-        add_number(&h, r->form->rank);
-        sha256_add(&h, r->form->dim, (size_t)r->form->rank * sizeof *r->form->dim);
-        for (int p = 0; p < r->form->parts; p++)
-            add_part(&h, s, r->form->part + p, r->form->rank, level);
+    add_number(&h, r->form ? 1 : r->join ? 2 : 0);
+    if (r->form)
+        add_form(&h, r->form);
+    for (int i = 0; r->join && i < r->join->pieces; i++) {
+        const Piece *p = r->join->piece + i;
+        const int64_t place[] = { r->join->pieces, p->outer, p->offset, p->row };
+        sha256_add(&h, place, sizeof place);
+        add_form(&h, p->form);
     }
+    walk(&w, r);
     sha256_end(&h, key);
+}
+
+/* --- payloads --- */
+
+static void add_payload(Walk *w, Source *source)
+{
+    Store *s = w->store;
+    const uint64_t bytes = payload_bytes(source), begin = w->at, end = begin + bytes;
+    uint64_t at = w->from > begin ? w->from : begin;
+    const uint64_t until = w->until < end ? w->until : end;
+    w->at = end;
+    if (at >= until)
+        return;
+    const ArenaMark mark = arena_mark(s->arena);
+    source_open(s, source);
+    uint8_t *buffer = arena_buffer(s->arena, until - at < CHUNK ? (size_t)(until - at) : CHUNK);
+    while (at < until) {
+        const size_t n = until - at < CHUNK ? (size_t)(until - at) : CHUNK;
+        source_bytes(s, source, at - begin, buffer, n);
+        sha256_add(w->hash, buffer, n);
+        store_worked(s, n);
+        at += n;
+    }
+    source_close(source);
+    arena_release(s->arena, mark);
+}
+
+void recipe_digest_begin(RecipeDigest *d)
+{
+    d->done = 0;
+    sha256_begin(&d->hash);
+}
+
+bool recipe_digest(Store *s, const Recipe *r, RecipeDigest *d, uint64_t until, char key[65])
+{
+    Walk w = {
+        .visit = add_payload, .store = s, .hash = &d->hash, .from = d->done, .until = until
+    };
+    walk(&w, r);
+    d->done = until < w.at ? until : w.at;
+    Sha256 so_far = d->hash;
+    sha256_end(&so_far, key);
+    return d->done == w.at;
+}
+
+static void add_length(Walk *w, Source *source)
+{
+    w->at += payload_bytes(source);
+}
+
+uint64_t recipe_payload(const Recipe *r)
+{
+    Walk w = { .visit = add_length };
+    walk(&w, r);
+    return w.at;
 }

@@ -26,6 +26,8 @@ typedef struct Run {
     File *file;  /* where it goes: at `at` of the file, or to memory */
     uint64_t at;
     uint8_t *memory;
+    int outer; /* factors that step by `row` elements of the result, if it is a piece of one */
+    int64_t row;
     Box tile; /* n: the shape */
     int order[FACTORS];
     int64_t in_room, mid_room; /* bytes */
@@ -35,11 +37,24 @@ typedef struct Run {
     Values values[CHANGES]; /* of the part and box at hand, by change */
 } Run;
 
+void store_work(Store *s, const char *doing, uint64_t all)
+{
+    s->work = (Work){ .doing = doing, .all = all };
+    if (s->progress)
+        s->progress(s);
+}
+
+void store_worked(Store *s, uint64_t bytes)
+{
+    s->work.done += bytes;
+    if (s->progress && s->work.done >= s->work.next)
+        s->progress(s);
+}
+
 void recipe_wrote(Store *s, uint64_t bytes)
 {
     s->bytes_written += bytes;
-    if (s->progress && s->bytes_written >= s->next_progress)
-        s->progress(s);
+    store_worked(s, bytes);
 }
 
 /* --- read --- */
@@ -507,10 +522,13 @@ static void write_tile(Run *run, const Box *t)
     const Form *f = run->form;
     int first = f->rank - 1;
     int64_t length = t->n[first], step[FACTORS], s = 1, i[FACTORS] = { 0 };
-    while (first > 0 && t->n[first] == f->dim[first])
+    while (first > run->outer && t->n[first] == f->dim[first])
         length *= t->n[--first];
-    for (int k = f->rank; k-- > 0; s *= f->dim[k])
+    for (int k = f->rank; k-- > 0; s *= f->dim[k]) {
+        if (k == run->outer - 1)
+            s = run->row;
         step[k] = s;
+    }
     for (const uint8_t *from = run->out;; from += length * (int64_t)run->size) {
         int64_t to = 0;
         for (int k = 0; k < f->rank; k++)
@@ -585,8 +603,8 @@ static void make_buffers(Run *run)
     run->mid = run->mid_room ? arena_buffer(a, (size_t)run->mid_room) : NULL;
     if (run->float_room)
         run->floats = (void *)arena_buffer(a, (size_t)run->float_room * sizeof *run->floats);
-    run->out =
-        run->memory && n == form_count(f) ? run->memory : arena_buffer(a, (size_t)n * run->size);
+    const bool in_place = run->memory && !run->outer && n == form_count(f);
+    run->out = in_place ? run->memory : arena_buffer(a, (size_t)n * run->size);
 }
 
 /* What one of the three buffers may take. */
@@ -615,26 +633,56 @@ static void open_sources(Run *run, bool open)
     }
 }
 
-static void run_form(Run *run, const Recipe *r)
+/* Joins factors, but none that steps by rows with one that does not; there is at least one. */
+static void settle_factors(Run *run)
+{
+    Form *f = run->form;
+    for (int k = 0; k < f->rank; k++)
+        f->axis[k] = k < run->outer ? 0 : 1;
+    form_join(f, false);
+    run->outer = 0;
+    while (run->outer < f->rank && f->axis[run->outer] == 0)
+        run->outer++;
+    if (run->outer == f->rank)
+        (void)form_axis(f, 1);
+}
+
+static void run_form(Run *run, Form *form)
 {
     Store *s = run->store;
-    const ArenaMark mark = arena_mark(s->arena), forms = arena_mark(&s->scratch);
-    run->form = form_copy(s, r);
-    run->dtype = recipe_dtype(r);
+    const ArenaMark mark = arena_mark(s->arena);
+    run->form = form;
     run->size = dtype_work(run->dtype);
-    form_join(run->form, true);
-    if (!run->form->rank)
-        (void)form_axis(run->form, 0);
+    settle_factors(run);
     open_sources(run, true);
     run->tile = tile_shape(run->form, run->dtype, (int64_t)recipe_room(s), run->order);
     make_buffers(run);
     run_tiles(run);
     open_sources(run, false);
-    arena_release(&s->scratch, forms);
     arena_release(s->arena, mark);
 }
 
+/* All of a recipe: to `at` of a file, or to memory. */
 void recipe_run(Store *s, const Recipe *r, File *file, uint64_t at, uint8_t *memory)
 {
-    run_form(&(Run){ .store = s, .file = file, .at = at, .memory = memory }, r);
+    const Run all = {
+        .store = s, .dtype = recipe_dtype(r), .file = file, .at = at, .memory = memory
+    };
+    const uint64_t size = dtype_work(all.dtype);
+    for (int i = 0; i < (r->join ? r->join->pieces : 1); i++) {
+        const ArenaMark mark = arena_mark(&s->scratch);
+        Run run = all;
+        Recipe one = { .source = r->source, .form = r->form };
+        if (r->join) {
+            const Piece *p = r->join->piece + i;
+            one.form = p->form;
+            run.outer = p->outer;
+            run.row = p->row;
+            run.at += (uint64_t)p->offset * size;
+            if (memory)
+                run.memory += (uint64_t)p->offset * size;
+        }
+        run_form(&run, form_copy(s, r->join ? &one : r));
+        arena_release(&s->scratch, mark);
+    }
 }

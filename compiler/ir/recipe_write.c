@@ -9,7 +9,8 @@
 
 static bool copies_bytes(const Recipe *r)
 {
-    return !r->form && (!r->source->file || r->source->encoding == ENC_FIXED);
+    const Source *plain = recipe_plain(r);
+    return plain && (!plain->file || plain->encoding == ENC_FIXED);
 }
 
 static void copy_out(Store *s, const Recipe *r, File *out, uint64_t at)
@@ -36,12 +37,26 @@ static void copy_out(Store *s, const Recipe *r, File *out, uint64_t at)
     arena_release(s->arena, mark);
 }
 
+void store_hash(Store *s, Sha256 *h, File *f, uint64_t at, uint64_t n)
+{
+    enum { HASHED = 4096 * 1024 };
+    for (uint64_t done = 0, k; done < n; done += k) {
+        k = n - done < HASHED ? n - done : HASHED;
+        sha256_add_file(h, f, at + done, k);
+        store_worked(s, k);
+    }
+}
+
 /* --- results --- */
 
-static void need_spill(Store *s)
+uint64_t spill_room(Store *s, uint64_t bytes)
 {
     if (!s->spill)
         s->spill = file_temporary(s->arena);
+    const uint64_t at = (s->spill_size + 63) / 64 * 64;
+    s->spill_size = at + bytes;
+    s->bytes_spilled += bytes;
+    return at;
 }
 
 /* Sub-byte elements are made one to a byte in memory. */
@@ -80,11 +95,8 @@ static void write_packed(Store *s, const Recipe *r, File *out, uint64_t at)
 {
     enum { CHUNK = 64 * 1024 };
     const int64_t n = recipe_count(r), per = 8 / dtype_bits(recipe_dtype(r));
-    need_spill(s);
-    const uint64_t from = s->spill_size;
-    s->spill_size += (uint64_t)n;
+    const uint64_t from = spill_room(s, (uint64_t)n);
     recipe_run(s, r, s->spill, from, NULL);
-    s->bytes_spilled += (uint64_t)n;
     const ArenaMark mark = arena_mark(s->arena);
     uint8_t *each = arena_alloc(s->arena, CHUNK), *packed = arena_alloc(s->arena, CHUNK);
     for (int64_t i = 0; i < n; i += CHUNK) {
@@ -125,11 +137,8 @@ Recipe *recipe_spill(Store *s, const Recipe *r)
     if (bytes <= SMALL_BYTES) {
         source.memory = recipe_values(s, s->arena, r);
     } else {
-        need_spill(s);
-        span.offset = (s->spill_size + 63) / 64 * 64;
-        s->spill_size = span.offset + (uint64_t)bytes;
+        span.offset = spill_room(s, (uint64_t)bytes);
         recipe_write(s, r, s->spill, span.offset);
-        s->bytes_spilled += (uint64_t)bytes;
         source.file = s->spill;
         source.span = &span;
         source.spans = 1;

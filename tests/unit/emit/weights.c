@@ -116,7 +116,7 @@ static void equal_constants_are_stored_once(void **state)
     add(&w, recipe_transpose(&w.store, recipe_reshape(&w.store, a, 2, dims), perm));
     add(&w, recipe_transpose(&w.store, recipe_reshape(&w.store, twin, 2, dims), perm));
     add(&w, floats(&w, 3, 7));
-    weights_layout(&w.program);
+    weights_layout(&w.program, UINT64_MAX);
     const WeightSlot *s = w.program.weight.at;
     assert_int_equal(s[0].offset, 0);
     assert_int_equal(s[2].offset, s[0].offset);
@@ -127,6 +127,47 @@ static void equal_constants_are_stored_once(void **state)
     assert_true(s[4].offset > s[3].offset && s[5].offset > s[4].offset);
     assert_int_equal(s[5].tensor->offset, s[5].offset);
     assert_int_equal(w.program.weight_bytes % 16, 0);
+    end(&w);
+}
+
+/* n floats, all zero but the last. */
+static Recipe *zeros_but(World *w, File *f, int64_t n, float last)
+{
+    const Span span = { f->size, (uint64_t)n * 4 };
+    file_write(f, span.offset + span.length - 4, &last, 4);
+    const Source s = { .dtype = DT_F32, .count = n, .file = f, .span = &span, .spans = 1 };
+    return recipe_source(&w->store, &s, 1, &n);
+}
+
+/* What is made of the same bytes is equal without a look at them; what looks alike is read only as
+ * far as it may be, and once. */
+static void constants_are_read_only_if_alike(void **state)
+{
+    (void)state;
+    enum { N = 100000 };
+    World w;
+    begin(&w);
+    File *f = file_temporary(&w.arena);
+    Recipe *a = zeros_but(&w, f, N, 1), *b = zeros_but(&w, f, N, 2), *c = zeros_but(&w, f, N, 1);
+    add(&w, a);
+    add(&w, recipe_reshape(&w.store, a, 2, (const int64_t[]){ 10, N / 10 }));
+    add(&w, filed(&w, f, N, 5));
+    weights_layout(&w.program, UINT64_MAX);
+    assert_int_equal(w.program.weight.at[1].offset, 0);
+    assert_true(w.store.bytes_read <= 2 * 512);
+    add(&w, b);
+    add(&w, c);
+    w.store.bytes_read = 0;
+    weights_layout(&w.program, WEIGHTS_LITTLE);
+    assert_true(w.program.weights_alike);
+    assert_true(w.store.bytes_read <= 4 * WEIGHTS_LITTLE);
+    assert_int_equal(w.program.weight_bytes, 4 * N * 4);
+    w.store.bytes_read = 0;
+    weights_layout(&w.program, UINT64_MAX);
+    assert_false(w.program.weights_alike);
+    assert_true(w.store.bytes_read <= 3 * N * 4 + 512);
+    assert_int_equal(w.program.weight.at[4].offset, 0);
+    assert_true(w.program.weight.at[3].offset > 0);
     end(&w);
 }
 
@@ -154,7 +195,7 @@ static void fill(World *w)
                recipe_reshape(&w->store, floats(w, 9000, -3), 2, (const int64_t[]){ 90, 100 }),
                (const int[]){ 1, 0 }));
     add(w, recipe_memory(&w->store, DT_I8, 1, (const int64_t[]){ 3 }, "\x81\x02\xff"));
-    weights_layout(&w->program);
+    weights_layout(&w->program, UINT64_MAX);
 }
 
 static void binary_forms_hold_the_blob(void **state)
@@ -231,7 +272,7 @@ static void no_constants_are_no_error(void **state)
     (void)state;
     World w;
     begin(&w);
-    weights_layout(&w.program);
+    weights_layout(&w.program, UINT64_MAX);
     assert_int_equal(w.program.weight_bytes, 0);
     char sha[65] = "x";
     size_t n;
@@ -324,6 +365,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(equal_constants_are_stored_once),
+        cmocka_unit_test(constants_are_read_only_if_alike),
         cmocka_unit_test(binary_forms_hold_the_blob),
         cmocka_unit_test(text_reads_back),
         cmocka_unit_test(auto_takes_the_form_that_links),

@@ -629,9 +629,67 @@ static void do_pack(Case *c)
     note(c, " | G axis %d width %d before %d", axis, (int)width, (int)before);
 }
 
+/* Columns [from, from + n) of [groups][columns], padded to whole blocks: [groups][blocks][width]
+ * turned to [groups][width][blocks] and made flat. */
+static void make_section(Case *c, int64_t from, int64_t n, int64_t width)
+{
+    const int64_t groups = c->want.dim[0], blocks = (n + width - 1) / width;
+    slice(c, 1, from, 1, n);
+    pad(c, 1, 0, blocks * width - n);
+    c->want.rank = 3;
+    c->want.dim[1] = blocks;
+    c->want.dim[2] = width;
+    c->got = recipe_reshape(&c->store, c->got, 3, c->want.dim);
+    transpose(c, (const int[]){ 0, 2, 1 });
+    c->want.rank = 2;
+    c->want.dim[1] = blocks * width;
+    c->got = recipe_reshape(&c->store, c->got, 2, (const int64_t[]){ groups, blocks * width });
+}
+
+/* Widths that are no multiple of the block: sections of their own, side by side in each group. */
+static void do_sections(Case *c)
+{
+    const int64_t count = count_of(&c->want);
+    if (!count || count >= MOST)
+        return;
+    const int64_t groups = c->want.rank && pick(&c->random, 0, 1) ? c->want.dim[0] : 1,
+                  columns = count / groups, width = pick(&c->random, 2, 5);
+    c->want.rank = 2;
+    c->want.dim[0] = groups;
+    c->want.dim[1] = columns;
+    c->got = recipe_reshape(&c->store, c->got, 2, c->want.dim);
+    const Naive whole = c->want;
+    Recipe *got = c->got, *part[2];
+    Naive want[2];
+    int n = 0;
+    for (int64_t from = 0; from < columns; n++) {
+        const int64_t k = n || columns <= width ? columns - from : columns / width * width;
+        c->want = whole;
+        c->got = got;
+        make_section(c, from, k, width + n);
+        want[n] = c->want;
+        part[n] = c->got;
+        from += k;
+    }
+    if (n == 1)
+        return;
+    const int64_t dims[2] = { groups, want[0].dim[1] + want[1].dim[1] };
+    c->want = naive(c, whole.dtype, 2, dims);
+    for (int64_t e = 0; e < count_of(&c->want); e++) {
+        const int64_t g = e / dims[1], at = e % dims[1], first = want[0].dim[1];
+        c->want.x[e] =
+            at < first ? want[0].x[g * first + at] : want[1].x[g * want[1].dim[1] + at - first];
+    }
+    c->got = recipe_concat(&c->store, 2, part, 1);
+    note(c, " | sections of %d", (int)width);
+}
+
 static void do_one(Case *c)
 {
-    switch (pick(&c->random, 0, 9)) {
+    switch (pick(&c->random, 0, 10)) {
+    case 10:
+        do_sections(c);
+        break;
     case 0:
         do_transpose(c);
         break;
@@ -782,6 +840,43 @@ static void packs_a_matrix(void **state)
                 assert_true(p[(b * K + k) * 16 + j] ==
                             (b * 16 + j < N ? (float)(k * N + b * 16 + j) : 0.0f));
     file_close_all(&arena);
+    arena_free(&s.scratch);
+    arena_free(&arena);
+}
+
+/* Side by side without the spill file, twice: joined of joined. */
+static void joins_what_has_other_factors(void **state)
+{
+    (void)state;
+    Arena arena = { 0 };
+    Store s = store_in(&arena);
+    enum { G = 3, A = 40, B = 50 };
+    float *w = NEW_ARRAY(&arena, float, G *A *B);
+    for (int i = 0; i < G * A * B; i++)
+        w[i] = (float)i;
+    Recipe *r = recipe_memory(
+        &s, DT_F32, 3,
+        (const int64_t[]) {
+            G, A
+            , B
+        },
+        w);
+    r = recipe_transpose(&s, r, (const int[]){ 0, 2, 1 });
+    r = recipe_reshape(
+        &s, r, 2, (const int64_t[]) {
+            G, A
+            *B
+        });
+    Recipe *two = recipe_concat(&s, 2, (Recipe *[]){ r, r }, 1);
+    Recipe *three = recipe_concat(&s, 2, (Recipe *[]){ two, r }, 1);
+    Recipe *all = recipe_concat(&s, 2, (Recipe *[]){ three, three }, 0);
+    const float *v = recipe_values(&s, &arena, all);
+    for (int i = 0; i < 2 * 3 * G * A * B; i++) {
+        const int g = i / (3 * A * B) % G, at = i % (A * B);
+        assert_true(v[i] == (float)(g * A * B + at % A * B + at / A));
+    }
+    assert_int_equal(s.bytes_spilled, 0);
+    assert_true(recipe_same(all, recipe_reshape(&s, all, 2, recipe_dims(all))));
     arena_free(&s.scratch);
     arena_free(&arena);
 }
@@ -966,6 +1061,7 @@ int main(void)
         cmocka_unit_test(plain_constants_are_small),
         cmocka_unit_test(equal_recipes_are_known),
         cmocka_unit_test(packs_a_matrix),
+        cmocka_unit_test(joins_what_has_other_factors),
         cmocka_unit_test(spills_what_does_not_nest),
         cmocka_unit_test(clipped_runs_keep_their_channel),
         cmocka_unit_test(short_or_broken_data_is_refused),

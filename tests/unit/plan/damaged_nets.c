@@ -98,7 +98,7 @@ static void expect(Planned *t, Planned *apart)
         apart->in = IO_ARENA;
     assert_true(try_lower(apart));
     apart->program->plan.arena_size = eval_place_apart(apart->program);
-    weights_layout(apart->program);
+    weights_layout(apart->program, UINT64_MAX);
     program_link(apart->program);
     t->want = run(apart, &apart->net.w.arena, 0);
 }
@@ -107,7 +107,7 @@ static void plan(Planned *t)
 {
     const char *why = NULL;
     plan_program(t->program, &t->opt);
-    weights_layout(t->program);
+    weights_layout(t->program, UINT64_MAX);
     program_link(t->program);
     if (!plan_holds(t->program, &why))
         fail_msg("seed %d, a plan as made: %s", (int)t->seed, why);

@@ -20,7 +20,7 @@ static float *answer(Net *t, Program *p, int64_t *count)
         in[i] = (float)((i * 7919 + 13) % 2003) / 1001.0f - 1.0f;
     for (int64_t i = 0; i < *count; i++)
         out[i] = 12345.0f;
-    weights_layout(p);
+    weights_layout(p, UINT64_MAX);
     program_link(p);
     assert_int_equal(eval_run(p, (void *const[]){ in }, (void *const[]){ out }), 0);
     return out;
