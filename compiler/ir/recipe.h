@@ -90,8 +90,8 @@ Recipe *recipe_memory(Store *s, DType t, int rank, const int64_t *dims, const vo
 /* One value everywhere (step 0): ConstantOfShape, Expand of a scalar. */
 Recipe *recipe_fill(Store *s, DType t, int rank, const int64_t *dims, const void *value);
 
-/* A sparse tensor made dense: a list of values, of 8 bits or more each, and int64 indices, flat [n] or
- * [n][rank], in ascending order. *wrong: NULL, or why it cannot be. */
+/* A sparse tensor made dense: a list of values, of 8 bits or more each, and int64 indices, flat [n]
+ * or [n][rank], in ascending order. *wrong: NULL, or why it cannot be. */
 typedef struct SparseParts {
     const Recipe *values, *indices;
     int rank;
@@ -131,13 +131,13 @@ void recipe_write(Store *s, const Recipe *r, File *out, uint64_t at);
 bool recipe_same(const Recipe *a, const Recipe *b);
 
 /* Keys by which equal recipes are found without comparing each with each, and without reading: of
- * recipes with equal KEY_FORM the same is done to sources of the same sizes, with equal KEY_PLACE to
- * the same sources. */
+ * recipes with equal KEY_FORM the same is done to sources of the same sizes, with equal KEY_PLACE
+ * to the same sources. */
 typedef enum RecipeKey { KEY_FORM, KEY_PLACE } RecipeKey;
 void recipe_key(Store *s, const Recipe *r, RecipeKey level, char key[65]);
 
-/* A hash of what the sources hold that goes on where it stopped: equal KEY_FORM and equal keys of all
- * bytes are equal values. */
+/* A hash of what the sources hold that goes on where it stopped: equal KEY_FORM and equal keys of
+ * all bytes are equal values. */
 typedef struct RecipeDigest {
     Sha256 hash;
     uint64_t done; /* bytes of the payloads */

@@ -61,8 +61,8 @@ typedef struct Form {
     Part *part;
 } Form;
 
-/* A form whose elements are runs of a larger one's: its first `outer` factors step by `row` elements
- * of the whole, the others lie together. */
+/* A form whose elements are runs of a larger one's: its first `outer` factors step by `row`
+ * elements of the whole, the others lie together. */
 typedef struct Piece {
     const Form *form;
     int outer;
