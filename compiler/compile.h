@@ -50,7 +50,7 @@ typedef struct Compile {
     Program *program;
     Output *out;
     Pieces results; /* for standard output, once the command has succeeded */
-    bool estimate;    /* payloads are not read to tell equal ones */
+    bool estimate;  /* payloads are not read to tell equal ones */
     StageClock clock;
     char model_sha256[65]; /* "": not asked for */
     IoCount io_before;     /* what other compiles of this thread read and wrote */

@@ -166,6 +166,26 @@ float small_to_float(DType t, uint32_t code)
     return decode(&f, code);
 }
 
+/* As half_to_float() does it: the exponent is re-biased by a multiplication. Codes above the
+ * greatest finite one, and a zero that may be NaN, take the long way. */
+static void bytes_to_floats(DType t, const uint8_t *in, float *out, int n)
+{
+    const SmallFloat f = format_of(t);
+    const int bits = f.exponent + f.mantissa;
+    const uint32_t sign = 1u << bits, most = greatest(&f);
+    const float bias = ldexpf(1.0f, 127 - f.bias);
+    for (int k = 0; k < n; k++) {
+        const uint32_t code = in[k], a = code & (sign - 1);
+        const float x = float_of(a << (23 - f.mantissa)) * bias;
+        out[k] = float_of(bits_of(x) | (code & sign) << (31 - bits));
+    }
+    for (int k = 0; k < n; k++) {
+        const uint32_t a = in[k] & (sign - 1);
+        if (a > most || (!a && in[k]))
+            out[k] = decode(&f, in[k]);
+    }
+}
+
 /* --- a run as one of four wide types --- */
 
 typedef enum Wide { WIDE_FLOAT, WIDE_DOUBLE, WIDE_INT, WIDE_UINT } Wide;
@@ -185,7 +205,7 @@ typedef union WideRun {
 #define TO(T) ((T *)out)
 
 /* Two's complement of a value of `bits` bits. */
-static int64_t extend(uint8_t v, int bits)
+static int extend(uint8_t v, int bits)
 {
     const int sign = 1 << (bits - 1);
     return ((v & (2 * sign - 1)) ^ sign) - sign;
@@ -363,6 +383,21 @@ static bool convert_fast(DType from, const void *in, DType to, void *out, int n)
         EACH(TO(float)[k] = half_to_float(AS(uint16_t)[k])) return true;
     case DT_BF16:
         EACH(TO(float)[k] = float_of((uint32_t)AS(uint16_t)[k] << 16)) return true;
+    case DT_I4:
+        EACH(TO(float)[k] = (float)extend(AS(uint8_t)[k], 4)) return true;
+    case DT_I2:
+        EACH(TO(float)[k] = (float)extend(AS(uint8_t)[k], 2)) return true;
+    case DT_U4:
+        EACH(TO(float)[k] = (float)(AS(uint8_t)[k] & 15)) return true;
+    case DT_U2:
+        EACH(TO(float)[k] = (float)(AS(uint8_t)[k] & 3)) return true;
+    case DT_F8E4M3FN:
+    case DT_F8E4M3FNUZ:
+    case DT_F8E5M2:
+    case DT_F8E5M2FNUZ:
+    case DT_F4E2M1:
+        bytes_to_floats(from, in, out, n);
+        return true;
     default:
         return false;
     }

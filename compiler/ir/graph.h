@@ -240,6 +240,8 @@ const char *node_string(const Node *n, const char *name, const char *otherwise);
 /* The list and its length (0: absent). */
 const int64_t *node_ints(const Node *n, const char *name, int64_t *count);
 const float *node_floats(const Node *n, const char *name, int64_t *count);
+/* All values of a list that an attribute holds, in the graph's arena; too many fail with 69. */
+void *node_values(const Node *n, const Recipe *r);
 void node_set_int(Node *n, const char *name, int64_t value);
 void node_set_float(Node *n, const char *name, float value);
 void node_set_string(Node *n, const char *name, const char *value); /* borrowed */

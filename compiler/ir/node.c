@@ -40,14 +40,13 @@ const char *node_string(const Node *n, const char *name, const char *otherwise)
     return a ? a->s : otherwise;
 }
 
-/* The values of a long list; it stays in memory once an operator asks for it. */
-static void *read_list(const Node *n, const Attr *a)
+void *node_values(const Node *n, const Recipe *r)
 {
-    if (a->n > LIST_LIMIT)
+    if (recipe_count(r) > LIST_LIMIT)
         fail_at(STATUS_UNSUPPORTED, node_loc(n), "only a Constant may hold more",
-                "attribute \"%s\" lists %lld numbers; the greatest number supported is %d", a->name,
-                (long long)a->n, LIST_LIMIT);
-    return recipe_values(n->graph->store, n->graph->arena, a->list);
+                "an attribute lists %lld numbers; the greatest number supported is %d",
+                (long long)recipe_count(r), LIST_LIMIT);
+    return recipe_values(n->graph->store, n->graph->arena, r);
 }
 
 const int64_t *node_ints(const Node *n, const char *name, int64_t *count)
@@ -55,7 +54,7 @@ const int64_t *node_ints(const Node *n, const char *name, int64_t *count)
     Attr *a = (Attr *)attr_of_kind(n, name, ATTR_INTS, "a list of integers");
     *count = a ? a->n : 0;
     if (a && a->list && !a->ints)
-        a->ints = read_list(n, a);
+        a->ints = node_values(n, a->list);
     return a ? a->ints : NULL;
 }
 
@@ -64,7 +63,7 @@ const float *node_floats(const Node *n, const char *name, int64_t *count)
     Attr *a = (Attr *)attr_of_kind(n, name, ATTR_FLOATS, "a list of floats");
     *count = a ? a->n : 0;
     if (a && a->list && !a->floats)
-        a->floats = read_list(n, a);
+        a->floats = node_values(n, a->list);
     return a ? a->floats : NULL;
 }
 

@@ -228,14 +228,35 @@ static void varints_from(Store *s, Source *source, int64_t first, int64_t n, voi
 
 /* --- sub-byte types --- */
 
+/* Whole bytes, the number of elements of each known where this is compiled. */
+static inline void unpack_bytes(uint8_t *restrict to, const uint8_t *restrict from, int64_t n,
+                                int bits)
+{
+    const int per = 8 / bits;
+    for (int64_t i = 0; i < n; i++)
+        for (int k = 0; k < per; k++)
+            to[i * per + k] = (uint8_t)(from[i] >> k * bits & ((1 << bits) - 1));
+}
+
 void bits_unpack(DType t, uint8_t *to, const uint8_t *from, int64_t first, int64_t n)
 {
     const int bits = dtype_bits(t), per = 8 / bits;
     const unsigned mask = (1u << bits) - 1;
-    for (int64_t i = 0; i < n; i++) {
-        const int64_t e = first + i;
-        to[i] = (uint8_t)((unsigned)from[e / per] >> ((int)(e % per) * bits) & mask);
-    }
+    int64_t i = 0, whole;
+    from += first / per;
+    first %= per;
+    for (; i < n && (first + i) % per; i++)
+        to[i] = (uint8_t)((unsigned)*from >> (int)(first + i) * bits & mask);
+    from += i > 0;
+    whole = (n - i) / per;
+    if (bits == 4)
+        unpack_bytes(to + i, from, whole, 4);
+    else
+        unpack_bytes(to + i, from, whole, 2);
+    from += whole;
+    i += whole * per;
+    for (int k = 0; i < n; i++, k++)
+        to[i] = (uint8_t)((unsigned)*from >> k * bits & mask);
 }
 
 void bits_pack(DType t, uint8_t *to, const uint8_t *from, int64_t n)

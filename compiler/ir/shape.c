@@ -100,10 +100,18 @@ static int64_t int_at(DType t, const void *values, int64_t i)
     }
 }
 
+/* Values that a pass or an operator looks at, as 64-bit numbers: shapes, axes, scales, vectors. */
+enum { VALUES_LIMIT = 1 << 20 /* bytes */ };
+
+static bool is_small(const Tensor *t)
+{
+    return recipe_count(t->value) <= VALUES_LIMIT / 8;
+}
+
 const int64_t *tensor_ints(Graph *g, const Tensor *t, int64_t *count)
 {
     *count = 0;
-    if (!t || !t->value)
+    if (!t || !t->value || !is_small(t))
         return NULL;
     if (t->dtype != DT_BOOL && (!dtype_is_integer(t->dtype) || dtype_bits(t->dtype) < 8))
         return NULL;
@@ -120,7 +128,7 @@ const int64_t *tensor_ints(Graph *g, const Tensor *t, int64_t *count)
 const double *tensor_doubles(Graph *g, const Tensor *t, int64_t *count)
 {
     *count = 0;
-    if (!t || !t->value || t->dtype == DT_STRING)
+    if (!t || !t->value || t->dtype == DT_STRING || !is_small(t))
         return NULL;
     *count = recipe_count(t->value);
     return recipe_values(g->store, g->arena, recipe_cast(g->store, t->value, DT_F64));

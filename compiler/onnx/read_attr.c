@@ -8,7 +8,10 @@
 #include "base/diag.h"
 #include "onnx/read.h"
 
-enum { LIST_BYTES = 64 * 1024 /* of a list in memory */ };
+enum {
+    LIST_BYTES = 64 * 1024,     /* of a list in memory */
+    STRING_LIMIT = 1024 * 1024, /* bytes of one string */
+};
 
 static AttrDraft *draft(Reader *r)
 {
@@ -108,9 +111,12 @@ static void add_ints(Reader *r, const WireEvent *e)
         add_int(r, d, (int64_t)wire_varint(&r->wire, &at, e->at + e->length));
 }
 
-/* Strings are bytes of any length and may hold NULs. */
+/* Strings are bytes and may hold NULs. */
 static const char *add_bytes(Reader *r, const WireEvent *e)
 {
+    if (e->length > STRING_LIMIT)
+        fail_at(STATUS_UNSUPPORTED, reader_loc(r, e->at, draft(r)->attr.name), NULL,
+                "an attribute's string has more than %d bytes", STRING_LIMIT);
     char *s = arena_alloc(r->arena, (size_t)e->length + 1);
     file_read(r->file, e->at, s, (size_t)e->length);
     return s;

@@ -254,12 +254,11 @@ static int compare_floats(const void *a, const void *b)
     return (x->at > y->at) - (x->at < y->at);
 }
 
-static Key *sorted_keys(Lower *l, const Labels *k, bool is_float)
+static Key *sorted_keys(Lower *l, const Node *n, const Labels *k, bool is_float)
 {
     Store *s = l->graph->store;
     Key *key = NEW_ARRAY(l->arena, Key, k->n);
-    const void *v =
-        recipe_values(s, l->arena, recipe_cast(s, k->value, is_float ? DT_F64 : DT_I64));
+    const void *v = node_values(n, recipe_cast(s, k->value, is_float ? DT_F64 : DT_I64));
     for (int64_t i = 0; i < k->n; i++)
         key[i] = is_float ? (Key){ .f = ((const double *)v)[i], .at = i }
                           : (Key){ .i = ((const int64_t *)v)[i], .at = i };
@@ -275,10 +274,10 @@ void lower_label_encoder(Lower *l, Node *n)
     if (k.n != v.n || k.n < 1)
         fail_node(n, STATUS_MALFORMED, NULL, "has %lld keys for %lld values", (long long)k.n,
                   (long long)v.n);
-    const Key *key = sorted_keys(l, &k, is_float);
+    const Key *key = sorted_keys(l, n, &k, is_float);
     const int64_t size = dtype_bytes(v.type, 1), all = k.n + 1;
     unsigned char *value = arena_alloc(l->arena, (size_t)(all * size));
-    const unsigned char *from = recipe_values(l->graph->store, l->arena, v.value);
+    const unsigned char *from = node_values(n, v.value);
     double *f = NEW_ARRAY(l->arena, double, k.n);
     int64_t *i = NEW_ARRAY(l->arena, int64_t, k.n);
     for (int64_t j = 0; j < k.n; j++) {

@@ -65,7 +65,7 @@ static const double *numbers_of(const Forest *f, const char *name, const char *a
     Store *s = f->node->graph->store;
     if (tensor && tensor->tensor && recipe_count(tensor->tensor)) {
         *count = recipe_count(tensor->tensor);
-        return recipe_values(s, f->arena, recipe_cast(s, tensor->tensor, DT_F64));
+        return node_values(f->node, recipe_cast(s, tensor->tensor, DT_F64));
     }
     const float *v = name ? node_floats(f->node, name, count) : NULL;
     double *wide = NEW_ARRAY(f->arena, double, v ? *count : 0);
@@ -272,7 +272,7 @@ static void read_branches_5(Forest *f)
     if (splits != n || weights != leaves || !modes || !modes->tensor ||
         recipe_count(modes->tensor) != n)
         fail_node(f->node, STATUS_MALFORMED, NULL, "its lists of nodes differ in length");
-    const uint8_t *mode = recipe_values(store, a, recipe_cast(store, modes->tensor, DT_U8));
+    const uint8_t *mode = node_values(f->node, recipe_cast(store, modes->tensor, DT_U8));
     f->n = f->room = n + leaves;
     f->branch = NEW_ARRAY(a, Branch, f->n + 2 * n);
     f->vote = NEW_ARRAY(a, Vote, leaves);

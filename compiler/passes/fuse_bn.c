@@ -16,6 +16,9 @@ typedef struct Affine {
     int64_t channels;
 } Affine;
 
+/* Vectors of more channels stay apart: they would be held in memory. */
+enum { MOST_CHANNELS = 1 << 18 };
+
 /* The axis of the weights that counts the result's channels, -1: not known. */
 static int channel_axis(const Node *n)
 {
@@ -189,6 +192,8 @@ static void become(Graph *g, Node *n, Tensor *x, const Affine *a)
 /* The map that n is of its operand k. */
 static bool affine_of(const Node *n, int k, int channel, Affine *a)
 {
+    if (a->channels > MOST_CHANNELS)
+        return false;
     if (node_is(n, "BatchNormalization"))
         return k == 0 && channel == 1 && !node_attr(n, "act") && affine_of_batchnorm(n, a);
     return n->n_in == 2 && affine_of_binary(n, 1 - k, channel, a);
