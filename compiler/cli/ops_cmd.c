@@ -43,15 +43,23 @@ static const OpRow **sorted(Arena *a, int *count)
     return list;
 }
 
+/* Least and most operands; null: any number. */
+static json_t *range_json(int least, int most)
+{
+    return json_pack("[i, o]", least, most < 0 ? json_null() : json_integer(most));
+}
+
 static json_t *row_json(const OpRow *r)
 {
     json_t *types = json_array();
     for (int t = 1; t < DT_COUNT; t++)
         if (op_types(r) & DTYPE_BIT(t))
             json_array_append_new(types, json_string(dtype_name((DType)t)));
-    return json_pack("{s:s, s:s, s:i, s:o, s:o}", "name", r->name, "domain",
+    return json_pack("{s:s, s:s, s:i, s:o, s:o, s:o, s:o}", "name", r->name, "domain",
                      *r->domain ? r->domain : "ai.onnx", "since", r->since, "until",
-                     r->until ? json_integer(r->until) : json_null(), "types", types);
+                     r->until ? json_integer(r->until) : json_null(), "inputs",
+                     range_json(r->min_in, r->max_in), "outputs",
+                     range_json(r->min_out, r->max_out), "types", types);
 }
 
 static void print_json(Compile *c, const OpRow *const *r, int n)

@@ -129,7 +129,7 @@ bool fold_node(Node *n)
         arena_release(scratch, mark);
         return false;
     }
-    copy->op->lower(&l, copy);
+    lower_node(&l, copy);
     lower_empty(&p);
     bounds_check(&p);
     const int64_t arena_bytes = eval_place_apart(&p);

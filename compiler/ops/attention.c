@@ -228,16 +228,11 @@ void expand_attention(Node *n)
     Tensor *keys = expand_transpose(n, scaled(n, attend_repeat(n, k, times), sqrt(scale)), perm);
     Tensor *product = expand_binary(n, "MatMul", scaled(n, q, sqrt(scale)), keys),
            *stage[4] = { product };
-    const bool cap_first = n->op->since >= 24;
     Tensor *bias = attention_bias(n, q->shape.dim[2], k->shape.dim[2], before, q->dtype);
-    const float cap = node_float(n, "softcap", 0.0f);
-    if (cap_first)
-        product = stage[2] = attend_softcap(n, product, cap);
+    product = stage[1] = attend_softcap(n, product, node_float(n, "softcap", 0.0f));
     if (bias)
         product = expand_binary(n, "Add", product, bias);
-    stage[1] = product;
-    if (!cap_first)
-        product = stage[2] = attend_softcap(n, product, cap);
+    stage[2] = product;
     stage[3] = weights(n, product, bias);
     Tensor *y = expand_cast(
         n,
@@ -355,8 +350,14 @@ void infer_tensor_scatter(Node *n)
 {
     const Shape *cache = infer_shape(n, 0), *update = infer_shape(n, 1);
     const int axis = node_axis(n, node_int(n, "axis", -2), cache->rank);
-    if (update->rank != cache->rank || axis == 0 || update->dim[axis] > cache->dim[axis])
+    bool fits = update->rank == cache->rank && axis != 0;
+    for (int i = 0; fits && i < cache->rank; i++)
+        fits = i == axis ? update->dim[i] <= cache->dim[i] : update->dim[i] == cache->dim[i];
+    if (!fits)
         fail_node(n, STATUS_MALFORMED, NULL, "the update does not fit the cache");
+    if (node_in(n, 2) && shape_count(infer_shape(n, 2)) != cache->dim[0])
+        fail_node(n, STATUS_MALFORMED, NULL, "%lld write indices for a batch of %lld",
+                  (long long)infer_count(n, 2), (long long)cache->dim[0]);
     infer_out(n, 0, n->in[0]->dtype, *cache);
 }
 

@@ -149,7 +149,7 @@ void control_lower(Lower *l, Graph *g)
     for (size_t i = 0; i < g->node.n; i++) {
         if (!op_check_type(g->node.at[i]))
             fail_if_errors();
-        g->node.at[i]->op->lower(l, g->node.at[i]);
+        lower_node(l, g->node.at[i]);
     }
     l->graph = outer;
 }

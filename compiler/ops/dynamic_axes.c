@@ -116,7 +116,19 @@ static bool axes_gather_nd(const Node *n, int k, int *to)
     return k == 1 && !node_int(n, "batch_dims", 0);
 }
 
-/* Concat, Split, Softmax and the like: all axes but one. */
+/* Softmax and LogSoftmax; until opset 12 all axes from `axis` on are one. */
+static bool axes_softmax(const Node *n, int k, int *to)
+{
+    const bool flattens = n->op->since < 13;
+    const int64_t given = node_int(n, "axis", flattens ? 1 : -1);
+    const int rank = n->in[k]->shape.rank,
+              axis = node_axis(n, given, rank + (flattens && given >= 0));
+    for (int a = 0; a < rank; a++)
+        to[a] = a < axis || (a > axis && !flattens) ? a : -1;
+    return true;
+}
+
+/* Concat and Split: all axes but one. */
 static bool axes_but_one(const Node *n, int k, int *to)
 {
     const int axis =
@@ -236,8 +248,8 @@ static AxesFn *axes_of(const Node *n)
         { "ReduceProd", axes_reduce },
         { "ReduceL2", axes_reduce },
         { "Reshape", axes_reshape },
-        { "Softmax", axes_but_one },
-        { "LogSoftmax", axes_but_one },
+        { "Softmax", axes_softmax },
+        { "LogSoftmax", axes_softmax },
         { "QuantizeLinear", axes_same },
         { "DequantizeLinear", axes_same },
         { "MatMul", axes_product },

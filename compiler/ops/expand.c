@@ -139,9 +139,12 @@ void expand_finish(Node *at, int n, Tensor *const *result)
     Graph *g = at->graph;
     Tensor **out = arena_copy(g->arena, at->out, (size_t)at->n_out * sizeof *out);
     graph_kill(at);
-    for (int i = 0; i < n && i < at->n_out; i++)
-        if (out[i])
+    for (int i = 0; i < at->n_out; i++)
+        if (out[i] && i < n && result[i])
             take(g, at, out[i], result[i]);
+        else if (out[i] && out[i]->uses)
+            fail_node(at, STATUS_UNSUPPORTED, NULL, "its result %d, \"%s\", is not supported", i,
+                      out[i]->name);
 }
 
 void lower_expanded(Lower *l, Node *n)

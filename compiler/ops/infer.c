@@ -50,6 +50,11 @@ const Shape *infer_shape(const Node *n, int i)
     return &t->shape;
 }
 
+int64_t infer_count(const Node *n, int i)
+{
+    return shape_count(infer_shape(n, i));
+}
+
 const int64_t *infer_ints(const Node *n, int i, int64_t *count)
 {
     *count = 0;
@@ -81,6 +86,28 @@ void infer_declared(Node *n, int i, DType t)
             "bake the input with --const INPUT=FILE.pb, or declare the output's shape in the model",
             "the shape of its result depends on values known only at run time");
     infer_out(n, i, t, *o->declared);
+}
+
+void infer_require(Node *n, int i, bool fits)
+{
+    if (!fits)
+        fail_node(n, STATUS_MALFORMED, NULL,
+                  "its result is declared as %s, which cannot be: "
+                  "the input is %s",
+                  shape_text(n->graph->arena, &n->out[i]->shape),
+                  shape_text(n->graph->arena, &n->in[0]->shape));
+}
+
+void infer_declared_as(Node *n, int i, DType t, Shape form)
+{
+    infer_declared(n, i, t);
+    const Tensor *o = node_out(n, i);
+    if (!o)
+        return;
+    bool fits = o->shape.rank == form.rank;
+    for (int k = 0; fits && k < form.rank; k++)
+        fits = form.dim[k] < 0 || o->shape.dim[k] == form.dim[k];
+    infer_require(n, i, fits);
 }
 
 void infer_same(Node *n)

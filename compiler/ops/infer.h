@@ -9,6 +9,8 @@
 void infer_out(Node *n, int i, DType t, Shape s);
 /* Shape of input i: fails with 69 ("open dimension", names --dim/--shape) where it is not known. */
 const Shape *infer_shape(const Node *n, int i);
+/* Elements of input i; fails likewise. */
+int64_t infer_count(const Node *n, int i);
 /* Integer values of input i: NULL where it is left out or not constant. */
 const int64_t *infer_ints(const Node *n, int i, int64_t *count);
 /* ONNX broadcasting of two shapes; fails with 65 at the node where they do not fit. */
@@ -16,6 +18,11 @@ Shape infer_broadcast(const Node *n, const Shape *a, const Shape *b);
 /* Values are inputs at run time: output i takes the shape the file declares; fails with 69, naming
  * --const, where it does not. */
 void infer_declared(Node *n, int i, DType t);
+/* The same where some dimensions are known: a declared shape that is not of this form (-1: any)
+ * fails with 65. */
+void infer_declared_as(Node *n, int i, DType t, Shape form);
+/* Fails with 65 where the declared shape, which output i has taken, cannot come from input 0. */
+void infer_require(Node *n, int i, bool fits);
 
 /* Common whole functions. */
 void infer_same(Node *n);        /* output 0 is like input 0 */

@@ -8,6 +8,21 @@
 #include "kernels/copy.h"
 #include "ops/families.h"
 
+/* Does nobody ask for a byte of it? A body may do more than make its results. */
+static bool makes_nothing(const Node *n)
+{
+    for (int i = 0; i < n->n_out; i++)
+        if (n->out[i] && tensor_count(n->out[i]))
+            return false;
+    return n->n_out > 0 && !(n->op->flags & OP_CONTROL);
+}
+
+void lower_node(Lower *l, Node *n)
+{
+    if (!makes_nothing(n))
+        n->op->lower(l, n);
+}
+
 Step *lower_step(Lower *l, Node *n, const char *kernel, const void *params)
 {
     Step *s = NEW(l->arena, Step);

@@ -18,6 +18,8 @@ struct Lower {
     int pack_width; /* channels in a block of packed weights: 16 on hosts, by target elsewhere */
 };
 
+/* The steps of a node: its row's lower function, but for one whose results all have no elements. */
+void lower_node(Lower *l, Node *n);
 /* A step of the kernel inlay_<name>; `params` is the kernel's structure and is copied.
  * Operands follow with the step_... functions, outputs first. units = 1 until step_rows(). */
 Step *lower_step(Lower *l, Node *n, const char *kernel, const void *params);

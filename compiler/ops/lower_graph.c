@@ -139,7 +139,7 @@ Program *lower_graph(Graph *g, int pack_width)
         o->slot = (int)i;
     }
     for (size_t i = 0; i < g->node.n; i++)
-        g->node.at[i]->op->lower(&l, g->node.at[i]);
+        lower_node(&l, g->node.at[i]);
     for (size_t i = 0; i < g->output.n; i++)
         if (g->output.at[i] != made[i])
             lower_copy(&l, NULL, g->output.at[i], made[i]);

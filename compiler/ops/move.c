@@ -8,6 +8,7 @@
 #include "kernels/move.h"
 #include "ops/families.h"
 #include "ops/nest.h"
+#include "ops/values.h"
 
 /* Transpose */
 
@@ -28,11 +29,26 @@ static void get_perm(const Node *n, int *perm)
     }
 }
 
+/* Passes read perm as it stands: axes counted from the end are written as the others. */
+static void settle_perm(Node *n, int rank, const int *perm)
+{
+    int64_t count, settled[MAX_RANK];
+    const int64_t *p = node_ints(n, "perm", &count);
+    bool differs = false;
+    for (int i = 0; p && i < rank; i++) {
+        settled[i] = perm[i];
+        differs |= p[i] != perm[i];
+    }
+    if (differs)
+        node_set_ints(n, "perm", rank, settled);
+}
+
 void infer_transpose(Node *n)
 {
     const Shape *in = infer_shape(n, 0);
     int perm[MAX_RANK];
     get_perm(n, perm);
+    settle_perm(n, in->rank, perm);
     Shape s = { .rank = in->rank };
     for (int i = 0; i < in->rank; i++)
         s.dim[i] = in->dim[perm[i]];
@@ -237,6 +253,26 @@ static void infer_equal_parts(Node *n, Shape s, int axis)
     }
 }
 
+/* The sizes are values: as declared; lower_split() has them checked when the model runs. */
+static void infer_declared_parts(Node *n, Shape s, int axis)
+{
+    const int64_t total = s.dim[axis];
+    int64_t sum = 0;
+    s.dim[axis] = -1;
+    for (int i = 0; i < n->n_out; i++) {
+        infer_declared_as(n, i, n->in[0]->dtype, s);
+        if (!n->out[i])
+            fail_node(n, STATUS_UNSUPPORTED, NULL,
+                      "its sizes are known only at run time, and result %d is left out", i);
+        sum = i64_add(sum, n->out[i]->shape.dim[axis]);
+    }
+    if (sum != total || infer_count(n, 1) != n->n_out)
+        fail_node(
+            n, STATUS_MALFORMED, NULL,
+            "%lld parts, declared with %lld elements in all, for %d outputs and %lld elements",
+            (long long)infer_count(n, 1), (long long)sum, n->n_out, (long long)total);
+}
+
 void infer_split(Node *n)
 {
     Shape s = *infer_shape(n, 0);
@@ -245,8 +281,7 @@ void infer_split(Node *n)
     const int64_t *split = node_in(n, 1) ? infer_ints(n, 1, &count) : node_ints(n, "split", &count),
                   total = s.dim[axis];
     if (node_in(n, 1) && !split) {
-        for (int i = 0; i < n->n_out; i++)
-            infer_declared(n, i, n->in[0]->dtype);
+        infer_declared_parts(n, s, axis);
         return;
     }
     if (!split) {
@@ -274,13 +309,37 @@ Recipe *constant_split(Node *n)
     return n->in[0]->value && n->n_out == 1 ? n->in[0]->value : NULL;
 }
 
+/* Sizes that are values must be those that were compiled. */
+static void check_parts(Lower *l, Node *n, int axis)
+{
+    int64_t *size = NEW_ARRAY(l->arena, int64_t, n->n_out);
+    if (!node_in(n, 1) || n->in[1]->value)
+        return;
+    for (int i = 0; i < n->n_out; i++)
+        size[i] = n->out[i]->shape.dim[axis];
+    lower_check_dims(l, n, 1, size);
+}
+
+/* Elements of result i along the axis, which may be left out. */
+static int64_t part_size(const Node *n, int i, int axis)
+{
+    int64_t count;
+    const int64_t *split = node_in(n, 1) ? infer_ints(n, 1, &count) : node_ints(n, "split", &count),
+                  parts = node_int(n, "num_outputs", n->n_out);
+    if (n->out[i])
+        return n->out[i]->shape.dim[axis];
+    return split ? split[i] : i64_ceil_div(n->in[0]->shape.dim[axis], parts);
+}
+
 void lower_split(Lower *l, Node *n)
 {
     const int axis = split_axis(n);
     int64_t start = 0;
+    check_parts(l, n, axis);
     for (int i = 0; i < n->n_out; i++) {
-        if (tensor_count(n->out[i]))
-            lower_part(l, n, n->out[i], n->in[0], axis, start, n->out[i]->shape.dim[axis]);
-        start += n->out[i]->shape.dim[axis];
+        const int64_t size = part_size(n, i, axis);
+        if (n->out[i] && tensor_count(n->out[i]))
+            lower_part(l, n, n->out[i], n->in[0], axis, start, size);
+        start += size;
     }
 }

@@ -390,6 +390,21 @@ void lower_mvn(Lower *l, Node *n)
     lower_nd2(l, n, lower_kernel(l, "div", x->dtype), n->out[0], d, deviation);
 }
 
+static Tensor *number(Lower *l, DType t, float v)
+{
+    Store *s = l->graph->store;
+    return lower_constant(l, recipe_cast(s, recipe_memory(s, DT_F32, 0, NULL, &v), t));
+}
+
+/* A divisor of 0 becomes infinite: what it divides becomes 0. */
+static Tensor *never_zero(Lower *l, Node *n, Tensor *t)
+{
+    Tensor *zero = lower_temp(l, DT_BOOL, t->shape), *safe = lower_temp(l, t->dtype, t->shape);
+    lower_nd2(l, n, lower_kernel(l, "equal", t->dtype), zero, t, number(l, t->dtype, 0.0f));
+    lower_select(l, n, safe, zero, number(l, t->dtype, INFINITY), t);
+    return safe;
+}
+
 void lower_lpnorm(Lower *l, Node *n)
 {
     Tensor *x = n->in[0];
@@ -404,7 +419,7 @@ void lower_lpnorm(Lower *l, Node *n)
     Tensor *norm = lower_temp(l, x->dtype, keep);
     lower_reduce_axes(l, n, lower_kernel(l, power == 1 ? "reduce_l1" : "reduce_l2", x->dtype), norm,
                       x, gone);
-    lower_nd2(l, n, lower_kernel(l, "div", x->dtype), n->out[0], x, norm);
+    lower_nd2(l, n, lower_kernel(l, "div", x->dtype), n->out[0], x, never_zero(l, n, norm));
 }
 
 void lower_lrn(Lower *l, Node *n)

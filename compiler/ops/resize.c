@@ -136,7 +136,9 @@ void infer_resize(Node *n)
     Shape s = *infer_shape(n, 0);
     const ResizeSpec r = resize_spec(n);
     if (!r.scale && !r.size) {
-        infer_declared(n, 0, n->in[0]->dtype);
+        for (int i = 0; i < r.axes; i++)
+            s.dim[r.axis[i]] = -1;
+        infer_declared_as(n, 0, n->in[0]->dtype, s);
         return;
     }
     for (int i = 0; i < r.axes; i++) {

@@ -29,7 +29,8 @@ static const int64_t *per_operand(Node *n, const char *name, int count)
 
 static ScanFacts scan_facts(Node *n, const Graph *body)
 {
-    ScanFacts f = { .sequences = (int)node_int(n, "num_scan_inputs", 0) };
+    ScanFacts f = { .sequences = (int)i64_min(i64_max(node_int(n, "num_scan_inputs", 0), 0),
+                                              (int64_t)n->n_in + 1) };
     f.states = n->n_in - f.sequences;
     f.results = (int)body->output.n - f.states;
     if (f.sequences < 1 || f.states < 0 || f.results < 0 || body->input.n != (size_t)n->n_in ||

@@ -26,17 +26,18 @@ void infer_onehot(Node *n)
     const int axis = onehot_axis(n);
     int64_t count;
     const double *depth = tensor_doubles(n->graph, n->in[1], &count);
-    if (!depth || count != 1) {
-        infer_declared(n, 0, n->in[2]->dtype);
-        return;
-    }
-    if (!(depth[0] >= 0 && depth[0] < 0x1p31))
-        fail_node(n, STATUS_MALFORMED, NULL, "depth is %g", depth[0]);
     if (k->rank == MAX_RANK)
         fail_node(n, STATUS_UNSUPPORTED, NULL, "its result has more than %d dimensions", MAX_RANK);
     Shape s = { .rank = k->rank + 1 };
     for (int i = 0; i < s.rank; i++)
-        s.dim[i] = i < axis ? k->dim[i] : i == axis ? (int64_t)depth[0] : k->dim[i - 1];
+        s.dim[i] = i < axis ? k->dim[i] : i == axis ? -1 : k->dim[i - 1];
+    if (!depth || count != 1) {
+        infer_declared_as(n, 0, n->in[2]->dtype, s);
+        return;
+    }
+    if (!(depth[0] >= 0 && depth[0] < 0x1p31))
+        fail_node(n, STATUS_MALFORMED, NULL, "depth is %g", depth[0]);
+    s.dim[axis] = (int64_t)depth[0];
     infer_out(n, 0, n->in[2]->dtype, s);
 }
 
@@ -81,9 +82,8 @@ static Tensor *number(Lower *l, DType t, float v)
 void lower_eyelike(Lower *l, Node *n)
 {
     Tensor *y = move_target(l, n->out[0]);
-    const int64_t h = y->shape.dim[0], w = y->shape.dim[1], k = node_int(n, "k", 0);
-    if (!tensor_count(y))
-        return;
+    const int64_t h = y->shape.dim[0], w = y->shape.dim[1],
+                  k = i64_max(-h, i64_min(node_int(n, "k", 0), w));
     const int64_t top = i64_max(0, -k), left = i64_max(0, k),
                   length = i64_max(0, i64_min(h - top, w - left));
     const Move m = { .rank = 1,
@@ -259,7 +259,10 @@ void infer_topk(Node *n)
     int64_t count = 1, attr = node_int(n, "k", -1);
     const int64_t *k = n->op->since < 10 ? &attr : infer_ints(n, 1, &count);
     if (!k) {
-        infer_declared(n, 0, n->in[0]->dtype);
+        const int64_t size = s.dim[axis];
+        s.dim[axis] = -1;
+        infer_declared_as(n, 0, n->in[0]->dtype, s);
+        infer_require(n, 0, n->out[0]->shape.dim[axis] <= size);
         infer_out(n, 1, DT_I64, n->out[0]->shape);
         return;
     }
@@ -358,7 +361,7 @@ void infer_range(Node *n)
         int64_t count;
         const double *d = tensor_doubles(n->graph, n->in[i], &count);
         if (!d || count != 1) {
-            infer_declared(n, 0, n->in[0]->dtype);
+            infer_declared_as(n, 0, n->in[0]->dtype, shape_vector(-1));
             return;
         }
         v[i] = *d;

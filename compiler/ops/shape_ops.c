@@ -31,6 +31,9 @@ void infer_reshape(Node *n)
     const int64_t *dims = infer_ints(n, 1, &rank);
     if (!dims) {
         infer_declared(n, 0, n->in[0]->dtype);
+        infer_require(n, 0,
+                      tensor_count(n->out[0]) == shape_count(in) &&
+                          n->out[0]->shape.rank == infer_count(n, 1));
         return;
     }
     if (rank > MAX_RANK)
@@ -111,13 +114,38 @@ static bool axes_of(const Node *n, int rank, bool *marked, bool *given)
     return true;
 }
 
+/* Are the dimensions that are not 1 the same? */
+static bool same_but_ones(const Shape *a, const Shape *b)
+{
+    int i = 0, k = 0;
+    for (;;) {
+        while (i < a->rank && a->dim[i] == 1)
+            i++;
+        while (k < b->rank && b->dim[k] == 1)
+            k++;
+        if (i == a->rank || k == b->rank)
+            return i == a->rank && k == b->rank;
+        if (a->dim[i++] != b->dim[k++])
+            return false;
+    }
+}
+
+/* The axes are values: as declared, with so many dimensions more. */
+static void infer_declared_ones(Node *n, int64_t more)
+{
+    const Shape *in = infer_shape(n, 0);
+    infer_declared(n, 0, n->in[0]->dtype);
+    const Shape *s = &n->out[0]->shape;
+    infer_require(n, 0, s->rank == in->rank + more && same_but_ones(in, s));
+}
+
 void infer_squeeze(Node *n)
 {
     const Shape *in = infer_shape(n, 0);
     bool marked[MAX_RANK], given;
     Shape s = { .rank = 0 };
     if (!axes_of(n, in->rank, marked, &given)) {
-        infer_declared(n, 0, n->in[0]->dtype);
+        infer_declared_ones(n, -infer_count(n, 1));
         return;
     }
     for (int i = 0; i < in->rank; i++) {
@@ -136,7 +164,7 @@ void infer_unsqueeze(Node *n)
     int64_t count = 0;
     bool marked[MAX_RANK], given;
     if (node_in(n, 1) && !infer_ints(n, 1, &count)) {
-        infer_declared(n, 0, n->in[0]->dtype);
+        infer_declared_ones(n, infer_count(n, 1));
         return;
     }
     if (!node_in(n, 1))
@@ -332,10 +360,12 @@ void infer_constant_of_shape(Node *n)
     const DType t = recipe_dtype(fill_value(n));
     int64_t count;
     const int64_t *dims = infer_ints(n, 0, &count);
-    if (dims)
+    if (dims) {
         infer_out(n, 0, t, shape_from_ints(n, count, dims));
-    else
-        infer_declared(n, 0, t);
+        return;
+    }
+    infer_declared(n, 0, t);
+    infer_require(n, 0, n->out[0]->shape.rank == infer_count(n, 0));
 }
 
 Recipe *constant_constant_of_shape(Node *n)
@@ -354,13 +384,26 @@ void lower_constant_of_shape(Lower *l, Node *n)
     move_finish(l, n, n->out[0], y);
 }
 
+/* The shape is a value: as declared, each dimension of the input kept unless it is 1. */
+static void infer_declared_expand(Node *n, const Shape *in)
+{
+    infer_declared(n, 0, n->in[0]->dtype);
+    const Shape *s = &n->out[0]->shape;
+    const int more = s->rank - in->rank;
+    bool fits =
+        more >= 0 && s->rank >= infer_count(n, 1) && (!more || s->rank == infer_count(n, 1));
+    for (int i = 0; fits && i < in->rank; i++)
+        fits = in->dim[i] == 1 || in->dim[i] == s->dim[more + i];
+    infer_require(n, 0, fits);
+}
+
 void infer_expand(Node *n)
 {
     int64_t count;
     const Shape *in = infer_shape(n, 0);
     const int64_t *dims = infer_ints(n, 1, &count);
     if (!dims) {
-        infer_declared(n, 0, n->in[0]->dtype);
+        infer_declared_expand(n, in);
         return;
     }
     const Shape to = shape_from_ints(n, count, dims);

@@ -111,6 +111,14 @@ static bool sliced_by_difference(Node *n, Shape *s)
     return true;
 }
 
+static bool is_part(const Shape *part, const Shape *whole)
+{
+    bool fits = part->rank == whole->rank;
+    for (int i = 0; fits && i < whole->rank; i++)
+        fits = part->dim[i] <= whole->dim[i];
+    return fits;
+}
+
 void infer_slice(Node *n)
 {
     SliceSpec sp;
@@ -119,8 +127,10 @@ void infer_slice(Node *n)
         infer_out(n, 0, n->in[0]->dtype, shape_of(n->in[0]->shape.rank, sp.count));
     else if (!shape_known(n->out[0]->declared) && sliced_by_difference(n, &s))
         infer_out(n, 0, n->in[0]->dtype, s);
-    else
+    else {
         infer_declared(n, 0, n->in[0]->dtype);
+        infer_require(n, 0, is_part(&n->out[0]->shape, &n->in[0]->shape));
+    }
 }
 
 Recipe *constant_slice(Node *n)
@@ -217,6 +227,7 @@ void infer_pad(Node *n)
     Shape s = *infer_shape(n, 0);
     if (!pad_spec(n, &p)) {
         infer_declared(n, 0, n->in[0]->dtype);
+        infer_require(n, 0, n->out[0]->shape.rank == s.rank);
         return;
     }
     for (int i = 0; i < s.rank; i++) {
@@ -329,12 +340,23 @@ static const int64_t *tile_repeats(const Node *n)
     return r;
 }
 
+/* The repeats are values: as declared, each dimension a multiple of the input's. */
+static void infer_declared_tile(Node *n, const Shape *in)
+{
+    infer_declared(n, 0, n->in[0]->dtype);
+    const Shape *to = &n->out[0]->shape;
+    bool fits = to->rank == in->rank && infer_count(n, 1) == in->rank;
+    for (int i = 0; fits && i < in->rank; i++)
+        fits = in->dim[i] ? to->dim[i] % in->dim[i] == 0 : to->dim[i] == 0;
+    infer_require(n, 0, fits);
+}
+
 void infer_tile(Node *n)
 {
     Shape s = *infer_shape(n, 0);
     const int64_t *r = tile_repeats(n);
     if (!r) {
-        infer_declared(n, 0, n->in[0]->dtype);
+        infer_declared_tile(n, &s);
         return;
     }
     for (int i = 0; i < s.rank; i++) {

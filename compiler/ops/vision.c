@@ -70,6 +70,10 @@ void infer_affine_grid(Node *n)
     const int64_t *size = infer_ints(n, 1, &count);
     if (!size) {
         infer_declared(n, 0, n->in[0]->dtype);
+        const Shape *y = &n->out[0]->shape;
+        infer_require(n, 0,
+                      (y->rank == 4 || y->rank == 5) && infer_count(n, 1) == y->rank &&
+                          y->dim[y->rank - 1] == y->rank - 2);
         return;
     }
     if (count != 4 && count != 5)
@@ -188,9 +192,10 @@ void infer_max_unpool(Node *n)
 {
     int64_t count;
     const int64_t *given = infer_ints(n, 2, &count);
-    if (node_in(n, 2) && !given)
+    if (node_in(n, 2) && !given) {
         infer_declared(n, 0, n->in[0]->dtype);
-    else
+        infer_require(n, 0, n->out[0]->shape.rank == infer_shape(n, 0)->rank);
+    } else
         infer_out(n, 0, n->in[0]->dtype, given ? shape_of((int)count, given) : unpooled(n));
 }
 
@@ -229,6 +234,9 @@ static inlay_col2im_params col2im_params(const Node *n)
         (dilation && dilation_n != image_n))
         fail_node(n, STATUS_MALFORMED, NULL, "its attributes do not fit the image's dimensions");
     p.axes = (int32_t)image_n;
+    for (int i = 0; stride && i < p.axes; i++)
+        if (stride[i] < 1)
+            fail_node(n, STATUS_MALFORMED, NULL, "a stride is %lld", (long long)stride[i]);
     for (int i = 0; i < p.axes; i++) {
         p.image[i] = image[i];
         p.stride[i] = stride ? stride[i] : 1;
@@ -249,7 +257,9 @@ void infer_col2im(Node *n)
     const Shape *x = infer_shape(n, 0);
     const inlay_col2im_params p = col2im_params(n);
     if (!p.tap[0]) {
-        infer_declared(n, 0, n->in[0]->dtype);
+        Shape y = { 2 + p.axes, { x->dim[0], -1 } };
+        memcpy(y.dim + 2, p.image, (size_t)p.axes * sizeof *p.image);
+        infer_declared_as(n, 0, n->in[0]->dtype, y);
         return;
     }
     int64_t taps = 1, blocks = 1;

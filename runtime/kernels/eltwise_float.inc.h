@@ -15,8 +15,9 @@ INLAY_BINARY(INLAY_K(sub), INLAY_T, INLAY_T, INLAY_T, z = a - b;)
 INLAY_BINARY(INLAY_K(mul), INLAY_T, INLAY_T, INLAY_T, z = a * b;)
 INLAY_BINARY(INLAY_K(div), INLAY_T, INLAY_T, INLAY_T, z = a / b;)
 INLAY_BINARY(INLAY_K(fmod), INLAY_T, INLAY_T, INLAY_T, z = INLAY_M(fmod)(a, b);)
+/* The sign is the divisor's, that of a zero too. */
 INLAY_BINARY(INLAY_K(mod), INLAY_T, INLAY_T, INLAY_T, z = INLAY_M(fmod)(a, b);
-             if (z != 0 && (z < 0) != (b < 0)) z += b;)
+             if (z == 0) z = INLAY_M(copysign)(z, b); else if ((z < 0) != (b < 0)) z += b;)
 INLAY_BINARY(INLAY_K(pow), INLAY_T, INLAY_T, INLAY_T, z = INLAY_M(pow)(a, b);)
 /* NaN in either operand stays. */
 INLAY_BINARY(INLAY_K(min), INLAY_T, INLAY_T, INLAY_T, z = ((a < b) | (a != a)) ? a : b;)

@@ -93,6 +93,14 @@ static inline double inlay_resize_filter(const inlay_resize_table_params *p, dou
     return x < 2.0 ? ((a * x - 5.0 * a) * x + 8.0 * a) * x - 4.0 * a : 0.0;
 }
 
+/* A whole number as an index; what is no number, or far outside of any axis, is clipped. */
+static inline int32_t inlay_resize_int(double x)
+{
+    if (!(x > -1e9))
+        return -1000000000;
+    return x < 1e9 ? (int32_t)x : 1000000000;
+}
+
 /* Taps that a scale needs. */
 static inline int32_t inlay_resize_taps(int32_t mode, int32_t antialias, double scale)
 {
@@ -101,7 +109,7 @@ static inline int32_t inlay_resize_taps(int32_t mode, int32_t antialias, double 
         return 1;
     if (!antialias || scale >= 1.0)
         return (int32_t)(2.0 * reach);
-    return 2 - 2 * (int32_t)(floor(-reach / scale) + 1.0);
+    return 2 - 2 * inlay_resize_int(floor(-reach / scale) + 1.0);
 }
 
 static inline int32_t inlay_resize_nearest(const inlay_resize_table_params *p, double place)
@@ -111,7 +119,7 @@ static inline int32_t inlay_resize_nearest(const inlay_resize_table_params *p, d
                    : p->nearest == INLAY_PREFER_CEIL
                        ? part >= 0.5
                        : p->nearest == INLAY_PREFER_FLOOR && part > 0.5;
-    return (int32_t)low + up;
+    return inlay_resize_int(low) + up;
 }
 
 static inline int32_t inlay_resize_clip(int32_t i, int32_t n)
@@ -135,7 +143,7 @@ static inline void inlay_resize_element(const inlay_resize_table_params *p, doub
         return;
     }
     for (t = 0; t < p->taps; t++) {
-        const int32_t off = t + 1 - used / 2, at = (int32_t)low + off;
+        const int32_t off = t + 1 - used / 2, at = inlay_resize_int(low) + off;
         double w = t < used ? inlay_resize_filter(p, (off - part) * shrink) : 0.0;
         if (p->exclude && (at < 0 || at >= p->n_in))
             w = 0.0;

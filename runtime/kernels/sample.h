@@ -34,8 +34,14 @@ INLAY_PARAMS(grid_sample);
     N(int64_t, size, 3) /* spatial axes of the result; the first is 1 where there are two */
 INLAY_PARAMS(affine_grid);
 
-/* y[r][c][ph][pw]: average or greatest of bilinear samples in the cells of region r.
- * Operands: y (out), x [N][C][H][W], regions [R][4] (x1, y1, x2, y2), image numbers [R] int64. */
+/* A cell of a region with more samples than this along an axis is so much larger than any image
+ * that its result is 0; so is that of one whose corners are no numbers. */
+#define INLAY_ROI_MOST 1048576.0
+
+/* y[r][c][ph][pw]: average or greatest of bilinear samples in the cells of region r. Samples
+ * outside of the image are 0 and take no time: what a region costs is bounded by the image, not by
+ * the region. Operands: y (out), x [N][C][H][W], regions [R][4] (x1, y1, x2, y2), image numbers [R]
+ * int64. */
 #define INLAY_roi_align_FIELDS(F, N) \
     F(int64_t, n) \
     F(int64_t, c) \

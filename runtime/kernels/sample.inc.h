@@ -13,6 +13,8 @@ static inline INLAY_T INLAY_N(reflect)(INLAY_T x, INLAY_T low, INLAY_T high)
     if (range <= INLAY_C(0.0))
         return low;
     over = x < low ? low - x : x - high;
+    if (!(over / range < INLAY_C(1e9)))
+        return low; /* so far away that nothing is left of the place */
     turns = (int32_t)(over / range);
     over -= (INLAY_T)turns * range;
     return ((turns & 1) != 0) == (x < low) ? high - over : low + over;
@@ -185,19 +187,56 @@ static inline INLAY_T INLAY_N(roi_sample)(const inlay_roi_align_params *p, const
     return first || most > before ? most : before;
 }
 
+/* Samples of a cell that is `length` elements long along an axis, as a whole number; 0: none, or
+ * more than INLAY_ROI_MOST. */
+static inline INLAY_T INLAY_N(roi_samples)(int32_t ratio, INLAY_T length)
+{
+    const INLAY_T wanted = ratio > 0 ? (INLAY_T)ratio : INLAY_F(ceil)(length);
+    return wanted >= INLAY_C(1.0) && wanted <= (INLAY_T)INLAY_ROI_MOST ? wanted : INLAY_C(0.0);
+}
+
+static inline int32_t INLAY_N(roi_clip)(INLAY_T x, INLAY_T most)
+{
+    if (!(x > INLAY_C(0.0)))
+        return 0;
+    return (int32_t)(x < most ? x : most);
+}
+
+/* Of those samples from `start` on, [range[0], range[1]) may lie within an axis of n elements, at
+ * most two beyond it on each side: the others are zero, and need no time. */
+static inline void INLAY_N(roi_seen)(INLAY_T start, INLAY_T length, INLAY_T samples, int64_t n,
+                                     int32_t *range)
+{
+    const INLAY_T step = length / samples, margin = INLAY_C(2.5);
+    const INLAY_T first = INLAY_F(floor)((-INLAY_C(1.0) - start) / step - margin),
+                  end = INLAY_F(ceil)(((INLAY_T)n - start) / step + margin);
+    range[0] = 0;
+    range[1] = (int32_t)samples;
+    if (!(step > INLAY_C(0.0)))
+        return; /* so many as the model asks for, at one place or backwards */
+    range[0] = INLAY_N(roi_clip)(first, samples);
+    range[1] = INLAY_N(roi_clip)(end, samples);
+}
+
 static inline INLAY_T INLAY_N(roi_cell)(const inlay_roi_align_params *p, const INLAY_T *x,
                                         INLAY_T top, INLAY_T left, INLAY_T height, INLAY_T width)
 {
-    const int32_t rows = p->ratio > 0 ? p->ratio : (int32_t)INLAY_F(ceil)(height),
-                  columns = p->ratio > 0 ? p->ratio : (int32_t)INLAY_F(ceil)(width);
+    const INLAY_T rows = INLAY_N(roi_samples)(p->ratio, height),
+                  columns = INLAY_N(roi_samples)(p->ratio, width);
     INLAY_T value = INLAY_C(0.0);
-    int32_t i, k;
-    for (i = 0; i < rows; i++)
-        for (k = 0; k < columns; k++)
-            value = INLAY_N(roi_sample)(
-                p, x, top + ((INLAY_T)i + INLAY_C(0.5)) * height / (INLAY_T)rows,
-                left + ((INLAY_T)k + INLAY_C(0.5)) * width / (INLAY_T)columns, !i && !k, value);
-    return p->max || rows * columns < 1 ? value : value / (INLAY_T)(rows * columns);
+    int32_t v[2], u[2], i, k;
+    int first;
+    if (rows < INLAY_C(1.0) || columns < INLAY_C(1.0) || p->h < 1 || p->w < 1)
+        return value;
+    INLAY_N(roi_seen)(top, height, rows, p->h, v);
+    INLAY_N(roi_seen)(left, width, columns, p->w, u);
+    first = !v[0] && !u[0] && v[1] == (int32_t)rows && u[1] == (int32_t)columns;
+    for (i = v[0]; i < v[1]; i++)
+        for (k = u[0]; k < u[1]; k++, first = 0)
+            value = INLAY_N(roi_sample)(p, x, top + ((INLAY_T)i + INLAY_C(0.5)) * height / rows,
+                                        left + ((INLAY_T)k + INLAY_C(0.5)) * width / columns, first,
+                                        value);
+    return p->max ? value : value / (rows * columns);
 }
 
 static inline int INLAY_N(roi_align)(void *const *base, const inlay_step *s, int32_t r0, int32_t r1)

@@ -98,12 +98,16 @@ static inline int inlay_trilu(void *const *base, const inlay_step *s, int32_t r0
     const unsigned char *x = (const unsigned char *)inlay_at(base, s, 1);
     const int64_t *k = (const int64_t *)inlay_at(base, s, 2);
     const size_t size = (size_t)p->size, row = size * (size_t)p->w;
+    int64_t diagonal = k ? *k : 0;
     int32_t o, i;
     (void)r0, (void)r1;
+    if (diagonal < -(int64_t)p->h)
+        diagonal = -(int64_t)p->h;
+    if (diagonal > p->w)
+        diagonal = p->w;
     for (o = 0; o < p->outer; o++)
         for (i = 0; i < p->h; i++, y += row, x += row) {
-            int64_t cut =
-                (k ? *k : 0) + i + (p->upper ? 0 : 1); /* first column of the upper part */
+            int64_t cut = diagonal + i + (p->upper ? 0 : 1); /* first column of the upper part */
             size_t left;
             cut = cut < 0 ? 0 : cut > p->w ? p->w : cut;
             left = (size_t)cut * size;

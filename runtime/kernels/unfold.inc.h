@@ -65,8 +65,8 @@ static inline INLAY_T INLAY_N(bilinear_or_zero)(const INLAY_T *x, int64_t h, int
     for (i = 0; i < 2; i++)
         for (k = 0; k < 2; k++) {
             const INLAY_T a = v0 + (INLAY_T)i, b = u0 + (INLAY_T)k;
-            if (a < INLAY_C(0.0) || b < INLAY_C(0.0) || a > (INLAY_T)(h - 1) ||
-                b > (INLAY_T)(w - 1))
+            if (!(a >= INLAY_C(0.0) && b >= INLAY_C(0.0) && a <= (INLAY_T)(h - 1) &&
+                  b <= (INLAY_T)(w - 1)))
                 continue;
             sum += (i ? v - v0 : INLAY_C(1.0) - (v - v0)) * (k ? u - u0 : INLAY_C(1.0) - (u - u0)) *
                    x[(int64_t)a * w + (int64_t)b];

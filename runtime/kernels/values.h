@@ -169,8 +169,8 @@ static inline int inlay_pad_values(void *const *base, const inlay_step *s, int32
         after[a] = pads[p->count + d];
     }
     for (d = 0; d < p->rank; d++)
-        if (before[d] < -p->x[d] || before[d] > p->y[d] ||
-            p->x[d] + before[d] + after[d] != p->y[d])
+        if (before[d] < -(int64_t)p->x[d] || before[d] > p->y[d] ||
+            after[d] != p->y[d] - p->x[d] - before[d])
             return -INLAY_E_SHAPE;
     do {
         const unsigned char *from = fill;

@@ -104,6 +104,13 @@ def deep():
     return put(1, 8) + put(8, put(2, 17)) + put(7, graph)
 
 
+def declared(op, dims, *results, length=1, opset=20, **attrs):
+    """A node whose second operand, a list read when the model runs, decides the shape that the file declares."""
+    names = ['y%d' % i for i in range(len(results))]
+    return make_model([make_node(op, ['x', 's'], names, 'odd', **attrs)], [make_value('x', F32, dims), make_value('s', I64, [length])],
+                      [make_value(n, F32, d) for n, d in zip(names, results)], opset=opset)
+
+
 def no_opset():
     graph = put(1, make_node('Relu', ['x'], ['y'], 'relu')) + put(2, 'g') + put(11, make_value('x', F32, [2])) + put(12, make_value('y', F32, [2]))
     return put(1, 8) + put(7, graph)
@@ -140,6 +147,21 @@ MODELS = [
     ('external-device', lambda: external('/dev/zero'), {65}, ['absolute']),
     ('deep', deep, {65, 69, 71}, ['m.onnx']),
     ('no-opset', no_opset, {65, 69}, ['no version']),
+    ('reshape-larger', lambda: declared('Reshape', [2, 3], [4, 4], length=2), {65}, ['"odd"', '[4,4]', '[2,3]']),
+    ('reshape-smaller', lambda: declared('Reshape', [2, 3], [5], opset=12), {65}, ['"odd"', '[5]']),
+    ('reshape-of-nothing', lambda: declared('Reshape', [0, 3], [3, 3], length=2), {65}, ['"odd"', '[3,3]']),
+    ('squeeze-larger', lambda: declared('Squeeze', [1, 2, 3], [4, 4]), {65}, ['"odd"', '[4,4]']),
+    ('squeeze-of-nothing', lambda: declared('Squeeze', [0, 3, 1], [3, 2]), {65}, ['"odd"', '[3,2]']),
+    ('unsqueeze-larger', lambda: declared('Unsqueeze', [2, 3], [4, 4, 1]), {65}, ['"odd"', '[4,4,1]']),
+    ('split-larger', lambda: declared('Split', [2, 3], [1, 3], [3, 3], length=2), {65}, ['"odd"', '4 elements']),
+    ('split-smaller', lambda: declared('Split', [4, 3], [1, 3], [2, 3], length=2), {65}, ['"odd"', '3 elements']),
+    ('split-wider', lambda: declared('Split', [2, 3], [1, 3], [1, 7], length=2), {65}, ['"odd"', '[1,7]']),
+    ('split-of-nothing', lambda: declared('Split', [3, 0], [3, 1], [1, 2], length=2, axis=1), {65}, ['"odd"', '[1,2]']),
+    ('tile-of-nothing', lambda: declared('Tile', [0, 3], [3, 3], length=2), {65}, ['"odd"', '[3,3]']),
+    ('tile-of-less', lambda: declared('Tile', [2, 3], [3, 3], length=2), {65}, ['"odd"', '[3,3]']),
+    ('expand-of-other', lambda: declared('Expand', [2, 3], [4, 3], length=2), {65}, ['"odd"', '[4,3]']),
+    ('slice-of-less', lambda: make_model([make_node('Slice', ['x', 's', 's'], ['y'], 'odd')], [make_value('x', F32, [2]), make_value('s', I64, [1])],
+                                         [make_value('y', F32, [3])]), {65}, ['"odd"', '[3]']),
 ]
 
 

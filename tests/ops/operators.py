@@ -53,6 +53,33 @@ def held(groups):
 
 # --- what is new in the standard ---
 
+def standard(m, r):
+    """What the reference data leaves out of operators that it has."""
+    m.case('LpNormalization', [m.feed(A([3, 2], [3.0, -4.0, 0.0, -0.0, 0.0, 2.0]))], A([3, 2], [0.6, -0.8, 0, 0, 0, 1]), p=2)
+    m.case('LpNormalization', [m.feed(A([2, 2], [1.0, 0.0, -3.0, 0.0]), 'float64')], ('float64', A([2, 2], [0.25, 0, -0.75, 0])), p=1, axis=0)
+    # Regions of 2e9 elements, one whose corner is no number, one of 100,000 columns of which two lie in the image.
+    x = A([1, 1, 2, 2], [1.0, 2.0, 3.0, 4.0])
+    huge = A([4, 4], [0.0, 0.0, 2e9, 2e9, -1e9, -1e9, 1e9, 1e9, math.nan, 0.0, 1.0, 1.0, 0.5, 0.5, 1e5, 1.5])
+    for mode, last in (('avg', (2.5 + 3) / 100000), ('max', 2.0)):
+        m.case('RoiAlign', [m.feed(x), m.feed(huge), m.const(A([4], [0] * 4), 'int64')], A([4, 1, 1, 1], [0, 0, 0, last]), mode=mode, kind='huge ' + mode)
+
+
+def capped_attention(m, r):
+    """The cap bends the scores before the mask is added: a key that the mask hides is not seen."""
+    q, k, v = (r.floats(1, 1, n, 4, low=-2, high=2) for n in (2, 3, 3))
+    mask = A([2, 3], [0.0, -math.inf, 1.0, -math.inf, 0.0, 0.0])
+    scores = matmul(q, transpose(k, [0, 1, 3, 2])).map(lambda s: 2 * math.tanh(s / 2 / 2))
+    masked = A([1, 1, 2, 3], (s + b for s, b in zip(scores.v, mask.v)))
+    shares = by_line(masked, softmax)
+    for mode, stage in ((1, scores), (2, masked), (3, shares)):
+        m.case('Attention', [m.feed(q), m.feed(k), m.feed(v), m.feed(mask)], matmul(shares, v), None, None, stage, softcap=2.0, qk_matmul_output_mode=mode, kind='capped %d' % mode)
+
+
+def capped_attention_23(m, r):
+    m.opset = 23
+    capped_attention(m, r)
+
+
 def gated(m, r):
     a, b = r.floats(2, 3, low=-2, high=2), r.floats(2, 3)
     swish = lambda alpha: a.map(lambda v: v * sigmoid(alpha * v))
@@ -256,7 +283,7 @@ def drawn(m, r):
             m.case('Multinomial', [m.feed(x, t)], (u, build([2, 9], lambda b, i: pick(lines(x)[b], unit(2.5, 9 * b + i, bits)))), sample_size=9, dtype=onnx.CODES[u], seed=2.5, kind='%s to %s' % (t, u))
 
 
-GROUPS = [gated, bits, doubles, integers, drawn]
+GROUPS = [standard, capped_attention, capped_attention_23, gated, bits, doubles, integers, drawn]
 
 
 def judge_refused(t, inlay, domain, op, ins, outs, attrs, words):

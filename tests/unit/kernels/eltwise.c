@@ -233,6 +233,10 @@ static void edges(void **state)
     assert_true(isnan(g[0]) && isnan(g[1]) && g[2] == 2 && g[3] == INFINITY);
     RUN(inlay_min_f32, &p, g, e, f);
     assert_true(isnan(g[0]) && isnan(g[1]) && g[2] == 0 && g[3] == -INFINITY);
+    float h[] = { 4, -4, 4, -0.0f }, k[] = { -2, 2, 2, 3 };
+    RUN(inlay_mod_f32, &p, g, h, k);
+    for (int i = 0; i < 4; i++)
+        assert_true(g[i] == 0 && !signbit(g[i]) == (k[i] > 0));
 }
 
 int main(void)

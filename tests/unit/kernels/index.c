@@ -3,6 +3,7 @@
  * contractions, resampling. */
 #include "steps.h"
 
+#include "kernels/cache.h"
 #include "kernels/einsum.h"
 #include "kernels/gather.h"
 #include "kernels/order.h"
@@ -51,6 +52,36 @@ static void scatters(void **state)
     assert_memory_equal(x, ((int32_t[]){ 1, 20, 3, 30, 5 }), sizeof x);
     index[0] = 5;
     assert_int_equal(RUN(inlay_scatter_nd_i32, &p, y, x, index, u), -INLAY_E_INDEX);
+}
+
+/* Rows of a cache go round, wherever the index lies; one that names no row writes nothing outside.
+ */
+static void caches(void **state)
+{
+    (void)state;
+    const uint8_t x[8] = { 1, 2, 3, 4, 5, 6, 7, 8 }, u[4] = { 10, 11, 12, 13 };
+    uint8_t guarded[24], *y = guarded + 8;
+    int64_t at[] = { 3, INT64_MAX };
+    inlay_cache_params p = { 2, 1, 4, 2, 1, 1 };
+    memset(guarded, 0xA5, sizeof guarded);
+    assert_int_equal(RUN(inlay_cache_update, &p, y, (void *)x, (void *)u, at), 0);
+    assert_memory_equal(y, ((uint8_t[]){ 11, 2, 3, 10, 13, 6, 7, 12 }), 8);
+    p.circular = 0;
+    at[0] = 2;
+    at[1] = 0;
+    assert_int_equal(RUN(inlay_cache_update, &p, y, (void *)x, (void *)u, at), 0);
+    assert_memory_equal(y, ((uint8_t[]){ 1, 2, 10, 11, 12, 13, 7, 8 }), 8);
+    static const int64_t outside[] = { -1, INT64_MIN, 3, INT64_MAX };
+    for (int i = 0; i < 4; i++) {
+        at[0] = outside[i];
+        p.circular = i < 2;
+        assert_int_equal(RUN(inlay_cache_update, &p, y, (void *)x, (void *)u, at), -INLAY_E_INDEX);
+    }
+    p.circular = 1;
+    p.length = p.count = 0;
+    assert_int_equal(RUN(inlay_cache_update, &p, y, (void *)x, (void *)u, at), -INLAY_E_INDEX);
+    for (int i = 0; i < 8; i++)
+        assert_true(guarded[i] == 0xA5 && guarded[16 + i] == 0xA5);
 }
 
 static void top(void **state)
@@ -203,9 +234,9 @@ static void resampling(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(gathers),    cmocka_unit_test(scatters),  cmocka_unit_test(top),
-        cmocka_unit_test(uniques),    cmocka_unit_test(sequences), cmocka_unit_test(contractions),
-        cmocka_unit_test(resampling),
+        cmocka_unit_test(gathers),      cmocka_unit_test(scatters),   cmocka_unit_test(caches),
+        cmocka_unit_test(top),          cmocka_unit_test(uniques),    cmocka_unit_test(sequences),
+        cmocka_unit_test(contractions), cmocka_unit_test(resampling),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
