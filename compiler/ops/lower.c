@@ -9,7 +9,7 @@
 #include "ops/families.h"
 
 /* Does nobody ask for a byte of it? A body may do more than make its results. */
-static bool makes_nothing(const Node *n)
+static bool is_unwanted(const Node *n)
 {
     for (int i = 0; i < n->n_out; i++)
         if (n->out[i] && tensor_count(n->out[i]))
@@ -19,7 +19,7 @@ static bool makes_nothing(const Node *n)
 
 void lower_node(Lower *l, Node *n)
 {
-    if (!makes_nothing(n))
+    if (!is_unwanted(n))
         n->op->lower(l, n);
 }
 
