@@ -34,6 +34,7 @@ static Tensor *image(Cloner *c, Graph *to, Tensor *t)
     Tensor *copy = graph_add_tensor(to, NULL, t->dtype, t->shape);
     copy->value = t->value;
     copy->declared = t->declared;
+    copy->assumed = t->assumed;
     copy->declared_dtype = t->declared_dtype;
     copy->symbol = t->symbol;
     return *slot = copy;

@@ -75,10 +75,11 @@ struct Tensor {
     int64_t view_offset;
     int64_t offset;       /* of a root: bytes into its base, set by the plan */
     DType declared_dtype; /* as the file's value_info says */
-    int region;  /* of a root in the arena: which of the plan's regions, 0 where there are none */
-    bool placed; /* offset is set */
-    int storage; /* StorageKind of ir/program.h */
-    int slot;    /* index of the input or output it is, else -1 */
+    bool assumed; /* `declared` is not of the file, but follows from what that says of others */
+    int region;   /* of a root in the arena: which of the plan's regions, 0 where there are none */
+    bool placed;  /* offset is set */
+    int storage;  /* StorageKind of ir/program.h */
+    int slot;     /* index of the input or output it is, else -1 */
     const int *perm; /* of one in the arena: its dimension i is the model's perm[i]; NULL: as in the
                         model */
 };

@@ -104,11 +104,13 @@ static void import(Reader *r, const WireEvent *e, Graph *g, const char *domain, 
     for (size_t i = 0; i < g->opset.n; i++) {
         if (strcmp(g->opset.at[i].domain, domain))
             continue;
-        if (g->opset.at[i].version == version)
-            return;
-        fail_at(STATUS_MALFORMED, reader_loc(r, e->at, domain), NULL,
-                "the operator set is imported twice, as version %lld and as version %lld",
-                (long long)g->opset.at[i].version, (long long)version);
+        if (g->opset.at[i].version != version)
+            warn_at(reader_loc(r, e->at, domain),
+                    "the operator set is imported twice, as version %lld and as version %lld; the "
+                    "last one counts",
+                    (long long)g->opset.at[i].version, (long long)version);
+        g->opset.at[i].version = version;
+        return;
     }
     const Opset o = { domain, version };
     VEC_PUSH(r->arena, &g->opset, o);

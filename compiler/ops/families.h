@@ -10,7 +10,7 @@
 ConstantFn no_constant; /* the operator has no recipe of its own */
 
 #define OP(name, domain, since, until, min_in, max_in, min_out, max_out, types, flags, infer, \
-           lower, constant) \
+           lower, constant, attributes) \
     InferFn infer; \
     LowerFn lower; \
     ConstantFn constant;

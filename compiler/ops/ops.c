@@ -12,9 +12,9 @@
 
 static const OpRow rows[] = {
 #define OP(name, domain, since, until, min_in, max_in, min_out, max_out, types, flags, infer, \
-           lower, constant) \
-    { #name,   domain, since, until, min_in, max_in,  min_out, \
-      max_out, types,  flags, infer, lower,  constant },
+           lower, constant, attributes) \
+    { #name,   domain, since, until, min_in, max_in,   min_out, \
+      max_out, types,  flags, infer, lower,  constant, attributes },
 #include "ops/ops.def"
 #undef OP
 };

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Declared shapes travel backwards through operators that keep the shape, so that an operator whose
  * result depends on values at run time knows it where only a later value is declared. Requires:
- * sorted nodes. Ensures: only Tensor.declared of values that had none changes. */
+ * sorted nodes. Ensures: only Tensor.declared of values that had none changes. And, when all shapes are
+ * known, whether the file's declarations agree with them. */
 #include <string.h>
 
 #include "ops/ops.h"
@@ -61,6 +62,12 @@ static void note(Origins *o, const Node *n, const Tensor *out)
     o->of[out->id] = from;
 }
 
+static void assume(Tensor *t, const Tensor *like)
+{
+    t->declared = like->declared;
+    t->assumed = true;
+}
+
 void declare_backwards(Graph *g)
 {
     const int ids = graph_root(g)->next_id + 1;
@@ -74,7 +81,67 @@ void declare_backwards(Graph *g)
         const Tensor *out = node_out(g->node.at[i], 0);
         Tensor *from = out && o.known[out->id] ? o.of[out->id] : NULL;
         if (from && shape_known(out->declared) && from->producer && from->declared->rank < 0)
-            from->declared = out->declared;
+            assume(from, out);
     }
     arena_release(scratch, mark);
+}
+
+/* --- afterwards: is what the file declares true? --- */
+
+/* Do the sizes that are known in both differ? Those known only at run time are bounds. */
+static bool contradicts(const Tensor *t)
+{
+    const Shape *d = t->declared, *s = &t->shape;
+    if (t->assumed || d->rank < 0 || s->rank < 0 || t->sequence)
+        return false;
+    bool differs = d->rank != s->rank;
+    for (int i = 0; !differs && i < s->rank; i++)
+        differs =
+            d->dim[i] >= 0 && s->dim[i] >= 0 && d->dim[i] != s->dim[i] && !(t->dynamic >> i & 1u);
+    return differs;
+}
+
+/* Did the user give sizes that the file leaves open? Then it does not contradict itself. */
+static bool sizes_given(const Graph *g)
+{
+    for (size_t i = 0; i < g->input.n; i++) {
+        const Tensor *t = g->input.at[i];
+        if (!shape_known(t->declared) && shape_known(&t->shape))
+            return true;
+    }
+    return false;
+}
+
+/* Converters declare [1,1] for what ai.onnx.ml makes, however many targets or classes there are. */
+static bool is_forgiven(const Tensor *t)
+{
+    return t->producer && !strcmp(t->producer->domain, "ai.onnx.ml");
+}
+
+static void report(const Tensor *t, bool given)
+{
+    const Graph *root = graph_root(t->graph);
+    const Loc loc =
+        t->producer ? node_loc(t->producer) : (Loc){ .file = root->file, .byte = -1, .node = -1 };
+    const char *declared = shape_text(root->arena, t->declared),
+               *found = shape_text(root->arena, &t->shape);
+    if (given || is_forgiven(t))
+        warn_at(loc, "value \"%s\" is declared as %s, but is %s%s", t->name, declared, found,
+                given ? " with these sizes" : "");
+    else
+        error_at(STATUS_MALFORMED, loc, "declare its true shape, or none",
+                 "value \"%s\" is declared as %s, but is %s", t->name, declared, found);
+}
+
+void declare_check(Graph *g)
+{
+    const bool given = sizes_given(g);
+    int found = 0;
+    for (size_t k = 0; k < g->all.n; k++) {
+        const Graph *part = g->all.at[k];
+        for (size_t i = 0; !graph_gone(part) && i < part->tensor.n; i++)
+            if (contradicts(part->tensor.at[i]) && (!given || !found++))
+                report(part->tensor.at[i], given);
+    }
+    fail_if_errors();
 }

@@ -23,11 +23,12 @@ static bool resolve(Node *n)
     return op_check(n);
 }
 
-/* All unsupported nodes are reported at once, before anything is computed. */
+/* All unsupported nodes and attributes are reported at once, before anything is computed. */
 static void resolve_all(Graph *g)
 {
     for (size_t i = 0; i < g->node.n; i++)
-        resolve(g->node.at[i]);
+        if (resolve(g->node.at[i]))
+            op_check_attributes(g->node.at[i]);
 }
 
 static bool constant_inputs(const Node *n)
@@ -103,6 +104,7 @@ void pass_infer(Graph *g)
     fail_if_errors();
     declare_backwards(g);
     infer_graph(g);
+    declare_check(g);
     dynamic_outputs(g);
     g->infer = NULL;
     graph_count_uses(g);

@@ -111,6 +111,18 @@ def declared(op, dims, *results, length=1, opset=20, **attrs):
                       [make_value(n, F32, d) for n, d in zip(names, results)], opset=opset)
 
 
+def lies(true, result, between=None):
+    """Relu and Neg, whose values are declared as it pleases."""
+    infos = [put(13, make_value('m', F32, between))] if between else []
+    nodes = [make_node('Relu', ['x'], ['m'], 'relu0'), make_node('Relu', ['m'], ['y'], 'relu')]
+    graph = b''.join(put(1, n) for n in nodes) + put(2, 'g') + put(11, make_value('x', F32, true)) + put(12, make_value('y', F32, result)) + b''.join(infos)
+    return put(1, 8) + put(8, put(2, 17)) + put(7, graph)
+
+
+def pooled(**attrs):
+    return make_model([make_node('MaxPool', ['x'], ['y'], 'pool', kernel_shape=[3, 3], **attrs)], [make_value('x', F32, [1, 1, 5, 5])], [make_value('y', F32, [1, 1, 3, 3])])
+
+
 def no_opset():
     graph = put(1, make_node('Relu', ['x'], ['y'], 'relu')) + put(2, 'g') + put(11, make_value('x', F32, [2])) + put(12, make_value('y', F32, [2]))
     return put(1, 8) + put(7, graph)
@@ -160,6 +172,16 @@ MODELS = [
     ('tile-of-nothing', lambda: declared('Tile', [0, 3], [3, 3], length=2), {65}, ['"odd"', '[3,3]']),
     ('tile-of-less', lambda: declared('Tile', [2, 3], [3, 3], length=2), {65}, ['"odd"', '[3,3]']),
     ('expand-of-other', lambda: declared('Expand', [2, 3], [4, 3], length=2), {65}, ['"odd"', '[4,3]']),
+    ('declared-otherwise', lambda: lies([2, 3], [2, 4]), {65}, ['"y"', '[2,4]', '[2,3]', '"relu"']),
+    ('declared-of-another-rank', lambda: lies([2, 3], [6]), {65}, ['"y"', '[6]', '[2,3]']),
+    ('declared-otherwise-inside', lambda: lies([2, 3], [2, 3], [7, 3]), {65}, ['"m"', '[7,3]', '[2,3]']),
+    ('both-declared-otherwise', lambda: lies([2, 3], [1, 3], [7, 3]), {65}, ['"m"', '[7,3]', '"y"', '[1,3]']),
+    ('misspelt-attribute', lambda: pooled(auto_padd='SAME_UPPER'), {65}, ['"pool"', 'MaxPool', '"auto_padd"', '"auto_pad"']),
+    ('attribute-of-none', lambda: make_model([make_node('Sin', ['x'], ['y'], 'sine', alpha=0.1)], [make_value('x', F32, [2])], [make_value('y', F32, [2])]),
+     {65}, ['"sine"', '"alpha"', 'it has none']),
+    ('bad-attributes-and-operators', lambda: make_model(
+        [make_node('Relu', ['x'], ['a'], 'first', alpha=0.1), make_node('Frobnicate', ['a'], ['b'], 'second'), make_node('Elu', ['b'], ['y'], 'third', alfa=0.1, gamma=1.0)],
+        [make_value('x', F32, [2])], [make_value('y', F32, [2])]), {65, 69}, ['"first"', 'Frobnicate', '"alfa"', '"alpha"', '"gamma"']),
     ('slice-of-less', lambda: make_model([make_node('Slice', ['x', 's', 's'], ['y'], 'odd')], [make_value('x', F32, [2]), make_value('s', I64, [1])],
                                          [make_value('y', F32, [3])]), {65}, ['"odd"', '[3]']),
 ]
@@ -210,6 +232,18 @@ def models(t, o):
         out = os.path.join(work, 'out')
         host.run([o.inlay, 'compile', write(os.path.join(work, 'good.onnx'), good()), '-o', out])
         expect(t, 'a failure leaves the old output', work, [o.inlay, 'compile', model, '-o', out], {69}, ['strange'])
+
+
+def tolerated(t, o):
+    """What looks odd and is taken."""
+    twice = make_model([make_node('Relu', ['x'], ['y'])], [make_value('x', F32, [2])], [make_value('y', F32, [2])], opset=13, domains=[('', 17)])
+    for name, model, flags, words in (('private attributes', pooled(__note='mine'), [], []),
+                                      ('operator set imported twice', twice, [], ['imported twice', '13', '17']),
+                                      ('declared for other sizes than the user gives', lies(['n', 3], [1, 3], [1, 3]), ['--dim', 'n=2'], ['"m"', '[1,3]', '[2,3]'])):
+        with host.Work() as work:
+            path = write(os.path.join(work, 'm.onnx'), model)
+            status, text = host.run([o.inlay, 'compile', path, '-o', os.path.join(work, 'out')] + flags)
+            t.ok(name, status == 0 and all(w in text for w in words), 'status %d\n%s' % (status, text[:1000]))
 
 
 def inputs(t, o):
@@ -283,6 +317,7 @@ def main():
     o = p.parse_args()
     t, digits = tap.Tap(), os.path.join(o.models, 'digits', 'digits.onnx')
     models(t, o)
+    tolerated(t, o)
     inputs(t, o)
     usage(t, o, digits)
     places(t, o, digits)

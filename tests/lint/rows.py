@@ -9,7 +9,7 @@ import sys
 import tap
 
 root = pathlib.Path(sys.argv[1])
-ROW = re.compile(r'^OP\((\w+), ("[^"]*"|\w+), .*, (\w+), (\w+), (\w+)\)$', re.M)
+ROW = re.compile(r'^OP\((\w+), ("[^"]*"|\w+), .*, (\w+), (\w+), (\w+), "[^"]*"\)$', re.M)
 HEAD = re.compile(r'^(?:void|Recipe \*)\s*(\w+)\([^;]*$|^(?:void|Recipe \*)\s*(\w+)\(.*\}$')
 
 
