@@ -2,75 +2,46 @@
  * Attributes that an operator does not have: a misspelt one would silently be another network. */
 #include <string.h>
 
+#include "base/nearest.h"
 #include "ops/ops.h"
 
-enum { LONGEST = 32 }; /* bytes of a name that are compared */
-
-/* Edits that make a of b: bytes put in, left out or changed. */
-static int edits(const char *a, size_t n, const char *b, size_t m)
+/* The names of a row, ended by NULL. */
+static const char **known_names(Arena *a, const OpRow *r)
 {
-    int row[LONGEST + 1];
-    n = n < LONGEST ? n : LONGEST;
-    m = m < LONGEST ? m : LONGEST;
-    for (size_t k = 0; k <= m; k++)
-        row[k] = (int)k;
-    for (size_t i = 1; i <= n; i++) {
-        int corner = row[0];
-        row[0] = (int)i;
-        for (size_t k = 1; k <= m; k++) {
-            const int changed = corner + (a[i - 1] != b[k - 1]);
-            const int least = (row[k] < row[k - 1] ? row[k] : row[k - 1]) + 1;
-            corner = row[k];
-            row[k] = changed < least ? changed : least;
-        }
+    const size_t most = strlen(r->attributes) / 2 + 2;
+    const char **names = NEW_ARRAY(a, const char *, most), *at = r->attributes;
+    for (size_t n = 0, length; (length = strcspn(at, " ")) > 0; n++) {
+        names[n] = arena_text(a, at, length);
+        at += length + strspn(at + length, " ");
     }
-    return row[m];
+    return names;
 }
 
-/* The next name of the list: its bytes, and where the rest begins; 0: none. */
-static size_t next_name(const char **list, const char **name)
+static bool is_one_of(const char *name, const char *const *names)
 {
-    *name = *list + strspn(*list, " ");
-    const size_t n = strcspn(*name, " ");
-    *list = *name + n;
-    return n;
+    while (*names && strcmp(*names, name) != 0)
+        names++;
+    return *names != NULL;
 }
 
-static bool has_attribute(const OpRow *r, const char *name)
+static const char *advice(Arena *a, const OpRow *r, const char *name, const char *const *names)
 {
-    const char *list = r->attributes, *known;
-    for (size_t n; (n = next_name(&list, &known)) > 0;)
-        if (strlen(name) == n && !memcmp(name, known, n))
-            return true;
-    return false;
-}
-
-/* "did you mean ..." or that there is none. */
-static const char *nearest(Arena *a, const OpRow *r, const char *name)
-{
-    const char *list = r->attributes, *known, *best = NULL;
-    size_t best_n = 0;
-    int least = 0;
-    for (size_t n; (n = next_name(&list, &known)) > 0;) {
-        const int d = edits(name, strlen(name), known, n);
-        if (best && d >= least)
-            continue;
-        best = known;
-        best_n = n;
-        least = d;
-    }
-    return best ? arena_printf(a, "the nearest that it has is \"%.*s\"", (int)best_n, best)
-                : "it has none";
+    const char *meant = nearest(name, names);
+    if (meant)
+        return arena_printf(a, "did you mean \"%s\"?", meant);
+    return *names ? arena_printf(a, "it has: %s", r->attributes) : "it has none";
 }
 
 void op_check_attributes(const Node *n)
 {
-    if (!strcmp(n->op->domain, "inlay"))
-        return;
-    for (int i = 0; i < n->n_attr; i++) {
+    Arena *a = n->graph->arena;
+    const ArenaMark mark = arena_mark(a);
+    const char *const *names = n->n_attr ? known_names(a, n->op) : NULL;
+    for (int i = 0; i < n->n_attr && strcmp(n->op->domain, "inlay") != 0; i++) {
         const char *name = n->attr[i].name;
-        if (strncmp(name, "__", 2) && !has_attribute(n->op, name))
-            error_at(STATUS_MALFORMED, node_loc(n), nearest(n->graph->arena, n->op, name),
+        if (strncmp(name, "__", 2) != 0 && !is_one_of(name, names))
+            error_at(STATUS_MALFORMED, node_loc(n), advice(a, n->op, name, names),
                      "%s has no attribute \"%s\"", n->op->name, name);
     }
+    arena_release(a, mark);
 }
