@@ -253,13 +253,25 @@ static bool taken_range(const Node *n, int axis, int64_t *start, int64_t *end)
     return true;
 }
 
+void dynamic_cut(const Node *at, int n, Tensor *const *t, int axis, Tensor *size)
+{
+    const int id = ++graph_root(at->graph)->next_size;
+    for (int i = 0; i < n; i++) {
+        int source[MAX_RANK];
+        for (int k = 0; k < t[i]->shape.rank; k++)
+            source[k] = k == axis ? 0 : -1;
+        t[i]->dynamic = 1u << axis;
+        tensor_size_ids(t[i])[axis] = id;
+        t[i]->dims = assemble(at, size, &t[i]->shape, source);
+    }
+}
+
 /* A Slice along the one dynamic axis: what it takes of the real size. */
 static bool cut_dynamic(Node *n, const Tensor *t)
 {
     const int axis = only_axis(t);
     Tensor *y = n->out[0];
     int64_t start, end;
-    int source[MAX_RANK];
     if (t->dynamic != 1u << axis || !taken_range(n, axis, &start, &end))
         return false;
     Tensor *begin = expand_i64s(n, 1, &start);
@@ -267,11 +279,7 @@ static bool cut_dynamic(Node *n, const Tensor *t)
     left = expand_binary(n, "Sub", left, begin);
     left = expand_binary(n, "Max", left, expand_i64s(n, 1, (const int64_t[]){ 0 }));
     left = expand_binary(n, "Min", left, expand_i64s(n, 1, &y->shape.dim[axis]));
-    for (int k = 0; k < y->shape.rank; k++)
-        source[k] = k == axis ? 0 : -1;
-    y->dynamic = 1u << axis;
-    tensor_size_ids(y)[axis] = ++graph_root(n->graph)->next_size;
-    y->dims = assemble(n, left, &y->shape, source);
+    dynamic_cut(n, 1, &y, axis, left);
     return true;
 }
 

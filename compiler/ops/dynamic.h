@@ -27,6 +27,10 @@ Tensor *node_count(const Node *n);
 Shape dynamic_bound(const Node *n, int i, Shape bound);
 void dynamic_copy(Tensor *to, const Tensor *from);
 
+/* For nodes in the place of `at`: of each of the n tensors only the first `size` (int64 [1])
+ * elements along the axis count. */
+void dynamic_cut(const Node *at, int n, Tensor *const *t, int axis, Tensor *size);
+
 /* For pass_infer. Before a node's infer function: true where it is a Shape or Size of such an
  * operand, now replaced. */
 bool dynamic_shape(Node *n);

@@ -52,7 +52,8 @@ const OpRow *op_rows(int *count);
 /* Checks operand counts and element type against the row; reports with error_at (all nodes are
  * checked before leaving). */
 bool op_check(const Node *n);
-/* Reports (error_at) each attribute that the operator of n->op does not have, and the one meant. Names that begin with "__" are anybody's. */
+/* Reports (error_at) each attribute that the operator of n->op does not have. Names that begin with
+ * "__" are anybody's. */
 void op_check_attributes(const Node *n);
 
 /* The type in which an operand of type t is computed: t itself, or what the flags say; operands of

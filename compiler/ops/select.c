@@ -10,6 +10,7 @@
 #include "kernels/order.h"
 #include "kernels/select.h"
 #include "ops/dynamic.h"
+#include "ops/expand.h"
 #include "ops/families.h"
 #include "ops/nest.h"
 #include "ops/values.h"
@@ -252,6 +253,21 @@ static int topk_axis(const Node *n)
     return node_axis(n, node_int(n, "axis", -1), infer_shape(n, 0)->rank);
 }
 
+/* k is a value: all are put in order, of which the first k count. */
+static void expand_topk(Node *n, int axis)
+{
+    const int64_t none = 0, size = n->in[0]->shape.dim[axis], one = 1;
+    Tensor *k = expand_reshape(n, expand_cast(n, n->in[1], DT_I64), 1, &one),
+           *in[] = { n->in[0], expand_i64s(n, 1, &size) };
+    k = expand_binary(n, "Max", k, expand_i64s(n, 1, &none));
+    k = expand_binary(n, "Min", k, expand_i64s(n, 1, &size));
+    Node *all = expand_node(n, "TopK", 2, in, 2);
+    expand_copy_attrs(all, n);
+    expand_done(all);
+    dynamic_cut(n, 2, all->out, axis, k);
+    expand_finish(n, 2, all->out);
+}
+
 void infer_topk(Node *n)
 {
     Shape s = *infer_shape(n, 0);
@@ -260,6 +276,10 @@ void infer_topk(Node *n)
     const int64_t *k = n->op->since < 10 ? &attr : infer_ints(n, 1, &count);
     if (!k) {
         const int64_t size = s.dim[axis];
+        if (!shape_known(n->out[0]->declared)) {
+            expand_topk(n, axis);
+            return;
+        }
         s.dim[axis] = -1;
         infer_declared_as(n, 0, n->in[0]->dtype, s);
         infer_require(n, 0, n->out[0]->shape.dim[axis] <= size);

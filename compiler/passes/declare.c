@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Declared shapes travel backwards through operators that keep the shape, so that an operator whose
  * result depends on values at run time knows it where only a later value is declared. Requires:
- * sorted nodes. Ensures: only Tensor.declared of values that had none changes. And, when all shapes are
- * known, whether the file's declarations agree with them. */
+ * sorted nodes. Ensures: only Tensor.declared of values that had none changes. And, when all shapes
+ * are known, whether the file's declarations agree with them. */
 #include <string.h>
 
 #include "ops/ops.h"

@@ -23,7 +23,7 @@ const PassRow *pass_rows(int *count);
 
 /* Declared shapes travel backwards to values that have none. */
 void declare_backwards(Graph *g);
-/* Reports (error_at), and fails, where a shape that the file declares is not the one that was inferred. */
+/* Reports (error_at), and fails, where a declared shape is not the one that was inferred. */
 void declare_check(Graph *g);
 /* Infers and folds one graph (also a subgraph, once its inputs have shapes). */
 void infer_graph(Graph *g);

@@ -59,6 +59,15 @@ def part_of_selection():
     return model, [floats('f', [4, 2], range(8)), floats('s', [4], [1, -1, 2, 3])], [floats('y', [2, 1], [54, 76])]
 
 
+def best_of_some(k):
+    """As many as the model is told when it runs, of two rows of four: no more than there are."""
+    model = make_model([make_node('TopK', ['x', 'k'], ['v', 'i']), make_node('Neg', ['v'], ['y'])], [make_value('x', F32, [2, 4]), make_value('k', I64, [1])],
+                       [make_value('y', F32, [2, 'n']), make_value('i', I64, [2, 'n'])])
+    values, places, n = [[-4, -3, -2, -1], [-8, -7, -6, -5]], [[1, 3, 0, 2], [3, 2, 1, 0]], min(max(k, 0), 4)
+    return model, [floats('x', [2, 4], [2, 4, 1, 3, 5, 6, 7, 8]), ints('k', [1], [k])], [
+        floats('y', [2, n], [v for row in values for v in row[:n]]), ints('i', [2, n], [i for row in places for i in row[:n]])]
+
+
 def judge(inlay, case):
     """'' or what is wrong."""
     model, given, want = case
@@ -84,6 +93,9 @@ def main():
     for case in (growing_sequence, values_of_a_turn, part_of_selection):
         bad = judge(o.inlay, case())
         t.ok(case.__name__, not bad, bad)
+    for k in (2, 4, 1, 0, 9, -3):
+        bad = judge(o.inlay, best_of_some(k))
+        t.ok('best %d of four' % k, not bad, bad)
     t.done()
 
 
