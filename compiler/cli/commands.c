@@ -82,6 +82,8 @@ void cmd_compile(Compile *c)
 
 void cmd_analyze(Compile *c)
 {
+    if (c->options->curve && c->options->plan && c->options->plan < PLAN_STREAM)
+        fail_at(STATUS_USAGE, LOC_NONE, NULL, "--curve needs --plan=stream, the default");
     c->estimate = true;
     build(c);
     if (c->options->json) {
