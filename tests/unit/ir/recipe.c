@@ -516,29 +516,27 @@ static void make_cut(Case *c, DType t, int rank, const int64_t *dims)
         slice(c, axis, n, -1, n);
 }
 
-/* An axis of two factors: stored [n/2][2] and turned, or with each element twice. */
-static void make_factors(Case *c, DType t, int rank, const int64_t *dims)
+/* Makes an axis of n elements one of two factors: [n / by][by] is turned. */
+static void swap_factors(Case *c, int axis, int64_t by)
 {
-    const int axis = (int)pick(&c->random, 0, rank - 1);
-    if (dims[axis] % 2 || rank == MAX_RANK) {
-        begin_with(c, t, rank, dims);
+    const Naive old = c->want;
+    if (axis >= old.rank || old.rank == MAX_RANK || old.dim[axis] % by)
         return;
-    }
-    int64_t split[MAX_RANK];
     int perm[MAX_RANK];
-    for (int a = 0; a < rank; a++) {
-        split[a + (a > axis)] = dims[a];
+    for (int a = 0; a < old.rank; a++) {
+        c->want.dim[a + (a > axis)] = old.dim[a];
         perm[a + (a > axis)] = a + (a > axis);
     }
-    split[axis] = dims[axis] / 2;
-    split[axis + 1] = 2;
+    c->want.dim[axis] = old.dim[axis] / by;
+    c->want.dim[axis + 1] = by;
     perm[axis] = axis + 1;
     perm[axis + 1] = axis;
-    begin_with(c, t, rank + 1, split);
+    c->want.rank++;
+    c->got = recipe_reshape(&c->store, c->got, c->want.rank, c->want.dim);
     transpose(c, perm);
-    c->want.rank = rank;
-    memcpy(c->want.dim, dims, (size_t)rank * sizeof *dims);
-    c->got = recipe_reshape(&c->store, c->got, rank, dims);
+    c->want.rank = old.rank;
+    memcpy(c->want.dim, old.dim, sizeof old.dim);
+    c->got = recipe_reshape(&c->store, c->got, old.rank, old.dim);
 }
 
 static void make_operand(Case *c, int rank, const int64_t *dims)
@@ -549,10 +547,10 @@ static void make_operand(Case *c, int rank, const int64_t *dims)
         make_turned(c, t, rank, dims);
     else if (kind == 2)
         make_cut(c, t, rank, dims);
-    else if (kind == 3)
-        make_factors(c, t, rank, dims);
     else
         begin_with(c, t, rank, dims);
+    if (kind == 3)
+        swap_factors(c, (int)pick(&c->random, 0, rank - 1), pick(&c->random, 2, 3));
     c->want.dtype = DT_F32;
     c->got = recipe_cast(&c->store, c->got, DT_F32);
     if (pick(&c->random, 0, 1)) {
@@ -566,10 +564,12 @@ static void make_operand(Case *c, int rank, const int64_t *dims)
 /* Times or plus an operand over some of the last axes, each of them whole or of one element. */
 static void do_operand(Case *c)
 {
+    if (c->want.dtype != DT_F32 || !count_of(&c->want))
+        return;
+    if (c->want.rank && pick(&c->random, 0, 1))
+        swap_factors(c, pick_axis(c), pick(&c->random, 2, 3));
     const Naive want = c->want;
     Recipe *got = c->got;
-    if (want.dtype != DT_F32 || !count_of(&want))
-        return;
     int64_t dims[MAX_RANK];
     const int rank = (int)pick(&c->random, 0, want.rank), first = want.rank - rank;
     for (int a = 0; a < rank; a++)
