@@ -266,7 +266,7 @@ void bounds_cache(Bounds *b)
 {
     const inlay_cache_params *p = b->params;
     const int64_t rows = product3(b, p->batch, p->outer, p->bytes);
-    bounds_refuse(b, p->count > 0 && p->length < 1, "it has rows for a cache of none");
+    bounds_refuse(b, p->count > p->length, "it has more new rows than its cache");
     touch(b, 0, "result", sat_mul(rows, bounds_size(b, p->length)));
     touch(b, 1, "cache", sat_mul(rows, bounds_size(b, p->length)));
     touch(b, 2, "update", sat_mul(rows, bounds_size(b, p->count)));

@@ -10,6 +10,7 @@
 #include "prove/bound.h"
 #include "prove/check.h"
 #include "prove/impose.h"
+#include "prove/reach.h"
 
 static const json_t *parse(Compile *c, const char *path)
 {
@@ -146,6 +147,7 @@ void cmd_prove(Compile *c)
     open_model(c, claim, &taken, loc);
     c->program = lower_graph(c->graph, claim->pack);
     claim_impose(c->program, claim, path);
+    claim_reach(c->program, claim, path);
     const Objection o = plan_object(c->program);
     if (o.why && o.operand)
         fail_at(STATUS_LIMIT, loc, NULL,

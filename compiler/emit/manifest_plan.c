@@ -4,6 +4,7 @@
 #include "emit/manifest.h"
 
 #include "base/size.h"
+#include "bounds/bounds.h"
 
 /* A tensor with bytes of its own, in the order in which steps touch them. */
 typedef struct Listed {
@@ -94,7 +95,7 @@ static const char *access_name(const Operand *o)
     return o->scratch ? "scratch" : o->write && o->read ? "update" : o->write ? "write" : "read";
 }
 
-static json_t *operand(const ManifestPlan *l, const Operand *o, int32_t step)
+static json_t *operand(const ManifestPlan *l, const Operand *o, const Reach *reach, int32_t step)
 {
     if (!o->tensor)
         return json_null();
@@ -103,6 +104,7 @@ static json_t *operand(const ManifestPlan *l, const Operand *o, int32_t step)
     const Tensor *t = tensor_root(o->tensor, &at);
     at += o->offset;
     manifest_set(j, "access", json_string(access_name(o)));
+    manifest_set(j, "reach", integer(bounds_bytes(o, reach)));
     if (t->storage == STORE_WEIGHTS) {
         manifest_set(j, "weights", integer(t->offset + at));
         manifest_set(j, "bytes", integer(tensor_bytes(o->tensor)));
@@ -159,10 +161,15 @@ void manifest_schedule(ManifestText *m, const Program *p)
 void manifest_operands(const ManifestPlan *l, json_t *j, const Step *s)
 {
     json_t *lowered = manifest_made(json_array()), *operands = manifest_made(json_array());
+    const ArenaMark mark = arena_mark(&l->p->graph->store->scratch);
+    Reach *reach = NEW_ARRAY(&l->p->graph->store->scratch, Reach, s->n_operand + 1);
+    bounds_of(l->p, s, reach);
     for (int32_t i = 0; i < s->n_lowered; i++)
         json_array_append_new(lowered, manifest_made(integer(s->lowered[i])));
     for (int k = 0; k < s->n_operand; k++)
-        json_array_append_new(operands, manifest_made(operand(l, s->operand + k, s->index)));
+        json_array_append_new(operands,
+                              manifest_made(operand(l, s->operand + k, reach + k, s->index)));
+    arena_release(&l->p->graph->store->scratch, mark);
     if (s->node)
         manifest_set(j, "node_index", integer(s->node->index));
     manifest_set(j, "lowered", lowered);

@@ -149,6 +149,18 @@ static void like_first(Node *n)
             expand_operand(n, i, t);
 }
 
+/* Scale, bias, mean and variance have a number for each channel. */
+static void check_channels(const Node *n)
+{
+    const Shape *x = infer_shape(n, 0);
+    const int64_t channels = x->rank > 1 ? x->dim[1] : 1;
+    for (int i = 1; i < 5; i++)
+        if (shape_count(infer_shape(n, i)) != channels)
+            fail_node(n, STATUS_MALFORMED, NULL,
+                      "its operand \"%s\" has %lld elements, its input %lld channels",
+                      n->in[i]->name, (long long)tensor_count(n->in[i]), (long long)channels);
+}
+
 void infer_batchnorm(Node *n)
 {
     const DType statistics = n->in[3]->dtype;
@@ -159,6 +171,7 @@ void infer_batchnorm(Node *n)
                   dtype_name(n->in[0]->dtype));
     infer_same(n);
     check_batchnorm(n);
+    check_channels(n);
     const Shape *mean = infer_shape(n, 3);
     if (n->n_out > 1 && !is_training(n)) {
         for (int i = 1; i < n->n_out; i++)

@@ -160,9 +160,29 @@ static void quant_operands(Lower *l, Node *n, const Places *p, Tensor **q)
     q[5] = at(n, p->zy);
 }
 
+/* A scale or zero point: one for all, or one for each row or column, in each matrix or in all. */
+static void check_count(const Node *n, int place, int64_t lines, int64_t batches)
+{
+    const Tensor *t = at(n, place);
+    const int64_t count = t ? shape_count(infer_shape(n, place)) : 1;
+    if (count != 1 && count != lines && count != i64_mul(lines, batches))
+        fail_node(n, STATUS_MALFORMED, NULL, "its operand \"%s\" has %lld elements, 1 or %lld fit",
+                  t->name, (long long)count, (long long)lines);
+}
+
+static void check_counts(const Node *n, const Places *p, const Product *r)
+{
+    const int64_t batches = shape_count(&r->batch);
+    check_count(n, p->za, r->m, batches);
+    check_count(n, p->sa, r->m, batches);
+    check_count(n, p->zb, r->n, batches);
+    check_count(n, p->sb, r->n, batches);
+}
+
 static void lower_product(Lower *l, Node *n, const Places *places)
 {
     const Product r = product_of(n, places);
+    check_counts(n, places, &r);
     Tensor *a = at(n, places->a), *b = at(n, places->b);
     check_bytes(n, places->a);
     check_bytes(n, places->b);

@@ -161,10 +161,13 @@ void infer_nonzero(Node *n)
     int64_t count, found = 0;
     const double *v = tensor_doubles(n->graph, n->in[0], &count);
     if (!v) {
-        infer_out(
-            n, 0, DT_I64,
-            dynamic_bound(n, 0,
-                          shape_of(2, (const int64_t[]){ s->rank ? s->rank : 1, shape_count(s) })));
+        const int64_t axes = s->rank ? s->rank : 1, most[] = { axes, shape_count(s) };
+        const Shape bound = dynamic_bound(n, 0, shape_of(2, most));
+        if (bound.dim[0] != axes)
+            fail_node(n, STATUS_MALFORMED, NULL,
+                      "its result is declared with %lld rows, its input has %lld axes",
+                      (long long)bound.dim[0], (long long)axes);
+        infer_out(n, 0, DT_I64, bound);
         dynamic_out(n, 0, 1);
         return;
     }
@@ -358,6 +361,8 @@ void lower_cumulate(Lower *l, Node *n)
     const Shape *s = &n->in[0]->shape;
     int64_t count;
     const int64_t *axis = infer_ints(n, 1, &count);
+    if (axis && count != 1)
+        fail_node(n, STATUS_MALFORMED, NULL, "its axis has %lld elements", (long long)count);
     inlay_cumulate_params p = { .rank = s->rank,
                                 .axis = axis ? node_axis(n, axis[0], s->rank) : -1,
                                 .exclusive = node_int(n, "exclusive", 0) != 0,

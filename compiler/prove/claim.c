@@ -185,6 +185,7 @@ static ClaimOperand operand_of(const Reader *r, const Claim *c, const json_t *j)
         malformed(r, "entry", "object");
     ClaimOperand o = { .given = true,
                        .access = access_of(r, j),
+                       .reach = optional(r, j, "reach", 0, MOST_BYTES, -1),
                        .constant = json_object_get(j, "weights") != NULL };
     if (o.constant)
         return o;

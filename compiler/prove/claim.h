@@ -22,6 +22,7 @@ typedef struct ClaimOperand {
     bool given, constant; /* neither: left out */
     ClaimAccess access;
     int32_t tensor;
+    int64_t reach; /* -1: not stated */
     int64_t at, row, pixel, part, pitch;
     int32_t rows, ring;
     RowRule rule;

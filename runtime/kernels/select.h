@@ -172,9 +172,11 @@ INLAY_PARAMS(nonzero);
         const inlay_nonzero_params *p = (const inlay_nonzero_params *)s->params; \
         int64_t *y = (int64_t *)inlay_at(base, s, 0); \
         const T *x = (const T *)inlay_at(base, s, 2); \
-        int32_t at[8] = { 0 }, found = 0, d; \
+        int32_t at[8] = { 0 }, found = 0, some = 1, d; \
         (void)r0, (void)r1; \
-        do { \
+        for (d = 0; d < p->rank; d++) \
+            some = some && p->n[d]; \
+        for (d = some - 1; d >= 0;) { \
             if (*x++ != 0) { \
                 if (found == p->room) \
                     return -INLAY_E_SHAPE; \
@@ -187,7 +189,7 @@ INLAY_PARAMS(nonzero);
                     break; \
                 at[d] = 0; \
             } \
-        } while (d >= 0); \
+        } \
         for (d = 0; d < p->rank; d++) \
             memset(y + (ptrdiff_t)d * p->room + found, 0, (size_t)(p->room - found) * sizeof *y); \
         return inlay_counted((int64_t *)inlay_at(base, s, 1), found, p->room) ? 0 \

@@ -35,9 +35,12 @@ static inline int inlay_col2im_read(inlay_col2im_params *p, const int64_t *image
         p->blocks[a] =
             (image[a] + p->pad[a] + p->end[a] - (tap[a] - 1) * p->dilation[a] - 1) / p->stride[a] +
             1;
-        if (p->blocks[a] < 1)
+        if (p->blocks[a] < 1 || tap[a] > p->columns / columns)
             return 0;
-        columns *= p->tap[a] * p->blocks[a];
+        columns *= tap[a];
+        if (p->blocks[a] > p->columns / columns)
+            return 0;
+        columns *= p->blocks[a];
     }
     return columns == p->columns;
 }

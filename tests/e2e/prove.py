@@ -108,6 +108,12 @@ def reordered_lists(man):
                 yield 'entries %d and %d of list %d swapped' % (i, i + 1, k), m
 
 
+def edit_reach(man, by):
+    """Of a step that is done as it was lowered."""
+    step = next(s for s in man['steps'] if len(s['lowered']) == 1 and 'piece' not in s and 'strip' not in s)
+    step['operands'][0]['reach'] += by
+
+
 def facts(man):
     """Statements that are wrong by themselves."""
     for what, change in [
@@ -116,6 +122,8 @@ def facts(man):
             ('optimal without a reason', lambda m: m['arena'].update(lower_bound=m['arena']['lower_bound'] - 16, optimal=True)),
             ('a window one row smaller', lambda m: next(op for s in m['steps'] for op in s['operands'] if op and isinstance(op.get('rule'), dict))['rule'].update(extent=0)),
             ('a step done twice', lambda m: (m['steps'].append(m['steps'][0]), m.update(schedule=[{'first': 0, 'steps': len(m['steps'])}]))),
+            ('a reach one byte further', lambda m: edit_reach(m, 1)),
+            ('a reach one byte shorter', lambda m: edit_reach(m, -1)),
             ('a pixel stride', lambda m: next(op for s in m['steps'] for op in s['operands'] if op and 'pixel' in op).update(pixel=1000)),
             ('steps that no range runs', lambda m: m['schedule'].pop()),
             ('a tensor that is shorter', lambda m: m['tensors'][-1].update(bytes=4))]:

@@ -36,7 +36,7 @@ def check(o, folder):
         status, text = host.run([o.units, 'run', model] + flags + plan + [x for path, _ in data for x in ('--input', path)], limit=LONG)
         found = re.search(r'(\d+) runs, (\d+) faults', text)
         units += int(found.group(1)) if found else 0
-        if status not in (0, 1, 65, 69, 78):
+        if status not in (0, 1, 65, 69, 78) or 'Sanitizer' in text or 'runtime error:' in text:      # sanitizers, too, end with 1
             bad += '%s: status %d: %s\n' % (' '.join(plan), status, text[:1500])
     return units, bad
 

@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Models whose operands are of other sizes than their kernels go through: each is refused with status 65, with the node and the operand
+named, or ends its run with a message where only values can show it. None may read or write out of bounds: run it under AddressSanitizer.
+
+    bounds.py --inlay INLAY"""
+import argparse
+import math
+import os
+import re
+import struct
+
+import host
+import onnx
+import tap
+from onnx import make_graph_attr, make_model, make_node, make_tensor, make_value
+
+F32, U8, I32, I64, BOOL = 1, 2, 6, 7, 9
+FORM = {F32: 'f', U8: 'B', I32: 'i', I64: 'q', BOOL: 'B'}
+
+
+def weight(name, code, dims, values):
+    return make_tensor(name, code, dims, struct.pack('<%d%s' % (len(values), FORM[code]), *values))
+
+
+def model(op, ins, outs, weights=(), opset=24, **attrs):
+    """One node; ins and outs are (name, type, dims)."""
+    names = attrs.pop('names', None) or [i[0] for i in ins] + [w for w, _ in weights]
+    node = make_node(op, names, [o[0] for o in outs], 'it', **attrs)
+    return make_model([node], [make_value(*i) for i in ins], [make_value(*o) for o in outs], [w for _, w in weights], opset)
+
+
+def both(op, ins, outs, opset=24, **attrs):
+    """The operands as inputs, and the same but for the first as constants."""
+    yield op, model(op, ins, outs, opset=opset, **attrs)
+    weights = []
+    for name, code, dims in ins[1:]:
+        weights.append((name, weight(name, code, dims, [1] * math.prod(dims))))
+    yield op + ', constants', model(op, ins[:1], outs, weights, opset=opset, **attrs)
+
+
+def loop_of_rows():
+    """Each turn gives 8 floats, of which the declared result has room for 4."""
+    body = make_graph_attr('body', [make_node('Identity', ['c'], ['c2']), make_node('Add', ['x', 'x'], ['row'])],
+                           [make_value('i', I64, []), make_value('c', BOOL, [])],
+                           [make_value('c2', BOOL, []), make_value('row', F32, [4])])
+    return make_model([make_node('Loop', ['n', ''], ['y'], 'it', graphs=[body])], [make_value('x', F32, [8])], [make_value('y', F32, [3, 4])],
+                      [weight('n', I64, [], [3])])
+
+
+def short_operands():
+    """(name, model, what the message calls the operand)"""
+    rows = ('y', F32, [2, 8])
+    for b in both('LayerNormalization', [('x', F32, [2, 8]), ('s', F32, [8]), ('b', F32, [3])], [rows]):
+        yield b
+    for b in both('LayerNormalization', [('x', F32, [2, 8]), ('s', F32, [3])], [rows]):
+        yield b
+    for b in both('RMSNormalization', [('x', F32, [2, 8]), ('s', F32, [3])], [rows]):
+        yield b
+    four = [('s', F32, [8]), ('b', F32, [8]), ('m', F32, [8]), ('v', F32, [8])]
+    for short in range(4):
+        channels = [(n, c, [3] if i == short else d) for i, (n, c, d) in enumerate(four)]
+        for training in range(2):
+            for b in both('BatchNormalization', [('x', F32, [2, 8, 5])] + channels, [('y', F32, [2, 8, 5])] + [('rm', F32, [8]), ('rv', F32, [8])][:2 * training],
+                          opset=17, training_mode=training):
+                yield b
+    quantized = [('a', U8, [2, 4]), ('as', F32, []), ('az', U8, []), ('b', U8, [4, 8]), ('bs', F32, [8]), ('bz', U8, [8]), ('ys', F32, []), ('yz', U8, [])]
+    for i, dims in ((1, [0]), (2, [0]), (4, [3]), (5, [3]), (6, [0]), (7, [0])):
+        ins = [(n, c, dims if k == i else d) for k, (n, c, d) in enumerate(quantized)]
+        for b in both('QLinearMatMul', ins, [('y', U8, [2, 8])]):
+            yield b
+    conv = [('x', U8, [1, 2, 5, 5]), ('xs', F32, []), ('xz', U8, []), ('w', U8, [8, 2, 3, 3]), ('ws', F32, [8]), ('wz', U8, [8]), ('ys', F32, []), ('yz', U8, []),
+            ('b', I32, [8])]
+    for i, dims in ((1, [0]), (2, [0]), (4, [3]), (5, [3]), (6, [0]), (7, [0]), (8, [3])):
+        ins = [(n, c, dims if k == i else d) for k, (n, c, d) in enumerate(conv)]
+        for b in both('QLinearConv', ins, [('y', U8, [1, 8, 3, 3])]):
+            yield b
+    for b in both('MaxUnpool', [('x', F32, [1, 1, 2, 2]), ('i', I64, [1, 1, 1, 2])], [('y', F32, [1, 1, 4, 4])], kernel_shape=[2, 2], strides=[2, 2]):
+        yield b
+    for op in 'NegativeLogLikelihoodLoss', 'SoftmaxCrossEntropyLoss':
+        for b in both(op, [('x', F32, [6, 5]), ('t', I64, [2])], [('y', F32, [])]):
+            yield b
+        for b in both(op, [('x', F32, [6, 5]), ('t', I64, [6]), ('w', F32, [3])], [('y', F32, [])]):
+            yield b
+    for b in both('NonMaxSuppression', [('boxes', F32, [1, 6, 4]), ('scores', F32, [1, 1, 3]), ('most', I64, [1])], [('y', I64, [3, 3])]):
+        yield b
+    for b in both('NonMaxSuppression', [('boxes', F32, [1, 6, 4]), ('scores', F32, [1, 1, 6]), ('most', I64, [0])], [('y', I64, [3, 3])]):
+        yield b
+    yield 'Col2Im', model('Col2Im', [('x', F32, [1, 4, 3])], [('y', F32, [1, 1, 4, 4])],
+                          [('image', weight('image', I64, [2], [4, 4])), ('block', weight('block', I64, [2], [2, 2]))])
+    yield 'Col2Im, sizes as inputs', model('Col2Im', [('x', F32, [1, 4, 9]), ('image', I64, [1]), ('block', I64, [2])], [('y', F32, [1, 1, 4, 4])])
+    for op in ('CumProd', 'CumSum') :
+        for b in both(op, [('x', F32, [2, 3]), ('axis', I64, [0])], [('y', F32, [2, 3])], opset=26 if op == 'CumProd' else 24):
+            yield b
+    for b in both('Trilu', [('x', F32, [3, 3]), ('k', I64, [0])], [('y', F32, [3, 3])]):
+        yield b
+    yield 'AffineGrid', model('AffineGrid', [('theta', F32, [1, 2, 3])], [('y', F32, [4, 2, 2, 2])], [('size', weight('size', I64, [4], [4, 1, 2, 2]))])
+    yield 'AffineGrid, size as input', model('AffineGrid', [('theta', F32, [1, 2, 3]), ('size', I64, [4])], [('y', F32, [4, 2, 2, 2])])
+    yield 'Loop, a scan output', loop_of_rows()
+    for dims in [1, 8], [3, 8], [8]:
+        yield 'NonZero %s' % dims, model('NonZero', [('x', F32, [2, 4])], [('y', I64, dims)])
+    outs = [('p', F32, [4, 2]), ('q', F32, [4, 2])]
+    yield 'Split, too many', model('Split', [('x', F32, [6, 2])], outs, [('s', weight('s', I64, [2], [4, 4]))], axis=0)
+    yield 'Split, negative', model('Split', [('x', F32, [6, 2])], outs, [('s', weight('s', I64, [2], [8, -2]))], axis=0)
+
+
+def wrong_values():
+    yield 'NonZero, more than declared', model('NonZero', [('x', F32, [2, 4])], [('y', I64, [2, 3])])
+
+
+def judge(inlay, data, work):
+    """'' where it is refused, or its run ends with a message."""
+    path = os.path.join(work, 'm.onnx')
+    with open(path, 'wb') as f:
+        f.write(data)
+    status, text = host.run([inlay, 'analyze', path])
+    if status == 65:
+        named = re.search(r'node 0 "it" \(\w+\): error: ', text)
+        return '' if named and text.strip() else 'no node in: ' + text
+    if status not in (0, 69):
+        return 'status %d: %s' % (status, text[:500])
+    if status == 69:
+        return ''
+    return 'is accepted'
+
+
+def judge_run(inlay, data, work):
+    """'' where it is accepted, and a run ends with a message that values do not fit."""
+    path = os.path.join(work, 'm.onnx')
+    with open(path, 'wb') as f:
+        f.write(data)
+    inputs = []
+    for i, value in enumerate(onnx.read_io(path)[0]):
+        inputs += ['--input', os.path.join(work, '%d.pb' % i)]
+        with open(inputs[-1], 'wb') as f:
+            f.write(weight(value.name, value.code, value.dims, [1] * math.prod(value.dims)))
+    status, text = host.run([inlay, 'run', path, '-o', work] + inputs)
+    return '' if status == 1 and 'asks for another shape' in text else 'status %d: %s' % (status, text[:500])
+
+
+def main():
+    p = argparse.ArgumentParser()
+    p.add_argument('--inlay', required=True)
+    o = p.parse_args()
+    t = tap.Tap()
+    for k, (name, data) in enumerate(short_operands()):
+        with host.Work() as work:
+            why = judge(o.inlay, data, work)
+        t.ok('%d %s' % (k, name), not why, why)
+    for name, data in wrong_values():
+        with host.Work() as work:
+            why = judge_run(o.inlay, data, work)
+        t.ok(name, not why, why)
+    t.done()
+
+
+main()
