@@ -12,9 +12,9 @@ typedef struct Prover {
 } Prover;
 
 /* Its kernel and parameters are those of the step as lowered. */
-static bool as_lowered(const Step *s)
+static bool as_lowered(const ClaimStep *c)
 {
-    return s->n_lowered == 1 && !s->piece && !s->strip;
+    return c->lowered.n == 1 && !c->piece && !c->strip;
 }
 
 static void compare(const Prover *v, const Step *s, int k, int64_t stated, int64_t found)
@@ -55,7 +55,7 @@ void claim_reach(const Program *p, const Claim *c, const char *path)
     for (size_t i = 0; i < p->step.n; i++) {
         const ArenaMark mark = arena_mark(a);
         const Step *s = p->step.at[i];
-        if (as_lowered(s))
+        if (as_lowered(c->step.at + i))
             judge_whole(&v, s, c->step.at + i);
         else
             judge_within(&v, s, c->step.at + i);
