@@ -161,7 +161,6 @@ void manifest_schedule(ManifestText *m, const Program *p)
 void manifest_operands(const ManifestPlan *l, json_t *j, const Step *s)
 {
     json_t *lowered = manifest_made(json_array()), *operands = manifest_made(json_array());
-    const ArenaMark mark = arena_mark(&l->p->graph->store->scratch);
     Reach *reach = NEW_ARRAY(&l->p->graph->store->scratch, Reach, s->n_operand + 1);
     bounds_of(l->p, s, reach);
     for (int32_t i = 0; i < s->n_lowered; i++)
@@ -169,7 +168,6 @@ void manifest_operands(const ManifestPlan *l, json_t *j, const Step *s)
     for (int k = 0; k < s->n_operand; k++)
         json_array_append_new(operands,
                               manifest_made(operand(l, s->operand + k, reach + k, s->index)));
-    arena_release(&l->p->graph->store->scratch, mark);
     if (s->node)
         manifest_set(j, "node_index", integer(s->node->index));
     manifest_set(j, "lowered", lowered);
