@@ -104,7 +104,8 @@ static int print_lives(Text *t, Arena *a, const Program *p)
     }
     for (size_t i = 0; i < g->output.n; i++)
         life[g->output.at[i]->id].tensor = NULL;
-    for (int i = 0; i < graph_root(p->graph)->next_id && !jumps(p); i++) {
+    const int ids = jumps(p) ? 0 : graph_root(p->graph)->next_id;
+    for (int i = 0; i < ids; i++) {
         const Life *l = life + i;
         if (!l->tensor)
             continue;

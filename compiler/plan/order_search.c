@@ -354,6 +354,7 @@ static void search_stretch(Search *q, Stretch *t, int64_t floor, int64_t stop, i
     if (!seek(q, &bound, order + t->first)) {
         q->stop = stop_beam;
         beams(q, order + t->first);
+        q->limit = order_quick(q, t->live, q->limit, order + t->first);
     }
     if (bound > least)
         t->bound = i64_min(bound, q->limit);

@@ -5,7 +5,13 @@
 
 #include "base/size.h"
 
-enum { MOST_CHAIN = 8 };
+enum {
+    MOST_CHAIN = 8,
+    MANY = 64, /* so many more items and steps behind it count as a step */
+    SAFE_WORK = 4096,
+    SAFE_STEP = 16, /* what is best done at once is looked for as long as this, and so
+                                         much more for each step of the stretch */
+};
 
 static uint64_t key_of(int32_t s)
 {
@@ -46,6 +52,12 @@ int32_t order_next_bit(const uint64_t *bits, int32_t words, int32_t from)
 
 /* ---- the set at hand ---- */
 
+bool order_is_done(const Search *q, int32_t s)
+{
+    const int32_t i = s - q->first;
+    return q->done[i / 64] >> (i % 64) & 1;
+}
+
 void order_take(Search *q, int32_t s)
 {
     const OrderProblem *p = q->p;
@@ -53,7 +65,8 @@ void order_take(Search *q, int32_t s)
     clear_bit(q->ready, s - q->first);
     q->key ^= key_of(s);
     q->path[q->n_path++] = s;
-    q->work--;
+    q->work -=
+        1 + (q->after_of[s + 1] - q->after_of[s] + p->touch_of[s + 1] - p->touch_of[s]) / MANY;
     for (int32_t k = p->touch_of[s]; k < p->touch_of[s + 1]; k++)
         q->left[p->touch[k]]--, q->begun[p->touch[k]]++;
     for (int32_t k = q->after_of[s]; k < q->after_of[s + 1]; k++)
@@ -145,7 +158,8 @@ static bool take_chain(Search *q, int32_t s)
  * later it could not save more. */
 void order_take_safe(Search *q)
 {
-    for (bool any = true; any;) {
+    const int64_t stop = q->work - SAFE_WORK - SAFE_STEP * (int64_t)(q->end - q->first);
+    for (bool any = true; any && q->work > stop;) {
         any = false;
         for (int32_t i = order_next_bit(q->ready, q->words, 0); i >= 0;
              i = order_next_bit(q->ready, q->words, i + 1))
