@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/json_memory.h"
+#include "base/limits.h"
 #include "bounds/bounds.h"
 #include "cli/initializers.h"
 #include "cli/io_forms.h"
@@ -121,6 +122,35 @@ static int64_t arena_limit(const Options *o)
     return o->arena_limit ? i64_max(*o->arena_limit, 1) : 0;
 }
 
+/* Before a plan is sought: there are not too many rows, and no tensor is larger than an arena. */
+static void check_steps(const Program *p)
+{
+    int64_t rows = 0;
+    for (size_t i = 0; i < p->step.n; i++) {
+        rows += p->step.at[i]->units;
+        if (rows > LIMIT_ROWS)
+            fail_at(STATUS_UNSUPPORTED, node_loc(p->step.at[i]->node), NULL,
+                    "up to this node results have more than %d rows", LIMIT_ROWS);
+        for (int k = 0; k < p->step.at[i]->n_operand; k++) {
+            int64_t at;
+            Tensor *t = p->step.at[i]->operand[k].tensor;
+            const Tensor *root = t ? tensor_root(t, &at) : NULL;
+            if (root && root->storage == STORE_ARENA && tensor_bytes(root) > LIMIT_ARENA)
+                fail_at(STATUS_UNSUPPORTED, node_loc(p->step.at[i]->node), NULL,
+                        "a tensor of %lld bytes: no arena is larger than %lld",
+                        (long long)tensor_bytes(root), (long long)LIMIT_ARENA);
+        }
+    }
+}
+
+static void check_arena(const Plan *p)
+{
+    if (p->arena_size > LIMIT_ARENA)
+        fail_at(STATUS_UNSUPPORTED, LOC_NONE, NULL,
+                "an arena of %lld bytes: none is larger than %lld", (long long)p->arena_size,
+                (long long)LIMIT_ARENA);
+}
+
 void compile_program(Compile *c)
 {
     PlanOptions plan = { .align = ARENA_ALIGN,
@@ -132,8 +162,10 @@ void compile_program(Compile *c)
     region_options(&c->arena, c->options, &plan);
     stats_stage(c, STAGE_PLAN);
     c->program = lower_graph(c->graph, PACK_WIDTH);
+    check_steps(c->program);
     plan_program(c->program, &plan);
     check_limit(c);
+    check_arena(&c->program->plan);
     plan_check(c->program);
     bounds_check_planned(c->program);
     weights_layout(c->program, c->estimate ? WEIGHTS_LITTLE : UINT64_MAX);

@@ -6,6 +6,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "base/limits.h"
 #include "base/size.h"
 #include "base/vec.h"
 #include "ir/recipe_form.h"
@@ -384,6 +385,9 @@ Recipe *recipe_concat(Store *s, int n, Recipe *const *r, int axis)
         holes = holes || all.holes;
         for (int p = 0; p < all.parts; p++)
             VEC_PUSH(&s->scratch, &part, all.part[p]);
+        if (part.n > LIMIT_PIECES)
+            fail_at(STATUS_UNSUPPORTED, LOC_NONE, "compute it before the model is written",
+                    "a constant is put together of more than %d pieces", LIMIT_PIECES);
         offset += r[i]->dim[axis];
     }
     all.holes = holes;

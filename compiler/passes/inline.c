@@ -3,10 +3,12 @@
  * Requires: names resolved. Ensures: no node calls a function; sorted. */
 #include <string.h>
 
+#include "base/limits.h"
+#include "base/size.h"
 #include "ir/clone.h"
 #include "passes/passes.h"
 
-enum { MOST_LEVELS = 64, MOST_NODES = 1 << 20 };
+enum { MOST_LEVELS = 64 };
 
 static const Function *find_function(const Graph *root, const Node *n)
 {
@@ -53,29 +55,47 @@ static void expand(Node *n, const Function *f)
     arena_release(scratch, mark);
 }
 
-static size_t expand_graph(const Graph *root, Graph *g)
+/* Of a graph and those in it. */
+static int64_t count_nodes(const Graph *g)
 {
-    size_t calls = 0;
+    int64_t n = 0;
+    for (size_t i = 0; i < g->all.n; i++)
+        n += (int64_t)g->all.at[i]->node.n;
+    return n;
+}
+
+static int64_t most_nodes(const Graph *root)
+{
+    int64_t n = count_nodes(root);
+    for (size_t i = 0; i < root->function.n; i++)
+        n += count_nodes(root->function.at[i]->body);
+    return i64_add(LIMIT_EXPANDED, i64_mul(LIMIT_EXPANDED_OF_NODE, n));
+}
+
+/* made: nodes so far. */
+static void expand_graph(const Graph *root, Graph *g, int64_t *made, int64_t most)
+{
     for (size_t i = 0; i < g->node.n; i++) {
         Node *n = g->node.at[i];
         const Function *f = n->dead ? NULL : find_function(root, n);
         if (!f)
             continue;
+        *made += count_nodes(f->body) + 1;
+        if (*made > most)
+            fail_at(STATUS_UNSUPPORTED, node_loc(n), "the limit grows with the nodes of the file",
+                    "functions expand to more than %lld nodes", (long long)most);
         expand(n, f);
-        calls++;
-        if (g->node.n > MOST_NODES)
-            fail_at(STATUS_MALFORMED, node_loc(n), NULL, "functions expand to more than %d nodes",
-                    MOST_NODES);
     }
-    return calls;
 }
 
 void pass_inline(Graph *root)
 {
     if (!root->function.n)
         return;
+    const int64_t most = most_nodes(root);
+    int64_t made = 0;
     for (size_t k = 0; k < root->all.n; k++)
-        expand_graph(root, root->all.at[k]);
+        expand_graph(root, root->all.at[k], &made, most);
     graph_count_uses(root);
     for (size_t k = root->all.n; k-- > 0;)
         graph_sort(root->all.at[k]);

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What a small file may make of itself at most. No model that fits a device comes near; a file that
+ * goes beyond ends with status 69. SECURITY.md names them. */
+#ifndef INLAY_BASE_LIMITS_H
+#define INLAY_BASE_LIMITS_H
+
+#include <stdint.h>
+
+enum {
+    /* Nodes that model-local functions expand to, and so many more for each node of the file. */
+    LIMIT_EXPANDED = 32768,
+    LIMIT_EXPANDED_OF_NODE = 4,
+    /* Pieces of other constants that one is put together of. */
+    LIMIT_PIECES = 8192,
+    /* Rows that all steps make together: the proof of a plan follows each of them. */
+    LIMIT_ROWS = 1 << 24,
+};
+
+/* Bytes of the arena, and of a tensor in it. */
+static const int64_t LIMIT_ARENA = (int64_t)1 << 32;
+
+#endif

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""No file hangs the compiler or eats the memory: graphs of many nodes in every form, and small files that ask for much, each under a limit of
+CPU time and of memory. Both are the process's own, so that a busy machine fails nothing.
+
+    exhaust.py --inlay INLAY [--nodes N,N..] [--every N] [--slack FACTOR] [--room FACTOR]"""
+import argparse
+import os
+import resource
+import subprocess
+import sys
+
+import host
+import tap
+import worst
+
+MIB = 1 << 20
+MOST = 100       # seconds of CPU after which a run is ended
+
+
+def measured(command, error):
+    """(status, seconds of CPU, peak bytes). The peak counts what this process held when it forked, a few MiB."""
+    def limit():
+        resource.setrlimit(resource.RLIMIT_CPU, (MOST, MOST + 1))
+        resource.setrlimit(resource.RLIMIT_DATA, (8192 * MIB, 8192 * MIB))
+    p = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=error, preexec_fn=limit)
+    _, status, usage = os.wait4(p.pid, 0)
+    p.returncode = os.waitstatus_to_exitcode(status)
+    return p.returncode, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024
+
+
+def judge(t, o, name, path, seconds, memory, statuses):
+    with open(path + '.err', 'w+') as error:
+        status, cpu, peak = measured([o.inlay, 'analyze', path], error)
+        error.seek(0)
+        text = error.read()[-500:]
+    said = 'status %d, %.2f s of CPU (limit %.2f), %.1f MiB (limit %.1f)\n%s' % (status, cpu, seconds * o.slack, peak / MIB, memory * o.room / MIB, text)
+    t.ok(name, status in statuses and cpu <= seconds * o.slack and peak <= memory * o.room, said)
+    if o.print:
+        print('# %-28s %3d %7.2f s %8.1f MiB' % (name, status, cpu, peak / MIB), flush=True)
+
+
+def script(name):
+    return os.path.join(os.path.dirname(os.path.abspath(worst.__file__)), name)
+
+
+def graphs(t, o, work):
+    for nodes in [int(n) for n in o.nodes.split(',') if n]:
+        for form in worst.FORMS:
+            path = os.path.join(work, '%s_%d.onnx' % (form, nodes))
+            subprocess.run([sys.executable, script('worst.py'), form, str(nodes), path], check=True)
+            judge(t, o, '%s of %d' % (form, nodes), path, 1 + 50e-6 * nodes * worst.weight(form), (32 * MIB + 3 * 1024 * nodes) * worst.weight(form), {0})
+            os.remove(path)
+
+
+def hostile(t, o, work):
+    subprocess.run([sys.executable, script('hostile.py'), work, str(o.every)], check=True)
+    for name in sorted(n for n in os.listdir(work) if n.endswith('.onnx')):
+        path = os.path.join(work, name)
+        judge(t, o, name[:-5], path, 1, 32 * MIB + 4 * os.path.getsize(path), host.DOCUMENTED)
+
+
+def main():
+    p = argparse.ArgumentParser()
+    p.add_argument('--inlay', required=True)
+    p.add_argument('--nodes', default='500,3000')
+    p.add_argument('--every', type=int, default=5)
+    p.add_argument('--slack', type=float, default=3, help='times the CPU time that is promised')
+    p.add_argument('--room', type=float, default=1, help='times the memory (sanitizers take more)')
+    p.add_argument('--print', action='store_true')
+    o = p.parse_args()
+    t = tap.Tap()
+    with host.Work() as work:
+        graphs(t, o, work)
+        hostile(t, o, work)
+    t.done()
+
+
+main()

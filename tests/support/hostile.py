@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Small files that ask for much: deep nesting, empty fields, wide fans, long names, doubling, huge dimensions and attributes, overlapping
+external data. None is larger than 1 MB.
+
+    hostile.py FOLDER [EVERY]      writes every EVERY-th of them"""
+import os
+import struct
+import sys
+
+import onnx
+import worst
+from onnx import make_attr, make_external, make_graph_attr, make_model, make_node, make_tensor, make_value, put, varint
+
+F32, I64, BOOL = 1, 7, 9
+
+
+def ints(name, values):
+    return make_tensor(name, I64, [len(values)], struct.pack('<%dq' % len(values), *values))
+
+
+def one(node, x=(1, 4), y=(1, 4), weights=(), **more):
+    return make_model([node], [make_value('x', F32, list(x))], [make_value('y', F32, list(y))], weights, **more)
+
+
+def nested_ifs(depth):
+    body = [make_node('Relu', ['x'], ['r0'])]
+    for i in range(depth):
+        out = make_value('r%d' % i, F32, [4])
+        body = [make_node('If', ['c'], ['r%d' % (i + 1)], graphs=[make_graph_attr('then_branch', body, [], [out]), make_graph_attr(
+            'else_branch', [make_node('Neg', ['x'], ['e%d' % i])], [], [make_value('e%d' % i, F32, [4])])])]
+    return make_model(body, [make_value('c', BOOL, []), make_value('x', F32, [4])], [make_value('r%d' % depth, F32, [4])])
+
+
+def empty_nodes(n):
+    return put(1, 8) + put(8, put(2, 17)) + put(7, (varint(1 << 3 | 2) + b'\0') * n)
+
+
+def empty_fields(number, n):
+    return put(1, 8) + put(8, put(2, 17)) + put(7, (varint(number << 3 | 2) + b'\0') * n)
+
+
+def unknown_fields(n):
+    return one(make_node('Relu', ['x'], ['y'])) + (varint(900 << 3) + b'\0') * n
+
+
+def nested_messages(n):
+    blob = b''
+    for _ in range(n):
+        blob = put(7, put(1, put(5, put(6, blob))))[:900000]
+    return blob
+
+
+def long_names(n, count):
+    names = [chr(97 + i % 26) * n + str(i) for i in range(count + 1)]
+    return make_model([make_node('Relu', [names[i]], [names[i + 1]], names[i]) for i in range(count)], [make_value(names[0], F32, [4])],
+                      [make_value(names[-1], F32, [4])])
+
+
+def concats(n, constant=False):
+    nodes = [make_node('Concat', ['t%d' % i] * 2, ['t%d' % (i + 1)], axis=0) for i in range(n)]
+    nodes += [make_node('ReduceSum', ['t%d' % n], ['s'], keepdims=0), make_node('Add', ['s', 'x'], ['y'])]
+    given = [make_value('x', F32, [1])] + ([] if constant else [make_value('t0', F32, [4])])
+    return make_model(nodes, given, [make_value('y', F32, [1])], [make_tensor('t0', F32, [4], b'\0' * 16)] if constant else [])
+
+
+def chained(op, n, second, constant):
+    """A shape grows by every node."""
+    nodes = [make_node(op, ['t%d' % i, 'k'], ['t%d' % (i + 1)]) for i in range(n)]
+    nodes += [make_node('ReduceMax', ['t%d' % n], ['s'], keepdims=0), make_node('Add', ['s', 'x'], ['y'])]
+    given = [make_value('x', F32, [1])] + ([] if constant else [make_value('t0', F32, [2, 2])])
+    return make_model(nodes, given, [make_value('y', F32, [1])], [ints('k', second)] + ([make_tensor('t0', F32, [2, 2], b'\0' * 16)] if constant else []))
+
+
+def additions(n):
+    """x = x + x of a constant: nothing grows but the work."""
+    nodes = [make_node('Add', ['t%d' % i] * 2, ['t%d' % (i + 1)]) for i in range(n)] + [make_node('Mul', ['t%d' % n, 'x'], ['y'])]
+    return make_model(nodes, [make_value('x', F32, [4])], [make_value('y', F32, [4])], [make_tensor('t0', F32, [4], b'\0\0\0\x3f' * 4)])
+
+
+def functions(depth, calls):
+    blob = b''
+    for i in range(depth):
+        body = [make_node('F%d' % (i + 1), ['a' if not k else 'v%d' % k], ['v%d' % (k + 1) if k + 1 < calls else 'c'], domain='l') for k in range(calls)]
+        if i == depth - 1:
+            body = [make_node('Relu', ['a'], ['c'])]
+        blob += put(25, put(1, 'F%d' % i) + put(4, 'a') + put(5, 'c') + b''.join(put(7, n) for n in body) + put(9, put(2, 17)) + put(9, put(1, 'l') + put(2, 1)) + put(10, 'l'))
+    return one(make_node('F0', ['x'], ['y'], domain='l'), domains=[('l', 1)]) + blob
+
+
+def dims(values):
+    return one(make_node('Relu', ['x'], ['y']), values, values)
+
+
+def claims(values):
+    return one(make_node('Add', ['x', 'w'], ['y']), weights=[make_tensor('w', F32, values, b'\0' * 16)])
+
+
+def shapes(op, values, **attrs):
+    return make_model([make_node(op, ['k'] if op == 'ConstantOfShape' else ['x', 'k'], ['m'], **attrs), make_node('ReduceSum', ['m'], ['y'], keepdims=0)],
+                      [make_value('x', F32, [1])], [make_value('y', F32, [])], [ints('k', values)])
+
+
+def ranges(last):
+    return make_model([make_node('Range', ['a', 'b', 'c'], ['m']), make_node('ReduceSum', ['m'], ['y'], keepdims=0)], [make_value('x', F32, [1])],
+                      [make_value('y', I64, [])], [make_tensor(n, I64, [], struct.pack('<q', v)) for n, v in (('a', 0), ('b', last), ('c', 1))])
+
+
+def windows(op, k):
+    weights = [make_tensor('w', F32, [1, 1, 1, 1], b'\0' * 4)] if op in ('Conv', 'ConvTranspose') else []
+    return one(make_node(op, ['x'] + ['w'] * bool(weights), ['y'], kernel_shape=[k, k] if not weights else [1, 1], pads=[k - 1] * 4, strides=[1, 1], dilations=[k, k]),
+               (1, 1, 8, 8), (1, 1, 8, 8), weights)
+
+
+def attributes(n):
+    return one(make_node('Relu', ['x'], ['y'], **{'a%d' % i: i for i in range(n)}))
+
+
+def axes(n):
+    return one(make_node('Unsqueeze', ['x', 'k'], ['y']), weights=[ints('k', list(range(n)))])
+
+
+def trees(targets, nodes):
+    zero = [0] * nodes
+    return one(make_node('TreeEnsembleRegressor', ['x'], ['y'], domain='ai.onnx.ml', n_targets=targets, nodes_treeids=list(range(nodes)), nodes_nodeids=zero,
+                         nodes_featureids=zero, nodes_modes=['LEAF'] * nodes, nodes_values=[0.0] * nodes, nodes_truenodeids=zero, nodes_falsenodeids=zero,
+                         target_ids=zero, target_nodeids=zero, target_treeids=list(range(nodes)), target_weights=[1.0] * nodes), y=(1, targets), domains=[('ai.onnx.ml', 3)])
+
+
+def einsum(n):
+    return one(make_node('Einsum', ['x'] * n, ['y'], equation=','.join(['ab'] * n) + '->ab'))
+
+
+def loops(trips):
+    body = make_graph_attr('body', [make_node('Identity', ['k'], ['more']), make_node('Add', ['v', 'v'], ['w'])], [make_value('i', I64, []), make_value('k', BOOL, []),
+                           make_value('v', F32, [4])], [make_value('more', BOOL, []), make_value('w', F32, [4]), make_value('w', F32, [4])])
+    return make_model([make_node('Loop', ['m', '', 'x'], ['y', 'scan'], graphs=[body])], [make_value('x', F32, [4])], [make_value('scan', F32, [trips, 4])],
+                      [make_tensor('m', I64, [], struct.pack('<q', trips))])
+
+
+def outside(count, length):
+    """All of them the same bytes of this very file."""
+    weights = [make_external('w%d' % i, F32, [length // 4], 'outside_%d_%d.onnx' % (count, length), 0, length) for i in range(count)]
+    nodes = [make_node('Add', ['t%d' % i if i else 'x', 'w%d' % i], ['t%d' % (i + 1) if i + 1 < count else 'y']) for i in range(count)]
+    return make_model(nodes, [make_value('x', F32, [length // 4])], [make_value('y', F32, [length // 4])], weights)
+
+
+def many_values(n):
+    return make_model([make_node('Relu', ['x%d' % i], ['y%d' % i]) for i in range(n)], [make_value('x%d' % i, F32, [4]) for i in range(n)],
+                      [make_value('y%d' % i, F32, [4]) for i in range(n)])
+
+
+def many_weights(n):
+    weights = [make_tensor('w%d' % i, F32, [1], struct.pack('<f', i)) for i in range(n)]
+    return make_model([make_node('Sum', ['x'] + ['w%d' % i for i in range(n)], ['y'])], [make_value('x', F32, [1])], [make_value('y', F32, [1])], weights)
+
+
+def files():
+    """(name, function, its arguments)."""
+    for form in worst.FORMS:
+        for n in (250, 1000, 3000):
+            yield form, worst.FORMS[form], (n // worst.weight(form),)
+    for f, cases in CASES:
+        for args in cases:
+            yield f.__name__, f, args if isinstance(args, tuple) else (args,)
+
+
+CASES = [
+    (nested_ifs, [1, 10, 100, 1000, 5000]), (empty_nodes, [1000, 100000, 400000]), (unknown_fields, [1000, 250000]), (nested_messages, [10, 100, 1000, 10000]),
+    (empty_fields, [(5, 100000), (5, 400000), (11, 100000), (11, 400000), (12, 400000), (13, 400000), (15, 400000)]),
+    (long_names, [(1000, 100), (10000, 20), (100000, 2)]), (concats, [10, 20, 30, 40, 60, 200] + [(n, True) for n in (10, 12, 16, 24, 30, 40, 200)]),
+    (chained, [(op, n, k, c) for op, k in (('Tile', [2, 2]), ('Tile', [1, 1000])) for n in (5, 20, 60) for c in (False, True)]),
+    (additions, [100, 3000]), (functions, [(4, 2), (12, 2), (18, 2), (22, 2), (60, 2), (5, 10), (7, 100), (3, 1000), (2, 10000), (200, 1)]),
+    (dims, [(( 1 << k, 4),) for k in (10, 20, 28, 31, 40, 62)] + [((1 << 20, 1 << 20, 1 << 20),), ((1,) * 8,), ((1,) * 60,)]),
+    (claims, [((1 << k,),) for k in (3, 20, 31, 40, 62)] + [((1 << 40, 1 << 40),), ((0, 1 << 62),)]),
+    (shapes, [('ConstantOfShape', [1 << k]) for k in (10, 20, 31, 40, 62)] + [('Expand', [1 << k, 2]) for k in (10, 20, 31, 40, 62)]),
+    (ranges, [10, 1 << 20, 1 << 31, 1 << 62]), (windows, [(op, k) for op in ('Conv', 'MaxPool', 'AveragePool') for k in (1, 100, 10000, 1 << 30)]),
+    (attributes, [100, 10000]), (axes, [1, 8, 1000, 100000]), (trees, [(1, 1), (1, 1000), (1000, 100), (1 << 20, 1), (1 << 30, 1), (1 << 31, 1), (1, 5000)]),
+    (einsum, [2, 20, 1000]), (loops, [1, 10, 1000, 1 << 20, 1 << 31, 1 << 62]), (outside, [(10, 1000), (1000, 10000), (4000, 100000)]), (many_values, [1000, 4000]),
+    (many_weights, [1000, 4000]),
+]
+
+
+def label(name, args):
+    return '_'.join([name] + [str(a) if not isinstance(a, (tuple, list)) else 'x'.join(map(str, a))[:40] for a in args])
+
+
+if __name__ == '__main__':
+    every = int(sys.argv[2]) if len(sys.argv) > 2 else 1
+    for k, (name, make, args) in enumerate(files()):
+        if k % every:
+            continue
+        data = make(*args)
+        assert len(data) <= 1 << 20, (name, args, len(data))
+        with open(os.path.join(sys.argv[1], label(name, args) + '.onnx'), 'wb') as f:
+            f.write(data)
