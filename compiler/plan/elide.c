@@ -4,11 +4,14 @@
  * of its own. */
 #include "plan/elide.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/size.h"
 #include "kernels/concat.h"
 #include "kernels/move_rows.h"
+
+enum { WORK = 10000000 }; /* operands that are moved: copies beyond stay */
 
 /* How the operands of a tensor see it: all alike, or it stays as it is. */
 typedef struct Sight {
@@ -23,6 +26,11 @@ typedef struct Late { /* a copy to be made behind step `after` of those there we
     size_t after;
 } Late;
 
+/* A step that touches a tensor: its place in `step`, or, behind all of those, in `late`. */
+typedef struct StepUse {
+    int32_t step, next;
+} StepUse;
+
 typedef struct Elider {
     Arena *arena;
     Program *program;
@@ -30,6 +38,10 @@ typedef struct Elider {
     VEC(Step *) step; /* as they are now, by their old numbers; NULL: gone */
     VEC(Late) late;
     Sight *sight; /* by tensor id */
+    VEC(StepUse) use;
+    int32_t *first; /* use of a tensor, by id below `ids`; -1: none */
+    int ids;
+    int64_t work; /* operands that may still be moved */
     bool any;
 } Elider;
 
@@ -166,14 +178,67 @@ static void move_operand(Elider *e, Operand *o, const Tensor *x, const Home *h)
     o->row_bytes = h->y.row_bytes;
 }
 
+static int by_number(const void *a, const void *b)
+{
+    const int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+/* The steps that touch a tensor, each once, those that were there first. */
+static int32_t *list_uses(const Elider *e, const Tensor *x, int32_t *n)
+{
+    *n = 0;
+    for (int32_t k = x->id < e->ids ? e->first[x->id] : -1; k >= 0; k = e->use.at[k].next)
+        ++*n;
+    int32_t *step = NEW_ARRAY(e->arena, int32_t, *n + 1), kept = 0;
+    for (int32_t k = *n ? e->first[x->id] : -1, i = 0; k >= 0; k = e->use.at[k].next)
+        step[i++] = e->use.at[k].step;
+    if (*n)
+        qsort(step, (size_t)*n, sizeof *step, by_number);
+    for (int32_t i = 0; i < *n; i++)
+        if (!kept || step[kept - 1] != step[i])
+            step[kept++] = step[i];
+    *n = kept;
+    return step;
+}
+
+/* NULL: it is gone. */
+static Step *used_step(const Elider *e, int32_t step)
+{
+    const size_t i = (size_t)step;
+    return i < e->step.n ? e->step.at[i] : e->late.at[i - e->step.n].step;
+}
+
+static void note_use(Elider *e, const Operand *o, size_t step)
+{
+    int64_t at;
+    const Tensor *root = o->tensor ? root_of(o, &at) : NULL;
+    if (!root || root->id >= e->ids ||
+        (e->first[root->id] >= 0 && e->use.at[e->first[root->id]].step == (int32_t)step))
+        return;
+    VEC_PUSH(e->arena, &e->use, ((StepUse){ (int32_t)step, e->first[root->id] }));
+    e->first[root->id] = (int32_t)e->use.n - 1;
+}
+
 static void move_all(Elider *e, const Tensor *x, const Home *h)
 {
-    for (size_t i = 0; i < e->step.n; i++)
-        for (int k = 0; e->step.at[i] && k < e->step.at[i]->n_operand; k++)
-            move_operand(e, e->step.at[i]->operand + k, x, h);
-    for (size_t i = 0; i < e->late.n; i++)
-        for (int k = 0; k < e->late.at[i].step->n_operand; k++)
-            move_operand(e, e->late.at[i].step->operand + k, x, h);
+    int32_t n;
+    const int32_t *step = list_uses(e, x, &n);
+    for (int32_t i = 0; i < n; i++) {
+        Step *s = used_step(e, step[i]);
+        for (int k = 0; s && k < s->n_operand; k++)
+            move_operand(e, s->operand + k, x, h);
+        if (s)
+            note_use(e, &h->y, (size_t)step[i]);
+        e->work -= s ? s->n_operand : 1;
+    }
+}
+
+static void add_late(Elider *e, Step *s, size_t after)
+{
+    VEC_PUSH(e->arena, &e->late, ((Late){ s, after }));
+    for (int k = 0; k < s->n_operand; k++)
+        note_use(e, s->operand + k, e->step.n + e->late.n - 1);
 }
 
 /* ---- concatenations ---- */
@@ -226,12 +291,14 @@ static Step *copy_alone(Elider *e, const Step *s, int k, int64_t lane)
 static size_t made_by(const Elider *e, const Tensor *x)
 {
     size_t last = 0;
-    for (size_t i = 0; i < e->step.n; i++)
-        for (int k = 0; e->step.at[i] && k < e->step.at[i]->n_operand; k++) {
-            const Operand *o = e->step.at[i]->operand + k;
+    int32_t n;
+    const int32_t *step = list_uses(e, x, &n);
+    for (int32_t i = 0; i < n && step[i] < (int32_t)e->step.n; i++)
+        for (int k = 0; used_step(e, step[i]) && k < used_step(e, step[i])->n_operand; k++) {
+            const Operand *o = used_step(e, step[i])->operand + k;
             int64_t at;
             if (o->tensor && o->write && root_of(o, &at) == x)
-                last = i;
+                last = (size_t)step[i];
         }
     return last;
 }
@@ -272,14 +339,14 @@ static bool join_channels(Elider *e, size_t i, bool but_first)
                    .reads = true,
                    .writes = true };
         if (!can_be_part(e, s, &x)) {
-            VEC_PUSH(e->arena, &e->late, ((Late){ copy_alone(e, s, k, lane), i }));
+            add_late(e, copy_alone(e, s, k, lane), i);
         } else if (k == 1 && but_first && !is_joined(e, root_of(&x, &at))) {
             h.writes = false;
             const size_t after = made_by(e, root_of(&x, &at));
             Step *c = copy_alone(e, s, k, lane);
             move_all(e, root_of(&x, &at), &h);
             c->operand[1].reuse = REUSE_ROWS;
-            VEC_PUSH(e->arena, &e->late, ((Late){ c, after }));
+            add_late(e, c, after);
         } else {
             move_all(e, root_of(&x, &at), &h);
         }
@@ -322,7 +389,7 @@ static bool join_blocks(Elider *e, size_t i)
                                        .rows = 1,
                                        .pixel = y.pixel,
                                        .row_bytes = tensor_bytes(x->tensor) };
-            VEC_PUSH(e->arena, &e->late, ((Late){ c, i }));
+            add_late(e, c, i);
         }
         offset += tensor_bytes(x->tensor);
     }
@@ -362,12 +429,17 @@ int elide_ways(const Program *p, const Step *s)
 
 static void put_steps(const Elider *e, Steps *out)
 {
+    int32_t *first = NEW_ARRAY(e->arena, int32_t, e->step.n + 1),
+            *next = NEW_ARRAY(e->arena, int32_t, e->late.n + 1); /* of `late`, plus one; 0: none */
+    for (size_t k = e->late.n; k-- > 0;) {
+        next[k] = first[e->late.at[k].after];
+        first[e->late.at[k].after] = (int32_t)k + 1;
+    }
     for (size_t i = 0; i < e->step.n; i++) {
         if (e->step.at[i])
             VEC_PUSH(e->arena, &out->step, e->step.at[i]);
-        for (size_t k = 0; k < e->late.n; k++)
-            if (e->late.at[k].after == i)
-                VEC_PUSH(e->arena, &out->step, e->late.at[k].step);
+        for (int32_t k = first[i]; k; k = next[k - 1])
+            VEC_PUSH(e->arena, &out->step, e->late.at[k - 1].step);
     }
     for (size_t i = 0; i < out->step.n; i++)
         out->step.at[i]->index = (int)i;
@@ -377,18 +449,24 @@ bool elide_copies(Arena *a, Program *p, const uint8_t *way, Steps *out)
 {
     Elider e = { .arena = a, .program = p, .way = way };
     *out = (Steps){ 0 };
-    e.sight = NEW_ARRAY(a, Sight, graph_root(p->graph)->next_id + 1);
+    e.ids = graph_root(p->graph)->next_id;
+    e.sight = NEW_ARRAY(a, Sight, e.ids + 1);
+    e.first = NEW_ARRAY(a, int32_t, e.ids + 1);
+    memset(e.first, 0xff, sizeof *e.first * ((size_t)e.ids + 1));
+    e.work = WORK;
     for (size_t i = 0; i < p->step.n; i++) {
         if (p->step.at[i]->control || p->step.at[i]->loop_end >= 0)
             return false;
         VEC_PUSH(a, &e.step, copy_step(a, p->step.at[i]));
         for (int k = 0; k < p->step.at[i]->n_operand; k++)
-            if (p->step.at[i]->operand[k].tensor)
+            if (p->step.at[i]->operand[k].tensor) {
                 look(&e, p->step.at[i], p->step.at[i]->operand + k);
+                note_use(&e, p->step.at[i]->operand + k, i);
+            }
     }
     for (size_t i = 0; i < e.step.n; i++) {
         const Step *s = e.step.at[i];
-        if (way[i] == ELIDE_NOT)
+        if (way[i] == ELIDE_NOT || e.work < 0)
             continue;
         if (joins_channels(s))
             e.any |= join_channels(&e, i, way[i] == ELIDE_BUT_FIRST);
@@ -396,7 +474,7 @@ bool elide_copies(Arena *a, Program *p, const uint8_t *way, Steps *out)
             e.any |= join_blocks(&e, i);
     }
     for (size_t i = 0; i < e.step.n; i++)
-        if (way[i] != ELIDE_NOT && e.step.at[i] && takes_box(e.step.at[i]))
+        if (way[i] != ELIDE_NOT && e.work >= 0 && e.step.at[i] && takes_box(e.step.at[i]))
             e.any |= read_in_place(&e, i);
     if (e.any)
         put_steps(&e, out);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Orders that are found at once: depth first from the results, of what a step reads that first which
- * needs most beyond what it leaves (Sethi and Ullman's rule), and the given order, each as it is
- * and with steps that set bytes free taken early. Near linear, for what the search cannot finish. */
+ * Orders that are found at once: depth first from the results, of what a step reads that first
+ * which needs most beyond what it leaves (Sethi and Ullman's rule), and the given order, each as
+ * it is and with steps taken early that set bytes free. Near linear, for what the search cannot
+ * finish. */
 #include <stdlib.h>
 #include <string.h>
 
