@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Mutation test: changes one operator, constant or condition of a C file at a time, and asks its unit tests whether they see it.
+
+    mutate.py --build BUILD [--cases N] [--sample N] [--seed N] [--only LINE-LINE] FILE=TEST[,TEST...]...
+
+FILE is below compiler/, TEST one of tests/unit: prove/bound.c=prove/bound,plan/stream. Only the file is compiled anew, with the
+flags of BUILD; its object stands before the library of the others when the test is linked. A mutant is caught where a test fails,
+crashes or takes ten times as long as without it. Not counted: asserts and what only documented faults of ours reach (`STATUS_INTERNAL`),
+and mutants of which the compiler makes the same object."""
+import argparse
+import concurrent.futures
+import json
+import os
+import random
+import re
+import shlex
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+SWAPS = {'<': ['<='], '<=': ['<'], '>': ['>='], '>=': ['>'], '==': ['!='], '!=': ['=='], '&&': ['||'], '||': ['&&'], '+': ['-'], '-': ['+'],
+         '*': ['+'], '/': ['*'], '%': ['/'], '+=': ['-='], '-=': ['+='], '|=': ['&='], '&=': ['|='], '++': ['--'], 'true': ['false'], 'false': ['true'],
+         'continue': ['break'], 'i64_max': ['i64_min'], 'i64_min': ['i64_max']}
+TOKEN = re.compile(r'//.*|/\*.*?\*/|"(?:\\.|[^"\\])*"|\'(?:\\.|[^\'\\])*\'|[A-Za-z_]\w*|0x[0-9a-fA-F]+|\d[\w.]*'
+                   r'|<<=|>>=|->|\+\+|--|<<|>>|[-+*/%&|^=!<>]=|&&|\|\||[-+*/%<>!&|^~?:=;,.(){}\[\]#]', re.S)
+LEFT_OUT = re.compile(r'assert\(|STATUS_INTERNAL|^\s*#|^static const|^ \*')
+
+
+def is_binary(before):
+    """Does an operand stand before the operator?"""
+    return bool(before) and (re.match(r'[\w\])]', before[-1]) is not None) and before not in ('return', 'case', 'const', 'sizeof')
+
+
+def is_type(text):
+    return text in ('int', 'void', 'char', 'float', 'double', 'bool', 'size_t', 'const') or text.endswith('_t') or text[:1].isupper() and text[1:2].islower()
+
+
+def mutants(source):
+    """[(line, what, the changed source)]"""
+    lines, found, before = source.split('\n'), [], ''
+    body = source.index('\n{')            # declarations hold nothing to mutate
+    for m in TOKEN.finditer(source):
+        token, line = m.group(), source.count('\n', 0, m.start())
+        if token[:2] in ('/*', '//'):
+            continue
+        last, before = before, token
+        if m.start() < body or LEFT_OUT.search(lines[line]):
+            continue
+        new = []
+        if token in SWAPS and (token not in '+-*' or is_binary(last) and not (token == '*' and is_type(last))):
+            new = SWAPS[token]
+        elif re.fullmatch(r'\d+', token) and last not in ('[', 'case') and int(token) < 1000:
+            new = [str(int(token) + 1)]
+        elif token == '!':
+            new = ['']
+        for text in new:
+            found.append((line + 1, '%s -> %s' % (token, text or 'nothing'), source[:m.start()] + text + source[m.end():]))
+    for m in re.finditer(r'\b(if|while) \((?=(.))', source):
+        if m.start() >= body and not LEFT_OUT.search(lines[source.count('\n', 0, m.start())]):
+            end = closing(source, m.end() - 1)
+            found.append((source.count('\n', 0, m.start()) + 1, 'condition turned', source[:m.end()] + '!(' + source[m.end():end] + ')' + source[end:]))
+    return sorted(found, key=lambda mutant: mutant[0])
+
+
+def closing(source, at):
+    depth = 0
+    for i in range(at, len(source)):
+        depth += {'(': 1, ')': -1}.get(source[i], 0)
+        if not depth:
+            return i
+    raise ValueError('a parenthesis that does not close')
+
+
+class File:
+    def __init__(self, o, work, file, tests):
+        self.o, self.work, self.file, self.tests = o, work, file, tests
+        with open(os.path.join(ROOT, 'compiler', file)) as f:
+            self.source = f.read()
+        with open(os.path.join(o.build, 'compile_commands.json')) as f:
+            commands = json.load(f)
+        self.command = next(c for c in commands if os.path.normpath(os.path.join(c['directory'], c['file'])) == os.path.join(ROOT, 'compiler', file))
+        self.links = [self.link_of(test) for test in tests]
+        self.plain = self.compile(self.source, 'plain')
+        self.seconds = [self.measure(i) for i in range(len(tests))]
+
+    def link_of(self, test):
+        """The words that link a unit test, without the result."""
+        target = 'tests/unit-' + test.replace('/', '_')
+        lines = subprocess.run(['ninja', '-C', self.o.build, '-t', 'commands', '-s', target], capture_output=True, text=True, check=True).stdout.splitlines()
+        words = shlex.split(lines[-1])
+        at = words.index('-o')
+        return words[:at], words[at + 2:]
+
+    def compile(self, source, name):
+        path = os.path.join(self.work, name + '.c')
+        with open(path, 'w') as f:
+            f.write(source)
+        words = [w for w in shlex.split(self.command['command']) if w not in ('-MD', '-g')]
+        for option in ('-MQ', '-MF', '-o', '-c'):
+            at = words.index(option)
+            del words[at:at + 2]
+        made = subprocess.run(words + ['-w', '-c', path, '-o', path[:-2] + '.o'], cwd=self.command['directory'], capture_output=True)
+        if made.returncode:
+            return None
+        with open(path[:-2] + '.o', 'rb') as f:
+            return re.sub(re.escape(name.encode()) + rb'\.c', b'', f.read())
+
+    def run(self, i, name, limit):
+        """Does test i pass?"""
+        program = os.path.join(self.work, '%s-%d' % (name, i))
+        head, tail = self.links[i]
+        subprocess.run(head + ['-o', program, os.path.join(self.work, name + '.o')] + tail, cwd=self.o.build, check=True, capture_output=True)
+        env = dict(os.environ, INLAY_SOURCE=ROOT, **({'INLAY_CASES': str(self.o.cases)} if self.o.cases else {}))
+        try:
+            return subprocess.run([program], env=env, capture_output=True, timeout=limit).returncode == 0
+        except subprocess.TimeoutExpired:
+            return False
+        finally:
+            os.remove(program)
+
+    def measure(self, i):
+        begin = time.time()
+        if not self.run(i, 'plain', 600):
+            sys.exit('%s fails before anything is changed' % self.tests[i])
+        return time.time() - begin
+
+    def judge(self, k, mutant):
+        """'caught', 'survived', 'same' or 'no C'."""
+        name = 'm%d' % k
+        made = self.compile(mutant[2], name)
+        if made is None or made == self.plain:
+            return 'no C' if made is None else 'same'
+        caught = any(not self.run(i, name, 5 + 10 * self.seconds[i]) for i in range(len(self.tests)))
+        for end in ('.c', '.o'):
+            os.remove(os.path.join(self.work, name + end))
+        return 'caught' if caught else 'survived'
+
+
+def main():
+    p = argparse.ArgumentParser()
+    p.add_argument('--build', required=True, type=os.path.abspath)
+    p.add_argument('--cases', type=int, default=0)
+    p.add_argument('--sample', type=int, default=0)
+    p.add_argument('--seed', type=int, default=1)
+    p.add_argument('--jobs', type=int, default=os.cpu_count())
+    p.add_argument('files', nargs='+')
+    o = p.parse_args()
+    caught = counted = 0
+    for given in o.files:
+        name, _, tests = given.partition('=')
+        subprocess.run(['ninja', '-C', o.build] + ['tests/unit-' + t.replace('/', '_') for t in tests.split(',')], check=True, capture_output=True)
+        with tempfile.TemporaryDirectory(prefix='inlay-mutants-') as work:
+            file = File(o, work, name, tests.split(','))
+            chosen = mutants(file.source)
+            if o.sample and o.sample < len(chosen):
+                chosen = sorted(random.Random(o.seed).sample(chosen, o.sample), key=lambda m: m[0])
+            with concurrent.futures.ThreadPoolExecutor(o.jobs) as pool:
+                verdicts = list(pool.map(file.judge, range(len(chosen)), chosen))
+        for (line, what, _), verdict in zip(chosen, verdicts):
+            if verdict == 'survived':
+                print('%s:%d: survived: %s' % (name, line, what))
+        n = [verdicts.count(v) for v in ('caught', 'survived', 'same', 'no C')]
+        print('%s: %d caught of %d, %.1f %% (%d the same object, %d no C)' % (name, n[0], n[0] + n[1], 100 * n[0] / max(1, n[0] + n[1]), n[2], n[3]), flush=True)
+        caught, counted = caught + n[0], counted + n[0] + n[1]
+    print('%d caught of %d, %.1f %%' % (caught, counted, 100 * caught / max(1, counted)))
+
+
+main()

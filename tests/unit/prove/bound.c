@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The lower bound, counted by hand for programs of two or three steps, and over random programs:
+ * never above the arena, and as near to it as it was. INLAY_CASES: random programs. */
+#include "../plan/cases.h"
+#include "../plan/programs.h"
+
+#include "prove/bound.h"
+
+enum { CASES = 400 };
+
+/* A chain: the caller's input, then an image of each number of channels, 4 rows of 3 pixels. */
+typedef struct Chain {
+    Reuse reuse;
+    RowRule rule;
+    int channels[4]; /* to the first 0; the last is the caller's result */
+    int64_t scratch; /* elements, of each step */
+} Chain;
+
+static void make_chain(World *w, const Chain *c)
+{
+    world_open(w, 1);
+    Tensor *t = add_input(w, 4, 3, 1);
+    for (int i = 0; i < 4 && c->channels[i]; i++) {
+        Tensor *y = add_image(w, 4, 3, c->channels[i]);
+        add_step(w, &kernel_op, y, 1, &(In){ t, c->rule, c->reuse }, c->scratch);
+        t = y;
+    }
+    make_output(w, t);
+}
+
+static int64_t bound_of(World *w, const PlanOptions *opt)
+{
+    const char *why = NULL;
+    plan_program(&w->program, opt);
+    if (!plan_holds(&w->program, &why))
+        fail_msg("%s", why);
+    const int64_t bound = plan_lower_bound(&w->program);
+    assert_true(bound <= w->program.plan.arena_size);
+    return bound;
+}
+
+static int64_t chain_bound(const Chain *c, int64_t align)
+{
+    World w;
+    make_chain(&w, c);
+    const int64_t bound = bound_of(&w, &(PlanOptions){ .align = align, .level = PLAN_OVERLAP });
+    world_close(&w);
+    return bound;
+}
+
+/* An image of c channels takes 48 c bytes. */
+static void chains(void **state)
+{
+    (void)state;
+    static const struct {
+        Chain chain;
+        int64_t align, bound;
+    } known[] = {
+#define ALL { .kind = ROWS_ALL }
+#define SAME \
+    { \
+        .kind = ROWS_SAME \
+    }
+        { { REUSE_NONE, ALL, { 5 }, 0 }, 16, 0 },
+        { { REUSE_NONE, ALL, { 5, 1 }, 0 }, 16, 240 },
+        { { REUSE_NONE, ALL, { 5, 1 }, 0 }, 64, 256 },
+        { { REUSE_NONE, ALL, { 5, 3, 1 }, 0 }, 16, 240 + 144 },
+        { { REUSE_NONE, ALL, { 5, 3, 1 }, 0 }, 64, 256 + 192 },
+        { { REUSE_NONE, ALL, { 3, 5, 7, 1 }, 0 }, 16, 240 + 336 },
+        { { REUSE_NONE, ALL, { 7, 5, 3, 1 }, 0 }, 16, 336 + 240 },
+        { { REUSE_ELEMENTWISE, SAME, { 5, 5, 1 }, 0 }, 16, 240 },
+        { { REUSE_ELEMENTWISE, SAME, { 5, 5, 5, 1 }, 0 }, 64, 256 },
+        /* row by row: 60 bytes go when their row of the result has come */
+        { { REUSE_ROWS, SAME, { 5, 5, 1 }, 0 }, 4, 240 + 60 },
+        { { REUSE_ROWS, SAME, { 5, 3, 1 }, 0 }, 4, 240 + 36 },
+        { { REUSE_ROWS, SAME, { 3, 5, 1 }, 0 }, 4, 240 + 36 },
+        { { REUSE_NONE, ALL, { 5, 1 }, 10 }, 16, 240 + 48 },
+        { { REUSE_NONE, ALL, { 5 }, 10 }, 16, 48 },
+        { { REUSE_NONE, ALL, { 5, 3, 1 }, 10 }, 64, 256 + 192 + 64 },
+        { { REUSE_ELEMENTWISE, SAME, { 5, 5, 1 }, 10 }, 16, 240 + 48 },
+#undef ALL
+#undef SAME
+    };
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        const int64_t bound = chain_bound(&known[i].chain, known[i].align);
+        if (bound != known[i].bound)
+            fail_msg("chain %d: %d, not %d", (int)i, (int)bound, (int)known[i].bound);
+    }
+}
+
+/* A window of three rows over 9 rows of 24 bytes gives rows of 24 bytes: with padding the second
+ * row is made before the first row of the image goes, else a row goes with each. As a stream: three
+ * rows of the image, one of the result, and two bytes of state for each of three steps. */
+static void windows(void **state)
+{
+    (void)state;
+    static const struct {
+        int32_t stride, pad;
+        int64_t bound;
+    } known[] = { { 1, 1, 9 * 24 + 48 }, { 2, 1, 9 * 24 + 24 }, { 1, 0, 9 * 24 + 24 } };
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        World w;
+        world_open(&w, 1);
+        Tensor *input = add_input(&w, 9, 3, 1), *x = add_image(&w, 9, 3, 2);
+        add_step(&w, &kernel_op, x, 1, &(In){ input, { .kind = ROWS_SAME }, REUSE_NONE }, 0);
+        add_sum(&w, add_window(&w, x, known[i].stride, known[i].pad, 3, 3, 2));
+        finish(&w);
+        const PlanOptions rows = { .align = 8, .level = PLAN_OVERLAP };
+        const PlanOptions stream = { .align = 8, .level = PLAN_STREAM };
+        assert_int_equal(bound_of(&w, &rows), known[i].bound);
+        assert_int_equal(bound_of(&w, &stream), 3 * 24 + 24 + 8);
+        world_close(&w);
+    }
+}
+
+/* Images of 48 (the input), 144, 240 and 336 bytes (the result). */
+static int64_t arena_chain(bool result, bool preserve)
+{
+    World w;
+    make_chain(&w, &(Chain){ REUSE_NONE, { .kind = ROWS_ALL }, { 3, 5, 7 }, 0 });
+    w.graph->input.at[0]->storage = STORE_ARENA;
+    if (result)
+        w.graph->output.at[0]->storage = STORE_ARENA;
+    const int64_t bound = bound_of(
+        &w, &(PlanOptions){ .align = 16, .level = PLAN_OVERLAP, .preserve_input = preserve });
+    world_close(&w);
+    return bound;
+}
+
+static void inputs_and_results_in_the_arena(void **state)
+{
+    (void)state;
+    assert_int_equal(arena_chain(false, false), 144 + 240);
+    assert_int_equal(arena_chain(false, true), 48 + 144 + 240);
+    assert_int_equal(arena_chain(true, false), 240 + 336);
+    assert_int_equal(arena_chain(true, true), 48 + 240 + 336);
+}
+
+/* What a loop of steps 1 to 3 reads from before, 432 bytes, lives while its second step runs. */
+static void loops(void **state)
+{
+    (void)state;
+    for (int looped = 0; looped < 2; looped++) {
+        World w;
+        make_chain(&w, &(Chain){ REUSE_NONE, { .kind = ROWS_ALL }, { 9, 3, 5, 7 }, 0 });
+        if (looped)
+            w.program.step.at[1]->loop_end = 3;
+        const PlanOptions opt = { .align = 16, .level = PLAN_SIMPLE };
+        plan_program(&w.program, &opt);
+        assert_int_equal(plan_lower_bound(&w.program), looped ? 432 + 144 + 240 : 432 + 144);
+        world_close(&w);
+    }
+}
+
+enum { LEVELS = PLAN_STREAM - PLAN_SIMPLE + 1 };
+
+typedef struct Tight {
+    int64_t gap[LEVELS]; /* bytes of arena above the bound, of all programs */
+    int count[LEVELS];   /* programs without a gap */
+} Tight;
+
+static void try_levels(World *w, uint64_t seed, Tight *t)
+{
+    for (int level = 0; level < LEVELS; level++) {
+        const PlanOptions opt = { .align = 4 << seed % 4,
+                                  .level = (PlanLevel)(PLAN_SIMPLE + level),
+                                  .preserve_input = seed % 2 };
+        const int64_t gap = -bound_of(w, &opt) + w->program.plan.arena_size;
+        t->gap[level] += gap;
+        t->count[level] += !gap;
+    }
+}
+
+/* A bound that counts too little opens the gaps; one that counts too much is above an arena. */
+static void random_programs(void **state)
+{
+    (void)state;
+    static const int64_t most_gap[LEVELS] = { 383228, 341012, 41308, 287936 };
+    static const int least_count[LEVELS] = { 14, 65, 235, 148 };
+    Tight t = { .gap = { 0 } };
+    for (uint64_t seed = 1; seed <= (uint64_t)cases(CASES); seed++) {
+        World w;
+        random_program(&w, seed, 2 + (int)(seed % 14));
+        place_apart(&w);
+        if (seed % 4 == 1)
+            push_input(&w, seed / 4 % w.graph->input.n);
+        if (seed % 3 == 0)
+            move_in(&w);
+        try_levels(&w, seed, &t);
+        world_close(&w);
+    }
+    for (int k = 0; k < LEVELS; k++) {
+        assert_true(cases(CASES) != CASES || t.gap[k] <= most_gap[k]);
+        assert_true(cases(CASES) != CASES || t.count[k] >= least_count[k]);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(chains),
+        cmocka_unit_test(windows),
+        cmocka_unit_test(inputs_and_results_in_the_arena),
+        cmocka_unit_test(loops),
+        cmocka_unit_test(random_programs),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
