@@ -16,6 +16,7 @@
 #include "cli/regions.h"
 #include "cli/stats.h"
 #include "emit/arena_csv.h"
+#include "emit/former.h"
 #include "emit/html.h"
 #include "emit/names.h"
 #include "emit/peak.h"
@@ -268,10 +269,12 @@ void compile_emit(Compile *c)
     ManifestFacts facts = compile_facts(c);
     facts.weights_sha256 = hash && *sha ? sha : NULL;
     facts.weights_form = weights_forms[form];
-    emit_manifest(c, &facts);
     emit_report(c, "txt", report_text(c->program, name));
     if (c->options->csv)
         emit_report(c, "csv", arena_csv(c->program));
     if (c->options->html)
         emit_report(c, "html", html_report(c->program, name));
+    facts.files = files_list(c->out);
+    emit_manifest(c, &facts);
+    files_forget(c->out, &c->arena, name);
 }

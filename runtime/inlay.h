@@ -22,12 +22,13 @@ extern "C" {
 /* What a run returns. Numbers never change their meaning. */
 enum {
     INLAY_OK = 0,
-    INLAY_E_ARG = 1,   /* a NULL arena, input or output */
-    INLAY_E_ALIGN = 2, /* the arena is not aligned as the header says */
-    INLAY_E_SHAPE = 3, /* a value read at run time asks for another shape than was compiled */
-    INLAY_E_INDEX = 4, /* an index read at run time lies outside its tensor */
-    INLAY_MORE = 5,    /* no error: the next row of input is awaited */
-    INLAY_E_CHECK = 6  /* -DINLAY_CHECK: a row that a step needs is not in the arena, or no more */
+    INLAY_E_ARG = 1,    /* a NULL arena, input or output */
+    INLAY_E_ALIGN = 2,  /* the arena is not aligned as the header says */
+    INLAY_E_SHAPE = 3,  /* a value read at run time asks for another shape than was compiled */
+    INLAY_E_INDEX = 4,  /* an index read at run time lies outside its tensor */
+    INLAY_MORE = 5,     /* no error: the next row of input is awaited */
+    INLAY_E_CHECK = 6,  /* -DINLAY_CHECK: a row that a step needs is not in the arena, or no more */
+    INLAY_E_WEIGHTS = 7 /* the weights are not those that the code was made for */
 };
 
 /* Where a tensor lies: rows in a ring. A whole tensor is a ring with cap == its rows.

@@ -5,11 +5,14 @@
 #endif
 #include "base/io.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include "base/diag.h"
@@ -22,15 +25,32 @@ static int open_system(int folder, const char *path, int flags, mode_t mode)
     return openat(folder, path, flags, mode);
 }
 
+static ssize_t getdents_system(int fd, void *to, size_t n)
+{
+    return getdents64(fd, to, n);
+}
+
+static int exchange_system(int in, const char *a, const char *b)
+{
+    return renameat2(in, a, in, b, RENAME_EXCHANGE);
+}
+
 const IoCalls io_system = {
     .openat = open_system,
     .close = close,
     .fstat = fstat,
     .fstatat = fstatat,
+    .read = read,
     .pread = pread,
     .pwrite = pwrite,
+    .lseek = lseek,
+    .getdents = getdents_system,
+    .flock = flock,
+    .fsync = fsync,
+    .fchmod = fchmod,
     .mkdirat = mkdirat,
     .renameat = renameat,
+    .exchange = exchange_system,
     .linkat = linkat,
     .unlinkat = unlinkat,
 };

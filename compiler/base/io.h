@@ -50,8 +50,9 @@ IoCount io_count(void);
 /* Bytes that came from elsewhere: a pipe. */
 void io_count_read(uint64_t n);
 
-/* An output folder under construction: files are written to a hidden folder beside `dir`
- * and moved into place together by output_commit(); until then `dir` is as it was. */
+/* An output folder under construction: files are written to a hidden folder beside `dir`, which
+ * takes its place by output_commit(); until then `dir` is as it was. What others have in `dir`
+ * stays. */
 typedef struct Output Output;
 Output *output_begin(Arena *a, const char *dir);
 /* Creates DIR/name (name may hold one folder: "src/x.h"); the parts are made as needed. Status 73.
@@ -59,6 +60,22 @@ Output *output_begin(Arena *a, const char *dir);
 File *output_create(Output *o, const char *name);
 /* A whole text file at once. */
 void output_text(Output *o, const char *name, const char *text, size_t length);
+/* A file as it was written. The sum is of its first and last 64 KiB: enough to see that it was
+ * changed, at any size. */
+typedef struct Written {
+    const char *name;
+    uint64_t bytes;
+    char sum[17];
+} Written;
+/* File number i of those created so far, which are closed; false: there are no more. */
+bool output_written(Output *o, size_t i, Written *w);
+/* The beginning of a text file of DIR, at most `most` bytes; NULL: there is none. */
+char *output_former(Output *o, const char *name, size_t most);
+/* Does DIR itself hold a file whose name ends so, but for `own`? */
+bool output_has_other(Output *o, const char *ending, const char *own);
+/* DIR holds a file of an earlier compile: output_commit() removes it, unless it is written again or
+ * is not as it was. */
+void output_forget(Output *o, const Written *w);
 void output_commit(Output *o);
 /* Removes what was written, after a failure; safe to call at any time, also after output_commit().
  */

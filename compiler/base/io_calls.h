@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The system calls of io.c as one table, so that a test can make any of them
- * fail, do half its work or be interrupted. Included by io.c, output.c and tests only. */
+ * fail, do half its work or be interrupted. Included by base/, onnx/external.c and tests only. */
 #ifndef INLAY_BASE_IO_CALLS_H
 #define INLAY_BASE_IO_CALLS_H
 
@@ -14,10 +14,17 @@ typedef struct IoCalls {
     int (*close)(int fd);
     int (*fstat)(int fd, struct stat *to);
     int (*fstatat)(int folder, const char *path, struct stat *to, int flags);
+    ssize_t (*read)(int fd, void *to, size_t n);
     ssize_t (*pread)(int fd, void *to, size_t n, off_t at);
     ssize_t (*pwrite)(int fd, const void *from, size_t n, off_t at);
+    off_t (*lseek)(int fd, off_t at, int from);
+    ssize_t (*getdents)(int fd, void *to, size_t n);
+    int (*flock)(int fd, int how);
+    int (*fsync)(int fd);
+    int (*fchmod)(int fd, mode_t mode);
     int (*mkdirat)(int folder, const char *path, mode_t mode);
     int (*renameat)(int from_folder, const char *from, int to_folder, const char *to);
+    int (*exchange)(int in, const char *a, const char *b); /* renameat2() */
     int (*linkat)(int from_folder, const char *from, int to_folder, const char *to, int flags);
     int (*unlinkat)(int folder, const char *path, int flags);
 } IoCalls;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Output folders: built in a hidden folder beside the target, put in place by
- * renaming. Into a folder that exists each file is renamed on its own, the file
- * it replaces being kept until all are in place, so that output_abort() can put
- * everything back. Nothing is removed that was not created here. */
+ * Output folders: built in a hidden folder beside the target, which is locked while its owner
+ * lives, and put in place as a whole where that can be (output_swap.c), else file by file
+ * (output_place.c). */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -16,36 +15,14 @@
 #include <unistd.h>
 
 #include "base/diag.h"
-#include "base/io.h"
-#include "base/io_calls.h"
-#include "base/vec.h"
+#include "base/folder.h"
+#include "base/output_parts.h"
+#include "base/digest.h"
+#include "base/signals.h"
 
-typedef enum State {
-    NEW_FILE,  /* in the hidden folder */
-    SAVED,     /* and the file it replaces is in the hidden folder too, as `saved` */
-    PLACED,    /* in the target; nothing was there before */
-    REPLACED,  /* in the target, the former file is `saved` */
-    UNCHANGED, /* the target has the same bytes: dropped */
-} State;
+enum { SUMMED = 64 * 1024 };
 
-typedef struct Entry {
-    const char *name, *saved;
-    File *file; /* NULL: a folder */
-    State state;
-} Entry;
-
-struct Output {
-    Arena *arena;
-    const char *dir;           /* as the user wrote it, for messages */
-    const char *base;          /* last component of the target, in folder `parent` */
-    int parent, build, target; /* descriptors; target -1: it did not exist */
-    char *hidden;              /* name of the build folder */
-    int hidden_in;             /* the folder it lies in: parent or target */
-    VEC(Entry) entry;
-    bool done;
-};
-
-static _Noreturn void fail_create(const char *path, const char *help)
+_Noreturn void output_fail(const char *path, const char *help)
 {
     Loc loc = LOC_NONE;
     loc.file = path;
@@ -58,7 +35,7 @@ static _Noreturn void fail_begin(Output *o, const char *help)
     const int error = errno;
     output_abort(o);
     errno = error;
-    fail_create(o->dir, help);
+    output_fail(o->dir, help);
 }
 
 static int open_folder(int in, const char *path, int flags)
@@ -100,6 +77,48 @@ static bool same_device(int a, int b)
     return a >= 0 && !io_calls()->fstat(a, &x) && !io_calls()->fstat(b, &y) && x.st_dev == y.st_dev;
 }
 
+/* The open folder is ours alone, and is still there: another may have swept it away between its
+ * making and its lock. Where there are no locks it is trusted. */
+static bool is_taken(int fd)
+{
+    struct stat st;
+    if (!folder_lock(fd) && errno == EWOULDBLOCK)
+        return false;
+    return !io_calls()->fstat(fd, &st) && st.st_nlink;
+}
+
+/* Makes the folder; a signal finds it made and guarded, or neither. */
+static bool make_guarded(int in, const char *name)
+{
+    signals_hold();
+    const bool made = !io_calls()->mkdirat(in, name, 0777);
+    const int error = errno;
+    if (made)
+        signals_guard(in, name);
+    signals_let();
+    errno = error;
+    return made;
+}
+
+static bool try_hidden(Output *o, int in)
+{
+    if (!make_guarded(in, o->hidden))
+        return false;
+    o->build = open_folder(in, o->hidden, O_NOFOLLOW);
+    if (o->build >= 0 && is_taken(o->build)) {
+        o->hidden_in = in;
+        return true;
+    }
+    const int error = errno;
+    if (o->build >= 0)
+        io_calls()->close(o->build);
+    o->build = -1;
+    (void)io_calls()->unlinkat(in, o->hidden, AT_REMOVEDIR);
+    signals_unguard();
+    errno = error;
+    return false;
+}
+
 static bool make_hidden(Output *o, int in)
 {
     struct timespec t = { 0, 0 };
@@ -107,11 +126,9 @@ static bool make_hidden(Output *o, int in)
     unsigned seed = (unsigned)t.tv_nsec ^ (unsigned)getpid() * 2654435761u;
     for (int i = 0; i < 100; i++, seed = seed * 1664525u + 1013904223u) {
         o->hidden = arena_printf(o->arena, ".inlay-%08x", seed);
-        if (!io_calls()->mkdirat(in, o->hidden, 0777)) {
-            o->hidden_in = in;
+        if (try_hidden(o, in))
             return true;
-        }
-        if (errno != EEXIST)
+        if (errno != EEXIST && errno != ENOENT && errno != EWOULDBLOCK)
             return false;
     }
     return false;
@@ -124,22 +141,23 @@ Output *output_begin(Arena *a, const char *dir)
         .arena = a, .dir = dir, .parent = -1, .build = -1, .target = -1, .hidden_in = -1
     };
     open_target(o);
+    if (o->parent >= 0)
+        folder_sweep(o->parent);
+    if (o->target >= 0)
+        folder_sweep(o->target);
     const bool beside = o->target < 0 || same_device(o->parent, o->target);
     if (!(beside && make_hidden(o, o->parent)) && !(o->target >= 0 && make_hidden(o, o->target)))
-        fail_begin(o, NULL);
-    o->build = open_folder(o->hidden_in, o->hidden, O_NOFOLLOW);
-    if (o->build < 0)
         fail_begin(o, NULL);
     return o;
 }
 
-static const char *shown(Output *o, const char *name)
+const char *output_shown(Output *o, const char *name)
 {
     const size_t n = strlen(o->dir);
     return arena_printf(o->arena, "%s%s%s", o->dir, n && o->dir[n - 1] == '/' ? "" : "/", name);
 }
 
-static Entry *find_entry(Output *o, const char *name)
+Entry *output_find(Output *o, const char *name)
 {
     for (size_t i = 0; i < o->entry.n; i++)
         if (!strcmp(o->entry.at[i].name, name))
@@ -154,11 +172,11 @@ static void make_part(Output *o, const char *name)
     if (!slash)
         return;
     char *folder = arena_text(o->arena, name, (size_t)(slash - name));
-    if (find_entry(o, folder))
+    if (output_find(o, folder))
         return;
     VEC_PUSH(o->arena, &o->entry, ((Entry){ .name = folder }));
     if (io_calls()->mkdirat(o->build, folder, 0777))
-        fail_create(shown(o, folder), NULL);
+        output_fail(output_shown(o, folder), NULL);
 }
 
 File *output_create(Output *o, const char *name)
@@ -168,11 +186,12 @@ File *output_create(Output *o, const char *name)
            !(slash && (strchr(slash + 1, '/') || slash[1] == '.' || !slash[1])));
     name = arena_text(o->arena, name, strlen(name));
     make_part(o, name);
-    File *f = file_new(o->arena, shown(o, name)); /* known before it is made, so that it goes */
+    File *f =
+        file_new(o->arena, output_shown(o, name)); /* known before it is made, so that it goes */
     VEC_PUSH(o->arena, &o->entry, ((Entry){ .name = name, .file = f }));
     f->fd = io_open(o->build, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW);
     if (f->fd < 0)
-        fail_create(f->path, NULL);
+        output_fail(f->path, NULL);
     return f;
 }
 
@@ -183,7 +202,7 @@ void output_text(Output *o, const char *name, const char *text, size_t length)
     file_close(f);
 }
 
-/* --- into a folder that exists --- */
+/* ---- what is in a file ---- */
 
 /* Exactly n bytes; false: an error, or the file is shorter. */
 static bool read_all(int fd, unsigned char *to, size_t n, off_t at)
@@ -216,7 +235,7 @@ static bool same_bytes(int a, int b, off_t size)
     return true;
 }
 
-static bool is_unchanged(Output *o, const char *name, const struct stat *old)
+bool output_unchanged(Output *o, const char *name, const struct stat *old)
 {
     if (!S_ISREG(old->st_mode))
         return false;
@@ -230,59 +249,161 @@ static bool is_unchanged(Output *o, const char *name, const struct stat *old)
     return same;
 }
 
-/* Keeps the file that is to be replaced: a second link, or where there are none a rename. */
-static void save_old(Output *o, Entry *e)
+/* The sum of Written, of an open file of so many bytes. */
+static bool sum_file(Output *o, int fd, uint64_t bytes, char sum[17])
 {
-    e->saved = arena_printf(o->arena, ".old-%zu", (size_t)(e - o->entry.at));
-    if (io_calls()->linkat(o->target, e->name, o->build, e->saved, 0) &&
-        io_calls()->renameat(o->target, e->name, o->build, e->saved))
-        fail_create(shown(o, e->name), NULL);
-    e->state = SAVED;
+    const size_t n = bytes < SUMMED ? (size_t)bytes : SUMMED;
+    char hex[65];
+    Sha256 h;
+    const ArenaMark mark = arena_mark(o->arena);
+    unsigned char *piece = arena_buffer(o->arena, SUMMED);
+    sha256_begin(&h);
+    bool fine = read_all(fd, piece, n, 0);
+    sha256_add(&h, piece, fine ? n : 0);
+    fine = fine && read_all(fd, piece, n, (off_t)(bytes - n));
+    sha256_add(&h, piece, fine ? n : 0);
+    sha256_end(&h, hex);
+    arena_release(o->arena, mark);
+    memcpy(sum, hex, 16);
+    sum[16] = 0;
+    return fine;
 }
 
-static void place_file(Output *o, Entry *e)
-{
-    struct stat old;
-    const bool there = !io_calls()->fstatat(o->target, e->name, &old, AT_SYMLINK_NOFOLLOW);
-    if (!there && errno != ENOENT)
-        fail_create(shown(o, e->name), NULL);
-    if (there && S_ISDIR(old.st_mode)) {
-        errno = EISDIR;
-        fail_create(shown(o, e->name), "a folder of that name is in the way");
-    }
-    if (there && is_unchanged(o, e->name, &old)) {
-        (void)io_calls()->unlinkat(o->build, e->name, 0);
-        e->state = UNCHANGED;
-        return;
-    }
-    if (there)
-        save_old(o, e);
-    if (io_calls()->renameat(o->build, e->name, o->target, e->name))
-        fail_create(shown(o, e->name), NULL);
-    e->state = there ? REPLACED : PLACED;
-}
-
-static void place_folder(Output *o, Entry *e)
+/* Fills w from a regular file; false: it is none, or cannot be read. */
+static bool describe(Output *o, int folder, const char *name, Written *w)
 {
     struct stat st;
-    if (!io_calls()->mkdirat(o->target, e->name, 0777)) {
-        e->state = PLACED;
-        return;
+    const int fd = io_open(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+    if (fd < 0)
+        return false;
+    bool fine = !io_calls()->fstat(fd, &st) && S_ISREG(st.st_mode);
+    if (fine) {
+        *w = (Written){ .name = name, .bytes = (uint64_t)st.st_size };
+        fine = sum_file(o, fd, w->bytes, w->sum);
     }
-    if (errno != EEXIST || io_calls()->fstatat(o->target, e->name, &st, AT_SYMLINK_NOFOLLOW))
-        fail_create(shown(o, e->name), NULL);
-    if (!S_ISDIR(st.st_mode)) {
-        errno = ENOTDIR;
-        fail_create(shown(o, e->name), "a file or link of that name is in the way");
-    }
-    e->state = UNCHANGED;
+    io_calls()->close(fd);
+    return fine;
 }
+
+bool output_written(Output *o, size_t i, Written *w)
+{
+    size_t files = 0;
+    for (size_t k = 0; k < o->entry.n; k++) {
+        const Entry *e = o->entry.at + k;
+        if (!e->file || files++ != i)
+            continue;
+        if (!describe(o, o->build, e->name, w))
+            fail_at(STATUS_IO, (Loc){ .file = output_shown(o, e->name), .byte = -1, .node = -1 },
+                    NULL, "cannot read what was written: %s", strerror(errno));
+        return true;
+    }
+    return false;
+}
+
+/* ---- what earlier compiles wrote ---- */
+
+char *output_former(Output *o, const char *name, size_t most)
+{
+    struct stat st;
+    const int fd =
+        o->target < 0 ? -1 : io_open(o->target, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+    char *text = NULL;
+    if (fd < 0)
+        return NULL;
+    if (!io_calls()->fstat(fd, &st) && S_ISREG(st.st_mode)) {
+        const size_t n = (uint64_t)st.st_size < most ? (size_t)st.st_size : most;
+        text = arena_alloc(o->arena, n + 1);
+        if (!read_all(fd, (unsigned char *)text, n, 0))
+            text = NULL;
+    }
+    io_calls()->close(fd);
+    return text;
+}
+
+typedef struct Search {
+    const char *ending, *own;
+    bool found;
+} Search;
+
+static bool visit_other(void *context, const char *name)
+{
+    Search *s = context;
+    const size_t n = strlen(name), k = strlen(s->ending);
+    s->found |= n >= k && !strcmp(name + n - k, s->ending) && strcmp(name, s->own);
+    return !s->found;
+}
+
+bool output_has_other(Output *o, const char *ending, const char *own)
+{
+    Search s = { .ending = ending, .own = own };
+    if (o->target >= 0)
+        (void)folder_each(o->target, visit_other, &s);
+    return s.found;
+}
+
+/* A file of DIR or of a folder in it that we make too, and nothing hidden. */
+static bool is_ours(Output *o, const char *name)
+{
+    const char *slash = strchr(name, '/'), *leaf = slash ? slash + 1 : name;
+    if (!*name || *name == '.' || !*leaf || *leaf == '.' || strchr(leaf, '/'))
+        return false;
+    return !slash || output_find(o, arena_text(o->arena, name, (size_t)(slash - name)));
+}
+
+void output_forget(Output *o, const Written *w)
+{
+    Written own = *w;
+    if (!is_ours(o, w->name))
+        return;
+    own.name = arena_text(o->arena, w->name, strlen(w->name));
+    VEC_PUSH(o->arena, &o->former, own);
+}
+
+bool output_goes(Output *o, const Written *former)
+{
+    Written now;
+    struct stat st;
+    const char *slash = strchr(former->name, '/');
+    if (output_find(o, former->name))
+        return false;
+    if (slash && (io_calls()->fstatat(
+                      o->target, arena_text(o->arena, former->name, (size_t)(slash - former->name)),
+                      &st, AT_SYMLINK_NOFOLLOW) ||
+                  !S_ISDIR(st.st_mode)))
+        return false;
+    return describe(o, o->target, former->name, &now) && now.bytes == former->bytes &&
+           !strcmp(now.sum, former->sum);
+}
+
+/* ---- the end ---- */
 
 static void close_files(Output *o)
 {
     for (size_t i = 0; i < o->entry.n; i++)
         if (o->entry.at[i].file)
             file_close(o->entry.at[i].file);
+}
+
+/* On the disk before it is seen; where a file system knows no such thing it is as well. */
+static void sync_file(Output *o, const char *name)
+{
+    const int fd = io_open(o->build, name, O_RDONLY | O_NOFOLLOW);
+    int r = fd < 0 ? -1 : io_calls()->fsync(fd);
+    while (fd >= 0 && r && errno == EINTR)
+        r = io_calls()->fsync(fd);
+    const int error = errno;
+    if (fd >= 0)
+        io_calls()->close(fd);
+    if (r && error != EINVAL && error != ENOTSUP && error != ENOSYS && error != EROFS)
+        fail_at(STATUS_IO, (Loc){ .file = output_shown(o, name), .byte = -1, .node = -1 }, NULL,
+                "cannot write: %s", strerror(error));
+}
+
+static void sync_files(Output *o)
+{
+    for (size_t i = 0; i < o->entry.n; i++)
+        sync_file(o, o->entry.at[i].name);
+    sync_file(o, ".");
 }
 
 static void close_folders(Output *o)
@@ -295,58 +416,41 @@ static void close_folders(Output *o)
     o->done = true;
 }
 
-/* What is left in the hidden folder, newest first, then the folder itself. */
-static void remove_hidden(Output *o)
+static void finish(Output *o)
 {
-    for (size_t i = o->entry.n; o->build >= 0 && i-- > 0;) {
-        const Entry *e = o->entry.at + i;
-        if (e->saved)
-            (void)io_calls()->unlinkat(o->build, e->saved, 0);
-        if (!e->file)
-            (void)io_calls()->unlinkat(o->build, e->name, AT_REMOVEDIR);
-        else if (e->state == NEW_FILE || e->state == SAVED)
-            (void)io_calls()->unlinkat(o->build, e->name, 0);
-    }
     if (o->hidden_in >= 0)
-        (void)io_calls()->unlinkat(o->hidden_in, o->hidden, AT_REMOVEDIR);
+        folder_remove(o->hidden_in, o->hidden);
+    signals_unguard();
+    signals_let();
+    close_folders(o);
 }
 
-static void place_all(Output *o)
+/* There is no folder yet; one that another made meanwhile is treated like one of before. */
+static void place_new(Output *o)
 {
-    for (size_t i = 0; i < o->entry.n; i++) {
-        Entry *e = o->entry.at + i;
-        if (e->file)
-            place_file(o, e);
-        else
-            place_folder(o, e);
+    if (!io_calls()->renameat(o->parent, o->hidden, o->parent, o->base)) {
+        o->hidden_in = -1;
+        (void)io_calls()->fsync(o->parent);
+        return;
     }
-    remove_hidden(o);
+    if (errno != EEXIST && errno != ENOTEMPTY)
+        output_fail(o->dir, NULL);
+    o->target = open_folder(o->parent, o->base, O_NOFOLLOW);
+    if (o->target < 0)
+        output_fail(o->dir, NULL);
 }
 
 void output_commit(Output *o)
 {
     assert(!o->done);
     close_files(o);
-    if (o->target >= 0) {
-        place_all(o);
-    } else if (io_calls()->renameat(o->parent, o->hidden, o->parent, o->base)) {
-        if (errno != EEXIST && errno != ENOTEMPTY)
-            fail_create(o->dir, NULL);
-        o->target = open_folder(o->parent, o->base, O_NOFOLLOW); /* made by another meanwhile */
-        if (o->target < 0)
-            fail_create(o->dir, NULL);
-        place_all(o);
-    }
-    close_folders(o);
-}
-
-/* Puts one entry of the target back as it was. */
-static void put_back(Output *o, const Entry *e)
-{
-    if (e->state == PLACED)
-        (void)io_calls()->unlinkat(o->target, e->name, e->file ? 0 : AT_REMOVEDIR);
-    if (e->state == REPLACED || e->state == SAVED)
-        (void)io_calls()->renameat(o->build, e->saved, o->target, e->name);
+    sync_files(o);
+    signals_hold();
+    if (o->target < 0)
+        place_new(o);
+    if (o->target >= 0 && !output_swap(o))
+        output_place(o);
+    finish(o);
 }
 
 void output_abort(Output *o)
@@ -356,8 +460,7 @@ void output_abort(Output *o)
     for (size_t i = 0; i < o->entry.n; i++)
         if (o->entry.at[i].file)
             (void)io_release((OpenFile *)o->entry.at[i].file);
-    for (size_t i = o->entry.n; i-- > 0;)
-        put_back(o, o->entry.at + i);
-    remove_hidden(o);
-    close_folders(o);
+    signals_hold();
+    output_put_back(o);
+    finish(o);
 }

@@ -3,6 +3,8 @@
 
 #include <inttypes.h>
 
+#include "emit/seal.h"
+
 /* The parameters after the weights. */
 static void put_rest(Text *t, const Emitter *e)
 {
@@ -69,6 +71,18 @@ static void declare_rows(Text *t, const Emitter *e)
                interface_arena_type(e));
 }
 
+static void declare_check(Text *t, const Emitter *e)
+{
+    text_print(
+        t,
+        "\n/* Once, before weights from elsewhere are used: are these `length` bytes those of "
+        "this code, whole\n * and undamaged? %s_OK, or %s_E_WEIGHTS. A run finds another "
+        "layout by itself, not damaged values.%s */\n"
+        "int %s_weights_check(const void *weights, size_t length);\n",
+        e->upper, e->upper, has_symbol(e) ? "\n * NULL: those linked into the program." : "",
+        e->name);
+}
+
 Text entry_declarations(const Emitter *e)
 {
     Text t = text_new(e->arena);
@@ -87,10 +101,42 @@ Text entry_declarations(const Emitter *e)
         put_head(&t, e, *v, has_weights(e));
         text_put(&t, ";\n");
     }
+    if (has_weights(e))
+        declare_check(&t, e);
     return t;
 }
 
 /* ---- source ---- */
+
+void entry_seal(Text *t, const Emitter *e)
+{
+    uint64_t w[3];
+    seal_words(e->p, w);
+    text_put(t, "/* How the weights end: magic, layout, bytes before; then their CRC-32. */\n");
+    text_print(t,
+               "static const uint64_t seal[] = { UINT64_C(0x%" PRIx64 "), UINT64_C(0x%016" PRIx64
+               "), UINT64_C(%" PRIu64 ") };\n",
+               w[0], w[1], w[2]);
+}
+
+static void define_check(Text *t, const Emitter *e)
+{
+    text_print(t, "\nint %s_weights_check(const void *weights, size_t length)\n{\n", e->name);
+    if (has_symbol(e))
+        text_print(t,
+                   "    if (!weights) {\n        weights = %s_weights_data;\n"
+                   "        length = %s_WEIGHTS_SIZE;\n    }\n",
+                   e->name, e->upper);
+    else
+        text_print(t, "    if (!weights) return %s_E_ARG;\n", e->upper);
+    text_print(t,
+               "    if ((uintptr_t)weights %% %s_WEIGHTS_ALIGN) return %s_E_ALIGN;\n"
+               "    if (length < %s_WEIGHTS_SIZE || !inlay_sealed(weights, %s_WEIGHTS_SIZE, seal)) "
+               "return %s_E_WEIGHTS;\n"
+               "    return inlay_weights_whole(weights, %s_WEIGHTS_SIZE) ? %s_OK : "
+               "%s_E_WEIGHTS;\n}\n",
+               e->upper, e->upper, e->upper, e->upper, e->upper, e->upper, e->upper, e->upper);
+}
 
 Text entry_head(const Emitter *e)
 {
@@ -145,6 +191,8 @@ static void define_pushes(Text *t, const Emitter *e)
 Text entry_functions(const Emitter *e)
 {
     Text t = text_new(e->arena);
+    if (has_weights(e))
+        define_check(&t, e);
     if (program_pushed(e->p))
         define_pushes(&t, e);
     for (const char *const *v = verbs(e); has_symbol(e) && *v; v++) {

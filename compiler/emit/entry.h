@@ -7,6 +7,8 @@
 
 /* Of the header: prototypes, and where the weights come from. */
 Text entry_declarations(const Emitter *e);
+/* Of the source: by what the weights are known. */
+void entry_seal(Text *t, const Emitter *e);
 /* Of the source: the head of the function that does the work, its last statement, and the functions
  * around it. */
 Text entry_head(const Emitter *e);

@@ -190,8 +190,10 @@ Text interface_bases(const Emitter *e)
     if (has_weights(e))
         text_print(&t, "    if (!weights) return %s_E_ARG;\n", e->upper);
     if (has_weights(e))
-        text_print(&t, "    if ((uintptr_t)weights %% %s_WEIGHTS_ALIGN) return %s_E_ALIGN;\n",
-                   e->upper, e->upper);
+        text_print(&t,
+                   "    if ((uintptr_t)weights %% %s_WEIGHTS_ALIGN) return %s_E_ALIGN;\n"
+                   "    if (!inlay_sealed(weights, %s_WEIGHTS_SIZE, seal)) return %s_E_WEIGHTS;\n",
+                   e->upper, e->upper, e->upper, e->upper);
     text_print(&t, "    base[INLAY_WEIGHTS] = %s;\n", has_weights(e) ? "(void *)weights" : "NULL");
     interface_arena_bases(&t, e);
     int at = pointers(&t, e, "in", g->input.at, g->input.n, INLAY_ARENA + program_regions(e->p));

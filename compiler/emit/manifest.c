@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "emit/manifest.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #include "base/json_memory.h"
 #include "base/size.h"
 #include "emit/peak.h"
+#include "emit/seal.h"
 
 /* jansson has memory (base/json_memory.h) and returns NULL for text that is not UTF-8 alone; every
  * value passes here. */
@@ -208,6 +210,9 @@ static json_t *weight_facts(const Program *p, const ManifestFacts *f)
         manifest_set(o, "at_most", json_true());
     manifest_set(o, "align", json_integer(16));
     manifest_set(o, "form", json_string(f->weights_form));
+    if (p->weight_bytes && !p->weights_alike)
+        manifest_set(o, "layout",
+                     json_string(arena_printf(p->graph->arena, "%016" PRIx64, seal_layout(p))));
     if (f->weights_sha256)
         manifest_set(o, "sha256", json_string(f->weights_sha256));
     return o;
@@ -321,6 +326,8 @@ static void heading(ManifestText *m, const Program *p, const ManifestFacts *f)
         manifest_key(m, "model_sha256", json_string(f->model_sha256));
     if (f->target)
         manifest_key(m, "target", json_string(f->target));
+    if (f->files) /* early: the next compile reads this far */
+        manifest_key(m, "files", f->files);
     manifest_key(m, "options", options(g->arena, p, f));
     manifest_key(m, "opset", json_integer(graph_opset(g, "")));
     manifest_key(m, "arena", arena_facts(&p->plan, program_pushed(p) != NULL));

@@ -18,6 +18,7 @@ typedef struct ManifestFacts {
         *const *dim, *const *constant, *const *without, *const *io; /* of the command line, ended by
                                                                        NULL; NULL: none */
     int pack_width;
+    json_t *files; /* that were written, becomes the manifest's; NULL: none */
 } ManifestFacts;
 
 /* The document under way: one step is held at a time, so that memory does not follow the document.

@@ -52,6 +52,8 @@ static Text includes(const Emitter *e)
     Text t = text_new(e->arena);
     Map seen = map_new(e->arena);
     text_put(&t, "#include <math.h>\n\n#include \"inlay.h\"\n");
+    if (has_weights(e))
+        text_put(&t, "#include \"inlay_weights.h\"\n");
     for (size_t i = 0; i < e->p->step.n; i++) {
         const char *file = e->p->step.at[i]->kernel->file;
         if (!map_put(&seen, file, e->arena))
@@ -253,6 +255,8 @@ static Text weights(const Emitter *e)
     if (has_symbol(e))
         text_print(&t, "/* In %s_weights.%s. */\nextern const uint64_t %s_weights_data[];\n",
                    e->name, e->form == WEIGHTS_OBJ ? "o" : "c", e->name);
+    if (has_weights(e))
+        entry_seal(&t, e);
     return t;
 }
 
@@ -288,11 +292,13 @@ static Text renamed(const Emitter *e, const EmbeddedFile *f, Names *found)
 }
 
 /* Writes a runtime header and what it includes. */
-static void copy_runtime(const Emitter *e, Output *o, const char *first)
+static void copy_runtime(const Emitter *e, Output *o)
 {
     Map seen = map_new(e->arena);
     Names todo = { 0 };
-    VEC_PUSH(e->arena, &todo, first);
+    VEC_PUSH(e->arena, &todo, "inlay.h");
+    if (has_weights(e))
+        VEC_PUSH(e->arena, &todo, "inlay_weights.h");
     for (size_t i = 0; i < e->p->step.n; i++)
         VEC_PUSH(e->arena, &todo, e->p->step.at[i]->kernel->file);
     while (todo.n) {
@@ -340,5 +346,5 @@ void emit_source(const Program *p, Output *o, const char *name, WeightsForm form
     };
     const Text c = template_fill(a, "model.c", name, source, (int)(sizeof source / sizeof *source));
     output_text(o, arena_printf(a, "src/%s.c", name), c.at, c.n);
-    copy_runtime(&e, o, "inlay.h");
+    copy_runtime(&e, o);
 }

@@ -8,10 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/digest.h"
 #include "base/size.h"
 #include "emit/elf.h"
+#include "emit/seal.h"
 #include "emit/text.h"
+#include "inlay_weights.h"
 
 enum {
     ALIGN = 16,
@@ -195,13 +196,13 @@ void weights_layout(Program *p, uint64_t most)
         }
         w->tensor->offset = (int64_t)w->offset;
     }
-    p->weight_bytes = size_align(at, ALIGN);
+    p->weight_bytes = at ? size_add(size_align(at, ALIGN), INLAY_SEAL_SIZE) : 0;
 }
 
 /* --- the blob --- */
 
-/* All constants, once each, from `at` of the file; the file ends after the last byte of padding. */
-static void write_blob(const Program *p, File *f, uint64_t at)
+/* All constants, once each, from `at` of the file, with zeros up to the seal. */
+static void write_values(const Program *p, File *f, uint64_t at)
 {
     static const uint8_t zeros[ALIGN];
     uint64_t end = 0;
@@ -212,17 +213,21 @@ static void write_blob(const Program *p, File *f, uint64_t at)
         recipe_write(p->graph->store, w->tensor->value, f, at + w->offset);
         end = w->offset + w->bytes;
     }
-    file_write(f, at + end, zeros, (size_t)(p->weight_bytes - end));
+    file_write(f, at + end, zeros, (size_t)(p->weight_bytes - INLAY_SEAL_SIZE - end));
 }
 
-static void hash_blob(const Program *p, File *f, uint64_t at, char sha256[65])
+static void write_blob(const Program *p, File *f, uint64_t at, bool hash, char sha256[65])
 {
-    Store *s = p->graph->store;
     Sha256 h;
     sha256_begin(&h);
-    store_work(s, "of weights hashed", p->weight_bytes);
-    store_hash(s, &h, f, at, p->weight_bytes);
-    sha256_end(&h, sha256);
+    if (p->weight_bytes) {
+        store_work(p->graph->store, "of weights written", p->weight_bytes);
+        write_values(p, f, at);
+        store_work(p->graph->store, "of weights sealed", p->weight_bytes);
+        seal_write(p, f, at, hash ? &h : NULL);
+    }
+    if (hash)
+        sha256_end(&h, sha256);
 }
 
 /* --- C text --- */
@@ -382,10 +387,7 @@ WeightsForm weights_emit(Program *p, Output *o, const char *name, WeightsForm fo
     }
     File *f = create_blob(o, a, name, form);
     const uint64_t at = form == WEIGHTS_OBJ ? elf_data_offset() : 0;
-    store_work(p->graph->store, "of weights written", p->weight_bytes);
-    write_blob(p, f, at);
-    if (hash)
-        hash_blob(p, f, at, sha256);
+    write_blob(p, f, at, hash, sha256);
     if (form == WEIGHTS_C)
         write_text(p, o, name, f);
     if (form == WEIGHTS_INCBIN)

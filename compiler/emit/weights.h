@@ -26,7 +26,8 @@ WeightsForm weights_form_taken(const Program *p, WeightsForm asked);
 
 /* Gives every constant its offset, aligned to 16 bytes, to 64 where it is large; constants of equal
  * values share one. To know them, up to `most` bytes are read of each that may have an equal; those
- * that are alike so far and go on get their own places (weights_alike). */
+ * that are alike so far and go on get their own places (weights_alike). The blob ends with its seal
+ * (emit/seal.h). */
 enum { WEIGHTS_LITTLE = 64 * 1024 };
 void weights_layout(Program *p, uint64_t most);
 

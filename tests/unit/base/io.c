@@ -5,11 +5,15 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -17,6 +21,7 @@
 #include "base/diag.h"
 #include "base/io.h"
 #include "base/io_calls.h"
+#include "base/signals.h"
 
 /* --- a folder for each test, and its content as text --- */
 
@@ -215,6 +220,11 @@ typedef enum Call {
     CALL_WRITE,
     CALL_MKDIR,
     CALL_RENAME,
+    CALL_EXCHANGE,
+    CALL_LISTING,
+    CALL_LOCK,
+    CALL_SYNC,
+    CALL_MODE,
     CALL_LINK,
     CALL_UNLINK,
     CALLS
@@ -291,11 +301,46 @@ static int f_unlinkat(int d, const char *p, int flags)
     return fails(CALL_UNLINK) ? -1 : io_system.unlinkat(d, p, flags);
 }
 
+static int f_exchange(int d, const char *p, const char *q)
+{
+    return fails(CALL_EXCHANGE) ? -1 : io_system.exchange(d, p, q);
+}
+static ssize_t f_getdents(int fd, void *to, size_t n)
+{
+    return fails(CALL_LISTING) ? -1 : io_system.getdents(fd, to, n);
+}
+static int f_flock(int fd, int how)
+{
+    return fails(CALL_LOCK) ? -1 : io_system.flock(fd, how);
+}
+static int f_fsync(int fd)
+{
+    return fails(CALL_SYNC) ? -1 : io_system.fsync(fd);
+}
+static int f_fchmod(int fd, mode_t m)
+{
+    return fails(CALL_MODE) ? -1 : io_system.fchmod(fd, m);
+}
+
 static void inject(Call c, int after, int error)
 {
     static IoCalls calls;
-    calls = (IoCalls){ f_openat, f_close,   f_fstat,    f_fstatat, f_pread,
-                       f_pwrite, f_mkdirat, f_renameat, f_linkat,  f_unlinkat };
+    calls = io_system;
+    calls.openat = f_openat;
+    calls.close = f_close;
+    calls.fstat = f_fstat;
+    calls.fstatat = f_fstatat;
+    calls.pread = f_pread;
+    calls.pwrite = f_pwrite;
+    calls.mkdirat = f_mkdirat;
+    calls.renameat = f_renameat;
+    calls.exchange = f_exchange;
+    calls.getdents = f_getdents;
+    calls.flock = f_flock;
+    calls.fsync = f_fsync;
+    calls.fchmod = f_fchmod;
+    calls.linkat = f_linkat;
+    calls.unlinkat = f_unlinkat;
     memset(&fault, 0, sizeof fault);
     for (int i = 0; i < CALLS; i++)
         fault.left[i] = -1;
@@ -341,6 +386,7 @@ typedef struct Make {
     Arena arena;
     Output *out;
     const char *dir, *a, *b;
+    const Written *former; /* ended by a NULL name */
 } Make;
 
 static void make(void *context)
@@ -350,19 +396,42 @@ static void make(void *context)
     File *f = output_create(m->out, "src/a.bin");
     file_write(f, 4, m->a + 4, strlen(m->a) - 4);
     file_write(f, 0, m->a, 4);
-    output_text(m->out, "b.txt", m->b, strlen(m->b));
+    if (m->b)
+        output_text(m->out, "b.txt", m->b, strlen(m->b));
     output_text(m->out, "src/c.h", "same", 4);
+    for (const Written *w = m->former; w && w->name; w++)
+        output_forget(m->out, w);
     output_commit(m->out);
 }
 
-static Status make_folder(const char *dir, const char *a, const char *b)
+static Status make_after(const char *dir, const char *a, const char *b, const Written *former)
 {
-    Make m = { .dir = dir, .a = a, .b = b };
+    Make m = { .dir = dir, .a = a, .b = b, .former = former };
     const Status s = run(make, &m);
     output_abort(m.out);
     file_close_all(&m.arena);
     arena_free(&m.arena);
     return s;
+}
+
+static Status make_folder(const char *dir, const char *a, const char *b)
+{
+    return make_after(dir, a, b, NULL);
+}
+
+static void begin_other(void *context)
+{
+    Make *m = context;
+    m->out = output_begin(&m->arena, "other");
+}
+
+/* What a failure left goes when the next compile begins. */
+static void begin_and_abort(void)
+{
+    Make m = { .dir = "other" };
+    assert_int_equal(run(begin_other, &m), STATUS_OK);
+    output_abort(m.out);
+    arena_free(&m.arena);
 }
 
 static void new_folders_appear_whole(void **state)
@@ -453,11 +522,9 @@ static void failures_leave_the_folder_as_it_was(void **state)
             const bool untouched = fault.left[c] >= 0;
             heal();
             assert_true(s == STATUS_OK || s == STATUS_CANNOT_CREATE || s == STATUS_IO);
-            /* What fails while the former files are put away (their removal) leaves at most a
-             * hidden folder. */
-            if (c != CALL_UNLINK)
-                assert_string_equal(tree(), s == STATUS_OK ? AFTER : BEFORE);
-            assert_int_equal(system("rm -rf out .inlay-*"), 0);
+            begin_and_abort();
+            assert_string_equal(tree(), s == STATUS_OK ? AFTER : BEFORE);
+            assert_int_equal(system("rm -rf out"), 0);
             if (untouched)
                 break;
         }
@@ -476,12 +543,148 @@ static void failures_leave_no_new_folder(void **state)
             const Status s = make_folder("out", "hello world", "bee");
             const bool untouched = fault.left[c] >= 0;
             heal();
+            begin_and_abort();
             assert_string_equal(
                 tree(), s == STATUS_OK ? "out/;b.txt=bee;src/;a.bin=hello world;c.h=same;" : "");
             assert_int_equal(system("rm -rf out"), 0);
             if (untouched)
                 break;
         }
+    }
+    remove_scratch(path);
+}
+
+/* --- files of earlier compiles, and what the dead left --- */
+
+static Written written_in(const char *dir, const char *name, const char *text)
+{
+    Make m = { .dir = dir };
+    Written w;
+    m.out = output_begin(&m.arena, dir);
+    output_text(m.out, name, text, strlen(text));
+    assert_true(output_written(m.out, 0, &w));
+    assert_false(output_written(m.out, 1, &(Written){ 0 }));
+    assert_int_equal(w.bytes, strlen(text));
+    output_abort(m.out);
+    arena_free(&m.arena);
+    w.name = name;
+    return w;
+}
+
+/* In both ways to put files in place: as a whole, and one by one. */
+static void earlier_files_go_unless_they_were_changed(void **state)
+{
+    (void)state;
+    for (int way = 0; way < 2; way++) {
+        char *path = scratch();
+        const Written former[] = { written_in("out", "b.txt", "bee"),
+                                   written_in("out", "src/old.h", "old"),
+                                   written_in("out", "src/mine.h", "a"),
+                                   written_in("out", "src/c.h", "same"),
+                                   written_in("out", "own/x", "x"),
+                                   { .name = "../b.txt" },
+                                   { .name = "/etc/none" },
+                                   { .name = "src/../own" },
+                                   { .name = "none.txt" },
+                                   { 0 } };
+        assert_int_equal(make_folder("out", "hello world", "bee"), STATUS_OK);
+        put("out/src/old.h", "old");
+        put("out/src/mine.h", "b");
+        put("out/keep", "k");
+        if (way) {
+            assert_int_equal(mkdir("out/own", 0777), 0);
+            put("out/own/x", "x");
+        }
+        assert_int_equal(make_after("out", "other world", NULL, former), STATUS_OK);
+        assert_string_equal(tree(), way ? "out/;keep=k;own/;x=x;src/;a.bin=other world;c.h=same;"
+                                          "mine.h=b;"
+                                        : "out/;keep=k;src/;a.bin=other world;c.h=same;mine.h=b;");
+        remove_scratch(path);
+    }
+}
+
+static void folders_of_others_are_not_exchanged(void **state)
+{
+    (void)state;
+    char *path = scratch();
+    struct stat before, after;
+    assert_int_equal(make_folder("out", "hello world", "bee"), STATUS_OK);
+    put("out/link-me", "k");
+    assert_int_equal(stat("out", &before), 0);
+    assert_int_equal(make_folder("out", "hello there", "bee"), STATUS_OK);
+    assert_int_equal(stat("out", &after), 0);
+    assert_int_not_equal(before.st_ino, after.st_ino); /* exchanged */
+    assert_int_equal(make_folder("out", "hello there", "bee"), STATUS_OK);
+    assert_int_equal(stat("out", &before), 0);
+    assert_int_equal(before.st_ino, after.st_ino); /* nothing is new */
+    assert_int_equal(mkdir("out/own", 0777), 0);
+    put("out/own/x", "x");
+    assert_int_equal(make_folder("out", "hello again", "bee"), STATUS_OK);
+    assert_int_equal(chdir("out"), 0);
+    assert_int_equal(make_folder(".", "hello a4ain", "bee"), STATUS_OK);
+    assert_int_equal(chdir(".."), 0);
+    assert_int_equal(stat("out", &after), 0);
+    assert_int_equal(before.st_ino, after.st_ino);
+    assert_string_equal(tree(),
+                        "out/;b.txt=bee;link-me=k;own/;x=x;src/;a.bin=hello a4ain;c.h=same;");
+    remove_scratch(path);
+}
+
+static void what_the_dead_left_is_swept(void **state)
+{
+    (void)state;
+    char *path = scratch();
+    static const char *const hidden[] = { ".inlay-00000000", ".inlay-0123abcd", ".inlay-mine",
+                                          ".inlay-0123abcde" };
+    char name[64];
+    for (int i = 0; i < 4; i++) {
+        snprintf(name, sizeof name, "%s/src", hidden[i]);
+        assert_int_equal(mkdir(hidden[i], 0777), 0);
+        assert_int_equal(mkdir(name, 0777), 0);
+        strcat(name, "/x.bin");
+        put(name, "x");
+    }
+    put("victim", "safe");
+    assert_int_equal(symlink("../victim", ".inlay-00000000/link"), 0);
+    assert_int_equal(symlink(".", ".inlay-ffffffff"), 0);
+    const int alive = open(".inlay-0123abcd", O_RDONLY | O_DIRECTORY);
+    assert_int_equal(flock(alive, LOCK_EX | LOCK_NB), 0);
+    begin_and_abort();
+    unlink(".inlay-ffffffff");
+    assert_string_equal(tree(), ".inlay-0123abcd/;src/;x.bin=x;.inlay-0123abcde/;src/;x.bin=x;"
+                                ".inlay-mine/;src/;x.bin=x;victim=safe;");
+    close(alive);
+    remove_scratch(path);
+}
+
+static void die_by(int number)
+{
+    Arena a = { 0 };
+    signals_install();
+    Output *o = output_begin(&a, "out");
+    File *f = output_create(o, "src/a.bin");
+    file_write(f, 0, "hello", 5);
+    raise(number);
+    _exit(99);
+}
+
+static void signals_remove_what_is_half_done(void **state)
+{
+    (void)state;
+    static const int number[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGXFSZ, SIGXCPU };
+    char *path = scratch();
+    for (size_t i = 0; i < sizeof number / sizeof *number; i++) {
+        int status = 0;
+        const struct rlimit no_core = { 0, 0 };
+        const pid_t child = fork();
+        if (!child) {
+            setrlimit(RLIMIT_CORE, &no_core);
+            signal(number[i], SIG_DFL); /* a script's background has some ignored */
+            die_by(number[i]);
+        }
+        assert_int_equal(waitpid(child, &status, 0), child);
+        assert_true(WIFSIGNALED(status) && WTERMSIG(status) == number[i]);
+        assert_string_equal(tree(), "");
     }
     remove_scratch(path);
 }
@@ -562,6 +765,10 @@ int main(void)
         cmocka_unit_test(links_are_not_followed),
         cmocka_unit_test(failures_leave_the_folder_as_it_was),
         cmocka_unit_test(failures_leave_no_new_folder),
+        cmocka_unit_test(earlier_files_go_unless_they_were_changed),
+        cmocka_unit_test(folders_of_others_are_not_exchanged),
+        cmocka_unit_test(what_the_dead_left_is_swept),
+        cmocka_unit_test(signals_remove_what_is_half_done),
         cmocka_unit_test(full_disks_are_named),
         cmocka_unit_test(partial_and_interrupted_calls_are_resumed),
         cmocka_unit_test(temporary_files_leave_nothing),

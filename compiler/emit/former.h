@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The list of files in a manifest: written, and read back from that of an earlier compile. */
+#ifndef INLAY_EMIT_FORMER_H
+#define INLAY_EMIT_FORMER_H
+
+#include "base/io.h"
+#include "emit/manifest.h"
+
+/* All files of the output so far: {"src/kws.h": {"bytes": 1, "sum": "..."}, ...}. */
+json_t *files_list(Output *o);
+/* What DIR/NAME.json of an earlier compile lists is to go, if it is not written again. Headers of
+ * the runtime stay where manifests of other models lie beside it. */
+void files_forget(Output *o, Arena *a, const char *name);
+
+#endif

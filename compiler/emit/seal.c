@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "emit/seal.h"
+
+#include <string.h>
+
+#include "inlay_weights.h"
+
+enum { CHUNK = 256 * 1024 };
+
+/* ---- the layout ---- */
+
+static void add_number(Sha256 *h, int64_t v)
+{
+    sha256_add(h, &v, sizeof v);
+}
+
+static void add_text(Sha256 *h, const char *text)
+{
+    sha256_add(h, text, strlen(text) + 1);
+}
+
+static void add_slot(Sha256 *h, const WeightSlot *w)
+{
+    const Tensor *t = w->tensor;
+    add_number(h, (int64_t)w->offset);
+    add_number(h, (int64_t)w->bytes);
+    add_number(h, dtype_bits(t->dtype));
+    add_text(h, dtype_name(t->dtype));
+    add_number(h, t->shape.rank);
+    for (int k = 0; k < t->shape.rank; k++)
+        add_number(h, t->shape.dim[k]);
+}
+
+static void add_step(Sha256 *h, const Step *s)
+{
+    add_text(h, s->kernel->name);
+    for (int i = 0; i < s->kernel->fields; i++) {
+        const FieldRow *f = s->kernel->field + i;
+        sha256_add(h, (const unsigned char *)s->params + f->offset,
+                   f->size * (size_t)(f->count ? f->count : 1));
+    }
+    for (int k = 0; k < s->n_operand; k++) {
+        const inlay_ref *r = &s->operand[k].ref;
+        if (r->base != INLAY_WEIGHTS || !s->operand[k].tensor)
+            continue;
+        add_number(h, k);
+        add_number(h, (int64_t)r->off);
+        add_number(h, (int64_t)r->row);
+        add_number(h, r->pix);
+    }
+}
+
+uint64_t seal_layout(const Program *p)
+{
+    Sha256 h;
+    char hex[65];
+    uint64_t layout = 0;
+    sha256_begin(&h);
+    for (size_t i = 0; i < p->weight.n; i++)
+        add_slot(&h, p->weight.at + i);
+    for (size_t i = 0; i < p->step.n; i++)
+        add_step(&h, p->step.at[i]);
+    sha256_end(&h, hex);
+    for (int i = 0; i < 16; i++)
+        layout = layout << 4 | (uint64_t)(hex[i] <= '9' ? hex[i] - '0' : hex[i] - 'a' + 10);
+    return layout;
+}
+
+/* ---- the seal ---- */
+
+void seal_words(const Program *p, uint64_t words[3])
+{
+    words[0] = INLAY_SEAL_MAGIC;
+    words[1] = seal_layout(p);
+    words[2] = p->weight_bytes - INLAY_SEAL_SIZE;
+}
+
+typedef struct Sums {
+    inlay_crc_tables tables;
+    uint32_t crc;
+    Sha256 *sha; /* NULL: not asked for */
+} Sums;
+
+static void add_bytes(Sums *s, const void *bytes, size_t n)
+{
+    s->crc = inlay_crc_wide(&s->tables, s->crc, bytes, n);
+    if (s->sha)
+        sha256_add(s->sha, bytes, n);
+}
+
+static void add_values(Sums *s, const Program *p, File *f, uint64_t at, uint64_t n)
+{
+    Arena *a = p->graph->arena;
+    const ArenaMark mark = arena_mark(a);
+    uint8_t *bytes = arena_buffer(a, CHUNK);
+    while (n) {
+        const size_t k = n < CHUNK ? (size_t)n : CHUNK;
+        file_read(f, at, bytes, k);
+        add_bytes(s, bytes, k);
+        store_worked(p->graph->store, k);
+        at += k;
+        n -= k;
+    }
+    arena_release(a, mark);
+}
+
+void seal_write(const Program *p, File *f, uint64_t at, Sha256 *h)
+{
+    Sums s = { .sha = h };
+    uint8_t seal[INLAY_SEAL_SIZE] = { 0 };
+    const uint64_t values = p->weight_bytes - INLAY_SEAL_SIZE;
+    uint64_t words[3];
+    inlay_crc_prepare(&s.tables);
+    seal_words(p, words);
+    memcpy(seal, words, sizeof words);
+    add_values(&s, p, f, at, values);
+    add_bytes(&s, seal, INLAY_SEAL_SIZE - INLAY_SEAL_CRC_SIZE);
+    memcpy(seal + INLAY_SEAL_SIZE - INLAY_SEAL_CRC_SIZE, &s.crc, INLAY_SEAL_CRC_SIZE);
+    if (h)
+        sha256_add(h, seal + INLAY_SEAL_SIZE - INLAY_SEAL_CRC_SIZE, INLAY_SEAL_CRC_SIZE);
+    file_write(f, at + values, seal, sizeof seal);
+}
