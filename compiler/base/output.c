@@ -84,7 +84,10 @@ static bool is_taken(int fd)
     struct stat st;
     if (!folder_lock(fd) && errno == EWOULDBLOCK)
         return false;
-    return !io_calls()->fstat(fd, &st) && st.st_nlink;
+    if (io_calls()->fstat(fd, &st))
+        return false;
+    errno = ENOENT;
+    return st.st_nlink;
 }
 
 /* Makes the folder; a signal finds it made and guarded, or neither. */
@@ -269,20 +272,46 @@ static bool sum_file(Output *o, int fd, uint64_t bytes, char sum[17])
     return fine;
 }
 
-/* Fills w from a regular file; false: it is none, or cannot be read. */
+static _Noreturn void fail_examine(Output *o, const char *name, int error)
+{
+    fail_at(STATUS_IO, (Loc){ .file = output_shown(o, name), .byte = -1, .node = -1 }, NULL,
+            "cannot read: %s", strerror(error));
+}
+
+/* A file that may be there; -1: there is none that could be ours. What cannot be known fails. */
+static int open_there(Output *o, int folder, const char *name)
+{
+    const int fd = io_open(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+    const bool none = errno == ENOENT || errno == ENOTDIR || errno == ELOOP || errno == ENXIO;
+    if (fd < 0 && !none)
+        fail_examine(o, name, errno);
+    return fd;
+}
+
+/* The end of work on an open file; did it go well, was there nothing to read, or did it fail? */
+static bool close_there(Output *o, int fd, const char *name, bool fine, int error)
+{
+    io_calls()->close(fd);
+    if (!fine && error)
+        fail_examine(o, name, error);
+    return fine;
+}
+
+/* Fills w from a regular file; false: it is none, or not there. */
 static bool describe(Output *o, int folder, const char *name, Written *w)
 {
     struct stat st;
-    const int fd = io_open(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+    const int fd = open_there(o, folder, name);
     if (fd < 0)
         return false;
+    errno = 0;
     bool fine = !io_calls()->fstat(fd, &st) && S_ISREG(st.st_mode);
     if (fine) {
         *w = (Written){ .name = name, .bytes = (uint64_t)st.st_size };
+        errno = 0;
         fine = sum_file(o, fd, w->bytes, w->sum);
     }
-    io_calls()->close(fd);
-    return fine;
+    return close_there(o, fd, name, fine, errno);
 }
 
 bool output_written(Output *o, size_t i, Written *w)
@@ -293,8 +322,7 @@ bool output_written(Output *o, size_t i, Written *w)
         if (!e->file || files++ != i)
             continue;
         if (!describe(o, o->build, e->name, w))
-            fail_at(STATUS_IO, (Loc){ .file = output_shown(o, e->name), .byte = -1, .node = -1 },
-                    NULL, "cannot read what was written: %s", strerror(errno));
+            fail_examine(o, e->name, ENOENT);
         return true;
     }
     return false;
@@ -305,19 +333,19 @@ bool output_written(Output *o, size_t i, Written *w)
 char *output_former(Output *o, const char *name, size_t most)
 {
     struct stat st;
-    const int fd =
-        o->target < 0 ? -1 : io_open(o->target, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+    const int fd = o->target < 0 ? -1 : open_there(o, o->target, name);
     char *text = NULL;
     if (fd < 0)
         return NULL;
-    if (!io_calls()->fstat(fd, &st) && S_ISREG(st.st_mode)) {
+    errno = 0;
+    bool fine = !io_calls()->fstat(fd, &st) && S_ISREG(st.st_mode);
+    if (fine) {
         const size_t n = (uint64_t)st.st_size < most ? (size_t)st.st_size : most;
         text = arena_alloc(o->arena, n + 1);
-        if (!read_all(fd, (unsigned char *)text, n, 0))
-            text = NULL;
+        errno = 0;
+        fine = read_all(fd, (unsigned char *)text, n, 0);
     }
-    io_calls()->close(fd);
-    return text;
+    return close_there(o, fd, name, fine, errno) ? text : NULL;
 }
 
 typedef struct Search {

@@ -141,7 +141,7 @@ static int open_components(int folder, const char *location)
         }
         const int error = errno;
         if (at != folder)
-            close(at);
+            io_calls()->close(at);
         errno = error;
         if (fd < 0 || last)
             return fd;
@@ -200,14 +200,11 @@ static _Noreturn void fail_open(Loc loc, const char *folder, const char *locatio
 }
 
 /* Why the open file is not acceptable, or NULL. A second name may belong to somebody's secret. */
-static const char *file_fault(int fd)
+static const char *file_fault(const struct stat *st)
 {
-    struct stat st;
-    if (io_calls()->fstat(fd, &st))
-        return "cannot be examined";
-    if (!S_ISREG(st.st_mode))
+    if (!S_ISREG(st->st_mode))
         return "are no regular file";
-    if (st.st_nlink != 1)
+    if (st->st_nlink != 1)
         return "have more than one name (a hard link)";
     return NULL;
 }
@@ -222,12 +219,18 @@ static File *open_file(const External *x, Loc loc, const char *location)
                 strerror(errno));
     const int fd = open_beneath(x, folder, location);
     const int error = errno;
-    close(folder);
+    io_calls()->close(folder);
+    struct stat st;
     if (fd < 0)
         fail_open(loc, x->folder, location, error);
-    const char *fault = file_fault(fd);
+    if (io_calls()->fstat(fd, &st)) {
+        const int unknown = errno;
+        io_calls()->close(fd);
+        fail_open(loc, x->folder, location, unknown);
+    }
+    const char *fault = file_fault(&st);
     if (fault) {
-        close(fd);
+        io_calls()->close(fd);
         fail_at(STATUS_MALFORMED, loc, "put a copy of the file itself in the folder",
                 "its external data, \"%.255s\" in \"%.1024s\", %s", location, x->folder, fault);
     }

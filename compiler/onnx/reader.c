@@ -3,12 +3,14 @@
  * parts of the reader share. */
 #include "onnx/reader.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/diag.h"
+#include "base/io_calls.h"
 #include "onnx/read.h"
 #include "ops/ops.h"
 
@@ -163,7 +165,9 @@ static File *spool_stdin(Arena *arena)
     File *f = file_temporary(arena);
     unsigned char block[16384];
     for (;;) {
-        const ssize_t n = read(STDIN_FILENO, block, sizeof block);
+        const ssize_t n = io_calls()->read(STDIN_FILENO, block, sizeof block);
+        if (n < 0 && errno == EINTR)
+            continue;
         if (n < 0)
             fail_at(STATUS_IO, LOC_NONE, NULL, "cannot read standard input");
         if (n == 0)
