@@ -99,6 +99,8 @@ def short_operands():
     for dims in [1, 8], [3, 8], [8]:
         yield 'NonZero %s' % dims, model('NonZero', [('x', F32, [2, 4])], [('y', I64, dims)])
     outs = [('p', F32, [4, 2]), ('q', F32, [4, 2])]
+    yield 'Split, sizes as input', model('Split', [('x', F32, [6, 2]), ('s', I64, [2])], outs, axis=0)
+    yield 'Split, declared', model('Split', [('x', F32, [6, 2])], outs, axis=0, num_outputs=2)
     yield 'Split, too many', model('Split', [('x', F32, [6, 2])], outs, [('s', weight('s', I64, [2], [4, 4]))], axis=0)
     yield 'Split, negative', model('Split', [('x', F32, [6, 2])], outs, [('s', weight('s', I64, [2], [8, -2]))], axis=0)
 
