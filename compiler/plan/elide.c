@@ -11,7 +11,10 @@
 #include "kernels/concat.h"
 #include "kernels/move_rows.h"
 
-enum { WORK = 10000000 }; /* operands that are moved: copies beyond stay */
+enum {
+    WORK = 10000000,    /* operands that are moved: copies beyond stay */
+    MOST_INPUTS = 2048, /* of a concatenation: each part is weighed against the others later */
+};
 
 /* How the operands of a tensor see it: all alike, or it stays as it is. */
 typedef struct Sight {
@@ -54,14 +57,14 @@ static const inlay_concat_params *concat_of(const Step *s)
 static bool joins_channels(const Step *s)
 {
     const inlay_concat_params *p = concat_of(s);
-    return p && p->size && s->operand[0].rows == s->units;
+    return p && p->size && p->inputs <= MOST_INPUTS && s->operand[0].rows == s->units;
 }
 
 /* Its inputs lie one after the other. */
 static bool joins_blocks(const Step *s)
 {
     const inlay_concat_params *p = concat_of(s);
-    return p && !p->size && s->units == 1 && p->pieces == 1;
+    return p && !p->size && p->inputs <= MOST_INPUTS && s->units == 1 && p->pieces == 1;
 }
 
 /* Does it take channels and rows that lie together, and all pixels of each row? */

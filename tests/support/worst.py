@@ -270,7 +270,7 @@ FORMS = {f.__name__: f for f in (fan_tree, fan_chain, fan_back, fan_out, chain, 
 
 
 # Nodes of these have some hundred rows, or some dozen operands, each.
-HEAVY = {'concat_all': 4, 'signal_net': 4, 'signal_blocks': 4, 'dense': 16}
+HEAVY = {'signal_net': 4, 'signal_blocks': 4, 'dense': 16}
 
 
 def weight(form):
