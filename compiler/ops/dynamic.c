@@ -103,7 +103,8 @@ void dynamic_like(Node *n, int i, int axis, int k)
 Shape dynamic_bound(const Node *n, int i, Shape bound)
 {
     const Tensor *t = node_out(n, i);
-    if (!t || !shape_known(t->declared))
+    const bool nothing = shape_known(&bound) && !shape_count(&bound);
+    if (!t || !shape_known(t->declared) || nothing)
         return bound;
     if (t->declared->rank != bound.rank)
         fail_node(n, STATUS_MALFORMED, NULL, "its result is declared with another rank");

@@ -27,6 +27,10 @@ void infer_out(Node *n, int i, DType t, Shape s)
         return;
     if (s.rank > MAX_RANK)
         fail_node(n, STATUS_UNSUPPORTED, NULL, "its result has more than %d dimensions", MAX_RANK);
+    for (int k = 0; k < s.rank; k++)
+        if (s.dim[k] < 0)
+            fail_node(n, STATUS_MALFORMED, NULL, "its result would have a dimension of %lld",
+                      (long long)s.dim[k]);
     if (dtype_bytes(t, shape_count(&s)) >> LARGEST_BYTES_LOG2)
         fail_node(n, STATUS_MALFORMED, NULL, "its result would be larger than a terabyte");
     o->dtype = t;

@@ -172,6 +172,9 @@ MODELS = [
     ('tile-of-nothing', lambda: declared('Tile', [0, 3], [3, 3], length=2), {65}, ['"odd"', '[3,3]']),
     ('tile-of-less', lambda: declared('Tile', [2, 3], [3, 3], length=2), {65}, ['"odd"', '[3,3]']),
     ('expand-of-other', lambda: declared('Expand', [2, 3], [4, 3], length=2), {65}, ['"odd"', '[4,3]']),
+    ('negative-result', lambda: make_model([make_node('RoiAlign', ['x', 'r', 'i'], ['y'], 'odd', output_width=-(1 << 63))],
+                                           [make_value('x', F32, [1, 1, 4, 4]), make_value('r', F32, [1, 4]), make_value('i', I64, [1])], [make_value('y', F32, [])], opset=16),
+     {65}, ['"odd"', '-9223372036854775808']),
     ('declared-otherwise', lambda: lies([2, 3], [2, 4]), {65}, ['"y"', '[2,4]', '[2,3]', '"relu"']),
     ('declared-of-another-rank', lambda: lies([2, 3], [6]), {65}, ['"y"', '[6]', '[2,3]']),
     ('declared-otherwise-inside', lambda: lies([2, 3], [2, 3], [7, 3]), {65}, ['"m"', '[7,3]', '[2,3]']),
@@ -237,7 +240,9 @@ def models(t, o):
 def tolerated(t, o):
     """What looks odd and is taken."""
     twice = make_model([make_node('Relu', ['x'], ['y'])], [make_value('x', F32, [2])], [make_value('y', F32, [2])], opset=13, domains=[('', 17)])
-    for name, model, flags, words in (('private attributes', pooled(__note='mine'), [], []),
+    nothing = make_model([make_node('NonZero', ['x'], ['y'])], [make_value('x', F32, [0, 2])], [make_value('y', I64, [2, 3])])
+    for name, model, flags, words in (('nothing that is not zero', nothing, [], []),
+                                      ('private attributes', pooled(__note='mine'), [], []),
                                       ('operator set imported twice', twice, [], ['imported twice', '13', '17']),
                                       ('declared for other sizes than the user gives', lies(['n', 3], [1, 3], [1, 3]), ['--dim', 'n=2'], ['"m"', '[1,3]', '[2,3]'])):
         with host.Work() as work:
