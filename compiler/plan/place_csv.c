@@ -206,6 +206,8 @@ static int by_begin(const void *a, const void *b)
 static void read_gaps(Reader *r, CsvField f, int64_t size, Span *span)
 {
     span->first_gap = r->gap.n;
+    if (!f.length)
+        return;
     for (const char *p = f.text, *end = p + f.length; p < end;) {
         Gap gap;
         if (*p == ' ') {

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Valid models, changed: each that the compiler accepts becomes C, is built with sanitizers and run on extreme inputs in buffers
 of exactly their size. A run may return 0, E_SHAPE or E_INDEX; the compiler (a checked build) may end with any documented status
-but 70. Everything is made from a seed and a number: `--only NUMBER` replays one and keeps it.
+but 70. With --inside the compiler's own process runs the same steps by the same kernels: ten times as many in the time, and the
+C compiler left out. Everything is made from a seed and a number: `--only NUMBER` replays one and keeps it.
 
     mutants.py --compile MUTANTS-COMPILE --models MODELS [--seed S] [--count N] [--first N] [--only N,N] [--keep DIR] NODE-TESTS..."""
 import argparse
@@ -22,6 +23,7 @@ import tree
 HERE = os.path.dirname(os.path.abspath(__file__))
 FLAGS = ['-O0', '-g1', '-w', '-std=c99', '-fsanitize=address,undefined,float-cast-overflow', '-fno-sanitize-recover=all']
 LEVELS = ['stream', 'stream', 'stream', 'overlap', 'order', 'simple']
+PLACES = {'simple': 1, 'order': 2, 'overlap': 3, 'stream': 4}     # of PlanLevel
 # Work that is not worth waiting for, and is no fault: bytes of one run, multiplications.
 MOST_BYTES, MOST_MACS = 4 << 20, 20000000
 GROUP = 40
@@ -65,16 +67,33 @@ def compile_all(o, work, mutants):
         with open(os.path.join(work, m.name + '.onnx'), 'wb') as f:
             f.write(m.blob)
         lines += '{0} {0}.log compile {0}.onnx -o out-{0} --name {0} --plan {1} --weights c --no-hash --max-memory 512M\n'.format(m.name, m.level)
+        if o.inside:
+            lines += '{0}-run {0}.run run-extremes {0}.onnx {1} {2}\n'.format(m.name, PLACES[m.level], o.seed)
     with open(os.path.join(work, 'list'), 'w') as f:
-        f.write(lines)
+        f.write(lines if not o.inside else ''.join(line + '\n' for line in lines.splitlines() if ' run-extremes ' in line))
     status, text = host.run(['sh', '-c', 'exec "$0" <list', o.compile], work, limit=3600, env=SANITIZERS)
-    ended = {line.split()[0]: line.split()[1:] for line in text.splitlines() if re.match(r'm\d+ -?\d+ \d+$', line)}
+    ended = {line.split()[0]: line.split()[1:] for line in text.splitlines() if re.match(r'm\d+(-run)? -?\d+ \d+$', line)}
+    if o.inside:
+        return note_inside(work, mutants, ended)
     for m in mutants:
         m.status, m.cpu = map(int, ended.get(m.name, (-1, 0)))
         m.said = read_text(os.path.join(work, m.name + '.log'))
         if m.status < 0 or m.status not in host.DOCUMENTED or m.status in BAD_STATUS or 'Sanitizer' in m.said or 'runtime error:' in m.said:
             m.bad = 'compiler: ' + (reason(m.said) or BAD_STATUS.get(m.status, 'ended with %d' % m.status))
     return {m.name: host.manifest(os.path.join(work, 'out-' + m.name), m.name) for m in mutants if not m.status and not m.bad}
+
+
+def note_inside(work, mutants, ended):
+    """What was compiled and run in one process: there is nothing left to build."""
+    for m in mutants:
+        status, m.cpu = map(int, ended.get(m.name + '-run', (-1, 0)))
+        m.said = read_text(os.path.join(work, m.name + '.run'))
+        runs = re.findall(r'run \d+, .*', m.said)
+        m.status, m.ran = (0 if status in (2, 3) or runs else status), bool(runs)
+        if status < 0 or status == 2 or status != 3 and status not in host.DOCUMENTED or status in BAD_STATUS or 'Sanitizer' in m.said or 'runtime error:' in m.said:
+            m.bad = '%s: %s' % ('run' if runs else 'compiler', reason(m.said) or 'ended with %d' % status)
+            m.did += ['inputs: ' + runs[-1]] if runs else []
+    return {}
 
 
 def read_text(path):
@@ -87,7 +106,7 @@ def read_text(path):
 
 def reason(text):
     """One line that says what a sanitizer, an assertion or the driver saw; of a memory error also the function of ours where it happened."""
-    for pattern in (r'(\S+\.[ch]:\d+)(?::\d+)?: (runtime error: .*)', r'()(\S+: \S+: Assertion .*)', r'()SUMMARY: (\w+: \S+)', r'()m\d+: (returned \d+)', r'()(hard rss limit.*)'):
+    for pattern in (r'(\S+\.[ch]:\d+)(?::\d+)?: (runtime error: .*)', r'()(\S+: \S+: Assertion .*)', r'()SUMMARY: (\w+: \S+)', r'()(?:m\d+: )?(returned \d+)', r'()(hard rss limit.*)'):
         found = re.search(pattern, text)
         if found:
             frame = re.search(r' in (?!_)(\w+) \S*?([\w.]+:\d+)', text[:found.start()]) if 'SUMMARY' in found.group() else None
@@ -131,9 +150,11 @@ def build(o, work, mans):
     sources = [os.path.relpath(f, work) for n in mans for f in host.sources(os.path.join(work, 'out-' + n))]
     if not os.path.exists(o.driver):
         status, text = host.run([o.cc] + FLAGS + ['-std=gnu11', '-c', os.path.join(HERE, 'drive.c'), '-o', o.driver])
+        if not status:
+            status, text = host.run([o.cc] + FLAGS + ['-std=gnu11', '-c', os.path.join(HERE, 'fill.c'), '-o', o.driver.replace('drive', 'fill')])
         if status:
             return text
-    status, text = host.run([o.cc] + FLAGS + ['-I', HERE, '-I', '.', '-o', 'drive', 'table.c', o.driver] + sources + ['-lm'], work, limit=1200)
+    status, text = host.run([o.cc] + FLAGS + ['-I', HERE, '-I', '.', '-o', 'drive', 'table.c', o.driver, o.driver.replace('drive', 'fill')] + sources + ['-lm'], work, limit=1200)
     return text or 'the C compiler ended with %d' % status if status else ''
 
 
@@ -162,9 +183,9 @@ def build_and_run(o, work, by_name, mans):
 
 def try_group(o, mutants):
     with host.Work() as work:
-        mans = compile_all(o, work, mutants)
         for m in mutants:
             m.ran = False
+        mans = compile_all(o, work, mutants)
         mans = {n: man for n, man in mans.items() if not large(man)}
         if mans:
             build_and_run(o, work, {m.name: m for m in mutants}, mans)
@@ -252,6 +273,7 @@ def main():
     p.add_argument('--only', default='')
     p.add_argument('--left-out', default='')
     p.add_argument('--keep', default='')
+    p.add_argument('--inside', action='store_true')
     p.add_argument('--progress', action='store_true')
     p.add_argument('--known', default=os.path.join(HERE, 'known.txt'))
     p.add_argument('--cc', default='clang' if shutil.which('clang') else 'gcc')
