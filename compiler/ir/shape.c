@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/size.h"
+#include "ir/convert.h"
 #include "ir/graph.h"
 
 Shape shape_of(int rank, const int64_t *dims)
@@ -128,7 +129,7 @@ const int64_t *tensor_ints(Graph *g, const Tensor *t, int64_t *count)
 const double *tensor_doubles(Graph *g, const Tensor *t, int64_t *count)
 {
     *count = 0;
-    if (!t || !t->value || t->dtype == DT_STRING || !is_small(t))
+    if (!t || !t->value || !convert_possible(t->dtype, DT_F64) || !is_small(t))
         return NULL;
     *count = recipe_count(t->value);
     return recipe_values(g->store, g->arena, recipe_cast(g->store, t->value, DT_F64));

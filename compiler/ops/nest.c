@@ -5,8 +5,10 @@
 #include <string.h>
 
 #include "base/size.h"
+#include "ir/convert.h"
 #include "kernels/move.h"
 #include "kernels/nd.h"
+#include "ops/infer.h"
 
 void shape_strides(const Shape *s, int64_t *stride)
 {
@@ -357,6 +359,9 @@ void lower_cast(Lower *l, Node *n, Tensor *out, Tensor *in, bool saturate, int r
         lower_view(l, n, out, in, 0);
         return;
     }
+    if (!convert_possible(in->dtype, out->dtype))
+        fail_node(n, STATUS_UNSUPPORTED, NULL, "%s does not become %s", dtype_name(in->dtype),
+                  dtype_name(out->dtype));
     if (near != in->dtype && near != out->dtype) {
         Tensor *t = lower_temp(l, near, in->shape);
         cast_once(l, n, t, in, true, 0);

@@ -195,8 +195,12 @@ void infer_max_unpool(Node *n)
     if (node_in(n, 2) && !given) {
         infer_declared(n, 0, n->in[0]->dtype);
         infer_require(n, 0, n->out[0]->shape.rank == infer_shape(n, 0)->rank);
-    } else
+    } else {
+        if (given && count != infer_shape(n, 0)->rank)
+            fail_node(n, STATUS_MALFORMED, NULL, "output_shape has %lld entries for %d dimensions",
+                      (long long)count, infer_shape(n, 0)->rank);
         infer_out(n, 0, n->in[0]->dtype, given ? shape_of((int)count, given) : unpooled(n));
+    }
 }
 
 void lower_max_unpool(Lower *l, Node *n)

@@ -82,6 +82,30 @@ def wrong_attribute():
     return make_model([node], [make_value('x', F32, [2, 2])], [make_value('y', F32, [2, 2])])
 
 
+def negative_grid():
+    """Found by a mutant: an assertion in the count of a shape."""
+    return make_model([make_node('AffineGrid', ['x', 's'], ['y'], 'grid')], [make_value('x', F32, [1, 2, 3])], [make_value('y', F32, [1, 2, 2, 2])],
+                      [make_tensor('s', I64, [4], struct.pack('<4q', 1, 1, -2, 2))], opset=20)
+
+
+def long_unpool():
+    """Found by a mutant: more dimensions than a shape holds."""
+    return make_model([make_node('MaxUnpool', ['x', 'i', 's'], ['y'], 'unpool', kernel_shape=[2, 2], strides=[2, 2])],
+                      [make_value('x', F32, [1, 1, 2, 2]), make_value('i', I64, [1, 1, 2, 2])], [make_value('y', F32, [1, 1, 4, 4])],
+                      [make_tensor('s', I64, [51], struct.pack('<51q', *[1] * 51))], opset=11)
+
+
+def complex_cast():
+    """Found by a mutant: there is no such kernel."""
+    return make_model([make_node('CastLike', ['x', 'z'], ['y'], 'cast')], [make_value('x', 2, [2]), make_value('z', 15, [2])], [make_value('y', 15, [2])], opset=19)
+
+
+def complex_scales():
+    """Found by a mutant: complex numbers were read as reals."""
+    return make_model([make_node('Resize', ['x', '', 's'], ['y'], 'resize')], [make_value('x', F32, [1, 1, 2, 2])], [make_value('y', F32, [1, 1, 2, 2])],
+                      [make_tensor('s', 15, [4], struct.pack('<8d', *[1] * 8))], opset=13)
+
+
 def no_outputs():
     return make_model([make_node('Relu', ['x'], ['y'], 'relu')], [make_value('x', F32, [2])], [])
 
@@ -147,6 +171,10 @@ MODELS = [
     ('huge-dims', huge_dims, {65, 69, 71}, ['m.onnx']),
     ('huge-result', huge_result, {65, 69, 71}, ['error']),
     ('wrong-attribute', wrong_attribute, {65}, ['axis']),
+    ('negative-grid', negative_grid, {65}, ['negative']),
+    ('long-unpool', long_unpool, {65}, ['output_shape']),
+    ('complex-cast', complex_cast, {69}, ['complex128']),
+    ('complex-scales', complex_scales, {65, 69}, ['resize']),
     ('no-outputs', no_outputs, {65}, ['output']),
     ('strings', strings, {69}, ['string']),
     ('external-missing', lambda: external('nowhere.bin'), {65, 66}, ['nowhere.bin']),

@@ -10,6 +10,7 @@
 static void check_json(const char *text, size_t n)
 {
     json_error_t error;
+    json_set_alloc_funcs(malloc, free); /* the commands give it an arena */
     json_t *j = json_loadb(text, n, JSON_REJECT_DUPLICATES, &error);
     if (!j) {
         fprintf(stderr, "the manifest is no JSON: line %d: %s\n", error.line, error.text);
