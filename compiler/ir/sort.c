@@ -144,7 +144,8 @@ void graph_sort(Graph *g)
     }
     if (done < n)
         fail_cycle(&s);
-    memcpy(g->node.at, list, n * sizeof *list);
+    if (n)
+        memcpy(g->node.at, list, n * sizeof *list);
     for (size_t i = 0; i < n; i++)
         g->node.at[i]->order = (int)i;
     arena_release(a, mark);
