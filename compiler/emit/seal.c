@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "inlay_weights.h"
+#include "base/crc32.h"
 
 enum { CHUNK = 256 * 1024 };
 
@@ -76,14 +76,13 @@ void seal_words(const Program *p, uint64_t words[3])
 }
 
 typedef struct Sums {
-    inlay_crc_tables tables;
-    uint32_t crc;
+    Crc32 crc;
     Sha256 *sha; /* NULL: not asked for */
 } Sums;
 
 static void add_bytes(Sums *s, const void *bytes, size_t n)
 {
-    s->crc = inlay_crc_wide(&s->tables, s->crc, bytes, n);
+    crc32_add(&s->crc, bytes, n);
     if (s->sha)
         sha256_add(s->sha, bytes, n);
 }
@@ -110,12 +109,12 @@ void seal_write(const Program *p, File *f, uint64_t at, Sha256 *h)
     uint8_t seal[INLAY_SEAL_SIZE] = { 0 };
     const uint64_t values = p->weight_bytes - INLAY_SEAL_SIZE;
     uint64_t words[3];
-    inlay_crc_prepare(&s.tables);
+    crc32_begin(&s.crc);
     seal_words(p, words);
     memcpy(seal, words, sizeof words);
     add_values(&s, p, f, at, values);
     add_bytes(&s, seal, INLAY_SEAL_SIZE - INLAY_SEAL_CRC_SIZE);
-    memcpy(seal + INLAY_SEAL_SIZE - INLAY_SEAL_CRC_SIZE, &s.crc, INLAY_SEAL_CRC_SIZE);
+    memcpy(seal + INLAY_SEAL_SIZE - INLAY_SEAL_CRC_SIZE, &s.crc.value, INLAY_SEAL_CRC_SIZE);
     if (h)
         sha256_add(h, seal + INLAY_SEAL_SIZE - INLAY_SEAL_CRC_SIZE, INLAY_SEAL_CRC_SIZE);
     file_write(f, at + values, seal, sizeof seal);

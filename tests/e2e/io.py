@@ -68,7 +68,8 @@ class Model:
 
     def by_run(self, flags):
         with host.Work() as work:
-            command = [self.inlay, 'run', self.file, '-o', work] + self.shape + flags
+            options = [f for i, f in enumerate(flags) if f != '--weights' and flags[i - 1:i] != ['--weights']]
+            command = [self.inlay, 'run', self.file, '-o', work] + self.shape + options
             for path, _ in self.data:
                 command += ['--input', path]
             status, text = host.run(command)

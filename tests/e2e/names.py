@@ -53,7 +53,7 @@ def shared_names(work, names):
     for name in names:
         files = os.listdir(os.path.join(work, 'out-' + name, 'src'))
         own = {name + '.h', name + '.c', name + '_weights.c'}
-        found |= {f for f in files if f not in own and not re.match(r'inlay(_[a-z0-9_.]+)?\.h$', f)}
+        found |= {f for f in files if f not in own and not re.match(r'inlay(_[a-z0-9_.]+)?\.(h|def)$', f)}
     return found
 
 
