@@ -57,9 +57,9 @@ typedef struct Compile {
 } Compile;
 
 /* What the manifest says beside the program; nothing of the written weights yet. */
-ManifestFacts compile_facts(Compile *c);
-void compile_open(Compile *c, const Options *o);
-void compile_close(Compile *c);
+ManifestFacts compile_facts(Compile *compile);
+void compile_open(Compile *compile, const Options *options);
+void compile_close(Compile *compile);
 
 /* The stages. Each leaves by fail_at(). */
 void compile_read(Compile *c);    /* graph, with --shape, --dim and --const applied */
@@ -68,6 +68,6 @@ void compile_program(Compile *c); /* lowered, planned, checked, linked */
 void compile_emit(Compile *c);    /* the output folder; in place after output_commit() */
 
 /* Derived from --name, or from the model's file name. */
-const char *compile_name(Compile *c);
+const char *compile_name(Compile *compile);
 
 #endif

@@ -81,7 +81,8 @@ enum { INLAY_FIND, INLAY_SET, INLAY_CLAIM, INLAY_HELD, INLAY_OPEN };
 static inline int inlay_check_row(const inlay_model *m, void *const *base, const inlay_ref *f,
                                   const struct inlay_rule *r, int32_t i, int how)
 {
-    const uint32_t n = r->part ? r->part : r->row, step = r->part ? r->pitch : r->row;
+    const uint32_t n = r->part ? r->part : r->row;
+    const uint32_t step = r->part ? r->pitch : r->row;
     const size_t begin = f->off + (size_t)(i % f->cap) * f->row;
     uint32_t k, b;
     for (k = 0; k + n <= r->row && n; k += step) {
@@ -94,7 +95,8 @@ static inline int inlay_check_row(const inlay_model *m, void *const *base, const
             __asan_unpoison_memory_region((unsigned char *)base[f->base] + begin + k, n);
 #endif
         for (b = 0; b < n && how != INLAY_OPEN; b++) {
-            const uint32_t full = inlay_tag(r->tensor, at + b), half = ~full;
+            const uint32_t full = inlay_tag(r->tensor, at + b);
+            const uint32_t half = ~full;
             if (how == INLAY_FIND && tag[b] != full)
                 return 0;
             if (how == INLAY_HELD && tag[b] != half)

@@ -30,107 +30,107 @@ static size_t whole(size_t size)
     return size_add(size, sizeof(ArenaBlock));
 }
 
-static void free_block(Arena *a, ArenaBlock *b)
+static void free_block(Arena *arena, ArenaBlock *block)
 {
-    a->in_use -= whole(b->size);
-    free(b);
+    arena->in_use -= whole(block->size);
+    free(block);
 }
 
 /* Released blocks wait for the next of their kind: windows come and go, and fresh pages cost time.
  */
-static void let_go(Arena *a, ArenaBlock *b)
+static void let_go(Arena *arena, ArenaBlock *block)
 {
-    if (a->spared + b->size > MOST_SPARE) {
-        free_block(a, b);
+    if (arena->spared + block->size > MOST_SPARE) {
+        free_block(arena, block);
         return;
     }
-    b->older = a->spare;
-    a->spare = b;
-    a->spared += b->size;
+    block->older = arena->spare;
+    arena->spare = block;
+    arena->spared += block->size;
 }
 
 /* The smallest spare block of at least so many bytes that does not waste as many again; NULL: none.
  */
-static ArenaBlock *take_spare(Arena *a, size_t bytes)
+static ArenaBlock *take_spare(Arena *arena, size_t bytes)
 {
     ArenaBlock **best = NULL;
-    for (ArenaBlock **at = &a->spare; *at; at = &(*at)->older)
+    for (ArenaBlock **at = &arena->spare; *at; at = &(*at)->older)
         if ((*at)->size >= bytes && (*at)->size / 2 <= bytes &&
             (!best || (*at)->size < (*best)->size))
             best = at;
     if (!best)
         return NULL;
-    ArenaBlock *b = *best;
-    *best = b->older;
-    a->spared -= b->size;
-    return b;
+    ArenaBlock *block = *best;
+    *best = block->older;
+    arena->spared -= block->size;
+    return block;
 }
 
-static void free_spare(Arena *a)
+static void free_spare(Arena *arena)
 {
-    while (a->spare) {
-        ArenaBlock *b = a->spare;
-        a->spare = b->older;
-        free_block(a, b);
+    while (arena->spare) {
+        ArenaBlock *block = arena->spare;
+        arena->spare = block->older;
+        free_block(arena, block);
     }
-    a->spared = 0;
+    arena->spared = 0;
 }
 
-static uint64_t held(const Arena *a)
+static uint64_t held(const Arena *arena)
 {
-    return a->in_use + (a->beside ? a->beside->in_use : 0);
+    return arena->in_use + (arena->beside ? arena->beside->in_use : 0);
 }
 
-static void check_budget(Arena *a, uint64_t bytes)
+static void check_budget(Arena *arena, uint64_t bytes)
 {
-    if (a->budget && held(a) + bytes > a->budget)
-        free_spare(a);
-    if (!a->budget || held(a) + bytes <= a->budget)
+    if (arena->budget && held(arena) + bytes > arena->budget)
+        free_spare(arena);
+    if (!arena->budget || held(arena) + bytes <= arena->budget)
         return;
     fail_at(STATUS_MEMORY, LOC_NONE, "raise --max-memory",
             "%s needs %llu bytes more than the %llu in use; the memory budget is %llu",
-            a->doing ? a->doing : "the compiler", (unsigned long long)bytes,
-            (unsigned long long)held(a), (unsigned long long)a->budget);
+            arena->doing ? arena->doing : "the compiler", (unsigned long long)bytes,
+            (unsigned long long)held(arena), (unsigned long long)arena->budget);
 }
 
-static void count(Arena *a, uint64_t bytes)
+static void count(Arena *arena, uint64_t bytes)
 {
-    a->total += bytes;
-    a->in_use += bytes;
-    a->peak = held(a) > a->peak ? held(a) : a->peak;
+    arena->total += bytes;
+    arena->in_use += bytes;
+    arena->peak = held(arena) > arena->peak ? held(arena) : arena->peak;
 }
 
 /* A block in no list. Fresh memory that is asked for as zero is not touched. */
-static ArenaBlock *make_block(Arena *a, size_t size, bool zero)
+static ArenaBlock *make_block(Arena *arena, size_t size, bool zero)
 {
-    ArenaBlock *b = take_spare(a, size);
-    if (b) {
+    ArenaBlock *block = take_spare(arena, size);
+    if (block) {
         if (zero)
-            memset(b->bytes, 0, size);
+            memset(block->bytes, 0, size);
     } else {
         const size_t bytes = whole(size);
-        check_budget(a, bytes);
-        b = zero ? calloc(1, bytes) : malloc(bytes);
-        if (!b)
+        check_budget(arena, bytes);
+        block = zero ? calloc(1, bytes) : malloc(bytes);
+        if (!block)
             fail_memory(bytes, "the system has no more memory");
-        b->size = size;
-        count(a, bytes);
+        block->size = size;
+        count(arena, bytes);
     }
-    b->older = b->newer = NULL;
-    b->used = 0;
-    b->serial = ++a->serial;
-    b->owner = a;
-    return b;
+    block->older = block->newer = NULL;
+    block->used = 0;
+    block->serial = ++arena->serial;
+    block->owner = arena;
+    return block;
 }
 
-static void add_block(Arena *a, size_t bytes)
+static void add_block(Arena *arena, size_t bytes)
 {
-    const size_t size = !a->block                        ? FIRST_BLOCK
-                        : a->block->size < LARGEST_BLOCK ? a->block->size * 2
-                                                         : LARGEST_BLOCK;
-    ArenaBlock *b = make_block(a, size < bytes ? bytes : size, false);
-    b->older = a->block;
-    a->block = b;
+    const size_t size = !arena->block                        ? FIRST_BLOCK
+                        : arena->block->size < LARGEST_BLOCK ? arena->block->size * 2
+                                                             : LARGEST_BLOCK;
+    ArenaBlock *b = make_block(arena, size < bytes ? bytes : size, false);
+    b->older = arena->block;
+    arena->block = b;
 }
 
 /* --- large ones --- */
@@ -140,47 +140,48 @@ static ArenaBlock *block_of(void *p)
     return (ArenaBlock *)(void *)((unsigned char *)p - offsetof(ArenaBlock, bytes));
 }
 
-static void *add_large(Arena *a, size_t bytes, bool zero)
+static void *add_large(Arena *arena, size_t bytes, bool zero)
 {
-    ArenaBlock *b = make_block(a, bytes, zero);
-    b->older = a->large;
-    if (a->large)
-        a->large->newer = b;
-    a->large = b;
-    return b->bytes;
+    ArenaBlock *block = make_block(arena, bytes, zero);
+    block->older = arena->large;
+    if (arena->large)
+        arena->large->newer = block;
+    arena->large = block;
+    return block->bytes;
 }
 
-/* Its neighbours in the list are to point at b, or past it. */
-static void relink(Arena *a, const ArenaBlock *b, ArenaBlock *as_newer, ArenaBlock *as_older)
+/* Its neighbours in the list are to point at block, or past it. */
+static void relink(Arena *arena, const ArenaBlock *block, ArenaBlock *as_newer,
+                   ArenaBlock *as_older)
 {
-    if (b->newer)
-        b->newer->older = as_older;
+    if (block->newer)
+        block->newer->older = as_older;
     else
-        a->large = as_older;
-    if (b->older)
-        b->older->newer = as_newer;
+        arena->large = as_older;
+    if (block->older)
+        block->older->newer = as_newer;
 }
 
-static void drop_large(ArenaBlock *b)
+static void drop_large(ArenaBlock *block)
 {
-    Arena *a = b->owner;
-    relink(a, b, b->newer, b->older);
-    let_go(a, b);
+    Arena *arena = block->owner;
+    relink(arena, block, block->newer, block->older);
+    let_go(arena, block);
 }
 
-static void *grow_large(ArenaBlock *b, size_t to)
+static void *grow_large(ArenaBlock *block, size_t to)
 {
-    Arena *a = b->owner;
-    if (to <= b->size)
-        return b->bytes;
-    const size_t more = to - b->size;
-    check_budget(a, more);
-    ArenaBlock *moved = realloc(b, whole(to));
+    Arena *arena = block->owner;
+    if (to <= block->size)
+        return block->bytes;
+    const size_t more = to - block->size;
+    check_budget(arena, more);
+    ArenaBlock *moved = realloc(block, whole(to));
     if (!moved)
         fail_memory(more, "the system has no more memory");
-    relink(a, moved, moved, moved);
+    relink(arena, moved, moved, moved);
     moved->size = to;
-    count(a, more);
+    count(arena, more);
     return moved->bytes;
 }
 
@@ -191,85 +192,85 @@ static size_t rounded(size_t bytes)
     return size_align(bytes ? bytes : 1, ALIGN);
 }
 
-static void *take(Arena *a, size_t bytes, bool zero)
+static void *take(Arena *arena, size_t bytes, bool zero)
 {
     const size_t need = rounded(bytes);
     if (need >= LARGE)
-        return add_large(a, need, zero);
-    ArenaBlock *b = a->block;
+        return add_large(arena, need, zero);
+    ArenaBlock *b = arena->block;
     if (b)
         b->used =
             (b->used + ALIGN - 1) & ~(size_t)(ALIGN - 1); /* sizes of blocks are multiples of it */
     if (!b || b->size - b->used < need)
-        add_block(a, need);
-    b = a->block;
+        add_block(arena, need);
+    b = arena->block;
     void *p = b->bytes + b->used;
     b->used += need;
     return zero ? memset(p, 0, need) : p;
 }
 
-void *arena_alloc(Arena *a, size_t bytes)
+void *arena_alloc(Arena *arena, size_t bytes)
 {
-    return take(a, bytes, true);
+    return take(arena, bytes, true);
 }
-void *arena_buffer(Arena *a, size_t bytes)
+void *arena_buffer(Arena *arena, size_t bytes)
 {
-    return take(a, bytes, false);
-}
-
-void *arena_array(Arena *a, size_t count, size_t size)
-{
-    return arena_alloc(a, size_mul(count, size));
+    return take(arena, bytes, false);
 }
 
-void *arena_copy(Arena *a, const void *from, size_t bytes)
+void *arena_array(Arena *arena, size_t count, size_t size)
 {
-    void *p = arena_buffer(a, bytes);
+    return arena_alloc(arena, size_mul(count, size));
+}
+
+void *arena_copy(Arena *arena, const void *from, size_t bytes)
+{
+    void *p = arena_buffer(arena, bytes);
     return bytes ? memcpy(p, from, bytes) : p;
 }
 
 /* Is it the last that was allocated of the newest block? */
-static bool is_last(const Arena *a, const void *p, size_t bytes)
+static bool is_last(const Arena *arena, const void *p, size_t bytes)
 {
-    return a->block &&
-           (const unsigned char *)p + rounded(bytes) == a->block->bytes + a->block->used;
+    return arena->block &&
+           (const unsigned char *)p + rounded(bytes) == arena->block->bytes + arena->block->used;
 }
 
-void *arena_grow(Arena *a, void *p, size_t from, size_t to)
+void *arena_grow(Arena *arena, void *p, size_t from, size_t to)
 {
     if (p && rounded(from) >= LARGE)
         return grow_large(block_of(p), rounded(to));
-    if (p && rounded(to) < LARGE && is_last(a, p, from) &&
-        a->block->size - a->block->used >= rounded(to) - rounded(from)) {
-        a->block->used += rounded(to) - rounded(from);
+    if (p && rounded(to) < LARGE && is_last(arena, p, from) &&
+        arena->block->size - arena->block->used >= rounded(to) - rounded(from)) {
+        arena->block->used += rounded(to) - rounded(from);
         return p;
     }
-    void *moved = arena_buffer(a, to);
+    void *moved = arena_buffer(arena, to);
     if (p)
         memcpy(moved, p, from);
     return moved;
 }
 
-void arena_drop(Arena *a, void *p, size_t bytes)
+void arena_drop(Arena *arena, void *p, size_t bytes)
 {
     if (!p)
         return;
     if (rounded(bytes) >= LARGE)
         drop_large(block_of(p));
-    else if (is_last(a, p, bytes))
-        a->block->used -= rounded(bytes);
+    else if (is_last(arena, p, bytes))
+        arena->block->used -= rounded(bytes);
 }
 
-char *arena_text(Arena *a, const char *text, size_t length)
+char *arena_text(Arena *arena, const char *text, size_t length)
 {
-    ArenaBlock *b = a->block;
+    ArenaBlock *b = arena->block;
     char *p;
     if (b && b->size - b->used >
                  length) { /* text needs no alignment: names of a large graph lie closely */
         p = (char *)b->bytes + b->used;
         b->used += length + 1;
     } else {
-        p = arena_alloc(a, size_add(length, 1));
+        p = arena_alloc(arena, size_add(length, 1));
     }
     if (length)
         memcpy(p, text, length);
@@ -277,48 +278,48 @@ char *arena_text(Arena *a, const char *text, size_t length)
     return p;
 }
 
-char *arena_vprintf(Arena *a, const char *format, va_list args)
+char *arena_vprintf(Arena *arena, const char *format, va_list args)
 {
     va_list again;
     va_copy(again, args);
     const int n = vsnprintf(NULL, 0, format, args);
     if (n < 0)
         fail_memory(0, "a text cannot be formatted");
-    char *p = arena_alloc(a, (size_t)n + 1);
+    char *p = arena_alloc(arena, (size_t)n + 1);
     vsnprintf(p, (size_t)n + 1, format, again);
     va_end(again);
     return p;
 }
 
-char *arena_printf(Arena *a, const char *format, ...)
+char *arena_printf(Arena *arena, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    char *p = arena_vprintf(a, format, args);
+    char *p = arena_vprintf(arena, format, args);
     va_end(args);
     return p;
 }
 
-ArenaMark arena_mark(const Arena *a)
+ArenaMark arena_mark(const Arena *arena)
 {
-    return (ArenaMark){ a->serial, a->block ? a->block->used : 0 };
+    return (ArenaMark){ arena->serial, arena->block ? arena->block->used : 0 };
 }
 
-void arena_release(Arena *a, ArenaMark mark)
+void arena_release(Arena *arena, ArenaMark mark)
 {
-    while (a->large && a->large->serial > mark.serial)
-        drop_large(a->large);
-    while (a->block && a->block->serial > mark.serial) {
-        ArenaBlock *b = a->block;
-        a->block = b->older;
-        let_go(a, b);
+    while (arena->large && arena->large->serial > mark.serial)
+        drop_large(arena->large);
+    while (arena->block && arena->block->serial > mark.serial) {
+        ArenaBlock *b = arena->block;
+        arena->block = b->older;
+        let_go(arena, b);
     }
-    if (a->block)
-        a->block->used = mark.used;
+    if (arena->block)
+        arena->block->used = mark.used;
 }
 
-void arena_free(Arena *a)
+void arena_free(Arena *arena)
 {
-    arena_release(a, (ArenaMark){ 0 });
-    free_spare(a);
+    arena_release(arena, (ArenaMark){ 0 });
+    free_spare(arena);
 }

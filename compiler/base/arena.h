@@ -35,27 +35,27 @@ typedef struct ArenaMark {
 } ArenaMark;
 
 /* Zeroed memory, aligned for any type; never NULL: out of memory ends in fail_memory(). */
-void *arena_alloc(Arena *a, size_t bytes);
-void *arena_array(Arena *a, size_t count, size_t size);
+void *arena_alloc(Arena *arena, size_t bytes);
+void *arena_array(Arena *arena, size_t count, size_t size);
 /* For buffers that are written before they are read: whatever was there. */
-void *arena_buffer(Arena *a, size_t bytes);
-void *arena_copy(Arena *a, const void *from, size_t bytes);
+void *arena_buffer(Arena *arena, size_t bytes);
+void *arena_copy(Arena *arena, const void *from, size_t bytes);
 /* Makes what was allocated as `from` bytes (NULL: nothing) `to` bytes long, at least as many as
  * before. It may move, the new bytes hold whatever was there, and a release to a mark made before
  * now may take it. */
-void *arena_grow(Arena *a, void *p, size_t from, size_t to);
+void *arena_grow(Arena *arena, void *p, size_t from, size_t to);
 /* Gives back early what was allocated as so many bytes, if it can: what is large, and what was
  * allocated last. */
-void arena_drop(Arena *a, void *p, size_t bytes);
+void arena_drop(Arena *arena, void *p, size_t bytes);
 /* A copy ending in NUL. */
-char *arena_text(Arena *a, const char *text, size_t length);
-char *arena_printf(Arena *a, const char *format, ...) __attribute__((format(printf, 2, 3)));
-char *arena_vprintf(Arena *a, const char *format, va_list args)
+char *arena_text(Arena *arena, const char *text, size_t length);
+char *arena_printf(Arena *arena, const char *format, ...) __attribute__((format(printf, 2, 3)));
+char *arena_vprintf(Arena *arena, const char *format, va_list args)
     __attribute__((format(printf, 2, 0)));
 
-ArenaMark arena_mark(const Arena *a);
-void arena_release(Arena *a, ArenaMark mark);
-void arena_free(Arena *a);
+ArenaMark arena_mark(const Arena *arena);
+void arena_release(Arena *arena, ArenaMark mark);
+void arena_free(Arena *arena);
 
 #define NEW(arena, type) ((type *)arena_alloc((arena), sizeof(type)))
 #define NEW_ARRAY(arena, type, count) ((type *)arena_array((arena), (size_t)(count), sizeof(type)))

@@ -8,10 +8,10 @@
 #include <immintrin.h>
 #endif
 
-void crc32_begin(Crc32 *c)
+void crc32_begin(Crc32 *crc32)
 {
-    inlay_crc_prepare(&c->tables);
-    c->value = 0;
+    inlay_crc_prepare(&crc32->tables);
+    crc32->value = 0;
 }
 
 #if defined __x86_64__ && defined __GNUC__
@@ -27,7 +27,8 @@ FOLDING static __m128i load(const uint8_t *p)
 /* What x adds `distance` bits (those of k) further on, and `next`, which is there. */
 FOLDING static __m128i fold(__m128i x, __m128i k, __m128i next)
 {
-    const __m128i low = _mm_clmulepi64_si128(x, k, 0x00), high = _mm_clmulepi64_si128(x, k, 0x11);
+    const __m128i low = _mm_clmulepi64_si128(x, k, 0x00);
+    const __m128i high = _mm_clmulepi64_si128(x, k, 0x11);
     return _mm_xor_si128(_mm_xor_si128(low, high), next);
 }
 
@@ -63,27 +64,27 @@ FOLDING static uint32_t add_folded(uint32_t value, const uint8_t *p, size_t n)
 }
 
 /* Takes what it can of the beginning; returns how much. */
-static size_t add_fast(Crc32 *c, const uint8_t *p, size_t n)
+static size_t add_fast(Crc32 *crc32, const uint8_t *p, size_t n)
 {
     const size_t whole = n / FOLDED * FOLDED;
     if (!whole || !__builtin_cpu_supports("pclmul"))
         return 0;
-    c->value = add_folded(c->value, p, whole);
+    crc32->value = add_folded(crc32->value, p, whole);
     return whole;
 }
 #else
-static size_t add_fast(Crc32 *c, const uint8_t *p, size_t n)
+static size_t add_fast(Crc32 *crc32, const uint8_t *p, size_t n)
 {
-    (void)c;
+    (void)crc32;
     (void)p;
     (void)n;
     return 0;
 }
 #endif
 
-void crc32_add(Crc32 *c, const void *data, size_t n)
+void crc32_add(Crc32 *crc32, const void *data, size_t n)
 {
     const uint8_t *p = data;
-    const size_t done = add_fast(c, p, n);
-    c->value = inlay_crc_wide(&c->tables, c->value, p + done, n - done);
+    const size_t done = add_fast(crc32, p, n);
+    crc32->value = inlay_crc_wide(&crc32->tables, crc32->value, p + done, n - done);
 }

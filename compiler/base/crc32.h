@@ -11,7 +11,7 @@ typedef struct Crc32 {
     uint32_t value; /* of all so far */
 } Crc32;
 
-void crc32_begin(Crc32 *c);
-void crc32_add(Crc32 *c, const void *data, size_t n);
+void crc32_begin(Crc32 *crc32);
+void crc32_add(Crc32 *crc32, const void *data, size_t n);
 
 #endif

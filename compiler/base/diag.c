@@ -7,18 +7,18 @@
 
 _Thread_local Diag *diag_now;
 
-Status protect(Diag *d, void (*body)(void *), void *context)
+Status protect(Diag *diag, void (*body)(void *), void *context)
 {
     Diag *outer = diag_now;
-    jmp_buf *outer_frame = d->frame;
+    jmp_buf *outer_frame = diag->frame;
     jmp_buf here;
-    d->frame = &here;
-    diag_now = d;
+    diag->frame = &here;
+    diag_now = diag;
     if (setjmp(here) == 0)
         body(context);
     diag_now = outer;
-    d->frame = outer_frame;
-    return d->status;
+    diag->frame = outer_frame;
+    return diag->status;
 }
 
 /* Model text may hold terminal escapes: everything unprintable is shown as \xNN. */
@@ -84,13 +84,13 @@ void fail_now(Status s)
     longjmp(*diag_now->frame, 1);
 }
 
-void fail_at(Status s, Loc loc, const char *help, const char *format, ...)
+void fail_at(Status status, Loc loc, const char *help, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
     report(loc, "error", help, format, args);
     va_end(args);
-    fail_now(s);
+    fail_now(status);
 }
 
 void fail_memory(uint64_t bytes, const char *why)

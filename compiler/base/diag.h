@@ -51,23 +51,23 @@ typedef struct Diag {
 extern _Thread_local Diag *diag_now;
 
 /* Runs body(context); 0 or the status of the failure that ended it. Frames may nest. */
-Status protect(Diag *d, void (*body)(void *), void *context);
+Status protect(Diag *diag, void (*body)(void *), void *context);
 
 /* Print and leave: "inlay: FILE: node 12 "conv1" (Conv): text" and, after a line "help: ", the
  * remedy. `help` may be NULL. The format's text is trusted, its arguments are escaped as they are
  * printed. */
-_Noreturn void fail_at(Status s, Loc loc, const char *help, const char *format, ...)
+_Noreturn void fail_at(Status status, Loc loc, const char *help, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 _Noreturn void fail_memory(uint64_t bytes, const char *why);
 _Noreturn void fail_overflow(void);
 
 /* Print one of several errors and go on; leave with fail_now() when the phase is complete. */
-void error_at(Status s, Loc loc, const char *help, const char *format, ...)
+void error_at(Status status, Loc loc, const char *help, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 void warn_at(Loc loc, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Leaves if an error was reported. */
 void fail_if_errors(void);
-/* Leaves with status s, the message having been printed already. */
-_Noreturn void fail_now(Status s);
+/* Leaves with status, the message having been printed already. */
+_Noreturn void fail_now(Status status);
 
 #endif

@@ -13,12 +13,12 @@ static void write_hex(const uint8_t *digest, size_t n, char *hex)
     hex[2 * n] = 0;
 }
 
-static void add_file(void *digest, AddPiece *add, File *f, uint64_t at, uint64_t n)
+static void add_file(void *digest, AddPiece *add, File *file, uint64_t at, uint64_t n)
 {
     uint8_t buffer[64 * 1024];
     while (n) {
         const size_t k = n < sizeof buffer ? (size_t)n : sizeof buffer;
-        file_read(f, at, buffer, k);
+        file_read(file, at, buffer, k);
         add(digest, buffer, k);
         at += k;
         n -= k;
@@ -47,9 +47,9 @@ void sha256_end(Sha256 *h, char hex[65])
     write_hex(digest, sizeof digest, hex);
 }
 
-void sha256_add_file(Sha256 *h, File *f, uint64_t at, uint64_t n)
+void sha256_add_file(Sha256 *h, File *file, uint64_t at, uint64_t n)
 {
-    add_file(h, add_sha256, f, at, n);
+    add_file(h, add_sha256, file, at, n);
 }
 
 void sha1_begin(Sha1 *h)
@@ -70,7 +70,7 @@ void sha1_end(Sha1 *h, char hex[41])
     write_hex(digest, sizeof digest, hex);
 }
 
-void sha1_add_file(Sha1 *h, File *f, uint64_t at, uint64_t n)
+void sha1_add_file(Sha1 *h, File *file, uint64_t at, uint64_t n)
 {
-    add_file(h, add_sha1, f, at, n);
+    add_file(h, add_sha1, file, at, n);
 }

@@ -25,11 +25,11 @@ void sha256_add(Sha256 *h, const void *data, size_t n);
 /* 64 hexadecimal digits and NUL. */
 void sha256_end(Sha256 *h, char hex[65]);
 /* Adds n bytes of a file from `at` on. */
-void sha256_add_file(Sha256 *h, File *f, uint64_t at, uint64_t n);
+void sha256_add_file(Sha256 *h, File *file, uint64_t at, uint64_t n);
 
 void sha1_begin(Sha1 *h);
 /* 40 hexadecimal digits and NUL. */
 void sha1_end(Sha1 *h, char hex[41]);
-void sha1_add_file(Sha1 *h, File *f, uint64_t at, uint64_t n);
+void sha1_add_file(Sha1 *h, File *file, uint64_t at, uint64_t n);
 
 #endif

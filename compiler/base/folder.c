@@ -71,34 +71,34 @@ typedef struct Removal {
 
 static bool remove_file(void *context, const char *name)
 {
-    Removal *r = context;
-    r->removed += !io_calls()->unlinkat(r->fd, name, 0);
+    Removal *removal = context;
+    removal->removed += !io_calls()->unlinkat(removal->fd, name, 0);
     return true;
 }
 
 /* As often as something goes: a listing need not show all while entries vanish. */
 static void empty(int fd, FolderVisit *visit)
 {
-    Removal r = { fd, 1 };
-    for (int pass = 0; pass < MOST_PASSES && r.removed; pass++) {
-        r.removed = 0;
-        (void)folder_each(fd, visit, &r);
+    Removal removal = { fd, 1 };
+    for (int pass = 0; pass < MOST_PASSES && removal.removed; pass++) {
+        removal.removed = 0;
+        (void)folder_each(fd, visit, &removal);
     }
 }
 
 static bool remove_either(void *context, const char *name)
 {
-    Removal *r = context;
-    const int before = r->removed;
-    remove_file(r, name);
-    if (r->removed > before)
+    Removal *removal = context;
+    const int before = removal->removed;
+    remove_file(removal, name);
+    if (removal->removed > before)
         return true;
-    const int fd = open_in(r->fd, name);
+    const int fd = open_in(removal->fd, name);
     if (fd < 0)
         return true;
     empty(fd, remove_file);
     io_calls()->close(fd);
-    r->removed += !io_calls()->unlinkat(r->fd, name, AT_REMOVEDIR);
+    removal->removed += !io_calls()->unlinkat(removal->fd, name, AT_REMOVEDIR);
     return true;
 }
 

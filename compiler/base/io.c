@@ -128,127 +128,128 @@ static _Noreturn void fail_read(const char *path, int error)
     fail_at(STATUS_IO, at_file(path), NULL, "cannot read: %s", strerror(error));
 }
 
-static void load_whole(Arena *a, File *f, LoadMode mode)
+static void load_whole(Arena *arena, File *file, LoadMode mode)
 {
     if (mode == LOAD_STREAM)
         return;
-    if (f->size > SIZE_MAX / 2)
-        fail_memory(f->size, "the file does not fit this machine's address space");
-    uint8_t *bytes = arena_alloc(a, (size_t)f->size);
-    file_read(f, 0, bytes, (size_t)f->size);
-    f->whole = bytes;
+    if (file->size > SIZE_MAX / 2)
+        fail_memory(file->size, "the file does not fit this machine's address space");
+    uint8_t *bytes = arena_alloc(arena, (size_t)file->size);
+    file_read(file, 0, bytes, (size_t)file->size);
+    file->whole = bytes;
 }
 
-void file_take(File *f, Arena *a, int fd, LoadMode mode)
+void file_take(File *file, Arena *arena, int fd, LoadMode mode)
 {
     struct stat st;
-    f->fd = fd;
+    file->fd = fd;
     if (io_calls()->fstat(fd, &st))
-        fail_read(f->path, errno);
+        fail_read(file->path, errno);
     if (!S_ISREG(st.st_mode)) {
-        io_release((OpenFile *)f);
-        fail_at(STATUS_MALFORMED, at_file(f->path), NULL, "not a regular file");
+        io_release((OpenFile *)file);
+        fail_at(STATUS_MALFORMED, at_file(file->path), NULL, "not a regular file");
     }
-    f->size = (uint64_t)st.st_size;
-    load_whole(a, f, mode);
+    file->size = (uint64_t)st.st_size;
+    load_whole(arena, file, mode);
 }
 
-File *file_open(Arena *a, const char *path, LoadMode mode)
+File *file_open(Arena *arena, const char *path, LoadMode mode)
 {
-    File *f = file_new(a, path);
+    File *file = file_new(arena, path);
     /* Non-blocking: opening a named pipe must not wait for its writer, it is refused below. */
     const int fd = io_open(AT_FDCWD, path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
     if (fd < 0) {
         const int error = errno;
-        io_release((OpenFile *)f);
+        io_release((OpenFile *)file);
         fail_open(path, error);
     }
-    file_take(f, a, fd, mode);
-    return f;
+    file_take(file, arena, fd, mode);
+    return file;
 }
 
-void file_close(File *f)
+void file_close(File *file)
 {
-    if (!f)
+    if (!file)
         return;
-    const char *path = f->path;
-    const bool written = f->bytes_written > 0;
-    if (io_release((OpenFile *)f) && written && errno != EINTR) {
+    const char *path = file->path;
+    const bool written = file->bytes_written > 0;
+    if (io_release((OpenFile *)file) && written && errno != EINTR) {
         fail_at(STATUS_IO, at_file(path), NULL, "cannot write: %s", strerror(errno));
     }
 }
 
 void file_close_all(const Arena *a)
 {
-    for (OpenFile *f = open_files, *next; f; f = next) {
-        next = f->next;
-        if (f->arena == a)
-            (void)io_release(f);
+    for (OpenFile *file = open_files, *next; file; file = next) {
+        next = file->next;
+        if (file->arena == a)
+            (void)io_release(file);
     }
 }
 
-static _Noreturn void fail_beyond(const File *f, uint64_t at, uint64_t n)
+static _Noreturn void fail_beyond(const File *file, uint64_t at, uint64_t n)
 {
-    fail_at(STATUS_MALFORMED, at_file(f->path), "the file is cut off",
+    fail_at(STATUS_MALFORMED, at_file(file->path), "the file is cut off",
             "%" PRIu64 " bytes at %" PRIu64 " lie beyond the end", n, at);
 }
 
-static _Noreturn void fail_shrunk(const File *f, uint64_t at)
+static _Noreturn void fail_shrunk(const File *file, uint64_t at)
 {
-    fail_at(STATUS_IO, at_file(f->path), "it is changed by another program; try again afterwards",
+    fail_at(STATUS_IO, at_file(file->path),
+            "it is changed by another program; try again afterwards",
             "the file was shortened while it was read: it had %" PRIu64
             " bytes and ends at or before byte %" PRIu64,
-            f->size, at);
+            file->size, at);
 }
 
-void file_read(File *f, uint64_t at, void *to, size_t n)
+void file_read(File *file, uint64_t at, void *to, size_t n)
 {
-    if (at > f->size || n > f->size - at)
-        fail_beyond(f, at, n);
-    f->bytes_read += n;
-    if (f->whole) { /* counted when it was read */
+    if (at > file->size || n > file->size - at)
+        fail_beyond(file, at, n);
+    file->bytes_read += n;
+    if (file->whole) { /* counted when it was read */
         if (n)
-            memcpy(to, f->whole + at, n);
+            memcpy(to, file->whole + at, n);
         return;
     }
     counted.read += n;
     for (unsigned char *p = to; n;) {
-        const ssize_t k = io_calls()->pread(f->fd, p, n, (off_t)at);
+        const ssize_t k = io_calls()->pread(file->fd, p, n, (off_t)at);
         if (k < 0 && errno == EINTR)
             continue;
         if (k < 0)
-            fail_read(f->path, errno);
+            fail_read(file->path, errno);
         if (k == 0)
-            fail_shrunk(f, at);
+            fail_shrunk(file, at);
         p += k;
         at += (uint64_t)k;
         n -= (size_t)k;
     }
 }
 
-static _Noreturn void fail_write(const File *f, uint64_t at, int error)
+static _Noreturn void fail_write(const File *file, uint64_t at, int error)
 {
     const bool full = error == ENOSPC || error == EDQUOT;
-    fail_at(STATUS_IO, at_file(f->path),
+    fail_at(STATUS_IO, at_file(file->path),
             full ? "free some space, or name another folder with -o (TMPDIR for temporary files)"
                  : NULL,
             "cannot write at byte %" PRIu64 ": %s", at, strerror(error));
 }
 
-void file_write(File *f, uint64_t at, const void *from, size_t n)
+void file_write(File *file, uint64_t at, const void *from, size_t n)
 {
     if (at > INT64_MAX || n > INT64_MAX - at)
-        fail_write(f, at, EFBIG);
-    f->bytes_written += n;
+        fail_write(file, at, EFBIG);
+    file->bytes_written += n;
     counted.written += n;
-    if (at + n > f->size)
-        f->size = at + n;
+    if (at + n > file->size)
+        file->size = at + n;
     for (const unsigned char *p = from; n;) {
-        const ssize_t k = io_calls()->pwrite(f->fd, p, n, (off_t)at);
+        const ssize_t k = io_calls()->pwrite(file->fd, p, n, (off_t)at);
         if (k < 0 && errno == EINTR)
             continue;
         if (k <= 0)
-            fail_write(f, at, k ? errno : ENOSPC);
+            fail_write(file, at, k ? errno : ENOSPC);
         p += k;
         at += (uint64_t)k;
         n -= (size_t)k;
@@ -256,32 +257,32 @@ void file_write(File *f, uint64_t at, const void *from, size_t n)
 }
 
 /* A named file that is unlinked at once, where the system has no unnamed ones. */
-static int open_unlinked(Arena *a, const char *folder)
+static int open_unlinked(Arena *arena, const char *folder)
 {
-    char *path = arena_printf(a, "%s/inlay-XXXXXX", folder);
+    char *path = arena_printf(arena, "%s/inlay-XXXXXX", folder);
     const int fd = mkstemp(path);
     if (fd >= 0)
         unlink(path);
     return fd;
 }
 
-File *file_temporary(Arena *a)
+File *file_temporary(Arena *arena)
 {
     const char *folder = getenv("TMPDIR");
     if (!folder || !*folder)
         folder = "/tmp";
-    File *f = file_new(a, "temporary file");
+    File *file = file_new(arena, "temporary file");
 #ifdef O_TMPFILE
-    f->fd = io_open(AT_FDCWD, folder, O_TMPFILE | O_RDWR | O_EXCL);
+    file->fd = io_open(AT_FDCWD, folder, O_TMPFILE | O_RDWR | O_EXCL);
 #endif
-    if (f->fd < 0)
-        f->fd = open_unlinked(a, folder);
-    if (f->fd < 0) {
+    if (file->fd < 0)
+        file->fd = open_unlinked(arena, folder);
+    if (file->fd < 0) {
         const int error = errno;
-        io_release((OpenFile *)f);
+        io_release((OpenFile *)file);
         fail_at(STATUS_CANNOT_CREATE, at_file(folder),
                 "name a folder for temporary files in TMPDIR", "cannot create a temporary file: %s",
                 strerror(error));
     }
-    return f;
+    return file;
 }

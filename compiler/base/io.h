@@ -25,21 +25,21 @@ typedef struct File {
 
 /* Opens a regular file for reading: status 66 if there is none, 65 if it is no regular file, 74 if
  * it cannot be read. The File lives in the arena; its descriptor is closed by file_close(). */
-File *file_open(Arena *a, const char *path, LoadMode mode);
-void file_close(File *f);
+File *file_open(Arena *arena, const char *path, LoadMode mode);
+void file_close(File *file);
 /* The same in two steps, for who opens it himself: memory is taken before there is a descriptor, so
  * that none is lost where there is no memory. */
-File *file_new(Arena *a, const char *path);
-void file_take(File *f, Arena *a, int fd, LoadMode mode);
+File *file_new(Arena *arena, const char *path);
+void file_take(File *file, Arena *arena, int fd, LoadMode mode);
 /* Closes what is still open of the Files of arena `a`, as after a failure; before arena_free(). */
-void file_close_all(const Arena *a);
+void file_close_all(const Arena *arena);
 /* Reads exactly n bytes at offset `at`; what lies beyond the end is malformed (65), a read that
  * fails or finds the file shorter than when it was opened is 74. */
-void file_read(File *f, uint64_t at, void *to, size_t n);
+void file_read(File *file, uint64_t at, void *to, size_t n);
 /* An unnamed temporary file (TMPDIR) for data that does not fit the window. */
-File *file_temporary(Arena *a);
+File *file_temporary(Arena *arena);
 /* Writes exactly n bytes at offset `at`. */
-void file_write(File *f, uint64_t at, const void *from, size_t n);
+void file_write(File *file, uint64_t at, const void *from, size_t n);
 
 /* Bytes that went through all files of this thread since it began: read from them,
  * and written, temporary files and standard input included. */
@@ -54,12 +54,12 @@ void io_count_read(uint64_t n);
  * takes its place by output_commit(); until then `dir` is as it was. What others have in `dir`
  * stays. */
 typedef struct Output Output;
-Output *output_begin(Arena *a, const char *dir);
+Output *output_begin(Arena *arena, const char *dir);
 /* Creates DIR/name (name may hold one folder: "src/x.h"); the parts are made as needed. Status 73.
  */
-File *output_create(Output *o, const char *name);
+File *output_create(Output *output, const char *name);
 /* A whole text file at once. */
-void output_text(Output *o, const char *name, const char *text, size_t length);
+void output_text(Output *output, const char *name, const char *text, size_t length);
 /* A file as it was written. The sum is of its first and last 64 KiB: enough to see that it was
  * changed, at any size. */
 typedef struct Written {
@@ -68,17 +68,17 @@ typedef struct Written {
     char sum[17];
 } Written;
 /* File number i of those created so far, which are closed; false: there are no more. */
-bool output_written(Output *o, size_t i, Written *w);
+bool output_written(Output *output, size_t i, Written *written);
 /* The beginning of a text file of DIR, at most `most` bytes; NULL: there is none. */
-char *output_former(Output *o, const char *name, size_t most);
+char *output_former(Output *output, const char *name, size_t most);
 /* Does DIR itself hold a file whose name ends so, but for `own`? */
-bool output_has_other(Output *o, const char *ending, const char *own);
+bool output_has_other(Output *output, const char *ending, const char *own);
 /* DIR holds a file of an earlier compile: output_commit() removes it, unless it is written again or
  * is not as it was. */
-void output_forget(Output *o, const Written *w);
-void output_commit(Output *o);
+void output_forget(Output *output, const Written *written);
+void output_commit(Output *output);
 /* Removes what was written, after a failure; safe to call at any time, also after output_commit().
  */
-void output_abort(Output *o);
+void output_abort(Output *output);
 
 #endif

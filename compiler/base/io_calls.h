@@ -50,6 +50,6 @@ struct OpenFile {
 /* openat() that is not stopped by signals; always close-on-exec. */
 int io_open(int folder, const char *path, int flags);
 /* Closes and takes off the list; what close() returned. */
-int io_release(OpenFile *f);
+int io_release(OpenFile *file);
 
 #endif

@@ -17,9 +17,9 @@ static void give_back(void *p)
     (void)p;
 }
 
-void json_memory_use(Arena *a)
+void json_memory_use(Arena *arena)
 {
-    memory = a;
+    memory = arena;
     json_set_alloc_funcs(take, give_back);
 }
 

@@ -10,7 +10,7 @@
 /* From now on jansson's memory in this thread is of arena `a`, which may be released as a whole
  * once the values are no longer used; giving a value back early frees nothing. NULL: JSON may not
  * be used. */
-void json_memory_use(Arena *a);
+void json_memory_use(Arena *arena);
 /* That arena. */
 Arena *json_memory(void);
 

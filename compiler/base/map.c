@@ -25,7 +25,8 @@ static uint64_t mix(uint64_t h, uint64_t word, uint64_t seed)
 static uint32_t hash_text(uint64_t seed, const char *s)
 {
     size_t n = strlen(s);
-    uint64_t h = seed ^ n, word = 0;
+    uint64_t h = seed ^ n;
+    uint64_t word = 0;
     for (; n >= 8; n -= 8, s += 8) {
         memcpy(&word, s, 8);
         h = mix(h, word, seed);
@@ -37,53 +38,53 @@ static uint32_t hash_text(uint64_t seed, const char *s)
 }
 
 /* The slot of the key, or the free one where it belongs. */
-static MapSlot *find(const Map *m, const char *key, uint32_t hash)
+static MapSlot *find(const Map *map, const char *key, uint32_t hash)
 {
-    for (size_t i = hash & (m->room - 1);; i = (i + 1) & (m->room - 1)) {
-        MapSlot *s = m->slot + i;
-        if (!s->entry || (s->hash == hash && !strcmp(m->entry.at[s->entry - 1].key, key)))
+    for (size_t i = hash & (map->room - 1);; i = (i + 1) & (map->room - 1)) {
+        MapSlot *s = map->slot + i;
+        if (!s->entry || (s->hash == hash && !strcmp(map->entry.at[s->entry - 1].key, key)))
             return s;
     }
 }
 
-void *map_get(const Map *m, const char *key)
+void *map_get(const Map *map, const char *key)
 {
-    if (!m->room)
+    if (!map->room)
         return NULL;
-    const MapSlot *s = find(m, key, hash_text(m->seed, key));
-    return s->entry ? m->entry.at[s->entry - 1].value : NULL;
+    const MapSlot *slot = find(map, key, hash_text(map->seed, key));
+    return slot->entry ? map->entry.at[slot->entry - 1].value : NULL;
 }
 
-static void grow(Map *m)
+static void grow(Map *map)
 {
-    MapSlot *old = m->slot;
-    const size_t n = m->room;
-    m->room = n ? n * 2 : 16;
-    m->slot = NEW_ARRAY(m->arena, MapSlot, m->room);
+    MapSlot *old = map->slot;
+    const size_t n = map->room;
+    map->room = n ? n * 2 : 16;
+    map->slot = NEW_ARRAY(map->arena, MapSlot, map->room);
     for (size_t i = 0; i < n; i++) {
         if (!old[i].entry)
             continue;
-        size_t k = old[i].hash & (m->room - 1);
-        while (m->slot[k].entry)
-            k = (k + 1) & (m->room - 1);
-        m->slot[k] = old[i];
+        size_t k = old[i].hash & (map->room - 1);
+        while (map->slot[k].entry)
+            k = (k + 1) & (map->room - 1);
+        map->slot[k] = old[i];
     }
-    arena_drop(m->arena, old, n * sizeof *old);
+    arena_drop(map->arena, old, n * sizeof *old);
 }
 
-void *map_put(Map *m, const char *key, void *value)
+void *map_put(Map *map, const char *key, void *value)
 {
-    if (m->entry.n * 4 >= m->room * 3)
-        grow(m);
-    const uint32_t hash = hash_text(m->seed, key);
-    MapSlot *s = find(m, key, hash);
-    if (s->entry) {
-        MapEntry *e = m->entry.at + s->entry - 1;
+    if (map->entry.n * 4 >= map->room * 3)
+        grow(map);
+    const uint32_t hash = hash_text(map->seed, key);
+    MapSlot *slot = find(map, key, hash);
+    if (slot->entry) {
+        MapEntry *e = map->entry.at + slot->entry - 1;
         void *before = e->value;
         *e = (MapEntry){ key, value };
         return before;
     }
-    VEC_PUSH(m->arena, &m->entry, ((MapEntry){ key, value }));
-    *s = (MapSlot){ hash, (uint32_t)m->entry.n };
+    VEC_PUSH(map->arena, &map->entry, ((MapEntry){ key, value }));
+    *slot = (MapSlot){ hash, (uint32_t)map->entry.n };
     return NULL;
 }

@@ -26,9 +26,9 @@ typedef struct Map {
 
 Map map_new(Arena *arena);
 /* The value of key, or NULL. */
-void *map_get(const Map *m, const char *key);
+void *map_get(const Map *map, const char *key);
 /* Sets key (borrowed: it must outlive the map) to value, not NULL. Returns the value it had before,
  * or NULL. */
-void *map_put(Map *m, const char *key, void *value);
+void *map_put(Map *map, const char *key, void *value);
 
 #endif

@@ -33,7 +33,8 @@ static size_t distance(const char *from, size_t n, const char *to, size_t m)
 /* What is written first counts as the whole. */
 static size_t changes(const char *text, const char *name)
 {
-    const size_t given = strlen(text), length = strlen(name);
+    const size_t given = strlen(text);
+    const size_t length = strlen(name);
     const bool begins = given > 2 && !strncmp(text, name, given);
     return begins ? 1 : distance(text, given, name, length);
 }

@@ -30,12 +30,12 @@ _Noreturn void output_fail(const char *path, const char *help)
 }
 
 /* The same before there is anything for the caller to abort. */
-static _Noreturn void fail_begin(Output *o, const char *help)
+static _Noreturn void fail_begin(Output *output, const char *help)
 {
     const int error = errno;
-    output_abort(o);
+    output_abort(output);
     errno = error;
-    output_fail(o->dir, help);
+    output_fail(output->dir, help);
 }
 
 static int open_folder(int in, const char *path, int flags)
@@ -44,29 +44,30 @@ static int open_folder(int in, const char *path, int flags)
 }
 
 /* Splits the target into parent and base; a folder that exists is taken by its real path. */
-static void open_target(Output *o)
+static void open_target(Output *output)
 {
     char path[PATH_MAX];
-    const bool exists = realpath(o->dir, path) != NULL;
+    const bool exists = realpath(output->dir, path) != NULL;
     if (!exists && errno == ENOMEM)
         fail_memory(PATH_MAX, "the output folder's path does not fit");
-    char *own = arena_text(o->arena, exists ? path : o->dir, strlen(exists ? path : o->dir));
+    char *own =
+        arena_text(output->arena, exists ? path : output->dir, strlen(exists ? path : output->dir));
     size_t n = strlen(own);
     while (n > 1 && own[n - 1] == '/')
         own[--n] = 0;
     char *slash = strrchr(own, '/');
-    o->base = slash ? slash + 1 : own;
+    output->base = slash ? slash + 1 : own;
     const char *parent = !slash ? "." : slash == own ? "/" : own;
-    if (exists && (o->target = open_folder(AT_FDCWD, own, 0)) < 0)
-        fail_begin(o, "name a folder with -o");
+    if (exists && (output->target = open_folder(AT_FDCWD, own, 0)) < 0)
+        fail_begin(output, "name a folder with -o");
     if (slash && slash != own)
         *slash = 0;
-    o->parent = open_folder(AT_FDCWD, parent, 0);
-    if (o->parent < 0 && !exists)
-        fail_begin(o, "the folder that is to hold it must exist");
-    if (!exists && !*o->base) {
+    output->parent = open_folder(AT_FDCWD, parent, 0);
+    if (output->parent < 0 && !exists)
+        fail_begin(output, "the folder that is to hold it must exist");
+    if (!exists && !*output->base) {
         errno = ENOENT;
-        fail_begin(o, NULL);
+        fail_begin(output, NULL);
     }
 }
 
@@ -103,33 +104,33 @@ static bool make_guarded(int in, const char *name)
     return made;
 }
 
-static bool try_hidden(Output *o, int in)
+static bool try_hidden(Output *output, int in)
 {
-    if (!make_guarded(in, o->hidden))
+    if (!make_guarded(in, output->hidden))
         return false;
-    o->build = open_folder(in, o->hidden, O_NOFOLLOW);
-    if (o->build >= 0 && is_taken(o->build)) {
-        o->hidden_in = in;
+    output->build = open_folder(in, output->hidden, O_NOFOLLOW);
+    if (output->build >= 0 && is_taken(output->build)) {
+        output->hidden_in = in;
         return true;
     }
     const int error = errno;
-    if (o->build >= 0)
-        io_calls()->close(o->build);
-    o->build = -1;
-    (void)io_calls()->unlinkat(in, o->hidden, AT_REMOVEDIR);
+    if (output->build >= 0)
+        io_calls()->close(output->build);
+    output->build = -1;
+    (void)io_calls()->unlinkat(in, output->hidden, AT_REMOVEDIR);
     signals_unguard();
     errno = error;
     return false;
 }
 
-static bool make_hidden(Output *o, int in)
+static bool make_hidden(Output *output, int in)
 {
     struct timespec t = { 0, 0 };
     clock_gettime(CLOCK_MONOTONIC, &t);
     unsigned seed = (unsigned)t.tv_nsec ^ (unsigned)getpid() * 2654435761u;
     for (int i = 0; i < 100; i++, seed = seed * 1664525u + 1013904223u) {
-        o->hidden = arena_printf(o->arena, ".inlay-%08x", seed);
-        if (try_hidden(o, in))
+        output->hidden = arena_printf(output->arena, ".inlay-%08x", seed);
+        if (try_hidden(output, in))
             return true;
         if (errno != EEXIST && errno != ENOENT && errno != EWOULDBLOCK)
             return false;
@@ -139,70 +140,72 @@ static bool make_hidden(Output *o, int in)
 
 Output *output_begin(Arena *a, const char *dir)
 {
-    Output *o = NEW(a, Output);
-    *o = (Output){
+    Output *output = NEW(a, Output);
+    *output = (Output){
         .arena = a, .dir = dir, .parent = -1, .build = -1, .target = -1, .hidden_in = -1
     };
-    open_target(o);
-    if (o->parent >= 0)
-        folder_sweep(o->parent);
-    if (o->target >= 0)
-        folder_sweep(o->target);
-    const bool beside = o->target < 0 || same_device(o->parent, o->target);
-    if (!(beside && make_hidden(o, o->parent)) && !(o->target >= 0 && make_hidden(o, o->target)))
-        fail_begin(o, NULL);
-    return o;
+    open_target(output);
+    if (output->parent >= 0)
+        folder_sweep(output->parent);
+    if (output->target >= 0)
+        folder_sweep(output->target);
+    const bool beside = output->target < 0 || same_device(output->parent, output->target);
+    if (!(beside && make_hidden(output, output->parent)) &&
+        !(output->target >= 0 && make_hidden(output, output->target)))
+        fail_begin(output, NULL);
+    return output;
 }
 
-const char *output_shown(Output *o, const char *name)
+const char *output_shown(Output *output, const char *name)
 {
-    const size_t n = strlen(o->dir);
-    return arena_printf(o->arena, "%s%s%s", o->dir, n && o->dir[n - 1] == '/' ? "" : "/", name);
+    const size_t n = strlen(output->dir);
+    return arena_printf(output->arena, "%s%s%s", output->dir,
+                        n && output->dir[n - 1] == '/' ? "" : "/", name);
 }
 
-Entry *output_find(Output *o, const char *name)
+Entry *output_find(Output *output, const char *name)
 {
-    for (size_t i = 0; i < o->entry.n; i++)
-        if (!strcmp(o->entry.at[i].name, name))
-            return o->entry.at + i;
+    for (size_t i = 0; i < output->entry.n; i++)
+        if (!strcmp(output->entry.at[i].name, name))
+            return output->entry.at + i;
     return NULL;
 }
 
 /* The folder before the slash of `name`, made once. */
-static void make_part(Output *o, const char *name)
+static void make_part(Output *output, const char *name)
 {
     const char *slash = strchr(name, '/');
     if (!slash)
         return;
-    char *folder = arena_text(o->arena, name, (size_t)(slash - name));
-    if (output_find(o, folder))
+    char *folder = arena_text(output->arena, name, (size_t)(slash - name));
+    if (output_find(output, folder))
         return;
-    VEC_PUSH(o->arena, &o->entry, ((Entry){ .name = folder }));
-    if (io_calls()->mkdirat(o->build, folder, 0777))
-        output_fail(output_shown(o, folder), NULL);
+    VEC_PUSH(output->arena, &output->entry, ((Entry){ .name = folder }));
+    if (io_calls()->mkdirat(output->build, folder, 0777))
+        output_fail(output_shown(output, folder), NULL);
 }
 
-File *output_create(Output *o, const char *name)
+File *output_create(Output *output, const char *name)
 {
     const char *slash = strchr(name, '/');
     assert(*name && *name != '/' && *name != '.' &&
            !(slash && (strchr(slash + 1, '/') || slash[1] == '.' || !slash[1])));
-    name = arena_text(o->arena, name, strlen(name));
-    make_part(o, name);
-    File *f =
-        file_new(o->arena, output_shown(o, name)); /* known before it is made, so that it goes */
-    VEC_PUSH(o->arena, &o->entry, ((Entry){ .name = name, .file = f }));
-    f->fd = io_open(o->build, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW);
+    name = arena_text(output->arena, name, strlen(name));
+    make_part(output, name);
+    File *f = file_new(output->arena,
+                       output_shown(output, name)); /* known before it is made, so that it goes */
+    VEC_PUSH(output->arena, &output->entry, ((Entry){ .name = name, .file = f }));
+    f->fd = io_open(output->build, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW);
     if (f->fd < 0)
         output_fail(f->path, NULL);
     return f;
 }
 
-void output_text(Output *o, const char *name, const char *text, size_t length)
+void output_text(Output *output, const char *name, const char *text, size_t length)
 {
-    File *f = output_create(o, name);
-    file_write(f, 0, text, length);
-    file_close(f);
+    File *file = output_create(output, name);
+    file_write(file, 0, text, length);
+    file_close(file);
 }
 
 /* ---- what is in a file ---- */
@@ -238,12 +241,12 @@ static bool same_bytes(int a, int b, off_t size)
     return true;
 }
 
-bool output_unchanged(Output *o, const char *name, const struct stat *old)
+bool output_unchanged(Output *output, const char *name, const struct stat *old)
 {
     if (!S_ISREG(old->st_mode))
         return false;
-    const int a = io_open(o->build, name, O_RDONLY | O_NOFOLLOW);
-    const int b = io_open(o->target, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+    const int a = io_open(output->build, name, O_RDONLY | O_NOFOLLOW);
+    const int b = io_open(output->target, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
     const bool same = a >= 0 && b >= 0 && same_bytes(a, b, old->st_size);
     if (a >= 0)
         io_calls()->close(a);
@@ -253,76 +256,76 @@ bool output_unchanged(Output *o, const char *name, const struct stat *old)
 }
 
 /* The sum of Written, of an open file of so many bytes. */
-static bool sum_file(Output *o, int fd, uint64_t bytes, char sum[17])
+static bool sum_file(Output *output, int fd, uint64_t bytes, char sum[17])
 {
     const size_t n = bytes < SUMMED ? (size_t)bytes : SUMMED;
     char hex[65];
     Sha256 h;
-    const ArenaMark mark = arena_mark(o->arena);
-    unsigned char *piece = arena_buffer(o->arena, SUMMED);
+    const ArenaMark mark = arena_mark(output->arena);
+    unsigned char *piece = arena_buffer(output->arena, SUMMED);
     sha256_begin(&h);
     bool fine = read_all(fd, piece, n, 0);
     sha256_add(&h, piece, fine ? n : 0);
     fine = fine && read_all(fd, piece, n, (off_t)(bytes - n));
     sha256_add(&h, piece, fine ? n : 0);
     sha256_end(&h, hex);
-    arena_release(o->arena, mark);
+    arena_release(output->arena, mark);
     memcpy(sum, hex, 16);
     sum[16] = 0;
     return fine;
 }
 
-static _Noreturn void fail_examine(Output *o, const char *name, int error)
+static _Noreturn void fail_examine(Output *output, const char *name, int error)
 {
-    fail_at(STATUS_IO, (Loc){ .file = output_shown(o, name), .byte = -1, .node = -1 }, NULL,
+    fail_at(STATUS_IO, (Loc){ .file = output_shown(output, name), .byte = -1, .node = -1 }, NULL,
             "cannot read: %s", strerror(error));
 }
 
 /* A file that may be there; -1: there is none that could be ours. What cannot be known fails. */
-static int open_there(Output *o, int folder, const char *name)
+static int open_there(Output *output, int folder, const char *name)
 {
     const int fd = io_open(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
     const bool none = errno == ENOENT || errno == ENOTDIR || errno == ELOOP || errno == ENXIO;
     if (fd < 0 && !none)
-        fail_examine(o, name, errno);
+        fail_examine(output, name, errno);
     return fd;
 }
 
 /* The end of work on an open file; did it go well, was there nothing to read, or did it fail? */
-static bool close_there(Output *o, int fd, const char *name, bool fine, int error)
+static bool close_there(Output *output, int fd, const char *name, bool fine, int error)
 {
     io_calls()->close(fd);
     if (!fine && error)
-        fail_examine(o, name, error);
+        fail_examine(output, name, error);
     return fine;
 }
 
-/* Fills w from a regular file; false: it is none, or not there. */
-static bool describe(Output *o, int folder, const char *name, Written *w)
+/* Fills written from a regular file; false: it is none, or not there. */
+static bool describe(Output *output, int folder, const char *name, Written *written)
 {
     struct stat st;
-    const int fd = open_there(o, folder, name);
+    const int fd = open_there(output, folder, name);
     if (fd < 0)
         return false;
     errno = 0;
     bool fine = !io_calls()->fstat(fd, &st) && S_ISREG(st.st_mode);
     if (fine) {
-        *w = (Written){ .name = name, .bytes = (uint64_t)st.st_size };
+        *written = (Written){ .name = name, .bytes = (uint64_t)st.st_size };
         errno = 0;
-        fine = sum_file(o, fd, w->bytes, w->sum);
+        fine = sum_file(output, fd, written->bytes, written->sum);
     }
-    return close_there(o, fd, name, fine, errno);
+    return close_there(output, fd, name, fine, errno);
 }
 
-bool output_written(Output *o, size_t i, Written *w)
+bool output_written(Output *output, size_t i, Written *written)
 {
     size_t files = 0;
-    for (size_t k = 0; k < o->entry.n; k++) {
-        const Entry *e = o->entry.at + k;
+    for (size_t k = 0; k < output->entry.n; k++) {
+        const Entry *e = output->entry.at + k;
         if (!e->file || files++ != i)
             continue;
-        if (!describe(o, o->build, e->name, w))
-            fail_examine(o, e->name, ENOENT);
+        if (!describe(output, output->build, e->name, written))
+            fail_examine(output, e->name, ENOENT);
         return true;
     }
     return false;
@@ -330,10 +333,10 @@ bool output_written(Output *o, size_t i, Written *w)
 
 /* ---- what earlier compiles wrote ---- */
 
-char *output_former(Output *o, const char *name, size_t most)
+char *output_former(Output *output, const char *name, size_t most)
 {
     struct stat st;
-    const int fd = o->target < 0 ? -1 : open_there(o, o->target, name);
+    const int fd = output->target < 0 ? -1 : open_there(output, output->target, name);
     char *text = NULL;
     if (fd < 0)
         return NULL;
@@ -341,11 +344,11 @@ char *output_former(Output *o, const char *name, size_t most)
     bool fine = !io_calls()->fstat(fd, &st) && S_ISREG(st.st_mode);
     if (fine) {
         const size_t n = (uint64_t)st.st_size < most ? (size_t)st.st_size : most;
-        text = arena_alloc(o->arena, n + 1);
+        text = arena_alloc(output->arena, n + 1);
         errno = 0;
         fine = read_all(fd, (unsigned char *)text, n, 0);
     }
-    return close_there(o, fd, name, fine, errno) ? text : NULL;
+    return close_there(output, fd, name, fine, errno) ? text : NULL;
 }
 
 typedef struct Search {
@@ -355,67 +358,70 @@ typedef struct Search {
 
 static bool visit_other(void *context, const char *name)
 {
-    Search *s = context;
-    const size_t n = strlen(name), k = strlen(s->ending);
-    s->found |= n >= k && !strcmp(name + n - k, s->ending) && strcmp(name, s->own);
-    return !s->found;
+    Search *search = context;
+    const size_t n = strlen(name);
+    const size_t k = strlen(search->ending);
+    search->found |= n >= k && !strcmp(name + n - k, search->ending) && strcmp(name, search->own);
+    return !search->found;
 }
 
-bool output_has_other(Output *o, const char *ending, const char *own)
+bool output_has_other(Output *output, const char *ending, const char *own)
 {
-    Search s = { .ending = ending, .own = own };
-    if (o->target >= 0)
-        (void)folder_each(o->target, visit_other, &s);
-    return s.found;
+    Search search = { .ending = ending, .own = own };
+    if (output->target >= 0)
+        (void)folder_each(output->target, visit_other, &search);
+    return search.found;
 }
 
 /* A file of DIR or of a folder in it that we make too, and nothing hidden. */
-static bool is_ours(Output *o, const char *name)
+static bool is_ours(Output *output, const char *name)
 {
-    const char *slash = strchr(name, '/'), *leaf = slash ? slash + 1 : name;
+    const char *slash = strchr(name, '/');
+    const char *leaf = slash ? slash + 1 : name;
     if (!*name || *name == '.' || !*leaf || *leaf == '.' || strchr(leaf, '/'))
         return false;
-    return !slash || output_find(o, arena_text(o->arena, name, (size_t)(slash - name)));
+    return !slash || output_find(output, arena_text(output->arena, name, (size_t)(slash - name)));
 }
 
-void output_forget(Output *o, const Written *w)
+void output_forget(Output *output, const Written *written)
 {
-    Written own = *w;
-    if (!is_ours(o, w->name))
+    Written own = *written;
+    if (!is_ours(output, written->name))
         return;
-    own.name = arena_text(o->arena, w->name, strlen(w->name));
-    VEC_PUSH(o->arena, &o->former, own);
+    own.name = arena_text(output->arena, written->name, strlen(written->name));
+    VEC_PUSH(output->arena, &output->former, own);
 }
 
-bool output_goes(Output *o, const Written *former)
+bool output_goes(Output *output, const Written *former)
 {
     Written now;
     struct stat st;
     const char *slash = strchr(former->name, '/');
-    if (output_find(o, former->name))
+    if (output_find(output, former->name))
         return false;
     if (slash && (io_calls()->fstatat(
-                      o->target, arena_text(o->arena, former->name, (size_t)(slash - former->name)),
-                      &st, AT_SYMLINK_NOFOLLOW) ||
+                      output->target,
+                      arena_text(output->arena, former->name, (size_t)(slash - former->name)), &st,
+                      AT_SYMLINK_NOFOLLOW) ||
                   !S_ISDIR(st.st_mode)))
         return false;
-    return describe(o, o->target, former->name, &now) && now.bytes == former->bytes &&
+    return describe(output, output->target, former->name, &now) && now.bytes == former->bytes &&
            !strcmp(now.sum, former->sum);
 }
 
 /* ---- the end ---- */
 
-static void close_files(Output *o)
+static void close_files(Output *output)
 {
-    for (size_t i = 0; i < o->entry.n; i++)
-        if (o->entry.at[i].file)
-            file_close(o->entry.at[i].file);
+    for (size_t i = 0; i < output->entry.n; i++)
+        if (output->entry.at[i].file)
+            file_close(output->entry.at[i].file);
 }
 
 /* On the disk before it is seen; where a file system knows no such thing it is as well. */
-static void sync_file(Output *o, const char *name)
+static void sync_file(Output *output, const char *name)
 {
-    const int fd = io_open(o->build, name, O_RDONLY | O_NOFOLLOW);
+    const int fd = io_open(output->build, name, O_RDONLY | O_NOFOLLOW);
     int r = fd < 0 ? -1 : io_calls()->fsync(fd);
     while (fd >= 0 && r && errno == EINTR)
         r = io_calls()->fsync(fd);
@@ -423,72 +429,72 @@ static void sync_file(Output *o, const char *name)
     if (fd >= 0)
         io_calls()->close(fd);
     if (r && error != EINVAL && error != ENOTSUP && error != ENOSYS && error != EROFS)
-        fail_at(STATUS_IO, (Loc){ .file = output_shown(o, name), .byte = -1, .node = -1 }, NULL,
-                "cannot write: %s", strerror(error));
+        fail_at(STATUS_IO, (Loc){ .file = output_shown(output, name), .byte = -1, .node = -1 },
+                NULL, "cannot write: %s", strerror(error));
 }
 
-static void sync_files(Output *o)
+static void sync_files(Output *output)
 {
-    for (size_t i = 0; i < o->entry.n; i++)
-        sync_file(o, o->entry.at[i].name);
-    sync_file(o, ".");
+    for (size_t i = 0; i < output->entry.n; i++)
+        sync_file(output, output->entry.at[i].name);
+    sync_file(output, ".");
 }
 
-static void close_folders(Output *o)
+static void close_folders(Output *output)
 {
-    const int all[] = { o->build, o->target, o->parent };
+    const int all[] = { output->build, output->target, output->parent };
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         if (all[i] >= 0)
             io_calls()->close(all[i]);
-    o->build = o->target = o->parent = -1;
-    o->done = true;
+    output->build = output->target = output->parent = -1;
+    output->done = true;
 }
 
-static void finish(Output *o)
+static void finish(Output *output)
 {
-    if (o->hidden_in >= 0)
-        folder_remove(o->hidden_in, o->hidden);
+    if (output->hidden_in >= 0)
+        folder_remove(output->hidden_in, output->hidden);
     signals_unguard();
     signals_let();
-    close_folders(o);
+    close_folders(output);
 }
 
 /* There is no folder yet; one that another made meanwhile is treated like one of before. */
-static void place_new(Output *o)
+static void place_new(Output *output)
 {
-    if (!io_calls()->renameat(o->parent, o->hidden, o->parent, o->base)) {
-        o->hidden_in = -1;
-        (void)io_calls()->fsync(o->parent);
+    if (!io_calls()->renameat(output->parent, output->hidden, output->parent, output->base)) {
+        output->hidden_in = -1;
+        (void)io_calls()->fsync(output->parent);
         return;
     }
     if (errno != EEXIST && errno != ENOTEMPTY)
-        output_fail(o->dir, NULL);
-    o->target = open_folder(o->parent, o->base, O_NOFOLLOW);
-    if (o->target < 0)
-        output_fail(o->dir, NULL);
+        output_fail(output->dir, NULL);
+    output->target = open_folder(output->parent, output->base, O_NOFOLLOW);
+    if (output->target < 0)
+        output_fail(output->dir, NULL);
 }
 
-void output_commit(Output *o)
+void output_commit(Output *output)
 {
-    assert(!o->done);
-    close_files(o);
-    sync_files(o);
+    assert(!output->done);
+    close_files(output);
+    sync_files(output);
     signals_hold();
-    if (o->target < 0)
-        place_new(o);
-    if (o->target >= 0 && !output_swap(o))
-        output_place(o);
-    finish(o);
+    if (output->target < 0)
+        place_new(output);
+    if (output->target >= 0 && !output_swap(output))
+        output_place(output);
+    finish(output);
 }
 
-void output_abort(Output *o)
+void output_abort(Output *output)
 {
-    if (!o || o->done)
+    if (!output || output->done)
         return;
-    for (size_t i = 0; i < o->entry.n; i++)
-        if (o->entry.at[i].file)
-            (void)io_release((OpenFile *)o->entry.at[i].file);
+    for (size_t i = 0; i < output->entry.n; i++)
+        if (output->entry.at[i].file)
+            (void)io_release((OpenFile *)output->entry.at[i].file);
     signals_hold();
-    output_put_back(o);
-    finish(o);
+    output_put_back(output);
+    finish(output);
 }

@@ -36,22 +36,22 @@ struct Output {
     bool done;
 };
 
-Entry *output_find(Output *o, const char *name);
+Entry *output_find(Output *output, const char *name);
 /* "DIR/name" as the user would write it. */
-const char *output_shown(Output *o, const char *name);
+const char *output_shown(Output *output, const char *name);
 _Noreturn void output_fail(const char *path, const char *help);
 
 /* Does the target have a file of the same bytes? `old` is what is there. */
-bool output_unchanged(Output *o, const char *name, const struct stat *old);
+bool output_unchanged(Output *output, const char *name, const struct stat *old);
 /* Is it in the target, as it was written, and is there nothing new of its name? */
-bool output_goes(Output *o, const Written *former);
+bool output_goes(Output *output, const Written *former);
 
 /* The build folder becomes the target, the target the hidden folder: at once. false: it cannot be
  * done here, and nothing has been. */
-bool output_swap(Output *o);
+bool output_swap(Output *output);
 /* One file after the other; fails with 73. */
-void output_place(Output *o);
+void output_place(Output *output);
 /* Undoes what output_place() did. */
-void output_put_back(Output *o);
+void output_put_back(Output *output);
 
 #endif

@@ -8,87 +8,88 @@
 #include "base/output_parts.h"
 
 /* Keeps the file that is to be replaced: a second link, or where there are none a rename. */
-static void save_old(Output *o, Entry *e)
+static void save_old(Output *output, Entry *e)
 {
-    e->saved = arena_printf(o->arena, ".old-%zu", (size_t)(e - o->entry.at));
-    if (io_calls()->linkat(o->target, e->name, o->build, e->saved, 0) &&
-        io_calls()->renameat(o->target, e->name, o->build, e->saved))
-        output_fail(output_shown(o, e->name), NULL);
+    e->saved = arena_printf(output->arena, ".old-%zu", (size_t)(e - output->entry.at));
+    if (io_calls()->linkat(output->target, e->name, output->build, e->saved, 0) &&
+        io_calls()->renameat(output->target, e->name, output->build, e->saved))
+        output_fail(output_shown(output, e->name), NULL);
     e->state = SAVED;
 }
 
-static void place_file(Output *o, Entry *e)
+static void place_file(Output *output, Entry *entry)
 {
     struct stat old;
-    const bool there = !io_calls()->fstatat(o->target, e->name, &old, AT_SYMLINK_NOFOLLOW);
+    const bool there = !io_calls()->fstatat(output->target, entry->name, &old, AT_SYMLINK_NOFOLLOW);
     if (!there && errno != ENOENT)
-        output_fail(output_shown(o, e->name), NULL);
+        output_fail(output_shown(output, entry->name), NULL);
     if (there && S_ISDIR(old.st_mode)) {
         errno = EISDIR;
-        output_fail(output_shown(o, e->name), "a folder of that name is in the way");
+        output_fail(output_shown(output, entry->name), "a folder of that name is in the way");
     }
-    if (there && output_unchanged(o, e->name, &old)) {
-        e->state = UNCHANGED;
+    if (there && output_unchanged(output, entry->name, &old)) {
+        entry->state = UNCHANGED;
         return;
     }
     if (there)
-        save_old(o, e);
-    if (io_calls()->renameat(o->build, e->name, o->target, e->name))
-        output_fail(output_shown(o, e->name), NULL);
-    e->state = there ? REPLACED : PLACED;
+        save_old(output, entry);
+    if (io_calls()->renameat(output->build, entry->name, output->target, entry->name))
+        output_fail(output_shown(output, entry->name), NULL);
+    entry->state = there ? REPLACED : PLACED;
 }
 
-static void place_folder(Output *o, Entry *e)
+static void place_folder(Output *output, Entry *entry)
 {
     struct stat st;
-    if (!io_calls()->mkdirat(o->target, e->name, 0777)) {
-        e->state = PLACED;
+    if (!io_calls()->mkdirat(output->target, entry->name, 0777)) {
+        entry->state = PLACED;
         return;
     }
-    if (errno != EEXIST || io_calls()->fstatat(o->target, e->name, &st, AT_SYMLINK_NOFOLLOW))
-        output_fail(output_shown(o, e->name), NULL);
+    if (errno != EEXIST ||
+        io_calls()->fstatat(output->target, entry->name, &st, AT_SYMLINK_NOFOLLOW))
+        output_fail(output_shown(output, entry->name), NULL);
     if (!S_ISDIR(st.st_mode)) {
         errno = ENOTDIR;
-        output_fail(output_shown(o, e->name), "a file or link of that name is in the way");
+        output_fail(output_shown(output, entry->name), "a file or link of that name is in the way");
     }
-    e->state = UNCHANGED;
+    entry->state = UNCHANGED;
 }
 
 /* A file of an earlier compile goes. */
-static void take_away(Output *o, const Written *former)
+static void take_away(Output *output, const Written *former)
 {
-    VEC_PUSH(o->arena, &o->entry, ((Entry){ .name = former->name, .gone = true }));
-    Entry *e = o->entry.at + o->entry.n - 1;
-    save_old(o, e);
-    if (io_calls()->unlinkat(o->target, e->name, 0) && errno != ENOENT)
-        output_fail(output_shown(o, e->name), NULL);
+    VEC_PUSH(output->arena, &output->entry, ((Entry){ .name = former->name, .gone = true }));
+    Entry *e = output->entry.at + output->entry.n - 1;
+    save_old(output, e);
+    if (io_calls()->unlinkat(output->target, e->name, 0) && errno != ENOENT)
+        output_fail(output_shown(output, e->name), NULL);
 }
 
-void output_place(Output *o)
+void output_place(Output *output)
 {
-    for (size_t i = 0; i < o->entry.n; i++) {
-        Entry *e = o->entry.at + i;
+    for (size_t i = 0; i < output->entry.n; i++) {
+        Entry *e = output->entry.at + i;
         if (e->file)
-            place_file(o, e);
+            place_file(output, e);
         else
-            place_folder(o, e);
+            place_folder(output, e);
     }
-    for (size_t i = 0; i < o->former.n; i++)
-        if (output_goes(o, o->former.at + i))
-            take_away(o, o->former.at + i);
-    (void)io_calls()->fsync(o->target);
+    for (size_t i = 0; i < output->former.n; i++)
+        if (output_goes(output, output->former.at + i))
+            take_away(output, output->former.at + i);
+    (void)io_calls()->fsync(output->target);
 }
 
-static void put_back(Output *o, const Entry *e)
+static void put_back(Output *output, const Entry *entry)
 {
-    if (e->state == PLACED)
-        (void)io_calls()->unlinkat(o->target, e->name, e->file ? 0 : AT_REMOVEDIR);
-    if (e->state == REPLACED || e->state == SAVED)
-        (void)io_calls()->renameat(o->build, e->saved, o->target, e->name);
+    if (entry->state == PLACED)
+        (void)io_calls()->unlinkat(output->target, entry->name, entry->file ? 0 : AT_REMOVEDIR);
+    if (entry->state == REPLACED || entry->state == SAVED)
+        (void)io_calls()->renameat(output->build, entry->saved, output->target, entry->name);
 }
 
-void output_put_back(Output *o)
+void output_put_back(Output *output)
 {
-    for (size_t i = o->entry.n; i-- > 0;)
-        put_back(o, o->entry.at + i);
+    for (size_t i = output->entry.n; i-- > 0;)
+        put_back(output, output->entry.at + i);
 }

@@ -26,10 +26,10 @@ static bool same_folder(const struct stat *a, const struct stat *b)
     return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
 }
 
-static bool is_ours_to_move(Output *o, struct stat *target)
+static bool is_ours_to_move(Output *output, struct stat *target)
 {
     struct stat here;
-    return o->hidden_in == o->parent && !io_calls()->fstat(o->target, target) &&
+    return output->hidden_in == output->parent && !io_calls()->fstat(output->target, target) &&
            target->st_uid == geteuid() && !io_calls()->fstatat(AT_FDCWD, ".", &here, 0) &&
            !same_folder(target, &here);
 }
@@ -41,57 +41,57 @@ typedef struct Keeping {
     const char *part; /* "" or "src/" */
 } Keeping;
 
-static bool goes(Output *o, const char *name)
+static bool goes(Output *output, const char *name)
 {
-    for (size_t i = 0; i < o->former.n; i++)
-        if (!strcmp(o->former.at[i].name, name))
-            return output_goes(o, o->former.at + i);
+    for (size_t i = 0; i < output->former.n; i++)
+        if (!strcmp(output->former.at[i].name, name))
+            return output_goes(output, output->former.at + i);
     return false;
 }
 
 static bool keep_one(void *context, const char *leaf)
 {
-    const Keeping *k = context;
-    Output *o = k->o;
-    const char *name = arena_printf(o->arena, "%s%s", k->part, leaf);
+    const Keeping *keeping = context;
+    Output *output = keeping->o;
+    const char *name = arena_printf(output->arena, "%s%s", keeping->part, leaf);
     struct stat st;
-    const Entry *e = output_find(o, name);
-    if (!e && goes(o, name))
+    const Entry *entry = output_find(output, name);
+    if (!entry && goes(output, name))
         return true;
-    if (io_calls()->fstatat(o->target, name, &st, AT_SYMLINK_NOFOLLOW))
+    if (io_calls()->fstatat(output->target, name, &st, AT_SYMLINK_NOFOLLOW))
         return false;
-    if (e)
-        return !S_ISDIR(st.st_mode) == (e->file != NULL);
-    if (S_ISDIR(st.st_mode) || io_calls()->linkat(o->target, name, o->build, name, 0))
+    if (entry)
+        return !S_ISDIR(st.st_mode) == (entry->file != NULL);
+    if (S_ISDIR(st.st_mode) || io_calls()->linkat(output->target, name, output->build, name, 0))
         return false;
-    VEC_PUSH(o->arena, &o->kept, name);
+    VEC_PUSH(output->arena, &output->kept, name);
     return true;
 }
 
-static void drop_kept(Output *o)
+static void drop_kept(Output *output)
 {
-    while (o->kept.n)
-        (void)io_calls()->unlinkat(o->build, o->kept.at[--o->kept.n], 0);
+    while (output->kept.n)
+        (void)io_calls()->unlinkat(output->build, output->kept.at[--output->kept.n], 0);
 }
 
-static bool keep_part(Output *o, const char *folder)
+static bool keep_part(Output *output, const char *folder)
 {
-    Keeping k = { o, *folder ? arena_printf(o->arena, "%s/", folder) : "" };
+    Keeping keeping = { output, *folder ? arena_printf(output->arena, "%s/", folder) : "" };
     const char *path = *folder ? folder : ".";
-    const int fd = io_open(o->target, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+    const int fd = io_open(output->target, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
     if (fd < 0)
         return *folder && errno == ENOENT;
-    const bool all = folder_each(fd, keep_one, &k);
+    const bool all = folder_each(fd, keep_one, &keeping);
     io_calls()->close(fd);
     return all;
 }
 
-static bool keep_all(Output *o)
+static bool keep_all(Output *output)
 {
-    if (!keep_part(o, ""))
+    if (!keep_part(output, ""))
         return false;
-    for (size_t i = 0; i < o->entry.n; i++)
-        if (!o->entry.at[i].file && !keep_part(o, o->entry.at[i].name))
+    for (size_t i = 0; i < output->entry.n; i++)
+        if (!output->entry.at[i].file && !keep_part(output, output->entry.at[i].name))
             return false;
     return true;
 }
@@ -99,68 +99,68 @@ static bool keep_all(Output *o)
 /* ---- files that are as they were ---- */
 
 /* Those stay the very files, so that nothing is built again for them. Returns whether all are. */
-static bool find_unchanged(Output *o)
+static bool find_unchanged(Output *output)
 {
     bool all = true;
-    for (size_t i = 0; i < o->entry.n; i++) {
-        Entry *e = o->entry.at + i;
+    for (size_t i = 0; i < output->entry.n; i++) {
+        Entry *e = output->entry.at + i;
         struct stat old;
-        if (e->file && !io_calls()->fstatat(o->target, e->name, &old, AT_SYMLINK_NOFOLLOW) &&
-            output_unchanged(o, e->name, &old))
+        if (e->file && !io_calls()->fstatat(output->target, e->name, &old, AT_SYMLINK_NOFOLLOW) &&
+            output_unchanged(output, e->name, &old))
             e->state = UNCHANGED;
         all &= !e->file || e->state == UNCHANGED;
     }
-    for (size_t i = 0; i < o->former.n; i++)
-        all &= !output_goes(o, o->former.at + i);
+    for (size_t i = 0; i < output->former.n; i++)
+        all &= !output_goes(output, output->former.at + i);
     return all;
 }
 
 static const char SAME[] = ".same";
 
-static void take_old(Output *o, const char *name)
+static void take_old(Output *output, const char *name)
 {
-    if (io_calls()->linkat(o->target, name, o->build, SAME, 0))
+    if (io_calls()->linkat(output->target, name, output->build, SAME, 0))
         return;
-    if (io_calls()->renameat(o->build, SAME, o->build, name))
-        (void)io_calls()->unlinkat(o->build, SAME, 0);
+    if (io_calls()->renameat(output->build, SAME, output->build, name))
+        (void)io_calls()->unlinkat(output->build, SAME, 0);
 }
 
-static void take_unchanged(Output *o)
+static void take_unchanged(Output *output)
 {
-    for (size_t i = 0; i < o->entry.n; i++)
-        if (o->entry.at[i].state == UNCHANGED)
-            take_old(o, o->entry.at[i].name);
+    for (size_t i = 0; i < output->entry.n; i++)
+        if (output->entry.at[i].state == UNCHANGED)
+            take_old(output, output->entry.at[i].name);
 }
 
-static void forget_unchanged(Output *o)
+static void forget_unchanged(Output *output)
 {
-    for (size_t i = 0; i < o->entry.n; i++)
-        o->entry.at[i].state = NEW_FILE;
+    for (size_t i = 0; i < output->entry.n; i++)
+        output->entry.at[i].state = NEW_FILE;
 }
 
 /* ---- the folders themselves ---- */
 
 /* The new folder gets the mode of the old one and is on the disk before it is seen. */
-static bool finish_folder(Output *o, const char *name)
+static bool finish_folder(Output *output, const char *name)
 {
     struct stat st;
-    const int fd = io_open(o->build, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+    const int fd = io_open(output->build, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
     if (fd < 0)
         return false;
     bool fine = true;
-    if (!io_calls()->fstatat(o->target, name, &st, AT_SYMLINK_NOFOLLOW))
+    if (!io_calls()->fstatat(output->target, name, &st, AT_SYMLINK_NOFOLLOW))
         fine = !io_calls()->fchmod(fd, st.st_mode & 07777);
     (void)io_calls()->fsync(fd);
     io_calls()->close(fd);
     return fine;
 }
 
-static bool finish_folders(Output *o)
+static bool finish_folders(Output *output)
 {
-    for (size_t i = 0; i < o->entry.n; i++)
-        if (!o->entry.at[i].file && !finish_folder(o, o->entry.at[i].name))
+    for (size_t i = 0; i < output->entry.n; i++)
+        if (!output->entry.at[i].file && !finish_folder(output, output->entry.at[i].name))
             return false;
-    return finish_folder(o, ".");
+    return finish_folder(output, ".");
 }
 
 /* ---- what came while we worked ---- */
@@ -174,30 +174,31 @@ typedef struct Rescue {
 /* A file that another put into the old folder since it was listed goes to the new one. */
 static bool rescue_one(void *context, const char *leaf)
 {
-    const Rescue *r = context;
+    const Rescue *rescue = context;
     char name[2 * NAME_MAX + 2];
     struct stat st;
-    snprintf(name, sizeof name, "%s%s", r->part, leaf); /* an arena could fail: it is too late */
-    if (io_calls()->fstatat(r->o->build, name, &st, AT_SYMLINK_NOFOLLOW) && errno == ENOENT) {
-        for (size_t i = 0; i < r->o->former.n; i++)
-            if (!strcmp(r->o->former.at[i].name, name))
+    snprintf(name, sizeof name, "%s%s", rescue->part,
+             leaf); /* an arena could fail: it is too late */
+    if (io_calls()->fstatat(rescue->o->build, name, &st, AT_SYMLINK_NOFOLLOW) && errno == ENOENT) {
+        for (size_t i = 0; i < rescue->o->former.n; i++)
+            if (!strcmp(rescue->o->former.at[i].name, name))
                 return true;
-        (void)io_calls()->renameat(r->old, leaf, r->o->build, name);
+        (void)io_calls()->renameat(rescue->old, leaf, rescue->o->build, name);
     }
     return true;
 }
 
-static void rescue(Output *o)
+static void rescue(Output *output)
 {
-    Rescue top = { o, o->target, "" };
-    (void)folder_each(o->target, rescue_one, &top);
-    for (size_t i = 0; i < o->entry.n; i++) {
-        if (o->entry.at[i].file)
+    Rescue top = { output, output->target, "" };
+    (void)folder_each(output->target, rescue_one, &top);
+    for (size_t i = 0; i < output->entry.n; i++) {
+        if (output->entry.at[i].file)
             continue;
-        const char *folder = o->entry.at[i].name;
-        const int fd = io_open(o->target, folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+        const char *folder = output->entry.at[i].name;
+        const int fd = io_open(output->target, folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
         char part[NAME_MAX + 2];
-        Rescue r = { o, fd, part };
+        Rescue r = { output, fd, part };
         snprintf(part, sizeof part, "%s/", folder);
         if (fd < 0)
             continue;
@@ -206,26 +207,26 @@ static void rescue(Output *o)
     }
 }
 
-bool output_swap(Output *o)
+bool output_swap(Output *output)
 {
     struct stat target;
-    if (!is_ours_to_move(o, &target))
+    if (!is_ours_to_move(output, &target))
         return false;
-    if (find_unchanged(o))
+    if (find_unchanged(output))
         return true; /* nothing to do: the hidden folder goes */
-    if (!keep_all(o) || !finish_folders(o)) {
-        drop_kept(o);
-        forget_unchanged(o);
+    if (!keep_all(output) || !finish_folders(output)) {
+        drop_kept(output);
+        forget_unchanged(output);
         return false;
     }
-    take_unchanged(o);
-    (void)folder_lock(o->target); /* as it is about to be the hidden one */
-    if (io_calls()->exchange(o->parent, o->hidden, o->base)) {
-        drop_kept(o);
-        forget_unchanged(o);
+    take_unchanged(output);
+    (void)folder_lock(output->target); /* as it is about to be the hidden one */
+    if (io_calls()->exchange(output->parent, output->hidden, output->base)) {
+        drop_kept(output);
+        forget_unchanged(output);
         return false;
     }
-    (void)io_calls()->fsync(o->parent);
-    rescue(o);
+    (void)io_calls()->fsync(output->parent);
+    rescue(output);
     return true;
 }

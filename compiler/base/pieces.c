@@ -8,36 +8,36 @@
 
 enum { ROOM = 64 * 1024, PART = 4096 };
 
-void pieces_flush(Pieces *p)
+void pieces_flush(Pieces *pieces)
 {
-    if (!p->file)
-        p->file = file_temporary(p->arena);
-    file_write(p->file, p->file->size, p->buffer, p->n);
-    p->n = 0;
+    if (!pieces->file)
+        pieces->file = file_temporary(pieces->arena);
+    file_write(pieces->file, pieces->file->size, pieces->buffer, pieces->n);
+    pieces->n = 0;
 }
 
-void pieces_put(Pieces *p, const char *text, size_t n)
+void pieces_put(Pieces *pieces, const char *text, size_t n)
 {
-    if (!p->buffer)
-        p->buffer = arena_buffer(p->arena, ROOM);
+    if (!pieces->buffer)
+        pieces->buffer = arena_buffer(pieces->arena, ROOM);
     while (n) {
-        if (p->n == ROOM)
-            pieces_flush(p);
-        const size_t part = n < ROOM - p->n ? n : ROOM - p->n;
-        memcpy(p->buffer + p->n, text, part);
-        p->n += part;
+        if (pieces->n == ROOM)
+            pieces_flush(pieces);
+        const size_t part = n < ROOM - pieces->n ? n : ROOM - pieces->n;
+        memcpy(pieces->buffer + pieces->n, text, part);
+        pieces->n += part;
         text += part;
         n -= part;
     }
 }
 
-void pieces_print(Pieces *p, const char *format, ...)
+void pieces_print(Pieces *pieces, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    const char *text = arena_vprintf(p->arena, format, args);
+    const char *text = arena_vprintf(pieces->arena, format, args);
     va_end(args);
-    pieces_put(p, text, strlen(text));
+    pieces_put(pieces, text, strlen(text));
 }
 
 static void put(void *to, const char *text, size_t n)
@@ -45,9 +45,9 @@ static void put(void *to, const char *text, size_t n)
     pieces_put(to, text, n);
 }
 
-Sink pieces_sink(Pieces *p)
+Sink pieces_sink(Pieces *pieces)
 {
-    return (Sink){ put, p };
+    return (Sink){ put, pieces };
 }
 
 static void send(const char *text, size_t n, FILE *to)
@@ -56,17 +56,17 @@ static void send(const char *text, size_t n, FILE *to)
         fail_at(STATUS_IO, LOC_NONE, NULL, "cannot write to standard output");
 }
 
-void pieces_send(const Pieces *p, FILE *to)
+void pieces_send(const Pieces *pieces, FILE *to)
 {
     char part[PART];
-    const uint64_t size = p->file ? p->file->size : 0;
+    const uint64_t size = pieces->file ? pieces->file->size : 0;
     for (uint64_t at = 0; at < size;) {
         const size_t n = size - at < PART ? (size_t)(size - at) : PART;
-        file_read(p->file, at, part, n);
+        file_read(pieces->file, at, part, n);
         send(part, n, to);
         at += n;
     }
-    send(p->buffer, p->n, to);
+    send(pieces->buffer, pieces->n, to);
     if (fflush(to) || ferror(to))
         fail_at(STATUS_IO, LOC_NONE, NULL, "cannot write to standard output");
 }

@@ -20,12 +20,12 @@ typedef struct Pieces {
     size_t n;     /* bytes in the buffer */
 } Pieces;
 
-void pieces_put(Pieces *p, const char *text, size_t n);
-void pieces_print(Pieces *p, const char *format, ...) __attribute__((format(printf, 2, 3)));
-Sink pieces_sink(Pieces *p);
+void pieces_put(Pieces *pieces, const char *text, size_t n);
+void pieces_print(Pieces *pieces, const char *format, ...) __attribute__((format(printf, 2, 3)));
+Sink pieces_sink(Pieces *pieces);
 /* What the buffer holds goes to the file. */
-void pieces_flush(Pieces *p);
+void pieces_flush(Pieces *pieces);
 /* Prints all of it, which need not be in a file. Fails with 74 where it cannot be written. */
-void pieces_send(const Pieces *p, FILE *to);
+void pieces_send(const Pieces *pieces, FILE *to);
 
 #endif

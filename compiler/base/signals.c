@@ -35,7 +35,8 @@ static void clean_and_end(int number)
 
 void signals_install(void)
 {
-    struct sigaction now, ours = { .sa_handler = clean_and_end };
+    struct sigaction now;
+    struct sigaction ours = { .sa_handler = clean_and_end };
     sigfillset(&ours.sa_mask);
     for (int i = 0; i < ENDING; i++)
         if (!sigaction(ending[i], NULL, &now) && now.sa_handler == SIG_DFL)

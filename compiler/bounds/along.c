@@ -9,193 +9,206 @@
 #include "kernels/softmax.h"
 
 /* The innermost loop goes by whole columns or along lines, whose elements lie together. */
-static Stretch reduced_span(Bounds *b, const inlay_reduce_params *p)
+static Stretch reduced_span(Bounds *bounds, const inlay_reduce_params *params)
 {
-    const int k = p->kept - 1, r = p->reduced - 1;
-    const bool apart = p->columns ? p->sk[k] != 1 : p->sr[r] != 1;
-    const int32_t along = p->columns ? p->nk[k] : p->nr[r];
-    bounds_refuse(b, apart && along > 1, "its innermost loop leaves gaps");
-    Stretch s = span_nest(span_of(1), r, p->nr, p->sr);
-    s = span_nest(s, p->kept, p->nk, p->sk);
-    return span_times(s, p->nr[r], p->sr[r]);
+    const int k = params->kept - 1;
+    const int r = params->reduced - 1;
+    const bool apart = params->columns ? params->sk[k] != 1 : params->sr[r] != 1;
+    const int32_t along = params->columns ? params->nk[k] : params->nr[r];
+    bounds_refuse(bounds, apart && along > 1, "its innermost loop leaves gaps");
+    Stretch stretch = span_nest(span_of(1), r, params->nr, params->sr);
+    stretch = span_nest(stretch, params->kept, params->nk, params->sk);
+    return span_times(stretch, params->nr[r], params->sr[r]);
 }
 
-static void reduce_known(Bounds *b, const inlay_reduce_params *p)
+static void reduce_known(Bounds *bounds, const inlay_reduce_params *params)
 {
-    bounds_refuse(b, p->kept < 1 || p->reduced < 1, "it has no loops");
-    if (b->wrong)
+    bounds_refuse(bounds, params->kept < 1 || params->reduced < 1, "it has no loops");
+    if (bounds->wrong)
         return;
-    sizes_walked(b, p->reduced, p->nr);
-    const int64_t lines = sizes_walked(b, p->kept - 1, p->nk);
-    touch(b, 0, "result", sat_mul(lines, bounds_size(b, p->nk[p->kept - 1])));
-    touch_span(b, 1, "input", p->count ? reduced_span(b, p) : span_of(0));
+    sizes_walked(bounds, params->reduced, params->nr);
+    const int64_t lines = sizes_walked(bounds, params->kept - 1, params->nk);
+    touch(bounds, 0, "result", sat_mul(lines, bounds_size(bounds, params->nk[params->kept - 1])));
+    touch_span(bounds, 1, "input", params->count ? reduced_span(bounds, params) : span_of(0));
 }
 
 /* The kernel holds the axes to those that make the result's sizes: a size of 0 is reduced, and then
  * nothing is read. */
-static void reduce_values(Bounds *b, const inlay_reduce_params *p)
+static void reduce_values(Bounds *bounds, const inlay_reduce_params *params)
 {
-    touch(b, 0, "result", sizes_walked(b, p->reduced, p->nr));
-    touch(b, 1, "input", sizes_product(b, p->kept, p->nk));
-    touch(b, 2, "axes", p->axes);
-    if (p->axes)
-        touch_needs(b, 2);
+    touch(bounds, 0, "result", sizes_walked(bounds, params->reduced, params->nr));
+    touch(bounds, 1, "input", sizes_product(bounds, params->kept, params->nk));
+    touch(bounds, 2, "axes", params->axes);
+    if (params->axes)
+        touch_needs(bounds, 2);
 }
 
-void bounds_reduce(Bounds *b)
+void bounds_reduce(Bounds *bounds)
 {
-    const inlay_reduce_params *p = b->params;
-    bounds_refuse(b, p->kept < 0 || p->kept > 8, "it has another number of loops than its kernel");
-    bounds_refuse(b, p->reduced < 0 || p->reduced > 8, "it reduces more loops than its kernel");
-    if (b->wrong)
+    const inlay_reduce_params *p = bounds->params;
+    bounds_refuse(bounds, p->kept < 0 || p->kept > 8,
+                  "it has another number of loops than its kernel");
+    bounds_refuse(bounds, p->reduced < 0 || p->reduced > 8,
+                  "it reduces more loops than its kernel");
+    if (bounds->wrong)
         return;
     if (p->values)
-        reduce_values(b, p);
+        reduce_values(bounds, p);
     else
-        reduce_known(b, p);
+        reduce_known(bounds, p);
 }
 
-static int64_t block(Bounds *b, int64_t outer, int64_t n, int64_t inner)
+static int64_t block(Bounds *bounds, int64_t outer, int64_t n, int64_t inner)
 {
-    return sat_mul(sat_mul(bounds_size(b, outer), bounds_size(b, n)), bounds_size(b, inner));
+    return sat_mul(sat_mul(bounds_size(bounds, outer), bounds_size(bounds, n)),
+                   bounds_size(bounds, inner));
 }
 
 /* The first member of each line is looked at before there is any. */
-void bounds_arg(Bounds *b)
+void bounds_arg(Bounds *bounds)
 {
-    const inlay_arg_params *p = b->params;
-    touch(b, 0, "result", block(b, p->outer, 1, p->inner));
-    touch(b, 1, "input", block(b, p->outer, i64_max(bounds_size(b, p->n), 1), p->inner));
+    const inlay_arg_params *p = bounds->params;
+    touch(bounds, 0, "result", block(bounds, p->outer, 1, p->inner));
+    touch(bounds, 1, "input",
+          block(bounds, p->outer, i64_max(bounds_size(bounds, p->n), 1), p->inner));
 }
 
-static void touch_lines(Bounds *b, int k, const char *name, int64_t outer, int64_t each, bool apart)
+static void touch_lines(Bounds *bounds, int k, const char *name, int64_t outer, int64_t each,
+                        bool apart)
 {
-    const Stretch s =
-        span_times(span_of(each), bounds_size(b, outer), apart ? pixel_of(b, k) : each);
-    touch_each_row(b, k, name, b->step->units, s);
+    const Stretch stretch =
+        span_times(span_of(each), bounds_size(bounds, outer), apart ? pixel_of(bounds, k) : each);
+    touch_each_row(bounds, k, name, bounds->step->units, stretch);
 }
 
-void bounds_softmax(Bounds *b)
+void bounds_softmax(Bounds *bounds)
 {
-    const inlay_softmax_params *p = b->params;
-    const int64_t each = block(b, 1, i64_max(bounds_size(b, p->n), 1), p->inner);
-    touch_lines(b, 0, "result", p->outer, each, p->by_pixel);
-    touch_lines(b, 1, "input", p->outer, each, p->by_pixel);
+    const inlay_softmax_params *p = bounds->params;
+    const int64_t each = block(bounds, 1, i64_max(bounds_size(bounds, p->n), 1), p->inner);
+    touch_lines(bounds, 0, "result", p->outer, each, p->by_pixel);
+    touch_lines(bounds, 1, "input", p->outer, each, p->by_pixel);
 }
 
-void bounds_lrn(Bounds *b)
+void bounds_lrn(Bounds *bounds)
 {
-    const inlay_lrn_params *p = b->params;
-    const int64_t each = block(b, 1, p->c, p->inner);
-    bounds_narrow(b, sat_add(p->c, bounds_size(b, p->before)));
-    bounds_narrow(b, sat_add(p->c, bounds_size(b, p->after)));
-    touch_lines(b, 0, "result", p->outer, each, p->by_pixel);
-    touch_lines(b, 1, "input", p->outer, each, p->by_pixel);
+    const inlay_lrn_params *p = bounds->params;
+    const int64_t each = block(bounds, 1, p->c, p->inner);
+    bounds_narrow(bounds, sat_add(p->c, bounds_size(bounds, p->before)));
+    bounds_narrow(bounds, sat_add(p->c, bounds_size(bounds, p->after)));
+    touch_lines(bounds, 0, "result", p->outer, each, p->by_pixel);
+    touch_lines(bounds, 1, "input", p->outer, each, p->by_pixel);
 }
 
 /* Scale and bias. Where each element has its own they are taken as if they lay together, and
  * columns of channels 16 at a time. */
-static Stretch norm_factors(Bounds *b, const inlay_norm_params *p)
+static Stretch norm_factors(Bounds *bounds, const inlay_norm_params *params)
 {
-    const int64_t group = bounds_positive(b, p->group);
-    Stretch s = span_times(span_of(1), i64_ceil_div(bounds_size(b, p->n), group), p->along);
-    if (group == 1 && p->inner == 1)
-        s = span_both(s, span_of(p->n));
-    s = span_times(s, bounds_size(b, p->inner), p->inner_step);
-    return span_times(s, i64_min(bounds_positive(b, p->period), bounds_size(b, p->outer)),
-                      p->outer_step);
+    const int64_t group = bounds_positive(bounds, params->group);
+    Stretch stretch =
+        span_times(span_of(1), i64_ceil_div(bounds_size(bounds, params->n), group), params->along);
+    if (group == 1 && params->inner == 1)
+        stretch = span_both(stretch, span_of(params->n));
+    stretch = span_times(stretch, bounds_size(bounds, params->inner), params->inner_step);
+    return span_times(
+        stretch,
+        i64_min(bounds_positive(bounds, params->period), bounds_size(bounds, params->outer)),
+        params->outer_step);
 }
 
-void bounds_norm(Bounds *b)
+void bounds_norm(Bounds *bounds)
 {
-    const inlay_norm_params *p = b->params;
-    const Stretch all = span_of(block(b, p->outer, p->n, p->inner));
-    touch_each_row(b, 0, "result", b->step->units, all);
-    touch(b, 1, "mean", block(b, p->outer, 1, p->inner));
-    touch(b, 2, "deviation", block(b, p->outer, 1, p->inner));
-    touch_each_row(b, 3, "input", b->step->units, all);
-    touch_span(b, 4, "scale", norm_factors(b, p));
-    touch_span(b, 5, "bias", norm_factors(b, p));
+    const inlay_norm_params *p = bounds->params;
+    const Stretch all = span_of(block(bounds, p->outer, p->n, p->inner));
+    touch_each_row(bounds, 0, "result", bounds->step->units, all);
+    touch(bounds, 1, "mean", block(bounds, p->outer, 1, p->inner));
+    touch(bounds, 2, "deviation", block(bounds, p->outer, 1, p->inner));
+    touch_each_row(bounds, 3, "input", bounds->step->units, all);
+    touch_span(bounds, 4, "scale", norm_factors(bounds, p));
+    touch_span(bounds, 5, "bias", norm_factors(bounds, p));
 }
 
 /* Without room for one value it compares with the one before the first. */
-void bounds_topk(Bounds *b)
+void bounds_topk(Bounds *bounds)
 {
-    const inlay_topk_params *p = b->params;
-    const int64_t lines = block(b, p->outer, 1, p->inner);
-    bounds_refuse(b, p->k < 1 && p->n > 0 && lines, "it has no room for a value");
-    touch(b, 0, "values", block(b, p->outer, p->k, p->inner));
-    touch(b, 1, "indices", block(b, p->outer, p->k, p->inner));
-    touch(b, 2, "input", block(b, p->outer, p->n, p->inner));
+    const inlay_topk_params *p = bounds->params;
+    const int64_t lines = block(bounds, p->outer, 1, p->inner);
+    bounds_refuse(bounds, p->k < 1 && p->n > 0 && lines, "it has no room for a value");
+    touch(bounds, 0, "values", block(bounds, p->outer, p->k, p->inner));
+    touch(bounds, 1, "indices", block(bounds, p->outer, p->k, p->inner));
+    touch(bounds, 2, "input", block(bounds, p->outer, p->n, p->inner));
 }
 
-void bounds_unique(Bounds *b)
+void bounds_unique(Bounds *bounds)
 {
-    const inlay_unique_params *p = b->params;
-    const int64_t n = bounds_size(b, p->n), found = bounds_size(b, p->found);
-    touch(b, 0, "result", block(b, p->outer, found, p->inner));
-    touch(b, 1, "count", 1);
-    touch(b, 2, "first places", found);
-    touch(b, 3, "inverse", n);
-    touch(b, 4, "counts", found);
-    touch(b, 5, "input", block(b, p->outer, n, p->inner));
-    touch(b, 6, "scratch", sat_add(n, i64_min(n, found)));
+    const inlay_unique_params *p = bounds->params;
+    const int64_t n = bounds_size(bounds, p->n);
+    const int64_t found = bounds_size(bounds, p->found);
+    touch(bounds, 0, "result", block(bounds, p->outer, found, p->inner));
+    touch(bounds, 1, "count", 1);
+    touch(bounds, 2, "first places", found);
+    touch(bounds, 3, "inverse", n);
+    touch(bounds, 4, "counts", found);
+    touch(bounds, 5, "input", block(bounds, p->outer, n, p->inner));
+    touch(bounds, 6, "scratch", sat_add(n, i64_min(n, found)));
 }
 
-void bounds_cumulate(Bounds *b)
+void bounds_cumulate(Bounds *bounds)
 {
-    const inlay_cumulate_params *p = b->params;
-    bounds_refuse(b, p->rank < 0 || p->rank > 8, "it has another number of loops than its kernel");
-    if (b->wrong)
+    const inlay_cumulate_params *p = bounds->params;
+    bounds_refuse(bounds, p->rank < 0 || p->rank > 8,
+                  "it has another number of loops than its kernel");
+    if (bounds->wrong)
         return;
-    touch(b, 0, "result", sizes_product(b, p->rank, p->n));
-    touch(b, 1, "input", sizes_product(b, p->rank, p->n));
-    touch(b, 2, "axis", p->axis < 0);
+    touch(bounds, 0, "result", sizes_product(bounds, p->rank, p->n));
+    touch(bounds, 1, "input", sizes_product(bounds, p->rank, p->n));
+    touch(bounds, 2, "axis", p->axis < 0);
 }
 
-void bounds_range(Bounds *b)
+void bounds_range(Bounds *bounds)
 {
-    const inlay_range_params *p = b->params;
-    touch(b, 0, "result", p->n);
-    touch(b, 1, "start", 1);
-    touch(b, 2, "limit", 1);
-    touch(b, 3, "delta", 1);
+    const inlay_range_params *p = bounds->params;
+    touch(bounds, 0, "result", p->n);
+    touch(bounds, 1, "start", 1);
+    touch(bounds, 2, "limit", 1);
+    touch(bounds, 3, "delta", 1);
 }
 
-void bounds_einsum(Bounds *b)
+void bounds_einsum(Bounds *bounds)
 {
-    const inlay_einsum_params *p = b->params;
-    bounds_refuse(b, p->kept < 1 || p->kept > 8, "it has another number of loops than its kernel");
-    bounds_refuse(b, p->summed < 1 || p->summed > 8, "it sums over more loops than its kernel");
-    if (b->wrong)
+    const inlay_einsum_params *p = bounds->params;
+    bounds_refuse(bounds, p->kept < 1 || p->kept > 8,
+                  "it has another number of loops than its kernel");
+    bounds_refuse(bounds, p->summed < 1 || p->summed > 8,
+                  "it sums over more loops than its kernel");
+    if (bounds->wrong)
         return;
-    sizes_walked(b, p->summed, p->nr);
-    const int64_t lines = sizes_walked(b, p->kept - 1, p->nk);
+    sizes_walked(bounds, p->summed, p->nr);
+    const int64_t lines = sizes_walked(bounds, p->kept - 1, p->nk);
     const Stretch first = span_nest(span_of(1), p->summed, p->nr, p->ar);
     const Stretch second = span_nest(span_of(1), p->summed, p->nr, p->br);
-    touch(b, 0, "result", sat_mul(lines, bounds_size(b, p->nk[p->kept - 1])));
-    touch_span(b, 1, "first operand", span_nest(first, p->kept, p->nk, p->ak));
-    touch_span(b, 2, "second operand", span_nest(second, p->kept, p->nk, p->bk));
+    touch(bounds, 0, "result", sat_mul(lines, bounds_size(bounds, p->nk[p->kept - 1])));
+    touch_span(bounds, 1, "first operand", span_nest(first, p->kept, p->nk, p->ak));
+    touch_span(bounds, 2, "second operand", span_nest(second, p->kept, p->nk, p->bk));
 }
 
-static void touch_matrices(Bounds *b, const inlay_det_params *p)
+static void touch_matrices(Bounds *bounds, const inlay_det_params *params)
 {
-    const int64_t each = block(b, p->n, p->n, 1);
-    bounds_narrow(b, each);
-    touch(b, 1, "input", sat_mul(bounds_size(b, p->batch), each));
-    touch(b, 2, "scratch", each);
+    const int64_t each = block(bounds, params->n, params->n, 1);
+    bounds_narrow(bounds, each);
+    touch(bounds, 1, "input", sat_mul(bounds_size(bounds, params->batch), each));
+    touch(bounds, 2, "scratch", each);
 }
 
-void bounds_det(Bounds *b)
+void bounds_det(Bounds *bounds)
 {
-    const inlay_det_params *p = b->params;
-    touch(b, 0, "result", p->batch);
-    touch_matrices(b, p);
+    const inlay_det_params *p = bounds->params;
+    touch(bounds, 0, "result", p->batch);
+    touch_matrices(bounds, p);
 }
 
-void bounds_inverse(Bounds *b)
+void bounds_inverse(Bounds *bounds)
 {
-    const inlay_det_params *p = b->params;
-    touch(b, 0, "result", block(b, p->batch, p->n, p->n));
-    touch_matrices(b, p);
+    const inlay_det_params *p = bounds->params;
+    touch(bounds, 0, "result", block(bounds, p->batch, p->n, p->n));
+    touch_matrices(bounds, p);
 }

@@ -36,11 +36,11 @@ const char *bounds_of(const Program *p, const Step *s, Reach *reach)
     return b.wrong;
 }
 
-int64_t bounds_bytes(const Operand *o, const Reach *r)
+int64_t bounds_bytes(const Operand *operand, const Reach *r)
 {
     if (!r->by_row)
         return r->hi;
-    return r->rows ? sat_add(sat_mul(r->rows - 1, o->row_bytes), r->hi) : 0;
+    return r->rows ? sat_add(sat_mul(r->rows - 1, operand->row_bytes), r->hi) : 0;
 }
 
 /* Is the operand's type that of the kernel, or of its width where only that counts? */
@@ -60,78 +60,79 @@ static bool type_fits(char type, DType t)
 
 /* Bytes of a row of the operand that are its own: a part of wider pixels ends before the next row
  * begins. */
-static int64_t row_room(const Operand *o)
+static int64_t row_room(const Operand *operand)
 {
-    if (!o->part || !o->row_bytes)
-        return o->row_bytes;
-    return o->row_bytes - o->offset % o->row_bytes;
+    if (!operand->part || !operand->row_bytes)
+        return operand->row_bytes;
+    return operand->row_bytes - operand->offset % operand->row_bytes;
 }
 
-static const char *done_with(const Operand *o)
+static const char *done_with(const Operand *operand)
 {
-    if (o->write)
-        return o->read ? "read and written" : "written";
+    if (operand->write)
+        return operand->read ? "read and written" : "written";
     return "read";
 }
 
 /* In elements where that comes out even. */
-static const char *whole_text(Arena *a, const Operand *o, const Reach *r, int64_t have)
+static const char *whole_text(Arena *arena, const Operand *operand, const Reach *r, int64_t have)
 {
     const int64_t bits = type_bits(r->type);
     const bool even = r->type != '.' && bits >= 8 && !(have % (bits / 8));
     const int64_t unit = even ? bits / 8 : 1;
     if (r->lo < 0)
-        return arena_printf(a, "its %s begins at 0, and is %s from %" PRId64 " %s on", r->name,
-                            done_with(o), r->lo / unit, even ? "elements" : "bytes");
-    return arena_printf(a, "its %s has %" PRId64 " %s, %" PRId64 " are %s", r->name, have / unit,
-                        even ? "elements" : "bytes", r->hi / unit, done_with(o));
+        return arena_printf(arena, "its %s begins at 0, and is %s from %" PRId64 " %s on", r->name,
+                            done_with(operand), r->lo / unit, even ? "elements" : "bytes");
+    return arena_printf(arena, "its %s has %" PRId64 " %s, %" PRId64 " are %s", r->name,
+                        have / unit, even ? "elements" : "bytes", r->hi / unit, done_with(operand));
 }
 
-static const char *object_whole(Arena *a, const Operand *o, const Reach *r)
+static const char *object_whole(Arena *arena, const Operand *operand, const Reach *r)
 {
-    int64_t have = i64_max(tensor_bytes(o->tensor) - o->offset, 0);
-    if (o->ring && o->ring < o->rows)
-        have = i64_min(have, sat_mul(o->ring, o->row_bytes));
-    if (o->offset >= 0 && r->lo >= 0 && r->hi <= have)
+    int64_t have = i64_max(tensor_bytes(operand->tensor) - operand->offset, 0);
+    if (operand->ring && operand->ring < operand->rows)
+        have = i64_min(have, sat_mul(operand->ring, operand->row_bytes));
+    if (operand->offset >= 0 && r->lo >= 0 && r->hi <= have)
         return NULL;
-    return whole_text(a, o, r, have);
+    return whole_text(arena, operand, r, have);
 }
 
-static const char *object_rows(Arena *a, const Operand *o, const Reach *r)
+static const char *object_rows(Arena *arena, const Operand *operand, const Reach *r)
 {
-    const int64_t end = sat_add(o->offset, bounds_bytes(o, r));
+    const int64_t end = sat_add(operand->offset, bounds_bytes(operand, r));
     if (!r->rows)
         return NULL;
-    if (r->rows > o->rows)
-        return arena_printf(a, "its %s has %d rows, %" PRId64 " are %s", r->name, o->rows, r->rows,
-                            done_with(o));
-    if (o->offset >= 0 && r->lo >= 0 && r->hi <= row_room(o) && end <= tensor_bytes(o->tensor))
+    if (r->rows > operand->rows)
+        return arena_printf(arena, "its %s has %d rows, %" PRId64 " are %s", r->name, operand->rows,
+                            r->rows, done_with(operand));
+    if (operand->offset >= 0 && r->lo >= 0 && r->hi <= row_room(operand) &&
+        end <= tensor_bytes(operand->tensor))
         return NULL;
-    return arena_printf(a,
+    return arena_printf(arena,
                         "a row of its %s has %" PRId64 " bytes, %" PRId64 " to %" PRId64 " are %s",
-                        r->name, row_room(o), r->lo, r->hi, done_with(o));
+                        r->name, row_room(operand), r->lo, r->hi, done_with(operand));
 }
 
-static const char *object_operand(Arena *a, const Operand *o, const Reach *r)
+static const char *object_operand(Arena *arena, const Operand *operand, const Reach *r)
 {
-    if (!o->tensor)
-        return r->needed && r->name ? arena_printf(a, "its %s is left out", r->name) : NULL;
+    if (!operand->tensor)
+        return r->needed && r->name ? arena_printf(arena, "its %s is left out", r->name) : NULL;
     if (!r->name)
         return NULL;
-    if (!o->scratch && !type_fits(r->type, o->tensor->dtype))
-        return arena_printf(a, "its %s is of type %s, which its kernel does not take", r->name,
-                            dtype_name(o->tensor->dtype));
-    return r->by_row ? object_rows(a, o, r) : object_whole(a, o, r);
+    if (!operand->scratch && !type_fits(r->type, operand->tensor->dtype))
+        return arena_printf(arena, "its %s is of type %s, which its kernel does not take", r->name,
+                            dtype_name(operand->tensor->dtype));
+    return r->by_row ? object_rows(arena, operand, r) : object_whole(arena, operand, r);
 }
 
-BoundsFault bounds_object(Arena *a, const Program *p, const Step *s)
+BoundsFault bounds_object(Arena *arena, const Program *program, const Step *step)
 {
-    Reach *reach = NEW_ARRAY(a, Reach, s->n_operand + 1);
-    const char *wrong = bounds_of(p, s, reach);
+    Reach *reach = NEW_ARRAY(arena, Reach, step->n_operand + 1);
+    const char *wrong = bounds_of(program, step, reach);
     if (wrong)
         return (BoundsFault){ wrong, -1 };
-    for (int k = 0; k < s->n_operand; k++) {
-        const char *why = object_operand(a, s->operand + k, reach + k);
+    for (int k = 0; k < step->n_operand; k++) {
+        const char *why = object_operand(arena, step->operand + k, reach + k);
         if (why)
             return (BoundsFault){ why, k };
     }
@@ -139,10 +140,10 @@ BoundsFault bounds_object(Arena *a, const Program *p, const Step *s)
 }
 
 /* The name that the file gives an operand; "": none. */
-static const char *operand_name(Arena *a, const Step *s, int k)
+static const char *operand_name(Arena *arena, const Step *step, int k)
 {
-    const Tensor *t = k < 0 ? NULL : s->operand[k].tensor;
-    return t && t->name ? arena_printf(a, " (\"%s\")", t->name) : "";
+    const Tensor *t = k < 0 ? NULL : step->operand[k].tensor;
+    return t && t->name ? arena_printf(arena, " (\"%s\")", t->name) : "";
 }
 
 typedef struct Blame {
@@ -150,34 +151,34 @@ typedef struct Blame {
     const char *help, *what;
 } Blame;
 
-static void check_steps(const Program *p, const Blame *blame)
+static void check_steps(const Program *program, const Blame *blame)
 {
-    Arena *a = &p->graph->store->scratch;
-    for (size_t i = 0; i < p->step.n; i++) {
-        const ArenaMark mark = arena_mark(a);
-        const Step *s = p->step.at[i];
-        const BoundsFault f = bounds_object(a, p, s);
-        if (f.why)
+    Arena *arena = &program->graph->store->scratch;
+    for (size_t i = 0; i < program->step.n; i++) {
+        const ArenaMark mark = arena_mark(arena);
+        const Step *s = program->step.at[i];
+        const BoundsFault fault = bounds_object(arena, program, s);
+        if (fault.why)
             fail_at(blame->status, s->node ? node_loc(s->node) : LOC_NONE, blame->help,
-                    "%s: %s%s (step %d, %s)", blame->what, f.why, operand_name(a, s, f.operand),
-                    s->index, s->kernel->name);
-        arena_release(a, mark);
+                    "%s: %s%s (step %d, %s)", blame->what, fault.why,
+                    operand_name(arena, s, fault.operand), s->index, s->kernel->name);
+        arena_release(arena, mark);
     }
 }
 
-void bounds_check(const Program *p)
+void bounds_check(const Program *program)
 {
     static const Blame model = { STATUS_MALFORMED,
                                  "the node's operands must be of the sizes that its operator and "
                                  "attributes ask for",
                                  "the operands do not fit together" };
-    check_steps(p, &model);
+    check_steps(program, &model);
 }
 
-void bounds_check_planned(const Program *p)
+void bounds_check_planned(const Program *program)
 {
     static const Blame ours = { STATUS_INTERNAL,
                                 "please report this model: it is a bug of Inlay, not of the model",
                                 "the plan leaves an operand" };
-    check_steps(p, &ours);
+    check_steps(program, &ours);
 }

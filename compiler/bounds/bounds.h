@@ -24,17 +24,17 @@ typedef struct BoundsFault {
 } BoundsFault;
 
 /* reach[n_operand] of a step; NULL, or what its parameters cannot be. */
-const char *bounds_of(const Program *p, const Step *s, Reach *reach);
+const char *bounds_of(const Program *program, const Step *step, Reach *reach);
 /* Compares them with the step's operands; the text is the arena's. */
-BoundsFault bounds_object(Arena *a, const Program *p, const Step *s);
+BoundsFault bounds_object(Arena *arena, const Program *program, const Step *step);
 /* Bytes that the kernel reaches of an operand, from its first one on and as if all of its rows
  * existed. */
-int64_t bounds_bytes(const Operand *o, const Reach *r);
+int64_t bounds_bytes(const Operand *operand, const Reach *reach);
 
 /* All steps as lowered: what does not fit is the model's fault, status 65, with node and operand.
  */
-void bounds_check(const Program *p);
+void bounds_check(const Program *program);
 /* All steps as planned: what does not fit is ours, status 70. */
-void bounds_check_planned(const Program *p);
+void bounds_check_planned(const Program *program);
 
 #endif

@@ -8,34 +8,36 @@ Stretch span_of(int64_t elements)
     return (Stretch){ 0, i64_max(elements, 0) };
 }
 
-static bool is_empty(Stretch s)
+static bool is_empty(Stretch stretch)
 {
-    return s.lo >= s.hi;
+    return stretch.lo >= stretch.hi;
 }
 
-Stretch span_times(Stretch s, int64_t n, int64_t stride)
+Stretch span_times(Stretch stretch, int64_t n, int64_t stride)
 {
-    if (n <= 0 || is_empty(s))
+    if (n <= 0 || is_empty(stretch))
         return (Stretch){ 0, 0 };
     const int64_t far = sat_mul(n - 1, stride);
-    return (Stretch){ sat_add(s.lo, i64_min(far, 0)), sat_add(s.hi, i64_max(far, 0)) };
+    return (Stretch){ sat_add(stretch.lo, i64_min(far, 0)), sat_add(stretch.hi, i64_max(far, 0)) };
 }
 
-Stretch span_loop(Stretch s, int64_t n, int64_t stride)
+Stretch span_loop(Stretch stretch, int64_t n, int64_t stride)
 {
-    return span_times(s, i64_max(n, 1), stride);
+    return span_times(stretch, i64_max(n, 1), stride);
 }
 
-Stretch span_nest(Stretch s, int loops, const int32_t *n, const int32_t *stride)
+Stretch span_nest(Stretch stretch, int loops, const int32_t *n, const int32_t *stride)
 {
     for (int i = 0; i < loops; i++)
-        s = span_loop(s, n[i], stride[i]);
-    return s;
+        stretch = span_loop(stretch, n[i], stride[i]);
+    return stretch;
 }
 
-Stretch span_move(Stretch s, int64_t elements)
+Stretch span_move(Stretch stretch, int64_t elements)
 {
-    return is_empty(s) ? s : (Stretch){ sat_add(s.lo, elements), sat_add(s.hi, elements) };
+    return is_empty(stretch)
+               ? stretch
+               : (Stretch){ sat_add(stretch.lo, elements), sat_add(stretch.hi, elements) };
 }
 
 Stretch span_both(Stretch a, Stretch b)
@@ -47,50 +49,50 @@ Stretch span_both(Stretch a, Stretch b)
     return (Stretch){ i64_min(a.lo, b.lo), i64_max(a.hi, b.hi) };
 }
 
-void bounds_refuse(Bounds *b, bool wrong, const char *why)
+void bounds_refuse(Bounds *bounds, bool wrong, const char *why)
 {
-    if (wrong && !b->wrong)
-        b->wrong = why;
+    if (wrong && !bounds->wrong)
+        bounds->wrong = why;
 }
 
-int64_t bounds_size(Bounds *b, int64_t n)
+int64_t bounds_size(Bounds *bounds, int64_t n)
 {
-    bounds_refuse(b, n < 0, "a size is negative");
+    bounds_refuse(bounds, n < 0, "a size is negative");
     return i64_max(n, 0);
 }
 
-int64_t bounds_positive(Bounds *b, int64_t n)
+int64_t bounds_positive(Bounds *bounds, int64_t n)
 {
-    bounds_refuse(b, n < 1, "a stride or a divisor is not positive");
+    bounds_refuse(bounds, n < 1, "a stride or a divisor is not positive");
     return i64_max(n, 1);
 }
 
-void bounds_narrow(Bounds *b, int64_t n)
+void bounds_narrow(Bounds *bounds, int64_t n)
 {
-    bounds_refuse(b, n > INT32_MAX || n < INT32_MIN, "a place is beyond 32 bits");
+    bounds_refuse(bounds, n > INT32_MAX || n < INT32_MIN, "a place is beyond 32 bits");
 }
 
-int64_t sizes_product(Bounds *b, int count, const int32_t *n)
+int64_t sizes_product(Bounds *bounds, int count, const int32_t *n)
 {
     int64_t product = 1;
     for (int i = 0; i < count; i++)
-        product = sat_mul(product, bounds_size(b, n[i]));
+        product = sat_mul(product, bounds_size(bounds, n[i]));
     return product;
 }
 
-int64_t sizes_walked(Bounds *b, int count, const int32_t *n)
+int64_t sizes_walked(Bounds *bounds, int count, const int32_t *n)
 {
     int64_t product = 1;
     for (int i = 0; i < count; i++)
-        product = sat_mul(product, i64_max(bounds_size(b, n[i]), 1));
+        product = sat_mul(product, i64_max(bounds_size(bounds, n[i]), 1));
     return product;
 }
 
-int64_t wide_product(Bounds *b, int count, const int64_t *n)
+int64_t wide_product(Bounds *bounds, int count, const int64_t *n)
 {
     int64_t product = 1;
     for (int i = 0; i < count; i++)
-        product = sat_mul(product, bounds_size(b, n[i]));
+        product = sat_mul(product, bounds_size(bounds, n[i]));
     return product;
 }
 
@@ -117,70 +119,70 @@ static int64_t bytes_of(char type, int64_t elements)
     return bits / 8 + (bits % 8 > 0) - (bits % 8 < 0);
 }
 
-static Reach *take(Bounds *b, int k, const char *name)
+static Reach *take(Bounds *bounds, int k, const char *name)
 {
-    Reach *r = k < b->step->n_operand ? b->reach + k : &b->beyond;
-    bounds_refuse(b, r == &b->beyond, "it has fewer operands than its kernel");
+    Reach *r = k < bounds->step->n_operand ? bounds->reach + k : &bounds->beyond;
+    bounds_refuse(bounds, r == &bounds->beyond, "it has fewer operands than its kernel");
     r->name = name;
     return r;
 }
 
-void touch_span(Bounds *b, int k, const char *name, Stretch s)
+void touch_span(Bounds *bounds, int k, const char *name, Stretch stretch)
 {
-    Reach *r = take(b, k, name);
-    if (is_empty(s))
+    Reach *reach = take(bounds, k, name);
+    if (is_empty(stretch))
         return;
-    r->lo = bytes_of(r->type, s.lo);
-    r->hi = bytes_of(r->type, s.hi);
+    reach->lo = bytes_of(reach->type, stretch.lo);
+    reach->hi = bytes_of(reach->type, stretch.hi);
 }
 
-void touch(Bounds *b, int k, const char *name, int64_t n)
+void touch(Bounds *bounds, int k, const char *name, int64_t n)
 {
-    touch_span(b, k, name, span_of(bounds_size(b, n)));
+    touch_span(bounds, k, name, span_of(bounds_size(bounds, n)));
 }
 
-void touch_each_row(Bounds *b, int k, const char *name, int64_t rows, Stretch s)
+void touch_each_row(Bounds *bounds, int k, const char *name, int64_t rows, Stretch stretch)
 {
-    Reach *r = take(b, k, name);
-    r->by_row = true;
-    if (is_empty(s) || rows <= 0)
+    Reach *reach = take(bounds, k, name);
+    reach->by_row = true;
+    if (is_empty(stretch) || rows <= 0)
         return;
-    r->rows = rows;
-    touch_span(b, k, name, s);
+    reach->rows = rows;
+    touch_span(bounds, k, name, stretch);
 }
 
-void touch_as(Bounds *b, int k, char type)
+void touch_as(Bounds *bounds, int k, char type)
 {
-    take(b, k, NULL)->type = type;
+    take(bounds, k, NULL)->type = type;
 }
 
-void touch_needs(Bounds *b, int k)
+void touch_needs(Bounds *bounds, int k)
 {
-    if (k < b->step->n_operand)
-        b->reach[k].needed = true;
+    if (k < bounds->step->n_operand)
+        bounds->reach[k].needed = true;
 }
 
-bool touch_given(const Bounds *b, int k)
+bool touch_given(const Bounds *bounds, int k)
 {
-    return k < b->step->n_operand && b->step->operand[k].tensor;
+    return k < bounds->step->n_operand && bounds->step->operand[k].tensor;
 }
 
-int64_t pixel_of(const Bounds *b, int k)
+int64_t pixel_of(const Bounds *bounds, int k)
 {
-    return k < b->step->n_operand ? b->step->operand[k].pixel : 0;
+    return k < bounds->step->n_operand ? bounds->step->operand[k].pixel : 0;
 }
 
-Stretch span_pixels(const Bounds *b, int k, int64_t pixels, int64_t channels)
+Stretch span_pixels(const Bounds *bounds, int k, int64_t pixels, int64_t channels)
 {
-    return span_times(span_of(channels), pixels, pixel_of(b, k));
+    return span_times(span_of(channels), pixels, pixel_of(bounds, k));
 }
 
-const void *bounds_values(const Bounds *b, int k, int64_t *count)
+const void *bounds_values(const Bounds *bounds, int k, int64_t *count)
 {
-    const Tensor *t = touch_given(b, k) ? b->step->operand[k].tensor : NULL;
+    const Tensor *t = touch_given(bounds, k) ? bounds->step->operand[k].tensor : NULL;
     *count = t ? tensor_count(t) : 0;
     if (!t || !t->value)
         return NULL;
-    Store *store = b->program->graph->store;
+    Store *store = bounds->program->graph->store;
     return recipe_values(store, &store->scratch, t->value);
 }

@@ -23,44 +23,44 @@ typedef struct Stretch {
 
 Stretch span_of(int64_t elements);
 /* n times, `stride` elements apart; nothing where n is 0. */
-Stretch span_times(Stretch s, int64_t n, int64_t stride);
+Stretch span_times(Stretch stretch, int64_t n, int64_t stride);
 /* The same by a loop that looks at its end only: at least once. */
-Stretch span_loop(Stretch s, int64_t n, int64_t stride);
+Stretch span_loop(Stretch stretch, int64_t n, int64_t stride);
 /* Loops of that kind, one in the other. */
-Stretch span_nest(Stretch s, int loops, const int32_t *n, const int32_t *stride);
-Stretch span_move(Stretch s, int64_t elements);
+Stretch span_nest(Stretch stretch, int loops, const int32_t *n, const int32_t *stride);
+Stretch span_move(Stretch stretch, int64_t elements);
 Stretch span_both(Stretch a, Stretch b);
 
 /* The product of `count` sizes; of sizes of at least 1 each. */
-int64_t sizes_product(Bounds *b, int count, const int32_t *n);
-int64_t sizes_walked(Bounds *b, int count, const int32_t *n);
-int64_t wide_product(Bounds *b, int count, const int64_t *n);
+int64_t sizes_product(Bounds *bounds, int count, const int32_t *n);
+int64_t sizes_walked(Bounds *bounds, int count, const int32_t *n);
+int64_t wide_product(Bounds *bounds, int count, const int64_t *n);
 
 /* The parameters cannot be so. */
-void bounds_refuse(Bounds *b, bool wrong, const char *why);
+void bounds_refuse(Bounds *bounds, bool wrong, const char *why);
 /* A size: not negative. */
-int64_t bounds_size(Bounds *b, int64_t n);
+int64_t bounds_size(Bounds *bounds, int64_t n);
 /* A divisor, a stride: above zero. */
-int64_t bounds_positive(Bounds *b, int64_t n);
+int64_t bounds_positive(Bounds *bounds, int64_t n);
 /* The same as an index or a sum that the kernel computes in 32 bits. */
-void bounds_narrow(Bounds *b, int64_t n);
+void bounds_narrow(Bounds *bounds, int64_t n);
 
 /* Operand k is touched, and called `name` in messages: elements [0, n) of it, or a span. */
-void touch(Bounds *b, int k, const char *name, int64_t n);
-void touch_span(Bounds *b, int k, const char *name, Stretch s);
+void touch(Bounds *bounds, int k, const char *name, int64_t n);
+void touch_span(Bounds *bounds, int k, const char *name, Stretch stretch);
 /* The span of each of `rows` rows. */
-void touch_each_row(Bounds *b, int k, const char *name, int64_t rows, Stretch s);
+void touch_each_row(Bounds *bounds, int k, const char *name, int64_t rows, Stretch stretch);
 /* Its type where parameters say it, before it is touched. */
-void touch_as(Bounds *b, int k, char type);
+void touch_as(Bounds *bounds, int k, char type);
 /* It may not be left out. */
-void touch_needs(Bounds *b, int k);
-bool touch_given(const Bounds *b, int k);
+void touch_needs(Bounds *bounds, int k);
+bool touch_given(const Bounds *bounds, int k);
 
 /* Elements from pixel to pixel of operand k; and `pixels` of `channels` elements. */
-int64_t pixel_of(const Bounds *b, int k);
-Stretch span_pixels(const Bounds *b, int k, int64_t pixels, int64_t channels);
+int64_t pixel_of(const Bounds *bounds, int k);
+Stretch span_pixels(const Bounds *bounds, int k, int64_t pixels, int64_t channels);
 /* The values of operand k where it is a constant, and how many; else NULL. */
-const void *bounds_values(const Bounds *b, int k, int64_t *count);
+const void *bounds_values(const Bounds *bounds, int k, int64_t *count);
 
 int type_bits(char type);
 

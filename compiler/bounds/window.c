@@ -17,81 +17,86 @@ static int64_t padded_to_four(int64_t channels)
 }
 
 /* One axis of a window: the places it begins at and its taps are reckoned in 32 bits. */
-static void check_axis(Bounds *b, int64_t out, int64_t stride, int64_t pad, int64_t taps,
+static void check_axis(Bounds *bounds, int64_t out, int64_t stride, int64_t pad, int64_t taps,
                        int64_t dilation)
 {
-    bounds_size(b, out);
-    bounds_size(b, taps);
-    const int64_t last = sat_mul(out, bounds_positive(b, stride));
-    const int64_t extent = sat_mul(taps, bounds_positive(b, dilation));
-    bounds_narrow(b, sat_add(last, extent));
-    bounds_narrow(b, sat_add(sat_add(last, extent), -pad));
-    bounds_narrow(b, sat_add(sat_add(last, extent), pad));
+    bounds_size(bounds, out);
+    bounds_size(bounds, taps);
+    const int64_t last = sat_mul(out, bounds_positive(bounds, stride));
+    const int64_t extent = sat_mul(taps, bounds_positive(bounds, dilation));
+    bounds_narrow(bounds, sat_add(last, extent));
+    bounds_narrow(bounds, sat_add(sat_add(last, extent), -pad));
+    bounds_narrow(bounds, sat_add(sat_add(last, extent), pad));
 }
 
-static void check_conv(Bounds *b, const inlay_conv_params *p)
+static void check_conv(Bounds *bounds, const inlay_conv_params *params)
 {
-    check_axis(b, p->od, p->sd, p->pd, p->kd, p->dd);
-    check_axis(b, p->oh, p->sh, p->ph, p->kh, p->dh);
-    check_axis(b, p->ow, p->sw, p->pw, p->kw, p->dw);
-    bounds_refuse(b, p->width != 4 && p->width != 16, "no kernel has such blocks of weights");
+    check_axis(bounds, params->od, params->sd, params->pd, params->kd, params->dd);
+    check_axis(bounds, params->oh, params->sh, params->ph, params->kh, params->dh);
+    check_axis(bounds, params->ow, params->sw, params->pw, params->kw, params->dw);
+    bounds_refuse(bounds, params->width != 4 && params->width != 16,
+                  "no kernel has such blocks of weights");
 }
 
 /* Rows of x behind `units` rows of y, whose images have `high` of them and those of x `rows`. */
-static int64_t image_rows(Bounds *b, int64_t high, int64_t rows)
+static int64_t image_rows(Bounds *bounds, int64_t high, int64_t rows)
 {
-    const int64_t units = b->step->units;
-    return units > 0 ? sat_mul(i64_ceil_div(units, bounds_positive(b, high)), rows) : 0;
+    const int64_t units = bounds->step->units;
+    return units > 0 ? sat_mul(i64_ceil_div(units, bounds_positive(bounds, high)), rows) : 0;
 }
 
-static void touch_image(Bounds *b, int k, const char *name, int64_t pixels, int64_t channels)
+static void touch_image(Bounds *bounds, int k, const char *name, int64_t pixels, int64_t channels)
 {
-    touch_each_row(b, k, name, b->step->units,
-                   span_pixels(b, k, bounds_size(b, pixels), bounds_size(b, channels)));
+    touch_each_row(
+        bounds, k, name, bounds->step->units,
+        span_pixels(bounds, k, bounds_size(bounds, pixels), bounds_size(bounds, channels)));
 }
 
-static void touch_source(Bounds *b, int k, int64_t rows, int64_t pixels, int64_t channels)
+static void touch_source(Bounds *bounds, int k, int64_t rows, int64_t pixels, int64_t channels)
 {
-    touch_each_row(b, k, "input", rows,
-                   span_pixels(b, k, bounds_size(b, pixels), bounds_size(b, channels)));
+    touch_each_row(
+        bounds, k, "input", rows,
+        span_pixels(bounds, k, bounds_size(bounds, pixels), bounds_size(bounds, channels)));
 }
 
-static void conv_images(Bounds *b, const inlay_conv_params *p, int64_t ic, int64_t oc)
+static void conv_images(Bounds *bounds, const inlay_conv_params *params, int64_t ic, int64_t oc)
 {
-    const int64_t planes = sat_mul(bounds_size(b, p->id), bounds_size(b, p->ih));
-    check_conv(b, p);
-    touch_image(b, 0, "result", p->ow, oc);
-    touch_source(b, 1, image_rows(b, sat_mul(p->od, p->oh), planes), p->iw, ic);
-    touch_image(b, 4, "addend", p->ow, oc);
+    const int64_t planes =
+        sat_mul(bounds_size(bounds, params->id), bounds_size(bounds, params->ih));
+    check_conv(bounds, params);
+    touch_image(bounds, 0, "result", params->ow, oc);
+    touch_source(bounds, 1, image_rows(bounds, sat_mul(params->od, params->oh), planes), params->iw,
+                 ic);
+    touch_image(bounds, 4, "addend", params->ow, oc);
 }
 
-static int64_t taps_of(Bounds *b, const inlay_conv_params *p)
+static int64_t taps_of(Bounds *bounds, const inlay_conv_params *params)
 {
-    const int32_t sizes[] = { p->kd, p->kh, p->kw, p->ic };
-    return sizes_product(b, 4, sizes);
+    const int32_t sizes[] = { params->kd, params->kh, params->kw, params->ic };
+    return sizes_product(bounds, 4, sizes);
 }
 
-static void conv_weights(Bounds *b, const inlay_conv_params *p, int64_t phases)
+static void conv_weights(Bounds *bounds, const inlay_conv_params *params, int64_t phases)
 {
-    const int64_t groups = bounds_size(b, p->groups);
-    const int64_t channels = sat_mul(groups, padded_to_four(bounds_size(b, p->oc)));
-    touch(b, 2, "weights", sat_mul(sat_mul(phases, channels), taps_of(b, p)));
-    touch(b, 3, "bias", channels);
+    const int64_t groups = bounds_size(bounds, params->groups);
+    const int64_t channels = sat_mul(groups, padded_to_four(bounds_size(bounds, params->oc)));
+    touch(bounds, 2, "weights", sat_mul(sat_mul(phases, channels), taps_of(bounds, params)));
+    touch(bounds, 3, "bias", channels);
 }
 
-void bounds_conv(Bounds *b)
+void bounds_conv(Bounds *bounds)
 {
-    const inlay_conv_params *p = b->params;
-    const int64_t groups = bounds_size(b, p->groups);
-    conv_images(b, p, sat_mul(groups, p->ic), sat_mul(groups, p->oc));
-    conv_weights(b, p, 1);
+    const inlay_conv_params *p = bounds->params;
+    const int64_t groups = bounds_size(bounds, p->groups);
+    conv_images(bounds, p, sat_mul(groups, p->ic), sat_mul(groups, p->oc));
+    conv_weights(bounds, p, 1);
 }
 
 /* Places of y between two whose taps are the same ones. */
-static int64_t phases_of(Bounds *b, int32_t stride, int32_t dilation)
+static int64_t phases_of(Bounds *bounds, int32_t stride, int32_t dilation)
 {
-    int32_t x = (int32_t)bounds_positive(b, stride);
-    int32_t y = (int32_t)bounds_positive(b, dilation);
+    int32_t x = (int32_t)bounds_positive(bounds, stride);
+    int32_t y = (int32_t)bounds_positive(bounds, dilation);
     const int32_t whole = x;
     while (y) {
         const int32_t rest = x % y;
@@ -101,197 +106,199 @@ static int64_t phases_of(Bounds *b, int32_t stride, int32_t dilation)
     return whole / x;
 }
 
-void bounds_deconv(Bounds *b)
+void bounds_deconv(Bounds *bounds)
 {
-    const inlay_conv_params *p = b->params;
-    const int64_t groups = bounds_size(b, p->groups);
-    const int64_t deep = phases_of(b, p->sd, p->dd);
-    const int64_t high = phases_of(b, p->sh, p->dh);
-    const int64_t wide = phases_of(b, p->sw, p->dw);
-    conv_images(b, p, sat_mul(groups, p->ic), sat_mul(groups, p->oc));
-    conv_weights(b, p, sat_mul(sat_mul(deep, high), wide));
+    const inlay_conv_params *p = bounds->params;
+    const int64_t groups = bounds_size(bounds, p->groups);
+    const int64_t deep = phases_of(bounds, p->sd, p->dd);
+    const int64_t high = phases_of(bounds, p->sh, p->dh);
+    const int64_t wide = phases_of(bounds, p->sw, p->dw);
+    conv_images(bounds, p, sat_mul(groups, p->ic), sat_mul(groups, p->oc));
+    conv_weights(bounds, p, sat_mul(sat_mul(deep, high), wide));
 }
 
-void bounds_dwconv(Bounds *b)
+void bounds_dwconv(Bounds *bounds)
 {
-    const inlay_conv_params *p = b->params;
-    const int64_t channels = bounds_size(b, p->groups);
-    const int64_t taps = sat_mul(bounds_size(b, p->kh), bounds_size(b, p->kw));
-    bounds_refuse(b, p->id > 1 || p->od > 1 || p->kd > 1, "its images are not flat");
-    check_axis(b, p->oh, p->sh, p->ph, p->kh, p->dh);
-    check_axis(b, p->ow, p->sw, p->pw, p->kw, p->dw);
-    touch_image(b, 0, "result", p->ow, channels);
-    touch_source(b, 1, image_rows(b, p->oh, bounds_size(b, p->ih)), p->iw, channels);
-    touch(b, 2, "weights", sat_mul(taps, channels));
-    touch(b, 3, "bias", channels);
-    touch_image(b, 4, "addend", p->ow, channels);
+    const inlay_conv_params *p = bounds->params;
+    const int64_t channels = bounds_size(bounds, p->groups);
+    const int64_t taps = sat_mul(bounds_size(bounds, p->kh), bounds_size(bounds, p->kw));
+    bounds_refuse(bounds, p->id > 1 || p->od > 1 || p->kd > 1, "its images are not flat");
+    check_axis(bounds, p->oh, p->sh, p->ph, p->kh, p->dh);
+    check_axis(bounds, p->ow, p->sw, p->pw, p->kw, p->dw);
+    touch_image(bounds, 0, "result", p->ow, channels);
+    touch_source(bounds, 1, image_rows(bounds, p->oh, bounds_size(bounds, p->ih)), p->iw, channels);
+    touch(bounds, 2, "weights", sat_mul(taps, channels));
+    touch(bounds, 3, "bias", channels);
+    touch_image(bounds, 4, "addend", p->ow, channels);
 }
 
 /* The 1x1 convolution of a pair, whose input are the pixels in scratch. */
-static void touch_product(Bounds *b, int64_t ic, int64_t oc, int64_t chunk, int64_t pixels)
+static void touch_product(Bounds *bounds, int64_t ic, int64_t oc, int64_t chunk, int64_t pixels)
 {
-    const int64_t channels = padded_to_four(bounds_size(b, oc));
-    touch(b, 4, "weights", sat_mul(channels, ic));
-    touch(b, 5, "bias", channels);
-    touch_image(b, 6, "addend", pixels, oc);
-    touch(b, 7, "scratch", sat_mul(i64_min(bounds_positive(b, chunk), pixels), ic));
+    const int64_t channels = padded_to_four(bounds_size(bounds, oc));
+    touch(bounds, 4, "weights", sat_mul(channels, ic));
+    touch(bounds, 5, "bias", channels);
+    touch_image(bounds, 6, "addend", pixels, oc);
+    touch(bounds, 7, "scratch", sat_mul(i64_min(bounds_positive(bounds, chunk), pixels), ic));
 }
 
-void bounds_dwpw(Bounds *b)
+void bounds_dwpw(Bounds *bounds)
 {
-    const inlay_dwpw_params *p = b->params;
-    const int64_t channels = bounds_size(b, p->channels);
-    const int64_t taps = sat_mul(bounds_size(b, p->kh), bounds_size(b, p->kw));
-    check_axis(b, p->oh, p->sh, p->ph, p->kh, p->dh);
-    check_axis(b, p->ow, p->sw, p->pw, p->kw, p->dw);
-    touch_image(b, 0, "result", p->ow, p->oc);
-    touch_source(b, 1, image_rows(b, p->oh, bounds_size(b, p->ih)), p->iw, channels);
-    touch(b, 2, "depthwise weights", sat_mul(taps, channels));
-    touch(b, 3, "depthwise bias", channels);
-    touch_product(b, channels, p->oc, p->chunk, p->ow);
+    const inlay_dwpw_params *p = bounds->params;
+    const int64_t channels = bounds_size(bounds, p->channels);
+    const int64_t taps = sat_mul(bounds_size(bounds, p->kh), bounds_size(bounds, p->kw));
+    check_axis(bounds, p->oh, p->sh, p->ph, p->kh, p->dh);
+    check_axis(bounds, p->ow, p->sw, p->pw, p->kw, p->dw);
+    touch_image(bounds, 0, "result", p->ow, p->oc);
+    touch_source(bounds, 1, image_rows(bounds, p->oh, bounds_size(bounds, p->ih)), p->iw, channels);
+    touch(bounds, 2, "depthwise weights", sat_mul(taps, channels));
+    touch(bounds, 3, "depthwise bias", channels);
+    touch_product(bounds, channels, p->oc, p->chunk, p->ow);
 }
 
-void bounds_affine(Bounds *b)
+void bounds_affine(Bounds *bounds)
 {
-    const inlay_affine_params *p = b->params;
-    touch_image(b, 0, "result", p->pixels, p->channels);
-    touch_image(b, 1, "input", p->pixels, p->channels);
-    touch(b, 2, "scale", p->channels);
-    touch(b, 3, "shift", p->channels);
+    const inlay_affine_params *p = bounds->params;
+    touch_image(bounds, 0, "result", p->pixels, p->channels);
+    touch_image(bounds, 1, "input", p->pixels, p->channels);
+    touch(bounds, 2, "scale", p->channels);
+    touch(bounds, 3, "shift", p->channels);
 }
 
-void bounds_affine_conv(Bounds *b)
+void bounds_affine_conv(Bounds *bounds)
 {
-    const inlay_affine_conv_params *p = b->params;
-    touch_image(b, 0, "result", p->pixels, p->oc);
-    touch_image(b, 1, "input", p->pixels, p->ic);
-    touch(b, 2, "scale", p->ic);
-    touch(b, 3, "shift", p->ic);
-    touch_product(b, bounds_size(b, p->ic), p->oc, p->chunk, p->pixels);
+    const inlay_affine_conv_params *p = bounds->params;
+    touch_image(bounds, 0, "result", p->pixels, p->oc);
+    touch_image(bounds, 1, "input", p->pixels, p->ic);
+    touch(bounds, 2, "scale", p->ic);
+    touch(bounds, 3, "shift", p->ic);
+    touch_product(bounds, bounds_size(bounds, p->ic), p->oc, p->chunk, p->pixels);
 }
 
-void bounds_pool(Bounds *b)
+void bounds_pool(Bounds *bounds)
 {
-    const inlay_pool_params *p = b->params;
-    const int64_t planes = sat_mul(bounds_size(b, p->id), bounds_size(b, p->ih));
-    check_axis(b, p->od, p->sd, p->pd, p->kd, p->dd);
-    check_axis(b, p->oh, p->sh, p->ph, p->kh, p->dh);
-    check_axis(b, p->ow, p->sw, p->pw, p->kw, p->dw);
-    touch_image(b, 0, "result", p->ow, p->channels);
-    touch_source(b, 1, image_rows(b, sat_mul(p->od, p->oh), planes), p->iw, p->channels);
+    const inlay_pool_params *p = bounds->params;
+    const int64_t planes = sat_mul(bounds_size(bounds, p->id), bounds_size(bounds, p->ih));
+    check_axis(bounds, p->od, p->sd, p->pd, p->kd, p->dd);
+    check_axis(bounds, p->oh, p->sh, p->ph, p->kh, p->dh);
+    check_axis(bounds, p->ow, p->sw, p->pw, p->kw, p->dw);
+    touch_image(bounds, 0, "result", p->ow, p->channels);
+    touch_source(bounds, 1, image_rows(bounds, sat_mul(p->od, p->oh), planes), p->iw, p->channels);
 }
 
 /* A unit is a row of x. */
-void bounds_globalpool(Bounds *b)
+void bounds_globalpool(Bounds *bounds)
 {
-    const inlay_globalpool_params *p = b->params;
-    touch_each_row(b, 0, "result", image_rows(b, p->rows, 1), span_of(bounds_size(b, p->channels)));
-    touch_image(b, 1, "input", p->width, p->channels);
+    const inlay_globalpool_params *p = bounds->params;
+    touch_each_row(bounds, 0, "result", image_rows(bounds, p->rows, 1),
+                   span_of(bounds_size(bounds, p->channels)));
+    touch_image(bounds, 1, "input", p->width, p->channels);
 }
 
 /* Elements of an image by the strides of a plain kernel. */
-static Stretch plain_span(const inlay_window_params *p, int64_t channels, const int32_t *box,
+static Stretch plain_span(const inlay_window_params *params, int64_t channels, const int32_t *box,
                           const int64_t *stride, bool looped)
 {
-    Stretch s = span_of(1);
+    Stretch stretch = span_of(1);
     for (int i = 0; i < 3; i++)
-        s = span_times(s, looped ? i64_max(box[i], 1) : box[i], stride[2 + i]);
-    s = span_times(s, channels, stride[1]);
-    return span_times(s, p->images, stride[0]);
+        stretch = span_times(stretch, looped ? i64_max(box[i], 1) : box[i], stride[2 + i]);
+    stretch = span_times(stretch, channels, stride[1]);
+    return span_times(stretch, params->images, stride[0]);
 }
 
-static void check_plain(Bounds *b, const inlay_window_params *p)
+static void check_plain(Bounds *bounds, const inlay_window_params *params)
 {
-    bounds_size(b, p->images);
-    bounds_size(b, p->ic);
+    bounds_size(bounds, params->images);
+    bounds_size(bounds, params->ic);
     for (int i = 0; i < 3; i++) {
-        check_axis(b, p->out[i], p->stride[i], p->pad[i], p->kernel[i], p->dilation[i]);
-        bounds_size(b, p->in[i]);
+        check_axis(bounds, params->out[i], params->stride[i], params->pad[i], params->kernel[i],
+                   params->dilation[i]);
+        bounds_size(bounds, params->in[i]);
     }
 }
 
-static void plain_conv(Bounds *b, const inlay_window_params *p, int64_t weights)
+static void plain_conv(Bounds *bounds, const inlay_window_params *params, int64_t weights)
 {
-    const int64_t groups = bounds_size(b, p->groups);
-    const int64_t out = sat_mul(groups, bounds_size(b, p->oc));
-    const int64_t in = sat_mul(groups, bounds_size(b, p->ic));
-    check_plain(b, p);
-    touch_span(b, 0, "result", plain_span(p, out, p->out, p->ys, true));
-    touch_span(b, 1, "input", plain_span(p, in, p->in, p->xs, false));
-    touch(b, 2, "weights", weights);
-    touch(b, 3, "bias", out);
+    const int64_t groups = bounds_size(bounds, params->groups);
+    const int64_t out = sat_mul(groups, bounds_size(bounds, params->oc));
+    const int64_t in = sat_mul(groups, bounds_size(bounds, params->ic));
+    check_plain(bounds, params);
+    touch_span(bounds, 0, "result", plain_span(params, out, params->out, params->ys, true));
+    touch_span(bounds, 1, "input", plain_span(params, in, params->in, params->xs, false));
+    touch(bounds, 2, "weights", weights);
+    touch(bounds, 3, "bias", out);
 }
 
-void bounds_conv_plain(Bounds *b)
+void bounds_conv_plain(Bounds *bounds)
 {
-    const inlay_window_params *p = b->params;
-    const int64_t taps = sizes_walked(b, 3, p->kernel);
-    const int64_t pairs = sat_mul(bounds_size(b, p->ic), bounds_size(b, p->oc));
-    plain_conv(b, p, sat_mul(sat_mul(bounds_size(b, p->groups), pairs), taps));
+    const inlay_window_params *p = bounds->params;
+    const int64_t taps = sizes_walked(bounds, 3, p->kernel);
+    const int64_t pairs = sat_mul(bounds_size(bounds, p->ic), bounds_size(bounds, p->oc));
+    plain_conv(bounds, p, sat_mul(sat_mul(bounds_size(bounds, p->groups), pairs), taps));
 }
 
-static void plain_pool(Bounds *b, int input)
+static void plain_pool(Bounds *bounds, int input)
 {
-    const inlay_window_params *p = b->params;
-    check_plain(b, p);
-    touch_span(b, 0, "result", plain_span(p, p->ic, p->out, p->ys, true));
-    touch_span(b, input, "input", plain_span(p, p->ic, p->in, p->xs, false));
+    const inlay_window_params *p = bounds->params;
+    check_plain(bounds, p);
+    touch_span(bounds, 0, "result", plain_span(p, p->ic, p->out, p->ys, true));
+    touch_span(bounds, input, "input", plain_span(p, p->ic, p->in, p->xs, false));
 }
 
-void bounds_maxpool_plain(Bounds *b)
+void bounds_maxpool_plain(Bounds *bounds)
 {
-    const inlay_window_params *p = b->params;
-    plain_pool(b, 2);
-    touch_span(b, 1, "indices", plain_span(p, p->ic, p->out, p->ys, true));
+    const inlay_window_params *p = bounds->params;
+    plain_pool(bounds, 2);
+    touch_span(bounds, 1, "indices", plain_span(p, p->ic, p->out, p->ys, true));
 }
 
-void bounds_sumpool_plain(Bounds *b)
+void bounds_sumpool_plain(Bounds *bounds)
 {
-    plain_pool(b, 1);
+    plain_pool(bounds, 1);
 }
 
-void bounds_act(Bounds *b)
+void bounds_act(Bounds *bounds)
 {
-    const inlay_act_params *p = b->params;
-    touch(b, 0, "result", p->n);
-    touch(b, 1, "input", p->n);
-    touch(b, 2, "addend", p->n);
+    const inlay_act_params *p = bounds->params;
+    touch(bounds, 0, "result", p->n);
+    touch(bounds, 1, "input", p->n);
+    touch(bounds, 2, "addend", p->n);
 }
 
-void bounds_input(Bounds *b)
+void bounds_input(Bounds *bounds)
 {
-    const inlay_input_params *p = b->params;
-    touch_each_row(b, 0, "row", b->step->units, span_of(bounds_size(b, p->bytes)));
+    const inlay_input_params *p = bounds->params;
+    touch_each_row(bounds, 0, "row", bounds->step->units, span_of(bounds_size(bounds, p->bytes)));
 }
 
-void bounds_dense(Bounds *b)
+void bounds_dense(Bounds *bounds)
 {
-    const inlay_dense_params *p = b->params;
-    touch(b, 0, "result", p->n);
-    touch(b, 1, "input", p->k);
-    touch(b, 2, "weights", sat_mul(padded_to_four(bounds_size(b, p->n)), p->k));
-    touch(b, 3, "bias", p->n);
-    touch(b, 4, "addend", p->n);
+    const inlay_dense_params *p = bounds->params;
+    touch(bounds, 0, "result", p->n);
+    touch(bounds, 1, "input", p->k);
+    touch(bounds, 2, "weights", sat_mul(padded_to_four(bounds_size(bounds, p->n)), p->k));
+    touch(bounds, 3, "bias", p->n);
+    touch(bounds, 4, "addend", p->n);
 }
 
-static Stretch matrix_span(const inlay_matmul_params *p, int64_t rows, int64_t row, int64_t columns,
-                           int64_t column, const int64_t *batch)
+static Stretch matrix_span(const inlay_matmul_params *params, int64_t rows, int64_t row,
+                           int64_t columns, int64_t column, const int64_t *batch)
 {
-    Stretch s = span_times(span_times(span_of(1), rows, row), columns, column);
+    Stretch stretch = span_times(span_times(span_of(1), rows, row), columns, column);
     for (int i = 0; i < 6; i++)
-        s = span_loop(s, p->batch[i], batch[i]);
-    return s;
+        stretch = span_loop(stretch, params->batch[i], batch[i]);
+    return stretch;
 }
 
-void bounds_matmul(Bounds *b)
+void bounds_matmul(Bounds *bounds)
 {
-    const inlay_matmul_params *p = b->params;
-    const int64_t each = sat_mul(bounds_size(b, p->m), bounds_size(b, p->n));
-    bounds_size(b, p->k);
-    touch(b, 0, "result", sat_mul(sizes_walked(b, 6, p->batch), each));
+    const inlay_matmul_params *p = bounds->params;
+    const int64_t each = sat_mul(bounds_size(bounds, p->m), bounds_size(bounds, p->n));
+    bounds_size(bounds, p->k);
+    touch(bounds, 0, "result", sat_mul(sizes_walked(bounds, 6, p->batch), each));
     if (!each)
         return;
-    touch_span(b, 1, "first factor", matrix_span(p, p->m, p->am, p->k, p->ak, p->a_batch));
-    touch_span(b, 2, "second factor", matrix_span(p, p->k, p->bk, p->n, p->bn, p->b_batch));
-    touch_span(b, 3, "addend", matrix_span(p, p->m, p->cm, p->n, p->cn, p->c_batch));
+    touch_span(bounds, 1, "first factor", matrix_span(p, p->m, p->am, p->k, p->ak, p->a_batch));
+    touch_span(bounds, 2, "second factor", matrix_span(p, p->k, p->bk, p->n, p->bn, p->b_batch));
+    touch_span(bounds, 3, "addend", matrix_span(p, p->m, p->cm, p->n, p->cn, p->c_batch));
 }

@@ -13,12 +13,12 @@ typedef struct Job {
 
 static void run(void *context)
 {
-    Job *j = context;
-    const Command *command = options_parse(&j->arena, &j->options, j->argc, j->argv);
-    compile_open(&j->compile, &j->options);
+    Job *job = context;
+    const Command *command = options_parse(&job->arena, &job->options, job->argc, job->argv);
+    compile_open(&job->compile, &job->options);
     if (command->reads_model)
-        compile_read(&j->compile);
-    command->run(&j->compile);
+        compile_read(&job->compile);
+    command->run(&job->compile);
 }
 
 static void close_all(void *context)
@@ -29,18 +29,18 @@ static void close_all(void *context)
 /* A gate that does not hold has its verdict printed; what fails prints nothing. */
 static void send(void *context)
 {
-    const Compile *c = context;
-    pieces_send(&c->results, stdout);
+    const Compile *compile = context;
+    pieces_send(&compile->results, stdout);
 }
 
 Status command_line(int argc, char *const *argv, FILE *messages)
 {
-    Job j = { .argc = argc, .argv = argv };
-    Diag d = { .out = messages };
-    const Status status = protect(&d, run, &j);
+    Job job = { .argc = argc, .argv = argv };
+    Diag diag = { .out = messages };
+    const Status status = protect(&diag, run, &job);
     if (status == STATUS_OK || status == STATUS_LIMIT)
-        protect(&d, send, &j.compile);
-    protect(&d, close_all, &j.compile);
-    arena_free(&j.arena);
-    return d.status;
+        protect(&diag, send, &job.compile);
+    protect(&diag, close_all, &job.compile);
+    arena_free(&job.arena);
+    return diag.status;
 }

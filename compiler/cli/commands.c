@@ -10,26 +10,26 @@
 #include "emit/html.h"
 #include "emit/report.h"
 
-static void build(Compile *c)
+static void build(Compile *compile)
 {
-    compile_passes(c);
-    compile_program(c);
+    compile_passes(compile);
+    compile_program(compile);
 }
 
 /* Ends the last stage's clock. */
-static void print_stats(Compile *c)
+static void print_stats(Compile *compile)
 {
-    stats_stage(c, STAGES);
-    if (c->options->stats)
-        stats_print(c);
+    stats_stage(compile, STAGES);
+    if (compile->options->stats)
+        stats_print(compile);
 }
 
-static void print_json(Compile *c)
+static void print_json(Compile *compile)
 {
-    const ManifestFacts facts = compile_facts(c);
-    stats_stage(c, STAGES);
-    manifest_write(c->program, &facts, c->options->stats ? stats_json(c) : NULL,
-                   pieces_sink(&c->results));
+    const ManifestFacts facts = compile_facts(compile);
+    stats_stage(compile, STAGES);
+    manifest_write(compile->program, &facts, compile->options->stats ? stats_json(compile) : NULL,
+                   pieces_sink(&compile->results));
 }
 
 /* ---- gates ---- */
@@ -47,17 +47,18 @@ static bool holds(const Gate *g)
 
 enum { GATES = 2 };
 
-static void gates_of(const Compile *c, Gate gate[GATES])
+static void gates_of(const Compile *compile, Gate gate[GATES])
 {
-    gate[0] = (Gate){ "arena", (uint64_t)c->program->plan.arena_size, c->options->max_arena };
-    gate[1] = (Gate){ "weights", c->program->weight_bytes, c->options->max_weights };
+    gate[0] =
+        (Gate){ "arena", (uint64_t)compile->program->plan.arena_size, compile->options->max_arena };
+    gate[1] = (Gate){ "weights", compile->program->weight_bytes, compile->options->max_weights };
 }
 
 /* Fails with 1 where one does not hold, once all are named. */
-static void require_gates(const Compile *c)
+static void require_gates(const Compile *compile)
 {
     Gate gate[GATES];
-    gates_of(c, gate);
+    gates_of(compile, gate);
     for (const Gate *g = gate; g < gate + GATES; g++)
         if (!holds(g))
             error_at(STATUS_LIMIT, LOC_NONE, NULL,
@@ -66,78 +67,79 @@ static void require_gates(const Compile *c)
     fail_if_errors();
 }
 
-void cmd_compile(Compile *c)
+void cmd_compile(Compile *compile)
 {
-    if (!c->options->output)
+    if (!compile->options->output)
         fail_at(STATUS_USAGE, LOC_NONE, NULL, "compile needs an output folder: -o DIR");
-    build(c);
-    require_gates(c);
-    compile_emit(c);
-    if (c->options->json)
-        print_json(c);
+    build(compile);
+    require_gates(compile);
+    compile_emit(compile);
+    if (compile->options->json)
+        print_json(compile);
     else
-        print_stats(c);
-    output_commit(c->out); /* last, for what fails leaves the folder as it was */
+        print_stats(compile);
+    output_commit(compile->out); /* last, for what fails leaves the folder as it was */
 }
 
-void cmd_analyze(Compile *c)
+void cmd_analyze(Compile *compile)
 {
-    if (c->options->curve && c->options->plan && c->options->plan < PLAN_STREAM)
+    if (compile->options->curve && compile->options->plan && compile->options->plan < PLAN_STREAM)
         fail_at(STATUS_USAGE, LOC_NONE, NULL, "--curve needs --plan=stream, the default");
-    c->estimate = true;
-    build(c);
-    if (c->options->json) {
-        print_json(c);
+    compile->estimate = true;
+    build(compile);
+    if (compile->options->json) {
+        print_json(compile);
         return;
     }
-    const Text t = c->options->csv ? arena_csv(c->program)
-                                   : (c->options->html ? html_report
-                                                       : report_text)(c->program, compile_name(c));
-    pieces_put(&c->results, t.at, t.n);
-    print_stats(c);
+    const Text text = compile->options->csv ? arena_csv(compile->program)
+                                            : (compile->options->html ? html_report : report_text)(
+                                                  compile->program, compile_name(compile));
+    pieces_put(&compile->results, text.at, text.n);
+    print_stats(compile);
 }
 
-static void print_gates(Compile *c)
+static void print_gates(Compile *compile)
 {
     Gate gate[GATES];
-    gates_of(c, gate);
+    gates_of(compile, gate);
     for (const Gate *g = gate; g < gate + GATES; g++)
         if (g->most)
-            pieces_print(&c->results, "%-8s %12" PRIu64 " bytes of %12lld: %s\n", g->what, g->bytes,
-                         *g->most, holds(g) ? "holds" : "EXCEEDED");
+            pieces_print(&compile->results, "%-8s %12" PRIu64 " bytes of %12lld: %s\n", g->what,
+                         g->bytes, *g->most, holds(g) ? "holds" : "EXCEEDED");
 }
 
-static void print_gates_json(Compile *c)
+static void print_gates_json(Compile *compile)
 {
     Gate gate[GATES];
-    gates_of(c, gate);
+    gates_of(compile, gate);
     const char *separator = "{ ";
     for (const Gate *g = gate; g < gate + GATES; g++) {
         if (!g->most)
             continue;
-        pieces_print(&c->results,
+        pieces_print(&compile->results,
                      "%s\"%s\": { \"bytes\": %" PRIu64 ", \"most\": %lld, \"holds\": %s }",
                      separator, g->what, g->bytes, *g->most, holds(g) ? "true" : "false");
         separator = ", ";
     }
-    pieces_print(&c->results, "%s\"holds\": %s }\n", separator,
+    pieces_print(&compile->results, "%s\"holds\": %s }\n", separator,
                  holds(gate) && holds(gate + 1) ? "true" : "false");
 }
 
-void cmd_check(Compile *c)
+void cmd_check(Compile *compile)
 {
-    if (!c->options->max_arena && !c->options->max_weights)
+    if (!compile->options->max_arena && !compile->options->max_weights)
         fail_at(STATUS_USAGE, LOC_NONE, NULL, "check needs --max-arena or --max-weights");
-    build(c);
-    if (c->options->json)
-        print_gates_json(c);
+    build(compile);
+    if (compile->options->json)
+        print_gates_json(compile);
     else
-        print_gates(c);
-    require_gates(c);
+        print_gates(compile);
+    require_gates(compile);
 }
 
-void cmd_place(Compile *c)
+void cmd_place(Compile *compile)
 {
-    const long long *capacity = c->options->capacity;
-    place_file(&c->arena, c->options->model, capacity ? *capacity : -1, pieces_sink(&c->results));
+    const long long *capacity = compile->options->capacity;
+    place_file(&compile->arena, compile->options->model, capacity ? *capacity : -1,
+               pieces_sink(&compile->results));
 }

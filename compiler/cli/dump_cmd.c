@@ -6,87 +6,87 @@
 #include "cli/options.h"
 #include "emit/text.h"
 
-static void put_value(Text *t, const Tensor *v)
+static void put_value(Text *text, const Tensor *tensor)
 {
-    if (!v) {
-        text_put(t, "-");
+    if (!tensor) {
+        text_put(text, "-");
         return;
     }
-    text_print(t, "%%%d \"", v->id);
-    text_comment(t, v->name);
-    text_print(t, "\" %s%s%s", dtype_name(v->dtype), shape_text(t->arena, &v->shape),
-               v->value ? " const" : "");
+    text_print(text, "%%%d \"", tensor->id);
+    text_comment(text, tensor->name);
+    text_print(text, "\" %s%s%s", dtype_name(tensor->dtype),
+               shape_text(text->arena, &tensor->shape), tensor->value ? " const" : "");
 }
 
-static void put_attr(Text *t, const Attr *a)
+static void put_attr(Text *text, const Attr *attr)
 {
-    text_put(t, " ");
-    text_comment(t, a->name);
-    text_put(t, "=");
-    if (a->kind == ATTR_INT)
-        text_print(t, "%lld", (long long)a->i);
-    else if (a->kind == ATTR_FLOAT)
-        text_print(t, "%g", (double)a->f);
-    else if (a->kind == ATTR_STRING) {
-        text_put(t, "\"");
-        text_comment(t, a->s);
-        text_put(t, "\"");
-    } else if (a->kind == ATTR_INTS) {
-        text_put(t, "[");
-        for (int64_t i = 0; i < a->n && i < 32; i++)
-            text_print(t, "%s%lld", i ? "," : "", (long long)a->ints[i]);
-        text_put(t, a->n > 32 ? ",...]" : "]");
-    } else if (a->kind == ATTR_FLOATS)
-        text_print(t, "[%lld floats]", (long long)a->n);
+    text_put(text, " ");
+    text_comment(text, attr->name);
+    text_put(text, "=");
+    if (attr->kind == ATTR_INT)
+        text_print(text, "%lld", (long long)attr->i);
+    else if (attr->kind == ATTR_FLOAT)
+        text_print(text, "%g", (double)attr->f);
+    else if (attr->kind == ATTR_STRING) {
+        text_put(text, "\"");
+        text_comment(text, attr->s);
+        text_put(text, "\"");
+    } else if (attr->kind == ATTR_INTS) {
+        text_put(text, "[");
+        for (int64_t i = 0; i < attr->n && i < 32; i++)
+            text_print(text, "%s%lld", i ? "," : "", (long long)attr->ints[i]);
+        text_put(text, attr->n > 32 ? ",...]" : "]");
+    } else if (attr->kind == ATTR_FLOATS)
+        text_print(text, "[%lld floats]", (long long)attr->n);
     else
-        text_put(t, a->kind == ATTR_GRAPH ? "{graph}" : "...");
+        text_put(text, attr->kind == ATTR_GRAPH ? "{graph}" : "...");
 }
 
-static void put_node(Text *t, const Node *n)
+static void put_node(Text *text, const Node *node)
 {
-    for (int i = 0; i < n->n_out; i++) {
-        text_put(t, i ? ", " : "  ");
-        put_value(t, n->out[i]);
+    for (int i = 0; i < node->n_out; i++) {
+        text_put(text, i ? ", " : "  ");
+        put_value(text, node->out[i]);
     }
-    text_print(t, "\n    = %s%s%s", n->domain, *n->domain ? "." : "", n->op_type);
-    text_put(t, n->channels_last ? "(channels last)" : "");
-    for (int i = 0; i < n->n_attr; i++)
-        put_attr(t, n->attr + i);
-    for (int i = 0; i < n->n_in; i++) {
-        text_put(t, "\n      ");
-        put_value(t, n->in[i]);
+    text_print(text, "\n    = %s%s%s", node->domain, *node->domain ? "." : "", node->op_type);
+    text_put(text, node->channels_last ? "(channels last)" : "");
+    for (int i = 0; i < node->n_attr; i++)
+        put_attr(text, node->attr + i);
+    for (int i = 0; i < node->n_in; i++) {
+        text_put(text, "\n      ");
+        put_value(text, node->in[i]);
     }
-    text_put(t, "\n");
+    text_put(text, "\n");
 }
 
-static void put_list(Text *t, const char *what, Tensor *const *v, size_t n)
+static void put_list(Text *text, const char *what, Tensor *const *v, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
-        text_print(t, "%s %zu ", what, i);
-        put_value(t, v[i]);
+        text_print(text, "%s %zu ", what, i);
+        put_value(text, v[i]);
         for (int k = 0; k < v[i]->shape.rank; k++)
             if (v[i]->symbol[k] && *v[i]->symbol[k]) {
-                text_print(t, " dim %d is ", k);
-                text_comment(t, v[i]->symbol[k]);
+                text_print(text, " dim %d is ", k);
+                text_comment(text, v[i]->symbol[k]);
             }
-        text_put(t, "\n");
+        text_put(text, "\n");
     }
 }
 
-void cmd_dump(Compile *c)
+void cmd_dump(Compile *compile)
 {
-    if (c->options->dump_after)
-        compile_passes(c);
-    if (c->options->initializers) {
-        initializers_print(c);
+    if (compile->options->dump_after)
+        compile_passes(compile);
+    if (compile->options->initializers) {
+        initializers_print(compile);
         return;
     }
-    const Graph *g = c->graph;
-    Text t = text_new(&c->arena);
-    text_print(&t, "opset %lld\n", (long long)graph_opset(g, ""));
-    put_list(&t, "input", g->input.at, g->input.n);
-    put_list(&t, "output", g->output.at, g->output.n);
+    const Graph *g = compile->graph;
+    Text text = text_new(&compile->arena);
+    text_print(&text, "opset %lld\n", (long long)graph_opset(g, ""));
+    put_list(&text, "input", g->input.at, g->input.n);
+    put_list(&text, "output", g->output.at, g->output.n);
     for (size_t i = 0; i < g->node.n; i++)
-        put_node(&t, g->node.at[i]);
-    pieces_put(&c->results, t.at, t.n);
+        put_node(&text, g->node.at[i]);
+    pieces_put(&compile->results, text.at, text.n);
 }

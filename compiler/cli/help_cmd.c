@@ -11,61 +11,63 @@
 
 enum { LEFT = 30, WIDTH = 100 };
 
-static void put_commands(Text *t)
+static void put_commands(Text *text)
 {
     int count;
     const Command *row = command_rows(&count);
-    text_put(t, "Inlay turns an ONNX model into C for firmware.\n\n"
-                "  inlay compile model.onnx -o out        C, weights, manifest and report in out/\n"
-                "  inlay analyze model.onnx               how much arena, weights and work it "
-                "takes\n\nCommands:\n");
+    text_put(text,
+             "Inlay turns an ONNX model into C for firmware.\n\n"
+             "  inlay compile model.onnx -o out        C, weights, manifest and report in out/\n"
+             "  inlay analyze model.onnx               how much arena, weights and work it "
+             "takes\n\nCommands:\n");
     for (; count--; row++)
-        text_print(t, "  inlay %-8s %-20s %s\n", row->name, row->operand, row->what);
+        text_print(text, "  inlay %-8s %-20s %s\n", row->name, row->operand, row->what);
 }
 
 /* Words in lines; the text has reached column LEFT. */
-static void put_wrapped(Text *t, const char *words)
+static void put_wrapped(Text *text, const char *words)
 {
     size_t column = LEFT;
     while (*words) {
         const size_t length = strcspn(words, " ");
         if (column > LEFT && column + 1 + length > WIDTH) {
-            text_print(t, "\n%*s", LEFT, "");
+            text_print(text, "\n%*s", LEFT, "");
             column = LEFT;
         }
-        text_put(t, column > LEFT ? " " : "");
-        text_add(t, words, length);
+        text_put(text, column > LEFT ? " " : "");
+        text_add(text, words, length);
         column += length + (column > LEFT);
         words += length;
         words += strspn(words, " ");
     }
-    text_put(t, "\n");
+    text_put(text, "\n");
 }
 
 /* The values an option takes, or the commands it is for: "a, b, c". */
-static const char *joined(Arena *a, const char *const *names)
+static const char *joined(Arena *arena, const char *const *names)
 {
-    Text t = text_new(a);
-    text_put(&t, "");
+    Text text = text_new(arena);
+    text_put(&text, "");
     for (const char *const *name = names; *name; name++)
-        text_print(&t, "%s%s", name == names ? "" : ", ", *name);
-    return t.at;
+        text_print(&text, "%s%s", name == names ? "" : ", ", *name);
+    return text.at;
 }
 
-static const char **commands_of(Arena *a, const OptionRow *r)
+static const char **commands_of(Arena *arena, const OptionRow *r)
 {
-    int count, n = 0;
+    int count;
+    int n = 0;
     const Command *row = command_rows(&count);
-    const char **names = NEW_ARRAY(a, const char *, count + 1);
+    const char **names = NEW_ARRAY(arena, const char *, count + 1);
     for (int i = 0; i < count; i++)
         if (r->commands >> i & 1)
             names[n++] = row[i].name;
     return names;
 }
 
-static void put_option(Text *t, const OptionRow *r, bool with_commands)
+static void put_option(Text *text, const OptionRow *r, bool with_commands)
 {
-    Arena *a = t->arena;
+    Arena *a = text->arena;
     const char *letter = r->letter ? arena_printf(a, "-%c, ", r->letter) : "    ";
     const char *value = r->value ? arena_printf(a, "=%s", r->value) : "";
     const char *head = arena_printf(a, "  %s--%s%s", letter, r->name, value);
@@ -76,31 +78,31 @@ static void put_option(Text *t, const OptionRow *r, bool with_commands)
     if (with_commands && r->kind < OPTION_HELP)
         text_print(&what, " (%s)", joined(a, commands_of(a, r)));
     const bool fits = strlen(head) < LEFT;
-    text_print(t, "%-*s", LEFT, head);
+    text_print(text, "%-*s", LEFT, head);
     if (!fits)
-        text_print(t, "\n%*s", LEFT, "");
-    put_wrapped(t, what.at);
+        text_print(text, "\n%*s", LEFT, "");
+    put_wrapped(text, what.at);
 }
 
 /* Of one command, or NULL: of all. */
-static void put_options(Text *t, const Command *command)
+static void put_options(Text *text, const Command *command)
 {
     int count, commands;
     const OptionRow *row = option_rows(&count);
     const ptrdiff_t place = command ? command - command_rows(&commands) : 0;
-    text_put(t, "\nOptions:\n");
+    text_put(text, "\nOptions:\n");
     for (; count--; row++)
         if (!command || (row->commands >> place & 1))
-            put_option(t, row, !command);
+            put_option(text, row, !command);
 }
 
-static const Command *topic_of(const Options *o)
+static const Command *topic_of(const Options *options)
 {
     int count;
     const Command *row = command_rows(&count);
-    while (o->topic && strcmp(row->name, o->topic))
+    while (options->topic && strcmp(row->name, options->topic))
         row++;
-    return o->topic ? row : NULL;
+    return options->topic ? row : NULL;
 }
 
 /* ---- for tools ---- */
@@ -121,20 +123,20 @@ static const char *kind_name(OptionKind kind)
     return names[kind];
 }
 
-static json_t *option_json(Arena *a, const OptionRow *r)
+static json_t *option_json(Arena *arena, const OptionRow *r)
 {
-    json_t *o = manifest_made(json_object());
-    manifest_set(o, "name", json_string(r->name));
+    json_t *object = manifest_made(json_object());
+    manifest_set(object, "name", json_string(r->name));
     if (r->letter)
-        manifest_set(o, "letter", json_stringn(&r->letter, 1));
-    manifest_set(o, "kind", json_string(kind_name(r->kind)));
+        manifest_set(object, "letter", json_stringn(&r->letter, 1));
+    manifest_set(object, "kind", json_string(kind_name(r->kind)));
     if (r->value)
-        manifest_set(o, "value", json_string(r->value));
+        manifest_set(object, "value", json_string(r->value));
     if (r->choice)
-        manifest_set(o, "values", texts(r->choice));
-    manifest_set(o, "commands", texts(commands_of(a, r)));
-    manifest_set(o, "what", json_string(r->what));
-    return o;
+        manifest_set(object, "values", texts(r->choice));
+    manifest_set(object, "commands", texts(commands_of(arena, r)));
+    manifest_set(object, "what", json_string(r->what));
+    return object;
 }
 
 static json_t *commands_json(void)
@@ -143,11 +145,11 @@ static json_t *commands_json(void)
     const Command *row = command_rows(&count);
     json_t *list = manifest_made(json_array());
     for (; count--; row++) {
-        json_t *o = manifest_made(json_object());
-        manifest_set(o, "name", json_string(row->name));
-        manifest_set(o, "operand", json_string(row->operand));
-        manifest_set(o, "what", json_string(row->what));
-        json_array_append_new(list, o);
+        json_t *object = manifest_made(json_object());
+        manifest_set(object, "name", json_string(row->name));
+        manifest_set(object, "operand", json_string(row->operand));
+        manifest_set(object, "what", json_string(row->what));
+        json_array_append_new(list, object);
     }
     return list;
 }
@@ -158,45 +160,47 @@ static json_t *passes_json(void)
     const PassRow *row = pass_rows(&count);
     json_t *list = manifest_made(json_array());
     for (; count--; row++) {
-        json_t *o = manifest_made(json_object());
-        manifest_set(o, "name", json_string(row->name));
-        manifest_set(o, "required", json_boolean(row->required));
-        manifest_set(o, "what", json_string(row->what));
-        json_array_append_new(list, o);
+        json_t *object = manifest_made(json_object());
+        manifest_set(object, "name", json_string(row->name));
+        manifest_set(object, "required", json_boolean(row->required));
+        manifest_set(object, "what", json_string(row->what));
+        json_array_append_new(list, object);
     }
     return list;
 }
 
-static void print_json(Compile *c)
+static void print_json(Compile *compile)
 {
     int count;
     const OptionRow *row = option_rows(&count);
-    json_t *list = manifest_made(json_array()), *all = manifest_made(json_object());
+    json_t *list = manifest_made(json_array());
+    json_t *all = manifest_made(json_object());
     for (; count--; row++)
-        json_array_append_new(list, option_json(&c->arena, row));
+        json_array_append_new(list, option_json(&compile->arena, row));
     manifest_set(all, "commands", commands_json());
     manifest_set(all, "options", list);
     manifest_set(all, "passes", passes_json());
-    json_print(&c->results, all);
+    json_print(&compile->results, all);
 }
 
-void cmd_help(Compile *c)
+void cmd_help(Compile *compile)
 {
-    const Command *topic = topic_of(c->options);
-    Text t = text_new(&c->arena);
-    if (c->options->json) {
-        print_json(c);
+    const Command *topic = topic_of(compile->options);
+    Text text = text_new(&compile->arena);
+    if (compile->options->json) {
+        print_json(compile);
         return;
     }
     if (topic)
-        text_print(&t, "inlay %s %s [OPTION...]\n  %s\n", topic->name, topic->operand, topic->what);
+        text_print(&text, "inlay %s %s [OPTION...]\n  %s\n", topic->name, topic->operand,
+                   topic->what);
     else
-        put_commands(&t);
-    put_options(&t, topic);
-    pieces_put(&c->results, t.at, t.n);
+        put_commands(&text);
+    put_options(&text, topic);
+    pieces_put(&compile->results, text.at, text.n);
 }
 
-void cmd_version(Compile *c)
+void cmd_version(Compile *compile)
 {
-    pieces_print(&c->results, "inlay %s (manifest schema 1)\n", INLAY_VERSION);
+    pieces_print(&compile->results, "inlay %s (manifest schema 1)\n", INLAY_VERSION);
 }

@@ -10,13 +10,13 @@
 
 typedef void Visit(void *context, const char *name, const Recipe *r);
 
-static void visit_graph(const Graph *g, Visit *visit, void *context)
+static void visit_graph(const Graph *graph, Visit *visit, void *context)
 {
-    for (size_t i = 0; i < g->tensor.n; i++)
-        if (g->tensor.at[i]->value)
-            visit(context, g->tensor.at[i]->name, g->tensor.at[i]->value);
-    for (size_t i = 0; i < g->node.n; i++) {
-        const Node *n = g->node.at[i];
+    for (size_t i = 0; i < graph->tensor.n; i++)
+        if (graph->tensor.at[i]->value)
+            visit(context, graph->tensor.at[i]->name, graph->tensor.at[i]->value);
+    for (size_t i = 0; i < graph->node.n; i++) {
+        const Node *n = graph->node.at[i];
         for (int k = 0; k < n->n_attr; k++)
             if (n->attr[k].tensor)
                 visit(context, n->n_out && n->out[0] ? n->out[0]->name : n->name,
@@ -40,43 +40,46 @@ typedef struct Printer {
 } Printer;
 
 /* A column: what a terminal or a tab-separated table would take amiss becomes "?". */
-static void put_column(Text *t, const char *s)
+static void put_column(Text *text, const char *s)
 {
     for (; *s; s++)
-        text_add(t, (unsigned char)*s >= ' ' && *s != 127 ? s : "?", 1);
+        text_add(text, (unsigned char)*s >= ' ' && *s != 127 ? s : "?", 1);
 }
 
-static void print_one(void *context, const char *name, const Recipe *r)
+static void print_one(void *context, const char *name, const Recipe *recipe)
 {
-    const Printer *p = context;
-    const Source *s = recipe_plain(r);
-    const ArenaMark mark = arena_mark(p->arena);
-    const Shape shape = shape_of(recipe_rank(r), recipe_dims(r));
-    Text t = text_new(p->arena);
-    put_column(&t, name);
-    text_print(&t, "\t%s\t%s\t", dtype_name(recipe_dtype(r)), shape_text(p->arena, &shape));
-    if (s && s->file && s->file != p->spill && s->spans) {
+    const Printer *printer = context;
+    const Source *source = recipe_plain(recipe);
+    const ArenaMark mark = arena_mark(printer->arena);
+    const Shape shape = shape_of(recipe_rank(recipe), recipe_dims(recipe));
+    Text text = text_new(printer->arena);
+    put_column(&text, name);
+    text_print(&text, "\t%s\t%s\t", dtype_name(recipe_dtype(recipe)),
+               shape_text(printer->arena, &shape));
+    if (source && source->file && source->file != printer->spill && source->spans) {
         uint64_t length = 0;
-        for (int i = 0; i < s->spans; i++)
-            length += s->span[i].length;
-        text_print(&t, "%s\t", s->encoding == ENC_VARINT ? "varint" : "fixed");
-        put_column(&t, s->file->path);
-        text_print(&t, "\t%" PRIu64 "\t%" PRIu64, s->span->offset, length);
-        if (s->spans > 1)
-            text_print(&t, "\tin %d pieces", s->spans);
+        for (int i = 0; i < source->spans; i++)
+            length += source->span[i].length;
+        text_print(&text, "%s\t", source->encoding == ENC_VARINT ? "varint" : "fixed");
+        put_column(&text, source->file->path);
+        text_print(&text, "\t%" PRIu64 "\t%" PRIu64, source->span->offset, length);
+        if (source->spans > 1)
+            text_print(&text, "\tin %d pieces", source->spans);
     } else {
-        text_print(&t, "%s\t-\t-\t%" PRId64, s && s->file ? "gathered" : "memory", recipe_bytes(r));
+        text_print(&text, "%s\t-\t-\t%" PRId64, source && source->file ? "gathered" : "memory",
+                   recipe_bytes(recipe));
     }
-    text_put(&t, "\n");
-    pieces_put(p->results, t.at, t.n);
-    arena_release(p->arena, mark);
+    text_put(&text, "\n");
+    pieces_put(printer->results, text.at, text.n);
+    arena_release(printer->arena, mark);
 }
 
-void initializers_print(Compile *c)
+void initializers_print(Compile *compile)
 {
-    Printer p = { &c->arena, c->options->model, c->store.spill, &c->results };
-    pieces_print(p.results, "name\ttype\tshape\tencoding\tfile\toffset\tlength\n");
-    visit_all(c->graph, print_one, &p);
+    Printer printer = { &compile->arena, compile->options->model, compile->store.spill,
+                        &compile->results };
+    pieces_print(printer.results, "name\ttype\tshape\tencoding\tfile\toffset\tlength\n");
+    visit_all(compile->graph, print_one, &printer);
 }
 
 /* --- hash --- */
@@ -87,31 +90,31 @@ typedef struct Hasher {
     VEC(File *) seen;
 } Hasher;
 
-static void hash_file(void *context, const char *name, const Recipe *r)
+static void hash_file(void *context, const char *name, const Recipe *recipe)
 {
-    Hasher *h = context;
-    const Source *s = recipe_plain(r);
+    Hasher *hasher = context;
+    const Source *source = recipe_plain(recipe);
     (void)name;
-    if (!s || !s->file || s->file == h->c->store.spill ||
-        !strcmp(s->file->path, h->c->options->model))
+    if (!source || !source->file || source->file == hasher->c->store.spill ||
+        !strcmp(source->file->path, hasher->c->options->model))
         return;
-    for (size_t i = 0; i < h->seen.n; i++)
-        if (h->seen.at[i] == s->file)
+    for (size_t i = 0; i < hasher->seen.n; i++)
+        if (hasher->seen.at[i] == source->file)
             return;
-    VEC_PUSH(&h->c->arena, &h->seen, s->file);
-    sha256_add_file(&h->hash, s->file, 0, s->file->size);
+    VEC_PUSH(&hasher->c->arena, &hasher->seen, source->file);
+    sha256_add_file(&hasher->hash, source->file, 0, source->file->size);
 }
 
-void model_hash(Compile *c, char hex[65])
+void model_hash(Compile *compile, char hex[65])
 {
-    Hasher h = { .c = c };
-    if (!strcmp(c->options->model, "-"))
+    Hasher hasher = { .c = compile };
+    if (!strcmp(compile->options->model, "-"))
         fail_at(STATUS_USAGE, LOC_NONE, NULL, "--hash-model takes a model in a file");
-    File *f = file_open(&c->arena, c->options->model, LOAD_STREAM);
-    sha256_begin(&h.hash);
-    store_work(&c->store, "of the model hashed", f->size);
-    store_hash(&c->store, &h.hash, f, 0, f->size);
-    file_close(f);
-    visit_all(c->graph, hash_file, &h);
-    sha256_end(&h.hash, hex);
+    File *file = file_open(&compile->arena, compile->options->model, LOAD_STREAM);
+    sha256_begin(&hasher.hash);
+    store_work(&compile->store, "of the model hashed", file->size);
+    store_hash(&compile->store, &hasher.hash, file, 0, file->size);
+    file_close(file);
+    visit_all(compile->graph, hash_file, &hasher);
+    sha256_end(&hasher.hash, hex);
 }

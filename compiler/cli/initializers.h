@@ -7,9 +7,9 @@
 #include "compile.h"
 
 /* dump --initializers: a line each, tab-separated. No payload is read. */
-void initializers_print(Compile *c);
+void initializers_print(Compile *compile);
 /* SHA-256 of the model file, and of the external files after it, each once, in the order in which
  * the model names them. */
-void model_hash(Compile *c, char hex[65]);
+void model_hash(Compile *compile, char hex[65]);
 
 #endif

@@ -60,7 +60,7 @@ static bool set_named(IoForm *form, Tensor *const *t, size_t n, const char *whic
     return false;
 }
 
-static void set_one(Forms *f, const char *text)
+static void set_one(Forms *forms, const char *text)
 {
     const char *eq = strrchr(text, '=');
     const size_t length = eq ? (size_t)(eq - text) : 0;
@@ -70,27 +70,27 @@ static void set_one(Forms *f, const char *text)
                 "caller, arena or rows: --io=arena, --io=in=arena, --io=in0=rows, --io=NAME=arena",
                 "--io \"%s\": unknown form", text);
     if (!length) {
-        set_kind(f->in, f->n_in, "in", 2, "in", to);
-        set_kind(f->out, f->n_out, "out", 3, "out", to == IO_ROWS ? IO_CALLER : to);
+        set_kind(forms->in, forms->n_in, "in", 2, "in", to);
+        set_kind(forms->out, forms->n_out, "out", 3, "out", to == IO_ROWS ? IO_CALLER : to);
         return;
     }
-    if (set_named(f->in, f->graph->input.at, f->n_in, text, length, to) ||
-        set_named(f->out, f->graph->output.at, f->n_out, text, length, to))
+    if (set_named(forms->in, forms->graph->input.at, forms->n_in, text, length, to) ||
+        set_named(forms->out, forms->graph->output.at, forms->n_out, text, length, to))
         return;
-    if (set_kind(f->in, f->n_in, text, length, "in", to) ||
-        set_kind(f->out, f->n_out, text, length, "out", to))
+    if (set_kind(forms->in, forms->n_in, text, length, "in", to) ||
+        set_kind(forms->out, forms->n_out, text, length, "out", to))
         return;
     fail_at(STATUS_USAGE, LOC_NONE, "`inlay analyze` lists inputs and outputs",
             "--io \"%s\": the model has no such input or output", text);
 }
 
-static void check_rows(const Forms *f)
+static void check_rows(const Forms *forms)
 {
     size_t rows = 0;
-    for (size_t i = 0; i < f->n_in; i++)
-        rows += f->in[i] == IO_ROWS;
-    for (size_t i = 0; i < f->n_out; i++)
-        if (f->out[i] == IO_ROWS)
+    for (size_t i = 0; i < forms->n_in; i++)
+        rows += forms->in[i] == IO_ROWS;
+    for (size_t i = 0; i < forms->n_out; i++)
+        if (forms->out[i] == IO_ROWS)
             fail_at(STATUS_CONFIG, LOC_NONE, NULL,
                     "--io: output %zu: only an input comes row by row", i);
     if (rows > 1)
@@ -98,13 +98,14 @@ static void check_rows(const Forms *f)
                 "--io=rows: %zu inputs were to come row by row, one can", rows);
 }
 
-void io_forms(Graph *g, const Options *o)
+void io_forms(Graph *graph, const Options *options)
 {
-    Forms f = { g, NEW_ARRAY(g->arena, IoForm, g->input.n + 1),
-                NEW_ARRAY(g->arena, IoForm, g->output.n + 1), g->input.n, g->output.n };
-    for (const char **s = o->io; s && *s; s++)
-        set_one(&f, *s);
-    check_rows(&f);
-    g->in_form = f.in;
-    g->out_form = f.out;
+    Forms forms = { graph, NEW_ARRAY(graph->arena, IoForm, graph->input.n + 1),
+                    NEW_ARRAY(graph->arena, IoForm, graph->output.n + 1), graph->input.n,
+                    graph->output.n };
+    for (const char **s = options->io; s && *s; s++)
+        set_one(&forms, *s);
+    check_rows(&forms);
+    graph->in_form = forms.in;
+    graph->out_form = forms.out;
 }

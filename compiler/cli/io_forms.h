@@ -6,6 +6,6 @@
 #include "compile.h"
 
 /* Sets Graph.in_form and out_form. A name that is none fails with 64. */
-void io_forms(Graph *g, const Options *o);
+void io_forms(Graph *graph, const Options *options);
 
 #endif

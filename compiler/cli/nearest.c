@@ -4,19 +4,19 @@
 #include "base/diag.h"
 #include "emit/text.h"
 
-static const char *listed(Arena *a, const char *const *names)
+static const char *listed(Arena *arena, const char *const *names)
 {
-    Text t = text_new(a);
-    text_put(&t, "one of: ");
+    Text text = text_new(arena);
+    text_put(&text, "one of: ");
     for (const char *const *name = names; *name; name++)
-        text_print(&t, "%s%s", name == names ? "" : ", ", *name);
-    return t.at;
+        text_print(&text, "%s%s", name == names ? "" : ", ", *name);
+    return text.at;
 }
 
-void fail_unknown(Arena *a, const char *message, const char *text, const char *const *names)
+void fail_unknown(Arena *arena, const char *message, const char *text, const char *const *names)
 {
     const char *near = nearest(text, names);
     fail_at(STATUS_USAGE, LOC_NONE,
-            near ? arena_printf(a, "did you mean %s?", near) : listed(a, names), "%s \"%s\"",
-            message, text);
+            near ? arena_printf(arena, "did you mean %s?", near) : listed(arena, names),
+            "%s \"%s\"", message, text);
 }

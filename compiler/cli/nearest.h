@@ -7,7 +7,7 @@
 #include "base/nearest.h"
 
 /* Ends with 64: `message` is the error, the help names the nearest or all. */
-_Noreturn void fail_unknown(Arena *a, const char *message, const char *text,
+_Noreturn void fail_unknown(Arena *arena, const char *message, const char *text,
                             const char *const *names);
 
 #endif

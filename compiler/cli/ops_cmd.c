@@ -10,34 +10,37 @@
 #include "emit/text.h"
 #include "ops/ops.h"
 
-static void put_versions(Text *t, const OpRow *r)
+static void put_versions(Text *text, const OpRow *row)
 {
-    if (r->until)
-        text_print(t, "%d-%d", r->since, r->until);
+    if (row->until)
+        text_print(text, "%d-%d", row->since, row->until);
     else
-        text_print(t, "%d-", r->since);
+        text_print(text, "%d-", row->since);
 }
 
-static bool listed(const OpRow *r)
+static bool listed(const OpRow *row)
 {
-    return strcmp(r->domain, "inlay") != 0;
+    return strcmp(row->domain, "inlay") != 0;
 }
 
 static int by_name(const void *a, const void *b)
 {
     const OpRow *const *x = a, *const *y = b;
-    const int domain = strcmp((*x)->domain, (*y)->domain), name = strcmp((*x)->name, (*y)->name);
+    const int domain = strcmp((*x)->domain, (*y)->domain);
+    const int name = strcmp((*x)->name, (*y)->name);
     return domain ? domain : name ? name : (*x)->since - (*y)->since;
 }
 
 /* The rows that users see, by domain, name and version. */
-static const OpRow **sorted(Arena *a, int *count)
+static const OpRow **sorted(Arena *arena, int *count)
 {
-    int all, n = 0;
-    const OpRow *r = op_rows(&all), **list = NEW_ARRAY(a, const OpRow *, all);
+    int all;
+    int n = 0;
+    const OpRow *row = op_rows(&all);
+    const OpRow **list = NEW_ARRAY(arena, const OpRow *, all);
     for (int i = 0; i < all; i++)
-        if (listed(r + i))
-            list[n++] = r + i;
+        if (listed(row + i))
+            list[n++] = row + i;
     qsort(list, (size_t)n, sizeof *list, by_name);
     *count = n;
     return list;
@@ -49,32 +52,32 @@ static json_t *range_json(int least, int most)
     return json_pack("[i, o]", least, most < 0 ? json_null() : json_integer(most));
 }
 
-static json_t *row_json(const OpRow *r)
+static json_t *row_json(const OpRow *row)
 {
     json_t *types = json_array();
     for (int t = 1; t < DT_COUNT; t++)
-        if (op_types(r) & DTYPE_BIT(t))
+        if (op_types(row) & DTYPE_BIT(t))
             json_array_append_new(types, json_string(dtype_name((DType)t)));
-    return json_pack("{s:s, s:s, s:i, s:o, s:o, s:o, s:o}", "name", r->name, "domain",
-                     *r->domain ? r->domain : "ai.onnx", "since", r->since, "until",
-                     r->until ? json_integer(r->until) : json_null(), "inputs",
-                     range_json(r->min_in, r->max_in), "outputs",
-                     range_json(r->min_out, r->max_out), "types", types);
+    return json_pack("{s:s, s:s, s:i, s:o, s:o, s:o, s:o}", "name", row->name, "domain",
+                     *row->domain ? row->domain : "ai.onnx", "since", row->since, "until",
+                     row->until ? json_integer(row->until) : json_null(), "inputs",
+                     range_json(row->min_in, row->max_in), "outputs",
+                     range_json(row->min_out, row->max_out), "types", types);
 }
 
-static void print_json(Compile *c, const OpRow *const *r, int n)
+static void print_json(Compile *compile, const OpRow *const *r, int n)
 {
     json_t *list = json_array();
     for (int i = 0; i < n; i++)
         json_array_append_new(list, row_json(r[i]));
     json_t *all = json_pack("{s:i, s:i, s:i, s:o}", "schema_version", 1, "opset_oldest",
                             OPSET_OLDEST, "opset_newest", OPSET_NEWEST, "operators", list);
-    json_print(&c->results, all);
+    json_print(&compile->results, all);
 }
 
-static void put_markdown(Arena *a, Text *t, const OpRow *const *r, int n)
+static void put_markdown(Arena *arena, Text *text, const OpRow *const *r, int n)
 {
-    text_print(t,
+    text_print(text,
                "# Operators\n\nMade by `inlay ops --markdown`; a test holds it current. Opsets %d "
                "to %d of `ai.onnx`; in older files an operator\n"
                "passes where its meaning is the same. Types are those of the first operand; "
@@ -82,38 +85,38 @@ static void put_markdown(Arena *a, Text *t, const OpRow *const *r, int n)
                "which compute in float32.\n\n| operator | opsets | types |\n|---|---|---|\n",
                OPSET_OLDEST, OPSET_NEWEST);
     for (int i = 0; i < n; i++) {
-        text_print(t, "| %s%s%s | ", r[i]->domain, *r[i]->domain ? "." : "", r[i]->name);
-        put_versions(t, r[i]);
-        text_put(t, " | ");
-        text_put(t, op_types_text(a, op_types(r[i])));
-        text_put(t, " |\n");
+        text_print(text, "| %s%s%s | ", r[i]->domain, *r[i]->domain ? "." : "", r[i]->name);
+        put_versions(text, r[i]);
+        text_put(text, " | ");
+        text_put(text, op_types_text(arena, op_types(r[i])));
+        text_put(text, " |\n");
     }
 }
 
-static void put_lines(Arena *a, Text *t, const OpRow *const *r, int n)
+static void put_lines(Arena *arena, Text *text, const OpRow *const *r, int n)
 {
     for (int i = 0; i < n; i++) {
-        text_print(t, "%s%s%s ", r[i]->domain, *r[i]->domain ? "." : "", r[i]->name);
-        text_put(t, "(opset ");
-        put_versions(t, r[i]);
-        text_put(t, "): ");
-        text_put(t, op_types_text(a, op_types(r[i])));
-        text_put(t, "\n");
+        text_print(text, "%s%s%s ", r[i]->domain, *r[i]->domain ? "." : "", r[i]->name);
+        text_put(text, "(opset ");
+        put_versions(text, r[i]);
+        text_put(text, "): ");
+        text_put(text, op_types_text(arena, op_types(r[i])));
+        text_put(text, "\n");
     }
 }
 
-void cmd_ops(Compile *c)
+void cmd_ops(Compile *compile)
 {
     int n;
-    const OpRow **r = sorted(&c->arena, &n);
-    Text t = text_new(&c->arena);
-    if (c->options->json) {
-        print_json(c, r, n);
+    const OpRow **row = sorted(&compile->arena, &n);
+    Text text = text_new(&compile->arena);
+    if (compile->options->json) {
+        print_json(compile, row, n);
         return;
     }
-    if (c->options->markdown)
-        put_markdown(&c->arena, &t, r, n);
+    if (compile->options->markdown)
+        put_markdown(&compile->arena, &text, row, n);
     else
-        put_lines(&c->arena, &t, r, n);
-    pieces_put(&c->results, t.at, t.n);
+        put_lines(&compile->arena, &text, row, n);
+    pieces_put(&compile->results, text.at, text.n);
 }

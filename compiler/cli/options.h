@@ -51,14 +51,14 @@ const Command *command_rows(int *count);
 const OptionRow *option_rows(int *count);
 const OptionRule *option_rules(int *count);
 
-/* Parses. Misuse fails with 64; --help and --version are commands as well. Text in `o` is argv's,
- * lists are the arena's. */
-const Command *options_parse(Arena *a, Options *o, int argc, char *const *argv);
+/* Parses. Misuse fails with 64; --help and --version are commands as well. Text in `options` is
+ * argv's, lists are the arena's. */
+const Command *options_parse(Arena *arena, Options *options, int argc, char *const *argv);
 
 /* The commands. */
 CommandFn cmd_compile, cmd_analyze, cmd_check, cmd_run, cmd_ops, cmd_dump, cmd_place, cmd_prove,
     cmd_help, cmd_version;
 /* run: the values of --input, one for each input of the model. */
-void **run_inputs(Compile *c);
+void **run_inputs(Compile *compile);
 
 #endif

@@ -5,8 +5,8 @@
 
 #include "compile.h"
 
-void override_inputs(Graph *g, const Options *o);
+void override_inputs(Graph *graph, const Options *options);
 /* Reports every input that is still open, or is no plain tensor (69). */
-void override_check(const Graph *g);
+void override_check(const Graph *graph);
 
 #endif

@@ -12,39 +12,40 @@
  * tenths. */
 static const uint64_t EFFORT = 600000;
 
-static void check(const PlaceResult *r, const char *path, int64_t capacity)
+static void check(const PlaceResult *result, const char *path, int64_t capacity)
 {
     const Loc loc = { .file = path, .byte = -1, .node = -1 };
-    if (!r->offset)
+    if (!result->offset)
         fail_at(STATUS_MALFORMED, loc, "clear one of the offsets in the file",
                 "given offsets exclude each other");
-    if (capacity < 0 || r->height <= capacity)
+    if (capacity < 0 || result->height <= capacity)
         return;
-    if (r->lower_bound > capacity)
+    if (result->lower_bound > capacity)
         fail_at(STATUS_LIMIT, loc, NULL,
                 "no placement fits %" PRId64 " bytes: at least %" PRId64 " are needed, %" PRId64
                 " suffice",
-                capacity, r->lower_bound, r->height);
+                capacity, result->lower_bound, result->height);
     fail_at(STATUS_LIMIT, loc, NULL,
             "no placement in %" PRId64 " bytes was found; the best takes %" PRId64
             ", and none below %" PRId64 " exists",
-            capacity, r->height, r->lower_bound);
+            capacity, result->height, result->lower_bound);
 }
 
-void place_file(Arena *a, const char *path, int64_t capacity, Sink out)
+void place_file(Arena *arena, const char *path, int64_t capacity, Sink out)
 {
-    File *file = file_open(a, path, LOAD_EAGER);
-    const PlaceCsv *csv = place_csv_read(a, path, (const char *)file->whole, (size_t)file->size);
+    File *file = file_open(arena, path, LOAD_EAGER);
+    const PlaceCsv *csv =
+        place_csv_read(arena, path, (const char *)file->whole, (size_t)file->size);
     const PlaceOptions opt = {
         .capacity = capacity > 0 ? capacity : 0,
         .hint = csv->hint.n ? csv->hint.at : NULL,
         .effort = EFFORT,
     };
-    const PlaceResult r = place(a, csv->item.at, (int)csv->item.n, NULL, 0, &opt);
+    const PlaceResult result = place(arena, csv->item.at, (int)csv->item.n, NULL, 0, &opt);
     file_close(file);
-    check(&r, path, capacity);
-    place_csv_write(csv, r.offset, out);
+    check(&result, path, capacity);
+    place_csv_write(csv, result.offset, out);
     fprintf(diag_now->out ? diag_now->out : stderr,
-            "height %" PRId64 ", lower bound %" PRId64 ", %s\n", r.height, r.lower_bound,
-            r.optimal ? "optimal" : "open");
+            "height %" PRId64 ", lower bound %" PRId64 ", %s\n", result.height, result.lower_bound,
+            result.optimal ? "optimal" : "open");
 }

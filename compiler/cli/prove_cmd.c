@@ -12,10 +12,10 @@
 #include "prove/impose.h"
 #include "prove/reach.h"
 
-static const json_t *parse(Compile *c, const char *path)
+static const json_t *parse(Compile *compile, const char *path)
 {
     json_error_t error;
-    File *f = file_open(&c->arena, path, LOAD_EAGER);
+    File *f = file_open(&compile->arena, path, LOAD_EAGER);
     const json_t *document =
         json_loadb((const char *)f->whole, (size_t)f->size, JSON_REJECT_DUPLICATES, &error);
     file_close(f);
@@ -26,10 +26,10 @@ static const json_t *parse(Compile *c, const char *path)
 }
 
 /* The document's memory is free again once the claim is read. */
-static const Claim *read_claim(Compile *c, const char *path)
+static const Claim *read_claim(Compile *compile, const char *path)
 {
     const ArenaMark mark = arena_mark(json_memory());
-    const Claim *claim = claim_read(&c->arena, path, parse(c, path));
+    const Claim *claim = claim_read(&compile->arena, path, parse(compile, path));
     arena_release(json_memory(), mark);
     return claim;
 }
@@ -37,7 +37,8 @@ static const Claim *read_claim(Compile *c, const char *path)
 /* Inputs that were constants are given again: their files are not the manifest's to name. */
 static void compare_constants(const Claim *claim, const Options *given, Loc loc)
 {
-    size_t stated = 0, found = 0;
+    size_t stated = 0;
+    size_t found = 0;
     for (const char **name = claim->constant; *name; name++) {
         bool here = false;
         for (const char **o = given->constant; o && *o; o++) {
@@ -58,16 +59,16 @@ static void compare_constants(const Claim *claim, const Options *given, Loc loc)
 
 static void read_model(void *context)
 {
-    Compile *c = context;
-    compile_read(c);
-    compile_passes(c);
+    Compile *compile = context;
+    compile_read(compile);
+    compile_passes(compile);
 }
 
 /* The model by the manifest's options. What does not fit the model is the manifest's fault, not the
  * command line's. */
-static void open_model(Compile *c, const Claim *claim, Options *taken, Loc loc)
+static void open_model(Compile *compile, const Claim *claim, Options *taken, Loc loc)
 {
-    const Options *given = c->options;
+    const Options *given = compile->options;
     if ((given->shape && *given->shape) || (given->dim && *given->dim) ||
         (given->without && *given->without) || (given->io && *given->io))
         fail_at(STATUS_USAGE, LOC_NONE, NULL,
@@ -79,14 +80,14 @@ static void open_model(Compile *c, const Claim *claim, Options *taken, Loc loc)
     taken->without = claim->without;
     taken->io = claim->io;
     taken->hash_model = claim->model_sha256 != NULL;
-    c->options = taken;
+    compile->options = taken;
     Diag inner = { .out = diag_now->out };
-    const Status status = protect(&inner, read_model, c);
+    const Status status = protect(&inner, read_model, compile);
     if (status == STATUS_USAGE)
         fail_at(STATUS_CONFIG, loc, NULL, "its options do not fit the model");
     if (status)
         fail_now(status);
-    if (claim->model_sha256 && strcmp(claim->model_sha256, c->model_sha256))
+    if (claim->model_sha256 && strcmp(claim->model_sha256, compile->model_sha256))
         fail_at(STATUS_CONFIG, loc, NULL, "it was made from another model: the SHA-256 differs");
 }
 
@@ -106,60 +107,62 @@ static void judge_bound(const Claim *claim, int64_t bound, Loc loc)
                 bound);
 }
 
-static void print_verdict(Compile *c, const Claim *claim, int64_t bound)
+static void print_verdict(Compile *compile, const Claim *claim, int64_t bound)
 {
-    const Program *p = c->program;
+    const Program *p = compile->program;
     int64_t units = 0;
     size_t streams = 0;
     for (size_t i = 0; i < p->step.n; i++)
         units += p->step.at[i]->units;
     for (size_t i = 0; i < p->plan.segment.n; i++)
         streams += p->plan.segment.at[i].list != NULL;
-    pieces_print(&c->results, "arena %" PRId64 " bytes, lower bound %" PRId64 ": ", claim->size,
-                 bound);
+    pieces_print(&compile->results, "arena %" PRId64 " bytes, lower bound %" PRId64 ": ",
+                 claim->size, bound);
     if (bound == claim->size)
-        pieces_print(&c->results, "optimal\n");
+        pieces_print(&compile->results, "optimal\n");
     else
-        pieces_print(&c->results,
+        pieces_print(&compile->results,
                      "open by %" PRId64 " bytes; the manifest states a bound of %" PRId64 "\n",
                      claim->size - bound, claim->lower_bound);
-    pieces_print(&c->results,
+    pieces_print(&compile->results,
                  "%zu steps, %zu streams, %" PRId64
                  " units: every byte read is the one that was written\n",
                  p->step.n, streams, units);
 }
 
-static void print_json(Compile *c, const Claim *claim, int64_t bound)
+static void print_json(Compile *compile, const Claim *claim, int64_t bound)
 {
-    pieces_print(&c->results,
+    pieces_print(&compile->results,
                  "{\"arena\": %" PRId64 ", \"lower_bound\": %" PRId64 ", \"stated_bound\": %" PRId64
                  ", \"optimal\": %s, \"proved\": true, \"steps\": %zu}\n",
                  claim->size, bound, claim->lower_bound, bound == claim->size ? "true" : "false",
-                 c->program->step.n);
+                 compile->program->step.n);
 }
 
-void cmd_prove(Compile *c)
+void cmd_prove(Compile *compile)
 {
-    const char *path = c->options->manifest;
+    const char *path = compile->options->manifest;
     const Loc loc = { .file = path, .byte = -1, .node = -1 };
-    const Claim *claim = read_claim(c, path);
+    const Claim *claim = read_claim(compile, path);
     Options taken;
-    open_model(c, claim, &taken, loc);
-    c->program = lower_graph(c->graph, claim->pack);
-    claim_impose(c->program, claim, path);
-    claim_reach(c->program, claim, path);
-    const Objection o = plan_object(c->program);
-    if (o.why && o.operand)
+    open_model(compile, claim, &taken, loc);
+    compile->program = lower_graph(compile->graph, claim->pack);
+    claim_impose(compile->program, claim, path);
+    claim_reach(compile->program, claim, path);
+    const Objection objection = plan_object(compile->program);
+    if (objection.why && objection.operand)
         fail_at(STATUS_LIMIT, loc, NULL,
                 "step %d (%s, node \"%s\"): row %d of \"%s\", at byte %" PRId64 ", %s",
-                o.step->index, o.step->kernel->name, o.step->node ? o.step->node->name : "", o.row,
-                o.operand->tensor->name, o.byte, o.why);
-    if (o.why)
-        fail_at(STATUS_LIMIT, loc, NULL, "step %d: %s", o.step ? o.step->index : 0, o.why);
-    const int64_t bound = plan_lower_bound(c->program);
+                objection.step->index, objection.step->kernel->name,
+                objection.step->node ? objection.step->node->name : "", objection.row,
+                objection.operand->tensor->name, objection.byte, objection.why);
+    if (objection.why)
+        fail_at(STATUS_LIMIT, loc, NULL, "step %d: %s", objection.step ? objection.step->index : 0,
+                objection.why);
+    const int64_t bound = plan_lower_bound(compile->program);
     judge_bound(claim, bound, loc);
-    if (c->options->json)
-        print_json(c, claim, bound);
+    if (compile->options->json)
+        print_json(compile, claim, bound);
     else
-        print_verdict(c, claim, bound);
+        print_verdict(compile, claim, bound);
 }

@@ -16,9 +16,9 @@ static _Noreturn void misuse(const char *text, const char *why)
 }
 
 /* Lower case: it becomes a member's name. */
-static const char *name_of(Arena *a, const char *text, size_t n)
+static const char *name_of(Arena *arena, const char *text, size_t n)
 {
-    char *name = arena_text(a, text, n);
+    char *name = arena_text(arena, text, n);
     if (!n || n > LONGEST_NAME || !isalpha((unsigned char)*text))
         misuse(text, "no name of 1 to 20 letters, digits and _");
     for (char *c = name; *c; c++) {
@@ -29,12 +29,12 @@ static const char *name_of(Arena *a, const char *text, size_t n)
     return name;
 }
 
-static Region parse(Arena *a, const char *text, int place)
+static Region parse(Arena *arena, const char *text, int place)
 {
     const char *colon = strchr(text, ':');
     if (!colon)
         misuse(text, "no size");
-    Region r = { .name = name_of(a, text, (size_t)(colon - text)), .cost = place + 1 };
+    Region r = { .name = name_of(arena, text, (size_t)(colon - text)), .cost = place + 1 };
     long long size;
     const char *at = bytes_read(colon + 1, &size);
     if (!at || !size)
@@ -49,9 +49,9 @@ static Region parse(Arena *a, const char *text, int place)
     return r;
 }
 
-void region_check(Arena *a, const char *text)
+void region_check(Arena *arena, const char *text)
 {
-    (void)parse(a, text, 0);
+    (void)parse(arena, text, 0);
 }
 
 static int find_region(const PlanOptions *p, const char *name)
@@ -67,35 +67,35 @@ static int find_region(const PlanOptions *p, const char *name)
     return -1;
 }
 
-static void add_pins(Arena *a, const Options *o, PlanOptions *p)
+static void add_pins(Arena *arena, const Options *options, PlanOptions *p)
 {
     VEC(RegionPin) pin = { 0 };
-    for (const char **s = o->pin; s && *s; s++) {
+    for (const char **s = options->pin; s && *s; s++) {
         const char *eq = strrchr(*s, '=');
         const int region = eq && eq != *s ? find_region(p, eq + 1) : -1;
         if (region < 0)
             fail_at(STATUS_USAGE, LOC_NONE, "--pin TENSOR=REGION, after --region REGION:SIZE",
                     "--pin \"%s\": no such region", *s);
-        VEC_PUSH(a, &pin, ((RegionPin){ arena_text(a, *s, (size_t)(eq - *s)), region }));
+        VEC_PUSH(arena, &pin, ((RegionPin){ arena_text(arena, *s, (size_t)(eq - *s)), region }));
     }
     p->pin = pin.at;
     p->pins = (int)pin.n;
 }
 
-void region_options(Arena *a, const Options *o, PlanOptions *plan)
+void region_options(Arena *arena, const Options *options, PlanOptions *plan)
 {
     VEC(Region) region = { 0 };
-    for (const char **s = o->region; s && *s; s++) {
-        const Region r = parse(a, *s, (int)region.n);
+    for (const char **s = options->region; s && *s; s++) {
+        const Region r = parse(arena, *s, (int)region.n);
         plan->region = region.at;
         plan->regions = (int)region.n;
         if (find_region(plan, r.name) >= 0)
             misuse(*s, "that name is taken");
         if (region.n == MOST_REGIONS)
             misuse(*s, "more than 8 regions");
-        VEC_PUSH(a, &region, r);
+        VEC_PUSH(arena, &region, r);
     }
     plan->region = region.at;
     plan->regions = (int)region.n;
-    add_pins(a, o, plan);
+    add_pins(arena, options, plan);
 }

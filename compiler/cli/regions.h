@@ -7,7 +7,7 @@
 
 /* Sets region and pin of the plan's options. What is no region fails with 64. */
 /* Fails with 64 where the text is no region. */
-void region_check(Arena *a, const char *text);
-void region_options(Arena *a, const Options *o, PlanOptions *plan);
+void region_check(Arena *arena, const char *text);
+void region_options(Arena *arena, const Options *options, PlanOptions *plan);
 
 #endif

@@ -24,18 +24,19 @@ static double now(clockid_t clock)
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-void stats_stage(Compile *c, Stage stage)
+void stats_stage(Compile *compile, Stage stage)
 {
-    const double wall = now(CLOCK_MONOTONIC), cpu = now(CLOCK_PROCESS_CPUTIME_ID);
-    if (c->clock.running < STAGES) {
-        c->clock.wall[c->clock.running] += wall - c->clock.wall_began;
-        c->clock.cpu[c->clock.running] += cpu - c->clock.cpu_began;
+    const double wall = now(CLOCK_MONOTONIC);
+    const double cpu = now(CLOCK_PROCESS_CPUTIME_ID);
+    if (compile->clock.running < STAGES) {
+        compile->clock.wall[compile->clock.running] += wall - compile->clock.wall_began;
+        compile->clock.cpu[compile->clock.running] += cpu - compile->clock.cpu_began;
     }
-    c->clock.running = stage;
+    compile->clock.running = stage;
     if (stage < STAGES)
-        c->arena.doing = c->store.scratch.doing = doing[stage];
-    c->clock.wall_began = wall;
-    c->clock.cpu_began = cpu;
+        compile->arena.doing = compile->store.scratch.doing = doing[stage];
+    compile->clock.wall_began = wall;
+    compile->clock.cpu_began = cpu;
 }
 
 /* The kernel's own high-water mark of this program's memory; 0: it has none. getrusage() would also
@@ -64,85 +65,96 @@ static uint64_t peak_resident(void)
     return getrusage(RUSAGE_SELF, &u) ? 0 : (uint64_t)u.ru_maxrss * 1024;
 }
 
-static uint64_t peak_allocated(const Compile *c)
+static uint64_t peak_allocated(const Compile *compile)
 {
-    return c->arena.peak > c->store.scratch.peak ? c->arena.peak : c->store.scratch.peak;
+    return compile->arena.peak > compile->store.scratch.peak ? compile->arena.peak
+                                                             : compile->store.scratch.peak;
 }
 
-void stats_print(Compile *c)
+void stats_print(Compile *compile)
 {
-    pieces_print(&c->results,
+    pieces_print(&compile->results,
                  "memory    %12" PRIu64 " bytes allocated at the peak, %" PRIu64
                  " in all; resident %" PRIu64 "\n",
-                 peak_allocated(c), c->arena.total + c->store.scratch.total, peak_resident());
+                 peak_allocated(compile), compile->arena.total + compile->store.scratch.total,
+                 peak_resident());
     const IoCount io = io_count();
-    pieces_print(&c->results, "files     %12" PRIu64 " bytes read, %" PRIu64 " written\n",
-                 io.read - c->io_before.read, io.written - c->io_before.written);
-    pieces_print(&c->results,
+    pieces_print(&compile->results, "files     %12" PRIu64 " bytes read, %" PRIu64 " written\n",
+                 io.read - compile->io_before.read, io.written - compile->io_before.written);
+    pieces_print(&compile->results,
                  "constants %12" PRIu64 " bytes read, %" PRIu64 " written, %" PRIu64
                  " through a temporary file\n",
-                 c->store.bytes_read, c->store.bytes_written, c->store.bytes_spilled);
+                 compile->store.bytes_read, compile->store.bytes_written,
+                 compile->store.bytes_spilled);
     for (int i = 0; i < STAGES; i++)
-        pieces_print(&c->results, "%-9s %12.3f s, %.3f s of CPU\n", stage_name[i], c->clock.wall[i],
-                     c->clock.cpu[i]);
+        pieces_print(&compile->results, "%-9s %12.3f s, %.3f s of CPU\n", stage_name[i],
+                     compile->clock.wall[i], compile->clock.cpu[i]);
 }
 
-json_t *stats_json(const Compile *c)
+json_t *stats_json(const Compile *compile)
 {
-    json_t *o = manifest_made(json_object()), *stages = manifest_made(json_object());
-    manifest_set(o, "peak_allocated", json_integer((json_int_t)peak_allocated(c)));
-    manifest_set(o, "total_allocated",
-                 json_integer((json_int_t)(c->arena.total + c->store.scratch.total)));
-    manifest_set(o, "peak_resident", json_integer((json_int_t)peak_resident()));
+    json_t *object = manifest_made(json_object());
+    json_t *stages = manifest_made(json_object());
+    manifest_set(object, "peak_allocated", json_integer((json_int_t)peak_allocated(compile)));
+    manifest_set(object, "total_allocated",
+                 json_integer((json_int_t)(compile->arena.total + compile->store.scratch.total)));
+    manifest_set(object, "peak_resident", json_integer((json_int_t)peak_resident()));
     const IoCount io = io_count();
-    manifest_set(o, "bytes_read", json_integer((json_int_t)(io.read - c->io_before.read)));
-    manifest_set(o, "bytes_written", json_integer((json_int_t)(io.written - c->io_before.written)));
-    manifest_set(o, "constant_bytes_read", json_integer((json_int_t)c->store.bytes_read));
-    manifest_set(o, "constant_bytes_written", json_integer((json_int_t)c->store.bytes_written));
-    manifest_set(o, "bytes_spilled", json_integer((json_int_t)c->store.bytes_spilled));
+    manifest_set(object, "bytes_read",
+                 json_integer((json_int_t)(io.read - compile->io_before.read)));
+    manifest_set(object, "bytes_written",
+                 json_integer((json_int_t)(io.written - compile->io_before.written)));
+    manifest_set(object, "constant_bytes_read",
+                 json_integer((json_int_t)compile->store.bytes_read));
+    manifest_set(object, "constant_bytes_written",
+                 json_integer((json_int_t)compile->store.bytes_written));
+    manifest_set(object, "bytes_spilled", json_integer((json_int_t)compile->store.bytes_spilled));
     for (int i = 0; i < STAGES; i++) {
         json_t *s = manifest_made(json_object());
-        manifest_set(s, "seconds", json_real(c->clock.wall[i]));
-        manifest_set(s, "cpu_seconds", json_real(c->clock.cpu[i]));
+        manifest_set(s, "seconds", json_real(compile->clock.wall[i]));
+        manifest_set(s, "cpu_seconds", json_real(compile->clock.cpu[i]));
         manifest_set(stages, stage_name[i], s);
     }
-    manifest_set(o, "stages", stages);
-    return o;
+    manifest_set(object, "stages", stages);
+    return object;
 }
 
 /* --- progress --- */
 
-static void note(Store *s)
+static void note(Store *store)
 {
-    Compile *c = s->progress_context;
-    const Work *w = &s->work;
-    const double t = now(CLOCK_MONOTONIC), since = t - c->clock.noted;
+    Compile *compile = store->progress_context;
+    const Work *w = &store->work;
+    const double t = now(CLOCK_MONOTONIC);
+    const double since = t - compile->clock.noted;
     if (!w->done)
-        c->clock.work_began = t;
-    const double took = t - c->clock.work_began, done = (double)w->done, all = (double)w->all;
-    s->work.next = w->done + PROGRESS_STEP;
+        compile->clock.work_began = t;
+    const double took = t - compile->clock.work_began;
+    const double done = (double)w->done;
+    const double all = (double)w->all;
+    store->work.next = w->done + PROGRESS_STEP;
     if (!w->all || took < FIRST_NOTE || since < NEXT_NOTE)
         return;
-    c->clock.noted = t;
+    compile->clock.noted = t;
     const double rate = done / took;
     fprintf(stderr, "\r\033[K%3.0f %% of %.0f MiB %s, %.0f MiB/s, %.0f s left ",
             all > 0 ? 100 * done / all : 100, all / 1048576, w->doing, rate / 1048576,
             rate > 0 && all > done ? (all - done) / rate : 0);
-    c->clock.noting = true;
+    compile->clock.noting = true;
 }
 
-void progress_begin(Compile *c)
+void progress_begin(Compile *compile)
 {
     if (!isatty(STDERR_FILENO))
         return;
-    c->store.progress_context = c;
-    c->store.progress = note;
+    compile->store.progress_context = compile;
+    compile->store.progress = note;
 }
 
-void progress_end(Compile *c)
+void progress_end(Compile *compile)
 {
-    c->store.progress = NULL;
-    if (c->clock.noting)
+    compile->store.progress = NULL;
+    if (compile->clock.noting)
         fputs("\r\033[K", stderr);
-    c->clock.noting = false;
+    compile->clock.noting = false;
 }

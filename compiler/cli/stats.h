@@ -8,15 +8,15 @@
 #include "compile.h"
 
 /* Begins the clock of a stage; the one before ends. */
-void stats_stage(Compile *c, Stage stage);
+void stats_stage(Compile *compile, Stage stage);
 /* The table of --stats on standard output. */
-void stats_print(Compile *c);
+void stats_print(Compile *compile);
 /* The same as an object, a new reference. */
-json_t *stats_json(const Compile *c);
+json_t *stats_json(const Compile *compile);
 
 /* From here on, while the weights are written: a line on stderr where that is a terminal and it
  * takes over half a second. */
-void progress_begin(Compile *c);
-void progress_end(Compile *c);
+void progress_begin(Compile *compile);
+void progress_end(Compile *compile);
 
 #endif

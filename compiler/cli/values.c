@@ -8,19 +8,19 @@
 #include "emit/elf.h"
 #include "passes/passes.h"
 
-const char *value_divide(Arena *a, const char *text, char **name)
+const char *value_divide(Arena *arena, const char *text, char **name)
 {
     const char *equals = strrchr(text, '=');
     if (!equals || equals == text || !equals[1])
         fail_at(STATUS_USAGE, LOC_NONE, NULL, "\"%s\": expected NAME=VALUE", text);
-    *name = arena_text(a, text, (size_t)(equals - text));
+    *name = arena_text(arena, text, (size_t)(equals - text));
     return equals + 1;
 }
 
-void value_pair(Arena *a, const char *value)
+void value_pair(Arena *arena, const char *value)
 {
     char *name;
-    (void)value_divide(a, value, &name);
+    (void)value_divide(arena, value, &name);
 }
 
 /* Returns what follows it. */
@@ -60,45 +60,45 @@ Shape value_read_shape(const char *text)
     }
 }
 
-void value_shape(Arena *a, const char *value)
+void value_shape(Arena *arena, const char *value)
 {
     char *name;
-    (void)value_read_shape(value_divide(a, value, &name));
+    (void)value_read_shape(value_divide(arena, value, &name));
 }
 
-void value_dim(Arena *a, const char *value)
+void value_dim(Arena *arena, const char *value)
 {
     char *name;
-    (void)value_read_dimension(value_divide(a, value, &name));
+    (void)value_read_dimension(value_divide(arena, value, &name));
 }
 
-static const PassRow *find_pass(Arena *a, const char *name)
+static const PassRow *find_pass(Arena *arena, const char *name)
 {
     int count;
     const PassRow *row = pass_rows(&count);
-    const char **names = NEW_ARRAY(a, const char *, count + 1);
+    const char **names = NEW_ARRAY(arena, const char *, count + 1);
     for (int i = 0; i < count; i++) {
         if (!strcmp(row[i].name, name))
             return row + i;
         names[i] = row[i].name;
     }
-    fail_unknown(a, "there is no pass", name, names);
+    fail_unknown(arena, "there is no pass", name, names);
 }
 
-void value_pass(Arena *a, const char *value)
+void value_pass(Arena *arena, const char *value)
 {
-    (void)find_pass(a, value);
+    (void)find_pass(arena, value);
 }
 
-void value_optional_pass(Arena *a, const char *value)
+void value_optional_pass(Arena *arena, const char *value)
 {
-    if (find_pass(a, value)->required)
+    if (find_pass(arena, value)->required)
         fail_at(STATUS_USAGE, LOC_NONE, NULL, "--without %s: no model compiles without this pass",
                 value);
 }
 
-void value_target(Arena *a, const char *value)
+void value_target(Arena *arena, const char *value)
 {
     if (!elf_machine(value))
-        fail_unknown(a, "there is no target", value, elf_targets);
+        fail_unknown(arena, "there is no target", value, elf_targets);
 }

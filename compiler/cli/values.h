@@ -8,7 +8,7 @@
 OptionCheck value_pair, value_shape, value_dim, value_pass, value_optional_pass, value_target;
 
 /* "NAME=VALUE": the last '=' divides, as names may hold one. Returns the value. */
-const char *value_divide(Arena *a, const char *text, char **name);
+const char *value_divide(Arena *arena, const char *text, char **name);
 /* 1x3x224x224, or "scalar". */
 Shape value_read_shape(const char *text);
 int64_t value_read_dimension(const char *text);

@@ -3,14 +3,14 @@
 
 #include <inttypes.h>
 
-Text arena_csv(const Program *p)
+Text arena_csv(const Program *program)
 {
-    Text t = text_new(p->graph->arena);
-    text_put(&t, "id,lower,upper,size,offset\n");
-    for (size_t i = 0; i < p->plan.block.n; i++) {
-        const Block *b = p->plan.block.at + i;
-        text_print(&t, "%zu,%d,%d,%" PRId64 ",%" PRId64 "\n", i, b->first, b->end, b->bytes,
+    Text text = text_new(program->graph->arena);
+    text_put(&text, "id,lower,upper,size,offset\n");
+    for (size_t i = 0; i < program->plan.block.n; i++) {
+        const Block *b = program->plan.block.at + i;
+        text_print(&text, "%zu,%d,%d,%" PRId64 ",%" PRId64 "\n", i, b->first, b->end, b->bytes,
                    b->offset);
     }
-    return t;
+    return text;
 }

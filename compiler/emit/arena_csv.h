@@ -9,6 +9,6 @@
 /* id,lower,upper,size,offset: a line per block in order of birth; alive in steps [lower, upper),
  * bytes. Blocks that the plan laid over each other on purpose (in place, diagonal overlap) overlap
  * here, too. */
-Text arena_csv(const Program *p);
+Text arena_csv(const Program *program);
 
 #endif

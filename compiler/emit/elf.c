@@ -133,42 +133,44 @@ typedef struct Object {
     uint32_t names_n;
 } Object;
 
-static uint64_t put(Object *o, const void *bytes, size_t n, uint64_t align)
+static uint64_t put(Object *object, const void *bytes, size_t n, uint64_t align)
 {
-    const uint64_t at = (o->at + align - 1) / align * align;
-    file_write(o->file, at, bytes, n);
-    o->at = at + n;
+    const uint64_t at = (object->at + align - 1) / align * align;
+    file_write(object->file, at, bytes, n);
+    object->at = at + n;
     return at;
 }
 
-static void name_section(Object *o, int i, const char *name)
+static void name_section(Object *object, int i, const char *name)
 {
     const size_t n = strlen(name) + 1;
-    memcpy(o->names + o->names_n, name, n);
-    o->section[i].sh_name = o->names_n;
-    o->names_n += (uint32_t)n;
+    memcpy(object->names + object->names_n, name, n);
+    object->section[i].sh_name = object->names_n;
+    object->names_n += (uint32_t)n;
 }
 
-static void add_section(Object *o, int i, const char *name, Elf64_Shdr s, const void *bytes,
+static void add_section(Object *object, int i, const char *name, Elf64_Shdr s, const void *bytes,
                         size_t n)
 {
-    o->section[i] = s;
+    object->section[i] = s;
     if (*name)
-        name_section(o, i, name);
-    o->section[i].sh_offset = put(o, bytes, n, s.sh_addralign);
-    o->section[i].sh_size = n;
+        name_section(object, i, name);
+    object->section[i].sh_offset = put(object, bytes, n, s.sh_addralign);
+    object->section[i].sh_size = n;
 }
 
 /* Words of the note: name size, description size, type, "GNU", then the property, padded to a word
  * of the machine. */
-static void add_note(Object *o)
+static void add_note(Object *object)
 {
-    const uint32_t note[] = { 4, 16, 5, 0x00554e47, o->m->property, 4, o->m->features, 0 };
+    const uint32_t note[] = {
+        4, 16, 5, 0x00554e47, object->m->property, 4, object->m->features, 0
+    };
     const Elf64_Shdr s = { .sh_type = SHT_NOTE, .sh_flags = SHF_ALLOC, .sh_addralign = 8 };
-    add_section(o, S_NOTE, ".note.gnu.property", s, note, sizeof note);
+    add_section(object, S_NOTE, ".note.gnu.property", s, note, sizeof note);
 }
 
-static void add_symbol(Object *o, const char *symbol, uint64_t bytes)
+static void add_symbol(Object *object, const char *symbol, uint64_t bytes)
 {
     char strings[80] = { 0 };
     const int n = snprintf(strings + 1, sizeof strings - 1, "%s", symbol);
@@ -179,38 +181,38 @@ static void add_symbol(Object *o, const char *symbol, uint64_t bytes)
     const Elf32_Sym narrow[2] = {
         { 0 }, { .st_name = 1, .st_info = info, .st_shndx = S_DATA, .st_size = (Elf32_Word)bytes }
     };
-    const bool is_wide = o->m->bits == 64;
+    const bool is_wide = object->m->bits == 64;
     const size_t size = is_wide ? sizeof *wide : sizeof *narrow;
     const Elf64_Shdr s = { .sh_type = SHT_SYMTAB,
                            .sh_link = S_STRINGS,
                            .sh_info = 1,
                            .sh_addralign = 8,
                            .sh_entsize = size };
-    add_section(o, S_SYMBOLS, ".symtab", s, is_wide ? (const void *)wide : narrow, 2 * size);
-    add_section(o, S_STRINGS, ".strtab", (Elf64_Shdr){ .sh_type = SHT_STRTAB, .sh_addralign = 1 },
-                strings, (size_t)n + 2);
+    add_section(object, S_SYMBOLS, ".symtab", s, is_wide ? (const void *)wide : narrow, 2 * size);
+    add_section(object, S_STRINGS, ".strtab",
+                (Elf64_Shdr){ .sh_type = SHT_STRTAB, .sh_addralign = 1 }, strings, (size_t)n + 2);
 }
 
-static void add_headers_64(Object *o)
+static void add_headers_64(Object *object)
 {
     Elf64_Ehdr h = { .e_ident = { 0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT },
                      .e_type = ET_REL,
-                     .e_machine = o->m->machine,
+                     .e_machine = object->m->machine,
                      .e_version = EV_CURRENT,
-                     .e_flags = o->m->flags,
+                     .e_flags = object->m->flags,
                      .e_ehsize = sizeof h,
-                     .e_shentsize = sizeof *o->section,
+                     .e_shentsize = sizeof *object->section,
                      .e_shnum = SECTIONS,
                      .e_shstrndx = S_NAMES };
-    h.e_shoff = put(o, o->section, sizeof o->section, 8);
-    file_write(o->file, 0, &h, sizeof h);
+    h.e_shoff = put(object, object->section, sizeof object->section, 8);
+    file_write(object->file, 0, &h, sizeof h);
 }
 
-static void add_headers_32(Object *o)
+static void add_headers_32(Object *object)
 {
     Elf32_Shdr narrow[SECTIONS];
     for (int i = 0; i < SECTIONS; i++) {
-        const Elf64_Shdr *s = o->section + i;
+        const Elf64_Shdr *s = object->section + i;
         narrow[i] = (Elf32_Shdr){ s->sh_name,
                                   s->sh_type,
                                   (Elf32_Word)s->sh_flags,
@@ -224,41 +226,41 @@ static void add_headers_32(Object *o)
     }
     Elf32_Ehdr h = { .e_ident = { 0x7f, 'E', 'L', 'F', ELFCLASS32, ELFDATA2LSB, EV_CURRENT },
                      .e_type = ET_REL,
-                     .e_machine = o->m->machine,
+                     .e_machine = object->m->machine,
                      .e_version = EV_CURRENT,
-                     .e_flags = o->m->flags,
+                     .e_flags = object->m->flags,
                      .e_ehsize = sizeof h,
                      .e_shentsize = sizeof *narrow,
                      .e_shnum = SECTIONS,
                      .e_shstrndx = S_NAMES };
-    h.e_shoff = (Elf32_Off)put(o, narrow, sizeof narrow, 8);
-    file_write(o->file, 0, &h, sizeof h);
+    h.e_shoff = (Elf32_Off)put(object, narrow, sizeof narrow, 8);
+    file_write(object->file, 0, &h, sizeof h);
 }
 
-void elf_finish(File *f, const ElfMachine *m, const char *symbol, uint64_t bytes)
+void elf_finish(File *f, const ElfMachine *machine, const char *symbol, uint64_t bytes)
 {
-    Object o = { .file = f, .m = m, .at = DATA_AT + bytes, .names_n = 1 };
+    Object object = { .file = f, .m = machine, .at = DATA_AT + bytes, .names_n = 1 };
     const bool large = bytes > NEAR_LIMIT;
     const Elf64_Shdr text = { .sh_type = SHT_PROGBITS, .sh_addralign = 1 };
-    o.section[S_DATA] = (Elf64_Shdr){ .sh_type = SHT_PROGBITS,
-                                      .sh_flags = SHF_ALLOC | (large ? LARGE_SECTION : 0),
-                                      .sh_offset = DATA_AT,
-                                      .sh_size = bytes,
-                                      .sh_addralign = 64 };
-    name_section(&o, S_DATA, large ? ".lrodata" : ".rodata");
-    if (m->property)
-        add_note(&o);
+    object.section[S_DATA] = (Elf64_Shdr){ .sh_type = SHT_PROGBITS,
+                                           .sh_flags = SHF_ALLOC | (large ? LARGE_SECTION : 0),
+                                           .sh_offset = DATA_AT,
+                                           .sh_size = bytes,
+                                           .sh_addralign = 64 };
+    name_section(&object, S_DATA, large ? ".lrodata" : ".rodata");
+    if (machine->property)
+        add_note(&object);
     else
-        add_section(&o, S_NOTE, ".comment", text, "", 0);
-    add_section(&o, S_STACK, ".note.GNU-stack", text, "", 0);
-    add_symbol(&o, symbol, bytes);
-    name_section(&o, S_NAMES, ".shstrtab");
-    o.section[S_NAMES].sh_type = SHT_STRTAB;
-    o.section[S_NAMES].sh_addralign = 1;
-    o.section[S_NAMES].sh_size = o.names_n;
-    o.section[S_NAMES].sh_offset = put(&o, o.names, o.names_n, 1);
-    if (m->bits == 64)
-        add_headers_64(&o);
+        add_section(&object, S_NOTE, ".comment", text, "", 0);
+    add_section(&object, S_STACK, ".note.GNU-stack", text, "", 0);
+    add_symbol(&object, symbol, bytes);
+    name_section(&object, S_NAMES, ".shstrtab");
+    object.section[S_NAMES].sh_type = SHT_STRTAB;
+    object.section[S_NAMES].sh_addralign = 1;
+    object.section[S_NAMES].sh_size = object.names_n;
+    object.section[S_NAMES].sh_offset = put(&object, object.names, object.names_n, 1);
+    if (machine->bits == 64)
+        add_headers_64(&object);
     else
-        add_headers_32(&o);
+        add_headers_32(&object);
 }

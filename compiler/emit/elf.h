@@ -13,11 +13,11 @@ extern const char *const elf_targets[];
 const ElfMachine *elf_machine(const char *target);
 /* Fails with 69, naming the alternative, where `bytes` are more than the object format and linkers
  * take. */
-void elf_check(const ElfMachine *m, uint64_t bytes);
+void elf_check(const ElfMachine *machine, uint64_t bytes);
 /* Where in the file the constant begins: write it there, then finish. */
 uint64_t elf_data_offset(void);
 /* Everything around the constant: a read-only section, aligned to 64, with `symbol` over all of it.
  */
-void elf_finish(File *f, const ElfMachine *m, const char *symbol, uint64_t bytes);
+void elf_finish(File *file, const ElfMachine *machine, const char *symbol, uint64_t bytes);
 
 #endif

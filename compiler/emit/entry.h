@@ -6,13 +6,13 @@
 #include "emit/interface.h"
 
 /* Of the header: prototypes, and where the weights come from. */
-Text entry_declarations(const Emitter *e);
+Text entry_declarations(const Emitter *emitter);
 /* Of the source: by what the weights are known. */
-void entry_seal(Text *t, const Emitter *e);
+void entry_seal(Text *text, const Emitter *emitter);
 /* Of the source: the head of the function that does the work, its last statement, and the functions
  * around it. */
-Text entry_head(const Emitter *e);
-Text entry_call(const Emitter *e);
-Text entry_functions(const Emitter *e);
+Text entry_head(const Emitter *emitter);
+Text entry_call(const Emitter *emitter);
+Text entry_functions(const Emitter *emitter);
 
 #endif

@@ -7,15 +7,15 @@
 
 enum { HEAD = 256 * 1024 };
 
-json_t *files_list(Output *o)
+json_t *files_list(Output *output)
 {
     json_t *list = manifest_made(json_object());
-    Written w;
-    for (size_t i = 0; output_written(o, i, &w); i++) {
+    Written written;
+    for (size_t i = 0; output_written(output, i, &written); i++) {
         json_t *file = manifest_made(json_object());
-        manifest_set(file, "bytes", json_integer((json_int_t)w.bytes));
-        manifest_set(file, "sum", json_string(w.sum));
-        manifest_set(list, w.name, file);
+        manifest_set(file, "bytes", json_integer((json_int_t)written.bytes));
+        manifest_set(file, "sum", json_string(written.sum));
+        manifest_set(list, written.name, file);
     }
     return list;
 }
@@ -33,33 +33,33 @@ static bool is_of_runtime(const char *file)
     return !strncmp(file, "src/inlay", 9);
 }
 
-static void forget(Output *o, const char *file, const json_t *facts)
+static void forget(Output *output, const char *file, const json_t *facts)
 {
-    Written w = { .name = file,
-                  .bytes = (uint64_t)json_integer_value(json_object_get(facts, "bytes")) };
+    Written written = { .name = file,
+                        .bytes = (uint64_t)json_integer_value(json_object_get(facts, "bytes")) };
     const char *sum = json_string_value(json_object_get(facts, "sum"));
-    if (!sum || strlen(sum) != sizeof w.sum - 1)
+    if (!sum || strlen(sum) != sizeof written.sum - 1)
         return;
-    memcpy(w.sum, sum, sizeof w.sum);
-    output_forget(o, &w);
+    memcpy(written.sum, sum, sizeof written.sum);
+    output_forget(output, &written);
 }
 
-void files_forget(Output *o, Arena *a, const char *name)
+void files_forget(Output *output, Arena *arena, const char *name)
 {
     static const char KEY[] = "\n  \"files\": ";
-    const char *text = output_former(o, arena_printf(a, "%s.json", name), HEAD);
+    const char *text = output_former(output, arena_printf(arena, "%s.json", name), HEAD);
     const char *at = text ? strstr(text, KEY) : NULL;
     if (!at)
         return;
     at += sizeof KEY - 1;
     json_t *list = json_loadb(at, strlen(at), JSON_DISABLE_EOF_CHECK, NULL);
-    const bool alone = !output_has_other(o, ".json", arena_printf(a, "%s.json", name));
+    const bool alone = !output_has_other(output, ".json", arena_printf(arena, "%s.json", name));
     const char *file;
     json_t *facts;
     json_object_foreach(list, file, facts)
     {
         if (is_of_model(file, name) || (alone && is_of_runtime(file)))
-            forget(o, file, facts);
+            forget(output, file, facts);
     }
     json_decref(list);
 }

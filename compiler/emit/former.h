@@ -7,9 +7,9 @@
 #include "emit/manifest.h"
 
 /* All files of the output so far: {"src/kws.h": {"bytes": 1, "sum": "..."}, ...}. */
-json_t *files_list(Output *o);
+json_t *files_list(Output *output);
 /* What DIR/NAME.json of an earlier compile lists is to go, if it is not written again. Headers of
  * the runtime stay where manifests of other models lie beside it. */
-void files_forget(Output *o, Arena *a, const char *name);
+void files_forget(Output *output, Arena *arena, const char *name);
 
 #endif

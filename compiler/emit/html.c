@@ -20,26 +20,26 @@ typedef struct Html {
 } Html;
 
 /* Model text: printable ASCII, nothing that HTML reads as its own, cut. */
-static void put_cut(Text *t, const char *s, int most)
+static void put_cut(Text *text, const char *s, int most)
 {
     int n = 0;
     for (; *s && n < most; s++, n++) {
         if (*s == '<' || *s == '>' || *s == '&' || *s == '"' || *s == '\'')
-            text_print(t, "&#%d;", *s);
+            text_print(text, "&#%d;", *s);
         else
-            text_add(t, *s >= ' ' && *s < 127 ? s : "?", 1);
+            text_add(text, *s >= ' ' && *s < 127 ? s : "?", 1);
     }
     if (*s)
-        text_put(t, "&hellip;");
+        text_put(text, "&hellip;");
 }
 
-static void put_escaped(Text *t, const char *s)
+static void put_escaped(Text *text, const char *s)
 {
-    put_cut(t, s, MOST_NAME);
+    put_cut(text, s, MOST_NAME);
 }
 
 /* 1,234,567 */
-static const char *grouped(Arena *a, int64_t v)
+static const char *grouped(Arena *arena, int64_t v)
 {
     char plain[24], out[32];
     const int n = snprintf(plain, sizeof plain, "%" PRId64, v);
@@ -49,324 +49,334 @@ static const char *grouped(Arena *a, int64_t v)
             out[k++] = ',';
         out[k++] = plain[i];
     }
-    return arena_text(a, out, (size_t)k);
+    return arena_text(arena, out, (size_t)k);
 }
 
-static int colour_of(Html *h, const char *op)
+static int colour_of(Html *html, const char *op)
 {
-    for (size_t i = 0; i < h->op.n; i++)
-        if (!strcmp(h->op.at[i], op))
+    for (size_t i = 0; i < html->op.n; i++)
+        if (!strcmp(html->op.at[i], op))
             return (int)(i % COLOURS);
-    VEC_PUSH(h->arena, &h->op, op);
-    return (int)((h->op.n - 1) % COLOURS);
+    VEC_PUSH(html->arena, &html->op, op);
+    return (int)((html->op.n - 1) % COLOURS);
 }
 
 /* ---- totals ---- */
 
-static void put_card(Text *t, const char *what, const char *figure, const char *mark)
+static void put_card(Text *text, const char *what, const char *figure, const char *mark)
 {
-    text_print(t, "<li><b%s%s%s>%s</b> %s\n", *mark ? " class=\"" : "", mark, *mark ? "\"" : "",
+    text_print(text, "<li><b%s%s%s>%s</b> %s\n", *mark ? " class=\"" : "", mark, *mark ? "\"" : "",
                figure, what);
 }
 
-static void bound_cards(const Html *h, Text *t)
+static void bound_cards(const Html *html, Text *text)
 {
-    const Plan *plan = &h->program->plan;
+    const Plan *plan = &html->program->plan;
     const int64_t gap = plan->arena_size - plan->lower_bound;
-    put_card(t, "bytes: no plan of these steps needs less", grouped(h->arena, plan->lower_bound),
-             "");
+    put_card(text, "bytes: no plan of these steps needs less",
+             grouped(html->arena, plan->lower_bound), "");
     if (plan->optimal)
-        put_card(t, "the plan, proved", "optimal", "good");
+        put_card(text, "the plan, proved", "optimal", "good");
     else
         put_card(
-            t, "above the bound",
-            arena_printf(h->arena, "%.2f %%",
+            text, "above the bound",
+            arena_printf(html->arena, "%.2f %%",
                          plan->lower_bound ? 100.0 * (double)gap / (double)plan->lower_bound : 0.0),
             "mark");
 }
 
-static void region_cards(const Html *h, Text *t)
+static void region_cards(const Html *html, Text *text)
 {
-    const Plan *plan = &h->program->plan;
+    const Plan *plan = &html->program->plan;
     for (size_t i = 0; i < plan->region.n; i++) {
         const RegionUse *r = plan->region.at + i;
-        put_card(t,
-                 arena_printf(h->arena,
+        put_card(text,
+                 arena_printf(html->arena,
                               "bytes of %s in %s, which cost %" PRId64 " each to read or write",
-                              grouped(h->arena, r->capacity), r->name, r->cost),
-                 grouped(h->arena, r->size), "");
+                              grouped(html->arena, r->capacity), r->name, r->cost),
+                 grouped(html->arena, r->size), "");
     }
     const double above =
         plan->region_least
             ? 100.0 * (double)(plan->region_cost - plan->region_least) / (double)plan->region_least
             : 0.0;
     if (plan->region_cost == plan->region_least)
-        put_card(t, "the traffic's cost, proved", "optimal", "good");
+        put_card(text, "the traffic's cost, proved", "optimal", "good");
     else
-        put_card(t, "at most is the traffic's cost above the least",
-                 arena_printf(h->arena, "%.2f %%", above), "mark");
+        put_card(text, "at most is the traffic's cost above the least",
+                 arena_printf(html->arena, "%.2f %%", above), "mark");
 }
 
-static Text summary(const Html *h)
+static Text summary(const Html *html)
 {
-    const Program *p = h->program;
+    const Program *p = html->program;
     const Plan *plan = &p->plan;
-    Text t = text_new(h->arena);
+    Text text = text_new(html->arena);
     int64_t macs = 0;
     for (size_t i = 0; i < p->step.n; i++)
         macs = i64_add(macs, p->step.at[i]->macs);
-    text_print(&t,
+    text_print(&text,
                "<h1>%s</h1>\n<p class=\"soft\">Memory plan by Inlay " INLAY_VERSION
                ", opset %" PRId64 "</p>\n<ul class=\"cards\">\n",
-               h->name, graph_opset(p->graph, ""));
-    put_card(&t, "bytes of arena (RAM)", grouped(h->arena, plan->arena_size), "");
+               html->name, graph_opset(p->graph, ""));
+    put_card(&text, "bytes of arena (RAM)", grouped(html->arena, plan->arena_size), "");
     if (plan->region.n)
-        region_cards(h, &t);
+        region_cards(html, &text);
     else
-        bound_cards(h, &t);
-    put_card(&t, "bytes of weights (flash)", grouped(h->arena, (int64_t)p->weight_bytes), "");
-    put_card(&t, "multiply-accumulates", grouped(h->arena, macs), "");
-    put_card(&t, "steps", grouped(h->arena, (int64_t)p->step.n), "");
-    text_put(&t, "</ul>\n");
-    return t;
+        bound_cards(html, &text);
+    put_card(&text, "bytes of weights (flash)", grouped(html->arena, (int64_t)p->weight_bytes), "");
+    put_card(&text, "multiply-accumulates", grouped(html->arena, macs), "");
+    put_card(&text, "steps", grouped(html->arena, (int64_t)p->step.n), "");
+    text_put(&text, "</ul>\n");
+    return text;
 }
 
 /* ---- the map ---- */
 
-static void put_block_name(Text *t, const Program *p, const Block *b)
+static void put_block_name(Text *text, const Program *program, const Block *block)
 {
-    put_escaped(t, block_name(p, b));
-    if (b->ring)
-        text_print(t, " (ring of %d rows)", b->ring);
+    put_escaped(text, block_name(program, block));
+    if (block->ring)
+        text_print(text, " (ring of %d rows)", block->ring);
 }
 
 /* Its first byte, in its region where there are several. */
-static const char *place_of(const Html *h, const Block *b)
+static const char *place_of(const Html *html, const Block *block)
 {
-    const Plan *plan = &h->program->plan;
-    const int region = b->tensor ? b->tensor->region : 0;
-    const char *at = grouped(h->arena, b->offset - program_region_start(h->program, region));
-    return plan->region.n ? arena_printf(h->arena, "%s %s", plan->region.at[region].name, at) : at;
+    const Plan *plan = &html->program->plan;
+    const int region = block->tensor ? block->tensor->region : 0;
+    const char *at =
+        grouped(html->arena, block->offset - program_region_start(html->program, region));
+    return plan->region.n ? arena_printf(html->arena, "%s %s", plan->region.at[region].name, at)
+                          : at;
 }
 
-static void put_block(Html *h, Text *t, const Block *b)
+static void put_block(Html *html, Text *text, const Block *block)
 {
-    const Step *by = block_maker(h->program, b), *maker = by ? by : h->program->step.at[b->first];
-    text_print(t,
+    const Step *by = block_maker(html->program, block);
+    const Step *maker = by ? by : html->program->step.at[block->first];
+    text_print(text,
                "<rect class=\"c%d%s%s\" x=\"%d\" y=\"%" PRId64 "\" width=\"%d\" height=\"%" PRId64
                "\"><title>",
-               colour_of(h, step_name(maker)), b->ring ? " ring" : "", b->scratch ? " scratch" : "",
-               b->first, h->program->plan.arena_size - b->offset - b->bytes, b->end - b->first,
-               b->bytes);
-    put_block_name(t, h->program, b);
-    text_print(t, "\n%s bytes at %s, steps %d to %d</title></rect>\n", grouped(h->arena, b->bytes),
-               place_of(h, b), b->first, b->end - 1);
+               colour_of(html, step_name(maker)), block->ring ? " ring" : "",
+               block->scratch ? " scratch" : "", block->first,
+               html->program->plan.arena_size - block->offset - block->bytes,
+               block->end - block->first, block->bytes);
+    put_block_name(text, html->program, block);
+    text_print(text, "\n%s bytes at %s, steps %d to %d</title></rect>\n",
+               grouped(html->arena, block->bytes), place_of(html, block), block->first,
+               block->end - 1);
 }
 
-static void put_live(const Html *h, Text *t)
+static void put_live(const Html *html, Text *text)
 {
-    const Program *p = h->program;
+    const Program *p = html->program;
     int64_t most = 1;
     for (size_t i = 0; i < p->step.n; i++)
         most = i64_max(most, p->plan.live[i]);
-    text_print(t,
+    text_print(text,
                "<div class=\"axis\"><span>%s</span><span>alive</span></div>\n<svg id=\"live\" "
                "viewBox=\"0 0 %zu %" PRId64 "\" preserveAspectRatio=\"none\" aria-label=\"bytes "
                "alive at each step\"><path d=\"M0 %" PRId64,
-               grouped(h->arena, most), p->step.n, most, most);
+               grouped(html->arena, most), p->step.n, most, most);
     for (size_t i = 0; i < p->step.n; i++)
-        text_print(t, "V%" PRId64 "H%zu", most - p->plan.live[i], i + 1);
-    text_print(t, "V%" PRId64 "Z\"/></svg>\n", most);
+        text_print(text, "V%" PRId64 "H%zu", most - p->plan.live[i], i + 1);
+    text_print(text, "V%" PRId64 "Z\"/></svg>\n", most);
 }
 
-static Text map(Html *h)
+static Text map(Html *html)
 {
-    const Program *p = h->program;
+    const Program *p = html->program;
     const Plan *plan = &p->plan;
     const size_t steps = p->step.n;
-    Text t = text_new(h->arena);
-    text_print(&t, "<div class=\"axis\"><span>%s</span><span>0</span></div>\n",
-               grouped(h->arena, plan->arena_size));
+    Text text = text_new(html->arena);
+    text_print(&text, "<div class=\"axis\"><span>%s</span><span>0</span></div>\n",
+               grouped(html->arena, plan->arena_size));
     text_print(
-        &t,
+        &text,
         "<svg id=\"map\" viewBox=\"0 0 %zu %" PRId64
         "\" preserveAspectRatio=\"none\" role=\"img\" aria-label=\"arena offsets over steps\">\n",
         steps, i64_max(1, plan->arena_size));
     for (size_t i = 0; i < plan->block.n; i++)
-        put_block(h, &t, plan->block.at + i);
+        put_block(html, &text, plan->block.at + i);
     text_print(
-        &t, "<line x1=\"0\" y1=\"0\" x2=\"%zu\" y2=\"0\"><title>the arena's end</title></line>\n",
+        &text,
+        "<line x1=\"0\" y1=\"0\" x2=\"%zu\" y2=\"0\"><title>the arena's end</title></line>\n",
         steps);
     for (int i = 1; i < (int)plan->region.n; i++) {
         const int64_t y = plan->arena_size - program_region_start(p, i);
-        text_print(&t,
+        text_print(&text,
                    "<line x1=\"0\" y1=\"%" PRId64 "\" x2=\"%zu\" y2=\"%" PRId64
                    "\"><title>%s begins</title></line>\n",
                    y, steps, y, plan->region.at[i].name);
     }
     if (!plan->region.n)
-        text_print(&t,
+        text_print(&text,
                    "<line class=\"bound\" x1=\"0\" y1=\"%" PRId64 "\" x2=\"%zu\" y2=\"%" PRId64
                    "\"><title>lower bound</title></line>\n",
                    plan->arena_size - plan->lower_bound, steps,
                    plan->arena_size - plan->lower_bound);
-    text_print(&t,
+    text_print(&text,
                "<rect id=\"here\" x=\"%d\" y=\"0\" width=\"1\" height=\"%" PRId64 "\"/></svg>\n",
-               h->peak.first, plan->arena_size);
-    put_live(h, &t);
-    text_print(&t,
+               html->peak.first, plan->arena_size);
+    put_live(html, &text);
+    text_print(&text,
                "<div class=\"under\"><span>step 0</span><span>step %zu</span></div>\n<div></div>\n",
                steps ? steps - 1 : 0);
-    text_print(&t,
+    text_print(&text,
                "<input id=\"cursor\" type=\"range\" min=\"0\" max=\"%zu\" value=\"%d\" "
                "aria-label=\"step\">\n",
-               steps ? steps - 1 : 0, h->peak.first);
-    return t;
+               steps ? steps - 1 : 0, html->peak.first);
+    return text;
 }
 
-static Text legend(Html *h)
+static Text legend(Html *html)
 {
-    Text t = text_new(h->arena);
-    const Plan *plan = &h->program->plan;
+    Text text = text_new(html->arena);
+    const Plan *plan = &html->program->plan;
     for (size_t i = 0; i < plan->region.n; i++)
-        text_print(&t, "%s%s%s", i ? ", " : "<p>From the bottom: ", plan->region.at[i].name,
+        text_print(&text, "%s%s%s", i ? ", " : "<p>From the bottom: ", plan->region.at[i].name,
                    i + 1 < plan->region.n ? "" : ".</p>\n");
-    text_put(&t, "<p class=\"legend\">made by ");
-    for (size_t i = 0; i < h->op.n; i++) {
-        text_print(&t, "<span><i class=\"c%zu\"></i>", i % COLOURS);
-        put_escaped(&t, h->op.at[i]);
-        text_put(&t, "</span>");
+    text_put(&text, "<p class=\"legend\">made by ");
+    for (size_t i = 0; i < html->op.n; i++) {
+        text_print(&text, "<span><i class=\"c%zu\"></i>", i % COLOURS);
+        put_escaped(&text, html->op.at[i]);
+        text_put(&text, "</span>");
     }
-    text_put(&t, "</p>\n");
-    return t;
+    text_put(&text, "</p>\n");
+    return text;
 }
 
 /* ---- the peak ---- */
 
-static Text peak(const Html *h)
+static Text peak(const Html *html)
 {
-    const Peak *peak = &h->peak;
-    Text t = text_new(h->arena);
-    text_print(&t, "<p>Most bytes are in use at step%s %d", peak->end - peak->first > 1 ? "s" : "",
-               peak->first);
+    const Peak *peak = &html->peak;
+    Text text = text_new(html->arena);
+    text_print(&text, "<p>Most bytes are in use at step%s %d",
+               peak->end - peak->first > 1 ? "s" : "", peak->first);
     if (peak->end - peak->first > 1)
-        text_print(&t, " to %d, which run row by row", peak->end - 1);
-    text_print(&t, ": %s.</p>\n", grouped(h->arena, peak->bytes));
+        text_print(&text, " to %d, which run row by row", peak->end - 1);
+    text_print(&text, ": %s.</p>\n", grouped(html->arena, peak->bytes));
     if (peak->advice.n)
-        text_put(&t, "<p>What would shrink it:</p>\n<ul>\n");
+        text_put(&text, "<p>What would shrink it:</p>\n<ul>\n");
     for (size_t i = 0; i < peak->advice.n; i++) {
-        text_put(&t, "<li>");
-        put_cut(&t, peak->advice.at[i], MOST_ADVICE);
-        text_put(&t, "\n");
+        text_put(&text, "<li>");
+        put_cut(&text, peak->advice.at[i], MOST_ADVICE);
+        text_put(&text, "\n");
     }
     if (peak->advice.n)
-        text_put(&t, "</ul>\n");
-    text_print(&t,
+        text_put(&text, "</ul>\n");
+    text_print(&text,
                "<p>Alive at step <b id=\"step\">%d</b>:</p>\n<div "
                "class=\"wide\"><table><thead><tr><th>tensor<th class=\"n\">bytes<th "
                "class=\"n\">offset<th class=\"n\">steps</thead>\n<tbody id=\"alive\">\n",
                peak->first);
     for (size_t i = 0; i < peak->block.n; i++) {
         const Block *b = peak->block.at[i].block;
-        text_put(&t, "<tr><td>");
-        put_block_name(&t, h->program, b);
-        text_print(&t, "<td class=\"n\">%s<td class=\"n\">%s<td class=\"n\">%d to %d\n",
-                   grouped(h->arena, b->bytes), place_of(h, b), b->first, b->end - 1);
+        text_put(&text, "<tr><td>");
+        put_block_name(&text, html->program, b);
+        text_print(&text, "<td class=\"n\">%s<td class=\"n\">%s<td class=\"n\">%d to %d\n",
+                   grouped(html->arena, b->bytes), place_of(html, b), b->first, b->end - 1);
     }
-    text_put(&t, "</table></div>\n");
-    return t;
+    text_put(&text, "</table></div>\n");
+    return text;
 }
 
 /* ---- tables ---- */
 
-static Text curve(const Html *h)
+static Text curve(const Html *html)
 {
-    Text t = text_new(h->arena);
-    const Plan *plan = &h->program->plan;
+    Text text = text_new(html->arena);
+    const Plan *plan = &html->program->plan;
     if (!plan->curve.n)
-        return t;
+        return text;
     text_put(
-        &t, "<section>\n<h2>Arena against work</h2>\n<div class=\"wide\"><table><thead><tr><th><th "
-            "class=\"n\">bytes of arena<th class=\"n\">MACs"
-            "<th class=\"n\">steps<th class=\"n\">of them row by row<th "
-            "class=\"n\">strips</thead>\n<tbody>\n");
+        &text,
+        "<section>\n<h2>Arena against work</h2>\n<div class=\"wide\"><table><thead><tr><th><th "
+        "class=\"n\">bytes of arena<th class=\"n\">MACs"
+        "<th class=\"n\">steps<th class=\"n\">of them row by row<th "
+        "class=\"n\">strips</thead>\n<tbody>\n");
     for (size_t i = 0; i < plan->curve.n; i++) {
         const CurvePoint *c = plan->curve.at + i;
-        text_print(&t,
+        text_print(&text,
                    "<tr%s><td>%s<td class=\"n\">%s<td class=\"n\">%.3fx<td class=\"n\">%d<td "
                    "class=\"n\">%d<td class=\"n\">%d\n",
                    c->chosen ? " class=\"taken\"" : "", c->chosen ? "taken" : "",
-                   grouped(h->arena, c->arena), curve_factor(plan, c), c->steps, c->streamed,
+                   grouped(html->arena, c->arena), curve_factor(plan, c), c->steps, c->streamed,
                    c->strips);
     }
-    text_put(&t, "</table></div>\n</section>\n");
-    return t;
+    text_put(&text, "</table></div>\n</section>\n");
+    return text;
 }
 
-static Text streams(const Html *h)
+static Text streams(const Html *html)
 {
-    Text t = text_new(h->arena);
-    const Plan *plan = &h->program->plan;
+    Text text = text_new(html->arena);
+    const Plan *plan = &html->program->plan;
     bool any = false;
     for (size_t i = 0; i < plan->segment.n; i++) {
         const Segment *s = plan->segment.at + i;
         if (!s->list)
             continue;
-        text_put(&t, any ? "" : "<section>\n<h2>Steps that run together, row by row</h2>\n<ul>\n");
+        text_put(&text,
+                 any ? "" : "<section>\n<h2>Steps that run together, row by row</h2>\n<ul>\n");
         any = true;
-        text_print(&t, "<li>steps %d to %d: %d calls, then %d times %d, then %d%s\n", s->first,
+        text_print(&text, "<li>steps %d to %d: %d calls, then %d times %d, then %d%s\n", s->first,
                    s->first + s->count - 1, s->prologue, s->repeats, s->period, s->epilogue,
-                   h->program->step.at[s->first]->backward ? "; from the last row to the first"
-                                                           : "");
+                   html->program->step.at[s->first]->backward ? "; from the last row to the first"
+                                                              : "");
     }
     if (any)
-        text_put(&t, "</ul>\n</section>\n");
-    return t;
+        text_put(&text, "</ul>\n</section>\n");
+    return text;
 }
 
-static int64_t weights_of(const Step *s)
+static int64_t weights_of(const Step *step)
 {
-    int64_t bytes = 0, at;
-    for (int k = 0; k < s->n_operand; k++)
-        if (s->operand[k].tensor &&
-            tensor_root(s->operand[k].tensor, &at)->storage == STORE_WEIGHTS)
-            bytes += tensor_bytes(s->operand[k].tensor);
+    int64_t bytes = 0;
+    int64_t at;
+    for (int k = 0; k < step->n_operand; k++)
+        if (step->operand[k].tensor &&
+            tensor_root(step->operand[k].tensor, &at)->storage == STORE_WEIGHTS)
+            bytes += tensor_bytes(step->operand[k].tensor);
     return bytes;
 }
 
-static Text steps(const Html *h)
+static Text steps(const Html *html)
 {
-    const Program *p = h->program;
-    Text t = text_new(h->arena);
+    const Program *p = html->program;
+    Text text = text_new(html->arena);
     for (size_t i = 0; i < p->step.n; i++) {
         const Step *s = p->step.at[i];
-        text_print(&t, "<tr><td>%zu<td>", i);
-        put_escaped(&t, s->node ? s->node->name : "");
-        text_put(&t, "<td>");
-        put_escaped(&t, step_name(s));
-        text_print(&t, "<td>%s<td>%s<td>%s<td>%s", s->kernel->name,
+        text_print(&text, "<tr><td>%zu<td>", i);
+        put_escaped(&text, s->node ? s->node->name : "");
+        text_put(&text, "<td>");
+        put_escaped(&text, step_name(s));
+        text_print(&text, "<td>%s<td>%s<td>%s<td>%s", s->kernel->name,
                    s->n_out && s->operand[0].tensor
-                       ? shape_text(h->arena, &s->operand[0].tensor->shape)
+                       ? shape_text(html->arena, &s->operand[0].tensor->shape)
                        : "",
-                   grouped(h->arena, s->macs), grouped(h->arena, weights_of(s)));
-        text_print(&t, "<td>%s\n", grouped(h->arena, p->plan.live[i]));
+                   grouped(html->arena, s->macs), grouped(html->arena, weights_of(s)));
+        text_print(&text, "<td>%s\n", grouped(html->arena, p->plan.live[i]));
     }
-    return t;
+    return text;
 }
 
-static Text weights(const Html *h)
+static Text weights(const Html *html)
 {
-    const Program *p = h->program;
-    Text t = text_new(h->arena);
-    uint64_t sum = 0, most = UINT64_MAX;
+    const Program *p = html->program;
+    Text text = text_new(html->arena);
+    uint64_t sum = 0;
+    uint64_t most = UINT64_MAX;
     for (size_t i = 0; i < p->weight.n; i++)
         sum += p->weight.at[i].bytes;
     text_print(
-        &t,
+        &text,
         "<p>%zu arrays, %s bytes; alignment between them %s bytes. The largest:</p>\n<div "
         "class=\"wide\"><table><thead><tr><th>weight<th class=\"n\">bytes</thead>\n<tbody>\n",
-        p->weight.n, grouped(h->arena, (int64_t)sum),
-        grouped(h->arena, (int64_t)(p->weight_bytes - sum)));
+        p->weight.n, grouped(html->arena, (int64_t)sum),
+        grouped(html->arena, (int64_t)(p->weight_bytes - sum)));
     size_t shown = 0;
     while (shown < MOST_WEIGHTS && shown < p->weight.n) {
         uint64_t next = 0;
@@ -378,36 +388,37 @@ static Text weights(const Html *h)
         for (size_t i = 0; i < p->weight.n && shown < MOST_WEIGHTS; i++) {
             if (p->weight.at[i].bytes != next)
                 continue;
-            text_put(&t, "<tr><td>");
-            put_escaped(&t, p->weight.at[i].tensor->name);
-            text_print(&t, "<td class=\"n\">%s\n", grouped(h->arena, (int64_t)next));
+            text_put(&text, "<tr><td>");
+            put_escaped(&text, p->weight.at[i].tensor->name);
+            text_print(&text, "<td class=\"n\">%s\n", grouped(html->arena, (int64_t)next));
             shown++;
         }
         most = next;
     }
-    text_put(&t, "</table></div>\n");
-    return t;
+    text_put(&text, "</table></div>\n");
+    return text;
 }
 
-static void put_values(const Html *h, Text *t, const char *kind, Tensor *const *v, size_t n)
+static void put_values(const Html *html, Text *text, const char *kind, Tensor *const *v, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
-        text_print(t, "<tr><td>%s %zu<td>", kind, i);
-        put_escaped(t, v[i]->name);
-        text_print(t, "<td>%s<td>%s<td class=\"n\">%s\n", dtype_name(v[i]->dtype),
-                   shape_text(h->arena, &v[i]->shape), grouped(h->arena, tensor_bytes(v[i])));
+        text_print(text, "<tr><td>%s %zu<td>", kind, i);
+        put_escaped(text, v[i]->name);
+        text_print(text, "<td>%s<td>%s<td class=\"n\">%s\n", dtype_name(v[i]->dtype),
+                   shape_text(html->arena, &v[i]->shape), grouped(html->arena, tensor_bytes(v[i])));
     }
 }
 
-static Text values(const Html *h)
+static Text values(const Html *html)
 {
-    Text t = text_new(h->arena);
-    text_put(&t, "<div class=\"wide\"><table><thead><tr><th><th>name<th>type<th>shape<th "
-                 "class=\"n\">bytes</thead>\n<tbody>\n");
-    put_values(h, &t, "input", h->program->graph->input.at, h->program->graph->input.n);
-    put_values(h, &t, "output", h->program->graph->output.at, graph_results(h->program->graph));
-    text_put(&t, "</table></div>\n");
-    return t;
+    Text text = text_new(html->arena);
+    text_put(&text, "<div class=\"wide\"><table><thead><tr><th><th>name<th>type<th>shape<th "
+                    "class=\"n\">bytes</thead>\n<tbody>\n");
+    put_values(html, &text, "input", html->program->graph->input.at, html->program->graph->input.n);
+    put_values(html, &text, "output", html->program->graph->output.at,
+               graph_results(html->program->graph));
+    text_put(&text, "</table></div>\n");
+    return text;
 }
 
 /* ---- the file ---- */
@@ -418,12 +429,13 @@ static int hex_digit(char c)
 }
 
 /* Base64 of the SHA-256 of the script: a browser then runs this script and no other. */
-static const char *script_hash(Arena *a, const char *html)
+static const char *script_hash(Arena *arena, const char *html)
 {
     static const char digit[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    const char *begin = strstr(html, "<script>") + strlen("<script>"),
-               *end = strstr(begin, "</script>");
-    char hex[65], *out = arena_alloc(a, 45);
+    const char *begin = strstr(html, "<script>") + strlen("<script>");
+    const char *end = strstr(begin, "</script>");
+    char hex[65];
+    char *out = arena_alloc(arena, 45);
     uint8_t byte[33] = { 0 };
     Sha256 sha;
     sha256_begin(&sha);
@@ -441,30 +453,38 @@ static const char *script_hash(Arena *a, const char *html)
     return out;
 }
 
-static Text head(const Html *h, const char *hash)
+static Text head(const Html *html, const char *hash)
 {
-    Text t = text_new(h->arena);
+    Text text = text_new(html->arena);
     text_print(
-        &t,
+        &text,
         "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src "
         "'unsafe-inline'; script-src 'sha256-%s'\">\n<title>%s: memory plan</title>\n",
-        hash, h->name);
-    return t;
+        hash, html->name);
+    return text;
 }
 
 Text html_report(const Program *p, const char *name)
 {
-    Html h = { .arena = p->graph->arena, .program = p, .name = name, .peak = peak_find(p) };
+    Html html = { .arena = p->graph->arena, .program = p, .name = name, .peak = peak_find(p) };
     Section s[] = {
-        { "head", head(&h, "") },   { "summary", summary(&h) },    { "map", map(&h) },
-        { "legend", legend(&h) },   { "peak", peak(&h) },          { "curve", curve(&h) },
-        { "streams", streams(&h) }, { "steps", steps(&h) },        { "weights", weights(&h) },
-        { "values", values(&h) },   { "foot", text_new(h.arena) },
+        { "head", head(&html, "") },
+        { "summary", summary(&html) },
+        { "map", map(&html) },
+        { "legend", legend(&html) },
+        { "peak", peak(&html) },
+        { "curve", curve(&html) },
+        { "streams", streams(&html) },
+        { "steps", steps(&html) },
+        { "weights", weights(&html) },
+        { "values", values(&html) },
+        { "foot", text_new(html.arena) },
     };
     enum { SECTIONS = sizeof s / sizeof *s };
     text_put(&s[SECTIONS - 1].text, "<p>This file asks no server for anything. The same figures "
                                     "for programs: the .json beside it.</p>\n");
     s[0].text =
-        head(&h, script_hash(h.arena, template_fill(h.arena, "report.html", name, s, SECTIONS).at));
-    return template_fill(h.arena, "report.html", name, s, SECTIONS);
+        head(&html, script_hash(html.arena,
+                                template_fill(html.arena, "report.html", name, s, SECTIONS).at));
+    return template_fill(html.arena, "report.html", name, s, SECTIONS);
 }

@@ -8,6 +8,6 @@
 
 /* Names of the model are escaped and cut; what is shown without scripts is complete but for the
  * choice of a step. */
-Text html_report(const Program *p, const char *name);
+Text html_report(const Program *program, const char *name);
 
 #endif

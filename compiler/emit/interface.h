@@ -16,28 +16,28 @@ typedef struct Emitter {
                                  (equal ones are shared) */
 } Emitter;
 
-static inline bool has_weights(const Emitter *e)
+static inline bool has_weights(const Emitter *emitter)
 {
-    return e->p->weight_bytes != 0;
+    return emitter->p->weight_bytes != 0;
 }
 /* Are they linked into the program? */
-static inline bool has_symbol(const Emitter *e)
+static inline bool has_symbol(const Emitter *emitter)
 {
-    return has_weights(e) && e->form != WEIGHTS_BIN;
+    return has_weights(emitter) && emitter->form != WEIGHTS_BIN;
 }
 
 /* Macros of the header: bytes of the arena, or of each region and the structure of their pointers.
  */
-void interface_arena(Text *t, const Emitter *e);
+void interface_arena(Text *text, const Emitter *emitter);
 /* The type of the parameter `arena` before the name. */
-const char *interface_arena_type(const Emitter *e);
+const char *interface_arena_type(const Emitter *emitter);
 /* The statements that fill `base` from it. */
-void interface_arena_bases(Text *t, const Emitter *e);
+void interface_arena_bases(Text *text, const Emitter *emitter);
 /* Macros of the header: where inputs and results that lie in the arena begin. */
-void interface_offsets(Text *t, const Emitter *e);
+void interface_offsets(Text *text, const Emitter *emitter);
 /* NAME_inputs, NAME_outputs and what a caller must know of them. */
-Text interface_structs(const Emitter *e);
+Text interface_structs(const Emitter *emitter);
 /* Checks what the caller gave and fills `base`. */
-Text interface_bases(const Emitter *e);
+Text interface_bases(const Emitter *emitter);
 
 #endif

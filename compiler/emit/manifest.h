@@ -31,25 +31,25 @@ typedef struct ManifestText {
 
 /* The plan as it is emitted, so that others can judge it: the lists "tensors" and "schedule". */
 typedef struct ManifestPlan ManifestPlan;
-ManifestPlan *manifest_plan(const Program *p);
-void manifest_tensors(ManifestText *m, const ManifestPlan *l);
-void manifest_schedule(ManifestText *m, const Program *p);
+ManifestPlan *manifest_plan(const Program *program);
+void manifest_tensors(ManifestText *manifest, const ManifestPlan *l);
+void manifest_schedule(ManifestText *manifest, const Program *program);
 /* Adds a step's operands, with their places and the rows that a unit needs. */
 void manifest_operands(const ManifestPlan *l, json_t *step, const Step *s);
 
 /* A key with its value on one line (taken over), or with a list of elements, each on its own. */
-void manifest_key(ManifestText *m, const char *key, json_t *value);
-void manifest_list(ManifestText *m, const char *key);
-void manifest_element(ManifestText *m, json_t *value);
-void manifest_list_end(ManifestText *m);
+void manifest_key(ManifestText *manifest, const char *key, json_t *value);
+void manifest_list(ManifestText *manifest, const char *key);
+void manifest_element(ManifestText *manifest, json_t *value);
+void manifest_list_end(ManifestText *manifest);
 
 /* For parts of the document: never NULL, and text that is not UTF-8 gets '?'. */
-json_t *manifest_made(json_t *j);
+json_t *manifest_made(json_t *json);
 void manifest_set(json_t *object, const char *key, json_t *value);
-json_t *manifest_name(Arena *a, const char *s);
+json_t *manifest_name(Arena *arena, const char *s);
 
 /* The document, with a newline at its end. `stats` becomes its last key (taken over); NULL: none.
  */
-void manifest_write(const Program *p, const ManifestFacts *f, json_t *stats, Sink sink);
+void manifest_write(const Program *program, const ManifestFacts *facts, json_t *stats, Sink sink);
 
 #endif

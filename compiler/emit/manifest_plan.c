@@ -25,9 +25,9 @@ static json_t *integer(int64_t v)
     return json_integer((json_int_t)v);
 }
 
-static const char *storage_name(const Tensor *t)
+static const char *storage_name(const Tensor *tensor)
 {
-    switch (t->storage) {
+    switch (tensor->storage) {
     case STORE_ARENA:
         return "arena";
     case STORE_INPUT:
@@ -44,34 +44,36 @@ static json_t *entry(const ManifestPlan *l, size_t i)
     const Listed *e = l->listed.at + i;
     const Tensor *t = e->tensor;
     const Operand *o = e->operand;
-    json_t *j = manifest_made(json_object());
-    manifest_set(j, "index", integer((int64_t)i));
-    manifest_set(j, "name", manifest_name(l->arena, t->name));
-    manifest_set(j, "dtype", json_string(dtype_name(t->dtype)));
-    manifest_set(j, "storage", json_string(storage_name(t)));
+    json_t *json = manifest_made(json_object());
+    manifest_set(json, "index", integer((int64_t)i));
+    manifest_set(json, "name", manifest_name(l->arena, t->name));
+    manifest_set(json, "dtype", json_string(dtype_name(t->dtype)));
+    manifest_set(json, "storage", json_string(storage_name(t)));
     if (t->storage != STORE_ARENA)
-        manifest_set(j, "slot", integer(t->slot));
+        manifest_set(json, "slot", integer(t->slot));
     if (t->storage == STORE_ARENA && l->p->plan.region.n)
-        manifest_set(j, "region", integer(t->region));
-    manifest_set(j, "offset", integer(t->offset));
-    manifest_set(j, "bytes", integer(tensor_bytes(t)));
-    manifest_set(j, "extent", integer(o->ring ? i64_mul(o->ring, o->row_bytes) : tensor_bytes(t)));
+        manifest_set(json, "region", integer(t->region));
+    manifest_set(json, "offset", integer(t->offset));
+    manifest_set(json, "bytes", integer(tensor_bytes(t)));
+    manifest_set(json, "extent",
+                 integer(o->ring ? i64_mul(o->ring, o->row_bytes) : tensor_bytes(t)));
     if (o->scratch)
-        manifest_set(j, "scratch", json_true());
-    manifest_set(j, "first", integer(e->first));
-    manifest_set(j, "last", integer(e->last));
-    return j;
+        manifest_set(json, "scratch", json_true());
+    manifest_set(json, "first", integer(e->first));
+    manifest_set(json, "last", integer(e->last));
+    return json;
 }
 
-static json_t *table(const RowRule *r, int32_t units)
+static json_t *table(const RowRule *rule, int32_t units)
 {
-    json_t *list = manifest_made(json_array()), *j = manifest_made(json_object());
+    json_t *list = manifest_made(json_array());
+    json_t *json = manifest_made(json_object());
     for (int32_t u = 0; u < units; u++) {
-        json_array_append_new(list, manifest_made(integer(r->table[u].lo)));
-        json_array_append_new(list, manifest_made(integer(r->table[u].hi)));
+        json_array_append_new(list, manifest_made(integer(rule->table[u].lo)));
+        json_array_append_new(list, manifest_made(integer(rule->table[u].hi)));
     }
-    manifest_set(j, "table", list);
-    return j;
+    manifest_set(json, "table", list);
+    return json;
 }
 
 static json_t *rule(const RowRule *r, int32_t units)
@@ -90,131 +92,135 @@ static json_t *rule(const RowRule *r, int32_t units)
     }
 }
 
-static const char *access_name(const Operand *o)
+static const char *access_name(const Operand *operand)
 {
-    return o->scratch ? "scratch" : o->write && o->read ? "update" : o->write ? "write" : "read";
+    return operand->scratch                  ? "scratch"
+           : operand->write && operand->read ? "update"
+           : operand->write                  ? "write"
+                                             : "read";
 }
 
 static json_t *operand(const ManifestPlan *l, const Operand *o, const Reach *reach, int32_t step)
 {
     if (!o->tensor)
         return json_null();
-    json_t *j = manifest_made(json_object());
+    json_t *json = manifest_made(json_object());
     int64_t at;
     const Tensor *t = tensor_root(o->tensor, &at);
     at += o->offset;
-    manifest_set(j, "access", json_string(access_name(o)));
-    manifest_set(j, "reach", integer(bounds_bytes(o, reach)));
+    manifest_set(json, "access", json_string(access_name(o)));
+    manifest_set(json, "reach", integer(bounds_bytes(o, reach)));
     if (t->storage == STORE_WEIGHTS) {
-        manifest_set(j, "weights", integer(t->offset + at));
-        manifest_set(j, "bytes", integer(tensor_bytes(o->tensor)));
-        return j;
+        manifest_set(json, "weights", integer(t->offset + at));
+        manifest_set(json, "bytes", integer(tensor_bytes(o->tensor)));
+        return json;
     }
-    manifest_set(j, "tensor", integer(l->of[t->id]));
-    manifest_set(j, "at", integer(at));
-    manifest_set(j, "rows", integer(o->rows));
-    manifest_set(j, "row", integer(o->row_bytes));
-    manifest_set(j, "pixel", integer(o->pixel));
+    manifest_set(json, "tensor", integer(l->of[t->id]));
+    manifest_set(json, "at", integer(at));
+    manifest_set(json, "rows", integer(o->rows));
+    manifest_set(json, "row", integer(o->row_bytes));
+    manifest_set(json, "pixel", integer(o->pixel));
     if (o->part)
-        manifest_set(j, "part", integer(o->part));
+        manifest_set(json, "part", integer(o->part));
     if (o->pitch)
-        manifest_set(j, "pitch", integer(o->pitch));
+        manifest_set(json, "pitch", integer(o->pitch));
     if (o->ring)
-        manifest_set(j, "ring", integer(o->ring));
+        manifest_set(json, "ring", integer(o->ring));
     if (o->read && !o->scratch)
-        manifest_set(j, "rule", rule(&o->rule, l->p->step.at[step]->units));
+        manifest_set(json, "rule", rule(&o->rule, l->p->step.at[step]->units));
     if (o->pixels.tile)
-        manifest_set(j, "pixels",
+        manifest_set(json, "pixels",
                      json_pack("{s:i,s:i,s:i,s:i}", "stride", o->pixels.stride, "pad",
                                o->pixels.pad, "extent", o->pixels.extent, "tile", o->pixels.tile));
-    return j;
+    return json;
 }
 
 static json_t *segment(const Segment *g)
 {
-    json_t *j = manifest_made(json_object());
-    manifest_set(j, "first", integer(g->first));
-    manifest_set(j, "steps", integer(g->count));
+    json_t *json = manifest_made(json_object());
+    manifest_set(json, "first", integer(g->first));
+    manifest_set(json, "steps", integer(g->count));
     if (!g->list)
-        return j;
+        return json;
     json_t *list = manifest_made(json_array());
     for (int32_t i = 0; i < g->prologue + g->period + g->epilogue; i++)
         json_array_append_new(list, manifest_made(integer(g->list[i])));
-    manifest_set(j, "prologue", integer(g->prologue));
-    manifest_set(j, "period", integer(g->period));
-    manifest_set(j, "repeats", integer(g->repeats));
-    manifest_set(j, "epilogue", integer(g->epilogue));
-    manifest_set(j, "list", list);
-    return j;
+    manifest_set(json, "prologue", integer(g->prologue));
+    manifest_set(json, "period", integer(g->period));
+    manifest_set(json, "repeats", integer(g->repeats));
+    manifest_set(json, "epilogue", integer(g->epilogue));
+    manifest_set(json, "list", list);
+    return json;
 }
 
-void manifest_schedule(ManifestText *m, const Program *p)
+void manifest_schedule(ManifestText *manifest, const Program *program)
 {
-    manifest_list(m, "schedule");
-    for (size_t i = 0; i < p->plan.segment.n; i++)
-        manifest_element(m, segment(p->plan.segment.at + i));
-    if (!p->plan.segment.n)
-        manifest_element(m, segment(&(Segment){ .count = (int32_t)p->step.n }));
-    manifest_list_end(m);
+    manifest_list(manifest, "schedule");
+    for (size_t i = 0; i < program->plan.segment.n; i++)
+        manifest_element(manifest, segment(program->plan.segment.at + i));
+    if (!program->plan.segment.n)
+        manifest_element(manifest, segment(&(Segment){ .count = (int32_t)program->step.n }));
+    manifest_list_end(manifest);
 }
 
-void manifest_operands(const ManifestPlan *l, json_t *j, const Step *s)
+void manifest_operands(const ManifestPlan *l, json_t *json, const Step *step)
 {
-    json_t *lowered = manifest_made(json_array()), *operands = manifest_made(json_array());
-    Reach *reach = NEW_ARRAY(&l->p->graph->store->scratch, Reach, s->n_operand + 1);
-    bounds_of(l->p, s, reach);
-    for (int32_t i = 0; i < s->n_lowered; i++)
-        json_array_append_new(lowered, manifest_made(integer(s->lowered[i])));
-    for (int k = 0; k < s->n_operand; k++)
+    json_t *lowered = manifest_made(json_array());
+    json_t *operands = manifest_made(json_array());
+    Reach *reach = NEW_ARRAY(&l->p->graph->store->scratch, Reach, step->n_operand + 1);
+    bounds_of(l->p, step, reach);
+    for (int32_t i = 0; i < step->n_lowered; i++)
+        json_array_append_new(lowered, manifest_made(integer(step->lowered[i])));
+    for (int k = 0; k < step->n_operand; k++)
         json_array_append_new(operands,
-                              manifest_made(operand(l, s->operand + k, reach + k, s->index)));
-    if (s->node)
-        manifest_set(j, "node_index", integer(s->node->index));
-    manifest_set(j, "lowered", lowered);
-    if (s->strip)
-        manifest_set(j, "strip", integer(s->strip));
-    if (s->strip)
-        manifest_set(j, "columns", json_pack("[i,i]", s->first_column, s->end_column));
-    if (s->piece)
-        manifest_set(j, "piece", integer(s->piece));
-    manifest_set(j, "units", integer(s->units));
-    manifest_set(j, "backward", json_boolean(s->backward));
-    manifest_set(j, "operands", operands);
+                              manifest_made(operand(l, step->operand + k, reach + k, step->index)));
+    if (step->node)
+        manifest_set(json, "node_index", integer(step->node->index));
+    manifest_set(json, "lowered", lowered);
+    if (step->strip)
+        manifest_set(json, "strip", integer(step->strip));
+    if (step->strip)
+        manifest_set(json, "columns", json_pack("[i,i]", step->first_column, step->end_column));
+    if (step->piece)
+        manifest_set(json, "piece", integer(step->piece));
+    manifest_set(json, "units", integer(step->units));
+    manifest_set(json, "backward", json_boolean(step->backward));
+    manifest_set(json, "operands", operands);
 }
 
-void manifest_tensors(ManifestText *m, const ManifestPlan *l)
+void manifest_tensors(ManifestText *manifest, const ManifestPlan *l)
 {
-    manifest_list(m, "tensors");
+    manifest_list(manifest, "tensors");
     for (size_t i = 0; i < l->listed.n; i++)
-        manifest_element(m, entry(l, i));
-    manifest_list_end(m);
+        manifest_element(manifest, entry(l, i));
+    manifest_list_end(manifest);
 }
 
-static void list_tensor(ManifestPlan *l, const Operand *o, int32_t step)
+static void list_tensor(ManifestPlan *l, const Operand *operand, int32_t step)
 {
-    if (!o->tensor)
+    if (!operand->tensor)
         return;
     int64_t at;
-    const Tensor *t = tensor_root(o->tensor, &at);
+    const Tensor *t = tensor_root(operand->tensor, &at);
     if (t->storage == STORE_WEIGHTS)
         return;
     if (l->of[t->id] < 0) {
         l->of[t->id] = (int32_t)l->listed.n;
-        VEC_PUSH(l->arena, &l->listed, ((Listed){ t, o, step, step }));
+        VEC_PUSH(l->arena, &l->listed, ((Listed){ t, operand, step, step }));
     }
     l->listed.at[l->of[t->id]].last = step;
 }
 
-ManifestPlan *manifest_plan(const Program *p)
+ManifestPlan *manifest_plan(const Program *program)
 {
-    Arena *a = p->graph->arena;
-    const int ids = graph_root(p->graph)->next_id;
+    Arena *a = program->graph->arena;
+    const int ids = graph_root(program->graph)->next_id;
     ManifestPlan *l = NEW_ARRAY(a, ManifestPlan, 1);
-    *l = (ManifestPlan){ .p = p, .arena = a, .of = NEW_ARRAY(a, int32_t, ids + 1) };
+    *l = (ManifestPlan){ .p = program, .arena = a, .of = NEW_ARRAY(a, int32_t, ids + 1) };
     for (int i = 0; i < ids; i++)
         l->of[i] = -1;
-    for (size_t i = 0; i < p->step.n; i++)
-        for (int k = 0; k < p->step.at[i]->n_operand; k++)
-            list_tensor(l, p->step.at[i]->operand + k, (int32_t)i);
+    for (size_t i = 0; i < program->step.n; i++)
+        for (int k = 0; k < program->step.at[i]->n_operand; k++)
+            list_tensor(l, program->step.at[i]->operand + k, (int32_t)i);
     return l;
 }

@@ -47,7 +47,8 @@ static bool among(const char *name, const char *const *list, size_t n)
 
 static bool ends_with(const char *name, const char *end)
 {
-    const size_t n = strlen(name), k = strlen(end);
+    const size_t n = strlen(name);
+    const size_t k = strlen(end);
     return n >= k && !strcmp(name + n - k, end);
 }
 

@@ -10,39 +10,40 @@
 
 static int by_bytes(const void *a, const void *b)
 {
-    const Block *x = ((const PeakBlock *)a)->block, *y = ((const PeakBlock *)b)->block;
+    const Block *x = ((const PeakBlock *)a)->block;
+    const Block *y = ((const PeakBlock *)b)->block;
     if (x->bytes != y->bytes)
         return x->bytes > y->bytes ? -1 : 1;
     return x->offset < y->offset ? -1 : x->offset > y->offset;
 }
 
-static void find_fullest(const Program *p, Peak *peak)
+static void find_fullest(const Program *program, Peak *peak)
 {
-    for (int32_t k = 0; k < (int32_t)p->step.n; k++)
-        if (p->plan.live[k] > peak->bytes)
-            peak->bytes = p->plan.live[k], peak->first = k, peak->end = k + 1;
+    for (int32_t k = 0; k < (int32_t)program->step.n; k++)
+        if (program->plan.live[k] > peak->bytes)
+            peak->bytes = program->plan.live[k], peak->first = k, peak->end = k + 1;
 }
 
 /* The steps of the stream that the peak lies in. */
-static void widen(const Program *p, Peak *peak)
+static void widen(const Program *program, Peak *peak)
 {
-    for (size_t i = 0; i < p->plan.segment.n; i++) {
-        const Segment *g = p->plan.segment.at + i;
+    for (size_t i = 0; i < program->plan.segment.n; i++) {
+        const Segment *g = program->plan.segment.at + i;
         if (g->list && peak->first >= g->first && peak->first < g->first + g->count)
             peak->first = g->first, peak->end = g->first + g->count;
     }
 }
 
-static PeakRole role_of(const Program *p, const Peak *peak, const Block *b)
+static PeakRole role_of(const Program *program, const Peak *peak, const Block *block)
 {
     PeakRole role = PEAK_KEPT;
-    if (b->scratch || !b->tensor)
+    if (block->scratch || !block->tensor)
         return PEAK_SCRATCH;
     for (int32_t s = peak->first; s < peak->end; s++)
-        for (int k = 0; k < p->step.at[s]->n_operand; k++) {
-            const Operand *o = p->step.at[s]->operand + k;
+        for (int k = 0; k < program->step.at[s]->n_operand; k++) {
+            const Operand *o = program->step.at[s]->operand + k;
             int64_t at;
-            if (!o->tensor || tensor_root(o->tensor, &at) != b->tensor)
+            if (!o->tensor || tensor_root(o->tensor, &at) != block->tensor)
                 continue;
             if (o->write)
                 return PEAK_MADE;
@@ -51,14 +52,14 @@ static PeakRole role_of(const Program *p, const Peak *peak, const Block *b)
     return role;
 }
 
-const Step *block_maker(const Program *p, const Block *b)
+const Step *block_maker(const Program *program, const Block *block)
 {
-    for (int32_t s = b->first; s < b->end && s < (int32_t)p->step.n; s++)
-        for (int k = 0; k < p->step.at[s]->n_operand; k++) {
-            const Operand *o = p->step.at[s]->operand + k;
+    for (int32_t s = block->first; s < block->end && s < (int32_t)program->step.n; s++)
+        for (int k = 0; k < program->step.at[s]->n_operand; k++) {
+            const Operand *o = program->step.at[s]->operand + k;
             int64_t at;
-            if (o->tensor && o->write && tensor_root(o->tensor, &at) == b->tensor)
-                return p->step.at[s];
+            if (o->tensor && o->write && tensor_root(o->tensor, &at) == block->tensor)
+                return program->step.at[s];
         }
     return NULL;
 }
@@ -74,18 +75,20 @@ static bool is_number(const char *name, int id, bool strip, const char **columns
 }
 
 /* A tensor that passes made has a number for a name: its maker says more. */
-const char *block_name(const Program *p, const Block *b)
+const char *block_name(const Program *program, const Block *block)
 {
-    Arena *a = p->graph->arena;
-    if (!b->tensor)
+    Arena *a = program->graph->arena;
+    if (!block->tensor)
         return "row counters";
-    const Step *s = block_maker(p, b);
-    if (s && b->scratch)
-        return arena_printf(a, "scratch of step %d", s->index);
+    const Step *step = block_maker(program, block);
+    if (step && block->scratch)
+        return arena_printf(a, "scratch of step %d", step->index);
     const char *columns;
-    if (!s || !s->node || !is_number(b->tensor->name, b->tensor->id, s->strip > 0, &columns))
-        return b->tensor->name;
-    return arena_printf(a, "step %d, %s %s%s", s->index, s->node->op_type, s->node->name, columns);
+    if (!step || !step->node ||
+        !is_number(block->tensor->name, block->tensor->id, step->strip > 0, &columns))
+        return block->tensor->name;
+    return arena_printf(a, "step %d, %s %s%s", step->index, step->node->op_type, step->node->name,
+                        columns);
 }
 
 const char *peak_role_name(PeakRole r)
@@ -98,9 +101,9 @@ const char *peak_role_name(PeakRole r)
 
 /* ---- advice ---- */
 
-static void advise(Arena *a, Peak *peak, const char *text)
+static void advise(Arena *arena, Peak *peak, const char *text)
 {
-    VEC_PUSH(a, &peak->advice, text);
+    VEC_PUSH(arena, &peak->advice, text);
 }
 
 static int64_t bytes_of(const Peak *peak, PeakRole role)
@@ -113,7 +116,7 @@ static int64_t bytes_of(const Peak *peak, PeakRole role)
 }
 
 /* 32-bit floats of which int8 would take a quarter. */
-static void advise_int8(Arena *a, Peak *peak)
+static void advise_int8(Arena *arena, Peak *peak)
 {
     int64_t n = 0;
     for (size_t i = 0; i < peak->block.n; i++) {
@@ -123,36 +126,36 @@ static void advise_int8(Arena *a, Peak *peak)
     }
     n = i64_min(n, peak->bytes); /* blocks may share bytes */
     if (n * 2 > peak->bytes)
-        advise(
-            a, peak,
-            arena_printf(a, "int8: %" PRId64 " of these bytes are float32, it takes a quarter", n));
+        advise(arena, peak,
+               arena_printf(arena,
+                            "int8: %" PRId64 " of these bytes are float32, it takes a quarter", n));
 }
 
 /* The step that a kept block waits for, or -1. */
-static int32_t awaits(const Program *p, const Peak *peak, const Block *b)
+static int32_t awaits(const Program *program, const Peak *peak, const Block *block)
 {
-    for (int32_t s = peak->end; s < b->end && s < (int32_t)p->step.n; s++)
-        for (int k = 0; k < p->step.at[s]->n_operand; k++) {
-            const Operand *o = p->step.at[s]->operand + k;
+    for (int32_t s = peak->end; s < block->end && s < (int32_t)program->step.n; s++)
+        for (int k = 0; k < program->step.at[s]->n_operand; k++) {
+            const Operand *o = program->step.at[s]->operand + k;
             int64_t at;
-            if (o->tensor && tensor_root(o->tensor, &at) == b->tensor)
+            if (o->tensor && tensor_root(o->tensor, &at) == block->tensor)
                 return s;
         }
     return -1;
 }
 
-static void advise_kept(Arena *a, Peak *peak, const Program *p)
+static void advise_kept(Arena *arena, Peak *peak, const Program *program)
 {
     const int64_t n = bytes_of(peak, PEAK_KEPT);
     if (n * 8 < peak->bytes)
         return;
     for (size_t i = 0; i < peak->block.n; i++) {
         const PeakBlock *b = peak->block.at + i;
-        const int32_t s = b->role == PEAK_KEPT ? awaits(p, peak, b->block) : -1;
+        const int32_t s = b->role == PEAK_KEPT ? awaits(program, peak, b->block) : -1;
         if (s < 0)
             continue;
-        advise(a, peak,
-               arena_printf(a, "an earlier last use than step %d of %.24s: %" PRId64 " wait", s,
+        advise(arena, peak,
+               arena_printf(arena, "an earlier last use than step %d of %.24s: %" PRId64 " wait", s,
                             b->name, n));
         return;
     }
@@ -160,146 +163,149 @@ static void advise_kept(Arena *a, Peak *peak, const Program *p)
 
 /* Does the model see an image or a signal whose size can be chosen, and are the peak's blocks made
  * of its rows? */
-static const Tensor *scalable_input(const Program *p, const Peak *peak)
+static const Tensor *scalable_input(const Program *program, const Peak *peak)
 {
     bool rows = false;
     for (int32_t s = peak->first; s < peak->end; s++)
-        for (int k = 0; k < p->step.at[s]->n_operand; k++)
-            rows |= p->step.at[s]->operand[k].rows > 1;
+        for (int k = 0; k < program->step.at[s]->n_operand; k++)
+            rows |= program->step.at[s]->operand[k].rows > 1;
     const Tensor *largest = NULL;
-    for (size_t i = 0; rows && i < p->graph->input.n; i++) {
-        const Tensor *t = p->graph->input.at[i];
-        if (t->shape.rank >= 3 && (!largest || tensor_bytes(t) > tensor_bytes(largest)))
-            largest = t;
+    for (size_t i = 0; rows && i < program->graph->input.n; i++) {
+        const Tensor *tensor = program->graph->input.at[i];
+        if (tensor->shape.rank >= 3 && (!largest || tensor_bytes(tensor) > tensor_bytes(largest)))
+            largest = tensor;
     }
     return largest;
 }
 
-static void advise_size(Arena *a, Peak *peak, const Program *p)
+static void advise_size(Arena *arena, Peak *peak, const Program *program)
 {
-    const Tensor *in = scalable_input(p, peak);
+    const Tensor *in = scalable_input(program, peak);
     bool rings = false;
     for (size_t i = 0; i < peak->block.n; i++)
         rings |= peak->block.at[i].block->ring > 0;
     if (in)
-        advise(a, peak,
-               arena_printf(a, "an input of half the size (%s): about %s of it",
-                            shape_text(a, &in->shape), rings ? "half" : "a quarter"));
+        advise(arena, peak,
+               arena_printf(arena, "an input of half the size (%s): about %s of it",
+                            shape_text(arena, &in->shape), rings ? "half" : "a quarter"));
 }
 
-static void advise_layout(Arena *a, Peak *peak, const Program *p)
+static void advise_layout(Arena *arena, Peak *peak, const Program *program)
 {
-    for (size_t i = 0; i < p->step.n; i++) {
-        const Step *s = p->step.at[i];
+    for (size_t i = 0; i < program->step.n; i++) {
+        const Step *s = program->step.at[i];
         if (s->n_operand != 2 || !s->operand[1].tensor || strncmp(s->kernel->name, "move_", 5))
             continue;
         int64_t at;
-        const Tensor *made = tensor_root(s->operand[0].tensor, &at),
-                     *from = tensor_root(s->operand[1].tensor, &at);
+        const Tensor *made = tensor_root(s->operand[0].tensor, &at);
+        const Tensor *from = tensor_root(s->operand[1].tensor, &at);
         if (from->storage != STORE_INPUT)
             continue;
         for (size_t k = 0; k < peak->block.n; k++) {
             const Block *b = peak->block.at[k].block;
             if (b->tensor != made || b->bytes * 16 < peak->bytes)
                 continue;
-            advise(a, peak,
-                   arena_printf(
-                       a, "input %d channels last: its copy in that layout takes %" PRId64 " bytes",
-                       from->slot, b->bytes));
+            advise(arena, peak,
+                   arena_printf(arena,
+                                "input %d channels last: its copy in that layout takes %" PRId64
+                                " bytes",
+                                from->slot, b->bytes));
             return;
         }
     }
 }
 
 /* Inputs that were asked into the arena. */
-static void advise_inputs(Arena *a, Peak *peak, const Program *p)
+static void advise_inputs(Arena *arena, Peak *peak, const Program *program)
 {
-    for (size_t i = 0; i < p->graph->input.n; i++)
+    for (size_t i = 0; i < program->graph->input.n; i++)
         for (size_t k = 0; k < peak->block.n; k++)
-            if (peak->block.at[k].block->tensor == p->graph->input.at[i])
-                advise(a, peak,
-                       arena_printf(a, "input %zu left with the caller (--io): %" PRId64 " bytes",
-                                    i, peak->block.at[k].block->bytes));
+            if (peak->block.at[k].block->tensor == program->graph->input.at[i])
+                advise(arena, peak,
+                       arena_printf(arena,
+                                    "input %zu left with the caller (--io): %" PRId64 " bytes", i,
+                                    peak->block.at[k].block->bytes));
 }
 
 /* Windows at the peak can go in strips, which nobody has asked for. */
-static void advise_strips(Arena *a, Peak *peak, const Program *p)
+static void advise_strips(Arena *arena, Peak *peak, const Program *program)
 {
     bool windows = false;
     for (int32_t s = peak->first; s < peak->end; s++)
-        for (int k = 0; k < p->step.at[s]->n_operand; k++)
-            windows |= p->step.at[s]->operand[k].rule.kind == ROWS_WINDOW;
-    if (windows && !p->plan.curve.n)
-        advise(a, peak, "--arena-limit: some columns computed twice; --curve shows the price");
+        for (int k = 0; k < program->step.at[s]->n_operand; k++)
+            windows |= program->step.at[s]->operand[k].rule.kind == ROWS_WINDOW;
+    if (windows && !program->plan.curve.n)
+        advise(arena, peak, "--arena-limit: some columns computed twice; --curve shows the price");
 }
 
-static void advise_scratch(Arena *a, Peak *peak, const Program *p)
+static void advise_scratch(Arena *arena, Peak *peak, const Program *program)
 {
     const int64_t n = bytes_of(peak, PEAK_SCRATCH);
     if (n * 4 > peak->bytes)
-        advise(a, peak,
-               arena_printf(a, "%" PRId64 " bytes are scratch of %s", n,
-                            p->step.at[peak->first]->kernel->name));
+        advise(arena, peak,
+               arena_printf(arena, "%" PRId64 " bytes are scratch of %s", n,
+                            program->step.at[peak->first]->kernel->name));
 }
 
-static void advise_place(Arena *a, Peak *peak, const Program *p)
+static void advise_place(Arena *arena, Peak *peak, const Program *program)
 {
-    const Plan *plan = &p->plan;
+    const Plan *plan = &program->plan;
     if (plan->arena_size > plan->lower_bound && !plan->region.n)
-        advise(a, peak,
-               arena_printf(a, "a better placement could save at most %" PRId64 " bytes",
+        advise(arena, peak,
+               arena_printf(arena, "a better placement could save at most %" PRId64 " bytes",
                             plan->arena_size - plan->lower_bound));
 }
 
-Peak peak_find(const Program *p)
+Peak peak_find(const Program *program)
 {
-    Arena *a = p->graph->arena;
+    Arena *a = program->graph->arena;
     Peak peak = { 0 };
-    find_fullest(p, &peak);
+    find_fullest(program, &peak);
     if (!peak.bytes)
         return peak;
-    widen(p, &peak);
-    for (size_t i = 0; i < p->plan.block.n; i++) {
-        const Block *b = p->plan.block.at + i;
+    widen(program, &peak);
+    for (size_t i = 0; i < program->plan.block.n; i++) {
+        const Block *b = program->plan.block.at + i;
         if (b->first < peak.end && b->end > peak.first && b->bytes)
-            VEC_PUSH(a, &peak.block, ((PeakBlock){ b, block_name(p, b), role_of(p, &peak, b) }));
+            VEC_PUSH(a, &peak.block,
+                     ((PeakBlock){ b, block_name(program, b), role_of(program, &peak, b) }));
     }
     qsort(peak.block.at, peak.block.n, sizeof *peak.block.at, by_bytes);
     advise_int8(a, &peak);
-    advise_size(a, &peak, p);
-    advise_kept(a, &peak, p);
-    advise_layout(a, &peak, p);
-    advise_inputs(a, &peak, p);
-    advise_strips(a, &peak, p);
-    advise_scratch(a, &peak, p);
-    advise_place(a, &peak, p);
+    advise_size(a, &peak, program);
+    advise_kept(a, &peak, program);
+    advise_layout(a, &peak, program);
+    advise_inputs(a, &peak, program);
+    advise_strips(a, &peak, program);
+    advise_scratch(a, &peak, program);
+    advise_place(a, &peak, program);
     return peak;
 }
 
-Text peak_text(Arena *a, const Peak *peak, size_t most)
+Text peak_text(Arena *arena, const Peak *peak, size_t most)
 {
-    Text t = text_new(a);
+    Text text = text_new(arena);
     if (!peak->bytes)
-        return t;
-    text_print(&t, "peak      %" PRId64 " bytes in use, ", peak->bytes);
+        return text;
+    text_print(&text, "peak      %" PRId64 " bytes in use, ", peak->bytes);
     if (peak->end - peak->first == 1)
-        text_print(&t, "step %d\n", peak->first);
+        text_print(&text, "step %d\n", peak->first);
     else
-        text_print(&t, "steps %d to %d, row by row\n", peak->first, peak->end - 1);
+        text_print(&text, "steps %d to %d, row by row\n", peak->first, peak->end - 1);
     for (size_t i = 0; i < peak->block.n && i < most; i++) {
         const PeakBlock *b = peak->block.at + i;
-        text_print(&t, "  %12" PRId64 "  %-7s  ", b->block->bytes, peak_role_name(b->role));
-        text_cut(&t, b->name, b->block->ring ? 40 : 50); /* 80 columns */
+        text_print(&text, "  %12" PRId64 "  %-7s  ", b->block->bytes, peak_role_name(b->role));
+        text_cut(&text, b->name, b->block->ring ? 40 : 50); /* 80 columns */
         if (b->block->ring)
-            text_print(&t, " (%d rows)", b->block->ring);
-        text_put(&t, "\n");
+            text_print(&text, " (%d rows)", b->block->ring);
+        text_put(&text, "\n");
     }
     if (peak->block.n > most)
-        text_print(&t, "  and %zu more\n", peak->block.n - most);
+        text_print(&text, "  and %zu more\n", peak->block.n - most);
     for (size_t i = 0; i < peak->advice.n; i++) {
-        text_put(&t, i ? "          " : "shrink    ");
-        text_comment(&t, peak->advice.at[i]);
-        text_put(&t, "\n");
+        text_put(&text, i ? "          " : "shrink    ");
+        text_comment(&text, peak->advice.at[i]);
+        text_put(&text, "\n");
     }
-    return t;
+    return text;
 }

@@ -34,15 +34,15 @@ typedef struct Peak {
 
 /* Of a planned program. All of it lives in the program's arena. An arena of 0 bytes: no blocks, no
  * advice. */
-Peak peak_find(const Program *p);
+Peak peak_find(const Program *program);
 /* The first step that writes the block, or NULL. */
-const Step *block_maker(const Program *p, const Block *b);
+const Step *block_maker(const Program *program, const Block *block);
 /* The tensor's name in the model, or, of what passes made, which node's result it is; model text,
  * not escaped. */
-const char *block_name(const Program *p, const Block *b);
+const char *block_name(const Program *program, const Block *block);
 /* "made", "read", "kept", "scratch" */
-const char *peak_role_name(PeakRole r);
+const char *peak_role_name(PeakRole role);
 /* The same as text, 80 columns, names escaped; at most `most` blocks. */
-Text peak_text(Arena *a, const Peak *peak, size_t most);
+Text peak_text(Arena *arena, const Peak *peak, size_t most);
 
 #endif

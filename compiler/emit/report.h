@@ -6,6 +6,6 @@
 #include "emit/text.h"
 #include "ir/program.h"
 
-Text report_text(const Program *p, const char *name);
+Text report_text(const Program *program, const char *name);
 
 #endif

@@ -31,17 +31,17 @@ static void add_slot(Sha256 *h, const WeightSlot *w)
         add_number(h, t->shape.dim[k]);
 }
 
-static void add_step(Sha256 *h, const Step *s)
+static void add_step(Sha256 *h, const Step *step)
 {
-    add_text(h, s->kernel->name);
-    for (int i = 0; i < s->kernel->fields; i++) {
-        const FieldRow *f = s->kernel->field + i;
-        sha256_add(h, (const unsigned char *)s->params + f->offset,
+    add_text(h, step->kernel->name);
+    for (int i = 0; i < step->kernel->fields; i++) {
+        const FieldRow *f = step->kernel->field + i;
+        sha256_add(h, (const unsigned char *)step->params + f->offset,
                    f->size * (size_t)(f->count ? f->count : 1));
     }
-    for (int k = 0; k < s->n_operand; k++) {
-        const inlay_ref *r = &s->operand[k].ref;
-        if (r->base != INLAY_WEIGHTS || !s->operand[k].tensor)
+    for (int k = 0; k < step->n_operand; k++) {
+        const inlay_ref *r = &step->operand[k].ref;
+        if (r->base != INLAY_WEIGHTS || !step->operand[k].tensor)
             continue;
         add_number(h, k);
         add_number(h, (int64_t)r->off);
@@ -50,16 +50,16 @@ static void add_step(Sha256 *h, const Step *s)
     }
 }
 
-uint64_t seal_layout(const Program *p)
+uint64_t seal_layout(const Program *program)
 {
     Sha256 h;
     char hex[65];
     uint64_t layout = 0;
     sha256_begin(&h);
-    for (size_t i = 0; i < p->weight.n; i++)
-        add_slot(&h, p->weight.at + i);
-    for (size_t i = 0; i < p->step.n; i++)
-        add_step(&h, p->step.at[i]);
+    for (size_t i = 0; i < program->weight.n; i++)
+        add_slot(&h, program->weight.at + i);
+    for (size_t i = 0; i < program->step.n; i++)
+        add_step(&h, program->step.at[i]);
     sha256_end(&h, hex);
     for (int i = 0; i < 16; i++)
         layout = layout << 4 | (uint64_t)(hex[i] <= '9' ? hex[i] - '0' : hex[i] - 'a' + 10);
@@ -68,11 +68,11 @@ uint64_t seal_layout(const Program *p)
 
 /* ---- the seal ---- */
 
-void seal_words(const Program *p, uint64_t words[3])
+void seal_words(const Program *program, uint64_t words[3])
 {
     words[0] = INLAY_SEAL_MAGIC;
-    words[1] = seal_layout(p);
-    words[2] = p->weight_bytes - INLAY_SEAL_SIZE;
+    words[1] = seal_layout(program);
+    words[2] = program->weight_bytes - INLAY_SEAL_SIZE;
 }
 
 typedef struct Sums {
@@ -80,42 +80,42 @@ typedef struct Sums {
     Sha256 *sha; /* NULL: not asked for */
 } Sums;
 
-static void add_bytes(Sums *s, const void *bytes, size_t n)
+static void add_bytes(Sums *sums, const void *bytes, size_t n)
 {
-    crc32_add(&s->crc, bytes, n);
-    if (s->sha)
-        sha256_add(s->sha, bytes, n);
+    crc32_add(&sums->crc, bytes, n);
+    if (sums->sha)
+        sha256_add(sums->sha, bytes, n);
 }
 
-static void add_values(Sums *s, const Program *p, File *f, uint64_t at, uint64_t n)
+static void add_values(Sums *sums, const Program *program, File *file, uint64_t at, uint64_t n)
 {
-    Arena *a = p->graph->arena;
+    Arena *a = program->graph->arena;
     const ArenaMark mark = arena_mark(a);
     uint8_t *bytes = arena_buffer(a, CHUNK);
     while (n) {
         const size_t k = n < CHUNK ? (size_t)n : CHUNK;
-        file_read(f, at, bytes, k);
-        add_bytes(s, bytes, k);
-        store_worked(p->graph->store, k);
+        file_read(file, at, bytes, k);
+        add_bytes(sums, bytes, k);
+        store_worked(program->graph->store, k);
         at += k;
         n -= k;
     }
     arena_release(a, mark);
 }
 
-void seal_write(const Program *p, File *f, uint64_t at, Sha256 *h)
+void seal_write(const Program *program, File *file, uint64_t at, Sha256 *h)
 {
-    Sums s = { .sha = h };
+    Sums sums = { .sha = h };
     uint8_t seal[INLAY_SEAL_SIZE] = { 0 };
-    const uint64_t values = p->weight_bytes - INLAY_SEAL_SIZE;
+    const uint64_t values = program->weight_bytes - INLAY_SEAL_SIZE;
     uint64_t words[3];
-    crc32_begin(&s.crc);
-    seal_words(p, words);
+    crc32_begin(&sums.crc);
+    seal_words(program, words);
     memcpy(seal, words, sizeof words);
-    add_values(&s, p, f, at, values);
-    add_bytes(&s, seal, INLAY_SEAL_SIZE - INLAY_SEAL_CRC_SIZE);
-    memcpy(seal + INLAY_SEAL_SIZE - INLAY_SEAL_CRC_SIZE, &s.crc.value, INLAY_SEAL_CRC_SIZE);
+    add_values(&sums, program, file, at, values);
+    add_bytes(&sums, seal, INLAY_SEAL_SIZE - INLAY_SEAL_CRC_SIZE);
+    memcpy(seal + INLAY_SEAL_SIZE - INLAY_SEAL_CRC_SIZE, &sums.crc.value, INLAY_SEAL_CRC_SIZE);
     if (h)
         sha256_add(h, seal + INLAY_SEAL_SIZE - INLAY_SEAL_CRC_SIZE, INLAY_SEAL_CRC_SIZE);
-    file_write(f, at + values, seal, sizeof seal);
+    file_write(file, at + values, seal, sizeof seal);
 }

@@ -10,13 +10,13 @@
 
 /* What two programs must share for the same blobs to fit both: where constants lie, their types and
  * shapes, and the kernels with all parameters that read them. */
-uint64_t seal_layout(const Program *p);
+uint64_t seal_layout(const Program *program);
 
 /* The constants of the code: words 0 to 2. The program has weights. */
-void seal_words(const Program *p, uint64_t words[3]);
+void seal_words(const Program *program, uint64_t words[3]);
 
 /* Writes the seal behind the values, which begin at byte `at` of the file and are complete; reads
  * them once. `h` gets the values and the seal; it may be NULL. */
-void seal_write(const Program *p, File *f, uint64_t at, Sha256 *h);
+void seal_write(const Program *program, File *file, uint64_t at, Sha256 *h);
 
 #endif

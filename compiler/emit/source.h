@@ -9,6 +9,6 @@
 
 /* The program must be planned, its weights laid out, and linked. `form` is that of the weights, not
  * WEIGHTS_AUTO. */
-void emit_source(const Program *p, Output *o, const char *name, WeightsForm form);
+void emit_source(const Program *program, Output *output, const char *name, WeightsForm form);
 
 #endif

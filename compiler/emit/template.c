@@ -52,10 +52,10 @@ static const Section *find_section(const Section *section, int n, const char *na
     return NULL;
 }
 
-Text template_fill(Arena *a, const char *file, const char *model, const Section *section, int n)
+Text template_fill(Arena *arena, const char *file, const char *model, const Section *section, int n)
 {
     const EmbeddedFile *f = find_template(file);
-    Text out = text_new(a);
+    Text out = text_new(arena);
     int used = 0;
     for (const char *line = f->text, *end; *line; line = end + 1) {
         end = strchr(line, '\n');

@@ -13,6 +13,7 @@ typedef struct Section {
 
 /* The template built in as `file`, with its n sections filled in; each must be used, and none may
  * be missing (asserted). */
-Text template_fill(Arena *a, const char *file, const char *model, const Section *section, int n);
+Text template_fill(Arena *arena, const char *file, const char *model, const Section *section,
+                   int n);
 
 #endif

@@ -12,24 +12,24 @@ Text text_new(Arena *a)
     return (Text){ .arena = a };
 }
 
-void text_add(Text *t, const char *s, size_t n)
+void text_add(Text *text, const char *s, size_t n)
 {
-    if (t->n + n + 1 > t->room) {
-        const size_t room = (t->n + n + 1) * 2;
-        t->at = arena_grow(t->arena, t->at, t->room, room);
-        t->room = room;
+    if (text->n + n + 1 > text->room) {
+        const size_t room = (text->n + n + 1) * 2;
+        text->at = arena_grow(text->arena, text->at, text->room, room);
+        text->room = room;
     }
-    memcpy(t->at + t->n, s, n);
-    t->n += n;
-    t->at[t->n] = 0;
+    memcpy(text->at + text->n, s, n);
+    text->n += n;
+    text->at[text->n] = 0;
 }
 
-void text_put(Text *t, const char *s)
+void text_put(Text *text, const char *s)
 {
-    text_add(t, s, strlen(s));
+    text_add(text, s, strlen(s));
 }
 
-void text_print(Text *t, const char *format, ...)
+void text_print(Text *text, const char *format, ...)
 {
     char line[512];
     va_list args, again;
@@ -38,32 +38,32 @@ void text_print(Text *t, const char *format, ...)
     const int n = vsnprintf(line, sizeof line, format, args);
     va_end(args);
     if (n >= 0 && (size_t)n < sizeof line)
-        text_add(t, line, (size_t)n);
+        text_add(text, line, (size_t)n);
     else
-        text_put(t, arena_vprintf(t->arena, format, again));
+        text_put(text, arena_vprintf(text->arena, format, again));
     va_end(again);
 }
 
-void text_cut(Text *t, const char *s, int most)
+void text_cut(Text *text, const char *s, int most)
 {
     int n = 0;
     for (; *s && n < most; s++, n++) {
         const bool plain =
             *s >= ' ' && *s < 127 && *s != '\\' && *s != '?' && *s != '*' && *s != '/';
-        text_add(t, plain ? s : *s == '/' ? "|" : "_", 1);
+        text_add(text, plain ? s : *s == '/' ? "|" : "_", 1);
     }
     if (*s)
-        text_put(t, "...");
+        text_put(text, "...");
 }
 
-void text_comment(Text *t, const char *s)
+void text_comment(Text *text, const char *s)
 {
-    text_cut(t, s, 80);
+    text_cut(text, s, 80);
 }
 
-const char *text_upper(Arena *a, const char *s)
+const char *text_upper(Arena *arena, const char *s)
 {
-    char *u = arena_text(a, s, strlen(s));
+    char *u = arena_text(arena, s, strlen(s));
     for (char *c = u; *c; c++)
         *c = (char)toupper((unsigned char)*c);
     return u;

@@ -29,18 +29,18 @@ enum {
 
 const char *const weights_forms[] = { "auto", "c", "incbin", "bin", "obj", NULL };
 
-bool weights_linkable(const Program *p)
+bool weights_linkable(const Program *program)
 {
-    return p->weight_bytes < LARGEST_LINKED;
+    return program->weight_bytes < LARGEST_LINKED;
 }
 
-WeightsForm weights_form_taken(const Program *p, WeightsForm asked)
+WeightsForm weights_form_taken(const Program *program, WeightsForm asked)
 {
     if (asked != WEIGHTS_AUTO)
         return asked;
-    if (!weights_linkable(p))
+    if (!weights_linkable(program))
         return WEIGHTS_BIN;
-    return p->weight_bytes <= LARGEST_TEXT ? WEIGHTS_C : WEIGHTS_INCBIN;
+    return program->weight_bytes <= LARGEST_TEXT ? WEIGHTS_C : WEIGHTS_INCBIN;
 }
 
 /* --- layout --- */
@@ -62,7 +62,8 @@ typedef struct Candidates {
 
 static int by_key(const void *a, const void *b)
 {
-    const Candidate *x = a, *y = b;
+    const Candidate *x = a;
+    const Candidate *y = b;
     if (x->group != y->group)
         return x->group < y->group ? -1 : 1;
     const int order = strcmp(x->key, y->key);
@@ -70,161 +71,162 @@ static int by_key(const void *a, const void *b)
 }
 
 /* Candidates from i on with the key of candidate i. */
-static size_t run_of(const Candidates *c, size_t i)
+static size_t run_of(const Candidates *candidates, size_t i)
 {
     size_t n = 1;
-    while (i + n < c->n && c->at[i].group == c->at[i + n].group &&
-           !strcmp(c->at[i].key, c->at[i + n].key))
+    while (i + n < candidates->n && candidates->at[i].group == candidates->at[i + n].group &&
+           !strcmp(candidates->at[i].key, candidates->at[i + n].key))
         n++;
     return n;
 }
 
-static Recipe *value_of(const Candidates *c, size_t i)
+static Recipe *value_of(const Candidates *candidates, size_t i)
 {
-    return c->program->weight.at[c->at[i].slot].tensor->value;
+    return candidates->program->weight.at[candidates->at[i].slot].tensor->value;
 }
 
 /* Of a run all equal the first. */
-static void unite(Candidates *c, size_t i, size_t n)
+static void unite(Candidates *candidates, size_t i, size_t n)
 {
     for (size_t k = 0; k < n; k++)
-        c->same[c->at[i + k].slot] = c->at[i].slot;
+        candidates->same[candidates->at[i + k].slot] = candidates->at[i].slot;
 }
 
 /* Runs of equal keys become groups; one alone is dropped, and those that were read as a whole are
  * equal. */
-static void regroup(Candidates *c)
+static void regroup(Candidates *candidates)
 {
     size_t kept = 0;
-    qsort(c->at, c->n, sizeof *c->at, by_key);
-    for (size_t i = 0, n = 0; i < c->n; i += n) {
-        n = run_of(c, i);
-        if (c->at[i].whole)
-            unite(c, i, n);
-        if (n == 1 || c->at[i].whole)
+    qsort(candidates->at, candidates->n, sizeof *candidates->at, by_key);
+    for (size_t i = 0, n = 0; i < candidates->n; i += n) {
+        n = run_of(candidates, i);
+        if (candidates->at[i].whole)
+            unite(candidates, i, n);
+        if (n == 1 || candidates->at[i].whole)
             continue;
         const size_t group = kept;
         for (size_t k = 0; k < n; k++) {
-            c->at[kept] = c->at[i + k];
-            c->at[kept++].group = group;
+            candidates->at[kept] = candidates->at[i + k];
+            candidates->at[kept++].group = group;
         }
     }
-    c->n = kept;
+    candidates->n = kept;
 }
 
-static void key_all(Candidates *c, RecipeKey level)
+static void key_all(Candidates *candidates, RecipeKey level)
 {
-    for (size_t i = 0; i < c->n; i++)
-        recipe_key(c->program->graph->store, value_of(c, i), level, c->at[i].key);
+    for (size_t i = 0; i < candidates->n; i++)
+        recipe_key(candidates->program->graph->store, value_of(candidates, i), level,
+                   candidates->at[i].key);
 }
 
 /* Of those that are made of the same sources, one stays. */
-static void unite_places(Candidates *c)
+static void unite_places(Candidates *candidates)
 {
     size_t kept = 0;
-    key_all(c, KEY_PLACE);
-    qsort(c->at, c->n, sizeof *c->at, by_key);
-    for (size_t i = 0, n = 0; i < c->n; i += n) {
-        n = run_of(c, i);
-        unite(c, i, n);
-        c->at[kept] = c->at[i];
-        c->at[kept++].key[0] = 0;
+    key_all(candidates, KEY_PLACE);
+    qsort(candidates->at, candidates->n, sizeof *candidates->at, by_key);
+    for (size_t i = 0, n = 0; i < candidates->n; i += n) {
+        n = run_of(candidates, i);
+        unite(candidates, i, n);
+        candidates->at[kept] = candidates->at[i];
+        candidates->at[kept++].key[0] = 0;
     }
-    c->n = kept;
-    regroup(c);
+    candidates->n = kept;
+    regroup(candidates);
 }
 
-static void begin_digests(Candidates *c)
+static void begin_digests(Candidates *candidates)
 {
     uint64_t all = 0;
-    for (size_t i = 0; i < c->n; i++) {
-        c->at[i].digest = NEW_ARRAY(c->program->graph->arena, RecipeDigest, 1);
-        recipe_digest_begin(c->at[i].digest);
-        all += recipe_payload(value_of(c, i));
+    for (size_t i = 0; i < candidates->n; i++) {
+        candidates->at[i].digest = NEW_ARRAY(candidates->program->graph->arena, RecipeDigest, 1);
+        recipe_digest_begin(candidates->at[i].digest);
+        all += recipe_payload(value_of(candidates, i));
     }
-    store_work(c->program->graph->store, "of constants compared", all);
+    store_work(candidates->program->graph->store, "of constants compared", all);
 }
 
 /* Reads the candidates further and further while there are some that look alike, up to `most` bytes
  * of each. */
-static void unite_values(Candidates *c, uint64_t most)
+static void unite_values(Candidates *candidates, uint64_t most)
 {
-    begin_digests(c);
-    for (uint64_t until = SAMPLE; c->n && until <= most; until *= FARTHER) {
-        for (size_t i = 0; i < c->n; i++) {
-            Candidate *one = c->at + i;
-            one->whole = recipe_digest(c->program->graph->store, value_of(c, i), one->digest, until,
-                                       one->key);
+    begin_digests(candidates);
+    for (uint64_t until = SAMPLE; candidates->n && until <= most; until *= FARTHER) {
+        for (size_t i = 0; i < candidates->n; i++) {
+            Candidate *one = candidates->at + i;
+            one->whole = recipe_digest(candidates->program->graph->store, value_of(candidates, i),
+                                       one->digest, until, one->key);
         }
-        regroup(c);
+        regroup(candidates);
     }
 }
 
 /* same[i]: the first constant whose values are those of constant i. False: more may be equal. */
 static bool find_same(const Program *p, size_t *same, uint64_t most)
 {
-    Candidates c = { .program = p, .n = p->weight.n, .same = same };
-    c.at = NEW_ARRAY(p->graph->arena, Candidate, c.n);
-    for (size_t i = 0; i < c.n; i++)
-        same[i] = c.at[i].slot = i;
-    key_all(&c, KEY_FORM);
-    regroup(&c);
-    unite_places(&c);
-    unite_values(&c, most);
+    Candidates candidates = { .program = p, .n = p->weight.n, .same = same };
+    candidates.at = NEW_ARRAY(p->graph->arena, Candidate, candidates.n);
+    for (size_t i = 0; i < candidates.n; i++)
+        same[i] = candidates.at[i].slot = i;
+    key_all(&candidates, KEY_FORM);
+    regroup(&candidates);
+    unite_places(&candidates);
+    unite_values(&candidates, most);
     for (size_t i = 0; i < p->weight.n; i++)
         same[i] = same[same[i]];
-    return !c.n;
+    return !candidates.n;
 }
 
-void weights_layout(Program *p, uint64_t most)
+void weights_layout(Program *program, uint64_t most)
 {
-    Arena *a = p->graph->arena;
+    Arena *a = program->graph->arena;
     uint64_t at = 0;
-    size_t *same = NEW_ARRAY(a, size_t, p->weight.n);
+    size_t *same = NEW_ARRAY(a, size_t, program->weight.n);
     const ArenaMark mark = arena_mark(a);
-    p->weights_alike = !find_same(p, same, most);
+    program->weights_alike = !find_same(program, same, most);
     arena_release(a, mark);
-    for (size_t i = 0; i < p->weight.n; i++) {
-        WeightSlot *w = p->weight.at + i;
+    for (size_t i = 0; i < program->weight.n; i++) {
+        WeightSlot *w = program->weight.at + i;
         w->bytes = (uint64_t)recipe_bytes(w->tensor->value);
         if (same[i] == i) {
             at = size_align(at, w->bytes < LARGE ? ALIGN : LARGE_ALIGN);
             w->offset = at;
             at = size_add(at, w->bytes);
         } else {
-            w->offset = p->weight.at[same[i]].offset;
+            w->offset = program->weight.at[same[i]].offset;
         }
         w->tensor->offset = (int64_t)w->offset;
     }
-    p->weight_bytes = at ? size_add(size_align(at, ALIGN), INLAY_SEAL_SIZE) : 0;
+    program->weight_bytes = at ? size_add(size_align(at, ALIGN), INLAY_SEAL_SIZE) : 0;
 }
 
 /* --- the blob --- */
 
 /* All constants, once each, from `at` of the file, with zeros up to the seal. */
-static void write_values(const Program *p, File *f, uint64_t at)
+static void write_values(const Program *program, File *file, uint64_t at)
 {
     static const uint8_t zeros[ALIGN];
     uint64_t end = 0;
-    for (size_t i = 0; i < p->weight.n; i++) {
-        const WeightSlot *w = p->weight.at + i;
+    for (size_t i = 0; i < program->weight.n; i++) {
+        const WeightSlot *w = program->weight.at + i;
         if (w->offset < end)
             continue; /* stored with an equal one before it */
-        recipe_write(p->graph->store, w->tensor->value, f, at + w->offset);
+        recipe_write(program->graph->store, w->tensor->value, file, at + w->offset);
         end = w->offset + w->bytes;
     }
-    file_write(f, at + end, zeros, (size_t)(p->weight_bytes - INLAY_SEAL_SIZE - end));
+    file_write(file, at + end, zeros, (size_t)(program->weight_bytes - INLAY_SEAL_SIZE - end));
 }
 
-static void write_blob(const Program *p, File *f, uint64_t at, bool hash, char sha256[65])
+static void write_blob(const Program *program, File *file, uint64_t at, bool hash, char sha256[65])
 {
     Sha256 h;
     sha256_begin(&h);
-    if (p->weight_bytes) {
-        store_work(p->graph->store, "of weights written", p->weight_bytes);
-        write_values(p, f, at);
-        store_work(p->graph->store, "of weights sealed", p->weight_bytes);
-        seal_write(p, f, at, hash ? &h : NULL);
+    if (program->weight_bytes) {
+        store_work(program->graph->store, "of weights written", program->weight_bytes);
+        write_values(program, file, at);
+        store_work(program->graph->store, "of weights sealed", program->weight_bytes);
+        seal_write(program, file, at, hash ? &h : NULL);
     }
     if (hash)
         sha256_end(&h, sha256);
@@ -272,35 +274,36 @@ static size_t words_text(char *to, const uint8_t *from, size_t n)
     return (size_t)(t - to);
 }
 
-static void write_text(const Program *p, Output *o, const char *name, File *blob)
+static void write_text(const Program *program, Output *output, const char *name, File *blob)
 {
-    Arena *a = p->graph->arena;
-    File *f = output_create(o, arena_printf(a, "src/%s_weights.c", name));
+    Arena *a = program->graph->arena;
+    File *file = output_create(output, arena_printf(a, "src/%s_weights.c", name));
     const char *head =
-        p->weight_bytes
+        program->weight_bytes
             ? arena_printf(a,
                            "%s%sextern const uint64_t %s_weights_data[];\nWEIGHTS_ALIGN const "
                            "uint64_t %s_weights_data[%" PRIu64 "] = {\n",
-                           PROLOGUE, ALIGNMENT, name, name, p->weight_bytes / 8)
+                           PROLOGUE, ALIGNMENT, name, name, program->weight_bytes / 8)
             : arena_printf(
                   a, "%sextern const uint64_t %s_weights_data[];      /* this model has none */\n",
                   PROLOGUE, name);
     uint64_t at = strlen(head);
-    file_write(f, 0, head, at);
+    file_write(file, 0, head, at);
     const ArenaMark mark = arena_mark(a);
     uint8_t *bytes = arena_alloc(a, CHUNK);
     char *text = arena_alloc(a, CHUNK / 8 * 20);
-    for (uint64_t i = 0; i < p->weight_bytes; i += CHUNK) {
-        const size_t n = p->weight_bytes - i < CHUNK ? (size_t)(p->weight_bytes - i) : CHUNK;
+    for (uint64_t i = 0; i < program->weight_bytes; i += CHUNK) {
+        const size_t n =
+            program->weight_bytes - i < CHUNK ? (size_t)(program->weight_bytes - i) : CHUNK;
         file_read(blob, i, bytes, n);
         const size_t length = words_text(text, bytes, n);
-        file_write(f, at, text, length);
+        file_write(file, at, text, length);
         at += length;
     }
     arena_release(a, mark);
-    if (p->weight_bytes)
-        file_write(f, at, "};\n", 3);
-    file_close(f);
+    if (program->weight_bytes)
+        file_write(file, at, "};\n", 3);
+    file_close(file);
 }
 
 /* --- incbin --- */
@@ -330,7 +333,8 @@ static const char INCBIN[] =
 static void put_named(Text *t, const char *text, const char *name)
 {
     for (const char *s = text; *s;) {
-        const bool lower = !strncmp(s, "model_", 6), upper = !strncmp(s, "MODEL_", 6);
+        const bool lower = !strncmp(s, "model_", 6);
+        const bool upper = !strncmp(s, "MODEL_", 6);
         if (!lower && !upper) {
             text_add(t, s++, 1);
             continue;
@@ -343,57 +347,57 @@ static void put_named(Text *t, const char *text, const char *name)
     }
 }
 
-static void write_incbin(const Program *p, Output *o, const char *name)
+static void write_incbin(const Program *program, Output *output, const char *name)
 {
-    Text t = text_new(p->graph->arena);
+    Text t = text_new(program->graph->arena);
     text_put(&t, PROLOGUE);
     put_named(&t, INCBIN, name);
-    output_text(o, arena_printf(p->graph->arena, "src/%s_weights.c", name), t.at, t.n);
+    output_text(output, arena_printf(program->graph->arena, "src/%s_weights.c", name), t.at, t.n);
 }
 
 /* --- all forms --- */
 
-static void check_size(WeightsForm form, const Program *p)
+static void check_size(WeightsForm form, const Program *program)
 {
-    if (form == WEIGHTS_BIN || form == WEIGHTS_OBJ || weights_linkable(p))
+    if (form == WEIGHTS_BIN || form == WEIGHTS_OBJ || weights_linkable(program))
         return;
     fail_at(STATUS_UNSUPPORTED, LOC_NONE, "use --weights=bin and map the file",
-            "weights of %" PRIu64 " bytes cannot be linked into a program as %s", p->weight_bytes,
-            weights_forms[form]);
+            "weights of %" PRIu64 " bytes cannot be linked into a program as %s",
+            program->weight_bytes, weights_forms[form]);
 }
 
-static File *create_blob(Output *o, Arena *a, const char *name, WeightsForm form)
+static File *create_blob(Output *output, Arena *arena, const char *name, WeightsForm form)
 {
     if (form == WEIGHTS_C)
-        return file_temporary(a);
+        return file_temporary(arena);
     return output_create(
-        o, arena_printf(a, "src/%s_weights.%s", name, form == WEIGHTS_OBJ ? "o" : "bin"));
+        output, arena_printf(arena, "src/%s_weights.%s", name, form == WEIGHTS_OBJ ? "o" : "bin"));
 }
 
-WeightsForm weights_emit(Program *p, Output *o, const char *name, WeightsForm form,
+WeightsForm weights_emit(Program *program, Output *output, const char *name, WeightsForm form,
                          const char *target, bool hash, char sha256[65])
 {
-    Arena *a = p->graph->arena;
+    Arena *a = program->graph->arena;
     const ElfMachine *machine = NULL;
     sha256[0] = 0;
-    form = weights_form_taken(p, form);
-    check_size(form, p);
+    form = weights_form_taken(program, form);
+    check_size(form, program);
     if (form == WEIGHTS_OBJ) {
         machine = elf_machine(target);
         if (!machine)
             fail_at(STATUS_USAGE, LOC_NONE, NULL, "no object format is known for target \"%s\"",
                     target);
-        elf_check(machine, p->weight_bytes);
+        elf_check(machine, program->weight_bytes);
     }
-    File *f = create_blob(o, a, name, form);
+    File *file = create_blob(output, a, name, form);
     const uint64_t at = form == WEIGHTS_OBJ ? elf_data_offset() : 0;
-    write_blob(p, f, at, hash, sha256);
+    write_blob(program, file, at, hash, sha256);
     if (form == WEIGHTS_C)
-        write_text(p, o, name, f);
+        write_text(program, output, name, file);
     if (form == WEIGHTS_INCBIN)
-        write_incbin(p, o, name);
+        write_incbin(program, output, name);
     if (form == WEIGHTS_OBJ)
-        elf_finish(f, machine, arena_printf(a, "%s_weights_data", name), p->weight_bytes);
-    file_close(f);
+        elf_finish(file, machine, arena_printf(a, "%s_weights_data", name), program->weight_bytes);
+    file_close(file);
     return form;
 }

@@ -18,18 +18,18 @@ typedef enum WeightsForm {
 extern const char *const weights_forms[];
 
 /* Can they be linked into a program? One section that code must reach is limited to 2 GiB. */
-bool weights_linkable(const Program *p);
+bool weights_linkable(const Program *program);
 
 /* The form that `asked` means for this program: auto is C text up to 256 KiB, then incbin, and bin
  * where a program cannot hold them. */
-WeightsForm weights_form_taken(const Program *p, WeightsForm asked);
+WeightsForm weights_form_taken(const Program *program, WeightsForm asked);
 
 /* Gives every constant its offset, aligned to 16 bytes, to 64 where it is large; constants of equal
  * values share one. To know them, up to `most` bytes are read of each that may have an equal; those
  * that are alike so far and go on get their own places (weights_alike). The blob ends with its seal
  * (emit/seal.h). */
 enum { WEIGHTS_LITTLE = 64 * 1024 };
-void weights_layout(Program *p, uint64_t most);
+void weights_layout(Program *program, uint64_t most);
 
 /* Writes the blob (weight_bytes long) into src/ as `form` asks and returns the form taken. The
  * generated source refers to it as `extern const uint64_t NAME_weights_data[]`:
@@ -38,7 +38,7 @@ void weights_layout(Program *p, uint64_t most);
  *   obj     NAME_weights.o, an ELF object for `target` (NULL: this host) that holds the symbol
  *   bin     NAME_weights.bin alone: no symbol, the caller hands the bytes to NAME_run_with()
  * sha256 gets 64 hex digits of the blob and NUL where hash is set, else "". */
-WeightsForm weights_emit(Program *p, Output *o, const char *name, WeightsForm form,
+WeightsForm weights_emit(Program *program, Output *output, const char *name, WeightsForm form,
                          const char *target, bool hash, char sha256[65]);
 
 #endif

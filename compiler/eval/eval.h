@@ -6,15 +6,15 @@
 #include "ir/program.h"
 
 /* Gives every arena tensor a place of its own; returns the bytes needed. */
-int64_t eval_place_apart(Program *p);
+int64_t eval_place_apart(Program *program);
 /* All constants of the program in memory, as the blob lays them out (offsets are set where they are
  * not). */
-unsigned char *eval_weights(Arena *a, Program *p);
+unsigned char *eval_weights(Arena *arena, Program *program);
 /* Runs a planned program. in[i], out[i]: the caller's buffers. 0 or INLAY_E_... */
-int eval_run(Program *p, void *const *in, void *const *out);
+int eval_run(Program *program, void *const *in, void *const *out);
 /* The same in the caller's memory: an area of 64-aligned bytes for each region, whatever they hold.
  */
-int eval_run_in(Program *p, unsigned char *const *memory, void *const *in, void *const *out);
+int eval_run_in(Program *program, unsigned char *const *memory, void *const *in, void *const *out);
 const char *eval_error_text(int error);
 
 #endif

@@ -12,47 +12,47 @@
 
 enum { FOLD_LIMIT = 1 << 20 }; /* bytes of operands and results */
 
-static bool small_enough(const Node *n)
+static bool small_enough(const Node *node)
 {
     int64_t bytes = 0;
-    for (int i = 0; i < n->n_in; i++)
-        if (n->in[i]) {
-            if (n->in[i]->dtype == DT_STRING || !shape_known(&n->in[i]->shape))
+    for (int i = 0; i < node->n_in; i++)
+        if (node->in[i]) {
+            if (node->in[i]->dtype == DT_STRING || !shape_known(&node->in[i]->shape))
                 return false;
-            if (n->in[i]->value)
-                bytes = i64_add(bytes, tensor_bytes(n->in[i]));
+            if (node->in[i]->value)
+                bytes = i64_add(bytes, tensor_bytes(node->in[i]));
         }
-    for (int i = 0; i < n->n_out; i++)
-        if (n->out[i]) {
-            if (!shape_known(&n->out[i]->shape) || n->out[i]->dynamic)
+    for (int i = 0; i < node->n_out; i++)
+        if (node->out[i]) {
+            if (!shape_known(&node->out[i]->shape) || node->out[i]->dynamic)
                 return false;
-            bytes = i64_add(bytes, tensor_bytes(n->out[i]));
+            bytes = i64_add(bytes, tensor_bytes(node->out[i]));
         }
     return bytes <= FOLD_LIMIT;
 }
 
 /* Copies of the node and its tensors, so that lowering leaves no trace on the real ones. */
-static Node *copy_node(Graph *g, const Node *n)
+static Node *copy_node(Graph *g, const Node *node)
 {
     Node *c = NEW(g->arena, Node);
-    *c = *n;
+    *c = *node;
     c->graph = g;
-    c->in = NEW_ARRAY(g->arena, Tensor *, n->n_in);
-    c->use = NEW_ARRAY(g->arena, Use, n->n_in);
-    c->out = NEW_ARRAY(g->arena, Tensor *, n->n_out);
-    for (int i = 0; i < n->n_in; i++) {
-        if (!n->in[i])
+    c->in = NEW_ARRAY(g->arena, Tensor *, node->n_in);
+    c->use = NEW_ARRAY(g->arena, Use, node->n_in);
+    c->out = NEW_ARRAY(g->arena, Tensor *, node->n_out);
+    for (int i = 0; i < node->n_in; i++) {
+        if (!node->in[i])
             continue;
         for (int k = 0; k < i && !c->in[i]; k++)
-            if (n->in[k] == n->in[i])
+            if (node->in[k] == node->in[i])
                 c->in[i] = c->in[k];
         if (!c->in[i])
-            c->in[i] = arena_copy(g->arena, n->in[i], sizeof(Tensor));
+            c->in[i] = arena_copy(g->arena, node->in[i], sizeof(Tensor));
     }
-    for (int i = 0; i < n->n_out; i++) {
-        if (!n->out[i])
+    for (int i = 0; i < node->n_out; i++) {
+        if (!node->out[i])
             continue;
-        c->out[i] = arena_copy(g->arena, n->out[i], sizeof(Tensor));
+        c->out[i] = arena_copy(g->arena, node->out[i], sizeof(Tensor));
         c->out[i]->storage = STORE_ARENA;
     }
     return c;
@@ -86,35 +86,36 @@ static void widen(Store *store, Node *c)
 
 static bool takes_type(const Node *c)
 {
-    const Tensor *t = c->n_in && c->in[0] ? c->in[0] : c->out[0];
-    return c->op->types & DTYPE_BIT(t->dtype);
+    const Tensor *tensor = c->n_in && c->in[0] ? c->in[0] : c->out[0];
+    return c->op->types & DTYPE_BIT(tensor->dtype);
 }
 
-static void take_results(Node *n, const Node *copy, const unsigned char *weights,
+static void take_results(Node *node, const Node *copy, const unsigned char *weights,
                          unsigned char *arena)
 {
-    for (int i = 0; i < n->n_out; i++) {
-        Tensor *t = n->out[i];
-        if (!t)
+    for (int i = 0; i < node->n_out; i++) {
+        Tensor *tensor = node->out[i];
+        if (!tensor)
             continue;
         int64_t at;
         Tensor *root = tensor_root(copy->out[i], &at);
         const unsigned char *base = root->storage == STORE_WEIGHTS ? weights : arena;
-        Recipe *made = recipe_memory(n->graph->store, copy->out[i]->dtype, t->shape.rank,
-                                     t->shape.dim, base + root->offset + at);
-        t->value =
-            copy->out[i]->dtype == t->dtype ? made : recipe_cast(n->graph->store, made, t->dtype);
+        Recipe *made = recipe_memory(node->graph->store, copy->out[i]->dtype, tensor->shape.rank,
+                                     tensor->shape.dim, base + root->offset + at);
+        tensor->value = copy->out[i]->dtype == tensor->dtype
+                            ? made
+                            : recipe_cast(node->graph->store, made, tensor->dtype);
     }
 }
 
-bool fold_node(Node *n)
+bool fold_node(Node *node)
 {
-    if (!n->op->lower || !small_enough(n))
+    if (!node->op->lower || !small_enough(node))
         return false;
-    Store *store = n->graph->store;
+    Store *store = node->graph->store;
     Arena *scratch = &store->scratch;
     const ArenaMark mark = arena_mark(scratch);
-    Graph *root = graph_root(n->graph);
+    Graph *root = graph_root(node->graph);
     Graph g = { .arena = scratch,
                 .store = store,
                 .file = root->file,
@@ -123,7 +124,7 @@ bool fold_node(Node *n)
                 .opset.n = root->opset.n };
     Program p = { .graph = &g };
     Lower l = { .program = &p, .graph = &g, .arena = scratch, .pack_width = 16 };
-    Node *copy = copy_node(&g, n);
+    Node *copy = copy_node(&g, node);
     widen(store, copy);
     if (!takes_type(copy)) {
         arena_release(scratch, mark);
@@ -133,16 +134,16 @@ bool fold_node(Node *n)
     lower_empty(&p);
     bounds_check(&p);
     const int64_t arena_bytes = eval_place_apart(&p);
-    unsigned char *weights = eval_weights(scratch, &p),
-                  *arena = arena_alloc(scratch, (size_t)arena_bytes);
+    unsigned char *weights = eval_weights(scratch, &p);
+    unsigned char *arena = arena_alloc(scratch, (size_t)arena_bytes);
     void *base[] = { weights, arena };
     program_link(&p);
-    const inlay_model m = program_model(scratch, &p);
-    const int error = inlay_run(&m, base);
+    const inlay_model model = program_model(scratch, &p);
+    const int error = inlay_run(&model, base);
     if (error)
-        fail_at(STATUS_MALFORMED, node_loc(n), NULL,
+        fail_at(STATUS_MALFORMED, node_loc(node), NULL,
                 "its constant operands do not fit together (%s)", eval_error_text(error));
-    take_results(n, copy, weights, arena);
+    take_results(node, copy, weights, arena);
     arena_release(scratch, mark);
     return true;
 }

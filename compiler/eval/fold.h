@@ -8,6 +8,6 @@
 /* Computes a node whose operands are constant: its outputs get values. False, and nothing done,
  * where operands and results are too large to be held in memory (the node then stays and runs on
  * the device). */
-bool fold_node(Node *n);
+bool fold_node(Node *node);
 
 #endif

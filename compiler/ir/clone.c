@@ -16,47 +16,47 @@ typedef struct Cloner {
     VEC(Job) todo;
 } Cloner;
 
-static bool captured(const Graph *body, const Tensor *t)
+static bool captured(const Graph *body, const Tensor *tensor)
 {
-    for (const Graph *g = t->graph; g; g = g->parent)
+    for (const Graph *g = tensor->graph; g; g = g->parent)
         if (g == body)
             return false;
     return true;
 }
 
-static Tensor *image(Cloner *c, Graph *to, Tensor *t)
+static Tensor *image(Cloner *cloner, Graph *to, Tensor *tensor)
 {
-    if (!t || captured(c->body, t))
-        return t;
-    Tensor **slot = c->scope->image + t->id;
+    if (!tensor || captured(cloner->body, tensor))
+        return tensor;
+    Tensor **slot = cloner->scope->image + tensor->id;
     if (*slot)
         return *slot == CLONE_LEFT_OUT ? NULL : *slot;
-    Tensor *copy = graph_add_tensor(to, NULL, t->dtype, t->shape);
-    copy->value = t->value;
-    copy->declared = t->declared;
-    copy->assumed = t->assumed;
-    copy->declared_dtype = t->declared_dtype;
-    copy->symbol = t->symbol;
+    Tensor *copy = graph_add_tensor(to, NULL, tensor->dtype, tensor->shape);
+    copy->value = tensor->value;
+    copy->declared = tensor->declared;
+    copy->assumed = tensor->assumed;
+    copy->declared_dtype = tensor->declared_dtype;
+    copy->symbol = tensor->symbol;
     return *slot = copy;
 }
 
 /* The attribute a reference stands for: the caller's, or the function's default; NULL: none. */
 static const Attr *resolve(const CloneScope *s, const char *name)
 {
-    const Attr *a = s->caller ? node_attr(s->caller, name) : NULL;
-    for (int i = 0; !a && i < s->n_defaults; i++)
+    const Attr *attr = s->caller ? node_attr(s->caller, name) : NULL;
+    for (int i = 0; !attr && i < s->n_defaults; i++)
         if (!strcmp(s->defaults[i].name, name))
-            a = s->defaults + i;
-    return a;
+            attr = s->defaults + i;
+    return attr;
 }
 
-static void clone_attrs(Cloner *c, Node *copy, const Node *n)
+static void clone_attrs(Cloner *cloner, Node *copy, const Node *node)
 {
-    copy->attr = NEW_ARRAY(c->root->arena, Attr, n->n_attr + 1);
-    for (int i = 0; i < n->n_attr; i++) {
-        Attr a = n->attr[i];
+    copy->attr = NEW_ARRAY(cloner->root->arena, Attr, node->n_attr + 1);
+    for (int i = 0; i < node->n_attr; i++) {
+        Attr a = node->attr[i];
         if (a.ref) {
-            const Attr *real = resolve(c->scope, a.ref);
+            const Attr *real = resolve(cloner->scope, a.ref);
             if (!real)
                 continue;
             const char *name = a.name;
@@ -64,46 +64,49 @@ static void clone_attrs(Cloner *c, Node *copy, const Node *n)
             a.name = name;
         } else if (a.graph) {
             const Graph *body = a.graph;
-            a.graph = graph_new(c->root->arena, c->root->store, c->root->file, copy->graph);
+            a.graph = graph_new(cloner->root->arena, cloner->root->store, cloner->root->file,
+                                copy->graph);
             a.graph->holder = copy;
             a.graph->name = body->name;
-            VEC_PUSH(c->root->arena, &c->todo, ((Job){ body, a.graph }));
+            VEC_PUSH(cloner->root->arena, &cloner->todo, ((Job){ body, a.graph }));
         }
         copy->attr[copy->n_attr++] = a;
     }
 }
 
-static void clone_node(Cloner *c, Graph *to, const Node *n)
+static void clone_node(Cloner *cloner, Graph *to, const Node *node)
 {
     Arena *a = to->arena;
-    Tensor **in = NEW_ARRAY(a, Tensor *, n->n_in), **out = NEW_ARRAY(a, Tensor *, n->n_out);
-    for (int i = 0; i < n->n_in; i++)
-        in[i] = image(c, to, n->in[i]);
-    for (int i = 0; i < n->n_out; i++)
-        out[i] = image(c, to, n->out[i]);
-    Node *copy = graph_add_node(to, n->domain, n->op_type, n->n_in, in, n->n_out, out);
-    copy->name = n->name;
-    copy->index = c->scope->caller ? c->scope->caller->index : n->index;
-    copy->version =
-        n->version || !c->scope->versions ? n->version : graph_opset(c->scope->versions, n->domain);
-    copy->level = c->scope->caller ? c->scope->caller->level + 1 : n->level;
-    clone_attrs(c, copy, n);
+    Tensor **in = NEW_ARRAY(a, Tensor *, node->n_in);
+    Tensor **out = NEW_ARRAY(a, Tensor *, node->n_out);
+    for (int i = 0; i < node->n_in; i++)
+        in[i] = image(cloner, to, node->in[i]);
+    for (int i = 0; i < node->n_out; i++)
+        out[i] = image(cloner, to, node->out[i]);
+    Node *copy = graph_add_node(to, node->domain, node->op_type, node->n_in, in, node->n_out, out);
+    copy->name = node->name;
+    copy->index = cloner->scope->caller ? cloner->scope->caller->index : node->index;
+    copy->version = node->version || !cloner->scope->versions
+                        ? node->version
+                        : graph_opset(cloner->scope->versions, node->domain);
+    copy->level = cloner->scope->caller ? cloner->scope->caller->level + 1 : node->level;
+    clone_attrs(cloner, copy, node);
 }
 
 void graph_clone_into(Graph *to, const Graph *body, const CloneScope *scope)
 {
-    Cloner c = { .root = graph_root(to), .body = body, .scope = scope };
-    VEC_PUSH(to->arena, &c.todo, ((Job){ body, to }));
-    for (size_t k = 0; k < c.todo.n; k++) {
-        const Job j = c.todo.at[k];
-        for (size_t i = 0; k && i < j.from->input.n; i++)
-            VEC_PUSH(to->arena, &j.to->input, image(&c, j.to, j.from->input.at[i]));
-        for (size_t i = 0; i < j.from->node.n; i++)
-            if (!j.from->node.at[i]->dead)
-                clone_node(&c, j.to, j.from->node.at[i]);
-        for (size_t i = 0; k && i < j.from->output.n; i++) {
-            Tensor *o = image(&c, j.to, j.from->output.at[i]);
-            VEC_PUSH(to->arena, &j.to->output, o);
+    Cloner cloner = { .root = graph_root(to), .body = body, .scope = scope };
+    VEC_PUSH(to->arena, &cloner.todo, ((Job){ body, to }));
+    for (size_t k = 0; k < cloner.todo.n; k++) {
+        const Job job = cloner.todo.at[k];
+        for (size_t i = 0; k && i < job.from->input.n; i++)
+            VEC_PUSH(to->arena, &job.to->input, image(&cloner, job.to, job.from->input.at[i]));
+        for (size_t i = 0; i < job.from->node.n; i++)
+            if (!job.from->node.at[i]->dead)
+                clone_node(&cloner, job.to, job.from->node.at[i]);
+        for (size_t i = 0; k && i < job.from->output.n; i++) {
+            Tensor *o = image(&cloner, job.to, job.from->output.at[i]);
+            VEC_PUSH(to->arena, &job.to->output, o);
             o->uses++;
         }
     }
@@ -111,21 +114,21 @@ void graph_clone_into(Graph *to, const Graph *body, const CloneScope *scope)
 
 Graph *graph_clone(Graph *parent, Node *holder, const Graph *body)
 {
-    Graph *g = graph_new(parent->arena, parent->store, parent->file, parent);
-    g->holder = holder;
-    g->name = body->name;
+    Graph *graph = graph_new(parent->arena, parent->store, parent->file, parent);
+    graph->holder = holder;
+    graph->name = body->name;
     Arena *scratch = &parent->store->scratch;
     const ArenaMark mark = arena_mark(scratch);
     const CloneScope scope = { .image = NEW_ARRAY(scratch, Tensor *, graph_root(parent)->next_id) };
-    Cloner c = { .root = graph_root(g), .body = body, .scope = &scope };
+    Cloner cloner = { .root = graph_root(graph), .body = body, .scope = &scope };
     for (size_t i = 0; i < body->input.n; i++)
-        VEC_PUSH(g->arena, &g->input, image(&c, g, body->input.at[i]));
-    graph_clone_into(g, body, &scope);
+        VEC_PUSH(graph->arena, &graph->input, image(&cloner, graph, body->input.at[i]));
+    graph_clone_into(graph, body, &scope);
     for (size_t i = 0; i < body->output.n; i++) {
-        Tensor *o = image(&c, g, body->output.at[i]);
-        VEC_PUSH(g->arena, &g->output, o);
+        Tensor *o = image(&cloner, graph, body->output.at[i]);
+        VEC_PUSH(graph->arena, &graph->output, o);
         o->uses++;
     }
     arena_release(scratch, mark);
-    return g;
+    return graph;
 }

@@ -21,9 +21,9 @@ typedef struct SmallFloat {
     bool saturate;
 } SmallFloat;
 
-static SmallFloat format_of(DType t)
+static SmallFloat format_of(DType type)
 {
-    switch (t) {
+    switch (type) {
     case DT_F16:
         return (SmallFloat){ 5, 10, 15, NAN_IEEE, false };
     case DT_BF16:
@@ -37,7 +37,7 @@ static SmallFloat format_of(DType t)
     case DT_F8E5M2FNUZ:
         return (SmallFloat){ 5, 2, 16, NAN_MINUS_ZERO, true };
     default:
-        assert(t == DT_F4E2M1);
+        assert(type == DT_F4E2M1);
         return (SmallFloat){ 2, 1, 1, NAN_NONE, true };
     }
 }
@@ -84,14 +84,16 @@ static uint32_t round_magnitude(const SmallFloat *f, uint32_t u)
     if (shift > 24)
         return 0;
     uint32_t q = m >> shift;
-    const uint32_t rest = m & ((1u << shift) - 1), half = 1u << (shift - 1);
+    const uint32_t rest = m & ((1u << shift) - 1);
+    const uint32_t half = 1u << (shift - 1);
     q += rest > half || (rest == half && (q & 1));
     return e < 1 ? q : q + ((uint32_t)(e - 1) << f->mantissa);
 }
 
 static uint32_t encode(const SmallFloat *f, float x)
 {
-    const uint32_t u = bits_of(x), a = u & 0x7fffffff;
+    const uint32_t u = bits_of(x);
+    const uint32_t a = u & 0x7fffffff;
     const uint32_t sign = u >> 31 << (f->exponent + f->mantissa);
     if (a > 0x7f800000)
         return nan_code(f, sign);
@@ -113,19 +115,20 @@ static uint32_t bf16_from_float(float x)
 /* The power of two at or above |x|; subnormal floats count as the least one. */
 static uint32_t e8m0_from_float(float x)
 {
-    const uint32_t a = bits_of(x) & 0x7fffffff, e = a >> 23;
+    const uint32_t a = bits_of(x) & 0x7fffffff;
+    const uint32_t e = a >> 23;
     if (e == 0xff)
         return 0xff;
     return e + ((a & 0x7fffff) != 0 && e != 0xfe);
 }
 
-uint32_t small_from_float(DType t, float x)
+uint32_t small_from_float(DType type, float x)
 {
-    if (t == DT_BF16)
+    if (type == DT_BF16)
         return bf16_from_float(x);
-    if (t == DT_F8E8M0)
+    if (type == DT_F8E8M0)
         return e8m0_from_float(x);
-    const SmallFloat f = format_of(t);
+    const SmallFloat f = format_of(type);
     return encode(&f, x);
 }
 
@@ -139,8 +142,8 @@ static inline float half_to_float(uint32_t h)
 
 static float decode(const SmallFloat *f, uint32_t code)
 {
-    const uint32_t sign = code >> (f->exponent + f->mantissa) & 1,
-                   a = code & ((1u << (f->exponent + f->mantissa)) - 1);
+    const uint32_t sign = code >> (f->exponent + f->mantissa) & 1;
+    const uint32_t a = code & ((1u << (f->exponent + f->mantissa)) - 1);
     if (f->nan == NAN_MINUS_ZERO && sign && !a)
         return float_of(0x7fc00000);
     if (a > greatest(f)) {
@@ -154,28 +157,30 @@ static float decode(const SmallFloat *f, uint32_t code)
     return sign ? -x : x;
 }
 
-float small_to_float(DType t, uint32_t code)
+float small_to_float(DType type, uint32_t code)
 {
-    if (t == DT_F16)
+    if (type == DT_F16)
         return half_to_float(code);
-    if (t == DT_BF16)
+    if (type == DT_BF16)
         return float_of(code << 16);
-    if (t == DT_F8E8M0)
+    if (type == DT_F8E8M0)
         return code == 0xff ? float_of(0x7fc00000) : code ? float_of(code << 23) : 0x1p-127f;
-    const SmallFloat f = format_of(t);
+    const SmallFloat f = format_of(type);
     return decode(&f, code);
 }
 
 /* As half_to_float() does it: the exponent is re-biased by a multiplication. Codes above the
  * greatest finite one, and a zero that may be NaN, take the long way. */
-static void bytes_to_floats(DType t, const uint8_t *in, float *out, int n)
+static void bytes_to_floats(DType type, const uint8_t *in, float *out, int n)
 {
-    const SmallFloat f = format_of(t);
+    const SmallFloat f = format_of(type);
     const int bits = f.exponent + f.mantissa;
-    const uint32_t sign = 1u << bits, most = greatest(&f);
+    const uint32_t sign = 1u << bits;
+    const uint32_t most = greatest(&f);
     const float bias = ldexpf(1.0f, 127 - f.bias);
     for (int k = 0; k < n; k++) {
-        const uint32_t code = in[k], a = code & (sign - 1);
+        const uint32_t code = in[k];
+        const uint32_t a = code & (sign - 1);
         const float x = float_of(a << (23 - f.mantissa)) * bias;
         out[k] = float_of(bits_of(x) | (code & sign) << (31 - bits));
     }
@@ -211,9 +216,9 @@ static int extend(uint8_t v, int bits)
     return ((v & (2 * sign - 1)) ^ sign) - sign;
 }
 
-static Wide load(DType t, const void *in, WideRun *w, int n)
+static Wide load(DType type, const void *in, WideRun *w, int n)
 {
-    switch (t) {
+    switch (type) {
     case DT_F32:
         memcpy(w->f, in, (size_t)n * 4);
         return WIDE_FLOAT;
@@ -253,7 +258,7 @@ static Wide load(DType t, const void *in, WideRun *w, int n)
     case DT_U2:
         EACH(w->i[k] = AS(uint8_t)[k] & 3) return WIDE_INT;
     default:
-        EACH(w->f[k] = small_to_float(t, AS(uint8_t)[k])) return WIDE_FLOAT;
+        EACH(w->f[k] = small_to_float(type, AS(uint8_t)[k])) return WIDE_FLOAT;
     }
 }
 
@@ -337,9 +342,9 @@ static void store_bool(Wide kind, const WideRun *w, uint8_t *out, int n)
     }
 }
 
-static void store_integers(DType t, const WideRun *w, void *out, int n)
+static void store_integers(DType type, const WideRun *w, void *out, int n)
 {
-    switch (dtype_bits(t)) {
+    switch (dtype_bits(type)) {
     case 64:
         memcpy(out, w->u, (size_t)n * 8);
         break;
@@ -356,14 +361,14 @@ static void store_integers(DType t, const WideRun *w, void *out, int n)
     }
 }
 
-static void store_floats(DType t, const WideRun *w, void *out, int n)
+static void store_floats(DType type, const WideRun *w, void *out, int n)
 {
-    if (t == DT_F32) {
+    if (type == DT_F32) {
         memcpy(out, w->f, (size_t)n * 4);
-    } else if (dtype_work(t) == 2) {
-        EACH(TO(uint16_t)[k] = (uint16_t)small_from_float(t, w->f[k]))
+    } else if (dtype_work(type) == 2) {
+        EACH(TO(uint16_t)[k] = (uint16_t)small_from_float(type, w->f[k]))
     } else {
-        EACH(TO(uint8_t)[k] = (uint8_t)small_from_float(t, w->f[k]))
+        EACH(TO(uint8_t)[k] = (uint8_t)small_from_float(type, w->f[k]))
     }
 }
 
@@ -403,9 +408,9 @@ static bool convert_fast(DType from, const void *in, DType to, void *out, int n)
     }
 }
 
-static bool convertible(DType t)
+static bool convertible(DType type)
 {
-    return t == DT_BOOL || dtype_is_float(t) || dtype_is_integer(t);
+    return type == DT_BOOL || dtype_is_float(type) || dtype_is_integer(type);
 }
 
 bool convert_possible(DType from, DType to)

@@ -16,7 +16,7 @@ enum { CONVERT_RUN = 512 }; /* most elements of one call */
 bool convert_possible(DType from, DType to);
 void convert_run(DType from, const void *in, DType to, void *out, int n);
 /* One value of a small float type (16 bits and below). */
-float small_to_float(DType t, uint32_t code);
-uint32_t small_from_float(DType t, float x);
+float small_to_float(DType type, uint32_t code);
+uint32_t small_from_float(DType type, float x);
 
 #endif

@@ -16,24 +16,24 @@ static const DTypeRow rows[DT_COUNT] = {
 #undef DTYPE
 };
 
-const char *dtype_name(DType t)
+const char *dtype_name(DType type)
 {
-    return t > DT_NONE && t < DT_COUNT ? rows[t].name : "?";
+    return type > DT_NONE && type < DT_COUNT ? rows[type].name : "?";
 }
 
-const char *dtype_ctype(DType t)
+const char *dtype_ctype(DType type)
 {
-    return t > DT_NONE && t < DT_COUNT ? rows[t].ctype : "void";
+    return type > DT_NONE && type < DT_COUNT ? rows[type].ctype : "void";
 }
 
-int dtype_bits(DType t)
+int dtype_bits(DType type)
 {
-    return t > DT_NONE && t < DT_COUNT ? rows[t].bits : 0;
+    return type > DT_NONE && type < DT_COUNT ? rows[type].bits : 0;
 }
 
-int64_t dtype_bytes(DType t, int64_t count)
+int64_t dtype_bytes(DType type, int64_t count)
 {
-    const int bits = dtype_bits(t);
+    const int bits = dtype_bits(type);
     return bits >= 8 ? i64_mul(count, bits / 8) : i64_ceil_div(i64_mul(count, bits), 8);
 }
 
@@ -42,19 +42,19 @@ DType dtype_of_code(int64_t code)
     return code > DT_NONE && code < DT_COUNT && rows[code].name ? (DType)code : DT_NONE;
 }
 
-bool dtype_is_float(DType t)
+bool dtype_is_float(DType type)
 {
-    return t == DT_F32 || t == DT_F64 || dtype_is_small_float(t);
+    return type == DT_F32 || type == DT_F64 || dtype_is_small_float(type);
 }
 
-bool dtype_is_small_float(DType t)
+bool dtype_is_small_float(DType type)
 {
-    return t == DT_F16 || t == DT_BF16 || (t >= DT_F8E4M3FN && t <= DT_F8E5M2FNUZ) ||
-           t == DT_F4E2M1 || t == DT_F8E8M0;
+    return type == DT_F16 || type == DT_BF16 || (type >= DT_F8E4M3FN && type <= DT_F8E5M2FNUZ) ||
+           type == DT_F4E2M1 || type == DT_F8E8M0;
 }
 
-bool dtype_is_integer(DType t)
+bool dtype_is_integer(DType type)
 {
-    return (t >= DT_U8 && t <= DT_I64) || t == DT_U32 || t == DT_U64 || t == DT_U4 || t == DT_I4 ||
-           t == DT_U2 || t == DT_I2;
+    return (type >= DT_U8 && type <= DT_I64) || type == DT_U32 || type == DT_U64 || type == DT_U4 ||
+           type == DT_I4 || type == DT_U2 || type == DT_I2;
 }

@@ -19,10 +19,10 @@ typedef enum DType {
 typedef uint32_t DTypeSet;
 
 const char *dtype_name(DType t); /* NumPy's; "?" where t is none */
-const char *dtype_ctype(DType t);
+const char *dtype_ctype(DType type);
 int dtype_bits(DType t); /* 0: string or none */
 /* Bytes of `count` elements; sub-byte types are packed, the last byte part-filled. */
-int64_t dtype_bytes(DType t, int64_t count);
+int64_t dtype_bytes(DType type, int64_t count);
 /* The type with ONNX's code, DT_NONE where there is none. */
 DType dtype_of_code(int64_t code);
 bool dtype_is_float(DType t);       /* any floating type, 4 to 64 bits */

@@ -7,20 +7,20 @@
 
 Graph *graph_new(Arena *arena, Store *store, const char *file, Graph *parent)
 {
-    Graph *g = NEW(arena, Graph);
-    *g = (Graph){
+    Graph *graph = NEW(arena, Graph);
+    *graph = (Graph){
         .arena = arena, .store = store, .file = file, .parent = parent, .by_name = map_new(arena)
     };
-    Graph *root = graph_root(g);
-    VEC_PUSH(arena, &root->all, g);
-    return g;
+    Graph *root = graph_root(graph);
+    VEC_PUSH(arena, &root->all, graph);
+    return graph;
 }
 
-Graph *graph_root(Graph *g)
+Graph *graph_root(Graph *graph)
 {
-    while (g->parent)
-        g = g->parent;
-    return g;
+    while (graph->parent)
+        graph = graph->parent;
+    return graph;
 }
 
 /* What most tensors have none of is kept outside of them: there may be hundreds of thousands. */
@@ -28,15 +28,15 @@ static const Shape not_declared = { .rank = -1 };
 static const char *const no_symbols[MAX_RANK];
 static const int no_sizes[MAX_RANK];
 
-void tensor_declare(Tensor *t, const Shape *s)
+void tensor_declare(Tensor *tensor, const Shape *shape)
 {
-    t->declared = arena_copy(t->graph->arena, s, sizeof *s);
+    tensor->declared = arena_copy(tensor->graph->arena, shape, sizeof *shape);
 }
 
-int *tensor_size_ids(Tensor *t)
+int *tensor_size_ids(Tensor *tensor)
 {
-    int *own = arena_copy(t->graph->arena, t->size_id, sizeof no_sizes);
-    t->size_id = own;
+    int *own = arena_copy(tensor->graph->arena, tensor->size_id, sizeof no_sizes);
+    tensor->size_id = own;
     return own;
 }
 
@@ -59,37 +59,37 @@ Tensor *graph_add_tensor(Graph *g, const char *name, DType dtype, Shape shape)
     return t;
 }
 
-Tensor *graph_find(Graph *g, const char *name)
+Tensor *graph_find(Graph *graph, const char *name)
 {
-    for (; g; g = g->parent) {
-        Tensor *t = map_get(&g->by_name, name);
-        if (t)
-            return t;
+    for (; graph; graph = graph->parent) {
+        Tensor *tensor = map_get(&graph->by_name, name);
+        if (tensor)
+            return tensor;
     }
     return NULL;
 }
 
-Tensor *graph_add_constant(Graph *g, const char *name, Recipe *value)
+Tensor *graph_add_constant(Graph *graph, const char *name, Recipe *value)
 {
-    Tensor *t = graph_add_tensor(g, name, recipe_dtype(value),
-                                 shape_of(recipe_rank(value), recipe_dims(value)));
-    t->value = value;
-    return t;
+    Tensor *tensor = graph_add_tensor(graph, name, recipe_dtype(value),
+                                      shape_of(recipe_rank(value), recipe_dims(value)));
+    tensor->value = value;
+    return tensor;
 }
 
-Tensor *graph_add_ints(Graph *g, const char *name, int64_t n, const int64_t *values)
+Tensor *graph_add_ints(Graph *graph, const char *name, int64_t n, const int64_t *values)
 {
-    return graph_add_constant(g, name, recipe_memory(g->store, DT_I64, 1, &n, values));
+    return graph_add_constant(graph, name, recipe_memory(graph->store, DT_I64, 1, &n, values));
 }
 
-static void add_use(Tensor *t, Use *u)
+static void add_use(Tensor *tensor, Use *u)
 {
     u->before = NULL;
-    u->next = t->use;
-    if (t->use)
-        t->use->before = u;
-    t->use = u;
-    t->uses++;
+    u->next = tensor->use;
+    if (tensor->use)
+        tensor->use->before = u;
+    tensor->use = u;
+    tensor->uses++;
 }
 
 static void link_use(Node *n, int operand)
@@ -101,123 +101,123 @@ static void link_use(Node *n, int operand)
 
 static void unlink_use(Node *n, int operand)
 {
-    Tensor *t = n->in[operand];
+    Tensor *tensor = n->in[operand];
     Use *u = n->use + operand;
-    if (!t || !u->node)
+    if (!tensor || !u->node)
         return;
     if (u->before)
         u->before->next = u->next;
     else
-        t->use = u->next;
+        tensor->use = u->next;
     if (u->next)
         u->next->before = u->before;
     u->node = NULL;
-    t->uses--;
+    tensor->uses--;
 }
 
 static Node *make_node(Graph *g, const char *domain, const char *op_type, int n_in,
                        Tensor *const *in, int n_out, Tensor *const *out)
 {
-    Node *n = NEW(g->arena, Node);
-    *n = (Node){ .index = -1,
-                 .name = "",
-                 .op_type = op_type,
-                 .domain = domain,
-                 .graph = g,
-                 .n_in = n_in,
-                 .n_out = n_out };
-    n->in = arena_copy(g->arena, in, (size_t)n_in * sizeof *in);
-    n->out = arena_copy(g->arena, out, (size_t)n_out * sizeof *out);
-    n->use = NEW_ARRAY(g->arena, Use, n_in);
+    Node *node = NEW(g->arena, Node);
+    *node = (Node){ .index = -1,
+                    .name = "",
+                    .op_type = op_type,
+                    .domain = domain,
+                    .graph = g,
+                    .n_in = n_in,
+                    .n_out = n_out };
+    node->in = arena_copy(g->arena, in, (size_t)n_in * sizeof *in);
+    node->out = arena_copy(g->arena, out, (size_t)n_out * sizeof *out);
+    node->use = NEW_ARRAY(g->arena, Use, n_in);
     for (int i = 0; i < n_in; i++)
-        link_use(n, i);
+        link_use(node, i);
     for (int i = 0; i < n_out; i++)
-        if (n->out[i])
-            n->out[i]->producer = n;
-    return n;
+        if (node->out[i])
+            node->out[i]->producer = node;
+    return node;
 }
 
-Node *graph_add_node(Graph *g, const char *domain, const char *op_type, int n_in, Tensor *const *in,
-                     int n_out, Tensor *const *out)
+Node *graph_add_node(Graph *graph, const char *domain, const char *op_type, int n_in,
+                     Tensor *const *in, int n_out, Tensor *const *out)
 {
-    Node *n = make_node(g, domain, op_type, n_in, in, n_out, out);
-    VEC_PUSH(g->arena, &g->node, n);
+    Node *n = make_node(graph, domain, op_type, n_in, in, n_out, out);
+    VEC_PUSH(graph->arena, &graph->node, n);
     return n;
 }
 
-Node *graph_insert_node(Graph *g, const Node *anchor, const char *domain, const char *op_type,
+Node *graph_insert_node(Graph *graph, const Node *anchor, const char *domain, const char *op_type,
                         int n_in, Tensor *const *in, int n_out, Tensor *const *out)
 {
-    Node *n = graph_add_node(g, domain, op_type, n_in, in, n_out, out);
-    n->name = anchor->name;
-    n->index = anchor->index;
-    return n;
+    Node *node = graph_add_node(graph, domain, op_type, n_in, in, n_out, out);
+    node->name = anchor->name;
+    node->index = anchor->index;
+    return node;
 }
 
-void node_set_inputs(Node *n, int count, Tensor *const *in)
+void node_set_inputs(Node *node, int count, Tensor *const *in)
 {
-    for (int i = 0; i < n->n_in; i++)
-        unlink_use(n, i);
-    if (count > n->n_in)
-        n->use = NEW_ARRAY(n->graph->arena, Use, count);
-    n->in = arena_copy(n->graph->arena, in, (size_t)count * sizeof *in);
-    n->n_in = count;
+    for (int i = 0; i < node->n_in; i++)
+        unlink_use(node, i);
+    if (count > node->n_in)
+        node->use = NEW_ARRAY(node->graph->arena, Use, count);
+    node->in = arena_copy(node->graph->arena, in, (size_t)count * sizeof *in);
+    node->n_in = count;
     for (int i = 0; i < count; i++)
-        link_use(n, i);
+        link_use(node, i);
 }
 
-void graph_kill(Node *n)
+void graph_kill(Node *node)
 {
-    if (n->dead)
+    if (node->dead)
         return;
-    for (int i = 0; i < n->n_in; i++)
-        unlink_use(n, i);
-    for (int i = 0; i < n->n_out; i++)
-        if (n->out[i] && n->out[i]->producer == n)
-            n->out[i]->producer = NULL;
-    n->dead = true;
+    for (int i = 0; i < node->n_in; i++)
+        unlink_use(node, i);
+    for (int i = 0; i < node->n_out; i++)
+        if (node->out[i] && node->out[i]->producer == node)
+            node->out[i]->producer = NULL;
+    node->dead = true;
 }
 
-bool graph_is_output(const Graph *g, const Tensor *t)
+bool graph_is_output(const Graph *graph, const Tensor *tensor)
 {
-    for (size_t i = 0; i < g->output.n; i++)
-        if (g->output.at[i] == t)
+    for (size_t i = 0; i < graph->output.n; i++)
+        if (graph->output.at[i] == tensor)
             return true;
     return false;
 }
 
-size_t graph_results(const Graph *g)
+size_t graph_results(const Graph *graph)
 {
-    return g->output.n - g->dims_outputs;
+    return graph->output.n - graph->dims_outputs;
 }
 
-size_t graph_dims_place(const Graph *g, size_t i)
+size_t graph_dims_place(const Graph *graph, size_t i)
 {
-    size_t at = graph_results(g);
+    size_t at = graph_results(graph);
     for (size_t k = 0; k < i; k++)
-        at += g->output.at[k]->dynamic != 0;
+        at += graph->output.at[k]->dynamic != 0;
     return at;
 }
 
-IoForm graph_in_form(const Graph *g, size_t i)
+IoForm graph_in_form(const Graph *graph, size_t i)
 {
-    return g->in_form ? g->in_form[i] : IO_CALLER;
+    return graph->in_form ? graph->in_form[i] : IO_CALLER;
 }
 
-IoForm graph_out_form(const Graph *g, size_t i)
+IoForm graph_out_form(const Graph *graph, size_t i)
 {
-    return g->out_form && i < graph_results(g) ? g->out_form[i] : IO_CALLER;
+    return graph->out_form && i < graph_results(graph) ? graph->out_form[i] : IO_CALLER;
 }
 
-Shape tensor_model_shape(const Tensor *t)
+Shape tensor_model_shape(const Tensor *tensor)
 {
-    Shape s = t->shape;
-    for (int i = 0; t->perm && i < s.rank; i++)
-        s.dim[t->perm[i]] = t->shape.dim[i];
+    Shape s = tensor->shape;
+    for (int i = 0; tensor->perm && i < s.rank; i++)
+        s.dim[tensor->perm[i]] = tensor->shape.dim[i];
     return s;
 }
 
-void graph_replace(Graph *g, Tensor *from, Tensor *to)
+void graph_replace(Graph *graph, Tensor *from, Tensor *to)
 {
     if (from == to)
         return;
@@ -230,7 +230,7 @@ void graph_replace(Graph *g, Tensor *from, Tensor *to)
     }
     if (!from->uses)
         return; /* what is left are graph outputs, of any graph */
-    Graph *root = graph_root(g);
+    Graph *root = graph_root(graph);
     for (size_t k = 0; k < root->all.n; k++)
         for (size_t i = 0; i < root->all.at[k]->output.n; i++)
             if (root->all.at[k]->output.at[i] == from) {
@@ -242,50 +242,50 @@ void graph_replace(Graph *g, Tensor *from, Tensor *to)
 
 void graph_take_name(Graph *g, Tensor *old, Tensor *made)
 {
-    Node *n = made->producer;
-    if (n && n->graph == g && !graph_is_output(g, made)) {
-        for (int i = 0; i < n->n_out; i++)
-            if (n->out[i] == made)
-                n->out[i] = old;
-        old->producer = n;
+    Node *node = made->producer;
+    if (node && node->graph == g && !graph_is_output(g, made)) {
+        for (int i = 0; i < node->n_out; i++)
+            if (node->out[i] == made)
+                node->out[i] = old;
+        old->producer = node;
         graph_replace(g, made, old);
     } else {
         graph_add_node(g, "", "Identity", 1, &made, 1, &old);
     }
 }
 
-bool graph_gone(const Graph *g)
+bool graph_gone(const Graph *graph)
 {
-    for (; g; g = g->parent)
-        if (g->dead || (g->holder && g->holder->dead))
+    for (; graph; graph = graph->parent)
+        if (graph->dead || (graph->holder && graph->holder->dead))
             return true;
     return false;
 }
 
-static void count_graph(Graph *g)
+static void count_graph(Graph *graph)
 {
-    for (size_t i = 0; i < g->node.n; i++)
-        if (!g->node.at[i]->dead)
-            for (int k = 0; k < g->node.at[i]->n_in; k++)
-                link_use(g->node.at[i], k);
-    for (size_t i = 0; i < g->output.n; i++)
-        g->output.at[i]->uses++;
+    for (size_t i = 0; i < graph->node.n; i++)
+        if (!graph->node.at[i]->dead)
+            for (int k = 0; k < graph->node.at[i]->n_in; k++)
+                link_use(graph->node.at[i], k);
+    for (size_t i = 0; i < graph->output.n; i++)
+        graph->output.at[i]->uses++;
 }
 
-static void forget_uses(Graph *g)
+static void forget_uses(Graph *graph)
 {
-    for (size_t i = 0; i < g->tensor.n; i++) {
-        g->tensor.at[i]->use = NULL;
-        g->tensor.at[i]->uses = 0;
+    for (size_t i = 0; i < graph->tensor.n; i++) {
+        graph->tensor.at[i]->use = NULL;
+        graph->tensor.at[i]->uses = 0;
     }
-    for (size_t i = 0; i < g->node.n; i++)
-        for (int k = 0; k < g->node.at[i]->n_in; k++)
-            g->node.at[i]->use[k].node = NULL;
+    for (size_t i = 0; i < graph->node.n; i++)
+        for (int k = 0; k < graph->node.at[i]->n_in; k++)
+            graph->node.at[i]->use[k].node = NULL;
 }
 
-void graph_count_uses(Graph *g)
+void graph_count_uses(Graph *graph)
 {
-    Graph *root = graph_root(g);
+    Graph *root = graph_root(graph);
     for (size_t k = 0; k < root->all.n; k++)
         forget_uses(root->all.at[k]);
     for (size_t k = 0; k < root->all.n; k++)
@@ -293,21 +293,21 @@ void graph_count_uses(Graph *g)
             count_graph(root->all.at[k]);
 }
 
-void graph_compact(Graph *g)
+void graph_compact(Graph *graph)
 {
     size_t n = 0;
-    for (size_t i = 0; i < g->node.n; i++)
-        if (!g->node.at[i]->dead)
-            g->node.at[n++] = g->node.at[i];
-    g->node.n = n;
+    for (size_t i = 0; i < graph->node.n; i++)
+        if (!graph->node.at[i]->dead)
+            graph->node.at[n++] = graph->node.at[i];
+    graph->node.n = n;
 }
 
-int64_t graph_opset(const Graph *g, const char *domain)
+int64_t graph_opset(const Graph *graph, const char *domain)
 {
-    while (g->parent)
-        g = g->parent;
-    for (size_t i = 0; i < g->opset.n; i++)
-        if (!strcmp(g->opset.at[i].domain, domain))
-            return g->opset.at[i].version;
+    while (graph->parent)
+        graph = graph->parent;
+    for (size_t i = 0; i < graph->opset.n; i++)
+        if (!strcmp(graph->opset.at[i].domain, domain))
+            return graph->opset.at[i].version;
     return 0;
 }

@@ -182,77 +182,77 @@ struct Graph {
 };
 
 Graph *graph_new(Arena *arena, Store *store, const char *file, Graph *parent);
-Graph *graph_root(Graph *g);
+Graph *graph_root(Graph *graph);
 
 /* New tensor named `name` (borrowed) or, where NULL, named by us. */
-Tensor *graph_add_tensor(Graph *g, const char *name, DType dtype, Shape shape);
+Tensor *graph_add_tensor(Graph *graph, const char *name, DType dtype, Shape shape);
 /* As value_info says: a copy is kept. */
-void tensor_declare(Tensor *t, const Shape *s);
+void tensor_declare(Tensor *tensor, const Shape *shape);
 /* The numbers of its dynamic dimensions, its own, to write. */
-int *tensor_size_ids(Tensor *t);
+int *tensor_size_ids(Tensor *tensor);
 /* The tensor of that name here or in a parent, or NULL. */
-Tensor *graph_find(Graph *g, const char *name);
+Tensor *graph_find(Graph *graph, const char *name);
 /* A constant tensor. */
-Tensor *graph_add_constant(Graph *g, const char *name, Recipe *value);
-Tensor *graph_add_ints(Graph *g, const char *name, int64_t n, const int64_t *values);
+Tensor *graph_add_constant(Graph *graph, const char *name, Recipe *value);
+Tensor *graph_add_ints(Graph *graph, const char *name, int64_t n, const int64_t *values);
 
 /* A node at the end of the list; operands are copied. Producers of the outputs are set. */
-Node *graph_add_node(Graph *g, const char *domain, const char *op_type, int n_in, Tensor *const *in,
-                     int n_out, Tensor *const *out);
+Node *graph_add_node(Graph *graph, const char *domain, const char *op_type, int n_in,
+                     Tensor *const *in, int n_out, Tensor *const *out);
 /* A new node that serves `anchor` and is named after it; graph_sort() brings it to its place beside
  * it. */
-Node *graph_insert_node(Graph *g, const Node *anchor, const char *domain, const char *op_type,
+Node *graph_insert_node(Graph *graph, const Node *anchor, const char *domain, const char *op_type,
                         int n_in, Tensor *const *in, int n_out, Tensor *const *out);
 
 /* Every use of `from` (operands and graph outputs, subgraphs included) becomes `to`. */
-void graph_replace(Graph *g, Tensor *from, Tensor *to);
+void graph_replace(Graph *graph, Tensor *from, Tensor *to);
 /* What `made` computes becomes the value of `old`, which keeps its name (it may be an output of the
  * graph). */
-void graph_take_name(Graph *g, Tensor *old, Tensor *made);
+void graph_take_name(Graph *graph, Tensor *old, Tensor *made);
 /* Makes all lists of uses anew, over this graph's root and its subgraphs. The functions here keep
  * them current. */
-void graph_count_uses(Graph *g);
+void graph_count_uses(Graph *graph);
 /* Is the graph part of nothing any more: a dead body, or a subgraph of a node that was taken out?
  */
-bool graph_gone(const Graph *g);
+bool graph_gone(const Graph *graph);
 /* Takes a node out: its operands lose a use, its outputs their producer. */
-void graph_kill(Node *n);
-bool graph_is_output(const Graph *g, const Tensor *t);
+void graph_kill(Node *node);
+bool graph_is_output(const Graph *graph, const Tensor *tensor);
 /* The model's own results, the first of `output`; and the place in `output` of the real dims of
  * dynamic result i. */
-size_t graph_results(const Graph *g);
-size_t graph_dims_place(const Graph *g, size_t i);
+size_t graph_results(const Graph *graph);
+size_t graph_dims_place(const Graph *graph, size_t i);
 /* Where input i and output i of the root lie; and a tensor's shape as the model has it. */
-IoForm graph_in_form(const Graph *g, size_t i);
-IoForm graph_out_form(const Graph *g, size_t i);
-Shape tensor_model_shape(const Tensor *t);
+IoForm graph_in_form(const Graph *graph, size_t i);
+IoForm graph_out_form(const Graph *graph, size_t i);
+Shape tensor_model_shape(const Tensor *tensor);
 /* Sorts the nodes by their operands, file order where free; drops the dead. A cycle fails with 65
  * and names its nodes. */
-void graph_sort(Graph *g);
+void graph_sort(Graph *graph);
 /* Drops dead nodes from the list. */
-void graph_compact(Graph *g);
+void graph_compact(Graph *graph);
 int64_t graph_opset(const Graph *g, const char *domain); /* 0: not imported */
 
 /* Attributes. The named kind or the default; a wrong kind fails with 65. */
 const Attr *node_attr(const Node *n, const char *name); /* NULL: absent */
-int64_t node_int(const Node *n, const char *name, int64_t otherwise);
-float node_float(const Node *n, const char *name, float otherwise);
-const char *node_string(const Node *n, const char *name, const char *otherwise);
+int64_t node_int(const Node *node, const char *name, int64_t otherwise);
+float node_float(const Node *node, const char *name, float otherwise);
+const char *node_string(const Node *node, const char *name, const char *otherwise);
 /* The list and its length (0: absent). */
-const int64_t *node_ints(const Node *n, const char *name, int64_t *count);
-const float *node_floats(const Node *n, const char *name, int64_t *count);
+const int64_t *node_ints(const Node *node, const char *name, int64_t *count);
+const float *node_floats(const Node *node, const char *name, int64_t *count);
 /* All values of a list that an attribute holds, in the graph's arena; too many fail with 69. */
-void *node_values(const Node *n, const Recipe *r);
-void node_set_int(Node *n, const char *name, int64_t value);
-void node_set_float(Node *n, const char *name, float value);
+void *node_values(const Node *node, const Recipe *recipe);
+void node_set_int(Node *node, const char *name, int64_t value);
+void node_set_float(Node *node, const char *name, float value);
 void node_set_string(Node *n, const char *name, const char *value); /* borrowed */
-void node_set_ints(Node *n, const char *name, int64_t count, const int64_t *values);
-void node_set_op(Node *n, const char *domain, const char *op_type);
-void node_set_inputs(Node *n, int count, Tensor *const *in);
+void node_set_ints(Node *node, const char *name, int64_t count, const int64_t *values);
+void node_set_op(Node *node, const char *domain, const char *op_type);
+void node_set_inputs(Node *node, int count, Tensor *const *in);
 
-Loc node_loc(const Node *n);
+Loc node_loc(const Node *node);
 Tensor *node_in(const Node *n, int i); /* NULL beyond the end or left out */
-Tensor *node_out(const Node *n, int i);
+Tensor *node_out(const Node *node, int i);
 bool node_is(const Node *n, const char *op_type); /* ai.onnx */
 
 /* Shapes. */
@@ -262,15 +262,15 @@ Shape shape_vector(int64_t n);
 bool shape_known(const Shape *s); /* rank and all dimensions */
 bool shape_equal(const Shape *a, const Shape *b);
 int64_t shape_count(const Shape *s); /* product, checked; the shape must be known */
-const char *shape_text(Arena *a, const Shape *s);
-int64_t tensor_count(const Tensor *t);
-int64_t tensor_bytes(const Tensor *t);
+const char *shape_text(Arena *arena, const Shape *shape);
+int64_t tensor_count(const Tensor *tensor);
+int64_t tensor_bytes(const Tensor *tensor);
 /* Small integer constants (shapes, axes) widened to int64; NULL: not constant. *count gets the
  * elements. */
-const int64_t *tensor_ints(Graph *g, const Tensor *t, int64_t *count);
+const int64_t *tensor_ints(Graph *graph, const Tensor *tensor, int64_t *count);
 /* Small float constants widened to double; NULL: not constant. */
-const double *tensor_doubles(Graph *g, const Tensor *t, int64_t *count);
+const double *tensor_doubles(Graph *graph, const Tensor *tensor, int64_t *count);
 /* axis in -rank..rank-1 made 0..rank-1; outside fails with 65 at the node. */
-int node_axis(const Node *n, int64_t axis, int rank);
+int node_axis(const Node *node, int64_t axis, int rank);
 
 #endif

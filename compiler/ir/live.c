@@ -17,78 +17,81 @@ typedef struct Cover {
 
 static int by_value(const void *a, const void *b)
 {
-    const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    const int64_t x = *(const int64_t *)a;
+    const int64_t y = *(const int64_t *)b;
     return x < y ? -1 : x > y;
 }
 
-static void list_places(Cover *c, Arena *a)
+static void list_places(Cover *cover, Arena *arena)
 {
-    const size_t n = c->p->plan.block.n;
-    c->place = NEW_ARRAY(a, int64_t, 2 * n + 1);
+    const size_t n = cover->p->plan.block.n;
+    cover->place = NEW_ARRAY(arena, int64_t, 2 * n + 1);
     for (size_t i = 0; i < n; i++) {
-        const Block *b = c->p->plan.block.at + i;
-        c->place[2 * i] = b->offset;
-        c->place[2 * i + 1] = b->offset + b->bytes;
+        const Block *b = cover->p->plan.block.at + i;
+        cover->place[2 * i] = b->offset;
+        cover->place[2 * i + 1] = b->offset + b->bytes;
     }
     if (n)
-        qsort(c->place, 2 * n, sizeof *c->place, by_value);
+        qsort(cover->place, 2 * n, sizeof *cover->place, by_value);
     for (size_t i = 0; i < 2 * n; i++)
-        if (!c->places || c->place[c->places - 1] != c->place[i])
-            c->place[c->places++] = c->place[i];
+        if (!cover->places || cover->place[cover->places - 1] != cover->place[i])
+            cover->place[cover->places++] = cover->place[i];
 }
 
-static Cover cover_new(Arena *a, const Program *p)
+static Cover cover_new(Arena *arena, const Program *program)
 {
-    Cover c = { .p = p, .n = 1 };
-    list_places(&c, a);
-    while (c.n < c.places)
-        c.n *= 2;
-    c.wide = NEW_ARRAY(a, int64_t, 2 * (size_t)c.n);
-    c.over = NEW_ARRAY(a, int64_t, 2 * (size_t)c.n);
-    c.blocks = NEW_ARRAY(a, int32_t, 2 * (size_t)c.n);
-    for (int32_t k = 0; k + 1 < c.places; k++)
-        c.wide[c.n + k] = c.place[k + 1] - c.place[k];
-    for (int32_t i = c.n; i-- > 1;)
-        c.wide[i] = c.wide[2 * i] + c.wide[2 * i + 1];
-    return c;
+    Cover cover = { .p = program, .n = 1 };
+    list_places(&cover, arena);
+    while (cover.n < cover.places)
+        cover.n *= 2;
+    cover.wide = NEW_ARRAY(arena, int64_t, 2 * (size_t)cover.n);
+    cover.over = NEW_ARRAY(arena, int64_t, 2 * (size_t)cover.n);
+    cover.blocks = NEW_ARRAY(arena, int32_t, 2 * (size_t)cover.n);
+    for (int32_t k = 0; k + 1 < cover.places; k++)
+        cover.wide[cover.n + k] = cover.place[k + 1] - cover.place[k];
+    for (int32_t i = cover.n; i-- > 1;)
+        cover.wide[i] = cover.wide[2 * i] + cover.wide[2 * i + 1];
+    return cover;
 }
 
-static void sum_up(Cover *c, int32_t i)
+static void sum_up(Cover *cover, int32_t i)
 {
-    if (c->blocks[i])
-        c->over[i] = c->wide[i];
+    if (cover->blocks[i])
+        cover->over[i] = cover->wide[i];
     else
-        c->over[i] = i >= c->n ? 0 : c->over[2 * i] + c->over[2 * i + 1];
+        cover->over[i] = i >= cover->n ? 0 : cover->over[2 * i] + cover->over[2 * i + 1];
 }
 
-static void add_to(Cover *c, int32_t i, int32_t more)
+static void add_to(Cover *cover, int32_t i, int32_t more)
 {
-    c->blocks[i] += more;
-    sum_up(c, i);
+    cover->blocks[i] += more;
+    sum_up(cover, i);
 }
 
-static int32_t leaf_of(const Cover *c, int64_t offset)
+static int32_t leaf_of(const Cover *cover, int64_t offset)
 {
-    const int64_t *at = bsearch(&offset, c->place, (size_t)c->places, sizeof *c->place, by_value);
-    return c->n + (int32_t)(at - c->place);
+    const int64_t *at =
+        bsearch(&offset, cover->place, (size_t)cover->places, sizeof *cover->place, by_value);
+    return cover->n + (int32_t)(at - cover->place);
 }
 
 /* A block comes (more is 1) or goes (-1). */
-static void add_block(Cover *c, const Block *b, int32_t more)
+static void add_block(Cover *cover, const Block *block, int32_t more)
 {
-    if (b->bytes <= 0)
+    if (block->bytes <= 0)
         return;
-    const int32_t first = leaf_of(c, b->offset), end = leaf_of(c, b->offset + b->bytes);
+    const int32_t first = leaf_of(cover, block->offset);
+    const int32_t end = leaf_of(cover, block->offset + block->bytes);
     for (int32_t i = first, k = end; i < k; i /= 2, k /= 2) {
         if (i % 2)
-            add_to(c, i++, more);
+            add_to(cover, i++, more);
         if (k % 2)
-            add_to(c, --k, more);
+            add_to(cover, --k, more);
     }
     for (int32_t i = first / 2; i; i /= 2)
-        sum_up(c, i);
+        sum_up(cover, i);
     for (int32_t i = (end - 1) / 2; i; i /= 2)
-        sum_up(c, i);
+        sum_up(cover, i);
 }
 
 /* Blocks by a step: head[step], then next[block]; -1 ends. */
@@ -96,35 +99,37 @@ typedef struct BlocksOf {
     int32_t *head, *next;
 } BlocksOf;
 
-static BlocksOf list_blocks(const Program *p, Arena *a, bool ends)
+static BlocksOf list_blocks(const Program *program, Arena *arena, bool ends)
 {
-    BlocksOf l = { NEW_ARRAY(a, int32_t, p->step.n + 1),
-                   NEW_ARRAY(a, int32_t, p->plan.block.n + 1) };
-    for (size_t i = 0; i <= p->step.n; i++)
+    BlocksOf l = { NEW_ARRAY(arena, int32_t, program->step.n + 1),
+                   NEW_ARRAY(arena, int32_t, program->plan.block.n + 1) };
+    for (size_t i = 0; i <= program->step.n; i++)
         l.head[i] = -1;
-    for (size_t i = p->plan.block.n; i-- > 0;) {
-        const Block *b = p->plan.block.at + i;
-        const int64_t at = i64_min(ends ? i64_max(b->end, b->first) : b->first, (int64_t)p->step.n);
+    for (size_t i = program->plan.block.n; i-- > 0;) {
+        const Block *b = program->plan.block.at + i;
+        const int64_t at =
+            i64_min(ends ? i64_max(b->end, b->first) : b->first, (int64_t)program->step.n);
         l.next[i] = l.head[at];
         l.head[at] = (int32_t)i;
     }
     return l;
 }
 
-void program_count_live(Program *p)
+void program_count_live(Program *program)
 {
-    Arena *scratch = &p->graph->store->scratch;
-    int64_t *live = NEW_ARRAY(p->graph->arena, int64_t, p->step.n + 1);
+    Arena *scratch = &program->graph->store->scratch;
+    int64_t *live = NEW_ARRAY(program->graph->arena, int64_t, program->step.n + 1);
     const ArenaMark mark = arena_mark(scratch);
-    Cover c = cover_new(scratch, p);
-    const BlocksOf born = list_blocks(p, scratch, false), gone = list_blocks(p, scratch, true);
-    for (int32_t k = 0; k < (int32_t)p->step.n; k++) {
+    Cover cover = cover_new(scratch, program);
+    const BlocksOf born = list_blocks(program, scratch, false);
+    const BlocksOf gone = list_blocks(program, scratch, true);
+    for (int32_t k = 0; k < (int32_t)program->step.n; k++) {
         for (int32_t i = born.head[k]; i >= 0; i = born.next[i])
-            add_block(&c, p->plan.block.at + i, 1);
+            add_block(&cover, program->plan.block.at + i, 1);
         for (int32_t i = gone.head[k]; i >= 0; i = gone.next[i])
-            add_block(&c, p->plan.block.at + i, -1);
-        live[k] = c.over[1];
+            add_block(&cover, program->plan.block.at + i, -1);
+        live[k] = cover.over[1];
     }
     arena_release(scratch, mark);
-    p->plan.live = live;
+    program->plan.live = live;
 }

@@ -6,108 +6,109 @@
 
 enum { LIST_LIMIT = 1 << 25 /* numbers of an attribute that is read as a whole */ };
 
-const Attr *node_attr(const Node *n, const char *name)
+const Attr *node_attr(const Node *node, const char *name)
 {
-    for (int i = 0; i < n->n_attr; i++)
-        if (!strcmp(n->attr[i].name, name))
-            return n->attr + i;
+    for (int i = 0; i < node->n_attr; i++)
+        if (!strcmp(node->attr[i].name, name))
+            return node->attr + i;
     return NULL;
 }
 
-static const Attr *attr_of_kind(const Node *n, const char *name, AttrKind kind, const char *what)
+static const Attr *attr_of_kind(const Node *node, const char *name, AttrKind kind, const char *what)
 {
-    const Attr *a = node_attr(n, name);
-    if (a && a->kind != kind)
-        fail_at(STATUS_MALFORMED, node_loc(n), NULL, "attribute \"%s\" is not %s", name, what);
-    return a;
+    const Attr *attr = node_attr(node, name);
+    if (attr && attr->kind != kind)
+        fail_at(STATUS_MALFORMED, node_loc(node), NULL, "attribute \"%s\" is not %s", name, what);
+    return attr;
 }
 
-int64_t node_int(const Node *n, const char *name, int64_t otherwise)
+int64_t node_int(const Node *node, const char *name, int64_t otherwise)
 {
-    const Attr *a = attr_of_kind(n, name, ATTR_INT, "an integer");
-    return a ? a->i : otherwise;
+    const Attr *attr = attr_of_kind(node, name, ATTR_INT, "an integer");
+    return attr ? attr->i : otherwise;
 }
 
-float node_float(const Node *n, const char *name, float otherwise)
+float node_float(const Node *node, const char *name, float otherwise)
 {
-    const Attr *a = attr_of_kind(n, name, ATTR_FLOAT, "a float");
-    return a ? a->f : otherwise;
+    const Attr *attr = attr_of_kind(node, name, ATTR_FLOAT, "a float");
+    return attr ? attr->f : otherwise;
 }
 
-const char *node_string(const Node *n, const char *name, const char *otherwise)
+const char *node_string(const Node *node, const char *name, const char *otherwise)
 {
-    const Attr *a = attr_of_kind(n, name, ATTR_STRING, "a string");
-    return a ? a->s : otherwise;
+    const Attr *attr = attr_of_kind(node, name, ATTR_STRING, "a string");
+    return attr ? attr->s : otherwise;
 }
 
-void *node_values(const Node *n, const Recipe *r)
+void *node_values(const Node *node, const Recipe *recipe)
 {
-    if (recipe_count(r) > LIST_LIMIT)
-        fail_at(STATUS_UNSUPPORTED, node_loc(n), "only a Constant may hold more",
+    if (recipe_count(recipe) > LIST_LIMIT)
+        fail_at(STATUS_UNSUPPORTED, node_loc(node), "only a Constant may hold more",
                 "an attribute lists %lld numbers; the greatest number supported is %d",
-                (long long)recipe_count(r), LIST_LIMIT);
-    return recipe_values(n->graph->store, n->graph->arena, r);
+                (long long)recipe_count(recipe), LIST_LIMIT);
+    return recipe_values(node->graph->store, node->graph->arena, recipe);
 }
 
-const int64_t *node_ints(const Node *n, const char *name, int64_t *count)
+const int64_t *node_ints(const Node *node, const char *name, int64_t *count)
 {
-    Attr *a = (Attr *)attr_of_kind(n, name, ATTR_INTS, "a list of integers");
-    *count = a ? a->n : 0;
-    if (a && a->list && !a->ints)
-        a->ints = node_values(n, a->list);
-    return a ? a->ints : NULL;
+    Attr *attr = (Attr *)attr_of_kind(node, name, ATTR_INTS, "a list of integers");
+    *count = attr ? attr->n : 0;
+    if (attr && attr->list && !attr->ints)
+        attr->ints = node_values(node, attr->list);
+    return attr ? attr->ints : NULL;
 }
 
-const float *node_floats(const Node *n, const char *name, int64_t *count)
+const float *node_floats(const Node *node, const char *name, int64_t *count)
 {
-    Attr *a = (Attr *)attr_of_kind(n, name, ATTR_FLOATS, "a list of floats");
-    *count = a ? a->n : 0;
-    if (a && a->list && !a->floats)
-        a->floats = node_values(n, a->list);
-    return a ? a->floats : NULL;
+    Attr *attr = (Attr *)attr_of_kind(node, name, ATTR_FLOATS, "a list of floats");
+    *count = attr ? attr->n : 0;
+    if (attr && attr->list && !attr->floats)
+        attr->floats = node_values(node, attr->list);
+    return attr ? attr->floats : NULL;
 }
 
-static Attr *set_attr(Node *n, const char *name, AttrKind kind)
+static Attr *set_attr(Node *node, const char *name, AttrKind kind)
 {
-    Attr *a = (Attr *)node_attr(n, name);
+    Attr *a = (Attr *)node_attr(node, name);
     if (!a) {
-        n->attr = arena_grow(n->graph->arena, n->n_attr ? n->attr : NULL,
-                             (size_t)n->n_attr * sizeof *a, ((size_t)n->n_attr + 1) * sizeof *a);
-        a = n->attr + n->n_attr++;
+        node->attr =
+            arena_grow(node->graph->arena, node->n_attr ? node->attr : NULL,
+                       (size_t)node->n_attr * sizeof *a, ((size_t)node->n_attr + 1) * sizeof *a);
+        a = node->attr + node->n_attr++;
     }
     *a = (Attr){ .name = name, .kind = kind };
     return a;
 }
 
-void node_set_int(Node *n, const char *name, int64_t value)
+void node_set_int(Node *node, const char *name, int64_t value)
 {
-    set_attr(n, name, ATTR_INT)->i = value;
+    set_attr(node, name, ATTR_INT)->i = value;
 }
 
-void node_set_float(Node *n, const char *name, float value)
+void node_set_float(Node *node, const char *name, float value)
 {
-    set_attr(n, name, ATTR_FLOAT)->f = value;
+    set_attr(node, name, ATTR_FLOAT)->f = value;
 }
 
-void node_set_string(Node *n, const char *name, const char *value)
+void node_set_string(Node *node, const char *name, const char *value)
 {
-    Attr *a = set_attr(n, name, ATTR_STRING);
-    a->s = value;
-    a->n = (int64_t)strlen(value);
+    Attr *attr = set_attr(node, name, ATTR_STRING);
+    attr->s = value;
+    attr->n = (int64_t)strlen(value);
 }
 
-void node_set_ints(Node *n, const char *name, int64_t count, const int64_t *values)
+void node_set_ints(Node *node, const char *name, int64_t count, const int64_t *values)
 {
-    Attr *a = set_attr(n, name, ATTR_INTS);
-    a->n = count;
-    a->ints = arena_copy(n->graph->arena, values, (size_t)count * sizeof *values);
+    Attr *attr = set_attr(node, name, ATTR_INTS);
+    attr->n = count;
+    attr->ints = arena_copy(node->graph->arena, values, (size_t)count * sizeof *values);
 }
 
-void node_set_op(Node *n, const char *domain, const char *op_type)
+void node_set_op(Node *node, const char *domain, const char *op_type)
 {
-    n->domain = domain;
-    n->op_type = op_type;
-    n->op = NULL;
+    node->domain = domain;
+    node->op_type = op_type;
+    node->op = NULL;
 }
 
 Loc node_loc(const Node *n)
@@ -119,25 +120,25 @@ Loc node_loc(const Node *n)
         Loc){ .file = root->file, .byte = -1, .node = n->index, .name = n->name, .op = n->op_type };
 }
 
-Tensor *node_in(const Node *n, int i)
+Tensor *node_in(const Node *node, int i)
 {
-    return i < n->n_in ? n->in[i] : NULL;
+    return i < node->n_in ? node->in[i] : NULL;
 }
 
-Tensor *node_out(const Node *n, int i)
+Tensor *node_out(const Node *node, int i)
 {
-    return i < n->n_out ? n->out[i] : NULL;
+    return i < node->n_out ? node->out[i] : NULL;
 }
 
-bool node_is(const Node *n, const char *op_type)
+bool node_is(const Node *node, const char *op_type)
 {
-    return !*n->domain && !strcmp(n->op_type, op_type);
+    return !*node->domain && !strcmp(node->op_type, op_type);
 }
 
-int node_axis(const Node *n, int64_t axis, int rank)
+int node_axis(const Node *node, int64_t axis, int rank)
 {
     if (axis < -rank || axis >= rank)
-        fail_at(STATUS_MALFORMED, node_loc(n), NULL, "axis %lld is outside [-%d, %d)",
+        fail_at(STATUS_MALFORMED, node_loc(node), NULL, "axis %lld is outside [-%d, %d)",
                 (long long)axis, rank, rank);
     return (int)(axis < 0 ? axis + rank : axis);
 }

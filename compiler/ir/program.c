@@ -6,12 +6,12 @@
 
 #include "base/size.h"
 
-Tensor *tensor_root(Tensor *t, int64_t *offset)
+Tensor *tensor_root(Tensor *tensor, int64_t *offset)
 {
     *offset = 0;
-    for (; t->view_of; t = t->view_of)
-        *offset += t->view_offset;
-    return t;
+    for (; tensor->view_of; tensor = tensor->view_of)
+        *offset += tensor->view_offset;
+    return tensor;
 }
 
 double curve_factor(const Plan *plan, const CurvePoint *c)
@@ -19,32 +19,35 @@ double curve_factor(const Plan *plan, const CurvePoint *c)
     return plan->macs_once ? (double)c->macs / (double)plan->macs_once : 1.0;
 }
 
-int64_t operand_pitch(const Operand *o)
+int64_t operand_pitch(const Operand *operand)
 {
-    return i64_mul(o->pitch ? o->pitch : o->pixel, dtype_bits(o->tensor->dtype)) / 8;
+    return i64_mul(operand->pitch ? operand->pitch : operand->pixel,
+                   dtype_bits(operand->tensor->dtype)) /
+           8;
 }
 
-int program_regions(const Program *p)
+int program_regions(const Program *program)
 {
-    return p->plan.region.n ? (int)p->plan.region.n : 1;
+    return program->plan.region.n ? (int)program->plan.region.n : 1;
 }
 
-int64_t program_region_size(const Program *p, int region)
+int64_t program_region_size(const Program *program, int region)
 {
-    return p->plan.region.n ? p->plan.region.at[region].size : p->plan.arena_size;
+    return program->plan.region.n ? program->plan.region.at[region].size : program->plan.arena_size;
 }
 
-int64_t program_region_start(const Program *p, int region)
+int64_t program_region_start(const Program *program, int region)
 {
     int64_t at = 0;
     for (int i = 0; i < region; i++)
-        at += program_region_size(p, i);
+        at += program_region_size(program, i);
     return at;
 }
 
-int program_base(const Program *p, const Tensor *root)
+int program_base(const Program *program, const Tensor *root)
 {
-    const int first = INLAY_ARENA + program_regions(p), inputs = (int)p->graph->input.n;
+    const int first = INLAY_ARENA + program_regions(program);
+    const int inputs = (int)program->graph->input.n;
     switch (root->storage) {
     case STORE_WEIGHTS:
         return INLAY_WEIGHTS;
@@ -60,16 +63,17 @@ int program_base(const Program *p, const Tensor *root)
     }
 }
 
-int program_bases(const Program *p)
+int program_bases(const Program *program)
 {
-    return INLAY_ARENA + program_regions(p) + (int)p->graph->input.n + (int)p->graph->output.n;
+    return INLAY_ARENA + program_regions(program) + (int)program->graph->input.n +
+           (int)program->graph->output.n;
 }
 
-const Step *program_pushed(const Program *p)
+const Step *program_pushed(const Program *program)
 {
-    for (size_t i = 0; i < p->step.n; i++)
-        if (p->step.at[i]->pushed)
-            return p->step.at[i];
+    for (size_t i = 0; i < program->step.n; i++)
+        if (program->step.at[i]->pushed)
+            return program->step.at[i];
     return NULL;
 }
 
@@ -81,10 +85,10 @@ static int32_t count_entries(const uint8_t *list, int32_t n, int32_t k)
     return found;
 }
 
-int32_t program_rows(const Program *p, const Step *pushed)
+int32_t program_rows(const Program *program, const Step *pushed)
 {
-    for (size_t i = 0; i < p->plan.segment.n; i++) {
-        const Segment *g = p->plan.segment.at + i;
+    for (size_t i = 0; i < program->plan.segment.n; i++) {
+        const Segment *g = program->plan.segment.at + i;
         const int32_t k = pushed->index - g->first;
         if (!g->list || k < 0 || k >= g->count)
             continue;
@@ -113,52 +117,53 @@ const char *step_name(const Step *s)
     return s->node ? s->node->op_type : s->pushed ? "Input" : "Copy";
 }
 
-static inlay_ref address(const Program *p, const Operand *o)
+static inlay_ref address(const Program *program, const Operand *operand)
 {
-    if (!o->tensor)
+    if (!operand->tensor)
         return (inlay_ref){ .cap = 1, .base = INLAY_NONE };
     int64_t at;
-    const Tensor *root = tensor_root(o->tensor, &at);
+    const Tensor *root = tensor_root(operand->tensor, &at);
     return (inlay_ref){
-        .off = (size_t)(root->offset + at + o->offset),
-        .row = (size_t)o->row_bytes,
-        .cap = o->ring ? o->ring : o->rows,
-        .pix = i32_checked(o->pixel),
-        .base = program_base(p, root),
+        .off = (size_t)(root->offset + at + operand->offset),
+        .row = (size_t)operand->row_bytes,
+        .cap = operand->ring ? operand->ring : operand->rows,
+        .pix = i32_checked(operand->pixel),
+        .base = program_base(program, root),
     };
 }
 
-void program_link(Program *p)
+void program_link(Program *program)
 {
-    for (size_t i = 0; i < p->step.n; i++)
-        for (int k = 0; k < p->step.at[i]->n_operand; k++)
-            p->step.at[i]->operand[k].ref = address(p, p->step.at[i]->operand + k);
+    for (size_t i = 0; i < program->step.n; i++)
+        for (int k = 0; k < program->step.at[i]->n_operand; k++)
+            program->step.at[i]->operand[k].ref =
+                address(program, program->step.at[i]->operand + k);
 }
 
-static inlay_step step_of(Arena *a, const Step *s)
+static inlay_step step_of(Arena *arena, const Step *s)
 {
-    inlay_ref *ref = NEW_ARRAY(a, inlay_ref, s->n_operand + 1);
+    inlay_ref *ref = NEW_ARRAY(arena, inlay_ref, s->n_operand + 1);
     for (int k = 0; k < s->n_operand; k++)
         ref[k] = s->operand[k].ref;
     return (inlay_step){ s->kernel->run, s->params, ref, s->units, step_backward(s) };
 }
 
-inlay_model program_model(Arena *a, const Program *p)
+inlay_model program_model(Arena *arena, const Program *program)
 {
-    inlay_step *step = NEW_ARRAY(a, inlay_step, p->step.n + 1);
-    for (size_t i = 0; i < p->step.n; i++)
-        step[i] = step_of(a, p->step.at[i]);
-    inlay_segment *segment = NEW_ARRAY(a, inlay_segment, p->plan.segment.n + 1);
-    for (size_t i = 0; i < p->plan.segment.n; i++) {
-        const Segment *g = p->plan.segment.at + i;
+    inlay_step *step = NEW_ARRAY(arena, inlay_step, program->step.n + 1);
+    for (size_t i = 0; i < program->step.n; i++)
+        step[i] = step_of(arena, program->step.at[i]);
+    inlay_segment *segment = NEW_ARRAY(arena, inlay_segment, program->plan.segment.n + 1);
+    for (size_t i = 0; i < program->plan.segment.n; i++) {
+        const Segment *g = program->plan.segment.at + i;
         segment[i] = (inlay_segment){ g->first,   g->count,    g->prologue, g->period,
                                       g->repeats, g->epilogue, g->list };
     }
     return (inlay_model){
         .step = step,
-        .steps = (int32_t)p->step.n,
-        .segment = p->plan.segment.n ? segment : NULL,
-        .segments = (int32_t)p->plan.segment.n,
-        .state = (size_t)p->plan.state,
+        .steps = (int32_t)program->step.n,
+        .segment = program->plan.segment.n ? segment : NULL,
+        .segments = (int32_t)program->plan.segment.n,
+        .state = (size_t)program->plan.state,
     };
 }

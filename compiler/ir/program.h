@@ -169,46 +169,46 @@ typedef struct Program {
 
 /* Memories of the plan: 1, or its regions; bytes of one; and where it begins when they are drawn
  * one behind the other. */
-int program_regions(const Program *p);
-int64_t program_region_size(const Program *p, int region);
-int64_t program_region_start(const Program *p, int region);
+int program_regions(const Program *program);
+int64_t program_region_size(const Program *program, int region);
+int64_t program_region_start(const Program *program, int region);
 /* Index of a root tensor's base pointer, and their number: weights, arena or its regions, inputs,
  * outputs. */
-int program_base(const Program *p, const Tensor *root);
-int program_bases(const Program *p);
+int program_base(const Program *program, const Tensor *root);
+int program_bases(const Program *program);
 /* The step that takes an input row by row, and how many rows the plan wants of it; NULL: none does.
  */
-const Step *program_pushed(const Program *p);
-int32_t program_rows(const Program *p, const Step *pushed);
+const Step *program_pushed(const Program *program);
+int32_t program_rows(const Program *program, const Step *pushed);
 /* Does its kernel go backward through several units? Only kernels that take their rows by the rule
  * are known to. */
-bool step_reverses(const Step *s);
+bool step_reverses(const Step *step);
 /* inlay_step.backward. */
-int32_t step_backward(const Step *s);
+int32_t step_backward(const Step *step);
 /* What a step is called where no node says it. */
-const char *step_name(const Step *s);
+const char *step_name(const Step *step);
 /* Fills Operand.ref of all steps: the plan has set Tensor.offset, Operand.ring and strides. */
-void program_link(Program *p);
+void program_link(Program *program);
 /* Fills plan.live from plan.block. */
-void program_count_live(Program *p);
+void program_count_live(Program *program);
 /* The steps in the runtime's form, for running them in this process. */
-inlay_model program_model(Arena *a, const Program *p);
+inlay_model program_model(Arena *arena, const Program *program);
 
 /* MACs of a point of the curve by those of all steps made once. */
 double curve_factor(const Plan *plan, const CurvePoint *c);
 /* Bytes from a part of an operand to where it comes again. */
-int64_t operand_pitch(const Operand *o);
+int64_t operand_pitch(const Operand *operand);
 /* May results take the very place of the operand? May a step go from its last row to its first for
  * it? */
-static inline bool reuse_in_place(Reuse r)
+static inline bool reuse_in_place(Reuse reuse)
 {
-    return r == REUSE_ELEMENTWISE || r == REUSE_PIXELS;
+    return reuse == REUSE_ELEMENTWISE || reuse == REUSE_PIXELS;
 }
-static inline bool reuse_reverses(Reuse r)
+static inline bool reuse_reverses(Reuse reuse)
 {
-    return r == REUSE_ROWS || r == REUSE_PIXELS;
+    return reuse == REUSE_ROWS || reuse == REUSE_PIXELS;
 }
-/* The tensor that owns the bytes of t, and where in it t begins. */
-Tensor *tensor_root(Tensor *t, int64_t *offset);
+/* The tensor that owns the bytes of tensor, and where in it tensor begins. */
+Tensor *tensor_root(Tensor *tensor, int64_t *offset);
 
 #endif

@@ -45,10 +45,10 @@ typedef struct Store {
 } Store;
 
 /* A long task begins, of at most `all` bytes; some of them are done. */
-void store_work(Store *s, const char *doing, uint64_t all);
-void store_worked(Store *s, uint64_t bytes);
+void store_work(Store *store, const char *doing, uint64_t all);
+void store_worked(Store *store, uint64_t bytes);
 /* Adds n bytes of a file from `at` on to a hash. */
-void store_hash(Store *s, Sha256 *h, File *f, uint64_t at, uint64_t n);
+void store_hash(Store *store, Sha256 *h, File *file, uint64_t at, uint64_t n);
 
 typedef enum Encoding {
     ENC_FIXED,  /* little-endian elements (raw_data, float_data, double_data, external files) */
@@ -75,20 +75,20 @@ typedef struct Source {
 typedef struct Recipe Recipe;
 
 /* Facts. */
-int recipe_rank(const Recipe *r);
-const int64_t *recipe_dims(const Recipe *r);
-int64_t recipe_count(const Recipe *r);
-DType recipe_dtype(const Recipe *r);
-int64_t recipe_bytes(const Recipe *r);
+int recipe_rank(const Recipe *recipe);
+const int64_t *recipe_dims(const Recipe *recipe);
+int64_t recipe_count(const Recipe *recipe);
+DType recipe_dtype(const Recipe *recipe);
+int64_t recipe_bytes(const Recipe *recipe);
 /* The one source whose elements it is, all and in order; NULL: it is made of others. */
-const Source *recipe_plain(const Recipe *r);
+const Source *recipe_plain(const Recipe *recipe);
 
 /* Makers. Dims are copied, sources with their spans. A window of 0 is one of 3 MiB. */
-Recipe *recipe_source(Store *s, const Source *source, int rank, const int64_t *dims);
+Recipe *recipe_source(Store *store, const Source *source, int rank, const int64_t *dims);
 /* Values in memory, copied into the arena; little-endian, packed where the type is. */
-Recipe *recipe_memory(Store *s, DType t, int rank, const int64_t *dims, const void *values);
+Recipe *recipe_memory(Store *store, DType type, int rank, const int64_t *dims, const void *values);
 /* One value everywhere (step 0): ConstantOfShape, Expand of a scalar. */
-Recipe *recipe_fill(Store *s, DType t, int rank, const int64_t *dims, const void *value);
+Recipe *recipe_fill(Store *store, DType type, int rank, const int64_t *dims, const void *value);
 
 /* A sparse tensor made dense: a list of values, of 8 bits or more each, and int64 indices, flat [n]
  * or [n][rank], in ascending order. *wrong: NULL, or why it cannot be. */
@@ -97,35 +97,35 @@ typedef struct SparseParts {
     int rank;
     const int64_t *dims;
 } SparseParts;
-Recipe *recipe_sparse(Store *s, const SparseParts *p, const char **wrong);
+Recipe *recipe_sparse(Store *store, const SparseParts *parts, const char **wrong);
 
 /* Rewritings. */
-Recipe *recipe_transpose(Store *s, const Recipe *r, const int *perm);
-Recipe *recipe_reshape(Store *s, const Recipe *r, int rank, const int64_t *dims);
+Recipe *recipe_transpose(Store *store, const Recipe *recipe, const int *perm);
+Recipe *recipe_reshape(Store *store, const Recipe *recipe, int rank, const int64_t *dims);
 /* Elements start, start + step, ... (count of them) of an axis; step may be negative. */
-Recipe *recipe_slice(Store *s, const Recipe *r, int axis, int64_t start, int64_t step,
+Recipe *recipe_slice(Store *store, const Recipe *recipe, int axis, int64_t start, int64_t step,
                      int64_t count);
 Recipe *recipe_pad(Store *s, const Recipe *r, int axis, int64_t before, int64_t after); /* zeros */
-Recipe *recipe_concat(Store *s, int n, Recipe *const *r, int axis);
+Recipe *recipe_concat(Store *store, int n, Recipe *const *r, int axis);
 /* Broadcasts to dims by the rules of ONNX. */
-Recipe *recipe_expand(Store *s, const Recipe *r, int rank, const int64_t *dims);
+Recipe *recipe_expand(Store *store, const Recipe *recipe, int rank, const int64_t *dims);
 /* Conversion with ONNX Cast's rules (rounding to nearest even, saturation for float8). */
-Recipe *recipe_cast(Store *s, const Recipe *r, DType t);
-/* r * v and r + v; v is broadcast to the dims of r by the rules of ONNX and streamed beside it: it
- * may be of any size. float32 recipes only. */
-Recipe *recipe_mul(Store *s, const Recipe *r, const Recipe *v);
-Recipe *recipe_add(Store *s, const Recipe *r, const Recipe *v);
+Recipe *recipe_cast(Store *store, const Recipe *recipe, DType type);
+/* recipe * v and recipe + v; v is broadcast to the dims of recipe by the rules of ONNX and
+ * streamed beside it: it may be of any size. float32 recipes only. */
+Recipe *recipe_mul(Store *store, const Recipe *recipe, const Recipe *v);
+Recipe *recipe_add(Store *store, const Recipe *recipe, const Recipe *v);
 /* Operands for them: one number, and n numbers along an axis of a recipe of that rank. */
-Recipe *recipe_number(Store *s, float x);
-Recipe *recipe_along(Store *s, int rank, int axis, int64_t n, const float *vec);
-/* The same bytes as elements of type t: weights of few bits that are stored as bytes. */
-Recipe *recipe_bits(Store *s, const Recipe *r, DType t, int rank, const int64_t *dims);
+Recipe *recipe_number(Store *store, float x);
+Recipe *recipe_along(Store *store, int rank, int axis, int64_t n, const float *vec);
+/* The same bytes as elements of type: weights of few bits that are stored as bytes. */
+Recipe *recipe_bits(Store *store, const Recipe *recipe, DType type, int rank, const int64_t *dims);
 
 /* All values, as ENC_FIXED elements in row-major order, into a new array of the arena `a`.
  * For small constants; `bytes` must be expected by the caller (recipe_bytes). */
-void *recipe_values(Store *s, Arena *a, const Recipe *r);
+void *recipe_values(Store *store, Arena *arena, const Recipe *recipe);
 /* Streams the result to `out` at `at` through the window; writes may be scattered. */
-void recipe_write(Store *s, const Recipe *r, File *out, uint64_t at);
+void recipe_write(Store *store, const Recipe *recipe, File *out, uint64_t at);
 /* Are two recipes certainly equal by construction (same sources, same addresses)? For storing
  * duplicates once. */
 bool recipe_same(const Recipe *a, const Recipe *b);
@@ -134,7 +134,7 @@ bool recipe_same(const Recipe *a, const Recipe *b);
  * recipes with equal KEY_FORM the same is done to sources of the same sizes, with equal KEY_PLACE
  * to the same sources. */
 typedef enum RecipeKey { KEY_FORM, KEY_PLACE } RecipeKey;
-void recipe_key(Store *s, const Recipe *r, RecipeKey level, char key[65]);
+void recipe_key(Store *store, const Recipe *recipe, RecipeKey level, char key[65]);
 
 /* A hash of what the sources hold that goes on where it stopped: equal KEY_FORM and equal keys of
  * all bytes are equal values. */
@@ -142,10 +142,11 @@ typedef struct RecipeDigest {
     Sha256 hash;
     uint64_t done; /* bytes of the payloads */
 } RecipeDigest;
-void recipe_digest_begin(RecipeDigest *d);
+void recipe_digest_begin(RecipeDigest *digest);
 /* The key of the payloads up to byte `until`; true: that was all. */
-bool recipe_digest(Store *s, const Recipe *r, RecipeDigest *d, uint64_t until, char key[65]);
+bool recipe_digest(Store *store, const Recipe *recipe, RecipeDigest *digest, uint64_t until,
+                   char key[65]);
 /* Bytes of all payloads. */
-uint64_t recipe_payload(const Recipe *r);
+uint64_t recipe_payload(const Recipe *recipe);
 
 #endif

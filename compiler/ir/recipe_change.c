@@ -5,51 +5,52 @@
 
 #include "ir/recipe_form.h"
 
-static bool changes_full(const Recipe *r)
+static bool changes_full(const Recipe *recipe)
 {
-    for (int p = 0; r->form && p < r->form->parts; p++)
-        if (r->form->part[p].changes == CHANGES)
+    for (int p = 0; recipe->form && p < recipe->form->parts; p++)
+        if (recipe->form->part[p].changes == CHANGES)
             return true;
     return false;
 }
 
-static void add_change(Form *f, const Change *c)
+static void add_change(Form *form, const Change *c)
 {
-    for (int p = 0; p < f->parts; p++)
-        f->part[p].change[f->part[p].changes++] = *c;
+    for (int p = 0; p < form->parts; p++)
+        form->part[p].change[form->part[p].changes++] = *c;
 }
 
-Recipe *recipe_cast(Store *s, const Recipe *r, DType t)
+Recipe *recipe_cast(Store *store, const Recipe *recipe, DType type)
 {
-    if (recipe_dtype(r) == t)
-        return (Recipe *)r;
-    if (!recipe_count(r))
-        return recipe_memory(s, t, r->rank, r->dim, "");
+    if (recipe_dtype(recipe) == type)
+        return (Recipe *)recipe;
+    if (!recipe_count(recipe))
+        return recipe_memory(store, type, recipe->rank, recipe->dim, "");
     /* Zero bits are zero in all types but this one. */
-    const bool tiny = recipe_dtype(r) == DT_F8E8M0 && r->form && r->form->holes;
-    if (tiny || changes_full(r))
-        r = recipe_spill(s, r);
-    const ArenaMark mark = arena_mark(&s->scratch);
-    Form *f = form_copy(s, r);
-    add_change(f, &(Change){ .kind = CHANGE_CAST, .dtype = t });
-    return form_result(s, mark, f, t, r->rank, r->dim);
+    const bool tiny = recipe_dtype(recipe) == DT_F8E8M0 && recipe->form && recipe->form->holes;
+    if (tiny || changes_full(recipe))
+        recipe = recipe_spill(store, recipe);
+    const ArenaMark mark = arena_mark(&store->scratch);
+    Form *f = form_copy(store, recipe);
+    add_change(f, &(Change){ .kind = CHANGE_CAST, .dtype = type });
+    return form_result(store, mark, f, type, recipe->rank, recipe->dim);
 }
 
-const float *change_memory(const Change *c)
+const float *change_memory(const Change *change)
 {
-    const bool as_it_lies = !c->source->file && c->source->dtype == DT_F32 && !c->changes;
-    return as_it_lies ? c->source->memory : NULL;
+    const bool as_it_lies =
+        !change->source->file && change->source->dtype == DT_F32 && !change->changes;
+    return as_it_lies ? change->source->memory : NULL;
 }
 
 /* Is it a cast, or one number that lies in memory? */
-static bool is_simple_change(const Change *c, int rank)
+static bool is_simple_change(const Change *change, int rank)
 {
-    if (c->kind == CHANGE_CAST)
+    if (change->kind == CHANGE_CAST)
         return true;
     for (int k = 0; k < rank; k++)
-        if (c->at.step[k])
+        if (change->at.step[k])
             return false;
-    return change_memory(c) != NULL;
+    return change_memory(change) != NULL;
 }
 
 /* Can v be read as an operand: one source, elsewhere nothing, and simple changes? */
@@ -67,63 +68,66 @@ static bool is_operand(const Recipe *v)
 }
 
 /* The factors of an axis: how many, the last one in *last. */
-static int factors_of(const Form *f, int axis, int *last)
+static int factors_of(const Form *form, int axis, int *last)
 {
     int n = 0;
-    for (int k = 0; k < f->rank; k++)
-        if (f->axis[k] == axis) {
+    for (int k = 0; k < form->rank; k++)
+        if (form->axis[k] == axis) {
             *last = k;
             n++;
         }
     return n;
 }
 
-/* Steps of v's only factor on an axis, or of the same factors, for those of f; false: they differ.
- */
-static bool axis_steps(const Form *f, int axis, const Form *v, int v_axis, Affine *at)
+/* Steps of v's only factor on an axis, or of the same factors, for those of form; false: they
+ * differ. / */
+static bool axis_steps(const Form *form, int axis, const Form *v, int v_axis, Affine *at)
 {
-    int mine = 0, other = 0;
-    const int n = factors_of(f, axis, &mine), m = factors_of(v, v_axis, &other);
+    int mine = 0;
+    int other = 0;
+    const int n = factors_of(form, axis, &mine);
+    const int m = factors_of(v, v_axis, &other);
     int64_t inner = 1;
     for (int i = 0; m && i < n; i++, mine--) {
-        const bool same = m == n && v->dim[other - i] == f->dim[mine];
+        const bool same = m == n && v->dim[other - i] == form->dim[mine];
         if (!same && m > 1)
             return false;
         at->step[mine] = same ? v->part->at.step[other - i] : v->part->at.step[other] * inner;
-        inner *= f->dim[mine];
+        inner *= form->dim[mine];
     }
     return true;
 }
 
-/* Where v, broadcast to the axes of f, has its element for element i of f; false: factors differ.
- */
-static bool operand_address(const Form *f, int rank, const Form *v, int v_rank, Affine *at)
+/* Where v, broadcast to the axes of form, has its element for element i of form; false: factors
+ * differ. / */
+static bool operand_address(const Form *form, int rank, const Form *v, int v_rank, Affine *at)
 {
     *at = (Affine){ .base = v->part->at.base };
     for (int a = rank - v_rank; a < rank; a++)
-        if (!axis_steps(f, a, v, a - (rank - v_rank), at))
+        if (!axis_steps(form, a, v, a - (rank - v_rank), at))
             return false;
     return true;
 }
 
-/* v as a change of each element of f. */
-static Change operand_change(Store *s, ChangeKind kind, const Form *f, int rank, const Recipe *v)
+/* v as a change of each element of form. */
+static Change operand_change(Store *store, ChangeKind kind, const Form *form, int rank,
+                             const Recipe *v)
 {
     Change c = { .kind = kind, .dtype = DT_F32 };
     if (!is_operand(v))
-        v = recipe_spill(s, v);
-    const Form *of = form_copy(s, v);
-    if (!operand_address(f, rank, of, v->rank, &c.at)) {
-        v = recipe_spill(s, v);
-        of = form_copy(s, v);
-        const bool fits = operand_address(f, rank, of, v->rank, &c.at);
+        v = recipe_spill(store, v);
+    const Form *of = form_copy(store, v);
+    if (!operand_address(form, rank, of, v->rank, &c.at)) {
+        v = recipe_spill(store, v);
+        of = form_copy(store, v);
+        const bool fits = operand_address(form, rank, of, v->rank, &c.at);
         assert(fits);
         (void)fits;
     }
     c.source = of->part->source;
     c.changes = of->part->changes;
     c.change =
-        c.changes ? arena_copy(s->arena, of->part->change, (size_t)c.changes * sizeof c) : NULL;
+        c.changes ? arena_copy(store->arena, of->part->change, (size_t)c.changes * sizeof c) : NULL;
     return c;
 }
 
@@ -143,41 +147,42 @@ static bool all_finite(const Recipe *v)
     return true;
 }
 
-static Recipe *change_each(Store *s, const Recipe *r, ChangeKind kind, const Recipe *v)
+static Recipe *change_each(Store *store, const Recipe *recipe, ChangeKind kind, const Recipe *v)
 {
-    assert(recipe_dtype(r) == DT_F32 && recipe_dtype(v) == DT_F32 && v->rank <= r->rank);
+    assert(recipe_dtype(recipe) == DT_F32 && recipe_dtype(v) == DT_F32 && v->rank <= recipe->rank);
     for (int a = 0; a < v->rank; a++)
-        assert(v->dim[a] == 1 || v->dim[a] == r->dim[r->rank - v->rank + a]);
-    if (!recipe_count(r))
-        return (Recipe *)r;
-    const bool zeros = r->form && r->form->holes && !(kind == CHANGE_MUL && all_finite(v));
-    if (zeros || changes_full(r))
-        r = recipe_spill(s, r);
-    const ArenaMark mark = arena_mark(&s->scratch);
-    Form *f = form_copy(s, r);
-    const Change c = operand_change(s, kind, f, r->rank, v);
-    add_change(f, &c);
-    return form_result(s, mark, f, DT_F32, r->rank, r->dim);
+        assert(v->dim[a] == 1 || v->dim[a] == recipe->dim[recipe->rank - v->rank + a]);
+    if (!recipe_count(recipe))
+        return (Recipe *)recipe;
+    const bool zeros =
+        recipe->form && recipe->form->holes && !(kind == CHANGE_MUL && all_finite(v));
+    if (zeros || changes_full(recipe))
+        recipe = recipe_spill(store, recipe);
+    const ArenaMark mark = arena_mark(&store->scratch);
+    Form *f = form_copy(store, recipe);
+    const Change change = operand_change(store, kind, f, recipe->rank, v);
+    add_change(f, &change);
+    return form_result(store, mark, f, DT_F32, recipe->rank, recipe->dim);
 }
 
-Recipe *recipe_mul(Store *s, const Recipe *r, const Recipe *v)
+Recipe *recipe_mul(Store *store, const Recipe *recipe, const Recipe *v)
 {
-    return change_each(s, r, CHANGE_MUL, v);
+    return change_each(store, recipe, CHANGE_MUL, v);
 }
 
-Recipe *recipe_add(Store *s, const Recipe *r, const Recipe *v)
+Recipe *recipe_add(Store *store, const Recipe *recipe, const Recipe *v)
 {
-    return change_each(s, r, CHANGE_ADD, v);
+    return change_each(store, recipe, CHANGE_ADD, v);
 }
 
-Recipe *recipe_number(Store *s, float x)
+Recipe *recipe_number(Store *store, float x)
 {
-    return recipe_memory(s, DT_F32, 0, NULL, &x);
+    return recipe_memory(store, DT_F32, 0, NULL, &x);
 }
 
-Recipe *recipe_along(Store *s, int rank, int axis, int64_t n, const float *vec)
+Recipe *recipe_along(Store *store, int rank, int axis, int64_t n, const float *vec)
 {
     int64_t dims[MAX_RANK] = { 1, 1, 1, 1, 1, 1, 1, 1 };
     dims[axis] = n;
-    return recipe_memory(s, DT_F32, rank, dims, vec);
+    return recipe_memory(store, DT_F32, rank, dims, vec);
 }

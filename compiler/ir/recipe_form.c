@@ -8,75 +8,76 @@
 
 #include "base/size.h"
 
-static Form *new_form(Arena *a, int parts)
+static Form *new_form(Arena *arena, int parts)
 {
-    Form *f = NEW(a, Form);
-    f->parts = parts;
-    f->part = NEW_ARRAY(a, Part, parts);
-    return f;
+    Form *form = NEW(arena, Form);
+    form->parts = parts;
+    form->part = NEW_ARRAY(arena, Part, parts);
+    return form;
 }
 
 /* With room for `more` guards and changes. */
-static void copy_part(Arena *a, Part *to, const Part *from, int more)
+static void copy_part(Arena *arena, Part *to, const Part *from, int more)
 {
     *to = *from;
-    to->guard = from->guards + more ? NEW_ARRAY(a, Guard, from->guards + more) : NULL;
-    to->change = from->changes + more ? NEW_ARRAY(a, Change, from->changes + more) : NULL;
+    to->guard = from->guards + more ? NEW_ARRAY(arena, Guard, from->guards + more) : NULL;
+    to->change = from->changes + more ? NEW_ARRAY(arena, Change, from->changes + more) : NULL;
     for (int i = 0; i < from->guards; i++)
         to->guard[i] = from->guard[i];
     for (int i = 0; i < from->changes; i++)
         to->change[i] = from->change[i];
 }
 
-static Form *copy_form(Arena *a, const Form *from, int more)
+static Form *copy_form(Arena *arena, const Form *from, int more)
 {
-    Form *f = new_form(a, from->parts);
-    Part *part = f->part;
-    *f = *from;
-    f->part = part;
-    for (int p = 0; p < f->parts; p++)
-        copy_part(a, part + p, from->part + p, more);
-    return f;
+    Form *form = new_form(arena, from->parts);
+    Part *part = form->part;
+    *form = *from;
+    form->part = part;
+    for (int p = 0; p < form->parts; p++)
+        copy_part(arena, part + p, from->part + p, more);
+    return form;
 }
 
 /* Row-major steps over the dimensions that are not one. */
-static Form *form_of_plain(Store *s, const Recipe *r)
+static Form *form_of_plain(Store *store, const Recipe *recipe)
 {
-    Form *f = new_form(&s->scratch, 1);
-    const Part none = { .source = r->source };
-    copy_part(&s->scratch, f->part, &none, 1);
-    for (int a = 0; a < r->rank; a++) {
-        if (r->dim[a] == 1)
+    Form *form = new_form(&store->scratch, 1);
+    const Part none = { .source = recipe->source };
+    copy_part(&store->scratch, form->part, &none, 1);
+    for (int a = 0; a < recipe->rank; a++) {
+        if (recipe->dim[a] == 1)
             continue;
-        f->dim[f->rank] = r->dim[a];
-        f->axis[f->rank++] = (int8_t)a;
+        form->dim[form->rank] = recipe->dim[a];
+        form->axis[form->rank++] = (int8_t)a;
     }
     int64_t step = 1;
-    for (int k = f->rank; k-- > 0; step *= f->dim[k])
-        f->part->at.step[k] = step;
-    return f;
+    for (int k = form->rank; k-- > 0; step *= form->dim[k])
+        form->part->at.step[k] = step;
+    return form;
 }
 
-Form *form_keep(Store *s, const Form *f)
+Form *form_keep(Store *store, const Form *form)
 {
-    return copy_form(s->arena, f, 0);
+    return copy_form(store->arena, form, 0);
 }
 
-Form *form_copy(Store *s, const Recipe *r)
+Form *form_copy(Store *store, const Recipe *recipe)
 {
-    if (r->join)
-        r = recipe_spill(s, r);
-    return r->form ? copy_form(&s->scratch, r->form, 1) : form_of_plain(s, r);
+    if (recipe->join)
+        recipe = recipe_spill(store, recipe);
+    return recipe->form ? copy_form(&store->scratch, recipe->form, 1)
+                        : form_of_plain(store, recipe);
 }
 
-Reindex reindex_same(const Form *f)
+Reindex reindex_same(const Form *form)
 {
-    Reindex x = { .rank = f->rank, .old_rank = f->rank };
-    for (int k = 0; k < f->rank; k++) {
+    Reindex x = { .rank = form->rank, .old_rank = form->rank };
+    for (int k = 0; k < form->rank; k++) {
         x.from[k] = k;
         x.mul[k] = 1;
-        x.dim[k] = f->dim[k];
-        x.axis[k] = f->axis[k];
+        x.dim[k] = form->dim[k];
+        x.axis[k] = form->axis[k];
     }
     return x;
 }
@@ -130,91 +131,93 @@ static Affine *part_affine(const Part *p, int i)
     return NULL;
 }
 
-void form_reindex(Form *f, const Reindex *x)
+void form_reindex(Form *form, const Reindex *x)
 {
-    for (int p = 0; p < f->parts; p++) {
-        Affine *a = NULL;
-        for (int i = 0; (a = part_affine(f->part + p, i)); i++)
-            affine_reindex(a, x);
+    for (int p = 0; p < form->parts; p++) {
+        Affine *affine = NULL;
+        for (int i = 0; (affine = part_affine(form->part + p, i)); i++)
+            affine_reindex(affine, x);
     }
-    f->rank = x->rank;
+    form->rank = x->rank;
     for (int j = 0; j < x->rank; j++) {
-        f->dim[j] = x->dim[j];
-        f->axis[j] = x->axis[j];
+        form->dim[j] = x->dim[j];
+        form->axis[j] = x->axis[j];
     }
 }
 
-bool form_split(Form *f, int k, int64_t inner)
+bool form_split(Form *form, int k, int64_t inner)
 {
-    if (f->rank == FACTORS)
+    if (form->rank == FACTORS)
         return false;
-    Reindex x = reindex_same(f);
+    Reindex x = reindex_same(form);
     x.mul[k] = inner;
-    x.dim[k] = f->dim[k] / inner;
-    reindex_insert(&x, k + 1, k, 1, inner, f->axis[k]);
-    form_reindex(f, &x);
+    x.dim[k] = form->dim[k] / inner;
+    reindex_insert(&x, k + 1, k, 1, inner, form->axis[k]);
+    form_reindex(form, &x);
     return true;
 }
 
 /* Do all functions step through factors k and k + 1 as through one? */
-static bool steps_as_one(const Form *f, int k)
+static bool steps_as_one(const Form *form, int k)
 {
-    for (int p = 0; p < f->parts; p++) {
-        const Affine *a = NULL;
-        for (int i = 0; (a = part_affine(f->part + p, i)); i++) {
+    for (int p = 0; p < form->parts; p++) {
+        const Affine *affine = NULL;
+        for (int i = 0; (affine = part_affine(form->part + p, i)); i++) {
             int64_t whole;
-            if (__builtin_mul_overflow(a->step[k + 1], f->dim[k + 1], &whole) ||
-                a->step[k] != whole)
+            if (__builtin_mul_overflow(affine->step[k + 1], form->dim[k + 1], &whole) ||
+                affine->step[k] != whole)
                 return false;
         }
     }
     return true;
 }
 
-static void drop_ones(Form *f)
+static void drop_ones(Form *form)
 {
-    Reindex x = reindex_same(f);
-    for (int k = f->rank; k-- > 0;)
-        if (f->dim[k] == 1)
+    Reindex x = reindex_same(form);
+    for (int k = form->rank; k-- > 0;)
+        if (form->dim[k] == 1)
             reindex_remove(&x, k);
-    if (x.rank < f->rank)
-        form_reindex(f, &x);
+    if (x.rank < form->rank)
+        form_reindex(form, &x);
 }
 
-void form_join(Form *f, bool across)
+void form_join(Form *form, bool across)
 {
-    drop_ones(f);
-    for (int k = 0; k + 1 < f->rank;) {
-        if ((!across && f->axis[k] != f->axis[k + 1]) || !steps_as_one(f, k)) {
+    drop_ones(form);
+    for (int k = 0; k + 1 < form->rank;) {
+        if ((!across && form->axis[k] != form->axis[k + 1]) || !steps_as_one(form, k)) {
             k++;
             continue;
         }
-        Reindex x = reindex_same(f);
-        x.dim[k + 1] = i64_mul(f->dim[k], f->dim[k + 1]);
+        Reindex x = reindex_same(form);
+        x.dim[k + 1] = i64_mul(form->dim[k], form->dim[k + 1]);
         reindex_remove(&x, k);
-        form_reindex(f, &x);
+        form_reindex(form, &x);
         k -= k > 0;
     }
 }
 
-int form_axis(Form *f, int axis)
+int form_axis(Form *form, int axis)
 {
-    int k = 0, before = 0, found = 0;
-    for (int j = 0; j < f->rank; j++) {
-        if (f->axis[j] == axis) {
+    int k = 0;
+    int before = 0;
+    int found = 0;
+    for (int j = 0; j < form->rank; j++) {
+        if (form->axis[j] == axis) {
             k = j;
             found++;
         }
-        if (f->axis[j] < axis)
+        if (form->axis[j] < axis)
             before = j + 1;
     }
     if (found)
         return found == 1 ? k : -1;
-    if (f->rank == FACTORS)
+    if (form->rank == FACTORS)
         return -1;
-    Reindex x = reindex_same(f);
+    Reindex x = reindex_same(form);
     reindex_insert(&x, before, -1, 0, 1, axis);
-    form_reindex(f, &x);
+    form_reindex(form, &x);
     return before;
 }
 
@@ -230,9 +233,9 @@ void affine_range(const Affine *f, int rank, const int64_t *dim, int64_t *low, i
     }
 }
 
-static bool same_steps(const Affine *a, const Affine *b, int rank)
+static bool same_steps(const Affine *affine, const Affine *b, int rank)
 {
-    return !memcmp(a->step, b->step, (size_t)rank * sizeof *a->step);
+    return !memcmp(affine->step, b->step, (size_t)rank * sizeof *affine->step);
 }
 
 /* Two guards on the same function, up to its base, are one. */
@@ -251,18 +254,18 @@ static bool merge_guard(Part *p, int n, const Guard *g, int rank)
 }
 
 /* Keeps the guards that matter; false: the part holds nothing. */
-static bool settle_part(Part *p, const Form *f)
+static bool settle_part(Part *p, const Form *form)
 {
     int64_t low, high;
     int n = 0;
     for (int i = 0; i < p->guards; i++) {
         const Guard g = p->guard[i];
-        affine_range(&g.at, f->rank, f->dim, &low, &high);
+        affine_range(&g.at, form->rank, form->dim, &low, &high);
         if (high < g.low || low >= g.high)
             return false;
         if (low >= g.low && high < g.high)
             continue;
-        if (!merge_guard(p, n, &g, f->rank))
+        if (!merge_guard(p, n, &g, form->rank))
             p->guard[n++] = g;
     }
     p->guards = n;
@@ -270,44 +273,45 @@ static bool settle_part(Part *p, const Form *f)
         if (p->guard[i].low >= p->guard[i].high)
             return false;
     for (int i = 0; i < p->changes; i++)
-        affine_range(&p->change[i].at, f->rank, f->dim, &low, &high);
-    affine_range(&p->at, f->rank, f->dim, &low, &high);
+        affine_range(&p->change[i].at, form->rank, form->dim, &low, &high);
+    affine_range(&p->at, form->rank, form->dim, &low, &high);
     return true;
 }
 
-void form_settle(Form *f)
+void form_settle(Form *form)
 {
     int n = 0;
-    for (int p = 0; p < f->parts; p++)
-        if (settle_part(f->part + p, f))
-            f->part[n++] = f->part[p];
-    f->parts = n;
-    form_join(f, false);
+    for (int p = 0; p < form->parts; p++)
+        if (settle_part(form->part + p, form))
+            form->part[n++] = form->part[p];
+    form->parts = n;
+    form_join(form, false);
 }
 
-Recipe *form_recipe(Store *s, const Form *f, DType t, int rank, const int64_t *dims)
+Recipe *form_recipe(Store *store, const Form *f, DType type, int rank, const int64_t *dims)
 {
-    Recipe *r = arena_alloc(s->arena, sizeof *r + (size_t)rank * sizeof *dims);
-    r->form = copy_form(s->arena, f, 0);
-    r->dtype = (uint8_t)t;
-    r->rank = (uint8_t)rank;
+    Recipe *recipe = arena_alloc(store->arena, sizeof *recipe + (size_t)rank * sizeof *dims);
+    recipe->form = copy_form(store->arena, f, 0);
+    recipe->dtype = (uint8_t)type;
+    recipe->rank = (uint8_t)rank;
     for (int a = 0; a < rank; a++)
-        r->dim[a] = dims[a];
-    return r;
+        recipe->dim[a] = dims[a];
+    return recipe;
 }
 
-int64_t form_count(const Form *f)
+int64_t form_count(const Form *form)
 {
     int64_t n = 1;
-    for (int k = 0; k < f->rank; k++)
-        n = i64_mul(n, f->dim[k]);
+    for (int k = 0; k < form->rank; k++)
+        n = i64_mul(n, form->dim[k]);
     return n;
 }
 
-Recipe *form_result(Store *s, ArenaMark mark, Form *f, DType t, int rank, const int64_t *dims)
+Recipe *form_result(Store *store, ArenaMark mark, Form *form, DType type, int rank,
+                    const int64_t *dims)
 {
-    form_settle(f);
-    Recipe *r = form_recipe(s, f, t, rank, dims);
-    arena_release(&s->scratch, mark);
-    return r;
+    form_settle(form);
+    Recipe *recipe = form_recipe(store, form, type, rank, dims);
+    arena_release(&store->scratch, mark);
+    return recipe;
 }

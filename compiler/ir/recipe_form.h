@@ -93,63 +93,64 @@ typedef struct Reindex {
 
 /* A copy to rewrite, each part with room for one more guard and change; of the scratch arena. What
  * is joined is spilled. */
-Form *form_copy(Store *s, const Recipe *r);
+Form *form_copy(Store *store, const Recipe *recipe);
 /* A copy that stays. */
-Form *form_keep(Store *s, const Form *f);
-Reindex reindex_same(const Form *f);
+Form *form_keep(Store *store, const Form *form);
+Reindex reindex_same(const Form *form);
 void reindex_insert(Reindex *x, int at, int from, int64_t mul, int64_t dim, int axis);
 void reindex_remove(Reindex *x, int at);
 void affine_reindex(Affine *f, const Reindex *x);
-void form_reindex(Form *f, const Reindex *x);
+void form_reindex(Form *form, const Reindex *x);
 /* Splits factor k into outer and inner (size `inner`, a divisor); false: no factor left. */
-bool form_split(Form *f, int k, int64_t inner);
+bool form_split(Form *form, int k, int64_t inner);
 /* Joins neighbours where all functions step through both as one, within axes or across them. */
-void form_join(Form *f, bool across);
+void form_join(Form *form, bool across);
 /* The only factor of an axis, made where the axis has none; -1: it has several, or there is no
  * room. */
-int form_axis(Form *f, int axis);
+int form_axis(Form *form, int axis);
 /* Joins, drops factors of one, guards that always hold and parts that never do; fails with 65 on
  * overflow. */
-void form_settle(Form *f);
+void form_settle(Form *form);
 /* The form is copied. */
-Recipe *form_recipe(Store *s, const Form *f, DType t, int rank, const int64_t *dims);
+Recipe *form_recipe(Store *store, const Form *form, DType type, int rank, const int64_t *dims);
 /* Ends a rewriting: its form was made in the scratch arena after `mark`. */
-Recipe *form_result(Store *s, ArenaMark mark, Form *f, DType t, int rank, const int64_t *dims);
-int64_t form_count(const Form *f);
+Recipe *form_result(Store *store, ArenaMark mark, Form *form, DType type, int rank,
+                    const int64_t *dims);
+int64_t form_count(const Form *form);
 /* Least and greatest value over the index space. */
 void affine_range(const Affine *f, int rank, const int64_t *dim, int64_t *low, int64_t *high);
 
 /* The values of an operand where they lie, if they are float32 in memory; NULL: they are read. */
-const float *change_memory(const Change *c);
+const float *change_memory(const Change *change);
 
 /* The result, one working element after the other, to `at` of a file, or to memory (recipe_run.c).
  */
-void recipe_run(Store *s, const Recipe *r, File *file, uint64_t at, uint8_t *memory);
+void recipe_run(Store *store, const Recipe *recipe, File *file, uint64_t at, uint8_t *memory);
 /* So many bytes of the spill file, made on first use: where they begin. */
-uint64_t spill_room(Store *s, uint64_t bytes);
+uint64_t spill_room(Store *store, uint64_t bytes);
 /* What one of the buffers may take. */
-size_t recipe_room(const Store *s);
+size_t recipe_room(const Store *store);
 /* So many more bytes of results are in their file. */
-void recipe_wrote(Store *s, uint64_t bytes);
+void recipe_wrote(Store *store, uint64_t bytes);
 
 /* The values, stored anew: a plain recipe. */
-Recipe *recipe_spill(Store *s, const Recipe *r);
+Recipe *recipe_spill(Store *store, const Recipe *recipe);
 
 /* --- reading a source (recipe_read.c) --- */
 
 /* Bytes of one element in the working buffers: a sub-byte element takes one. */
-size_t dtype_work(DType t);
+size_t dtype_work(DType type);
 /* Working state of a source, in the store's arena until source_close(). */
-void source_open(Store *s, Source *source);
+void source_open(Store *store, Source *source);
 void source_close(Source *source);
 /* Elements first .. first + n - 1 as working elements. */
-void source_read(Store *s, Source *source, int64_t first, int64_t n, void *to);
+void source_read(Store *store, Source *source, int64_t first, int64_t n, void *to);
 /* Bytes `at` .. at + n - 1 of the spans as they are. */
-void source_bytes(Store *s, Source *source, uint64_t at, void *to, size_t n);
+void source_bytes(Store *store, Source *source, uint64_t at, void *to, size_t n);
 bool source_same(const Source *a, const Source *b);
 /* Packs n working elements of a sub-byte type, the first in the lowest bits; unpacks n from element
  * `first`. */
-void bits_pack(DType t, uint8_t *to, const uint8_t *from, int64_t n);
-void bits_unpack(DType t, uint8_t *to, const uint8_t *from, int64_t first, int64_t n);
+void bits_pack(DType type, uint8_t *to, const uint8_t *from, int64_t n);
+void bits_unpack(DType type, uint8_t *to, const uint8_t *from, int64_t first, int64_t n);
 
 #endif

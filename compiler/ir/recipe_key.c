@@ -11,9 +11,10 @@ enum { CHUNK = 64 * 1024, KNOWN = 4 };
 
 /* --- by construction --- */
 
-static bool same_affine(const Affine *a, const Affine *b, int rank)
+static bool same_affine(const Affine *affine, const Affine *b, int rank)
 {
-    return a->base == b->base && !memcmp(a->step, b->step, (size_t)rank * sizeof *a->step);
+    return affine->base == b->base &&
+           !memcmp(affine->step, b->step, (size_t)rank * sizeof *affine->step);
 }
 
 static bool same_change(const Change *a, const Change *b, int rank)
@@ -32,12 +33,14 @@ static bool same_part(const Part *a, const Part *b, int rank)
     if (!source_same(a->source, b->source) || !same_affine(&a->at, &b->at, rank))
         return false;
     for (int i = 0; i < a->guards; i++) {
-        const Guard *x = a->guard + i, *y = b->guard + i;
+        const Guard *x = a->guard + i;
+        const Guard *y = b->guard + i;
         if (x->low != y->low || x->high != y->high || !same_affine(&x->at, &y->at, rank))
             return false;
     }
     for (int i = 0; i < a->changes; i++) {
-        const Change *x = a->change + i, *y = b->change + i;
+        const Change *x = a->change + i;
+        const Change *y = b->change + i;
         if (!same_change(x, y, rank))
             return false;
         for (int k = 0; k < x->changes; k++)
@@ -63,7 +66,8 @@ static bool same_join(const Join *a, const Join *b)
     if (a->pieces != b->pieces)
         return false;
     for (int i = 0; i < a->pieces; i++) {
-        const Piece *x = a->piece + i, *y = b->piece + i;
+        const Piece *x = a->piece + i;
+        const Piece *y = b->piece + i;
         if (x->outer != y->outer || x->offset != y->offset || x->row != y->row ||
             !same_form(x->form, y->form))
             return false;
@@ -96,39 +100,39 @@ typedef struct Walk {
     uint64_t at, from, until; /* of all payloads in a row: where this one begins, what is hashed */
 } Walk;
 
-static void visit(Walk *w, Source *source)
+static void visit(Walk *walk, Source *source)
 {
-    for (int i = w->met < KNOWN ? 0 : w->met - KNOWN; i < w->met; i++)
-        if (w->known[i % KNOWN] == source)
+    for (int i = walk->met < KNOWN ? 0 : walk->met - KNOWN; i < walk->met; i++)
+        if (walk->known[i % KNOWN] == source)
             return;
-    w->known[w->met++ % KNOWN] = source;
-    w->visit(w, source);
+    walk->known[walk->met++ % KNOWN] = source;
+    walk->visit(walk, source);
 }
 
-static void walk_form(Walk *w, const Form *f)
+static void walk_form(Walk *walk, const Form *form)
 {
-    for (int p = 0; p < f->parts; p++) {
-        const Part *part = f->part + p;
-        visit(w, part->source);
+    for (int p = 0; p < form->parts; p++) {
+        const Part *part = form->part + p;
+        visit(walk, part->source);
         for (int i = 0; i < part->changes; i++) {
             const Change *c = part->change + i;
             for (int k = 0; k < c->changes; k++)
                 if (c->change[k].source)
-                    visit(w, c->change[k].source);
+                    visit(walk, c->change[k].source);
             if (c->source)
-                visit(w, c->source);
+                visit(walk, c->source);
         }
     }
 }
 
-static void walk(Walk *w, const Recipe *r)
+static void walk(Walk *w, const Recipe *recipe)
 {
-    if (r->form)
-        walk_form(w, r->form);
-    for (int i = 0; r->join && i < r->join->pieces; i++)
-        walk_form(w, r->join->piece[i].form);
-    if (recipe_plain(r))
-        visit(w, r->source);
+    if (recipe->form)
+        walk_form(w, recipe->form);
+    for (int i = 0; recipe->join && i < recipe->join->pieces; i++)
+        walk_form(w, recipe->join->piece[i].form);
+    if (recipe_plain(recipe))
+        visit(w, recipe->source);
 }
 
 static uint64_t payload_bytes(const Source *source)
@@ -154,13 +158,13 @@ static void add_affine(Sha256 *h, const Affine *f, int rank)
     sha256_add(h, f->step, (size_t)rank * sizeof *f->step);
 }
 
-static void add_change(Sha256 *h, const Change *c, int rank)
+static void add_change(Sha256 *h, const Change *change, int rank)
 {
-    add_number(h, c->kind);
-    add_number(h, c->dtype);
-    add_affine(h, &c->at, rank);
-    add_number(h, c->changes);
-    add_number(h, c->source != NULL);
+    add_number(h, change->kind);
+    add_number(h, change->dtype);
+    add_affine(h, &change->at, rank);
+    add_number(h, change->changes);
+    add_number(h, change->source != NULL);
 }
 
 static void add_part(Sha256 *h, const Part *p, int rank)
@@ -180,64 +184,66 @@ static void add_part(Sha256 *h, const Part *p, int rank)
     }
 }
 
-static void add_form(Sha256 *h, const Form *f)
+static void add_form(Sha256 *h, const Form *form)
 {
-    add_number(h, f->rank);
-    sha256_add(h, f->dim, (size_t)f->rank * sizeof *f->dim);
-    add_number(h, f->parts);
-    for (int p = 0; p < f->parts; p++)
-        add_part(h, f->part + p, f->rank);
+    add_number(h, form->rank);
+    sha256_add(h, form->dim, (size_t)form->rank * sizeof *form->dim);
+    add_number(h, form->parts);
+    for (int p = 0; p < form->parts; p++)
+        add_part(h, form->part + p, form->rank);
 }
 
 /* What kind of source it is, and behind which others it comes. */
-static void add_kind(Walk *w, Source *source)
+static void add_kind(Walk *walk, Source *source)
 {
-    add_number(w->hash, w->met);
-    add_number(w->hash, source->dtype);
-    add_number(w->hash, source->count);
-    add_number(w->hash, source->encoding);
-    add_number(w->hash, (int64_t)payload_bytes(source));
+    add_number(walk->hash, walk->met);
+    add_number(walk->hash, source->dtype);
+    add_number(walk->hash, source->count);
+    add_number(walk->hash, source->encoding);
+    add_number(walk->hash, (int64_t)payload_bytes(source));
 }
 
-static void add_place(Walk *w, Source *source)
+static void add_place(Walk *walk, Source *source)
 {
     const void *const lies[2] = { source->file, source->file ? NULL : source->memory };
-    add_kind(w, source);
-    sha256_add(w->hash, lies, sizeof lies);
+    add_kind(walk, source);
+    sha256_add(walk->hash, lies, sizeof lies);
     for (int i = 0; source->file && i < source->spans; i++) {
-        add_number(w->hash, (int64_t)source->span[i].offset);
-        add_number(w->hash, (int64_t)source->span[i].length);
+        add_number(walk->hash, (int64_t)source->span[i].offset);
+        add_number(walk->hash, (int64_t)source->span[i].length);
     }
 }
 
-void recipe_key(Store *s, const Recipe *r, RecipeKey level, char key[65])
+void recipe_key(Store *s, const Recipe *recipe, RecipeKey level, char key[65])
 {
     Sha256 h;
     Walk w = { .visit = level == KEY_FORM ? add_kind : add_place, .store = s, .hash = &h };
     sha256_begin(&h);
-    add_number(&h, recipe_bytes(r));
-    add_number(&h, r->form ? 1 : r->join ? 2 : 0);
-    if (r->form)
-        add_form(&h, r->form);
-    for (int i = 0; r->join && i < r->join->pieces; i++) {
-        const Piece *p = r->join->piece + i;
-        const int64_t place[] = { r->join->pieces, p->outer, p->offset, p->row };
+    add_number(&h, recipe_bytes(recipe));
+    add_number(&h, recipe->form ? 1 : recipe->join ? 2 : 0);
+    if (recipe->form)
+        add_form(&h, recipe->form);
+    for (int i = 0; recipe->join && i < recipe->join->pieces; i++) {
+        const Piece *p = recipe->join->piece + i;
+        const int64_t place[] = { recipe->join->pieces, p->outer, p->offset, p->row };
         sha256_add(&h, place, sizeof place);
         add_form(&h, p->form);
     }
-    walk(&w, r);
+    walk(&w, recipe);
     sha256_end(&h, key);
 }
 
 /* --- payloads --- */
 
-static void add_payload(Walk *w, Source *source)
+static void add_payload(Walk *walk, Source *source)
 {
-    Store *s = w->store;
-    const uint64_t bytes = payload_bytes(source), begin = w->at, end = begin + bytes;
-    uint64_t at = w->from > begin ? w->from : begin;
-    const uint64_t until = w->until < end ? w->until : end;
-    w->at = end;
+    Store *s = walk->store;
+    const uint64_t bytes = payload_bytes(source);
+    const uint64_t begin = walk->at;
+    const uint64_t end = begin + bytes;
+    uint64_t at = walk->from > begin ? walk->from : begin;
+    const uint64_t until = walk->until < end ? walk->until : end;
+    walk->at = end;
     if (at >= until)
         return;
     const ArenaMark mark = arena_mark(s->arena);
@@ -246,7 +252,7 @@ static void add_payload(Walk *w, Source *source)
     while (at < until) {
         const size_t n = until - at < CHUNK ? (size_t)(until - at) : CHUNK;
         source_bytes(s, source, at - begin, buffer, n);
-        sha256_add(w->hash, buffer, n);
+        sha256_add(walk->hash, buffer, n);
         store_worked(s, n);
         at += n;
     }
@@ -254,32 +260,35 @@ static void add_payload(Walk *w, Source *source)
     arena_release(s->arena, mark);
 }
 
-void recipe_digest_begin(RecipeDigest *d)
+void recipe_digest_begin(RecipeDigest *digest)
 {
-    d->done = 0;
-    sha256_begin(&d->hash);
+    digest->done = 0;
+    sha256_begin(&digest->hash);
 }
 
-bool recipe_digest(Store *s, const Recipe *r, RecipeDigest *d, uint64_t until, char key[65])
+bool recipe_digest(Store *s, const Recipe *recipe, RecipeDigest *digest, uint64_t until,
+                   char key[65])
 {
-    Walk w = {
-        .visit = add_payload, .store = s, .hash = &d->hash, .from = d->done, .until = until
-    };
-    walk(&w, r);
-    d->done = until < w.at ? until : w.at;
-    Sha256 so_far = d->hash;
+    Walk w = { .visit = add_payload,
+               .store = s,
+               .hash = &digest->hash,
+               .from = digest->done,
+               .until = until };
+    walk(&w, recipe);
+    digest->done = until < w.at ? until : w.at;
+    Sha256 so_far = digest->hash;
     sha256_end(&so_far, key);
-    return d->done == w.at;
+    return digest->done == w.at;
 }
 
-static void add_length(Walk *w, Source *source)
+static void add_length(Walk *walk, Source *source)
 {
-    w->at += payload_bytes(source);
+    walk->at += payload_bytes(source);
 }
 
-uint64_t recipe_payload(const Recipe *r)
+uint64_t recipe_payload(const Recipe *recipe)
 {
     Walk w = { .visit = add_length };
-    walk(&w, r);
+    walk(&w, recipe);
     return w.at;
 }

@@ -32,9 +32,9 @@ typedef struct Reader {
     uint8_t *window;
 } Reader;
 
-size_t dtype_work(DType t)
+size_t dtype_work(DType type)
 {
-    const int bits = dtype_bits(t);
+    const int bits = dtype_bits(type);
     return bits < 8 ? 1 : (size_t)bits / 8;
 }
 
@@ -54,11 +54,11 @@ static _Noreturn void fail_source(const Source *source, const char *what)
     fail_at(STATUS_MALFORMED, loc, NULL, "%s", what);
 }
 
-void source_open(Store *s, Source *source)
+void source_open(Store *store, Source *source)
 {
     if (!source->file || source->reader)
         return;
-    Reader *r = NEW(s->arena, Reader);
+    Reader *r = NEW(store->arena, Reader);
     for (int i = 0; i < source->spans; i++)
         if (__builtin_add_overflow(r->length, source->span[i].length, &r->length))
             fail_overflow();
@@ -68,11 +68,11 @@ void source_open(Store *s, Source *source)
     const int64_t wanted = varint_count(source) / FIRST_DISTANCE + 1;
     r->mark_room =
         wanted < MARKS ? (int)wanted + 1 : MARKS; /* MARKS is even: halving keeps every other one */
-    r->mark = NEW_ARRAY(s->arena, uint64_t, r->mark_room);
+    r->mark = NEW_ARRAY(store->arena, uint64_t, r->mark_room);
     r->distance = FIRST_DISTANCE;
     r->marks = 1;
     r->window_room = r->length < DECODE_WINDOW ? (size_t)r->length : DECODE_WINDOW;
-    r->window = arena_alloc(s->arena, r->window_room);
+    r->window = arena_alloc(store->arena, r->window_room);
 }
 
 void source_close(Source *source)
@@ -81,16 +81,16 @@ void source_close(Source *source)
 }
 
 /* Makes the span that holds byte `at` the current one. */
-static const Span *find_span(const Source *source, Reader *r, uint64_t at)
+static const Span *find_span(const Source *source, Reader *reader, uint64_t at)
 {
-    while (at < r->span_at)
-        r->span_at -= source->span[--r->span].length;
-    while (at - r->span_at >= source->span[r->span].length)
-        r->span_at += source->span[r->span++].length;
-    return source->span + r->span;
+    while (at < reader->span_at)
+        reader->span_at -= source->span[--reader->span].length;
+    while (at - reader->span_at >= source->span[reader->span].length)
+        reader->span_at += source->span[reader->span++].length;
+    return source->span + reader->span;
 }
 
-void source_bytes(Store *s, Source *source, uint64_t at, void *to, size_t n)
+void source_bytes(Store *store, Source *source, uint64_t at, void *to, size_t n)
 {
     if (!n)
         return;
@@ -101,7 +101,7 @@ void source_bytes(Store *s, Source *source, uint64_t at, void *to, size_t n)
     Reader *r = source->reader;
     if (at > r->length || n > r->length - at)
         fail_source(source, "the data of a tensor is shorter than its dimensions say");
-    s->bytes_read += n;
+    store->bytes_read += n;
     for (uint8_t *p = to; n;) {
         const Span *span = find_span(source, r, at);
         const uint64_t in = at - r->span_at;
@@ -115,49 +115,50 @@ void source_bytes(Store *s, Source *source, uint64_t at, void *to, size_t n)
 
 /* --- varints --- */
 
-static void set_mark(Reader *r)
+static void set_mark(Reader *reader)
 {
-    if (r->next != r->distance * r->marks)
+    if (reader->next != reader->distance * reader->marks)
         return;
-    if (r->marks == r->mark_room) {
-        for (int i = 0; i < r->marks / 2; i++)
-            r->mark[i] = r->mark[2 * i];
-        r->marks /= 2;
-        r->distance *= 2;
+    if (reader->marks == reader->mark_room) {
+        for (int i = 0; i < reader->marks / 2; i++)
+            reader->mark[i] = reader->mark[2 * i];
+        reader->marks /= 2;
+        reader->distance *= 2;
     }
-    if (r->next == r->distance * r->marks)
-        r->mark[r->marks++] = r->at;
+    if (reader->next == reader->distance * reader->marks)
+        reader->mark[reader->marks++] = reader->at;
 }
 
 /* The decoder goes to the last mark before `first`, unless it stands nearer. */
-static void seek(Reader *r, int64_t first)
+static void seek(Reader *reader, int64_t first)
 {
-    int64_t m = first / r->distance;
-    if (m >= r->marks)
-        m = r->marks - 1;
-    if (r->next <= first && m * r->distance <= r->next)
+    int64_t m = first / reader->distance;
+    if (m >= reader->marks)
+        m = reader->marks - 1;
+    if (reader->next <= first && m * reader->distance <= reader->next)
         return;
-    r->next = m * r->distance;
-    r->at = r->mark[m];
+    reader->next = m * reader->distance;
+    reader->at = reader->mark[m];
 }
 
 /* At least one whole varint, or all that is left, in sight at *p; returns the end. */
-static const uint8_t *look(Store *s, Source *source, Reader *r, const uint8_t **p)
+static const uint8_t *look(Store *store, Source *source, Reader *reader, const uint8_t **p)
 {
-    uint64_t in = r->at - r->window_at;
-    if (r->at < r->window_at || in + LONGEST_VARINT > r->window_n) {
-        const uint64_t left = r->length - r->at;
-        if (r->at < r->window_at || r->window_at + r->window_n < r->length) {
-            r->window_at = r->at;
-            r->window_n = left < r->window_room ? (size_t)left : r->window_room;
-            source_bytes(s, source, r->at, r->window, r->window_n);
+    uint64_t in = reader->at - reader->window_at;
+    if (reader->at < reader->window_at || in + LONGEST_VARINT > reader->window_n) {
+        const uint64_t left = reader->length - reader->at;
+        if (reader->at < reader->window_at ||
+            reader->window_at + reader->window_n < reader->length) {
+            reader->window_at = reader->at;
+            reader->window_n = left < reader->window_room ? (size_t)left : reader->window_room;
+            source_bytes(store, source, reader->at, reader->window, reader->window_n);
             in = 0;
         }
         if (!left)
             fail_source(source, "the data of a tensor is shorter than its dimensions say");
     }
-    *p = r->window + in;
-    return r->window + r->window_n;
+    *p = reader->window + in;
+    return reader->window + reader->window_n;
 }
 
 static uint64_t decode(const Source *source, const uint8_t **p, const uint8_t *end)
@@ -196,12 +197,13 @@ static void store_integer(void *to, int64_t i, size_t size, uint64_t v)
 }
 
 /* Varints first .. first + n - 1; to NULL: only passes over them. */
-static void read_varints(Store *s, Source *source, int64_t n, void *to)
+static void read_varints(Store *store, Source *source, int64_t n, void *to)
 {
     Reader *r = source->reader;
     const size_t size = dtype_work(source->dtype);
     for (int64_t i = 0; i < n;) {
-        const uint8_t *p, *end = look(s, source, r, &p);
+        const uint8_t *p;
+        const uint8_t *end = look(store, source, r, &p);
         const uint8_t *from = p;
         const bool last = r->window_at + r->window_n == r->length;
         do {
@@ -217,13 +219,13 @@ static void read_varints(Store *s, Source *source, int64_t n, void *to)
     }
 }
 
-static void varints_from(Store *s, Source *source, int64_t first, int64_t n, void *to)
+static void varints_from(Store *store, Source *source, int64_t first, int64_t n, void *to)
 {
     Reader *r = source->reader;
     assert(dtype_work(source->dtype) <= 8);
     seek(r, first);
-    read_varints(s, source, first - r->next, NULL);
-    read_varints(s, source, n, to);
+    read_varints(store, source, first - r->next, NULL);
+    read_varints(store, source, n, to);
 }
 
 /* --- sub-byte types --- */
@@ -238,11 +240,13 @@ static inline void unpack_bytes(uint8_t *restrict to, const uint8_t *restrict fr
             to[i * per + k] = (uint8_t)(from[i] >> k * bits & ((1 << bits) - 1));
 }
 
-void bits_unpack(DType t, uint8_t *to, const uint8_t *from, int64_t first, int64_t n)
+void bits_unpack(DType type, uint8_t *to, const uint8_t *from, int64_t first, int64_t n)
 {
-    const int bits = dtype_bits(t), per = 8 / bits;
+    const int bits = dtype_bits(type);
+    const int per = 8 / bits;
     const unsigned mask = (1u << bits) - 1;
-    int64_t i = 0, whole;
+    int64_t i = 0;
+    int64_t whole;
     from += first / per;
     first %= per;
     for (; i < n && (first + i) % per; i++)
@@ -259,9 +263,10 @@ void bits_unpack(DType t, uint8_t *to, const uint8_t *from, int64_t first, int64
         to[i] = (uint8_t)((unsigned)*from >> k * bits & mask);
 }
 
-void bits_pack(DType t, uint8_t *to, const uint8_t *from, int64_t n)
+void bits_pack(DType type, uint8_t *to, const uint8_t *from, int64_t n)
 {
-    const int bits = dtype_bits(t), per = 8 / bits;
+    const int bits = dtype_bits(type);
+    const int per = 8 / bits;
     const unsigned mask = (1u << bits) - 1;
     for (int64_t i = 0; i < n; i += per) {
         unsigned b = 0;
@@ -271,18 +276,19 @@ void bits_pack(DType t, uint8_t *to, const uint8_t *from, int64_t n)
     }
 }
 
-static void read_packed(Store *s, Source *source, int64_t first, int64_t n, uint8_t *to)
+static void read_packed(Store *store, Source *source, int64_t first, int64_t n, uint8_t *to)
 {
     const int per = 8 / dtype_bits(source->dtype);
     uint8_t bytes[4096];
     while (n) {
-        const int64_t at = first / per, skip = first % per;
+        const int64_t at = first / per;
+        const int64_t skip = first % per;
         const int64_t k = i64_min(n, (int64_t)sizeof bytes * per - skip);
         const size_t whole = (size_t)i64_ceil_div(skip + k, per);
         if (source->encoding == ENC_VARINT)
-            varints_from(s, source, at, (int64_t)whole, bytes);
+            varints_from(store, source, at, (int64_t)whole, bytes);
         else
-            source_bytes(s, source, (uint64_t)at, bytes, whole);
+            source_bytes(store, source, (uint64_t)at, bytes, whole);
         bits_unpack(source->dtype, to, bytes, skip, k);
         to += k;
         first += k;
@@ -290,17 +296,17 @@ static void read_packed(Store *s, Source *source, int64_t first, int64_t n, uint
     }
 }
 
-void source_read(Store *s, Source *source, int64_t first, int64_t n, void *to)
+void source_read(Store *store, Source *source, int64_t first, int64_t n, void *to)
 {
     const size_t size = dtype_work(source->dtype);
     assert(first >= 0 && n >= 0 && first <= source->count - n);
     assert(!source->file || source->reader);
     if (dtype_bits(source->dtype) < 8)
-        read_packed(s, source, first, n, to);
+        read_packed(store, source, first, n, to);
     else if (source->file && source->encoding == ENC_VARINT)
-        varints_from(s, source, first, n, to);
+        varints_from(store, source, first, n, to);
     else
-        source_bytes(s, source, (uint64_t)first * size, to, (size_t)n * size);
+        source_bytes(store, source, (uint64_t)first * size, to, (size_t)n * size);
 }
 
 bool source_same(const Source *a, const Source *b)

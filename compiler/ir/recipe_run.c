@@ -37,47 +37,29 @@ typedef struct Run {
     Values values[CHANGES]; /* of the part and box at hand, by change */
 } Run;
 
-void store_work(Store *s, const char *doing, uint64_t all)
-{
-    s->work = (Work){ .doing = doing, .all = all };
-    if (s->progress)
-        s->progress(s);
-}
-
-void store_worked(Store *s, uint64_t bytes)
-{
-    s->work.done += bytes;
-    if (s->progress && s->work.done >= s->work.next)
-        s->progress(s);
-}
-
-void recipe_wrote(Store *s, uint64_t bytes)
-{
-    s->bytes_written += bytes;
-    store_worked(s, bytes);
-}
-
 /* --- read --- */
 
-static void read_box(Run *run, const Part *p, const Box *b, const ReadPlan *r)
+static void read_box(Run *run, const Part *p, const Box *box, const ReadPlan *plan)
 {
     const int64_t size = (int64_t)dtype_work(p->source->dtype);
-    int64_t i[FACTORS] = { 0 }, at = r->first;
-    for (uint8_t *to = run->in;; to += r->pitch * size) {
+    int64_t i[FACTORS] = { 0 };
+    int64_t at = plan->first;
+    for (uint8_t *to = run->in;; to += plan->pitch * size) {
         /* Addresses outside the source are of elements that a guard hides. */
-        const int64_t low = at < 0 ? -at : 0, high = i64_min(r->span, p->source->count - at);
+        const int64_t low = at < 0 ? -at : 0;
+        const int64_t high = i64_min(plan->span, p->source->count - at);
         if (low < high)
             source_read(run->store, p->source, at + low, high - low, to + low * size);
         int j = 0;
-        for (; j < r->outer; j++) {
-            const int64_t s = llabs(p->at.step[r->factor[j]]);
+        for (; j < plan->outer; j++) {
+            const int64_t s = llabs(p->at.step[plan->factor[j]]);
             at += s;
-            if (++i[j] < b->n[r->factor[j]])
+            if (++i[j] < box->n[plan->factor[j]])
                 break;
             at -= s * i[j];
             i[j] = 0;
         }
-        if (j == r->outer)
+        if (j == plan->outer)
             return;
     }
 }
@@ -146,20 +128,20 @@ typedef struct Loops {
 
 /* The box as loops over the buffer, outermost first: joined where the buffer steps as one, at least
  * two. */
-static Loops permute_loops(int rank, const Box *b, const ReadPlan *r)
+static Loops permute_loops(int rank, const Box *box, const ReadPlan *plan)
 {
-    Loops l = { .n = 2, .dim = { 1, 1 } };
+    Loops loops = { .n = 2, .dim = { 1, 1 } };
     for (int k = 0; k < rank; k++) {
-        if (b->n[k] == 1)
+        if (box->n[k] == 1)
             continue;
-        if (l.n > 2 && l.step[l.n - 1] == r->step[k] * b->n[k]) {
-            l.dim[l.n - 1] *= b->n[k];
+        if (loops.n > 2 && loops.step[loops.n - 1] == plan->step[k] * box->n[k]) {
+            loops.dim[loops.n - 1] *= box->n[k];
         } else {
-            l.dim[l.n++] = b->n[k];
+            loops.dim[loops.n++] = box->n[k];
         }
-        l.step[l.n - 1] = r->step[k];
+        loops.step[loops.n - 1] = plan->step[k];
     }
-    return l;
+    return loops;
 }
 
 static void permute_rows(size_t size, uint8_t *out, const uint8_t *in, int64_t rows,
@@ -183,20 +165,23 @@ static void permute_rows(size_t size, uint8_t *out, const uint8_t *in, int64_t r
     }
 }
 
-static void permute(int rank, const Box *b, const ReadPlan *r, size_t size, const uint8_t *in,
+static void permute(int rank, const Box *box, const ReadPlan *plan, size_t size, const uint8_t *in,
                     uint8_t *out)
 {
-    const Loops l = permute_loops(rank, b, r);
-    const int64_t rows = l.dim[l.n - 2], n = l.dim[l.n - 1];
-    int64_t i[FACTORS + 2] = { 0 }, at = r->origin;
+    const Loops loops = permute_loops(rank, box, plan);
+    const int64_t rows = loops.dim[loops.n - 2];
+    const int64_t n = loops.dim[loops.n - 1];
+    int64_t i[FACTORS + 2] = { 0 };
+    int64_t at = plan->origin;
     for (;; out += rows * n * (int64_t)size) {
-        permute_rows(size, out, in + at * (int64_t)size, rows, l.step[l.n - 2], n, l.step[l.n - 1]);
-        int j = l.n - 3;
+        permute_rows(size, out, in + at * (int64_t)size, rows, loops.step[loops.n - 2], n,
+                     loops.step[loops.n - 1]);
+        int j = loops.n - 3;
         for (; j >= 0; j--) {
-            at += l.step[j];
-            if (++i[j] < l.dim[j])
+            at += loops.step[j];
+            if (++i[j] < loops.dim[j])
                 break;
-            at -= l.step[j] * i[j];
+            at -= loops.step[j] * i[j];
             i[j] = 0;
         }
         if (j < 0)
@@ -240,16 +225,16 @@ typedef union Buffer {
     uint64_t any[2 * CONVERT_RUN];
 } Buffer;
 
-/* One change of n elements in *now (type t) with v[0], v[step], ...; *now holds the result. */
-static void change_run(const Change *c, const float *v, int64_t step, DType t, Buffer **now,
+/* One change of n elements in *now (type) with v[0], v[step], ...; *now holds the result. */
+static void change_run(const Change *change, const float *v, int64_t step, DType type, Buffer **now,
                        Buffer **spare, int n)
 {
-    if (c->kind == CHANGE_CAST) {
-        convert_run(t, *now, c->dtype, *spare, n);
-        Buffer *b = *now;
+    if (change->kind == CHANGE_CAST) {
+        convert_run(type, *now, change->dtype, *spare, n);
+        Buffer *buffer = *now;
         *now = *spare;
-        *spare = b;
-    } else if (c->kind == CHANGE_MUL) {
+        *spare = buffer;
+    } else if (change->kind == CHANGE_MUL) {
         mul_run((*now)->f, v, step, n);
     } else {
         add_run((*now)->f, v, step, n);
@@ -278,7 +263,8 @@ static void scale_values(float *restrict to, const float *restrict from, const f
 static void change_values(const Part *p, DType out, const uint8_t *in, uint8_t *to, int64_t n,
                           const float *const *v, const int64_t *step)
 {
-    const size_t in_size = dtype_work(p->source->dtype), out_size = dtype_work(out);
+    const size_t in_size = dtype_work(p->source->dtype);
+    const size_t out_size = dtype_work(out);
     if (!p->changes) {
         memcpy(to, in, (size_t)n * in_size);
         return;
@@ -290,29 +276,34 @@ static void change_values(const Part *p, DType out, const uint8_t *in, uint8_t *
     Buffer a, b;
     for (int64_t i = 0; i < n; i += CONVERT_RUN) {
         const int k = (int)i64_min(CONVERT_RUN, n - i);
-        Buffer *now = &a, *spare = &b;
-        DType t = p->source->dtype;
+        Buffer *now = &a;
+        Buffer *spare = &b;
+        DType type = p->source->dtype;
         memcpy(now, in + (size_t)i * in_size, (size_t)k * in_size);
         for (int m = 0; m < p->changes; m++) {
             const Change *c = p->change + m;
-            change_run(c, v[m] ? v[m] + step[m] * i : NULL, step[m], t, &now, &spare, k);
-            t = c->dtype;
+            change_run(c, v[m] ? v[m] + step[m] * i : NULL, step[m], type, &now, &spare, k);
+            type = c->dtype;
         }
         memcpy(to + (size_t)i * out_size, now, (size_t)k * out_size);
     }
 }
 
-/* The part of [*from, *to) along factor `inner`, from index i, that guard g lets through. */
-static void clip(const Guard *g, const int64_t *i, int rank, int inner, int64_t *from, int64_t *to)
+/* The part of [*from, *to) along factor `inner`, from index i, that guard lets through. */
+static void clip(const Guard *guard, const int64_t *i, int rank, int inner, int64_t *from,
+                 int64_t *to)
 {
-    const int64_t v = affine_at(&g->at, i, rank), c = g->at.step[inner];
+    const int64_t v = affine_at(&guard->at, i, rank);
+    const int64_t c = guard->at.step[inner];
     if (c == 0) {
-        if (v < g->low || v >= g->high)
+        if (v < guard->low || v >= guard->high)
             *to = *from;
         return;
     }
-    const int64_t low = c > 0 ? i64_ceil_div(g->low - v, c) : i64_ceil_div(v - g->high + 1, -c);
-    const int64_t high = c > 0 ? i64_floor_div(g->high - 1 - v, c) : i64_floor_div(v - g->low, -c);
+    const int64_t low =
+        c > 0 ? i64_ceil_div(guard->low - v, c) : i64_ceil_div(v - guard->high + 1, -c);
+    const int64_t high =
+        c > 0 ? i64_floor_div(guard->high - 1 - v, c) : i64_floor_div(v - guard->low, -c);
     *from = i64_max(*from, low);
     *to = i64_min(*to, high + 1);
 }
@@ -329,30 +320,38 @@ static bool tells_apart(const Part *p, int k)
 }
 
 /* The first factor of a run: the last, and those before it that no change or guard tells apart. */
-static int run_factor(const Form *f, const Part *p, const Box *tile, const Box *b, int64_t *length)
+static int run_factor(const Form *form, const Part *p, const Box *tile, const Box *box,
+                      int64_t *length)
 {
-    int k = f->rank - 1;
-    *length = b->n[k];
+    int k = form->rank - 1;
+    *length = box->n[k];
     if (tells_apart(p, k))
         return k;
-    while (k > 0 && b->n[k] == tile->n[k] && !tells_apart(p, k - 1))
-        *length *= b->n[--k];
+    while (k > 0 && box->n[k] == tile->n[k] && !tells_apart(p, k - 1))
+        *length *= box->n[--k];
     return k;
 }
 
 /* mid: the box in the order of the result; its elements go to their places in the tile. */
-static void place_box(Run *run, const Part *p, const Box *tile, const Box *b)
+static void place_box(Run *run, const Part *p, const Box *tile, const Box *box)
 {
     const Form *f = run->form;
     const int last = f->rank - 1;
-    const int64_t in_size = (int64_t)dtype_work(p->source->dtype), out_size = (int64_t)run->size;
-    int64_t i[FACTORS], step[FACTORS], length, s = 1;
-    const int first = run_factor(f, p, tile, b, &length);
-    memcpy(i, b->at, sizeof i);
+    const int64_t in_size = (int64_t)dtype_work(p->source->dtype);
+    const int64_t out_size = (int64_t)run->size;
+    int64_t i[FACTORS];
+    int64_t step[FACTORS];
+    int64_t length;
+    int64_t s = 1;
+    const int first = run_factor(f, p, tile, box, &length);
+    memcpy(i, box->at, sizeof i);
     for (int k = f->rank; k-- > 0; s *= tile->n[k])
         step[k] = s;
     for (const uint8_t *mid = run->mid;; mid += length * in_size) {
-        int64_t to = 0, from = 0, end = length, each[CHANGES];
+        int64_t to = 0;
+        int64_t from = 0;
+        int64_t end = length;
+        int64_t each[CHANGES];
         const float *v[CHANGES];
         for (int k = 0; k < f->rank; k++)
             to += (i[k] - tile->at[k]) * step[k];
@@ -368,9 +367,9 @@ static void place_box(Run *run, const Part *p, const Box *tile, const Box *b)
                           end - from, v, each);
         int k = first - 1;
         for (; k >= 0; k--) {
-            if (++i[k] < b->at[k] + b->n[k])
+            if (++i[k] < box->at[k] + box->n[k])
                 break;
-            i[k] = b->at[k];
+            i[k] = box->at[k];
         }
         if (k < 0)
             return;
@@ -386,42 +385,44 @@ static void operand_run(const Change *c, const uint8_t *in, float *to, int64_t n
     Buffer a, b;
     for (int64_t i = 0; i < n; i += CONVERT_RUN) {
         const int k = (int)i64_min(CONVERT_RUN, n - i);
-        Buffer *now = &a, *spare = &b;
-        DType t = c->source->dtype;
+        Buffer *now = &a;
+        Buffer *spare = &b;
+        DType type = c->source->dtype;
         memcpy(now, in + i * size, (size_t)(k * size));
         for (int m = 0; m < c->changes; m++) {
             const Change *own = c->change + m;
             const float *number = own->source ? change_memory(own) + own->at.base : NULL;
-            change_run(own, number, 0, t, &now, &spare, k);
-            t = own->dtype;
+            change_run(own, number, 0, type, &now, &spare, k);
+            type = own->dtype;
         }
         memcpy(to + i, now, (size_t)k * sizeof *to);
     }
 }
 
 /* Reads what the change needs for the box; returns the end of its floats. */
-static float *read_operand(Run *run, const Change *c, const Box *b, float *to, Values *v)
+static float *read_operand(Run *run, const Change *change, const Box *box, float *to,
+                           Values *values)
 {
     const int rank = run->form->rank;
-    const Part p = operand_part(c);
-    const ReadPlan r = read_plan(&p, rank, run->tile.n, b);
-    const int64_t size = (int64_t)dtype_work(c->source->dtype);
-    assert(r.need * size <= run->in_room && to + r.need <= run->floats + run->float_room);
-    if (r.first < 0 || r.first + r.span > c->source->count || r.outer)
-        memset(run->in, 0, (size_t)(r.need * size)); /* of elements that a guard hides */
-    read_box(run, &p, b, &r);
-    for (int64_t row = 0; row < r.need; row += r.pitch)
-        operand_run(c, run->in + row * size, to + row, r.span);
-    v->vec = to;
-    v->at = (Affine){ .base = r.origin };
+    const Part p = operand_part(change);
+    const ReadPlan plan = read_plan(&p, rank, run->tile.n, box);
+    const int64_t size = (int64_t)dtype_work(change->source->dtype);
+    assert(plan.need * size <= run->in_room && to + plan.need <= run->floats + run->float_room);
+    if (plan.first < 0 || plan.first + plan.span > change->source->count || plan.outer)
+        memset(run->in, 0, (size_t)(plan.need * size)); /* of elements that a guard hides */
+    read_box(run, &p, box, &plan);
+    for (int64_t row = 0; row < plan.need; row += plan.pitch)
+        operand_run(change, run->in + row * size, to + row, plan.span);
+    values->vec = to;
+    values->at = (Affine){ .base = plan.origin };
     for (int k = 0; k < rank; k++) {
-        v->at.step[k] = r.step[k];
-        v->at.base -= r.step[k] * b->at[k];
+        values->at.step[k] = plan.step[k];
+        values->at.base -= plan.step[k] * box->at[k];
     }
-    return to + r.need;
+    return to + plan.need;
 }
 
-static void read_operands(Run *run, const Part *p, const Box *b)
+static void read_operands(Run *run, const Part *p, const Box *box)
 {
     float *to = run->floats;
     for (int m = 0; m < p->changes; m++) {
@@ -429,20 +430,20 @@ static void read_operands(Run *run, const Part *p, const Box *b)
         const float *memory = c->source ? change_memory(c) : NULL;
         run->values[m] = (Values){ memory, c->at };
         if (c->source && !memory)
-            to = read_operand(run, c, b, to, run->values + m);
+            to = read_operand(run, c, box, to, run->values + m);
     }
 }
 
 /* --- tiles --- */
 
 /* The one factor a guard depends on with step 1, or -1. */
-static int plain_factor(const Guard *g, int rank)
+static int plain_factor(const Guard *guard, int rank)
 {
     int found = -1;
     for (int k = 0; k < rank; k++) {
-        if (!g->at.step[k])
+        if (!guard->at.step[k])
             continue;
-        if (found >= 0 || g->at.step[k] != 1)
+        if (found >= 0 || guard->at.step[k] != 1)
             return -1;
         found = k;
     }
@@ -451,15 +452,16 @@ static int plain_factor(const Guard *g, int rank)
 
 /* Cuts the box by the guards on one factor; false: nothing is left. *whole: no guard needs a look
  * at each run. */
-static bool cut_box(const Part *p, int rank, Box *b, bool *whole)
+static bool cut_box(const Part *p, int rank, Box *box, bool *whole)
 {
     *whole = true;
     for (int j = 0; j < p->guards; j++) {
         const Guard *g = p->guard + j;
-        int64_t low = g->at.base, high = g->at.base;
+        int64_t low = g->at.base;
+        int64_t high = g->at.base;
         for (int k = 0; k < rank; k++) {
-            const int64_t x = g->at.step[k] * b->at[k],
-                          y = g->at.step[k] * (b->at[k] + b->n[k] - 1);
+            const int64_t x = g->at.step[k] * box->at[k];
+            const int64_t y = g->at.step[k] * (box->at[k] + box->n[k] - 1);
             low += i64_min(x, y);
             high += i64_max(x, y);
         }
@@ -472,10 +474,10 @@ static bool cut_box(const Part *p, int rank, Box *b, bool *whole)
             *whole = false;
             continue;
         }
-        const int64_t from = i64_max(b->at[k], g->low - g->at.base);
-        b->n[k] = i64_min(b->at[k] + b->n[k], g->high - g->at.base) - from;
-        b->at[k] = from;
-        if (b->n[k] <= 0)
+        const int64_t from = i64_max(box->at[k], g->low - g->at.base);
+        box->n[k] = i64_min(box->at[k] + box->n[k], g->high - g->at.base) - from;
+        box->at[k] = from;
+        if (box->n[k] <= 0)
             return false;
     }
     return true;
@@ -485,30 +487,31 @@ static bool cut_box(const Part *p, int rank, Box *b, bool *whole)
 static void make_part(Run *run, const Part *p, const Box *tile, bool *filled)
 {
     const Form *f = run->form;
-    Box b = *tile;
+    Box box = *tile;
     bool whole;
-    if (!cut_box(p, f->rank, &b, &whole))
+    if (!cut_box(p, f->rank, &box, &whole))
         return;
-    const bool full = whole && !memcmp(&b, tile, sizeof b);
+    const bool full = whole && !memcmp(&box, tile, sizeof box);
     if (!full && !*filled)
         memset(run->out, 0, (size_t)box_count(tile, f->rank) * run->size);
     *filled = true;
     const size_t size = dtype_work(p->source->dtype);
-    const ReadPlan r = read_plan(p, f->rank, run->tile.n, &b);
-    assert(r.need * (int64_t)size <= run->in_room);
-    read_box(run, p, &b, &r);
+    const ReadPlan plan = read_plan(p, f->rank, run->tile.n, &box);
+    assert(plan.need * (int64_t)size <= run->in_room);
+    read_box(run, p, &box, &plan);
     const bool raw = full && !p->changes;
-    assert(raw || box_count(&b, f->rank) * (int64_t)size <= run->mid_room);
-    permute(f->rank, &b, &r, size, run->in, raw ? run->out : run->mid);
+    assert(raw || box_count(&box, f->rank) * (int64_t)size <= run->mid_room);
+    permute(f->rank, &box, &plan, size, run->in, raw ? run->out : run->mid);
     if (raw)
         return;
-    read_operands(run, p, &b);
-    place_box(run, p, tile, &b);
+    read_operands(run, p, &box);
+    place_box(run, p, tile, &box);
 }
 
 static void write_run(Run *run, int64_t first, const uint8_t *from, int64_t n)
 {
-    const uint64_t at = (uint64_t)first * run->size, bytes = (uint64_t)n * run->size;
+    const uint64_t at = (uint64_t)first * run->size;
+    const uint64_t bytes = (uint64_t)n * run->size;
     if (!run->file) {
         memcpy(run->memory + at, from, bytes);
         return;
@@ -521,7 +524,10 @@ static void write_tile(Run *run, const Box *t)
 {
     const Form *f = run->form;
     int first = f->rank - 1;
-    int64_t length = t->n[first], step[FACTORS], s = 1, i[FACTORS] = { 0 };
+    int64_t length = t->n[first];
+    int64_t step[FACTORS];
+    int64_t s = 1;
+    int64_t i[FACTORS] = { 0 };
     while (first > run->outer && t->n[first] == f->dim[first])
         length *= t->n[--first];
     for (int k = f->rank; k-- > 0; s *= f->dim[k]) {
@@ -592,8 +598,8 @@ static void make_buffers(Run *run)
     for (int p = 0; p < f->parts; p++) {
         const Part *part = f->part + p;
         const int64_t size = (int64_t)dtype_work(part->source->dtype);
-        const ReadPlan r = read_plan(part, f->rank, run->tile.n, &run->tile);
-        run->in_room = i64_max(run->in_room, r.need * size);
+        const ReadPlan plan = read_plan(part, f->rank, run->tile.n, &run->tile);
+        run->in_room = i64_max(run->in_room, plan.need * size);
         if (part->changes || part->guards)
             run->mid_room = i64_max(run->mid_room, n * size);
         operand_rooms(run, part);
@@ -608,16 +614,16 @@ static void make_buffers(Run *run)
 }
 
 /* What one of the three buffers may take. */
-size_t recipe_room(const Store *s)
+size_t recipe_room(const Store *store)
 {
-    const size_t room = (s->window ? s->window : DEFAULT_WINDOW) / 3;
+    const size_t room = (store->window ? store->window : DEFAULT_WINDOW) / 3;
     return room < 1024 ? 1024 : room;
 }
 
-static void open_source(Store *s, Source *source, bool open)
+static void open_source(Store *store, Source *source, bool open)
 {
     if (open)
-        source_open(s, source);
+        source_open(store, source);
     else
         source_close(source);
 }
@@ -663,18 +669,18 @@ static void run_form(Run *run, Form *form)
 }
 
 /* All of a recipe: to `at` of a file, or to memory. */
-void recipe_run(Store *s, const Recipe *r, File *file, uint64_t at, uint8_t *memory)
+void recipe_run(Store *s, const Recipe *recipe, File *file, uint64_t at, uint8_t *memory)
 {
     const Run all = {
-        .store = s, .dtype = recipe_dtype(r), .file = file, .at = at, .memory = memory
+        .store = s, .dtype = recipe_dtype(recipe), .file = file, .at = at, .memory = memory
     };
     const uint64_t size = dtype_work(all.dtype);
-    for (int i = 0; i < (r->join ? r->join->pieces : 1); i++) {
+    for (int i = 0; i < (recipe->join ? recipe->join->pieces : 1); i++) {
         const ArenaMark mark = arena_mark(&s->scratch);
         Run run = all;
-        Recipe one = { .source = r->source, .form = r->form };
-        if (r->join) {
-            const Piece *p = r->join->piece + i;
+        Recipe one = { .source = recipe->source, .form = recipe->form };
+        if (recipe->join) {
+            const Piece *p = recipe->join->piece + i;
             one.form = p->form;
             run.outer = p->outer;
             run.row = p->row;
@@ -682,7 +688,7 @@ void recipe_run(Store *s, const Recipe *r, File *file, uint64_t at, uint8_t *mem
             if (memory)
                 run.memory += (uint64_t)p->offset * size;
         }
-        run_form(&run, form_copy(s, r->join ? &one : r));
+        run_form(&run, form_copy(s, recipe->join ? &one : recipe));
         arena_release(&s->scratch, mark);
     }
 }

@@ -22,119 +22,120 @@ typedef struct Dense {
     uint8_t *view;
 } Dense;
 
-static void flush(Dense *d)
+static void flush(Dense *dense)
 {
-    Store *s = d->store;
-    const size_t skip = (size_t)(d->low - d->begin) * d->size;
-    if (d->low < d->high)
-        file_write(s->spill, d->at + (uint64_t)d->low * d->size, d->view + skip,
-                   (size_t)(d->high - d->low) * d->size);
-    memset(d->view + skip, 0, (size_t)(d->high - d->low) * d->size);
+    Store *s = dense->store;
+    const size_t skip = (size_t)(dense->low - dense->begin) * dense->size;
+    if (dense->low < dense->high)
+        file_write(s->spill, dense->at + (uint64_t)dense->low * dense->size, dense->view + skip,
+                   (size_t)(dense->high - dense->low) * dense->size);
+    memset(dense->view + skip, 0, (size_t)(dense->high - dense->low) * dense->size);
 }
 
 /* Moves the window so that it begins with this place. */
-static void look_at(Dense *d, int64_t place)
+static void look_at(Dense *dense, int64_t place)
 {
-    flush(d);
-    d->begin = d->low = d->high = place;
-    d->end = i64_min(d->count, place + VIEW / (int64_t)d->size);
+    flush(dense);
+    dense->begin = dense->low = dense->high = place;
+    dense->end = i64_min(dense->count, place + VIEW / (int64_t)dense->size);
 }
 
 /* NULL, or what is wrong. */
-static const char *put(Dense *d, int64_t place, const uint8_t *value)
+static const char *put(Dense *dense, int64_t place, const uint8_t *value)
 {
-    if (place < 0 || place >= d->count)
+    if (place < 0 || place >= dense->count)
         return "an index is out of range";
-    if (place <= d->last)
+    if (place <= dense->last)
         return "its indices are not in ascending order";
-    if (place >= d->end)
-        look_at(d, place);
-    memcpy(d->view + (size_t)(place - d->begin) * d->size, value, d->size);
-    d->last = place;
-    d->high = place + 1;
+    if (place >= dense->end)
+        look_at(dense, place);
+    memcpy(dense->view + (size_t)(place - dense->begin) * dense->size, value, dense->size);
+    dense->last = place;
+    dense->high = place + 1;
     return NULL;
 }
 
 /* The place that an index names; -1: out of range. */
-static int64_t place_of(const Dense *d, const int64_t *index)
+static int64_t place_of(const Dense *dense, const int64_t *index)
 {
     int64_t place = 0;
-    if (!d->width)
+    if (!dense->width)
         return index[0];
-    for (int i = 0; i < d->width; i++) {
-        if (index[i] < 0 || index[i] >= d->parts->dims[i])
+    for (int i = 0; i < dense->width; i++) {
+        if (index[i] < 0 || index[i] >= dense->parts->dims[i])
             return -1;
-        place = place * d->parts->dims[i] + index[i];
+        place = place * dense->parts->dims[i] + index[i];
     }
     return place;
 }
 
-static const char *put_all(Dense *d, int64_t n, uint8_t *value, int64_t *index)
+static const char *put_all(Dense *dense, int64_t n, uint8_t *value, int64_t *index)
 {
-    const int64_t each = d->width ? d->width : 1;
+    const int64_t each = dense->width ? dense->width : 1;
     const char *wrong = NULL;
     for (int64_t i = 0; i < n && !wrong; i += FEW) {
         const int64_t few = i64_min(n - i, FEW);
-        source_read(d->store, d->value, i, few, value);
-        source_read(d->store, d->index, i * each, few * each, index);
+        source_read(dense->store, dense->value, i, few, value);
+        source_read(dense->store, dense->index, i * each, few * each, index);
         for (int64_t k = 0; k < few && !wrong; k++)
-            wrong = put(d, place_of(d, index + k * each), value + (size_t)k * d->size);
+            wrong = put(dense, place_of(dense, index + k * each), value + (size_t)k * dense->size);
     }
     return wrong;
 }
 
 /* Room for the result: all of it is in sight, or it is in the spill file. */
-static Source begin_dense(Dense *d, DType t, Span *span)
+static Source begin_dense(Dense *dense, DType type, Span *span)
 {
-    Store *s = d->store;
-    Source result = { .dtype = t, .count = d->count };
-    const uint64_t bytes = (uint64_t)d->count * d->size;
+    Store *s = dense->store;
+    Source result = { .dtype = type, .count = dense->count };
+    const uint64_t bytes = (uint64_t)dense->count * dense->size;
     if (bytes <= SMALL_BYTES) {
-        result.memory = d->view = arena_alloc(s->arena, (size_t)bytes);
-        d->end = d->count;
+        result.memory = dense->view = arena_alloc(s->arena, (size_t)bytes);
+        dense->end = dense->count;
         return result;
     }
-    d->at = spill_room(s, bytes);
-    file_write(s->spill, d->at + bytes - 1, "", 1); /* its full length; holes are zero */
-    *span = (Span){ d->at, bytes };
+    dense->at = spill_room(s, bytes);
+    file_write(s->spill, dense->at + bytes - 1, "", 1); /* its full length; holes are zero */
+    *span = (Span){ dense->at, bytes };
     result.file = s->spill;
     result.span = span;
     result.spans = 1;
     return result;
 }
 
-static Source *plain_source(Store *s, const Recipe *r)
+static Source *plain_source(Store *store, const Recipe *recipe)
 {
-    return recipe_plain(r) ? r->source : recipe_spill(s, r)->source;
+    return recipe_plain(recipe) ? recipe->source : recipe_spill(store, recipe)->source;
 }
 
 Recipe *recipe_sparse(Store *s, const SparseParts *p, const char **wrong)
 {
-    const DType t = recipe_dtype(p->values);
-    Dense d = { .store = s,
-                .parts = p,
-                .value = plain_source(s, p->values),
-                .index = plain_source(s, p->indices),
-                .width = recipe_rank(p->indices) == 2 ? p->rank : 0,
-                .count = 1,
-                .last = -1,
-                .size = (size_t)dtype_bits(t) / 8 };
+    const DType type = recipe_dtype(p->values);
+    Dense dense = { .store = s,
+                    .parts = p,
+                    .value = plain_source(s, p->values),
+                    .index = plain_source(s, p->indices),
+                    .width = recipe_rank(p->indices) == 2 ? p->rank : 0,
+                    .count = 1,
+                    .last = -1,
+                    .size = (size_t)dtype_bits(type) / 8 };
     Span span;
     for (int i = 0; i < p->rank; i++)
-        d.count = i64_mul(d.count, p->dims[i]);
-    const Source result = begin_dense(&d, t, &span);
+        dense.count = i64_mul(dense.count, p->dims[i]);
+    const Source result = begin_dense(&dense, type, &span);
     const ArenaMark mark = arena_mark(s->arena);
-    if (!d.view)
-        d.view = arena_alloc(s->arena, VIEW);
-    source_open(s, d.value);
-    source_open(s, d.index);
-    uint8_t *value = arena_buffer(s->arena, FEW * d.size);
-    int64_t *index = arena_buffer(s->arena, FEW * sizeof *index * (size_t)(d.width ? d.width : 1));
-    *wrong = put_all(&d, recipe_count(p->values), value, index);
+    if (!dense.view)
+        dense.view = arena_alloc(s->arena, VIEW);
+    source_open(s, dense.value);
+    source_open(s, dense.index);
+    uint8_t *value = arena_buffer(s->arena, FEW * dense.size);
+    int64_t *index =
+        arena_buffer(s->arena, FEW * sizeof *index * (size_t)(dense.width ? dense.width : 1));
+    *wrong = put_all(&dense, recipe_count(p->values), value, index);
     if (result.file)
-        flush(&d);
-    source_close(d.value);
-    source_close(d.index);
+        flush(&dense);
+    source_close(dense.value);
+    source_close(dense.index);
     arena_release(s->arena, mark);
     return recipe_source(s, &result, p->rank, p->dims);
 }

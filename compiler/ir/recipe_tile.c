@@ -12,22 +12,22 @@ enum {
     LINE = 16,         /* elements: rows in the buffer get an odd pitch, not to share cache sets */
 };
 
-int64_t box_count(const Box *b, int rank)
+int64_t box_count(const Box *box, int rank)
 {
     int64_t n = 1;
     for (int k = 0; k < rank; k++)
-        n *= b->n[k];
+        n *= box->n[k];
     return n;
 }
 
 /* Factors by distance in the source, nearest first; those of step zero first or last. */
-static void order_by_step(const Part *p, int rank, bool zero_last, int *order)
+static void order_by_step(const Part *part, int rank, bool zero_last, int *order)
 {
     for (int i = 0; i < rank; i++) {
-        const int64_t s = llabs(p->at.step[i]);
+        const int64_t s = llabs(part->at.step[i]);
         int j = i;
         for (; j > 0; j--) {
-            const int64_t before = llabs(p->at.step[order[j - 1]]);
+            const int64_t before = llabs(part->at.step[order[j - 1]]);
             const bool later =
                 zero_last ? (before == 0 || (s != 0 && before > s)) && s != 0 : before > s;
             if (!later)
@@ -49,86 +49,87 @@ static bool merges(int64_t n, int64_t step, int64_t wide, int64_t size)
     return step <= tiny && n <= tiny && step * (n - 1) + wide <= tiny;
 }
 
-static void lowest_address(const Part *p, int rank, const Box *b, ReadPlan *r)
+static void lowest_address(const Part *part, int rank, const Box *box, ReadPlan *plan)
 {
-    r->first = p->at.base;
+    plan->first = part->at.base;
     for (int k = 0; k < rank; k++) {
-        const int64_t s = p->at.step[k];
-        r->first += s * b->at[k] + (s < 0 ? s * (b->n[k] - 1) : 0);
+        const int64_t s = part->at.step[k];
+        plan->first += s * box->at[k] + (s < 0 ? s * (box->n[k] - 1) : 0);
     }
 }
 
-ReadPlan read_plan(const Part *p, int rank, const int64_t *size, const Box *b)
+ReadPlan read_plan(const Part *part, int rank, const int64_t *size, const Box *box)
 {
-    const int64_t element = (int64_t)dtype_work(p->source->dtype);
-    ReadPlan r = { .span = 1 };
-    int order[FACTORS], j = 0;
-    lowest_address(p, rank, b, &r);
-    order_by_step(p, rank, false, order);
+    const int64_t element = (int64_t)dtype_work(part->source->dtype);
+    ReadPlan plan = { .span = 1 };
+    int order[FACTORS];
+    int j = 0;
+    lowest_address(part, rank, box, &plan);
+    order_by_step(part, rank, false, order);
     for (int64_t wide = 1; j < rank; j++) {
         const int k = order[j];
-        const int64_t s = llabs(p->at.step[k]);
+        const int64_t s = llabs(part->at.step[k]);
         if (!merges(size[k], s, wide, element))
             break;
-        r.step[k] = s;
-        r.span += s * (b->n[k] - 1);
+        plan.step[k] = s;
+        plan.span += s * (box->n[k] - 1);
         wide += s * (size[k] - 1);
     }
-    r.pitch = j < rank ? (r.span / LINE + 1) * LINE : r.span;
-    if (j < rank && r.pitch / LINE % 2 == 0)
-        r.pitch += LINE;
-    r.need = r.pitch;
+    plan.pitch = j < rank ? (plan.span / LINE + 1) * LINE : plan.span;
+    if (j < rank && plan.pitch / LINE % 2 == 0)
+        plan.pitch += LINE;
+    plan.need = plan.pitch;
     for (; j < rank; j++) {
         const int k = order[j];
-        r.factor[r.outer++] = k;
-        r.step[k] = r.need;
-        r.need *= b->n[k];
+        plan.factor[plan.outer++] = k;
+        plan.step[k] = plan.need;
+        plan.need *= box->n[k];
     }
     for (int k = 0; k < rank; k++) {
-        if (p->at.step[k] >= 0)
+        if (part->at.step[k] >= 0)
             continue;
-        r.origin += r.step[k] * (b->n[k] - 1);
-        r.step[k] = -r.step[k];
+        plan.origin += plan.step[k] * (box->n[k] - 1);
+        plan.step[k] = -plan.step[k];
     }
-    return r;
+    return plan;
 }
 
-Part operand_part(const Change *c)
+Part operand_part(const Change *change)
 {
-    return (Part){ .source = c->source, .at = c->at };
+    return (Part){ .source = change->source, .at = change->at };
 }
 
-int64_t operand_need(const Change *c, int rank, const Box *t)
+int64_t operand_need(const Change *change, int rank, const Box *t)
 {
-    if (!c->source || change_memory(c))
+    if (!change->source || change_memory(change))
         return 0;
-    const Part p = operand_part(c);
-    return read_plan(&p, rank, t->n, t).need;
+    const Part part = operand_part(change);
+    return read_plan(&part, rank, t->n, t).need;
 }
 
 /* Operands are read into the first buffer and become floats in one more. */
-static bool operands_fit(const Part *p, int rank, const Box *t, int64_t room)
+static bool operands_fit(const Part *part, int rank, const Box *t, int64_t room)
 {
     int64_t floats = 0;
-    for (int i = 0; i < p->changes; i++) {
-        const int64_t need = operand_need(p->change + i, rank, t);
-        if (need && need > room / (int64_t)dtype_work(p->change[i].source->dtype))
+    for (int i = 0; i < part->changes; i++) {
+        const int64_t need = operand_need(part->change + i, rank, t);
+        if (need && need > room / (int64_t)dtype_work(part->change[i].source->dtype))
             return false;
         floats += need;
     }
     return floats <= room / (int64_t)sizeof(float);
 }
 
-static bool fits(const Form *f, DType out, const Box *t, int64_t room)
+static bool fits(const Form *form, DType out, const Box *t, int64_t room)
 {
-    const int64_t n = box_count(t, f->rank);
+    const int64_t n = box_count(t, form->rank);
     if (n > room / (int64_t)dtype_work(out))
         return false;
-    for (int p = 0; p < f->parts; p++) {
-        const int64_t most = room / (int64_t)dtype_work(f->part[p].source->dtype);
-        if (n > most || read_plan(f->part + p, f->rank, t->n, t).need > most)
+    for (int p = 0; p < form->parts; p++) {
+        const int64_t most = room / (int64_t)dtype_work(form->part[p].source->dtype);
+        if (n > most || read_plan(form->part + p, form->rank, t->n, t).need > most)
             return false;
-        if (!operands_fit(f->part + p, f->rank, t, room))
+        if (!operands_fit(form->part + p, form->rank, t, room))
             return false;
     }
     return true;
@@ -136,15 +137,15 @@ static bool fits(const Form *f, DType out, const Box *t, int64_t room)
 
 /* Doubles the first factor, in that order, that is not whole; false: it does not fit, or all are.
  */
-static bool grow(const Form *f, DType out, Box *t, const int *order, int64_t room)
+static bool grow(const Form *form, DType out, Box *t, const int *order, int64_t room)
 {
-    for (int j = 0; j < f->rank; j++) {
+    for (int j = 0; j < form->rank; j++) {
         const int k = order[j];
-        if (t->n[k] == f->dim[k])
+        if (t->n[k] == form->dim[k])
             continue;
         Box more = *t;
-        more.n[k] = i64_min(f->dim[k], t->n[k] * 2);
-        if (!fits(f, out, &more, room))
+        more.n[k] = i64_min(form->dim[k], t->n[k] * 2);
+        if (!fits(form, out, &more, room))
             return false;
         *t = more;
         return true;
@@ -153,43 +154,43 @@ static bool grow(const Form *f, DType out, Box *t, const int *order, int64_t roo
 }
 
 /* Elements that follow one another in that order. */
-static int64_t run_length(const Form *f, const Box *t, const int *order)
+static int64_t run_length(const Form *form, const Box *t, const int *order)
 {
     int64_t n = 1;
-    for (int j = 0; j < f->rank; j++) {
+    for (int j = 0; j < form->rank; j++) {
         n *= t->n[order[j]];
-        if (t->n[order[j]] != f->dim[order[j]])
+        if (t->n[order[j]] != form->dim[order[j]])
             break;
     }
     return n;
 }
 
-static const Part *main_part(const Form *f)
+static const Part *main_part(const Form *form)
 {
-    const Part *most = f->part;
-    for (int p = 1; p < f->parts; p++)
-        if (f->part[p].source->count > most->source->count)
-            most = f->part + p;
+    const Part *most = form->part;
+    for (int p = 1; p < form->parts; p++)
+        if (form->part[p].source->count > most->source->count)
+            most = form->part + p;
     return most;
 }
 
-Box tile_shape(const Form *f, DType out, int64_t room, int *order)
+Box tile_shape(const Form *form, DType out, int64_t room, int *order)
 {
     int write_order[FACTORS];
     Box t = { { 0 }, { 0 } };
-    for (int k = 0; k < f->rank; k++) {
+    for (int k = 0; k < form->rank; k++) {
         t.n[k] = 1;
-        write_order[k] = order[k] = f->rank - 1 - k;
+        write_order[k] = order[k] = form->rank - 1 - k;
     }
-    if (f->parts)
-        order_by_step(main_part(f), f->rank, true, order);
+    if (form->parts)
+        order_by_step(main_part(form), form->rank, true, order);
     for (bool can_read = true, can_write = true; can_read || can_write;) {
         const bool read_first =
-            run_length(f, &t, order) * WRITE_COST <= run_length(f, &t, write_order);
+            run_length(form, &t, order) * WRITE_COST <= run_length(form, &t, write_order);
         if (can_read && (read_first || !can_write))
-            can_read = grow(f, out, &t, order, room);
+            can_read = grow(form, out, &t, order, room);
         else
-            can_write = grow(f, out, &t, write_order, room);
+            can_write = grow(form, out, &t, write_order, room);
     }
     return t;
 }

@@ -20,17 +20,17 @@ typedef struct ReadPlan {
     int outer, factor[FACTORS]; /* fastest first */
 } ReadPlan;
 
-/* `size` is the whole tile, `b` the box or what guards left of it: what is merged into
+/* `size` is the whole tile, `box` the box or what guards left of it: what is merged into
  * one read is decided on the tile, so a cut box never needs more than the tile. */
-ReadPlan read_plan(const Part *p, int rank, const int64_t *size, const Box *b);
+ReadPlan read_plan(const Part *part, int rank, const int64_t *size, const Box *box);
 /* The operand of a change as a part of its own, and the elements of buffer that it takes for a tile
  * (0: it is not read). */
-Part operand_part(const Change *c);
-int64_t operand_need(const Change *c, int rank, const Box *t);
-int64_t box_count(const Box *b, int rank);
+Part operand_part(const Change *change);
+int64_t operand_need(const Change *change, int rank, const Box *t);
+int64_t box_count(const Box *box, int rank);
 
 /* The size of a tile whose buffers take at most `room` bytes each, and in `order` the
  * factors in which to go from tile to tile: as the main source lies. */
-Box tile_shape(const Form *f, DType out, int64_t room, int *order);
+Box tile_shape(const Form *form, DType out, int64_t room, int *order);
 
 #endif

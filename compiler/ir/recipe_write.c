@@ -5,143 +5,168 @@
 #include "base/size.h"
 #include "ir/recipe_form.h"
 
+/* --- how far the work is --- */
+
+void store_work(Store *store, const char *doing, uint64_t all)
+{
+    store->work = (Work){ .doing = doing, .all = all };
+    if (store->progress)
+        store->progress(store);
+}
+
+void store_worked(Store *store, uint64_t bytes)
+{
+    store->work.done += bytes;
+    if (store->progress && store->work.done >= store->work.next)
+        store->progress(store);
+}
+
+void recipe_wrote(Store *store, uint64_t bytes)
+{
+    store->bytes_written += bytes;
+    store_worked(store, bytes);
+}
+
 /* --- plain recipes: bytes are copied as they are --- */
 
-static bool copies_bytes(const Recipe *r)
+static bool copies_bytes(const Recipe *recipe)
 {
-    const Source *plain = recipe_plain(r);
+    const Source *plain = recipe_plain(recipe);
     return plain && (!plain->file || plain->encoding == ENC_FIXED);
 }
 
-static void copy_out(Store *s, const Recipe *r, File *out, uint64_t at)
+static void copy_out(Store *store, const Recipe *recipe, File *out, uint64_t at)
 {
-    const uint64_t bytes = (uint64_t)recipe_bytes(r);
-    Source *source = r->source;
+    const uint64_t bytes = (uint64_t)recipe_bytes(recipe);
+    Source *source = recipe->source;
     if (!source->file) {
         file_write(out, at, source->memory, (size_t)bytes);
-        s->bytes_written += bytes;
+        store->bytes_written += bytes;
         return;
     }
-    const ArenaMark mark = arena_mark(s->arena);
-    const size_t most = recipe_room(s), room = bytes < most ? (size_t)bytes : most;
-    source_open(s, source);
-    uint8_t *buffer = arena_buffer(s->arena, room);
+    const ArenaMark mark = arena_mark(store->arena);
+    const size_t most = recipe_room(store);
+    const size_t room = bytes < most ? (size_t)bytes : most;
+    source_open(store, source);
+    uint8_t *buffer = arena_buffer(store->arena, room);
     for (uint64_t done = 0; done < bytes;) {
         const size_t n = bytes - done < room ? (size_t)(bytes - done) : room;
-        source_bytes(s, source, done, buffer, n);
+        source_bytes(store, source, done, buffer, n);
         file_write(out, at + done, buffer, n);
         done += n;
-        recipe_wrote(s, n);
+        recipe_wrote(store, n);
     }
     source_close(source);
-    arena_release(s->arena, mark);
+    arena_release(store->arena, mark);
 }
 
-void store_hash(Store *s, Sha256 *h, File *f, uint64_t at, uint64_t n)
+void store_hash(Store *store, Sha256 *h, File *file, uint64_t at, uint64_t n)
 {
     enum { HASHED = 4096 * 1024 };
     for (uint64_t done = 0, k; done < n; done += k) {
         k = n - done < HASHED ? n - done : HASHED;
-        sha256_add_file(h, f, at + done, k);
-        store_worked(s, k);
+        sha256_add_file(h, file, at + done, k);
+        store_worked(store, k);
     }
 }
 
 /* --- results --- */
 
-uint64_t spill_room(Store *s, uint64_t bytes)
+uint64_t spill_room(Store *store, uint64_t bytes)
 {
-    if (!s->spill)
-        s->spill = file_temporary(s->arena);
-    const uint64_t at = (s->spill_size + 63) / 64 * 64;
-    s->spill_size = at + bytes;
-    s->bytes_spilled += bytes;
+    if (!store->spill)
+        store->spill = file_temporary(store->arena);
+    const uint64_t at = (store->spill_size + 63) / 64 * 64;
+    store->spill_size = at + bytes;
+    store->bytes_spilled += bytes;
     return at;
 }
 
 /* Sub-byte elements are made one to a byte in memory. */
-static void packed_values(Store *s, const Recipe *r, uint8_t *to)
+static void packed_values(Store *store, const Recipe *recipe, uint8_t *to)
 {
-    const ArenaMark mark = arena_mark(s->arena);
-    uint8_t *each = arena_alloc(s->arena, (size_t)recipe_count(r));
-    recipe_run(s, r, NULL, 0, each);
-    bits_pack(recipe_dtype(r), to, each, recipe_count(r));
-    arena_release(s->arena, mark);
+    const ArenaMark mark = arena_mark(store->arena);
+    uint8_t *each = arena_alloc(store->arena, (size_t)recipe_count(recipe));
+    recipe_run(store, recipe, NULL, 0, each);
+    bits_pack(recipe_dtype(recipe), to, each, recipe_count(recipe));
+    arena_release(store->arena, mark);
 }
 
-void *recipe_values(Store *s, Arena *a, const Recipe *r)
+void *recipe_values(Store *store, Arena *a, const Recipe *recipe)
 {
-    const int64_t bytes = recipe_bytes(r);
+    const int64_t bytes = recipe_bytes(recipe);
     uint8_t *to = arena_alloc(a, (size_t)bytes);
     if (!bytes)
         return to;
-    if (copies_bytes(r)) {
-        const ArenaMark mark = arena_mark(s->arena);
-        source_open(s, r->source);
-        source_bytes(s, r->source, 0, to, (size_t)bytes);
-        source_close(r->source);
-        arena_release(s->arena, mark);
-    } else if (dtype_bits(recipe_dtype(r)) < 8) {
-        packed_values(s, r, to);
+    if (copies_bytes(recipe)) {
+        const ArenaMark mark = arena_mark(store->arena);
+        source_open(store, recipe->source);
+        source_bytes(store, recipe->source, 0, to, (size_t)bytes);
+        source_close(recipe->source);
+        arena_release(store->arena, mark);
+    } else if (dtype_bits(recipe_dtype(recipe)) < 8) {
+        packed_values(store, recipe, to);
     } else {
-        recipe_run(s, r, NULL, 0, to);
+        recipe_run(store, recipe, NULL, 0, to);
     }
     return to;
 }
 
 /* Sub-byte elements of a large result: one to a byte in the spill file first, as tiles end inside
  * bytes. */
-static void write_packed(Store *s, const Recipe *r, File *out, uint64_t at)
+static void write_packed(Store *store, const Recipe *recipe, File *out, uint64_t at)
 {
     enum { CHUNK = 64 * 1024 };
-    const int64_t n = recipe_count(r), per = 8 / dtype_bits(recipe_dtype(r));
-    const uint64_t from = spill_room(s, (uint64_t)n);
-    recipe_run(s, r, s->spill, from, NULL);
-    const ArenaMark mark = arena_mark(s->arena);
-    uint8_t *each = arena_alloc(s->arena, CHUNK), *packed = arena_alloc(s->arena, CHUNK);
+    const int64_t n = recipe_count(recipe);
+    const int64_t per = 8 / dtype_bits(recipe_dtype(recipe));
+    const uint64_t from = spill_room(store, (uint64_t)n);
+    recipe_run(store, recipe, store->spill, from, NULL);
+    const ArenaMark mark = arena_mark(store->arena);
+    uint8_t *each = arena_alloc(store->arena, CHUNK);
+    uint8_t *packed = arena_alloc(store->arena, CHUNK);
     for (int64_t i = 0; i < n; i += CHUNK) {
         const int64_t k = i64_min(CHUNK, n - i);
-        file_read(s->spill, from + (uint64_t)i, each, (size_t)k);
-        bits_pack(recipe_dtype(r), packed, each, k);
+        file_read(store->spill, from + (uint64_t)i, each, (size_t)k);
+        bits_pack(recipe_dtype(recipe), packed, each, k);
         file_write(out, at + (uint64_t)(i / per), packed, (size_t)i64_ceil_div(k, per));
     }
-    arena_release(s->arena, mark);
-    s->bytes_written += (uint64_t)recipe_bytes(r);
-    s->spill_size = from;
+    arena_release(store->arena, mark);
+    store->bytes_written += (uint64_t)recipe_bytes(recipe);
+    store->spill_size = from;
 }
 
-void recipe_write(Store *s, const Recipe *r, File *out, uint64_t at)
+void recipe_write(Store *store, const Recipe *recipe, File *out, uint64_t at)
 {
-    const int64_t bytes = recipe_bytes(r);
+    const int64_t bytes = recipe_bytes(recipe);
     if (!bytes)
         return;
-    if (copies_bytes(r)) {
-        copy_out(s, r, out, at);
-    } else if (dtype_bits(recipe_dtype(r)) >= 8) {
-        recipe_run(s, r, out, at, NULL);
-    } else if (recipe_count(r) > SMALL_BYTES) {
-        write_packed(s, r, out, at);
+    if (copies_bytes(recipe)) {
+        copy_out(store, recipe, out, at);
+    } else if (dtype_bits(recipe_dtype(recipe)) >= 8) {
+        recipe_run(store, recipe, out, at, NULL);
+    } else if (recipe_count(recipe) > SMALL_BYTES) {
+        write_packed(store, recipe, out, at);
     } else {
-        const ArenaMark mark = arena_mark(s->arena);
-        file_write(out, at, recipe_values(s, s->arena, r), (size_t)bytes);
-        s->bytes_written += (uint64_t)bytes;
-        arena_release(s->arena, mark);
+        const ArenaMark mark = arena_mark(store->arena);
+        file_write(out, at, recipe_values(store, store->arena, recipe), (size_t)bytes);
+        store->bytes_written += (uint64_t)bytes;
+        arena_release(store->arena, mark);
     }
 }
 
-Recipe *recipe_spill(Store *s, const Recipe *r)
+Recipe *recipe_spill(Store *store, const Recipe *recipe)
 {
-    const int64_t bytes = recipe_bytes(r);
-    Source source = { .dtype = recipe_dtype(r), .count = recipe_count(r) };
+    const int64_t bytes = recipe_bytes(recipe);
+    Source source = { .dtype = recipe_dtype(recipe), .count = recipe_count(recipe) };
     Span span = { 0, (uint64_t)bytes };
     if (bytes <= SMALL_BYTES) {
-        source.memory = recipe_values(s, s->arena, r);
+        source.memory = recipe_values(store, store->arena, recipe);
     } else {
-        span.offset = spill_room(s, (uint64_t)bytes);
-        recipe_write(s, r, s->spill, span.offset);
-        source.file = s->spill;
+        span.offset = spill_room(store, (uint64_t)bytes);
+        recipe_write(store, recipe, store->spill, span.offset);
+        source.file = store->spill;
         source.span = &span;
         source.spans = 1;
     }
-    return recipe_source(s, &source, recipe_rank(r), recipe_dims(r));
+    return recipe_source(store, &source, recipe_rank(recipe), recipe_dims(recipe));
 }

@@ -10,10 +10,10 @@
 Shape shape_of(int rank, const int64_t *dims)
 {
     assert(rank <= MAX_RANK);
-    Shape s = { .rank = rank };
+    Shape shape = { .rank = rank };
     if (rank > 0)
-        memcpy(s.dim, dims, (size_t)rank * sizeof *dims);
-    return s;
+        memcpy(shape.dim, dims, (size_t)rank * sizeof *dims);
+    return shape;
 }
 
 Shape shape_scalar(void)
@@ -26,12 +26,12 @@ Shape shape_vector(int64_t n)
     return (Shape){ .rank = 1, .dim = { n } };
 }
 
-bool shape_known(const Shape *s)
+bool shape_known(const Shape *shape)
 {
-    if (s->rank < 0)
+    if (shape->rank < 0)
         return false;
-    for (int i = 0; i < s->rank; i++)
-        if (s->dim[i] < 0)
+    for (int i = 0; i < shape->rank; i++)
+        if (shape->dim[i] < 0)
             return false;
     return true;
 }
@@ -42,46 +42,46 @@ bool shape_equal(const Shape *a, const Shape *b)
            (a->rank <= 0 || !memcmp(a->dim, b->dim, (size_t)a->rank * sizeof *a->dim));
 }
 
-int64_t shape_count(const Shape *s)
+int64_t shape_count(const Shape *shape)
 {
-    assert(shape_known(s));
+    assert(shape_known(shape));
     int64_t n = 1;
-    for (int i = 0; i < s->rank; i++)
-        n = i64_mul(n, s->dim[i]);
+    for (int i = 0; i < shape->rank; i++)
+        n = i64_mul(n, shape->dim[i]);
     return n;
 }
 
-const char *shape_text(Arena *a, const Shape *s)
+const char *shape_text(Arena *arena, const Shape *shape)
 {
-    if (s->rank < 0)
+    if (shape->rank < 0)
         return "?";
-    char *text = arena_alloc(a, 24 * MAX_RANK + 3);
+    char *text = arena_alloc(arena, 24 * MAX_RANK + 3);
     size_t n = 0;
     text[n++] = '[';
-    for (int i = 0; i < s->rank; i++) {
-        if (s->dim[i] < 0)
+    for (int i = 0; i < shape->rank; i++) {
+        if (shape->dim[i] < 0)
             n += (size_t)snprintf(text + n, 24, "%s?", i ? "," : "");
         else
-            n += (size_t)snprintf(text + n, 24, "%s%lld", i ? "," : "", (long long)s->dim[i]);
+            n += (size_t)snprintf(text + n, 24, "%s%lld", i ? "," : "", (long long)shape->dim[i]);
     }
     text[n++] = ']';
     text[n] = 0;
     return text;
 }
 
-int64_t tensor_count(const Tensor *t)
+int64_t tensor_count(const Tensor *tensor)
 {
-    return shape_count(&t->shape);
+    return shape_count(&tensor->shape);
 }
 
-int64_t tensor_bytes(const Tensor *t)
+int64_t tensor_bytes(const Tensor *tensor)
 {
-    return dtype_bytes(t->dtype, tensor_count(t));
+    return dtype_bytes(tensor->dtype, tensor_count(tensor));
 }
 
-static int64_t int_at(DType t, const void *values, int64_t i)
+static int64_t int_at(DType type, const void *values, int64_t i)
 {
-    switch (t) {
+    switch (type) {
     case DT_I64:
         return ((const int64_t *)values)[i];
     case DT_U64:
@@ -104,33 +104,35 @@ static int64_t int_at(DType t, const void *values, int64_t i)
 /* Values that a pass or an operator looks at, as 64-bit numbers: shapes, axes, scales, vectors. */
 enum { VALUES_LIMIT = 1 << 20 /* bytes */ };
 
-static bool is_small(const Tensor *t)
+static bool is_small(const Tensor *tensor)
 {
-    return recipe_count(t->value) <= VALUES_LIMIT / 8;
+    return recipe_count(tensor->value) <= VALUES_LIMIT / 8;
 }
 
-const int64_t *tensor_ints(Graph *g, const Tensor *t, int64_t *count)
+const int64_t *tensor_ints(Graph *graph, const Tensor *tensor, int64_t *count)
 {
     *count = 0;
-    if (!t || !t->value || !is_small(t))
+    if (!tensor || !tensor->value || !is_small(tensor))
         return NULL;
-    if (t->dtype != DT_BOOL && (!dtype_is_integer(t->dtype) || dtype_bits(t->dtype) < 8))
+    if (tensor->dtype != DT_BOOL &&
+        (!dtype_is_integer(tensor->dtype) || dtype_bits(tensor->dtype) < 8))
         return NULL;
-    const void *values = recipe_values(g->store, g->arena, t->value);
-    *count = recipe_count(t->value);
-    if (t->dtype == DT_I64)
+    const void *values = recipe_values(graph->store, graph->arena, tensor->value);
+    *count = recipe_count(tensor->value);
+    if (tensor->dtype == DT_I64)
         return values;
-    int64_t *wide = NEW_ARRAY(g->arena, int64_t, *count);
+    int64_t *wide = NEW_ARRAY(graph->arena, int64_t, *count);
     for (int64_t i = 0; i < *count; i++)
-        wide[i] = int_at(t->dtype, values, i);
+        wide[i] = int_at(tensor->dtype, values, i);
     return wide;
 }
 
-const double *tensor_doubles(Graph *g, const Tensor *t, int64_t *count)
+const double *tensor_doubles(Graph *graph, const Tensor *tensor, int64_t *count)
 {
     *count = 0;
-    if (!t || !t->value || !convert_possible(t->dtype, DT_F64) || !is_small(t))
+    if (!tensor || !tensor->value || !convert_possible(tensor->dtype, DT_F64) || !is_small(tensor))
         return NULL;
-    *count = recipe_count(t->value);
-    return recipe_values(g->store, g->arena, recipe_cast(g->store, t->value, DT_F64));
+    *count = recipe_count(tensor->value);
+    return recipe_values(graph->store, graph->arena,
+                         recipe_cast(graph->store, tensor->value, DT_F64));
 }

@@ -14,7 +14,8 @@ typedef struct Ready {
 
 static bool earlier(const Ready *h, int a, int b)
 {
-    const int ia = h->node[a]->index, ib = h->node[b]->index;
+    const int ia = h->node[a]->index;
+    const int ib = h->node[b]->index;
     return ia != ib ? ia < ib : a < b;
 }
 
@@ -28,7 +29,8 @@ static void ready_push(Ready *h, int v)
 
 static int ready_pop(Ready *h)
 {
-    const int top = h->at[0], last = h->at[--h->n];
+    const int top = h->at[0];
+    const int last = h->at[--h->n];
     int i = 0;
     for (int k; (k = 2 * i + 1) < h->n; i = k) {
         if (k + 1 < h->n && earlier(h, h->at[k + 1], h->at[k]))
@@ -54,31 +56,32 @@ typedef struct Sorter {
 
 /* The graphs whose captured operands count as operands of node n: its attributes' graphs and
  * theirs. */
-static bool inside(const Graph *g, const Graph *outer)
+static bool inside(const Graph *graph, const Graph *outer)
 {
-    for (; g; g = g->parent)
-        if (g == outer)
+    for (; graph; graph = graph->parent)
+        if (graph == outer)
             return true;
     return false;
 }
 
-static void add_edge(Sorter *s, const Tensor *t, int to)
+static void add_edge(Sorter *sorter, const Tensor *tensor, int to)
 {
-    if (!t || !t->producer || t->producer->graph != s->g || t->producer->dead)
+    if (!tensor || !tensor->producer || tensor->producer->graph != sorter->g ||
+        tensor->producer->dead)
         return;
-    const int from = t->producer->order;
-    VEC_PUSH(&s->g->store->scratch, &s->edge, ((Edge){ to, s->first[from] }));
-    s->first[from] = (int)s->edge.n - 1;
-    s->waiting[to]++;
+    const int from = tensor->producer->order;
+    VEC_PUSH(&sorter->g->store->scratch, &sorter->edge, ((Edge){ to, sorter->first[from] }));
+    sorter->first[from] = (int)sorter->edge.n - 1;
+    sorter->waiting[to]++;
 }
 
-static void add_captures(Sorter *s, const Graph *sub, int to)
+static void add_captures(Sorter *sorter, const Graph *sub, int to)
 {
     for (size_t i = 0; i < sub->node.n; i++)
         for (int k = 0; k < sub->node.at[i]->n_in; k++)
-            add_edge(s, sub->node.at[i]->in[k], to);
+            add_edge(sorter, sub->node.at[i]->in[k], to);
     for (size_t i = 0; i < sub->output.n; i++)
-        add_edge(s, sub->output.at[i], to);
+        add_edge(sorter, sub->output.at[i], to);
 }
 
 /* The node of s->g that holds the subgraph sub, directly or nested. */
@@ -89,27 +92,28 @@ static const Node *holder(const Graph *sub, const Graph *outer)
     return sub->holder;
 }
 
-static void add_edges(Sorter *s)
+static void add_edges(Sorter *sorter)
 {
-    Graph *g = s->g, *root = graph_root(g);
-    for (size_t i = 0; i < g->node.n; i++)
-        for (int k = 0; k < g->node.at[i]->n_in; k++)
-            add_edge(s, g->node.at[i]->in[k], (int)i);
+    Graph *graph = sorter->g;
+    Graph *root = graph_root(graph);
+    for (size_t i = 0; i < graph->node.n; i++)
+        for (int k = 0; k < graph->node.at[i]->n_in; k++)
+            add_edge(sorter, graph->node.at[i]->in[k], (int)i);
     for (size_t k = 0; k < root->all.n; k++) {
         const Graph *sub = root->all.at[k];
-        if (sub == g || !inside(sub, g))
+        if (sub == graph || !inside(sub, graph))
             continue;
-        const Node *n = holder(sub, g);
+        const Node *n = holder(sub, graph);
         if (n && !n->dead)
-            add_captures(s, sub, n->order);
+            add_captures(sorter, sub, n->order);
     }
 }
 
-static _Noreturn void fail_cycle(const Sorter *s)
+static _Noreturn void fail_cycle(const Sorter *sorter)
 {
-    for (size_t i = 0; i < s->g->node.n; i++)
-        if (s->waiting[i] > 0) {
-            error_at(STATUS_MALFORMED, node_loc(s->g->node.at[i]), NULL,
+    for (size_t i = 0; i < sorter->g->node.n; i++)
+        if (sorter->waiting[i] > 0) {
+            error_at(STATUS_MALFORMED, node_loc(sorter->g->node.at[i]), NULL,
                      "lies on a cycle or behind one: it waits for its own result");
             if (diag_now && diag_now->errors >= 10)
                 break;
@@ -117,36 +121,38 @@ static _Noreturn void fail_cycle(const Sorter *s)
     fail_now(STATUS_MALFORMED);
 }
 
-void graph_sort(Graph *g)
+void graph_sort(Graph *graph)
 {
-    Arena *a = &g->store->scratch;
-    const ArenaMark mark = arena_mark(a);
-    graph_compact(g);
-    const size_t n = g->node.n;
-    Sorter s = { .g = g, .waiting = NEW_ARRAY(a, int, n + 1), .first = NEW_ARRAY(a, int, n + 1) };
+    Arena *arena = &graph->store->scratch;
+    const ArenaMark mark = arena_mark(arena);
+    graph_compact(graph);
+    const size_t n = graph->node.n;
+    Sorter sorter = { .g = graph,
+                      .waiting = NEW_ARRAY(arena, int, n + 1),
+                      .first = NEW_ARRAY(arena, int, n + 1) };
     for (size_t i = 0; i < n; i++) {
-        g->node.at[i]->order = (int)i;
-        s.first[i] = -1;
+        graph->node.at[i]->order = (int)i;
+        sorter.first[i] = -1;
     }
-    add_edges(&s);
-    Ready ready = { .node = g->node.at, .at = NEW_ARRAY(a, int, n + 1) };
+    add_edges(&sorter);
+    Ready ready = { .node = graph->node.at, .at = NEW_ARRAY(arena, int, n + 1) };
     for (size_t i = 0; i < n; i++)
-        if (!s.waiting[i])
+        if (!sorter.waiting[i])
             ready_push(&ready, (int)i);
-    Node **list = NEW_ARRAY(a, Node *, n + 1);
+    Node **list = NEW_ARRAY(arena, Node *, n + 1);
     size_t done = 0;
     while (ready.n) {
         const int i = ready_pop(&ready);
-        list[done++] = g->node.at[i];
-        for (int e = s.first[i]; e >= 0; e = s.edge.at[e].next)
-            if (!--s.waiting[s.edge.at[e].to])
-                ready_push(&ready, s.edge.at[e].to);
+        list[done++] = graph->node.at[i];
+        for (int e = sorter.first[i]; e >= 0; e = sorter.edge.at[e].next)
+            if (!--sorter.waiting[sorter.edge.at[e].to])
+                ready_push(&ready, sorter.edge.at[e].to);
     }
     if (done < n)
-        fail_cycle(&s);
+        fail_cycle(&sorter);
     if (n)
-        memcpy(g->node.at, list, n * sizeof *list);
+        memcpy(graph->node.at, list, n * sizeof *list);
     for (size_t i = 0; i < n; i++)
-        g->node.at[i]->order = (int)i;
-    arena_release(a, mark);
+        graph->node.at[i]->order = (int)i;
+    arena_release(arena, mark);
 }

@@ -29,17 +29,17 @@ typedef struct ExternalFile {
 } ExternalFile;
 
 /* The folder part of a path. */
-static const char *folder_of(Arena *a, const char *path)
+static const char *folder_of(Arena *arena, const char *path)
 {
     const char *slash = strrchr(path, '/');
     if (!slash)
         return ".";
-    return arena_text(a, path, slash == path ? 1 : (size_t)(slash - path));
+    return arena_text(arena, path, slash == path ? 1 : (size_t)(slash - path));
 }
 
-External external_new(Arena *a, const Store *s, const char *model, const ReadOptions *opt)
+External external_new(Arena *a, const Store *store, const char *model, const ReadOptions *opt)
 {
-    External x = { .arena = a, .mode = s->mode, .files = map_new(a) };
+    External x = { .arena = a, .mode = store->mode, .files = map_new(a) };
     x.folder = opt && opt->external_dir ? opt->external_dir : model ? folder_of(a, model) : NULL;
     x.refused = opt && opt->no_external;
     return x;
@@ -211,7 +211,7 @@ static const char *file_fault(const struct stat *st)
 
 static File *open_file(const External *x, Loc loc, const char *location)
 {
-    File *f = file_new(x->arena, arena_printf(x->arena, "%s/%s", x->folder, location));
+    File *file = file_new(x->arena, arena_printf(x->arena, "%s/%s", x->folder, location));
     const int folder = io_open(AT_FDCWD, x->folder, O_RDONLY | O_DIRECTORY);
     if (folder < 0)
         fail_at(STATUS_NO_INPUT, loc, NULL,
@@ -234,8 +234,8 @@ static File *open_file(const External *x, Loc loc, const char *location)
         fail_at(STATUS_MALFORMED, loc, "put a copy of the file itself in the folder",
                 "its external data, \"%.255s\" in \"%.1024s\", %s", location, x->folder, fault);
     }
-    file_take(f, x->arena, fd, x->mode);
-    return f;
+    file_take(file, x->arena, fd, x->mode);
+    return file;
 }
 
 static ExternalFile *find_file(External *x, Loc loc, const char *location)
@@ -257,21 +257,21 @@ static void compute_sha1(ExternalFile *f)
     sha1_end(&h, f->sha1);
 }
 
-static void check_sha1(ExternalFile *f, Loc loc, const char *expected)
+static void check_sha1(ExternalFile *file, Loc loc, const char *expected)
 {
     bool same = strlen(expected) == 40;
     if (!same || strspn(expected, "0123456789abcdefABCDEF") != 40)
         fail_at(STATUS_MALFORMED, loc, NULL,
                 "the checksum \"%.64s\" of its external data is no SHA-1", expected);
-    if (!*f->sha1)
-        compute_sha1(f);
+    if (!*file->sha1)
+        compute_sha1(file);
     for (int i = 0; i < 40; i++)
-        same &= f->sha1[i] ==
+        same &= file->sha1[i] ==
                 (expected[i] >= 'A' && expected[i] <= 'F' ? expected[i] | 32 : expected[i]);
     if (!same)
         fail_at(STATUS_MALFORMED, loc,
                 "fetch the file again; it is damaged, or belongs to another model",
-                "its external data have the checksum %s, not %s", f->sha1, expected);
+                "its external data have the checksum %s, not %s", file->sha1, expected);
 }
 
 static uint64_t number(Loc loc, const char *what, const char *text, uint64_t otherwise)
@@ -320,7 +320,8 @@ File *external_find(External *x, Loc loc, const ExternalRef *ref, uint64_t bytes
 
 static int by_place(const void *a, const void *b)
 {
-    const ExternalRange *x = a, *y = b;
+    const ExternalRange *x = a;
+    const ExternalRange *y = b;
     const int files = strcmp(x->file->path, y->file->path);
     if (files)
         return files;
@@ -337,7 +338,8 @@ void external_finish(External *x)
         return;
     qsort(x->range.at, x->range.n, sizeof *x->range.at, by_place);
     for (size_t i = 1; i < x->range.n; i++) {
-        const ExternalRange *before = x->range.at + i - 1, *r = x->range.at + i;
+        const ExternalRange *before = x->range.at + i - 1;
+        const ExternalRange *r = x->range.at + i;
         if (before->file != r->file || r->offset - before->offset >= before->length)
             continue;
         if (before->offset == r->offset && before->length == r->length)

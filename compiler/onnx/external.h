@@ -34,7 +34,7 @@ typedef struct External {
     VEC(ExternalRange) range; /* of all tensors so far */
 } External;
 
-External external_new(Arena *a, const Store *s, const char *model, const ReadOptions *opt);
+External external_new(Arena *arena, const Store *store, const char *model, const ReadOptions *opt);
 /* Notes an entry; one that is given twice fails with 65, unknown ones are ignored with a warning.
  */
 void external_set(External *x, ExternalRef *ref, Loc loc, const char *key, const char *value);

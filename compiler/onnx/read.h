@@ -112,73 +112,74 @@ typedef struct Reader {
     char name[WIRE_VIEW + 1];
 } Reader;
 
-Frame *reader_frame(Reader *r);
-Loc reader_loc(const Reader *r, uint64_t at, const char *name);
-/* The bytes of e as text: a NUL inside, or more than WIRE_VIEW bytes, fails with 65. */
-const char *reader_text(Reader *r, const WireEvent *e);
+Frame *reader_frame(Reader *reader);
+Loc reader_loc(const Reader *reader, uint64_t at, const char *name);
+/* The bytes of event as text: a NUL inside, or more than WIRE_VIEW bytes, fails with 65. */
+const char *reader_text(Reader *reader, const WireEvent *event);
 /* The same, each text kept once. */
-const char *reader_word(Reader *r, const WireEvent *e);
+const char *reader_word(Reader *reader, const WireEvent *event);
 /* The tensor of that name in the frame's graph, made where there is none yet; NULL: the empty name.
  */
-Tensor *reader_tensor(Reader *r, Graph *g, uint64_t at, uint64_t length);
-/* Adds the numbers of e to the end of dims; more than MAX_RANK fail with 69. */
-void reader_dims(Reader *r, const WireEvent *e, int *rank, int64_t *dims, const char *name);
+Tensor *reader_tensor(Reader *reader, Graph *graph, uint64_t at, uint64_t length);
+/* Adds the numbers of event to the end of dims; more than MAX_RANK fail with 69. */
+void reader_dims(Reader *reader, const WireEvent *event, int *rank, int64_t *dims,
+                 const char *name);
 
 /* read_graph.c */
-void graph_enter(Reader *r, const WireEvent *e);
-void graph_field(Reader *r, const WireEvent *e);
-void graph_leave(Reader *r, const WireEvent *e);
-void value_enter(Reader *r, const WireEvent *e);
-void value_field(Reader *r, const WireEvent *e);
-void value_leave(Reader *r, const WireEvent *e);
-void graph_initializer(Reader *r, const char *name, uint64_t at, DType dtype, Shape shape,
+void graph_enter(Reader *reader, const WireEvent *event);
+void graph_field(Reader *reader, const WireEvent *event);
+void graph_leave(Reader *reader, const WireEvent *event);
+void value_enter(Reader *reader, const WireEvent *event);
+void value_field(Reader *reader, const WireEvent *event);
+void value_leave(Reader *reader, const WireEvent *event);
+void graph_initializer(Reader *reader, const char *name, uint64_t at, DType dtype, Shape shape,
                        Recipe *value);
-/* Opens and closes a frame for graph g. */
-Frame *frame_push(Reader *r, Graph *g);
+/* Opens and closes a frame for graph. */
+Frame *frame_push(Reader *reader, Graph *graph);
 /* Initializers leave the inputs, inputs take their declared types. */
-void graph_close(Graph *g);
+void graph_close(Graph *graph);
 
 /* read_function.c */
-void function_enter(Reader *r, const WireEvent *e);
-void function_field(Reader *r, const WireEvent *e);
-void function_leave(Reader *r, const WireEvent *e);
+void function_enter(Reader *reader, const WireEvent *event);
+void function_field(Reader *reader, const WireEvent *event);
+void function_leave(Reader *reader, const WireEvent *event);
 
 /* read_node.c */
-void node_enter(Reader *r, const WireEvent *e);
-void node_field(Reader *r, const WireEvent *e);
-void node_leave(Reader *r, const WireEvent *e);
+void node_enter(Reader *reader, const WireEvent *event);
+void node_field(Reader *reader, const WireEvent *event);
+void node_leave(Reader *reader, const WireEvent *event);
 
 /* read_attr.c */
-void attribute_enter(Reader *r, const WireEvent *e);
-void attribute_field(Reader *r, const WireEvent *e);
-void attribute_leave(Reader *r, const WireEvent *e);
+void attribute_enter(Reader *reader, const WireEvent *event);
+void attribute_field(Reader *reader, const WireEvent *event);
+void attribute_leave(Reader *reader, const WireEvent *event);
 
 /* read_tensor.c */
-void tensor_enter(Reader *r, const WireEvent *e);
-void tensor_field(Reader *r, const WireEvent *e);
-void tensor_leave(Reader *r, const WireEvent *e);
-void entry_enter(Reader *r, const WireEvent *e);
-void entry_field(Reader *r, const WireEvent *e);
-void entry_leave(Reader *r, const WireEvent *e);
+void tensor_enter(Reader *reader, const WireEvent *event);
+void tensor_field(Reader *reader, const WireEvent *event);
+void tensor_leave(Reader *reader, const WireEvent *event);
+void entry_enter(Reader *reader, const WireEvent *event);
+void entry_field(Reader *reader, const WireEvent *event);
+void entry_leave(Reader *reader, const WireEvent *event);
 
 /* read_data.c: where the elements of a tensor lie. */
-void data_field(Reader *r, const WireEvent *e);
+void data_field(Reader *reader, const WireEvent *event);
 /* The finished draft as a recipe; NULL: strings. */
-Recipe *data_recipe(Reader *r, DType t);
+Recipe *data_recipe(Reader *reader, DType type);
 
 /* read_sparse.c */
-void sparse_enter(Reader *r, const WireEvent *e);
-void sparse_field(Reader *r, const WireEvent *e);
-void sparse_leave(Reader *r, const WireEvent *e);
+void sparse_enter(Reader *reader, const WireEvent *event);
+void sparse_field(Reader *reader, const WireEvent *event);
+void sparse_leave(Reader *reader, const WireEvent *event);
 
 /* read_leaf.c: what protobuf-c unpacks. */
-void type_enter(Reader *r, const WireEvent *e);
-void type_field(Reader *r, const WireEvent *e);
-void opset_leave(Reader *r, const WireEvent *e);
-TypeInfo leaf_type(Reader *r, Span type);
+void type_enter(Reader *reader, const WireEvent *event);
+void type_field(Reader *reader, const WireEvent *event);
+void opset_leave(Reader *reader, const WireEvent *event);
+TypeInfo leaf_type(Reader *reader, Span type);
 
 /* link.c: every operand finds its tensor; also captured ones. */
-void link_names(Reader *r, Graph *root);
+void link_names(Reader *reader, Graph *root);
 void link_finish(Graph *root);
 
 #endif

@@ -13,66 +13,66 @@ enum {
     STRING_LIMIT = 1024 * 1024, /* bytes of one string */
 };
 
-static AttrDraft *draft(Reader *r)
+static AttrDraft *draft(Reader *reader)
 {
-    return &reader_frame(r)->attr;
+    return &reader_frame(reader)->attr;
 }
 
-void attribute_enter(Reader *r, const WireEvent *e)
+void attribute_enter(Reader *reader, const WireEvent *event)
 {
-    AttrDraft *d = draft(r);
+    AttrDraft *d = draft(reader);
     d->attr = (Attr){ .name = "" };
     d->type = d->others = d->seen = 0;
-    d->at = e->at;
+    d->at = event->at;
     d->has_tensor = d->has_graph = d->has_sparse = false;
     d->floats.n = d->ints.n = d->strings.n = 0;
     d->spill = (Span){ 0 };
 }
 
 /* What was gathered of the list, `bytes` long, goes behind the rest of it. */
-static void spill_list(Reader *r, AttrDraft *d, const void *from, size_t bytes)
+static void spill_list(Reader *reader, AttrDraft *draft, const void *from, size_t bytes)
 {
-    Store *s = r->store;
+    Store *s = reader->store;
     if (!s->spill)
         s->spill = file_temporary(s->arena);
-    if (!d->spill.length)
-        d->spill.offset = s->spill_size = (s->spill_size + 7) / 8 * 8;
-    if (d->spill.offset + d->spill.length != s->spill_size)
-        wire_fail(&r->wire, d->at, "an attribute with several values");
+    if (!draft->spill.length)
+        draft->spill.offset = s->spill_size = (s->spill_size + 7) / 8 * 8;
+    if (draft->spill.offset + draft->spill.length != s->spill_size)
+        wire_fail(&reader->wire, draft->at, "an attribute with several values");
     file_write(s->spill, s->spill_size, from, bytes);
-    d->spill.length += bytes;
+    draft->spill.length += bytes;
     s->spill_size += bytes;
     s->bytes_spilled += bytes;
 }
 
-static void flush_floats(Reader *r, AttrDraft *d)
+static void flush_floats(Reader *reader, AttrDraft *draft)
 {
-    if (d->ints.n)
-        wire_fail(&r->wire, d->at, "an attribute with several values");
-    spill_list(r, d, d->floats.at, d->floats.n * sizeof *d->floats.at);
-    d->floats.n = 0;
+    if (draft->ints.n)
+        wire_fail(&reader->wire, draft->at, "an attribute with several values");
+    spill_list(reader, draft, draft->floats.at, draft->floats.n * sizeof *draft->floats.at);
+    draft->floats.n = 0;
 }
 
-static void flush_ints(Reader *r, AttrDraft *d)
+static void flush_ints(Reader *reader, AttrDraft *draft)
 {
-    if (d->floats.n)
-        wire_fail(&r->wire, d->at, "an attribute with several values");
-    spill_list(r, d, d->ints.at, d->ints.n * sizeof *d->ints.at);
-    d->ints.n = 0;
+    if (draft->floats.n)
+        wire_fail(&reader->wire, draft->at, "an attribute with several values");
+    spill_list(reader, draft, draft->ints.at, draft->ints.n * sizeof *draft->ints.at);
+    draft->ints.n = 0;
 }
 
-static void add_float(Reader *r, AttrDraft *d, float x)
+static void add_float(Reader *reader, AttrDraft *draft, float x)
 {
-    if (d->floats.n == LIST_BYTES / sizeof x)
-        flush_floats(r, d);
-    VEC_PUSH(r->arena, &d->floats, x);
+    if (draft->floats.n == LIST_BYTES / sizeof x)
+        flush_floats(reader, draft);
+    VEC_PUSH(reader->arena, &draft->floats, x);
 }
 
-static void add_int(Reader *r, AttrDraft *d, int64_t x)
+static void add_int(Reader *reader, AttrDraft *draft, int64_t x)
 {
-    if (d->ints.n == LIST_BYTES / sizeof x)
-        flush_ints(r, d);
-    VEC_PUSH(r->arena, &d->ints, x);
+    if (draft->ints.n == LIST_BYTES / sizeof x)
+        flush_ints(reader, draft);
+    VEC_PUSH(reader->arena, &draft->ints, x);
 }
 
 static float float_of(uint64_t bits)
@@ -83,214 +83,217 @@ static float float_of(uint64_t bits)
     return f;
 }
 
-static void add_floats(Reader *r, const WireEvent *e)
+static void add_floats(Reader *reader, const WireEvent *event)
 {
-    AttrDraft *d = draft(r);
+    AttrDraft *d = draft(reader);
     d->seen = ATTR_FLOATS;
-    if (e->type == WIRE_NUMBER) {
-        add_float(r, d, float_of(e->value));
+    if (event->type == WIRE_NUMBER) {
+        add_float(reader, d, float_of(event->value));
         return;
     }
-    for (uint64_t at = e->at; at < e->at + e->length; at += 4) {
-        const uint8_t *p = wire_view(&r->wire, at, 4);
-        add_float(r, d,
+    for (uint64_t at = event->at; at < event->at + event->length; at += 4) {
+        const uint8_t *p = wire_view(&reader->wire, at, 4);
+        add_float(reader, d,
                   float_of((uint64_t)p[0] | (uint64_t)p[1] << 8 | (uint64_t)p[2] << 16 |
                            (uint64_t)p[3] << 24));
     }
 }
 
-static void add_ints(Reader *r, const WireEvent *e)
+static void add_ints(Reader *reader, const WireEvent *event)
 {
-    AttrDraft *d = draft(r);
+    AttrDraft *d = draft(reader);
     d->seen = ATTR_INTS;
-    if (e->type == WIRE_NUMBER) {
-        add_int(r, d, (int64_t)e->value);
+    if (event->type == WIRE_NUMBER) {
+        add_int(reader, d, (int64_t)event->value);
         return;
     }
-    for (uint64_t at = e->at; at < e->at + e->length;)
-        add_int(r, d, (int64_t)wire_varint(&r->wire, &at, e->at + e->length));
+    for (uint64_t at = event->at; at < event->at + event->length;)
+        add_int(reader, d, (int64_t)wire_varint(&reader->wire, &at, event->at + event->length));
 }
 
 /* Strings are bytes and may hold NULs. */
-static const char *add_bytes(Reader *r, const WireEvent *e)
+static const char *add_bytes(Reader *reader, const WireEvent *event)
 {
-    if (e->length > STRING_LIMIT)
-        fail_at(STATUS_UNSUPPORTED, reader_loc(r, e->at, draft(r)->attr.name), NULL,
+    if (event->length > STRING_LIMIT)
+        fail_at(STATUS_UNSUPPORTED, reader_loc(reader, event->at, draft(reader)->attr.name), NULL,
                 "an attribute's string has more than %d bytes", STRING_LIMIT);
-    char *s = arena_alloc(r->arena, (size_t)e->length + 1);
-    file_read(r->file, e->at, s, (size_t)e->length);
+    char *s = arena_alloc(reader->arena, (size_t)event->length + 1);
+    file_read(reader->file, event->at, s, (size_t)event->length);
     return s;
 }
 
-static void set_string(Reader *r, const WireEvent *e)
+static void set_string(Reader *reader, const WireEvent *event)
 {
-    AttrDraft *d = draft(r);
-    d->attr.s = e->length && e->length <= WIRE_VIEW / 4
-                    ? arena_text(r->arena, (const char *)wire_view(&r->wire, e->at, e->length),
-                                 (size_t)e->length)
-                    : add_bytes(r, e);
-    d->attr.n = (int64_t)e->length;
+    AttrDraft *d = draft(reader);
+    d->attr.s = event->length && event->length <= WIRE_VIEW / 4
+                    ? arena_text(reader->arena,
+                                 (const char *)wire_view(&reader->wire, event->at, event->length),
+                                 (size_t)event->length)
+                    : add_bytes(reader, event);
+    d->attr.n = (int64_t)event->length;
     d->seen = ATTR_STRING;
 }
 
-static void add_string(Reader *r, const WireEvent *e)
+static void add_string(Reader *reader, const WireEvent *event)
 {
-    AttrDraft *d = draft(r);
-    if (e->length <= WIRE_VIEW / 4 &&
-        memchr(wire_view(&r->wire, e->at, e->length), 0, (size_t)e->length))
-        wire_fail(&r->wire, e->at, "a string of a list contains a NUL byte");
-    const char *s = e->length ? add_bytes(r, e) : "";
-    if (strlen(s) != e->length)
-        wire_fail(&r->wire, e->at, "a string of a list contains a NUL byte");
-    VEC_PUSH(r->arena, &d->strings, s);
+    AttrDraft *d = draft(reader);
+    if (event->length <= WIRE_VIEW / 4 &&
+        memchr(wire_view(&reader->wire, event->at, event->length), 0, (size_t)event->length))
+        wire_fail(&reader->wire, event->at, "a string of a list contains a NUL byte");
+    const char *s = event->length ? add_bytes(reader, event) : "";
+    if (strlen(s) != event->length)
+        wire_fail(&reader->wire, event->at, "a string of a list contains a NUL byte");
+    VEC_PUSH(reader->arena, &d->strings, s);
     d->seen = ATTR_STRINGS;
 }
 
-void attribute_field(Reader *r, const WireEvent *e)
+void attribute_field(Reader *reader, const WireEvent *event)
 {
-    AttrDraft *d = draft(r);
-    switch (e->field) {
+    AttrDraft *d = draft(reader);
+    switch (event->field) {
     case ATTRIBUTE_NAME:
-        d->attr.name = reader_word(r, e);
+        d->attr.name = reader_word(reader, event);
         break;
     case ATTRIBUTE_REF:
-        d->attr.ref = e->length ? reader_word(r, e) : NULL;
+        d->attr.ref = event->length ? reader_word(reader, event) : NULL;
         break;
     case ATTRIBUTE_TYPE:
-        d->type = (int64_t)e->value;
+        d->type = (int64_t)event->value;
         break;
     case ATTRIBUTE_F:
-        d->attr.f = float_of(e->value);
+        d->attr.f = float_of(event->value);
         d->seen = ATTR_FLOAT;
         break;
     case ATTRIBUTE_I:
-        d->attr.i = (int64_t)e->value;
+        d->attr.i = (int64_t)event->value;
         d->seen = ATTR_INT;
         break;
     case ATTRIBUTE_S:
-        set_string(r, e);
+        set_string(reader, event);
         break;
     case ATTRIBUTE_FLOATS:
-        add_floats(r, e);
+        add_floats(reader, event);
         break;
     case ATTRIBUTE_INTS:
-        add_ints(r, e);
+        add_ints(reader, event);
         break;
     default:
-        add_string(r, e);
+        add_string(reader, event);
     }
 }
 
-static _Noreturn void fail_attr(const Reader *r, const AttrDraft *d, const char *what)
+static _Noreturn void fail_attr(const Reader *reader, const AttrDraft *draft, const char *what)
 {
-    const NodeDraft *n = &r->frame[r->depth - 1].node;
+    const NodeDraft *n = &reader->frame[reader->depth - 1].node;
     fail_at(STATUS_MALFORMED,
-            (Loc){ .file = r->file->path,
-                   .byte = (int64_t)d->at,
+            (Loc){ .file = reader->file->path,
+                   .byte = (int64_t)draft->at,
                    .node = -1,
                    .name = n->name,
                    .op = n->op_type },
-            r->wire.help, "attribute \"%s\": %s", d->attr.name, what);
+            reader->wire.help, "attribute \"%s\": %s", draft->attr.name, what);
 }
 
-static Recipe *spilled_list(const Reader *r, const AttrDraft *d, DType t)
+static Recipe *spilled_list(const Reader *reader, const AttrDraft *draft, DType type)
 {
-    const int64_t n = (int64_t)d->spill.length / (dtype_bits(t) / 8);
-    const Source s = { .dtype = t,
-                       .count = n,
-                       .encoding = ENC_FIXED,
-                       .file = r->store->spill,
-                       .span = &d->spill,
-                       .spans = 1 };
-    return recipe_source(r->store, &s, 1, &n);
+    const int64_t n = (int64_t)draft->spill.length / (dtype_bits(type) / 8);
+    const Source source = { .dtype = type,
+                            .count = n,
+                            .encoding = ENC_FIXED,
+                            .file = reader->store->spill,
+                            .span = &draft->spill,
+                            .spans = 1 };
+    return recipe_source(reader->store, &source, 1, &n);
 }
 
 /* A list that did not fit memory. */
-static void keep_long(Reader *r, AttrDraft *d)
+static void keep_long(Reader *reader, AttrDraft *draft)
 {
-    const bool floats = d->attr.kind == ATTR_FLOATS;
-    if (!floats && d->attr.kind != ATTR_INTS)
-        wire_fail(&r->wire, d->at, "an attribute with several values");
+    const bool floats = draft->attr.kind == ATTR_FLOATS;
+    if (!floats && draft->attr.kind != ATTR_INTS)
+        wire_fail(&reader->wire, draft->at, "an attribute with several values");
     if (floats)
-        flush_floats(r, d);
+        flush_floats(reader, draft);
     else
-        flush_ints(r, d);
-    d->attr.list = spilled_list(r, d, floats ? DT_F32 : DT_I64);
-    d->attr.n = recipe_count(d->attr.list);
+        flush_ints(reader, draft);
+    draft->attr.list = spilled_list(reader, draft, floats ? DT_F32 : DT_I64);
+    draft->attr.n = recipe_count(draft->attr.list);
 }
 
 /* The lists go to their own arrays: the draft's are used again. */
-static void keep_lists(Reader *r, AttrDraft *d)
+static void keep_lists(Reader *reader, AttrDraft *draft)
 {
-    Attr *a = &d->attr;
-    if (d->spill.length) {
-        keep_long(r, d);
+    Attr *a = &draft->attr;
+    if (draft->spill.length) {
+        keep_long(reader, draft);
         return;
     }
     switch (a->kind) {
     case ATTR_FLOATS:
-        a->n = (int64_t)d->floats.n;
-        a->floats = arena_copy(r->arena, d->floats.at, d->floats.n * sizeof *a->floats);
+        a->n = (int64_t)draft->floats.n;
+        a->floats =
+            arena_copy(reader->arena, draft->floats.at, draft->floats.n * sizeof *a->floats);
         break;
     case ATTR_INTS:
-        a->n = (int64_t)d->ints.n;
-        a->ints = arena_copy(r->arena, d->ints.at, d->ints.n * sizeof *a->ints);
+        a->n = (int64_t)draft->ints.n;
+        a->ints = arena_copy(reader->arena, draft->ints.at, draft->ints.n * sizeof *a->ints);
         break;
     case ATTR_STRINGS:
-        a->n = (int64_t)d->strings.n;
-        a->strings = arena_copy(r->arena, d->strings.at, d->strings.n * sizeof *a->strings);
+        a->n = (int64_t)draft->strings.n;
+        a->strings =
+            arena_copy(reader->arena, draft->strings.at, draft->strings.n * sizeof *a->strings);
         break;
     case ATTR_STRING:
         break;
     default:
-        a->n = d->others;
+        a->n = draft->others;
     }
 }
 
-static void check_value(const Reader *r, const AttrDraft *d)
+static void check_value(const Reader *reader, const AttrDraft *draft)
 {
-    const Attr *a = &d->attr;
+    const Attr *a = &draft->attr;
     if (a->ref)
         return;
-    if (a->kind == ATTR_TENSOR && !d->has_tensor)
-        fail_attr(r, d, "it has no tensor");
-    if (a->kind == ATTR_GRAPH && !d->has_graph)
-        fail_attr(r, d, "it has no graph");
-    if (a->kind == ATTR_SPARSE_TENSOR && !d->has_sparse)
-        fail_attr(r, d, "it has no sparse tensor");
+    if (a->kind == ATTR_TENSOR && !draft->has_tensor)
+        fail_attr(reader, draft, "it has no tensor");
+    if (a->kind == ATTR_GRAPH && !draft->has_graph)
+        fail_attr(reader, draft, "it has no graph");
+    if (a->kind == ATTR_SPARSE_TENSOR && !draft->has_sparse)
+        fail_attr(reader, draft, "it has no sparse tensor");
 }
 
-static void add_attr(Reader *r, AttrDraft *d)
+static void add_attr(Reader *reader, AttrDraft *draft)
 {
-    Frame *f = reader_frame(r);
-    if (f->node.attr.n == MOST_ATTRIBUTES)
-        fail_attr(r, d, "the node has too many attributes");
-    for (size_t i = 0; i < f->node.attr.n; i++)
-        if (!strcmp(f->node.attr.at[i].name, d->attr.name))
-            fail_attr(r, d, "it is given twice");
-    VEC_PUSH(r->arena, &f->node.attr, d->attr);
+    Frame *frame = reader_frame(reader);
+    if (frame->node.attr.n == MOST_ATTRIBUTES)
+        fail_attr(reader, draft, "the node has too many attributes");
+    for (size_t i = 0; i < frame->node.attr.n; i++)
+        if (!strcmp(frame->node.attr.at[i].name, draft->attr.name))
+            fail_attr(reader, draft, "it is given twice");
+    VEC_PUSH(reader->arena, &frame->node.attr, draft->attr);
 }
 
-void attribute_leave(Reader *r, const WireEvent *e)
+void attribute_leave(Reader *reader, const WireEvent *event)
 {
-    AttrDraft *d = draft(r);
+    AttrDraft *d = draft(reader);
     if (!*d->attr.name)
-        fail_attr(r, d, "it has no name");
+        fail_attr(reader, d, "it has no name");
     const int64_t kind = d->type ? d->type : d->seen;
     if (kind < ATTR_FLOAT || kind > ATTR_TYPES)
-        fail_attr(r, d, d->type ? "its type does not exist" : "it has neither type nor value");
+        fail_attr(reader, d, d->type ? "its type does not exist" : "it has neither type nor value");
     d->attr.kind = (AttrKind)kind;
     if (kind == ATTR_STRING && !d->attr.s)
         d->attr.s = "";
     if (d->has_graph && kind != ATTR_GRAPH)
-        fail_attr(r, d, "it holds a graph, against its type");
+        fail_attr(reader, d, "it holds a graph, against its type");
     if (kind == ATTR_GRAPHS)
-        fail_at(STATUS_UNSUPPORTED, reader_loc(r, d->at, d->attr.name), NULL,
+        fail_at(STATUS_UNSUPPORTED, reader_loc(reader, d->at, d->attr.name), NULL,
                 "attributes that are lists of graphs are not supported");
-    keep_lists(r, d);
-    check_value(r, d);
-    if (e->parent == MSG_FUNCTION)
-        VEC_PUSH(r->arena, &reader_frame(r)->defaults, d->attr);
+    keep_lists(reader, d);
+    check_value(reader, d);
+    if (event->parent == MSG_FUNCTION)
+        VEC_PUSH(reader->arena, &reader_frame(reader)->defaults, d->attr);
     else
-        add_attr(r, d);
+        add_attr(reader, d);
 }

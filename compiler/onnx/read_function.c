@@ -6,78 +6,82 @@
 #include "base/diag.h"
 #include "onnx/read.h"
 
-void function_enter(Reader *r, const WireEvent *e)
+void function_enter(Reader *reader, const WireEvent *event)
 {
-    (void)e;
-    Frame *f = frame_push(r, graph_new(r->arena, r->store, r->file->path, NULL));
-    f->function = NEW(r->arena, Function);
-    *f->function = (Function){ .domain = "", .name = "", .overload = "", .body = f->graph };
-    f->graph->name = f->graph->producer = "";
-    f->names.n = f->defaults.n = 0;
+    (void)event;
+    Frame *frame =
+        frame_push(reader, graph_new(reader->arena, reader->store, reader->file->path, NULL));
+    frame->function = NEW(reader->arena, Function);
+    *frame->function = (Function){ .domain = "", .name = "", .overload = "", .body = frame->graph };
+    frame->graph->name = frame->graph->producer = "";
+    frame->names.n = frame->defaults.n = 0;
 }
 
-static void add_operand(Reader *r, const WireEvent *e, Graph *g)
+static void add_operand(Reader *reader, const WireEvent *event, Graph *graph)
 {
-    Tensor *t = reader_tensor(r, g, e->at, e->length);
-    const bool input = e->field == FUNCTION_INPUT;
-    if (!t)
-        wire_fail(&r->wire, e->at, "a function's %s without a name", input ? "input" : "output");
+    Tensor *tensor = reader_tensor(reader, graph, event->at, event->length);
+    const bool input = event->field == FUNCTION_INPUT;
+    if (!tensor)
+        wire_fail(&reader->wire, event->at, "a function's %s without a name",
+                  input ? "input" : "output");
     if (!input) {
-        t->uses++;
-        VEC_PUSH(r->arena, &g->output, t);
+        tensor->uses++;
+        VEC_PUSH(reader->arena, &graph->output, tensor);
         return;
     }
-    if (t->producer || t->storage)
-        fail_at(STATUS_MALFORMED, reader_loc(r, e->at, t->name), NULL,
+    if (tensor->producer || tensor->storage)
+        fail_at(STATUS_MALFORMED, reader_loc(reader, event->at, tensor->name), NULL,
                 "a function's input is given twice");
-    t->storage = MADE_BY_INPUT;
-    VEC_PUSH(r->arena, &g->input, t);
+    tensor->storage = MADE_BY_INPUT;
+    VEC_PUSH(reader->arena, &graph->input, tensor);
 }
 
-void function_field(Reader *r, const WireEvent *e)
+void function_field(Reader *reader, const WireEvent *event)
 {
-    Frame *f = reader_frame(r);
-    switch (e->field) {
+    Frame *frame = reader_frame(reader);
+    switch (event->field) {
     case FUNCTION_NAME:
-        f->function->name = f->graph->name = reader_text(r, e);
+        frame->function->name = frame->graph->name = reader_text(reader, event);
         break;
     case FUNCTION_DOMAIN:
-        f->function->domain = reader_word(r, e);
+        frame->function->domain = reader_word(reader, event);
         break;
     case FUNCTION_OVERLOAD:
-        f->function->overload = reader_word(r, e);
+        frame->function->overload = reader_word(reader, event);
         break;
     case FUNCTION_ATTRIBUTE:
-        VEC_PUSH(r->arena, &f->names, reader_word(r, e));
+        VEC_PUSH(reader->arena, &frame->names, reader_word(reader, event));
         break;
     default:
-        add_operand(r, e, f->graph);
+        add_operand(reader, event, frame->graph);
     }
 }
 
-static void check_unique(Reader *r, const WireEvent *e, const Function *f)
+static void check_unique(Reader *reader, const WireEvent *event, const Function *function)
 {
-    const char *key = arena_printf(r->arena, "%s\n%s\n%s", f->domain, f->name, f->overload);
-    if (map_put(&r->functions, key, (char *)key))
-        fail_at(STATUS_MALFORMED, reader_loc(r, e->at, f->name), NULL,
+    const char *key = arena_printf(reader->arena, "%s\n%s\n%s", function->domain, function->name,
+                                   function->overload);
+    if (map_put(&reader->functions, key, (char *)key))
+        fail_at(STATUS_MALFORMED, reader_loc(reader, event->at, function->name), NULL,
                 "two functions have this name and domain");
 }
 
-void function_leave(Reader *r, const WireEvent *e)
+void function_leave(Reader *reader, const WireEvent *event)
 {
-    Frame *f = reader_frame(r);
-    Function *fn = f->function;
+    Frame *frame = reader_frame(reader);
+    Function *fn = frame->function;
     if (!*fn->name)
-        wire_fail(&r->wire, e->at, "a function without a name");
+        wire_fail(&reader->wire, event->at, "a function without a name");
     if (!strcmp(fn->domain, "ai.onnx"))
         fn->domain = "";
-    check_unique(r, e, fn);
-    fn->n_attr_names = (int)f->names.n;
-    fn->attr_names = arena_copy(r->arena, f->names.at, f->names.n * sizeof *f->names.at);
-    fn->n_attr_defaults = (int)f->defaults.n;
-    fn->attr_defaults =
-        arena_copy(r->arena, f->defaults.at, f->defaults.n * sizeof *f->defaults.at);
-    graph_close(f->graph);
-    VEC_PUSH(r->arena, &r->model->function, fn);
-    r->depth--;
+    check_unique(reader, event, fn);
+    fn->n_attr_names = (int)frame->names.n;
+    fn->attr_names =
+        arena_copy(reader->arena, frame->names.at, frame->names.n * sizeof *frame->names.at);
+    fn->n_attr_defaults = (int)frame->defaults.n;
+    fn->attr_defaults = arena_copy(reader->arena, frame->defaults.at,
+                                   frame->defaults.n * sizeof *frame->defaults.at);
+    graph_close(frame->graph);
+    VEC_PUSH(reader->arena, &reader->model->function, fn);
+    reader->depth--;
 }

@@ -5,167 +5,168 @@
 #include "base/diag.h"
 #include "onnx/read.h"
 
-Frame *frame_push(Reader *r, Graph *g)
+Frame *frame_push(Reader *reader, Graph *g)
 {
-    Frame *f = r->frame + r->depth++;
+    Frame *f = reader->frame + reader->depth++;
     f->graph = g;
     f->function = NULL;
     f->node.index = 0;
     return f;
 }
 
-void graph_enter(Reader *r, const WireEvent *e)
+void graph_enter(Reader *reader, const WireEvent *event)
 {
-    if (e->parent == MSG_MODEL) {
-        if (r->has_graph)
-            wire_fail(&r->wire, e->at, "a second graph");
-        r->has_graph = true;
-        frame_push(r, r->model);
+    if (event->parent == MSG_MODEL) {
+        if (reader->has_graph)
+            wire_fail(&reader->wire, event->at, "a second graph");
+        reader->has_graph = true;
+        frame_push(reader, reader->model);
         return;
     }
-    Frame *f = reader_frame(r);
-    Graph *g = graph_new(r->arena, r->store, r->file->path, f->graph);
+    Frame *frame = reader_frame(reader);
+    Graph *g = graph_new(reader->arena, reader->store, reader->file->path, frame->graph);
     g->name = g->producer = "";
-    if (e->field == ATTRIBUTE_G) {
-        if (f->attr.has_graph)
-            wire_fail(&r->wire, e->at, "an attribute with two graphs");
-        f->attr.has_graph = true;
-        f->attr.attr.graph = g;
-        f->attr.seen = ATTR_GRAPH;
+    if (event->field == ATTRIBUTE_G) {
+        if (frame->attr.has_graph)
+            wire_fail(&reader->wire, event->at, "an attribute with two graphs");
+        frame->attr.has_graph = true;
+        frame->attr.attr.graph = g;
+        frame->attr.seen = ATTR_GRAPH;
     } else {
-        f->attr.others++;
-        f->attr.seen = ATTR_GRAPHS;
+        frame->attr.others++;
+        frame->attr.seen = ATTR_GRAPHS;
     }
-    frame_push(r, g);
+    frame_push(reader, g);
 }
 
-void graph_field(Reader *r, const WireEvent *e)
+void graph_field(Reader *reader, const WireEvent *event)
 {
-    if (e->field == GRAPH_NAME)
-        reader_frame(r)->graph->name = reader_text(r, e);
+    if (event->field == GRAPH_NAME)
+        reader_frame(reader)->graph->name = reader_text(reader, event);
 }
 
-void graph_leave(Reader *r, const WireEvent *e)
+void graph_leave(Reader *reader, const WireEvent *event)
 {
-    (void)e;
-    graph_close(reader_frame(r)->graph);
-    r->depth--;
+    (void)event;
+    graph_close(reader_frame(reader)->graph);
+    reader->depth--;
 }
 
-void graph_close(Graph *g)
+void graph_close(Graph *graph)
 {
     size_t n = 0;
-    for (size_t i = 0; i < g->input.n; i++) {
-        Tensor *t = g->input.at[i];
-        if (t->storage & MADE_BY_INITIALIZER)
+    for (size_t i = 0; i < graph->input.n; i++) {
+        Tensor *tensor = graph->input.at[i];
+        if (tensor->storage & MADE_BY_INITIALIZER)
             continue;
-        t->dtype = t->declared_dtype;
-        t->shape = *t->declared;
-        g->input.at[n++] = t;
+        tensor->dtype = tensor->declared_dtype;
+        tensor->shape = *tensor->declared;
+        graph->input.at[n++] = tensor;
     }
-    g->input.n = n;
+    graph->input.n = n;
 }
 
-void value_enter(Reader *r, const WireEvent *e)
+void value_enter(Reader *reader, const WireEvent *event)
 {
-    (void)e;
-    r->value = (ValueDraft){ 0 };
+    (void)event;
+    reader->value = (ValueDraft){ 0 };
 }
 
-void value_field(Reader *r, const WireEvent *e)
+void value_field(Reader *reader, const WireEvent *event)
 {
-    if (e->field == VALUE_INFO_NAME)
-        r->value.name = (Span){ e->at, e->length };
+    if (event->field == VALUE_INFO_NAME)
+        reader->value.name = (Span){ event->at, event->length };
 }
 
 /* Types of graph inputs and outputs must be within our limits; of values in between only where they
  * matter. */
-static bool within_limits(Reader *r, const WireEvent *e, const Tensor *t, const TypeInfo *info)
+static bool within_limits(Reader *reader, const WireEvent *event, const Tensor *tensor,
+                          const TypeInfo *info)
 {
     for (int i = 0; i < info->shape.rank; i++) {
         if (info->shape.dim[i] <= INT32_MAX)
             continue;
-        if (e->field == GRAPH_VALUE_INFO)
+        if (event->field == GRAPH_VALUE_INFO)
             return false;
-        fail_at(STATUS_UNSUPPORTED, reader_loc(r, e->at, t->name), NULL,
+        fail_at(STATUS_UNSUPPORTED, reader_loc(reader, event->at, tensor->name), NULL,
                 "dimension %d of the tensor is %lld; the greatest supported is %d", i,
                 (long long)info->shape.dim[i], INT32_MAX);
     }
     return true;
 }
 
-static void declare(Reader *r, const WireEvent *e, Tensor *t)
+static void declare(Reader *reader, const WireEvent *event, Tensor *tensor)
 {
-    if (!r->value.type.length)
+    if (!reader->value.type.length)
         return;
-    TypeInfo info = leaf_type(r, r->value.type);
-    if (!within_limits(r, e, t, &info))
+    TypeInfo info = leaf_type(reader, reader->value.type);
+    if (!within_limits(reader, event, tensor, &info))
         return;
-    tensor_declare(t, &info.shape);
-    t->declared_dtype = info.dtype;
-    if (e->field != GRAPH_INPUT)
+    tensor_declare(tensor, &info.shape);
+    tensor->declared_dtype = info.dtype;
+    if (event->field != GRAPH_INPUT)
         return;
-    const char **symbol = NEW_ARRAY(r->arena, const char *, MAX_RANK);
-    t->symbol = symbol;
+    const char **symbol = NEW_ARRAY(reader->arena, const char *, MAX_RANK);
+    tensor->symbol = symbol;
     for (int i = 0; i < info.shape.rank; i++) {
         const char *s = info.symbol[i];
-        symbol[i] = s && *s ? arena_printf(r->arena, "%s", s) : NULL;
+        symbol[i] = s && *s ? arena_printf(reader->arena, "%s", s) : NULL;
     }
 }
 
-static void add_input(Reader *r, const WireEvent *e, Graph *g, Tensor *t)
+static void add_input(Reader *reader, const WireEvent *event, Graph *graph, Tensor *tensor)
 {
-    if (t->producer || (t->storage & MADE_BY_INPUT))
-        fail_at(STATUS_MALFORMED, reader_loc(r, e->at, t->name), NULL,
-                t->producer ? "a graph input is also the output of a node"
-                            : "two graph inputs have this name");
-    t->storage |= MADE_BY_INPUT;
-    VEC_PUSH(r->arena, &g->input, t);
+    if (tensor->producer || (tensor->storage & MADE_BY_INPUT))
+        fail_at(STATUS_MALFORMED, reader_loc(reader, event->at, tensor->name), NULL,
+                tensor->producer ? "a graph input is also the output of a node"
+                                 : "two graph inputs have this name");
+    tensor->storage |= MADE_BY_INPUT;
+    VEC_PUSH(reader->arena, &graph->input, tensor);
 }
 
-static void add_output(Reader *r, const WireEvent *e, Graph *g, Tensor *t)
+static void add_output(Reader *reader, const WireEvent *event, Graph *graph, Tensor *tensor)
 {
-    if (!g->parent && t->slot == 0)
-        fail_at(STATUS_MALFORMED, reader_loc(r, e->at, t->name), NULL,
+    if (!graph->parent && tensor->slot == 0)
+        fail_at(STATUS_MALFORMED, reader_loc(reader, event->at, tensor->name), NULL,
                 "two graph outputs have this name");
-    if (!g->parent)
-        t->slot = 0; /* reset by link_finish() */
-    t->uses++;
-    VEC_PUSH(r->arena, &g->output, t);
+    if (!graph->parent)
+        tensor->slot = 0; /* reset by link_finish() */
+    tensor->uses++;
+    VEC_PUSH(reader->arena, &graph->output, tensor);
 }
 
-void value_leave(Reader *r, const WireEvent *e)
+void value_leave(Reader *reader, const WireEvent *event)
 {
-    Graph *g = reader_frame(r)->graph;
-    const int field = e->parent == MSG_FUNCTION ? GRAPH_VALUE_INFO : e->field;
-    Tensor *t = reader_tensor(r, g, r->value.name.offset, r->value.name.length);
-    if (!t) {
+    Graph *g = reader_frame(reader)->graph;
+    const int field = event->parent == MSG_FUNCTION ? GRAPH_VALUE_INFO : event->field;
+    Tensor *tensor = reader_tensor(reader, g, reader->value.name.offset, reader->value.name.length);
+    if (!tensor) {
         if (field == GRAPH_VALUE_INFO)
             return;
-        wire_fail(&r->wire, e->at, "a graph %s without a name",
+        wire_fail(&reader->wire, event->at, "a graph %s without a name",
                   field == GRAPH_INPUT ? "input" : "output");
     }
-    const WireEvent as = { .at = e->at, .field = field };
-    declare(r, &as, t);
+    const WireEvent as = { .at = event->at, .field = field };
+    declare(reader, &as, tensor);
     if (field == GRAPH_INPUT)
-        add_input(r, e, g, t);
+        add_input(reader, event, g, tensor);
     if (field == GRAPH_OUTPUT)
-        add_output(r, e, g, t);
+        add_output(reader, event, g, tensor);
 }
 
-void graph_initializer(Reader *r, const char *name, uint64_t at, DType dtype, Shape shape,
+void graph_initializer(Reader *reader, const char *name, uint64_t at, DType dtype, Shape shape,
                        Recipe *value)
 {
-    Graph *g = reader_frame(r)->graph;
-    Tensor *t = map_get(&g->by_name, name);
-    if (!t)
-        t = graph_add_tensor(g, name, DT_NONE, (Shape){ .rank = -1 });
-    if (t->producer || (t->storage & MADE_BY_INITIALIZER))
-        fail_at(STATUS_MALFORMED, reader_loc(r, at, name), NULL,
-                t->producer ? "an initializer is also the output of a node"
-                            : "two initializers have this name");
-    t->storage |= MADE_BY_INITIALIZER;
-    t->dtype = dtype;
-    t->shape = shape;
-    t->value = value;
+    Graph *g = reader_frame(reader)->graph;
+    Tensor *tensor = map_get(&g->by_name, name);
+    if (!tensor)
+        tensor = graph_add_tensor(g, name, DT_NONE, (Shape){ .rank = -1 });
+    if (tensor->producer || (tensor->storage & MADE_BY_INITIALIZER))
+        fail_at(STATUS_MALFORMED, reader_loc(reader, at, name), NULL,
+                tensor->producer ? "an initializer is also the output of a node"
+                                 : "two initializers have this name");
+    tensor->storage |= MADE_BY_INITIALIZER;
+    tensor->dtype = dtype;
+    tensor->shape = shape;
+    tensor->value = value;
 }

@@ -12,12 +12,12 @@ enum { MOST_DIMENSIONS = 64 }; /* in a type that we still unpack, to tell its ra
 
 static void *leaf_alloc(void *context, size_t bytes)
 {
-    Reader *r = context;
+    Reader *reader = context;
     const size_t need = (bytes + 15) & ~(size_t)15;
-    if (bytes > LEAF_MEMORY || need > LEAF_MEMORY - r->leaf_used)
+    if (bytes > LEAF_MEMORY || need > LEAF_MEMORY - reader->leaf_used)
         return NULL;
-    void *p = r->leaf + r->leaf_used;
-    r->leaf_used += need;
+    void *p = reader->leaf + reader->leaf_used;
+    reader->leaf_used += need;
     return p;
 }
 
@@ -27,40 +27,40 @@ static void leaf_free(void *context, void *p)
     (void)p;
 }
 
-static ProtobufCAllocator leaf_allocator(Reader *r)
+static ProtobufCAllocator leaf_allocator(Reader *reader)
 {
-    r->leaf_used = 0;
-    return (ProtobufCAllocator){ leaf_alloc, leaf_free, r };
+    reader->leaf_used = 0;
+    return (ProtobufCAllocator){ leaf_alloc, leaf_free, reader };
 }
 
-static const uint8_t *leaf_bytes(Reader *r, Span s)
+static const uint8_t *leaf_bytes(Reader *reader, Span span)
 {
-    if (s.length > LEAF_BYTES)
-        fail_at(STATUS_UNSUPPORTED, reader_loc(r, s.offset, NULL), NULL,
+    if (span.length > LEAF_BYTES)
+        fail_at(STATUS_UNSUPPORTED, reader_loc(reader, span.offset, NULL), NULL,
                 "a type or operator set of %llu bytes; at most %d are supported",
-                (unsigned long long)s.length, LEAF_BYTES);
-    return wire_view(&r->wire, s.offset, s.length);
+                (unsigned long long)span.length, LEAF_BYTES);
+    return wire_view(&reader->wire, span.offset, span.length);
 }
 
-void type_enter(Reader *r, const WireEvent *e)
+void type_enter(Reader *reader, const WireEvent *event)
 {
-    if (e->message == MSG_TYPE && e->parent == MSG_VALUE_INFO) {
-        r->value.type = (Span){ e->at, e->length };
-        r->value.dims = 0;
+    if (event->message == MSG_TYPE && event->parent == MSG_VALUE_INFO) {
+        reader->value.type = (Span){ event->at, event->length };
+        reader->value.dims = 0;
     }
-    if (e->message == MSG_DIMENSION && ++r->value.dims > MOST_DIMENSIONS)
-        fail_at(STATUS_UNSUPPORTED, reader_loc(r, e->at, NULL), NULL,
+    if (event->message == MSG_DIMENSION && ++reader->value.dims > MOST_DIMENSIONS)
+        fail_at(STATUS_UNSUPPORTED, reader_loc(reader, event->at, NULL), NULL,
                 "a type of more than %d dimensions", MOST_DIMENSIONS);
 }
 
 /* Their texts become C strings: no NULs. */
-void type_field(Reader *r, const WireEvent *e)
+void type_field(Reader *reader, const WireEvent *event)
 {
-    if (e->type != WIRE_RANGE)
+    if (event->type != WIRE_RANGE)
         return;
-    const Span s = { e->at, e->length };
-    if (memchr(leaf_bytes(r, s), 0, (size_t)e->length))
-        wire_fail(&r->wire, e->at, "a name contains a NUL byte");
+    const Span span = { event->at, event->length };
+    if (memchr(leaf_bytes(reader, span), 0, (size_t)event->length))
+        wire_fail(&reader->wire, event->at, "a name contains a NUL byte");
 }
 
 static void take_shape(const InlayOnnx__TensorShapeProto *from, TypeInfo *to)
@@ -82,14 +82,14 @@ static void take_shape(const InlayOnnx__TensorShapeProto *from, TypeInfo *to)
     }
 }
 
-TypeInfo leaf_type(Reader *r, Span type)
+TypeInfo leaf_type(Reader *reader, Span type)
 {
     TypeInfo info = { .dtype = DT_NONE, .shape = { .rank = -1 } };
-    ProtobufCAllocator a = leaf_allocator(r);
+    ProtobufCAllocator allocator = leaf_allocator(reader);
     const InlayOnnx__TypeProto *t =
-        inlay_onnx__type_proto__unpack(&a, (size_t)type.length, leaf_bytes(r, type));
+        inlay_onnx__type_proto__unpack(&allocator, (size_t)type.length, leaf_bytes(reader, type));
     if (!t)
-        wire_fail(&r->wire, type.offset, "a type that cannot be read");
+        wire_fail(&reader->wire, type.offset, "a type that cannot be read");
     if (t->value_case != INLAY_ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE || !t->tensor_type)
         return info;
     info.dtype = dtype_of_code(t->tensor_type->elem_type);
@@ -97,37 +97,38 @@ TypeInfo leaf_type(Reader *r, Span type)
     return info;
 }
 
-static void import(Reader *r, const WireEvent *e, Graph *g, const char *domain, int64_t version)
+static void import(Reader *reader, const WireEvent *event, Graph *graph, const char *domain,
+                   int64_t version)
 {
     if (version < 1)
-        wire_fail(&r->wire, e->at, "version %lld of an operator set", (long long)version);
-    for (size_t i = 0; i < g->opset.n; i++) {
-        if (strcmp(g->opset.at[i].domain, domain))
+        wire_fail(&reader->wire, event->at, "version %lld of an operator set", (long long)version);
+    for (size_t i = 0; i < graph->opset.n; i++) {
+        if (strcmp(graph->opset.at[i].domain, domain))
             continue;
-        if (g->opset.at[i].version != version)
-            warn_at(reader_loc(r, e->at, domain),
+        if (graph->opset.at[i].version != version)
+            warn_at(reader_loc(reader, event->at, domain),
                     "the operator set is imported twice, as version %lld and as version %lld; the "
                     "last one counts",
-                    (long long)g->opset.at[i].version, (long long)version);
-        g->opset.at[i].version = version;
+                    (long long)graph->opset.at[i].version, (long long)version);
+        graph->opset.at[i].version = version;
         return;
     }
     const Opset o = { domain, version };
-    VEC_PUSH(r->arena, &g->opset, o);
+    VEC_PUSH(reader->arena, &graph->opset, o);
 }
 
-void opset_leave(Reader *r, const WireEvent *e)
+void opset_leave(Reader *reader, const WireEvent *event)
 {
     enum { MOST_OPSETS = 256 };
-    Graph *g = e->parent == MSG_FUNCTION ? reader_frame(r)->graph : r->model;
-    ProtobufCAllocator a = leaf_allocator(r);
-    const Span s = { e->at, e->length };
-    const InlayOnnx__OperatorSetIdProto *o =
-        inlay_onnx__operator_set_id_proto__unpack(&a, (size_t)s.length, leaf_bytes(r, s));
+    Graph *g = event->parent == MSG_FUNCTION ? reader_frame(reader)->graph : reader->model;
+    ProtobufCAllocator allocator = leaf_allocator(reader);
+    const Span span = { event->at, event->length };
+    const InlayOnnx__OperatorSetIdProto *o = inlay_onnx__operator_set_id_proto__unpack(
+        &allocator, (size_t)span.length, leaf_bytes(reader, span));
     if (!o)
-        wire_fail(&r->wire, e->at, "an operator set that cannot be read");
+        wire_fail(&reader->wire, event->at, "an operator set that cannot be read");
     if (g->opset.n == MOST_OPSETS)
-        wire_fail(&r->wire, e->at, "more than %d operator sets", MOST_OPSETS);
+        wire_fail(&reader->wire, event->at, "more than %d operator sets", MOST_OPSETS);
     const char *domain = o->domain && strcmp(o->domain, "ai.onnx") ? o->domain : "";
-    import(r, e, g, arena_text(r->arena, domain, strlen(domain)), o->version);
+    import(reader, event, g, arena_text(reader->arena, domain, strlen(domain)), o->version);
 }

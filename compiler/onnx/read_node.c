@@ -8,65 +8,69 @@
 
 #include "onnx/read.h"
 
-void node_enter(Reader *r, const WireEvent *e)
+void node_enter(Reader *reader, const WireEvent *event)
 {
-    NodeDraft *d = &reader_frame(r)->node;
-    d->name = d->op_type = d->domain = "";
-    d->overload = NULL;
-    d->at = e->at;
-    d->in.n = d->out.n = d->attr.n = 0;
+    NodeDraft *draft = &reader_frame(reader)->node;
+    draft->name = draft->op_type = draft->domain = "";
+    draft->overload = NULL;
+    draft->at = event->at;
+    draft->in.n = draft->out.n = draft->attr.n = 0;
 }
 
-void node_field(Reader *r, const WireEvent *e)
+void node_field(Reader *reader, const WireEvent *event)
 {
-    Frame *f = reader_frame(r);
-    NodeDraft *d = &f->node;
-    switch (e->field) {
+    Frame *frame = reader_frame(reader);
+    NodeDraft *draft = &frame->node;
+    switch (event->field) {
     case NODE_INPUT:
-        VEC_PUSH(r->arena, &d->in, reader_tensor(r, f->graph, e->at, e->length));
+        VEC_PUSH(reader->arena, &draft->in,
+                 reader_tensor(reader, frame->graph, event->at, event->length));
         break;
     case NODE_OUTPUT:
-        VEC_PUSH(r->arena, &d->out, reader_tensor(r, f->graph, e->at, e->length));
+        VEC_PUSH(reader->arena, &draft->out,
+                 reader_tensor(reader, frame->graph, event->at, event->length));
         break;
     case NODE_NAME:
-        d->name = reader_text(r, e);
+        draft->name = reader_text(reader, event);
         break;
     case NODE_OP_TYPE:
-        d->op_type = reader_word(r, e);
+        draft->op_type = reader_word(reader, event);
         break;
     case NODE_DOMAIN:
-        d->domain = reader_word(r, e);
+        draft->domain = reader_word(reader, event);
         break;
     default:
-        d->overload = e->length ? reader_word(r, e) : NULL;
+        draft->overload = event->length ? reader_word(reader, event) : NULL;
     }
 }
 
-static Loc draft_loc(const Reader *r, const NodeDraft *d)
+static Loc draft_loc(const Reader *reader, const NodeDraft *draft)
 {
-    return (Loc){
-        .file = r->file->path, .byte = -1, .node = d->index, .name = d->name, .op = d->op_type
-    };
+    return (Loc){ .file = reader->file->path,
+                  .byte = -1,
+                  .node = draft->index,
+                  .name = draft->name,
+                  .op = draft->op_type };
 }
 
-static void check_outputs(const Reader *r, const NodeDraft *d)
+static void check_outputs(const Reader *reader, const NodeDraft *draft)
 {
-    const Loc loc = draft_loc(r, d);
-    for (size_t i = 0; i < d->out.n; i++) {
-        const Tensor *t = d->out.at[i];
-        if (!t)
+    const Loc loc = draft_loc(reader, draft);
+    for (size_t i = 0; i < draft->out.n; i++) {
+        const Tensor *tensor = draft->out.at[i];
+        if (!tensor)
             continue;
-        if (t->storage)
-            fail_at(STATUS_MALFORMED, loc, NULL, "output \"%s\" is already %s", t->name,
-                    t->storage & MADE_BY_INPUT ? "a graph input" : "an initializer");
-        if (t->producer)
+        if (tensor->storage)
+            fail_at(STATUS_MALFORMED, loc, NULL, "output \"%s\" is already %s", tensor->name,
+                    tensor->storage & MADE_BY_INPUT ? "a graph input" : "an initializer");
+        if (tensor->producer)
             fail_at(STATUS_MALFORMED, loc, NULL,
-                    "output \"%s\" is already made by node %d \"%s\" (%s)", t->name,
-                    t->producer->index, t->producer->name, t->producer->op_type);
-        for (size_t k = i + 1; k < d->out.n && k < i + MOST_ATTRIBUTES; k++)
-            if (d->out.at[k] == t)
+                    "output \"%s\" is already made by node %d \"%s\" (%s)", tensor->name,
+                    tensor->producer->index, tensor->producer->name, tensor->producer->op_type);
+        for (size_t k = i + 1; k < draft->out.n && k < i + MOST_ATTRIBUTES; k++)
+            if (draft->out.at[k] == tensor)
                 fail_at(STATUS_MALFORMED, loc, NULL, "two outputs of the node are called \"%s\"",
-                        t->name);
+                        tensor->name);
     }
 }
 
@@ -75,28 +79,31 @@ static bool is_constant(const char *domain, const char *op_type)
     return !*domain && !strcmp(op_type, "Constant");
 }
 
-static void take_attributes(Reader *r, Node *n, const NodeDraft *d)
+static void take_attributes(Reader *reader, Node *node, const NodeDraft *draft)
 {
-    n->n_attr = (int)d->attr.n;
-    n->attr = d->attr.n ? arena_copy(r->arena, d->attr.at, d->attr.n * sizeof *d->attr.at) : NULL;
-    for (int i = 0; i < n->n_attr; i++)
-        if (n->attr[i].graph)
-            n->attr[i].graph->holder = n;
+    node->n_attr = (int)draft->attr.n;
+    node->attr = draft->attr.n ? arena_copy(reader->arena, draft->attr.at,
+                                            draft->attr.n * sizeof *draft->attr.at)
+                               : NULL;
+    for (int i = 0; i < node->n_attr; i++)
+        if (node->attr[i].graph)
+            node->attr[i].graph->holder = node;
 }
 
 /* Does the draft define the value of an earlier Constant anew? Then the earlier node takes it over.
  */
-static bool redefine_constant(Reader *r, const NodeDraft *d)
+static bool redefine_constant(Reader *reader, const NodeDraft *draft)
 {
-    Node *before = d->out.n == 1 && d->out.at[0] ? d->out.at[0]->producer : NULL;
-    if (!before || !is_constant(d->domain, d->op_type) ||
+    Node *before = draft->out.n == 1 && draft->out.at[0] ? draft->out.at[0]->producer : NULL;
+    if (!before || !is_constant(draft->domain, draft->op_type) ||
         !is_constant(before->domain, before->op_type))
         return false;
-    if (!r->warned)
-        warn_at(draft_loc(r, d), "the constant \"%s\" is defined again; the last definition counts",
-                d->out.at[0]->name);
-    r->warned = true;
-    take_attributes(r, before, d);
+    if (!reader->warned)
+        warn_at(draft_loc(reader, draft),
+                "the constant \"%s\" is defined again; the last definition counts",
+                draft->out.at[0]->name);
+    reader->warned = true;
+    take_attributes(reader, before, draft);
     return true;
 }
 
@@ -108,28 +115,29 @@ static int trimmed(Tensor *const *list, size_t n)
     return (int)n;
 }
 
-static void add_node(Reader *r, Graph *g, const NodeDraft *d)
+static void add_node(Reader *reader, Graph *graph, const NodeDraft *draft)
 {
-    Node *n = graph_add_node(g, d->domain, d->op_type, trimmed(d->in.at, d->in.n), d->in.at,
-                             trimmed(d->out.at, d->out.n), d->out.at);
-    n->index = d->index;
-    n->name = d->name;
-    n->overload = d->overload;
-    take_attributes(r, n, d);
+    Node *node =
+        graph_add_node(graph, draft->domain, draft->op_type, trimmed(draft->in.at, draft->in.n),
+                       draft->in.at, trimmed(draft->out.at, draft->out.n), draft->out.at);
+    node->index = draft->index;
+    node->name = draft->name;
+    node->overload = draft->overload;
+    take_attributes(reader, node, draft);
 }
 
-void node_leave(Reader *r, const WireEvent *e)
+void node_leave(Reader *reader, const WireEvent *event)
 {
-    Frame *f = reader_frame(r);
-    NodeDraft *d = &f->node;
-    if (!*d->op_type)
-        fail_at(STATUS_MALFORMED, reader_loc(r, e->at, d->name), r->wire.help,
+    Frame *frame = reader_frame(reader);
+    NodeDraft *draft = &frame->node;
+    if (!*draft->op_type)
+        fail_at(STATUS_MALFORMED, reader_loc(reader, event->at, draft->name), reader->wire.help,
                 "a node without an operator type");
-    if (!strcmp(d->domain, "ai.onnx"))
-        d->domain = "";
-    if (!redefine_constant(r, d)) {
-        check_outputs(r, d);
-        add_node(r, f->graph, d);
+    if (!strcmp(draft->domain, "ai.onnx"))
+        draft->domain = "";
+    if (!redefine_constant(reader, draft)) {
+        check_outputs(reader, draft);
+        add_node(reader, frame->graph, draft);
     }
-    d->index++;
+    draft->index++;
 }

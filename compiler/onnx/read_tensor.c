@@ -7,127 +7,129 @@
 #include "base/diag.h"
 #include "onnx/read.h"
 
-void tensor_enter(Reader *r, const WireEvent *e)
+void tensor_enter(Reader *reader, const WireEvent *event)
 {
-    TensorDraft *d = &r->tensor;
-    d->name = "";
-    d->at = e->at;
-    d->rank = 0;
-    d->data_type = 0;
-    d->field = 0;
-    d->span.n = d->gather.n = 0;
-    d->gathered = d->external = false;
-    d->spilled = NULL;
-    d->spill = (Span){ 0 };
-    d->ref = (ExternalRef){ 0 };
-    d->key = d->value = "";
+    TensorDraft *draft = &reader->tensor;
+    draft->name = "";
+    draft->at = event->at;
+    draft->rank = 0;
+    draft->data_type = 0;
+    draft->field = 0;
+    draft->span.n = draft->gather.n = 0;
+    draft->gathered = draft->external = false;
+    draft->spilled = NULL;
+    draft->spill = (Span){ 0 };
+    draft->ref = (ExternalRef){ 0 };
+    draft->key = draft->value = "";
 }
 
-void tensor_field(Reader *r, const WireEvent *e)
+void tensor_field(Reader *reader, const WireEvent *event)
 {
-    TensorDraft *d = &r->tensor;
-    switch (e->field) {
+    TensorDraft *draft = &reader->tensor;
+    switch (event->field) {
     case TENSOR_NAME:
-        d->name = reader_text(r, e);
+        draft->name = reader_text(reader, event);
         break;
     case TENSOR_DIMS:
-        reader_dims(r, e, &d->rank, d->dims, d->name);
+        reader_dims(reader, event, &draft->rank, draft->dims, draft->name);
         break;
     case TENSOR_DATA_TYPE:
-        d->data_type = (int64_t)e->value;
+        draft->data_type = (int64_t)event->value;
         break;
     case TENSOR_DATA_LOCATION:
-        d->external = e->value == 1;
+        draft->external = event->value == 1;
         break;
     case TENSOR_SEGMENT:
-        fail_at(STATUS_UNSUPPORTED, reader_loc(r, e->at, d->name), NULL,
+        fail_at(STATUS_UNSUPPORTED, reader_loc(reader, event->at, draft->name), NULL,
                 "tensors in segments are not supported");
     default:
-        data_field(r, e);
+        data_field(reader, event);
     }
 }
 
-void entry_enter(Reader *r, const WireEvent *e)
+void entry_enter(Reader *reader, const WireEvent *event)
 {
-    (void)e;
-    r->tensor.key = r->tensor.value = "";
+    (void)event;
+    reader->tensor.key = reader->tensor.value = "";
 }
 
-void entry_field(Reader *r, const WireEvent *e)
+void entry_field(Reader *reader, const WireEvent *event)
 {
-    if (e->field == ENTRY_KEY)
-        r->tensor.key = reader_word(r, e);
+    if (event->field == ENTRY_KEY)
+        reader->tensor.key = reader_word(reader, event);
     else
-        r->tensor.value = reader_word(r, e);
+        reader->tensor.value = reader_word(reader, event);
 }
 
-void entry_leave(Reader *r, const WireEvent *e)
+void entry_leave(Reader *reader, const WireEvent *event)
 {
-    external_set(&r->external, &r->tensor.ref, reader_loc(r, e->at, r->tensor.name), r->tensor.key,
-                 r->tensor.value);
+    external_set(&reader->external, &reader->tensor.ref,
+                 reader_loc(reader, event->at, reader->tensor.name), reader->tensor.key,
+                 reader->tensor.value);
 }
 
-static DType element_type(const Reader *r, const TensorDraft *d)
+static DType element_type(const Reader *reader, const TensorDraft *draft)
 {
-    const Loc loc = reader_loc(r, d->at, d->name);
-    if (d->data_type == 27 || d->data_type == 28)
+    const Loc loc = reader_loc(reader, draft->at, draft->name);
+    if (draft->data_type == 27 || draft->data_type == 28)
         fail_at(STATUS_UNSUPPORTED, loc, NULL, "6-bit floats are not supported");
-    const DType t = dtype_of_code(d->data_type);
-    if (t == DT_NONE)
-        fail_at(STATUS_MALFORMED, loc, r->wire.help, "element type %lld does not exist",
-                (long long)d->data_type);
-    return t;
+    const DType type = dtype_of_code(draft->data_type);
+    if (type == DT_NONE)
+        fail_at(STATUS_MALFORMED, loc, reader->wire.help, "element type %lld does not exist",
+                (long long)draft->data_type);
+    return type;
 }
 
 /* An attribute holds one tensor; lists of them have no place in Attr and are counted only. */
-static void give_attribute(Reader *r, const WireEvent *e, Recipe *value)
+static void give_attribute(Reader *reader, const WireEvent *event, Recipe *value)
 {
-    AttrDraft *d = &reader_frame(r)->attr;
-    if (e->field != ATTRIBUTE_T) {
-        d->others++;
-        d->seen = ATTR_TENSORS;
+    AttrDraft *draft = &reader_frame(reader)->attr;
+    if (event->field != ATTRIBUTE_T) {
+        draft->others++;
+        draft->seen = ATTR_TENSORS;
         return;
     }
-    if (d->has_tensor)
-        wire_fail(&r->wire, e->at, "an attribute with two tensors");
-    d->has_tensor = true;
-    d->seen = ATTR_TENSOR;
-    d->attr.tensor = value;
+    if (draft->has_tensor)
+        wire_fail(&reader->wire, event->at, "an attribute with two tensors");
+    draft->has_tensor = true;
+    draft->seen = ATTR_TENSOR;
+    draft->attr.tensor = value;
 }
 
-static void give_sparse(Reader *r, const WireEvent *e, Recipe *value)
+static void give_sparse(Reader *reader, const WireEvent *event, Recipe *value)
 {
-    SparseDraft *s = &r->sparse;
-    Recipe **to = e->field == SPARSE_VALUES ? &s->values : &s->indices;
+    SparseDraft *s = &reader->sparse;
+    Recipe **to = event->field == SPARSE_VALUES ? &s->values : &s->indices;
     if (*to)
-        wire_fail(&r->wire, e->at, "a sparse tensor with two parts of the same kind");
+        wire_fail(&reader->wire, event->at, "a sparse tensor with two parts of the same kind");
     if (!value)
-        fail_at(STATUS_UNSUPPORTED, reader_loc(r, e->at, r->tensor.name), NULL,
+        fail_at(STATUS_UNSUPPORTED, reader_loc(reader, event->at, reader->tensor.name), NULL,
                 "sparse tensors of strings are not supported");
-    if (e->field == SPARSE_VALUES)
-        s->name = r->tensor.name;
+    if (event->field == SPARSE_VALUES)
+        s->name = reader->tensor.name;
     *to = value;
 }
 
-void tensor_leave(Reader *r, const WireEvent *e)
+void tensor_leave(Reader *reader, const WireEvent *event)
 {
-    TensorDraft *d = &r->tensor;
-    const DType t = element_type(r, d);
-    Recipe *value = data_recipe(r, t);
-    switch (e->parent) {
+    TensorDraft *draft = &reader->tensor;
+    const DType type = element_type(reader, draft);
+    Recipe *value = data_recipe(reader, type);
+    switch (event->parent) {
     case MSG_GRAPH:
-        if (!*d->name)
-            fail_at(STATUS_MALFORMED, reader_loc(r, d->at, NULL), r->wire.help,
+        if (!*draft->name)
+            fail_at(STATUS_MALFORMED, reader_loc(reader, draft->at, NULL), reader->wire.help,
                     "an initializer without a name");
-        graph_initializer(r, d->name, d->at, t, shape_of(d->rank, d->dims), value);
+        graph_initializer(reader, draft->name, draft->at, type, shape_of(draft->rank, draft->dims),
+                          value);
         break;
     case MSG_ATTRIBUTE:
-        give_attribute(r, e, value);
+        give_attribute(reader, event, value);
         break;
     case MSG_SPARSE:
-        give_sparse(r, e, value);
+        give_sparse(reader, event, value);
         break;
     default:
-        r->single = value;
+        reader->single = value;
     }
 }

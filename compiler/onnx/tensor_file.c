@@ -6,20 +6,20 @@
 
 #include "onnx.pb-c.h"
 
-void onnx_write_tensor(Arena *a, File *f, const Tensor *t, const void *values)
+void onnx_write_tensor(Arena *arena, File *file, const Tensor *tensor, const void *values)
 {
     InlayOnnx__TensorProto m = INLAY_ONNX__TENSOR_PROTO__INIT;
     int64_t dims[MAX_RANK];
-    memcpy(dims, t->shape.dim, sizeof dims);
-    m.n_dims = (size_t)t->shape.rank;
+    memcpy(dims, tensor->shape.dim, sizeof dims);
+    m.n_dims = (size_t)tensor->shape.rank;
     m.dims = dims;
     m.has_data_type = 1;
-    m.data_type = (int32_t)t->dtype;
-    m.name = (char *)t->name;
+    m.data_type = (int32_t)tensor->dtype;
+    m.name = (char *)tensor->name;
     m.has_raw_data = 1;
-    m.raw_data.len = (size_t)tensor_bytes(t);
+    m.raw_data.len = (size_t)tensor_bytes(tensor);
     m.raw_data.data = (uint8_t *)values;
-    uint8_t *bytes = arena_alloc(a, inlay_onnx__tensor_proto__get_packed_size(&m));
+    uint8_t *bytes = arena_alloc(arena, inlay_onnx__tensor_proto__get_packed_size(&m));
     const size_t n = inlay_onnx__tensor_proto__pack(&m, bytes);
-    file_write(f, 0, bytes, n);
+    file_write(file, 0, bytes, n);
 }

@@ -6,7 +6,7 @@
 #include "base/io.h"
 #include "ir/graph.h"
 
-/* Writes a TensorProto with raw_data, named as `t`. */
-void onnx_write_tensor(Arena *a, File *f, const Tensor *t, const void *values);
+/* Writes a TensorProto with raw_data, named as `tensor`. */
+void onnx_write_tensor(Arena *arena, File *file, const Tensor *tensor, const void *values);
 
 #endif

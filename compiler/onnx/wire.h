@@ -73,14 +73,14 @@ typedef struct Wire {
 } Wire;
 
 /* The whole file is one message `root`. */
-void wire_open(Wire *w, File *file, const WireTable *table, int root, const char *help);
-WireEvent wire_next(Wire *w);
+void wire_open(Wire *wire, File *file, const WireTable *table, int root, const char *help);
+WireEvent wire_next(Wire *wire);
 /* Bytes [at, at + n) of the file, n <= WIRE_VIEW; valid until the next call of any function here.
  */
-const uint8_t *wire_view(Wire *w, uint64_t at, uint64_t n);
+const uint8_t *wire_view(Wire *wire, uint64_t at, uint64_t n);
 /* The varint at *at, which moves behind it; it must end before `end`. */
-uint64_t wire_varint(Wire *w, uint64_t *at, uint64_t end);
-_Noreturn void wire_fail(const Wire *w, uint64_t at, const char *format, ...)
+uint64_t wire_varint(Wire *wire, uint64_t *at, uint64_t end);
+_Noreturn void wire_fail(const Wire *wire, uint64_t at, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
 #endif

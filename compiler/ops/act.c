@@ -18,17 +18,17 @@ const ActRow *act_row(const char *op)
     return NULL;
 }
 
-static float number(const Node *n, const char *name, float otherwise)
+static float number(const Node *node, const char *name, float otherwise)
 {
-    return *name ? node_float(n, name, otherwise) : otherwise;
+    return *name ? node_float(node, name, otherwise) : otherwise;
 }
 
-float act_a(const ActRow *row, const Node *n)
+float act_a(const ActRow *row, const Node *node)
 {
-    return number(n, row->a_name, row->a);
+    return number(node, row->a_name, row->a);
 }
 
-float act_b(const ActRow *row, const Node *n)
+float act_b(const ActRow *row, const Node *node)
 {
-    return number(n, row->b_name, row->b);
+    return number(node, row->b_name, row->b);
 }

@@ -19,7 +19,7 @@ typedef struct ActRow {
  * NULL: none. */
 const ActRow *act_row(const char *op);
 /* The numbers of a node of that row. */
-float act_a(const ActRow *row, const Node *n);
-float act_b(const ActRow *row, const Node *n);
+float act_a(const ActRow *row, const Node *node);
+float act_b(const ActRow *row, const Node *node);
 
 #endif

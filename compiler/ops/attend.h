@@ -7,14 +7,14 @@
 #include "ops/expand.h"
 
 /* [B][S][H D] as [B][H][S][D], which stays as it is; and back. */
-Tensor *attend_split(const Node *n, Tensor *t, int64_t heads);
-Tensor *attend_join(const Node *n, Tensor *t);
+Tensor *attend_split(const Node *node, Tensor *tensor, int64_t heads);
+Tensor *attend_join(const Node *node, Tensor *tensor);
 /* Each head `times` times, for queries that share keys. */
-Tensor *attend_repeat(const Node *n, Tensor *t, int64_t times);
+Tensor *attend_repeat(const Node *node, Tensor *tensor, int64_t times);
 /* 0, 1, ..., count - 1 as int64. */
-Tensor *attend_numbers(const Node *n, int64_t count);
-/* cap tanh(t / cap); t itself where cap is 0. */
-Tensor *attend_softcap(const Node *n, Tensor *t, float cap);
+Tensor *attend_numbers(const Node *node, int64_t count);
+/* cap tanh(t / cap); tensor itself where cap is 0. */
+Tensor *attend_softcap(const Node *node, Tensor *tensor, float cap);
 
 /* Which keys a query sees by their places: key j from p - left to p + right, where query i stands
  * at p = i + offset; a negative bound is none. The offset is `before`, or, with the lengths of the
@@ -26,10 +26,10 @@ typedef struct Sight {
 
 /* 0 where a query may see a key, minus infinity elsewhere: [S][T] or [B][1][S][T]; NULL where there
  * are no bounds. */
-Tensor *attend_sight(const Node *n, const Sight *s, DType t);
+Tensor *attend_sight(const Node *node, const Sight *sight, DType type);
 
 /* Pairs (a, b) turned by their angles, a cos - b sin and b cos + a sin: x [B][S][H][R], cos and sin
  * [B or 1][S][1][R / 2]. */
-Tensor *attend_rotate(const Node *n, Tensor *x, Tensor *cos, Tensor *sin, bool interleaved);
+Tensor *attend_rotate(const Node *node, Tensor *x, Tensor *cos, Tensor *sin, bool interleaved);
 
 #endif

@@ -6,12 +6,13 @@
 #include "ops/ops.h"
 
 /* The names of a row, ended by NULL. */
-static const char **known_names(Arena *a, const OpRow *r)
+static const char **known_names(Arena *arena, const OpRow *row)
 {
-    const size_t most = strlen(r->attributes) / 2 + 2;
-    const char **names = NEW_ARRAY(a, const char *, most), *at = r->attributes;
+    const size_t most = strlen(row->attributes) / 2 + 2;
+    const char **names = NEW_ARRAY(arena, const char *, most);
+    const char *at = row->attributes;
     for (size_t n = 0, length; (length = strcspn(at, " ")) > 0; n++) {
-        names[n] = arena_text(a, at, length);
+        names[n] = arena_text(arena, at, length);
         at += length + strspn(at + length, " ");
     }
     return names;
@@ -24,24 +25,25 @@ static bool is_one_of(const char *name, const char *const *names)
     return *names != NULL;
 }
 
-static const char *advice(Arena *a, const OpRow *r, const char *name, const char *const *names)
+static const char *advice(Arena *arena, const OpRow *row, const char *name,
+                          const char *const *names)
 {
     const char *meant = nearest(name, names);
     if (meant)
-        return arena_printf(a, "did you mean \"%s\"?", meant);
-    return *names ? arena_printf(a, "it has: %s", r->attributes) : "it has none";
+        return arena_printf(arena, "did you mean \"%s\"?", meant);
+    return *names ? arena_printf(arena, "it has: %s", row->attributes) : "it has none";
 }
 
-void op_check_attributes(const Node *n)
+void op_check_attributes(const Node *node)
 {
-    Arena *a = n->graph->arena;
+    Arena *a = node->graph->arena;
     const ArenaMark mark = arena_mark(a);
-    const char *const *names = n->n_attr ? known_names(a, n->op) : NULL;
-    for (int i = 0; i < n->n_attr && strcmp(n->op->domain, "inlay") != 0; i++) {
-        const char *name = n->attr[i].name;
+    const char *const *names = node->n_attr ? known_names(a, node->op) : NULL;
+    for (int i = 0; i < node->n_attr && strcmp(node->op->domain, "inlay") != 0; i++) {
+        const char *name = node->attr[i].name;
         if (strncmp(name, "__", 2) != 0 && !is_one_of(name, names))
-            error_at(STATUS_MALFORMED, node_loc(n), advice(a, n->op, name, names),
-                     "%s has no attribute \"%s\"", n->op->name, name);
+            error_at(STATUS_MALFORMED, node_loc(node), advice(a, node->op, name, names),
+                     "%s has no attribute \"%s\"", node->op->name, name);
     }
     arena_release(a, mark);
 }

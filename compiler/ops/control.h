@@ -6,23 +6,23 @@
 #include "ops/lower.h"
 
 /* The graph that is attribute `name`, which must be there; and another one in its place. */
-Graph *control_body(Node *n, const char *name);
-void control_set_body(Node *n, const char *name, Graph *g);
-void control_set_input(Graph *g, size_t i, DType t, Shape s);
+Graph *control_body(Node *node, const char *name);
+void control_set_body(Node *node, const char *name, Graph *graph);
+void control_set_input(Graph *graph, size_t i, DType type, Shape shape);
 /* Types and shapes of a body whose inputs have theirs. */
-void control_infer(Graph *g);
+void control_infer(Graph *graph);
 /* Puts the nodes of body into n's graph, its inputs being `in`; out[i] gets the value of output i.
  */
-void control_expand(Node *n, const Graph *body, Tensor *const *in, Tensor **out);
+void control_expand(Node *node, const Graph *body, Tensor *const *in, Tensor **out);
 /* The steps of a body. */
-void control_lower(Lower *l, Graph *g);
+void control_lower(Lower *lower, Graph *graph);
 /* A step that may go on elsewhere. */
-Step *control_step(Lower *l, Node *n, const char *kernel, const void *params);
+Step *control_step(Lower *lower, Node *node, const char *kernel, const void *params);
 /* The number that the next step gets. */
-int32_t control_next(const Lower *l);
+int32_t control_next(const Lower *lower);
 /* All steps get the next number: so do those that this one goes on with. */
-void control_move(Step *s);
+void control_move(Step *step);
 /* A node that joins the parts. */
-Tensor *control_concat(Node *n, Tensor *const *part, int count, int axis);
+Tensor *control_concat(Node *node, Tensor *const *part, int count, int axis);
 
 #endif

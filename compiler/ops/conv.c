@@ -10,193 +10,201 @@
 #include "ops/pack.h"
 #include "ops/window.h"
 
-static const int64_t *weight_taps(const Node *n)
+static const int64_t *weight_taps(const Node *node)
 {
-    const Shape *w = infer_shape(n, 1);
-    const int spatial = window_rank(n);
+    const Shape *w = infer_shape(node, 1);
+    const int spatial = window_rank(node);
     if (w->rank != spatial + 2)
-        fail_node(n, STATUS_MALFORMED, NULL, "its weights have %d dimensions, its image %d",
+        fail_node(node, STATUS_MALFORMED, NULL, "its weights have %d dimensions, its image %d",
                   w->rank, spatial + 2);
     return w->dim + 2;
 }
 
-static int64_t groups_of(const Node *n, int64_t channels)
+static int64_t groups_of(const Node *node, int64_t channels)
 {
-    const int64_t groups = node_int(n, "group", 1);
+    const int64_t groups = node_int(node, "group", 1);
     if (groups < 1 || channels % groups)
-        fail_node(n, STATUS_MALFORMED, NULL, "%lld channels do not divide into %lld groups",
+        fail_node(node, STATUS_MALFORMED, NULL, "%lld channels do not divide into %lld groups",
                   (long long)channels, (long long)groups);
     return groups;
 }
 
-static void check_bias(const Node *n, int64_t channels)
+static void check_bias(const Node *node, int64_t channels)
 {
-    if (node_in(n, 2) && shape_count(infer_shape(n, 2)) != channels)
-        fail_node(n, STATUS_MALFORMED, NULL, "its bias has shape %s for %lld channels",
-                  shape_text(n->graph->arena, infer_shape(n, 2)), (long long)channels);
+    if (node_in(node, 2) && shape_count(infer_shape(node, 2)) != channels)
+        fail_node(node, STATUS_MALFORMED, NULL, "its bias has shape %s for %lld channels",
+                  shape_text(node->graph->arena, infer_shape(node, 2)), (long long)channels);
 }
 
-void infer_conv(Node *n)
+void infer_conv(Node *node)
 {
-    const Window w = window_of(n, weight_taps(n));
-    const Shape *k = infer_shape(n, 1);
-    const int64_t groups = groups_of(n, w.channels);
-    if (k->dim[1] != w.channels / groups || k->dim[0] % groups)
-        fail_node(n, STATUS_MALFORMED, NULL, "weights %s do not fit %lld channels in %lld groups",
-                  shape_text(n->graph->arena, k), (long long)w.channels, (long long)groups);
-    check_bias(n, k->dim[0]);
-    infer_out(n, 0, n->in[0]->dtype, window_shape(&w, k->dim[0]));
+    const Window window = window_of(node, weight_taps(node));
+    const Shape *k = infer_shape(node, 1);
+    const int64_t groups = groups_of(node, window.channels);
+    if (k->dim[1] != window.channels / groups || k->dim[0] % groups)
+        fail_node(node, STATUS_MALFORMED, NULL,
+                  "weights %s do not fit %lld channels in %lld groups",
+                  shape_text(node->graph->arena, k), (long long)window.channels, (long long)groups);
+    check_bias(node, k->dim[0]);
+    infer_out(node, 0, node->in[0]->dtype, window_shape(&window, k->dim[0]));
 }
 
-void infer_conv_transpose(Node *n)
+void infer_conv_transpose(Node *node)
 {
-    const Window w = window_transposed(n, weight_taps(n));
-    const Shape *k = infer_shape(n, 1);
-    const int64_t groups = groups_of(n, w.channels);
-    if (k->dim[0] != w.channels)
-        fail_node(n, STATUS_MALFORMED, NULL, "weights %s do not fit %lld channels",
-                  shape_text(n->graph->arena, k), (long long)w.channels);
-    check_bias(n, i64_mul(k->dim[1], groups));
-    infer_out(n, 0, n->in[0]->dtype, window_shape(&w, i64_mul(k->dim[1], groups)));
+    const Window window = window_transposed(node, weight_taps(node));
+    const Shape *k = infer_shape(node, 1);
+    const int64_t groups = groups_of(node, window.channels);
+    if (k->dim[0] != window.channels)
+        fail_node(node, STATUS_MALFORMED, NULL, "weights %s do not fit %lld channels",
+                  shape_text(node->graph->arena, k), (long long)window.channels);
+    check_bias(node, i64_mul(k->dim[1], groups));
+    infer_out(node, 0, node->in[0]->dtype, window_shape(&window, i64_mul(k->dim[1], groups)));
 }
 
-static int64_t macs_of(const Window *w, const int64_t *places, int64_t channels, int64_t other)
+static int64_t macs_of(const Window *window, const int64_t *places, int64_t channels, int64_t other)
 {
-    int64_t m = i64_mul(i64_mul(w->images, channels), other);
+    int64_t m = i64_mul(i64_mul(window->images, channels), other);
     for (int i = 0; i < WINDOW_DIMS; i++)
-        m = i64_mul(m, i64_mul(places[i], w->kernel[i]));
+        m = i64_mul(m, i64_mul(places[i], window->kernel[i]));
     return m;
 }
 
 /* The plain kernels; the activation follows as a step of its own. */
-static void lower_plain(Lower *l, Node *n, const char *kernel, const Window *w, int64_t groups,
-                        int64_t oc, int64_t macs)
+static void lower_plain(Lower *lower, Node *node, const char *kernel, const Window *window,
+                        int64_t groups, int64_t oc, int64_t macs)
 {
-    const Epilogue e = epilogue_of(n);
-    Tensor *out = n->out[0];
-    inlay_window_params p = { .groups = i32_checked(groups),
-                              .ic = i32_checked(w->channels / groups),
-                              .oc = i32_checked(oc) };
-    window_plain_params(w, &p, i64_mul(groups, oc));
-    Tensor *y = e.act || e.residual ? lower_temp(l, out->dtype, out->shape) : out;
-    Step *s = lower_step(l, n, lower_kernel(l, kernel, out->dtype), &p);
-    step_out(s, y);
-    step_in(s, n->in[0]);
-    step_in(s, n->in[1]);
-    step_in(s, node_in(n, 2) != e.residual ? node_in(n, 2) : NULL);
-    s->macs = macs;
+    const Epilogue epilogue = epilogue_of(node);
+    Tensor *out = node->out[0];
+    inlay_window_params params = { .groups = i32_checked(groups),
+                                   .ic = i32_checked(window->channels / groups),
+                                   .oc = i32_checked(oc) };
+    window_plain_params(window, &params, i64_mul(groups, oc));
+    Tensor *y = epilogue.act || epilogue.residual ? lower_temp(lower, out->dtype, out->shape) : out;
+    Step *step = lower_step(lower, node, lower_kernel(lower, kernel, out->dtype), &params);
+    step_out(step, y);
+    step_in(step, node->in[0]);
+    step_in(step, node->in[1]);
+    step_in(step, node_in(node, 2) != epilogue.residual ? node_in(node, 2) : NULL);
+    step->macs = macs;
     if (y != out)
-        lower_epilogue(l, n, &e, y);
+        lower_epilogue(lower, node, &epilogue, y);
 }
 
 /* Float32 images, channels last, with constant weights, and a bias that is constant or needs no
  * filling up. */
-static bool can_pack(const Node *n, const Epilogue *e)
+static bool can_pack(const Node *node, const Epilogue *epilogue)
 {
-    const Tensor *b = node_in(n, 2) != e->residual ? node_in(n, 2) : NULL;
-    return n->channels_last && n->in[0]->dtype == DT_F32 && n->in[1]->value && (!b || b->value);
+    const Tensor *b = node_in(node, 2) != epilogue->residual ? node_in(node, 2) : NULL;
+    return node->channels_last && node->in[0]->dtype == DT_F32 && node->in[1]->value &&
+           (!b || b->value);
 }
 
-static Tensor *bias_tensor(Lower *l, const Node *n, const Epilogue *e, int64_t groups, int64_t oc)
+static Tensor *bias_tensor(Lower *lower, const Node *node, const Epilogue *epilogue, int64_t groups,
+                           int64_t oc)
 {
-    const Tensor *b = node_in(n, 2) != e->residual ? node_in(n, 2) : NULL;
-    return pack_bias(l, b ? b->value : NULL, groups, oc);
+    const Tensor *b = node_in(node, 2) != epilogue->residual ? node_in(node, 2) : NULL;
+    return pack_bias(lower, b ? b->value : NULL, groups, oc);
 }
 
-static void finish_packed(Step *s, Node *n, const Window *w, const Epilogue *e, Tensor *weights,
-                          Tensor *bias, int64_t macs)
+static void finish_packed(Step *step, Node *node, const Window *window, const Epilogue *epilogue,
+                          Tensor *weights, Tensor *bias, int64_t macs)
 {
-    step_out(s, n->out[0]);
-    step_in(s, n->in[0]);
-    step_in(s, weights);
-    step_in(s, bias);
-    Operand *q = step_in(s, e->residual);
+    step_out(step, node->out[0]);
+    step_in(step, node->in[0]);
+    step_in(step, weights);
+    step_in(step, bias);
+    Operand *q = step_in(step, epilogue->residual);
     q->strided = true;
     q->rule.kind = ROWS_SAME;
     q->reuse = REUSE_ELEMENTWISE;
-    window_rows(w, s, s->operand, s->operand + 1);
-    operand_rows(q, s->units, s->operand[0].pixel);
-    s->macs = macs;
+    window_rows(window, step, step->operand, step->operand + 1);
+    operand_rows(q, step->units, step->operand[0].pixel);
+    step->macs = macs;
 }
 
-static void set_activation(inlay_conv_params *p, const Epilogue *e)
+static void set_activation(inlay_conv_params *params, const Epilogue *epilogue)
 {
-    p->clamp = epilogue_clamp(e);
-    p->act = epilogue_needs_pass(e) ? e->act : INLAY_ACT_NONE;
-    p->a = p->act || (p->clamp & 1) ? e->a : 0.0f;
-    p->b = p->act || (p->clamp & 2) ? e->b : 0.0f;
+    params->clamp = epilogue_clamp(epilogue);
+    params->act = epilogue_needs_pass(epilogue) ? epilogue->act : INLAY_ACT_NONE;
+    params->a = params->act || (params->clamp & 1) ? epilogue->a : 0.0f;
+    params->b = params->act || (params->clamp & 2) ? epilogue->b : 0.0f;
 }
 
-void lower_conv(Lower *l, Node *n)
+void lower_conv(Lower *lower, Node *node)
 {
-    const Epilogue e = epilogue_of(n);
-    Window w = window_of(n, weight_taps(n));
-    const int64_t groups = groups_of(n, w.channels), ic = w.channels / groups,
-                  oc = n->in[1]->shape.dim[0] / groups;
-    const int64_t macs = macs_of(&w, w.out, i64_mul(oc, groups), ic);
-    if (!can_pack(n, &e)) {
-        lower_plain(l, n, "conv_plain", &w, groups, oc, macs);
+    const Epilogue epilogue = epilogue_of(node);
+    Window window = window_of(node, weight_taps(node));
+    const int64_t groups = groups_of(node, window.channels);
+    const int64_t ic = window.channels / groups;
+    const int64_t oc = node->in[1]->shape.dim[0] / groups;
+    const int64_t macs = macs_of(&window, window.out, i64_mul(oc, groups), ic);
+    if (!can_pack(node, &epilogue)) {
+        lower_plain(lower, node, "conv_plain", &window, groups, oc, macs);
         return;
     }
-    const Recipe *weights = n->in[1]->value;
-    const int64_t tap = w.spatial == 2 ? window_thin(&w) : -1;
+    const Recipe *weights = node->in[1]->value;
+    const int64_t tap = window.spatial == 2 ? window_thin(&window) : -1;
     if (tap >= 0)
-        weights = recipe_slice(l->graph->store, weights, 2, tap, 1, 1);
-    window_upright(&w);
-    inlay_conv_params p = { .groups = i32_checked(groups),
-                            .ic = i32_checked(ic),
-                            .oc = i32_checked(oc),
-                            .width = l->pack_width };
-    window_conv_params(&w, &p);
-    set_activation(&p, &e);
-    const bool depthwise = groups > 1 && ic == 1 && oc == 1 && w.spatial < 3;
-    const bool line = p.iw == 1 && p.ow == 1 && p.kw == 1 && p.id == 1 && p.od == 1 && p.kd == 1 &&
-                      p.ih > 1 && (p.kh > 1 || p.sh > 1);
-    const char *kernel = depthwise ? (p.act ? "dwconv_act_f32" : "dwconv_f32")
-                         : line    ? (p.act ? "conv1d_act_f32" : "conv1d_f32")
-                         : p.act   ? "conv_act_f32"
-                                   : "conv_f32";
-    Step *s = lower_step(l, n, kernel, &p);
-    Tensor *bias = depthwise ? bias_tensor(l, n, &e, 1, groups) : bias_tensor(l, n, &e, groups, oc);
-    Tensor *packed =
-        depthwise ? pack_depthwise_weights(l, weights) : pack_conv_weights(l, weights, groups);
-    finish_packed(s, n, &w, &e, packed, bias, macs);
-    window_pixels(&w, s->operand + 1, depthwise ? INLAY_DW_TILE_MOST : INLAY_TILE_MOST);
+        weights = recipe_slice(lower->graph->store, weights, 2, tap, 1, 1);
+    window_upright(&window);
+    inlay_conv_params params = { .groups = i32_checked(groups),
+                                 .ic = i32_checked(ic),
+                                 .oc = i32_checked(oc),
+                                 .width = lower->pack_width };
+    window_conv_params(&window, &params);
+    set_activation(&params, &epilogue);
+    const bool depthwise = groups > 1 && ic == 1 && oc == 1 && window.spatial < 3;
+    const bool line = params.iw == 1 && params.ow == 1 && params.kw == 1 && params.id == 1 &&
+                      params.od == 1 && params.kd == 1 && params.ih > 1 &&
+                      (params.kh > 1 || params.sh > 1);
+    const char *kernel = depthwise    ? (params.act ? "dwconv_act_f32" : "dwconv_f32")
+                         : line       ? (params.act ? "conv1d_act_f32" : "conv1d_f32")
+                         : params.act ? "conv_act_f32"
+                                      : "conv_f32";
+    Step *step = lower_step(lower, node, kernel, &params);
+    Tensor *bias = depthwise ? bias_tensor(lower, node, &epilogue, 1, groups)
+                             : bias_tensor(lower, node, &epilogue, groups, oc);
+    Tensor *packed = depthwise ? pack_depthwise_weights(lower, weights)
+                               : pack_conv_weights(lower, weights, groups);
+    finish_packed(step, node, &window, &epilogue, packed, bias, macs);
+    window_pixels(&window, step->operand + 1, depthwise ? INLAY_DW_TILE_MOST : INLAY_TILE_MOST);
 }
 
-static void lower_deconv_packed(Lower *l, Node *n, const Window *w, const Epilogue *e,
-                                int64_t groups, int64_t oc, int64_t macs)
+static void lower_deconv_packed(Lower *lower, Node *node, const Window *window,
+                                const Epilogue *epilogue, int64_t groups, int64_t oc, int64_t macs)
 {
-    inlay_conv_params p = { .groups = i32_checked(groups),
-                            .ic = i32_checked(w->channels / groups),
-                            .oc = i32_checked(oc),
-                            .width = l->pack_width };
-    window_conv_params(w, &p);
-    set_activation(&p, e);
+    inlay_conv_params params = { .groups = i32_checked(groups),
+                                 .ic = i32_checked(window->channels / groups),
+                                 .oc = i32_checked(oc),
+                                 .width = lower->pack_width };
+    window_conv_params(window, &params);
+    set_activation(&params, epilogue);
     int64_t phases[WINDOW_DIMS];
     for (int i = 0; i < WINDOW_DIMS; i++)
-        phases[i] = w->stride[i] / inlay_gcd((int32_t)w->stride[i], (int32_t)w->dilation[i]);
-    p.kd = (int32_t)i64_ceil_div(w->kernel[0], phases[0]);
-    p.kh = (int32_t)i64_ceil_div(w->kernel[1], phases[1]);
-    p.kw = (int32_t)i64_ceil_div(w->kernel[2], phases[2]);
-    Step *s = lower_step(l, n, p.act ? "deconv_act_f32" : "deconv_f32", &p);
-    Tensor *bias = bias_tensor(l, n, e, groups, oc);
-    Tensor *packed = pack_deconv_weights(l, n->in[1]->value, groups, w->kernel, phases);
-    finish_packed(s, n, w, e, packed, bias, macs);
-    window_rows_transposed(w, s, s->operand, s->operand + 1);
+        phases[i] =
+            window->stride[i] / inlay_gcd((int32_t)window->stride[i], (int32_t)window->dilation[i]);
+    params.kd = (int32_t)i64_ceil_div(window->kernel[0], phases[0]);
+    params.kh = (int32_t)i64_ceil_div(window->kernel[1], phases[1]);
+    params.kw = (int32_t)i64_ceil_div(window->kernel[2], phases[2]);
+    Step *step = lower_step(lower, node, params.act ? "deconv_act_f32" : "deconv_f32", &params);
+    Tensor *bias = bias_tensor(lower, node, epilogue, groups, oc);
+    Tensor *packed = pack_deconv_weights(lower, node->in[1]->value, groups, window->kernel, phases);
+    finish_packed(step, node, window, epilogue, packed, bias, macs);
+    window_rows_transposed(window, step, step->operand, step->operand + 1);
 }
 
-void lower_conv_transpose(Lower *l, Node *n)
+void lower_conv_transpose(Lower *lower, Node *node)
 {
-    const Epilogue e = epilogue_of(n);
-    Window w = window_transposed(n, weight_taps(n));
-    const int64_t groups = groups_of(n, w.channels), oc = n->in[1]->shape.dim[1],
-                  macs = macs_of(&w, w.in, w.channels, oc);
-    const bool packed = (w.spatial < 3 || groups == 1) && can_pack(n, &e);
+    const Epilogue epilogue = epilogue_of(node);
+    Window window = window_transposed(node, weight_taps(node));
+    const int64_t groups = groups_of(node, window.channels);
+    const int64_t oc = node->in[1]->shape.dim[1];
+    const int64_t macs = macs_of(&window, window.in, window.channels, oc);
+    const bool packed = (window.spatial < 3 || groups == 1) && can_pack(node, &epilogue);
     if (packed)
-        window_upright(&w);
+        window_upright(&window);
     if (packed)
-        lower_deconv_packed(l, n, &w, &e, groups, oc, macs);
+        lower_deconv_packed(lower, node, &window, &epilogue, groups, oc, macs);
     else
-        lower_plain(l, n, "deconv_plain", &w, groups, oc, macs);
+        lower_plain(lower, node, "deconv_plain", &window, groups, oc, macs);
 }

@@ -17,14 +17,14 @@
 /* For infer functions: result i (infer_out() done) has along `axis` at most its size, the real one
  * being what the node writes to a result of its own, int64 [1], which node_count() gives when it is
  * lowered. */
-void dynamic_out(Node *n, int i, int axis);
+void dynamic_out(Node *node, int i, int axis);
 /* Result i along `axis` has the same size as result k along its dynamic axis. */
-void dynamic_like(Node *n, int i, int axis, int k);
+void dynamic_like(Node *node, int i, int axis, int k);
 /* NULL: the sizes are known. */
-Tensor *node_count(const Node *n);
+Tensor *node_count(const Node *node);
 /* The shape that the file declares for result i where it is known, else `bound`; the rank must be
  * the same. */
-Shape dynamic_bound(const Node *n, int i, Shape bound);
+Shape dynamic_bound(const Node *node, int i, Shape bound);
 void dynamic_copy(Tensor *to, const Tensor *from);
 
 /* For nodes in the place of `at`: of each of the n tensors only the first `size` (int64 [1])
@@ -33,14 +33,14 @@ void dynamic_cut(const Node *at, int n, Tensor *const *t, int axis, Tensor *size
 
 /* For pass_infer. Before a node's infer function: true where it is a Shape or Size of such an
  * operand, now replaced. */
-bool dynamic_shape(Node *n);
+bool dynamic_shape(Node *node);
 /* After it. */
-void dynamic_results(Node *n);
+void dynamic_results(Node *node);
 /* After all: the results of the model get their last step, and their dims become results too. */
-void dynamic_outputs(Graph *g);
+void dynamic_outputs(Graph *graph);
 
 /* Does operand k, with its dynamic dimensions, pass? to[a]: the axis of the results that its axis a
  * becomes, -1: none. */
-bool dynamic_passes(const Node *n, int k, int *to);
+bool dynamic_passes(const Node *node, int k, int *to);
 
 #endif

@@ -9,73 +9,73 @@
  * does not let it pass. */
 typedef bool AxesFn(const Node *n, int k, int *to);
 
-static bool axes_same(const Node *n, int k, int *to)
+static bool axes_same(const Node *node, int k, int *to)
 {
-    for (int a = 0; a < n->in[k]->shape.rank; a++)
+    for (int a = 0; a < node->in[k]->shape.rank; a++)
         to[a] = a;
     return k == 0;
 }
 
 /* Broadcasting: the others must not be as long as the bound by chance. */
-static bool axes_elementwise(const Node *n, int k, int *to)
+static bool axes_elementwise(const Node *node, int k, int *to)
 {
-    const Tensor *t = n->in[k];
-    const int rank = n->out[0]->shape.rank;
-    for (int a = 0; a < t->shape.rank; a++) {
-        to[a] = a + rank - t->shape.rank;
-        for (int i = 0; i < n->n_in && t->dynamic >> a & 1u; i++) {
-            const Tensor *o = n->in[i];
+    const Tensor *tensor = node->in[k];
+    const int rank = node->out[0]->shape.rank;
+    for (int a = 0; a < tensor->shape.rank; a++) {
+        to[a] = a + rank - tensor->shape.rank;
+        for (int i = 0; i < node->n_in && tensor->dynamic >> a & 1u; i++) {
+            const Tensor *o = node->in[i];
             const int b = o ? to[a] - (rank - o->shape.rank) : -1;
             if (b < 0 || (o->shape.dim[b] == 1 && !(o->dynamic >> b & 1u)))
                 continue;
-            if (!(o->dynamic >> b & 1u) || o->size_id[b] != t->size_id[a])
+            if (!(o->dynamic >> b & 1u) || o->size_id[b] != tensor->size_id[a])
                 return false;
         }
     }
     return true;
 }
 
-static bool axes_transpose(const Node *n, int k, int *to)
+static bool axes_transpose(const Node *node, int k, int *to)
 {
     int64_t count;
-    const int64_t *perm = node_ints(n, "perm", &count);
-    const int rank = n->in[k]->shape.rank;
+    const int64_t *perm = node_ints(node, "perm", &count);
+    const int rank = node->in[k]->shape.rank;
     for (int i = 0; i < rank; i++)
         to[perm ? perm[i] : rank - 1 - i] = i;
     return true;
 }
 
-static const int64_t *axes_list(const Node *n, int64_t *count)
+static const int64_t *axes_list(const Node *node, int64_t *count)
 {
-    const int64_t *axes = node_ints(n, "axes", count);
-    return axes ? axes : infer_ints(n, 1, count);
+    const int64_t *axes = node_ints(node, "axes", count);
+    return axes ? axes : infer_ints(node, 1, count);
 }
 
-static bool axes_squeeze(const Node *n, int k, int *to)
+static bool axes_squeeze(const Node *node, int k, int *to)
 {
-    const Shape *s = &n->in[k]->shape;
+    const Shape *s = &node->in[k]->shape;
     int64_t count;
-    const int64_t *axes = axes_list(n, &count);
+    const int64_t *axes = axes_list(node, &count);
     bool gone[MAX_RANK] = { false };
     if (k > 0 || !axes)
         return false;
     for (int64_t i = 0; i < count; i++)
-        gone[node_axis(n, axes[i], s->rank)] = true;
+        gone[node_axis(node, axes[i], s->rank)] = true;
     for (int a = 0, at = 0; a < s->rank; a++)
         to[a] = gone[a] ? -1 : at++;
     return true;
 }
 
-static bool axes_unsqueeze(const Node *n, int k, int *to)
+static bool axes_unsqueeze(const Node *node, int k, int *to)
 {
-    const int rank = n->out[0]->shape.rank;
+    const int rank = node->out[0]->shape.rank;
     int64_t count;
-    const int64_t *axes = axes_list(n, &count);
+    const int64_t *axes = axes_list(node, &count);
     bool added[MAX_RANK] = { false };
     if (k > 0 || !axes)
         return false;
     for (int64_t i = 0; i < count; i++)
-        added[node_axis(n, axes[i], rank)] = true;
+        added[node_axis(node, axes[i], rank)] = true;
     for (int i = 0, a = 0; i < rank; i++)
         if (!added[i])
             to[a++] = i;
@@ -83,13 +83,14 @@ static bool axes_unsqueeze(const Node *n, int k, int *to)
 }
 
 /* Axes that stay whole. */
-static bool axes_slice(const Node *n, int k, int *to)
+static bool axes_slice(const Node *node, int k, int *to)
 {
-    const Shape *in = &n->in[k]->shape, *out = &n->out[0]->shape;
+    const Shape *in = &node->in[k]->shape;
+    const Shape *out = &node->out[0]->shape;
     int64_t count;
-    const int64_t *step = infer_ints(n, 4, &count);
-    for (int i = 1; i < n->n_in; i++)
-        if (n->in[i] && !n->in[i]->value)
+    const int64_t *step = infer_ints(node, 4, &count);
+    for (int i = 1; i < node->n_in; i++)
+        if (node->in[i] && !node->in[i]->value)
             return false;
     for (int64_t i = 0; i < count; i++)
         if (step[i] < 1)
@@ -99,79 +100,80 @@ static bool axes_slice(const Node *n, int k, int *to)
     return k == 0;
 }
 
-static bool axes_gather(const Node *n, int k, int *to)
+static bool axes_gather(const Node *node, int k, int *to)
 {
-    const int axis = node_axis(n, node_int(n, "axis", 0), n->in[0]->shape.rank),
-              more = n->in[1]->shape.rank - 1;
-    for (int a = 0; a < n->in[k]->shape.rank; a++)
+    const int axis = node_axis(node, node_int(node, "axis", 0), node->in[0]->shape.rank);
+    const int more = node->in[1]->shape.rank - 1;
+    for (int a = 0; a < node->in[k]->shape.rank; a++)
         to[a] = k == 1 ? axis + a : a < axis ? a : a == axis ? -1 : a + more;
     return true;
 }
 
-static bool axes_gather_nd(const Node *n, int k, int *to)
+static bool axes_gather_nd(const Node *node, int k, int *to)
 {
-    const int rank = n->in[k]->shape.rank;
+    const int rank = node->in[k]->shape.rank;
     for (int a = 0; a < rank; a++)
         to[a] = a < rank - 1 ? a : -1;
-    return k == 1 && !node_int(n, "batch_dims", 0);
+    return k == 1 && !node_int(node, "batch_dims", 0);
 }
 
 /* Softmax and LogSoftmax; until opset 12 all axes from `axis` on are one. */
-static bool axes_softmax(const Node *n, int k, int *to)
+static bool axes_softmax(const Node *node, int k, int *to)
 {
-    const bool flattens = n->op->since < 13;
-    const int64_t given = node_int(n, "axis", flattens ? 1 : -1);
-    const int rank = n->in[k]->shape.rank,
-              axis = node_axis(n, given, rank + (flattens && given >= 0));
+    const bool flattens = node->op->since < 13;
+    const int64_t given = node_int(node, "axis", flattens ? 1 : -1);
+    const int rank = node->in[k]->shape.rank;
+    const int axis = node_axis(node, given, rank + (flattens && given >= 0));
     for (int a = 0; a < rank; a++)
         to[a] = a < axis || (a > axis && !flattens) ? a : -1;
     return true;
 }
 
 /* Concat and Split: all axes but one. */
-static bool axes_but_one(const Node *n, int k, int *to)
+static bool axes_but_one(const Node *node, int k, int *to)
 {
-    const int axis =
-        node_axis(n, node_int(n, "axis", node_is(n, "Split") ? 0 : -1), n->in[k]->shape.rank);
-    for (int a = 0; a < n->in[k]->shape.rank; a++)
+    const int axis = node_axis(node, node_int(node, "axis", node_is(node, "Split") ? 0 : -1),
+                               node->in[k]->shape.rank);
+    for (int a = 0; a < node->in[k]->shape.rank; a++)
         to[a] = a == axis ? -1 : a;
-    for (int i = 0; i < n->n_in && node_is(n, "Concat"); i++)
-        for (int a = 0; a < n->in[k]->shape.rank; a++)
-            if (a != axis && n->in[k]->dynamic >> a & 1u &&
-                n->in[i]->size_id[a] != n->in[k]->size_id[a])
+    for (int i = 0; i < node->n_in && node_is(node, "Concat"); i++)
+        for (int a = 0; a < node->in[k]->shape.rank; a++)
+            if (a != axis && node->in[k]->dynamic >> a & 1u &&
+                node->in[i]->size_id[a] != node->in[k]->size_id[a])
                 return false;
-    return k == 0 || node_is(n, "Concat");
+    return k == 0 || node_is(node, "Concat");
 }
 
 /* MatMul and Gemm: rows of the first factor. */
-static bool axes_product(const Node *n, int k, int *to)
+static bool axes_product(const Node *node, int k, int *to)
 {
-    const int rank = n->in[k]->shape.rank, wide = n->out[0]->shape.rank;
+    const int rank = node->in[k]->shape.rank;
+    const int wide = node->out[0]->shape.rank;
     for (int a = 0; a < rank; a++)
         to[a] = a < rank - 1 ? a + wide - rank : -1;
     if (k != 0 || rank < 2)
         return false;
-    if (node_is(n, "Gemm"))
-        return !node_int(n, "transA", 0) &&
-               (!node_in(n, 2) || n->in[2]->shape.rank < 2 || n->in[2]->shape.dim[0] == 1);
+    if (node_is(node, "Gemm"))
+        return !node_int(node, "transA", 0) &&
+               (!node_in(node, 2) || node->in[2]->shape.rank < 2 || node->in[2]->shape.dim[0] == 1);
     for (int a = 0; a < rank - 2;
          a++) /* matrices beside matrices: the others must be one for all */
-        if (n->in[0]->dynamic >> a & 1u && n->in[1]->shape.rank > 2)
+        if (node->in[0]->dynamic >> a & 1u && node->in[1]->shape.rank > 2)
             return false;
     return true;
 }
 
-static bool axes_reduce(const Node *n, int k, int *to)
+static bool axes_reduce(const Node *node, int k, int *to)
 {
-    const int rank = n->in[k]->shape.rank;
+    const int rank = node->in[k]->shape.rank;
     int64_t count;
-    const int64_t *axes = axes_list(n, &count);
-    const bool keep = node_int(n, "keepdims", 1) != 0;
+    const int64_t *axes = axes_list(node, &count);
+    const bool keep = node_int(node, "keepdims", 1) != 0;
     bool gone[MAX_RANK] = { false };
     if (k > 0 || !axes || !count)
         return false;
     for (int64_t i = 0; i < count; i++)
-        gone[node_axis(n, axes[i], rank)] = true;
+        gone[node_axis(node, axes[i], rank)] = true;
     for (int a = 0, at = 0; a < rank; a++) {
         to[a] = gone[a] ? -1 : at;
         at += keep || !gone[a];
@@ -181,13 +183,15 @@ static bool axes_reduce(const Node *n, int k, int *to)
 
 /* The one dynamic axis becomes the one that the shape leaves open, as much lying before and behind
  * it as did. */
-static bool axes_reshape(const Node *n, int k, int *to)
+static bool axes_reshape(const Node *node, int k, int *to)
 {
-    const Tensor *t = n->in[0];
-    const Shape *in = &t->shape, *out = &n->out[0]->shape;
+    const Tensor *tensor = node->in[0];
+    const Shape *in = &tensor->shape;
+    const Shape *out = &node->out[0]->shape;
     int64_t count;
-    const int64_t *dims = infer_ints(n, 1, &count);
-    int open = -1, axis = -1;
+    const int64_t *dims = infer_ints(node, 1, &count);
+    int open = -1;
+    int axis = -1;
     if (k != 0 || !dims)
         return false;
     for (int i = 0; i < out->rank; i++)
@@ -195,7 +199,7 @@ static bool axes_reshape(const Node *n, int k, int *to)
             open = i;
     for (int a = 0; a < in->rank; a++) {
         to[a] = -1;
-        if (t->dynamic >> a & 1u)
+        if (tensor->dynamic >> a & 1u)
             axis = axis < 0 ? a : in->rank;
     }
     if (open < 0 || axis == in->rank || shape_product(in, 0, axis) != shape_product(out, 0, open))
@@ -204,28 +208,29 @@ static bool axes_reshape(const Node *n, int k, int *to)
     return shape_product(in, axis + 1, in->rank) == shape_product(out, open + 1, out->rank);
 }
 
-static bool axes_cumsum(const Node *n, int k, int *to)
+static bool axes_cumsum(const Node *node, int k, int *to)
 {
     int64_t count;
-    const int64_t *axis = infer_ints(n, 1, &count);
-    const int rank = n->in[k]->shape.rank;
+    const int64_t *axis = infer_ints(node, 1, &count);
+    const int rank = node->in[k]->shape.rank;
     if (k > 0 || !axis || count != 1)
         return false;
     for (int a = 0; a < rank; a++)
-        to[a] = a == node_axis(n, *axis, rank) ? -1 : a;
+        to[a] = a == node_axis(node, *axis, rank) ? -1 : a;
     return true;
 }
 
-static bool axes_arg(const Node *n, int k, int *to)
+static bool axes_arg(const Node *node, int k, int *to)
 {
-    const int rank = n->in[k]->shape.rank, axis = node_axis(n, node_int(n, "axis", 0), rank);
-    const bool keep = node_int(n, "keepdims", 1) != 0;
+    const int rank = node->in[k]->shape.rank;
+    const int axis = node_axis(node, node_int(node, "axis", 0), rank);
+    const bool keep = node_int(node, "keepdims", 1) != 0;
     for (int a = 0; a < rank; a++)
         to[a] = a == axis ? -1 : a - (a > axis && !keep);
     return true;
 }
 
-static AxesFn *axes_of(const Node *n)
+static AxesFn *axes_of(const Node *node)
 {
     static const struct {
         const char *op;
@@ -260,23 +265,23 @@ static AxesFn *axes_of(const Node *n)
         { "ArgMax", axes_arg },
         { "ArgMin", axes_arg },
     };
-    if (n->op->flags & OP_ELEMENTWISE)
+    if (node->op->flags & OP_ELEMENTWISE)
         return axes_elementwise;
-    if (*n->domain)
+    if (*node->domain)
         return NULL;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        if (node_is(n, rows[i].op))
+        if (node_is(node, rows[i].op))
             return rows[i].axes;
     return NULL;
 }
 
-bool dynamic_passes(const Node *n, int k, int *to)
+bool dynamic_passes(const Node *node, int k, int *to)
 {
-    AxesFn *axes = axes_of(n);
-    if (!axes || !axes(n, k, to))
+    AxesFn *axes = axes_of(node);
+    if (!axes || !axes(node, k, to))
         return false;
-    for (int a = 0; a < n->in[k]->shape.rank; a++)
-        if (n->in[k]->dynamic >> a & 1u && to[a] < 0)
+    for (int a = 0; a < node->in[k]->shape.rank; a++)
+        if (node->in[k]->dynamic >> a & 1u && to[a] < 0)
             return false;
     return true;
 }

@@ -22,26 +22,26 @@ typedef struct Equation {
     int64_t size[LABELS]; /* 0: not in use */
 } Equation;
 
-static _Noreturn void bad_equation(const Node *n)
+static _Noreturn void bad_equation(const Node *node)
 {
-    fail_node(n, STATUS_MALFORMED, NULL, "equation \"%s\" does not fit its operands",
-              node_string(n, "equation", ""));
+    fail_node(node, STATUS_MALFORMED, NULL, "equation \"%s\" does not fit its operands",
+              node_string(node, "equation", ""));
 }
 
 /* One term of the equation, up to ',' or '-' or the end; `dots` dimensions stand for "...". */
-static const char *parse_term(const Node *n, const char *c, Term *t, int dots)
+static const char *parse_term(const Node *node, const char *c, Term *term, int dots)
 {
-    t->rank = 0;
+    term->rank = 0;
     for (; *c && *c != ',' && *c != '-'; c++) {
         if (*c == ' ')
             continue;
         const bool ellipsis = !strncmp(c, "...", 3);
         if (!ellipsis && !isalpha((unsigned char)*c))
-            bad_equation(n);
+            bad_equation(node);
         for (int i = ellipsis ? dots : 1; i > 0; i--) {
-            if (t->rank == MAX_RANK)
-                bad_equation(n);
-            t->label[t->rank++] = ellipsis ? (char)i : *c;
+            if (term->rank == MAX_RANK)
+                bad_equation(node);
+            term->label[term->rank++] = ellipsis ? (char)i : *c;
         }
         if (ellipsis)
             c += 2;
@@ -50,7 +50,7 @@ static const char *parse_term(const Node *n, const char *c, Term *t, int dots)
 }
 
 /* Dimensions that "..." stands for in a term of a tensor of this rank. */
-static int dots_of(const Node *n, const char *c, int rank)
+static int dots_of(const Node *node, const char *c, int rank)
 {
     int letters = 0;
     bool ellipsis = false;
@@ -61,106 +61,107 @@ static int dots_of(const Node *n, const char *c, int rank)
             letters += *c != ' ';
     }
     if (letters > rank || (!ellipsis && letters != rank))
-        bad_equation(n);
+        bad_equation(node);
     return rank - letters;
 }
 
-static void add_sizes(const Node *n, Equation *e, const Term *t, const Shape *s)
+static void add_sizes(const Node *node, Equation *equation, const Term *term, const Shape *s)
 {
-    for (int i = 0; i < t->rank; i++) {
-        int64_t *size = e->size + t->label[i];
+    for (int i = 0; i < term->rank; i++) {
+        int64_t *size = equation->size + term->label[i];
         if (*size > 1 && s->dim[i] != 1 && s->dim[i] != *size)
-            bad_equation(n);
+            bad_equation(node);
         if (!*size || *size == 1)
             *size = s->dim[i];
     }
 }
 
 /* Without "->": "..." and then, in alphabetical order, the labels that occur once. */
-static void implicit_result(const Node *n, Equation *e, int dots)
+static void implicit_result(const Node *node, Equation *equation, int dots)
 {
-    e->out.rank = 0;
+    equation->out.rank = 0;
     for (int i = dots; i > 0; i--)
-        e->out.label[e->out.rank++] = (char)i;
+        equation->out.label[equation->out.rank++] = (char)i;
     for (int c = 'A'; c <= 'z'; c++) {
         int uses = 0;
-        for (int k = 0; k < n->n_in; k++)
-            for (int i = 0; i < e->in[k].rank; i++)
-                uses += e->in[k].label[i] == c;
+        for (int k = 0; k < node->n_in; k++)
+            for (int i = 0; i < equation->in[k].rank; i++)
+                uses += equation->in[k].label[i] == c;
         if (uses != 1)
             continue;
-        if (e->out.rank == MAX_RANK)
-            bad_equation(n);
-        e->out.label[e->out.rank++] = (char)c;
+        if (equation->out.rank == MAX_RANK)
+            bad_equation(node);
+        equation->out.label[equation->out.rank++] = (char)c;
     }
 }
 
-static void parse_equation(const Node *n, Equation *e)
+static void parse_equation(const Node *node, Equation *equation)
 {
-    const char *c = node_string(n, "equation", "");
+    const char *c = node_string(node, "equation", "");
     int most = 0;
-    memset(e, 0, sizeof *e);
-    e->in = NEW_ARRAY(n->graph->arena, Term, n->n_in);
-    for (int k = 0; k < n->n_in; k++) {
-        const Shape *s = infer_shape(n, k);
-        const int dots = dots_of(n, c, s->rank);
+    memset(equation, 0, sizeof *equation);
+    equation->in = NEW_ARRAY(node->graph->arena, Term, node->n_in);
+    for (int k = 0; k < node->n_in; k++) {
+        const Shape *s = infer_shape(node, k);
+        const int dots = dots_of(node, c, s->rank);
         if (dots > most)
             most = dots;
-        c = parse_term(n, c, e->in + k, dots);
-        if (k < n->n_in - 1 && *c++ != ',')
-            bad_equation(n);
-        add_sizes(n, e, e->in + k, s);
+        c = parse_term(node, c, equation->in + k, dots);
+        if (k < node->n_in - 1 && *c++ != ',')
+            bad_equation(node);
+        add_sizes(node, equation, equation->in + k, s);
     }
     if (*c == ',')
-        bad_equation(n);
+        bad_equation(node);
     if (!*c)
-        implicit_result(n, e, most);
-    else if (c[1] != '>' || *parse_term(n, c + 2, &e->out, most))
-        bad_equation(n);
-    for (int i = 0; i < e->out.rank; i++)
-        if (!e->size[(int)e->out.label[i]]) {
+        implicit_result(node, equation, most);
+    else if (c[1] != '>' || *parse_term(node, c + 2, &equation->out, most))
+        bad_equation(node);
+    for (int i = 0; i < equation->out.rank; i++)
+        if (!equation->size[(int)equation->out.label[i]]) {
             bool known = false;
-            for (int k = 0; k < n->n_in; k++)
-                for (int d = 0; d < e->in[k].rank; d++)
-                    known = known || e->in[k].label[d] == e->out.label[i];
+            for (int k = 0; k < node->n_in; k++)
+                for (int d = 0; d < equation->in[k].rank; d++)
+                    known = known || equation->in[k].label[d] == equation->out.label[i];
             if (!known)
-                bad_equation(n);
+                bad_equation(node);
         }
 }
 
-static Shape term_shape(const Equation *e, const Term *t)
+static Shape term_shape(const Equation *equation, const Term *term)
 {
-    Shape s = { .rank = t->rank };
-    for (int i = 0; i < t->rank; i++)
-        s.dim[i] = e->size[(int)t->label[i]];
+    Shape s = { .rank = term->rank };
+    for (int i = 0; i < term->rank; i++)
+        s.dim[i] = equation->size[(int)term->label[i]];
     return s;
 }
 
-void infer_einsum(Node *n)
+void infer_einsum(Node *node)
 {
-    Equation e;
-    parse_equation(n, &e);
-    for (int i = 1; i < n->n_in; i++)
-        if (n->in[i]->dtype != n->in[0]->dtype)
-            fail_node(n, STATUS_MALFORMED, NULL, "operands are of different types");
-    infer_out(n, 0, n->in[0]->dtype, term_shape(&e, &e.out));
+    Equation equation;
+    parse_equation(node, &equation);
+    for (int i = 1; i < node->n_in; i++)
+        if (node->in[i]->dtype != node->in[0]->dtype)
+            fail_node(node, STATUS_MALFORMED, NULL, "operands are of different types");
+    infer_out(node, 0, node->in[0]->dtype, term_shape(&equation, &equation.out));
 }
 
-static bool has_label(const Term *t, char label)
+static bool has_label(const Term *term, char label)
 {
-    for (int i = 0; i < t->rank; i++)
-        if (t->label[i] == label)
+    for (int i = 0; i < term->rank; i++)
+        if (term->label[i] == label)
             return true;
     return false;
 }
 
 /* Stride of a label: a label that occurs twice walks the diagonal; a size of 1 repeats. */
-static int64_t label_stride(const Term *t, const Shape *s, char label)
+static int64_t label_stride(const Term *term, const Shape *s, char label)
 {
-    int64_t stride[MAX_RANK], sum = 0;
+    int64_t stride[MAX_RANK];
+    int64_t sum = 0;
     shape_strides(s, stride);
-    for (int i = 0; i < t->rank; i++)
-        if (t->label[i] == label && s->dim[i] != 1)
+    for (int i = 0; i < term->rank; i++)
+        if (term->label[i] == label && s->dim[i] != 1)
             sum += stride[i];
     return sum;
 }
@@ -186,17 +187,17 @@ static int summed_labels(const Side *a, const Side *b, const Term *out, char *la
     return count;
 }
 
-static void set_loop(const Equation *e, const Side *a, const Side *b, char label, int32_t *n,
+static void set_loop(const Equation *equation, const Side *a, const Side *b, char label, int32_t *n,
                      int32_t *sa, int32_t *sb)
 {
-    *n = i32_checked(e->size[(int)label]);
+    *n = i32_checked(equation->size[(int)label]);
     *sa = i32_checked(label_stride(&a->term, &a->tensor->shape, label));
     *sb = i32_checked(label_stride(&b->term, &b->tensor->shape, label));
 }
 
 /* out = a b, summed over the labels that `out` does not have. */
-static void contract(Lower *l, Node *n, const Equation *e, Side a, Side b, const Term *out,
-                     Tensor *y)
+static void contract(Lower *lower, Node *node, const Equation *equation, Side a, Side b,
+                     const Term *out, Tensor *y)
 {
     char summed[2 * MAX_RANK];
     if (out->rank && label_stride(&a.term, &a.tensor->shape, out->label[out->rank - 1]) == 1 &&
@@ -207,83 +208,86 @@ static void contract(Lower *l, Node *n, const Equation *e, Side a, Side b, const
     }
     const int count = summed_labels(&a, &b, out, summed);
     if (count > MAX_RANK)
-        fail_node(n, STATUS_UNSUPPORTED, NULL, "sums over more than %d labels", MAX_RANK);
+        fail_node(node, STATUS_UNSUPPORTED, NULL, "sums over more than %d labels", MAX_RANK);
     for (int i = 0; i < count - 1; i++) /* the contiguous one innermost */
         if (label_stride(&a.term, &a.tensor->shape, summed[i]) == 1) {
             const char c = summed[i];
             summed[i] = summed[count - 1];
             summed[count - 1] = c;
         }
-    inlay_einsum_params p = {
+    inlay_einsum_params params = {
         .kept = out->rank ? out->rank : 1, .summed = count ? count : 1, .nk = { 1 }, .nr = { 1 }
     };
     for (int i = 0; i < out->rank; i++)
-        set_loop(e, &a, &b, out->label[i], p.nk + i, p.ak + i, p.bk + i);
+        set_loop(equation, &a, &b, out->label[i], params.nk + i, params.ak + i, params.bk + i);
     for (int i = 0; i < count; i++)
-        set_loop(e, &a, &b, summed[i], p.nr + i, p.ar + i, p.br + i);
-    Step *s = lower_step(l, n, lower_kernel(l, "einsum", y->dtype), &p);
-    step_out(s, y);
-    step_in(s, a.tensor);
-    step_in(s, b.tensor);
+        set_loop(equation, &a, &b, summed[i], params.nr + i, params.ar + i, params.br + i);
+    Step *step = lower_step(lower, node, lower_kernel(lower, "einsum", y->dtype), &params);
+    step_out(step, y);
+    step_in(step, a.tensor);
+    step_in(step, b.tensor);
 }
 
 /* Labels of a and b that the result or an operand from `next` on still needs. */
-static Term needed_labels(const Node *n, const Equation *e, const Side *a, const Side *b, int next)
+static Term needed_labels(const Node *node, const Equation *equation, const Side *a, const Side *b,
+                          int next)
 {
     Term t = { .rank = 0 };
     const Term *const terms[] = { &a->term, &b->term };
     for (int k = 0; k < 2; k++)
         for (int i = 0; i < terms[k]->rank; i++) {
             const char c = terms[k]->label[i];
-            bool later = has_label(&e->out, c);
-            for (int j = next; j < n->n_in; j++)
-                later = later || has_label(e->in + j, c);
+            bool later = has_label(&equation->out, c);
+            for (int j = next; j < node->n_in; j++)
+                later = later || has_label(equation->in + j, c);
             if (!later || has_label(&t, c))
                 continue;
             if (t.rank == MAX_RANK)
-                fail_node(n, STATUS_UNSUPPORTED, NULL, "needs more than %d dimensions on the way",
-                          MAX_RANK);
+                fail_node(node, STATUS_UNSUPPORTED, NULL,
+                          "needs more than %d dimensions on the way", MAX_RANK);
             t.label[t.rank++] = c;
         }
     return t;
 }
 
-static Tensor *one(Lower *l, DType t)
+static Tensor *one(Lower *lower, DType type)
 {
     const float v = 1.0f;
     return lower_constant(
-        l, recipe_cast(l->graph->store, recipe_memory(l->graph->store, DT_F32, 0, NULL, &v), t));
+        lower, recipe_cast(lower->graph->store,
+                           recipe_memory(lower->graph->store, DT_F32, 0, NULL, &v), type));
 }
 
-void lower_einsum(Lower *l, Node *n)
+void lower_einsum(Lower *lower, Node *node)
 {
-    Equation e;
-    parse_equation(n, &e);
-    if (!tensor_count(n->out[0]))
+    Equation equation;
+    parse_equation(node, &equation);
+    if (!tensor_count(node->out[0]))
         return;
-    for (int i = 0; i < n->n_in; i++)
-        if (!tensor_count(n->in[i])) { /* a sum over nothing */
+    for (int i = 0; i < node->n_in; i++)
+        if (!tensor_count(node->in[i])) { /* a sum over nothing */
             const float zero = 0.0f;
             const int64_t shape = 1;
-            lower_fill(l, n, n->out[0],
-                       lower_constant(
-                           l, recipe_cast(l->graph->store,
-                                          recipe_memory(l->graph->store, DT_F32, 1, &shape, &zero),
-                                          n->out[0]->dtype)));
+            lower_fill(lower, node, node->out[0],
+                       lower_constant(lower, recipe_cast(lower->graph->store,
+                                                         recipe_memory(lower->graph->store, DT_F32,
+                                                                       1, &shape, &zero),
+                                                         node->out[0]->dtype)));
             return;
         }
-    Side acc = { e.in[0], n->in[0] };
-    if (n->n_in == 1) {
-        const Side scalar = { { .rank = 0 }, one(l, n->in[0]->dtype) };
-        contract(l, n, &e, acc, scalar, &e.out, n->out[0]);
+    Side acc = { equation.in[0], node->in[0] };
+    if (node->n_in == 1) {
+        const Side scalar = { { .rank = 0 }, one(lower, node->in[0]->dtype) };
+        contract(lower, node, &equation, acc, scalar, &equation.out, node->out[0]);
         return;
     }
-    for (int i = 1; i < n->n_in; i++) {
-        const Side next = { e.in[i], n->in[i] };
-        const bool last = i == n->n_in - 1;
-        const Term t = last ? e.out : needed_labels(n, &e, &acc, &next, i + 1);
-        Tensor *y = last ? n->out[0] : lower_temp(l, n->out[0]->dtype, term_shape(&e, &t));
-        contract(l, n, &e, acc, next, &t, y);
-        acc = (Side){ t, y };
+    for (int i = 1; i < node->n_in; i++) {
+        const Side next = { equation.in[i], node->in[i] };
+        const bool last = i == node->n_in - 1;
+        const Term term = last ? equation.out : needed_labels(node, &equation, &acc, &next, i + 1);
+        Tensor *y = last ? node->out[0]
+                         : lower_temp(lower, node->out[0]->dtype, term_shape(&equation, &term));
+        contract(lower, node, &equation, acc, next, &term, y);
+        acc = (Side){ term, y };
     }
 }

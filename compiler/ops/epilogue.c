@@ -4,36 +4,37 @@
 
 #include "kernels/window_plain.h"
 
-Epilogue epilogue_of(const Node *n)
+Epilogue epilogue_of(const Node *node)
 {
-    Epilogue e = { .act = (int)node_int(n, "act", INLAY_ACT_NONE),
-                   .a = node_float(n, "act_a", 0.0f),
-                   .b = node_float(n, "act_b", 0.0f) };
-    const int64_t residual = node_int(n, "residual", -1);
+    Epilogue epilogue = { .act = (int)node_int(node, "act", INLAY_ACT_NONE),
+                          .a = node_float(node, "act_a", 0.0f),
+                          .b = node_float(node, "act_b", 0.0f) };
+    const int64_t residual = node_int(node, "residual", -1);
     if (residual >= 0)
-        e.residual = node_in(n, (int)residual);
-    return e;
+        epilogue.residual = node_in(node, (int)residual);
+    return epilogue;
 }
 
-int epilogue_clamp(const Epilogue *e)
+int epilogue_clamp(const Epilogue *epilogue)
 {
-    if (e->act != INLAY_ACT_CLAMP)
+    if (epilogue->act != INLAY_ACT_CLAMP)
         return 0;
-    return (e->a > -INFINITY ? 1 : 0) | (e->b < INFINITY ? 2 : 0);
+    return (epilogue->a > -INFINITY ? 1 : 0) | (epilogue->b < INFINITY ? 2 : 0);
 }
 
-bool epilogue_needs_pass(const Epilogue *e)
+bool epilogue_needs_pass(const Epilogue *epilogue)
 {
-    return e->act != INLAY_ACT_NONE && e->act != INLAY_ACT_CLAMP;
+    return epilogue->act != INLAY_ACT_NONE && epilogue->act != INLAY_ACT_CLAMP;
 }
 
-void lower_epilogue(Lower *l, Node *n, const Epilogue *e, Tensor *y)
+void lower_epilogue(Lower *lower, Node *node, const Epilogue *epilogue, Tensor *y)
 {
-    const inlay_act_params p = {
-        .n = tensor_count(n->out[0]), .act = e->act, .a = e->a, .b = e->b
+    const inlay_act_params params = {
+        .n = tensor_count(node->out[0]), .act = epilogue->act, .a = epilogue->a, .b = epilogue->b
     };
-    Step *s = lower_step(l, n, lower_kernel(l, "act_whole", n->out[0]->dtype), &p);
-    step_out(s, n->out[0]);
-    step_in(s, y)->reuse = REUSE_ELEMENTWISE;
-    step_in(s, e->residual)->reuse = REUSE_ELEMENTWISE;
+    Step *step =
+        lower_step(lower, node, lower_kernel(lower, "act_whole", node->out[0]->dtype), &params);
+    step_out(step, node->out[0]);
+    step_in(step, y)->reuse = REUSE_ELEMENTWISE;
+    step_in(step, epilogue->residual)->reuse = REUSE_ELEMENTWISE;
 }

@@ -19,13 +19,13 @@ typedef struct Epilogue {
     Tensor *residual; /* NULL: none */
 } Epilogue;
 
-Epilogue epilogue_of(const Node *n);
+Epilogue epilogue_of(const Node *node);
 /* The clamp a kernel's tile does by itself: bit 0 a lower bound, bit 1 an upper bound; 0 where the
  * activation is none or no clamp. */
-int epilogue_clamp(const Epilogue *e);
+int epilogue_clamp(const Epilogue *epilogue);
 /* Does it need the kernel with the second pass? */
-bool epilogue_needs_pass(const Epilogue *e);
-/* A step of its own, after kernels that know no epilogue: output 0 of n = act(y + residual). */
-void lower_epilogue(Lower *l, Node *n, const Epilogue *e, Tensor *y);
+bool epilogue_needs_pass(const Epilogue *epilogue);
+/* A step of its own, after kernels that know no epilogue: output 0 of node = act(y + residual). */
+void lower_epilogue(Lower *lower, Node *node, const Epilogue *epilogue, Tensor *y);
 
 #endif

@@ -11,9 +11,9 @@ static Node *make(const Node *at, const char *domain, const char *op, int n_in, 
     Tensor **out = NEW_ARRAY(g->arena, Tensor *, n_out);
     for (int i = 0; i < n_out; i++)
         out[i] = graph_add_tensor(g, NULL, DT_NONE, (Shape){ .rank = -1 });
-    Node *n = graph_insert_node(g, at, domain, op, n_in, in, n_out, out);
-    n->version = *domain ? 1 : OPSET_NEWEST;
-    return n;
+    Node *node = graph_insert_node(g, at, domain, op, n_in, in, n_out, out);
+    node->version = *domain ? 1 : OPSET_NEWEST;
+    return node;
 }
 
 Node *expand_node(const Node *at, const char *op, int n_in, Tensor *const *in, int n_out)
@@ -50,13 +50,13 @@ Tensor *expand_binary(const Node *at, const char *op, Tensor *a, Tensor *b)
     return expand_done(expand_node(at, op, 2, in, 1));
 }
 
-Tensor *expand_cast(const Node *at, Tensor *t, DType to)
+Tensor *expand_cast(const Node *at, Tensor *tensor, DType to)
 {
-    if (!t || t->dtype == to)
-        return t;
-    Node *n = expand_node(at, "Cast", 1, &t, 1);
-    node_set_int(n, "to", to);
-    return expand_done(n);
+    if (!tensor || tensor->dtype == to)
+        return tensor;
+    Node *node = expand_node(at, "Cast", 1, &tensor, 1);
+    node_set_int(node, "to", to);
+    return expand_done(node);
 }
 
 void expand_operand(Node *at, int i, DType to)
@@ -66,44 +66,44 @@ void expand_operand(Node *at, int i, DType to)
     node_set_inputs(at, at->n_in, in);
 }
 
-Tensor *expand_reshape(const Node *at, Tensor *t, int rank, const int64_t *dims)
+Tensor *expand_reshape(const Node *at, Tensor *tensor, int rank, const int64_t *dims)
 {
     const Shape s = shape_of(rank, dims);
-    if (shape_equal(&t->shape, &s))
-        return t;
-    return expand_binary(at, "Reshape", t, expand_i64s(at, rank, dims));
+    if (shape_equal(&tensor->shape, &s))
+        return tensor;
+    return expand_binary(at, "Reshape", tensor, expand_i64s(at, rank, dims));
 }
 
-Tensor *expand_unsqueeze(const Node *at, Tensor *t, int axis)
+Tensor *expand_unsqueeze(const Node *at, Tensor *tensor, int axis)
 {
-    Shape s = { .rank = t->shape.rank + 1 };
+    Shape s = { .rank = tensor->shape.rank + 1 };
     for (int i = 0; i < s.rank; i++)
-        s.dim[i] = i == axis ? 1 : t->shape.dim[i - (i > axis)];
-    return expand_reshape(at, t, s.rank, s.dim);
+        s.dim[i] = i == axis ? 1 : tensor->shape.dim[i - (i > axis)];
+    return expand_reshape(at, tensor, s.rank, s.dim);
 }
 
-Tensor *expand_transpose(const Node *at, Tensor *t, const int64_t *perm)
+Tensor *expand_transpose(const Node *at, Tensor *tensor, const int64_t *perm)
 {
-    Node *n = expand_node(at, "Transpose", 1, &t, 1);
-    node_set_ints(n, "perm", t->shape.rank, perm);
-    return expand_done(n);
+    Node *node = expand_node(at, "Transpose", 1, &tensor, 1);
+    node_set_ints(node, "perm", tensor->shape.rank, perm);
+    return expand_done(node);
 }
 
-Tensor *expand_slice(const Node *at, Tensor *t, int axis, int64_t from, int64_t to)
+Tensor *expand_slice(const Node *at, Tensor *tensor, int axis, int64_t from, int64_t to)
 {
     const int64_t a = axis;
-    Tensor *in[] = { t, expand_i64s(at, 1, &from), expand_i64s(at, 1, &to),
+    Tensor *in[] = { tensor, expand_i64s(at, 1, &from), expand_i64s(at, 1, &to),
                      expand_i64s(at, 1, &a) };
-    if (from == 0 && to == t->shape.dim[axis])
-        return t;
+    if (from == 0 && to == tensor->shape.dim[axis])
+        return tensor;
     return expand_done(expand_node(at, "Slice", 4, in, 1));
 }
 
-Tensor *expand_number(const Node *at, double value, DType t)
+Tensor *expand_number(const Node *at, double value, DType type)
 {
     Store *s = at->graph->store;
     return graph_add_constant(at->graph, NULL,
-                              recipe_cast(s, recipe_memory(s, DT_F64, 0, NULL, &value), t));
+                              recipe_cast(s, recipe_memory(s, DT_F64, 0, NULL, &value), type));
 }
 
 Tensor *expand_floats(const Node *at, int64_t n, const float *values)
@@ -128,9 +128,9 @@ static void take(Graph *g, const Node *at, Tensor *old, Tensor *made)
     else if (made->producer && made->producer->graph == g && made->producer->version)
         graph_take_name(g, old, made);
     else {
-        Node *n = graph_insert_node(g, at, "", "Identity", 1, &made, 1, &old);
-        n->version = OPSET_NEWEST;
-        graph_root(g)->infer_node(n);
+        Node *node = graph_insert_node(g, at, "", "Identity", 1, &made, 1, &old);
+        node->version = OPSET_NEWEST;
+        graph_root(g)->infer_node(node);
     }
 }
 
@@ -147,8 +147,8 @@ void expand_finish(Node *at, int n, Tensor *const *result)
                       out[i]->name);
 }
 
-void lower_expanded(Lower *l, Node *n)
+void lower_expanded(Lower *lower, Node *node)
 {
-    (void)l;
-    fail_node(n, STATUS_INTERNAL, NULL, "was not expanded");
+    (void)lower;
+    fail_node(node, STATUS_INTERNAL, NULL, "was not expanded");
 }

@@ -21,17 +21,17 @@ void expand_copy_attrs(Node *made, const Node *at);
 /* Nodes without attributes and of one result. */
 Tensor *expand_unary(const Node *at, const char *op, Tensor *a);
 Tensor *expand_binary(const Node *at, const char *op, Tensor *a, Tensor *b);
-/* The others that are wanted often. cast: t itself where it is of that type. */
-Tensor *expand_cast(const Node *at, Tensor *t, DType to);
+/* The others that are wanted often. cast: tensor itself where it is of that type. */
+Tensor *expand_cast(const Node *at, Tensor *tensor, DType to);
 /* Operand i of `at` itself becomes its cast. */
 void expand_operand(Node *at, int i, DType to);
-Tensor *expand_unsqueeze(const Node *at, Tensor *t, int axis);
-Tensor *expand_reshape(const Node *at, Tensor *t, int rank, const int64_t *dims);
-Tensor *expand_transpose(const Node *at, Tensor *t, const int64_t *perm);
+Tensor *expand_unsqueeze(const Node *at, Tensor *tensor, int axis);
+Tensor *expand_reshape(const Node *at, Tensor *tensor, int rank, const int64_t *dims);
+Tensor *expand_transpose(const Node *at, Tensor *tensor, const int64_t *perm);
 /* Elements [from, to) of an axis. */
-Tensor *expand_slice(const Node *at, Tensor *t, int axis, int64_t from, int64_t to);
+Tensor *expand_slice(const Node *at, Tensor *tensor, int axis, int64_t from, int64_t to);
 /* Constants. */
-Tensor *expand_number(const Node *at, double value, DType t);
+Tensor *expand_number(const Node *at, double value, DType type);
 Tensor *expand_floats(const Node *at, int64_t n, const float *values);
 Tensor *expand_i64s(const Node *at, int64_t n, const int64_t *values);
 

@@ -21,47 +21,53 @@ static const struct {
     { "gated_delta", true, true },
 };
 
-static void check_rule(const Node *n)
+static void check_rule(const Node *node)
 {
-    const char *rule = node_string(n, "update_rule", "gated_delta");
+    const char *rule = node_string(node, "update_rule", "gated_delta");
     for (size_t i = 0; i < sizeof update_rules / sizeof *update_rules; i++)
         if (!strcmp(rule, update_rules[i].name)) {
-            if (!node_in(n, 4) == update_rules[i].decay || !node_in(n, 5) == update_rules[i].rate)
-                fail_node(n, STATUS_MALFORMED, NULL, "update_rule %s %s a decay and %s a rate",
+            if (!node_in(node, 4) == update_rules[i].decay ||
+                !node_in(node, 5) == update_rules[i].rate)
+                fail_node(node, STATUS_MALFORMED, NULL, "update_rule %s %s a decay and %s a rate",
                           rule, update_rules[i].decay ? "needs" : "has not",
                           update_rules[i].rate ? "needs" : "has not");
             return;
         }
-    fail_node(n, STATUS_MALFORMED, NULL, "unknown update_rule \"%s\"", rule);
+    fail_node(node, STATUS_MALFORMED, NULL, "unknown update_rule \"%s\"", rule);
 }
 
 /* The last dimension of an operand [batch][steps][...]. */
-static int64_t width_of(const Node *n, int i)
+static int64_t width_of(const Node *node, int i)
 {
-    const Shape *s = infer_shape(n, i), *q = infer_shape(n, 0);
-    if (s->rank != 3 || q->rank != 3 || s->dim[0] != q->dim[0] || s->dim[1] != q->dim[1])
-        fail_node(n, STATUS_MALFORMED, NULL, "input %d is %s, not [batch][steps][...]", i,
-                  shape_text(n->graph->arena, s));
-    return s->dim[2];
+    const Shape *shape = infer_shape(node, i);
+    const Shape *q = infer_shape(node, 0);
+    if (shape->rank != 3 || q->rank != 3 || shape->dim[0] != q->dim[0] ||
+        shape->dim[1] != q->dim[1])
+        fail_node(node, STATUS_MALFORMED, NULL, "input %d is %s, not [batch][steps][...]", i,
+                  shape_text(node->graph->arena, shape));
+    return shape->dim[2];
 }
 
-static inlay_linear_attention_params linear_of(const Node *n)
+static inlay_linear_attention_params linear_of(const Node *node)
 {
-    const int64_t queries = node_int(n, "q_num_heads", 0), heads = node_int(n, "kv_num_heads", 0);
-    const int64_t q = width_of(n, 0), k = width_of(n, 1), v = width_of(n, 2),
-                  decays = node_in(n, 4) ? width_of(n, 4) : 0,
-                  rates = node_in(n, 5) ? width_of(n, 5) : 0;
-    check_rule(n);
+    const int64_t queries = node_int(node, "q_num_heads", 0);
+    const int64_t heads = node_int(node, "kv_num_heads", 0);
+    const int64_t q = width_of(node, 0);
+    const int64_t k = width_of(node, 1);
+    const int64_t v = width_of(node, 2);
+    const int64_t decays = node_in(node, 4) ? width_of(node, 4) : 0;
+    const int64_t rates = node_in(node, 5) ? width_of(node, 5) : 0;
+    check_rule(node);
     if (heads < 1 || queries < heads || queries % heads || q % queries || k % heads || v % heads ||
         q / queries != k / heads)
-        fail_node(n, STATUS_MALFORMED, NULL, "its heads do not divide queries, keys and values");
+        fail_node(node, STATUS_MALFORMED, NULL, "its heads do not divide queries, keys and values");
     if ((decays && decays != heads && decays != k) || (rates && rates != heads && rates != 1))
-        fail_node(n, STATUS_MALFORMED, NULL, "its decay or rate does not fit %lld heads",
+        fail_node(node, STATUS_MALFORMED, NULL, "its decay or rate does not fit %lld heads",
                   (long long)heads);
-    const float scale = node_float(n, "scale", 0.0f);
+    const float scale = node_float(node, "scale", 0.0f);
     return (inlay_linear_attention_params){
-        .batch = i32_checked(n->in[0]->shape.dim[0]),
-        .steps = i32_checked(n->in[0]->shape.dim[1]),
+        .batch = i32_checked(node->in[0]->shape.dim[0]),
+        .steps = i32_checked(node->in[0]->shape.dim[1]),
         .heads = i32_checked(heads),
         .group = i32_checked(queries / heads),
         .d = i32_checked(k / heads),
@@ -72,86 +78,96 @@ static inlay_linear_attention_params linear_of(const Node *n)
     };
 }
 
-void infer_linear_attention(Node *n)
+void infer_linear_attention(Node *node)
 {
-    const inlay_linear_attention_params p = linear_of(n);
-    const Tensor *past = node_in(n, 3);
-    const Shape state = shape_of(4, (const int64_t[]){ p.batch, p.heads, p.d, p.v });
-    if (past && !shape_equal(infer_shape(n, 3), &state))
-        fail_node(n, STATUS_MALFORMED, NULL, "its state is %s, not %s",
-                  shape_text(n->graph->arena, &past->shape), shape_text(n->graph->arena, &state));
-    infer_out(n, 0, n->in[0]->dtype,
-              shape_of(3, (const int64_t[]){ p.batch, p.steps,
-                                             i64_mul(i64_mul(p.heads, p.group), p.v) }));
-    infer_out(n, 1, past ? past->dtype : n->in[0]->dtype, state);
+    const inlay_linear_attention_params params = linear_of(node);
+    const Tensor *past = node_in(node, 3);
+    const Shape state =
+        shape_of(4, (const int64_t[]){ params.batch, params.heads, params.d, params.v });
+    if (past && !shape_equal(infer_shape(node, 3), &state))
+        fail_node(node, STATUS_MALFORMED, NULL, "its state is %s, not %s",
+                  shape_text(node->graph->arena, &past->shape),
+                  shape_text(node->graph->arena, &state));
+    infer_out(
+        node, 0, node->in[0]->dtype,
+        shape_of(3, (const int64_t[]){ params.batch, params.steps,
+                                       i64_mul(i64_mul(params.heads, params.group), params.v) }));
+    infer_out(node, 1, past ? past->dtype : node->in[0]->dtype, state);
 }
 
-void lower_linear_attention(Lower *l, Node *n)
+void lower_linear_attention(Lower *lower, Node *node)
 {
-    const inlay_linear_attention_params p = linear_of(n);
-    const Shape state = shape_of(4, (const int64_t[]){ p.batch, p.heads, p.d, p.v });
-    Step *s = lower_step(l, n, "linear_attention_f32", &p);
-    step_out(s, n->out[0]);
-    step_out(s, node_out(n, 1) ? n->out[1] : lower_temp(l, DT_F32, state));
+    const inlay_linear_attention_params params = linear_of(node);
+    const Shape state =
+        shape_of(4, (const int64_t[]){ params.batch, params.heads, params.d, params.v });
+    Step *step = lower_step(lower, node, "linear_attention_f32", &params);
+    step_out(step, node->out[0]);
+    step_out(step, node_out(node, 1) ? node->out[1] : lower_temp(lower, DT_F32, state));
     for (int i = 0; i < 6; i++)
-        step_in(s, node_in(n, i));
-    step_scratch(l, s, p.v * (int64_t)sizeof(float));
+        step_in(step, node_in(node, i));
+    step_scratch(lower, step, params.v * (int64_t)sizeof(float));
 }
 
 /* --- CausalConvWithState: the state [B][C][K - 1], or zeros, lies before the input --- */
 
-static Tensor *joined(const Node *n, Tensor *a, Tensor *b, int64_t axis)
+static Tensor *joined(const Node *node, Tensor *a, Tensor *b, int64_t axis)
 {
     Tensor *in[] = { a, b };
-    Node *c = expand_node(n, "Concat", 2, in, 1);
+    Node *c = expand_node(node, "Concat", 2, in, 1);
     node_set_int(c, "axis", axis);
     return expand_done(c);
 }
 
-static Tensor *zeros(const Node *n, DType t, Shape s)
+static Tensor *zeros(const Node *node, DType type, Shape shape)
 {
     const uint64_t zero = 0;
-    return graph_add_constant(n->graph, NULL,
-                              recipe_fill(n->graph->store, t, s.rank, s.dim, &zero));
+    return graph_add_constant(node->graph, NULL,
+                              recipe_fill(node->graph->store, type, shape.rank, shape.dim, &zero));
 }
 
-static Tensor *swish(const Node *n, Tensor *x, float alpha)
+static Tensor *swish(const Node *node, Tensor *x, float alpha)
 {
-    Node *made = expand_node(n, "Swish", 1, &x, 1);
+    Node *made = expand_node(node, "Swish", 1, &x, 1);
     node_set_float(made, "alpha", alpha);
     return expand_done(made);
 }
 
-void expand_causal_conv(Node *n)
+void expand_causal_conv(Node *node)
 {
-    const Shape x = *infer_shape(n, 0), w = *infer_shape(n, 1);
-    const char *act = node_string(n, "activation", "none");
+    const Shape x = *infer_shape(node, 0);
+    const Shape w = *infer_shape(node, 1);
+    const char *act = node_string(node, "activation", "none");
     if (x.rank != 3 || w.rank != 3 || w.dim[0] != x.dim[1] || w.dim[1] != 1 || w.dim[2] < 1)
-        fail_node(n, STATUS_MALFORMED, NULL, "its weights are no depthwise kernel for its input");
+        fail_node(node, STATUS_MALFORMED, NULL,
+                  "its weights are no depthwise kernel for its input");
     if (strcmp(act, "none") && strcmp(act, "silu") && strcmp(act, "swish"))
-        fail_node(n, STATUS_MALFORMED, NULL, "unknown activation \"%s\"", act);
+        fail_node(node, STATUS_MALFORMED, NULL, "unknown activation \"%s\"", act);
     const Shape state = shape_of(3, (const int64_t[]){ x.dim[0], x.dim[1], w.dim[2] - 1 });
-    Tensor *before = node_in(n, 3) ? n->in[3] : zeros(n, n->in[0]->dtype, state);
+    Tensor *before = node_in(node, 3) ? node->in[3] : zeros(node, node->in[0]->dtype, state);
     if (!shape_equal(&before->shape, &state))
-        fail_node(n, STATUS_MALFORMED, NULL, "its state is %s, not %s",
-                  shape_text(n->graph->arena, &before->shape), shape_text(n->graph->arena, &state));
-    Tensor *all = w.dim[2] > 1 ? joined(n, before, n->in[0], 2) : n->in[0],
-           *in[] = { all, n->in[1], node_in(n, 2) };
-    Node *conv = expand_node(n, "Conv", in[2] ? 3 : 2, in, 1);
+        fail_node(node, STATUS_MALFORMED, NULL, "its state is %s, not %s",
+                  shape_text(node->graph->arena, &before->shape),
+                  shape_text(node->graph->arena, &state));
+    Tensor *all = w.dim[2] > 1 ? joined(node, before, node->in[0], 2) : node->in[0];
+    Tensor *in[] = { all, node->in[1], node_in(node, 2) };
+    Node *conv = expand_node(node, "Conv", in[2] ? 3 : 2, in, 1);
     node_set_int(conv, "group", x.dim[1]);
     Tensor *y = expand_done(conv);
-    Tensor *result[] = { strcmp(act, "none") ? swish(n, y, 1.0f) : y,
-                         w.dim[2] > 1 ? expand_slice(n, all, 2, x.dim[2], x.dim[2] + w.dim[2] - 1)
-                                      : before };
-    expand_finish(n, 2, result);
+    Tensor *result[] = { strcmp(act, "none") ? swish(node, y, 1.0f) : y,
+                         w.dim[2] > 1
+                             ? expand_slice(node, all, 2, x.dim[2], x.dim[2] + w.dim[2] - 1)
+                             : before };
+    expand_finish(node, 2, result);
 }
 
-void expand_swiglu(Node *n)
+void expand_swiglu(Node *node)
 {
-    const Shape *a = infer_shape(n, 0), *b = infer_shape(n, 1);
+    const Shape *a = infer_shape(node, 0);
+    const Shape *b = infer_shape(node, 1);
     if (!shape_equal(a, b))
-        fail_node(n, STATUS_MALFORMED, NULL, "its operands are of shape %s and %s",
-                  shape_text(n->graph->arena, a), shape_text(n->graph->arena, b));
-    Tensor *y = expand_binary(n, "Mul", swish(n, n->in[0], node_float(n, "alpha", 1.0f)), n->in[1]);
-    expand_finish(n, 1, &y);
+        fail_node(node, STATUS_MALFORMED, NULL, "its operands are of shape %s and %s",
+                  shape_text(node->graph->arena, a), shape_text(node->graph->arena, b));
+    Tensor *y = expand_binary(
+        node, "Mul", swish(node, node->in[0], node_float(node, "alpha", 1.0f)), node->in[1]);
+    expand_finish(node, 1, &y);
 }

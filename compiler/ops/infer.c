@@ -10,130 +10,133 @@
 
 enum { LARGEST_BYTES_LOG2 = 40 };
 
-void fail_node(const Node *n, Status s, const char *help, const char *format, ...)
+void fail_node(const Node *node, Status status, const char *help, const char *format, ...)
 {
     char text[512];
     va_list args;
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    fail_at(s, node_loc(n), help, "%s", text);
+    fail_at(status, node_loc(node), help, "%s", text);
 }
 
-void infer_out(Node *n, int i, DType t, Shape s)
+void infer_out(Node *node, int i, DType type, Shape s)
 {
-    Tensor *o = node_out(n, i);
+    Tensor *o = node_out(node, i);
     if (!o)
         return;
     if (s.rank > MAX_RANK)
-        fail_node(n, STATUS_UNSUPPORTED, NULL, "its result has more than %d dimensions", MAX_RANK);
+        fail_node(node, STATUS_UNSUPPORTED, NULL, "its result has more than %d dimensions",
+                  MAX_RANK);
     for (int k = 0; k < s.rank; k++)
         if (s.dim[k] < 0)
-            fail_node(n, STATUS_MALFORMED, NULL, "its result would have a dimension of %lld",
+            fail_node(node, STATUS_MALFORMED, NULL, "its result would have a dimension of %lld",
                       (long long)s.dim[k]);
-    if (dtype_bytes(t, shape_count(&s)) >> LARGEST_BYTES_LOG2)
-        fail_node(n, STATUS_MALFORMED, NULL, "its result would be larger than a terabyte");
-    o->dtype = t;
+    if (dtype_bytes(type, shape_count(&s)) >> LARGEST_BYTES_LOG2)
+        fail_node(node, STATUS_MALFORMED, NULL, "its result would be larger than a terabyte");
+    o->dtype = type;
     o->shape = s;
 }
 
-const Shape *infer_shape(const Node *n, int i)
+const Shape *infer_shape(const Node *node, int i)
 {
-    const Tensor *t = node_in(n, i);
-    if (!t)
-        fail_node(n, STATUS_MALFORMED, NULL, "input %d is left out", i);
-    if (t->dtype == DT_STRING)
-        fail_node(n, STATUS_UNSUPPORTED,
+    const Tensor *tensor = node_in(node, i);
+    if (!tensor)
+        fail_node(node, STATUS_MALFORMED, NULL, "input %d is left out", i);
+    if (tensor->dtype == DT_STRING)
+        fail_node(node, STATUS_UNSUPPORTED,
                   "strings stay on the host: encode them as integers before the model",
-                  "input \"%s\" holds strings", t->name);
-    if (!shape_known(&t->shape))
-        fail_node(n, STATUS_UNSUPPORTED,
+                  "input \"%s\" holds strings", tensor->name);
+    if (!shape_known(&tensor->shape))
+        fail_node(node, STATUS_UNSUPPORTED,
                   "give sizes with --shape INPUT=1x3x224x224 or --dim SYMBOL=N, or values with "
                   "--const INPUT=FILE.pb",
-                  "the shape of input \"%s\" is not known", t->name);
-    return &t->shape;
+                  "the shape of input \"%s\" is not known", tensor->name);
+    return &tensor->shape;
 }
 
-int64_t infer_count(const Node *n, int i)
+int64_t infer_count(const Node *node, int i)
 {
-    return shape_count(infer_shape(n, i));
+    return shape_count(infer_shape(node, i));
 }
 
-const int64_t *infer_ints(const Node *n, int i, int64_t *count)
+const int64_t *infer_ints(const Node *node, int i, int64_t *count)
 {
     *count = 0;
-    return tensor_ints(n->graph, node_in(n, i), count);
+    return tensor_ints(node->graph, node_in(node, i), count);
 }
 
-Shape infer_broadcast(const Node *n, const Shape *a, const Shape *b)
+Shape infer_broadcast(const Node *node, const Shape *a, const Shape *b)
 {
-    Shape s = { .rank = a->rank > b->rank ? a->rank : b->rank };
-    for (int i = 0; i < s.rank; i++) {
-        const int ia = i - (s.rank - a->rank), ib = i - (s.rank - b->rank);
-        const int64_t da = ia < 0 ? 1 : a->dim[ia], db = ib < 0 ? 1 : b->dim[ib];
+    Shape shape = { .rank = a->rank > b->rank ? a->rank : b->rank };
+    for (int i = 0; i < shape.rank; i++) {
+        const int ia = i - (shape.rank - a->rank);
+        const int ib = i - (shape.rank - b->rank);
+        const int64_t da = ia < 0 ? 1 : a->dim[ia];
+        const int64_t db = ib < 0 ? 1 : b->dim[ib];
         if (da != db && da != 1 && db != 1)
-            fail_node(n, STATUS_MALFORMED, NULL, "shapes %s and %s do not broadcast",
-                      shape_text(n->graph->arena, a), shape_text(n->graph->arena, b));
-        s.dim[i] = da == 1 ? db : da;
+            fail_node(node, STATUS_MALFORMED, NULL, "shapes %s and %s do not broadcast",
+                      shape_text(node->graph->arena, a), shape_text(node->graph->arena, b));
+        shape.dim[i] = da == 1 ? db : da;
     }
-    return s;
+    return shape;
 }
 
-void infer_declared(Node *n, int i, DType t)
+void infer_declared(Node *node, int i, DType type)
 {
-    Tensor *o = node_out(n, i);
+    Tensor *o = node_out(node, i);
     if (!o)
         return;
     if (!shape_known(o->declared))
         fail_node(
-            n, STATUS_UNSUPPORTED,
+            node, STATUS_UNSUPPORTED,
             "bake the input with --const INPUT=FILE.pb, or declare the output's shape in the model",
             "the shape of its result depends on values known only at run time");
-    infer_out(n, i, t, *o->declared);
+    infer_out(node, i, type, *o->declared);
 }
 
-void infer_require(Node *n, int i, bool fits)
+void infer_require(Node *node, int i, bool fits)
 {
     if (!fits)
-        fail_node(n, STATUS_MALFORMED, NULL,
+        fail_node(node, STATUS_MALFORMED, NULL,
                   "its result is declared as %s, which cannot be: "
                   "the input is %s",
-                  shape_text(n->graph->arena, &n->out[i]->shape),
-                  shape_text(n->graph->arena, &n->in[0]->shape));
+                  shape_text(node->graph->arena, &node->out[i]->shape),
+                  shape_text(node->graph->arena, &node->in[0]->shape));
 }
 
-void infer_declared_as(Node *n, int i, DType t, Shape form)
+void infer_declared_as(Node *node, int i, DType type, Shape form)
 {
-    infer_declared(n, i, t);
-    const Tensor *o = node_out(n, i);
+    infer_declared(node, i, type);
+    const Tensor *o = node_out(node, i);
     if (!o)
         return;
     bool fits = o->shape.rank == form.rank;
     for (int k = 0; fits && k < form.rank; k++)
         fits = form.dim[k] < 0 || o->shape.dim[k] == form.dim[k];
-    infer_require(n, i, fits);
+    infer_require(node, i, fits);
 }
 
-void infer_same(Node *n)
+void infer_same(Node *node)
 {
-    infer_out(n, 0, n->in[0]->dtype, *infer_shape(n, 0));
+    infer_out(node, 0, node->in[0]->dtype, *infer_shape(node, 0));
 }
 
-static Shape broadcast_all(Node *n)
+static Shape broadcast_all(Node *node)
 {
-    Shape s = *infer_shape(n, 0);
-    for (int i = 1; i < n->n_in; i++)
-        if (n->in[i])
-            s = infer_broadcast(n, &s, infer_shape(n, i));
-    return s;
+    Shape shape = *infer_shape(node, 0);
+    for (int i = 1; i < node->n_in; i++)
+        if (node->in[i])
+            shape = infer_broadcast(node, &shape, infer_shape(node, i));
+    return shape;
 }
 
-void infer_elementwise(Node *n)
+void infer_elementwise(Node *node)
 {
-    infer_out(n, 0, n->in[0]->dtype, broadcast_all(n));
+    infer_out(node, 0, node->in[0]->dtype, broadcast_all(node));
 }
 
-void infer_compare(Node *n)
+void infer_compare(Node *node)
 {
-    infer_out(n, 0, DT_BOOL, broadcast_all(n));
+    infer_out(node, 0, DT_BOOL, broadcast_all(node));
 }

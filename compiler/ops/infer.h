@@ -6,30 +6,30 @@
 #include "ops/ops.h"
 
 /* Sets type and shape of output i; nothing where the output is left out. */
-void infer_out(Node *n, int i, DType t, Shape s);
+void infer_out(Node *node, int i, DType type, Shape shape);
 /* Shape of input i: fails with 69 ("open dimension", names --dim/--shape) where it is not known. */
-const Shape *infer_shape(const Node *n, int i);
+const Shape *infer_shape(const Node *node, int i);
 /* Elements of input i; fails likewise. */
-int64_t infer_count(const Node *n, int i);
+int64_t infer_count(const Node *node, int i);
 /* Integer values of input i: NULL where it is left out or not constant. */
-const int64_t *infer_ints(const Node *n, int i, int64_t *count);
+const int64_t *infer_ints(const Node *node, int i, int64_t *count);
 /* ONNX broadcasting of two shapes; fails with 65 at the node where they do not fit. */
-Shape infer_broadcast(const Node *n, const Shape *a, const Shape *b);
+Shape infer_broadcast(const Node *node, const Shape *a, const Shape *b);
 /* Values are inputs at run time: output i takes the shape the file declares; fails with 69, naming
  * --const, where it does not. */
-void infer_declared(Node *n, int i, DType t);
+void infer_declared(Node *node, int i, DType type);
 /* The same where some dimensions are known: a declared shape that is not of this form (-1: any)
  * fails with 65. */
-void infer_declared_as(Node *n, int i, DType t, Shape form);
+void infer_declared_as(Node *node, int i, DType type, Shape form);
 /* Fails with 65 where the declared shape, which output i has taken, cannot come from input 0. */
-void infer_require(Node *n, int i, bool fits);
+void infer_require(Node *node, int i, bool fits);
 
 /* Common whole functions. */
 void infer_same(Node *n);        /* output 0 is like input 0 */
 void infer_elementwise(Node *n); /* broadcast of all inputs, type of input 0 */
 void infer_compare(Node *n);     /* broadcast of all inputs, bool */
 
-_Noreturn void fail_node(const Node *n, Status s, const char *help, const char *format, ...)
+_Noreturn void fail_node(const Node *node, Status status, const char *help, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
 #endif

@@ -7,34 +7,35 @@
 
 enum { REDUCTION_NONE, REDUCTION_SUM, REDUCTION_MEAN };
 
-static int reduction_of(const Node *n)
+static int reduction_of(const Node *node)
 {
-    const char *r = node_string(n, "reduction", "mean");
+    const char *r = node_string(node, "reduction", "mean");
     if (!strcmp(r, "none"))
         return REDUCTION_NONE;
     if (!strcmp(r, "sum"))
         return REDUCTION_SUM;
     if (!strcmp(r, "mean"))
         return REDUCTION_MEAN;
-    fail_node(n, STATUS_MALFORMED, NULL, "unknown reduction \"%s\"", r);
+    fail_node(node, STATUS_MALFORMED, NULL, "unknown reduction \"%s\"", r);
 }
 
-void infer_loss(Node *n)
+void infer_loss(Node *node)
 {
-    const Shape *scores = infer_shape(n, 0), *labels = infer_shape(n, 1);
+    const Shape *scores = infer_shape(node, 0);
+    const Shape *labels = infer_shape(node, 1);
     if (scores->rank < 2 || labels->rank != scores->rank - 1)
-        fail_node(n, STATUS_MALFORMED, NULL, "labels must have one dimension less than scores");
-    if (n->in[1]->dtype != DT_I64 && n->in[1]->dtype != DT_I32)
-        fail_node(n, STATUS_MALFORMED, NULL, "labels must be int32 or int64");
-    if (node_in(n, 2) && tensor_count(n->in[2]) != scores->dim[1])
-        fail_node(n, STATUS_MALFORMED, NULL, "there must be one weight a class");
-    infer_out(n, 0, n->in[0]->dtype, reduction_of(n) ? shape_scalar() : *labels);
-    infer_out(n, 1, n->in[0]->dtype, *scores);
+        fail_node(node, STATUS_MALFORMED, NULL, "labels must have one dimension less than scores");
+    if (node->in[1]->dtype != DT_I64 && node->in[1]->dtype != DT_I32)
+        fail_node(node, STATUS_MALFORMED, NULL, "labels must be int32 or int64");
+    if (node_in(node, 2) && tensor_count(node->in[2]) != scores->dim[1])
+        fail_node(node, STATUS_MALFORMED, NULL, "there must be one weight a class");
+    infer_out(node, 0, node->in[0]->dtype, reduction_of(node) ? shape_scalar() : *labels);
+    infer_out(node, 1, node->in[0]->dtype, *scores);
 }
 
-static inlay_loss_params params_of(const Node *n)
+static inlay_loss_params params_of(const Node *node)
 {
-    const Shape *s = &n->in[0]->shape;
+    const Shape *s = &node->in[0]->shape;
     int64_t places = 1;
     for (int i = 2; i < s->rank; i++)
         places *= s->dim[i];
@@ -42,34 +43,36 @@ static inlay_loss_params params_of(const Node *n)
         .n = s->dim[0],
         .c = s->dim[1],
         .d = places,
-        .reduction = reduction_of(n),
-        .wide = n->in[1]->dtype == DT_I64,
-        .has_ignore = node_attr(n, "ignore_index") != NULL,
-        .ignore = node_int(n, "ignore_index", 0),
+        .reduction = reduction_of(node),
+        .wide = node->in[1]->dtype == DT_I64,
+        .has_ignore = node_attr(node, "ignore_index") != NULL,
+        .ignore = node_int(node, "ignore_index", 0),
     };
 }
 
-static void lower_likelihood(Lower *l, Node *n, Tensor *scores)
+static void lower_likelihood(Lower *lower, Node *node, Tensor *scores)
 {
-    const inlay_loss_params p = params_of(n);
-    Step *s = lower_step(l, n, lower_kernel(l, "nll_loss", scores->dtype), &p);
-    step_out(s, n->out[0]);
-    step_in(s, scores);
-    step_in(s, n->in[1]);
-    step_in(s, node_in(n, 2));
+    const inlay_loss_params params = params_of(node);
+    Step *step = lower_step(lower, node, lower_kernel(lower, "nll_loss", scores->dtype), &params);
+    step_out(step, node->out[0]);
+    step_in(step, scores);
+    step_in(step, node->in[1]);
+    step_in(step, node_in(node, 2));
 }
 
-void lower_nll_loss(Lower *l, Node *n)
+void lower_nll_loss(Lower *lower, Node *node)
 {
-    lower_likelihood(l, n, n->in[0]);
+    lower_likelihood(lower, node, node->in[0]);
 }
 
-void lower_softmax_cross_entropy(Lower *l, Node *n)
+void lower_softmax_cross_entropy(Lower *lower, Node *node)
 {
-    const inlay_loss_params p = params_of(n);
-    Tensor *log = node_out(n, 1) ? n->out[1] : lower_temp(l, n->in[0]->dtype, n->in[0]->shape);
-    Step *s = lower_step(l, n, lower_kernel(l, "log_softmax_classes", n->in[0]->dtype), &p);
-    step_out(s, log);
-    step_in(s, n->in[0]);
-    lower_likelihood(l, n, log);
+    const inlay_loss_params params = params_of(node);
+    Tensor *log = node_out(node, 1) ? node->out[1]
+                                    : lower_temp(lower, node->in[0]->dtype, node->in[0]->shape);
+    Step *step = lower_step(
+        lower, node, lower_kernel(lower, "log_softmax_classes", node->in[0]->dtype), &params);
+    step_out(step, log);
+    step_in(step, node->in[0]);
+    lower_likelihood(lower, node, log);
 }

@@ -9,18 +9,18 @@
 #include "ops/families.h"
 
 /* Does nobody ask for a byte of it? A body may do more than make its results. */
-static bool is_unwanted(const Node *n)
+static bool is_unwanted(const Node *node)
 {
-    for (int i = 0; i < n->n_out; i++)
-        if (n->out[i] && tensor_count(n->out[i]))
+    for (int i = 0; i < node->n_out; i++)
+        if (node->out[i] && tensor_count(node->out[i]))
             return false;
-    return n->n_out > 0 && !(n->op->flags & OP_CONTROL);
+    return node->n_out > 0 && !(node->op->flags & OP_CONTROL);
 }
 
-void lower_node(Lower *l, Node *n)
+void lower_node(Lower *l, Node *node)
 {
-    if (!is_unwanted(n))
-        n->op->lower(l, n);
+    if (!is_unwanted(node))
+        node->op->lower(l, node);
 }
 
 Step *lower_step(Lower *l, Node *n, const char *kernel, const void *params)
@@ -37,19 +37,20 @@ Step *lower_step(Lower *l, Node *n, const char *kernel, const void *params)
 }
 
 /* By two and two: most steps have few operands, and there may be many thousands of steps. */
-static void make_room(Arena *a, Step *s)
+static void make_room(Arena *arena, Step *step)
 {
-    const size_t room = s->room < 8 ? s->room + 2 : 2 * s->room;
-    s->operand = arena_grow(a, s->operand, s->room * sizeof *s->operand, room * sizeof *s->operand);
-    s->room = room;
+    const size_t room = step->room < 8 ? step->room + 2 : 2 * step->room;
+    step->operand = arena_grow(arena, step->operand, step->room * sizeof *step->operand,
+                               room * sizeof *step->operand);
+    step->room = room;
 }
 
-static Operand *add_operand(Step *s, Tensor *t)
+static Operand *add_operand(Step *step, Tensor *t)
 {
-    Lower *l = s->lower;
-    if ((size_t)s->n_operand == s->room)
-        make_room(l->arena, s);
-    Operand *o = s->operand + s->n_operand++;
+    Lower *l = step->lower;
+    if ((size_t)step->n_operand == step->room)
+        make_room(l->arena, step);
+    Operand *o = step->operand + step->n_operand++;
     *o = (Operand){
         .tensor = t ? lower_use(l, t) : NULL, .rows = 1, .pixel = 1, .rule = { .kind = ROWS_ALL }
     };
@@ -58,79 +59,82 @@ static Operand *add_operand(Step *s, Tensor *t)
     return o;
 }
 
-Operand *step_out(Step *s, Tensor *t)
+Operand *step_out(Step *step, Tensor *tensor)
 {
-    assert(s->n_out == s->n_operand);
-    Operand *o = add_operand(s, t);
-    o->write = true;
-    s->n_out++;
-    return o;
+    assert(step->n_out == step->n_operand);
+    Operand *operand = add_operand(step, tensor);
+    operand->write = true;
+    step->n_out++;
+    return operand;
 }
 
-Operand *step_in(Step *s, Tensor *t)
+Operand *step_in(Step *step, Tensor *tensor)
 {
-    Operand *o = add_operand(s, t);
-    o->read = true;
-    return o;
+    Operand *operand = add_operand(step, tensor);
+    operand->read = true;
+    return operand;
 }
 
-Operand *step_scratch(Lower *l, Step *s, int64_t bytes)
+Operand *step_scratch(Lower *lower, Step *step, int64_t bytes)
 {
-    Operand *o = add_operand(s, bytes ? lower_temp(l, DT_U8, shape_vector(bytes)) : NULL);
-    o->write = o->read = o->scratch = true;
-    return o;
+    Operand *operand =
+        add_operand(step, bytes ? lower_temp(lower, DT_U8, shape_vector(bytes)) : NULL);
+    operand->write = operand->read = operand->scratch = true;
+    return operand;
 }
 
-void operand_rows(Operand *o, int32_t rows, int64_t pixel)
+void operand_rows(Operand *operand, int32_t rows, int64_t pixel)
 {
-    if (!o->tensor)
+    if (!operand->tensor)
         return;
-    o->rows = rows > 0 ? rows : 1;
-    o->pixel = pixel;
-    o->row_bytes = tensor_bytes(o->tensor) / o->rows;
+    operand->rows = rows > 0 ? rows : 1;
+    operand->pixel = pixel;
+    operand->row_bytes = tensor_bytes(operand->tensor) / operand->rows;
 }
 
-bool shape_has_rows(const Shape *s)
+bool shape_has_rows(const Shape *shape)
 {
-    return s->rank >= 2;
+    return shape->rank >= 2;
 }
 
-int shape_row_axis(const Shape *s)
+int shape_row_axis(const Shape *shape)
 {
-    if (s->rank < 2)
-        return s->rank;
-    for (int i = 1; i < s->rank - 2; i++)
-        if (s->dim[i] != 1)
-            return s->rank - 2;
-    return s->rank - 1;
+    if (shape->rank < 2)
+        return shape->rank;
+    for (int i = 1; i < shape->rank - 2; i++)
+        if (shape->dim[i] != 1)
+            return shape->rank - 2;
+    return shape->rank - 1;
 }
 
-int64_t shape_row_pixels(const Shape *s)
+int64_t shape_row_pixels(const Shape *shape)
 {
-    return shape_row_axis(s) == s->rank - 2 ? s->dim[s->rank - 2] : 1;
+    return shape_row_axis(shape) == shape->rank - 2 ? shape->dim[shape->rank - 2] : 1;
 }
 
-void operand_image(Operand *o)
+void operand_image(Operand *operand)
 {
-    if (!o->tensor)
+    if (!operand->tensor)
         return;
-    const Shape *s = &o->tensor->shape;
+    const Shape *s = &operand->tensor->shape;
     int64_t rows = 1;
     for (int i = 0; i < shape_row_axis(s); i++)
         rows = i64_mul(rows, s->dim[i]);
-    operand_rows(o, i32_checked(rows), s->rank > 0 ? s->dim[s->rank - 1] : 1);
+    operand_rows(operand, i32_checked(rows), s->rank > 0 ? s->dim[s->rank - 1] : 1);
 }
 
-void operand_window(Operand *o, int32_t stride, int32_t pad, int32_t extent)
+void operand_window(Operand *operand, int32_t stride, int32_t pad, int32_t extent)
 {
-    o->rule = (RowRule){ .kind = ROWS_WINDOW, .stride = stride, .pad = pad, .extent = extent };
+    operand->rule =
+        (RowRule){ .kind = ROWS_WINDOW, .stride = stride, .pad = pad, .extent = extent };
 }
 
 /* What comes before a row that is needed later must stay, what comes after one that was needed
  * earlier is there. */
-void operand_table(Operand *o, int32_t units, Rows *rows)
+void operand_table(Operand *operand, int32_t units, Rows *rows)
 {
-    int32_t low = o->rows, high = 0;
+    int32_t low = operand->rows;
+    int32_t high = 0;
     bool all = true;
     for (int32_t u = 0; u < units; u++) {
         if (rows[u].lo < rows[u].hi && rows[u].hi > high)
@@ -141,14 +145,15 @@ void operand_table(Operand *o, int32_t units, Rows *rows)
         if (rows[u].lo < low && rows[u].lo < rows[u].hi)
             low = rows[u].lo;
         rows[u].lo = low < rows[u].hi ? low : rows[u].hi;
-        all = all && !rows[u].lo && rows[u].hi == o->rows;
+        all = all && !rows[u].lo && rows[u].hi == operand->rows;
     }
-    o->rule = all ? (RowRule){ .kind = ROWS_ALL } : (RowRule){ .kind = ROWS_TABLE, .table = rows };
+    operand->rule =
+        all ? (RowRule){ .kind = ROWS_ALL } : (RowRule){ .kind = ROWS_TABLE, .table = rows };
 }
 
-const Rows *lower_columns(Lower *l, int32_t n, int32_t taps, const int32_t *index)
+const Rows *lower_columns(Lower *lower, int32_t n, int32_t taps, const int32_t *index)
 {
-    Rows *columns = NEW_ARRAY(l->arena, Rows, n + 1);
+    Rows *columns = NEW_ARRAY(lower->arena, Rows, n + 1);
     for (int32_t c = 0; c < n; c++) {
         columns[c] = (Rows){ INT32_MAX, 0 };
         for (int32_t t = 0; t < taps; t++) {
@@ -160,74 +165,74 @@ const Rows *lower_columns(Lower *l, int32_t n, int32_t taps, const int32_t *inde
     return columns;
 }
 
-Tensor *lower_constant(Lower *l, Recipe *value)
+Tensor *lower_constant(Lower *lower, Recipe *value)
 {
-    return lower_use(l, graph_add_constant(l->graph, NULL, value));
+    return lower_use(lower, graph_add_constant(lower->graph, NULL, value));
 }
 
-Tensor *lower_floats(Lower *l, const float *values, int64_t n)
+Tensor *lower_floats(Lower *lower, const float *values, int64_t n)
 {
-    return lower_constant(l, recipe_memory(l->graph->store, DT_F32, 1, &n, values));
+    return lower_constant(lower, recipe_memory(lower->graph->store, DT_F32, 1, &n, values));
 }
 
-Tensor *lower_i64s(Lower *l, const int64_t *values, int64_t n)
+Tensor *lower_i64s(Lower *lower, const int64_t *values, int64_t n)
 {
-    return lower_constant(l, recipe_memory(l->graph->store, DT_I64, 1, &n, values));
+    return lower_constant(lower, recipe_memory(lower->graph->store, DT_I64, 1, &n, values));
 }
 
-Tensor *lower_i32s(Lower *l, const int32_t *values, int64_t n)
+Tensor *lower_i32s(Lower *lower, const int32_t *values, int64_t n)
 {
-    return lower_constant(l, recipe_memory(l->graph->store, DT_I32, 1, &n, values));
+    return lower_constant(lower, recipe_memory(lower->graph->store, DT_I32, 1, &n, values));
 }
 
-Tensor *lower_temp(Lower *l, DType t, Shape s)
+Tensor *lower_temp(Lower *lower, DType type, Shape shape)
 {
-    Tensor *o = graph_add_tensor(l->graph, NULL, t, s);
+    Tensor *o = graph_add_tensor(lower->graph, NULL, type, shape);
     o->storage = STORE_ARENA;
     return o;
 }
 
-Tensor *lower_use(Lower *l, Tensor *t)
+Tensor *lower_use(Lower *lower, Tensor *t)
 {
     if (!t->value || t->storage)
         return t;
     t->storage = STORE_WEIGHTS;
-    VEC_PUSH(l->arena, &l->program->weight, ((WeightSlot){ .tensor = t }));
+    VEC_PUSH(lower->arena, &lower->program->weight, ((WeightSlot){ .tensor = t }));
     return t;
 }
 
-void lower_copy(Lower *l, Node *n, Tensor *out, Tensor *in)
+void lower_copy(Lower *lower, Node *node, Tensor *out, Tensor *in)
 {
-    const inlay_copy_params p = { .bytes = tensor_bytes(out) };
-    Step *s = lower_step(l, n, "copy", &p);
-    step_out(s, out);
-    step_in(s, in)->reuse = REUSE_ELEMENTWISE;
+    const inlay_copy_params params = { .bytes = tensor_bytes(out) };
+    Step *step = lower_step(lower, node, "copy", &params);
+    step_out(step, out);
+    step_in(step, in)->reuse = REUSE_ELEMENTWISE;
 }
 
-void lower_clear(Lower *l, Node *n, Tensor *out)
+void lower_clear(Lower *lower, Node *node, Tensor *out)
 {
-    const inlay_copy_params p = { .bytes = tensor_bytes(out) };
-    step_out(lower_step(l, n, "clear", &p), out);
+    const inlay_copy_params params = { .bytes = tensor_bytes(out) };
+    step_out(lower_step(lower, node, "clear", &params), out);
 }
 
 /* Its results have no elements. */
-static bool makes_nothing(const Step *s)
+static bool makes_nothing(const Step *step)
 {
-    for (int k = 0; k < s->n_out; k++)
-        if (s->operand[k].tensor && tensor_bytes(s->operand[k].tensor))
+    for (int k = 0; k < step->n_out; k++)
+        if (step->operand[k].tensor && tensor_bytes(step->operand[k].tensor))
             return false;
-    return s->n_out && s->operand[0].tensor && !s->control;
+    return step->n_out && step->operand[0].tensor && !step->control;
 }
 
-void lower_empty(Program *p)
+void lower_empty(Program *program)
 {
     static const inlay_copy_params nothing = { 0 };
-    for (size_t i = 0; i < p->step.n; i++) {
-        Step *s = p->step.at[i];
+    for (size_t i = 0; i < program->step.n; i++) {
+        Step *s = program->step.at[i];
         if (!makes_nothing(s))
             continue;
         s->kernel = kernel_find("clear");
-        s->params = arena_copy(p->graph->arena, &nothing, sizeof nothing);
+        s->params = arena_copy(program->graph->arena, &nothing, sizeof nothing);
         s->n_operand = s->n_out = s->units = 1;
     }
 }
@@ -239,7 +244,7 @@ static bool can_live_in(const Tensor *out, const Tensor *root)
            tensor_bytes(out) == tensor_bytes(root);
 }
 
-void lower_view(Lower *l, Node *n, Tensor *out, Tensor *in, int64_t offset)
+void lower_view(Lower *lower, Node *node, Tensor *out, Tensor *in, int64_t offset)
 {
     assert(offset + tensor_bytes(out) <= tensor_bytes(in));
     int64_t at;
@@ -252,14 +257,14 @@ void lower_view(Lower *l, Node *n, Tensor *out, Tensor *in, int64_t offset)
         root->view_of = out;
         root->storage = STORE_OUTPUT;
     } else {
-        const inlay_copy_params p = { .bytes = tensor_bytes(out) };
-        Step *s = lower_step(l, n, "copy", &p);
-        step_out(s, out);
-        step_in(s, in)->offset = offset;
+        const inlay_copy_params params = { .bytes = tensor_bytes(out) };
+        Step *step = lower_step(lower, node, "copy", &params);
+        step_out(step, out);
+        step_in(step, in)->offset = offset;
     }
 }
 
-const char *dtype_suffix(DType t)
+const char *dtype_suffix(DType type)
 {
     static const char *const suffix[DT_COUNT] = {
         [DT_F32] = "f32",
@@ -288,10 +293,10 @@ const char *dtype_suffix(DType t)
         [DT_C64] = "c64",
         [DT_C128] = "c128",
     };
-    return suffix[t];
+    return suffix[type];
 }
 
-const char *lower_kernel(Lower *l, const char *name, DType t)
+const char *lower_kernel(Lower *lower, const char *name, DType type)
 {
-    return arena_printf(l->arena, "%s_%s", name, dtype_suffix(t));
+    return arena_printf(lower->arena, "%s_%s", name, dtype_suffix(type));
 }

@@ -19,54 +19,55 @@ struct Lower {
 };
 
 /* The steps of a node: its row's lower function, but for one whose results all have no elements. */
-void lower_node(Lower *l, Node *n);
+void lower_node(Lower *lower, Node *node);
 /* A step of the kernel inlay_<name>; `params` is the kernel's structure and is copied.
  * Operands follow with the step_... functions, outputs first. units = 1 until step_rows(). */
-Step *lower_step(Lower *l, Node *n, const char *kernel, const void *params);
-/* Adds an operand; t NULL: left out (INLAY_NONE). Returns it for the facts the planner wants. */
-Operand *step_out(Step *s, Tensor *t);
-Operand *step_in(Step *s, Tensor *t);
+Step *lower_step(Lower *lower, Node *node, const char *kernel, const void *params);
+/* Adds an operand; tensor NULL: left out (INLAY_NONE). Returns it for the facts the planner
+ * wants. */
+Operand *step_out(Step *step, Tensor *tensor);
+Operand *step_in(Step *step, Tensor *tensor);
 Operand *step_scratch(Lower *l, Step *s, int64_t bytes); /* alive during this step */
-/* Makes operand o a tensor of `rows` rows (its bytes split evenly), `pixel` elements a pixel. */
-void operand_rows(Operand *o, int32_t rows, int64_t pixel);
+/* Makes operand a tensor of `rows` rows (its bytes split evenly), `pixel` elements a pixel. */
+void operand_rows(Operand *operand, int32_t rows, int64_t pixel);
 /* Rows [N*H] of an image [N][H][W][C] (also [N][D][H][W][C]: N*D*H). Where there is one dimension,
  * [N][L][C] or [N][1][L][C], each pixel is a row, so that signals in time stream as images do; so
  * it is with a matrix [L][C]. */
-void operand_image(Operand *o);
+void operand_image(Operand *operand);
 /* Has a tensor such rows? The first axis within one, and the pixels that it has. */
-bool shape_has_rows(const Shape *s);
-int shape_row_axis(const Shape *s);
-int64_t shape_row_pixels(const Shape *s);
-void operand_window(Operand *o, int32_t stride, int32_t pad, int32_t extent);
+bool shape_has_rows(const Shape *shape);
+int shape_row_axis(const Shape *shape);
+int64_t shape_row_pixels(const Shape *shape);
+void operand_window(Operand *operand, int32_t stride, int32_t pad, int32_t extent);
 /* Any other rule: unit u needs rows[u] (lo >= hi: none). `rows` has an entry for each of the
  * `units`, and is kept, made monotone. */
-void operand_table(Operand *o, int32_t units, Rows *rows);
+void operand_table(Operand *operand, int32_t units, Rows *rows);
 /* Operand.columns from a table of `taps` columns for each of n. */
-const Rows *lower_columns(Lower *l, int32_t n, int32_t taps, const int32_t *index);
+const Rows *lower_columns(Lower *lower, int32_t n, int32_t taps, const int32_t *index);
 
 /* A constant of the blob. */
-Tensor *lower_constant(Lower *l, Recipe *value);
-Tensor *lower_floats(Lower *l, const float *values, int64_t n);
-Tensor *lower_i64s(Lower *l, const int64_t *values, int64_t n);
-Tensor *lower_i32s(Lower *l, const int32_t *values, int64_t n);
+Tensor *lower_constant(Lower *lower, Recipe *value);
+Tensor *lower_floats(Lower *lower, const float *values, int64_t n);
+Tensor *lower_i64s(Lower *lower, const int64_t *values, int64_t n);
+Tensor *lower_i32s(Lower *lower, const int32_t *values, int64_t n);
 /* An intermediate tensor of our own. */
-Tensor *lower_temp(Lower *l, DType t, Shape s);
+Tensor *lower_temp(Lower *lower, DType type, Shape shape);
 /* `out` is bytes of `in` from `offset` on: no step. Handles graph inputs and outputs (copies where
  * it must). */
-void lower_view(Lower *l, Node *n, Tensor *out, Tensor *in, int64_t offset);
+void lower_view(Lower *lower, Node *node, Tensor *out, Tensor *in, int64_t offset);
 /* out = in, byte by byte. */
-void lower_copy(Lower *l, Node *n, Tensor *out, Tensor *in);
+void lower_copy(Lower *lower, Node *node, Tensor *out, Tensor *in);
 /* out = 0, byte by byte. */
-void lower_clear(Lower *l, Node *n, Tensor *out);
+void lower_clear(Lower *lower, Node *node, Tensor *out);
 /* Steps whose results have no elements do nothing: kernels may count on one at least. */
-void lower_empty(Program *p);
+void lower_empty(Program *program);
 /* A constant operand becomes part of the blob when a step uses it; this makes that explicit and
- * returns t. */
-Tensor *lower_use(Lower *l, Tensor *t);
+ * returns tensor. */
+Tensor *lower_use(Lower *lower, Tensor *tensor);
 
 /* "f32" and the like, for kernels that exist once per type; NULL: string. bool is "u8". */
-const char *dtype_suffix(DType t);
+const char *dtype_suffix(DType type);
 /* Kernel names: lower_kernel(l, "add", DT_F32) is "add_f32". */
-const char *lower_kernel(Lower *l, const char *name, DType t);
+const char *lower_kernel(Lower *lower, const char *name, DType type);
 
 #endif

@@ -7,6 +7,6 @@
 
 /* The whole graph as a program: every node lowered in order, graph inputs and outputs given their
  * slots. All unsupported nodes are reported before leaving. pack_width: see ops/lower.h. */
-Program *lower_graph(Graph *g, int pack_width);
+Program *lower_graph(Graph *graph, int pack_width);
 
 #endif

@@ -24,238 +24,245 @@ typedef struct Product {
 } Product;
 
 /* A vector operand is a matrix of one row (left) or one column (right). */
-static Shape as_matrix(const Node *n, int i)
+static Shape as_matrix(const Node *node, int i)
 {
-    Shape s = *infer_shape(n, i);
-    if (s.rank == 0)
-        fail_node(n, STATUS_MALFORMED, NULL, "input %d is a scalar", i);
-    if (s.rank == 1) {
-        const int64_t d = s.dim[0];
-        s = i == 0 ? (Shape){ .rank = 2, .dim = { 1, d } } : (Shape){ .rank = 2, .dim = { d, 1 } };
+    Shape shape = *infer_shape(node, i);
+    if (shape.rank == 0)
+        fail_node(node, STATUS_MALFORMED, NULL, "input %d is a scalar", i);
+    if (shape.rank == 1) {
+        const int64_t d = shape.dim[0];
+        shape =
+            i == 0 ? (Shape){ .rank = 2, .dim = { 1, d } } : (Shape){ .rank = 2, .dim = { d, 1 } };
     }
-    return s;
+    return shape;
 }
 
-static Product product_of(const Node *n)
+static Product product_of(const Node *node)
 {
-    Shape a = as_matrix(n, 0), b = as_matrix(n, 1);
-    Product p = { .m = a.dim[a.rank - 2], .k = a.dim[a.rank - 1], .n = b.dim[b.rank - 1] };
-    if (b.dim[b.rank - 2] != p.k)
-        fail_node(n, STATUS_MALFORMED, NULL, "matrices %s and %s do not fit",
-                  shape_text(n->graph->arena, &n->in[0]->shape),
-                  shape_text(n->graph->arena, &n->in[1]->shape));
+    Shape a = as_matrix(node, 0);
+    Shape b = as_matrix(node, 1);
+    Product product = { .m = a.dim[a.rank - 2], .k = a.dim[a.rank - 1], .n = b.dim[b.rank - 1] };
+    if (b.dim[b.rank - 2] != product.k)
+        fail_node(node, STATUS_MALFORMED, NULL, "matrices %s and %s do not fit",
+                  shape_text(node->graph->arena, &node->in[0]->shape),
+                  shape_text(node->graph->arena, &node->in[1]->shape));
     a.rank -= 2, b.rank -= 2;
-    p.batch = infer_broadcast(n, &a, &b);
-    if (p.batch.rank > MAX_BATCH)
-        fail_node(n, STATUS_UNSUPPORTED, NULL, "more than %d batch dimensions", MAX_BATCH);
-    p.y = p.batch;
-    if (n->in[0]->shape.rank > 1)
-        p.y.dim[p.y.rank++] = p.m;
-    if (n->in[1]->shape.rank > 1)
-        p.y.dim[p.y.rank++] = p.n;
-    return p;
+    product.batch = infer_broadcast(node, &a, &b);
+    if (product.batch.rank > MAX_BATCH)
+        fail_node(node, STATUS_UNSUPPORTED, NULL, "more than %d batch dimensions", MAX_BATCH);
+    product.y = product.batch;
+    if (node->in[0]->shape.rank > 1)
+        product.y.dim[product.y.rank++] = product.m;
+    if (node->in[1]->shape.rank > 1)
+        product.y.dim[product.y.rank++] = product.n;
+    return product;
 }
 
 /* Operands of several types would be read wrongly. */
-static void check_types(const Node *n)
+static void check_types(const Node *node)
 {
-    for (int i = 1; i < n->n_in; i++)
-        if (n->in[i] && n->in[i]->dtype != n->in[0]->dtype)
-            fail_node(n, STATUS_MALFORMED, NULL, "operands of types %s and %s",
-                      dtype_name(n->in[0]->dtype), dtype_name(n->in[i]->dtype));
+    for (int i = 1; i < node->n_in; i++)
+        if (node->in[i] && node->in[i]->dtype != node->in[0]->dtype)
+            fail_node(node, STATUS_MALFORMED, NULL, "operands of types %s and %s",
+                      dtype_name(node->in[0]->dtype), dtype_name(node->in[i]->dtype));
 }
 
-void infer_matmul(Node *n)
+void infer_matmul(Node *node)
 {
-    check_types(n);
-    const Product p = product_of(n);
-    infer_out(n, 0, n->in[0]->dtype, p.y);
+    check_types(node);
+    const Product product = product_of(node);
+    infer_out(node, 0, node->in[0]->dtype, product.y);
 }
 
 enum { SMALL_PRODUCT = 4096, SMALL_WIDTH = 4 };
 
 /* Does the plain dense kernel serve it? Its code is small; the tiles are faster only on more. */
-static bool is_small(const Node *n, int64_t rows, int64_t k, int64_t columns)
+static bool is_small(const Node *node, int64_t rows, int64_t k, int64_t columns)
 {
-    const Epilogue e = epilogue_of(n);
+    const Epilogue epilogue = epilogue_of(node);
     return rows == 1 && k <= SMALL_PRODUCT && columns <= SMALL_PRODUCT &&
-           k * columns <= SMALL_PRODUCT && !epilogue_needs_pass(&e);
+           k * columns <= SMALL_PRODUCT && !epilogue_needs_pass(&epilogue);
 }
 
-static void lower_dense(Lower *l, Node *n, Tensor *weights, Tensor *bias, int64_t k,
+static void lower_dense(Lower *lower, Node *node, Tensor *weights, Tensor *bias, int64_t k,
                         int64_t columns, Tensor *residual)
 {
-    const Epilogue e = epilogue_of(n);
-    const int clamp = epilogue_clamp(&e);
-    const inlay_dense_params p = { .k = i32_checked(k),
-                                   .n = i32_checked(columns),
-                                   .clamp = clamp,
-                                   .a = clamp & 1 ? e.a : 0.0f,
-                                   .b = clamp & 2 ? e.b : 0.0f };
-    Step *s = lower_step(l, n, "dense_f32", &p);
-    step_out(s, n->out[0]);
-    step_in(s, n->in[0]);
-    step_in(s, weights);
-    step_in(s, bias);
-    step_in(s, residual)->reuse = REUSE_ELEMENTWISE;
-    s->macs = k * columns;
+    const Epilogue epilogue = epilogue_of(node);
+    const int clamp = epilogue_clamp(&epilogue);
+    const inlay_dense_params params = { .k = i32_checked(k),
+                                        .n = i32_checked(columns),
+                                        .clamp = clamp,
+                                        .a = clamp & 1 ? epilogue.a : 0.0f,
+                                        .b = clamp & 2 ? epilogue.b : 0.0f };
+    Step *step = lower_step(lower, node, "dense_f32", &params);
+    step_out(step, node->out[0]);
+    step_in(step, node->in[0]);
+    step_in(step, weights);
+    step_in(step, bias);
+    step_in(step, residual)->reuse = REUSE_ELEMENTWISE;
+    step->macs = k * columns;
 }
 
 /* The matrix w as the kernel of that product wants it. */
-static Tensor *pack_for(Lower *l, const Node *n, const Recipe *w, bool transposed, float alpha,
-                        int64_t rows, int64_t k, int64_t columns)
+static Tensor *pack_for(Lower *lower, const Node *node, const Recipe *w, bool transposed,
+                        float alpha, int64_t rows, int64_t k, int64_t columns)
 {
-    const int width = l->pack_width;
-    if (is_small(n, rows, k, columns))
-        l->pack_width = SMALL_WIDTH;
-    Tensor *t = pack_matrix(l, w, transposed, alpha);
-    l->pack_width = width;
-    return t;
+    const int width = lower->pack_width;
+    if (is_small(node, rows, k, columns))
+        lower->pack_width = SMALL_WIDTH;
+    Tensor *tensor = pack_matrix(lower, w, transposed, alpha);
+    lower->pack_width = width;
+    return tensor;
 }
 
 /* The operand's pixels in the rows that the result has. */
-static void product_rows(Operand *o, const Step *s, int64_t pixel)
+static void product_rows(Operand *operand, const Step *step, int64_t pixel)
 {
-    operand_rows(o, s->units, pixel);
-    if (!o->tensor)
+    operand_rows(operand, step->units, pixel);
+    if (!operand->tensor)
         return;
-    o->strided = true;
-    o->rule.kind = ROWS_SAME;
+    operand->strided = true;
+    operand->rule.kind = ROWS_SAME;
 }
 
 /* Operands of inlay_conv_...: the rows of [rows][K] times packed weights. */
-static void lower_packed(Lower *l, Node *n, Tensor *weights, Tensor *bias, int64_t rows, int64_t k,
-                         int64_t columns, Tensor *residual)
+static void lower_packed(Lower *lower, Node *node, Tensor *weights, Tensor *bias, int64_t rows,
+                         int64_t k, int64_t columns, Tensor *residual)
 {
-    const Epilogue e = epilogue_of(n);
-    if (is_small(n, rows, k, columns)) {
-        lower_dense(l, n, weights, bias, k, columns, residual);
+    const Epilogue epilogue = epilogue_of(node);
+    if (is_small(node, rows, k, columns)) {
+        lower_dense(lower, node, weights, bias, k, columns, residual);
         return;
     }
     const int64_t width =
-        shape_has_rows(&n->out[0]->shape) ? shape_row_pixels(&n->out[0]->shape) : rows;
+        shape_has_rows(&node->out[0]->shape) ? shape_row_pixels(&node->out[0]->shape) : rows;
     const int32_t units = i32_checked(rows / width);
-    inlay_conv_params p = { .id = 1,
-                            .ih = units,
-                            .iw = i32_checked(width),
-                            .od = 1,
-                            .oh = units,
-                            .ow = i32_checked(width),
-                            .kd = 1,
-                            .kh = 1,
-                            .kw = 1,
-                            .sd = 1,
-                            .sh = 1,
-                            .sw = 1,
-                            .dd = 1,
-                            .dh = 1,
-                            .dw = 1,
-                            .groups = 1,
-                            .ic = i32_checked(k),
-                            .oc = i32_checked(columns),
-                            .width = l->pack_width };
-    p.clamp = epilogue_clamp(&e);
-    p.act = epilogue_needs_pass(&e) ? e.act : INLAY_ACT_NONE;
-    p.a = p.act || (p.clamp & 1) ? e.a : 0.0f;
-    p.b = p.act || (p.clamp & 2) ? e.b : 0.0f;
-    Step *s = lower_step(l, n, p.act ? "conv_act_f32" : "conv_f32", &p);
-    s->units = units;
-    product_rows(step_out(s, n->out[0]), s, columns);
-    product_rows(step_in(s, n->in[0]), s, k);
-    s->operand[1].reuse = REUSE_ROWS;
-    s->operand[1].pixels = (PixelRule){ .stride = 1, .extent = 1, .tile = INLAY_TILE_MOST };
-    step_in(s, weights);
-    step_in(s, bias);
-    Operand *q = step_in(s, residual);
-    product_rows(q, s, columns);
+    inlay_conv_params params = { .id = 1,
+                                 .ih = units,
+                                 .iw = i32_checked(width),
+                                 .od = 1,
+                                 .oh = units,
+                                 .ow = i32_checked(width),
+                                 .kd = 1,
+                                 .kh = 1,
+                                 .kw = 1,
+                                 .sd = 1,
+                                 .sh = 1,
+                                 .sw = 1,
+                                 .dd = 1,
+                                 .dh = 1,
+                                 .dw = 1,
+                                 .groups = 1,
+                                 .ic = i32_checked(k),
+                                 .oc = i32_checked(columns),
+                                 .width = lower->pack_width };
+    params.clamp = epilogue_clamp(&epilogue);
+    params.act = epilogue_needs_pass(&epilogue) ? epilogue.act : INLAY_ACT_NONE;
+    params.a = params.act || (params.clamp & 1) ? epilogue.a : 0.0f;
+    params.b = params.act || (params.clamp & 2) ? epilogue.b : 0.0f;
+    Step *step = lower_step(lower, node, params.act ? "conv_act_f32" : "conv_f32", &params);
+    step->units = units;
+    product_rows(step_out(step, node->out[0]), step, columns);
+    product_rows(step_in(step, node->in[0]), step, k);
+    step->operand[1].reuse = REUSE_ROWS;
+    step->operand[1].pixels = (PixelRule){ .stride = 1, .extent = 1, .tile = INLAY_TILE_MOST };
+    step_in(step, weights);
+    step_in(step, bias);
+    Operand *q = step_in(step, residual);
+    product_rows(q, step, columns);
     q->reuse = REUSE_ELEMENTWISE;
-    s->macs = i64_mul(rows, i64_mul(k, columns));
+    step->macs = i64_mul(rows, i64_mul(k, columns));
 }
 
-/* Strides over p's batch of an operand whose batch dimensions are those of s; 0 where it is
+/* Strides over p's batch of an operand whose batch dimensions are those of shape; 0 where it is
  * broadcast. */
-static void batch_strides(const Product *p, const Shape *s, int matrix_dims, int64_t *to)
+static void batch_strides(const Product *product, const Shape *shape, int matrix_dims, int64_t *to)
 {
     int64_t stride = 1;
     for (int i = 0; i < matrix_dims; i++)
-        stride = i64_mul(stride, s->dim[s->rank - 1 - i]);
+        stride = i64_mul(stride, shape->dim[shape->rank - 1 - i]);
     for (int i = 0; i < MAX_BATCH; i++)
         to[i] = 0;
-    for (int i = 0; i < s->rank - matrix_dims; i++) {
-        const int64_t d = s->dim[s->rank - matrix_dims - 1 - i];
+    for (int i = 0; i < shape->rank - matrix_dims; i++) {
+        const int64_t d = shape->dim[shape->rank - matrix_dims - 1 - i];
         to[MAX_BATCH - 1 - i] = d == 1 ? 0 : stride;
         stride = i64_mul(stride, d);
     }
-    (void)p;
+    (void)product;
 }
 
-static void set_product(inlay_matmul_params *q, const Product *p)
+static void set_product(inlay_matmul_params *q, const Product *product)
 {
-    q->m = i32_checked(p->m), q->n = i32_checked(p->n), q->k = i32_checked(p->k);
+    q->m = i32_checked(product->m), q->n = i32_checked(product->n), q->k = i32_checked(product->k);
     for (int i = 0; i < MAX_BATCH; i++)
         q->batch[i] = 1;
-    for (int i = 0; i < p->batch.rank; i++)
-        q->batch[MAX_BATCH - 1 - i] = i32_checked(p->batch.dim[p->batch.rank - 1 - i]);
+    for (int i = 0; i < product->batch.rank; i++)
+        q->batch[MAX_BATCH - 1 - i] = i32_checked(product->batch.dim[product->batch.rank - 1 - i]);
 }
 
-static const char *general_kernel(Lower *l, DType t)
+static const char *general_kernel(Lower *lower, DType type)
 {
-    return lower_kernel(l, "matmul", t == DT_I32 ? DT_U32 : t == DT_I64 ? DT_U64 : t);
+    return lower_kernel(lower, "matmul", type == DT_I32 ? DT_U32 : type == DT_I64 ? DT_U64 : type);
 }
 
-/* c: added with q->beta, may be NULL; its strides are in q. e: what is done to the product after
- * that. */
-static void lower_general(Lower *l, Node *n, const inlay_matmul_params *q, Tensor *c,
-                          const Epilogue *e, int64_t macs)
+/* c: added with q->beta, may be NULL; its strides are in q. epilogue: what is done to the
+ * product after that. */
+static void lower_general(Lower *lower, Node *node, const inlay_matmul_params *q, Tensor *c,
+                          const Epilogue *epilogue, int64_t macs)
 {
-    Tensor *out = n->out[0],
-           *y = e->act || e->residual ? lower_temp(l, out->dtype, out->shape) : out;
-    Step *s = lower_step(l, n, general_kernel(l, out->dtype), q);
-    step_out(s, y);
-    step_in(s, n->in[0]);
-    step_in(s, n->in[1]);
-    step_in(s, c);
-    s->macs = macs;
+    Tensor *out = node->out[0];
+    Tensor *y =
+        epilogue->act || epilogue->residual ? lower_temp(lower, out->dtype, out->shape) : out;
+    Step *step = lower_step(lower, node, general_kernel(lower, out->dtype), q);
+    step_out(step, y);
+    step_in(step, node->in[0]);
+    step_in(step, node->in[1]);
+    step_in(step, c);
+    step->macs = macs;
     if (y != out)
-        lower_epilogue(l, n, e, y);
+        lower_epilogue(lower, node, epilogue, y);
 }
 
 /* Is operand 1 one constant matrix, and the product one of rows by it? */
-static bool is_packable(const Node *n, const Product *p)
+static bool is_packable(const Node *node, const Product *product)
 {
-    const Shape *b = &n->in[1]->shape;
-    if (n->in[0]->dtype != DT_F32 || !n->in[1]->value || n->in[0]->value)
+    const Shape *b = &node->in[1]->shape;
+    if (node->in[0]->dtype != DT_F32 || !node->in[1]->value || node->in[0]->value)
         return false;
     for (int i = 0; i < b->rank - 2; i++)
         if (b->dim[i] != 1)
             return false;
-    return shape_count(&p->y) > 0 && p->k > 0;
+    return shape_count(&product->y) > 0 && product->k > 0;
 }
 
-void lower_matmul(Lower *l, Node *n)
+void lower_matmul(Lower *lower, Node *node)
 {
-    const Product p = product_of(n);
-    const int64_t batches = shape_count(&p.batch), rows = i64_mul(batches, p.m);
-    const Epilogue e = epilogue_of(n);
+    const Product product = product_of(node);
+    const int64_t batches = shape_count(&product.batch);
+    const int64_t rows = i64_mul(batches, product.m);
+    const Epilogue epilogue = epilogue_of(node);
     Tensor *c = NULL;
-    for (int i = 2; i < n->n_in; i++) /* a bias added by a pass: one number for each column */
-        if (n->in[i] && n->in[i] != e.residual)
-            c = n->in[i];
-    if (is_packable(n, &p) && (!c || c->value)) {
-        const int64_t dims[2] = { p.k, p.n };
-        const Recipe *b = recipe_reshape(l->graph->store, n->in[1]->value, 2, dims);
-        Tensor *bias = pack_bias(l, c ? c->value : NULL, 1, p.n);
-        Tensor *packed = pack_for(l, n, b, false, 1.0f, rows, p.k, p.n);
-        lower_packed(l, n, packed, bias, rows, p.k, p.n, e.residual);
+    for (int i = 2; i < node->n_in; i++) /* a bias added by a pass: one number for each column */
+        if (node->in[i] && node->in[i] != epilogue.residual)
+            c = node->in[i];
+    if (is_packable(node, &product) && (!c || c->value)) {
+        const int64_t dims[2] = { product.k, product.n };
+        const Recipe *b = recipe_reshape(lower->graph->store, node->in[1]->value, 2, dims);
+        Tensor *bias = pack_bias(lower, c ? c->value : NULL, 1, product.n);
+        Tensor *packed = pack_for(lower, node, b, false, 1.0f, rows, product.k, product.n);
+        lower_packed(lower, node, packed, bias, rows, product.k, product.n, epilogue.residual);
         return;
     }
-    const Shape a = as_matrix(n, 0), b = as_matrix(n, 1);
-    inlay_matmul_params q = { .am = p.k, .ak = 1, .bk = p.n, .bn = 1, .alpha = 1.0f, .beta = 1.0f };
-    set_product(&q, &p);
-    batch_strides(&p, &a, 2, q.a_batch);
-    batch_strides(&p, &b, 2, q.b_batch);
+    const Shape a = as_matrix(node, 0);
+    const Shape b = as_matrix(node, 1);
+    inlay_matmul_params q = {
+        .am = product.k, .ak = 1, .bk = product.n, .bn = 1, .alpha = 1.0f, .beta = 1.0f
+    };
+    set_product(&q, &product);
+    batch_strides(&product, &a, 2, q.a_batch);
+    batch_strides(&product, &b, 2, q.b_batch);
     q.cn = c && tensor_count(c) > 1;
-    lower_general(l, n, &q, c, &e, i64_mul(rows, i64_mul(p.n, p.k)));
+    lower_general(lower, node, &q, c, &epilogue, i64_mul(rows, i64_mul(product.n, product.k)));
 }
 
 /* Gemm: y [M][N] = alpha A' B' + beta C. */
@@ -265,27 +272,28 @@ typedef struct GemmShape {
     float alpha, beta;
 } GemmShape;
 
-static GemmShape gemm_of(const Node *n)
+static GemmShape gemm_of(const Node *node)
 {
-    const Shape *a = infer_shape(n, 0), *b = infer_shape(n, 1);
-    GemmShape g = { .trans_a = node_int(n, "transA", 0) != 0,
-                    .trans_b = node_int(n, "transB", 0) != 0,
-                    .alpha = node_float(n, "alpha", 1.0f),
-                    .beta = node_float(n, "beta", 1.0f) };
+    const Shape *a = infer_shape(node, 0);
+    const Shape *b = infer_shape(node, 1);
+    GemmShape gemm = { .trans_a = node_int(node, "transA", 0) != 0,
+                       .trans_b = node_int(node, "transB", 0) != 0,
+                       .alpha = node_float(node, "alpha", 1.0f),
+                       .beta = node_float(node, "beta", 1.0f) };
     if (a->rank != 2 || b->rank != 2)
-        fail_node(n, STATUS_MALFORMED, NULL, "its operands have %d and %d dimensions, not two",
+        fail_node(node, STATUS_MALFORMED, NULL, "its operands have %d and %d dimensions, not two",
                   a->rank, b->rank);
-    g.m = a->dim[g.trans_a], g.k = a->dim[!g.trans_a], g.n = b->dim[!g.trans_b];
-    if (b->dim[g.trans_b] != g.k)
-        fail_node(n, STATUS_MALFORMED, NULL, "matrices %s and %s do not fit",
-                  shape_text(n->graph->arena, a), shape_text(n->graph->arena, b));
-    return g;
+    gemm.m = a->dim[gemm.trans_a], gemm.k = a->dim[!gemm.trans_a], gemm.n = b->dim[!gemm.trans_b];
+    if (b->dim[gemm.trans_b] != gemm.k)
+        fail_node(node, STATUS_MALFORMED, NULL, "matrices %s and %s do not fit",
+                  shape_text(node->graph->arena, a), shape_text(node->graph->arena, b));
+    return gemm;
 }
 
-static Tensor *gemm_c(const Node *n)
+static Tensor *gemm_c(const Node *node)
 {
-    const int64_t residual = node_int(n, "residual", -1);
-    return residual == 2 ? NULL : node_in(n, 2);
+    const int64_t residual = node_int(node, "residual", -1);
+    return residual == 2 ? NULL : node_in(node, 2);
 }
 
 static bool is_whole(float v)
@@ -294,36 +302,36 @@ static bool is_whole(float v)
 }
 
 /* Integers times factors that are none. */
-static void expand_fractional(Node *n)
+static void expand_fractional(Node *node)
 {
-    Tensor *in[] = { expand_cast(n, n->in[0], DT_F64), expand_cast(n, n->in[1], DT_F64),
-                     expand_cast(n, node_in(n, 2), DT_F64) };
-    Node *made = expand_node(n, "Gemm", in[2] ? 3 : 2, in, 1);
-    expand_copy_attrs(made, n);
-    Tensor *y = expand_cast(n, expand_done(made), n->in[0]->dtype);
-    expand_finish(n, 1, &y);
+    Tensor *in[] = { expand_cast(node, node->in[0], DT_F64), expand_cast(node, node->in[1], DT_F64),
+                     expand_cast(node, node_in(node, 2), DT_F64) };
+    Node *made = expand_node(node, "Gemm", in[2] ? 3 : 2, in, 1);
+    expand_copy_attrs(made, node);
+    Tensor *y = expand_cast(node, expand_done(made), node->in[0]->dtype);
+    expand_finish(node, 1, &y);
 }
 
-void infer_gemm(Node *n)
+void infer_gemm(Node *node)
 {
-    check_types(n);
-    if (dtype_is_integer(n->in[0]->dtype) &&
-        !(is_whole(node_float(n, "alpha", 1.0f)) && is_whole(node_float(n, "beta", 1.0f)))) {
-        infer_shape(n, 0);
-        expand_fractional(n);
+    check_types(node);
+    if (dtype_is_integer(node->in[0]->dtype) &&
+        !(is_whole(node_float(node, "alpha", 1.0f)) && is_whole(node_float(node, "beta", 1.0f)))) {
+        infer_shape(node, 0);
+        expand_fractional(node);
         return;
     }
-    const GemmShape g = gemm_of(n);
-    const int64_t dims[2] = { g.m, g.n };
+    const GemmShape gemm = gemm_of(node);
+    const int64_t dims[2] = { gemm.m, gemm.n };
     const Shape y = shape_of(2, dims);
-    if (gemm_c(n)) {
-        const Shape all = infer_broadcast(n, &y, infer_shape(n, 2));
+    if (gemm_c(node)) {
+        const Shape all = infer_broadcast(node, &y, infer_shape(node, 2));
         if (!shape_equal(&all, &y))
-            fail_node(n, STATUS_MALFORMED, NULL, "C %s does not fit %s",
-                      shape_text(n->graph->arena, &n->in[2]->shape),
-                      shape_text(n->graph->arena, &y));
+            fail_node(node, STATUS_MALFORMED, NULL, "C %s does not fit %s",
+                      shape_text(node->graph->arena, &node->in[2]->shape),
+                      shape_text(node->graph->arena, &y));
     }
-    infer_out(n, 0, n->in[0]->dtype, y);
+    infer_out(node, 0, node->in[0]->dtype, y);
 }
 
 /* Size of C along rows and columns: 1 where it is broadcast. */
@@ -337,72 +345,75 @@ static int64_t c_columns(const Shape *c)
 }
 
 /* A constant C that is the same in every row, as the bias; NULL where there is no C. */
-static Recipe *gemm_bias(Lower *l, const GemmShape *g, const Tensor *c)
+static Recipe *gemm_bias(Lower *lower, const GemmShape *gemm, const Tensor *c)
 {
-    Store *s = l->graph->store;
-    const int64_t size = c_columns(&c->shape), dims[2] = { 1, g->n };
-    Recipe *r = recipe_reshape(s, c->value, 1, &size);
-    if (g->beta != 1.0f)
-        r = recipe_mul(s, r, recipe_number(s, g->beta));
-    return recipe_expand(s, r, 2, dims);
+    Store *s = lower->graph->store;
+    const int64_t size = c_columns(&c->shape);
+    const int64_t dims[2] = { 1, gemm->n };
+    Recipe *recipe = recipe_reshape(s, c->value, 1, &size);
+    if (gemm->beta != 1.0f)
+        recipe = recipe_mul(s, recipe, recipe_number(s, gemm->beta));
+    return recipe_expand(s, recipe, 2, dims);
 }
 
 /* A C that differs from row to row and can be added as it lies: it has the shape of y and the
  * factor 1. */
-static Tensor *gemm_added(Lower *l, const GemmShape *g, Tensor *c)
+static Tensor *gemm_added(Lower *lower, const GemmShape *gemm, Tensor *c)
 {
-    Store *s = l->graph->store;
-    const int64_t dims[2] = { g->m, g->n };
+    Store *s = lower->graph->store;
+    const int64_t dims[2] = { gemm->m, gemm->n };
     const Shape y = shape_of(2, dims);
-    if (g->beta == 1.0f && shape_equal(&c->shape, &y))
+    if (gemm->beta == 1.0f && shape_equal(&c->shape, &y))
         return c;
     if (!c->value)
         return NULL;
-    Recipe *r = c->value;
-    if (g->beta != 1.0f)
-        r = recipe_mul(s, r, recipe_number(s, g->beta));
-    return lower_constant(l, recipe_expand(s, r, 2, dims));
+    Recipe *recipe = c->value;
+    if (gemm->beta != 1.0f)
+        recipe = recipe_mul(s, recipe, recipe_number(s, gemm->beta));
+    return lower_constant(lower, recipe_expand(s, recipe, 2, dims));
 }
 
 /* The packed form; false where C or the residual do not fit it. */
-static bool lower_gemm_packed(Lower *l, Node *n, const GemmShape *g, Tensor *c, Tensor *residual)
+static bool lower_gemm_packed(Lower *lower, Node *node, const GemmShape *gemm, Tensor *c,
+                              Tensor *residual)
 {
     Tensor *added = residual;
     Recipe *bias = NULL;
-    if (n->in[0]->dtype != DT_F32 || !n->in[1]->value || g->trans_a || n->in[0]->value)
+    if (node->in[0]->dtype != DT_F32 || !node->in[1]->value || gemm->trans_a || node->in[0]->value)
         return false;
-    if (g->m * g->n * g->k == 0)
+    if (gemm->m * gemm->n * gemm->k == 0)
         return false;
     if (c && c->value && c_rows(&c->shape) == 1)
-        bias = gemm_bias(l, g, c);
+        bias = gemm_bias(lower, gemm, c);
     else if (c && residual)
         return false;
-    else if (c && !(added = gemm_added(l, g, c)))
+    else if (c && !(added = gemm_added(lower, gemm, c)))
         return false;
-    Tensor *packed_bias = pack_bias(l, bias, 1, g->n);
-    Tensor *packed = pack_for(l, n, n->in[1]->value, g->trans_b, g->alpha, g->m, g->k, g->n);
-    lower_packed(l, n, packed, packed_bias, g->m, g->k, g->n, added);
+    Tensor *packed_bias = pack_bias(lower, bias, 1, gemm->n);
+    Tensor *packed = pack_for(lower, node, node->in[1]->value, gemm->trans_b, gemm->alpha, gemm->m,
+                              gemm->k, gemm->n);
+    lower_packed(lower, node, packed, packed_bias, gemm->m, gemm->k, gemm->n, added);
     return true;
 }
 
-void lower_gemm(Lower *l, Node *n)
+void lower_gemm(Lower *lower, Node *node)
 {
-    const GemmShape g = gemm_of(n);
-    const Epilogue e = epilogue_of(n);
-    Tensor *c = gemm_c(n);
-    if (lower_gemm_packed(l, n, &g, c, e.residual))
+    const GemmShape gemm = gemm_of(node);
+    const Epilogue epilogue = epilogue_of(node);
+    Tensor *c = gemm_c(node);
+    if (lower_gemm_packed(lower, node, &gemm, c, epilogue.residual))
         return;
-    const Product p = { .m = g.m, .n = g.n, .k = g.k, .batch = { .rank = 0 } };
-    inlay_matmul_params q = { .am = g.trans_a ? 1 : g.k,
-                              .ak = g.trans_a ? g.m : 1,
-                              .bk = g.trans_b ? 1 : g.n,
-                              .bn = g.trans_b ? g.k : 1,
-                              .alpha = g.alpha,
-                              .beta = c ? g.beta : 1.0f };
-    set_product(&q, &p);
+    const Product product = { .m = gemm.m, .n = gemm.n, .k = gemm.k, .batch = { .rank = 0 } };
+    inlay_matmul_params q = { .am = gemm.trans_a ? 1 : gemm.k,
+                              .ak = gemm.trans_a ? gemm.m : 1,
+                              .bk = gemm.trans_b ? 1 : gemm.n,
+                              .bn = gemm.trans_b ? gemm.k : 1,
+                              .alpha = gemm.alpha,
+                              .beta = c ? gemm.beta : 1.0f };
+    set_product(&q, &product);
     if (c) {
         q.cm = c_rows(&c->shape) > 1 ? c_columns(&c->shape) : 0;
         q.cn = c_columns(&c->shape) > 1 ? 1 : 0;
     }
-    lower_general(l, n, &q, c, &e, i64_mul(g.m, i64_mul(g.n, g.k)));
+    lower_general(lower, node, &q, c, &epilogue, i64_mul(gemm.m, i64_mul(gemm.n, gemm.k)));
 }

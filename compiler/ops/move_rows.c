@@ -41,25 +41,26 @@ static int64_t row_of(const Image *m)
     return m->width * m->channels;
 }
 
-static int64_t stride_of(const Loop *l, bool y)
+static int64_t stride_of(const Loop *loop, bool y)
 {
-    return llabs(y ? l->y : l->x);
+    return llabs(y ? loop->y : loop->x);
 }
 
 /* Cuts loops that go beyond `block` elements in steps smaller than it. */
-static bool cut(Loops *t, bool y, int64_t block)
+static bool cut(Loops *loops, bool y, int64_t block)
 {
-    for (int i = 0; i < t->n; i++) {
-        const int64_t stride = stride_of(t->at + i, y);
-        if (!stride || stride >= block || stride * t->at[i].n <= block)
+    for (int i = 0; i < loops->n; i++) {
+        const int64_t stride = stride_of(loops->at + i, y);
+        if (!stride || stride >= block || stride * loops->at[i].n <= block)
             continue;
         const int64_t inner = block / stride;
-        if (block % stride || t->at[i].n % inner || t->n == LOOPS)
+        if (block % stride || loops->at[i].n % inner || loops->n == LOOPS)
             return false;
-        for (int k = t->n++; k > i; k--)
-            t->at[k] = t->at[k - 1];
-        t->at[i] = (Loop){ t->at[i].n / inner, t->at[i].y * inner, t->at[i].x * inner };
-        t->at[i + 1].n = inner;
+        for (int k = loops->n++; k > i; k--)
+            loops->at[k] = loops->at[k - 1];
+        loops->at[i] =
+            (Loop){ loops->at[i].n / inner, loops->at[i].y * inner, loops->at[i].x * inner };
+        loops->at[i + 1].n = inner;
     }
     return true;
 }
@@ -74,16 +75,18 @@ static Place place_of(int64_t stride, const Image *m)
 }
 
 /* Is each stride a number of rows, pixels or channels, and do none of those run over? */
-static bool fits(const Loops *t, bool y, int64_t start, const Image *m)
+static bool fits(const Loops *loops, bool y, int64_t start, const Image *m)
 {
-    int64_t pixel = start % row_of(m) / m->channels, channel = start % m->channels,
-            pixel_low = pixel, channel_low = channel;
-    for (int i = 0; i < t->n; i++) {
-        const Place p = place_of(y ? t->at[i].y : t->at[i].x, m);
-        if ((p.row && p.pixel) || (p.pixel && p.channel))
+    int64_t pixel = start % row_of(m) / m->channels;
+    int64_t channel = start % m->channels;
+    int64_t pixel_low = pixel;
+    int64_t channel_low = channel;
+    for (int i = 0; i < loops->n; i++) {
+        const Place place = place_of(y ? loops->at[i].y : loops->at[i].x, m);
+        if ((place.row && place.pixel) || (place.pixel && place.channel))
             return false;
-        const int64_t more = (t->at[i].n - 1) * (p.pixel ? p.pixel : p.channel);
-        *(p.pixel ? (more < 0 ? &pixel_low : &pixel) : (more < 0 ? &channel_low : &channel)) +=
+        const int64_t more = (loops->at[i].n - 1) * (place.pixel ? place.pixel : place.channel);
+        *(place.pixel ? (more < 0 ? &pixel_low : &pixel) : (more < 0 ? &channel_low : &channel)) +=
             more;
     }
     return pixel < m->width && channel < m->channels && pixel_low >= 0 && channel_low >= 0;
@@ -91,132 +94,144 @@ static bool fits(const Loops *t, bool y, int64_t start, const Image *m)
 
 static int by_result(const void *a, const void *b)
 {
-    const int64_t x = ((const Loop *)a)->y, y = ((const Loop *)b)->y;
+    const int64_t x = ((const Loop *)a)->y;
+    const int64_t y = ((const Loop *)b)->y;
     return (x < y) - (x > y);
 }
 
 /* Loops sorted along the result; how many of them number its rows, all of them; 0: they do not. */
-static int unit_loops(Loops *t, const Image *y)
+static int unit_loops(Loops *loops, const Image *y)
 {
     int units = 0;
     int64_t rows = 1;
-    qsort(t->at, (size_t)t->n, sizeof *t->at, by_result);
-    while (units < t->n && t->at[units].y >= row_of(y))
+    qsort(loops->at, (size_t)loops->n, sizeof *loops->at, by_result);
+    while (units < loops->n && loops->at[units].y >= row_of(y))
         units++;
     for (int i = units - 1; i >= 0; i--) {
-        if (t->at[i].y != rows * row_of(y))
+        if (loops->at[i].y != rows * row_of(y))
             return 0;
-        rows *= t->at[i].n;
+        rows *= loops->at[i].n;
     }
     return rows == y->rows ? units : 0;
 }
 
-static bool joins(const Loops *t, int i, const Image *y, const Image *x)
+static bool joins(const Loops *loops, int i, const Image *y, const Image *x)
 {
-    const Loop *a = t->at + i, *b = a + 1;
-    const Place ay = place_of(a->y, y), by = place_of(b->y, y), ax = place_of(a->x, x),
-                bx = place_of(b->x, x);
+    const Loop *a = loops->at + i;
+    const Loop *b = a + 1;
+    const Place ay = place_of(a->y, y);
+    const Place by = place_of(b->y, y);
+    const Place ax = place_of(a->x, x);
+    const Place bx = place_of(b->x, x);
     return a->y == b->y * b->n && a->x == b->x * b->n && !ay.pixel == !by.pixel &&
            !ax.pixel == !bx.pixel && !ax.row == !bx.row;
 }
 
 /* Within a row: loops over rows of the source first, then as the kernel's inner two loops want
  * them. */
-static void order_inner(Loops *t, int units, const Image *y, const Image *x)
+static void order_inner(Loops *loops, int units, const Image *y, const Image *x)
 {
-    for (int i = t->n - 2; i >= units; i--) {
-        if (!joins(t, i, y, x))
+    for (int i = loops->n - 2; i >= units; i--) {
+        if (!joins(loops, i, y, x))
             continue;
-        t->at[i + 1].n *= t->at[i].n;
-        for (int k = i; k + 1 < t->n; k++)
-            t->at[k] = t->at[k + 1];
-        t->n--;
+        loops->at[i + 1].n *= loops->at[i].n;
+        for (int k = i; k + 1 < loops->n; k++)
+            loops->at[k] = loops->at[k + 1];
+        loops->n--;
     }
     int from = units;
-    for (int i = units; i < t->n; i++) {
-        if (!place_of(t->at[i].x, x).row)
+    for (int i = units; i < loops->n; i++) {
+        if (!place_of(loops->at[i].x, x).row)
             continue;
-        const Loop l = t->at[i];
+        const Loop l = loops->at[i];
         for (int k = i; k > from; k--)
-            t->at[k] = t->at[k - 1];
-        t->at[from++] = l;
+            loops->at[k] = loops->at[k - 1];
+        loops->at[from++] = l;
     }
-    while (t->n - from < 2 && t->n < LOOPS) {
-        for (int k = t->n++; k > from; k--)
-            t->at[k] = t->at[k - 1];
-        t->at[from] = (Loop){ 1, 0, 0 };
+    while (loops->n - from < 2 && loops->n < LOOPS) {
+        for (int k = loops->n++; k > from; k--)
+            loops->at[k] = loops->at[k - 1];
+        loops->at[from] = (Loop){ 1, 0, 0 };
     }
-    for (int i = from; i < t->n - 2; i++) {
-        if (t->at[t->n - 1].x == 1 || t->at[i].x != 1)
+    for (int i = from; i < loops->n - 2; i++) {
+        if (loops->at[loops->n - 1].x == 1 || loops->at[i].x != 1)
             continue;
-        const Loop l = t->at[i];
-        for (int k = i; k < t->n - 2; k++)
-            t->at[k] = t->at[k + 1];
-        t->at[t->n - 2] = l;
+        const Loop l = loops->at[i];
+        for (int k = i; k < loops->n - 2; k++)
+            loops->at[k] = loops->at[k + 1];
+        loops->at[loops->n - 2] = l;
     }
 }
 
 /* Which rows of the source a row of the result needs; false: each needs all, so rows are of no use.
  */
-static bool tabulate(Operand *o, const inlay_move_rows_params *p, int32_t units, Rows *rows)
+static bool tabulate(Operand *operand, const inlay_move_rows_params *params, int32_t units,
+                     Rows *rows)
 {
-    int32_t low = 0, high = 0;
-    for (int d = p->units; d < p->rank; d++) {
-        const int32_t more = (p->n[d] - 1) * p->row[d];
+    int32_t low = 0;
+    int32_t high = 0;
+    for (int d = params->units; d < params->rank; d++) {
+        const int32_t more = (params->n[d] - 1) * params->row[d];
         if (more < 0)
             low += more;
         else
             high += more;
     }
     for (int32_t u = 0; u < units; u++) {
-        int32_t row = p->first, rest = u;
-        for (int d = p->units - 1; d >= 0; d--) {
-            row += rest % p->n[d] * p->row[d];
-            rest /= p->n[d];
+        int32_t row = params->first;
+        int32_t rest = u;
+        for (int d = params->units - 1; d >= 0; d--) {
+            row += rest % params->n[d] * params->row[d];
+            rest /= params->n[d];
         }
         rows[u] = (Rows){ row + low, row + high + 1 };
     }
-    operand_table(o, units, rows);
-    return o->rule.kind == ROWS_TABLE;
+    operand_table(operand, units, rows);
+    return operand->rule.kind == ROWS_TABLE;
 }
 
-static void see(Operand *o, const Image *m)
+static void see(Operand *operand, const Image *m)
 {
-    operand_rows(o, i32_checked(m->rows), m->channels);
-    o->strided = true;
+    operand_rows(operand, i32_checked(m->rows), m->channels);
+    operand->strided = true;
 }
 
 /* Does each pixel of the result come from the same pixel of the source, one after the other? */
-static bool pixel_by_pixel(const inlay_move_rows_params *p)
+static bool pixel_by_pixel(const inlay_move_rows_params *params)
 {
-    const int d = p->units, last = p->rank - 2;
-    if (last != d + 1 || p->x_pixel || p->x_channel)
+    const int d = params->units;
+    const int last = params->rank - 2;
+    if (last != d + 1 || params->x_pixel || params->x_channel)
         return false;
-    for (int i = 0; i < p->rank; i++) {
-        const bool y = p->y_pixels >> i & 1, x = p->x_pixels >> i & 1;
-        if (i < d   ? p->x[i] != 0
-            : i > d ? p->row[i] || x || y
-                    : p->row[i] || !x || !y || p->x[i] != 1 || p->y[i] != 1)
+    for (int i = 0; i < params->rank; i++) {
+        const bool y = params->y_pixels >> i & 1;
+        const bool x = params->x_pixels >> i & 1;
+        if (i < d   ? params->x[i] != 0
+            : i > d ? params->row[i] || x || y
+                    : params->row[i] || !x || !y || params->x[i] != 1 || params->y[i] != 1)
             return false;
     }
     return true;
 }
 
 /* Only the order of the channels changes. */
-static bool is_shuffle(const inlay_move_rows_params *p, const Image *y, const Image *x, int bits)
+static bool is_shuffle(const inlay_move_rows_params *params, const Image *y, const Image *x,
+                       int bits)
 {
-    return bits >= 8 && bits <= 32 && y->channels <= UINT16_MAX && pixel_by_pixel(p) &&
-           p->units == 1 && p->row[0] == 1 && !p->first && y->rows == x->rows &&
+    return bits >= 8 && bits <= 32 && y->channels <= UINT16_MAX && pixel_by_pixel(params) &&
+           params->units == 1 && params->row[0] == 1 && !params->first && y->rows == x->rows &&
            y->width == x->width && y->channels == x->channels;
 }
 
 /* Which channel of the source each channel of the result is, by the last two loops; NULL: some are
  * there twice. */
-static int32_t *sources_of(Lower *l, const inlay_move_rows_params *p, int32_t channels)
+static int32_t *sources_of(Lower *lower, const inlay_move_rows_params *params, int32_t channels)
 {
-    const int32_t *n = p->n + p->rank - 2, *y = p->y + p->rank - 2, *x = p->x + p->rank - 2;
-    int32_t *from = NEW_ARRAY(l->arena, int32_t, channels);
-    bool *seen = NEW_ARRAY(l->arena, bool, channels);
+    const int32_t *n = params->n + params->rank - 2;
+    const int32_t *y = params->y + params->rank - 2;
+    const int32_t *x = params->x + params->rank - 2;
+    int32_t *from = NEW_ARRAY(lower->arena, int32_t, channels);
+    bool *seen = NEW_ARRAY(lower->arena, bool, channels);
     for (int32_t i = 0; i < n[0]; i++)
         for (int32_t k = 0; k < n[1]; k++) {
             const int32_t c = i * x[0] + k * x[1];
@@ -229,10 +244,10 @@ static int32_t *sources_of(Lower *l, const inlay_move_rows_params *p, int32_t ch
 }
 
 /* The table of kernels/shuffle.h. */
-static Tensor *cycles_of(Lower *l, const int32_t *from, int32_t channels, int32_t *entries)
+static Tensor *cycles_of(Lower *lower, const int32_t *from, int32_t channels, int32_t *entries)
 {
-    uint16_t *table = NEW_ARRAY(l->arena, uint16_t, 2 * channels);
-    bool *done = NEW_ARRAY(l->arena, bool, channels);
+    uint16_t *table = NEW_ARRAY(lower->arena, uint16_t, 2 * channels);
+    bool *done = NEW_ARRAY(lower->arena, bool, channels);
     int32_t n = 0;
     for (int32_t first = 0; first < channels; first++) {
         if (done[first])
@@ -244,125 +259,130 @@ static Tensor *cycles_of(Lower *l, const int32_t *from, int32_t channels, int32_
     }
     *entries = n;
     const int64_t dim = n;
-    return lower_constant(l, recipe_memory(l->graph->store, DT_U16, 1, &dim, table));
+    return lower_constant(lower, recipe_memory(lower->graph->store, DT_U16, 1, &dim, table));
 }
 
-static Step *make_shuffle(Lower *l, Node *n, Tensor *out, Tensor *in,
-                          const inlay_move_rows_params *p, const Image *y)
+static Step *make_shuffle(Lower *lower, Node *node, Tensor *out, Tensor *in,
+                          const inlay_move_rows_params *params, const Image *y)
 {
-    const int32_t channels = (int32_t)y->channels, *from = sources_of(l, p, channels);
+    const int32_t channels = (int32_t)y->channels;
+    const int32_t *from = sources_of(lower, params, channels);
     inlay_shuffle_params q = { .pixels = (int32_t)y->width };
     if (!from)
         return NULL;
-    Tensor *cycles = cycles_of(l, from, channels, &q.entries);
-    Step *s = lower_step(l, n, arena_printf(l->arena, "shuffle_%d", dtype_bits(out->dtype)), &q);
-    see(step_out(s, out), y);
-    Operand *o = step_in(s, in);
-    see(o, y);
-    o->rule.kind = ROWS_SAME;
-    o->reuse = REUSE_PIXELS;
-    o->pixels = (PixelRule){ .stride = 1, .extent = 1, .tile = 1 };
-    step_in(s, cycles);
-    s->units = (int32_t)y->rows;
-    return s;
+    Tensor *cycles = cycles_of(lower, from, channels, &q.entries);
+    Step *step = lower_step(lower, node,
+                            arena_printf(lower->arena, "shuffle_%d", dtype_bits(out->dtype)), &q);
+    see(step_out(step, out), y);
+    Operand *operand = step_in(step, in);
+    see(operand, y);
+    operand->rule.kind = ROWS_SAME;
+    operand->reuse = REUSE_PIXELS;
+    operand->pixels = (PixelRule){ .stride = 1, .extent = 1, .tile = 1 };
+    step_in(step, cycles);
+    step->units = (int32_t)y->rows;
+    return step;
 }
 
-static Step *make_step(Lower *l, Node *n, Tensor *out, Tensor *in, const inlay_move_rows_params *p,
-                       const Image *y, const Image *x)
+static Step *make_step(Lower *lower, Node *node, Tensor *out, Tensor *in,
+                       const inlay_move_rows_params *params, const Image *y, const Image *x)
 {
     Operand look = { .tensor = in };
     see(&look, x);
-    if (!tabulate(&look, p, i32_checked(y->rows), NEW_ARRAY(l->arena, Rows, y->rows + 1)))
+    if (!tabulate(&look, params, i32_checked(y->rows), NEW_ARRAY(lower->arena, Rows, y->rows + 1)))
         return NULL;
-    Step *s = lower_step(l, n, arena_printf(l->arena, "move_rows_%d", dtype_bits(out->dtype)), p);
-    see(step_out(s, out), y);
-    Operand *o = step_in(s, in);
-    see(o, x);
-    o->rule = look.rule;
-    o->reuse = REUSE_ROWS;
-    if (pixel_by_pixel(p))
-        o->pixels = (PixelRule){ .stride = 1, .extent = 1, .tile = 1 };
-    s->units = (int32_t)y->rows;
-    return s;
+    Step *step = lower_step(
+        lower, node, arena_printf(lower->arena, "move_rows_%d", dtype_bits(out->dtype)), params);
+    see(step_out(step, out), y);
+    Operand *operand = step_in(step, in);
+    see(operand, x);
+    operand->rule = look.rule;
+    operand->reuse = REUSE_ROWS;
+    if (pixel_by_pixel(params))
+        operand->pixels = (PixelRule){ .stride = 1, .extent = 1, .tile = 1 };
+    step->units = (int32_t)y->rows;
+    return step;
 }
 
-static Step *try_images(Lower *l, Node *n, Tensor *out, Tensor *in, const Move *m, const Image *y,
-                        const Image *x)
+static Step *try_images(Lower *lower, Node *node, Tensor *out, Tensor *in, const Move *move,
+                        const Image *y, const Image *x)
 {
-    Loops t = { .n = 0 };
+    Loops loops = { .n = 0 };
     int64_t count = 1;
-    if (m->y0 || m->x0 < 0 || y->rows < 2 || y->rows > UINT16_MAX ||
+    if (move->y0 || move->x0 < 0 || y->rows < 2 || y->rows > UINT16_MAX ||
         row_of(y) * dtype_bits(out->dtype) / 8 < LEAST_ROW)
         return NULL;
-    for (int i = 0; i < m->rank; i++) {
-        if (m->n[i] == 1)
+    for (int i = 0; i < move->rank; i++) {
+        if (move->n[i] == 1)
             continue;
-        if (t.n == LOOPS || m->y[i] < 1)
+        if (loops.n == LOOPS || move->y[i] < 1)
             return NULL;
-        t.at[t.n++] = (Loop){ m->n[i], m->y[i], m->x[i] };
-        count = i64_mul(count, m->n[i]);
+        loops.at[loops.n++] = (Loop){ move->n[i], move->y[i], move->x[i] };
+        count = i64_mul(count, move->n[i]);
     }
     if (count != tensor_count(out))
         return NULL;
-    if (!cut(&t, true, row_of(y)) || !cut(&t, false, row_of(x)) || !cut(&t, true, y->channels) ||
-        !cut(&t, false, x->channels))
+    if (!cut(&loops, true, row_of(y)) || !cut(&loops, false, row_of(x)) ||
+        !cut(&loops, true, y->channels) || !cut(&loops, false, x->channels))
         return NULL;
-    if (!fits(&t, true, 0, y) || !fits(&t, false, m->x0, x))
+    if (!fits(&loops, true, 0, y) || !fits(&loops, false, move->x0, x))
         return NULL;
-    const int units = unit_loops(&t, y);
+    const int units = unit_loops(&loops, y);
     if (!units)
         return NULL;
-    order_inner(&t, units, y, x);
-    if (t.n - units < 2)
+    order_inner(&loops, units, y, x);
+    if (loops.n - units < 2)
         return NULL;
-    inlay_move_rows_params p = { .rank = t.n,
-                                 .units = units,
-                                 .first = i32_checked(m->x0 / row_of(x)),
-                                 .x_pixel = i32_checked(m->x0 % row_of(x) / x->channels),
-                                 .x_channel = i32_checked(m->x0 % x->channels) };
-    for (int d = 0; d < t.n; d++) {
-        const Place a = place_of(t.at[d].y, y), b = place_of(t.at[d].x, x);
-        p.n[d] = i32_checked(t.at[d].n);
-        p.y[d] = i32_checked(a.pixel ? a.pixel : a.channel);
-        p.x[d] = i32_checked(b.pixel ? b.pixel : b.channel);
-        p.row[d] = i32_checked(b.row);
+    inlay_move_rows_params params = { .rank = loops.n,
+                                      .units = units,
+                                      .first = i32_checked(move->x0 / row_of(x)),
+                                      .x_pixel = i32_checked(move->x0 % row_of(x) / x->channels),
+                                      .x_channel = i32_checked(move->x0 % x->channels) };
+    for (int d = 0; d < loops.n; d++) {
+        const Place a = place_of(loops.at[d].y, y);
+        const Place b = place_of(loops.at[d].x, x);
+        params.n[d] = i32_checked(loops.at[d].n);
+        params.y[d] = i32_checked(a.pixel ? a.pixel : a.channel);
+        params.x[d] = i32_checked(b.pixel ? b.pixel : b.channel);
+        params.row[d] = i32_checked(b.row);
         if (a.pixel)
-            p.y_pixels |= 1 << d;
+            params.y_pixels |= 1 << d;
         if (b.pixel)
-            p.x_pixels |= 1 << d;
+            params.x_pixels |= 1 << d;
     }
-    Step *s =
-        is_shuffle(&p, y, x, dtype_bits(out->dtype)) ? make_shuffle(l, n, out, in, &p, y) : NULL;
-    return s ? s : make_step(l, n, out, in, &p, y, x);
+    Step *step = is_shuffle(&params, y, x, dtype_bits(out->dtype))
+                     ? make_shuffle(lower, node, out, in, &params, y)
+                     : NULL;
+    return step ? step : make_step(lower, node, out, in, &params, y, x);
 }
 
-static bool image_of(const Shape *s, Image *m)
+static bool image_of(const Shape *shape, Image *m)
 {
-    if (s->rank < 3)
+    if (shape->rank < 3)
         return false;
-    *m =
-        (Image){ shape_product(s, 0, shape_row_axis(s)), shape_row_pixels(s), s->dim[s->rank - 1] };
+    *m = (Image){ shape_product(shape, 0, shape_row_axis(shape)), shape_row_pixels(shape),
+                  shape->dim[shape->rank - 1] };
     return m->rows > 0;
 }
 
 /* The dims of t cut where they make so many rows. */
-static bool image_of_rows(const Shape *s, int64_t rows, Image *m)
+static bool image_of_rows(const Shape *shape, int64_t rows, Image *m)
 {
     int64_t product = 1;
-    for (int i = 0; i + 1 < s->rank; i++) {
-        product = i64_mul(product, s->dim[i]);
+    for (int i = 0; i + 1 < shape->rank; i++) {
+        product = i64_mul(product, shape->dim[i]);
         if (product != rows || rows < 2)
             continue;
-        *m = (Image){ rows, s->dim[i + 1], shape_product(s, i + 2, s->rank) };
+        *m = (Image){ rows, shape->dim[i + 1], shape_product(shape, i + 2, shape->rank) };
         return true;
     }
     return false;
 }
 
 /* As the step that made all of it sees it: not always as its dims say. */
-static bool image_of_maker(const Lower *l, const Tensor *root, Image *m)
+static bool image_of_maker(const Lower *lower, const Tensor *root, Image *m)
 {
-    const Program *p = l->program;
+    const Program *p = lower->program;
     for (size_t i = p->step.n, looked = 0; i-- > 0 && looked < LOOK_BACK; looked++)
         for (int k = 0; k < p->step.at[i]->n_out; k++) {
             const Operand *o = p->step.at[i]->operand + k;
@@ -379,27 +399,28 @@ static bool image_of_maker(const Lower *l, const Tensor *root, Image *m)
 }
 
 /* As its only reader sees it, where that is a change of dims. */
-static const Shape *seen_as(const Tensor *t)
+static const Shape *seen_as(const Tensor *tensor)
 {
-    if (t->uses != 1 || !t->use || !t->use->node->n_out)
+    if (tensor->uses != 1 || !tensor->use || !tensor->use->node->n_out)
         return NULL;
-    const Node *n = t->use->node;
+    const Node *n = tensor->use->node;
     const bool view = node_is(n, "Reshape") || node_is(n, "Flatten") || node_is(n, "Squeeze") ||
                       node_is(n, "Unsqueeze");
-    return view && shape_known(&n->out[0]->shape) && tensor_count(n->out[0]) == tensor_count(t)
+    return view && shape_known(&n->out[0]->shape) && tensor_count(n->out[0]) == tensor_count(tensor)
                ? &n->out[0]->shape
                : NULL;
 }
 
-Step *lower_move_rows(Lower *l, Node *n, Tensor *out, Tensor *in, const Move *m)
+Step *lower_move_rows(Lower *lower, Node *node, Tensor *out, Tensor *in, const Move *move)
 {
     int64_t at;
     const Tensor *root = tensor_root(in, &at);
-    const bool all = !at && tensor_bytes(root) == tensor_bytes(in) && root->dtype == in->dtype,
-               viewed = all && root != in;
+    const bool all = !at && tensor_bytes(root) == tensor_bytes(in) && root->dtype == in->dtype;
+    const bool viewed = all && root != in;
     Image x[3], y[3];
-    int xs = 0, ys;
-    if (all && image_of_maker(l, root, x + xs))
+    int xs = 0;
+    int ys;
+    if (all && image_of_maker(lower, root, x + xs))
         xs++;
     if (viewed && image_of(&root->shape, x + xs))
         xs++;
@@ -415,9 +436,9 @@ Step *lower_move_rows(Lower *l, Node *n, Tensor *out, Tensor *in, const Move *m)
         if (image_of(&out->shape, y + ys))
             ys++;
         for (int k = 0; k < ys; k++) {
-            Step *s = try_images(l, n, out, in, m, y + k, x + i);
-            if (s)
-                return s;
+            Step *step = try_images(lower, node, out, in, move, y + k, x + i);
+            if (step)
+                return step;
         }
     }
     return NULL;

@@ -25,9 +25,9 @@ const OpRow *op_rows(int *count)
     return rows;
 }
 
-static bool serves(const OpRow *r, int64_t version)
+static bool serves(const OpRow *row, int64_t version)
 {
-    return version >= r->since && (!r->until || version <= r->until);
+    return version >= row->since && (!row->until || version <= row->until);
 }
 
 const OpRow *op_find(const char *domain, const char *op_type, int64_t version)
@@ -56,70 +56,71 @@ static const struct {
       "decode before the model: cut the model behind it and feed the pixels, uint8 [H,W,C]" },
 };
 
-static const char *instead(const Node *n)
+static const char *instead(const Node *node)
 {
     for (size_t i = 0; i < sizeof left_out / sizeof *left_out; i++)
-        if (!strcmp(left_out[i].name, n->op_type) && !strcmp(left_out[i].domain, n->domain))
+        if (!strcmp(left_out[i].name, node->op_type) && !strcmp(left_out[i].domain, node->domain))
             return left_out[i].help;
     return "`inlay ops` lists what is supported";
 }
 
-static bool report_unknown(const Node *n)
+static bool report_unknown(const Node *node)
 {
-    const OpRow *other = find_any_version(n->domain, n->op_type);
+    const OpRow *other = find_any_version(node->domain, node->op_type);
     if (other)
-        error_at(STATUS_UNSUPPORTED, node_loc(n), "convert the model to an opset of that range",
-                 "operator %s is supported from opset %d%s on only", n->op_type, other->since,
+        error_at(STATUS_UNSUPPORTED, node_loc(node), "convert the model to an opset of that range",
+                 "operator %s is supported from opset %d%s on only", node->op_type, other->since,
                  other->until ? " (an older meaning)" : "");
     else
-        error_at(STATUS_UNSUPPORTED, node_loc(n), instead(n), "operator %s%s%s is not supported",
-                 n->domain, *n->domain ? "." : "", n->op_type);
+        error_at(STATUS_UNSUPPORTED, node_loc(node), instead(node),
+                 "operator %s%s%s is not supported", node->domain, *node->domain ? "." : "",
+                 node->op_type);
     return false;
 }
 
-bool op_check(const Node *n)
+bool op_check(const Node *node)
 {
-    if (!n->op)
-        return report_unknown(n);
-    const OpRow *r = n->op;
-    if (n->n_in < r->min_in || (r->max_in >= 0 && n->n_in > r->max_in)) {
-        error_at(STATUS_MALFORMED, node_loc(n), NULL, "has %d inputs; %s takes %d to %d", n->n_in,
-                 r->name, r->min_in, r->max_in);
+    if (!node->op)
+        return report_unknown(node);
+    const OpRow *row = node->op;
+    if (node->n_in < row->min_in || (row->max_in >= 0 && node->n_in > row->max_in)) {
+        error_at(STATUS_MALFORMED, node_loc(node), NULL, "has %d inputs; %s takes %d to %d",
+                 node->n_in, row->name, row->min_in, row->max_in);
         return false;
     }
-    if (n->n_out < r->min_out || (r->max_out >= 0 && n->n_out > r->max_out)) {
-        error_at(STATUS_MALFORMED, node_loc(n), NULL, "has %d outputs; %s gives %d to %d", n->n_out,
-                 r->name, r->min_out, r->max_out);
+    if (node->n_out < row->min_out || (row->max_out >= 0 && node->n_out > row->max_out)) {
+        error_at(STATUS_MALFORMED, node_loc(node), NULL, "has %d outputs; %s gives %d to %d",
+                 node->n_out, row->name, row->min_out, row->max_out);
         return false;
     }
-    for (int i = 0; i < r->min_in; i++)
-        if (!n->in[i]) {
-            error_at(STATUS_MALFORMED, node_loc(n), NULL, "input %d is left out, but %s needs it",
-                     i, r->name);
+    for (int i = 0; i < row->min_in; i++)
+        if (!node->in[i]) {
+            error_at(STATUS_MALFORMED, node_loc(node), NULL,
+                     "input %d is left out, but %s needs it", i, row->name);
             return false;
         }
     return true;
 }
 
 /* Integer operands other than the data are counts and indices. */
-DType op_compute_type(const OpRow *r, int i, DType t)
+DType op_compute_type(const OpRow *row, int i, DType type)
 {
-    if (r->flags & OP_WIDEN && dtype_is_small_float(t))
+    if (row->flags & OP_WIDEN && dtype_is_small_float(type))
         return DT_F32;
-    const bool data = i == 0 || r->max_in < 0;
-    if (!(r->flags & OP_WIDEN_INT) || !data || !((T_INT | T_BOOL) & DTYPE_BIT(t)) ||
-        r->types & DTYPE_BIT(t))
-        return t;
-    return r->types & DTYPE_BIT(DT_I64) ? DT_I64 : DT_F64;
+    const bool data = i == 0 || row->max_in < 0;
+    if (!(row->flags & OP_WIDEN_INT) || !data || !((T_INT | T_BOOL) & DTYPE_BIT(type)) ||
+        row->types & DTYPE_BIT(type))
+        return type;
+    return row->types & DTYPE_BIT(DT_I64) ? DT_I64 : DT_F64;
 }
 
-DTypeSet op_types(const OpRow *r)
+DTypeSet op_types(const OpRow *row)
 {
-    DTypeSet s = r->types;
+    DTypeSet set = row->types;
     for (int t = 1; t < DT_COUNT; t++)
-        if (r->types & DTYPE_BIT(op_compute_type(r, 0, (DType)t)))
-            s |= DTYPE_BIT(t);
-    return s;
+        if (row->types & DTYPE_BIT(op_compute_type(row, 0, (DType)t)))
+            set |= DTYPE_BIT(t);
+    return set;
 }
 
 /* Names for sets of types that many operators take, the largest first. */
@@ -137,34 +138,34 @@ static const struct {
     { "int4, uint4, int2, uint2", T_PACKED },
 };
 
-const char *op_types_text(Arena *a, DTypeSet s)
+const char *op_types_text(Arena *arena, DTypeSet set)
 {
     const char *text = "";
     for (size_t i = 0; i < sizeof groups / sizeof *groups; i++)
-        if ((s & groups[i].types) == groups[i].types) {
-            text = arena_printf(a, "%s%s%s", text, *text ? ", " : "", groups[i].name);
-            s &= ~groups[i].types;
+        if ((set & groups[i].types) == groups[i].types) {
+            text = arena_printf(arena, "%s%s%s", text, *text ? ", " : "", groups[i].name);
+            set &= ~groups[i].types;
         }
     for (int k = 1; k < DT_COUNT; k++)
-        if (s & DTYPE_BIT(k))
-            text = arena_printf(a, "%s%s%s", text, *text ? ", " : "", dtype_name((DType)k));
+        if (set & DTYPE_BIT(k))
+            text = arena_printf(arena, "%s%s%s", text, *text ? ", " : "", dtype_name((DType)k));
     return text;
 }
 
-bool op_check_type(const Node *n)
+bool op_check_type(const Node *node)
 {
-    const Tensor *t = n->n_in && n->in[0] ? n->in[0] : n->out[0];
-    Arena *a = n->graph->arena;
-    if (n->op->types & DTYPE_BIT(t->dtype))
+    const Tensor *tensor = node->n_in && node->in[0] ? node->in[0] : node->out[0];
+    Arena *a = node->graph->arena;
+    if (node->op->types & DTYPE_BIT(tensor->dtype))
         return true;
-    error_at(STATUS_UNSUPPORTED, node_loc(n),
-             arena_printf(a, "%s takes %s", n->op_type, op_types_text(a, op_types(n->op))),
-             "element type %s is not supported", dtype_name(t->dtype));
+    error_at(STATUS_UNSUPPORTED, node_loc(node),
+             arena_printf(a, "%s takes %s", node->op_type, op_types_text(a, op_types(node->op))),
+             "element type %s is not supported", dtype_name(tensor->dtype));
     return false;
 }
 
-Recipe *no_constant(Node *n)
+Recipe *no_constant(Node *node)
 {
-    (void)n;
+    (void)node;
     return NULL;
 }

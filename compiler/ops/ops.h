@@ -51,21 +51,21 @@ const OpRow *op_find(const char *domain, const char *op_type, int64_t version);
 const OpRow *op_rows(int *count);
 /* Checks operand counts and element type against the row; reports with error_at (all nodes are
  * checked before leaving). */
-bool op_check(const Node *n);
-/* Reports (error_at) each attribute that the operator of n->op does not have. Names that begin with
- * "__" are anybody's. */
-void op_check_attributes(const Node *n);
+bool op_check(const Node *node);
+/* Reports (error_at) each attribute that the operator of node->op does not have. Names that
+ * begin with "__" are anybody's. */
+void op_check_attributes(const Node *node);
 
-/* The type in which an operand of type t is computed: t itself, or what the flags say; operands of
+/* The type in which an operand of type is computed: type itself, or what the flags say; operands of
  * number `i`. */
-DType op_compute_type(const OpRow *r, int i, DType t);
+DType op_compute_type(const OpRow *row, int i, DType type);
 /* All types of operand 0 that are taken, those computed in another one included. */
-DTypeSet op_types(const OpRow *r);
+DTypeSet op_types(const OpRow *row);
 
 /* The types of a set as people read them: "float, int8-64". */
-const char *op_types_text(Arena *a, DTypeSet types);
+const char *op_types_text(Arena *arena, DTypeSet types);
 /* Reports (error_at) an operand 0 of a type that its row does not take, naming those it takes. */
-bool op_check_type(const Node *n);
+bool op_check_type(const Node *node);
 
 /* Element type sets used in ops.def. */
 #define T_F32 DTYPE_BIT(DT_F32)

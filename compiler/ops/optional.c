@@ -3,20 +3,20 @@
 #include "ops/expand.h"
 #include "ops/families.h"
 
-void infer_has_element(Node *n)
+void infer_has_element(Node *node)
 {
-    infer_out(n, 0, DT_BOOL, shape_scalar());
+    infer_out(node, 0, DT_BOOL, shape_scalar());
 }
 
-Recipe *constant_has_element(Node *n)
+Recipe *constant_has_element(Node *node)
 {
-    const uint8_t has = node_in(n, 0) != NULL;
-    return recipe_memory(n->graph->store, DT_BOOL, 0, NULL, &has);
+    const uint8_t has = node_in(node, 0) != NULL;
+    return recipe_memory(node->graph->store, DT_BOOL, 0, NULL, &has);
 }
 
-void expand_get_element(Node *n)
+void expand_get_element(Node *node)
 {
-    infer_shape(n, 0);
-    Tensor *element = expand_unary(n, "Identity", n->in[0]);
-    expand_finish(n, 1, &element);
+    infer_shape(node, 0);
+    Tensor *element = expand_unary(node, "Identity", node->in[0]);
+    expand_finish(node, 1, &element);
 }

@@ -6,15 +6,15 @@
 #include "ops/infer.h"
 #include "ops/nest.h"
 
-Pick pick_new(Lower *l, Node *n, Tensor *out, Tensor *in)
+Pick pick_new(Lower *lower, Node *node, Tensor *out, Tensor *in)
 {
-    Pick p = { .l = l, .n = n, .out = out, .in = in };
+    Pick pick = { .l = lower, .n = node, .out = out, .in = in };
     for (int i = 0; i < out->shape.rank; i++) {
-        p.table[i] = NEW_ARRAY(l->arena, int64_t, out->shape.dim[i]);
+        pick.table[i] = NEW_ARRAY(lower->arena, int64_t, out->shape.dim[i]);
         for (int64_t k = 0; k < out->shape.dim[i]; k++)
-            p.table[i][k] = k;
+            pick.table[i][k] = k;
     }
-    return p;
+    return pick;
 }
 
 static int64_t wrap(int64_t i, int64_t period)
@@ -33,51 +33,54 @@ static int64_t edge_index(int64_t i, int64_t size, PickEdge edge)
     return r < size ? r : 2 * size - 2 - r;
 }
 
-void pick_padded(Pick *p, int axis, int64_t before, int64_t size, int64_t after, PickEdge edge)
+void pick_padded(Pick *pick, int axis, int64_t before, int64_t size, int64_t after, PickEdge edge)
 {
-    const int64_t cut = i64_max(0, -before), left = size - cut - i64_max(0, -after),
-                  count = p->out->shape.dim[axis];
+    const int64_t cut = i64_max(0, -before);
+    const int64_t left = size - cut - i64_max(0, -after);
+    const int64_t count = pick->out->shape.dim[axis];
     if (count && left < 1)
-        fail_node(p->n, STATUS_MALFORMED, NULL, "axis %d has no elements to repeat", axis);
+        fail_node(pick->n, STATUS_MALFORMED, NULL, "axis %d has no elements to repeat", axis);
     for (int64_t k = 0; k < count; k++)
-        p->table[axis][k] = cut + edge_index(k - i64_max(0, before), left, edge);
+        pick->table[axis][k] = cut + edge_index(k - i64_max(0, before), left, edge);
 }
 
-static bool is_identity(const Pick *p, int axis)
+static bool is_identity(const Pick *pick, int axis)
 {
-    if (p->in->shape.dim[axis] != p->out->shape.dim[axis])
+    if (pick->in->shape.dim[axis] != pick->out->shape.dim[axis])
         return false;
-    for (int64_t k = 0; k < p->out->shape.dim[axis]; k++)
-        if (p->table[axis][k] != k)
+    for (int64_t k = 0; k < pick->out->shape.dim[axis]; k++)
+        if (pick->table[axis][k] != k)
             return false;
     return true;
 }
 
 /* Trailing axes that stay as they are become one run. */
-static int table_axes(const Pick *p)
+static int table_axes(const Pick *pick)
 {
-    int rank = p->out->shape.rank;
-    while (rank > 0 && is_identity(p, rank - 1))
+    int rank = pick->out->shape.rank;
+    while (rank > 0 && is_identity(pick, rank - 1))
         rank--;
     return rank;
 }
 
 /* An image whose channels stay goes row by row. */
-static void pick_rows(Pick *p, Tensor *out, Tensor *in)
+static void pick_rows(Pick *pick, Tensor *out, Tensor *in)
 {
-    Lower *l = p->l;
+    Lower *lower = pick->l;
     const Shape *to = &out->shape;
     const int pixels = shape_row_axis(to);
-    const int32_t rows = i32_checked(shape_product(to, 0, pixels)),
-                  width = i32_checked(shape_row_pixels(to));
+    const int32_t rows = i32_checked(shape_product(to, 0, pixels));
+    const int32_t width = i32_checked(shape_row_pixels(to));
     const inlay_pick_params params = { .run = i32_checked(to->dim[to->rank - 1]),
                                        .n = { rows, width } };
-    int32_t *table = NEW_ARRAY(l->arena, int32_t, i64_add(rows, width));
-    Rows *needs = NEW_ARRAY(l->arena, Rows, rows + 1);
+    int32_t *table = NEW_ARRAY(lower->arena, int32_t, i64_add(rows, width));
+    Rows *needs = NEW_ARRAY(lower->arena, Rows, rows + 1);
     for (int32_t u = 0; u < rows; u++) {
-        int64_t row = 0, rest = u, stride = 1;
+        int64_t row = 0;
+        int64_t rest = u;
+        int64_t stride = 1;
         for (int i = pixels - 1; i >= 0; i--) {
-            row += p->table[i][rest % to->dim[i]] * stride;
+            row += pick->table[i][rest % to->dim[i]] * stride;
             rest /= to->dim[i];
             stride *= in->shape.dim[i];
         }
@@ -85,56 +88,62 @@ static void pick_rows(Pick *p, Tensor *out, Tensor *in)
         needs[u] = (Rows){ table[u], table[u] + 1 };
     }
     for (int32_t k = 0; k < width; k++)
-        table[rows + k] = pixels < to->rank - 1 ? i32_checked(p->table[pixels][k]) : 0;
-    Step *s =
-        lower_step(l, p->n, arena_printf(l->arena, "pick_%d", dtype_bits(out->dtype)), &params);
-    Operand *y = step_out(s, out), *x = step_in(s, in);
+        table[rows + k] = pixels < to->rank - 1 ? i32_checked(pick->table[pixels][k]) : 0;
+    Step *step = lower_step(lower, pick->n,
+                            arena_printf(lower->arena, "pick_%d", dtype_bits(out->dtype)), &params);
+    Operand *y = step_out(step, out);
+    Operand *x = step_in(step, in);
     operand_image(y);
     operand_rows(x, i32_checked(shape_product(&in->shape, 0, pixels)), in->shape.dim[to->rank - 1]);
     y->strided = x->strided = true;
-    s->units = rows;
+    step->units = rows;
     x->reuse = REUSE_ROWS;
     operand_table(x, rows, needs);
-    x->columns = lower_columns(l, width, 1, table + rows);
-    step_in(s, lower_i32s(l, table, (int64_t)rows + width));
+    x->columns = lower_columns(lower, width, 1, table + rows);
+    step_in(step, lower_i32s(lower, table, (int64_t)rows + width));
 }
 
-static void pick_whole(Pick *p, int axes, Tensor *y, Tensor *x)
+static void pick_whole(Pick *pick, int axes, Tensor *y, Tensor *x)
 {
-    Lower *l = p->l;
-    int64_t stride[MAX_RANK], total = 0, at = 0;
+    Lower *lower = pick->l;
+    int64_t stride[MAX_RANK];
+    int64_t total = 0;
+    int64_t at = 0;
     shape_strides(&x->shape, stride);
     inlay_pick_params params = { .rank = axes,
                                  .run =
                                      i32_checked(shape_product(&y->shape, axes, y->shape.rank)) };
     for (int i = 0; i < axes; i++)
         total = i64_add(total, y->shape.dim[i]);
-    int32_t *table = NEW_ARRAY(l->arena, int32_t, total);
+    int32_t *table = NEW_ARRAY(lower->arena, int32_t, total);
     for (int i = 0; i < axes; i++) {
         params.n[i] = i32_checked(y->shape.dim[i]);
         for (int64_t k = 0; k < y->shape.dim[i]; k++)
-            table[at++] = i32_checked(i64_mul(p->table[i][k], stride[i]));
+            table[at++] = i32_checked(i64_mul(pick->table[i][k], stride[i]));
     }
-    Step *s = lower_step(l, p->n, arena_printf(l->arena, "pick_%d", dtype_bits(y->dtype)), &params);
-    step_out(s, y);
-    step_in(s, x);
-    step_in(s, lower_i32s(l, table, total));
+    Step *step = lower_step(lower, pick->n,
+                            arena_printf(lower->arena, "pick_%d", dtype_bits(y->dtype)), &params);
+    step_out(step, y);
+    step_in(step, x);
+    step_in(step, lower_i32s(lower, table, total));
 }
 
-void lower_pick(Pick *p)
+void lower_pick(Pick *pick)
 {
-    Lower *l = p->l;
-    const int axes = table_axes(p), rank = p->out->shape.rank;
-    if (!tensor_count(p->out))
+    Lower *lower = pick->l;
+    const int axes = table_axes(pick);
+    const int rank = pick->out->shape.rank;
+    if (!tensor_count(pick->out))
         return;
     if (!axes) {
-        lower_view(l, p->n, p->out, p->in, 0);
+        lower_view(lower, pick->n, pick->out, pick->in, 0);
         return;
     }
-    Tensor *y = move_target(l, p->out), *x = move_source(l, p->n, p->in);
+    Tensor *y = move_target(lower, pick->out);
+    Tensor *x = move_source(lower, pick->n, pick->in);
     if (rank >= 3 && axes < rank)
-        pick_rows(p, y, x);
+        pick_rows(pick, y, x);
     else
-        pick_whole(p, axes, y, x);
-    move_finish(l, p->n, p->out, y);
+        pick_whole(pick, axes, y, x);
+    move_finish(lower, pick->n, pick->out, y);
 }

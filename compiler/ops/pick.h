@@ -16,9 +16,9 @@ typedef struct Pick {
 } Pick;
 
 /* All axes begin as the identity (sizes may differ until their table is set). */
-Pick pick_new(Lower *l, Node *n, Tensor *out, Tensor *in);
+Pick pick_new(Lower *lower, Node *node, Tensor *out, Tensor *in);
 /* Axis: `before` elements, the source's `size`, `after` elements; negative amounts cut. */
-void pick_padded(Pick *p, int axis, int64_t before, int64_t size, int64_t after, PickEdge edge);
-void lower_pick(Pick *p);
+void pick_padded(Pick *pick, int axis, int64_t before, int64_t size, int64_t after, PickEdge edge);
+void lower_pick(Pick *pick);
 
 #endif

@@ -4,206 +4,209 @@
 #include "ops/families.h"
 #include "ops/window.h"
 
-static Window pool_window(const Node *n)
+static Window pool_window(const Node *node)
 {
     int64_t count;
-    const int64_t *taps = window_kernel_shape(n, &count);
-    if (count != window_rank(n))
-        fail_node(n, STATUS_MALFORMED, NULL,
+    const int64_t *taps = window_kernel_shape(node, &count);
+    if (count != window_rank(node))
+        fail_node(node, STATUS_MALFORMED, NULL,
                   "attribute kernel_shape has %lld numbers for %d dimensions", (long long)count,
-                  window_rank(n));
-    return window_of(n, taps);
+                  window_rank(node));
+    return window_of(node, taps);
 }
 
-void infer_pool(Node *n)
+void infer_pool(Node *node)
 {
-    const Window w = pool_window(n);
-    infer_out(n, 0, n->in[0]->dtype, window_shape(&w, w.channels));
-    infer_out(n, 1, DT_I64, window_shape(&w, w.channels));
+    const Window window = pool_window(node);
+    infer_out(node, 0, node->in[0]->dtype, window_shape(&window, window.channels));
+    infer_out(node, 1, DT_I64, window_shape(&window, window.channels));
 }
 
 /* Elements read, as the measure of work. */
-static int64_t work_of(const Window *w)
+static int64_t work_of(const Window *window)
 {
-    int64_t m = i64_mul(w->images, w->channels);
+    int64_t m = i64_mul(window->images, window->channels);
     for (int i = 0; i < WINDOW_DIMS; i++)
-        m = i64_mul(m, i64_mul(w->out[i], w->kernel[i]));
+        m = i64_mul(m, i64_mul(window->out[i], window->kernel[i]));
     return m;
 }
 
-static void lower_rows(Lower *l, Node *n, const char *kernel, Window *w, bool count_pad)
+static void lower_rows(Lower *lower, Node *node, const char *kernel, Window *window, bool count_pad)
 {
     if (!count_pad)
-        window_thin(w);
-    window_upright(w);
-    inlay_pool_params p = { .count_pad = count_pad };
-    window_pool_params(w, &p);
-    Step *s = lower_step(l, n, lower_kernel(l, kernel, n->in[0]->dtype), &p);
-    step_out(s, n->out[0]);
-    step_in(s, n->in[0]);
-    window_rows(w, s, s->operand, s->operand + 1);
-    window_pixels(w, s->operand + 1, 1);
-    s->macs = work_of(w);
+        window_thin(window);
+    window_upright(window);
+    inlay_pool_params params = { .count_pad = count_pad };
+    window_pool_params(window, &params);
+    Step *step = lower_step(lower, node, lower_kernel(lower, kernel, node->in[0]->dtype), &params);
+    step_out(step, node->out[0]);
+    step_in(step, node->in[0]);
+    window_rows(window, step, step->operand, step->operand + 1);
+    window_pixels(window, step->operand + 1, 1);
+    step->macs = work_of(window);
 }
 
-static Step *lower_plain_pool(Lower *l, Node *n, const char *kernel, const Window *w,
-                              inlay_window_params *p)
+static Step *lower_plain_pool(Lower *lower, Node *node, const char *kernel, const Window *window,
+                              inlay_window_params *params)
 {
-    p->groups = 1;
-    p->ic = p->oc = i32_checked(w->channels);
-    window_plain_params(w, p, w->channels);
-    Step *s = lower_step(l, n, lower_kernel(l, kernel, n->in[0]->dtype), p);
-    step_out(s, n->out[0]);
-    s->macs = work_of(w);
-    return s;
+    params->groups = 1;
+    params->ic = params->oc = i32_checked(window->channels);
+    window_plain_params(window, params, window->channels);
+    Step *step = lower_step(lower, node, lower_kernel(lower, kernel, node->in[0]->dtype), params);
+    step_out(step, node->out[0]);
+    step->macs = work_of(window);
+    return step;
 }
 
 /* Row by row into an accumulator, which is the result. */
-static void lower_global_rows(Lower *l, Node *n, const char *kernel, Window *w)
+static void lower_global_rows(Lower *lower, Node *node, const char *kernel, Window *window)
 {
-    window_upright(w);
-    const inlay_globalpool_params p = { .rows = i32_checked(i64_mul(w->in[0], w->in[1])),
-                                        .width = (int32_t)w->in[2],
-                                        .channels = i32_checked(w->channels) };
-    Step *s = lower_step(l, n, lower_kernel(l, kernel, DT_F32), &p);
-    Operand *y = step_out(s, n->out[0]);
-    operand_rows(y, i32_checked(w->images), w->channels);
+    window_upright(window);
+    const inlay_globalpool_params params = { .rows =
+                                                 i32_checked(i64_mul(window->in[0], window->in[1])),
+                                             .width = (int32_t)window->in[2],
+                                             .channels = i32_checked(window->channels) };
+    Step *step = lower_step(lower, node, lower_kernel(lower, kernel, DT_F32), &params);
+    Operand *y = step_out(step, node->out[0]);
+    operand_rows(y, i32_checked(window->images), window->channels);
     y->read = true;
-    Operand *x = step_in(s, n->in[0]);
-    operand_rows(x, i32_checked(i64_mul(w->images, p.rows)), w->channels);
+    Operand *x = step_in(step, node->in[0]);
+    operand_rows(x, i32_checked(i64_mul(window->images, params.rows)), window->channels);
     x->strided = true;
     x->rule.kind = ROWS_UNIT;
-    s->units = x->rows;
-    s->accumulates = true;
-    s->macs = work_of(w);
+    step->units = x->rows;
+    step->accumulates = true;
+    step->macs = work_of(window);
 }
 
 /* Does the only window cover all of the image? */
-static bool covers_all(const Window *w)
+static bool covers_all(const Window *window)
 {
     for (int i = 0; i < WINDOW_DIMS; i++)
-        if (w->kernel[i] != w->in[i] || w->out[i] != 1 || w->pad[i])
+        if (window->kernel[i] != window->in[i] || window->out[i] != 1 || window->pad[i])
             return false;
     return true;
 }
 
-void lower_max_pool(Lower *l, Node *n)
+void lower_max_pool(Lower *lower, Node *node)
 {
-    Window w = pool_window(n);
-    if (n->channels_last && !node_out(n, 1) && n->in[0]->dtype != DT_F64) {
-        if (covers_all(&w) && n->in[0]->dtype == DT_F32)
-            lower_global_rows(l, n, "globalmax", &w);
+    Window window = pool_window(node);
+    if (node->channels_last && !node_out(node, 1) && node->in[0]->dtype != DT_F64) {
+        if (covers_all(&window) && node->in[0]->dtype == DT_F32)
+            lower_global_rows(lower, node, "globalmax", &window);
         else
-            lower_rows(l, n, "maxpool", &w, false);
+            lower_rows(lower, node, "maxpool", &window, false);
         return;
     }
-    inlay_window_params p = { .column_major = node_int(n, "storage_order", 0) != 0 };
-    Step *s = lower_plain_pool(l, n, "maxpool_plain", &w, &p);
-    step_out(s, node_out(n, 1));
-    step_in(s, n->in[0]);
+    inlay_window_params params = { .column_major = node_int(node, "storage_order", 0) != 0 };
+    Step *step = lower_plain_pool(lower, node, "maxpool_plain", &window, &params);
+    step_out(step, node_out(node, 1));
+    step_in(step, node->in[0]);
 }
 
-void lower_average_pool(Lower *l, Node *n)
+void lower_average_pool(Lower *lower, Node *node)
 {
-    Window w = pool_window(n);
-    const bool count_pad = node_int(n, "count_include_pad", 0) != 0;
-    if (n->channels_last && n->in[0]->dtype == DT_F32) {
-        if (covers_all(&w))
-            lower_global_rows(l, n, "globalavg", &w);
+    Window window = pool_window(node);
+    const bool count_pad = node_int(node, "count_include_pad", 0) != 0;
+    if (node->channels_last && node->in[0]->dtype == DT_F32) {
+        if (covers_all(&window))
+            lower_global_rows(lower, node, "globalavg", &window);
         else
-            lower_rows(l, n, "avgpool", &w, count_pad);
+            lower_rows(lower, node, "avgpool", &window, count_pad);
         return;
     }
-    inlay_window_params p = { .count_pad = count_pad };
-    step_in(lower_plain_pool(l, n, "avgpool_plain", &w, &p), n->in[0]);
+    inlay_window_params params = { .count_pad = count_pad };
+    step_in(lower_plain_pool(lower, node, "avgpool_plain", &window, &params), node->in[0]);
 }
 
-static int32_t lp_exponent(const Node *n)
+static int32_t lp_exponent(const Node *node)
 {
-    const int64_t p = node_int(n, "p", 2);
+    const int64_t p = node_int(node, "p", 2);
     if (p < 1 || p > 1024)
-        fail_node(n, STATUS_MALFORMED, NULL, "attribute p is %lld", (long long)p);
+        fail_node(node, STATUS_MALFORMED, NULL, "attribute p is %lld", (long long)p);
     return (int32_t)p;
 }
 
-void lower_lp_pool(Lower *l, Node *n)
+void lower_lp_pool(Lower *lower, Node *node)
 {
-    const Window w = pool_window(n);
-    inlay_window_params p = { .p = lp_exponent(n) };
-    step_in(lower_plain_pool(l, n, "lppool_plain", &w, &p), n->in[0]);
+    const Window window = pool_window(node);
+    inlay_window_params params = { .p = lp_exponent(node) };
+    step_in(lower_plain_pool(lower, node, "lppool_plain", &window, &params), node->in[0]);
 }
 
-static int channel_axis(const Node *n)
+static int channel_axis(const Node *node)
 {
-    const Shape *x = infer_shape(n, 0);
+    const Shape *x = infer_shape(node, 0);
     if (x->rank < 2)
-        fail_node(n, STATUS_MALFORMED, NULL, "its input has %d dimensions", x->rank);
-    return n->channels_last ? x->rank - 1 : 1;
+        fail_node(node, STATUS_MALFORMED, NULL, "its input has %d dimensions", x->rank);
+    return node->channels_last ? x->rank - 1 : 1;
 }
 
-void infer_global_pool(Node *n)
+void infer_global_pool(Node *node)
 {
-    Shape s = *infer_shape(n, 0);
-    const int channel = channel_axis(n);
-    for (int i = 1; i < s.rank; i++)
+    Shape shape = *infer_shape(node, 0);
+    const int channel = channel_axis(node);
+    for (int i = 1; i < shape.rank; i++)
         if (i != channel)
-            s.dim[i] = 1;
-    infer_out(n, 0, n->in[0]->dtype, s);
+            shape.dim[i] = 1;
+    infer_out(node, 0, node->in[0]->dtype, shape);
 }
 
 /* The whole image as one window; further dimensions than three are folded into the depth. */
-static Window whole_window(const Node *n)
+static Window whole_window(const Node *node)
 {
-    const Shape *x = infer_shape(n, 0);
-    const int channel = channel_axis(n), first = n->channels_last ? 1 : 2,
-              last = n->channels_last ? x->rank - 2 : x->rank - 1;
-    Window w = { .spatial = WINDOW_DIMS,
-                 .channels_last = n->channels_last,
-                 .images = x->dim[0],
-                 .channels = x->dim[channel] };
+    const Shape *x = infer_shape(node, 0);
+    const int channel = channel_axis(node);
+    const int first = node->channels_last ? 1 : 2;
+    const int last = node->channels_last ? x->rank - 2 : x->rank - 1;
+    Window window = { .spatial = WINDOW_DIMS,
+                      .channels_last = node->channels_last,
+                      .images = x->dim[0],
+                      .channels = x->dim[channel] };
     for (int i = 0; i < WINDOW_DIMS; i++)
-        w.in[i] = w.out[i] = w.stride[i] = w.dilation[i] = 1;
+        window.in[i] = window.out[i] = window.stride[i] = window.dilation[i] = 1;
     for (int i = last; i >= first; i--) {
         const int at = WINDOW_DIMS - 1 - (last - i);
-        w.in[at > 0 ? at : 0] = i64_mul(w.in[at > 0 ? at : 0], x->dim[i]);
+        window.in[at > 0 ? at : 0] = i64_mul(window.in[at > 0 ? at : 0], x->dim[i]);
     }
     for (int i = 0; i < WINDOW_DIMS; i++)
-        i32_checked(w.kernel[i] = w.in[i]);
-    return w;
+        i32_checked(window.kernel[i] = window.in[i]);
+    return window;
 }
 
-static bool has_rows(const Node *n, const Window *w)
+static bool has_rows(const Node *node, const Window *window)
 {
-    return n->in[0]->dtype == DT_F32 && (n->channels_last || w->in[0] * w->in[1] * w->in[2] == 1) &&
-           tensor_count(n->in[0]) > 0;
+    return node->in[0]->dtype == DT_F32 &&
+           (node->channels_last || window->in[0] * window->in[1] * window->in[2] == 1) &&
+           tensor_count(node->in[0]) > 0;
 }
 
-void lower_global_average_pool(Lower *l, Node *n)
+void lower_global_average_pool(Lower *lower, Node *node)
 {
-    Window w = whole_window(n);
-    inlay_window_params p = { 0 };
-    if (has_rows(n, &w))
-        lower_global_rows(l, n, "globalavg", &w);
+    Window window = whole_window(node);
+    inlay_window_params params = { 0 };
+    if (has_rows(node, &window))
+        lower_global_rows(lower, node, "globalavg", &window);
     else
-        step_in(lower_plain_pool(l, n, "avgpool_plain", &w, &p), n->in[0]);
+        step_in(lower_plain_pool(lower, node, "avgpool_plain", &window, &params), node->in[0]);
 }
 
-void lower_global_max_pool(Lower *l, Node *n)
+void lower_global_max_pool(Lower *lower, Node *node)
 {
-    Window w = whole_window(n);
-    inlay_window_params p = { 0 };
-    if (has_rows(n, &w)) {
-        lower_global_rows(l, n, "globalmax", &w);
+    Window window = whole_window(node);
+    inlay_window_params params = { 0 };
+    if (has_rows(node, &window)) {
+        lower_global_rows(lower, node, "globalmax", &window);
         return;
     }
-    Step *s = lower_plain_pool(l, n, "maxpool_plain", &w, &p);
-    step_out(s, NULL);
-    step_in(s, n->in[0]);
+    Step *step = lower_plain_pool(lower, node, "maxpool_plain", &window, &params);
+    step_out(step, NULL);
+    step_in(step, node->in[0]);
 }
 
-void lower_global_lp_pool(Lower *l, Node *n)
+void lower_global_lp_pool(Lower *lower, Node *node)
 {
-    const Window w = whole_window(n);
-    inlay_window_params p = { .p = lp_exponent(n) };
-    step_in(lower_plain_pool(l, n, "lppool_plain", &w, &p), n->in[0]);
+    const Window window = whole_window(node);
+    inlay_window_params params = { .p = lp_exponent(node) };
+    step_in(lower_plain_pool(lower, node, "lppool_plain", &window, &params), node->in[0]);
 }

@@ -8,115 +8,118 @@
 #include "ops/nest.h"
 #include "ops/typed.h"
 
-static DType scale_type(const Node *n)
+static DType scale_type(const Node *node)
 {
-    return n->in[1]->dtype;
+    return node->in[1]->dtype;
 }
 
-void infer_quantize(Node *n)
+void infer_quantize(Node *node)
 {
-    const DType said = dtype_of_code(node_int(n, "output_dtype", 0));
-    const DType t = node_in(n, 2) ? n->in[2]->dtype : said != DT_NONE ? said : DT_U8;
-    infer_out(n, 0, t, *infer_shape(n, 0));
+    const DType said = dtype_of_code(node_int(node, "output_dtype", 0));
+    const DType type = node_in(node, 2) ? node->in[2]->dtype : said != DT_NONE ? said : DT_U8;
+    infer_out(node, 0, type, *infer_shape(node, 0));
 }
 
-void infer_dequantize(Node *n)
+void infer_dequantize(Node *node)
 {
-    const DType said = dtype_of_code(node_int(n, "output_dtype", 0));
-    infer_out(n, 0, said != DT_NONE ? said : scale_type(n), *infer_shape(n, 0));
+    const DType said = dtype_of_code(node_int(node, "output_dtype", 0));
+    infer_out(node, 0, said != DT_NONE ? said : scale_type(node), *infer_shape(node, 0));
 }
 
 /* The axis that scales run along, -1: one scale for all. */
-static int scale_axis(const Node *n)
+static int scale_axis(const Node *node)
 {
-    const Shape *x = infer_shape(n, 0), *s = infer_shape(n, 1);
-    if (shape_count(s) == 1 && (s->rank == 0 || !node_int(n, "block_size", 0)))
+    const Shape *x = infer_shape(node, 0);
+    const Shape *shape = infer_shape(node, 1);
+    if (shape_count(shape) == 1 && (shape->rank == 0 || !node_int(node, "block_size", 0)))
         return -1;
-    const int64_t axis = node_int(n, "axis", 1);
-    return node_axis(n, x->rank == 1 && axis == 1 ? 0 : axis, x->rank);
+    const int64_t axis = node_int(node, "axis", 1);
+    return node_axis(node, x->rank == 1 && axis == 1 ? 0 : axis, x->rank);
 }
 
-static void fail_scales(const Node *n)
+static void fail_scales(const Node *node)
 {
-    Arena *a = n->graph->arena;
-    fail_node(n, STATUS_MALFORMED, NULL, "scales %s do not fit an input of shape %s",
-              shape_text(a, infer_shape(n, 1)), shape_text(a, infer_shape(n, 0)));
+    Arena *a = node->graph->arena;
+    fail_node(node, STATUS_MALFORMED, NULL, "scales %s do not fit an input of shape %s",
+              shape_text(a, infer_shape(node, 1)), shape_text(a, infer_shape(node, 0)));
 }
 
-static void set_blocked(const Node *n, int axis, int64_t block, inlay_quant_params *p)
+static void set_blocked(const Node *node, int axis, int64_t block, inlay_quant_params *params)
 {
-    const Shape *x = infer_shape(n, 0), *s = infer_shape(n, 1);
-    if (s->rank != x->rank || s->dim[axis] != i64_ceil_div(x->dim[axis], block))
-        fail_scales(n);
+    const Shape *x = infer_shape(node, 0);
+    const Shape *shape = infer_shape(node, 1);
+    if (shape->rank != x->rank || shape->dim[axis] != i64_ceil_div(x->dim[axis], block))
+        fail_scales(node);
     for (int i = 0; i < x->rank; i++)
-        if (i != axis && s->dim[i] != x->dim[i])
-            fail_scales(n);
-    p->block = i32_checked(block);
-    p->si = p->inner > 1;
-    p->sa = p->inner;
-    p->so = i32_checked(i64_mul(p->inner, s->dim[axis]));
+        if (i != axis && shape->dim[i] != x->dim[i])
+            fail_scales(node);
+    params->block = i32_checked(block);
+    params->si = params->inner > 1;
+    params->sa = params->inner;
+    params->so = i32_checked(i64_mul(params->inner, shape->dim[axis]));
 }
 
-static inlay_quant_params geometry(const Node *n)
+static inlay_quant_params geometry(const Node *node)
 {
-    const Shape *x = infer_shape(n, 0);
-    const int axis = scale_axis(n), last = x->rank - 1;
-    const int64_t block = axis < 0 ? 0 : node_int(n, "block_size", 0);
-    inlay_quant_params p = { .outer = 1, .axis = 1, .inner = 1, .block = 1 };
-    if (axis >= 0 && !block && shape_count(infer_shape(n, 1)) != x->dim[axis])
-        fail_scales(n);
-    p.rows = shape_has_rows(x) && !block && (axis < 0 || axis == last);
-    if (p.rows) {
-        p.outer = i32_checked(shape_row_pixels(x));
+    const Shape *x = infer_shape(node, 0);
+    const int axis = scale_axis(node);
+    const int last = x->rank - 1;
+    const int64_t block = axis < 0 ? 0 : node_int(node, "block_size", 0);
+    inlay_quant_params params = { .outer = 1, .axis = 1, .inner = 1, .block = 1 };
+    if (axis >= 0 && !block && shape_count(infer_shape(node, 1)) != x->dim[axis])
+        fail_scales(node);
+    params.rows = shape_has_rows(x) && !block && (axis < 0 || axis == last);
+    if (params.rows) {
+        params.outer = i32_checked(shape_row_pixels(x));
         if (axis < 0)
-            p.inner = i32_checked(x->dim[last]);
+            params.inner = i32_checked(x->dim[last]);
         else
-            p.axis = i32_checked(x->dim[last]);
+            params.axis = i32_checked(x->dim[last]);
     } else if (axis < 0) {
-        p.inner = i32_checked(shape_count(x));
+        params.inner = i32_checked(shape_count(x));
     } else {
-        p.outer = i32_checked(shape_product(x, 0, axis));
-        p.axis = i32_checked(x->dim[axis]);
-        p.inner = i32_checked(shape_product(x, axis + 1, x->rank));
+        params.outer = i32_checked(shape_product(x, 0, axis));
+        params.axis = i32_checked(x->dim[axis]);
+        params.inner = i32_checked(shape_product(x, axis + 1, x->rank));
     }
     if (block > 0)
-        set_blocked(n, axis, block, &p);
+        set_blocked(node, axis, block, &params);
     else if (axis >= 0)
-        p.sa = 1;
-    return p;
+        params.sa = 1;
+    return params;
 }
 
-static void rows_of(Operand *o, const inlay_quant_params *p)
+static void rows_of(Operand *operand, const inlay_quant_params *params)
 {
-    if (!p->rows)
+    if (!params->rows)
         return;
-    operand_image(o);
-    o->strided = true;
-    o->rule.kind = ROWS_SAME;
+    operand_image(operand);
+    operand->strided = true;
+    operand->rule.kind = ROWS_SAME;
 }
 
-static void quant_step(Lower *l, Node *n, const char *kernel, const inlay_quant_params *p,
-                       Tensor *y, Tensor *x, Tensor *zero)
+static void quant_step(Lower *lower, Node *node, const char *kernel,
+                       const inlay_quant_params *params, Tensor *y, Tensor *x, Tensor *zero)
 {
     if (!tensor_count(y))
         return;
-    Tensor *scale = lower_as(l, n, n->in[1], DT_F32);
-    Step *s = lower_step(l, n, kernel, p);
-    Operand *out = step_out(s, y);
-    rows_of(out, p);
-    s->units = out->rows;
-    Operand *in = step_in(s, x);
-    rows_of(in, p);
+    Tensor *scale = lower_as(lower, node, node->in[1], DT_F32);
+    Step *step = lower_step(lower, node, kernel, params);
+    Operand *out = step_out(step, y);
+    rows_of(out, params);
+    step->units = out->rows;
+    Operand *in = step_in(step, x);
+    rows_of(in, params);
     if (dtype_bits(x->dtype) >= dtype_bits(y->dtype))
         in->reuse = REUSE_ELEMENTWISE;
-    step_in(s, scale);
-    step_in(s, zero);
+    step_in(step, scale);
+    step_in(step, zero);
 }
 
-/* The type that values of t are computed in: whole bytes, or float32. */
-static DType working_type(DType t)
+/* The type that values of type are computed in: whole bytes, or float32. */
+static DType working_type(DType type)
 {
-    switch (t) {
+    switch (type) {
     case DT_U4:
     case DT_U2:
         return DT_U8;
@@ -124,125 +127,135 @@ static DType working_type(DType t)
     case DT_I2:
         return DT_I8;
     default:
-        return dtype_is_small_float(t) ? DT_F32 : t;
+        return dtype_is_small_float(type) ? DT_F32 : type;
     }
 }
 
-static void integer_range(const Node *n, DType t, inlay_quant_params *p)
+static void integer_range(const Node *node, DType type, inlay_quant_params *params)
 {
-    const bool is_signed = t == DT_I8 || t == DT_I16 || t == DT_I4 || t == DT_I2;
-    const int bits = dtype_bits(t);
+    const bool is_signed = type == DT_I8 || type == DT_I16 || type == DT_I4 || type == DT_I2;
+    const int bits = dtype_bits(type);
     if (bits > 16)
-        fail_node(n, STATUS_UNSUPPORTED, "quantize to 16 bits or fewer", "its result is of type %s",
-                  dtype_name(t));
-    p->lo = is_signed ? -(1 << (bits - 1)) : 0;
-    p->hi = is_signed ? (1 << (bits - 1)) - 1 : (1 << bits) - 1;
+        fail_node(node, STATUS_UNSUPPORTED, "quantize to 16 bits or fewer",
+                  "its result is of type %s", dtype_name(type));
+    params->lo = is_signed ? -(1 << (bits - 1)) : 0;
+    params->hi = is_signed ? (1 << (bits - 1)) - 1 : (1 << bits) - 1;
 }
 
 /* The type in which x / scale is rounded before it becomes an integer. */
-static int32_t quotient_kind(const Node *n)
+static int32_t quotient_kind(const Node *node)
 {
-    const DType said = dtype_of_code(node_int(n, "precision", 0)),
-                t = said != DT_NONE ? said : scale_type(n);
-    return t == DT_F16 ? 1 : t == DT_BF16 ? 2 : 0;
+    const DType said = dtype_of_code(node_int(node, "precision", 0));
+    const DType type = said != DT_NONE ? said : scale_type(node);
+    return type == DT_F16 ? 1 : type == DT_BF16 ? 2 : 0;
 }
 
-void lower_quantize(Lower *l, Node *n)
+void lower_quantize(Lower *lower, Node *node)
 {
-    Tensor *out = n->out[0];
-    const DType to = out->dtype, work = working_type(to);
-    inlay_quant_params p = geometry(n);
-    p.quotient = quotient_kind(n);
+    Tensor *out = node->out[0];
+    const DType to = out->dtype;
+    const DType work = working_type(to);
+    inlay_quant_params params = geometry(node);
+    params.quotient = quotient_kind(node);
     if (dtype_is_integer(to))
-        integer_range(n, to, &p);
+        integer_range(node, to, &params);
     else if (!dtype_is_small_float(to))
-        fail_node(n, STATUS_UNSUPPORTED, NULL, "cannot quantize to %s", dtype_name(to));
-    Tensor *y = work == to ? out : lower_temp(l, work, out->shape);
-    quant_step(l, n, lower_kernel(l, "quantize", work), &p, y, lower_as(l, n, n->in[0], DT_F32),
-               lower_as(l, n, node_in(n, 2), work));
+        fail_node(node, STATUS_UNSUPPORTED, NULL, "cannot quantize to %s", dtype_name(to));
+    Tensor *y = work == to ? out : lower_temp(lower, work, out->shape);
+    quant_step(lower, node, lower_kernel(lower, "quantize", work), &params, y,
+               lower_as(lower, node, node->in[0], DT_F32),
+               lower_as(lower, node, node_in(node, 2), work));
     if (y != out)
-        lower_cast(l, n, out, y, node_int(n, "saturate", 1) != 0, 0);
+        lower_cast(lower, node, out, y, node_int(node, "saturate", 1) != 0, 0);
 }
 
-void lower_dequantize(Lower *l, Node *n)
+void lower_dequantize(Lower *lower, Node *node)
 {
-    Tensor *out = n->out[0];
-    const DType work = working_type(n->in[0]->dtype);
-    const inlay_quant_params p = geometry(n);
-    Tensor *y = out->dtype == DT_F32 ? out : lower_temp(l, DT_F32, out->shape);
-    quant_step(l, n, lower_kernel(l, "dequantize", work), &p, y, lower_as(l, n, n->in[0], work),
-               lower_as(l, n, node_in(n, 2), work));
+    Tensor *out = node->out[0];
+    const DType work = working_type(node->in[0]->dtype);
+    const inlay_quant_params params = geometry(node);
+    Tensor *y = out->dtype == DT_F32 ? out : lower_temp(lower, DT_F32, out->shape);
+    quant_step(lower, node, lower_kernel(lower, "dequantize", work), &params, y,
+               lower_as(lower, node, node->in[0], work),
+               lower_as(lower, node, node_in(node, 2), work));
     if (y != out)
-        lower_cast(l, n, out, y, true, 0);
+        lower_cast(lower, node, out, y, true, 0);
 }
 
 /* (r - zero) * scale, both broadcast from these dims. */
-static Recipe *affine(Store *s, Recipe *r, const Tensor *scale, const Tensor *zero, int rank,
-                      const int64_t *dims)
+static Recipe *affine(Store *store, Recipe *recipe, const Tensor *scale, const Tensor *zero,
+                      int rank, const int64_t *dims)
 {
     if (zero) {
-        Recipe *z = recipe_cast(s, recipe_reshape(s, zero->value, rank, dims), DT_F32);
-        r = recipe_add(s, r, recipe_mul(s, z, recipe_number(s, -1.0f)));
+        Recipe *z = recipe_cast(store, recipe_reshape(store, zero->value, rank, dims), DT_F32);
+        recipe = recipe_add(store, recipe, recipe_mul(store, z, recipe_number(store, -1.0f)));
     }
-    return recipe_mul(s, r, recipe_cast(s, recipe_reshape(s, scale->value, rank, dims), DT_F32));
+    return recipe_mul(store, recipe,
+                      recipe_cast(store, recipe_reshape(store, scale->value, rank, dims), DT_F32));
 }
 
 /* With one number for each block of an axis, which becomes two. NULL: blocks do not fill it. */
-static Recipe *blocked_affine(Graph *g, Recipe *r, const Tensor *scale, const Tensor *zero,
+static Recipe *blocked_affine(Graph *graph, Recipe *recipe, const Tensor *scale, const Tensor *zero,
                               int axis, int64_t block)
 {
-    Store *s = g->store;
-    const int rank = recipe_rank(r);
-    const Shape all = shape_of(rank, recipe_dims(r));
+    Store *s = graph->store;
+    const int rank = recipe_rank(recipe);
+    const Shape all = shape_of(rank, recipe_dims(recipe));
     if (all.dim[axis] % block)
         return NULL;
-    const int64_t outer = shape_product(&all, 0, axis), inner = shape_product(&all, axis + 1, rank),
-                  blocks = all.dim[axis] / block, cut[4] = { outer, blocks, block, inner },
-                  each[4] = { outer, blocks, 1, inner };
-    r = affine(s, recipe_reshape(s, r, 4, cut), scale, zero, 4, each);
-    return recipe_reshape(s, r, rank, all.dim);
+    const int64_t outer = shape_product(&all, 0, axis);
+    const int64_t inner = shape_product(&all, axis + 1, rank);
+    const int64_t blocks = all.dim[axis] / block;
+    const int64_t cut[4] = { outer, blocks, block, inner };
+    const int64_t each[4] = { outer, blocks, 1, inner };
+    recipe = affine(s, recipe_reshape(s, recipe, 4, cut), scale, zero, 4, each);
+    return recipe_reshape(s, recipe, rank, all.dim);
 }
 
-static Recipe *axis_affine(Graph *g, Recipe *r, const Tensor *scale, const Tensor *zero, int axis)
+static Recipe *axis_affine(Graph *graph, Recipe *recipe, const Tensor *scale, const Tensor *zero,
+                           int axis)
 {
     int64_t dims[MAX_RANK] = { 1, 1, 1, 1, 1, 1, 1, 1 };
     if (axis >= 0)
-        dims[axis] = recipe_dims(r)[axis];
-    return affine(g->store, r, scale, zero, axis < 0 ? 0 : recipe_rank(r), dims);
+        dims[axis] = recipe_dims(recipe)[axis];
+    return affine(graph->store, recipe, scale, zero, axis < 0 ? 0 : recipe_rank(recipe), dims);
 }
 
 /* A constant stays a recipe: cast, minus zero point, times scale. */
-Recipe *constant_dequantize(Node *n)
+Recipe *constant_dequantize(Node *node)
 {
-    Graph *g = n->graph;
-    const Tensor *x = n->in[0], *zero = node_in(n, 2);
-    if (!x->value || !n->in[1]->value || (zero && !zero->value))
+    Graph *g = node->graph;
+    const Tensor *x = node->in[0];
+    const Tensor *zero = node_in(node, 2);
+    if (!x->value || !node->in[1]->value || (zero && !zero->value))
         return NULL;
-    const int axis = scale_axis(n);
-    const int64_t block = axis < 0 ? 0 : node_int(n, "block_size", 0);
-    geometry(n); /* fails where the scales do not fit */
-    if (zero && tensor_count(zero) != tensor_count(n->in[1]))
-        fail_node(n, STATUS_MALFORMED, NULL, "has %lld scales and %lld zero points",
-                  (long long)tensor_count(n->in[1]), (long long)tensor_count(zero));
-    Recipe *r = recipe_cast(g->store, x->value, DT_F32);
-    r = block ? blocked_affine(g, r, n->in[1], zero, axis, block)
-              : axis_affine(g, r, n->in[1], zero, axis);
-    return !r || n->out[0]->dtype == DT_F32 ? r : recipe_cast(g->store, r, n->out[0]->dtype);
+    const int axis = scale_axis(node);
+    const int64_t block = axis < 0 ? 0 : node_int(node, "block_size", 0);
+    geometry(node); /* fails where the scales do not fit */
+    if (zero && tensor_count(zero) != tensor_count(node->in[1]))
+        fail_node(node, STATUS_MALFORMED, NULL, "has %lld scales and %lld zero points",
+                  (long long)tensor_count(node->in[1]), (long long)tensor_count(zero));
+    Recipe *recipe = recipe_cast(g->store, x->value, DT_F32);
+    recipe = block ? blocked_affine(g, recipe, node->in[1], zero, axis, block)
+                   : axis_affine(g, recipe, node->in[1], zero, axis);
+    return !recipe || node->out[0]->dtype == DT_F32
+               ? recipe
+               : recipe_cast(g->store, recipe, node->out[0]->dtype);
 }
 
-void infer_dynamic_quantize(Node *n)
+void infer_dynamic_quantize(Node *node)
 {
-    infer_out(n, 0, DT_U8, *infer_shape(n, 0));
-    infer_out(n, 1, DT_F32, shape_scalar());
-    infer_out(n, 2, DT_U8, shape_scalar());
+    infer_out(node, 0, DT_U8, *infer_shape(node, 0));
+    infer_out(node, 1, DT_F32, shape_scalar());
+    infer_out(node, 2, DT_U8, shape_scalar());
 }
 
-void lower_dynamic_quantize(Lower *l, Node *n)
+void lower_dynamic_quantize(Lower *lower, Node *node)
 {
-    const inlay_dynamic_quantize_params p = { .n = i32_checked(tensor_count(n->in[0])) };
-    Step *s = lower_step(l, n, "dynamic_quantize", &p);
-    step_out(s, n->out[0]);
-    step_out(s, node_out(n, 1) ? n->out[1] : lower_temp(l, DT_F32, shape_scalar()));
-    step_out(s, node_out(n, 2) ? n->out[2] : lower_temp(l, DT_U8, shape_scalar()));
-    step_in(s, n->in[0]);
+    const inlay_dynamic_quantize_params params = { .n = i32_checked(tensor_count(node->in[0])) };
+    Step *step = lower_step(lower, node, "dynamic_quantize", &params);
+    step_out(step, node->out[0]);
+    step_out(step, node_out(node, 1) ? node->out[1] : lower_temp(lower, DT_F32, shape_scalar()));
+    step_out(step, node_out(node, 2) ? node->out[2] : lower_temp(lower, DT_U8, shape_scalar()));
+    step_in(step, node->in[0]);
 }

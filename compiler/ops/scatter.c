@@ -9,125 +9,134 @@
 #include "ops/typed.h"
 #include "ops/values.h"
 
-static int reduction_of(const Node *n)
+static int reduction_of(const Node *node)
 {
     static const char *const names[] = { "none", "add", "mul", "max", "min" };
-    const char *v = node_string(n, "reduction", "none");
+    const char *v = node_string(node, "reduction", "none");
     for (int i = 0; i < 5; i++)
         if (!strcmp(names[i], v))
             return i;
-    fail_node(n, STATUS_UNSUPPORTED, NULL, "reduction \"%s\" is unknown", v);
+    fail_node(node, STATUS_UNSUPPORTED, NULL, "reduction \"%s\" is unknown", v);
 }
 
-static int axis_of(const Node *n)
+static int axis_of(const Node *node)
 {
-    return node_axis(n, node_int(n, "axis", 0), infer_shape(n, 0)->rank);
+    return node_axis(node, node_int(node, "axis", 0), infer_shape(node, 0)->rank);
 }
 
-static void check_operands(const Node *n)
+static void check_operands(const Node *node)
 {
-    if (n->in[1]->dtype != DT_I32 && n->in[1]->dtype != DT_I64)
-        fail_node(n, STATUS_MALFORMED, NULL, "indices are of type %s", dtype_name(n->in[1]->dtype));
-    if (n->in[2]->dtype != n->in[0]->dtype)
-        fail_node(n, STATUS_MALFORMED, NULL, "data of type %s, updates of type %s",
-                  dtype_name(n->in[0]->dtype), dtype_name(n->in[2]->dtype));
+    if (node->in[1]->dtype != DT_I32 && node->in[1]->dtype != DT_I64)
+        fail_node(node, STATUS_MALFORMED, NULL, "indices are of type %s",
+                  dtype_name(node->in[1]->dtype));
+    if (node->in[2]->dtype != node->in[0]->dtype)
+        fail_node(node, STATUS_MALFORMED, NULL, "data of type %s, updates of type %s",
+                  dtype_name(node->in[0]->dtype), dtype_name(node->in[2]->dtype));
 }
 
-void infer_scatter_elements(Node *n)
+void infer_scatter_elements(Node *node)
 {
-    const Shape *x = infer_shape(n, 0), *k = infer_shape(n, 1);
-    const int axis = axis_of(n);
-    check_operands(n);
-    bool fits = x->rank == k->rank && shape_equal(k, infer_shape(n, 2));
+    const Shape *x = infer_shape(node, 0);
+    const Shape *k = infer_shape(node, 1);
+    const int axis = axis_of(node);
+    check_operands(node);
+    bool fits = x->rank == k->rank && shape_equal(k, infer_shape(node, 2));
     for (int i = 0; fits && i < x->rank; i++)
         fits = i == axis || k->dim[i] <= x->dim[i];
     if (!fits)
-        fail_node(n, STATUS_MALFORMED, NULL,
-                  "indices of shape %s and updates of shape %s do not fit",
-                  shape_text(n->graph->arena, k), shape_text(n->graph->arena, &n->in[2]->shape));
-    infer_same(n);
+        fail_node(
+            node, STATUS_MALFORMED, NULL, "indices of shape %s and updates of shape %s do not fit",
+            shape_text(node->graph->arena, k), shape_text(node->graph->arena, &node->in[2]->shape));
+    infer_same(node);
 }
 
 /* Indices [..., depth], updates [..., rest]. */
-void infer_scatter_nd(Node *n)
+void infer_scatter_nd(Node *node)
 {
-    const Shape *x = infer_shape(n, 0), *k = infer_shape(n, 1), *u = infer_shape(n, 2);
+    const Shape *x = infer_shape(node, 0);
+    const Shape *k = infer_shape(node, 1);
+    const Shape *u = infer_shape(node, 2);
     const int64_t depth = k->rank ? k->dim[k->rank - 1] : -1;
-    check_operands(n);
+    check_operands(node);
     bool fits = depth >= 0 && depth <= x->rank && u->rank == k->rank - 1 + x->rank - (int)depth;
     for (int i = 0; fits && i < u->rank; i++)
         fits = u->dim[i] == (i < k->rank - 1 ? k->dim[i] : x->dim[i - (k->rank - 1) + depth]);
     if (!fits)
-        fail_node(n, STATUS_MALFORMED, NULL,
+        fail_node(node, STATUS_MALFORMED, NULL,
                   "indices of shape %s and updates of shape %s do not fit",
-                  shape_text(n->graph->arena, k), shape_text(n->graph->arena, u));
-    infer_same(n);
+                  shape_text(node->graph->arena, k), shape_text(node->graph->arena, u));
+    infer_same(node);
 }
 
 /* The kernel's type: assignments move bits. */
-static const char *scatter_kernel(Lower *l, const Node *n, const char *form, const Tensor *x,
+static const char *scatter_kernel(Lower *lower, const Node *node, const char *form, const Tensor *x,
                                   int op)
 {
     static const char *const by_bytes[] = { 0, "u8", "u16", 0, "u32", 0, 0, 0, "u64" };
     const int bytes = dtype_bits(x->dtype) / 8;
     if (bytes > 8 || (op && !((T_NUMBER | T_BOOL) & DTYPE_BIT(x->dtype))))
-        fail_node(n, STATUS_UNSUPPORTED, NULL, "element type %s", dtype_name(x->dtype));
-    return arena_printf(l->arena, "%s_%s", form, op ? dtype_suffix(x->dtype) : by_bytes[bytes]);
+        fail_node(node, STATUS_UNSUPPORTED, NULL, "element type %s", dtype_name(x->dtype));
+    return arena_printf(lower->arena, "%s_%s", form, op ? dtype_suffix(x->dtype) : by_bytes[bytes]);
 }
 
 /* What is reduced is computed: small floats in float32. */
-static bool computes_wide(const Node *n)
+static bool computes_wide(const Node *node)
 {
-    return reduction_of(n) && dtype_is_small_float(n->in[0]->dtype);
+    return reduction_of(node) && dtype_is_small_float(node->in[0]->dtype);
 }
 
-static void scatter_step(Lower *l, Node *n, const char *form, inlay_scatter_params *p)
+static void scatter_step(Lower *lower, Node *node, const char *form, inlay_scatter_params *params)
 {
-    const bool wide = computes_wide(n);
-    Tensor *y = wide ? lower_temp(l, DT_F32, n->out[0]->shape) : move_target(l, n->out[0]),
-           *index = lower_index(l, n, n->in[1]);
-    Tensor *x = wide ? lower_as(l, n, n->in[0], DT_F32) : move_source(l, n, n->in[0]),
-           *u = wide ? lower_as(l, n, n->in[2], DT_F32) : move_source(l, n, n->in[2]);
-    p->op = reduction_of(n);
-    p->bytes = tensor_bytes(x);
-    Step *s = lower_step(l, n, scatter_kernel(l, n, form, x, p->op), p);
-    step_out(s, y);
-    step_in(s, x)->reuse = REUSE_ELEMENTWISE;
-    step_in(s, index);
-    step_in(s, u);
+    const bool wide = computes_wide(node);
+    Tensor *y =
+        wide ? lower_temp(lower, DT_F32, node->out[0]->shape) : move_target(lower, node->out[0]);
+    Tensor *index = lower_index(lower, node, node->in[1]);
+    Tensor *x =
+        wide ? lower_as(lower, node, node->in[0], DT_F32) : move_source(lower, node, node->in[0]);
+    Tensor *u =
+        wide ? lower_as(lower, node, node->in[2], DT_F32) : move_source(lower, node, node->in[2]);
+    params->op = reduction_of(node);
+    params->bytes = tensor_bytes(x);
+    Step *step = lower_step(lower, node, scatter_kernel(lower, node, form, x, params->op), params);
+    step_out(step, y);
+    step_in(step, x)->reuse = REUSE_ELEMENTWISE;
+    step_in(step, index);
+    step_in(step, u);
     if (wide)
-        lower_cast(l, n, n->out[0], y, true, 0);
+        lower_cast(lower, node, node->out[0], y, true, 0);
     else
-        move_finish(l, n, n->out[0], y);
+        move_finish(lower, node, node->out[0], y);
 }
 
-void lower_scatter_elements(Lower *l, Node *n)
+void lower_scatter_elements(Lower *lower, Node *node)
 {
-    const Shape *x = &n->in[0]->shape, *k = &n->in[1]->shape;
-    if (!tensor_count(n->out[0]))
+    const Shape *x = &node->in[0]->shape;
+    const Shape *k = &node->in[1]->shape;
+    if (!tensor_count(node->out[0]))
         return;
-    if (!tensor_count(n->in[1])) {
-        lower_view(l, n, n->out[0], n->in[0], 0);
+    if (!tensor_count(node->in[1])) {
+        lower_view(lower, node, node->out[0], node->in[0], 0);
         return;
     }
-    inlay_scatter_params p = { .rank = x->rank, .axis = axis_of(n) };
+    inlay_scatter_params params = { .rank = x->rank, .axis = axis_of(node) };
     for (int i = 0; i < x->rank; i++) {
-        p.x[i] = i32_checked(x->dim[i]);
-        p.y[i] = i32_checked(k->dim[i]);
+        params.x[i] = i32_checked(x->dim[i]);
+        params.y[i] = i32_checked(k->dim[i]);
     }
-    scatter_step(l, n, "scatter_elements", &p);
+    scatter_step(lower, node, "scatter_elements", &params);
 }
 
-void lower_scatter_nd(Lower *l, Node *n)
+void lower_scatter_nd(Lower *lower, Node *node)
 {
-    const Shape *x = &n->in[0]->shape, *k = &n->in[1]->shape;
-    if (!tensor_count(n->out[0]))
+    const Shape *x = &node->in[0]->shape;
+    const Shape *k = &node->in[1]->shape;
+    if (!tensor_count(node->out[0]))
         return;
     const int depth = (int)k->dim[k->rank - 1];
-    inlay_scatter_params p = { .rank = depth,
-                               .k = i32_checked(shape_product(k, 0, k->rank - 1)),
-                               .run = i32_checked(shape_product(x, depth, x->rank)) };
+    inlay_scatter_params params = { .rank = depth,
+                                    .k = i32_checked(shape_product(k, 0, k->rank - 1)),
+                                    .run = i32_checked(shape_product(x, depth, x->rank)) };
     for (int i = 0; i < depth; i++)
-        p.x[i] = i32_checked(x->dim[i]);
-    scatter_step(l, n, "scatter_nd", &p);
+        params.x[i] = i32_checked(x->dim[i]);
+    scatter_step(lower, node, "scatter_nd", &params);
 }

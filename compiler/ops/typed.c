@@ -5,18 +5,18 @@
 #include "base/size.h"
 #include "ops/nest.h"
 
-Tensor *lower_as(Lower *l, Node *n, Tensor *t, DType to)
+Tensor *lower_as(Lower *lower, Node *node, Tensor *tensor, DType to)
 {
-    if (!t || t->dtype == to)
-        return t;
-    if (t->value)
-        return lower_constant(l, recipe_cast(l->graph->store, t->value, to));
-    Tensor *y = lower_temp(l, to, t->shape);
-    lower_cast(l, n, y, t, true, 0);
+    if (!tensor || tensor->dtype == to)
+        return tensor;
+    if (tensor->value)
+        return lower_constant(lower, recipe_cast(lower->graph->store, tensor->value, to));
+    Tensor *y = lower_temp(lower, to, tensor->shape);
+    lower_cast(lower, node, y, tensor, true, 0);
     return y;
 }
 
-int32_t operand_count(const Tensor *t)
+int32_t operand_count(const Tensor *tensor)
 {
-    return t ? i32_checked(i64_max(tensor_count(t), 1)) : 1;
+    return tensor ? i32_checked(i64_max(tensor_count(tensor), 1)) : 1;
 }

@@ -5,10 +5,10 @@
 
 #include "ops/lower.h"
 
-/* t as a tensor of element type `to`: itself, a constant, or the result of a cast. NULL stays NULL.
- */
-Tensor *lower_as(Lower *l, Node *n, Tensor *t, DType to);
-/* Elements of t; 1 where it is left out. */
-int32_t operand_count(const Tensor *t);
+/* tensor as a tensor of element type `to`: itself, a constant, or the result of a cast. NULL
+ * stays NULL. / */
+Tensor *lower_as(Lower *lower, Node *node, Tensor *tensor, DType to);
+/* Elements of tensor; 1 where it is left out. */
+int32_t operand_count(const Tensor *tensor);
 
 #endif

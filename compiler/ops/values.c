@@ -8,81 +8,86 @@
 #include "ops/infer.h"
 #include "ops/nest.h"
 
-Tensor *lower_index(Lower *l, Node *n, Tensor *t)
+Tensor *lower_index(Lower *lower, Node *node, Tensor *tensor)
 {
-    if (!t || t->dtype == DT_I64)
-        return t;
-    if (t->value)
-        return lower_constant(l, recipe_cast(l->graph->store, t->value, DT_I64));
-    Tensor *wide = lower_temp(l, DT_I64, t->shape);
-    lower_cast(l, n, wide, t, true, 0);
+    if (!tensor || tensor->dtype == DT_I64)
+        return tensor;
+    if (tensor->value)
+        return lower_constant(lower, recipe_cast(lower->graph->store, tensor->value, DT_I64));
+    Tensor *wide = lower_temp(lower, DT_I64, tensor->shape);
+    lower_cast(lower, node, wide, tensor, true, 0);
     return wide;
 }
 
-void lower_check(Lower *l, Node *n, Tensor *values, int lists, const int64_t *const *allowed)
+void lower_check(Lower *lower, Node *node, Tensor *values, int lists, const int64_t *const *allowed)
 {
     const int64_t count = tensor_count(values);
-    const inlay_check_params p = { .n = i32_checked(count), .tables = lists };
-    int64_t *table = NEW_ARRAY(l->arena, int64_t, count * lists + 1);
+    const inlay_check_params params = { .n = i32_checked(count), .tables = lists };
+    int64_t *table = NEW_ARRAY(lower->arena, int64_t, count * lists + 1);
     if (!count)
         return;
     for (int i = 0; i < lists; i++)
         memcpy(table + i * count, allowed[i], (size_t)count * sizeof *table);
-    values = lower_index(l, n, values);
-    Step *s = lower_step(l, n, "check_values", &p);
-    step_in(s, values);
-    step_in(s, lower_i64s(l, table, count * lists));
+    values = lower_index(lower, node, values);
+    Step *step = lower_step(lower, node, "check_values", &params);
+    step_in(step, values);
+    step_in(step, lower_i64s(lower, table, count * lists));
 }
 
-void lower_check_dims(Lower *l, Node *n, int operand, const int64_t *dims)
+void lower_check_dims(Lower *lower, Node *node, int operand, const int64_t *dims)
 {
-    Tensor *t = node_in(n, operand);
-    if (t && !t->value)
-        lower_check(l, n, t, 1, &dims);
+    Tensor *tensor = node_in(node, operand);
+    if (tensor && !tensor->value)
+        lower_check(lower, node, tensor, 1, &dims);
 }
 
-static inlay_window_nd_params window_params(const Node *n, const Tensor *x, const Tensor *list,
+static inlay_window_nd_params window_params(const Node *node, const Tensor *x, const Tensor *list,
                                             int per_axis)
 {
-    const Shape *in = &x->shape, *to = &n->out[0]->shape;
-    inlay_window_nd_params p = { .rank = in->rank,
-                                 .size = dtype_bits(x->dtype) / 8,
-                                 .count = i32_checked(tensor_count(list) / per_axis) };
+    const Shape *in = &x->shape;
+    const Shape *to = &node->out[0]->shape;
+    inlay_window_nd_params params = { .rank = in->rank,
+                                      .size = dtype_bits(x->dtype) / 8,
+                                      .count = i32_checked(tensor_count(list) / per_axis) };
     if (in->rank != to->rank)
-        fail_node(n, STATUS_MALFORMED, NULL, "its result is declared with another rank");
+        fail_node(node, STATUS_MALFORMED, NULL, "its result is declared with another rank");
     for (int i = 0; i < in->rank; i++) {
-        p.x[i] = i32_checked(in->dim[i]);
-        p.y[i] = i32_checked(to->dim[i]);
+        params.x[i] = i32_checked(in->dim[i]);
+        params.y[i] = i32_checked(to->dim[i]);
     }
-    return p;
+    return params;
 }
 
-void lower_slice_values(Lower *l, Node *n)
+void lower_slice_values(Lower *lower, Node *node)
 {
-    Tensor *y = move_target(l, n->out[0]), *x = move_source(l, n, n->in[0]), *list[4];
+    Tensor *y = move_target(lower, node->out[0]);
+    Tensor *x = move_source(lower, node, node->in[0]);
+    Tensor *list[4];
     for (int i = 0; i < 4; i++)
-        list[i] = lower_index(l, n, node_in(n, i + 1));
-    const inlay_window_nd_params p = window_params(n, x, n->in[1], 1);
-    Step *s = lower_step(l, n, "slice_values", &p);
-    step_out(s, y);
-    step_in(s, x);
+        list[i] = lower_index(lower, node, node_in(node, i + 1));
+    const inlay_window_nd_params params = window_params(node, x, node->in[1], 1);
+    Step *step = lower_step(lower, node, "slice_values", &params);
+    step_out(step, y);
+    step_in(step, x);
     for (int i = 0; i < 4; i++)
-        step_in(s, list[i]);
-    move_finish(l, n, n->out[0], y);
+        step_in(step, list[i]);
+    move_finish(lower, node, node->out[0], y);
 }
 
-void lower_pad_values(Lower *l, Node *n, Tensor *fill, int mode)
+void lower_pad_values(Lower *lower, Node *node, Tensor *fill, int mode)
 {
-    Tensor *y = move_target(l, n->out[0]), *x = move_source(l, n, n->in[0]), *list[3];
-    list[0] = lower_index(l, n, n->in[1]);
-    list[1] = move_source(l, n, fill);
-    list[2] = lower_index(l, n, node_in(n, 3));
-    inlay_window_nd_params p = window_params(n, x, n->in[1], 2);
-    p.mode = mode;
-    Step *s = lower_step(l, n, "pad_values", &p);
-    step_out(s, y);
-    step_in(s, x);
+    Tensor *y = move_target(lower, node->out[0]);
+    Tensor *x = move_source(lower, node, node->in[0]);
+    Tensor *list[3];
+    list[0] = lower_index(lower, node, node->in[1]);
+    list[1] = move_source(lower, node, fill);
+    list[2] = lower_index(lower, node, node_in(node, 3));
+    inlay_window_nd_params params = window_params(node, x, node->in[1], 2);
+    params.mode = mode;
+    Step *step = lower_step(lower, node, "pad_values", &params);
+    step_out(step, y);
+    step_in(step, x);
     for (int i = 0; i < 3; i++)
-        step_in(s, list[i]);
-    move_finish(l, n, n->out[0], y);
+        step_in(step, list[i]);
+    move_finish(lower, node, node->out[0], y);
 }

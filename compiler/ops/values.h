@@ -6,14 +6,15 @@
 #include "ops/lower.h"
 
 /* The operand as int64 values in memory, NULL where it is left out. */
-Tensor *lower_index(Lower *l, Node *n, Tensor *t);
+Tensor *lower_index(Lower *lower, Node *node, Tensor *tensor);
 /* A step that ends the run unless every value equals its entry in one of the lists (each as long as
  * `values`). */
-void lower_check(Lower *l, Node *n, Tensor *values, int lists, const int64_t *const *allowed);
+void lower_check(Lower *lower, Node *node, Tensor *values, int lists,
+                 const int64_t *const *allowed);
 /* The same for an operand that is not constant; nothing where it is constant or left out. */
-void lower_check_dims(Lower *l, Node *n, int operand, const int64_t *dims);
+void lower_check_dims(Lower *lower, Node *node, int operand, const int64_t *dims);
 
-void lower_slice_values(Lower *l, Node *n);
-void lower_pad_values(Lower *l, Node *n, Tensor *fill, int mode);
+void lower_slice_values(Lower *lower, Node *node);
+void lower_pad_values(Lower *lower, Node *node, Tensor *fill, int mode);
 
 #endif

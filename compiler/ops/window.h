@@ -20,32 +20,32 @@ typedef struct Window {
 } Window;
 
 /* A window with `taps` (spatial of them); fails with 65 where attributes and shapes do not fit. */
-Window window_of(const Node *n, const int64_t *taps);
+Window window_of(const Node *node, const int64_t *taps);
 /* The same read backwards: `in` of the window is the node's input, `out` the larger image it is
  * spread over. */
-Window window_transposed(const Node *n, const int64_t *taps);
+Window window_transposed(const Node *node, const int64_t *taps);
 /* The attribute kernel_shape, which pools must have. */
-const int64_t *window_kernel_shape(const Node *n, int64_t *count);
+const int64_t *window_kernel_shape(const Node *node, int64_t *count);
 /* Shape of an image of `channels` and the window's output size, in the node's layout. */
-Shape window_shape(const Window *w, int64_t channels);
+Shape window_shape(const Window *window, int64_t channels);
 /* The spatial taps of weights [O][I][taps...]: how many dimensions. */
-int window_rank(const Node *n);
+int window_rank(const Node *node);
 
 /* Where there is one row, of the window's rows only that one is of use: returns which; -1: all
  * stay. */
-int64_t window_thin(Window *w);
+int64_t window_thin(Window *window);
 /* Where there is one row, its pixels become rows, see operand_image(). */
-void window_upright(Window *w);
+void window_upright(Window *window);
 
 /* The same as parameters of kernels. */
-void window_conv_params(const Window *w, inlay_conv_params *p);
-void window_pool_params(const Window *w, inlay_pool_params *p);
-void window_plain_params(const Window *w, inlay_window_params *p, int64_t out_channels);
+void window_conv_params(const Window *window, inlay_conv_params *params);
+void window_pool_params(const Window *window, inlay_pool_params *params);
+void window_plain_params(const Window *window, inlay_window_params *params, int64_t out_channels);
 /* Rows of the operands of a windowed step; `y` and `x` by their places. Also the step's units. */
-void window_rows(const Window *w, Step *s, Operand *y, Operand *x);
+void window_rows(const Window *window, Step *step, Operand *y, Operand *x);
 /* Operand x of a kernel that makes its rows in tiles of at most `tile` pixels, see PixelRule. */
-void window_pixels(const Window *w, Operand *x, int32_t tile);
+void window_pixels(const Window *window, Operand *x, int32_t tile);
 /* The same for a transposed convolution. */
-void window_rows_transposed(const Window *w, Step *s, Operand *y, Operand *x);
+void window_rows_transposed(const Window *window, Step *step, Operand *y, Operand *x);
 
 #endif

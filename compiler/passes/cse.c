@@ -55,64 +55,65 @@ static const char *key_kept(const Key *k)
 }
 
 /* Constants of the same values: the first of them stands for all. */
-static Tensor *representative(Graph *g, Key *k, Map *constants, Tensor *t)
+static Tensor *representative(Graph *graph, Key *k, Map *constants, Tensor *tensor)
 {
-    if (!t || !t->value || t->dtype == DT_STRING || recipe_bytes(t->value) > SMALL_BYTES)
-        return t;
+    if (!tensor || !tensor->value || tensor->dtype == DT_STRING ||
+        recipe_bytes(tensor->value) > SMALL_BYTES)
+        return tensor;
     k->text.n = 0;
-    put_number(k, t->dtype);
-    put_number(k, t->shape.rank);
-    for (int i = 0; i < t->shape.rank; i++)
-        put_number(k, t->shape.dim[i]);
-    const size_t n = (size_t)recipe_bytes(t->value);
+    put_number(k, tensor->dtype);
+    put_number(k, tensor->shape.rank);
+    for (int i = 0; i < tensor->shape.rank; i++)
+        put_number(k, tensor->shape.dim[i]);
+    const size_t n = (size_t)recipe_bytes(tensor->value);
     unsigned char value[SMALL_BYTES];
     const ArenaMark mark = arena_mark(k->arena);
     if (n)
-        memcpy(value, recipe_values(g->store, k->arena, t->value), n);
+        memcpy(value, recipe_values(graph->store, k->arena, tensor->value), n);
     arena_release(k->arena, mark);
     put_hex(k, value, n);
     const char *key = key_done(k);
     Tensor *first = map_get(constants, key);
     if (!first)
-        map_put(constants, key_kept(k), t);
-    return first ? first : t;
+        map_put(constants, key_kept(k), tensor);
+    return first ? first : tensor;
 }
 
-static bool put_attr(Key *k, const Attr *a)
+static bool put_attr(Key *k, const Attr *attr)
 {
-    if (a->list)
+    if (attr->list)
         return false;
-    put(k, a->name);
-    put_number(k, a->kind);
-    put_number(k, a->n);
-    switch (a->kind) {
+    put(k, attr->name);
+    put_number(k, attr->kind);
+    put_number(k, attr->n);
+    switch (attr->kind) {
     case ATTR_FLOAT:
-        put_hex(k, &a->f, sizeof a->f);
-        return !a->ref;
+        put_hex(k, &attr->f, sizeof attr->f);
+        return !attr->ref;
     case ATTR_INT:
-        put_number(k, a->i);
-        return !a->ref;
+        put_number(k, attr->i);
+        return !attr->ref;
     case ATTR_STRING:
-        put_hex(k, a->s, strlen(a->s));
-        return !a->ref;
+        put_hex(k, attr->s, strlen(attr->s));
+        return !attr->ref;
     case ATTR_FLOATS:
-        put_hex(k, a->floats, (size_t)a->n * sizeof *a->floats);
-        return !a->ref;
+        put_hex(k, attr->floats, (size_t)attr->n * sizeof *attr->floats);
+        return !attr->ref;
     case ATTR_INTS:
-        put_hex(k, a->ints, (size_t)a->n * sizeof *a->ints);
-        return !a->ref;
+        put_hex(k, attr->ints, (size_t)attr->n * sizeof *attr->ints);
+        return !attr->ref;
     default:
         return false;
     }
 }
 
-static bool may_share(const Node *n)
+static bool may_share(const Node *node)
 {
-    if (n->dead || !n->op || n->counts || !n->n_in ||
-        n->op->flags & (OP_NOT_CONSTANT | OP_CONTROL) || node_is(n, "DequantizeLinear"))
+    if (node->dead || !node->op || node->counts || !node->n_in ||
+        node->op->flags & (OP_NOT_CONSTANT | OP_CONTROL) || node_is(node, "DequantizeLinear"))
         return false;
-    for (int i = 0; i < n->n_out; i++)
-        if (n->out[i] && n->out[i]->dynamic)
+    for (int i = 0; i < node->n_out; i++)
+        if (node->out[i] && node->out[i]->dynamic)
             return false;
     return true;
 }
@@ -124,53 +125,53 @@ typedef struct Canon {
     int n;
 } Canon;
 
-static int operand_id(Graph *g, Key *k, Canon *c, Tensor *t)
+static int operand_id(Graph *graph, Key *k, Canon *canon, Tensor *tensor)
 {
-    if (!t)
+    if (!tensor)
         return -1;
-    if (t->id >= c->n)
-        return t->id;
-    if (!c->of[t->id])
-        c->of[t->id] = representative(g, k, &c->constants, t);
-    return c->of[t->id]->id;
+    if (tensor->id >= canon->n)
+        return tensor->id;
+    if (!canon->of[tensor->id])
+        canon->of[tensor->id] = representative(graph, k, &canon->constants, tensor);
+    return canon->of[tensor->id]->id;
 }
 
 /* NULL: it has an attribute that is not compared. */
-static const char *key_of(Graph *g, Key *k, Canon *c, const Node *n)
+static const char *key_of(Graph *graph, Key *k, Canon *canon, const Node *node)
 {
-    for (int i = 0; i < n->n_in; i++)
-        (void)operand_id(g, k, c, n->in[i]); /* they write over the key */
+    for (int i = 0; i < node->n_in; i++)
+        (void)operand_id(graph, k, canon, node->in[i]); /* they write over the key */
     k->text.n = 0;
-    put(k, n->op_type);
+    put(k, node->op_type);
     put(k, "/");
-    put(k, n->domain);
-    put_number(k, n->op->since);
-    put_number(k, n->n_in);
-    put_number(k, n->n_out | (n->channels_last ? 1 << 30 : 0));
-    for (int i = 0; i < n->n_out; i++)
-        put(k, n->out[i] ? "y" : "n");
-    for (int i = 0; i < n->n_in; i++)
-        put_number(k, operand_id(g, k, c, n->in[i]));
-    for (int i = 0; i < n->n_attr; i++)
-        if (!put_attr(k, n->attr + i))
+    put(k, node->domain);
+    put_number(k, node->op->since);
+    put_number(k, node->n_in);
+    put_number(k, node->n_out | (node->channels_last ? 1 << 30 : 0));
+    for (int i = 0; i < node->n_out; i++)
+        put(k, node->out[i] ? "y" : "n");
+    for (int i = 0; i < node->n_in; i++)
+        put_number(k, operand_id(graph, k, canon, node->in[i]));
+    for (int i = 0; i < node->n_attr; i++)
+        if (!put_attr(k, node->attr + i))
             return NULL;
     return key_done(k);
 }
 
-static bool makes_output(const Graph *g, const Node *n)
+static bool makes_output(const Graph *graph, const Node *node)
 {
-    for (int i = 0; i < n->n_out; i++)
-        if (n->out[i] && graph_is_output(g, n->out[i]))
+    for (int i = 0; i < node->n_out; i++)
+        if (node->out[i] && graph_is_output(graph, node->out[i]))
             return true;
     return false;
 }
 
-/* `later` goes; all that it made is made by `n`. */
-static void share(Graph *g, const Node *n, Node *later)
+/* `later` goes; all that it made is made by `node`. */
+static void share(Graph *graph, const Node *node, Node *later)
 {
     for (int i = 0; i < later->n_out; i++)
-        if (later->out[i] && n->out[i])
-            graph_replace(g, later->out[i], n->out[i]);
+        if (later->out[i] && node->out[i])
+            graph_replace(graph, later->out[i], node->out[i]);
     graph_kill(later);
 }
 
@@ -193,26 +194,26 @@ static bool worth_keeping(const Node *first)
     return values < 2 || !stays;
 }
 
-void pass_cse(Graph *g)
+void pass_cse(Graph *graph)
 {
-    Arena *scratch = &g->store->scratch;
+    Arena *scratch = &graph->store->scratch;
     const ArenaMark mark = arena_mark(scratch);
-    graph_sort(g);
+    graph_sort(graph);
     Key k = { .arena = scratch };
     Map nodes = map_new(scratch);
-    Canon c = { map_new(scratch), NULL, graph_root(g)->next_id };
-    c.of = NEW_ARRAY(scratch, Tensor *, c.n);
-    for (size_t i = 0; i < g->node.n; i++) {
-        Node *n = g->node.at[i];
-        if (!may_share(n) || makes_output(g, n))
+    Canon canon = { map_new(scratch), NULL, graph_root(graph)->next_id };
+    canon.of = NEW_ARRAY(scratch, Tensor *, canon.n);
+    for (size_t i = 0; i < graph->node.n; i++) {
+        Node *n = graph->node.at[i];
+        if (!may_share(n) || makes_output(graph, n))
             continue;
-        const char *key = key_of(g, &k, &c, n);
+        const char *key = key_of(graph, &k, &canon, n);
         Node *first = key ? map_get(&nodes, key) : NULL;
         if (first && worth_keeping(first))
-            share(g, first, n);
+            share(graph, first, n);
         else if (key && !first)
             map_put(&nodes, key_kept(&k), n);
     }
-    graph_compact(g);
+    graph_compact(graph);
     arena_release(scratch, mark);
 }

@@ -197,40 +197,40 @@ static const CurveRow rows[] = {
 
 enum { ROW_COUNT = sizeof rows / sizeof *rows };
 
-bool curve_op(const Node *n, CurveStep *step)
+bool curve_op(const Node *node, CurveStep *step)
 {
-    if (*n->domain || !n->op || n->n_out != 1)
+    if (*node->domain || !node->op || node->n_out != 1)
         return false;
-    const bool same =
-        node_is(n, "Cast") && (n->in[0]->dtype == n->out[0]->dtype || n->in[0]->dtype == DT_BOOL);
+    const bool same = node_is(node, "Cast") &&
+                      (node->in[0]->dtype == node->out[0]->dtype || node->in[0]->dtype == DT_BOOL);
     for (int i = 0; i < ROW_COUNT; i++) {
-        const CurveRow *r = rows + i;
-        if (strcmp(r->op, same ? "Identity" : n->op_type) || n->n_in > r->operands)
+        const CurveRow *row = rows + i;
+        if (strcmp(row->op, same ? "Identity" : node->op_type) || node->n_in > row->operands)
             continue;
-        if (!strcmp(r->op, "Clip") && (n->op->since < 11) != (r->operands == 1))
+        if (!strcmp(row->op, "Clip") && (node->op->since < 11) != (row->operands == 1))
             continue;
-        *step = (CurveStep){ .op = i, .n_from = n->n_in, .bends = r->bends };
-        if (r->a_name)
-            step->a = (double)node_float(n, r->a_name, r->a);
-        if (r->b_name)
-            step->b = (double)node_float(n, r->b_name, r->b);
+        *step = (CurveStep){ .op = i, .n_from = node->n_in, .bends = row->bends };
+        if (row->a_name)
+            step->a = (double)node_float(node, row->a_name, row->a);
+        if (row->b_name)
+            step->b = (double)node_float(node, row->b_name, row->b);
         return true;
     }
     return false;
 }
 
-static double evaluate(Curve *c, double x)
+static double evaluate(Curve *curve, double x)
 {
-    c->value[0] = x;
+    curve->value[0] = x;
     int last = 0;
-    for (int i = 0; i < c->steps; i++) {
-        const CurveStep *s = c->step + i;
+    for (int i = 0; i < curve->steps; i++) {
+        const CurveStep *s = curve->step + i;
         double in[3] = { 0.0, 0.0, 0.0 };
         for (int k = 0; k < s->n_from; k++)
-            in[k] = c->value[s->from[k]];
-        c->value[last = s->to] = rows[s->op].fn(s, in);
+            in[k] = curve->value[s->from[k]];
+        curve->value[last = s->to] = rows[s->op].fn(s, in);
     }
-    return c->value[last];
+    return curve->value[last];
 }
 
 static double known_at(const Known *k, double x)
@@ -299,18 +299,18 @@ _Static_assert(sizeof points / sizeof *points == (size_t)ALL_POINTS &&
                "places of the points");
 
 /* Evaluated once, however many functions it is compared with. */
-static double value_at(Curve *c, int point)
+static double value_at(Curve *curve, int point)
 {
-    if (!(c->known >> point & 1)) {
-        c->known |= (uint64_t)1 << point;
-        c->at[point] = evaluate(c, points[point]);
+    if (!(curve->known >> point & 1)) {
+        curve->known |= (uint64_t)1 << point;
+        curve->at[point] = evaluate(curve, points[point]);
     }
-    return c->at[point];
+    return curve->at[point];
 }
 
 /* Value f at x. A straight part may round near its ends; a curve is told by its tails, down to what
  * 1 + tanh(x) leaves of them. */
-static bool agrees(const Curve *c, const Known *k, double x, double f, bool *finite)
+static bool agrees(const Curve *curve, const Known *k, double x, double f, bool *finite)
 {
     const double g = known_at(k, x);
     *finite = isfinite(f) && isfinite(g);
@@ -319,67 +319,69 @@ static bool agrees(const Curve *c, const Known *k, double x, double f, bool *fin
     if (k->kind <= KNOWN_LEAKY)
         return fabs(f - g) <= 1e-9 * fabs(g);
     const double small =
-        k->kind <= KNOWN_HARD_SWISH && fabs(x) <= 8.0 ? c->precision : 1e-6 * c->precision;
-    return fabs(f - g) <= 100.0 * c->precision * fabs(g) + small * (1.0 + fabs(x));
+        k->kind <= KNOWN_HARD_SWISH && fabs(x) <= 8.0 ? curve->precision : 1e-6 * curve->precision;
+    return fabs(f - g) <= 100.0 * curve->precision * fabs(g) + small * (1.0 + fabs(x));
 }
 
-static bool agrees_near(Curve *c, const Known *k, double x)
+static bool agrees_near(Curve *curve, const Known *k, double x)
 {
     bool finite;
-    return agrees(c, k, x, evaluate(c, x), &finite);
+    return agrees(curve, k, x, evaluate(curve, x), &finite);
 }
 
-static bool is_curve(Curve *c, Known k)
+static bool is_curve(Curve *curve, Known k)
 {
     int seen = 0;
     bool finite;
     for (int i = 0; i < POINTS; i++) {
-        if (!agrees(c, &k, points[i], value_at(c, i), &finite))
+        if (!agrees(curve, &k, points[i], value_at(curve, i), &finite))
             return false;
         seen += finite;
     }
     if (k.kind == KNOWN_CLIP && isfinite(k.a) && isfinite(k.b))
         for (int i = 1; i < 8; i++)
-            if (!agrees_near(c, &k, k.a + (k.b - k.a) * i / 8.0))
+            if (!agrees_near(curve, &k, k.a + (k.b - k.a) * i / 8.0))
                 return false;
     if (k.kind == KNOWN_HARD_SIGMOID)
         for (int i = -1; i < 10; i++)
-            if (!agrees_near(c, &k, (i / 8.0 - k.b) / k.a))
+            if (!agrees_near(curve, &k, (i / 8.0 - k.b) / k.a))
                 return false;
     return seen >= POINTS / 2;
 }
 
-static Known clip_of(Curve *c)
+static Known clip_of(Curve *curve)
 {
-    const double low = value_at(c, AT_LOW), high = value_at(c, AT_HIGH);
+    const double low = value_at(curve, AT_LOW);
+    const double high = value_at(curve, AT_HIGH);
     return (Known){ KNOWN_CLIP, low <= -1e30 ? -HUGE_VAL : low, high >= 1e30 ? HUGE_VAL : high };
 }
 
-static Known hard_sigmoid_of(Curve *c)
+static Known hard_sigmoid_of(Curve *curve)
 {
-    const double at = value_at(c, AT_0);
-    return (Known){ KNOWN_HARD_SIGMOID, (value_at(c, AT_SMALL) - at) / points[AT_SMALL], at };
+    const double at = value_at(curve, AT_0);
+    return (Known){ KNOWN_HARD_SIGMOID, (value_at(curve, AT_SMALL) - at) / points[AT_SMALL], at };
 }
 
-static bool bends(const Curve *c)
+static bool bends(const Curve *curve)
 {
-    for (int i = 0; i < c->steps; i++)
-        if (c->step[i].bends)
+    for (int i = 0; i < curve->steps; i++)
+        if (curve->step[i].bends)
             return true;
     return false;
 }
 
 /* Those that come straight, or in straight pieces, or as fractions. */
-static Known match_straight(Curve *c)
+static Known match_straight(Curve *curve)
 {
-    const double f0 = value_at(c, AT_0), f1 = value_at(c, AT_1);
+    const double f0 = value_at(curve, AT_0);
+    const double f1 = value_at(curve, AT_1);
     const Known known[] = {
         { KNOWN_IDENTITY, 0.0, 0.0 },
         { KNOWN_AFFINE, f1 - f0, f0 },
-        clip_of(c),
+        clip_of(curve),
         { KNOWN_ABS, 0.0, 0.0 },
-        { KNOWN_LEAKY, -value_at(c, AT_MINUS_1), 0.0 },
-        hard_sigmoid_of(c),
+        { KNOWN_LEAKY, -value_at(curve, AT_MINUS_1), 0.0 },
+        hard_sigmoid_of(curve),
         { KNOWN_HARD_SWISH, 0.0, 0.0 },
         { KNOWN_SOFTSIGN, 0.0, 0.0 },
     };
@@ -388,15 +390,15 @@ static Known match_straight(Curve *c)
         if (isnan(k.a) || isnan(k.b) || (k.kind == KNOWN_CLIP && k.a >= k.b) ||
             (k.kind == KNOWN_HARD_SIGMOID && (k.a <= 0.0 || k.b < 0.0 || k.b > 1.0)))
             continue;
-        if (is_curve(c, k))
+        if (is_curve(curve, k))
             return k;
     }
     return (Known){ KNOWN_NONE, 0.0, 0.0 };
 }
 
-static Known match_bent(Curve *c)
+static Known match_bent(Curve *curve)
 {
-    const double f1 = value_at(c, AT_1);
+    const double f1 = value_at(curve, AT_1);
     const Known known[] = {
         { KNOWN_SIGMOID, 0.0, 0.0 },
         { KNOWN_SWISH, 1.0, 0.0 },
@@ -406,20 +408,20 @@ static Known match_bent(Curve *c)
         { KNOWN_GELU_TANH, 0.0, 0.0 },
         { KNOWN_SOFTPLUS, 0.0, 0.0 },
         { KNOWN_MISH, 0.0, 0.0 },
-        { KNOWN_ELU, -value_at(c, AT_MINUS_50), 0.0 },
+        { KNOWN_ELU, -value_at(curve, AT_MINUS_50), 0.0 },
     };
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        if (!isnan(known[i].a) && is_curve(c, known[i]))
+        if (!isnan(known[i].a) && is_curve(curve, known[i]))
             return known[i];
     return (Known){ KNOWN_NONE, 0.0, 0.0 };
 }
 
-Known curve_match(Curve *c)
+Known curve_match(Curve *curve)
 {
     const Known none = { KNOWN_NONE, 0.0, 0.0 };
-    c->known = 0;
-    if (!isfinite(value_at(c, AT_0)) && !isfinite(value_at(c, AT_1)))
+    curve->known = 0;
+    if (!isfinite(value_at(curve, AT_0)) && !isfinite(value_at(curve, AT_1)))
         return none;
-    const Known k = match_straight(c);
-    return k.kind == KNOWN_NONE && bends(c) ? match_bent(c) : k;
+    const Known k = match_straight(curve);
+    return k.kind == KNOWN_NONE && bends(curve) ? match_bent(curve) : k;
 }

@@ -31,7 +31,7 @@ typedef struct Curve {
 } Curve;
 
 /* The number of the operator in a Curve and its attributes; false where it is not known here. */
-bool curve_op(const Node *n, CurveStep *step);
+bool curve_op(const Node *node, CurveStep *step);
 
 typedef enum KnownKind {
     KNOWN_NONE,
@@ -60,6 +60,6 @@ typedef struct Known {
 } Known;
 
 /* The known function whose values it has. */
-Known curve_match(Curve *c);
+Known curve_match(Curve *curve);
 
 #endif

@@ -3,19 +3,19 @@
  * Requires: current lists of uses. Ensures: every node has a result that is read. */
 #include "passes/passes.h"
 
-static bool wanted(const Node *n)
+static bool wanted(const Node *node)
 {
-    for (int i = 0; i < n->n_out; i++)
-        if (n->out[i] && n->out[i]->uses)
+    for (int i = 0; i < node->n_out; i++)
+        if (node->out[i] && node->out[i]->uses)
             return true;
     return false;
 }
 
-void pass_dead(Graph *g)
+void pass_dead(Graph *graph)
 {
-    graph_compact(g);
-    for (size_t i = g->node.n; i-- > 0;)
-        if (!wanted(g->node.at[i]))
-            graph_kill(g->node.at[i]);
-    graph_compact(g);
+    graph_compact(graph);
+    for (size_t i = graph->node.n; i-- > 0;)
+        if (!wanted(graph->node.at[i]))
+            graph_kill(graph->node.at[i]);
+    graph_compact(graph);
 }

@@ -15,71 +15,73 @@ typedef struct Origins {
     bool *known; /* else it is its own origin */
 } Origins;
 
-static bool one_element(const Node *n)
+static bool one_element(const Node *node)
 {
-    const Attr *a = node_attr(n, "value");
-    return node_is(n, "Constant") && (a ? a->tensor && recipe_count(a->tensor) == 1
-                                        : node_attr(n, "value_int") || node_attr(n, "value_float"));
+    const Attr *attr = node_attr(node, "value");
+    return node_is(node, "Constant") &&
+           (attr ? attr->tensor && recipe_count(attr->tensor) == 1
+                 : node_attr(node, "value_int") || node_attr(node, "value_float"));
 }
 
-static bool is_single(const Origins *o, const Tensor *t)
+static bool is_single(const Origins *origins, const Tensor *tensor)
 {
-    if (t->value)
-        return recipe_count(t->value) == 1;
-    if (!t->producer)
-        return shape_known(&t->shape) && shape_count(&t->shape) == 1;
-    return o->known[t->id] && !o->of[t->id];
+    if (tensor->value)
+        return recipe_count(tensor->value) == 1;
+    if (!tensor->producer)
+        return shape_known(&tensor->shape) && shape_count(&tensor->shape) == 1;
+    return origins->known[tensor->id] && !origins->of[tensor->id];
 }
 
-static Tensor *origin(const Origins *o, Tensor *t)
+static Tensor *origin(const Origins *origins, Tensor *tensor)
 {
-    return o->known[t->id] ? o->of[t->id] : t;
+    return origins->known[tensor->id] ? origins->of[tensor->id] : tensor;
 }
 
 /* The one origin of all operands that are not single; false: there are several. */
-static bool common_origin(const Origins *o, const Node *n, Tensor **found)
+static bool common_origin(const Origins *origins, const Node *node, Tensor **found)
 {
-    const int operands = n->op->flags & OP_ELEMENTWISE ? n->n_in : 1;
+    const int operands = node->op->flags & OP_ELEMENTWISE ? node->n_in : 1;
     *found = NULL;
     for (int i = 0; i < operands; i++) {
-        Tensor *t = n->in[i];
-        if (!t || is_single(o, t))
+        Tensor *tensor = node->in[i];
+        if (!tensor || is_single(origins, tensor))
             continue;
-        if (*found && *found != origin(o, t))
+        if (*found && *found != origin(origins, tensor))
             return false;
-        *found = origin(o, t);
+        *found = origin(origins, tensor);
     }
     return true;
 }
 
-static void note(Origins *o, const Node *n, const Tensor *out)
+static void note(Origins *origins, const Node *node, const Tensor *out)
 {
     Tensor *from = NULL;
-    const bool keeps = n->op && n->op->flags & (OP_ELEMENTWISE | OP_SHAPED_LIKE_FIRST) && n->n_in;
-    if (!one_element(n) && (!keeps || !common_origin(o, n, &from)))
+    const bool keeps =
+        node->op && node->op->flags & (OP_ELEMENTWISE | OP_SHAPED_LIKE_FIRST) && node->n_in;
+    if (!one_element(node) && (!keeps || !common_origin(origins, node, &from)))
         return;
-    o->known[out->id] = true;
-    o->of[out->id] = from;
+    origins->known[out->id] = true;
+    origins->of[out->id] = from;
 }
 
-static void assume(Tensor *t, const Tensor *like)
+static void assume(Tensor *tensor, const Tensor *like)
 {
-    t->declared = like->declared;
-    t->assumed = true;
+    tensor->declared = like->declared;
+    tensor->assumed = true;
 }
 
-void declare_backwards(Graph *g)
+void declare_backwards(Graph *graph)
 {
-    const int ids = graph_root(g)->next_id + 1;
-    Arena *scratch = &g->store->scratch;
+    const int ids = graph_root(graph)->next_id + 1;
+    Arena *scratch = &graph->store->scratch;
     const ArenaMark mark = arena_mark(scratch);
-    Origins o = { NEW_ARRAY(scratch, Tensor *, ids), NEW_ARRAY(scratch, bool, ids) };
-    for (size_t i = 0; i < g->node.n; i++)
-        if (node_out(g->node.at[i], 0))
-            note(&o, g->node.at[i], g->node.at[i]->out[0]);
-    for (size_t i = g->node.n; i-- > 0;) {
-        const Tensor *out = node_out(g->node.at[i], 0);
-        Tensor *from = out && o.known[out->id] ? o.of[out->id] : NULL;
+    Origins origins = { NEW_ARRAY(scratch, Tensor *, ids), NEW_ARRAY(scratch, bool, ids) };
+    for (size_t i = 0; i < graph->node.n; i++)
+        if (node_out(graph->node.at[i], 0))
+            note(&origins, graph->node.at[i], graph->node.at[i]->out[0]);
+    for (size_t i = graph->node.n; i-- > 0;) {
+        const Tensor *out = node_out(graph->node.at[i], 0);
+        Tensor *from = out && origins.known[out->id] ? origins.of[out->id] : NULL;
         if (from && shape_known(out->declared) && from->producer && from->declared->rank < 0)
             assume(from, out);
     }
@@ -89,56 +91,57 @@ void declare_backwards(Graph *g)
 /* --- afterwards: is what the file declares true? --- */
 
 /* Do the sizes that are known in both differ? Those known only at run time are bounds. */
-static bool contradicts(const Tensor *t)
+static bool contradicts(const Tensor *tensor)
 {
-    const Shape *d = t->declared, *s = &t->shape;
-    if (t->assumed || d->rank < 0 || s->rank < 0 || t->sequence)
+    const Shape *d = tensor->declared;
+    const Shape *s = &tensor->shape;
+    if (tensor->assumed || d->rank < 0 || s->rank < 0 || tensor->sequence)
         return false;
     bool differs = d->rank != s->rank;
     for (int i = 0; !differs && i < s->rank; i++)
-        differs =
-            d->dim[i] >= 0 && s->dim[i] >= 0 && d->dim[i] != s->dim[i] && !(t->dynamic >> i & 1u);
+        differs = d->dim[i] >= 0 && s->dim[i] >= 0 && d->dim[i] != s->dim[i] &&
+                  !(tensor->dynamic >> i & 1u);
     return differs;
 }
 
 /* Did the user give sizes that the file leaves open? Then it does not contradict itself. */
-static bool sizes_given(const Graph *g)
+static bool sizes_given(const Graph *graph)
 {
-    for (size_t i = 0; i < g->input.n; i++) {
-        const Tensor *t = g->input.at[i];
-        if (!shape_known(t->declared) && shape_known(&t->shape))
+    for (size_t i = 0; i < graph->input.n; i++) {
+        const Tensor *tensor = graph->input.at[i];
+        if (!shape_known(tensor->declared) && shape_known(&tensor->shape))
             return true;
     }
     return false;
 }
 
 /* Converters declare [1,1] for what ai.onnx.ml makes, however many targets or classes there are. */
-static bool is_forgiven(const Tensor *t)
+static bool is_forgiven(const Tensor *tensor)
 {
-    return t->producer && !strcmp(t->producer->domain, "ai.onnx.ml");
+    return tensor->producer && !strcmp(tensor->producer->domain, "ai.onnx.ml");
 }
 
-static void report(const Tensor *t, bool given)
+static void report(const Tensor *tensor, bool given)
 {
-    const Graph *root = graph_root(t->graph);
-    const Loc loc =
-        t->producer ? node_loc(t->producer) : (Loc){ .file = root->file, .byte = -1, .node = -1 };
-    const char *declared = shape_text(root->arena, t->declared),
-               *found = shape_text(root->arena, &t->shape);
-    if (given || is_forgiven(t))
-        warn_at(loc, "value \"%s\" is declared as %s, but is %s%s", t->name, declared, found,
+    const Graph *root = graph_root(tensor->graph);
+    const Loc loc = tensor->producer ? node_loc(tensor->producer)
+                                     : (Loc){ .file = root->file, .byte = -1, .node = -1 };
+    const char *declared = shape_text(root->arena, tensor->declared);
+    const char *found = shape_text(root->arena, &tensor->shape);
+    if (given || is_forgiven(tensor))
+        warn_at(loc, "value \"%s\" is declared as %s, but is %s%s", tensor->name, declared, found,
                 given ? " with these sizes" : "");
     else
         error_at(STATUS_MALFORMED, loc, "declare its true shape, or none",
-                 "value \"%s\" is declared as %s, but is %s", t->name, declared, found);
+                 "value \"%s\" is declared as %s, but is %s", tensor->name, declared, found);
 }
 
-void declare_check(Graph *g)
+void declare_check(Graph *graph)
 {
-    const bool given = sizes_given(g);
+    const bool given = sizes_given(graph);
     int found = 0;
-    for (size_t k = 0; k < g->all.n; k++) {
-        const Graph *part = g->all.at[k];
+    for (size_t k = 0; k < graph->all.n; k++) {
+        const Graph *part = graph->all.at[k];
         for (size_t i = 0; !graph_gone(part) && i < part->tensor.n; i++)
             if (contradicts(part->tensor.at[i]) && (!given || !found++))
                 report(part->tensor.at[i], given);

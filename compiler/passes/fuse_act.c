@@ -15,78 +15,81 @@ typedef struct Act {
     float a, b;
 } Act;
 
-static bool bound(Graph *g, const Node *n, int i, const char *attr, float otherwise, float *value)
+static bool bound(Graph *graph, const Node *node, int i, const char *attr, float otherwise,
+                  float *value)
 {
-    *value = n->n_in > 1 ? otherwise : node_float(n, attr, otherwise);
-    if (!node_in(n, i))
+    *value = node->n_in > 1 ? otherwise : node_float(node, attr, otherwise);
+    if (!node_in(node, i))
         return true;
     int64_t count;
-    const double *v = tensor_doubles(g, n->in[i], &count);
+    const double *v = tensor_doubles(graph, node->in[i], &count);
     if (!v || count != 1)
         return false;
     *value = (float)v[0];
     return true;
 }
 
-static Act gelu_of(const Node *n)
+static Act gelu_of(const Node *node)
 {
-    const bool by_tanh = !strcmp(node_string(n, "approximate", "none"), "tanh");
+    const bool by_tanh = !strcmp(node_string(node, "approximate", "none"), "tanh");
     return (Act){ by_tanh ? INLAY_ACT_GELU_TANH : INLAY_ACT_GELU, 0.0f, 0.0f };
 }
 
-static bool clip_of(Graph *g, const Node *n, Act *a)
+static bool clip_of(Graph *graph, const Node *node, Act *a)
 {
     a->act = INLAY_ACT_CLAMP;
-    return bound(g, n, 1, "min", -INFINITY, &a->a) && bound(g, n, 2, "max", INFINITY, &a->b);
+    return bound(graph, node, 1, "min", -INFINITY, &a->a) &&
+           bound(graph, node, 2, "max", INFINITY, &a->b);
 }
 
-static bool act_of(Graph *g, const Node *n, Act *a)
+static bool act_of(Graph *graph, const Node *node, Act *a)
 {
-    const ActRow *row = act_row(n->op_type);
-    if (node_is(n, "Clip"))
-        return clip_of(g, n, a);
-    if (node_is(n, "Relu"))
+    const ActRow *row = act_row(node->op_type);
+    if (node_is(node, "Clip"))
+        return clip_of(graph, node, a);
+    if (node_is(node, "Relu"))
         *a = (Act){ INLAY_ACT_CLAMP, 0.0f, INFINITY };
-    else if (node_is(n, "Gelu"))
-        *a = gelu_of(n);
+    else if (node_is(node, "Gelu"))
+        *a = gelu_of(node);
     else if (row && (row->uses & INLAY_ACT_FUSED))
-        *a = (Act){ row->act, act_a(row, n), act_b(row, n) };
+        *a = (Act){ row->act, act_a(row, node), act_b(row, node) };
     else
         return false;
     return true;
 }
 
-/* The node that made t and may still take an epilogue; `readers` are to be its only uses. */
-static Node *host_of(const Tensor *t, int readers)
+/* The node that made tensor and may still take an epilogue; `readers` are to be its only uses. */
+static Node *host_of(const Tensor *tensor, int readers)
 {
-    Node *n = t ? t->producer : NULL;
-    if (!n || n->dead || t->uses != readers || t->dtype != DT_F32 || node_attr(n, "act"))
+    Node *node = tensor ? tensor->producer : NULL;
+    if (!node || node->dead || tensor->uses != readers || tensor->dtype != DT_F32 ||
+        node_attr(node, "act"))
         return NULL;
-    return node_is(n, "Conv") || node_is(n, "ConvTranspose") || node_is(n, "Gemm") ||
-                   node_is(n, "MatMul")
-               ? n
+    return node_is(node, "Conv") || node_is(node, "ConvTranspose") || node_is(node, "Gemm") ||
+                   node_is(node, "MatMul")
+               ? node
                : NULL;
 }
 
 /* The same, of one that takes an activation only. */
-static Node *norm_of(const Tensor *t)
+static Node *norm_of(const Tensor *tensor)
 {
-    Node *n = t ? t->producer : NULL;
-    if (!n || n->dead || t->uses != 1 || t->dtype != DT_F32 || node_attr(n, "act") ||
-        !node_is(n, "BatchNormalization"))
+    Node *node = tensor ? tensor->producer : NULL;
+    if (!node || node->dead || tensor->uses != 1 || tensor->dtype != DT_F32 ||
+        node_attr(node, "act") || !node_is(node, "BatchNormalization"))
         return NULL;
-    if (node_int(n, "training_mode", 0))
+    if (node_int(node, "training_mode", 0))
         return NULL;
     for (int i = 1; i < 5; i++)
-        if (!n->in[i]->value)
+        if (!node->in[i]->value)
             return NULL;
-    return n;
+    return node;
 }
 
-static void take_output(Node *host, Node *n)
+static void take_output(Node *host, Node *node)
 {
-    Tensor *out = n->out[0];
-    graph_kill(n);
+    Tensor *out = node->out[0];
+    graph_kill(node);
     host->out[0] = out;
     out->producer = host;
 }
@@ -98,67 +101,68 @@ static void set_act(Node *host, Act a)
     node_set_float(host, "act_b", a.b);
 }
 
-static bool fuse_activation(Graph *g, Node *n)
+static bool fuse_activation(Graph *graph, Node *node)
 {
-    Act a;
-    Node *host = n->n_in ? host_of(n->in[0], 1) : NULL;
-    if (!host && n->n_in)
-        host = norm_of(n->in[0]);
-    if (!host || !act_of(g, n, &a))
+    Act act;
+    Node *host = node->n_in ? host_of(node->in[0], 1) : NULL;
+    if (!host && node->n_in)
+        host = norm_of(node->in[0]);
+    if (!host || !act_of(graph, node, &act))
         return false;
-    set_act(host, a);
-    take_output(host, n);
+    set_act(host, act);
+    take_output(host, node);
     return true;
 }
 
 /* x * sigmoid(x), both x the same result. */
-static bool fuse_silu(Node *n)
+static bool fuse_silu(Node *node)
 {
-    if (!node_is(n, "Mul"))
+    if (!node_is(node, "Mul"))
         return false;
     for (int k = 0; k < 2; k++) {
-        Node *sigmoid = n->in[k]->producer;
+        Node *sigmoid = node->in[k]->producer;
         if (!sigmoid || sigmoid->dead || !node_is(sigmoid, "Sigmoid") ||
-            sigmoid->in[0] != n->in[1 - k] || n->in[k]->uses != 1)
+            sigmoid->in[0] != node->in[1 - k] || node->in[k]->uses != 1)
             continue;
-        Node *host = host_of(n->in[1 - k], 2);
+        Node *host = host_of(node->in[1 - k], 2);
         if (!host)
             continue;
         set_act(host, (Act){ INLAY_ACT_SWISH, 1.0f, 0.0f });
         graph_kill(sigmoid);
-        take_output(host, n);
+        take_output(host, node);
         return true;
     }
     return false;
 }
 
-static bool fuse_residual(Node *n)
+static bool fuse_residual(Node *node)
 {
-    if ((!node_is(n, "Add") && (!node_is(n, "Sum") || n->n_in != 2)) || n->in[0] == n->in[1] ||
-        !shape_equal(&n->in[0]->shape, &n->in[1]->shape))
+    if ((!node_is(node, "Add") && (!node_is(node, "Sum") || node->n_in != 2)) ||
+        node->in[0] == node->in[1] || !shape_equal(&node->in[0]->shape, &node->in[1]->shape))
         return false;
-    Node *left = host_of(n->in[0], 1), *right = host_of(n->in[1], 1);
+    Node *left = host_of(node->in[0], 1);
+    Node *right = host_of(node->in[1], 1);
     const bool take_right = right && !node_attr(right, "residual") &&
                             (!left || right->order > left->order || node_attr(left, "residual"));
     Node *host = take_right ? right : left;
     if (!host || node_attr(host, "residual"))
         return false;
-    Tensor *in[4] = { host->in[0], host->in[1], node_in(host, 2), n->in[take_right ? 0 : 1] };
+    Tensor *in[4] = { host->in[0], host->in[1], node_in(host, 2), node->in[take_right ? 0 : 1] };
     node_set_inputs(host, 4, in);
     node_set_int(host, "residual", 3);
-    take_output(host, n);
+    take_output(host, node);
     return true;
 }
 
-void pass_fuse_act(Graph *g)
+void pass_fuse_act(Graph *graph)
 {
-    graph_sort(g);
-    for (size_t i = 0; i < g->node.n; i++) {
-        Node *n = g->node.at[i];
+    graph_sort(graph);
+    for (size_t i = 0; i < graph->node.n; i++) {
+        Node *n = graph->node.at[i];
         if (n->dead || !n->n_in || !n->in[0])
             continue;
         if (!fuse_silu(n) && !fuse_residual(n))
-            fuse_activation(g, n);
+            fuse_activation(graph, n);
     }
-    graph_sort(g);
+    graph_sort(graph);
 }

@@ -29,110 +29,110 @@ typedef struct Region {
     int n_open;
 } Region;
 
-static bool number_of(Graph *g, Numbers *c, const Tensor *t, double *value)
+static bool number_of(Graph *graph, Numbers *c, const Tensor *tensor, double *value)
 {
-    if (!t->value || tensor_count(t) != 1)
+    if (!tensor->value || tensor_count(tensor) != 1)
         return false;
-    if (t->id < c->n && c->state[t->id]) {
-        *value = c->value[t->id];
-        return c->state[t->id] > 0;
+    if (tensor->id < c->n && c->state[tensor->id]) {
+        *value = c->value[tensor->id];
+        return c->state[tensor->id] > 0;
     }
     int64_t count;
-    const double *v = tensor_doubles(g, t, &count);
-    if (t->id < c->n) {
-        c->state[t->id] = v ? 1 : -1;
-        c->value[t->id] = v ? *v : 0.0;
+    const double *v = tensor_doubles(graph, tensor, &count);
+    if (tensor->id < c->n) {
+        c->state[tensor->id] = v ? 1 : -1;
+        c->value[tensor->id] = v ? *v : 0.0;
     }
     if (v)
         *value = *v;
     return v != NULL;
 }
 
-static bool in_region(const Region *r, const Node *n)
+static bool in_region(const Region *region, const Node *n)
 {
-    for (int i = 0; i < r->n; i++)
-        if (r->node[i] == n)
+    for (int i = 0; i < region->n; i++)
+        if (region->node[i] == n)
             return true;
     return false;
 }
 
-/* Does only the region read t? */
-static bool is_inside(const Region *r, const Tensor *t)
+/* Does only the region read tensor? */
+static bool is_inside(const Region *region, const Tensor *tensor)
 {
-    if (t->uses > MOST_READERS)
+    if (tensor->uses > MOST_READERS)
         return false;
     int readers = 0;
-    for (const Use *u = t->use; u; u = u->next, readers++)
-        if (!in_region(r, u->node))
+    for (const Use *u = tensor->use; u; u = u->next, readers++)
+        if (!in_region(region, u->node))
             return false;
-    return readers == t->uses;
+    return readers == tensor->uses;
 }
 
-/* Is n an operator of a curve whose values are like y, with no other constants than numbers? */
-static bool is_step(Graph *g, Numbers *c, const Node *n, const Tensor *y, CurveStep *s)
+/* Is node an operator of a curve whose values are like y, with no other constants than numbers? */
+static bool is_step(Graph *g, Numbers *c, const Node *node, const Tensor *y, CurveStep *step)
 {
-    if (n->dead || n->graph != g || !curve_op(n, s))
+    if (node->dead || node->graph != g || !curve_op(node, step))
         return false;
-    if (n->out[0]->dtype != y->dtype && n->out[0]->dtype != DT_BOOL)
+    if (node->out[0]->dtype != y->dtype && node->out[0]->dtype != DT_BOOL)
         return false;
-    if (!shape_equal(&n->out[0]->shape, &y->shape) || n->out[0]->dynamic != y->dynamic)
+    if (!shape_equal(&node->out[0]->shape, &y->shape) || node->out[0]->dynamic != y->dynamic)
         return false;
-    for (int i = 0; i < n->n_in; i++) {
+    for (int i = 0; i < node->n_in; i++) {
         double v;
-        const Tensor *t = n->in[i];
-        if (!t)
+        const Tensor *tensor = node->in[i];
+        if (!tensor)
             return false;
-        if (t->value ? !number_of(g, c, t, &v) : !shape_equal(&t->shape, &y->shape))
+        if (tensor->value ? !number_of(g, c, tensor, &v) : !shape_equal(&tensor->shape, &y->shape))
             return false;
     }
     return true;
 }
 
-static bool add_node(Region *r, Node *n, const CurveStep *s)
+static bool add_node(Region *region, Node *n, const CurveStep *s)
 {
-    r->step[r->n] = *s;
-    r->node[r->n++] = n;
-    r->bends += s->bends;
-    if (r->bends > CURVE_BENDS)
+    region->step[region->n] = *s;
+    region->node[region->n++] = n;
+    region->bends += s->bends;
+    if (region->bends > CURVE_BENDS)
         return false;
     for (int i = 0; i < n->n_in; i++) {
-        Tensor *t = n->in[i];
-        bool known = t->value != NULL;
-        for (int k = 0; k < r->n_open; k++)
-            known = known || r->open[k] == t;
+        Tensor *tensor = n->in[i];
+        bool known = tensor->value != NULL;
+        for (int k = 0; k < region->n_open; k++)
+            known = known || region->open[k] == tensor;
         if (known)
             continue;
-        if (r->n_open == MOST_OPEN)
+        if (region->n_open == MOST_OPEN)
             return false;
-        r->open[r->n_open++] = t;
+        region->open[region->n_open++] = tensor;
     }
     return true;
 }
 
 /* Takes in the node that made the newest of the open values; false where it cannot. */
-static bool grow(Graph *g, Numbers *c, Region *r)
+static bool grow(Graph *graph, Numbers *c, Region *region)
 {
     int newest = -1;
-    for (int i = 0; i < r->n_open; i++) {
-        const Node *p = r->open[i]->producer;
-        if (p && (newest < 0 || p->order > r->open[newest]->producer->order))
+    for (int i = 0; i < region->n_open; i++) {
+        const Node *p = region->open[i]->producer;
+        if (p && (newest < 0 || p->order > region->open[newest]->producer->order))
             newest = i;
     }
     if (newest < 0)
         return false;
-    Tensor *t = r->open[newest];
-    CurveStep s;
-    if (r->n == CURVE_STEPS || !is_inside(r, t) ||
-        !is_step(g, c, t->producer, r->node[0]->out[0], &s))
+    Tensor *tensor = region->open[newest];
+    CurveStep step;
+    if (region->n == CURVE_STEPS || !is_inside(region, tensor) ||
+        !is_step(graph, c, tensor->producer, region->node[0]->out[0], &step))
         return false;
-    r->open[newest] = r->open[--r->n_open];
-    return add_node(r, t->producer, &s);
+    region->open[newest] = region->open[--region->n_open];
+    return add_node(region, tensor->producer, &step);
 }
 
-static int value_index(const Region *r, const Tensor *t)
+static int value_index(const Region *region, const Tensor *tensor)
 {
-    for (int i = 0; i < r->n; i++)
-        if (r->node[i]->out[0] == t)
+    for (int i = 0; i < region->n; i++)
+        if (region->node[i]->out[0] == tensor)
             return 1 + i;
     return 0;
 }
@@ -145,25 +145,25 @@ static bool is_half(double v)
     return !(fabs(m - floor(m)) > 0.0);
 }
 
-static void curve_of(Graph *g, Numbers *numbers, const Region *r, Curve *c)
+static void curve_of(Graph *graph, Numbers *numbers, const Region *region, Curve *curve)
 {
     bool half = true; /* constants of a float16 model, widened */
-    c->steps = 0;
-    c->values = 1 + r->n;
-    for (int i = r->n; i-- > 0;) {
-        CurveStep *s = c->step + c->steps++;
-        *s = r->step[i];
+    curve->steps = 0;
+    curve->values = 1 + region->n;
+    for (int i = region->n; i-- > 0;) {
+        CurveStep *s = curve->step + curve->steps++;
+        *s = region->step[i];
         s->to = 1 + i;
         for (int k = 0; k < s->n_from; k++) {
-            const Tensor *t = r->node[i]->in[k];
-            s->from[k] = t->value ? c->values++ : value_index(r, t);
-            if (!t->value)
+            const Tensor *tensor = region->node[i]->in[k];
+            s->from[k] = tensor->value ? curve->values++ : value_index(region, tensor);
+            if (!tensor->value)
                 continue;
-            number_of(g, numbers, t, &c->value[s->from[k]]);
-            half = half && is_half(c->value[s->from[k]]);
+            number_of(graph, numbers, tensor, &curve->value[s->from[k]]);
+            half = half && is_half(curve->value[s->from[k]]);
         }
     }
-    c->precision = half ? 1e-5 : 1e-7;
+    curve->precision = half ? 1e-5 : 1e-7;
 }
 
 /* Operators that it takes. */
@@ -174,41 +174,43 @@ static int known_cost(const Known *k)
     return k->kind == KNOWN_AFFINE && fabs(k->a - 1.0) > 0.0 && fabs(k->b) > 0.0 ? 2 : 1;
 }
 
-static Tensor *number(Graph *g, DType t, double value)
+static Tensor *number(Graph *graph, DType type, double value)
 {
     return graph_add_constant(
-        g, NULL, recipe_cast(g->store, recipe_memory(g->store, DT_F64, 0, NULL, &value), t));
+        graph, NULL,
+        recipe_cast(graph->store, recipe_memory(graph->store, DT_F64, 0, NULL, &value), type));
 }
 
-static void set_op(Node *n, const char *op, Tensor *x, Tensor *a, Tensor *b)
+static void set_op(Node *node, const char *op, Tensor *x, Tensor *a, Tensor *b)
 {
     Tensor *in[3] = { x, a, b };
-    node_set_op(n, "", op);
-    node_set_inputs(n, b ? 3 : a ? 2 : 1, in);
-    n->n_attr = 0;
-    n->version = OPSET_NEWEST;
-    n->op = op_find("", op, OPSET_NEWEST);
+    node_set_op(node, "", op);
+    node_set_inputs(node, b ? 3 : a ? 2 : 1, in);
+    node->n_attr = 0;
+    node->version = OPSET_NEWEST;
+    node->op = op_find("", op, OPSET_NEWEST);
 }
 
-static void set_affine(Graph *g, Node *n, Tensor *x, const Known *k)
+static void set_affine(Graph *graph, Node *node, Tensor *x, const Known *k)
 {
-    const DType t = x->dtype;
+    const DType type = x->dtype;
     if (!(fabs(k->a - 1.0) > 0.0))
-        set_op(n, "Add", x, number(g, t, k->b), NULL);
+        set_op(node, "Add", x, number(graph, type, k->b), NULL);
     else if (!(fabs(k->b) > 0.0))
-        set_op(n, "Mul", x, number(g, t, k->a), NULL);
+        set_op(node, "Mul", x, number(graph, type, k->a), NULL);
     else {
-        Tensor *in[2] = { x, number(g, t, k->a) }, *scaled = graph_add_tensor(g, NULL, t, x->shape);
-        Node *mul = graph_insert_node(g, n, "", "Mul", 2, in, 1, &scaled);
+        Tensor *in[2] = { x, number(graph, type, k->a) };
+        Tensor *scaled = graph_add_tensor(graph, NULL, type, x->shape);
+        Node *mul = graph_insert_node(graph, node, "", "Mul", 2, in, 1, &scaled);
         mul->version = OPSET_NEWEST;
         mul->op = op_find("", "Mul", OPSET_NEWEST);
-        mul->order = n->order;
+        mul->order = node->order;
         scaled->dynamic = x->dynamic;
-        set_op(n, "Add", scaled, number(g, t, k->b), NULL);
+        set_op(node, "Add", scaled, number(graph, type, k->b), NULL);
     }
 }
 
-static void set_known(Graph *g, Node *n, Tensor *x, const Known *k)
+static void set_known(Graph *graph, Node *node, Tensor *x, const Known *k)
 {
     static const char *const names[] = {
         [KNOWN_ABS] = "Abs",
@@ -226,69 +228,70 @@ static void set_known(Graph *g, Node *n, Tensor *x, const Known *k)
         [KNOWN_SOFTSIGN] = "Softsign",
     };
     if (k->kind == KNOWN_IDENTITY)
-        graph_replace(g, n->out[0], x);
+        graph_replace(graph, node->out[0], x);
     else if (k->kind == KNOWN_AFFINE)
-        set_affine(g, n, x, k);
+        set_affine(graph, node, x, k);
     else if (k->kind == KNOWN_CLIP && !(fabs(k->a) > 0.0) && isinf(k->b))
-        set_op(n, "Relu", x, NULL, NULL);
+        set_op(node, "Relu", x, NULL, NULL);
     else if (k->kind == KNOWN_CLIP)
-        set_op(n, "Clip", x, number(g, x->dtype, k->a), number(g, x->dtype, k->b));
+        set_op(node, "Clip", x, number(graph, x->dtype, k->a), number(graph, x->dtype, k->b));
     else {
-        set_op(n, names[k->kind], x, NULL, NULL);
+        set_op(node, names[k->kind], x, NULL, NULL);
         if (k->kind == KNOWN_LEAKY || k->kind == KNOWN_ELU || k->kind == KNOWN_SWISH ||
             k->kind == KNOWN_HARD_SIGMOID)
-            node_set_float(n, "alpha", (float)k->a);
+            node_set_float(node, "alpha", (float)k->a);
         if (k->kind == KNOWN_HARD_SIGMOID)
-            node_set_float(n, "beta", (float)k->b);
+            node_set_float(node, "beta", (float)k->b);
         if (k->kind == KNOWN_GELU_TANH)
-            node_set_string(n, "approximate", "tanh");
+            node_set_string(node, "approximate", "tanh");
     }
 }
 
-static void try_fuse(Graph *g, Numbers *numbers, Node *root, const CurveStep *first)
+static void try_fuse(Graph *graph, Numbers *numbers, Node *root, const CurveStep *first)
 {
-    Region r = { .n = 0 };
+    Region region = { .n = 0 };
     Known best = { KNOWN_NONE, 0.0, 0.0 };
     Tensor *x = NULL;
     int saved = 0;
-    Curve c;
-    bool more = add_node(&r, root, first);
+    Curve curve;
+    bool more = add_node(&region, root, first);
     while (more) {
-        if (r.n_open == 1 && r.open[0]->dtype == root->out[0]->dtype) {
-            curve_of(g, numbers, &r, &c);
-            const Known k = curve_match(&c);
+        if (region.n_open == 1 && region.open[0]->dtype == root->out[0]->dtype) {
+            curve_of(graph, numbers, &region, &curve);
+            const Known k = curve_match(&curve);
             const bool fits = k.kind != KNOWN_NONE &&
-                              !(k.kind == KNOWN_IDENTITY && graph_is_output(g, root->out[0]));
-            if (fits && r.n - known_cost(&k) > saved) {
-                saved = r.n - known_cost(&k);
+                              !(k.kind == KNOWN_IDENTITY && graph_is_output(graph, root->out[0]));
+            if (fits && region.n - known_cost(&k) > saved) {
+                saved = region.n - known_cost(&k);
                 best = k;
-                x = r.open[0];
+                x = region.open[0];
             }
         }
-        more = r.n_open && grow(g, numbers, &r);
+        more = region.n_open && grow(graph, numbers, &region);
     }
     if (saved)
-        set_known(g, root, x, &best);
+        set_known(graph, root, x, &best);
 }
 
-void pass_fuse_curve(Graph *g)
+void pass_fuse_curve(Graph *graph)
 {
-    graph_sort(g);
-    Arena *scratch = &g->store->scratch;
+    graph_sort(graph);
+    Arena *scratch = &graph->store->scratch;
     const ArenaMark mark = arena_mark(scratch);
-    Numbers c = { .n = graph_root(g)->next_id };
+    Numbers c = { .n = graph_root(graph)->next_id };
     c.value = NEW_ARRAY(scratch, double, c.n);
     c.state = NEW_ARRAY(scratch, signed char, c.n);
-    for (size_t i = g->node.n; i-- > 0;) {
-        Node *n = g->node.at[i];
+    for (size_t i = graph->node.n; i-- > 0;) {
+        Node *n = graph->node.at[i];
         if (n->dead || !n->n_out || !n->out[0] || !n->out[0]->uses)
             continue;
-        const DType t = n->out[0]->dtype;
-        CurveStep s;
-        if ((t == DT_F32 || t == DT_F16 || t == DT_BF16) && is_step(g, &c, n, n->out[0], &s))
-            try_fuse(g, &c, n, &s);
+        const DType type = n->out[0]->dtype;
+        CurveStep step;
+        if ((type == DT_F32 || type == DT_F16 || type == DT_BF16) &&
+            is_step(graph, &c, n, n->out[0], &step))
+            try_fuse(graph, &c, n, &step);
     }
     arena_release(scratch, mark);
-    pass_dead(g);
-    graph_sort(g);
+    pass_dead(graph);
+    graph_sort(graph);
 }

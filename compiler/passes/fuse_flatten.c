@@ -24,56 +24,59 @@ static Node *transpose_behind(const Tensor *flat)
                : NULL;
 }
 
-static bool takes_rows(const Node *n)
+static bool takes_rows(const Node *node)
 {
-    if (!node_is(n, "MatMul") && !node_is(n, "Gemm"))
+    if (!node_is(node, "MatMul") && !node_is(node, "Gemm"))
         return false;
-    return !node_int(n, "transA", 0) && n->in[1]->value && n->in[1]->shape.rank == 2;
+    return !node_int(node, "transA", 0) && node->in[1]->value && node->in[1]->shape.rank == 2;
 }
 
 /* Weights whose axis `rows` counts y = Transpose(x, perm) flattened, made to count x flattened. */
-static Recipe *permute_rows(Store *s, const Tensor *w, int rows, const Shape *y,
+static Recipe *permute_rows(Store *store, const Tensor *w, int rows, const Shape *y,
                             const int64_t *perm)
 {
     int64_t dims[MAX_RANK + 1];
-    int order[MAX_RANK + 1], rank = y->rank;
-    const int cols = 1 - rows, first = rows ? 1 : 0;
+    int order[MAX_RANK + 1];
+    int rank = y->rank;
+    const int cols = 1 - rows;
+    const int first = rows ? 1 : 0;
     for (int i = 1; i < rank; i++)
         dims[first + i - 1] = y->dim[i];
     dims[rows ? 0 : rank - 1] = w->shape.dim[cols];
     order[rows ? 0 : rank - 1] = rows ? 0 : rank - 1;
     for (int i = 1; i < rank; i++)
         order[first + (int)perm[i] - 1] = first + i - 1;
-    const Recipe *split = recipe_reshape(s, w->value, rank, dims);
-    return recipe_reshape(s, recipe_transpose(s, split, order), 2, w->shape.dim);
+    const Recipe *split = recipe_reshape(store, w->value, rank, dims);
+    return recipe_reshape(store, recipe_transpose(store, split, order), 2, w->shape.dim);
 }
 
-static void fuse(Graph *g, Node *n)
+static void fuse(Graph *graph, Node *node)
 {
-    const Node *t = transpose_behind(n->in[0]);
+    const Node *t = transpose_behind(node->in[0]);
     int64_t count;
     const int64_t *perm = t ? node_ints(t, "perm", &count) : NULL;
     if (!perm || perm[0] != 0)
         return;
-    const Tensor *flat = n->in[0];
-    Tensor *shape = graph_add_ints(g, NULL, 2, flat->shape.dim), *in[2] = { t->in[0], shape };
-    Tensor *out = graph_add_tensor(g, NULL, flat->dtype, flat->shape);
-    Node *reshape = graph_insert_node(g, n, "", "Reshape", 2, in, 1, &out);
+    const Tensor *flat = node->in[0];
+    Tensor *shape = graph_add_ints(graph, NULL, 2, flat->shape.dim);
+    Tensor *in[2] = { t->in[0], shape };
+    Tensor *out = graph_add_tensor(graph, NULL, flat->dtype, flat->shape);
+    Node *reshape = graph_insert_node(graph, node, "", "Reshape", 2, in, 1, &out);
     reshape->op = op_find("", "Reshape", OPSET_NEWEST);
-    Tensor **operand = arena_copy(g->arena, n->in, (size_t)n->n_in * sizeof *operand);
+    Tensor **operand = arena_copy(graph->arena, node->in, (size_t)node->n_in * sizeof *operand);
     operand[0] = out;
-    operand[1] =
-        graph_add_constant(g, NULL,
-                           permute_rows(g->store, n->in[1], node_int(n, "transB", 0) ? 1 : 0,
-                                        &t->out[0]->shape, perm));
-    node_set_inputs(n, n->n_in, operand);
+    operand[1] = graph_add_constant(graph, NULL,
+                                    permute_rows(graph->store, node->in[1],
+                                                 node_int(node, "transB", 0) ? 1 : 0,
+                                                 &t->out[0]->shape, perm));
+    node_set_inputs(node, node->n_in, operand);
 }
 
-void pass_fuse_flatten(Graph *g)
+void pass_fuse_flatten(Graph *graph)
 {
-    const size_t count = g->node.n;
+    const size_t count = graph->node.n;
     for (size_t i = 0; i < count; i++)
-        if (takes_rows(g->node.at[i]))
-            fuse(g, g->node.at[i]);
-    graph_sort(g);
+        if (takes_rows(graph->node.at[i]))
+            fuse(graph, graph->node.at[i]);
+    graph_sort(graph);
 }

@@ -7,22 +7,22 @@
 #include "ops/ops.h"
 #include "passes/passes.h"
 
-static bool pads_zero(Graph *g, const Node *pad)
+static bool pads_zero(Graph *graph, const Node *pad)
 {
     if (strcmp(node_string(pad, "mode", "constant"), "constant"))
         return false;
     int64_t count;
-    const double *v = tensor_doubles(g, node_in(pad, 2), &count);
+    const double *v = tensor_doubles(graph, node_in(pad, 2), &count);
     if (node_in(pad, 2))
         return v && count == 1 && v[0] == 0.0;
     return fpclassify(node_float(pad, "value", 0.0f)) == FP_ZERO;
 }
 
-static const int64_t *pads_of(Graph *g, const Node *pad, int rank)
+static const int64_t *pads_of(Graph *graph, const Node *pad, int rank)
 {
     int64_t count;
     const int64_t *p =
-        pad->n_in > 1 ? tensor_ints(g, pad->in[1], &count) : node_ints(pad, "pads", &count);
+        pad->n_in > 1 ? tensor_ints(graph, pad->in[1], &count) : node_ints(pad, "pads", &count);
     if (!p || count != 2 * rank || node_in(pad, 3))
         return NULL;
     for (int64_t i = 0; i < count; i++)
@@ -31,57 +31,59 @@ static const int64_t *pads_of(Graph *g, const Node *pad, int rank)
     return p;
 }
 
-static bool has_pads(const Node *n)
+static bool has_pads(const Node *node)
 {
     int64_t count;
-    const int64_t *pads = node_ints(n, "pads", &count);
+    const int64_t *pads = node_ints(node, "pads", &count);
     for (int64_t i = 0; i < count; i++)
         if (pads[i])
             return true;
     return false;
 }
 
-static bool takes_padding(const Node *n)
+static bool takes_padding(const Node *node)
 {
-    if (strcmp(node_string(n, "auto_pad", "NOTSET"), "NOTSET") &&
-        strcmp(node_string(n, "auto_pad", "NOTSET"), "VALID"))
+    if (strcmp(node_string(node, "auto_pad", "NOTSET"), "NOTSET") &&
+        strcmp(node_string(node, "auto_pad", "NOTSET"), "VALID"))
         return false;
-    if (node_is(n, "Conv"))
+    if (node_is(node, "Conv"))
         return true;
-    return node_is(n, "AveragePool") && !node_int(n, "ceil_mode", 0) &&
-           (node_int(n, "count_include_pad", 0) || !has_pads(n));
+    return node_is(node, "AveragePool") && !node_int(node, "ceil_mode", 0) &&
+           (node_int(node, "count_include_pad", 0) || !has_pads(node));
 }
 
-static bool try_fuse(Graph *g, Node *n)
+static bool try_fuse(Graph *graph, Node *node)
 {
-    Node *pad = n->in[0]->producer;
-    if (!takes_padding(n) || !pad || pad->dead || !node_is(pad, "Pad") || !pads_zero(g, pad))
+    Node *pad = node->in[0]->producer;
+    if (!takes_padding(node) || !pad || pad->dead || !node_is(pad, "Pad") || !pads_zero(graph, pad))
         return false;
-    const int rank = n->in[0]->shape.rank, axes = rank - 2;
-    const int64_t *more = pads_of(g, pad, rank);
+    const int rank = node->in[0]->shape.rank;
+    const int axes = rank - 2;
+    const int64_t *more = pads_of(graph, pad, rank);
     if (!more)
         return false;
-    int64_t count, pads[2 * MAX_RANK] = { 0 };
-    const int64_t *old = node_ints(n, "pads", &count);
+    int64_t count;
+    int64_t pads[2 * MAX_RANK] = { 0 };
+    const int64_t *old = node_ints(node, "pads", &count);
     for (int i = 0; i < axes; i++) {
         pads[i] = (count ? old[i] : 0) + more[2 + i];
         pads[axes + i] = (count ? old[axes + i] : 0) + more[rank + 2 + i];
     }
-    if (node_is(n, "AveragePool"))
-        node_set_int(n, "count_include_pad",
+    if (node_is(node, "AveragePool"))
+        node_set_int(node, "count_include_pad",
                      1); /* it was data to a pool without padding of its own */
-    node_set_ints(n, "pads", 2 * axes, pads);
-    node_set_string(n, "auto_pad", "NOTSET");
-    Tensor **in = arena_copy(g->arena, n->in, (size_t)n->n_in * sizeof *in);
+    node_set_ints(node, "pads", 2 * axes, pads);
+    node_set_string(node, "auto_pad", "NOTSET");
+    Tensor **in = arena_copy(graph->arena, node->in, (size_t)node->n_in * sizeof *in);
     in[0] = pad->in[0];
-    node_set_inputs(n, n->n_in, in);
+    node_set_inputs(node, node->n_in, in);
     return true;
 }
 
-void pass_fuse_pad(Graph *g)
+void pass_fuse_pad(Graph *graph)
 {
-    for (size_t i = 0; i < g->node.n; i++)
-        if (g->node.at[i]->n_in && g->node.at[i]->in[0])
-            try_fuse(g, g->node.at[i]);
-    pass_dead(g);
+    for (size_t i = 0; i < graph->node.n; i++)
+        if (graph->node.at[i]->n_in && graph->node.at[i]->in[0])
+            try_fuse(graph, graph->node.at[i]);
+    pass_dead(graph);
 }

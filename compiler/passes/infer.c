@@ -9,106 +9,106 @@
 #include "ops/ops.h"
 #include "passes/passes.h"
 
-static int64_t version_of(const Node *n)
+static int64_t version_of(const Node *node)
 {
-    const int64_t v = n->version ? n->version : graph_opset(n->graph, n->domain);
-    return v ? v : !strcmp(n->domain, "inlay") || !strcmp(n->domain, "com.microsoft") ? 1 : 0;
+    const int64_t v = node->version ? node->version : graph_opset(node->graph, node->domain);
+    return v ? v : !strcmp(node->domain, "inlay") || !strcmp(node->domain, "com.microsoft") ? 1 : 0;
 }
 
-static bool resolve(Node *n)
+static bool resolve(Node *node)
 {
-    if (!strcmp(n->domain, "ai.onnx"))
-        n->domain = "";
-    n->op = op_find(n->domain, n->op_type, version_of(n));
-    return op_check(n);
+    if (!strcmp(node->domain, "ai.onnx"))
+        node->domain = "";
+    node->op = op_find(node->domain, node->op_type, version_of(node));
+    return op_check(node);
 }
 
 /* All unsupported nodes and attributes are reported at once, before anything is computed. */
-static void resolve_all(Graph *g)
+static void resolve_all(Graph *graph)
 {
-    for (size_t i = 0; i < g->node.n; i++)
-        if (resolve(g->node.at[i]))
-            op_check_attributes(g->node.at[i]);
+    for (size_t i = 0; i < graph->node.n; i++)
+        if (resolve(graph->node.at[i]))
+            op_check_attributes(graph->node.at[i]);
 }
 
-static bool constant_inputs(const Node *n)
+static bool constant_inputs(const Node *node)
 {
-    if (n->op->flags & OP_SHAPE_ONLY)
+    if (node->op->flags & OP_SHAPE_ONLY)
         return true;
-    for (int i = 0; i < n->n_in; i++)
-        if (n->in[i] && !n->in[i]->value)
+    for (int i = 0; i < node->n_in; i++)
+        if (node->in[i] && !node->in[i]->value)
             return false;
     return true;
 }
 
 /* A node whose results are constants now leaves the graph. */
-static void retire(Node *n)
+static void retire(Node *node)
 {
-    for (int i = 0; i < n->n_out; i++)
-        if (n->out[i] && !n->out[i]->value)
+    for (int i = 0; i < node->n_out; i++)
+        if (node->out[i] && !node->out[i]->value)
             return;
-    graph_kill(n);
+    graph_kill(node);
 }
 
-static void fold(Node *n)
+static void fold(Node *node)
 {
-    if (n->op->flags & (OP_NOT_CONSTANT | OP_CONTROL) || !constant_inputs(n))
+    if (node->op->flags & (OP_NOT_CONSTANT | OP_CONTROL) || !constant_inputs(node))
         return;
-    Recipe *r = n->n_out == 1 ? n->op->constant(n) : NULL;
-    if (r)
-        n->out[0]->value = r;
-    else if (!fold_node(n))
+    Recipe *recipe = node->n_out == 1 ? node->op->constant(node) : NULL;
+    if (recipe)
+        node->out[0]->value = recipe;
+    else if (!fold_node(node))
         return;
-    retire(n);
+    retire(node);
 }
 
 /* Sizes known at run time only travel with the shapes while these are inferred. */
-static void infer_one(Node *n)
+static void infer_one(Node *node)
 {
-    const bool first = graph_root(n->graph)->infer != NULL;
-    if (first && dynamic_shape(n))
+    const bool first = graph_root(node->graph)->infer != NULL;
+    if (first && dynamic_shape(node))
         return;
-    n->op->infer(n);
-    if (first && !n->dead)
-        dynamic_results(n);
-    if (!n->dead)
-        fold(n);
+    node->op->infer(node);
+    if (first && !node->dead)
+        dynamic_results(node);
+    if (!node->dead)
+        fold(node);
 }
 
-void infer_node(Node *n)
+void infer_node(Node *node)
 {
-    if (!resolve(n))
+    if (!resolve(node))
         fail_if_errors();
-    infer_one(n);
+    infer_one(node);
 }
 
-void infer_graph(Graph *g)
+void infer_graph(Graph *graph)
 {
-    const size_t count = g->node.n; /* nodes that an infer function adds it infers itself */
+    const size_t count = graph->node.n; /* nodes that an infer function adds it infers itself */
     for (size_t i = 0; i < count; i++) {
-        Node *n = g->node.at[i];
+        Node *n = graph->node.at[i];
         if (!n->op && !resolve(n))
             fail_if_errors();
         infer_one(n);
     }
-    graph_compact(g);
+    graph_compact(graph);
 }
 
-void pass_infer(Graph *g)
+void pass_infer(Graph *graph)
 {
-    g->infer = infer_graph;
-    g->infer_node = infer_node;
-    for (size_t k = 0; k < g->all.n; k++)
-        if (!graph_gone(g->all.at[k]))
-            resolve_all(g->all.at[k]);
+    graph->infer = infer_graph;
+    graph->infer_node = infer_node;
+    for (size_t k = 0; k < graph->all.n; k++)
+        if (!graph_gone(graph->all.at[k]))
+            resolve_all(graph->all.at[k]);
     fail_if_errors();
-    declare_backwards(g);
-    infer_graph(g);
-    declare_check(g);
-    dynamic_outputs(g);
-    g->infer = NULL;
-    graph_count_uses(g);
-    for (size_t k = g->all.n; k-- > 0;)
-        if (!graph_gone(g->all.at[k]))
-            graph_sort(g->all.at[k]);
+    declare_backwards(graph);
+    infer_graph(graph);
+    declare_check(graph);
+    dynamic_outputs(graph);
+    graph->infer = NULL;
+    graph_count_uses(graph);
+    for (size_t k = graph->all.n; k-- > 0;)
+        if (!graph_gone(graph->all.at[k]))
+            graph_sort(graph->all.at[k]);
 }

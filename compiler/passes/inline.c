@@ -10,45 +10,47 @@
 
 enum { MOST_LEVELS = 64 };
 
-static const Function *find_function(const Graph *root, const Node *n)
+static const Function *find_function(const Graph *root, const Node *node)
 {
     for (size_t i = 0; i < root->function.n; i++) {
         const Function *f = root->function.at[i];
-        if (!strcmp(f->name, n->op_type) && !strcmp(f->domain, n->domain) &&
-            !strcmp(f->overload, n->overload ? n->overload : ""))
+        if (!strcmp(f->name, node->op_type) && !strcmp(f->domain, node->domain) &&
+            !strcmp(f->overload, node->overload ? node->overload : ""))
             return f;
     }
     return NULL;
 }
 
-static Tensor *left_out(Tensor *t)
+static Tensor *left_out(Tensor *tensor)
 {
-    return t ? t : CLONE_LEFT_OUT;
+    return tensor ? tensor : CLONE_LEFT_OUT;
 }
 
-static void expand(Node *n, const Function *f)
+static void expand(Node *node, const Function *function)
 {
-    Graph *g = n->graph;
-    if (n->level > MOST_LEVELS)
-        fail_at(STATUS_MALFORMED, node_loc(n), NULL,
-                "function %s calls itself, or functions nest too deep", f->name);
-    if ((size_t)n->n_in > f->body->input.n || (size_t)n->n_out > f->body->output.n)
-        fail_at(STATUS_MALFORMED, node_loc(n), NULL, "has more operands than function %s", f->name);
+    Graph *g = node->graph;
+    if (node->level > MOST_LEVELS)
+        fail_at(STATUS_MALFORMED, node_loc(node), NULL,
+                "function %s calls itself, or functions nest too deep", function->name);
+    if ((size_t)node->n_in > function->body->input.n ||
+        (size_t)node->n_out > function->body->output.n)
+        fail_at(STATUS_MALFORMED, node_loc(node), NULL, "has more operands than function %s",
+                function->name);
     Arena *scratch = &g->store->scratch;
     const ArenaMark mark = arena_mark(scratch);
-    Tensor **image = NEW_ARRAY(scratch, Tensor *, f->body->next_id + 1);
-    for (size_t i = 0; i < f->body->input.n; i++)
-        image[f->body->input.at[i]->id] = left_out(node_in(n, (int)i));
+    Tensor **image = NEW_ARRAY(scratch, Tensor *, function->body->next_id + 1);
+    for (size_t i = 0; i < function->body->input.n; i++)
+        image[function->body->input.at[i]->id] = left_out(node_in(node, (int)i));
     const CloneScope scope = { .image = image,
-                               .caller = n,
-                               .defaults = f->attr_defaults,
-                               .n_defaults = f->n_attr_defaults,
-                               .versions = f->body };
-    Tensor **out = arena_copy(g->arena, n->out, (size_t)n->n_out * sizeof *out);
-    graph_clone_into(g, f->body, &scope);
-    graph_kill(n);
-    for (int i = 0; i < n->n_out; i++) {
-        Tensor *made = image[f->body->output.at[i]->id];
+                               .caller = node,
+                               .defaults = function->attr_defaults,
+                               .n_defaults = function->n_attr_defaults,
+                               .versions = function->body };
+    Tensor **out = arena_copy(g->arena, node->out, (size_t)node->n_out * sizeof *out);
+    graph_clone_into(g, function->body, &scope);
+    graph_kill(node);
+    for (int i = 0; i < node->n_out; i++) {
+        Tensor *made = image[function->body->output.at[i]->id];
         if (out[i] && made && made != CLONE_LEFT_OUT)
             graph_take_name(g, out[i], made);
     }
@@ -56,11 +58,11 @@ static void expand(Node *n, const Function *f)
 }
 
 /* Of a graph and those in it. */
-static int64_t count_nodes(const Graph *g)
+static int64_t count_nodes(const Graph *graph)
 {
     int64_t n = 0;
-    for (size_t i = 0; i < g->all.n; i++)
-        n += (int64_t)g->all.at[i]->node.n;
+    for (size_t i = 0; i < graph->all.n; i++)
+        n += (int64_t)graph->all.at[i]->node.n;
     return n;
 }
 
@@ -73,18 +75,18 @@ static int64_t most_nodes(const Graph *root)
 }
 
 /* made: nodes so far. */
-static void expand_graph(const Graph *root, Graph *g, int64_t *made, int64_t most)
+static void expand_graph(const Graph *root, Graph *graph, int64_t *made, int64_t most)
 {
-    for (size_t i = 0; i < g->node.n; i++) {
-        Node *n = g->node.at[i];
-        const Function *f = n->dead ? NULL : find_function(root, n);
-        if (!f)
+    for (size_t i = 0; i < graph->node.n; i++) {
+        Node *n = graph->node.at[i];
+        const Function *function = n->dead ? NULL : find_function(root, n);
+        if (!function)
             continue;
-        *made += count_nodes(f->body) + 1;
+        *made += count_nodes(function->body) + 1;
         if (*made > most)
             fail_at(STATUS_UNSUPPORTED, node_loc(n), "the limit grows with the nodes of the file",
                     "functions expand to more than %lld nodes", (long long)most);
-        expand(n, f);
+        expand(n, function);
     }
 }
 

@@ -7,105 +7,107 @@
 #include "ops/ops.h"
 #include "passes/passes.h"
 
-static void get_perm(const Node *n, int *perm)
+static void get_perm(const Node *node, int *perm)
 {
     int64_t count;
-    const int64_t *p = node_ints(n, "perm", &count);
-    const int rank = n->in[0]->shape.rank;
+    const int64_t *p = node_ints(node, "perm", &count);
+    const int rank = node->in[0]->shape.rank;
     for (int i = 0; i < rank; i++)
         perm[i] = p ? (int)p[i] : rank - 1 - i;
 }
 
 /* From now on t's dimension i is what its dimension perm[i] was. */
-static void permute(Graph *g, Tensor *t, const int *perm)
+static void permute(Graph *graph, Tensor *tensor, const int *perm)
 {
-    const Shape old = t->shape;
+    const Shape old = tensor->shape;
     for (int i = 0; i < old.rank; i++)
-        t->shape.dim[i] = old.dim[perm[i]];
-    t->perm = arena_copy(g->arena, perm, (size_t)old.rank * sizeof *perm);
+        tensor->shape.dim[i] = old.dim[perm[i]];
+    tensor->perm = arena_copy(graph->arena, perm, (size_t)old.rank * sizeof *perm);
 }
 
-static bool can_turn(const Tensor *t)
+static bool can_turn(const Tensor *tensor)
 {
-    return !t->dynamic && !t->perm && dtype_bits(t->dtype) >= 8;
+    return !tensor->dynamic && !tensor->perm && dtype_bits(tensor->dtype) >= 8;
 }
 
-/* The permutation by which all nodes that read t begin; false: they do not. */
-static bool common_perm(const Graph *g, const Tensor *t, int *perm)
+/* The permutation by which all nodes that read tensor begin; false: they do not. */
+static bool common_perm(const Graph *g, const Tensor *tensor, int *perm)
 {
     const Node *first = NULL;
     int other[MAX_RANK];
-    if (!can_turn(t) || !t->use)
+    if (!can_turn(tensor) || !tensor->use)
         return false;
-    if (graph_is_output(g, t))
+    if (graph_is_output(g, tensor))
         return false;
-    for (const Use *u = t->use; u; u = u->next) {
+    for (const Use *u = tensor->use; u; u = u->next) {
         if (!node_is(u->node, "Transpose") || u->node->graph != g ||
             graph_is_output(g, u->node->out[0]))
             return false;
         get_perm(u->node, first ? other : perm);
-        if (first && memcmp(perm, other, (size_t)t->shape.rank * sizeof *perm))
+        if (first && memcmp(perm, other, (size_t)tensor->shape.rank * sizeof *perm))
             return false;
         first = u->node;
     }
     return true;
 }
 
-static void turn_input(Graph *g, Tensor *t)
+static void turn_input(Graph *graph, Tensor *tensor)
 {
     int perm[MAX_RANK] = { 0 };
-    if (!common_perm(g, t, perm))
+    if (!common_perm(graph, tensor, perm))
         return;
     VEC(Node *) turns = { 0 };
-    for (const Use *u = t->use; u; u = u->next)
-        VEC_PUSH(g->arena, &turns, u->node);
-    permute(g, t, perm);
+    for (const Use *u = tensor->use; u; u = u->next)
+        VEC_PUSH(graph->arena, &turns, u->node);
+    permute(graph, tensor, perm);
     for (size_t i = 0; i < turns.n; i++) {
         Tensor *turned = turns.at[i]->out[0];
         graph_kill(turns.at[i]);
-        graph_replace(g, turned, t);
+        graph_replace(graph, turned, tensor);
     }
 }
 
-static bool is_input(const Graph *g, const Tensor *t)
+static bool is_input(const Graph *graph, const Tensor *tensor)
 {
-    for (size_t i = 0; i < g->input.n; i++)
-        if (g->input.at[i] == t)
+    for (size_t i = 0; i < graph->input.n; i++)
+        if (graph->input.at[i] == tensor)
             return true;
     return false;
 }
 
-/* t = Transpose(made): made's node makes t instead. */
-static void turn_output(Graph *g, Tensor *t)
+/* tensor = Transpose(made): made's node makes tensor instead. */
+static void turn_output(Graph *graph, Tensor *tensor)
 {
-    Node *n = t->producer;
-    int perm[MAX_RANK], back[MAX_RANK] = { 0 };
-    if (!n || n->dead || !node_is(n, "Transpose") || t->uses != 1 || !can_turn(t))
+    Node *node = tensor->producer;
+    int perm[MAX_RANK];
+    int back[MAX_RANK] = { 0 };
+    if (!node || node->dead || !node_is(node, "Transpose") || tensor->uses != 1 ||
+        !can_turn(tensor))
         return;
-    Tensor *made = n->in[0];
-    if (made->value || !made->producer || made->dynamic || is_input(g, made) ||
-        graph_is_output(g, made))
+    Tensor *made = node->in[0];
+    if (made->value || !made->producer || made->dynamic || is_input(graph, made) ||
+        graph_is_output(graph, made))
         return;
-    get_perm(n, perm);
-    for (int i = 0; i < t->shape.rank; i++)
+    get_perm(node, perm);
+    for (int i = 0; i < tensor->shape.rank; i++)
         back[perm[i]] = i;
     Node *maker = made->producer;
-    graph_kill(n);
-    permute(g, t, back);
-    graph_replace(g, made, t);
+    graph_kill(node);
+    permute(graph, tensor, back);
+    graph_replace(graph, made, tensor);
     for (int i = 0; i < maker->n_out; i++)
         if (maker->out[i] == made)
-            maker->out[i] = t;
-    t->producer = maker;
+            maker->out[i] = tensor;
+    tensor->producer = maker;
 }
 
-void pass_io_layout(Graph *g)
+void pass_io_layout(Graph *graph)
 {
-    for (size_t i = 0; i < g->input.n; i++)
-        if (graph_in_form(g, i) != IO_CALLER)
-            turn_input(g, g->input.at[i]);
-    for (size_t i = 0; i < graph_results(g); i++)
-        if (graph_out_form(g, i) != IO_CALLER)
-            turn_output(g, g->output.at[i]);
-    graph_sort(g);
+    for (size_t i = 0; i < graph->input.n; i++)
+        if (graph_in_form(graph, i) != IO_CALLER)
+            turn_input(graph, graph->input.at[i]);
+    for (size_t i = 0; i < graph_results(graph); i++)
+        if (graph_out_form(graph, i) != IO_CALLER)
+            turn_output(graph, graph->output.at[i]);
+    graph_sort(graph);
 }

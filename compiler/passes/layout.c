@@ -25,54 +25,54 @@ static void perm_inverse(int rank, const int *perm, int *inverse)
         inverse[perm[i]] = i;
 }
 
-static Shape permuted(const Shape *s, const int *perm)
+static Shape permuted(const Shape *shape, const int *perm)
 {
-    Shape out = { .rank = s->rank };
-    for (int i = 0; i < s->rank; i++)
-        out.dim[i] = s->dim[perm[i]];
+    Shape out = { .rank = shape->rank };
+    for (int i = 0; i < shape->rank; i++)
+        out.dim[i] = shape->dim[perm[i]];
     return out;
 }
 
-static void set_perm(Node *n, int rank, const int *perm)
+static void set_perm(Node *node, int rank, const int *perm)
 {
     int64_t p[MAX_RANK];
     for (int i = 0; i < rank; i++)
         p[i] = perm[i];
-    node_set_ints(n, "perm", rank, p);
+    node_set_ints(node, "perm", rank, p);
 }
 
 /* perm of a Transpose node; its default reverses. */
-static void get_perm(const Node *n, int *perm)
+static void get_perm(const Node *node, int *perm)
 {
     int64_t count;
-    const int64_t *p = node_ints(n, "perm", &count);
-    const int rank = n->in[0]->shape.rank;
+    const int64_t *p = node_ints(node, "perm", &count);
+    const int rank = node->in[0]->shape.rank;
     for (int i = 0; i < rank; i++)
         perm[i] = p ? (int)p[i] : rank - 1 - i;
 }
 
-void add_transpose(Graph *g, const Node *anchor, Tensor *in, const int *perm, Tensor *out)
+void add_transpose(Graph *graph, const Node *anchor, Tensor *in, const int *perm, Tensor *out)
 {
-    Node *t = graph_insert_node(g, anchor, "", "Transpose", 1, &in, 1, &out);
+    Node *t = graph_insert_node(graph, anchor, "", "Transpose", 1, &in, 1, &out);
     set_perm(t, in->shape.rank, perm);
     t->op = op_find("", "Transpose", OPSET_NEWEST);
 }
 
-/* Output i of n becomes permuted; a Transpose behind it gives what it was. */
-static void transpose_output(Graph *g, Node *n, int i, const int *perm)
+/* Output i of node becomes permuted; a Transpose behind it gives what it was. */
+static void transpose_output(Graph *graph, Node *node, int i, const int *perm)
 {
-    Tensor *old = n->out[i],
-           *new = graph_add_tensor(g, NULL, old->dtype, permuted(&old->shape, perm));
+    Tensor *old = node->out[i];
+    Tensor *new = graph_add_tensor(graph, NULL, old->dtype, permuted(&old->shape, perm));
     int back[MAX_RANK];
     perm_inverse(old->shape.rank, perm, back);
-    n->out[i] = new;
-    new->producer = n;
-    add_transpose(g, n, new, back, old);
+    node->out[i] = new;
+    new->producer = node;
+    add_transpose(graph, node, new, back, old);
 }
 
-static const Node *transpose_of(const Tensor *t)
+static const Node *transpose_of(const Tensor *tensor)
 {
-    const Node *p = t && !t->value ? t->producer : NULL;
+    const Node *p = tensor && !tensor->value ? tensor->producer : NULL;
     return p && !p->dead && node_is(p, "Transpose") ? p : NULL;
 }
 
@@ -97,52 +97,54 @@ static Tensor *turned_back(const Tensor *in, const int *perm)
     return is_identity(in->shape.rank, both) ? p->in[0] : NULL;
 }
 
-Tensor *insert_transpose(Graph *g, Node *before, Tensor *in, const int *perm)
+Tensor *insert_transpose(Graph *graph, Node *before, Tensor *in, const int *perm)
 {
     if (in->value)
-        return graph_add_constant(g, NULL, recipe_transpose(g->store, in->value, perm));
+        return graph_add_constant(graph, NULL, recipe_transpose(graph->store, in->value, perm));
     Tensor *back = turned_back(in, perm);
     if (back)
         return back;
-    Tensor *out = graph_add_tensor(g, NULL, in->dtype, permuted(&in->shape, perm));
-    add_transpose(g, before, in, perm, out);
+    Tensor *out = graph_add_tensor(graph, NULL, in->dtype, permuted(&in->shape, perm));
+    add_transpose(graph, before, in, perm, out);
     return out;
 }
 
-static void make_channels_last(Graph *g, Node *n)
+static void make_channels_last(Graph *graph, Node *node)
 {
-    const int rank = n->in[0]->shape.rank;
+    const int rank = node->in[0]->shape.rank;
     int perm[MAX_RANK];
     perm_to_last(rank, perm);
-    Tensor **in = arena_copy(g->arena, n->in, (size_t)n->n_in * sizeof *in);
-    in[0] = insert_transpose(g, n, in[0], perm);
-    const int64_t residual = node_int(n, "residual", 0);
+    Tensor **in = arena_copy(graph->arena, node->in, (size_t)node->n_in * sizeof *in);
+    in[0] = insert_transpose(graph, node, in[0], perm);
+    const int64_t residual = node_int(node, "residual", 0);
     if (residual)
-        in[residual] = insert_transpose(g, n, in[residual], perm);
-    node_set_inputs(n, n->n_in, in);
-    for (int i = 0; i < n->n_out; i++)
-        if (n->out[i] && n->out[i]->shape.rank == rank)
-            transpose_output(g, n, i, perm);
-    n->channels_last = true;
+        in[residual] = insert_transpose(graph, node, in[residual], perm);
+    node_set_inputs(node, node->n_in, in);
+    for (int i = 0; i < node->n_out; i++)
+        if (node->out[i] && node->out[i]->shape.rank == rank)
+            transpose_output(graph, node, i, perm);
+    node->channels_last = true;
 }
 
 /* Transpose of a Transpose: one, or none. */
-static void merge_transposes(Graph *g, Node *n)
+static void merge_transposes(Graph *graph, Node *node)
 {
-    int outer[MAX_RANK] = { 0 }, inner[MAX_RANK], both[MAX_RANK];
-    get_perm(n, outer);
-    const int rank = n->in[0]->shape.rank;
-    const Node *before = transpose_of(n->in[0]);
+    int outer[MAX_RANK] = { 0 };
+    int inner[MAX_RANK];
+    int both[MAX_RANK];
+    get_perm(node, outer);
+    const int rank = node->in[0]->shape.rank;
+    const Node *before = transpose_of(node->in[0]);
     memcpy(both, outer, sizeof both);
     if (before) {
         get_perm(before, inner);
         for (int i = 0; i < rank; i++)
             both[i] = inner[outer[i]];
-        node_set_inputs(n, 1, before->in);
-        set_perm(n, rank, both);
+        node_set_inputs(node, 1, before->in);
+        set_perm(node, rank, both);
     }
-    if (is_identity(rank, both) && !graph_is_output(g, n->out[0]))
-        graph_replace(g, n->out[0], n->in[0]);
+    if (is_identity(rank, both) && !graph_is_output(graph, node->out[0]))
+        graph_replace(graph, node->out[0], node->in[0]);
 }
 
 /* A permutation that moves only dimensions of size 1 is no work. */
@@ -163,16 +165,16 @@ enum {
     CHEAP = 8
 }; /* an operand this many times smaller than the result may be transposed on its own */
 
-/* Elements that must be transposed anew when n takes t as seen before a Transpose with `perm`; -1:
- * too many. */
-static int64_t cost_of_following(const Tensor *t, const Tensor *out, const int *perm)
+/* Elements that must be transposed anew when n takes tensor as seen before a Transpose with
+ * `perm`; -1: too many. */
+static int64_t cost_of_following(const Tensor *tensor, const Tensor *out, const int *perm)
 {
     const int rank = out->shape.rank;
-    const int64_t count = tensor_count(t);
-    if (t->value || count == 1)
+    const int64_t count = tensor_count(tensor);
+    if (tensor->value || count == 1)
         return 0;
-    const Node *p = transpose_of(t);
-    if (p && t->shape.rank == rank) { /* the same, or the same but for dimensions of size 1 */
+    const Node *p = transpose_of(tensor);
+    if (p && tensor->shape.rank == rank) { /* the same, or the same but for dimensions of size 1 */
         int mine[MAX_RANK], back[MAX_RANK], both[MAX_RANK];
         get_perm(p, mine);
         perm_inverse(rank, perm, back);
@@ -181,27 +183,28 @@ static int64_t cost_of_following(const Tensor *t, const Tensor *out, const int *
         if (keeps_order(&p->in[0]->shape, both))
             return 0;
     }
-    if (t->shape.rank == rank && keeps_order(&t->shape, perm))
+    if (tensor->shape.rank == rank && keeps_order(&tensor->shape, perm))
         return 0;
     return count * CHEAP <= tensor_count(out) ? count : -1;
 }
 
 /* The operand as seen before the Transpose with `perm` (of the result's rank). */
-static Tensor *without_transpose(Graph *g, Node *n, Tensor *t, int rank, const int *perm)
+static Tensor *without_transpose(Graph *graph, Node *node, Tensor *tensor, int rank,
+                                 const int *perm)
 {
-    const Node *p = transpose_of(t);
+    const Node *p = transpose_of(tensor);
     int back[MAX_RANK], mine[MAX_RANK];
-    if (p && t->shape.rank == rank) {
+    if (p && tensor->shape.rank == rank) {
         get_perm(p, mine);
         if (!memcmp(mine, perm, (size_t)rank * sizeof *perm))
             return p->in[0];
     }
-    if (t->shape.rank == 0 || (tensor_count(t) == 1 && t->shape.rank <= 1))
-        return t;
-    if (t->shape.rank < rank)
-        t = insert_reshape_rank(g, n, t, rank);
+    if (tensor->shape.rank == 0 || (tensor_count(tensor) == 1 && tensor->shape.rank <= 1))
+        return tensor;
+    if (tensor->shape.rank < rank)
+        tensor = insert_reshape_rank(graph, node, tensor, rank);
     perm_inverse(rank, perm, back);
-    return insert_transpose(g, n, t, back);
+    return insert_transpose(graph, node, tensor, back);
 }
 
 /* A permutation that operands of a node come through. */
@@ -212,14 +215,16 @@ typedef struct Carried {
 } Carried;
 
 /* The permutation that most of n's operands come through; by NULL: none. */
-static Carried leading_transpose(const Node *n)
+static Carried leading_transpose(const Node *node)
 {
     enum { MOST = 4 }; /* different ones that are told apart */
     Carried all[MOST];
-    int count = 0, best = 0;
-    for (int i = 0; i < n->n_in; i++) {
-        const Node *p = transpose_of(n->in[i]);
-        int perm[MAX_RANK] = { 0 }, k = 0;
+    int count = 0;
+    int best = 0;
+    for (int i = 0; i < node->n_in; i++) {
+        const Node *p = transpose_of(node->in[i]);
+        int perm[MAX_RANK] = { 0 };
+        int k = 0;
         if (!p)
             continue;
         get_perm(p, perm);
@@ -235,24 +240,24 @@ static Carried leading_transpose(const Node *n)
             memcpy(all[count].perm, perm, sizeof perm);
             all[count++].elements = 0;
         }
-        all[k].elements += tensor_count(n->in[i]);
+        all[k].elements += tensor_count(node->in[i]);
         if (all[k].elements > all[best].elements)
             best = k;
     }
     return count ? all[best] : (Carried){ .by = NULL };
 }
 
-/* Can n do without its operands' Transpose, the other operands being transposed where that is less
- * work? Less work at each step: what moves can never come back. */
-static bool worth_sinking(const Node *n, const Carried *lead)
+/* Can node do without its operands' Transpose, the other operands being transposed where that is
+ * less work? Less work at each step: what moves can never come back. */
+static bool worth_sinking(const Node *node, const Carried *lead)
 {
-    const bool same_rank = n->out[0]->shape.rank == lead->by->out[0]->shape.rank;
+    const bool same_rank = node->out[0]->shape.rank == lead->by->out[0]->shape.rank;
     int64_t cost = 0;
-    for (int i = 0; i < n->n_in; i++) {
-        const Tensor *t = n->in[i];
-        if (!t || !relayout_moves(n, i) || t == lead->by->out[0])
+    for (int i = 0; i < node->n_in; i++) {
+        const Tensor *tensor = node->in[i];
+        if (!tensor || !relayout_moves(node, i) || tensor == lead->by->out[0])
             continue;
-        const int64_t more = same_rank ? cost_of_following(t, n->out[0], lead->perm) : -1;
+        const int64_t more = same_rank ? cost_of_following(tensor, node->out[0], lead->perm) : -1;
         if (more < 0)
             return false;
         cost += more;
@@ -261,84 +266,84 @@ static bool worth_sinking(const Node *n, const Carried *lead)
 }
 
 /* Moves the transpositions of n's operands behind it. */
-static bool sink(Graph *g, Node *n)
+static bool sink(Graph *graph, Node *node)
 {
-    const Carried carried = leading_transpose(n);
+    const Carried carried = leading_transpose(node);
     const Node *lead = carried.by;
-    if (!lead || n->dead)
+    if (!lead || node->dead)
         return false;
     const int rank = lead->out[0]->shape.rank;
     int perm[MAX_RANK];
     get_perm(lead, perm);
-    if (n->in[0] == lead->out[0] && (node_is(n, "Reshape") || node_is(n, "Flatten") ||
-                                     node_is(n, "Squeeze") || node_is(n, "Unsqueeze")))
-        return sink_reshape(g, n, lead->in[0], perm);
-    if (n->in[0] == lead->out[0] && node_is(n, "Gather"))
-        return gather_to_slice(g, n);
-    RelayoutFn *relayout = relayout_find(n);
-    if (!relayout || !worth_sinking(n, &carried))
+    if (node->in[0] == lead->out[0] && (node_is(node, "Reshape") || node_is(node, "Flatten") ||
+                                        node_is(node, "Squeeze") || node_is(node, "Unsqueeze")))
+        return sink_reshape(graph, node, lead->in[0], perm);
+    if (node->in[0] == lead->out[0] && node_is(node, "Gather"))
+        return gather_to_slice(graph, node);
+    RelayoutFn *relayout = relayout_find(node);
+    if (!relayout || !worth_sinking(node, &carried))
         return false;
-    const bool same_rank = n->out[0]->shape.rank == rank;
-    if (!relayout(n, rank, perm))
+    const bool same_rank = node->out[0]->shape.rank == rank;
+    if (!relayout(node, rank, perm))
         return false;
-    Tensor **in = arena_copy(g->arena, n->in, (size_t)n->n_in * sizeof *in);
-    for (int i = 0; i < n->n_in; i++)
-        if (in[i] && relayout_moves(n, i))
-            in[i] = without_transpose(g, n, in[i], rank, perm);
-    node_set_inputs(n, n->n_in, in);
+    Tensor **in = arena_copy(graph->arena, node->in, (size_t)node->n_in * sizeof *in);
+    for (int i = 0; i < node->n_in; i++)
+        if (in[i] && relayout_moves(node, i))
+            in[i] = without_transpose(graph, node, in[i], rank, perm);
+    node_set_inputs(node, node->n_in, in);
     if (!same_rank)
         return true;
     int back[MAX_RANK];
     perm_inverse(rank, perm, back);
-    for (int i = 0; i < n->n_out; i++)
-        if (n->out[i])
-            transpose_output(g, n, i, back);
+    for (int i = 0; i < node->n_out; i++)
+        if (node->out[i])
+            transpose_output(graph, node, i, back);
     return true;
 }
 
-static void to_reshape(Graph *g, Node *n)
+static void to_reshape(Graph *graph, Node *node)
 {
     int perm[MAX_RANK];
-    get_perm(n, perm);
-    if (!keeps_order(&n->in[0]->shape, perm))
+    get_perm(node, perm);
+    if (!keeps_order(&node->in[0]->shape, perm))
         return;
-    Tensor *in[2] = { n->in[0],
-                      graph_add_ints(g, NULL, n->out[0]->shape.rank, n->out[0]->shape.dim) };
-    node_set_op(n, "", "Reshape");
-    node_set_inputs(n, 2, in);
-    n->n_attr = 0;
-    n->op = op_find("", "Reshape", OPSET_NEWEST);
+    Tensor *in[2] = { node->in[0], graph_add_ints(graph, NULL, node->out[0]->shape.rank,
+                                                  node->out[0]->shape.dim) };
+    node_set_op(node, "", "Reshape");
+    node_set_inputs(node, 2, in);
+    node->n_attr = 0;
+    node->op = op_find("", "Reshape", OPSET_NEWEST);
 }
 
-static bool is_spatial(const Node *n)
+static bool is_spatial(const Node *node)
 {
-    return n->op && n->op->flags & OP_SPATIAL && !n->channels_last && n->in[0]->shape.rank >= 3 &&
-           n->in[0]->shape.rank <= 5;
+    return node->op && node->op->flags & OP_SPATIAL && !node->channels_last &&
+           node->in[0]->shape.rank >= 3 && node->in[0]->shape.rank <= 5;
 }
 
-void pass_layout(Graph *g)
+void pass_layout(Graph *graph)
 {
-    size_t count = g->node.n;
+    size_t count = graph->node.n;
     for (size_t i = 0; i < count; i++)
-        if (is_spatial(g->node.at[i]))
-            make_channels_last(g, g->node.at[i]);
+        if (is_spatial(graph->node.at[i]))
+            make_channels_last(graph, graph->node.at[i]);
     bool moved = true;
     for (int round = 0; moved && round < 64;
          round++) { /* each round carries a Transpose past at least one node */
         moved = false;
-        graph_sort(g);
-        count = g->node.n;
+        graph_sort(graph);
+        count = graph->node.n;
         for (size_t i = 0; i < count; i++) {
-            Node *n = g->node.at[i];
+            Node *n = graph->node.at[i];
             if (node_is(n, "Transpose"))
-                merge_transposes(g, n);
+                merge_transposes(graph, n);
             else
-                moved |= sink(g, n);
+                moved |= sink(graph, n);
         }
-        pass_dead(g);
+        pass_dead(graph);
     }
-    raise_turns(g);
-    for (size_t i = 0; i < g->node.n; i++)
-        if (node_is(g->node.at[i], "Transpose"))
-            to_reshape(g, g->node.at[i]);
+    raise_turns(graph);
+    for (size_t i = 0; i < graph->node.n; i++)
+        if (node_is(graph->node.at[i], "Transpose"))
+            to_reshape(graph, graph->node.at[i]);
 }

@@ -22,15 +22,15 @@ const PassRow *pass_rows(int *count);
 #undef PASS
 
 /* Declared shapes travel backwards to values that have none. */
-void declare_backwards(Graph *g);
+void declare_backwards(Graph *graph);
 /* Reports (error_at), and fails, where a declared shape is not the one that was inferred. */
-void declare_check(Graph *g);
+void declare_check(Graph *graph);
 /* Infers and folds one graph (also a subgraph, once its inputs have shapes). */
-void infer_graph(Graph *g);
+void infer_graph(Graph *graph);
 /* Resolves a node that a pass made: its row, its outputs' shapes; folds it where its inputs are
  * constant. */
-void infer_node(Node *n);
+void infer_node(Node *node);
 /* A Transpose node in front of `before`: out[i] = in[perm[i]]; folded where `in` is constant. */
-Tensor *insert_transpose(Graph *g, Node *before, Tensor *in, const int *perm);
+Tensor *insert_transpose(Graph *graph, Node *before, Tensor *in, const int *perm);
 
 #endif

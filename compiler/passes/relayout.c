@@ -8,42 +8,43 @@
 #include "ops/ops.h"
 #include "passes/passes.h"
 
-static bool same_rank(const Node *n, int rank)
+static bool same_rank(const Node *node, int rank)
 {
-    return n->out[0]->shape.rank == rank;
+    return node->out[0]->shape.rank == rank;
 }
 
-static bool relayout_elementwise(Node *n, int rank, const int *perm)
+static bool relayout_elementwise(Node *node, int rank, const int *perm)
 {
     (void)perm;
-    return same_rank(n, rank);
+    return same_rank(node, rank);
 }
 
-static bool map_axis(Node *n, int rank, const int *perm, int64_t otherwise)
+static bool map_axis(Node *node, int rank, const int *perm, int64_t otherwise)
 {
-    for (int i = 0; i < n->n_out; i++)
-        if (n->out[i] && n->out[i]->shape.rank != rank)
+    for (int i = 0; i < node->n_out; i++)
+        if (node->out[i] && node->out[i]->shape.rank != rank)
             return false;
-    node_set_int(n, "axis", perm[node_axis(n, node_int(n, "axis", otherwise), rank)]);
+    node_set_int(node, "axis", perm[node_axis(node, node_int(node, "axis", otherwise), rank)]);
     return true;
 }
 
-static bool relayout_axis_first(Node *n, int rank, const int *perm)
+static bool relayout_axis_first(Node *node, int rank, const int *perm)
 {
-    return map_axis(n, rank, perm, 0);
+    return map_axis(node, rank, perm, 0);
 }
 
-static bool relayout_axis_last(Node *n, int rank, const int *perm)
+static bool relayout_axis_last(Node *node, int rank, const int *perm)
 {
-    return n->op->since >= 13 && map_axis(n, rank, perm, -1);
+    return node->op->since >= 13 && map_axis(node, rank, perm, -1);
 }
 
 /* One scale for all, or one for each element of an axis. */
-static bool relayout_quant(Node *n, int rank, const int *perm)
+static bool relayout_quant(Node *node, int rank, const int *perm)
 {
-    if (n->in[1]->value ? tensor_count(n->in[1]) == 1 : n->in[1]->shape.rank == 0)
-        return same_rank(n, rank);
-    return n->in[1]->shape.rank == 1 && !node_int(n, "block_size", 0) && map_axis(n, rank, perm, 1);
+    if (node->in[1]->value ? tensor_count(node->in[1]) == 1 : node->in[1]->shape.rank == 0)
+        return same_rank(node, rank);
+    return node->in[1]->shape.rank == 1 && !node_int(node, "block_size", 0) &&
+           map_axis(node, rank, perm, 1);
 }
 
 /* Do the axes of y that stay, in order, stay in order in x? */
@@ -60,70 +61,70 @@ static bool rest_in_order(int rank, const int *perm, const bool *gone)
     return true;
 }
 
-static void set_axes(Node *n, bool by_input, int64_t count, const int64_t *axes)
+static void set_axes(Node *node, bool by_input, int64_t count, const int64_t *axes)
 {
     if (!by_input) {
-        node_set_ints(n, "axes", count, axes);
+        node_set_ints(node, "axes", count, axes);
         return;
     }
-    Tensor **in = arena_copy(n->graph->arena, n->in, (size_t)n->n_in * sizeof *in);
-    in[1] = graph_add_ints(n->graph, NULL, count, axes);
-    node_set_inputs(n, n->n_in, in);
+    Tensor **in = arena_copy(node->graph->arena, node->in, (size_t)node->n_in * sizeof *in);
+    in[1] = graph_add_ints(node->graph, NULL, count, axes);
+    node_set_inputs(node, node->n_in, in);
 }
 
-static bool relayout_reduce(Node *n, int rank, const int *perm)
+static bool relayout_reduce(Node *node, int rank, const int *perm)
 {
     int64_t count, mapped[MAX_RANK];
-    const int64_t *axes = node_ints(n, "axes", &count);
-    const bool by_input = node_in(n, 1) != NULL;
+    const int64_t *axes = node_ints(node, "axes", &count);
+    const bool by_input = node_in(node, 1) != NULL;
     bool gone[MAX_RANK] = { false };
     if (by_input)
-        axes = tensor_ints(n->graph, n->in[1], &count);
+        axes = tensor_ints(node->graph, node->in[1], &count);
     if (!axes || count > rank)
         return false;
     for (int64_t i = 0; i < count; i++) {
-        const int a = node_axis(n, axes[i], rank);
+        const int a = node_axis(node, axes[i], rank);
         gone[a] = true;
         mapped[i] = perm[a];
     }
-    if (!same_rank(n, rank) && !rest_in_order(rank, perm, gone))
+    if (!same_rank(node, rank) && !rest_in_order(rank, perm, gone))
         return false;
-    set_axes(n, by_input, count, mapped);
+    set_axes(node, by_input, count, mapped);
     return true;
 }
 
-static bool relayout_pad(Node *n, int rank, const int *perm)
+static bool relayout_pad(Node *node, int rank, const int *perm)
 {
     int64_t count, pads[2 * MAX_RANK];
-    const bool by_input = n->n_in > 1;
+    const bool by_input = node->n_in > 1;
     const int64_t *old =
-        by_input ? tensor_ints(n->graph, n->in[1], &count) : node_ints(n, "pads", &count);
-    if (!old || count != 2 * rank || node_in(n, 3))
+        by_input ? tensor_ints(node->graph, node->in[1], &count) : node_ints(node, "pads", &count);
+    if (!old || count != 2 * rank || node_in(node, 3))
         return false;
     for (int i = 0; i < rank; i++) {
         pads[perm[i]] = old[i];
         pads[rank + perm[i]] = old[rank + i];
     }
     if (by_input)
-        set_axes(n, true, count, pads);
+        set_axes(node, true, count, pads);
     else
-        node_set_ints(n, "pads", count, pads);
+        node_set_ints(node, "pads", count, pads);
     return true;
 }
 
-static bool relayout_slice(Node *n, int rank, const int *perm)
+static bool relayout_slice(Node *node, int rank, const int *perm)
 {
     int64_t count, axes_count, axes[MAX_RANK];
-    if (n->n_in < 3 || !tensor_ints(n->graph, n->in[1], &count) || count > rank)
+    if (node->n_in < 3 || !tensor_ints(node->graph, node->in[1], &count) || count > rank)
         return false;
-    const int64_t *old = tensor_ints(n->graph, node_in(n, 3), &axes_count);
-    if (node_in(n, 3) && !old)
+    const int64_t *old = tensor_ints(node->graph, node_in(node, 3), &axes_count);
+    if (node_in(node, 3) && !old)
         return false;
     for (int64_t i = 0; i < count; i++)
-        axes[i] = perm[old ? node_axis(n, old[i], rank) : i];
-    Tensor *in[5] = { n->in[0], n->in[1], n->in[2], graph_add_ints(n->graph, NULL, count, axes),
-                      node_in(n, 4) };
-    node_set_inputs(n, n->n_in > 4 ? 5 : 4, in);
+        axes[i] = perm[old ? node_axis(node, old[i], rank) : i];
+    Tensor *in[5] = { node->in[0], node->in[1], node->in[2],
+                      graph_add_ints(node->graph, NULL, count, axes), node_in(node, 4) };
+    node_set_inputs(node, node->n_in > 4 ? 5 : 4, in);
     return true;
 }
 
@@ -159,40 +160,41 @@ static const RelayoutRow rows[] = {
 
 static const RelayoutRow elementwise = { "", relayout_elementwise, true };
 
-static const RelayoutRow *find_row(const Node *n)
+static const RelayoutRow *find_row(const Node *node)
 {
-    if (*n->domain || !n->op)
+    if (*node->domain || !node->op)
         return NULL;
-    if (n->op->flags & OP_ELEMENTWISE)
+    if (node->op->flags & OP_ELEMENTWISE)
         return &elementwise;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        if (!strcmp(rows[i].op, n->op_type))
+        if (!strcmp(rows[i].op, node->op_type))
             return rows + i;
     return NULL;
 }
 
-RelayoutFn *relayout_find(const Node *n)
+RelayoutFn *relayout_find(const Node *node)
 {
-    const RelayoutRow *r = find_row(n);
-    return r ? r->fn : NULL;
+    const RelayoutRow *row = find_row(node);
+    return row ? row->fn : NULL;
 }
 
-bool relayout_moves(const Node *n, int i)
+bool relayout_moves(const Node *node, int i)
 {
-    return i == 0 || find_row(n)->all;
+    return i == 0 || find_row(node)->all;
 }
 
-Tensor *insert_reshape_rank(Graph *g, Node *before, Tensor *t, int rank)
+Tensor *insert_reshape_rank(Graph *graph, Node *before, Tensor *tensor, int rank)
 {
     Shape s = { .rank = rank };
-    const int more = rank - t->shape.rank;
+    const int more = rank - tensor->shape.rank;
     for (int i = 0; i < rank; i++)
-        s.dim[i] = i < more ? 1 : t->shape.dim[i - more];
-    if (t->value)
-        return graph_add_constant(g, NULL, recipe_reshape(g->store, t->value, rank, s.dim));
-    Tensor *in[2] = { t, graph_add_ints(g, NULL, rank, s.dim) },
-           *out = graph_add_tensor(g, NULL, t->dtype, s);
-    Node *n = graph_insert_node(g, before, "", "Reshape", 2, in, 1, &out);
-    n->op = op_find("", "Reshape", OPSET_NEWEST);
+        s.dim[i] = i < more ? 1 : tensor->shape.dim[i - more];
+    if (tensor->value)
+        return graph_add_constant(graph, NULL,
+                                  recipe_reshape(graph->store, tensor->value, rank, s.dim));
+    Tensor *in[2] = { tensor, graph_add_ints(graph, NULL, rank, s.dim) };
+    Tensor *out = graph_add_tensor(graph, NULL, tensor->dtype, s);
+    Node *node = graph_insert_node(graph, before, "", "Reshape", 2, in, 1, &out);
+    node->op = op_find("", "Reshape", OPSET_NEWEST);
     return out;
 }

@@ -9,21 +9,21 @@
  * are Transpose(x, perm). False, and nothing changed, where it cannot. */
 typedef bool RelayoutFn(Node *n, int rank, const int *perm);
 
-/* NULL: n needs its operands as they are. */
-RelayoutFn *relayout_find(const Node *n);
+/* NULL: node needs its operands as they are. */
+RelayoutFn *relayout_find(const Node *node);
 /* Is operand i one that is permuted (not a list of axes, a shape ...)? */
-bool relayout_moves(const Node *n, int i);
-/* A view of t with leading dimensions of 1 up to `rank`. */
-Tensor *insert_reshape_rank(Graph *g, Node *before, Tensor *t, int rank);
+bool relayout_moves(const Node *node, int i);
+/* A view of tensor with leading dimensions of 1 up to `rank`. */
+Tensor *insert_reshape_rank(Graph *graph, Node *before, Tensor *tensor, int rank);
 
-/* Where n, a Reshape or its kin, reads Transpose(x, perm): the Transpose moves behind it. False,
+/* Where node, a Reshape or its kin, reads Transpose(x, perm): the Transpose moves behind it. False,
  * and nothing changed, where it cannot. */
-bool sink_reshape(Graph *g, Node *n, Tensor *x, const int *perm);
+bool sink_reshape(Graph *graph, Node *node, Tensor *x, const int *perm);
 /* A Gather of one constant place becomes a Slice; false where it is none. */
-bool gather_to_slice(Graph *g, Node *n);
+bool gather_to_slice(Graph *graph, Node *node);
 /* Transpositions and reshapes behind elementwise work on an input go in front of it. */
-void raise_turns(Graph *g);
+void raise_turns(Graph *graph);
 /* A Transpose node that makes `out`: out[i] = in[perm[i]]. */
-void add_transpose(Graph *g, const Node *anchor, Tensor *in, const int *perm, Tensor *out);
+void add_transpose(Graph *graph, const Node *anchor, Tensor *in, const int *perm, Tensor *out);
 
 #endif

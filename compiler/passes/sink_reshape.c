@@ -20,14 +20,16 @@ typedef struct Split {
     int n;
 } Split;
 
-static bool split_shapes(const Shape *y, const Shape *out, Split *s)
+static bool split_shapes(const Shape *y, const Shape *out, Split *split)
 {
-    int i = 0, j = 0;
-    s->n = 0;
+    int i = 0;
+    int j = 0;
+    split->n = 0;
     while (i < y->rank && j < out->rank) {
-        Segment *g = s->segment + s->n++;
+        Segment *g = split->segment + split->n++;
         *g = (Segment){ .from = i, .out_from = j };
-        int64_t a = y->dim[i++], b = out->dim[j++];
+        int64_t a = y->dim[i++];
+        int64_t b = out->dim[j++];
         if (a <= 0 || b <= 0)
             return false;
         while (a != b) {
@@ -40,21 +42,21 @@ static bool split_shapes(const Shape *y, const Shape *out, Split *s)
         }
         g->to = i, g->out_to = j;
     }
-    if (!s->n)
+    if (!split->n)
         return false;
-    s->segment[s->n - 1].to = y->rank; /* ones at the end */
-    s->segment[s->n - 1].out_to = out->rank;
+    split->segment[split->n - 1].to = y->rank; /* ones at the end */
+    split->segment[split->n - 1].out_to = out->rank;
     return true;
 }
 
 /* How the axes of each segment lie in x (those of size 1 do not count): in order, or at least with
  * none of others between. */
-static void look(const Shape *y, const int *perm, Split *s, bool *in_order, bool *together)
+static void look(const Shape *y, const int *perm, Split *split, bool *in_order, bool *together)
 {
     int owner[MAX_RANK];
     *in_order = *together = true;
-    for (int k = 0; k < s->n; k++) {
-        Segment *g = s->segment + k;
+    for (int k = 0; k < split->n; k++) {
+        Segment *g = split->segment + k;
         int last = -1;
         g->place = MAX_RANK;
         for (int i = g->from; i < g->to; i++) {
@@ -80,11 +82,11 @@ static void look(const Shape *y, const int *perm, Split *s, bool *in_order, bool
     }
 }
 
-static void sort_by_place(const Split *s, int *order)
+static void sort_by_place(const Split *split, int *order)
 {
-    for (int k = 0; k < s->n; k++) {
+    for (int k = 0; k < split->n; k++) {
         int i = k;
-        for (; i && s->segment[order[i - 1]].place > s->segment[k].place; i--)
+        for (; i && split->segment[order[i - 1]].place > split->segment[k].place; i--)
             order[i] = order[i - 1];
         order[i] = k;
     }
@@ -92,11 +94,11 @@ static void sort_by_place(const Split *s, int *order)
 
 /* The result's dims with the segments as they lie in x, and where each axis of the result is among
  * them. */
-static Shape arrange(const Split *s, const int *order, const Shape *out, int *perm)
+static Shape arrange(const Split *split, const int *order, const Shape *out, int *perm)
 {
     Shape made = { .rank = 0 };
-    for (int k = 0; k < s->n; k++) {
-        const Segment *g = s->segment + order[k];
+    for (int k = 0; k < split->n; k++) {
+        const Segment *g = split->segment + order[k];
         for (int j = g->out_from; j < g->out_to; j++) {
             perm[j] = made.rank;
             made.dim[made.rank++] = out->dim[j];
@@ -107,14 +109,15 @@ static Shape arrange(const Split *s, const int *order, const Shape *out, int *pe
 
 /* Transposes x so that the axes within each segment are in the order of y; the segments stay as
  * they are. */
-static Tensor *turn_inside(Graph *g, Node *n, Tensor *x, const int *perm, const Split *s,
+static Tensor *turn_inside(Graph *graph, Node *node, Tensor *x, const int *perm, const Split *split,
                            const int *order)
 {
-    int inner[MAX_RANK], at = 0;
-    for (int k = 0; k < s->n; k++)
-        for (int i = s->segment[order[k]].from; i < s->segment[order[k]].to; i++)
+    int inner[MAX_RANK];
+    int at = 0;
+    for (int k = 0; k < split->n; k++)
+        for (int i = split->segment[order[k]].from; i < split->segment[order[k]].to; i++)
             inner[at++] = perm[i];
-    return insert_transpose(g, n, x, inner);
+    return insert_transpose(graph, node, x, inner);
 }
 
 /* Is it the turn from channels last to channels first? */
@@ -126,60 +129,62 @@ static bool is_to_first(int rank, const int *perm)
     return rank > 2;
 }
 
-bool sink_reshape(Graph *g, Node *n, Tensor *x, const int *perm)
+bool sink_reshape(Graph *graph, Node *node, Tensor *x, const int *perm)
 {
-    const Tensor *y = n->in[0];
-    Tensor *out = n->out[0];
-    Split s;
+    const Tensor *y = node->in[0];
+    Tensor *out = node->out[0];
+    Split split;
     int order[MAX_RANK], back[MAX_RANK];
     bool in_order, together;
-    if (y->uses != 1 || !split_shapes(&y->shape, &out->shape, &s))
+    if (y->uses != 1 || !split_shapes(&y->shape, &out->shape, &split))
         return false;
-    look(&y->shape, perm, &s, &in_order, &together);
+    look(&y->shape, perm, &split, &in_order, &together);
     if (!together)
         return false;
-    sort_by_place(&s, order);
-    const Shape made = arrange(&s, order, &out->shape, back);
+    sort_by_place(&split, order);
+    const Shape made = arrange(&split, order, &out->shape, back);
     if (!in_order && !is_to_first(made.rank, back))
         return false;
     if (!in_order)
-        x = turn_inside(g, n, x, perm, &s, order);
-    Tensor *in[2] = { x, graph_add_ints(g, NULL, made.rank, made.dim) },
-           *flat = graph_add_tensor(g, NULL, out->dtype, made);
-    node_set_op(n, "", "Reshape");
-    n->n_attr = 0;
-    n->version = OPSET_NEWEST;
-    n->op = op_find("", "Reshape", OPSET_NEWEST);
-    node_set_inputs(n, 2, in);
-    n->out[0] = flat;
-    flat->producer = n;
-    add_transpose(g, n, flat, back, out);
+        x = turn_inside(graph, node, x, perm, &split, order);
+    Tensor *in[2] = { x, graph_add_ints(graph, NULL, made.rank, made.dim) };
+    Tensor *flat = graph_add_tensor(graph, NULL, out->dtype, made);
+    node_set_op(node, "", "Reshape");
+    node->n_attr = 0;
+    node->version = OPSET_NEWEST;
+    node->op = op_find("", "Reshape", OPSET_NEWEST);
+    node_set_inputs(node, 2, in);
+    node->out[0] = flat;
+    flat->producer = node;
+    add_transpose(graph, node, flat, back, out);
     return true;
 }
 
 /* Gather of one constant place along an axis: a Slice, and a Reshape where the axis goes. */
-bool gather_to_slice(Graph *g, Node *n)
+bool gather_to_slice(Graph *graph, Node *node)
 {
     int64_t count;
-    const int64_t *index = tensor_ints(g, n->in[1], &count);
-    const int axis = node_axis(n, node_int(n, "axis", 0), n->in[0]->shape.rank);
+    const int64_t *index = tensor_ints(graph, node->in[1], &count);
+    const int axis = node_axis(node, node_int(node, "axis", 0), node->in[0]->shape.rank);
     if (!index || count != 1)
         return false;
-    Shape part = n->in[0]->shape;
-    const int64_t from = *index < 0 ? *index + part.dim[axis] : *index, to = from + 1, along = axis;
+    Shape part = node->in[0]->shape;
+    const int64_t from = *index < 0 ? *index + part.dim[axis] : *index;
+    const int64_t to = from + 1;
+    const int64_t along = axis;
     part.dim[axis] = 1;
-    Tensor *in[4] = { n->in[0], graph_add_ints(g, NULL, 1, &from), graph_add_ints(g, NULL, 1, &to),
-                      graph_add_ints(g, NULL, 1, &along) };
-    Tensor *piece = graph_add_tensor(g, NULL, n->out[0]->dtype, part);
-    Node *slice = graph_insert_node(g, n, "", "Slice", 4, in, 1, &piece);
+    Tensor *in[4] = { node->in[0], graph_add_ints(graph, NULL, 1, &from),
+                      graph_add_ints(graph, NULL, 1, &to), graph_add_ints(graph, NULL, 1, &along) };
+    Tensor *piece = graph_add_tensor(graph, NULL, node->out[0]->dtype, part);
+    Node *slice = graph_insert_node(graph, node, "", "Slice", 4, in, 1, &piece);
     slice->version = OPSET_NEWEST;
     slice->op = op_find("", "Slice", OPSET_NEWEST);
-    Tensor *operand[2] = { piece,
-                           graph_add_ints(g, NULL, n->out[0]->shape.rank, n->out[0]->shape.dim) };
-    node_set_op(n, "", "Reshape");
-    n->n_attr = 0;
-    n->version = OPSET_NEWEST;
-    n->op = op_find("", "Reshape", OPSET_NEWEST);
-    node_set_inputs(n, 2, operand);
+    Tensor *operand[2] = { piece, graph_add_ints(graph, NULL, node->out[0]->shape.rank,
+                                                 node->out[0]->shape.dim) };
+    node_set_op(node, "", "Reshape");
+    node->n_attr = 0;
+    node->version = OPSET_NEWEST;
+    node->op = op_find("", "Reshape", OPSET_NEWEST);
+    node_set_inputs(node, 2, operand);
     return true;
 }

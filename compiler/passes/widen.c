@@ -15,85 +15,86 @@ typedef struct Widener {
     int ids; /* of tensors that were there before the pass */
 } Widener;
 
-static Tensor *cast_before(Widener *w, Node *n, Tensor *in, DType to)
+static Tensor *cast_before(Widener *widener, Node *node, Tensor *in, DType to)
 {
-    Graph *g = w->g;
-    if (to == DT_F32 && in->id < w->ids && w->wide[in->id])
-        return w->wide[in->id];
+    Graph *graph = widener->g;
+    if (to == DT_F32 && in->id < widener->ids && widener->wide[in->id])
+        return widener->wide[in->id];
     if (in->value)
-        return graph_add_constant(g, NULL, recipe_cast(g->store, in->value, to));
-    Tensor *out = graph_add_tensor(g, NULL, to, in->shape);
-    Node *cast = graph_insert_node(g, n, "", "Cast", 1, &in, 1, &out);
+        return graph_add_constant(graph, NULL, recipe_cast(graph->store, in->value, to));
+    Tensor *out = graph_add_tensor(graph, NULL, to, in->shape);
+    Node *cast = graph_insert_node(graph, node, "", "Cast", 1, &in, 1, &out);
     node_set_int(cast, "to", to);
     infer_node(cast);
-    if (to == DT_F32 && in->id < w->ids)
-        w->wide[in->id] = out;
+    if (to == DT_F32 && in->id < widener->ids)
+        widener->wide[in->id] = out;
     return out;
 }
 
-static DType compute_type(const Node *n, int i)
+static DType compute_type(const Node *node, int i)
 {
-    return n->in[i] ? op_compute_type(n->op, i, n->in[i]->dtype) : DT_NONE;
+    return node->in[i] ? op_compute_type(node->op, i, node->in[i]->dtype) : DT_NONE;
 }
 
-static bool needs_widening(const Node *n)
+static bool needs_widening(const Node *node)
 {
-    for (int i = 0; n->op && i < n->n_in; i++)
-        if (n->in[i] && compute_type(n, i) != n->in[i]->dtype)
+    for (int i = 0; node->op && i < node->n_in; i++)
+        if (node->in[i] && compute_type(node, i) != node->in[i]->dtype)
             return true;
     return false;
 }
 
 /* Results of the types that were widened: the node gets a wide result, and a Cast makes the old
  * one. */
-static void narrow_outputs(Widener *w, Node *n, const DType *wide)
+static void narrow_outputs(Widener *widener, Node *node, const DType *wide)
 {
-    Graph *g = w->g;
-    for (int i = 0; i < n->n_out; i++) {
-        Tensor *old = n->out[i];
-        const DType to = !old                               ? DT_NONE
-                         : dtype_is_small_float(old->dtype) ? op_compute_type(n->op, 0, old->dtype)
-                                                            : wide[old->dtype];
+    Graph *graph = widener->g;
+    for (int i = 0; i < node->n_out; i++) {
+        Tensor *old = node->out[i];
+        const DType to = !old ? DT_NONE
+                         : dtype_is_small_float(old->dtype)
+                             ? op_compute_type(node->op, 0, old->dtype)
+                             : wide[old->dtype];
         if (!to || to == old->dtype)
             continue;
-        Tensor *result = graph_add_tensor(g, NULL, to, old->shape);
-        n->out[i] = result;
-        result->producer = n;
-        if (old->id < w->ids && result->dtype == DT_F32)
-            w->wide[old->id] = result;
-        Node *cast = graph_insert_node(g, n, "", "Cast", 1, &result, 1, &old);
+        Tensor *result = graph_add_tensor(graph, NULL, to, old->shape);
+        node->out[i] = result;
+        result->producer = node;
+        if (old->id < widener->ids && result->dtype == DT_F32)
+            widener->wide[old->id] = result;
+        Node *cast = graph_insert_node(graph, node, "", "Cast", 1, &result, 1, &old);
         node_set_int(cast, "to", old->dtype);
         infer_node(cast);
     }
 }
 
-static void widen(Widener *w, Node *n)
+static void widen(Widener *widener, Node *node)
 {
-    Graph *g = w->g;
+    Graph *graph = widener->g;
     DType wide[DT_COUNT] = { DT_NONE };
-    Tensor **in = arena_copy(g->arena, n->in, (size_t)n->n_in * sizeof *in);
-    for (int i = 0; i < n->n_in; i++) {
-        const DType to = compute_type(n, i);
+    Tensor **in = arena_copy(graph->arena, node->in, (size_t)node->n_in * sizeof *in);
+    for (int i = 0; i < node->n_in; i++) {
+        const DType to = compute_type(node, i);
         if (!in[i] || to == in[i]->dtype)
             continue;
         wide[in[i]->dtype] = to;
-        in[i] = cast_before(w, n, in[i], to);
+        in[i] = cast_before(widener, node, in[i], to);
     }
-    node_set_inputs(n, n->n_in, in);
-    narrow_outputs(w, n, wide);
+    node_set_inputs(node, node->n_in, in);
+    narrow_outputs(widener, node, wide);
 }
 
-void pass_widen(Graph *g)
+void pass_widen(Graph *graph)
 {
-    const size_t n = g->node.n;
-    const int ids = graph_root(g)->next_id;
-    Arena *scratch = &g->store->scratch;
+    const size_t n = graph->node.n;
+    const int ids = graph_root(graph)->next_id;
+    Arena *scratch = &graph->store->scratch;
     const ArenaMark mark = arena_mark(scratch);
-    Widener w = { g, NEW_ARRAY(scratch, Tensor *, ids + 1), ids };
+    Widener widener = { graph, NEW_ARRAY(scratch, Tensor *, ids + 1), ids };
     for (size_t i = 0; i < n; i++)
-        if (needs_widening(g->node.at[i]))
-            widen(&w, g->node.at[i]);
+        if (needs_widening(graph->node.at[i]))
+            widen(&widener, graph->node.at[i]);
     arena_release(scratch, mark);
-    graph_sort(g);
-    pass_dead(g);
+    graph_sort(graph);
+    pass_dead(graph);
 }

@@ -25,40 +25,40 @@ typedef struct Chooser {
     size_t steps; /* of the best */
 } Chooser;
 
-static void go_back(Chooser *c)
+static void go_back(Chooser *chooser)
 {
-    c->program->weight.n = c->weights;
-    frontier_take(c->program, c->given, c->n);
+    chooser->program->weight.n = chooser->weights;
+    frontier_take(chooser->program, chooser->given, chooser->n);
 }
 
 /* Takes a way where it is better. */
-static bool try_way(Chooser *c, const uint8_t *way)
+static bool try_way(Chooser *chooser, const uint8_t *way)
 {
     Steps made;
-    if (elide_copies(c->program->graph->arena, c->program, way, &made))
-        frontier_take(c->program, made.step.at, made.step.n);
-    const int64_t peak = c->peak(c->program, c->context, c->least);
-    const size_t steps = c->program->step.n;
-    go_back(c);
-    if (peak > c->least || (peak == c->least && steps >= c->steps))
+    if (elide_copies(chooser->program->graph->arena, chooser->program, way, &made))
+        frontier_take(chooser->program, made.step.at, made.step.n);
+    const int64_t peak = chooser->peak(chooser->program, chooser->context, chooser->least);
+    const size_t steps = chooser->program->step.n;
+    go_back(chooser);
+    if (peak > chooser->least || (peak == chooser->least && steps >= chooser->steps))
         return false;
-    c->least = peak;
-    c->steps = steps;
-    memmove(c->best, way, c->n);
+    chooser->least = peak;
+    chooser->steps = steps;
+    memmove(chooser->best, way, chooser->n);
     return true;
 }
 
-static bool is_concat(const Step *s)
+static bool is_concat(const Step *step)
 {
-    return !strcmp(s->kernel->name, "concat");
+    return !strcmp(step->kernel->name, "concat");
 }
 
 /* The way `concat` for concatenations, `slice` for slices. */
-static void fill(const Chooser *c, uint8_t *way, uint8_t concat, uint8_t slice)
+static void fill(const Chooser *chooser, uint8_t *way, uint8_t concat, uint8_t slice)
 {
-    for (size_t i = 0; i < c->n; i++) {
-        const uint8_t want = is_concat(c->given[i]) ? concat : slice;
-        way[i] = want < c->ways[i] ? want : (uint8_t)(c->ways[i] - 1);
+    for (size_t i = 0; i < chooser->n; i++) {
+        const uint8_t want = is_concat(chooser->given[i]) ? concat : slice;
+        way[i] = want < chooser->ways[i] ? want : (uint8_t)(chooser->ways[i] - 1);
     }
 }
 
@@ -69,47 +69,48 @@ typedef struct Copy {
 
 static int by_bytes(const void *a, const void *b)
 {
-    const Copy *x = a, *y = b;
+    const Copy *x = a;
+    const Copy *y = b;
     if (x->bytes != y->bytes)
         return x->bytes > y->bytes ? -1 : 1;
     return x->step < y->step ? -1 : x->step > y->step;
 }
 
 /* The largest are likely to make the peak. */
-static size_t list_copies(const Chooser *c, Copy *list)
+static size_t list_copies(const Chooser *chooser, Copy *list)
 {
     size_t n = 0;
-    for (size_t i = 0; i < c->n; i++)
-        if (c->ways[i] > 1)
-            list[n++] = (Copy){ i, tensor_bytes(c->given[i]->operand[0].tensor) };
+    for (size_t i = 0; i < chooser->n; i++)
+        if (chooser->ways[i] > 1)
+            list[n++] = (Copy){ i, tensor_bytes(chooser->given[i]->operand[0].tensor) };
     qsort(list, n, sizeof *list, by_bytes);
     return n;
 }
 
-static size_t work_of(const Chooser *c)
+static size_t work_of(const Chooser *chooser)
 {
-    size_t work = c->n;
-    for (size_t i = 0; i < c->n; i++)
-        work += (size_t)c->given[i]->units / MANY_UNITS;
+    size_t work = chooser->n;
+    for (size_t i = 0; i < chooser->n; i++)
+        work += (size_t)chooser->given[i]->units / MANY_UNITS;
     return work;
 }
 
-static void try_singly(Chooser *c, uint8_t *way)
+static void try_singly(Chooser *chooser, uint8_t *way)
 {
-    Copy *list = NEW_ARRAY(&c->program->graph->store->scratch, Copy, c->n + 1);
-    const size_t n = list_copies(c, list);
-    const size_t each = work_of(c);
+    Copy *list = NEW_ARRAY(&chooser->program->graph->store->scratch, Copy, chooser->n + 1);
+    const size_t n = list_copies(chooser, list);
+    const size_t each = work_of(chooser);
     size_t work = WORK;
     for (size_t k = 0; k < n; k++)
-        for (uint8_t w = 0; w < c->ways[list[k].step]; w++) {
-            if (w == c->best[list[k].step])
+        for (uint8_t w = 0; w < chooser->ways[list[k].step]; w++) {
+            if (w == chooser->best[list[k].step])
                 continue;
             if (work < each)
                 return;
             work -= each;
-            memcpy(way, c->best, c->n);
+            memcpy(way, chooser->best, chooser->n);
             way[list[k].step] = w;
-            try_way(c, way);
+            try_way(chooser, way);
         }
 }
 
@@ -121,33 +122,33 @@ void copies_choose(Program *p, PeakOf *peak, const void *context)
         { ELIDE_NOT, ELIDE_IN_PLACE },       { ELIDE_NOT, ELIDE_NOT },
     };
     Arena *a = &p->graph->store->scratch;
-    Chooser c = { .program = p,
-                  .peak = peak,
-                  .context = context,
-                  .given = p->step.at,
-                  .n = p->step.n,
-                  .weights = p->weight.n,
-                  .least = INT64_MAX };
-    uint8_t *way = NEW_ARRAY(a, uint8_t, c.n + 1);
+    Chooser chooser = { .program = p,
+                        .peak = peak,
+                        .context = context,
+                        .given = p->step.at,
+                        .n = p->step.n,
+                        .weights = p->weight.n,
+                        .least = INT64_MAX };
+    uint8_t *way = NEW_ARRAY(a, uint8_t, chooser.n + 1);
     int most = 1;
-    c.best = NEW_ARRAY(a, uint8_t, c.n + 1);
-    c.ways = NEW_ARRAY(a, uint8_t, c.n + 1);
-    for (size_t i = 0; i < c.n; i++) {
+    chooser.best = NEW_ARRAY(a, uint8_t, chooser.n + 1);
+    chooser.ways = NEW_ARRAY(a, uint8_t, chooser.n + 1);
+    for (size_t i = 0; i < chooser.n; i++) {
         const Step *s = p->step.at[i];
         if (s->control || s->loop_end >= 0)
             return;
-        c.ways[i] = (uint8_t)elide_ways(p, s);
-        if (c.ways[i] > most)
-            most = c.ways[i];
+        chooser.ways[i] = (uint8_t)elide_ways(p, s);
+        if (chooser.ways[i] > most)
+            most = chooser.ways[i];
     }
     if (most < 2)
         return;
     for (size_t k = 0; k < sizeof both / sizeof *both; k++) {
-        fill(&c, way, both[k][0], both[k][1]);
-        try_way(&c, way);
+        fill(&chooser, way, both[k][0], both[k][1]);
+        try_way(&chooser, way);
     }
-    try_singly(&c, way);
+    try_singly(&chooser, way);
     Steps made;
-    if (elide_copies(p->graph->arena, p, c.best, &made))
+    if (elide_copies(p->graph->arena, p, chooser.best, &made))
         frontier_take(p, made.step.at, made.step.n);
 }

@@ -11,6 +11,6 @@ typedef int64_t PeakOf(Program *p, const void *context, int64_t most);
 
 /* Replaces the program's steps by those of the best way; of several with the same peak, by those
  * with the fewest copies. */
-void copies_choose(Program *p, PeakOf *peak, const void *context);
+void copies_choose(Program *program, PeakOf *peak, const void *context);
 
 #endif

@@ -56,15 +56,17 @@ static const inlay_concat_params *concat_of(const Step *s)
 /* Its inputs are parts of pixels. */
 static bool joins_channels(const Step *s)
 {
-    const inlay_concat_params *p = concat_of(s);
-    return p && p->size && p->inputs <= MOST_INPUTS && s->operand[0].rows == s->units;
+    const inlay_concat_params *params = concat_of(s);
+    return params && params->size && params->inputs <= MOST_INPUTS &&
+           s->operand[0].rows == s->units;
 }
 
 /* Its inputs lie one after the other. */
 static bool joins_blocks(const Step *s)
 {
-    const inlay_concat_params *p = concat_of(s);
-    return p && !p->size && p->inputs <= MOST_INPUTS && s->units == 1 && p->pieces == 1;
+    const inlay_concat_params *params = concat_of(s);
+    return params && !params->size && params->inputs <= MOST_INPUTS && s->units == 1 &&
+           params->pieces == 1;
 }
 
 /* Does it take channels and rows that lie together, and all pixels of each row? */
@@ -73,7 +75,8 @@ static bool takes_box(const Step *s)
     if (strncmp(s->kernel->name, "move_rows_", 10))
         return false;
     const inlay_move_rows_params *p = s->params;
-    const Operand *y = s->operand, *x = s->operand + 1;
+    const Operand *y = s->operand;
+    const Operand *x = s->operand + 1;
     if (p->units != 1 || p->row[0] != 1 || p->x[0] || p->x_pixel ||
         y->row_bytes * x->pixel != x->row_bytes * y->pixel)
         return false;
@@ -84,9 +87,9 @@ static bool takes_box(const Step *s)
     return x->strided && y->strided;
 }
 
-static Tensor *root_of(const Operand *o, int64_t *at)
+static Tensor *root_of(const Operand *operand, int64_t *at)
 {
-    return tensor_root(o->tensor, at);
+    return tensor_root(operand->tensor, at);
 }
 
 static bool is_ours(const Tensor *root)
@@ -94,53 +97,53 @@ static bool is_ours(const Tensor *root)
     return root->storage == STORE_ARENA && root->slot < 0;
 }
 
-static void look(Elider *e, const Step *s, const Operand *o)
+static void look(Elider *elider, const Step *s, const Operand *operand)
 {
     int64_t at;
-    const Tensor *root = root_of(o, &at);
-    Sight *g = e->sight + root->id;
-    const bool strided = o->strided || (joins_channels(s) && o->rows == s->units);
+    const Tensor *root = root_of(operand, &at);
+    Sight *g = elider->sight + root->id;
+    const bool strided = operand->strided || (joins_channels(s) && operand->rows == s->units);
     if (!g->seen)
         *g = (Sight){ .seen = true,
-                      .rows = o->rows,
-                      .row_bytes = o->row_bytes,
-                      .pixel = o->pixel,
+                      .rows = operand->rows,
+                      .row_bytes = operand->row_bytes,
+                      .pixel = operand->pixel,
                       .joins = g->joins };
-    if (!strided || at || o->offset || o->part || o->rows != g->rows ||
-        o->row_bytes != g->row_bytes || o->pixel != g->pixel)
+    if (!strided || at || operand->offset || operand->part || operand->rows != g->rows ||
+        operand->row_bytes != g->row_bytes || operand->pixel != g->pixel)
         g->differs = true;
-    if (o->write && o->read)
+    if (operand->write && operand->read)
         g->updated = true;
-    if (concat_of(s) && o->read)
+    if (concat_of(s) && operand->read)
         g->joins++;
 }
 
-static Step *copy_step(Arena *a, const Step *s)
+static Step *copy_step(Arena *arena, const Step *s)
 {
-    Step *c = arena_copy(a, s, sizeof *s);
-    c->operand = arena_copy(a, s->operand, (size_t)s->n_operand * sizeof *s->operand);
+    Step *c = arena_copy(arena, s, sizeof *s);
+    c->operand = arena_copy(arena, s->operand, (size_t)s->n_operand * sizeof *s->operand);
     c->room = (size_t)s->n_operand;
     return c;
 }
 
 /* An image of which all operands see all, in the same rows and pixels, and which ends with its
  * channels. */
-static bool is_plain(const Elider *e, const Operand *o)
+static bool is_plain(const Elider *elider, const Operand *operand)
 {
     int64_t at;
-    const Tensor *root = root_of(o, &at);
-    const Sight *g = e->sight + root->id;
-    return is_ours(root) && g->seen && !g->differs && !o->part && !at && !o->offset &&
-           g->pixel == o->pixel;
+    const Tensor *root = root_of(operand, &at);
+    const Sight *g = elider->sight + root->id;
+    return is_ours(root) && g->seen && !g->differs && !operand->part && !at && !operand->offset &&
+           g->pixel == operand->pixel;
 }
 
 /* The same of the result of a concatenation, which may be the model's or part of another by now. */
-static bool is_result(const Elider *e, const Operand *y)
+static bool is_result(const Elider *elider, const Operand *y)
 {
     int64_t at;
     const Tensor *root = root_of(y, &at);
     return y->part || ((root->storage == STORE_ARENA || root->storage == STORE_OUTPUT) &&
-                       !e->sight[root->id].differs);
+                       !elider->sight[root->id].differs);
 }
 
 /* ---- operands move ---- */
@@ -154,9 +157,9 @@ typedef struct Home {
     bool reads, writes; /* which operands move */
 } Home;
 
-static Tensor *view_of(Elider *e, const Tensor *like, Tensor *of, int64_t offset)
+static Tensor *view_of(Elider *elider, const Tensor *like, Tensor *of, int64_t offset)
 {
-    Tensor *view = graph_add_tensor(e->program->graph, NULL, like->dtype, like->shape);
+    Tensor *view = graph_add_tensor(elider->program->graph, NULL, like->dtype, like->shape);
     view->name = like->name;
     view->view_of = of;
     view->view_offset = offset;
@@ -164,38 +167,42 @@ static Tensor *view_of(Elider *e, const Tensor *like, Tensor *of, int64_t offset
     return view;
 }
 
-static void move_operand(Elider *e, Operand *o, const Tensor *x, const Home *h)
+static void move_operand(Elider *elider, Operand *operand, const Tensor *x, const Home *home)
 {
     int64_t at;
-    if (!o->tensor || root_of(o, &at) != x || !(o->write ? h->writes : h->reads))
+    if (!operand->tensor || root_of(operand, &at) != x ||
+        !(operand->write ? home->writes : home->reads))
         return;
-    if (h->block) {
-        o->tensor = view_of(e, o->tensor, h->y.tensor, h->offset + at);
+    if (home->block) {
+        operand->tensor = view_of(elider, operand->tensor, home->y.tensor, home->offset + at);
         return;
     }
-    if (!o->part)
-        o->part = h->part;
-    o->tensor = h->y.tensor;
-    o->offset += h->offset;
-    o->pixel = h->y.pixel;
-    o->row_bytes = h->y.row_bytes;
+    if (!operand->part)
+        operand->part = home->part;
+    operand->tensor = home->y.tensor;
+    operand->offset += home->offset;
+    operand->pixel = home->y.pixel;
+    operand->row_bytes = home->y.row_bytes;
 }
 
 static int by_number(const void *a, const void *b)
 {
-    const int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
+    const int32_t x = *(const int32_t *)a;
+    const int32_t y = *(const int32_t *)b;
     return x < y ? -1 : x > y;
 }
 
 /* The steps that touch a tensor, each once, those that were there first. */
-static int32_t *list_uses(const Elider *e, const Tensor *x, int32_t *n)
+static int32_t *list_uses(const Elider *elider, const Tensor *x, int32_t *n)
 {
     *n = 0;
-    for (int32_t k = x->id < e->ids ? e->first[x->id] : -1; k >= 0; k = e->use.at[k].next)
+    for (int32_t k = x->id < elider->ids ? elider->first[x->id] : -1; k >= 0;
+         k = elider->use.at[k].next)
         ++*n;
-    int32_t *step = NEW_ARRAY(e->arena, int32_t, *n + 1), kept = 0;
-    for (int32_t k = *n ? e->first[x->id] : -1, i = 0; k >= 0; k = e->use.at[k].next)
-        step[i++] = e->use.at[k].step;
+    int32_t *step = NEW_ARRAY(elider->arena, int32_t, *n + 1);
+    int32_t kept = 0;
+    for (int32_t k = *n ? elider->first[x->id] : -1, i = 0; k >= 0; k = elider->use.at[k].next)
+        step[i++] = elider->use.at[k].step;
     if (*n)
         qsort(step, (size_t)*n, sizeof *step, by_number);
     for (int32_t i = 0; i < *n; i++)
@@ -206,42 +213,43 @@ static int32_t *list_uses(const Elider *e, const Tensor *x, int32_t *n)
 }
 
 /* NULL: it is gone. */
-static Step *used_step(const Elider *e, int32_t step)
+static Step *used_step(const Elider *elider, int32_t step)
 {
     const size_t i = (size_t)step;
-    return i < e->step.n ? e->step.at[i] : e->late.at[i - e->step.n].step;
+    return i < elider->step.n ? elider->step.at[i] : elider->late.at[i - elider->step.n].step;
 }
 
-static void note_use(Elider *e, const Operand *o, size_t step)
+static void note_use(Elider *elider, const Operand *operand, size_t step)
 {
     int64_t at;
-    const Tensor *root = o->tensor ? root_of(o, &at) : NULL;
-    if (!root || root->id >= e->ids ||
-        (e->first[root->id] >= 0 && e->use.at[e->first[root->id]].step == (int32_t)step))
+    const Tensor *root = operand->tensor ? root_of(operand, &at) : NULL;
+    if (!root || root->id >= elider->ids ||
+        (elider->first[root->id] >= 0 &&
+         elider->use.at[elider->first[root->id]].step == (int32_t)step))
         return;
-    VEC_PUSH(e->arena, &e->use, ((StepUse){ (int32_t)step, e->first[root->id] }));
-    e->first[root->id] = (int32_t)e->use.n - 1;
+    VEC_PUSH(elider->arena, &elider->use, ((StepUse){ (int32_t)step, elider->first[root->id] }));
+    elider->first[root->id] = (int32_t)elider->use.n - 1;
 }
 
-static void move_all(Elider *e, const Tensor *x, const Home *h)
+static void move_all(Elider *elider, const Tensor *x, const Home *home)
 {
     int32_t n;
-    const int32_t *step = list_uses(e, x, &n);
+    const int32_t *step = list_uses(elider, x, &n);
     for (int32_t i = 0; i < n; i++) {
-        Step *s = used_step(e, step[i]);
+        Step *s = used_step(elider, step[i]);
         for (int k = 0; s && k < s->n_operand; k++)
-            move_operand(e, s->operand + k, x, h);
+            move_operand(elider, s->operand + k, x, home);
         if (s)
-            note_use(e, &h->y, (size_t)step[i]);
-        e->work -= s ? s->n_operand : 1;
+            note_use(elider, &home->y, (size_t)step[i]);
+        elider->work -= s ? s->n_operand : 1;
     }
 }
 
-static void add_late(Elider *e, Step *s, size_t after)
+static void add_late(Elider *elider, Step *s, size_t after)
 {
-    VEC_PUSH(e->arena, &e->late, ((Late){ s, after }));
+    VEC_PUSH(elider->arena, &elider->late, ((Late){ s, after }));
     for (int k = 0; k < s->n_operand; k++)
-        note_use(e, s->operand + k, e->step.n + e->late.n - 1);
+        note_use(elider, s->operand + k, elider->step.n + elider->late.n - 1);
 }
 
 /* ---- concatenations ---- */
@@ -251,31 +259,32 @@ static int64_t channels_of(const Operand *x)
     return x->part ? x->part : x->pixel;
 }
 
-static bool can_be_part(const Elider *e, const Step *s, const Operand *x)
+static bool can_be_part(const Elider *elider, const Step *s, const Operand *x)
 {
     int64_t at;
     const Tensor *root = root_of(x, &at);
-    return x->rows == s->units && is_plain(e, x) && e->sight[root->id].joins == 1 &&
+    return x->rows == s->units && is_plain(elider, x) && elider->sight[root->id].joins == 1 &&
            x->tensor->dtype == s->operand[0].tensor->dtype;
 }
 
 /* A step that copies input k alone. */
-static Step *copy_alone(Elider *e, const Step *s, int k, int64_t lane)
+static Step *copy_alone(Elider *elider, const Step *s, int k, int64_t lane)
 {
     const Operand *x = s->operand + k;
-    Graph *g = e->program->graph;
-    const int64_t bytes = dtype_bits(x->tensor->dtype) / 8, one = 1,
-                  piece = joins_channels(s) ? channels_of(x) * bytes : tensor_bytes(x->tensor);
+    Graph *g = elider->program->graph;
+    const int64_t bytes = dtype_bits(x->tensor->dtype) / 8;
+    const int64_t one = 1;
+    const int64_t piece = joins_channels(s) ? channels_of(x) * bytes : tensor_bytes(x->tensor);
     inlay_concat_params p = *concat_of(s);
     p.inputs = 1;
     p.bytes = piece;
     Tensor *table = graph_add_constant(g, NULL, recipe_memory(g->store, DT_I64, 1, &one, &piece));
     table->storage = STORE_WEIGHTS;
-    VEC_PUSH(g->arena, &e->program->weight, ((WeightSlot){ .tensor = table }));
-    Step *c = copy_step(e->arena, s);
+    VEC_PUSH(g->arena, &elider->program->weight, ((WeightSlot){ .tensor = table }));
+    Step *c = copy_step(elider->arena, s);
     c->n_operand = 3;
     c->piece = k;
-    c->params = arena_copy(e->arena, &p, sizeof p);
+    c->params = arena_copy(elider->arena, &p, sizeof p);
     c->operand[0].part = channels_of(x);
     c->operand[0].offset += lane * bytes;
     c->operand[0].strided = true;
@@ -291,14 +300,15 @@ static Step *copy_alone(Elider *e, const Step *s, int k, int64_t lane)
 }
 
 /* The last step that makes some of it. */
-static size_t made_by(const Elider *e, const Tensor *x)
+static size_t made_by(const Elider *elider, const Tensor *x)
 {
     size_t last = 0;
     int32_t n;
-    const int32_t *step = list_uses(e, x, &n);
-    for (int32_t i = 0; i < n && step[i] < (int32_t)e->step.n; i++)
-        for (int k = 0; used_step(e, step[i]) && k < used_step(e, step[i])->n_operand; k++) {
-            const Operand *o = used_step(e, step[i])->operand + k;
+    const int32_t *step = list_uses(elider, x, &n);
+    for (int32_t i = 0; i < n && step[i] < (int32_t)elider->step.n; i++)
+        for (int k = 0; used_step(elider, step[i]) && k < used_step(elider, step[i])->n_operand;
+             k++) {
+            const Operand *o = used_step(elider, step[i])->operand + k;
             int64_t at;
             if (o->tensor && o->write && root_of(o, &at) == x)
                 last = (size_t)step[i];
@@ -307,9 +317,9 @@ static size_t made_by(const Elider *e, const Tensor *x)
 }
 
 /* Is it made of parts, as a concatenation before this one? */
-static bool is_joined(const Elider *e, const Tensor *x)
+static bool is_joined(const Elider *elider, const Tensor *x)
 {
-    const Step *s = e->step.at[made_by(e, x)];
+    const Step *s = elider->step.at[made_by(elider, x)];
     for (int k = 0; s && k < s->n_operand; k++) {
         int64_t at;
         if (s->operand[k].tensor && s->operand[k].write && root_of(s->operand + k, &at) == x)
@@ -319,39 +329,40 @@ static bool is_joined(const Elider *e, const Tensor *x)
 }
 
 /* Inputs that cannot be parts keep copies where the concatenation was; returns whether any can. */
-static bool join_channels(Elider *e, size_t i, bool but_first)
+static bool join_channels(Elider *elider, size_t i, bool but_first)
 {
-    Step *s = e->step.at[i];
+    Step *s = elider->step.at[i];
     const int inputs = concat_of(s)->inputs;
     const Operand y = s->operand[0];
-    int64_t lane = 0, at;
+    int64_t lane = 0;
+    int64_t at;
     bool some = false;
-    if (!is_result(e, &y))
+    if (!is_result(elider, &y))
         return false;
     for (int k = 1; k <= inputs; k++)
-        some |= can_be_part(e, s, s->operand + k);
+        some |= can_be_part(elider, s, s->operand + k);
     if (!some)
         return false;
-    e->step.at[i] = NULL;
+    elider->step.at[i] = NULL;
     for (int k = 1; k <= inputs; k++) {
         const Operand x = s->operand[k];
         const int64_t bytes = dtype_bits(x.tensor->dtype) / 8;
-        Home h = { .y = y,
-                   .offset = y.offset + lane * bytes,
-                   .part = channels_of(&x),
-                   .reads = true,
-                   .writes = true };
-        if (!can_be_part(e, s, &x)) {
-            add_late(e, copy_alone(e, s, k, lane), i);
-        } else if (k == 1 && but_first && !is_joined(e, root_of(&x, &at))) {
-            h.writes = false;
-            const size_t after = made_by(e, root_of(&x, &at));
-            Step *c = copy_alone(e, s, k, lane);
-            move_all(e, root_of(&x, &at), &h);
+        Home home = { .y = y,
+                      .offset = y.offset + lane * bytes,
+                      .part = channels_of(&x),
+                      .reads = true,
+                      .writes = true };
+        if (!can_be_part(elider, s, &x)) {
+            add_late(elider, copy_alone(elider, s, k, lane), i);
+        } else if (k == 1 && but_first && !is_joined(elider, root_of(&x, &at))) {
+            home.writes = false;
+            const size_t after = made_by(elider, root_of(&x, &at));
+            Step *c = copy_alone(elider, s, k, lane);
+            move_all(elider, root_of(&x, &at), &home);
             c->operand[1].reuse = REUSE_ROWS;
-            add_late(e, c, after);
+            add_late(elider, c, after);
         } else {
-            move_all(e, root_of(&x, &at), &h);
+            move_all(elider, root_of(&x, &at), &home);
         }
         lane += channels_of(&x);
     }
@@ -359,40 +370,43 @@ static bool join_channels(Elider *e, size_t i, bool but_first)
 }
 
 /* Can all of the tensor be a block of another? */
-static bool can_be_block(const Elider *e, const Operand *x)
+static bool can_be_block(const Elider *elider, const Operand *x)
 {
     int64_t at;
     const Tensor *root = root_of(x, &at);
-    return is_ours(root) && !at && !x->offset && !x->part && e->sight[root->id].joins == 1 &&
-           !e->sight[root->id].updated && tensor_bytes(root) == tensor_bytes(x->tensor);
+    return is_ours(root) && !at && !x->offset && !x->part && elider->sight[root->id].joins == 1 &&
+           !elider->sight[root->id].updated && tensor_bytes(root) == tensor_bytes(x->tensor);
 }
 
 /* Blocks one after the other: views of the result. */
-static bool join_blocks(Elider *e, size_t i)
+static bool join_blocks(Elider *elider, size_t i)
 {
-    Step *s = e->step.at[i];
+    Step *s = elider->step.at[i];
     const Operand y = s->operand[0];
     const int inputs = concat_of(s)->inputs;
-    int64_t offset = y.offset, at;
+    int64_t offset = y.offset;
+    int64_t at;
     bool some = false;
     for (int k = 1; k <= inputs; k++)
-        some |= can_be_block(e, s->operand + k);
+        some |= can_be_block(elider, s->operand + k);
     if (!some)
         return false;
-    e->step.at[i] = NULL;
+    elider->step.at[i] = NULL;
     for (int k = 1; k <= inputs; k++) {
         const Operand *x = s->operand + k;
-        const Home h = { .y = y, .offset = offset, .block = true, .reads = true, .writes = true };
-        if (can_be_block(e, x)) {
-            move_all(e, root_of(x, &at), &h);
+        const Home home = {
+            .y = y, .offset = offset, .block = true, .reads = true, .writes = true
+        };
+        if (can_be_block(elider, x)) {
+            move_all(elider, root_of(x, &at), &home);
         } else {
-            Step *c = copy_alone(e, s, k, 0);
-            c->operand[0] = (Operand){ .tensor = view_of(e, x->tensor, y.tensor, offset),
+            Step *c = copy_alone(elider, s, k, 0);
+            c->operand[0] = (Operand){ .tensor = view_of(elider, x->tensor, y.tensor, offset),
                                        .write = true,
                                        .rows = 1,
                                        .pixel = y.pixel,
                                        .row_bytes = tensor_bytes(x->tensor) };
-            add_late(e, c, i);
+            add_late(elider, c, i);
         }
         offset += tensor_bytes(x->tensor);
     }
@@ -401,48 +415,50 @@ static bool join_blocks(Elider *e, size_t i)
 
 /* ---- slices ---- */
 
-static bool read_in_place(Elider *e, size_t i)
+static bool read_in_place(Elider *elider, size_t i)
 {
-    const Step *s = e->step.at[i];
+    const Step *s = elider->step.at[i];
     const inlay_move_rows_params *p = s->params;
-    const Operand *y = s->operand, *x = s->operand + 1;
+    const Operand *y = s->operand;
+    const Operand *x = s->operand + 1;
     int64_t at;
     const Tensor *root = root_of(y, &at);
-    if (!is_plain(e, y) || e->sight[root->id].updated)
+    if (!is_plain(elider, y) || elider->sight[root->id].updated)
         return false;
     const int64_t bytes = dtype_bits(y->tensor->dtype) / 8;
-    const Home h = { .y = *x,
-                     .offset = x->offset + p->first * x->row_bytes + p->x_channel * bytes,
-                     .part = y->pixel == x->pixel ? 0 : y->pixel,
-                     .reads = true };
-    e->step.at[i] = NULL;
-    move_all(e, root, &h);
+    const Home home = { .y = *x,
+                        .offset = x->offset + p->first * x->row_bytes + p->x_channel * bytes,
+                        .part = y->pixel == x->pixel ? 0 : y->pixel,
+                        .reads = true };
+    elider->step.at[i] = NULL;
+    move_all(elider, root, &home);
     return true;
 }
 
 /* ---- all of them ---- */
 
-int elide_ways(const Program *p, const Step *s)
+int elide_ways(const Program *program, const Step *s)
 {
-    (void)p;
+    (void)program;
     if (joins_channels(s))
         return 3;
     return joins_blocks(s) || takes_box(s) ? 2 : 1;
 }
 
-static void put_steps(const Elider *e, Steps *out)
+static void put_steps(const Elider *elider, Steps *out)
 {
-    int32_t *first = NEW_ARRAY(e->arena, int32_t, e->step.n + 1),
-            *next = NEW_ARRAY(e->arena, int32_t, e->late.n + 1); /* of `late`, plus one; 0: none */
-    for (size_t k = e->late.n; k-- > 0;) {
-        next[k] = first[e->late.at[k].after];
-        first[e->late.at[k].after] = (int32_t)k + 1;
+    int32_t *first = NEW_ARRAY(elider->arena, int32_t, elider->step.n + 1),
+            *next = NEW_ARRAY(elider->arena, int32_t,
+                              elider->late.n + 1); /* of `late`, plus one; 0: none */
+    for (size_t k = elider->late.n; k-- > 0;) {
+        next[k] = first[elider->late.at[k].after];
+        first[elider->late.at[k].after] = (int32_t)k + 1;
     }
-    for (size_t i = 0; i < e->step.n; i++) {
-        if (e->step.at[i])
-            VEC_PUSH(e->arena, &out->step, e->step.at[i]);
+    for (size_t i = 0; i < elider->step.n; i++) {
+        if (elider->step.at[i])
+            VEC_PUSH(elider->arena, &out->step, elider->step.at[i]);
         for (int32_t k = first[i]; k; k = next[k - 1])
-            VEC_PUSH(e->arena, &out->step, e->late.at[k - 1].step);
+            VEC_PUSH(elider->arena, &out->step, elider->late.at[k - 1].step);
     }
     for (size_t i = 0; i < out->step.n; i++)
         out->step.at[i]->index = (int)i;
@@ -450,36 +466,37 @@ static void put_steps(const Elider *e, Steps *out)
 
 bool elide_copies(Arena *a, Program *p, const uint8_t *way, Steps *out)
 {
-    Elider e = { .arena = a, .program = p, .way = way };
+    Elider elider = { .arena = a, .program = p, .way = way };
     *out = (Steps){ 0 };
-    e.ids = graph_root(p->graph)->next_id;
-    e.sight = NEW_ARRAY(a, Sight, e.ids + 1);
-    e.first = NEW_ARRAY(a, int32_t, e.ids + 1);
-    memset(e.first, 0xff, sizeof *e.first * ((size_t)e.ids + 1));
-    e.work = WORK;
+    elider.ids = graph_root(p->graph)->next_id;
+    elider.sight = NEW_ARRAY(a, Sight, elider.ids + 1);
+    elider.first = NEW_ARRAY(a, int32_t, elider.ids + 1);
+    memset(elider.first, 0xff, sizeof *elider.first * ((size_t)elider.ids + 1));
+    elider.work = WORK;
     for (size_t i = 0; i < p->step.n; i++) {
         if (p->step.at[i]->control || p->step.at[i]->loop_end >= 0)
             return false;
-        VEC_PUSH(a, &e.step, copy_step(a, p->step.at[i]));
+        VEC_PUSH(a, &elider.step, copy_step(a, p->step.at[i]));
         for (int k = 0; k < p->step.at[i]->n_operand; k++)
             if (p->step.at[i]->operand[k].tensor) {
-                look(&e, p->step.at[i], p->step.at[i]->operand + k);
-                note_use(&e, p->step.at[i]->operand + k, i);
+                look(&elider, p->step.at[i], p->step.at[i]->operand + k);
+                note_use(&elider, p->step.at[i]->operand + k, i);
             }
     }
-    for (size_t i = 0; i < e.step.n; i++) {
-        const Step *s = e.step.at[i];
-        if (way[i] == ELIDE_NOT || e.work < 0)
+    for (size_t i = 0; i < elider.step.n; i++) {
+        const Step *s = elider.step.at[i];
+        if (way[i] == ELIDE_NOT || elider.work < 0)
             continue;
         if (joins_channels(s))
-            e.any |= join_channels(&e, i, way[i] == ELIDE_BUT_FIRST);
+            elider.any |= join_channels(&elider, i, way[i] == ELIDE_BUT_FIRST);
         else if (joins_blocks(s))
-            e.any |= join_blocks(&e, i);
+            elider.any |= join_blocks(&elider, i);
     }
-    for (size_t i = 0; i < e.step.n; i++)
-        if (way[i] != ELIDE_NOT && e.work >= 0 && e.step.at[i] && takes_box(e.step.at[i]))
-            e.any |= read_in_place(&e, i);
-    if (e.any)
-        put_steps(&e, out);
-    return e.any;
+    for (size_t i = 0; i < elider.step.n; i++)
+        if (way[i] != ELIDE_NOT && elider.work >= 0 && elider.step.at[i] &&
+            takes_box(elider.step.at[i]))
+            elider.any |= read_in_place(&elider, i);
+    if (elider.any)
+        put_steps(&elider, out);
+    return elider.any;
 }

@@ -19,10 +19,10 @@ typedef enum ElideWay {
                       */
 } ElideWay;
 
-/* How many ways there are for step s of the program: 1 (none but ELIDE_NOT), 2 or 3. */
-int elide_ways(const Program *p, const Step *s);
+/* How many ways there are for step of the program: 1 (none but ELIDE_NOT), 2 or 3. */
+int elide_ways(const Program *program, const Step *step);
 /* The program's steps anew, in `a`, way[i] being done about step i where it can be; constants that
  * they need are added to its weights. False: nothing changes, or steps jump. */
-bool elide_copies(Arena *a, Program *p, const uint8_t *way, Steps *out);
+bool elide_copies(Arena *arena, Program *program, const uint8_t *way, Steps *out);
 
 #endif

@@ -31,10 +31,10 @@ typedef struct Frontier {
     int64_t macs; /* of the steps, each made once */
 } Frontier;
 
-void frontier_take(Program *p, Step **step, size_t n)
+void frontier_take(Program *program, Step **step, size_t n)
 {
-    p->step.at = step;
-    p->step.n = p->step.room = n;
+    program->step.at = step;
+    program->step.n = program->step.room = n;
     for (size_t i = 0; i < n; i++)
         step[i]->index = (int)i;
 }
@@ -56,9 +56,10 @@ static int64_t form_cost(const Steps *form)
 }
 
 /* The smallest schedule with the MACs of `last`, within its last hundredth. */
-static void go_lowest(Frontier *f, Finder *finder, Point last)
+static void go_lowest(Frontier *frontier, Finder *finder, Point last)
 {
-    const int64_t work = last.schedule.work, given = last.schedule.peak;
+    const int64_t work = last.schedule.work;
+    const int64_t given = last.schedule.peak;
     for (int i = 0; i < MOST_POINTS; i++) {
         Point p = last;
         if (!schedule_under(finder, last.schedule.peak - 1, &p.schedule) || p.schedule.work != work)
@@ -67,34 +68,35 @@ static void go_lowest(Frontier *f, Finder *finder, Point last)
     }
     last.cost = last.schedule.cost + form_cost(last.form);
     if (last.schedule.peak < given)
-        VEC_PUSH(f->arena, &f->point, last);
+        VEC_PUSH(frontier->arena, &frontier->point, last);
 }
 
 /* From the cheapest schedule down, the peak falling by a hundredth at least; what computes nothing
  * twice goes to its end. */
-static void try_form(Frontier *f, const Steps *form, int32_t pixels)
+static void try_form(Frontier *frontier, const Steps *form, int32_t pixels)
 {
-    Items *all = NEW(f->arena, Items);
-    ScheduleOptions *opt = NEW(f->arena, ScheduleOptions);
-    frontier_take(f->program, form->step.at, form->step.n);
-    *all = items_find(f->arena, f->program, f->opt);
+    Items *all = NEW(frontier->arena, Items);
+    ScheduleOptions *opt = NEW(frontier->arena, ScheduleOptions);
+    frontier_take(frontier->program, form->step.at, form->step.n);
+    *all = items_find(frontier->arena, frontier->program, frontier->opt);
     *opt = (ScheduleOptions){ .stream = true,
                               .overlap = true,
-                              .strips = f->opt->arena_limit || f->opt->curve,
+                              .strips = frontier->opt->arena_limit || frontier->opt->curve,
                               .budget = WALK_BUDGET,
                               .pixels = pixels };
-    Finder *finder = schedule_open(f->arena, all, opt);
-    int64_t limit = INT64_MAX / 8, work = 0;
+    Finder *finder = schedule_open(frontier->arena, all, opt);
+    int64_t limit = INT64_MAX / 8;
+    int64_t work = 0;
     for (int i = 0; i < MOST_POINTS; i++) {
         Point p = { .form = form, .pixels = pixels, .all = all };
         const bool found = schedule_under(finder, limit, &p.schedule);
         if (i && (!found || p.schedule.work > work))
-            go_lowest(f, finder, f->point.at[f->point.n - 1]);
+            go_lowest(frontier, finder, frontier->point.at[frontier->point.n - 1]);
         if (!found)
             return;
         work = p.schedule.work;
         p.cost = p.schedule.cost + form_cost(form);
-        VEC_PUSH(f->arena, &f->point, p);
+        VEC_PUSH(frontier->arena, &frontier->point, p);
         limit = p.schedule.peak - p.schedule.peak / 100 - 1;
         if (limit < 1)
             return;
@@ -103,7 +105,8 @@ static void try_form(Frontier *f, const Steps *form, int32_t pixels)
 
 static int by_work(const void *a, const void *b)
 {
-    const Point *x = a, *y = b;
+    const Point *x = a;
+    const Point *y = b;
     if (x->schedule.work != y->schedule.work)
         return x->schedule.work < y->schedule.work ? -1 : 1;
     if (x->cost != y->cost)
@@ -111,66 +114,66 @@ static int by_work(const void *a, const void *b)
     return x->schedule.peak < y->schedule.peak ? -1 : x->schedule.peak > y->schedule.peak;
 }
 
-static void keep_best(Frontier *f)
+static void keep_best(Frontier *frontier)
 {
     size_t n = 0;
     int64_t peak = INT64_MAX;
-    qsort(f->point.at, f->point.n, sizeof *f->point.at, by_work);
-    for (size_t i = 0; i < f->point.n; i++) {
-        if (f->point.at[i].schedule.peak >= peak)
+    qsort(frontier->point.at, frontier->point.n, sizeof *frontier->point.at, by_work);
+    for (size_t i = 0; i < frontier->point.n; i++) {
+        if (frontier->point.at[i].schedule.peak >= peak)
             continue;
-        peak = f->point.at[i].schedule.peak;
-        f->point.at[n++] = f->point.at[i];
+        peak = frontier->point.at[i].schedule.peak;
+        frontier->point.at[n++] = frontier->point.at[i];
     }
-    f->point.n = n;
+    frontier->point.n = n;
 }
 
-static int32_t strips_of(const Schedule *s)
+static int32_t strips_of(const Schedule *schedule)
 {
     int32_t n = 0;
-    for (size_t i = 0; i < s->slot.n; i++)
-        n += s->slot.at[i].cut.n;
+    for (size_t i = 0; i < schedule->slot.n; i++)
+        n += schedule->slot.at[i].cut.n;
     return n;
 }
 
 /* The steps of a schedule: those in strips are there once for each. */
-static Steps steps_of(Frontier *f, const Point *p)
+static Steps steps_of(Frontier *frontier, const Point *point)
 {
-    Arena *a = f->program->graph->arena;
+    Arena *a = frontier->program->graph->arena;
     Steps out = { 0 };
     int32_t number = 0;
     Strips strips = { 0 };
-    for (size_t i = 0; i < p->schedule.slot.n; i++) {
-        const Slot *s = p->schedule.slot.at + i;
+    for (size_t i = 0; i < point->schedule.slot.n; i++) {
+        const Slot *s = point->schedule.slot.at + i;
         int32_t width = 0;
         if (!s->cut.n) {
             for (int32_t k = s->first; k < s->end; k++)
-                VEC_PUSH(a, &out.step, p->form->step.at[k]);
+                VEC_PUSH(a, &out.step, point->form->step.at[k]);
             continue;
         }
         if (!strips.all)
-            strips = strips_new(f->arena, p->all);
+            strips = strips_new(frontier->arena, point->all);
         strip_result(&strips, s->first, s->end, &width);
         for (int32_t k = 0; k < s->cut.n; k++)
-            strip_steps(&strips, a, f->program, s->first, s->end, s->result,
+            strip_steps(&strips, a, frontier->program, s->first, s->end, s->result,
                         strip_columns(width, s->cut, k), ++number, &out);
     }
     return out;
 }
 
-static CurvePoint plan_point(Frontier *f, const Point *p)
+static CurvePoint plan_point(Frontier *frontier, const Point *point)
 {
-    frontier_take(f->program, p->form->step.at, p->form->step.n);
-    const Steps steps = steps_of(f, p);
-    frontier_take(f->program, steps.step.at, steps.step.n);
-    PlanOptions opt = *f->opt;
-    opt.pixels = strips_of(&p->schedule) ? 1 : p->pixels;
-    f->plan(f->program, &opt, f->level, p->schedule.peak);
-    const Plan *plan = &f->program->plan;
+    frontier_take(frontier->program, point->form->step.at, point->form->step.n);
+    const Steps steps = steps_of(frontier, point);
+    frontier_take(frontier->program, steps.step.at, steps.step.n);
+    PlanOptions opt = *frontier->opt;
+    opt.pixels = strips_of(&point->schedule) ? 1 : point->pixels;
+    frontier->plan(frontier->program, &opt, frontier->level, point->schedule.peak);
+    const Plan *plan = &frontier->program->plan;
     CurvePoint c = { .arena = plan->arena_size,
                      .macs = macs_of(steps.step.at, steps.step.n),
-                     .cost = p->cost,
-                     .strips = strips_of(&p->schedule),
+                     .cost = point->cost,
+                     .strips = strips_of(&point->schedule),
                      .steps = (int32_t)steps.step.n };
     for (size_t i = 0; i < plan->segment.n; i++)
         if (plan->segment.at[i].list)
@@ -179,24 +182,25 @@ static CurvePoint plan_point(Frontier *f, const Point *p)
 }
 
 /* Does the goal allow what it costs? About two instructions are needed for a MAC. */
-static bool affordable(const Frontier *f, int32_t strips, int64_t cost)
+static bool affordable(const Frontier *frontier, int32_t strips, int64_t cost)
 {
     if (strips)
         return false;
-    return f->opt->goal == PLAN_RAM || (f->opt->goal == PLAN_BALANCED && cost <= f->macs / 50);
+    return frontier->opt->goal == PLAN_RAM ||
+           (frontier->opt->goal == PLAN_BALANCED && cost <= frontier->macs / 50);
 }
 
 /* The cheapest that holds the limit, or the smallest. Without a limit: the smallest that the goal
  * allows, or the cheapest. */
-static size_t choose(const Frontier *f, const CurvePoint *curve, size_t n)
+static size_t choose(const Frontier *frontier, const CurvePoint *curve, size_t n)
 {
     size_t best = 0;
-    while (!f->opt->arena_limit && best + 1 < n && curve[best].strips)
+    while (!frontier->opt->arena_limit && best + 1 < n && curve[best].strips)
         best++;
     for (size_t i = 0; i < n; i++) {
-        if (f->opt->arena_limit && curve[i].arena <= f->opt->arena_limit)
+        if (frontier->opt->arena_limit && curve[i].arena <= frontier->opt->arena_limit)
             return i;
-        if ((f->opt->arena_limit || affordable(f, curve[i].strips, curve[i].cost)) &&
+        if ((frontier->opt->arena_limit || affordable(frontier, curve[i].strips, curve[i].cost)) &&
             curve[i].arena < curve[best].arena)
             best = i;
     }
@@ -204,25 +208,27 @@ static size_t choose(const Frontier *f, const CurvePoint *curve, size_t n)
 }
 
 /* Nobody wants to see the curve: only the last schedule that the goal allows is planned. */
-static void keep_goal(Frontier *f)
+static void keep_goal(Frontier *frontier)
 {
     size_t best = 0;
-    for (size_t i = 0; i < f->point.n; i++)
-        if (affordable(f, strips_of(&f->point.at[i].schedule), f->point.at[i].cost))
+    for (size_t i = 0; i < frontier->point.n; i++)
+        if (affordable(frontier, strips_of(&frontier->point.at[i].schedule),
+                       frontier->point.at[i].cost))
             best = i;
-    f->point.at[0] = f->point.at[best];
-    f->point.n = 1;
+    frontier->point.at[0] = frontier->point.at[best];
+    frontier->point.n = 1;
 }
 
 /* A point below with fewer MACs makes a point useless: work was counted range by range, where
  * leaving out columns that nobody reads saved nothing. Returns how many are left. */
-static size_t drop_beaten(const Frontier *f, CurvePoint *curve, size_t *of, size_t n)
+static size_t drop_beaten(const Frontier *frontier, CurvePoint *curve, size_t *of, size_t n)
 {
     size_t kept = 0;
     for (size_t i = 0; i < n; i++) {
         bool beaten = false;
         for (size_t j = i + 1; j < n && !beaten; j++)
-            beaten = i64_max(curve[j].macs, f->macs) < i64_max(curve[i].macs, f->macs);
+            beaten =
+                i64_max(curve[j].macs, frontier->macs) < i64_max(curve[i].macs, frontier->macs);
         if (beaten)
             continue;
         curve[kept] = curve[i];
@@ -242,38 +248,38 @@ static bool has_short_rows(const Steps *form)
 void frontier_plan(Program *p, const PlanOptions *opt, PlanLevel level, const Steps *form,
                    int forms, FrontierPlan *plan)
 {
-    Frontier f = { .program = p,
-                   .arena = &p->graph->store->scratch,
-                   .opt = opt,
-                   .level = level,
-                   .plan = plan,
-                   .macs = macs_of(form->step.at, form->step.n) };
+    Frontier frontier = { .program = p,
+                          .arena = &p->graph->store->scratch,
+                          .opt = opt,
+                          .level = level,
+                          .plan = plan,
+                          .macs = macs_of(form->step.at, form->step.n) };
     VEC(CurvePoint) curve = { 0 };
     VEC(size_t) of = { 0 };
     for (int i = 0; i < forms; i++) {
-        try_form(&f, form + i, STREAM_PIXELS);
+        try_form(&frontier, form + i, STREAM_PIXELS);
         if (has_short_rows(form + i))
-            try_form(&f, form + i, 1);
+            try_form(&frontier, form + i, 1);
     }
-    keep_best(&f);
+    keep_best(&frontier);
     if (!opt->arena_limit && !opt->curve)
-        keep_goal(&f);
-    for (size_t i = 0; i < f.point.n; i++) {
-        const ArenaMark mark = arena_mark(f.arena);
-        const CurvePoint c = plan_point(&f, f.point.at + i);
-        arena_release(f.arena, mark);
+        keep_goal(&frontier);
+    for (size_t i = 0; i < frontier.point.n; i++) {
+        const ArenaMark mark = arena_mark(frontier.arena);
+        const CurvePoint c = plan_point(&frontier, frontier.point.at + i);
+        arena_release(frontier.arena, mark);
         if (curve.n && c.arena >= curve.at[curve.n - 1].arena)
             continue; /* its schedule promised more than offsets hold */
-        if (p->plan.region_missing && (i + 1 < f.point.n || curve.n))
+        if (p->plan.region_missing && (i + 1 < frontier.point.n || curve.n))
             continue; /* where none fits the regions the last stands for all */
         VEC_PUSH(p->graph->arena, &curve, c);
         VEC_PUSH(p->graph->arena, &of, i);
     }
-    curve.n = drop_beaten(&f, curve.at, of.at, curve.n);
-    const size_t best = choose(&f, curve.at, curve.n);
+    curve.n = drop_beaten(&frontier, curve.at, of.at, curve.n);
+    const size_t best = choose(&frontier, curve.at, curve.n);
     curve.at[best].chosen = true;
-    if (of.at[best] != f.point.n - 1)
-        plan_point(&f, f.point.at + of.at[best]);
+    if (of.at[best] != frontier.point.n - 1)
+        plan_point(&frontier, frontier.point.at + of.at[best]);
     p->plan.curve = (CurvePoints){ .at = curve.at, .n = curve.n, .room = curve.room };
-    p->plan.macs_once = f.macs;
+    p->plan.macs_once = frontier.macs;
 }

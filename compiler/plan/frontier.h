@@ -13,9 +13,9 @@ typedef void FrontierPlan(Program *p, const PlanOptions *opt, PlanLevel level, i
 /* Tries forms of the program's steps (the first is the plainest) under falling limits, in strips
  * where that goes lower, fills Plan.curve, and leaves the program in the form and plan that opt
  * asks for. */
-void frontier_plan(Program *p, const PlanOptions *opt, PlanLevel level, const Steps *form,
+void frontier_plan(Program *program, const PlanOptions *opt, PlanLevel level, const Steps *form,
                    int forms, FrontierPlan *plan);
 /* Makes these the program's steps. */
-void frontier_take(Program *p, Step **step, size_t n);
+void frontier_take(Program *program, Step **step, size_t n);
 
 #endif

@@ -4,26 +4,29 @@
 
 #include "base/size.h"
 
-Item *item_of(const Items *all, Tensor *t)
+Item *item_of(const Items *all, Tensor *tensor)
 {
     int64_t at;
-    const int i = t ? all->of[tensor_root(t, &at)->id] : -1;
+    const int i = tensor ? all->of[tensor_root(tensor, &at)->id] : -1;
     return i < 0 ? NULL : all->item.at + i;
 }
 
 /* Is the tensor, of which the operand may be a part, a number of its rows? */
-static bool has_rows(const Tensor *root, const Operand *o)
+static bool has_rows(const Tensor *root, const Operand *operand)
 {
     const int64_t bytes = tensor_bytes(root);
-    return o->row_bytes && bytes % o->row_bytes == 0 && bytes / o->row_bytes <= INT32_MAX;
+    return operand->row_bytes && bytes % operand->row_bytes == 0 &&
+           bytes / operand->row_bytes <= INT32_MAX;
 }
 
-static Item *new_item(Items *all, Tensor *root, int32_t step, const Operand *o)
+static Item *new_item(Items *all, Tensor *root, int32_t step, const Operand *operand)
 {
     all->of[root->id] = (int)all->item.n;
-    const bool outside = root->storage == STORE_OUTPUT, input = all->is_input[root->id],
-               result = all->is_result[root->id];
-    const int64_t bytes = tensor_bytes(root), row = has_rows(root, o) ? o->row_bytes : bytes;
+    const bool outside = root->storage == STORE_OUTPUT;
+    const bool input = all->is_input[root->id];
+    const bool result = all->is_result[root->id];
+    const int64_t bytes = tensor_bytes(root);
+    const int64_t row = has_rows(root, operand) ? operand->row_bytes : bytes;
     VEC_PUSH(all->arena, &all->item,
              ((Item){ .root = root,
                       .size = outside ? 0 : items_round(all, bytes),
@@ -31,19 +34,19 @@ static Item *new_item(Items *all, Tensor *root, int32_t step, const Operand *o)
                       .end = step + 1,
                       .rows = row ? (int32_t)(bytes / row) : 1,
                       .row_bytes = row,
-                      .scratch = o->scratch,
+                      .scratch = operand->scratch,
                       .kept = result || (input && all->preserve_input),
                       .outside = outside }));
     return all->item.at + all->item.n - 1;
 }
 
 /* Where the operand begins in its item, the channels or columns of a part told apart. */
-static void locate(Touch *t, int64_t at)
+static void locate(Touch *touch, int64_t at)
 {
-    const Operand *o = t->operand;
+    const Operand *o = touch->operand;
     const int64_t pitch = operand_pitch(o);
-    t->lane = o->part && pitch ? at % pitch : 0;
-    t->at = at - t->lane;
+    touch->lane = o->part && pitch ? at % pitch : 0;
+    touch->at = at - touch->lane;
 }
 
 static void add_touch(Items *all, int32_t step, const Step *s, const Operand *o)
@@ -93,10 +96,10 @@ static void add_unread(Items *all)
     const Graph *g = all->program->graph;
     for (size_t i = 0; i < g->input.n; i++) {
         Tensor *t = g->input.at[i];
-        const Operand o = { .tensor = t, .rows = 1, .row_bytes = tensor_bytes(t) };
+        const Operand operand = { .tensor = t, .rows = 1, .row_bytes = tensor_bytes(t) };
         if (t->storage != STORE_ARENA || all->of[t->id] >= 0)
             continue;
-        Item *it = new_item(all, t, 0, &o);
+        Item *it = new_item(all, t, 0, &operand);
         it->whole = true;
         if (it->kept)
             it->end = (int32_t)all->program->step.n + 1;
@@ -135,31 +138,32 @@ Items items_find(Arena *a, const Program *p, const PlanOptions *opt)
     return all;
 }
 
-static Rows rule_rows(const Operand *o, int32_t u)
+static Rows rule_rows(const Operand *operand, int32_t u)
 {
-    const RowRule *r = &o->rule;
-    const int64_t lo = (int64_t)u * r->stride - r->pad, hi = lo + r->extent;
+    const RowRule *r = &operand->rule;
+    const int64_t lo = (int64_t)u * r->stride - r->pad;
+    const int64_t hi = lo + r->extent;
     switch (r->kind) {
     case ROWS_SAME:
     case ROWS_UNIT:
-        return u < o->rows ? (Rows){ u, u + 1 } : (Rows){ 0, o->rows };
+        return u < operand->rows ? (Rows){ u, u + 1 } : (Rows){ 0, operand->rows };
     case ROWS_WINDOW:
-        return (Rows){ (int32_t)i64_min(i64_max(lo, 0), o->rows),
-                       (int32_t)i64_max(i64_min(hi, o->rows), 0) };
+        return (Rows){ (int32_t)i64_min(i64_max(lo, 0), operand->rows),
+                       (int32_t)i64_max(i64_min(hi, operand->rows), 0) };
     case ROWS_TABLE:
         return r->table[u];
     default:
-        return (Rows){ 0, o->rows };
+        return (Rows){ 0, operand->rows };
     }
 }
 
-Rows touch_rows(const Items *all, const Touch *t, int32_t u)
+Rows touch_rows(const Items *all, const Touch *touch, int32_t u)
 {
-    const Operand *o = t->operand;
-    if (!t->by_row)
-        return (Rows){ 0, all->item.at[t->item].rows };
-    const Rows r = !o->write      ? rule_rows(o, u)
-                   : t->all_units ? (Rows){ 0, o->rows }
-                                  : (Rows){ u, u + 1 };
-    return (Rows){ r.lo + t->row0, r.hi + t->row0 };
+    const Operand *o = touch->operand;
+    if (!touch->by_row)
+        return (Rows){ 0, all->item.at[touch->item].rows };
+    const Rows r = !o->write          ? rule_rows(o, u)
+                   : touch->all_units ? (Rows){ 0, o->rows }
+                                      : (Rows){ u, u + 1 };
+    return (Rows){ r.lo + touch->row0, r.hi + touch->row0 };
 }

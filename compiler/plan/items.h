@@ -48,9 +48,9 @@ typedef struct Items {
 } Items;
 
 /* Requires: every operand has a storage. */
-Items items_find(Arena *a, const Program *p, const PlanOptions *opt);
+Items items_find(Arena *arena, const Program *program, const PlanOptions *opt);
 /* The item of a tensor, or NULL. */
-Item *item_of(const Items *all, Tensor *t);
+Item *item_of(const Items *all, Tensor *tensor);
 
 static inline const Touch *touch_begin(const Items *all, int32_t step)
 {
@@ -67,6 +67,6 @@ static inline int64_t items_round(const Items *all, int64_t bytes)
 }
 
 /* Rows of the item that unit u of the touch's step needs, or makes. */
-Rows touch_rows(const Items *all, const Touch *t, int32_t u);
+Rows touch_rows(const Items *all, const Touch *touch, int32_t u);
 
 #endif

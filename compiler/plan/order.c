@@ -19,37 +19,37 @@ typedef struct Builder {
 } Builder;
 
 /* Where the bytes end that it touches. */
-static int64_t end_of(const Touch *t)
+static int64_t end_of(const Touch *touch)
 {
-    return t->at + (t->by_row ? t->operand->rows * t->operand->row_bytes
-                              : tensor_bytes(t->operand->tensor));
+    return touch->at + (touch->by_row ? touch->operand->rows * touch->operand->row_bytes
+                                      : tensor_bytes(touch->operand->tensor));
 }
 
-static bool conflict(const Items *all, const Touch *t, const Touch *u)
+static bool conflict(const Items *all, const Touch *touch, const Touch *u)
 {
-    if (!t->operand->write && !u->operand->write)
+    if (!touch->operand->write && !u->operand->write)
         return false;
-    if (t->at >= end_of(u) || u->at >= end_of(t))
+    if (touch->at >= end_of(u) || u->at >= end_of(touch))
         return false;
-    if (t->operand->part && u->operand->part && t->by_row && u->by_row) {
-        const int64_t bytes = dtype_bits(all->item.at[t->item].root->dtype) / 8;
-        return t->lane < u->lane + u->operand->part * bytes &&
-               u->lane < t->lane + t->operand->part * bytes;
+    if (touch->operand->part && u->operand->part && touch->by_row && u->by_row) {
+        const int64_t bytes = dtype_bits(all->item.at[touch->item].root->dtype) / 8;
+        return touch->lane < u->lane + u->operand->part * bytes &&
+               u->lane < touch->lane + touch->operand->part * bytes;
     }
     return true;
 }
 
 /* Steps that touch (only makers: that write) each item, in their order. */
-static int32_t **list_steps(Builder *b, bool only_makers)
+static int32_t **list_steps(Builder *builder, bool only_makers)
 {
-    const Items *all = b->all;
+    const Items *all = builder->all;
     const size_t items = all->item.n;
-    int32_t *n = NEW_ARRAY(b->arena, int32_t, items + 1),
-            **list = NEW_ARRAY(b->arena, int32_t *, items + 1);
+    int32_t *n = NEW_ARRAY(builder->arena, int32_t, items + 1);
+    int32_t **list = NEW_ARRAY(builder->arena, int32_t *, items + 1);
     for (size_t i = 0; i < all->touch.n; i++)
         n[all->touch.at[i].item]++;
     for (size_t i = 0; i < items; i++) {
-        list[i] = NEW_ARRAY(b->arena, int32_t, n[i] + 1);
+        list[i] = NEW_ARRAY(builder->arena, int32_t, n[i] + 1);
         n[i] = 0;
     }
     for (size_t k = 0; k < all->touch.n; k++) {
@@ -64,97 +64,102 @@ static int32_t **list_steps(Builder *b, bool only_makers)
     return list;
 }
 
-static void add_before(Builder *b, const Touch *t, int32_t step)
+static void add_before(Builder *builder, const Touch *touch, int32_t step)
 {
-    for (const Touch *v = touch_begin(b->all, step); v < touch_end(b->all, step); v++) {
-        if (v->item != t->item || !conflict(b->all, t, v) || b->last_seen[step] == t->step)
+    for (const Touch *v = touch_begin(builder->all, step); v < touch_end(builder->all, step); v++) {
+        if (v->item != touch->item || !conflict(builder->all, touch, v) ||
+            builder->last_seen[step] == touch->step)
             continue;
-        b->last_seen[step] = t->step;
-        VEC_PUSH(b->arena, &b->before, step);
+        builder->last_seen[step] = touch->step;
+        VEC_PUSH(builder->arena, &builder->before, step);
     }
 }
 
-static int32_t *list_before(Builder *b)
+static int32_t *list_before(Builder *builder)
 {
-    const int32_t steps = (int32_t)b->all->program->step.n;
-    int32_t *of = NEW_ARRAY(b->arena, int32_t, steps + 1);
-    b->last_seen = NEW_ARRAY(b->arena, int32_t, steps + 1);
+    const int32_t steps = (int32_t)builder->all->program->step.n;
+    int32_t *of = NEW_ARRAY(builder->arena, int32_t, steps + 1);
+    builder->last_seen = NEW_ARRAY(builder->arena, int32_t, steps + 1);
     for (int32_t s = 0; s < steps; s++)
-        b->last_seen[s] = -1;
+        builder->last_seen[s] = -1;
     for (int32_t s = 0; s < steps; s++) {
-        of[s] = (int32_t)b->before.n;
-        for (const Touch *t = touch_begin(b->all, s); t < touch_end(b->all, s); t++)
-            for (const int32_t *u = (t->operand->write ? b->user : b->maker)[t->item];
+        of[s] = (int32_t)builder->before.n;
+        for (const Touch *touch = touch_begin(builder->all, s); touch < touch_end(builder->all, s);
+             touch++)
+            for (const int32_t *u =
+                     (touch->operand->write ? builder->user : builder->maker)[touch->item];
                  *u >= 0 && *u < s; u++)
-                add_before(b, t, *u);
+                add_before(builder, touch, *u);
     }
-    of[steps] = (int32_t)b->before.n;
+    of[steps] = (int32_t)builder->before.n;
     return of;
 }
 
-static int32_t *list_touched(Builder *b)
+static int32_t *list_touched(Builder *builder)
 {
-    const int32_t steps = (int32_t)b->all->program->step.n;
-    int32_t *of = NEW_ARRAY(b->arena, int32_t, steps + 1);
-    b->last_seen = NEW_ARRAY(b->arena, int32_t, b->all->item.n + 1);
-    for (size_t i = 0; i < b->all->item.n; i++)
-        b->last_seen[i] = -1;
+    const int32_t steps = (int32_t)builder->all->program->step.n;
+    int32_t *of = NEW_ARRAY(builder->arena, int32_t, steps + 1);
+    builder->last_seen = NEW_ARRAY(builder->arena, int32_t, builder->all->item.n + 1);
+    for (size_t i = 0; i < builder->all->item.n; i++)
+        builder->last_seen[i] = -1;
     for (int32_t s = 0; s < steps; s++) {
-        of[s] = (int32_t)b->touch.n;
-        for (const Touch *t = touch_begin(b->all, s); t < touch_end(b->all, s); t++) {
-            if (b->last_seen[t->item] == s || b->all->item.at[t->item].outside)
+        of[s] = (int32_t)builder->touch.n;
+        for (const Touch *t = touch_begin(builder->all, s); t < touch_end(builder->all, s); t++) {
+            if (builder->last_seen[t->item] == s || builder->all->item.at[t->item].outside)
                 continue;
-            b->last_seen[t->item] = s;
-            VEC_PUSH(b->arena, &b->touch, t->item);
+            builder->last_seen[t->item] = s;
+            VEC_PUSH(builder->arena, &builder->touch, t->item);
         }
     }
-    of[steps] = (int32_t)b->touch.n;
+    of[steps] = (int32_t)builder->touch.n;
     return of;
 }
 
 /* Whether an input dies in its step depends on the order; that the step alone makes its result does
  * not. */
-static int32_t *list_gains(Builder *b)
+static int32_t *list_gains(Builder *builder)
 {
-    const int32_t steps = (int32_t)b->all->program->step.n;
-    int32_t *of = NEW_ARRAY(b->arena, int32_t, steps + 1);
+    const int32_t steps = (int32_t)builder->all->program->step.n;
+    int32_t *of = NEW_ARRAY(builder->arena, int32_t, steps + 1);
     for (int32_t s = 0; s < steps; s++) {
         Overlap found[MOST_OVERLAPS];
-        const int n = overlap_possible(b->all, s, b->by_row, found);
-        of[s] = (int32_t)b->gain.n;
+        const int n = overlap_possible(builder->all, s, builder->by_row, found);
+        of[s] = (int32_t)builder->gain.n;
         for (int i = 0; i < n; i++) {
-            const int64_t bytes = overlap_gain(b->all, found + i);
-            if (b->maker[found[i].out][1] < 0 && bytes > 0)
-                VEC_PUSH(b->arena, &b->gain, ((OrderGain){ found[i].in, bytes }));
+            const int64_t bytes = overlap_gain(builder->all, found + i);
+            if (builder->maker[found[i].out][1] < 0 && bytes > 0)
+                VEC_PUSH(builder->arena, &builder->gain, ((OrderGain){ found[i].in, bytes }));
         }
     }
-    of[steps] = (int32_t)b->gain.n;
+    of[steps] = (int32_t)builder->gain.n;
     return of;
 }
 
 Order order_find(Arena *a, const Items *all, bool by_row, int64_t work)
 {
-    Builder b = { .arena = a, .all = all, .by_row = by_row };
+    Builder builder = { .arena = a, .all = all, .by_row = by_row };
     if (all->control || !all->program->step.n)
         return (Order){ 0 };
-    OrderProblem p = { .steps = (int32_t)all->program->step.n, .items = (int32_t)all->item.n };
+    OrderProblem problem = { .steps = (int32_t)all->program->step.n,
+                             .items = (int32_t)all->item.n };
     int64_t *size = NEW_ARRAY(a, int64_t, all->item.n + 1);
-    bool *given = NEW_ARRAY(a, bool, all->item.n + 1), *kept = NEW_ARRAY(a, bool, all->item.n + 1);
+    bool *given = NEW_ARRAY(a, bool, all->item.n + 1);
+    bool *kept = NEW_ARRAY(a, bool, all->item.n + 1);
     for (size_t i = 0; i < all->item.n; i++) {
         size[i] = all->item.at[i].size;
         given[i] = all->item.at[i].first < 0;
         kept[i] = all->item.at[i].kept;
     }
-    b.maker = list_steps(&b, true);
-    b.user = list_steps(&b, false);
-    p.size = size;
-    p.given = given;
-    p.kept = kept;
-    p.before_of = list_before(&b);
-    p.touch_of = list_touched(&b);
-    p.gain_of = list_gains(&b);
-    p.before = b.before.at;
-    p.touch = b.touch.at;
-    p.gain = b.gain.at;
-    return order_search(a, &p, work);
+    builder.maker = list_steps(&builder, true);
+    builder.user = list_steps(&builder, false);
+    problem.size = size;
+    problem.given = given;
+    problem.kept = kept;
+    problem.before_of = list_before(&builder);
+    problem.touch_of = list_touched(&builder);
+    problem.gain_of = list_gains(&builder);
+    problem.before = builder.before.at;
+    problem.touch = builder.touch.at;
+    problem.gain = builder.gain.at;
+    return order_search(a, &problem, work);
 }

@@ -8,6 +8,6 @@
 
 /* by_row: results may lie over inputs that die row by row, too. No order where steps jump. work:
  * see order_search(). */
-Order order_find(Arena *a, const Items *all, bool by_row, int64_t work);
+Order order_find(Arena *arena, const Items *all, bool by_row, int64_t work);
 
 #endif

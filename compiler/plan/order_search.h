@@ -39,6 +39,6 @@ typedef struct Order {
 /* Every stretch between two steps that cannot move past any other gets its own least peak. Gives up
  * after about `work` steps taken in trial (0: a default), with the best order met; then bound <
  * peak. */
-Order order_search(Arena *a, const OrderProblem *p, int64_t work);
+Order order_search(Arena *arena, const OrderProblem *problem, int64_t work);
 
 #endif

@@ -52,148 +52,152 @@ int32_t order_next_bit(const uint64_t *bits, int32_t words, int32_t from)
 
 /* ---- the set at hand ---- */
 
-bool order_is_done(const Search *q, int32_t s)
+bool order_is_done(const Search *search, int32_t s)
 {
-    const int32_t i = s - q->first;
-    return q->done[i / 64] >> (i % 64) & 1;
+    const int32_t i = s - search->first;
+    return search->done[i / 64] >> (i % 64) & 1;
 }
 
-void order_take(Search *q, int32_t s)
+void order_take(Search *search, int32_t s)
 {
-    const OrderProblem *p = q->p;
-    set_bit(q->done, s - q->first);
-    clear_bit(q->ready, s - q->first);
-    q->key ^= key_of(s);
-    q->path[q->n_path++] = s;
-    q->work -=
-        1 + (q->after_of[s + 1] - q->after_of[s] + p->touch_of[s + 1] - p->touch_of[s]) / MANY;
-    for (int32_t k = p->touch_of[s]; k < p->touch_of[s + 1]; k++)
-        q->left[p->touch[k]]--, q->begun[p->touch[k]]++;
-    for (int32_t k = q->after_of[s]; k < q->after_of[s + 1]; k++)
-        if (--q->waiting[q->after[k]] == 0 && q->after[k] < q->end)
-            set_bit(q->ready, q->after[k] - q->first);
+    const OrderProblem *problem = search->p;
+    set_bit(search->done, s - search->first);
+    clear_bit(search->ready, s - search->first);
+    search->key ^= key_of(s);
+    search->path[search->n_path++] = s;
+    search->work -= 1 + (search->after_of[s + 1] - search->after_of[s] + problem->touch_of[s + 1] -
+                         problem->touch_of[s]) /
+                            MANY;
+    for (int32_t k = problem->touch_of[s]; k < problem->touch_of[s + 1]; k++)
+        search->left[problem->touch[k]]--, search->begun[problem->touch[k]]++;
+    for (int32_t k = search->after_of[s]; k < search->after_of[s + 1]; k++)
+        if (--search->waiting[search->after[k]] == 0 && search->after[k] < search->end)
+            set_bit(search->ready, search->after[k] - search->first);
 }
 
-void order_take_back(Search *q)
+void order_take_back(Search *search)
 {
-    const OrderProblem *p = q->p;
-    const int32_t s = q->path[--q->n_path];
-    clear_bit(q->done, s - q->first);
-    set_bit(q->ready, s - q->first);
-    q->key ^= key_of(s);
-    for (int32_t k = p->touch_of[s]; k < p->touch_of[s + 1]; k++)
-        q->left[p->touch[k]]++, q->begun[p->touch[k]]--;
-    for (int32_t k = q->after_of[s]; k < q->after_of[s + 1]; k++)
-        if (q->waiting[q->after[k]]++ == 0 && q->after[k] < q->end)
-            clear_bit(q->ready, q->after[k] - q->first);
+    const OrderProblem *problem = search->p;
+    const int32_t s = search->path[--search->n_path];
+    clear_bit(search->done, s - search->first);
+    set_bit(search->ready, s - search->first);
+    search->key ^= key_of(s);
+    for (int32_t k = problem->touch_of[s]; k < problem->touch_of[s + 1]; k++)
+        search->left[problem->touch[k]]++, search->begun[problem->touch[k]]--;
+    for (int32_t k = search->after_of[s]; k < search->after_of[s + 1]; k++)
+        if (search->waiting[search->after[k]]++ == 0 && search->after[k] < search->end)
+            clear_bit(search->ready, search->after[k] - search->first);
 }
 
-Effect order_effect(Search *q, int32_t s)
+Effect order_effect(Search *search, int32_t s)
 {
-    const OrderProblem *p = q->p;
-    q->work--;
-    int64_t born = 0, dead = 0, gain = 0;
-    for (int32_t k = p->touch_of[s]; k < p->touch_of[s + 1]; k++) {
-        const int32_t i = p->touch[k];
-        if (!q->begun[i])
-            born += p->size[i];
-        if (q->left[i] == 1)
-            dead += p->size[i];
+    const OrderProblem *problem = search->p;
+    search->work--;
+    int64_t born = 0;
+    int64_t dead = 0;
+    int64_t gain = 0;
+    for (int32_t k = problem->touch_of[s]; k < problem->touch_of[s + 1]; k++) {
+        const int32_t i = problem->touch[k];
+        if (!search->begun[i])
+            born += problem->size[i];
+        if (search->left[i] == 1)
+            dead += problem->size[i];
     }
-    for (int32_t k = p->gain_of[s]; k < p->gain_of[s + 1]; k++)
-        if (q->begun[p->gain[k].item] && q->left[p->gain[k].item] == 1)
-            gain = i64_max(gain, p->gain[k].bytes);
-    return (Effect){ q->live + born - gain, q->live + born - dead };
+    for (int32_t k = problem->gain_of[s]; k < problem->gain_of[s + 1]; k++)
+        if (search->begun[problem->gain[k].item] && search->left[problem->gain[k].item] == 1)
+            gain = i64_max(gain, problem->gain[k].bytes);
+    return (Effect){ search->live + born - gain, search->live + born - dead };
 }
 
-void order_run(Search *q, int32_t s, Effect e)
+void order_run(Search *search, int32_t s, Effect effect)
 {
-    order_take(q, s);
-    q->live = e.after;
-    q->peak = i64_max(q->peak, e.during);
+    order_take(search, s);
+    search->live = effect.after;
+    search->peak = i64_max(search->peak, effect.during);
 }
 
 /* The step that the one taken last made ready and that leaves least alive, its peak allowed; -1:
  * none. */
-static int32_t next_of_chain(Search *q, Effect *e)
+static int32_t next_of_chain(Search *search, Effect *effect)
 {
-    const int32_t s = q->path[q->n_path - 1];
+    const int32_t s = search->path[search->n_path - 1];
     int32_t best = -1;
-    for (int32_t k = q->after_of[s]; k < q->after_of[s + 1]; k++) {
-        const int32_t t = q->after[k];
-        if (q->waiting[t] || t >= q->end)
+    for (int32_t k = search->after_of[s]; k < search->after_of[s + 1]; k++) {
+        const int32_t t = search->after[k];
+        if (search->waiting[t] || t >= search->end)
             continue;
-        const Effect f = order_effect(q, t);
-        if (f.during > q->peak || (best >= 0 && f.after >= e->after))
+        const Effect f = order_effect(search, t);
+        if (f.during > search->peak || (best >= 0 && f.after >= effect->after))
             continue;
         best = t;
-        *e = f;
+        *effect = f;
     }
     return best;
 }
 
 /* Takes step s and a chain behind it if that, without raising the peak, ends with no more bytes
  * alive than now. */
-static bool take_chain(Search *q, int32_t s)
+static bool take_chain(Search *search, int32_t s)
 {
-    const int64_t live = q->live;
-    const int32_t steps = q->n_path;
-    Effect e = order_effect(q, s);
-    if (e.during > q->peak)
+    const int64_t live = search->live;
+    const int32_t steps = search->n_path;
+    Effect effect = order_effect(search, s);
+    if (effect.during > search->peak)
         return false;
     for (int length = 1; s >= 0 && length <= MOST_CHAIN; length++) {
-        order_run(q, s, e);
-        if (e.after <= live)
+        order_run(search, s, effect);
+        if (effect.after <= live)
             return true;
-        s = next_of_chain(q, &e);
+        s = next_of_chain(search, &effect);
     }
-    while (q->n_path > steps)
-        order_take_back(q);
-    q->live = live;
+    while (search->n_path > steps)
+        order_take_back(search);
+    search->live = live;
     return false;
 }
 
 /* What is best done at once: a step, or steps each of which needs the one before, that end with the
  * fewest bytes alive and do not raise the peak. Live bytes are submodular in the set of steps, so
  * later it could not save more. */
-void order_take_safe(Search *q)
+void order_take_safe(Search *search)
 {
-    const int64_t stop = q->work - SAFE_WORK - SAFE_STEP * (int64_t)(q->end - q->first);
-    for (bool any = true; any && q->work > stop;) {
+    const int64_t stop =
+        search->work - SAFE_WORK - SAFE_STEP * (int64_t)(search->end - search->first);
+    for (bool any = true; any && search->work > stop;) {
         any = false;
-        for (int32_t i = order_next_bit(q->ready, q->words, 0); i >= 0;
-             i = order_next_bit(q->ready, q->words, i + 1))
-            any |= take_chain(q, q->first + i);
+        for (int32_t i = order_next_bit(search->ready, search->words, 0); i >= 0;
+             i = order_next_bit(search->ready, search->words, i + 1))
+            any |= take_chain(search, search->first + i);
     }
 }
 
 /* The set of all steps before the stretch, as the set at hand. */
-void order_open_stretch(Search *q, int64_t live, int64_t peak)
+void order_open_stretch(Search *search, int64_t live, int64_t peak)
 {
-    const OrderProblem *p = q->p;
-    const int32_t n = q->end - q->first;
-    q->words = (n + 63) / 64;
-    q->done = NEW_ARRAY(q->arena, uint64_t, q->words);
-    q->ready = NEW_ARRAY(q->arena, uint64_t, q->words);
-    memset(&q->state, 0, sizeof q->state);
-    memset(&q->heap, 0, sizeof q->heap);
-    q->met = NULL;
-    q->met_room = q->met_n = 0;
-    q->key = 0;
-    q->live = live;
-    q->peak = peak;
-    for (int32_t s = q->first; s < q->end; s++) {
-        for (int32_t k = p->touch_of[s + 1]; k-- > p->touch_of[s];) {
-            if (q->seen[p->touch[k]] == q->first + 1)
+    const OrderProblem *problem = search->p;
+    const int32_t n = search->end - search->first;
+    search->words = (n + 63) / 64;
+    search->done = NEW_ARRAY(search->arena, uint64_t, search->words);
+    search->ready = NEW_ARRAY(search->arena, uint64_t, search->words);
+    memset(&search->state, 0, sizeof search->state);
+    memset(&search->heap, 0, sizeof search->heap);
+    search->met = NULL;
+    search->met_room = search->met_n = 0;
+    search->key = 0;
+    search->live = live;
+    search->peak = peak;
+    for (int32_t s = search->first; s < search->end; s++) {
+        for (int32_t k = problem->touch_of[s + 1]; k-- > problem->touch_of[s];) {
+            if (search->seen[problem->touch[k]] == search->first + 1)
                 continue;
-            q->seen[p->touch[k]] = q->first + 1;
-            q->begun[p->touch[k]] = q->rank[k];
-            q->left[p->touch[k]] = q->users[p->touch[k]] - q->rank[k];
+            search->seen[problem->touch[k]] = search->first + 1;
+            search->begun[problem->touch[k]] = search->rank[k];
+            search->left[problem->touch[k]] = search->users[problem->touch[k]] - search->rank[k];
         }
-        q->waiting[s] = 0;
-        for (int32_t k = p->before_of[s]; k < p->before_of[s + 1]; k++)
-            q->waiting[s] += p->before[k] >= q->first;
-        if (!q->waiting[s])
-            set_bit(q->ready, s - q->first);
+        search->waiting[s] = 0;
+        for (int32_t k = problem->before_of[s]; k < problem->before_of[s + 1]; k++)
+            search->waiting[s] += problem->before[k] >= search->first;
+        if (!search->waiting[s])
+            set_bit(search->ready, s - search->first);
     }
 }

@@ -59,21 +59,21 @@ typedef struct Search {
     int64_t states;
 } Search;
 
-void order_take(Search *q, int32_t s);
-void order_take_back(Search *q);
-Effect order_effect(Search *q, int32_t s);
-/* Takes step s, whose effect is e. */
-void order_run(Search *q, int32_t s, Effect e);
+void order_take(Search *search, int32_t s);
+void order_take_back(Search *search);
+Effect order_effect(Search *search, int32_t s);
+/* Takes step s, whose effect is effect. */
+void order_run(Search *search, int32_t s, Effect effect);
 /* What is best done at once: see there. */
-void order_take_safe(Search *q);
-bool order_is_done(const Search *q, int32_t s);
-/* The set of all steps before the stretch [q->first, q->end) as the set at hand. */
-void order_open_stretch(Search *q, int64_t live, int64_t peak);
+void order_take_safe(Search *search);
+bool order_is_done(const Search *search, int32_t s);
+/* The set of all steps before the stretch [q->first, search->end) as the set at hand. */
+void order_open_stretch(Search *search, int64_t live, int64_t peak);
 /* The first bit at or behind `from`, or -1. */
 int32_t order_next_bit(const uint64_t *bits, int32_t words, int32_t from);
 
 /* order_quick.c: orders of the stretch found in near-linear time, from `live` bytes on. Where the
  * best of them peaks below `limit` it is put into `order`; returns the lower of the two. */
-int64_t order_quick(Search *q, int64_t live, int64_t limit, int32_t *order);
+int64_t order_quick(Search *search, int64_t live, int64_t limit, int32_t *order);
 
 #endif

@@ -10,58 +10,58 @@
 static const Touch *result_of(const Items *all, int32_t step)
 {
     const Touch *found = NULL;
-    for (const Touch *t = touch_begin(all, step); t < touch_end(all, step); t++) {
-        const Item *it = all->item.at + t->item;
-        if (!t->operand->write || it->scratch)
+    for (const Touch *touch = touch_begin(all, step); touch < touch_end(all, step); touch++) {
+        const Item *it = all->item.at + touch->item;
+        if (!touch->operand->write || it->scratch)
             continue;
-        if (found || it->outside || it->fixed || t->operand->read)
+        if (found || it->outside || it->fixed || touch->operand->read)
             return NULL;
-        found = t;
+        found = touch;
     }
     return found;
 }
 
 /* An input that may die in a step, in some order of the steps. */
-static bool mortal(const Items *all, const Touch *t)
+static bool mortal(const Items *all, const Touch *touch)
 {
-    const Item *it = all->item.at + t->item;
-    return !t->operand->write && !it->fixed && !it->outside && !it->kept && !it->scratch;
+    const Item *it = all->item.at + touch->item;
+    return !touch->operand->write && !it->fixed && !it->outside && !it->kept && !it->scratch;
 }
 
-static bool dies(const Items *all, const Touch *t, int32_t step)
+static bool dies(const Items *all, const Touch *touch, int32_t step)
 {
-    const Item *it = all->item.at + t->item;
-    return mortal(all, t) && it->first < step && it->end == step + 1;
+    const Item *it = all->item.at + touch->item;
+    return mortal(all, touch) && it->first < step && it->end == step + 1;
 }
 
-static bool covers(const Items *all, const Touch *t)
+static bool covers(const Items *all, const Touch *touch)
 {
-    const Item *it = all->item.at + t->item;
-    return !t->at && !t->lane && !t->operand->part &&
-           tensor_bytes(t->operand->tensor) == tensor_bytes(it->root);
+    const Item *it = all->item.at + touch->item;
+    return !touch->at && !touch->lane && !touch->operand->part &&
+           tensor_bytes(touch->operand->tensor) == tensor_bytes(it->root);
 }
 
 /* All operands on the item keep to the rule? */
 static bool all_elementwise(const Items *all, int32_t step, int32_t item, const Touch *out)
 {
-    for (const Touch *t = touch_begin(all, step); t < touch_end(all, step); t++)
-        if (t->item == item && (!reuse_in_place(t->operand->reuse) || !covers(all, t)))
+    for (const Touch *touch = touch_begin(all, step); touch < touch_end(all, step); touch++)
+        if (touch->item == item && (!reuse_in_place(touch->operand->reuse) || !covers(all, touch)))
             return false;
     return covers(all, out);
 }
 
 static bool all_pixels(const Items *all, int32_t step, int32_t item)
 {
-    for (const Touch *t = touch_begin(all, step); t < touch_end(all, step); t++)
-        if (t->item == item && t->operand->reuse != REUSE_PIXELS)
+    for (const Touch *touch = touch_begin(all, step); touch < touch_end(all, step); touch++)
+        if (touch->item == item && touch->operand->reuse != REUSE_PIXELS)
             return false;
     return true;
 }
 
 static bool all_by_row(const Items *all, int32_t step, int32_t item, const Touch *out)
 {
-    for (const Touch *t = touch_begin(all, step); t < touch_end(all, step); t++)
-        if (t->item == item && (t->operand->reuse == REUSE_NONE || !t->by_row))
+    for (const Touch *touch = touch_begin(all, step); touch < touch_end(all, step); touch++)
+        if (touch->item == item && (touch->operand->reuse == REUSE_NONE || !touch->by_row))
             return false;
     return out->by_row && !out->all_units;
 }
@@ -70,10 +70,10 @@ static bool all_by_row(const Items *all, int32_t step, int32_t item, const Touch
 static Rows rows_read(const Items *all, int32_t step, int32_t item, int32_t u)
 {
     Rows r = { INT32_MAX, 0 };
-    for (const Touch *t = touch_begin(all, step); t < touch_end(all, step); t++) {
-        if (t->item != item)
+    for (const Touch *touch = touch_begin(all, step); touch < touch_end(all, step); touch++) {
+        if (touch->item != item)
             continue;
-        const Rows q = touch_rows(all, t, u);
+        const Rows q = touch_rows(all, touch, u);
         if (q.lo >= q.hi)
             continue;
         r.lo = (int32_t)i64_min(r.lo, q.lo);
@@ -82,21 +82,22 @@ static Rows rows_read(const Items *all, int32_t step, int32_t item, int32_t u)
     return r;
 }
 
-static int64_t pitch_of(const Operand *o)
+static int64_t pitch_of(const Operand *operand)
 {
-    return o->pixel * (int64_t)dtype_bits(o->tensor->dtype) / 8;
+    return operand->pixel * (int64_t)dtype_bits(operand->tensor->dtype) / 8;
 }
 
-static bool whole_pixels(const Operand *o)
+static bool whole_pixels(const Operand *operand)
 {
-    return !o->part && !o->offset && pitch_of(o) && o->row_bytes % pitch_of(o) == 0;
+    return !operand->part && !operand->offset && pitch_of(operand) &&
+           operand->row_bytes % pitch_of(operand) == 0;
 }
 
 /* Do all operands on the item, and the result, go pixel by pixel over whole pixels? */
 static bool by_pixel(const Items *all, int32_t step, int32_t item, const Touch *y)
 {
-    for (const Touch *t = touch_begin(all, step); t < touch_end(all, step); t++)
-        if (t->item == item && (!t->operand->pixels.tile || !whole_pixels(t->operand)))
+    for (const Touch *touch = touch_begin(all, step); touch < touch_end(all, step); touch++)
+        if (touch->item == item && (!touch->operand->pixels.tile || !whole_pixels(touch->operand)))
             return false;
     return whole_pixels(y->operand);
 }
@@ -134,8 +135,10 @@ static int64_t last_needed(const PixelRow *r, int64_t c)
  * ends. */
 static void widest(const PixelRow *r, int64_t *forward, int64_t *backward)
 {
-    const int64_t t = r->rule.tile - 1, s = i64_max(r->rule.stride, 1), p = r->rule.pad,
-                  e = r->rule.extent;
+    const int64_t t = r->rule.tile - 1;
+    const int64_t s = i64_max(r->rule.stride, 1);
+    const int64_t p = r->rule.pad;
+    const int64_t e = r->rule.extent;
     const int64_t bend[] = { 0,
                              r->width - 1,
                              t,
@@ -149,7 +152,8 @@ static void widest(const PixelRow *r, int64_t *forward, int64_t *backward)
         for (int64_t c = bend[i] - 1; c <= bend[i] + 1; c++) {
             if (c < 0 || c >= r->width)
                 continue;
-            const int64_t first = first_needed(r, c), last = last_needed(r, c);
+            const int64_t first = first_needed(r, c);
+            const int64_t last = last_needed(r, c);
             if (first < r->columns * r->size)
                 *forward = i64_max(*forward, (c + 1) * r->pitch - first);
             if (last > 0)
@@ -159,37 +163,41 @@ static void widest(const PixelRow *r, int64_t *forward, int64_t *backward)
 
 /* All units of a step pixel by pixel, for each of its operands on the item. */
 static void measure_pixels(const Items *all, int32_t step, const Touch *y, const int32_t *low,
-                           const int32_t *high, Overlap *o)
+                           const int32_t *high, Overlap *overlap)
 {
-    const int64_t in_row = all->item.at[o->in].row_bytes, out_row = all->item.at[o->out].row_bytes;
-    const int64_t pitch = pitch_of(y->operand), width = y->operand->row_bytes / pitch;
-    for (const Touch *t = touch_begin(all, step); t < touch_end(all, step); t++) {
-        if (t->item != o->in)
+    const int64_t in_row = all->item.at[overlap->in].row_bytes;
+    const int64_t out_row = all->item.at[overlap->out].row_bytes;
+    const int64_t pitch = pitch_of(y->operand);
+    const int64_t width = y->operand->row_bytes / pitch;
+    for (const Touch *touch = touch_begin(all, step); touch < touch_end(all, step); touch++) {
+        if (touch->item != overlap->in)
             continue;
-        const int64_t size = pitch_of(t->operand);
-        const PixelRow r = { width, pitch, t->operand->row_bytes / size, size, t->operand->pixels };
+        const int64_t size = pitch_of(touch->operand);
+        const PixelRow r = { width, pitch, touch->operand->row_bytes / size, size,
+                             touch->operand->pixels };
         int64_t forward, backward;
         widest(&r, &forward, &backward);
         for (int32_t u = 0; u < all->program->step.at[step]->units; u++) {
             const int64_t row = (y->row0 + u) * out_row;
-            const Rows rows = touch_rows(all, t, u);
+            const Rows rows = touch_rows(all, touch, u);
             const bool later =
-                low[u + 1] < all->item.at[o->in].rows; /* do other units need something? */
+                low[u + 1] < all->item.at[overlap->in].rows; /* do other units need something? */
             if (later)
-                o->forward = i64_max(o->forward, row + out_row - low[u + 1] * in_row);
+                overlap->forward = i64_max(overlap->forward, row + out_row - low[u + 1] * in_row);
             if (high[u])
-                o->backward = i64_max(o->backward, high[u] * in_row - row);
+                overlap->backward = i64_max(overlap->backward, high[u] * in_row - row);
             if (rows.lo >= rows.hi)
                 continue;
-            o->forward = i64_max(o->forward, row + forward - rows.lo * in_row);
-            o->backward = i64_max(o->backward, (rows.hi - 1) * in_row + backward - row);
+            overlap->forward = i64_max(overlap->forward, row + forward - rows.lo * in_row);
+            overlap->backward = i64_max(overlap->backward, (rows.hi - 1) * in_row + backward - row);
         }
     }
 }
 
-static void measure(const Items *all, int32_t step, const Touch *y, Overlap *o)
+static void measure(const Items *all, int32_t step, const Touch *y, Overlap *overlap)
 {
-    const Item *in = all->item.at + o->in, *out = all->item.at + o->out;
+    const Item *in = all->item.at + overlap->in;
+    const Item *out = all->item.at + overlap->out;
     const int32_t units = all->program->step.at[step]->units;
     const ArenaMark mark = arena_mark(all->arena);
     int32_t *low = NEW_ARRAY(all->arena, int32_t, units + 1),
@@ -197,21 +205,21 @@ static void measure(const Items *all, int32_t step, const Touch *y, Overlap *o)
                               units + 1); /* rows needed by units from u on, before u */
     low[units] = in->rows;
     for (int32_t u = 0; u < units; u++)
-        high[u + 1] = (int32_t)i64_max(high[u], rows_read(all, step, o->in, u).hi);
+        high[u + 1] = (int32_t)i64_max(high[u], rows_read(all, step, overlap->in, u).hi);
     for (int32_t u = units; u-- > 0;)
-        low[u] = (int32_t)i64_min(low[u + 1], rows_read(all, step, o->in, u).lo);
-    const bool pixels = by_pixel(all, step, o->in, y);
+        low[u] = (int32_t)i64_min(low[u + 1], rows_read(all, step, overlap->in, u).lo);
+    const bool pixels = by_pixel(all, step, overlap->in, y);
     if (pixels)
-        measure_pixels(all, step, y, low, high, o);
+        measure_pixels(all, step, y, low, high, overlap);
     for (int32_t u = 0; u < units && !pixels; u++) {
-        o->forward =
-            i64_max(o->forward, (y->row0 + u + 1) * out->row_bytes - low[u] * in->row_bytes);
-        o->backward =
-            i64_max(o->backward, high[u + 1] * in->row_bytes - (y->row0 + u) * out->row_bytes);
+        overlap->forward =
+            i64_max(overlap->forward, (y->row0 + u + 1) * out->row_bytes - low[u] * in->row_bytes);
+        overlap->backward = i64_max(overlap->backward,
+                                    high[u + 1] * in->row_bytes - (y->row0 + u) * out->row_bytes);
     }
     arena_release(all->arena, mark);
     if (!step_reverses(all->program->step.at[step]))
-        o->backward = INT64_MAX / 4;
+        overlap->backward = INT64_MAX / 4;
 }
 
 static bool seen(const Overlap *found, int n, int32_t item)
@@ -223,15 +231,15 @@ static bool seen(const Overlap *found, int n, int32_t item)
 }
 
 static bool measure_if_allowed(const Items *all, int32_t step, bool by_row, const Touch *out,
-                               Overlap *o)
+                               Overlap *overlap)
 {
-    o->equal = all_elementwise(all, step, o->in, out);
-    if (o->equal && !all_pixels(all, step, o->in))
+    overlap->equal = all_elementwise(all, step, overlap->in, out);
+    if (overlap->equal && !all_pixels(all, step, overlap->in))
         return true;
-    if (!by_row || !all_by_row(all, step, o->in, out))
-        return o->equal;
-    o->by_row = true;
-    measure(all, step, out, o);
+    if (!by_row || !all_by_row(all, step, overlap->in, out))
+        return overlap->equal;
+    overlap->by_row = true;
+    measure(all, step, out, overlap);
     return true;
 }
 
@@ -239,11 +247,12 @@ int overlap_possible(const Items *all, int32_t step, bool by_row, Overlap *found
 {
     int n = 0;
     const Touch *out = result_of(all, step);
-    for (const Touch *t = touch_begin(all, step); out && t < touch_end(all, step); t++) {
-        if (n == MOST_OVERLAPS || !mortal(all, t) || t->item == out->item ||
-            seen(found, n, t->item))
+    for (const Touch *touch = touch_begin(all, step); out && touch < touch_end(all, step);
+         touch++) {
+        if (n == MOST_OVERLAPS || !mortal(all, touch) || touch->item == out->item ||
+            seen(found, n, touch->item))
             continue;
-        found[n] = (Overlap){ .in = t->item, .out = out->item };
+        found[n] = (Overlap){ .in = touch->item, .out = out->item };
         n += measure_if_allowed(all, step, by_row, out, found + n);
     }
     return n;
@@ -251,34 +260,36 @@ int overlap_possible(const Items *all, int32_t step, bool by_row, Overlap *found
 
 int overlap_find(const Items *all, int32_t step, bool by_row, Overlap *found)
 {
-    int n = 0, best = -1;
+    int n = 0;
+    int best = -1;
     const Touch *out = result_of(all, step);
     if (!out || all->item.at[out->item].first != step)
         return 0;
-    for (const Touch *t = touch_begin(all, step); t < touch_end(all, step); t++) {
-        if (n == MOST_OVERLAPS || !dies(all, t, step) || seen(found, n, t->item))
+    for (const Touch *touch = touch_begin(all, step); touch < touch_end(all, step); touch++) {
+        if (n == MOST_OVERLAPS || !dies(all, touch, step) || seen(found, n, touch->item))
             continue;
-        Overlap o = { .in = t->item, .out = out->item };
-        if (!measure_if_allowed(all, step, by_row, out, &o))
+        Overlap overlap = { .in = touch->item, .out = out->item };
+        if (!measure_if_allowed(all, step, by_row, out, &overlap))
             continue;
-        if (o.by_row && best >= 0) {
-            if (overlap_gain(all, &o) > overlap_gain(all, found + best))
-                found[best] = o;
+        if (overlap.by_row && best >= 0) {
+            if (overlap_gain(all, &overlap) > overlap_gain(all, found + best))
+                found[best] = overlap;
             continue;
         }
-        if (o.by_row)
+        if (overlap.by_row)
             best = n;
-        found[n++] = o;
+        found[n++] = overlap;
     }
     return n;
 }
 
-int64_t overlap_gain(const Items *all, const Overlap *o)
+int64_t overlap_gain(const Items *all, const Overlap *overlap)
 {
-    const int64_t in = all->item.at[o->in].size, out = all->item.at[o->out].size;
-    if (o->equal)
+    const int64_t in = all->item.at[overlap->in].size;
+    const int64_t out = all->item.at[overlap->out].size;
+    if (overlap->equal)
         return i64_min(in, out);
-    const int64_t below = i64_max(out, i64_max(o->forward, 0) + in),
-                  above = i64_max(in, i64_max(o->backward, 0) + out);
+    const int64_t below = i64_max(out, i64_max(overlap->forward, 0) + in);
+    const int64_t above = i64_max(in, i64_max(overlap->backward, 0) + out);
     return i64_max(0, in + out - i64_min(below, above));
 }

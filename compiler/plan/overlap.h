@@ -21,6 +21,6 @@ int overlap_find(const Items *all, int32_t step, bool by_row, Overlap *found);
 /* The same for any order of the steps: whether the inputs die in the step is not asked. */
 int overlap_possible(const Items *all, int32_t step, bool by_row, Overlap *found);
 /* Bytes that the pair saves when it lies as close as allowed. */
-int64_t overlap_gain(const Items *all, const Overlap *o);
+int64_t overlap_gain(const Items *all, const Overlap *overlap);
 
 #endif

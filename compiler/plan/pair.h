@@ -8,15 +8,15 @@
 
 /* The program's steps anew, in `a`, pairs made where both steps are `chosen` (NULL: everywhere).
  * False: there are none. */
-bool pair_steps(Arena *a, Program *p, const bool *chosen, Steps *out);
+bool pair_steps(Arena *arena, Program *program, const bool *chosen, Steps *out);
 /* The same for scales and shifts, wherever it is no slower. */
-bool pair_affine(Arena *a, Program *p, Steps *out);
+bool pair_affine(Arena *arena, Program *program, Steps *out);
 
 /* As many pixels at a time as `bytes` of scratch hold, or those that a pair has at least (0 bytes).
  * Nothing, if it is no pair of convolutions. */
-void pair_widen(Arena *a, Step *s, int64_t bytes);
+void pair_widen(Arena *arena, Step *step, int64_t bytes);
 
 /* Instructions that the step costs beyond those of its two, about; 0: it is no pair. */
-int64_t pair_cost(const Step *s);
+int64_t pair_cost(const Step *step);
 
 #endif

@@ -3,11 +3,12 @@
 #include "plan/stream.h"
 
 /* The longest stretch of order[k] == order[k + period]: its length, and where it begins. */
-static int32_t stretch(const Stream *s, int32_t period, int32_t *begin)
+static int32_t stretch(const Stream *stream, int32_t period, int32_t *begin)
 {
-    int32_t best = 0, start = 0;
-    for (int32_t k = 0; k + period < s->calls; k++) {
-        if (s->order[k] != s->order[k + period])
+    int32_t best = 0;
+    int32_t start = 0;
+    for (int32_t k = 0; k + period < stream->calls; k++) {
+        if (stream->order[k] != stream->order[k + period])
             start = k + 1;
         else if (k + 1 - start > best)
             best = k + 1 - start, *begin = start;
@@ -18,25 +19,27 @@ static int32_t stretch(const Stream *s, int32_t period, int32_t *begin)
 /* Periods beyond this are not looked for: the search is quadratic. */
 enum { MOST_PERIOD = 1024 };
 
-Segment stream_list(Arena *a, const Stream *s)
+Segment stream_list(Arena *arena, const Stream *stream)
 {
-    Segment g = {
-        .first = s->first, .count = s->end - s->first, .prologue = s->calls, .list = s->order
-    };
-    int32_t length = s->calls;
-    for (int32_t period = 1; period <= s->calls / 2 && period <= MOST_PERIOD && period < length;
-         period++) {
+    Segment segment = { .first = stream->first,
+                        .count = stream->end - stream->first,
+                        .prologue = stream->calls,
+                        .list = stream->order };
+    int32_t length = stream->calls;
+    for (int32_t period = 1;
+         period <= stream->calls / 2 && period <= MOST_PERIOD && period < length; period++) {
         int32_t begin = 0;
-        const int32_t repeats = stretch(s, period, &begin) / period + 1;
-        if (repeats < 2 || s->calls - period * (repeats - 1) >= length)
+        const int32_t repeats = stretch(stream, period, &begin) / period + 1;
+        if (repeats < 2 || stream->calls - period * (repeats - 1) >= length)
             continue;
-        length = s->calls - period * (repeats - 1);
-        g.prologue = begin, g.period = period, g.repeats = repeats;
-        g.epilogue = s->calls - begin - period * repeats;
+        length = stream->calls - period * (repeats - 1);
+        segment.prologue = begin, segment.period = period, segment.repeats = repeats;
+        segment.epilogue = stream->calls - begin - period * repeats;
     }
-    uint8_t *list = NEW_ARRAY(a, uint8_t, length + 1);
+    uint8_t *list = NEW_ARRAY(arena, uint8_t, length + 1);
     for (int32_t k = 0; k < length; k++)
-        list[k] = s->order[k < g.prologue + g.period ? k : s->calls - length + k];
-    g.list = list;
-    return g;
+        list[k] =
+            stream->order[k < segment.prologue + segment.period ? k : stream->calls - length + k];
+    segment.list = list;
+    return segment;
 }

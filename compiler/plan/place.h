@@ -71,8 +71,8 @@ typedef struct PlaceResult {
 
 /* Items of size 0 and items never alive take no memory and lie at 0, or at their pin.
  * `opt` may be NULL. Sizes whose sum leaves 55 bits end in fail_overflow(). */
-PlaceResult place(Arena *a, const PlaceItem *item, int n, const PlaceArc *override, int n_override,
-                  const PlaceOptions *opt);
+PlaceResult place(Arena *arena, const PlaceItem *item, int n, const PlaceArc *override,
+                  int n_override, const PlaceOptions *opt);
 
 /* Do the offsets keep every rule and stay within `height`? Plain quadratic check, apart from the
  * search. */

@@ -38,7 +38,8 @@ typedef struct Bound {
 /* At equal times what ends goes first. */
 static int by_time(const void *a, const void *b)
 {
-    const Event *x = a, *y = b;
+    const Event *x = a;
+    const Event *y = b;
     if (x->time != y->time)
         return x->time < y->time ? -1 : 1;
     if ((x->grow < 0) != (y->grow < 0))
@@ -48,7 +49,8 @@ static int by_time(const void *a, const void *b)
 
 static int by_length(const void *a, const void *b)
 {
-    const Live *x = a, *y = b;
+    const Live *x = a;
+    const Live *y = b;
     if (x->length != y->length)
         return x->length > y->length ? -1 : 1;
     return x->item < y->item ? -1 : x->item > y->item;
@@ -58,17 +60,18 @@ static int by_length(const void *a, const void *b)
 
 static int by_place(const void *a, const void *b)
 {
-    const PlacePart *x = a, *y = b;
+    const PlacePart *x = a;
+    const PlacePart *y = b;
     return x->offset < y->offset ? -1 : x->offset > y->offset;
 }
 
 /* Windows count the units that begin in them: disjoint windows have no such unit in common. */
-static Live live_parts(Bound *b, int i, int32_t time)
+static Live live_parts(Bound *bound, int i, int32_t time)
 {
-    const PlaceItem *item = &b->p->item[b->p->from[i]];
-    const int64_t unit = b->p->unit;
-    const ArenaMark mark = arena_mark(b->a);
-    PlacePart *part = NEW_ARRAY(b->a, PlacePart, item->parts);
+    const PlaceItem *item = &bound->p->item[bound->p->from[i]];
+    const int64_t unit = bound->p->unit;
+    const ArenaMark mark = arena_mark(bound->a);
+    PlacePart *part = NEW_ARRAY(bound->a, PlacePart, item->parts);
     size_t n = 0;
     for (int k = 0; k < item->parts; k++)
         if (item->part[k].size > 0 && item->part[k].begin <= time && time < item->part[k].end)
@@ -78,23 +81,23 @@ static Live live_parts(Bound *b, int i, int32_t time)
     Live live = { .item = i, .whole = true };
     int64_t end = 0;
     for (size_t k = 0; k < n; k++) {
-        const int64_t low = i64_ceil_div(part[k].offset, unit),
-                      high = i64_ceil_div(part[k].offset + part[k].size, unit);
+        const int64_t low = i64_ceil_div(part[k].offset, unit);
+        const int64_t high = i64_ceil_div(part[k].offset + part[k].size, unit);
         if (live.length == 0)
             live.low = end = low;
         live.whole = live.whole && low <= end;
         live.length += i64_max(high - i64_max(low, end), 0);
         end = i64_max(end, high);
     }
-    arena_release(b->a, mark);
+    arena_release(bound->a, mark);
     return live;
 }
 
-static Live live_at(Bound *b, int i, int32_t time)
+static Live live_at(Bound *bound, int i, int32_t time)
 {
-    if (b->p->item[b->p->from[i]].parts)
-        return live_parts(b, i, time);
-    return (Live){ .item = i, .length = b->p->size[i], .whole = true };
+    if (bound->p->item[bound->p->from[i]].parts)
+        return live_parts(bound, i, time);
+    return (Live){ .item = i, .length = bound->p->size[i], .whole = true };
 }
 
 /* ---- pairs that may overlap ---- */
@@ -105,10 +108,10 @@ static int64_t overlap_at(const Live *x, const Live *y, int64_t distance)
     return i64_max(i64_min(at + x->length, y->length) - i64_max(at, 0), 0);
 }
 
-static bool distance_allowed(const Problem *p, int i, const Partner *with, int64_t distance)
+static bool distance_allowed(const Problem *problem, int i, const Partner *with, int64_t distance)
 {
     for (int32_t e = with->first; e < with->first + with->arcs; e++) {
-        const Arc *arc = &p->arc[e];
+        const Arc *arc = &problem->arc[e];
         const int64_t d = arc->i == i ? distance : -distance;
         if (arc->lo < d && d < arc->hi)
             return false;
@@ -117,17 +120,19 @@ static bool distance_allowed(const Problem *p, int i, const Partner *with, int64
 }
 
 /* The most units two windows may have in common: at the end of a forbidden interval, or nested. */
-static int64_t most_shared(const Problem *p, const Live *x, const Live *y, const Partner *with)
+static int64_t most_shared(const Problem *problem, const Live *x, const Live *y,
+                           const Partner *with)
 {
     const int i = x->item;
     const int64_t nested = y->low - x->low;
-    int64_t most = distance_allowed(p, i, with, nested) ? overlap_at(x, y, nested) : 0;
+    int64_t most = distance_allowed(problem, i, with, nested) ? overlap_at(x, y, nested) : 0;
     for (int32_t e = with->first; e < with->first + with->arcs; e++) {
-        const Arc *arc = &p->arc[e];
-        const int64_t lo = arc->i == i ? arc->lo : -arc->hi, hi = arc->i == i ? arc->hi : -arc->lo;
-        if (distance_allowed(p, i, with, lo))
+        const Arc *arc = &problem->arc[e];
+        const int64_t lo = arc->i == i ? arc->lo : -arc->hi;
+        const int64_t hi = arc->i == i ? arc->hi : -arc->lo;
+        if (distance_allowed(problem, i, with, lo))
             most = i64_max(most, overlap_at(x, y, lo));
-        if (distance_allowed(p, i, with, hi))
+        if (distance_allowed(problem, i, with, hi))
             most = i64_max(most, overlap_at(x, y, hi));
     }
     return most;
@@ -137,66 +142,69 @@ static int64_t most_shared(const Problem *p, const Live *x, const Live *y, const
 
 typedef VEC(Event) Events;
 
-static void add_events(Arena *a, Events *e, int32_t begin, int32_t end, int32_t item, int64_t grow)
+static void add_events(Arena *arena, Events *events, int32_t begin, int32_t end, int32_t item,
+                       int64_t grow)
 {
-    VEC_PUSH(a, e, ((Event){ begin, item, grow }));
-    VEC_PUSH(a, e, ((Event){ end, item, -grow }));
+    VEC_PUSH(arena, events, ((Event){ begin, item, grow }));
+    VEC_PUSH(arena, events, ((Event){ end, item, -grow }));
 }
 
 /* What items with the same overrides may share is taken off, as if each pair shared other units. */
-static void add_shared(Arena *a, const Problem *p, int i, Events *e)
+static void add_shared(Arena *arena, const Problem *problem, int i, Events *events)
 {
-    const Live x = { .item = i, .length = p->size[i] };
-    for (size_t k = p->partners[i]; k < p->partners[i + 1]; k++) {
-        const int32_t j = p->partner[k].item;
-        const int32_t begin = (int32_t)i64_max(p->begin[i], p->begin[j]),
-                      end = (int32_t)i64_min(p->end[i], p->end[j]);
-        const Live y = { .item = j, .length = p->size[j] };
-        if (j < i && begin < end && !p->item[p->from[j]].parts)
-            add_events(a, e, begin, end, i, -most_shared(p, &x, &y, p->partner + k));
+    const Live x = { .item = i, .length = problem->size[i] };
+    for (size_t k = problem->partners[i]; k < problem->partners[i + 1]; k++) {
+        const int32_t j = problem->partner[k].item;
+        const int32_t begin = (int32_t)i64_max(problem->begin[i], problem->begin[j]);
+        const int32_t end = (int32_t)i64_min(problem->end[i], problem->end[j]);
+        const Live y = { .item = j, .length = problem->size[j] };
+        if (j < i && begin < end && !problem->item[problem->from[j]].parts)
+            add_events(arena, events, begin, end, i,
+                       -most_shared(problem, &x, &y, problem->partner + k));
     }
 }
 
 /* Items of parts do not count. */
-static int64_t most_alive(Arena *a, const Problem *p)
+static int64_t most_alive(Arena *arena, const Problem *problem)
 {
-    const ArenaMark mark = arena_mark(a);
+    const ArenaMark mark = arena_mark(arena);
     Events event = { 0 };
-    for (int i = 0; i < p->n; i++) {
-        if (p->item[p->from[i]].parts)
+    for (int i = 0; i < problem->n; i++) {
+        if (problem->item[problem->from[i]].parts)
             continue;
-        add_events(a, &event, p->begin[i], p->end[i], i, p->size[i]);
-        add_shared(a, p, i, &event);
+        add_events(arena, &event, problem->begin[i], problem->end[i], i, problem->size[i]);
+        add_shared(arena, problem, i, &event);
     }
     if (event.n)
         qsort(event.at, event.n, sizeof *event.at, by_time);
-    int64_t now = 0, most = 0;
+    int64_t now = 0;
+    int64_t most = 0;
     for (size_t k = 0; k < event.n; k++) {
         now += event.at[k].grow;
         if (k + 1 == event.n || event.at[k + 1].time != event.at[k].time)
             most = i64_max(most, now);
     }
-    arena_release(a, mark);
+    arena_release(arena, mark);
     return most;
 }
 
 /* ---- the set of one step ---- */
 
-static void add_job(Bound *b, const Live *x)
+static void add_job(Bound *bound, const Live *x)
 {
-    VEC_PUSH(b->a, &b->job, ((Job){ x->item, x->low, x->length }));
+    VEC_PUSH(bound->a, &bound->job, ((Job){ x->item, x->low, x->length }));
 }
 
 /* Adds a special window to the chosen ones if it can count beside them; returns what it adds. */
-static int64_t choose(Bound *b, Live *x)
+static int64_t choose(Bound *bound, Live *x)
 {
-    const Problem *p = b->p;
+    const Problem *problem = bound->p;
     Live *partner = NULL;
     int64_t shared = 0;
-    for (size_t k = p->partners[x->item]; k < p->partners[x->item + 1]; k++) {
-        const int32_t at = b->chosen_at[p->partner[k].item];
-        Live *y = at ? b->chosen + at - 1 : NULL;
-        const int64_t s = y ? most_shared(p, x, y, p->partner + k) : 0;
+    for (size_t k = problem->partners[x->item]; k < problem->partners[x->item + 1]; k++) {
+        const int32_t at = bound->chosen_at[problem->partner[k].item];
+        Live *y = at ? bound->chosen + at - 1 : NULL;
+        const int64_t s = y ? most_shared(problem, x, y, problem->partner + k) : 0;
         if (s == 0)
             continue;
         if (partner || y->paired || !x->whole || !y->whole)
@@ -208,49 +216,50 @@ static int64_t choose(Bound *b, Live *x)
     if (partner)
         partner->paired = true;
     else
-        add_job(b, x);
-    b->chosen[b->n_chosen++] = *x;
-    b->chosen_at[x->item] = b->n_chosen;
+        add_job(bound, x);
+    bound->chosen[bound->n_chosen++] = *x;
+    bound->chosen_at[x->item] = bound->n_chosen;
     return x->length - shared;
 }
 
-static void count_step(Bound *b)
+static void count_step(Bound *bound)
 {
     int64_t sum = 0;
     int special = 0;
-    b->n_chosen = 0;
-    for (int k = 0; k < b->n_live; k++) {
-        if (b->p->special[b->live[k].item]) {
-            b->live[special++] = b->live[k];
+    bound->n_chosen = 0;
+    for (int k = 0; k < bound->n_live; k++) {
+        if (bound->p->special[bound->live[k].item]) {
+            bound->live[special++] = bound->live[k];
         } else {
-            sum += b->live[k].length;
-            add_job(b, &b->live[k]);
+            sum += bound->live[k].length;
+            add_job(bound, &bound->live[k]);
         }
     }
     if (special > 1)
-        qsort(b->live, (size_t)special, sizeof *b->live, by_length);
+        qsort(bound->live, (size_t)special, sizeof *bound->live, by_length);
     for (int k = 0; k < special; k++)
-        sum += choose(b, &b->live[k]);
-    for (int k = 0; k < b->n_chosen; k++)
-        b->chosen_at[b->chosen[k].item] = 0;
-    b->height = i64_max(b->height, sum);
-    VEC_PUSH(b->a, &b->list, b->job.n);
+        sum += choose(bound, &bound->live[k]);
+    for (int k = 0; k < bound->n_chosen; k++)
+        bound->chosen_at[bound->chosen[k].item] = 0;
+    bound->height = i64_max(bound->height, sum);
+    VEC_PUSH(bound->a, &bound->list, bound->job.n);
 }
 
 /* The times at which something begins; each once, rising. */
-static size_t births(Bound *b, Event **out)
+static size_t births(Bound *bound, Event **out)
 {
-    const Problem *p = b->p;
-    size_t n = 0, m = 0;
-    for (int i = 0; i < p->n; i++)
-        n += (size_t)p->item[p->from[i]].parts + 1;
-    Event *event = NEW_ARRAY(b->a, Event, n);
+    const Problem *problem = bound->p;
+    size_t n = 0;
+    size_t m = 0;
+    for (int i = 0; i < problem->n; i++)
+        n += (size_t)problem->item[problem->from[i]].parts + 1;
+    Event *event = NEW_ARRAY(bound->a, Event, n);
     n = 0;
-    for (int i = 0; i < p->n; i++) {
-        const PlaceItem *item = &p->item[p->from[i]];
-        event[n++] = (Event){ p->begin[i], i, 0 };
+    for (int i = 0; i < problem->n; i++) {
+        const PlaceItem *item = &problem->item[problem->from[i]];
+        event[n++] = (Event){ problem->begin[i], i, 0 };
         for (int k = 0; k < item->parts; k++)
-            if (item->part[k].begin > p->begin[i] && item->part[k].begin < p->end[i])
+            if (item->part[k].begin > problem->begin[i] && item->part[k].begin < problem->end[i])
                 event[n++] = (Event){ item->part[k].begin, -1, 0 };
     }
     if (n)
@@ -262,49 +271,49 @@ static size_t births(Bound *b, Event **out)
     return m;
 }
 
-static void count_steps(Bound *b)
+static void count_steps(Bound *bound)
 {
-    const Problem *p = b->p;
+    const Problem *problem = bound->p;
     Event *event;
-    const size_t n = births(b, &event);
-    int32_t *alive = NEW_ARRAY(b->a, int32_t, p->n);
+    const size_t n = births(bound, &event);
+    int32_t *alive = NEW_ARRAY(bound->a, int32_t, problem->n);
     int n_alive = 0;
     for (size_t k = 0; k < n;) {
         const int32_t now = event[k].time;
         int kept = 0;
         for (int m = 0; m < n_alive; m++)
-            if (p->end[alive[m]] > now)
+            if (problem->end[alive[m]] > now)
                 alive[kept++] = alive[m];
         for (; k < n && event[k].time == now; k++)
             if (event[k].item >= 0)
                 alive[kept++] = event[k].item;
         n_alive = kept;
-        b->n_live = 0;
+        bound->n_live = 0;
         for (int m = 0; m < n_alive; m++) {
-            b->live[b->n_live] = live_at(b, alive[m], now);
-            if (b->live[b->n_live].length)
-                b->n_live++;
+            bound->live[bound->n_live] = live_at(bound, alive[m], now);
+            if (bound->live[bound->n_live].length)
+                bound->n_live++;
         }
-        count_step(b);
+        count_step(bound);
     }
 }
 
-int64_t place_bound(Arena *a, Problem *p)
+int64_t place_bound(Arena *arena, Problem *problem)
 {
-    int64_t height = p->plain || p->many ? most_alive(a, p) : 0;
-    for (int i = 0; i < p->n; i++)
-        height = i64_max(height, p->size[i] + i64_max(p->pin[i], 0));
-    if (p->plain || p->many)
+    int64_t height = problem->plain || problem->many ? most_alive(arena, problem) : 0;
+    for (int i = 0; i < problem->n; i++)
+        height = i64_max(height, problem->size[i] + i64_max(problem->pin[i], 0));
+    if (problem->plain || problem->many)
         return height;
-    Bound b = { .a = a, .p = p, .height = height };
-    b.live = NEW_ARRAY(a, Live, p->n);
-    b.chosen = NEW_ARRAY(a, Live, p->n);
-    b.chosen_at = NEW_ARRAY(a, int32_t, p->n);
-    VEC_PUSH(a, &b.list, 0);
-    count_steps(&b);
-    p->job = b.job.at;
-    p->n_job = b.job.n;
-    p->list = b.list.at;
-    p->n_list = b.list.n - 1;
-    return b.height;
+    Bound bound = { .a = arena, .p = problem, .height = height };
+    bound.live = NEW_ARRAY(arena, Live, problem->n);
+    bound.chosen = NEW_ARRAY(arena, Live, problem->n);
+    bound.chosen_at = NEW_ARRAY(arena, int32_t, problem->n);
+    VEC_PUSH(arena, &bound.list, 0);
+    count_steps(&bound);
+    problem->job = bound.job.at;
+    problem->n_job = bound.job.n;
+    problem->list = bound.list.at;
+    problem->n_list = bound.list.n - 1;
+    return bound.height;
 }

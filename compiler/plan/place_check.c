@@ -22,10 +22,12 @@ static bool replaced(const PlaceArc *arc, int n_arc, int i, int j, int part_i, i
 {
     for (int k = 0; k < n_arc; k++) {
         const PlaceArc *x = &arc[k];
-        const bool forward = x->i == i && x->j == j, backward = x->i == j && x->j == i;
+        const bool forward = x->i == i && x->j == j;
+        const bool backward = x->i == j && x->j == i;
         if (!forward && !backward)
             continue;
-        const int of_i = forward ? x->of_i : x->of_j, of_j = forward ? x->of_j : x->of_i;
+        const int of_i = forward ? x->of_i : x->of_j;
+        const int of_j = forward ? x->of_j : x->of_i;
         if ((!of_i || of_i == part_i) && (!of_j || of_j == part_j))
             return true;
     }
@@ -43,8 +45,10 @@ static bool pair_holds(const PlaceItem *item, int i, int j, const PlaceArc *arc,
 {
     for (int s = 0; s < (item[i].parts ? item[i].parts : 1); s++) {
         for (int t = 0; t < (item[j].parts ? item[j].parts : 1); t++) {
-            const PlacePart x = part_of(&item[i], s), y = part_of(&item[j], t);
-            const int64_t u = offset[i] + x.offset, v = offset[j] + y.offset;
+            const PlacePart x = part_of(&item[i], s);
+            const PlacePart y = part_of(&item[j], t);
+            const int64_t u = offset[i] + x.offset;
+            const int64_t v = offset[j] + y.offset;
             if (!together(&x, &y) || u >= v + y.size || v >= u + x.size)
                 continue;
             if (!replaced(arc, n_arc, i, j, s + 1, t + 1))

@@ -68,14 +68,15 @@ static const char *const FORM =
 /* ---- fields ---- */
 
 /* Puts the next line that is not empty in *line, without its end; false at the end of the text. */
-static bool next_line(Reader *r, const char **from, CsvField *line)
+static bool next_line(Reader *reader, const char **from, CsvField *line)
 {
-    while (*from < r->end) {
-        const char *text = *from, *stop = memchr(text, '\n', (size_t)(r->end - text));
+    while (*from < reader->end) {
+        const char *text = *from;
+        const char *stop = memchr(text, '\n', (size_t)(reader->end - text));
         if (!stop)
-            stop = r->end;
-        *from = stop < r->end ? stop + 1 : stop;
-        r->line++;
+            stop = reader->end;
+        *from = stop < reader->end ? stop + 1 : stop;
+        reader->line++;
         if (stop > text && stop[-1] == '\r')
             stop--;
         *line = (CsvField){ text, (size_t)(stop - text) };
@@ -85,31 +86,32 @@ static bool next_line(Reader *r, const char **from, CsvField *line)
     return false;
 }
 
-static CsvField trimmed(CsvField f)
+static CsvField trimmed(CsvField field)
 {
-    while (f.length && (*f.text == ' ' || *f.text == '\t'))
-        f = (CsvField){ f.text + 1, f.length - 1 };
-    while (f.length && (f.text[f.length - 1] == ' ' || f.text[f.length - 1] == '\t'))
-        f.length--;
-    return f;
+    while (field.length && (*field.text == ' ' || *field.text == '\t'))
+        field = (CsvField){ field.text + 1, field.length - 1 };
+    while (field.length &&
+           (field.text[field.length - 1] == ' ' || field.text[field.length - 1] == '\t'))
+        field.length--;
+    return field;
 }
 
-static int split(Reader *r, CsvField line)
+static int split(Reader *reader, CsvField line)
 {
     int n = 0;
     for (const char *p = line.text, *end = p + line.length;; n++) {
         const char *stop = memchr(p, ',', (size_t)(end - p));
         const size_t length = (size_t)((stop ? stop : end) - p);
-        VEC_PUSH(r->a, &r->csv->field, trimmed((CsvField){ p, length }));
+        VEC_PUSH(reader->a, &reader->csv->field, trimmed((CsvField){ p, length }));
         if (!stop)
             return n + 1;
         p = stop + 1;
     }
 }
 
-static bool is_text(CsvField f, const char *text)
+static bool is_text(CsvField field, const char *text)
 {
-    return f.length == strlen(text) && !memcmp(f.text, text, f.length);
+    return field.length == strlen(text) && !memcmp(field.text, text, field.length);
 }
 
 /* A decimal number at *p; false if there is none or it leaves 64 bits. */
@@ -131,61 +133,62 @@ static bool take_number(const char **p, const char *end, int64_t *out)
     return true;
 }
 
-static int64_t number(const Reader *r, CsvField f, const char *what)
+static int64_t number(const Reader *reader, CsvField field, const char *what)
 {
-    const char *p = f.text, *end = p + f.length;
+    const char *p = field.text;
+    const char *end = p + field.length;
     int64_t v = 0;
     if (!take_number(&p, end, &v) || p != end)
-        MALFORMED(r, f.text, "line %d: %s is not a whole number: \"%.*s\"", r->line, what,
-                  f.length < 40 ? (int)f.length : 40, f.text);
+        MALFORMED(reader, field.text, "line %d: %s is not a whole number: \"%.*s\"", reader->line,
+                  what, field.length < 40 ? (int)field.length : 40, field.text);
     return v;
 }
 
 /* ---- the header ---- */
 
-static void name_column(Reader *r, CsvField f, int index)
+static void name_column(Reader *reader, CsvField field, int index)
 {
     for (size_t k = 0; k < sizeof NAMES / sizeof *NAMES; k++) {
-        if (!is_text(f, NAMES[k].name))
+        if (!is_text(field, NAMES[k].name))
             continue;
-        if (r->at[NAMES[k].column] >= 0)
-            MALFORMED(r, f.text, "column \"%s\" is given twice", NAMES[k].name);
-        r->at[NAMES[k].column] = index;
+        if (reader->at[NAMES[k].column] >= 0)
+            MALFORMED(reader, field.text, "column \"%s\" is given twice", NAMES[k].name);
+        reader->at[NAMES[k].column] = index;
         if (NAMES[k].inclusive)
-            r->inclusive = 1;
+            reader->inclusive = 1;
         return;
     }
 }
 
-static void read_header(Reader *r, const char **from)
+static void read_header(Reader *reader, const char **from)
 {
     static const char *const needed[] = { "id", "lower", "upper", "size" };
     CsvField line;
-    if (r->end - *from >= 3 && !memcmp(*from, "\xef\xbb\xbf", 3))
+    if (reader->end - *from >= 3 && !memcmp(*from, "\xef\xbb\xbf", 3))
         *from += 3;
-    if (!next_line(r, from, &line))
-        MALFORMED(r, r->text, "the file is empty");
+    if (!next_line(reader, from, &line))
+        MALFORMED(reader, reader->text, "the file is empty");
     for (int k = 0; k < COLUMNS; k++)
-        r->at[k] = -1;
-    r->csv->columns = split(r, line);
-    for (int k = 0; k < r->csv->columns; k++)
-        name_column(r, r->csv->field.at[k], k);
+        reader->at[k] = -1;
+    reader->csv->columns = split(reader, line);
+    for (int k = 0; k < reader->csv->columns; k++)
+        name_column(reader, reader->csv->field.at[k], k);
     for (int k = 0; k <= COL_SIZE; k++)
-        if (r->at[k] < 0)
-            MALFORMED(r, r->text, "column \"%s\" is missing", needed[k]);
-    r->csv->offset_column = r->at[COL_OFFSET];
+        if (reader->at[k] < 0)
+            MALFORMED(reader, reader->text, "column \"%s\" is missing", needed[k]);
+    reader->csv->offset_column = reader->at[COL_OFFSET];
 }
 
 /* ---- rows ---- */
 
-static bool take_gap(const Reader *r, const char **p, const char *end, int64_t size, Gap *gap)
+static bool take_gap(const Reader *reader, const char **p, const char *end, int64_t size, Gap *gap)
 {
     *gap = (Gap){ 0 };
     if (!take_number(p, end, &gap->begin) || *p == end || *(*p)++ != '-')
         return false;
-    if (!take_number(p, end, &gap->end) || gap->end > INT64_MAX - r->inclusive)
+    if (!take_number(p, end, &gap->end) || gap->end > INT64_MAX - reader->inclusive)
         return false;
-    gap->end += r->inclusive;
+    gap->end += reader->inclusive;
     if (gap->begin >= gap->end)
         return false;
     if (*p == end || **p == ' ')
@@ -199,89 +202,94 @@ static bool take_gap(const Reader *r, const char **p, const char *end, int64_t s
 
 static int by_begin(const void *a, const void *b)
 {
-    const Gap *x = a, *y = b;
+    const Gap *x = a;
+    const Gap *y = b;
     return x->begin < y->begin ? -1 : x->begin > y->begin;
 }
 
-static void read_gaps(Reader *r, CsvField f, int64_t size, Span *span)
+static void read_gaps(Reader *reader, CsvField field, int64_t size, Span *span)
 {
-    span->first_gap = r->gap.n;
-    if (!f.length)
+    span->first_gap = reader->gap.n;
+    if (!field.length)
         return;
-    for (const char *p = f.text, *end = p + f.length; p < end;) {
+    for (const char *p = field.text, *end = p + field.length; p < end;) {
         Gap gap;
         if (*p == ' ') {
             p++;
             continue;
         }
-        if (!take_gap(r, &p, end, size, &gap))
-            MALFORMED(r, f.text,
+        if (!take_gap(reader, &p, end, size, &gap))
+            MALFORMED(reader, field.text,
                       "line %d: gaps are windows lo-hi or lo-hi@wlo:whi within the item's size",
-                      r->line);
-        VEC_PUSH(r->a, &r->gap, gap);
+                      reader->line);
+        VEC_PUSH(reader->a, &reader->gap, gap);
     }
-    span->gaps = r->gap.n - span->first_gap;
+    span->gaps = reader->gap.n - span->first_gap;
     if (span->gaps < 2)
         return;
-    Gap *gap = r->gap.at + span->first_gap;
+    Gap *gap = reader->gap.at + span->first_gap;
     qsort(gap, span->gaps, sizeof *gap, by_begin);
     for (size_t k = 1; k < span->gaps; k++)
         if (gap[k].begin < gap[k - 1].end)
-            MALFORMED(r, f.text, "line %d: gaps overlap", r->line);
+            MALFORMED(reader, field.text, "line %d: gaps overlap", reader->line);
 }
 
-static CsvField column(const Reader *r, const CsvField *row, int k)
+static CsvField column(const Reader *reader, const CsvField *row, int k)
 {
-    return r->at[k] < 0 ? (CsvField){ r->text, 0 } : row[r->at[k]];
+    return reader->at[k] < 0 ? (CsvField){ reader->text, 0 } : row[reader->at[k]];
 }
 
-static void read_span(Reader *r, const CsvField *row, const PlaceItem *item)
+static void read_span(Reader *reader, const CsvField *row, const PlaceItem *item)
 {
-    const CsvField upper = column(r, row, COL_UPPER), gaps = column(r, row, COL_GAPS);
-    Span span = { .begin = number(r, column(r, row, COL_LOWER), "the begin"),
-                  .end = number(r, upper, "the end") };
-    if (__builtin_add_overflow(span.end, r->inclusive, &span.end) || span.end < span.begin)
-        MALFORMED(r, upper.text, "line %d: the lifetime ends before it begins", r->line);
-    read_gaps(r, gaps, item->size, &span);
-    VEC_PUSH(r->a, &r->span, span);
+    const CsvField upper = column(reader, row, COL_UPPER);
+    const CsvField gaps = column(reader, row, COL_GAPS);
+    Span span = { .begin = number(reader, column(reader, row, COL_LOWER), "the begin"),
+                  .end = number(reader, upper, "the end") };
+    if (__builtin_add_overflow(span.end, reader->inclusive, &span.end) || span.end < span.begin)
+        MALFORMED(reader, upper.text, "line %d: the lifetime ends before it begins", reader->line);
+    read_gaps(reader, gaps, item->size, &span);
+    VEC_PUSH(reader->a, &reader->span, span);
 }
 
-static void read_row(Reader *r, const CsvField *row)
+static void read_row(Reader *reader, const CsvField *row)
 {
-    const CsvField align = column(r, row, COL_ALIGNMENT), hint = column(r, row, COL_HINT);
-    const CsvField offset = column(r, row, COL_OFFSET), size = column(r, row, COL_SIZE);
-    PlaceItem item = { .size = number(r, size, "the size"), .align = 1 };
+    const CsvField align = column(reader, row, COL_ALIGNMENT);
+    const CsvField hint = column(reader, row, COL_HINT);
+    const CsvField offset = column(reader, row, COL_OFFSET);
+    const CsvField size = column(reader, row, COL_SIZE);
+    PlaceItem item = { .size = number(reader, size, "the size"), .align = 1 };
     if (item.size < 0)
-        MALFORMED(r, size.text, "line %d: the size is negative", r->line);
+        MALFORMED(reader, size.text, "line %d: the size is negative", reader->line);
     if (align.length)
-        item.align = number(r, align, "the alignment");
+        item.align = number(reader, align, "the alignment");
     if (item.align < 1)
-        MALFORMED(r, align.text, "line %d: the alignment is not positive", r->line);
+        MALFORMED(reader, align.text, "line %d: the alignment is not positive", reader->line);
     item.pinned = offset.length > 0;
     if (item.pinned)
-        item.pin = number(r, offset, "the offset");
+        item.pin = number(reader, offset, "the offset");
     if (item.pin < 0 || item.pin % item.align)
-        MALFORMED(r, offset.text, "line %d: the offset is no multiple of the alignment", r->line);
-    read_span(r, row, &item);
-    VEC_PUSH(r->a, &r->csv->item, item);
-    if (r->at[COL_HINT] >= 0) {
-        const int64_t h = hint.length ? number(r, hint, "the hint") : INT64_MAX;
-        VEC_PUSH(r->a, &r->csv->hint, h < 0 ? INT64_MAX : h);
+        MALFORMED(reader, offset.text, "line %d: the offset is no multiple of the alignment",
+                  reader->line);
+    read_span(reader, row, &item);
+    VEC_PUSH(reader->a, &reader->csv->item, item);
+    if (reader->at[COL_HINT] >= 0) {
+        const int64_t h = hint.length ? number(reader, hint, "the hint") : INT64_MAX;
+        VEC_PUSH(reader->a, &reader->csv->hint, h < 0 ? INT64_MAX : h);
     }
 }
 
-static void read_rows(Reader *r, const char *from)
+static void read_rows(Reader *reader, const char *from)
 {
     CsvField line;
-    while (next_line(r, &from, &line)) {
-        const size_t first = r->csv->field.n;
-        const int n = split(r, line);
-        if (n != r->csv->columns)
-            MALFORMED(r, line.text, "line %d has %d fields, the header %d", r->line, n,
-                      r->csv->columns);
-        if (r->csv->item.n == INT_MAX / 8)
-            MALFORMED(r, line.text, "line %d: too many items", r->line);
-        read_row(r, r->csv->field.at + first);
+    while (next_line(reader, &from, &line)) {
+        const size_t first = reader->csv->field.n;
+        const int n = split(reader, line);
+        if (n != reader->csv->columns)
+            MALFORMED(reader, line.text, "line %d has %d fields, the header %d", reader->line, n,
+                      reader->csv->columns);
+        if (reader->csv->item.n == INT_MAX / 8)
+            MALFORMED(reader, line.text, "line %d: too many items", reader->line);
+        read_row(reader, reader->csv->field.at + first);
     }
 }
 
@@ -289,7 +297,8 @@ static void read_rows(Reader *r, const char *from)
 
 static int by_value(const void *a, const void *b)
 {
-    const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    const int64_t x = *(const int64_t *)a;
+    const int64_t y = *(const int64_t *)b;
     return x < y ? -1 : x > y;
 }
 
@@ -299,84 +308,86 @@ typedef struct Clock {
     size_t n;
 } Clock;
 
-static int32_t step_at(const Clock *c, int64_t time)
+static int32_t step_at(const Clock *clock, int64_t time)
 {
-    if (!c->rank)
-        return (int32_t)(time - c->base);
-    const int64_t *at = bsearch(&time, c->rank, c->n, sizeof time, by_value);
-    return (int32_t)(at - c->rank);
+    if (!clock->rank)
+        return (int32_t)(time - clock->base);
+    const int64_t *at = bsearch(&time, clock->rank, clock->n, sizeof time, by_value);
+    return (int32_t)(at - clock->rank);
 }
 
-static Clock set_clock(Reader *r)
+static Clock set_clock(Reader *reader)
 {
-    Clock c = { .rank = NEW_ARRAY(r->a, int64_t, 2 * (r->span.n + r->gap.n) + 1) };
-    for (size_t k = 0; k < r->span.n; k++) {
-        c.rank[c.n++] = r->span.at[k].begin;
-        c.rank[c.n++] = r->span.at[k].end;
+    Clock clock = { .rank =
+                        NEW_ARRAY(reader->a, int64_t, 2 * (reader->span.n + reader->gap.n) + 1) };
+    for (size_t k = 0; k < reader->span.n; k++) {
+        clock.rank[clock.n++] = reader->span.at[k].begin;
+        clock.rank[clock.n++] = reader->span.at[k].end;
     }
-    for (size_t k = 0; k < r->gap.n; k++) {
-        c.rank[c.n++] = r->gap.at[k].begin;
-        c.rank[c.n++] = r->gap.at[k].end;
+    for (size_t k = 0; k < reader->gap.n; k++) {
+        clock.rank[clock.n++] = reader->gap.at[k].begin;
+        clock.rank[clock.n++] = reader->gap.at[k].end;
     }
-    if (c.n == 0)
-        return c;
-    qsort(c.rank, c.n, sizeof *c.rank, by_value);
-    c.base = c.rank[0];
+    if (clock.n == 0)
+        return clock;
+    qsort(clock.rank, clock.n, sizeof *clock.rank, by_value);
+    clock.base = clock.rank[0];
     int64_t range;
-    if (!__builtin_sub_overflow(c.rank[c.n - 1], c.base, &range) && range < INT32_MAX)
-        c.rank = NULL;
+    if (!__builtin_sub_overflow(clock.rank[clock.n - 1], clock.base, &range) && range < INT32_MAX)
+        clock.rank = NULL;
     size_t kept = 0;
-    for (size_t k = 0; c.rank && k < c.n; k++)
-        if (kept == 0 || c.rank[k] != c.rank[kept - 1])
-            c.rank[kept++] = c.rank[k];
-    c.n = kept;
-    return c;
+    for (size_t k = 0; clock.rank && k < clock.n; k++)
+        if (kept == 0 || clock.rank[k] != clock.rank[kept - 1])
+            clock.rank[kept++] = clock.rank[k];
+    clock.n = kept;
+    return clock;
 }
 
 /* Whole between the gaps; in a gap, its window if it has one. */
-static void set_parts(Reader *r, PlaceItem *item, const Span *span, const Clock *c)
+static void set_parts(Reader *reader, PlaceItem *item, const Span *span, const Clock *clock)
 {
-    const Gap *gap = r->gap.at + span->first_gap;
-    PlacePart *part = NEW_ARRAY(r->a, PlacePart, 2 * span->gaps + 1);
+    const Gap *gap = reader->gap.at + span->first_gap;
+    PlacePart *part = NEW_ARRAY(reader->a, PlacePart, 2 * span->gaps + 1);
     int n = 0;
     int64_t now = span->begin;
     for (size_t k = 0; k < span->gaps; k++) {
-        const int64_t begin = i64_max(gap[k].begin, now), end = i64_min(gap[k].end, span->end);
+        const int64_t begin = i64_max(gap[k].begin, now);
+        const int64_t end = i64_min(gap[k].end, span->end);
         if (begin >= end)
             continue;
         if (now < begin)
-            part[n++] = (PlacePart){ 0, item->size, step_at(c, now), step_at(c, begin) };
+            part[n++] = (PlacePart){ 0, item->size, step_at(clock, now), step_at(clock, begin) };
         if (gap[k].low < gap[k].high)
-            part[n++] = (PlacePart){ gap[k].low, gap[k].high - gap[k].low, step_at(c, begin),
-                                     step_at(c, end) };
+            part[n++] = (PlacePart){ gap[k].low, gap[k].high - gap[k].low, step_at(clock, begin),
+                                     step_at(clock, end) };
         now = end;
     }
     if (now < span->end)
-        part[n++] = (PlacePart){ 0, item->size, step_at(c, now), step_at(c, span->end) };
+        part[n++] = (PlacePart){ 0, item->size, step_at(clock, now), step_at(clock, span->end) };
     item->part = part;
     item->parts = n;
     if (n == 0)
         item->end = item->begin;
 }
 
-PlaceCsv *place_csv_read(Arena *a, const char *path, const char *text, size_t length)
+PlaceCsv *place_csv_read(Arena *arena, const char *path, const char *text, size_t length)
 {
-    Reader r = {
-        .a = a, .path = path, .text = text, .end = text + length, .csv = NEW(a, PlaceCsv)
+    Reader reader = {
+        .a = arena, .path = path, .text = text, .end = text + length, .csv = NEW(arena, PlaceCsv)
     };
     const char *from = text;
-    read_header(&r, &from);
-    read_rows(&r, from);
-    const Clock c = set_clock(&r);
-    for (size_t k = 0; k < r.csv->item.n; k++) {
-        PlaceItem *item = &r.csv->item.at[k];
-        const Span *span = &r.span.at[k];
-        item->begin = step_at(&c, span->begin);
-        item->end = step_at(&c, span->end);
+    read_header(&reader, &from);
+    read_rows(&reader, from);
+    const Clock clock = set_clock(&reader);
+    for (size_t k = 0; k < reader.csv->item.n; k++) {
+        PlaceItem *item = &reader.csv->item.at[k];
+        const Span *span = &reader.span.at[k];
+        item->begin = step_at(&clock, span->begin);
+        item->end = step_at(&clock, span->end);
         if (span->gaps)
-            set_parts(&r, item, span, &c);
+            set_parts(&reader, item, span, &clock);
     }
-    return r.csv;
+    return reader.csv;
 }
 
 static void put_text(Sink out, const char *text)

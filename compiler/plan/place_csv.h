@@ -28,7 +28,7 @@ typedef struct PlaceCsv {
 
 /* The text must outlive the result. What is malformed ends in fail_at() with status 65; `path` is
  * for messages. */
-PlaceCsv *place_csv_read(Arena *a, const char *path, const char *text, size_t length);
+PlaceCsv *place_csv_read(Arena *arena, const char *path, const char *text, size_t length);
 /* The same rows with their offsets. */
 void place_csv_write(const PlaceCsv *csv, const int64_t *offset, Sink out);
 

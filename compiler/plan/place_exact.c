@@ -47,64 +47,65 @@ static const Schedule WIDE_ROUNDS = { WIDE, SKY_RULES, 1500, 9, 8 };
 /* Item i, whose sections all have floor y: does it rest at y in some placement that we look for?
  * Equal items go in order of their number, and so do items of one lifetime that lie directly on
  * each other. */
-static bool rests_at(const Sky *q, int i, int64_t y)
+static bool rests_at(const Sky *sky, int i, int64_t y)
 {
-    if (q->twin[i] >= 0 && !q->placed[q->twin[i]])
+    if (sky->twin[i] >= 0 && !sky->placed[sky->twin[i]])
         return false;
-    const int s = q->first[i], below = (int)q->top_item[s];
-    if (!q->p->mixed && below > i && q->group[below] == q->group[i] && q->top[s] == y)
+    const int s = sky->first[i];
+    const int below = (int)sky->top_item[s];
+    if (!sky->p->mixed && below > i && sky->group[below] == sky->group[i] && sky->top[s] == y)
         return false;
     if (y == 0)
         return true;
-    for (int t = s; t < q->last[i]; t++)
-        if (place_up(q->top[t], q->p->align[i]) == y)
+    for (int t = s; t < sky->last[i]; t++)
+        if (place_up(sky->top[t], sky->p->align[i]) == y)
             return true;
     return false;
 }
 
-static bool may_rest(Sky *q, int i, int64_t y)
+static bool may_rest(Sky *sky, int i, int64_t y)
 {
-    if (q->seen[i] == q->stamp)
-        return q->rests[i];
-    q->seen[i] = q->stamp;
-    q->rests[i] = rests_at(q, i, y);
-    return q->rests[i];
+    if (sky->seen[i] == sky->stamp)
+        return sky->rests[i];
+    sky->seen[i] = sky->stamp;
+    sky->rests[i] = rests_at(sky, i, y);
+    return sky->rests[i];
 }
 
 /* The part of time spanned by the open items of s that lie on its floor. */
-static void reach(const Sky *q, int s, int *from, int *to)
+static void reach(const Sky *sky, int s, int *from, int *to)
 {
     *from = s;
     *to = s + 1;
-    for (int k = 0; k < q->open_count[s]; k++) {
-        const int i = q->open[s][k];
-        if (q->earliest[i] > q->floor[s])
+    for (int k = 0; k < sky->open_count[s]; k++) {
+        const int i = sky->open[s][k];
+        if (sky->earliest[i] > sky->floor[s])
             continue;
-        if (q->first[i] < *from)
-            *from = q->first[i];
-        if (q->last[i] > *to)
-            *to = q->last[i];
+        if (sky->first[i] < *from)
+            *from = sky->first[i];
+        if (sky->last[i] > *to)
+            *to = sky->last[i];
     }
 }
 
 /* If nothing covers (s, y), the lowest item of s lies at its own earliest above y, or rests on an
  * open item of another section: the least of these is the next floor. */
-static int64_t floor_above_hole(const Sky *q, int s, int64_t y)
+static int64_t floor_above_hole(const Sky *sky, int s, int64_t y)
 {
     int64_t best = INT64_MAX;
-    for (int k = 0; k < q->open_count[s]; k++) {
-        const int64_t e = q->earliest[q->open[s][k]];
+    for (int k = 0; k < sky->open_count[s]; k++) {
+        const int64_t e = sky->earliest[sky->open[s][k]];
         if (e > y)
             best = i64_min(best, e);
     }
     int from, to;
-    reach(q, s, &from, &to);
+    reach(sky, s, &from, &to);
     for (int t = from; t < to; t++) {
-        for (int k = 0; t != s && k < q->open_count[t]; k++) {
-            const int j = q->open[t][k];
-            if (q->first[j] <= s && s < q->last[j])
+        for (int k = 0; t != s && k < sky->open_count[t]; k++) {
+            const int j = sky->open[t][k];
+            if (sky->first[j] <= s && s < sky->last[j])
                 continue;
-            best = i64_min(best, q->earliest[j] + q->p->size[j]);
+            best = i64_min(best, sky->earliest[j] + sky->p->size[j]);
         }
     }
     return best;
@@ -113,39 +114,43 @@ static int64_t floor_above_hole(const Sky *q, int s, int64_t y)
 /* ---- the choice of the point ---- */
 
 /* The score of section s; counting stops once it cannot be below `best`. */
-static int64_t score(Sky *q, int s, int64_t best)
+static int64_t score(Sky *sky, int s, int64_t best)
 {
-    const int64_t y = q->floor[s], slack = q->capacity - y - q->rest[s];
-    const int64_t weight = q->weighted ? q->weight[s] : 1;
-    const int64_t factor =
-        q->bias ? ((q->capacity / q->bias + slack) >> q->shift) * q->scale : (int64_t)1 << 20;
-    int64_t answers = slack > 0, v = answers * factor / weight;
-    const int64_t *earliest = q->earliest;
-    const int32_t *open = q->open[s], *end = open + q->open_count[s];
+    const int64_t y = sky->floor[s];
+    const int64_t slack = sky->capacity - y - sky->rest[s];
+    const int64_t weight = sky->weighted ? sky->weight[s] : 1;
+    const int64_t factor = sky->bias
+                               ? ((sky->capacity / sky->bias + slack) >> sky->shift) * sky->scale
+                               : (int64_t)1 << 20;
+    int64_t answers = slack > 0;
+    int64_t v = answers * factor / weight;
+    const int64_t *earliest = sky->earliest;
+    const int32_t *open = sky->open[s];
+    const int32_t *end = open + sky->open_count[s];
     for (; open < end && v < best; open++)
-        if (earliest[*open] == y && may_rest(q, *open, y))
+        if (earliest[*open] == y && may_rest(sky, *open, y))
             v = ++answers * factor / weight;
     return v;
 }
 
 /* Only sections of lowest runs are asked: all that can lie on their floor lies within the run. */
-static int pick_section(Sky *q, int a, int b)
+static int pick_section(Sky *sky, int a, int b)
 {
     int best = -1;
     int64_t best_score = INT64_MAX;
-    q->stamp++;
+    sky->stamp++;
     for (int s = a, e; s < b; s = e) {
         e = s + 1;
-        if (q->open_count[s] == 0)
+        if (sky->open_count[s] == 0)
             continue;
-        while (e < b && q->open_count[e] && q->floor[e] == q->floor[s])
+        while (e < b && sky->open_count[e] && sky->floor[e] == sky->floor[s])
             e++;
-        if (s > a && q->open_count[s - 1] && q->floor[s - 1] < q->floor[s])
+        if (s > a && sky->open_count[s - 1] && sky->floor[s - 1] < sky->floor[s])
             continue;
-        if (e < b && q->open_count[e] && q->floor[e] < q->floor[s])
+        if (e < b && sky->open_count[e] && sky->floor[e] < sky->floor[s])
             continue;
         for (int t = s; t < e; t++) {
-            const int64_t v = score(q, t, best_score);
+            const int64_t v = score(sky, t, best_score);
             if (v >= best_score)
                 continue;
             best_score = v;
@@ -157,20 +162,21 @@ static int pick_section(Sky *q, int a, int b)
 
 /* All that the search below [a, b) depends on: a state that failed once fails again, on any path
  * and in any round of the same capacity. */
-static uint64_t state_key(const Sky *q, int a, int b)
+static uint64_t state_key(const Sky *sky, int a, int b)
 {
     uint64_t key =
-        sky_mix(((uint64_t)a << 32 | (uint32_t)b) + (uint64_t)q->capacity * 0xd6e8feb86659fd93u);
+        sky_mix(((uint64_t)a << 32 | (uint32_t)b) + (uint64_t)sky->capacity * 0xd6e8feb86659fd93u);
     for (int s = a; s < b; s++) {
-        int64_t under = q->top_item[s];
-        if (under >= 0 && (q->top[s] != q->floor[s] || !q->group_left[q->group[under]]))
+        int64_t under = sky->top_item[s];
+        if (under >= 0 && (sky->top[s] != sky->floor[s] || !sky->group_left[sky->group[under]]))
             under = -1;
-        key += sky_mix(sky_mix(sky_mix((uint64_t)q->floor[s] + (uint64_t)s * 0x9e3779b97f4a7c15u) +
-                               (uint64_t)q->top[s]) +
-                       (uint64_t)under);
-        for (int k = q->birth[s]; k < q->birth[s + 1]; k++)
-            if (!q->placed[q->born[k]])
-                key ^= q->item_key[q->born[k]];
+        key +=
+            sky_mix(sky_mix(sky_mix((uint64_t)sky->floor[s] + (uint64_t)s * 0x9e3779b97f4a7c15u) +
+                            (uint64_t)sky->top[s]) +
+                    (uint64_t)under);
+        for (int k = sky->birth[s]; k < sky->birth[s + 1]; k++)
+            if (!sky->placed[sky->born[k]])
+                key ^= sky->item_key[sky->born[k]];
     }
     return key | 1;
 }
@@ -179,109 +185,113 @@ static uint64_t state_key(const Sky *q, int a, int b)
 
 typedef enum Step { DESCEND, NEXT, STOP } Step;
 
-static void list_answers(Sky *q, SkyFrame *f)
+static void list_answers(Sky *sky, SkyFrame *frame)
 {
-    f->first = f->next = q->answer.n;
-    for (int k = 0; k < q->open_count[f->section]; k++) {
-        const int i = q->open[f->section][k];
-        if (q->earliest[i] != f->y || !may_rest(q, i, f->y))
+    frame->first = frame->next = sky->answer.n;
+    for (int k = 0; k < sky->open_count[frame->section]; k++) {
+        const int i = sky->open[frame->section][k];
+        if (sky->earliest[i] != frame->y || !may_rest(sky, i, frame->y))
             continue;
-        VEC_PUSH(q->arena, &q->answer, i);
-        size_t at = q->answer.n - 1;
-        for (; at > f->first && q->rank[q->answer.at[at - 1]] > q->rank[i]; at--)
-            q->answer.at[at] = q->answer.at[at - 1];
-        q->answer.at[at] = i;
+        VEC_PUSH(sky->arena, &sky->answer, i);
+        size_t at = sky->answer.n - 1;
+        for (; at > frame->first && sky->rank[sky->answer.at[at - 1]] > sky->rank[i]; at--)
+            sky->answer.at[at] = sky->answer.at[at - 1];
+        sky->answer.at[at] = i;
     }
-    f->end = q->answer.n;
-    f->hole = f->y + q->rest[f->section] < q->capacity;
+    frame->end = sky->answer.n;
+    frame->hole = frame->y + sky->rest[frame->section] < sky->capacity;
 }
 
 /* Opens a node on sections [a, b), within its owner's range up to `limit`. */
-static Step open_node(Sky *q, int a, int b, int limit)
+static Step open_node(Sky *sky, int a, int b, int limit)
 {
-    if (q->nodes >= q->node_limit)
+    if (sky->nodes >= sky->node_limit)
         return STOP;
-    q->nodes++;
-    SkyFrame f = { .a = a, .b = b, .limit = limit, .mark = q->trail.n, .key = state_key(q, a, b) };
-    if (q->table[f.key >> (64 - q->table_bits)] == f.key)
+    sky->nodes++;
+    SkyFrame f = {
+        .a = a, .b = b, .limit = limit, .mark = sky->trail.n, .key = state_key(sky, a, b)
+    };
+    if (sky->table[f.key >> (64 - sky->table_bits)] == f.key)
         return NEXT;
-    f.section = pick_section(q, a, b);
-    f.y = q->floor[f.section];
-    list_answers(q, &f);
-    VEC_PUSH(q->arena, &q->frame, f);
+    f.section = pick_section(sky, a, b);
+    f.y = sky->floor[f.section];
+    list_answers(sky, &f);
+    VEC_PUSH(sky->arena, &sky->frame, f);
     return NEXT;
 }
 
-static bool leave_hole(Sky *q, SkyFrame *f)
+static bool leave_hole(Sky *sky, SkyFrame *frame)
 {
-    f->hole = false;
-    const int64_t up = floor_above_hole(q, f->section, f->y);
-    if (up == INT64_MAX || up + q->rest[f->section] > q->capacity)
+    frame->hole = false;
+    const int64_t up = floor_above_hole(sky, frame->section, frame->y);
+    if (up == INT64_MAX || up + sky->rest[frame->section] > sky->capacity)
         return false;
-    sky_set_floor(q, f->section, up);
-    return sky_propagate(q);
+    sky_set_floor(sky, frame->section, up);
+    return sky_propagate(sky);
 }
 
 /* Tries the next answer of the top node; a node without any fails, and with it the answer above it.
  */
-static Step next_answer(Sky *q, SkyFrame *f)
+static Step next_answer(Sky *sky, SkyFrame *f)
 {
-    sky_undo(q, f->mark);
+    sky_undo(sky, f->mark);
     while (f->next < f->end) {
-        sky_put(q, q->answer.at[f->next++], f->y);
-        if (sky_propagate(q))
+        sky_put(sky, sky->answer.at[f->next++], f->y);
+        if (sky_propagate(sky))
             return DESCEND;
-        sky_undo(q, f->mark);
+        sky_undo(sky, f->mark);
     }
     if (f->hole) {
-        if (leave_hole(q, f))
+        if (leave_hole(sky, f))
             return DESCEND;
-        sky_undo(q, f->mark);
+        sky_undo(sky, f->mark);
     }
-    q->table[f->key >> (64 - q->table_bits)] = f->key;
-    q->answer.n = f->first;
-    q->frame.n--;
+    sky->table[f->key >> (64 - sky->table_bits)] = f->key;
+    sky->answer.n = f->first;
+    sky->frame.n--;
     return NEXT;
 }
 
 /* The next part of [*from, limit) that has open items; false if there is none. */
-static bool next_part(const Sky *q, int *from, int *to, int limit)
+static bool next_part(const Sky *sky, int *from, int *to, int limit)
 {
     int s = *from;
-    while (s < limit && q->open_count[s] == 0)
+    while (s < limit && sky->open_count[s] == 0)
         s++;
     if (s == limit)
         return false;
     *from = s++;
-    while (s < limit && q->crossing[s] > 0)
+    while (s < limit && sky->crossing[s] > 0)
         s++;
     *to = s;
     return true;
 }
 
 /* Solves [from, limit) and, part by part, what its owners still have to solve. */
-static Verdict search(Sky *q)
+static Verdict search(Sky *sky)
 {
-    int from = 0, to, limit = q->sections;
+    int from = 0;
+    int to;
+    int limit = sky->sections;
     for (Step step = DESCEND;;) {
         if (step == STOP)
             return UNDECIDED;
-        SkyFrame *f = q->frame.n ? &q->frame.at[q->frame.n - 1] : NULL;
+        SkyFrame *f = sky->frame.n ? &sky->frame.at[sky->frame.n - 1] : NULL;
         if (step == NEXT) {
             if (!f)
                 return IMPOSSIBLE;
-            step = next_answer(q, f);
+            step = next_answer(sky, f);
             from = f->a;
             limit = f->b;
-        } else if (next_part(q, &from, &to, limit)) {
-            step = open_node(q, from, to, limit);
+        } else if (next_part(sky, &from, &to, limit)) {
+            step = open_node(sky, from, to, limit);
         } else if (!f) {
             return FOUND;
         } else {
             from = f->b;
             limit = f->limit;
-            q->answer.n = f->first;
-            q->frame.n--;
+            sky->answer.n = f->first;
+            sky->frame.n--;
         }
     }
 }
@@ -295,7 +305,8 @@ typedef struct Ranked {
 
 static int by_key(const void *a, const void *b)
 {
-    const Ranked *x = a, *y = b;
+    const Ranked *x = a;
+    const Ranked *y = b;
     if (x->key != y->key)
         return x->key > y->key ? -1 : 1;
     return x->item < y->item ? -1 : x->item > y->item;
@@ -309,69 +320,72 @@ static int bits_above(uint64_t x, int bits)
     return shift;
 }
 
-static uint64_t order_key(const Sky *q, int i, int order, int shift)
+static uint64_t order_key(const Sky *sky, int i, int order, int shift)
 {
-    const uint64_t duration = (uint64_t)((int64_t)q->p->end[i] - q->p->begin[i]);
+    const uint64_t duration = (uint64_t)((int64_t)sky->p->end[i] - sky->p->begin[i]);
     if (order == BY_SPAN)
-        return (uint64_t)(q->last[i] - q->first[i]);
+        return (uint64_t)(sky->last[i] - sky->first[i]);
     if (order == BY_DURATION)
         return duration;
-    return duration * ((uint64_t)q->p->size[i] >> shift);
+    return duration * ((uint64_t)sky->p->size[i] >> shift);
 }
 
 /* From the second cycle on, keys vary by a tenth either way. */
-static void rank_items(Sky *q, int order, bool vary, uint64_t *state)
+static void rank_items(Sky *sky, int order, bool vary, uint64_t *state)
 {
-    const ArenaMark mark = arena_mark(q->arena);
-    Ranked *r = NEW_ARRAY(q->arena, Ranked, q->n);
+    const ArenaMark mark = arena_mark(sky->arena);
+    Ranked *ranked = NEW_ARRAY(sky->arena, Ranked, sky->n);
     int64_t largest = 0;
-    for (int i = 0; i < q->n; i++)
-        largest = i64_max(largest, q->p->size[i]);
+    for (int i = 0; i < sky->n; i++)
+        largest = i64_max(largest, sky->p->size[i]);
     const int shift = bits_above((uint64_t)largest, 20);
-    for (int i = 0; i < q->n; i++) {
-        const uint64_t key = order_key(q, i, order, shift), x = place_random(state) >> 32;
-        r[i] = (Ranked){ vary ? key * (231 + x % 51) : key, i };
+    for (int i = 0; i < sky->n; i++) {
+        const uint64_t key = order_key(sky, i, order, shift);
+        const uint64_t x = place_random(state) >> 32;
+        ranked[i] = (Ranked){ vary ? key * (231 + x % 51) : key, i };
     }
-    if (q->n)
-        qsort(r, (size_t)q->n, sizeof *r, by_key);
-    for (int i = 0; i < q->n; i++)
-        q->rank[r[i].item] = i;
-    arena_release(q->arena, mark);
+    if (sky->n)
+        qsort(ranked, (size_t)sky->n, sizeof *ranked, by_key);
+    for (int i = 0; i < sky->n; i++)
+        sky->rank[ranked[i].item] = i;
+    arena_release(sky->arena, mark);
 }
 
-static void begin(Sky *q, int64_t capacity)
+static void begin(Sky *sky, int64_t capacity)
 {
-    q->capacity = capacity;
-    q->scale = capacity < 1 << 24 ? (1 << 24) / (capacity + 1) + 1 : 1;
-    q->shift = bits_above((uint64_t)capacity, 36);
-    for (int k = 0; k < SKY_RULES * q->sections; k++)
-        q->weights[k] = 1;
+    sky->capacity = capacity;
+    sky->scale = capacity < 1 << 24 ? (1 << 24) / (capacity + 1) + 1 : 1;
+    sky->shift = bits_above((uint64_t)capacity, 36);
+    for (int k = 0; k < SKY_RULES * sky->sections; k++)
+        sky->weights[k] = 1;
 }
 
-Verdict place_exact(Sky *q, int64_t capacity, bool wide, uint64_t budget, int64_t *offset,
+Verdict place_exact(Sky *sky, int64_t capacity, bool wide, uint64_t budget, int64_t *offset,
                     uint64_t *spent)
 {
     const Schedule *plan = wide ? &WIDE_ROUNDS : &NARROW_ROUNDS;
-    uint64_t state = PLACE_SEED, used = 0, limit = plan->first;
+    uint64_t state = PLACE_SEED;
+    uint64_t used = 0;
+    uint64_t limit = plan->first;
     Verdict verdict = UNDECIDED;
-    begin(q, capacity);
+    begin(sky, capacity);
     for (int round = 0; verdict == UNDECIDED && used < budget; round++) {
         const int k = round % plan->rules;
         if (k == 0 && round)
             limit = limit * plan->grow / plan->shrink;
-        q->bias = plan->rule[k].bias;
-        q->weighted = plan->rule[k].weighted;
-        q->weight = q->weights + (size_t)k * (size_t)q->sections;
-        rank_items(q, plan->rule[k].order, round >= plan->rules, &state);
-        q->nodes = 0;
-        q->node_limit = limit < budget - used ? limit : budget - used;
-        sky_mark_all(q);
-        verdict = sky_propagate(q) ? search(q) : IMPOSSIBLE;
-        used += q->nodes;
-        q->frame.n = q->answer.n = 0;
+        sky->bias = plan->rule[k].bias;
+        sky->weighted = plan->rule[k].weighted;
+        sky->weight = sky->weights + (size_t)k * (size_t)sky->sections;
+        rank_items(sky, plan->rule[k].order, round >= plan->rules, &state);
+        sky->nodes = 0;
+        sky->node_limit = limit < budget - used ? limit : budget - used;
+        sky_mark_all(sky);
+        verdict = sky_propagate(sky) ? search(sky) : IMPOSSIBLE;
+        used += sky->nodes;
+        sky->frame.n = sky->answer.n = 0;
         if (verdict == FOUND)
-            memcpy(offset, q->offset, sizeof *offset * (size_t)q->n);
-        sky_undo(q, 0);
+            memcpy(offset, sky->offset, sizeof *offset * (size_t)sky->n);
+        sky_undo(sky, 0);
     }
     *spent += used + 1;
     return verdict;

@@ -70,39 +70,39 @@ static inline uint64_t place_random(uint64_t *state)
 static const uint64_t PLACE_SEED = 88172645463325252u;
 
 /* place_problem.c: the caller's items in units, with their arcs; pairs: most that are listed. */
-Problem *place_problem(Arena *a, const PlaceItem *item, int n, const PlaceArc *override,
+Problem *place_problem(Arena *arena, const PlaceItem *item, int n, const PlaceArc *override,
                        int n_override, size_t pairs);
-int64_t place_height(const Problem *p, const int64_t *offset);
+int64_t place_height(const Problem *problem, const int64_t *offset);
 
 /* place_arcs.c: fills the pairs that exclude each other; n_item: the caller's number of items. */
-void place_arcs(Arena *a, Problem *p, const PlaceArc *override, int n_override, int n_item,
-                size_t pairs);
+void place_arcs(Arena *arena, Problem *problem, const PlaceArc *override, int n_override,
+                int n_item, size_t pairs);
 
 /* place_bound.c: a height below which nothing fits; fills the lists of jobs. */
-int64_t place_bound(Arena *a, Problem *p);
+int64_t place_bound(Arena *arena, Problem *problem);
 
 /* place_order.c: first fit in a few orders, then order moves while the height is above `goal`.
  * hint: the caller's offsets or NULL. Returns the height. */
-int64_t place_by_order(Arena *a, const Problem *p, const int64_t *hint, int64_t goal,
+int64_t place_by_order(Arena *arena, const Problem *problem, const int64_t *hint, int64_t goal,
                        uint32_t moves, int64_t *offset);
 
 /* place_many.c: for problems with too many pairs. From the last step to the first, or from the
  * first on; the height. */
-int64_t place_many(Arena *a, const Problem *p, bool backward, int64_t *offset);
+int64_t place_many(Arena *arena, const Problem *problem, bool backward, int64_t *offset);
 /* Do pinned items exclude each other there? */
-bool place_pins_meet(Arena *a, const Problem *p);
+bool place_pins_meet(Arena *arena, const Problem *problem);
 
 /* The two exact searches: is there a placement within `capacity` units? IMPOSSIBLE is a proof,
  * UNDECIDED says that the budget is spent. Offsets are written when found; *spent grows by what was
  * used, at least 1. */
 typedef struct Sky Sky;
-Sky *place_sky_new(Arena *a, const Problem *p, uint64_t budget);
-Verdict place_exact(Sky *q, int64_t capacity, bool wide, uint64_t budget, int64_t *offset,
+Sky *place_sky_new(Arena *arena, const Problem *problem, uint64_t budget);
+Verdict place_exact(Sky *sky, int64_t capacity, bool wide, uint64_t budget, int64_t *offset,
                     uint64_t *spent);
 
 typedef struct PairSearch PairSearch;
-PairSearch *place_pairs_new(Arena *a, const Problem *p);
-Verdict place_pairs(PairSearch *q, int64_t capacity, uint64_t budget, int64_t *offset,
+PairSearch *place_pairs_new(Arena *arena, const Problem *problem);
+Verdict place_pairs(PairSearch *search, int64_t capacity, uint64_t budget, int64_t *offset,
                     uint64_t *spent);
 
 #endif

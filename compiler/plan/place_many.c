@@ -36,135 +36,136 @@ typedef struct Many {
 
 /* ---- pieces ---- */
 
-static void add_piece(Many *m, int32_t item, int64_t low, int64_t high)
+static void add_piece(Many *many, int32_t item, int64_t low, int64_t high)
 {
-    int32_t k = m->spare;
+    int32_t k = many->spare;
     if (k >= 0) {
-        m->spare = m->piece.at[k].next;
+        many->spare = many->piece.at[k].next;
     } else {
-        k = (int32_t)m->piece.n;
-        VEC_PUSH(m->a, &m->piece, ((Piece){ 0 }));
+        k = (int32_t)many->piece.n;
+        VEC_PUSH(many->a, &many->piece, ((Piece){ 0 }));
     }
-    m->piece.at[k] = (Piece){ low, high, m->first[item] };
-    m->first[item] = k;
+    many->piece.at[k] = (Piece){ low, high, many->first[item] };
+    many->first[item] = k;
 }
 
-static void free_pieces(Many *m, int32_t item)
+static void free_pieces(Many *many, int32_t item)
 {
-    for (int32_t k = m->first[item]; k >= 0; k = m->piece.at[k].next)
-        room_free(m->room, m->piece.at[k].low, m->piece.at[k].high);
+    for (int32_t k = many->first[item]; k >= 0; k = many->piece.at[k].next)
+        room_free(many->room, many->piece.at[k].low, many->piece.at[k].high);
 }
 
-static void forget_pieces(Many *m, int32_t item)
+static void forget_pieces(Many *many, int32_t item)
 {
-    for (int32_t k = m->first[item], next; k >= 0; k = next) {
-        next = m->piece.at[k].next;
-        m->piece.at[k].next = m->spare;
-        m->spare = k;
+    for (int32_t k = many->first[item], next; k >= 0; k = next) {
+        next = many->piece.at[k].next;
+        many->piece.at[k].next = many->spare;
+        many->spare = k;
     }
-    m->first[item] = -1;
+    many->first[item] = -1;
 }
 
 /* What is free of a range becomes the item's. */
-static void take_free(Many *m, int32_t item, int64_t low, int64_t high)
+static void take_free(Many *many, int32_t item, int64_t low, int64_t high)
 {
     int64_t from, to;
-    while (room_next(m->room, low, high, &from, &to)) {
-        room_take(m->room, from, to);
-        add_piece(m, item, from, to);
+    while (room_next(many->room, low, high, &from, &to)) {
+        room_take(many->room, from, to);
+        add_piece(many, item, from, to);
         low = to;
     }
 }
 
-static void take_pieces_again(Many *m, int32_t item)
+static void take_pieces_again(Many *many, int32_t item)
 {
-    const int32_t old = m->first[item];
-    m->first[item] = -1;
+    const int32_t old = many->first[item];
+    many->first[item] = -1;
     for (int32_t k = old, next; k >= 0; k = next) {
-        const Piece piece = m->piece.at[k];
+        const Piece piece = many->piece.at[k];
         next = piece.next;
-        m->piece.at[k].next = m->spare;
-        m->spare = k;
-        take_free(m, item, piece.low, piece.high);
+        many->piece.at[k].next = many->spare;
+        many->spare = k;
+        take_free(many, item, piece.low, piece.high);
     }
 }
 
 /* ---- one item ---- */
 
-static bool is_alive(const Many *m, int32_t item, int32_t now)
+static bool is_alive(const Many *many, int32_t item, int32_t now)
 {
-    return m->offset[item] >= 0 && m->first[item] >= 0 && m->end[item] > now;
+    return many->offset[item] >= 0 && many->first[item] >= 0 && many->end[item] > now;
 }
 
 /* Those that item i may overlap, and what it would meet there. False: too many. */
-static bool list_neighbours(Many *m, int32_t i)
+static bool list_neighbours(Many *many, int32_t i)
 {
-    const Problem *p = m->p;
-    m->partner.n = m->neighbour.n = 0;
-    m->seen[i] = i + 1;
-    for (size_t k = p->partners[i]; k < p->partners[i + 1]; k++) {
-        const int32_t j = p->partner[k].item;
-        m->seen[j] = i + 1;
-        if (is_alive(m, j, m->begin[i]))
-            VEC_PUSH(m->a, &m->partner, j);
+    const Problem *problem = many->p;
+    many->partner.n = many->neighbour.n = 0;
+    many->seen[i] = i + 1;
+    for (size_t k = problem->partners[i]; k < problem->partners[i + 1]; k++) {
+        const int32_t j = problem->partner[k].item;
+        many->seen[j] = i + 1;
+        if (is_alive(many, j, many->begin[i]))
+            VEC_PUSH(many->a, &many->partner, j);
     }
-    for (size_t n = 0; n < m->partner.n; n++) {
-        const int32_t j = m->partner.at[n];
-        for (size_t k = p->partners[j]; k < p->partners[j + 1]; k++) {
-            const int32_t other = p->partner[k].item;
-            if (m->neighbour.n + m->partner.n > MOST_NEIGHBOURS)
+    for (size_t n = 0; n < many->partner.n; n++) {
+        const int32_t j = many->partner.at[n];
+        for (size_t k = problem->partners[j]; k < problem->partners[j + 1]; k++) {
+            const int32_t other = problem->partner[k].item;
+            if (many->neighbour.n + many->partner.n > MOST_NEIGHBOURS)
                 return false;
-            if (m->seen[other] == i + 1 || m->offset[other] < 0 || m->end[other] <= m->begin[i])
+            if (many->seen[other] == i + 1 || many->offset[other] < 0 ||
+                many->end[other] <= many->begin[i])
                 continue;
-            m->seen[other] = i + 1;
-            VEC_PUSH(m->a, &m->neighbour, other);
+            many->seen[other] = i + 1;
+            VEC_PUSH(many->a, &many->neighbour, other);
         }
     }
     return true;
 }
 
 /* The lowest offset at or above y that the overrides of item i and its neighbours leave. */
-static int64_t raise(const Many *m, int32_t i, int64_t y)
+static int64_t raise(const Many *many, int32_t i, int64_t y)
 {
-    const Problem *p = m->p;
-    for (size_t k = p->partners[i]; k < p->partners[i + 1]; k++) {
-        const Partner *with = p->partner + k;
-        const int64_t at = m->offset[with->item];
+    const Problem *problem = many->p;
+    for (size_t k = problem->partners[i]; k < problem->partners[i + 1]; k++) {
+        const Partner *with = problem->partner + k;
+        const int64_t at = many->offset[with->item];
         for (int32_t e = with->first; at >= 0 && e < with->first + with->arcs; e++) {
-            const Arc *x = p->arc + e;
-            const int64_t lo = at + (x->i == i ? x->lo : -x->hi),
-                          hi = at + (x->i == i ? x->hi : -x->lo);
+            const Arc *x = problem->arc + e;
+            const int64_t lo = at + (x->i == i ? x->lo : -x->hi);
+            const int64_t hi = at + (x->i == i ? x->hi : -x->lo);
             if (lo < y && y < hi)
-                y = place_up(hi, p->align[i]);
+                y = place_up(hi, problem->align[i]);
         }
     }
-    for (size_t k = 0; k < m->neighbour.n; k++) {
-        const int32_t j = m->neighbour.at[k];
-        const int64_t end = m->offset[j] + p->size[j];
-        if (y < end && m->offset[j] < y + p->size[i])
-            y = place_up(end, p->align[i]);
+    for (size_t k = 0; k < many->neighbour.n; k++) {
+        const int32_t j = many->neighbour.at[k];
+        const int64_t end = many->offset[j] + problem->size[j];
+        if (y < end && many->offset[j] < y + problem->size[i])
+            y = place_up(end, problem->align[i]);
     }
     return y;
 }
 
-static void place_one(Many *m, int32_t i)
+static void place_one(Many *many, int32_t i)
 {
-    const Problem *p = m->p;
-    if (!list_neighbours(m, i))
-        m->partner.n = m->neighbour.n = 0;
-    for (size_t k = 0; k < m->partner.n; k++)
-        free_pieces(m, m->partner.at[k]);
-    int64_t y = room_find(m->room, p->size[i], p->align[i], 0);
-    for (int64_t up; (up = raise(m, i, y)) != y;)
-        y = room_find(m->room, p->size[i], p->align[i], up);
-    m->offset[i] = y;
-    for (size_t k = 0; k < m->partner.n; k++)
-        if (m->end[m->partner.at[k]] >= m->end[i])
-            take_pieces_again(m, m->partner.at[k]);
-    take_free(m, i, y, y + p->size[i]);
-    for (size_t k = 0; k < m->partner.n; k++)
-        if (m->end[m->partner.at[k]] < m->end[i])
-            take_pieces_again(m, m->partner.at[k]);
+    const Problem *problem = many->p;
+    if (!list_neighbours(many, i))
+        many->partner.n = many->neighbour.n = 0;
+    for (size_t k = 0; k < many->partner.n; k++)
+        free_pieces(many, many->partner.at[k]);
+    int64_t y = room_find(many->room, problem->size[i], problem->align[i], 0);
+    for (int64_t up; (up = raise(many, i, y)) != y;)
+        y = room_find(many->room, problem->size[i], problem->align[i], up);
+    many->offset[i] = y;
+    for (size_t k = 0; k < many->partner.n; k++)
+        if (many->end[many->partner.at[k]] >= many->end[i])
+            take_pieces_again(many, many->partner.at[k]);
+    take_free(many, i, y, y + problem->size[i]);
+    for (size_t k = 0; k < many->partner.n; k++)
+        if (many->end[many->partner.at[k]] < many->end[i])
+            take_pieces_again(many, many->partner.at[k]);
 }
 
 /* ---- all of them ---- */
@@ -176,7 +177,8 @@ typedef struct Ranked {
 
 static int by_time(const void *a, const void *b)
 {
-    const Ranked *x = a, *y = b;
+    const Ranked *x = a;
+    const Ranked *y = b;
     if (x->time != y->time)
         return x->time < y->time ? -1 : 1;
     if (x->size != y->size)
@@ -184,68 +186,71 @@ static int by_time(const void *a, const void *b)
     return x->item < y->item ? -1 : x->item > y->item;
 }
 
-static Ranked *rank(const Many *m, const int32_t *time)
+static Ranked *rank(const Many *many, const int32_t *time)
 {
-    const Problem *p = m->p;
-    Ranked *r = NEW_ARRAY(m->a, Ranked, p->n + 1);
-    for (int i = 0; i < p->n; i++)
-        r[i] = (Ranked){ time[i], i, p->size[i] };
-    qsort(r, (size_t)p->n, sizeof *r, by_time);
-    return r;
+    const Problem *problem = many->p;
+    Ranked *ranked = NEW_ARRAY(many->a, Ranked, problem->n + 1);
+    for (int i = 0; i < problem->n; i++)
+        ranked[i] = (Ranked){ time[i], i, problem->size[i] };
+    qsort(ranked, (size_t)problem->n, sizeof *ranked, by_time);
+    return ranked;
 }
 
 /* What is pinned keeps its place all the time. */
-static void take_pinned(Many *m)
+static void take_pinned(Many *many)
 {
-    const Problem *p = m->p;
+    const Problem *problem = many->p;
     int64_t from, to;
-    for (int i = 0; i < p->n; i++) {
-        if (p->pin[i] < 0)
+    for (int i = 0; i < problem->n; i++) {
+        if (problem->pin[i] < 0)
             continue;
-        m->offset[i] = p->pin[i];
-        while (room_next(m->room, p->pin[i], p->pin[i] + p->size[i], &from, &to))
-            room_take(m->room, from, to);
+        many->offset[i] = problem->pin[i];
+        while (
+            room_next(many->room, problem->pin[i], problem->pin[i] + problem->size[i], &from, &to))
+            room_take(many->room, from, to);
     }
 }
 
-static int64_t sweep(Many *m)
+static int64_t sweep(Many *many)
 {
-    const Problem *p = m->p;
-    const Ranked *birth = rank(m, m->begin), *death = rank(m, m->end);
-    for (int i = 0; i < p->n; i++)
-        m->offset[i] = m->first[i] = -1;
-    memset(m->seen, 0, sizeof *m->seen * (size_t)p->n);
-    take_pinned(m);
-    for (int k = 0, gone = 0; k < p->n; k++) {
+    const Problem *problem = many->p;
+    const Ranked *birth = rank(many, many->begin);
+    const Ranked *death = rank(many, many->end);
+    for (int i = 0; i < problem->n; i++)
+        many->offset[i] = many->first[i] = -1;
+    memset(many->seen, 0, sizeof *many->seen * (size_t)problem->n);
+    take_pinned(many);
+    for (int k = 0, gone = 0; k < problem->n; k++) {
         for (; death[gone].time <= birth[k].time; gone++) {
-            free_pieces(m, death[gone].item);
-            forget_pieces(m, death[gone].item);
+            free_pieces(many, death[gone].item);
+            forget_pieces(many, death[gone].item);
         }
-        if (p->pin[birth[k].item] < 0)
-            place_one(m, birth[k].item);
+        if (problem->pin[birth[k].item] < 0)
+            place_one(many, birth[k].item);
     }
-    return place_height(p, m->offset);
+    return place_height(problem, many->offset);
 }
 
-int64_t place_many(Arena *a, const Problem *p, bool backward, int64_t *offset)
+int64_t place_many(Arena *arena, const Problem *problem, bool backward, int64_t *offset)
 {
-    const ArenaMark mark = arena_mark(a);
-    int32_t *begin = NEW_ARRAY(a, int32_t, p->n + 1), *end = NEW_ARRAY(a, int32_t, p->n + 1);
-    for (int i = 0; i < p->n; i++) {
-        begin[i] = backward ? -p->end[i] : p->begin[i];
-        end[i] = backward ? -p->begin[i] : p->end[i];
+    const ArenaMark mark = arena_mark(arena);
+    int32_t *begin = NEW_ARRAY(arena, int32_t, problem->n + 1);
+    int32_t *end = NEW_ARRAY(arena, int32_t, problem->n + 1);
+    for (int i = 0; i < problem->n; i++) {
+        begin[i] = backward ? -problem->end[i] : problem->begin[i];
+        end[i] = backward ? -problem->begin[i] : problem->end[i];
     }
-    Many m = { .a = a,
-               .p = p,
-               .room = room_new(a),
-               .begin = begin,
-               .end = end,
-               .offset = offset,
-               .first = NEW_ARRAY(a, int32_t, p->n + 1),
-               .seen = NEW_ARRAY(a, int32_t, p->n + 1),
-               .spare = -1 };
-    const int64_t height = p->n ? sweep(&m) : 0;
-    arena_release(a, mark);
+    Many many = { .a = arena,
+                  .p = problem,
+                  .room = room_new(arena),
+                  .begin = begin,
+                  .end = end,
+                  .offset = offset,
+                  .first = NEW_ARRAY(arena, int32_t, problem->n + 1),
+                  .seen = NEW_ARRAY(arena, int32_t, problem->n + 1),
+                  .spare = -1 };
+    const int64_t height = problem->n ? sweep(&many) : 0;
+    arena_release(arena, mark);
     return height;
 }
 
@@ -259,7 +264,8 @@ typedef struct Window {
 
 static int by_coming(const void *a, const void *b)
 {
-    const Window *x = a, *y = b;
+    const Window *x = a;
+    const Window *y = b;
     if (x->time != y->time)
         return x->time < y->time ? -1 : 1;
     if (x->born != y->born)
@@ -267,29 +273,31 @@ static int by_coming(const void *a, const void *b)
     return x->item < y->item ? -1 : x->item > y->item;
 }
 
-bool place_pins_meet(Arena *a, const Problem *p)
+bool place_pins_meet(Arena *arena, const Problem *problem)
 {
-    const ArenaMark mark = arena_mark(a);
+    const ArenaMark mark = arena_mark(arena);
     VEC(Window) window = { 0 };
-    for (int i = 0; i < p->n; i++) {
-        const PlaceItem *it = p->item + p->from[i];
+    for (int i = 0; i < problem->n; i++) {
+        const PlaceItem *it = problem->item + problem->from[i];
         const PlacePart whole = { 0, it->size, it->begin, it->end };
-        for (int k = 0; p->pin[i] >= 0 && k < (it->parts ? it->parts : 1); k++) {
+        for (int k = 0; problem->pin[i] >= 0 && k < (it->parts ? it->parts : 1); k++) {
             const PlacePart w = it->parts ? it->part[k] : whole;
-            const int64_t low = it->pin + w.offset, high = low + w.size;
+            const int64_t low = it->pin + w.offset;
+            const int64_t high = low + w.size;
             if (!w.size || w.begin >= w.end)
                 continue;
-            VEC_PUSH(a, &window, ((Window){ w.begin, true, i, low, high }));
-            VEC_PUSH(a, &window, ((Window){ w.end, false, i, low, high }));
+            VEC_PUSH(arena, &window, ((Window){ w.begin, true, i, low, high }));
+            VEC_PUSH(arena, &window, ((Window){ w.end, false, i, low, high }));
         }
     }
     if (window.n)
         qsort(window.at, window.n, sizeof *window.at, by_coming);
-    Room *room = room_new(a);
+    Room *room = room_new(arena);
     bool meet = false;
     for (size_t k = 0; k < window.n && !meet; k++) {
         const Window *w = window.at + k;
-        int64_t from = 0, to = 0;
+        int64_t from = 0;
+        int64_t to = 0;
         if (!w->born) {
             room_free(room, w->low, w->high);
             continue;
@@ -298,6 +306,6 @@ bool place_pins_meet(Arena *a, const Problem *p)
         if (!meet)
             room_take(room, w->low, w->high);
     }
-    arena_release(a, mark);
+    arena_release(arena, mark);
     return meet;
 }

@@ -30,73 +30,74 @@ typedef struct Ranked {
 
 static int by_key(const void *a, const void *b)
 {
-    const Ranked *x = a, *y = b;
+    const Ranked *x = a;
+    const Ranked *y = b;
     if (x->key != y->key)
         return x->key > y->key ? -1 : 1;
     return x->item < y->item ? -1 : x->item > y->item;
 }
 
 /* The lowest offset at or above y that one arc to a placed neighbour moves i to; y if none does. */
-static int64_t raise_once(const Orders *o, int i, int64_t y)
+static int64_t raise_once(const Orders *orders, int i, int64_t y)
 {
-    const Problem *p = o->p;
-    for (size_t e = p->start[i]; e < p->start[i + 1]; e++) {
-        const Arc *arc = &p->arc[p->incident[e]];
+    const Problem *problem = orders->p;
+    for (size_t e = problem->start[i]; e < problem->start[i + 1]; e++) {
+        const Arc *arc = &problem->arc[problem->incident[e]];
         const bool first = arc->i == i;
         const int other = first ? arc->j : arc->i;
-        if (!o->placed[other])
+        if (!orders->placed[other])
             continue;
-        const int64_t lo = o->trial[other] + (first ? arc->lo : -arc->hi);
-        const int64_t hi = o->trial[other] + (first ? arc->hi : -arc->lo);
+        const int64_t lo = orders->trial[other] + (first ? arc->lo : -arc->hi);
+        const int64_t hi = orders->trial[other] + (first ? arc->hi : -arc->lo);
         if (lo < y && y < hi)
-            y = place_up(hi, p->align[i]);
+            y = place_up(hi, problem->align[i]);
     }
     return y;
 }
 
 /* Height of first fit in the order `next`; gives up above `limit`. */
-static int64_t first_fit(Orders *o, int64_t limit)
+static int64_t first_fit(Orders *orders, int64_t limit)
 {
-    const Problem *p = o->p;
+    const Problem *problem = orders->p;
     int64_t height = 0;
-    for (int i = 0; i < p->n; i++) {
-        o->placed[i] = p->pin[i] >= 0;
-        if (!o->placed[i])
+    for (int i = 0; i < problem->n; i++) {
+        orders->placed[i] = problem->pin[i] >= 0;
+        if (!orders->placed[i])
             continue;
-        o->trial[i] = p->pin[i];
-        height = i64_max(height, p->pin[i] + p->size[i]);
+        orders->trial[i] = problem->pin[i];
+        height = i64_max(height, problem->pin[i] + problem->size[i]);
     }
-    for (int k = 0; k < p->n && height <= limit; k++) {
-        const int i = o->next[k];
-        if (o->placed[i])
+    for (int k = 0; k < problem->n && height <= limit; k++) {
+        const int i = orders->next[k];
+        if (orders->placed[i])
             continue;
         int64_t y = 0;
-        for (int64_t up; (up = raise_once(o, i, y)) != y;)
+        for (int64_t up; (up = raise_once(orders, i, y)) != y;)
             y = up;
-        o->trial[i] = y;
-        o->placed[i] = true;
-        height = i64_max(height, y + p->size[i]);
+        orders->trial[i] = y;
+        orders->placed[i] = true;
+        height = i64_max(height, y + problem->size[i]);
     }
     return height;
 }
 
-static void keep(Orders *o, int64_t height)
+static void keep(Orders *orders, int64_t height)
 {
-    o->best = height;
-    memcpy(o->order, o->next, sizeof *o->order * (size_t)o->p->n);
-    memcpy(o->offset, o->trial, sizeof *o->offset * (size_t)o->p->n);
+    orders->best = height;
+    memcpy(orders->order, orders->next, sizeof *orders->order * (size_t)orders->p->n);
+    memcpy(orders->offset, orders->trial, sizeof *orders->offset * (size_t)orders->p->n);
 }
 
 /* ---- orders ---- */
 
 enum { BY_HINT, BY_SIZE, BY_AREA, BY_DURATION, ORDERS };
 
-static uint64_t order_key(const Problem *p, int i, int kind, const int64_t *hint)
+static uint64_t order_key(const Problem *problem, int i, int kind, const int64_t *hint)
 {
-    const uint64_t size = (uint64_t)p->size[i],
-                   duration = (uint64_t)((int64_t)p->end[i] - p->begin[i]);
+    const uint64_t size = (uint64_t)problem->size[i];
+    const uint64_t duration = (uint64_t)((int64_t)problem->end[i] - problem->begin[i]);
     if (kind == BY_HINT)
-        return ~(uint64_t)hint[p->from[i]];
+        return ~(uint64_t)hint[problem->from[i]];
     if (kind == BY_SIZE)
         return size;
     if (kind == BY_DURATION)
@@ -104,26 +105,27 @@ static uint64_t order_key(const Problem *p, int i, int kind, const int64_t *hint
     return size > UINT64_MAX / duration ? UINT64_MAX : size * duration;
 }
 
-static void sort_order(Arena *a, Orders *o, int kind, const int64_t *hint)
+static void sort_order(Arena *arena, Orders *orders, int kind, const int64_t *hint)
 {
-    const ArenaMark mark = arena_mark(a);
-    Ranked *r = NEW_ARRAY(a, Ranked, o->p->n);
-    for (int i = 0; i < o->p->n; i++)
-        r[i] = (Ranked){ order_key(o->p, i, kind, hint), i };
-    if (o->p->n)
-        qsort(r, (size_t)o->p->n, sizeof *r, by_key);
-    for (int i = 0; i < o->p->n; i++)
-        o->next[i] = r[i].item;
-    arena_release(a, mark);
+    const ArenaMark mark = arena_mark(arena);
+    Ranked *ranked = NEW_ARRAY(arena, Ranked, orders->p->n);
+    for (int i = 0; i < orders->p->n; i++)
+        ranked[i] = (Ranked){ order_key(orders->p, i, kind, hint), i };
+    if (orders->p->n)
+        qsort(ranked, (size_t)orders->p->n, sizeof *ranked, by_key);
+    for (int i = 0; i < orders->p->n; i++)
+        orders->next[i] = ranked[i].item;
+    arena_release(arena, mark);
 }
 
 /* ---- moves ---- */
 
-static int index_at_peak(const Orders *o, int from)
+static int index_at_peak(const Orders *orders, int from)
 {
-    for (int k = 0; k < o->p->n; k++) {
-        const int at = (from + k) % o->p->n, i = o->order[at];
-        if (o->offset[i] + o->p->size[i] == o->best)
+    for (int k = 0; k < orders->p->n; k++) {
+        const int at = (from + k) % orders->p->n;
+        const int i = orders->order[at];
+        if (orders->offset[i] + orders->p->size[i] == orders->best)
             return at;
     }
     return from;
@@ -138,94 +140,95 @@ static void move_item(int32_t *order, int n, int from, int to)
 }
 
 /* Any item to any place and, in turn, an item at the peak to an earlier place. */
-static void next_move(Orders *o, uint32_t turn, uint64_t *state)
+static void next_move(Orders *orders, uint32_t turn, uint64_t *state)
 {
-    const int n = o->p->n;
+    const int n = orders->p->n;
     const uint64_t x = place_random(state);
-    int from = (int)(x % (uint64_t)n), to = (int)((x >> 32) % (uint64_t)n);
+    int from = (int)(x % (uint64_t)n);
+    int to = (int)((x >> 32) % (uint64_t)n);
     if (turn % 2) {
-        from = index_at_peak(o, from);
+        from = index_at_peak(orders, from);
         to = from ? (int)((x >> 32) % (uint64_t)from) : 0;
     }
-    memcpy(o->next, o->order, sizeof *o->next * (size_t)n);
-    move_item(o->next, n, from, to);
+    memcpy(orders->next, orders->order, sizeof *orders->next * (size_t)n);
+    move_item(orders->next, n, from, to);
 }
 
-static void improve(Orders *o, int64_t goal, uint32_t moves)
+static void improve(Orders *orders, int64_t goal, uint32_t moves)
 {
     uint64_t state = PLACE_SEED;
-    const size_t most = MOVE_WORK / (o->p->n_arc + (size_t)o->p->n + 1);
+    const size_t most = MOVE_WORK / (orders->p->n_arc + (size_t)orders->p->n + 1);
     if (moves > most)
         moves = (uint32_t)most;
-    for (uint32_t turn = 0; turn < moves && o->best > goal; turn++) {
-        next_move(o, turn, &state);
-        const int64_t height = first_fit(o, o->best);
-        if (height <= o->best)
-            keep(o, height);
+    for (uint32_t turn = 0; turn < moves && orders->best > goal; turn++) {
+        next_move(orders, turn, &state);
+        const int64_t height = first_fit(orders, orders->best);
+        if (height <= orders->best)
+            keep(orders, height);
     }
 }
 
 /* ---- problems without a list of pairs ---- */
 
 /* Largest first; the placed items are looked through from below for a gap. Plain problems only. */
-static int64_t place_large(Arena *a, Orders *o)
+static int64_t place_large(Arena *arena, Orders *orders)
 {
-    const Problem *p = o->p;
-    sort_order(a, o, BY_SIZE, NULL);
-    int32_t *rising = NEW_ARRAY(a, int32_t, p->n);
+    const Problem *problem = orders->p;
+    sort_order(arena, orders, BY_SIZE, NULL);
+    int32_t *rising = NEW_ARRAY(arena, int32_t, problem->n);
     int64_t height = 0;
-    for (int k = 0; k < p->n; k++) {
-        const int i = o->next[k];
+    for (int k = 0; k < problem->n; k++) {
+        const int i = orders->next[k];
         int64_t y = 0;
-        for (int m = 0; m < k && o->offset[rising[m]] < y + p->size[i]; m++) {
+        for (int m = 0; m < k && orders->offset[rising[m]] < y + problem->size[i]; m++) {
             const int j = rising[m];
-            if (p->begin[i] >= p->end[j] || p->begin[j] >= p->end[i])
+            if (problem->begin[i] >= problem->end[j] || problem->begin[j] >= problem->end[i])
                 continue;
-            y = i64_max(y, place_up(o->offset[j] + p->size[j], p->align[i]));
+            y = i64_max(y, place_up(orders->offset[j] + problem->size[j], problem->align[i]));
         }
         int at = k;
-        for (; at > 0 && o->offset[rising[at - 1]] > y; at--)
+        for (; at > 0 && orders->offset[rising[at - 1]] > y; at--)
             rising[at] = rising[at - 1];
         rising[at] = i;
-        o->offset[i] = y;
-        height = i64_max(height, y + p->size[i]);
+        orders->offset[i] = y;
+        height = i64_max(height, y + problem->size[i]);
     }
     return height;
 }
 
-static int64_t place_without_pairs(Arena *a, Orders *o, int64_t goal)
+static int64_t place_without_pairs(Arena *arena, Orders *orders, int64_t goal)
 {
-    const Problem *p = o->p;
-    o->best = INT64_MAX;
-    if (p->plain && p->n <= MOST_LARGE)
-        o->best = place_large(a, o);
-    for (int backward = 0; backward < 2 && o->best > goal; backward++) {
-        const int64_t height = place_many(a, p, backward, o->trial);
-        if (height >= o->best)
+    const Problem *problem = orders->p;
+    orders->best = INT64_MAX;
+    if (problem->plain && problem->n <= MOST_LARGE)
+        orders->best = place_large(arena, orders);
+    for (int backward = 0; backward < 2 && orders->best > goal; backward++) {
+        const int64_t height = place_many(arena, problem, backward, orders->trial);
+        if (height >= orders->best)
             continue;
-        o->best = height;
-        memcpy(o->offset, o->trial, sizeof *o->offset * (size_t)p->n);
+        orders->best = height;
+        memcpy(orders->offset, orders->trial, sizeof *orders->offset * (size_t)problem->n);
     }
-    return o->best;
+    return orders->best;
 }
 
-int64_t place_by_order(Arena *a, const Problem *p, const int64_t *hint, int64_t goal,
+int64_t place_by_order(Arena *arena, const Problem *problem, const int64_t *hint, int64_t goal,
                        uint32_t moves, int64_t *offset)
 {
-    Orders o = { .p = p, .offset = offset, .best = INT64_MAX };
-    o.order = NEW_ARRAY(a, int32_t, p->n);
-    o.next = NEW_ARRAY(a, int32_t, p->n);
-    o.trial = NEW_ARRAY(a, int64_t, p->n);
-    o.placed = NEW_ARRAY(a, bool, p->n);
-    if (p->many)
-        return place_without_pairs(a, &o, goal);
-    for (int kind = hint ? BY_HINT : BY_SIZE; kind < ORDERS && o.best > goal; kind++) {
-        sort_order(a, &o, kind, hint);
-        const int64_t height = first_fit(&o, o.best);
-        if (height < o.best)
-            keep(&o, height);
+    Orders orders = { .p = problem, .offset = offset, .best = INT64_MAX };
+    orders.order = NEW_ARRAY(arena, int32_t, problem->n);
+    orders.next = NEW_ARRAY(arena, int32_t, problem->n);
+    orders.trial = NEW_ARRAY(arena, int64_t, problem->n);
+    orders.placed = NEW_ARRAY(arena, bool, problem->n);
+    if (problem->many)
+        return place_without_pairs(arena, &orders, goal);
+    for (int kind = hint ? BY_HINT : BY_SIZE; kind < ORDERS && orders.best > goal; kind++) {
+        sort_order(arena, &orders, kind, hint);
+        const int64_t height = first_fit(&orders, orders.best);
+        if (height < orders.best)
+            keep(&orders, height);
     }
-    if (p->n > 1)
-        improve(&o, goal, moves);
-    return o.best;
+    if (problem->n > 1)
+        improve(&orders, goal, moves);
+    return orders.best;
 }

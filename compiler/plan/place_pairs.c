@@ -47,165 +47,167 @@ struct PairSearch {
 
 /* ---- the trail ---- */
 
-static void undo(PairSearch *q, size_t mark)
+static void undo(PairSearch *search, size_t mark)
 {
-    while (q->trail.n > mark) {
-        const Change c = q->trail.at[--q->trail.n];
-        if (c.where)
-            *c.where = c.old;
+    while (search->trail.n > mark) {
+        const Change change = search->trail.at[--search->trail.n];
+        if (change.where)
+            *change.where = change.old;
         else
-            q->side[c.old] = OPEN;
+            search->side[change.old] = OPEN;
     }
 }
 
-static void wake(PairSearch *q, int i)
+static void wake(PairSearch *search, int i)
 {
-    if (q->queued[i])
+    if (search->queued[i])
         return;
-    q->queued[i] = true;
-    q->queue[q->n_queue++] = i;
+    search->queued[i] = true;
+    search->queue[search->n_queue++] = i;
 }
 
-static void sleep_all(PairSearch *q)
+static void sleep_all(PairSearch *search)
 {
-    while (q->n_queue)
-        q->queued[q->queue[--q->n_queue]] = false;
+    while (search->n_queue)
+        search->queued[search->queue[--search->n_queue]] = false;
 }
 
 /* ---- bounds ---- */
 
-static void note_risen(PairSearch *q, int i)
+static void note_risen(PairSearch *search, int i)
 {
-    for (size_t k = q->lists[i]; k < q->lists[i + 1]; k++) {
-        const int32_t list = q->of_item[k];
-        if (q->has_risen[list])
+    for (size_t k = search->lists[i]; k < search->lists[i + 1]; k++) {
+        const int32_t list = search->of_item[k];
+        if (search->has_risen[list])
             continue;
-        q->has_risen[list] = true;
-        q->risen[q->n_risen++] = list;
+        search->has_risen[list] = true;
+        search->risen[search->n_risen++] = list;
     }
 }
 
-static bool at_least(PairSearch *q, int i, int64_t y)
+static bool at_least(PairSearch *search, int i, int64_t y)
 {
-    if (y <= q->low[i])
+    if (y <= search->low[i])
         return true;
-    note_risen(q, i);
-    y = place_up(y, q->p->align[i]);
-    VEC_PUSH(q->arena, &q->trail, ((Change){ &q->low[i], q->low[i] }));
-    q->low[i] = y;
-    wake(q, i);
-    return y <= q->high[i];
+    note_risen(search, i);
+    y = place_up(y, search->p->align[i]);
+    VEC_PUSH(search->arena, &search->trail, ((Change){ &search->low[i], search->low[i] }));
+    search->low[i] = y;
+    wake(search, i);
+    return y <= search->high[i];
 }
 
-static bool at_most(PairSearch *q, int i, int64_t y)
+static bool at_most(PairSearch *search, int i, int64_t y)
 {
-    if (y >= q->high[i])
+    if (y >= search->high[i])
         return true;
-    y = i64_floor_div(y, q->p->align[i]) * q->p->align[i];
-    VEC_PUSH(q->arena, &q->trail, ((Change){ &q->high[i], q->high[i] }));
-    q->high[i] = y;
-    wake(q, i);
-    return y >= q->low[i];
+    y = i64_floor_div(y, search->p->align[i]) * search->p->align[i];
+    VEC_PUSH(search->arena, &search->trail, ((Change){ &search->high[i], search->high[i] }));
+    search->high[i] = y;
+    wake(search, i);
+    return y >= search->low[i];
 }
 
-static bool keep_apart(PairSearch *q, int above, int below, int64_t distance)
+static bool keep_apart(PairSearch *search, int above, int below, int64_t distance)
 {
-    return at_least(q, above, q->low[below] + distance) &&
-           at_most(q, below, q->high[above] - distance);
+    return at_least(search, above, search->low[below] + distance) &&
+           at_most(search, below, search->high[above] - distance);
 }
 
-static bool decide(PairSearch *q, int k, Side side)
+static bool decide(PairSearch *search, int k, Side side)
 {
-    const Arc *x = &q->p->arc[k];
-    if (q->side[k] == OPEN) {
-        VEC_PUSH(q->arena, &q->trail, ((Change){ NULL, k }));
-        q->side[k] = (uint8_t)side;
+    const Arc *x = &search->p->arc[k];
+    if (search->side[k] == OPEN) {
+        VEC_PUSH(search->arena, &search->trail, ((Change){ NULL, k }));
+        search->side[k] = (uint8_t)side;
     }
-    return side == ABOVE ? keep_apart(q, x->i, x->j, x->hi) : keep_apart(q, x->j, x->i, -x->lo);
+    return side == ABOVE ? keep_apart(search, x->i, x->j, x->hi)
+                         : keep_apart(search, x->j, x->i, -x->lo);
 }
 
 /* Tightens a decided arc; decides an open one of which a side is out of reach. */
-static bool revise(PairSearch *q, int k)
+static bool revise(PairSearch *search, int k)
 {
-    const Arc *x = &q->p->arc[k];
-    if (q->side[k] != OPEN)
-        return decide(q, k, (Side)q->side[k]);
-    const bool above = q->high[x->i] - q->low[x->j] >= x->hi,
-               below = q->low[x->i] - q->high[x->j] <= x->lo;
+    const Arc *x = &search->p->arc[k];
+    if (search->side[k] != OPEN)
+        return decide(search, k, (Side)search->side[k]);
+    const bool above = search->high[x->i] - search->low[x->j] >= x->hi;
+    const bool below = search->low[x->i] - search->high[x->j] <= x->lo;
     if (above && below)
         return true;
-    return (above || below) && decide(q, k, above ? ABOVE : BELOW);
+    return (above || below) && decide(search, k, above ? ABOVE : BELOW);
 }
 
-static int64_t release(const PairSearch *q, const Job *job)
+static int64_t release(const PairSearch *search, const Job *job)
 {
-    return q->low[job->item] + job->low;
+    return search->low[job->item] + job->low;
 }
 
 /* A list of jobs is one machine with release dates. */
-static bool list_fits(PairSearch *q, size_t from, size_t to)
+static bool list_fits(PairSearch *search, size_t from, size_t to)
 {
     size_t n = 0;
     for (size_t k = from; k < to; k++) {
-        const Job job = q->p->job[k];
+        const Job job = search->p->job[k];
         size_t at = n++;
-        for (; at > 0 && release(q, &q->sorted[at - 1]) > release(q, &job); at--)
-            q->sorted[at] = q->sorted[at - 1];
-        q->sorted[at] = job;
+        for (; at > 0 && release(search, &search->sorted[at - 1]) > release(search, &job); at--)
+            search->sorted[at] = search->sorted[at - 1];
+        search->sorted[at] = job;
     }
     int64_t y = 0;
     for (size_t k = 0; k < n; k++)
-        y = i64_max(y, release(q, &q->sorted[k])) + q->sorted[k].length;
-    return y <= q->capacity;
+        y = i64_max(y, release(search, &search->sorted[k])) + search->sorted[k].length;
+    return y <= search->capacity;
 }
 
 /* The others fit as they did: what was taken back can only have sunk. */
-static bool lists_fit(PairSearch *q)
+static bool lists_fit(PairSearch *search)
 {
-    while (q->n_risen) {
-        const int32_t k = q->risen[--q->n_risen];
-        q->has_risen[k] = false;
-        if (!list_fits(q, q->p->list[k], q->p->list[k + 1]))
+    while (search->n_risen) {
+        const int32_t k = search->risen[--search->n_risen];
+        search->has_risen[k] = false;
+        if (!list_fits(search, search->p->list[k], search->p->list[k + 1]))
             return false;
     }
     return true;
 }
 
-static bool propagate(PairSearch *q)
+static bool propagate(PairSearch *search)
 {
-    while (q->n_queue) {
-        const int i = q->queue[--q->n_queue];
-        q->queued[i] = false;
-        for (size_t e = q->p->start[i]; e < q->p->start[i + 1]; e++) {
-            const int k = q->p->incident[e];
-            if (revise(q, k))
+    while (search->n_queue) {
+        const int i = search->queue[--search->n_queue];
+        search->queued[i] = false;
+        for (size_t e = search->p->start[i]; e < search->p->start[i + 1]; e++) {
+            const int k = search->p->incident[e];
+            if (revise(search, k))
                 continue;
-            q->weight[k]++;
-            sleep_all(q);
+            search->weight[k]++;
+            sleep_all(search);
             return false;
         }
     }
-    return lists_fit(q);
+    return lists_fit(search);
 }
 
 /* ---- the tree ---- */
 
 /* The arc broken by the lowest offsets that leaves least room on its two sides; -1: none is broken.
  */
-static int pick_arc(const PairSearch *q)
+static int pick_arc(const PairSearch *search)
 {
     int best = -1;
     int64_t least = INT64_MAX;
-    for (size_t k = 0; k < q->p->n_arc; k++) {
-        const Arc *x = &q->p->arc[k];
-        const int64_t distance = q->low[x->i] - q->low[x->j];
-        if (q->side[k] != OPEN || distance <= x->lo || distance >= x->hi)
+    for (size_t k = 0; k < search->p->n_arc; k++) {
+        const Arc *x = &search->p->arc[k];
+        const int64_t distance = search->low[x->i] - search->low[x->j];
+        if (search->side[k] != OPEN || distance <= x->lo || distance >= x->hi)
             continue;
-        const int64_t above = q->high[x->i] - q->low[x->j] - x->hi,
-                      below = q->high[x->j] - q->low[x->i] + x->lo;
+        const int64_t above = search->high[x->i] - search->low[x->j] - x->hi;
+        const int64_t below = search->high[x->j] - search->low[x->i] + x->lo;
         const int64_t both = (above + below + 1) * 64,
-                      room =
-                          q->weight[k] == 1 ? both : both / q->weight[k]; /* a division is slow */
+                      room = search->weight[k] == 1
+                                 ? both
+                                 : both / search->weight[k]; /* a division is slow */
         if (room >= least)
             continue;
         least = room;
@@ -214,33 +216,33 @@ static int pick_arc(const PairSearch *q)
     return best;
 }
 
-static void open_node(PairSearch *q, int k)
+static void open_node(PairSearch *search, int k)
 {
-    const Arc *x = &q->p->arc[k];
-    const int64_t lift_i = q->low[x->j] + x->hi - q->low[x->i],
-                  lift_j = q->low[x->i] - x->lo - q->low[x->j];
-    const Frame f = { .arc = k, .side = lift_i <= lift_j ? ABOVE : BELOW, .mark = q->trail.n };
-    VEC_PUSH(q->arena, &q->frame, f);
+    const Arc *x = &search->p->arc[k];
+    const int64_t lift_i = search->low[x->j] + x->hi - search->low[x->i];
+    const int64_t lift_j = search->low[x->i] - x->lo - search->low[x->j];
+    const Frame f = { .arc = k, .side = lift_i <= lift_j ? ABOVE : BELOW, .mark = search->trail.n };
+    VEC_PUSH(search->arena, &search->frame, f);
 }
 
 /* Tries sides of the open nodes, from the top, until one holds; false if none is left. */
-static bool next_side(PairSearch *q)
+static bool next_side(PairSearch *search)
 {
-    while (q->frame.n) {
-        Frame *f = &q->frame.at[q->frame.n - 1];
-        undo(q, f->mark);
+    while (search->frame.n) {
+        Frame *f = &search->frame.at[search->frame.n - 1];
+        undo(search, f->mark);
         if (f->turn == 2) {
-            q->frame.n--;
+            search->frame.n--;
             continue;
         }
-        const Side other = f->side == ABOVE ? BELOW : ABOVE,
-                   side = f->turn++ ? other : (Side)f->side;
-        if (decide(q, f->arc, side)) {
-            if (propagate(q))
+        const Side other = f->side == ABOVE ? BELOW : ABOVE;
+        const Side side = f->turn++ ? other : (Side)f->side;
+        if (decide(search, f->arc, side)) {
+            if (propagate(search))
                 return true;
         } else {
-            q->weight[f->arc]++;
-            sleep_all(q);
+            search->weight[f->arc]++;
+            sleep_all(search);
         }
     }
     return false;
@@ -263,59 +265,60 @@ static Verdict search(PairSearch *q)
 
 /* ---- rounds ---- */
 
-static void list_jobs(Arena *a, PairSearch *q)
+static void list_jobs(Arena *arena, PairSearch *search)
 {
-    const Problem *p = q->p;
-    q->lists = NEW_ARRAY(a, size_t, p->n + 2);
-    q->of_item = NEW_ARRAY(a, int32_t, p->n_job);
-    q->risen = NEW_ARRAY(a, int32_t, p->n_list);
-    q->has_risen = NEW_ARRAY(a, bool, p->n_list);
-    size_t *next = q->lists + 1;
-    for (size_t k = 0; k < p->n_job; k++)
-        next[p->job[k].item + 1]++;
-    for (int i = 1; i <= p->n; i++)
+    const Problem *problem = search->p;
+    search->lists = NEW_ARRAY(arena, size_t, problem->n + 2);
+    search->of_item = NEW_ARRAY(arena, int32_t, problem->n_job);
+    search->risen = NEW_ARRAY(arena, int32_t, problem->n_list);
+    search->has_risen = NEW_ARRAY(arena, bool, problem->n_list);
+    size_t *next = search->lists + 1;
+    for (size_t k = 0; k < problem->n_job; k++)
+        next[problem->job[k].item + 1]++;
+    for (int i = 1; i <= problem->n; i++)
         next[i] += next[i - 1];
-    for (size_t list = 0; list < p->n_list; list++)
-        for (size_t k = p->list[list]; k < p->list[list + 1]; k++)
-            q->of_item[next[p->job[k].item]++] = (int32_t)list;
+    for (size_t list = 0; list < problem->n_list; list++)
+        for (size_t k = problem->list[list]; k < problem->list[list + 1]; k++)
+            search->of_item[next[problem->job[k].item]++] = (int32_t)list;
 }
 
-PairSearch *place_pairs_new(Arena *a, const Problem *p)
+PairSearch *place_pairs_new(Arena *a, const Problem *problem)
 {
-    PairSearch *q = NEW(a, PairSearch);
+    PairSearch *search = NEW(a, PairSearch);
     size_t longest = 0;
-    for (size_t k = 0; k < p->n_list; k++)
-        if (p->list[k + 1] - p->list[k] > longest)
-            longest = p->list[k + 1] - p->list[k];
-    *q = (PairSearch){ .arena = a, .p = p };
-    q->low = NEW_ARRAY(a, int64_t, p->n);
-    q->high = NEW_ARRAY(a, int64_t, p->n);
-    q->queue = NEW_ARRAY(a, int32_t, p->n);
-    q->queued = NEW_ARRAY(a, bool, p->n);
-    q->side = NEW_ARRAY(a, uint8_t, p->n_arc);
-    q->weight = NEW_ARRAY(a, int64_t, p->n_arc);
-    q->sorted = NEW_ARRAY(a, Job, longest);
-    list_jobs(a, q);
-    return q;
+    for (size_t k = 0; k < problem->n_list; k++)
+        if (problem->list[k + 1] - problem->list[k] > longest)
+            longest = problem->list[k + 1] - problem->list[k];
+    *search = (PairSearch){ .arena = a, .p = problem };
+    search->low = NEW_ARRAY(a, int64_t, problem->n);
+    search->high = NEW_ARRAY(a, int64_t, problem->n);
+    search->queue = NEW_ARRAY(a, int32_t, problem->n);
+    search->queued = NEW_ARRAY(a, bool, problem->n);
+    search->side = NEW_ARRAY(a, uint8_t, problem->n_arc);
+    search->weight = NEW_ARRAY(a, int64_t, problem->n_arc);
+    search->sorted = NEW_ARRAY(a, Job, longest);
+    list_jobs(a, search);
+    return search;
 }
 
 /* All bounds and sides afresh; false if some item does not fit alone. */
-static bool begin(PairSearch *q)
+static bool begin(PairSearch *search)
 {
-    const Problem *p = q->p;
+    const Problem *problem = search->p;
     bool fits = true;
-    q->trail.n = q->frame.n = 0;
-    if (p->n_arc)
-        memset(q->side, OPEN, p->n_arc);
-    for (int i = 0; i < p->n; i++) {
-        const bool pinned = p->pin[i] >= 0;
-        const int64_t room = q->capacity - p->size[i];
-        q->low[i] = pinned ? p->pin[i] : 0;
-        q->high[i] = pinned ? p->pin[i] : i64_floor_div(room, p->align[i]) * p->align[i];
-        fits = fits && q->low[i] <= room && q->low[i] <= q->high[i];
+    search->trail.n = search->frame.n = 0;
+    if (problem->n_arc)
+        memset(search->side, OPEN, problem->n_arc);
+    for (int i = 0; i < problem->n; i++) {
+        const bool pinned = problem->pin[i] >= 0;
+        const int64_t room = search->capacity - problem->size[i];
+        search->low[i] = pinned ? problem->pin[i] : 0;
+        search->high[i] =
+            pinned ? problem->pin[i] : i64_floor_div(room, problem->align[i]) * problem->align[i];
+        fits = fits && search->low[i] <= room && search->low[i] <= search->high[i];
     }
-    for (int i = 0; fits && i < p->n; i++)
-        wake(q, i), note_risen(q, i);
+    for (int i = 0; fits && i < problem->n; i++)
+        wake(search, i), note_risen(search, i);
     return fits;
 }
 

@@ -55,11 +55,11 @@ static void check_range(const PlaceItem *item, int n, const PlaceArc *arc, int n
         fail_overflow();
 }
 
-static int64_t common_unit(const Problem *p)
+static int64_t common_unit(const Problem *problem)
 {
     int64_t unit = 0;
-    for (int i = 0; i < p->n; i++) {
-        const PlaceItem *item = &p->item[p->from[i]];
+    for (int i = 0; i < problem->n; i++) {
+        const PlaceItem *item = &problem->item[problem->from[i]];
         unit = gcd(unit, item->pinned ? item->pin : align_of(item));
     }
     return unit ? unit : 1;
@@ -67,81 +67,82 @@ static int64_t common_unit(const Problem *p)
 
 /* Where every item has the same alignment, offsets are sums of sizes: their common factor is a unit
  * too. */
-static int64_t plain_unit(const Problem *p, int64_t unit)
+static int64_t plain_unit(const Problem *problem, int64_t unit)
 {
     int64_t common = 0;
-    for (int i = 0; i < p->n; i++)
-        common = gcd(common, place_up(p->item[p->from[i]].size, unit));
+    for (int i = 0; i < problem->n; i++)
+        common = gcd(common, place_up(problem->item[problem->from[i]].size, unit));
     return common ? common : unit;
 }
 
-static void set_lifetime(Problem *p, int i, const PlaceItem *item)
+static void set_lifetime(Problem *problem, int i, const PlaceItem *item)
 {
-    p->begin[i] = item->begin;
-    p->end[i] = item->end;
+    problem->begin[i] = item->begin;
+    problem->end[i] = item->end;
     bool first = true;
     for (int k = 0; k < item->parts; k++) {
         const PlacePart *part = &item->part[k];
         assert(part->offset >= 0 && part->size >= 0 && part->offset <= item->size - part->size);
         if (part->size == 0 || part->begin >= part->end)
             continue;
-        if (first || part->begin < p->begin[i])
-            p->begin[i] = part->begin;
-        if (first || part->end > p->end[i])
-            p->end[i] = part->end;
+        if (first || part->begin < problem->begin[i])
+            problem->begin[i] = part->begin;
+        if (first || part->end > problem->end[i])
+            problem->end[i] = part->end;
         first = false;
     }
 }
 
-static void set_item(Problem *p, int i)
+static void set_item(Problem *problem, int i)
 {
-    const PlaceItem *item = &p->item[p->from[i]];
-    p->size[i] = i64_ceil_div(item->size, p->unit);
-    p->align[i] = item->pinned || !p->mixed ? 1 : align_of(item) / p->unit;
-    p->pin[i] = item->pinned ? item->pin / p->unit : -1;
-    set_lifetime(p, i, item);
+    const PlaceItem *item = &problem->item[problem->from[i]];
+    problem->size[i] = i64_ceil_div(item->size, problem->unit);
+    problem->align[i] = item->pinned || !problem->mixed ? 1 : align_of(item) / problem->unit;
+    problem->pin[i] = item->pinned ? item->pin / problem->unit : -1;
+    set_lifetime(problem, i, item);
 }
 
-static void make_room(Arena *a, Problem *p, int n)
+static void make_room(Arena *arena, Problem *problem, int n)
 {
-    p->from = NEW_ARRAY(a, int32_t, n);
-    p->size = NEW_ARRAY(a, int64_t, n);
-    p->align = NEW_ARRAY(a, int64_t, n);
-    p->pin = NEW_ARRAY(a, int64_t, n);
-    p->begin = NEW_ARRAY(a, int32_t, n);
-    p->end = NEW_ARRAY(a, int32_t, n);
-    p->special = NEW_ARRAY(a, bool, n);
+    problem->from = NEW_ARRAY(arena, int32_t, n);
+    problem->size = NEW_ARRAY(arena, int64_t, n);
+    problem->align = NEW_ARRAY(arena, int64_t, n);
+    problem->pin = NEW_ARRAY(arena, int64_t, n);
+    problem->begin = NEW_ARRAY(arena, int32_t, n);
+    problem->end = NEW_ARRAY(arena, int32_t, n);
+    problem->special = NEW_ARRAY(arena, bool, n);
 }
 
-Problem *place_problem(Arena *a, const PlaceItem *item, int n, const PlaceArc *override,
+Problem *place_problem(Arena *arena, const PlaceItem *item, int n, const PlaceArc *override,
                        int n_override, size_t pairs)
 {
     check_range(item, n, override, n_override);
-    Problem *p = NEW(a, Problem);
-    p->item = item;
-    p->plain = n_override == 0;
-    make_room(a, p, n);
+    Problem *problem = NEW(arena, Problem);
+    problem->item = item;
+    problem->plain = n_override == 0;
+    make_room(arena, problem, n);
     for (int i = 0; i < n; i++) {
         if (!takes_memory(&item[i]))
             continue;
-        p->from[p->n++] = i;
-        p->plain = p->plain && item[i].parts == 0 && !item[i].pinned;
+        problem->from[problem->n++] = i;
+        problem->plain = problem->plain && item[i].parts == 0 && !item[i].pinned;
     }
-    p->unit = common_unit(p);
-    for (int i = 0; i < p->n; i++)
-        p->mixed = p->mixed || (!item[p->from[i]].pinned && align_of(&item[p->from[i]]) != p->unit);
-    if (p->plain && !p->mixed)
-        p->unit = plain_unit(p, p->unit);
-    for (int i = 0; i < p->n; i++)
-        set_item(p, i);
-    place_arcs(a, p, override, n_override, n, pairs);
-    return p;
+    problem->unit = common_unit(problem);
+    for (int i = 0; i < problem->n; i++)
+        problem->mixed = problem->mixed || (!item[problem->from[i]].pinned &&
+                                            align_of(&item[problem->from[i]]) != problem->unit);
+    if (problem->plain && !problem->mixed)
+        problem->unit = plain_unit(problem, problem->unit);
+    for (int i = 0; i < problem->n; i++)
+        set_item(problem, i);
+    place_arcs(arena, problem, override, n_override, n, pairs);
+    return problem;
 }
 
-int64_t place_height(const Problem *p, const int64_t *offset)
+int64_t place_height(const Problem *problem, const int64_t *offset)
 {
     int64_t height = 0;
-    for (int i = 0; i < p->n; i++)
-        height = i64_max(height, offset[i] + p->size[i]);
+    for (int i = 0; i < problem->n; i++)
+        height = i64_max(height, offset[i] + problem->size[i]);
     return height;
 }

@@ -11,14 +11,14 @@
 
 typedef struct Room Room;
 
-Room *room_new(Arena *a);
+Room *room_new(Arena *arena);
 /* The lowest multiple of `align` from `from` on with `size` free units behind it. */
-int64_t room_find(const Room *r, int64_t size, int64_t align, int64_t from);
+int64_t room_find(const Room *room, int64_t size, int64_t align, int64_t from);
 /* The first free range within [low, high); false: there is none. */
-bool room_next(const Room *r, int64_t low, int64_t high, int64_t *from, int64_t *to);
+bool room_next(const Room *room, int64_t low, int64_t high, int64_t *from, int64_t *to);
 /* A range that is free. */
-void room_take(Room *r, int64_t low, int64_t high);
+void room_take(Room *room, int64_t low, int64_t high);
 /* A range that is taken. */
-void room_free(Room *r, int64_t low, int64_t high);
+void room_free(Room *room, int64_t low, int64_t high);
 
 #endif

@@ -10,34 +10,34 @@
 
 /* ---- the trail ---- */
 
-static void set(Sky *q, int64_t *where, int64_t value)
+static void set(Sky *sky, int64_t *where, int64_t value)
 {
-    VEC_PUSH(q->arena, &q->trail, ((SkyChange){ where, *where }));
+    VEC_PUSH(sky->arena, &sky->trail, ((SkyChange){ where, *where }));
     *where = value;
 }
 
-static void unplace(Sky *q, int i)
+static void unplace(Sky *sky, int i)
 {
-    q->placed[i] = false;
-    q->group_left[q->group[i]]++;
-    for (int s = q->first[i]; s < q->last[i]; s++) {
-        q->open_count[s]++;
-        q->rest[s] += q->p->size[i];
-        if (s > q->first[i])
-            q->crossing[s]++;
+    sky->placed[i] = false;
+    sky->group_left[sky->group[i]]++;
+    for (int s = sky->first[i]; s < sky->last[i]; s++) {
+        sky->open_count[s]++;
+        sky->rest[s] += sky->p->size[i];
+        if (s > sky->first[i])
+            sky->crossing[s]++;
     }
 }
 
 /* Placing moves an item behind the open ones of its sections and shortens them, so undoing only
  * counts up: any order among the open ones is as good. */
-void sky_undo(Sky *q, size_t mark)
+void sky_undo(Sky *sky, size_t mark)
 {
-    while (q->trail.n > mark) {
-        const SkyChange c = q->trail.at[--q->trail.n];
-        if (c.where)
-            *c.where = c.old;
+    while (sky->trail.n > mark) {
+        const SkyChange change = sky->trail.at[--sky->trail.n];
+        if (change.where)
+            *change.where = change.old;
         else
-            unplace(q, (int)c.old);
+            unplace(sky, (int)change.old);
     }
 }
 
@@ -64,214 +64,225 @@ static void clear(SkyQueue *k)
         pop(k);
 }
 
-static bool overflow(Sky *q, int s)
+static bool overflow(Sky *sky, int s)
 {
-    clear(&q->raised);
-    clear(&q->stale);
-    clear(&q->touched);
-    q->weight[s]++;
+    clear(&sky->raised);
+    clear(&sky->stale);
+    clear(&sky->touched);
+    sky->weight[s]++;
     return false;
 }
 
-void sky_mark_all(Sky *q)
+void sky_mark_all(Sky *sky)
 {
-    for (int s = 0; s < q->sections; s++) {
-        push(&q->stale, s);
-        push(&q->touched, s);
+    for (int s = 0; s < sky->sections; s++) {
+        push(&sky->stale, s);
+        push(&sky->touched, s);
     }
 }
 
-void sky_set_floor(Sky *q, int s, int64_t y)
+void sky_set_floor(Sky *sky, int s, int64_t y)
 {
-    set(q, &q->floor[s], y);
-    push(&q->raised, s);
-    push(&q->stale, s);
+    set(sky, &sky->floor[s], y);
+    push(&sky->raised, s);
+    push(&sky->stale, s);
 }
 
 /* ---- placing ---- */
 
-static void close_item(Sky *q, int i, int s)
+static void close_item(Sky *sky, int i, int s)
 {
-    int32_t *open = q->open[s];
-    const int k = q->slot[i][s - q->first[i]], end = --q->open_count[s], j = open[end];
+    int32_t *open = sky->open[s];
+    const int k = sky->slot[i][s - sky->first[i]];
+    const int end = --sky->open_count[s];
+    const int j = open[end];
     open[k] = j;
-    q->slot[j][s - q->first[j]] = k;
+    sky->slot[j][s - sky->first[j]] = k;
     open[end] = i;
-    q->slot[i][s - q->first[i]] = end;
-    q->rest[s] -= q->p->size[i];
-    if (s > q->first[i])
-        q->crossing[s]--;
+    sky->slot[i][s - sky->first[i]] = end;
+    sky->rest[s] -= sky->p->size[i];
+    if (s > sky->first[i])
+        sky->crossing[s]--;
 }
 
-void sky_put(Sky *q, int i, int64_t y)
+void sky_put(Sky *sky, int i, int64_t y)
 {
-    VEC_PUSH(q->arena, &q->trail, ((SkyChange){ NULL, i }));
-    q->placed[i] = true;
-    q->offset[i] = y;
-    q->group_left[q->group[i]]--;
-    const int64_t end = y + q->p->size[i];
-    for (int s = q->first[i]; s < q->last[i]; s++) {
-        close_item(q, i, s);
-        set(q, &q->top[s], end);
-        set(q, &q->top_item[s], i);
-        sky_set_floor(q, s, end);
+    VEC_PUSH(sky->arena, &sky->trail, ((SkyChange){ NULL, i }));
+    sky->placed[i] = true;
+    sky->offset[i] = y;
+    sky->group_left[sky->group[i]]--;
+    const int64_t end = y + sky->p->size[i];
+    for (int s = sky->first[i]; s < sky->last[i]; s++) {
+        close_item(sky, i, s);
+        set(sky, &sky->top[s], end);
+        set(sky, &sky->top_item[s], i);
+        sky_set_floor(sky, s, end);
     }
 }
 
 /* ---- propagation ---- */
 
 /* Widens the hole at s to either side as long as `least` units fit: sections *from .. *to - 1. */
-static void widen_hole(Sky *q, int s, int64_t least, int *from, int *to)
+static void widen_hole(Sky *sky, int s, int64_t least, int *from, int *to)
 {
-    q->base[s] = q->top[s];
-    q->roof[s] = q->floor[s];
+    sky->base[s] = sky->top[s];
+    sky->roof[s] = sky->floor[s];
     int t = s;
-    for (; t > *from && q->roof[t] - q->base[t] >= least; t--) {
-        q->base[t - 1] = i64_max(q->base[t], q->top[t - 1]);
-        q->roof[t - 1] = i64_min(q->roof[t], q->floor[t - 1]);
+    for (; t > *from && sky->roof[t] - sky->base[t] >= least; t--) {
+        sky->base[t - 1] = i64_max(sky->base[t], sky->top[t - 1]);
+        sky->roof[t - 1] = i64_min(sky->roof[t], sky->floor[t - 1]);
     }
     *from = t;
-    for (t = s; t < *to - 1 && q->roof[t] - q->base[t] >= least; t++) {
-        q->base[t + 1] = i64_max(q->base[t], q->top[t + 1]);
-        q->roof[t + 1] = i64_min(q->roof[t], q->floor[t + 1]);
+    for (t = s; t < *to - 1 && sky->roof[t] - sky->base[t] >= least; t++) {
+        sky->base[t + 1] = i64_max(sky->base[t], sky->top[t + 1]);
+        sky->roof[t + 1] = i64_min(sky->roof[t], sky->floor[t + 1]);
     }
     *to = t + 1;
 }
 
 /* A closed hole below the floor of s that an open item fits into: some other placement is lower. */
-static bool wasteful(Sky *q, int s)
+static bool wasteful(Sky *sky, int s)
 {
-    const int64_t hole = q->floor[s] - q->top[s];
+    const int64_t hole = sky->floor[s] - sky->top[s];
     int64_t least = INT64_MAX;
-    int from = s, to = s + 1;
-    for (int k = 0; k < q->open_count[s]; k++) {
-        const int i = q->open[s][k];
-        if (q->p->size[i] > hole)
+    int from = s;
+    int to = s + 1;
+    for (int k = 0; k < sky->open_count[s]; k++) {
+        const int i = sky->open[s][k];
+        if (sky->p->size[i] > hole)
             continue;
-        least = i64_min(least, q->p->size[i]);
-        if (q->first[i] < from)
-            from = q->first[i];
-        if (q->last[i] > to)
-            to = q->last[i];
+        least = i64_min(least, sky->p->size[i]);
+        if (sky->first[i] < from)
+            from = sky->first[i];
+        if (sky->last[i] > to)
+            to = sky->last[i];
     }
     if (least > hole)
         return false;
-    widen_hole(q, s, least, &from, &to);
-    for (int k = 0; k < q->open_count[s]; k++) {
-        const int i = q->open[s][k], a = q->first[i], b = q->last[i] - 1;
-        if (q->p->size[i] > hole || a < from || b >= to)
+    widen_hole(sky, s, least, &from, &to);
+    for (int k = 0; k < sky->open_count[s]; k++) {
+        const int i = sky->open[s][k];
+        const int a = sky->first[i];
+        const int b = sky->last[i] - 1;
+        if (sky->p->size[i] > hole || a < from || b >= to)
             continue;
-        const int64_t base = i64_max(q->base[a], q->base[b]),
-                      roof = i64_min(q->roof[a], q->roof[b]);
-        if (roof - place_up(base, q->p->align[i]) >= q->p->size[i])
+        const int64_t base = i64_max(sky->base[a], sky->base[b]);
+        const int64_t roof = i64_min(sky->roof[a], sky->roof[b]);
+        if (roof - place_up(base, sky->p->align[i]) >= sky->p->size[i])
             return true;
     }
     return false;
 }
 
-static void sort_by_earliest(Sky *q, int s)
+static void sort_by_earliest(Sky *sky, int s)
 {
-    int32_t *open = q->open[s];
-    for (int k = 1; k < q->open_count[s]; k++) {
+    int32_t *open = sky->open[s];
+    for (int k = 1; k < sky->open_count[s]; k++) {
         const int i = open[k];
-        const int64_t e = q->earliest[i];
-        if (q->earliest[open[k - 1]] <= e)
+        const int64_t e = sky->earliest[i];
+        if (sky->earliest[open[k - 1]] <= e)
             continue;
         int at = k;
-        for (; at > 0 && q->earliest[open[at - 1]] > e; at--) {
+        for (; at > 0 && sky->earliest[open[at - 1]] > e; at--) {
             open[at] = open[at - 1];
-            q->slot[open[at]][s - q->first[open[at]]] = at;
+            sky->slot[open[at]][s - sky->first[open[at]]] = at;
         }
         open[at] = i;
-        q->slot[i][s - q->first[i]] = at;
+        sky->slot[i][s - sky->first[i]] = at;
     }
 }
 
 /* One section alone is a machine with release dates: its open items, in order of their earliest. */
-static bool fits_alone(Sky *q, int s)
+static bool fits_alone(Sky *sky, int s)
 {
-    int64_t y = 0, rest = q->rest[s];
-    if (rest > q->capacity)
+    int64_t y = 0;
+    int64_t rest = sky->rest[s];
+    if (rest > sky->capacity)
         return false;
-    sort_by_earliest(q, s);
-    for (int k = 0; k < q->open_count[s]; k++) {
-        const int i = q->open[s][k];
-        y = i64_max(y, q->earliest[i]);
-        if (y + rest > q->capacity)
+    sort_by_earliest(sky, s);
+    for (int k = 0; k < sky->open_count[s]; k++) {
+        const int i = sky->open[s][k];
+        y = i64_max(y, sky->earliest[i]);
+        if (y + rest > sky->capacity)
             return false;
-        y += q->p->size[i];
-        rest -= q->p->size[i];
+        y += sky->p->size[i];
+        rest -= sky->p->size[i];
     }
     return true;
 }
 
 /* Item i rises to y. Only a section whose floor it held down may rise in turn, and only one that
  * cannot take all its open items above y may overflow. */
-static void raise_item(Sky *q, int i, int64_t y)
+static void raise_item(Sky *sky, int i, int64_t y)
 {
-    const int64_t room = q->capacity - y, *holder = q->holder, *rest = q->rest;
-    const int last = q->last[i];
-    set(q, &q->earliest[i], y);
-    for (int t = q->first[i]; t < last; t++) {
+    const int64_t room = sky->capacity - y;
+    const int64_t *holder = sky->holder;
+    const int64_t *rest = sky->rest;
+    const int last = sky->last[i];
+    set(sky, &sky->earliest[i], y);
+    for (int t = sky->first[i]; t < last; t++) {
         if (holder[t] == i)
-            push(&q->stale, t);
+            push(&sky->stale, t);
         if (rest[t] > room)
-            push(&q->touched, t);
+            push(&sky->touched, t);
     }
 }
 
 /* The floor of s rose: so do its open items. */
-static void raise_items(Sky *q, int s)
+static void raise_items(Sky *sky, int s)
 {
-    const int64_t y = q->floor[s], *earliest = q->earliest;
-    const int32_t *open = q->open[s], *end = open + q->open_count[s];
+    const int64_t y = sky->floor[s];
+    const int64_t *earliest = sky->earliest;
+    const int32_t *open = sky->open[s];
+    const int32_t *end = open + sky->open_count[s];
     for (; open < end; open++)
         if (earliest[*open] < y)
-            raise_item(q, *open, place_up(y, q->p->align[*open]));
+            raise_item(sky, *open, place_up(y, sky->p->align[*open]));
 }
 
 /* Lifts the floor of s to its least earliest. */
-static bool settle(Sky *q, int s)
+static bool settle(Sky *sky, int s)
 {
-    if (q->open_count[s] == 0)
+    if (sky->open_count[s] == 0)
         return true;
-    const int64_t y = q->floor[s], *earliest = q->earliest;
-    const int32_t *open = q->open[s];
+    const int64_t y = sky->floor[s];
+    const int64_t *earliest = sky->earliest;
+    const int32_t *open = sky->open[s];
     int holder = open[0];
     int64_t low = earliest[holder];
-    for (int k = 1; k < q->open_count[s] && low > y; k++) {
+    for (int k = 1; k < sky->open_count[s] && low > y; k++) {
         if (earliest[open[k]] >= low)
             continue;
         holder = open[k];
         low = earliest[holder];
     }
-    if (q->holder[s] != holder)
-        set(q, &q->holder[s], holder);
+    if (sky->holder[s] != holder)
+        set(sky, &sky->holder[s], holder);
     if (low <= y)
         return true;
-    if (low + q->rest[s] > q->capacity)
+    if (low + sky->rest[s] > sky->capacity)
         return false;
-    set(q, &q->floor[s], low);
-    return !wasteful(q, s);
+    set(sky, &sky->floor[s], low);
+    return !wasteful(sky, s);
 }
 
-bool sky_propagate(Sky *q)
+bool sky_propagate(Sky *sky)
 {
-    while (q->raised.n || q->stale.n) {
-        const bool rising = q->raised.n > 0;
-        const int s = pop(rising ? &q->raised : &q->stale);
+    while (sky->raised.n || sky->stale.n) {
+        const bool rising = sky->raised.n > 0;
+        const int s = pop(rising ? &sky->raised : &sky->stale);
         if (rising) {
-            if (q->open_count[s] && q->floor[s] + q->rest[s] > q->capacity)
-                return overflow(q, s);
-            raise_items(q, s);
-        } else if (!settle(q, s)) {
-            return overflow(q, s);
+            if (sky->open_count[s] && sky->floor[s] + sky->rest[s] > sky->capacity)
+                return overflow(sky, s);
+            raise_items(sky, s);
+        } else if (!settle(sky, s)) {
+            return overflow(sky, s);
         }
     }
-    while (q->touched.n) {
-        const int s = pop(&q->touched);
-        if (!fits_alone(q, s))
-            return overflow(q, s);
+    while (sky->touched.n) {
+        const int s = pop(&sky->touched);
+        if (!fits_alone(sky, s))
+            return overflow(sky, s);
     }
     return true;
 }
@@ -280,21 +291,22 @@ bool sky_propagate(Sky *q)
 
 static int by_value(const void *a, const void *b)
 {
-    const int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
+    const int32_t x = *(const int32_t *)a;
+    const int32_t y = *(const int32_t *)b;
     return x < y ? -1 : x > y;
 }
 
-static int32_t *borders(Arena *a, const Problem *p, int *count)
+static int32_t *borders(Arena *arena, const Problem *problem, int *count)
 {
-    int32_t *time = NEW_ARRAY(a, int32_t, 2 * (size_t)p->n);
+    int32_t *time = NEW_ARRAY(arena, int32_t, 2 * (size_t)problem->n);
     int n = 0;
-    for (int i = 0; i < p->n; i++) {
-        time[2 * i] = p->begin[i];
-        time[2 * i + 1] = p->end[i];
+    for (int i = 0; i < problem->n; i++) {
+        time[2 * i] = problem->begin[i];
+        time[2 * i + 1] = problem->end[i];
     }
-    if (p->n)
-        qsort(time, 2 * (size_t)p->n, sizeof *time, by_value);
-    for (int k = 0; k < 2 * p->n; k++)
+    if (problem->n)
+        qsort(time, 2 * (size_t)problem->n, sizeof *time, by_value);
+    for (int k = 0; k < 2 * problem->n; k++)
         if (n == 0 || time[k] != time[n - 1])
             time[n++] = time[k];
     *count = n;
@@ -314,7 +326,8 @@ typedef struct Kin {
 
 static int by_lifetime(const void *a, const void *b)
 {
-    const Kin *x = a, *y = b;
+    const Kin *x = a;
+    const Kin *y = b;
     if (x->first != y->first)
         return x->first < y->first ? -1 : 1;
     if (x->last != y->last)
@@ -326,115 +339,119 @@ static int by_lifetime(const void *a, const void *b)
     return x->item < y->item ? -1 : x->item > y->item;
 }
 
-static void find_kin(Sky *q)
+static void find_kin(Sky *sky)
 {
-    const ArenaMark mark = arena_mark(q->arena);
-    Kin *kin = NEW_ARRAY(q->arena, Kin, q->n);
-    for (int i = 0; i < q->n; i++)
-        kin[i] = (Kin){ q->first[i], q->last[i], i, q->p->size[i], q->p->align[i] };
-    if (q->n)
-        qsort(kin, (size_t)q->n, sizeof *kin, by_lifetime);
-    for (int k = 0; k < q->n; k++) {
-        const Kin *x = &kin[k], *before = k ? &kin[k - 1] : NULL;
+    const ArenaMark mark = arena_mark(sky->arena);
+    Kin *kin = NEW_ARRAY(sky->arena, Kin, sky->n);
+    for (int i = 0; i < sky->n; i++)
+        kin[i] = (Kin){ sky->first[i], sky->last[i], i, sky->p->size[i], sky->p->align[i] };
+    if (sky->n)
+        qsort(kin, (size_t)sky->n, sizeof *kin, by_lifetime);
+    for (int k = 0; k < sky->n; k++) {
+        const Kin *x = &kin[k];
+        const Kin *before = k ? &kin[k - 1] : NULL;
         const bool related = before && before->first == x->first && before->last == x->last;
-        q->group[x->item] = related ? q->group[before->item] : x->item;
-        q->group_left[q->group[x->item]]++;
-        q->twin[x->item] =
+        sky->group[x->item] = related ? sky->group[before->item] : x->item;
+        sky->group_left[sky->group[x->item]]++;
+        sky->twin[x->item] =
             related && before->size == x->size && before->align == x->align ? before->item : -1;
     }
-    arena_release(q->arena, mark);
+    arena_release(sky->arena, mark);
 }
 
-static void open_items(Sky *q)
+static void open_items(Sky *sky)
 {
-    for (int i = 0; i < q->n; i++) {
-        q->slot[i] = NEW_ARRAY(q->arena, int32_t, q->last[i] - q->first[i]);
-        for (int s = q->first[i]; s < q->last[i]; s++) {
-            q->slot[i][s - q->first[i]] = q->open_count[s]++;
-            q->rest[s] += q->p->size[i];
-            if (s > q->first[i])
-                q->crossing[s]++;
+    for (int i = 0; i < sky->n; i++) {
+        sky->slot[i] = NEW_ARRAY(sky->arena, int32_t, sky->last[i] - sky->first[i]);
+        for (int s = sky->first[i]; s < sky->last[i]; s++) {
+            sky->slot[i][s - sky->first[i]] = sky->open_count[s]++;
+            sky->rest[s] += sky->p->size[i];
+            if (s > sky->first[i])
+                sky->crossing[s]++;
         }
     }
-    for (int s = 0; s < q->sections; s++) {
-        q->open[s] = NEW_ARRAY(q->arena, int32_t, q->open_count[s]);
-        q->top_item[s] = q->holder[s] = -1;
+    for (int s = 0; s < sky->sections; s++) {
+        sky->open[s] = NEW_ARRAY(sky->arena, int32_t, sky->open_count[s]);
+        sky->top_item[s] = sky->holder[s] = -1;
     }
-    for (int i = 0; i < q->n; i++)
-        for (int s = q->first[i]; s < q->last[i]; s++)
-            q->open[s][q->slot[i][s - q->first[i]]] = i;
+    for (int i = 0; i < sky->n; i++)
+        for (int s = sky->first[i]; s < sky->last[i]; s++)
+            sky->open[s][sky->slot[i][s - sky->first[i]]] = i;
 }
 
-static void list_births(Sky *q)
+static void list_births(Sky *sky)
 {
-    for (int i = 0; i < q->n; i++)
-        q->birth[q->first[i] + 1]++;
-    for (int s = 0; s < q->sections; s++)
-        q->birth[s + 1] += q->birth[s];
-    for (int i = q->n - 1; i >= 0; i--)
-        q->born[--q->birth[q->first[i] + 1]] = i;
-    for (int s = 0; s < q->sections; s++)
-        q->birth[s] = q->birth[s + 1];
-    q->birth[q->sections] = q->n;
+    for (int i = 0; i < sky->n; i++)
+        sky->birth[sky->first[i] + 1]++;
+    for (int s = 0; s < sky->sections; s++)
+        sky->birth[s + 1] += sky->birth[s];
+    for (int i = sky->n - 1; i >= 0; i--)
+        sky->born[--sky->birth[sky->first[i] + 1]] = i;
+    for (int s = 0; s < sky->sections; s++)
+        sky->birth[s] = sky->birth[s + 1];
+    sky->birth[sky->sections] = sky->n;
 }
 
-static SkyQueue new_queue(Arena *a, int sections)
+static SkyQueue new_queue(Arena *arena, int sections)
 {
-    return (SkyQueue){ .at = NEW_ARRAY(a, int32_t, sections), .in = NEW_ARRAY(a, bool, sections) };
+    return (SkyQueue){ .at = NEW_ARRAY(arena, int32_t, sections),
+                       .in = NEW_ARRAY(arena, bool, sections) };
 }
 
-static void make_room(Sky *q)
+static void make_room(Sky *sky)
 {
-    Arena *a = q->arena;
-    const int n = q->n, s = q->sections;
-    q->first = NEW_ARRAY(a, int32_t, n);
-    q->last = NEW_ARRAY(a, int32_t, n);
-    q->earliest = NEW_ARRAY(a, int64_t, n);
-    q->offset = NEW_ARRAY(a, int64_t, n);
-    q->placed = NEW_ARRAY(a, bool, n);
-    q->group = NEW_ARRAY(a, int32_t, n);
-    q->group_left = NEW_ARRAY(a, int32_t, n);
-    q->twin = NEW_ARRAY(a, int32_t, n);
-    q->rank = NEW_ARRAY(a, int32_t, n);
-    q->slot = NEW_ARRAY(a, int32_t *, n);
-    q->seen = NEW_ARRAY(a, int32_t, n);
-    q->rests = NEW_ARRAY(a, bool, n);
-    q->item_key = NEW_ARRAY(a, uint64_t, n);
-    q->birth = NEW_ARRAY(a, int32_t, s + 1);
-    q->born = NEW_ARRAY(a, int32_t, n);
-    q->open = NEW_ARRAY(a, int32_t *, s);
-    q->open_count = NEW_ARRAY(a, int32_t, s);
-    q->floor = NEW_ARRAY(a, int64_t, s);
-    q->top = NEW_ARRAY(a, int64_t, s);
-    q->top_item = NEW_ARRAY(a, int64_t, s);
-    q->holder = NEW_ARRAY(a, int64_t, s);
-    q->base = NEW_ARRAY(a, int64_t, s);
-    q->roof = NEW_ARRAY(a, int64_t, s);
-    q->rest = NEW_ARRAY(a, int64_t, s);
-    q->crossing = NEW_ARRAY(a, int32_t, s);
-    q->weights = NEW_ARRAY(a, int64_t, (size_t)SKY_RULES * (size_t)s);
-    q->raised = new_queue(a, s);
-    q->stale = new_queue(a, s);
-    q->touched = new_queue(a, s);
+    Arena *a = sky->arena;
+    const int n = sky->n;
+    const int s = sky->sections;
+    sky->first = NEW_ARRAY(a, int32_t, n);
+    sky->last = NEW_ARRAY(a, int32_t, n);
+    sky->earliest = NEW_ARRAY(a, int64_t, n);
+    sky->offset = NEW_ARRAY(a, int64_t, n);
+    sky->placed = NEW_ARRAY(a, bool, n);
+    sky->group = NEW_ARRAY(a, int32_t, n);
+    sky->group_left = NEW_ARRAY(a, int32_t, n);
+    sky->twin = NEW_ARRAY(a, int32_t, n);
+    sky->rank = NEW_ARRAY(a, int32_t, n);
+    sky->slot = NEW_ARRAY(a, int32_t *, n);
+    sky->seen = NEW_ARRAY(a, int32_t, n);
+    sky->rests = NEW_ARRAY(a, bool, n);
+    sky->item_key = NEW_ARRAY(a, uint64_t, n);
+    sky->birth = NEW_ARRAY(a, int32_t, s + 1);
+    sky->born = NEW_ARRAY(a, int32_t, n);
+    sky->open = NEW_ARRAY(a, int32_t *, s);
+    sky->open_count = NEW_ARRAY(a, int32_t, s);
+    sky->floor = NEW_ARRAY(a, int64_t, s);
+    sky->top = NEW_ARRAY(a, int64_t, s);
+    sky->top_item = NEW_ARRAY(a, int64_t, s);
+    sky->holder = NEW_ARRAY(a, int64_t, s);
+    sky->base = NEW_ARRAY(a, int64_t, s);
+    sky->roof = NEW_ARRAY(a, int64_t, s);
+    sky->rest = NEW_ARRAY(a, int64_t, s);
+    sky->crossing = NEW_ARRAY(a, int32_t, s);
+    sky->weights = NEW_ARRAY(a, int64_t, (size_t)SKY_RULES * (size_t)s);
+    sky->raised = new_queue(a, s);
+    sky->stale = new_queue(a, s);
+    sky->touched = new_queue(a, s);
 }
 
-Sky *place_sky_new(Arena *a, const Problem *p, uint64_t budget)
+Sky *place_sky_new(Arena *a, const Problem *problem, uint64_t budget)
 {
-    Sky *q = NEW(a, Sky);
+    Sky *sky = NEW(a, Sky);
     int n_border;
-    const int32_t *border = borders(a, p, &n_border);
-    *q = (Sky){ .arena = a, .p = p, .n = p->n, .sections = n_border ? n_border - 1 : 0 };
-    make_room(q);
-    for (int i = 0; i < q->n; i++) {
-        q->first[i] = index_of(border, n_border, p->begin[i]);
-        q->last[i] = index_of(border, n_border, p->end[i]);
-        q->item_key[i] = sky_mix((uint64_t)i + 12345) & ~(uint64_t)1;
+    const int32_t *border = borders(a, problem, &n_border);
+    *sky =
+        (Sky){ .arena = a, .p = problem, .n = problem->n, .sections = n_border ? n_border - 1 : 0 };
+    make_room(sky);
+    for (int i = 0; i < sky->n; i++) {
+        sky->first[i] = index_of(border, n_border, problem->begin[i]);
+        sky->last[i] = index_of(border, n_border, problem->end[i]);
+        sky->item_key[i] = sky_mix((uint64_t)i + 12345) & ~(uint64_t)1;
     }
-    find_kin(q);
-    open_items(q);
-    list_births(q);
-    for (q->table_bits = 8; q->table_bits < 20 && (uint64_t)1 << q->table_bits < budget;)
-        q->table_bits++;
-    q->table = NEW_ARRAY(a, uint64_t, (size_t)1 << q->table_bits);
-    return q;
+    find_kin(sky);
+    open_items(sky);
+    list_births(sky);
+    for (sky->table_bits = 8; sky->table_bits < 20 && (uint64_t)1 << sky->table_bits < budget;)
+        sky->table_bits++;
+    sky->table = NEW_ARRAY(a, uint64_t, (size_t)1 << sky->table_bits);
+    return sky;
 }

@@ -77,12 +77,12 @@ struct Sky {
 
 enum { SKY_RULES = 36 }; /* rows of weights */
 
-void sky_set_floor(Sky *q, int s, int64_t y);
-void sky_put(Sky *q, int i, int64_t y);
-void sky_undo(Sky *q, size_t mark);
-void sky_mark_all(Sky *q);
+void sky_set_floor(Sky *sky, int s, int64_t y);
+void sky_put(Sky *sky, int i, int64_t y);
+void sky_undo(Sky *sky, size_t mark);
+void sky_mark_all(Sky *sky);
 /* To the fixed point; false if some section overflows or an open item fits into a closed hole. */
-bool sky_propagate(Sky *q);
+bool sky_propagate(Sky *sky);
 
 static inline uint64_t sky_mix(uint64_t x)
 {

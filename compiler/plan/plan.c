@@ -10,23 +10,23 @@
 #include "plan/planner.h"
 #include "plan/region.h"
 
-static void clear(Program *p)
+static void clear(Program *program)
 {
-    for (size_t i = 0; i < p->step.n; i++) {
-        p->step.at[i]->backward = false;
-        for (int k = 0; k < p->step.at[i]->n_operand; k++)
-            p->step.at[i]->operand[k].ring = 0;
+    for (size_t i = 0; i < program->step.n; i++) {
+        program->step.at[i]->backward = false;
+        for (int k = 0; k < program->step.at[i]->n_operand; k++)
+            program->step.at[i]->operand[k].ring = 0;
     }
-    p->plan = (Plan){ 0 };
+    program->plan = (Plan){ 0 };
 }
 
-static void finish(Planner *p)
+static void finish(Planner *planner)
 {
-    clear(p->program);
-    p->program->plan.arena_align = p->opt->align;
-    p->program->plan.preserve_input = p->opt->preserve_input;
-    planner_place(p);
-    planner_write(p);
+    clear(planner->program);
+    planner->program->plan.arena_align = planner->opt->align;
+    planner->program->plan.preserve_input = planner->opt->preserve_input;
+    planner_place(planner);
+    planner_write(planner);
 }
 
 /* Bytes beyond what was promised. */
@@ -40,24 +40,24 @@ static int64_t beyond(const Plan *plan, const PlanOptions *opt, int64_t promised
  * schedule that keeps less alive everywhere may do. */
 static void plan_steps(Program *program, const PlanOptions *opt, PlanLevel level, int64_t enough)
 {
-    PlanOptions o = *opt;
-    o.arena_limit = enough;
-    Aim aim = { .opt = &o, .level = level, .join = true };
+    PlanOptions options = *opt;
+    options.arena_limit = enough;
+    Aim aim = { .opt = &options, .level = level, .join = true };
     planner_narrow(program);
-    Planner p = planner_prepare(program, &aim);
-    if (planner_widen(&p)) {
-        finish(&p);
-        if (program->plan.arena_size <= p.schedule.peak)
+    Planner planner = planner_prepare(program, &aim);
+    if (planner_widen(&planner)) {
+        finish(&planner);
+        if (program->plan.arena_size <= planner.schedule.peak)
             return;
         planner_narrow(program);
-        p = planner_prepare(program, &aim);
+        planner = planner_prepare(program, &aim);
     }
-    finish(&p);
-    const int64_t promised = i64_max(p.schedule.peak, enough);
-    if (p.schedule.joined && beyond(&program->plan, opt, promised)) {
+    finish(&planner);
+    const int64_t promised = i64_max(planner.schedule.peak, enough);
+    if (planner.schedule.joined && beyond(&program->plan, opt, promised)) {
         aim.join = false; /* what a slot can spare its neighbours may not */
-        p = planner_prepare(program, &aim);
-        finish(&p);
+        planner = planner_prepare(program, &aim);
+        finish(&planner);
     }
     const int64_t missing = beyond(&program->plan, opt, promised);
     if (level < PLAN_STREAM || !missing)
@@ -66,14 +66,16 @@ static void plan_steps(Program *program, const PlanOptions *opt, PlanLevel level
     finish(&tight);
     if (beyond(&program->plan, opt, promised) < missing)
         return;
-    finish(&p); /* its offsets are known */
+    finish(&planner); /* its offsets are known */
 }
 
-static void plan_frontier(Program *p, const PlanOptions *opt, const Aim *aim)
+static void plan_frontier(Program *program, const PlanOptions *opt, const Aim *aim)
 {
-    Steps form[3] = { { .step = { .at = p->step.at, .n = p->step.n, .room = p->step.n } } };
-    const int forms = 1 + forms_pairs(p, aim, form + 1);
-    frontier_plan(p, opt, aim->level, form, forms, plan_steps);
+    Steps form[3] = {
+        { .step = { .at = program->step.at, .n = program->step.n, .room = program->step.n } }
+    };
+    const int forms = 1 + forms_pairs(program, aim, form + 1);
+    frontier_plan(program, opt, aim->level, form, forms, plan_steps);
 }
 
 void plan_program(Program *program, const PlanOptions *opt)

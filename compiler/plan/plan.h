@@ -52,6 +52,6 @@ typedef struct PlanOptions {
 
 /* Fills Program.plan, Tensor.offset and Operand facts, and links the program. May reorder and drop
  * steps. */
-void plan_program(Program *p, const PlanOptions *opt);
+void plan_program(Program *program, const PlanOptions *opt);
 
 #endif

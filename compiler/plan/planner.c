@@ -6,49 +6,50 @@
 
 enum { WALK_BUDGET = 1500000 };
 
-static void set_ring(Planner *p, const Ring *r)
+static void set_ring(Planner *planner, const Ring *r)
 {
-    Item *it = p->all.item.at + r->item;
+    Item *it = planner->all.item.at + r->item;
     it->ring = it->whole || r->rows == it->rows ? 0 : r->rows;
 }
 
-static void find_schedule(Planner *p, Walked *walked)
+static void find_schedule(Planner *planner, Walked *walked)
 {
-    const ScheduleOptions opt = { .stream = p->level >= PLAN_STREAM,
-                                  .overlap = p->level >= PLAN_OVERLAP,
-                                  .enough = p->opt->arena_limit,
-                                  .tight = p->tight,
+    const ScheduleOptions opt = { .stream = planner->level >= PLAN_STREAM,
+                                  .overlap = planner->level >= PLAN_OVERLAP,
+                                  .enough = planner->opt->arena_limit,
+                                  .tight = planner->tight,
                                   .budget = WALK_BUDGET,
-                                  .peak_only = p->peak_only,
-                                  .most = p->most,
+                                  .peak_only = planner->peak_only,
+                                  .most = planner->most,
                                   .walked = walked,
-                                  .pixels = p->opt->pixels ? p->opt->pixels : STREAM_PIXELS,
-                                  .join = p->join };
-    p->schedule = schedule_find(p->arena, &p->all, &opt);
-    if (p->peak_only)
+                                  .pixels =
+                                      planner->opt->pixels ? planner->opt->pixels : STREAM_PIXELS,
+                                  .join = planner->join };
+    planner->schedule = schedule_find(planner->arena, &planner->all, &opt);
+    if (planner->peak_only)
         return;
-    p->slot_of = NEW_ARRAY(p->arena, int32_t, p->program->step.n + 1);
-    for (size_t i = 0; i < p->schedule.slot.n; i++) {
-        const Slot *s = p->schedule.slot.at + i;
+    planner->slot_of = NEW_ARRAY(planner->arena, int32_t, planner->program->step.n + 1);
+    for (size_t i = 0; i < planner->schedule.slot.n; i++) {
+        const Slot *s = planner->schedule.slot.at + i;
         for (int32_t k = s->first; k < s->end; k++)
-            p->slot_of[k] = (int32_t)i;
+            planner->slot_of[k] = (int32_t)i;
         for (size_t r = 0; s->stream && r < s->stream->ring.n; r++)
-            set_ring(p, s->stream->ring.at + r);
+            set_ring(planner, s->stream->ring.at + r);
     }
 }
 
 static Planner prepare(Program *program, const Aim *aim, bool tight)
 {
     Arena *scratch = &program->graph->store->scratch;
-    Planner p = { .arena = scratch,
-                  .program = program,
-                  .opt = aim->opt,
-                  .level = aim->level,
-                  .tight = tight,
-                  .join = aim->join && !tight };
-    p.all = items_find(scratch, program, aim->opt);
-    find_schedule(&p, aim->walked);
-    return p;
+    Planner planner = { .arena = scratch,
+                        .program = program,
+                        .opt = aim->opt,
+                        .level = aim->level,
+                        .tight = tight,
+                        .join = aim->join && !tight };
+    planner.all = items_find(scratch, program, aim->opt);
+    find_schedule(&planner, aim->walked);
+    return planner;
 }
 
 Planner planner_prepare(Program *program, const Aim *aim)
@@ -65,16 +66,16 @@ int64_t planner_peak(Program *program, const Aim *aim, int64_t most)
 {
     Arena *scratch = &program->graph->store->scratch;
     const ArenaMark mark = arena_mark(scratch);
-    Planner p = { .arena = scratch,
-                  .program = program,
-                  .opt = aim->opt,
-                  .level = aim->level,
-                  .peak_only = true,
-                  .most = most };
-    p.all = items_find(scratch, program, aim->opt);
-    find_schedule(&p, aim->walked);
+    Planner planner = { .arena = scratch,
+                        .program = program,
+                        .opt = aim->opt,
+                        .level = aim->level,
+                        .peak_only = true,
+                        .most = most };
+    planner.all = items_find(scratch, program, aim->opt);
+    find_schedule(&planner, aim->walked);
     arena_release(scratch, mark);
-    return p.schedule.peak;
+    return planner.schedule.peak;
 }
 
 void planner_narrow(Program *program)
@@ -83,14 +84,15 @@ void planner_narrow(Program *program)
         pair_widen(program->graph->arena, program->step.at[i], 0);
 }
 
-static bool widen(Planner *p, int32_t step, int64_t bytes)
+static bool widen(Planner *planner, int32_t step, int64_t bytes)
 {
     bool wider = false;
-    pair_widen(p->program->graph->arena, p->program->step.at[step],
-               bytes / p->opt->align * p->opt->align);
-    for (const Touch *t = touch_begin(&p->all, step); t < touch_end(&p->all, step); t++) {
-        Item *it = p->all.item.at + t->item;
-        const int64_t size = items_round(&p->all, tensor_bytes(it->root));
+    pair_widen(planner->program->graph->arena, planner->program->step.at[step],
+               bytes / planner->opt->align * planner->opt->align);
+    for (const Touch *touch = touch_begin(&planner->all, step);
+         touch < touch_end(&planner->all, step); touch++) {
+        Item *it = planner->all.item.at + touch->item;
+        const int64_t size = items_round(&planner->all, tensor_bytes(it->root));
         if (!it->scratch || size == it->size)
             continue;
         it->size = size;
@@ -99,18 +101,19 @@ static bool widen(Planner *p, int32_t step, int64_t bytes)
     return wider;
 }
 
-bool planner_widen(Planner *p)
+bool planner_widen(Planner *planner)
 {
     bool wider = false;
-    for (size_t i = 0; i < p->schedule.slot.n; i++) {
-        const Slot *s = p->schedule.slot.at + i;
+    for (size_t i = 0; i < planner->schedule.slot.n; i++) {
+        const Slot *s = planner->schedule.slot.at + i;
         for (int32_t k = s->first; s->stream && k < s->end; k++)
-            wider |= widen(p, k, s->stream->scratch + i64_max(0, p->schedule.peak - s->bytes));
+            wider |= widen(planner, k,
+                           s->stream->scratch + i64_max(0, planner->schedule.peak - s->bytes));
     }
     return wider;
 }
 
-bool planner_by_list(const Planner *p, const Slot *s)
+bool planner_by_list(const Planner *planner, const Slot *slot)
 {
-    return s->stream || p->program->step.at[s->first]->pushed;
+    return slot->stream || planner->program->step.at[slot->first]->pushed;
 }

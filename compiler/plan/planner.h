@@ -49,14 +49,14 @@ int64_t planner_peak(Program *program, const Aim *aim, int64_t most);
 void planner_narrow(Program *program);
 /* As many as the largest scratch holds, and what is free below the peak. False: they are as they
  * were. */
-bool planner_widen(Planner *p);
+bool planner_widen(Planner *planner);
 
 /* Rows that are handed in come one by one, in a stream or not. */
-bool planner_by_list(const Planner *p, const Slot *s);
+bool planner_by_list(const Planner *planner, const Slot *slot);
 /* The offsets of the items, and what the plan says of them (offsets.c); found once, written each
  * time. */
-void planner_place(Planner *p);
+void planner_place(Planner *planner);
 /* Directions, rings, segments and blocks, from schedule and offsets (result.c). */
-void planner_write(Planner *p);
+void planner_write(Planner *planner);
 
 #endif

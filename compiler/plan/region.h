@@ -38,15 +38,15 @@ typedef struct RegionPlan {
 
 /* Exact while the items are few, else the densest traffic first, improved by exchanges; all budgets
  * are counts. */
-RegionPlan region_plan(Arena *a, const RegionProblem *p);
+RegionPlan region_plan(Arena *arena, const RegionProblem *problem);
 
 /* The same for the planner's items and, as last of `item`, perhaps the row counters, which lie in
  * the first region. Pins, scratch to the fastest, traffic from the operands. A pin that names
  * nothing fails. */
-RegionPlan regions_find(Arena *a, const Items *all, const PlaceItem *item, int n,
+RegionPlan regions_find(Arena *arena, const Items *all, const PlaceItem *item, int n,
                         const PlaceArc *arc, int n_arc, const Slot *slot, size_t slots,
                         const PlanOptions *opt);
 /* Fails where the plan does not fit. */
-void regions_require(const Plan *p);
+void regions_require(const Plan *plan);
 
 #endif

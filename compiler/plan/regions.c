@@ -8,18 +8,18 @@
 #include "base/size.h"
 
 /* Bytes that the units of the step read and write through an operand, row by row. */
-static int64_t traffic_of(const Items *all, const Touch *t)
+static int64_t traffic_of(const Items *all, const Touch *touch)
 {
-    const Operand *o = t->operand;
-    const Step *s = all->program->step.at[t->step];
+    const Operand *o = touch->operand;
+    const Step *s = all->program->step.at[touch->step];
     const int64_t ways = o->read && o->write ? 2 : 1;
-    if (!t->by_row || o->scratch)
+    if (!touch->by_row || o->scratch)
         return i64_mul(i64_mul(ways, o->scratch ? s->units : 1), tensor_bytes(o->tensor));
-    if (t->all_units)
+    if (touch->all_units)
         return i64_mul(ways, i64_mul(o->row_bytes, o->rows));
     int64_t rows = 0;
     for (int32_t u = 0; u < s->units; u++) {
-        const Rows r = touch_rows(all, t, u);
+        const Rows r = touch_rows(all, touch, u);
         rows += i64_max(0, r.hi - r.lo);
     }
     const int64_t bytes = i64_mul(i64_mul(ways, rows), o->row_bytes);
@@ -50,13 +50,13 @@ static void set_pins(const Items *all, const PlanOptions *opt, int32_t *pin)
     }
 }
 
-void regions_require(const Plan *p)
+void regions_require(const Plan *plan)
 {
-    const RegionUse *worst = p->region.at;
-    for (size_t k = 1; k < p->region.n; k++)
-        if (p->region.at[k].size - p->region.at[k].capacity > worst->size - worst->capacity)
-            worst = p->region.at + k;
-    if (!p->region_missing)
+    const RegionUse *worst = plan->region.at;
+    for (size_t k = 1; k < plan->region.n; k++)
+        if (plan->region.at[k].size - plan->region.at[k].capacity > worst->size - worst->capacity)
+            worst = plan->region.at + k;
+    if (!plan->region_missing)
         return;
     fail_at(STATUS_LIMIT, LOC_NONE,
             "a larger region, another one, fewer pins, inputs and results with the caller (--io), "
@@ -64,15 +64,15 @@ void regions_require(const Plan *p)
             "the plan does not fit the regions: %" PRId64
             " bytes are missing; in the best assignment found \"%s\" needs %" PRId64
             " bytes (lower bound %" PRId64 ") and has %" PRId64,
-            p->region_missing, worst->name, worst->size, worst->lower_bound, worst->capacity);
+            plan->region_missing, worst->name, worst->size, worst->lower_bound, worst->capacity);
 }
 
-RegionPlan regions_find(Arena *a, const Items *all, const PlaceItem *item, int n,
+RegionPlan regions_find(Arena *arena, const Items *all, const PlaceItem *item, int n,
                         const PlaceArc *arc, int n_arc, const Slot *slot, size_t slots,
                         const PlanOptions *opt)
 {
-    int64_t *traffic = NEW_ARRAY(a, int64_t, n + 1);
-    int32_t *pin = NEW_ARRAY(a, int32_t, n + 1);
+    int64_t *traffic = NEW_ARRAY(arena, int64_t, n + 1);
+    int32_t *pin = NEW_ARRAY(arena, int32_t, n + 1);
     for (size_t i = 0; i < all->touch.n; i++) {
         const Touch *t = all->touch.at + i;
         traffic[t->item] = i64_add(traffic[t->item], traffic_of(all, t));
@@ -84,13 +84,13 @@ RegionPlan regions_find(Arena *a, const Items *all, const PlaceItem *item, int n
         pin[n - 1] = 0;
     }
     set_pins(all, opt, pin);
-    const RegionProblem p = { .item = item,
-                              .n = n,
-                              .arc = arc,
-                              .n_arc = n_arc,
-                              .traffic = traffic,
-                              .pin = pin,
-                              .region = opt->region,
-                              .regions = opt->regions };
-    return region_plan(a, &p);
+    const RegionProblem problem = { .item = item,
+                                    .n = n,
+                                    .arc = arc,
+                                    .n_arc = n_arc,
+                                    .traffic = traffic,
+                                    .pin = pin,
+                                    .region = opt->region,
+                                    .regions = opt->regions };
+    return region_plan(arena, &problem);
 }

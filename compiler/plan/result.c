@@ -4,90 +4,92 @@
 #include "plan/planner.h"
 
 /* A result over its input, the input's end being written first, runs from last to first. */
-static void set_directions(Planner *p)
+static void set_directions(Planner *planner)
 {
-    for (size_t i = 0; i < p->overlap.n; i++) {
-        const Overlap *o = p->overlap.at + i;
-        const Item *in = p->all.item.at + o->in, *out = p->all.item.at + o->out;
+    for (size_t i = 0; i < planner->overlap.n; i++) {
+        const Overlap *o = planner->overlap.at + i;
+        const Item *in = planner->all.item.at + o->in;
+        const Item *out = planner->all.item.at + o->out;
         const int64_t d = out->root->offset - in->root->offset;
         const bool apart =
             in->root->region != out->root->region || d >= in->size || -d >= out->size;
-        p->program->step.at[out->first]->backward = !apart && d > -o->forward;
+        planner->program->step.at[out->first]->backward = !apart && d > -o->forward;
     }
 }
 
-static void set_rings(Planner *p)
+static void set_rings(Planner *planner)
 {
-    for (size_t i = 0; i < p->all.touch.n; i++) {
-        const Touch *t = p->all.touch.at + i;
-        Operand *o = p->program->step.at[t->step]->operand +
-                     (t->operand - p->program->step.at[t->step]->operand);
-        o->ring = p->all.item.at[t->item].ring;
+    for (size_t i = 0; i < planner->all.touch.n; i++) {
+        const Touch *t = planner->all.touch.at + i;
+        Operand *o = planner->program->step.at[t->step]->operand +
+                     (t->operand - planner->program->step.at[t->step]->operand);
+        o->ring = planner->all.item.at[t->item].ring;
     }
 }
 
-static void add_segment(Planner *p, const Slot *s)
+static void add_segment(Planner *planner, const Slot *slot)
 {
-    Plan *plan = &p->program->plan;
-    Arena *a = p->program->graph->arena;
-    if (!s->stream && planner_by_list(p, s)) {
+    Plan *plan = &planner->program->plan;
+    Arena *a = planner->program->graph->arena;
+    if (!slot->stream && planner_by_list(planner, slot)) {
         uint8_t *const one = NEW(a, uint8_t);
         VEC_PUSH(a, &plan->segment,
-                 ((Segment){ .first = s->first,
+                 ((Segment){ .first = slot->first,
                              .count = 1,
                              .period = 1,
-                             .repeats = p->program->step.at[s->first]->units,
+                             .repeats = planner->program->step.at[slot->first]->units,
                              .list = one }));
-    } else if (s->stream) {
-        for (int32_t k = s->first; k < s->end; k++)
-            p->program->step.at[k]->backward = s->stream->backward;
-        VEC_PUSH(a, &plan->segment, stream_list(a, s->stream));
+    } else if (slot->stream) {
+        for (int32_t k = slot->first; k < slot->end; k++)
+            planner->program->step.at[k]->backward = slot->stream->backward;
+        VEC_PUSH(a, &plan->segment, stream_list(a, slot->stream));
     } else if (plan->segment.n && !plan->segment.at[plan->segment.n - 1].list) {
-        plan->segment.at[plan->segment.n - 1].count += s->end - s->first;
+        plan->segment.at[plan->segment.n - 1].count += slot->end - slot->first;
     } else {
-        VEC_PUSH(a, &plan->segment, ((Segment){ .first = s->first, .count = s->end - s->first }));
+        VEC_PUSH(a, &plan->segment,
+                 ((Segment){ .first = slot->first, .count = slot->end - slot->first }));
     }
 }
 
-static void add_block(Planner *p, Block b, int32_t first_slot, int32_t last_slot)
+static void add_block(Planner *planner, Block b, int32_t first_slot, int32_t last_slot)
 {
-    b.offset += b.tensor ? program_region_start(p->program, b.tensor->region) : 0;
-    b.first = p->schedule.slot.at[first_slot].first;
-    b.end = p->schedule.slot.at[last_slot].end;
-    VEC_PUSH(p->program->graph->arena, &p->program->plan.block, b);
+    b.offset += b.tensor ? program_region_start(planner->program, b.tensor->region) : 0;
+    b.first = planner->schedule.slot.at[first_slot].first;
+    b.end = planner->schedule.slot.at[last_slot].end;
+    VEC_PUSH(planner->program->graph->arena, &planner->program->plan.block, b);
 }
 
-static void list_blocks(Planner *p)
+static void list_blocks(Planner *planner)
 {
-    for (size_t i = 0; p->schedule.slot.n && i < p->all.item.n; i++) {
-        const Item *it = p->all.item.at + i;
-        const PlaceItem *place = p->item.at + i;
+    for (size_t i = 0; planner->schedule.slot.n && i < planner->all.item.n; i++) {
+        const Item *it = planner->all.item.at + i;
+        const PlaceItem *place = planner->item.at + i;
         if (!it->outside)
-            add_block(p,
+            add_block(planner,
                       (Block){ it->root, it->root->offset, place->size, .ring = it->ring,
                                .scratch = it->scratch },
                       place->begin, place->end - 1);
     }
-    if (p->item.n == p->all.item.n)
+    if (planner->item.n == planner->all.item.n)
         return;
-    const PlaceItem *state = p->item.at + p->all.item.n;
+    const PlaceItem *state = planner->item.at + planner->all.item.n;
     for (int32_t k = 0; k < state->parts; k++)
-        add_block(p,
-                  (Block){ .offset = p->program->plan.place + state->part[k].offset,
+        add_block(planner,
+                  (Block){ .offset = planner->program->plan.place + state->part[k].offset,
                            .bytes = state->part[k].size },
                   state->part[k].begin, state->part[k].end - 1);
 }
 
-void planner_write(Planner *p)
+void planner_write(Planner *planner)
 {
     bool streams = false;
-    set_directions(p);
-    set_rings(p);
-    for (size_t i = 0; i < p->schedule.slot.n; i++)
-        streams |= planner_by_list(p, p->schedule.slot.at + i);
-    for (size_t i = 0; streams && i < p->schedule.slot.n; i++)
-        add_segment(p, p->schedule.slot.at + i);
-    list_blocks(p);
-    program_count_live(p->program);
-    program_link(p->program);
+    set_directions(planner);
+    set_rings(planner);
+    for (size_t i = 0; i < planner->schedule.slot.n; i++)
+        streams |= planner_by_list(planner, planner->schedule.slot.at + i);
+    for (size_t i = 0; streams && i < planner->schedule.slot.n; i++)
+        add_segment(planner, planner->schedule.slot.at + i);
+    list_blocks(planner);
+    program_count_live(planner->program);
+    program_link(planner->program);
 }

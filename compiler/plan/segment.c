@@ -57,88 +57,91 @@ struct Finder {
 
 #define NEVER (INT64_MAX / 4)
 
-static void count_alive(Finder *f)
+static void count_alive(Finder *finder)
 {
-    const int n = f->steps;
-    int64_t *delta = NEW_ARRAY(f->arena, int64_t, n + 2);
-    int32_t *items = NEW_ARRAY(f->arena, int32_t, n + 2);
-    f->alive = NEW_ARRAY(f->arena, int64_t, n + 1);
-    f->crossing = NEW_ARRAY(f->arena, int32_t, n + 1);
-    f->layer = NEW_ARRAY(f->arena, int64_t, n + 2);
-    for (size_t i = 0; i < f->all->item.n; i++) {
-        const Item *it = f->all->item.at + i;
+    const int n = finder->steps;
+    int64_t *delta = NEW_ARRAY(finder->arena, int64_t, n + 2);
+    int32_t *items = NEW_ARRAY(finder->arena, int32_t, n + 2);
+    finder->alive = NEW_ARRAY(finder->arena, int64_t, n + 1);
+    finder->crossing = NEW_ARRAY(finder->arena, int32_t, n + 1);
+    finder->layer = NEW_ARRAY(finder->arena, int64_t, n + 2);
+    for (size_t i = 0; i < finder->all->item.n; i++) {
+        const Item *it = finder->all->item.at + i;
         if (it->outside)
             continue;
-        f->layer[i64_max(it->first, 0)] += it->size;
-        f->layer[i64_min(it->end, n + 1)] -= it->size;
+        finder->layer[i64_max(it->first, 0)] += it->size;
+        finder->layer[i64_min(it->end, n + 1)] -= it->size;
         if (it->first + 1 >= it->end)
             continue;
         delta[it->first + 1] += it->size, items[it->first + 1]++;
         delta[it->end] -= it->size, items[it->end]--;
     }
     for (int k = 0; k <= n; k++) {
-        f->alive[k] = (k ? f->alive[k - 1] : 0) + delta[k];
-        f->crossing[k] = (k ? f->crossing[k - 1] : 0) + items[k];
-        f->layer[k] += k ? f->layer[k - 1] : 0;
+        finder->alive[k] = (k ? finder->alive[k - 1] : 0) + delta[k];
+        finder->crossing[k] = (k ? finder->crossing[k - 1] : 0) + items[k];
+        finder->layer[k] += k ? finder->layer[k - 1] : 0;
     }
 }
 
 /* A place that few items cross is soon found from the places behind it: those are skipped that many
  * cross. */
-static void list_crossing(Finder *f)
+static void list_crossing(Finder *finder)
 {
-    int32_t *n = NEW_ARRAY(f->arena, int32_t, f->steps + 1),
-            *few = NEW_ARRAY(f->arena, int32_t, f->steps + 2); /* the next from k on */
-    f->cross = arena_array(f->arena, (size_t)f->steps + 1, sizeof *f->cross);
-    few[f->steps + 1] = f->steps + 1;
-    for (int32_t k = f->steps; k >= 0; k--)
-        few[k] = f->crossing[k] <= MOST_CROSSING ? k : few[k + 1];
-    for (size_t i = 0; i < f->all->item.n; i++) {
-        const Item *it = f->all->item.at + i;
-        const int32_t end = (int32_t)i64_min(it->end, f->steps + 1);
+    int32_t *n = NEW_ARRAY(finder->arena, int32_t, finder->steps + 1),
+            *few = NEW_ARRAY(finder->arena, int32_t, finder->steps + 2); /* the next from k on */
+    finder->cross = arena_array(finder->arena, (size_t)finder->steps + 1, sizeof *finder->cross);
+    few[finder->steps + 1] = finder->steps + 1;
+    for (int32_t k = finder->steps; k >= 0; k--)
+        few[k] = finder->crossing[k] <= MOST_CROSSING ? k : few[k + 1];
+    for (size_t i = 0; i < finder->all->item.n; i++) {
+        const Item *it = finder->all->item.at + i;
+        const int32_t end = (int32_t)i64_min(it->end, finder->steps + 1);
         for (int32_t k = few[it->first + 1]; !it->outside && k < end; k = few[k + 1])
-            f->cross[k][n[k]++] = (int32_t)i;
+            finder->cross[k][n[k]++] = (int32_t)i;
     }
 }
 
 /* The most rows that a unit reads: so many at least a ring has. */
-static void count_rows(Finder *f)
+static void count_rows(Finder *finder)
 {
-    f->least_rows = NEW_ARRAY(f->arena, int32_t, f->all->item.n + 1);
-    for (size_t i = 0; i < f->all->item.n; i++)
-        f->least_rows[i] = 1;
-    for (size_t k = 0; k < f->all->touch.n; k++) {
-        const Touch *t = f->all->touch.at + k;
-        int32_t *least = f->least_rows + t->item;
-        const int32_t most = t->operand->rule.kind == ROWS_WINDOW ? t->operand->rule.extent
-                                                                  : f->all->item.at[t->item].rows;
-        if (t->operand->write || f->all->item.at[t->item].whole)
+    finder->least_rows = NEW_ARRAY(finder->arena, int32_t, finder->all->item.n + 1);
+    for (size_t i = 0; i < finder->all->item.n; i++)
+        finder->least_rows[i] = 1;
+    for (size_t k = 0; k < finder->all->touch.n; k++) {
+        const Touch *t = finder->all->touch.at + k;
+        int32_t *least = finder->least_rows + t->item;
+        const int32_t most = t->operand->rule.kind == ROWS_WINDOW
+                                 ? t->operand->rule.extent
+                                 : finder->all->item.at[t->item].rows;
+        if (t->operand->write || finder->all->item.at[t->item].whole)
             continue;
-        for (int32_t u = 0; u < f->all->program->step.at[t->step]->units && *least < most; u++) {
-            const Rows r = touch_rows(f->all, t, u);
+        for (int32_t u = 0; u < finder->all->program->step.at[t->step]->units && *least < most;
+             u++) {
+            const Rows r = touch_rows(finder->all, t, u);
             *least = (int32_t)i64_max(*least, r.hi - r.lo);
         }
     }
 }
 
-static void count_layers(Finder *f)
+static void count_layers(Finder *finder)
 {
-    for (int32_t k = 0; k < f->steps; k++) {
+    for (int32_t k = 0; k < finder->steps; k++) {
         Overlap found[MOST_OVERLAPS];
         int64_t gain = 0;
-        for (int n = overlap_find(f->all, k, f->opt->overlap, found); n > 0; n--)
-            gain = i64_max(gain, overlap_gain(f->all, found + n - 1));
-        f->layer[k] -= gain;
+        for (int n = overlap_find(finder->all, k, finder->opt->overlap, found); n > 0; n--)
+            gain = i64_max(gain, overlap_gain(finder->all, found + n - 1));
+        finder->layer[k] -= gain;
     }
 }
 
 /* What streaming a step costs: its calls, and the inner loops that get shorter. */
-static int64_t stream_cost(const Step *s, int32_t least)
+static int64_t stream_cost(const Step *step, int32_t least)
 {
-    const int64_t burst = stream_burst(s, least);
-    int64_t weights = 0, pixels = 1;
-    for (int k = 0; k < s->n_operand; k++) {
-        const Operand *o = s->operand + k;
+    const int64_t burst = stream_burst(step, least);
+    int64_t weights = 0;
+    int64_t pixels = 1;
+    for (int k = 0; k < step->n_operand; k++) {
+        const Operand *o = step->operand + k;
         if (!o->tensor)
             continue;
         int64_t at;
@@ -149,58 +152,64 @@ static int64_t stream_cost(const Step *s, int32_t least)
                 i64_max(1, o->row_bytes * 8 / i64_max(1, o->pixel * dtype_bits(o->tensor->dtype)));
     }
     const int64_t again =
-        weights > 400000 ? weights / 4 * s->units : 0; /* read once a row instead of once */
-    return 300 * i64_ceil_div(s->units, burst) + s->macs / (16 * pixels * burst) + again / burst;
+        weights > 400000 ? weights / 4 * step->units : 0; /* read once a row instead of once */
+    return 300 * i64_ceil_div(step->units, burst) + step->macs / (16 * pixels * burst) +
+           again / burst;
 }
 
 /* What the items that step `first` makes take at least inside a stream up to `to`: the rows of a
  * window, or all of them. */
-static int64_t least_inside(const Finder *f, int32_t first, int32_t to)
+static int64_t least_inside(const Finder *finder, int32_t first, int32_t to)
 {
     int64_t bytes = 0;
-    for (const Touch *t = touch_begin(f->all, first); t < touch_end(f->all, first); t++) {
-        const Item *it = f->all->item.at + t->item;
-        if (t->operand->write && !it->scratch && it->first == first && it->end <= to)
-            bytes += it->whole ? it->size : f->least_rows[t->item] * it->row_bytes;
+    for (const Touch *touch = touch_begin(finder->all, first);
+         touch < touch_end(finder->all, first); touch++) {
+        const Item *it = finder->all->item.at + touch->item;
+        if (touch->operand->write && !it->scratch && it->first == first && it->end <= to)
+            bytes += it->whole ? it->size : finder->least_rows[touch->item] * it->row_bytes;
     }
     return bytes;
 }
 
-static void count_costs(Finder *f)
+static void count_costs(Finder *finder)
 {
-    f->cost = NEW_ARRAY(f->arena, int64_t, f->steps + 1);
-    for (int32_t k = 0; k < f->steps; k++)
-        f->cost[k] =
-            stream_takes(f->all, k) ? stream_cost(f->all->program->step.at[k], f->opt->pixels) : -1;
+    finder->cost = NEW_ARRAY(finder->arena, int64_t, finder->steps + 1);
+    for (int32_t k = 0; k < finder->steps; k++)
+        finder->cost[k] = stream_takes(finder->all, k)
+                              ? stream_cost(finder->all->program->step.at[k], finder->opt->pixels)
+                              : -1;
 }
 
-static void add_edge(Finder *f, Edge e)
+static void add_edge(Finder *finder, Edge e)
 {
-    VEC_PUSH(f->arena, &f->edge, e);
+    VEC_PUSH(finder->arena, &finder->edge, e);
 }
 
-static void add_streams(Finder *f, int32_t to)
+static void add_streams(Finder *finder, int32_t to)
 {
-    int64_t cost = 0, worst = 0, inside = 0;
-    if (f->crossing[to] > MOST_CROSSING)
+    int64_t cost = 0;
+    int64_t worst = 0;
+    int64_t inside = 0;
+    if (finder->crossing[to] > MOST_CROSSING)
         return;
-    for (int32_t from = to - 1; from >= 0 && to - from <= f->reach && f->cost[from] >= 0; from--) {
-        cost += f->cost[from];
-        worst = i64_max(worst, f->layer[from]);
-        inside += least_inside(f, from, to);
-        const int64_t least = i64_max(f->alive[from], f->alive[to]) + inside;
-        if (to - from < 2 || f->crossing[from] > MOST_CROSSING || least >= worst)
+    for (int32_t from = to - 1; from >= 0 && to - from <= finder->reach && finder->cost[from] >= 0;
+         from--) {
+        cost += finder->cost[from];
+        worst = i64_max(worst, finder->layer[from]);
+        inside += least_inside(finder, from, to);
+        const int64_t least = i64_max(finder->alive[from], finder->alive[to]) + inside;
+        if (to - from < 2 || finder->crossing[from] > MOST_CROSSING || least >= worst)
             continue;
-        add_edge(f, (Edge){ .from = from, .to = to, .bytes = least, .cost = cost });
+        add_edge(finder, (Edge){ .from = from, .to = to, .bytes = least, .cost = cost });
     }
 }
 
 /* What lies outside of a range and is alive at both of its ends, counted once. */
-static int64_t around(const Finder *f, int32_t from, int32_t to)
+static int64_t around(const Finder *finder, int32_t from, int32_t to)
 {
-    int64_t bytes = f->alive[from] + f->alive[to];
-    for (int32_t i = 0; i < f->crossing[from]; i++) {
-        const Item *it = f->all->item.at + f->cross[from][i];
+    int64_t bytes = finder->alive[from] + finder->alive[to];
+    for (int32_t i = 0; i < finder->crossing[from]; i++) {
+        const Item *it = finder->all->item.at + finder->cross[from][i];
         if (it->end > to)
             bytes -= it->size;
     }
@@ -208,179 +217,186 @@ static int64_t around(const Finder *f, int32_t from, int32_t to)
 }
 
 /* The rings of a range at their smallest: the rows of a window. */
-static Stream least_rings(const Finder *f, int32_t from, int32_t to)
+static Stream least_rings(const Finder *finder, int32_t from, int32_t to)
 {
-    Stream s = { .first = from, .end = to };
-    for (const Touch *t = touch_begin(f->all, from); t < touch_begin(f->all, to); t++) {
-        const Item *it = f->all->item.at + t->item;
+    Stream stream = { .first = from, .end = to };
+    for (const Touch *touch = touch_begin(finder->all, from); touch < touch_begin(finder->all, to);
+         touch++) {
+        const Item *it = finder->all->item.at + touch->item;
         if (it->scratch || it->outside || it->first < from || it->end > to)
             continue;
         size_t i = 0;
-        while (i < s.ring.n && s.ring.at[i].item != t->item)
+        while (i < stream.ring.n && stream.ring.at[i].item != touch->item)
             i++;
-        if (i == s.ring.n)
-            VEC_PUSH(f->arena, &s.ring, ((Ring){ t->item, 1 }));
-        const RowRule *r = &t->operand->rule;
-        if (!t->operand->write && r->kind == ROWS_WINDOW)
-            s.ring.at[i].rows = (int32_t)i64_max(s.ring.at[i].rows, i64_min(r->extent, it->rows));
+        if (i == stream.ring.n)
+            VEC_PUSH(finder->arena, &stream.ring, ((Ring){ touch->item, 1 }));
+        const RowRule *r = &touch->operand->rule;
+        if (!touch->operand->write && r->kind == ROWS_WINDOW)
+            stream.ring.at[i].rows =
+                (int32_t)i64_max(stream.ring.at[i].rows, i64_min(r->extent, it->rows));
     }
-    return s;
+    return stream;
 }
 
 /* More of either in a range is work or flash beyond what its bytes are worth. */
 enum { MOST_STRIP_STEPS = 500, MOST_STRIP_WORK = 4 };
 
-static void add_strips_of(Finder *f, int32_t from, int32_t to, int64_t cost, int64_t worst)
+static void add_strips_of(Finder *finder, int32_t from, int32_t to, int64_t cost, int64_t worst)
 {
     int32_t width;
-    const int32_t result = strip_result(&f->strips, from, to, &width);
+    const int32_t result = strip_result(&finder->strips, from, to, &width);
     if (result < 0)
         return;
-    const Stream least = least_rings(f, from, to);
-    int64_t macs = 0, narrowest = INT64_MAX;
+    const Stream least = least_rings(finder, from, to);
+    int64_t macs = 0;
+    int64_t narrowest = INT64_MAX;
     for (int32_t k = from; k < to; k++)
-        macs += f->all->program->step.at[k]->macs;
-    for (Cut cut = { 0 };
-         strip_next(&f->strips, &least, result, &cut) && cut.n * (to - from) <= MOST_STRIP_STEPS;) {
+        macs += finder->all->program->step.at[k]->macs;
+    for (Cut cut = { 0 }; strip_next(&finder->strips, &least, result, &cut) &&
+                          cut.n * (to - from) <= MOST_STRIP_STEPS;) {
         int64_t bytes, all;
-        if (!strip_price(&f->strips, &least, result, cut, &bytes, &all) ||
+        if (!strip_price(&finder->strips, &least, result, cut, &bytes, &all) ||
             all > MOST_STRIP_WORK * macs)
             break;
         if (bytes >= narrowest)
             continue;
         narrowest = bytes;
-        bytes += around(f, from, to);
+        bytes += around(finder, from, to);
         if (bytes < worst)
-            add_edge(f, (Edge){ .from = from,
-                                .to = to,
-                                .bytes = bytes,
-                                .cost = cost + 2000 * (int64_t)cut.n * (to - from),
-                                .work = i64_max(all - macs, 0),
-                                .cut = cut,
-                                .result = result });
+            add_edge(finder, (Edge){ .from = from,
+                                     .to = to,
+                                     .bytes = bytes,
+                                     .cost = cost + 2000 * (int64_t)cut.n * (to - from),
+                                     .work = i64_max(all - macs, 0),
+                                     .cut = cut,
+                                     .result = result });
     }
 }
 
-static void add_strips(Finder *f, int32_t to)
+static void add_strips(Finder *finder, int32_t to)
 {
-    int64_t cost = 0, worst = 0;
-    if (f->crossing[to] > MOST_CROSSING)
+    int64_t cost = 0;
+    int64_t worst = 0;
+    if (finder->crossing[to] > MOST_CROSSING)
         return;
-    for (int32_t from = to - 1; from >= 0 && to - from <= f->reach && strip_takes(&f->strips, from);
-         from--) {
-        cost += f->cost[from];
-        worst = i64_max(worst, f->layer[from]);
-        if (f->crossing[from] > MOST_CROSSING)
+    for (int32_t from = to - 1;
+         from >= 0 && to - from <= finder->reach && strip_takes(&finder->strips, from); from--) {
+        cost += finder->cost[from];
+        worst = i64_max(worst, finder->layer[from]);
+        if (finder->crossing[from] > MOST_CROSSING)
             continue;
-        const ArenaMark mark = arena_mark(f->arena);
-        const size_t edges = f->edge.n;
-        add_strips_of(f, from, to, cost, worst);
-        if (edges == f->edge.n)
-            arena_release(f->arena, mark);
+        const ArenaMark mark = arena_mark(finder->arena);
+        const size_t edges = finder->edge.n;
+        add_strips_of(finder, from, to, cost, worst);
+        if (edges == finder->edge.n)
+            arena_release(finder->arena, mark);
     }
 }
 
-static void add_edges(Finder *f)
+static void add_edges(Finder *finder)
 {
-    f->into = NEW_ARRAY(f->arena, int32_t, f->steps + 1);
-    f->into_end = NEW_ARRAY(f->arena, int32_t, f->steps + 1);
-    for (int32_t to = 1; to <= f->steps; to++) {
-        f->into[to] = (int32_t)f->edge.n;
-        add_edge(f, (Edge){ .from = to - 1, .to = to, .bytes = f->layer[to - 1], .exact = true });
-        if (f->opt->stream && !f->all->control)
-            add_streams(f, to);
-        if (f->opt->strips && !f->all->control)
-            add_strips(f, to);
-        f->into_end[to] = (int32_t)f->edge.n;
+    finder->into = NEW_ARRAY(finder->arena, int32_t, finder->steps + 1);
+    finder->into_end = NEW_ARRAY(finder->arena, int32_t, finder->steps + 1);
+    for (int32_t to = 1; to <= finder->steps; to++) {
+        finder->into[to] = (int32_t)finder->edge.n;
+        add_edge(finder,
+                 (Edge){ .from = to - 1, .to = to, .bytes = finder->layer[to - 1], .exact = true });
+        if (finder->opt->stream && !finder->all->control)
+            add_streams(finder, to);
+        if (finder->opt->strips && !finder->all->control)
+            add_strips(finder, to);
+        finder->into_end[to] = (int32_t)finder->edge.n;
     }
 }
 
-static int64_t stream_peak(const Finder *f, const Stream *s)
+static int64_t stream_peak(const Finder *finder, const Stream *stream)
 {
-    const int64_t bytes = s->bytes + around(f, s->first, s->end);
-    if (s->under < 0 || !f->opt->overlap)
+    const int64_t bytes = stream->bytes + around(finder, stream->first, stream->end);
+    if (stream->under < 0 || !finder->opt->overlap)
         return bytes;
-    const Overlap o = { s->under,
-                        s->over,
+    const Overlap o = { stream->under,
+                        stream->over,
                         false,
                         true,
-                        s->backward ? NEVER : s->distance,
-                        s->backward ? s->distance : NEVER };
-    return bytes - overlap_gain(f->all, &o);
+                        stream->backward ? NEVER : stream->distance,
+                        stream->backward ? stream->distance : NEVER };
+    return bytes - overlap_gain(finder->all, &o);
 }
 
 /* Strips have the rings of the whole rows, but narrow ones. */
-static void settle_strips(Finder *f, Edge *e, const Stream *whole)
+static void settle_strips(Finder *finder, Edge *edge, const Stream *whole)
 {
     int64_t bytes, macs;
-    if (!strip_price(&f->strips, whole, e->result, e->cut, &bytes, &macs))
+    if (!strip_price(&finder->strips, whole, edge->result, edge->cut, &bytes, &macs))
         return;
-    e->bytes = i64_min(e->bytes, bytes + around(f, e->from, e->to));
+    edge->bytes = i64_min(edge->bytes, bytes + around(finder, edge->from, edge->to));
 }
 
 /* Walks a stream in both directions; the better one stays. True: a walk stopped because it went
  * beyond `most`. */
-static bool walk_ways(Finder *f, Edge *e, int64_t most, int64_t *budget)
+static bool walk_ways(Finder *finder, Edge *edge, int64_t most, int64_t *budget)
 {
     bool beyond = false;
-    const int ways = stream_ascends(f->all, e->from, e->to) ? 1 : 2;
-    e->bytes = NEVER;
+    const int ways = stream_ascends(finder->all, edge->from, edge->to) ? 1 : 2;
+    edge->bytes = NEVER;
     for (int way = 0; way < ways; way++) {
-        Stream *s = NEW(f->arena, Stream);
-        if (!stream_walk(f->arena, f->all, e->from, e->to, way == 1, f->opt->pixels, most, budget,
-                         s)) {
+        Stream *s = NEW(finder->arena, Stream);
+        if (!stream_walk(finder->arena, finder->all, edge->from, edge->to, way == 1,
+                         finder->opt->pixels, most, budget, s)) {
             beyond |= s->beyond;
             if (s->beyond)
                 continue;
             break;
         }
-        if (e->cut.n)
-            settle_strips(f, e, s);
-        if (e->cut.n)
+        if (edge->cut.n)
+            settle_strips(finder, edge, s);
+        if (edge->cut.n)
             continue;
-        const int64_t bytes = stream_peak(f, s);
-        if (bytes >= e->bytes)
+        const int64_t bytes = stream_peak(finder, s);
+        if (bytes >= edge->bytes)
             continue;
-        e->bytes = bytes;
-        e->stream = s;
+        edge->bytes = bytes;
+        edge->stream = s;
     }
     return beyond;
 }
 
-/* A walk that goes beyond f->most leaves a better bound. */
-static void settle_by_walk(Finder *f, Edge *e, int64_t most)
+/* A walk that goes beyond finder->most leaves a better bound. */
+static void settle_by_walk(Finder *finder, Edge *edge, int64_t most)
 {
-    const ArenaMark mark = arena_mark(f->arena);
-    const bool beyond = walk_ways(f, e, most, &f->budget);
-    e->exact = !beyond || e->bytes <= f->most;
-    if (!e->exact) {
-        e->bytes = f->most + 1;
-        e->stream = NULL;
+    const ArenaMark mark = arena_mark(finder->arena);
+    const bool beyond = walk_ways(finder, edge, most, &finder->budget);
+    edge->exact = !beyond || edge->bytes <= finder->most;
+    if (!edge->exact) {
+        edge->bytes = finder->most + 1;
+        edge->stream = NULL;
     }
-    if (!e->stream)
-        arena_release(f->arena, mark);
+    if (!edge->stream)
+        arena_release(finder->arena, mark);
 }
 
 /* Streams that were walked in another schedule are walked again only when they are taken. */
-static void settle(Finder *f, Edge *e)
+static void settle(Finder *finder, Edge *edge)
 {
-    const int64_t near = around(f, e->from, e->to), most = e->cut.n ? NEVER : f->most - near;
-    if (e->cut.n || !f->opt->walked) {
-        settle_by_walk(f, e, most);
+    const int64_t near = around(finder, edge->from, edge->to);
+    const int64_t most = edge->cut.n ? NEVER : finder->most - near;
+    if (edge->cut.n || !finder->opt->walked) {
+        settle_by_walk(finder, edge, most);
         return;
     }
-    WalkedRange *r =
-        walked_find(f->opt->walked, walked_key(f->all, e->from, e->to, f->opt->pixels, f->number));
-    if (r->bytes == WALKED_NOT && r->beyond < most) {
-        settle_by_walk(f, e, most);
-        if (!e->exact)
-            r->beyond = most;
-        else if (e->stream)
-            r->bytes = e->bytes - near;
+    WalkedRange *range =
+        walked_find(finder->opt->walked, walked_key(finder->all, edge->from, edge->to,
+                                                    finder->opt->pixels, finder->number));
+    if (range->bytes == WALKED_NOT && range->beyond < most) {
+        settle_by_walk(finder, edge, most);
+        if (!edge->exact)
+            range->beyond = most;
+        else if (edge->stream)
+            range->bytes = edge->bytes - near;
         return;
     }
-    e->exact = r->bytes != WALKED_NOT;
-    e->bytes = e->exact ? r->bytes + near : f->most + 1;
+    edge->exact = range->bytes != WALKED_NOT;
+    edge->bytes = edge->exact ? range->bytes + near : finder->most + 1;
 }
 
 /* The best edge into each place, by peak and then by cost, or by cost alone under a limit. */
@@ -401,34 +417,34 @@ static bool better(const Best *a, const Best *b, bool by_cost)
 }
 
 /* What a path is asked to have little of. */
-static int64_t cost_of(const Finder *f, const Edge *e)
+static int64_t cost_of(const Finder *finder, const Edge *edge)
 {
-    return f->opt->tight ? e->bytes / 16 * (e->to - e->from) : e->cost;
+    return finder->opt->tight ? edge->bytes / 16 * (edge->to - edge->from) : edge->cost;
 }
 
 /* exact: over edges whose peaks are known. */
-static Best best_into(const Finder *f, int32_t to, int64_t limit, bool exact, const Best *best)
+static Best best_into(const Finder *finder, int32_t to, int64_t limit, bool exact, const Best *best)
 {
     Best least = { NEVER, NEVER, NEVER, -1 };
-    for (int32_t k = f->into[to]; k < f->into_end[to]; k++) {
-        const Edge *e = f->edge.at + k;
+    for (int32_t k = finder->into[to]; k < finder->into_end[to]; k++) {
+        const Edge *e = finder->edge.at + k;
         const Best *b = best + e->from;
         if ((limit && e->bytes > limit) || (exact && !e->exact) || b->peak >= NEVER)
             continue;
-        const Best by = { i64_max(b->peak, e->bytes), b->work + e->work, b->cost + cost_of(f, e),
-                          k };
+        const Best by = { i64_max(b->peak, e->bytes), b->work + e->work,
+                          b->cost + cost_of(finder, e), k };
         if (least.edge < 0 || better(&by, &least, limit > 0))
             least = by;
     }
     return least;
 }
 
-static void find_path(Finder *f, int64_t limit, bool exact, Best *best)
+static void find_path(Finder *finder, int64_t limit, bool exact, Best *best)
 {
-    f->looking -= (int64_t)f->edge.n;
+    finder->looking -= (int64_t)finder->edge.n;
     best[0] = (Best){ .edge = -1 };
-    for (int32_t to = 1; to <= f->steps; to++)
-        best[to] = best_into(f, to, limit, exact, best);
+    for (int32_t to = 1; to <= finder->steps; to++)
+        best[to] = best_into(finder, to, limit, exact, best);
 }
 
 static bool same(const Best *a, const Best *b, bool by_cost)
@@ -436,36 +452,37 @@ static bool same(const Best *a, const Best *b, bool by_cost)
     return a->peak == b->peak && (!by_cost || (a->work == b->work && a->cost == b->cost));
 }
 
-static void forget_grown(Finder *f)
+static void forget_grown(Finder *finder)
 {
-    for (size_t i = 0; i < f->grown.n; i++)
-        f->edge.at[f->grown.at[i]].grown = false;
-    f->grown.n = 0;
+    for (size_t i = 0; i < finder->grown.n; i++)
+        finder->edge.at[finder->grown.at[i]].grown = false;
+    finder->grown.n = 0;
 }
 
 /* The same after edges grew: only what a path led through them changes. Without a limit costs may
  * be old ones: they only decide between equals. */
-static void mend_path(Finder *f, int64_t limit, Best *best)
+static void mend_path(Finder *finder, int64_t limit, Best *best)
 {
-    f->looking -= f->steps;
-    for (int32_t to = 1; to <= f->steps; to++) {
+    finder->looking -= finder->steps;
+    for (int32_t to = 1; to <= finder->steps; to++) {
         const int32_t k = best[to].edge;
-        f->changed[to] = k >= 0 && (f->edge.at[k].grown || f->changed[f->edge.at[k].from]);
-        if (!f->changed[to])
+        finder->changed[to] =
+            k >= 0 && (finder->edge.at[k].grown || finder->changed[finder->edge.at[k].from]);
+        if (!finder->changed[to])
             continue;
-        f->looking -= f->into_end[to] - f->into[to];
-        const Best now = best_into(f, to, limit, false, best);
-        f->changed[to] = !same(&now, best + to, limit > 0);
+        finder->looking -= finder->into_end[to] - finder->into[to];
+        const Best now = best_into(finder, to, limit, false, best);
+        finder->changed[to] = !same(&now, best + to, limit > 0);
         best[to] = now;
     }
-    forget_grown(f);
+    forget_grown(finder);
 }
 
 /* What was not walked by now is not used. */
-static void give_up_edges(Finder *f)
+static void give_up_edges(Finder *finder)
 {
-    for (size_t k = 0; k < f->edge.n; k++) {
-        Edge *e = f->edge.at + k;
+    for (size_t k = 0; k < finder->edge.n; k++) {
+        Edge *e = finder->edge.at + k;
         if (e->exact)
             continue;
         e->bytes = NEVER;
@@ -474,177 +491,180 @@ static void give_up_edges(Finder *f)
 }
 
 /* Walks the streams of the path that are not exact yet; false: all were. */
-static bool settle_path(Finder *f, const Best *best)
+static bool settle_path(Finder *finder, const Best *best)
 {
-    for (int32_t k = f->steps; k > 0; k = f->edge.at[best[k].edge].from) {
-        Edge *e = f->edge.at + best[k].edge;
+    for (int32_t k = finder->steps; k > 0; k = finder->edge.at[best[k].edge].from) {
+        Edge *e = finder->edge.at + best[k].edge;
         if (e->exact)
             continue;
-        settle(f, e);
+        settle(finder, e);
         e->grown = true;
-        VEC_PUSH(f->arena, &f->grown, best[k].edge);
+        VEC_PUSH(finder->arena, &finder->grown, best[k].edge);
     }
-    return f->grown.n;
+    return finder->grown.n;
 }
 
-static void walk_again(Finder *f, Edge *e)
+static void walk_again(Finder *finder, Edge *edge)
 {
     int64_t budget = NEVER;
-    if (e->stream || e->cut.n || e->to - e->from < 2)
+    if (edge->stream || edge->cut.n || edge->to - edge->from < 2)
         return;
-    walk_ways(f, e, NEVER, &budget);
+    walk_ways(finder, edge, NEVER, &budget);
 }
 
-static Schedule take(Finder *f, const Best *best)
+static Schedule take(Finder *finder, const Best *best)
 {
-    Schedule s = { .peak = best[f->steps].peak,
-                   .work = best[f->steps].work,
-                   .cost = best[f->steps].cost };
-    int32_t *path = NEW_ARRAY(f->arena, int32_t, f->steps + 1), n = 0;
-    for (int32_t k = f->steps; k > 0; k = f->edge.at[path[n++]].from)
+    Schedule schedule = { .peak = best[finder->steps].peak,
+                          .work = best[finder->steps].work,
+                          .cost = best[finder->steps].cost };
+    int32_t *path = NEW_ARRAY(finder->arena, int32_t, finder->steps + 1);
+    int32_t n = 0;
+    for (int32_t k = finder->steps; k > 0; k = finder->edge.at[path[n++]].from)
         path[n] = best[k].edge;
     while (n--) {
-        Edge *e = f->edge.at + path[n];
-        walk_again(f, e);
-        VEC_PUSH(f->arena, &s.slot,
+        Edge *e = finder->edge.at + path[n];
+        walk_again(finder, e);
+        VEC_PUSH(finder->arena, &schedule.slot,
                  ((Slot){ e->from, e->to, e->stream, e->cut, e->result, e->bytes }));
     }
-    return s;
+    return schedule;
 }
 
 Finder *schedule_open(Arena *a, const Items *all, const ScheduleOptions *opt)
 {
-    Finder *f = NEW(a, Finder);
-    *f = (Finder){ .arena = a,
-                   .all = all,
-                   .opt = opt,
-                   .steps = (int32_t)all->program->step.n,
-                   .budget = opt->budget,
-                   .looking = PATH_WORK };
-    f->looking += PATH_WORK_OF_STEP * (int64_t)f->steps;
-    f->reach = (int32_t)i64_max(LEAST_REACH, i64_min(STREAM_STEPS, MOST_EDGES / (f->steps + 1)));
-    f->best = NEW_ARRAY(a, Best, f->steps + 1);
-    f->changed = NEW_ARRAY(a, bool, f->steps + 1);
-    f->number = NEW_ARRAY(a, int32_t, all->item.n + 1);
+    Finder *finder = NEW(a, Finder);
+    *finder = (Finder){ .arena = a,
+                        .all = all,
+                        .opt = opt,
+                        .steps = (int32_t)all->program->step.n,
+                        .budget = opt->budget,
+                        .looking = PATH_WORK };
+    finder->looking += PATH_WORK_OF_STEP * (int64_t)finder->steps;
+    finder->reach =
+        (int32_t)i64_max(LEAST_REACH, i64_min(STREAM_STEPS, MOST_EDGES / (finder->steps + 1)));
+    finder->best = NEW_ARRAY(a, Best, finder->steps + 1);
+    finder->changed = NEW_ARRAY(a, bool, finder->steps + 1);
+    finder->number = NEW_ARRAY(a, int32_t, all->item.n + 1);
     if (opt->strips)
-        f->strips = strips_new(a, all);
-    count_alive(f);
-    list_crossing(f);
-    count_layers(f);
-    count_rows(f);
-    count_costs(f);
-    add_edges(f);
-    return f;
+        finder->strips = strips_new(a, all);
+    count_alive(finder);
+    list_crossing(finder);
+    count_layers(finder);
+    count_rows(finder);
+    count_costs(finder);
+    add_edges(finder);
+    return finder;
 }
 
-bool schedule_under(Finder *f, int64_t limit, Schedule *out)
+bool schedule_under(Finder *finder, int64_t limit, Schedule *out)
 {
-    f->most = i64_max(limit, 1);
-    find_path(f, f->most, false, f->best);
-    while (!f->steps || f->best[f->steps].edge >= 0) {
-        if (!settle_path(f, f->best))
+    finder->most = i64_max(limit, 1);
+    find_path(finder, finder->most, false, finder->best);
+    while (!finder->steps || finder->best[finder->steps].edge >= 0) {
+        if (!settle_path(finder, finder->best))
             break;
-        if (f->looking < 0) {
-            give_up_edges(f);
-            forget_grown(f);
-            find_path(f, f->most, false, f->best);
+        if (finder->looking < 0) {
+            give_up_edges(finder);
+            forget_grown(finder);
+            find_path(finder, finder->most, false, finder->best);
             break;
         }
-        mend_path(f, f->most, f->best);
+        mend_path(finder, finder->most, finder->best);
     }
-    if (f->steps && f->best[f->steps].edge < 0)
+    if (finder->steps && finder->best[finder->steps].edge < 0)
         return false;
-    *out = take(f, f->best);
+    *out = take(finder, finder->best);
     return true;
 }
 
 /* More rows at once where the peak stays as it is. */
-static bool join_units(Finder *f, Slot *s, int64_t peak)
+static bool join_units(Finder *finder, Slot *slot, int64_t peak)
 {
     static const int32_t pixels[] = { 24, 12, 6 };
-    for (size_t i = 0; s->stream && i < sizeof pixels / sizeof *pixels; i++) {
-        const ArenaMark mark = arena_mark(f->arena);
-        Stream *more = NEW(f->arena, Stream);
-        int64_t budget = f->opt->budget;
+    for (size_t i = 0; slot->stream && i < sizeof pixels / sizeof *pixels; i++) {
+        const ArenaMark mark = arena_mark(finder->arena);
+        Stream *more = NEW(finder->arena, Stream);
+        int64_t budget = finder->opt->budget;
         bool joins = false;
-        for (int32_t k = s->first; k < s->end; k++)
-            joins |= stream_burst(f->all->program->step.at[k], pixels[i]) >
-                     stream_burst(f->all->program->step.at[k], f->opt->pixels);
+        for (int32_t k = slot->first; k < slot->end; k++)
+            joins |= stream_burst(finder->all->program->step.at[k], pixels[i]) >
+                     stream_burst(finder->all->program->step.at[k], finder->opt->pixels);
         if (joins &&
-            stream_walk(f->arena, f->all, s->first, s->end, s->stream->backward, pixels[i], NEVER,
-                        &budget, more) &&
-            stream_peak(f, more) <= peak) {
-            s->stream = more;
+            stream_walk(finder->arena, finder->all, slot->first, slot->end, slot->stream->backward,
+                        pixels[i], NEVER, &budget, more) &&
+            stream_peak(finder, more) <= peak) {
+            slot->stream = more;
             return true;
         }
-        arena_release(f->arena, mark);
+        arena_release(finder->arena, mark);
     }
     return false;
 }
 
 /* Streams beyond `most` are gone through no more. */
-static void drop_edges(Finder *f, int64_t most)
+static void drop_edges(Finder *finder, int64_t most)
 {
-    forget_grown(f);
-    for (int32_t to = 1; to <= f->steps; to++) {
-        int32_t n = f->into[to];
-        for (int32_t k = n; k < f->into_end[to]; k++)
-            if (f->edge.at[k].bytes <= most || f->edge.at[k].exact)
-                f->edge.at[n++] = f->edge.at[k];
-        f->into_end[to] = n;
+    forget_grown(finder);
+    for (int32_t to = 1; to <= finder->steps; to++) {
+        int32_t n = finder->into[to];
+        for (int32_t k = n; k < finder->into_end[to]; k++)
+            if (finder->edge.at[k].bytes <= most || finder->edge.at[k].exact)
+                finder->edge.at[n++] = finder->edge.at[k];
+        finder->into_end[to] = n;
     }
 }
 
 /* The best path of streams that were walked: what is worse is of no use. True: edges were dropped.
  */
-static bool narrow(Finder *f)
+static bool narrow(Finder *finder)
 {
-    Best *known = NEW_ARRAY(f->arena, Best, f->steps + 1);
-    find_path(f, 0, true, known);
-    if (known[f->steps].peak >= f->most)
+    Best *known = NEW_ARRAY(finder->arena, Best, finder->steps + 1);
+    find_path(finder, 0, true, known);
+    if (known[finder->steps].peak >= finder->most)
         return false;
-    f->most = known[f->steps].peak;
-    drop_edges(f, i64_max(f->most, f->opt->enough));
+    finder->most = known[finder->steps].peak;
+    drop_edges(finder, i64_max(finder->most, finder->opt->enough));
     return true;
 }
 
 /* The least peak. When it is only to be compared with `most`, it may stop above that. */
-static int64_t find_least(Finder *f, int64_t most)
+static int64_t find_least(Finder *finder, int64_t most)
 {
-    f->most = most ? most : INT64_MAX;
+    finder->most = most ? most : INT64_MAX;
     if (most)
-        drop_edges(f, i64_max(f->most, f->opt->enough));
+        drop_edges(finder, i64_max(finder->most, finder->opt->enough));
     for (int turn = 0;; turn++) {
-        if (f->looking < 0) {
-            give_up_edges(f);
-            forget_grown(f);
-            find_path(f, 0, false, f->best);
-            return f->best[f->steps].peak;
+        if (finder->looking < 0) {
+            give_up_edges(finder);
+            forget_grown(finder);
+            find_path(finder, 0, false, finder->best);
+            return finder->best[finder->steps].peak;
         }
-        const ArenaMark mark = arena_mark(f->arena);
-        const bool dropped = turn % NARROW_TURNS == 0 && narrow(f);
-        arena_release(f->arena, mark);
+        const ArenaMark mark = arena_mark(finder->arena);
+        const bool dropped = turn % NARROW_TURNS == 0 && narrow(finder);
+        arena_release(finder->arena, mark);
         if (dropped || !turn)
-            find_path(f, 0, false, f->best);
+            find_path(finder, 0, false, finder->best);
         else
-            mend_path(f, 0, f->best);
-        const int64_t peak = f->best[f->steps].peak;
-        if ((most && peak > most) || !settle_path(f, f->best))
+            mend_path(finder, 0, finder->best);
+        const int64_t peak = finder->best[finder->steps].peak;
+        if ((most && peak > most) || !settle_path(finder, finder->best))
             return peak;
     }
 }
 
-Schedule schedule_find(Arena *a, const Items *all, const ScheduleOptions *opt)
+Schedule schedule_find(Arena *arena, const Items *all, const ScheduleOptions *opt)
 {
-    Finder *f = schedule_open(a, all, opt);
-    const int64_t peak = find_least(f, opt->peak_only ? opt->most : 0);
-    Schedule s;
+    Finder *finder = schedule_open(arena, all, opt);
+    const int64_t peak = find_least(finder, opt->peak_only ? opt->most : 0);
+    Schedule schedule;
     if (opt->peak_only)
         return (Schedule){ .peak = peak };
-    const bool found = schedule_under(f, i64_max(peak, opt->enough), &s);
+    const bool found = schedule_under(finder, i64_max(peak, opt->enough), &schedule);
     assert(found);
     (void)found;
-    for (size_t i = 0; opt->join && i < s.slot.n; i++)
-        s.joined |= join_units(f, s.slot.at + i, i64_max(s.peak, opt->enough));
-    return s;
+    for (size_t i = 0; opt->join && i < schedule.slot.n; i++)
+        schedule.joined |=
+            join_units(finder, schedule.slot.at + i, i64_max(schedule.peak, opt->enough));
+    return schedule;
 }

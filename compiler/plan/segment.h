@@ -39,12 +39,12 @@ typedef struct ScheduleOptions {
 } ScheduleOptions;
 
 /* The least peak, then the cheapest schedule under that (or under what is enough). */
-Schedule schedule_find(Arena *a, const Items *all, const ScheduleOptions *opt);
+Schedule schedule_find(Arena *arena, const Items *all, const ScheduleOptions *opt);
 
 /* The same choice under one limit after the other: fewest MACs, then least cost; false: no schedule
  * holds it. */
 typedef struct Finder Finder;
-Finder *schedule_open(Arena *a, const Items *all, const ScheduleOptions *opt);
-bool schedule_under(Finder *f, int64_t limit, Schedule *out);
+Finder *schedule_open(Arena *arena, const Items *all, const ScheduleOptions *opt);
+bool schedule_under(Finder *finder, int64_t limit, Schedule *out);
 
 #endif

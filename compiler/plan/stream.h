@@ -37,15 +37,15 @@ bool stream_takes(const Items *all, int32_t step);
 bool stream_ascends(const Items *all, int32_t first, int32_t end);
 /* Units of a step that come one after the other, to be of `pixels` pixels in all; up to
  * STREAM_PIXELS rows of one pixel only. */
-int32_t stream_burst(const Step *s, int32_t pixels);
+int32_t stream_burst(const Step *step, int32_t pixels);
 /* Walks steps [first, end), all of which stream_takes(). Stops, returning false, beyond *budget
  * unit visits, which it counts down, when the units cannot be ordered, or beyond `most` bytes.
  * Steps of short rows make so many units one after the other, which the runtime joins to one call,
  * that they come to `pixels`. */
-bool stream_walk(Arena *a, const Items *all, int32_t first, int32_t end, bool backward,
+bool stream_walk(Arena *arena, const Items *all, int32_t first, int32_t end, bool backward,
                  int32_t pixels, int64_t most, int64_t *budget, Stream *out);
 
 /* The order as a prologue, repeats of a period and an epilogue, in its shortest form. */
-Segment stream_list(Arena *a, const Stream *s);
+Segment stream_list(Arena *arena, const Stream *stream);
 
 #endif

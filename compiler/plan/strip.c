@@ -13,99 +13,101 @@
 enum { MOST_ROUNDS = 4 };
 enum Relation { COLUMNS_NONE, COLUMNS_SAME, COLUMNS_WINDOW }; /* of an operand to the result's */
 
-static enum Relation relation(const Step *s, int k)
+static enum Relation relation(const Step *step, int k)
 {
-    const Operand *o = s->operand + k;
-    if (strip_scatters(s))
-        return k == 1 && o->rows == s->units ? COLUMNS_SAME : COLUMNS_NONE;
+    const Operand *o = step->operand + k;
+    if (strip_scatters(step))
+        return k == 1 && o->rows == step->units ? COLUMNS_SAME : COLUMNS_NONE;
     if (k == 0)
         return COLUMNS_SAME;
-    if (k == 1 && strip_row(s)->needs)
+    if (k == 1 && strip_row(step)->needs)
         return COLUMNS_WINDOW;
-    return o->rows == s->units && o->rule.kind == ROWS_SAME &&
-                   strip_width(o) == strip_width(s->operand)
+    return o->rows == step->units && o->rule.kind == ROWS_SAME &&
+                   strip_width(o) == strip_width(step->operand)
                ? COLUMNS_SAME
                : COLUMNS_NONE;
 }
 
-Strips strips_new(Arena *a, const Items *all)
+Strips strips_new(Arena *arena, const Items *all)
 {
-    Strips s = { .all = all };
-    s.parted = NEW_ARRAY(a, bool, all->item.n + 1);
-    s.of_item = NEW_ARRAY(a, Columns, all->item.n + 1);
-    s.of_step = NEW_ARRAY(a, Columns, all->program->step.n + 1);
+    Strips strips = { .all = all };
+    strips.parted = NEW_ARRAY(arena, bool, all->item.n + 1);
+    strips.of_item = NEW_ARRAY(arena, Columns, all->item.n + 1);
+    strips.of_step = NEW_ARRAY(arena, Columns, all->program->step.n + 1);
     for (size_t i = 0; i < all->touch.n; i++)
         if (all->touch.at[i].operand->part)
-            s.parted[all->touch.at[i].item] = true;
-    return s;
+            strips.parted[all->touch.at[i].item] = true;
+    return strips;
 }
 
-static bool is_image(const Operand *o)
+static bool is_image(const Operand *operand)
 {
-    const Shape *s = &o->tensor->shape;
-    return s->rank >= 3 && s->dim[s->rank - 1] == o->pixel &&
-           s->dim[s->rank - 2] == strip_width(o) && !o->tensor->view_of && !o->pitch;
+    const Shape *s = &operand->tensor->shape;
+    return s->rank >= 3 && s->dim[s->rank - 1] == operand->pixel &&
+           s->dim[s->rank - 2] == strip_width(operand) && !operand->tensor->view_of &&
+           !operand->pitch;
 }
 
-bool strip_takes(const Strips *s, int32_t step)
+bool strip_takes(const Strips *strips, int32_t step)
 {
-    const Step *t = s->all->program->step.at[step];
-    const StripRow *r = strip_row(t);
-    if (!r || t->n_out != 1 || t->accumulates || t->piece || !stream_takes(s->all, step) ||
-        !r->takes(t))
+    const Step *other = strips->all->program->step.at[step];
+    const StripRow *row = strip_row(other);
+    if (!row || other->n_out != 1 || other->accumulates || other->piece ||
+        !stream_takes(strips->all, step) || !row->takes(other))
         return false;
-    if (!strip_scatters(t) && (t->units != t->operand->rows || !t->operand->strided))
+    if (!strip_scatters(other) &&
+        (other->units != other->operand->rows || !other->operand->strided))
         return false;
-    for (int k = 0; k < t->n_operand; k++)
-        if (t->operand[k].tensor && !t->operand[k].scratch && relation(t, k) &&
-            !is_image(t->operand + k))
+    for (int k = 0; k < other->n_operand; k++)
+        if (other->operand[k].tensor && !other->operand[k].scratch && relation(other, k) &&
+            !is_image(other->operand + k))
             return false;
     return true;
 }
 
 /* Can strips of the item be made in full rows, or where nobody looks? */
-static bool leaves(const Strips *s, const Touch *t, int32_t first)
+static bool leaves(const Strips *strips, const Touch *touch, int32_t first)
 {
-    const Item *it = s->all->item.at + t->item;
-    if (strip_scatters(s->all->program->step.at[t->step]))
+    const Item *it = strips->all->item.at + touch->item;
+    if (strip_scatters(strips->all->program->step.at[touch->step]))
         return it->outside;
-    return it->first >= first && !s->parted[t->item] && t->by_row && !t->all_units;
+    return it->first >= first && !strips->parted[touch->item] && touch->by_row && !touch->all_units;
 }
 
-int32_t strip_result(const Strips *s, int32_t first, int32_t end, int32_t *columns)
+int32_t strip_result(const Strips *strips, int32_t first, int32_t end, int32_t *columns)
 {
     int32_t result = -1;
     for (int32_t k = first; k < end; k++)
-        for (const Touch *t = touch_begin(s->all, k); t < touch_end(s->all, k); t++) {
-            const Item *it = s->all->item.at + t->item;
+        for (const Touch *t = touch_begin(strips->all, k); t < touch_end(strips->all, k); t++) {
+            const Item *it = strips->all->item.at + t->item;
             if (!t->operand->write || (it->first >= first && it->end <= end))
                 continue;
-            const Step *by = s->all->program->step.at[k];
-            if (result >= 0 || !leaves(s, t, first))
+            const Step *by = strips->all->program->step.at[k];
+            if (result >= 0 || !leaves(strips, t, first))
                 return -1;
             result = t->item;
             *columns = strip_width(by->operand + strip_scatters(by));
         }
     for (int32_t k = first; result >= 0 && k < end; k++)
-        for (const Touch *t = touch_begin(s->all, k); t < touch_end(s->all, k); t++)
+        for (const Touch *t = touch_begin(strips->all, k); t < touch_end(strips->all, k); t++)
             if (t->item == result && t->operand->read)
                 return -1;
     return result;
 }
 
-Columns strip_columns(int32_t width, Cut c, int32_t k)
+Columns strip_columns(int32_t width, Cut cut, int32_t k)
 {
-    return (Columns){ k ? c.first + (k - 1) * c.each : 0,
-                      k == c.n - 1 ? width : c.first + k * c.each };
+    return (Columns){ k ? cut.first + (k - 1) * cut.each : 0,
+                      k == cut.n - 1 ? width : cut.first + k * cut.each };
 }
 
-static Columns needs(const Step *s, int k, Columns y)
+static Columns needs(const Step *step, int k, Columns y)
 {
-    if (relation(s, k) == COLUMNS_SAME)
+    if (relation(step, k) == COLUMNS_SAME)
         return y;
-    const Columns c = strip_row(s)->needs(s, y);
+    const Columns c = strip_row(step)->needs(step, y);
     return (Columns){ (int32_t)i64_max(c.lo, 0),
-                      (int32_t)i64_min(c.hi, strip_width(s->operand + k)) };
+                      (int32_t)i64_min(c.hi, strip_width(step->operand + k)) };
 }
 
 static bool within(const Item *it, int32_t first, int32_t end)
@@ -115,14 +117,14 @@ static bool within(const Item *it, int32_t first, int32_t end)
 
 /* The step's result must have columns c, too; false: what leaves the range is what was asked for.
  */
-static bool widen(Strips *s, int32_t step, int32_t first, int32_t end, Columns c)
+static bool widen(Strips *strips, int32_t step, int32_t first, int32_t end, Columns c)
 {
-    for (const Touch *u = touch_begin(s->all, step); u < touch_end(s->all, step); u++) {
+    for (const Touch *u = touch_begin(strips->all, step); u < touch_end(strips->all, step); u++) {
         if (!u->operand->write || u->operand->scratch)
             continue;
-        if (!within(s->all->item.at + u->item, first, end))
+        if (!within(strips->all->item.at + u->item, first, end))
             return false;
-        s->of_item[u->item] = columns_hull(s->of_item[u->item], c);
+        strips->of_item[u->item] = columns_hull(strips->of_item[u->item], c);
     }
     return true;
 }
@@ -134,26 +136,26 @@ static bool same(Columns a, Columns b)
 
 /* A part of the pixels of a wider tensor can be narrowed to a strip of it, but not to some columns
  * of that: whoever reads or makes one goes over all columns that the strip has. */
-static bool reads_find(Strips *s, int32_t step, int32_t first, int32_t end)
+static bool reads_find(Strips *strips, int32_t step, int32_t first, int32_t end)
 {
-    const Step *t = s->all->program->step.at[step];
-    for (const Touch *u = touch_begin(s->all, step); u < touch_end(s->all, step); u++) {
-        const int k = (int)(u->operand - t->operand);
+    const Step *other = strips->all->program->step.at[step];
+    for (const Touch *u = touch_begin(strips->all, step); u < touch_end(strips->all, step); u++) {
+        const int k = (int)(u->operand - other->operand);
         if (u->operand->write || u->operand->scratch)
             continue;
-        const bool inner = within(s->all->item.at + u->item, first, end),
-                   exact = relation(t, k) == COLUMNS_SAME && s->parted[u->item];
-        if (!relation(t, k)) {
+        const bool inner = within(strips->all->item.at + u->item, first, end);
+        const bool exact = relation(other, k) == COLUMNS_SAME && strips->parted[u->item];
+        if (!relation(other, k)) {
             if (inner)
                 return false;
             continue;
         }
-        Columns c = needs(t, k, s->of_step[step]);
+        Columns c = needs(other, k, strips->of_step[step]);
         if (c.lo >= c.hi || !u->by_row || (exact && !inner))
             return false;
         if (inner)
-            c = s->of_item[u->item] = columns_hull(s->of_item[u->item], c);
-        if (exact && !same(c, s->of_step[step]) && !widen(s, step, first, end, c))
+            c = strips->of_item[u->item] = columns_hull(strips->of_item[u->item], c);
+        if (exact && !same(c, strips->of_step[step]) && !widen(strips, step, first, end, c))
             return false;
     }
     return true;
@@ -161,29 +163,29 @@ static bool reads_find(Strips *s, int32_t step, int32_t first, int32_t end)
 
 /* Do all who write an item write the same columns, and those who read parts of one read them all?
  */
-static bool settled(const Strips *s, int32_t first, int32_t end, int32_t result)
+static bool settled(const Strips *strips, int32_t first, int32_t end, int32_t result)
 {
-    for (const Touch *u = touch_begin(s->all, first); u < touch_begin(s->all, end); u++) {
-        const Step *t = s->all->program->step.at[u->step];
+    for (const Touch *u = touch_begin(strips->all, first); u < touch_begin(strips->all, end); u++) {
+        const Step *other = strips->all->program->step.at[u->step];
         if (u->operand->scratch || u->item == result ||
-            !within(s->all->item.at + u->item, first, end))
+            !within(strips->all->item.at + u->item, first, end))
             continue;
-        const bool exact =
-            u->operand->write ||
-            (s->parted[u->item] && relation(t, (int)(u->operand - t->operand)) == COLUMNS_SAME);
-        if (exact && !same(s->of_item[u->item], s->of_step[u->step]))
+        const bool exact = u->operand->write ||
+                           (strips->parted[u->item] &&
+                            relation(other, (int)(u->operand - other->operand)) == COLUMNS_SAME);
+        if (exact && !same(strips->of_item[u->item], strips->of_step[u->step]))
             return false;
     }
     return true;
 }
 
-static bool find_back(Strips *s, int32_t first, int32_t end, int32_t result, Columns y)
+static bool find_back(Strips *strips, int32_t first, int32_t end, int32_t result, Columns y)
 {
     for (int32_t k = end - 1; k >= first; k--) {
-        for (const Touch *u = touch_begin(s->all, k); u < touch_end(s->all, k); u++)
+        for (const Touch *u = touch_begin(strips->all, k); u < touch_end(strips->all, k); u++)
             if (u->operand->write && !u->operand->scratch)
-                s->of_step[k] = u->item == result ? y : s->of_item[u->item];
-        if (s->of_step[k].lo >= s->of_step[k].hi || !reads_find(s, k, first, end))
+                strips->of_step[k] = u->item == result ? y : strips->of_item[u->item];
+        if (strips->of_step[k].lo >= strips->of_step[k].hi || !reads_find(strips, k, first, end))
             return false;
     }
     return true;
@@ -191,14 +193,14 @@ static bool find_back(Strips *s, int32_t first, int32_t end, int32_t result, Col
 
 /* Once from the end to the beginning is enough, but for parts. Where a part is made of others (a
  * dense block), columns would grow each time round. */
-bool strip_find(Strips *s, int32_t first, int32_t end, int32_t result, Columns y)
+bool strip_find(Strips *strips, int32_t first, int32_t end, int32_t result, Columns y)
 {
-    for (const Touch *u = touch_begin(s->all, first); u < touch_begin(s->all, end); u++)
-        s->of_item[u->item] = (Columns){ 0, 0 };
+    for (const Touch *u = touch_begin(strips->all, first); u < touch_begin(strips->all, end); u++)
+        strips->of_item[u->item] = (Columns){ 0, 0 };
     for (int round = 0; round < MOST_ROUNDS; round++) {
-        if (!find_back(s, first, end, result, y))
+        if (!find_back(strips, first, end, result, y))
             return false;
-        if (settled(s, first, end, result))
+        if (settled(strips, first, end, result))
             return true;
     }
     return false;
@@ -209,62 +211,62 @@ static int64_t scratch_bytes(const Items *all, int32_t first, int32_t end)
     int64_t most = 0;
     for (int32_t k = first; k < end; k++) {
         int64_t own = 0;
-        for (const Touch *t = touch_begin(all, k); t < touch_end(all, k); t++)
-            if (t->operand->scratch)
-                own += all->item.at[t->item].size;
+        for (const Touch *touch = touch_begin(all, k); touch < touch_end(all, k); touch++)
+            if (touch->operand->scratch)
+                own += all->item.at[touch->item].size;
         most = i64_max(most, own);
     }
     return most;
 }
 
-static int64_t macs_of(const Step *s, Columns y)
+static int64_t macs_of(const Step *step, Columns y)
 {
-    const int32_t width = strip_width(s->operand);
-    return s->macs / width * (y.hi - y.lo) + s->macs % width * (y.hi - y.lo) / width;
+    const int32_t width = strip_width(step->operand);
+    return step->macs / width * (y.hi - y.lo) + step->macs % width * (y.hi - y.lo) / width;
 }
 
 /* Bytes of one strip, its rings as `whole` has them; negative: it cannot be. */
-static int64_t strip_bytes(Strips *s, const Stream *whole, int32_t result, Columns y)
+static int64_t strip_bytes(Strips *strips, const Stream *whole, int32_t result, Columns y)
 {
-    int64_t bytes = items_round(s->all, 2 * (int64_t)(whole->end - whole->first));
-    if (!strip_find(s, whole->first, whole->end, result, y))
+    int64_t bytes = items_round(strips->all, 2 * (int64_t)(whole->end - whole->first));
+    if (!strip_find(strips, whole->first, whole->end, result, y))
         return -1;
     for (size_t i = 0; i < whole->ring.n; i++) {
-        const Item *it = s->all->item.at + whole->ring.at[i].item;
-        const Columns c = s->of_item[whole->ring.at[i].item];
+        const Item *it = strips->all->item.at + whole->ring.at[i].item;
+        const Columns c = strips->of_item[whole->ring.at[i].item];
         const Shape *shape = &it->root->shape;
         if (!it->scratch)
-            bytes += items_round(s->all, it->row_bytes / shape->dim[shape->rank - 2] *
-                                             (c.hi - c.lo) * whole->ring.at[i].rows);
+            bytes += items_round(strips->all, it->row_bytes / shape->dim[shape->rank - 2] *
+                                                  (c.hi - c.lo) * whole->ring.at[i].rows);
     }
     return bytes;
 }
 
-bool strip_price(Strips *s, const Stream *whole, int32_t result, Cut cut, int64_t *bytes,
+bool strip_price(Strips *strips, const Stream *whole, int32_t result, Cut cut, int64_t *bytes,
                  int64_t *macs)
 {
     int32_t width = 0;
-    strip_result(s, whole->first, whole->end, &width);
+    strip_result(strips, whole->first, whole->end, &width);
     *bytes = *macs = 0;
     for (int32_t k = 0; k < cut.n; k++) {
-        const int64_t own = strip_bytes(s, whole, result, strip_columns(width, cut, k));
+        const int64_t own = strip_bytes(strips, whole, result, strip_columns(width, cut, k));
         if (own < 0)
             return false;
         *bytes = i64_max(*bytes, own);
         for (int32_t t = whole->first; t < whole->end; t++)
-            *macs = i64_add(*macs, macs_of(s->all->program->step.at[t], s->of_step[t]));
+            *macs = i64_add(*macs, macs_of(strips->all->program->step.at[t], strips->of_step[t]));
     }
-    *bytes += scratch_bytes(s->all, whole->first, whole->end);
+    *bytes += scratch_bytes(strips->all, whole->first, whole->end);
     return true;
 }
 
 /* The most columns of the first strip, or the last, that take no more than `bytes`; `least` do. */
-static int32_t widest_edge(Strips *s, const Stream *whole, int32_t result, int32_t width,
+static int32_t widest_edge(Strips *strips, const Stream *whole, int32_t result, int32_t width,
                            int32_t least, bool first, int64_t bytes)
 {
     int32_t n = least;
     while (n + 1 < width &&
-           strip_bytes(s, whole, result,
+           strip_bytes(strips, whole, result,
                        first ? (Columns){ 0, n + 1 } : (Columns){ width - n - 1, width }) <= bytes)
         n++;
     return n;
@@ -272,34 +274,34 @@ static int32_t widest_edge(Strips *s, const Stream *whole, int32_t result, int32
 
 /* The first and the last strip are as wide as one between them takes bytes, less what their sum is
  * too much; or, with one strip fewer, more. */
-static bool cut_by(Strips *s, const Stream *whole, int32_t result, int32_t width, int32_t each,
-                   bool wide, Cut *c)
+static bool cut_by(Strips *strips, const Stream *whole, int32_t result, int32_t width, int32_t each,
+                   bool wide, Cut *cut)
 {
     const int32_t middle = (width - each) / 2;
-    const int64_t bytes = strip_bytes(s, whole, result, (Columns){ middle, middle + each });
+    const int64_t bytes = strip_bytes(strips, whole, result, (Columns){ middle, middle + each });
     if (bytes < 0)
         return false;
-    const int32_t first = widest_edge(s, whole, result, width, each, true, bytes),
-                  last = widest_edge(s, whole, result, width, each, false, bytes);
-    const int32_t strict = (int32_t)i64_max(0, (width - first - last + each - 1) / each),
-                  between = (int32_t)i64_max(0, strict - wide);
+    const int32_t first = widest_edge(strips, whole, result, width, each, true, bytes);
+    const int32_t last = widest_edge(strips, whole, result, width, each, false, bytes);
+    const int32_t strict = (int32_t)i64_max(0, (width - first - last + each - 1) / each);
+    const int32_t between = (int32_t)i64_max(0, strict - wide);
     const int32_t spare = first + last + between * each - width;
-    *c = (Cut){ 2 + between, each,
-                (int32_t)i64_max(1, i64_min(first - spare / 2, width - between * each - 1)),
-                wide && strict };
+    *cut = (Cut){ 2 + between, each,
+                  (int32_t)i64_max(1, i64_min(first - spare / 2, width - between * each - 1)),
+                  wide && strict };
     return true;
 }
 
-bool strip_next(Strips *s, const Stream *whole, int32_t result, Cut *c)
+bool strip_next(Strips *strips, const Stream *whole, int32_t result, Cut *cut)
 {
     int32_t width = 0;
-    strip_result(s, whole->first, whole->end, &width);
-    if (!c->n && width >= 2) {
-        *c = (Cut){ 2, width / 2, width / 2, false };
+    strip_result(strips, whole->first, whole->end, &width);
+    if (!cut->n && width >= 2) {
+        *cut = (Cut){ 2, width / 2, width / 2, false };
         return true;
     }
-    const int32_t each = c->wide ? c->each : c->each - 1 - c->each / 7;
-    return each >= 1 && cut_by(s, whole, result, width, each, !c->wide, c);
+    const int32_t each = cut->wide ? cut->each : cut->each - 1 - cut->each / 7;
+    return each >= 1 && cut_by(strips, whole, result, width, each, !cut->wide, cut);
 }
 
 /* ---- steps ---- */
@@ -312,94 +314,97 @@ typedef struct Cutter {
     Tensor **made; /* by item: its strip */
 } Cutter;
 
-static Tensor *strip_of(Cutter *c, int32_t item)
+static Tensor *strip_of(Cutter *cutter, int32_t item)
 {
-    if (c->made[item])
-        return c->made[item];
-    const Tensor *root = c->strips->all->item.at[item].root;
-    const Columns w = c->strips->of_item[item];
+    if (cutter->made[item])
+        return cutter->made[item];
+    const Tensor *root = cutter->strips->all->item.at[item].root;
+    const Columns w = cutter->strips->of_item[item];
     Shape shape = root->shape;
     shape.dim[shape.rank - 2] = w.hi - w.lo;
-    Tensor *t = graph_add_tensor(c->program->graph,
-                                 arena_printf(c->arena, "%s[%d:%d]", root->name, w.lo, w.hi),
-                                 root->dtype, shape);
-    t->storage = STORE_ARENA;
-    t->slot = -1;
-    return c->made[item] = t;
+    Tensor *tensor = graph_add_tensor(
+        cutter->program->graph, arena_printf(cutter->arena, "%s[%d:%d]", root->name, w.lo, w.hi),
+        root->dtype, shape);
+    tensor->storage = STORE_ARENA;
+    tensor->slot = -1;
+    return cutter->made[item] = tensor;
 }
 
-static Tensor *scratch_of(Cutter *c, const Tensor *like)
+static Tensor *scratch_of(Cutter *cutter, const Tensor *like)
 {
-    Tensor *t = graph_add_tensor(c->program->graph, NULL, like->dtype, like->shape);
-    t->storage = STORE_ARENA;
-    t->slot = -1;
-    return t;
+    Tensor *tensor = graph_add_tensor(cutter->program->graph, NULL, like->dtype, like->shape);
+    tensor->storage = STORE_ARENA;
+    tensor->slot = -1;
+    return tensor;
 }
 
 /* The operand becomes columns y of an image that begins with column `origin`. */
-static void take_columns(Operand *o, Columns y, int32_t origin)
+static void take_columns(Operand *operand, Columns y, int32_t origin)
 {
-    const int64_t pixel = o->pixel * (int64_t)dtype_bits(o->tensor->dtype) / 8;
-    if (y.lo == origin && (y.hi - y.lo) * pixel == o->row_bytes)
+    const int64_t pixel = operand->pixel * (int64_t)dtype_bits(operand->tensor->dtype) / 8;
+    if (y.lo == origin && (y.hi - y.lo) * pixel == operand->row_bytes)
         return;
-    o->pitch = o->row_bytes / pixel * o->pixel;
-    o->offset += (y.lo - origin) * pixel;
-    o->part = (y.hi - y.lo) * o->pixel;
+    operand->pitch = operand->row_bytes / pixel * operand->pixel;
+    operand->offset += (y.lo - origin) * pixel;
+    operand->part = (y.hi - y.lo) * operand->pixel;
 }
 
-static void cut_operand(Cutter *c, const Step *s, Operand *o, int k, int32_t item, Columns y,
-                        int32_t *origin, int32_t *width)
+static void cut_operand(Cutter *cutter, const Step *step, Operand *operand, int k, int32_t item,
+                        Columns y, int32_t *origin, int32_t *width)
 {
-    const Item *it = item < 0 ? NULL : c->strips->all->item.at + item;
-    if (o->scratch) {
-        o->tensor = scratch_of(c, o->tensor);
+    const Item *it = item < 0 ? NULL : cutter->strips->all->item.at + item;
+    if (operand->scratch) {
+        operand->tensor = scratch_of(cutter, operand->tensor);
         return;
     }
-    if (!relation(s, k))
+    if (!relation(step, k))
         return;
-    Columns have = { 0, strip_width(o) };
-    o->pixels = (PixelRule){ 0 };
-    if (it && within(it, c->first, c->end)) {
-        have = c->strips->of_item[item];
-        o->row_bytes = o->row_bytes / strip_width(o) * (have.hi - have.lo);
-        o->tensor = strip_of(c, item);
+    Columns have = { 0, strip_width(operand) };
+    operand->pixels = (PixelRule){ 0 };
+    if (it && within(it, cutter->first, cutter->end)) {
+        have = cutter->strips->of_item[item];
+        operand->row_bytes = operand->row_bytes / strip_width(operand) * (have.hi - have.lo);
+        operand->tensor = strip_of(cutter, item);
     }
-    if (relation(s, k) == COLUMNS_SAME)
-        take_columns(o, y, have.lo);
+    if (relation(step, k) == COLUMNS_SAME)
+        take_columns(operand, y, have.lo);
     else
         *origin = have.lo, *width = have.hi - have.lo;
 }
 
-static Step *cut_step(Cutter *c, int32_t step)
+static Step *cut_step(Cutter *cutter, int32_t step)
 {
-    const Step *s = c->strips->all->program->step.at[step];
-    const Columns y = c->strips->of_step[step];
-    Step *t = arena_copy(c->arena, s, sizeof *s);
-    t->operand = arena_copy(c->arena, s->operand, (size_t)s->n_operand * sizeof *s->operand);
-    t->room = (size_t)s->n_operand;
-    t->params = arena_copy(c->arena, s->params, s->kernel->params_size);
-    t->macs = macs_of(s, y);
-    t->strip = c->number, t->first_column = y.lo, t->end_column = y.hi;
-    int32_t origin = 0, width = strip_width(s->operand + 1);
-    for (int k = 0; k < t->n_operand; k++) {
-        if (!t->operand[k].tensor)
+    const Step *s = cutter->strips->all->program->step.at[step];
+    const Columns y = cutter->strips->of_step[step];
+    Step *other = arena_copy(cutter->arena, s, sizeof *s);
+    other->operand =
+        arena_copy(cutter->arena, s->operand, (size_t)s->n_operand * sizeof *s->operand);
+    other->room = (size_t)s->n_operand;
+    other->params = arena_copy(cutter->arena, s->params, s->kernel->params_size);
+    other->macs = macs_of(s, y);
+    other->strip = cutter->number, other->first_column = y.lo, other->end_column = y.hi;
+    int32_t origin = 0;
+    int32_t width = strip_width(s->operand + 1);
+    for (int k = 0; k < other->n_operand; k++) {
+        if (!other->operand[k].tensor)
             continue;
         int64_t at;
-        cut_operand(c, s, t->operand + k, k,
-                    c->strips->all->of[tensor_root(t->operand[k].tensor, &at)->id], y, &origin,
-                    &width);
+        cut_operand(cutter, s, other->operand + k, k,
+                    cutter->strips->all->of[tensor_root(other->operand[k].tensor, &at)->id], y,
+                    &origin, &width);
     }
-    strip_row(s)->cut(s, t->params, y, origin, width);
-    return t;
+    strip_row(s)->cut(s, other->params, y, origin, width);
+    return other;
 }
 
-void strip_steps(Strips *s, Arena *a, Program *p, int32_t first, int32_t end, int32_t result,
+void strip_steps(Strips *strips, Arena *a, Program *p, int32_t first, int32_t end, int32_t result,
                  Columns y, int32_t number, Steps *out)
 {
-    Cutter c = { s, a, p, first, end, result, number, NEW_ARRAY(a, Tensor *, s->all->item.n + 1) };
-    const bool found = strip_find(s, first, end, result, y);
+    Cutter cutter = { strips, a,      p,      first,
+                      end,    result, number, NEW_ARRAY(a, Tensor *, strips->all->item.n + 1) };
+    const bool found = strip_find(strips, first, end, result, y);
     assert(found);
     (void)found;
     for (int32_t k = first; k < end; k++)
-        VEC_PUSH(a, &out->step, cut_step(&c, k));
+        VEC_PUSH(a, &out->step, cut_step(&cutter, k));
 }

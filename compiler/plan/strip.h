@@ -27,27 +27,27 @@ typedef struct Strips {
     Columns *of_item, *of_step;
 } Strips;
 
-Strips strips_new(Arena *a, const Items *all);
+Strips strips_new(Arena *arena, const Items *all);
 /* Can the step be made for some columns of its result? */
-bool strip_takes(const Strips *s, int32_t step);
+bool strip_takes(const Strips *strips, int32_t step);
 /* The one item that steps [first, end) make for others, in full rows, by one step; -1: the range
  * cannot be cut. *columns: how wide. */
-int32_t strip_result(const Strips *s, int32_t first, int32_t end, int32_t *columns);
+int32_t strip_result(const Strips *strips, int32_t first, int32_t end, int32_t *columns);
 /* Columns of strip k. */
-Columns strip_columns(int32_t width, Cut c, int32_t k);
+Columns strip_columns(int32_t width, Cut cut, int32_t k);
 /* For columns y of the result: sets of_step (of results) and of_item (of what lies within); false:
  * something is not needed at all. */
-bool strip_find(Strips *s, int32_t first, int32_t end, int32_t result, Columns y);
+bool strip_find(Strips *strips, int32_t first, int32_t end, int32_t result, Columns y);
 /* The next cut worth trying, narrower strips later; begins with { 0 }. False: there is none. */
-bool strip_next(Strips *s, const Stream *whole, int32_t result, Cut *c);
+bool strip_next(Strips *strips, const Stream *whole, int32_t result, Cut *cut);
 /* What the strips of a cut take, rows in rings as `whole` has them: *bytes of the widest, *macs of
  * all; false: they cannot be. */
-bool strip_price(Strips *s, const Stream *whole, int32_t result, Cut cut, int64_t *bytes,
+bool strip_price(Strips *strips, const Stream *whole, int32_t result, Cut cut, int64_t *bytes,
                  int64_t *macs);
 
 /* Steps [first, end) for columns y of the result, strip number `number` of the program, appended to
  * `out`; new tensors and steps live in `a`. */
-void strip_steps(Strips *s, Arena *a, Program *p, int32_t first, int32_t end, int32_t result,
-                 Columns y, int32_t number, Steps *out);
+void strip_steps(Strips *strips, Arena *arena, Program *program, int32_t first, int32_t end,
+                 int32_t result, Columns y, int32_t number, Steps *out);
 
 #endif

@@ -16,12 +16,12 @@ typedef struct StripRow {
 } StripRow;
 
 /* The step's row, or NULL. */
-const StripRow *strip_row(const Step *s);
+const StripRow *strip_row(const Step *step);
 /* An image that becomes planes in the caller's buffer: the result has no rows, columns are those of
  * operand 1. */
-bool strip_scatters(const Step *s);
+bool strip_scatters(const Step *step);
 /* Pixels of a row. */
-int32_t strip_width(const Operand *o);
+int32_t strip_width(const Operand *operand);
 /* All columns of both; an empty one counts for nothing. */
 Columns columns_hull(Columns a, Columns b);
 

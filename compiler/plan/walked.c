@@ -13,19 +13,19 @@ struct Walked {
     WalkedRange *range;
 };
 
-Walked *walked_new(Arena *a, size_t steps)
+Walked *walked_new(Arena *arena, size_t steps)
 {
-    Walked *w = NEW(a, Walked);
-    w->room = ROOM_OF_STEP;
-    while (w->room < ROOM_OF_STEP * steps && w->room < MOST_ROOM)
-        w->room *= 2;
-    w->range = NEW_ARRAY(a, WalkedRange, w->room);
-    return w;
+    Walked *walked = NEW(arena, Walked);
+    walked->room = ROOM_OF_STEP;
+    while (walked->room < ROOM_OF_STEP * steps && walked->room < MOST_ROOM)
+        walked->room *= 2;
+    walked->range = NEW_ARRAY(arena, WalkedRange, walked->room);
+    return walked;
 }
 
-WalkedRange *walked_find(Walked *w, uint64_t key)
+WalkedRange *walked_find(Walked *walked, uint64_t key)
 {
-    WalkedRange *r = w->range + (key & (w->room - 1));
+    WalkedRange *r = walked->range + (key & (walked->room - 1));
     if (r->key != key)
         *r = (WalkedRange){ .key = key, .bytes = WALKED_NOT, .beyond = WALKED_NOT };
     return r;
@@ -40,11 +40,11 @@ static uint64_t mix(uint64_t key, int64_t number)
     return x ^ x >> 31;
 }
 
-static uint64_t mix_rule(uint64_t key, const RowRule *r, int32_t units)
+static uint64_t mix_rule(uint64_t key, const RowRule *rule, int32_t units)
 {
-    key = mix(mix(mix(mix(key, r->kind), r->stride), r->pad), r->extent);
-    for (int32_t u = 0; r->kind == ROWS_TABLE && u < units; u++)
-        key = mix(mix(key, r->table[u].lo), r->table[u].hi);
+    key = mix(mix(mix(mix(key, rule->kind), rule->stride), rule->pad), rule->extent);
+    for (int32_t u = 0; rule->kind == ROWS_TABLE && u < units; u++)
+        key = mix(mix(key, rule->table[u].lo), rule->table[u].hi);
     return key;
 }
 
@@ -56,24 +56,26 @@ static uint64_t mix_item(uint64_t key, const Item *it, int32_t first, int32_t en
                tensor_bytes(it->root));
 }
 
-static uint64_t mix_touch(uint64_t key, const Touch *t, int32_t units)
+static uint64_t mix_touch(uint64_t key, const Touch *touch, int32_t units)
 {
-    const Operand *o = t->operand;
-    const int flags = o->write | t->by_row << 1 | t->all_units << 2 | o->scratch << 3;
-    key = mix(mix(mix(key, flags), t->row0), o->rows);
+    const Operand *o = touch->operand;
+    const int flags = o->write | touch->by_row << 1 | touch->all_units << 2 | o->scratch << 3;
+    key = mix(mix(mix(key, flags), touch->row0), o->rows);
     if (o->part)
-        key = mix(mix(key, t->lane), o->part * dtype_bits(o->tensor->dtype));
+        key = mix(mix(key, touch->lane), o->part * dtype_bits(o->tensor->dtype));
     return o->write ? key : mix_rule(key, &o->rule, units);
 }
 
 /* Which of the range's touches is the first of its item, counted from 1. A number of an earlier
  * call never lies within the touches that this one has seen, or it would have been replaced. */
-static int32_t first_touch(const Touch *begin, const Touch *t, const Touch *all, int32_t *number)
+static int32_t first_touch(const Touch *begin, const Touch *touch, const Touch *all,
+                           int32_t *number)
 {
-    const int32_t from = (int32_t)(begin - all) + 1, now = (int32_t)(t - all) + 1;
-    if (number[t->item] < from || number[t->item] > now)
-        number[t->item] = now;
-    return number[t->item] - from;
+    const int32_t from = (int32_t)(begin - all) + 1;
+    const int32_t now = (int32_t)(touch - all) + 1;
+    if (number[touch->item] < from || number[touch->item] > now)
+        number[touch->item] = now;
+    return number[touch->item] - from;
 }
 
 uint64_t walked_key(const Items *all, int32_t first, int32_t end, int32_t pixels, int32_t *number)

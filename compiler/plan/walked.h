@@ -19,9 +19,9 @@ typedef struct WalkedRange {
 typedef struct Walked Walked;
 
 /* Room in proportion to the steps; what no longer fits is forgotten. */
-Walked *walked_new(Arena *a, size_t steps);
+Walked *walked_new(Arena *arena, size_t steps);
 /* The entry of a key, empty if it was not met. */
-WalkedRange *walked_find(Walked *w, uint64_t key);
+WalkedRange *walked_find(Walked *walked, uint64_t key);
 /* Equal for ranges whose walks are alike, but for about one pair in 2^64. pixels: as for
  * stream_walk(). number, by item: scratch, all 0 or of an earlier call about the same items. */
 uint64_t walked_key(const Items *all, int32_t first, int32_t end, int32_t pixels, int32_t *number);

@@ -7,123 +7,127 @@
 /* Caller's buffers lie far behind the arena, each by itself. */
 static const int64_t BETWEEN_BASES = (int64_t)1 << 44;
 
-bool object_at(Check *c, const Operand *o, const Piece *p, const char *why)
+bool object_at(Check *check, const Operand *operand, const Piece *piece, const char *why)
 {
-    if (!c->found.why)
-        c->found =
-            (Objection){ why, c->step, o, p ? p->own_row : 0, p ? p->begin % BETWEEN_BASES : 0 };
+    if (!check->found.why)
+        check->found = (Objection){ why, check->step, operand, piece ? piece->own_row : 0,
+                                    piece ? piece->begin % BETWEEN_BASES : 0 };
     return false;
 }
 
-bool object(Check *c, const Operand *o, const char *why)
+bool object(Check *check, const Operand *operand, const char *why)
 {
-    return object_at(c, o, NULL, why);
+    return object_at(check, operand, NULL, why);
 }
 
-int64_t element_bits(const Operand *o)
+int64_t element_bits(const Operand *operand)
 {
-    return dtype_bits(o->tensor->dtype);
+    return dtype_bits(operand->tensor->dtype);
 }
 
-const Tensor *owner_of(const Operand *o, int64_t *at)
+const Tensor *owner_of(const Operand *operand, int64_t *at)
 {
-    const Tensor *t = o->tensor;
-    *at = o->offset;
+    const Tensor *t = operand->tensor;
+    *at = operand->offset;
     for (; t->view_of; t = t->view_of)
         *at += t->view_offset;
     return t;
 }
 
-bool watched(const Operand *o)
+bool watched(const Operand *operand)
 {
-    if (!o->tensor)
+    if (!operand->tensor)
         return false;
     int64_t at;
-    const Tensor *t = owner_of(o, &at);
+    const Tensor *t = owner_of(operand, &at);
     return t->storage == STORE_ARENA || t->storage == STORE_OUTPUT;
 }
 
-static int64_t base_address(const Operand *o)
+static int64_t base_address(const Operand *operand)
 {
-    return (o->ref.base - INLAY_ARENA) * BETWEEN_BASES;
+    return (operand->ref.base - INLAY_ARENA) * BETWEEN_BASES;
 }
 
-int64_t home_of(const Check *c, const Tensor *root)
+int64_t home_of(const Check *check, const Tensor *root)
 {
-    return (program_base(c->program, root) - INLAY_ARENA) * BETWEEN_BASES + root->offset;
+    return (program_base(check->program, root) - INLAY_ARENA) * BETWEEN_BASES + root->offset;
 }
 
-Piece piece_of(const Operand *o, int32_t row)
+Piece piece_of(const Operand *operand, int32_t row)
 {
     int64_t at;
-    const Tensor *t = owner_of(o, &at);
-    const int64_t lane = o->part ? at % operand_pitch(o) : 0;
-    const int64_t bytes = i64_min(o->row_bytes, tensor_bytes(t) - (at - lane));
-    Piece p = { .tag = t->id,
-                .lane = lane,
-                .lane_end = o->part ? lane + o->part * element_bits(o) / 8 : 0 };
-    p.begin = base_address(o) + (int64_t)o->ref.off - lane +
-              (int64_t)(row % o->ref.cap) * (int64_t)o->ref.row;
-    p.end = p.begin + bytes;
-    p.delta = at - lane + row * o->row_bytes - p.begin;
-    p.own_row = row;
-    p.row = o->row_bytes ? (int32_t)((at - lane) / o->row_bytes) + row : 0;
-    return p;
+    const Tensor *tensor = owner_of(operand, &at);
+    const int64_t lane = operand->part ? at % operand_pitch(operand) : 0;
+    const int64_t bytes = i64_min(operand->row_bytes, tensor_bytes(tensor) - (at - lane));
+    Piece piece = { .tag = tensor->id,
+                    .lane = lane,
+                    .lane_end =
+                        operand->part ? lane + operand->part * element_bits(operand) / 8 : 0 };
+    piece.begin = base_address(operand) + (int64_t)operand->ref.off - lane +
+                  (int64_t)(row % operand->ref.cap) * (int64_t)operand->ref.row;
+    piece.end = piece.begin + bytes;
+    piece.delta = at - lane + row * operand->row_bytes - piece.begin;
+    piece.own_row = row;
+    piece.row = operand->row_bytes ? (int32_t)((at - lane) / operand->row_bytes) + row : 0;
+    return piece;
 }
 
-bool inside(const Check *c, const Piece *p)
+bool inside(const Check *check, const Piece *piece)
 {
-    const int64_t region = p->begin / BETWEEN_BASES;
-    if (p->begin < 0)
+    const int64_t region = piece->begin / BETWEEN_BASES;
+    if (piece->begin < 0)
         return false;
-    if (region < program_regions(c->program))
-        return p->end - region * BETWEEN_BASES <= program_region_size(c->program, (int)region);
+    if (region < program_regions(check->program))
+        return piece->end - region * BETWEEN_BASES <=
+               program_region_size(check->program, (int)region);
     const int64_t at =
-        p->begin % BETWEEN_BASES; /* whole tensors: byte k of the buffer is byte k of the tensor */
-    return p->begin + p->delta == at;
+        piece->begin %
+        BETWEEN_BASES; /* whole tensors: byte k of the buffer is byte k of the tensor */
+    return piece->begin + piece->delta == at;
 }
 
-bool read_piece(Check *c, const Operand *o, const Piece *p)
+bool read_piece(Check *check, const Operand *operand, const Piece *piece)
 {
-    const Lanes *l = c->lanes + p->tag;
-    if (!inside(c, p))
-        return object_at(c, o, p, "leaves the arena");
-    if (!shadow_owns(&c->shadow, p->begin, p->end, p->delta, p->tag))
-        return object_at(c, o, p, "is read where its bytes are not, or no more");
+    const Lanes *l = check->lanes + piece->tag;
+    if (!inside(check, piece))
+        return object_at(check, operand, piece, "leaves the arena");
+    if (!shadow_owns(&check->shadow, piece->begin, piece->end, piece->delta, piece->tag))
+        return object_at(check, operand, piece, "is read where its bytes are not, or no more");
     if (!l->pixel)
         return true;
-    const int64_t rows = i64_max(1, (p->end - p->begin) / l->row_bytes),
-                  first = (p->begin + p->delta) / l->row_bytes;
+    const int64_t rows = i64_max(1, (piece->end - piece->begin) / l->row_bytes);
+    const int64_t first = (piece->begin + piece->delta) / l->row_bytes;
     for (int64_t r = first; r < first + rows && r < l->rows; r++)
-        if (!lane_has(l, (int32_t)r, p->lane, p->lane_end ? p->lane_end : l->pixel))
-            return object_at(c, o, p, "is read before all its parts are made");
+        if (!lane_has(l, (int32_t)r, piece->lane, piece->lane_end ? piece->lane_end : l->pixel))
+            return object_at(check, operand, piece, "is read before all its parts are made");
     return true;
 }
 
-bool write_piece(Check *c, const Operand *o, const Piece *p, int32_t flag)
+bool write_piece(Check *check, const Operand *operand, const Piece *piece, int32_t flag)
 {
-    Lanes *l = c->lanes + p->tag;
-    if (!inside(c, p))
-        return object_at(c, o, p, "leaves the arena");
-    if (p->lane_end && shadow_owns(&c->shadow, p->begin, p->end, p->delta, p->tag)) {
-        lane_add(l, p->row, p->lane, p->lane_end);
+    Lanes *l = check->lanes + piece->tag;
+    if (!inside(check, piece))
+        return object_at(check, operand, piece, "leaves the arena");
+    if (piece->lane_end &&
+        shadow_owns(&check->shadow, piece->begin, piece->end, piece->delta, piece->tag)) {
+        lane_add(l, piece->row, piece->lane, piece->lane_end);
         return true;
     }
-    shadow_write(&c->shadow, p->begin, p->end, p->delta, p->tag | flag);
+    shadow_write(&check->shadow, piece->begin, piece->end, piece->delta, piece->tag | flag);
     if (!l->pixel)
         return true;
-    const int64_t first = (p->begin + p->delta) / l->row_bytes,
-                  rows = i64_max(1, (p->end - p->begin) / l->row_bytes);
+    const int64_t first = (piece->begin + piece->delta) / l->row_bytes;
+    const int64_t rows = i64_max(1, (piece->end - piece->begin) / l->row_bytes);
     for (int64_t r = first; r < first + rows && r < l->rows; r++) {
         lane_clear(l, (int32_t)r);
-        lane_add(l, (int32_t)r, p->lane, p->lane_end ? p->lane_end : l->pixel);
+        lane_add(l, (int32_t)r, piece->lane, piece->lane_end ? piece->lane_end : l->pixel);
     }
     return true;
 }
 
-bool by_row(const Step *s, const Operand *o)
+bool by_row(const Step *step, const Operand *operand)
 {
-    return o->rows == s->units && !s->accumulates;
+    return operand->rows == step->units && !step->accumulates;
 }
 
 static Range clip(int64_t lo, int64_t hi, int32_t rows)
@@ -131,31 +135,32 @@ static Range clip(int64_t lo, int64_t hi, int32_t rows)
     return (Range){ (int32_t)(lo < 0 ? 0 : lo), (int32_t)(hi > rows ? rows : hi) };
 }
 
-Range rows_of(const Step *s, const Operand *o, int32_t u)
+Range rows_of(const Step *step, const Operand *operand, int32_t u)
 {
-    if (o->write)
-        return by_row(s, o) ? (Range){ u, u + 1 } : (Range){ 0, o->rows };
-    switch (o->rule.kind) {
+    if (operand->write)
+        return by_row(step, operand) ? (Range){ u, u + 1 } : (Range){ 0, operand->rows };
+    switch (operand->rule.kind) {
     case ROWS_SAME:
     case ROWS_UNIT:
-        return o->rows == s->units ? (Range){ u, u + 1 } : (Range){ 0, o->rows };
+        return operand->rows == step->units ? (Range){ u, u + 1 } : (Range){ 0, operand->rows };
     case ROWS_WINDOW:
-        return clip((int64_t)u * o->rule.stride - o->rule.pad,
-                    (int64_t)u * o->rule.stride - o->rule.pad + o->rule.extent, o->rows);
+        return clip((int64_t)u * operand->rule.stride - operand->rule.pad,
+                    (int64_t)u * operand->rule.stride - operand->rule.pad + operand->rule.extent,
+                    operand->rows);
     case ROWS_TABLE:
-        return clip(o->rule.table[u].lo, o->rule.table[u].hi, o->rows);
+        return clip(operand->rule.table[u].lo, operand->rule.table[u].hi, operand->rows);
     default:
-        return (Range){ 0, o->rows };
+        return (Range){ 0, operand->rows };
     }
 }
 
-bool in_place(const Step *s, const Operand *out, const Operand *in)
+bool in_place(const Step *step, const Operand *out, const Operand *in)
 {
     if (!reuse_in_place(in->reuse) || in->ref.off != out->ref.off || out->part || in->part)
         return false;
     if (element_bits(out) == element_bits(in))
         return in->ref.cap == out->ref.cap;
-    return element_bits(out) < element_bits(in) && !s->backward && in->ref.cap == in->rows &&
+    return element_bits(out) < element_bits(in) && !step->backward && in->ref.cap == in->rows &&
            out->ref.cap == out->rows;
 }
 
@@ -169,41 +174,43 @@ static bool meet(const Piece *a, const Piece *b)
 }
 
 /* No byte that unit u writes through operand w may be one of another operand's rows [lo, hi). */
-static bool apart(Check *c, const Step *s, const Operand *w, Range wr, const Operand *o, Range r)
+static bool apart(Check *check, const Step *step, const Operand *w, Range wr,
+                  const Operand *operand, Range range)
 {
     for (int32_t i = wr.lo; i < wr.hi; i++)
-        for (int32_t k = r.lo; k < r.hi; k++) {
-            const Piece a = piece_of(w, i), b = piece_of(o, k);
+        for (int32_t k = range.lo; k < range.hi; k++) {
+            const Piece a = piece_of(w, i);
+            const Piece b = piece_of(operand, k);
             if (!meet(&a, &b))
                 continue;
-            if (o->write && !o->scratch && !w->scratch && a.tag == b.tag)
+            if (operand->write && !operand->scratch && !w->scratch && a.tag == b.tag)
                 continue;
-            if (o->read && w->read && a.tag == b.tag)
+            if (operand->read && w->read && a.tag == b.tag)
                 continue;
-            return object_at(c, o, &b, "is overwritten by the step that needs it");
+            return object_at(check, operand, &b, "is overwritten by the step that needs it");
         }
-    (void)s;
+    (void)step;
     return true;
 }
 
-bool check_apart(Check *c, const Step *s, int32_t u, bool whole, bool pixels)
+bool check_apart(Check *check, const Step *step, int32_t u, bool whole, bool pixels)
 {
-    for (int k = 0; k < s->n_operand; k++) {
-        const Operand *w = s->operand + k;
+    for (int k = 0; k < step->n_operand; k++) {
+        const Operand *w = step->operand + k;
         if (!w->write || !watched(w))
             continue;
-        for (int i = 0; i < s->n_operand; i++) {
-            const Operand *o = s->operand + i;
-            if (i == k || !watched(o) || in_place(s, w, o) || (o->write && i < k) ||
+        for (int i = 0; i < step->n_operand; i++) {
+            const Operand *o = step->operand + i;
+            if (i == k || !watched(o) || in_place(step, w, o) || (o->write && i < k) ||
                 (pixels && k == 0 && o->pixels.tile))
                 continue;
             const bool all =
                 whole && (w->scratch || o->scratch || (o->reuse == REUSE_NONE && !o->write));
             if (whole && !all)
                 continue;
-            const Range wr = all ? (Range){ 0, w->ref.cap } : rows_of(s, w, u),
-                        r = all ? (Range){ 0, o->ref.cap } : rows_of(s, o, u);
-            if (!apart(c, s, w, wr, o, r))
+            const Range wr = all ? (Range){ 0, w->ref.cap } : rows_of(step, w, u);
+            const Range range = all ? (Range){ 0, o->ref.cap } : rows_of(step, o, u);
+            if (!apart(check, step, w, wr, o, range))
                 return false;
         }
     }

@@ -38,14 +38,14 @@ static int64_t round_up(const Bound *b, int64_t bytes)
 
 static void list_slots(Bound *b)
 {
-    const Program *p = b->p;
-    b->slot_of = NEW_ARRAY(b->arena, int32_t, p->step.n + 1);
-    for (int32_t i = 0, g = 0; i < (int32_t)p->step.n;) {
-        while (g < (int32_t)p->plan.segment.n &&
-               p->plan.segment.at[g].first + p->plan.segment.at[g].count <= i)
+    const Program *program = b->p;
+    b->slot_of = NEW_ARRAY(b->arena, int32_t, program->step.n + 1);
+    for (int32_t i = 0, g = 0; i < (int32_t)program->step.n;) {
+        while (g < (int32_t)program->plan.segment.n &&
+               program->plan.segment.at[g].first + program->plan.segment.at[g].count <= i)
             g++;
-        const Segment *s = g < (int32_t)p->plan.segment.n && p->plan.segment.at[g].list
-                               ? p->plan.segment.at + g
+        const Segment *s = g < (int32_t)program->plan.segment.n && program->plan.segment.at[g].list
+                               ? program->plan.segment.at + g
                                : NULL;
         const int32_t end = s ? s->first + s->count : i + 1;
         for (int32_t k = i; k < end; k++)
@@ -56,28 +56,29 @@ static void list_slots(Bound *b)
 }
 
 /* The life of an operand's tensor; NULL: it takes nothing of the arena. */
-static Life *life_of(const Bound *b, const Operand *o)
+static Life *life_of(const Bound *b, const Operand *operand)
 {
     int64_t at;
-    if (!watched(o))
+    if (!watched(operand))
         return NULL;
-    const Tensor *t = owner_of(o, &at);
-    return t->storage == STORE_ARENA ? b->life + t->id : NULL;
+    const Tensor *tensor = owner_of(operand, &at);
+    return tensor->storage == STORE_ARENA ? b->life + tensor->id : NULL;
 }
 
-static void meet_operand(Bound *b, const Operand *o, int32_t slot)
+static void meet_operand(Bound *b, const Operand *operand, int32_t slot)
 {
     int64_t at;
-    Life *l = life_of(b, o);
-    if (!l)
+    Life *life = life_of(b, operand);
+    if (!life)
         return;
-    const Tensor *t = owner_of(o, &at);
-    if (l->last < 0)
-        *l = (Life){ .first = slot,
-                     .scratch = o->scratch,
-                     .bytes =
-                         round_up(b, o->ring ? i64_mul(o->ring, o->row_bytes) : tensor_bytes(t)) };
-    l->last = slot;
+    const Tensor *tensor = owner_of(operand, &at);
+    if (life->last < 0)
+        *life =
+            (Life){ .first = slot,
+                    .scratch = operand->scratch,
+                    .bytes = round_up(b, operand->ring ? i64_mul(operand->ring, operand->row_bytes)
+                                                       : tensor_bytes(tensor)) };
+    life->last = slot;
 }
 
 /* What a loop reads from before it lives until it ends. */
@@ -87,9 +88,9 @@ static void extend_over_loops(Bound *b)
         const int32_t end = b->p->step.at[i]->loop_end;
         for (int32_t k = (int32_t)i; k <= end && k < (int32_t)b->p->step.n; k++)
             for (int o = 0; o < b->p->step.at[k]->n_operand; o++) {
-                Life *l = life_of(b, b->p->step.at[k]->operand + o);
-                if (l && l->first < b->slot_of[i])
-                    l->last = (int32_t)i64_max(l->last, b->slot_of[end]);
+                Life *life = life_of(b, b->p->step.at[k]->operand + o);
+                if (life && life->first < b->slot_of[i])
+                    life->last = (int32_t)i64_max(life->last, b->slot_of[end]);
             }
     }
 }
@@ -100,14 +101,14 @@ static void judge_reads(Bound *b)
         const Step *s = b->p->step.at[i];
         for (int k = 0; k < s->n_operand; k++) {
             const Operand *o = s->operand + k;
-            Life *l = life_of(b, o);
-            if (!l || l->last != b->slot_of[i] || l->last >= (int32_t)b->slot.n ||
-                l->first == l->last)
+            Life *life = life_of(b, o);
+            if (!life || life->last != b->slot_of[i] || life->last >= (int32_t)b->slot.n ||
+                life->first == life->last)
                 continue;
-            if (o->write || (!b->slot.at[l->last].stream && o->reuse == REUSE_NONE))
-                l->one_piece = true;
-            if (!reuse_in_place(o->reuse) || b->slot.at[l->last].stream)
-                l->elementwise = false;
+            if (o->write || (!b->slot.at[life->last].stream && o->reuse == REUSE_NONE))
+                life->one_piece = true;
+            if (!reuse_in_place(o->reuse) || b->slot.at[life->last].stream)
+                life->elementwise = false;
         }
     }
 }
@@ -117,12 +118,12 @@ static void keep_values(Bound *b)
 {
     const Graph *g = b->p->graph;
     for (size_t i = 0; i < g->input.n; i++) {
-        const Tensor *t = g->input.at[i];
-        Life *l = b->life + t->id;
-        if (t->storage != STORE_ARENA || graph_in_form(g, i) == IO_ROWS)
+        const Tensor *tensor = g->input.at[i];
+        Life *l = b->life + tensor->id;
+        if (tensor->storage != STORE_ARENA || graph_in_form(g, i) == IO_ROWS)
             continue;
         if (l->last < 0)
-            *l = (Life){ .last = 0, .bytes = round_up(b, tensor_bytes(t)) };
+            *l = (Life){ .last = 0, .bytes = round_up(b, tensor_bytes(tensor)) };
         l->first = -1;
         if (b->p->plan.preserve_input)
             l->last = (int32_t)b->slot.n;
@@ -149,16 +150,16 @@ static void find_lives(Bound *b)
 }
 
 /* Scratch of the steps of a stream may be the same: the largest counts. */
-static int64_t scratch_of(const Bound *b, const Slot *s)
+static int64_t scratch_of(const Bound *b, const Slot *slot)
 {
     int64_t most = 0;
-    for (int32_t i = s->first; i < s->end; i++) {
+    for (int32_t i = slot->first; i < slot->end; i++) {
         int64_t own = 0;
         for (int k = 0; k < b->p->step.at[i]->n_operand; k++) {
             const Operand *o = b->p->step.at[i]->operand + k;
-            const Life *l = life_of(b, o);
-            if (l && o->scratch)
-                own += l->bytes;
+            const Life *life = life_of(b, o);
+            if (life && o->scratch)
+                own += life->bytes;
         }
         most = i64_max(most, own);
     }
@@ -167,15 +168,15 @@ static int64_t scratch_of(const Bound *b, const Slot *s)
 
 /* Is the tensor's row counted when it is made and when it dies? The others are there from the first
  * call to the last. */
-static bool born_in(const Bound *b, const Life *l, int32_t slot)
+static bool born_in(const Bound *b, const Life *life, int32_t slot)
 {
-    return l->last >= 0 && !l->scratch && l->first == slot &&
-           (l->last > slot || !b->slot.at[slot].stream);
+    return life->last >= 0 && !life->scratch && life->first == slot &&
+           (life->last > slot || !b->slot.at[slot].stream);
 }
 
-static bool dies_in(const Life *l, int32_t slot)
+static bool dies_in(const Life *life, int32_t slot)
 {
-    return l->last == slot && l->first < slot;
+    return life->last == slot && life->first < slot;
 }
 
 static void count_through(Bound *b)
@@ -202,20 +203,23 @@ typedef struct Calls { /* of a slot, in order: unit `unit[i]` of step `step[i]` 
     int32_t n, *step, *unit;
 } Calls;
 
-static Calls list_calls(const Bound *b, const Slot *s, bool reverse)
+static Calls list_calls(const Bound *b, const Slot *slot, bool reverse)
 {
-    const Segment *g = s->stream;
-    const Step *only = b->p->step.at[s->first];
-    const int32_t n = g ? g->prologue + g->period * g->repeats + g->epilogue : only->units;
-    Calls c = { n, NEW_ARRAY(b->arena, int32_t, n + 1), NEW_ARRAY(b->arena, int32_t, n + 1) };
-    int32_t *made = NEW_ARRAY(b->arena, int32_t, s->end - s->first + 1);
+    const Segment *segment = slot->stream;
+    const Step *only = b->p->step.at[slot->first];
+    const int32_t n =
+        segment ? segment->prologue + segment->period * segment->repeats + segment->epilogue
+                : only->units;
+    Calls calls = { n, NEW_ARRAY(b->arena, int32_t, n + 1), NEW_ARRAY(b->arena, int32_t, n + 1) };
+    int32_t *made = NEW_ARRAY(b->arena, int32_t, slot->end - slot->first + 1);
     for (int32_t i = 0; i < n; i++) {
-        const int32_t k = g ? segment_entry(g, i) : 0, u = made[k]++;
-        const Step *t = b->p->step.at[s->first + k];
-        c.step[i] = s->first + k;
-        c.unit[i] = t->backward != reverse ? t->units - 1 - u : u;
+        const int32_t k = segment ? segment_entry(segment, i) : 0;
+        const int32_t u = made[k]++;
+        const Step *other = b->p->step.at[slot->first + k];
+        calls.step[i] = slot->first + k;
+        calls.unit[i] = other->backward != reverse ? other->units - 1 - u : u;
     }
-    return c;
+    return calls;
 }
 
 /* A tensor as the finest rows in which the operands on it that make it (born), or touch it, in a
@@ -225,19 +229,19 @@ typedef struct Image {
     int64_t row_bytes;
 } Image;
 
-static Image image_in(const Bound *b, const Slot *s, const Life *l, bool born)
+static Image image_in(const Bound *b, const Slot *slot, const Life *life, bool born)
 {
     Image r = { 0, 0 };
-    for (int32_t i = s->first; i < s->end; i++)
+    for (int32_t i = slot->first; i < slot->end; i++)
         for (int k = 0; k < b->p->step.at[i]->n_operand; k++) {
             const Operand *o = b->p->step.at[i]->operand + k;
             int64_t at;
-            if (life_of(b, o) != l || (born && !o->write))
+            if (life_of(b, o) != life || (born && !o->write))
                 continue;
-            const Tensor *t = owner_of(o, &at);
+            const Tensor *tensor = owner_of(o, &at);
             if (o->part)
                 at -= at % i64_max(1, operand_pitch(o));
-            if (at != 0 || i64_mul(o->rows, o->row_bytes) != tensor_bytes(t))
+            if (at != 0 || i64_mul(o->rows, o->row_bytes) != tensor_bytes(tensor))
                 return (Image){ 0, 0 };
             if (o->rows > r.rows)
                 r = (Image){ o->rows, o->row_bytes };
@@ -246,19 +250,20 @@ static Image image_in(const Bound *b, const Slot *s, const Life *l, bool born)
 }
 
 /* When each row is made first (born), or needed last. */
-static void note_row_calls(const Bound *b, const Calls *c, const Life *l, Image as, bool born)
+static void note_row_calls(const Bound *b, const Calls *calls, const Life *life, Image as,
+                           bool born)
 {
     for (int32_t r = 0; r < as.rows; r++)
-        b->call[r] = born ? c->n - 1 : -1; /* never needed: gone at once */
-    for (int32_t e = 0; e < c->n; e++) {
-        const int32_t i = born ? c->n - 1 - e : e; /* the last note stays */
-        const Step *s = b->p->step.at[c->step[i]];
+        b->call[r] = born ? calls->n - 1 : -1; /* never needed: gone at once */
+    for (int32_t e = 0; e < calls->n; e++) {
+        const int32_t i = born ? calls->n - 1 - e : e; /* the last note stays */
+        const Step *s = b->p->step.at[calls->step[i]];
         for (int k = 0; k < s->n_operand; k++) {
             const Operand *o = s->operand + k;
-            if (life_of(b, o) != l || o->write != born)
+            if (life_of(b, o) != life || o->write != born)
                 continue;
             const Range r =
-                born && !by_row(s, o) ? (Range){ 0, o->rows } : rows_of(s, o, c->unit[i]);
+                born && !by_row(s, o) ? (Range){ 0, o->rows } : rows_of(s, o, calls->unit[i]);
             const int64_t end =
                 r.hi * o->row_bytes / as.row_bytes; /* of those that it sees as a whole */
             for (int64_t row = i64_ceil_div(r.lo * o->row_bytes, as.row_bytes); row < end; row++)
@@ -269,44 +274,47 @@ static void note_row_calls(const Bound *b, const Calls *c, const Life *l, Image 
 
 /* Made in blocks or parts: what each call makes counts from then on, with the last all of it:
  * tensors are not put together of pieces. */
-static void add_pieces(const Bound *b, const Calls *c, const Life *l)
+static void add_pieces(const Bound *b, const Calls *calls, const Life *life)
 {
-    int64_t rest = l->bytes;
-    for (int32_t i = 0; i < c->n; i++) {
-        const Step *s = b->p->step.at[c->step[i]];
+    int64_t rest = life->bytes;
+    for (int32_t i = 0; i < calls->n; i++) {
+        const Step *s = b->p->step.at[calls->step[i]];
         for (int k = 0; k < s->n_operand; k++) {
             const Operand *o = s->operand + k;
-            if (life_of(b, o) != l || !o->write)
+            if (life_of(b, o) != life || !o->write)
                 continue;
             const int64_t row =
                 o->part ? o->row_bytes / operand_pitch(o) * o->part * element_bits(o) / 8
                         : o->row_bytes;
-            const int64_t bytes = i64_min(rest, by_row(s, o) ? row
-                                                : c->unit[i] ? 0
-                                                             : o->rows * row);
+            const int64_t bytes = i64_min(rest, by_row(s, o)     ? row
+                                                : calls->unit[i] ? 0
+                                                                 : o->rows * row);
             b->delta[2 * i + 1] += bytes;
             rest -= bytes;
         }
     }
-    b->delta[c->n ? 2 * c->n - 1 : 0] += rest;
+    b->delta[calls->n ? 2 * calls->n - 1 : 0] += rest;
 }
 
 /* A tensor's bytes over the calls of its slot, into b->delta. What is not known does not count. */
-static void add_life(const Bound *b, const Calls *c, const Slot *s, const Life *l, bool born)
+static void add_life(const Bound *b, const Calls *calls, const Slot *slot, const Life *life,
+                     bool born)
 {
-    const Image as = image_in(b, s, l, born);
-    if (!born && (!as.rows || l->one_piece ||
-                  l->elementwise)) { /* elementwise: each element makes room for its own result */
-        b->delta[0] += l->bytes;
-        b->delta[l->one_piece ? 2 * c->n : l->elementwise ? 1 : 2] -= l->bytes;
+    const Image as = image_in(b, slot, life, born);
+    if (!born &&
+        (!as.rows || life->one_piece ||
+         life->elementwise)) { /* elementwise: each element makes room for its own result */
+        b->delta[0] += life->bytes;
+        b->delta[life->one_piece ? 2 * calls->n : life->elementwise ? 1 : 2] -= life->bytes;
         return;
     }
     if (!as.rows) {
-        add_pieces(b, c, l);
+        add_pieces(b, calls, life);
         return;
     }
-    note_row_calls(b, c, l, as, born);
-    int64_t rest = l->bytes; /* what the alignment adds may be taken at once by what lies over it:
+    note_row_calls(b, calls, life, as, born);
+    int64_t rest =
+        life->bytes; /* what the alignment adds may be taken at once by what lies over it:
                                 it is not counted */
     for (int32_t r = 0; r < as.rows; r++) {
         const int64_t bytes = i64_min(rest, as.row_bytes);
@@ -319,42 +327,43 @@ static void add_life(const Bound *b, const Calls *c, const Slot *s, const Life *
 }
 
 /* Does operand k alone stand for a tensor that dies in the step, pixel by pixel? */
-static bool dies_by_pixels(const Bound *b, const Slot *s, const Step *t, int k, int32_t slot)
+static bool dies_by_pixels(const Bound *b, const Slot *s, const Step *other, int k, int32_t slot)
 {
-    const Operand *x = t->operand + k;
-    const Life *l = life_of(b, x);
-    if (!l || !x->pixels.tile || !whole_pixels(x) || !dies_in(l, slot) || l->one_piece ||
-        l->elementwise || !image_in(b, s, l, false).rows)
+    const Operand *x = other->operand + k;
+    const Life *life = life_of(b, x);
+    if (!life || !x->pixels.tile || !whole_pixels(x) || !dies_in(life, slot) || life->one_piece ||
+        life->elementwise || !image_in(b, s, life, false).rows)
         return false;
-    for (int i = 0; i < t->n_operand; i++)
-        if (i != k && life_of(b, t->operand + i) == l)
+    for (int i = 0; i < other->n_operand; i++)
+        if (i != k && life_of(b, other->operand + i) == life)
             return false;
     return true;
 }
 
 /* Within a row the pixels of the result take the place of those that are needed no more. */
-static void save_pixels(const Bound *b, const Calls *c, int32_t slot, bool reverse)
+static void save_pixels(const Bound *b, const Calls *calls, int32_t slot, bool reverse)
 {
     const Slot *s = b->slot.at + slot;
-    const Step *t = b->p->step.at[s->first];
-    const Life *made = t->n_operand ? life_of(b, t->operand) : NULL;
-    if (s->stream || !made || !born_in(b, made, slot) || !by_row(t, t->operand) ||
-        !whole_pixels(t->operand))
+    const Step *other = b->p->step.at[s->first];
+    const Life *made = other->n_operand ? life_of(b, other->operand) : NULL;
+    if (s->stream || !made || !born_in(b, made, slot) || !by_row(other, other->operand) ||
+        !whole_pixels(other->operand))
         return;
-    const size_t n = (size_t)t->n_operand;
-    int32_t *dying = NEW_ARRAY(b->arena, int32_t, n * (size_t)c->n);
+    const size_t n = (size_t)other->n_operand;
+    int32_t *dying = NEW_ARRAY(b->arena, int32_t, n * (size_t)calls->n);
     bool any = false;
-    for (int k = t->n_out; k < t->n_operand; k++) {
-        if (!dies_by_pixels(b, s, t, k, slot))
+    for (int k = other->n_out; k < other->n_operand; k++) {
+        if (!dies_by_pixels(b, s, other, k, slot))
             continue;
-        const Image as = image_in(b, s, life_of(b, t->operand + k), false);
-        note_row_calls(b, c, life_of(b, t->operand + k), as, false);
+        const Image as = image_in(b, s, life_of(b, other->operand + k), false);
+        note_row_calls(b, calls, life_of(b, other->operand + k), as, false);
         for (int32_t r = 0; r < as.rows; r++)
             if (b->call[r] >= 0)
                 any = true, dying[(size_t)b->call[r] * n + (size_t)k]++;
     }
-    for (int32_t i = 0; any && i < c->n; i++) {
-        const int64_t saved = pixels_saved(t, t->backward != reverse, dying + (size_t)i * n);
+    for (int32_t i = 0; any && i < calls->n; i++) {
+        const int64_t saved =
+            pixels_saved(other, other->backward != reverse, dying + (size_t)i * n);
         b->delta[2 * i + 1] -= saved;
         b->delta[2 * i + 2] += saved;
     }
@@ -365,13 +374,14 @@ static int64_t most_alive(const Bound *b, int32_t slot, bool reverse)
     const ArenaMark mark = arena_mark(b->arena);
     Bound in = *b;
     const Slot *s = b->slot.at + slot;
-    const Calls c = list_calls(b, s, reverse);
-    int64_t most = 0, alive = 0;
+    const Calls calls = list_calls(b, s, reverse);
+    int64_t most = 0;
+    int64_t alive = 0;
     int32_t rows = 1;
     for (int32_t i = s->first; i < s->end; i++)
         for (int k = 0; k < b->p->step.at[i]->n_operand; k++)
             rows = (int32_t)i64_max(rows, b->p->step.at[i]->operand[k].rows);
-    in.delta = NEW_ARRAY(b->arena, int64_t, 2 * c.n + 2);
+    in.delta = NEW_ARRAY(b->arena, int64_t, 2 * calls.n + 2);
     in.call = NEW_ARRAY(b->arena, int32_t, rows + 1);
     bool *done = NEW_ARRAY(b->arena, bool, graph_root(b->p->graph)->next_id + 1);
     for (int32_t i = s->first; i < s->end; i++)
@@ -381,12 +391,12 @@ static int64_t most_alive(const Bound *b, int32_t slot, bool reverse)
                 continue;
             done[l - b->life] = true;
             if (born_in(b, l, slot))
-                add_life(&in, &c, s, l, true);
+                add_life(&in, &calls, s, l, true);
             else if (dies_in(l, slot))
-                add_life(&in, &c, s, l, false);
+                add_life(&in, &calls, s, l, false);
         }
-    save_pixels(&in, &c, slot, reverse);
-    for (int32_t i = 0; i < 2 * c.n; i++) {
+    save_pixels(&in, &calls, slot, reverse);
+    for (int32_t i = 0; i < 2 * calls.n; i++) {
         alive += in.delta[i];
         most = i64_max(most, alive);
     }
@@ -396,19 +406,19 @@ static int64_t most_alive(const Bound *b, int32_t slot, bool reverse)
 
 /* A step may go from its last row to its first where its kernel can; a stream goes as it was
  * walked. */
-static bool can_turn(const Bound *b, const Slot *s)
+static bool can_turn(const Bound *b, const Slot *slot)
 {
-    for (int k = 0; !s->stream && k < b->p->step.at[s->first]->n_operand; k++)
-        if (reuse_reverses(b->p->step.at[s->first]->operand[k].reuse))
+    for (int k = 0; !slot->stream && k < b->p->step.at[slot->first]->n_operand; k++)
+        if (reuse_reverses(b->p->step.at[slot->first]->operand[k].reuse))
             return true;
     return false;
 }
 
-int64_t plan_lower_bound(const Program *p)
+int64_t plan_lower_bound(const Program *program)
 {
-    Arena *scratch = &p->graph->store->scratch;
+    Arena *scratch = &program->graph->store->scratch;
     const ArenaMark mark = arena_mark(scratch);
-    Bound b = { .arena = scratch, .p = p };
+    Bound b = { .arena = scratch, .p = program };
     int64_t bound = 0;
     list_slots(&b);
     find_lives(&b);

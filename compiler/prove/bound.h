@@ -8,6 +8,6 @@
 /* Bytes that no placement goes below, whatever the offsets: with this order, these streams, rings
  * and scratch, all of whole alignments, apart from each other; only what dies in a step or a stream
  * may lie under what is born in it, row by row. The program is planned and linked. */
-int64_t plan_lower_bound(const Program *p);
+int64_t plan_lower_bound(const Program *program);
 
 #endif

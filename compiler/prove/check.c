@@ -4,49 +4,49 @@
 
 #include "prove/replay.h"
 
-static bool can_reverse(const Step *s)
+static bool can_reverse(const Step *step)
 {
-    return step_reverses(s) || s->units == 1;
+    return step_reverses(step) || step->units == 1;
 }
 
-static bool check_step(Check *c, const Step *s)
+static bool check_step(Check *check, const Step *s)
 {
-    c->step = s;
+    check->step = s;
     if (s->pushed)
-        return object(c, s->operand, "is handed in, which only a list can wait for");
+        return object(check, s->operand, "is handed in, which only a list can wait for");
     for (int k = 0; k < s->n_operand;
          k++) /* kernels go through the rows of a call more than once */
         if (watched(s->operand + k) && s->operand[k].ref.cap < s->operand[k].rows)
-            return object(c, s->operand + k, "is a ring for a step that runs as a whole");
-    c->made[s->index] = 0;
+            return object(check, s->operand + k, "is a ring for a step that runs as a whole");
+    check->made[s->index] = 0;
     if (s->backward && !can_reverse(s))
-        return object(c, s->operand, "is made by a kernel that cannot go backward");
-    if (!check_apart(c, s, 0, true, false))
+        return object(check, s->operand, "is made by a kernel that cannot go backward");
+    if (!check_apart(check, s, 0, true, false))
         return false;
     for (int32_t u = 0; u < s->units; u++)
-        if (!check_unit(c, s, s->backward ? s->units - 1 - u : u))
+        if (!check_unit(check, s, s->backward ? s->units - 1 - u : u))
             return false;
     return true;
 }
 
 /* Loops are gone through twice: what the second round reads must have survived the first. */
-static bool check_layers(Check *c, int32_t first, int32_t end)
+static bool check_layers(Check *check, int32_t first, int32_t end)
 {
-    bool *again = NEW_ARRAY(c->arena, bool, c->program->step.n + 1);
+    bool *again = NEW_ARRAY(check->arena, bool, check->program->step.n + 1);
     int32_t open = 0; /* loops whose second round is still to come */
     for (int32_t i = first; i < end; i++) {
-        const Step *s = c->program->step.at[i];
+        const Step *s = check->program->step.at[i];
         if (s->loop_end >= 0)
             again[i] = true, open++;
-        if (!check_step(c, s))
+        if (!check_step(check, s))
             return false;
         for (int32_t k = i; open && k >= first; k--) {
-            const Step *loop = c->program->step.at[k];
+            const Step *loop = check->program->step.at[k];
             if (loop->loop_end != i || !again[k])
                 continue;
             again[k] = false;
             open--;
-            if (!check_step(c, loop))
+            if (!check_step(check, loop))
                 return false;
             i = k;
             break;
@@ -55,173 +55,177 @@ static bool check_layers(Check *c, int32_t first, int32_t end)
     return true;
 }
 
-uint8_t segment_entry(const Segment *g, int32_t e)
+uint8_t segment_entry(const Segment *segment, int32_t e)
 {
-    if (e >= g->prologue && e < g->prologue + g->period * g->repeats)
-        e = g->prologue + (e - g->prologue) % g->period;
-    else if (e >= g->prologue)
-        e -= g->period * (g->repeats - 1);
-    return g->list[e];
+    if (e >= segment->prologue && e < segment->prologue + segment->period * segment->repeats)
+        e = segment->prologue + (e - segment->prologue) % segment->period;
+    else if (e >= segment->prologue)
+        e -= segment->period * (segment->repeats - 1);
+    return segment->list[e];
 }
 
-static bool check_stream(Check *c, const Segment *g)
+static bool check_stream(Check *check, const Segment *segment)
 {
-    const int64_t state = c->program->plan.state, end = state + 2 * (int64_t)g->count,
-                  place = c->program->plan.place;
-    const int32_t entries = g->prologue + g->period * g->repeats + g->epilogue;
-    if (state < 0 || end > program_region_size(c->program, 0))
-        return object(c, NULL, "the row counters leave the arena");
-    shadow_write(&c->shadow, state, end, 0, TAG_STATE);
-    for (int32_t i = 0; i < g->count; i++)
-        c->made[g->first + i] = 0;
+    const int64_t state = check->program->plan.state;
+    const int64_t end = state + 2 * (int64_t)segment->count;
+    const int64_t place = check->program->plan.place;
+    const int32_t entries =
+        segment->prologue + segment->period * segment->repeats + segment->epilogue;
+    if (state < 0 || end > program_region_size(check->program, 0))
+        return object(check, NULL, "the row counters leave the arena");
+    shadow_write(&check->shadow, state, end, 0, TAG_STATE);
+    for (int32_t i = 0; i < segment->count; i++)
+        check->made[segment->first + i] = 0;
     for (int32_t e = 0; e < entries; e++) {
-        const int32_t k = segment_entry(g, e);
-        if (k >= g->count)
-            return object(c, NULL, "a list names a step beyond its segment");
-        const Step *s = c->program->step.at[g->first + k];
-        const int32_t made = c->made[s->index];
-        if (!check_unit(c, s, s->backward ? s->units - 1 - made : made))
+        const int32_t k = segment_entry(segment, e);
+        if (k >= segment->count)
+            return object(check, NULL, "a list names a step beyond its segment");
+        const Step *s = check->program->step.at[segment->first + k];
+        const int32_t made = check->made[s->index];
+        if (!check_unit(check, s, s->backward ? s->units - 1 - made : made))
             return false;
-        if (!shadow_owns(&c->shadow, state, end, 0, TAG_STATE))
-            return object(c, NULL, "the row counters are overwritten");
-        if (s->pushed && !shadow_owns(&c->shadow, place, place + PLACE_BYTES, 0, TAG_PLACE))
-            return object(c, NULL, "the place of the run is overwritten");
+        if (!shadow_owns(&check->shadow, state, end, 0, TAG_STATE))
+            return object(check, NULL, "the row counters are overwritten");
+        if (s->pushed && !shadow_owns(&check->shadow, place, place + PLACE_BYTES, 0, TAG_PLACE))
+            return object(check, NULL, "the place of the run is overwritten");
     }
     return true;
 }
 
 /* Every row that goes to the caller is made. */
-static bool check_outputs(Check *c)
+static bool check_outputs(Check *check)
 {
-    for (size_t i = 0; i < c->program->step.n; i++) {
-        const Step *s = c->program->step.at[i];
+    for (size_t i = 0; i < check->program->step.n; i++) {
+        const Step *s = check->program->step.at[i];
         for (int k = 0; k < s->n_out; k++) {
             int64_t at;
-            c->step = s;
+            check->step = s;
             if (s->operand[k].tensor && owner_of(s->operand + k, &at)->storage == STORE_OUTPUT &&
-                c->made[i] != s->units)
-                return object(c, s->operand + k, "is not made in full");
+                check->made[i] != s->units)
+                return object(check, s->operand + k, "is not made in full");
         }
     }
     return true;
 }
 
-static void write_input(Check *c, const Tensor *t)
+static void write_input(Check *check, const Tensor *tensor)
 {
-    Lanes *l = c->lanes + t->id;
-    const int64_t home = home_of(c, t);
-    shadow_write(&c->shadow, home, home + tensor_bytes(t), -home, t->id);
+    Lanes *l = check->lanes + tensor->id;
+    const int64_t home = home_of(check, tensor);
+    shadow_write(&check->shadow, home, home + tensor_bytes(tensor), -home, tensor->id);
     for (int32_t r = 0; l->pixel && r < l->rows; r++)
         lane_add(l, r, 0, l->pixel);
 }
 
 /* Inputs in the arena are there before the first step, and so is the place of a run that takes
  * rows. */
-static void write_inputs(Check *c)
+static void write_inputs(Check *check)
 {
-    const Graph *g = c->program->graph;
-    const int64_t place = c->program->plan.place;
-    if (program_pushed(c->program))
-        shadow_write(&c->shadow, place, place + PLACE_BYTES, 0, TAG_PLACE);
+    const Graph *g = check->program->graph;
+    const int64_t place = check->program->plan.place;
+    if (program_pushed(check->program))
+        shadow_write(&check->shadow, place, place + PLACE_BYTES, 0, TAG_PLACE);
     for (size_t i = 0; i < g->input.n; i++) {
-        const Tensor *t = g->input.at[i];
-        if (t->storage == STORE_ARENA && graph_in_form(g, i) != IO_ROWS)
-            write_input(c, t);
+        const Tensor *tensor = g->input.at[i];
+        if (tensor->storage == STORE_ARENA && graph_in_form(g, i) != IO_ROWS)
+            write_input(check, tensor);
     }
 }
 
 /* A tensor of the model in the arena, as the caller finds it when all is done. */
-static bool is_there(Check *c, const Tensor *t)
+static bool is_there(Check *check, const Tensor *tensor)
 {
-    const Lanes *l = c->lanes + t->id;
-    if (t->storage != STORE_ARENA)
+    const Lanes *l = check->lanes + tensor->id;
+    if (tensor->storage != STORE_ARENA)
         return true;
-    const int64_t home = home_of(c, t);
-    bool all = shadow_owns(&c->shadow, home, home + tensor_bytes(t), -home, t->id);
+    const int64_t home = home_of(check, tensor);
+    bool all = shadow_owns(&check->shadow, home, home + tensor_bytes(tensor), -home, tensor->id);
     for (int32_t r = 0; l->pixel && r < l->rows; r++)
         all &= lane_has(l, r, 0, l->pixel);
     return all;
 }
 
-static bool check_ends(Check *c)
+static bool check_ends(Check *check)
 {
-    const Graph *g = c->program->graph;
-    const int64_t place = c->program->plan.place;
-    if (program_pushed(c->program) &&
-        (place < 0 || place + PLACE_BYTES > program_region_size(c->program, 0) ||
-         !shadow_owns(&c->shadow, place, place + PLACE_BYTES, 0, TAG_PLACE)))
-        return object(c, NULL, "the place of the run is overwritten");
+    const Graph *g = check->program->graph;
+    const int64_t place = check->program->plan.place;
+    if (program_pushed(check->program) &&
+        (place < 0 || place + PLACE_BYTES > program_region_size(check->program, 0) ||
+         !shadow_owns(&check->shadow, place, place + PLACE_BYTES, 0, TAG_PLACE)))
+        return object(check, NULL, "the place of the run is overwritten");
     for (size_t i = 0; i < graph_results(g); i++)
-        if (!is_there(c, g->output.at[i]))
-            return object(c, NULL, "a result in the arena is not there at the end");
-    for (size_t i = 0; c->program->plan.preserve_input && i < g->input.n; i++)
-        if (graph_in_form(g, i) != IO_ROWS && !is_there(c, g->input.at[i]))
-            return object(c, NULL, "an input that was to be preserved is not there at the end");
-    return check_outputs(c);
+        if (!is_there(check, g->output.at[i]))
+            return object(check, NULL, "a result in the arena is not there at the end");
+    for (size_t i = 0; check->program->plan.preserve_input && i < g->input.n; i++)
+        if (graph_in_form(g, i) != IO_ROWS && !is_there(check, g->input.at[i]))
+            return object(check, NULL, "an input that was to be preserved is not there at the end");
+    return check_outputs(check);
 }
 
-static bool check_schedule(Check *c)
+static bool check_schedule(Check *check)
 {
-    const Program *p = c->program;
+    const Program *p = check->program;
     int32_t next = 0;
     for (size_t i = 0; i < p->plan.segment.n; i++) {
         const Segment *g = p->plan.segment.at + i;
         if (g->first != next || g->count < 0)
-            return object(c, NULL, "segments leave steps out");
+            return object(check, NULL, "segments leave steps out");
         if (g->count > (int32_t)p->step.n - next)
-            return object(c, NULL, "segments name steps that do not exist");
+            return object(check, NULL, "segments name steps that do not exist");
         next += g->count;
     }
     return !p->plan.segment.n || next == (int32_t)p->step.n ||
-           object(c, NULL, "segments leave steps out");
+           object(check, NULL, "segments leave steps out");
 }
 
-static bool replay(Check *c)
+static bool replay(Check *check)
 {
-    const Program *p = c->program;
-    if (!check_schedule(c) || !check_rewrites(c))
+    const Program *p = check->program;
+    if (!check_schedule(check) || !check_rewrites(check))
         return false;
-    write_inputs(c);
+    write_inputs(check);
     if (!p->plan.segment.n)
-        return check_layers(c, 0, (int32_t)p->step.n) && check_ends(c);
+        return check_layers(check, 0, (int32_t)p->step.n) && check_ends(check);
     for (size_t i = 0; i < p->plan.segment.n; i++) {
         const Segment *g = p->plan.segment.at + i;
-        if (!(g->list ? check_stream(c, g) : check_layers(c, g->first, g->first + g->count)))
+        if (!(g->list ? check_stream(check, g)
+                      : check_layers(check, g->first, g->first + g->count)))
             return false;
     }
-    return check_ends(c);
+    return check_ends(check);
 }
 
 Objection plan_object(const Program *p)
 {
     Arena *scratch = &p->graph->store->scratch;
     const ArenaMark mark = arena_mark(scratch);
-    Check c = { .arena = scratch, .program = p };
-    c.shadow.arena = c.arena;
-    c.made = NEW_ARRAY(c.arena, int32_t, p->step.n + 1);
-    find_lanes(&c);
-    replay(&c);
+    Check check = { .arena = scratch, .program = p };
+    check.shadow.arena = check.arena;
+    check.made = NEW_ARRAY(check.arena, int32_t, p->step.n + 1);
+    find_lanes(&check);
+    replay(&check);
     arena_release(scratch, mark);
-    return c.found;
+    return check.found;
 }
 
-bool plan_holds(const Program *p, const char **why)
+bool plan_holds(const Program *program, const char **why)
 {
-    const Objection o = plan_object(p);
+    const Objection objection = plan_object(program);
     if (why)
-        *why = o.why;
-    return !o.why;
+        *why = objection.why;
+    return !objection.why;
 }
 
-void plan_check(const Program *p)
+void plan_check(const Program *program)
 {
-    const Objection o = plan_object(p);
+    const Objection objection = plan_object(program);
     const char *help = "please report this model: it is a bug of Inlay, not of the model";
-    if (o.why && o.operand)
-        fail_at(STATUS_INTERNAL, o.step->node ? node_loc(o.step->node) : LOC_NONE, help,
+    if (objection.why && objection.operand)
+        fail_at(STATUS_INTERNAL, objection.step->node ? node_loc(objection.step->node) : LOC_NONE,
+                help,
                 "the memory plan is unsound at step %d (%s): row %d of \"%s\", at byte %lld, %s",
-                o.step->index, o.step->kernel->name, o.row, o.operand->tensor->name,
-                (long long)o.byte, o.why);
-    if (o.why)
-        fail_at(STATUS_INTERNAL, LOC_NONE, help, "the memory plan is unsound: %s", o.why);
+                objection.step->index, objection.step->kernel->name, objection.row,
+                objection.operand->tensor->name, (long long)objection.byte, objection.why);
+    if (objection.why)
+        fail_at(STATUS_INTERNAL, LOC_NONE, help, "the memory plan is unsound: %s", objection.why);
 }

@@ -17,10 +17,10 @@ typedef struct Objection {
 } Objection;
 
 /* Replays the linked program's reads and writes. */
-Objection plan_object(const Program *p);
+Objection plan_object(const Program *program);
 /* The same, and what does not hold is our bug: status 70. */
-void plan_check(const Program *p);
+void plan_check(const Program *program);
 /* The same as a question; *why (may be NULL) gets a sentence of the arena's. */
-bool plan_holds(const Program *p, const char **why);
+bool plan_holds(const Program *program, const char **why);
 
 #endif

@@ -19,97 +19,97 @@ typedef struct Reader {
     const char *place; /* "steps[3].operands[0]", for messages */
 } Reader;
 
-static _Noreturn void malformed(const Reader *r, const char *key, const char *want)
+static _Noreturn void malformed(const Reader *reader, const char *key, const char *want)
 {
-    fail_at(STATUS_MALFORMED, r->loc, "docs/GENERATED.md describes the manifest", "%s%s%s is no %s",
-            r->place, *r->place ? "." : "", key, want);
+    fail_at(STATUS_MALFORMED, reader->loc, "docs/GENERATED.md describes the manifest",
+            "%s%s%s is no %s", reader->place, *reader->place ? "." : "", key, want);
 }
 
-static const json_t *value(const Reader *r, const json_t *object, const char *key)
+static const json_t *value(const Reader *reader, const json_t *object, const char *key)
 {
     const json_t *v = json_object_get(object, key);
     if (!v)
-        fail_at(STATUS_MALFORMED, r->loc, "only manifests with a plan can be proved",
-                "%s%s%s is missing", r->place, *r->place ? "." : "", key);
+        fail_at(STATUS_MALFORMED, reader->loc, "only manifests with a plan can be proved",
+                "%s%s%s is missing", reader->place, *reader->place ? "." : "", key);
     return v;
 }
 
-static int64_t number(const Reader *r, const json_t *object, const char *key, int64_t least,
+static int64_t number(const Reader *reader, const json_t *object, const char *key, int64_t least,
                       int64_t most)
 {
-    const json_t *v = value(r, object, key);
+    const json_t *v = value(reader, object, key);
     if (!json_is_integer(v) || json_integer_value(v) < least || json_integer_value(v) > most)
-        malformed(r, key,
-                  arena_printf(r->arena, "integer from %" PRId64 " to %" PRId64, least, most));
+        malformed(reader, key,
+                  arena_printf(reader->arena, "integer from %" PRId64 " to %" PRId64, least, most));
     return json_integer_value(v);
 }
 
-static int32_t count(const Reader *r, const json_t *object, const char *key, int32_t least)
+static int32_t count(const Reader *reader, const json_t *object, const char *key, int32_t least)
 {
-    return (int32_t)number(r, object, key, least, INT32_MAX);
+    return (int32_t)number(reader, object, key, least, INT32_MAX);
 }
-static int64_t bytes(const Reader *r, const json_t *object, const char *key)
+static int64_t bytes(const Reader *reader, const json_t *object, const char *key)
 {
-    return number(r, object, key, 0, MOST_BYTES);
+    return number(reader, object, key, 0, MOST_BYTES);
 }
 
 /* Absent: `otherwise`. */
-static int64_t optional(const Reader *r, const json_t *object, const char *key, int64_t least,
+static int64_t optional(const Reader *reader, const json_t *object, const char *key, int64_t least,
                         int64_t most, int64_t otherwise)
 {
-    return json_object_get(object, key) ? number(r, object, key, least, most) : otherwise;
+    return json_object_get(object, key) ? number(reader, object, key, least, most) : otherwise;
 }
 
-static bool truth(const Reader *r, const json_t *object, const char *key)
+static bool truth(const Reader *reader, const json_t *object, const char *key)
 {
-    const json_t *v = value(r, object, key);
+    const json_t *v = value(reader, object, key);
     if (!json_is_boolean(v))
-        malformed(r, key, "boolean");
+        malformed(reader, key, "boolean");
     return json_is_true(v);
 }
 
-static const char *text(const Reader *r, const json_t *object, const char *key)
+static const char *text(const Reader *reader, const json_t *object, const char *key)
 {
-    const json_t *v = value(r, object, key);
+    const json_t *v = value(reader, object, key);
     if (!json_is_string(v) || strlen(json_string_value(v)) != json_string_length(v))
-        malformed(r, key, "text");
-    return arena_text(r->arena, json_string_value(v), json_string_length(v));
+        malformed(reader, key, "text");
+    return arena_text(reader->arena, json_string_value(v), json_string_length(v));
 }
 
-static const json_t *list(const Reader *r, const json_t *object, const char *key)
+static const json_t *list(const Reader *reader, const json_t *object, const char *key)
 {
-    const json_t *v = value(r, object, key);
+    const json_t *v = value(reader, object, key);
     if (!json_is_array(v) || json_array_size(v) > MOST_OPERANDS)
-        malformed(r, key, "list of a sensible length");
+        malformed(reader, key, "list of a sensible length");
     return v;
 }
 
-static const json_t *object(const Reader *r, const json_t *parent, const char *key)
+static const json_t *object(const Reader *reader, const json_t *parent, const char *key)
 {
-    const json_t *v = value(r, parent, key);
+    const json_t *v = value(reader, parent, key);
     if (!json_is_object(v))
-        malformed(r, key, "object");
+        malformed(reader, key, "object");
     return v;
 }
 
 /* A reader of element i of a list. */
-static Reader inside(const Reader *r, const char *key, size_t i)
+static Reader inside(const Reader *reader, const char *key, size_t i)
 {
-    return (
-        Reader){ r->arena, r->loc,
-                 arena_printf(r->arena, "%s%s%s[%zu]", r->place, *r->place ? "." : "", key, i) };
+    return (Reader){ reader->arena, reader->loc,
+                     arena_printf(reader->arena, "%s%s%s[%zu]", reader->place,
+                                  *reader->place ? "." : "", key, i) };
 }
 
-static const char **texts(const Reader *r, const json_t *parent, const char *key)
+static const char **texts(const Reader *reader, const json_t *parent, const char *key)
 {
-    const json_t *l = list(r, parent, key);
+    const json_t *l = list(reader, parent, key);
     const size_t n = json_array_size(l);
-    const char **all = NEW_ARRAY(r->arena, const char *, n + 1);
+    const char **all = NEW_ARRAY(reader->arena, const char *, n + 1);
     for (size_t i = 0; i < n; i++) {
         const json_t *v = json_array_get(l, i);
         if (!json_is_string(v))
-            malformed(r, key, "list of texts");
-        all[i] = arena_text(r->arena, json_string_value(v), json_string_length(v));
+            malformed(reader, key, "list of texts");
+        all[i] = arena_text(reader->arena, json_string_value(v), json_string_length(v));
     }
     return all;
 }
@@ -119,306 +119,317 @@ static const char *const access_names[] = { [CLAIM_READ] = "read",
                                             [CLAIM_UPDATE] = "update",
                                             [CLAIM_SCRATCH] = "scratch" };
 
-static ClaimAccess access_of(const Reader *r, const json_t *j)
+static ClaimAccess access_of(const Reader *reader, const json_t *json)
 {
-    const char *name = text(r, j, "access");
+    const char *name = text(reader, json, "access");
     for (size_t i = 0; i < sizeof access_names / sizeof *access_names; i++)
         if (!strcmp(name, access_names[i]))
             return (ClaimAccess)i;
-    malformed(r, "access", "read, write, update or scratch");
+    malformed(reader, "access", "read, write, update or scratch");
 }
 
-static RowRule table_of(const Reader *r, const json_t *rule, size_t *entries)
+static RowRule table_of(const Reader *reader, const json_t *rule, size_t *entries)
 {
-    const json_t *l = list(r, rule, "table");
+    const json_t *l = list(reader, rule, "table");
     *entries = json_array_size(l) / 2;
-    Rows *table = NEW_ARRAY(r->arena, Rows, *entries + 1);
+    Rows *table = NEW_ARRAY(reader->arena, Rows, *entries + 1);
     for (size_t i = 0; i < 2 * *entries; i++) {
         const json_t *v = json_array_get(l, i);
         if (!json_is_integer(v) || json_integer_value(v) < 0 || json_integer_value(v) > INT32_MAX)
-            malformed(r, "table", "list of rows");
+            malformed(reader, "table", "list of rows");
         *(i % 2 ? &table[i / 2].hi : &table[i / 2].lo) = (int32_t)json_integer_value(v);
     }
     return (RowRule){ .kind = ROWS_TABLE, .table = table };
 }
 
-static RowRule rule_of(const Reader *r, const json_t *j, size_t *entries)
+static RowRule rule_of(const Reader *reader, const json_t *json, size_t *entries)
 {
-    const json_t *v = json_object_get(j, "rule");
+    const json_t *v = json_object_get(json, "rule");
     if (!v)
         return (RowRule){ .kind = ROWS_ALL };
     if (json_object_get(v, "table"))
-        return table_of(r, v, entries);
+        return table_of(reader, v, entries);
     if (json_is_object(v))
         return (RowRule){ .kind = ROWS_WINDOW,
-                          .stride = count(r, v, "stride", 0),
-                          .pad = (int32_t)number(r, v, "pad", INT32_MIN, INT32_MAX),
-                          .extent = count(r, v, "extent", 0) };
-    const char *name = text(r, j, "rule");
+                          .stride = count(reader, v, "stride", 0),
+                          .pad = (int32_t)number(reader, v, "pad", INT32_MIN, INT32_MAX),
+                          .extent = count(reader, v, "extent", 0) };
+    const char *name = text(reader, json, "rule");
     if (!strcmp(name, "all"))
         return (RowRule){ .kind = ROWS_ALL };
     if (!strcmp(name, "same"))
         return (RowRule){ .kind = ROWS_SAME };
     if (!strcmp(name, "unit"))
         return (RowRule){ .kind = ROWS_UNIT };
-    malformed(r, "rule", "rule");
+    malformed(reader, "rule", "rule");
 }
 
-static PixelRule pixels_of(const Reader *r, const json_t *j)
+static PixelRule pixels_of(const Reader *reader, const json_t *json)
 {
-    const json_t *v = json_object_get(j, "pixels");
+    const json_t *v = json_object_get(json, "pixels");
     if (!v)
         return (PixelRule){ 0 };
     if (!json_is_object(v))
-        malformed(r, "pixels", "object");
-    return (PixelRule){ .stride = count(r, v, "stride", 0),
-                        .pad = (int32_t)number(r, v, "pad", INT32_MIN, INT32_MAX),
-                        .extent = count(r, v, "extent", 0),
-                        .tile = count(r, v, "tile", 1) };
+        malformed(reader, "pixels", "object");
+    return (PixelRule){ .stride = count(reader, v, "stride", 0),
+                        .pad = (int32_t)number(reader, v, "pad", INT32_MIN, INT32_MAX),
+                        .extent = count(reader, v, "extent", 0),
+                        .tile = count(reader, v, "tile", 1) };
 }
 
-static ClaimOperand operand_of(const Reader *r, const Claim *c, const json_t *j)
+static ClaimOperand operand_of(const Reader *reader, const Claim *claim, const json_t *json)
 {
-    if (json_is_null(j))
+    if (json_is_null(json))
         return (ClaimOperand){ 0 };
-    if (!json_is_object(j))
-        malformed(r, "entry", "object");
-    ClaimOperand o = { .given = true,
-                       .access = access_of(r, j),
-                       .reach = optional(r, j, "reach", 0, MOST_BYTES, -1),
-                       .constant = json_object_get(j, "weights") != NULL };
-    if (o.constant)
-        return o;
-    o.tensor = count(r, j, "tensor", 0);
-    if ((size_t)o.tensor >= c->tensor.n)
-        malformed(r, "tensor", "place in tensors");
-    o.at = bytes(r, j, "at");
-    o.rows = count(r, j, "rows", 1);
-    o.row = bytes(r, j, "row");
-    o.pixel = bytes(r, j, "pixel");
-    o.part = optional(r, j, "part", 1, MOST_BYTES, 0);
-    o.ring = (int32_t)optional(r, j, "ring", 1, INT32_MAX, 0);
-    o.pitch = optional(r, j, "pitch", 1, MOST_BYTES, 0);
-    o.rule = rule_of(r, j, &o.entries);
-    o.pixels = pixels_of(r, j);
-    return o;
+    if (!json_is_object(json))
+        malformed(reader, "entry", "object");
+    ClaimOperand operand = { .given = true,
+                             .access = access_of(reader, json),
+                             .reach = optional(reader, json, "reach", 0, MOST_BYTES, -1),
+                             .constant = json_object_get(json, "weights") != NULL };
+    if (operand.constant)
+        return operand;
+    operand.tensor = count(reader, json, "tensor", 0);
+    if ((size_t)operand.tensor >= claim->tensor.n)
+        malformed(reader, "tensor", "place in tensors");
+    operand.at = bytes(reader, json, "at");
+    operand.rows = count(reader, json, "rows", 1);
+    operand.row = bytes(reader, json, "row");
+    operand.pixel = bytes(reader, json, "pixel");
+    operand.part = optional(reader, json, "part", 1, MOST_BYTES, 0);
+    operand.ring = (int32_t)optional(reader, json, "ring", 1, INT32_MAX, 0);
+    operand.pitch = optional(reader, json, "pitch", 1, MOST_BYTES, 0);
+    operand.rule = rule_of(reader, json, &operand.entries);
+    operand.pixels = pixels_of(reader, json);
+    return operand;
 }
 
 /* 0 where there are none, or where it is not in the arena. */
-static int region_of(const Reader *r, const Claim *c, const json_t *j)
+static int region_of(const Reader *reader, const Claim *claim, const json_t *json)
 {
-    return c->region.n ? (int)optional(r, j, "region", 0, (int64_t)c->region.n - 1, 0) : 0;
+    return claim->region.n
+               ? (int)optional(reader, json, "region", 0, (int64_t)claim->region.n - 1, 0)
+               : 0;
 }
 
-static void read_tensors(const Reader *r, Claim *c, const json_t *document)
+static void read_tensors(const Reader *reader, Claim *claim, const json_t *document)
 {
-    const json_t *l = list(r, document, "tensors");
+    const json_t *l = list(reader, document, "tensors");
     for (size_t i = 0; i < json_array_size(l); i++) {
-        const json_t *j = json_array_get(l, i);
-        const Reader in = inside(r, "tensors", i);
-        if (!json_is_object(j))
+        const json_t *json = json_array_get(l, i);
+        const Reader in = inside(reader, "tensors", i);
+        if (!json_is_object(json))
             malformed(&in, "entry", "object");
-        ClaimTensor t = { .storage = text(&in, j, "storage"),
-                          .region = region_of(&in, c, j),
-                          .slot = (int32_t)optional(&in, j, "slot", 0, INT32_MAX, -1),
-                          .offset = bytes(&in, j, "offset"),
-                          .bytes = bytes(&in, j, "bytes"),
-                          .extent = bytes(&in, j, "extent"),
-                          .scratch = json_object_get(j, "scratch") && truth(&in, j, "scratch") };
-        VEC_PUSH(r->arena, &c->tensor, t);
+        ClaimTensor t = { .storage = text(&in, json, "storage"),
+                          .region = region_of(&in, claim, json),
+                          .slot = (int32_t)optional(&in, json, "slot", 0, INT32_MAX, -1),
+                          .offset = bytes(&in, json, "offset"),
+                          .bytes = bytes(&in, json, "bytes"),
+                          .extent = bytes(&in, json, "extent"),
+                          .scratch =
+                              json_object_get(json, "scratch") && truth(&in, json, "scratch") };
+        VEC_PUSH(reader->arena, &claim->tensor, t);
     }
 }
 
-static void read_columns(const Reader *r, const json_t *j, ClaimStep *s)
+static void read_columns(const Reader *reader, const json_t *json, ClaimStep *step)
 {
-    s->strip = (int32_t)optional(r, j, "strip", 1, INT32_MAX, 0);
-    if (!s->strip)
+    step->strip = (int32_t)optional(reader, json, "strip", 1, INT32_MAX, 0);
+    if (!step->strip)
         return;
-    const json_t *l = list(r, j, "columns"), *lo = json_array_get(l, 0), *hi = json_array_get(l, 1);
+    const json_t *l = list(reader, json, "columns");
+    const json_t *lo = json_array_get(l, 0);
+    const json_t *hi = json_array_get(l, 1);
     if (json_array_size(l) != 2 || !json_is_integer(lo) || !json_is_integer(hi) ||
         json_integer_value(lo) < 0 || json_integer_value(hi) > INT32_MAX ||
         json_integer_value(lo) >= json_integer_value(hi))
-        malformed(r, "columns", "list of a first column and an end");
-    s->first_column = (int32_t)json_integer_value(lo);
-    s->end_column = (int32_t)json_integer_value(hi);
+        malformed(reader, "columns", "list of a first column and an end");
+    step->first_column = (int32_t)json_integer_value(lo);
+    step->end_column = (int32_t)json_integer_value(hi);
 }
 
-static ClaimStep step_of(const Reader *r, const Claim *c, const json_t *j)
+static ClaimStep step_of(const Reader *reader, const Claim *claim, const json_t *json)
 {
-    ClaimStep s = { .kernel = text(r, j, "kernel"),
-                    .units = count(r, j, "units", 0),
-                    .backward = truth(r, j, "backward"),
-                    .piece = (int32_t)optional(r, j, "piece", 1, INT32_MAX, 0) };
-    const json_t *lowered = list(r, j, "lowered"), *operands = list(r, j, "operands");
+    ClaimStep step = { .kernel = text(reader, json, "kernel"),
+                       .units = count(reader, json, "units", 0),
+                       .backward = truth(reader, json, "backward"),
+                       .piece = (int32_t)optional(reader, json, "piece", 1, INT32_MAX, 0) };
+    const json_t *lowered = list(reader, json, "lowered");
+    const json_t *operands = list(reader, json, "operands");
     for (size_t i = 0; i < json_array_size(lowered); i++) {
         const json_t *v = json_array_get(lowered, i);
         if (!json_is_integer(v) || json_integer_value(v) < 0 ||
-            json_integer_value(v) >= c->lowered_steps)
-            malformed(r, "lowered", "list of steps before the plan");
-        VEC_PUSH(r->arena, &s.lowered, (int32_t)json_integer_value(v));
+            json_integer_value(v) >= claim->lowered_steps)
+            malformed(reader, "lowered", "list of steps before the plan");
+        VEC_PUSH(reader->arena, &step.lowered, (int32_t)json_integer_value(v));
     }
-    read_columns(r, j, &s);
-    if (!s.lowered.n)
-        malformed(r, "lowered", "list of at least one step");
+    read_columns(reader, json, &step);
+    if (!step.lowered.n)
+        malformed(reader, "lowered", "list of at least one step");
     for (size_t i = 0; i < json_array_size(operands); i++) {
-        const Reader in = inside(r, "operands", i);
-        const ClaimOperand o = operand_of(&in, c, json_array_get(operands, i));
-        VEC_PUSH(r->arena, &s.operand, o);
+        const Reader in = inside(reader, "operands", i);
+        const ClaimOperand o = operand_of(&in, claim, json_array_get(operands, i));
+        VEC_PUSH(reader->arena, &step.operand, o);
     }
-    return s;
+    return step;
 }
 
-static void read_steps(const Reader *r, Claim *c, const json_t *document)
+static void read_steps(const Reader *reader, Claim *claim, const json_t *document)
 {
-    const json_t *l = list(r, document, "steps");
+    const json_t *l = list(reader, document, "steps");
     for (size_t i = 0; i < json_array_size(l); i++) {
-        const Reader in = inside(r, "steps", i);
-        const json_t *j = json_array_get(l, i);
-        if (!json_is_object(j))
+        const Reader in = inside(reader, "steps", i);
+        const json_t *json = json_array_get(l, i);
+        if (!json_is_object(json))
             malformed(&in, "entry", "object");
-        const ClaimStep s = step_of(&in, c, j);
-        VEC_PUSH(r->arena, &c->step, s);
+        const ClaimStep s = step_of(&in, claim, json);
+        VEC_PUSH(reader->arena, &claim->step, s);
     }
 }
 
-static Segment segment_of(const Reader *r, const json_t *j)
+static Segment segment_of(const Reader *reader, const json_t *json)
 {
-    Segment g = { .first = count(r, j, "first", 0), .count = count(r, j, "steps", 0) };
-    if (!json_object_get(j, "list"))
-        return g;
-    const json_t *l = list(r, j, "list");
-    g.prologue = (int32_t)number(r, j, "prologue", 0, MOST_OPERANDS);
-    g.period = (int32_t)number(r, j, "period", 0, MOST_OPERANDS);
-    g.epilogue = (int32_t)number(r, j, "epilogue", 0, MOST_OPERANDS);
-    g.repeats =
-        (int32_t)number(r, j, "repeats", 0, (INT32_MAX - 2 * MOST_OPERANDS) / (g.period + 1));
-    if (json_array_size(l) != (size_t)(g.prologue + g.period + g.epilogue))
-        malformed(r, "list", "list of prologue + period + epilogue entries");
-    uint8_t *entry = NEW_ARRAY(r->arena, uint8_t, json_array_size(l) + 1);
+    Segment segment = { .first = count(reader, json, "first", 0),
+                        .count = count(reader, json, "steps", 0) };
+    if (!json_object_get(json, "list"))
+        return segment;
+    const json_t *l = list(reader, json, "list");
+    segment.prologue = (int32_t)number(reader, json, "prologue", 0, MOST_OPERANDS);
+    segment.period = (int32_t)number(reader, json, "period", 0, MOST_OPERANDS);
+    segment.epilogue = (int32_t)number(reader, json, "epilogue", 0, MOST_OPERANDS);
+    segment.repeats = (int32_t)number(reader, json, "repeats", 0,
+                                      (INT32_MAX - 2 * MOST_OPERANDS) / (segment.period + 1));
+    if (json_array_size(l) != (size_t)(segment.prologue + segment.period + segment.epilogue))
+        malformed(reader, "list", "list of prologue + period + epilogue entries");
+    uint8_t *entry = NEW_ARRAY(reader->arena, uint8_t, json_array_size(l) + 1);
     for (size_t i = 0; i < json_array_size(l); i++) {
         const json_t *v = json_array_get(l, i);
         if (!json_is_integer(v) || json_integer_value(v) < 0 || json_integer_value(v) > UINT8_MAX)
-            malformed(r, "list", "list of numbers from 0 to 255");
+            malformed(reader, "list", "list of numbers from 0 to 255");
         entry[i] = (uint8_t)json_integer_value(v);
     }
-    g.list = entry;
-    return g;
+    segment.list = entry;
+    return segment;
 }
 
-static void read_schedule(const Reader *r, Claim *c, const json_t *document)
+static void read_schedule(const Reader *reader, Claim *claim, const json_t *document)
 {
-    const json_t *l = list(r, document, "schedule");
+    const json_t *l = list(reader, document, "schedule");
     for (size_t i = 0; i < json_array_size(l); i++) {
-        const Reader in = inside(r, "schedule", i);
-        const json_t *j = json_array_get(l, i);
-        if (!json_is_object(j))
+        const Reader in = inside(reader, "schedule", i);
+        const json_t *json = json_array_get(l, i);
+        if (!json_is_object(json))
             malformed(&in, "entry", "object");
-        const Segment g = segment_of(&in, j);
-        VEC_PUSH(r->arena, &c->segment, g);
+        const Segment g = segment_of(&in, json);
+        VEC_PUSH(reader->arena, &claim->segment, g);
     }
 }
 
-static void read_arena(const Reader *r, Claim *c, const json_t *document)
+static void read_arena(const Reader *reader, Claim *claim, const json_t *document)
 {
-    const json_t *arena = object(r, document, "arena"),
-                 *counters = json_object_get(arena, "counters");
-    const Reader in = { r->arena, r->loc, "arena" },
-                 within = { r->arena, r->loc, "arena.counters" };
-    c->size = bytes(&in, arena, "size");
-    c->align = number(&in, arena, "align", LEAST_ALIGN, MOST_ALIGN);
-    if (c->align & (c->align - 1))
+    const json_t *arena = object(reader, document, "arena");
+    const json_t *counters = json_object_get(arena, "counters");
+    const Reader in = { reader->arena, reader->loc, "arena" };
+    const Reader within = { reader->arena, reader->loc, "arena.counters" };
+    claim->size = bytes(&in, arena, "size");
+    claim->align = number(&in, arena, "align", LEAST_ALIGN, MOST_ALIGN);
+    if (claim->align & (claim->align - 1))
         malformed(&in, "align", "power of two");
-    if (c->size % c->align)
+    if (claim->size % claim->align)
         malformed(&in, "size", "multiple of the alignment");
-    c->lower_bound = bytes(&in, arena, "lower_bound");
-    c->optimal = truth(&in, arena, "optimal");
+    claim->lower_bound = bytes(&in, arena, "lower_bound");
+    claim->optimal = truth(&in, arena, "optimal");
     const json_t *run = json_object_get(arena, "run_state");
-    const Reader running = { r->arena, r->loc, "arena.run_state" };
-    c->run_state = run ? bytes(&running, run, "offset") : -1;
-    if (run && (bytes(&running, run, "bytes") != PLACE_BYTES || c->run_state % 4))
+    const Reader running = { reader->arena, reader->loc, "arena.run_state" };
+    claim->run_state = run ? bytes(&running, run, "offset") : -1;
+    if (run && (bytes(&running, run, "bytes") != PLACE_BYTES || claim->run_state % 4))
         malformed(&running, "bytes", "8, aligned to 4");
     if (!counters)
         return;
-    c->counters = bytes(&within, counters, "offset");
-    c->counters_bytes = bytes(&within, counters, "bytes");
+    claim->counters = bytes(&within, counters, "offset");
+    claim->counters_bytes = bytes(&within, counters, "bytes");
 }
 
 /* Where there are regions, each tensor in the arena names one. */
-static void read_regions(const Reader *r, Claim *c, const json_t *document)
+static void read_regions(const Reader *reader, Claim *claim, const json_t *document)
 {
     if (!json_object_get(document, "regions"))
         return;
-    const json_t *l = list(r, document, "regions");
+    const json_t *l = list(reader, document, "regions");
     int64_t sum = 0;
     for (size_t i = 0; i < json_array_size(l); i++) {
-        const Reader in = inside(r, "regions", i);
-        const json_t *j = json_array_get(l, i);
-        if (!json_is_object(j))
+        const Reader in = inside(reader, "regions", i);
+        const json_t *json = json_array_get(l, i);
+        if (!json_is_object(json))
             malformed(&in, "entry", "object");
-        VEC_PUSH(r->arena, &c->region, bytes(&in, j, "size"));
-        if (c->region.at[i] % c->align)
+        VEC_PUSH(reader->arena, &claim->region, bytes(&in, json, "size"));
+        if (claim->region.at[i] % claim->align)
             malformed(&in, "size", "multiple of the alignment");
-        sum = i64_add(sum, c->region.at[i]);
+        sum = i64_add(sum, claim->region.at[i]);
     }
-    if (sum != c->size || !c->region.n)
-        malformed(r, "regions", "list of regions whose sizes are the arena's");
+    if (sum != claim->size || !claim->region.n)
+        malformed(reader, "regions", "list of regions whose sizes are the arena's");
 }
 
-static void read_options(const Reader *r, Claim *c, const json_t *document)
+static void read_options(const Reader *reader, Claim *claim, const json_t *document)
 {
-    const json_t *o = object(r, document, "options");
-    const Reader in = { r->arena, r->loc, "options" };
-    c->shape = texts(&in, o, "shape");
-    c->dim = texts(&in, o, "dim");
-    c->constant = texts(&in, o, "const");
-    c->without = texts(&in, o, "without");
-    c->io = texts(&in, o, "io");
-    c->preserve_input = truth(&in, o, "preserve_input");
-    c->pack = (int32_t)number(&in, o, "pack", 1, 1024);
-    c->lowered_steps = count(&in, o, "lowered_steps", 0);
+    const json_t *o = object(reader, document, "options");
+    const Reader in = { reader->arena, reader->loc, "options" };
+    claim->shape = texts(&in, o, "shape");
+    claim->dim = texts(&in, o, "dim");
+    claim->constant = texts(&in, o, "const");
+    claim->without = texts(&in, o, "without");
+    claim->io = texts(&in, o, "io");
+    claim->preserve_input = truth(&in, o, "preserve_input");
+    claim->pack = (int32_t)number(&in, o, "pack", 1, 1024);
+    claim->lowered_steps = count(&in, o, "lowered_steps", 0);
 }
 
-static int64_t offset_of(const Reader *r, const char *key, size_t i, const json_t *j)
+static int64_t offset_of(const Reader *reader, const char *key, size_t i, const json_t *json)
 {
-    const Reader in = inside(r, key, i);
-    if (!json_is_object(j))
+    const Reader in = inside(reader, key, i);
+    if (!json_is_object(json))
         malformed(&in, "entry", "object");
-    const char *place = text(&in, j, "place");
-    return !strcmp(place, "arena")  ? bytes(&in, j, "offset")
+    const char *place = text(&in, json, "place");
+    return !strcmp(place, "arena")  ? bytes(&in, json, "offset")
            : !strcmp(place, "rows") ? BY_ROWS
                                     : WITH_CALLER;
 }
 
-static void read_values(const Reader *r, Claim *c, const json_t *document)
+static void read_values(const Reader *reader, Claim *claim, const json_t *document)
 {
-    const json_t *in = list(r, document, "inputs"), *out = list(r, document, "outputs");
+    const json_t *in = list(reader, document, "inputs");
+    const json_t *out = list(reader, document, "outputs");
     for (size_t i = 0; i < json_array_size(in); i++) {
-        VEC_PUSH(r->arena, &c->in_offset, offset_of(r, "inputs", i, json_array_get(in, i)));
-        VEC_PUSH(r->arena, &c->in_region, region_of(r, c, json_array_get(in, i)));
+        VEC_PUSH(reader->arena, &claim->in_offset,
+                 offset_of(reader, "inputs", i, json_array_get(in, i)));
+        VEC_PUSH(reader->arena, &claim->in_region, region_of(reader, claim, json_array_get(in, i)));
     }
     for (size_t i = 0; i < json_array_size(out); i++) {
-        VEC_PUSH(r->arena, &c->out_offset, offset_of(r, "outputs", i, json_array_get(out, i)));
-        VEC_PUSH(r->arena, &c->out_region, region_of(r, c, json_array_get(out, i)));
+        VEC_PUSH(reader->arena, &claim->out_offset,
+                 offset_of(reader, "outputs", i, json_array_get(out, i)));
+        VEC_PUSH(reader->arena, &claim->out_region,
+                 region_of(reader, claim, json_array_get(out, i)));
     }
 }
 
 Claim *claim_read(Arena *a, const char *path, const json_t *document)
 {
-    Claim *c = NEW(a, Claim);
-    *c = (Claim){ 0 };
-    const Reader r = { a, { .file = path, .byte = -1, .node = -1 }, "" };
+    Claim *claim = NEW(a, Claim);
+    *claim = (Claim){ 0 };
+    const Reader reader = { a, { .file = path, .byte = -1, .node = -1 }, "" };
     if (!json_is_object(document))
-        malformed(&r, "the document", "object");
-    if (number(&r, document, "schema_version", 0, INT32_MAX) != 1)
-        malformed(&r, "schema_version", "1, the one known here");
+        malformed(&reader, "the document", "object");
+    if (number(&reader, document, "schema_version", 0, INT32_MAX) != 1)
+        malformed(&reader, "schema_version", "1, the one known here");
     if (json_object_get(document, "model_sha256"))
-        c->model_sha256 = text(&r, document, "model_sha256");
-    read_arena(&r, c, document);
-    read_options(&r, c, document);
-    read_regions(&r, c, document);
-    read_tensors(&r, c, document);
-    read_steps(&r, c, document);
-    read_schedule(&r, c, document);
-    read_values(&r, c, document);
-    return c;
+        claim->model_sha256 = text(&reader, document, "model_sha256");
+    read_arena(&reader, claim, document);
+    read_options(&reader, claim, document);
+    read_regions(&reader, claim, document);
+    read_tensors(&reader, claim, document);
+    read_steps(&reader, claim, document);
+    read_schedule(&reader, claim, document);
+    read_values(&reader, claim, document);
+    return claim;
 }

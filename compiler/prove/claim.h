@@ -61,6 +61,6 @@ typedef struct Claim {
 /* Numbers are in the ranges that the plan's own types need, places in lists exist; nothing else is
  * promised. What is not as GENERATED.md says fails with 65, named by its place. Text is copied;
  * `document` may go. */
-Claim *claim_read(Arena *a, const char *path, const json_t *document);
+Claim *claim_read(Arena *arena, const char *path, const json_t *document);
 
 #endif

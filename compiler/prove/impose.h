@@ -6,9 +6,9 @@
 
 #include "prove/claim.h"
 
-/* `p` is as lower_graph() made it and becomes the planned program, linked. What the model
+/* `program` is as lower_graph() made it and becomes the planned program, linked. What the model
  * contradicts fails with 1, what belongs to another model with 78; `path` is the manifest's, for
  * messages. Whether the plan holds is plan_object()'s to say. */
-void claim_impose(Program *p, const Claim *c, const char *path);
+void claim_impose(Program *program, const Claim *claim, const char *path);
 
 #endif

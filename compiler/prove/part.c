@@ -9,84 +9,86 @@
 #include "kernels/concat.h"
 #include "kernels/move_rows.h"
 
-static bool joins_pixels(const Step *s)
+static bool joins_pixels(const Step *step)
 {
-    const inlay_concat_params *p = s->params;
-    return p->size && s->operand[0].rows == s->units;
+    const inlay_concat_params *p = step->params;
+    return p->size && step->operand[0].rows == step->units;
 }
 
-int concat_inputs(const Step *s)
+int concat_inputs(const Step *step)
 {
-    if (strcmp(s->kernel->name, "concat"))
+    if (strcmp(step->kernel->name, "concat"))
         return 0;
-    const inlay_concat_params *p = s->params;
-    return joins_pixels(s) || (!p->size && p->pieces == 1 && s->units == 1) ? p->inputs : 0;
+    const inlay_concat_params *p = step->params;
+    return joins_pixels(step) || (!p->size && p->pieces == 1 && step->units == 1) ? p->inputs : 0;
 }
 
-static int64_t element_bytes(const Operand *o)
+static int64_t element_bytes(const Operand *operand)
 {
-    return dtype_bits(o->tensor->dtype) / 8;
+    return dtype_bits(operand->tensor->dtype) / 8;
 }
 
-int64_t concat_part(const Step *s, int k)
+int64_t concat_part(const Step *step, int k)
 {
-    return joins_pixels(s) ? s->operand[k].pixel : 0;
+    return joins_pixels(step) ? step->operand[k].pixel : 0;
 }
 
-int64_t concat_lane(const Step *s, int k)
+int64_t concat_lane(const Step *step, int k)
 {
     int64_t lane = 0;
     for (int i = 1; i < k; i++) {
-        const Operand *x = s->operand + i;
-        lane = i64_add(lane, joins_pixels(s) ? i64_mul(x->pixel, element_bytes(x))
-                                             : tensor_bytes(x->tensor));
+        const Operand *x = step->operand + i;
+        lane = i64_add(lane, joins_pixels(step) ? i64_mul(x->pixel, element_bytes(x))
+                                                : tensor_bytes(x->tensor));
     }
     return lane;
 }
 
 /* The tensor that the operand is all of; NULL: it is none. */
-static Tensor *all_of(const Operand *o)
+static Tensor *all_of(const Operand *operand)
 {
     int64_t at;
-    if (!o->tensor || o->offset || o->part)
+    if (!operand->tensor || operand->offset || operand->part)
         return NULL;
-    Tensor *root = tensor_root(o->tensor, &at);
-    return !at && tensor_bytes(root) == tensor_bytes(o->tensor) ? root : NULL;
+    Tensor *root = tensor_root(operand->tensor, &at);
+    return !at && tensor_bytes(root) == tensor_bytes(operand->tensor) ? root : NULL;
 }
 
 static const char *settle(Home *homes, const Operand *own, const Home *home)
 {
-    const Tensor *t = all_of(own);
-    if (!t || t->slot >= 0 || t->storage != STORE_ARENA)
+    const Tensor *tensor = all_of(own);
+    if (!tensor || tensor->slot >= 0 || tensor->storage != STORE_ARENA)
         return "is not done, and what it moves is no tensor that could lie elsewhere";
-    if (homes[t->id].y)
+    if (homes[tensor->id].y)
         return "is not done, and what it moves is part of another tensor, too";
-    homes[t->id] = *home;
+    homes[tensor->id] = *home;
     return NULL;
 }
 
-const char *part_settle(Home *homes, const Step *s, int k, bool copied)
+const char *part_settle(Home *homes, const Step *step, int k, bool copied)
 {
-    const Operand *x = s->operand + k, *y = s->operand;
-    const bool block = !joins_pixels(s);
-    if (!block && (x->rows != s->units || x->row_bytes * y->pixel != y->row_bytes * x->pixel))
+    const Operand *x = step->operand + k;
+    const Operand *y = step->operand;
+    const bool block = !joins_pixels(step);
+    if (!block && (x->rows != step->units || x->row_bytes * y->pixel != y->row_bytes * x->pixel))
         return "is not done, and its inputs are no images that could be written in place";
     return settle(homes, x,
                   &(Home){ .y = y,
                            .own = x,
-                           .offset = i64_add(y->offset, concat_lane(s, k)),
-                           .part = concat_part(s, k),
+                           .offset = i64_add(y->offset, concat_lane(step, k)),
+                           .part = concat_part(step, k),
                            .block = block,
                            .copied = copied });
 }
 
 /* Does it take the same channels of all pixels of rows that follow one another? */
-static bool takes_box(const Step *s)
+static bool takes_box(const Step *step)
 {
-    if (strncmp(s->kernel->name, "move_rows_", 10))
+    if (strncmp(step->kernel->name, "move_rows_", 10))
         return false;
-    const inlay_move_rows_params *p = s->params;
-    const Operand *y = s->operand, *x = s->operand + 1;
+    const inlay_move_rows_params *p = step->params;
+    const Operand *y = step->operand;
+    const Operand *x = step->operand + 1;
     bool box = p->units == 1 && p->row[0] == 1 && !p->x[0] && !p->x_pixel &&
                y->row_bytes * x->pixel == x->row_bytes * y->pixel;
     for (int d = 1; d < p->rank; d++)
@@ -95,12 +97,13 @@ static bool takes_box(const Step *s)
     return box;
 }
 
-const char *part_settle_slice(Home *homes, const Step *s)
+const char *part_settle_slice(Home *homes, const Step *step)
 {
-    if (!takes_box(s))
+    if (!takes_box(step))
         return "is not done";
-    const inlay_move_rows_params *p = s->params;
-    const Operand *y = s->operand, *x = s->operand + 1;
+    const inlay_move_rows_params *p = step->params;
+    const Operand *y = step->operand;
+    const Operand *x = step->operand + 1;
     const int64_t offset =
         i64_add(i64_mul(p->first, x->row_bytes), i64_mul(p->x_channel, element_bytes(x)));
     return settle(homes, y,
@@ -111,38 +114,40 @@ const char *part_settle_slice(Home *homes, const Step *s)
 }
 
 /* One tensor further. */
-static const char *resolve_once(const Home *h, const Step *s, Operand *o, int64_t at)
+static const char *resolve_once(const Home *home, const Step *step, Operand *operand, int64_t at)
 {
-    if (h->block) {
-        o->offset = i64_add(i64_add(o->offset, at), h->offset);
-        o->tensor = h->y->tensor;
+    if (home->block) {
+        operand->offset = i64_add(i64_add(operand->offset, at), home->offset);
+        operand->tensor = home->y->tensor;
         return NULL;
     }
-    const bool strided = o->strided || (concat_inputs(s) && o->rows == s->units);
+    const bool strided = operand->strided || (concat_inputs(step) && operand->rows == step->units);
     if (!strided || at ||
-        (!o->part && (o->offset || o->rows != h->own->rows || o->row_bytes != h->own->row_bytes ||
-                      o->pixel != h->own->pixel)))
+        (!operand->part &&
+         (operand->offset || operand->rows != home->own->rows ||
+          operand->row_bytes != home->own->row_bytes || operand->pixel != home->own->pixel)))
         return "is part of another tensor, which this step cannot follow";
-    if (!o->part)
-        o->part = h->part;
+    if (!operand->part)
+        operand->part = home->part;
     /* bytes into a tensor of narrower pixels become bytes into this one */
-    const int64_t narrow = h->own->row_bytes, rows = narrow ? o->offset / narrow : 0;
-    o->offset =
-        i64_add(i64_add(i64_mul(rows, h->y->row_bytes), o->offset - rows * narrow), h->offset);
-    o->tensor = h->y->tensor;
-    o->pixel = h->y->pixel;
-    o->row_bytes = h->y->row_bytes;
+    const int64_t narrow = home->own->row_bytes;
+    const int64_t rows = narrow ? operand->offset / narrow : 0;
+    operand->offset = i64_add(
+        i64_add(i64_mul(rows, home->y->row_bytes), operand->offset - rows * narrow), home->offset);
+    operand->tensor = home->y->tensor;
+    operand->pixel = home->y->pixel;
+    operand->row_bytes = home->y->row_bytes;
     return NULL;
 }
 
-const char *part_resolve(const Home *homes, const Step *s, Operand *o, bool parted)
+const char *part_resolve(const Home *homes, const Step *step, Operand *operand, bool parted)
 {
     for (;;) {
         int64_t at;
-        const Home *h = homes + tensor_root(o->tensor, &at)->id;
-        if (!h->y || (h->copied && (o->write || !parted || o->part)))
+        const Home *home = homes + tensor_root(operand->tensor, &at)->id;
+        if (!home->y || (home->copied && (operand->write || !parted || operand->part)))
             return NULL;
-        const char *why = resolve_once(h, s, o, at);
+        const char *why = resolve_once(home, step, operand, at);
         if (why)
             return why;
     }

@@ -17,16 +17,16 @@ typedef struct Home {   /* of a tensor; y NULL: its own */
 } Home;
 
 /* The number of inputs of a concatenation of pixels, or of blocks; 0: the step is none. */
-int concat_inputs(const Step *s);
-/* Makes operand k of concatenation s a part of its result, or what slice s makes a part of its
- * input; NULL, or why that cannot be. homes: by tensor id. */
-const char *part_settle(Home *homes, const Step *s, int k, bool copied);
-const char *part_settle_slice(Home *homes, const Step *s);
+int concat_inputs(const Step *step);
+/* Makes operand k of concatenation step a part of its result, or what slice step makes a part of
+ * its input; NULL, or why that cannot be. homes: by tensor id. */
+const char *part_settle(Home *homes, const Step *step, int k, bool copied);
+const char *part_settle_slice(Home *homes, const Step *step);
 /* The operand with its tensor replaced by what it is a part of, if it is; NULL, or why that cannot
  * be. Of what is copied, too, `parted` says whether the part is meant. */
-const char *part_resolve(const Home *homes, const Step *s, Operand *o, bool parted);
+const char *part_resolve(const Home *homes, const Step *step, Operand *operand, bool parted);
 /* Elements of a pixel of operand k, and bytes into the result, or its pixels, where it begins. */
-int64_t concat_part(const Step *s, int k);
-int64_t concat_lane(const Step *s, int k);
+int64_t concat_part(const Step *step, int k);
+int64_t concat_lane(const Step *step, int k);
 
 #endif

@@ -5,9 +5,9 @@
 
 #include "prove/claim.h"
 
-/* `p` is the claim's program, imposed. What a step that does one lowered step touches is worked out
- * again and must be what is stated; of joined steps, pieces and strips it must lie in the operand.
- * What does not hold fails with 1. */
-void claim_reach(const Program *p, const Claim *c, const char *path);
+/* `program` is the claim's program, imposed. What a step that does one lowered step touches is
+ * worked out again and must be what is stated; of joined steps, pieces and strips it must lie in
+ * the operand. What does not hold fails with 1. */
+void claim_reach(const Program *program, const Claim *claim, const char *path);
 
 #endif

@@ -41,56 +41,56 @@ typedef struct Range {
 } Range;
 
 /* Keeps the first objection; always false. */
-bool object(Check *c, const Operand *o, const char *why);
-bool object_at(Check *c, const Operand *o, const Piece *p, const char *why);
+bool object(Check *check, const Operand *operand, const char *why);
+bool object_at(Check *check, const Operand *operand, const Piece *piece, const char *why);
 
 /* lanes.c */
-void find_lanes(Check *c);
-void lane_clear(Lanes *l, int32_t row);
-void lane_add(Lanes *l, int32_t row, int64_t begin, int64_t end);
-bool lane_has(const Lanes *l, int32_t row, int64_t begin, int64_t end);
+void find_lanes(Check *check);
+void lane_clear(Lanes *lanes, int32_t row);
+void lane_add(Lanes *lanes, int32_t row, int64_t begin, int64_t end);
+bool lane_has(const Lanes *lanes, int32_t row, int64_t begin, int64_t end);
 
 /* access.c */
-int64_t element_bits(const Operand *o);
+int64_t element_bits(const Operand *operand);
 /* The tensor that owns the operand's bytes, and where in it they begin. */
-const Tensor *owner_of(const Operand *o, int64_t *at);
+const Tensor *owner_of(const Operand *operand, int64_t *at);
 /* The address of a root tensor's first byte. */
-int64_t home_of(const Check *c, const Tensor *root);
+int64_t home_of(const Check *check, const Tensor *root);
 /* Does the operand lie in memory that changes? */
-bool watched(const Operand *o);
-Piece piece_of(const Operand *o, int32_t row);
-bool inside(const Check *c, const Piece *p);
-bool read_piece(Check *c, const Operand *o, const Piece *p);
-bool write_piece(Check *c, const Operand *o, const Piece *p, int32_t flag);
+bool watched(const Operand *operand);
+Piece piece_of(const Operand *operand, int32_t row);
+bool inside(const Check *check, const Piece *piece);
+bool read_piece(Check *check, const Operand *operand, const Piece *piece);
+bool write_piece(Check *check, const Operand *operand, const Piece *piece, int32_t flag);
 /* Is a result's row u made by unit u? */
-bool by_row(const Step *s, const Operand *o);
+bool by_row(const Step *step, const Operand *operand);
 /* The rows of an operand that unit u needs, or makes. */
-Range rows_of(const Step *s, const Operand *o, int32_t u);
+Range rows_of(const Step *step, const Operand *operand, int32_t u);
 /* Nothing that the unit (whole: the step) writes is needed by another operand; pixels:
  * check_pixels() looks at those that go pixel by pixel. */
 /* The same elements, each read before it is written: at the same address, or in a narrower type
  * from the same first address on. */
-bool in_place(const Step *s, const Operand *out, const Operand *in);
-bool check_apart(Check *c, const Step *s, int32_t u, bool whole, bool pixels);
+bool in_place(const Step *step, const Operand *out, const Operand *in);
+bool check_apart(Check *check, const Step *step, int32_t u, bool whole, bool pixels);
 
 /* pixels.c */
 /* Is the unit's row of the result written where rows are that it reads pixel by pixel? */
-bool goes_by_pixels(const Step *s, int32_t u);
+bool goes_by_pixels(const Step *step, int32_t u);
 /* Its pixels are written in turn. A window is read as late as it may be: when the largest tile that
  * begins with its pixel has been written. */
-bool check_pixels(Check *c, const Step *s, int32_t u);
-bool whole_pixels(const Operand *o);
+bool check_pixels(Check *check, const Step *step, int32_t u);
+bool whole_pixels(const Operand *operand);
 /* A row of the result is written while dying[k] rows of operand k, which goes pixel by pixel, are
  * read for the last time: bytes by which it needs less than all of both. */
-int64_t pixels_saved(const Step *s, bool backward, const int32_t *dying);
+int64_t pixels_saved(const Step *step, bool backward, const int32_t *dying);
 
 /* rewrites.c: the order of those who touch the same bytes of a tensor. */
-bool check_rewrites(Check *c);
+bool check_rewrites(Check *check);
 
 /* check.c: entry e of a periodic list. */
-uint8_t segment_entry(const Segment *g, int32_t e);
+uint8_t segment_entry(const Segment *segment, int32_t e);
 
 /* unit.c: a unit's reads, then its writes. */
-bool check_unit(Check *c, const Step *s, int32_t u);
+bool check_unit(Check *check, const Step *step, int32_t u);
 
 #endif

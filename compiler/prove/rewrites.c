@@ -18,9 +18,9 @@ typedef struct Rewrites {
     VEC(Seen) seen;
 } Rewrites;
 
-static int32_t number_of(const Step *s)
+static int32_t number_of(const Step *step)
 {
-    return s->lowered[s->n_lowered - 1];
+    return step->lowered[step->n_lowered - 1];
 }
 
 static bool overlap(const Operand *a, const Operand *b)
@@ -38,43 +38,45 @@ static bool overlap(const Operand *a, const Operand *b)
 }
 
 /* One of both writes. */
-static bool in_order(const Rewrites *r, const Step *s, const Operand *o, const Seen *e)
+static bool in_order(const Rewrites *rewrites, const Step *s, const Operand *o, const Seen *e)
 {
     if (e->step == s || !overlap(e->operand, o))
         return true;
     if (e->step->piece && e->operand->write && !o->write)
         return true; /* a copy, made early: the replay sees that it is there */
     if (number_of(e->step) > number_of(s))
-        return object(r->check, o, "is read or written in another order than the model's");
-    if (o->write && r->stream[s->index] >= 0 && r->stream[s->index] == r->stream[e->step->index])
-        return object(r->check, o,
+        return object(rewrites->check, o, "is read or written in another order than the model's");
+    if (o->write && rewrites->stream[s->index] >= 0 &&
+        rewrites->stream[s->index] == rewrites->stream[e->step->index])
+        return object(rewrites->check, o,
                       "is written in a stream in which another step needs or makes it");
     return true;
 }
 
-static bool meet(Rewrites *r, const Step *s, const Operand *o)
+static bool meet(Rewrites *rewrites, const Step *step, const Operand *operand)
 {
     int64_t at;
-    const int id = owner_of(o, &at)->id;
-    for (int written = !o->write; written < 2;
+    const int id = owner_of(operand, &at)->id;
+    for (int written = !operand->write; written < 2;
          written++) /* who reads needs to know the writers only */
-        for (int32_t i = r->chain[written][id]; i >= 0; i = r->seen.at[i].next)
-            if (!in_order(r, s, o, r->seen.at + i))
+        for (int32_t i = rewrites->chain[written][id]; i >= 0; i = rewrites->seen.at[i].next)
+            if (!in_order(rewrites, step, operand, rewrites->seen.at + i))
                 return false;
-    VEC_PUSH(r->check->arena, &r->seen, ((Seen){ o, s, r->chain[o->write][id] }));
-    r->chain[o->write][id] = (int32_t)r->seen.n - 1;
+    VEC_PUSH(rewrites->check->arena, &rewrites->seen,
+             ((Seen){ operand, step, rewrites->chain[operand->write][id] }));
+    rewrites->chain[operand->write][id] = (int32_t)rewrites->seen.n - 1;
     return true;
 }
 
-static void find_streams(Rewrites *r, const Program *p)
+static void find_streams(Rewrites *rewrites, const Program *program)
 {
-    r->stream = NEW_ARRAY(r->check->arena, int32_t, p->step.n + 1);
-    for (size_t i = 0; i < p->step.n; i++)
-        r->stream[i] = -1;
-    for (size_t i = 0; i < p->plan.segment.n; i++) {
-        const Segment *g = p->plan.segment.at + i;
+    rewrites->stream = NEW_ARRAY(rewrites->check->arena, int32_t, program->step.n + 1);
+    for (size_t i = 0; i < program->step.n; i++)
+        rewrites->stream[i] = -1;
+    for (size_t i = 0; i < program->plan.segment.n; i++) {
+        const Segment *g = program->plan.segment.at + i;
         for (int32_t k = 0; g->list && k < g->count; k++)
-            r->stream[g->first + k] = (int32_t)i;
+            rewrites->stream[g->first + k] = (int32_t)i;
     }
 }
 
@@ -82,18 +84,18 @@ bool check_rewrites(Check *c)
 {
     const Program *p = c->program;
     const int ids = graph_root(p->graph)->next_id;
-    Rewrites r = { .check = c };
-    find_streams(&r, p);
+    Rewrites rewrites = { .check = c };
+    find_streams(&rewrites, p);
     for (int k = 0; k < 2; k++) {
-        r.chain[k] = NEW_ARRAY(c->arena, int32_t, ids + 1);
+        rewrites.chain[k] = NEW_ARRAY(c->arena, int32_t, ids + 1);
         for (int i = 0; i < ids; i++)
-            r.chain[k][i] = -1;
+            rewrites.chain[k][i] = -1;
     }
     for (size_t i = 0; i < p->step.n; i++) {
         c->step = p->step.at[i];
         for (int k = 0; k < c->step->n_operand; k++) {
             const Operand *o = c->step->operand + k;
-            if (watched(o) && !o->scratch && !meet(&r, c->step, o))
+            if (watched(o) && !o->scratch && !meet(&rewrites, c->step, o))
                 return false;
         }
     }

@@ -30,13 +30,13 @@ static const int32_t *find_field(const Step *s, const char *name)
     return NULL;
 }
 
-static int64_t pixel_bytes(const Operand *o)
+static int64_t pixel_bytes(const Operand *operand)
 {
-    return o->pixel * dtype_bits(o->tensor->dtype) / 8;
+    return operand->pixel * dtype_bits(operand->tensor->dtype) / 8;
 }
-static int64_t width_of(const Operand *o)
+static int64_t width_of(const Operand *operand)
 {
-    return pixel_bytes(o) ? o->row_bytes / pixel_bytes(o) : 0;
+    return pixel_bytes(operand) ? operand->row_bytes / pixel_bytes(operand) : 0;
 }
 
 static bool is_transposed(const Step *s)
@@ -47,15 +47,16 @@ static bool is_transposed(const Step *s)
 /* Columns of the input that tap k reaches from column c of the result; -1: none. */
 static int64_t tap_column(const Step *s, int64_t c, int64_t k)
 {
-    const int64_t stride = *find_field(s, "sw"),
-                  at = c + *find_field(s, "pw") - k * *find_field(s, "dw");
+    const int64_t stride = *find_field(s, "sw");
+    const int64_t at = c + *find_field(s, "pw") - k * *find_field(s, "dw");
     return at < 0 || at % stride ? -1 : at / stride;
 }
 
 /* Phases of a transposed convolution that have taps. */
 static int64_t phases_of(const Step *s)
 {
-    int64_t a = *find_field(s, "sw"), b = *find_field(s, "dw");
+    int64_t a = *find_field(s, "sw");
+    int64_t b = *find_field(s, "dw");
     while (b) {
         const int64_t rest = a % b;
         a = b;
@@ -68,7 +69,8 @@ static int64_t phases_of(const Step *s)
 static void window_back(const Step *s, int64_t width, int64_t *lo, int64_t *hi)
 {
     const int64_t taps = *find_field(s, "kw") * phases_of(s);
-    int64_t first = width, end = 0;
+    int64_t first = width;
+    int64_t end = 0;
     for (int64_t c = *lo; c < *hi; c++)
         for (int64_t k = 0; k < taps; k++) {
             const int64_t x = tap_column(s, c, k);
@@ -82,38 +84,42 @@ static void window_back(const Step *s, int64_t width, int64_t *lo, int64_t *hi)
 
 static void window(const Step *s, int64_t width, int64_t *lo, int64_t *hi)
 {
-    const int64_t stride = *find_field(s, "sw"), pad = *find_field(s, "pw"),
-                  taps = *find_field(s, "kw"), step = *find_field(s, "dw");
+    const int64_t stride = *find_field(s, "sw");
+    const int64_t pad = *find_field(s, "pw");
+    const int64_t taps = *find_field(s, "kw");
+    const int64_t step = *find_field(s, "dw");
     *lo = i64_max(*lo * stride - pad, 0);
     *hi = i64_min((*hi - 1) * stride - pad + (taps - 1) * step + 1, width);
 }
 
-static void table(const Operand *o, int64_t *lo, int64_t *hi)
+static void table(const Operand *operand, int64_t *lo, int64_t *hi)
 {
-    const Rows *c = o->columns;
-    int64_t first = INT64_MAX, end = 0;
+    const Rows *c = operand->columns;
+    int64_t first = INT64_MAX;
+    int64_t end = 0;
     for (int64_t i = *lo; i < *hi; i++)
         first = i64_min(first, c[i].lo), end = i64_max(end, c[i].hi);
     *lo = first, *hi = end;
 }
 
 /* Does the kernel find its columns in operand k by itself, and not from the first on? */
-static bool slides(const Step *s, const Operand *o, int k)
+static bool slides(const Step *s, const Operand *operand, int k)
 {
-    return k == 1 && (find_field(s, "kw") || o->columns || !strcmp(s->kernel->params, "resample") ||
-                      !strcmp(s->kernel->params, "move_rows"));
+    return k == 1 &&
+           (find_field(s, "kw") || operand->columns || !strcmp(s->kernel->params, "resample") ||
+            !strcmp(s->kernel->params, "move_rows"));
 }
 
 /* Columns [*lo, *hi) of the result become those of the operand that it needs. */
-static void reach(const Step *s, const Operand *o, int64_t *lo, int64_t *hi)
+static void reach(const Step *s, const Operand *operand, int64_t *lo, int64_t *hi)
 {
     const int32_t *x_pixel = find_field(s, "x_pixel");
     if (is_transposed(s))
-        window_back(s, width_of(o), lo, hi);
+        window_back(s, width_of(operand), lo, hi);
     else if (find_field(s, "kw"))
-        window(s, width_of(o), lo, hi);
-    else if (o->columns)
-        table(o, lo, hi);
+        window(s, width_of(operand), lo, hi);
+    else if (operand->columns)
+        table(operand, lo, hi);
     else if (x_pixel)
         *lo += *x_pixel, *hi += *x_pixel;
 }
@@ -128,9 +134,9 @@ StripSet strips_of(Arena *a, Program *p)
     return set;
 }
 
-static StripPart *find(const StripSet *set, const Tensor *t, int32_t strip)
+static StripPart *find(const StripSet *set, const Tensor *tensor, int32_t strip)
 {
-    for (int32_t i = set->first[t->id]; i >= 0; i = set->part.at[i].next)
+    for (int32_t i = set->first[tensor->id]; i >= 0; i = set->part.at[i].next)
         if (set->part.at[i].strip == strip)
             return set->part.at + i;
     return NULL;
@@ -138,47 +144,48 @@ static StripPart *find(const StripSet *set, const Tensor *t, int32_t strip)
 
 static Tensor *new_tensor(StripSet *set, DType dtype, Shape shape)
 {
-    Tensor *t = graph_add_tensor(set->program->graph, NULL, dtype, shape);
-    t->storage = STORE_ARENA;
-    t->slot = -1;
-    return t;
+    Tensor *tensor = graph_add_tensor(set->program->graph, NULL, dtype, shape);
+    tensor->storage = STORE_ARENA;
+    tensor->slot = -1;
+    return tensor;
 }
 
-static StripPart *add(StripSet *set, const Tensor *t, const ClaimStep *c)
+static StripPart *add(StripSet *set, const Tensor *tensor, const ClaimStep *claim)
 {
-    Shape shape = t->shape;
-    shape.dim[shape.rank - 2] = c->end_column - c->first_column;
+    Shape shape = tensor->shape;
+    shape.dim[shape.rank - 2] = claim->end_column - claim->first_column;
     VEC_PUSH(set->arena, &set->part,
-             ((StripPart){ c->strip, set->first[t->id], c->first_column, c->end_column,
-                           new_tensor(set, t->dtype, shape) }));
-    set->first[t->id] = (int32_t)set->part.n - 1;
+             ((StripPart){ claim->strip, set->first[tensor->id], claim->first_column,
+                           claim->end_column, new_tensor(set, tensor->dtype, shape) }));
+    set->first[tensor->id] = (int32_t)set->part.n - 1;
     return set->part.at + set->part.n - 1;
 }
 
 /* Columns [lo, hi) of an operand that begins with column `origin`. */
-static const char *narrow(Operand *o, int64_t lo, int64_t hi, int64_t origin)
+static const char *narrow(Operand *operand, int64_t lo, int64_t hi, int64_t origin)
 {
-    if (lo == origin && hi - lo == width_of(o))
+    if (lo == origin && hi - lo == width_of(operand))
         return NULL;
-    if (o->part)
+    if (operand->part)
         return "is a part of pixels, and some columns of them";
-    o->pitch = width_of(o) * o->pixel;
-    o->part = (hi - lo) * o->pixel;
-    o->offset = i64_add(o->offset, (lo - origin) * pixel_bytes(o));
+    operand->pitch = width_of(operand) * operand->pixel;
+    operand->part = (hi - lo) * operand->pixel;
+    operand->offset = i64_add(operand->offset, (lo - origin) * pixel_bytes(operand));
     return NULL;
 }
 
-static void take_part(Operand *o, const StripPart *p)
+static void take_part(Operand *operand, const StripPart *part)
 {
-    o->row_bytes = (p->hi - p->lo) * pixel_bytes(o);
-    o->tensor = p->tensor;
+    operand->row_bytes = (part->hi - part->lo) * pixel_bytes(operand);
+    operand->tensor = part->tensor;
 }
 
 /* An image that becomes planes in the caller's buffer: which columns it takes is all that counts.
  */
 static bool scatters(const Step *s)
 {
-    const int32_t *rows = find_field(s, "rows"), *pixel = find_field(s, "pixel");
+    const int32_t *rows = find_field(s, "rows");
+    const int32_t *pixel = find_field(s, "pixel");
     return !strcmp(s->kernel->params, "move") && *rows == 2 && *pixel >= 0 &&
            s->operand->tensor->storage == STORE_OUTPUT;
 }
@@ -206,22 +213,22 @@ static const char *resolve_result(StripSet *set, const ClaimStep *c, const Step 
                                 (int32_t)width }));
         return narrow(o, c->first_column, c->end_column, 0);
     }
-    StripPart *p = find(set, o->tensor, c->strip);
-    if (!p)
-        p = add(set, o->tensor, c);
-    if (p->lo != c->first_column || p->hi != c->end_column)
+    StripPart *part = find(set, o->tensor, c->strip);
+    if (!part)
+        part = add(set, o->tensor, c);
+    if (part->lo != c->first_column || part->hi != c->end_column)
         return "has other columns in this strip";
-    take_part(o, p);
+    take_part(o, part);
     return NULL;
 }
 
 /* An operand that repeats must be the same for all columns. */
-static const char *resolve_other(const StripSet *set, const ClaimStep *c, const Step *lowered,
-                                 const Operand *o)
+static const char *resolve_other(const StripSet *set, const ClaimStep *claim, const Step *lowered,
+                                 const Operand *operand)
 {
-    const Shape *shape = &o->tensor->shape;
+    const Shape *shape = &operand->tensor->shape;
     int64_t at;
-    if (find(set, tensor_root(o->tensor, &at), c->strip))
+    if (find(set, tensor_root(operand->tensor, &at), claim->strip))
         return "is read as a whole, of which the strip has some columns";
     if (!strncmp(lowered->kernel->params, "nd", 2) && shape->rank >= 2 &&
         shape->dim[shape->rank - 2] != 1)
@@ -229,36 +236,38 @@ static const char *resolve_other(const StripSet *set, const ClaimStep *c, const 
     return NULL;
 }
 
-const char *strips_resolve(StripSet *set, const ClaimStep *c, const Step *lowered, const Step *s,
-                           int k, Operand *o)
+const char *strips_resolve(StripSet *set, const ClaimStep *claim, const Step *lowered,
+                           const Step *s, int k, Operand *o)
 {
-    if (o->tensor && o->scratch && c->lowered.n == 1)
+    if (o->tensor && o->scratch && claim->lowered.n == 1)
         o->tensor = new_tensor(set, o->tensor->dtype, o->tensor->shape);
     if (!o->tensor || o->scratch)
         return NULL;
     if (k == 0)
-        return resolve_result(set, c, lowered, o, c->operand.at);
-    int64_t lo = c->first_column, hi = c->end_column;
+        return resolve_result(set, claim, lowered, o, claim->operand.at);
+    int64_t lo = claim->first_column;
+    int64_t hi = claim->end_column;
     const bool moves = slides(lowered, o, k);
     const bool by_row = o->rule.kind == ROWS_SAME || (k == 1 && scatters(lowered));
     if (!moves && (o->rows != s->units || !by_row || pixel_bytes(o) <= 0))
-        return resolve_other(set, c, lowered, o);
+        return resolve_other(set, claim, lowered, o);
     if (moves)
         reach(lowered, o, &lo, &hi);
     if (lo < 0 || lo >= hi || hi > width_of(o))
         return "has no such columns";
-    const StripPart *p = find(set, o->tensor, c->strip);
-    if (!p)
+    const StripPart *part = find(set, o->tensor, claim->strip);
+    if (!part)
         return moves ? NULL : narrow(o, lo, hi, 0);
-    if (lo < p->lo || hi > p->hi)
+    if (lo < part->lo || hi > part->hi)
         return "is read beyond the columns that its strip has";
-    take_part(o, p);
-    return moves ? NULL : narrow(o, lo, hi, p->lo);
+    take_part(o, part);
+    return moves ? NULL : narrow(o, lo, hi, part->lo);
 }
 
 static int by_place(const void *a, const void *b)
 {
-    const StripShare *x = a, *y = b;
+    const StripShare *x = a;
+    const StripShare *y = b;
     if (x->lowered != y->lowered)
         return x->lowered < y->lowered ? -1 : 1;
     return x->lo < y->lo ? -1 : x->lo > y->lo;
@@ -271,8 +280,8 @@ const char *strips_settle(const StripSet *set, int32_t *lowered)
     if (n)
         qsort(s, n, sizeof *s, by_place);
     for (size_t i = 0; i < n; i++) {
-        const bool first = i == 0 || s[i - 1].lowered != s[i].lowered,
-                   last = i + 1 == n || s[i + 1].lowered != s[i].lowered;
+        const bool first = i == 0 || s[i - 1].lowered != s[i].lowered;
+        const bool last = i + 1 == n || s[i + 1].lowered != s[i].lowered;
         *lowered = s[i].lowered;
         if (s[i].lo != (first ? 0 : s[i - 1].hi) || (last && s[i].hi != s[i].width))
             return "is done for some columns twice, or not at all";

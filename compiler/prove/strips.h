@@ -25,13 +25,13 @@ typedef struct StripSet {
     VEC(StripShare) share;
 } StripSet;
 
-StripSet strips_of(Arena *a, Program *p);
+StripSet strips_of(Arena *arena, Program *program);
 /* Operand k of a step that does `lowered` (the first where it does two) for the claimed columns
  * becomes what it touches then: the whole tensor where the claim has some columns of whole rows,
  * else the strip's own. Results come first, steps in their order. Returns what is wrong, or NULL.
  */
-const char *strips_resolve(StripSet *set, const ClaimStep *c, const Step *lowered, const Step *s,
-                           int k, Operand *o);
+const char *strips_resolve(StripSet *set, const ClaimStep *claim, const Step *lowered,
+                           const Step *step, int k, Operand *operand);
 /* Whole results that are made in strips have each column once. Returns what is wrong, or NULL;
  * *lowered: with which step. */
 const char *strips_settle(const StripSet *set, int32_t *lowered);

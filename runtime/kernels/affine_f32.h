@@ -41,7 +41,8 @@ static inline void inlay_affine_pixels(float *y, ptrdiff_t yp, const float *x, p
                                        int32_t pixels, int32_t channels, const float *s,
                                        const float *t, int32_t clamp, float a, float b)
 {
-    int32_t c = 0, i;
+    int32_t c = 0;
+    int32_t i;
 #if INLAY_VL >= 16
     INLAY_AFFINE_LOOP(16)
 #endif
@@ -64,9 +65,11 @@ static inline int32_t inlay_affine_some(int32_t channels)
 static inline int inlay_affine_f32(void *const *base, const inlay_step *s, int32_t r0, int32_t r1)
 {
     const inlay_affine_params *p = (const inlay_affine_params *)s->params;
-    const float *scale = (const float *)inlay_at(base, s, 2),
-                *shift = (const float *)inlay_at(base, s, 3);
-    const int32_t yp = s->ref[0].pix, xp = s->ref[1].pix, some = inlay_affine_some(p->channels);
+    const float *scale = (const float *)inlay_at(base, s, 2);
+    const float *shift = (const float *)inlay_at(base, s, 3);
+    const int32_t yp = s->ref[0].pix;
+    const int32_t xp = s->ref[1].pix;
+    const int32_t some = inlay_affine_some(p->channels);
     int32_t i, k;
     for (i = r0; i < r1; i++) {
         const int32_t r = s->backward ? r0 + r1 - 1 - i : i;
@@ -109,10 +112,12 @@ static inline int inlay_affine_conv_f32(void *const *base, const inlay_step *s, 
                                         int32_t r1)
 {
     const inlay_affine_conv_params *p = (const inlay_affine_conv_params *)s->params;
-    const float *scale = (const float *)inlay_at(base, s, 2),
-                *shift = (const float *)inlay_at(base, s, 3);
-    const int32_t chunks = (p->pixels + p->chunk - 1) / p->chunk, xp = s->ref[1].pix;
-    const float *w = (const float *)inlay_at(base, s, 4), *b = (const float *)inlay_at(base, s, 5);
+    const float *scale = (const float *)inlay_at(base, s, 2);
+    const float *shift = (const float *)inlay_at(base, s, 3);
+    const int32_t chunks = (p->pixels + p->chunk - 1) / p->chunk;
+    const int32_t xp = s->ref[1].pix;
+    const float *w = (const float *)inlay_at(base, s, 4);
+    const float *b = (const float *)inlay_at(base, s, 5);
     float *some = (float *)inlay_at(base, s, 7);
     inlay_tile t;
     int32_t done, i;
@@ -120,12 +125,12 @@ static inline int inlay_affine_conv_f32(void *const *base, const inlay_step *s, 
     t.clamp = p->clamp, t.lo = p->a, t.hi = p->b;
     for (done = 0; done < r1 - r0; done++) {
         const int32_t r = s->backward ? r1 - 1 - done : r0 + done;
-        const float *x = (const float *)inlay_row(base, s, 1, r),
-                    *q = s->ref[6].base < 0 ? NULL : (const float *)inlay_row(base, s, 6, r);
+        const float *x = (const float *)inlay_row(base, s, 1, r);
+        const float *q = s->ref[6].base < 0 ? NULL : (const float *)inlay_row(base, s, 6, r);
         float *y = (float *)inlay_row(base, s, 0, r);
         for (i = 0; i < chunks; i++) {
-            const int32_t c = (s->backward ? chunks - 1 - i : i) * p->chunk,
-                          n = p->pixels - c < p->chunk ? p->pixels - c : p->chunk;
+            const int32_t c = (s->backward ? chunks - 1 - i : i) * p->chunk;
+            const int32_t n = p->pixels - c < p->chunk ? p->pixels - c : p->chunk;
             inlay_affine_pixels(some, p->ic, x + (ptrdiff_t)c * xp, xp, n, p->ic, scale, shift,
                                 p->x_clamp, p->x_a, p->x_b);
             inlay_tile_pixels(&t, n, 0, w, 0, b, y + c * t.ys, q ? q + c * t.qs : q, 0, p->oc,

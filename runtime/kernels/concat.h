@@ -26,8 +26,8 @@ static inline int inlay_concat(void *const *base, const inlay_step *s, int32_t r
         unsigned char *row = (unsigned char *)inlay_row(base, s, 0, r);
         int32_t i, k;
         for (i = 0; i < p->inputs; i++) {
-            const size_t n = (size_t)table[i],
-                         x_step = p->size ? (size_t)p->size * (size_t)s->ref[i + 1].pix : n;
+            const size_t n = (size_t)table[i];
+            const size_t x_step = p->size ? (size_t)p->size * (size_t)s->ref[i + 1].pix : n;
             const unsigned char *x = (const unsigned char *)inlay_row(base, s, i + 1, r);
             unsigned char *y = row;
             for (k = 0; k < p->pieces; k++, y += y_step, x += x_step)

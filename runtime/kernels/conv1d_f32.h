@@ -37,7 +37,8 @@ static inline void inlay_conv1d_tile(const inlay_conv_params *p, const inlay_ste
 static inline int32_t inlay_conv1d_next(const inlay_conv_params *p, const inlay_step *s, int32_t r0,
                                         int32_t r1, int32_t *r)
 {
-    const int32_t at = s->backward ? r1 - 1 : r0, row = at % p->oh;
+    const int32_t at = s->backward ? r1 - 1 : r0;
+    const int32_t row = at % p->oh;
     int32_t end, n, tiles;
     const int32_t left = inlay_inside(p->sh, p->ph, (p->kh - 1) * p->dh + 1, p->ih, p->oh, &end);
     n = row < left || row >= end ? 1 : s->backward ? row - left + 1 : end - row;
@@ -53,8 +54,10 @@ static inline void inlay_conv1d_rows(void *const *base, const inlay_step *s, inl
                                      int32_t r, int32_t n, int32_t o, int32_t end)
 {
     const inlay_conv_params *p = (const inlay_conv_params *)s->params;
-    const float *w = (const float *)inlay_at(base, s, 2), *b = (const float *)inlay_at(base, s, 3);
-    const int32_t padded = (p->oc + 3) / 4 * 4, top = r % p->oh * p->sh - p->ph;
+    const float *w = (const float *)inlay_at(base, s, 2);
+    const float *b = (const float *)inlay_at(base, s, 3);
+    const int32_t padded = (p->oc + 3) / 4 * 4;
+    const int32_t top = r % p->oh * p->sh - p->ph;
     int32_t g, from;
     t->nkh = inlay_clip(top, p->dh, p->kh, p->ih, &from);
     t->nkd = t->nkh > 0;
@@ -73,7 +76,12 @@ static inline int inlay_conv1d_f32(void *const *base, const inlay_step *s, int32
 {
     const inlay_conv_params *p = (const inlay_conv_params *)s->params;
     const int apart = inlay_disjoint(base, s, 0, 1, 1, 1);
-    int32_t o, end, step = p->oc, done, n, r;
+    int32_t o;
+    int32_t end;
+    int32_t step = p->oc;
+    int32_t done;
+    int32_t n;
+    int32_t r;
     inlay_tile t;
     inlay_conv1d_tile(p, s, &t);
     if (apart && p->groups == 1 && r1 - r0 > INLAY_TILE_P &&
@@ -84,7 +92,8 @@ static inline int inlay_conv1d_f32(void *const *base, const inlay_step *s, int32
     for (o = 0; o < p->oc; o = end) {
         end = p->oc - o > step ? o + step : p->oc;
         for (done = 0; done < r1 - r0; done += n) {
-            const int32_t from = s->backward ? r0 : r0 + done, to = s->backward ? r1 - done : r1;
+            const int32_t from = s->backward ? r0 : r0 + done;
+            const int32_t to = s->backward ? r1 - done : r1;
             n = apart ? inlay_conv1d_next(p, s, from, to, &r)
                       : inlay_conv1d_next(p, s, s->backward ? to - 1 : from,
                                           s->backward ? to : from + 1, &r);

@@ -77,12 +77,10 @@ static inline int32_t inlay_clip(int32_t first, int32_t step, int32_t taps, int3
 static inline int32_t inlay_inside(int32_t stride, int32_t pad, int32_t extent, int32_t size,
                                    int32_t out, int32_t *end)
 {
-    const int32_t room = size + pad - extent,
-                  begin = pad > stride ? (pad + stride - 1) / stride : pad > 0;
-    const int32_t left = begin < out ? begin : out, right = room < 0 ? 0
-                                                            : room / stride + 1 < out
-                                                                ? room / stride + 1
-                                                                : out;
+    const int32_t room = size + pad - extent;
+    const int32_t begin = pad > stride ? (pad + stride - 1) / stride : pad > 0;
+    const int32_t left = begin < out ? begin : out;
+    const int32_t right = room < 0 ? 0 : room / stride + 1 < out ? room / stride + 1 : out;
     *end = right > left ? right : left;
     return left;
 }
@@ -91,8 +89,10 @@ static inline int32_t inlay_inside(int32_t stride, int32_t pad, int32_t extent, 
 static inline int inlay_disjoint(void *const *base, const inlay_step *s, int i, int32_t pixels_i,
                                  int j, int32_t pixels_j)
 {
-    const inlay_ref *f = s->ref + i, *g = s->ref + j;
-    const uintptr_t a = (uintptr_t)inlay_at(base, s, i), b = (uintptr_t)inlay_at(base, s, j);
+    const inlay_ref *f = s->ref + i;
+    const inlay_ref *g = s->ref + j;
+    const uintptr_t a = (uintptr_t)inlay_at(base, s, i);
+    const uintptr_t b = (uintptr_t)inlay_at(base, s, j);
     const size_t n =
         (size_t)(f->cap - 1) * f->row + (size_t)pixels_i * (size_t)f->pix * sizeof(float);
     const size_t m =
@@ -104,7 +104,8 @@ static inline int inlay_disjoint(void *const *base, const inlay_step *s, int i, 
 static inline int32_t inlay_adjacent(const inlay_step *s, int i, int32_t r, int32_t n)
 {
     const inlay_ref *f = s->ref + i;
-    const int32_t slot = r % f->cap, room = s->backward ? slot + 1 : f->cap - slot;
+    const int32_t slot = r % f->cap;
+    const int32_t room = s->backward ? slot + 1 : f->cap - slot;
     return f->base < 0 || n < room ? n : room;
 }
 
@@ -122,7 +123,9 @@ static inline void inlay_conv_edge(const inlay_conv_params *p, inlay_tile *t,
                                    const inlay_conv_row *row, const float *w, const float *b,
                                    int32_t c, int32_t o, int32_t end, int32_t pix)
 {
-    const int32_t first = c * p->sw - p->pw, run = t->run, pieces = t->pieces;
+    const int32_t first = c * p->sw - p->pw;
+    const int32_t run = t->run;
+    const int32_t pieces = t->pieces;
     int32_t from;
     const int32_t n = inlay_clip(first, p->dw, p->kw, p->iw, &from);
     if (pieces == 1)
@@ -152,8 +155,10 @@ static inline void inlay_conv_piece(const inlay_conv_params *p, inlay_tile *t,
                                     int32_t i, int32_t o, int32_t end, int32_t pix,
                                     int32_t backward)
 {
-    const int32_t inside = row->right - row->left, tiles = inlay_conv_tiles(row),
-                  before = backward ? row->pixels - row->right : row->left, k = i - before;
+    const int32_t inside = row->right - row->left;
+    const int32_t tiles = inlay_conv_tiles(row);
+    const int32_t before = backward ? row->pixels - row->right : row->left;
+    const int32_t k = i - before;
     if (k >= 0 && k < tiles) {
         int32_t n;
         const int32_t c =
@@ -171,8 +176,8 @@ static inline void inlay_conv_pixels(const inlay_conv_params *p, inlay_tile *t,
                                      const inlay_conv_row *row, const float *w, const float *b,
                                      int32_t o, int32_t end, int32_t pix, int32_t backward)
 {
-    const int32_t inside = row->right - row->left,
-                  before = backward ? row->pixels - row->right : row->left;
+    const int32_t inside = row->right - row->left;
+    const int32_t before = backward ? row->pixels - row->right : row->left;
     const int32_t after = row->pixels - inside - before;
     int32_t i;
     for (i = 0; i < before; i++)
@@ -215,9 +220,11 @@ static inline void inlay_conv_tile(const inlay_conv_params *p, void *const *base
 static inline ptrdiff_t inlay_conv_window(const inlay_conv_params *p, inlay_tile *t, int32_t r)
 {
     const int first = r < p->oh; /* plane of the first image: nothing to divide */
-    const int32_t n = first ? 0 : r / (p->od * p->oh), z = first ? 0 : r / p->oh % p->od,
-                  h = first ? r : r % p->oh;
-    const int32_t top_d = z * p->sd - p->pd, top_h = h * p->sh - p->ph;
+    const int32_t n = first ? 0 : r / (p->od * p->oh);
+    const int32_t z = first ? 0 : r / p->oh % p->od;
+    const int32_t h = first ? r : r % p->oh;
+    const int32_t top_d = z * p->sd - p->pd;
+    const int32_t top_h = h * p->sh - p->ph;
     int32_t from_d, from_h;
     t->nkd = inlay_clip(top_d, p->dd, p->kd, p->id, &from_d);
     t->nkh = inlay_clip(top_h, p->dh, p->kh, p->ih, &from_h);
@@ -231,7 +238,9 @@ static inline ptrdiff_t inlay_conv_window(const inlay_conv_params *p, inlay_tile
 /* Is the convolution a matrix product of the pixels of whole rows? */
 static inline int inlay_conv_joins(const inlay_conv_params *p, const inlay_step *s)
 {
-    const inlay_ref *y = s->ref, *x = s->ref + 1, *q = s->ref + 4;
+    const inlay_ref *y = s->ref;
+    const inlay_ref *x = s->ref + 1;
+    const inlay_ref *q = s->ref + 4;
     const size_t n = (size_t)p->ow * sizeof(float);
     return p->kd * p->kh * p->kw == 1 && p->sd * p->sh * p->sw == 1 && p->pd + p->ph + p->pw == 0 &&
            p->iw == p->ow && p->ih == p->oh && p->id == p->od && y->row == n * (size_t)y->pix &&
@@ -253,7 +262,8 @@ static inline void inlay_conv_groups(const inlay_conv_params *p, inlay_tile *t, 
                                      const float *w, const float *b, int32_t o, int32_t end,
                                      int32_t pix, int apart, int32_t backward)
 {
-    const int32_t pieces = inlay_conv_pieces(row), padded = (p->oc + 3) / 4 * 4;
+    const int32_t pieces = inlay_conv_pieces(row);
+    const int32_t padded = (p->oc + 3) / 4 * 4;
     int32_t g, i;
     for (g = 0; apart && g < p->groups; g++) {
         inlay_conv_pixels(p, t, row, w + g * padded * t->taps, b + g * padded, o, end, pix,
@@ -283,13 +293,21 @@ static inline int inlay_conv_large(const inlay_conv_params *p, int32_t rows)
 static inline int inlay_conv_f32(void *const *base, const inlay_step *s, int32_t r0, int32_t r1)
 {
     const inlay_conv_params *p = (const inlay_conv_params *)s->params;
-    const float *w = (const float *)inlay_at(base, s, 2), *b = (const float *)inlay_at(base, s, 3);
-    const int many = r1 - r0 > 1, large = inlay_conv_large(p, r1 - r0);
+    const float *w = (const float *)inlay_at(base, s, 2);
+    const float *b = (const float *)inlay_at(base, s, 3);
+    const int many = r1 - r0 > 1;
+    const int large = inlay_conv_large(p, r1 - r0);
     const int apart =
-                  (many || large || p->groups > 1) && inlay_disjoint(base, s, 0, p->ow, 1, p->iw),
-              joins = many && apart && inlay_conv_joins(p, s);
+        (many || large || p->groups > 1) && inlay_disjoint(base, s, 0, p->ow, 1, p->iw);
+    const int joins = many && apart && inlay_conv_joins(p, s);
     const int32_t pix = s->ref[1].pix;
-    int32_t left, right, o, end, step = p->oc, done, n;
+    int32_t left;
+    int32_t right;
+    int32_t o;
+    int32_t end;
+    int32_t step = p->oc;
+    int32_t done;
+    int32_t n;
     inlay_tile t;
     inlay_conv_tile(p, base, s, &t);
     left = inlay_inside(p->sw, p->pw, (p->kw - 1) * p->dw + 1, p->iw, p->ow, &right);

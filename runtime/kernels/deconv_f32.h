@@ -58,9 +58,10 @@ static inline ptrdiff_t inlay_deconv_window(const inlay_conv_params *p, inlay_ti
                                             ptrdiff_t *phase)
 {
     const int32_t n = r / (p->od * p->oh);
-    const inlay_phase d = inlay_phase_of(r / p->oh % p->od + p->pd, p->sd, p->dd, p->kd),
-                      h = inlay_phase_of(r % p->oh + p->ph, p->sh, p->dh, p->kh);
-    int32_t from_d = 0, from_h = 0;
+    const inlay_phase d = inlay_phase_of(r / p->oh % p->od + p->pd, p->sd, p->dd, p->kd);
+    const inlay_phase h = inlay_phase_of(r % p->oh + p->ph, p->sh, p->dh, p->kh);
+    int32_t from_d = 0;
+    int32_t from_h = 0;
     t->nkd = d.first < 0 ? 0 : inlay_clip(d.top, d.step, p->kd, p->id, &from_d);
     t->nkh = h.first < 0 ? 0 : inlay_clip(h.top, h.step, p->kh, p->ih, &from_h);
     if (!t->nkh)
@@ -79,8 +80,10 @@ static inline void inlay_deconv_columns(void *const *base, const inlay_step *s,
                                         ptrdiff_t phase)
 {
     const inlay_conv_params *p = (const inlay_conv_params *)s->params;
-    const float *w = (const float *)inlay_at(base, s, 2), *b = (const float *)inlay_at(base, s, 3);
-    const int32_t padded = (p->oc + 3) / 4 * 4, pix = s->ref[1].pix;
+    const float *w = (const float *)inlay_at(base, s, 2);
+    const float *b = (const float *)inlay_at(base, s, 3);
+    const int32_t padded = (p->oc + 3) / 4 * 4;
+    const int32_t pix = s->ref[1].pix;
     const inlay_phase f = inlay_phase_of(c + p->pw, p->sw, p->dw, p->kw);
     inlay_conv_params one = *p;
     inlay_tile t = *tile;
@@ -112,7 +115,8 @@ static inline void inlay_deconv_columns(void *const *base, const inlay_step *s,
 static inline int inlay_deconv_rows(void *const *base, const inlay_step *s, int32_t r0, int32_t r1)
 {
     const inlay_conv_params *p = (const inlay_conv_params *)s->params;
-    const int32_t pix = s->ref[1].pix, step = p->dw / inlay_gcd(p->sw, p->dw);
+    const int32_t pix = s->ref[1].pix;
+    const int32_t step = p->dw / inlay_gcd(p->sw, p->dw);
     int32_t done, c;
     inlay_tile t;
     inlay_conv_tile(p, base, s, &t);
@@ -138,13 +142,18 @@ static inline int32_t inlay_deconv_stretch(const inlay_step *s, int32_t reach, i
                                            int32_t r1, int32_t *r)
 {
     const inlay_conv_params *p = (const inlay_conv_params *)s->params;
-    const int32_t at = s->backward ? r1 - 1 : r0, row = at % p->oh, begin = at / p->oh * p->ih,
-                  end = begin + p->ih, cap = s->ref[1].cap;
-    const int32_t room = s->backward ? row + 1 : p->oh - row,
-                  last = begin + (row + p->ph) / p->sh + 1, first = last - reach;
-    const int32_t lo = first > begin ? first : begin, hi = last < end ? last : end;
-    int32_t n = inlay_adjacent(s, 4, at, inlay_adjacent(s, 0, at, r1 - r0 < room ? r1 - r0 : room)),
-            fit = n;
+    const int32_t at = s->backward ? r1 - 1 : r0;
+    const int32_t row = at % p->oh;
+    const int32_t begin = at / p->oh * p->ih;
+    const int32_t end = begin + p->ih;
+    const int32_t cap = s->ref[1].cap;
+    const int32_t room = s->backward ? row + 1 : p->oh - row;
+    const int32_t last = begin + (row + p->ph) / p->sh + 1;
+    const int32_t first = last - reach;
+    const int32_t lo = first > begin ? first : begin;
+    const int32_t hi = last < end ? last : end;
+    int32_t n = inlay_adjacent(s, 4, at, inlay_adjacent(s, 0, at, r1 - r0 < room ? r1 - r0 : room));
+    int32_t fit = n;
     if (lo >= hi)
         return 0;
     if (s->backward) {
@@ -166,20 +175,23 @@ static inline int inlay_deconv_upright(void *const *base, const inlay_step *s, i
                                        int32_t r1)
 {
     const inlay_conv_params *p = (const inlay_conv_params *)s->params;
-    const int32_t g = inlay_gcd(p->sh, p->dh),
-                  reach =
-                      (p->kh - 1) * (p->dh / g) + 1 + ((p->sh / g - 1) * p->dh + p->sh - 1) / p->sh;
+    const int32_t g = inlay_gcd(p->sh, p->dh);
+    const int32_t reach =
+        (p->kh - 1) * (p->dh / g) + 1 + ((p->sh / g - 1) * p->dh + p->sh - 1) / p->sh;
     const int apart = inlay_disjoint(base, s, 0, 1, 1, 1);
     inlay_lying l;
-    int32_t n, r = 0;
+    int32_t n;
+    int32_t r = 0;
     while (r0 < r1) {
         n = inlay_deconv_stretch(s, reach, apart || !s->backward ? r0 : r1 - 1,
                                  apart || s->backward ? r1 : r0 + 1, &r);
         if (n > 0) {
-            const int32_t begin = r / p->oh * p->ih, row = r % p->oh,
-                          first = (row + p->ph) / p->sh + 1 - reach,
-                          last = (row + n - 1 + p->ph) / p->sh + 1;
-            const int32_t lo = first > 0 ? first : 0, hi = last < p->ih ? last : p->ih;
+            const int32_t begin = r / p->oh * p->ih;
+            const int32_t row = r % p->oh;
+            const int32_t first = (row + p->ph) / p->sh + 1 - reach;
+            const int32_t last = (row + n - 1 + p->ph) / p->sh + 1;
+            const int32_t lo = first > 0 ? first : 0;
+            const int32_t hi = last < p->ih ? last : p->ih;
             inlay_lie(&l, s, r, n, begin + lo, begin + hi, row + p->ph - lo * p->sh);
             inlay_deconv_rows(base, &l.step, 0, 1);
         } else {

@@ -29,13 +29,18 @@ static inline int inlay_dense_f32(void *const *base, const inlay_step *s, int32_
 {
     const inlay_dense_params *p = (const inlay_dense_params *)s->params;
     float *y = (float *)inlay_at(base, s, 0);
-    const float *x = (const float *)inlay_at(base, s, 1), *w = (const float *)inlay_at(base, s, 2);
-    const float *bias = (const float *)inlay_at(base, s, 3),
-                *q = (const float *)inlay_at(base, s, 4);
+    const float *x = (const float *)inlay_at(base, s, 1);
+    const float *w = (const float *)inlay_at(base, s, 2);
+    const float *bias = (const float *)inlay_at(base, s, 3);
+    const float *q = (const float *)inlay_at(base, s, 4);
     int32_t n, k, i;
     (void)r0, (void)r1;
     for (n = 0; n < p->n; n += 4) {
-        float a0 = 0.0f, a1 = 0.0f, a2 = 0.0f, a3 = 0.0f, sum[4];
+        float a0 = 0.0f;
+        float a1 = 0.0f;
+        float a2 = 0.0f;
+        float a3 = 0.0f;
+        float sum[4];
         for (k = 0; k < p->k; k++, w += 4) {
             const float v = x[k];
             a0 += v * w[0];

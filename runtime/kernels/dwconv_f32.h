@@ -226,10 +226,11 @@ static inline void inlay_dw_fours(const inlay_conv_params *p, const inlay_dw *t,
                                   const float *b, float *y, const float *q, int32_t c,
                                   int32_t tiles, int32_t pixels, int32_t pix)
 {
-    const int32_t first = c * p->sw - p->pw, last = first + (tiles - 1) * pixels * p->sw,
-                  far = 3 * p->sw + 3;
-    const int32_t skip = (first < 0 ? 1 : 0) | (first + far > p->iw ? 2 : 0),
-                  end = (last < 0 ? 1 : 0) | (last + far > p->iw ? 2 : 0);
+    const int32_t first = c * p->sw - p->pw;
+    const int32_t last = first + (tiles - 1) * pixels * p->sw;
+    const int32_t far = 3 * p->sw + 3;
+    const int32_t skip = (first < 0 ? 1 : 0) | (first + far > p->iw ? 2 : 0);
+    const int32_t end = (last < 0 ? 1 : 0) | (last + far > p->iw ? 2 : 0);
     const ptrdiff_t at = (ptrdiff_t)first * pix;
     float *yc = y + (c - t->origin) * t->ys;
     const float *qc = q ? q + (c - t->origin) * t->qs : q;
@@ -247,7 +248,9 @@ static inline void inlay_dw_inside(const inlay_conv_params *p, const inlay_dw *t
                                    const float *b, float *y, const float *q, int32_t left,
                                    int32_t right, int32_t pix, int32_t backward)
 {
-    const int32_t n = right - left, tiles = n / 4, over = n % 4 && tiles && !q;
+    const int32_t n = right - left;
+    const int32_t tiles = n / 4;
+    const int32_t over = n % 4 && tiles && !q;
     int32_t i;
     if (tiles)
         inlay_dw_fours(p, t, w, b, y, q, backward ? right - 4 : left, tiles, backward ? -4 : 4,
@@ -284,7 +287,8 @@ static inline const float *inlay_dw_window(const inlay_conv_params *p, inlay_dw 
                                            int32_t r)
 {
     const int first = r < p->oh; /* image: nothing to divide */
-    const int32_t n = first ? 0 : r / p->oh, top = (first ? r : r % p->oh) * p->sh - p->ph;
+    const int32_t n = first ? 0 : r / p->oh;
+    const int32_t top = (first ? r : r % p->oh) * p->sh - p->ph;
     int32_t from;
     t->nkh = inlay_clip(top, p->dh, p->kh, p->ih, &from);
     t->slot = t->nkh ? (n * p->ih + top + from * p->dh) % t->cap : 0;
@@ -327,15 +331,16 @@ static inline int32_t inlay_dw_left(const inlay_conv_params *p, int32_t *right)
 static inline int inlay_dwconv_rows(void *const *base, const inlay_step *s, int32_t r0, int32_t r1)
 {
     const inlay_conv_params *p = (const inlay_conv_params *)s->params;
-    const float *w = (const float *)inlay_at(base, s, 2), *b = (const float *)inlay_at(base, s, 3);
+    const float *w = (const float *)inlay_at(base, s, 2);
+    const float *b = (const float *)inlay_at(base, s, 3);
     int32_t right, done;
     const int32_t left = inlay_dw_left(p, &right);
     inlay_dw t;
     inlay_dw_setup(p, s->ref[0].pix, s->ref + 1, s->ref[4].pix, inlay_at(base, s, 1), &t);
     for (done = 0; done < r1 - r0; done++) {
         const int32_t r = s->backward ? r1 - 1 - done : r0 + done;
-        const float *q = s->ref[4].base < 0 ? NULL : (const float *)inlay_row(base, s, 4, r),
-                    *wr = inlay_dw_window(p, &t, w, r);
+        const float *q = s->ref[4].base < 0 ? NULL : (const float *)inlay_row(base, s, 4, r);
+        const float *wr = inlay_dw_window(p, &t, w, r);
         inlay_dw_columns(p, &t, wr, b, (float *)inlay_row(base, s, 0, r), q, 0, p->ow, left, right,
                          s->ref[1].pix, s->backward);
     }

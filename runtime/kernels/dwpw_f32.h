@@ -53,10 +53,12 @@ static inline void inlay_dwpw_depthwise(const inlay_dwpw_params *p, inlay_conv_p
 static inline int inlay_dwpw_f32(void *const *base, const inlay_step *s, int32_t r0, int32_t r1)
 {
     const inlay_dwpw_params *p = (const inlay_dwpw_params *)s->params;
-    const int32_t chunks = (p->ow + p->chunk - 1) / p->chunk, pix = s->ref[1].pix;
-    const float *dw = (const float *)inlay_at(base, s, 2),
-                *db = (const float *)inlay_at(base, s, 3);
-    const float *w = (const float *)inlay_at(base, s, 4), *b = (const float *)inlay_at(base, s, 5);
+    const int32_t chunks = (p->ow + p->chunk - 1) / p->chunk;
+    const int32_t pix = s->ref[1].pix;
+    const float *dw = (const float *)inlay_at(base, s, 2);
+    const float *db = (const float *)inlay_at(base, s, 3);
+    const float *w = (const float *)inlay_at(base, s, 4);
+    const float *b = (const float *)inlay_at(base, s, 5);
     float *m = (float *)inlay_at(base, s, 7);
     inlay_conv_params d;
     inlay_dw t;
@@ -69,12 +71,12 @@ static inline int inlay_dwpw_f32(void *const *base, const inlay_step *s, int32_t
     left = inlay_dw_left(&d, &right);
     for (done = 0; done < r1 - r0; done++) {
         const int32_t r = s->backward ? r1 - 1 - done : r0 + done;
-        const float *wr = inlay_dw_window(&d, &t, dw, r),
-                    *q = s->ref[6].base < 0 ? NULL : (const float *)inlay_row(base, s, 6, r);
+        const float *wr = inlay_dw_window(&d, &t, dw, r);
+        const float *q = s->ref[6].base < 0 ? NULL : (const float *)inlay_row(base, s, 6, r);
         float *y = (float *)inlay_row(base, s, 0, r);
         for (i = 0; i < chunks; i++) {
-            const int32_t from = (s->backward ? chunks - 1 - i : i) * p->chunk,
-                          n = p->ow - from < p->chunk ? p->ow - from : p->chunk;
+            const int32_t from = (s->backward ? chunks - 1 - i : i) * p->chunk;
+            const int32_t n = p->ow - from < p->chunk ? p->ow - from : p->chunk;
             t.origin = from;
             inlay_dw_columns(&d, &t, wr, db, m, NULL, from, from + n, left, right, pix,
                              s->backward);

@@ -35,7 +35,8 @@ static inline INLAY_T INLAY_K(inlay_modulo)(INLAY_T a, INLAY_T b)
 
 static inline INLAY_T INLAY_K(inlay_power)(INLAY_T a, INLAY_T b)
 {
-    INLAY_U x = (INLAY_U)a, y = 1;
+    INLAY_U x = (INLAY_U)a;
+    INLAY_U y = 1;
 #if INLAY_SIGNED
     if (b < 0)
         return a == 1 ? (INLAY_T)1 : a == -1 ? (INLAY_T)(b % 2 ? -1 : 1) : (INLAY_T)0;

@@ -26,7 +26,8 @@ static inline void INLAY_FFT(pass)(const INLAY_T *a, INLAY_T *b, const INLAY_T *
             b[2 * s] = from[2 * s], b[2 * s + 1] = from[2 * s + 1];
         for (p = 1; p < r; p++) {
             const int64_t turn = k * p % (l * r) * gap;
-            const INLAY_T c = w[2 * turn], d = sign * w[2 * turn + 1];
+            const INLAY_T c = w[2 * turn];
+            const INLAY_T d = sign * w[2 * turn + 1];
             const INLAY_T *x = from + 2 * p * gap;
             for (s = 0; s < gap; s++) {
                 b[2 * s] += c * x[2 * s] - d * x[2 * s + 1];
@@ -41,7 +42,9 @@ static inline void INLAY_FFT(pass)(const INLAY_T *a, INLAY_T *b, const INLAY_T *
 static inline const INLAY_T *INLAY_FFT(run)(INLAY_T *a, INLAY_T *b, const INLAY_T *w, int64_t n,
                                             int inverse)
 {
-    int64_t l = 1, left = n, r = 4;
+    int64_t l = 1;
+    int64_t left = n;
+    int64_t r = 4;
     while (left > 1) {
         INLAY_T *done = a;
         while (left % r)
@@ -84,12 +87,14 @@ static inline int INLAY_FFT(dft)(void *const *base, const inlay_step *s, int32_t
 {
     inlay_dft_params q = *(const inlay_dft_params *)s->params;
     const inlay_dft_params *p = &q;
-    INLAY_T *y = (INLAY_T *)inlay_at(base, s, 0), *a = (INLAY_T *)inlay_at(base, s, 5);
-    const INLAY_T *x = (const INLAY_T *)inlay_at(base, s, 1),
-                  *w = (const INLAY_T *)inlay_at(base, s, 3);
-    const int64_t *axis = (const int64_t *)inlay_at(base, s, 2),
-                  *given = (const int64_t *)inlay_at(base, s, 4);
-    const int64_t most = q.n, part = p->half ? 1 : 2;
+    INLAY_T *y = (INLAY_T *)inlay_at(base, s, 0);
+    INLAY_T *a = (INLAY_T *)inlay_at(base, s, 5);
+    const INLAY_T *x = (const INLAY_T *)inlay_at(base, s, 1);
+    const INLAY_T *w = (const INLAY_T *)inlay_at(base, s, 3);
+    const int64_t *axis = (const int64_t *)inlay_at(base, s, 2);
+    const int64_t *given = (const int64_t *)inlay_at(base, s, 4);
+    const int64_t most = q.n;
+    const int64_t part = p->half ? 1 : 2;
     int64_t n, o, i, t;
     (void)r0, (void)r1;
     if (axis && !inlay_dft_axis(&q, *axis))
@@ -103,7 +108,8 @@ static inline int INLAY_FFT(dft)(void *const *base, const inlay_step *s, int32_t
     }
     for (o = 0; o < p->outer; o++)
         for (i = 0; i < p->inner; i++) {
-            const INLAY_T *line = x + (o * p->length * p->inner + i) * p->parts, *done;
+            const INLAY_T *line = x + (o * p->length * p->inner + i) * p->parts;
+            const INLAY_T *done;
             for (t = 0; t < n; t++)
                 INLAY_FFT(get)(a + 2 * t, line, t, n, p);
             done = INLAY_FFT(run)(a, a + 2 * most, w, n, p->inverse);
@@ -117,12 +123,13 @@ static inline int INLAY_FFT(dft)(void *const *base, const inlay_step *s, int32_t
 static inline int INLAY_FFT(stft)(void *const *base, const inlay_step *s, int32_t r0, int32_t r1)
 {
     const inlay_stft_params *p = (const inlay_stft_params *)s->params;
-    INLAY_T *y = (INLAY_T *)inlay_at(base, s, 0), *a = (INLAY_T *)inlay_at(base, s, 6);
-    const INLAY_T *x = (const INLAY_T *)inlay_at(base, s, 1),
-                  *window = (const INLAY_T *)inlay_at(base, s, 3),
-                  *w = (const INLAY_T *)inlay_at(base, s, 5);
-    const int64_t step = *(const int64_t *)inlay_at(base, s, 2),
-                  *given = (const int64_t *)inlay_at(base, s, 4);
+    INLAY_T *y = (INLAY_T *)inlay_at(base, s, 0);
+    INLAY_T *a = (INLAY_T *)inlay_at(base, s, 6);
+    const INLAY_T *x = (const INLAY_T *)inlay_at(base, s, 1);
+    const INLAY_T *window = (const INLAY_T *)inlay_at(base, s, 3);
+    const INLAY_T *w = (const INLAY_T *)inlay_at(base, s, 5);
+    const int64_t step = *(const int64_t *)inlay_at(base, s, 2);
+    const int64_t *given = (const int64_t *)inlay_at(base, s, 4);
     const int64_t n = given ? *given : p->n;
     int64_t o, f, t;
     (void)r0, (void)r1;

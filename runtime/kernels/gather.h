@@ -75,7 +75,8 @@ static inline int inlay_gather_elements(void *const *base, const inlay_step *s, 
     const unsigned char *x = (const unsigned char *)inlay_at(base, s, 1);
     const int64_t *index = (const int64_t *)inlay_at(base, s, 2);
     const size_t size = (size_t)p->size;
-    int32_t at[8] = { 0 }, d;
+    int32_t at[8] = { 0 };
+    int32_t d;
     (void)r0, (void)r1;
     do {
         const int64_t i = inlay_index(*index++, p->x[p->axis]);

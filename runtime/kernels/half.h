@@ -35,7 +35,8 @@ static inline uint32_t inlay_widen(uint32_t v, int m, int bias)
  * the type's largest. */
 static inline uint32_t inlay_narrow(uint32_t a, int m, int bias)
 {
-    const int e = (int)(a >> 23), low = 128 - bias;
+    const int e = (int)(a >> 23);
+    const int low = 128 - bias;
     int shift = 23 - m;
     uint32_t v = a - ((uint32_t)(127 - bias) << 23);
     if (e < low) {
@@ -49,14 +50,17 @@ static inline uint32_t inlay_narrow(uint32_t a, int m, int bias)
 
 static inline float inlay_from_f16(uint16_t h)
 {
-    const uint32_t v = h & 0x7fffu, sign = (uint32_t)(h & 0x8000u) << 16;
+    const uint32_t v = h & 0x7fffu;
+    const uint32_t sign = (uint32_t)(h & 0x8000u) << 16;
     return inlay_half_float(
         sign | (v >= 0x7c00u ? UINT32_C(0x7f800000) | (v & 0x3ffu) << 13 : inlay_widen(v, 10, 15)));
 }
 
 static inline uint16_t inlay_to_f16(float x)
 {
-    const uint32_t u = inlay_half_bits(x), a = u & UINT32_C(0x7fffffff), sign = (u >> 16) & 0x8000u;
+    const uint32_t u = inlay_half_bits(x);
+    const uint32_t a = u & UINT32_C(0x7fffffff);
+    const uint32_t sign = (u >> 16) & 0x8000u;
     uint32_t v;
     if (a > UINT32_C(0x7f800000))
         return (uint16_t)(sign | 0x7e00u);
@@ -84,7 +88,9 @@ static inline uint16_t inlay_to_bf16(float x)
 static inline uint8_t inlay_to_f8(float x, int m, int bias, uint32_t largest, uint32_t beyond,
                                   uint32_t nan, int fnuz, int saturate)
 {
-    const uint32_t u = inlay_half_bits(x), a = u & UINT32_C(0x7fffffff), sign = (u >> 24) & 0x80u;
+    const uint32_t u = inlay_half_bits(x);
+    const uint32_t a = u & UINT32_C(0x7fffffff);
+    const uint32_t sign = (u >> 24) & 0x80u;
     uint32_t v;
     if (a > UINT32_C(0x7f800000))
         return (uint8_t)(fnuz ? 0x80u : sign | nan);
@@ -115,19 +121,22 @@ static inline uint8_t inlay_to_f8e5m2fnuz(float x, int saturate)
 
 static inline float inlay_from_f8e4m3fn(uint8_t h)
 {
-    const uint32_t v = h & 0x7fu, sign = (uint32_t)(h & 0x80u) << 24;
+    const uint32_t v = h & 0x7fu;
+    const uint32_t sign = (uint32_t)(h & 0x80u) << 24;
     return inlay_half_float(sign | (v == 0x7fu ? UINT32_C(0x7fc00000) : inlay_widen(v, 3, 7)));
 }
 
 static inline float inlay_from_f8e4m3fnuz(uint8_t h)
 {
-    const uint32_t v = h & 0x7fu, sign = (uint32_t)(h & 0x80u) << 24;
+    const uint32_t v = h & 0x7fu;
+    const uint32_t sign = (uint32_t)(h & 0x80u) << 24;
     return inlay_half_float(h == 0x80u ? UINT32_C(0x7fc00000) : sign | inlay_widen(v, 3, 8));
 }
 
 static inline float inlay_from_f8e5m2(uint8_t h)
 {
-    const uint32_t v = h & 0x7fu, sign = (uint32_t)(h & 0x80u) << 24;
+    const uint32_t v = h & 0x7fu;
+    const uint32_t sign = (uint32_t)(h & 0x80u) << 24;
     return inlay_half_float(sign | (v > 0x7cu    ? UINT32_C(0x7fc00000)
                                     : v == 0x7cu ? UINT32_C(0x7f800000)
                                                  : inlay_widen(v, 2, 15)));
@@ -135,7 +144,8 @@ static inline float inlay_from_f8e5m2(uint8_t h)
 
 static inline float inlay_from_f8e5m2fnuz(uint8_t h)
 {
-    const uint32_t v = h & 0x7fu, sign = (uint32_t)(h & 0x80u) << 24;
+    const uint32_t v = h & 0x7fu;
+    const uint32_t sign = (uint32_t)(h & 0x80u) << 24;
     return inlay_half_float(h == 0x80u ? UINT32_C(0x7fc00000) : sign | inlay_widen(v, 2, 16));
 }
 
@@ -150,8 +160,9 @@ static inline float inlay_from_f8e8m0(uint8_t h)
 /* mode 0: up, 1: down, 2: nearest (a half rounds up where the exponent is not 0). */
 static inline uint8_t inlay_to_f8e8m0(float x, int saturate, int mode)
 {
-    const uint32_t a = inlay_half_bits(x) & UINT32_C(0x7fffffff), e = a >> 23,
-                   f = a & UINT32_C(0x7fffff);
+    const uint32_t a = inlay_half_bits(x) & UINT32_C(0x7fffffff);
+    const uint32_t e = a >> 23;
+    const uint32_t f = a & UINT32_C(0x7fffff);
     const int up = mode == 0 ? f > 0 : mode == 2 && (f >> 22) && ((f & UINT32_C(0x3fffff)) || e);
     if (e == 0xffu)
         return 0xff;
@@ -166,7 +177,8 @@ static inline float inlay_from_f4e2m1(uint8_t h)
 
 static inline uint8_t inlay_to_f4e2m1(float x)
 {
-    const uint32_t u = inlay_half_bits(x), a = u & UINT32_C(0x7fffffff);
+    const uint32_t u = inlay_half_bits(x);
+    const uint32_t a = u & UINT32_C(0x7fffffff);
     const uint32_t v = a >= UINT32_C(0x40c00000) ? 7 : inlay_narrow(a, 1, 1);
     if (a > UINT32_C(0x7f800000))
         return 8;

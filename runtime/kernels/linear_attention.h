@@ -65,13 +65,15 @@ static inline int inlay_linear_attention_f32(void *const *base, const inlay_step
                                              int32_t r1)
 {
     const inlay_linear_attention_params *p = (const inlay_linear_attention_params *)s->params;
-    float *y = (float *)inlay_at(base, s, 0), *state = (float *)inlay_at(base, s, 1),
-          *u = (float *)inlay_at(base, s, 8);
-    const float *q = (const float *)inlay_at(base, s, 2), *k = (const float *)inlay_at(base, s, 3),
-                *v = (const float *)inlay_at(base, s, 4);
-    const float *first = (const float *)inlay_at(base, s, 5),
-                *decay = (const float *)inlay_at(base, s, 6),
-                *rate = (const float *)inlay_at(base, s, 7);
+    float *y = (float *)inlay_at(base, s, 0);
+    float *state = (float *)inlay_at(base, s, 1);
+    float *u = (float *)inlay_at(base, s, 8);
+    const float *q = (const float *)inlay_at(base, s, 2);
+    const float *k = (const float *)inlay_at(base, s, 3);
+    const float *v = (const float *)inlay_at(base, s, 4);
+    const float *first = (const float *)inlay_at(base, s, 5);
+    const float *decay = (const float *)inlay_at(base, s, 6);
+    const float *rate = (const float *)inlay_at(base, s, 7);
     const size_t bytes =
         (size_t)p->batch * (size_t)p->heads * (size_t)p->d * (size_t)p->v * sizeof *state;
     int32_t b, t, h, i;
@@ -83,7 +85,8 @@ static inline int inlay_linear_attention_f32(void *const *base, const inlay_step
     for (b = 0; b < p->batch; b++)
         for (t = 0; t < p->steps; t++)
             for (h = 0; h < p->heads; h++) {
-                const int32_t at = b * p->steps + t, head = at * p->heads + h;
+                const int32_t at = b * p->steps + t;
+                const int32_t head = at * p->heads + h;
                 float *const own = state + (b * p->heads + h) * p->d * p->v;
                 inlay_state_step(p, own, k + head * p->d, v + head * p->v,
                                  decay ? decay + head * p->decays : decay,

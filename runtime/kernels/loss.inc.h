@@ -15,7 +15,8 @@ static inline int INLAY_N(log_softmax_classes)(void *const *base, const inlay_st
     for (i = 0; i < p->n; i++)
         for (d = 0; d < p->d; d++) {
             const size_t at = (size_t)(i * p->c * p->d + d);
-            INLAY_T most = x[at], sum = INLAY_C(0.0);
+            INLAY_T most = x[at];
+            INLAY_T sum = INLAY_C(0.0);
             for (k = 1; k < p->c; k++)
                 most = x[at + (size_t)(k * p->d)] > most ? x[at + (size_t)(k * p->d)] : most;
             for (k = 0; k < p->c; k++)
@@ -34,17 +35,19 @@ static inline int INLAY_N(nll_loss)(void *const *base, const inlay_step *s, int3
 {
     const inlay_loss_params *p = (const inlay_loss_params *)s->params;
     INLAY_T *loss = (INLAY_T *)inlay_at(base, s, 0);
-    const INLAY_T *x = (const INLAY_T *)inlay_at(base, s, 1),
-                  *weight = (const INLAY_T *)inlay_at(base, s, 3);
+    const INLAY_T *x = (const INLAY_T *)inlay_at(base, s, 1);
+    const INLAY_T *weight = (const INLAY_T *)inlay_at(base, s, 3);
     const void *labels = inlay_at(base, s, 2);
-    double sum = 0.0, weights = 0.0;
+    double sum = 0.0;
+    double weights = 0.0;
     int64_t i, d;
     (void)r0, (void)r1;
     for (i = 0; i < p->n; i++)
         for (d = 0; d < p->d; d++) {
             const int64_t label = inlay_label(p, labels, i * p->d + d);
             const int skip = p->has_ignore && label == p->ignore;
-            INLAY_T one = INLAY_C(0.0), w = INLAY_C(0.0);
+            INLAY_T one = INLAY_C(0.0);
+            INLAY_T w = INLAY_C(0.0);
             if (!skip && (label < 0 || label >= p->c))
                 return -INLAY_E_INDEX;
             if (!skip) {

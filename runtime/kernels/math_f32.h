@@ -54,7 +54,8 @@ static inline float inlay_exp_reduce(float x, int32_t *k)
 /* x limited to -104 .. 104; *nan gets the bits that make NaN of a NaN's result. */
 static inline float inlay_exp_limit(float x, uint32_t *nan)
 {
-    const uint32_t u = inlay_bits(x), v = u & UINT32_C(0x7fffffff);
+    const uint32_t u = inlay_bits(x);
+    const uint32_t v = u & UINT32_C(0x7fffffff);
     *nan = v > UINT32_C(0x7f800000) ? UINT32_C(0x7fc00000) : 0;
     return inlay_float((v < UINT32_C(0x42d00000) ? v : UINT32_C(0x42d00000)) |
                        (u & UINT32_C(0x80000000)));
@@ -65,8 +66,8 @@ static inline float inlay_exp_f(float x)
     uint32_t nan;
     int32_t k;
     const float r = inlay_exp_reduce(inlay_exp_limit(x, &nan), &k);
-    const float a = inlay_float((uint32_t)((k >> 1) + 127) << 23),
-                b = inlay_float((uint32_t)(k - (k >> 1) + 127) << 23);
+    const float a = inlay_float((uint32_t)((k >> 1) + 127) << 23);
+    const float b = inlay_float((uint32_t)(k - (k >> 1) + 127) << 23);
     return inlay_float(inlay_bits((1.0f + inlay_expm1_poly(r)) * a * b) | nan);
 }
 
@@ -76,16 +77,19 @@ static inline float inlay_expm1_f(float x)
     uint32_t nan;
     int32_t k;
     const float r = inlay_exp_reduce(inlay_exp_limit(x, &nan), &k);
-    const float a = inlay_float((uint32_t)((k >> 1) + 127) << 23),
-                b = inlay_float((uint32_t)(k - (k >> 1) + 127) << 23);
+    const float a = inlay_float((uint32_t)((k >> 1) + 127) << 23);
+    const float b = inlay_float((uint32_t)(k - (k >> 1) + 127) << 23);
     const float q = inlay_expm1_poly(r);
     return inlay_float(inlay_bits(q * a * b + (a * b - 1.0f)) | nan);
 }
 
 static inline float inlay_tanh_f(float x)
 {
-    const uint32_t u = inlay_bits(x), sign = u & UINT32_C(0x80000000), v = u & UINT32_C(0x7fffffff);
-    const float t = inlay_float(v), q = x * x;
+    const uint32_t u = inlay_bits(x);
+    const uint32_t sign = u & UINT32_C(0x80000000);
+    const uint32_t v = u & UINT32_C(0x7fffffff);
+    const float t = inlay_float(v);
+    const float q = x * x;
     const float near =
         t + t * q *
                 (-3.333332894e-01f +
@@ -99,7 +103,9 @@ static inline float inlay_tanh_f(float x)
 /* Below 0.93 an odd polynomial; above, 1 - e^p(t) with p fitted to log(1 - erf). */
 static inline float inlay_erf_f(float x)
 {
-    const uint32_t u = inlay_bits(x), sign = u & UINT32_C(0x80000000), v = u & UINT32_C(0x7fffffff);
+    const uint32_t u = inlay_bits(x);
+    const uint32_t sign = u & UINT32_C(0x80000000);
+    const uint32_t v = u & UINT32_C(0x7fffffff);
     const uint32_t nan = v > UINT32_C(0x7f800000) ? UINT32_C(0x7fc00000) : 0;
     const float t = inlay_float(v < UINT32_C(0x407ccccd) ? v : UINT32_C(0x407ccccd)),
                 q = t * t; /* at most 3.95: erf is 1 */

@@ -26,8 +26,10 @@ static inline float inlay_logistic(float x)
 /* sqrt(2) erfinv(2 x - 1), by Winitzki's formula as the reference has it. */
 static inline float inlay_probit(float x)
 {
-    const float t = 2.0f * x - 1.0f, l = logf((1.0f - t) * (1.0f + t));
-    const float v = 2.0f / (3.14159f * 0.147f) + 0.5f * l, w = 1.0f / 0.147f * l;
+    const float t = 2.0f * x - 1.0f;
+    const float l = logf((1.0f - t) * (1.0f + t));
+    const float v = 2.0f / (3.14159f * 0.147f) + 0.5f * l;
+    const float w = 1.0f / 0.147f * l;
     const float r = sqrtf(-v + sqrtf(v * v - w));
     return 1.41421356f * (t < 0.0f ? -r : r);
 }
@@ -35,7 +37,8 @@ static inline float inlay_probit(float x)
 /* `zero`: scores of zero stay small, as they were absent. */
 static inline void inlay_post_softmax(float *z, int32_t n, int zero)
 {
-    float most = z[0], sum = 0.0f;
+    float most = z[0];
+    float sum = 0.0f;
     int32_t i;
     for (i = 1; i < n; i++)
         most = z[i] > most ? z[i] : most;
@@ -93,7 +96,8 @@ static inline void inlay_post_second(float *z, int decision, int32_t post)
 /* Index of the largest of n; the first of equals. */
 static inline int32_t inlay_argmax(const float *z, int32_t n)
 {
-    int32_t i, best = 0;
+    int32_t i;
+    int32_t best = 0;
     for (i = 1; i < n; i++)
         if (z[i] > z[best])
             best = i;

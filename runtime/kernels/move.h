@@ -68,7 +68,8 @@ static inline int inlay_move(void *const *base, const inlay_step *s, int32_t r0,
             inlay_operand(base, s, 0, p->rows, r0) + inlay_move_start(p, 0, r0) * (ptrdiff_t)size;
         const unsigned char *x =
             inlay_operand(base, s, 1, p->rows, r0) + inlay_move_start(p, 1, r0) * (ptrdiff_t)size;
-        int32_t at[8] = { 0 }, d;
+        int32_t at[8] = { 0 };
+        int32_t d;
         do {
             plane(y, x, p->n + last, ys + last, xs + last);
             for (d = last - 1; d >= 0; d--) {

@@ -35,7 +35,14 @@ static inline int inlay_move_rows(void *const *base, const inlay_step *s, int32_
 {
     const inlay_move_rows_params *p = (const inlay_move_rows_params *)s->params;
     const int32_t last = p->rank - 2;
-    int32_t ys[12], xs[12], rows[12], y_end = 0, x_end = 0, row_end = 0, d, i;
+    int32_t ys[12];
+    int32_t xs[12];
+    int32_t rows[12];
+    int32_t y_end = 0;
+    int32_t x_end = 0;
+    int32_t row_end = 0;
+    int32_t d;
+    int32_t i;
     for (d = 0; d < p->rank; d++) {
         ys[d] = p->y_pixels >> d & 1 ? p->y[d] * s->ref[0].pix : p->y[d];
         xs[d] = p->x_pixels >> d & 1 ? p->x[d] * s->ref[1].pix : p->x[d];
@@ -51,7 +58,9 @@ static inline int inlay_move_rows(void *const *base, const inlay_step *s, int32_
         unsigned char *y =
             (unsigned char *)inlay_row(base, s, 0, unit) + (ptrdiff_t)y_end * (ptrdiff_t)size;
         ptrdiff_t at_x = (ptrdiff_t)p->x_pixel * s->ref[1].pix + p->x_channel + x_end;
-        int32_t row = p->first + row_end, rest = unit, at[12] = { 0 };
+        int32_t row = p->first + row_end;
+        int32_t rest = unit;
+        int32_t at[12] = { 0 };
         for (d = p->units - 1; d >= 0; d--) {
             row += rest % p->n[d] * p->row[d];
             at_x += (ptrdiff_t)(rest % p->n[d]) * xs[d];

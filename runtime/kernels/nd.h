@@ -96,15 +96,17 @@ static inline int inlay_flat(void *const *base, const inlay_step *s, int32_t r0,
                              size_t ys, size_t xs, inlay_inner1 *inner)
 {
     const inlay_flat_params *p = (const inlay_flat_params *)s->params;
-    const size_t yp = (size_t)s->ref[0].pix * ys, xp = (size_t)s->ref[1].pix * xs;
+    const size_t yp = (size_t)s->ref[0].pix * ys;
+    const size_t xp = (size_t)s->ref[1].pix * xs;
     const int dense = p->pixel == p->n || (s->ref[0].pix == p->pixel && s->ref[1].pix == p->pixel);
     while (r0 < r1) {
         unsigned char *y = (unsigned char *)inlay_row(base, s, 0, r0);
         const unsigned char *x = (const unsigned char *)inlay_row(base, s, 1, r0);
-        int32_t k = 1, w;
+        int32_t k = 1;
+        int32_t w;
         if (dense) {
-            const int32_t ky = inlay_rows_together(s, 0, r0, r1, (size_t)p->n * ys),
-                          kx = inlay_rows_together(s, 1, r0, r1, (size_t)p->n * xs);
+            const int32_t ky = inlay_rows_together(s, 0, r0, r1, (size_t)p->n * ys);
+            const int32_t kx = inlay_rows_together(s, 1, r0, r1, (size_t)p->n * xs);
             k = kx < ky ? kx : ky;
             inner(y, x, p->n * k, p);
         } else {

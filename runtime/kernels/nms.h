@@ -44,9 +44,10 @@ static inline void inlay_corners(const float *b, int32_t center, float *to)
 
 static inline int inlay_overlap(const float *a, const float *b, float threshold)
 {
-    const float h = inlay_lesser(a[2], b[2]) - inlay_greater(a[0], b[0]),
-                w = inlay_lesser(a[3], b[3]) - inlay_greater(a[1], b[1]);
-    const float area_a = (a[2] - a[0]) * (a[3] - a[1]), area_b = (b[2] - b[0]) * (b[3] - b[1]);
+    const float h = inlay_lesser(a[2], b[2]) - inlay_greater(a[0], b[0]);
+    const float w = inlay_lesser(a[3], b[3]) - inlay_greater(a[1], b[1]);
+    const float area_a = (a[2] - a[0]) * (a[3] - a[1]);
+    const float area_b = (b[2] - b[0]) * (b[3] - b[1]);
     if (!(h > 0.0f && w > 0.0f && area_a > 0.0f && area_b > 0.0f))
         return 0;
     return h * w / (area_a + area_b - h * w) > threshold;
@@ -56,7 +57,8 @@ static inline int inlay_overlap(const float *a, const float *b, float threshold)
 static inline int32_t inlay_best_box(const inlay_nms_params *p, const float *score,
                                      const unsigned char *gone)
 {
-    int32_t i, best = -1;
+    int32_t i;
+    int32_t best = -1;
     for (i = 0; i < p->n; i++)
         if (!gone[i] && (best < 0 || score[i] > score[best]))
             best = i;
@@ -67,15 +69,19 @@ static inline int inlay_nms_f32(void *const *base, const inlay_step *s, int32_t 
 {
     const inlay_nms_params *p = (const inlay_nms_params *)s->params;
     int64_t *y = (int64_t *)inlay_at(base, s, 0);
-    const float *box = (const float *)inlay_at(base, s, 2),
-                *score = (const float *)inlay_at(base, s, 3);
+    const float *box = (const float *)inlay_at(base, s, 2);
+    const float *score = (const float *)inlay_at(base, s, 3);
     const int64_t *most = (const int64_t *)inlay_at(base, s, 4);
-    const float *overlap = (const float *)inlay_at(base, s, 5),
-                *least = (const float *)inlay_at(base, s, 6);
+    const float *overlap = (const float *)inlay_at(base, s, 5);
+    const float *least = (const float *)inlay_at(base, s, 6);
     unsigned char *gone = (unsigned char *)inlay_at(base, s, 7);
     const int64_t limit = most ? *most : 0;
     const float threshold = overlap ? *overlap : 0.0f;
-    int32_t found = 0, b, c, i, k;
+    int32_t found = 0;
+    int32_t b;
+    int32_t c;
+    int32_t i;
+    int32_t k;
     (void)r0, (void)r1;
     for (b = 0; b < p->batch; b++, box += (size_t)p->n * 4)
         for (c = 0; c < p->classes; c++, score += p->n) {

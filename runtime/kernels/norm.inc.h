@@ -63,8 +63,8 @@ static inline void INLAY_K(inlay_norm_line)(const inlay_norm_params *p, INLAY_T 
         return;
     }
     for (g = 0; g * part < p->n; g++) {
-        const INLAY_T a = scale ? scale[g * (ptrdiff_t)p->along] * inv : inv,
-                      b = bias ? bias[g * (ptrdiff_t)p->along] : 0;
+        const INLAY_T a = scale ? scale[g * (ptrdiff_t)p->along] * inv : inv;
+        const INLAY_T b = bias ? bias[g * (ptrdiff_t)p->along] : 0;
         const int32_t end = p->n - g * part < part ? p->n : (g + 1) * part;
         for (e = g * part; e < end; e++)
             y[e * step] = (x[e * step] - mean) * a + b;
@@ -77,7 +77,9 @@ static inline void INLAY_K(inlay_norm_columns)(const inlay_norm_params *p, INLAY
                                                const INLAY_T *bias, INLAY_T *mean, INLAY_T *inv)
 {
     INLAY_T part[16], var[16], a[16], b[16];
-    int32_t i = 0, j, end;
+    int32_t i = 0;
+    int32_t j;
+    int32_t end;
     for (j = 0; j < 16; j++)
         mean[j] = var[j] = 0;
     while (p->center && i < p->n) {
@@ -123,8 +125,8 @@ static inline void INLAY_K(inlay_norm_unit)(const inlay_norm_params *p, INLAY_T 
     for (o = 0; o < p->outer; o++) {
         k = 0;
         for (; p->inner_step == 1 && p->group >= p->n && k + 16 <= p->inner; k += 16) {
-            const ptrdiff_t at = (ptrdiff_t)o * p->n * p->inner + k,
-                            channel = (ptrdiff_t)(o % p->period) * p->outer_step + k;
+            const ptrdiff_t at = (ptrdiff_t)o * p->n * p->inner + k;
+            const ptrdiff_t channel = (ptrdiff_t)(o % p->period) * p->outer_step + k;
             INLAY_T m[16], v[16];
             INLAY_K(inlay_norm_columns)
             (p, y + at, x + at, scale ? scale + channel : NULL, bias ? bias + channel : NULL, m, v);
@@ -134,9 +136,9 @@ static inline void INLAY_K(inlay_norm_unit)(const inlay_norm_params *p, INLAY_T 
                 memcpy(inv + (ptrdiff_t)o * p->inner + k, v, sizeof v);
         }
         for (; k < p->inner; k++) {
-            const ptrdiff_t at = (ptrdiff_t)o * p->n * p->inner + k,
-                            channel = (ptrdiff_t)(o % p->period) * p->outer_step +
-                                      (ptrdiff_t)k * p->inner_step;
+            const ptrdiff_t at = (ptrdiff_t)o * p->n * p->inner + k;
+            const ptrdiff_t channel =
+                (ptrdiff_t)(o % p->period) * p->outer_step + (ptrdiff_t)k * p->inner_step;
             INLAY_T stat[2];
             INLAY_K(inlay_norm_line)
             (p, y + at, x + at, scale ? scale + channel : NULL, bias ? bias + channel : NULL, stat);
@@ -152,9 +154,10 @@ static inline int INLAY_K(inlay_norm)(void *const *base, const inlay_step *s, in
                                       int32_t r1)
 {
     const inlay_norm_params *p = (const inlay_norm_params *)s->params;
-    INLAY_T *mean = (INLAY_T *)inlay_at(base, s, 1), *inv = (INLAY_T *)inlay_at(base, s, 2);
-    const INLAY_T *scale = (const INLAY_T *)inlay_at(base, s, 4),
-                  *bias = (const INLAY_T *)inlay_at(base, s, 5);
+    INLAY_T *mean = (INLAY_T *)inlay_at(base, s, 1);
+    INLAY_T *inv = (INLAY_T *)inlay_at(base, s, 2);
+    const INLAY_T *scale = (const INLAY_T *)inlay_at(base, s, 4);
+    const INLAY_T *bias = (const INLAY_T *)inlay_at(base, s, 5);
     for (; r0 < r1; r0++)
         INLAY_K(inlay_norm_unit)
     (p, (INLAY_T *)inlay_row(base, s, 0, r0), mean, inv, (const INLAY_T *)inlay_row(base, s, 3, r0),
@@ -178,9 +181,10 @@ static inline int INLAY_K(inlay_lrn)(void *const *base, const inlay_step *s, int
             const INLAY_T *xo = x + o * (p->by_pixel ? (ptrdiff_t)s->ref[1].pix : block);
             for (k = 0; k < p->inner; k++)
                 for (c = 0; c < p->c; c++) {
-                    const int32_t lo = c - p->before < 0 ? 0 : c - p->before,
-                                  hi = c + p->after >= p->c ? p->c - 1 : c + p->after;
-                    INLAY_T sum = 0, d;
+                    const int32_t lo = c - p->before < 0 ? 0 : c - p->before;
+                    const int32_t hi = c + p->after >= p->c ? p->c - 1 : c + p->after;
+                    INLAY_T sum = 0;
+                    INLAY_T d;
                     for (j = lo; j <= hi; j++)
                         sum += xo[j * step + k] * xo[j * step + k];
                     d = (INLAY_T)p->bias + (INLAY_T)p->scale * sum;

@@ -32,7 +32,8 @@ static inline int inlay_pick(void *const *base, const inlay_step *s, size_t size
     unsigned char *y = (unsigned char *)inlay_at(base, s, 0);
     const unsigned char *x = (const unsigned char *)inlay_at(base, s, 1);
     const int32_t *table[8];
-    int32_t at[8] = { 0 }, d;
+    int32_t at[8] = { 0 };
+    int32_t d;
     const int32_t last = p->rank - 1;
     table[0] = (const int32_t *)inlay_at(base, s, 2);
     for (d = 1; d < p->rank; d++)

@@ -63,8 +63,10 @@ static inline int32_t inlay_padded_taps(int32_t first, int32_t step, int32_t tap
 static inline void inlay_pool_window(const inlay_pool_params *p, int32_t r, int32_t c,
                                      inlay_window *w)
 {
-    const int32_t n = r / (p->od * p->oh), d = r / p->oh % p->od * p->sd - p->pd,
-                  h = r % p->oh * p->sh - p->ph, x = c * p->sw - p->pw;
+    const int32_t n = r / (p->od * p->oh);
+    const int32_t d = r / p->oh % p->od * p->sd - p->pd;
+    const int32_t h = r % p->oh * p->sh - p->ph;
+    const int32_t x = c * p->sw - p->pw;
     int32_t fd, fh, fw;
     w->nd = inlay_clip(d, p->dd, p->kd, p->id, &fd);
     w->nh = inlay_clip(h, p->dh, p->kh, p->ih, &fh);

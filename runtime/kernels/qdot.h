@@ -38,7 +38,9 @@ static inline int32_t inlay_wrap_add(int32_t a, int32_t b)
 static inline int32_t inlay_qdot(int32_t *acc, int32_t n, const uint8_t *a, int32_t k, int32_t za,
                                  int a_signed, const uint8_t *b, ptrdiff_t ldb, int b_signed)
 {
-    int32_t i, j, sum = 0;
+    int32_t i;
+    int32_t j;
+    int32_t sum = 0;
     for (i = 0; i < k; i++, b += ldb) {
         const int32_t v = inlay_q8(a, i, a_signed) - za;
         if (v == 0)
@@ -68,8 +70,8 @@ typedef struct inlay_qout {
 static inline void inlay_qstore(const inlay_qout *q, void *y, ptrdiff_t at, const int32_t *acc,
                                 int32_t n)
 {
-    const int32_t lo = q->kind == INLAY_QOUT_I8 ? -128 : 0,
-                  hi = q->kind == INLAY_QOUT_I8 ? 127 : 255;
+    const int32_t lo = q->kind == INLAY_QOUT_I8 ? -128 : 0;
+    const int32_t hi = q->kind == INLAY_QOUT_I8 ? 127 : 255;
     int32_t j;
     if (q->kind == INLAY_QOUT_I32) {
         memcpy((int32_t *)y + at, acc, (size_t)n * sizeof *acc);
@@ -105,26 +107,32 @@ INLAY_PARAMS(qmatmul);
 static inline int inlay_qmatmul(void *const *base, const inlay_step *s, int32_t r0, int32_t r1)
 {
     const inlay_qmatmul_params *p = (const inlay_qmatmul_params *)s->params;
-    const uint8_t *za = (const uint8_t *)inlay_at(base, s, 3),
-                  *zb = (const uint8_t *)inlay_at(base, s, 4);
-    const float *sa = (const float *)inlay_at(base, s, 5),
-                *sb = (const float *)inlay_at(base, s, 6),
-                *sy = (const float *)inlay_at(base, s, 7);
+    const uint8_t *za = (const uint8_t *)inlay_at(base, s, 3);
+    const uint8_t *zb = (const uint8_t *)inlay_at(base, s, 4);
+    const float *sa = (const float *)inlay_at(base, s, 5);
+    const float *sb = (const float *)inlay_at(base, s, 6);
+    const float *sy = (const float *)inlay_at(base, s, 7);
     const uint8_t *zy = (const uint8_t *)inlay_at(base, s, 8);
-    const int a_signed = p->signs & 1, b_signed = p->signs >> 1 & 1;
+    const int a_signed = p->signs & 1;
+    const int b_signed = p->signs >> 1 & 1;
     inlay_qout q = { p->out,
                      1.0f,
                      NULL,
                      p->sb > 1,
                      sy ? *sy : 1.0f,
                      inlay_q8_zero(zy, 0, p->out == INLAY_QOUT_I8) };
-    int32_t batch, batches = 1, d, m, n, j;
+    int32_t batch;
+    int32_t batches = 1;
+    int32_t d;
+    int32_t m;
+    int32_t n;
+    int32_t j;
     (void)r0, (void)r1;
     for (d = 0; d < p->rank; d++)
         batches *= p->dims[d];
     for (batch = 0; batch < batches; batch++) {
-        const uint8_t *a = (const uint8_t *)inlay_at(base, s, 1),
-                      *b = (const uint8_t *)inlay_at(base, s, 2);
+        const uint8_t *a = (const uint8_t *)inlay_at(base, s, 1);
+        const uint8_t *b = (const uint8_t *)inlay_at(base, s, 2);
         int32_t rest = batch;
         for (d = p->rank - 1; d >= 0; d--) {
             a += (ptrdiff_t)(rest % p->dims[d]) * p->as[d] * p->m * p->k;
@@ -196,13 +204,21 @@ static inline int32_t inlay_qconv_sums(void *const *base, const inlay_step *s, i
                                        int32_t *acc)
 {
     const inlay_qconv_params *p = (const inlay_qconv_params *)s->params;
-    const int x_signed = p->signs & 1, w_signed = p->signs >> 1 & 1,
-              depthwise = p->ic == 1 && p->oc == 1;
-    const int32_t h = r0 % p->oh, z = r0 / p->oh % p->od, image = r0 / p->oh / p->od,
-                  taps = p->kd * p->kh * p->kw;
-    const uint8_t *w = (const uint8_t *)inlay_at(base, s, 2),
-                  *zw = (const uint8_t *)inlay_at(base, s, 4);
-    int32_t kd, kh, kw, at[3], sum = 0, j;
+    const int x_signed = p->signs & 1;
+    const int w_signed = p->signs >> 1 & 1;
+    const int depthwise = p->ic == 1 && p->oc == 1;
+    const int32_t h = r0 % p->oh;
+    const int32_t z = r0 / p->oh % p->od;
+    const int32_t image = r0 / p->oh / p->od;
+    const int32_t taps = p->kd * p->kh * p->kw;
+    const uint8_t *w = (const uint8_t *)inlay_at(base, s, 2);
+    const uint8_t *zw = (const uint8_t *)inlay_at(base, s, 4);
+    int32_t kd;
+    int32_t kh;
+    int32_t kw;
+    int32_t at[3];
+    int32_t sum = 0;
+    int32_t j;
     for (kd = 0; kd < p->kd; kd++) {
         if (!inlay_qconv_tap(z, p->sd, p->pd, kd, p->dd, p->id, at))
             continue;
@@ -238,14 +254,16 @@ static inline int32_t inlay_qconv_sums(void *const *base, const inlay_step *s, i
 static inline int inlay_qconv(void *const *base, const inlay_step *s, int32_t r0, int32_t r1)
 {
     const inlay_qconv_params *p = (const inlay_qconv_params *)s->params;
-    const uint8_t *zw = (const uint8_t *)inlay_at(base, s, 4),
-                  *zy = (const uint8_t *)inlay_at(base, s, 8);
-    const float *sx = (const float *)inlay_at(base, s, 5),
-                *sw = (const float *)inlay_at(base, s, 6),
-                *sy = (const float *)inlay_at(base, s, 7);
+    const uint8_t *zw = (const uint8_t *)inlay_at(base, s, 4);
+    const uint8_t *zy = (const uint8_t *)inlay_at(base, s, 8);
+    const float *sx = (const float *)inlay_at(base, s, 5);
+    const float *sw = (const float *)inlay_at(base, s, 6);
+    const float *sy = (const float *)inlay_at(base, s, 7);
     const int32_t *bias = (const int32_t *)inlay_at(base, s, 9);
-    const int depthwise = p->ic == 1 && p->oc == 1, w_signed = p->signs >> 1 & 1;
-    const int32_t groups = depthwise ? 1 : p->groups, oc = depthwise ? p->groups : p->oc;
+    const int depthwise = p->ic == 1 && p->oc == 1;
+    const int w_signed = p->signs >> 1 & 1;
+    const int32_t groups = depthwise ? 1 : p->groups;
+    const int32_t oc = depthwise ? p->groups : p->oc;
     const int32_t zx = inlay_q8_zero((const uint8_t *)inlay_at(base, s, 3), 0, p->signs & 1);
     inlay_qout q = {
         p->out,          sx ? *sx : 1.0f, NULL,
@@ -256,8 +274,8 @@ static inline int inlay_qconv(void *const *base, const inlay_step *s, int32_t r0
         for (c = 0; c < p->ow; c++)
             for (g = 0; g < groups; g++)
                 for (o = 0; o < oc; o += INLAY_QBLOCK) {
-                    const int32_t n = oc - o < INLAY_QBLOCK ? oc - o : INLAY_QBLOCK,
-                                  first = g * oc + o;
+                    const int32_t n = oc - o < INLAY_QBLOCK ? oc - o : INLAY_QBLOCK;
+                    const int32_t first = g * oc + o;
                     int32_t acc[INLAY_QBLOCK], sum;
                     for (j = 0; j < n; j++)
                         acc[j] = bias ? bias[first + j] : 0;

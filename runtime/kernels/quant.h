@@ -45,7 +45,9 @@ static inline int32_t inlay_nearest(float v)
 /* round(v) + z within lo .. hi; NaN becomes lo. */
 static inline int32_t inlay_saturate(float v, int32_t z, int32_t lo, int32_t hi)
 {
-    const float least = (float)(lo - z), most = (float)(hi - z), a = v > least ? v : least;
+    const float least = (float)(lo - z);
+    const float most = (float)(hi - z);
+    const float a = v > least ? v : least;
     return inlay_nearest(a < most ? a : most) + z;
 }
 
@@ -153,7 +155,8 @@ INLAY_PARAMS(dynamic_quantize);
 /* The scale and the zero point for x's range. */
 static inline int32_t inlay_dynamic_range(const float *x, int32_t n, float *scale)
 {
-    float least = 0.0f, most = 0.0f;
+    float least = 0.0f;
+    float most = 0.0f;
     int32_t k;
     for (k = 0; k < n; k++) {
         least = x[k] < least ? x[k] : least;

@@ -6,8 +6,8 @@
 /* By Box and Muller; the logarithm is of a number in (0, 1]. */
 static inline INLAY_T INLAY_N(random_normal)(int64_t seed, int64_t i)
 {
-    const INLAY_T u = INLAY_C(1.0) - INLAY_UNIT(inlay_random_bits(seed, 2 * i)),
-                  v = INLAY_UNIT(inlay_random_bits(seed, 2 * i + 1));
+    const INLAY_T u = INLAY_C(1.0) - INLAY_UNIT(inlay_random_bits(seed, 2 * i));
+    const INLAY_T v = INLAY_UNIT(inlay_random_bits(seed, 2 * i + 1));
     return INLAY_F(sqrt)(-INLAY_C(2.0) * INLAY_F(log)(u)) *
            INLAY_F(cos)(INLAY_C(6.283185307179586) * v);
 }
@@ -16,7 +16,8 @@ static inline int INLAY_N(random)(void *const *base, const inlay_step *s, int32_
 {
     const inlay_random_params *p = (const inlay_random_params *)s->params;
     INLAY_T *y = (INLAY_T *)inlay_at(base, s, 0);
-    const INLAY_T a = (INLAY_T)p->a, b = (INLAY_T)p->b;
+    const INLAY_T a = (INLAY_T)p->a;
+    const INLAY_T b = (INLAY_T)p->b;
     int64_t i;
     (void)r0, (void)r1;
     for (i = 0; i < p->n; i++) {
@@ -39,7 +40,8 @@ static inline int INLAY_N(multinomial)(void *const *base, const inlay_step *s, i
     int64_t b, i, k;
     (void)r0, (void)r1;
     for (b = 0; b < p->batch; b++, x += p->classes) {
-        INLAY_T most = x[0], sum = INLAY_C(0.0);
+        INLAY_T most = x[0];
+        INLAY_T sum = INLAY_C(0.0);
         for (k = 1; k < p->classes; k++)
             most = x[k] > most ? x[k] : most;
         for (k = 0; k < p->classes; k++)

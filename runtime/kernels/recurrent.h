@@ -53,7 +53,8 @@ INLAY_PARAMS(recurrent);
 static inline void inlay_gate(const inlay_recurrent_params *p, int32_t d, int32_t k, float *y,
                               int32_t n)
 {
-    const float a = p->alpha[d * 3 + k], b = p->beta[d * 3 + k];
+    const float a = p->alpha[d * 3 + k];
+    const float b = p->beta[d * 3 + k];
     int32_t i;
     if (p->clipped && k < 2)
         for (i = 0; i < n; i++)
@@ -110,7 +111,10 @@ static inline void inlay_lstm_cell(const inlay_cell *k, float *g, float *h, floa
 {
     const int32_t n = k->p->hidden;
     const float *q = k->peephole;
-    float *in = g, *out = g + n, *forget = g + 2 * n, *cell = g + 3 * n;
+    float *in = g;
+    float *out = g + n;
+    float *forget = g + 2 * n;
+    float *cell = g + 3 * n;
     int32_t i;
     if (q)
         for (i = 0; i < n; i++) {
@@ -149,8 +153,11 @@ static inline void inlay_round_state(float *t, const float *h, int32_t n)
 static inline void inlay_cell_rows(const inlay_cell *k, float *g, int32_t b, int32_t n)
 {
     const inlay_recurrent_params *p = k->p;
-    const int32_t H = p->hidden, all = k->gates, first = p->kind == 3 ? 2 * H : all;
-    float *h = k->h + (ptrdiff_t)b * H, *t = k->t + (ptrdiff_t)b * H;
+    const int32_t H = p->hidden;
+    const int32_t all = k->gates;
+    const int32_t first = p->kind == 3 ? 2 * H : all;
+    float *h = k->h + (ptrdiff_t)b * H;
+    float *t = k->t + (ptrdiff_t)b * H;
     int32_t i, j;
     g += (ptrdiff_t)b * all;
     if (p->rounded)
@@ -171,8 +178,11 @@ static inline void inlay_cell_rows(const inlay_cell *k, float *g, int32_t b, int
             inlay_project(k, h, H, n, H, k->rn, k->rest, H, t, NULL, H);
     }
     for (j = 0; j < n; j++) {
-        float *one = g + (ptrdiff_t)j * all, *hj = h + (ptrdiff_t)j * H, *z = one, *r = one + H,
-              *m = one + 2 * H;
+        float *one = g + (ptrdiff_t)j * all;
+        float *hj = h + (ptrdiff_t)j * H;
+        float *z = one;
+        float *r = one + H;
+        float *m = one + 2 * H;
         if (p->kind == 1)
             inlay_rnn_cell(k, one, hj);
         else if (p->kind == 4)
@@ -192,7 +202,8 @@ static inline void inlay_cell_rows(const inlay_cell *k, float *g, int32_t b, int
 static inline void inlay_cell_bias(inlay_cell *k, const float *b)
 {
     const inlay_recurrent_params *p = k->p;
-    const int32_t all = k->gates, apart = p->kind == 3 && p->linear_first ? 2 * p->hidden : all;
+    const int32_t all = k->gates;
+    const int32_t apart = p->kind == 3 && p->linear_first ? 2 * p->hidden : all;
     int32_t i;
     memset(k->bias, 0, (size_t)k->padded * sizeof *k->bias);
     memset(k->rest, 0, 2 * (size_t)k->padded * sizeof *k->rest);
@@ -233,7 +244,8 @@ static inline void inlay_project_chunk(const inlay_cell *k, const float *x, cons
     const int backward = p->reverse >> k->d & 1;
     int32_t b;
     for (b = 0; b < p->batch; b++) {
-        const int32_t steps = length ? length[b] : p->steps, left = steps - s < n ? steps - s : n;
+        const int32_t steps = length ? length[b] : p->steps;
+        const int32_t left = steps - s < n ? steps - s : n;
         const int64_t first = backward ? steps - 1 - s : s;
         if (left <= 0)
             continue;
@@ -282,12 +294,15 @@ static inline int inlay_recurrent_f32(void *const *base, const inlay_step *s, in
                                       int32_t r1)
 {
     const inlay_recurrent_params *p = (const inlay_recurrent_params *)s->params;
-    const int32_t H = p->hidden, all = p->kind * H, padded = (all + 3) / 4 * 4;
-    const float *x = (const float *)inlay_at(base, s, 3), *w = (const float *)inlay_at(base, s, 4),
-                *r = (const float *)inlay_at(base, s, 5);
-    const float *rn = (const float *)inlay_at(base, s, 6),
-                *bias = (const float *)inlay_at(base, s, 7),
-                *peephole = (const float *)inlay_at(base, s, 11);
+    const int32_t H = p->hidden;
+    const int32_t all = p->kind * H;
+    const int32_t padded = (all + 3) / 4 * 4;
+    const float *x = (const float *)inlay_at(base, s, 3);
+    const float *w = (const float *)inlay_at(base, s, 4);
+    const float *r = (const float *)inlay_at(base, s, 5);
+    const float *rn = (const float *)inlay_at(base, s, 6);
+    const float *bias = (const float *)inlay_at(base, s, 7);
+    const float *peephole = (const float *)inlay_at(base, s, 11);
     const int32_t *length = (const int32_t *)inlay_at(base, s, 8);
     inlay_cell k;
     int32_t i;

@@ -10,8 +10,9 @@
 
 static inline double inlay_gate_one(const inlay_recurrent_params *p, int32_t d, int32_t k, double x)
 {
-    const double a = (double)p->alpha[d * 3 + k], b = (double)p->beta[d * 3 + k],
-                 clip = (double)p->clip;
+    const double a = (double)p->alpha[d * 3 + k];
+    const double b = (double)p->beta[d * 3 + k];
+    const double clip = (double)p->clip;
     if (p->clipped && k < 2)
         x = x > clip ? clip : x < -clip ? -clip : x;
     return inlay_gate_act_f64(x, p->act[d * 3 + k], a, b);
@@ -29,7 +30,9 @@ typedef struct inlay_cell_f64 {
 static inline double inlay_row_f64(const inlay_cell_f64 *k, int32_t row, const double *x,
                                    const double *h)
 {
-    const int32_t I = k->p->input, H = k->p->hidden, all = k->p->kind * H;
+    const int32_t I = k->p->input;
+    const int32_t H = k->p->hidden;
+    const int32_t all = k->p->kind * H;
     double sum = 0.0;
     int32_t i;
     if (x) {
@@ -51,7 +54,9 @@ static inline void inlay_gru_f64(const inlay_cell_f64 *k, const double *x)
 {
     const inlay_recurrent_params *p = k->p;
     const int32_t H = p->hidden;
-    double *z = k->g, *r = k->g + H, *n = k->g + 2 * H;
+    double *z = k->g;
+    double *r = k->g + H;
+    double *n = k->g + 2 * H;
     int32_t i;
     for (i = 0; i < 2 * H; i++)
         k->g[i] = inlay_gate_one(p, k->d, 0, inlay_row_f64(k, i, x, k->h));
@@ -73,8 +78,8 @@ static inline void inlay_lstm_f64(const inlay_cell_f64 *k, const double *x)
     for (i = 0; i < 4 * H; i++)
         k->g[i] = inlay_row_f64(k, i, x, k->h);
     for (i = 0; i < H; i++) {
-        const double was = k->c[i],
-                     in = inlay_gate_one(p, k->d, 0, k->g[i] + (k->q ? k->q[i] * was : 0.0));
+        const double was = k->c[i];
+        const double in = inlay_gate_one(p, k->d, 0, k->g[i] + (k->q ? k->q[i] * was : 0.0));
         const double forget =
             p->coupled ? 1.0 - in
                        : inlay_gate_one(p, k->d, 0,
@@ -106,11 +111,12 @@ static inline void inlay_sequence_f64(void *const *base, const inlay_step *s,
     const inlay_recurrent_params *p = k->p;
     const int64_t state = k->d * p->hs[0] + b * p->hs[1];
     const size_t bytes = (size_t)p->hidden * sizeof(double);
-    const double *x = (const double *)inlay_at(base, s, 3),
-                 *h0 = (const double *)inlay_at(base, s, 9),
-                 *c0 = (const double *)inlay_at(base, s, 10);
-    double *y = (double *)inlay_at(base, s, 0), *yh = (double *)inlay_at(base, s, 1),
-           *yc = (double *)inlay_at(base, s, 2);
+    const double *x = (const double *)inlay_at(base, s, 3);
+    const double *h0 = (const double *)inlay_at(base, s, 9);
+    const double *c0 = (const double *)inlay_at(base, s, 10);
+    double *y = (double *)inlay_at(base, s, 0);
+    double *yh = (double *)inlay_at(base, s, 1);
+    double *yc = (double *)inlay_at(base, s, 2);
     int32_t i;
     memset(k->h, 0, bytes);
     memset(k->c, 0, bytes);
@@ -138,9 +144,10 @@ static inline int inlay_recurrent_f64(void *const *base, const inlay_step *s, in
                                       int32_t r1)
 {
     const inlay_recurrent_params *p = (const inlay_recurrent_params *)s->params;
-    const ptrdiff_t H = p->hidden, all = p->kind * H;
-    const double *bias = (const double *)inlay_at(base, s, 7),
-                 *q = (const double *)inlay_at(base, s, 11);
+    const ptrdiff_t H = p->hidden;
+    const ptrdiff_t all = p->kind * H;
+    const double *bias = (const double *)inlay_at(base, s, 7);
+    const double *q = (const double *)inlay_at(base, s, 11);
     const int32_t *length = (const int32_t *)inlay_at(base, s, 8);
     inlay_cell_f64 k;
     int32_t b;

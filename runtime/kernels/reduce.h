@@ -71,8 +71,10 @@ static inline void inlay_reduce_columns(const inlay_reduce_params *p, const inla
                                         unsigned char *y, const unsigned char *x, int32_t n)
 {
     inlay_accumulators acc, total;
-    int32_t at[8] = { 0 }, i;
-    const int32_t last = p->reduced - 1, rows = p->nr[last];
+    int32_t at[8] = { 0 };
+    int32_t i;
+    const int32_t last = p->reduced - 1;
+    const int32_t rows = p->nr[last];
     const ptrdiff_t stride = p->sr[last];
     f->start(&total, n);
     if (p->count)
@@ -92,8 +94,11 @@ static inline void inlay_reduce_lines(const inlay_reduce_params *p, const inlay_
                                       unsigned char *y, const unsigned char *x)
 {
     inlay_accumulators acc, total;
-    int32_t at[8] = { 0 }, w, i;
-    const int32_t last = p->reduced - 1, run = p->nr[last];
+    int32_t at[8] = { 0 };
+    int32_t w;
+    int32_t i;
+    const int32_t last = p->reduced - 1;
+    const int32_t run = p->nr[last];
     f->start(&total, 1);
     if (p->count)
         do {
@@ -116,12 +121,12 @@ static inline int inlay_reduce_walk(void *const *base, const inlay_step *s,
     unsigned char *y = (unsigned char *)inlay_at(base, s, 0);
     const unsigned char *x = (const unsigned char *)inlay_at(base, s, 1);
     const int32_t last = p->kept - 1;
-    int32_t at[8] = { 0 }, j;
+    int32_t at[8] = { 0 };
+    int32_t j;
     do {
         for (j = 0; j < p->nk[last];) {
-            const int32_t rest = p->nk[last] - j, n = !p->columns          ? 1
-                                                      : rest < INLAY_LANES ? rest
-                                                                           : INLAY_LANES;
+            const int32_t rest = p->nk[last] - j;
+            const int32_t n = !p->columns ? 1 : rest < INLAY_LANES ? rest : INLAY_LANES;
             const unsigned char *from = x + (ptrdiff_t)j * p->sk[last] * (ptrdiff_t)f->x;
             if (p->columns)
                 inlay_reduce_columns(p, f, y, from, n);
@@ -146,7 +151,11 @@ static inline void inlay_add_loop(int32_t *loops, int32_t *n, int32_t *stride, i
 static inline int inlay_reduce_values(const inlay_reduce_params *p, const int64_t *axes,
                                       inlay_reduce_params *q)
 {
-    int32_t i, step = 1, kept = 0, sizes[8], strides[8];
+    int32_t i;
+    int32_t step = 1;
+    int32_t kept = 0;
+    int32_t sizes[8];
+    int32_t strides[8];
     unsigned gone = p->axes || p->none ? 0 : ~0u;
     for (i = 0; i < p->axes; i++) {
         const int64_t a = axes[i] < 0 ? axes[i] + p->kept : axes[i];
@@ -202,7 +211,8 @@ INLAY_PARAMS(arg);
 /* log(e^a + e^b): where the axes are values the maximum of all cannot be taken off beforehand. */
 static inline double inlay_log_add(double a, double b)
 {
-    const double high = a > b ? a : b, low = a > b ? b : a;
+    const double high = a > b ? a : b;
+    const double low = a > b ? b : a;
     if (a != a || b != b)
         return a + b;
     return low < -1.7976931348623157e308 || high > 1.7976931348623157e308

@@ -60,8 +60,10 @@ static inline double inlay_resize_round(const inlay_resize_table_params *p, doub
 static inline double inlay_resize_place(const inlay_resize_table_params *p, double scale,
                                         double start, double end, int32_t i)
 {
-    const double x = i, in = p->n_in, out = scale * in,
-                 at = inlay_resize_round(p, (x + 0.5) / inlay_resize_round(p, scale));
+    const double x = i;
+    const double in = p->n_in;
+    const double out = scale * in;
+    const double at = inlay_resize_round(p, (x + 0.5) / inlay_resize_round(p, scale));
     switch (p->coordinate) {
     case INLAY_ASYMMETRIC:
         return inlay_resize_round(p, x / inlay_resize_round(p, scale));
@@ -114,7 +116,8 @@ static inline int32_t inlay_resize_taps(int32_t mode, int32_t antialias, double 
 
 static inline int32_t inlay_resize_nearest(const inlay_resize_table_params *p, double place)
 {
-    const double low = floor(place), part = place - low;
+    const double low = floor(place);
+    const double part = place - low;
     const int up = p->nearest == INLAY_CEIL ? part > 0
                    : p->nearest == INLAY_PREFER_CEIL
                        ? part >= 0.5
@@ -132,8 +135,9 @@ static inline void inlay_resize_element(const inlay_resize_table_params *p, doub
                                         double place, int32_t *index, float *weight)
 {
     const int32_t used = inlay_resize_taps(p->mode, p->antialias, scale);
-    const double shrink = p->antialias && scale < 1.0 ? scale : 1.0, low = ceil(place) - 1.0,
-                 part = place - low;
+    const double shrink = p->antialias && scale < 1.0 ? scale : 1.0;
+    const double low = ceil(place) - 1.0;
+    const double part = place - low;
     double sum = 0.0;
     int32_t t;
     if (p->mode == INLAY_NEAREST) {
@@ -143,7 +147,8 @@ static inline void inlay_resize_element(const inlay_resize_table_params *p, doub
         return;
     }
     for (t = 0; t < p->taps; t++) {
-        const int32_t off = t + 1 - used / 2, at = inlay_resize_int(low) + off;
+        const int32_t off = t + 1 - used / 2;
+        const int32_t at = inlay_resize_int(low) + off;
         double w = t < used ? inlay_resize_filter(p, (off - part) * shrink) : 0.0;
         if (p->exclude && (at < 0 || at >= p->n_in))
             w = 0.0;
@@ -184,11 +189,11 @@ static inline int inlay_resize_table(void *const *base, const inlay_step *s, int
     const inlay_resize_table_params *p = (const inlay_resize_table_params *)s->params;
     int32_t *index = (int32_t *)inlay_at(base, s, 0) + p->first;
     float *weight = (float *)inlay_at(base, s, 1);
-    const float *scales = (const float *)inlay_at(base, s, 2),
-                *roi = (const float *)inlay_at(base, s, 4);
+    const float *scales = (const float *)inlay_at(base, s, 2);
+    const float *roi = (const float *)inlay_at(base, s, 4);
     const int64_t *sizes = (const int64_t *)inlay_at(base, s, 3);
-    const double start = roi ? (double)roi[p->entry] : p->roi_start,
-                 end = roi ? (double)roi[p->entries + p->entry] : p->roi_end;
+    const double start = roi ? (double)roi[p->entry] : p->roi_start;
+    const double end = roi ? (double)roi[p->entries + p->entry] : p->roi_end;
     double scale = scales ? (double)scales[p->entry] : (double)p->n_out / p->n_in;
     int32_t i;
     (void)r0, (void)r1;

@@ -36,7 +36,8 @@ static inline int64_t INLAY_N(grid_tap)(const inlay_grid_sample_params *p, int32
 
 static inline INLAY_T INLAY_N(cubic)(INLAY_T d)
 {
-    const INLAY_T a = -INLAY_C(0.75), x = d < INLAY_C(0.0) ? -d : d;
+    const INLAY_T a = -INLAY_C(0.75);
+    const INLAY_T x = d < INLAY_C(0.0) ? -d : d;
     if (x <= INLAY_C(1.0))
         return ((a + INLAY_C(2.0)) * x - (a + INLAY_C(3.0))) * x * x + INLAY_C(1.0);
     if (x < INLAY_C(2.0))
@@ -50,8 +51,8 @@ static inline int32_t INLAY_N(grid_taps)(const inlay_grid_sample_params *p, int3
 {
     const INLAY_T size = (INLAY_T)p->size[axis];
     INLAY_T x = p->align ? (g + INLAY_C(1.0)) * INLAY_C(0.5) * (size - INLAY_C(1.0))
-                         : ((g + INLAY_C(1.0)) * size - INLAY_C(1.0)) * INLAY_C(0.5),
-            first;
+                         : ((g + INLAY_C(1.0)) * size - INLAY_C(1.0)) * INLAY_C(0.5);
+    INLAY_T first;
     int32_t i;
     if (p->mode == INLAY_SAMPLE_NEAREST) {
         index[0] = INLAY_N(grid_tap)(p, axis, INLAY_F(nearbyint)(x));
@@ -100,8 +101,8 @@ static inline int INLAY_N(grid_sample)(void *const *base, const inlay_step *s, i
 {
     const inlay_grid_sample_params *p = (const inlay_grid_sample_params *)s->params;
     INLAY_T *y = (INLAY_T *)inlay_at(base, s, 0);
-    const INLAY_T *x = (const INLAY_T *)inlay_at(base, s, 1),
-                  *grid = (const INLAY_T *)inlay_at(base, s, 2);
+    const INLAY_T *x = (const INLAY_T *)inlay_at(base, s, 1);
+    const INLAY_T *grid = (const INLAY_T *)inlay_at(base, s, 2);
     const int64_t plane = p->size[0] * p->size[1] * p->size[2];
     int64_t i, o, k;
     (void)r0, (void)r1;
@@ -110,7 +111,8 @@ static inline int INLAY_N(grid_sample)(void *const *base, const inlay_step *s, i
             const INLAY_T *g = grid + (i * p->out + o) * p->axes;
             int64_t index[3][4] = { { 0 }, { 0 }, { 0 } };
             INLAY_T weight[3][4] = { { INLAY_C(1.0) }, { INLAY_C(1.0) }, { INLAY_C(1.0) } };
-            int32_t n[3] = { 1, 1, 1 }, a;
+            int32_t n[3] = { 1, 1, 1 };
+            int32_t a;
             for (a = 0; a < p->axes; a++)
                 n[3 - p->axes + a] =
                     INLAY_N(grid_taps)(p, 3 - p->axes + a, g[p->axes - 1 - a],
@@ -207,9 +209,10 @@ static inline int32_t INLAY_N(roi_clip)(INLAY_T x, INLAY_T most)
 static inline void INLAY_N(roi_seen)(INLAY_T start, INLAY_T length, INLAY_T samples, int64_t n,
                                      int32_t *range)
 {
-    const INLAY_T step = length / samples, margin = INLAY_C(2.5);
-    const INLAY_T first = INLAY_F(floor)((-INLAY_C(1.0) - start) / step - margin),
-                  end = INLAY_F(ceil)(((INLAY_T)n - start) / step + margin);
+    const INLAY_T step = length / samples;
+    const INLAY_T margin = INLAY_C(2.5);
+    const INLAY_T first = INLAY_F(floor)((-INLAY_C(1.0) - start) / step - margin);
+    const INLAY_T end = INLAY_F(ceil)(((INLAY_T)n - start) / step + margin);
     range[0] = 0;
     range[1] = (int32_t)samples;
     if (!(step > INLAY_C(0.0)))
@@ -221,8 +224,8 @@ static inline void INLAY_N(roi_seen)(INLAY_T start, INLAY_T length, INLAY_T samp
 static inline INLAY_T INLAY_N(roi_cell)(const inlay_roi_align_params *p, const INLAY_T *x,
                                         INLAY_T top, INLAY_T left, INLAY_T height, INLAY_T width)
 {
-    const INLAY_T rows = INLAY_N(roi_samples)(p->ratio, height),
-                  columns = INLAY_N(roi_samples)(p->ratio, width);
+    const INLAY_T rows = INLAY_N(roi_samples)(p->ratio, height);
+    const INLAY_T columns = INLAY_N(roi_samples)(p->ratio, width);
     INLAY_T value = INLAY_C(0.0);
     int32_t v[2], u[2], i, k;
     int first;
@@ -243,18 +246,18 @@ static inline int INLAY_N(roi_align)(void *const *base, const inlay_step *s, int
 {
     const inlay_roi_align_params *p = (const inlay_roi_align_params *)s->params;
     INLAY_T *y = (INLAY_T *)inlay_at(base, s, 0);
-    const INLAY_T *x = (const INLAY_T *)inlay_at(base, s, 1),
-                  *region = (const INLAY_T *)inlay_at(base, s, 2);
+    const INLAY_T *x = (const INLAY_T *)inlay_at(base, s, 1);
+    const INLAY_T *region = (const INLAY_T *)inlay_at(base, s, 2);
     const int64_t *image = (const int64_t *)inlay_at(base, s, 3);
     const INLAY_T move = p->half_pixel ? INLAY_C(0.5) : INLAY_C(0.0);
     int64_t r, c;
     int32_t i, k;
     (void)r0, (void)r1;
     for (r = 0; r < p->regions; r++, region += 4) {
-        const INLAY_T left = region[0] * (INLAY_T)p->scale - move,
-                      top = region[1] * (INLAY_T)p->scale - move;
-        INLAY_T width = region[2] * (INLAY_T)p->scale - move - left,
-                height = region[3] * (INLAY_T)p->scale - move - top;
+        const INLAY_T left = region[0] * (INLAY_T)p->scale - move;
+        const INLAY_T top = region[1] * (INLAY_T)p->scale - move;
+        INLAY_T width = region[2] * (INLAY_T)p->scale - move - left;
+        INLAY_T height = region[3] * (INLAY_T)p->scale - move - top;
         if (image[r] < 0 || image[r] >= p->n)
             return -INLAY_E_INDEX;
         if (!p->half_pixel && width < INLAY_C(1.0))
@@ -310,8 +313,8 @@ static inline int INLAY_N(roi_pool)(void *const *base, const inlay_step *s, int3
 {
     const inlay_roi_pool_params *p = (const inlay_roi_pool_params *)s->params;
     INLAY_T *y = (INLAY_T *)inlay_at(base, s, 0);
-    const INLAY_T *x = (const INLAY_T *)inlay_at(base, s, 1),
-                  *region = (const INLAY_T *)inlay_at(base, s, 2);
+    const INLAY_T *x = (const INLAY_T *)inlay_at(base, s, 1);
+    const INLAY_T *region = (const INLAY_T *)inlay_at(base, s, 2);
     const INLAY_T scale = (INLAY_T)p->scale;
     int64_t r, c, at[4], rows[2], columns[2];
     int32_t i, k;

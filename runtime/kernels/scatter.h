@@ -42,7 +42,8 @@ static inline int inlay_scatter_elements(void *const *base, const inlay_step *s,
     unsigned char *y = (unsigned char *)inlay_at(base, s, 0);
     const int64_t *index = (const int64_t *)inlay_at(base, s, 2);
     const unsigned char *u = (const unsigned char *)inlay_at(base, s, 3);
-    int32_t at[8] = { 0 }, d;
+    int32_t at[8] = { 0 };
+    int32_t d;
     inlay_scatter_begin(base, s, (size_t)p->bytes);
     if (!index)
         return 0;

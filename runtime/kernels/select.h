@@ -59,10 +59,12 @@ static inline int inlay_compress(void *const *base, const inlay_step *s, int32_t
 {
     const inlay_compress_params *p = (const inlay_compress_params *)s->params;
     unsigned char *y = (unsigned char *)inlay_at(base, s, 0);
-    const unsigned char *x = (const unsigned char *)inlay_at(base, s, 2),
-                        *condition = (const unsigned char *)inlay_at(base, s, 3);
+    const unsigned char *x = (const unsigned char *)inlay_at(base, s, 2);
+    const unsigned char *condition = (const unsigned char *)inlay_at(base, s, 3);
     const size_t run = (size_t)p->run;
-    int32_t o, i, kept = 0;
+    int32_t o;
+    int32_t i;
+    int32_t kept = 0;
     (void)r0, (void)r1;
     for (i = 0; i < p->given; i++)
         kept += condition[i] != 0;
@@ -97,7 +99,8 @@ static inline int inlay_trilu(void *const *base, const inlay_step *s, int32_t r0
     unsigned char *y = (unsigned char *)inlay_at(base, s, 0);
     const unsigned char *x = (const unsigned char *)inlay_at(base, s, 1);
     const int64_t *k = (const int64_t *)inlay_at(base, s, 2);
-    const size_t size = (size_t)p->size, row = size * (size_t)p->w;
+    const size_t size = (size_t)p->size;
+    const size_t row = size * (size_t)p->w;
     int64_t diagonal = k ? *k : 0;
     int32_t o, i;
     (void)r0, (void)r1;
@@ -143,7 +146,8 @@ static inline int inlay_reverse_sequence(void *const *base, const inlay_step *s,
     (void)r0, (void)r1;
     for (i = 0; i < p->a; i++)
         for (k = 0; k < p->b; k++, y += p->run) {
-            const int32_t line = p->time_first ? k : i, t = p->time_first ? i : k;
+            const int32_t line = p->time_first ? k : i;
+            const int32_t t = p->time_first ? i : k;
             int64_t from = t;
             if (length[line] < 0 || length[line] > steps)
                 return -INLAY_E_INDEX;

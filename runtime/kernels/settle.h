@@ -25,8 +25,13 @@ static inline int inlay_settle(void *const *base, const inlay_step *s, int32_t r
     const unsigned char *x = (const unsigned char *)inlay_at(base, s, 1);
     const int64_t *real = (const int64_t *)inlay_at(base, s, 2);
     const int32_t last = p->rank - 1;
-    int32_t at[8] = { 0 }, d;
-    size_t rows = 1, row, kept, used = 0, i;
+    int32_t at[8] = { 0 };
+    int32_t d;
+    size_t rows = 1;
+    size_t row;
+    size_t kept;
+    size_t used = 0;
+    size_t i;
     (void)r0, (void)r1;
     for (d = 0; d < p->rank; d++) {
         if (real[d] < 0 || real[d] > p->n[d])

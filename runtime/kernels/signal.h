@@ -69,10 +69,10 @@ static inline int inlay_mel_f64(void *const *base, const inlay_step *s, int32_t 
 {
     const inlay_mel_params *p = (const inlay_mel_params *)s->params;
     double *y = (double *)inlay_at(base, s, 0);
-    const int64_t length = *(const int64_t *)inlay_at(base, s, 2),
-                  rate = *(const int64_t *)inlay_at(base, s, 3);
-    const double low = inlay_mel_of(*(const double *)inlay_at(base, s, 4)),
-                 high = inlay_mel_of(*(const double *)inlay_at(base, s, 5));
+    const int64_t length = *(const int64_t *)inlay_at(base, s, 2);
+    const int64_t rate = *(const int64_t *)inlay_at(base, s, 3);
+    const double low = inlay_mel_of(*(const double *)inlay_at(base, s, 4));
+    const double high = inlay_mel_of(*(const double *)inlay_at(base, s, 5));
     int64_t i, j;
     (void)r0, (void)r1;
     if (*(const int64_t *)inlay_at(base, s, 1) != p->mels || length / 2 + 1 != p->bins ||
@@ -80,8 +80,8 @@ static inline int inlay_mel_f64(void *const *base, const inlay_step *s, int32_t 
         return -INLAY_E_SHAPE;
     memset(y, 0, (size_t)(p->bins * p->mels) * sizeof *y);
     for (i = 0; i < p->mels; i++) {
-        const int64_t from = inlay_mel_bin(p, i, length, rate, low, high),
-                      top = inlay_mel_bin(p, i + 1, length, rate, low, high);
+        const int64_t from = inlay_mel_bin(p, i, length, rate, low, high);
+        const int64_t top = inlay_mel_bin(p, i + 1, length, rate, low, high);
         const int64_t end = inlay_mel_bin(p, i + 2, length, rate, low, high);
         if (from < 0 || top < from || end < top)
             return -INLAY_E_INDEX;
@@ -117,7 +117,10 @@ static inline int32_t inlay_gram_count(const inlay_tfidf_params *p, const void *
                                        const int64_t *gram, int32_t length)
 {
     const int32_t skips = length == 1 ? 0 : p->skips;
-    int32_t skip, i, k, count = 0;
+    int32_t skip;
+    int32_t i;
+    int32_t k;
+    int32_t count = 0;
     for (skip = 0; skip <= skips; skip++)
         for (i = 0; i + (int64_t)(length - 1) * (skip + 1) < p->n; i++) {
             for (k = 0; k < length; k++)
@@ -142,9 +145,9 @@ static inline int inlay_tfidf(void *const *base, const inlay_step *s, int32_t r0
     for (b = 0; b < p->batch; b++, y += p->out) {
         memset(y, 0, (size_t)p->out * sizeof *y);
         for (g = 0; g < p->grams; g++) {
-            const int32_t *q = gram + 3 * g,
-                          count =
-                              inlay_gram_count(p, x, (size_t)b * (size_t)p->n, pool + q[0], q[1]);
+            const int32_t *q = gram + 3 * g;
+            const int32_t count =
+                inlay_gram_count(p, x, (size_t)b * (size_t)p->n, pool + q[0], q[1]);
             if (count)
                 y[q[2]] += p->mode == 0   ? (float)count
                            : p->mode == 1 ? weight[g]

@@ -24,8 +24,8 @@ static inline int inlay_softmax(void *const *base, const inlay_step *s, int32_t 
 {
     const inlay_softmax_params *p = (const inlay_softmax_params *)s->params;
     const size_t block = (size_t)p->n * (size_t)p->inner;
-    const size_t yp = size * (p->by_pixel ? (size_t)s->ref[0].pix : block),
-                 xp = size * (p->by_pixel ? (size_t)s->ref[1].pix : block);
+    const size_t yp = size * (p->by_pixel ? (size_t)s->ref[0].pix : block);
+    const size_t xp = size * (p->by_pixel ? (size_t)s->ref[1].pix : block);
     for (; r0 < r1; r0++) {
         unsigned char *y = (unsigned char *)inlay_row(base, s, 0, r0);
         const unsigned char *x = (const unsigned char *)inlay_row(base, s, 1, r0);
@@ -40,7 +40,8 @@ static inline int inlay_softmax(void *const *base, const inlay_step *s, int32_t 
 static inline float inlay_line_max_f32(const float *x, int32_t n, ptrdiff_t step)
 {
     float m = x[0];
-    int32_t i = 0, j;
+    int32_t i = 0;
+    int32_t j;
     if (step == 1 && n >= 16) {
         float l[16];
         for (j = 0; j < 16; j++)
@@ -59,8 +60,10 @@ static inline float inlay_line_max_f32(const float *x, int32_t n, ptrdiff_t step
 /* y = e^(x - m); the sum of all y. y may be x. */
 static inline float inlay_line_exp_f32(float *y, const float *x, int32_t n, ptrdiff_t step, float m)
 {
-    float sum = 0.0f, l[16] = { 0 };
-    int32_t k = 0, j;
+    float sum = 0.0f;
+    float l[16] = { 0 };
+    int32_t k = 0;
+    int32_t j;
     if (step == 1) {
         INLAY_MAP(float, y, n, z = inlay_exp_f(x[i] - m););
         for (; k + 16 <= n; k += 16)
@@ -101,7 +104,8 @@ static inline void inlay_log_softmax_line_f32(void *yv, const void *xv, int32_t 
     float *y = (float *)yv;
     const float *x = (const float *)xv;
     const float m = inlay_line_max_f32(x, n, step);
-    float sum = 0.0f, log_sum;
+    float sum = 0.0f;
+    float log_sum;
     int32_t i;
     for (i = 0; i < n; i++)
         sum += inlay_exp_f(x[i * step] - m);
@@ -118,7 +122,9 @@ static inline int inlay_log_softmax_f32(void *const *base, const inlay_step *s, 
 
 static inline void inlay_softmax_line_f64(void *yv, const void *xv, int32_t n, ptrdiff_t step)
 {
-    double *y = (double *)yv, sum = 0, m;
+    double *y = (double *)yv;
+    double sum = 0;
+    double m;
     const double *x = (const double *)xv;
     int32_t i;
     for (m = x[0], i = 1; i < n; i++)
@@ -136,7 +142,9 @@ static inline int inlay_softmax_f64(void *const *base, const inlay_step *s, int3
 
 static inline void inlay_log_softmax_line_f64(void *yv, const void *xv, int32_t n, ptrdiff_t step)
 {
-    double *y = (double *)yv, sum = 0, m;
+    double *y = (double *)yv;
+    double sum = 0;
+    double m;
     const double *x = (const double *)xv;
     int32_t i;
     for (m = x[0], i = 1; i < n; i++)

@@ -52,9 +52,10 @@ static inline int inlay_svm_regress(void *const *base, const inlay_step *s, int3
 {
     const inlay_svm_params *p = (const inlay_svm_params *)s->params;
     float *z = (float *)inlay_at(base, s, 0);
-    const float *x = (const float *)inlay_at(base, s, 1), *c = (const float *)inlay_at(base, s, 2);
-    const float *v = (const float *)inlay_at(base, s, 3),
-                *rho = (const float *)inlay_at(base, s, 4);
+    const float *x = (const float *)inlay_at(base, s, 1);
+    const float *c = (const float *)inlay_at(base, s, 2);
+    const float *v = (const float *)inlay_at(base, s, 3);
+    const float *rho = (const float *)inlay_at(base, s, 4);
     int32_t i, j;
     (void)r0, (void)r1;
     for (i = 0; i < p->n; i++, x += p->features) {
@@ -74,7 +75,8 @@ static inline int inlay_svm_regress(void *const *base, const inlay_step *s, int3
 static inline float inlay_svm_pair(const inlay_svm_params *p, const float *c, const float *k,
                                    const int32_t *first, const int32_t *count, int32_t i, int32_t j)
 {
-    const float *ci = c + (ptrdiff_t)(j - 1) * p->vectors, *cj = c + (ptrdiff_t)i * p->vectors;
+    const float *ci = c + (ptrdiff_t)(j - 1) * p->vectors;
+    const float *cj = c + (ptrdiff_t)i * p->vectors;
     double sum = 0.0;
     int32_t m;
     for (m = first[i]; m < first[i] + count[i]; m++)
@@ -100,7 +102,8 @@ static inline void inlay_svm_couple(int32_t c, const float *r, float *q, float *
             }
     }
     for (round = 0; round < 100; round++) {
-        float all = 0.0f, worst = 0.0f;
+        float all = 0.0f;
+        float worst = 0.0f;
         for (i = 0; i < c; i++) {
             t[i] = 0.0f;
             for (j = 0; j < c; j++)
@@ -128,7 +131,10 @@ static inline int32_t inlay_svm_vote(const inlay_svm_params *p, const float *c, 
                                      const float *rho, const int32_t *first, const int32_t *count,
                                      float *decision, int32_t *vote)
 {
-    int32_t i, j, pair = 0, best = 0;
+    int32_t i;
+    int32_t j;
+    int32_t pair = 0;
+    int32_t best = 0;
     for (i = 0; i < p->classes; i++)
         vote[i] = 0;
     for (i = 0; i < p->classes; i++)
@@ -148,18 +154,22 @@ static inline int32_t inlay_svm_vote(const inlay_svm_params *p, const float *c, 
 static inline int inlay_svm_classify(void *const *base, const inlay_step *s, int32_t r0, int32_t r1)
 {
     const inlay_svm_params *p = (const inlay_svm_params *)s->params;
-    const int32_t c = p->classes, pairs = c * (c - 1) / 2;
+    const int32_t c = p->classes;
+    const int32_t pairs = c * (c - 1) / 2;
     float *z = (float *)inlay_at(base, s, 0);
     int64_t *label = (int64_t *)inlay_at(base, s, 1);
-    const float *x = (const float *)inlay_at(base, s, 2),
-                *coefficient = (const float *)inlay_at(base, s, 3),
-                *v = (const float *)inlay_at(base, s, 4);
-    const float *rho = (const float *)inlay_at(base, s, 5),
-                *platt = (const float *)inlay_at(base, s, 8);
+    const float *x = (const float *)inlay_at(base, s, 2);
+    const float *coefficient = (const float *)inlay_at(base, s, 3);
+    const float *v = (const float *)inlay_at(base, s, 4);
+    const float *rho = (const float *)inlay_at(base, s, 5);
+    const float *platt = (const float *)inlay_at(base, s, 8);
     const int64_t *labels = (const int64_t *)inlay_at(base, s, 6);
     const int32_t *first = (const int32_t *)inlay_at(base, s, 7);
-    float *k = (float *)inlay_at(base, s, 9), *decision = k + p->vectors, *r = decision + pairs,
-          *q = r + c * c, *t = q + c * c;
+    float *k = (float *)inlay_at(base, s, 9);
+    float *decision = k + p->vectors;
+    float *r = decision + pairs;
+    float *q = r + c * c;
+    float *t = q + c * c;
     int32_t *vote = (int32_t *)(void *)(t + c);
     int32_t i, j, m, best;
     (void)r0, (void)r1;

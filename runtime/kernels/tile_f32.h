@@ -345,7 +345,8 @@ static inline int32_t inlay_tile_group(int32_t o, int32_t oc, int32_t width)
 /* Width of the block that channel o lies in. */
 static inline int32_t inlay_tile_width(int32_t o, int32_t oc, int32_t width)
 {
-    const int32_t at = o - o % width, left = (oc - at + 3) / 4 * 4;
+    const int32_t at = o - o % width;
+    const int32_t left = (oc - at + 3) / 4 * 4;
     if (left >= width)
         return width;
     return o - at < left / 8 * 8 ? 8 : 4;
@@ -400,7 +401,8 @@ INLAY_TILE_RUN(ROWS, inlay_tile)
  * pixel; *p: its pixels. */
 static inline int32_t inlay_tile_cut(int32_t n, int32_t tiles, int32_t i, int32_t *p)
 {
-    const int32_t small = n / tiles, more = n % tiles;
+    const int32_t small = n / tiles;
+    const int32_t more = n % tiles;
     *p = small + (i < more);
     return i * small + (i < more ? i : more);
 }
@@ -428,13 +430,17 @@ static inline void inlay_tile_pixels(inlay_tile *t, int32_t n, ptrdiff_t at, con
                                      ptrdiff_t tap, const float *bias, float *y, const float *q,
                                      int32_t o, int32_t end, int32_t oc, int32_t backward)
 {
-    const int32_t tiles = (n + INLAY_TILE_P - 1) / INLAY_TILE_P, small = n / (tiles ? tiles : 1),
-                  more = n - small * tiles;
+    const int32_t tiles = (n + INLAY_TILE_P - 1) / INLAY_TILE_P;
+    const int32_t small = n / (tiles ? tiles : 1);
+    const int32_t more = n - small * tiles;
     const int32_t one = INLAY_VL > 1 && end - o <= inlay_tile_group(o, oc, t->width);
-    int32_t i, k, c = backward ? n : 0;
+    int32_t i;
+    int32_t k;
+    int32_t c = backward ? n : 0;
     t->backward = backward;
     for (i = 0; i < tiles; i += k) {
-        const int32_t large = backward ? i >= tiles - more : i < more, p = small + large;
+        const int32_t large = backward ? i >= tiles - more : i < more;
+        const int32_t p = small + large;
         k = !one ? 1 : large ? more : tiles - more;
         if (backward)
             c -= p;

@@ -44,7 +44,8 @@ enum {
 static inline int32_t inlay_tree_binary(const inlay_tree_params *p, float *z, const uint8_t *has,
                                         const double *base)
 {
-    const int has1 = has[1], one = p->bases != 2 && !has1;
+    const int has1 = has[1];
+    const int one = p->bases != 2 && !has1;
     int chosen;
     float weight;
     if (p->bases == 2 && has1) {

@@ -48,7 +48,8 @@ static inline int inlay_col2im_read(inlay_col2im_params *p, const int64_t *image
 /* Offset in the image of tap t of block b, -1 outside. */
 static inline int64_t inlay_col2im_place(const inlay_col2im_params *p, int64_t t, int64_t b)
 {
-    int64_t at = 0, scale = 1;
+    int64_t at = 0;
+    int64_t scale = 1;
     int32_t a;
     for (a = p->axes - 1; a >= 0; a--) {
         const int64_t place =

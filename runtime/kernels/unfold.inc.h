@@ -9,7 +9,12 @@ static inline int INLAY_N(col2im)(void *const *base, const inlay_step *s, int32_
     const inlay_col2im_params *p = &known;
     INLAY_T *y = (INLAY_T *)inlay_at(base, s, 0);
     const INLAY_T *x = (const INLAY_T *)inlay_at(base, s, 1);
-    int64_t image = 1, taps = 1, blocks = 1, i, t, b;
+    int64_t image = 1;
+    int64_t taps = 1;
+    int64_t blocks = 1;
+    int64_t i;
+    int64_t t;
+    int64_t b;
     int32_t a;
     (void)r0, (void)r1;
     if (!p->tap[0] && !inlay_col2im_read(&known, (const int64_t *)inlay_at(base, s, 2),
@@ -40,7 +45,9 @@ static inline int INLAY_N(max_unpool)(void *const *base, const inlay_step *s, in
     (void)r0, (void)r1;
     memset(y, 0, (size_t)p->total * sizeof *y);
     for (i = 0; i < p->count; i++) {
-        int64_t rest = index[i], at = 0, scale = 1;
+        int64_t rest = index[i];
+        int64_t at = 0;
+        int64_t scale = 1;
         if (rest < 0)
             return -INLAY_E_INDEX;
         for (a = p->rank - 1; a >= 0; a--) {
@@ -59,12 +66,14 @@ static inline int INLAY_N(max_unpool)(void *const *base, const inlay_step *s, in
 static inline INLAY_T INLAY_N(bilinear_or_zero)(const INLAY_T *x, int64_t h, int64_t w, INLAY_T v,
                                                 INLAY_T u)
 {
-    const INLAY_T v0 = INLAY_F(floor)(v), u0 = INLAY_F(floor)(u);
+    const INLAY_T v0 = INLAY_F(floor)(v);
+    const INLAY_T u0 = INLAY_F(floor)(u);
     INLAY_T sum = INLAY_C(0.0);
     int i, k;
     for (i = 0; i < 2; i++)
         for (k = 0; k < 2; k++) {
-            const INLAY_T a = v0 + (INLAY_T)i, b = u0 + (INLAY_T)k;
+            const INLAY_T a = v0 + (INLAY_T)i;
+            const INLAY_T b = u0 + (INLAY_T)k;
             if (!(a >= INLAY_C(0.0) && b >= INLAY_C(0.0) && a <= (INLAY_T)(h - 1) &&
                   b <= (INLAY_T)(w - 1)))
                 continue;
@@ -79,14 +88,17 @@ static inline INLAY_T INLAY_N(deform_sum)(const inlay_deform_conv_params *p, con
                                           const INLAY_T *mask, int64_t image, int64_t o, int64_t v,
                                           int64_t u)
 {
-    const int64_t each = p->c / p->groups, first = o / (p->o / p->groups) * each,
-                  taps = p->kh * p->kw, plane = p->oh * p->ow;
+    const int64_t each = p->c / p->groups;
+    const int64_t first = o / (p->o / p->groups) * each;
+    const int64_t taps = p->kh * p->kw;
+    const int64_t plane = p->oh * p->ow;
     INLAY_T sum = INLAY_C(0.0);
     int64_t c, t;
     for (c = 0; c < each; c++) {
         const int64_t set = (first + c) / (p->c / p->offset_groups);
         for (t = 0; t < taps; t++) {
-            const int64_t at = v * p->ow + u, tap = (image * p->offset_groups + set) * taps + t;
+            const int64_t at = v * p->ow + u;
+            const int64_t tap = (image * p->offset_groups + set) * taps + t;
             const INLAY_T *move = offset + tap * 2 * plane + at;
             const INLAY_T row = (INLAY_T)(v * p->sh - p->ph + t / p->kw * p->dh) + move[0];
             const INLAY_T column = (INLAY_T)(u * p->sw - p->pw + t % p->kw * p->dw) + move[plane];
@@ -104,11 +116,11 @@ static inline int INLAY_N(deform_conv)(void *const *base, const inlay_step *s, i
 {
     const inlay_deform_conv_params *p = (const inlay_deform_conv_params *)s->params;
     INLAY_T *y = (INLAY_T *)inlay_at(base, s, 0);
-    const INLAY_T *x = (const INLAY_T *)inlay_at(base, s, 1),
-                  *w = (const INLAY_T *)inlay_at(base, s, 2),
-                  *offset = (const INLAY_T *)inlay_at(base, s, 3);
-    const INLAY_T *bias = (const INLAY_T *)inlay_at(base, s, 4),
-                  *mask = (const INLAY_T *)inlay_at(base, s, 5);
+    const INLAY_T *x = (const INLAY_T *)inlay_at(base, s, 1);
+    const INLAY_T *w = (const INLAY_T *)inlay_at(base, s, 2);
+    const INLAY_T *offset = (const INLAY_T *)inlay_at(base, s, 3);
+    const INLAY_T *bias = (const INLAY_T *)inlay_at(base, s, 4);
+    const INLAY_T *mask = (const INLAY_T *)inlay_at(base, s, 5);
     int64_t i, o, v, u;
     (void)r0, (void)r1;
     for (i = 0; i < p->n; i++)

@@ -64,13 +64,18 @@ typedef struct inlay_slide {
 static inline int32_t inlay_stretch(const inlay_step *s, const inlay_slide *w, int32_t r0,
                                     int32_t r1, int32_t *r)
 {
-    const int32_t at = s->backward ? r1 - 1 : r0, row = at % w->height,
-                  begin = at / w->height * w->rows, end = begin + w->rows, cap = s->ref[1].cap;
-    const int32_t room = s->backward ? row + 1 : w->height - row,
-                  top = begin + row * w->stride - w->pad, last = top + w->extent;
-    const int32_t lo = top > begin ? top : begin, hi = last < end ? last : end;
-    int32_t n = inlay_adjacent(s, 4, at, inlay_adjacent(s, 0, at, r1 - r0 < room ? r1 - r0 : room)),
-            fit = n;
+    const int32_t at = s->backward ? r1 - 1 : r0;
+    const int32_t row = at % w->height;
+    const int32_t begin = at / w->height * w->rows;
+    const int32_t end = begin + w->rows;
+    const int32_t cap = s->ref[1].cap;
+    const int32_t room = s->backward ? row + 1 : w->height - row;
+    const int32_t top = begin + row * w->stride - w->pad;
+    const int32_t last = top + w->extent;
+    const int32_t lo = top > begin ? top : begin;
+    const int32_t hi = last < end ? last : end;
+    int32_t n = inlay_adjacent(s, 4, at, inlay_adjacent(s, 0, at, r1 - r0 < room ? r1 - r0 : room));
+    int32_t fit = n;
     if (lo >= hi)
         return 0;
     if (s->backward) {
@@ -96,14 +101,17 @@ static inline int inlay_upright_rows(inlay_kernel *kernel, void *const *base, co
     const inlay_slide w = { p->oh, p->ih, p->sh, p->ph, (p->kh - 1) * p->dh + 1 };
     const int apart = inlay_disjoint(base, s, 0, 1, 1, 1);
     inlay_lying l;
-    int32_t n, r = 0;
+    int32_t n;
+    int32_t r = 0;
     while (r0 < r1) {
         n = inlay_stretch(s, &w, apart || !s->backward ? r0 : r1 - 1,
                           apart || s->backward ? r1 : r0 + 1, &r);
         if (n > 0) {
-            const int32_t begin = r / p->oh * p->ih, top = r % p->oh * p->sh - p->ph,
-                          last = top + (n - 1) * p->sh + w.extent;
-            const int32_t lo = top > 0 ? top : 0, hi = last < p->ih ? last : p->ih;
+            const int32_t begin = r / p->oh * p->ih;
+            const int32_t top = r % p->oh * p->sh - p->ph;
+            const int32_t last = top + (n - 1) * p->sh + w.extent;
+            const int32_t lo = top > 0 ? top : 0;
+            const int32_t hi = last < p->ih ? last : p->ih;
             inlay_lie(&l, s, r, n, begin + lo, begin + hi, lo - top);
             kernel(base, &l.step, 0, 1);
         } else {

@@ -18,8 +18,8 @@ INLAY_PARAMS(check);
 static inline int inlay_check_values(void *const *base, const inlay_step *s, int32_t r0, int32_t r1)
 {
     const inlay_check_params *p = (const inlay_check_params *)s->params;
-    const int64_t *v = (const int64_t *)inlay_at(base, s, 0),
-                  *t = (const int64_t *)inlay_at(base, s, 1);
+    const int64_t *v = (const int64_t *)inlay_at(base, s, 0);
+    const int64_t *t = (const int64_t *)inlay_at(base, s, 1);
     int32_t i, k;
     (void)r0, (void)r1;
     for (i = 0; i < p->n; i++) {
@@ -62,7 +62,8 @@ static inline int64_t inlay_clamp_i64(int64_t v, int64_t lo, int64_t hi)
 static inline int inlay_slice_axis(int64_t size, int64_t out, int64_t start, int64_t end,
                                    int64_t step, int64_t *from, int64_t *by)
 {
-    const int64_t lo = step > 0 ? 0 : -1, hi = step > 0 ? size : size - 1;
+    const int64_t lo = step > 0 ? 0 : -1;
+    const int64_t hi = step > 0 ? size : size - 1;
     int64_t n;
     if (step == 0)
         return 0;
@@ -100,12 +101,14 @@ static inline int inlay_slice_values(void *const *base, const inlay_step *s, int
     const inlay_window_nd_params *p = (const inlay_window_nd_params *)s->params;
     unsigned char *y = (unsigned char *)inlay_at(base, s, 0);
     const unsigned char *x = (const unsigned char *)inlay_at(base, s, 1);
-    const int64_t *starts = (const int64_t *)inlay_at(base, s, 2),
-                  *ends = (const int64_t *)inlay_at(base, s, 3);
-    const int64_t *axes = (const int64_t *)inlay_at(base, s, 4),
-                  *steps = (const int64_t *)inlay_at(base, s, 5);
-    int64_t from[8] = { 0 }, by[8];
-    int32_t at[8] = { 0 }, d;
+    const int64_t *starts = (const int64_t *)inlay_at(base, s, 2);
+    const int64_t *ends = (const int64_t *)inlay_at(base, s, 3);
+    const int64_t *axes = (const int64_t *)inlay_at(base, s, 4);
+    const int64_t *steps = (const int64_t *)inlay_at(base, s, 5);
+    int64_t from[8] = { 0 };
+    int64_t by[8];
+    int32_t at[8] = { 0 };
+    int32_t d;
     int seen = 0;
     (void)r0, (void)r1;
     for (d = 0; d < p->rank; d++)
@@ -154,12 +157,14 @@ static inline int inlay_pad_values(void *const *base, const inlay_step *s, int32
 {
     const inlay_window_nd_params *p = (const inlay_window_nd_params *)s->params;
     unsigned char *y = (unsigned char *)inlay_at(base, s, 0);
-    const unsigned char *x = (const unsigned char *)inlay_at(base, s, 1),
-                        *fill = (const unsigned char *)inlay_at(base, s, 3);
-    const int64_t *pads = (const int64_t *)inlay_at(base, s, 2),
-                  *axes = (const int64_t *)inlay_at(base, s, 4);
-    int64_t before[8] = { 0 }, after[8] = { 0 };
-    int32_t at[8] = { 0 }, d;
+    const unsigned char *x = (const unsigned char *)inlay_at(base, s, 1);
+    const unsigned char *fill = (const unsigned char *)inlay_at(base, s, 3);
+    const int64_t *pads = (const int64_t *)inlay_at(base, s, 2);
+    const int64_t *axes = (const int64_t *)inlay_at(base, s, 4);
+    int64_t before[8] = { 0 };
+    int64_t after[8] = { 0 };
+    int32_t at[8] = { 0 };
+    int32_t d;
     (void)r0, (void)r1;
     for (d = 0; d < p->count; d++) {
         const int32_t a = inlay_list_axis(p, axes, d);
@@ -176,7 +181,8 @@ static inline int inlay_pad_values(void *const *base, const inlay_step *s, int32
         const unsigned char *from = fill;
         int64_t k = 0;
         for (d = 0; d < p->rank && k >= 0; d++) {
-            const int64_t cut = before[d] < 0 ? -before[d] : 0, end = after[d] < 0 ? -after[d] : 0;
+            const int64_t cut = before[d] < 0 ? -before[d] : 0;
+            const int64_t end = after[d] < 0 ? -after[d] : 0;
             const int64_t i = inlay_pad_index(at[d] - (before[d] > 0 ? before[d] : 0),
                                               p->x[d] - cut - end, p->mode);
             k = i < 0 ? -1 : k * p->x[d] + cut + i;

@@ -173,8 +173,8 @@ INLAY_DECONV_PLAIN(f64, double)
 static inline int64_t inlay_flat_index(const inlay_window_params *p, int32_t n, int32_t c,
                                        const int32_t *z)
 {
-    const int64_t plane = (int64_t)p->in[0] * p->in[1] * p->in[2],
-                  from = ((int64_t)n * p->ic + c) * plane;
+    const int64_t plane = (int64_t)p->in[0] * p->in[1] * p->in[2];
+    const int64_t from = ((int64_t)n * p->ic + c) * plane;
     if (p->column_major)
         return from + z[0] + (int64_t)p->in[0] * (z[1] + (int64_t)p->in[1] * z[2]);
     return from + ((int64_t)z[0] * p->in[1] + z[1]) * p->in[2] + z[2];
@@ -287,7 +287,8 @@ static inline int inlay_act_whole_f32(void *const *base, const inlay_step *s, in
 {
     const inlay_act_params *p = (const inlay_act_params *)s->params;
     float *y = (float *)inlay_at(base, s, 0);
-    const float *x = (const float *)inlay_at(base, s, 1), *q = (const float *)inlay_at(base, s, 2);
+    const float *x = (const float *)inlay_at(base, s, 1);
+    const float *q = (const float *)inlay_at(base, s, 2);
     int64_t i;
     (void)r0, (void)r1;
     for (i = 0; i < p->n; i += 4096) {
