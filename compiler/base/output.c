@@ -217,6 +217,8 @@ static bool read_all(int fd, unsigned char *to, size_t n, off_t at)
         const ssize_t k = io_calls()->pread(fd, to, n, at);
         if (k < 0 && errno == EINTR)
             continue;
+        if (k == 0)
+            errno = EIO; /* it was shortened meanwhile */
         if (k <= 0)
             return false;
         to += k;
