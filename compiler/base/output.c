@@ -394,20 +394,26 @@ void output_forget(Output *output, const Written *written)
     VEC_PUSH(output->arena, &output->former, own);
 }
 
-bool output_goes(Output *output, const Written *former)
+/* Is the folder before the slash of `name` one, and no link? */
+static bool is_in_folder(Output *o, const char *name)
+{
+    struct stat st;
+    const char *slash = strchr(name, '/');
+    if (!slash)
+        return true;
+    const char *folder = arena_text(o->arena, name, (size_t)(slash - name));
+    if (!io_calls()->fstatat(o->target, folder, &st, AT_SYMLINK_NOFOLLOW))
+        return S_ISDIR(st.st_mode);
+    if (errno != ENOENT)
+        fail_examine(o, folder, errno);
+    return false;
+}
+
+bool output_goes(Output *o, const Written *former)
 {
     Written now;
-    struct stat st;
-    const char *slash = strchr(former->name, '/');
-    if (output_find(output, former->name))
-        return false;
-    if (slash && (io_calls()->fstatat(
-                      output->target,
-                      arena_text(output->arena, former->name, (size_t)(slash - former->name)), &st,
-                      AT_SYMLINK_NOFOLLOW) ||
-                  !S_ISDIR(st.st_mode)))
-        return false;
-    return describe(output, output->target, former->name, &now) && now.bytes == former->bytes &&
+    return !output_find(o, former->name) && is_in_folder(o, former->name) &&
+           describe(o, o->target, former->name, &now) && now.bytes == former->bytes &&
            !strcmp(now.sum, former->sum);
 }
 
