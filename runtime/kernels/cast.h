@@ -15,10 +15,10 @@ static inline int64_t inlay_to_i64(double x)
 /* x of a floating type to the integer type T: towards zero, then the low bits. What no 64-bit
  * integer holds is the least one. Most values fit 32 bits, where the conversion is one instruction
  * on small cores. */
+#define INLAY_FITS_32(F, x) ((x) > (F)-2147483648.0 && (x) < (F)2147483648.0)
 #define INLAY_CAST_FI(from, F, to, T) \
     INLAY_UNARY(cast_##from##_##to, T, F, \
-                z = x > (F)-2147483648.0 && x < (F)2147483648.0 ? (T)(int32_t)x \
-                                                                : (T)inlay_to_i64((double)x);)
+                z = (T)(INLAY_FITS_32(F, x) ? (T)(int32_t)x : (T)inlay_to_i64((double)x));)
 #define INLAY_CAST_FU64(from, F) \
     INLAY_UNARY(cast_##from##_u64, uint64_t, F, \
                 z = x >= (F)9223372036854775808.0 && x < (F)18446744073709551616.0 \
