@@ -3,6 +3,8 @@
 #include <assert.h>
 #include <math.h>
 
+#include "base/diag.h"
+#include "ir/convert.h"
 #include "ir/recipe_form.h"
 
 static bool changes_full(const Recipe *recipe)
@@ -25,6 +27,9 @@ Recipe *recipe_cast(Store *store, const Recipe *recipe, DType type)
         return (Recipe *)recipe;
     if (!recipe_count(recipe))
         return recipe_memory(store, type, recipe->rank, recipe->dim, "");
+    if (!convert_possible(recipe_dtype(recipe), type))
+        fail_at(STATUS_UNSUPPORTED, LOC_NONE, NULL, "a constant of %s does not become %s",
+                dtype_name(recipe_dtype(recipe)), dtype_name(type));
     /* Zero bits are zero in all types but this one. */
     const bool tiny = recipe_dtype(recipe) == DT_F8E8M0 && recipe->form && recipe->form->holes;
     if (tiny || changes_full(recipe))

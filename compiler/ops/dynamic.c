@@ -138,6 +138,8 @@ void infer_fixed_size(Node *node)
 
 void lower_fixed_size(Lower *lower, Node *node)
 {
+    if (tensor_count(node->in[1]) != node->out[0]->shape.rank)
+        fail_node(node, STATUS_MALFORMED, NULL, "its shape does not fit its result");
     lower_check(lower, node, node->in[1], 1, (const int64_t *const[]){ node->out[0]->shape.dim });
     lower_view(lower, node, node->out[0], node->in[0], 0);
 }
@@ -370,7 +372,9 @@ void dynamic_outputs(Graph *graph)
         Tensor *tensor = graph->output.at[i];
         if (!tensor->dynamic || is_settled(tensor))
             continue;
-        Tensor *own = settled(tensor->producer, "Settle", tensor);
+        /* What is folded has no node any more; its size has one, which reads a value. */
+        const Node *node = tensor->producer ? tensor->producer : tensor->dims->producer;
+        Tensor *own = settled(node, "Settle", tensor);
         own->name = tensor->name;
         dynamic_copy(own, tensor);
         graph->output.at[i] = own;

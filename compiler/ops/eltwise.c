@@ -235,7 +235,9 @@ static void lower_chain(Lower *lower, Node *node, Tensor *out)
     const char *kernel = lower_kernel(lower, binary_row(node)->kernel, node->in[0]->dtype);
     Tensor *acc = node->in[0];
     check_types(node);
+    infer_shape(node, 0);
     for (int i = 1; i < node->n_in; i++) {
+        infer_shape(node, i); /* none may be left out */
         Tensor *y = i == node->n_in - 1 ? out : lower_temp(lower, out->dtype, out->shape);
         lower_nd2(lower, node, kernel, y, acc, node->in[i]);
         acc = y;

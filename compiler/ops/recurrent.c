@@ -174,7 +174,7 @@ static Tensor *pack_moved(Lower *lower, Node *node, Tensor *w, int64_t from, int
                             .y0 = at * k,
                             .x0 = (from + at) * k };
         Step *step = lower_move(lower, node, y, w, &move);
-        if (at)
+        if (at && step)
             step->operand[0].read = true; /* the blocks before are there */
         at += blocks * width;
     }

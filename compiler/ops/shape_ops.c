@@ -214,6 +214,8 @@ static void check_dropout(Lower *lower, Node *node)
     if ((t && (r || !ratio)) || !ratio)
         fail_node(node, STATUS_UNSUPPORTED, "export the model for inference",
                   "Dropout in training mode draws random numbers");
+    if (tensor_count(ratio) != 1)
+        fail_node(node, STATUS_MALFORMED, NULL, "its ratio is no single value");
     static const int64_t never[] = { 0 };
     Tensor *some = lower_temp(lower, DT_BOOL, ratio->shape);
     Tensor *both = lower_temp(lower, DT_BOOL, ratio->shape);

@@ -109,7 +109,9 @@ static int64_t transform_length(const Node *node, int operand, int64_t otherwise
 {
     int64_t count;
     const int64_t *given = infer_ints(node, operand, &count);
-    if (given && count == 1)
+    if (given && (count != 1 || *given < 1))
+        fail_node(node, STATUS_MALFORMED, NULL, "its length is no single value above 0");
+    if (given)
         return *given;
     if (node_in(node, operand))
         return onesided ? 2 * bins - 1 : bins;

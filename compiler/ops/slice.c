@@ -435,6 +435,9 @@ static int64_t block_size(const Node *node)
     if (infer_shape(node, 0)->rank != 4)
         fail_node(node, STATUS_MALFORMED, NULL, "its input is of rank %d, not 4",
                   node->in[0]->shape.rank);
+    if (dtype_bits(node->in[0]->dtype) < 8)
+        fail_node(node, STATUS_UNSUPPORTED, NULL, "its input is of %s, not of whole bytes",
+                  dtype_name(node->in[0]->dtype));
     return b;
 }
 
@@ -453,7 +456,7 @@ void infer_depth_to_space(Node *node)
     Shape shape = *infer_shape(node, 0);
     const int64_t b = block_size(node);
     const ImageDims dims = image_dims(node);
-    if (shape.dim[dims.c] % (b * b))
+    if (shape.dim[dims.c] % i64_mul(b, b))
         fail_node(node, STATUS_MALFORMED, NULL,
                   "%lld channels are no multiple of blocksize squared",
                   (long long)shape.dim[dims.c]);
@@ -470,7 +473,7 @@ void infer_space_to_depth(Node *node)
     const ImageDims dims = image_dims(node);
     if (shape.dim[dims.h] % b || shape.dim[dims.w] % b)
         fail_node(node, STATUS_MALFORMED, NULL, "its image is no multiple of the block");
-    shape.dim[dims.c] = i64_mul(shape.dim[dims.c], b * b);
+    shape.dim[dims.c] = i64_mul(shape.dim[dims.c], i64_mul(b, b));
     shape.dim[dims.h] /= b;
     shape.dim[dims.w] /= b;
     infer_out(node, 0, node->in[0]->dtype, shape);

@@ -232,6 +232,18 @@ void lower_max_unpool(Lower *lower, Node *node)
     step_in(s, node->in[1]);
 }
 
+/* How often a block of that size lies along axis i of the image. */
+static void take_block(const Node *node, inlay_col2im_params *params, int i, int64_t size)
+{
+    if (size < 0 || size > INT32_MAX)
+        fail_node(node, STATUS_MALFORMED, NULL, "a dimension of the block is %lld",
+                  (long long)size);
+    const int64_t padded = i64_add(i64_add(params->image[i], params->pad[i]), params->end[i]);
+    const int64_t reach = i64_add(i64_mul(size - 1, params->dilation[i]), 1);
+    params->tap[i] = size;
+    params->blocks[i] = i64_add(padded, -reach) / params->stride[i] + 1;
+}
+
 static inlay_col2im_params col2im_params(const Node *node)
 {
     inlay_col2im_params params = { 0 };
@@ -266,11 +278,7 @@ static inlay_col2im_params col2im_params(const Node *node)
         params.dilation[i] = dilation ? dilation[i] : 1;
         if (!tap)
             continue;
-        params.tap[i] = tap[i];
-        params.blocks[i] =
-            (image[i] + params.pad[i] + params.end[i] - (tap[i] - 1) * params.dilation[i] - 1) /
-                params.stride[i] +
-            1;
+        take_block(node, &params, i, tap[i]);
     }
     return params;
 }
@@ -401,7 +409,10 @@ void expand_center_crop_pad(Node *node)
     for (int64_t i = 0; i < count; i++) {
         const int a = node_axis(node, axes ? axes[i] : i, x->rank);
         const int64_t size = want ? want[i] : declared->dim[a];
-        const int64_t more = size - x->dim[a];
+        const int64_t more = i64_add(size, -x->dim[a]);
+        if (size < 0)
+            fail_node(node, STATUS_MALFORMED, NULL, "asks for a dimension of %lld",
+                      (long long)size);
         if (more < 0)
             tensor = expand_slice(node, tensor, a, -more / 2, -more / 2 + size);
         if (more <= 0)

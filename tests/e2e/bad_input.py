@@ -106,6 +106,19 @@ def complex_scales():
                       [make_tensor('s', 15, [4], struct.pack('<8d', *[1] * 8))], opset=13)
 
 
+def ends(op, ins, weights, opset=18, shape=None, **attrs):
+    """Ends of integers in constants and attributes, found by mutants."""
+    return make_model([make_node(op, ins, ['y'], 'node', **attrs)], [make_value('x', F32, shape or [1, 4, 2, 2])], [put(1, 'y') + put(2, put(1, put(1, F32)))], weights, opset)
+
+
+def packed_blocks():
+    return make_model([make_node('DepthToSpace', ['x'], ['y'], 'node', blocksize=2)], [make_value('x', 23, [1, 4, 2, 2])], [make_value('y', 23, [1, 1, 4, 4])], [], 13)
+
+
+def least(name):
+    return make_tensor(name, I64, [1], struct.pack('<q', -1 << 63))
+
+
 def no_outputs():
     return make_model([make_node('Relu', ['x'], ['y'], 'relu')], [make_value('x', F32, [2])], [])
 
@@ -175,6 +188,10 @@ MODELS = [
     ('long-unpool', long_unpool, {65}, ['output_shape']),
     ('complex-cast', complex_cast, {69}, ['complex128']),
     ('complex-scales', complex_scales, {65, 69}, ['resize']),
+    ('packed-blocks', packed_blocks, {69}, ['float4e2m1']),
+    ('large-block', lambda: ends('DepthToSpace', ['x'], [], blocksize=(1 << 63) - 1), {65}, ['size']),
+    ('least-crop', lambda: ends('CenterCropPad', ['x', 's'], [least('s')], axes=[0]), {65}, ['size']),
+    ('mean-left-out', lambda: ends('Mean', ['x', '', 'x'], []), {65}, ['input 1 is left out']),
     ('no-outputs', no_outputs, {65}, ['output']),
     ('strings', strings, {69}, ['string']),
     ('external-missing', lambda: external('nowhere.bin'), {65, 66}, ['nowhere.bin']),
