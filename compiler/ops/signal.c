@@ -176,6 +176,9 @@ void infer_stft(Node *node)
                   shape_text(node->graph->arena, x));
     if (!node_in(node, 2) && !node_in(node, 3))
         fail_node(node, STATUS_MALFORMED, NULL, "has neither a window nor a frame length");
+    if (length < 0 || length > x->dim[1])
+        fail_node(node, STATUS_MALFORMED, NULL, "frames of %lld of %lld", (long long)length,
+                  (long long)x->dim[1]);
     if (!step || !length) {
         infer_declared(node, 0, node->in[0]->dtype);
         const Shape *y = &node->out[0]->shape;
@@ -185,7 +188,7 @@ void infer_stft(Node *node)
                       "its result is declared with a shape that does not fit");
         return;
     }
-    if (*step < 1 || length < 1 || length > x->dim[1])
+    if (*step < 1)
         fail_node(node, STATUS_MALFORMED, NULL, "frames of %lld every %lld of %lld",
                   (long long)length, (long long)*step, (long long)x->dim[1]);
     const int64_t dims[4] = { x->dim[0], (x->dim[1] - length) / *step + 1,

@@ -111,6 +111,13 @@ def ends(op, ins, weights, opset=18, shape=None, **attrs):
     return make_model([make_node(op, ins, ['y'], 'node', **attrs)], [make_value('x', F32, shape or [1, 4, 2, 2])], [put(1, 'y') + put(2, put(1, put(1, F32)))], weights, opset)
 
 
+def longest_frame():
+    """An STFT whose step is an input and whose frames are longer than anything."""
+    return make_model([make_node('STFT', ['x', 's', '', 'n'], ['y'], 'stft')],
+                      [make_value('x', F32, [1, 16, 1]), make_value('s', I64, [])], [make_value('y', F32, [1, 2, 5, 2])],
+                      [make_tensor('n', I64, [], struct.pack('<q', (1 << 63) - 1))])
+
+
 def packed_blocks():
     return make_model([make_node('DepthToSpace', ['x'], ['y'], 'node', blocksize=2)], [make_value('x', 23, [1, 4, 2, 2])], [make_value('y', 23, [1, 1, 4, 4])], [], 13)
 
@@ -191,6 +198,7 @@ MODELS = [
     ('packed-blocks', packed_blocks, {69}, ['float4e2m1']),
     ('large-block', lambda: ends('DepthToSpace', ['x'], [], blocksize=(1 << 63) - 1), {65}, ['size']),
     ('least-crop', lambda: ends('CenterCropPad', ['x', 's'], [least('s')], axes=[0]), {65}, ['size']),
+    ('longest-frame', longest_frame, {65}, ['frames']),
     ('mean-left-out', lambda: ends('Mean', ['x', '', 'x'], []), {65}, ['input 1 is left out']),
     ('no-outputs', no_outputs, {65}, ['output']),
     ('strings', strings, {69}, ['string']),
