@@ -18,7 +18,7 @@ MOST = 100       # seconds of CPU after which a run is ended
 
 
 def measured(command, error, sanitized):
-    """(status, seconds of CPU, peak bytes). The peak counts what this process held when it forked, a few MiB."""
+    """(status, seconds of CPU, peak bytes). A peak below this process's own is 0: the child had that before it began."""
     def limit():
         resource.setrlimit(resource.RLIMIT_CPU, (MOST, MOST + 1))
         if not sanitized:
@@ -26,7 +26,9 @@ def measured(command, error, sanitized):
     p = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=error, preexec_fn=limit)
     _, status, usage = os.wait4(p.pid, 0)
     p.returncode = os.waitstatus_to_exitcode(status)
-    return p.returncode, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024
+    own = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    peak = usage.ru_maxrss if usage.ru_maxrss > own else 0
+    return p.returncode, usage.ru_utime + usage.ru_stime, peak * 1024
 
 
 def judge(t, o, name, path, seconds, memory, statuses):
