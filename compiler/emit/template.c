@@ -26,12 +26,14 @@ static bool identifier_char(char c)
 static void put_line(Text *out, const char *line, size_t n, const char *model)
 {
     for (size_t i = 0; i < n; i++) {
-        const bool start = i == 0 || !identifier_char(line[i - 1]);
-        const bool lower = start && n - i >= 6 &&
-                           (!strncmp(line + i, "model_", 6) || !strncmp(line + i, "model.", 6));
-        const bool upper = start && n - i >= 6 && !strncmp(line + i, "MODEL_", 6);
+        const char *word = line + i;
+        const bool inside = i > 0 && identifier_char(word[-1]);
+        const bool long_enough = !inside && n - i >= 6;
+        const bool prefix = long_enough && !strncmp(word, "model_", 6);
+        const bool lower = prefix || (long_enough && !strncmp(word, "model.", 6));
+        const bool upper = long_enough && !strncmp(word, "MODEL_", 6);
         if (!lower && !upper) {
-            text_add(out, line + i, 1);
+            text_add(out, word, 1);
             continue;
         }
         for (const char *m = model; *m; m++) {

@@ -28,6 +28,9 @@ ReadPlan read_plan(const Part *part, int rank, const int64_t *size, const Box *b
 Part operand_part(const Change *change);
 int64_t operand_need(const Change *change, int rank, const Box *t);
 int64_t box_count(const Box *box, int rank);
+/* Elements of `size` bytes from a buffer that was read by the plan to `out`, in the box's order. */
+void box_permute(int rank, const Box *box, const ReadPlan *plan, size_t size, const uint8_t *in,
+                 uint8_t *out);
 
 /* The size of a tile whose buffers take at most `room` bytes each, and in `order` the
  * factors in which to go from tile to tile: as the main source lies. */
