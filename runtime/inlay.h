@@ -22,28 +22,35 @@ extern "C" {
 /* What a run returns. Numbers never change their meaning. */
 enum {
     INLAY_OK = 0,
-    INLAY_E_ARG = 1,    /* a NULL arena, input or output */
-    INLAY_E_ALIGN = 2,  /* the arena is not aligned as the header says */
-    INLAY_E_SHAPE = 3,  /* a value read at run time asks for another shape than was compiled */
-    INLAY_E_INDEX = 4,  /* an index read at run time lies outside its tensor */
-    INLAY_MORE = 5,     /* no error: the next row of input is awaited */
-    INLAY_E_CHECK = 6,  /* -DINLAY_CHECK: a row that a step needs is not in the arena, or no more */
-    INLAY_E_WEIGHTS = 7 /* the weights are not those that the code was made for */
+    INLAY_E_ARG = 1,   /* a NULL arena, input or output */
+    INLAY_E_ALIGN = 2, /* the arena is not aligned as the header says */
+    INLAY_E_SHAPE =
+        3, /* a value read at run time asks for another shape than was compiled */
+    INLAY_E_INDEX = 4, /* an index read at run time lies outside its tensor */
+    INLAY_MORE = 5,    /* no error: the next row of input is awaited */
+    INLAY_E_CHECK =
+        6, /* -DINLAY_CHECK: a row that a step needs is not in the arena, or no more */
+    INLAY_E_WEIGHTS =
+        7 /* the weights are not those that the code was made for */
 };
 
 /* Where a tensor lies: rows in a ring. A whole tensor is a ring with cap == its rows.
  * Row r begins `off + (r % cap) * row` bytes into base. */
 typedef struct inlay_ref {
-    size_t off;   /* bytes from the base to row 0 */
-    size_t row;   /* bytes from one row to the next; unused where the tensor is one unit */
-    int32_t cap;  /* rows that exist at a time, >= 1 */
-    int32_t pix;  /* elements from one pixel to the next (>= channels: part of a concat) */
-    int32_t base; /* index of the base pointer; INLAY_NONE: the operand is left out */
+    size_t off; /* bytes from the base to row 0 */
+    /* bytes from one row to the next; unused where the tensor is one unit */
+    size_t row;
+    int32_t cap; /* rows that exist at a time, >= 1 */
+    /* elements from one pixel to the next (>= channels: part of a concat) */
+    int32_t pix;
+    /* index of the base pointer; INLAY_NONE: the operand is left out */
+    int32_t base;
 } inlay_ref;
 
 #define INLAY_NONE (-1)
 #define INLAY_WEIGHTS 0 /* base 0: the constant weights */
-#define INLAY_ARENA 1   /* base 1: the arena; then further regions, inputs and outputs */
+#define INLAY_ARENA \
+    1 /* base 1: the arena; then further regions, inputs and outputs */
 
 /* Ends the compilation where `what`, a constant, does not hold. */
 #if defined __cplusplus
@@ -60,19 +67,23 @@ typedef struct inlay_step inlay_step;
  * for a global reduction), or the whole operator where it has no rows.
  * Returns 0; a positive number: go on with step number - 1 (branches and loops
  * are steps like any other); or -INLAY_E_... */
-typedef int inlay_kernel(void *const *base, const inlay_step *s, int32_t r0, int32_t r1);
+typedef int inlay_kernel(void *const *base, const inlay_step *s, int32_t r0,
+                         int32_t r1);
 
 struct inlay_step {
     inlay_kernel *run;
-    const void *params;   /* the kernel's own constant structure */
-    const inlay_ref *ref; /* operands: outputs first, then inputs, then scratch */
+    const void *params; /* the kernel's own constant structure */
+    /* operands: outputs first, then inputs, then scratch */
+    const inlay_ref *ref;
     int32_t units;
-    int32_t backward; /* INLAY_BACKWARD: rows, tiles and pixels from last to first */
+    /* INLAY_BACKWARD: rows, tiles and pixels from last to first */
+    int32_t backward;
 };
 
 enum {
     INLAY_BACKWARD = 1,
-    INLAY_UNIT_BY_UNIT = 2 /* a unit for a call, from the last to the first: the kernel itself knows
+    INLAY_UNIT_BY_UNIT =
+        2 /* a unit for a call, from the last to the first: the kernel itself knows
                               no other way than forward */
 };
 
@@ -90,15 +101,18 @@ typedef struct inlay_model {
     int32_t steps;
     const inlay_segment *segment; /* NULL: all steps layer by layer */
     int32_t segments;
-    size_t state; /* arena offset of the row counters of a streamed segment, uint16_t each */
+    /* arena offset of the row counters of a streamed segment, uint16_t each */
+    size_t state;
 #ifdef INLAY_CHECK
-    const struct inlay_rule *const *rule; /* of a step's operands: inlay_check.h */
-    const int32_t *rules;                 /* how many */
+    /* of a step's operands: inlay_check.h */
+    const struct inlay_rule *const *rule;
+    const int32_t *rules; /* how many */
     const struct inlay_life *life;
     int32_t lives;
-    int32_t areas;      /* memories: the arena, or its regions */
-    const size_t *area; /* where the bytes of each begin in the tags, and their end */
-    uint32_t *tags;     /* one for each byte */
+    int32_t areas; /* memories: the arena, or its regions */
+    /* where the bytes of each begin in the tags, and their end */
+    const size_t *area;
+    uint32_t *tags; /* one for each byte */
 #endif
 } inlay_model;
 
@@ -106,31 +120,47 @@ typedef struct inlay_model {
 static inline void *inlay_at(void *const *base, const inlay_step *s, int i)
 {
     const inlay_ref *r = s->ref + i;
-    return r->base < 0 ? NULL : (void *)((unsigned char *)base[r->base] + r->off);
+    return r->base < 0 ? NULL
+                       : (void *)((unsigned char *)base[r->base] + r->off);
 }
 
 /* Row r of operand i. */
-static inline void *inlay_row(void *const *base, const inlay_step *s, int i, int32_t r)
+static inline void *inlay_row(void *const *base, const inlay_step *s, int i,
+                              int32_t r)
 {
     const inlay_ref *f = s->ref + i;
-    return (void *)((unsigned char *)base[f->base] + f->off + (size_t)(r % f->cap) * f->row);
+    return (void *)((unsigned char *)base[f->base] + f->off +
+                    (size_t)(r % f->cap) * f->row);
 }
 
-/* Parameter structures are described once, as a list F(type, name, count, "meaning"):
- * from it come the structure here and, in the compiler, its printer. */
-#define INLAY_FIELD_1(type, name) type name;
-#define INLAY_FIELD_N(type, name, n) type name[n];
-#define INLAY_PARAMS(kernel) \
-    typedef struct inlay_##kernel##_params { \
-        INLAY_##kernel##_FIELDS(INLAY_FIELD_1, INLAY_FIELD_N) \
-    } inlay_##kernel##_params
+#if defined __GNUC__
+/* The C compiler copies such a function into each caller, where its arguments are constants. */
+#define INLAY_INLINE static inline __attribute__((always_inline))
+/* Such a function stays one: its code stands once, however many callers it has. */
+#define INLAY_APART static __attribute__((noinline, unused))
+/* A type that may lie over objects of other types, as bytes may. */
+#define INLAY_ALIAS __attribute__((may_alias))
+#else
+#define INLAY_INLINE static inline
+#define INLAY_APART static inline
+#define INLAY_ALIAS
+#endif
+/* In front of a loop with few and constant rounds: they are written out, so that an array that it
+ * walks becomes registers, at -Os as well. */
+#if defined __clang__
+#define INLAY_UNROLL _Pragma("clang loop unroll(full)")
+#elif defined __GNUC__ && __GNUC__ >= 8
+#define INLAY_UNROLL _Pragma("GCC unroll 16")
+#else
+#define INLAY_UNROLL
+#endif
 
 #ifdef INLAY_CHECK
 #include "inlay_check.h"
 #endif
 
-static inline int inlay_run_layers(const inlay_model *m, void *const *base, int32_t first,
-                                   int32_t end)
+static inline int inlay_run_layers(const inlay_model *m, void *const *base,
+                                   int32_t first, int32_t end)
 {
     int32_t i = first;
     while (i < end) {
@@ -148,7 +178,8 @@ static inline int inlay_run_layers(const inlay_model *m, void *const *base, int3
 }
 
 /* The next n units of a step of which `made` are made. */
-static inline int inlay_run_units(void *const *base, const inlay_step *s, int32_t made, int32_t n)
+static inline int inlay_run_units(void *const *base, const inlay_step *s,
+                                  int32_t made, int32_t n)
 {
     return s->backward ? s->run(base, s, s->units - made - n, s->units - made)
                        : s->run(base, s, made, made + n);
@@ -156,19 +187,23 @@ static inline int inlay_run_units(void *const *base, const inlay_step *s, int32_
 
 /* Of `entries` entries of a list, how many at its head name the same step s, where its kernel may
  * make them in one call. */
-static inline int32_t inlay_burst(const uint8_t *list, int32_t entries, const inlay_step *s)
+static inline int32_t inlay_burst(const uint8_t *list, int32_t entries,
+                                  const inlay_step *s)
 {
     int32_t n = 1;
-    while (s->backward != INLAY_UNIT_BY_UNIT && n < entries && list[n] == list[0])
+    while (s->backward != INLAY_UNIT_BY_UNIT && n < entries &&
+           list[n] == list[0])
         n++;
     return n;
 }
 
 /* `entries` entries of the list. */
-static inline int inlay_run_entries(const inlay_model *m, const inlay_segment *g, void *const *base,
+static inline int inlay_run_entries(const inlay_model *m,
+                                    const inlay_segment *g, void *const *base,
                                     const uint8_t *list, int32_t entries)
 {
-    uint16_t *made = (uint16_t *)(void *)((unsigned char *)base[INLAY_ARENA] + m->state);
+    uint16_t *made =
+        (uint16_t *)(void *)((unsigned char *)base[INLAY_ARENA] + m->state);
     int32_t i, n;
     for (i = 0; i < entries; i += n) {
         const uint8_t k = list[i];
@@ -186,9 +221,11 @@ static inline int inlay_run_entries(const inlay_model *m, const inlay_segment *g
     return INLAY_OK;
 }
 
-static inline int inlay_run_stream(const inlay_model *m, const inlay_segment *g, void *const *base)
+static inline int inlay_run_stream(const inlay_model *m, const inlay_segment *g,
+                                   void *const *base)
 {
-    uint16_t *made = (uint16_t *)(void *)((unsigned char *)base[INLAY_ARENA] + m->state);
+    uint16_t *made =
+        (uint16_t *)(void *)((unsigned char *)base[INLAY_ARENA] + m->state);
     int32_t i;
     int r;
     for (i = 0; i < g->count; i++)
@@ -197,7 +234,8 @@ static inline int inlay_run_stream(const inlay_model *m, const inlay_segment *g,
     for (i = 0; !r && i < g->repeats; i++)
         r = inlay_run_entries(m, g, base, g->list + g->prologue, g->period);
     if (!r)
-        r = inlay_run_entries(m, g, base, g->list + g->prologue + g->period, g->epilogue);
+        r = inlay_run_entries(m, g, base, g->list + g->prologue + g->period,
+                              g->epilogue);
 #ifdef INLAY_CHECK
     for (i = 0; !r && i < g->count; i++)
         inlay_check_after(m, base, g->first + i);
@@ -216,8 +254,9 @@ static inline int inlay_run(const inlay_model *m, void *const *base)
         return inlay_run_layers(m, base, 0, m->steps);
     for (i = 0; i < m->segments; i++) {
         const inlay_segment *g = m->segment + i;
-        const int r = g->list ? inlay_run_stream(m, g, base)
-                              : inlay_run_layers(m, base, g->first, g->first + g->count);
+        const int r =
+            g->list ? inlay_run_stream(m, g, base)
+                    : inlay_run_layers(m, base, g->first, g->first + g->count);
         if (r)
             return r;
     }

@@ -20,7 +20,13 @@ void __asan_poison_memory_region(void const volatile *at, size_t size);
 void __asan_unpoison_memory_region(void const volatile *at, size_t size);
 #endif
 
-enum { INLAY_READ = 1, INLAY_WRITE = 2, INLAY_SCRATCH = 4, INLAY_SUM = 8, INLAY_BY_ROW = 16 };
+enum {
+    INLAY_READ = 1,
+    INLAY_WRITE = 2,
+    INLAY_SCRATCH = 4,
+    INLAY_SUM = 8,
+    INLAY_BY_ROW = 16
+};
 enum { INLAY_RUBBISH = 0xA5 };
 
 /* What a step does with an operand; tensor 0: the operand is not in the arena. */
@@ -32,7 +38,8 @@ struct inlay_rule {
     int32_t stride, pad, extent;
     const int32_t *table; /* first and end row of each unit */
     uint32_t at, row;     /* bytes of the tensor: row 0, and from row to row */
-    uint32_t pitch, part; /* bytes: `part` of them of every `pitch`; part 0: all of the row */
+    uint32_t pitch,
+        part; /* bytes: `part` of them of every `pitch`; part 0: all of the row */
 };
 
 /* A tensor that is there from the beginning (step -1) or not needed after a step: where it lies,
@@ -58,7 +65,8 @@ static inline uint32_t inlay_tag(uint32_t tensor, uint32_t byte)
 }
 
 /* Rows of an operand that unit u reads or writes. */
-static inline void inlay_rule_rows(const struct inlay_rule *r, int32_t u, int32_t *lo, int32_t *hi)
+static inline void inlay_rule_rows(const struct inlay_rule *r, int32_t u,
+                                   int32_t *lo, int32_t *hi)
 {
     *lo = 0, *hi = r->rows;
     if (r->does & INLAY_BY_ROW)
@@ -78,8 +86,10 @@ static inline void inlay_rule_rows(const struct inlay_rule *r, int32_t u, int32_
 enum { INLAY_FIND, INLAY_SET, INLAY_CLAIM, INLAY_HELD, INLAY_OPEN };
 
 /* Goes through the bytes of row i; 0: a byte has another tag than was looked for. */
-static inline int inlay_check_row(const inlay_model *m, void *const *base, const inlay_ref *f,
-                                  const struct inlay_rule *r, int32_t i, int how)
+static inline int inlay_check_row(const inlay_model *m, void *const *base,
+                                  const inlay_ref *f,
+                                  const struct inlay_rule *r, int32_t i,
+                                  int how)
 {
     const uint32_t n = r->part ? r->part : r->row;
     const uint32_t step = r->part ? r->pitch : r->row;
@@ -92,7 +102,8 @@ static inline int inlay_check_row(const inlay_model *m, void *const *base, const
             return 0;
 #ifdef INLAY_ASAN
         if (how == INLAY_OPEN)
-            __asan_unpoison_memory_region((unsigned char *)base[f->base] + begin + k, n);
+            __asan_unpoison_memory_region(
+                (unsigned char *)base[f->base] + begin + k, n);
 #endif
         for (b = 0; b < n && how != INLAY_OPEN; b++) {
             const uint32_t full = inlay_tag(r->tensor, at + b);
@@ -111,8 +122,10 @@ static inline int inlay_check_row(const inlay_model *m, void *const *base, const
     return 1;
 }
 
-static inline int inlay_check_rows(const inlay_model *m, void *const *base, const inlay_ref *f,
-                                   const struct inlay_rule *r, int32_t u, int how)
+static inline int inlay_check_rows(const inlay_model *m, void *const *base,
+                                   const inlay_ref *f,
+                                   const struct inlay_rule *r, int32_t u,
+                                   int how)
 {
     int32_t lo, hi;
     inlay_rule_rows(r, u, &lo, &hi);
@@ -135,8 +148,10 @@ static inline void inlay_check_close(const inlay_model *m, void *const *base)
 }
 
 /* ... but through the rows of unit u. */
-static inline void inlay_check_admit(const inlay_model *m, void *const *base, const inlay_step *s,
-                                     const struct inlay_rule *rule, int n, int32_t u)
+static inline void inlay_check_admit(const inlay_model *m, void *const *base,
+                                     const inlay_step *s,
+                                     const struct inlay_rule *rule, int n,
+                                     int32_t u)
 {
 #ifdef INLAY_ASAN
     int i;
@@ -160,8 +175,9 @@ static inline void inlay_check_open(const inlay_model *m, void *const *base)
 }
 
 /* Rubbish over the bytes from off on that are still the tensor's (0: anybody's). */
-static inline void inlay_check_drop(const inlay_model *m, void *const *base, int32_t area,
-                                    uint32_t tensor, size_t off, size_t bytes, uint32_t most)
+static inline void inlay_check_drop(const inlay_model *m, void *const *base,
+                                    int32_t area, uint32_t tensor, size_t off,
+                                    size_t bytes, uint32_t most)
 {
     uint32_t *tags = inlay_check_tags(m, area);
     size_t i;
@@ -174,13 +190,15 @@ static inline void inlay_check_drop(const inlay_model *m, void *const *base, int
 }
 
 /* What is not needed after step k. */
-static inline void inlay_check_after(const inlay_model *m, void *const *base, int32_t k)
+static inline void inlay_check_after(const inlay_model *m, void *const *base,
+                                     int32_t k)
 {
     int32_t i;
     for (i = 0; i < m->lives; i++) {
         const struct inlay_life *l = m->life + i;
         if (l->step == k)
-            inlay_check_drop(m, base, l->base, l->tensor, l->off, l->extent, l->bytes);
+            inlay_check_drop(m, base, l->base, l->tensor, l->off, l->extent,
+                             l->bytes);
     }
 }
 
@@ -201,8 +219,8 @@ static inline void inlay_check_begin(const inlay_model *m, void *const *base)
 }
 
 /* What unit u wrote; `first` and `last` of the step's. 0: it did not hold. */
-static inline int inlay_check_wrote(const inlay_model *m, void *const *base, int32_t k, int32_t u,
-                                    int first, int last)
+static inline int inlay_check_wrote(const inlay_model *m, void *const *base,
+                                    int32_t k, int32_t u, int first, int last)
 {
     const inlay_step *s = m->step + k;
     const struct inlay_rule *rule = m->rule[k];
@@ -213,12 +231,14 @@ static inline int inlay_check_wrote(const inlay_model *m, void *const *base, int
         if (!rule[i].tensor || !(rule[i].does & INLAY_WRITE))
             continue;
         if (rule[i].does & INLAY_SCRATCH) {
-            inlay_check_drop(m, base, s->ref[i].base, 0, s->ref[i].off, rule[i].row, 0);
+            inlay_check_drop(m, base, s->ref[i].base, 0, s->ref[i].off,
+                             rule[i].row, 0);
             continue;
         }
         if (gradual && rule[i].part)
             continue; /* parts of a row that others make meanwhile: tagged with the last unit */
-        if (gradual && !first && !inlay_check_rows(m, base, s->ref + i, rule + i, u, INLAY_HELD))
+        if (gradual && !first &&
+            !inlay_check_rows(m, base, s->ref + i, rule + i, u, INLAY_HELD))
             return 0;
         if (!inlay_check_rows(m, base, s->ref + i, rule + i, u,
                               gradual && !last ? INLAY_CLAIM : INLAY_SET))
@@ -233,8 +253,8 @@ static inline int inlay_check_wrote(const inlay_model *m, void *const *base, int
 
 /* The units that are made after `made` of a step, up to `end` in all, in one call. What kernels
  * return, or -INLAY_E_CHECK. */
-static inline int inlay_check_units(const inlay_model *m, void *const *base, int32_t k,
-                                    int32_t made, int32_t end)
+static inline int inlay_check_units(const inlay_model *m, void *const *base,
+                                    int32_t k, int32_t made, int32_t end)
 {
     const inlay_step *s = m->step + k;
     const struct inlay_rule *rule = m->rule[k];
@@ -247,25 +267,30 @@ static inline int inlay_check_units(const inlay_model *m, void *const *base, int
                 rule[i].does & (INLAY_SCRATCH | INLAY_SUM))
                 continue;
             if (!inlay_check_rows(m, base, s->ref + i, rule + i,
-                                  s->backward ? s->units - 1 - done : done, INLAY_FIND))
+                                  s->backward ? s->units - 1 - done : done,
+                                  INLAY_FIND))
                 return -INLAY_E_CHECK;
         }
     inlay_check_close(m, base);
     for (done = made; done < end; done++)
-        inlay_check_admit(m, base, s, rule, n, s->backward ? s->units - 1 - done : done);
-    r = s->backward ? s->run(base, s, s->units - end, s->units - made) : s->run(base, s, made, end);
+        inlay_check_admit(m, base, s, rule, n,
+                          s->backward ? s->units - 1 - done : done);
+    r = s->backward ? s->run(base, s, s->units - end, s->units - made)
+                    : s->run(base, s, made, end);
     inlay_check_open(m, base);
     if (r < 0)
         return r;
     for (done = made; done < end; done++)
-        if (!inlay_check_wrote(m, base, k, s->backward ? s->units - 1 - done : done, done == 0,
-                               done == s->units - 1))
+        if (!inlay_check_wrote(m, base, k,
+                               s->backward ? s->units - 1 - done : done,
+                               done == 0, done == s->units - 1))
             return -INLAY_E_CHECK;
     return r;
 }
 
 /* All units of a step. */
-static inline int inlay_check_step(const inlay_model *m, void *const *base, int32_t k)
+static inline int inlay_check_step(const inlay_model *m, void *const *base,
+                                   int32_t k)
 {
     const inlay_step *s = m->step + k;
     int32_t i;

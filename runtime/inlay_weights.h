@@ -16,25 +16,31 @@ extern "C" {
 #endif
 
 #define INLAY_SEAL_SIZE 32u
-#define INLAY_SEAL_MAGIC UINT64_C(0x01005759414c4e49) /* "INLAYW", then 0 and its form, 1 */
+#define INLAY_SEAL_MAGIC \
+    UINT64_C(0x01005759414c4e49) /* "INLAYW", then 0 and its form, 1 */
 #define INLAY_SEAL_CRC_SIZE 4u
 
 /* Is it a blob of that layout and size? Nothing is said of the values. */
-static inline int inlay_sealed(const void *weights, size_t size, const uint64_t *seal)
+static inline int inlay_sealed(const void *weights, size_t size,
+                               const uint64_t *seal)
 {
     uint64_t end[3];
-    memcpy(end, (const unsigned char *)weights + size - INLAY_SEAL_SIZE, sizeof end);
+    memcpy(end, (const unsigned char *)weights + size - INLAY_SEAL_SIZE,
+           sizeof end);
     return end[0] == seal[0] && end[1] == seal[1] && end[2] == seal[2];
 }
 
 /* CRC-32 of IEEE 802.3, as zlib and the units of microcontrollers have it, continued from `crc`;
  * begin with 0. Half a byte at a time: 64 bytes of table. */
-static inline uint32_t inlay_crc_small(uint32_t crc, const unsigned char *p, size_t n)
+static inline uint32_t inlay_crc_small(uint32_t crc, const unsigned char *p,
+                                       size_t n)
 {
-    static const uint32_t table[16] = { 0x00000000u, 0x1db71064u, 0x3b6e20c8u, 0x26d930acu,
-                                        0x76dc4190u, 0x6b6b51f4u, 0x4db26158u, 0x5005713cu,
-                                        0xedb88320u, 0xf00f9344u, 0xd6d6a3e8u, 0xcb61b38cu,
-                                        0x9b64c2b0u, 0x86d3d2d4u, 0xa00ae278u, 0xbdbdf21cu };
+    static const uint32_t table[16] = { 0x00000000u, 0x1db71064u, 0x3b6e20c8u,
+                                        0x26d930acu, 0x76dc4190u, 0x6b6b51f4u,
+                                        0x4db26158u, 0x5005713cu, 0xedb88320u,
+                                        0xf00f9344u, 0xd6d6a3e8u, 0xcb61b38cu,
+                                        0x9b64c2b0u, 0x86d3d2d4u, 0xa00ae278u,
+                                        0xbdbdf21cu };
     size_t i;
     crc = ~crc;
     for (i = 0; i < n; i++) {
@@ -62,7 +68,8 @@ static inline void inlay_crc_prepare(inlay_crc_tables *t)
     }
     for (i = 0; i < 256; i++)
         for (k = 1; k < 8; k++)
-            t->of[k][i] = t->of[k - 1][i] >> 8 ^ t->of[0][t->of[k - 1][i] & 255];
+            t->of[k][i] =
+                t->of[k - 1][i] >> 8 ^ t->of[0][t->of[k - 1][i] & 255];
 }
 
 static inline uint32_t inlay_crc_wide(const inlay_crc_tables *t, uint32_t crc,
@@ -74,8 +81,9 @@ static inline uint32_t inlay_crc_wide(const inlay_crc_tables *t, uint32_t crc,
         memcpy(&low, p, 4);
         memcpy(&high, p + 4, 4);
         low ^= crc;
-        crc = t->of[7][low & 255] ^ t->of[6][low >> 8 & 255] ^ t->of[5][low >> 16 & 255] ^
-              t->of[4][low >> 24] ^ t->of[3][high & 255] ^ t->of[2][high >> 8 & 255] ^
+        crc = t->of[7][low & 255] ^ t->of[6][low >> 8 & 255] ^
+              t->of[5][low >> 16 & 255] ^ t->of[4][low >> 24] ^
+              t->of[3][high & 255] ^ t->of[2][high >> 8 & 255] ^
               t->of[1][high >> 16 & 255] ^ t->of[0][high >> 24];
     }
     for (; n; n--, p++)

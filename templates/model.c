@@ -2,28 +2,303 @@
 //@ about
 #include "model.h"
 
-//@ includes
+//@ includes {
+#include "inlay.h"
+#include "inlay_weights.h"
+#include "kernels/pushed.h"
+//@ }
 
-//@ weights
+/* Places in the array of base pointers: the weights, the arena, then what the caller gives. */
+enum {
+//@ bases {
+    BASE_WEIGHTS = INLAY_WEIGHTS,
+    BASE_FAST = INLAY_ARENA,
+    BASE_IN0,
+    BASE_OUT0,
+    BASE_OUT0_DIMS,
+//@ }
+    BASES
+};
 
-//@ params
+#if MODEL_HAS_WEIGHTS
+#if !MODEL_WEIGHTS_APART
+/* MODEL_WEIGHTS_SIZE bytes. */
+extern const uint64_t model_weights_data[];
 
-//@ refs
+#endif
+/* How the weights end, before their CRC-32: magic number and form, hash of the layout, and how many
+ * bytes come before. */
+static const uint64_t seal[] = {
+//@ seal {
+    UINT64_C(0), UINT64_C(0), UINT64_C(32)
+//@ }
+};
 
-//@ steps
+#endif
+/* Of each step its parameters and its operands, results first; what is not named is 0. Row r of an
+ * operand begins at base + .off + (r % .cap) * .row, in bytes; .pix is the elements from one pixel
+ * to the next. Equal tables are stored once. */
 
-//@ segments
-
-//@ asserts
-
-//@ check
-
-//@ model
-
-//@ entry
+//@ tables {
+static int example_kernel(void *const *base, const inlay_step *step, int32_t first, int32_t end)
 {
-    void *base[MODEL_BASES];
-//@ bases
-//@ call
+    (void)base, (void)step, (void)first, (void)end;
+    return 0;
 }
-//@ run
+
+/* Step 0: Relu "relu" */
+static const int32_t params0 = 1;
+static const inlay_ref operands0[] = {
+    { .row = 12, .cap = 1, .pix = 3, .base = BASE_OUT0 }, /* result "y": float32 [1,3] */
+    { .row = 12, .cap = 1, .pix = 3, .base = BASE_IN0 },  /* "x": float32 [1,3] */
+};
+
+//@ }
+static const inlay_step steps[] = {
+//@ steps {
+    /* 0: Relu "relu", [1,3] to [1,3] */
+    { .run = example_kernel, .params = &params0, .ref = operands0, .units = 1 },
+//@ }
+};
+
+#if MODEL_HAS_SEGMENTS
+/* Which steps run together. Without a list they run one after the other; a list names a step,
+ * counted from .first, for each row that is made: a prologue, periods that repeat, an epilogue. */
+//@ lists {
+static const uint8_t list0[] = { 0 };
+//@ }
+static const inlay_segment segments[] = {
+//@ segments {
+    { .first = 0, .count = 1, .period = 1, .repeats = 1, .list = list0 },
+//@ }
+};
+
+#endif
+/* What can be known of the plan when this is compiled. */
+INLAY_ASSERT(model_types, sizeof(float) == 4 && sizeof(double) == 8 && sizeof(int64_t) == 8);
+//@ asserts {
+INLAY_ASSERT(model_align, MODEL_ARENA_ALIGN == 16u);
+//@ }
+
+/* A tensor lies aligned, and within its memory. */
+#define PLACED(tensor, offset, bytes, memory) \
+    INLAY_ASSERT(model_tensor_##tensor, \
+                 (offset) % MODEL_ARENA_ALIGN == 0 && (offset) + (bytes) <= (memory))
+//@ places {
+PLACED(1, 0u, 12u, MODEL_ARENA_SIZE);
+//@ }
+
+#ifdef INLAY_CHECK
+#include "model_plan_check.h" /* `inlay compile --checks` writes it */
+#endif
+
+static const inlay_model model_steps = {
+    .step = steps,
+#if MODEL_HAS_SEGMENTS
+    .segment = segments,
+#endif
+//@ counts {
+    .steps = 1,
+#if MODEL_HAS_SEGMENTS
+    .segments = 1,
+    .state = 240u, /* the row counters' place in the arena */
+#endif
+//@ }
+#ifdef INLAY_CHECK
+    .rule = check_rule,
+    .rules = check_rules,
+    .life = check_life,
+    .lives = (int32_t)(sizeof check_life / sizeof *check_life),
+    .areas = (int32_t)(sizeof check_area / sizeof *check_area) - 1,
+    .area = check_area,
+    .tags = check_tags,
+#endif
+};
+
+/* What a run keeps on the stack. */
+typedef struct {
+    void *base[BASES];
+//@ dims {
+    int64_t out0_dims[2]; /* for a caller who gives no room for them */
+//@ }
+} model_frame;
+
+#if MODEL_HAS_WEIGHTS
+static int take_weights(model_frame *frame, const void *weights)
+{
+    if (!weights)
+        return MODEL_E_ARG;
+    if ((uintptr_t)weights % MODEL_WEIGHTS_ALIGN)
+        return MODEL_E_ALIGN;
+    if (!inlay_sealed(weights, MODEL_WEIGHTS_SIZE, seal))
+        return MODEL_E_WEIGHTS;
+    frame->base[BASE_WEIGHTS] = (void *)weights;
+    return MODEL_OK;
+}
+
+#endif
+/* The arena, or one of its regions. */
+static int take_memory(model_frame *frame, int place, void *memory, size_t size)
+{
+    if (!memory && size)
+        return MODEL_E_ARG;
+    if ((uintptr_t)memory % MODEL_ARENA_ALIGN)
+        return MODEL_E_ALIGN;
+    frame->base[place] = memory;
+    return MODEL_OK;
+}
+
+static int take_arena(model_frame *frame, model_memory *arena)
+{
+#if MODEL_HAS_REGIONS
+    int error = arena ? MODEL_OK : MODEL_E_ARG;
+//@ regions {
+    if (!error)
+        error = take_memory(frame, BASE_FAST, arena->arena_fast, MODEL_ARENA_FAST_SIZE);
+//@ }
+    return error;
+#else
+    return take_memory(frame, INLAY_ARENA, arena, MODEL_ARENA_SIZE);
+#endif
+}
+
+#if MODEL_HAS_BUFFERS
+/* Is a buffer of the caller missing? */
+static int missing(model_frame *frame, int place, const void *buffer)
+{
+    frame->base[place] = (void *)buffer;
+    return buffer == NULL;
+}
+
+#endif
+/* Inputs and outputs: each is there, or NULL where it lies in the arena. */
+static int take_values(model_frame *frame, const model_inputs *in, const model_outputs *out)
+{
+    int wrong = 0;
+//@ values {
+    if (!in || !out)
+        return MODEL_E_ARG;
+#if MODEL_HAS_BUFFERS
+    wrong |= missing(frame, BASE_IN0, in->in0);
+    wrong |= missing(frame, BASE_OUT0, out->out0);
+#endif
+    frame->base[BASE_OUT0_DIMS] = out->out0_dims ? out->out0_dims : frame->out0_dims;
+//@ }
+    return wrong ? MODEL_E_ARG : MODEL_OK;
+}
+
+#if MODEL_BY_ROWS
+/* Begins a run, or, with a row, goes on with it: the awaited row is there. */
+static int go_on(model_frame *frame, model_memory *arena, const model_inputs *in,
+        const model_outputs *out, int row)
+{
+    int error = take_arena(frame, arena);
+    if (!error)
+        error = take_values(frame, in, out);
+//@ go_on {
+    return error ? error : inlay_go_on(&model_steps, frame->base, 240u, 0, row);
+//@ }
+}
+
+void *model_input_row(model_memory *arena)
+{
+    model_frame frame;
+    if (!arena || take_arena(&frame, arena))
+        return NULL;
+//@ input_row {
+    return inlay_input_row(&model_steps, frame.base, 240u, 0);
+//@ }
+}
+
+#if MODEL_HAS_WEIGHTS
+int model_start_with(const void *weights, model_memory *arena, const model_inputs *in,
+        const model_outputs *out)
+{
+    model_frame frame;
+    const int error = take_weights(&frame, weights);
+    return error ? error : go_on(&frame, arena, in, out, 0);
+}
+
+int model_push_with(const void *weights, model_memory *arena, const model_inputs *in,
+        const model_outputs *out)
+{
+    model_frame frame;
+    const int error = take_weights(&frame, weights);
+    return error ? error : go_on(&frame, arena, in, out, 1);
+}
+#if !MODEL_WEIGHTS_APART
+
+int model_start(model_memory *arena, const model_inputs *in, const model_outputs *out)
+{
+    return model_start_with(model_weights_data, arena, in, out);
+}
+
+int model_push(model_memory *arena, const model_inputs *in, const model_outputs *out)
+{
+    return model_push_with(model_weights_data, arena, in, out);
+}
+#endif
+#else
+int model_start(model_memory *arena, const model_inputs *in, const model_outputs *out)
+{
+    model_frame frame;
+    return go_on(&frame, arena, in, out, 0);
+}
+
+int model_push(model_memory *arena, const model_inputs *in, const model_outputs *out)
+{
+    model_frame frame;
+    return go_on(&frame, arena, in, out, 1);
+}
+#endif
+#else
+#if MODEL_HAS_WEIGHTS
+int model_run_with(const void *weights, model_memory *arena, const model_inputs *in,
+        const model_outputs *out)
+{
+    model_frame frame;
+    int error = take_weights(&frame, weights);
+    if (!error)
+        error = take_arena(&frame, arena);
+    if (!error)
+        error = take_values(&frame, in, out);
+    return error ? error : inlay_run(&model_steps, frame.base);
+}
+#if !MODEL_WEIGHTS_APART
+
+int model_run(model_memory *arena, const model_inputs *in, const model_outputs *out)
+{
+    return model_run_with(model_weights_data, arena, in, out);
+}
+#endif
+#else
+int model_run(model_memory *arena, const model_inputs *in, const model_outputs *out)
+{
+    model_frame frame;
+    int error = take_arena(&frame, arena);
+    if (!error)
+        error = take_values(&frame, in, out);
+    return error ? error : inlay_run(&model_steps, frame.base);
+}
+#endif
+#endif
+#if MODEL_HAS_WEIGHTS
+
+int model_weights_check(const void *weights, size_t length)
+{
+#if MODEL_WEIGHTS_APART
+    if (!weights)
+        return MODEL_E_ARG;
+#else
+    if (!weights) {
+        weights = model_weights_data;
+        length = MODEL_WEIGHTS_SIZE;
+    }
+#endif
+    if ((uintptr_t)weights % MODEL_WEIGHTS_ALIGN)
+        return MODEL_E_ALIGN;
+    if (length < MODEL_WEIGHTS_SIZE || !inlay_sealed(weights, MODEL_WEIGHTS_SIZE, seal))
+        return MODEL_E_WEIGHTS;
+    return inlay_weights_whole(weights, MODEL_WEIGHTS_SIZE) ? MODEL_OK : MODEL_E_WEIGHTS;
+}
+#endif

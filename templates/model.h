@@ -6,11 +6,21 @@
 #include <stddef.h>
 #include <stdint.h>
 
+//@ {
+#include "example.h"
+
+//@ }
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-//@ sizes
+//@ sizes {
+#define MODEL_ARENA_SIZE 256u
+#define MODEL_ARENA_FAST_SIZE 256u
+#define MODEL_ARENA_ALIGN 16u
+#define MODEL_WEIGHTS_SIZE 64u
+#define MODEL_WEIGHTS_ALIGN 8u
+//@ }
 
 /* What a run returns. */
 enum {
@@ -19,17 +29,112 @@ enum {
     MODEL_E_ALIGN = 2,  /* arena or weights are not at MODEL_ARENA_ALIGN or MODEL_WEIGHTS_ALIGN */
     MODEL_E_SHAPE = 3,  /* a value read at run time asks for another shape than was compiled */
     MODEL_E_INDEX = 4,  /* an index read at run time lies outside its tensor */
+#if MODEL_BY_ROWS
+    MODEL_MORE = 5,     /* no error: the next row of the input is awaited */
+#endif
     MODEL_E_CHECK = 6,  /* built with -DINLAY_CHECK: a row that a step needs is not in the arena */
     MODEL_E_WEIGHTS = 7 /* the weights are those of another model or layout, cut off or damaged */
 };
 
-//@ structs
+#if MODEL_HAS_REGIONS
+/* Everything that changes at run time, scratch included, lies in these, each aligned to
+ * MODEL_ARENA_ALIGN. */
+typedef struct {
+//@ arenas {
+    void *arena_fast; /* 256 bytes of 1024 */
+//@ }
+} model_arenas;
 
+#endif
+typedef struct {
+//@ inputs {
+    const float *in0; /* "x": float32 [1,3], 12 bytes */
+//@ }
+} model_inputs;
+
+typedef struct {
+//@ outputs {
+    float *out0;        /* "y": float32 [1,3], 12 bytes */
+    int64_t *out0_dims; /* gets the 2 real dimensions; may be NULL */
+//@ }
+} model_outputs;
+
+#if MODEL_INPUTS_INSIDE
+#if MODEL_INPUTS_STAY
+/* Inputs in the arena are written there before each run, row-major in the dimensions given above.
+ * The run leaves them as they are. */
+#else
+/* Inputs in the arena are written there before each run, row-major in the dimensions given above.
+ * The run overwrites them. */
+#endif
+
+#endif
+#if MODEL_OUTPUTS_INSIDE
+/* Results in the arena are there after a run, until the arena is written again. */
+
+#endif
 /* Computes the outputs from the inputs. All working memory is `arena`; what it holds before and
  * after does not matter, but for inputs and results that lie in it. Buffers may not overlap. No
  * heap, no mutable static data: calls in different arenas may run at once. */
-//@ run
+#if MODEL_BY_ROWS
+/* One input comes row by row: model_start() begins a run. As long as it or model_push() returns
+ * MODEL_MORE, write the next row to the address that model_input_row() gives, and call
+ * model_push(). Any other code ends the run; after MODEL_OK the results are there. Until then the
+ * arena is the run's, and the other buffers must not change. */
+//@ rows {
+#define MODEL_IN0_ROWS 3u     /* rows that a run takes */
+#define MODEL_IN0_ROW_SIZE 4u /* bytes of each */
+//@ }
 
+/* NULL: no row is awaited. */
+void *model_input_row(model_memory *arena);
+
+#if !MODEL_WEIGHTS_APART
+int model_start(model_memory *arena, const model_inputs *in, const model_outputs *out);
+int model_push(model_memory *arena, const model_inputs *in, const model_outputs *out);
+
+#endif
+#else
+#if !MODEL_WEIGHTS_APART
+int model_run(model_memory *arena, const model_inputs *in, const model_outputs *out);
+
+#endif
+#endif
+#if MODEL_WEIGHTS_OBJECT
+/* The weights are in model_weights.o: link it like the object of any source file. */
+
+#endif
+#if MODEL_HAS_WEIGHTS
+#if MODEL_WEIGHTS_APART
+/* `weights`: the content of model_weights.bin, MODEL_WEIGHTS_SIZE bytes aligned to
+ * MODEL_WEIGHTS_ALIGN (64 is fastest), read only: a mapping of the file, flash, or memory that it
+ * was read into. It must outlive the call. */
+#else
+/* The same with the weights at another place: MODEL_WEIGHTS_SIZE bytes, those of this model,
+ * aligned to MODEL_WEIGHTS_ALIGN (64 is fastest), read only. */
+#endif
+#if MODEL_BY_ROWS
+int model_start_with(const void *weights, model_memory *arena, const model_inputs *in,
+        const model_outputs *out);
+int model_push_with(const void *weights, model_memory *arena, const model_inputs *in,
+        const model_outputs *out);
+#else
+int model_run_with(const void *weights, model_memory *arena, const model_inputs *in,
+        const model_outputs *out);
+#endif
+
+#if MODEL_WEIGHTS_APART
+/* Once, before they are used: are these `length` bytes the weights of this code, whole and
+ * undamaged? MODEL_OK, or MODEL_E_WEIGHTS. A run finds another layout by itself, but not damaged
+ * values. */
+#else
+/* Once, before weights from elsewhere are used: are these `length` bytes those of this code, whole
+ * and undamaged? MODEL_OK, or MODEL_E_WEIGHTS. A run finds another layout by itself, but not
+ * damaged values. NULL: those linked into the program. */
+#endif
+int model_weights_check(const void *weights, size_t length);
+
+#endif
 #ifdef __cplusplus
 }
 #endif

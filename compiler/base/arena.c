@@ -88,9 +88,11 @@ static void check_budget(Arena *arena, uint64_t bytes)
     if (!arena->budget || held(arena) + bytes <= arena->budget)
         return;
     fail_at(STATUS_MEMORY, LOC_NONE, "raise --max-memory",
-            "%s needs %llu bytes more than the %llu in use; the memory budget is %llu",
-            arena->doing ? arena->doing : "the compiler", (unsigned long long)bytes,
-            (unsigned long long)held(arena), (unsigned long long)arena->budget);
+            "%s needs %llu bytes more than the %llu in use; the memory budget "
+            "is %llu",
+            arena->doing ? arena->doing : "the compiler",
+            (unsigned long long)bytes, (unsigned long long)held(arena),
+            (unsigned long long)arena->budget);
 }
 
 static void count(Arena *arena, uint64_t bytes)
@@ -123,11 +125,18 @@ static ArenaBlock *make_block(Arena *arena, size_t size, bool zero)
     return block;
 }
 
+/* Blocks double, from the first to the largest. */
+static size_t usual_size(const Arena *arena)
+{
+    if (!arena->block)
+        return FIRST_BLOCK;
+    const size_t before = arena->block->size;
+    return before < LARGEST_BLOCK ? before * 2 : LARGEST_BLOCK;
+}
+
 static void add_block(Arena *arena, size_t bytes)
 {
-    const size_t size = !arena->block                        ? FIRST_BLOCK
-                        : arena->block->size < LARGEST_BLOCK ? arena->block->size * 2
-                                                             : LARGEST_BLOCK;
+    const size_t size = usual_size(arena);
     ArenaBlock *b = make_block(arena, size < bytes ? bytes : size, false);
     b->older = arena->block;
     arena->block = b;
@@ -137,7 +146,8 @@ static void add_block(Arena *arena, size_t bytes)
 
 static ArenaBlock *block_of(void *p)
 {
-    return (ArenaBlock *)(void *)((unsigned char *)p - offsetof(ArenaBlock, bytes));
+    return (ArenaBlock *)(void *)((unsigned char *)p -
+                                  offsetof(ArenaBlock, bytes));
 }
 
 static void *add_large(Arena *arena, size_t bytes, bool zero)
@@ -200,7 +210,8 @@ static void *take(Arena *arena, size_t bytes, bool zero)
     ArenaBlock *b = arena->block;
     if (b)
         b->used =
-            (b->used + ALIGN - 1) & ~(size_t)(ALIGN - 1); /* sizes of blocks are multiples of it */
+            (b->used + ALIGN - 1) &
+            ~(size_t)(ALIGN - 1); /* sizes of blocks are multiples of it */
     if (!b || b->size - b->used < need)
         add_block(arena, need);
     b = arena->block;
@@ -232,8 +243,8 @@ void *arena_copy(Arena *arena, const void *from, size_t bytes)
 /* Is it the last that was allocated of the newest block? */
 static bool is_last(const Arena *arena, const void *p, size_t bytes)
 {
-    return arena->block &&
-           (const unsigned char *)p + rounded(bytes) == arena->block->bytes + arena->block->used;
+    return arena->block && (const unsigned char *)p + rounded(bytes) ==
+                               arena->block->bytes + arena->block->used;
 }
 
 void *arena_grow(Arena *arena, void *p, size_t from, size_t to)
@@ -241,7 +252,8 @@ void *arena_grow(Arena *arena, void *p, size_t from, size_t to)
     if (p && rounded(from) >= LARGE)
         return grow_large(block_of(p), rounded(to));
     if (p && rounded(to) < LARGE && is_last(arena, p, from) &&
-        arena->block->size - arena->block->used >= rounded(to) - rounded(from)) {
+        arena->block->size - arena->block->used >=
+            rounded(to) - rounded(from)) {
         arena->block->used += rounded(to) - rounded(from);
         return p;
     }
@@ -265,8 +277,9 @@ char *arena_text(Arena *arena, const char *text, size_t length)
 {
     ArenaBlock *b = arena->block;
     char *p;
-    if (b && b->size - b->used >
-                 length) { /* text needs no alignment: names of a large graph lie closely */
+    if (b &&
+        b->size - b->used >
+            length) { /* text needs no alignment: names of a large graph lie closely */
         p = (char *)b->bytes + b->used;
         b->used += length + 1;
     } else {

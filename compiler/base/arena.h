@@ -17,15 +17,17 @@ typedef struct Arena Arena;
 struct Arena {
     ArenaBlock *block; /* of small things, newest first */
     ArenaBlock *large; /* of one large thing each, newest first */
-    ArenaBlock *spare; /* released large ones, a few MiB at most, kept for the next window */
-    uint64_t serial;   /* blocks ever made */
-    uint64_t in_use;   /* bytes held now, spare ones among them */
+    /* released large ones, a few MiB at most, kept for the next window */
+    ArenaBlock *spare;
+    uint64_t serial; /* blocks ever made */
+    uint64_t in_use; /* bytes held now, spare ones among them */
     uint64_t spared;
     uint64_t peak;       /* most bytes held at once, with those of `beside` */
     uint64_t total;      /* bytes ever asked of the system */
     uint64_t budget;     /* limit of in_use, with that of `beside`; 0: none */
     const Arena *beside; /* counts as well; may be NULL */
-    const char *doing;   /* what the memory is for, for the message; may be NULL */
+    /* what the memory is for, for the message; may be NULL */
+    const char *doing;
 };
 
 /* A place to return to: all that was allocated after it is released at once. */
@@ -49,7 +51,8 @@ void *arena_grow(Arena *arena, void *p, size_t from, size_t to);
 void arena_drop(Arena *arena, void *p, size_t bytes);
 /* A copy ending in NUL. */
 char *arena_text(Arena *arena, const char *text, size_t length);
-char *arena_printf(Arena *arena, const char *format, ...) __attribute__((format(printf, 2, 3)));
+char *arena_printf(Arena *arena, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 char *arena_vprintf(Arena *arena, const char *format, va_list args)
     __attribute__((format(printf, 2, 0)));
 
@@ -58,6 +61,7 @@ void arena_release(Arena *arena, ArenaMark mark);
 void arena_free(Arena *arena);
 
 #define NEW(arena, type) ((type *)arena_alloc((arena), sizeof(type)))
-#define NEW_ARRAY(arena, type, count) ((type *)arena_array((arena), (size_t)(count), sizeof(type)))
+#define NEW_ARRAY(arena, type, count) \
+    ((type *)arena_array((arena), (size_t)(count), sizeof(type)))
 
 #endif

@@ -39,9 +39,11 @@ FOLDING static uint32_t reduce(__m128i x, __m128i k)
     const __m128i fifth = _mm_set_epi64x(0, 0x163cd6124);
     const __m128i polynomial = _mm_set_epi64x(0x1f7011641, 0x1db710641);
     x = _mm_xor_si128(_mm_srli_si128(x, 8), _mm_clmulepi64_si128(x, k, 0x10));
-    x = _mm_xor_si128(_mm_srli_si128(x, 4),
-                      _mm_clmulepi64_si128(_mm_and_si128(x, low_words), fifth, 0x00));
-    __m128i t = _mm_clmulepi64_si128(_mm_and_si128(x, low_words), polynomial, 0x10);
+    x = _mm_xor_si128(
+        _mm_srli_si128(x, 4),
+        _mm_clmulepi64_si128(_mm_and_si128(x, low_words), fifth, 0x00));
+    __m128i t =
+        _mm_clmulepi64_si128(_mm_and_si128(x, low_words), polynomial, 0x10);
     t = _mm_clmulepi64_si128(_mm_and_si128(t, low_words), polynomial, 0x00);
     return (uint32_t)_mm_cvtsi128_si32(_mm_srli_si128(_mm_xor_si128(x, t), 4));
 }
@@ -86,5 +88,6 @@ void crc32_add(Crc32 *crc32, const void *data, size_t n)
 {
     const uint8_t *p = data;
     const size_t done = add_fast(crc32, p, n);
-    crc32->value = inlay_crc_wide(&crc32->tables, crc32->value, p + done, n - done);
+    crc32->value =
+        inlay_crc_wide(&crc32->tables, crc32->value, p + done, n - done);
 }

@@ -56,7 +56,8 @@ static void print_loc(FILE *f, Loc loc)
         fputs(": ", f);
 }
 
-static void report(Loc loc, const char *kind, const char *help, const char *format, va_list args)
+static void report(Loc loc, const char *kind, const char *help,
+                   const char *format, va_list args)
 {
     FILE *f = diag_now && diag_now->out ? diag_now->out : stderr;
     if (diag_now && diag_now->quiet)
@@ -95,12 +96,14 @@ void fail_at(Status status, Loc loc, const char *help, const char *format, ...)
 
 void fail_memory(uint64_t bytes, const char *why)
 {
-    fail_at(STATUS_MEMORY, LOC_NONE, NULL, "cannot allocate %" PRIu64 " bytes: %s", bytes, why);
+    fail_at(STATUS_MEMORY, LOC_NONE, NULL,
+            "cannot allocate %" PRIu64 " bytes: %s", bytes, why);
 }
 
 void fail_overflow(void)
 {
-    fail_at(STATUS_MALFORMED, LOC_NONE, "check the dimensions and attributes of the model",
+    fail_at(STATUS_MALFORMED, LOC_NONE,
+            "check the dimensions and attributes of the model",
             "a size computed from the model is out of range");
 }
 
@@ -115,6 +118,14 @@ void error_at(Status s, Loc loc, const char *help, const char *format, ...)
     diag_now->errors++;
     if (!diag_now->status)
         diag_now->status = s;
+}
+
+void note_at(Loc loc, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    report(loc, "note", NULL, format, args);
+    va_end(args);
 }
 
 void warn_at(Loc loc, const char *format, ...)

@@ -16,7 +16,8 @@
 /* Exit statuses of the contract. */
 typedef enum Status {
     STATUS_OK = 0,
-    STATUS_LIMIT = 1, /* a limit or comparison that was asked for does not hold */
+    STATUS_LIMIT =
+        1, /* a limit or comparison that was asked for does not hold */
     STATUS_USAGE = 64,
     STATUS_MALFORMED = 65,
     STATUS_NO_INPUT = 66,
@@ -43,7 +44,7 @@ typedef struct Diag {
     jmp_buf *frame; /* where fail_at() returns to */
     Status status;  /* of the first failure */
     FILE *out;      /* messages go here: stderr */
-    bool quiet;     /* nothing is printed: an attempt whose failure is an answer */
+    bool quiet; /* nothing is printed: an attempt whose failure is an answer */
     int errors, warnings;
 } Diag;
 
@@ -56,7 +57,8 @@ Status protect(Diag *diag, void (*body)(void *), void *context);
 /* Print and leave: "inlay: FILE: node 12 "conv1" (Conv): text" and, after a line "help: ", the
  * remedy. `help` may be NULL. The format's text is trusted, its arguments are escaped as they are
  * printed. */
-_Noreturn void fail_at(Status status, Loc loc, const char *help, const char *format, ...)
+_Noreturn void fail_at(Status status, Loc loc, const char *help,
+                       const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 _Noreturn void fail_memory(uint64_t bytes, const char *why);
 _Noreturn void fail_overflow(void);
@@ -64,7 +66,11 @@ _Noreturn void fail_overflow(void);
 /* Print one of several errors and go on; leave with fail_now() when the phase is complete. */
 void error_at(Status status, Loc loc, const char *help, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
-void warn_at(Loc loc, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* For what the user may want otherwise, and need not. */
+void note_at(Loc loc, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+void warn_at(Loc loc, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 /* Leaves if an error was reported. */
 void fail_if_errors(void);
 /* Leaves with status, the message having been printed already. */

@@ -13,7 +13,8 @@ static void write_hex(const uint8_t *digest, size_t n, char *hex)
     hex[2 * n] = 0;
 }
 
-static void add_file(void *digest, AddPiece *add, File *file, uint64_t at, uint64_t n)
+static void add_file(void *digest, AddPiece *add, File *file, uint64_t at,
+                     uint64_t n)
 {
     uint8_t buffer[64 * 1024];
     while (n) {

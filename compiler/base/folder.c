@@ -21,7 +21,8 @@ static const char PREFIX[] = ".inlay-";
 bool folder_is_hidden_name(const char *name)
 {
     const size_t n = sizeof PREFIX - 1;
-    return !strncmp(name, PREFIX, n) && strspn(name + n, "0123456789abcdef") == 8 && !name[n + 8];
+    return !strncmp(name, PREFIX, n) &&
+           strspn(name + n, "0123456789abcdef") == 8 && !name[n + 8];
 }
 
 static bool is_dots(const char *name)
@@ -30,7 +31,8 @@ static bool is_dots(const char *name)
 }
 
 /* The visits of one piece of the listing. */
-static bool visit_piece(const char *piece, size_t n, FolderVisit *visit, void *context)
+static bool visit_piece(const char *piece, size_t n, FolderVisit *visit,
+                        void *context)
 {
     for (size_t at = 0; at < n;) {
         const struct dirent64 *d = (const void *)(piece + at);
@@ -132,7 +134,8 @@ static bool sweep_one(void *context, const char *name)
     struct stat st;
     if (fd < 0)
         return true;
-    if (!io_calls()->fstat(fd, &st) && st.st_uid == geteuid() && folder_lock(fd))
+    if (!io_calls()->fstat(fd, &st) && st.st_uid == geteuid() &&
+        folder_lock(fd))
         folder_remove(in, name);
     io_calls()->close(fd);
     return true;

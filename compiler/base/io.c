@@ -5,14 +5,11 @@
 #endif
 #include "base/io.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <unistd.h>
 
 #include "base/diag.h"
@@ -20,42 +17,7 @@
 
 _Static_assert(sizeof(off_t) == 8, "files above 2 GiB need a 64-bit off_t");
 
-static int open_system(int folder, const char *path, int flags, mode_t mode)
-{
-    return openat(folder, path, flags, mode);
-}
-
-static ssize_t getdents_system(int fd, void *to, size_t n)
-{
-    return getdents64(fd, to, n);
-}
-
-static int exchange_system(int in, const char *a, const char *b)
-{
-    return renameat2(in, a, in, b, RENAME_EXCHANGE);
-}
-
-const IoCalls io_system = {
-    .openat = open_system,
-    .close = close,
-    .fstat = fstat,
-    .fstatat = fstatat,
-    .read = read,
-    .pread = pread,
-    .pwrite = pwrite,
-    .lseek = lseek,
-    .getdents = getdents_system,
-    .flock = flock,
-    .fsync = fsync,
-    .fchmod = fchmod,
-    .mkdirat = mkdirat,
-    .renameat = renameat,
-    .exchange = exchange_system,
-    .linkat = linkat,
-    .unlinkat = unlinkat,
-};
-_Thread_local const IoCalls *io_calls_test;
-static _Thread_local OpenFile *open_files;
+static _Thread_local File *open_files;
 static _Thread_local IoCount counted;
 
 IoCount io_count(void)
@@ -74,37 +36,31 @@ static Loc at_file(const char *path)
     return loc;
 }
 
-File *file_new(Arena *a, const char *path)
+File *file_new(Arena *arena, const char *path)
 {
-    OpenFile *f = NEW(a, OpenFile);
-    f->file = (File){ .path = path, .fd = -1 };
-    f->arena = a;
-    f->next = open_files;
-    open_files = f;
-    return &f->file;
+    File *file = NEW(arena, File);
+    *file = (File){
+        .path = path,
+        .fd = -1,
+        .arena = arena,
+        .next = open_files,
+    };
+    open_files = file;
+    return file;
 }
 
-int io_open(int folder, const char *path, int flags)
+int file_release(File *file)
 {
-    int fd;
-    do
-        fd = io_calls()->openat(folder, path, flags | O_CLOEXEC, 0666);
-    while (fd < 0 && errno == EINTR);
-    return fd;
-}
-
-int io_release(OpenFile *f)
-{
-    OpenFile **link = &open_files;
-    while (*link && *link != f)
+    File **link = &open_files;
+    while (*link && *link != file)
         link = &(*link)->next;
     if (!*link)
         return 0;
-    *link = f->next;
-    f->file.whole = NULL;
-    const int r = f->file.fd >= 0 ? io_calls()->close(f->file.fd) : 0;
-    f->file.fd = -1;
-    return r;
+    *link = file->next;
+    file->whole = NULL;
+    const int result = file->fd >= 0 ? io_calls()->close(file->fd) : 0;
+    file->fd = -1;
+    return result;
 }
 
 static _Noreturn void fail_open(const char *path, int error)
@@ -133,7 +89,8 @@ static void load_whole(Arena *arena, File *file, LoadMode mode)
     if (mode == LOAD_STREAM)
         return;
     if (file->size > SIZE_MAX / 2)
-        fail_memory(file->size, "the file does not fit this machine's address space");
+        fail_memory(file->size,
+                    "the file does not fit this machine's address space");
     uint8_t *bytes = arena_alloc(arena, (size_t)file->size);
     file_read(file, 0, bytes, (size_t)file->size);
     file->whole = bytes;
@@ -146,8 +103,9 @@ void file_take(File *file, Arena *arena, int fd, LoadMode mode)
     if (io_calls()->fstat(fd, &st))
         fail_read(file->path, errno);
     if (!S_ISREG(st.st_mode)) {
-        io_release((OpenFile *)file);
-        fail_at(STATUS_MALFORMED, at_file(file->path), NULL, "not a regular file");
+        file_release(file);
+        fail_at(STATUS_MALFORMED, at_file(file->path), NULL,
+                "not a regular file");
     }
     file->size = (uint64_t)st.st_size;
     load_whole(arena, file, mode);
@@ -160,7 +118,7 @@ File *file_open(Arena *arena, const char *path, LoadMode mode)
     const int fd = io_open(AT_FDCWD, path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
     if (fd < 0) {
         const int error = errno;
-        io_release((OpenFile *)file);
+        file_release(file);
         fail_open(path, error);
     }
     file_take(file, arena, fd, mode);
@@ -173,17 +131,18 @@ void file_close(File *file)
         return;
     const char *path = file->path;
     const bool written = file->bytes_written > 0;
-    if (io_release((OpenFile *)file) && written && errno != EINTR) {
-        fail_at(STATUS_IO, at_file(path), NULL, "cannot write: %s", strerror(errno));
+    if (file_release(file) && written && errno != EINTR) {
+        fail_at(STATUS_IO, at_file(path), NULL, "cannot write: %s",
+                strerror(errno));
     }
 }
 
-void file_close_all(const Arena *a)
+void file_close_all(const Arena *arena)
 {
-    for (OpenFile *file = open_files, *next; file; file = next) {
+    for (File *file = open_files, *next; file; file = next) {
         next = file->next;
-        if (file->arena == a)
-            (void)io_release(file);
+        if (file->arena == arena)
+            (void)file_release(file);
     }
 }
 
@@ -231,7 +190,8 @@ static _Noreturn void fail_write(const File *file, uint64_t at, int error)
 {
     const bool full = error == ENOSPC || error == EDQUOT;
     fail_at(STATUS_IO, at_file(file->path),
-            full ? "free some space, or name another folder with -o (TMPDIR for temporary files)"
+            full ? "free some space, or name another folder with -o (TMPDIR "
+                   "for temporary files)"
                  : NULL,
             "cannot write at byte %" PRIu64 ": %s", at, strerror(error));
 }
@@ -279,10 +239,10 @@ File *file_temporary(Arena *arena)
         file->fd = open_unlinked(arena, folder);
     if (file->fd < 0) {
         const int error = errno;
-        io_release((OpenFile *)file);
+        file_release(file);
         fail_at(STATUS_CANNOT_CREATE, at_file(folder),
-                "name a folder for temporary files in TMPDIR", "cannot create a temporary file: %s",
-                strerror(error));
+                "name a folder for temporary files in TMPDIR",
+                "cannot create a temporary file: %s", strerror(error));
     }
     return file;
 }

@@ -15,13 +15,16 @@
  * Files are never mapped: another process that shortens one would end this one by a signal. */
 typedef enum LoadMode { LOAD_STREAM, LOAD_EAGER } LoadMode;
 
-typedef struct File {
+typedef struct File File;
+struct File {
     const char *path; /* as shown in messages; borrowed */
     int fd;
     uint64_t size;
     const uint8_t *whole; /* the content in LOAD_EAGER, else NULL */
     uint64_t bytes_read, bytes_written;
-} File;
+    const Arena *arena; /* these two are io.c's: the list of open files */
+    File *next;
+};
 
 /* Opens a regular file for reading: status 66 if there is none, 65 if it is no regular file, 74 if
  * it cannot be read. The File lives in the arena; its descriptor is closed by file_close(). */
@@ -33,6 +36,8 @@ File *file_new(Arena *arena, const char *path);
 void file_take(File *file, Arena *arena, int fd, LoadMode mode);
 /* Closes what is still open of the Files of arena `a`, as after a failure; before arena_free(). */
 void file_close_all(const Arena *arena);
+/* Closes it without ever failing; what close() returned. */
+int file_release(File *file);
 /* Reads exactly n bytes at offset `at`; what lies beyond the end is malformed (65), a read that
  * fails or finds the file shorter than when it was opened is 74. */
 void file_read(File *file, uint64_t at, void *to, size_t n);
@@ -59,7 +64,8 @@ Output *output_begin(Arena *arena, const char *dir);
  */
 File *output_create(Output *output, const char *name);
 /* A whole text file at once. */
-void output_text(Output *output, const char *name, const char *text, size_t length);
+void output_text(Output *output, const char *name, const char *text,
+                 size_t length);
 /* A file as it was written. The sum is of its first and last 64 KiB: enough to see that it was
  * changed, at any size. */
 typedef struct Written {

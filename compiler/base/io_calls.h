@@ -4,29 +4,32 @@
 #ifndef INLAY_BASE_IO_CALLS_H
 #define INLAY_BASE_IO_CALLS_H
 
+#include <stdio.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/types.h>
-
-#include "base/io.h"
+#include <unistd.h>
 
 typedef struct IoCalls {
     int (*openat)(int folder, const char *path, int flags, mode_t mode);
-    int (*close)(int fd);
-    int (*fstat)(int fd, struct stat *to);
-    int (*fstatat)(int folder, const char *path, struct stat *to, int flags);
-    ssize_t (*read)(int fd, void *to, size_t n);
-    ssize_t (*pread)(int fd, void *to, size_t n, off_t at);
-    ssize_t (*pwrite)(int fd, const void *from, size_t n, off_t at);
-    off_t (*lseek)(int fd, off_t at, int from);
+    /* openat2() that follows no link and stays beneath the folder; NULL: there is none */
+    int (*open_beneath)(int folder, const char *path, int flags);
+    __typeof__(close) *close;
+    __typeof__(fstat) *fstat;
+    __typeof__(fstatat) *fstatat;
+    __typeof__(read) *read;
+    __typeof__(pread) *pread;
+    __typeof__(pwrite) *pwrite;
+    __typeof__(lseek) *lseek;
     ssize_t (*getdents)(int fd, void *to, size_t n);
-    int (*flock)(int fd, int how);
-    int (*fsync)(int fd);
-    int (*fchmod)(int fd, mode_t mode);
-    int (*mkdirat)(int folder, const char *path, mode_t mode);
-    int (*renameat)(int from_folder, const char *from, int to_folder, const char *to);
+    __typeof__(flock) *flock;
+    __typeof__(fsync) *fsync;
+    __typeof__(fchmod) *fchmod;
+    __typeof__(mkdirat) *mkdirat;
+    __typeof__(renameat) *renameat;
     int (*exchange)(int in, const char *a, const char *b); /* renameat2() */
-    int (*linkat)(int from_folder, const char *from, int to_folder, const char *to, int flags);
-    int (*unlinkat)(int folder, const char *path, int flags);
+    __typeof__(linkat) *linkat;
+    __typeof__(unlinkat) *unlinkat;
 } IoCalls;
 
 /* The system's own. */
@@ -39,17 +42,7 @@ static inline const IoCalls *io_calls(void)
     return io_calls_test ? io_calls_test : &io_system;
 }
 
-/* An open file as io.c keeps it: on a list, so that file_close_all() finds it. */
-typedef struct OpenFile OpenFile;
-struct OpenFile {
-    File file; /* first: a File * is an OpenFile * */
-    const Arena *arena;
-    OpenFile *next;
-};
-
 /* openat() that is not stopped by signals; always close-on-exec. */
 int io_open(int folder, const char *path, int flags);
-/* Closes and takes off the list; what close() returned. */
-int io_release(OpenFile *file);
 
 #endif

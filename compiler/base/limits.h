@@ -14,6 +14,8 @@ enum {
     LIMIT_PIECES = 8192,
     /* Rows that all steps make together: the proof of a plan follows each of them. */
     LIMIT_ROWS = 1 << 24,
+    /* Bytes of a constant whose values say where a kernel reads: each of them is looked at. */
+    LIMIT_TABLE = 1 << 26,
 };
 
 /* Bytes of the arena, and of a tensor in it. */

@@ -4,12 +4,14 @@
 #include <string.h>
 #include <time.h>
 
+/* The seed differs from run to run, and never shows in any output. */
 Map map_new(Arena *arena)
 {
-    static uint64_t calls;
-    struct timespec t = { 0, 0 };
-    clock_gettime(CLOCK_MONOTONIC, &t); /* the seed never shows in any output */
-    const uint64_t seed = ((uint64_t)t.tv_nsec << 32) ^ (uint64_t)(uintptr_t)&calls ^ ++calls;
+    struct timespec now = { 0, 0 };
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    const uint64_t place = (uint64_t)(uintptr_t)arena;
+    const uint64_t moment = (uint64_t)now.tv_nsec << 32;
+    const uint64_t seed = moment ^ place ^ arena->total;
     return (Map){ .arena = arena, .seed = seed * 0x9E3779B97F4A7C15u | 1 };
 }
 
@@ -40,10 +42,14 @@ static uint32_t hash_text(uint64_t seed, const char *s)
 /* The slot of the key, or the free one where it belongs. */
 static MapSlot *find(const Map *map, const char *key, uint32_t hash)
 {
-    for (size_t i = hash & (map->room - 1);; i = (i + 1) & (map->room - 1)) {
-        MapSlot *s = map->slot + i;
-        if (!s->entry || (s->hash == hash && !strcmp(map->entry.at[s->entry - 1].key, key)))
-            return s;
+    const size_t mask = map->room - 1;
+    for (size_t i = hash & mask;; i = (i + 1) & mask) {
+        MapSlot *slot = map->slot + i;
+        if (!slot->entry)
+            return slot;
+        const MapEntry *entry = map->entry.at + slot->entry - 1;
+        if (slot->hash == hash && !strcmp(entry->key, key))
+            return slot;
     }
 }
 
@@ -51,7 +57,8 @@ void *map_get(const Map *map, const char *key)
 {
     if (!map->room)
         return NULL;
-    const MapSlot *slot = find(map, key, hash_text(map->seed, key));
+    const uint32_t hash = hash_text(map->seed, key);
+    const MapSlot *slot = find(map, key, hash);
     return slot->entry ? map->entry.at[slot->entry - 1].value : NULL;
 }
 
@@ -61,12 +68,13 @@ static void grow(Map *map)
     const size_t n = map->room;
     map->room = n ? n * 2 : 16;
     map->slot = NEW_ARRAY(map->arena, MapSlot, map->room);
+    const size_t mask = map->room - 1;
     for (size_t i = 0; i < n; i++) {
         if (!old[i].entry)
             continue;
-        size_t k = old[i].hash & (map->room - 1);
+        size_t k = old[i].hash & mask;
         while (map->slot[k].entry)
-            k = (k + 1) & (map->room - 1);
+            k = (k + 1) & mask;
         map->slot[k] = old[i];
     }
     arena_drop(map->arena, old, n * sizeof *old);
@@ -78,13 +86,14 @@ void *map_put(Map *map, const char *key, void *value)
         grow(map);
     const uint32_t hash = hash_text(map->seed, key);
     MapSlot *slot = find(map, key, hash);
+    const MapEntry added = { key, value };
     if (slot->entry) {
-        MapEntry *e = map->entry.at + slot->entry - 1;
-        void *before = e->value;
-        *e = (MapEntry){ key, value };
+        MapEntry *entry = map->entry.at + slot->entry - 1;
+        void *before = entry->value;
+        *entry = added;
         return before;
     }
-    VEC_PUSH(map->arena, &map->entry, ((MapEntry){ key, value }));
+    VEC_PUSH(map->arena, &map->entry, added);
     *slot = (MapSlot){ hash, (uint32_t)map->entry.n };
     return NULL;
 }

@@ -45,7 +45,8 @@ const char *nearest(const char *text, const char *const *names)
     size_t fewest = SIZE_MAX;
     for (; *names && *text && strlen(text) <= LONGEST; names++) {
         const size_t length = strlen(*names);
-        const size_t count = length <= LONGEST ? changes(text, *names) : SIZE_MAX;
+        const size_t count =
+            length <= LONGEST ? changes(text, *names) : SIZE_MAX;
         if (count <= 1 + length / 4 && count < length && count < fewest) {
             best = *names;
             fewest = count;

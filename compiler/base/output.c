@@ -26,7 +26,8 @@ _Noreturn void output_fail(const char *path, const char *help)
 {
     Loc loc = LOC_NONE;
     loc.file = path;
-    fail_at(STATUS_CANNOT_CREATE, loc, help, "cannot create: %s", strerror(errno));
+    fail_at(STATUS_CANNOT_CREATE, loc, help, "cannot create: %s",
+            strerror(errno));
 }
 
 /* The same before there is anything for the caller to abort. */
@@ -43,6 +44,14 @@ static int open_folder(int in, const char *path, int flags)
     return io_open(in, path, O_RDONLY | O_DIRECTORY | flags);
 }
 
+/* The folder that holds it, once the slash before its name is cut off. */
+static const char *parent_of(const char *own, const char *slash)
+{
+    if (!slash)
+        return ".";
+    return slash == own ? "/" : own;
+}
+
 /* Splits the target into parent and base; a folder that exists is taken by its real path. */
 static void open_target(Output *output)
 {
@@ -50,14 +59,14 @@ static void open_target(Output *output)
     const bool exists = realpath(output->dir, path) != NULL;
     if (!exists && errno == ENOMEM)
         fail_memory(PATH_MAX, "the output folder's path does not fit");
-    char *own =
-        arena_text(output->arena, exists ? path : output->dir, strlen(exists ? path : output->dir));
+    const char *found = exists ? path : output->dir;
+    char *own = arena_text(output->arena, found, strlen(found));
     size_t n = strlen(own);
     while (n > 1 && own[n - 1] == '/')
         own[--n] = 0;
     char *slash = strrchr(own, '/');
     output->base = slash ? slash + 1 : own;
-    const char *parent = !slash ? "." : slash == own ? "/" : own;
+    const char *parent = parent_of(own, slash);
     if (exists && (output->target = open_folder(AT_FDCWD, own, 0)) < 0)
         fail_begin(output, "name a folder with -o");
     if (slash && slash != own)
@@ -75,7 +84,8 @@ static void open_target(Output *output)
 static bool same_device(int a, int b)
 {
     struct stat x, y;
-    return a >= 0 && !io_calls()->fstat(a, &x) && !io_calls()->fstat(b, &y) && x.st_dev == y.st_dev;
+    return a >= 0 && !io_calls()->fstat(a, &x) && !io_calls()->fstat(b, &y) &&
+           x.st_dev == y.st_dev;
 }
 
 /* The open folder is ours alone, and is still there: another may have swept it away between its
@@ -141,15 +151,20 @@ static bool make_hidden(Output *output, int in)
 Output *output_begin(Arena *a, const char *dir)
 {
     Output *output = NEW(a, Output);
-    *output = (Output){
-        .arena = a, .dir = dir, .parent = -1, .build = -1, .target = -1, .hidden_in = -1
-    };
+    *output = (Output){ .arena = a,
+                        .dir = dir,
+                        .parent = -1,
+                        .build = -1,
+                        .target = -1,
+                        .listed = -1,
+                        .hidden_in = -1 };
     open_target(output);
     if (output->parent >= 0)
         folder_sweep(output->parent);
     if (output->target >= 0)
         folder_sweep(output->target);
-    const bool beside = output->target < 0 || same_device(output->parent, output->target);
+    const bool beside =
+        output->target < 0 || same_device(output->parent, output->target);
     if (!(beside && make_hidden(output, output->parent)) &&
         !(output->target >= 0 && make_hidden(output, output->target)))
         fail_begin(output, NULL);
@@ -159,8 +174,9 @@ Output *output_begin(Arena *a, const char *dir)
 const char *output_shown(Output *output, const char *name)
 {
     const size_t n = strlen(output->dir);
-    return arena_printf(output->arena, "%s%s%s", output->dir,
-                        n && output->dir[n - 1] == '/' ? "" : "/", name);
+    assert(n); /* output_begin() refuses the empty name */
+    const char *slash = output->dir[n - 1] == '/' ? "" : "/";
+    return arena_printf(output->arena, "%s%s%s", output->dir, slash, name);
 }
 
 Entry *output_find(Output *output, const char *name)
@@ -188,20 +204,26 @@ static void make_part(Output *output, const char *name)
 File *output_create(Output *output, const char *name)
 {
     const char *slash = strchr(name, '/');
-    assert(*name && *name != '/' && *name != '.' &&
-           !(slash && (strchr(slash + 1, '/') || slash[1] == '.' || !slash[1])));
+    assert(
+        *name && *name != '/' && *name != '.' &&
+        !(slash && (strchr(slash + 1, '/') || slash[1] == '.' || !slash[1])));
     name = arena_text(output->arena, name, strlen(name));
     make_part(output, name);
-    File *f = file_new(output->arena,
-                       output_shown(output, name)); /* known before it is made, so that it goes */
-    VEC_PUSH(output->arena, &output->entry, ((Entry){ .name = name, .file = f }));
-    f->fd = io_open(output->build, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW);
+    File *f = file_new(
+        output->arena,
+        output_shown(output,
+                     name)); /* known before it is made, so that it goes */
+    VEC_PUSH(output->arena, &output->entry,
+             ((Entry){ .name = name, .file = f }));
+    f->fd =
+        io_open(output->build, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW);
     if (f->fd < 0)
         output_fail(f->path, NULL);
     return f;
 }
 
-void output_text(Output *output, const char *name, const char *text, size_t length)
+void output_text(Output *output, const char *name, const char *text,
+                 size_t length)
 {
     File *file = output_create(output, name);
     file_write(file, 0, text, length);
@@ -236,7 +258,8 @@ static bool same_bytes(int a, int b, off_t size)
     if (io_calls()->fstat(a, &st) || st.st_size != size)
         return false;
     for (off_t at = 0; at < size; at += (off_t)sizeof x) {
-        const size_t n = size - at < (off_t)sizeof x ? (size_t)(size - at) : sizeof x;
+        const size_t n =
+            size - at < (off_t)sizeof x ? (size_t)(size - at) : sizeof x;
         if (!read_all(a, x, n, at) || !read_all(b, y, n, at) || memcmp(x, y, n))
             return false;
     }
@@ -248,7 +271,8 @@ bool output_unchanged(Output *output, const char *name, const struct stat *old)
     if (!S_ISREG(old->st_mode))
         return false;
     const int a = io_open(output->build, name, O_RDONLY | O_NOFOLLOW);
-    const int b = io_open(output->target, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+    const int b =
+        io_open(output->target, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
     const bool same = a >= 0 && b >= 0 && same_bytes(a, b, old->st_size);
     if (a >= 0)
         io_calls()->close(a);
@@ -279,22 +303,25 @@ static bool sum_file(Output *output, int fd, uint64_t bytes, char sum[17])
 
 static _Noreturn void fail_examine(Output *output, const char *name, int error)
 {
-    fail_at(STATUS_IO, (Loc){ .file = output_shown(output, name), .byte = -1, .node = -1 }, NULL,
-            "cannot read: %s", strerror(error));
+    fail_at(STATUS_IO,
+            (Loc){ .file = output_shown(output, name), .byte = -1, .node = -1 },
+            NULL, "cannot read: %s", strerror(error));
 }
 
 /* A file that may be there; -1: there is none that could be ours. What cannot be known fails. */
 static int open_there(Output *output, int folder, const char *name)
 {
     const int fd = io_open(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
-    const bool none = errno == ENOENT || errno == ENOTDIR || errno == ELOOP || errno == ENXIO;
+    const bool none =
+        errno == ENOENT || errno == ENOTDIR || errno == ELOOP || errno == ENXIO;
     if (fd < 0 && !none)
         fail_examine(output, name, errno);
     return fd;
 }
 
 /* The end of work on an open file; did it go well, was there nothing to read, or did it fail? */
-static bool close_there(Output *output, int fd, const char *name, bool fine, int error)
+static bool close_there(Output *output, int fd, const char *name, bool fine,
+                        int error)
 {
     io_calls()->close(fd);
     if (!fine && error)
@@ -303,7 +330,8 @@ static bool close_there(Output *output, int fd, const char *name, bool fine, int
 }
 
 /* Fills written from a regular file; false: it is none, or not there. */
-static bool describe(Output *output, int folder, const char *name, Written *written)
+static bool describe(Output *output, int folder, const char *name,
+                     Written *written)
 {
     struct stat st;
     const int fd = open_there(output, folder, name);
@@ -338,14 +366,16 @@ bool output_written(Output *output, size_t i, Written *written)
 char *output_former(Output *output, const char *name, size_t most)
 {
     struct stat st;
-    const int fd = output->target < 0 ? -1 : open_there(output, output->target, name);
+    const int fd =
+        output->target < 0 ? -1 : open_there(output, output->target, name);
     char *text = NULL;
     if (fd < 0)
         return NULL;
     errno = 0;
     bool fine = !io_calls()->fstat(fd, &st) && S_ISREG(st.st_mode);
     if (fine) {
-        const size_t n = (uint64_t)st.st_size < most ? (size_t)st.st_size : most;
+        const size_t n =
+            (uint64_t)st.st_size < most ? (size_t)st.st_size : most;
         text = arena_alloc(output->arena, n + 1);
         errno = 0;
         fine = read_all(fd, (unsigned char *)text, n, 0);
@@ -363,7 +393,8 @@ static bool visit_other(void *context, const char *name)
     Search *search = context;
     const size_t n = strlen(name);
     const size_t k = strlen(search->ending);
-    search->found |= n >= k && !strcmp(name + n - k, search->ending) && strcmp(name, search->own);
+    search->found |= n >= k && !strcmp(name + n - k, search->ending) &&
+                     strcmp(name, search->own);
     return !search->found;
 }
 
@@ -382,7 +413,8 @@ static bool is_ours(Output *output, const char *name)
     const char *leaf = slash ? slash + 1 : name;
     if (!*name || *name == '.' || !*leaf || *leaf == '.' || strchr(leaf, '/'))
         return false;
-    return !slash || output_find(output, arena_text(output->arena, name, (size_t)(slash - name)));
+    return !slash || output_find(output, arena_text(output->arena, name,
+                                                    (size_t)(slash - name)));
 }
 
 void output_forget(Output *output, const Written *written)
@@ -413,8 +445,8 @@ bool output_goes(Output *o, const Written *former)
 {
     Written now;
     return !output_find(o, former->name) && is_in_folder(o, former->name) &&
-           describe(o, o->target, former->name, &now) && now.bytes == former->bytes &&
-           !strcmp(now.sum, former->sum);
+           describe(o, o->target, former->name, &now) &&
+           now.bytes == former->bytes && !strcmp(now.sum, former->sum);
 }
 
 /* ---- the end ---- */
@@ -436,9 +468,12 @@ static void sync_file(Output *output, const char *name)
     const int error = errno;
     if (fd >= 0)
         io_calls()->close(fd);
-    if (r && error != EINVAL && error != ENOTSUP && error != ENOSYS && error != EROFS)
-        fail_at(STATUS_IO, (Loc){ .file = output_shown(output, name), .byte = -1, .node = -1 },
-                NULL, "cannot write: %s", strerror(error));
+    if (r && error != EINVAL && error != ENOTSUP && error != ENOSYS &&
+        error != EROFS)
+        fail_at(
+            STATUS_IO,
+            (Loc){ .file = output_shown(output, name), .byte = -1, .node = -1 },
+            NULL, "cannot write: %s", strerror(error));
 }
 
 static void sync_files(Output *output)
@@ -450,11 +485,12 @@ static void sync_files(Output *output)
 
 static void close_folders(Output *output)
 {
-    const int all[] = { output->build, output->target, output->parent };
+    const int all[] = { output->build, output->target, output->parent,
+                        output->listed };
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         if (all[i] >= 0)
             io_calls()->close(all[i]);
-    output->build = output->target = output->parent = -1;
+    output->build = output->target = output->parent = output->listed = -1;
     output->done = true;
 }
 
@@ -470,7 +506,8 @@ static void finish(Output *output)
 /* There is no folder yet; one that another made meanwhile is treated like one of before. */
 static void place_new(Output *output)
 {
-    if (!io_calls()->renameat(output->parent, output->hidden, output->parent, output->base)) {
+    if (!io_calls()->renameat(output->parent, output->hidden, output->parent,
+                              output->base)) {
         output->hidden_in = -1;
         (void)io_calls()->fsync(output->parent);
         return;
@@ -501,7 +538,7 @@ void output_abort(Output *output)
         return;
     for (size_t i = 0; i < output->entry.n; i++)
         if (output->entry.at[i].file)
-            (void)io_release((OpenFile *)output->entry.at[i].file);
+            (void)file_release(output->entry.at[i].file);
     signals_hold();
     output_put_back(output);
     finish(output);

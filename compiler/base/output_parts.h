@@ -9,8 +9,8 @@
 #include "base/vec.h"
 
 typedef enum State {
-    NEW_FILE,  /* in the hidden folder */
-    SAVED,     /* and the file it replaces is in the hidden folder too, as `saved` */
+    NEW_FILE, /* in the hidden folder */
+    SAVED, /* and the file it replaces is in the hidden folder too, as `saved` */
     PLACED,    /* in the target; nothing was there before */
     REPLACED,  /* in the target, the former file is `saved` */
     UNCHANGED, /* the target has the same bytes */
@@ -25,14 +25,16 @@ typedef struct Entry {
 
 struct Output {
     Arena *arena;
-    const char *dir;           /* as the user wrote it, for messages */
-    const char *base;          /* last component of the target, in folder `parent` */
+    const char *dir;  /* as the user wrote it, for messages */
+    const char *base; /* last component of the target, in folder `parent` */
     int parent, build, target; /* descriptors; target -1: it did not exist */
-    char *hidden;              /* name of the build folder */
-    int hidden_in;             /* the folder it lies in: parent or target */
+    int listed; /* a folder that is being listed: a failure meanwhile closes it; or -1 */
+    char *hidden;  /* name of the build folder */
+    int hidden_in; /* the folder it lies in: parent or target */
     VEC(Entry) entry;
-    VEC(Written) former;    /* of earlier compiles */
-    VEC(const char *) kept; /* files of others that have a second link in the build folder */
+    VEC(Written) former; /* of earlier compiles */
+    VEC(const char *)
+    kept; /* files of others that have a second link in the build folder */
     bool done;
 };
 

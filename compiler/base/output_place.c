@@ -10,8 +10,10 @@
 /* Keeps the file that is to be replaced: a second link, or where there are none a rename. */
 static void save_old(Output *output, Entry *e)
 {
-    e->saved = arena_printf(output->arena, ".old-%zu", (size_t)(e - output->entry.at));
-    if (io_calls()->linkat(output->target, e->name, output->build, e->saved, 0) &&
+    e->saved =
+        arena_printf(output->arena, ".old-%zu", (size_t)(e - output->entry.at));
+    if (io_calls()->linkat(output->target, e->name, output->build, e->saved,
+                           0) &&
         io_calls()->renameat(output->target, e->name, output->build, e->saved))
         output_fail(output_shown(output, e->name), NULL);
     e->state = SAVED;
@@ -20,12 +22,14 @@ static void save_old(Output *output, Entry *e)
 static void place_file(Output *output, Entry *entry)
 {
     struct stat old;
-    const bool there = !io_calls()->fstatat(output->target, entry->name, &old, AT_SYMLINK_NOFOLLOW);
+    const bool there = !io_calls()->fstatat(output->target, entry->name, &old,
+                                            AT_SYMLINK_NOFOLLOW);
     if (!there && errno != ENOENT)
         output_fail(output_shown(output, entry->name), NULL);
     if (there && S_ISDIR(old.st_mode)) {
         errno = EISDIR;
-        output_fail(output_shown(output, entry->name), "a folder of that name is in the way");
+        output_fail(output_shown(output, entry->name),
+                    "a folder of that name is in the way");
     }
     if (there && output_unchanged(output, entry->name, &old)) {
         entry->state = UNCHANGED;
@@ -33,7 +37,8 @@ static void place_file(Output *output, Entry *entry)
     }
     if (there)
         save_old(output, entry);
-    if (io_calls()->renameat(output->build, entry->name, output->target, entry->name))
+    if (io_calls()->renameat(output->build, entry->name, output->target,
+                             entry->name))
         output_fail(output_shown(output, entry->name), NULL);
     entry->state = there ? REPLACED : PLACED;
 }
@@ -45,12 +50,13 @@ static void place_folder(Output *output, Entry *entry)
         entry->state = PLACED;
         return;
     }
-    if (errno != EEXIST ||
-        io_calls()->fstatat(output->target, entry->name, &st, AT_SYMLINK_NOFOLLOW))
+    if (errno != EEXIST || io_calls()->fstatat(output->target, entry->name, &st,
+                                               AT_SYMLINK_NOFOLLOW))
         output_fail(output_shown(output, entry->name), NULL);
     if (!S_ISDIR(st.st_mode)) {
         errno = ENOTDIR;
-        output_fail(output_shown(output, entry->name), "a file or link of that name is in the way");
+        output_fail(output_shown(output, entry->name),
+                    "a file or link of that name is in the way");
     }
     entry->state = UNCHANGED;
 }
@@ -58,7 +64,8 @@ static void place_folder(Output *output, Entry *entry)
 /* A file of an earlier compile goes. */
 static void take_away(Output *output, const Written *former)
 {
-    VEC_PUSH(output->arena, &output->entry, ((Entry){ .name = former->name, .gone = true }));
+    VEC_PUSH(output->arena, &output->entry,
+             ((Entry){ .name = former->name, .gone = true }));
     Entry *e = output->entry.at + output->entry.n - 1;
     save_old(output, e);
     if (io_calls()->unlinkat(output->target, e->name, 0) && errno != ENOENT)
@@ -83,9 +90,11 @@ void output_place(Output *output)
 static void put_back(Output *output, const Entry *entry)
 {
     if (entry->state == PLACED)
-        (void)io_calls()->unlinkat(output->target, entry->name, entry->file ? 0 : AT_REMOVEDIR);
+        (void)io_calls()->unlinkat(output->target, entry->name,
+                                   entry->file ? 0 : AT_REMOVEDIR);
     if (entry->state == REPLACED || entry->state == SAVED)
-        (void)io_calls()->renameat(output->build, entry->saved, output->target, entry->name);
+        (void)io_calls()->renameat(output->build, entry->saved, output->target,
+                                   entry->name);
 }
 
 void output_put_back(Output *output)

@@ -29,8 +29,10 @@ static bool same_folder(const struct stat *a, const struct stat *b)
 static bool is_ours_to_move(Output *output, struct stat *target)
 {
     struct stat here;
-    return output->hidden_in == output->parent && !io_calls()->fstat(output->target, target) &&
-           target->st_uid == geteuid() && !io_calls()->fstatat(AT_FDCWD, ".", &here, 0) &&
+    return output->hidden_in == output->parent &&
+           !io_calls()->fstat(output->target, target) &&
+           target->st_uid == geteuid() &&
+           !io_calls()->fstatat(AT_FDCWD, ".", &here, 0) &&
            !same_folder(target, &here);
 }
 
@@ -62,7 +64,8 @@ static bool keep_one(void *context, const char *leaf)
         return false;
     if (entry)
         return !S_ISDIR(st.st_mode) == (entry->file != NULL);
-    if (S_ISDIR(st.st_mode) || io_calls()->linkat(output->target, name, output->build, name, 0))
+    if (S_ISDIR(st.st_mode) ||
+        io_calls()->linkat(output->target, name, output->build, name, 0))
         return false;
     VEC_PUSH(output->arena, &output->kept, name);
     return true;
@@ -71,18 +74,23 @@ static bool keep_one(void *context, const char *leaf)
 static void drop_kept(Output *output)
 {
     while (output->kept.n)
-        (void)io_calls()->unlinkat(output->build, output->kept.at[--output->kept.n], 0);
+        (void)io_calls()->unlinkat(output->build,
+                                   output->kept.at[--output->kept.n], 0);
 }
 
 static bool keep_part(Output *output, const char *folder)
 {
-    Keeping keeping = { output, *folder ? arena_printf(output->arena, "%s/", folder) : "" };
+    Keeping keeping = { output, *folder
+                                    ? arena_printf(output->arena, "%s/", folder)
+                                    : "" };
     const char *path = *folder ? folder : ".";
-    const int fd = io_open(output->target, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
-    if (fd < 0)
+    output->listed =
+        io_open(output->target, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+    if (output->listed < 0)
         return *folder && errno == ENOENT;
-    const bool all = folder_each(fd, keep_one, &keeping);
-    io_calls()->close(fd);
+    const bool all = folder_each(output->listed, keep_one, &keeping);
+    io_calls()->close(output->listed);
+    output->listed = -1;
     return all;
 }
 
@@ -91,7 +99,8 @@ static bool keep_all(Output *output)
     if (!keep_part(output, ""))
         return false;
     for (size_t i = 0; i < output->entry.n; i++)
-        if (!output->entry.at[i].file && !keep_part(output, output->entry.at[i].name))
+        if (!output->entry.at[i].file &&
+            !keep_part(output, output->entry.at[i].name))
             return false;
     return true;
 }
@@ -105,7 +114,9 @@ static bool find_unchanged(Output *output)
     for (size_t i = 0; i < output->entry.n; i++) {
         Entry *e = output->entry.at + i;
         struct stat old;
-        if (e->file && !io_calls()->fstatat(output->target, e->name, &old, AT_SYMLINK_NOFOLLOW) &&
+        if (e->file &&
+            !io_calls()->fstatat(output->target, e->name, &old,
+                                 AT_SYMLINK_NOFOLLOW) &&
             output_unchanged(output, e->name, &old))
             e->state = UNCHANGED;
         all &= !e->file || e->state == UNCHANGED;
@@ -144,7 +155,8 @@ static void forget_unchanged(Output *output)
 static bool finish_folder(Output *output, const char *name)
 {
     struct stat st;
-    const int fd = io_open(output->build, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+    const int fd =
+        io_open(output->build, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
     if (fd < 0)
         return false;
     bool fine = true;
@@ -158,7 +170,8 @@ static bool finish_folder(Output *output, const char *name)
 static bool finish_folders(Output *output)
 {
     for (size_t i = 0; i < output->entry.n; i++)
-        if (!output->entry.at[i].file && !finish_folder(output, output->entry.at[i].name))
+        if (!output->entry.at[i].file &&
+            !finish_folder(output, output->entry.at[i].name))
             return false;
     return finish_folder(output, ".");
 }
@@ -179,7 +192,8 @@ static bool rescue_one(void *context, const char *leaf)
     struct stat st;
     snprintf(name, sizeof name, "%s%s", rescue->part,
              leaf); /* an arena could fail: it is too late */
-    if (io_calls()->fstatat(rescue->o->build, name, &st, AT_SYMLINK_NOFOLLOW) && errno == ENOENT) {
+    if (io_calls()->fstatat(rescue->o->build, name, &st, AT_SYMLINK_NOFOLLOW) &&
+        errno == ENOENT) {
         for (size_t i = 0; i < rescue->o->former.n; i++)
             if (!strcmp(rescue->o->former.at[i].name, name))
                 return true;
@@ -196,7 +210,8 @@ static void rescue(Output *output)
         if (output->entry.at[i].file)
             continue;
         const char *folder = output->entry.at[i].name;
-        const int fd = io_open(output->target, folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+        const int fd = io_open(output->target, folder,
+                               O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
         char part[NAME_MAX + 2];
         Rescue r = { output, fd, part };
         snprintf(part, sizeof part, "%s/", folder);

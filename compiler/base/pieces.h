@@ -21,7 +21,8 @@ typedef struct Pieces {
 } Pieces;
 
 void pieces_put(Pieces *pieces, const char *text, size_t n);
-void pieces_print(Pieces *pieces, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void pieces_print(Pieces *pieces, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 Sink pieces_sink(Pieces *pieces);
 /* What the buffer holds goes to the file. */
 void pieces_flush(Pieces *pieces);

@@ -9,7 +9,8 @@
 
 #include "base/folder.h"
 
-static const int ending[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGXCPU, SIGXFSZ };
+static const int ending[] = { SIGINT,  SIGTERM, SIGHUP, SIGQUIT,
+                              SIGPIPE, SIGXCPU, SIGXFSZ };
 enum { ENDING = sizeof ending / sizeof *ending };
 
 static _Thread_local bool holding;

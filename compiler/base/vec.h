@@ -26,7 +26,8 @@ static inline void *vec_grow(Arena *arena, void *old, size_t *room, size_t size)
 {
     const size_t before = *room;
     *room = before ? before * 2 : 8;
-    return arena_grow(arena, before ? old : NULL, before * size, size_mul(*room, size));
+    return arena_grow(arena, before ? old : NULL, before * size,
+                      size_mul(*room, size));
 }
 
 #endif

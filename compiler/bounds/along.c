@@ -13,7 +13,8 @@ static Stretch reduced_span(Bounds *bounds, const inlay_reduce_params *params)
 {
     const int k = params->kept - 1;
     const int r = params->reduced - 1;
-    const bool apart = params->columns ? params->sk[k] != 1 : params->sr[r] != 1;
+    const bool apart =
+        params->columns ? params->sk[k] != 1 : params->sr[r] != 1;
     const int32_t along = params->columns ? params->nk[k] : params->nr[r];
     bounds_refuse(bounds, apart && along > 1, "its innermost loop leaves gaps");
     Stretch stretch = span_nest(span_of(1), r, params->nr, params->sr);
@@ -23,20 +24,24 @@ static Stretch reduced_span(Bounds *bounds, const inlay_reduce_params *params)
 
 static void reduce_known(Bounds *bounds, const inlay_reduce_params *params)
 {
-    bounds_refuse(bounds, params->kept < 1 || params->reduced < 1, "it has no loops");
+    bounds_refuse(bounds, params->kept < 1 || params->reduced < 1,
+                  "it has no loops");
     if (bounds->wrong)
         return;
     sizes_walked(bounds, params->reduced, params->nr);
     const int64_t lines = sizes_walked(bounds, params->kept - 1, params->nk);
-    touch(bounds, 0, "result", sat_mul(lines, bounds_size(bounds, params->nk[params->kept - 1])));
-    touch_span(bounds, 1, "input", params->count ? reduced_span(bounds, params) : span_of(0));
+    touch(bounds, 0, "result",
+          sat_mul(lines, bounds_size(bounds, params->nk[params->kept - 1])));
+    touch_span(bounds, 1, "input",
+               params->count ? reduced_span(bounds, params) : span_of(0));
 }
 
 /* The kernel holds the axes to those that make the result's sizes: a size of 0 is reduced, and then
  * nothing is read. */
 static void reduce_values(Bounds *bounds, const inlay_reduce_params *params)
 {
-    touch(bounds, 0, "result", sizes_walked(bounds, params->reduced, params->nr));
+    touch(bounds, 0, "result",
+          sizes_walked(bounds, params->reduced, params->nr));
     touch(bounds, 1, "input", sizes_product(bounds, params->kept, params->nk));
     touch(bounds, 2, "axes", params->axes);
     if (params->axes)
@@ -70,21 +75,24 @@ void bounds_arg(Bounds *bounds)
     const inlay_arg_params *p = bounds->params;
     touch(bounds, 0, "result", block(bounds, p->outer, 1, p->inner));
     touch(bounds, 1, "input",
-          block(bounds, p->outer, i64_max(bounds_size(bounds, p->n), 1), p->inner));
+          block(bounds, p->outer, i64_max(bounds_size(bounds, p->n), 1),
+                p->inner));
 }
 
-static void touch_lines(Bounds *bounds, int k, const char *name, int64_t outer, int64_t each,
-                        bool apart)
+static void touch_lines(Bounds *bounds, int k, const char *name, int64_t outer,
+                        int64_t each, bool apart)
 {
     const Stretch stretch =
-        span_times(span_of(each), bounds_size(bounds, outer), apart ? pixel_of(bounds, k) : each);
+        span_times(span_of(each), bounds_size(bounds, outer),
+                   apart ? pixel_of(bounds, k) : each);
     touch_each_row(bounds, k, name, bounds->step->units, stretch);
 }
 
 void bounds_softmax(Bounds *bounds)
 {
     const inlay_softmax_params *p = bounds->params;
-    const int64_t each = block(bounds, 1, i64_max(bounds_size(bounds, p->n), 1), p->inner);
+    const int64_t each =
+        block(bounds, 1, i64_max(bounds_size(bounds, p->n), 1), p->inner);
     touch_lines(bounds, 0, "result", p->outer, each, p->by_pixel);
     touch_lines(bounds, 1, "input", p->outer, each, p->by_pixel);
 }
@@ -104,15 +112,17 @@ void bounds_lrn(Bounds *bounds)
 static Stretch norm_factors(Bounds *bounds, const inlay_norm_params *params)
 {
     const int64_t group = bounds_positive(bounds, params->group);
-    Stretch stretch =
-        span_times(span_of(1), i64_ceil_div(bounds_size(bounds, params->n), group), params->along);
+    Stretch stretch = span_times(
+        span_of(1), i64_ceil_div(bounds_size(bounds, params->n), group),
+        params->along);
     if (group == 1 && params->inner == 1)
         stretch = span_both(stretch, span_of(params->n));
-    stretch = span_times(stretch, bounds_size(bounds, params->inner), params->inner_step);
-    return span_times(
-        stretch,
-        i64_min(bounds_positive(bounds, params->period), bounds_size(bounds, params->outer)),
-        params->outer_step);
+    stretch = span_times(stretch, bounds_size(bounds, params->inner),
+                         params->inner_step);
+    return span_times(stretch,
+                      i64_min(bounds_positive(bounds, params->period),
+                              bounds_size(bounds, params->outer)),
+                      params->outer_step);
 }
 
 void bounds_norm(Bounds *bounds)
@@ -132,7 +142,8 @@ void bounds_topk(Bounds *bounds)
 {
     const inlay_topk_params *p = bounds->params;
     const int64_t lines = block(bounds, p->outer, 1, p->inner);
-    bounds_refuse(bounds, p->k < 1 && p->n > 0 && lines, "it has no room for a value");
+    bounds_refuse(bounds, p->k < 1 && p->n > 0 && lines,
+                  "it has no room for a value");
     touch(bounds, 0, "values", block(bounds, p->outer, p->k, p->inner));
     touch(bounds, 1, "indices", block(bounds, p->outer, p->k, p->inner));
     touch(bounds, 2, "input", block(bounds, p->outer, p->n, p->inner));
@@ -186,16 +197,20 @@ void bounds_einsum(Bounds *bounds)
     const int64_t lines = sizes_walked(bounds, p->kept - 1, p->nk);
     const Stretch first = span_nest(span_of(1), p->summed, p->nr, p->ar);
     const Stretch second = span_nest(span_of(1), p->summed, p->nr, p->br);
-    touch(bounds, 0, "result", sat_mul(lines, bounds_size(bounds, p->nk[p->kept - 1])));
-    touch_span(bounds, 1, "first operand", span_nest(first, p->kept, p->nk, p->ak));
-    touch_span(bounds, 2, "second operand", span_nest(second, p->kept, p->nk, p->bk));
+    touch(bounds, 0, "result",
+          sat_mul(lines, bounds_size(bounds, p->nk[p->kept - 1])));
+    touch_span(bounds, 1, "first operand",
+               span_nest(first, p->kept, p->nk, p->ak));
+    touch_span(bounds, 2, "second operand",
+               span_nest(second, p->kept, p->nk, p->bk));
 }
 
 static void touch_matrices(Bounds *bounds, const inlay_det_params *params)
 {
     const int64_t each = block(bounds, params->n, params->n, 1);
     bounds_narrow(bounds, each);
-    touch(bounds, 1, "input", sat_mul(bounds_size(bounds, params->batch), each));
+    touch(bounds, 1, "input",
+          sat_mul(bounds_size(bounds, params->batch), each));
     touch(bounds, 2, "scratch", each);
 }
 

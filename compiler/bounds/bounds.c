@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/size.h"
-#include "bounds/reach.h"
 
 /* Letters of a kernel's row, an operand each: '?' behind one that may be left out, '*' behind one
  * of which there are any number. */
@@ -40,7 +39,8 @@ int64_t bounds_bytes(const Operand *operand, const Reach *r)
 {
     if (!r->by_row)
         return r->hi;
-    return r->rows ? sat_add(sat_mul(r->rows - 1, operand->row_bytes), r->hi) : 0;
+    return r->rows ? sat_add(sat_mul(r->rows - 1, operand->row_bytes), r->hi)
+                   : 0;
 }
 
 /* Is the operand's type that of the kernel, or of its width where only that counts? */
@@ -75,19 +75,24 @@ static const char *done_with(const Operand *operand)
 }
 
 /* In elements where that comes out even. */
-static const char *whole_text(Arena *arena, const Operand *operand, const Reach *r, int64_t have)
+static const char *whole_text(Arena *arena, const Operand *operand,
+                              const Reach *r, int64_t have)
 {
     const int64_t bits = type_bits(r->type);
     const bool even = r->type != '.' && bits >= 8 && !(have % (bits / 8));
     const int64_t unit = even ? bits / 8 : 1;
     if (r->lo < 0)
-        return arena_printf(arena, "its %s begins at 0, and is %s from %" PRId64 " %s on", r->name,
-                            done_with(operand), r->lo / unit, even ? "elements" : "bytes");
-    return arena_printf(arena, "its %s has %" PRId64 " %s, %" PRId64 " are %s", r->name,
-                        have / unit, even ? "elements" : "bytes", r->hi / unit, done_with(operand));
+        return arena_printf(
+            arena, "its %s begins at 0, and is %s from %" PRId64 " %s on",
+            r->name, done_with(operand), r->lo / unit,
+            even ? "elements" : "bytes");
+    return arena_printf(arena, "its %s has %" PRId64 " %s, %" PRId64 " are %s",
+                        r->name, have / unit, even ? "elements" : "bytes",
+                        r->hi / unit, done_with(operand));
 }
 
-static const char *object_whole(Arena *arena, const Operand *operand, const Reach *r)
+static const char *object_whole(Arena *arena, const Operand *operand,
+                                const Reach *r)
 {
     int64_t have = i64_max(tensor_bytes(operand->tensor) - operand->offset, 0);
     if (operand->ring && operand->ring < operand->rows)
@@ -97,37 +102,46 @@ static const char *object_whole(Arena *arena, const Operand *operand, const Reac
     return whole_text(arena, operand, r, have);
 }
 
-static const char *object_rows(Arena *arena, const Operand *operand, const Reach *r)
+static const char *object_rows(Arena *arena, const Operand *operand,
+                               const Reach *r)
 {
     const int64_t end = sat_add(operand->offset, bounds_bytes(operand, r));
     if (!r->rows)
         return NULL;
     if (r->rows > operand->rows)
-        return arena_printf(arena, "its %s has %d rows, %" PRId64 " are %s", r->name, operand->rows,
-                            r->rows, done_with(operand));
+        return arena_printf(arena, "its %s has %d rows, %" PRId64 " are %s",
+                            r->name, operand->rows, r->rows,
+                            done_with(operand));
     if (operand->offset >= 0 && r->lo >= 0 && r->hi <= row_room(operand) &&
         end <= tensor_bytes(operand->tensor))
         return NULL;
     return arena_printf(arena,
-                        "a row of its %s has %" PRId64 " bytes, %" PRId64 " to %" PRId64 " are %s",
-                        r->name, row_room(operand), r->lo, r->hi, done_with(operand));
+                        "a row of its %s has %" PRId64 " bytes, %" PRId64
+                        " to %" PRId64 " are %s",
+                        r->name, row_room(operand), r->lo, r->hi,
+                        done_with(operand));
 }
 
-static const char *object_operand(Arena *arena, const Operand *operand, const Reach *r)
+static const char *object_operand(Arena *arena, const Operand *operand,
+                                  const Reach *r)
 {
     if (!operand->tensor)
-        return r->needed && r->name ? arena_printf(arena, "its %s is left out", r->name) : NULL;
+        return r->needed && r->name
+                   ? arena_printf(arena, "its %s is left out", r->name)
+                   : NULL;
     if (!r->name)
         return NULL;
     if (!operand->scratch && !type_fits(r->type, operand->tensor->dtype))
-        return arena_printf(arena, "its %s is of type %s, which its kernel does not take", r->name,
-                            dtype_name(operand->tensor->dtype));
-    return r->by_row ? object_rows(arena, operand, r) : object_whole(arena, operand, r);
+        return arena_printf(
+            arena, "its %s is of type %s, which its kernel does not take",
+            r->name, dtype_name(operand->tensor->dtype));
+    return r->by_row ? object_rows(arena, operand, r)
+                     : object_whole(arena, operand, r);
 }
 
-BoundsFault bounds_object(Arena *arena, const Program *program, const Step *step)
+BoundsFault bounds_judge(Arena *arena, const Program *program, const Step *step,
+                         Reach *reach)
 {
-    Reach *reach = NEW_ARRAY(arena, Reach, step->n_operand + 1);
     const char *wrong = bounds_of(program, step, reach);
     if (wrong)
         return (BoundsFault){ wrong, -1 };
@@ -137,6 +151,13 @@ BoundsFault bounds_object(Arena *arena, const Program *program, const Step *step
             return (BoundsFault){ why, k };
     }
     return (BoundsFault){ NULL, -1 };
+}
+
+BoundsFault bounds_object(Arena *arena, const Program *program,
+                          const Step *step)
+{
+    Reach *reach = NEW_ARRAY(arena, Reach, step->n_operand + 1);
+    return bounds_judge(arena, program, step, reach);
 }
 
 /* The name that the file gives an operand; "": none. */
@@ -159,26 +180,31 @@ static void check_steps(const Program *program, const Blame *blame)
         const Step *s = program->step.at[i];
         const BoundsFault fault = bounds_object(arena, program, s);
         if (fault.why)
-            fail_at(blame->status, s->node ? node_loc(s->node) : LOC_NONE, blame->help,
-                    "%s: %s%s (step %d, %s)", blame->what, fault.why,
-                    operand_name(arena, s, fault.operand), s->index, s->kernel->name);
+            fail_at(blame->status, s->node ? node_loc(s->node) : LOC_NONE,
+                    blame->help, "%s: %s%s (step %d, %s)", blame->what,
+                    fault.why, operand_name(arena, s, fault.operand), s->index,
+                    s->kernel->name);
         arena_release(arena, mark);
     }
 }
 
 void bounds_check(const Program *program)
 {
-    static const Blame model = { STATUS_MALFORMED,
-                                 "the node's operands must be of the sizes that its operator and "
-                                 "attributes ask for",
-                                 "the operands do not fit together" };
+    static const Blame model = {
+        STATUS_MALFORMED,
+        "the node's operands must be of the sizes that its operator and "
+        "attributes ask for",
+        "the operands do not fit together"
+    };
     check_steps(program, &model);
 }
 
 void bounds_check_planned(const Program *program)
 {
-    static const Blame ours = { STATUS_INTERNAL,
-                                "please report this model: it is a bug of Inlay, not of the model",
-                                "the plan leaves an operand" };
+    static const Blame ours = {
+        STATUS_INTERNAL,
+        "please report this model: it is a bug of Inlay, not of the model",
+        "the plan leaves an operand"
+    };
     check_steps(program, &ours);
 }

@@ -6,16 +6,7 @@
 #ifndef INLAY_BOUNDS_BOUNDS_H
 #define INLAY_BOUNDS_BOUNDS_H
 
-#include "ir/program.h"
-
-/* What a step may touch of an operand: bytes [lo, hi) from its first, or of each of the rows [0,
- * rows). Nothing where lo == hi. */
-typedef struct Reach {
-    const char *name; /* what the kernel calls it; NULL: it is not touched */
-    char type;        /* a letter of kernels.def */
-    bool by_row, needed;
-    int64_t lo, hi, rows;
-} Reach;
+#include "bounds/reach.h"
 
 /* The first operand that does not hold what the step touches. */
 typedef struct BoundsFault {
@@ -25,8 +16,11 @@ typedef struct BoundsFault {
 
 /* reach[n_operand] of a step; NULL, or what its parameters cannot be. */
 const char *bounds_of(const Program *program, const Step *step, Reach *reach);
-/* Compares them with the step's operands; the text is the arena's. */
-BoundsFault bounds_object(Arena *arena, const Program *program, const Step *step);
+/* Compares them with the step's operands; the text is the arena's. reach[n_operand] gets them. */
+BoundsFault bounds_judge(Arena *arena, const Program *program, const Step *step,
+                         Reach *reach);
+BoundsFault bounds_object(Arena *arena, const Program *program,
+                          const Step *step);
 /* Bytes that the kernel reaches of an operand, from its first one on and as if all of its rows
  * existed. */
 int64_t bounds_bytes(const Operand *operand, const Reach *reach);

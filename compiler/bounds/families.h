@@ -13,6 +13,7 @@ KernelBounds bounds_dwpw;
 KernelBounds bounds_affine;
 KernelBounds bounds_affine_conv;
 KernelBounds bounds_pool;
+KernelBounds bounds_lppool;
 KernelBounds bounds_globalpool;
 KernelBounds bounds_conv_plain;
 KernelBounds bounds_maxpool_plain;

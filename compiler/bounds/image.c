@@ -6,7 +6,8 @@
 #include "kernels/sample.h"
 #include "kernels/unfold.h"
 
-static int64_t product4(Bounds *bounds, int64_t w, int64_t x, int64_t y, int64_t z)
+static int64_t product4(Bounds *bounds, int64_t w, int64_t x, int64_t y,
+                        int64_t z)
 {
     const int64_t sizes[] = { w, x, y, z };
     return wide_product(bounds, 4, sizes);
@@ -20,7 +21,8 @@ void bounds_resize_table(Bounds *bounds)
     const int64_t entry = sat_add(bounds_size(bounds, p->entry), 1);
     const int64_t entries = bounds_size(bounds, p->entries);
     const int64_t index = sat_mul(out, taps);
-    bounds_refuse(bounds, p->first < 0 || entries > 8, "its table begins nowhere");
+    bounds_refuse(bounds, p->first < 0 || entries > 8,
+                  "its table begins nowhere");
     bounds_refuse(bounds, p->n_in < 1 && out > 0, "it enlarges an empty axis");
     touch(bounds, 0, "indices", index ? sat_add(p->first, index) : 0);
     touch(bounds, 1, "weights", sat_mul(out, sat_add(taps, 1)));
@@ -32,8 +34,9 @@ void bounds_resize_table(Bounds *bounds)
 }
 
 /* Entries of the table that a step uses: values, or what the step that makes them holds them to. */
-static Stretch resample_places(Bounds *bounds, const inlay_resample_params *params, int64_t first,
-                               int64_t entries)
+static Stretch resample_places(Bounds *bounds,
+                               const inlay_resample_params *params,
+                               int64_t first, int64_t entries)
 {
     int64_t count;
     const int32_t *table = bounds_values(bounds, 2, &count);
@@ -41,24 +44,29 @@ static Stretch resample_places(Bounds *bounds, const inlay_resample_params *para
     if (!table || sat_add(first, entries) > count)
         return span_of(params->n_in);
     for (int64_t i = first; i < first + entries; i++)
-        stretch =
-            (Stretch){ i64_min(stretch.lo, table[i]), i64_max(stretch.hi, (int64_t)table[i] + 1) };
+        stretch = (Stretch){ i64_min(stretch.lo, table[i]),
+                             i64_max(stretch.hi, (int64_t)table[i] + 1) };
     return entries ? stretch : span_of(0);
 }
 
 /* Elements of a row at places of its axis. */
-static Stretch at_places(const inlay_resample_params *params, Stretch places, int64_t step)
+static Stretch at_places(const inlay_resample_params *params, Stretch places,
+                         int64_t step)
 {
-    const Stretch one = span_times(span_of(params->inner), places.hi - places.lo, step);
-    return span_move(one, sat_mul(sat_add(places.lo, -(int64_t)params->origin), step));
+    const Stretch one =
+        span_times(span_of(params->inner), places.hi - places.lo, step);
+    return span_move(
+        one, sat_mul(sat_add(places.lo, -(int64_t)params->origin), step));
 }
 
 static void resample_any(Bounds *bounds, const inlay_resample_params *params)
 {
     const int64_t outer = bounds_size(bounds, params->outer);
     const int64_t inner = bounds_size(bounds, params->inner);
-    const Stretch places = resample_places(bounds, params, 0, sat_mul(params->n_out, params->taps));
-    touch(bounds, 0, "result", product4(bounds, outer, params->n_out, inner, 1));
+    const Stretch places = resample_places(
+        bounds, params, 0, sat_mul(params->n_out, params->taps));
+    touch(bounds, 0, "result",
+          product4(bounds, outer, params->n_out, inner, 1));
     touch_span(bounds, 1, "input",
                span_times(at_places(params, places, inner), outer,
                           sat_mul(bounds_size(bounds, params->n_in), inner)));
@@ -66,24 +74,28 @@ static void resample_any(Bounds *bounds, const inlay_resample_params *params)
 
 static void resample_rows(Bounds *bounds, const inlay_resample_params *params)
 {
-    const int64_t images =
-        i64_ceil_div(bounds->step->units, bounds_positive(bounds, params->n_out));
+    const int64_t images = i64_ceil_div(bounds->step->units,
+                                        bounds_positive(bounds, params->n_out));
     const int64_t pixels = bounds_size(bounds, params->pixels);
     const int64_t inner = bounds_size(bounds, params->inner);
-    const Stretch places = resample_places(bounds, params, 0, sat_mul(params->n_out, params->taps));
-    const int64_t first =
-        sat_mul(sat_add(params->column, -(int64_t)params->origin), pixel_of(bounds, 1));
-    bounds_refuse(bounds, places.lo < 0 || places.hi > params->n_in, "its table leaves the input");
-    touch_each_row(bounds, 0, "result", bounds->step->units, span_pixels(bounds, 0, pixels, inner));
+    const Stretch places = resample_places(
+        bounds, params, 0, sat_mul(params->n_out, params->taps));
+    const int64_t first = sat_mul(
+        sat_add(params->column, -(int64_t)params->origin), pixel_of(bounds, 1));
+    bounds_refuse(bounds, places.lo < 0 || places.hi > params->n_in,
+                  "its table leaves the input");
+    touch_each_row(bounds, 0, "result", bounds->step->units,
+                   span_pixels(bounds, 0, pixels, inner));
     touch_each_row(bounds, 1, "input", sat_mul(images, params->n_in),
                    span_move(span_pixels(bounds, 1, pixels, inner), first));
 }
 
 static void resample_pixels(Bounds *bounds, const inlay_resample_params *params)
 {
-    const int64_t first = sat_mul(bounds_size(bounds, params->column), params->taps);
-    const Stretch places =
-        resample_places(bounds, params, first, sat_mul(params->n_out, params->taps));
+    const int64_t first =
+        sat_mul(bounds_size(bounds, params->column), params->taps);
+    const Stretch places = resample_places(
+        bounds, params, first, sat_mul(params->n_out, params->taps));
     touch_each_row(bounds, 0, "result", bounds->step->units,
                    span_pixels(bounds, 0, params->n_out, params->inner));
     touch_each_row(bounds, 1, "input", bounds->step->units,
@@ -95,9 +107,11 @@ void bounds_resample(Bounds *bounds)
     const inlay_resample_params *p = bounds->params;
     const int64_t taps = bounds_positive(bounds, p->taps);
     const int64_t out = bounds_size(bounds, p->n_out);
-    const int64_t column = p->along == INLAY_ALONG_PIXELS ? bounds_size(bounds, p->column) : 0;
+    const int64_t column =
+        p->along == INLAY_ALONG_PIXELS ? bounds_size(bounds, p->column) : 0;
     touch(bounds, 2, "indices", sat_mul(sat_add(column, out), taps));
-    touch(bounds, 3, "weights", sat_mul(sat_add(column, out), sat_add(taps, 1)));
+    touch(bounds, 3, "weights",
+          sat_mul(sat_add(column, out), sat_add(taps, 1)));
     if (p->along == INLAY_ALONG_ANY)
         resample_any(bounds, p);
     else if (p->along == INLAY_ALONG_ROWS)
@@ -113,7 +127,8 @@ void bounds_grid_sample(Bounds *bounds)
     bounds_refuse(bounds, p->axes < 1 || p->axes > 3,
                   "it has another number of axes than its kernel");
     touch(bounds, 0, "result", sat_mul(places, bounds_size(bounds, p->c)));
-    touch(bounds, 1, "input", product4(bounds, p->n, p->c, wide_product(bounds, 3, p->size), 1));
+    touch(bounds, 1, "input",
+          product4(bounds, p->n, p->c, wide_product(bounds, 3, p->size), 1));
     touch(bounds, 2, "grid", sat_mul(places, p->axes));
 }
 
@@ -124,14 +139,16 @@ void bounds_affine_grid(Bounds *bounds)
                   "it has another number of axes than its kernel");
     touch(bounds, 0, "result",
           product4(bounds, p->n, wide_product(bounds, 3, p->size), p->axes, 1));
-    touch(bounds, 1, "matrix", product4(bounds, p->n, p->axes, (int64_t)p->axes + 1, 1));
+    touch(bounds, 1, "matrix",
+          product4(bounds, p->n, p->axes, (int64_t)p->axes + 1, 1));
 }
 
 void bounds_roi_align(Bounds *bounds)
 {
     const inlay_roi_align_params *p = bounds->params;
     const int64_t cells = product4(bounds, p->regions, p->c, p->ph, p->pw);
-    bounds_refuse(bounds, cells && (p->h < 1 || p->w < 1), "its images have no elements");
+    bounds_refuse(bounds, cells && (p->h < 1 || p->w < 1),
+                  "its images have no elements");
     touch(bounds, 0, "result", cells);
     touch(bounds, 1, "input", product4(bounds, p->n, p->c, p->h, p->w));
     touch(bounds, 2, "regions", sat_mul(bounds_size(bounds, p->regions), 4));
@@ -141,7 +158,8 @@ void bounds_roi_align(Bounds *bounds)
 void bounds_roi_pool(Bounds *bounds)
 {
     const inlay_roi_pool_params *p = bounds->params;
-    touch(bounds, 0, "result", product4(bounds, p->regions, p->c, p->ph, p->pw));
+    touch(bounds, 0, "result",
+          product4(bounds, p->regions, p->c, p->ph, p->pw));
     touch(bounds, 1, "input", product4(bounds, p->n, p->c, p->h, p->w));
     touch(bounds, 2, "regions", sat_mul(bounds_size(bounds, p->regions), 5));
 }
@@ -164,10 +182,12 @@ void bounds_col2im(Bounds *bounds)
         return;
     for (int a = 0; a < p->axes; a++) {
         bounds_positive(bounds, p->stride[a]);
-        bounds_refuse(bounds, p->tap[0] && p->tap[a] < 1, "its window has no taps");
+        bounds_refuse(bounds, p->tap[0] && p->tap[a] < 1,
+                      "its window has no taps");
     }
     const int64_t planes = bounds_size(bounds, p->planes);
-    touch(bounds, 0, "result", sat_mul(planes, wide_product(bounds, p->axes, p->image)));
+    touch(bounds, 0, "result",
+          sat_mul(planes, wide_product(bounds, p->axes, p->image)));
     touch(bounds, 1, "input", sat_mul(planes, col2im_columns(bounds, p)));
     touch(bounds, 2, "sizes of the image", p->axes);
     touch(bounds, 3, "sizes of the window", p->axes);
@@ -192,7 +212,8 @@ void bounds_max_unpool(Bounds *bounds)
 }
 
 /* One more than the last channel of x that weights meet. */
-static int64_t deformed_channels(Bounds *bounds, const inlay_deform_conv_params *params)
+static int64_t deformed_channels(Bounds *bounds,
+                                 const inlay_deform_conv_params *params)
 {
     const int64_t groups = bounds_positive(bounds, params->groups);
     const int64_t out = bounds_positive(bounds, params->o / groups);
@@ -207,16 +228,22 @@ void bounds_deform_conv(Bounds *bounds)
     const inlay_deform_conv_params *p = bounds->params;
     const int64_t taps = product4(bounds, p->kh, p->kw, 1, 1);
     const int64_t channels = deformed_channels(bounds, p);
-    const int64_t set = bounds_positive(bounds, p->c / bounds_positive(bounds, p->offset_groups));
+    const int64_t set = bounds_positive(
+        bounds, p->c / bounds_positive(bounds, p->offset_groups));
     const int64_t plane = product4(bounds, p->oh, p->ow, 1, 1);
-    bounds_refuse(bounds, channels > p->c, "its groups take more channels than there are");
-    bounds_refuse(bounds, channels > 0 && (channels - 1) / set >= p->offset_groups,
+    bounds_refuse(bounds, channels > p->c,
+                  "its groups take more channels than there are");
+    bounds_refuse(bounds,
+                  channels > 0 && (channels - 1) / set >= p->offset_groups,
                   "its channels take more offsets than there are");
     touch(bounds, 0, "result", product4(bounds, p->n, p->o, plane, 1));
     touch(bounds, 1, "input", product4(bounds, p->n, p->c, p->h, p->w));
     touch(bounds, 2, "weights",
-          product4(bounds, p->o, p->c / bounds_positive(bounds, p->groups), taps, 1));
-    touch(bounds, 3, "offsets", sat_mul(product4(bounds, p->n, p->offset_groups, taps, plane), 2));
+          product4(bounds, p->o, p->c / bounds_positive(bounds, p->groups),
+                   taps, 1));
+    touch(bounds, 3, "offsets",
+          sat_mul(product4(bounds, p->n, p->offset_groups, taps, plane), 2));
     touch(bounds, 4, "bias", p->o);
-    touch(bounds, 5, "mask", product4(bounds, p->n, p->offset_groups, taps, plane));
+    touch(bounds, 5, "mask",
+          product4(bounds, p->n, p->offset_groups, taps, plane));
 }

@@ -7,6 +7,7 @@
 #include "kernels/control.h"
 #include "kernels/lookup.h"
 #include "kernels/nms.h"
+#include "kernels/gather.h"
 #include "kernels/scatter.h"
 #include "kernels/select.h"
 #include "kernels/settle.h"
@@ -15,24 +16,27 @@
 static bool check_rank(Bounds *bounds, int32_t rank, int32_t least)
 {
     const bool wrong = rank < least || rank > 8;
-    bounds_refuse(bounds, wrong, "it has another number of loops than its kernel");
+    bounds_refuse(bounds, wrong,
+                  "it has another number of loops than its kernel");
     return !wrong;
 }
 
 static int64_t product3(Bounds *bounds, int64_t x, int64_t y, int64_t z)
 {
-    return sat_mul(sat_mul(bounds_size(bounds, x), bounds_size(bounds, y)), bounds_size(bounds, z));
+    return sat_mul(sat_mul(bounds_size(bounds, x), bounds_size(bounds, y)),
+                   bounds_size(bounds, z));
 }
 
 /* One more than the furthest element that indices of the shape `y` name along `axis` of `x`. */
-static int64_t named_elements(Bounds *bounds, int rank, const int32_t *x, const int32_t *y,
-                              int axis)
+static int64_t named_elements(Bounds *bounds, int rank, const int32_t *x,
+                              const int32_t *y, int axis)
 {
     int64_t last = 0;
     bounds_refuse(bounds, axis < 0 || axis >= rank, "its axis is none");
     for (int d = 0; d < rank; d++) {
         const int64_t n = d == axis ? x[d] : y[d];
-        last = sat_add(sat_mul(last, bounds_size(bounds, x[d])), i64_max(n, 1) - 1);
+        last = sat_add(sat_mul(last, bounds_size(bounds, x[d])),
+                       i64_max(n, 1) - 1);
     }
     return sat_add(last, 1);
 }
@@ -81,7 +85,8 @@ void bounds_scatter_elements(Bounds *bounds)
     const int64_t size = type_bits(bounds->reach[0].type) / 8;
     const int64_t named = named_elements(bounds, p->rank, p->x, p->y, p->axis);
     const int64_t whole = i64_ceil_div(bytes, i64_max(size, 1));
-    touch(bounds, 0, "result", touch_given(bounds, 2) ? i64_max(named, whole) : whole);
+    touch(bounds, 0, "result",
+          touch_given(bounds, 2) ? i64_max(named, whole) : whole);
     touch(bounds, 1, "data", whole);
     touch(bounds, 2, "indices", indices);
     touch(bounds, 3, "updates", touch_given(bounds, 2) ? indices : 0);
@@ -96,8 +101,8 @@ void bounds_scatter_nd(Bounds *bounds)
     const int64_t size = type_bits(bounds->reach[0].type) / 8;
     const int64_t whole = i64_ceil_div(bytes, i64_max(size, 1));
     const int64_t k = bounds_size(bounds, p->k);
-    const int64_t named =
-        sat_mul(sizes_product(bounds, p->rank, p->x), bounds_size(bounds, p->run));
+    const int64_t named = sat_mul(sizes_product(bounds, p->rank, p->x),
+                                  bounds_size(bounds, p->run));
     touch(bounds, 0, "result", k ? i64_max(named, whole) : whole);
     touch(bounds, 1, "data", whole);
     touch(bounds, 2, "indices", sat_mul(k, p->rank));
@@ -108,8 +113,10 @@ void bounds_onehot(Bounds *bounds)
 {
     const inlay_onehot_params *p = bounds->params;
     const int64_t size = bounds_size(bounds, p->size);
-    touch(bounds, 0, "result", sat_mul(product3(bounds, p->outer, p->depth, p->inner), size));
-    touch(bounds, 1, "indices", p->depth ? product3(bounds, p->outer, p->inner, 1) : 0);
+    touch(bounds, 0, "result",
+          sat_mul(product3(bounds, p->outer, p->depth, p->inner), size));
+    touch(bounds, 1, "indices",
+          p->depth ? product3(bounds, p->outer, p->inner, 1) : 0);
     touch(bounds, 2, "values", sat_mul(2, size));
 }
 
@@ -121,7 +128,8 @@ void bounds_compress(Bounds *bounds)
     touch(bounds, 0, "result", product3(bounds, p->outer, p->kept, run));
     touch(bounds, 1, "count", 1);
     touch_span(bounds, 2, "input",
-               span_times(span_of(sat_mul(given, run)), bounds_size(bounds, p->outer),
+               span_times(span_of(sat_mul(given, run)),
+                          bounds_size(bounds, p->outer),
                           sat_mul(bounds_size(bounds, p->n), run)));
     touch(bounds, 3, "condition", given);
 }
@@ -129,8 +137,8 @@ void bounds_compress(Bounds *bounds)
 void bounds_trilu(Bounds *bounds)
 {
     const inlay_trilu_params *p = bounds->params;
-    const int64_t bytes =
-        sat_mul(product3(bounds, p->outer, p->h, p->w), bounds_size(bounds, p->size));
+    const int64_t bytes = sat_mul(product3(bounds, p->outer, p->h, p->w),
+                                  bounds_size(bounds, p->size));
     touch(bounds, 0, "result", bytes);
     touch(bounds, 1, "input", bytes);
     touch(bounds, 2, "diagonal", 1);
@@ -167,8 +175,10 @@ static bool window_nd(Bounds *bounds, const inlay_window_nd_params *params)
     if (!check_rank(bounds, params->rank, 0))
         return false;
     const int64_t size = bounds_size(bounds, params->size);
-    touch(bounds, 0, "result", sat_mul(sizes_walked(bounds, params->rank, params->y), size));
-    touch(bounds, 1, "data", sat_mul(sizes_product(bounds, params->rank, params->x), size));
+    touch(bounds, 0, "result",
+          sat_mul(sizes_walked(bounds, params->rank, params->y), size));
+    touch(bounds, 1, "data",
+          sat_mul(sizes_product(bounds, params->rank, params->x), size));
     bounds_size(bounds, params->count);
     return true;
 }
@@ -201,7 +211,8 @@ void bounds_pad_values(Bounds *bounds)
 /* A step of the program. */
 static void check_target(Bounds *bounds, int32_t target)
 {
-    bounds_refuse(bounds, target < 0 || (size_t)target > bounds->program->step.n,
+    bounds_refuse(bounds,
+                  target < 0 || (size_t)target > bounds->program->step.n,
                   "it goes on at no step");
 }
 
@@ -235,7 +246,8 @@ static void turns(Bounds *bounds, int slice, int sequence)
 {
     const inlay_slice_params *p = bounds->params;
     touch(bounds, slice, "slice", product3(bounds, p->outer, p->bytes, 1));
-    touch(bounds, sequence, "sequence", product3(bounds, p->outer, p->length, p->bytes));
+    touch(bounds, sequence, "sequence",
+          product3(bounds, p->outer, p->length, p->bytes));
     touch(bounds, 2, "counter", 1);
 }
 
@@ -254,8 +266,8 @@ void bounds_settle(Bounds *bounds)
     const inlay_settle_params *p = bounds->params;
     if (!check_rank(bounds, p->rank, 1))
         return;
-    const int64_t bytes =
-        sat_mul(sizes_product(bounds, p->rank, p->n), bounds_size(bounds, p->size));
+    const int64_t bytes = sat_mul(sizes_product(bounds, p->rank, p->n),
+                                  bounds_size(bounds, p->size));
     touch(bounds, 0, "result", bytes);
     touch(bounds, 1, "input", bytes);
     touch(bounds, 2, "sizes", p->rank);
@@ -279,7 +291,8 @@ void bounds_cache(Bounds *bounds)
 {
     const inlay_cache_params *p = bounds->params;
     const int64_t rows = product3(bounds, p->batch, p->outer, p->bytes);
-    bounds_refuse(bounds, p->count > p->length, "it has more new rows than its cache");
+    bounds_refuse(bounds, p->count > p->length,
+                  "it has more new rows than its cache");
     touch(bounds, 0, "result", sat_mul(rows, bounds_size(bounds, p->length)));
     touch(bounds, 1, "cache", sat_mul(rows, bounds_size(bounds, p->length)));
     touch(bounds, 2, "update", sat_mul(rows, bounds_size(bounds, p->count)));

@@ -15,18 +15,21 @@ static int64_t product(Bounds *bounds, int64_t x, int64_t y)
 /* Scores of n rows of `out`, of which the kernel writes at least `least` at a time. */
 static void touch_scores(Bounds *bounds, int64_t n, int64_t out, int64_t least)
 {
-    touch_span(bounds, 0, "scores",
-               span_times(span_of(i64_max(out, least)), bounds_size(bounds, n), out));
+    touch_span(
+        bounds, 0, "scores",
+        span_times(span_of(i64_max(out, least)), bounds_size(bounds, n), out));
 }
 
 void bounds_ml_classify(Bounds *bounds)
 {
     const inlay_ml_scores_params *p = bounds->params;
     const int64_t least = p->out > p->k ? 2 : 1;
-    touch_scores(bounds, p->n, bounds_size(bounds, p->out), i64_max(p->k, least));
+    touch_scores(bounds, p->n, bounds_size(bounds, p->out),
+                 i64_max(p->k, least));
     touch(bounds, 1, "labels of rows", p->n);
-    touch_span(bounds, 2, "input",
-               span_times(span_of(i64_max(p->k, 1)), p->n, bounds_size(bounds, p->k)));
+    touch_span(
+        bounds, 2, "input",
+        span_times(span_of(i64_max(p->k, 1)), p->n, bounds_size(bounds, p->k)));
     touch(bounds, 3, "labels", p->k == 1 ? 2 : i64_max(p->k, 1));
     if (touch_given(bounds, 1))
         touch_needs(bounds, 3);
@@ -38,7 +41,8 @@ void bounds_ml_normalize(Bounds *bounds)
     const int64_t k = bounds_size(bounds, p->k);
     touch(bounds, 0, "result", product(bounds, p->n, k));
     touch_span(bounds, 1, "input",
-               span_times(span_of(i64_max(k, !p->kind)), bounds_size(bounds, p->n), k));
+               span_times(span_of(i64_max(k, !p->kind)),
+                          bounds_size(bounds, p->n), k));
 }
 
 /* The tables of an ensemble; any that is no constant stays NULL and is not believed. */
@@ -66,20 +70,22 @@ static int64_t check_nodes(Bounds *bounds, const Trees *trees, int64_t features)
         const int64_t code = trees->node[2 * i];
         const int64_t other = trees->node[2 * i + 1];
         if ((code >> 1 & 7) == INLAY_TREE_LEAF) {
-            bounds_refuse(bounds, code < 0 || other < 0, "a leaf of it has no votes");
+            bounds_refuse(bounds, code < 0 || other < 0,
+                          "a leaf of it has no votes");
             votes = i64_max(votes, (code >> 4) + other);
             continue;
         }
         bounds_refuse(bounds, code < 0 || code >> 4 >= features,
                       "a node of it asks for no feature");
-        bounds_refuse(bounds, other < 0 || other >= trees->nodes || i + 1 >= trees->nodes,
-                      "a node of it has no child");
+        bounds_refuse(
+            bounds, other < 0 || other >= trees->nodes || i + 1 >= trees->nodes,
+            "a node of it has no child");
     }
     return votes;
 }
 
-static void check_places(Bounds *bounds, const int32_t *place, int64_t n, int64_t end,
-                         const char *why)
+static void check_places(Bounds *bounds, const int32_t *place, int64_t n,
+                         int64_t end, const char *why)
 {
     for (int64_t i = 0; i < n; i++)
         bounds_refuse(bounds, place[i] < 0 || place[i] >= end, why);
@@ -96,19 +102,22 @@ static int64_t check_members(Bounds *bounds, const Trees *trees, bool wide)
     for (int64_t i = 0; i < trees->nodes && i < values && value; i++) {
         if ((trees->node[2 * i] >> 1 & 7) != INLAY_TREE_MEMBER)
             continue;
-        const double at = wide ? ((const double *)value)[i] : (double)((const float *)value)[i];
-        bounds_refuse(bounds, !(at >= 0 && at < (double)members), "a node of it has no members");
+        const double at = wide ? ((const double *)value)[i]
+                               : (double)((const float *)value)[i];
+        bounds_refuse(bounds, !(at >= 0 && at < (double)members),
+                      "a node of it has no members");
         last = members;
     }
     if (!last || !member)
         return last;
-    const double end =
-        wide ? ((const double *)member)[members - 1] : (double)((const float *)member)[members - 1];
+    const double end = wide ? ((const double *)member)[members - 1]
+                            : (double)((const float *)member)[members - 1];
     bounds_refuse(bounds, end == end, "its members have no end");
     return last;
 }
 
-static void tree_tables(Bounds *bounds, const inlay_tree_params *params, bool wide)
+static void tree_tables(Bounds *bounds, const inlay_tree_params *params,
+                        bool wide)
 {
     Trees t;
     if (!read_trees(bounds, &t))
@@ -116,7 +125,8 @@ static void tree_tables(Bounds *bounds, const inlay_tree_params *params, bool wi
     const int64_t votes = check_nodes(bounds, &t, params->features);
     check_places(bounds, t.root, i64_min(t.roots, params->trees), t.nodes,
                  "a tree of it has no root");
-    check_places(bounds, t.target, t.targets, params->targets, "a leaf of it votes for no target");
+    check_places(bounds, t.target, t.targets, params->targets,
+                 "a leaf of it votes for no target");
     touch(bounds, 3, "roots", params->trees);
     touch(bounds, 4, "nodes", sat_mul(t.nodes, 2));
     touch(bounds, 5, "values", t.nodes);
@@ -152,7 +162,8 @@ void bounds_svm_regress(Bounds *bounds)
     touch(bounds, 0, "result", p->n);
     touch(bounds, 1, "input", product(bounds, p->n, p->features));
     touch(bounds, 2, "coefficients", p->vectors ? p->vectors : p->features);
-    touch(bounds, 3, "support vectors", product(bounds, p->vectors, p->features));
+    touch(bounds, 3, "support vectors",
+          product(bounds, p->vectors, p->features));
     if (p->vectors)
         touch_needs(bounds, 3);
     touch(bounds, 4, "rho", 1);
@@ -173,20 +184,26 @@ static void check_classes(Bounds *bounds, const inlay_svm_params *params)
     }
 }
 
-static void svm_pairs(Bounds *bounds, const inlay_svm_params *params, int64_t pairs)
+static void svm_pairs(Bounds *bounds, const inlay_svm_params *params,
+                      int64_t pairs)
 {
     const int64_t classes = params->classes;
-    const int64_t couple = sat_add(sat_mul(2, sat_mul(classes, classes)), sat_mul(2, classes));
+    const int64_t couple =
+        sat_add(sat_mul(2, sat_mul(classes, classes)), sat_mul(2, classes));
     check_classes(bounds, params);
-    touch(bounds, 3, "coefficients", product(bounds, classes - 1, params->vectors));
-    touch(bounds, 4, "support vectors", product(bounds, params->vectors, params->features));
+    touch(bounds, 3, "coefficients",
+          product(bounds, classes - 1, params->vectors));
+    touch(bounds, 4, "support vectors",
+          product(bounds, params->vectors, params->features));
     touch(bounds, 5, "rho", pairs);
     touch(bounds, 7, "vectors of classes", sat_mul(2, classes));
-    touch(bounds, 8, "probabilities", params->probabilities ? sat_mul(2, pairs) : 0);
+    touch(bounds, 8, "probabilities",
+          params->probabilities ? sat_mul(2, pairs) : 0);
     if (params->probabilities)
         touch_needs(bounds, 8);
     touch_needs(bounds, 4);
-    touch(bounds, 9, "scratch", sat_add(sat_add(params->vectors, pairs), couple));
+    touch(bounds, 9, "scratch",
+          sat_add(sat_add(params->vectors, pairs), couple));
     touch_needs(bounds, 9);
 }
 
@@ -198,7 +215,8 @@ void bounds_svm_classify(Bounds *bounds)
     const int64_t decisions = p->classes == 2 ? 2 : pairs;
     const bool by_class = !p->vectors || p->probabilities;
     bounds_narrow(bounds, sat_mul(classes, classes));
-    touch_scores(bounds, p->n, bounds_size(bounds, p->out), by_class ? classes : decisions);
+    touch_scores(bounds, p->n, bounds_size(bounds, p->out),
+                 by_class ? classes : decisions);
     touch(bounds, 1, "labels of rows", p->n);
     touch(bounds, 2, "input", product(bounds, p->n, p->features));
     touch(bounds, 6, "labels", classes);
@@ -213,7 +231,8 @@ void bounds_svm_classify(Bounds *bounds)
 }
 
 /* Grams: their tokens lie in the pool, their places in the result. */
-static void check_grams(Bounds *bounds, const inlay_tfidf_params *params, int64_t pool)
+static void check_grams(Bounds *bounds, const inlay_tfidf_params *params,
+                        int64_t pool)
 {
     int64_t count;
     const int32_t *gram = bounds_values(bounds, 3, &count);
@@ -232,7 +251,9 @@ static void check_grams(Bounds *bounds, const inlay_tfidf_params *params, int64_
 void bounds_tfidf(Bounds *bounds)
 {
     const inlay_tfidf_params *p = bounds->params;
-    const int64_t pool = touch_given(bounds, 2) ? tensor_count(bounds->step->operand[2].tensor) : 0;
+    const int64_t pool = touch_given(bounds, 2)
+                             ? tensor_count(bounds->step->operand[2].tensor)
+                             : 0;
     bounds_size(bounds, p->skips);
     bounds_narrow(bounds, sat_add(p->skips, 1));
     check_grams(bounds, p, pool);

@@ -12,7 +12,8 @@
 #include "kernels/shuffle.h"
 
 /* A row of a unary kernel: whole pixels, as many as hold its elements. */
-static Stretch flat_row(Bounds *bounds, const inlay_flat_params *params, int k, bool dense)
+static Stretch flat_row(Bounds *bounds, const inlay_flat_params *params, int k,
+                        bool dense)
 {
     const int64_t n = bounds_size(bounds, params->n);
     if (dense || !n)
@@ -24,10 +25,13 @@ static Stretch flat_row(Bounds *bounds, const inlay_flat_params *params, int k, 
 void bounds_flat(Bounds *bounds)
 {
     const inlay_flat_params *p = bounds->params;
-    const bool tight = pixel_of(bounds, 0) == p->pixel && pixel_of(bounds, 1) == p->pixel;
+    const bool tight =
+        pixel_of(bounds, 0) == p->pixel && pixel_of(bounds, 1) == p->pixel;
     const bool dense = p->pixel == p->n || tight;
-    touch_each_row(bounds, 0, "result", bounds->step->units, flat_row(bounds, p, 0, dense));
-    touch_each_row(bounds, 1, "input", bounds->step->units, flat_row(bounds, p, 1, dense));
+    touch_each_row(bounds, 0, "result", bounds->step->units,
+                   flat_row(bounds, p, 0, dense));
+    touch_each_row(bounds, 1, "input", bounds->step->units,
+                   flat_row(bounds, p, 1, dense));
 }
 
 /* Packed elements: one unit. */
@@ -44,7 +48,8 @@ typedef struct Nest {
     const int32_t *n;
 } Nest;
 
-static Stretch nest_span(const Bounds *bounds, const Nest *nest, int k, const int32_t *stride)
+static Stretch nest_span(const Bounds *bounds, const Nest *nest, int k,
+                         const int32_t *stride)
 {
     const int64_t pixel = nest->rows >> k & 1 ? pixel_of(bounds, k) : 0;
     int64_t dense = 1;
@@ -61,8 +66,8 @@ static Stretch nest_span(const Bounds *bounds, const Nest *nest, int k, const in
     return stretch;
 }
 
-static void touch_nest(Bounds *bounds, const Nest *nest, int k, const char *name,
-                       const int32_t *stride)
+static void touch_nest(Bounds *bounds, const Nest *nest, int k,
+                       const char *name, const int32_t *stride)
 {
     const Stretch stretch = nest_span(bounds, nest, k, stride);
     if (nest->rows >> k & 1)
@@ -73,8 +78,10 @@ static void touch_nest(Bounds *bounds, const Nest *nest, int k, const char *name
 
 static bool check_nest(Bounds *bounds, const Nest *nest, int least, int most)
 {
-    const bool wrong = nest->rank < least || nest->rank > most || nest->pixel >= nest->rank;
-    bounds_refuse(bounds, wrong, "it has another number of loops than its kernel");
+    const bool wrong =
+        nest->rank < least || nest->rank > most || nest->pixel >= nest->rank;
+    bounds_refuse(bounds, wrong,
+                  "it has another number of loops than its kernel");
     if (!wrong)
         sizes_walked(bounds, nest->rank, nest->n);
     return !wrong;
@@ -104,7 +111,8 @@ void bounds_nd3(Bounds *bounds)
 }
 
 /* Where the units of an operand without rows begin. */
-static Stretch move_units(Bounds *bounds, const inlay_move_params *params, Stretch stretch)
+static Stretch move_units(Bounds *bounds, const inlay_move_params *params,
+                          Stretch stretch)
 {
     const int64_t units = bounds->step->units;
     const int64_t each = bounds_positive(bounds, params->units_in);
@@ -112,15 +120,16 @@ static Stretch move_units(Bounds *bounds, const inlay_move_params *params, Stret
     return span_times(stretch, i64_min(units, each), params->inner);
 }
 
-static void touch_move(Bounds *bounds, const Nest *nest, int k, const char *name,
-                       const int32_t *stride)
+static void touch_move(Bounds *bounds, const Nest *nest, int k,
+                       const char *name, const int32_t *stride)
 {
     const inlay_move_params *p = bounds->params;
     const bool by_row = p->rows >> k & 1;
     Stretch stretch = span_of(1);
     for (int i = 0; i < nest->rank; i++)
         stretch = span_loop(stretch, nest->n[i],
-                            by_row && i == nest->pixel ? pixel_of(bounds, k) : stride[i]);
+                            by_row && i == nest->pixel ? pixel_of(bounds, k)
+                                                       : stride[i]);
     stretch = span_move(stretch, k ? p->x0 : p->y0);
     if (by_row)
         touch_each_row(bounds, k, name, bounds->step->units, stretch);
@@ -139,14 +148,15 @@ void bounds_move(Bounds *bounds)
 }
 
 /* Elements of a row that loops [first, rank) reach; `pixels`: those of them that count pixels. */
-static Stretch row_loops(const Bounds *bounds, int k, int first, const int32_t *stride,
-                         int32_t pixels)
+static Stretch row_loops(const Bounds *bounds, int k, int first,
+                         const int32_t *stride, int32_t pixels)
 {
     const inlay_move_rows_params *p = bounds->params;
     Stretch stretch = span_of(1);
     for (int i = first; i < p->rank; i++)
-        stretch = span_loop(stretch, p->n[i],
-                            sat_mul(stride[i], pixels >> i & 1 ? pixel_of(bounds, k) : 1));
+        stretch = span_loop(
+            stretch, p->n[i],
+            sat_mul(stride[i], pixels >> i & 1 ? pixel_of(bounds, k) : 1));
     return stretch;
 }
 
@@ -156,14 +166,18 @@ void bounds_move_rows(Bounds *bounds)
     const Nest nest = { p->rank, 0, -1, p->n };
     if (!check_nest(bounds, &nest, 2, 12))
         return;
-    bounds_refuse(bounds, p->units < 0 || p->units > p->rank - 2, "its rows are no loops of it");
+    bounds_refuse(bounds, p->units < 0 || p->units > p->rank - 2,
+                  "its rows are no loops of it");
     for (int i = 0; i < p->units && i < p->rank; i++)
         bounds_positive(bounds, p->n[i]);
-    const Stretch rows = span_move(span_nest(span_of(1), p->rank - 2, p->n, p->row), p->first);
-    const int64_t at = sat_add(sat_mul(p->x_pixel, pixel_of(bounds, 1)), p->x_channel);
+    const Stretch rows =
+        span_move(span_nest(span_of(1), p->rank - 2, p->n, p->row), p->first);
+    const int64_t at =
+        sat_add(sat_mul(p->x_pixel, pixel_of(bounds, 1)), p->x_channel);
     bounds_refuse(bounds, rows.lo < 0, "it reads a row before the first");
-    touch_each_row(bounds, 0, "result", bounds->step->units,
-                   row_loops(bounds, 0, (int)i64_max(p->units, 0), p->y, p->y_pixels));
+    touch_each_row(
+        bounds, 0, "result", bounds->step->units,
+        row_loops(bounds, 0, (int)i64_max(p->units, 0), p->y, p->y_pixels));
     touch_each_row(bounds, 1, "input", rows.hi,
                    span_move(row_loops(bounds, 1, 0, p->x, p->x_pixels), at));
 }
@@ -205,7 +219,8 @@ static Stretch table_span(const int32_t *table, int64_t n)
 {
     Stretch stretch = { 0, 0 };
     for (int64_t i = 0; i < n; i++)
-        stretch = span_both(stretch, (Stretch){ table[i], (int64_t)table[i] + 1 });
+        stretch =
+            span_both(stretch, (Stretch){ table[i], (int64_t)table[i] + 1 });
     return stretch;
 }
 
@@ -219,7 +234,8 @@ static Stretch made_table(Bounds *bounds, const Tensor *table)
             continue;
         if (strcmp(m->kernel->name, "resize_table")) {
             bounds_refuse(bounds, true,
-                          "its table is made by a step that does not hold it to the axis");
+                          "its table is made by a step that does not hold it "
+                          "to the axis");
             continue;
         }
         const inlay_resize_table_params *p = m->params;
@@ -228,7 +244,8 @@ static Stretch made_table(Bounds *bounds, const Tensor *table)
     return stretch;
 }
 
-static Stretch tables_span(Bounds *bounds, const inlay_pick_params *params, int64_t entries)
+static Stretch tables_span(Bounds *bounds, const inlay_pick_params *params,
+                           int64_t entries)
 {
     int64_t count;
     const int32_t *table = bounds_values(bounds, 2, &count);
@@ -239,8 +256,8 @@ static Stretch tables_span(Bounds *bounds, const inlay_pick_params *params, int6
         return made_table(bounds, bounds->step->operand[2].tensor);
     for (int d = 0; d < params->rank; d++) {
         const Stretch own = table_span(table, params->n[d]);
-        stretch =
-            (Stretch){ sat_add(stretch.lo, own.lo), sat_add(stretch.hi, i64_max(own.hi - 1, 0)) };
+        stretch = (Stretch){ sat_add(stretch.lo, own.lo),
+                             sat_add(stretch.hi, i64_max(own.hi - 1, 0)) };
         table += params->n[d];
     }
     return stretch;
@@ -251,37 +268,42 @@ static void pick_elements(Bounds *bounds, const inlay_pick_params *params)
     const int64_t run = bounds_size(bounds, params->run);
     int64_t entries = 0;
     for (int d = 0; d < params->rank; d++)
-        entries =
-            sat_add(entries, i64_max(bounds_size(bounds, params->n[d]), d < params->rank - 1));
+        entries = sat_add(entries, i64_max(bounds_size(bounds, params->n[d]),
+                                           d < params->rank - 1));
     const Stretch from = tables_span(bounds, params, entries);
     touch(bounds, 2, "table", entries);
     const int64_t lines =
-        sat_mul(sizes_walked(bounds, params->rank - 1, params->n), params->n[params->rank - 1]);
+        sat_mul(sizes_walked(bounds, params->rank - 1, params->n),
+                params->n[params->rank - 1]);
     touch(bounds, 0, "result", sat_mul(lines, run));
-    touch_span(bounds, 1, "input", (Stretch){ from.lo, sat_add(from.hi - 1, run) });
+    touch_span(bounds, 1, "input",
+               (Stretch){ from.lo, sat_add(from.hi - 1, run) });
 }
 
 static void pick_rows(Bounds *bounds, const inlay_pick_params *params)
 {
     const int64_t run = bounds_size(bounds, params->run);
     const int64_t pixels = bounds_size(bounds, params->n[1]);
-    const int64_t first =
-        sat_add(bounds_size(bounds, params->n[0]), bounds_size(bounds, params->column));
+    const int64_t first = sat_add(bounds_size(bounds, params->n[0]),
+                                  bounds_size(bounds, params->column));
     int64_t count;
     const int32_t *table = bounds_values(bounds, 2, &count);
     touch(bounds, 2, "table", sat_add(first, pixels));
-    touch_each_row(bounds, 0, "result", bounds->step->units, span_pixels(bounds, 0, pixels, run));
+    touch_each_row(bounds, 0, "result", bounds->step->units,
+                   span_pixels(bounds, 0, pixels, run));
     bounds_refuse(bounds, bounds->step->units > params->n[0],
                   "its table has fewer rows than its result");
     bounds_refuse(bounds, !table, "its table is made while running");
     if (bounds->wrong || sat_add(first, pixels) > count)
         return;
     const Stretch rows = table_span(table, bounds->step->units);
-    const Stretch at = span_move(table_span(table + first, pixels), -(int64_t)params->origin);
+    const Stretch at =
+        span_move(table_span(table + first, pixels), -(int64_t)params->origin);
     bounds_refuse(bounds, rows.lo < 0, "it reads a row before the first");
-    touch_each_row(bounds, 1, "input", rows.hi,
-                   span_move(span_times(span_of(run), at.hi - at.lo, pixel_of(bounds, 1)),
-                             sat_mul(at.lo, pixel_of(bounds, 1))));
+    touch_each_row(
+        bounds, 1, "input", rows.hi,
+        span_move(span_times(span_of(run), at.hi - at.lo, pixel_of(bounds, 1)),
+                  sat_mul(at.lo, pixel_of(bounds, 1))));
 }
 
 void bounds_pick(Bounds *bounds)
@@ -314,7 +336,8 @@ void bounds_clear(Bounds *bounds)
 static Stretch piece_span(const Bounds *bounds, int k, int64_t n, int64_t whole)
 {
     const inlay_concat_params *p = bounds->params;
-    const int64_t step = p->size ? sat_mul(p->size, pixel_of(bounds, k)) : whole;
+    const int64_t step =
+        p->size ? sat_mul(p->size, pixel_of(bounds, k)) : whole;
     return span_times(span_of(n), p->pieces, step);
 }
 
@@ -326,7 +349,8 @@ void bounds_concat(Bounds *bounds)
     const int64_t *table = bounds_values(bounds, p->inputs + 1, &count);
     bounds_refuse(bounds, p->inputs < 0 || !table || count < p->inputs,
                   "its table of sizes is short");
-    bounds_refuse(bounds, p->pieces < 0 || p->size < 0 || p->bytes < 0, "a size is negative");
+    bounds_refuse(bounds, p->pieces < 0 || p->size < 0 || p->bytes < 0,
+                  "a size is negative");
     if (bounds->wrong)
         return;
     touch_as(bounds, p->inputs + 1, '8');
@@ -337,5 +361,6 @@ void bounds_concat(Bounds *bounds)
                        piece_span(bounds, i + 1, n, n));
         sum = sat_add(sum, n);
     }
-    touch_each_row(bounds, 0, "result", bounds->step->units, piece_span(bounds, 0, sum, p->bytes));
+    touch_each_row(bounds, 0, "result", bounds->step->units,
+                   piece_span(bounds, 0, sum, p->bytes));
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "bounds/reach.h"
 
+#include "base/limits.h"
 #include "ir/recipe.h"
 
 Stretch span_of(int64_t elements)
@@ -18,7 +19,8 @@ Stretch span_times(Stretch stretch, int64_t n, int64_t stride)
     if (n <= 0 || is_empty(stretch))
         return (Stretch){ 0, 0 };
     const int64_t far = sat_mul(n - 1, stride);
-    return (Stretch){ sat_add(stretch.lo, i64_min(far, 0)), sat_add(stretch.hi, i64_max(far, 0)) };
+    return (Stretch){ sat_add(stretch.lo, i64_min(far, 0)),
+                      sat_add(stretch.hi, i64_max(far, 0)) };
 }
 
 Stretch span_loop(Stretch stretch, int64_t n, int64_t stride)
@@ -26,7 +28,8 @@ Stretch span_loop(Stretch stretch, int64_t n, int64_t stride)
     return span_times(stretch, i64_max(n, 1), stride);
 }
 
-Stretch span_nest(Stretch stretch, int loops, const int32_t *n, const int32_t *stride)
+Stretch span_nest(Stretch stretch, int loops, const int32_t *n,
+                  const int32_t *stride)
 {
     for (int i = 0; i < loops; i++)
         stretch = span_loop(stretch, n[i], stride[i]);
@@ -35,9 +38,9 @@ Stretch span_nest(Stretch stretch, int loops, const int32_t *n, const int32_t *s
 
 Stretch span_move(Stretch stretch, int64_t elements)
 {
-    return is_empty(stretch)
-               ? stretch
-               : (Stretch){ sat_add(stretch.lo, elements), sat_add(stretch.hi, elements) };
+    return is_empty(stretch) ? stretch
+                             : (Stretch){ sat_add(stretch.lo, elements),
+                                          sat_add(stretch.hi, elements) };
 }
 
 Stretch span_both(Stretch a, Stretch b)
@@ -69,7 +72,8 @@ int64_t bounds_positive(Bounds *bounds, int64_t n)
 
 void bounds_narrow(Bounds *bounds, int64_t n)
 {
-    bounds_refuse(bounds, n > INT32_MAX || n < INT32_MIN, "a place is beyond 32 bits");
+    bounds_refuse(bounds, n > INT32_MAX || n < INT32_MIN,
+                  "a place is beyond 32 bits");
 }
 
 int64_t sizes_product(Bounds *bounds, int count, const int32_t *n)
@@ -102,9 +106,10 @@ int type_bits(char type)
         char type;
         int bits;
     } known[] = {
-        { 'f', 32 }, { 'd', 64 }, { 'b', 8 },   { 'h', 16 }, { 'i', 32 }, { 'l', 64 },
-        { 'B', 8 },  { 'H', 16 }, { 'I', 32 },  { 'L', 64 }, { '1', 8 },  { '2', 16 },
-        { '4', 32 }, { '8', 64 }, { 'x', 128 }, { 'n', 4 },  { 'q', 2 },  { '.', 8 },
+        { 'f', 32 }, { 'd', 64 }, { 'b', 8 },  { 'h', 16 }, { 'i', 32 },
+        { 'l', 64 }, { 'B', 8 },  { 'H', 16 }, { 'I', 32 }, { 'L', 64 },
+        { '1', 8 },  { '2', 16 }, { '4', 32 }, { '8', 64 }, { 'x', 128 },
+        { 'n', 4 },  { 'q', 2 },  { '.', 8 },
     };
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (known[i].type == type)
@@ -121,8 +126,10 @@ static int64_t bytes_of(char type, int64_t elements)
 
 static Reach *take(Bounds *bounds, int k, const char *name)
 {
-    Reach *r = k < bounds->step->n_operand ? bounds->reach + k : &bounds->beyond;
-    bounds_refuse(bounds, r == &bounds->beyond, "it has fewer operands than its kernel");
+    Reach *r =
+        k < bounds->step->n_operand ? bounds->reach + k : &bounds->beyond;
+    bounds_refuse(bounds, r == &bounds->beyond,
+                  "it has fewer operands than its kernel");
     r->name = name;
     return r;
 }
@@ -141,7 +148,8 @@ void touch(Bounds *bounds, int k, const char *name, int64_t n)
     touch_span(bounds, k, name, span_of(bounds_size(bounds, n)));
 }
 
-void touch_each_row(Bounds *bounds, int k, const char *name, int64_t rows, Stretch stretch)
+void touch_each_row(Bounds *bounds, int k, const char *name, int64_t rows,
+                    Stretch stretch)
 {
     Reach *reach = take(bounds, k, name);
     reach->by_row = true;
@@ -172,17 +180,24 @@ int64_t pixel_of(const Bounds *bounds, int k)
     return k < bounds->step->n_operand ? bounds->step->operand[k].pixel : 0;
 }
 
-Stretch span_pixels(const Bounds *bounds, int k, int64_t pixels, int64_t channels)
+Stretch span_pixels(const Bounds *bounds, int k, int64_t pixels,
+                    int64_t channels)
 {
     return span_times(span_of(channels), pixels, pixel_of(bounds, k));
 }
 
 const void *bounds_values(const Bounds *bounds, int k, int64_t *count)
 {
-    const Tensor *t = touch_given(bounds, k) ? bounds->step->operand[k].tensor : NULL;
+    const Tensor *t =
+        touch_given(bounds, k) ? bounds->step->operand[k].tensor : NULL;
     *count = t ? tensor_count(t) : 0;
     if (!t || !t->value)
         return NULL;
+    if (tensor_bytes(t) > LIMIT_TABLE)
+        fail_at(STATUS_UNSUPPORTED,
+                bounds->step->node ? node_loc(bounds->step->node) : LOC_NONE,
+                "SECURITY.md lists the limits",
+                "its table has more than %d bytes", LIMIT_TABLE);
     Store *store = bounds->program->graph->store;
     return recipe_values(store, &store->scratch, t->value);
 }

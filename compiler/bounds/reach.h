@@ -5,7 +5,16 @@
 #define INLAY_BOUNDS_REACH_H
 
 #include "base/size.h"
-#include "bounds/bounds.h"
+#include "ir/program.h"
+
+/* What a step may touch of an operand: bytes [lo, hi) from its first, or of each of the rows [0,
+ * rows). Nothing where lo == hi. */
+typedef struct Reach {
+    const char *name; /* what the kernel calls it; NULL: it is not touched */
+    char type;        /* a letter of kernels.def */
+    bool by_row, needed;
+    int64_t lo, hi, rows;
+} Reach;
 
 struct Bounds {
     const Program *program;
@@ -27,7 +36,8 @@ Stretch span_times(Stretch stretch, int64_t n, int64_t stride);
 /* The same by a loop that looks at its end only: at least once. */
 Stretch span_loop(Stretch stretch, int64_t n, int64_t stride);
 /* Loops of that kind, one in the other. */
-Stretch span_nest(Stretch stretch, int loops, const int32_t *n, const int32_t *stride);
+Stretch span_nest(Stretch stretch, int loops, const int32_t *n,
+                  const int32_t *stride);
 Stretch span_move(Stretch stretch, int64_t elements);
 Stretch span_both(Stretch a, Stretch b);
 
@@ -49,7 +59,8 @@ void bounds_narrow(Bounds *bounds, int64_t n);
 void touch(Bounds *bounds, int k, const char *name, int64_t n);
 void touch_span(Bounds *bounds, int k, const char *name, Stretch stretch);
 /* The span of each of `rows` rows. */
-void touch_each_row(Bounds *bounds, int k, const char *name, int64_t rows, Stretch stretch);
+void touch_each_row(Bounds *bounds, int k, const char *name, int64_t rows,
+                    Stretch stretch);
 /* Its type where parameters say it, before it is touched. */
 void touch_as(Bounds *bounds, int k, char type);
 /* It may not be left out. */
@@ -58,7 +69,8 @@ bool touch_given(const Bounds *bounds, int k);
 
 /* Elements from pixel to pixel of operand k; and `pixels` of `channels` elements. */
 int64_t pixel_of(const Bounds *bounds, int k);
-Stretch span_pixels(const Bounds *bounds, int k, int64_t pixels, int64_t channels);
+Stretch span_pixels(const Bounds *bounds, int k, int64_t pixels,
+                    int64_t channels);
 /* The values of operand k where it is a constant, and how many; else NULL. */
 const void *bounds_values(const Bounds *bounds, int k, int64_t *count);
 

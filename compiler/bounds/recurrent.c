@@ -11,11 +11,15 @@ static int64_t to_fours(int64_t n)
 
 static void check_sizes(Bounds *bounds, const inlay_recurrent_params *params)
 {
-    const bool known = params->kind == 1 || params->kind == 3 || params->kind == 4;
+    const bool known =
+        params->kind == 1 || params->kind == 3 || params->kind == 4;
     bounds_refuse(bounds, !known, "it has no known gates");
-    bounds_refuse(bounds, params->directions < 1 || params->directions > 2, "it has no direction");
-    bounds_narrow(bounds, sat_mul(sat_mul(2, params->kind), bounds_size(bounds, params->hidden)));
-    bounds_narrow(bounds, sat_mul(bounds_size(bounds, params->batch), params->hidden));
+    bounds_refuse(bounds, params->directions < 1 || params->directions > 2,
+                  "it has no direction");
+    bounds_narrow(bounds, sat_mul(sat_mul(2, params->kind),
+                                  bounds_size(bounds, params->hidden)));
+    bounds_narrow(bounds,
+                  sat_mul(bounds_size(bounds, params->batch), params->hidden));
     bounds_size(bounds, params->steps);
     bounds_size(bounds, params->input);
     bounds_positive(bounds, params->chunk);
@@ -29,11 +33,15 @@ static void touch_state(Bounds *bounds, int k, const char *name)
     touch_span(bounds, k, name, span_times(stretch, p->directions, p->hs[0]));
 }
 
-static void touch_sequences(Bounds *bounds, const inlay_recurrent_params *params)
+static void touch_sequences(Bounds *bounds,
+                            const inlay_recurrent_params *params)
 {
-    Stretch y = span_times(span_of(params->hidden), params->batch, params->ys[2]);
-    Stretch x = span_times(span_of(params->input), params->batch, params->xs[1]);
-    y = span_times(span_times(y, params->directions, params->ys[1]), params->steps, params->ys[0]);
+    Stretch y =
+        span_times(span_of(params->hidden), params->batch, params->ys[2]);
+    Stretch x =
+        span_times(span_of(params->input), params->batch, params->xs[1]);
+    y = span_times(span_times(y, params->directions, params->ys[1]),
+                   params->steps, params->ys[0]);
     x = span_times(x, params->steps, params->xs[0]);
     touch_span(bounds, 0, "result", y);
     touch_state(bounds, 1, "last state");
@@ -63,15 +71,22 @@ void bounds_recurrent(Bounds *bounds)
         return;
     touch_sequences(bounds, p);
     touch_biases(bounds, p);
-    touch(bounds, 4, "weights", sat_mul(sat_mul(p->directions, padded), p->input));
+    touch(bounds, 4, "weights",
+          sat_mul(sat_mul(p->directions, padded), p->input));
     touch(bounds, 5, "recurrent weights",
-          sat_mul(sat_mul(p->directions, p->kind == 3 ? to_fours(2 * hidden) : padded), hidden));
+          sat_mul(sat_mul(p->directions,
+                          p->kind == 3 ? to_fours(2 * hidden) : padded),
+                  hidden));
     touch(bounds, 6, "recurrent weights of the new gate",
-          p->kind == 3 ? sat_mul(sat_mul(p->directions, to_fours(hidden)), hidden) : 0);
+          p->kind == 3
+              ? sat_mul(sat_mul(p->directions, to_fours(hidden)), hidden)
+              : 0);
     if (p->kind == 3)
         touch_needs(bounds, 6);
-    const int64_t chunk = sat_mul(i64_min(p->chunk, p->steps), sat_mul(p->batch, gates));
-    touch(bounds, 12, "scratch", sat_add(sat_add(3 * padded, sat_mul(3, states)), chunk));
+    const int64_t chunk =
+        sat_mul(i64_min(p->chunk, p->steps), sat_mul(p->batch, gates));
+    touch(bounds, 12, "scratch",
+          sat_add(sat_add(3 * padded, sat_mul(3, states)), chunk));
 }
 
 void bounds_recurrent_plain(Bounds *bounds)
@@ -83,7 +98,9 @@ void bounds_recurrent_plain(Bounds *bounds)
         return;
     touch_sequences(bounds, p);
     touch_biases(bounds, p);
-    touch(bounds, 4, "weights", sat_mul(sat_mul(p->directions, gates), p->input));
-    touch(bounds, 5, "recurrent weights", sat_mul(sat_mul(p->directions, gates), p->hidden));
+    touch(bounds, 4, "weights",
+          sat_mul(sat_mul(p->directions, gates), p->input));
+    touch(bounds, 5, "recurrent weights",
+          sat_mul(sat_mul(p->directions, gates), p->hidden));
     touch(bounds, 12, "scratch", sat_add(3 * (int64_t)p->hidden, gates));
 }

@@ -8,7 +8,8 @@
 #include "kernels/random.h"
 #include "kernels/signal.h"
 
-static int64_t product4(Bounds *bounds, int64_t w, int64_t x, int64_t y, int64_t z)
+static int64_t product4(Bounds *bounds, int64_t w, int64_t x, int64_t y,
+                        int64_t z)
 {
     const int64_t sizes[] = { w, x, y, z };
     return wide_product(bounds, 4, sizes);
@@ -28,14 +29,18 @@ void bounds_dft(Bounds *bounds)
     const int64_t part = p->half ? 1 : 2;
     const int64_t parts = p->parts == 2 ? 2 : 1;
     const bool value = touch_given(bounds, 2);
-    bounds_refuse(bounds, p->parts != parts, "it has neither one nor two parts");
-    bounds_refuse(bounds, value && (p->rank < 1 || p->rank > 8), "it has no axes");
+    bounds_refuse(bounds, p->parts != parts,
+                  "it has neither one nor two parts");
+    bounds_refuse(bounds, value && (p->rank < 1 || p->rank > 8),
+                  "it has no axes");
     if (bounds->wrong)
         return;
-    const int64_t out = value ? wide_product(bounds, p->rank, p->ny)
-                              : product4(bounds, p->outer, p->bins, p->inner, 1);
-    const int64_t in = value ? wide_product(bounds, p->rank, p->nx)
-                             : product4(bounds, p->outer, p->length, p->inner, 1);
+    const int64_t out = value
+                            ? wide_product(bounds, p->rank, p->ny)
+                            : product4(bounds, p->outer, p->bins, p->inner, 1);
+    const int64_t in = value
+                           ? wide_product(bounds, p->rank, p->nx)
+                           : product4(bounds, p->outer, p->length, p->inner, 1);
     touch(bounds, 0, "result", sat_mul(out, part));
     touch(bounds, 1, "input", sat_mul(in, parts));
     touch(bounds, 2, "axis", 1);
@@ -46,9 +51,12 @@ void bounds_dft(Bounds *bounds)
 void bounds_stft(Bounds *bounds)
 {
     const inlay_stft_params *p = bounds->params;
-    bounds_refuse(bounds, p->parts != 1 && p->parts != 2, "it has neither one nor two parts");
-    touch(bounds, 0, "result", product4(bounds, p->batch, p->frames, p->bins, 2));
-    touch(bounds, 1, "signal", product4(bounds, p->batch, p->length, p->parts, 1));
+    bounds_refuse(bounds, p->parts != 1 && p->parts != 2,
+                  "it has neither one nor two parts");
+    touch(bounds, 0, "result",
+          product4(bounds, p->batch, p->frames, p->bins, 2));
+    touch(bounds, 1, "signal",
+          product4(bounds, p->batch, p->length, p->parts, 1));
     touch(bounds, 2, "step", 1);
     touch(bounds, 3, "window", p->window ? p->window : p->n);
     touch(bounds, 4, "length", 1);
@@ -105,7 +113,8 @@ void bounds_multinomial(Bounds *bounds)
     touch_as(bounds, 0, p->wide ? 'l' : 'i');
     touch(bounds, 0, "result", product4(bounds, p->batch, p->samples, 1, 1));
     touch(bounds, 1, "input",
-          product4(bounds, p->batch, i64_max(bounds_size(bounds, p->classes), 1), 1, 1));
+          product4(bounds, p->batch,
+                   i64_max(bounds_size(bounds, p->classes), 1), 1, 1));
 }
 
 /* Places are reckoned in 32 bits. */
@@ -114,13 +123,16 @@ void bounds_linear_attention(Bounds *bounds)
     const inlay_linear_attention_params *p = bounds->params;
     const int64_t heads = product4(bounds, p->batch, p->steps, p->heads, 1);
     const int64_t queries = sat_mul(heads, bounds_size(bounds, p->group));
-    const int64_t state = product4(bounds, sat_mul(p->batch, p->heads), p->d, p->v, 1);
+    const int64_t state =
+        product4(bounds, sat_mul(p->batch, p->heads), p->d, p->v, 1);
     const int64_t rates = product4(bounds, p->batch, p->steps, p->rates, 1);
     bounds_narrow(bounds, sat_mul(queries, i64_max(p->d, p->v)));
     bounds_narrow(bounds, sat_mul(heads, i64_max(p->d, p->v)));
     bounds_narrow(bounds, state);
-    bounds_refuse(bounds, p->decays > 1 && p->decays < p->d, "it has fewer decays than elements");
-    bounds_refuse(bounds, p->rates > 1 && p->rates < p->heads, "it has fewer rates than heads");
+    bounds_refuse(bounds, p->decays > 1 && p->decays < p->d,
+                  "it has fewer decays than elements");
+    bounds_refuse(bounds, p->rates > 1 && p->rates < p->heads,
+                  "it has fewer rates than heads");
     touch(bounds, 0, "result", sat_mul(queries, p->v));
     touch(bounds, 1, "last state", state);
     touch(bounds, 2, "queries", sat_mul(queries, p->d));

@@ -6,7 +6,7 @@
 #include "kernels/dense_f32.h"
 #include "kernels/dwpw_f32.h"
 #include "kernels/matmul.h"
-#include "kernels/pool.h"
+#include "kernels/lppool.h"
 #include "kernels/pushed.h"
 #include "kernels/window_plain.h"
 
@@ -17,8 +17,8 @@ static int64_t padded_to_four(int64_t channels)
 }
 
 /* One axis of a window: the places it begins at and its taps are reckoned in 32 bits. */
-static void check_axis(Bounds *bounds, int64_t out, int64_t stride, int64_t pad, int64_t taps,
-                       int64_t dilation)
+static void check_axis(Bounds *bounds, int64_t out, int64_t stride, int64_t pad,
+                       int64_t taps, int64_t dilation)
 {
     bounds_size(bounds, out);
     bounds_size(bounds, taps);
@@ -31,9 +31,12 @@ static void check_axis(Bounds *bounds, int64_t out, int64_t stride, int64_t pad,
 
 static void check_conv(Bounds *bounds, const inlay_conv_params *params)
 {
-    check_axis(bounds, params->od, params->sd, params->pd, params->kd, params->dd);
-    check_axis(bounds, params->oh, params->sh, params->ph, params->kh, params->dh);
-    check_axis(bounds, params->ow, params->sw, params->pw, params->kw, params->dw);
+    check_axis(bounds, params->od, params->sd, params->pd, params->kd,
+               params->dd);
+    check_axis(bounds, params->oh, params->sh, params->ph, params->kh,
+               params->dh);
+    check_axis(bounds, params->ow, params->sw, params->pw, params->kw,
+               params->dw);
     bounds_refuse(bounds, params->width != 4 && params->width != 16,
                   "no kernel has such blocks of weights");
 }
@@ -42,31 +45,38 @@ static void check_conv(Bounds *bounds, const inlay_conv_params *params)
 static int64_t image_rows(Bounds *bounds, int64_t high, int64_t rows)
 {
     const int64_t units = bounds->step->units;
-    return units > 0 ? sat_mul(i64_ceil_div(units, bounds_positive(bounds, high)), rows) : 0;
+    return units > 0
+               ? sat_mul(i64_ceil_div(units, bounds_positive(bounds, high)),
+                         rows)
+               : 0;
 }
 
-static void touch_image(Bounds *bounds, int k, const char *name, int64_t pixels, int64_t channels)
+static void touch_image(Bounds *bounds, int k, const char *name, int64_t pixels,
+                        int64_t channels)
 {
-    touch_each_row(
-        bounds, k, name, bounds->step->units,
-        span_pixels(bounds, k, bounds_size(bounds, pixels), bounds_size(bounds, channels)));
+    touch_each_row(bounds, k, name, bounds->step->units,
+                   span_pixels(bounds, k, bounds_size(bounds, pixels),
+                               bounds_size(bounds, channels)));
 }
 
-static void touch_source(Bounds *bounds, int k, int64_t rows, int64_t pixels, int64_t channels)
+static void touch_source(Bounds *bounds, int k, int64_t rows, int64_t pixels,
+                         int64_t channels)
 {
-    touch_each_row(
-        bounds, k, "input", rows,
-        span_pixels(bounds, k, bounds_size(bounds, pixels), bounds_size(bounds, channels)));
+    touch_each_row(bounds, k, "input", rows,
+                   span_pixels(bounds, k, bounds_size(bounds, pixels),
+                               bounds_size(bounds, channels)));
 }
 
-static void conv_images(Bounds *bounds, const inlay_conv_params *params, int64_t ic, int64_t oc)
+static void conv_images(Bounds *bounds, const inlay_conv_params *params,
+                        int64_t ic, int64_t oc)
 {
-    const int64_t planes =
-        sat_mul(bounds_size(bounds, params->id), bounds_size(bounds, params->ih));
+    const int64_t planes = sat_mul(bounds_size(bounds, params->id),
+                                   bounds_size(bounds, params->ih));
     check_conv(bounds, params);
     touch_image(bounds, 0, "result", params->ow, oc);
-    touch_source(bounds, 1, image_rows(bounds, sat_mul(params->od, params->oh), planes), params->iw,
-                 ic);
+    touch_source(bounds, 1,
+                 image_rows(bounds, sat_mul(params->od, params->oh), planes),
+                 params->iw, ic);
     touch_image(bounds, 4, "addend", params->ow, oc);
 }
 
@@ -76,11 +86,14 @@ static int64_t taps_of(Bounds *bounds, const inlay_conv_params *params)
     return sizes_product(bounds, 4, sizes);
 }
 
-static void conv_weights(Bounds *bounds, const inlay_conv_params *params, int64_t phases)
+static void conv_weights(Bounds *bounds, const inlay_conv_params *params,
+                         int64_t phases)
 {
     const int64_t groups = bounds_size(bounds, params->groups);
-    const int64_t channels = sat_mul(groups, padded_to_four(bounds_size(bounds, params->oc)));
-    touch(bounds, 2, "weights", sat_mul(sat_mul(phases, channels), taps_of(bounds, params)));
+    const int64_t channels =
+        sat_mul(groups, padded_to_four(bounds_size(bounds, params->oc)));
+    touch(bounds, 2, "weights",
+          sat_mul(sat_mul(phases, channels), taps_of(bounds, params)));
     touch(bounds, 3, "bias", channels);
 }
 
@@ -121,36 +134,45 @@ void bounds_dwconv(Bounds *bounds)
 {
     const inlay_conv_params *p = bounds->params;
     const int64_t channels = bounds_size(bounds, p->groups);
-    const int64_t taps = sat_mul(bounds_size(bounds, p->kh), bounds_size(bounds, p->kw));
-    bounds_refuse(bounds, p->id > 1 || p->od > 1 || p->kd > 1, "its images are not flat");
+    const int64_t taps =
+        sat_mul(bounds_size(bounds, p->kh), bounds_size(bounds, p->kw));
+    bounds_refuse(bounds, p->id > 1 || p->od > 1 || p->kd > 1,
+                  "its images are not flat");
     check_axis(bounds, p->oh, p->sh, p->ph, p->kh, p->dh);
     check_axis(bounds, p->ow, p->sw, p->pw, p->kw, p->dw);
     touch_image(bounds, 0, "result", p->ow, channels);
-    touch_source(bounds, 1, image_rows(bounds, p->oh, bounds_size(bounds, p->ih)), p->iw, channels);
+    touch_source(bounds, 1,
+                 image_rows(bounds, p->oh, bounds_size(bounds, p->ih)), p->iw,
+                 channels);
     touch(bounds, 2, "weights", sat_mul(taps, channels));
     touch(bounds, 3, "bias", channels);
     touch_image(bounds, 4, "addend", p->ow, channels);
 }
 
 /* The 1x1 convolution of a pair, whose input are the pixels in scratch. */
-static void touch_product(Bounds *bounds, int64_t ic, int64_t oc, int64_t chunk, int64_t pixels)
+static void touch_product(Bounds *bounds, int64_t ic, int64_t oc, int64_t chunk,
+                          int64_t pixels)
 {
     const int64_t channels = padded_to_four(bounds_size(bounds, oc));
     touch(bounds, 4, "weights", sat_mul(channels, ic));
     touch(bounds, 5, "bias", channels);
     touch_image(bounds, 6, "addend", pixels, oc);
-    touch(bounds, 7, "scratch", sat_mul(i64_min(bounds_positive(bounds, chunk), pixels), ic));
+    touch(bounds, 7, "scratch",
+          sat_mul(i64_min(bounds_positive(bounds, chunk), pixels), ic));
 }
 
 void bounds_dwpw(Bounds *bounds)
 {
     const inlay_dwpw_params *p = bounds->params;
     const int64_t channels = bounds_size(bounds, p->channels);
-    const int64_t taps = sat_mul(bounds_size(bounds, p->kh), bounds_size(bounds, p->kw));
+    const int64_t taps =
+        sat_mul(bounds_size(bounds, p->kh), bounds_size(bounds, p->kw));
     check_axis(bounds, p->oh, p->sh, p->ph, p->kh, p->dh);
     check_axis(bounds, p->ow, p->sw, p->pw, p->kw, p->dw);
     touch_image(bounds, 0, "result", p->ow, p->oc);
-    touch_source(bounds, 1, image_rows(bounds, p->oh, bounds_size(bounds, p->ih)), p->iw, channels);
+    touch_source(bounds, 1,
+                 image_rows(bounds, p->oh, bounds_size(bounds, p->ih)), p->iw,
+                 channels);
     touch(bounds, 2, "depthwise weights", sat_mul(taps, channels));
     touch(bounds, 3, "depthwise bias", channels);
     touch_product(bounds, channels, p->oc, p->chunk, p->ow);
@@ -172,18 +194,31 @@ void bounds_affine_conv(Bounds *bounds)
     touch_image(bounds, 1, "input", p->pixels, p->ic);
     touch(bounds, 2, "scale", p->ic);
     touch(bounds, 3, "shift", p->ic);
-    touch_product(bounds, bounds_size(bounds, p->ic), p->oc, p->chunk, p->pixels);
+    touch_product(bounds, bounds_size(bounds, p->ic), p->oc, p->chunk,
+                  p->pixels);
 }
 
-void bounds_pool(Bounds *bounds)
+static void pool_images(Bounds *bounds, const inlay_pool_params *p)
 {
-    const inlay_pool_params *p = bounds->params;
-    const int64_t planes = sat_mul(bounds_size(bounds, p->id), bounds_size(bounds, p->ih));
+    const int64_t planes =
+        sat_mul(bounds_size(bounds, p->id), bounds_size(bounds, p->ih));
     check_axis(bounds, p->od, p->sd, p->pd, p->kd, p->dd);
     check_axis(bounds, p->oh, p->sh, p->ph, p->kh, p->dh);
     check_axis(bounds, p->ow, p->sw, p->pw, p->kw, p->dw);
     touch_image(bounds, 0, "result", p->ow, p->channels);
-    touch_source(bounds, 1, image_rows(bounds, sat_mul(p->od, p->oh), planes), p->iw, p->channels);
+    touch_source(bounds, 1, image_rows(bounds, sat_mul(p->od, p->oh), planes),
+                 p->iw, p->channels);
+}
+
+void bounds_pool(Bounds *bounds)
+{
+    pool_images(bounds, bounds->params);
+}
+
+void bounds_lppool(Bounds *bounds)
+{
+    const inlay_pool_params shape = inlay_lppool_shape(bounds->params);
+    pool_images(bounds, &shape);
 }
 
 /* A unit is a row of x. */
@@ -196,12 +231,14 @@ void bounds_globalpool(Bounds *bounds)
 }
 
 /* Elements of an image by the strides of a plain kernel. */
-static Stretch plain_span(const inlay_window_params *params, int64_t channels, const int32_t *box,
-                          const int64_t *stride, bool looped)
+static Stretch plain_span(const inlay_window_params *params, int64_t channels,
+                          const int32_t *box, const int64_t *stride,
+                          bool looped)
 {
     Stretch stretch = span_of(1);
     for (int i = 0; i < 3; i++)
-        stretch = span_times(stretch, looped ? i64_max(box[i], 1) : box[i], stride[2 + i]);
+        stretch = span_times(stretch, looped ? i64_max(box[i], 1) : box[i],
+                             stride[2 + i]);
     stretch = span_times(stretch, channels, stride[1]);
     return span_times(stretch, params->images, stride[0]);
 }
@@ -211,20 +248,23 @@ static void check_plain(Bounds *bounds, const inlay_window_params *params)
     bounds_size(bounds, params->images);
     bounds_size(bounds, params->ic);
     for (int i = 0; i < 3; i++) {
-        check_axis(bounds, params->out[i], params->stride[i], params->pad[i], params->kernel[i],
-                   params->dilation[i]);
+        check_axis(bounds, params->out[i], params->stride[i], params->pad[i],
+                   params->kernel[i], params->dilation[i]);
         bounds_size(bounds, params->in[i]);
     }
 }
 
-static void plain_conv(Bounds *bounds, const inlay_window_params *params, int64_t weights)
+static void plain_conv(Bounds *bounds, const inlay_window_params *params,
+                       int64_t weights)
 {
     const int64_t groups = bounds_size(bounds, params->groups);
     const int64_t out = sat_mul(groups, bounds_size(bounds, params->oc));
     const int64_t in = sat_mul(groups, bounds_size(bounds, params->ic));
     check_plain(bounds, params);
-    touch_span(bounds, 0, "result", plain_span(params, out, params->out, params->ys, true));
-    touch_span(bounds, 1, "input", plain_span(params, in, params->in, params->xs, false));
+    touch_span(bounds, 0, "result",
+               plain_span(params, out, params->out, params->ys, true));
+    touch_span(bounds, 1, "input",
+               plain_span(params, in, params->in, params->xs, false));
     touch(bounds, 2, "weights", weights);
     touch(bounds, 3, "bias", out);
 }
@@ -233,8 +273,10 @@ void bounds_conv_plain(Bounds *bounds)
 {
     const inlay_window_params *p = bounds->params;
     const int64_t taps = sizes_walked(bounds, 3, p->kernel);
-    const int64_t pairs = sat_mul(bounds_size(bounds, p->ic), bounds_size(bounds, p->oc));
-    plain_conv(bounds, p, sat_mul(sat_mul(bounds_size(bounds, p->groups), pairs), taps));
+    const int64_t pairs =
+        sat_mul(bounds_size(bounds, p->ic), bounds_size(bounds, p->oc));
+    plain_conv(bounds, p,
+               sat_mul(sat_mul(bounds_size(bounds, p->groups), pairs), taps));
 }
 
 static void plain_pool(Bounds *bounds, int input)
@@ -242,7 +284,8 @@ static void plain_pool(Bounds *bounds, int input)
     const inlay_window_params *p = bounds->params;
     check_plain(bounds, p);
     touch_span(bounds, 0, "result", plain_span(p, p->ic, p->out, p->ys, true));
-    touch_span(bounds, input, "input", plain_span(p, p->ic, p->in, p->xs, false));
+    touch_span(bounds, input, "input",
+               plain_span(p, p->ic, p->in, p->xs, false));
 }
 
 void bounds_maxpool_plain(Bounds *bounds)
@@ -268,7 +311,8 @@ void bounds_act(Bounds *bounds)
 void bounds_input(Bounds *bounds)
 {
     const inlay_input_params *p = bounds->params;
-    touch_each_row(bounds, 0, "row", bounds->step->units, span_of(bounds_size(bounds, p->bytes)));
+    touch_each_row(bounds, 0, "row", bounds->step->units,
+                   span_of(bounds_size(bounds, p->bytes)));
 }
 
 void bounds_dense(Bounds *bounds)
@@ -276,15 +320,18 @@ void bounds_dense(Bounds *bounds)
     const inlay_dense_params *p = bounds->params;
     touch(bounds, 0, "result", p->n);
     touch(bounds, 1, "input", p->k);
-    touch(bounds, 2, "weights", sat_mul(padded_to_four(bounds_size(bounds, p->n)), p->k));
+    touch(bounds, 2, "weights",
+          sat_mul(padded_to_four(bounds_size(bounds, p->n)), p->k));
     touch(bounds, 3, "bias", p->n);
     touch(bounds, 4, "addend", p->n);
 }
 
-static Stretch matrix_span(const inlay_matmul_params *params, int64_t rows, int64_t row,
-                           int64_t columns, int64_t column, const int64_t *batch)
+static Stretch matrix_span(const inlay_matmul_params *params, int64_t rows,
+                           int64_t row, int64_t columns, int64_t column,
+                           const int64_t *batch)
 {
-    Stretch stretch = span_times(span_times(span_of(1), rows, row), columns, column);
+    Stretch stretch =
+        span_times(span_times(span_of(1), rows, row), columns, column);
     for (int i = 0; i < 6; i++)
         stretch = span_loop(stretch, params->batch[i], batch[i]);
     return stretch;
@@ -293,12 +340,17 @@ static Stretch matrix_span(const inlay_matmul_params *params, int64_t rows, int6
 void bounds_matmul(Bounds *bounds)
 {
     const inlay_matmul_params *p = bounds->params;
-    const int64_t each = sat_mul(bounds_size(bounds, p->m), bounds_size(bounds, p->n));
+    const int64_t each =
+        sat_mul(bounds_size(bounds, p->m), bounds_size(bounds, p->n));
     bounds_size(bounds, p->k);
-    touch(bounds, 0, "result", sat_mul(sizes_walked(bounds, 6, p->batch), each));
+    touch(bounds, 0, "result",
+          sat_mul(sizes_walked(bounds, 6, p->batch), each));
     if (!each)
         return;
-    touch_span(bounds, 1, "first factor", matrix_span(p, p->m, p->am, p->k, p->ak, p->a_batch));
-    touch_span(bounds, 2, "second factor", matrix_span(p, p->k, p->bk, p->n, p->bn, p->b_batch));
-    touch_span(bounds, 3, "addend", matrix_span(p, p->m, p->cm, p->n, p->cn, p->c_batch));
+    touch_span(bounds, 1, "first factor",
+               matrix_span(p, p->m, p->am, p->k, p->ak, p->a_batch));
+    touch_span(bounds, 2, "second factor",
+               matrix_span(p, p->k, p->bk, p->n, p->bn, p->b_batch));
+    touch_span(bounds, 3, "addend",
+               matrix_span(p, p->m, p->cm, p->n, p->cn, p->c_batch));
 }

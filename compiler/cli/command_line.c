@@ -14,10 +14,9 @@ typedef struct Job {
 static void run(void *context)
 {
     Job *job = context;
-    const Command *command = options_parse(&job->arena, &job->options, job->argc, job->argv);
+    const Command *command =
+        options_parse(&job->arena, &job->options, job->argc, job->argv);
     compile_open(&job->compile, &job->options);
-    if (command->reads_model)
-        compile_read(&job->compile);
     command->run(&job->compile);
 }
 

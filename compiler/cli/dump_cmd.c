@@ -15,7 +15,26 @@ static void put_value(Text *text, const Tensor *tensor)
     text_print(text, "%%%d \"", tensor->id);
     text_comment(text, tensor->name);
     text_print(text, "\" %s%s%s", dtype_name(tensor->dtype),
-               shape_text(text->arena, &tensor->shape), tensor->value ? " const" : "");
+               shape_text(text->arena, &tensor->shape),
+               tensor->value ? " const" : "");
+}
+
+/* Most numbers of an attribute that are printed. */
+enum { MOST_NUMBERS = 32 };
+
+static void put_quoted(Text *text, const char *words)
+{
+    text_put(text, "\"");
+    text_comment(text, words);
+    text_put(text, "\"");
+}
+
+static void put_numbers(Text *text, const Attr *attr)
+{
+    text_put(text, "[");
+    for (int64_t i = 0; i < attr->n && i < MOST_NUMBERS; i++)
+        text_print(text, "%s%lld", i ? "," : "", (long long)attr->ints[i]);
+    text_put(text, attr->n > MOST_NUMBERS ? ",...]" : "]");
 }
 
 static void put_attr(Text *text, const Attr *attr)
@@ -23,23 +42,29 @@ static void put_attr(Text *text, const Attr *attr)
     text_put(text, " ");
     text_comment(text, attr->name);
     text_put(text, "=");
-    if (attr->kind == ATTR_INT)
+    switch (attr->kind) {
+    case ATTR_INT:
         text_print(text, "%lld", (long long)attr->i);
-    else if (attr->kind == ATTR_FLOAT)
+        break;
+    case ATTR_FLOAT:
         text_print(text, "%g", (double)attr->f);
-    else if (attr->kind == ATTR_STRING) {
-        text_put(text, "\"");
-        text_comment(text, attr->s);
-        text_put(text, "\"");
-    } else if (attr->kind == ATTR_INTS) {
-        text_put(text, "[");
-        for (int64_t i = 0; i < attr->n && i < 32; i++)
-            text_print(text, "%s%lld", i ? "," : "", (long long)attr->ints[i]);
-        text_put(text, attr->n > 32 ? ",...]" : "]");
-    } else if (attr->kind == ATTR_FLOATS)
+        break;
+    case ATTR_STRING:
+        put_quoted(text, attr->s);
+        break;
+    case ATTR_INTS:
+        put_numbers(text, attr);
+        break;
+    case ATTR_FLOATS:
         text_print(text, "[%lld floats]", (long long)attr->n);
-    else
-        text_put(text, attr->kind == ATTR_GRAPH ? "{graph}" : "...");
+        break;
+    case ATTR_GRAPH:
+        text_put(text, "{graph}");
+        break;
+    default:
+        text_put(text, "...");
+        break;
+    }
 }
 
 static void put_node(Text *text, const Node *node)
@@ -48,7 +73,8 @@ static void put_node(Text *text, const Node *node)
         text_put(text, i ? ", " : "  ");
         put_value(text, node->out[i]);
     }
-    text_print(text, "\n    = %s%s%s", node->domain, *node->domain ? "." : "", node->op_type);
+    text_print(text, "\n    = %s%s%s", node->domain, *node->domain ? "." : "",
+               node->op_type);
     text_put(text, node->channels_last ? "(channels last)" : "");
     for (int i = 0; i < node->n_attr; i++)
         put_attr(text, node->attr + i);
@@ -59,34 +85,42 @@ static void put_node(Text *text, const Node *node)
     text_put(text, "\n");
 }
 
-static void put_list(Text *text, const char *what, Tensor *const *v, size_t n)
+static void put_symbols(Text *text, const Tensor *tensor)
 {
-    for (size_t i = 0; i < n; i++) {
+    for (int k = 0; k < tensor->shape.rank; k++) {
+        const char *symbol = tensor->symbol[k];
+        if (!symbol || !*symbol)
+            continue;
+        text_print(text, " dim %d is ", k);
+        text_comment(text, symbol);
+    }
+}
+
+static void put_list(Text *text, const char *what, Tensor *const *tensor,
+                     size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
         text_print(text, "%s %zu ", what, i);
-        put_value(text, v[i]);
-        for (int k = 0; k < v[i]->shape.rank; k++)
-            if (v[i]->symbol[k] && *v[i]->symbol[k]) {
-                text_print(text, " dim %d is ", k);
-                text_comment(text, v[i]->symbol[k]);
-            }
+        put_value(text, tensor[i]);
+        put_symbols(text, tensor[i]);
         text_put(text, "\n");
     }
 }
 
 void cmd_dump(Compile *compile)
 {
-    if (compile->options->dump_after)
-        compile_passes(compile);
+    compile_to(compile,
+               compile->options->dump_after ? STAGE_PASSES : STAGE_READ);
     if (compile->options->initializers) {
         initializers_print(compile);
         return;
     }
-    const Graph *g = compile->graph;
+    const Graph *graph = compile->graph;
     Text text = text_new(&compile->arena);
-    text_print(&text, "opset %lld\n", (long long)graph_opset(g, ""));
-    put_list(&text, "input", g->input.at, g->input.n);
-    put_list(&text, "output", g->output.at, g->output.n);
-    for (size_t i = 0; i < g->node.n; i++)
-        put_node(&text, g->node.at[i]);
+    text_print(&text, "opset %lld\n", (long long)graph_opset(graph, ""));
+    put_list(&text, "input", graph->input.at, graph->input.n);
+    put_list(&text, "output", graph->output.at, graph->output.n);
+    for (size_t i = 0; i < graph->node.n; i++)
+        put_node(&text, graph->node.at[i]);
     pieces_put(&compile->results, text.at, text.n);
 }

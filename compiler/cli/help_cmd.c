@@ -5,9 +5,9 @@
 
 #include "cli/json_print.h"
 #include "cli/options.h"
+#include "cli/passes_json.h"
 #include "emit/manifest.h"
 #include "emit/text.h"
-#include "passes/passes.h"
 
 enum { LEFT = 30, WIDTH = 100 };
 
@@ -15,13 +15,15 @@ static void put_commands(Text *text)
 {
     int count;
     const Command *row = command_rows(&count);
-    text_put(text,
-             "Inlay turns an ONNX model into C for firmware.\n\n"
-             "  inlay compile model.onnx -o out        C, weights, manifest and report in out/\n"
-             "  inlay analyze model.onnx               how much arena, weights and work it "
-             "takes\n\nCommands:\n");
+    text_put(text, "Inlay turns an ONNX model into C for firmware.\n\n"
+                   "  inlay compile model.onnx -o out        C, weights, "
+                   "manifest and report in out/\n"
+                   "  inlay analyze model.onnx               how much arena, "
+                   "weights and work it "
+                   "takes\n\nCommands:\n");
     for (; count--; row++)
-        text_print(text, "  inlay %-8s %-20s %s\n", row->name, row->operand, row->what);
+        text_print(text, "  inlay %-8s %-20s %s\n", row->name, row->operand,
+                   row->what);
 }
 
 /* Words in lines; the text has reached column LEFT. */
@@ -68,7 +70,8 @@ static const char **commands_of(Arena *arena, const OptionRow *r)
 static void put_option(Text *text, const OptionRow *r, bool with_commands)
 {
     Arena *a = text->arena;
-    const char *letter = r->letter ? arena_printf(a, "-%c, ", r->letter) : "    ";
+    const char *letter =
+        r->letter ? arena_printf(a, "-%c, ", r->letter) : "    ";
     const char *value = r->value ? arena_printf(a, "=%s", r->value) : "";
     const char *head = arena_printf(a, "  %s--%s%s", letter, r->name, value);
     Text what = text_new(a);
@@ -117,9 +120,8 @@ static json_t *texts(const char *const *names)
 
 static const char *kind_name(OptionKind kind)
 {
-    static const char *const names[] = {
-        "flag", "text", "list", "bytes", "choice", "flag", "flag"
-    };
+    static const char *const names[] = { "flag",   "text", "list", "bytes",
+                                         "choice", "flag", "flag" };
     return names[kind];
 }
 
@@ -154,21 +156,6 @@ static json_t *commands_json(void)
     return list;
 }
 
-static json_t *passes_json(void)
-{
-    int count;
-    const PassRow *row = pass_rows(&count);
-    json_t *list = manifest_made(json_array());
-    for (; count--; row++) {
-        json_t *object = manifest_made(json_object());
-        manifest_set(object, "name", json_string(row->name));
-        manifest_set(object, "required", json_boolean(row->required));
-        manifest_set(object, "what", json_string(row->what));
-        json_array_append_new(list, object);
-    }
-    return list;
-}
-
 static void print_json(Compile *compile)
 {
     int count;
@@ -192,8 +179,8 @@ void cmd_help(Compile *compile)
         return;
     }
     if (topic)
-        text_print(&text, "inlay %s %s [OPTION...]\n  %s\n", topic->name, topic->operand,
-                   topic->what);
+        text_print(&text, "inlay %s %s [OPTION...]\n  %s\n", topic->name,
+                   topic->operand, topic->what);
     else
         put_commands(&text);
     put_options(&text, topic);
@@ -202,5 +189,6 @@ void cmd_help(Compile *compile)
 
 void cmd_version(Compile *compile)
 {
-    pieces_print(&compile->results, "inlay %s (manifest schema 1)\n", INLAY_VERSION);
+    pieces_print(&compile->results, "inlay %s (manifest schema 1)\n",
+                 INLAY_VERSION);
 }

@@ -1,120 +1,64 @@
-/* SPDX-License-Identifier: Apache-2.0
- * The list of constants, and the hash over the files that hold them. */
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/initializers.h"
 
 #include <inttypes.h>
-#include <string.h>
 
-#include "base/digest.h"
 #include "emit/text.h"
+#include "pipeline/constants.h"
 
-typedef void Visit(void *context, const char *name, const Recipe *r);
-
-static void visit_graph(const Graph *graph, Visit *visit, void *context)
+/* A column: what a terminal or a tab-separated table would misread becomes "?". */
+static void put_column(Text *text, const char *words)
 {
-    for (size_t i = 0; i < graph->tensor.n; i++)
-        if (graph->tensor.at[i]->value)
-            visit(context, graph->tensor.at[i]->name, graph->tensor.at[i]->value);
-    for (size_t i = 0; i < graph->node.n; i++) {
-        const Node *n = graph->node.at[i];
-        for (int k = 0; k < n->n_attr; k++)
-            if (n->attr[k].tensor)
-                visit(context, n->n_out && n->out[0] ? n->out[0]->name : n->name,
-                      n->attr[k].tensor);
+    for (; *words; words++) {
+        const bool plain = (unsigned char)*words >= ' ' && *words != 127;
+        text_add(text, plain ? words : "?", 1);
     }
 }
 
-static void visit_all(const Graph *root, Visit *visit, void *context)
+static bool lies_in_file(const Compile *compile, const Source *source)
 {
-    for (size_t k = 0; k < root->all.n; k++)
-        visit_graph(root->all.at[k], visit, context);
+    return source && source->file && source->spans &&
+           source->file != compile->store.spill;
 }
 
-/* --- dump --- */
-
-typedef struct Printer {
-    Arena *arena;
-    const char *model;
-    const File *spill;
-    Pieces *results;
-} Printer;
-
-/* A column: what a terminal or a tab-separated table would take amiss becomes "?". */
-static void put_column(Text *text, const char *s)
+static void put_place(Text *text, const Source *source)
 {
-    for (; *s; s++)
-        text_add(text, (unsigned char)*s >= ' ' && *s != 127 ? s : "?", 1);
+    const bool varint = source->encoding == ENC_VARINT;
+    uint64_t length = 0;
+    for (int i = 0; i < source->spans; i++)
+        length += source->span[i].length;
+    text_print(text, "%s\t", varint ? "varint" : "fixed");
+    put_column(text, source->file->path);
+    text_print(text, "\t%" PRIu64 "\t%" PRIu64, source->span->offset, length);
+    if (source->spans > 1)
+        text_print(text, "\tin %d pieces", source->spans);
 }
 
 static void print_one(void *context, const char *name, const Recipe *recipe)
 {
-    const Printer *printer = context;
+    Compile *compile = context;
+    Arena *arena = &compile->arena;
+    const ArenaMark mark = arena_mark(arena);
     const Source *source = recipe_plain(recipe);
-    const ArenaMark mark = arena_mark(printer->arena);
     const Shape shape = shape_of(recipe_rank(recipe), recipe_dims(recipe));
-    Text text = text_new(printer->arena);
+    const bool gathered = source && source->file;
+    Text text = text_new(arena);
     put_column(&text, name);
     text_print(&text, "\t%s\t%s\t", dtype_name(recipe_dtype(recipe)),
-               shape_text(printer->arena, &shape));
-    if (source && source->file && source->file != printer->spill && source->spans) {
-        uint64_t length = 0;
-        for (int i = 0; i < source->spans; i++)
-            length += source->span[i].length;
-        text_print(&text, "%s\t", source->encoding == ENC_VARINT ? "varint" : "fixed");
-        put_column(&text, source->file->path);
-        text_print(&text, "\t%" PRIu64 "\t%" PRIu64, source->span->offset, length);
-        if (source->spans > 1)
-            text_print(&text, "\tin %d pieces", source->spans);
-    } else {
-        text_print(&text, "%s\t-\t-\t%" PRId64, source && source->file ? "gathered" : "memory",
-                   recipe_bytes(recipe));
-    }
+               shape_text(arena, &shape));
+    if (lies_in_file(compile, source))
+        put_place(&text, source);
+    else
+        text_print(&text, "%s\t-\t-\t%" PRId64,
+                   gathered ? "gathered" : "memory", recipe_bytes(recipe));
     text_put(&text, "\n");
-    pieces_put(printer->results, text.at, text.n);
-    arena_release(printer->arena, mark);
+    pieces_put(&compile->results, text.at, text.n);
+    arena_release(arena, mark);
 }
 
 void initializers_print(Compile *compile)
 {
-    Printer printer = { &compile->arena, compile->options->model, compile->store.spill,
-                        &compile->results };
-    pieces_print(printer.results, "name\ttype\tshape\tencoding\tfile\toffset\tlength\n");
-    visit_all(compile->graph, print_one, &printer);
-}
-
-/* --- hash --- */
-
-typedef struct Hasher {
-    Compile *c;
-    Sha256 hash;
-    VEC(File *) seen;
-} Hasher;
-
-static void hash_file(void *context, const char *name, const Recipe *recipe)
-{
-    Hasher *hasher = context;
-    const Source *source = recipe_plain(recipe);
-    (void)name;
-    if (!source || !source->file || source->file == hasher->c->store.spill ||
-        !strcmp(source->file->path, hasher->c->options->model))
-        return;
-    for (size_t i = 0; i < hasher->seen.n; i++)
-        if (hasher->seen.at[i] == source->file)
-            return;
-    VEC_PUSH(&hasher->c->arena, &hasher->seen, source->file);
-    sha256_add_file(&hasher->hash, source->file, 0, source->file->size);
-}
-
-void model_hash(Compile *compile, char hex[65])
-{
-    Hasher hasher = { .c = compile };
-    if (!strcmp(compile->options->model, "-"))
-        fail_at(STATUS_USAGE, LOC_NONE, NULL, "--hash-model takes a model in a file");
-    File *file = file_open(&compile->arena, compile->options->model, LOAD_STREAM);
-    sha256_begin(&hasher.hash);
-    store_work(&compile->store, "of the model hashed", file->size);
-    store_hash(&compile->store, &hasher.hash, file, 0, file->size);
-    file_close(file);
-    visit_all(compile->graph, hash_file, &hasher);
-    sha256_end(&hasher.hash, hex);
+    pieces_print(&compile->results,
+                 "name\ttype\tshape\tencoding\tfile\toffset\tlength\n");
+    constants_visit(compile->graph, print_one, compile);
 }

@@ -13,10 +13,12 @@ static const char *listed(Arena *arena, const char *const *names)
     return text.at;
 }
 
-void fail_unknown(Arena *arena, const char *message, const char *text, const char *const *names)
+void fail_unknown(Arena *arena, const char *message, const char *text,
+                  const char *const *names)
 {
     const char *near = nearest(text, names);
     fail_at(STATUS_USAGE, LOC_NONE,
-            near ? arena_printf(arena, "did you mean %s?", near) : listed(arena, names),
+            near ? arena_printf(arena, "did you mean %s?", near)
+                 : listed(arena, names),
             "%s \"%s\"", message, text);
 }

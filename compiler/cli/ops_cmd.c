@@ -25,10 +25,13 @@ static bool listed(const OpRow *row)
 
 static int by_name(const void *a, const void *b)
 {
-    const OpRow *const *x = a, *const *y = b;
-    const int domain = strcmp((*x)->domain, (*y)->domain);
-    const int name = strcmp((*x)->name, (*y)->name);
-    return domain ? domain : name ? name : (*x)->since - (*y)->since;
+    const OpRow *left = *(const OpRow *const *)a;
+    const OpRow *right = *(const OpRow *const *)b;
+    const int domain = strcmp(left->domain, right->domain);
+    if (domain)
+        return domain;
+    const int name = strcmp(left->name, right->name);
+    return name ? name : left->since - right->since;
 }
 
 /* The rows that users see, by domain, name and version. */
@@ -47,9 +50,10 @@ static const OpRow **sorted(Arena *arena, int *count)
 }
 
 /* Least and most operands; null: any number. */
-static json_t *range_json(int least, int most)
+static json_t *range_json(OpCount count)
 {
-    return json_pack("[i, o]", least, most < 0 ? json_null() : json_integer(most));
+    return json_pack("[i, o]", count.min,
+                     count.max == ANY ? json_null() : json_integer(count.max));
 }
 
 static json_t *row_json(const OpRow *row)
@@ -58,11 +62,11 @@ static json_t *row_json(const OpRow *row)
     for (int t = 1; t < DT_COUNT; t++)
         if (op_types(row) & DTYPE_BIT(t))
             json_array_append_new(types, json_string(dtype_name((DType)t)));
-    return json_pack("{s:s, s:s, s:i, s:o, s:o, s:o, s:o}", "name", row->name, "domain",
-                     *row->domain ? row->domain : "ai.onnx", "since", row->since, "until",
-                     row->until ? json_integer(row->until) : json_null(), "inputs",
-                     range_json(row->min_in, row->max_in), "outputs",
-                     range_json(row->min_out, row->max_out), "types", types);
+    return json_pack(
+        "{s:s, s:s, s:i, s:o, s:o, s:o, s:o}", "name", row->name, "domain",
+        *row->domain ? row->domain : "ai.onnx", "since", row->since, "until",
+        row->until ? json_integer(row->until) : json_null(), "inputs",
+        range_json(row->in), "outputs", range_json(row->out), "types", types);
 }
 
 static void print_json(Compile *compile, const OpRow *const *r, int n)
@@ -70,22 +74,27 @@ static void print_json(Compile *compile, const OpRow *const *r, int n)
     json_t *list = json_array();
     for (int i = 0; i < n; i++)
         json_array_append_new(list, row_json(r[i]));
-    json_t *all = json_pack("{s:i, s:i, s:i, s:o}", "schema_version", 1, "opset_oldest",
-                            OPSET_OLDEST, "opset_newest", OPSET_NEWEST, "operators", list);
+    json_t *all = json_pack("{s:i, s:i, s:i, s:o}", "schema_version", 1,
+                            "opset_oldest", OPSET_OLDEST, "opset_newest",
+                            OPSET_NEWEST, "operators", list);
     json_print(&compile->results, all);
 }
 
 static void put_markdown(Arena *arena, Text *text, const OpRow *const *r, int n)
 {
     text_print(text,
-               "# Operators\n\nMade by `inlay ops --markdown`; a test holds it current. Opsets %d "
+               "# Operators\n\nMade by `inlay ops --markdown`; a test holds it "
+               "current. Opsets %d "
                "to %d of `ai.onnx`; in older files an operator\n"
-               "passes where its meaning is the same. Types are those of the first operand; "
+               "passes where its meaning is the same. Types are those of the "
+               "first operand; "
                "\"float\" is float64, float32 and all smaller ones,\n"
-               "which compute in float32.\n\n| operator | opsets | types |\n|---|---|---|\n",
+               "which compute in float32.\n\n| operator | opsets | types "
+               "|\n|---|---|---|\n",
                OPSET_OLDEST, OPSET_NEWEST);
     for (int i = 0; i < n; i++) {
-        text_print(text, "| %s%s%s | ", r[i]->domain, *r[i]->domain ? "." : "", r[i]->name);
+        text_print(text, "| %s%s%s | ", r[i]->domain, *r[i]->domain ? "." : "",
+                   r[i]->name);
         put_versions(text, r[i]);
         text_put(text, " | ");
         text_put(text, op_types_text(arena, op_types(r[i])));
@@ -96,7 +105,8 @@ static void put_markdown(Arena *arena, Text *text, const OpRow *const *r, int n)
 static void put_lines(Arena *arena, Text *text, const OpRow *const *r, int n)
 {
     for (int i = 0; i < n; i++) {
-        text_print(text, "%s%s%s ", r[i]->domain, *r[i]->domain ? "." : "", r[i]->name);
+        text_print(text, "%s%s%s ", r[i]->domain, *r[i]->domain ? "." : "",
+                   r[i]->name);
         text_put(text, "(opset ");
         put_versions(text, r[i]);
         text_put(text, "): ");

@@ -2,36 +2,102 @@
  * The tables, and nothing but the tables. */
 #include "cli/options.h"
 
-#include "cli/regions.h"
 #include "cli/values.h"
+#include "emit/weights.h"
+#include "pipeline/plan_options.h"
 
-enum CommandPlace { COMPILE, ANALYZE, CHECK, RUN, DUMP, PROVE, PLACE, OPS, HELP, VERSION };
+enum CommandPlace {
+    COMPILE,
+    ANALYZE,
+    CHECK,
+    RUN,
+    DUMP,
+    PROVE,
+    PLACE,
+    OPS,
+    PASSES,
+    HELP,
+    VERSION
+};
 
 static const Command commands[] = {
-    [COMPILE] = { "compile", "MODEL.onnx", "write C for the model into a folder (-o)", cmd_compile,
-                  true },
-    [ANALYZE] = { "analyze", "MODEL.onnx", "print the same figures, write nothing", cmd_analyze,
-                  true },
-    [CHECK] = { "check", "MODEL.onnx", "a gate: status 1 over --max-arena or --max-weights",
-                cmd_check, true },
-    [RUN] = { "run", "MODEL.onnx", "execute it here, on --input FILE.pb ...", cmd_run, true },
-    [DUMP] = { "dump", "MODEL.onnx", "print the graph as text, or --initializers", cmd_dump, true },
-    [PROVE] = { "prove", "NAME.json MODEL.onnx", "verify the plan in a manifest against the model",
-                cmd_prove, false },
-    [PLACE] = { "place", "FILE.csv", "the offset planner alone, on MiniMalloc's CSV", cmd_place,
-                false },
-    [OPS] = { "ops", "", "list the supported operators", cmd_ops, false },
-    [HELP] = { "help", "[COMMAND]", "print the commands, or the options of one", cmd_help, false },
-    [VERSION] = { "version", "", "print the version", cmd_version, false },
+    [COMPILE] = {
+        .name = "compile",
+        .operand = "MODEL.onnx",
+        .what = "write C for the model into a folder (-o)",
+        .run = cmd_compile,
+    },
+    [ANALYZE] = {
+        .name = "analyze",
+        .operand = "MODEL.onnx",
+        .what = "print the same figures, write nothing",
+        .run = cmd_analyze,
+    },
+    [CHECK] = {
+        .name = "check",
+        .operand = "MODEL.onnx",
+        .what = "a gate: status 1 over --max-arena or --max-weights",
+        .run = cmd_check,
+    },
+    [RUN] = {
+        .name = "run",
+        .operand = "MODEL.onnx",
+        .what = "execute it here, on --input FILE.pb ...",
+        .run = cmd_run,
+    },
+    [DUMP] = {
+        .name = "dump",
+        .operand = "MODEL.onnx",
+        .what = "print the graph as text, or --initializers",
+        .run = cmd_dump,
+    },
+    [PROVE] = {
+        .name = "prove",
+        .operand = "NAME.json MODEL.onnx",
+        .what = "verify the plan in a manifest against the model",
+        .run = cmd_prove,
+    },
+    [PLACE] = {
+        .name = "place",
+        .operand = "FILE.csv",
+        .what = "the offset planner alone, on MiniMalloc's CSV",
+        .run = cmd_place,
+    },
+    [OPS] = {
+        .name = "ops",
+        .operand = "",
+        .what = "list the supported operators",
+        .run = cmd_ops,
+    },
+    [PASSES] = {
+        .name = "passes",
+        .operand = "",
+        .what = "list the rewritings of the graph, in their order",
+        .run = cmd_passes,
+    },
+    [HELP] = {
+        .name = "help",
+        .operand = "[COMMAND]",
+        .what = "print the commands, or the options of one",
+        .run = cmd_help,
+    },
+    [VERSION] = {
+        .name = "version",
+        .operand = "",
+        .what = "print the version",
+        .run = cmd_version,
+    },
 };
 
 #define ON(command) (1u << (command))
 #define PLANS (ON(COMPILE) | ON(ANALYZE) | ON(CHECK) | ON(RUN))
 #define MODELS (PLANS | ON(DUMP))
 #define FILES (MODELS | ON(PROVE))
-#define ALL (FILES | ON(PLACE) | ON(OPS) | ON(HELP) | ON(VERSION))
+#define LISTS (ON(OPS) | ON(PASSES) | ON(HELP))
+#define ALL (FILES | ON(PLACE) | LISTS | ON(VERSION))
 
-static const char *const plan_values[] = { "simple", "order", "overlap", "stream", NULL };
+static const char *const plan_values[] = { "simple", "order", "overlap",
+                                           "stream", NULL };
 static const char *const goal_values[] = { "ram", "balanced", "speed", NULL };
 static const char *const load_values[] = { "stream", "eager", NULL };
 
@@ -53,65 +119,91 @@ static const char *const load_values[] = { "stream", "eager", NULL };
     }
 
 static const OptionRow options[] = {
-    TEXT("output", 'o', ON(COMPILE) | ON(RUN), output, "DIR", NULL, "where the output goes"),
+    TEXT("output", 'o', ON(COMPILE) | ON(RUN), output, "DIR", NULL,
+         "where the output goes"),
     TEXT("name", 'n', ON(COMPILE) | ON(ANALYZE), name, "NAME", NULL,
          "prefix of files and symbols (default: from the file's name)"),
     LIST("shape", 0, MODELS, shape, "INPUT=1x3x224x224", value_shape,
-         "dimensions of a graph input (scalar: none)"),
-    LIST("dim", 0, MODELS, dim, "SYMBOL=N", value_dim, "a symbolic dimension, everywhere"),
+         "dimensions of a graph input (scalar: none); of the only one: --shape "
+         "1x3x224x224"),
+    LIST("dim", 0, MODELS, dim, "SYMBOL=N", value_dim,
+         "a symbolic dimension, everywhere"),
+    TEXT("batch", 0, MODELS, batch, "N", value_batch,
+         "the batch, where it is open (default: 1)"),
     LIST("const", 0, FILES, constant, "INPUT=FILE.pb", value_pair,
-         "a graph input becomes a constant (a TensorProto file)"),
+         "a graph input becomes a constant: a TensorProto file, or numbers "
+         "(sr=16000, axes=0,1)"),
     LIST("input", 'i', ON(RUN), input, "FILE.pb", NULL,
          "a graph input's value, in order (a TensorProto file)"),
     LIST("io", 0, MODELS, io, "FORM", NULL,
-         "where inputs and results lie: caller, arena, rows; of one: in0=arena, NAME=rows"),
+         "where inputs and results lie: caller, arena, rows; of one: "
+         "in0=arena, NAME=rows"),
     FLAG("preserve-input", 0, PLANS, preserve_input,
          "inputs in the arena are as they were after a run"),
     LIST("region", 0, PLANS, region, "NAME:SIZE[:COST]", region_check,
-         "a memory instead of one arena: bytes (K, M), and what a byte read or written costs"),
+         "a memory instead of one arena: bytes (K, M), and what a byte read or "
+         "written costs"),
     LIST("pin", 0, PLANS, pin, "TENSOR=REGION", value_pair,
          "a tensor of the model lies in that region"),
     CHOICE("weights", ON(COMPILE), weights, "FORM", weights_forms, WEIGHTS_AUTO,
            "form of the weights"),
     TEXT("target", 0, ON(COMPILE), target, "TARGET", value_target,
-         "what the code is for: generic, cortex-m4, ... (into the manifest, and --weights=obj)"),
+         "what the code is for: generic, cortex-m4, ... (into the manifest, "
+         "and --weights=obj)"),
     BYTES("arena-limit", PLANS, arena_limit,
-          "the cheapest plan within so many bytes (K, M); status 1 if there is none"),
+          "the cheapest plan within so many bytes (K, M); status 1 if there is "
+          "none"),
     FLAG("curve", 0, ON(ANALYZE), curve,
          "all plans from the cheapest to the smallest, recomputation included"),
-    CHOICE("plan", PLANS, plan, "LEVEL", plan_values, PLAN_SIMPLE, "how far the planner goes"),
+    CHOICE("plan", PLANS, plan, "LEVEL", plan_values, PLAN_SIMPLE,
+           "how far the planner goes"),
     CHOICE("optimize", PLANS, optimize, "GOAL", goal_values, PLAN_RAM,
-           "ram: the smallest arena (default); balanced: what costs next to nothing; speed: layer "
+           "ram: the smallest arena (default); balanced: what costs next to "
+           "nothing; speed: layer "
            "by layer"),
+    TEXT("effort", 0, PLANS | ON(PLACE), effort, "N", value_effort,
+         "how long to look for the plan: N times the usual work, 0 a tenth "
+         "(default: 1)"),
     BYTES("max-arena", ON(COMPILE) | ON(CHECK), max_arena,
           "most bytes of arena; status 1 beyond it"),
     BYTES("max-weights", ON(COMPILE) | ON(CHECK), max_weights,
           "most bytes of weights; status 1 beyond it"),
     BYTES("max-memory", FILES | ON(PLACE), max_memory,
           "budget of the compiler's own memory; status 71 beyond it"),
-    CHOICE("load", FILES, load, "WAY", load_values, LOAD_STREAM, "how files are read"),
+    CHOICE("load", FILES, load, "WAY", load_values, LOAD_STREAM,
+           "how files are read"),
     TEXT("external-data-dir", 0, FILES, external_dir, "DIR", NULL,
          "folder of external data (default: the model's)"),
     FLAG("no-external-data", 0, FILES, no_external, "refuse external data"),
-    LIST("without", 0, MODELS, without, "PASS", value_optional_pass, "leave out an optional pass"),
+    LIST("without", 0, MODELS, without, "PASS", value_optional_pass,
+         "leave out an optional pass"),
     TEXT("after", 0, ON(DUMP), dump_after, "PASS", value_pass,
          "the graph as it is after that pass"),
-    FLAG("initializers", 0, ON(DUMP), initializers, "the constants and where they lie"),
+    FLAG("initializers", 0, ON(DUMP), initializers,
+         "the constants and where they lie"),
     FLAG("markdown", 0, ON(OPS), markdown, "as a page of the documentation"),
     BYTES("capacity", ON(PLACE), capacity, "most bytes; status 1 beyond it"),
-    FLAG("no-hash", 0, ON(COMPILE), no_hash, "leave out the SHA-256 of the weights"),
+    FLAG("checks", 0, ON(COMPILE), checks,
+         "write NAME_plan_check.h, with which -DINLAY_CHECK makes the code "
+         "watch its "
+         "plan"),
+    FLAG("no-hash", 0, ON(COMPILE), no_hash,
+         "leave out the SHA-256 of the weights"),
     FLAG("hash-model", 0, ON(COMPILE) | ON(ANALYZE), hash_model,
          "put the SHA-256 of the model into the manifest"),
     FLAG("stats", 0, ON(COMPILE) | ON(ANALYZE), stats,
          "print memory, bytes moved and time per stage"),
     FLAG("csv", 0, ON(COMPILE) | ON(ANALYZE), csv,
-         "the arena's map in MiniMalloc's form: analyze prints it, compile writes NAME.csv"),
+         "the arena's map in MiniMalloc's form: analyze prints it, compile "
+         "writes NAME.csv"),
     FLAG("html", 0, ON(COMPILE) | ON(ANALYZE), html,
          "the report to look at: analyze prints it, compile writes NAME.html"),
-    FLAG("json", 'j', ON(ANALYZE) | ON(COMPILE) | ON(CHECK) | ON(PROVE) | ON(OPS) | ON(HELP), json,
-         "results as JSON on standard output"),
-    { "help", 'h', OPTION_HELP, ALL, 0, NULL, NULL, 0, NULL, "print the command's options" },
-    { "version", 'V', OPTION_VERSION, ALL, 0, NULL, NULL, 0, NULL, "print the version" },
+    FLAG("json", 'j', ON(ANALYZE) | ON(COMPILE) | ON(CHECK) | ON(PROVE) | LISTS,
+         json, "results as JSON on standard output"),
+    { "help", 'h', OPTION_HELP, ALL, 0, NULL, NULL, 0, NULL,
+      "print the command's options" },
+    { "version", 'V', OPTION_VERSION, ALL, 0, NULL, NULL, 0, NULL,
+      "print the version" },
 };
 
 /* The rest of what a row cannot say. */
@@ -126,6 +218,7 @@ static const OptionRule rules[] = {
     { "ops", "markdown", "json", RULE_EXCLUDES },
     { "dump", "without", "after", RULE_NEEDS },
     { "dump", "io", "after", RULE_NEEDS },
+    { "dump", "batch", "after", RULE_NEEDS },
     { NULL, "pin", "region", RULE_NEEDS },
     { NULL, "external-data-dir", "no-external-data", RULE_EXCLUDES },
 };

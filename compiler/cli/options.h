@@ -5,36 +5,35 @@
 #ifndef INLAY_CLI_OPTIONS_H
 #define INLAY_CLI_OPTIONS_H
 
-#include "compile.h"
+#include "cli/values.h"
+#include "pipeline/compile.h"
 
 typedef void CommandFn(Compile *c);
 
 typedef struct Command {
-    const char *name, *operand, *what; /* operand: "" none, "[X]" one or none, "X Y" two */
+    const char *name;
+    const char *operand; /* "" none, "[X]" one or none, "X Y" two */
+    const char *what;
     CommandFn *run;
-    bool reads_model; /* the operand is a model; it is read when run() is called */
 } Command;
 
 typedef enum OptionKind {
-    OPTION_FLAG,   /* int: 1 */
-    OPTION_TEXT,   /* const char * */
-    OPTION_LIST,   /* const char **, ended by NULL: may be given several times */
-    OPTION_BYTES,  /* const long long * */
+    OPTION_FLAG,  /* int: 1 */
+    OPTION_TEXT,  /* const char * */
+    OPTION_LIST,  /* const char **, ended by NULL: may be given several times */
+    OPTION_BYTES, /* const long long * */
     OPTION_CHOICE, /* int: the place in `choice`, from `first` on */
     OPTION_HELP,
     OPTION_VERSION,
 } OptionKind;
 
-/* Refuses what is no value of the option, by fail_at(). */
-typedef void OptionCheck(Arena *a, const char *value);
-
 typedef struct OptionRow {
     const char *name;
     char letter; /* 0: none */
     OptionKind kind;
-    uint32_t commands;         /* a bit for each command, by its place in the table */
-    size_t at;                 /* in Options */
-    const char *value;         /* what --help calls it; NULL: takes none */
+    uint32_t commands; /* a bit for each command, by its place in the table */
+    size_t at;         /* in Options */
+    const char *value; /* what --help calls it; NULL: takes none */
     const char *const *choice; /* ended by NULL; NULL: free text */
     int first;
     OptionCheck *check; /* may be NULL */
@@ -53,11 +52,12 @@ const OptionRule *option_rules(int *count);
 
 /* Parses. Misuse fails with 64; --help and --version are commands as well. Text in `options` is
  * argv's, lists are the arena's. */
-const Command *options_parse(Arena *arena, Options *options, int argc, char *const *argv);
+const Command *options_parse(Arena *arena, Options *options, int argc,
+                             char *const *argv);
 
 /* The commands. */
-CommandFn cmd_compile, cmd_analyze, cmd_check, cmd_run, cmd_ops, cmd_dump, cmd_place, cmd_prove,
-    cmd_help, cmd_version;
+CommandFn cmd_compile, cmd_analyze, cmd_check, cmd_run, cmd_ops, cmd_dump,
+    cmd_passes, cmd_place, cmd_prove, cmd_help, cmd_version;
 /* run: the values of --input, one for each input of the model. */
 void **run_inputs(Compile *compile);
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "cli/nearest.h"
-#include "cli/numbers.h"
+#include "pipeline/numbers.h"
 #include "cli/options.h"
 
 enum { MOST_OPERANDS = 2 };
@@ -39,26 +39,31 @@ static const Command *find_command(Arena *arena, const char *name)
     fail_unknown(arena, "unknown command", name, names);
 }
 
-static const OptionRow *find_row(const Parser *parser, const char *name, size_t length)
+static const OptionRow *find_row(const Parser *parser, const char *name,
+                                 size_t length)
 {
     for (int i = 0; i < parser->rows; i++)
-        if (strlen(parser->row[i].name) == length && !strncmp(parser->row[i].name, name, length))
+        if (strlen(parser->row[i].name) == length &&
+            !strncmp(parser->row[i].name, name, length))
             return parser->row + i;
     return NULL;
 }
 
-static const OptionRow *long_row(const Parser *parser, const char *name, size_t length)
+static const OptionRow *long_row(const Parser *parser, const char *name,
+                                 size_t length)
 {
     const OptionRow *r = find_row(parser, name, length);
     if (r)
         return r;
-    const char **names = NEW_ARRAY(parser->arena, const char *, parser->rows + 1);
+    const char **names =
+        NEW_ARRAY(parser->arena, const char *, parser->rows + 1);
     for (int i = 0; i < parser->rows; i++)
         names[i] = parser->row[i].name;
     const char *text = arena_text(parser->arena, name, length);
     const char *near = nearest(text, names);
     fail_at(STATUS_USAGE, LOC_NONE,
-            near ? arena_printf(parser->arena, "did you mean --%s?", near) : SEE_HELP,
+            near ? arena_printf(parser->arena, "did you mean --%s?", near)
+                 : SEE_HELP,
             "unknown option --%s", text);
 }
 
@@ -77,7 +82,8 @@ static void *member(const Parser *parser, const OptionRow *r)
     return (char *)parser->options + r->at;
 }
 
-static void set_bytes(const Parser *parser, const OptionRow *r, const char *value)
+static void set_bytes(const Parser *parser, const OptionRow *r,
+                      const char *value)
 {
     long long *bytes = NEW(parser->arena, long long);
     const char *end = bytes_read(value, bytes);
@@ -87,14 +93,17 @@ static void set_bytes(const Parser *parser, const OptionRow *r, const char *valu
     *(const long long **)member(parser, r) = bytes;
 }
 
-static void set_choice(const Parser *parser, const OptionRow *r, const char *value)
+static void set_choice(const Parser *parser, const OptionRow *r,
+                       const char *value)
 {
     int i = 0;
     while (r->choice[i] && strcmp(r->choice[i], value))
         i++;
     if (!r->choice[i])
-        fail_unknown(parser->arena, arena_printf(parser->arena, "--%s: unknown value", r->name),
-                     value, r->choice);
+        fail_unknown(
+            parser->arena,
+            arena_printf(parser->arena, "--%s: unknown value", r->name), value,
+            r->choice);
     *(int *)member(parser, r) = r->first + i;
 }
 
@@ -151,13 +160,15 @@ static void set(Parser *parser, const OptionRow *r, const char *value)
 }
 
 /* The value of an option: attached to it, or the next word. An option is no value. */
-static const char *take_value(Parser *parser, const OptionRow *r, const char *attached)
+static const char *take_value(Parser *parser, const OptionRow *r,
+                              const char *attached)
 {
-    const char *next = parser->at < parser->words ? parser->word[parser->at] : "";
+    const char *next =
+        parser->at < parser->words ? parser->word[parser->at] : "";
     const char *value = attached ? attached : next;
     if (!*value || (!attached && !strncmp(next, "--", 2)))
-        fail_at(STATUS_USAGE, LOC_NONE, NULL, "--%s needs a value: --%s=%s", r->name, r->name,
-                r->value);
+        fail_at(STATUS_USAGE, LOC_NONE, NULL, "--%s needs a value: --%s=%s",
+                r->name, r->name, r->value);
     parser->at += !attached;
     return value;
 }
@@ -195,7 +206,8 @@ static void add_operand(Parser *parser, char *word)
         return;
     }
     if (parser->operands == MOST_OPERANDS)
-        fail_at(STATUS_USAGE, LOC_NONE, SEE_HELP, "too many operands: \"%s\"", word);
+        fail_at(STATUS_USAGE, LOC_NONE, SEE_HELP, "too many operands: \"%s\"",
+                word);
     parser->operand[parser->operands++] = word;
 }
 
@@ -224,7 +236,8 @@ static const char *commands_of(const Parser *parser, const OptionRow *r)
     const char *list = "";
     for (int i = 0; i < count; i++)
         if (r->commands >> i & 1)
-            list = arena_printf(parser->arena, "%s%s%s", list, *list ? ", " : "", row[i].name);
+            list = arena_printf(parser->arena, "%s%s%s", list,
+                                *list ? ", " : "", row[i].name);
     return list;
 }
 
@@ -235,11 +248,13 @@ static void check_commands(const Parser *parser)
     for (int i = 0; i < parser->rows; i++)
         if ((parser->given >> i & 1) && !(parser->row[i].commands >> place & 1))
             fail_at(STATUS_USAGE, LOC_NONE,
-                    arena_printf(parser->arena,
-                                 "it is for %s; `inlay help %s` lists the options of %s",
-                                 commands_of(parser, parser->row + i), parser->command->name,
-                                 parser->command->name),
-                    "--%s is not for %s", parser->row[i].name, parser->command->name);
+                    arena_printf(
+                        parser->arena,
+                        "it is for %s; `inlay help %s` lists the options of %s",
+                        commands_of(parser, parser->row + i),
+                        parser->command->name, parser->command->name),
+                    "--%s is not for %s", parser->row[i].name,
+                    parser->command->name);
 }
 
 static bool is_given(const Parser *parser, const char *name)
@@ -258,33 +273,44 @@ static void check_rules(const Parser *parser)
             continue;
         const bool other = is_given(parser, rule->other);
         if (rule->kind == RULE_NEEDS && !other)
-            fail_at(STATUS_USAGE, LOC_NONE, NULL, "%s --%s is of no use without --%s",
-                    parser->command->name, rule->option, rule->other);
+            fail_at(STATUS_USAGE, LOC_NONE, NULL,
+                    "%s --%s is of no use without --%s", parser->command->name,
+                    rule->option, rule->other);
         if (rule->kind == RULE_EXCLUDES && other)
-            fail_at(STATUS_USAGE, LOC_NONE, NULL, "%s takes --%s or --%s, not both",
-                    parser->command->name, rule->option, rule->other);
+            fail_at(STATUS_USAGE, LOC_NONE, NULL,
+                    "%s takes --%s or --%s, not both", parser->command->name,
+                    rule->option, rule->other);
     }
+}
+
+/* How many operands a command takes at most, by the form that its row states. */
+static int most_operands(const char *form)
+{
+    if (!*form)
+        return 0;
+    return strchr(form, ' ') ? 2 : 1;
 }
 
 static void check_operands(const Parser *parser)
 {
     const char *form = parser->command->operand;
     const bool may_lack = *form == '[';
-    const int most = !*form ? 0 : strchr(form, ' ') ? 2 : 1;
+    const int most = most_operands(form);
     if (parser->operands > most)
         fail_at(STATUS_USAGE, LOC_NONE, SEE_HELP, "too many operands: \"%s\"",
                 parser->operand[most]);
     if (parser->operands < most && !may_lack)
-        fail_at(STATUS_USAGE, LOC_NONE, SEE_HELP, "missing operand: inlay %s %s",
-                parser->command->name, form);
+        fail_at(STATUS_USAGE, LOC_NONE, SEE_HELP,
+                "missing operand: inlay %s %s", parser->command->name, form);
 }
 
 static void set_operands(Parser *parser)
 {
     Options *o = parser->options;
     if (parser->command->operand[0] == '[')
-        o->topic =
-            parser->operand[0] ? find_command(parser->arena, parser->operand[0])->name : NULL;
+        o->topic = parser->operand[0]
+                       ? find_command(parser->arena, parser->operand[0])->name
+                       : NULL;
     else if (parser->operands)
         o->model = parser->operand[parser->operands - 1];
     if (parser->operands == 2)
@@ -293,8 +319,10 @@ static void set_operands(Parser *parser)
 
 const Command *options_parse(Arena *a, Options *o, int argc, char *const *argv)
 {
-    Parser parser = { .arena = a, .options = o, .word = argv, .words = argc, .at = 1 };
-    *o = (Options){ 0 };
+    Parser parser = {
+        .arena = a, .options = o, .word = argv, .words = argc, .at = 1
+    };
+    *o = (Options){ .word = argv, .words = argc };
     parser.row = option_rows(&parser.rows);
     parse_words(&parser);
     if (parser.asked) {

@@ -7,9 +7,11 @@
 
 #include "base/pieces.h"
 
-/* The file's rows with their offsets go to `out`. With a capacity (negative: none) it is the
- * height to keep: status 1 and no rows if it cannot be kept, or is not kept within the budget. Else
- * the least height is sought. A malformed file is status 65, a missing one 66. */
-void place_file(Arena *arena, const char *path, int64_t capacity, Sink out);
+/* Tenths of the usual work are done. The file's rows with their offsets go to `out`. With a
+ * capacity (negative: none) it is the height to keep: status 1 and no rows if it cannot be kept, or
+ * is not kept within the budget. Else the least height is sought. A malformed file is status 65, a
+ * missing one 66. */
+void place_file(Arena *arena, const char *path, int64_t capacity,
+                int64_t tenths, Sink out);
 
 #endif

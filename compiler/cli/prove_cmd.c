@@ -16,11 +16,12 @@ static const json_t *parse(Compile *compile, const char *path)
 {
     json_error_t error;
     File *f = file_open(&compile->arena, path, LOAD_EAGER);
-    const json_t *document =
-        json_loadb((const char *)f->whole, (size_t)f->size, JSON_REJECT_DUPLICATES, &error);
+    const json_t *document = json_loadb((const char *)f->whole, (size_t)f->size,
+                                        JSON_REJECT_DUPLICATES, &error);
     file_close(f);
     if (!document)
-        fail_at(STATUS_MALFORMED, (Loc){ .file = path, .byte = error.position, .node = -1 }, NULL,
+        fail_at(STATUS_MALFORMED,
+                (Loc){ .file = path, .byte = error.position, .node = -1 }, NULL,
                 "no JSON: %s", error.text);
     return document;
 }
@@ -29,7 +30,8 @@ static const json_t *parse(Compile *compile, const char *path)
 static const Claim *read_claim(Compile *compile, const char *path)
 {
     const ArenaMark mark = arena_mark(json_memory());
-    const Claim *claim = claim_read(&compile->arena, path, parse(compile, path));
+    const Claim *claim =
+        claim_read(&compile->arena, path, parse(compile, path));
     arena_release(json_memory(), mark);
     return claim;
 }
@@ -43,36 +45,39 @@ static void compare_constants(const Claim *claim, const Options *given, Loc loc)
         bool here = false;
         for (const char **o = given->constant; o && *o; o++) {
             const char *eq = strrchr(*o, '=');
-            here |= eq && (size_t)(eq - *o) == strlen(*name) && !strncmp(*o, *name, strlen(*name));
+            here |= eq && (size_t)(eq - *o) == strlen(*name) &&
+                    !strncmp(*o, *name, strlen(*name));
         }
         if (!here)
-            fail_at(STATUS_CONFIG, loc, "give it as at the compile: --const INPUT=FILE.pb",
+            fail_at(STATUS_CONFIG, loc,
+                    "give it as at the compile: --const INPUT=FILE.pb",
                     "input \"%s\" was made a constant", *name);
         stated++;
     }
     for (const char **o = given->constant; o && *o; o++)
         found++;
     if (found != stated)
-        fail_at(STATUS_CONFIG, loc, NULL, "%zu inputs were made constants, %zu are given", stated,
-                found);
+        fail_at(STATUS_CONFIG, loc, NULL,
+                "%zu inputs were made constants, %zu are given", stated, found);
 }
 
 static void read_model(void *context)
 {
     Compile *compile = context;
-    compile_read(compile);
-    compile_passes(compile);
+    compile_to(compile, STAGE_PASSES);
 }
 
 /* The model by the manifest's options. What does not fit the model is the manifest's fault, not the
  * command line's. */
-static void open_model(Compile *compile, const Claim *claim, Options *taken, Loc loc)
+static void open_model(Compile *compile, const Claim *claim, Options *taken,
+                       Loc loc)
 {
     const Options *given = compile->options;
     if ((given->shape && *given->shape) || (given->dim && *given->dim) ||
         (given->without && *given->without) || (given->io && *given->io))
-        fail_at(STATUS_USAGE, LOC_NONE, NULL,
-                "prove takes --shape, --dim, --io and --without from the manifest");
+        fail_at(
+            STATUS_USAGE, LOC_NONE, NULL,
+            "prove takes --shape, --dim, --io and --without from the manifest");
     compare_constants(claim, given, loc);
     *taken = *given;
     taken->shape = claim->shape;
@@ -87,24 +92,29 @@ static void open_model(Compile *compile, const Claim *claim, Options *taken, Loc
         fail_at(STATUS_CONFIG, loc, NULL, "its options do not fit the model");
     if (status)
         fail_now(status);
-    if (claim->model_sha256 && strcmp(claim->model_sha256, compile->model_sha256))
-        fail_at(STATUS_CONFIG, loc, NULL, "it was made from another model: the SHA-256 differs");
+    if (claim->model_sha256 &&
+        strcmp(claim->model_sha256, compile->model_sha256))
+        fail_at(STATUS_CONFIG, loc, NULL,
+                "it was made from another model: the SHA-256 differs");
 }
 
 static void judge_bound(const Claim *claim, int64_t bound, Loc loc)
 {
     if (claim->lower_bound > claim->size)
         fail_at(STATUS_LIMIT, loc, NULL,
-                "the lower bound, %" PRId64 ", is above the arena, %" PRId64, claim->lower_bound,
-                claim->size);
+                "the lower bound, %" PRId64 ", is above the arena, %" PRId64,
+                claim->lower_bound, claim->size);
     if (claim->optimal != (claim->lower_bound == claim->size))
         fail_at(STATUS_LIMIT, loc, NULL,
-                "the arena is called %s, its size is %" PRId64 " and its lower bound %" PRId64,
-                claim->optimal ? "optimal" : "open", claim->size, claim->lower_bound);
+                "the arena is called %s, its size is %" PRId64
+                " and its lower bound %" PRId64,
+                claim->optimal ? "optimal" : "open", claim->size,
+                claim->lower_bound);
     if (bound > claim->size)
         fail_at(STATUS_INTERNAL, loc, "please report this model",
-                "the plan holds in %" PRId64 " bytes, below the bound of %" PRId64, claim->size,
-                bound);
+                "the plan holds in %" PRId64
+                " bytes, below the bound of %" PRId64,
+                claim->size, bound);
 }
 
 static void print_verdict(Compile *compile, const Claim *claim, int64_t bound)
@@ -116,13 +126,15 @@ static void print_verdict(Compile *compile, const Claim *claim, int64_t bound)
         units += p->step.at[i]->units;
     for (size_t i = 0; i < p->plan.segment.n; i++)
         streams += p->plan.segment.at[i].list != NULL;
-    pieces_print(&compile->results, "arena %" PRId64 " bytes, lower bound %" PRId64 ": ",
+    pieces_print(&compile->results,
+                 "arena %" PRId64 " bytes, lower bound %" PRId64 ": ",
                  claim->size, bound);
     if (bound == claim->size)
         pieces_print(&compile->results, "optimal\n");
     else
         pieces_print(&compile->results,
-                     "open by %" PRId64 " bytes; the manifest states a bound of %" PRId64 "\n",
+                     "open by %" PRId64
+                     " bytes; the manifest states a bound of %" PRId64 "\n",
                      claim->size - bound, claim->lower_bound);
     pieces_print(&compile->results,
                  "%zu steps, %zu streams, %" PRId64
@@ -133,10 +145,26 @@ static void print_verdict(Compile *compile, const Claim *claim, int64_t bound)
 static void print_json(Compile *compile, const Claim *claim, int64_t bound)
 {
     pieces_print(&compile->results,
-                 "{\"arena\": %" PRId64 ", \"lower_bound\": %" PRId64 ", \"stated_bound\": %" PRId64
+                 "{\"arena\": %" PRId64 ", \"lower_bound\": %" PRId64
+                 ", \"stated_bound\": %" PRId64
                  ", \"optimal\": %s, \"proved\": true, \"steps\": %zu}\n",
-                 claim->size, bound, claim->lower_bound, bound == claim->size ? "true" : "false",
+                 claim->size, bound, claim->lower_bound,
+                 bound == claim->size ? "true" : "false",
                  compile->program->step.n);
+}
+
+static _Noreturn void fail_objection(const Objection *objection, Loc loc)
+{
+    const Step *step = objection->step;
+    const Operand *operand = objection->operand;
+    const int index = step ? step->index : 0;
+    if (!operand)
+        fail_at(STATUS_LIMIT, loc, NULL, "step %d: %s", index, objection->why);
+    fail_at(
+        STATUS_LIMIT, loc, NULL,
+        "step %d (%s, node \"%s\"): row %d of \"%s\", at byte %" PRId64 ", %s",
+        index, step->kernel->name, step->node ? step->node->name : "",
+        objection->row, operand->tensor->name, objection->byte, objection->why);
 }
 
 void cmd_prove(Compile *compile)
@@ -150,15 +178,8 @@ void cmd_prove(Compile *compile)
     claim_impose(compile->program, claim, path);
     claim_reach(compile->program, claim, path);
     const Objection objection = plan_object(compile->program);
-    if (objection.why && objection.operand)
-        fail_at(STATUS_LIMIT, loc, NULL,
-                "step %d (%s, node \"%s\"): row %d of \"%s\", at byte %" PRId64 ", %s",
-                objection.step->index, objection.step->kernel->name,
-                objection.step->node ? objection.step->node->name : "", objection.row,
-                objection.operand->tensor->name, objection.byte, objection.why);
     if (objection.why)
-        fail_at(STATUS_LIMIT, loc, NULL, "step %d: %s", objection.step ? objection.step->index : 0,
-                objection.why);
+        fail_objection(&objection, loc);
     const int64_t bound = plan_lower_bound(compile->program);
     judge_bound(claim, bound, loc);
     if (compile->options->json)

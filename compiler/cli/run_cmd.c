@@ -5,53 +5,78 @@
 
 #include "cli/options.h"
 #include "eval/eval.h"
+#include "onnx/reader.h"
 #include "onnx/tensor_file.h"
 
-static void *load_input(Compile *compile, const Tensor *tensor, const char *path)
+/* The C API takes float16 and bfloat16 as uint16, and NumPy writes bfloat16 so. */
+static bool fits_type(const Tensor *tensor, DType given)
 {
-    Recipe *recipe = onnx_read_tensor(&compile->arena, &compile->store, path, NULL, NULL);
+    const DType wanted = tensor->dtype;
+    const bool half = wanted == DT_F16 || wanted == DT_BF16;
+    return given == wanted || (half && given == DT_U16);
+}
+
+static void *load_input(Compile *compile, const Tensor *tensor,
+                        const char *path)
+{
+    Arena *arena = &compile->arena;
+    Store *store = &compile->store;
+    Recipe *recipe = onnx_read_tensor(arena, store, path, NULL, NULL);
+    const DType given = recipe_dtype(recipe);
     const Shape shape = shape_of(recipe_rank(recipe), recipe_dims(recipe));
-    const Shape want = tensor_model_shape(tensor);
-    const Loc loc = { .file = path, .byte = -1, .node = -1 };
-    const bool bits =
-        recipe_dtype(recipe) == DT_U16 &&
-        (tensor->dtype == DT_BF16 ||
-         tensor->dtype == DT_F16); /* as the C API takes them, and as NumPy writes bfloat16 */
-    if (recipe_dtype(recipe) != tensor->dtype && !bits)
+    const Shape wanted = tensor_model_shape(tensor);
+    const Loc loc = {
+        .file = path,
+        .byte = -1,
+        .node = -1,
+    };
+    const char *name = tensor->name;
+    if (!fits_type(tensor, given))
         fail_at(STATUS_MALFORMED, loc, NULL, "holds %s, input \"%s\" is %s",
-                dtype_name(recipe_dtype(recipe)), tensor->name, dtype_name(tensor->dtype));
+                dtype_name(given), name, dtype_name(tensor->dtype));
     if (recipe_count(recipe) != tensor_count(tensor))
         fail_at(STATUS_MALFORMED, loc, NULL, "has shape %s, input \"%s\" is %s",
-                shape_text(&compile->arena, &shape), tensor->name,
-                shape_text(&compile->arena, &want));
-    return recipe_values(&compile->store, &compile->arena, recipe);
+                shape_text(arena, &shape), name, shape_text(arena, &wanted));
+    return recipe_values(store, arena, recipe);
 }
 
 void **run_inputs(Compile *compile)
 {
-    const Graph *g = compile->graph;
+    const Graph *graph = compile->graph;
+    const char **file = compile->options->input;
+    const size_t count = graph->input.n;
     size_t given = 0;
-    for (const char **f = compile->options->input; f && *f; f++)
+    while (file && file[given])
         given++;
-    if (given != g->input.n)
-        fail_at(STATUS_USAGE, LOC_NONE, "give each with --input FILE.pb, in the order of the model",
-                "the model has %zu inputs, %zu were given", g->input.n, given);
-    void **in = NEW_ARRAY(&compile->arena, void *, g->input.n + 1);
-    for (size_t i = 0; i < g->input.n; i++)
-        in[i] = load_input(compile, g->input.at[i], compile->options->input[i]);
-    return in;
+    if (given != count)
+        fail_at(STATUS_USAGE, LOC_NONE,
+                "give each with --input FILE.pb, in the order of the model",
+                "the model has %zu inputs, %zu were given", count, given);
+    void **values = NEW_ARRAY(&compile->arena, void *, count + 1);
+    for (size_t i = 0; i < count; i++)
+        values[i] = load_input(compile, graph->input.at[i], file[i]);
+    return values;
+}
+
+/* Most values of a result that are printed. */
+enum { MOST_VALUES = 16 };
+
+static void print_value(Pieces *to, DType dtype, const void *values, int64_t i)
+{
+    if (dtype == DT_F32)
+        pieces_print(to, " %g", (double)((const float *)values)[i]);
+    if (dtype == DT_I64)
+        pieces_print(to, " %" PRId64, ((const int64_t *)values)[i]);
 }
 
 static void print_output(Pieces *to, const Tensor *tensor, const void *values)
 {
+    const int64_t count = tensor_count(tensor);
     pieces_print(to, "%s: %s %s", tensor->name, dtype_name(tensor->dtype),
                  shape_text(to->arena, &tensor->shape));
-    const int64_t n = tensor_count(tensor);
-    for (int64_t i = 0; i < n && i < 16 && tensor->dtype == DT_F32; i++)
-        pieces_print(to, " %g", (double)((const float *)values)[i]);
-    for (int64_t i = 0; i < n && i < 16 && tensor->dtype == DT_I64; i++)
-        pieces_print(to, " %" PRId64, ((const int64_t *)values)[i]);
-    pieces_print(to, "%s\n", n > 16 ? " ..." : "");
+    for (int64_t i = 0; i < count && i < MOST_VALUES; i++)
+        print_value(to, tensor->dtype, values, i);
+    pieces_print(to, "%s\n", count > MOST_VALUES ? " ..." : "");
 }
 
 /* Result i with the size that it has now. */
@@ -59,45 +84,65 @@ static Tensor real_output(const Graph *graph, size_t i, void *const *out)
 {
     Tensor tensor = *graph->output.at[i];
     tensor.shape = tensor_model_shape(&tensor);
-    const int64_t *dims = tensor.dynamic ? out[graph_dims_place(graph, i)] : NULL;
-    for (int k = 0; dims && k < tensor.shape.rank; k++)
+    if (!tensor.dynamic)
+        return tensor;
+    const int64_t *dims = out[graph_dims_place(graph, i)];
+    for (int k = 0; k < tensor.shape.rank; k++)
         tensor.shape.dim[k] = dims[k];
     return tensor;
 }
 
 static void print_outputs(Compile *compile, void *const *out)
 {
-    for (size_t i = 0; i < graph_results(compile->graph); i++) {
-        const Tensor tensor = real_output(compile->graph, i, out);
+    const Graph *graph = compile->graph;
+    const size_t count = graph_results(graph);
+    for (size_t i = 0; i < count; i++) {
+        const Tensor tensor = real_output(graph, i, out);
         print_output(&compile->results, &tensor, out[i]);
     }
 }
 
+static void write_output(Compile *compile, size_t i, void *const *out)
+{
+    Arena *arena = &compile->arena;
+    const char *name = arena_printf(arena, "output_%zu.pb", i);
+    const Tensor tensor = real_output(compile->graph, i, out);
+    File *file = output_create(compile->out, name);
+    onnx_write_tensor(arena, file, &tensor, out[i]);
+    file_close(file);
+}
+
 static void write_outputs(Compile *compile, void *const *out)
 {
+    const size_t count = graph_results(compile->graph);
     compile->out = output_begin(&compile->arena, compile->options->output);
-    for (size_t i = 0; i < graph_results(compile->graph); i++) {
-        const Tensor tensor = real_output(compile->graph, i, out);
-        File *file = output_create(compile->out, arena_printf(&compile->arena, "output_%zu.pb", i));
-        onnx_write_tensor(&compile->arena, file, &tensor, out[i]);
-        file_close(file);
-    }
+    for (size_t i = 0; i < count; i++)
+        write_output(compile, i, out);
     output_commit(compile->out);
+}
+
+/* The results' buffers after a run. */
+static void **run(Compile *compile)
+{
+    Arena *arena = &compile->arena;
+    const Graph *graph = compile->graph;
+    void **inputs = run_inputs(compile);
+    void **outputs = NEW_ARRAY(arena, void *, graph->output.n + 1);
+    for (size_t i = 0; i < graph->output.n; i++) {
+        const int64_t bytes = tensor_bytes(graph->output.at[i]);
+        outputs[i] = arena_alloc(arena, (size_t)bytes);
+    }
+    const int error = eval_run(compile->program, inputs, outputs);
+    if (error)
+        fail_at(STATUS_LIMIT, LOC_NONE, NULL, "the run ended with code %d: %s",
+                error, eval_error_text(error));
+    return outputs;
 }
 
 void cmd_run(Compile *compile)
 {
-    compile_passes(compile);
-    compile_program(compile);
-    const Graph *g = compile->graph;
-    void **in = run_inputs(compile);
-    void **out = NEW_ARRAY(&compile->arena, void *, g->output.n + 1);
-    for (size_t i = 0; i < g->output.n; i++)
-        out[i] = arena_alloc(&compile->arena, (size_t)tensor_bytes(g->output.at[i]));
-    const int error = eval_run(compile->program, in, out);
-    if (error)
-        fail_at(STATUS_LIMIT, LOC_NONE, NULL, "the run ended with code %d: %s", error,
-                eval_error_text(error));
+    compile_to(compile, STAGE_LAYOUT);
+    void **out = run(compile);
     if (compile->options->output)
         write_outputs(compile, out);
     else

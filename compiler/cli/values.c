@@ -4,18 +4,9 @@
 #include <string.h>
 
 #include "cli/nearest.h"
-#include "cli/numbers.h"
 #include "emit/elf.h"
 #include "passes/passes.h"
-
-const char *value_divide(Arena *arena, const char *text, char **name)
-{
-    const char *equals = strrchr(text, '=');
-    if (!equals || equals == text || !equals[1])
-        fail_at(STATUS_USAGE, LOC_NONE, NULL, "\"%s\": expected NAME=VALUE", text);
-    *name = arena_text(arena, text, (size_t)(equals - text));
-    return equals + 1;
-}
+#include "pipeline/values.h"
 
 void value_pair(Arena *arena, const char *value)
 {
@@ -23,53 +14,31 @@ void value_pair(Arena *arena, const char *value)
     (void)value_divide(arena, value, &name);
 }
 
-/* Returns what follows it. */
-static const char *read_dimension(const char *text, int64_t *dimension)
-{
-    const char *end = number_read(text, INT32_MAX, dimension);
-    if (!end)
-        fail_at(STATUS_USAGE, LOC_NONE, "a number from 0 to 2147483647", "\"%s\" is no dimension",
-                text);
-    return end;
-}
-
-int64_t value_read_dimension(const char *text)
-{
-    int64_t dimension;
-    if (*read_dimension(text, &dimension))
-        fail_at(STATUS_USAGE, LOC_NONE, "one number, like --dim T=40", "\"%s\" is no dimension",
-                text);
-    return dimension;
-}
-
-Shape value_read_shape(const char *text)
-{
-    Shape shape = shape_scalar();
-    if (!strcmp(text, "scalar"))
-        return shape;
-    for (const char *at = text;; at++) {
-        if (shape.rank == MAX_RANK)
-            fail_at(STATUS_UNSUPPORTED, LOC_NONE, NULL, "--shape: more than %d dimensions",
-                    MAX_RANK);
-        at = read_dimension(at, &shape.dim[shape.rank++]);
-        if (!*at)
-            return shape;
-        if (*at != 'x')
-            fail_at(STATUS_USAGE, LOC_NONE, "write it as 1x3x224x224", "cannot read shape \"%s\"",
-                    text);
-    }
-}
-
 void value_shape(Arena *arena, const char *value)
 {
     char *name;
-    (void)value_read_shape(value_divide(arena, value, &name));
+    const bool named = strchr(value, '=') != NULL;
+    (void)value_read_shape(named ? value_divide(arena, value, &name) : value);
+}
+
+void value_batch(Arena *arena, const char *value)
+{
+    (void)arena;
+    if (!value_read_dimension(value))
+        fail_at(STATUS_USAGE, LOC_NONE, NULL,
+                "--batch: there is no batch of 0");
 }
 
 void value_dim(Arena *arena, const char *value)
 {
     char *name;
     (void)value_read_dimension(value_divide(arena, value, &name));
+}
+
+void value_effort(Arena *arena, const char *value)
+{
+    (void)arena;
+    (void)value_read_effort(value);
 }
 
 static const PassRow *find_pass(Arena *arena, const char *name)
@@ -93,8 +62,8 @@ void value_pass(Arena *arena, const char *value)
 void value_optional_pass(Arena *arena, const char *value)
 {
     if (find_pass(arena, value)->required)
-        fail_at(STATUS_USAGE, LOC_NONE, NULL, "--without %s: no model compiles without this pass",
-                value);
+        fail_at(STATUS_USAGE, LOC_NONE, NULL,
+                "--without %s: no model compiles without this pass", value);
 }
 
 void value_target(Arena *arena, const char *value)

@@ -3,14 +3,12 @@
 #ifndef INLAY_CLI_VALUES_H
 #define INLAY_CLI_VALUES_H
 
-#include "cli/options.h"
+#include "base/arena.h"
 
-OptionCheck value_pair, value_shape, value_dim, value_pass, value_optional_pass, value_target;
+/* Refuses what is no value of the option, by fail_at(). */
+typedef void OptionCheck(Arena *arena, const char *value);
 
-/* "NAME=VALUE": the last '=' divides, as names may hold one. Returns the value. */
-const char *value_divide(Arena *arena, const char *text, char **name);
-/* 1x3x224x224, or "scalar". */
-Shape value_read_shape(const char *text);
-int64_t value_read_dimension(const char *text);
+OptionCheck value_pair, value_shape, value_dim, value_batch, value_pass,
+    value_optional_pass, value_target, value_effort;
 
 #endif

@@ -10,198 +10,276 @@ static const Tensor *arena_root(const Operand *operand, int64_t *at)
 {
     if (!operand->tensor)
         return NULL;
-    const Tensor *t = tensor_root(operand->tensor, at);
+    const Tensor *root = tensor_root(operand->tensor, at);
     *at += operand->offset;
-    return t->storage == STORE_ARENA ? t : NULL;
+    return root->storage == STORE_ARENA ? root : NULL;
 }
 
-static void print_table(Text *text, const Step *step, int k)
+/* Bytes that an operand's tensor takes: a ring has fewer rows than the tensor. */
+static int64_t extent_of(const Operand *operand, const Tensor *root)
 {
-    const Operand *o = step->operand + k;
-    if (o->rule.kind != ROWS_TABLE)
+    if (operand->ring)
+        return operand->ring * operand->row_bytes;
+    return tensor_bytes(root);
+}
+
+/* ---- what the C compiler checks ---- */
+
+Text check_asserts(const Emitter *emitter)
+{
+    const Plan *plan = &emitter->program->plan;
+    Text text = text_new(emitter->arena);
+    text_print(&text,
+               "INLAY_ASSERT(%s_align, %s_ARENA_ALIGN == %" PRId64 "u);\n",
+               emitter->name, emitter->upper, plan->arena_align);
+    for (int i = 0; i < program_regions(emitter->program); i++)
+        text_print(&text, "INLAY_ASSERT(%s_arena_%d, %s == %" PRId64 "u);\n",
+                   emitter->name, i, memory_macro(emitter, i),
+                   program_region_size(emitter->program, i));
+    return text;
+}
+
+static void put_placed(Text *text, const Emitter *emitter,
+                       const Operand *operand, const Tensor *root)
+{
+    text_print(text, "PLACED(%d, %" PRId64 "u, %" PRId64 "u, %s); /* ",
+               root->id, root->offset, extent_of(operand, root),
+               memory_macro(emitter, root->region));
+    put_tensor(text, emitter, root);
+    text_put(text, " */\n");
+}
+
+Text check_places(const Emitter *emitter)
+{
+    const Program *program = emitter->program;
+    const int ids = graph_root(program->graph)->next_id;
+    bool *seen = NEW_ARRAY(emitter->arena, bool, ids + 1);
+    Text text = text_new(emitter->arena);
+    for (size_t i = 0; i < program->step.n; i++) {
+        const Step *step = program->step.at[i];
+        for (int k = 0; k < step->n_operand; k++) {
+            int64_t at;
+            const Tensor *root = arena_root(step->operand + k, &at);
+            if (!root || seen[root->id])
+                continue;
+            seen[root->id] = true;
+            put_placed(&text, emitter, step->operand + k, root);
+        }
+    }
+    return text;
+}
+
+/* ---- rules ---- */
+
+static void put_row_table(Text *text, const Step *step, int k)
+{
+    const RowRule *rule = &step->operand[k].rule;
+    if (rule->kind != ROWS_TABLE)
         return;
     text_print(text, "static const int32_t rows%d_%d[] = {", step->index, k);
-    for (int32_t u = 0; u < step->units; u++)
-        text_print(text, "%s %d, %d", u ? "," : "", o->rule.table[u].lo, o->rule.table[u].hi);
+    for (int32_t unit = 0; unit < step->units; unit++)
+        text_print(text, "%s %d, %d", unit ? "," : "", rule->table[unit].lo,
+                   rule->table[unit].hi);
     text_put(text, " };\n");
+}
+
+/* Is row u of the operand all that unit u touches? */
+static bool goes_by_row(const Step *step, const Operand *operand)
+{
+    const RowKind kind = operand->rule.kind;
+    if (operand->rows != step->units)
+        return false;
+    if (operand->write)
+        return !step->accumulates;
+    return kind == ROWS_SAME || kind == ROWS_UNIT;
 }
 
 static const char *does(const Step *step, const Operand *operand)
 {
-    const bool row =
-        operand->rows == step->units &&
-        (operand->write ? !step->accumulates
-                        : operand->rule.kind == ROWS_SAME || operand->rule.kind == ROWS_UNIT);
+    const bool by_row = goes_by_row(step, operand);
     if (operand->scratch)
         return "INLAY_READ | INLAY_WRITE | INLAY_SCRATCH";
     if (operand->write && step->accumulates)
         return "INLAY_WRITE | INLAY_SUM";
     if (operand->write && operand->read)
-        return row ? "INLAY_READ | INLAY_WRITE | INLAY_BY_ROW" : "INLAY_READ | INLAY_WRITE";
+        return by_row ? "INLAY_READ | INLAY_WRITE | INLAY_BY_ROW"
+                      : "INLAY_READ | INLAY_WRITE";
     if (operand->write)
-        return row ? "INLAY_WRITE | INLAY_BY_ROW" : "INLAY_WRITE";
-    return row ? "INLAY_READ | INLAY_BY_ROW" : "INLAY_READ";
+        return by_row ? "INLAY_WRITE | INLAY_BY_ROW" : "INLAY_WRITE";
+    return by_row ? "INLAY_READ | INLAY_BY_ROW" : "INLAY_READ";
 }
 
-static void print_rule(Text *text, const Step *step, int k)
+static void put_number(Text *text, const char *member, int64_t number)
 {
-    const Operand *o = step->operand + k;
+    if (number)
+        text_print(text, ", .%s = %" PRId64, member, number);
+}
+
+/* inlay_rule.kind */
+enum { RULE_WINDOW = 2, RULE_TABLE = 3 };
+
+static void put_row_rule(Text *text, const Step *step, int k)
+{
+    const RowRule *rule = &step->operand[k].rule;
+    if (rule->kind == ROWS_TABLE)
+        text_print(text, ", .kind = %d, .table = rows%d_%d", RULE_TABLE,
+                   step->index, k);
+    if (rule->kind != ROWS_WINDOW)
+        return;
+    put_number(text, "kind", RULE_WINDOW);
+    put_number(text, "stride", rule->stride);
+    put_number(text, "pad", rule->pad);
+    put_number(text, "extent", rule->extent);
+}
+
+static void put_rule(Text *text, const Emitter *emitter, const Step *step,
+                     int k)
+{
+    const Operand *operand = step->operand + k;
     int64_t at;
-    const Tensor *root = arena_root(o, &at);
+    const Tensor *root = arena_root(operand, &at);
     if (!root) {
-        text_put(text, "\n    { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 },");
+        text_put(text, "    { .tensor = 0 },\n");
         return;
     }
-    const int kind = o->rule.kind == ROWS_WINDOW ? 2 : o->rule.kind == ROWS_TABLE ? 3 : 0;
-    const int64_t part = o->part * (int64_t)dtype_bits(o->tensor->dtype) / 8;
-    text_print(text, "\n    { %du, %s, %d, %d, %d, %d, %d, ", root->id + 1, does(step, o), o->rows,
-               kind, o->rule.stride, o->rule.pad, o->rule.extent);
-    if (kind == 3)
-        text_print(text, "rows%d_%d", step->index, k);
-    else
-        text_put(text, "0");
-    text_print(text, ", %" PRId64 "u, %" PRId64 "u, %" PRId64 "u, %" PRId64 "u },", at,
-               o->row_bytes, operand_pitch(o), part);
+    const int64_t bits = dtype_bits(operand->tensor->dtype);
+    text_print(text, "    { .tensor = %d, .does = %s", root->id + 1,
+               does(step, operand));
+    put_number(text, "rows", operand->rows);
+    put_row_rule(text, step, k);
+    put_number(text, "at", at);
+    put_number(text, "row", operand->row_bytes);
+    put_number(text, "pitch", operand_pitch(operand));
+    put_number(text, "part", operand->part * bits / 8);
+    text_put(text, " }, /* ");
+    put_tensor(text, emitter, operand->tensor);
+    text_put(text, " */\n");
 }
 
+static void put_step(CheckTables *tables, const Emitter *emitter,
+                     const Step *step)
+{
+    Text *rules = &tables->rules;
+    for (int k = 0; k < step->n_operand; k++)
+        put_row_table(rules, step, k);
+    text_print(rules, "static const struct inlay_rule rules%d[] = {\n",
+               step->index);
+    for (int k = 0; k < step->n_operand; k++)
+        put_rule(rules, emitter, step, k);
+    if (!step->n_operand)
+        text_put(rules, "    { .tensor = 0 }\n");
+    text_put(rules, "};\n");
+    text_print(&tables->steps, "    rules%d,\n", step->index);
+    text_print(&tables->counts, "    %d,\n", step->n_operand);
+}
+
+/* ---- lives ---- */
+
 typedef struct Life {
-    const Tensor *tensor;
-    int32_t first, last;
+    const Tensor *tensor; /* NULL: none, or it lives to the end */
+    int32_t last;
     int64_t extent;
 } Life;
 
-static bool jumps(const Program *program)
+static bool has_jumps(const Program *program)
 {
-    for (size_t i = 0; i < program->step.n; i++)
-        if (program->step.at[i]->control || program->step.at[i]->loop_end >= 0)
+    for (size_t i = 0; i < program->step.n; i++) {
+        const Step *step = program->step.at[i];
+        if (step->control || step->loop_end >= 0)
             return true;
+    }
     return false;
 }
 
-/* What is there before the first step, and what dies after a step, unless steps jump. */
-static int print_lives(Text *text, Arena *arena, const Program *program)
+/* The last step of each tensor, by its number. */
+static Life *find_lives(Arena *arena, const Program *program)
 {
-    const Graph *g = program->graph;
-    Life *life = NEW_ARRAY(arena, Life, graph_root(program->graph)->next_id + 1);
-    int n = 0;
-    for (size_t i = 0; i < program->step.n; i++)
-        for (int k = 0; k < program->step.at[i]->n_operand; k++) {
-            int64_t at;
-            const Operand *o = program->step.at[i]->operand + k;
-            const Tensor *root = arena_root(o, &at);
-            if (!root || o->scratch)
-                continue;
-            life[root->id] = (Life){ root, 0, (int32_t)i,
-                                     o->ring ? o->ring * o->row_bytes : tensor_bytes(root) };
-        }
-    for (size_t i = 0; i < g->input.n; i++) {
-        const Tensor *v = g->input.at[i];
-        if (v->storage == STORE_ARENA && graph_in_form(g, i) != IO_ROWS)
-            text_print(text, "\n    { -1, %d, %du, %" PRId64 "u, %" PRId64 "u, %" PRId64 "u },",
-                       program_base(program, v), v->id + 1, v->offset, tensor_bytes(v),
-                       tensor_bytes(v)),
-                n++;
-        if (program->plan.preserve_input)
-            life[v->id].tensor = NULL;
-    }
-    for (size_t i = 0; i < g->output.n; i++)
-        life[g->output.at[i]->id].tensor = NULL;
-    const int ids = jumps(program) ? 0 : graph_root(program->graph)->next_id;
-    for (int i = 0; i < ids; i++) {
-        const Life *l = life + i;
-        if (!l->tensor)
-            continue;
-        text_print(text, "\n    { %d, %d, %du, %" PRId64 "u, %" PRId64 "u, %" PRId64 "u },",
-                   l->last, program_base(program, l->tensor), i + 1, l->tensor->offset, l->extent,
-                   tensor_bytes(l->tensor));
-        n++;
-    }
-    return n;
-}
-
-Text check_tables(Arena *arena, const Program *program)
-{
-    Text text = text_new(arena);
-    Text list = text_new(arena);
-    Text count = text_new(arena);
-    text_put(&text, "#ifdef INLAY_CHECK\n");
+    const int ids = graph_root(program->graph)->next_id;
+    Life *life = NEW_ARRAY(arena, Life, ids + 1);
     for (size_t i = 0; i < program->step.n; i++) {
-        const Step *s = program->step.at[i];
-        for (int k = 0; k < s->n_operand; k++)
-            print_table(&text, s, k);
-        text_print(&text, "static const struct inlay_rule rule%zu[] = {", i);
-        for (int k = 0; k < s->n_operand; k++)
-            print_rule(&text, s, k);
-        if (!s->n_operand)
-            text_put(&text, " { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }");
-        text_put(&text, "\n};\n");
-        text_print(&list, "%s rule%zu", i ? "," : "", i);
-        text_print(&count, "%s %d", i ? "," : "", s->n_operand);
-    }
-    if (!program->step.n)
-        text_put(&list, " 0"), text_put(&count, " 0");
-    text_print(&text,
-               "static const struct inlay_rule *const check_rule[] = {%s };\nstatic const int32_t "
-               "check_rules[] = {%s };\n",
-               list.at, count.at);
-    text_put(&text, "static const struct inlay_life check_life[] = {");
-    print_lives(&text, arena, program);
-    text_put(&text, "\n    { -2, 0, 0, 0, 0, 0 }\n};\nstatic const size_t check_area[] = {");
-    for (int r = 0; r <= program_regions(program); r++)
-        text_print(&text, "%s %" PRId64 "u", r ? "," : "", program_region_start(program, r));
-    text_print(&text, " };\nstatic uint32_t check_tags[%" PRId64 "];\n#endif\n",
-               i64_max(1, program->plan.arena_size));
-    return text;
-}
-
-/* The macro with the bytes of the arena, or of a region of it. */
-static const char *size_macro(Arena *arena, const Program *program, const char *upper, int region)
-{
-    if (!program->plan.region.n)
-        return arena_printf(arena, "%s_ARENA_SIZE", upper);
-    return arena_printf(arena, "%s_ARENA_%s_SIZE", upper,
-                        text_upper(arena, program->plan.region.at[region].name));
-}
-
-Text check_asserts(Arena *arena, const Program *program, const char *name, const char *upper)
-{
-    Text text = text_new(arena);
-    bool *seen = NEW_ARRAY(arena, bool, graph_root(program->graph)->next_id + 1);
-    text_print(&text,
-               "INLAY_ASSERT(%s_floats, sizeof(float) == 4 && sizeof(double) == 8 && "
-               "sizeof(int64_t) == 8);\n",
-               name);
-    text_print(&text, "INLAY_ASSERT(%s_align, %s_ARENA_ALIGN == %" PRId64 "u);\n", name, upper,
-               program->plan.arena_align);
-    for (int i = 0; i < program_regions(program); i++)
-        text_print(&text, "INLAY_ASSERT(%s_arena_%d, %s == %" PRId64 "u);\n", name, i,
-                   size_macro(arena, program, upper, i),
-                   program->plan.region.n ? program->plan.region.at[i].size
-                                          : program->plan.arena_size);
-    for (size_t i = 0; i < program->step.n; i++)
-        for (int k = 0; k < program->step.at[i]->n_operand; k++) {
+        const Step *step = program->step.at[i];
+        for (int k = 0; k < step->n_operand; k++) {
             int64_t at;
-            const Operand *o = program->step.at[i]->operand + k;
-            const Tensor *root = arena_root(o, &at);
-            if (!root || seen[root->id])
+            const Operand *operand = step->operand + k;
+            const Tensor *root = arena_root(operand, &at);
+            if (!root || operand->scratch)
                 continue;
-            seen[root->id] = true;
-            text_print(&text,
-                       "INLAY_ASSERT(%s_tensor_%d, %" PRId64 "u %% %s_ARENA_ALIGN == 0 && %" PRId64
-                       "u + %" PRId64 "u <= %s);\n",
-                       name, root->id, root->offset, upper, root->offset,
-                       o->ring ? o->ring * o->row_bytes : tensor_bytes(root),
-                       size_macro(arena, program, upper, root->region));
+            const int64_t extent = extent_of(operand, root);
+            life[root->id] = (Life){ root, (int32_t)i, extent };
         }
-    return text;
+    }
+    return life;
 }
 
-Text check_members(Arena *arena, const Program *program)
+static void put_life(Text *text, const Emitter *emitter, const Life *life)
 {
-    Text text = text_new(arena);
-    text_print(&text,
-               "\n#ifdef INLAY_CHECK\n    , check_rule, check_rules, check_life, (int32_t)(sizeof "
-               "check_life / sizeof *check_life), %d, check_area, check_tags\n#endif\n",
-               program_regions(program));
-    return text;
+    const Program *program = emitter->program;
+    const Tensor *tensor = life->tensor;
+    text_print(text, "    { .step = %d, .base = %d, .tensor = %d", life->last,
+               program_base(program, tensor), tensor->id + 1);
+    put_number(text, "off", tensor->offset);
+    put_number(text, "extent", life->extent);
+    put_number(text, "bytes", tensor_bytes(tensor));
+    text_put(text, " }, /* ");
+    put_tensor(text, emitter, tensor);
+    text_put(text, " */\n");
+}
+
+/* Inputs that the caller wrote into the arena are there before the first step. */
+static void put_first_lives(Text *text, const Emitter *emitter)
+{
+    const Program *program = emitter->program;
+    const Graph *graph = program->graph;
+    for (size_t i = 0; i < graph->input.n; i++) {
+        const Tensor *input = graph->input.at[i];
+        const Life life = { input, -1, tensor_bytes(input) };
+        if (input->storage == STORE_ARENA && graph_in_form(graph, i) != IO_ROWS)
+            put_life(text, emitter, &life);
+    }
+}
+
+/* What is not needed any more after a step; where steps jump that is not known. */
+static void put_last_lives(Text *text, const Emitter *emitter)
+{
+    const Program *program = emitter->program;
+    const Graph *graph = program->graph;
+    Life *life = find_lives(emitter->arena, program);
+    for (size_t i = 0; i < graph->input.n; i++)
+        if (program->plan.preserve_input)
+            life[graph->input.at[i]->id].tensor = NULL;
+    for (size_t i = 0; i < graph->output.n; i++)
+        life[graph->output.at[i]->id].tensor = NULL;
+    const int ids =
+        has_jumps(program) ? 0 : graph_root(program->graph)->next_id;
+    for (int i = 0; i < ids; i++)
+        if (life[i].tensor)
+            put_life(text, emitter, life + i);
+}
+
+CheckTables check_tables(const Emitter *emitter)
+{
+    Arena *arena = emitter->arena;
+    const Program *program = emitter->program;
+    CheckTables tables = {
+        .rules = text_new(arena),
+        .steps = text_new(arena),
+        .counts = text_new(arena),
+        .lives = text_new(arena),
+        .areas = text_new(arena),
+        .tags = text_new(arena),
+    };
+    for (size_t i = 0; i < program->step.n; i++)
+        put_step(&tables, emitter, program->step.at[i]);
+    if (!program->step.n) {
+        text_put(&tables.steps, "    NULL\n");
+        text_put(&tables.counts, "    0\n");
+    }
+    put_first_lives(&tables.lives, emitter);
+    put_last_lives(&tables.lives, emitter);
+    for (int i = 0; i <= program_regions(program); i++)
+        text_print(&tables.areas, "    %" PRId64 "u,\n",
+                   program_region_start(program, i));
+    text_print(&tables.tags, "static uint32_t check_tags[%" PRId64 "];\n",
+               i64_max(1, program->plan.arena_size));
+    return tables;
 }

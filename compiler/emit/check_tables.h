@@ -1,19 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The tables by which a program built with -DINLAY_CHECK watches its own plan
- * (runtime/inlay_check.h). */
+ * How the generated code watches its own plan: what the C compiler can check of it, and the tables
+ * of NAME_plan_check.h for a program built with -DINLAY_CHECK (runtime/inlay_check.h). */
 #ifndef INLAY_EMIT_CHECK_TABLES_H
 #define INLAY_EMIT_CHECK_TABLES_H
 
-#include "emit/text.h"
-#include "ir/program.h"
+#include "emit/emitter.h"
 
-/* In #ifdef INLAY_CHECK: of each step's operands the rule of their rows, and the lives of the
- * tensors. */
-Text check_tables(Arena *arena, const Program *program);
-/* What the C compiler can check of the plan: tensors lie aligned and within the arena, element
- * types have their sizes. */
-Text check_asserts(Arena *arena, const Program *program, const char *name, const char *upper);
-/* The rest of the inlay_model's initializer, in #ifdef INLAY_CHECK. */
-Text check_members(Arena *arena, const Program *program);
+/* Assertions of NAME.c: the header is that of the same compile. */
+Text check_asserts(const Emitter *emitter);
+/* The same: each tensor lies aligned and within its memory. */
+Text check_places(const Emitter *emitter);
+
+/* The sections of NAME_plan_check.h. */
+typedef struct CheckTables {
+    Text rules;  /* of each step's operands */
+    Text steps;  /* the names of those tables */
+    Text counts; /* and their lengths */
+    Text lives;
+    Text areas;
+    Text tags;
+} CheckTables;
+CheckTables check_tables(const Emitter *emitter);
 
 #endif

@@ -12,7 +12,8 @@
 #include "base/size.h"
 
 enum { DATA_AT = 64, LARGE_SECTION = 0x10000000 };
-#define NEAR_LIMIT (UINT64_C(0x7fffffff) - 0xffff) /* code reaches 2 GiB less its own size */
+#define NEAR_LIMIT \
+    (UINT64_C(0x7fffffff) - 0xffff) /* code reaches 2 GiB less its own size */
 
 struct ElfMachine {
     const char *name;
@@ -26,7 +27,8 @@ struct ElfMachine {
 static const ElfMachine machines[] = {
     { "x86-64", EM_X86_64, 64, 0, 0xc0000002, 3 },   /* IBT, SHSTK */
     { "aarch64", EM_AARCH64, 64, 0, 0xc0000000, 7 }, /* BTI, PAC, GCS */
-    { "arm", EM_ARM, 32, 0x05000000, 0, 0 },         /* EABI 5; no float ABI, as there is no code */
+    { "arm", EM_ARM, 32, 0x05000000, 0,
+      0 }, /* EABI 5; no float ABI, as there is no code */
     { "riscv32", EM_RISCV, 32, 0, 0, 0 },
     { "riscv64", EM_RISCV, 64, 0, 0, 0 },
 };
@@ -80,7 +82,8 @@ static const char *host_name(void)
 static bool is_target(const char *name)
 {
     if (!strncmp(name, "rv32", 4) || !strncmp(name, "rv64", 4))
-        return !name[4 + strspn(name + 4, "abcdefghijklmnopqrstuvwxyz0123456789_")];
+        return !name[4 +
+                     strspn(name + 4, "abcdefghijklmnopqrstuvwxyz0123456789_")];
     for (const char *const *target = elf_targets; *target; target++)
         if (!strcmp(*target, name))
             return true;
@@ -112,7 +115,8 @@ void elf_check(const ElfMachine *m, uint64_t bytes)
     if (bytes <= NEAR_LIMIT || m->machine == EM_X86_64)
         return;
     fail_at(STATUS_UNSUPPORTED, LOC_NONE, "use --weights=bin and map the file",
-            "weights above 2 GiB cannot be linked from an object file on %s", m->name);
+            "weights above 2 GiB cannot be linked from an object file on %s",
+            m->name);
 }
 
 uint64_t elf_data_offset(void)
@@ -122,7 +126,16 @@ uint64_t elf_data_offset(void)
 
 /* --- layout --- */
 
-enum { S_NULL, S_DATA, S_NOTE, S_STACK, S_SYMBOLS, S_STRINGS, S_NAMES, SECTIONS };
+enum {
+    S_NULL,
+    S_DATA,
+    S_NOTE,
+    S_STACK,
+    S_SYMBOLS,
+    S_STRINGS,
+    S_NAMES,
+    SECTIONS
+};
 
 typedef struct Object {
     File *file;
@@ -149,8 +162,8 @@ static void name_section(Object *object, int i, const char *name)
     object->names_n += (uint32_t)n;
 }
 
-static void add_section(Object *object, int i, const char *name, Elf64_Shdr s, const void *bytes,
-                        size_t n)
+static void add_section(Object *object, int i, const char *name, Elf64_Shdr s,
+                        const void *bytes, size_t n)
 {
     object->section[i] = s;
     if (*name)
@@ -166,7 +179,9 @@ static void add_note(Object *object)
     const uint32_t note[] = {
         4, 16, 5, 0x00554e47, object->m->property, 4, object->m->features, 0
     };
-    const Elf64_Shdr s = { .sh_type = SHT_NOTE, .sh_flags = SHF_ALLOC, .sh_addralign = 8 };
+    const Elf64_Shdr s = { .sh_type = SHT_NOTE,
+                           .sh_flags = SHF_ALLOC,
+                           .sh_addralign = 8 };
     add_section(object, S_NOTE, ".note.gnu.property", s, note, sizeof note);
 }
 
@@ -176,11 +191,14 @@ static void add_symbol(Object *object, const char *symbol, uint64_t bytes)
     const int n = snprintf(strings + 1, sizeof strings - 1, "%s", symbol);
     const unsigned char info = ELF64_ST_INFO(STB_GLOBAL, STT_OBJECT);
     const Elf64_Sym wide[2] = {
-        { 0 }, { .st_name = 1, .st_info = info, .st_shndx = S_DATA, .st_size = bytes }
+        { 0 },
+        { .st_name = 1, .st_info = info, .st_shndx = S_DATA, .st_size = bytes }
     };
-    const Elf32_Sym narrow[2] = {
-        { 0 }, { .st_name = 1, .st_info = info, .st_shndx = S_DATA, .st_size = (Elf32_Word)bytes }
-    };
+    const Elf32_Sym narrow[2] = { { 0 },
+                                  { .st_name = 1,
+                                    .st_info = info,
+                                    .st_shndx = S_DATA,
+                                    .st_size = (Elf32_Word)bytes } };
     const bool is_wide = object->m->bits == 64;
     const size_t size = is_wide ? sizeof *wide : sizeof *narrow;
     const Elf64_Shdr s = { .sh_type = SHT_SYMTAB,
@@ -188,14 +206,17 @@ static void add_symbol(Object *object, const char *symbol, uint64_t bytes)
                            .sh_info = 1,
                            .sh_addralign = 8,
                            .sh_entsize = size };
-    add_section(object, S_SYMBOLS, ".symtab", s, is_wide ? (const void *)wide : narrow, 2 * size);
+    add_section(object, S_SYMBOLS, ".symtab", s,
+                is_wide ? (const void *)wide : narrow, 2 * size);
     add_section(object, S_STRINGS, ".strtab",
-                (Elf64_Shdr){ .sh_type = SHT_STRTAB, .sh_addralign = 1 }, strings, (size_t)n + 2);
+                (Elf64_Shdr){ .sh_type = SHT_STRTAB, .sh_addralign = 1 },
+                strings, (size_t)n + 2);
 }
 
 static void add_headers_64(Object *object)
 {
-    Elf64_Ehdr h = { .e_ident = { 0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT },
+    Elf64_Ehdr h = { .e_ident = { 0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB,
+                                  EV_CURRENT },
                      .e_type = ET_REL,
                      .e_machine = object->m->machine,
                      .e_version = EV_CURRENT,
@@ -224,7 +245,8 @@ static void add_headers_32(Object *object)
                                   (Elf32_Word)s->sh_addralign,
                                   (Elf32_Word)s->sh_entsize };
     }
-    Elf32_Ehdr h = { .e_ident = { 0x7f, 'E', 'L', 'F', ELFCLASS32, ELFDATA2LSB, EV_CURRENT },
+    Elf32_Ehdr h = { .e_ident = { 0x7f, 'E', 'L', 'F', ELFCLASS32, ELFDATA2LSB,
+                                  EV_CURRENT },
                      .e_type = ET_REL,
                      .e_machine = object->m->machine,
                      .e_version = EV_CURRENT,
@@ -237,28 +259,48 @@ static void add_headers_32(Object *object)
     file_write(object->file, 0, &h, sizeof h);
 }
 
-void elf_finish(File *f, const ElfMachine *machine, const char *symbol, uint64_t bytes)
+static void describe_data(Object *object, uint64_t bytes)
 {
-    Object object = { .file = f, .m = machine, .at = DATA_AT + bytes, .names_n = 1 };
     const bool large = bytes > NEAR_LIMIT;
+    object->section[S_DATA] = (Elf64_Shdr){
+        .sh_type = SHT_PROGBITS,
+        .sh_flags = SHF_ALLOC | (large ? LARGE_SECTION : 0),
+        .sh_offset = DATA_AT,
+        .sh_size = bytes,
+        .sh_addralign = 64,
+    };
+    name_section(object, S_DATA, large ? ".lrodata" : ".rodata");
+}
+
+/* The last section: the names of all. */
+static void add_names(Object *object)
+{
+    Elf64_Shdr *names = object->section + S_NAMES;
+    name_section(object, S_NAMES, ".shstrtab");
+    names->sh_type = SHT_STRTAB;
+    names->sh_addralign = 1;
+    names->sh_size = object->names_n;
+    names->sh_offset = put(object, object->names, object->names_n, 1);
+}
+
+void elf_finish(File *file, const ElfMachine *machine, const char *symbol,
+                uint64_t bytes)
+{
     const Elf64_Shdr text = { .sh_type = SHT_PROGBITS, .sh_addralign = 1 };
-    object.section[S_DATA] = (Elf64_Shdr){ .sh_type = SHT_PROGBITS,
-                                           .sh_flags = SHF_ALLOC | (large ? LARGE_SECTION : 0),
-                                           .sh_offset = DATA_AT,
-                                           .sh_size = bytes,
-                                           .sh_addralign = 64 };
-    name_section(&object, S_DATA, large ? ".lrodata" : ".rodata");
+    Object object = {
+        .file = file,
+        .m = machine,
+        .at = DATA_AT + bytes,
+        .names_n = 1,
+    };
+    describe_data(&object, bytes);
     if (machine->property)
         add_note(&object);
     else
         add_section(&object, S_NOTE, ".comment", text, "", 0);
     add_section(&object, S_STACK, ".note.GNU-stack", text, "", 0);
     add_symbol(&object, symbol, bytes);
-    name_section(&object, S_NAMES, ".shstrtab");
-    object.section[S_NAMES].sh_type = SHT_STRTAB;
-    object.section[S_NAMES].sh_addralign = 1;
-    object.section[S_NAMES].sh_size = object.names_n;
-    object.section[S_NAMES].sh_offset = put(&object, object.names, object.names_n, 1);
+    add_names(&object);
     if (machine->bits == 64)
         add_headers_64(&object);
     else

@@ -18,6 +18,7 @@ void elf_check(const ElfMachine *machine, uint64_t bytes);
 uint64_t elf_data_offset(void);
 /* Everything around the constant: a read-only section, aligned to 64, with `symbol` over all of it.
  */
-void elf_finish(File *file, const ElfMachine *machine, const char *symbol, uint64_t bytes);
+void elf_finish(File *file, const ElfMachine *machine, const char *symbol,
+                uint64_t bytes);
 
 #endif

@@ -25,7 +25,9 @@ static bool is_of_model(const char *file, const char *name)
 {
     const char *leaf = strchr(file, '/') ? strchr(file, '/') + 1 : file;
     const size_t n = strlen(name);
-    return !strncmp(leaf, name, n) && (leaf[n] == '.' || !strncmp(leaf + n, "_weights.", 9));
+    return !strncmp(leaf, name, n) &&
+           (leaf[n] == '.' || !strncmp(leaf + n, "_weights.", 9) ||
+            !strncmp(leaf + n, "_plan_check.", 12));
 }
 
 static bool is_of_runtime(const char *file)
@@ -36,7 +38,8 @@ static bool is_of_runtime(const char *file)
 static void forget(Output *output, const char *file, const json_t *facts)
 {
     Written written = { .name = file,
-                        .bytes = (uint64_t)json_integer_value(json_object_get(facts, "bytes")) };
+                        .bytes = (uint64_t)json_integer_value(
+                            json_object_get(facts, "bytes")) };
     const char *sum = json_string_value(json_object_get(facts, "sum"));
     if (!sum || strlen(sum) != sizeof written.sum - 1)
         return;
@@ -47,13 +50,15 @@ static void forget(Output *output, const char *file, const json_t *facts)
 void files_forget(Output *output, Arena *arena, const char *name)
 {
     static const char KEY[] = "\n  \"files\": ";
-    const char *text = output_former(output, arena_printf(arena, "%s.json", name), HEAD);
+    const char *text =
+        output_former(output, arena_printf(arena, "%s.json", name), HEAD);
     const char *at = text ? strstr(text, KEY) : NULL;
     if (!at)
         return;
     at += sizeof KEY - 1;
     json_t *list = json_loadb(at, strlen(at), JSON_DISABLE_EOF_CHECK, NULL);
-    const bool alone = !output_has_other(output, ".json", arena_printf(arena, "%s.json", name));
+    const bool alone = !output_has_other(output, ".json",
+                                         arena_printf(arena, "%s.json", name));
     const char *file;
     json_t *facts;
     json_object_foreach(list, file, facts)

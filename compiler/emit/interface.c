@@ -3,215 +3,295 @@
 
 #include <inttypes.h>
 
-static bool in_arena(const Tensor *tensor)
+/* What kernels need: that of the widest element. */
+enum { WEIGHTS_LEAST_ALIGN = 8 };
+
+/* The model's inputs, or its results. */
+typedef struct Values {
+    const char *kind;  /* "in" */
+    const char *upper; /* "IN" */
+    Tensor *const *tensor;
+    size_t count;
+} Values;
+
+static Values inputs_of(const Emitter *emitter)
+{
+    const Graph *graph = emitter->program->graph;
+    return (Values){ "in", "IN", graph->input.at, graph->input.n };
+}
+
+static Values outputs_of(const Emitter *emitter)
+{
+    const Graph *graph = emitter->program->graph;
+    return (Values){ "out", "OUT", graph->output.at, graph_results(graph) };
+}
+
+static bool is_inside(const Tensor *tensor)
 {
     return tensor->storage == STORE_ARENA;
 }
 
-static bool comes_by_row(const Emitter *emitter, const Tensor *t)
-{
-    const Step *step = program_pushed(emitter->p);
-    return step && step->operand[0].tensor == t;
-}
-
-static size_t count_in_arena(Tensor *const *v, size_t n)
+static size_t count_inside(const Values *values)
 {
     size_t found = 0;
-    for (size_t i = 0; i < n; i++)
-        found += in_arena(v[i]);
+    for (size_t i = 0; i < values->count; i++)
+        found += is_inside(values->tensor[i]);
     return found;
 }
 
-/* ---- the arena, or its regions ---- */
-
-void interface_arena(Text *text, const Emitter *emitter)
+static bool comes_by_row(const Emitter *emitter, const Tensor *tensor)
 {
-    const Plan *plan = &emitter->p->plan;
-    if (!plan->region.n)
+    const Step *step = program_pushed(emitter->program);
+    return step && step->operand[0].tensor == tensor;
+}
+
+bool inputs_inside(const Emitter *emitter)
+{
+    const Values inputs = inputs_of(emitter);
+    const size_t by_row = program_pushed(emitter->program) ? 1 : 0;
+    return count_inside(&inputs) > by_row;
+}
+
+bool outputs_inside(const Emitter *emitter)
+{
+    const Values outputs = outputs_of(emitter);
+    return count_inside(&outputs) > 0;
+}
+
+bool has_buffers(const Emitter *emitter)
+{
+    const Values inputs = inputs_of(emitter);
+    const Values outputs = outputs_of(emitter);
+    return count_inside(&inputs) < inputs.count ||
+           count_inside(&outputs) < outputs.count;
+}
+
+/* ---- macros ---- */
+
+static void put_memory_sizes(Text *text, const Emitter *emitter)
+{
+    const Plan *plan = &emitter->program->plan;
+    if (!has_regions(emitter))
         text_print(text,
                    "#define %s_ARENA_SIZE %" PRId64
-                   "u     /* bytes; everything that changes at run time, scratch included */\n",
+                   "u     /* bytes; everything that changes at run time, "
+                   "scratch included */\n",
                    emitter->upper, plan->arena_size);
     for (size_t i = 0; i < plan->region.n; i++)
-        text_print(text, "#define %s_ARENA_%s_SIZE %" PRId64 "u     /* bytes of arena_%s */\n",
-                   emitter->upper, text_upper(emitter->arena, plan->region.at[i].name),
-                   plan->region.at[i].size, plan->region.at[i].name);
-    text_print(text, "#define %s_ARENA_ALIGN %" PRId64 "u\n", emitter->upper, plan->arena_align);
-}
-
-/* With regions: the structure of their pointers. */
-static void arenas(Text *text, const Emitter *emitter)
-{
-    const Plan *plan = &emitter->p->plan;
-    if (!plan->region.n)
-        return;
-    text_print(text,
-               "/* Everything that changes at run time, scratch included, lies in these, each "
-               "aligned to %s_ARENA_ALIGN. */\ntypedef struct {\n",
-               emitter->upper);
-    for (size_t i = 0; i < plan->region.n; i++) {
-        const RegionUse *r = plan->region.at + i;
-        text_print(text, "    void *arena_%s;  /* %" PRId64 " bytes of %" PRId64 "%s */\n", r->name,
-                   r->size, r->capacity, r->size ? "" : ": NULL");
-    }
-    text_print(text, "} %s_arenas;\n\n", emitter->name);
-}
-
-const char *interface_arena_type(const Emitter *emitter)
-{
-    return emitter->p->plan.region.n
-               ? arena_printf(emitter->arena, "const %s_arenas *", emitter->name)
-               : "void *";
-}
-
-static void arena_base(Text *text, const Emitter *emitter, int base, const char *from, bool used)
-{
-    if (used)
-        text_print(text, "    if (!%s) return %s_E_ARG;\n", from, emitter->upper);
-    text_print(text, "    if ((uintptr_t)%s %% %s_ARENA_ALIGN) return %s_E_ALIGN;\n", from,
-               emitter->upper, emitter->upper);
-    text_print(text, "    base[%d] = %s;\n", base, from);
-}
-
-void interface_arena_bases(Text *text, const Emitter *emitter)
-{
-    const Plan *plan = &emitter->p->plan;
-    if (!plan->region.n)
-        arena_base(text, emitter, INLAY_ARENA, "arena", plan->arena_size != 0);
-    else
-        text_print(text, "    if (!arena) return %s_E_ARG;\n", emitter->upper);
-    for (size_t i = 0; i < plan->region.n; i++)
-        arena_base(text, emitter, INLAY_ARENA + (int)i,
-                   arena_printf(emitter->arena, "arena->arena_%s", plan->region.at[i].name),
-                   plan->region.at[i].size != 0);
-}
-
-/* ---- inputs and results ---- */
-
-static void offsets(Text *text, const Emitter *emitter, const char *kind, Tensor *const *v,
-                    size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        if (in_arena(v[i]) && !comes_by_row(emitter, v[i]))
-            text_print(text, "#define %s_%s%zu_OFFSET %" PRId64 "u     /* bytes into %s%s */\n",
-                       emitter->upper, kind, i, v[i]->offset,
-                       emitter->p->plan.region.n ? "arena_" : "the arena",
-                       emitter->p->plan.region.n ? emitter->p->plan.region.at[v[i]->region].name
-                                                 : "");
-}
-
-void interface_offsets(Text *text, const Emitter *emitter)
-{
-    offsets(text, emitter, "IN", emitter->p->graph->input.at, emitter->p->graph->input.n);
-    offsets(text, emitter, "OUT", emitter->p->graph->output.at, graph_results(emitter->p->graph));
-}
-
-/* One member: its type, place and, as comment, name and shape in the model. */
-static void member(Text *text, const Emitter *emitter, const Tensor *tensor, const char *constant,
-                   const char *kind, size_t i)
-{
-    text_print(text, "    %s%s *%s%zu;", constant, dtype_ctype(tensor->dtype), kind, i);
-    text_put(text, "  /* ");
-    text_comment(text, tensor->name);
-    const Shape shape = tensor_model_shape(tensor);
-    text_print(text, ": %s %s, %" PRId64 " bytes", dtype_name(tensor->dtype),
-               shape_text(text->arena, &shape), tensor_bytes(tensor));
-    if (in_arena(tensor))
-        text_print(text, "; NULL: it %s",
-                   comes_by_row(emitter, tensor) ? "comes row by row" : "lies in the arena");
-    if (tensor->perm)
-        text_print(text, " as %s", shape_text(text->arena, &tensor->shape));
-    for (int k = 0; tensor->perm && k < tensor->shape.rank; k++)
-        text_print(text, "%s%d", k ? ", " : ", which are dimensions ", tensor->perm[k]);
-    text_put(text, " */\n");
-}
-
-/* What a caller must know of inputs and results in the arena. */
-static void inside_notes(Text *text, const Emitter *emitter)
-{
-    const Graph *g = emitter->p->graph;
-    if (count_in_arena(g->input.at, g->input.n) > (program_pushed(emitter->p) != NULL))
         text_print(text,
-                   "\n/* Inputs in the arena are written there before each run, row-major in the "
-                   "dimensions given above. The run %s. */\n",
-                   emitter->p->plan.preserve_input ? "leaves them as they are" : "overwrites them");
-    if (count_in_arena(g->output.at, graph_results(g)))
-        text_put(text,
-                 "\n/* Results in the arena are there after a run, until the arena is written "
-                 "again. */\n");
+                   "#define %s %" PRId64 "u     /* bytes of arena_%s */\n",
+                   memory_macro(emitter, (int)i), plan->region.at[i].size,
+                   plan->region.at[i].name);
+    text_print(text, "#define %s_ARENA_ALIGN %" PRId64 "u\n", emitter->upper,
+               plan->arena_align);
 }
 
-Text interface_structs(const Emitter *emitter)
+static void put_offsets(Text *text, const Emitter *emitter,
+                        const Values *values)
 {
-    const Graph *g = emitter->p->graph;
-    Text text = text_new(emitter->arena);
-    arenas(&text, emitter);
-    text_put(&text, "typedef struct {\n");
-    for (size_t i = 0; i < g->input.n; i++)
-        member(&text, emitter, g->input.at[i], "const ", "in", i);
-    if (!g->input.n)
-        text_put(&text, "    const void *none;       /* the model has no inputs */\n");
-    text_print(&text, "} %s_inputs;\n\ntypedef struct {\n", emitter->name);
-    for (size_t i = 0; i < graph_results(g); i++) {
-        member(&text, emitter, g->output.at[i], "", "out", i);
-        if (g->output.at[i]->dynamic)
-            text_print(
-                &text,
-                "    int64_t *out%zu_dims;    /* gets the %d real dimensions; may be NULL */\n", i,
-                g->output.at[i]->shape.rank);
+    const Plan *plan = &emitter->program->plan;
+    for (size_t i = 0; i < values->count; i++) {
+        const Tensor *tensor = values->tensor[i];
+        if (!is_inside(tensor) || comes_by_row(emitter, tensor))
+            continue;
+        text_print(text, "#define %s_%s%zu_OFFSET %" PRId64 "u     ",
+                   emitter->upper, values->upper, i, tensor->offset);
+        if (has_regions(emitter))
+            text_print(text, "/* bytes into arena_%s */\n",
+                       plan->region.at[tensor->region].name);
+        else
+            text_put(text, "/* bytes into the arena */\n");
     }
-    text_print(&text, "} %s_outputs;\n", emitter->name);
-    inside_notes(&text, emitter);
+}
+
+Text interface_sizes(const Emitter *emitter)
+{
+    const Values inputs = inputs_of(emitter);
+    const Values outputs = outputs_of(emitter);
+    Text text = text_new(emitter->arena);
+    put_memory_sizes(&text, emitter);
+    text_print(&text,
+               "#define %s_WEIGHTS_SIZE %" PRIu64 "u   /* bytes, constant */\n",
+               emitter->upper, emitter->program->weight_bytes);
+    if (has_weights(emitter))
+        text_print(&text, "#define %s_WEIGHTS_ALIGN %du\n", emitter->upper,
+                   WEIGHTS_LEAST_ALIGN);
+    put_offsets(&text, emitter, &inputs);
+    put_offsets(&text, emitter, &outputs);
     return text;
 }
 
-/* Pointers of the caller: each is there, or NULL where the value lies in the arena. */
-static int pointers(Text *text, const Emitter *emitter, const char *kind, Tensor *const *v,
-                    size_t n, int at)
+Text interface_rows(const Emitter *emitter)
 {
-    const bool must = count_in_arena(v, n) < n;
-    if (!n)
-        text_print(text, "    (void)%s;\n", kind);
-    if (must)
-        text_print(text, "    if (!%s) return %s_E_ARG;\n", kind, emitter->upper);
-    for (size_t i = 0; i < n; i++, at++)
-        if (in_arena(v[i]))
-            text_print(text, "    if (%s%s%s->%s%zu) return %s_E_ARG;\n", must ? "" : kind,
-                       must ? "" : " && ", kind, kind, i, emitter->upper);
-        else
-            text_print(text, "    if ((base[%d] = (void *)%s->%s%zu) == NULL) return %s_E_ARG;\n",
-                       at, kind, kind, i, emitter->upper);
-    return at;
+    const Step *step = program_pushed(emitter->program);
+    Text text = text_new(emitter->arena);
+    if (!step)
+        return text;
+    const int slot = step->operand[0].tensor->slot;
+    text_print(&text, "#define %s_IN%d_ROWS %" PRId32 "u\n", emitter->upper,
+               slot, program_rows(emitter->program, step));
+    text_print(&text, "#define %s_IN%d_ROW_SIZE %" PRId64 "u /* bytes */\n",
+               emitter->upper, slot, step->operand[0].row_bytes);
+    return text;
 }
 
-Text interface_bases(const Emitter *emitter)
+/* ---- members ---- */
+
+Text interface_arenas(const Emitter *emitter)
 {
-    const Graph *g = emitter->p->graph;
+    const Plan *plan = &emitter->program->plan;
     Text text = text_new(emitter->arena);
-    const size_t results = graph_results(g);
-    for (size_t i = 0; i < results; i++)
-        if (g->output.at[i]->dynamic)
-            text_print(&text,
-                       "    int64_t dims%zu[%d];       /* where the caller does not want them */\n",
-                       i, g->output.at[i]->shape.rank);
-    if (has_weights(emitter))
-        text_print(&text, "    if (!weights) return %s_E_ARG;\n", emitter->upper);
-    if (has_weights(emitter))
+    for (size_t i = 0; i < plan->region.n; i++) {
+        const RegionUse *region = plan->region.at + i;
         text_print(&text,
-                   "    if ((uintptr_t)weights %% %s_WEIGHTS_ALIGN) return %s_E_ALIGN;\n"
-                   "    if (!inlay_sealed(weights, %s_WEIGHTS_SIZE, seal)) return %s_E_WEIGHTS;\n",
-                   emitter->upper, emitter->upper, emitter->upper, emitter->upper);
-    text_print(&text, "    base[INLAY_WEIGHTS] = %s;\n",
-               has_weights(emitter) ? "(void *)weights" : "NULL");
-    interface_arena_bases(&text, emitter);
-    int at = pointers(&text, emitter, "in", g->input.at, g->input.n,
-                      INLAY_ARENA + program_regions(emitter->p));
-    at = pointers(&text, emitter, "out", g->output.at, results, at);
-    for (size_t i = 0; i < results; i++)
-        if (g->output.at[i]->dynamic)
-            text_print(
-                &text,
-                "    base[%d] = (void *)(out && out->out%zu_dims ? out->out%zu_dims : dims%zu);\n",
-                at++, i, i, i);
+                   "    void *arena_%s;  /* %" PRId64 " bytes of %" PRId64
+                   "%s */\n",
+                   region->name, region->size, region->capacity,
+                   region->size ? "" : ": NULL");
+    }
+    return text;
+}
+
+/* The dimensions as they lie in the arena, and which of the model's they are. */
+static void put_order(Text *text, const Tensor *tensor)
+{
+    text_print(text, " as %s, which are dimensions ",
+               shape_text(text->arena, &tensor->shape));
+    for (int k = 0; k < tensor->shape.rank; k++)
+        text_print(text, "%s%d", k ? ", " : "", tensor->perm[k]);
+}
+
+/* Its type and place and, as a comment, name and shape in the model. */
+static void put_member(Text *text, const Emitter *emitter, const Values *values,
+                       size_t i, const char *constant)
+{
+    const Tensor *tensor = values->tensor[i];
+    text_print(text, "    %s%s *%s%zu;  /* ", constant,
+               dtype_ctype(tensor->dtype), values->kind, i);
+    text_comment(text, tensor->name);
+    text_put(text, ": ");
+    put_shape(text, tensor);
+    text_print(text, ", %" PRId64 " bytes", tensor_bytes(tensor));
+    if (comes_by_row(emitter, tensor))
+        text_put(text, "; NULL: it comes row by row");
+    else if (is_inside(tensor))
+        text_put(text, "; NULL: it lies in the arena");
+    if (tensor->perm)
+        put_order(text, tensor);
+    text_put(text, " */\n");
+}
+
+Text interface_inputs(const Emitter *emitter)
+{
+    const Values inputs = inputs_of(emitter);
+    Text text = text_new(emitter->arena);
+    for (size_t i = 0; i < inputs.count; i++)
+        put_member(&text, emitter, &inputs, i, "const ");
+    if (!inputs.count)
+        text_put(&text,
+                 "    const void *none; /* the model has no inputs */\n");
+    return text;
+}
+
+Text interface_outputs(const Emitter *emitter)
+{
+    const Values outputs = outputs_of(emitter);
+    Text text = text_new(emitter->arena);
+    for (size_t i = 0; i < outputs.count; i++) {
+        const Tensor *tensor = outputs.tensor[i];
+        put_member(&text, emitter, &outputs, i, "");
+        if (tensor->dynamic)
+            text_print(&text,
+                       "    int64_t *out%zu_dims;    /* gets the %d real "
+                       "dimensions; may be NULL */\n",
+                       i, tensor->shape.rank);
+    }
+    return text;
+}
+
+/* ---- statements ---- */
+
+Text interface_regions(const Emitter *emitter)
+{
+    const Plan *plan = &emitter->program->plan;
+    Text text = text_new(emitter->arena);
+    for (size_t i = 0; i < plan->region.n; i++) {
+        const char *name = plan->region.at[i].name;
+        text_print(&text,
+                   "    if (!error)\n        error = take_memory(frame, "
+                   "BASE_ARENA_%s, arena->arena_%s, %s);\n",
+                   text_upper(emitter->arena, name), name,
+                   memory_macro(emitter, (int)i));
+    }
+    return text;
+}
+
+Text interface_dims(const Emitter *emitter)
+{
+    const Values outputs = outputs_of(emitter);
+    Text text = text_new(emitter->arena);
+    for (size_t i = 0; i < outputs.count; i++)
+        if (outputs.tensor[i]->dynamic)
+            text_print(&text,
+                       "    int64_t out%zu_dims[%d]; /* for a caller who gives "
+                       "no room for them */\n",
+                       i, outputs.tensor[i]->shape.rank);
+    return text;
+}
+
+/* Each is in a buffer of the caller, or NULL where it lies in the arena. */
+static void put_pointers(Text *text, const Values *values)
+{
+    const bool some_given = count_inside(values) < values->count;
+    const char *kind = values->kind;
+    for (size_t i = 0; i < values->count; i++)
+        if (!is_inside(values->tensor[i]))
+            text_print(text,
+                       "    wrong |= missing(frame, BASE_%s%zu, %s->%s%zu);\n",
+                       values->upper, i, kind, kind, i);
+        else if (some_given)
+            text_print(text, "    wrong |= %s->%s%zu != NULL;\n", kind, kind,
+                       i);
+        else
+            text_print(text, "    wrong |= %s && %s->%s%zu;\n", kind, kind,
+                       kind, i);
+}
+
+/* The structure of the values must be there if one of them lies outside of the arena. */
+static void put_structure(Text *text, const Emitter *emitter,
+                          const Values *values)
+{
+    if (!values->count)
+        text_print(text, "    (void)%s;\n", values->kind);
+    else if (count_inside(values) < values->count)
+        text_print(text, "    if (!%s)\n        return %s_E_ARG;\n",
+                   values->kind, emitter->upper);
+}
+
+static size_t put_dims(Text *text, const Values *outputs)
+{
+    size_t place = 0;
+    for (size_t i = 0; i < outputs->count; i++) {
+        if (!outputs->tensor[i]->dynamic)
+            continue;
+        text_print(text,
+                   "    frame->base[BASE_DIMS%zu] = out && out->out%zu_dims ? "
+                   "out->out%zu_dims : frame->out%zu_dims;\n",
+                   place++, i, i, i);
+    }
+    return place;
+}
+
+Text interface_values(const Emitter *emitter)
+{
+    const Values inputs = inputs_of(emitter);
+    const Values outputs = outputs_of(emitter);
+    Text text = text_new(emitter->arena);
+    put_structure(&text, emitter, &inputs);
+    put_structure(&text, emitter, &outputs);
+    put_pointers(&text, &inputs);
+    put_pointers(&text, &outputs);
+    if (!put_dims(&text, &outputs) && !has_buffers(emitter))
+        text_put(&text, "    (void)frame;\n");
     return text;
 }

@@ -1,43 +1,34 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Inputs and results in the generated code: their structures, their places, and the base pointers
- * of a run. */
+ * Memory, inputs and results in the generated code: macros and members of the header, and the
+ * statements that take them from the caller. */
 #ifndef INLAY_EMIT_INTERFACE_H
 #define INLAY_EMIT_INTERFACE_H
 
-#include "emit/source.h"
-#include "emit/text.h"
+#include "emit/emitter.h"
 
-typedef struct Emitter {
-    Arena *arena;
-    const Program *p;
-    const char *name, *upper;
-    WeightsForm form;
-    int *params_of, *refs_of; /* by step: the numbers of its parameter structure and its operands
-                                 (equal ones are shared) */
-} Emitter;
+/* ---- of the header ---- */
 
-static inline bool has_weights(const Emitter *emitter)
-{
-    return emitter->p->weight_bytes != 0;
-}
-/* Are they linked into the program? */
-static inline bool has_symbol(const Emitter *emitter)
-{
-    return has_weights(emitter) && emitter->form != WEIGHTS_BIN;
-}
+/* Macros: bytes of the arena, or of each region, and of the weights; where inputs and results that
+ * lie in the arena begin. */
+Text interface_sizes(const Emitter *emitter);
+/* Members of NAME_arenas, NAME_inputs, NAME_outputs. */
+Text interface_arenas(const Emitter *emitter);
+Text interface_inputs(const Emitter *emitter);
+Text interface_outputs(const Emitter *emitter);
+/* Macros of the input that comes row by row. */
+Text interface_rows(const Emitter *emitter);
+/* Does one lie in the arena that is written before a run? Does a result? */
+bool inputs_inside(const Emitter *emitter);
+bool outputs_inside(const Emitter *emitter);
 
-/* Macros of the header: bytes of the arena, or of each region and the structure of their pointers.
- */
-void interface_arena(Text *text, const Emitter *emitter);
-/* The type of the parameter `arena` before the name. */
-const char *interface_arena_type(const Emitter *emitter);
-/* The statements that fill `base` from it. */
-void interface_arena_bases(Text *text, const Emitter *emitter);
-/* Macros of the header: where inputs and results that lie in the arena begin. */
-void interface_offsets(Text *text, const Emitter *emitter);
-/* NAME_inputs, NAME_outputs and what a caller must know of them. */
-Text interface_structs(const Emitter *emitter);
-/* Checks what the caller gave and fills `base`. */
-Text interface_bases(const Emitter *emitter);
+/* ---- of the source ---- */
+
+/* Is there an input or output in a buffer of the caller? */
+bool has_buffers(const Emitter *emitter);
+/* Room on the stack for real dimensions that the caller does not ask for. */
+Text interface_dims(const Emitter *emitter);
+/* Statements: each region's pointer, and those of inputs and outputs. */
+Text interface_regions(const Emitter *emitter);
+Text interface_values(const Emitter *emitter);
 
 #endif

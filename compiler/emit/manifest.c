@@ -46,12 +46,13 @@ static json_t *dims(Shape shape)
 }
 
 /* Where a value lies that the arena holds, and in which order of dimensions. */
-static void inside_facts(json_t *object, const Program *program, const Tensor *tensor)
+static void inside_facts(json_t *object, const Program *program,
+                         const Tensor *tensor)
 {
     json_t *perm = manifest_made(json_array());
     for (int i = 0; i < tensor->shape.rank; i++)
-        json_array_append_new(perm,
-                              manifest_made(json_integer(tensor->perm ? tensor->perm[i] : i)));
+        json_array_append_new(perm, manifest_made(json_integer(
+                                        tensor->perm ? tensor->perm[i] : i)));
     manifest_set(object, "offset", json_integer(tensor->offset));
     if (program->plan.region.n)
         manifest_set(object, "region", json_integer(tensor->region));
@@ -64,33 +65,45 @@ static void rows_facts(json_t *object, const Program *program, const Step *step)
     const Operand *q = step->operand;
     manifest_set(object, "rows", json_integer(program_rows(program, step)));
     manifest_set(object, "row_bytes", json_integer(q->row_bytes));
-    manifest_set(object, "rows_held", json_integer(q->ring ? q->ring : q->rows));
+    manifest_set(object, "rows_held",
+                 json_integer(q->ring ? q->ring : q->rows));
 }
 
-static json_t *values(const Program *program, Tensor *const *t, size_t n)
+static const char *place_name(const Tensor *tensor, bool by_rows)
+{
+    if (by_rows)
+        return "rows";
+    return tensor->storage == STORE_ARENA ? "arena" : "caller";
+}
+
+static json_t *value_facts(const Program *program, const Tensor *tensor,
+                           size_t index)
+{
+    const Step *pushed = program_pushed(program);
+    const bool by_rows = pushed && pushed->operand[0].tensor == tensor;
+    json_t *object = manifest_made(json_object());
+    manifest_set(object, "index", json_integer((json_int_t)index));
+    manifest_set(object, "name",
+                 manifest_name(program->graph->arena, tensor->name));
+    manifest_set(object, "dtype", json_string(dtype_name(tensor->dtype)));
+    manifest_set(object, "dims", dims(tensor_model_shape(tensor)));
+    manifest_set(object, "bytes", json_integer(tensor_bytes(tensor)));
+    manifest_set(object, "place", json_string(place_name(tensor, by_rows)));
+    if (tensor->storage == STORE_ARENA)
+        inside_facts(object, program, tensor);
+    if (by_rows)
+        rows_facts(object, program, pushed);
+    if (tensor->dynamic)
+        manifest_set(object, "dynamic", json_true());
+    return object;
+}
+
+static json_t *values(const Program *program, Tensor *const *tensor,
+                      size_t count)
 {
     json_t *list = manifest_made(json_array());
-    for (size_t i = 0; i < n; i++) {
-        json_t *object = manifest_made(json_object());
-        manifest_set(object, "index", json_integer((json_int_t)i));
-        manifest_set(object, "name", manifest_name(program->graph->arena, t[i]->name));
-        manifest_set(object, "dtype", json_string(dtype_name(t[i]->dtype)));
-        manifest_set(object, "dims", dims(tensor_model_shape(t[i])));
-        manifest_set(object, "bytes", json_integer(tensor_bytes(t[i])));
-        const Step *pushed = program_pushed(program);
-        const bool rows = pushed && pushed->operand[0].tensor == t[i];
-        manifest_set(object, "place",
-                     json_string(rows                           ? "rows"
-                                 : t[i]->storage == STORE_ARENA ? "arena"
-                                                                : "caller"));
-        if (t[i]->storage == STORE_ARENA)
-            inside_facts(object, program, t[i]);
-        if (rows)
-            rows_facts(object, program, pushed);
-        if (t[i]->dynamic)
-            manifest_set(object, "dynamic", json_true());
-        json_array_append_new(list, object);
-    }
+    for (size_t i = 0; i < count; i++)
+        json_array_append_new(list, value_facts(program, tensor[i], i));
     return list;
 }
 
@@ -99,11 +112,13 @@ static json_t *step(Arena *arena, const Program *program, const Step *s)
     json_t *object = manifest_made(json_object());
     manifest_set(object, "index", json_integer(s->index));
     manifest_set(object, "op", manifest_name(arena, step_name(s)));
-    manifest_set(object, "node", manifest_name(arena, s->node ? s->node->name : ""));
+    manifest_set(object, "node",
+                 manifest_name(arena, s->node ? s->node->name : ""));
     manifest_set(object, "kernel", json_string(s->kernel->name));
     manifest_set(object, "macs", json_integer(s->macs));
-    manifest_set(object, "live_bytes",
-                 json_integer(program->plan.live ? program->plan.live[s->index] : 0));
+    manifest_set(
+        object, "live_bytes",
+        json_integer(program->plan.live ? program->plan.live[s->index] : 0));
     return object;
 }
 
@@ -117,15 +132,16 @@ static json_t *arena_facts(const Plan *plan, bool pushed)
     int64_t counters = 0;
     for (size_t i = 0; i < plan->segment.n; i++)
         if (plan->segment.at[i].list)
-            counters = i64_max(counters, 2 * (int64_t)plan->segment.at[i].count);
+            counters =
+                i64_max(counters, 2 * (int64_t)plan->segment.at[i].count);
     if (counters)
         manifest_set(object, "counters",
-                     json_pack("{s:I,s:I}", "offset", (json_int_t)plan->state, "bytes",
-                               (json_int_t)counters));
+                     json_pack("{s:I,s:I}", "offset", (json_int_t)plan->state,
+                               "bytes", (json_int_t)counters));
     if (pushed)
-        manifest_set(
-            object, "run_state",
-            json_pack("{s:I,s:i}", "offset", (json_int_t)plan->place, "bytes", PLACE_BYTES));
+        manifest_set(object, "run_state",
+                     json_pack("{s:I,s:i}", "offset", (json_int_t)plan->place,
+                               "bytes", PLACE_BYTES));
     return object;
 }
 
@@ -149,25 +165,31 @@ static json_t *curve_facts(const Plan *plan)
     return list;
 }
 
+static json_t *block_facts(Arena *arena, const PeakBlock *peak)
+{
+    const Block *block = peak->block;
+    json_t *object = manifest_made(json_object());
+    manifest_set(object, "name", manifest_name(arena, peak->name));
+    manifest_set(object, "bytes", json_integer(block->bytes));
+    manifest_set(object, "role", json_string(peak_role_name(peak->role)));
+    if (block->ring)
+        manifest_set(object, "rows", json_integer(block->ring));
+    return object;
+}
+
 static json_t *peak_facts(const Program *program)
 {
+    Arena *arena = program->graph->arena;
     const Peak peak = peak_find(program);
     json_t *object = manifest_made(json_object());
     json_t *blocks = manifest_made(json_array());
     json_t *advice = manifest_made(json_array());
-    for (size_t i = 0; i < peak.block.n; i++) {
-        const PeakBlock *b = peak.block.at + i;
-        json_t *json = manifest_made(json_object());
-        manifest_set(json, "name", manifest_name(program->graph->arena, b->name));
-        manifest_set(json, "bytes", json_integer(b->block->bytes));
-        manifest_set(json, "role", json_string(peak_role_name(b->role)));
-        if (b->block->ring)
-            manifest_set(json, "rows", json_integer(b->block->ring));
-        json_array_append_new(blocks, json);
+    for (size_t i = 0; i < peak.block.n; i++)
+        json_array_append_new(blocks, block_facts(arena, peak.block.at + i));
+    for (size_t i = 0; i < peak.advice.n; i++) {
+        json_t *sentence = manifest_name(arena, peak.advice.at[i]);
+        json_array_append_new(advice, manifest_made(sentence));
     }
-    for (size_t i = 0; i < peak.advice.n; i++)
-        json_array_append_new(
-            advice, manifest_made(manifest_name(program->graph->arena, peak.advice.at[i])));
     manifest_set(object, "first_step", json_integer(peak.first));
     manifest_set(object, "end_step", json_integer(peak.end));
     manifest_set(object, "bytes", json_integer(peak.bytes));
@@ -200,7 +222,8 @@ static void put_regions(ManifestText *manifest, const Plan *plan)
         return;
     manifest_key(manifest, "regions", region_facts(plan));
     manifest_key(manifest, "regions_cost",
-                 json_pack("{s:I,s:I,s:b}", "cost", (json_int_t)plan->region_cost, "lower_bound",
+                 json_pack("{s:I,s:I,s:b}", "cost",
+                           (json_int_t)plan->region_cost, "lower_bound",
                            (json_int_t)plan->region_least, "optimal",
                            plan->region_cost == plan->region_least));
 }
@@ -208,7 +231,8 @@ static void put_regions(ManifestText *manifest, const Plan *plan)
 static json_t *weight_facts(const Program *program, const ManifestFacts *facts)
 {
     json_t *object = manifest_made(json_object());
-    manifest_set(object, "size", json_integer((json_int_t)program->weight_bytes));
+    manifest_set(object, "size",
+                 json_integer((json_int_t)program->weight_bytes));
     if (program->weights_alike)
         manifest_set(object, "at_most", json_true());
     manifest_set(object, "align", json_integer(16));
@@ -216,7 +240,8 @@ static json_t *weight_facts(const Program *program, const ManifestFacts *facts)
     if (program->weight_bytes && !program->weights_alike)
         manifest_set(
             object, "layout",
-            json_string(arena_printf(program->graph->arena, "%016" PRIx64, seal_layout(program))));
+            json_string(arena_printf(program->graph->arena, "%016" PRIx64,
+                                     seal_layout(program))));
     if (facts->weights_sha256)
         manifest_set(object, "sha256", json_string(facts->weights_sha256));
     return object;
@@ -229,14 +254,16 @@ static json_t *names(Arena *arena, const char *const *list, bool until_equals)
         const char *eq = until_equals ? strrchr(*list, '=') : NULL;
         json_array_append_new(
             json, manifest_made(manifest_name(
-                      arena, eq ? arena_text(arena, *list, (size_t)(eq - *list)) : *list)));
+                      arena, eq ? arena_text(arena, *list, (size_t)(eq - *list))
+                                : *list)));
     }
     return json;
 }
 
 /* What the steps depend on beside the model. Of a constant only the name: where its file lies is
  * the caller's. */
-static json_t *options(Arena *arena, const Program *program, const ManifestFacts *facts)
+static json_t *options(Arena *arena, const Program *program,
+                       const ManifestFacts *facts)
 {
     json_t *object = manifest_made(json_object());
     manifest_set(object, "shape", names(arena, facts->shape, false));
@@ -244,7 +271,8 @@ static json_t *options(Arena *arena, const Program *program, const ManifestFacts
     manifest_set(object, "const", names(arena, facts->constant, true));
     manifest_set(object, "without", names(arena, facts->without, false));
     manifest_set(object, "io", names(arena, facts->io, false));
-    manifest_set(object, "preserve_input", json_boolean(program->plan.preserve_input));
+    manifest_set(object, "preserve_input",
+                 json_boolean(program->plan.preserve_input));
     manifest_set(object, "pack", json_integer(facts->pack_width));
     manifest_set(object, "lowered_steps", json_integer(program->lowered));
     return object;
@@ -321,36 +349,50 @@ void manifest_key(ManifestText *manifest, const char *key, json_t *value)
 
 /* ---- the document ---- */
 
-static void heading(ManifestText *manifest, const Program *program, const ManifestFacts *facts)
+static void put_origin(ManifestText *manifest, const Program *program,
+                       const ManifestFacts *facts)
 {
-    const Graph *g = program->graph;
+    const Graph *graph = program->graph;
     manifest_key(manifest, "schema_version", json_integer(1));
     manifest_key(manifest, "inlay", json_string(INLAY_VERSION));
     manifest_key(manifest, "name", json_string(facts->name));
     if (facts->model_sha256)
-        manifest_key(manifest, "model_sha256", json_string(facts->model_sha256));
+        manifest_key(manifest, "model_sha256",
+                     json_string(facts->model_sha256));
     if (facts->target)
         manifest_key(manifest, "target", json_string(facts->target));
     if (facts->files) /* early: the next compile reads this far */
         manifest_key(manifest, "files", facts->files);
-    manifest_key(manifest, "options", options(g->arena, program, facts));
-    manifest_key(manifest, "opset", json_integer(graph_opset(g, "")));
-    manifest_key(manifest, "arena", arena_facts(&program->plan, program_pushed(program) != NULL));
-    put_regions(manifest, &program->plan);
-    manifest_key(manifest, "peak", peak_facts(program));
-    if (program->plan.curve.n)
-        manifest_key(manifest, "curve", curve_facts(&program->plan));
-    manifest_key(manifest, "weights", weight_facts(program, facts));
-    manifest_key(manifest, "inputs", values(program, g->input.at, g->input.n));
-    manifest_key(manifest, "outputs", values(program, g->output.at, graph_results(g)));
+    manifest_key(manifest, "options", options(graph->arena, program, facts));
+    manifest_key(manifest, "opset", json_integer(graph_opset(graph, "")));
 }
 
-static int64_t write_steps(ManifestText *manifest, const Program *program, const ManifestPlan *plan)
+static void put_sizes(ManifestText *manifest, const Program *program,
+                      const ManifestFacts *facts)
+{
+    const Graph *graph = program->graph;
+    const Plan *plan = &program->plan;
+    const bool by_rows = program_pushed(program) != NULL;
+    manifest_key(manifest, "arena", arena_facts(plan, by_rows));
+    put_regions(manifest, plan);
+    manifest_key(manifest, "peak", peak_facts(program));
+    if (plan->curve.n)
+        manifest_key(manifest, "curve", curve_facts(plan));
+    manifest_key(manifest, "weights", weight_facts(program, facts));
+    manifest_key(manifest, "inputs",
+                 values(program, graph->input.at, graph->input.n));
+    manifest_key(manifest, "outputs",
+                 values(program, graph->output.at, graph_results(graph)));
+}
+
+static int64_t write_steps(ManifestText *manifest, const Program *program,
+                           const ManifestPlan *plan)
 {
     int64_t macs = 0;
     manifest_list(manifest, "steps");
     for (size_t i = 0; i < program->step.n; i++) {
-        json_t *json = step(program->graph->arena, program, program->step.at[i]);
+        json_t *json =
+            step(program->graph->arena, program, program->step.at[i]);
         manifest_operands(plan, json, program->step.at[i]);
         manifest_element(manifest, json);
         macs = i64_add(macs, program->step.at[i]->macs);
@@ -359,17 +401,19 @@ static int64_t write_steps(ManifestText *manifest, const Program *program, const
     return macs;
 }
 
-void manifest_write(const Program *program, const ManifestFacts *facts, json_t *stats, Sink sink)
+void manifest_write(const Program *program, const ManifestFacts *facts,
+                    json_t *stats, Sink sink)
 {
     ManifestText manifest = { .sink = sink, .free = arena_mark(json_memory()) };
     const ManifestPlan *plan = manifest_plan(program);
-    heading(&manifest, program, facts);
+    put_origin(&manifest, program, facts);
+    put_sizes(&manifest, program, facts);
     manifest_tensors(&manifest, plan);
     manifest_schedule(&manifest, program);
     const int64_t macs = write_steps(&manifest, program, plan);
-    manifest_key(
-        &manifest, "totals",
-        json_pack("{s:I,s:I}", "macs", (json_int_t)macs, "steps", (json_int_t)program->step.n));
+    manifest_key(&manifest, "totals",
+                 json_pack("{s:I,s:I}", "macs", (json_int_t)macs, "steps",
+                           (json_int_t)program->step.n));
     if (stats)
         manifest_key(&manifest, "stats", stats);
     put(&manifest, "\n}\n");

@@ -15,7 +15,9 @@ typedef struct ManifestFacts {
     const char *weights_form;
     const char *target; /* NULL: none was named */
     const char *const *shape,
-        *const *dim, *const *constant, *const *without, *const *io; /* of the command line, ended by
+        *const *dim, *const *constant,
+                         *const *without,
+                             *const *io; /* of the command line, ended by
                                                                        NULL; NULL: none */
     int pack_width;
     json_t *files; /* that were written, becomes the manifest's; NULL: none */
@@ -25,7 +27,8 @@ typedef struct ManifestFacts {
  */
 typedef struct ManifestText {
     Sink sink;
-    ArenaMark free; /* of jansson's memory: what is taken after it goes with each line */
+    /* of jansson's memory: what is taken after it goes with each line */
+    ArenaMark free;
     bool any_key, any_element;
 } ManifestText;
 
@@ -50,6 +53,7 @@ json_t *manifest_name(Arena *arena, const char *s);
 
 /* The document, with a newline at its end. `stats` becomes its last key (taken over); NULL: none.
  */
-void manifest_write(const Program *program, const ManifestFacts *facts, json_t *stats, Sink sink);
+void manifest_write(const Program *program, const ManifestFacts *facts,
+                    json_t *stats, Sink sink);
 
 #endif

@@ -39,28 +39,42 @@ static const char *storage_name(const Tensor *tensor)
     }
 }
 
+/* Bytes that it takes of its storage: a ring has fewer rows than the tensor. */
+static int64_t extent_of(const Operand *operand, const Tensor *tensor)
+{
+    if (operand->ring)
+        return i64_mul(operand->ring, operand->row_bytes);
+    return tensor_bytes(tensor);
+}
+
+/* Which buffer the tensor lies in. */
+static void put_storage(json_t *json, const ManifestPlan *l,
+                        const Tensor *tensor)
+{
+    const bool in_arena = tensor->storage == STORE_ARENA;
+    manifest_set(json, "storage", json_string(storage_name(tensor)));
+    if (!in_arena)
+        manifest_set(json, "slot", integer(tensor->slot));
+    if (in_arena && l->p->plan.region.n)
+        manifest_set(json, "region", integer(tensor->region));
+}
+
 static json_t *entry(const ManifestPlan *l, size_t i)
 {
-    const Listed *e = l->listed.at + i;
-    const Tensor *t = e->tensor;
-    const Operand *o = e->operand;
+    const Listed *listed = l->listed.at + i;
+    const Tensor *tensor = listed->tensor;
     json_t *json = manifest_made(json_object());
     manifest_set(json, "index", integer((int64_t)i));
-    manifest_set(json, "name", manifest_name(l->arena, t->name));
-    manifest_set(json, "dtype", json_string(dtype_name(t->dtype)));
-    manifest_set(json, "storage", json_string(storage_name(t)));
-    if (t->storage != STORE_ARENA)
-        manifest_set(json, "slot", integer(t->slot));
-    if (t->storage == STORE_ARENA && l->p->plan.region.n)
-        manifest_set(json, "region", integer(t->region));
-    manifest_set(json, "offset", integer(t->offset));
-    manifest_set(json, "bytes", integer(tensor_bytes(t)));
-    manifest_set(json, "extent",
-                 integer(o->ring ? i64_mul(o->ring, o->row_bytes) : tensor_bytes(t)));
-    if (o->scratch)
+    manifest_set(json, "name", manifest_name(l->arena, tensor->name));
+    manifest_set(json, "dtype", json_string(dtype_name(tensor->dtype)));
+    put_storage(json, l, tensor);
+    manifest_set(json, "offset", integer(tensor->offset));
+    manifest_set(json, "bytes", integer(tensor_bytes(tensor)));
+    manifest_set(json, "extent", integer(extent_of(listed->operand, tensor)));
+    if (listed->operand->scratch)
         manifest_set(json, "scratch", json_true());
-    manifest_set(json, "first", integer(e->first));
-    manifest_set(json, "last", integer(e->last));
+    manifest_set(json, "first", integer(listed->first));
+    manifest_set(json, "last", integer(listed->last));
     return json;
 }
 
@@ -86,7 +100,8 @@ static json_t *rule(const RowRule *r, int32_t units)
     case ROWS_UNIT:
         return json_string("unit");
     case ROWS_WINDOW:
-        return json_pack("{s:i,s:i,s:i}", "stride", r->stride, "pad", r->pad, "extent", r->extent);
+        return json_pack("{s:i,s:i,s:i}", "stride", r->stride, "pad", r->pad,
+                         "extent", r->extent);
     default:
         return json_string("all");
     }
@@ -94,44 +109,62 @@ static json_t *rule(const RowRule *r, int32_t units)
 
 static const char *access_name(const Operand *operand)
 {
-    return operand->scratch                  ? "scratch"
-           : operand->write && operand->read ? "update"
-           : operand->write                  ? "write"
-                                             : "read";
+    if (operand->scratch)
+        return "scratch";
+    if (operand->write)
+        return operand->read ? "update" : "write";
+    return "read";
 }
 
-static json_t *operand(const ManifestPlan *l, const Operand *o, const Reach *reach, int32_t step)
+static json_t *pixel_rule(const PixelRule *rule)
 {
-    if (!o->tensor)
+    return json_pack("{s:i,s:i,s:i,s:i}", "stride", rule->stride, "pad",
+                     rule->pad, "extent", rule->extent, "tile", rule->tile);
+}
+
+/* Where a constant lies in the blob. */
+static void put_constant(json_t *json, const Operand *operand, int64_t offset)
+{
+    manifest_set(json, "weights", integer(offset));
+    manifest_set(json, "bytes", integer(tensor_bytes(operand->tensor)));
+}
+
+/* Rows and pixels of what is no constant. */
+static void put_rows(json_t *json, const Operand *operand, int32_t units)
+{
+    manifest_set(json, "rows", integer(operand->rows));
+    manifest_set(json, "row", integer(operand->row_bytes));
+    manifest_set(json, "pixel", integer(operand->pixel));
+    if (operand->part)
+        manifest_set(json, "part", integer(operand->part));
+    if (operand->pitch)
+        manifest_set(json, "pitch", integer(operand->pitch));
+    if (operand->ring)
+        manifest_set(json, "ring", integer(operand->ring));
+    if (operand->read && !operand->scratch)
+        manifest_set(json, "rule", rule(&operand->rule, units));
+    if (operand->pixels.tile)
+        manifest_set(json, "pixels", pixel_rule(&operand->pixels));
+}
+
+static json_t *operand_facts(const ManifestPlan *l, const Operand *operand,
+                             const Reach *reach, int32_t units)
+{
+    if (!operand->tensor)
         return json_null();
     json_t *json = manifest_made(json_object());
     int64_t at;
-    const Tensor *t = tensor_root(o->tensor, &at);
-    at += o->offset;
-    manifest_set(json, "access", json_string(access_name(o)));
-    manifest_set(json, "reach", integer(bounds_bytes(o, reach)));
-    if (t->storage == STORE_WEIGHTS) {
-        manifest_set(json, "weights", integer(t->offset + at));
-        manifest_set(json, "bytes", integer(tensor_bytes(o->tensor)));
+    const Tensor *root = tensor_root(operand->tensor, &at);
+    at += operand->offset;
+    manifest_set(json, "access", json_string(access_name(operand)));
+    manifest_set(json, "reach", integer(bounds_bytes(operand, reach)));
+    if (root->storage == STORE_WEIGHTS) {
+        put_constant(json, operand, root->offset + at);
         return json;
     }
-    manifest_set(json, "tensor", integer(l->of[t->id]));
+    manifest_set(json, "tensor", integer(l->of[root->id]));
     manifest_set(json, "at", integer(at));
-    manifest_set(json, "rows", integer(o->rows));
-    manifest_set(json, "row", integer(o->row_bytes));
-    manifest_set(json, "pixel", integer(o->pixel));
-    if (o->part)
-        manifest_set(json, "part", integer(o->part));
-    if (o->pitch)
-        manifest_set(json, "pitch", integer(o->pitch));
-    if (o->ring)
-        manifest_set(json, "ring", integer(o->ring));
-    if (o->read && !o->scratch)
-        manifest_set(json, "rule", rule(&o->rule, l->p->step.at[step]->units));
-    if (o->pixels.tile)
-        manifest_set(json, "pixels",
-                     json_pack("{s:i,s:i,s:i,s:i}", "stride", o->pixels.stride, "pad",
-                               o->pixels.pad, "extent", o->pixels.extent, "tile", o->pixels.tile));
+    put_rows(json, operand, units);
     return json;
 }
 
@@ -159,28 +192,51 @@ void manifest_schedule(ManifestText *manifest, const Program *program)
     for (size_t i = 0; i < program->plan.segment.n; i++)
         manifest_element(manifest, segment(program->plan.segment.at + i));
     if (!program->plan.segment.n)
-        manifest_element(manifest, segment(&(Segment){ .count = (int32_t)program->step.n }));
+        manifest_element(
+            manifest, segment(&(Segment){ .count = (int32_t)program->step.n }));
     manifest_list_end(manifest);
+}
+
+/* The columns that a step of a strip makes. */
+static void put_strip(json_t *json, const Step *step)
+{
+    if (!step->strip)
+        return;
+    manifest_set(json, "strip", integer(step->strip));
+    manifest_set(json, "columns",
+                 json_pack("[i,i]", step->first_column, step->end_column));
+}
+
+static json_t *lowered_steps(const Step *step)
+{
+    json_t *list = manifest_made(json_array());
+    for (int32_t i = 0; i < step->n_lowered; i++)
+        json_array_append_new(list, manifest_made(integer(step->lowered[i])));
+    return list;
+}
+
+static json_t *operand_list(const ManifestPlan *l, const Step *step)
+{
+    const Program *program = l->p;
+    Arena *scratch = &program->graph->store->scratch;
+    json_t *list = manifest_made(json_array());
+    Reach *reach = NEW_ARRAY(scratch, Reach, step->n_operand + 1);
+    bounds_of(program, step, reach);
+    for (int k = 0; k < step->n_operand; k++) {
+        json_t *one =
+            operand_facts(l, step->operand + k, reach + k, step->units);
+        json_array_append_new(list, manifest_made(one));
+    }
+    return list;
 }
 
 void manifest_operands(const ManifestPlan *l, json_t *json, const Step *step)
 {
-    json_t *lowered = manifest_made(json_array());
-    json_t *operands = manifest_made(json_array());
-    Reach *reach = NEW_ARRAY(&l->p->graph->store->scratch, Reach, step->n_operand + 1);
-    bounds_of(l->p, step, reach);
-    for (int32_t i = 0; i < step->n_lowered; i++)
-        json_array_append_new(lowered, manifest_made(integer(step->lowered[i])));
-    for (int k = 0; k < step->n_operand; k++)
-        json_array_append_new(operands,
-                              manifest_made(operand(l, step->operand + k, reach + k, step->index)));
+    json_t *operands = operand_list(l, step);
     if (step->node)
         manifest_set(json, "node_index", integer(step->node->index));
-    manifest_set(json, "lowered", lowered);
-    if (step->strip)
-        manifest_set(json, "strip", integer(step->strip));
-    if (step->strip)
-        manifest_set(json, "columns", json_pack("[i,i]", step->first_column, step->end_column));
+    manifest_set(json, "lowered", lowered_steps(step));
+    put_strip(json, step);
     if (step->piece)
         manifest_set(json, "piece", integer(step->piece));
     manifest_set(json, "units", integer(step->units));
@@ -216,7 +272,9 @@ ManifestPlan *manifest_plan(const Program *program)
     Arena *a = program->graph->arena;
     const int ids = graph_root(program->graph)->next_id;
     ManifestPlan *l = NEW_ARRAY(a, ManifestPlan, 1);
-    *l = (ManifestPlan){ .p = program, .arena = a, .of = NEW_ARRAY(a, int32_t, ids + 1) };
+    *l = (ManifestPlan){ .p = program,
+                         .arena = a,
+                         .of = NEW_ARRAY(a, int32_t, ids + 1) };
     for (int i = 0; i < ids; i++)
         l->of[i] = -1;
     for (size_t i = 0; i < program->step.n; i++)

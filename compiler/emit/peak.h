@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Who makes the arena as large as it is, and what would shrink it: for the reports and for a limit
+ * What fills the arena where it is fullest, and what would make it smaller: for reports and a limit
  * that does not hold. */
 #ifndef INLAY_EMIT_PEAK_H
 #define INLAY_EMIT_PEAK_H
@@ -22,14 +22,15 @@ typedef struct PeakBlock {
 } PeakBlock;
 
 typedef struct Peak {
-    int32_t first, end; /* steps [first, end): one, or those of a stream; the first place where most
+    int32_t first,
+        end; /* steps [first, end): one, or those of a stream; the first place where most
                            bytes are in use */
-    int64_t bytes;      /* in use there, bytes that two blocks share counted once */
+    int64_t bytes; /* in use there, bytes that two blocks share counted once */
     VEC(PeakBlock)
     block; /* alive there, largest first; together more than `bytes` where they lie over each other
             */
     VEC(const char *)
-    advice; /* what would shrink it, a sentence each, ASCII but for names of the model */
+    advice; /* what would make it smaller, a sentence each, ASCII but for names of the model */
 } Peak;
 
 /* Of a planned program. All of it lives in the program's arena. An arena of 0 bytes: no blocks, no

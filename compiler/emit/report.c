@@ -7,59 +7,91 @@
 #include "emit/peak.h"
 #include "emit/weights.h"
 
+static const char *optimal(bool is_optimal)
+{
+    return is_optimal ? "optimal" : "open";
+}
+
+static void put_weights(Text *text, const Program *program)
+{
+    text_print(text, "weights   %" PRIu64 " bytes, constant",
+               program->weight_bytes);
+    if (program->weights_alike)
+        text_put(text, ", fewer if those that look alike are equal");
+    if (!weights_linkable(program))
+        text_put(text, ", too many to be linked: --weights bin");
+    text_put(text, "\n");
+}
+
+static void put_regions(Text *text, const Plan *plan)
+{
+    for (size_t i = 0; i < plan->region.n; i++) {
+        const RegionUse *region = plan->region.at + i;
+        text_print(text,
+                   "%-9s %s: %" PRId64 " bytes of %" PRId64
+                   ", lower bound %" PRId64 "\n",
+                   i ? "" : "regions", region->name, region->size,
+                   region->capacity, region->lower_bound);
+        text_print(text,
+                   "%-9s   cost %" PRId64 ", %" PRId64 " bytes of traffic\n",
+                   "", region->cost, region->traffic);
+    }
+    if (plan->region.n)
+        text_print(text,
+                   "traffic   costs %" PRId64
+                   ", no assignment less than %" PRId64 ": %s\n",
+                   plan->region_cost, plan->region_least,
+                   optimal(plan->region_cost == plan->region_least));
+}
+
 static void head(Text *text, const Program *program, const char *name)
 {
     const Plan *plan = &program->plan;
     int64_t macs = 0;
     for (size_t i = 0; i < program->step.n; i++)
         macs = i64_add(macs, program->step.at[i]->macs);
-    text_print(text, "model     %s (opset %" PRId64 ")\n", name, graph_opset(program->graph, ""));
-    text_print(text, "steps     %zu, %" PRId64 " multiply-accumulates\n", program->step.n, macs);
-    text_print(text, "weights   %" PRIu64 " bytes, constant%s%s\n", program->weight_bytes,
-               program->weights_alike ? ", fewer if those that look alike are equal" : "",
-               weights_linkable(program) ? "" : ", too many to be linked: --weights bin");
-    text_print(text, "arena     %" PRId64 " bytes, lower bound %" PRId64 ": %s\n", plan->arena_size,
-               plan->lower_bound, plan->optimal ? "optimal" : "open");
-    for (size_t i = 0; i < plan->region.n; i++) {
-        const RegionUse *r = plan->region.at + i;
-        text_print(text,
-                   "%-9s %s: %" PRId64 " bytes of %" PRId64 ", lower bound %" PRId64
-                   "\n%-9s   cost %" PRId64 ", %" PRId64 " bytes of traffic\n",
-                   i ? "" : "regions", r->name, r->size, r->capacity, r->lower_bound, "", r->cost,
-                   r->traffic);
-    }
-    if (plan->region.n)
-        text_print(text, "traffic   costs %" PRId64 ", no assignment less than %" PRId64 ": %s\n",
-                   plan->region_cost, plan->region_least,
-                   plan->region_cost == plan->region_least ? "optimal" : "open");
+    text_print(text, "model     %s (opset %" PRId64 ")\n", name,
+               graph_opset(program->graph, ""));
+    text_print(text, "steps     %zu, %" PRId64 " multiply-accumulates\n",
+               program->step.n, macs);
+    put_weights(text, program);
+    text_print(text,
+               "arena     %" PRId64 " bytes, lower bound %" PRId64 ": %s\n",
+               plan->arena_size, plan->lower_bound, optimal(plan->optimal));
+    put_regions(text, plan);
 }
 
 /* Where a value lies, if not with the caller. */
 static void place(Text *text, const Program *program, const Tensor *v)
 {
     const Step *pushed = program_pushed(program);
-    const Operand *rows = pushed && pushed->operand[0].tensor == v ? pushed->operand : NULL;
+    const Operand *rows =
+        pushed && pushed->operand[0].tensor == v ? pushed->operand : NULL;
     if (rows)
         text_print(text, ", %d rows of %" PRId64 " bytes, %d of them held",
                    program_rows(program, pushed), rows->row_bytes,
                    rows->ring ? rows->ring : rows->rows);
     else if (v->storage == STORE_ARENA)
-        text_print(text, ", in %s%s at %" PRId64, program->plan.region.n ? "region " : "the arena",
-                   program->plan.region.n ? program->plan.region.at[v->region].name : "",
+        text_print(text, ", in %s%s at %" PRId64,
+                   program->plan.region.n ? "region " : "the arena",
+                   program->plan.region.n
+                       ? program->plan.region.at[v->region].name
+                       : "",
                    v->offset);
     if (v->perm)
         text_print(text, ", as %s", shape_text(text->arena, &v->shape));
 }
 
-static void values(Text *text, const Program *program, const char *kind, Tensor *const *v, size_t n)
+static void values(Text *text, const Program *program, const char *kind,
+                   Tensor *const *v, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         text_print(text, "%-9s %zu ", kind, i);
         text_cut(text, v[i]->name, 30);
         const Shape shape = tensor_model_shape(v[i]);
-        text_print(text, ": %s %s, %" PRId64 " bytes%s", dtype_name(v[i]->dtype),
-                   shape_text(text->arena, &shape), tensor_bytes(v[i]),
-                   v[i]->dynamic ? " at most" : "");
+        text_print(text, ": %s %s, %" PRId64 " bytes%s",
+                   dtype_name(v[i]->dtype), shape_text(text->arena, &shape),
+                   tensor_bytes(v[i]), v[i]->dynamic ? " at most" : "");
         place(text, program, v[i]);
         text_put(text, "\n");
     }
@@ -81,23 +113,26 @@ static void curve(Text *text, const Plan *plan)
 {
     if (!plan->curve.n)
         return;
-    text_print(text, "\n%-6s %14s %10s %10s %10s %10s\n", "curve", "arena bytes", "MACs",
-               "streamed", "strips", "steps");
+    text_print(text, "\n%-6s %14s %10s %10s %10s %10s\n", "curve",
+               "arena bytes", "MACs", "streamed", "strips", "steps");
     for (size_t i = 0; i < plan->curve.n; i++) {
         const CurvePoint *c = plan->curve.at + i;
-        text_print(text, "%6s %14" PRId64 " %9.3fx %10d %10d %10d\n", c->chosen ? "*" : "",
-                   c->arena, curve_factor(plan, c), c->streamed, c->strips, c->steps);
+        text_print(text, "%6s %14" PRId64 " %9.3fx %10d %10d %10d\n",
+                   c->chosen ? "*" : "", c->arena, curve_factor(plan, c),
+                   c->streamed, c->strips, c->steps);
     }
 }
 
 static void steps(Text *text, const Program *program)
 {
-    text_print(text, "\n%5s  %-20s %-24s %12s %12s\n", "step", "operator", "kernel", "MACs",
-               "live bytes");
+    text_print(text, "\n%5s  %-20s %-24s %12s %12s\n", "step", "operator",
+               "kernel", "MACs", "live bytes");
     for (size_t i = 0; i < program->step.n; i++) {
         const Step *s = program->step.at[i];
-        text_print(text, "%5zu  %-20.20s %-24.24s %12" PRId64 " %12" PRId64 "\n", i, step_name(s),
-                   s->kernel->name, s->macs, program->plan.live ? program->plan.live[i] : 0);
+        text_print(text,
+                   "%5zu  %-20.20s %-24.24s %12" PRId64 " %12" PRId64 "\n", i,
+                   step_name(s), s->kernel->name, s->macs,
+                   program->plan.live ? program->plan.live[i] : 0);
     }
 }
 
@@ -105,8 +140,10 @@ Text report_text(const Program *program, const char *name)
 {
     Text text = text_new(program->graph->arena);
     head(&text, program, name);
-    values(&text, program, "input", program->graph->input.at, program->graph->input.n);
-    values(&text, program, "output", program->graph->output.at, graph_results(program->graph));
+    values(&text, program, "input", program->graph->input.at,
+           program->graph->input.n);
+    values(&text, program, "output", program->graph->output.at,
+           graph_results(program->graph));
     peak(&text, program);
     curve(&text, &program->plan);
     steps(&text, program);

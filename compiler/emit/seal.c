@@ -62,7 +62,8 @@ uint64_t seal_layout(const Program *program)
         add_step(&h, program->step.at[i]);
     sha256_end(&h, hex);
     for (int i = 0; i < 16; i++)
-        layout = layout << 4 | (uint64_t)(hex[i] <= '9' ? hex[i] - '0' : hex[i] - 'a' + 10);
+        layout = layout << 4 |
+                 (uint64_t)(hex[i] <= '9' ? hex[i] - '0' : hex[i] - 'a' + 10);
     return layout;
 }
 
@@ -87,7 +88,8 @@ static void add_bytes(Sums *sums, const void *bytes, size_t n)
         sha256_add(sums->sha, bytes, n);
 }
 
-static void add_values(Sums *sums, const Program *program, File *file, uint64_t at, uint64_t n)
+static void add_values(Sums *sums, const Program *program, File *file,
+                       uint64_t at, uint64_t n)
 {
     Arena *a = program->graph->arena;
     const ArenaMark mark = arena_mark(a);
@@ -114,8 +116,10 @@ void seal_write(const Program *program, File *file, uint64_t at, Sha256 *h)
     memcpy(seal, words, sizeof words);
     add_values(&sums, program, file, at, values);
     add_bytes(&sums, seal, INLAY_SEAL_SIZE - INLAY_SEAL_CRC_SIZE);
-    memcpy(seal + INLAY_SEAL_SIZE - INLAY_SEAL_CRC_SIZE, &sums.crc.value, INLAY_SEAL_CRC_SIZE);
+    memcpy(seal + INLAY_SEAL_SIZE - INLAY_SEAL_CRC_SIZE, &sums.crc.value,
+           INLAY_SEAL_CRC_SIZE);
     if (h)
-        sha256_add(h, seal + INLAY_SEAL_SIZE - INLAY_SEAL_CRC_SIZE, INLAY_SEAL_CRC_SIZE);
+        sha256_add(h, seal + INLAY_SEAL_SIZE - INLAY_SEAL_CRC_SIZE,
+                   INLAY_SEAL_CRC_SIZE);
     file_write(file, at + values, seal, sizeof seal);
 }

@@ -8,7 +8,8 @@
 #include "ir/program.h"
 
 /* The program must be planned, its weights laid out, and linked. `form` is that of the weights, not
- * WEIGHTS_AUTO. */
-void emit_source(const Program *program, Output *output, const char *name, WeightsForm form);
+ * WEIGHTS_AUTO. With `checks` NAME_plan_check.h is written, too, which -DINLAY_CHECK needs. */
+void emit_source(const Program *program, Output *output, const char *name,
+                 WeightsForm form, bool checks);
 
 #endif

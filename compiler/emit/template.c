@@ -3,74 +3,246 @@
 
 #include <assert.h>
 #include <ctype.h>
-#include <stdbool.h>
 #include <string.h>
 
 #include "emit/embedded.h"
 
-static const EmbeddedFile *find_template(const char *file)
+enum { DEEPEST = 8 };
+
+/* One #if, and whether its lines are taken. */
+typedef struct Branch {
+    bool ours; /* resolved here, not by the C compiler */
+    bool taken;
+} Branch;
+
+typedef struct Filler {
+    Arena *arena;
+    const Filling *filling;
+    Text out;
+    Branch branch[DEEPEST];
+    int depth;
+    bool in_example;
+    int used; /* marks that name a section */
+    const char *fault;
+} Filler;
+
+static void object(Filler *filler, const char *why, const char *what)
 {
-    for (const EmbeddedFile *f = template_files; f->name; f++)
-        if (!strcmp(f->name, file))
-            return f;
-    assert(0 && "unknown template");
-    return NULL;
+    if (!filler->fault)
+        filler->fault = arena_printf(filler->arena, "%s: %s", why, what);
 }
 
-static bool identifier_char(char c)
+/* ---- words ---- */
+
+static bool is_word_char(char c)
 {
     return isalnum((unsigned char)c) || c == '_';
 }
 
-/* One line, with model_ and MODEL_ (and the header's own name) replaced. */
-static void put_line(Text *out, const char *line, size_t n, const char *model)
+static bool begins(const char *text, const char *with)
 {
-    for (size_t i = 0; i < n; i++) {
-        const char *word = line + i;
-        const bool inside = i > 0 && identifier_char(word[-1]);
-        const bool long_enough = !inside && n - i >= 6;
-        const bool prefix = long_enough && !strncmp(word, "model_", 6);
-        const bool lower = prefix || (long_enough && !strncmp(word, "model.", 6));
-        const bool upper = long_enough && !strncmp(word, "MODEL_", 6);
-        if (!lower && !upper) {
-            text_add(out, word, 1);
-            continue;
+    return !strncmp(text, with, strlen(with));
+}
+
+static const char MEMORY[] = "model_memory ";
+
+/* What stands for the word at `text` in the output, and how many characters it replaces; 0: it
+ * stays. */
+static size_t replacement(const Filler *filler, const char *text,
+                          const char **with)
+{
+    const Filling *filling = filler->filling;
+    if (filling->memory && begins(text, MEMORY)) {
+        *with = filling->memory;
+        return sizeof MEMORY - 1;
+    }
+    if (begins(text, "MODEL_")) {
+        *with = text_upper(filler->arena, filling->model);
+        return strlen("MODEL");
+    }
+    *with = filling->model;
+    if (begins(text, "model_") || begins(text, "model."))
+        return strlen("model");
+    return 0;
+}
+
+static void put_line(Filler *filler, const char *line)
+{
+    Text *out = &filler->out;
+    while (*line) {
+        const char *with;
+        const size_t length = replacement(filler, line, &with);
+        if (length) {
+            text_put(out, with);
+            line += length;
         }
-        for (const char *m = model; *m; m++) {
-            const char c = upper ? (char)toupper((unsigned char)*m) : *m;
-            text_add(out, &c, 1);
-        }
-        i += 4;
+        const char *end = line;
+        while (is_word_char(*end))
+            end++;
+        end += end == line && *end;
+        text_add(out, line, (size_t)(end - line));
+        line = end;
     }
     text_put(out, "\n");
 }
 
-static const Section *find_section(const Section *section, int n, const char *name, size_t length)
+/* ---- conditions ---- */
+
+static bool is_met(Filler *filler, const char *name)
 {
-    for (int i = 0; i < n; i++)
-        if (strlen(section[i].name) == length && !memcmp(section[i].name, name, length))
-            return section + i;
-    assert(0 && "a section of the template is missing");
+    const Condition *condition = filler->filling->condition;
+    for (; condition && condition->name; condition++)
+        if (!strcmp(condition->name, name))
+            return condition->met;
+    object(filler, "no such condition", name);
+    return false;
+}
+
+static void open_branch(Filler *filler, const char *line)
+{
+    Branch branch = { .taken = true };
+    const char *name = NULL;
+    if (begins(line, "#if MODEL_"))
+        name = line + strlen("#if ");
+    if (begins(line, "#if !MODEL_"))
+        name = line + strlen("#if !");
+    if (name) {
+        const bool negated = name[-1] == '!';
+        branch.ours = true;
+        branch.taken = is_met(filler, name) != negated;
+    }
+    if (filler->depth == DEEPEST) {
+        object(filler, "too deep", line);
+        return;
+    }
+    filler->branch[filler->depth++] = branch;
+}
+
+static bool is_taken(const Filler *filler)
+{
+    for (int i = 0; i < filler->depth; i++)
+        if (!filler->branch[i].taken)
+            return false;
+    return true;
+}
+
+/* Is the line one of a condition that is resolved here? */
+static bool take_condition(Filler *filler, const char *line)
+{
+    Branch *branch = filler->branch + filler->depth - 1;
+    if (begins(line, "#if")) {
+        open_branch(filler, line);
+        return filler->depth && filler->branch[filler->depth - 1].ours;
+    }
+    const bool other = begins(line, "#else");
+    const bool end = begins(line, "#endif");
+    if (!other && !end)
+        return false;
+    if (!filler->depth) {
+        object(filler, "without #if", line);
+        return true;
+    }
+    const bool ours = branch->ours;
+    if (other && ours)
+        branch->taken = !branch->taken;
+    filler->depth -= end;
+    return ours;
+}
+
+/* ---- marks ---- */
+
+static const char MARK[] = "//@";
+
+static const Section *find_section(const Filler *filler, const char *name)
+{
+    const Section *section = filler->filling->section;
+    for (; section->name; section++)
+        if (!strcmp(section->name, name))
+            return section;
     return NULL;
 }
 
-Text template_fill(Arena *arena, const char *file, const char *model, const Section *section, int n)
+static void put_section(Filler *filler, const char *name)
 {
-    const EmbeddedFile *f = find_template(file);
-    Text out = text_new(arena);
-    int used = 0;
-    for (const char *line = f->text, *end; *line; line = end + 1) {
-        end = strchr(line, '\n');
-        assert(end);
-        if (strncmp(line, "//@ ", 4)) {
-            put_line(&out, line, (size_t)(end - line), model);
-        } else {
-            const Section *s = find_section(section, n, line + 4, (size_t)(end - line - 4));
-            if (s->text.n)
-                text_add(&out, s->text.at, s->text.n);
-            used++;
-        }
+    const Section *section = find_section(filler, name);
+    if (!section) {
+        object(filler, "no such section", name);
+        return;
     }
-    assert(used == n);
-    return out;
+    filler->used++;
+    if (is_taken(filler) && section->text.n)
+        text_add(&filler->out, section->text.at, section->text.n);
+}
+
+/* "//@ name", "//@ name {", "//@ {" */
+static void take_mark(Filler *filler, const char *line)
+{
+    const char *name = line + strlen(MARK);
+    name += strspn(name, " ");
+    const size_t length = strcspn(name, " {");
+    filler->in_example = strchr(name, '{') != NULL;
+    if (length)
+        put_section(filler, arena_text(filler->arena, name, length));
+}
+
+static void take_line(Filler *filler, const char *line)
+{
+    if (filler->in_example) {
+        if (!strcmp(line, "//@ }"))
+            filler->in_example = false;
+        return;
+    }
+    if (begins(line, MARK))
+        take_mark(filler, line);
+    else if (!take_condition(filler, line) && is_taken(filler))
+        put_line(filler, line);
+}
+
+static Filler fill(Arena *arena, const char *text, const Filling *filling)
+{
+    Filler filler = {
+        .arena = arena,
+        .filling = filling,
+        .out = text_new(arena),
+    };
+    int sections = 0;
+    while (*text) {
+        const size_t length = strcspn(text, "\n");
+        take_line(&filler, arena_text(arena, text, length));
+        text += length + (text[length] == '\n');
+    }
+    while (filling->section[sections].name)
+        sections++;
+    if (filler.used != sections)
+        object(&filler, filling->model, "a section is unused or used twice");
+    if (filler.depth || filler.in_example)
+        object(&filler, filling->model, "a condition or example has no end");
+    return filler;
+}
+
+static const EmbeddedFile *find_template(const char *name)
+{
+    for (const EmbeddedFile *file = template_files; file->name; file++)
+        if (!strcmp(file->name, name))
+            return file;
+    assert(0 && "unknown template");
+    return NULL;
+}
+
+Text template_filled(Arena *arena, const char *text, const Filling *filling)
+{
+    const Filler filler = fill(arena, text, filling);
+    assert(!filler.fault);
+    return filler.out;
+}
+
+Text template_fill(Arena *arena, const char *file, const Filling *filling)
+{
+    return template_filled(arena, find_template(file)->text, filling);
+}
+
+const char *template_fault(Arena *arena, const char *text,
+                           const Filling *filling)
+{
+    return fill(arena, text, filling).fault;
 }

@@ -1,8 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Templates are real C files: a line `//@ name` is replaced by the section of that name,
- * identifiers that begin with model_ or MODEL_ take the model's prefix. */
+ * Templates are files of the language that they make, and can be read and compiled as they stand:
+ *
+ *   //@ name         the line is replaced by the section of that name
+ *   //@ name {       this line and what follows, an example, up to the line `//@ }` are replaced
+ *   //@ {            the same, by nothing
+ *   #if MODEL_X      up to #else or #endif: only where the condition MODEL_X is met; `#if !MODEL_X`
+ *
+ * Identifiers that begin with model_ or MODEL_ take the model's prefix; `model_memory` is the type
+ * that the parameter `arena` points to. */
 #ifndef INLAY_EMIT_TEMPLATE_H
 #define INLAY_EMIT_TEMPLATE_H
+
+#include <stdbool.h>
 
 #include "emit/text.h"
 
@@ -11,9 +20,27 @@ typedef struct Section {
     Text text;
 } Section;
 
-/* The template built in as `file`, with its n sections filled in; each must be used, and none may
- * be missing (asserted). */
-Text template_fill(Arena *arena, const char *file, const char *model, const Section *section,
-                   int n);
+typedef struct Condition {
+    const char *name;
+    bool met;
+} Condition;
+
+/* What a template is filled with. Lists end with a NULL name. */
+typedef struct Filling {
+    const char *model;
+    const char *memory;         /* what model_memory stands for; NULL: unused */
+    const Condition *condition; /* may be NULL */
+    const Section *section;     /* each must be used, and none may be missing */
+} Filling;
+
+/* The template built in as `file`, filled in. What template_fault() finds is our bug (assert). */
+Text template_fill(Arena *arena, const char *file, const Filling *filling);
+/* The same of a template's text. */
+Text template_filled(Arena *arena, const char *text, const Filling *filling);
+
+/* Of a template's text: a mark without section or condition, a section that no mark names, an
+ * example or condition without end. NULL: all fits. */
+const char *template_fault(Arena *arena, const char *text,
+                           const Filling *filling);
 
 #endif

@@ -48,9 +48,8 @@ void text_cut(Text *text, const char *s, int most)
 {
     int n = 0;
     for (; *s && n < most; s++, n++) {
-        const bool plain =
-            *s >= ' ' && *s < 127 && *s != '\\' && *s != '?' && *s != '*' && *s != '/';
-        text_add(text, plain ? s : *s == '/' ? "|" : "_", 1);
+        const bool printable = *s >= ' ' && *s < 127;
+        text_add(text, printable && !strchr("\\?*", *s) ? s : "_", 1);
     }
     if (*s)
         text_put(text, "...");

@@ -22,12 +22,15 @@ enum {
     CHUNK = 64 * 1024,
     WORDS_A_LINE = 4,
     SAMPLE = 512, /* bytes of constants that may be equal, read first */
-    FARTHER = 16, /* and so many times as many of those that look alike, again and again */
+    FARTHER =
+        16, /* and so many times as many of those that look alike, again and again */
 };
 /* 2 GiB less 64 KiB for what lies beside them: no code model in use reaches further. */
 #define LARGEST_LINKED UINT64_C(0x7fff0000)
 
-const char *const weights_forms[] = { "auto", "c", "incbin", "bin", "obj", NULL };
+const char *const weights_forms[] = {
+    "auto", "c", "incbin", "bin", "obj", NULL
+};
 
 bool weights_linkable(const Program *program)
 {
@@ -67,14 +70,17 @@ static int by_key(const void *a, const void *b)
     if (x->group != y->group)
         return x->group < y->group ? -1 : 1;
     const int order = strcmp(x->key, y->key);
-    return order ? order : x->slot < y->slot ? -1 : 1;
+    if (order)
+        return order;
+    return x->slot < y->slot ? -1 : 1;
 }
 
 /* Candidates from i on with the key of candidate i. */
 static size_t run_of(const Candidates *candidates, size_t i)
 {
     size_t n = 1;
-    while (i + n < candidates->n && candidates->at[i].group == candidates->at[i + n].group &&
+    while (i + n < candidates->n &&
+           candidates->at[i].group == candidates->at[i + n].group &&
            !strcmp(candidates->at[i].key, candidates->at[i + n].key))
         n++;
     return n;
@@ -116,8 +122,8 @@ static void regroup(Candidates *candidates)
 static void key_all(Candidates *candidates, RecipeKey level)
 {
     for (size_t i = 0; i < candidates->n; i++)
-        recipe_key(candidates->program->graph->store, value_of(candidates, i), level,
-                   candidates->at[i].key);
+        recipe_key(candidates->program->graph->store, value_of(candidates, i),
+                   level, candidates->at[i].key);
 }
 
 /* Of those that are made of the same sources, one stays. */
@@ -140,7 +146,8 @@ static void begin_digests(Candidates *candidates)
 {
     uint64_t all = 0;
     for (size_t i = 0; i < candidates->n; i++) {
-        candidates->at[i].digest = NEW_ARRAY(candidates->program->graph->arena, RecipeDigest, 1);
+        candidates->at[i].digest =
+            NEW_ARRAY(candidates->program->graph->arena, RecipeDigest, 1);
         recipe_digest_begin(candidates->at[i].digest);
         all += recipe_payload(value_of(candidates, i));
     }
@@ -152,11 +159,13 @@ static void begin_digests(Candidates *candidates)
 static void unite_values(Candidates *candidates, uint64_t most)
 {
     begin_digests(candidates);
-    for (uint64_t until = SAMPLE; candidates->n && until <= most; until *= FARTHER) {
+    for (uint64_t until = SAMPLE; candidates->n && until <= most;
+         until *= FARTHER) {
         for (size_t i = 0; i < candidates->n; i++) {
             Candidate *one = candidates->at + i;
-            one->whole = recipe_digest(candidates->program->graph->store, value_of(candidates, i),
-                                       one->digest, until, one->key);
+            one->whole = recipe_digest(candidates->program->graph->store,
+                                       value_of(candidates, i), one->digest,
+                                       until, one->key);
         }
         regroup(candidates);
     }
@@ -198,7 +207,8 @@ void weights_layout(Program *program, uint64_t most)
         }
         w->tensor->offset = (int64_t)w->offset;
     }
-    program->weight_bytes = at ? size_add(size_align(at, ALIGN), INLAY_SEAL_SIZE) : 0;
+    program->weight_bytes =
+        at ? size_add(size_align(at, ALIGN), INLAY_SEAL_SIZE) : 0;
 }
 
 /* --- the blob --- */
@@ -212,20 +222,25 @@ static void write_values(const Program *program, File *file, uint64_t at)
         const WeightSlot *w = program->weight.at + i;
         if (w->offset < end)
             continue; /* stored with an equal one before it */
-        recipe_write(program->graph->store, w->tensor->value, file, at + w->offset);
+        recipe_write(program->graph->store, w->tensor->value, file,
+                     at + w->offset);
         end = w->offset + w->bytes;
     }
-    file_write(file, at + end, zeros, (size_t)(program->weight_bytes - INLAY_SEAL_SIZE - end));
+    file_write(file, at + end, zeros,
+               (size_t)(program->weight_bytes - INLAY_SEAL_SIZE - end));
 }
 
-static void write_blob(const Program *program, File *file, uint64_t at, bool hash, char sha256[65])
+static void write_blob(const Program *program, File *file, uint64_t at,
+                       bool hash, char sha256[65])
 {
     Sha256 h;
     sha256_begin(&h);
     if (program->weight_bytes) {
-        store_work(program->graph->store, "of weights written", program->weight_bytes);
+        store_work(program->graph->store, "of weights written",
+                   program->weight_bytes);
         write_values(program, file, at);
-        store_work(program->graph->store, "of weights sealed", program->weight_bytes);
+        store_work(program->graph->store, "of weights sealed",
+                   program->weight_bytes);
         seal_write(program, file, at, hash ? &h : NULL);
     }
     if (hash)
@@ -234,25 +249,27 @@ static void write_blob(const Program *program, File *file, uint64_t at, bool has
 
 /* --- C text --- */
 
-static const char PROLOGUE[] = "/* SPDX-License-Identifier: 0BSD\n"
-                               " * Constant weights, little-endian: read-only, reached through the "
-                               "base pointer of the steps. */\n"
-                               "#include <stdint.h>\n\n"
-                               "#if defined __BYTE_ORDER__ && defined __ORDER_BIG_ENDIAN__ && "
-                               "__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__\n"
-                               "#error \"the weights are little-endian\"\n"
-                               "#endif\n\n";
+static const char PROLOGUE[] =
+    "/* SPDX-License-Identifier: 0BSD\n"
+    " * Constant weights, little-endian: read-only, reached through the "
+    "base pointer of the steps. */\n"
+    "#include <stdint.h>\n\n"
+    "#if defined __BYTE_ORDER__ && defined __ORDER_BIG_ENDIAN__ && "
+    "__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__\n"
+    "#error \"the weights are little-endian\"\n"
+    "#endif\n\n";
 
-static const char ALIGNMENT[] = "#if defined __GNUC__\n"
-                                "#define WEIGHTS_ALIGN __attribute__((aligned(64)))\n"
-                                "#elif defined __STDC_VERSION__ && __STDC_VERSION__ >= 201112L\n"
-                                "#define WEIGHTS_ALIGN _Alignas(64)\n"
-                                "#elif defined _MSC_VER\n"
-                                "#define WEIGHTS_ALIGN __declspec(align(64))\n"
-                                "#else\n"
-                                "#define WEIGHTS_ALIGN          /* that of uint64_t: enough for "
-                                "all elements, vectors are only used by the compilers above */\n"
-                                "#endif\n\n";
+static const char ALIGNMENT[] =
+    "#if defined __GNUC__\n"
+    "#define WEIGHTS_ALIGN __attribute__((aligned(64)))\n"
+    "#elif defined __STDC_VERSION__ && __STDC_VERSION__ >= 201112L\n"
+    "#define WEIGHTS_ALIGN _Alignas(64)\n"
+    "#elif defined _MSC_VER\n"
+    "#define WEIGHTS_ALIGN __declspec(align(64))\n"
+    "#else\n"
+    "#define WEIGHTS_ALIGN          /* that of uint64_t: enough for "
+    "all elements, vectors are only used by the compilers above */\n"
+    "#endif\n\n";
 
 /* "0x0123456789abcdef," for each word of n bytes (a multiple of 8), four to a line; returns the
  * length. */
@@ -274,35 +291,55 @@ static size_t words_text(char *to, const uint8_t *from, size_t n)
     return (size_t)(t - to);
 }
 
-static void write_text(const Program *program, Output *output, const char *name, File *blob)
+/* The text before the array's values. */
+static const char *array_head(const Program *program, const char *name)
 {
-    Arena *a = program->graph->arena;
-    File *file = output_create(output, arena_printf(a, "src/%s_weights.c", name));
-    const char *head =
-        program->weight_bytes
-            ? arena_printf(a,
-                           "%s%sextern const uint64_t %s_weights_data[];\nWEIGHTS_ALIGN const "
-                           "uint64_t %s_weights_data[%" PRIu64 "] = {\n",
-                           PROLOGUE, ALIGNMENT, name, name, program->weight_bytes / 8)
-            : arena_printf(
-                  a, "%sextern const uint64_t %s_weights_data[];      /* this model has none */\n",
-                  PROLOGUE, name);
-    uint64_t at = strlen(head);
-    file_write(file, 0, head, at);
-    const ArenaMark mark = arena_mark(a);
-    uint8_t *bytes = arena_alloc(a, CHUNK);
-    char *text = arena_alloc(a, CHUNK / 8 * 20);
-    for (uint64_t i = 0; i < program->weight_bytes; i += CHUNK) {
-        const size_t n =
-            program->weight_bytes - i < CHUNK ? (size_t)(program->weight_bytes - i) : CHUNK;
-        file_read(blob, i, bytes, n);
-        const size_t length = words_text(text, bytes, n);
+    Arena *arena = program->graph->arena;
+    if (!program->weight_bytes)
+        return arena_printf(arena,
+                            "%sextern const uint64_t %s_weights_data[];      "
+                            "/* this model has none */\n",
+                            PROLOGUE, name);
+    return arena_printf(arena,
+                        "%s%sextern const uint64_t %s_weights_data[];\n"
+                        "WEIGHTS_ALIGN const uint64_t "
+                        "%s_weights_data[%" PRIu64 "] = {\n",
+                        PROLOGUE, ALIGNMENT, name, name,
+                        program->weight_bytes / 8);
+}
+
+/* The blob as words; returns where they end in the file. */
+static uint64_t write_words(const Program *program, File *file, uint64_t at,
+                            File *blob)
+{
+    Arena *arena = program->graph->arena;
+    const ArenaMark mark = arena_mark(arena);
+    uint8_t *bytes = arena_alloc(arena, CHUNK);
+    char *text = arena_alloc(arena, CHUNK / 8 * 20);
+    uint64_t left = program->weight_bytes;
+    for (uint64_t from = 0; left; from += CHUNK) {
+        const size_t count = left < CHUNK ? (size_t)left : CHUNK;
+        file_read(blob, from, bytes, count);
+        const size_t length = words_text(text, bytes, count);
         file_write(file, at, text, length);
         at += length;
+        left -= count;
     }
-    arena_release(a, mark);
+    arena_release(arena, mark);
+    return at;
+}
+
+static void write_text(const Program *program, Output *output, const char *name,
+                       File *blob)
+{
+    Arena *arena = program->graph->arena;
+    const char *path = arena_printf(arena, "src/%s_weights.c", name);
+    const char *head = array_head(program, name);
+    File *file = output_create(output, path);
+    file_write(file, 0, head, strlen(head));
+    const uint64_t end = write_words(program, file, strlen(head), blob);
     if (program->weight_bytes)
-        file_write(file, at, "};\n", 3);
+        file_write(file, end, "};\n", 3);
     file_close(file);
 }
 
@@ -312,10 +349,12 @@ static void write_text(const Program *program, Output *output, const char *name,
  */
 static const char INCBIN[] =
     "#if !defined __GNUC__ || !defined __ELF__\n"
-    "#error \"this form of the weights needs gcc or clang and ELF objects; compile the model with "
+    "#error \"this form of the weights needs gcc or clang and ELF objects; "
+    "compile the model with "
     "--weights=c\"\n"
     "#endif\n\n"
-    "/* Found in the folders given with -I; define it to name the file by its path. */\n"
+    "/* Found in the folders given with -I; define it to name the file by its "
+    "path. */\n"
     "#ifndef MODEL_WEIGHTS_BIN\n"
     "#define MODEL_WEIGHTS_BIN \"model_weights.bin\"\n"
     "#endif\n\n"
@@ -340,19 +379,23 @@ static void put_named(Text *t, const char *text, const char *name)
             continue;
         }
         for (const char *k = name; *k; k++) {
-            const char c = upper && *k >= 'a' && *k <= 'z' ? (char)(*k - 'a' + 'A') : *k;
+            const char c =
+                upper && *k >= 'a' && *k <= 'z' ? (char)(*k - 'a' + 'A') : *k;
             text_add(t, &c, 1);
         }
         s += 5;
     }
 }
 
-static void write_incbin(const Program *program, Output *output, const char *name)
+static void write_incbin(const Program *program, Output *output,
+                         const char *name)
 {
     Text t = text_new(program->graph->arena);
     text_put(&t, PROLOGUE);
     put_named(&t, INCBIN, name);
-    output_text(output, arena_printf(program->graph->arena, "src/%s_weights.c", name), t.at, t.n);
+    output_text(output,
+                arena_printf(program->graph->arena, "src/%s_weights.c", name),
+                t.at, t.n);
 }
 
 /* --- all forms --- */
@@ -362,20 +405,24 @@ static void check_size(WeightsForm form, const Program *program)
     if (form == WEIGHTS_BIN || form == WEIGHTS_OBJ || weights_linkable(program))
         return;
     fail_at(STATUS_UNSUPPORTED, LOC_NONE, "use --weights=bin and map the file",
-            "weights of %" PRIu64 " bytes cannot be linked into a program as %s",
+            "weights of %" PRIu64
+            " bytes cannot be linked into a program as %s",
             program->weight_bytes, weights_forms[form]);
 }
 
-static File *create_blob(Output *output, Arena *arena, const char *name, WeightsForm form)
+static File *create_blob(Output *output, Arena *arena, const char *name,
+                         WeightsForm form)
 {
     if (form == WEIGHTS_C)
         return file_temporary(arena);
-    return output_create(
-        output, arena_printf(arena, "src/%s_weights.%s", name, form == WEIGHTS_OBJ ? "o" : "bin"));
+    return output_create(output,
+                         arena_printf(arena, "src/%s_weights.%s", name,
+                                      form == WEIGHTS_OBJ ? "o" : "bin"));
 }
 
-WeightsForm weights_emit(Program *program, Output *output, const char *name, WeightsForm form,
-                         const char *target, bool hash, char sha256[65])
+WeightsForm weights_emit(Program *program, Output *output, const char *name,
+                         WeightsForm form, const char *target, bool hash,
+                         char sha256[65])
 {
     Arena *a = program->graph->arena;
     const ElfMachine *machine = NULL;
@@ -385,8 +432,8 @@ WeightsForm weights_emit(Program *program, Output *output, const char *name, Wei
     if (form == WEIGHTS_OBJ) {
         machine = elf_machine(target);
         if (!machine)
-            fail_at(STATUS_USAGE, LOC_NONE, NULL, "no object format is known for target \"%s\"",
-                    target);
+            fail_at(STATUS_USAGE, LOC_NONE, NULL,
+                    "no object format is known for target \"%s\"", target);
         elf_check(machine, program->weight_bytes);
     }
     File *file = create_blob(output, a, name, form);
@@ -397,7 +444,8 @@ WeightsForm weights_emit(Program *program, Output *output, const char *name, Wei
     if (form == WEIGHTS_INCBIN)
         write_incbin(program, output, name);
     if (form == WEIGHTS_OBJ)
-        elf_finish(file, machine, arena_printf(a, "%s_weights_data", name), program->weight_bytes);
+        elf_finish(file, machine, arena_printf(a, "%s_weights_data", name),
+                   program->weight_bytes);
     file_close(file);
     return form;
 }

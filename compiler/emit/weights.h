@@ -38,7 +38,8 @@ void weights_layout(Program *program, uint64_t most);
  *   obj     NAME_weights.o, an ELF object for `target` (NULL: this host) that holds the symbol
  *   bin     NAME_weights.bin alone: no symbol, the caller hands the bytes to NAME_run_with()
  * sha256 gets 64 hex digits of the blob and NUL where hash is set, else "". */
-WeightsForm weights_emit(Program *program, Output *output, const char *name, WeightsForm form,
-                         const char *target, bool hash, char sha256[65]);
+WeightsForm weights_emit(Program *program, Output *output, const char *name,
+                         WeightsForm form, const char *target, bool hash,
+                         char sha256[65]);
 
 #endif

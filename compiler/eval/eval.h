@@ -14,7 +14,8 @@ unsigned char *eval_weights(Arena *arena, Program *program);
 int eval_run(Program *program, void *const *in, void *const *out);
 /* The same in the caller's memory: an area of 64-aligned bytes for each region, whatever they hold.
  */
-int eval_run_in(Program *program, unsigned char *const *memory, void *const *in, void *const *out);
+int eval_run_in(Program *program, unsigned char *const *memory, void *const *in,
+                void *const *out);
 const char *eval_error_text(int error);
 
 #endif

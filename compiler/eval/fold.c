@@ -8,6 +8,7 @@
 #include "base/size.h"
 #include "bounds/bounds.h"
 #include "eval/eval.h"
+#include "ops/lower_graph.h"
 #include "ops/lower.h"
 
 enum { FOLD_LIMIT = 1 << 20 }; /* bytes of operands and results */
@@ -17,7 +18,8 @@ static bool small_enough(const Node *node)
     int64_t bytes = 0;
     for (int i = 0; i < node->n_in; i++)
         if (node->in[i]) {
-            if (node->in[i]->dtype == DT_STRING || !shape_known(&node->in[i]->shape))
+            if (node->in[i]->dtype == DT_STRING ||
+                !shape_known(&node->in[i]->shape))
                 return false;
             if (node->in[i]->value)
                 bytes = i64_add(bytes, tensor_bytes(node->in[i]));
@@ -32,30 +34,35 @@ static bool small_enough(const Node *node)
 }
 
 /* Copies of the node and its tensors, so that lowering leaves no trace on the real ones. */
+/* Its copy, or, of an operand that the node has twice, the copy that there is already. */
+static Tensor *copy_input(Arena *arena, const Node *node, const Node *copy,
+                          int i)
+{
+    for (int k = 0; k < i; k++)
+        if (node->in[k] == node->in[i])
+            return copy->in[k];
+    return arena_copy(arena, node->in[i], sizeof(Tensor));
+}
+
 static Node *copy_node(Graph *g, const Node *node)
 {
-    Node *c = NEW(g->arena, Node);
-    *c = *node;
-    c->graph = g;
-    c->in = NEW_ARRAY(g->arena, Tensor *, node->n_in);
-    c->use = NEW_ARRAY(g->arena, Use, node->n_in);
-    c->out = NEW_ARRAY(g->arena, Tensor *, node->n_out);
-    for (int i = 0; i < node->n_in; i++) {
-        if (!node->in[i])
-            continue;
-        for (int k = 0; k < i && !c->in[i]; k++)
-            if (node->in[k] == node->in[i])
-                c->in[i] = c->in[k];
-        if (!c->in[i])
-            c->in[i] = arena_copy(g->arena, node->in[i], sizeof(Tensor));
-    }
+    Arena *arena = g->arena;
+    Node *copy = NEW(arena, Node);
+    *copy = *node;
+    copy->graph = g;
+    copy->in = NEW_ARRAY(arena, Tensor *, node->n_in);
+    copy->use = NEW_ARRAY(arena, Use, node->n_in);
+    copy->out = NEW_ARRAY(arena, Tensor *, node->n_out);
+    for (int i = 0; i < node->n_in; i++)
+        if (node->in[i])
+            copy->in[i] = copy_input(arena, node, copy, i);
     for (int i = 0; i < node->n_out; i++) {
         if (!node->out[i])
             continue;
-        c->out[i] = arena_copy(g->arena, node->out[i], sizeof(Tensor));
-        c->out[i]->storage = STORE_ARENA;
+        copy->out[i] = arena_copy(arena, node->out[i], sizeof(Tensor));
+        copy->out[i]->storage = STORE_ARENA;
     }
-    return c;
+    return copy;
 }
 
 /* A node alone meets no pass: operands are widened here as passes/widen.c does, the results
@@ -90,8 +97,8 @@ static bool takes_type(const Node *c)
     return c->op->types & DTYPE_BIT(tensor->dtype);
 }
 
-static void take_results(Node *node, const Node *copy, const unsigned char *weights,
-                         unsigned char *arena)
+static void take_results(Node *node, const Node *copy,
+                         const unsigned char *weights, unsigned char *arena)
 {
     for (int i = 0; i < node->n_out; i++) {
         Tensor *tensor = node->out[i];
@@ -99,13 +106,45 @@ static void take_results(Node *node, const Node *copy, const unsigned char *weig
             continue;
         int64_t at;
         Tensor *root = tensor_root(copy->out[i], &at);
-        const unsigned char *base = root->storage == STORE_WEIGHTS ? weights : arena;
-        Recipe *made = recipe_memory(node->graph->store, copy->out[i]->dtype, tensor->shape.rank,
-                                     tensor->shape.dim, base + root->offset + at);
-        tensor->value = copy->out[i]->dtype == tensor->dtype
-                            ? made
-                            : recipe_cast(node->graph->store, made, tensor->dtype);
+        const unsigned char *base =
+            root->storage == STORE_WEIGHTS ? weights : arena;
+        Recipe *made = recipe_memory(node->graph->store, copy->out[i]->dtype,
+                                     tensor->shape.rank, tensor->shape.dim,
+                                     base + root->offset + at);
+        tensor->value =
+            copy->out[i]->dtype == tensor->dtype
+                ? made
+                : recipe_cast(node->graph->store, made, tensor->dtype);
     }
+}
+
+/* The copy's steps, run apart from all else, and its results taken over. */
+static void run_copy(Node *node, Node *copy)
+{
+    Graph *graph = copy->graph;
+    Arena *scratch = graph->arena;
+    Program program = { .graph = graph };
+    Lower lower = {
+        .program = &program,
+        .graph = graph,
+        .arena = scratch,
+        .pack_width = PACK_WIDTH,
+    };
+    lower_node(&lower, copy);
+    lower_empty(&program);
+    bounds_check(&program);
+    const int64_t arena_bytes = eval_place_apart(&program);
+    unsigned char *weights = eval_weights(scratch, &program);
+    unsigned char *arena = arena_alloc(scratch, (size_t)arena_bytes);
+    void *base[] = { weights, arena };
+    program_link(&program);
+    const inlay_model model = program_model(scratch, &program);
+    const int error = inlay_run(&model, base);
+    if (error)
+        fail_at(STATUS_MALFORMED, node_loc(node), NULL,
+                "its constant operands do not fit together (%s)",
+                eval_error_text(error));
+    take_results(node, copy, weights, arena);
 }
 
 bool fold_node(Node *node)
@@ -115,35 +154,20 @@ bool fold_node(Node *node)
     Store *store = node->graph->store;
     Arena *scratch = &store->scratch;
     const ArenaMark mark = arena_mark(scratch);
-    Graph *root = graph_root(node->graph);
-    Graph g = { .arena = scratch,
-                .store = store,
-                .file = root->file,
-                .by_name = map_new(scratch),
-                .opset.at = root->opset.at,
-                .opset.n = root->opset.n };
-    Program p = { .graph = &g };
-    Lower l = { .program = &p, .graph = &g, .arena = scratch, .pack_width = 16 };
-    Node *copy = copy_node(&g, node);
+    const Graph *root = graph_root(node->graph);
+    Graph graph = {
+        .arena = scratch,
+        .store = store,
+        .file = root->file,
+        .by_name = map_new(scratch),
+        .opset.at = root->opset.at,
+        .opset.n = root->opset.n,
+    };
+    Node *copy = copy_node(&graph, node);
     widen(store, copy);
-    if (!takes_type(copy)) {
-        arena_release(scratch, mark);
-        return false;
-    }
-    lower_node(&l, copy);
-    lower_empty(&p);
-    bounds_check(&p);
-    const int64_t arena_bytes = eval_place_apart(&p);
-    unsigned char *weights = eval_weights(scratch, &p);
-    unsigned char *arena = arena_alloc(scratch, (size_t)arena_bytes);
-    void *base[] = { weights, arena };
-    program_link(&p);
-    const inlay_model model = program_model(scratch, &p);
-    const int error = inlay_run(&model, base);
-    if (error)
-        fail_at(STATUS_MALFORMED, node_loc(node), NULL,
-                "its constant operands do not fit together (%s)", eval_error_text(error));
-    take_results(node, copy, weights, arena);
+    const bool possible = takes_type(copy);
+    if (possible)
+        run_copy(node, copy);
     arena_release(scratch, mark);
-    return true;
+    return possible;
 }

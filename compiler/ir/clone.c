@@ -18,8 +18,8 @@ typedef struct Cloner {
 
 static bool captured(const Graph *body, const Tensor *tensor)
 {
-    for (const Graph *g = tensor->graph; g; g = g->parent)
-        if (g == body)
+    for (const Graph *graph = tensor->graph; graph; graph = graph->parent)
+        if (graph == body)
             return false;
     return true;
 }
@@ -41,94 +41,132 @@ static Tensor *image(Cloner *cloner, Graph *to, Tensor *tensor)
 }
 
 /* The attribute a reference stands for: the caller's, or the function's default; NULL: none. */
-static const Attr *resolve(const CloneScope *s, const char *name)
+static const Attr *resolve(const CloneScope *scope, const char *name)
 {
-    const Attr *attr = s->caller ? node_attr(s->caller, name) : NULL;
-    for (int i = 0; !attr && i < s->n_defaults; i++)
-        if (!strcmp(s->defaults[i].name, name))
-            attr = s->defaults + i;
-    return attr;
+    const Attr *given = scope->caller ? node_attr(scope->caller, name) : NULL;
+    if (given)
+        return given;
+    for (int i = 0; i < scope->n_defaults; i++) {
+        const Attr *known = scope->defaults + i;
+        if (!strcmp(known->name, name))
+            return known;
+    }
+    return NULL;
+}
+
+/* The subgraph of an attribute; its nodes are copied later. */
+static Graph *clone_body(Cloner *cloner, Node *holder, const Graph *body)
+{
+    const Graph *root = cloner->root;
+    Graph *copy =
+        graph_new(root->arena, root->store, root->file, holder->graph);
+    copy->holder = holder;
+    copy->name = body->name;
+    const Job job = { .from = body, .to = copy };
+    VEC_PUSH(root->arena, &cloner->todo, job);
+    return copy;
 }
 
 static void clone_attrs(Cloner *cloner, Node *copy, const Node *node)
 {
     copy->attr = NEW_ARRAY(cloner->root->arena, Attr, node->n_attr + 1);
     for (int i = 0; i < node->n_attr; i++) {
-        Attr a = node->attr[i];
-        if (a.ref) {
-            const Attr *real = resolve(cloner->scope, a.ref);
+        Attr attr = node->attr[i];
+        if (attr.ref) {
+            const Attr *real = resolve(cloner->scope, attr.ref);
             if (!real)
                 continue;
-            const char *name = a.name;
-            a = *real;
-            a.name = name;
-        } else if (a.graph) {
-            const Graph *body = a.graph;
-            a.graph = graph_new(cloner->root->arena, cloner->root->store, cloner->root->file,
-                                copy->graph);
-            a.graph->holder = copy;
-            a.graph->name = body->name;
-            VEC_PUSH(cloner->root->arena, &cloner->todo, ((Job){ body, a.graph }));
+            const char *name = attr.name;
+            attr = *real;
+            attr.name = name;
+        } else if (attr.graph) {
+            attr.graph = clone_body(cloner, copy, attr.graph);
         }
-        copy->attr[copy->n_attr++] = a;
+        copy->attr[copy->n_attr++] = attr;
     }
+}
+
+static Tensor **images(Cloner *cloner, Graph *to, int n, Tensor *const *tensors)
+{
+    Tensor **copies = NEW_ARRAY(to->arena, Tensor *, n);
+    for (int i = 0; i < n; i++)
+        copies[i] = image(cloner, to, tensors[i]);
+    return copies;
 }
 
 static void clone_node(Cloner *cloner, Graph *to, const Node *node)
 {
-    Arena *a = to->arena;
-    Tensor **in = NEW_ARRAY(a, Tensor *, node->n_in);
-    Tensor **out = NEW_ARRAY(a, Tensor *, node->n_out);
-    for (int i = 0; i < node->n_in; i++)
-        in[i] = image(cloner, to, node->in[i]);
-    for (int i = 0; i < node->n_out; i++)
-        out[i] = image(cloner, to, node->out[i]);
-    Node *copy = graph_add_node(to, node->domain, node->op_type, node->n_in, in, node->n_out, out);
+    const CloneScope *scope = cloner->scope;
+    Tensor **in = images(cloner, to, node->n_in, node->in);
+    Tensor **out = images(cloner, to, node->n_out, node->out);
+    Node *copy = graph_add_node(to, node->domain, node->op_type, node->n_in, in,
+                                node->n_out, out);
     copy->name = node->name;
-    copy->index = cloner->scope->caller ? cloner->scope->caller->index : node->index;
-    copy->version = node->version || !cloner->scope->versions
-                        ? node->version
-                        : graph_opset(cloner->scope->versions, node->domain);
-    copy->level = cloner->scope->caller ? cloner->scope->caller->level + 1 : node->level;
+    copy->index = node->index;
+    copy->level = node->level;
+    copy->version = node->version;
+    if (scope->caller) {
+        copy->index = scope->caller->index;
+        copy->level = scope->caller->level + 1;
+    }
+    if (!copy->version && scope->versions)
+        copy->version = graph_opset(scope->versions, node->domain);
     clone_attrs(cloner, copy, node);
+}
+
+static void clone_inputs(Cloner *cloner, Graph *to, const Graph *from)
+{
+    for (size_t i = 0; i < from->input.n; i++) {
+        Tensor *input = image(cloner, to, from->input.at[i]);
+        VEC_PUSH(to->arena, &to->input, input);
+    }
+}
+
+static void clone_outputs(Cloner *cloner, Graph *to, const Graph *from)
+{
+    for (size_t i = 0; i < from->output.n; i++) {
+        Tensor *output = image(cloner, to, from->output.at[i]);
+        VEC_PUSH(to->arena, &to->output, output);
+        output->uses++;
+    }
 }
 
 void graph_clone_into(Graph *to, const Graph *body, const CloneScope *scope)
 {
     Cloner cloner = { .root = graph_root(to), .body = body, .scope = scope };
-    VEC_PUSH(to->arena, &cloner.todo, ((Job){ body, to }));
+    const Job first = { .from = body, .to = to };
+    VEC_PUSH(to->arena, &cloner.todo, first);
     for (size_t k = 0; k < cloner.todo.n; k++) {
         const Job job = cloner.todo.at[k];
-        for (size_t i = 0; k && i < job.from->input.n; i++)
-            VEC_PUSH(to->arena, &job.to->input, image(&cloner, job.to, job.from->input.at[i]));
-        for (size_t i = 0; i < job.from->node.n; i++)
-            if (!job.from->node.at[i]->dead)
-                clone_node(&cloner, job.to, job.from->node.at[i]);
-        for (size_t i = 0; k && i < job.from->output.n; i++) {
-            Tensor *o = image(&cloner, job.to, job.from->output.at[i]);
-            VEC_PUSH(to->arena, &job.to->output, o);
-            o->uses++;
+        if (k)
+            clone_inputs(&cloner, job.to, job.from);
+        for (size_t i = 0; i < job.from->node.n; i++) {
+            const Node *node = job.from->node.at[i];
+            if (!node->dead)
+                clone_node(&cloner, job.to, node);
         }
+        if (k)
+            clone_outputs(&cloner, job.to, job.from);
     }
 }
 
 Graph *graph_clone(Graph *parent, Node *holder, const Graph *body)
 {
-    Graph *graph = graph_new(parent->arena, parent->store, parent->file, parent);
+    Graph *graph =
+        graph_new(parent->arena, parent->store, parent->file, parent);
     graph->holder = holder;
     graph->name = body->name;
     Arena *scratch = &parent->store->scratch;
     const ArenaMark mark = arena_mark(scratch);
-    const CloneScope scope = { .image = NEW_ARRAY(scratch, Tensor *, graph_root(parent)->next_id) };
-    Cloner cloner = { .root = graph_root(graph), .body = body, .scope = &scope };
-    for (size_t i = 0; i < body->input.n; i++)
-        VEC_PUSH(graph->arena, &graph->input, image(&cloner, graph, body->input.at[i]));
+    const CloneScope scope = {
+        .image = NEW_ARRAY(scratch, Tensor *, graph_root(parent)->next_id)
+    };
+    Cloner cloner = { .root = graph_root(graph),
+                      .body = body,
+                      .scope = &scope };
+    clone_inputs(&cloner, graph, body);
     graph_clone_into(graph, body, &scope);
-    for (size_t i = 0; i < body->output.n; i++) {
-        Tensor *o = image(&cloner, graph, body->output.at[i]);
-        VEC_PUSH(graph->arena, &graph->output, o);
-        o->uses++;
-    }
+    clone_outputs(&cloner, graph, body);
     arena_release(scratch, mark);
     return graph;
 }

@@ -7,9 +7,10 @@
 
 /* What the copy's names mean. */
 typedef struct CloneScope {
-    Tensor **image; /* by id of the original's tensors: its copy, NULL where one is to be made */
-    const Node *caller;   /* attributes by reference are looked up here; the copies take its place;
-                             may be NULL */
+    /* by id of the original's tensors: its copy, NULL where one is to be made */
+    Tensor **image;
+    /* attributes by reference are looked up here; the copies take its place; may be NULL */
+    const Node *caller;
     const Attr *defaults; /* and then here */
     int n_defaults;
     const Graph *versions; /* whose opset imports hold for the nodes */

@@ -69,14 +69,16 @@ static uint32_t nan_code(const SmallFloat *f, uint32_t sign)
 {
     const uint32_t top = (1u << (f->exponent + f->mantissa)) - 1;
     if (f->nan == NAN_IEEE)
-        return sign | (top - (1u << f->mantissa) + 1 + (1u << (f->mantissa - 1)));
+        return sign |
+               (top - (1u << f->mantissa) + 1 + (1u << (f->mantissa - 1)));
     return f->nan == NAN_TOP ? sign | top : top + 1;
 }
 
 /* Rounds the magnitude to the format, ties to even; may exceed the greatest code. */
 static uint32_t round_magnitude(const SmallFloat *f, uint32_t u)
 {
-    const int e = (int)(u >> 23) - 127 + f->bias; /* biased exponent in the format */
+    const int e =
+        (int)(u >> 23) - 127 + f->bias; /* biased exponent in the format */
     if (u < 0x00800000)
         return 0; /* far below all formats but bfloat16 */
     const uint32_t m = (u & 0x7fffff) | 0x800000;
@@ -157,6 +159,13 @@ static float decode(const SmallFloat *f, uint32_t code)
     return sign ? -x : x;
 }
 
+static float power_of_two(uint32_t code)
+{
+    if (code == 0xff)
+        return float_of(0x7fc00000);
+    return code ? float_of(code << 23) : 0x1p-127f;
+}
+
 float small_to_float(DType type, uint32_t code)
 {
     if (type == DT_F16)
@@ -164,31 +173,33 @@ float small_to_float(DType type, uint32_t code)
     if (type == DT_BF16)
         return float_of(code << 16);
     if (type == DT_F8E8M0)
-        return code == 0xff ? float_of(0x7fc00000) : code ? float_of(code << 23) : 0x1p-127f;
+        return power_of_two(code);
     const SmallFloat f = format_of(type);
     return decode(&f, code);
 }
 
 /* As half_to_float() does it: the exponent is re-biased by a multiplication. Codes above the
- * greatest finite one, and a zero that may be NaN, take the long way. */
-static void bytes_to_floats(DType type, const uint8_t *in, float *out, int n)
+ * greatest finite one, and a zero that is NaN, take the long way; few weights hold any. */
+static void bytes_to_floats(DType type, const uint8_t *restrict in,
+                            float *restrict out, int n)
 {
     const SmallFloat f = format_of(type);
     const int bits = f.exponent + f.mantissa;
     const uint32_t sign = 1u << bits;
     const uint32_t most = greatest(&f);
+    const uint32_t nan_zero = f.nan == NAN_MINUS_ZERO ? sign : UINT32_MAX;
     const float bias = ldexpf(1.0f, 127 - f.bias);
+    uint32_t special = 0;
     for (int k = 0; k < n; k++) {
         const uint32_t code = in[k];
         const uint32_t a = code & (sign - 1);
         const float x = float_of(a << (23 - f.mantissa)) * bias;
         out[k] = float_of(bits_of(x) | (code & sign) << (31 - bits));
+        special |= (a > most) | (code == nan_zero);
     }
-    for (int k = 0; k < n; k++) {
-        const uint32_t a = in[k] & (sign - 1);
-        if (a > most || (!a && in[k]))
+    for (int k = 0; special && k < n; k++)
+        if ((in[k] & (sign - 1)) > most || in[k] == nan_zero)
             out[k] = decode(&f, in[k]);
-    }
 }
 
 /* --- a run as one of four wide types --- */
@@ -206,7 +217,6 @@ typedef union WideRun {
     for (int k = 0; k < n; k++) { \
         expression; \
     }
-#define AS(T) ((const T *)in)
 #define TO(T) ((T *)out)
 
 /* Two's complement of a value of `bits` bits. */
@@ -216,49 +226,105 @@ static int extend(uint8_t v, int bits)
     return ((v & (2 * sign - 1)) ^ sign) - sign;
 }
 
-static Wide load(DType type, const void *in, WideRun *w, int n)
+/* All elements of an integer type, as W. */
+#define WIDEN(W, T) EACH(((W *)to)[k] = (W)((const T *)in)[k])
+#define WIDEN_BITS(W, expression) EACH(((W *)to)[k] = (W)(expression))
+
+/* Types of less than 32 bits; false: it is none of them. */
+#define WIDEN_NARROW(W) \
+    const uint8_t *bytes = in; \
+    switch (type) { \
+    case DT_I8: \
+        WIDEN(W, int8_t) \
+        return true; \
+    case DT_U8: \
+        WIDEN(W, uint8_t) \
+        return true; \
+    case DT_I16: \
+        WIDEN(W, int16_t) \
+        return true; \
+    case DT_U16: \
+        WIDEN(W, uint16_t) \
+        return true; \
+    case DT_BOOL: \
+        WIDEN_BITS(W, bytes[k] != 0) \
+        return true; \
+    case DT_I4: \
+        WIDEN_BITS(W, extend(bytes[k], 4)) \
+        return true; \
+    case DT_I2: \
+        WIDEN_BITS(W, extend(bytes[k], 2)) \
+        return true; \
+    case DT_U4: \
+        WIDEN_BITS(W, bytes[k] & 15) \
+        return true; \
+    case DT_U2: \
+        WIDEN_BITS(W, bytes[k] & 3) \
+        return true; \
+    default: \
+        return false; \
+    }
+
+static bool narrow_to_ints(DType type, const void *restrict in,
+                           int64_t *restrict to, int n)
 {
+    WIDEN_NARROW(int64_t)
+}
+
+static bool narrow_to_floats(DType type, const void *restrict in,
+                             float *restrict to, int n)
+{
+    WIDEN_NARROW(float)
+}
+
+/* Floats of at most 16 bits. */
+static void small_to_floats(DType type, const void *restrict in,
+                            float *restrict to, int n)
+{
+    const uint8_t *bytes = in;
+    const uint16_t *halves = in;
     switch (type) {
-    case DT_F32:
-        memcpy(w->f, in, (size_t)n * 4);
-        return WIDE_FLOAT;
-    case DT_F64:
-        memcpy(w->d, in, (size_t)n * 8);
-        return WIDE_DOUBLE;
     case DT_F16:
-        EACH(w->f[k] = half_to_float(AS(uint16_t)[k])) return WIDE_FLOAT;
+        EACH(to[k] = half_to_float(halves[k]))
+        break;
     case DT_BF16:
-        EACH(w->f[k] = float_of((uint32_t)AS(uint16_t)[k] << 16)) return WIDE_FLOAT;
-    case DT_I8:
-        EACH(w->i[k] = AS(int8_t)[k]) return WIDE_INT;
-    case DT_U8:
-        EACH(w->i[k] = AS(uint8_t)[k]) return WIDE_INT;
-    case DT_I16:
-        EACH(w->i[k] = AS(int16_t)[k]) return WIDE_INT;
-    case DT_U16:
-        EACH(w->i[k] = AS(uint16_t)[k]) return WIDE_INT;
-    case DT_I32:
-        EACH(w->i[k] = AS(int32_t)[k]) return WIDE_INT;
-    case DT_U32:
-        EACH(w->i[k] = AS(uint32_t)[k]) return WIDE_INT;
-    case DT_I64:
-        memcpy(w->i, in, (size_t)n * 8);
-        return WIDE_INT;
-    case DT_U64:
-        memcpy(w->u, in, (size_t)n * 8);
-        return WIDE_UINT;
-    case DT_BOOL:
-        EACH(w->i[k] = AS(uint8_t)[k] != 0) return WIDE_INT;
-    case DT_I4:
-        EACH(w->i[k] = extend(AS(uint8_t)[k], 4)) return WIDE_INT;
-    case DT_I2:
-        EACH(w->i[k] = extend(AS(uint8_t)[k], 2)) return WIDE_INT;
-    case DT_U4:
-        EACH(w->i[k] = AS(uint8_t)[k] & 15) return WIDE_INT;
-    case DT_U2:
-        EACH(w->i[k] = AS(uint8_t)[k] & 3) return WIDE_INT;
+        EACH(to[k] = float_of((uint32_t)halves[k] << 16))
+        break;
+    case DT_F8E8M0:
+        EACH(to[k] = power_of_two(bytes[k]))
+        break;
     default:
-        EACH(w->f[k] = small_to_float(type, AS(uint8_t)[k])) return WIDE_FLOAT;
+        bytes_to_floats(type, bytes, to, n);
+    }
+}
+
+static Wide load(DType type, const void *in, WideRun *run, int n)
+{
+    int64_t *to = run->i;
+    switch (type) {
+    case DT_F64:
+        memcpy(run->d, in, (size_t)n * 8);
+        return WIDE_DOUBLE;
+    case DT_F32:
+        memcpy(run->f, in, (size_t)n * 4);
+        return WIDE_FLOAT;
+    case DT_U64:
+        memcpy(run->u, in, (size_t)n * 8);
+        return WIDE_UINT;
+    case DT_I64:
+        memcpy(run->i, in, (size_t)n * 8);
+        return WIDE_INT;
+    case DT_I32:
+        WIDEN(int64_t, int32_t)
+        return WIDE_INT;
+    case DT_U32:
+        WIDEN(int64_t, uint32_t)
+        return WIDE_INT;
+    default:
+        if (narrow_to_ints(type, in, run->i, n))
+            return WIDE_INT;
+        small_to_floats(type, in, run->f, n);
+        return WIDE_FLOAT;
     }
 }
 
@@ -373,39 +439,23 @@ static void store_floats(DType type, const WideRun *w, void *out, int n)
 }
 
 /* The conversions that make most of the weights of real models, without the detour. */
-static bool convert_fast(DType from, const void *in, DType to, void *out, int n)
+static bool convert_fast(DType from, const void *in, DType type, void *out,
+                         int n)
 {
-    if (to != DT_F32)
+    float *to = out;
+    if (type != DT_F32)
         return false;
-    switch (from) {
-    case DT_I8:
-        EACH(TO(float)[k] = (float)AS(int8_t)[k]) return true;
-    case DT_U8:
-        EACH(TO(float)[k] = (float)AS(uint8_t)[k]) return true;
-    case DT_I32:
-        EACH(TO(float)[k] = (float)AS(int32_t)[k]) return true;
-    case DT_F16:
-        EACH(TO(float)[k] = half_to_float(AS(uint16_t)[k])) return true;
-    case DT_BF16:
-        EACH(TO(float)[k] = float_of((uint32_t)AS(uint16_t)[k] << 16)) return true;
-    case DT_I4:
-        EACH(TO(float)[k] = (float)extend(AS(uint8_t)[k], 4)) return true;
-    case DT_I2:
-        EACH(TO(float)[k] = (float)extend(AS(uint8_t)[k], 2)) return true;
-    case DT_U4:
-        EACH(TO(float)[k] = (float)(AS(uint8_t)[k] & 15)) return true;
-    case DT_U2:
-        EACH(TO(float)[k] = (float)(AS(uint8_t)[k] & 3)) return true;
-    case DT_F8E4M3FN:
-    case DT_F8E4M3FNUZ:
-    case DT_F8E5M2:
-    case DT_F8E5M2FNUZ:
-    case DT_F4E2M1:
-        bytes_to_floats(from, in, out, n);
+    if (narrow_to_floats(from, in, to, n))
         return true;
-    default:
+    if (from == DT_F32 || dtype_bits(from) > 32)
         return false;
-    }
+    if (from == DT_I32)
+        WIDEN(float, int32_t)
+    else if (from == DT_U32)
+        WIDEN(float, uint32_t)
+    else
+        small_to_floats(from, in, to, n);
+    return true;
 }
 
 static bool convertible(DType type)
@@ -420,13 +470,14 @@ bool convert_possible(DType from, DType to)
 
 void convert_run(DType from, const void *in, DType to, void *out, int n)
 {
-    assert(n <= CONVERT_RUN && (from == to || convert_possible(from, to)));
+    assert(n <= CONVERT_RUN);
+    if (convert_fast(from, in, to, out, n))
+        return;
+    assert(from == to || convert_possible(from, to));
     if (from == to) {
         memcpy(out, in, (size_t)n * dtype_work(from));
         return;
     }
-    if (convert_fast(from, in, to, out, n))
-        return;
     WideRun w;
     const Wide kind = load(from, in, &w, n);
     if (to == DT_F64) {

@@ -34,12 +34,14 @@ int dtype_bits(DType type)
 int64_t dtype_bytes(DType type, int64_t count)
 {
     const int bits = dtype_bits(type);
-    return bits >= 8 ? i64_mul(count, bits / 8) : i64_ceil_div(i64_mul(count, bits), 8);
+    return bits >= 8 ? i64_mul(count, bits / 8)
+                     : i64_ceil_div(i64_mul(count, bits), 8);
 }
 
 DType dtype_of_code(int64_t code)
 {
-    return code > DT_NONE && code < DT_COUNT && rows[code].name ? (DType)code : DT_NONE;
+    return code > DT_NONE && code < DT_COUNT && rows[code].name ? (DType)code
+                                                                : DT_NONE;
 }
 
 bool dtype_is_float(DType type)
@@ -49,12 +51,14 @@ bool dtype_is_float(DType type)
 
 bool dtype_is_small_float(DType type)
 {
-    return type == DT_F16 || type == DT_BF16 || (type >= DT_F8E4M3FN && type <= DT_F8E5M2FNUZ) ||
+    return type == DT_F16 || type == DT_BF16 ||
+           (type >= DT_F8E4M3FN && type <= DT_F8E5M2FNUZ) ||
            type == DT_F4E2M1 || type == DT_F8E8M0;
 }
 
 bool dtype_is_integer(DType type)
 {
-    return (type >= DT_U8 && type <= DT_I64) || type == DT_U32 || type == DT_U64 || type == DT_U4 ||
-           type == DT_I4 || type == DT_U2 || type == DT_I2;
+    return (type >= DT_U8 && type <= DT_I64) || type == DT_U32 ||
+           type == DT_U64 || type == DT_U4 || type == DT_I4 || type == DT_U2 ||
+           type == DT_I2;
 }

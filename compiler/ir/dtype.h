@@ -25,8 +25,9 @@ int dtype_bits(DType t); /* 0: string or none */
 int64_t dtype_bytes(DType type, int64_t count);
 /* The type with ONNX's code, DT_NONE where there is none. */
 DType dtype_of_code(int64_t code);
-bool dtype_is_float(DType t);       /* any floating type, 4 to 64 bits */
-bool dtype_is_integer(DType t);     /* any integer type, 2 to 64 bits; not bool */
-bool dtype_is_small_float(DType t); /* floating, below 32 bits: computes in float32 */
+bool dtype_is_float(DType t);   /* any floating type, 4 to 64 bits */
+bool dtype_is_integer(DType t); /* any integer type, 2 to 64 bits; not bool */
+bool dtype_is_small_float(
+    DType t); /* floating, below 32 bits: computes in float32 */
 
 #endif

@@ -8,9 +8,11 @@
 Graph *graph_new(Arena *arena, Store *store, const char *file, Graph *parent)
 {
     Graph *graph = NEW(arena, Graph);
-    *graph = (Graph){
-        .arena = arena, .store = store, .file = file, .parent = parent, .by_name = map_new(arena)
-    };
+    *graph = (Graph){ .arena = arena,
+                      .store = store,
+                      .file = file,
+                      .parent = parent,
+                      .by_name = map_new(arena) };
     Graph *root = graph_root(graph);
     VEC_PUSH(arena, &root->all, graph);
     return graph;
@@ -35,7 +37,8 @@ void tensor_declare(Tensor *tensor, const Shape *shape)
 
 int *tensor_size_ids(Tensor *tensor)
 {
-    int *own = arena_copy(tensor->graph->arena, tensor->size_id, sizeof no_sizes);
+    int *own =
+        arena_copy(tensor->graph->arena, tensor->size_id, sizeof no_sizes);
     tensor->size_id = own;
     return own;
 }
@@ -71,15 +74,18 @@ Tensor *graph_find(Graph *graph, const char *name)
 
 Tensor *graph_add_constant(Graph *graph, const char *name, Recipe *value)
 {
-    Tensor *tensor = graph_add_tensor(graph, name, recipe_dtype(value),
-                                      shape_of(recipe_rank(value), recipe_dims(value)));
+    Tensor *tensor =
+        graph_add_tensor(graph, name, recipe_dtype(value),
+                         shape_of(recipe_rank(value), recipe_dims(value)));
     tensor->value = value;
     return tensor;
 }
 
-Tensor *graph_add_ints(Graph *graph, const char *name, int64_t n, const int64_t *values)
+Tensor *graph_add_ints(Graph *graph, const char *name, int64_t n,
+                       const int64_t *values)
 {
-    return graph_add_constant(graph, name, recipe_memory(graph->store, DT_I64, 1, &n, values));
+    return graph_add_constant(
+        graph, name, recipe_memory(graph->store, DT_I64, 1, &n, values));
 }
 
 static void add_use(Tensor *tensor, Use *u)
@@ -115,8 +121,9 @@ static void unlink_use(Node *n, int operand)
     tensor->uses--;
 }
 
-static Node *make_node(Graph *g, const char *domain, const char *op_type, int n_in,
-                       Tensor *const *in, int n_out, Tensor *const *out)
+static Node *make_node(Graph *g, const char *domain, const char *op_type,
+                       int n_in, Tensor *const *in, int n_out,
+                       Tensor *const *out)
 {
     Node *node = NEW(g->arena, Node);
     *node = (Node){ .index = -1,
@@ -137,16 +144,17 @@ static Node *make_node(Graph *g, const char *domain, const char *op_type, int n_
     return node;
 }
 
-Node *graph_add_node(Graph *graph, const char *domain, const char *op_type, int n_in,
-                     Tensor *const *in, int n_out, Tensor *const *out)
+Node *graph_add_node(Graph *graph, const char *domain, const char *op_type,
+                     int n_in, Tensor *const *in, int n_out, Tensor *const *out)
 {
     Node *n = make_node(graph, domain, op_type, n_in, in, n_out, out);
     VEC_PUSH(graph->arena, &graph->node, n);
     return n;
 }
 
-Node *graph_insert_node(Graph *graph, const Node *anchor, const char *domain, const char *op_type,
-                        int n_in, Tensor *const *in, int n_out, Tensor *const *out)
+Node *graph_insert_node(Graph *graph, const Node *anchor, const char *domain,
+                        const char *op_type, int n_in, Tensor *const *in,
+                        int n_out, Tensor *const *out)
 {
     Node *node = graph_add_node(graph, domain, op_type, n_in, in, n_out, out);
     node->name = anchor->name;
@@ -206,7 +214,8 @@ IoForm graph_in_form(const Graph *graph, size_t i)
 
 IoForm graph_out_form(const Graph *graph, size_t i)
 {
-    return graph->out_form && i < graph_results(graph) ? graph->out_form[i] : IO_CALLER;
+    return graph->out_form && i < graph_results(graph) ? graph->out_form[i]
+                                                       : IO_CALLER;
 }
 
 Shape tensor_model_shape(const Tensor *tensor)

@@ -41,8 +41,8 @@ typedef struct Sequence {
 /* Where an input or a result of the model lies while it runs. */
 typedef enum IoForm {
     IO_CALLER, /* in a buffer of the caller, as ONNX has it */
-    IO_ARENA,  /* in the arena, where the header says and in the layout that the steps want */
-    IO_ROWS,   /* an input that comes row by row, in that layout: the arena holds the rows that are
+    IO_ARENA, /* in the arena, where the header says and in the layout that the steps want */
+    IO_ROWS, /* an input that comes row by row, in that layout: the arena holds the rows that are
                   needed */
 } IoForm;
 
@@ -57,31 +57,36 @@ struct Tensor {
     Graph *graph;     /* whose value it is */
     const char *name; /* of the file, or ours for what passes make; borrowed */
     Shape shape;
-    const char *const
-        *symbol; /* [MAX_RANK] names of symbolic dimensions of a graph input, NULL: none */
-    const Shape
-        *declared; /* as the file's value_info says; rank -1: it does not; shared, never NULL */
+    /* [MAX_RANK] names of symbolic dimensions of a graph input, NULL: none */
+    const char *const *symbol;
+    /* as the file's value_info says; rank -1: it does not; shared, never NULL */
+    const Shape *declared;
     Recipe *value; /* constant: its values; else NULL */
-    const Sequence *sequence; /* it is no tensor but this list of them; NULL: a tensor */
-    Node *producer;           /* NULL: graph input, constant */
-    Use *use;                 /* the live nodes that read it */
-    int uses;                 /* their number + 1 for each graph output */
-    unsigned dynamic;   /* bit i: dimension i is a bound, the real one is known when it runs */
-    Tensor *dims;       /* then: the real dimensions, int64 [rank], a value of the graph */
-    const int *size_id; /* [MAX_RANK] of those dimensions: equal numbers are equal sizes; shared,
-                           never NULL */
+    /* it is no tensor but this list of them; NULL: a tensor */
+    const Sequence *sequence;
+    Node *producer; /* NULL: graph input, constant */
+    Use *use;       /* the live nodes that read it */
+    int uses;       /* their number + 1 for each graph output */
+    /* bit i: dimension i is a bound, the real one is known when it runs */
+    unsigned dynamic;
+    /* then: the real dimensions, int64 [rank], a value of the graph */
+    Tensor *dims;
+    /* [MAX_RANK] of those dimensions: equal numbers are equal sizes; shared, never NULL */
+    const int *size_id;
     /* Set by lowering: */
-    Tensor *view_of; /* its bytes are bytes of another tensor, from view_offset */
+    /* its bytes are bytes of another tensor, from view_offset */
+    Tensor *view_of;
     int64_t view_offset;
     int64_t offset;       /* of a root: bytes into its base, set by the plan */
     DType declared_dtype; /* as the file's value_info says */
-    bool assumed; /* `declared` is not of the file, but follows from what that says of others */
-    int region;   /* of a root in the arena: which of the plan's regions, 0 where there are none */
-    bool placed;  /* offset is set */
-    int storage;  /* StorageKind of ir/program.h */
-    int slot;     /* index of the input or output it is, else -1 */
-    const int *perm; /* of one in the arena: its dimension i is the model's perm[i]; NULL: as in the
-                        model */
+    /* `declared` is not of the file, but follows from what that says of others */
+    bool assumed;
+    int region; /* of a root in the arena: which of the plan's regions, 0 where there are none */
+    bool placed; /* offset is set */
+    int storage; /* StorageKind of ir/program.h */
+    int slot;    /* index of the input or output it is, else -1 */
+    /* of one in the arena: its dimension i is the model's perm[i]; NULL: as in the model */
+    const int *perm;
 };
 
 typedef enum AttrKind {
@@ -111,8 +116,9 @@ typedef struct Attr {
     const float *floats;
     const int64_t *ints;
     const char *const *strings;
-    Recipe *list; /* of a long list of floats or ints, until node_floats() or node_ints() reads it:
-                     those are NULL */
+    /* of a long list of floats or ints, until node_floats() or node_ints() reads it: those are
+     * NULL */
+    Recipe *list;
     Recipe *tensor; /* ATTR_TENSOR; ATTR_SPARSE_TENSOR made dense */
     Graph *graph;
     const char *ref; /* ref_attr_name inside a function body, NULL: none */
@@ -121,12 +127,13 @@ typedef struct Attr {
 struct Node {
     int index; /* place in the file's node list, for messages; -1: made by a pass */
     const char *name, *op_type, *domain; /* domain "" is ai.onnx */
-    const char *overload;                /* of the function it calls; NULL: none */
-    const OpRow *op;                     /* NULL until resolved */
-    int64_t version; /* opset of its domain where it differs from the graph's (function bodies); 0:
-                        the graph's */
-    int level;       /* function expansions it went through */
-    bool counts;     /* its last result is ours: how many there are, int64 [1] (ops/dynamic.h) */
+    const char *overload; /* of the function it calls; NULL: none */
+    const OpRow *op;      /* NULL until resolved */
+    /* opset of its domain where it differs from the graph's (function bodies); 0: the graph's */
+    int64_t version;
+    int level; /* function expansions it went through */
+    /* its last result is ours: how many there are, int64 [1] (ops/dynamic.h) */
+    bool counts;
     Graph *graph;
     int n_in, n_out, n_attr;
     Tensor **in, **out; /* NULL: an optional operand left out */
@@ -134,8 +141,8 @@ struct Node {
     Attr *attr;
     bool dead;
     int order; /* place in the sorted list */
-    bool
-        channels_last; /* set by the layout pass: operand 0 and the result are [N][spatial...][C] */
+    /* set by the layout pass: operand 0 and the result are [N][spatial...][C] */
+    bool channels_last;
 };
 
 typedef struct Opset {
@@ -169,15 +176,19 @@ struct Graph {
     VEC(Function *) function;
     VEC(Graph *) all; /* of the root: itself and every subgraph */
     Map by_name;
-    const char *producer;    /* producer_name of the model, for reports */
-    bool dead;               /* a body that was expanded or copied: its nodes count no more */
-    void (*infer)(Graph *g); /* of the root, while types and shapes are inferred: a subgraph, and a
+    const char *producer; /* producer_name of the model, for reports */
+    bool dead; /* a body that was expanded or copied: its nodes count no more */
+    void (*infer)(
+        Graph *
+            g); /* of the root, while types and shapes are inferred: a subgraph, and a
                                 new node */
     void (*infer_node)(Node *n);
-    int next_id;         /* of the root: ids of tensors */
-    int next_size;       /* of the root: numbers of sizes known at run time */
-    size_t dims_outputs; /* of the root: entries at the end of `output` that are dims */
-    const IoForm *in_form, *out_form; /* of the root: where its inputs and its results lie; NULL:
+    int next_id;   /* of the root: ids of tensors */
+    int next_size; /* of the root: numbers of sizes known at run time */
+    /* of the root: entries at the end of `output` that are dims */
+    size_t dims_outputs;
+    const IoForm *in_form,
+        *out_form; /* of the root: where its inputs and its results lie; NULL:
                                          all with the caller */
 };
 
@@ -185,7 +196,8 @@ Graph *graph_new(Arena *arena, Store *store, const char *file, Graph *parent);
 Graph *graph_root(Graph *graph);
 
 /* New tensor named `name` (borrowed) or, where NULL, named by us. */
-Tensor *graph_add_tensor(Graph *graph, const char *name, DType dtype, Shape shape);
+Tensor *graph_add_tensor(Graph *graph, const char *name, DType dtype,
+                         Shape shape);
 /* As value_info says: a copy is kept. */
 void tensor_declare(Tensor *tensor, const Shape *shape);
 /* The numbers of its dynamic dimensions, its own, to write. */
@@ -194,15 +206,18 @@ int *tensor_size_ids(Tensor *tensor);
 Tensor *graph_find(Graph *graph, const char *name);
 /* A constant tensor. */
 Tensor *graph_add_constant(Graph *graph, const char *name, Recipe *value);
-Tensor *graph_add_ints(Graph *graph, const char *name, int64_t n, const int64_t *values);
+Tensor *graph_add_ints(Graph *graph, const char *name, int64_t n,
+                       const int64_t *values);
 
 /* A node at the end of the list; operands are copied. Producers of the outputs are set. */
-Node *graph_add_node(Graph *graph, const char *domain, const char *op_type, int n_in,
-                     Tensor *const *in, int n_out, Tensor *const *out);
+Node *graph_add_node(Graph *graph, const char *domain, const char *op_type,
+                     int n_in, Tensor *const *in, int n_out,
+                     Tensor *const *out);
 /* A new node that serves `anchor` and is named after it; graph_sort() brings it to its place beside
  * it. */
-Node *graph_insert_node(Graph *graph, const Node *anchor, const char *domain, const char *op_type,
-                        int n_in, Tensor *const *in, int n_out, Tensor *const *out);
+Node *graph_insert_node(Graph *graph, const Node *anchor, const char *domain,
+                        const char *op_type, int n_in, Tensor *const *in,
+                        int n_out, Tensor *const *out);
 
 /* Every use of `from` (operands and graph outputs, subgraphs included) becomes `to`. */
 void graph_replace(Graph *graph, Tensor *from, Tensor *to);
@@ -237,7 +252,8 @@ int64_t graph_opset(const Graph *g, const char *domain); /* 0: not imported */
 const Attr *node_attr(const Node *n, const char *name); /* NULL: absent */
 int64_t node_int(const Node *node, const char *name, int64_t otherwise);
 float node_float(const Node *node, const char *name, float otherwise);
-const char *node_string(const Node *node, const char *name, const char *otherwise);
+const char *node_string(const Node *node, const char *name,
+                        const char *otherwise);
 /* The list and its length (0: absent). */
 const int64_t *node_ints(const Node *node, const char *name, int64_t *count);
 const float *node_floats(const Node *node, const char *name, int64_t *count);
@@ -245,8 +261,10 @@ const float *node_floats(const Node *node, const char *name, int64_t *count);
 void *node_values(const Node *node, const Recipe *recipe);
 void node_set_int(Node *node, const char *name, int64_t value);
 void node_set_float(Node *node, const char *name, float value);
-void node_set_string(Node *n, const char *name, const char *value); /* borrowed */
-void node_set_ints(Node *node, const char *name, int64_t count, const int64_t *values);
+void node_set_string(Node *n, const char *name,
+                     const char *value); /* borrowed */
+void node_set_ints(Node *node, const char *name, int64_t count,
+                   const int64_t *values);
 void node_set_op(Node *node, const char *domain, const char *op_type);
 void node_set_inputs(Node *node, int count, Tensor *const *in);
 
@@ -261,7 +279,8 @@ Shape shape_scalar(void);
 Shape shape_vector(int64_t n);
 bool shape_known(const Shape *s); /* rank and all dimensions */
 bool shape_equal(const Shape *a, const Shape *b);
-int64_t shape_count(const Shape *s); /* product, checked; the shape must be known */
+int64_t
+shape_count(const Shape *s); /* product, checked; the shape must be known */
 const char *shape_text(Arena *arena, const Shape *shape);
 int64_t tensor_count(const Tensor *tensor);
 int64_t tensor_bytes(const Tensor *tensor);
@@ -269,7 +288,8 @@ int64_t tensor_bytes(const Tensor *tensor);
  * elements. */
 const int64_t *tensor_ints(Graph *graph, const Tensor *tensor, int64_t *count);
 /* Small float constants widened to double; NULL: not constant. */
-const double *tensor_doubles(Graph *graph, const Tensor *tensor, int64_t *count);
+const double *tensor_doubles(Graph *graph, const Tensor *tensor,
+                             int64_t *count);
 /* axis in -rank..rank-1 made 0..rank-1; outside fails with 65 at the node. */
 int node_axis(const Node *node, int64_t axis, int rank);
 

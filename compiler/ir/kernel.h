@@ -18,6 +18,9 @@ typedef struct FieldRow {
 typedef struct Bounds Bounds;
 typedef void KernelBounds(Bounds *b);
 
+/* What else the planner may rely on: rules/rules.h. */
+typedef struct KernelRules KernelRules;
+
 typedef struct KernelRow {
     const char *name;   /* "conv_f32": the function is inlay_conv_f32 */
     const char *params; /* "conv": the structure is inlay_conv_params */
@@ -27,10 +30,20 @@ typedef struct KernelRow {
     int fields;
     size_t params_size;
     KernelBounds *bounds;
-    const char *operands; /* letters of kernels.def */
+    const char *operands;     /* letters of kernels.def */
+    const KernelRules *rules; /* NULL: it states none */
 } KernelRow;
 
-/* The row of that name; unknown names are our bug (assert). */
+/* The kernels of one header. */
+typedef struct KernelFamily {
+    const KernelRow *row;
+    size_t rows;
+} KernelFamily;
+
+/* Ended by NULL. */
+extern const KernelFamily *const kernel_families[];
+
+/* The row of that name; NULL: there is none. */
 const KernelRow *kernel_find(const char *name);
 
 #endif

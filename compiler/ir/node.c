@@ -4,7 +4,9 @@
 
 #include "ir/graph.h"
 
-enum { LIST_LIMIT = 1 << 25 /* numbers of an attribute that is read as a whole */ };
+enum {
+    LIST_LIMIT = 1 << 25 /* numbers of an attribute that is read as a whole */
+};
 
 const Attr *node_attr(const Node *node, const char *name)
 {
@@ -14,11 +16,13 @@ const Attr *node_attr(const Node *node, const char *name)
     return NULL;
 }
 
-static const Attr *attr_of_kind(const Node *node, const char *name, AttrKind kind, const char *what)
+static const Attr *attr_of_kind(const Node *node, const char *name,
+                                AttrKind kind, const char *what)
 {
     const Attr *attr = node_attr(node, name);
     if (attr && attr->kind != kind)
-        fail_at(STATUS_MALFORMED, node_loc(node), NULL, "attribute \"%s\" is not %s", name, what);
+        fail_at(STATUS_MALFORMED, node_loc(node), NULL,
+                "attribute \"%s\" is not %s", name, what);
     return attr;
 }
 
@@ -34,7 +38,8 @@ float node_float(const Node *node, const char *name, float otherwise)
     return attr ? attr->f : otherwise;
 }
 
-const char *node_string(const Node *node, const char *name, const char *otherwise)
+const char *node_string(const Node *node, const char *name,
+                        const char *otherwise)
 {
     const Attr *attr = attr_of_kind(node, name, ATTR_STRING, "a string");
     return attr ? attr->s : otherwise;
@@ -43,15 +48,18 @@ const char *node_string(const Node *node, const char *name, const char *otherwis
 void *node_values(const Node *node, const Recipe *recipe)
 {
     if (recipe_count(recipe) > LIST_LIMIT)
-        fail_at(STATUS_UNSUPPORTED, node_loc(node), "only a Constant may hold more",
-                "an attribute lists %lld numbers; the greatest number supported is %d",
+        fail_at(STATUS_UNSUPPORTED, node_loc(node),
+                "only a Constant may hold more",
+                "an attribute lists %lld numbers; the greatest number "
+                "supported is %d",
                 (long long)recipe_count(recipe), LIST_LIMIT);
     return recipe_values(node->graph->store, node->graph->arena, recipe);
 }
 
 const int64_t *node_ints(const Node *node, const char *name, int64_t *count)
 {
-    Attr *attr = (Attr *)attr_of_kind(node, name, ATTR_INTS, "a list of integers");
+    Attr *attr =
+        (Attr *)attr_of_kind(node, name, ATTR_INTS, "a list of integers");
     *count = attr ? attr->n : 0;
     if (attr && attr->list && !attr->ints)
         attr->ints = node_values(node, attr->list);
@@ -60,7 +68,8 @@ const int64_t *node_ints(const Node *node, const char *name, int64_t *count)
 
 const float *node_floats(const Node *node, const char *name, int64_t *count)
 {
-    Attr *attr = (Attr *)attr_of_kind(node, name, ATTR_FLOATS, "a list of floats");
+    Attr *attr =
+        (Attr *)attr_of_kind(node, name, ATTR_FLOATS, "a list of floats");
     *count = attr ? attr->n : 0;
     if (attr && attr->list && !attr->floats)
         attr->floats = node_values(node, attr->list);
@@ -73,7 +82,8 @@ static Attr *set_attr(Node *node, const char *name, AttrKind kind)
     if (!a) {
         node->attr =
             arena_grow(node->graph->arena, node->n_attr ? node->attr : NULL,
-                       (size_t)node->n_attr * sizeof *a, ((size_t)node->n_attr + 1) * sizeof *a);
+                       (size_t)node->n_attr * sizeof *a,
+                       ((size_t)node->n_attr + 1) * sizeof *a);
         a = node->attr + node->n_attr++;
     }
     *a = (Attr){ .name = name, .kind = kind };
@@ -97,11 +107,13 @@ void node_set_string(Node *node, const char *name, const char *value)
     attr->n = (int64_t)strlen(value);
 }
 
-void node_set_ints(Node *node, const char *name, int64_t count, const int64_t *values)
+void node_set_ints(Node *node, const char *name, int64_t count,
+                   const int64_t *values)
 {
     Attr *attr = set_attr(node, name, ATTR_INTS);
     attr->n = count;
-    attr->ints = arena_copy(node->graph->arena, values, (size_t)count * sizeof *values);
+    attr->ints =
+        arena_copy(node->graph->arena, values, (size_t)count * sizeof *values);
 }
 
 void node_set_op(Node *node, const char *domain, const char *op_type)
@@ -116,8 +128,11 @@ Loc node_loc(const Node *n)
     const Graph *root = n->graph;
     while (root->parent)
         root = root->parent;
-    return (
-        Loc){ .file = root->file, .byte = -1, .node = n->index, .name = n->name, .op = n->op_type };
+    return (Loc){ .file = root->file,
+                  .byte = -1,
+                  .node = n->index,
+                  .name = n->name,
+                  .op = n->op_type };
 }
 
 Tensor *node_in(const Node *node, int i)
@@ -138,7 +153,7 @@ bool node_is(const Node *node, const char *op_type)
 int node_axis(const Node *node, int64_t axis, int rank)
 {
     if (axis < -rank || axis >= rank)
-        fail_at(STATUS_MALFORMED, node_loc(node), NULL, "axis %lld is outside [-%d, %d)",
-                (long long)axis, rank, rank);
+        fail_at(STATUS_MALFORMED, node_loc(node), NULL,
+                "axis %lld is outside [-%d, %d)", (long long)axis, rank, rank);
     return (int)(axis < 0 ? axis + rank : axis);
 }

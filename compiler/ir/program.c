@@ -26,6 +26,36 @@ int64_t operand_pitch(const Operand *operand)
            8;
 }
 
+Program program_with_steps(const Program *program, Step **step, size_t n)
+{
+    Program other = *program;
+    other.step.at = step;
+    other.step.n = other.step.room = n;
+    return other;
+}
+
+Program program_with(Arena *arena, const Program *program, const Steps *steps)
+{
+    Program other = program_with_steps(program, steps->step.at, steps->step.n);
+    if (!steps->weight.n)
+        return other;
+    other.weight.at = NULL;
+    other.weight.n = other.weight.room = 0;
+    for (size_t i = 0; i < program->weight.n; i++)
+        VEC_PUSH(arena, &other.weight, program->weight.at[i]);
+    for (size_t i = 0; i < steps->weight.n; i++)
+        VEC_PUSH(arena, &other.weight, steps->weight.at[i]);
+    return other;
+}
+
+void program_take_steps(Program *program, Step **step, size_t n)
+{
+    program->step.at = step;
+    program->step.n = program->step.room = n;
+    for (size_t i = 0; i < n; i++)
+        step[i]->index = (int)i;
+}
+
 int program_regions(const Program *program)
 {
     return program->plan.region.n ? (int)program->plan.region.n : 1;
@@ -33,7 +63,8 @@ int program_regions(const Program *program)
 
 int64_t program_region_size(const Program *program, int region)
 {
-    return program->plan.region.n ? program->plan.region.at[region].size : program->plan.arena_size;
+    return program->plan.region.n ? program->plan.region.at[region].size
+                                  : program->plan.arena_size;
 }
 
 int64_t program_region_start(const Program *program, int region)
@@ -65,8 +96,8 @@ int program_base(const Program *program, const Tensor *root)
 
 int program_bases(const Program *program)
 {
-    return INLAY_ARENA + program_regions(program) + (int)program->graph->input.n +
-           (int)program->graph->output.n;
+    return INLAY_ARENA + program_regions(program) +
+           (int)program->graph->input.n + (int)program->graph->output.n;
 }
 
 const Step *program_pushed(const Program *program)
@@ -109,12 +140,16 @@ bool step_reverses(const Step *s)
 
 int32_t step_backward(const Step *s)
 {
-    return !s->backward ? 0 : step_reverses(s) ? INLAY_BACKWARD : INLAY_UNIT_BY_UNIT;
+    if (!s->backward)
+        return 0;
+    return step_reverses(s) ? INLAY_BACKWARD : INLAY_UNIT_BY_UNIT;
 }
 
 const char *step_name(const Step *s)
 {
-    return s->node ? s->node->op_type : s->pushed ? "Input" : "Copy";
+    if (s->node)
+        return s->node->op_type;
+    return s->pushed ? "Input" : "Copy";
 }
 
 static inlay_ref address(const Program *program, const Operand *operand)
@@ -145,7 +180,8 @@ static inlay_step step_of(Arena *arena, const Step *s)
     inlay_ref *ref = NEW_ARRAY(arena, inlay_ref, s->n_operand + 1);
     for (int k = 0; k < s->n_operand; k++)
         ref[k] = s->operand[k].ref;
-    return (inlay_step){ s->kernel->run, s->params, ref, s->units, step_backward(s) };
+    return (inlay_step){ s->kernel->run, s->params, ref, s->units,
+                         step_backward(s) };
 }
 
 inlay_model program_model(Arena *arena, const Program *program)
@@ -153,11 +189,13 @@ inlay_model program_model(Arena *arena, const Program *program)
     inlay_step *step = NEW_ARRAY(arena, inlay_step, program->step.n + 1);
     for (size_t i = 0; i < program->step.n; i++)
         step[i] = step_of(arena, program->step.at[i]);
-    inlay_segment *segment = NEW_ARRAY(arena, inlay_segment, program->plan.segment.n + 1);
+    inlay_segment *segment =
+        NEW_ARRAY(arena, inlay_segment, program->plan.segment.n + 1);
     for (size_t i = 0; i < program->plan.segment.n; i++) {
         const Segment *g = program->plan.segment.at + i;
-        segment[i] = (inlay_segment){ g->first,   g->count,    g->prologue, g->period,
-                                      g->repeats, g->epilogue, g->list };
+        segment[i] =
+            (inlay_segment){ g->first,   g->count,    g->prologue, g->period,
+                             g->repeats, g->epilogue, g->list };
     }
     return (inlay_model){
         .step = step,

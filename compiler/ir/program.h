@@ -20,17 +20,17 @@ typedef enum StorageKind {
 typedef enum Reuse {
     REUSE_NONE,
     REUSE_ELEMENTWISE, /* element i is read before element i is written, and never after */
-    REUSE_ROWS,        /* row by row by the rule below, in the kernel's order (diagonal overlap) */
+    REUSE_ROWS, /* row by row by the rule below, in the kernel's order (diagonal overlap) */
     REUSE_PIXELS, /* the same; and pixel i is read before pixel i is written, and never after */
 } Reuse;
 
 /* Which rows of an input unit u of the step needs. */
 typedef enum RowKind {
-    ROWS_ALL,    /* all, whatever the unit */
-    ROWS_SAME,   /* row u */
+    ROWS_ALL,  /* all, whatever the unit */
+    ROWS_SAME, /* row u */
     ROWS_WINDOW, /* rows [u * stride - pad, u * stride - pad + extent), clipped to the tensor */
-    ROWS_UNIT,   /* a unit is an input row: row u (global reductions) */
-    ROWS_TABLE,  /* rows [table[u].lo, table[u].hi), neither of which falls as u rises */
+    ROWS_UNIT, /* a unit is an input row: row u (global reductions) */
+    ROWS_TABLE, /* rows [table[u].lo, table[u].hi), neither of which falls as u rises */
 } RowKind;
 
 /* Rows [lo, hi). */
@@ -56,20 +56,22 @@ typedef struct Operand {
     Tensor *tensor;   /* NULL: left out */
     bool write, read; /* an accumulator is both */
     bool scratch;     /* alive during this step only */
-    bool strided; /* the kernel follows ref.pix and ref.row: it may be made a part of a wider image
-                   */
+    /* the kernel follows ref.pix and ref.row: it may be made a part of a wider image */
+    bool strided;
     Reuse reuse;
     RowRule rule;
     PixelRule pixels;
-    const Rows *columns;      /* columns of it for each column of the result, where the kernel has a
-                                 table of them */
-    int32_t rows;             /* the tensor as rows; 1: one unit */
-    int32_t ring;             /* rows that exist at a time, set by the plan; 0: all */
-    int64_t row_bytes, pixel; /* bytes from row to row, elements from pixel to pixel (channels) */
-    int64_t offset;           /* bytes into the tensor (a concat part) */
-    int64_t part;  /* elements of each pixel that it touches, from `offset` on; 0: all of them */
-    int64_t pitch; /* elements after which the part comes again, a row where it is some columns; 0:
-                      `pixel` */
+    /* columns of it for each column of the result, where the kernel has a table of them */
+    const Rows *columns;
+    int32_t rows; /* the tensor as rows; 1: one unit */
+    int32_t ring; /* rows that exist at a time, set by the plan; 0: all */
+    int64_t row_bytes,
+        pixel; /* bytes from row to row, elements from pixel to pixel (channels) */
+    int64_t offset; /* bytes into the tensor (a concat part) */
+    /* elements of each pixel that it touches, from `offset` on; 0: all of them */
+    int64_t part;
+    /* elements after which the part comes again, a row where it is some columns; 0: `pixel` */
+    int64_t pitch;
     inlay_ref ref; /* final address, filled after planning */
 } Operand;
 
@@ -83,19 +85,23 @@ typedef struct Step {
     struct Lower *lower; /* who made it; used while its operands are added */
     int32_t units;       /* rows of the result, or 1 */
     bool backward;
-    bool accumulates; /* units must be made in ascending order, one after the other */
-    Node *node;       /* for messages and reports */
+    /* units must be made in ascending order, one after the other */
+    bool accumulates;
+    Node *node; /* for messages and reports */
     int64_t macs;
-    bool pushed;      /* its units come from outside, one after the other: an input row by row */
-    bool control;     /* it may go on elsewhere (branches, loops): steps keep their numbers */
-    int32_t loop_end; /* a loop's first step: index of its last step, else -1 (lifetimes) */
+    /* its units come from outside, one after the other: an input row by row */
+    bool pushed;
+    /* it may go on elsewhere (branches, loops): steps keep their numbers */
+    bool control;
+    /* a loop's first step: index of its last step, else -1 (lifetimes) */
+    int32_t loop_end;
     const int32_t *lowered; /* numbers, as lowered, of the steps that it does */
     int32_t n_lowered;      /* one; more where the planner joined steps */
-    int32_t
-        strip; /* number, from 1 on, of the strip of columns that it is made for; 0: all columns */
+    /* number, from 1 on, of the strip of columns that it is made for; 0: all columns */
+    int32_t strip;
     int32_t first_column, end_column; /* then: of its result */
-    int32_t piece; /* of a concatenation that the planner split: the operand that is copied; 0: not
-                      split */
+    /* of a concatenation that the planner split: the operand that is copied; 0: not split */
+    int32_t piece;
 } Step;
 
 typedef struct Segment { /* as inlay_segment, in host form */
@@ -106,7 +112,8 @@ typedef struct Segment { /* as inlay_segment, in host form */
 /* Bytes of the arena that something holds during steps [first, end), as they run: what reports
  * draw. */
 typedef struct Block {
-    Tensor *tensor; /* the owner of the bytes; NULL: the row counters of streams */
+    /* the owner of the bytes; NULL: the row counters of streams */
+    Tensor *tensor;
     int64_t offset, bytes;
     int32_t first, end;
     int32_t ring; /* rows that exist at a time; 0: all */
@@ -116,9 +123,10 @@ typedef struct Block {
 /* A plan that was found: its arena and what it costs. */
 typedef struct CurvePoint {
     int64_t arena, macs;
-    int64_t cost;            /* scalar instructions that streaming adds, estimated */
+    int64_t cost; /* scalar instructions that streaming adds, estimated */
     int32_t steps, streamed; /* of the step table; of them run row by row */
-    int32_t strips;          /* that ranges of steps were cut into, 0: nothing is computed twice */
+    /* that ranges of steps were cut into, 0: nothing is computed twice */
+    int32_t strips;
     bool chosen;
 } CurvePoint;
 typedef VEC(CurvePoint) CurvePoints;
@@ -127,8 +135,9 @@ enum { PLACE_BYTES = 8 };
 
 /* One of several memories that the caller gives instead of one arena. */
 typedef struct RegionUse {
-    const char *name;       /* lower case, an identifier */
-    int64_t capacity, cost; /* as asked for: bytes, and what a byte read or written costs */
+    const char *name; /* lower case, an identifier */
+    int64_t capacity,
+        cost; /* as asked for: bytes, and what a byte read or written costs */
     int64_t size,
         lower_bound; /* bytes that the plan takes; no placement of the same items takes less */
     int64_t traffic; /* bytes read and written in a run */
@@ -137,19 +146,25 @@ typedef struct RegionUse {
 typedef struct Plan {
     int64_t arena_size, arena_align, lower_bound;
     bool optimal;
-    bool preserve_input; /* inputs in the arena are as they were when it is done */
-    int64_t state;       /* arena offset of the row counters */
-    int64_t place; /* where a run stands that takes rows: two int32_t in the arena, PLACE_BYTES */
+    /* inputs in the arena are as they were when it is done */
+    bool preserve_input;
+    int64_t state; /* arena offset of the row counters */
+    /* where a run stands that takes rows: two int32_t in the arena, PLACE_BYTES */
+    int64_t place;
     VEC(RegionUse)
     region; /* empty: one arena. Else arena_size is their sum; counters and place lie in the first
              */
-    int64_t region_cost, region_least; /* traffic by cost; what no assignment goes below */
-    int64_t region_missing; /* bytes beyond what the regions have, 0 once planned: else it fails */
-    VEC(Segment) segment;   /* empty: layer by layer */
-    const int64_t *live;    /* bytes of the arena in use at each step */
-    CurvePoints curve;      /* from the cheapest to the smallest; empty: nobody asked */
-    int64_t macs_once;      /* of all steps, nothing computed twice; with a curve */
-    VEC(Block) block;       /* in order of birth; a stream's are alive in all of its steps */
+    int64_t region_cost,
+        region_least; /* traffic by cost; what no assignment goes below */
+    /* bytes beyond what the regions have, 0 once planned: else it fails */
+    int64_t region_missing;
+    VEC(Segment) segment; /* empty: layer by layer */
+    const int64_t *live;  /* bytes of the arena in use at each step */
+    /* from the cheapest to the smallest; empty: nobody asked */
+    CurvePoints curve;
+    int64_t macs_once; /* of all steps, nothing computed twice; with a curve */
+    VEC(Block)
+    block; /* in order of birth; a stream's are alive in all of its steps */
 } Plan;
 
 typedef struct WeightSlot { /* a constant in the blob */
@@ -157,15 +172,30 @@ typedef struct WeightSlot { /* a constant in the blob */
     uint64_t offset, bytes;
 } WeightSlot;
 
+/* Steps that a program may take instead of its own. */
+typedef struct Steps {
+    VEC(Step *) step;
+    VEC(WeightSlot) weight; /* constants that only they need */
+} Steps;
+
 typedef struct Program {
     Graph *graph;
     VEC(Step *) step;
     int32_t lowered; /* steps as lowered: what the plan starts from */
     VEC(WeightSlot) weight;
     uint64_t weight_bytes;
-    bool weights_alike; /* some look alike that were not read further: there may be fewer bytes */
+    /* some look alike that were not read further: there may be fewer bytes */
+    bool weights_alike;
     Plan plan;
 } Program;
+
+/* The same program with other steps: a value, of which nothing may be pushed to `weight`. The given
+ * one is as it was. */
+Program program_with_steps(const Program *program, Step **step, size_t n);
+/* The same with the constants of those steps, too, listed in `arena`. */
+Program program_with(Arena *arena, const Program *program, const Steps *steps);
+/* Makes these the program's steps. */
+void program_take_steps(Program *program, Step **step, size_t n);
 
 /* Memories of the plan: 1, or its regions; bytes of one; and where it begins when they are drawn
  * one behind the other. */

@@ -33,14 +33,16 @@ typedef struct Work {
 /* Owner of everything constant: open files, the spill file, the window. */
 typedef struct Store {
     Arena *arena;
-    Arena scratch; /* for what does not outlive one operation: mark, use, release */
+    /* for what does not outlive one operation: mark, use, release */
+    Arena scratch;
     LoadMode mode;
     size_t window; /* bytes of working memory for streaming */
     File *spill;   /* made on first use */
     uint64_t spill_size;
     uint64_t bytes_read, bytes_written, bytes_spilled;
     Work work;
-    void (*progress)(struct Store *s); /* called now and then while work grows; NULL: not */
+    void (*progress)(
+        struct Store *s); /* called now and then while work grows; NULL: not */
     void *progress_context;
 } Store;
 
@@ -51,7 +53,7 @@ void store_worked(Store *store, uint64_t bytes);
 void store_hash(Store *store, Sha256 *h, File *file, uint64_t at, uint64_t n);
 
 typedef enum Encoding {
-    ENC_FIXED,  /* little-endian elements (raw_data, float_data, double_data, external files) */
+    ENC_FIXED, /* little-endian elements (raw_data, float_data, double_data, external files) */
     ENC_VARINT, /* varints: int32_data, int64_data, uint64_data */
 } Encoding;
 
@@ -84,11 +86,14 @@ int64_t recipe_bytes(const Recipe *recipe);
 const Source *recipe_plain(const Recipe *recipe);
 
 /* Makers. Dims are copied, sources with their spans. A window of 0 is one of 3 MiB. */
-Recipe *recipe_source(Store *store, const Source *source, int rank, const int64_t *dims);
+Recipe *recipe_source(Store *store, const Source *source, int rank,
+                      const int64_t *dims);
 /* Values in memory, copied into the arena; little-endian, packed where the type is. */
-Recipe *recipe_memory(Store *store, DType type, int rank, const int64_t *dims, const void *values);
+Recipe *recipe_memory(Store *store, DType type, int rank, const int64_t *dims,
+                      const void *values);
 /* One value everywhere (step 0): ConstantOfShape, Expand of a scalar. */
-Recipe *recipe_fill(Store *store, DType type, int rank, const int64_t *dims, const void *value);
+Recipe *recipe_fill(Store *store, DType type, int rank, const int64_t *dims,
+                    const void *value);
 
 /* A sparse tensor made dense: a list of values, of 8 bits or more each, and int64 indices, flat [n]
  * or [n][rank], in ascending order. *wrong: NULL, or why it cannot be. */
@@ -97,18 +102,22 @@ typedef struct SparseParts {
     int rank;
     const int64_t *dims;
 } SparseParts;
-Recipe *recipe_sparse(Store *store, const SparseParts *parts, const char **wrong);
+Recipe *recipe_sparse(Store *store, const SparseParts *parts,
+                      const char **wrong);
 
 /* Rewritings. */
 Recipe *recipe_transpose(Store *store, const Recipe *recipe, const int *perm);
-Recipe *recipe_reshape(Store *store, const Recipe *recipe, int rank, const int64_t *dims);
+Recipe *recipe_reshape(Store *store, const Recipe *recipe, int rank,
+                       const int64_t *dims);
 /* Elements start, start + step, ... (count of them) of an axis; step may be negative. */
-Recipe *recipe_slice(Store *store, const Recipe *recipe, int axis, int64_t start, int64_t step,
-                     int64_t count);
-Recipe *recipe_pad(Store *s, const Recipe *r, int axis, int64_t before, int64_t after); /* zeros */
+Recipe *recipe_slice(Store *store, const Recipe *recipe, int axis,
+                     int64_t start, int64_t step, int64_t count);
+Recipe *recipe_pad(Store *s, const Recipe *r, int axis, int64_t before,
+                   int64_t after); /* zeros */
 Recipe *recipe_concat(Store *store, int n, Recipe *const *r, int axis);
 /* Broadcasts to dims by the rules of ONNX. */
-Recipe *recipe_expand(Store *store, const Recipe *recipe, int rank, const int64_t *dims);
+Recipe *recipe_expand(Store *store, const Recipe *recipe, int rank,
+                      const int64_t *dims);
 /* Conversion with ONNX Cast's rules (rounding to nearest even, saturation for float8). */
 Recipe *recipe_cast(Store *store, const Recipe *recipe, DType type);
 /* recipe * v and recipe + v; v is broadcast to the dims of recipe by the rules of ONNX and
@@ -117,9 +126,11 @@ Recipe *recipe_mul(Store *store, const Recipe *recipe, const Recipe *v);
 Recipe *recipe_add(Store *store, const Recipe *recipe, const Recipe *v);
 /* Operands for them: one number, and n numbers along an axis of a recipe of that rank. */
 Recipe *recipe_number(Store *store, float x);
-Recipe *recipe_along(Store *store, int rank, int axis, int64_t n, const float *vec);
+Recipe *recipe_along(Store *store, int rank, int axis, int64_t n,
+                     const float *vec);
 /* The same bytes as elements of type: weights of few bits that are stored as bytes. */
-Recipe *recipe_bits(Store *store, const Recipe *recipe, DType type, int rank, const int64_t *dims);
+Recipe *recipe_bits(Store *store, const Recipe *recipe, DType type, int rank,
+                    const int64_t *dims);
 
 /* All values, as ENC_FIXED elements in row-major order, into a new array of the arena `a`.
  * For small constants; `bytes` must be expected by the caller (recipe_bytes). */
@@ -134,7 +145,8 @@ bool recipe_same(const Recipe *a, const Recipe *b);
  * recipes with equal KEY_FORM the same is done to sources of the same sizes, with equal KEY_PLACE
  * to the same sources. */
 typedef enum RecipeKey { KEY_FORM, KEY_PLACE } RecipeKey;
-void recipe_key(Store *store, const Recipe *recipe, RecipeKey level, char key[65]);
+void recipe_key(Store *store, const Recipe *recipe, RecipeKey level,
+                char key[65]);
 
 /* A hash of what the sources hold that goes on where it stopped: equal KEY_FORM and equal keys of
  * all bytes are equal values. */
@@ -144,8 +156,8 @@ typedef struct RecipeDigest {
 } RecipeDigest;
 void recipe_digest_begin(RecipeDigest *digest);
 /* The key of the payloads up to byte `until`; true: that was all. */
-bool recipe_digest(Store *store, const Recipe *recipe, RecipeDigest *digest, uint64_t until,
-                   char key[65]);
+bool recipe_digest(Store *store, const Recipe *recipe, RecipeDigest *digest,
+                   uint64_t until, char key[65]);
 /* Bytes of all payloads. */
 uint64_t recipe_payload(const Recipe *recipe);
 

@@ -28,10 +28,12 @@ Recipe *recipe_cast(Store *store, const Recipe *recipe, DType type)
     if (!recipe_count(recipe))
         return recipe_memory(store, type, recipe->rank, recipe->dim, "");
     if (!convert_possible(recipe_dtype(recipe), type))
-        fail_at(STATUS_UNSUPPORTED, LOC_NONE, NULL, "a constant of %s does not become %s",
+        fail_at(STATUS_UNSUPPORTED, LOC_NONE, NULL,
+                "a constant of %s does not become %s",
                 dtype_name(recipe_dtype(recipe)), dtype_name(type));
     /* Zero bits are zero in all types but this one. */
-    const bool tiny = recipe_dtype(recipe) == DT_F8E8M0 && recipe->form && recipe->form->holes;
+    const bool tiny = recipe_dtype(recipe) == DT_F8E8M0 && recipe->form &&
+                      recipe->form->holes;
     if (tiny || changes_full(recipe))
         recipe = recipe_spill(store, recipe);
     const ArenaMark mark = arena_mark(&store->scratch);
@@ -42,8 +44,8 @@ Recipe *recipe_cast(Store *store, const Recipe *recipe, DType type)
 
 const float *change_memory(const Change *change)
 {
-    const bool as_it_lies =
-        !change->source->file && change->source->dtype == DT_F32 && !change->changes;
+    const bool as_it_lies = !change->source->file &&
+                            change->source->dtype == DT_F32 && !change->changes;
     return as_it_lies ? change->source->memory : NULL;
 }
 
@@ -86,7 +88,8 @@ static int factors_of(const Form *form, int axis, int *last)
 
 /* Steps of v's only factor on an axis, or of the same factors, for those of form; false: they
  * differ. / */
-static bool axis_steps(const Form *form, int axis, const Form *v, int v_axis, Affine *at)
+static bool axis_steps(const Form *form, int axis, const Form *v, int v_axis,
+                       Affine *at)
 {
     int mine = 0;
     int other = 0;
@@ -97,7 +100,8 @@ static bool axis_steps(const Form *form, int axis, const Form *v, int v_axis, Af
         const bool same = m == n && v->dim[other - i] == form->dim[mine];
         if (!same && m > 1)
             return false;
-        at->step[mine] = same ? v->part->at.step[other - i] : v->part->at.step[other] * inner;
+        at->step[mine] = same ? v->part->at.step[other - i]
+                              : v->part->at.step[other] * inner;
         inner *= form->dim[mine];
     }
     return true;
@@ -105,7 +109,8 @@ static bool axis_steps(const Form *form, int axis, const Form *v, int v_axis, Af
 
 /* Where v, broadcast to the axes of form, has its element for element i of form; false: factors
  * differ. / */
-static bool operand_address(const Form *form, int rank, const Form *v, int v_rank, Affine *at)
+static bool operand_address(const Form *form, int rank, const Form *v,
+                            int v_rank, Affine *at)
 {
     *at = (Affine){ .base = v->part->at.base };
     for (int a = rank - v_rank; a < rank; a++)
@@ -115,8 +120,8 @@ static bool operand_address(const Form *form, int rank, const Form *v, int v_ran
 }
 
 /* v as a change of each element of form. */
-static Change operand_change(Store *store, ChangeKind kind, const Form *form, int rank,
-                             const Recipe *v)
+static Change operand_change(Store *store, ChangeKind kind, const Form *form,
+                             int rank, const Recipe *v)
 {
     Change c = { .kind = kind, .dtype = DT_F32 };
     if (!is_operand(v))
@@ -131,8 +136,9 @@ static Change operand_change(Store *store, ChangeKind kind, const Form *form, in
     }
     c.source = of->part->source;
     c.changes = of->part->changes;
-    c.change =
-        c.changes ? arena_copy(store->arena, of->part->change, (size_t)c.changes * sizeof c) : NULL;
+    c.change = c.changes ? arena_copy(store->arena, of->part->change,
+                                      (size_t)c.changes * sizeof c)
+                         : NULL;
     return c;
 }
 
@@ -152,15 +158,18 @@ static bool all_finite(const Recipe *v)
     return true;
 }
 
-static Recipe *change_each(Store *store, const Recipe *recipe, ChangeKind kind, const Recipe *v)
+static Recipe *change_each(Store *store, const Recipe *recipe, ChangeKind kind,
+                           const Recipe *v)
 {
-    assert(recipe_dtype(recipe) == DT_F32 && recipe_dtype(v) == DT_F32 && v->rank <= recipe->rank);
+    assert(recipe_dtype(recipe) == DT_F32 && recipe_dtype(v) == DT_F32 &&
+           v->rank <= recipe->rank);
     for (int a = 0; a < v->rank; a++)
-        assert(v->dim[a] == 1 || v->dim[a] == recipe->dim[recipe->rank - v->rank + a]);
+        assert(v->dim[a] == 1 ||
+               v->dim[a] == recipe->dim[recipe->rank - v->rank + a]);
     if (!recipe_count(recipe))
         return (Recipe *)recipe;
-    const bool zeros =
-        recipe->form && recipe->form->holes && !(kind == CHANGE_MUL && all_finite(v));
+    const bool zeros = recipe->form && recipe->form->holes &&
+                       !(kind == CHANGE_MUL && all_finite(v));
     if (zeros || changes_full(recipe))
         recipe = recipe_spill(store, recipe);
     const ArenaMark mark = arena_mark(&store->scratch);
@@ -185,7 +194,8 @@ Recipe *recipe_number(Store *store, float x)
     return recipe_memory(store, DT_F32, 0, NULL, &x);
 }
 
-Recipe *recipe_along(Store *store, int rank, int axis, int64_t n, const float *vec)
+Recipe *recipe_along(Store *store, int rank, int axis, int64_t n,
+                     const float *vec)
 {
     int64_t dims[MAX_RANK] = { 1, 1, 1, 1, 1, 1, 1, 1 };
     dims[axis] = n;

@@ -20,8 +20,12 @@ static Form *new_form(Arena *arena, int parts)
 static void copy_part(Arena *arena, Part *to, const Part *from, int more)
 {
     *to = *from;
-    to->guard = from->guards + more ? NEW_ARRAY(arena, Guard, from->guards + more) : NULL;
-    to->change = from->changes + more ? NEW_ARRAY(arena, Change, from->changes + more) : NULL;
+    to->guard = from->guards + more
+                    ? NEW_ARRAY(arena, Guard, from->guards + more)
+                    : NULL;
+    to->change = from->changes + more
+                     ? NEW_ARRAY(arena, Change, from->changes + more)
+                     : NULL;
     for (int i = 0; i < from->guards; i++)
         to->guard[i] = from->guard[i];
     for (int i = 0; i < from->changes; i++)
@@ -82,7 +86,8 @@ Reindex reindex_same(const Form *form)
     return x;
 }
 
-void reindex_insert(Reindex *x, int at, int from, int64_t mul, int64_t dim, int axis)
+void reindex_insert(Reindex *x, int at, int from, int64_t mul, int64_t dim,
+                    int axis)
 {
     assert(x->rank < FACTORS && at <= x->rank);
     for (int j = x->rank++; j > at; j--) {
@@ -115,7 +120,8 @@ void affine_reindex(Affine *f, const Reindex *x)
     for (int k = 0; k < x->old_rank; k++)
         f->base = i64_add(f->base, i64_mul(old.step[k], x->start[k]));
     for (int j = 0; j < x->rank; j++)
-        f->step[j] = x->from[j] >= 0 ? i64_mul(old.step[x->from[j]], x->mul[j]) : 0;
+        f->step[j] =
+            x->from[j] >= 0 ? i64_mul(old.step[x->from[j]], x->mul[j]) : 0;
 }
 
 /* All affine functions of a part in one order: the address, the guards, the channels; NULL at the
@@ -164,7 +170,8 @@ static bool steps_as_one(const Form *form, int k)
         const Affine *affine = NULL;
         for (int i = 0; (affine = part_affine(form->part + p, i)); i++) {
             int64_t whole;
-            if (__builtin_mul_overflow(affine->step[k + 1], form->dim[k + 1], &whole) ||
+            if (__builtin_mul_overflow(affine->step[k + 1], form->dim[k + 1],
+                                       &whole) ||
                 affine->step[k] != whole)
                 return false;
         }
@@ -186,7 +193,8 @@ void form_join(Form *form, bool across)
 {
     drop_ones(form);
     for (int k = 0; k + 1 < form->rank;) {
-        if ((!across && form->axis[k] != form->axis[k + 1]) || !steps_as_one(form, k)) {
+        if ((!across && form->axis[k] != form->axis[k + 1]) ||
+            !steps_as_one(form, k)) {
             k++;
             continue;
         }
@@ -221,7 +229,8 @@ int form_axis(Form *form, int axis)
     return before;
 }
 
-void affine_range(const Affine *f, int rank, const int64_t *dim, int64_t *low, int64_t *high)
+void affine_range(const Affine *f, int rank, const int64_t *dim, int64_t *low,
+                  int64_t *high)
 {
     *low = *high = f->base;
     for (int k = 0; k < rank; k++) {
@@ -288,9 +297,11 @@ void form_settle(Form *form)
     form_join(form, false);
 }
 
-Recipe *form_recipe(Store *store, const Form *f, DType type, int rank, const int64_t *dims)
+Recipe *form_recipe(Store *store, const Form *f, DType type, int rank,
+                    const int64_t *dims)
 {
-    Recipe *recipe = arena_alloc(store->arena, sizeof *recipe + (size_t)rank * sizeof *dims);
+    Recipe *recipe =
+        arena_alloc(store->arena, sizeof *recipe + (size_t)rank * sizeof *dims);
     recipe->form = copy_form(store->arena, f, 0);
     recipe->dtype = (uint8_t)type;
     recipe->rank = (uint8_t)rank;
@@ -307,11 +318,26 @@ int64_t form_count(const Form *form)
     return n;
 }
 
-Recipe *form_result(Store *store, ArenaMark mark, Form *form, DType type, int rank,
-                    const int64_t *dims)
+Recipe *form_result(Store *store, ArenaMark mark, Form *form, DType type,
+                    int rank, const int64_t *dims)
 {
     form_settle(form);
     Recipe *recipe = form_recipe(store, form, type, rank, dims);
     arena_release(&store->scratch, mark);
     return recipe;
+}
+
+bool form_guards_full(const Form *form)
+{
+    for (int p = 0; p < form->parts; p++)
+        if (form->part[p].guards == GUARDS)
+            return true;
+    return false;
+}
+
+void form_add_guard(Part *part, int k, int64_t low, int64_t high)
+{
+    Guard *g = part->guard + part->guards++;
+    *g = (Guard){ .low = low, .high = high };
+    g->at.step[k] = 1;
 }

@@ -97,7 +97,8 @@ Form *form_copy(Store *store, const Recipe *recipe);
 /* A copy that stays. */
 Form *form_keep(Store *store, const Form *form);
 Reindex reindex_same(const Form *form);
-void reindex_insert(Reindex *x, int at, int from, int64_t mul, int64_t dim, int axis);
+void reindex_insert(Reindex *x, int at, int from, int64_t mul, int64_t dim,
+                    int axis);
 void reindex_remove(Reindex *x, int at);
 void affine_reindex(Affine *f, const Reindex *x);
 void form_reindex(Form *form, const Reindex *x);
@@ -112,20 +113,34 @@ int form_axis(Form *form, int axis);
  * overflow. */
 void form_settle(Form *form);
 /* The form is copied. */
-Recipe *form_recipe(Store *store, const Form *form, DType type, int rank, const int64_t *dims);
-/* Ends a rewriting: its form was made in the scratch arena after `mark`. */
-Recipe *form_result(Store *store, ArenaMark mark, Form *form, DType type, int rank,
+Recipe *form_recipe(Store *store, const Form *form, DType type, int rank,
                     const int64_t *dims);
+/* Of the pieces, which are not copied. */
+Recipe *recipe_joined(Store *store, const Join *join, DType type, int rank,
+                      const int64_t *dims);
+/* Without elements. */
+Recipe *recipe_empty(Store *store, DType type, int rank, const int64_t *dims);
+/* 0 where one is; too many fail with 65. */
+int64_t dims_product(int rank, const int64_t *dims);
+/* Ends a rewriting: its form was made in the scratch arena after `mark`. */
+Recipe *form_result(Store *store, ArenaMark mark, Form *form, DType type,
+                    int rank, const int64_t *dims);
 int64_t form_count(const Form *form);
+/* Has a part as many guards as it may have? */
+bool form_guards_full(const Form *form);
+/* Hides all but low <= index < high of factor k. */
+void form_add_guard(Part *part, int k, int64_t low, int64_t high);
 /* Least and greatest value over the index space. */
-void affine_range(const Affine *f, int rank, const int64_t *dim, int64_t *low, int64_t *high);
+void affine_range(const Affine *f, int rank, const int64_t *dim, int64_t *low,
+                  int64_t *high);
 
 /* The values of an operand where they lie, if they are float32 in memory; NULL: they are read. */
 const float *change_memory(const Change *change);
 
 /* The result, one working element after the other, to `at` of a file, or to memory (recipe_run.c).
  */
-void recipe_run(Store *store, const Recipe *recipe, File *file, uint64_t at, uint8_t *memory);
+void recipe_run(Store *store, const Recipe *recipe, File *file, uint64_t at,
+                uint8_t *memory);
 /* So many bytes of the spill file, made on first use: where they begin. */
 uint64_t spill_room(Store *store, uint64_t bytes);
 /* What one of the buffers may take. */
@@ -144,13 +159,16 @@ size_t dtype_work(DType type);
 void source_open(Store *store, Source *source);
 void source_close(Source *source);
 /* Elements first .. first + n - 1 as working elements. */
-void source_read(Store *store, Source *source, int64_t first, int64_t n, void *to);
+void source_read(Store *store, Source *source, int64_t first, int64_t n,
+                 void *to);
 /* Bytes `at` .. at + n - 1 of the spans as they are. */
-void source_bytes(Store *store, Source *source, uint64_t at, void *to, size_t n);
+void source_bytes(Store *store, Source *source, uint64_t at, void *to,
+                  size_t n);
 bool source_same(const Source *a, const Source *b);
 /* Packs n working elements of a sub-byte type, the first in the lowest bits; unpacks n from element
  * `first`. */
 void bits_pack(DType type, uint8_t *to, const uint8_t *from, int64_t n);
-void bits_unpack(DType type, uint8_t *to, const uint8_t *from, int64_t first, int64_t n);
+void bits_unpack(DType type, uint8_t *to, const uint8_t *from, int64_t first,
+                 int64_t n);
 
 #endif

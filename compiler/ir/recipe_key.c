@@ -23,19 +23,22 @@ static bool same_change(const Change *a, const Change *b, int rank)
         return false;
     if (!a->source || !b->source)
         return a->source == b->source;
-    return source_same(a->source, b->source) && same_affine(&a->at, &b->at, rank);
+    return source_same(a->source, b->source) &&
+           same_affine(&a->at, &b->at, rank);
 }
 
 static bool same_part(const Part *a, const Part *b, int rank)
 {
     if (a->guards != b->guards || a->changes != b->changes)
         return false;
-    if (!source_same(a->source, b->source) || !same_affine(&a->at, &b->at, rank))
+    if (!source_same(a->source, b->source) ||
+        !same_affine(&a->at, &b->at, rank))
         return false;
     for (int i = 0; i < a->guards; i++) {
         const Guard *x = a->guard + i;
         const Guard *y = b->guard + i;
-        if (x->low != y->low || x->high != y->high || !same_affine(&x->at, &y->at, rank))
+        if (x->low != y->low || x->high != y->high ||
+            !same_affine(&x->at, &y->at, rank))
             return false;
     }
     for (int i = 0; i < a->changes; i++) {
@@ -68,8 +71,8 @@ static bool same_join(const Join *a, const Join *b)
     for (int i = 0; i < a->pieces; i++) {
         const Piece *x = a->piece + i;
         const Piece *y = b->piece + i;
-        if (x->outer != y->outer || x->offset != y->offset || x->row != y->row ||
-            !same_form(x->form, y->form))
+        if (x->outer != y->outer || x->offset != y->offset ||
+            x->row != y->row || !same_form(x->form, y->form))
             return false;
     }
     return true;
@@ -85,28 +88,43 @@ bool recipe_same(const Recipe *a, const Recipe *b)
         return false;
     if (a->join)
         return same_join(a->join, b->join);
-    return a->form ? same_form(a->form, b->form) : source_same(a->source, b->source);
+    return a->form ? same_form(a->form, b->form)
+                   : source_same(a->source, b->source);
 }
 
 /* --- sources, one after the other --- */
 
 /* The sources of a recipe in a fixed order; of the last few each is met once. */
 typedef struct Walk {
-    void (*visit)(struct Walk *w, Source *source);
+    void (*visit)(struct Walk *walk, Source *source);
     Source *known[KNOWN]; /* the last, in turn */
     int met;              /* different ones so far */
     Store *store;
     Sha256 *hash;
-    uint64_t at, from, until; /* of all payloads in a row: where this one begins, what is hashed */
+    uint64_t at;   /* in all payloads in a row: where this one begins */
+    uint64_t from; /* what of them is hashed */
+    uint64_t until;
 } Walk;
 
 static void visit(Walk *walk, Source *source)
 {
-    for (int i = walk->met < KNOWN ? 0 : walk->met - KNOWN; i < walk->met; i++)
+    const int first = walk->met < KNOWN ? 0 : walk->met - KNOWN;
+    for (int i = first; i < walk->met; i++)
         if (walk->known[i % KNOWN] == source)
             return;
     walk->known[walk->met++ % KNOWN] = source;
     walk->visit(walk, source);
+}
+
+static void walk_change(Walk *walk, const Change *change)
+{
+    for (int k = 0; k < change->changes; k++) {
+        const Change *own = change->change + k;
+        if (own->source)
+            visit(walk, own->source);
+    }
+    if (change->source)
+        visit(walk, change->source);
 }
 
 static void walk_form(Walk *walk, const Form *form)
@@ -114,25 +132,20 @@ static void walk_form(Walk *walk, const Form *form)
     for (int p = 0; p < form->parts; p++) {
         const Part *part = form->part + p;
         visit(walk, part->source);
-        for (int i = 0; i < part->changes; i++) {
-            const Change *c = part->change + i;
-            for (int k = 0; k < c->changes; k++)
-                if (c->change[k].source)
-                    visit(walk, c->change[k].source);
-            if (c->source)
-                visit(walk, c->source);
-        }
+        for (int i = 0; i < part->changes; i++)
+            walk_change(walk, part->change + i);
     }
 }
 
-static void walk(Walk *w, const Recipe *recipe)
+static void walk_recipe(Walk *walk, const Recipe *recipe)
 {
+    const Join *join = recipe->join;
     if (recipe->form)
-        walk_form(w, recipe->form);
-    for (int i = 0; recipe->join && i < recipe->join->pieces; i++)
-        walk_form(w, recipe->join->piece[i].form);
+        walk_form(walk, recipe->form);
+    for (int i = 0; join && i < join->pieces; i++)
+        walk_form(walk, join->piece[i].form);
     if (recipe_plain(recipe))
-        visit(w, recipe->source);
+        visit(walk, recipe->source);
 }
 
 static uint64_t payload_bytes(const Source *source)
@@ -193,6 +206,18 @@ static void add_form(Sha256 *h, const Form *form)
         add_part(h, form->part + p, form->rank);
 }
 
+static void add_join(Sha256 *h, const Join *join)
+{
+    for (int i = 0; i < join->pieces; i++) {
+        const Piece *piece = join->piece + i;
+        add_number(h, join->pieces);
+        add_number(h, piece->outer);
+        add_number(h, piece->offset);
+        add_number(h, piece->row);
+        add_form(h, piece->form);
+    }
+}
+
 /* What kind of source it is, and behind which others it comes. */
 static void add_kind(Walk *walk, Source *source)
 {
@@ -205,7 +230,8 @@ static void add_kind(Walk *walk, Source *source)
 
 static void add_place(Walk *walk, Source *source)
 {
-    const void *const lies[2] = { source->file, source->file ? NULL : source->memory };
+    const void *const lies[2] = { source->file,
+                                  source->file ? NULL : source->memory };
     add_kind(walk, source);
     sha256_add(walk->hash, lies, sizeof lies);
     for (int i = 0; source->file && i < source->spans; i++) {
@@ -217,19 +243,17 @@ static void add_place(Walk *walk, Source *source)
 void recipe_key(Store *s, const Recipe *recipe, RecipeKey level, char key[65])
 {
     Sha256 h;
-    Walk w = { .visit = level == KEY_FORM ? add_kind : add_place, .store = s, .hash = &h };
+    Walk walk = { .visit = level == KEY_FORM ? add_kind : add_place,
+                  .store = s,
+                  .hash = &h };
     sha256_begin(&h);
     add_number(&h, recipe_bytes(recipe));
-    add_number(&h, recipe->form ? 1 : recipe->join ? 2 : 0);
+    add_number(&h, (recipe->form ? 1 : 0) + (recipe->join ? 2 : 0));
     if (recipe->form)
         add_form(&h, recipe->form);
-    for (int i = 0; recipe->join && i < recipe->join->pieces; i++) {
-        const Piece *p = recipe->join->piece + i;
-        const int64_t place[] = { recipe->join->pieces, p->outer, p->offset, p->row };
-        sha256_add(&h, place, sizeof place);
-        add_form(&h, p->form);
-    }
-    walk(&w, recipe);
+    if (recipe->join)
+        add_join(&h, recipe->join);
+    walk_recipe(&walk, recipe);
     sha256_end(&h, key);
 }
 
@@ -248,7 +272,8 @@ static void add_payload(Walk *walk, Source *source)
         return;
     const ArenaMark mark = arena_mark(s->arena);
     source_open(s, source);
-    uint8_t *buffer = arena_buffer(s->arena, until - at < CHUNK ? (size_t)(until - at) : CHUNK);
+    uint8_t *buffer = arena_buffer(
+        s->arena, until - at < CHUNK ? (size_t)(until - at) : CHUNK);
     while (at < until) {
         const size_t n = until - at < CHUNK ? (size_t)(until - at) : CHUNK;
         source_bytes(s, source, at - begin, buffer, n);
@@ -266,19 +291,19 @@ void recipe_digest_begin(RecipeDigest *digest)
     sha256_begin(&digest->hash);
 }
 
-bool recipe_digest(Store *s, const Recipe *recipe, RecipeDigest *digest, uint64_t until,
-                   char key[65])
+bool recipe_digest(Store *s, const Recipe *recipe, RecipeDigest *digest,
+                   uint64_t until, char key[65])
 {
-    Walk w = { .visit = add_payload,
-               .store = s,
-               .hash = &digest->hash,
-               .from = digest->done,
-               .until = until };
-    walk(&w, recipe);
-    digest->done = until < w.at ? until : w.at;
+    Walk walk = { .visit = add_payload,
+                  .store = s,
+                  .hash = &digest->hash,
+                  .from = digest->done,
+                  .until = until };
+    walk_recipe(&walk, recipe);
+    digest->done = until < walk.at ? until : walk.at;
     Sha256 so_far = digest->hash;
     sha256_end(&so_far, key);
-    return digest->done == w.at;
+    return digest->done == walk.at;
 }
 
 static void add_length(Walk *walk, Source *source)
@@ -288,7 +313,7 @@ static void add_length(Walk *walk, Source *source)
 
 uint64_t recipe_payload(const Recipe *recipe)
 {
-    Walk w = { .visit = add_length };
-    walk(&w, recipe);
-    return w.at;
+    Walk walk = { .visit = add_length };
+    walk_recipe(&walk, recipe);
+    return walk.at;
 }

@@ -10,50 +10,69 @@ typedef struct Quad {
     uint64_t half[2];
 } Quad;
 
-/* rows x n elements; 16 is the width of packed kernels and gets constant loops. */
+enum {
+    SIDE = 16
+}; /* of a block; also the width of packed kernels, which gets constant loops */
+
+/* rows x n elements; row_step from row to row of the buffer, step from element to element. */
+typedef struct Matrix {
+    int64_t rows, row_step;
+    int64_t n, step;
+} Matrix;
+
+/* The elements of a row lie together. */
+static void copy_rows(uint8_t *restrict out, const uint8_t *restrict in,
+                      const Matrix *matrix, size_t size)
+{
+    const size_t bytes = (size_t)matrix->n * size;
+    const int64_t step = matrix->row_step * (int64_t)size;
+    for (int64_t row = 0; row < matrix->rows; row++) {
+        memcpy(out, in, bytes);
+        out += bytes;
+        in += step;
+    }
+}
+
 #define PERMUTE(T) \
-    static void permute_##T(T *restrict out, const T *restrict in, int64_t rows, int64_t row_step, \
-                            int64_t n, int64_t step) \
+    static inline void block_##T(T *restrict out, const T *restrict in, \
+                                 int64_t pitch, int64_t step) \
     { \
-        if (step == 1) { \
-            for (int64_t q = 0; q < rows; q++) { \
-                if (n == 16) \
-                    memcpy(out + q * 16, in + q * row_step, 16 * sizeof(T)); \
-                else \
-                    memcpy(out + q * n, in + q * row_step, (size_t)n * sizeof(T)); \
-            } \
-            return; \
+        T block[SIDE][SIDE]; \
+        for (int i = 0; i < SIDE; i++) \
+            for (int k = 0; k < SIDE; k++) \
+                block[k][i] = in[k + i * step]; \
+        for (int k = 0; k < SIDE; k++) \
+            memcpy(out + k * pitch, block[k], sizeof block[k]); \
+    } \
+    static inline void part_##T(T *restrict out, const T *restrict in, \
+                                const Matrix *from, int64_t rows, int64_t n) \
+    { \
+        for (int64_t row = 0; row < rows; row++) \
+            for (int64_t i = 0; i < n; i++) \
+                out[row * from->n + i] = \
+                    in[row * from->row_step + i * from->step]; \
+    } \
+    static inline void blocks_##T(T *restrict out, const T *restrict in, \
+                                  const Matrix *from, int64_t row, \
+                                  int64_t rows) \
+    { \
+        for (int64_t i = 0; i < from->n; i += SIDE) { \
+            const int64_t n = i64_min(SIDE, from->n - i); \
+            T *to = out + row * from->n + i; \
+            const T *at = in + row * from->row_step + i * from->step; \
+            if (from->row_step == 1 && rows == SIDE && n == SIDE) \
+                block_##T(to, at, from->n, from->step); \
+            else if (n == SIDE) \
+                part_##T(to, at, from, rows, SIDE); \
+            else \
+                part_##T(to, at, from, rows, n); \
         } \
-        if (n == 16) { \
-            int64_t q = 0; \
-            for (; row_step == 1 && q + 16 <= rows; q += 16) { \
-                T t[16][16]; \
-                for (int i = 0; i < 16; i++) \
-                    for (int k = 0; k < 16; k++) \
-                        t[k][i] = in[q + k + i * step]; \
-                memcpy(out + q * 16, t, sizeof t); \
-            } \
-            for (; q < rows; q++) \
-                for (int i = 0; i < 16; i++) \
-                    out[q * 16 + i] = in[q * row_step + i * step]; \
-            return; \
-        } \
-        for (int64_t q0 = 0; q0 < rows; q0 += 16) \
-            for (int64_t i0 = 0; i0 < n; i0 += 16) { \
-                const int64_t q1 = i64_min(rows, q0 + 16), i1 = i64_min(n, i0 + 16); \
-                if (row_step == 1 && q1 - q0 == 16 && i1 - i0 == 16) { \
-                    T t[16][16]; \
-                    for (int i = 0; i < 16; i++) \
-                        for (int k = 0; k < 16; k++) \
-                            t[k][i] = in[q0 + k + (i0 + i) * step]; \
-                    for (int k = 0; k < 16; k++) \
-                        memcpy(out + (q0 + k) * n + i0, t[k], sizeof t[k]); \
-                    continue; \
-                } \
-                for (int64_t q = q0; q < q1; q++) \
-                    for (int64_t i = i0; i < i1; i++) \
-                        out[q * n + i] = in[q * row_step + i * step]; \
-            } \
+    } \
+    static void permute_##T(T *restrict out, const T *restrict in, \
+                            const Matrix *from) \
+    { \
+        for (int64_t row = 0; row < from->rows; row += SIDE) \
+            blocks_##T(out, in, from, row, i64_min(SIDE, from->rows - row)); \
     }
 PERMUTE(uint8_t)
 PERMUTE(uint16_t)
@@ -74,57 +93,74 @@ static Loops permute_loops(int rank, const Box *box, const ReadPlan *plan)
     for (int k = 0; k < rank; k++) {
         if (box->n[k] == 1)
             continue;
-        if (loops.n > 2 && loops.step[loops.n - 1] == plan->step[k] * box->n[k]) {
-            loops.dim[loops.n - 1] *= box->n[k];
+        int last = loops.n - 1;
+        const bool joins =
+            last > 1 && loops.step[last] == plan->step[k] * box->n[k];
+        if (joins) {
+            loops.dim[last] *= box->n[k];
         } else {
-            loops.dim[loops.n++] = box->n[k];
+            last = loops.n++;
+            loops.dim[last] = box->n[k];
         }
-        loops.step[loops.n - 1] = plan->step[k];
+        loops.step[last] = plan->step[k];
     }
     return loops;
 }
 
-static void permute_rows(size_t size, uint8_t *out, const uint8_t *in, int64_t rows,
-                         int64_t row_step, int64_t n, int64_t step)
+static void permute_matrix(size_t size, void *out, const void *in,
+                           const Matrix *matrix)
 {
+    if (matrix->step == 1) {
+        copy_rows(out, in, matrix, size);
+        return;
+    }
     switch (size) {
     case 1:
-        permute_uint8_t(out, in, rows, row_step, n, step);
+        permute_uint8_t(out, in, matrix);
         break;
     case 2:
-        permute_uint16_t((void *)out, (const void *)in, rows, row_step, n, step);
+        permute_uint16_t(out, in, matrix);
         break;
     case 4:
-        permute_uint32_t((void *)out, (const void *)in, rows, row_step, n, step);
+        permute_uint32_t(out, in, matrix);
         break;
     case 8:
-        permute_uint64_t((void *)out, (const void *)in, rows, row_step, n, step);
+        permute_uint64_t(out, in, matrix);
         break;
     default:
-        permute_Quad((void *)out, (const void *)in, rows, row_step, n, step);
+        permute_Quad(out, in, matrix);
     }
 }
 
-void box_permute(int rank, const Box *box, const ReadPlan *plan, size_t size, const uint8_t *in,
-                 uint8_t *out)
+/* To the next matrix by the outer loops; false: it was the last. */
+static bool next_matrix(const Loops *loops, int64_t *index, int64_t *at)
+{
+    for (int k = loops->n - 2; k-- > 0;) {
+        *at += loops->step[k];
+        if (++index[k] < loops->dim[k])
+            return true;
+        *at -= loops->step[k] * index[k];
+        index[k] = 0;
+    }
+    return false;
+}
+
+void box_permute(int rank, const Box *box, const ReadPlan *plan, size_t size,
+                 const uint8_t *in, uint8_t *out)
 {
     const Loops loops = permute_loops(rank, box, plan);
-    const int64_t rows = loops.dim[loops.n - 2];
-    const int64_t n = loops.dim[loops.n - 1];
-    int64_t i[FACTORS + 2] = { 0 };
+    const int last = loops.n - 1;
+    const Matrix matrix = {
+        .rows = loops.dim[last - 1],
+        .row_step = loops.step[last - 1],
+        .n = loops.dim[last],
+        .step = loops.step[last],
+    };
+    const int64_t bytes = matrix.rows * matrix.n * (int64_t)size;
+    int64_t index[FACTORS + 2] = { 0 };
     int64_t at = plan->origin;
-    for (;; out += rows * n * (int64_t)size) {
-        permute_rows(size, out, in + at * (int64_t)size, rows, loops.step[loops.n - 2], n,
-                     loops.step[loops.n - 1]);
-        int j = loops.n - 3;
-        for (; j >= 0; j--) {
-            at += loops.step[j];
-            if (++i[j] < loops.dim[j])
-                break;
-            at -= loops.step[j] * i[j];
-            i[j] = 0;
-        }
-        if (j < 0)
-            return;
-    }
+    do {
+        permute_matrix(size, out, in + at * (int64_t)size, &matrix);
+        out += bytes;
+    } while (next_matrix(&loops, index, &at));
 }

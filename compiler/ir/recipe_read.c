@@ -15,7 +15,12 @@
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
                "payloads are read as they are: little-endian");
 
-enum { MARKS = 4096, FIRST_DISTANCE = 256, DECODE_WINDOW = 64 * 1024, LONGEST_VARINT = 10 };
+enum {
+    MARKS = 4096,
+    FIRST_DISTANCE = 256,
+    DECODE_WINDOW = 64 * 1024,
+    LONGEST_VARINT = 10
+};
 
 /* While a source is in use: which span was read last, and for varints where decoding stands. */
 typedef struct Reader {
@@ -60,18 +65,22 @@ void source_open(Store *store, Source *source)
         return;
     Reader *r = NEW(store->arena, Reader);
     for (int i = 0; i < source->spans; i++)
-        if (__builtin_add_overflow(r->length, source->span[i].length, &r->length))
+        if (__builtin_add_overflow(r->length, source->span[i].length,
+                                   &r->length))
             fail_overflow();
     source->reader = r;
     if (source->encoding == ENC_FIXED)
         return;
     const int64_t wanted = varint_count(source) / FIRST_DISTANCE + 1;
     r->mark_room =
-        wanted < MARKS ? (int)wanted + 1 : MARKS; /* MARKS is even: halving keeps every other one */
+        wanted < MARKS
+            ? (int)wanted + 1
+            : MARKS; /* MARKS is even: halving keeps every other one */
     r->mark = NEW_ARRAY(store->arena, uint64_t, r->mark_room);
     r->distance = FIRST_DISTANCE;
     r->marks = 1;
-    r->window_room = r->length < DECODE_WINDOW ? (size_t)r->length : DECODE_WINDOW;
+    r->window_room =
+        r->length < DECODE_WINDOW ? (size_t)r->length : DECODE_WINDOW;
     r->window = arena_alloc(store->arena, r->window_room);
 }
 
@@ -100,12 +109,14 @@ void source_bytes(Store *store, Source *source, uint64_t at, void *to, size_t n)
     }
     Reader *r = source->reader;
     if (at > r->length || n > r->length - at)
-        fail_source(source, "the data of a tensor is shorter than its dimensions say");
+        fail_source(source,
+                    "the data of a tensor is shorter than its dimensions say");
     store->bytes_read += n;
     for (uint8_t *p = to; n;) {
         const Span *span = find_span(source, r, at);
         const uint64_t in = at - r->span_at;
-        const size_t k = n < span->length - in ? n : (size_t)(span->length - in);
+        const size_t k =
+            n < span->length - in ? n : (size_t)(span->length - in);
         file_read(source->file, span->offset + in, p, k);
         p += k;
         at += k;
@@ -142,26 +153,33 @@ static void seek(Reader *reader, int64_t first)
 }
 
 /* At least one whole varint, or all that is left, in sight at *p; returns the end. */
-static const uint8_t *look(Store *store, Source *source, Reader *reader, const uint8_t **p)
+static const uint8_t *look(Store *store, Source *source, Reader *reader,
+                           const uint8_t **p)
 {
     uint64_t in = reader->at - reader->window_at;
-    if (reader->at < reader->window_at || in + LONGEST_VARINT > reader->window_n) {
+    if (reader->at < reader->window_at ||
+        in + LONGEST_VARINT > reader->window_n) {
         const uint64_t left = reader->length - reader->at;
         if (reader->at < reader->window_at ||
             reader->window_at + reader->window_n < reader->length) {
             reader->window_at = reader->at;
-            reader->window_n = left < reader->window_room ? (size_t)left : reader->window_room;
-            source_bytes(store, source, reader->at, reader->window, reader->window_n);
+            reader->window_n =
+                left < reader->window_room ? (size_t)left : reader->window_room;
+            source_bytes(store, source, reader->at, reader->window,
+                         reader->window_n);
             in = 0;
         }
         if (!left)
-            fail_source(source, "the data of a tensor is shorter than its dimensions say");
+            fail_source(
+                source,
+                "the data of a tensor is shorter than its dimensions say");
     }
     *p = reader->window + in;
     return reader->window + reader->window_n;
 }
 
-static uint64_t decode(const Source *source, const uint8_t **p, const uint8_t *end)
+static uint64_t decode(const Source *source, const uint8_t **p,
+                       const uint8_t *end)
 {
     uint64_t x = 0;
     for (int shift = 0; shift < 7 * LONGEST_VARINT; shift += 7) {
@@ -219,7 +237,8 @@ static void read_varints(Store *store, Source *source, int64_t n, void *to)
     }
 }
 
-static void varints_from(Store *store, Source *source, int64_t first, int64_t n, void *to)
+static void varints_from(Store *store, Source *source, int64_t first, int64_t n,
+                         void *to)
 {
     Reader *r = source->reader;
     assert(dtype_work(source->dtype) <= 8);
@@ -231,16 +250,19 @@ static void varints_from(Store *store, Source *source, int64_t first, int64_t n,
 /* --- sub-byte types --- */
 
 /* Whole bytes, the number of elements of each known where this is compiled. */
-static inline void unpack_bytes(uint8_t *restrict to, const uint8_t *restrict from, int64_t n,
+static inline void unpack_bytes(uint8_t *restrict to,
+                                const uint8_t *restrict from, int64_t n,
                                 int bits)
 {
     const int per = 8 / bits;
     for (int64_t i = 0; i < n; i++)
         for (int k = 0; k < per; k++)
-            to[i * per + k] = (uint8_t)(from[i] >> k * bits & ((1 << bits) - 1));
+            to[i * per + k] =
+                (uint8_t)(from[i] >> k * bits & ((1 << bits) - 1));
 }
 
-void bits_unpack(DType type, uint8_t *to, const uint8_t *from, int64_t first, int64_t n)
+void bits_unpack(DType type, uint8_t *to, const uint8_t *from, int64_t first,
+                 int64_t n)
 {
     const int bits = dtype_bits(type);
     const int per = 8 / bits;
@@ -276,7 +298,8 @@ void bits_pack(DType type, uint8_t *to, const uint8_t *from, int64_t n)
     }
 }
 
-static void read_packed(Store *store, Source *source, int64_t first, int64_t n, uint8_t *to)
+static void read_packed(Store *store, Source *source, int64_t first, int64_t n,
+                        uint8_t *to)
 {
     const int per = 8 / dtype_bits(source->dtype);
     uint8_t bytes[4096];
@@ -296,7 +319,8 @@ static void read_packed(Store *store, Source *source, int64_t first, int64_t n, 
     }
 }
 
-void source_read(Store *store, Source *source, int64_t first, int64_t n, void *to)
+void source_read(Store *store, Source *source, int64_t first, int64_t n,
+                 void *to)
 {
     const size_t size = dtype_work(source->dtype);
     assert(first >= 0 && n >= 0 && first <= source->count - n);
@@ -306,22 +330,24 @@ void source_read(Store *store, Source *source, int64_t first, int64_t n, void *t
     else if (source->file && source->encoding == ENC_VARINT)
         varints_from(store, source, first, n, to);
     else
-        source_bytes(store, source, (uint64_t)first * size, to, (size_t)n * size);
+        source_bytes(store, source, (uint64_t)first * size, to,
+                     (size_t)n * size);
 }
 
 bool source_same(const Source *a, const Source *b)
 {
     if (a == b)
         return true;
-    if (a->dtype != b->dtype || a->count != b->count || a->encoding != b->encoding ||
-        a->file != b->file)
+    if (a->dtype != b->dtype || a->count != b->count ||
+        a->encoding != b->encoding || a->file != b->file)
         return false;
     if (!a->file)
         return a->memory == b->memory;
     if (a->spans != b->spans)
         return false;
     for (int i = 0; i < a->spans; i++)
-        if (a->span[i].offset != b->span[i].offset || a->span[i].length != b->span[i].length)
+        if (a->span[i].offset != b->span[i].offset ||
+            a->span[i].length != b->span[i].length)
             return false;
     return true;
 }

@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "base/size.h"
-#include "ir/convert.h"
 #include "ir/recipe_tile.h"
+#include "ir/recipe_values.h"
 
 /* What a change multiplies with or adds: vec[at(i)]. */
 typedef struct Values {
@@ -32,14 +32,15 @@ typedef struct Run {
     int order[FACTORS];
     int64_t in_room, mid_room; /* bytes */
     uint8_t *in, *mid, *out;
-    int64_t float_room;     /* numbers of all operands of a part that are read */
-    float *floats;          /* them, for the box at hand */
+    int64_t float_room; /* numbers of all operands of a part that are read */
+    float *floats;      /* them, for the box at hand */
     Values values[CHANGES]; /* of the part and box at hand, by change */
 } Run;
 
 /* --- read --- */
 
-static void read_box(Run *run, const Part *p, const Box *box, const ReadPlan *plan)
+static void read_box(Run *run, const Part *p, const Box *box,
+                     const ReadPlan *plan)
 {
     const int64_t size = (int64_t)dtype_work(p->source->dtype);
     int64_t i[FACTORS] = { 0 };
@@ -49,7 +50,8 @@ static void read_box(Run *run, const Part *p, const Box *box, const ReadPlan *pl
         const int64_t low = at < 0 ? -at : 0;
         const int64_t high = i64_min(plan->span, p->source->count - at);
         if (low < high)
-            source_read(run->store, p->source, at + low, high - low, to + low * size);
+            source_read(run->store, p->source, at + low, high - low,
+                        to + low * size);
         int j = 0;
         for (; j < plan->outer; j++) {
             const int64_t s = llabs(p->at.step[plan->factor[j]]);
@@ -64,8 +66,6 @@ static void read_box(Run *run, const Part *p, const Box *box, const ReadPlan *pl
     }
 }
 
-/* --- change values --- */
-
 static int64_t affine_at(const Affine *f, const int64_t *i, int rank)
 {
     int64_t v = f->base;
@@ -74,99 +74,9 @@ static int64_t affine_at(const Affine *f, const int64_t *i, int rank)
     return v;
 }
 
-static void mul_run(float *restrict x, const float *v, int64_t step, int n)
-{
-    if (step == 0) {
-        const float c = *v;
-        for (int i = 0; i < n; i++)
-            x[i] *= c;
-    } else if (step == 1) {
-        for (int i = 0; i < n; i++)
-            x[i] *= v[i];
-    } else {
-        for (int i = 0; i < n; i++)
-            x[i] *= v[i * step];
-    }
-}
-
-static void add_run(float *restrict x, const float *v, int64_t step, int n)
-{
-    for (int i = 0; i < n; i++)
-        x[i] += v[i * step];
-}
-
-typedef union Buffer {
-    float f[CONVERT_RUN];
-    uint64_t any[2 * CONVERT_RUN];
-} Buffer;
-
-/* One change of n elements in *now (type) with v[0], v[step], ...; *now holds the result. */
-static void change_run(const Change *change, const float *v, int64_t step, DType type, Buffer **now,
-                       Buffer **spare, int n)
-{
-    if (change->kind == CHANGE_CAST) {
-        convert_run(type, *now, change->dtype, *spare, n);
-        Buffer *buffer = *now;
-        *now = *spare;
-        *spare = buffer;
-    } else if (change->kind == CHANGE_MUL) {
-        mul_run((*now)->f, v, step, n);
-    } else {
-        add_run((*now)->f, v, step, n);
-    }
-}
-
-/* The one change of most weights: float32 by a scale, straight from buffer to buffer. */
-static void scale_values(float *restrict to, const float *restrict from, const float *restrict v,
-                         int64_t step, int64_t n)
-{
-    if (step == 1 && n == 16) {
-        for (int i = 0; i < 16; i++)
-            to[i] = from[i] * v[i];
-    } else if (step == 0) {
-        const float c = *v;
-        for (int64_t i = 0; i < n; i++)
-            to[i] = from[i] * c;
-    } else {
-        for (int64_t i = 0; i < n; i++)
-            to[i] = from[i] * v[i * step];
-    }
-}
-
-/* n elements in a row of the result; v[m] is the operand of the first for change m, step[m] from
- * one to the next. */
-static void change_values(const Part *p, DType out, const uint8_t *in, uint8_t *to, int64_t n,
-                          const float *const *v, const int64_t *step)
-{
-    const size_t in_size = dtype_work(p->source->dtype);
-    const size_t out_size = dtype_work(out);
-    if (!p->changes) {
-        memcpy(to, in, (size_t)n * in_size);
-        return;
-    }
-    if (p->changes == 1 && p->change->kind == CHANGE_MUL) {
-        scale_values((void *)to, (const void *)in, v[0], step[0], n);
-        return;
-    }
-    Buffer a, b;
-    for (int64_t i = 0; i < n; i += CONVERT_RUN) {
-        const int k = (int)i64_min(CONVERT_RUN, n - i);
-        Buffer *now = &a;
-        Buffer *spare = &b;
-        DType type = p->source->dtype;
-        memcpy(now, in + (size_t)i * in_size, (size_t)k * in_size);
-        for (int m = 0; m < p->changes; m++) {
-            const Change *c = p->change + m;
-            change_run(c, v[m] ? v[m] + step[m] * i : NULL, step[m], type, &now, &spare, k);
-            type = c->dtype;
-        }
-        memcpy(to + (size_t)i * out_size, now, (size_t)k * out_size);
-    }
-}
-
 /* The part of [*from, *to) along factor `inner`, from index i, that guard lets through. */
-static void clip(const Guard *guard, const int64_t *i, int rank, int inner, int64_t *from,
-                 int64_t *to)
+static void clip(const Guard *guard, const int64_t *i, int rank, int inner,
+                 int64_t *from, int64_t *to)
 {
     const int64_t v = affine_at(&guard->at, i, rank);
     const int64_t c = guard->at.step[inner];
@@ -175,10 +85,16 @@ static void clip(const Guard *guard, const int64_t *i, int rank, int inner, int6
             *to = *from;
         return;
     }
-    const int64_t low =
-        c > 0 ? i64_ceil_div(guard->low - v, c) : i64_ceil_div(v - guard->high + 1, -c);
-    const int64_t high =
-        c > 0 ? i64_floor_div(guard->high - 1 - v, c) : i64_floor_div(v - guard->low, -c);
+    int64_t low = guard->low - v;
+    int64_t high = guard->high - 1 - v;
+    if (c > 0) {
+        low = i64_ceil_div(low, c);
+        high = i64_floor_div(high, c);
+    } else {
+        const int64_t first = i64_ceil_div(-high, -c);
+        high = i64_floor_div(-low, -c);
+        low = first;
+    }
     *from = i64_max(*from, low);
     *to = i64_min(*to, high + 1);
 }
@@ -195,8 +111,8 @@ static bool tells_apart(const Part *p, int k)
 }
 
 /* The first factor of a run: the last, and those before it that no change or guard tells apart. */
-static int run_factor(const Form *form, const Part *p, const Box *tile, const Box *box,
-                      int64_t *length)
+static int run_factor(const Form *form, const Part *p, const Box *tile,
+                      const Box *box, int64_t *length)
 {
     int k = form->rank - 1;
     *length = box->n[k];
@@ -207,54 +123,84 @@ static int run_factor(const Form *form, const Part *p, const Box *tile, const Bo
     return k;
 }
 
-/* mid: the box in the order of the result; its elements go to their places in the tile. */
-static void place_box(Run *run, const Part *p, const Box *tile, const Box *box)
+/* Where the runs of a box lie in the buffer of its tile. */
+typedef struct Runs {
+    Path path;
+    const Box *tile;
+    int64_t step[FACTORS]; /* of the tile's factors in its buffer */
+    int64_t length;        /* of a run */
+} Runs;
+
+static int64_t place_of(const Runs *runs, const int64_t *index, int rank)
 {
-    const Form *f = run->form;
-    const int last = f->rank - 1;
-    const int64_t in_size = (int64_t)dtype_work(p->source->dtype);
-    const int64_t out_size = (int64_t)run->size;
-    int64_t i[FACTORS];
-    int64_t step[FACTORS];
-    int64_t length;
-    int64_t s = 1;
-    const int first = run_factor(f, p, tile, box, &length);
-    memcpy(i, box->at, sizeof i);
-    for (int k = f->rank; k-- > 0; s *= tile->n[k])
-        step[k] = s;
-    for (const uint8_t *mid = run->mid;; mid += length * in_size) {
-        int64_t to = 0;
-        int64_t from = 0;
-        int64_t end = length;
-        int64_t each[CHANGES];
-        const float *v[CHANGES];
-        for (int k = 0; k < f->rank; k++)
-            to += (i[k] - tile->at[k]) * step[k];
-        for (int g = 0; g < p->guards; g++)
-            clip(p->guard + g, i, f->rank, last, &from, &end);
-        for (int m = 0; m < p->changes && from < end; m++) {
-            const Values *of = run->values + m;
-            each[m] = of->at.step[last];
-            v[m] = of->vec ? of->vec + affine_at(&of->at, i, f->rank) + each[m] * from : NULL;
-        }
-        if (from < end)
-            change_values(p, run->dtype, mid + from * in_size, run->out + (to + from) * out_size,
-                          end - from, v, each);
-        int k = first - 1;
-        for (; k >= 0; k--) {
-            if (++i[k] < box->at[k] + box->n[k])
-                break;
-            i[k] = box->at[k];
-        }
-        if (k < 0)
-            return;
+    int64_t place = 0;
+    for (int k = 0; k < rank; k++)
+        place += (index[k] - runs->tile->at[k]) * runs->step[k];
+    return place;
+}
+
+static void find_operands(const Run *run, const Part *part,
+                          const int64_t *index, int64_t from,
+                          Operands *operands)
+{
+    const int rank = run->form->rank;
+    for (int m = 0; m < part->changes; m++) {
+        const Values *values = run->values + m;
+        const int64_t step = values->at.step[rank - 1];
+        operands->step[m] = step;
+        operands->v[m] = values->vec;
+        if (values->vec)
+            operands->v[m] += affine_at(&values->at, index, rank) + step * from;
     }
+}
+
+/* What guards let through of the run that begins at `index`. */
+static void place_run(Run *run, const Runs *runs, const int64_t *index,
+                      const uint8_t *mid)
+{
+    const Path *path = &runs->path;
+    const Part *part = path->part;
+    const int rank = run->form->rank;
+    int64_t from = 0;
+    int64_t end = runs->length;
+    for (int g = 0; g < part->guards; g++)
+        clip(part->guard + g, index, rank, rank - 1, &from, &end);
+    if (from >= end)
+        return;
+    const size_t to = (size_t)(place_of(runs, index, rank) + from);
+    Operands operands;
+    find_operands(run, part, index, from, &operands);
+    change_values(path, mid + (size_t)from * path->in_size,
+                  run->out + to * path->out_size, end - from, &operands);
+}
+
+/* run->mid is the box in the order of the result; its elements go to their places in the tile. */
+static void place_box(Run *run, const Part *part, const Box *tile,
+                      const Box *box)
+{
+    const Form *form = run->form;
+    Runs runs = { .path = path_of(part, run->dtype), .tile = tile };
+    const int first = run_factor(form, part, tile, box, &runs.length);
+    int64_t step = 1;
+    for (int k = form->rank; k-- > 0;) {
+        runs.step[k] = step;
+        step *= tile->n[k];
+    }
+    int64_t index[FACTORS];
+    memcpy(index, box->at, sizeof index);
+    const size_t bytes = (size_t)runs.length * runs.path.in_size;
+    const uint8_t *mid = run->mid;
+    do {
+        place_run(run, &runs, index, mid);
+        mid += bytes;
+    } while (box_next(box, first, index));
 }
 
 /* --- operands of changes --- */
 
 /* One run of n raw elements as floats, after the operand's own changes. */
-static void operand_run(const Change *c, const uint8_t *in, float *to, int64_t n)
+static void operand_run(const Change *c, const uint8_t *in, float *to,
+                        int64_t n)
 {
     const int64_t size = (int64_t)dtype_work(c->source->dtype);
     Buffer a, b;
@@ -266,7 +212,8 @@ static void operand_run(const Change *c, const uint8_t *in, float *to, int64_t n
         memcpy(now, in + i * size, (size_t)(k * size));
         for (int m = 0; m < c->changes; m++) {
             const Change *own = c->change + m;
-            const float *number = own->source ? change_memory(own) + own->at.base : NULL;
+            const float *number =
+                own->source ? change_memory(own) + own->at.base : NULL;
             change_run(own, number, 0, type, &now, &spare, k);
             type = own->dtype;
         }
@@ -274,22 +221,34 @@ static void operand_run(const Change *c, const uint8_t *in, float *to, int64_t n
     }
 }
 
+/* The raw elements of an operand, in the first buffer. */
+static void read_raw(Run *run, const Change *change, const Box *box,
+                     const ReadPlan *plan)
+{
+    const Part part = operand_part(change);
+    const int64_t bytes = plan->need * (int64_t)dtype_work(part.source->dtype);
+    const bool beyond = plan->first < 0 ||
+                        plan->first + plan->span > part.source->count ||
+                        plan->outer;
+    assert(bytes <= run->in_room);
+    if (beyond) /* elements that a guard hides */
+        memset(run->in, 0, (size_t)bytes);
+    read_box(run, &part, box, plan);
+}
+
 /* Reads what the change needs for the box; returns the end of its floats. */
-static float *read_operand(Run *run, const Change *change, const Box *box, float *to,
-                           Values *values)
+static float *read_operand(Run *run, const Change *change, const Box *box,
+                           float *to, Values *values)
 {
     const int rank = run->form->rank;
-    const Part p = operand_part(change);
-    const ReadPlan plan = read_plan(&p, rank, run->tile.n, box);
+    const Part part = operand_part(change);
+    const ReadPlan plan = read_plan(&part, rank, run->tile.n, box);
     const int64_t size = (int64_t)dtype_work(change->source->dtype);
-    assert(plan.need * size <= run->in_room && to + plan.need <= run->floats + run->float_room);
-    if (plan.first < 0 || plan.first + plan.span > change->source->count || plan.outer)
-        memset(run->in, 0, (size_t)(plan.need * size)); /* of elements that a guard hides */
-    read_box(run, &p, box, &plan);
+    assert(to + plan.need <= run->floats + run->float_room);
+    read_raw(run, change, box, &plan);
     for (int64_t row = 0; row < plan.need; row += plan.pitch)
         operand_run(change, run->in + row * size, to + row, plan.span);
-    values->vec = to;
-    values->at = (Affine){ .base = plan.origin };
+    *values = (Values){ .vec = to, .at = { .base = plan.origin } };
     for (int k = 0; k < rank; k++) {
         values->at.step[k] = plan.step[k];
         values->at.base -= plan.step[k] * box->at[k];
@@ -325,62 +284,90 @@ static int plain_factor(const Guard *guard, int rank)
     return found;
 }
 
+/* Least and greatest value that the guard looks at in the box. */
+static void guard_range(const Guard *guard, int rank, const Box *box,
+                        int64_t *low, int64_t *high)
+{
+    *low = *high = guard->at.base;
+    for (int k = 0; k < rank; k++) {
+        const int64_t step = guard->at.step[k];
+        const int64_t first = step * box->at[k];
+        const int64_t last = step * (box->at[k] + box->n[k] - 1);
+        *low += i64_min(first, last);
+        *high += i64_max(first, last);
+    }
+}
+
+/* Leaves what the guard lets through along factor k; false: nothing. */
+static bool cut_factor(const Guard *guard, int k, Box *box)
+{
+    const int64_t end = box->at[k] + box->n[k];
+    const int64_t from = i64_max(box->at[k], guard->low - guard->at.base);
+    box->n[k] = i64_min(end, guard->high - guard->at.base) - from;
+    box->at[k] = from;
+    return box->n[k] > 0;
+}
+
 /* Cuts the box by the guards on one factor; false: nothing is left. *whole: no guard needs a look
  * at each run. */
-static bool cut_box(const Part *p, int rank, Box *box, bool *whole)
+static bool cut_box(const Part *part, int rank, Box *box, bool *whole)
 {
     *whole = true;
-    for (int j = 0; j < p->guards; j++) {
-        const Guard *g = p->guard + j;
-        int64_t low = g->at.base;
-        int64_t high = g->at.base;
-        for (int k = 0; k < rank; k++) {
-            const int64_t x = g->at.step[k] * box->at[k];
-            const int64_t y = g->at.step[k] * (box->at[k] + box->n[k] - 1);
-            low += i64_min(x, y);
-            high += i64_max(x, y);
-        }
-        if (high < g->low || low >= g->high)
+    for (int i = 0; i < part->guards; i++) {
+        const Guard *guard = part->guard + i;
+        int64_t low;
+        int64_t high;
+        guard_range(guard, rank, box, &low, &high);
+        if (high < guard->low || low >= guard->high)
             return false;
-        if (low >= g->low && high < g->high)
+        if (low >= guard->low && high < guard->high)
             continue;
-        const int k = plain_factor(g, rank);
-        if (k < 0) {
+        const int k = plain_factor(guard, rank);
+        if (k < 0)
             *whole = false;
-            continue;
-        }
-        const int64_t from = i64_max(box->at[k], g->low - g->at.base);
-        box->n[k] = i64_min(box->at[k] + box->n[k], g->high - g->at.base) - from;
-        box->at[k] = from;
-        if (box->n[k] <= 0)
+        else if (!cut_factor(guard, k, box))
             return false;
     }
     return true;
 }
 
-/* Makes what part p holds of the tile; *filled: the tile's buffer has no stale element. */
-static void make_part(Run *run, const Part *p, const Box *tile, bool *filled)
+static void clear_tile(Run *run, const Box *tile)
 {
-    const Form *f = run->form;
+    memset(run->out, 0, (size_t)box_count(tile, run->form->rank) * run->size);
+}
+
+/* Reads a box of part p, whose elements go to `to` in the order of the result. */
+static void read_part(Run *run, const Part *part, const Box *box, uint8_t *to)
+{
+    const int rank = run->form->rank;
+    const size_t size = dtype_work(part->source->dtype);
+    const ReadPlan plan = read_plan(part, rank, run->tile.n, box);
+    assert(plan.need * (int64_t)size <= run->in_room);
+    read_box(run, part, box, &plan);
+    box_permute(rank, box, &plan, size, run->in, to);
+}
+
+/* Makes what part p holds of the tile; *filled: the tile's buffer has no stale element. */
+static void make_part(Run *run, const Part *part, const Box *tile, bool *filled)
+{
     Box box = *tile;
     bool whole;
-    if (!cut_box(p, f->rank, &box, &whole))
+    if (!cut_box(part, run->form->rank, &box, &whole))
         return;
     const bool full = whole && !memcmp(&box, tile, sizeof box);
     if (!full && !*filled)
-        memset(run->out, 0, (size_t)box_count(tile, f->rank) * run->size);
+        clear_tile(run, tile);
     *filled = true;
-    const size_t size = dtype_work(p->source->dtype);
-    const ReadPlan plan = read_plan(p, f->rank, run->tile.n, &box);
-    assert(plan.need * (int64_t)size <= run->in_room);
-    read_box(run, p, &box, &plan);
-    const bool raw = full && !p->changes;
-    assert(raw || box_count(&box, f->rank) * (int64_t)size <= run->mid_room);
-    box_permute(f->rank, &box, &plan, size, run->in, raw ? run->out : run->mid);
-    if (raw)
+    if (full && !part->changes) {
+        read_part(run, part, &box, run->out);
         return;
-    read_operands(run, p, &box);
-    place_box(run, p, tile, &box);
+    }
+    assert(box_count(&box, run->form->rank) *
+               (int64_t)dtype_work(part->source->dtype) <=
+           run->mid_room);
+    read_part(run, part, &box, run->mid);
+    read_operands(run, part, &box);
+    place_box(run, part, tile, &box);
 }
 
 static void write_run(Run *run, int64_t first, const uint8_t *from, int64_t n)
@@ -395,61 +382,75 @@ static void write_run(Run *run, int64_t first, const uint8_t *from, int64_t n)
     recipe_wrote(run->store, bytes);
 }
 
-static void write_tile(Run *run, const Box *t)
+/* Elements of the result from one index of a factor to the next. */
+static void result_steps(const Run *run, int64_t *step)
 {
-    const Form *f = run->form;
-    int first = f->rank - 1;
-    int64_t length = t->n[first];
+    const Form *form = run->form;
+    int64_t next = 1;
+    for (int k = form->rank; k-- > 0;) {
+        step[k] = k == run->outer - 1 ? run->row : next;
+        next = step[k] * form->dim[k];
+    }
+}
+
+static void write_tile(Run *run, const Box *tile)
+{
+    const Form *form = run->form;
+    int first = form->rank - 1;
+    int64_t length = tile->n[first];
+    while (first > run->outer && tile->n[first] == form->dim[first])
+        length *= tile->n[--first];
     int64_t step[FACTORS];
-    int64_t s = 1;
-    int64_t i[FACTORS] = { 0 };
-    while (first > run->outer && t->n[first] == f->dim[first])
-        length *= t->n[--first];
-    for (int k = f->rank; k-- > 0; s *= f->dim[k]) {
-        if (k == run->outer - 1)
-            s = run->row;
-        step[k] = s;
-    }
-    for (const uint8_t *from = run->out;; from += length * (int64_t)run->size) {
+    int64_t index[FACTORS];
+    result_steps(run, step);
+    memcpy(index, tile->at, sizeof index);
+    const uint8_t *from = run->out;
+    do {
         int64_t to = 0;
-        for (int k = 0; k < f->rank; k++)
-            to += (t->at[k] + i[k]) * step[k];
+        for (int k = 0; k < form->rank; k++)
+            to += index[k] * step[k];
         write_run(run, to, from, length);
-        int k = first - 1;
-        for (; k >= 0; k--) {
-            if (++i[k] < t->n[k])
-                break;
-            i[k] = 0;
-        }
-        if (k < 0)
-            return;
+        from += length * (int64_t)run->size;
+    } while (box_next(tile, first, index));
+}
+
+static void make_tile(Run *run, const Box *tile)
+{
+    const Form *form = run->form;
+    bool filled = false;
+    for (int p = 0; p < form->parts; p++)
+        make_part(run, form->part + p, tile, &filled);
+    if (!filled)
+        clear_tile(run, tile);
+    if (run->file || run->out != run->memory)
+        write_tile(run, tile);
+}
+
+/* In the order of the run's factors; false: it was the last. */
+static bool next_tile(const Run *run, Box *tile)
+{
+    const Form *form = run->form;
+    for (int i = 0; i < form->rank; i++) {
+        const int k = run->order[i];
+        tile->at[k] += run->tile.n[k];
+        if (tile->at[k] < form->dim[k])
+            return true;
+        tile->at[k] = 0;
     }
+    return false;
 }
 
 static void run_tiles(Run *run)
 {
-    const Form *f = run->form;
-    Box t = { { 0 }, { 0 } };
-    for (;;) {
-        for (int k = 0; k < f->rank; k++)
-            t.n[k] = i64_min(run->tile.n[k], f->dim[k] - t.at[k]);
-        bool filled = false;
-        for (int p = 0; p < f->parts; p++)
-            make_part(run, f->part + p, &t, &filled);
-        if (!filled)
-            memset(run->out, 0, (size_t)box_count(&t, f->rank) * run->size);
-        if (run->file || run->out != run->memory)
-            write_tile(run, &t);
-        int j = 0;
-        for (; j < f->rank; j++) {
-            const int k = run->order[j];
-            if ((t.at[k] += run->tile.n[k]) < f->dim[k])
-                break;
-            t.at[k] = 0;
+    const Form *form = run->form;
+    Box tile = { { 0 }, { 0 } };
+    do {
+        for (int k = 0; k < form->rank; k++) {
+            const int64_t left = form->dim[k] - tile.at[k];
+            tile.n[k] = i64_min(run->tile.n[k], left);
         }
-        if (j == f->rank)
-            return;
-    }
+        make_tile(run, &tile);
+    } while (next_tile(run, &tile));
 }
 
 static void operand_rooms(Run *run, const Part *p)
@@ -460,32 +461,42 @@ static void operand_rooms(Run *run, const Part *p)
         const int64_t need = operand_need(c, run->form->rank, &run->tile);
         floats += need;
         if (need)
-            run->in_room = i64_max(run->in_room, need * (int64_t)dtype_work(c->source->dtype));
+            run->in_room = i64_max(
+                run->in_room, need * (int64_t)dtype_work(c->source->dtype));
     }
     run->float_room = i64_max(run->float_room, floats);
+}
+
+static void part_rooms(Run *run, const Part *part)
+{
+    const int rank = run->form->rank;
+    const int64_t n = box_count(&run->tile, rank);
+    const int64_t size = (int64_t)dtype_work(part->source->dtype);
+    const ReadPlan plan = read_plan(part, rank, run->tile.n, &run->tile);
+    run->in_room = i64_max(run->in_room, plan.need * size);
+    if (part->changes || part->guards)
+        run->mid_room = i64_max(run->mid_room, n * size);
+    operand_rooms(run, part);
 }
 
 /* Buffers for the tile that was chosen; a result in memory that is one tile is made in place. */
 static void make_buffers(Run *run)
 {
-    const Form *f = run->form;
-    const int64_t n = box_count(&run->tile, f->rank);
-    for (int p = 0; p < f->parts; p++) {
-        const Part *part = f->part + p;
-        const int64_t size = (int64_t)dtype_work(part->source->dtype);
-        const ReadPlan plan = read_plan(part, f->rank, run->tile.n, &run->tile);
-        run->in_room = i64_max(run->in_room, plan.need * size);
-        if (part->changes || part->guards)
-            run->mid_room = i64_max(run->mid_room, n * size);
-        operand_rooms(run, part);
-    }
-    Arena *a = run->store->arena;
-    run->in = arena_buffer(a, (size_t)run->in_room);
-    run->mid = run->mid_room ? arena_buffer(a, (size_t)run->mid_room) : NULL;
-    if (run->float_room)
-        run->floats = (void *)arena_buffer(a, (size_t)run->float_room * sizeof *run->floats);
-    const bool in_place = run->memory && !run->outer && n == form_count(f);
-    run->out = in_place ? run->memory : arena_buffer(a, (size_t)n * run->size);
+    const Form *form = run->form;
+    Arena *arena = run->store->arena;
+    const int64_t n = box_count(&run->tile, form->rank);
+    for (int p = 0; p < form->parts; p++)
+        part_rooms(run, form->part + p);
+    run->in = arena_buffer(arena, (size_t)run->in_room);
+    if (run->mid_room)
+        run->mid = arena_buffer(arena, (size_t)run->mid_room);
+    const size_t floats = (size_t)run->float_room;
+    if (floats)
+        run->floats = arena_buffer(arena, floats * sizeof *run->floats);
+    const bool in_place = run->memory && !run->outer && n == form_count(form);
+    run->out = run->memory;
+    if (!in_place)
+        run->out = arena_buffer(arena, (size_t)n * run->size);
 }
 
 /* What one of the three buffers may take. */
@@ -508,9 +519,11 @@ static void open_sources(Run *run, bool open)
     for (int p = 0; p < run->form->parts; p++) {
         const Part *part = run->form->part + p;
         open_source(run->store, part->source, open);
-        for (int m = 0; m < part->changes; m++)
-            if (part->change[m].source)
-                open_source(run->store, part->change[m].source, open);
+        for (int i = 0; i < part->changes; i++) {
+            Source *source = part->change[i].source;
+            if (source)
+                open_source(run->store, source, open);
+        }
     }
 }
 
@@ -536,34 +549,52 @@ static void run_form(Run *run, Form *form)
     run->size = dtype_work(run->dtype);
     settle_factors(run);
     open_sources(run, true);
-    run->tile = tile_shape(run->form, run->dtype, (int64_t)recipe_room(s), run->order);
+    run->tile =
+        tile_shape(run->form, run->dtype, (int64_t)recipe_room(s), run->order);
     make_buffers(run);
     run_tiles(run);
     open_sources(run, false);
     arena_release(s->arena, mark);
 }
 
-/* All of a recipe: to `at` of a file, or to memory. */
-void recipe_run(Store *s, const Recipe *recipe, File *file, uint64_t at, uint8_t *memory)
+static void run_recipe(Run *run, const Recipe *recipe)
 {
-    const Run all = {
-        .store = s, .dtype = recipe_dtype(recipe), .file = file, .at = at, .memory = memory
+    Arena *scratch = &run->store->scratch;
+    const ArenaMark mark = arena_mark(scratch);
+    run_form(run, form_copy(run->store, recipe));
+    arena_release(scratch, mark);
+}
+
+/* One piece of the result that `run` describes. */
+static void run_piece(const Run *all, const Piece *piece)
+{
+    const uint64_t skip = (uint64_t)piece->offset * dtype_work(all->dtype);
+    const Recipe own = { .form = piece->form };
+    Run run = *all;
+    run.outer = piece->outer;
+    run.row = piece->row;
+    run.at += skip;
+    if (run.memory)
+        run.memory += skip;
+    run_recipe(&run, &own);
+}
+
+/* All of a recipe: to `at` of a file, or to memory. */
+void recipe_run(Store *store, const Recipe *recipe, File *file, uint64_t at,
+                uint8_t *memory)
+{
+    const Join *join = recipe->join;
+    Run run = {
+        .store = store,
+        .dtype = recipe_dtype(recipe),
+        .file = file,
+        .at = at,
+        .memory = memory,
     };
-    const uint64_t size = dtype_work(all.dtype);
-    for (int i = 0; i < (recipe->join ? recipe->join->pieces : 1); i++) {
-        const ArenaMark mark = arena_mark(&s->scratch);
-        Run run = all;
-        Recipe one = { .source = recipe->source, .form = recipe->form };
-        if (recipe->join) {
-            const Piece *p = recipe->join->piece + i;
-            one.form = p->form;
-            run.outer = p->outer;
-            run.row = p->row;
-            run.at += (uint64_t)p->offset * size;
-            if (memory)
-                run.memory += (uint64_t)p->offset * size;
-        }
-        run_form(&run, form_copy(s, recipe->join ? &one : recipe));
-        arena_release(&s->scratch, mark);
+    if (!join) {
+        run_recipe(&run, recipe);
+        return;
     }
+    for (int i = 0; i < join->pieces; i++)
+        run_piece(&run, join->piece + i);
 }

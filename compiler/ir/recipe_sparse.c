@@ -7,7 +7,10 @@
 #include "base/size.h"
 #include "ir/recipe_form.h"
 
-enum { FEW = 4096 /* values at a time */, VIEW = 256 * 1024 /* bytes of the result in sight */ };
+enum {
+    FEW = 4096 /* values at a time */,
+    VIEW = 256 * 1024 /* bytes of the result in sight */
+};
 
 typedef struct Dense {
     Store *store;
@@ -18,7 +21,8 @@ typedef struct Dense {
     size_t size;         /* of an element */
     uint64_t at;         /* in the spill file */
     int64_t begin, end;  /* elements in sight */
-    int64_t low, high;   /* of these, from the first that was set to behind the last */
+    int64_t low,
+        high; /* of these, from the first that was set to behind the last */
     uint8_t *view;
 } Dense;
 
@@ -27,9 +31,11 @@ static void flush(Dense *dense)
     Store *s = dense->store;
     const size_t skip = (size_t)(dense->low - dense->begin) * dense->size;
     if (dense->low < dense->high)
-        file_write(s->spill, dense->at + (uint64_t)dense->low * dense->size, dense->view + skip,
+        file_write(s->spill, dense->at + (uint64_t)dense->low * dense->size,
+                   dense->view + skip,
                    (size_t)(dense->high - dense->low) * dense->size);
-    memset(dense->view + skip, 0, (size_t)(dense->high - dense->low) * dense->size);
+    memset(dense->view + skip, 0,
+           (size_t)(dense->high - dense->low) * dense->size);
 }
 
 /* Moves the window so that it begins with this place. */
@@ -49,7 +55,8 @@ static const char *put(Dense *dense, int64_t place, const uint8_t *value)
         return "its indices are not in ascending order";
     if (place >= dense->end)
         look_at(dense, place);
-    memcpy(dense->view + (size_t)(place - dense->begin) * dense->size, value, dense->size);
+    memcpy(dense->view + (size_t)(place - dense->begin) * dense->size, value,
+           dense->size);
     dense->last = place;
     dense->high = place + 1;
     return NULL;
@@ -69,7 +76,8 @@ static int64_t place_of(const Dense *dense, const int64_t *index)
     return place;
 }
 
-static const char *put_all(Dense *dense, int64_t n, uint8_t *value, int64_t *index)
+static const char *put_all(Dense *dense, int64_t n, uint8_t *value,
+                           int64_t *index)
 {
     const int64_t each = dense->width ? dense->width : 1;
     const char *wrong = NULL;
@@ -78,7 +86,8 @@ static const char *put_all(Dense *dense, int64_t n, uint8_t *value, int64_t *ind
         source_read(dense->store, dense->value, i, few, value);
         source_read(dense->store, dense->index, i * each, few * each, index);
         for (int64_t k = 0; k < few && !wrong; k++)
-            wrong = put(dense, place_of(dense, index + k * each), value + (size_t)k * dense->size);
+            wrong = put(dense, place_of(dense, index + k * each),
+                        value + (size_t)k * dense->size);
     }
     return wrong;
 }
@@ -95,7 +104,8 @@ static Source begin_dense(Dense *dense, DType type, Span *span)
         return result;
     }
     dense->at = spill_room(s, bytes);
-    file_write(s->spill, dense->at + bytes - 1, "", 1); /* its full length; holes are zero */
+    file_write(s->spill, dense->at + bytes - 1, "",
+               1); /* its full length; holes are zero */
     *span = (Span){ dense->at, bytes };
     result.file = s->spill;
     result.span = span;
@@ -105,37 +115,58 @@ static Source begin_dense(Dense *dense, DType type, Span *span)
 
 static Source *plain_source(Store *store, const Recipe *recipe)
 {
-    return recipe_plain(recipe) ? recipe->source : recipe_spill(store, recipe)->source;
+    return recipe_plain(recipe) ? recipe->source
+                                : recipe_spill(store, recipe)->source;
 }
 
-Recipe *recipe_sparse(Store *s, const SparseParts *p, const char **wrong)
+static Dense dense_of(Store *store, const SparseParts *parts)
 {
-    const DType type = recipe_dtype(p->values);
-    Dense dense = { .store = s,
-                    .parts = p,
-                    .value = plain_source(s, p->values),
-                    .index = plain_source(s, p->indices),
-                    .width = recipe_rank(p->indices) == 2 ? p->rank : 0,
-                    .count = 1,
-                    .last = -1,
-                    .size = (size_t)dtype_bits(type) / 8 };
+    const DType type = recipe_dtype(parts->values);
+    Dense dense = {
+        .store = store,
+        .parts = parts,
+        .value = plain_source(store, parts->values),
+        .index = plain_source(store, parts->indices),
+        .count = 1,
+        .last = -1,
+        .size = (size_t)dtype_bits(type) / 8,
+    };
+    if (recipe_rank(parts->indices) == 2)
+        dense.width = parts->rank;
+    for (int i = 0; i < parts->rank; i++)
+        dense.count = i64_mul(dense.count, parts->dims[i]);
+    return dense;
+}
+
+/* Reads the parts and writes the result; NULL, or what is wrong. */
+static const char *fill(Dense *dense)
+{
+    Arena *arena = dense->store->arena;
+    const size_t width = dense->width ? (size_t)dense->width : 1;
+    source_open(dense->store, dense->value);
+    source_open(dense->store, dense->index);
+    uint8_t *value = arena_buffer(arena, FEW * dense->size);
+    int64_t *index = arena_buffer(arena, FEW * width * sizeof *index);
+    const int64_t n = recipe_count(dense->parts->values);
+    const char *wrong = put_all(dense, n, value, index);
+    source_close(dense->value);
+    source_close(dense->index);
+    return wrong;
+}
+
+Recipe *recipe_sparse(Store *store, const SparseParts *parts,
+                      const char **wrong)
+{
+    Dense dense = dense_of(store, parts);
     Span span;
-    for (int i = 0; i < p->rank; i++)
-        dense.count = i64_mul(dense.count, p->dims[i]);
+    const DType type = recipe_dtype(parts->values);
     const Source result = begin_dense(&dense, type, &span);
-    const ArenaMark mark = arena_mark(s->arena);
+    const ArenaMark mark = arena_mark(store->arena);
     if (!dense.view)
-        dense.view = arena_alloc(s->arena, VIEW);
-    source_open(s, dense.value);
-    source_open(s, dense.index);
-    uint8_t *value = arena_buffer(s->arena, FEW * dense.size);
-    int64_t *index =
-        arena_buffer(s->arena, FEW * sizeof *index * (size_t)(dense.width ? dense.width : 1));
-    *wrong = put_all(&dense, recipe_count(p->values), value, index);
+        dense.view = arena_alloc(store->arena, VIEW);
+    *wrong = fill(&dense);
     if (result.file)
         flush(&dense);
-    source_close(dense.value);
-    source_close(dense.index);
-    arena_release(s->arena, mark);
-    return recipe_source(s, &result, p->rank, p->dims);
+    arena_release(store->arena, mark);
+    return recipe_source(store, &result, parts->rank, parts->dims);
 }

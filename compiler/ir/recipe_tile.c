@@ -8,8 +8,9 @@
 enum {
     TINY_BYTES = 4096, /* a read so short may hold anything */
     NEAR_BYTES = 256,  /* single elements so near are read through */
-    WRITE_COST = 4,    /* a write of fresh pages by a read of cached ones (measured 3 to 6) */
-    LINE = 16,         /* elements: rows in the buffer get an odd pitch, not to share cache sets */
+    WRITE_COST =
+        4, /* a write of fresh pages by a read of cached ones (measured 3 to 6) */
+    LINE = 16, /* elements */
 };
 
 int64_t box_count(const Box *box, int rank)
@@ -21,7 +22,8 @@ int64_t box_count(const Box *box, int rank)
 }
 
 /* Factors by distance in the source, nearest first; those of step zero first or last. */
-static void order_by_step(const Part *part, int rank, bool zero_last, int *order)
+static void order_by_step(const Part *part, int rank, bool zero_last,
+                          int *order)
 {
     for (int i = 0; i < rank; i++) {
         const int64_t s = llabs(part->at.step[i]);
@@ -29,7 +31,8 @@ static void order_by_step(const Part *part, int rank, bool zero_last, int *order
         for (; j > 0; j--) {
             const int64_t before = llabs(part->at.step[order[j - 1]]);
             const bool later =
-                zero_last ? (before == 0 || (s != 0 && before > s)) && s != 0 : before > s;
+                zero_last ? (before == 0 || (s != 0 && before > s)) && s != 0
+                          : before > s;
             if (!later)
                 break;
             order[j] = order[j - 1];
@@ -49,7 +52,8 @@ static bool merges(int64_t n, int64_t step, int64_t wide, int64_t size)
     return step <= tiny && n <= tiny && step * (n - 1) + wide <= tiny;
 }
 
-static void lowest_address(const Part *part, int rank, const Box *box, ReadPlan *plan)
+static void lowest_address(const Part *part, int rank, const Box *box,
+                           ReadPlan *plan)
 {
     plan->first = part->at.base;
     for (int k = 0; k < rank; k++) {
@@ -58,39 +62,61 @@ static void lowest_address(const Part *part, int rank, const Box *box, ReadPlan 
     }
 }
 
-ReadPlan read_plan(const Part *part, int rank, const int64_t *size, const Box *box)
+/* Rows in the buffer get an odd pitch, not to share cache sets. */
+static int64_t odd_pitch(int64_t span)
+{
+    const int64_t lines = span / LINE + 1;
+    return (lines % 2 ? lines : lines + 1) * LINE;
+}
+
+/* Puts the factors into one read, nearest first, while little is read in vain; returns how many. */
+static int merge_factors(const Part *part, int rank, const int64_t *size,
+                         const Box *box, const int *order, ReadPlan *plan)
 {
     const int64_t element = (int64_t)dtype_work(part->source->dtype);
+    int64_t wide = 1;
+    int merged = 0;
+    for (; merged < rank; merged++) {
+        const int k = order[merged];
+        const int64_t step = llabs(part->at.step[k]);
+        if (!merges(size[k], step, wide, element))
+            break;
+        plan->step[k] = step;
+        plan->span += step * (box->n[k] - 1);
+        wide += step * (size[k] - 1);
+    }
+    return merged;
+}
+
+/* Factors that go backwards through the source begin at their other end. */
+static void turn_backwards(const Part *part, int rank, const Box *box,
+                           ReadPlan *plan)
+{
+    for (int k = 0; k < rank; k++) {
+        if (part->at.step[k] >= 0)
+            continue;
+        plan->origin += plan->step[k] * (box->n[k] - 1);
+        plan->step[k] = -plan->step[k];
+    }
+}
+
+ReadPlan read_plan(const Part *part, int rank, const int64_t *size,
+                   const Box *box)
+{
     ReadPlan plan = { .span = 1 };
     int order[FACTORS];
-    int j = 0;
     lowest_address(part, rank, box, &plan);
     order_by_step(part, rank, false, order);
-    for (int64_t wide = 1; j < rank; j++) {
-        const int k = order[j];
-        const int64_t s = llabs(part->at.step[k]);
-        if (!merges(size[k], s, wide, element))
-            break;
-        plan.step[k] = s;
-        plan.span += s * (box->n[k] - 1);
-        wide += s * (size[k] - 1);
-    }
-    plan.pitch = j < rank ? (plan.span / LINE + 1) * LINE : plan.span;
-    if (j < rank && plan.pitch / LINE % 2 == 0)
-        plan.pitch += LINE;
+    const int merged = merge_factors(part, rank, size, box, order, &plan);
+    plan.pitch = merged < rank ? odd_pitch(plan.span) : plan.span;
     plan.need = plan.pitch;
-    for (; j < rank; j++) {
+    for (int j = merged; j < rank; j++) {
         const int k = order[j];
         plan.factor[plan.outer++] = k;
         plan.step[k] = plan.need;
         plan.need *= box->n[k];
     }
-    for (int k = 0; k < rank; k++) {
-        if (part->at.step[k] >= 0)
-            continue;
-        plan.origin += plan.step[k] * (box->n[k] - 1);
-        plan.step[k] = -plan.step[k];
-    }
+    turn_backwards(part, rank, box, &plan);
     return plan;
 }
 
@@ -113,7 +139,8 @@ static bool operands_fit(const Part *part, int rank, const Box *t, int64_t room)
     int64_t floats = 0;
     for (int i = 0; i < part->changes; i++) {
         const int64_t need = operand_need(part->change + i, rank, t);
-        if (need && need > room / (int64_t)dtype_work(part->change[i].source->dtype))
+        if (need &&
+            need > room / (int64_t)dtype_work(part->change[i].source->dtype))
             return false;
         floats += need;
     }
@@ -126,8 +153,10 @@ static bool fits(const Form *form, DType out, const Box *t, int64_t room)
     if (n > room / (int64_t)dtype_work(out))
         return false;
     for (int p = 0; p < form->parts; p++) {
-        const int64_t most = room / (int64_t)dtype_work(form->part[p].source->dtype);
-        if (n > most || read_plan(form->part + p, form->rank, t->n, t).need > most)
+        const int64_t most =
+            room / (int64_t)dtype_work(form->part[p].source->dtype);
+        if (n > most ||
+            read_plan(form->part + p, form->rank, t->n, t).need > most)
             return false;
         if (!operands_fit(form->part + p, form->rank, t, room))
             return false;
@@ -137,7 +166,8 @@ static bool fits(const Form *form, DType out, const Box *t, int64_t room)
 
 /* Doubles the first factor, in that order, that is not whole; false: it does not fit, or all are.
  */
-static bool grow(const Form *form, DType out, Box *t, const int *order, int64_t room)
+static bool grow(const Form *form, DType out, Box *t, const int *order,
+                 int64_t room)
 {
     for (int j = 0; j < form->rank; j++) {
         const int k = order[j];
@@ -185,8 +215,8 @@ Box tile_shape(const Form *form, DType out, int64_t room, int *order)
     if (form->parts)
         order_by_step(main_part(form), form->rank, true, order);
     for (bool can_read = true, can_write = true; can_read || can_write;) {
-        const bool read_first =
-            run_length(form, &t, order) * WRITE_COST <= run_length(form, &t, write_order);
+        const bool read_first = run_length(form, &t, order) * WRITE_COST <=
+                                run_length(form, &t, write_order);
         if (can_read && (read_first || !can_write))
             can_read = grow(form, out, &t, order, room);
         else

@@ -114,7 +114,8 @@ void *recipe_values(Store *store, Arena *a, const Recipe *recipe)
 
 /* Sub-byte elements of a large result: one to a byte in the spill file first, as tiles end inside
  * bytes. */
-static void write_packed(Store *store, const Recipe *recipe, File *out, uint64_t at)
+static void write_packed(Store *store, const Recipe *recipe, File *out,
+                         uint64_t at)
 {
     enum { CHUNK = 64 * 1024 };
     const int64_t n = recipe_count(recipe);
@@ -128,7 +129,8 @@ static void write_packed(Store *store, const Recipe *recipe, File *out, uint64_t
         const int64_t k = i64_min(CHUNK, n - i);
         file_read(store->spill, from + (uint64_t)i, each, (size_t)k);
         bits_pack(recipe_dtype(recipe), packed, each, k);
-        file_write(out, at + (uint64_t)(i / per), packed, (size_t)i64_ceil_div(k, per));
+        file_write(out, at + (uint64_t)(i / per), packed,
+                   (size_t)i64_ceil_div(k, per));
     }
     arena_release(store->arena, mark);
     store->bytes_written += (uint64_t)recipe_bytes(recipe);
@@ -148,7 +150,8 @@ void recipe_write(Store *store, const Recipe *recipe, File *out, uint64_t at)
         write_packed(store, recipe, out, at);
     } else {
         const ArenaMark mark = arena_mark(store->arena);
-        file_write(out, at, recipe_values(store, store->arena, recipe), (size_t)bytes);
+        file_write(out, at, recipe_values(store, store->arena, recipe),
+                   (size_t)bytes);
         store->bytes_written += (uint64_t)bytes;
         arena_release(store->arena, mark);
     }
@@ -157,7 +160,8 @@ void recipe_write(Store *store, const Recipe *recipe, File *out, uint64_t at)
 Recipe *recipe_spill(Store *store, const Recipe *recipe)
 {
     const int64_t bytes = recipe_bytes(recipe);
-    Source source = { .dtype = recipe_dtype(recipe), .count = recipe_count(recipe) };
+    Source source = { .dtype = recipe_dtype(recipe),
+                      .count = recipe_count(recipe) };
     Span span = { 0, (uint64_t)bytes };
     if (bytes <= SMALL_BYTES) {
         source.memory = recipe_values(store, store->arena, recipe);
@@ -168,5 +172,6 @@ Recipe *recipe_spill(Store *store, const Recipe *recipe)
         source.span = &span;
         source.spans = 1;
     }
-    return recipe_source(store, &source, recipe_rank(recipe), recipe_dims(recipe));
+    return recipe_source(store, &source, recipe_rank(recipe),
+                         recipe_dims(recipe));
 }

@@ -39,7 +39,8 @@ bool shape_known(const Shape *shape)
 bool shape_equal(const Shape *a, const Shape *b)
 {
     return a->rank == b->rank &&
-           (a->rank <= 0 || !memcmp(a->dim, b->dim, (size_t)a->rank * sizeof *a->dim));
+           (a->rank <= 0 ||
+            !memcmp(a->dim, b->dim, (size_t)a->rank * sizeof *a->dim));
 }
 
 int64_t shape_count(const Shape *shape)
@@ -62,7 +63,8 @@ const char *shape_text(Arena *arena, const Shape *shape)
         if (shape->dim[i] < 0)
             n += (size_t)snprintf(text + n, 24, "%s?", i ? "," : "");
         else
-            n += (size_t)snprintf(text + n, 24, "%s%lld", i ? "," : "", (long long)shape->dim[i]);
+            n += (size_t)snprintf(text + n, 24, "%s%lld", i ? "," : "",
+                                  (long long)shape->dim[i]);
     }
     text[n++] = ']';
     text[n] = 0;
@@ -117,7 +119,8 @@ const int64_t *tensor_ints(Graph *graph, const Tensor *tensor, int64_t *count)
     if (tensor->dtype != DT_BOOL &&
         (!dtype_is_integer(tensor->dtype) || dtype_bits(tensor->dtype) < 8))
         return NULL;
-    const void *values = recipe_values(graph->store, graph->arena, tensor->value);
+    const void *values =
+        recipe_values(graph->store, graph->arena, tensor->value);
     *count = recipe_count(tensor->value);
     if (tensor->dtype == DT_I64)
         return values;
@@ -130,7 +133,8 @@ const int64_t *tensor_ints(Graph *graph, const Tensor *tensor, int64_t *count)
 const double *tensor_doubles(Graph *graph, const Tensor *tensor, int64_t *count)
 {
     *count = 0;
-    if (!tensor || !tensor->value || !convert_possible(tensor->dtype, DT_F64) || !is_small(tensor))
+    if (!tensor || !tensor->value || !convert_possible(tensor->dtype, DT_F64) ||
+        !is_small(tensor))
         return NULL;
     *count = recipe_count(tensor->value);
     return recipe_values(graph->store, graph->arena,

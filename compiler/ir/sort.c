@@ -12,34 +12,51 @@ typedef struct Ready {
     int n;
 } Ready;
 
-static bool earlier(const Ready *h, int a, int b)
+static bool earlier(const Ready *ready, int a, int b)
 {
-    const int ia = h->node[a]->index;
-    const int ib = h->node[b]->index;
-    return ia != ib ? ia < ib : a < b;
+    const int first = ready->node[a]->index;
+    const int second = ready->node[b]->index;
+    return first != second ? first < second : a < b;
 }
 
-static void ready_push(Ready *h, int v)
+static void ready_push(Ready *ready, int position)
 {
-    int i = h->n++;
-    for (; i && earlier(h, v, h->at[(i - 1) / 2]); i = (i - 1) / 2)
-        h->at[i] = h->at[(i - 1) / 2];
-    h->at[i] = v;
-}
-
-static int ready_pop(Ready *h)
-{
-    const int top = h->at[0];
-    const int last = h->at[--h->n];
-    int i = 0;
-    for (int k; (k = 2 * i + 1) < h->n; i = k) {
-        if (k + 1 < h->n && earlier(h, h->at[k + 1], h->at[k]))
-            k++;
-        if (!earlier(h, h->at[k], last))
+    int i = ready->n++;
+    while (i) {
+        const int above = (i - 1) / 2;
+        if (!earlier(ready, position, ready->at[above]))
             break;
-        h->at[i] = h->at[k];
+        ready->at[i] = ready->at[above];
+        i = above;
     }
-    h->at[i] = last;
+    ready->at[i] = position;
+}
+
+/* The earlier child of entry i; the heap's size where it has none. */
+static int earlier_child(const Ready *ready, int i)
+{
+    const int left = 2 * i + 1;
+    const int right = left + 1;
+    if (left >= ready->n)
+        return ready->n;
+    if (right < ready->n && earlier(ready, ready->at[right], ready->at[left]))
+        return right;
+    return left;
+}
+
+static int ready_pop(Ready *ready)
+{
+    const int top = ready->at[0];
+    const int last = ready->at[--ready->n];
+    int i = 0;
+    for (;;) {
+        const int child = earlier_child(ready, i);
+        if (child == ready->n || !earlier(ready, ready->at[child], last))
+            break;
+        ready->at[i] = ready->at[child];
+        i = child;
+    }
+    ready->at[i] = last;
     return top;
 }
 
@@ -48,7 +65,7 @@ typedef struct Edge {
 } Edge;
 
 typedef struct Sorter {
-    Graph *g;
+    Graph *graph;
     int *waiting; /* operands of a node not yet made */
     int *first;   /* edges of a node: who waits for it */
     VEC(Edge) edge;
@@ -66,25 +83,31 @@ static bool inside(const Graph *graph, const Graph *outer)
 
 static void add_edge(Sorter *sorter, const Tensor *tensor, int to)
 {
-    if (!tensor || !tensor->producer || tensor->producer->graph != sorter->g ||
-        tensor->producer->dead)
+    const Node *producer = tensor ? tensor->producer : NULL;
+    if (!producer || producer->graph != sorter->graph || producer->dead)
         return;
-    const int from = tensor->producer->order;
-    VEC_PUSH(&sorter->g->store->scratch, &sorter->edge, ((Edge){ to, sorter->first[from] }));
+    const int from = producer->order;
+    const Edge edge = { .to = to, .next = sorter->first[from] };
+    VEC_PUSH(&sorter->graph->store->scratch, &sorter->edge, edge);
     sorter->first[from] = (int)sorter->edge.n - 1;
     sorter->waiting[to]++;
+}
+
+static void add_operands(Sorter *sorter, const Node *node, int to)
+{
+    for (int i = 0; i < node->n_in; i++)
+        add_edge(sorter, node->in[i], to);
 }
 
 static void add_captures(Sorter *sorter, const Graph *sub, int to)
 {
     for (size_t i = 0; i < sub->node.n; i++)
-        for (int k = 0; k < sub->node.at[i]->n_in; k++)
-            add_edge(sorter, sub->node.at[i]->in[k], to);
+        add_operands(sorter, sub->node.at[i], to);
     for (size_t i = 0; i < sub->output.n; i++)
         add_edge(sorter, sub->output.at[i], to);
 }
 
-/* The node of s->g that holds the subgraph sub, directly or nested. */
+/* The node of the outer graph that holds the subgraph sub, directly or nested. */
 static const Node *holder(const Graph *sub, const Graph *outer)
 {
     while (sub->parent != outer)
@@ -94,11 +117,10 @@ static const Node *holder(const Graph *sub, const Graph *outer)
 
 static void add_edges(Sorter *sorter)
 {
-    Graph *graph = sorter->g;
+    Graph *graph = sorter->graph;
     Graph *root = graph_root(graph);
     for (size_t i = 0; i < graph->node.n; i++)
-        for (int k = 0; k < graph->node.at[i]->n_in; k++)
-            add_edge(sorter, graph->node.at[i]->in[k], (int)i);
+        add_operands(sorter, graph->node.at[i], (int)i);
     for (size_t k = 0; k < root->all.n; k++) {
         const Graph *sub = root->all.at[k];
         if (sub == graph || !inside(sub, graph))
@@ -111,14 +133,68 @@ static void add_edges(Sorter *sorter)
 
 static _Noreturn void fail_cycle(const Sorter *sorter)
 {
-    for (size_t i = 0; i < sorter->g->node.n; i++)
+    for (size_t i = 0; i < sorter->graph->node.n; i++)
         if (sorter->waiting[i] > 0) {
-            error_at(STATUS_MALFORMED, node_loc(sorter->g->node.at[i]), NULL,
-                     "lies on a cycle or behind one: it waits for its own result");
+            error_at(
+                STATUS_MALFORMED, node_loc(sorter->graph->node.at[i]), NULL,
+                "lies on a cycle or behind one: it waits for its own result");
             if (diag_now && diag_now->errors >= 10)
                 break;
         }
     fail_now(STATUS_MALFORMED);
+}
+
+static void number_nodes(Graph *graph)
+{
+    for (size_t i = 0; i < graph->node.n; i++)
+        graph->node.at[i]->order = (int)i;
+}
+
+static Sorter sorter_new(Graph *graph)
+{
+    Arena *arena = &graph->store->scratch;
+    const size_t room = graph->node.n + 1;
+    Sorter sorter = {
+        .graph = graph,
+        .waiting = NEW_ARRAY(arena, int, room),
+        .first = NEW_ARRAY(arena, int, room),
+    };
+    for (size_t i = 0; i < graph->node.n; i++)
+        sorter.first[i] = -1;
+    number_nodes(graph);
+    add_edges(&sorter);
+    return sorter;
+}
+
+/* The node is done: what waited for it alone is ready. */
+static void release(Sorter *sorter, Ready *ready, int done)
+{
+    for (int e = sorter->first[done]; e >= 0;) {
+        const Edge *edge = sorter->edge.at + e;
+        if (!--sorter->waiting[edge->to])
+            ready_push(ready, edge->to);
+        e = edge->next;
+    }
+}
+
+/* Writes the nodes in their order; returns how many of them do not wait for themselves. */
+static size_t run(Sorter *sorter, Node **list)
+{
+    Graph *graph = sorter->graph;
+    Ready ready = {
+        .node = graph->node.at,
+        .at = NEW_ARRAY(&graph->store->scratch, int, graph->node.n + 1),
+    };
+    for (size_t i = 0; i < graph->node.n; i++)
+        if (!sorter->waiting[i])
+            ready_push(&ready, (int)i);
+    size_t done = 0;
+    while (ready.n) {
+        const int next = ready_pop(&ready);
+        list[done++] = graph->node.at[next];
+        release(sorter, &ready, next);
+    }
+    return done;
 }
 
 void graph_sort(Graph *graph)
@@ -127,32 +203,12 @@ void graph_sort(Graph *graph)
     const ArenaMark mark = arena_mark(arena);
     graph_compact(graph);
     const size_t n = graph->node.n;
-    Sorter sorter = { .g = graph,
-                      .waiting = NEW_ARRAY(arena, int, n + 1),
-                      .first = NEW_ARRAY(arena, int, n + 1) };
-    for (size_t i = 0; i < n; i++) {
-        graph->node.at[i]->order = (int)i;
-        sorter.first[i] = -1;
-    }
-    add_edges(&sorter);
-    Ready ready = { .node = graph->node.at, .at = NEW_ARRAY(arena, int, n + 1) };
-    for (size_t i = 0; i < n; i++)
-        if (!sorter.waiting[i])
-            ready_push(&ready, (int)i);
+    Sorter sorter = sorter_new(graph);
     Node **list = NEW_ARRAY(arena, Node *, n + 1);
-    size_t done = 0;
-    while (ready.n) {
-        const int i = ready_pop(&ready);
-        list[done++] = graph->node.at[i];
-        for (int e = sorter.first[i]; e >= 0; e = sorter.edge.at[e].next)
-            if (!--sorter.waiting[sorter.edge.at[e].to])
-                ready_push(&ready, sorter.edge.at[e].to);
-    }
-    if (done < n)
+    if (run(&sorter, list) < n)
         fail_cycle(&sorter);
     if (n)
         memcpy(graph->node.at, list, n * sizeof *list);
-    for (size_t i = 0; i < n; i++)
-        graph->node.at[i]->order = (int)i;
+    number_nodes(graph);
     arena_release(arena, mark);
 }

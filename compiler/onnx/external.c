@@ -8,11 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
-#ifdef SYS_openat2
-#include <linux/openat2.h>
-#endif
 
 #include "base/io_calls.h"
 #include "base/digest.h"
@@ -37,12 +33,14 @@ static const char *folder_of(Arena *arena, const char *path)
     return arena_text(arena, path, slash == path ? 1 : (size_t)(slash - path));
 }
 
-External external_new(Arena *a, const Store *store, const char *model, const ReadOptions *opt)
+External external_new(Arena *arena, const Store *store, const char *model)
 {
-    External x = { .arena = a, .mode = store->mode, .files = map_new(a) };
-    x.folder = opt && opt->external_dir ? opt->external_dir : model ? folder_of(a, model) : NULL;
-    x.refused = opt && opt->no_external;
-    return x;
+    return (External){
+        .arena = arena,
+        .mode = store->mode,
+        .files = map_new(arena),
+        .folder = model ? folder_of(arena, model) : NULL,
+    };
 }
 
 static const char **entry_of(ExternalRef *ref, const char *key)
@@ -58,16 +56,20 @@ static const char **entry_of(ExternalRef *ref, const char *key)
     return NULL;
 }
 
-void external_set(External *x, ExternalRef *ref, Loc loc, const char *key, const char *value)
+void external_set(External *x, ExternalRef *ref, Loc loc, const char *key,
+                  const char *value)
 {
     const char **to = entry_of(ref, key);
     if (to && *to)
-        fail_at(STATUS_MALFORMED, loc, NULL, "the \"%s\" of external data is given twice", key);
+        fail_at(STATUS_MALFORMED, loc, NULL,
+                "the \"%s\" of external data is given twice", key);
     if (to)
         *to = value;
     else if (!x->warned) {
         x->warned = true;
-        warn_at(loc, "the entry \"%.64s\" of external data is not known and ignored", key);
+        warn_at(loc,
+                "the entry \"%.64s\" of external data is not known and ignored",
+                key);
     }
 }
 
@@ -102,7 +104,8 @@ const char *external_location_fault(const char *location)
         return "it is empty";
     if (location[0] == '/')
         return "it is absolute";
-    if (((location[0] | 32) >= 'a' && (location[0] | 32) <= 'z') && location[1] == ':')
+    if (((location[0] | 32) >= 'a' && (location[0] | 32) <= 'z') &&
+        location[1] == ':')
         return "it names a drive";
     if (strlen(location) > MOST_LOCATION)
         return "it is too long";
@@ -137,7 +140,8 @@ static int open_components(int folder, const char *location)
             memcpy(part, location, n);
             part[n] = 0;
             fd = io_open(at, part,
-                         last ? OPEN_FLAGS | O_NOFOLLOW : O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+                         last ? OPEN_FLAGS | O_NOFOLLOW
+                              : O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
         }
         const int error = errno;
         if (at != folder)
@@ -150,52 +154,61 @@ static int open_components(int folder, const char *location)
     }
 }
 
-static int open_beneath(const External *x, int folder, const char *location)
+/* May another way be tried where openat2() failed so? */
+static bool is_missing(int error)
 {
-#ifdef SYS_openat2
-    if (!x->by_components && !io_calls_test) {
-        struct open_how how = { .flags = OPEN_FLAGS,
-                                .resolve =
-                                    RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS };
-        long fd;
-        int tries = 100;
-        do
-            fd = syscall(SYS_openat2, folder, location, &how, sizeof how);
-        while (fd < 0 && (errno == EINTR || errno == EAGAIN) && --tries);
-        if (fd >= 0 || (errno != ENOSYS && errno != EPERM && errno != E2BIG))
-            return (int)fd;
-    }
-#endif
-    (void)x;
-    return open_components(folder, location);
+    return error == ENOSYS || error == EPERM || error == E2BIG;
 }
 
-static _Noreturn void fail_open(Loc loc, const char *folder, const char *location, int error)
+static int open_beneath(const External *x, int folder, const char *location)
+{
+    int tries = 100;
+    if (x->by_components || !io_calls()->open_beneath)
+        return open_components(folder, location);
+    for (;;) {
+        const int fd = io_calls()->open_beneath(folder, location, OPEN_FLAGS);
+        if (fd >= 0)
+            return fd;
+        if (is_missing(errno))
+            return open_components(folder, location);
+        if ((errno != EINTR && errno != EAGAIN) || !--tries)
+            return -1;
+    }
+}
+
+static _Noreturn void fail_open(Loc loc, const char *folder,
+                                const char *location, int error)
 {
     switch (error) {
     case ENOENT:
         fail_at(STATUS_NO_INPUT, loc,
-                "put the file beside the model, or name its folder with --external-data-dir",
-                "its external data, \"%.255s\" in \"%.1024s\", do not exist", location, folder);
+                "put the file beside the model, or name its folder with "
+                "--external-data-dir",
+                "its external data, \"%.255s\" in \"%.1024s\", do not exist",
+                location, folder);
     case ELOOP:
     case ENOTDIR:
     case EXDEV:
-        fail_at(
-            STATUS_MALFORMED, loc, "put a copy of the file itself in the folder",
-            "its external data, \"%.255s\" in \"%.1024s\", are reached through a link or a file",
-            location, folder);
+        fail_at(STATUS_MALFORMED, loc,
+                "put a copy of the file itself in the folder",
+                "its external data, \"%.255s\" in \"%.1024s\", are reached "
+                "through a link or a file",
+                location, folder);
     case ENAMETOOLONG:
         fail_at(STATUS_MALFORMED, loc, NULL,
-                "the location \"%.255s\" of its external data is too long", location);
+                "the location \"%.255s\" of its external data is too long",
+                location);
     case ENXIO:
     case ENODEV:
-        fail_at(STATUS_MALFORMED, loc, NULL,
-                "its external data, \"%.255s\" in \"%.1024s\", are no regular file", location,
-                folder);
+        fail_at(
+            STATUS_MALFORMED, loc, NULL,
+            "its external data, \"%.255s\" in \"%.1024s\", are no regular file",
+            location, folder);
     default:
         fail_at(STATUS_IO, loc, NULL,
-                "its external data, \"%.255s\" in \"%.1024s\", cannot be opened: %s", location,
-                folder, strerror(error));
+                "its external data, \"%.255s\" in \"%.1024s\", cannot be "
+                "opened: %s",
+                location, folder, strerror(error));
     }
 }
 
@@ -211,12 +224,14 @@ static const char *file_fault(const struct stat *st)
 
 static File *open_file(const External *x, Loc loc, const char *location)
 {
-    File *file = file_new(x->arena, arena_printf(x->arena, "%s/%s", x->folder, location));
+    File *file = file_new(x->arena,
+                          arena_printf(x->arena, "%s/%s", x->folder, location));
     const int folder = io_open(AT_FDCWD, x->folder, O_RDONLY | O_DIRECTORY);
     if (folder < 0)
-        fail_at(STATUS_NO_INPUT, loc, NULL,
-                "the folder of external data, \"%.1024s\", cannot be opened: %s", x->folder,
-                strerror(errno));
+        fail_at(
+            STATUS_NO_INPUT, loc, NULL,
+            "the folder of external data, \"%.1024s\", cannot be opened: %s",
+            x->folder, strerror(errno));
     const int fd = open_beneath(x, folder, location);
     const int error = errno;
     io_calls()->close(folder);
@@ -231,8 +246,10 @@ static File *open_file(const External *x, Loc loc, const char *location)
     const char *fault = file_fault(&st);
     if (fault) {
         io_calls()->close(fd);
-        fail_at(STATUS_MALFORMED, loc, "put a copy of the file itself in the folder",
-                "its external data, \"%.255s\" in \"%.1024s\", %s", location, x->folder, fault);
+        fail_at(STATUS_MALFORMED, loc,
+                "put a copy of the file itself in the folder",
+                "its external data, \"%.255s\" in \"%.1024s\", %s", location,
+                x->folder, fault);
     }
     file_take(file, x->arena, fd, x->mode);
     return file;
@@ -262,60 +279,86 @@ static void check_sha1(ExternalFile *file, Loc loc, const char *expected)
     bool same = strlen(expected) == 40;
     if (!same || strspn(expected, "0123456789abcdefABCDEF") != 40)
         fail_at(STATUS_MALFORMED, loc, NULL,
-                "the checksum \"%.64s\" of its external data is no SHA-1", expected);
+                "the checksum \"%.64s\" of its external data is no SHA-1",
+                expected);
     if (!*file->sha1)
         compute_sha1(file);
     for (int i = 0; i < 40; i++)
-        same &= file->sha1[i] ==
-                (expected[i] >= 'A' && expected[i] <= 'F' ? expected[i] | 32 : expected[i]);
+        same &= file->sha1[i] == (expected[i] >= 'A' && expected[i] <= 'F'
+                                      ? expected[i] | 32
+                                      : expected[i]);
     if (!same)
-        fail_at(STATUS_MALFORMED, loc,
-                "fetch the file again; it is damaged, or belongs to another model",
-                "its external data have the checksum %s, not %s", file->sha1, expected);
+        fail_at(
+            STATUS_MALFORMED, loc,
+            "fetch the file again; it is damaged, or belongs to another model",
+            "its external data have the checksum %s, not %s", file->sha1,
+            expected);
 }
 
-static uint64_t number(Loc loc, const char *what, const char *text, uint64_t otherwise)
+static uint64_t number(Loc loc, const char *what, const char *text,
+                       uint64_t otherwise)
 {
     uint64_t v;
     if (!text)
         return otherwise;
     if (!external_number(text, &v))
         fail_at(STATUS_MALFORMED, loc, NULL,
-                "the %s \"%.64s\" of its external data is no number of bytes", what, text);
+                "the %s \"%.64s\" of its external data is no number of bytes",
+                what, text);
     return v;
 }
 
-File *external_find(External *x, Loc loc, const ExternalRef *ref, uint64_t bytes, Span *span)
+/* May it have external data, and at that place? */
+static void check_allowed(const External *x, Loc loc, const ExternalRef *ref)
 {
     if (x->refused)
         fail_at(STATUS_MALFORMED, loc, NULL,
                 "it has external data, which --no-external-data refuses");
     if (!x->folder)
-        fail_at(STATUS_NO_INPUT, loc, "name their folder with --external-data-dir",
+        fail_at(STATUS_NO_INPUT, loc,
+                "name their folder with --external-data-dir",
                 "a model from standard input has external data");
     const char *fault = external_location_fault(ref->location);
     if (fault)
         fail_at(STATUS_MALFORMED, loc, NULL,
                 "the location \"%.255s\" of its external data is refused: %s",
                 ref->location ? ref->location : "", fault);
+}
+
+static void check_inside(const File *file, Loc loc, const Span *span)
+{
+    if (span->length > file->size || span->offset > file->size - span->length)
+        fail_at(STATUS_MALFORMED, loc,
+                "the file is cut off, or belongs to another model",
+                "its external data, %" PRIu64 " bytes at %" PRIu64
+                ", reach beyond the end of \"%.1024s\" (%" PRIu64 " bytes)",
+                span->length, span->offset, file->path, file->size);
+}
+
+File *external_find(External *x, Loc loc, const ExternalRef *ref,
+                    uint64_t bytes, Span *span)
+{
+    check_allowed(x, loc, ref);
     span->offset = number(loc, "offset", ref->offset, 0);
     span->length = number(loc, "length", ref->length, bytes);
     if (span->length != bytes)
         fail_at(STATUS_MALFORMED, loc, NULL,
-                "the tensor needs %" PRIu64 " bytes, but its external data have %" PRIu64, bytes,
-                span->length);
-    ExternalFile *f = find_file(x, loc, ref->location);
-    if (span->length > f->file->size || span->offset > f->file->size - span->length)
-        fail_at(STATUS_MALFORMED, loc, "the file is cut off, or belongs to another model",
-                "its external data, %" PRIu64 " bytes at %" PRIu64
-                ", reach beyond the end of \"%.1024s\" (%" PRIu64 " bytes)",
-                span->length, span->offset, f->file->path, f->file->size);
+                "the tensor needs %" PRIu64
+                " bytes, but its external data have %" PRIu64,
+                bytes, span->length);
+    ExternalFile *found = find_file(x, loc, ref->location);
+    check_inside(found->file, loc, span);
     if (ref->checksum && *ref->checksum)
-        check_sha1(f, loc, ref->checksum);
+        check_sha1(found, loc, ref->checksum);
+    const ExternalRange range = {
+        .file = found->file,
+        .offset = span->offset,
+        .length = span->length,
+        .loc = loc,
+    };
     if (span->length)
-        VEC_PUSH(x->arena, &x->range,
-                 ((ExternalRange){ f->file, span->offset, span->length, loc }));
-    return f->file;
+        VEC_PUSH(x->arena, &x->range, range);
+    return found->file;
 }
 
 static int by_place(const void *a, const void *b)
@@ -328,8 +371,8 @@ static int by_place(const void *a, const void *b)
     if (x->offset != y->offset)
         return x->offset < y->offset ? -1 : 1;
     if (x->length != y->length)
-        return x->length < y->length ? -1 : 1;
-    return x->loc.byte < y->loc.byte ? -1 : x->loc.byte > y->loc.byte;
+        return (x->length > y->length) - (x->length < y->length);
+    return (x->loc.byte > y->loc.byte) - (x->loc.byte < y->loc.byte);
 }
 
 void external_finish(External *x)
@@ -340,15 +383,18 @@ void external_finish(External *x)
     for (size_t i = 1; i < x->range.n; i++) {
         const ExternalRange *before = x->range.at + i - 1;
         const ExternalRange *r = x->range.at + i;
-        if (before->file != r->file || r->offset - before->offset >= before->length)
+        if (before->file != r->file ||
+            r->offset - before->offset >= before->length)
             continue;
         if (before->offset == r->offset && before->length == r->length)
             continue;
         fail_at(STATUS_MALFORMED, r->loc,
-                "the file that says where the weights lie is damaged, or belongs to other weights",
+                "the file that says where the weights lie is damaged, or "
+                "belongs to other weights",
                 "its external data, %" PRIu64 " bytes at %" PRIu64
-                " of \"%.1024s\", overlap those of \"%.255s\", %" PRIu64 " bytes at %" PRIu64,
-                r->length, r->offset, r->file->path, before->loc.name ? before->loc.name : "",
+                " of \"%.1024s\", overlap those of \"%.255s\", %" PRIu64
+                " bytes at %" PRIu64,
+                r->length, r->offset, r->file->path, before->loc.name,
                 before->length, before->offset);
     }
     arena_drop(x->arena, x->range.at, x->range.room * sizeof *x->range.at);

@@ -9,7 +9,6 @@
 #include "base/diag.h"
 #include "base/map.h"
 #include "ir/recipe.h"
-#include "onnx/reader.h"
 
 /* The entries of one tensor; NULL: absent. */
 typedef struct ExternalRef {
@@ -26,7 +25,7 @@ typedef struct ExternalRange {
 typedef struct External {
     Arena *arena;
     LoadMode mode;
-    const char *folder; /* NULL: none, the model came through a pipe */
+    const char *folder; /* NULL: none */
     bool refused;       /* by option */
     bool warned;
     bool by_components;       /* as if the system had no openat2(); for tests */
@@ -34,13 +33,16 @@ typedef struct External {
     VEC(ExternalRange) range; /* of all tensors so far */
 } External;
 
-External external_new(Arena *arena, const Store *store, const char *model, const ReadOptions *opt);
+/* In the folder of the model; NULL: it came through a pipe. */
+External external_new(Arena *arena, const Store *store, const char *model);
 /* Notes an entry; one that is given twice fails with 65, unknown ones are ignored with a warning.
  */
-void external_set(External *x, ExternalRef *ref, Loc loc, const char *key, const char *value);
+void external_set(External *x, ExternalRef *ref, Loc loc, const char *key,
+                  const char *value);
 /* The file and the range of it that holds `bytes` bytes. Status 65, where there is no such file 66.
  */
-File *external_find(External *x, Loc loc, const ExternalRef *ref, uint64_t bytes, Span *span);
+File *external_find(External *x, Loc loc, const ExternalRef *ref,
+                    uint64_t bytes, Span *span);
 /* Tensors may share a range, but not parts of one: that fails with 65. Once all are found. */
 void external_finish(External *x);
 /* Why a location is not acceptable, or NULL. */

@@ -13,7 +13,8 @@ static bool is_made(const Tensor *tensor)
 /* What the name means around the graph, or NULL. */
 static Tensor *outer_value(const Graph *graph, const Tensor *tensor)
 {
-    Tensor *outer = graph->parent ? graph_find(graph->parent, tensor->name) : NULL;
+    Tensor *outer =
+        graph->parent ? graph_find(graph->parent, tensor->name) : NULL;
     return outer && is_made(outer) ? outer : NULL;
 }
 
@@ -42,16 +43,19 @@ static const Use *first_use(const Tensor *tensor)
 
 static void report(Reader *reader, const Graph *graph, const Tensor *tensor)
 {
-    static const char help[] =
-        "the nodes or initializers it came from were removed from the file, or renamed";
+    static const char help[] = "the nodes or initializers it came from were "
+                               "removed from the file, or renamed";
     const Use *use = first_use(tensor);
     if (use)
         error_at(STATUS_MALFORMED, node_loc(use->node), help,
-                 "input %d, \"%s\", is made by no node, and is no graph input and no initializer",
+                 "input %d, \"%s\", is made by no node, and is no graph input "
+                 "and no initializer",
                  use->operand, tensor->name);
     else
-        error_at(STATUS_MALFORMED, (Loc){ .file = graph->file, .byte = -1, .node = -1 }, help,
-                 "graph output \"%s\" is made by no node, and is no graph input and no initializer",
+        error_at(STATUS_MALFORMED,
+                 (Loc){ .file = graph->file, .byte = -1, .node = -1 }, help,
+                 "graph output \"%s\" is made by no node, and is no graph "
+                 "input and no initializer",
                  tensor->name);
     if (++reader->errors == MOST_ERRORS)
         fail_now(STATUS_MALFORMED);

@@ -8,13 +8,13 @@
 #include "ir/graph.h"
 #include "onnx/external.h"
 #include "onnx/message.h"
-#include "onnx/reader.h"
 
 enum {
-    LEAF_BYTES = 4096,       /* most bytes of a message that protobuf-c may unpack */
-    LEAF_MEMORY = 32 * 1024, /* most memory it may use for one */
-    MOST_ATTRIBUTES = 1024,  /* of one node */
-    MOST_ERRORS = 20,        /* listed before the reader gives up */
+    LEAF_BYTES = 8192, /* most bytes of a message that protobuf-c may unpack */
+    LEAF_MEMORY = 32 * 1024, /* most memory it may use for one; of LEAF_ALIGN */
+    LEAF_ALIGN = 16,
+    MOST_ATTRIBUTES = 1024, /* of one node */
+    MOST_ERRORS = 20,       /* listed before the reader gives up */
 };
 
 /* While reading, Tensor.storage (lowering's) says what makes a tensor besides its producer. */
@@ -25,8 +25,8 @@ typedef struct AttrDraft {
     int64_t type; /* as the file says; 0: it does not */
     uint64_t at;
     bool has_tensor, has_graph, has_sparse;
-    int64_t others;    /* elements of the kinds that Attr does not hold */
-    int seen;          /* the field that held a value, for files that leave out the type */
+    int64_t others; /* elements of the kinds that Attr does not hold */
+    int seen; /* the field that held a value, for files that leave out the type */
     VEC(float) floats; /* of the list: what is not spilled yet */
     VEC(int64_t) ints;
     Span spill; /* what is: elements in the spill file */
@@ -59,7 +59,7 @@ typedef struct TensorDraft {
     int rank;
     int64_t dims[MAX_RANK];
     int64_t data_type;
-    int field;           /* the data field; 0: none yet */
+    const ProtobufCFieldDescriptor *field; /* of the data; NULL: none yet */
     VEC(Span) span;      /* its chunks, until there are too many */
     bool gathered;       /* copied together instead: */
     VEC(uint8_t) gather; /* what is not spilled yet */
@@ -67,7 +67,6 @@ typedef struct TensorDraft {
     Span spill;
     bool external;
     ExternalRef ref;
-    const char *key, *value; /* of the entry that is being read */
 } TensorDraft;
 
 typedef struct SparseDraft {
@@ -94,7 +93,7 @@ typedef struct Reader {
     Store *store;
     File *file;
     External external;
-    Map texts;     /* operator types, domains, attribute names: each kept once */
+    Map texts; /* operator types, domains, attribute names: each kept once */
     Map functions; /* by domain, name and overload */
     Graph *model;
     bool has_graph;
@@ -118,12 +117,15 @@ Loc reader_loc(const Reader *reader, uint64_t at, const char *name);
 const char *reader_text(Reader *reader, const WireEvent *event);
 /* The same, each text kept once. */
 const char *reader_word(Reader *reader, const WireEvent *event);
+/* Another text, kept in the same way; NULL is "". */
+const char *reader_keep(Reader *reader, const char *text);
 /* The tensor of that name in the frame's graph, made where there is none yet; NULL: the empty name.
  */
-Tensor *reader_tensor(Reader *reader, Graph *graph, uint64_t at, uint64_t length);
+Tensor *reader_tensor(Reader *reader, Graph *graph, uint64_t at,
+                      uint64_t length);
 /* Adds the numbers of event to the end of dims; more than MAX_RANK fail with 69. */
-void reader_dims(Reader *reader, const WireEvent *event, int *rank, int64_t *dims,
-                 const char *name);
+void reader_dims(Reader *reader, const WireEvent *event, int *rank,
+                 int64_t *dims, const char *name);
 
 /* read_graph.c */
 void graph_enter(Reader *reader, const WireEvent *event);
@@ -132,8 +134,8 @@ void graph_leave(Reader *reader, const WireEvent *event);
 void value_enter(Reader *reader, const WireEvent *event);
 void value_field(Reader *reader, const WireEvent *event);
 void value_leave(Reader *reader, const WireEvent *event);
-void graph_initializer(Reader *reader, const char *name, uint64_t at, DType dtype, Shape shape,
-                       Recipe *value);
+void graph_initializer(Reader *reader, const char *name, uint64_t at,
+                       DType dtype, Shape shape, Recipe *value);
 /* Opens and closes a frame for graph. */
 Frame *frame_push(Reader *reader, Graph *graph);
 /* Initializers leave the inputs, inputs take their declared types. */
@@ -158,9 +160,6 @@ void attribute_leave(Reader *reader, const WireEvent *event);
 void tensor_enter(Reader *reader, const WireEvent *event);
 void tensor_field(Reader *reader, const WireEvent *event);
 void tensor_leave(Reader *reader, const WireEvent *event);
-void entry_enter(Reader *reader, const WireEvent *event);
-void entry_field(Reader *reader, const WireEvent *event);
-void entry_leave(Reader *reader, const WireEvent *event);
 
 /* read_data.c: where the elements of a tensor lie. */
 void data_field(Reader *reader, const WireEvent *event);
@@ -174,8 +173,9 @@ void sparse_leave(Reader *reader, const WireEvent *event);
 
 /* read_leaf.c: what protobuf-c unpacks. */
 void type_enter(Reader *reader, const WireEvent *event);
-void type_field(Reader *reader, const WireEvent *event);
+void leaf_field(Reader *reader, const WireEvent *event);
 void opset_leave(Reader *reader, const WireEvent *event);
+void entry_leave(Reader *reader, const WireEvent *event);
 TypeInfo leaf_type(Reader *reader, Span type);
 
 /* link.c: every operand finds its tensor; also captured ones. */

@@ -30,7 +30,8 @@ void attribute_enter(Reader *reader, const WireEvent *event)
 }
 
 /* What was gathered of the list, `bytes` long, goes behind the rest of it. */
-static void spill_list(Reader *reader, AttrDraft *draft, const void *from, size_t bytes)
+static void spill_list(Reader *reader, AttrDraft *draft, const void *from,
+                       size_t bytes)
 {
     Store *s = reader->store;
     if (!s->spill)
@@ -49,7 +50,8 @@ static void flush_floats(Reader *reader, AttrDraft *draft)
 {
     if (draft->ints.n)
         wire_fail(&reader->wire, draft->at, "an attribute with several values");
-    spill_list(reader, draft, draft->floats.at, draft->floats.n * sizeof *draft->floats.at);
+    spill_list(reader, draft, draft->floats.at,
+               draft->floats.n * sizeof *draft->floats.at);
     draft->floats.n = 0;
 }
 
@@ -57,7 +59,8 @@ static void flush_ints(Reader *reader, AttrDraft *draft)
 {
     if (draft->floats.n)
         wire_fail(&reader->wire, draft->at, "an attribute with several values");
-    spill_list(reader, draft, draft->ints.at, draft->ints.n * sizeof *draft->ints.at);
+    spill_list(reader, draft, draft->ints.at,
+               draft->ints.n * sizeof *draft->ints.at);
     draft->ints.n = 0;
 }
 
@@ -91,11 +94,15 @@ static void add_floats(Reader *reader, const WireEvent *event)
         add_float(reader, d, float_of(event->value));
         return;
     }
-    for (uint64_t at = event->at; at < event->at + event->length; at += 4) {
-        const uint8_t *p = wire_view(&reader->wire, at, 4);
-        add_float(reader, d,
-                  float_of((uint64_t)p[0] | (uint64_t)p[1] << 8 | (uint64_t)p[2] << 16 |
-                           (uint64_t)p[3] << 24));
+    float some[512];
+    uint64_t left = event->length;
+    for (uint64_t at = event->at; left;) {
+        const size_t bytes = left < sizeof some ? (size_t)left : sizeof some;
+        memcpy(some, wire_view(&reader->wire, at, bytes), bytes);
+        for (size_t i = 0; i < bytes / sizeof *some; i++)
+            add_float(reader, d, some[i]);
+        at += bytes;
+        left -= bytes;
     }
 }
 
@@ -108,14 +115,17 @@ static void add_ints(Reader *reader, const WireEvent *event)
         return;
     }
     for (uint64_t at = event->at; at < event->at + event->length;)
-        add_int(reader, d, (int64_t)wire_varint(&reader->wire, &at, event->at + event->length));
+        add_int(reader, d,
+                (int64_t)wire_varint(&reader->wire, &at,
+                                     event->at + event->length));
 }
 
 /* Strings are bytes and may hold NULs. */
 static const char *add_bytes(Reader *reader, const WireEvent *event)
 {
     if (event->length > STRING_LIMIT)
-        fail_at(STATUS_UNSUPPORTED, reader_loc(reader, event->at, draft(reader)->attr.name), NULL,
+        fail_at(STATUS_UNSUPPORTED,
+                reader_loc(reader, event->at, draft(reader)->attr.name), NULL,
                 "an attribute's string has more than %d bytes", STRING_LIMIT);
     char *s = arena_alloc(reader->arena, (size_t)event->length + 1);
     file_read(reader->file, event->at, s, (size_t)event->length);
@@ -127,7 +137,8 @@ static void set_string(Reader *reader, const WireEvent *event)
     AttrDraft *d = draft(reader);
     d->attr.s = event->length && event->length <= WIRE_VIEW / 4
                     ? arena_text(reader->arena,
-                                 (const char *)wire_view(&reader->wire, event->at, event->length),
+                                 (const char *)wire_view(
+                                     &reader->wire, event->at, event->length),
                                  (size_t)event->length)
                     : add_bytes(reader, event);
     d->attr.n = (int64_t)event->length;
@@ -138,11 +149,14 @@ static void add_string(Reader *reader, const WireEvent *event)
 {
     AttrDraft *d = draft(reader);
     if (event->length <= WIRE_VIEW / 4 &&
-        memchr(wire_view(&reader->wire, event->at, event->length), 0, (size_t)event->length))
-        wire_fail(&reader->wire, event->at, "a string of a list contains a NUL byte");
+        memchr(wire_view(&reader->wire, event->at, event->length), 0,
+               (size_t)event->length))
+        wire_fail(&reader->wire, event->at,
+                  "a string of a list contains a NUL byte");
     const char *s = event->length ? add_bytes(reader, event) : "";
     if (strlen(s) != event->length)
-        wire_fail(&reader->wire, event->at, "a string of a list contains a NUL byte");
+        wire_fail(&reader->wire, event->at,
+                  "a string of a list contains a NUL byte");
     VEC_PUSH(reader->arena, &d->strings, s);
     d->seen = ATTR_STRINGS;
 }
@@ -150,39 +164,43 @@ static void add_string(Reader *reader, const WireEvent *event)
 void attribute_field(Reader *reader, const WireEvent *event)
 {
     AttrDraft *d = draft(reader);
-    switch (event->field) {
-    case ATTRIBUTE_NAME:
+    switch (event->field->offset) {
+    case FIELD(AttributeProto, name):
         d->attr.name = reader_word(reader, event);
         break;
-    case ATTRIBUTE_REF:
+    case FIELD(AttributeProto, ref_attr_name):
         d->attr.ref = event->length ? reader_word(reader, event) : NULL;
         break;
-    case ATTRIBUTE_TYPE:
+    case FIELD(AttributeProto, type):
         d->type = (int64_t)event->value;
         break;
-    case ATTRIBUTE_F:
+    case FIELD(AttributeProto, f):
         d->attr.f = float_of(event->value);
         d->seen = ATTR_FLOAT;
         break;
-    case ATTRIBUTE_I:
+    case FIELD(AttributeProto, i):
         d->attr.i = (int64_t)event->value;
         d->seen = ATTR_INT;
         break;
-    case ATTRIBUTE_S:
+    case FIELD(AttributeProto, s):
         set_string(reader, event);
         break;
-    case ATTRIBUTE_FLOATS:
+    case FIELD(AttributeProto, floats):
         add_floats(reader, event);
         break;
-    case ATTRIBUTE_INTS:
+    case FIELD(AttributeProto, ints):
         add_ints(reader, event);
         break;
-    default:
+    case FIELD(AttributeProto, strings):
         add_string(reader, event);
+        break;
+    default:
+        break;
     }
 }
 
-static _Noreturn void fail_attr(const Reader *reader, const AttrDraft *draft, const char *what)
+static _Noreturn void fail_attr(const Reader *reader, const AttrDraft *draft,
+                                const char *what)
 {
     const NodeDraft *n = &reader->frame[reader->depth - 1].node;
     fail_at(STATUS_MALFORMED,
@@ -194,7 +212,8 @@ static _Noreturn void fail_attr(const Reader *reader, const AttrDraft *draft, co
             reader->wire.help, "attribute \"%s\": %s", draft->attr.name, what);
 }
 
-static Recipe *spilled_list(const Reader *reader, const AttrDraft *draft, DType type)
+static Recipe *spilled_list(const Reader *reader, const AttrDraft *draft,
+                            DType type)
 {
     const int64_t n = (int64_t)draft->spill.length / (dtype_bits(type) / 8);
     const Source source = { .dtype = type,
@@ -231,17 +250,18 @@ static void keep_lists(Reader *reader, AttrDraft *draft)
     switch (a->kind) {
     case ATTR_FLOATS:
         a->n = (int64_t)draft->floats.n;
-        a->floats =
-            arena_copy(reader->arena, draft->floats.at, draft->floats.n * sizeof *a->floats);
+        a->floats = arena_copy(reader->arena, draft->floats.at,
+                               draft->floats.n * sizeof *a->floats);
         break;
     case ATTR_INTS:
         a->n = (int64_t)draft->ints.n;
-        a->ints = arena_copy(reader->arena, draft->ints.at, draft->ints.n * sizeof *a->ints);
+        a->ints = arena_copy(reader->arena, draft->ints.at,
+                             draft->ints.n * sizeof *a->ints);
         break;
     case ATTR_STRINGS:
         a->n = (int64_t)draft->strings.n;
-        a->strings =
-            arena_copy(reader->arena, draft->strings.at, draft->strings.n * sizeof *a->strings);
+        a->strings = arena_copy(reader->arena, draft->strings.at,
+                                draft->strings.n * sizeof *a->strings);
         break;
     case ATTR_STRING:
         break;
@@ -281,15 +301,17 @@ void attribute_leave(Reader *reader, const WireEvent *event)
         fail_attr(reader, d, "it has no name");
     const int64_t kind = d->type ? d->type : d->seen;
     if (kind < ATTR_FLOAT || kind > ATTR_TYPES)
-        fail_attr(reader, d, d->type ? "its type does not exist" : "it has neither type nor value");
+        fail_attr(reader, d,
+                  d->type ? "its type does not exist"
+                          : "it has neither type nor value");
     d->attr.kind = (AttrKind)kind;
     if (kind == ATTR_STRING && !d->attr.s)
         d->attr.s = "";
     if (d->has_graph && kind != ATTR_GRAPH)
         fail_attr(reader, d, "it holds a graph, against its type");
     if (kind == ATTR_GRAPHS)
-        fail_at(STATUS_UNSUPPORTED, reader_loc(reader, d->at, d->attr.name), NULL,
-                "attributes that are lists of graphs are not supported");
+        fail_at(STATUS_UNSUPPORTED, reader_loc(reader, d->at, d->attr.name),
+                NULL, "attributes that are lists of graphs are not supported");
     keep_lists(reader, d);
     check_value(reader, d);
     if (event->parent == MSG_FUNCTION)

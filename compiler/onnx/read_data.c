@@ -64,16 +64,30 @@ static void gather_span(Reader *reader, Span span)
     }
 }
 
+/* Do elements have one size, rather than that of their varint? */
+static bool is_fixed(const ProtobufCFieldDescriptor *field)
+{
+    switch (field->type) {
+    case PROTOBUF_C_TYPE_BYTES:
+    case PROTOBUF_C_TYPE_FLOAT:
+    case PROTOBUF_C_TYPE_DOUBLE:
+        return true;
+    default:
+        return false;
+    }
+}
+
 /* A single number again as the bytes it has when packed. */
 static void gather_number(Reader *reader, const WireEvent *event)
 {
     uint8_t p[10];
     uint64_t n = 0;
     uint64_t x = event->value;
-    const bool fixed = event->field == TENSOR_FLOAT_DATA || event->field == TENSOR_DOUBLE_DATA;
-    if (fixed) {
-        for (; n < (event->field == TENSOR_FLOAT_DATA ? 4u : 8u); n++, x >>= 8)
+    if (is_fixed(event->field)) {
+        for (; n < event->length; n++) {
             p[n] = (uint8_t)x;
+            x >>= 8;
+        }
     } else {
         for (; x > 127; x >>= 7)
             p[n++] = (uint8_t)(x | 128);
@@ -92,21 +106,39 @@ static void start_gathering(Reader *reader)
         gather_span(reader, draft->span.at[i]);
 }
 
+static bool is_raw(const ProtobufCFieldDescriptor *field)
+{
+    return field->offset == FIELD(TensorProto, raw_data);
+}
+
+static bool is_text(const ProtobufCFieldDescriptor *field)
+{
+    return field->offset == FIELD(TensorProto, string_data);
+}
+
+/* A field without elements says nothing; some writers always write raw_data. */
+static bool is_nothing(const TensorDraft *draft, const WireEvent *event)
+{
+    if (event->type == WIRE_NUMBER || event->length || is_text(event->field))
+        return false;
+    return !is_raw(event->field) || draft->field;
+}
+
 void data_field(Reader *reader, const WireEvent *event)
 {
     TensorDraft *draft = &reader->tensor;
-    if (event->type == WIRE_RANGE && !event->length && event->field != TENSOR_RAW_DATA &&
-        event->field != TENSOR_STRING_DATA)
+    const bool raw = is_raw(event->field);
+    if (is_nothing(draft, event))
         return;
-    if (event->field == TENSOR_RAW_DATA && !event->length && draft->field)
-        return; /* some writers always write the field */
-    if (draft->field == TENSOR_RAW_DATA && !draft->span.at[0].length)
-        draft->span.n = 0, draft->field = 0;
-    if (draft->field && (draft->field != event->field || event->field == TENSOR_RAW_DATA))
-        fail_at(STATUS_MALFORMED, reader_loc(reader, event->at, draft->name), NULL,
-                "the tensor's data are given twice");
+    if (draft->field && is_raw(draft->field) && !draft->span.at[0].length) {
+        draft->span.n = 0;
+        draft->field = NULL;
+    }
+    if (draft->field && (draft->field != event->field || raw))
+        fail_at(STATUS_MALFORMED, reader_loc(reader, event->at, draft->name),
+                NULL, "the tensor's data are given twice");
     draft->field = event->field;
-    if (event->field == TENSOR_STRING_DATA)
+    if (is_text(event->field))
         return;
     if (event->type == WIRE_NUMBER || draft->span.n == MOST_SPANS)
         start_gathering(reader);
@@ -128,13 +160,14 @@ static int64_t count_elements(const Reader *reader, DType type)
     bool empty = false;
     for (int i = 0; i < draft->rank; i++) {
         if (draft->dims[i] < 0)
-            fail_at(STATUS_MALFORMED, draft_loc(reader), NULL, "dimension %d is %" PRId64, i,
-                    draft->dims[i]);
+            fail_at(STATUS_MALFORMED, draft_loc(reader), NULL,
+                    "dimension %d is %" PRId64, i, draft->dims[i]);
         if (draft->dims[i] > INT32_MAX)
             fail_at(STATUS_UNSUPPORTED, draft_loc(reader), NULL,
-                    "dimension %d is %" PRId64 "; the greatest supported is %d", i, draft->dims[i],
-                    INT32_MAX);
-        too_many |= __builtin_mul_overflow(n, draft->dims[i] ? draft->dims[i] : 1, &n);
+                    "dimension %d is %" PRId64 "; the greatest supported is %d",
+                    i, draft->dims[i], INT32_MAX);
+        too_many |=
+            __builtin_mul_overflow(n, draft->dims[i] ? draft->dims[i] : 1, &n);
         empty |= !draft->dims[i];
     }
     if (empty)
@@ -145,45 +178,25 @@ static int64_t count_elements(const Reader *reader, DType type)
     return n;
 }
 
-static const char *field_name(int field)
-{
-    switch (field) {
-    case TENSOR_RAW_DATA:
-        return "raw_data";
-    case TENSOR_FLOAT_DATA:
-        return "float_data";
-    case TENSOR_INT32_DATA:
-        return "int32_data";
-    case TENSOR_INT64_DATA:
-        return "int64_data";
-    case TENSOR_DOUBLE_DATA:
-        return "double_data";
-    case TENSOR_UINT64_DATA:
-        return "uint64_data";
-    default:
-        return "string_data";
-    }
-}
-
 /* The typed field that ONNX prescribes for elements of this type. */
-static int typed_field(DType type)
+static size_t typed_field(DType type)
 {
     switch (type) {
     case DT_F32:
     case DT_C64:
-        return TENSOR_FLOAT_DATA;
+        return FIELD(TensorProto, float_data);
     case DT_F64:
     case DT_C128:
-        return TENSOR_DOUBLE_DATA;
+        return FIELD(TensorProto, double_data);
     case DT_I64:
-        return TENSOR_INT64_DATA;
+        return FIELD(TensorProto, int64_data);
     case DT_U32:
     case DT_U64:
-        return TENSOR_UINT64_DATA;
+        return FIELD(TensorProto, uint64_data);
     case DT_STRING:
-        return TENSOR_STRING_DATA;
+        return FIELD(TensorProto, string_data);
     default:
-        return TENSOR_INT32_DATA;
+        return FIELD(TensorProto, int32_data);
     }
 }
 
@@ -194,31 +207,33 @@ static int64_t count_numbers(DType type, int64_t count)
 }
 
 /* Varints take 1 to 10 bytes each; everything else has its exact size. */
-static void check_size(const Reader *reader, DType type, int64_t count, uint64_t found)
+static void check_size(const Reader *reader, DType type, int64_t count,
+                       uint64_t found)
 {
     const TensorDraft *draft = &reader->tensor;
     const uint64_t exact = (uint64_t)dtype_bytes(type, count);
-    const bool varints = draft->field == TENSOR_INT32_DATA || draft->field == TENSOR_INT64_DATA ||
-                         draft->field == TENSOR_UINT64_DATA;
+    const bool varints = draft->field && !is_fixed(draft->field);
     if (!varints && found != exact)
         fail_at(STATUS_MALFORMED, draft_loc(reader), NULL,
                 "the tensor needs %" PRIu64 " bytes (%" PRId64
                 " elements of %s), but its %s has %" PRIu64,
-                exact, count, dtype_name(type), draft->field ? field_name(draft->field) : "data",
-                found);
+                exact, count, dtype_name(type),
+                draft->field ? draft->field->name : "data", found);
     const uint64_t numbers = (uint64_t)count_numbers(type, count);
-    if (varints && (found < numbers || found / 10 > numbers || (found && !numbers)))
+    const bool fits = found >= numbers && found / 10 <= numbers && numbers;
+    if (varints && !fits)
         fail_at(STATUS_MALFORMED, draft_loc(reader), NULL,
                 "the tensor needs %" PRIu64 " numbers, but its %s has %" PRIu64
                 " bytes, which cannot be so many",
-                numbers, field_name(draft->field), found);
+                numbers, draft->field->name, found);
 }
 
-static _Noreturn void fail_numbers(const Reader *reader, int64_t count, const char *found)
+static _Noreturn void fail_numbers(const Reader *reader, int64_t count,
+                                   const char *found)
 {
     fail_at(STATUS_MALFORMED, draft_loc(reader), NULL,
             "the tensor needs %" PRId64 " numbers, but its %s has %s", count,
-            field_name(reader->tensor.field), found);
+            reader->tensor.field->name, found);
 }
 
 /* Gathered varints as the little-endian elements they stand for. */
@@ -253,13 +268,13 @@ static uint8_t *decode_varints(const Reader *reader, DType type, int64_t count)
 static Recipe *source(Reader *reader, DType type, int64_t count)
 {
     TensorDraft *draft = &reader->tensor;
-    const bool fixed = draft->field == TENSOR_RAW_DATA || draft->field == TENSOR_FLOAT_DATA ||
-                       draft->field == TENSOR_DOUBLE_DATA;
+    const bool fixed = is_fixed(draft->field);
     if (draft->spilled)
         flush(reader);
     if (draft->gathered && !draft->spilled)
         return recipe_memory(reader->store, type, draft->rank, draft->dims,
-                             fixed ? draft->gather.at : decode_varints(reader, type, count));
+                             fixed ? draft->gather.at
+                                   : decode_varints(reader, type, count));
     Source s = { .dtype = type,
                  .count = count,
                  .encoding = fixed ? ENC_FIXED : ENC_VARINT,
@@ -271,7 +286,8 @@ static Recipe *source(Reader *reader, DType type, int64_t count)
         s.span = &draft->spill;
         s.spans = 1;
     }
-    return recipe_source(reader->store, &s, draft->rank, draft->dims); /* copies the spans */
+    return recipe_source(reader->store, &s, draft->rank,
+                         draft->dims); /* copies the spans */
 }
 
 static Recipe *external_source(Reader *reader, DType type, int64_t count)
@@ -279,17 +295,22 @@ static Recipe *external_source(Reader *reader, DType type, int64_t count)
     TensorDraft *draft = &reader->tensor;
     if (draft->field)
         fail_at(STATUS_MALFORMED, draft_loc(reader), NULL,
-                "the tensor has external data and %s as well", field_name(draft->field));
+                "the tensor has external data and %s as well",
+                draft->field->name);
     if (type == DT_STRING)
-        fail_at(STATUS_MALFORMED, draft_loc(reader), NULL, "strings cannot be external data");
+        fail_at(STATUS_MALFORMED, draft_loc(reader), NULL,
+                "strings cannot be external data");
     Span span;
     File *f = external_find(&reader->external, draft_loc(reader), &draft->ref,
                             (uint64_t)dtype_bytes(type, count), &span);
     if (!count)
         return recipe_memory(reader->store, type, draft->rank, draft->dims, "");
-    const Source source = {
-        .dtype = type, .count = count, .encoding = ENC_FIXED, .file = f, .span = &span, .spans = 1
-    };
+    const Source source = { .dtype = type,
+                            .count = count,
+                            .encoding = ENC_FIXED,
+                            .file = f,
+                            .span = &span,
+                            .spans = 1 };
     return recipe_source(reader->store, &source, draft->rank, draft->dims);
 }
 
@@ -299,11 +320,13 @@ Recipe *data_recipe(Reader *reader, DType type)
     const int64_t count = count_elements(reader, type);
     if (draft->external)
         return external_source(reader, type, count);
-    if (draft->field && draft->field != TENSOR_RAW_DATA && draft->field != typed_field(type))
-        fail_at(STATUS_MALFORMED, draft_loc(reader), NULL, "elements of %s cannot be given as %s",
-                dtype_name(type), field_name(draft->field));
+    if (draft->field && !is_raw(draft->field) &&
+        draft->field->offset != typed_field(type))
+        fail_at(STATUS_MALFORMED, draft_loc(reader), NULL,
+                "elements of %s cannot be given as %s", dtype_name(type),
+                draft->field->name);
     if (type == DT_STRING) {
-        if (draft->field == TENSOR_RAW_DATA)
+        if (draft->field && is_raw(draft->field))
             fail_at(STATUS_MALFORMED, draft_loc(reader), NULL,
                     "strings cannot be given as raw_data");
         return NULL;

@@ -9,10 +9,12 @@
 void function_enter(Reader *reader, const WireEvent *event)
 {
     (void)event;
-    Frame *frame =
-        frame_push(reader, graph_new(reader->arena, reader->store, reader->file->path, NULL));
+    Frame *frame = frame_push(reader, graph_new(reader->arena, reader->store,
+                                                reader->file->path, NULL));
     frame->function = NEW(reader->arena, Function);
-    *frame->function = (Function){ .domain = "", .name = "", .overload = "", .body = frame->graph };
+    *frame->function = (Function){
+        .domain = "", .name = "", .overload = "", .body = frame->graph
+    };
     frame->graph->name = frame->graph->producer = "";
     frame->names.n = frame->defaults.n = 0;
 }
@@ -20,7 +22,7 @@ void function_enter(Reader *reader, const WireEvent *event)
 static void add_operand(Reader *reader, const WireEvent *event, Graph *graph)
 {
     Tensor *tensor = reader_tensor(reader, graph, event->at, event->length);
-    const bool input = event->field == FUNCTION_INPUT;
+    const bool input = event->field->offset == FIELD(FunctionProto, input);
     if (!tensor)
         wire_fail(&reader->wire, event->at, "a function's %s without a name",
                   input ? "input" : "output");
@@ -30,8 +32,8 @@ static void add_operand(Reader *reader, const WireEvent *event, Graph *graph)
         return;
     }
     if (tensor->producer || tensor->storage)
-        fail_at(STATUS_MALFORMED, reader_loc(reader, event->at, tensor->name), NULL,
-                "a function's input is given twice");
+        fail_at(STATUS_MALFORMED, reader_loc(reader, event->at, tensor->name),
+                NULL, "a function's input is given twice");
     tensor->storage = MADE_BY_INPUT;
     VEC_PUSH(reader->arena, &graph->input, tensor);
 }
@@ -39,31 +41,37 @@ static void add_operand(Reader *reader, const WireEvent *event, Graph *graph)
 void function_field(Reader *reader, const WireEvent *event)
 {
     Frame *frame = reader_frame(reader);
-    switch (event->field) {
-    case FUNCTION_NAME:
+    switch (event->field->offset) {
+    case FIELD(FunctionProto, name):
         frame->function->name = frame->graph->name = reader_text(reader, event);
         break;
-    case FUNCTION_DOMAIN:
+    case FIELD(FunctionProto, domain):
         frame->function->domain = reader_word(reader, event);
         break;
-    case FUNCTION_OVERLOAD:
+    case FIELD(FunctionProto, overload):
         frame->function->overload = reader_word(reader, event);
         break;
-    case FUNCTION_ATTRIBUTE:
+    case FIELD(FunctionProto, attribute):
         VEC_PUSH(reader->arena, &frame->names, reader_word(reader, event));
         break;
-    default:
+    case FIELD(FunctionProto, input):
+    case FIELD(FunctionProto, output):
         add_operand(reader, event, frame->graph);
+        break;
+    default:
+        break;
     }
 }
 
-static void check_unique(Reader *reader, const WireEvent *event, const Function *function)
+static void check_unique(Reader *reader, const WireEvent *event,
+                         const Function *function)
 {
-    const char *key = arena_printf(reader->arena, "%s\n%s\n%s", function->domain, function->name,
-                                   function->overload);
+    const char *key =
+        arena_printf(reader->arena, "%s\n%s\n%s", function->domain,
+                     function->name, function->overload);
     if (map_put(&reader->functions, key, (char *)key))
-        fail_at(STATUS_MALFORMED, reader_loc(reader, event->at, function->name), NULL,
-                "two functions have this name and domain");
+        fail_at(STATUS_MALFORMED, reader_loc(reader, event->at, function->name),
+                NULL, "two functions have this name and domain");
 }
 
 void function_leave(Reader *reader, const WireEvent *event)
@@ -76,11 +84,12 @@ void function_leave(Reader *reader, const WireEvent *event)
         fn->domain = "";
     check_unique(reader, event, fn);
     fn->n_attr_names = (int)frame->names.n;
-    fn->attr_names =
-        arena_copy(reader->arena, frame->names.at, frame->names.n * sizeof *frame->names.at);
+    fn->attr_names = arena_copy(reader->arena, frame->names.at,
+                                frame->names.n * sizeof *frame->names.at);
     fn->n_attr_defaults = (int)frame->defaults.n;
-    fn->attr_defaults = arena_copy(reader->arena, frame->defaults.at,
-                                   frame->defaults.n * sizeof *frame->defaults.at);
+    fn->attr_defaults =
+        arena_copy(reader->arena, frame->defaults.at,
+                   frame->defaults.n * sizeof *frame->defaults.at);
     graph_close(frame->graph);
     VEC_PUSH(reader->arena, &reader->model->function, fn);
     reader->depth--;

@@ -24,9 +24,10 @@ void graph_enter(Reader *reader, const WireEvent *event)
         return;
     }
     Frame *frame = reader_frame(reader);
-    Graph *g = graph_new(reader->arena, reader->store, reader->file->path, frame->graph);
+    Graph *g = graph_new(reader->arena, reader->store, reader->file->path,
+                         frame->graph);
     g->name = g->producer = "";
-    if (event->field == ATTRIBUTE_G) {
+    if (event->field->offset == FIELD(AttributeProto, g)) {
         if (frame->attr.has_graph)
             wire_fail(&reader->wire, event->at, "an attribute with two graphs");
         frame->attr.has_graph = true;
@@ -41,7 +42,7 @@ void graph_enter(Reader *reader, const WireEvent *event)
 
 void graph_field(Reader *reader, const WireEvent *event)
 {
-    if (event->field == GRAPH_NAME)
+    if (event->field->offset == FIELD(GraphProto, name))
         reader_frame(reader)->graph->name = reader_text(reader, event);
 }
 
@@ -74,23 +75,41 @@ void value_enter(Reader *reader, const WireEvent *event)
 
 void value_field(Reader *reader, const WireEvent *event)
 {
-    if (event->field == VALUE_INFO_NAME)
+    if (event->field->offset == FIELD(ValueInfoProto, name))
         reader->value.name = (Span){ event->at, event->length };
+}
+
+typedef enum ValueKind { VALUE_INPUT, VALUE_OUTPUT, VALUE_BETWEEN } ValueKind;
+
+static ValueKind kind_of(const WireEvent *event)
+{
+    if (event->parent != MSG_GRAPH)
+        return VALUE_BETWEEN;
+    switch (event->field->offset) {
+    case FIELD(GraphProto, input):
+        return VALUE_INPUT;
+    case FIELD(GraphProto, output):
+        return VALUE_OUTPUT;
+    default:
+        return VALUE_BETWEEN;
+    }
 }
 
 /* Types of graph inputs and outputs must be within our limits; of values in between only where they
  * matter. */
-static bool within_limits(Reader *reader, const WireEvent *event, const Tensor *tensor,
-                          const TypeInfo *info)
+static bool within_limits(Reader *reader, const WireEvent *event,
+                          const Tensor *tensor, const TypeInfo *info)
 {
     for (int i = 0; i < info->shape.rank; i++) {
         if (info->shape.dim[i] <= INT32_MAX)
             continue;
-        if (event->field == GRAPH_VALUE_INFO)
+        if (kind_of(event) == VALUE_BETWEEN)
             return false;
-        fail_at(STATUS_UNSUPPORTED, reader_loc(reader, event->at, tensor->name), NULL,
-                "dimension %d of the tensor is %lld; the greatest supported is %d", i,
-                (long long)info->shape.dim[i], INT32_MAX);
+        fail_at(
+            STATUS_UNSUPPORTED, reader_loc(reader, event->at, tensor->name),
+            NULL,
+            "dimension %d of the tensor is %lld; the greatest supported is %d",
+            i, (long long)info->shape.dim[i], INT32_MAX);
     }
     return true;
 }
@@ -104,7 +123,7 @@ static void declare(Reader *reader, const WireEvent *event, Tensor *tensor)
         return;
     tensor_declare(tensor, &info.shape);
     tensor->declared_dtype = info.dtype;
-    if (event->field != GRAPH_INPUT)
+    if (kind_of(event) != VALUE_INPUT)
         return;
     const char **symbol = NEW_ARRAY(reader->arena, const char *, MAX_RANK);
     tensor->symbol = symbol;
@@ -114,21 +133,24 @@ static void declare(Reader *reader, const WireEvent *event, Tensor *tensor)
     }
 }
 
-static void add_input(Reader *reader, const WireEvent *event, Graph *graph, Tensor *tensor)
+static void add_input(Reader *reader, const WireEvent *event, Graph *graph,
+                      Tensor *tensor)
 {
     if (tensor->producer || (tensor->storage & MADE_BY_INPUT))
-        fail_at(STATUS_MALFORMED, reader_loc(reader, event->at, tensor->name), NULL,
+        fail_at(STATUS_MALFORMED, reader_loc(reader, event->at, tensor->name),
+                NULL,
                 tensor->producer ? "a graph input is also the output of a node"
                                  : "two graph inputs have this name");
     tensor->storage |= MADE_BY_INPUT;
     VEC_PUSH(reader->arena, &graph->input, tensor);
 }
 
-static void add_output(Reader *reader, const WireEvent *event, Graph *graph, Tensor *tensor)
+static void add_output(Reader *reader, const WireEvent *event, Graph *graph,
+                       Tensor *tensor)
 {
     if (!graph->parent && tensor->slot == 0)
-        fail_at(STATUS_MALFORMED, reader_loc(reader, event->at, tensor->name), NULL,
-                "two graph outputs have this name");
+        fail_at(STATUS_MALFORMED, reader_loc(reader, event->at, tensor->name),
+                NULL, "two graph outputs have this name");
     if (!graph->parent)
         tensor->slot = 0; /* reset by link_finish() */
     tensor->uses++;
@@ -138,24 +160,24 @@ static void add_output(Reader *reader, const WireEvent *event, Graph *graph, Ten
 void value_leave(Reader *reader, const WireEvent *event)
 {
     Graph *g = reader_frame(reader)->graph;
-    const int field = event->parent == MSG_FUNCTION ? GRAPH_VALUE_INFO : event->field;
-    Tensor *tensor = reader_tensor(reader, g, reader->value.name.offset, reader->value.name.length);
+    const ValueKind kind = kind_of(event);
+    Tensor *tensor = reader_tensor(reader, g, reader->value.name.offset,
+                                   reader->value.name.length);
     if (!tensor) {
-        if (field == GRAPH_VALUE_INFO)
+        if (kind == VALUE_BETWEEN)
             return;
         wire_fail(&reader->wire, event->at, "a graph %s without a name",
-                  field == GRAPH_INPUT ? "input" : "output");
+                  kind == VALUE_INPUT ? "input" : "output");
     }
-    const WireEvent as = { .at = event->at, .field = field };
-    declare(reader, &as, tensor);
-    if (field == GRAPH_INPUT)
+    declare(reader, event, tensor);
+    if (kind == VALUE_INPUT)
         add_input(reader, event, g, tensor);
-    if (field == GRAPH_OUTPUT)
+    if (kind == VALUE_OUTPUT)
         add_output(reader, event, g, tensor);
 }
 
-void graph_initializer(Reader *reader, const char *name, uint64_t at, DType dtype, Shape shape,
-                       Recipe *value)
+void graph_initializer(Reader *reader, const char *name, uint64_t at,
+                       DType dtype, Shape shape, Recipe *value)
 {
     Graph *g = reader_frame(reader)->graph;
     Tensor *tensor = map_get(&g->by_name, name);

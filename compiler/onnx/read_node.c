@@ -21,26 +21,29 @@ void node_field(Reader *reader, const WireEvent *event)
 {
     Frame *frame = reader_frame(reader);
     NodeDraft *draft = &frame->node;
-    switch (event->field) {
-    case NODE_INPUT:
+    switch (event->field->offset) {
+    case FIELD(NodeProto, input):
         VEC_PUSH(reader->arena, &draft->in,
                  reader_tensor(reader, frame->graph, event->at, event->length));
         break;
-    case NODE_OUTPUT:
+    case FIELD(NodeProto, output):
         VEC_PUSH(reader->arena, &draft->out,
                  reader_tensor(reader, frame->graph, event->at, event->length));
         break;
-    case NODE_NAME:
+    case FIELD(NodeProto, name):
         draft->name = reader_text(reader, event);
         break;
-    case NODE_OP_TYPE:
+    case FIELD(NodeProto, op_type):
         draft->op_type = reader_word(reader, event);
         break;
-    case NODE_DOMAIN:
+    case FIELD(NodeProto, domain):
         draft->domain = reader_word(reader, event);
         break;
-    default:
+    case FIELD(NodeProto, overload):
         draft->overload = event->length ? reader_word(reader, event) : NULL;
+        break;
+    default:
+        break;
     }
 }
 
@@ -61,15 +64,19 @@ static void check_outputs(const Reader *reader, const NodeDraft *draft)
         if (!tensor)
             continue;
         if (tensor->storage)
-            fail_at(STATUS_MALFORMED, loc, NULL, "output \"%s\" is already %s", tensor->name,
-                    tensor->storage & MADE_BY_INPUT ? "a graph input" : "an initializer");
+            fail_at(STATUS_MALFORMED, loc, NULL, "output \"%s\" is already %s",
+                    tensor->name,
+                    tensor->storage & MADE_BY_INPUT ? "a graph input"
+                                                    : "an initializer");
         if (tensor->producer)
             fail_at(STATUS_MALFORMED, loc, NULL,
-                    "output \"%s\" is already made by node %d \"%s\" (%s)", tensor->name,
-                    tensor->producer->index, tensor->producer->name, tensor->producer->op_type);
+                    "output \"%s\" is already made by node %d \"%s\" (%s)",
+                    tensor->name, tensor->producer->index,
+                    tensor->producer->name, tensor->producer->op_type);
         for (size_t k = i + 1; k < draft->out.n && k < i + MOST_ATTRIBUTES; k++)
             if (draft->out.at[k] == tensor)
-                fail_at(STATUS_MALFORMED, loc, NULL, "two outputs of the node are called \"%s\"",
+                fail_at(STATUS_MALFORMED, loc, NULL,
+                        "two outputs of the node are called \"%s\"",
                         tensor->name);
     }
 }
@@ -82,9 +89,10 @@ static bool is_constant(const char *domain, const char *op_type)
 static void take_attributes(Reader *reader, Node *node, const NodeDraft *draft)
 {
     node->n_attr = (int)draft->attr.n;
-    node->attr = draft->attr.n ? arena_copy(reader->arena, draft->attr.at,
-                                            draft->attr.n * sizeof *draft->attr.at)
-                               : NULL;
+    node->attr = draft->attr.n
+                     ? arena_copy(reader->arena, draft->attr.at,
+                                  draft->attr.n * sizeof *draft->attr.at)
+                     : NULL;
     for (int i = 0; i < node->n_attr; i++)
         if (node->attr[i].graph)
             node->attr[i].graph->holder = node;
@@ -94,14 +102,17 @@ static void take_attributes(Reader *reader, Node *node, const NodeDraft *draft)
  */
 static bool redefine_constant(Reader *reader, const NodeDraft *draft)
 {
-    Node *before = draft->out.n == 1 && draft->out.at[0] ? draft->out.at[0]->producer : NULL;
+    Node *before = draft->out.n == 1 && draft->out.at[0]
+                       ? draft->out.at[0]->producer
+                       : NULL;
     if (!before || !is_constant(draft->domain, draft->op_type) ||
         !is_constant(before->domain, before->op_type))
         return false;
     if (!reader->warned)
-        warn_at(draft_loc(reader, draft),
-                "the constant \"%s\" is defined again; the last definition counts",
-                draft->out.at[0]->name);
+        warn_at(
+            draft_loc(reader, draft),
+            "the constant \"%s\" is defined again; the last definition counts",
+            draft->out.at[0]->name);
     reader->warned = true;
     take_attributes(reader, before, draft);
     return true;
@@ -118,8 +129,9 @@ static int trimmed(Tensor *const *list, size_t n)
 static void add_node(Reader *reader, Graph *graph, const NodeDraft *draft)
 {
     Node *node =
-        graph_add_node(graph, draft->domain, draft->op_type, trimmed(draft->in.at, draft->in.n),
-                       draft->in.at, trimmed(draft->out.at, draft->out.n), draft->out.at);
+        graph_add_node(graph, draft->domain, draft->op_type,
+                       trimmed(draft->in.at, draft->in.n), draft->in.at,
+                       trimmed(draft->out.at, draft->out.n), draft->out.at);
     node->index = draft->index;
     node->name = draft->name;
     node->overload = draft->overload;
@@ -131,8 +143,8 @@ void node_leave(Reader *reader, const WireEvent *event)
     Frame *frame = reader_frame(reader);
     NodeDraft *draft = &frame->node;
     if (!*draft->op_type)
-        fail_at(STATUS_MALFORMED, reader_loc(reader, event->at, draft->name), reader->wire.help,
-                "a node without an operator type");
+        fail_at(STATUS_MALFORMED, reader_loc(reader, event->at, draft->name),
+                reader->wire.help, "a node without an operator type");
     if (!strcmp(draft->domain, "ai.onnx"))
         draft->domain = "";
     if (!redefine_constant(reader, draft)) {

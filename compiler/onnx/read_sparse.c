@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Sparse tensors: their parts are checked here; ir/recipe_sparse.c makes them dense. */
+#include <assert.h>
 #include <inttypes.h>
 
 #include "base/diag.h"
@@ -14,12 +15,15 @@ void sparse_enter(Reader *reader, const WireEvent *event)
 
 void sparse_field(Reader *reader, const WireEvent *event)
 {
-    reader_dims(reader, event, &reader->sparse.rank, reader->sparse.dims, reader->sparse.name);
+    assert(event->field->offset == FIELD(SparseTensorProto, dims));
+    reader_dims(reader, event, &reader->sparse.rank, reader->sparse.dims,
+                reader->sparse.name);
 }
 
 static _Noreturn void fail_sparse(const Reader *reader, const char *what)
 {
-    fail_at(STATUS_MALFORMED, reader_loc(reader, reader->sparse.at, reader->sparse.name), NULL,
+    fail_at(STATUS_MALFORMED,
+            reader_loc(reader, reader->sparse.at, reader->sparse.name), NULL,
             "sparse tensor: %s", what);
 }
 
@@ -31,8 +35,9 @@ static void check_count(const Reader *reader)
         if (s->dims[i] < 1)
             fail_sparse(reader, "a dimension is not positive");
         if (__builtin_mul_overflow(n, s->dims[i], &n) || n > SPARSE_LIMIT)
-            fail_at(STATUS_UNSUPPORTED, reader_loc(reader, s->at, s->name), NULL,
-                    "a sparse tensor of more than %" PRId64 " elements", SPARSE_LIMIT);
+            fail_at(STATUS_UNSUPPORTED, reader_loc(reader, s->at, s->name),
+                    NULL, "a sparse tensor of more than %" PRId64 " elements",
+                    SPARSE_LIMIT);
     }
 }
 
@@ -77,12 +82,13 @@ void sparse_leave(Reader *reader, const WireEvent *event)
     if (event->parent == MSG_GRAPH) {
         if (!*reader->sparse.name)
             fail_sparse(reader, "its values have no name");
-        graph_initializer(reader, reader->sparse.name, event->at, recipe_dtype(value),
-                          shape_of(reader->sparse.rank, reader->sparse.dims), value);
+        graph_initializer(
+            reader, reader->sparse.name, event->at, recipe_dtype(value),
+            shape_of(reader->sparse.rank, reader->sparse.dims), value);
         return;
     }
     AttrDraft *draft = &reader_frame(reader)->attr;
-    if (event->field != ATTRIBUTE_SPARSE) {
+    if (event->field->offset != FIELD(AttributeProto, sparse_tensor)) {
         draft->others++;
         draft->seen = ATTR_SPARSE_TENSORS;
         return;

@@ -14,7 +14,11 @@
 #include "onnx/read.h"
 #include "ops/ops.h"
 
-enum { IR_OLDEST = 3, IR_NEWEST = 14, IR_ABSURD = 100 };
+enum {
+    IR_OLDEST = INLAY_ONNX__VERSION__IR_VERSION_2017_11_3,
+    IR_NEWEST = INLAY_ONNX__VERSION__IR_VERSION,
+    IR_ABSURD = 100,
+};
 
 static const char help_file[] = "the file is damaged, or is not an ONNX model";
 
@@ -25,14 +29,18 @@ Frame *reader_frame(Reader *reader)
 
 Loc reader_loc(const Reader *reader, uint64_t at, const char *name)
 {
-    return (Loc){ .file = reader->file->path, .byte = (int64_t)at, .node = -1, .name = name };
+    return (Loc){ .file = reader->file->path,
+                  .byte = (int64_t)at,
+                  .node = -1,
+                  .name = name };
 }
 
 /* The bytes, copied to reader->name and ended with NUL. */
 static const char *name_at(Reader *reader, uint64_t at, uint64_t length)
 {
     if (length > WIRE_VIEW)
-        wire_fail(&reader->wire, at, "a name of %" PRIu64 " bytes; at most %d are allowed", length,
+        wire_fail(&reader->wire, at,
+                  "a name of %" PRIu64 " bytes; at most %d are allowed", length,
                   WIRE_VIEW);
     const uint8_t *p = wire_view(&reader->wire, at, length);
     if (memchr(p, 0, (size_t)length))
@@ -54,35 +62,47 @@ const char *reader_word(Reader *reader, const WireEvent *event)
 {
     if (!event->length)
         return "";
-    char *known = map_get(&reader->texts, name_at(reader, event->at, event->length));
-    if (known)
-        return known;
-    char *text = arena_text(reader->arena, reader->name, (size_t)event->length);
-    map_put(&reader->texts, text, text);
-    return text;
+    return reader_keep(reader, name_at(reader, event->at, event->length));
 }
 
-Tensor *reader_tensor(Reader *reader, Graph *graph, uint64_t at, uint64_t length)
+const char *reader_keep(Reader *reader, const char *text)
+{
+    if (!text || !*text)
+        return "";
+    const char *known = map_get(&reader->texts, text);
+    if (known)
+        return known;
+    char *kept = arena_text(reader->arena, text, strlen(text));
+    map_put(&reader->texts, kept, kept);
+    return kept;
+}
+
+Tensor *reader_tensor(Reader *reader, Graph *graph, uint64_t at,
+                      uint64_t length)
 {
     if (!length)
         return NULL;
     Tensor *tensor = map_get(&graph->by_name, name_at(reader, at, length));
     if (tensor)
         return tensor;
-    return graph_add_tensor(graph, arena_text(reader->arena, reader->name, (size_t)length), DT_NONE,
-                            (Shape){ .rank = -1 });
+    return graph_add_tensor(
+        graph, arena_text(reader->arena, reader->name, (size_t)length), DT_NONE,
+        (Shape){ .rank = -1 });
 }
 
-void reader_dims(Reader *reader, const WireEvent *event, int *rank, int64_t *dims, const char *name)
+void reader_dims(Reader *reader, const WireEvent *event, int *rank,
+                 int64_t *dims, const char *name)
 {
     uint64_t at = event->at;
     const uint64_t end = event->at + event->length;
     const bool packed = event->type == WIRE_RANGE;
     while (!packed || at < end) {
         if (*rank == MAX_RANK)
-            fail_at(STATUS_UNSUPPORTED, reader_loc(reader, event->at, name), NULL,
-                    "a tensor of more than %d dimensions", MAX_RANK);
-        dims[(*rank)++] = (int64_t)(packed ? wire_varint(&reader->wire, &at, end) : event->value);
+            fail_at(STATUS_UNSUPPORTED, reader_loc(reader, event->at, name),
+                    NULL, "a tensor of more than %d dimensions", MAX_RANK);
+        dims[(*rank)++] =
+            (int64_t)(packed ? wire_varint(&reader->wire, &at, end)
+                             : event->value);
         if (!packed)
             return;
     }
@@ -90,13 +110,13 @@ void reader_dims(Reader *reader, const WireEvent *event, int *rank, int64_t *dim
 
 static void model_field(Reader *reader, const WireEvent *event)
 {
-    if (event->field == MODEL_IR_VERSION)
+    if (event->field->offset == FIELD(ModelProto, ir_version))
         reader->model->ir_version = (int64_t)event->value;
-    else if (event->field == MODEL_PRODUCER)
+    else if (event->field->offset == FIELD(ModelProto, producer_name))
         reader->model->producer = reader_text(reader, event);
 }
 
-typedef void Handler(Reader *r, const WireEvent *e);
+typedef void Handler(Reader *reader, const WireEvent *event);
 
 typedef struct HandlerRow {
     Handler *enter, *field, *leave;
@@ -111,11 +131,19 @@ static const HandlerRow handlers[MSG_COUNT] = {
     [MSG_SPARSE] = { sparse_enter, sparse_field, sparse_leave },
     [MSG_FUNCTION] = { function_enter, function_field, function_leave },
     [MSG_VALUE_INFO] = { value_enter, value_field, value_leave },
-    [MSG_OPSET] = { NULL, type_field, opset_leave },
-    [MSG_ENTRY] = { entry_enter, entry_field, entry_leave },
-    [MSG_TYPE] = { type_enter, type_field, NULL },
-    [MSG_DIMENSION] = { type_enter, type_field, NULL },
+    [MSG_OPSET] = { NULL, leaf_field, opset_leave },
+    [MSG_ENTRY] = { NULL, leaf_field, entry_leave },
+    [MSG_TYPE] = { type_enter, leaf_field, NULL },
+    [MSG_DIMENSION] = { type_enter, leaf_field, NULL },
 };
+
+static Handler *handler_of(const WireEvent *event)
+{
+    const HandlerRow *row = handlers + event->message;
+    if (event->type == WIRE_ENTER)
+        return row->enter;
+    return event->type == WIRE_LEAVE ? row->leave : row->field;
+}
 
 static void read_events(Reader *reader)
 {
@@ -123,12 +151,9 @@ static void read_events(Reader *reader)
         const WireEvent event = wire_next(&reader->wire);
         if (event.type == WIRE_END)
             return;
-        const HandlerRow *h = handlers + event.message;
-        Handler *call = event.type == WIRE_ENTER   ? h->enter
-                        : event.type == WIRE_LEAVE ? h->leave
-                                                   : h->field;
-        if (call)
-            call(reader, &event);
+        Handler *handler = handler_of(&event);
+        if (handler)
+            handler(reader, &event);
     }
 }
 
@@ -141,18 +166,20 @@ static const char *guess(Reader *reader)
         { "version https://git-lfs",
           "this is a Git LFS pointer: fetch the model with git lfs pull" },
         { "\x1f\x8b", "this is a gzip archive: unpack it first" },
-        { "PK\x03\x04",
-          "this is a ZIP archive (PyTorch and Keras files are): export the model to ONNX" },
+        { "PK\x03\x04", "this is a ZIP archive (PyTorch and Keras files are): "
+                        "export the model to ONNX" },
         { "\x89HDF", "this is an HDF5 file: export the model to ONNX" },
-        { "<", "this is markup, perhaps a web page saved under the model's name" },
+        { "<",
+          "this is markup, perhaps a web page saved under the model's name" },
         { "{", "this is JSON: Inlay reads ONNX models" },
     };
-    const uint8_t *p =
-        wire_view(&reader->wire, 0, reader->file->size < 64 ? reader->file->size : 64);
+    const uint8_t *p = wire_view(
+        &reader->wire, 0, reader->file->size < 64 ? reader->file->size : 64);
     if (reader->file->size >= 8 && !memcmp(p + 4, "ORTM", 4))
         return "this is an ORT model: compile the ONNX model it was made from";
     if (reader->file->size >= 8 && !memcmp(p + 4, "TFL3", 4))
-        return "this is a TensorFlow Lite model: convert it to ONNX, with tf2onnx for example";
+        return "this is a TensorFlow Lite model: convert it to ONNX, with "
+               "tf2onnx for example";
     for (size_t i = 0; i < sizeof other / sizeof other[0]; i++) {
         const size_t n = strlen(other[i].magic);
         if (reader->file->size >= n && !memcmp(p, other[i].magic, n))
@@ -181,22 +208,27 @@ static File *spool_stdin(Arena *arena)
     return file;
 }
 
-static Reader *reader_open(Arena *arena, Store *store, const char *path, const ReadOptions *opt,
-                           int root)
+static Reader *reader_open(Arena *arena, Store *store, const char *path,
+                           const ReadOptions *opt, int root)
 {
     Reader *reader = NEW(arena, Reader);
     const bool piped = !strcmp(path, "-");
     reader->arena = arena;
     reader->store = store;
-    reader->file = piped ? spool_stdin(arena) : file_open(arena, path, store->mode);
-    reader->external = external_new(arena, store, piped ? NULL : path, opt);
+    reader->file =
+        piped ? spool_stdin(arena) : file_open(arena, path, store->mode);
+    reader->external = external_new(arena, store, piped ? NULL : path);
+    if (opt && opt->external_dir)
+        reader->external.folder = opt->external_dir;
+    reader->external.refused = opt && opt->no_external;
     reader->texts = map_new(arena);
     reader->functions = map_new(arena);
     reader->leaf = arena_alloc(arena, LEAF_MEMORY);
     if (!reader->file->size)
-        fail_at(STATUS_MALFORMED, (Loc){ .file = reader->file->path, .byte = 0, .node = -1 },
+        fail_at(STATUS_MALFORMED,
+                (Loc){ .file = reader->file->path, .byte = 0, .node = -1 },
                 help_file, "the file is empty");
-    wire_open(&reader->wire, reader->file, &onnx_messages, root, help_file);
+    wire_open(&reader->wire, reader->file, &onnx_schema, root, help_file);
     reader->wire.help = guess(reader);
     return reader;
 }
@@ -211,7 +243,8 @@ static int64_t opset_version(const Graph *graph, const char *domain)
 
 /* The operator set of ai.onnx must be there, where its operators are used, and none that came after
  * us. Old ones are not refused here: many operators mean the same today. */
-static void check_opset(const Reader *reader, const Graph *imports, const char *what)
+static void check_opset(const Reader *reader, const Graph *imports,
+                        const char *what)
 {
     const int64_t version = opset_version(imports, "");
     Loc loc = { .file = reader->file->path, .byte = -1, .node = -1 };
@@ -221,15 +254,18 @@ static void check_opset(const Reader *reader, const Graph *imports, const char *
             for (size_t i = 0; i < graph->node.n; i++)
                 if (!*graph->node.at[i]->domain)
                     fail_at(STATUS_MALFORMED, node_loc(graph->node.at[i]), NULL,
-                            "the %s uses operators of ai.onnx but imports no version of them",
+                            "the %s uses operators of ai.onnx but imports no "
+                            "version of them",
                             what);
         }
         return;
     }
     if (version > OPSET_NEWEST)
-        fail_at(STATUS_UNSUPPORTED, loc, "export the model again with an older opset_version",
-                "the %s uses operator set %" PRId64 "; the newest supported is %d", what, version,
-                OPSET_NEWEST);
+        fail_at(STATUS_UNSUPPORTED, loc,
+                "export the model again with an older opset_version",
+                "the %s uses operator set %" PRId64
+                "; the newest supported is %d",
+                what, version, OPSET_NEWEST);
 }
 
 static void check_model(Reader *reader)
@@ -237,17 +273,20 @@ static void check_model(Reader *reader)
     const Graph *graph = reader->model;
     Loc loc = { .file = reader->file->path, .byte = -1, .node = -1 };
     if (!reader->has_graph)
-        fail_at(STATUS_MALFORMED, loc, reader->wire.help, "the file holds no graph");
+        fail_at(STATUS_MALFORMED, loc, reader->wire.help,
+                "the file holds no graph");
     if (graph->ir_version < 1 || graph->ir_version >= IR_ABSURD)
-        fail_at(STATUS_MALFORMED, loc, reader->wire.help, "IR version %" PRId64 " does not exist",
-                graph->ir_version);
+        fail_at(STATUS_MALFORMED, loc, reader->wire.help,
+                "IR version %" PRId64 " does not exist", graph->ir_version);
     if (graph->ir_version < IR_OLDEST)
-        fail_at(STATUS_UNSUPPORTED, loc, "convert the model with a newer version of ONNX",
-                "IR version %" PRId64 " is too old; the oldest supported is %d", graph->ir_version,
-                IR_OLDEST);
+        fail_at(STATUS_UNSUPPORTED, loc,
+                "convert the model with a newer version of ONNX",
+                "IR version %" PRId64 " is too old; the oldest supported is %d",
+                graph->ir_version, IR_OLDEST);
     if (graph->ir_version > IR_NEWEST)
-        warn_at(loc, "IR version %" PRId64 " is newer than the newest known, %d", graph->ir_version,
-                IR_NEWEST);
+        warn_at(loc,
+                "IR version %" PRId64 " is newer than the newest known, %d",
+                graph->ir_version, IR_NEWEST);
     if (!graph->output.n)
         fail_at(STATUS_MALFORMED, loc, NULL, "the graph has no outputs");
     check_opset(reader, graph, "model");
@@ -278,7 +317,8 @@ static void finish_model(Reader *reader)
         link_finish(graph->function.at[i]->body);
 }
 
-Graph *onnx_read(Arena *arena, Store *store, const char *path, const ReadOptions *opt)
+Graph *onnx_read(Arena *arena, Store *store, const char *path,
+                 const ReadOptions *opt)
 {
     Reader *reader = reader_open(arena, store, path, opt, MSG_MODEL);
     reader->model = graph_new(arena, store, reader->file->path, NULL);
@@ -289,21 +329,23 @@ Graph *onnx_read(Arena *arena, Store *store, const char *path, const ReadOptions
     return reader->model;
 }
 
-Recipe *onnx_read_tensor(Arena *arena, Store *store, const char *path, const ReadOptions *opt,
-                         const char **name)
+Recipe *onnx_read_tensor(Arena *arena, Store *store, const char *path,
+                         const ReadOptions *opt, const char **name)
 {
     Reader *reader = reader_open(arena, store, path, opt, MSG_TENSOR);
-    reader->wire.help = "the file is damaged, or is not an ONNX tensor (TensorProto)";
-    const WireEvent whole = {
-        .type = WIRE_ENTER, .message = MSG_TENSOR, .length = reader->file->size, .parent = MSG_COUNT
-    };
+    reader->wire.help =
+        "the file is damaged, or is not an ONNX tensor (TensorProto)";
+    const WireEvent whole = { .type = WIRE_ENTER,
+                              .message = MSG_TENSOR,
+                              .length = reader->file->size,
+                              .parent = MSG_COUNT };
     tensor_enter(reader, &whole);
     read_events(reader);
     tensor_leave(reader, &whole);
     if (name)
         *name = reader->tensor.name;
     if (!reader->single)
-        fail_at(STATUS_UNSUPPORTED, reader_loc(reader, 0, reader->tensor.name), NULL,
-                "a tensor of strings");
+        fail_at(STATUS_UNSUPPORTED, reader_loc(reader, 0, reader->tensor.name),
+                NULL, "a tensor of strings");
     return reader->single;
 }

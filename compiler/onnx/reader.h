@@ -8,16 +8,18 @@
 #include "ir/graph.h"
 
 typedef struct ReadOptions {
-    const char *external_dir; /* folder of external data; NULL: that of the model */
-    bool no_external;         /* refuse external data */
+    /* folder of external data; NULL: that of the model */
+    const char *external_dir;
+    bool no_external; /* refuse external data */
 } ReadOptions;
 
 /* The model at `path` ("-": standard input, spooled to a temporary file). opt may be NULL. */
-Graph *onnx_read(Arena *arena, Store *store, const char *path, const ReadOptions *opt);
+Graph *onnx_read(Arena *arena, Store *store, const char *path,
+                 const ReadOptions *opt);
 
 /* A file that holds a single TensorProto, as test data sets do. A tensor of strings
  * fails with 69. *name (may be NULL) gets its name, "" where it has none. */
-Recipe *onnx_read_tensor(Arena *arena, Store *store, const char *path, const ReadOptions *opt,
-                         const char **name);
+Recipe *onnx_read_tensor(Arena *arena, Store *store, const char *path,
+                         const ReadOptions *opt, const char **name);
 
 #endif

@@ -6,7 +6,8 @@
 
 #include "onnx.pb-c.h"
 
-void onnx_write_tensor(Arena *arena, File *file, const Tensor *tensor, const void *values)
+void onnx_write_tensor(Arena *arena, File *file, const Tensor *tensor,
+                       const void *values)
 {
     InlayOnnx__TensorProto m = INLAY_ONNX__TENSOR_PROTO__INIT;
     int64_t dims[MAX_RANK];
@@ -19,7 +20,8 @@ void onnx_write_tensor(Arena *arena, File *file, const Tensor *tensor, const voi
     m.has_raw_data = 1;
     m.raw_data.len = (size_t)tensor_bytes(tensor);
     m.raw_data.data = (uint8_t *)values;
-    uint8_t *bytes = arena_alloc(arena, inlay_onnx__tensor_proto__get_packed_size(&m));
+    uint8_t *bytes =
+        arena_alloc(arena, inlay_onnx__tensor_proto__get_packed_size(&m));
     const size_t n = inlay_onnx__tensor_proto__pack(&m, bytes);
     file_write(file, 0, bytes, n);
 }

@@ -7,6 +7,7 @@
 #include "ir/graph.h"
 
 /* Writes a TensorProto with raw_data, named as `tensor`. */
-void onnx_write_tensor(Arena *arena, File *file, const Tensor *tensor, const void *values);
+void onnx_write_tensor(Arena *arena, File *file, const Tensor *tensor,
+                       const void *values);
 
 #endif

@@ -6,6 +6,14 @@
 
 #include "ops/expand.h"
 
+/* x [B][S][H][D] as [B][H][S][D], or the other way round. */
+Tensor *attend_swap(const Node *node, Tensor *x);
+/* a b and c d, put together by the operator: factor[0..3]. */
+Tensor *attend_cross(const Node *node, const char *op, Tensor *const *factor);
+/* [B][H][T][D] as [B][H][D][T]. */
+Tensor *attend_turn_keys(const Node *node, Tensor *keys);
+/* Is result i there, and read? */
+bool attend_reads(const Node *node, int i);
 /* [B][S][H D] as [B][H][S][D], which stays as it is; and back. */
 Tensor *attend_split(const Node *node, Tensor *tensor, int64_t heads);
 Tensor *attend_join(const Node *node, Tensor *tensor);
@@ -19,17 +27,18 @@ Tensor *attend_softcap(const Node *node, Tensor *tensor, float cap);
 /* Which keys a query sees by their places: key j from p - left to p + right, where query i stands
  * at p = i + offset; a negative bound is none. The offset is `before`, or, with the lengths of the
  * sequences [B][1][1][1], length - rows. */
-typedef struct Sight {
+typedef struct Band {
     int64_t rows, columns, left, right, before;
     Tensor *lengths;
-} Sight;
+} Band;
 
 /* 0 where a query may see a key, minus infinity elsewhere: [S][T] or [B][1][S][T]; NULL where there
  * are no bounds. */
-Tensor *attend_sight(const Node *node, const Sight *sight, DType type);
+Tensor *attend_band(const Node *node, const Band *band, DType type);
 
 /* Pairs (a, b) turned by their angles, a cos - b sin and b cos + a sin: x [B][S][H][R], cos and sin
  * [B or 1][S][1][R / 2]. */
-Tensor *attend_rotate(const Node *node, Tensor *x, Tensor *cos, Tensor *sin, bool interleaved);
+Tensor *attend_rotate(const Node *node, Tensor *x, Tensor *cos, Tensor *sin,
+                      bool interleaved);
 
 #endif

@@ -13,47 +13,64 @@
 #include "ops/nest.h"
 #include "ops/values.h"
 
-/* [B][S][H D] as [B][H][S][D]. */
+bool attend_reads(const Node *node, int i)
+{
+    const Tensor *result = node_out(node, i);
+    return result && result->uses;
+}
+
+Tensor *attend_swap(const Node *node, Tensor *x)
+{
+    static const int64_t perm[4] = { 0, 2, 1, 3 };
+    return expand_transpose(node, x, perm);
+}
+
+Tensor *attend_turn_keys(const Node *node, Tensor *keys)
+{
+    static const int64_t perm[4] = { 0, 1, 3, 2 };
+    return expand_transpose(node, keys, perm);
+}
+
 Tensor *attend_split(const Node *node, Tensor *tensor, int64_t heads)
 {
-    if (tensor->shape.rank == 4)
+    const Shape *shape = &tensor->shape;
+    if (shape->rank == 4)
         return tensor;
-    if (tensor->shape.rank != 3 || heads < 1 || tensor->shape.dim[2] % heads)
-        fail_node(node, STATUS_MALFORMED, NULL, "its heads do not divide the last dimension");
-    const int64_t dims[4] = { tensor->shape.dim[0], tensor->shape.dim[1], heads,
-                              tensor->shape.dim[2] / heads };
-    const int64_t perm[4] = { 0, 2, 1, 3 };
-    return expand_transpose(node, expand_reshape(node, tensor, 4, dims), perm);
+    if (shape->rank != 3 || heads < 1 || shape->dim[2] % heads)
+        fail_node(node, STATUS_MALFORMED, NULL,
+                  "its heads do not divide the last dimension");
+    const int64_t dims[4] = {
+        shape->dim[0],
+        shape->dim[1],
+        heads,
+        shape->dim[2] / heads,
+    };
+    return attend_swap(node, expand_reshape(node, tensor, 4, dims));
 }
 
 Tensor *attend_join(const Node *node, Tensor *tensor)
 {
-    const int64_t perm[4] = { 0, 2, 1, 3 };
-    const int64_t dims[3] = { tensor->shape.dim[0], tensor->shape.dim[2],
-                              i64_mul(tensor->shape.dim[1], tensor->shape.dim[3]) };
-    return expand_reshape(node, expand_transpose(node, tensor, perm), 3, dims);
+    const Shape *shape = &tensor->shape;
+    const int64_t dims[3] = {
+        shape->dim[0],
+        shape->dim[2],
+        i64_mul(shape->dim[1], shape->dim[3]),
+    };
+    return expand_reshape(node, attend_swap(node, tensor), 3, dims);
 }
 
-static Tensor *concat(const Node *node, Tensor *a, Tensor *b, int axis)
-{
-    Tensor *in[] = { a, b };
-    Node *c = expand_node(node, "Concat", 2, in, 1);
-    node_set_int(c, "axis", axis);
-    return expand_done(c);
-}
-
-/* Each head `times` times, for queries that share keys. */
 Tensor *attend_repeat(const Node *node, Tensor *tensor, int64_t times)
 {
+    Shape joined = tensor->shape;
     if (times == 1)
         return tensor;
-    const Shape s = tensor->shape;
-    const int64_t apart[5] = { s.dim[0], s.dim[1], 1, s.dim[2], s.dim[3] };
-    const int64_t wide[5] = { s.dim[0], s.dim[1], times, s.dim[2], s.dim[3] };
-    const int64_t joined[4] = { s.dim[0], i64_mul(s.dim[1], times), s.dim[2], s.dim[3] };
-    Tensor *all = expand_binary(node, "Expand", expand_reshape(node, tensor, 5, apart),
-                                expand_i64s(node, 5, wide));
-    return expand_reshape(node, all, 4, joined);
+    Tensor *apart = expand_unsqueeze(node, tensor, 2);
+    Shape wide = apart->shape;
+    wide.dim[2] = times;
+    joined.dim[1] = i64_mul(joined.dim[1], times);
+    Tensor *dims = expand_i64s(node, wide.rank, wide.dim);
+    Tensor *all = expand_binary(node, "Expand", apart, dims);
+    return expand_reshape(node, all, joined.rank, joined.dim);
 }
 
 /* A mask of truth values as something to add. */
@@ -61,206 +78,309 @@ static Tensor *bias_of_mask(const Node *node, Tensor *mask, DType type)
 {
     if (mask->dtype != DT_BOOL)
         return expand_cast(node, mask, type);
-    Tensor *in[] = { mask, expand_number(node, 0.0, type),
-                     expand_number(node, -(double)INFINITY, type) };
-    return expand_done(expand_node(node, "Where", 3, in, 1));
+    Tensor *seen = expand_number(node, 0.0, type);
+    Tensor *unseen = expand_number(node, -(double)INFINITY, type);
+    return expand_where(node, mask, seen, unseen);
 }
 
 /* Keys that a shorter mask does not name are not seen. */
 static Tensor *padded_bias(const Node *node, Tensor *bias, int64_t columns)
 {
-    const Shape *s = &bias->shape;
-    const int64_t missing = s->rank ? columns - s->dim[s->rank - 1] : 0;
-    if (missing <= 0 || s->dim[s->rank - 1] == 1)
-        return bias;
+    const Shape *shape = &bias->shape;
+    const int last = shape->rank - 1;
     int64_t pads[2 * MAX_RANK] = { 0 };
-    pads[2 * s->rank - 1] = missing;
-    Tensor *in[] = { bias, expand_i64s(node, 2 * s->rank, pads),
-                     expand_number(node, -(double)INFINITY, bias->dtype) };
+    if (last < 0 || shape->dim[last] == 1 || shape->dim[last] >= columns)
+        return bias;
+    pads[shape->rank + last] = columns - shape->dim[last];
+    Tensor *around = expand_i64s(node, 2 * shape->rank, pads);
+    Tensor *unseen = expand_number(node, -(double)INFINITY, bias->dtype);
+    Tensor *in[] = { bias, around, unseen };
     return expand_done(expand_node(node, "Pad", 3, in, 1));
 }
 
-static bool sees(const Sight *sight, int64_t i, int64_t j)
+static bool sees(const Band *band, int64_t query, int64_t key)
 {
-    const int64_t p = i + sight->before;
-    return (sight->right < 0 || j <= p + sight->right) && (sight->left < 0 || j >= p - sight->left);
+    const int64_t place = query + band->before;
+    if (band->right >= 0 && key > place + band->right)
+        return false;
+    return band->left < 0 || key >= place - band->left;
 }
 
 /* Constant [rows][columns]: 0 where a query may see a key, minus infinity elsewhere. */
-static Tensor *fixed_sight(const Node *node, const Sight *sight)
+static Tensor *fixed_band(const Node *node, const Band *band)
 {
-    float *bias = NEW_ARRAY(node->graph->arena, float, i64_mul(sight->rows, sight->columns));
-    for (int64_t i = 0; i < sight->rows; i++)
-        for (int64_t k = 0; k < sight->columns; k++)
-            bias[i * sight->columns + k] = sees(sight, i, k) ? 0.0f : -INFINITY;
-    const int64_t dims[2] = { sight->rows, sight->columns };
-    return graph_add_constant(node->graph, NULL,
-                              recipe_memory(node->graph->store, DT_F32, 2, dims, bias));
+    Graph *graph = node->graph;
+    const int64_t dims[2] = { band->rows, band->columns };
+    const int64_t count = i64_mul(band->rows, band->columns);
+    float *bias = NEW_ARRAY(graph->arena, float, count);
+    float *next = bias;
+    for (int64_t i = 0; i < band->rows; i++)
+        for (int64_t k = 0; k < band->columns; k++)
+            *next++ = sees(band, i, k) ? 0.0f : -INFINITY;
+    Recipe *value = recipe_memory(graph->store, DT_F32, 2, dims, bias);
+    return graph_add_constant(graph, NULL, value);
 }
 
-/* 0, 1, ..., count - 1. */
 Tensor *attend_numbers(const Node *node, int64_t count)
 {
-    int64_t *place = NEW_ARRAY(node->graph->arena, int64_t, count);
+    int64_t *number = NEW_ARRAY(node->graph->arena, int64_t, count);
     for (int64_t i = 0; i < count; i++)
-        place[i] = i;
-    return expand_i64s(node, count, place);
+        number[i] = i;
+    return expand_i64s(node, count, number);
 }
 
-static Tensor *plus(const Node *node, Tensor *tensor, int64_t k)
+static Tensor *plus(const Node *node, Tensor *tensor, int64_t number)
 {
-    return k ? expand_binary(node, "Add", tensor, expand_i64s(node, 1, &k)) : tensor;
+    if (!number)
+        return tensor;
+    Tensor *more = expand_i64s(node, 1, &number);
+    return expand_binary(node, "Add", tensor, more);
+}
+
+/* The places of the queries: [B][1][rows][1]. */
+static Tensor *places_of(const Node *node, const Band *band)
+{
+    const int64_t column[2] = { band->rows, 1 };
+    Tensor *numbers = attend_numbers(node, band->rows);
+    Tensor *query = expand_reshape(node, numbers, 2, column);
+    Tensor *first = plus(node, band->lengths, -band->rows);
+    return expand_binary(node, "Add", first, query);
 }
 
 /* The same where the offsets are lengths read at run time: [B][1][rows][columns]. */
-static Tensor *sight_of_lengths(const Node *node, const Sight *sight, DType type)
+static Tensor *band_of_lengths(const Node *node, const Band *band, DType type)
 {
-    const int64_t column[2] = { sight->rows, 1 };
-    Tensor *key = attend_numbers(node, sight->columns);
-    Tensor *place =
-        expand_binary(node, "Add", plus(node, sight->lengths, -sight->rows),
-                      expand_reshape(node, attend_numbers(node, sight->rows), 2, column));
-    Tensor *upper = sight->right < 0
-                        ? NULL
-                        : expand_binary(node, "LessOrEqual", key, plus(node, place, sight->right));
-    Tensor *lower = sight->left < 0 ? NULL
-                                    : expand_binary(node, "GreaterOrEqual", key,
-                                                    plus(node, place, -sight->left));
-    return bias_of_mask(node,
-                        upper && lower ? expand_binary(node, "And", upper, lower)
-                        : upper        ? upper
-                                       : lower,
-                        type);
+    Tensor *upper = NULL;
+    Tensor *lower = NULL;
+    Tensor *place = places_of(node, band);
+    Tensor *key = attend_numbers(node, band->columns);
+    if (band->right >= 0) {
+        Tensor *last = plus(node, place, band->right);
+        upper = expand_binary(node, "LessOrEqual", key, last);
+    }
+    if (band->left >= 0) {
+        Tensor *first = plus(node, place, -band->left);
+        lower = expand_binary(node, "GreaterOrEqual", key, first);
+    }
+    Tensor *seen = upper ? upper : lower;
+    if (upper && lower)
+        seen = expand_binary(node, "And", upper, lower);
+    return bias_of_mask(node, seen, type);
 }
 
-Tensor *attend_sight(const Node *node, const Sight *sight, DType type)
+Tensor *attend_band(const Node *node, const Band *band, DType type)
 {
-    if (sight->left < 0 && sight->right < 0)
+    if (band->left < 0 && band->right < 0)
         return NULL;
-    return sight->lengths && !sight->before ? sight_of_lengths(node, sight, type)
-                                            : expand_cast(node, fixed_sight(node, sight), type);
+    if (band->lengths && !band->before)
+        return band_of_lengths(node, band, type);
+    return expand_cast(node, fixed_band(node, band), type);
 }
 
 static Tensor *added(const Node *node, Tensor *a, Tensor *b)
 {
-    return a && b ? expand_binary(node, "Add", a, b) : a ? a : b;
-}
-
-static Tensor *scaled(const Node *node, Tensor *tensor, double factor)
-{
-    return expand_binary(node, "Mul", tensor, expand_number(node, factor, tensor->dtype));
+    if (a && b)
+        return expand_binary(node, "Add", a, b);
+    return a ? a : b;
 }
 
 Tensor *attend_softcap(const Node *node, Tensor *tensor, float cap)
 {
     if (!(cap > 0.0f))
         return tensor;
-    Tensor *bent = expand_unary(
-        node, "Tanh",
-        expand_binary(node, "Div", tensor, expand_number(node, (double)cap, tensor->dtype)));
-    return scaled(node, bent, (double)cap);
+    Tensor *limit = expand_number(node, (double)cap, tensor->dtype);
+    Tensor *share = expand_binary(node, "Div", tensor, limit);
+    Tensor *bent = expand_unary(node, "Tanh", share);
+    return expand_scaled(node, bent, (double)cap);
 }
 
-static Tensor *softmax(const Node *node, Tensor *tensor)
+/* Which keys lie within the sequences, by their lengths, as something to add. */
+static Tensor *length_bias(const Node *node, const Band *band, DType type)
 {
-    Node *s = expand_node(node, "Softmax", 1, &tensor, 1);
-    node_set_int(s, "axis", -1);
-    return expand_done(s);
+    Tensor *key = attend_numbers(node, band->columns);
+    Tensor *within = expand_binary(node, "Less", key, band->lengths);
+    return bias_of_mask(node, within, type);
+}
+
+/* The lengths of the sequences: operand 6 as [B][1][1][1]. */
+static Tensor *lengths_of(const Node *node)
+{
+    Tensor *given = node_in(node, 6);
+    if (!given)
+        return NULL;
+    const int64_t dims[4] = { tensor_count(given), 1, 1, 1 };
+    return expand_reshape(node, expand_cast(node, given, DT_I64), 4, dims);
 }
 
 /* Everything that is added to the products of queries and keys; NULL: nothing. */
-static Tensor *attention_bias(Node *node, int64_t rows, int64_t columns, int64_t before, DType type)
+static Tensor *attention_bias(const Node *node, int64_t rows, int64_t columns,
+                              int64_t before, DType type)
 {
-    Tensor *bias =
-        node_in(node, 3) ? padded_bias(node, bias_of_mask(node, node->in[3], type), columns) : NULL;
-    Sight sight = { rows,
-                    columns,
-                    node_int(node, "left_window_size", -1),
-                    node_int(node, "right_window_size", -1),
-                    before,
-                    NULL };
+    Tensor *mask = node_in(node, 3);
+    Tensor *bias = NULL;
+    if (mask)
+        bias = padded_bias(node, bias_of_mask(node, mask, type), columns);
+    Band band = {
+        .rows = rows,
+        .columns = columns,
+        .left = node_int(node, "left_window_size", -1),
+        .right = node_int(node, "right_window_size", -1),
+        .before = before,
+        .lengths = lengths_of(node),
+    };
     if (node_int(node, "is_causal", 0))
-        sight.right = 0;
-    if (node_in(node, 6))
-        sight.lengths = expand_reshape(node, expand_cast(node, node->in[6], DT_I64), 4,
-                                       (const int64_t[]){ tensor_count(node->in[6]), 1, 1, 1 });
-    bias = added(node, bias, attend_sight(node, &sight, type));
-    return sight.lengths
-               ? added(node, bias,
-                       bias_of_mask(node,
-                                    expand_binary(node, "Less", attend_numbers(node, columns),
-                                                  sight.lengths),
-                                    type))
-               : bias;
+        band.right = 0;
+    bias = added(node, bias, attend_band(node, &band, type));
+    if (band.lengths)
+        bias = added(node, bias, length_bias(node, &band, type));
+    return bias;
+}
+
+/* Queries that see no key at all, [..][S][1]; NULL: it is known that there are none. */
+static Tensor *blind_queries(const Node *node, Tensor *bias)
+{
+    const int64_t last = -1;
+    int64_t count;
+    Tensor *in[] = { bias, expand_i64s(node, 1, &last) };
+    Tensor *most = expand_done(expand_node(node, "ReduceMax", 2, in, 1));
+    Tensor *unseen = expand_number(node, -(double)INFINITY, bias->dtype);
+    Tensor *blind = expand_binary(node, "Equal", most, unseen);
+    const double *value = tensor_doubles(node->graph, blind, &count);
+    if (!value)
+        return blind;
+    for (int64_t i = 0; i < count; i++)
+        if (value[i] > 0)
+            return blind;
+    return NULL;
+}
+
+static DType require_float(const Node *node, int64_t code)
+{
+    const DType type = dtype_of_code(code);
+    if (!dtype_is_float(type))
+        fail_node(node, STATUS_MALFORMED, NULL, "softmax_precision is %lld",
+                  (long long)code);
+    return type;
 }
 
 /* Softmax; a query that sees no key at all weighs them all 0. */
 static Tensor *weights(const Node *node, Tensor *product, Tensor *bias)
 {
     const int64_t precision = node_int(node, "softmax_precision", 0);
-    const int64_t axis = -1;
     const DType type = product->dtype;
-    const DType wide = precision ? dtype_of_code(precision) : type;
-    if (!dtype_is_float(wide))
-        fail_node(node, STATUS_MALFORMED, NULL, "softmax_precision is %lld", (long long)precision);
-    Tensor *w = expand_cast(node, softmax(node, expand_cast(node, product, wide)), type);
-    if (!bias)
-        return w;
-    Tensor *most[] = { bias, expand_i64s(node, 1, &axis) };
-    Tensor *blind =
-        expand_binary(node, "Equal", expand_done(expand_node(node, "ReduceMax", 2, most, 1)),
-                      expand_number(node, -(double)INFINITY, type));
-    int64_t count;
-    const double *v = tensor_doubles(node->graph, blind, &count);
-    for (int64_t i = 0; v && i < count; i++)
-        if (v[i] > 0)
-            v = NULL;
-    if (v)
-        return w;
-    Tensor *in[] = { blind, expand_number(node, 0.0, type), w };
-    return expand_done(expand_node(node, "Where", 3, in, 1));
+    const DType wide = require_float(node, precision ? precision : type);
+    Tensor *scores = expand_cast(node, product, wide);
+    Tensor *weight = expand_cast(node, expand_softmax(node, scores), type);
+    Tensor *blind = bias ? blind_queries(node, bias) : NULL;
+    if (!blind)
+        return weight;
+    Tensor *none = expand_number(node, 0.0, type);
+    return expand_where(node, blind, none, weight);
+}
+
+/* How many heads of queries share one of keys [B][H][..][..]. */
+static int64_t heads_each(const Node *node, const Tensor *queries,
+                          const Tensor *keys)
+{
+    const int64_t all = queries->shape.dim[1];
+    const int64_t shared = keys->shape.dim[1];
+    if (shared < 1 || all % shared)
+        fail_node(node, STATUS_MALFORMED, NULL,
+                  "the heads of keys do not divide those of queries");
+    return all / shared;
+}
+
+static double scale_of(const Node *node, const Tensor *queries)
+{
+    if (node_attr(node, "scale"))
+        return (double)node_float(node, "scale", 1.0f);
+    return 1.0 / sqrt((double)queries->shape.dim[3]);
+}
+
+/* Keys or values [B][H][T][D] of operand i, behind the past ones of operand `past`. */
+static Tensor *with_past(const Node *node, int i, int past)
+{
+    const int64_t heads = node_int(node, "kv_num_heads", 0);
+    Tensor *all = attend_split(node, node->in[i], heads);
+    if (!node_in(node, past))
+        return all;
+    infer_shape(node, past);
+    return expand_concat(node, node->in[past], all, 2);
+}
+
+/* Products of queries and keys, each scaled by the root of the factor. */
+static Tensor *scaled_product(const Node *node, Tensor *queries, Tensor *keys)
+{
+    const int64_t times = heads_each(node, queries, keys);
+    const double root = sqrt(scale_of(node, queries));
+    Tensor *query = expand_scaled(node, queries, root);
+    Tensor *repeated = attend_repeat(node, keys, times);
+    Tensor *key = expand_scaled(node, repeated, root);
+    return expand_binary(node, "MatMul", query, attend_turn_keys(node, key));
+}
+
+/* The values weighed, in the type of the queries. */
+static Tensor *weighed(const Node *node, Tensor *weight, Tensor *values,
+                       const Tensor *queries)
+{
+    const int64_t times = heads_each(node, queries, values);
+    Tensor *share = expand_cast(node, weight, values->dtype);
+    Tensor *value = attend_repeat(node, values, times);
+    Tensor *sum = expand_binary(node, "MatMul", share, value);
+    return expand_cast(node, sum, queries->dtype);
+}
+
+/* What the last result is a copy of: 0 the products, 1 capped, 2 with the mask, 3 weights. */
+static int64_t scores_mode(const Node *node)
+{
+    const int64_t mode = node_int(node, "qk_matmul_output_mode", 0);
+    if (mode < 0 || mode > 3)
+        fail_node(node, STATUS_MALFORMED, NULL,
+                  "qk_matmul_output_mode is %lld, not 0 to 3", (long long)mode);
+    return mode;
+}
+
+/* The stages of the scores that the last result may be a copy of, and the weights. */
+typedef struct Scores {
+    Tensor *stage[4];
+} Scores;
+
+/* `before`: keys of the past. */
+static Scores scores_of(const Node *node, Tensor *query, Tensor *key,
+                        int64_t before)
+{
+    const int64_t queries = query->shape.dim[2];
+    const int64_t keys = key->shape.dim[2];
+    const float cap = node_float(node, "softcap", 0.0f);
+    Tensor *product = scaled_product(node, query, key);
+    Tensor *bias = attention_bias(node, queries, keys, before, query->dtype);
+    Scores scores = { .stage = { product } };
+    scores.stage[1] = attend_softcap(node, product, cap);
+    scores.stage[2] = added(node, scores.stage[1], bias);
+    scores.stage[3] = weights(node, scores.stage[2], bias);
+    return scores;
 }
 
 void expand_attention(Node *node)
 {
     for (int i = 0; i < 3; i++)
         infer_shape(node, i);
-    Tensor *q = attend_split(node, node->in[0], node_int(node, "q_num_heads", 0));
-    Tensor *k = attend_split(node, node->in[1], node_int(node, "kv_num_heads", 0));
-    Tensor *v = attend_split(node, node->in[2], node_int(node, "kv_num_heads", 0));
-    const bool flat = node->in[0]->shape.rank == 3;
-    const int64_t before = node_in(node, 4) ? infer_shape(node, 4)->dim[2] : 0;
+    const bool flat = infer_shape(node, 0)->rank == 3;
+    const int64_t heads = node_int(node, "q_num_heads", 0);
+    int64_t before = 0;
     if (node_in(node, 4))
-        k = concat(node, node->in[4], k, 2);
-    if (node_in(node, 5))
-        v = concat(node, node->in[5], v, 2);
-    Tensor *result[4] = { NULL, k, v, NULL };
-    if (k->shape.dim[1] < 1 || q->shape.dim[1] % k->shape.dim[1])
-        fail_node(node, STATUS_MALFORMED, NULL, "the heads of keys do not divide those of queries");
-    const int64_t times = q->shape.dim[1] / k->shape.dim[1];
-    const int64_t perm[4] = { 0, 1, 3, 2 };
-    const double scale = node_attr(node, "scale") ? (double)node_float(node, "scale", 1.0f)
-                                                  : 1.0 / sqrt((double)q->shape.dim[3]);
-    Tensor *keys =
-        expand_transpose(node, scaled(node, attend_repeat(node, k, times), sqrt(scale)), perm);
-    Tensor *product = expand_binary(node, "MatMul", scaled(node, q, sqrt(scale)), keys);
-    Tensor *stage[4] = { product };
-    Tensor *bias = attention_bias(node, q->shape.dim[2], k->shape.dim[2], before, q->dtype);
-    product = stage[1] = attend_softcap(node, product, node_float(node, "softcap", 0.0f));
-    if (bias)
-        product = expand_binary(node, "Add", product, bias);
-    stage[2] = product;
-    stage[3] = weights(node, product, bias);
-    Tensor *y = expand_cast(node,
-                            expand_binary(node, "MatMul", expand_cast(node, stage[3], v->dtype),
-                                          attend_repeat(node, v, times)),
-                            q->dtype);
-    const int64_t mode = node_int(node, "qk_matmul_output_mode", 0);
-    if (mode < 0 || mode > 3)
-        fail_node(node, STATUS_MALFORMED, NULL, "qk_matmul_output_mode is %lld, not 0 to 3",
-                  (long long)mode);
-    result[0] = flat ? attend_join(node, y) : y;
-    result[3] = stage[mode];
+        before = infer_shape(node, 4)->dim[2];
+    Tensor *query = attend_split(node, node->in[0], heads);
+    Tensor *key = with_past(node, 1, 4);
+    Tensor *value = with_past(node, 2, 5);
+    const Scores scores = scores_of(node, query, key, before);
+    Tensor *sum = weighed(node, scores.stage[3], value, query);
+    Tensor *result[4] = {
+        flat ? attend_join(node, sum) : sum,
+        key,
+        value,
+        scores.stage[scores_mode(node)],
+    };
     expand_finish(node, 4, result);
 }
 
@@ -268,67 +388,72 @@ void expand_attention(Node *node)
  * is none. */
 static Tensor *modified(Node *node, const char *name, Tensor *x)
 {
+    Tensor *y;
     if (!node_attr(node, name))
         return x;
     const Graph *body = control_body(node, name);
-    Tensor *y;
     if (body->input.n != 1 || body->output.n != 1)
-        fail_node(node, STATUS_MALFORMED, NULL, "%s is not from one tensor to one", name);
+        fail_node(node, STATUS_MALFORMED, NULL,
+                  "%s is not from one tensor to one", name);
     control_expand(node, body, &x, &y);
     if (!shape_equal(&x->shape, &y->shape) || x->dtype != y->dtype)
-        fail_node(node, STATUS_MALFORMED, NULL, "%s changes shape or type", name);
+        fail_node(node, STATUS_MALFORMED, NULL, "%s changes shape or type",
+                  name);
     return y;
+}
+
+/* The type that scores are computed in: float32 at least, where no other is asked for. */
+static DType score_type(const Node *node)
+{
+    const int64_t precision = node_int(node, "softmax_precision", 0);
+    if (precision)
+        return require_float(node, precision);
+    return node->in[0]->dtype == DT_F64 ? DT_F64 : DT_F32;
 }
 
 void expand_flex_attention(Node *node)
 {
     for (int i = 0; i < 3; i++)
         if (infer_shape(node, i)->rank != 4)
-            fail_node(node, STATUS_MALFORMED, NULL, "its operands must have four dimensions");
-    Tensor *q = node->in[0];
-    Tensor *k = node->in[1];
-    Tensor *tensor = node->in[2];
-    if (k->shape.dim[1] < 1 || q->shape.dim[1] % k->shape.dim[1])
-        fail_node(node, STATUS_MALFORMED, NULL, "the heads of keys do not divide those of queries");
-    const int64_t times = q->shape.dim[1] / k->shape.dim[1];
-    const int64_t perm[4] = { 0, 1, 3, 2 };
-    const int64_t given = node_int(node, "softmax_precision", 0);
-    const DType type = q->dtype;
-    const DType wide = given ? dtype_of_code(given) : type == DT_F64 ? type : DT_F32;
-    const double scale = node_attr(node, "scale") ? (double)node_float(node, "scale", 1.0f)
-                                                  : 1.0 / sqrt((double)q->shape.dim[3]);
-    if (!dtype_is_float(wide))
-        fail_node(node, STATUS_MALFORMED, NULL, "softmax_precision is %lld", (long long)given);
-    Tensor *product = expand_binary(node, "MatMul", q,
-                                    expand_transpose(node, attend_repeat(node, k, times), perm));
-    Tensor *scores =
-        modified(node, "score_mod", expand_cast(node, scaled(node, product, scale), wide));
-    Tensor *shares = modified(node, "prob_mod", softmax(node, scores));
-    Tensor *y = expand_binary(node, "MatMul", expand_cast(node, shares, type),
-                              attend_repeat(node, tensor, times));
-    expand_finish(node, 1, &y);
+            fail_node(node, STATUS_MALFORMED, NULL,
+                      "its operands must have four dimensions");
+    Tensor *query = node->in[0];
+    const int64_t times = heads_each(node, query, node->in[1]);
+    Tensor *repeated = attend_repeat(node, node->in[1], times);
+    Tensor *key = attend_turn_keys(node, repeated);
+    Tensor *product = expand_binary(node, "MatMul", query, key);
+    Tensor *scores = expand_scaled(node, product, scale_of(node, query));
+    scores = expand_cast(node, scores, score_type(node));
+    scores = modified(node, "score_mod", scores);
+    Tensor *weight = expand_softmax(node, scores);
+    weight = modified(node, "prob_mod", weight);
+    Tensor *sum = weighed(node, weight, node->in[2], query);
+    expand_finish(node, 1, &sum);
 }
 
 /* Elements from, from + 2, ... of the last axis. */
 static Tensor *every_second(const Node *node, Tensor *tensor, int64_t from)
 {
-    const int64_t end = tensor->shape.dim[tensor->shape.rank - 1];
     const int64_t axis = tensor->shape.rank - 1;
+    const int64_t end = tensor->shape.dim[axis];
     const int64_t step = 2;
-    Tensor *in[] = { tensor, expand_i64s(node, 1, &from), expand_i64s(node, 1, &end),
-                     expand_i64s(node, 1, &axis), expand_i64s(node, 1, &step) };
+    Tensor *in[5] = { tensor };
+    in[1] = expand_i64s(node, 1, &from);
+    in[2] = expand_i64s(node, 1, &end);
+    in[3] = expand_i64s(node, 1, &axis);
+    in[4] = expand_i64s(node, 1, &step);
     return expand_done(expand_node(node, "Slice", 5, in, 1));
 }
 
 static Tensor *interleaved(const Node *node, Tensor *a, Tensor *b)
 {
-    Shape apart = a->shape;
+    const int rank = a->shape.rank;
     Shape joined = a->shape;
-    apart.dim[apart.rank++] = 1;
-    joined.dim[joined.rank - 1] *= 2;
-    Tensor *pairs = concat(node, expand_reshape(node, a, apart.rank, apart.dim),
-                           expand_reshape(node, b, apart.rank, apart.dim), apart.rank - 1);
-    return expand_reshape(node, pairs, joined.rank, joined.dim);
+    joined.dim[rank - 1] *= 2;
+    Tensor *first = expand_unsqueeze(node, a, rank);
+    Tensor *second = expand_unsqueeze(node, b, rank);
+    Tensor *pairs = expand_concat(node, first, second, rank);
+    return expand_reshape(node, pairs, rank, joined.dim);
 }
 
 /* cos or sin for each position, as [B or 1][1][S][D / 2]. */
@@ -336,88 +461,137 @@ static Tensor *cache_of(Node *node, Tensor *cache, int64_t width)
 {
     if (node_in(node, 3))
         cache = expand_binary(node, "Gather", cache, node->in[3]);
-    const Shape *s = &cache->shape;
-    if (s->rank != 3 || s->dim[2] < width)
+    const Shape *shape = &cache->shape;
+    if (shape->rank != 3 || shape->dim[2] < width)
         fail_node(node, STATUS_MALFORMED, NULL,
                   "the caches of cosines and sines do not fit the positions");
-    const int64_t dims[4] = { s->dim[0], 1, s->dim[1], width };
-    return expand_reshape(node, expand_slice(node, cache, 2, 0, width), 4, dims);
+    Tensor *part = expand_slice(node, cache, 2, 0, width);
+    return expand_unsqueeze(node, part, 1);
+}
+
+/* How many elements of a head are turned. */
+static int64_t turned_width(const Node *node, int64_t width)
+{
+    const int64_t given = node_int(node, "rotary_embedding_dim", 0);
+    const int64_t turned = given ? given : width;
+    if (turned < 2 || turned > width || turned % 2)
+        fail_node(node, STATUS_MALFORMED, NULL,
+                  "rotary_embedding_dim %lld does not fit a head of %lld",
+                  (long long)turned, (long long)width);
+    return turned;
+}
+
+Tensor *attend_cross(const Node *node, const char *op, Tensor *const *factor)
+{
+    Tensor *first = expand_binary(node, "Mul", factor[0], factor[1]);
+    Tensor *second = expand_binary(node, "Mul", factor[2], factor[3]);
+    return expand_binary(node, op, first, second);
+}
+
+/* `part` [B][H][S][turned], its pairs turned by their angles. */
+static Tensor *rotated(Node *node, Tensor *part)
+{
+    const int64_t width = part->shape.dim[3];
+    const bool pairs = node_int(node, "interleaved", 0) != 0;
+    Tensor *cos = cache_of(node, node->in[1], width / 2);
+    Tensor *sin = cache_of(node, node->in[2], width / 2);
+    Tensor *a, *b;
+    if (pairs) {
+        a = every_second(node, part, 0);
+        b = every_second(node, part, 1);
+    } else {
+        a = expand_slice(node, part, 3, 0, width / 2);
+        b = expand_slice(node, part, 3, width / 2, width);
+    }
+    Tensor *real = attend_cross(node, "Sub", (Tensor *[]){ cos, a, sin, b });
+    Tensor *imaginary =
+        attend_cross(node, "Add", (Tensor *[]){ sin, a, cos, b });
+    if (pairs)
+        return interleaved(node, real, imaginary);
+    return expand_concat(node, real, imaginary, 3);
 }
 
 void expand_rotary(Node *node)
 {
     const bool flat = infer_shape(node, 0)->rank == 3;
-    Tensor *x = attend_split(node, node->in[0], node_int(node, "num_heads", 0));
+    const int64_t heads = node_int(node, "num_heads", 0);
+    Tensor *x = attend_split(node, node->in[0], heads);
     const int64_t width = x->shape.dim[3];
-    const int64_t given = node_int(node, "rotary_embedding_dim", 0);
-    const int64_t turned = given ? given : width;
-    if (turned < 2 || turned > width || turned % 2)
-        fail_node(node, STATUS_MALFORMED, NULL,
-                  "rotary_embedding_dim %lld does not fit a head of %lld", (long long)turned,
-                  (long long)width);
-    Tensor *cos = cache_of(node, node->in[1], turned / 2);
-    Tensor *sin = cache_of(node, node->in[2], turned / 2);
-    Tensor *part = expand_slice(node, x, 3, 0, turned);
-    const bool pairs = node_int(node, "interleaved", 0) != 0;
-    Tensor *a = pairs ? every_second(node, part, 0) : expand_slice(node, part, 3, 0, turned / 2);
-    Tensor *b =
-        pairs ? every_second(node, part, 1) : expand_slice(node, part, 3, turned / 2, turned);
-    Tensor *real = expand_binary(node, "Sub", expand_binary(node, "Mul", cos, a),
-                                 expand_binary(node, "Mul", sin, b));
-    Tensor *imaginary = expand_binary(node, "Add", expand_binary(node, "Mul", sin, a),
-                                      expand_binary(node, "Mul", cos, b));
-    Tensor *y = pairs ? interleaved(node, real, imaginary) : concat(node, real, imaginary, 3);
-    if (turned < width)
-        y = concat(node, y, expand_slice(node, x, 3, turned, width), 3);
-    y = flat ? attend_join(node, y) : y;
+    const int64_t turned = turned_width(node, width);
+    Tensor *y = rotated(node, expand_slice(node, x, 3, 0, turned));
+    if (turned < width) {
+        Tensor *rest = expand_slice(node, x, 3, turned, width);
+        y = expand_concat(node, y, rest, 3);
+    }
+    if (flat)
+        y = attend_join(node, y);
     expand_finish(node, 1, &y);
 }
 
 /* --- TensorScatter --- */
 
+static int scatter_axis(const Node *node)
+{
+    const int rank = infer_shape(node, 0)->rank;
+    return node_axis(node, node_int(node, "axis", -2), rank);
+}
+
+static bool update_fits(const Shape *update, const Shape *cache, int axis)
+{
+    if (update->rank != cache->rank || axis == 0)
+        return false;
+    for (int i = 0; i < cache->rank; i++) {
+        if (update->dim[i] > cache->dim[i])
+            return false;
+        if (i != axis && update->dim[i] != cache->dim[i])
+            return false;
+    }
+    return true;
+}
+
 void infer_tensor_scatter(Node *node)
 {
     const Shape *cache = infer_shape(node, 0);
     const Shape *update = infer_shape(node, 1);
-    const int axis = node_axis(node, node_int(node, "axis", -2), cache->rank);
-    bool fits = update->rank == cache->rank && axis != 0;
-    for (int i = 0; fits && i < cache->rank; i++)
-        fits = i == axis ? update->dim[i] <= cache->dim[i] : update->dim[i] == cache->dim[i];
-    if (!fits)
-        fail_node(node, STATUS_MALFORMED, NULL, "the update does not fit the cache");
-    if (node_in(node, 2) && shape_count(infer_shape(node, 2)) != cache->dim[0])
-        fail_node(node, STATUS_MALFORMED, NULL, "%lld write indices for a batch of %lld",
+    if (!update_fits(update, cache, scatter_axis(node)))
+        fail_node(node, STATUS_MALFORMED, NULL,
+                  "the update does not fit the cache");
+    if (node_in(node, 2) && infer_count(node, 2) != cache->dim[0])
+        fail_node(node, STATUS_MALFORMED, NULL,
+                  "%lld write indices for a batch of %lld",
                   (long long)infer_count(node, 2), (long long)cache->dim[0]);
     infer_out(node, 0, node->in[0]->dtype, *cache);
 }
 
-void lower_tensor_scatter(Lower *lower, Node *node)
+static inlay_cache_params cache_params(const Node *node, DType type)
 {
     const Shape *cache = &node->in[0]->shape;
-    const int axis = node_axis(node, node_int(node, "axis", -2), cache->rank);
+    const int axis = scatter_axis(node);
+    const int64_t inner = shape_product(cache, axis + 1, cache->rank);
+    const char *mode = node_string(node, "mode", "linear");
+    return (inlay_cache_params){
+        .batch = cache->dim[0],
+        .outer = shape_product(cache, 1, axis),
+        .length = cache->dim[axis],
+        .count = node->in[1]->shape.dim[axis],
+        .bytes = dtype_bytes(type, inner),
+        .circular = !strcmp(mode, "circular"),
+    };
+}
+
+void lower_tensor_scatter(Lower *lower, Node *node)
+{
     Tensor *y = move_target(lower, node->out[0]);
     Tensor *x = move_source(lower, node, node->in[0]);
     Tensor *update = move_source(lower, node, node->in[1]);
-    int64_t outer = 1;
-    int64_t inner = 1;
-    for (int i = 1; i < axis; i++)
-        outer *= cache->dim[i];
-    for (int i = axis + 1; i < cache->rank; i++)
-        inner *= cache->dim[i];
-    const inlay_cache_params params = { .batch = cache->dim[0],
-                                        .outer = outer,
-                                        .length = cache->dim[axis],
-                                        .count = update->shape.dim[axis],
-                                        .bytes = dtype_bytes(x->dtype, inner),
-                                        .circular = !strcmp(node_string(node, "mode", "linear"),
-                                                            "circular") };
+    const inlay_cache_params params = cache_params(node, x->dtype);
     Tensor *index = lower_index(lower, node, node_in(node, 2));
     if (!tensor_count(y))
         return;
-    Step *s = lower_step(lower, node, "cache_update", &params);
-    step_out(s, y);
-    step_in(s, x);
-    step_in(s, update);
-    step_in(s, index);
+    Step *step = lower_step(lower, node, "cache_update", &params);
+    step_out(step, y);
+    step_in(step, x);
+    step_in(step, update);
+    step_in(step, index);
     move_finish(lower, node, node->out[0], y);
 }

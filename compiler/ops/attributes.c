@@ -31,7 +31,8 @@ static const char *advice(Arena *arena, const OpRow *row, const char *name,
     const char *meant = nearest(name, names);
     if (meant)
         return arena_printf(arena, "did you mean \"%s\"?", meant);
-    return *names ? arena_printf(arena, "it has: %s", row->attributes) : "it has none";
+    return *names ? arena_printf(arena, "it has: %s", row->attributes)
+                  : "it has none";
 }
 
 void op_check_attributes(const Node *node)
@@ -39,10 +40,12 @@ void op_check_attributes(const Node *node)
     Arena *a = node->graph->arena;
     const ArenaMark mark = arena_mark(a);
     const char *const *names = node->n_attr ? known_names(a, node->op) : NULL;
-    for (int i = 0; i < node->n_attr && strcmp(node->op->domain, "inlay") != 0; i++) {
+    for (int i = 0; i < node->n_attr && strcmp(node->op->domain, "inlay") != 0;
+         i++) {
         const char *name = node->attr[i].name;
         if (strncmp(name, "__", 2) != 0 && !is_one_of(name, names))
-            error_at(STATUS_MALFORMED, node_loc(node), advice(a, node->op, name, names),
+            error_at(STATUS_MALFORMED, node_loc(node),
+                     advice(a, node->op, name, names),
                      "%s has no attribute \"%s\"", node->op->name, name);
     }
     arena_release(a, mark);

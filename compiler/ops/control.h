@@ -11,17 +11,23 @@ void control_set_body(Node *node, const char *name, Graph *graph);
 void control_set_input(Graph *graph, size_t i, DType type, Shape shape);
 /* Types and shapes of a body whose inputs have theirs. */
 void control_infer(Graph *graph);
-/* Puts the nodes of body into n's graph, its inputs being `in`; out[i] gets the value of output i.
- */
-void control_expand(Node *node, const Graph *body, Tensor *const *in, Tensor **out);
+/* Puts the nodes of body into the node's graph, its inputs being `in`; out[i] gets the value of
+ * output i. */
+void control_expand(Node *node, const Graph *body, Tensor *const *in,
+                    Tensor **out);
 /* The steps of a body. */
 void control_lower(Lower *lower, Graph *graph);
 /* A step that may go on elsewhere. */
-Step *control_step(Lower *lower, Node *node, const char *kernel, const void *params);
+Step *control_step(Lower *lower, Node *node, const char *kernel,
+                   const void *params);
 /* The number that the next step gets. */
 int32_t control_next(const Lower *lower);
 /* All steps get the next number: so do those that this one goes on with. */
 void control_move(Step *step);
+/* Makes the node's outputs what `made` says and takes the node out. */
+void control_retire_into(Node *node, Tensor *const *made);
+/* Infers a body, a Graph, for protect(): whether it can be is an answer. */
+void control_infer_body(void *body);
 /* A node that joins the parts. */
 Tensor *control_concat(Node *node, Tensor *const *part, int count, int axis);
 

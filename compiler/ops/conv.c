@@ -15,8 +15,9 @@ static const int64_t *weight_taps(const Node *node)
     const Shape *w = infer_shape(node, 1);
     const int spatial = window_rank(node);
     if (w->rank != spatial + 2)
-        fail_node(node, STATUS_MALFORMED, NULL, "its weights have %d dimensions, its image %d",
-                  w->rank, spatial + 2);
+        fail_node(node, STATUS_MALFORMED, NULL,
+                  "its weights have %d dimensions, its image %d", w->rank,
+                  spatial + 2);
     return w->dim + 2;
 }
 
@@ -24,7 +25,8 @@ static int64_t groups_of(const Node *node, int64_t channels)
 {
     const int64_t groups = node_int(node, "group", 1);
     if (groups < 1 || channels % groups)
-        fail_node(node, STATUS_MALFORMED, NULL, "%lld channels do not divide into %lld groups",
+        fail_node(node, STATUS_MALFORMED, NULL,
+                  "%lld channels do not divide into %lld groups",
                   (long long)channels, (long long)groups);
     return groups;
 }
@@ -32,8 +34,10 @@ static int64_t groups_of(const Node *node, int64_t channels)
 static void check_bias(const Node *node, int64_t channels)
 {
     if (node_in(node, 2) && shape_count(infer_shape(node, 2)) != channels)
-        fail_node(node, STATUS_MALFORMED, NULL, "its bias has shape %s for %lld channels",
-                  shape_text(node->graph->arena, infer_shape(node, 2)), (long long)channels);
+        fail_node(node, STATUS_MALFORMED, NULL,
+                  "its bias has shape %s for %lld channels",
+                  shape_text(node->graph->arena, infer_shape(node, 2)),
+                  (long long)channels);
 }
 
 void infer_conv(Node *node)
@@ -44,7 +48,8 @@ void infer_conv(Node *node)
     if (k->dim[1] != window.channels / groups || k->dim[0] % groups)
         fail_node(node, STATUS_MALFORMED, NULL,
                   "weights %s do not fit %lld channels in %lld groups",
-                  shape_text(node->graph->arena, k), (long long)window.channels, (long long)groups);
+                  shape_text(node->graph->arena, k), (long long)window.channels,
+                  (long long)groups);
     check_bias(node, k->dim[0]);
     infer_out(node, 0, node->in[0]->dtype, window_shape(&window, k->dim[0]));
 }
@@ -55,13 +60,16 @@ void infer_conv_transpose(Node *node)
     const Shape *k = infer_shape(node, 1);
     const int64_t groups = groups_of(node, window.channels);
     if (k->dim[0] != window.channels)
-        fail_node(node, STATUS_MALFORMED, NULL, "weights %s do not fit %lld channels",
-                  shape_text(node->graph->arena, k), (long long)window.channels);
+        fail_node(
+            node, STATUS_MALFORMED, NULL, "weights %s do not fit %lld channels",
+            shape_text(node->graph->arena, k), (long long)window.channels);
     check_bias(node, i64_mul(k->dim[1], groups));
-    infer_out(node, 0, node->in[0]->dtype, window_shape(&window, i64_mul(k->dim[1], groups)));
+    infer_out(node, 0, node->in[0]->dtype,
+              window_shape(&window, i64_mul(k->dim[1], groups)));
 }
 
-static int64_t macs_of(const Window *window, const int64_t *places, int64_t channels, int64_t other)
+static int64_t macs_of(const Window *window, const int64_t *places,
+                       int64_t channels, int64_t other)
 {
     int64_t m = i64_mul(i64_mul(window->images, channels), other);
     for (int i = 0; i < WINDOW_DIMS; i++)
@@ -69,142 +77,201 @@ static int64_t macs_of(const Window *window, const int64_t *places, int64_t chan
     return m;
 }
 
+/* What both convolutions are made from. */
+typedef struct Layer {
+    Window window;
+    Epilogue epilogue;
+    int64_t groups;
+    int64_t oc; /* of a group */
+    int64_t macs;
+} Layer;
+
 /* The plain kernels; the activation follows as a step of its own. */
-static void lower_plain(Lower *lower, Node *node, const char *kernel, const Window *window,
-                        int64_t groups, int64_t oc, int64_t macs)
+static void lower_plain(Lower *lower, Node *node, const char *name,
+                        const Layer *layer)
 {
-    const Epilogue epilogue = epilogue_of(node);
+    const Epilogue *epilogue = &layer->epilogue;
     Tensor *out = node->out[0];
-    inlay_window_params params = { .groups = i32_checked(groups),
-                                   .ic = i32_checked(window->channels / groups),
-                                   .oc = i32_checked(oc) };
-    window_plain_params(window, &params, i64_mul(groups, oc));
-    Tensor *y = epilogue.act || epilogue.residual ? lower_temp(lower, out->dtype, out->shape) : out;
-    Step *step = lower_step(lower, node, lower_kernel(lower, kernel, out->dtype), &params);
+    Tensor *y = out;
+    inlay_window_params params = {
+        .groups = i32_checked(layer->groups),
+        .ic = i32_checked(layer->window.channels / layer->groups),
+        .oc = i32_checked(layer->oc),
+    };
+    window_plain_params(&layer->window, &params,
+                        i64_mul(layer->groups, layer->oc));
+    if (epilogue->act || epilogue->residual)
+        y = lower_temp(lower, out->dtype, out->shape);
+    const char *kernel = lower_kernel(lower, name, out->dtype);
+    Step *step = lower_step(lower, node, kernel, &params);
     step_out(step, y);
     step_in(step, node->in[0]);
     step_in(step, node->in[1]);
-    step_in(step, node_in(node, 2) != epilogue.residual ? node_in(node, 2) : NULL);
-    step->macs = macs;
+    step_in(step, epilogue_bias(node, epilogue));
+    step->macs = layer->macs;
     if (y != out)
-        lower_epilogue(lower, node, &epilogue, y);
+        lower_epilogue(lower, node, epilogue, y);
 }
 
 /* Float32 images, channels last, with constant weights, and a bias that is constant or needs no
  * filling up. */
-static bool can_pack(const Node *node, const Epilogue *epilogue)
+static bool can_pack(const Node *node, const Layer *layer)
 {
-    const Tensor *b = node_in(node, 2) != epilogue->residual ? node_in(node, 2) : NULL;
-    return node->channels_last && node->in[0]->dtype == DT_F32 && node->in[1]->value &&
-           (!b || b->value);
+    const Tensor *bias = epilogue_bias(node, &layer->epilogue);
+    return node->channels_last && node->in[0]->dtype == DT_F32 &&
+           node->in[1]->value && (!bias || bias->value);
 }
 
-static Tensor *bias_tensor(Lower *lower, const Node *node, const Epilogue *epilogue, int64_t groups,
-                           int64_t oc)
+static Tensor *bias_tensor(Lower *lower, const Node *node, const Layer *layer,
+                           int64_t groups, int64_t oc)
 {
-    const Tensor *b = node_in(node, 2) != epilogue->residual ? node_in(node, 2) : NULL;
-    return pack_bias(lower, b ? b->value : NULL, groups, oc);
+    const Tensor *bias = epilogue_bias(node, &layer->epilogue);
+    return pack_bias(lower, bias ? bias->value : NULL, groups, oc);
 }
 
-static void finish_packed(Step *step, Node *node, const Window *window, const Epilogue *epilogue,
-                          Tensor *weights, Tensor *bias, int64_t macs)
+static inlay_conv_params packed_params(const Lower *lower, const Layer *layer)
+{
+    inlay_conv_params params = {
+        .groups = i32_checked(layer->groups),
+        .ic = i32_checked(layer->window.channels / layer->groups),
+        .oc = i32_checked(layer->oc),
+        .width = lower->pack_width,
+    };
+    window_conv_params(&layer->window, &params);
+    epilogue_params(&layer->epilogue, &params);
+    return params;
+}
+
+static void finish_packed(Step *step, Node *node, const Layer *layer,
+                          Tensor *weights, Tensor *bias)
 {
     step_out(step, node->out[0]);
     step_in(step, node->in[0]);
     step_in(step, weights);
     step_in(step, bias);
-    Operand *q = step_in(step, epilogue->residual);
-    q->strided = true;
-    q->rule.kind = ROWS_SAME;
-    q->reuse = REUSE_ELEMENTWISE;
-    window_rows(window, step, step->operand, step->operand + 1);
-    operand_rows(q, step->units, step->operand[0].pixel);
-    step->macs = macs;
+    Operand *residual = step_in(step, layer->epilogue.residual);
+    Operand *y = step->operand;
+    residual->strided = true;
+    residual->rule.kind = ROWS_SAME;
+    residual->reuse = REUSE_ELEMENTWISE;
+    window_rows(&layer->window, step, y, y + 1);
+    operand_rows(residual, step->units, y->pixel);
+    step->macs = layer->macs;
 }
 
-static void set_activation(inlay_conv_params *params, const Epilogue *epilogue)
+/* A signal: one column all along. */
+static bool is_line(const inlay_conv_params *params)
 {
-    params->clamp = epilogue_clamp(epilogue);
-    params->act = epilogue_needs_pass(epilogue) ? epilogue->act : INLAY_ACT_NONE;
-    params->a = params->act || (params->clamp & 1) ? epilogue->a : 0.0f;
-    params->b = params->act || (params->clamp & 2) ? epilogue->b : 0.0f;
+    const bool one_column =
+        params->iw == 1 && params->ow == 1 && params->kw == 1;
+    const bool one_plane =
+        params->id == 1 && params->od == 1 && params->kd == 1;
+    return one_column && one_plane && params->ih > 1 &&
+           (params->kh > 1 || params->sh > 1);
+}
+
+static void lower_depthwise(Lower *lower, Node *node, const Layer *layer,
+                            const Recipe *weights,
+                            const inlay_conv_params *params)
+{
+    const char *kernel = params->act ? "dwconv_act_f32" : "dwconv_f32";
+    Step *step = lower_step(lower, node, kernel, params);
+    Tensor *bias = bias_tensor(lower, node, layer, 1, layer->groups);
+    Tensor *packed = pack_depthwise_weights(lower, weights);
+    finish_packed(step, node, layer, packed, bias);
+    window_pixels(&layer->window, step->operand + 1, INLAY_DW_TILE_MOST);
+}
+
+static void lower_grouped(Lower *lower, Node *node, const Layer *layer,
+                          const Recipe *weights,
+                          const inlay_conv_params *params)
+{
+    const char *kernel = params->act ? "conv_act_f32" : "conv_f32";
+    if (is_line(params))
+        kernel = params->act ? "conv1d_act_f32" : "conv1d_f32";
+    Step *step = lower_step(lower, node, kernel, params);
+    Tensor *bias = bias_tensor(lower, node, layer, layer->groups, layer->oc);
+    Tensor *packed = pack_conv_weights(lower, weights, layer->groups);
+    finish_packed(step, node, layer, packed, bias);
+    window_pixels(&layer->window, step->operand + 1, INLAY_TILE_MOST);
+}
+
+static void lower_conv_packed(Lower *lower, Node *node, Layer *layer)
+{
+    Window *window = &layer->window;
+    const Recipe *weights = node->in[1]->value;
+    const bool single = window->channels == layer->groups && layer->oc == 1;
+    const int64_t tap = window->spatial == 2 ? window_thin(window) : -1;
+    if (tap >= 0)
+        weights = recipe_slice(lower->graph->store, weights, 2, tap, 1, 1);
+    window_upright(window);
+    const inlay_conv_params params = packed_params(lower, layer);
+    if (layer->groups > 1 && single && window->spatial < 3)
+        lower_depthwise(lower, node, layer, weights, &params);
+    else
+        lower_grouped(lower, node, layer, weights, &params);
 }
 
 void lower_conv(Lower *lower, Node *node)
 {
-    const Epilogue epilogue = epilogue_of(node);
-    Window window = window_of(node, weight_taps(node));
-    const int64_t groups = groups_of(node, window.channels);
-    const int64_t ic = window.channels / groups;
-    const int64_t oc = node->in[1]->shape.dim[0] / groups;
-    const int64_t macs = macs_of(&window, window.out, i64_mul(oc, groups), ic);
-    if (!can_pack(node, &epilogue)) {
-        lower_plain(lower, node, "conv_plain", &window, groups, oc, macs);
-        return;
-    }
-    const Recipe *weights = node->in[1]->value;
-    const int64_t tap = window.spatial == 2 ? window_thin(&window) : -1;
-    if (tap >= 0)
-        weights = recipe_slice(lower->graph->store, weights, 2, tap, 1, 1);
-    window_upright(&window);
-    inlay_conv_params params = { .groups = i32_checked(groups),
-                                 .ic = i32_checked(ic),
-                                 .oc = i32_checked(oc),
-                                 .width = lower->pack_width };
-    window_conv_params(&window, &params);
-    set_activation(&params, &epilogue);
-    const bool depthwise = groups > 1 && ic == 1 && oc == 1 && window.spatial < 3;
-    const bool line = params.iw == 1 && params.ow == 1 && params.kw == 1 && params.id == 1 &&
-                      params.od == 1 && params.kd == 1 && params.ih > 1 &&
-                      (params.kh > 1 || params.sh > 1);
-    const char *kernel = depthwise    ? (params.act ? "dwconv_act_f32" : "dwconv_f32")
-                         : line       ? (params.act ? "conv1d_act_f32" : "conv1d_f32")
-                         : params.act ? "conv_act_f32"
-                                      : "conv_f32";
-    Step *step = lower_step(lower, node, kernel, &params);
-    Tensor *bias = depthwise ? bias_tensor(lower, node, &epilogue, 1, groups)
-                             : bias_tensor(lower, node, &epilogue, groups, oc);
-    Tensor *packed = depthwise ? pack_depthwise_weights(lower, weights)
-                               : pack_conv_weights(lower, weights, groups);
-    finish_packed(step, node, &window, &epilogue, packed, bias, macs);
-    window_pixels(&window, step->operand + 1, depthwise ? INLAY_DW_TILE_MOST : INLAY_TILE_MOST);
+    Layer layer = {
+        .window = window_of(node, weight_taps(node)),
+        .epilogue = epilogue_of(node),
+    };
+    Window *window = &layer.window;
+    layer.groups = groups_of(node, window->channels);
+    layer.oc = node->in[1]->shape.dim[0] / layer.groups;
+    const int64_t ic = window->channels / layer.groups;
+    const int64_t channels = i64_mul(layer.oc, layer.groups);
+    layer.macs = macs_of(window, window->out, channels, ic);
+    if (can_pack(node, &layer))
+        lower_conv_packed(lower, node, &layer);
+    else
+        lower_plain(lower, node, "conv_plain", &layer);
 }
 
-static void lower_deconv_packed(Lower *lower, Node *node, const Window *window,
-                                const Epilogue *epilogue, int64_t groups, int64_t oc, int64_t macs)
+/* Along each dimension, after how many results the same taps meet the input again. */
+static void phases_of(const Window *window, int64_t *phases)
 {
-    inlay_conv_params params = { .groups = i32_checked(groups),
-                                 .ic = i32_checked(window->channels / groups),
-                                 .oc = i32_checked(oc),
-                                 .width = lower->pack_width };
-    window_conv_params(window, &params);
-    set_activation(&params, epilogue);
+    for (int i = 0; i < WINDOW_DIMS; i++) {
+        const int32_t stride = (int32_t)window->stride[i];
+        const int32_t dilation = (int32_t)window->dilation[i];
+        phases[i] = stride / inlay_gcd(stride, dilation);
+    }
+}
+
+static void lower_deconv_packed(Lower *lower, Node *node, const Layer *layer)
+{
+    const Window *window = &layer->window;
+    inlay_conv_params params = packed_params(lower, layer);
     int64_t phases[WINDOW_DIMS];
-    for (int i = 0; i < WINDOW_DIMS; i++)
-        phases[i] =
-            window->stride[i] / inlay_gcd((int32_t)window->stride[i], (int32_t)window->dilation[i]);
+    phases_of(window, phases);
     params.kd = (int32_t)i64_ceil_div(window->kernel[0], phases[0]);
     params.kh = (int32_t)i64_ceil_div(window->kernel[1], phases[1]);
     params.kw = (int32_t)i64_ceil_div(window->kernel[2], phases[2]);
-    Step *step = lower_step(lower, node, params.act ? "deconv_act_f32" : "deconv_f32", &params);
-    Tensor *bias = bias_tensor(lower, node, epilogue, groups, oc);
-    Tensor *packed = pack_deconv_weights(lower, node->in[1]->value, groups, window->kernel, phases);
-    finish_packed(step, node, window, epilogue, packed, bias, macs);
+    const char *kernel = params.act ? "deconv_act_f32" : "deconv_f32";
+    Step *step = lower_step(lower, node, kernel, &params);
+    Tensor *bias = bias_tensor(lower, node, layer, layer->groups, layer->oc);
+    Tensor *packed = pack_deconv_weights(lower, node->in[1]->value,
+                                         layer->groups, window->kernel, phases);
+    finish_packed(step, node, layer, packed, bias);
     window_rows_transposed(window, step, step->operand, step->operand + 1);
 }
 
 void lower_conv_transpose(Lower *lower, Node *node)
 {
-    const Epilogue epilogue = epilogue_of(node);
-    Window window = window_transposed(node, weight_taps(node));
-    const int64_t groups = groups_of(node, window.channels);
-    const int64_t oc = node->in[1]->shape.dim[1];
-    const int64_t macs = macs_of(&window, window.in, window.channels, oc);
-    const bool packed = (window.spatial < 3 || groups == 1) && can_pack(node, &epilogue);
-    if (packed)
-        window_upright(&window);
-    if (packed)
-        lower_deconv_packed(lower, node, &window, &epilogue, groups, oc, macs);
-    else
-        lower_plain(lower, node, "deconv_plain", &window, groups, oc, macs);
+    Layer layer = {
+        .window = window_transposed(node, weight_taps(node)),
+        .epilogue = epilogue_of(node),
+        .oc = node->in[1]->shape.dim[1],
+    };
+    Window *window = &layer.window;
+    layer.groups = groups_of(node, window->channels);
+    layer.macs = macs_of(window, window->in, window->channels, layer.oc);
+    if ((window->spatial < 3 || layer.groups == 1) && can_pack(node, &layer)) {
+        window_upright(window);
+        lower_deconv_packed(lower, node, &layer);
+    } else {
+        lower_plain(lower, node, "deconv_plain", &layer);
+    }
 }

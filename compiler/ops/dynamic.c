@@ -14,13 +14,6 @@
 
 /* --- making them --- */
 
-void dynamic_copy(Tensor *to, const Tensor *from)
-{
-    to->dynamic = from->dynamic;
-    to->dims = from->dims;
-    to->size_id = from->size_id;
-}
-
 Tensor *node_count(const Node *node)
 {
     return node->counts ? node->out[node->n_out - 1] : NULL;
@@ -50,7 +43,8 @@ static Tensor *joined(const Node *at, Tensor *a, Tensor *b)
 }
 
 /* Dimensions `shape`, where source[i] >= 0 element source[i] of `from`. */
-static Tensor *assemble(const Node *at, Tensor *from, const Shape *shape, const int *source)
+static Tensor *assemble(const Node *at, Tensor *from, const Shape *shape,
+                        const int *source)
 {
     const int64_t given = from->shape.dim[0];
     int64_t place[MAX_RANK];
@@ -107,7 +101,8 @@ Shape dynamic_bound(const Node *node, int i, Shape bound)
     if (!tensor || !shape_known(tensor->declared) || nothing)
         return bound;
     if (tensor->declared->rank != bound.rank)
-        fail_node(node, STATUS_MALFORMED, NULL, "its result is declared with another rank");
+        fail_node(node, STATUS_MALFORMED, NULL,
+                  "its result is declared with another rank");
     return *tensor->declared;
 }
 
@@ -122,13 +117,38 @@ static Tensor *settled(const Node *at, const char *op, Tensor *tensor)
 /* The operand with the size that the file declares, checked when the model runs. */
 static Tensor *fixed(const Node *at, Tensor *tensor)
 {
-    if (!shape_known(tensor->declared) || !shape_equal(tensor->declared, &tensor->shape))
-        fail_node(
-            at, STATUS_UNSUPPORTED,
-            "declare the operand's shape in the model (value_info), if it is fixed in your use",
-            "the size of its operand \"%s\", at most %s, is known only when the model runs",
-            tensor->name, shape_text(at->graph->arena, &tensor->shape));
+    if (!shape_known(tensor->declared) ||
+        !shape_equal(tensor->declared, &tensor->shape))
+        fail_node(at, STATUS_UNSUPPORTED,
+                  "declare the operand's shape in the model (value_info), if "
+                  "it is fixed in your use",
+                  "the size of its operand \"%s\", at most %s, is known only "
+                  "when the model runs",
+                  tensor->name, shape_text(at->graph->arena, &tensor->shape));
     return settled(at, "FixedSize", tensor);
+}
+
+Tensor *dynamic_size(const Node *at, const Tensor *tensor, int axis)
+{
+    return expand_slice(at, tensor->dims, 0, axis, axis + 1);
+}
+
+Tensor *dynamic_filled(const Node *at, Tensor *tensor, int axis, double value)
+{
+    const int64_t bound = tensor->shape.dim[axis];
+    int64_t *number = NEW_ARRAY(at->graph->arena, int64_t, bound);
+    int64_t dims[MAX_RANK];
+    for (int64_t i = 0; i < bound; i++)
+        number[i] = i;
+    for (int i = 0; i < tensor->shape.rank; i++)
+        dims[i] = i == axis ? bound : 1;
+    Tensor *size = dynamic_size(at, tensor, axis);
+    Tensor *numbers = expand_i64s(at, bound, number);
+    Tensor *inside = expand_binary(at, "Less", numbers, size);
+    inside = expand_reshape(at, inside, tensor->shape.rank, dims);
+    Tensor *elements = settled(at, "ClearRest", tensor);
+    Tensor *rest = expand_number(at, value, tensor->dtype);
+    return expand_where(at, inside, elements, rest);
 }
 
 void infer_fixed_size(Node *node)
@@ -139,8 +159,10 @@ void infer_fixed_size(Node *node)
 void lower_fixed_size(Lower *lower, Node *node)
 {
     if (tensor_count(node->in[1]) != node->out[0]->shape.rank)
-        fail_node(node, STATUS_MALFORMED, NULL, "its shape does not fit its result");
-    lower_check(lower, node, node->in[1], 1, (const int64_t *const[]){ node->out[0]->shape.dim });
+        fail_node(node, STATUS_MALFORMED, NULL,
+                  "its shape does not fit its result");
+    lower_check(lower, node, node->in[1], 1,
+                (const int64_t *const[]){ node->out[0]->shape.dim });
     lower_view(lower, node, node->out[0], node->in[0], 0);
 }
 
@@ -156,9 +178,11 @@ void lower_settle(Lower *lower, Node *node)
         return;
     Tensor *y = move_target(lower, node->out[0]);
     Tensor *x = move_source(lower, node, node->in[0]);
-    inlay_settle_params params = { .rank = s->rank,
-                                   .size = dtype_bits(y->dtype) / 8,
-                                   .dense = !strcmp(node->op_type, "Settle") };
+    inlay_settle_params params = {
+        .rank = s->rank,
+        .size = dtype_bits(y->dtype) / 8,
+        .dense = !strcmp(node->op_type, "Settle"),
+    };
     for (int i = 0; i < s->rank; i++)
         params.n[i] = i32_checked(s->dim[i]);
     Step *step = lower_step(lower, node, "settle", &params);
@@ -171,16 +195,11 @@ void lower_settle(Lower *lower, Node *node)
 /* Is what lies beyond the real size zero? */
 static bool is_clear(const Tensor *tensor)
 {
-    static const char *const moves[] = { "Transpose", "Squeeze", "Unsqueeze", "Slice",
-                                         "Split",     "Reshape", "Identity" };
     while (tensor->producer) {
         const Node *node = tensor->producer;
-        bool move = false;
         if (node->counts || !strcmp(node->op_type, "ClearRest"))
             return true;
-        for (size_t i = 0; i < sizeof moves / sizeof *moves; i++)
-            move |= node_is(node, moves[i]);
-        if (!move)
+        if (!(node->op->flags & OP_KEEPS_REST))
             return false;
         tensor = node->in[0];
     }
@@ -191,37 +210,62 @@ static bool is_clear(const Tensor *tensor)
 
 static void set_operand(Node *node, int k, Tensor *tensor)
 {
-    Tensor **in = arena_copy(node->graph->arena, node->in, (size_t)node->n_in * sizeof *in);
+    Tensor **in = arena_copy(node->graph->arena, node->in,
+                             (size_t)node->n_in * sizeof *in);
     in[k] = tensor;
     node_set_inputs(node, node->n_in, in);
 }
 
+static bool is_dynamic(const Tensor *tensor, int axis)
+{
+    return tensor->dynamic >> axis & 1u;
+}
+
+/* Are the dims of tensor, put together from `source`, those of `from`? */
+static bool is_alike(const Tensor *tensor, const Tensor *from,
+                     const int *source)
+{
+    if (tensor->dims || from->shape.rank != tensor->shape.rank)
+        return false;
+    for (int d = 0; d < tensor->shape.rank; d++) {
+        const bool same = from->shape.dim[d] == tensor->shape.dim[d];
+        if (source[d] != d && (source[d] >= 0 || !same))
+            return false;
+    }
+    return true;
+}
+
+static Tensor *dims_of(const Node *node, const Tensor *tensor,
+                       const Tensor *from, const int *source)
+{
+    if (is_alike(tensor, from, source))
+        return from->dims;
+    Tensor *dims = from->dims;
+    if (tensor->dims)
+        dims = joined(node, tensor->dims, from->dims);
+    return assemble(node, dims, &tensor->shape, source);
+}
+
 /* Result tensor gets what dynamic sizes of `from` it has not got from earlier operands. */
-static void pass_to(const Node *node, Tensor *tensor, const Tensor *from, const int *to)
+static void pass_to(const Node *node, Tensor *tensor, const Tensor *from,
+                    const int *to)
 {
     const int rank = tensor->shape.rank;
-    int source
-        [MAX_RANK]; /* places in the dims of tensor so far (none: -1), then in those of `from` */
+    /* Places in the dims of tensor so far (none: -1), then in those of `from`. */
+    int source[MAX_RANK];
     bool news = false;
-    bool alike = !tensor->dims && from->shape.rank == rank;
     for (int d = 0; d < rank; d++)
-        source[d] = tensor->dynamic >> d & 1u ? d : -1;
+        source[d] = is_dynamic(tensor, d) ? d : -1;
     for (int a = 0; a < from->shape.rank; a++) {
-        if (!(from->dynamic >> a & 1u) || tensor->dynamic >> to[a] & 1u)
+        if (!is_dynamic(from, a) || is_dynamic(tensor, to[a]))
             continue;
         source[to[a]] = tensor->dims ? rank + a : a;
         tensor->dynamic |= 1u << to[a];
         tensor_size_ids(tensor)[to[a]] = from->size_id[a];
         news = true;
     }
-    for (int d = 0; alike && d < rank; d++)
-        alike = source[d] == d || (source[d] < 0 && from->shape.dim[d] == tensor->shape.dim[d]);
-    if (!news)
-        return;
-    tensor->dims =
-        alike ? from->dims
-              : assemble(node, tensor->dims ? joined(node, tensor->dims, from->dims) : from->dims,
-                         &tensor->shape, source);
+    if (news)
+        tensor->dims = dims_of(node, tensor, from, source);
 }
 
 static void pass_on(Node *node, const Tensor *from, const int *to)
@@ -231,36 +275,56 @@ static void pass_on(Node *node, const Tensor *from, const int *to)
             pass_to(node, node->out[i], from, to);
 }
 
-/* What a Slice takes of an axis, forwards and counted from its beginning. False: something else. */
-static bool taken_range(const Node *node, int axis, int64_t *start, int64_t *end)
+/* The lists of a Slice, in the order of its operands. */
+typedef struct Cuts {
+    const int64_t *start, *end, *axis, *step;
+    int64_t count;
+} Cuts;
+
+/* False: not all are known. */
+static bool cuts_of(const Node *node, Cuts *cuts)
 {
-    const bool by_input = node->n_in > 1;
-    int64_t count[4] = { 0 };
-    const int64_t *v[4] = {
-        by_input ? infer_ints(node, 1, &count[0]) : node_ints(node, "starts", &count[0]),
-        by_input ? infer_ints(node, 2, &count[1]) : node_ints(node, "ends", &count[1]),
-        by_input ? infer_ints(node, 3, &count[2]) : node_ints(node, "axes", &count[2]),
-        infer_ints(node, 4, &count[3])
-    };
-    for (int i = 0; i < 4 && by_input; i++)
-        if (node_in(node, i + 1) && !v[i])
-            return false;
-    if (!v[0] || !v[1])
+    int64_t count;
+    *cuts = (Cuts){ .count = 0 };
+    if (node->n_in > 1) {
+        cuts->end = infer_ints(node, 2, &count);
+        cuts->axis = infer_ints(node, 3, &count);
+        cuts->step = infer_ints(node, 4, &count);
+        cuts->start = infer_ints(node, 1, &cuts->count);
+        return cuts->start && cuts->end && (cuts->axis || !node_in(node, 3)) &&
+               (cuts->step || !node_in(node, 4));
+    }
+    cuts->end = node_ints(node, "ends", &count);
+    cuts->axis = node_ints(node, "axes", &count);
+    cuts->start = node_ints(node, "starts", &cuts->count);
+    return cuts->start && cuts->end;
+}
+
+/* What a Slice takes of an axis, forwards and counted from its beginning. False: something else. */
+static bool taken_range(const Node *node, int axis, int64_t *start,
+                        int64_t *end)
+{
+    const int rank = node->in[0]->shape.rank;
+    Cuts cuts;
+    if (!cuts_of(node, &cuts))
         return false;
     *start = 0;
     *end = INT64_MAX;
-    for (int64_t i = 0; i < count[0]; i++) {
-        if (node_axis(node, v[2] ? v[2][i] : i, node->in[0]->shape.rank) != axis)
+    for (int64_t i = 0; i < cuts.count; i++) {
+        const int64_t given = cuts.axis ? cuts.axis[i] : i;
+        const bool strided = cuts.step && cuts.step[i] != 1;
+        if (node_axis(node, given, rank) != axis)
             continue;
-        if (v[0][i] < 0 || v[1][i] < 0 || (v[3] && v[3][i] != 1))
+        if (cuts.start[i] < 0 || cuts.end[i] < 0 || strided)
             return false;
-        *start = v[0][i];
-        *end = v[1][i];
+        *start = cuts.start[i];
+        *end = cuts.end[i];
     }
     return true;
 }
 
-void dynamic_cut(const Node *at, int n, Tensor *const *t, int axis, Tensor *size)
+void dynamic_cut(const Node *at, int n, Tensor *const *t, int axis,
+                 Tensor *size)
 {
     const int id = ++graph_root(at->graph)->next_size;
     for (int i = 0; i < n; i++) {
@@ -282,11 +346,34 @@ static bool cut_dynamic(Node *node, const Tensor *tensor)
     if (tensor->dynamic != 1u << axis || !taken_range(node, axis, &start, &end))
         return false;
     Tensor *begin = expand_i64s(node, 1, &start);
-    Tensor *left = expand_slice(node, tensor->dims, 0, axis, axis + 1);
-    left = expand_binary(node, "Sub", left, begin);
-    left = expand_binary(node, "Max", left, expand_i64s(node, 1, (const int64_t[]){ 0 }));
-    left = expand_binary(node, "Min", left, expand_i64s(node, 1, &y->shape.dim[axis]));
+    Tensor *size = expand_slice(node, tensor->dims, 0, axis, axis + 1);
+    Tensor *left = expand_binary(node, "Sub", size, begin);
+    Tensor *none = expand_i64s(node, 1, (const int64_t[]){ 0 });
+    left = expand_binary(node, "Max", left, none);
+    Tensor *most = expand_i64s(node, 1, &y->shape.dim[axis]);
+    left = expand_binary(node, "Min", left, most);
     dynamic_cut(node, 1, &y, axis, left);
+    return true;
+}
+
+/* Gather along the one dynamic axis of its data: indices below 0 count from the real end. An index
+ * beyond it, which no valid model has, reads zeros. */
+static bool gather_dynamic(Node *node, Tensor *data)
+{
+    if (!node_is(node, "Gather"))
+        return false;
+    const int64_t given = node_int(node, "axis", 0);
+    const int axis = node_axis(node, given, data->shape.rank);
+    if (data->dynamic != 1u << axis)
+        return false;
+    Tensor *size = dynamic_size(node, data, axis);
+    size = expand_reshape(node, size, 0, NULL);
+    Tensor *index = expand_cast(node, node->in[1], DT_I64);
+    Tensor *first = expand_number(node, 0.0, DT_I64);
+    Tensor *from_end = expand_binary(node, "Less", index, first);
+    Tensor *moved = expand_binary(node, "Add", index, size);
+    set_operand(node, 0, settled(node, "ClearRest", data));
+    set_operand(node, 1, expand_where(node, from_end, moved, index));
     return true;
 }
 
@@ -300,11 +387,32 @@ static void fix_bodies(const Node *node)
             if (!tensor->dynamic)
                 continue;
             if (!tensor->producer || tensor->producer->graph != g)
-                fail_node(node, STATUS_UNSUPPORTED, NULL,
-                          "a result of its body has a size known only at run time");
+                fail_node(
+                    node, STATUS_UNSUPPORTED, NULL,
+                    "a result of its body has a size known only at run time");
             g->output.at[k] = fixed(tensor->producer, tensor);
         }
     }
+}
+
+/* What operand k, whose size is known only at run time, means for the results. */
+static void pass_operand(Node *node, int k)
+{
+    Tensor *tensor = node->in[k];
+    int to[MAX_RANK];
+    if (dynamic_passes(node, k, to)) {
+        const bool indices =
+            k == 1 && (node_is(node, "Gather") || node_is(node, "GatherND"));
+        if (indices && !is_clear(tensor))
+            set_operand(node, k, settled(node, "ClearRest", tensor));
+        pass_on(node, tensor, to);
+        return;
+    }
+    if (k == 0 && node_is(node, "Slice") && cut_dynamic(node, tensor))
+        return;
+    if (k == 0 && gather_dynamic(node, tensor))
+        return;
+    set_operand(node, k, fixed(node, tensor));
 }
 
 void dynamic_results(Node *node)
@@ -313,45 +421,44 @@ void dynamic_results(Node *node)
         fix_bodies(node);
     if (node->op->lower == lower_fixed_size || node->op->lower == lower_settle)
         return;
-    for (int k = 0; k < node->n_in; k++) {
-        int to[MAX_RANK];
-        Tensor *tensor = node->in[k];
-        if (!tensor || !tensor->dynamic)
-            continue;
-        if (!dynamic_passes(node, k, to)) {
-            if (k == 0 && node_is(node, "Slice") && cut_dynamic(node, tensor))
-                continue;
-            set_operand(node, k, fixed(node, tensor));
-            continue;
-        }
-        if (k == 1 && (node_is(node, "Gather") || node_is(node, "GatherND")) && !is_clear(tensor))
-            set_operand(node, k, settled(node, "ClearRest", tensor));
-        pass_on(node, tensor, to);
-    }
+    for (int k = 0; k < node->n_in; k++)
+        if (node->in[k] && node->in[k]->dynamic)
+            pass_operand(node, k);
+}
+
+static void replace_size(Node *node, Tensor *dims)
+{
+    Node *product = expand_node(node, "ReduceProd", 1, &dims, 1);
+    node_set_int(product, "keepdims", 0);
+    Tensor *size = expand_done(product);
+    expand_finish(node, 1, &size);
+}
+
+static void replace_shape(Node *node, Tensor *dims)
+{
+    const int64_t rank = node->in[0]->shape.rank;
+    node->op->infer(node);
+    const int64_t count = node->out[0]->shape.dim[0];
+    int64_t start = node_int(node, "start", 0);
+    if (start < 0)
+        start += rank;
+    start = i64_min(i64_max(start, 0), rank);
+    Tensor *all = expand_unary(node, "Identity", dims);
+    Tensor *some = expand_slice(node, all, 0, start, start + count);
+    expand_finish(node, 1, &some);
 }
 
 bool dynamic_shape(Node *node)
 {
-    Tensor *tensor = node_in(node, 0);
-    if (!tensor || !tensor->dynamic || *node->domain)
+    const Tensor *tensor = node_in(node, 0);
+    if (!tensor || !tensor->dynamic)
         return false;
-    if (node_is(node, "Size")) {
-        Node *product = expand_node(node, "ReduceProd", 1, &tensor->dims, 1);
-        node_set_int(product, "keepdims", 0);
-        Tensor *size = expand_done(product);
-        expand_finish(node, 1, &size);
-        return true;
-    }
-    if (!node_is(node, "Shape"))
+    if (node_is(node, "Size"))
+        replace_size(node, tensor->dims);
+    else if (node_is(node, "Shape"))
+        replace_shape(node, tensor->dims);
+    else
         return false;
-    node->op->infer(node);
-    const int64_t count = node->out[0]->shape.dim[0];
-    const int64_t rank = tensor->shape.rank;
-    int64_t start = node_int(node, "start", 0);
-    start = i64_min(i64_max(start < 0 ? start + rank : start, 0), rank);
-    Tensor *dims =
-        expand_slice(node, expand_unary(node, "Identity", tensor->dims), 0, start, start + count);
-    expand_finish(node, 1, &dims);
     return true;
 }
 
@@ -373,10 +480,11 @@ void dynamic_outputs(Graph *graph)
         if (!tensor->dynamic || is_settled(tensor))
             continue;
         /* What is folded has no node any more; its size has one, which reads a value. */
-        const Node *node = tensor->producer ? tensor->producer : tensor->dims->producer;
+        const Node *node =
+            tensor->producer ? tensor->producer : tensor->dims->producer;
         Tensor *own = settled(node, "Settle", tensor);
         own->name = tensor->name;
-        dynamic_copy(own, tensor);
+        infer_same_sizes(own, tensor);
         graph->output.at[i] = own;
     }
     for (size_t i = 0; i < results; i++)

@@ -25,11 +25,15 @@ Tensor *node_count(const Node *node);
 /* The shape that the file declares for result i where it is known, else `bound`; the rank must be
  * the same. */
 Shape dynamic_bound(const Node *node, int i, Shape bound);
-void dynamic_copy(Tensor *to, const Tensor *from);
 
+/* For nodes in the place of `at`: the tensor, whose one dynamic dimension is `axis`, over the whole
+ * bound, with that value where it has no elements; and its real size there, int64 [1]. */
+Tensor *dynamic_filled(const Node *at, Tensor *tensor, int axis, double value);
+Tensor *dynamic_size(const Node *at, const Tensor *tensor, int axis);
 /* For nodes in the place of `at`: of each of the n tensors only the first `size` (int64 [1])
  * elements along the axis count. */
-void dynamic_cut(const Node *at, int n, Tensor *const *t, int axis, Tensor *size);
+void dynamic_cut(const Node *at, int n, Tensor *const *t, int axis,
+                 Tensor *size);
 
 /* For pass_infer. Before a node's infer function: true where it is a Shape or Size of such an
  * operand, now replaced. */

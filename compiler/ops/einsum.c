@@ -9,7 +9,9 @@
 #include "ops/families.h"
 #include "ops/nest.h"
 
-enum { LABELS = 128 }; /* letters; 1 .. MAX_RANK stand for the dimensions of "..." from the right */
+enum {
+    LABELS = 128
+}; /* letters; 1 .. MAX_RANK stand for the dimensions of "..." from the right */
 
 /* The labels of a tensor's dimensions. */
 typedef struct Term {
@@ -24,12 +26,14 @@ typedef struct Equation {
 
 static _Noreturn void bad_equation(const Node *node)
 {
-    fail_node(node, STATUS_MALFORMED, NULL, "equation \"%s\" does not fit its operands",
+    fail_node(node, STATUS_MALFORMED, NULL,
+              "equation \"%s\" does not fit its operands",
               node_string(node, "equation", ""));
 }
 
 /* One term of the equation, up to ',' or '-' or the end; `dots` dimensions stand for "...". */
-static const char *parse_term(const Node *node, const char *c, Term *term, int dots)
+static const char *parse_term(const Node *node, const char *c, Term *term,
+                              int dots)
 {
     term->rank = 0;
     for (; *c && *c != ',' && *c != '-'; c++) {
@@ -65,7 +69,16 @@ static int dots_of(const Node *node, const char *c, int rank)
     return rank - letters;
 }
 
-static void add_sizes(const Node *node, Equation *equation, const Term *term, const Shape *s)
+static bool has_label(const Term *term, char label)
+{
+    for (int i = 0; i < term->rank; i++)
+        if (term->label[i] == label)
+            return true;
+    return false;
+}
+
+static void add_sizes(const Node *node, Equation *equation, const Term *term,
+                      const Shape *s)
 {
     for (int i = 0; i < term->rank; i++) {
         int64_t *size = equation->size + term->label[i];
@@ -95,37 +108,49 @@ static void implicit_result(const Node *node, Equation *equation, int dots)
     }
 }
 
-static void parse_equation(const Node *node, Equation *equation)
+/* The terms of the operands; returns what follows them. *dots: the most that "..." stands for. */
+static const char *parse_operands(const Node *node, Equation *equation,
+                                  int *dots)
 {
     const char *c = node_string(node, "equation", "");
-    int most = 0;
-    memset(equation, 0, sizeof *equation);
-    equation->in = NEW_ARRAY(node->graph->arena, Term, node->n_in);
+    *dots = 0;
     for (int k = 0; k < node->n_in; k++) {
-        const Shape *s = infer_shape(node, k);
-        const int dots = dots_of(node, c, s->rank);
-        if (dots > most)
-            most = dots;
-        c = parse_term(node, c, equation->in + k, dots);
+        const Shape *shape = infer_shape(node, k);
+        const int here = dots_of(node, c, shape->rank);
+        if (here > *dots)
+            *dots = here;
+        c = parse_term(node, c, equation->in + k, here);
         if (k < node->n_in - 1 && *c++ != ',')
             bad_equation(node);
-        add_sizes(node, equation, equation->in + k, s);
+        add_sizes(node, equation, equation->in + k, shape);
     }
+    return c;
+}
+
+static bool is_operand_label(const Node *node, const Equation *equation,
+                             char label)
+{
+    for (int k = 0; k < node->n_in; k++)
+        if (has_label(equation->in + k, label))
+            return true;
+    return false;
+}
+
+static void parse_equation(const Node *node, Equation *equation)
+{
+    int dots;
+    memset(equation, 0, sizeof *equation);
+    equation->in = NEW_ARRAY(node->graph->arena, Term, node->n_in);
+    const char *c = parse_operands(node, equation, &dots);
     if (*c == ',')
         bad_equation(node);
     if (!*c)
-        implicit_result(node, equation, most);
-    else if (c[1] != '>' || *parse_term(node, c + 2, &equation->out, most))
+        implicit_result(node, equation, dots);
+    else if (c[1] != '>' || *parse_term(node, c + 2, &equation->out, dots))
         bad_equation(node);
     for (int i = 0; i < equation->out.rank; i++)
-        if (!equation->size[(int)equation->out.label[i]]) {
-            bool known = false;
-            for (int k = 0; k < node->n_in; k++)
-                for (int d = 0; d < equation->in[k].rank; d++)
-                    known = known || equation->in[k].label[d] == equation->out.label[i];
-            if (!known)
-                bad_equation(node);
-        }
+        if (!is_operand_label(node, equation, equation->out.label[i]))
+            bad_equation(node);
 }
 
 static Shape term_shape(const Equation *equation, const Term *term)
@@ -142,16 +167,10 @@ void infer_einsum(Node *node)
     parse_equation(node, &equation);
     for (int i = 1; i < node->n_in; i++)
         if (node->in[i]->dtype != node->in[0]->dtype)
-            fail_node(node, STATUS_MALFORMED, NULL, "operands are of different types");
-    infer_out(node, 0, node->in[0]->dtype, term_shape(&equation, &equation.out));
-}
-
-static bool has_label(const Term *term, char label)
-{
-    for (int i = 0; i < term->rank; i++)
-        if (term->label[i] == label)
-            return true;
-    return false;
+            fail_node(node, STATUS_MALFORMED, NULL,
+                      "operands are of different types");
+    infer_out(node, 0, node->in[0]->dtype,
+              term_shape(&equation, &equation.out));
 }
 
 /* Stride of a label: a label that occurs twice walks the diagonal; a size of 1 repeats. */
@@ -171,7 +190,8 @@ typedef struct Side {
     Tensor *tensor;
 } Side;
 
-static int summed_labels(const Side *a, const Side *b, const Term *out, char *label)
+static int summed_labels(const Side *a, const Side *b, const Term *out,
+                         char *label)
 {
     int count = 0;
     const Term *const terms[] = { &a->term, &b->term };
@@ -187,8 +207,8 @@ static int summed_labels(const Side *a, const Side *b, const Term *out, char *la
     return count;
 }
 
-static void set_loop(const Equation *equation, const Side *a, const Side *b, char label, int32_t *n,
-                     int32_t *sa, int32_t *sb)
+static void set_loop(const Equation *equation, const Side *a, const Side *b,
+                     char label, int32_t *n, int32_t *sa, int32_t *sb)
 {
     *n = i32_checked(equation->size[(int)label]);
     *sa = i32_checked(label_stride(&a->term, &a->tensor->shape, label));
@@ -196,98 +216,155 @@ static void set_loop(const Equation *equation, const Side *a, const Side *b, cha
 }
 
 /* out = a b, summed over the labels that `out` does not have. */
-static void contract(Lower *lower, Node *node, const Equation *equation, Side a, Side b,
-                     const Term *out, Tensor *y)
+static int64_t stride_of(const Side *side, char label)
+{
+    return label_stride(&side->term, &side->tensor->shape, label);
+}
+
+/* Is it better the other way round: has only `a` the last label of the result, in one piece? */
+static bool is_turned(const Side *a, const Side *b, const Term *out)
+{
+    if (!out->rank)
+        return false;
+    const char last = out->label[out->rank - 1];
+    return stride_of(a, last) == 1 && !has_label(&b->term, last);
+}
+
+/* The label that lies in one piece in `a` goes last, where it is the innermost loop. */
+static void contiguous_last(const Side *a, char *label, int count)
+{
+    for (int i = 0; i < count - 1; i++) {
+        const char here = label[i];
+        if (stride_of(a, here) != 1)
+            continue;
+        label[i] = label[count - 1];
+        label[count - 1] = here;
+    }
+}
+
+static inlay_einsum_params einsum_params(const Node *node,
+                                         const Equation *equation,
+                                         const Side *a, const Side *b,
+                                         const Term *out)
 {
     char summed[2 * MAX_RANK];
-    if (out->rank && label_stride(&a.term, &a.tensor->shape, out->label[out->rank - 1]) == 1 &&
-        !has_label(&b.term, out->label[out->rank - 1])) {
-        const Side t = a;
-        a = b;
-        b = t;
-    }
-    const int count = summed_labels(&a, &b, out, summed);
+    const int count = summed_labels(a, b, out, summed);
     if (count > MAX_RANK)
-        fail_node(node, STATUS_UNSUPPORTED, NULL, "sums over more than %d labels", MAX_RANK);
-    for (int i = 0; i < count - 1; i++) /* the contiguous one innermost */
-        if (label_stride(&a.term, &a.tensor->shape, summed[i]) == 1) {
-            const char c = summed[i];
-            summed[i] = summed[count - 1];
-            summed[count - 1] = c;
-        }
+        fail_node(node, STATUS_UNSUPPORTED, NULL,
+                  "sums over more than %d labels", MAX_RANK);
+    contiguous_last(a, summed, count);
     inlay_einsum_params params = {
-        .kept = out->rank ? out->rank : 1, .summed = count ? count : 1, .nk = { 1 }, .nr = { 1 }
+        .kept = out->rank ? out->rank : 1,
+        .summed = count ? count : 1,
+        .nk = { 1 },
+        .nr = { 1 },
     };
     for (int i = 0; i < out->rank; i++)
-        set_loop(equation, &a, &b, out->label[i], params.nk + i, params.ak + i, params.bk + i);
+        set_loop(equation, a, b, out->label[i], params.nk + i, params.ak + i,
+                 params.bk + i);
     for (int i = 0; i < count; i++)
-        set_loop(equation, &a, &b, summed[i], params.nr + i, params.ar + i, params.br + i);
-    Step *step = lower_step(lower, node, lower_kernel(lower, "einsum", y->dtype), &params);
+        set_loop(equation, a, b, summed[i], params.nr + i, params.ar + i,
+                 params.br + i);
+    return params;
+}
+
+static void contract(Lower *lower, Node *node, const Equation *equation,
+                     const Side *left, const Side *right, const Term *out,
+                     Tensor *y)
+{
+    const bool turned = is_turned(left, right, out);
+    const Side *a = turned ? right : left;
+    const Side *b = turned ? left : right;
+    const inlay_einsum_params params = einsum_params(node, equation, a, b, out);
+    const char *kernel = lower_kernel(lower, "einsum", y->dtype);
+    Step *step = lower_step(lower, node, kernel, &params);
     step_out(step, y);
-    step_in(step, a.tensor);
-    step_in(step, b.tensor);
+    step_in(step, a->tensor);
+    step_in(step, b->tensor);
 }
 
 /* Labels of a and b that the result or an operand from `next` on still needs. */
-static Term needed_labels(const Node *node, const Equation *equation, const Side *a, const Side *b,
-                          int next)
+static bool is_needed(const Node *node, const Equation *equation, int next,
+                      char label)
 {
-    Term t = { .rank = 0 };
+    if (has_label(&equation->out, label))
+        return true;
+    for (int k = next; k < node->n_in; k++)
+        if (has_label(equation->in + k, label))
+            return true;
+    return false;
+}
+
+static Term needed_labels(const Node *node, const Equation *equation,
+                          const Side *a, const Side *b, int next)
+{
+    Term needed = { .rank = 0 };
     const Term *const terms[] = { &a->term, &b->term };
     for (int k = 0; k < 2; k++)
         for (int i = 0; i < terms[k]->rank; i++) {
-            const char c = terms[k]->label[i];
-            bool later = has_label(&equation->out, c);
-            for (int j = next; j < node->n_in; j++)
-                later = later || has_label(equation->in + j, c);
-            if (!later || has_label(&t, c))
+            const char label = terms[k]->label[i];
+            if (has_label(&needed, label) ||
+                !is_needed(node, equation, next, label))
                 continue;
-            if (t.rank == MAX_RANK)
+            if (needed.rank == MAX_RANK)
                 fail_node(node, STATUS_UNSUPPORTED, NULL,
                           "needs more than %d dimensions on the way", MAX_RANK);
-            t.label[t.rank++] = c;
+            needed.label[needed.rank++] = label;
         }
-    return t;
+    return needed;
 }
 
-static Tensor *one(Lower *lower, DType type)
+static Tensor *number(Lower *lower, DType type, int rank, float value)
 {
-    const float v = 1.0f;
-    return lower_constant(
-        lower, recipe_cast(lower->graph->store,
-                           recipe_memory(lower->graph->store, DT_F32, 0, NULL, &v), type));
+    Store *store = lower->graph->store;
+    const int64_t dim = 1;
+    Recipe *wide = recipe_memory(store, DT_F32, rank, &dim, &value);
+    return lower_constant(lower, recipe_cast(store, wide, type));
+}
+
+static bool has_empty_operand(const Node *node)
+{
+    for (int i = 0; i < node->n_in; i++)
+        if (!tensor_count(node->in[i]))
+            return true;
+    return false;
+}
+
+/* All operands but one, from left to right; the last two make the result. */
+static void contract_all(Lower *lower, Node *node, const Equation *equation)
+{
+    const DType type = node->out[0]->dtype;
+    Side sum = { equation->in[0], node->in[0] };
+    for (int i = 1; i < node->n_in; i++) {
+        const Side next = { equation->in[i], node->in[i] };
+        Term term = equation->out;
+        Tensor *y = node->out[0];
+        if (i < node->n_in - 1) {
+            term = needed_labels(node, equation, &sum, &next, i + 1);
+            y = lower_temp(lower, type, term_shape(equation, &term));
+        }
+        contract(lower, node, equation, &sum, &next, &term, y);
+        sum = (Side){ term, y };
+    }
 }
 
 void lower_einsum(Lower *lower, Node *node)
 {
+    const DType type = node->out[0]->dtype;
     Equation equation;
     parse_equation(node, &equation);
     if (!tensor_count(node->out[0]))
         return;
-    for (int i = 0; i < node->n_in; i++)
-        if (!tensor_count(node->in[i])) { /* a sum over nothing */
-            const float zero = 0.0f;
-            const int64_t shape = 1;
-            lower_fill(lower, node, node->out[0],
-                       lower_constant(lower, recipe_cast(lower->graph->store,
-                                                         recipe_memory(lower->graph->store, DT_F32,
-                                                                       1, &shape, &zero),
-                                                         node->out[0]->dtype)));
-            return;
-        }
-    Side acc = { equation.in[0], node->in[0] };
-    if (node->n_in == 1) {
-        const Side scalar = { { .rank = 0 }, one(lower, node->in[0]->dtype) };
-        contract(lower, node, &equation, acc, scalar, &equation.out, node->out[0]);
+    if (has_empty_operand(node)) { /* a sum over nothing */
+        Tensor *zero = number(lower, type, 1, 0.0f);
+        lower_fill(lower, node, node->out[0], zero);
         return;
     }
-    for (int i = 1; i < node->n_in; i++) {
-        const Side next = { equation.in[i], node->in[i] };
-        const bool last = i == node->n_in - 1;
-        const Term term = last ? equation.out : needed_labels(node, &equation, &acc, &next, i + 1);
-        Tensor *y = last ? node->out[0]
-                         : lower_temp(lower, node->out[0]->dtype, term_shape(&equation, &term));
-        contract(lower, node, &equation, acc, next, &term, y);
-        acc = (Side){ term, y };
+    if (node->n_in > 1) {
+        contract_all(lower, node, &equation);
+        return;
     }
+    const Side only = { equation.in[0], node->in[0] };
+    const Side one = { .tensor = number(lower, type, 0, 1.0f) };
+    contract(lower, node, &equation, &only, &one, &equation.out, node->out[0]);
 }

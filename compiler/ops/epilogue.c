@@ -6,9 +6,11 @@
 
 Epilogue epilogue_of(const Node *node)
 {
-    Epilogue epilogue = { .act = (int)node_int(node, "act", INLAY_ACT_NONE),
-                          .a = node_float(node, "act_a", 0.0f),
-                          .b = node_float(node, "act_b", 0.0f) };
+    Epilogue epilogue = {
+        .act = (int)node_int(node, "act", INLAY_ACT_NONE),
+        .a = node_float(node, "act_a", 0.0f),
+        .b = node_float(node, "act_b", 0.0f),
+    };
     const int64_t residual = node_int(node, "residual", -1);
     if (residual >= 0)
         epilogue.residual = node_in(node, (int)residual);
@@ -27,13 +29,36 @@ bool epilogue_needs_pass(const Epilogue *epilogue)
     return epilogue->act != INLAY_ACT_NONE && epilogue->act != INLAY_ACT_CLAMP;
 }
 
-void lower_epilogue(Lower *lower, Node *node, const Epilogue *epilogue, Tensor *y)
+void epilogue_params(const Epilogue *epilogue, inlay_conv_params *params)
+{
+    params->clamp = epilogue_clamp(epilogue);
+    params->act = INLAY_ACT_NONE;
+    if (epilogue_needs_pass(epilogue))
+        params->act = epilogue->act;
+    if (params->act || params->clamp & 1)
+        params->a = epilogue->a;
+    if (params->act || params->clamp & 2)
+        params->b = epilogue->b;
+}
+
+Tensor *epilogue_bias(const Node *node, const Epilogue *epilogue)
+{
+    Tensor *tensor = node_in(node, 2);
+    return tensor == epilogue->residual ? NULL : tensor;
+}
+
+void lower_epilogue(Lower *lower, Node *node, const Epilogue *epilogue,
+                    Tensor *y)
 {
     const inlay_act_params params = {
-        .n = tensor_count(node->out[0]), .act = epilogue->act, .a = epilogue->a, .b = epilogue->b
+        .n = tensor_count(node->out[0]),
+        .act = epilogue->act,
+        .a = epilogue->a,
+        .b = epilogue->b,
     };
-    Step *step =
-        lower_step(lower, node, lower_kernel(lower, "act_whole", node->out[0]->dtype), &params);
+    Step *step = lower_step(
+        lower, node, lower_kernel(lower, "act_whole", node->out[0]->dtype),
+        &params);
     step_out(step, node->out[0]);
     step_in(step, y)->reuse = REUSE_ELEMENTWISE;
     step_in(step, epilogue->residual)->reuse = REUSE_ELEMENTWISE;

@@ -11,6 +11,7 @@
 #include <math.h>
 
 #include "kernels/act.h"
+#include "kernels/conv_f32.h"
 #include "ops/lower.h"
 
 typedef struct Epilogue {
@@ -25,7 +26,12 @@ Epilogue epilogue_of(const Node *node);
 int epilogue_clamp(const Epilogue *epilogue);
 /* Does it need the kernel with the second pass? */
 bool epilogue_needs_pass(const Epilogue *epilogue);
+/* What the packed kernels are told of it. */
+void epilogue_params(const Epilogue *epilogue, inlay_conv_params *params);
+/* Operand 2 of node where it is a bias, not the residual; NULL: none. */
+Tensor *epilogue_bias(const Node *node, const Epilogue *epilogue);
 /* A step of its own, after kernels that know no epilogue: output 0 of node = act(y + residual). */
-void lower_epilogue(Lower *lower, Node *node, const Epilogue *epilogue, Tensor *y);
+void lower_epilogue(Lower *lower, Node *node, const Epilogue *epilogue,
+                    Tensor *y);
 
 #endif

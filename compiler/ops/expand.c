@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ops/expand.h"
 
-#include "ops/dynamic.h"
 #include "ops/families.h"
 
-static Node *make(const Node *at, const char *domain, const char *op, int n_in, Tensor *const *in,
-                  int n_out)
+static Node *make(const Node *at, const char *domain, const char *op, int n_in,
+                  Tensor *const *in, int n_out)
 {
     Graph *g = at->graph;
     Tensor **out = NEW_ARRAY(g->arena, Tensor *, n_out);
@@ -16,12 +15,14 @@ static Node *make(const Node *at, const char *domain, const char *op, int n_in, 
     return node;
 }
 
-Node *expand_node(const Node *at, const char *op, int n_in, Tensor *const *in, int n_out)
+Node *expand_node(const Node *at, const char *op, int n_in, Tensor *const *in,
+                  int n_out)
 {
     return make(at, "", op, n_in, in, n_out);
 }
 
-Node *expand_inlay_node(const Node *at, const char *op, int n_in, Tensor *const *in, int n_out)
+Node *expand_inlay_node(const Node *at, const char *op, int n_in,
+                        Tensor *const *in, int n_out)
 {
     return make(at, "inlay", op, n_in, in, n_out);
 }
@@ -35,7 +36,8 @@ Tensor *expand_done(Node *made)
 
 void expand_copy_attrs(Node *made, const Node *at)
 {
-    made->attr = arena_copy(at->graph->arena, at->attr, (size_t)at->n_attr * sizeof *at->attr);
+    made->attr = arena_copy(at->graph->arena, at->attr,
+                            (size_t)at->n_attr * sizeof *at->attr);
     made->n_attr = at->n_attr;
 }
 
@@ -61,12 +63,14 @@ Tensor *expand_cast(const Node *at, Tensor *tensor, DType to)
 
 void expand_operand(Node *at, int i, DType to)
 {
-    Tensor **in = arena_copy(at->graph->arena, at->in, (size_t)at->n_in * sizeof *in);
+    Tensor **in =
+        arena_copy(at->graph->arena, at->in, (size_t)at->n_in * sizeof *in);
     in[i] = expand_cast(at, in[i], to);
     node_set_inputs(at, at->n_in, in);
 }
 
-Tensor *expand_reshape(const Node *at, Tensor *tensor, int rank, const int64_t *dims)
+Tensor *expand_reshape(const Node *at, Tensor *tensor, int rank,
+                       const int64_t *dims)
 {
     const Shape s = shape_of(rank, dims);
     if (shape_equal(&tensor->shape, &s))
@@ -89,27 +93,59 @@ Tensor *expand_transpose(const Node *at, Tensor *tensor, const int64_t *perm)
     return expand_done(node);
 }
 
-Tensor *expand_slice(const Node *at, Tensor *tensor, int axis, int64_t from, int64_t to)
+Tensor *expand_where(const Node *at, Tensor *condition, Tensor *a, Tensor *b)
 {
-    const int64_t a = axis;
-    Tensor *in[] = { tensor, expand_i64s(at, 1, &from), expand_i64s(at, 1, &to),
-                     expand_i64s(at, 1, &a) };
+    Tensor *in[] = { condition, a, b };
+    return expand_done(expand_node(at, "Where", 3, in, 1));
+}
+
+Tensor *expand_softmax(const Node *at, Tensor *tensor)
+{
+    Node *softmax = expand_node(at, "Softmax", 1, &tensor, 1);
+    node_set_int(softmax, "axis", -1);
+    return expand_done(softmax);
+}
+
+Tensor *expand_concat(const Node *at, Tensor *a, Tensor *b, int axis)
+{
+    Tensor *parts[] = { a, b };
+    Node *concat = expand_node(at, "Concat", 2, parts, 1);
+    node_set_int(concat, "axis", axis);
+    return expand_done(concat);
+}
+
+Tensor *expand_scaled(const Node *at, Tensor *tensor, double factor)
+{
+    Tensor *number = expand_number(at, factor, tensor->dtype);
+    return expand_binary(at, "Mul", tensor, number);
+}
+
+Tensor *expand_slice(const Node *at, Tensor *tensor, int axis, int64_t from,
+                     int64_t to)
+{
+    const int64_t along = axis;
     if (from == 0 && to == tensor->shape.dim[axis])
         return tensor;
+    Tensor *starts = expand_i64s(at, 1, &from);
+    Tensor *ends = expand_i64s(at, 1, &to);
+    Tensor *axes = expand_i64s(at, 1, &along);
+    Tensor *in[] = { tensor, starts, ends, axes };
     return expand_done(expand_node(at, "Slice", 4, in, 1));
 }
 
 Tensor *expand_number(const Node *at, double value, DType type)
 {
     Store *s = at->graph->store;
-    return graph_add_constant(at->graph, NULL,
-                              recipe_cast(s, recipe_memory(s, DT_F64, 0, NULL, &value), type));
+    return graph_add_constant(
+        at->graph, NULL,
+        recipe_cast(s, recipe_memory(s, DT_F64, 0, NULL, &value), type));
 }
 
 Tensor *expand_floats(const Node *at, int64_t n, const float *values)
 {
-    return graph_add_constant(at->graph, NULL,
-                              recipe_memory(at->graph->store, DT_F32, 1, &n, values));
+    return graph_add_constant(
+        at->graph, NULL,
+        recipe_memory(at->graph->store, DT_F32, 1, &n, values));
 }
 
 Tensor *expand_i64s(const Node *at, int64_t n, const int64_t *values)
@@ -122,13 +158,15 @@ static void take(Graph *g, const Node *at, Tensor *old, Tensor *made)
 {
     old->dtype = made->dtype;
     old->shape = made->shape;
-    dynamic_copy(old, made);
+    infer_same_sizes(old, made);
     if (made->value)
         old->value = made->value;
-    else if (made->producer && made->producer->graph == g && made->producer->version)
+    else if (made->producer && made->producer->graph == g &&
+             made->producer->version)
         graph_take_name(g, old, made);
     else {
-        Node *node = graph_insert_node(g, at, "", "Identity", 1, &made, 1, &old);
+        Node *node =
+            graph_insert_node(g, at, "", "Identity", 1, &made, 1, &old);
         node->version = OPSET_NEWEST;
         graph_root(g)->infer_node(node);
     }
@@ -137,13 +175,15 @@ static void take(Graph *g, const Node *at, Tensor *old, Tensor *made)
 void expand_finish(Node *at, int n, Tensor *const *result)
 {
     Graph *g = at->graph;
-    Tensor **out = arena_copy(g->arena, at->out, (size_t)at->n_out * sizeof *out);
+    Tensor **out =
+        arena_copy(g->arena, at->out, (size_t)at->n_out * sizeof *out);
     graph_kill(at);
     for (int i = 0; i < at->n_out; i++)
         if (out[i] && i < n && result[i])
             take(g, at, out[i], result[i]);
         else if (out[i] && out[i]->uses)
-            fail_node(at, STATUS_UNSUPPORTED, NULL, "its result %d, \"%s\", is not supported", i,
+            fail_node(at, STATUS_UNSUPPORTED, NULL,
+                      "its result %d, \"%s\", is not supported", i,
                       out[i]->name);
 }
 

@@ -12,9 +12,10 @@
 
 /* A node that serves `at`, with n_out new results; attributes may be set before expand_done(),
  * which returns result 0. */
-Node *expand_node(const Node *at, const char *op, int n_in, Tensor *const *in, int n_out);
-Node *expand_inlay_node(const Node *at, const char *op, int n_in, Tensor *const *in,
-                        int n_out); /* of domain "inlay" */
+Node *expand_node(const Node *at, const char *op, int n_in, Tensor *const *in,
+                  int n_out);
+Node *expand_inlay_node(const Node *at, const char *op, int n_in,
+                        Tensor *const *in, int n_out); /* of domain "inlay" */
 Tensor *expand_done(Node *made);
 /* Gives `made` the attributes of `at`. */
 void expand_copy_attrs(Node *made, const Node *at);
@@ -26,17 +27,27 @@ Tensor *expand_cast(const Node *at, Tensor *tensor, DType to);
 /* Operand i of `at` itself becomes its cast. */
 void expand_operand(Node *at, int i, DType to);
 Tensor *expand_unsqueeze(const Node *at, Tensor *tensor, int axis);
-Tensor *expand_reshape(const Node *at, Tensor *tensor, int rank, const int64_t *dims);
+Tensor *expand_reshape(const Node *at, Tensor *tensor, int rank,
+                       const int64_t *dims);
 Tensor *expand_transpose(const Node *at, Tensor *tensor, const int64_t *perm);
+/* Where a condition holds, one value, elsewhere another. */
+Tensor *expand_where(const Node *at, Tensor *condition, Tensor *a, Tensor *b);
+/* Softmax over the last axis. */
+Tensor *expand_softmax(const Node *at, Tensor *tensor);
+/* a and b one behind the other; the product with a number. */
+Tensor *expand_concat(const Node *at, Tensor *a, Tensor *b, int axis);
+Tensor *expand_scaled(const Node *at, Tensor *tensor, double factor);
 /* Elements [from, to) of an axis. */
-Tensor *expand_slice(const Node *at, Tensor *tensor, int axis, int64_t from, int64_t to);
+Tensor *expand_slice(const Node *at, Tensor *tensor, int axis, int64_t from,
+                     int64_t to);
 /* Constants. */
 Tensor *expand_number(const Node *at, double value, DType type);
 Tensor *expand_floats(const Node *at, int64_t n, const float *values);
 Tensor *expand_i64s(const Node *at, int64_t n, const int64_t *values);
 
 /* Word, position and segment embeddings, their sum normalized, the length of each mask
- * (ms_fused.c): in[0..8] are the operands of EmbedLayerNormalization, NULL where left out. */
+ * (microsoft/fused.c): in[0..8] are the operands of EmbedLayerNormalization, NULL where left
+ * out. */
 void expand_embeddings(Node *at, Tensor *const *in);
 
 /* Takes `at` out; result i of it (i < n, NULL: nobody asked) becomes result[i]. */

@@ -7,14 +7,26 @@
 #include "ops/lower.h"
 #include "ops/ops.h"
 
-ConstantFn no_constant; /* the operator has no recipe of its own */
-
-#define OP(name, domain, since, until, min_in, max_in, min_out, max_out, types, flags, infer, \
-           lower, constant, attributes) \
+#define OP(name, infer, lower, ...) \
     InferFn infer; \
-    LowerFn lower; \
-    ConstantFn constant;
+    LowerFn lower;
 #include "ops/ops.def"
 #undef OP
+
+ConstantFn constant_cast, constant_concat, constant_constant,
+    constant_constant_of_shape, constant_dequantize, constant_expand,
+    constant_gather, constant_has_element, constant_pad, constant_shape,
+    constant_size, constant_slice, constant_split, constant_transpose,
+    constant_view;
+AxesFn axes_arg, axes_but_one, axes_cumsum, axes_gather, axes_gather_nd,
+    axes_product, axes_reduce, axes_reshape, axes_same, axes_slice,
+    axes_softmax, axes_squeeze, axes_transpose, axes_unsqueeze;
+ScalarFn scalar_abs, scalar_add, scalar_at_least, scalar_at_most, scalar_clip,
+    scalar_div, scalar_erf, scalar_exp, scalar_first, scalar_greater,
+    scalar_less, scalar_log, scalar_max, scalar_min, scalar_mul, scalar_neg,
+    scalar_pow, scalar_reciprocal, scalar_sqrt, scalar_sub, scalar_where;
+
+/* Of operators that are OP_ELEMENTWISE. */
+AxesFn axes_elementwise;
 
 #endif

@@ -28,8 +28,9 @@ static void check_rule(const Node *node)
         if (!strcmp(rule, update_rules[i].name)) {
             if (!node_in(node, 4) == update_rules[i].decay ||
                 !node_in(node, 5) == update_rules[i].rate)
-                fail_node(node, STATUS_MALFORMED, NULL, "update_rule %s %s a decay and %s a rate",
-                          rule, update_rules[i].decay ? "needs" : "has not",
+                fail_node(node, STATUS_MALFORMED, NULL,
+                          "update_rule %s %s a decay and %s a rate", rule,
+                          update_rules[i].decay ? "needs" : "has not",
                           update_rules[i].rate ? "needs" : "has not");
             return;
         }
@@ -43,7 +44,8 @@ static int64_t width_of(const Node *node, int i)
     const Shape *q = infer_shape(node, 0);
     if (shape->rank != 3 || q->rank != 3 || shape->dim[0] != q->dim[0] ||
         shape->dim[1] != q->dim[1])
-        fail_node(node, STATUS_MALFORMED, NULL, "input %d is %s, not [batch][steps][...]", i,
+        fail_node(node, STATUS_MALFORMED, NULL,
+                  "input %d is %s, not [batch][steps][...]", i,
                   shape_text(node->graph->arena, shape));
     return shape->dim[2];
 }
@@ -58,11 +60,14 @@ static inlay_linear_attention_params linear_of(const Node *node)
     const int64_t decays = node_in(node, 4) ? width_of(node, 4) : 0;
     const int64_t rates = node_in(node, 5) ? width_of(node, 5) : 0;
     check_rule(node);
-    if (heads < 1 || queries < heads || queries % heads || q % queries || k % heads || v % heads ||
-        q / queries != k / heads)
-        fail_node(node, STATUS_MALFORMED, NULL, "its heads do not divide queries, keys and values");
-    if ((decays && decays != heads && decays != k) || (rates && rates != heads && rates != 1))
-        fail_node(node, STATUS_MALFORMED, NULL, "its decay or rate does not fit %lld heads",
+    if (heads < 1 || queries < heads || queries % heads || q % queries ||
+        k % heads || v % heads || q / queries != k / heads)
+        fail_node(node, STATUS_MALFORMED, NULL,
+                  "its heads do not divide queries, keys and values");
+    if ((decays && decays != heads && decays != k) ||
+        (rates && rates != heads && rates != 1))
+        fail_node(node, STATUS_MALFORMED, NULL,
+                  "its decay or rate does not fit %lld heads",
                   (long long)heads);
     const float scale = node_float(node, "scale", 0.0f);
     return (inlay_linear_attention_params){
@@ -74,35 +79,52 @@ static inlay_linear_attention_params linear_of(const Node *node)
         .v = i32_checked(v / heads),
         .decays = i32_checked(decays / heads),
         .rates = i32_checked(rates),
-        .scale = scale < 0.0f || scale > 0.0f ? scale : (float)(1.0 / sqrt((double)(k / heads)))
+        .scale = scale < 0.0f || scale > 0.0f
+                     ? scale
+                     : (float)(1.0 / sqrt((double)(k / heads))),
     };
+}
+
+static void check_state(const Node *node, const Shape *found,
+                        const Shape *state)
+{
+    if (!shape_equal(found, state))
+        fail_node(node, STATUS_MALFORMED, NULL, "its state is %s, not %s",
+                  shape_text(node->graph->arena, found),
+                  shape_text(node->graph->arena, state));
+}
+
+static Shape state_shape(const inlay_linear_attention_params *params)
+{
+    const int64_t dims[] = { params->batch, params->heads, params->d,
+                             params->v };
+    return shape_of(4, dims);
 }
 
 void infer_linear_attention(Node *node)
 {
     const inlay_linear_attention_params params = linear_of(node);
     const Tensor *past = node_in(node, 3);
-    const Shape state =
-        shape_of(4, (const int64_t[]){ params.batch, params.heads, params.d, params.v });
-    if (past && !shape_equal(infer_shape(node, 3), &state))
-        fail_node(node, STATUS_MALFORMED, NULL, "its state is %s, not %s",
-                  shape_text(node->graph->arena, &past->shape),
-                  shape_text(node->graph->arena, &state));
-    infer_out(
-        node, 0, node->in[0]->dtype,
-        shape_of(3, (const int64_t[]){ params.batch, params.steps,
-                                       i64_mul(i64_mul(params.heads, params.group), params.v) }));
-    infer_out(node, 1, past ? past->dtype : node->in[0]->dtype, state);
+    const DType type = node->in[0]->dtype;
+    const Shape state = state_shape(&params);
+    if (past)
+        check_state(node, infer_shape(node, 3), &state);
+    const int64_t heads = i64_mul(params.heads, params.group);
+    const int64_t dims[] = { params.batch, params.steps,
+                             i64_mul(heads, params.v) };
+    infer_out(node, 0, type, shape_of(3, dims));
+    infer_out(node, 1, past ? past->dtype : type, state);
 }
 
 void lower_linear_attention(Lower *lower, Node *node)
 {
     const inlay_linear_attention_params params = linear_of(node);
-    const Shape state =
-        shape_of(4, (const int64_t[]){ params.batch, params.heads, params.d, params.v });
     Step *step = lower_step(lower, node, "linear_attention_f32", &params);
+    Tensor *state = node_out(node, 1);
+    if (!state)
+        state = lower_temp(lower, DT_F32, state_shape(&params));
     step_out(step, node->out[0]);
-    step_out(step, node_out(node, 1) ? node->out[1] : lower_temp(lower, DT_F32, state));
+    step_out(step, state);
     for (int i = 0; i < 6; i++)
         step_in(step, node_in(node, i));
     step_scratch(lower, step, params.v * (int64_t)sizeof(float));
@@ -121,8 +143,9 @@ static Tensor *joined(const Node *node, Tensor *a, Tensor *b, int64_t axis)
 static Tensor *zeros(const Node *node, DType type, Shape shape)
 {
     const uint64_t zero = 0;
-    return graph_add_constant(node->graph, NULL,
-                              recipe_fill(node->graph->store, type, shape.rank, shape.dim, &zero));
+    return graph_add_constant(
+        node->graph, NULL,
+        recipe_fill(node->graph->store, type, shape.rank, shape.dim, &zero));
 }
 
 static Tensor *swish(const Node *node, Tensor *x, float alpha)
@@ -132,31 +155,56 @@ static Tensor *swish(const Node *node, Tensor *x, float alpha)
     return expand_done(made);
 }
 
+/* Is the activation SiLU? */
+static bool has_swish(const Node *node)
+{
+    const char *name = node_string(node, "activation", "none");
+    if (!strcmp(name, "none"))
+        return false;
+    if (strcmp(name, "silu") && strcmp(name, "swish"))
+        fail_node(node, STATUS_MALFORMED, NULL, "unknown activation \"%s\"",
+                  name);
+    return true;
+}
+
+static Tensor *depthwise(const Node *node, Tensor *x, int64_t channels)
+{
+    Tensor *in[] = { x, node->in[1], node_in(node, 2) };
+    Node *conv = expand_node(node, "Conv", in[2] ? 3 : 2, in, 1);
+    node_set_int(conv, "group", channels);
+    return expand_done(conv);
+}
+
+static void check_kernel(const Node *node, const Shape *x, const Shape *w)
+{
+    if (x->rank != 3 || w->rank != 3 || w->dim[0] != x->dim[1] ||
+        w->dim[1] != 1 || w->dim[2] < 1)
+        fail_node(node, STATUS_MALFORMED, NULL,
+                  "its weights are no depthwise kernel for its input");
+}
+
 void expand_causal_conv(Node *node)
 {
     const Shape x = *infer_shape(node, 0);
     const Shape w = *infer_shape(node, 1);
-    const char *act = node_string(node, "activation", "none");
-    if (x.rank != 3 || w.rank != 3 || w.dim[0] != x.dim[1] || w.dim[1] != 1 || w.dim[2] < 1)
-        fail_node(node, STATUS_MALFORMED, NULL,
-                  "its weights are no depthwise kernel for its input");
-    if (strcmp(act, "none") && strcmp(act, "silu") && strcmp(act, "swish"))
-        fail_node(node, STATUS_MALFORMED, NULL, "unknown activation \"%s\"", act);
-    const Shape state = shape_of(3, (const int64_t[]){ x.dim[0], x.dim[1], w.dim[2] - 1 });
-    Tensor *before = node_in(node, 3) ? node->in[3] : zeros(node, node->in[0]->dtype, state);
-    if (!shape_equal(&before->shape, &state))
-        fail_node(node, STATUS_MALFORMED, NULL, "its state is %s, not %s",
-                  shape_text(node->graph->arena, &before->shape),
-                  shape_text(node->graph->arena, &state));
-    Tensor *all = w.dim[2] > 1 ? joined(node, before, node->in[0], 2) : node->in[0];
-    Tensor *in[] = { all, node->in[1], node_in(node, 2) };
-    Node *conv = expand_node(node, "Conv", in[2] ? 3 : 2, in, 1);
-    node_set_int(conv, "group", x.dim[1]);
-    Tensor *y = expand_done(conv);
-    Tensor *result[] = { strcmp(act, "none") ? swish(node, y, 1.0f) : y,
-                         w.dim[2] > 1
-                             ? expand_slice(node, all, 2, x.dim[2], x.dim[2] + w.dim[2] - 1)
-                             : before };
+    Tensor *in = node->in[0];
+    check_kernel(node, &x, &w);
+    const bool activated = has_swish(node);
+    const int64_t kept = w.dim[2] - 1;
+    const int64_t dims[] = { x.dim[0], x.dim[1], kept };
+    const Shape state = shape_of(3, dims);
+    Tensor *before = node_in(node, 3);
+    if (!before)
+        before = zeros(node, in->dtype, state);
+    check_state(node, &before->shape, &state);
+    Tensor *all = kept ? joined(node, before, in, 2) : in;
+    Tensor *y = depthwise(node, all, x.dim[1]);
+    if (activated)
+        y = swish(node, y, 1.0f);
+    Tensor *after = before;
+    if (kept)
+        after = expand_slice(node, all, 2, x.dim[2], x.dim[2] + kept);
+    Tensor *result[] = { y, after };
     expand_finish(node, 2, result);
 }
 
@@ -165,9 +213,12 @@ void expand_swiglu(Node *node)
     const Shape *a = infer_shape(node, 0);
     const Shape *b = infer_shape(node, 1);
     if (!shape_equal(a, b))
-        fail_node(node, STATUS_MALFORMED, NULL, "its operands are of shape %s and %s",
-                  shape_text(node->graph->arena, a), shape_text(node->graph->arena, b));
-    Tensor *y = expand_binary(
-        node, "Mul", swish(node, node->in[0], node_float(node, "alpha", 1.0f)), node->in[1]);
+        fail_node(node, STATUS_MALFORMED, NULL,
+                  "its operands are of shape %s and %s",
+                  shape_text(node->graph->arena, a),
+                  shape_text(node->graph->arena, b));
+    const float alpha = node_float(node, "alpha", 1.0f);
+    Tensor *gate = swish(node, node->in[0], alpha);
+    Tensor *y = expand_binary(node, "Mul", gate, node->in[1]);
     expand_finish(node, 1, &y);
 }

@@ -5,19 +5,22 @@
 #include "base/size.h"
 #include "kernels/gather.h"
 #include "ops/families.h"
+#include "ops/moved.h"
 #include "ops/nest.h"
 #include "ops/values.h"
 
 static int axis_of(const Node *node)
 {
-    return node_axis(node, node_int(node, "axis", 0), infer_shape(node, 0)->rank);
+    return node_axis(node, node_int(node, "axis", 0),
+                     infer_shape(node, 0)->rank);
 }
 
 static void check_index_type(const Node *node, int i)
 {
     const DType type = node->in[i]->dtype;
     if (type != DT_I32 && type != DT_I64)
-        fail_node(node, STATUS_MALFORMED, NULL, "indices are of type %s", dtype_name(type));
+        fail_node(node, STATUS_MALFORMED, NULL, "indices are of type %s",
+                  dtype_name(type));
 }
 
 void infer_gather(Node *node)
@@ -26,14 +29,16 @@ void infer_gather(Node *node)
     const Shape *k = infer_shape(node, 1);
     const int axis = axis_of(node);
     if (x->rank - 1 + k->rank > MAX_RANK)
-        fail_node(node, STATUS_UNSUPPORTED, NULL, "its result has more than %d dimensions",
-                  MAX_RANK);
+        fail_node(node, STATUS_UNSUPPORTED, NULL,
+                  "its result has more than %d dimensions", MAX_RANK);
     Shape shape = { .rank = x->rank - 1 + k->rank };
     check_index_type(node, 1);
-    for (int i = 0; i < shape.rank; i++)
-        shape.dim[i] = i < axis             ? x->dim[i]
-                       : i < axis + k->rank ? k->dim[i - axis]
-                                            : x->dim[i - k->rank + 1];
+    for (int i = 0; i < axis; i++)
+        shape.dim[i] = x->dim[i];
+    for (int i = 0; i < k->rank; i++)
+        shape.dim[axis + i] = k->dim[i];
+    for (int i = axis + 1; i < x->rank; i++)
+        shape.dim[k->rank + i - 1] = x->dim[i];
     infer_out(node, 0, node->in[0]->dtype, shape);
 }
 
@@ -49,8 +54,9 @@ static int64_t consecutive(const Node *node)
     for (int64_t i = 0; i < count; i++) {
         const int64_t v = index[i] < 0 ? index[i] + size : index[i];
         if (v < 0 || v >= size)
-            fail_node(node, STATUS_MALFORMED, NULL, "index %lld of an axis of %lld",
-                      (long long)index[i], (long long)size);
+            fail_node(node, STATUS_MALFORMED, NULL,
+                      "index %lld of an axis of %lld", (long long)index[i],
+                      (long long)size);
         if (v != first + i)
             return -1;
     }
@@ -72,27 +78,25 @@ Recipe *constant_gather(Node *node)
 void lower_gather(Lower *lower, Node *node)
 {
     const int axis = axis_of(node);
-    const Shape *s = &node->in[0]->shape;
+    const Shape *in = &node->in[0]->shape;
+    const int64_t indices = tensor_count(node->in[1]);
     const int64_t first = consecutive(node);
     if (!tensor_count(node->out[0]))
         return;
     if (first >= 0) {
-        lower_part(lower, node, node->out[0], node->in[0], axis, first, tensor_count(node->in[1]));
+        lower_part(lower, node, node->out[0], node->in[0], axis, first,
+                   indices);
         return;
     }
-    Tensor *y = move_target(lower, node->out[0]);
-    Tensor *x = move_source(lower, node, node->in[0]);
-    Tensor *index = lower_index(lower, node, node->in[1]);
-    const inlay_gather_params params = { .outer = i32_checked(shape_product(s, 0, axis)),
-                                         .n = i32_checked(s->dim[axis]),
-                                         .k = i32_checked(tensor_count(index)),
-                                         .run = i64_mul(shape_product(s, axis + 1, s->rank),
-                                                        dtype_bits(x->dtype) / 8) };
-    Step *step = lower_step(lower, node, "gather", &params);
-    step_out(step, y);
-    step_in(step, x);
-    step_in(step, index);
-    move_finish(lower, node, node->out[0], y);
+    const Moved moved = moved_new(lower, node);
+    const int64_t inner = shape_product(in, axis + 1, in->rank);
+    const inlay_gather_params params = {
+        .outer = i32_checked(shape_product(in, 0, axis)),
+        .n = i32_checked(in->dim[axis]),
+        .k = i32_checked(indices),
+        .run = i64_mul(inner, moved.size),
+    };
+    moved_step(lower, node, &moved, "gather", &params);
 }
 
 void infer_gather_elements(Node *node)
@@ -102,35 +106,31 @@ void infer_gather_elements(Node *node)
     axis_of(node);
     check_index_type(node, 1);
     if (x->rank != k->rank)
-        fail_node(node, STATUS_MALFORMED, NULL, "indices are of rank %d, data of rank %d", k->rank,
-                  x->rank);
+        fail_node(node, STATUS_MALFORMED, NULL,
+                  "indices are of rank %d, data of rank %d", k->rank, x->rank);
     infer_out(node, 0, node->in[0]->dtype, *k);
 }
 
 void lower_gather_elements(Lower *lower, Node *node)
 {
-    const Shape *s = &node->in[0]->shape;
-    const Shape *k = &node->in[1]->shape;
+    const Shape *in = &node->in[0]->shape;
+    const Shape *indices = &node->in[1]->shape;
     if (!tensor_count(node->out[0]))
         return;
-    Tensor *y = move_target(lower, node->out[0]);
-    Tensor *x = move_source(lower, node, node->in[0]);
-    Tensor *index = lower_index(lower, node, node->in[1]);
-    inlay_gather_elements_params params = { .rank = s->rank,
-                                            .axis = axis_of(node),
-                                            .size = dtype_bits(x->dtype) / 8 };
-    for (int i = 0; i < s->rank; i++) {
-        params.x[i] = i32_checked(s->dim[i]);
-        params.y[i] = i32_checked(k->dim[i]);
+    const Moved moved = moved_new(lower, node);
+    inlay_gather_elements_params params = {
+        .rank = in->rank,
+        .axis = axis_of(node),
+        .size = (int32_t)moved.size,
+    };
+    for (int i = 0; i < in->rank; i++) {
+        params.x[i] = i32_checked(in->dim[i]);
+        params.y[i] = i32_checked(indices->dim[i]);
         if (i != params.axis && params.y[i] > params.x[i])
-            fail_node(node, STATUS_MALFORMED, NULL, "indices are larger than the data on axis %d",
-                      i);
+            fail_node(node, STATUS_MALFORMED, NULL,
+                      "indices are larger than the data on axis %d", i);
     }
-    Step *step = lower_step(lower, node, "gather_elements", &params);
-    step_out(step, y);
-    step_in(step, x);
-    step_in(step, index);
-    move_finish(lower, node, node->out[0], y);
+    moved_step(lower, node, &moved, "gather_elements", &params);
 }
 
 /* batch_dims leading dims in common; the last dim of the indices is the depth of a vector. */
@@ -141,28 +141,36 @@ static int gather_nd_depth(const Node *node, int *batch)
     check_index_type(node, 1);
     *batch = (int)node_int(node, "batch_dims", 0);
     const int64_t depth = k->rank ? k->dim[k->rank - 1] : 0;
-    if (*batch < 0 || *batch >= k->rank || *batch + depth > x->rank || (depth < 1 && k->rank < 1))
-        fail_node(node, STATUS_MALFORMED, NULL, "indices of shape %s do not fit data of shape %s",
-                  shape_text(node->graph->arena, k), shape_text(node->graph->arena, x));
+    if (*batch < 0 || *batch >= k->rank || *batch + depth > x->rank ||
+        (depth < 1 && k->rank < 1))
+        fail_node(node, STATUS_MALFORMED, NULL,
+                  "indices of shape %s do not fit data of shape %s",
+                  shape_text(node->graph->arena, k),
+                  shape_text(node->graph->arena, x));
     for (int i = 0; i < *batch; i++)
         if (x->dim[i] != k->dim[i])
-            fail_node(node, STATUS_MALFORMED, NULL, "batch dimension %d differs", i);
+            fail_node(node, STATUS_MALFORMED, NULL,
+                      "batch dimension %d differs", i);
     return (int)depth;
 }
 
 void infer_gather_nd(Node *node)
 {
     int batch;
-    const Shape *x = infer_shape(node, 0);
-    const Shape *k = infer_shape(node, 1);
+    const Shape *in = infer_shape(node, 0);
+    const Shape *indices = infer_shape(node, 1);
     const int depth = gather_nd_depth(node, &batch);
-    const int rest = x->rank - batch - depth;
-    if (k->rank - 1 + rest > MAX_RANK)
-        fail_node(node, STATUS_UNSUPPORTED, NULL, "its result has more than %d dimensions",
-                  MAX_RANK);
-    Shape shape = { .rank = k->rank - 1 + rest };
-    for (int i = 0; i < shape.rank; i++)
-        shape.dim[i] = i < k->rank - 1 ? k->dim[i] : x->dim[batch + depth + i - (k->rank - 1)];
+    const int whole = batch + depth;
+    const int outer = indices->rank - 1;
+    const int rank = outer + in->rank - whole;
+    if (rank > MAX_RANK)
+        fail_node(node, STATUS_UNSUPPORTED, NULL,
+                  "its result has more than %d dimensions", MAX_RANK);
+    Shape shape = { .rank = rank };
+    for (int i = 0; i < outer; i++)
+        shape.dim[i] = indices->dim[i];
+    for (int i = outer; i < rank; i++)
+        shape.dim[i] = in->dim[whole + i - outer];
     infer_out(node, 0, node->in[0]->dtype, shape);
 }
 
@@ -170,23 +178,20 @@ void lower_gather_nd(Lower *lower, Node *node)
 {
     int batch;
     const int depth = gather_nd_depth(node, &batch);
-    const Shape *s = &node->in[0]->shape;
-    const Shape *k = &node->in[1]->shape;
+    const Shape *in = &node->in[0]->shape;
+    const Shape *indices = &node->in[1]->shape;
     if (!tensor_count(node->out[0]))
         return;
-    Tensor *y = move_target(lower, node->out[0]);
-    Tensor *x = move_source(lower, node, node->in[0]);
-    Tensor *index = lower_index(lower, node, node->in[1]);
-    inlay_gather_nd_params params = { .batch = i32_checked(shape_product(k, 0, batch)),
-                                      .k = i32_checked(shape_product(k, batch, k->rank - 1)),
-                                      .depth = depth,
-                                      .run = i64_mul(shape_product(s, batch + depth, s->rank),
-                                                     dtype_bits(x->dtype) / 8) };
+    const Moved moved = moved_new(lower, node);
+    const int64_t inner = shape_product(in, batch + depth, in->rank);
+    const int64_t vectors = shape_product(indices, batch, indices->rank - 1);
+    inlay_gather_nd_params params = {
+        .batch = i32_checked(shape_product(indices, 0, batch)),
+        .k = i32_checked(vectors),
+        .depth = depth,
+        .run = i64_mul(inner, moved.size),
+    };
     for (int i = 0; i < depth; i++)
-        params.n[i] = i32_checked(s->dim[batch + i]);
-    Step *step = lower_step(lower, node, "gather_nd", &params);
-    step_out(step, y);
-    step_in(step, x);
-    step_in(step, index);
-    move_finish(lower, node, node->out[0], y);
+        params.n[i] = i32_checked(in->dim[batch + i]);
+    moved_step(lower, node, &moved, "gather_nd", &params);
 }

@@ -6,11 +6,11 @@
 #include <stdio.h>
 
 #include "base/size.h"
-#include "ops/families.h"
 
 enum { LARGEST_BYTES_LOG2 = 40 };
 
-void fail_node(const Node *node, Status status, const char *help, const char *format, ...)
+void fail_node(const Node *node, Status status, const char *help,
+               const char *format, ...)
 {
     char text[512];
     va_list args;
@@ -26,14 +26,16 @@ void infer_out(Node *node, int i, DType type, Shape s)
     if (!o)
         return;
     if (s.rank > MAX_RANK)
-        fail_node(node, STATUS_UNSUPPORTED, NULL, "its result has more than %d dimensions",
-                  MAX_RANK);
+        fail_node(node, STATUS_UNSUPPORTED, NULL,
+                  "its result has more than %d dimensions", MAX_RANK);
     for (int k = 0; k < s.rank; k++)
         if (s.dim[k] < 0)
-            fail_node(node, STATUS_MALFORMED, NULL, "its result would have a dimension of %lld",
+            fail_node(node, STATUS_MALFORMED, NULL,
+                      "its result would have a dimension of %lld",
                       (long long)s.dim[k]);
     if (dtype_bytes(type, shape_count(&s)) >> LARGEST_BYTES_LOG2)
-        fail_node(node, STATUS_MALFORMED, NULL, "its result would be larger than a terabyte");
+        fail_node(node, STATUS_MALFORMED, NULL,
+                  "its result would be larger than a terabyte");
     o->dtype = type;
     o->shape = s;
 }
@@ -45,11 +47,13 @@ const Shape *infer_shape(const Node *node, int i)
         fail_node(node, STATUS_MALFORMED, NULL, "input %d is left out", i);
     if (tensor->dtype == DT_STRING)
         fail_node(node, STATUS_UNSUPPORTED,
-                  "strings stay on the host: encode them as integers before the model",
+                  "strings stay on the host: encode them as integers before "
+                  "the model",
                   "input \"%s\" holds strings", tensor->name);
     if (!shape_known(&tensor->shape))
         fail_node(node, STATUS_UNSUPPORTED,
-                  "give sizes with --shape INPUT=1x3x224x224 or --dim SYMBOL=N, or values with "
+                  "give sizes with --shape INPUT=1x3x224x224 or --dim "
+                  "SYMBOL=N, or values with "
                   "--const INPUT=FILE.pb",
                   "the shape of input \"%s\" is not known", tensor->name);
     return &tensor->shape;
@@ -66,6 +70,19 @@ const int64_t *infer_ints(const Node *node, int i, int64_t *count)
     return tensor_ints(node->graph, node_in(node, i), count);
 }
 
+const int64_t *infer_number(const Node *node, int i)
+{
+    const Tensor *tensor = node_in(node, i);
+    int64_t count = 1;
+    if (tensor)
+        count = infer_count(node, i);
+    if (count != 1)
+        fail_node(node, STATUS_MALFORMED, NULL,
+                  "input \"%s\" is of shape %s, not one number", tensor->name,
+                  shape_text(node->graph->arena, &tensor->shape));
+    return infer_ints(node, i, &count);
+}
+
 Shape infer_broadcast(const Node *node, const Shape *a, const Shape *b)
 {
     Shape shape = { .rank = a->rank > b->rank ? a->rank : b->rank };
@@ -75,8 +92,10 @@ Shape infer_broadcast(const Node *node, const Shape *a, const Shape *b)
         const int64_t da = ia < 0 ? 1 : a->dim[ia];
         const int64_t db = ib < 0 ? 1 : b->dim[ib];
         if (da != db && da != 1 && db != 1)
-            fail_node(node, STATUS_MALFORMED, NULL, "shapes %s and %s do not broadcast",
-                      shape_text(node->graph->arena, a), shape_text(node->graph->arena, b));
+            fail_node(node, STATUS_MALFORMED, NULL,
+                      "shapes %s and %s do not broadcast",
+                      shape_text(node->graph->arena, a),
+                      shape_text(node->graph->arena, b));
         shape.dim[i] = da == 1 ? db : da;
     }
     return shape;
@@ -90,7 +109,8 @@ void infer_declared(Node *node, int i, DType type)
     if (!shape_known(o->declared))
         fail_node(
             node, STATUS_UNSUPPORTED,
-            "bake the input with --const INPUT=FILE.pb, or declare the output's shape in the model",
+            "bake the input with --const INPUT=FILE.pb, or declare the "
+            "output's shape in the model",
             "the shape of its result depends on values known only at run time");
     infer_out(node, i, type, *o->declared);
 }
@@ -115,6 +135,13 @@ void infer_declared_as(Node *node, int i, DType type, Shape form)
     for (int k = 0; fits && k < form.rank; k++)
         fits = form.dim[k] < 0 || o->shape.dim[k] == form.dim[k];
     infer_require(node, i, fits);
+}
+
+void infer_same_sizes(Tensor *to, const Tensor *from)
+{
+    to->dynamic = from->dynamic;
+    to->dims = from->dims;
+    to->size_id = from->size_id;
 }
 
 void infer_same(Node *node)

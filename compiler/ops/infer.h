@@ -13,6 +13,9 @@ const Shape *infer_shape(const Node *node, int i);
 int64_t infer_count(const Node *node, int i);
 /* Integer values of input i: NULL where it is left out or not constant. */
 const int64_t *infer_ints(const Node *node, int i, int64_t *count);
+/* The one number that input i is: NULL where it is left out or known only when the model runs; any
+ * other count than 1 fails with 65. */
+const int64_t *infer_number(const Node *node, int i);
 /* ONNX broadcasting of two shapes; fails with 65 at the node where they do not fit. */
 Shape infer_broadcast(const Node *node, const Shape *a, const Shape *b);
 /* Values are inputs at run time: output i takes the shape the file declares; fails with 69, naming
@@ -24,12 +27,16 @@ void infer_declared_as(Node *node, int i, DType type, Shape form);
 /* Fails with 65 where the declared shape, which output i has taken, cannot come from input 0. */
 void infer_require(Node *node, int i, bool fits);
 
+/* `to` has the sizes known only at run time that `from` has (ops/dynamic.h). */
+void infer_same_sizes(Tensor *to, const Tensor *from);
+
 /* Common whole functions. */
 void infer_same(Node *n);        /* output 0 is like input 0 */
 void infer_elementwise(Node *n); /* broadcast of all inputs, type of input 0 */
 void infer_compare(Node *n);     /* broadcast of all inputs, bool */
 
-_Noreturn void fail_node(const Node *node, Status status, const char *help, const char *format, ...)
+_Noreturn void fail_node(const Node *node, Status status, const char *help,
+                         const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
 #endif

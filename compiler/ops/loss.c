@@ -24,12 +24,16 @@ void infer_loss(Node *node)
     const Shape *scores = infer_shape(node, 0);
     const Shape *labels = infer_shape(node, 1);
     if (scores->rank < 2 || labels->rank != scores->rank - 1)
-        fail_node(node, STATUS_MALFORMED, NULL, "labels must have one dimension less than scores");
+        fail_node(node, STATUS_MALFORMED, NULL,
+                  "labels must have one dimension less than scores");
     if (node->in[1]->dtype != DT_I64 && node->in[1]->dtype != DT_I32)
-        fail_node(node, STATUS_MALFORMED, NULL, "labels must be int32 or int64");
+        fail_node(node, STATUS_MALFORMED, NULL,
+                  "labels must be int32 or int64");
     if (node_in(node, 2) && tensor_count(node->in[2]) != scores->dim[1])
-        fail_node(node, STATUS_MALFORMED, NULL, "there must be one weight a class");
-    infer_out(node, 0, node->in[0]->dtype, reduction_of(node) ? shape_scalar() : *labels);
+        fail_node(node, STATUS_MALFORMED, NULL,
+                  "there must be one weight a class");
+    infer_out(node, 0, node->in[0]->dtype,
+              reduction_of(node) ? shape_scalar() : *labels);
     infer_out(node, 1, node->in[0]->dtype, *scores);
 }
 
@@ -53,7 +57,8 @@ static inlay_loss_params params_of(const Node *node)
 static void lower_likelihood(Lower *lower, Node *node, Tensor *scores)
 {
     const inlay_loss_params params = params_of(node);
-    Step *step = lower_step(lower, node, lower_kernel(lower, "nll_loss", scores->dtype), &params);
+    Step *step = lower_step(
+        lower, node, lower_kernel(lower, "nll_loss", scores->dtype), &params);
     step_out(step, node->out[0]);
     step_in(step, scores);
     step_in(step, node->in[1]);
@@ -69,9 +74,12 @@ void lower_softmax_cross_entropy(Lower *lower, Node *node)
 {
     const inlay_loss_params params = params_of(node);
     Tensor *log = node_out(node, 1) ? node->out[1]
-                                    : lower_temp(lower, node->in[0]->dtype, node->in[0]->shape);
+                                    : lower_temp(lower, node->in[0]->dtype,
+                                                 node->in[0]->shape);
     Step *step = lower_step(
-        lower, node, lower_kernel(lower, "log_softmax_classes", node->in[0]->dtype), &params);
+        lower, node,
+        lower_kernel(lower, "log_softmax_classes", node->in[0]->dtype),
+        &params);
     step_out(step, log);
     step_in(step, node->in[0]);
     lower_likelihood(lower, node, log);

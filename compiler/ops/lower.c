@@ -6,7 +6,7 @@
 
 #include "base/size.h"
 #include "kernels/copy.h"
-#include "ops/families.h"
+#include "ops/infer.h"
 
 /* Does nobody ask for a byte of it? A body may do more than make its results. */
 static bool is_unwanted(const Node *node)
@@ -27,8 +27,16 @@ Step *lower_step(Lower *l, Node *n, const char *kernel, const void *params)
 {
     Step *s = NEW(l->arena, Step);
     const KernelRow *k = kernel_find(kernel);
+    if (!k)
+        fail_node(n, STATUS_UNSUPPORTED, NULL,
+                  "there is no kernel %s: its element types are not supported",
+                  kernel);
     *s = (Step){
-        .index = (int)l->program->step.n, .kernel = k, .units = 1, .node = n, .loop_end = -1
+        .index = (int)l->program->step.n,
+        .kernel = k,
+        .units = 1,
+        .node = n,
+        .loop_end = -1,
     };
     s->params = arena_copy(l->arena, params, k->params_size);
     s->lower = l;
@@ -40,8 +48,9 @@ Step *lower_step(Lower *l, Node *n, const char *kernel, const void *params)
 static void make_room(Arena *arena, Step *step)
 {
     const size_t room = step->room < 8 ? step->room + 2 : 2 * step->room;
-    step->operand = arena_grow(arena, step->operand, step->room * sizeof *step->operand,
-                               room * sizeof *step->operand);
+    step->operand =
+        arena_grow(arena, step->operand, step->room * sizeof *step->operand,
+                   room * sizeof *step->operand);
     step->room = room;
 }
 
@@ -52,7 +61,10 @@ static Operand *add_operand(Step *step, Tensor *t)
         make_room(l->arena, step);
     Operand *o = step->operand + step->n_operand++;
     *o = (Operand){
-        .tensor = t ? lower_use(l, t) : NULL, .rows = 1, .pixel = 1, .rule = { .kind = ROWS_ALL }
+        .tensor = t ? lower_use(l, t) : NULL,
+        .rows = 1,
+        .pixel = 1,
+        .rule = { .kind = ROWS_ALL },
     };
     if (t)
         o->row_bytes = tensor_bytes(t);
@@ -77,8 +89,8 @@ Operand *step_in(Step *step, Tensor *tensor)
 
 Operand *step_scratch(Lower *lower, Step *step, int64_t bytes)
 {
-    Operand *operand =
-        add_operand(step, bytes ? lower_temp(lower, DT_U8, shape_vector(bytes)) : NULL);
+    Operand *operand = add_operand(
+        step, bytes ? lower_temp(lower, DT_U8, shape_vector(bytes)) : NULL);
     operand->write = operand->read = operand->scratch = true;
     return operand;
 }
@@ -109,7 +121,9 @@ int shape_row_axis(const Shape *shape)
 
 int64_t shape_row_pixels(const Shape *shape)
 {
-    return shape_row_axis(shape) == shape->rank - 2 ? shape->dim[shape->rank - 2] : 1;
+    return shape_row_axis(shape) == shape->rank - 2
+               ? shape->dim[shape->rank - 2]
+               : 1;
 }
 
 void operand_image(Operand *operand)
@@ -120,13 +134,19 @@ void operand_image(Operand *operand)
     int64_t rows = 1;
     for (int i = 0; i < shape_row_axis(s); i++)
         rows = i64_mul(rows, s->dim[i]);
-    operand_rows(operand, i32_checked(rows), s->rank > 0 ? s->dim[s->rank - 1] : 1);
+    operand_rows(operand, i32_checked(rows),
+                 s->rank > 0 ? s->dim[s->rank - 1] : 1);
 }
 
-void operand_window(Operand *operand, int32_t stride, int32_t pad, int32_t extent)
+void operand_window(Operand *operand, int32_t stride, int32_t pad,
+                    int32_t extent)
 {
-    operand->rule =
-        (RowRule){ .kind = ROWS_WINDOW, .stride = stride, .pad = pad, .extent = extent };
+    operand->rule = (RowRule){
+        .kind = ROWS_WINDOW,
+        .stride = stride,
+        .pad = pad,
+        .extent = extent,
+    };
 }
 
 /* What comes before a row that is needed later must stay, what comes after one that was needed
@@ -147,11 +167,15 @@ void operand_table(Operand *operand, int32_t units, Rows *rows)
         rows[u].lo = low < rows[u].hi ? low : rows[u].hi;
         all = all && !rows[u].lo && rows[u].hi == operand->rows;
     }
-    operand->rule =
-        all ? (RowRule){ .kind = ROWS_ALL } : (RowRule){ .kind = ROWS_TABLE, .table = rows };
+    operand->rule = all ? (RowRule){ .kind = ROWS_ALL }
+                        : (RowRule){
+                              .kind = ROWS_TABLE,
+                              .table = rows,
+                          };
 }
 
-const Rows *lower_columns(Lower *lower, int32_t n, int32_t taps, const int32_t *index)
+const Rows *lower_columns(Lower *lower, int32_t n, int32_t taps,
+                          const int32_t *index)
 {
     Rows *columns = NEW_ARRAY(lower->arena, Rows, n + 1);
     for (int32_t c = 0; c < n; c++) {
@@ -172,17 +196,20 @@ Tensor *lower_constant(Lower *lower, Recipe *value)
 
 Tensor *lower_floats(Lower *lower, const float *values, int64_t n)
 {
-    return lower_constant(lower, recipe_memory(lower->graph->store, DT_F32, 1, &n, values));
+    return lower_constant(
+        lower, recipe_memory(lower->graph->store, DT_F32, 1, &n, values));
 }
 
 Tensor *lower_i64s(Lower *lower, const int64_t *values, int64_t n)
 {
-    return lower_constant(lower, recipe_memory(lower->graph->store, DT_I64, 1, &n, values));
+    return lower_constant(
+        lower, recipe_memory(lower->graph->store, DT_I64, 1, &n, values));
 }
 
 Tensor *lower_i32s(Lower *lower, const int32_t *values, int64_t n)
 {
-    return lower_constant(lower, recipe_memory(lower->graph->store, DT_I32, 1, &n, values));
+    return lower_constant(
+        lower, recipe_memory(lower->graph->store, DT_I32, 1, &n, values));
 }
 
 Tensor *lower_temp(Lower *lower, DType type, Shape shape)
@@ -197,7 +224,8 @@ Tensor *lower_use(Lower *lower, Tensor *t)
     if (!t->value || t->storage)
         return t;
     t->storage = STORE_WEIGHTS;
-    VEC_PUSH(lower->arena, &lower->program->weight, ((WeightSlot){ .tensor = t }));
+    VEC_PUSH(lower->arena, &lower->program->weight,
+             ((WeightSlot){ .tensor = t }));
     return t;
 }
 
@@ -240,11 +268,13 @@ void lower_empty(Program *program)
 /* A whole arena tensor whose only purpose is to become an output may live there from the start. */
 static bool can_live_in(const Tensor *out, const Tensor *root)
 {
-    return out->storage == STORE_OUTPUT && !out->view_of && root->storage == STORE_ARENA &&
+    return out->storage == STORE_OUTPUT && !out->view_of &&
+           root->storage == STORE_ARENA &&
            tensor_bytes(out) == tensor_bytes(root);
 }
 
-void lower_view(Lower *lower, Node *node, Tensor *out, Tensor *in, int64_t offset)
+void lower_view(Lower *lower, Node *node, Tensor *out, Tensor *in,
+                int64_t offset)
 {
     assert(offset + tensor_bytes(out) <= tensor_bytes(in));
     int64_t at;

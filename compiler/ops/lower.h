@@ -15,19 +15,21 @@ struct Lower {
     Program *program;
     Graph *graph;
     Arena *arena;
-    int pack_width; /* channels in a block of packed weights: 16 on hosts, by target elsewhere */
+    int pack_width; /* channels in a block of packed weights */
 };
 
 /* The steps of a node: its row's lower function, but for one whose results all have no elements. */
 void lower_node(Lower *lower, Node *node);
 /* A step of the kernel inlay_<name>; `params` is the kernel's structure and is copied.
  * Operands follow with the step_... functions, outputs first. units = 1 until step_rows(). */
-Step *lower_step(Lower *lower, Node *node, const char *kernel, const void *params);
+Step *lower_step(Lower *lower, Node *node, const char *kernel,
+                 const void *params);
 /* Adds an operand; tensor NULL: left out (INLAY_NONE). Returns it for the facts the planner
  * wants. */
 Operand *step_out(Step *step, Tensor *tensor);
 Operand *step_in(Step *step, Tensor *tensor);
-Operand *step_scratch(Lower *l, Step *s, int64_t bytes); /* alive during this step */
+Operand *step_scratch(Lower *l, Step *s,
+                      int64_t bytes); /* alive during this step */
 /* Makes operand a tensor of `rows` rows (its bytes split evenly), `pixel` elements a pixel. */
 void operand_rows(Operand *operand, int32_t rows, int64_t pixel);
 /* Rows [N*H] of an image [N][H][W][C] (also [N][D][H][W][C]: N*D*H). Where there is one dimension,
@@ -38,12 +40,14 @@ void operand_image(Operand *operand);
 bool shape_has_rows(const Shape *shape);
 int shape_row_axis(const Shape *shape);
 int64_t shape_row_pixels(const Shape *shape);
-void operand_window(Operand *operand, int32_t stride, int32_t pad, int32_t extent);
+void operand_window(Operand *operand, int32_t stride, int32_t pad,
+                    int32_t extent);
 /* Any other rule: unit u needs rows[u] (lo >= hi: none). `rows` has an entry for each of the
  * `units`, and is kept, made monotone. */
 void operand_table(Operand *operand, int32_t units, Rows *rows);
 /* Operand.columns from a table of `taps` columns for each of n. */
-const Rows *lower_columns(Lower *lower, int32_t n, int32_t taps, const int32_t *index);
+const Rows *lower_columns(Lower *lower, int32_t n, int32_t taps,
+                          const int32_t *index);
 
 /* A constant of the blob. */
 Tensor *lower_constant(Lower *lower, Recipe *value);
@@ -54,7 +58,8 @@ Tensor *lower_i32s(Lower *lower, const int32_t *values, int64_t n);
 Tensor *lower_temp(Lower *lower, DType type, Shape shape);
 /* `out` is bytes of `in` from `offset` on: no step. Handles graph inputs and outputs (copies where
  * it must). */
-void lower_view(Lower *lower, Node *node, Tensor *out, Tensor *in, int64_t offset);
+void lower_view(Lower *lower, Node *node, Tensor *out, Tensor *in,
+                int64_t offset);
 /* out = in, byte by byte. */
 void lower_copy(Lower *lower, Node *node, Tensor *out, Tensor *in);
 /* out = 0, byte by byte. */

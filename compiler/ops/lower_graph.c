@@ -42,8 +42,9 @@ static const Operand *rows_reader(const Program *program, const Tensor *input)
         for (int k = 0; k < program->step.at[i]->n_operand; k++) {
             const Operand *o = program->step.at[i]->operand + k;
             int64_t at;
-            if (o->tensor && tensor_root(o->tensor, &at) == input && !at && !o->offset &&
-                !o->part && o->rows > 1 && tensor_bytes(input) % o->row_bytes == 0)
+            if (o->tensor && tensor_root(o->tensor, &at) == input && !at &&
+                !o->offset && !o->part && o->rows > 1 &&
+                tensor_bytes(input) % o->row_bytes == 0)
                 return o;
         }
     return NULL;
@@ -54,14 +55,22 @@ static void push_rows(Lower *lower, Tensor *tensor)
 {
     Program *p = lower->program;
     const Operand *reader = rows_reader(p, tensor);
-    const Loc loc = { .file = p->graph->file, .byte = -1, .node = -1, .name = tensor->name };
+    const Loc loc = {
+        .file = p->graph->file,
+        .byte = -1,
+        .node = -1,
+        .name = tensor->name,
+    };
     if (!reader)
-        fail_at(STATUS_UNSUPPORTED, loc, "--io=arena takes it whole, where the header says",
-                "the model cannot take this input row by row: its first step reads it as a whole");
+        fail_at(STATUS_UNSUPPORTED, loc,
+                "--io=arena takes it whole, where the header says",
+                "the model cannot take this input row by row: its first step "
+                "reads it as a whole");
     const inlay_input_params params = { .bytes = reader->row_bytes };
     Step *s = lower_step(lower, NULL, "input", &params);
     Operand *operand = step_out(s, tensor);
-    operand->rows = s->units = i32_checked(tensor_bytes(tensor) / reader->row_bytes);
+    operand->rows = s->units =
+        i32_checked(tensor_bytes(tensor) / reader->row_bytes);
     operand->row_bytes = reader->row_bytes;
     operand->pixel = reader->pixel;
     s->pushed = true;
@@ -98,9 +107,15 @@ static void move_in(Lower *lower, Graph *graph)
 
 static void check_output(const Graph *graph, const Tensor *tensor)
 {
-    const Loc loc = { .file = graph->file, .byte = -1, .node = -1, .name = tensor->name };
+    const Loc loc = {
+        .file = graph->file,
+        .byte = -1,
+        .node = -1,
+        .name = tensor->name,
+    };
     if (tensor->sequence || !shape_known(&tensor->shape))
-        error_at(STATUS_UNSUPPORTED, loc, "name the tensors of the sequence as outputs",
+        error_at(STATUS_UNSUPPORTED, loc,
+                 "name the tensors of the sequence as outputs",
                  "the output is no tensor of a known shape (a sequence?)");
 }
 
@@ -116,7 +131,8 @@ static void check_graph(const Graph *graph)
 /* Every step is known by its number from here on, whatever the planner makes of it. */
 static void number_steps(Program *program)
 {
-    int32_t *number = NEW_ARRAY(program->graph->arena, int32_t, program->step.n + 1);
+    int32_t *number =
+        NEW_ARRAY(program->graph->arena, int32_t, program->step.n + 1);
     program->lowered = (int32_t)program->step.n;
     for (int32_t i = 0; i < program->lowered; i++) {
         number[i] = i;
@@ -129,10 +145,16 @@ Program *lower_graph(Graph *g, int pack_width)
 {
     Program *p = NEW(g->arena, Program);
     *p = (Program){ .graph = g };
-    Lower lower = { .program = p, .graph = g, .arena = g->arena, .pack_width = pack_width };
+    Lower lower = {
+        .program = p,
+        .graph = g,
+        .arena = g->arena,
+        .pack_width = pack_width,
+    };
     check_graph(g);
     assign_storage(g);
-    Tensor **made = arena_copy(g->arena, g->output.at, g->output.n * sizeof *made);
+    Tensor **made =
+        arena_copy(g->arena, g->output.at, g->output.n * sizeof *made);
     for (size_t i = 0; i < g->output.n; i++) {
         Tensor *o = g->output.at[i] = own_output(g, made[i]);
         o->storage = STORE_OUTPUT;

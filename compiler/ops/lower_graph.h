@@ -9,4 +9,7 @@
  * slots. All unsupported nodes are reported before leaving. pack_width: see ops/lower.h. */
 Program *lower_graph(Graph *graph, int pack_width);
 
+/* Channels in a block of packed weights, for every target. */
+enum { PACK_WIDTH = 16 };
+
 #endif

@@ -12,6 +12,7 @@
 #include "ops/epilogue.h"
 #include "ops/expand.h"
 #include "ops/families.h"
+#include "ops/nest.h"
 #include "ops/pack.h"
 
 enum { MAX_BATCH = 6 };
@@ -31,30 +32,43 @@ static Shape as_matrix(const Node *node, int i)
         fail_node(node, STATUS_MALFORMED, NULL, "input %d is a scalar", i);
     if (shape.rank == 1) {
         const int64_t d = shape.dim[0];
-        shape =
-            i == 0 ? (Shape){ .rank = 2, .dim = { 1, d } } : (Shape){ .rank = 2, .dim = { d, 1 } };
+        shape = i == 0 ? (Shape){ .rank = 2, .dim = { 1, d }, }
+                       : (Shape){ .rank = 2, .dim = { d, 1 }, };
     }
     return shape;
+}
+
+/* A vector operand leaves no dimension. */
+static Shape shape_of_product(const Node *node, const Product *product)
+{
+    Shape y = product->batch;
+    if (node->in[0]->shape.rank > 1)
+        y.dim[y.rank++] = product->m;
+    if (node->in[1]->shape.rank > 1)
+        y.dim[y.rank++] = product->n;
+    return y;
 }
 
 static Product product_of(const Node *node)
 {
     Shape a = as_matrix(node, 0);
     Shape b = as_matrix(node, 1);
-    Product product = { .m = a.dim[a.rank - 2], .k = a.dim[a.rank - 1], .n = b.dim[b.rank - 1] };
+    Product product = {
+        .m = a.dim[a.rank - 2],
+        .k = a.dim[a.rank - 1],
+        .n = b.dim[b.rank - 1],
+    };
     if (b.dim[b.rank - 2] != product.k)
         fail_node(node, STATUS_MALFORMED, NULL, "matrices %s and %s do not fit",
                   shape_text(node->graph->arena, &node->in[0]->shape),
                   shape_text(node->graph->arena, &node->in[1]->shape));
-    a.rank -= 2, b.rank -= 2;
+    a.rank -= 2;
+    b.rank -= 2;
     product.batch = infer_broadcast(node, &a, &b);
     if (product.batch.rank > MAX_BATCH)
-        fail_node(node, STATUS_UNSUPPORTED, NULL, "more than %d batch dimensions", MAX_BATCH);
-    product.y = product.batch;
-    if (node->in[0]->shape.rank > 1)
-        product.y.dim[product.y.rank++] = product.m;
-    if (node->in[1]->shape.rank > 1)
-        product.y.dim[product.y.rank++] = product.n;
+        fail_node(node, STATUS_UNSUPPORTED, NULL,
+                  "more than %d batch dimensions", MAX_BATCH);
+    product.y = shape_of_product(node, &product);
     return product;
 }
 
@@ -63,8 +77,9 @@ static void check_types(const Node *node)
 {
     for (int i = 1; i < node->n_in; i++)
         if (node->in[i] && node->in[i]->dtype != node->in[0]->dtype)
-            fail_node(node, STATUS_MALFORMED, NULL, "operands of types %s and %s",
-                      dtype_name(node->in[0]->dtype), dtype_name(node->in[i]->dtype));
+            fail_node(
+                node, STATUS_MALFORMED, NULL, "operands of types %s and %s",
+                dtype_name(node->in[0]->dtype), dtype_name(node->in[i]->dtype));
 }
 
 void infer_matmul(Node *node)
@@ -76,41 +91,51 @@ void infer_matmul(Node *node)
 
 enum { SMALL_PRODUCT = 4096, SMALL_WIDTH = 4 };
 
+/* A product with packed weights: [rows][k] times [k][columns]. */
+typedef struct Packed {
+    int64_t rows, k, columns;
+    Tensor *weights, *bias, *residual;
+} Packed;
+
 /* Does the plain dense kernel serve it? Its code is small; the tiles are faster only on more. */
-static bool is_small(const Node *node, int64_t rows, int64_t k, int64_t columns)
+static bool is_small(const Node *node, const Packed *packed)
 {
     const Epilogue epilogue = epilogue_of(node);
-    return rows == 1 && k <= SMALL_PRODUCT && columns <= SMALL_PRODUCT &&
-           k * columns <= SMALL_PRODUCT && !epilogue_needs_pass(&epilogue);
+    const bool few =
+        packed->k <= SMALL_PRODUCT && packed->columns <= SMALL_PRODUCT;
+    return packed->rows == 1 && few &&
+           packed->k * packed->columns <= SMALL_PRODUCT &&
+           !epilogue_needs_pass(&epilogue);
 }
 
-static void lower_dense(Lower *lower, Node *node, Tensor *weights, Tensor *bias, int64_t k,
-                        int64_t columns, Tensor *residual)
+static void lower_dense(Lower *lower, Node *node, const Packed *packed)
 {
     const Epilogue epilogue = epilogue_of(node);
     const int clamp = epilogue_clamp(&epilogue);
-    const inlay_dense_params params = { .k = i32_checked(k),
-                                        .n = i32_checked(columns),
-                                        .clamp = clamp,
-                                        .a = clamp & 1 ? epilogue.a : 0.0f,
-                                        .b = clamp & 2 ? epilogue.b : 0.0f };
+    const inlay_dense_params params = {
+        .k = i32_checked(packed->k),
+        .n = i32_checked(packed->columns),
+        .clamp = clamp,
+        .a = clamp & 1 ? epilogue.a : 0.0f,
+        .b = clamp & 2 ? epilogue.b : 0.0f,
+    };
     Step *step = lower_step(lower, node, "dense_f32", &params);
     step_out(step, node->out[0]);
     step_in(step, node->in[0]);
-    step_in(step, weights);
-    step_in(step, bias);
-    step_in(step, residual)->reuse = REUSE_ELEMENTWISE;
-    step->macs = k * columns;
+    step_in(step, packed->weights);
+    step_in(step, packed->bias);
+    step_in(step, packed->residual)->reuse = REUSE_ELEMENTWISE;
+    step->macs = packed->k * packed->columns;
 }
 
-/* The matrix w as the kernel of that product wants it. */
-static Tensor *pack_for(Lower *lower, const Node *node, const Recipe *w, bool transposed,
-                        float alpha, int64_t rows, int64_t k, int64_t columns)
+/* The matrix as the kernel of that product reads it. */
+static Tensor *pack_for(Lower *lower, const Node *node, const Packed *packed,
+                        const Recipe *matrix, bool transposed, float alpha)
 {
     const int width = lower->pack_width;
-    if (is_small(node, rows, k, columns))
+    if (is_small(node, packed))
         lower->pack_width = SMALL_WIDTH;
-    Tensor *tensor = pack_matrix(lower, w, transposed, alpha);
+    Tensor *tensor = pack_matrix(lower, matrix, transposed, alpha);
     lower->pack_width = width;
     return tensor;
 }
@@ -125,94 +150,117 @@ static void product_rows(Operand *operand, const Step *step, int64_t pixel)
     operand->rule.kind = ROWS_SAME;
 }
 
-/* Operands of inlay_conv_...: the rows of [rows][K] times packed weights. */
-static void lower_packed(Lower *lower, Node *node, Tensor *weights, Tensor *bias, int64_t rows,
-                         int64_t k, int64_t columns, Tensor *residual)
+static inlay_conv_params product_params(const Lower *lower, const Node *node,
+                                        const Packed *packed)
 {
+    const Shape *y = &node->out[0]->shape;
     const Epilogue epilogue = epilogue_of(node);
-    if (is_small(node, rows, k, columns)) {
-        lower_dense(lower, node, weights, bias, k, columns, residual);
-        return;
-    }
     const int64_t width =
-        shape_has_rows(&node->out[0]->shape) ? shape_row_pixels(&node->out[0]->shape) : rows;
-    const int32_t units = i32_checked(rows / width);
-    inlay_conv_params params = { .id = 1,
-                                 .ih = units,
-                                 .iw = i32_checked(width),
-                                 .od = 1,
-                                 .oh = units,
-                                 .ow = i32_checked(width),
-                                 .kd = 1,
-                                 .kh = 1,
-                                 .kw = 1,
-                                 .sd = 1,
-                                 .sh = 1,
-                                 .sw = 1,
-                                 .dd = 1,
-                                 .dh = 1,
-                                 .dw = 1,
-                                 .groups = 1,
-                                 .ic = i32_checked(k),
-                                 .oc = i32_checked(columns),
-                                 .width = lower->pack_width };
-    params.clamp = epilogue_clamp(&epilogue);
-    params.act = epilogue_needs_pass(&epilogue) ? epilogue.act : INLAY_ACT_NONE;
-    params.a = params.act || (params.clamp & 1) ? epilogue.a : 0.0f;
-    params.b = params.act || (params.clamp & 2) ? epilogue.b : 0.0f;
-    Step *step = lower_step(lower, node, params.act ? "conv_act_f32" : "conv_f32", &params);
-    step->units = units;
-    product_rows(step_out(step, node->out[0]), step, columns);
-    product_rows(step_in(step, node->in[0]), step, k);
-    step->operand[1].reuse = REUSE_ROWS;
-    step->operand[1].pixels = (PixelRule){ .stride = 1, .extent = 1, .tile = INLAY_TILE_MOST };
-    step_in(step, weights);
-    step_in(step, bias);
-    Operand *q = step_in(step, residual);
-    product_rows(q, step, columns);
-    q->reuse = REUSE_ELEMENTWISE;
-    step->macs = i64_mul(rows, i64_mul(k, columns));
+        shape_has_rows(y) ? shape_row_pixels(y) : packed->rows;
+    const int32_t columns = i32_checked(width);
+    const int32_t units = i32_checked(packed->rows / width);
+    inlay_conv_params params = {
+        .id = 1,
+        .ih = units,
+        .iw = columns,
+        .od = 1,
+        .oh = units,
+        .ow = columns,
+        .kd = 1,
+        .kh = 1,
+        .kw = 1,
+        .sd = 1,
+        .sh = 1,
+        .sw = 1,
+        .dd = 1,
+        .dh = 1,
+        .dw = 1,
+        .groups = 1,
+        .ic = i32_checked(packed->k),
+        .oc = i32_checked(packed->columns),
+        .width = lower->pack_width,
+    };
+    epilogue_params(&epilogue, &params);
+    return params;
 }
 
-/* Strides over p's batch of an operand whose batch dimensions are those of shape; 0 where it is
- * broadcast. */
-static void batch_strides(const Product *product, const Shape *shape, int matrix_dims, int64_t *to)
+/* Operands of inlay_conv_...: the rows of [rows][K] times packed weights. */
+static void lower_packed(Lower *lower, Node *node, const Packed *packed)
 {
-    int64_t stride = 1;
-    for (int i = 0; i < matrix_dims; i++)
-        stride = i64_mul(stride, shape->dim[shape->rank - 1 - i]);
+    if (is_small(node, packed)) {
+        lower_dense(lower, node, packed);
+        return;
+    }
+    const inlay_conv_params params = product_params(lower, node, packed);
+    const char *kernel = params.act ? "conv_act_f32" : "conv_f32";
+    Step *step = lower_step(lower, node, kernel, &params);
+    step->units = params.oh;
+    product_rows(step_out(step, node->out[0]), step, packed->columns);
+    Operand *x = step_in(step, node->in[0]);
+    product_rows(x, step, packed->k);
+    x->reuse = REUSE_ROWS;
+    x->pixels = (PixelRule){
+        .stride = 1,
+        .extent = 1,
+        .tile = INLAY_TILE_MOST,
+    };
+    step_in(step, packed->weights);
+    step_in(step, packed->bias);
+    Operand *residual = step_in(step, packed->residual);
+    product_rows(residual, step, packed->columns);
+    residual->reuse = REUSE_ELEMENTWISE;
+    step->macs = i64_mul(packed->rows, i64_mul(packed->k, packed->columns));
+}
+
+/* Strides over the batch of an operand whose matrices are the last two dimensions of shape; 0 where
+ * it is broadcast. */
+static void batch_strides(const Shape *shape, int64_t *to)
+{
+    const int batch = shape->rank - 2;
+    int64_t stride = shape_product(shape, batch, shape->rank);
     for (int i = 0; i < MAX_BATCH; i++)
         to[i] = 0;
-    for (int i = 0; i < shape->rank - matrix_dims; i++) {
-        const int64_t d = shape->dim[shape->rank - matrix_dims - 1 - i];
+    for (int i = 0; i < batch; i++) {
+        const int64_t d = shape->dim[batch - 1 - i];
         to[MAX_BATCH - 1 - i] = d == 1 ? 0 : stride;
         stride = i64_mul(stride, d);
     }
-    (void)product;
 }
 
-static void set_product(inlay_matmul_params *q, const Product *product)
+static void set_product(inlay_matmul_params *params, const Product *product)
 {
-    q->m = i32_checked(product->m), q->n = i32_checked(product->n), q->k = i32_checked(product->k);
+    const Shape *batch = &product->batch;
+    params->m = i32_checked(product->m);
+    params->n = i32_checked(product->n);
+    params->k = i32_checked(product->k);
     for (int i = 0; i < MAX_BATCH; i++)
-        q->batch[i] = 1;
-    for (int i = 0; i < product->batch.rank; i++)
-        q->batch[MAX_BATCH - 1 - i] = i32_checked(product->batch.dim[product->batch.rank - 1 - i]);
+        params->batch[i] = 1;
+    for (int i = 0; i < batch->rank; i++) {
+        const int64_t d = batch->dim[batch->rank - 1 - i];
+        params->batch[MAX_BATCH - 1 - i] = i32_checked(d);
+    }
 }
 
+/* Integers wrap: signed ones are computed as unsigned. */
 static const char *general_kernel(Lower *lower, DType type)
 {
-    return lower_kernel(lower, "matmul", type == DT_I32 ? DT_U32 : type == DT_I64 ? DT_U64 : type);
+    if (type == DT_I32)
+        return "matmul_u32";
+    if (type == DT_I64)
+        return "matmul_u64";
+    return lower_kernel(lower, "matmul", type);
 }
 
 /* c: added with q->beta, may be NULL; its strides are in q. epilogue: what is done to the
  * product after that. */
-static void lower_general(Lower *lower, Node *node, const inlay_matmul_params *q, Tensor *c,
+static void lower_general(Lower *lower, Node *node,
+                          const inlay_matmul_params *q, Tensor *c,
                           const Epilogue *epilogue, int64_t macs)
 {
     Tensor *out = node->out[0];
-    Tensor *y =
-        epilogue->act || epilogue->residual ? lower_temp(lower, out->dtype, out->shape) : out;
+    Tensor *y = epilogue->act || epilogue->residual
+                    ? lower_temp(lower, out->dtype, out->shape)
+                    : out;
     Step *step = lower_step(lower, node, general_kernel(lower, out->dtype), q);
     step_out(step, y);
     step_in(step, node->in[0]);
@@ -227,7 +275,8 @@ static void lower_general(Lower *lower, Node *node, const inlay_matmul_params *q
 static bool is_packable(const Node *node, const Product *product)
 {
     const Shape *b = &node->in[1]->shape;
-    if (node->in[0]->dtype != DT_F32 || !node->in[1]->value || node->in[0]->value)
+    if (node->in[0]->dtype != DT_F32 || !node->in[1]->value ||
+        node->in[0]->value)
         return false;
     for (int i = 0; i < b->rank - 2; i++)
         if (b->dim[i] != 1)
@@ -235,34 +284,61 @@ static bool is_packable(const Node *node, const Product *product)
     return shape_count(&product->y) > 0 && product->k > 0;
 }
 
+/* A bias added by a pass: one number for each column. */
+static Tensor *matmul_bias(const Node *node, const Tensor *residual)
+{
+    Tensor *bias = NULL;
+    for (int i = 2; i < node->n_in; i++)
+        if (node->in[i] && node->in[i] != residual)
+            bias = node->in[i];
+    return bias;
+}
+
+static void lower_matmul_packed(Lower *lower, Node *node,
+                                const Product *product, int64_t rows,
+                                const Tensor *bias)
+{
+    const Epilogue epilogue = epilogue_of(node);
+    const int64_t dims[2] = { product->k, product->n };
+    const Recipe *matrix =
+        recipe_reshape(lower->graph->store, node->in[1]->value, 2, dims);
+    Packed packed = {
+        .rows = rows,
+        .k = product->k,
+        .columns = product->n,
+        .residual = epilogue.residual,
+    };
+    packed.bias = pack_bias(lower, bias ? bias->value : NULL, 1, product->n);
+    packed.weights = pack_for(lower, node, &packed, matrix, false, 1.0f);
+    lower_packed(lower, node, &packed);
+}
+
 void lower_matmul(Lower *lower, Node *node)
 {
     const Product product = product_of(node);
-    const int64_t batches = shape_count(&product.batch);
-    const int64_t rows = i64_mul(batches, product.m);
+    const int64_t rows = i64_mul(shape_count(&product.batch), product.m);
     const Epilogue epilogue = epilogue_of(node);
-    Tensor *c = NULL;
-    for (int i = 2; i < node->n_in; i++) /* a bias added by a pass: one number for each column */
-        if (node->in[i] && node->in[i] != epilogue.residual)
-            c = node->in[i];
-    if (is_packable(node, &product) && (!c || c->value)) {
-        const int64_t dims[2] = { product.k, product.n };
-        const Recipe *b = recipe_reshape(lower->graph->store, node->in[1]->value, 2, dims);
-        Tensor *bias = pack_bias(lower, c ? c->value : NULL, 1, product.n);
-        Tensor *packed = pack_for(lower, node, b, false, 1.0f, rows, product.k, product.n);
-        lower_packed(lower, node, packed, bias, rows, product.k, product.n, epilogue.residual);
+    Tensor *bias = matmul_bias(node, epilogue.residual);
+    if (is_packable(node, &product) && (!bias || bias->value)) {
+        lower_matmul_packed(lower, node, &product, rows, bias);
         return;
     }
     const Shape a = as_matrix(node, 0);
     const Shape b = as_matrix(node, 1);
-    inlay_matmul_params q = {
-        .am = product.k, .ak = 1, .bk = product.n, .bn = 1, .alpha = 1.0f, .beta = 1.0f
+    inlay_matmul_params params = {
+        .am = product.k,
+        .ak = 1,
+        .bk = product.n,
+        .bn = 1,
+        .cn = bias && tensor_count(bias) > 1,
+        .alpha = 1.0f,
+        .beta = 1.0f,
     };
-    set_product(&q, &product);
-    batch_strides(&product, &a, 2, q.a_batch);
-    batch_strides(&product, &b, 2, q.b_batch);
-    q.cn = c && tensor_count(c) > 1;
-    lower_general(lower, node, &q, c, &epilogue, i64_mul(rows, i64_mul(product.n, product.k)));
+    set_product(&params, &product);
+    batch_strides(&a, params.a_batch);
+    batch_strides(&b, params.b_batch);
+    lower_general(lower, node, &params, bias, &epilogue,
+                  i64_mul(rows, i64_mul(product.n, product.k)));
 }
 
 /* Gemm: y [M][N] = alpha A' B' + beta C. */
@@ -276,17 +352,23 @@ static GemmShape gemm_of(const Node *node)
 {
     const Shape *a = infer_shape(node, 0);
     const Shape *b = infer_shape(node, 1);
-    GemmShape gemm = { .trans_a = node_int(node, "transA", 0) != 0,
-                       .trans_b = node_int(node, "transB", 0) != 0,
-                       .alpha = node_float(node, "alpha", 1.0f),
-                       .beta = node_float(node, "beta", 1.0f) };
+    GemmShape gemm = {
+        .trans_a = node_int(node, "transA", 0) != 0,
+        .trans_b = node_int(node, "transB", 0) != 0,
+        .alpha = node_float(node, "alpha", 1.0f),
+        .beta = node_float(node, "beta", 1.0f),
+    };
     if (a->rank != 2 || b->rank != 2)
-        fail_node(node, STATUS_MALFORMED, NULL, "its operands have %d and %d dimensions, not two",
-                  a->rank, b->rank);
-    gemm.m = a->dim[gemm.trans_a], gemm.k = a->dim[!gemm.trans_a], gemm.n = b->dim[!gemm.trans_b];
+        fail_node(node, STATUS_MALFORMED, NULL,
+                  "its operands have %d and %d dimensions, not two", a->rank,
+                  b->rank);
+    gemm.m = a->dim[gemm.trans_a];
+    gemm.k = a->dim[!gemm.trans_a];
+    gemm.n = b->dim[!gemm.trans_b];
     if (b->dim[gemm.trans_b] != gemm.k)
         fail_node(node, STATUS_MALFORMED, NULL, "matrices %s and %s do not fit",
-                  shape_text(node->graph->arena, a), shape_text(node->graph->arena, b));
+                  shape_text(node->graph->arena, a),
+                  shape_text(node->graph->arena, b));
     return gemm;
 }
 
@@ -304,8 +386,10 @@ static bool is_whole(float v)
 /* Integers times factors that are none. */
 static void expand_fractional(Node *node)
 {
-    Tensor *in[] = { expand_cast(node, node->in[0], DT_F64), expand_cast(node, node->in[1], DT_F64),
-                     expand_cast(node, node_in(node, 2), DT_F64) };
+    Tensor *a = expand_cast(node, node->in[0], DT_F64);
+    Tensor *b = expand_cast(node, node->in[1], DT_F64);
+    Tensor *c = expand_cast(node, node_in(node, 2), DT_F64);
+    Tensor *in[] = { a, b, c };
     Node *made = expand_node(node, "Gemm", in[2] ? 3 : 2, in, 1);
     expand_copy_attrs(made, node);
     Tensor *y = expand_cast(node, expand_done(made), node->in[0]->dtype);
@@ -315,8 +399,9 @@ static void expand_fractional(Node *node)
 void infer_gemm(Node *node)
 {
     check_types(node);
-    if (dtype_is_integer(node->in[0]->dtype) &&
-        !(is_whole(node_float(node, "alpha", 1.0f)) && is_whole(node_float(node, "beta", 1.0f)))) {
+    const bool whole = is_whole(node_float(node, "alpha", 1.0f)) &&
+                       is_whole(node_float(node, "beta", 1.0f));
+    if (dtype_is_integer(node->in[0]->dtype) && !whole) {
         infer_shape(node, 0);
         expand_fractional(node);
         return;
@@ -373,27 +458,69 @@ static Tensor *gemm_added(Lower *lower, const GemmShape *gemm, Tensor *c)
     return lower_constant(lower, recipe_expand(s, recipe, 2, dims));
 }
 
-/* The packed form; false where C or the residual do not fit it. */
-static bool lower_gemm_packed(Lower *lower, Node *node, const GemmShape *gemm, Tensor *c,
-                              Tensor *residual)
+/* C as a bias or, in the place of a residual, added as it lies; false where it fits neither. */
+static bool gemm_take_c(Lower *lower, const GemmShape *gemm, Tensor *c,
+                        Packed *packed)
 {
-    Tensor *added = residual;
     Recipe *bias = NULL;
-    if (node->in[0]->dtype != DT_F32 || !node->in[1]->value || gemm->trans_a || node->in[0]->value)
+    if (c && c->value && c_rows(&c->shape) == 1) {
+        bias = gemm_bias(lower, gemm, c);
+    } else if (c) {
+        if (packed->residual)
+            return false;
+        packed->residual = gemm_added(lower, gemm, c);
+        if (!packed->residual)
+            return false;
+    }
+    packed->bias = pack_bias(lower, bias, 1, gemm->n);
+    return true;
+}
+
+/* The packed form; false where C or the residual do not fit it. */
+static bool lower_gemm_packed(Lower *lower, Node *node, const GemmShape *gemm,
+                              Tensor *c, Tensor *residual)
+{
+    const Tensor *a = node->in[0];
+    const Tensor *b = node->in[1];
+    Packed packed = {
+        .rows = gemm->m,
+        .k = gemm->k,
+        .columns = gemm->n,
+        .residual = residual,
+    };
+    if (a->dtype != DT_F32 || a->value || !b->value || gemm->trans_a)
         return false;
     if (gemm->m * gemm->n * gemm->k == 0)
         return false;
-    if (c && c->value && c_rows(&c->shape) == 1)
-        bias = gemm_bias(lower, gemm, c);
-    else if (c && residual)
+    if (!gemm_take_c(lower, gemm, c, &packed))
         return false;
-    else if (c && !(added = gemm_added(lower, gemm, c)))
-        return false;
-    Tensor *packed_bias = pack_bias(lower, bias, 1, gemm->n);
-    Tensor *packed = pack_for(lower, node, node->in[1]->value, gemm->trans_b, gemm->alpha, gemm->m,
-                              gemm->k, gemm->n);
-    lower_packed(lower, node, packed, packed_bias, gemm->m, gemm->k, gemm->n, added);
+    packed.weights =
+        pack_for(lower, node, &packed, b->value, gemm->trans_b, gemm->alpha);
+    lower_packed(lower, node, &packed);
     return true;
+}
+
+static inlay_matmul_params gemm_params(const GemmShape *gemm, const Tensor *c)
+{
+    const Product product = {
+        .m = gemm->m,
+        .n = gemm->n,
+        .k = gemm->k,
+    };
+    inlay_matmul_params params = {
+        .am = gemm->trans_a ? 1 : gemm->k,
+        .ak = gemm->trans_a ? gemm->m : 1,
+        .bk = gemm->trans_b ? 1 : gemm->n,
+        .bn = gemm->trans_b ? gemm->k : 1,
+        .alpha = gemm->alpha,
+        .beta = c ? gemm->beta : 1.0f,
+    };
+    set_product(&params, &product);
+    if (c) {
+        params.cm = c_rows(&c->shape) > 1 ? c_columns(&c->shape) : 0;
+        params.cn = c_columns(&c->shape) > 1 ? 1 : 0;
+    }
+    return params;
 }
 
 void lower_gemm(Lower *lower, Node *node)
@@ -403,17 +530,7 @@ void lower_gemm(Lower *lower, Node *node)
     Tensor *c = gemm_c(node);
     if (lower_gemm_packed(lower, node, &gemm, c, epilogue.residual))
         return;
-    const Product product = { .m = gemm.m, .n = gemm.n, .k = gemm.k, .batch = { .rank = 0 } };
-    inlay_matmul_params q = { .am = gemm.trans_a ? 1 : gemm.k,
-                              .ak = gemm.trans_a ? gemm.m : 1,
-                              .bk = gemm.trans_b ? 1 : gemm.n,
-                              .bn = gemm.trans_b ? gemm.k : 1,
-                              .alpha = gemm.alpha,
-                              .beta = c ? gemm.beta : 1.0f };
-    set_product(&q, &product);
-    if (c) {
-        q.cm = c_rows(&c->shape) > 1 ? c_columns(&c->shape) : 0;
-        q.cn = c_columns(&c->shape) > 1 ? 1 : 0;
-    }
-    lower_general(lower, node, &q, c, &epilogue, i64_mul(gemm.m, i64_mul(gemm.n, gemm.k)));
+    const inlay_matmul_params params = gemm_params(&gemm, c);
+    lower_general(lower, node, &params, c, &epilogue,
+                  i64_mul(gemm.m, i64_mul(gemm.n, gemm.k)));
 }

@@ -19,12 +19,14 @@ static void get_perm(const Node *node, int *perm)
     const int64_t *p = node_ints(node, "perm", &count);
     bool seen[MAX_RANK] = { false };
     if (p && count != rank)
-        fail_node(node, STATUS_MALFORMED, NULL, "perm has %lld entries for a tensor of rank %d",
+        fail_node(node, STATUS_MALFORMED, NULL,
+                  "perm has %lld entries for a tensor of rank %d",
                   (long long)count, rank);
     for (int i = 0; i < rank; i++) {
         perm[i] = p ? node_axis(node, p[i], rank) : rank - 1 - i;
         if (seen[perm[i]])
-            fail_node(node, STATUS_MALFORMED, NULL, "perm names axis %d twice", perm[i]);
+            fail_node(node, STATUS_MALFORMED, NULL, "perm names axis %d twice",
+                      perm[i]);
         seen[perm[i]] = true;
     }
 }
@@ -59,80 +61,107 @@ Recipe *constant_transpose(Node *node)
 {
     int perm[MAX_RANK];
     get_perm(node, perm);
-    return node->in[0]->value ? recipe_transpose(node->graph->store, node->in[0]->value, perm)
-                              : NULL;
+    return node->in[0]->value
+               ? recipe_transpose(node->graph->store, node->in[0]->value, perm)
+               : NULL;
 }
 
-/* NCHW.. to NHWC.. (last: the other way round)? */
-static bool is_image_turn(int rank, const int *perm, bool last)
+/* NCHW.. to NHWC..: the channels become the last axis. */
+static bool turns_to_image(int rank, const int *perm)
 {
-    if (rank < 3 || perm[0] != 0)
+    if (rank < 3 || perm[0] != 0 || perm[rank - 1] != 1)
         return false;
-    for (int i = 1; i < rank; i++)
-        if (perm[i] != (last ? (i == 1 ? rank - 1 : i - 1) : (i == rank - 1 ? 1 : i + 1)))
+    for (int i = 1; i < rank - 1; i++)
+        if (perm[i] != i + 1)
+            return false;
+    return true;
+}
+
+/* The other way round. */
+static bool turns_to_planes(int rank, const int *perm)
+{
+    if (rank < 3 || perm[0] != 0 || perm[1] != rank - 1)
+        return false;
+    for (int i = 2; i < rank; i++)
+        if (perm[i] != i - 1)
             return false;
     return true;
 }
 
 /* A change of layout between planes and an image goes row by row, so that it can be part of a
  * stream: a unit is a row of the image, result (to_image) or operand. */
-static void lower_image_turn(Lower *lower, Node *node, bool to_image)
+static inlay_move_params turn_params(const Shape *image, bool to_image)
 {
-    Tensor *image = to_image ? node->out[0] : node->in[0];
-    const Shape *s = &image->shape;
-    const int32_t w = i32_checked(shape_row_pixels(s));
-    const int32_t c = i32_checked(s->dim[s->rank - 1]);
-    const int64_t rows = shape_product(s, 1, shape_row_axis(s));
-    const int32_t plane = i32_checked(i64_mul(rows, w));
-    inlay_move_params params = { .rank = 2,
-                                 .rows = to_image ? 1 : 2,
-                                 .units_in = i32_checked(rows),
-                                 .outer = i32_checked(i64_mul(plane, c)),
-                                 .inner = w };
-    int32_t *const along_image = to_image ? params.y : params.x, *const along_planes =
-                                                                     to_image ? params.x : params.y;
-    params.n[0] = to_image ? w : c;
-    params.n[1] = to_image ? c : w;
-    along_image[!to_image] = c;
+    const int32_t width = i32_checked(shape_row_pixels(image));
+    const int32_t channels = i32_checked(image->dim[image->rank - 1]);
+    const int64_t rows = shape_product(image, 1, shape_row_axis(image));
+    const int32_t plane = i32_checked(i64_mul(rows, width));
+    inlay_move_params params = {
+        .rank = 2,
+        .rows = to_image ? 1 : 2,
+        .units_in = i32_checked(rows),
+        .outer = i32_checked(i64_mul(plane, channels)),
+        .inner = width,
+        .pixel = !to_image,
+    };
+    int32_t *along_image = to_image ? params.y : params.x;
+    int32_t *along_planes = to_image ? params.x : params.y;
+    params.n[!to_image] = width;
+    params.n[to_image] = channels;
+    along_image[!to_image] = channels;
     along_image[to_image] = 1;
     along_planes[!to_image] = 1;
     along_planes[to_image] = plane;
-    params.pixel = !to_image;
-    Step *step = lower_step(
-        lower, node, arena_printf(lower->arena, "move_%d", dtype_bits(image->dtype)), &params);
-    Operand *y = step_out(step, node->out[0]);
+    return params;
+}
+
+static void lower_image_turn(Lower *lower, Node *node, bool to_image)
+{
+    const Tensor *image = to_image ? node->out[0] : node->in[0];
+    const inlay_move_params params = turn_params(&image->shape, to_image);
+    const char *kernel =
+        arena_printf(lower->arena, "move_%d", dtype_bits(image->dtype));
+    Step *step = lower_step(lower, node, kernel, &params);
+    step_out(step, node->out[0]);
     Operand *x = step_in(step, node->in[0]);
-    Operand *o = to_image ? step->operand : x;
-    (void)y;
-    operand_image(o);
-    o->strided = true;
-    step->units = o->rows;
+    Operand *turned = to_image ? step->operand : x;
+    operand_image(turned);
+    turned->strided = true;
+    step->units = turned->rows;
     if (!to_image)
         x->rule = (RowRule){ .kind = ROWS_UNIT };
 }
 
+static Move transposition(const Shape *from, const Shape *to, const int *perm)
+{
+    Move move = { .rank = to->rank };
+    int64_t stride[MAX_RANK];
+    memcpy(move.n, to->dim, sizeof to->dim);
+    shape_strides(to, move.y);
+    shape_strides(from, stride);
+    for (int i = 0; i < to->rank; i++)
+        move.x[i] = stride[perm[i]];
+    return move;
+}
+
 void lower_transpose(Lower *lower, Node *node)
 {
-    const Shape *in = &node->in[0]->shape;
-    const Shape *to = &node->out[0]->shape;
+    const Shape *from = &node->in[0]->shape;
     int perm[MAX_RANK];
-    int64_t stride[MAX_RANK];
     get_perm(node, perm);
     if (!tensor_count(node->out[0]))
         return;
-    if (dtype_bits(node->in[0]->dtype) >= 8 &&
-        (is_image_turn(in->rank, perm, false) || is_image_turn(in->rank, perm, true))) {
-        lower_image_turn(lower, node, is_image_turn(in->rank, perm, false));
-        return;
+    if (dtype_bits(node->in[0]->dtype) >= 8) {
+        const bool to_image = turns_to_image(from->rank, perm);
+        if (to_image || turns_to_planes(from->rank, perm)) {
+            lower_image_turn(lower, node, to_image);
+            return;
+        }
     }
-    Move move = { .rank = to->rank };
-    memcpy(move.n, to->dim, sizeof to->dim);
-    shape_strides(to, move.y);
-    shape_strides(in, stride);
-    for (int i = 0; i < to->rank; i++)
-        move.x[i] = stride[perm[i]];
+    const Move move = transposition(from, &node->out[0]->shape, perm);
     Tensor *y = move_target(lower, node->out[0]);
-    lower_move(lower, node, y, move_source(lower, node, node->in[0]), &move);
+    Tensor *x = move_source(lower, node, node->in[0]);
+    lower_move(lower, node, y, x, &move);
     move_finish(lower, node, node->out[0], y);
 }
 
@@ -140,7 +169,8 @@ void lower_transpose(Lower *lower, Node *node)
 
 static int concat_axis(const Node *node)
 {
-    return node_axis(node, node_int(node, "axis", 1), infer_shape(node, 0)->rank);
+    return node_axis(node, node_int(node, "axis", 1),
+                     infer_shape(node, 0)->rank);
 }
 
 void infer_concat(Node *node)
@@ -150,11 +180,14 @@ void infer_concat(Node *node)
     for (int i = 1; i < node->n_in; i++) {
         const Shape *in = infer_shape(node, i);
         if (node->in[i]->dtype != node->in[0]->dtype)
-            fail_node(node, STATUS_MALFORMED, NULL, "inputs are of types %s and %s",
-                      dtype_name(node->in[0]->dtype), dtype_name(node->in[i]->dtype));
+            fail_node(
+                node, STATUS_MALFORMED, NULL, "inputs are of types %s and %s",
+                dtype_name(node->in[0]->dtype), dtype_name(node->in[i]->dtype));
         for (int k = 0; k < shape.rank; k++)
-            if (in->rank != shape.rank || (k != axis && in->dim[k] != shape.dim[k]))
-                fail_node(node, STATUS_MALFORMED, NULL, "shapes %s and %s differ beside axis %d",
+            if (in->rank != shape.rank ||
+                (k != axis && in->dim[k] != shape.dim[k]))
+                fail_node(node, STATUS_MALFORMED, NULL,
+                          "shapes %s and %s differ beside axis %d",
                           shape_text(node->graph->arena, &shape),
                           shape_text(node->graph->arena, in), axis);
         shape.dim[axis] = i64_add(shape.dim[axis], in->dim[axis]);
@@ -170,7 +203,8 @@ Recipe *constant_concat(Node *node)
             return NULL;
         part[i] = node->in[i]->value;
     }
-    return recipe_concat(node->graph->store, node->n_in, part, concat_axis(node));
+    return recipe_concat(node->graph->store, node->n_in, part,
+                         concat_axis(node));
 }
 
 /* Row by row where the axis lies within a row of an image. */
@@ -189,40 +223,64 @@ static void concat_facts(Step *s, int axis, int inputs)
     s->units = s->operand[0].rows;
 }
 
+static inlay_concat_params concat_params(const Tensor *y, int axis, int parts)
+{
+    const Shape *shape = &y->shape;
+    const int rank = shape->rank;
+    const int64_t size = dtype_bits(y->dtype) / 8;
+    const bool by_row = rank >= 3 && axis >= shape_row_axis(shape);
+    const int first = by_row ? shape_row_axis(shape) : 0;
+    return (inlay_concat_params){
+        .inputs = parts,
+        .bytes = i64_mul(shape_product(shape, axis, rank), size),
+        .pieces = i32_checked(shape_product(shape, first, axis)),
+        .size = by_row && axis == rank - 1 ? (int32_t)size : 0,
+    };
+}
+
+/* The parts that have elements, as bytes are copied; how many. */
+static int concat_parts(Lower *lower, Node *node, Tensor **part)
+{
+    int parts = 0;
+    for (int i = 0; i < node->n_in; i++)
+        if (tensor_count(node->in[i]))
+            part[parts++] = move_source(lower, node, node->in[i]);
+    return parts;
+}
+
+/* Bytes of each part from one place before the axis to the next. */
+static Tensor *concat_table(Lower *lower, Tensor *const *part, int parts,
+                            int axis)
+{
+    int64_t *bytes = NEW_ARRAY(lower->arena, int64_t, parts);
+    for (int i = 0; i < parts; i++) {
+        const Shape *shape = &part[i]->shape;
+        const int64_t size = dtype_bits(part[i]->dtype) / 8;
+        bytes[i] = i64_mul(shape_product(shape, axis, shape->rank), size);
+    }
+    return lower_i64s(lower, bytes, parts);
+}
+
 void lower_concat(Lower *lower, Node *node)
 {
     const int axis = concat_axis(node);
-    const int rank = node->out[0]->shape.rank;
     Tensor *y = move_target(lower, node->out[0]);
     Tensor **part = NEW_ARRAY(lower->arena, Tensor *, node->n_in);
-    const int64_t size = dtype_bits(y->dtype) / 8;
-    int64_t *table = NEW_ARRAY(lower->arena, int64_t, node->n_in);
-    int parts = 0;
-    for (int i = 0; i < node->n_in; i++) {
-        if (!tensor_count(node->in[i]))
-            continue;
-        part[parts] = move_source(lower, node, node->in[i]);
-        table[parts++] = i64_mul(shape_product(&node->in[i]->shape, axis, rank), size);
-    }
+    const int parts = concat_parts(lower, node, part);
     if (!parts)
         return;
-    const bool by_row = rank >= 3 && axis >= shape_row_axis(&y->shape);
-    inlay_concat_params params = { .inputs = parts,
-                                   .bytes = i64_mul(shape_product(&y->shape, axis, rank), size),
-                                   .pieces = i32_checked(shape_product(
-                                       &y->shape, by_row ? shape_row_axis(&y->shape) : 0, axis)),
-                                   .size = by_row && axis == rank - 1 ? (int32_t)size : 0 };
-    Step *s = lower_step(lower, node, "concat", &params);
-    step_out(s, y);
+    const inlay_concat_params params = concat_params(y, axis, parts);
+    Step *step = lower_step(lower, node, "concat", &params);
+    step_out(step, y);
     for (int i = 0; i < parts; i++)
-        step_in(s, part[i]);
-    concat_facts(s, axis, parts);
-    step_in(s, lower_i64s(lower, table, parts));
+        step_in(step, part[i]);
+    concat_facts(step, axis, parts);
+    step_in(step, concat_table(lower, part, parts, axis));
     move_finish(lower, node, node->out[0], y);
 }
 
-void lower_part(Lower *lower, Node *node, Tensor *out, Tensor *in, int axis, int64_t start,
-                int64_t count)
+void lower_part(Lower *lower, Node *node, Tensor *out, Tensor *in, int axis,
+                int64_t start, int64_t count)
 {
     const Shape *s = &in->shape;
     const int64_t inner = shape_product(s, axis + 1, s->rank);
@@ -232,14 +290,17 @@ void lower_part(Lower *lower, Node *node, Tensor *out, Tensor *in, int axis, int
         lower_view(lower, node, out, in, offset / 8);
         return;
     }
-    Tensor *y = move_target(lower, out);
     const int64_t run = i64_mul(count, inner);
-    const Move move = { .rank = 2,
-                        .n = { shape_product(s, 0, axis), run },
-                        .y = { run, 1 },
-                        .x = { i64_mul(s->dim[axis], inner), 1 },
-                        .x0 = i64_mul(start, inner) };
-    lower_move(lower, node, y, move_source(lower, node, in), &move);
+    const Move move = {
+        .rank = 2,
+        .n = { shape_product(s, 0, axis), run },
+        .y = { run, 1 },
+        .x = { i64_mul(s->dim[axis], inner), 1 },
+        .x0 = i64_mul(start, inner),
+    };
+    Tensor *y = move_target(lower, out);
+    Tensor *x = move_source(lower, node, in);
+    lower_move(lower, node, y, x, &move);
     move_finish(lower, node, out, y);
 }
 
@@ -247,7 +308,8 @@ void lower_part(Lower *lower, Node *node, Tensor *out, Tensor *in, int axis, int
 
 static int split_axis(const Node *node)
 {
-    return node_axis(node, node_int(node, "axis", 0), infer_shape(node, 0)->rank);
+    return node_axis(node, node_int(node, "axis", 0),
+                     infer_shape(node, 0)->rank);
 }
 
 /* Equal parts, the last one smaller (opset 18). */
@@ -256,8 +318,9 @@ static void infer_equal_parts(Node *node, Shape shape, int axis)
     const int64_t parts = node_int(node, "num_outputs", node->n_out);
     const int64_t total = shape.dim[axis];
     if (parts < 1 || parts < node->n_out)
-        fail_node(node, STATUS_MALFORMED, NULL, "num_outputs is %lld for %d outputs",
-                  (long long)parts, node->n_out);
+        fail_node(node, STATUS_MALFORMED, NULL,
+                  "num_outputs is %lld for %d outputs", (long long)parts,
+                  node->n_out);
     const int64_t each = i64_ceil_div(total, parts);
     for (int i = 0; i < node->n_out; i++) {
         shape.dim[axis] = i64_max(0, i64_min(each, total - i * each));
@@ -275,14 +338,44 @@ static void infer_declared_parts(Node *node, Shape s, int axis)
         infer_declared_as(node, i, node->in[0]->dtype, s);
         if (!node->out[i])
             fail_node(node, STATUS_UNSUPPORTED, NULL,
-                      "its sizes are known only at run time, and result %d is left out", i);
+                      "its sizes are known only at run time, and result %d is "
+                      "left out",
+                      i);
         sum = i64_add(sum, node->out[i]->shape.dim[axis]);
     }
     if (sum != total || infer_count(node, 1) != node->n_out)
-        fail_node(
-            node, STATUS_MALFORMED, NULL,
-            "%lld parts, declared with %lld elements in all, for %d outputs and %lld elements",
-            (long long)infer_count(node, 1), (long long)sum, node->n_out, (long long)total);
+        fail_node(node, STATUS_MALFORMED, NULL,
+                  "%lld parts, declared with %lld elements in all, for %d "
+                  "outputs and %lld elements",
+                  (long long)infer_count(node, 1), (long long)sum, node->n_out,
+                  (long long)total);
+}
+
+/* The parts as the file gives them; NULL: it does not, or they are values. */
+static const int64_t *given_parts(const Node *node, int64_t *count)
+{
+    if (node_in(node, 1))
+        return infer_ints(node, 1, count);
+    return node_ints(node, "split", count);
+}
+
+static void check_split(const Node *node, int64_t total, const int64_t *split,
+                        int64_t count)
+{
+    int64_t sum = 0;
+    for (int64_t i = 0; i < count; i++) {
+        if (split[i] < 0)
+            fail_node(node, STATUS_MALFORMED, NULL,
+                      "part %lld has %lld elements", (long long)i,
+                      (long long)split[i]);
+        sum = i64_add(sum, split[i]);
+    }
+    if (count != node->n_out || sum != total)
+        fail_node(node, STATUS_MALFORMED, NULL,
+                  "%lld parts of %lld elements in all, for %d outputs and %lld "
+                  "elements",
+                  (long long)count, (long long)sum, node->n_out,
+                  (long long)total);
 }
 
 void infer_split(Node *node)
@@ -290,11 +383,8 @@ void infer_split(Node *node)
     Shape shape = *infer_shape(node, 0);
     const int axis = split_axis(node);
     int64_t count;
-    int64_t sum = 0;
-    const int64_t *split =
-        node_in(node, 1) ? infer_ints(node, 1, &count) : node_ints(node, "split", &count);
-    const int64_t total = shape.dim[axis];
-    if (node_in(node, 1) && !split) {
+    const int64_t *split = given_parts(node, &count);
+    if (!split && node_in(node, 1)) {
         infer_declared_parts(node, shape, axis);
         return;
     }
@@ -302,16 +392,7 @@ void infer_split(Node *node)
         infer_equal_parts(node, shape, axis);
         return;
     }
-    for (int64_t i = 0; i < count; i++) {
-        if (split[i] < 0)
-            fail_node(node, STATUS_MALFORMED, NULL, "part %lld has %lld elements", (long long)i,
-                      (long long)split[i]);
-        sum = i64_add(sum, split[i]);
-    }
-    if (count != node->n_out || sum != total)
-        fail_node(node, STATUS_MALFORMED, NULL,
-                  "%lld parts of %lld elements in all, for %d outputs and %lld elements",
-                  (long long)count, (long long)sum, node->n_out, (long long)total);
+    check_split(node, shape.dim[axis], split, count);
     for (int i = 0; i < node->n_out; i++) {
         shape.dim[axis] = split[i];
         infer_out(node, i, node->in[0]->dtype, shape);
@@ -338,8 +419,7 @@ static void check_parts(Lower *lower, Node *node, int axis)
 static int64_t part_size(const Node *node, int i, int axis)
 {
     int64_t count;
-    const int64_t *split =
-        node_in(node, 1) ? infer_ints(node, 1, &count) : node_ints(node, "split", &count);
+    const int64_t *split = given_parts(node, &count);
     const int64_t parts = node_int(node, "num_outputs", node->n_out);
     if (node->out[i])
         return node->out[i]->shape.dim[axis];
@@ -354,7 +434,8 @@ void lower_split(Lower *lower, Node *node)
     for (int i = 0; i < node->n_out; i++) {
         const int64_t size = part_size(node, i, axis);
         if (node->out[i] && tensor_count(node->out[i]))
-            lower_part(lower, node, node->out[i], node->in[0], axis, start, size);
+            lower_part(lower, node, node->out[i], node->in[0], axis, start,
+                       size);
         start += size;
     }
 }

@@ -58,8 +58,8 @@ static bool cut(Loops *loops, bool y, int64_t block)
             return false;
         for (int k = loops->n++; k > i; k--)
             loops->at[k] = loops->at[k - 1];
-        loops->at[i] =
-            (Loop){ loops->at[i].n / inner, loops->at[i].y * inner, loops->at[i].x * inner };
+        loops->at[i] = (Loop){ loops->at[i].n / inner, loops->at[i].y * inner,
+                               loops->at[i].x * inner };
         loops->at[i + 1].n = inner;
     }
     return true;
@@ -68,28 +68,49 @@ static bool cut(Loops *loops, bool y, int64_t block)
 static Place place_of(int64_t stride, const Image *m)
 {
     if (llabs(stride) >= row_of(m))
-        return (Place){ .row = stride / row_of(m), .pixel = stride % row_of(m) };
+        return (Place){
+            .row = stride / row_of(m),
+            .pixel = stride % row_of(m),
+        };
     if (llabs(stride) >= m->channels)
-        return (Place){ .pixel = stride / m->channels, .channel = stride % m->channels };
+        return (Place){
+            .pixel = stride / m->channels,
+            .channel = stride % m->channels,
+        };
     return (Place){ .channel = stride };
+}
+
+typedef struct Range {
+    int64_t low, high;
+} Range;
+
+static void widen(Range *range, int64_t more)
+{
+    if (more < 0)
+        range->low += more;
+    else
+        range->high += more;
 }
 
 /* Is each stride a number of rows, pixels or channels, and do none of those run over? */
 static bool fits(const Loops *loops, bool y, int64_t start, const Image *m)
 {
-    int64_t pixel = start % row_of(m) / m->channels;
-    int64_t channel = start % m->channels;
-    int64_t pixel_low = pixel;
-    int64_t channel_low = channel;
+    Range pixel = { .low = start % row_of(m) / m->channels };
+    Range channel = { .low = start % m->channels };
+    pixel.high = pixel.low;
+    channel.high = channel.low;
     for (int i = 0; i < loops->n; i++) {
-        const Place place = place_of(y ? loops->at[i].y : loops->at[i].x, m);
+        const Loop *loop = loops->at + i;
+        const Place place = place_of(y ? loop->y : loop->x, m);
         if ((place.row && place.pixel) || (place.pixel && place.channel))
             return false;
-        const int64_t more = (loops->at[i].n - 1) * (place.pixel ? place.pixel : place.channel);
-        *(place.pixel ? (more < 0 ? &pixel_low : &pixel) : (more < 0 ? &channel_low : &channel)) +=
-            more;
+        if (place.pixel)
+            widen(&pixel, (loop->n - 1) * place.pixel);
+        else
+            widen(&channel, (loop->n - 1) * place.channel);
     }
-    return pixel < m->width && channel < m->channels && pixel_low >= 0 && channel_low >= 0;
+    return pixel.low >= 0 && pixel.high < m->width && channel.low >= 0 &&
+           channel.high < m->channels;
 }
 
 static int by_result(const void *a, const void *b)
@@ -123,50 +144,55 @@ static bool joins(const Loops *loops, int i, const Image *y, const Image *x)
     const Place by = place_of(b->y, y);
     const Place ax = place_of(a->x, x);
     const Place bx = place_of(b->x, x);
-    return a->y == b->y * b->n && a->x == b->x * b->n && !ay.pixel == !by.pixel &&
-           !ax.pixel == !bx.pixel && !ax.row == !bx.row;
+    return a->y == b->y * b->n && a->x == b->x * b->n &&
+           !ay.pixel == !by.pixel && !ax.pixel == !bx.pixel &&
+           !ax.row == !bx.row;
 }
 
-/* Within a row: loops over rows of the source first, then as the kernel's inner two loops want
- * them. */
-static void order_inner(Loops *loops, int units, const Image *y, const Image *x)
+/* Loop `from` goes to place `to`; those between move up. */
+static void carry(Loops *loops, int from, int to)
+{
+    const Loop loop = loops->at[from];
+    for (int k = from; k > to; k--)
+        loops->at[k] = loops->at[k - 1];
+    for (int k = from; k < to; k++)
+        loops->at[k] = loops->at[k + 1];
+    loops->at[to] = loop;
+}
+
+static void join_inner(Loops *loops, int units, const Image *y, const Image *x)
 {
     for (int i = loops->n - 2; i >= units; i--) {
         if (!joins(loops, i, y, x))
             continue;
         loops->at[i + 1].n *= loops->at[i].n;
-        for (int k = i; k + 1 < loops->n; k++)
-            loops->at[k] = loops->at[k + 1];
+        carry(loops, i, loops->n - 1);
         loops->n--;
     }
+}
+
+/* Within a row: loops over rows of the source first, then as the kernel's inner two loops take
+ * them. */
+static void order_inner(Loops *loops, int units, const Image *y, const Image *x)
+{
     int from = units;
-    for (int i = units; i < loops->n; i++) {
-        if (!place_of(loops->at[i].x, x).row)
-            continue;
-        const Loop l = loops->at[i];
-        for (int k = i; k > from; k--)
-            loops->at[k] = loops->at[k - 1];
-        loops->at[from++] = l;
-    }
+    join_inner(loops, units, y, x);
+    for (int i = units; i < loops->n; i++)
+        if (place_of(loops->at[i].x, x).row)
+            carry(loops, i, from++);
     while (loops->n - from < 2 && loops->n < LOOPS) {
-        for (int k = loops->n++; k > from; k--)
-            loops->at[k] = loops->at[k - 1];
-        loops->at[from] = (Loop){ 1, 0, 0 };
+        loops->at[loops->n++] = (Loop){ 1, 0, 0 };
+        carry(loops, loops->n - 1, from);
     }
-    for (int i = from; i < loops->n - 2; i++) {
-        if (loops->at[loops->n - 1].x == 1 || loops->at[i].x != 1)
-            continue;
-        const Loop l = loops->at[i];
-        for (int k = i; k < loops->n - 2; k++)
-            loops->at[k] = loops->at[k + 1];
-        loops->at[loops->n - 2] = l;
-    }
+    for (int i = from; i < loops->n - 2; i++)
+        if (loops->at[loops->n - 1].x != 1 && loops->at[i].x == 1)
+            carry(loops, i, loops->n - 2);
 }
 
 /* Which rows of the source a row of the result needs; false: each needs all, so rows are of no use.
  */
-static bool tabulate(Operand *operand, const inlay_move_rows_params *params, int32_t units,
-                     Rows *rows)
+static bool tabulate(Operand *operand, const inlay_move_rows_params *params,
+                     int32_t units, Rows *rows)
 {
     int32_t low = 0;
     int32_t high = 0;
@@ -199,33 +225,37 @@ static void see(Operand *operand, const Image *m)
 /* Does each pixel of the result come from the same pixel of the source, one after the other? */
 static bool pixel_by_pixel(const inlay_move_rows_params *params)
 {
-    const int d = params->units;
+    const int pixels = params->units;
     const int last = params->rank - 2;
-    if (last != d + 1 || params->x_pixel || params->x_channel)
+    if (last != pixels + 1 || params->x_pixel || params->x_channel)
         return false;
-    for (int i = 0; i < params->rank; i++) {
+    for (int i = 0; i < pixels; i++)
+        if (params->x[i] != 0)
+            return false;
+    for (int i = pixels; i < params->rank; i++) {
+        const bool counts = i == pixels;
         const bool y = params->y_pixels >> i & 1;
         const bool x = params->x_pixels >> i & 1;
-        if (i < d   ? params->x[i] != 0
-            : i > d ? params->row[i] || x || y
-                    : params->row[i] || !x || !y || params->x[i] != 1 || params->y[i] != 1)
+        if (params->row[i] || x != counts || y != counts)
             return false;
     }
-    return true;
+    return params->x[pixels] == 1 && params->y[pixels] == 1;
 }
 
 /* Only the order of the channels changes. */
-static bool is_shuffle(const inlay_move_rows_params *params, const Image *y, const Image *x,
-                       int bits)
+static bool is_shuffle(const inlay_move_rows_params *params, const Image *y,
+                       const Image *x, int bits)
 {
-    return bits >= 8 && bits <= 32 && y->channels <= UINT16_MAX && pixel_by_pixel(params) &&
-           params->units == 1 && params->row[0] == 1 && !params->first && y->rows == x->rows &&
+    return bits >= 8 && bits <= 32 && y->channels <= UINT16_MAX &&
+           pixel_by_pixel(params) && params->units == 1 &&
+           params->row[0] == 1 && !params->first && y->rows == x->rows &&
            y->width == x->width && y->channels == x->channels;
 }
 
 /* Which channel of the source each channel of the result is, by the last two loops; NULL: some are
  * there twice. */
-static int32_t *sources_of(Lower *lower, const inlay_move_rows_params *params, int32_t channels)
+static int32_t *sources_of(Lower *lower, const inlay_move_rows_params *params,
+                           int32_t channels)
 {
     const int32_t *n = params->n + params->rank - 2;
     const int32_t *y = params->y + params->rank - 2;
@@ -244,7 +274,8 @@ static int32_t *sources_of(Lower *lower, const inlay_move_rows_params *params, i
 }
 
 /* The table of kernels/shuffle.h. */
-static Tensor *cycles_of(Lower *lower, const int32_t *from, int32_t channels, int32_t *entries)
+static Tensor *cycles_of(Lower *lower, const int32_t *from, int32_t channels,
+                         int32_t *entries)
 {
     uint16_t *table = NEW_ARRAY(lower->arena, uint16_t, 2 * channels);
     bool *done = NEW_ARRAY(lower->arena, bool, channels);
@@ -253,13 +284,16 @@ static Tensor *cycles_of(Lower *lower, const int32_t *from, int32_t channels, in
         if (done[first])
             continue;
         const int32_t length = n++;
-        for (int32_t c = first; !done[c]; c = from[c])
-            done[c] = true, table[n++] = (uint16_t)c;
+        for (int32_t c = first; !done[c]; c = from[c]) {
+            done[c] = true;
+            table[n++] = (uint16_t)c;
+        }
         table[length] = (uint16_t)(n - length - 1);
     }
     *entries = n;
     const int64_t dim = n;
-    return lower_constant(lower, recipe_memory(lower->graph->store, DT_U16, 1, &dim, table));
+    return lower_constant(
+        lower, recipe_memory(lower->graph->store, DT_U16, 1, &dim, table));
 }
 
 static Step *make_shuffle(Lower *lower, Node *node, Tensor *out, Tensor *in,
@@ -271,61 +305,112 @@ static Step *make_shuffle(Lower *lower, Node *node, Tensor *out, Tensor *in,
     if (!from)
         return NULL;
     Tensor *cycles = cycles_of(lower, from, channels, &q.entries);
-    Step *step = lower_step(lower, node,
-                            arena_printf(lower->arena, "shuffle_%d", dtype_bits(out->dtype)), &q);
+    Step *step = lower_step(
+        lower, node,
+        arena_printf(lower->arena, "shuffle_%d", dtype_bits(out->dtype)), &q);
     see(step_out(step, out), y);
     Operand *operand = step_in(step, in);
     see(operand, y);
     operand->rule.kind = ROWS_SAME;
     operand->reuse = REUSE_PIXELS;
-    operand->pixels = (PixelRule){ .stride = 1, .extent = 1, .tile = 1 };
+    operand->pixels = (PixelRule){
+        .stride = 1,
+        .extent = 1,
+        .tile = 1,
+    };
     step_in(step, cycles);
     step->units = (int32_t)y->rows;
     return step;
 }
 
 static Step *make_step(Lower *lower, Node *node, Tensor *out, Tensor *in,
-                       const inlay_move_rows_params *params, const Image *y, const Image *x)
+                       const inlay_move_rows_params *params, const Image *y,
+                       const Image *x)
 {
     Operand look = { .tensor = in };
     see(&look, x);
-    if (!tabulate(&look, params, i32_checked(y->rows), NEW_ARRAY(lower->arena, Rows, y->rows + 1)))
+    if (!tabulate(&look, params, i32_checked(y->rows),
+                  NEW_ARRAY(lower->arena, Rows, y->rows + 1)))
         return NULL;
     Step *step = lower_step(
-        lower, node, arena_printf(lower->arena, "move_rows_%d", dtype_bits(out->dtype)), params);
+        lower, node,
+        arena_printf(lower->arena, "move_rows_%d", dtype_bits(out->dtype)),
+        params);
     see(step_out(step, out), y);
     Operand *operand = step_in(step, in);
     see(operand, x);
     operand->rule = look.rule;
     operand->reuse = REUSE_ROWS;
     if (pixel_by_pixel(params))
-        operand->pixels = (PixelRule){ .stride = 1, .extent = 1, .tile = 1 };
+        operand->pixels = (PixelRule){
+            .stride = 1,
+            .extent = 1,
+            .tile = 1,
+        };
     step->units = (int32_t)y->rows;
     return step;
 }
 
-static Step *try_images(Lower *lower, Node *node, Tensor *out, Tensor *in, const Move *move,
-                        const Image *y, const Image *x)
+/* The loops of a move that covers all of the result, places of one element left out; false: it does
+ * not, or they are too many. */
+static bool loops_of(const Move *move, const Tensor *out, Loops *loops)
 {
-    Loops loops = { .n = 0 };
     int64_t count = 1;
-    if (move->y0 || move->x0 < 0 || y->rows < 2 || y->rows > UINT16_MAX ||
-        row_of(y) * dtype_bits(out->dtype) / 8 < LEAST_ROW)
-        return NULL;
+    loops->n = 0;
     for (int i = 0; i < move->rank; i++) {
         if (move->n[i] == 1)
             continue;
-        if (loops.n == LOOPS || move->y[i] < 1)
-            return NULL;
-        loops.at[loops.n++] = (Loop){ move->n[i], move->y[i], move->x[i] };
+        if (loops->n == LOOPS || move->y[i] < 1)
+            return false;
+        loops->at[loops->n++] = (Loop){ move->n[i], move->y[i], move->x[i] };
         count = i64_mul(count, move->n[i]);
     }
-    if (count != tensor_count(out))
+    return count == tensor_count(out);
+}
+
+/* Cut so that each loop numbers rows, pixels or channels of both images. */
+static bool cut_for(Loops *loops, const Image *y, const Image *x, int64_t start)
+{
+    return cut(loops, true, row_of(y)) && cut(loops, false, row_of(x)) &&
+           cut(loops, true, y->channels) && cut(loops, false, x->channels) &&
+           fits(loops, true, 0, y) && fits(loops, false, start, x);
+}
+
+static inlay_move_rows_params rows_params(const Loops *loops, int units,
+                                          int64_t start, const Image *y,
+                                          const Image *x)
+{
+    inlay_move_rows_params params = {
+        .rank = loops->n,
+        .units = units,
+        .first = i32_checked(start / row_of(x)),
+        .x_pixel = i32_checked(start % row_of(x) / x->channels),
+        .x_channel = i32_checked(start % x->channels),
+    };
+    for (int d = 0; d < loops->n; d++) {
+        const Place to = place_of(loops->at[d].y, y);
+        const Place from = place_of(loops->at[d].x, x);
+        params.n[d] = i32_checked(loops->at[d].n);
+        params.y[d] = i32_checked(to.pixel ? to.pixel : to.channel);
+        params.x[d] = i32_checked(from.pixel ? from.pixel : from.channel);
+        params.row[d] = i32_checked(from.row);
+        if (to.pixel)
+            params.y_pixels |= 1 << d;
+        if (from.pixel)
+            params.x_pixels |= 1 << d;
+    }
+    return params;
+}
+
+static Step *try_images(Lower *lower, Node *node, Tensor *out, Tensor *in,
+                        const Move *move, const Image *y, const Image *x)
+{
+    const int bits = dtype_bits(out->dtype);
+    Loops loops;
+    if (move->y0 || move->x0 < 0 || y->rows < 2 || y->rows > UINT16_MAX ||
+        row_of(y) * bits / 8 < LEAST_ROW)
         return NULL;
-    if (!cut(&loops, true, row_of(y)) || !cut(&loops, false, row_of(x)) ||
-        !cut(&loops, true, y->channels) || !cut(&loops, false, x->channels))
-        return NULL;
-    if (!fits(&loops, true, 0, y) || !fits(&loops, false, move->x0, x))
+    if (!loops_of(move, out, &loops) || !cut_for(&loops, y, x, move->x0))
         return NULL;
     const int units = unit_loops(&loops, y);
     if (!units)
@@ -333,26 +418,11 @@ static Step *try_images(Lower *lower, Node *node, Tensor *out, Tensor *in, const
     order_inner(&loops, units, y, x);
     if (loops.n - units < 2)
         return NULL;
-    inlay_move_rows_params params = { .rank = loops.n,
-                                      .units = units,
-                                      .first = i32_checked(move->x0 / row_of(x)),
-                                      .x_pixel = i32_checked(move->x0 % row_of(x) / x->channels),
-                                      .x_channel = i32_checked(move->x0 % x->channels) };
-    for (int d = 0; d < loops.n; d++) {
-        const Place a = place_of(loops.at[d].y, y);
-        const Place b = place_of(loops.at[d].x, x);
-        params.n[d] = i32_checked(loops.at[d].n);
-        params.y[d] = i32_checked(a.pixel ? a.pixel : a.channel);
-        params.x[d] = i32_checked(b.pixel ? b.pixel : b.channel);
-        params.row[d] = i32_checked(b.row);
-        if (a.pixel)
-            params.y_pixels |= 1 << d;
-        if (b.pixel)
-            params.x_pixels |= 1 << d;
-    }
-    Step *step = is_shuffle(&params, y, x, dtype_bits(out->dtype))
-                     ? make_shuffle(lower, node, out, in, &params, y)
-                     : NULL;
+    const inlay_move_rows_params params =
+        rows_params(&loops, units, move->x0, y, x);
+    Step *step = NULL;
+    if (is_shuffle(&params, y, x, bits))
+        step = make_shuffle(lower, node, out, in, &params, y);
     return step ? step : make_step(lower, node, out, in, &params, y, x);
 }
 
@@ -360,8 +430,8 @@ static bool image_of(const Shape *shape, Image *m)
 {
     if (shape->rank < 3)
         return false;
-    *m = (Image){ shape_product(shape, 0, shape_row_axis(shape)), shape_row_pixels(shape),
-                  shape->dim[shape->rank - 1] };
+    *m = (Image){ shape_product(shape, 0, shape_row_axis(shape)),
+                  shape_row_pixels(shape), shape->dim[shape->rank - 1] };
     return m->rows > 0;
 }
 
@@ -373,7 +443,8 @@ static bool image_of_rows(const Shape *shape, int64_t rows, Image *m)
         product = i64_mul(product, shape->dim[i]);
         if (product != rows || rows < 2)
             continue;
-        *m = (Image){ rows, shape->dim[i + 1], shape_product(shape, i + 2, shape->rank) };
+        *m = (Image){ rows, shape->dim[i + 1],
+                      shape_product(shape, i + 2, shape->rank) };
         return true;
     }
     return false;
@@ -383,16 +454,19 @@ static bool image_of_rows(const Shape *shape, int64_t rows, Image *m)
 static bool image_of_maker(const Lower *lower, const Tensor *root, Image *m)
 {
     const Program *p = lower->program;
-    for (size_t i = p->step.n, looked = 0; i-- > 0 && looked < LOOK_BACK; looked++)
+    for (size_t i = p->step.n, looked = 0; i-- > 0 && looked < LOOK_BACK;
+         looked++)
         for (int k = 0; k < p->step.at[i]->n_out; k++) {
             const Operand *o = p->step.at[i]->operand + k;
             if (o->tensor != root)
                 continue;
             const int64_t bytes = dtype_bits(root->dtype) / 8;
-            if (o->rows < 2 || !bytes || !o->pixel || o->row_bytes % (o->pixel * bytes) ||
+            if (o->rows < 2 || !bytes || !o->pixel ||
+                o->row_bytes % (o->pixel * bytes) ||
                 o->rows * o->row_bytes != tensor_bytes(root))
                 return false;
-            *m = (Image){ o->rows, o->row_bytes / (o->pixel * bytes), o->pixel };
+            *m =
+                (Image){ o->rows, o->row_bytes / (o->pixel * bytes), o->pixel };
             return true;
         }
     return false;
@@ -403,40 +477,54 @@ static const Shape *seen_as(const Tensor *tensor)
 {
     if (tensor->uses != 1 || !tensor->use || !tensor->use->node->n_out)
         return NULL;
-    const Node *n = tensor->use->node;
-    const bool view = node_is(n, "Reshape") || node_is(n, "Flatten") || node_is(n, "Squeeze") ||
-                      node_is(n, "Unsqueeze");
-    return view && shape_known(&n->out[0]->shape) && tensor_count(n->out[0]) == tensor_count(tensor)
-               ? &n->out[0]->shape
-               : NULL;
+    const Node *reader = tensor->use->node;
+    const Tensor *view = reader->out[0];
+    if (!(reader->op->flags & OP_VIEW) || !shape_known(&view->shape))
+        return NULL;
+    return tensor_count(view) == tensor_count(tensor) ? &view->shape : NULL;
 }
 
-Step *lower_move_rows(Lower *lower, Node *node, Tensor *out, Tensor *in, const Move *move)
+/* The images that the operand can be seen as, best first. */
+static int images_of(Lower *lower, Tensor *in, Image *image)
 {
     int64_t at;
+    int count = 0;
     const Tensor *root = tensor_root(in, &at);
-    const bool all = !at && tensor_bytes(root) == tensor_bytes(in) && root->dtype == in->dtype;
-    const bool viewed = all && root != in;
-    Image x[3], y[3];
-    int xs = 0;
-    int ys;
-    if (all && image_of_maker(lower, root, x + xs))
-        xs++;
-    if (viewed && image_of(&root->shape, x + xs))
-        xs++;
-    if (image_of(&in->shape, x + xs))
-        xs++;
-    for (int i = 0; i < xs; i++) {
-        const Shape *behind = seen_as(out);
-        ys = 0;
-        if (behind && image_of(behind, y + ys))
-            ys++;
-        if (image_of_rows(&out->shape, x[i].rows, y + ys))
-            ys++;
-        if (image_of(&out->shape, y + ys))
-            ys++;
-        for (int k = 0; k < ys; k++) {
-            Step *step = try_images(lower, node, out, in, move, y + k, x + i);
+    const bool all = !at && tensor_bytes(root) == tensor_bytes(in) &&
+                     root->dtype == in->dtype;
+    if (all && image_of_maker(lower, root, image + count))
+        count++;
+    if (all && root != in && image_of(&root->shape, image + count))
+        count++;
+    if (image_of(&in->shape, image + count))
+        count++;
+    return count;
+}
+
+/* Those that the result can be seen as beside an operand of so many rows. */
+static int results_of(const Tensor *out, int64_t rows, Image *image)
+{
+    const Shape *behind = seen_as(out);
+    int count = 0;
+    if (behind && image_of(behind, image + count))
+        count++;
+    if (image_of_rows(&out->shape, rows, image + count))
+        count++;
+    if (image_of(&out->shape, image + count))
+        count++;
+    return count;
+}
+
+Step *lower_move_rows(Lower *lower, Node *node, Tensor *out, Tensor *in,
+                      const Move *move)
+{
+    Image from[3], to[3];
+    const int sources = images_of(lower, in, from);
+    for (int i = 0; i < sources; i++) {
+        const int results = results_of(out, from[i].rows, to);
+        for (int k = 0; k < results; k++) {
+            Step *step =
+                try_images(lower, node, out, in, move, to + k, from + i);
             if (step)
                 return step;
         }

@@ -19,7 +19,8 @@ void shape_strides(const Shape *shape, int64_t *stride)
     }
 }
 
-void shape_broadcast_strides(const Shape *shape, const Shape *to, int64_t *stride)
+void shape_broadcast_strides(const Shape *shape, const Shape *to,
+                             int64_t *stride)
 {
     int64_t own[MAX_RANK];
     shape_strides(shape, own);
@@ -44,8 +45,8 @@ static void same_rows(Operand *operand)
     operand->rule = (RowRule){ .kind = ROWS_SAME };
 }
 
-void lower_flat(Lower *lower, Node *node, const char *kernel, Tensor *out, Tensor *in, double a,
-                double b)
+void lower_flat(Lower *lower, Node *node, const char *kernel, Tensor *out,
+                Tensor *in, double a, double b)
 {
     const int64_t count = tensor_count(out);
     if (!count)
@@ -92,7 +93,9 @@ static int row_kind(const Shape *shape, const Shape *to)
         if (d != 1)
             none = false;
     }
-    return same ? BY_ROW : none ? REPEATED : MIXED;
+    if (same)
+        return BY_ROW;
+    return none ? REPEATED : MIXED;
 }
 
 static void drop_loop(Nest *nest, int at)
@@ -108,7 +111,8 @@ static void drop_loop(Nest *nest, int at)
 static bool joins(const Nest *nest, int i)
 {
     for (int k = 0; k < nest->operands; k++)
-        if (nest->stride[k][i] != i64_mul(nest->stride[k][i + 1], nest->n[i + 1]))
+        if (nest->stride[k][i] !=
+            i64_mul(nest->stride[k][i + 1], nest->n[i + 1]))
             return false;
     return true;
 }
@@ -135,7 +139,9 @@ static void join_loops(Nest *nest)
 static void nest_make(Nest *nest, int operands, Tensor *const *tensor)
 {
     const Shape *to = &tensor[0]->shape;
-    *nest = (Nest){ .rank = to->rank, .operands = operands, .by_row = shape_has_rows(to) };
+    *nest = (Nest){ .rank = to->rank,
+                    .operands = operands,
+                    .by_row = shape_has_rows(to) };
     memcpy(nest->n, to->dim, sizeof to->dim);
     for (int k = 0; k < operands; k++) {
         shape_broadcast_strides(&tensor[k]->shape, to, nest->stride[k]);
@@ -180,7 +186,8 @@ static void nest_operands(const Nest *nest, Step *s, Tensor *const *tensor)
     }
 }
 
-void lower_nd2(Lower *lower, Node *node, const char *kernel, Tensor *out, Tensor *a, Tensor *b)
+void lower_nd2(Lower *lower, Node *node, const char *kernel, Tensor *out,
+               Tensor *a, Tensor *b)
 {
     Tensor *const tensor[] = { out, a, b };
     if (!tensor_count(out))
@@ -196,7 +203,8 @@ void lower_nd2(Lower *lower, Node *node, const char *kernel, Tensor *out, Tensor
     nest_operands(&nest, lower_step(lower, node, kernel, &params), tensor);
 }
 
-void lower_select(Lower *lower, Node *node, Tensor *out, Tensor *mask, Tensor *a, Tensor *b)
+void lower_select(Lower *lower, Node *node, Tensor *out, Tensor *mask,
+                  Tensor *a, Tensor *b)
 {
     Tensor *const tensor[] = { out, mask, a, b };
     if (!tensor_count(out))
@@ -212,7 +220,8 @@ void lower_select(Lower *lower, Node *node, Tensor *out, Tensor *mask, Tensor *a
     copy_i32(params.c, nest.stride[3], nest.rank);
     nest_operands(&nest,
                   lower_step(lower, node,
-                             arena_printf(lower->arena, "select_%d", dtype_bits(out->dtype)),
+                             arena_printf(lower->arena, "select_%d",
+                                          dtype_bits(out->dtype)),
                              &params),
                   tensor);
 }
@@ -264,7 +273,8 @@ bool lower_move_fits(const Move *move)
     return nest.rank <= 8;
 }
 
-Step *lower_move(Lower *lower, Node *node, Tensor *out, Tensor *in, const Move *move)
+Step *lower_move(Lower *lower, Node *node, Tensor *out, Tensor *in,
+                 const Move *move)
 {
     Nest nest;
     for (int i = 0; i < move->rank; i++)
@@ -283,8 +293,9 @@ Step *lower_move(Lower *lower, Node *node, Tensor *out, Tensor *in, const Move *
     copy_i32(params.n, nest.n, nest.rank);
     copy_i32(params.y, nest.stride[0], nest.rank);
     copy_i32(params.x, nest.stride[1], nest.rank);
-    Step *s = lower_step(lower, node, arena_printf(lower->arena, "move_%d", dtype_bits(out->dtype)),
-                         &params);
+    Step *s = lower_step(
+        lower, node,
+        arena_printf(lower->arena, "move_%d", dtype_bits(out->dtype)), &params);
     step_out(s, out);
     step_in(s, in);
     return s;
@@ -292,7 +303,9 @@ Step *lower_move(Lower *lower, Node *node, Tensor *out, Tensor *in, const Move *
 
 void lower_fill(Lower *lower, Node *node, Tensor *out, Tensor *value)
 {
-    const Move move = { .rank = 1, .n = { tensor_count(out) }, .y = { 1 }, .x = { 0 } };
+    const Move move = {
+        .rank = 1, .n = { tensor_count(out) }, .y = { 1 }, .x = { 0 }
+    };
     lower_move(lower, node, out, value, &move);
 }
 
@@ -301,11 +314,13 @@ static bool is_packed(DType type)
     return dtype_bits(type) < 8;
 }
 
-static void repack(Lower *lower, Node *node, const char *kernel, Tensor *out, Tensor *in, double a,
-                   double b)
+static void repack(Lower *lower, Node *node, const char *kernel, Tensor *out,
+                   Tensor *in, double a, double b)
 {
     const int32_t count = i32_checked(tensor_count(out));
-    const inlay_flat_params params = { .n = count, .pixel = count, .a = a, .b = b };
+    const inlay_flat_params params = {
+        .n = count, .pixel = count, .a = a, .b = b
+    };
     if (!count)
         return;
     Step *s = lower_step(lower, node, kernel, &params);
@@ -318,7 +333,8 @@ Tensor *move_source(Lower *lower, Node *node, Tensor *t)
     if (!is_packed(t->dtype))
         return t;
     Tensor *wide = lower_temp(lower, DT_U8, t->shape);
-    repack(lower, node, dtype_bits(t->dtype) == 4 ? "cast_u4_u8" : "cast_u2_u8", wide, t, 0, 0);
+    repack(lower, node, dtype_bits(t->dtype) == 4 ? "cast_u4_u8" : "cast_u2_u8",
+           wide, t, 0, 0);
     return wide;
 }
 
@@ -330,8 +346,9 @@ Tensor *move_target(Lower *lower, Tensor *t)
 void move_finish(Lower *lower, Node *node, Tensor *out, Tensor *target)
 {
     if (target != out)
-        repack(lower, node, dtype_bits(out->dtype) == 4 ? "cast_u8_u4" : "cast_u8_u2", out, target,
-               0, 0);
+        repack(lower, node,
+               dtype_bits(out->dtype) == 4 ? "cast_u8_u4" : "cast_u8_u2", out,
+               target, 0, 0);
 }
 
 /* The next type on the way from one to the other: packed and small types have one neighbour each.
@@ -349,12 +366,13 @@ static DType cast_neighbour(DType type)
 
 static const char *cast_name(Lower *lower, DType from, DType to)
 {
-    return arena_printf(lower->arena, "cast_%s_%s", from == DT_BOOL ? "bool" : dtype_suffix(from),
+    return arena_printf(lower->arena, "cast_%s_%s",
+                        from == DT_BOOL ? "bool" : dtype_suffix(from),
                         to == DT_BOOL ? "bool" : dtype_suffix(to));
 }
 
-static void cast_once(Lower *lower, Node *node, Tensor *out, Tensor *in, bool saturate,
-                      int round_mode)
+static void cast_once(Lower *lower, Node *node, Tensor *out, Tensor *in,
+                      bool saturate, int round_mode)
 {
     const char *kernel = cast_name(lower, in->dtype, out->dtype);
     if (is_packed(in->dtype) || is_packed(out->dtype))
@@ -363,7 +381,19 @@ static void cast_once(Lower *lower, Node *node, Tensor *out, Tensor *in, bool sa
         lower_flat(lower, node, kernel, out, in, saturate, round_mode);
 }
 
-void lower_cast(Lower *lower, Node *node, Tensor *out, Tensor *in, bool saturate, int round_mode)
+/* `in` brought to the type from which `type` is made in one step. */
+static Tensor *cast_halfway(Lower *lower, Node *node, Tensor *in, DType type)
+{
+    Tensor *between = lower_temp(lower, type, in->shape);
+    if (in->dtype == DT_F64 && type == DT_F32)
+        lower_flat(lower, node, "cast_f64_odd", between, in, 0, 0);
+    else
+        cast_once(lower, node, between, in, true, 0);
+    return between;
+}
+
+void lower_cast(Lower *lower, Node *node, Tensor *out, Tensor *in,
+                bool saturate, int round_mode)
 {
     const DType near = cast_neighbour(in->dtype);
     const DType far = cast_neighbour(out->dtype);
@@ -372,20 +402,14 @@ void lower_cast(Lower *lower, Node *node, Tensor *out, Tensor *in, bool saturate
         return;
     }
     if (!convert_possible(in->dtype, out->dtype))
-        fail_node(node, STATUS_UNSUPPORTED, NULL, "%s does not become %s", dtype_name(in->dtype),
-                  dtype_name(out->dtype));
+        fail_node(node, STATUS_UNSUPPORTED, NULL, "%s does not become %s",
+                  dtype_name(in->dtype), dtype_name(out->dtype));
     if (near != in->dtype && near != out->dtype) {
-        Tensor *t = lower_temp(lower, near, in->shape);
-        cast_once(lower, node, t, in, true, 0);
-        in = t;
+        Tensor *wide = lower_temp(lower, near, in->shape);
+        cast_once(lower, node, wide, in, true, 0);
+        in = wide;
     }
-    if (far != out->dtype && far != in->dtype) {
-        Tensor *t = lower_temp(lower, far, in->shape);
-        if (in->dtype == DT_F64 && far == DT_F32)
-            lower_flat(lower, node, "cast_f64_odd", t, in, 0, 0);
-        else
-            cast_once(lower, node, t, in, true, 0);
-        in = t;
-    }
+    if (far != out->dtype && far != in->dtype)
+        in = cast_halfway(lower, node, in, far);
     cast_once(lower, node, out, in, saturate, round_mode);
 }

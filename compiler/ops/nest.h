@@ -19,28 +19,34 @@ typedef struct Move {
 /* Row-major strides of a shape. */
 void shape_strides(const Shape *shape, int64_t *stride);
 /* Strides of `shape` broadcast to `to`: 0 where it repeats. */
-void shape_broadcast_strides(const Shape *shape, const Shape *to, int64_t *stride);
+void shape_broadcast_strides(const Shape *shape, const Shape *to,
+                             int64_t *stride);
 /* Product of dims [from, to). */
 int64_t shape_product(const Shape *shape, int from, int to);
 
 /* A unary kernel of struct `flat` (its whole name) with parameters a, b. Nothing where the result
  * is empty. */
-void lower_flat(Lower *lower, Node *node, const char *kernel, Tensor *out, Tensor *in, double a,
-                double b);
+void lower_flat(Lower *lower, Node *node, const char *kernel, Tensor *out,
+                Tensor *in, double a, double b);
 /* A binary kernel of struct `nd2` over broadcast operands. */
-void lower_nd2(Lower *lower, Node *node, const char *kernel, Tensor *out, Tensor *a, Tensor *b);
+void lower_nd2(Lower *lower, Node *node, const char *kernel, Tensor *out,
+               Tensor *a, Tensor *b);
 /* out = mask ? a : b, broadcast. */
-void lower_select(Lower *lower, Node *node, Tensor *out, Tensor *mask, Tensor *a, Tensor *b);
+void lower_select(Lower *lower, Node *node, Tensor *out, Tensor *mask,
+                  Tensor *a, Tensor *b);
 /* Conversion of all elements; the types may be any two but strings and complex. */
-void lower_cast(Lower *lower, Node *node, Tensor *out, Tensor *in, bool saturate, int round_mode);
+void lower_cast(Lower *lower, Node *node, Tensor *out, Tensor *in,
+                bool saturate, int round_mode);
 
 /* Moves of elements between tensors of whole bytes. More than 8 loops after joining is refused by
  * `lower_move_fits`. */
 bool lower_move_fits(const Move *move);
-Step *lower_move(Lower *lower, Node *node, Tensor *out, Tensor *in, const Move *move);
+Step *lower_move(Lower *lower, Node *node, Tensor *out, Tensor *in,
+                 const Move *move);
 /* The same row by row; NULL, and no step, where rows of the result do not need few rows of the
  * source each. */
-Step *lower_move_rows(Lower *lower, Node *node, Tensor *out, Tensor *in, const Move *move);
+Step *lower_move_rows(Lower *lower, Node *node, Tensor *out, Tensor *in,
+                      const Move *move);
 /* All of `out` becomes element 0 of `value`. */
 void lower_fill(Lower *lower, Node *node, Tensor *out, Tensor *value);
 /* Packed types move as bytes: the tensor itself, or a copy with a byte for each element; and for a
@@ -51,7 +57,7 @@ void move_finish(Lower *lower, Node *node, Tensor *out, Tensor *target);
 
 /* out = elements [start, start + count) of `in` along one axis: a view where they lie together. The
  * dims of `out` may be others. */
-void lower_part(Lower *lower, Node *node, Tensor *out, Tensor *in, int axis, int64_t start,
-                int64_t count);
+void lower_part(Lower *lower, Node *node, Tensor *out, Tensor *in, int axis,
+                int64_t start, int64_t count);
 
 #endif

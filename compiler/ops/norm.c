@@ -16,7 +16,8 @@
 static Tensor *scalar(Lower *lower, DType type, double v)
 {
     Store *s = lower->graph->store;
-    return lower_constant(lower, recipe_cast(s, recipe_memory(s, DT_F64, 0, NULL, &v), type));
+    return lower_constant(
+        lower, recipe_cast(s, recipe_memory(s, DT_F64, 0, NULL, &v), type));
 }
 
 /* A per-channel vector with the rank it needs to broadcast over the image. */
@@ -30,14 +31,16 @@ static Tensor *per_channel(Lower *lower, const Node *node, Tensor *tensor)
     for (int i = 1; i < s.rank; i++)
         s.dim[i] = 1;
     if (tensor->value)
-        return lower_constant(lower,
-                              recipe_reshape(lower->graph->store, tensor->value, s.rank, s.dim));
+        return lower_constant(
+            lower,
+            recipe_reshape(lower->graph->store, tensor->value, s.rank, s.dim));
     Tensor *view = lower_temp(lower, tensor->dtype, s);
     lower_view(lower, NULL, view, tensor, 0);
     return view;
 }
 
-static Tensor *binary(Lower *lower, Node *node, const char *op, Tensor *a, Tensor *b, Shape shape)
+static Tensor *binary(Lower *lower, Node *node, const char *op, Tensor *a,
+                      Tensor *b, Shape shape)
 {
     Tensor *y = lower_temp(lower, a->dtype, shape);
     lower_nd2(lower, node, lower_kernel(lower, op, a->dtype), y, a, b);
@@ -52,56 +55,73 @@ static Tensor *unary(Lower *lower, Node *node, const char *op, Tensor *a)
 }
 
 /* out = (x - mean) / sqrt(var + epsilon) * scale + bias, as x * a + b. */
-static void apply_statistics(Lower *lower, Node *node, Tensor *mean, Tensor *var, double epsilon)
+static void apply_statistics(Lower *lower, Node *node, Tensor *mean,
+                             Tensor *var, double epsilon)
 {
     Tensor *x = node->in[0];
     Tensor *scale = node->in[1];
     Tensor *bias = node->in[2];
-    const Shape c = shape_vector(tensor_count(scale));
-    Tensor *deviation =
-        unary(lower, node, "sqrt",
-              binary(lower, node, "add", var, scalar(lower, var->dtype, epsilon), c));
-    Tensor *a = binary(lower, node, "div", scale, deviation, c);
-    Tensor *b = binary(lower, node, "sub", bias, binary(lower, node, "mul", mean, a, c), c);
-    Tensor *scaled = binary(lower, node, "mul", x, per_channel(lower, node, a), x->shape);
-    lower_nd2(lower, node, lower_kernel(lower, "add", x->dtype), node->out[0], scaled,
-              per_channel(lower, node, b));
+    const Shape channels = shape_vector(tensor_count(scale));
+    Tensor *smallest = scalar(lower, var->dtype, epsilon);
+    Tensor *variance = binary(lower, node, "add", var, smallest, channels);
+    Tensor *deviation = unary(lower, node, "sqrt", variance);
+    Tensor *a = binary(lower, node, "div", scale, deviation, channels);
+    Tensor *shift = binary(lower, node, "mul", mean, a, channels);
+    Tensor *b = binary(lower, node, "sub", bias, shift, channels);
+    a = per_channel(lower, node, a);
+    Tensor *scaled = binary(lower, node, "mul", x, a, x->shape);
+    const char *add = lower_kernel(lower, "add", x->dtype);
+    b = per_channel(lower, node, b);
+    lower_nd2(lower, node, add, node->out[0], scaled, b);
 }
 
-static Tensor *doubles_constant(Lower *lower, DType type, int64_t n, const double *v)
+static Tensor *doubles_constant(Lower *lower, DType type, int64_t n,
+                                const double *v)
 {
     Store *s = lower->graph->store;
-    return lower_constant(lower, recipe_cast(s, recipe_memory(s, DT_F64, 1, &n, v), type));
+    return lower_constant(
+        lower, recipe_cast(s, recipe_memory(s, DT_F64, 1, &n, v), type));
+}
+
+static inlay_affine_params affine_params(const Shape *shape,
+                                         const Epilogue *epilogue)
+{
+    const int32_t channels = i32_checked(shape->dim[shape->rank - 1]);
+    const bool image = shape->rank >= 3;
+    inlay_conv_params fused = {
+        .act = 0,
+    };
+    epilogue_params(epilogue, &fused);
+    return (inlay_affine_params){
+        .pixels = i32_checked(image ? shape_row_pixels(shape) : shape->dim[0]),
+        .channels = channels,
+        .clamp = fused.clamp,
+        .act = fused.act,
+        .a = fused.a,
+        .b = fused.b,
+    };
 }
 
 /* One pass over an image that lies channels last, or over [N][C]. */
-static void lower_affine(Lower *lower, Node *node, const Epilogue *epilogue, Tensor *scale,
-                         Tensor *shift)
+static void lower_affine(Lower *lower, Node *node, const Epilogue *epilogue,
+                         Tensor *scale, Tensor *shift)
 {
-    const Shape *s = &node->out[0]->shape;
-    const bool image = s->rank >= 3;
-    const int32_t channels = i32_checked(s->dim[s->rank - 1]);
-    const inlay_affine_params params = {
-        .pixels = i32_checked(image ? shape_row_pixels(s) : s->dim[0]),
-        .channels = channels,
-        .clamp = epilogue_clamp(epilogue),
-        .act = epilogue_needs_pass(epilogue) ? epilogue->act : INLAY_ACT_NONE,
-        .a = epilogue->act && (epilogue->act != INLAY_ACT_CLAMP || epilogue_clamp(epilogue) & 1)
-                 ? epilogue->a
-                 : 0.0f,
-        .b = epilogue->act && (epilogue->act != INLAY_ACT_CLAMP || epilogue_clamp(epilogue) & 2)
-                 ? epilogue->b
-                 : 0.0f
-    };
-    Step *step = lower_step(lower, node, params.act ? "affine_act_f32" : "affine_f32", &params);
-    Operand *y = step_out(step, node->out[0]);
+    const Shape *shape = &node->out[0]->shape;
+    const bool image = shape->rank >= 3;
+    const inlay_affine_params params = affine_params(shape, epilogue);
+    const char *kernel = params.act ? "affine_act_f32" : "affine_f32";
+    Step *step = lower_step(lower, node, kernel, &params);
+    step_out(step, node->out[0]);
     Operand *x = step_in(step, node->in[0]);
+    Operand *y = step->operand;
     if (image) {
         operand_image(y);
         operand_image(x);
     }
-    y->pixel = x->pixel = channels;
-    y->strided = x->strided = image;
+    y->pixel = params.channels;
+    x->pixel = params.channels;
+    y->strided = image;
+    x->strided = image;
     step->units = y->rows;
     x->rule.kind = ROWS_SAME;
     x->reuse = REUSE_ELEMENTWISE;
@@ -131,8 +151,10 @@ static bool apply_constants(Lower *lower, Node *node, double epsilon)
         lower_affine(lower, node, &epilogue, scale, shift);
         return true;
     }
-    Tensor *scaled = binary(lower, node, "mul", x, per_channel(lower, node, scale), x->shape);
-    Tensor *y = epilogue.act ? lower_temp(lower, x->dtype, x->shape) : node->out[0];
+    Tensor *scaled = binary(lower, node, "mul", x,
+                            per_channel(lower, node, scale), x->shape);
+    Tensor *y =
+        epilogue.act ? lower_temp(lower, x->dtype, x->shape) : node->out[0];
     lower_nd2(lower, node, lower_kernel(lower, "add", x->dtype), y, scaled,
               per_channel(lower, node, shift));
     if (epilogue.act)
@@ -152,7 +174,8 @@ static void check_batchnorm(const Node *node)
         fail_node(node, STATUS_UNSUPPORTED, "export the model for inference",
                   "is in training mode");
     if (node->op->since < 14 && !node_int(node, "spatial", 1))
-        fail_node(node, STATUS_UNSUPPORTED, NULL, "normalizes each element on its own (spatial 0)");
+        fail_node(node, STATUS_UNSUPPORTED, NULL,
+                  "normalizes each element on its own (spatial 0)");
 }
 
 /* Scales, biases and statistics may be wider or narrower than the image, which decides. */
@@ -173,9 +196,11 @@ static void check_channels(const Node *node)
     const int64_t channels = x->rank > 1 ? x->dim[1] : 1;
     for (int i = 1; i < 5; i++)
         if (shape_count(infer_shape(node, i)) != channels)
-            fail_node(node, STATUS_MALFORMED, NULL,
-                      "its operand \"%s\" has %lld elements, its input %lld channels",
-                      node->in[i]->name, (long long)tensor_count(node->in[i]), (long long)channels);
+            fail_node(
+                node, STATUS_MALFORMED, NULL,
+                "its operand \"%s\" has %lld elements, its input %lld channels",
+                node->in[i]->name, (long long)tensor_count(node->in[i]),
+                (long long)channels);
 }
 
 void infer_batchnorm(Node *node)
@@ -184,8 +209,8 @@ void infer_batchnorm(Node *node)
     like_first(node);
     if (is_training(node) && node->in[3]->dtype != statistics)
         fail_node(node, STATUS_UNSUPPORTED, "export the model for inference",
-                  "trains statistics of type %s over %s", dtype_name(statistics),
-                  dtype_name(node->in[0]->dtype));
+                  "trains statistics of type %s over %s",
+                  dtype_name(statistics), dtype_name(node->in[0]->dtype));
     infer_same(node);
     check_batchnorm(node);
     check_channels(node);
@@ -193,7 +218,8 @@ void infer_batchnorm(Node *node)
     if (node->n_out > 1 && !is_training(node)) {
         for (int i = 1; i < node->n_out; i++)
             if (node->out[i])
-                fail_node(node, STATUS_UNSUPPORTED, "export the model for inference",
+                fail_node(node, STATUS_UNSUPPORTED,
+                          "export the model for inference",
                           "gives training outputs");
     }
     infer_out(node, 1, node->in[3]->dtype, *mean);
@@ -201,33 +227,38 @@ void infer_batchnorm(Node *node)
 }
 
 /* running = running * momentum + current * (1 - momentum) */
-static void update_running(Lower *lower, Node *node, Tensor *out, Tensor *running, Tensor *current)
+static void update_running(Lower *lower, Node *node, Tensor *out,
+                           Tensor *running, Tensor *current)
 {
     const double momentum = (double)node_float(node, "momentum", 0.9f);
+    const Shape shape = running->shape;
     if (!out)
         return;
-    Tensor *old = binary(lower, node, "mul", running, scalar(lower, running->dtype, momentum),
-                         running->shape);
-    Tensor *new = binary(lower, node, "mul", current, scalar(lower, current->dtype, 1.0 - momentum),
-                         running->shape);
-    lower_nd2(lower, node, lower_kernel(lower, "add", out->dtype), out, old, new);
+    Tensor *keep = scalar(lower, running->dtype, momentum);
+    Tensor *old = binary(lower, node, "mul", running, keep, shape);
+    Tensor *take = scalar(lower, current->dtype, 1.0 - momentum);
+    Tensor *new = binary(lower, node, "mul", current, take, shape);
+    const char *add = lower_kernel(lower, "add", out->dtype);
+    lower_nd2(lower, node, add, out, old, new);
 }
 
 static void lower_batchnorm_training(Lower *lower, Node *node, double epsilon)
 {
     Tensor *x = node->in[0];
     const int rank = x->shape.rank;
-    const int channel = node->channels_last ? rank - 1 : rank > 1 ? 1 : 0;
+    const int channel = node->channels_last ? rank - 1 : rank > 1;
+    const char *reduce = lower_kernel(lower, "reduce_mean", x->dtype);
     bool gone[MAX_RANK];
     for (int i = 0; i < rank; i++)
         gone[i] = i != channel;
-    const Shape c = shape_vector(x->shape.dim[channel]);
-    Tensor *mean = lower_temp(lower, x->dtype, c);
-    Tensor *var = lower_temp(lower, x->dtype, c);
-    lower_reduce_axes(lower, node, lower_kernel(lower, "reduce_mean", x->dtype), mean, x, gone);
-    Tensor *d = binary(lower, node, "sub", x, per_channel(lower, node, mean), x->shape);
-    Tensor *square = binary(lower, node, "mul", d, d, x->shape);
-    lower_reduce_axes(lower, node, lower_kernel(lower, "reduce_mean", x->dtype), var, square, gone);
+    const Shape channels = shape_vector(x->shape.dim[channel]);
+    Tensor *mean = lower_temp(lower, x->dtype, channels);
+    Tensor *var = lower_temp(lower, x->dtype, channels);
+    lower_reduce_axes(lower, node, reduce, mean, x, gone);
+    Tensor *middle = per_channel(lower, node, mean);
+    Tensor *error = binary(lower, node, "sub", x, middle, x->shape);
+    Tensor *square = binary(lower, node, "mul", error, error, x->shape);
+    lower_reduce_axes(lower, node, reduce, var, square, gone);
     update_running(lower, node, node_out(node, 1), node->in[3], mean);
     update_running(lower, node, node_out(node, 2), node->in[4], var);
     apply_statistics(lower, node, mean, var, epsilon);
@@ -240,8 +271,9 @@ void lower_batchnorm(Lower *lower, Node *node)
         return;
     for (int i = 1; i < 5; i++)
         if (node->in[i]->dtype != node->in[0]->dtype)
-            fail_node(node, STATUS_UNSUPPORTED, NULL, "operands of types %s and %s",
-                      dtype_name(node->in[0]->dtype), dtype_name(node->in[i]->dtype));
+            fail_node(
+                node, STATUS_UNSUPPORTED, NULL, "operands of types %s and %s",
+                dtype_name(node->in[0]->dtype), dtype_name(node->in[i]->dtype));
     if (is_training(node))
         lower_batchnorm_training(lower, node, epsilon);
     else if (!apply_constants(lower, node, epsilon))
@@ -249,28 +281,32 @@ void lower_batchnorm(Lower *lower, Node *node)
 }
 
 /* The norm kernel: y, mean, inv from x, scale, bias. */
-static Step *lower_norm(Lower *lower, Node *node, const inlay_norm_params *params, Tensor *mean,
+static Step *lower_norm(Lower *lower, Node *node,
+                        const inlay_norm_params *params, Tensor *mean,
                         Tensor *inv, Tensor *scale, Tensor *bias)
 {
     if (!tensor_count(node->out[0]))
         return NULL;
-    Step *s = lower_step(lower, node, lower_kernel(lower, "norm", node->in[0]->dtype), params);
-    step_out(s, node->out[0]);
-    step_out(s, mean);
-    step_out(s, inv);
-    step_in(s, node->in[0])->reuse = REUSE_ELEMENTWISE;
-    step_in(s, scale);
-    step_in(s, bias);
-    return s;
+    const char *kernel = lower_kernel(lower, "norm", node->in[0]->dtype);
+    Step *step = lower_step(lower, node, kernel, params);
+    step_out(step, node->out[0]);
+    step_out(step, mean);
+    step_out(step, inv);
+    step_in(step, node->in[0])->reuse = REUSE_ELEMENTWISE;
+    step_in(step, scale);
+    step_in(step, bias);
+    return step;
 }
 
 void lower_instancenorm(Lower *lower, Node *node)
 {
     const Shape *s = &node->in[0]->shape;
     const int rank = s->rank;
-    inlay_norm_params params = { .center = 1,
-                                 .period = 1,
-                                 .epsilon = (double)node_float(node, "epsilon", 1e-5f) };
+    inlay_norm_params params = {
+        .center = 1,
+        .period = 1,
+        .epsilon = (double)node_float(node, "epsilon", 1e-5f),
+    };
     if (node->channels_last) {
         params.outer = i32_checked(s->dim[0]);
         params.n = i32_checked(shape_product(s, 1, rank - 1));
@@ -287,33 +323,42 @@ void lower_instancenorm(Lower *lower, Node *node)
     lower_norm(lower, node, &params, NULL, NULL, node->in[1], node->in[2]);
 }
 
+static int64_t groups_of(const Node *node, int64_t channels)
+{
+    const int64_t groups = node_int(node, "num_groups", 0);
+    if (groups < 1 || channels % groups)
+        fail_node(node, STATUS_MALFORMED, NULL, "%lld channels in %lld groups",
+                  (long long)channels, (long long)groups);
+    return groups;
+}
+
 /* From opset 21 on, scale and bias are per channel; before, per group. */
 void lower_groupnorm(Lower *lower, Node *node)
 {
-    const Shape *s = &node->in[0]->shape;
-    const int64_t groups = node_int(node, "num_groups", 0);
-    const int64_t c = s->rank > 1 ? s->dim[1] : 0;
-    if (groups < 1 || c % groups)
-        fail_node(node, STATUS_MALFORMED, NULL, "%lld channels in %lld groups", (long long)c,
-                  (long long)groups);
-    const int64_t pixels = shape_product(s, 2, s->rank);
-    const int64_t members = c / groups;
+    const Shape *shape = &node->in[0]->shape;
+    const int64_t channels = shape->rank > 1 ? shape->dim[1] : 0;
+    const int64_t groups = groups_of(node, channels);
+    const int64_t pixels = shape_product(shape, 2, shape->rank);
+    const int64_t members = channels / groups;
+    const int64_t elements = i64_mul(members, pixels);
     const bool by_channel = node->op->since >= 21;
-    const inlay_norm_params params = { .outer = i32_checked(s->dim[0] * groups),
-                                       .n = i32_checked(i64_mul(members, pixels)),
-                                       .inner = 1,
-                                       .center = 1,
-                                       .period = i32_checked(groups),
-                                       .outer_step = by_channel ? i32_checked(members) : 1,
-                                       .group = i32_checked(by_channel ? pixels
-                                                                       : i64_mul(members, pixels)),
-                                       .along = by_channel,
-                                       .epsilon = (double)node_float(node, "epsilon", 1e-5f) };
+    const inlay_norm_params params = {
+        .outer = i32_checked(shape->dim[0] * groups),
+        .n = i32_checked(elements),
+        .inner = 1,
+        .center = 1,
+        .period = i32_checked(groups),
+        .outer_step = by_channel ? i32_checked(members) : 1,
+        .group = i32_checked(by_channel ? pixels : elements),
+        .along = by_channel,
+        .epsilon = (double)node_float(node, "epsilon", 1e-5f),
+    };
     lower_norm(lower, node, &params, NULL, NULL, node->in[1], node->in[2]);
 }
 
 /* Scale or bias with an element for each member of the normalized part. */
-static Tensor *expanded(Lower *lower, Node *node, Tensor *tensor, const Shape *part)
+static Tensor *expanded(Lower *lower, Node *node, Tensor *tensor,
+                        const Shape *part)
 {
     if (!tensor || tensor_count(tensor) == shape_count(part))
         return tensor;
@@ -328,7 +373,8 @@ static Tensor *expanded(Lower *lower, Node *node, Tensor *tensor, const Shape *p
 
 static int norm_axis(const Node *node)
 {
-    return node_axis(node, node_int(node, "axis", -1), infer_shape(node, 0)->rank);
+    return node_axis(node, node_int(node, "axis", -1),
+                     infer_shape(node, 0)->rank);
 }
 
 void infer_layernorm(Node *node)
@@ -352,8 +398,9 @@ void infer_rmsnorm(Node *node)
 static Tensor *statistics(Lower *lower, const Node *node, int i)
 {
     Tensor *tensor = node_out(node, i);
-    return tensor && node->in[0]->dtype == DT_F64 ? lower_temp(lower, DT_F64, tensor->shape)
-                                                  : tensor;
+    return tensor && node->in[0]->dtype == DT_F64
+               ? lower_temp(lower, DT_F64, tensor->shape)
+               : tensor;
 }
 
 /* Each line lies in a row: a unit. */
@@ -365,31 +412,43 @@ static void norm_rows(Step *s)
     s->units = s->operand[0].rows;
 }
 
+static inlay_norm_params line_params(const Node *node, int axis, bool by_row)
+{
+    const Shape *shape = &node->in[0]->shape;
+    const int64_t lines =
+        by_row ? shape_row_pixels(shape) : shape_product(shape, 0, axis);
+    return (inlay_norm_params){
+        .outer = i32_checked(lines),
+        .n = i32_checked(shape_product(shape, axis, shape->rank)),
+        .inner = 1,
+        .period = 1,
+        .group = 1,
+        .along = 1,
+        .epsilon = (double)node_float(node, "epsilon", 1e-5f),
+    };
+}
+
 static void lower_line_norm(Lower *lower, Node *node, bool center)
 {
-    const Shape *s = &node->in[0]->shape;
+    const Shape *shape = &node->in[0]->shape;
     const int axis = norm_axis(node);
-    const Shape part = shape_of(s->rank - axis, s->dim + axis);
+    const Shape part = shape_of(shape->rank - axis, shape->dim + axis);
+    const bool plain = !node_out(node, 1) && !node_out(node, 2);
     const bool by_row =
-        axis == s->rank - 1 && shape_has_rows(s) && !node_out(node, 1) && !node_out(node, 2);
-    const inlay_norm_params params = { .outer = i32_checked(by_row ? shape_row_pixels(s)
-                                                                   : shape_product(s, 0, axis)),
-                                       .n = i32_checked(shape_count(&part)),
-                                       .inner = 1,
-                                       .center = center,
-                                       .period = 1,
-                                       .group = 1,
-                                       .along = 1,
-                                       .epsilon = (double)node_float(node, "epsilon", 1e-5f) };
-    Tensor *made[] = { NULL, statistics(lower, node, 1), statistics(lower, node, 2) };
-    Step *step = lower_norm(lower, node, &params, made[1], made[2],
-                            expanded(lower, node, node->in[1], &part),
-                            expanded(lower, node, node_in(node, 2), &part));
+        plain && axis == shape->rank - 1 && shape_has_rows(shape);
+    inlay_norm_params params = line_params(node, axis, by_row);
+    params.center = center;
+    Tensor *mean = statistics(lower, node, 1);
+    Tensor *inverse = statistics(lower, node, 2);
+    Tensor *bias = expanded(lower, node, node_in(node, 2), &part);
+    Tensor *scale = expanded(lower, node, node->in[1], &part);
+    Step *step = lower_norm(lower, node, &params, mean, inverse, scale, bias);
     if (step && by_row)
         norm_rows(step);
-    for (int i = 1; i < 3; i++)
-        if (made[i] != node_out(node, i))
-            lower_cast(lower, node, node->out[i], made[i], true, 0);
+    if (mean != node_out(node, 1))
+        lower_cast(lower, node, node->out[1], mean, true, 0);
+    if (inverse != node_out(node, 2))
+        lower_cast(lower, node, node->out[2], inverse, true, 0);
 }
 
 void lower_layernorm(Lower *lower, Node *node)
@@ -401,37 +460,49 @@ void lower_rmsnorm(Lower *lower, Node *node)
     lower_line_norm(lower, node, false);
 }
 
+static void mvn_axes(const Node *node, bool *gone)
+{
+    static const int64_t usual[] = { 0, 2, 3 };
+    const int rank = node->in[0]->shape.rank;
+    int64_t count;
+    const int64_t *axes = node_ints(node, "axes", &count);
+    if (!axes) {
+        axes = usual;
+        count = 3;
+    }
+    for (int64_t i = 0; i < count; i++)
+        gone[node_axis(node, axes[i], rank)] = true;
+}
+
 /* (x - mean) / (sqrt(variance) + 1e-9) over the axes. */
 void lower_mvn(Lower *lower, Node *node)
 {
-    static const int64_t usual[] = { 0, 2, 3 };
     Tensor *x = node->in[0];
-    int64_t count;
-    const int64_t *axes = node_ints(node, "axes", &count);
     bool gone[MAX_RANK] = { false };
     Shape keep = x->shape;
-    if (!axes)
-        count = 3;
-    for (int64_t i = 0; i < count; i++)
-        gone[node_axis(node, axes ? axes[i] : usual[i], keep.rank)] = true;
+    mvn_axes(node, gone);
     for (int i = 0; i < keep.rank; i++)
         if (gone[i])
             keep.dim[i] = 1;
     const char *reduce = lower_kernel(lower, "reduce_mean", x->dtype);
+    const char *divide = lower_kernel(lower, "div", x->dtype);
     Tensor *mean = lower_temp(lower, x->dtype, keep);
     Tensor *var = lower_temp(lower, x->dtype, keep);
     lower_reduce_axes(lower, node, reduce, mean, x, gone);
-    Tensor *d = binary(lower, node, "sub", x, mean, x->shape);
-    lower_reduce_axes(lower, node, reduce, var, binary(lower, node, "mul", d, d, x->shape), gone);
-    Tensor *deviation = binary(lower, node, "add", unary(lower, node, "sqrt", var),
-                               scalar(lower, x->dtype, 1e-9), keep);
-    lower_nd2(lower, node, lower_kernel(lower, "div", x->dtype), node->out[0], d, deviation);
+    Tensor *error = binary(lower, node, "sub", x, mean, x->shape);
+    Tensor *square = binary(lower, node, "mul", error, error, x->shape);
+    lower_reduce_axes(lower, node, reduce, var, square, gone);
+    Tensor *smallest = scalar(lower, x->dtype, 1e-9);
+    Tensor *root = unary(lower, node, "sqrt", var);
+    Tensor *deviation = binary(lower, node, "add", root, smallest, keep);
+    lower_nd2(lower, node, divide, node->out[0], error, deviation);
 }
 
 static Tensor *number(Lower *lower, DType type, float v)
 {
     Store *s = lower->graph->store;
-    return lower_constant(lower, recipe_cast(s, recipe_memory(s, DT_F32, 0, NULL, &v), type));
+    return lower_constant(
+        lower, recipe_cast(s, recipe_memory(s, DT_F32, 0, NULL, &v), type));
 }
 
 /* A divisor of 0 becomes infinite: what it divides becomes 0. */
@@ -439,9 +510,11 @@ static Tensor *never_zero(Lower *lower, Node *node, Tensor *tensor)
 {
     Tensor *zero = lower_temp(lower, DT_BOOL, tensor->shape);
     Tensor *safe = lower_temp(lower, tensor->dtype, tensor->shape);
-    lower_nd2(lower, node, lower_kernel(lower, "equal", tensor->dtype), zero, tensor,
-              number(lower, tensor->dtype, 0.0f));
-    lower_select(lower, node, safe, zero, number(lower, tensor->dtype, INFINITY), tensor);
+    const char *equal = lower_kernel(lower, "equal", tensor->dtype);
+    Tensor *none = number(lower, tensor->dtype, 0.0f);
+    lower_nd2(lower, node, equal, zero, tensor, none);
+    Tensor *endless = number(lower, tensor->dtype, INFINITY);
+    lower_select(lower, node, safe, zero, endless, tensor);
     return safe;
 }
 
@@ -453,39 +526,53 @@ void lower_lpnorm(Lower *lower, Node *node)
     const int axis = node_axis(node, node_int(node, "axis", -1), keep.rank);
     const int64_t power = node_int(node, "p", 2);
     if (power != 1 && power != 2)
-        fail_node(node, STATUS_MALFORMED, NULL, "p is %lld, not 1 or 2", (long long)power);
+        fail_node(node, STATUS_MALFORMED, NULL, "p is %lld, not 1 or 2",
+                  (long long)power);
     gone[axis] = true;
     keep.dim[axis] = 1;
     Tensor *norm = lower_temp(lower, x->dtype, keep);
-    lower_reduce_axes(lower, node,
-                      lower_kernel(lower, power == 1 ? "reduce_l1" : "reduce_l2", x->dtype), norm,
-                      x, gone);
-    lower_nd2(lower, node, lower_kernel(lower, "div", x->dtype), node->out[0], x,
-              never_zero(lower, node, norm));
+    lower_reduce_axes(
+        lower, node,
+        lower_kernel(lower, power == 1 ? "reduce_l1" : "reduce_l2", x->dtype),
+        norm, x, gone);
+    lower_nd2(lower, node, lower_kernel(lower, "div", x->dtype), node->out[0],
+              x, never_zero(lower, node, norm));
 }
 
-void lower_lrn(Lower *lower, Node *node)
+static inlay_lrn_params lrn_params(const Node *node, bool by_row)
 {
-    const Shape *s = &node->in[0]->shape;
-    const int rank = s->rank;
+    const Shape *shape = &node->in[0]->shape;
+    const int rank = shape->rank;
     const int64_t size = node_int(node, "size", 0);
-    if (size < 1 || rank < 2)
-        fail_node(node, STATUS_MALFORMED, NULL, "size is %lld", (long long)size);
-    if (!tensor_count(node->out[0]))
-        return;
-    const bool by_row = node->channels_last && rank >= 3;
-    const inlay_lrn_params params = {
-        .outer = i32_checked(by_row ? shape_row_pixels(s) : s->dim[0]),
-        .c = i32_checked(node->channels_last ? s->dim[rank - 1] : s->dim[1]),
-        .inner = node->channels_last ? 1 : i32_checked(shape_product(s, 2, rank)),
+    inlay_lrn_params params = {
+        .outer = i32_checked(by_row ? shape_row_pixels(shape) : shape->dim[0]),
+        .c = i32_checked(shape->dim[node->channels_last ? rank - 1 : 1]),
+        .inner = 1,
         .by_pixel = by_row,
         .before = i32_checked((size - 1) / 2),
         .after = i32_checked(size / 2),
         .scale = (double)node_float(node, "alpha", 1e-4f) / (double)size,
         .bias = (double)node_float(node, "bias", 1.0f),
-        .beta = (double)node_float(node, "beta", 0.75f)
+        .beta = (double)node_float(node, "beta", 0.75f),
     };
-    Step *step = lower_step(lower, node, lower_kernel(lower, "lrn", node->in[0]->dtype), &params);
+    if (!node->channels_last)
+        params.inner = i32_checked(shape_product(shape, 2, rank));
+    return params;
+}
+
+void lower_lrn(Lower *lower, Node *node)
+{
+    const int rank = node->in[0]->shape.rank;
+    const int64_t size = node_int(node, "size", 0);
+    if (size < 1 || rank < 2)
+        fail_node(node, STATUS_MALFORMED, NULL, "size is %lld",
+                  (long long)size);
+    if (!tensor_count(node->out[0]))
+        return;
+    const bool by_row = node->channels_last && rank >= 3;
+    const inlay_lrn_params params = lrn_params(node, by_row);
+    const char *kernel = lower_kernel(lower, "lrn", node->in[0]->dtype);
+    Step *step = lower_step(lower, node, kernel, &params);
     Operand *y = step_out(step, node->out[0]);
     if (by_row)
         operand_image(y);

@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The operator table: one row an operator and opset meaning, in ops.def.
  *
- * A row names its functions; nothing else in the compiler switches on operators.
- *   infer   element types and shapes of the outputs, from the inputs' shapes and constant values
- *   lower   the steps that compute it
- *   constant (may be NULL) output 0 as a recipe of constant inputs, for tensors too large to fold
- *       by value */
+ * A row states all that the compiler knows about an operator by its name: no other table has
+ * operators' names. */
 #ifndef INLAY_OPS_OPS_H
 #define INLAY_OPS_OPS_H
 
@@ -13,34 +10,86 @@
 
 typedef struct Lower Lower;
 
+/* Element types and shapes of the outputs, from the inputs' shapes and constant values. */
 typedef void InferFn(Node *n);
+/* The steps that compute it. */
 typedef void LowerFn(Lower *l, Node *n);
+/* Output 0 as a recipe of constant inputs, for tensors too large to fold by value; NULL: none. */
 typedef Recipe *ConstantFn(Node *n);
+/* Sizes known only at run time: to[a] is the axis of the results that axis a of operand k becomes,
+ * -1: none. False: the operator does not let them pass. */
+typedef bool AxesFn(const Node *n, int k, int *to);
+/* One element of the result from one element of each of n operands, in float64. */
+typedef double ScalarFn(int n, const double *x);
 
 enum OpFlag {
-    OP_ELEMENTWISE =
-        1, /* each output element from the elements at the same (broadcast) place: any layout */
-    OP_SPATIAL = 2,      /* operand 0 and the results are images: computed channels last */
-    OP_WIDEN = 4,        /* small floats: compute in float32 between casts (passes/widen.c) */
-    OP_NOT_CONSTANT = 8, /* never folded: random, or has state */
-    OP_SHAPE_ONLY = 16,  /* needs its input's shape, not its values (Shape, Size) */
-    OP_AXIS = 32,        /* has one attribute `axis` over dimensions; the layout pass renames it */
-    OP_CONTROL = 64,     /* has subgraphs */
-    OP_WIDEN_INT =
-        256, /* integers and bool without a kernel: int64, else float64, in their place */
-    OP_SHAPED_LIKE_FIRST = 128, /* the result has operand 0's shape, whatever the others are */
+    /* Each output element from the elements at the same (broadcast) place: any layout. */
+    OP_ELEMENTWISE = 1,
+    /* Operand 0 and the results are images: computed channels last. */
+    OP_SPATIAL = 2,
+    /* Small floats: compute in float32 between casts (passes/widen.c). */
+    OP_WIDEN = 4,
+    /* Never folded: random, or has state. */
+    OP_NOT_CONSTANT = 8,
+    /* Needs its input's shape, not its values (Shape, Size). */
+    OP_SHAPE_ONLY = 16,
+    /* The kernel takes operands 0 and 1 in the other order. */
+    OP_SWAP = 32,
+    /* Has subgraphs. */
+    OP_CONTROL = 64,
+    /* The result has operand 0's shape, whatever the others are. */
+    OP_SHAPED_LIKE_FIRST = 128,
+    /* Integers and bool without a kernel: int64, else float64, in their place. */
+    OP_WIDEN_INT = 256,
+    /* The elements of operand 0 in their order, under other dimensions. */
+    OP_VIEW = 512,
+    /* Zeros beyond the real size of operand 0 stay zeros beyond that of the results. */
+    OP_KEEPS_REST = 1024,
+    /* Takes the attributes of ops/epilogue.h. */
+    OP_EPILOGUE = 2048,
+    /* The scalar function is transcendental. */
+    OP_BENDS = 4096,
 };
 
+/* How the operator's attributes change where its operands are permuted (passes/relayout.c). */
+typedef enum RelayoutRule {
+    RELAYOUT_NONE,      /* it needs its operands as they are */
+    RELAYOUT_PARTS,     /* `axis`, default 0; all operands are permuted */
+    RELAYOUT_AXIS,      /* `axis`, default 0 */
+    RELAYOUT_AXIS_LAST, /* `axis`, default -1 */
+    RELAYOUT_REDUCE,    /* a list of axes that go */
+    RELAYOUT_PADS,      /* two numbers for each dimension */
+    RELAYOUT_SLICE,     /* a list of axes that are cut */
+    RELAYOUT_QUANT, /* `axis`, default 1, where there is more than one scale */
+    RELAYOUT_COUNT
+} RelayoutRule;
+
+/* Least and most operands; ANY: no limit. */
+typedef struct OpCount {
+    int min, max;
+} OpCount;
+
+enum { ANY = -1 };
+
 struct OpRow {
-    const char *name, *domain;
-    int since, until; /* opset versions with this meaning; until 0: the newest known */
-    int min_in, max_in, min_out, max_out; /* max -1: any number */
-    DTypeSet types;                       /* of operand 0 that lower takes as they are */
-    unsigned flags;
+    const char *name;
+    const char *domain;
     InferFn *infer;
     LowerFn *lower;
-    ConstantFn *constant;
-    const char *attributes; /* names, a blank between them */
+    int since,
+        until; /* opset versions with this meaning; until 0: to the newest */
+    OpCount in, out;
+    DTypeSet types; /* of operand 0 that lower takes as they are */
+    unsigned flags;
+    ConstantFn *constant; /* NULL: it has no recipe of its own */
+    /* of the lower functions of a family, without its type */
+    const char *kernel;
+    int act; /* INLAY_ACT_... of kernels/act.def, 0: it is no activation */
+    ScalarFn *scalar; /* NULL: passes do not evaluate it by element */
+    AxesFn *axes;     /* NULL: sizes known only at run time do not pass */
+    RelayoutRule relayout;
+    /* the names that ONNX and ONNX Runtime know for it in any version, a blank between them */
+    const char *attributes;
 };
 
 /* All of ai.onnx between these; older files pass where their operators mean the same today. */
@@ -49,6 +98,8 @@ enum { OPSET_OLDEST = 7, OPSET_NEWEST = 28 };
 /* The row for that operator at that opset version of its domain; NULL: none. */
 const OpRow *op_find(const char *domain, const char *op_type, int64_t version);
 const OpRow *op_rows(int *count);
+/* What to do instead of an operator that is left out on purpose; NULL: it is not one of those. */
+const char *op_left_out(const char *domain, const char *op_type);
 /* Checks operand counts and element type against the row; reports with error_at (all nodes are
  * checked before leaving). */
 bool op_check(const Node *node);
@@ -71,20 +122,33 @@ bool op_check_type(const Node *node);
 #define T_F32 DTYPE_BIT(DT_F32)
 #define T_F64 DTYPE_BIT(DT_F64)
 #define T_FLOAT (T_F32 | T_F64)
+#define T_ALL_FLOAT (T_FLOAT | T_SMALL_FLOAT)
 #define T_FLOAT8 \
-    (DTYPE_BIT(DT_F8E4M3FN) | DTYPE_BIT(DT_F8E4M3FNUZ) | DTYPE_BIT(DT_F8E5M2) | \
-     DTYPE_BIT(DT_F8E5M2FNUZ))
+    (DTYPE_BIT(DT_F8E4M3FN) | DTYPE_BIT(DT_F8E4M3FNUZ) | \
+     DTYPE_BIT(DT_F8E5M2) | DTYPE_BIT(DT_F8E5M2FNUZ))
 #define T_SMALL_FLOAT \
-    (DTYPE_BIT(DT_F16) | DTYPE_BIT(DT_BF16) | T_FLOAT8 | DTYPE_BIT(DT_F4E2M1) | \
-     DTYPE_BIT(DT_F8E8M0))
-#define T_SIGNED (DTYPE_BIT(DT_I8) | DTYPE_BIT(DT_I16) | DTYPE_BIT(DT_I32) | DTYPE_BIT(DT_I64))
-#define T_UNSIGNED (DTYPE_BIT(DT_U8) | DTYPE_BIT(DT_U16) | DTYPE_BIT(DT_U32) | DTYPE_BIT(DT_U64))
+    (DTYPE_BIT(DT_F16) | DTYPE_BIT(DT_BF16) | T_FLOAT8 | \
+     DTYPE_BIT(DT_F4E2M1) | DTYPE_BIT(DT_F8E8M0))
+#define T_SIGNED \
+    (DTYPE_BIT(DT_I8) | DTYPE_BIT(DT_I16) | DTYPE_BIT(DT_I32) | \
+     DTYPE_BIT(DT_I64))
+#define T_UNSIGNED \
+    (DTYPE_BIT(DT_U8) | DTYPE_BIT(DT_U16) | DTYPE_BIT(DT_U32) | \
+     DTYPE_BIT(DT_U64))
 #define T_INT (T_SIGNED | T_UNSIGNED)
+/* Integers of 32 and 64 bits; those that are an index; those of quantized numbers. */
+#define T_INDEX (DTYPE_BIT(DT_I32) | DTYPE_BIT(DT_I64))
+#define T_LONG (T_INDEX | DTYPE_BIT(DT_U32) | DTYPE_BIT(DT_U64))
+#define T_Q8 (DTYPE_BIT(DT_I8) | DTYPE_BIT(DT_U8))
+#define T_Q16 (T_Q8 | DTYPE_BIT(DT_I16) | DTYPE_BIT(DT_U16))
 #define T_BOOL DTYPE_BIT(DT_BOOL)
 #define T_NUMBER (T_FLOAT | T_INT)
 #define T_BYTES \
-    (T_NUMBER | T_BOOL | T_SMALL_FLOAT) /* moved, not computed: any type of whole bytes */
-#define T_PACKED (DTYPE_BIT(DT_U4) | DTYPE_BIT(DT_I4) | DTYPE_BIT(DT_U2) | DTYPE_BIT(DT_I2))
-#define T_ANY (T_BYTES | T_PACKED | DTYPE_BIT(DT_C64) | DTYPE_BIT(DT_C128))
+    (T_NUMBER | T_BOOL | \
+     T_SMALL_FLOAT) /* moved, not computed: any type of whole bytes */
+#define T_PACKED \
+    (DTYPE_BIT(DT_U4) | DTYPE_BIT(DT_I4) | DTYPE_BIT(DT_U2) | DTYPE_BIT(DT_I2))
+#define T_COMPLEX (DTYPE_BIT(DT_C64) | DTYPE_BIT(DT_C128))
+#define T_ANY (T_BYTES | T_PACKED | T_COMPLEX)
 
 #endif

@@ -7,11 +7,6 @@
 #include "ops/expand.h"
 #include "ops/families.h"
 
-static Tensor *scaled(const Node *node, Tensor *tensor, double factor)
-{
-    return expand_binary(node, "Mul", tensor, expand_number(node, factor, tensor->dtype));
-}
-
 static Tensor *add(const Node *node, Tensor *a, Tensor *b)
 {
     return expand_binary(node, "Add", a, b);
@@ -20,9 +15,23 @@ static Tensor *multiply(const Node *node, Tensor *a, Tensor *b)
 {
     return expand_binary(node, "Mul", a, b);
 }
-static Tensor *less(const Node *node, Tensor *a, Tensor *b)
+static Tensor *subtract(const Node *node, Tensor *a, Tensor *b)
 {
     return expand_binary(node, "Sub", a, b);
+}
+
+static Tensor *divide(const Node *node, Tensor *a, Tensor *b)
+{
+    return expand_binary(node, "Div", a, b);
+}
+
+/* The square root of `tensor`, and the attribute epsilon. */
+static Tensor *root_of(const Node *node, Tensor *tensor)
+{
+    const double epsilon = (double)node_float(node, "epsilon", 1e-6f);
+    Tensor *smallest = expand_number(node, epsilon, tensor->dtype);
+    Tensor *root = expand_unary(node, "Sqrt", tensor);
+    return add(node, root, smallest);
 }
 
 static double attribute(const Node *node, const char *name, float otherwise)
@@ -33,31 +42,63 @@ static double attribute(const Node *node, const char *name, float otherwise)
 /* Tensors in a group, of which there are `groups`. */
 static int group_size(const Node *node, int groups)
 {
+    const int operands = node->n_in - 2;
     for (int i = 0; i < node->n_in; i++)
         infer_shape(node, i);
-    if ((node->n_in - 2) % groups || node->n_in == 2)
-        fail_node(node, STATUS_MALFORMED, NULL, "its operands are not %d groups of as many",
-                  groups);
-    const int count = (node->n_in - 2) / groups;
-    if (node->n_out != count * (groups - 1))
-        fail_node(node, STATUS_MALFORMED, NULL, "has %d results, not %d", node->n_out,
-                  count * (groups - 1));
+    if (operands % groups || !operands)
+        fail_node(node, STATUS_MALFORMED, NULL,
+                  "its operands are not %d groups of as many", groups);
+    const int count = operands / groups;
+    const int results = count * (groups - 1);
+    if (node->n_out != results)
+        fail_node(node, STATUS_MALFORMED, NULL, "has %d results, not %d",
+                  node->n_out, results);
     return count;
 }
 
+/* Value i, its gradient, and what is carried for it, each of its group; the rate in their type. */
+typedef struct Update {
+    Tensor *value, *gradient, *carried, *carried_too, *rate;
+} Update;
+
 /* The gradient with the regularization. */
-static Tensor *gradient(const Node *node, Tensor *x, Tensor *g)
+static Tensor *regularized(const Node *node, Tensor *value, Tensor *gradient)
 {
-    return add(node, scaled(node, x, attribute(node, "norm_coefficient", 0.0f)), g);
+    const double norm = attribute(node, "norm_coefficient", 0.0f);
+    return add(node, expand_scaled(node, value, norm), gradient);
+}
+
+static Update update_of(const Node *node, int i, int count, int groups)
+{
+    Tensor *const *operand = node->in + 2 + i;
+    Update update = { .value = operand[0] };
+    update.gradient = regularized(node, operand[0], operand[count]);
+    update.carried = operand[2 * count];
+    if (groups > 3)
+        update.carried_too = operand[3 * count];
+    update.rate = expand_cast(node, node->in[0], update.value->dtype);
+    return update;
 }
 
 /* a where updates were made before, else b. */
 static Tensor *if_updated(const Node *node, Tensor *a, Tensor *b)
 {
-    Tensor *in[] = { expand_binary(node, "Greater", node->in[1],
-                                   expand_number(node, 0.0, node->in[1]->dtype)),
-                     a, b };
+    Tensor *updates = node->in[1];
+    Tensor *none = expand_number(node, 0.0, updates->dtype);
+    Tensor *later = expand_binary(node, "Greater", updates, none);
+    Tensor *in[] = { later, a, b };
     return expand_done(expand_node(node, "Where", 3, in, 1));
+}
+
+/* The rate by the number of updates so far. */
+static Tensor *decayed(const Node *node, const Update *update)
+{
+    const DType type = update->value->dtype;
+    const double factor = attribute(node, "decay_factor", 0.0f);
+    Tensor *updates = expand_cast(node, node->in[1], type);
+    Tensor *decay = expand_scaled(node, updates, factor);
+    Tensor *one = expand_number(node, 1.0, type);
+    return divide(node, update->rate, add(node, decay, one));
 }
 
 void expand_adagrad(Node *node)
@@ -65,17 +106,15 @@ void expand_adagrad(Node *node)
     const int count = group_size(node, 3);
     Tensor **result = NEW_ARRAY(node->graph->arena, Tensor *, 2 * count);
     for (int i = 0; i < count; i++) {
-        Tensor *x = node->in[2 + i];
-        Tensor *g = gradient(node, x, node->in[2 + count + i]);
-        Tensor *h = add(node, node->in[2 + 2 * count + i], multiply(node, g, g));
-        Tensor *updates = expand_cast(node, node->in[1], x->dtype);
-        Tensor *decay = scaled(node, updates, attribute(node, "decay_factor", 0.0f));
-        Tensor *rate = expand_binary(node, "Div", expand_cast(node, node->in[0], x->dtype),
-                                     add(node, decay, expand_number(node, 1.0, x->dtype)));
-        Tensor *root = add(node, expand_unary(node, "Sqrt", h),
-                           expand_number(node, attribute(node, "epsilon", 1e-6f), x->dtype));
-        result[i] = less(node, x, expand_binary(node, "Div", multiply(node, rate, g), root));
-        result[count + i] = h;
+        const Update update = update_of(node, i, count, 3);
+        Tensor *slope = update.gradient;
+        Tensor *square = multiply(node, slope, slope);
+        Tensor *squares = add(node, update.carried, square);
+        Tensor *rate = decayed(node, &update);
+        Tensor *root = root_of(node, squares);
+        Tensor *way = divide(node, multiply(node, rate, slope), root);
+        result[i] = subtract(node, update.value, way);
+        result[count + i] = squares;
     }
     expand_finish(node, 2 * count, result);
 }
@@ -83,61 +122,91 @@ void expand_adagrad(Node *node)
 /* 1 - base^T. */
 static Tensor *rest_of_power(const Node *node, double base, DType type)
 {
-    Tensor *power = expand_binary(node, "Pow", expand_number(node, base, type),
-                                  expand_cast(node, node->in[1], type));
-    return less(node, expand_number(node, 1.0, type), power);
+    Tensor *number = expand_number(node, base, type);
+    Tensor *updates = expand_cast(node, node->in[1], type);
+    Tensor *power = expand_binary(node, "Pow", number, updates);
+    Tensor *one = expand_number(node, 1.0, type);
+    return subtract(node, one, power);
+}
+
+/* share a + (1 - share) b. */
+static Tensor *mixed(const Node *node, double share, Tensor *a, Tensor *b)
+{
+    Tensor *before = expand_scaled(node, a, share);
+    Tensor *now = expand_scaled(node, b, 1.0 - share);
+    return add(node, before, now);
+}
+
+/* The rate of Adam: as given at first, then corrected for the averages' bias towards 0. */
+static Tensor *corrected_rate(const Node *node, Tensor *rate, double alpha,
+                              double beta)
+{
+    Tensor *second = rest_of_power(node, beta, rate->dtype);
+    Tensor *first = rest_of_power(node, alpha, rate->dtype);
+    Tensor *root = expand_unary(node, "Sqrt", second);
+    Tensor *correction = divide(node, root, first);
+    Tensor *corrected = multiply(node, rate, correction);
+    return if_updated(node, corrected, rate);
+}
+
+static void adam_update(const Node *node, const Update *update, Tensor **result,
+                        int count)
+{
+    const double alpha = attribute(node, "alpha", 0.9f);
+    const double beta = attribute(node, "beta", 0.999f);
+    const double post = attribute(node, "norm_coefficient_post", 0.0f);
+    Tensor *gradient = update->gradient;
+    Tensor *square = multiply(node, gradient, gradient);
+    Tensor *mean = mixed(node, alpha, update->carried, gradient);
+    Tensor *squares = mixed(node, beta, update->carried_too, square);
+    Tensor *root = root_of(node, squares);
+    Tensor *rate = corrected_rate(node, update->rate, alpha, beta);
+    Tensor *change = divide(node, multiply(node, rate, mean), root);
+    Tensor *next = subtract(node, update->value, change);
+    result[0] = expand_scaled(node, next, 1.0 - post);
+    result[count] = mean;
+    result[2 * count] = squares;
 }
 
 void expand_adam(Node *node)
 {
     const int count = group_size(node, 4);
-    const double alpha = attribute(node, "alpha", 0.9f);
-    const double beta = attribute(node, "beta", 0.999f);
     Tensor **result = NEW_ARRAY(node->graph->arena, Tensor *, 3 * count);
     for (int i = 0; i < count; i++) {
-        Tensor *x = node->in[2 + i];
-        Tensor *g = gradient(node, x, node->in[2 + count + i]);
-        Tensor *r = expand_cast(node, node->in[0], x->dtype);
-        Tensor *tensor = add(node, scaled(node, node->in[2 + 2 * count + i], alpha),
-                             scaled(node, g, 1.0 - alpha));
-        Tensor *h = add(node, scaled(node, node->in[2 + 3 * count + i], beta),
-                        scaled(node, multiply(node, g, g), 1.0 - beta));
-        Tensor *root = add(node, expand_unary(node, "Sqrt", h),
-                           expand_number(node, attribute(node, "epsilon", 1e-6f), x->dtype));
-        Tensor *late =
-            multiply(node, r,
-                     expand_binary(node, "Div",
-                                   expand_unary(node, "Sqrt", rest_of_power(node, beta, x->dtype)),
-                                   rest_of_power(node, alpha, x->dtype)));
-        Tensor *next = less(
-            node, x,
-            expand_binary(node, "Div", multiply(node, if_updated(node, late, r), tensor), root));
-        result[i] = scaled(node, next, 1.0 - attribute(node, "norm_coefficient_post", 0.0f));
-        result[count + i] = tensor;
-        result[2 * count + i] = h;
+        const Update update = update_of(node, i, count, 4);
+        adam_update(node, &update, result + i, count);
     }
     expand_finish(node, 3 * count, result);
+}
+
+/* The share of the gradient in the momentum: 1 at first, then beta. */
+static Tensor *gradient_share(const Node *node, DType type)
+{
+    const double beta = attribute(node, "beta", 1.0f);
+    Tensor *later = expand_number(node, beta, type);
+    Tensor *first = expand_number(node, 1.0, type);
+    return if_updated(node, later, first);
 }
 
 void expand_momentum(Node *node)
 {
     const int count = group_size(node, 3);
     const double alpha = attribute(node, "alpha", 0.0f);
-    const bool nesterov = !strcmp(node_string(node, "mode", "standard"), "nesterov");
+    const char *mode = node_string(node, "mode", "standard");
+    const bool nesterov = !strcmp(mode, "nesterov");
     Tensor **result = NEW_ARRAY(node->graph->arena, Tensor *, 2 * count);
     for (int i = 0; i < count; i++) {
-        Tensor *x = node->in[2 + i];
-        Tensor *g = gradient(node, x, node->in[2 + count + i]);
-        Tensor *r = expand_cast(node, node->in[0], x->dtype);
-        Tensor *share =
-            if_updated(node, expand_number(node, attribute(node, "beta", 1.0f), x->dtype),
-                       expand_number(node, 1.0, x->dtype));
-        Tensor *tensor =
-            add(node, scaled(node, node->in[2 + 2 * count + i], alpha), multiply(node, share, g));
-        result[i] =
-            less(node, x,
-                 multiply(node, r, nesterov ? add(node, g, scaled(node, tensor, alpha)) : tensor));
-        result[count + i] = tensor;
+        const Update update = update_of(node, i, count, 3);
+        Tensor *slope = update.gradient;
+        Tensor *share = gradient_share(node, update.value->dtype);
+        Tensor *before = expand_scaled(node, update.carried, alpha);
+        Tensor *momentum = add(node, before, multiply(node, share, slope));
+        Tensor *way = momentum;
+        if (nesterov)
+            way = add(node, slope, expand_scaled(node, momentum, alpha));
+        way = multiply(node, update.rate, way);
+        result[i] = subtract(node, update.value, way);
+        result[count + i] = momentum;
     }
     expand_finish(node, 2 * count, result);
 }

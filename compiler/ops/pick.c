@@ -8,7 +8,12 @@
 
 Pick pick_new(Lower *lower, Node *node, Tensor *out, Tensor *in)
 {
-    Pick pick = { .l = lower, .n = node, .out = out, .in = in };
+    Pick pick = {
+        .l = lower,
+        .n = node,
+        .out = out,
+        .in = in,
+    };
     for (int i = 0; i < out->shape.rank; i++) {
         pick.table[i] = NEW_ARRAY(lower->arena, int64_t, out->shape.dim[i]);
         for (int64_t k = 0; k < out->shape.dim[i]; k++)
@@ -33,15 +38,18 @@ static int64_t edge_index(int64_t i, int64_t size, PickEdge edge)
     return r < size ? r : 2 * size - 2 - r;
 }
 
-void pick_padded(Pick *pick, int axis, int64_t before, int64_t size, int64_t after, PickEdge edge)
+void pick_padded(Pick *pick, int axis, int64_t before, int64_t size,
+                 int64_t after, PickEdge edge)
 {
     const int64_t cut = i64_max(0, -before);
     const int64_t left = size - cut - i64_max(0, -after);
     const int64_t count = pick->out->shape.dim[axis];
     if (count && left < 1)
-        fail_node(pick->n, STATUS_MALFORMED, NULL, "axis %d has no elements to repeat", axis);
+        fail_node(pick->n, STATUS_MALFORMED, NULL,
+                  "axis %d has no elements to repeat", axis);
     for (int64_t k = 0; k < count; k++)
-        pick->table[axis][k] = cut + edge_index(k - i64_max(0, before), left, edge);
+        pick->table[axis][k] =
+            cut + edge_index(k - i64_max(0, before), left, edge);
 }
 
 static bool is_identity(const Pick *pick, int axis)
@@ -63,39 +71,71 @@ static int table_axes(const Pick *pick)
     return rank;
 }
 
+/* The row of the operand that is row `unit` of the result. */
+static int32_t source_row(const Pick *pick, const Shape *from, const Shape *to,
+                          int32_t unit)
+{
+    int64_t row = 0;
+    int64_t rest = unit;
+    int64_t stride = 1;
+    for (int i = shape_row_axis(to) - 1; i >= 0; i--) {
+        row += pick->table[i][rest % to->dim[i]] * stride;
+        rest /= to->dim[i];
+        stride *= from->dim[i];
+    }
+    return i32_checked(row);
+}
+
+static Step *pick_step(const Pick *pick, const inlay_pick_params *params,
+                       DType type)
+{
+    Lower *lower = pick->l;
+    const char *kernel =
+        arena_printf(lower->arena, "pick_%d", dtype_bits(type));
+    return lower_step(lower, pick->n, kernel, params);
+}
+
+/* The rows of both images, then the columns; which rows of the operand each row needs. */
+static int32_t *row_table(const Pick *pick, const Shape *from, const Shape *to,
+                          Rows *needs)
+{
+    const int pixels = shape_row_axis(to);
+    const int32_t rows = i32_checked(shape_product(to, 0, pixels));
+    const int32_t width = i32_checked(shape_row_pixels(to));
+    int32_t *table = NEW_ARRAY(pick->l->arena, int32_t, i64_add(rows, width));
+    for (int32_t u = 0; u < rows; u++) {
+        table[u] = source_row(pick, from, to, u);
+        needs[u] = (Rows){ table[u], table[u] + 1 };
+    }
+    for (int32_t k = 0; k < width && pixels < to->rank - 1; k++)
+        table[rows + k] = i32_checked(pick->table[pixels][k]);
+    return table;
+}
+
 /* An image whose channels stay goes row by row. */
 static void pick_rows(Pick *pick, Tensor *out, Tensor *in)
 {
     Lower *lower = pick->l;
     const Shape *to = &out->shape;
     const int pixels = shape_row_axis(to);
+    const int64_t channels = to->dim[to->rank - 1];
     const int32_t rows = i32_checked(shape_product(to, 0, pixels));
     const int32_t width = i32_checked(shape_row_pixels(to));
-    const inlay_pick_params params = { .run = i32_checked(to->dim[to->rank - 1]),
-                                       .n = { rows, width } };
-    int32_t *table = NEW_ARRAY(lower->arena, int32_t, i64_add(rows, width));
+    const int64_t in_rows = shape_product(&in->shape, 0, pixels);
+    const inlay_pick_params params = {
+        .run = i32_checked(channels),
+        .n = { rows, width },
+    };
     Rows *needs = NEW_ARRAY(lower->arena, Rows, rows + 1);
-    for (int32_t u = 0; u < rows; u++) {
-        int64_t row = 0;
-        int64_t rest = u;
-        int64_t stride = 1;
-        for (int i = pixels - 1; i >= 0; i--) {
-            row += pick->table[i][rest % to->dim[i]] * stride;
-            rest /= to->dim[i];
-            stride *= in->shape.dim[i];
-        }
-        table[u] = i32_checked(row);
-        needs[u] = (Rows){ table[u], table[u] + 1 };
-    }
-    for (int32_t k = 0; k < width; k++)
-        table[rows + k] = pixels < to->rank - 1 ? i32_checked(pick->table[pixels][k]) : 0;
-    Step *step = lower_step(lower, pick->n,
-                            arena_printf(lower->arena, "pick_%d", dtype_bits(out->dtype)), &params);
-    Operand *y = step_out(step, out);
+    const int32_t *table = row_table(pick, &in->shape, to, needs);
+    Step *step = pick_step(pick, &params, out->dtype);
+    step_out(step, out);
     Operand *x = step_in(step, in);
+    Operand *y = step->operand;
     operand_image(y);
-    operand_rows(x, i32_checked(shape_product(&in->shape, 0, pixels)), in->shape.dim[to->rank - 1]);
-    y->strided = x->strided = true;
+    operand_rows(x, i32_checked(in_rows), in->shape.dim[to->rank - 1]);
+    y->strided = true;
+    x->strided = true;
     step->units = rows;
     x->reuse = REUSE_ROWS;
     operand_table(x, rows, needs);
@@ -106,23 +146,24 @@ static void pick_rows(Pick *pick, Tensor *out, Tensor *in)
 static void pick_whole(Pick *pick, int axes, Tensor *y, Tensor *x)
 {
     Lower *lower = pick->l;
+    const Shape *to = &y->shape;
     int64_t stride[MAX_RANK];
     int64_t total = 0;
     int64_t at = 0;
     shape_strides(&x->shape, stride);
-    inlay_pick_params params = { .rank = axes,
-                                 .run =
-                                     i32_checked(shape_product(&y->shape, axes, y->shape.rank)) };
+    inlay_pick_params params = {
+        .rank = axes,
+        .run = i32_checked(shape_product(to, axes, to->rank)),
+    };
     for (int i = 0; i < axes; i++)
-        total = i64_add(total, y->shape.dim[i]);
+        total = i64_add(total, to->dim[i]);
     int32_t *table = NEW_ARRAY(lower->arena, int32_t, total);
     for (int i = 0; i < axes; i++) {
-        params.n[i] = i32_checked(y->shape.dim[i]);
-        for (int64_t k = 0; k < y->shape.dim[i]; k++)
+        params.n[i] = i32_checked(to->dim[i]);
+        for (int64_t k = 0; k < to->dim[i]; k++)
             table[at++] = i32_checked(i64_mul(pick->table[i][k], stride[i]));
     }
-    Step *step = lower_step(lower, pick->n,
-                            arena_printf(lower->arena, "pick_%d", dtype_bits(y->dtype)), &params);
+    Step *step = pick_step(pick, &params, y->dtype);
     step_out(step, y);
     step_in(step, x);
     step_in(step, lower_i32s(lower, table, total));

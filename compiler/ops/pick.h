@@ -6,7 +6,12 @@
 
 #include "ops/lower.h"
 
-typedef enum PickEdge { PICK_NONE, PICK_EDGE, PICK_REFLECT, PICK_WRAP } PickEdge;
+typedef enum PickEdge {
+    PICK_NONE,
+    PICK_EDGE,
+    PICK_REFLECT,
+    PICK_WRAP
+} PickEdge;
 
 typedef struct Pick {
     Lower *l;
@@ -18,7 +23,8 @@ typedef struct Pick {
 /* All axes begin as the identity (sizes may differ until their table is set). */
 Pick pick_new(Lower *lower, Node *node, Tensor *out, Tensor *in);
 /* Axis: `before` elements, the source's `size`, `after` elements; negative amounts cut. */
-void pick_padded(Pick *pick, int axis, int64_t before, int64_t size, int64_t after, PickEdge edge);
+void pick_padded(Pick *pick, int axis, int64_t before, int64_t size,
+                 int64_t after, PickEdge edge);
 void lower_pick(Pick *pick);
 
 #endif

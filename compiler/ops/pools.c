@@ -10,15 +10,16 @@ static Window pool_window(const Node *node)
     const int64_t *taps = window_kernel_shape(node, &count);
     if (count != window_rank(node))
         fail_node(node, STATUS_MALFORMED, NULL,
-                  "attribute kernel_shape has %lld numbers for %d dimensions", (long long)count,
-                  window_rank(node));
+                  "attribute kernel_shape has %lld numbers for %d dimensions",
+                  (long long)count, window_rank(node));
     return window_of(node, taps);
 }
 
 void infer_pool(Node *node)
 {
     const Window window = pool_window(node);
-    infer_out(node, 0, node->in[0]->dtype, window_shape(&window, window.channels));
+    infer_out(node, 0, node->in[0]->dtype,
+              window_shape(&window, window.channels));
     infer_out(node, 1, DT_I64, window_shape(&window, window.channels));
 }
 
@@ -31,14 +32,9 @@ static int64_t work_of(const Window *window)
     return m;
 }
 
-static void lower_rows(Lower *lower, Node *node, const char *kernel, Window *window, bool count_pad)
+/* The operands of a pool that goes row by row. */
+static void finish_rows(Step *step, Node *node, const Window *window)
 {
-    if (!count_pad)
-        window_thin(window);
-    window_upright(window);
-    inlay_pool_params params = { .count_pad = count_pad };
-    window_pool_params(window, &params);
-    Step *step = lower_step(lower, node, lower_kernel(lower, kernel, node->in[0]->dtype), &params);
     step_out(step, node->out[0]);
     step_in(step, node->in[0]);
     window_rows(window, step, step->operand, step->operand + 1);
@@ -46,32 +42,50 @@ static void lower_rows(Lower *lower, Node *node, const char *kernel, Window *win
     step->macs = work_of(window);
 }
 
-static Step *lower_plain_pool(Lower *lower, Node *node, const char *kernel, const Window *window,
-                              inlay_window_params *params)
+static void lower_rows(Lower *lower, Node *node, const char *kernel,
+                       Window *window, bool count_pad)
+{
+    if (!count_pad)
+        window_thin(window);
+    window_upright(window);
+    inlay_pool_params params = { .count_pad = count_pad };
+    window_pool_params(window, &params);
+    Step *step = lower_step(
+        lower, node, lower_kernel(lower, kernel, node->in[0]->dtype), &params);
+    finish_rows(step, node, window);
+}
+
+static Step *lower_plain_pool(Lower *lower, Node *node, const char *kernel,
+                              const Window *window, inlay_window_params *params)
 {
     params->groups = 1;
     params->ic = params->oc = i32_checked(window->channels);
     window_plain_params(window, params, window->channels);
-    Step *step = lower_step(lower, node, lower_kernel(lower, kernel, node->in[0]->dtype), params);
+    Step *step = lower_step(
+        lower, node, lower_kernel(lower, kernel, node->in[0]->dtype), params);
     step_out(step, node->out[0]);
     step->macs = work_of(window);
     return step;
 }
 
 /* Row by row into an accumulator, which is the result. */
-static void lower_global_rows(Lower *lower, Node *node, const char *kernel, Window *window)
+static void lower_global_rows(Lower *lower, Node *node, const char *kernel,
+                              Window *window)
 {
     window_upright(window);
-    const inlay_globalpool_params params = { .rows =
-                                                 i32_checked(i64_mul(window->in[0], window->in[1])),
-                                             .width = (int32_t)window->in[2],
-                                             .channels = i32_checked(window->channels) };
-    Step *step = lower_step(lower, node, lower_kernel(lower, kernel, DT_F32), &params);
+    const inlay_globalpool_params params = {
+        .rows = i32_checked(i64_mul(window->in[0], window->in[1])),
+        .width = (int32_t)window->in[2],
+        .channels = i32_checked(window->channels),
+    };
+    Step *step =
+        lower_step(lower, node, lower_kernel(lower, kernel, DT_F32), &params);
     Operand *y = step_out(step, node->out[0]);
     operand_rows(y, i32_checked(window->images), window->channels);
     y->read = true;
     Operand *x = step_in(step, node->in[0]);
-    operand_rows(x, i32_checked(i64_mul(window->images, params.rows)), window->channels);
+    operand_rows(x, i32_checked(i64_mul(window->images, params.rows)),
+                 window->channels);
     x->strided = true;
     x->rule.kind = ROWS_UNIT;
     step->units = x->rows;
@@ -83,7 +97,8 @@ static void lower_global_rows(Lower *lower, Node *node, const char *kernel, Wind
 static bool covers_all(const Window *window)
 {
     for (int i = 0; i < WINDOW_DIMS; i++)
-        if (window->kernel[i] != window->in[i] || window->out[i] != 1 || window->pad[i])
+        if (window->kernel[i] != window->in[i] || window->out[i] != 1 ||
+            window->pad[i])
             return false;
     return true;
 }
@@ -91,15 +106,19 @@ static bool covers_all(const Window *window)
 void lower_max_pool(Lower *lower, Node *node)
 {
     Window window = pool_window(node);
-    if (node->channels_last && !node_out(node, 1) && node->in[0]->dtype != DT_F64) {
+    if (node->channels_last && !node_out(node, 1) &&
+        node->in[0]->dtype != DT_F64) {
         if (covers_all(&window) && node->in[0]->dtype == DT_F32)
             lower_global_rows(lower, node, "globalmax", &window);
         else
             lower_rows(lower, node, "maxpool", &window, false);
         return;
     }
-    inlay_window_params params = { .column_major = node_int(node, "storage_order", 0) != 0 };
-    Step *step = lower_plain_pool(lower, node, "maxpool_plain", &window, &params);
+    inlay_window_params params = {
+        .column_major = node_int(node, "storage_order", 0) != 0
+    };
+    Step *step =
+        lower_plain_pool(lower, node, "maxpool_plain", &window, &params);
     step_out(step, node_out(node, 1));
     step_in(step, node->in[0]);
 }
@@ -116,29 +135,46 @@ void lower_average_pool(Lower *lower, Node *node)
         return;
     }
     inlay_window_params params = { .count_pad = count_pad };
-    step_in(lower_plain_pool(lower, node, "avgpool_plain", &window, &params), node->in[0]);
+    step_in(lower_plain_pool(lower, node, "avgpool_plain", &window, &params),
+            node->in[0]);
 }
 
 static int32_t lp_exponent(const Node *node)
 {
     const int64_t p = node_int(node, "p", 2);
     if (p < 1 || p > 1024)
-        fail_node(node, STATUS_MALFORMED, NULL, "attribute p is %lld", (long long)p);
+        fail_node(node, STATUS_MALFORMED, NULL, "attribute p is %lld",
+                  (long long)p);
     return (int32_t)p;
+}
+
+static void lower_lp_rows(Lower *lower, Node *node, Window *window)
+{
+    window_thin(window);
+    window_upright(window);
+    const inlay_lppool_params params =
+        window_lppool_params(window, lp_exponent(node));
+    finish_rows(lower_step(lower, node, "lppool_f32", &params), node, window);
 }
 
 void lower_lp_pool(Lower *lower, Node *node)
 {
-    const Window window = pool_window(node);
+    Window window = pool_window(node);
+    if (node->channels_last && node->in[0]->dtype == DT_F32) {
+        lower_lp_rows(lower, node, &window);
+        return;
+    }
     inlay_window_params params = { .p = lp_exponent(node) };
-    step_in(lower_plain_pool(lower, node, "lppool_plain", &window, &params), node->in[0]);
+    step_in(lower_plain_pool(lower, node, "lppool_plain", &window, &params),
+            node->in[0]);
 }
 
 static int channel_axis(const Node *node)
 {
     const Shape *x = infer_shape(node, 0);
     if (x->rank < 2)
-        fail_node(node, STATUS_MALFORMED, NULL, "its input has %d dimensions", x->rank);
+        fail_node(node, STATUS_MALFORMED, NULL, "its input has %d dimensions",
+                  x->rank);
     return node->channels_last ? x->rank - 1 : 1;
 }
 
@@ -159,15 +195,19 @@ static Window whole_window(const Node *node)
     const int channel = channel_axis(node);
     const int first = node->channels_last ? 1 : 2;
     const int last = node->channels_last ? x->rank - 2 : x->rank - 1;
-    Window window = { .spatial = WINDOW_DIMS,
-                      .channels_last = node->channels_last,
-                      .images = x->dim[0],
-                      .channels = x->dim[channel] };
+    Window window = {
+        .spatial = WINDOW_DIMS,
+        .channels_last = node->channels_last,
+        .images = x->dim[0],
+        .channels = x->dim[channel],
+    };
     for (int i = 0; i < WINDOW_DIMS; i++)
-        window.in[i] = window.out[i] = window.stride[i] = window.dilation[i] = 1;
+        window.in[i] = window.out[i] = window.stride[i] = window.dilation[i] =
+            1;
     for (int i = last; i >= first; i--) {
         const int at = WINDOW_DIMS - 1 - (last - i);
-        window.in[at > 0 ? at : 0] = i64_mul(window.in[at > 0 ? at : 0], x->dim[i]);
+        window.in[at > 0 ? at : 0] =
+            i64_mul(window.in[at > 0 ? at : 0], x->dim[i]);
     }
     for (int i = 0; i < WINDOW_DIMS; i++)
         i32_checked(window.kernel[i] = window.in[i]);
@@ -177,7 +217,8 @@ static Window whole_window(const Node *node)
 static bool has_rows(const Node *node, const Window *window)
 {
     return node->in[0]->dtype == DT_F32 &&
-           (node->channels_last || window->in[0] * window->in[1] * window->in[2] == 1) &&
+           (node->channels_last ||
+            window->in[0] * window->in[1] * window->in[2] == 1) &&
            tensor_count(node->in[0]) > 0;
 }
 
@@ -188,7 +229,9 @@ void lower_global_average_pool(Lower *lower, Node *node)
     if (has_rows(node, &window))
         lower_global_rows(lower, node, "globalavg", &window);
     else
-        step_in(lower_plain_pool(lower, node, "avgpool_plain", &window, &params), node->in[0]);
+        step_in(
+            lower_plain_pool(lower, node, "avgpool_plain", &window, &params),
+            node->in[0]);
 }
 
 void lower_global_max_pool(Lower *lower, Node *node)
@@ -199,7 +242,8 @@ void lower_global_max_pool(Lower *lower, Node *node)
         lower_global_rows(lower, node, "globalmax", &window);
         return;
     }
-    Step *step = lower_plain_pool(lower, node, "maxpool_plain", &window, &params);
+    Step *step =
+        lower_plain_pool(lower, node, "maxpool_plain", &window, &params);
     step_out(step, NULL);
     step_in(step, node->in[0]);
 }
@@ -208,5 +252,6 @@ void lower_global_lp_pool(Lower *lower, Node *node)
 {
     const Window window = whole_window(node);
     inlay_window_params params = { .p = lp_exponent(node) };
-    step_in(lower_plain_pool(lower, node, "lppool_plain", &window, &params), node->in[0]);
+    step_in(lower_plain_pool(lower, node, "lppool_plain", &window, &params),
+            node->in[0]);
 }

@@ -34,8 +34,8 @@ static void check_bytes(const Node *node, int place)
 {
     const DType type = node->in[place]->dtype;
     if (type != DT_I8 && type != DT_U8)
-        fail_node(node, STATUS_UNSUPPORTED, "quantize to int8 or uint8", "input %d is of type %s",
-                  place, dtype_name(type));
+        fail_node(node, STATUS_UNSUPPORTED, "quantize to int8 or uint8",
+                  "input %d is of type %s", place, dtype_name(type));
 }
 
 static int32_t out_kind(const Node *node, DType type)
@@ -46,7 +46,8 @@ static int32_t out_kind(const Node *node, DType type)
         return INLAY_QOUT_U8;
     if (type == DT_I8)
         return INLAY_QOUT_I8;
-    fail_node(node, STATUS_UNSUPPORTED, NULL, "its result is of type %s", dtype_name(type));
+    fail_node(node, STATUS_UNSUPPORTED, NULL, "its result is of type %s",
+              dtype_name(type));
 }
 
 /* Batch dimensions of a matrix product, and its rows, columns, depth. A vector is a matrix of one
@@ -59,7 +60,8 @@ typedef struct Product {
 
 static Shape batch_of(const Shape *shape)
 {
-    return shape->rank > 2 ? shape_of(shape->rank - 2, shape->dim) : shape_scalar();
+    return shape->rank > 2 ? shape_of(shape->rank - 2, shape->dim)
+                           : shape_scalar();
 }
 
 static Product product_of(const Node *node, const Places *places)
@@ -69,14 +71,18 @@ static Product product_of(const Node *node, const Places *places)
     if (!a->rank || !b->rank)
         fail_node(node, STATUS_MALFORMED, NULL, "an operand is a scalar");
     Product r = {
-        .a = batch_of(a), .b = batch_of(b), .a_vector = a->rank == 1, .b_vector = b->rank == 1
+        .a = batch_of(a),
+        .b = batch_of(b),
+        .a_vector = a->rank == 1,
+        .b_vector = b->rank == 1,
     };
     r.m = r.a_vector ? 1 : a->dim[a->rank - 2];
     r.k = a->dim[a->rank - 1];
     r.n = r.b_vector ? 1 : b->dim[b->rank - 1];
     if (b->dim[r.b_vector ? 0 : b->rank - 2] != r.k)
         fail_node(node, STATUS_MALFORMED, NULL, "matrices %s and %s do not fit",
-                  shape_text(node->graph->arena, a), shape_text(node->graph->arena, b));
+                  shape_text(node->graph->arena, a),
+                  shape_text(node->graph->arena, b));
     r.batch = infer_broadcast(node, &r.a, &r.b);
     return r;
 }
@@ -98,8 +104,8 @@ void infer_matmul_integer(Node *node)
 }
 
 /* Quantization of operands x, scale, zero point; a vector of scales lies along `axis`. */
-static Tensor *requantized(const Node *node, const char *op, Tensor *x, Tensor *scale, Tensor *zero,
-                           int axis)
+static Tensor *requantized(const Node *node, const char *op, Tensor *x,
+                           Tensor *scale, Tensor *zero, int axis)
 {
     Tensor *in[] = { x, expand_cast(node, scale, DT_F32), zero };
     Node *made = expand_node(node, op, zero ? 3 : 2, in, 1);
@@ -112,16 +118,19 @@ static Tensor *requantized(const Node *node, const char *op, Tensor *x, Tensor *
  * float32. */
 static bool expand_float8(Node *node)
 {
-    if (!dtype_is_float(node->in[0]->dtype) && !dtype_is_float(node->in[3]->dtype) &&
+    if (!dtype_is_float(node->in[0]->dtype) &&
+        !dtype_is_float(node->in[3]->dtype) &&
         !dtype_is_float(node->in[7]->dtype))
         return false;
     const int a = infer_shape(node, 0)->rank;
     const int b = infer_shape(node, 3)->rank;
-    Tensor *y = expand_binary(
-        node, "MatMul",
-        requantized(node, "DequantizeLinear", node->in[0], node->in[1], node->in[2], a - 2),
-        requantized(node, "DequantizeLinear", node->in[3], node->in[4], node->in[5], b - 1));
-    y = requantized(node, "QuantizeLinear", y, node->in[6], node->in[7], y->shape.rank - 2);
+    Tensor *y = expand_binary(node, "MatMul",
+                              requantized(node, "DequantizeLinear", node->in[0],
+                                          node->in[1], node->in[2], a - 2),
+                              requantized(node, "DequantizeLinear", node->in[3],
+                                          node->in[4], node->in[5], b - 1));
+    y = requantized(node, "QuantizeLinear", y, node->in[6], node->in[7],
+                    y->shape.rank - 2);
     expand_finish(node, 1, &y);
     return true;
 }
@@ -134,7 +143,8 @@ void infer_qlinear_matmul(Node *node)
     infer_out(node, 0, node->in[7]->dtype, product_shape(&r));
 }
 
-static void set_batch(inlay_qmatmul_params *params, const Node *node, const Product *r)
+static void set_batch(inlay_qmatmul_params *params, const Node *node,
+                      const Product *r)
 {
     int64_t as[MAX_RANK], bs[MAX_RANK];
     if (r->batch.rank > 6)
@@ -153,7 +163,8 @@ static void set_batch(inlay_qmatmul_params *params, const Node *node, const Prod
  * the result. */
 enum { QUANT_OPERANDS = 6 };
 
-static void quant_operands(Lower *lower, Node *node, const Places *places, Tensor **q)
+static void quant_operands(Lower *lower, Node *node, const Places *places,
+                           Tensor **q)
 {
     q[0] = at(node, places->za);
     q[1] = at(node, places->zb);
@@ -164,17 +175,19 @@ static void quant_operands(Lower *lower, Node *node, const Places *places, Tenso
 }
 
 /* A scale or zero point: one for all, or one for each row or column, in each matrix or in all. */
-static void check_count(const Node *node, int place, int64_t lines, int64_t batches)
+static void check_count(const Node *node, int place, int64_t lines,
+                        int64_t batches)
 {
     const Tensor *tensor = at(node, place);
     const int64_t count = tensor ? shape_count(infer_shape(node, place)) : 1;
     if (count != 1 && count != lines && count != i64_mul(lines, batches))
         fail_node(node, STATUS_MALFORMED, NULL,
-                  "its operand \"%s\" has %lld elements, 1 or %lld fit", tensor->name,
-                  (long long)count, (long long)lines);
+                  "its operand \"%s\" has %lld elements, 1 or %lld fit",
+                  tensor->name, (long long)count, (long long)lines);
 }
 
-static void check_counts(const Node *node, const Places *places, const Product *r)
+static void check_counts(const Node *node, const Places *places,
+                         const Product *r)
 {
     const int64_t batches = shape_count(&r->batch);
     check_count(node, places->za, r->m, batches);
@@ -183,35 +196,44 @@ static void check_counts(const Node *node, const Places *places, const Product *
     check_count(node, places->sb, r->n, batches);
 }
 
+static inlay_qmatmul_params
+product_params(const Node *node, const Places *places, const Product *product)
+{
+    const Tensor *a = at(node, places->a);
+    const Tensor *b = at(node, places->b);
+    inlay_qmatmul_params params = {
+        .m = i32_checked(product->m),
+        .n = i32_checked(product->n),
+        .k = i32_checked(product->k),
+        .signs = is_signed(a) | is_signed(b) << 1,
+        .out = out_kind(node, node->out[0]->dtype),
+        .za = operand_count(at(node, places->za)),
+        .zb = operand_count(at(node, places->zb)),
+        .sa = operand_count(at(node, places->sa)),
+        .sb = operand_count(at(node, places->sb)),
+    };
+    set_batch(&params, node, product);
+    return params;
+}
+
 static void lower_product(Lower *lower, Node *node, const Places *places)
 {
-    const Product r = product_of(node, places);
-    check_counts(node, places, &r);
-    Tensor *a = at(node, places->a);
-    Tensor *b = at(node, places->b);
+    const Product product = product_of(node, places);
+    check_counts(node, places, &product);
     check_bytes(node, places->a);
     check_bytes(node, places->b);
-    inlay_qmatmul_params params = { .m = i32_checked(r.m),
-                                    .n = i32_checked(r.n),
-                                    .k = i32_checked(r.k),
-                                    .signs = is_signed(a) | is_signed(b) << 1,
-                                    .out = out_kind(node, node->out[0]->dtype),
-                                    .za = operand_count(at(node, places->za)),
-                                    .zb = operand_count(at(node, places->zb)),
-                                    .sa = operand_count(at(node, places->sa)),
-                                    .sb = operand_count(at(node, places->sb)) };
-    set_batch(&params, node, &r);
+    const inlay_qmatmul_params params = product_params(node, places, &product);
     if (!tensor_count(node->out[0]))
         return;
     Tensor *q[QUANT_OPERANDS];
     quant_operands(lower, node, places, q);
     Step *step = lower_step(lower, node, "qmatmul", &params);
     step_out(step, node->out[0]);
-    step_in(step, a);
-    step_in(step, b);
+    step_in(step, at(node, places->a));
+    step_in(step, at(node, places->b));
     for (int i = 0; i < QUANT_OPERANDS; i++)
         step_in(step, q[i]);
-    step->macs = i64_mul(tensor_count(node->out[0]), r.k);
+    step->macs = i64_mul(tensor_count(node->out[0]), product.k);
 }
 
 void lower_matmul_integer(Lower *lower, Node *node)
@@ -229,8 +251,9 @@ static const int64_t *taps_of(const Node *node, const Places *places)
 {
     const Shape *w = infer_shape(node, places->b);
     if (w->rank != infer_shape(node, 0)->rank)
-        fail_node(node, STATUS_MALFORMED, NULL, "its weights have %d dimensions, its image %d",
-                  w->rank, node->in[0]->shape.rank);
+        fail_node(node, STATUS_MALFORMED, NULL,
+                  "its weights have %d dimensions, its image %d", w->rank,
+                  node->in[0]->shape.rank);
     return w->dim + 2;
 }
 
@@ -239,11 +262,12 @@ static void infer_qconv(Node *node, const Places *places, DType type)
     const Window window = window_of(node, taps_of(node, places));
     const Shape *k = infer_shape(node, places->b);
     const int64_t groups = node_int(node, "group", 1);
-    if (groups < 1 || window.channels % groups || k->dim[1] != window.channels / groups ||
-        k->dim[0] % groups)
+    if (groups < 1 || window.channels % groups ||
+        k->dim[1] != window.channels / groups || k->dim[0] % groups)
         fail_node(node, STATUS_MALFORMED, NULL,
                   "weights %s do not fit %lld channels in %lld groups",
-                  shape_text(node->graph->arena, k), (long long)window.channels, (long long)groups);
+                  shape_text(node->graph->arena, k), (long long)window.channels,
+                  (long long)groups);
     infer_out(node, 0, type, window_shape(&window, k->dim[0]));
 }
 
@@ -253,30 +277,36 @@ void infer_conv_integer(Node *node)
 }
 void infer_qlinear_conv(Node *node)
 {
-    infer_qconv(node, &qlinear_conv, node_in(node, 7) ? node->in[7]->dtype : node->in[0]->dtype);
+    infer_qconv(node, &qlinear_conv,
+                node_in(node, 7) ? node->in[7]->dtype : node->in[0]->dtype);
 }
 
 /* Weights [groups * OC][IC][taps...] -> [groups][taps][IC][OC]; depthwise: [taps][C]. Made at run
  * time where they are no constant. */
-static Tensor *turned_weights(Lower *lower, Node *node, Tensor *w, const inlay_qconv_params *params)
+static Tensor *turned_weights(Lower *lower, Node *node, Tensor *weights,
+                              const inlay_qconv_params *params)
 {
+    static const int perm[4] = { 0, 3, 2, 1 };
     const int64_t taps = i64_mul(i64_mul(params->kd, params->kh), params->kw);
     const bool depthwise = params->ic == 1 && params->oc == 1;
-    const int64_t dims[4] = { depthwise ? 1 : params->groups,
-                              depthwise ? params->groups : params->oc, params->ic, taps };
-    static const int perm[4] = { 0, 3, 2, 1 };
-    if (w->value)
-        return lower_constant(
-            lower, recipe_transpose(lower->graph->store,
-                                    recipe_reshape(lower->graph->store, w->value, 4, dims), perm));
-    const int64_t to[4] = { dims[0], dims[3], dims[2], dims[1] };
-    Tensor *y = lower_temp(lower, w->dtype, shape_of(4, to));
-    Move move = { .rank = 4,
-                  .n = { to[0], to[1], to[2], to[3] },
-                  .x = { i64_mul(dims[1], i64_mul(dims[2], taps)), 1, taps,
-                         i64_mul(dims[2], taps) } };
+    const int64_t groups = depthwise ? 1 : params->groups;
+    const int64_t oc = depthwise ? params->groups : params->oc;
+    const int64_t ic = params->ic;
+    Store *store = lower->graph->store;
+    if (weights->value) {
+        const int64_t dims[4] = { groups, oc, ic, taps };
+        Recipe *recipe = recipe_reshape(store, weights->value, 4, dims);
+        return lower_constant(lower, recipe_transpose(store, recipe, perm));
+    }
+    const int64_t each = i64_mul(ic, taps);
+    Move move = {
+        .rank = 4,
+        .n = { groups, taps, ic, oc },
+        .x = { i64_mul(oc, each), 1, taps, each },
+    };
+    Tensor *y = lower_temp(lower, weights->dtype, shape_of(4, move.n));
     shape_strides(&y->shape, move.y);
-    lower_move(lower, node, y, w, &move);
+    lower_move(lower, node, y, weights, &move);
     return y;
 }
 
@@ -284,52 +314,71 @@ static inlay_qconv_params conv_params(const Window *window)
 {
     inlay_conv_params c = { 0 };
     window_conv_params(window, &c);
-    return (inlay_qconv_params){ .id = c.id,
-                                 .ih = c.ih,
-                                 .iw = c.iw,
-                                 .od = c.od,
-                                 .oh = c.oh,
-                                 .ow = c.ow,
-                                 .kd = c.kd,
-                                 .kh = c.kh,
-                                 .kw = c.kw,
-                                 .sd = c.sd,
-                                 .sh = c.sh,
-                                 .sw = c.sw,
-                                 .dd = c.dd,
-                                 .dh = c.dh,
-                                 .dw = c.dw,
-                                 .pd = c.pd,
-                                 .ph = c.ph,
-                                 .pw = c.pw };
+    return (inlay_qconv_params){
+        .id = c.id,
+        .ih = c.ih,
+        .iw = c.iw,
+        .od = c.od,
+        .oh = c.oh,
+        .ow = c.ow,
+        .kd = c.kd,
+        .kh = c.kh,
+        .kw = c.kw,
+        .sd = c.sd,
+        .sh = c.sh,
+        .sw = c.sw,
+        .dd = c.dd,
+        .dh = c.dh,
+        .dw = c.dw,
+        .pd = c.pd,
+        .ph = c.ph,
+        .pw = c.pw,
+    };
 }
 
 /* The image as the kernel wants it: channels last. */
-static Tensor *image_last(Lower *lower, Node *node, Tensor *x, bool back, Tensor *to)
+static Tensor *image_last(Lower *lower, Node *node, Tensor *x)
 {
-    const Shape *s = back ? &to->shape : &x->shape; /* channels first */
-    const int64_t volume = shape_product(s, 2, s->rank);
-    const int64_t dims[3] = { s->dim[0], volume, s->dim[1] };
-    Tensor *y = back ? to : lower_temp(lower, x->dtype, shape_of(3, dims));
-    Move move = { .rank = 3,
-                  .n = { dims[0], dims[1], dims[2] },
-                  .y = { i64_mul(volume, dims[2]), dims[2], 1 },
-                  .x = { i64_mul(volume, dims[2]), 1, volume } };
-    if (back)
-        move = (Move){ .rank = 3,
-                       .n = { dims[0], dims[2], dims[1] },
-                       .y = { i64_mul(volume, dims[2]), volume, 1 },
-                       .x = { i64_mul(volume, dims[2]), 1, dims[2] } };
+    const Shape *s = &x->shape;
+    const int64_t pixels = shape_product(s, 2, s->rank);
+    const int64_t channels = s->dim[1];
+    const int64_t image = i64_mul(pixels, channels);
+    const Move move = {
+        .rank = 3,
+        .n = { s->dim[0], pixels, channels },
+        .y = { image, channels, 1 },
+        .x = { image, 1, pixels },
+    };
+    Tensor *y = lower_temp(lower, x->dtype, shape_of(3, move.n));
     lower_move(lower, node, y, x, &move);
     return y;
 }
 
-/* Rows of an image of any layout of dims: `rows` of `channels` a pixel. */
-static void conv_rows(Step *step, const inlay_qconv_params *params, int64_t images)
+/* And back, to planes. */
+static void image_first(Lower *lower, Node *node, Tensor *y, Tensor *x)
 {
-    operand_rows(step->operand, i32_checked(i64_mul(images, i64_mul(params->od, params->oh))),
+    const Shape *s = &y->shape;
+    const int64_t pixels = shape_product(s, 2, s->rank);
+    const int64_t channels = s->dim[1];
+    const int64_t image = i64_mul(pixels, channels);
+    const Move move = {
+        .rank = 3,
+        .n = { s->dim[0], channels, pixels },
+        .y = { image, pixels, 1 },
+        .x = { image, 1, channels },
+    };
+    lower_move(lower, node, y, x, &move);
+}
+
+/* Rows of an image of any layout of dims: `rows` of `channels` a pixel. */
+static void conv_rows(Step *step, const inlay_qconv_params *params,
+                      int64_t images)
+{
+    operand_rows(step->operand,
+                 i32_checked(i64_mul(images, i64_mul(params->od, params->oh))),
                  i64_mul(params->groups, params->oc));
-    operand_rows(step->operand + 1, i32_checked(i64_mul(images, i64_mul(params->id, params->ih))),
+    operand_rows(step->operand + 1,
+                 i32_checked(i64_mul(images, i64_mul(params->id, params->ih))),
                  i64_mul(params->groups, params->ic));
     step->units = step->operand->rows;
     step->operand[0].strided = step->operand[1].strided = true;
@@ -338,46 +387,61 @@ static void conv_rows(Step *step, const inlay_qconv_params *params, int64_t imag
                        (params->kh - 1) * params->dh + 1);
 }
 
-static void lower_qconv_at(Lower *lower, Node *node, const Places *places)
+static inlay_qconv_params qconv_params(const Node *node, const Places *places,
+                                       const Window *window)
 {
-    Window window = window_of(node, taps_of(node, places));
-    if (node->channels_last)
-        window_upright(&window);
-    Tensor *weights = at(node, places->b);
-    Tensor *out = node->out[0];
-    Tensor *zero = at(node, places->zb);
-    Tensor *scale = at(node, places->sb);
-    inlay_qconv_params params = conv_params(&window);
-    check_bytes(node, places->a);
-    check_bytes(node, places->b);
+    const Tensor *weights = at(node, places->b);
+    inlay_qconv_params params = conv_params(window);
     params.groups = i32_checked(node_int(node, "group", 1));
-    params.ic = i32_checked(window.channels / params.groups);
+    params.ic = i32_checked(window->channels / params.groups);
     params.oc = i32_checked(weights->shape.dim[0] / params.groups);
     params.signs = is_signed(node->in[0]) | is_signed(weights) << 1;
-    params.out = out_kind(node, out->dtype);
-    params.zw = operand_count(zero);
-    params.sw_count = operand_count(scale);
+    params.out = out_kind(node, node->out[0]->dtype);
+    params.zw = operand_count(at(node, places->zb));
+    params.sw_count = operand_count(at(node, places->sb));
+    return params;
+}
+
+static int64_t macs_of(const inlay_qconv_params *params, const Tensor *out)
+{
+    const int64_t plane = i64_mul(params->kh, params->kw);
+    const int64_t taps = i64_mul(params->kd, plane);
+    return i64_mul(tensor_count(out), i64_mul(params->ic, taps));
+}
+
+static void lower_qconv_at(Lower *lower, Node *node, const Places *places)
+{
+    const bool last = node->channels_last;
+    Window window = window_of(node, taps_of(node, places));
+    if (last)
+        window_upright(&window);
+    Tensor *out = node->out[0];
+    check_bytes(node, places->a);
+    check_bytes(node, places->b);
+    const inlay_qconv_params params = qconv_params(node, places, &window);
     if (!tensor_count(out))
         return;
-    Tensor *x =
-        node->channels_last ? node->in[0] : image_last(lower, node, node->in[0], false, NULL);
-    Tensor *y =
-        node->channels_last ? out : lower_temp(lower, out->dtype, shape_vector(tensor_count(out)));
-    Tensor *packed = turned_weights(lower, node, weights, &params);
+    Tensor *x = node->in[0];
+    Tensor *y = out;
+    if (!last) {
+        x = image_last(lower, node, x);
+        y = lower_temp(lower, out->dtype, shape_vector(tensor_count(out)));
+    }
+    Tensor *weights = at(node, places->b);
+    weights = turned_weights(lower, node, weights, &params);
     Tensor *q[QUANT_OPERANDS];
     quant_operands(lower, node, places, q);
     Step *step = lower_step(lower, node, "qconv", &params);
     step_out(step, y);
     step_in(step, x);
-    step_in(step, packed);
+    step_in(step, weights);
     for (int i = 0; i < QUANT_OPERANDS; i++)
         step_in(step, q[i]);
     step_in(step, at(node, places->bias));
     conv_rows(step, &params, window.images);
-    step->macs = i64_mul(tensor_count(out),
-                         i64_mul(params.ic, i64_mul(params.kd, i64_mul(params.kh, params.kw))));
+    step->macs = macs_of(&params, out);
     if (y != out)
-        image_last(lower, node, y, true, out);
+        image_first(lower, node, out, y);
 }
 
 void lower_conv_integer(Lower *lower, Node *node)

@@ -15,15 +15,20 @@ static DType scale_type(const Node *node)
 
 void infer_quantize(Node *node)
 {
-    const DType said = dtype_of_code(node_int(node, "output_dtype", 0));
-    const DType type = node_in(node, 2) ? node->in[2]->dtype : said != DT_NONE ? said : DT_U8;
+    const Tensor *zero = node_in(node, 2);
+    DType type = dtype_of_code(node_int(node, "output_dtype", 0));
+    if (zero)
+        type = zero->dtype;
+    else if (type == DT_NONE)
+        type = DT_U8;
     infer_out(node, 0, type, *infer_shape(node, 0));
 }
 
 void infer_dequantize(Node *node)
 {
     const DType said = dtype_of_code(node_int(node, "output_dtype", 0));
-    infer_out(node, 0, said != DT_NONE ? said : scale_type(node), *infer_shape(node, 0));
+    infer_out(node, 0, said != DT_NONE ? said : scale_type(node),
+              *infer_shape(node, 0));
 }
 
 /* The axis that scales run along, -1: one scale for all. */
@@ -31,7 +36,8 @@ static int scale_axis(const Node *node)
 {
     const Shape *x = infer_shape(node, 0);
     const Shape *shape = infer_shape(node, 1);
-    if (shape_count(shape) == 1 && (shape->rank == 0 || !node_int(node, "block_size", 0)))
+    if (shape_count(shape) == 1 &&
+        (shape->rank == 0 || !node_int(node, "block_size", 0)))
         return -1;
     const int64_t axis = node_int(node, "axis", 1);
     return node_axis(node, x->rank == 1 && axis == 1 ? 0 : axis, x->rank);
@@ -40,15 +46,19 @@ static int scale_axis(const Node *node)
 static void fail_scales(const Node *node)
 {
     Arena *a = node->graph->arena;
-    fail_node(node, STATUS_MALFORMED, NULL, "scales %s do not fit an input of shape %s",
-              shape_text(a, infer_shape(node, 1)), shape_text(a, infer_shape(node, 0)));
+    fail_node(node, STATUS_MALFORMED, NULL,
+              "scales %s do not fit an input of shape %s",
+              shape_text(a, infer_shape(node, 1)),
+              shape_text(a, infer_shape(node, 0)));
 }
 
-static void set_blocked(const Node *node, int axis, int64_t block, inlay_quant_params *params)
+static void set_blocked(const Node *node, int axis, int64_t block,
+                        inlay_quant_params *params)
 {
     const Shape *x = infer_shape(node, 0);
     const Shape *shape = infer_shape(node, 1);
-    if (shape->rank != x->rank || shape->dim[axis] != i64_ceil_div(x->dim[axis], block))
+    if (shape->rank != x->rank ||
+        shape->dim[axis] != i64_ceil_div(x->dim[axis], block))
         fail_scales(node);
     for (int i = 0; i < x->rank; i++)
         if (i != axis && shape->dim[i] != x->dim[i])
@@ -65,8 +75,14 @@ static inlay_quant_params geometry(const Node *node)
     const int axis = scale_axis(node);
     const int last = x->rank - 1;
     const int64_t block = axis < 0 ? 0 : node_int(node, "block_size", 0);
-    inlay_quant_params params = { .outer = 1, .axis = 1, .inner = 1, .block = 1 };
-    if (axis >= 0 && !block && shape_count(infer_shape(node, 1)) != x->dim[axis])
+    inlay_quant_params params = {
+        .outer = 1,
+        .axis = 1,
+        .inner = 1,
+        .block = 1,
+    };
+    if (axis >= 0 && !block &&
+        shape_count(infer_shape(node, 1)) != x->dim[axis])
         fail_scales(node);
     params.rows = shape_has_rows(x) && !block && (axis < 0 || axis == last);
     if (params.rows) {
@@ -99,7 +115,8 @@ static void rows_of(Operand *operand, const inlay_quant_params *params)
 }
 
 static void quant_step(Lower *lower, Node *node, const char *kernel,
-                       const inlay_quant_params *params, Tensor *y, Tensor *x, Tensor *zero)
+                       const inlay_quant_params *params, Tensor *y, Tensor *x,
+                       Tensor *zero)
 {
     if (!tensor_count(y))
         return;
@@ -131,9 +148,11 @@ static DType working_type(DType type)
     }
 }
 
-static void integer_range(const Node *node, DType type, inlay_quant_params *params)
+static void integer_range(const Node *node, DType type,
+                          inlay_quant_params *params)
 {
-    const bool is_signed = type == DT_I8 || type == DT_I16 || type == DT_I4 || type == DT_I2;
+    const bool is_signed =
+        type == DT_I8 || type == DT_I16 || type == DT_I4 || type == DT_I2;
     const int bits = dtype_bits(type);
     if (bits > 16)
         fail_node(node, STATUS_UNSUPPORTED, "quantize to 16 bits or fewer",
@@ -147,7 +166,9 @@ static int32_t quotient_kind(const Node *node)
 {
     const DType said = dtype_of_code(node_int(node, "precision", 0));
     const DType type = said != DT_NONE ? said : scale_type(node);
-    return type == DT_F16 ? 1 : type == DT_BF16 ? 2 : 0;
+    if (type == DT_F16)
+        return 1;
+    return type == DT_BF16 ? 2 : 0;
 }
 
 void lower_quantize(Lower *lower, Node *node)
@@ -160,7 +181,8 @@ void lower_quantize(Lower *lower, Node *node)
     if (dtype_is_integer(to))
         integer_range(node, to, &params);
     else if (!dtype_is_small_float(to))
-        fail_node(node, STATUS_UNSUPPORTED, NULL, "cannot quantize to %s", dtype_name(to));
+        fail_node(node, STATUS_UNSUPPORTED, NULL, "cannot quantize to %s",
+                  dtype_name(to));
     Tensor *y = work == to ? out : lower_temp(lower, work, out->shape);
     quant_step(lower, node, lower_kernel(lower, "quantize", work), &params, y,
                lower_as(lower, node, node->in[0], DT_F32),
@@ -174,7 +196,8 @@ void lower_dequantize(Lower *lower, Node *node)
     Tensor *out = node->out[0];
     const DType work = working_type(node->in[0]->dtype);
     const inlay_quant_params params = geometry(node);
-    Tensor *y = out->dtype == DT_F32 ? out : lower_temp(lower, DT_F32, out->shape);
+    Tensor *y =
+        out->dtype == DT_F32 ? out : lower_temp(lower, DT_F32, out->shape);
     quant_step(lower, node, lower_kernel(lower, "dequantize", work), &params, y,
                lower_as(lower, node, node->in[0], work),
                lower_as(lower, node, node_in(node, 2), work));
@@ -183,20 +206,24 @@ void lower_dequantize(Lower *lower, Node *node)
 }
 
 /* (r - zero) * scale, both broadcast from these dims. */
-static Recipe *affine(Store *store, Recipe *recipe, const Tensor *scale, const Tensor *zero,
-                      int rank, const int64_t *dims)
+static Recipe *affine(Store *store, Recipe *recipe, const Tensor *scale,
+                      const Tensor *zero, int rank, const int64_t *dims)
 {
     if (zero) {
-        Recipe *z = recipe_cast(store, recipe_reshape(store, zero->value, rank, dims), DT_F32);
-        recipe = recipe_add(store, recipe, recipe_mul(store, z, recipe_number(store, -1.0f)));
+        Recipe *z = recipe_cast(
+            store, recipe_reshape(store, zero->value, rank, dims), DT_F32);
+        recipe = recipe_add(store, recipe,
+                            recipe_mul(store, z, recipe_number(store, -1.0f)));
     }
-    return recipe_mul(store, recipe,
-                      recipe_cast(store, recipe_reshape(store, scale->value, rank, dims), DT_F32));
+    return recipe_mul(
+        store, recipe,
+        recipe_cast(store, recipe_reshape(store, scale->value, rank, dims),
+                    DT_F32));
 }
 
 /* With one number for each block of an axis, which becomes two. NULL: blocks do not fill it. */
-static Recipe *blocked_affine(Graph *graph, Recipe *recipe, const Tensor *scale, const Tensor *zero,
-                              int axis, int64_t block)
+static Recipe *blocked_affine(Graph *graph, Recipe *recipe, const Tensor *scale,
+                              const Tensor *zero, int axis, int64_t block)
 {
     Store *s = graph->store;
     const int rank = recipe_rank(recipe);
@@ -212,13 +239,14 @@ static Recipe *blocked_affine(Graph *graph, Recipe *recipe, const Tensor *scale,
     return recipe_reshape(s, recipe, rank, all.dim);
 }
 
-static Recipe *axis_affine(Graph *graph, Recipe *recipe, const Tensor *scale, const Tensor *zero,
-                           int axis)
+static Recipe *axis_affine(Graph *graph, Recipe *recipe, const Tensor *scale,
+                           const Tensor *zero, int axis)
 {
     int64_t dims[MAX_RANK] = { 1, 1, 1, 1, 1, 1, 1, 1 };
     if (axis >= 0)
         dims[axis] = recipe_dims(recipe)[axis];
-    return affine(graph->store, recipe, scale, zero, axis < 0 ? 0 : recipe_rank(recipe), dims);
+    return affine(graph->store, recipe, scale, zero,
+                  axis < 0 ? 0 : recipe_rank(recipe), dims);
 }
 
 /* A constant stays a recipe: cast, minus zero point, times scale. */
@@ -233,8 +261,10 @@ Recipe *constant_dequantize(Node *node)
     const int64_t block = axis < 0 ? 0 : node_int(node, "block_size", 0);
     geometry(node); /* fails where the scales do not fit */
     if (zero && tensor_count(zero) != tensor_count(node->in[1]))
-        fail_node(node, STATUS_MALFORMED, NULL, "has %lld scales and %lld zero points",
-                  (long long)tensor_count(node->in[1]), (long long)tensor_count(zero));
+        fail_node(node, STATUS_MALFORMED, NULL,
+                  "has %lld scales and %lld zero points",
+                  (long long)tensor_count(node->in[1]),
+                  (long long)tensor_count(zero));
     Recipe *recipe = recipe_cast(g->store, x->value, DT_F32);
     recipe = block ? blocked_affine(g, recipe, node->in[1], zero, axis, block)
                    : axis_affine(g, recipe, node->in[1], zero, axis);
@@ -252,10 +282,16 @@ void infer_dynamic_quantize(Node *node)
 
 void lower_dynamic_quantize(Lower *lower, Node *node)
 {
-    const inlay_dynamic_quantize_params params = { .n = i32_checked(tensor_count(node->in[0])) };
+    const inlay_dynamic_quantize_params params = {
+        .n = i32_checked(tensor_count(node->in[0]))
+    };
     Step *step = lower_step(lower, node, "dynamic_quantize", &params);
     step_out(step, node->out[0]);
-    step_out(step, node_out(node, 1) ? node->out[1] : lower_temp(lower, DT_F32, shape_scalar()));
-    step_out(step, node_out(node, 2) ? node->out[2] : lower_temp(lower, DT_U8, shape_scalar()));
+    step_out(step, node_out(node, 1)
+                       ? node->out[1]
+                       : lower_temp(lower, DT_F32, shape_scalar()));
+    step_out(step, node_out(node, 2)
+                       ? node->out[2]
+                       : lower_temp(lower, DT_U8, shape_scalar()));
     step_in(step, node->in[0]);
 }

@@ -29,7 +29,8 @@ static DType drawn_type(const Node *node, DType otherwise)
     return attr ? dtype_of_code(attr->i) : otherwise;
 }
 
-static Tensor *draw(const Node *node, const Shape *shape, DType type, bool normal, float a, float b)
+static Tensor *draw(const Node *node, const Shape *shape, DType type,
+                    bool normal, float a, float b)
 {
     Node *made = expand_inlay_node(node, "RandomValues", 0, NULL, 1);
     node_set_ints(made, "shape", shape->rank, shape->dim);
@@ -48,11 +49,12 @@ static Shape drawn_shape(const Node *node)
     if (!node_attr(node, "shape"))
         fail_node(node, STATUS_MALFORMED, NULL, "has no attribute shape");
     if (count > MAX_RANK)
-        fail_node(node, STATUS_UNSUPPORTED, NULL, "its result has more than %d dimensions",
-                  MAX_RANK);
+        fail_node(node, STATUS_UNSUPPORTED, NULL,
+                  "its result has more than %d dimensions", MAX_RANK);
     for (int64_t i = 0; i < count; i++)
         if (dims[i] < 0)
-            fail_node(node, STATUS_MALFORMED, NULL, "a dimension of %lld", (long long)dims[i]);
+            fail_node(node, STATUS_MALFORMED, NULL, "a dimension of %lld",
+                      (long long)dims[i]);
     return shape_of((int)count, dims);
 }
 
@@ -60,15 +62,17 @@ static Shape drawn_shape(const Node *node)
 void expand_random(Node *node)
 {
     const bool normal = !strncmp(node->op_type, "RandomNormal", 12);
-    const DType type = drawn_type(node, node->n_in ? node->in[0]->dtype : DT_F32);
+    const DType type =
+        drawn_type(node, node->n_in ? node->in[0]->dtype : DT_F32);
     const Shape shape = node->n_in ? *infer_shape(node, 0) : drawn_shape(node);
     if (!dtype_is_float(type))
-        fail_node(node, STATUS_MALFORMED, "give it a dtype", "random numbers are floating, not %s",
-                  dtype_name(type));
-    Tensor *y = normal ? draw(node, &shape, type, true, node_float(node, "mean", 0.0f),
-                              node_float(node, "scale", 1.0f))
-                       : draw(node, &shape, type, false, node_float(node, "low", 0.0f),
-                              node_float(node, "high", 1.0f));
+        fail_node(node, STATUS_MALFORMED, "give it a dtype",
+                  "random numbers are floating, not %s", dtype_name(type));
+    Tensor *y =
+        normal ? draw(node, &shape, type, true, node_float(node, "mean", 0.0f),
+                      node_float(node, "scale", 1.0f))
+               : draw(node, &shape, type, false, node_float(node, "low", 0.0f),
+                      node_float(node, "high", 1.0f));
     y = expand_cast(node, y, type);
     expand_finish(node, 1, &y);
 }
@@ -78,11 +82,15 @@ void expand_bernoulli(Node *node)
 {
     const Shape *shape = infer_shape(node, 0);
     const DType type = drawn_type(node, node->in[0]->dtype);
-    Tensor *p = expand_cast(node, node->in[0], node->in[0]->dtype == DT_F64 ? DT_F64 : DT_F32);
+    Tensor *p = expand_cast(node, node->in[0],
+                            node->in[0]->dtype == DT_F64 ? DT_F64 : DT_F32);
     if (type == DT_NONE || type == DT_STRING)
         fail_node(node, STATUS_MALFORMED, NULL, "needs a numeric type");
     Tensor *y = expand_cast(
-        node, expand_binary(node, "Less", draw(node, shape, p->dtype, false, 0.0f, 1.0f), p), type);
+        node,
+        expand_binary(node, "Less",
+                      draw(node, shape, p->dtype, false, 0.0f, 1.0f), p),
+        type);
     expand_finish(node, 1, &y);
 }
 
@@ -95,10 +103,13 @@ void lower_random_values(Lower *lower, Node *node)
 {
     const inlay_random_params params = { .n = tensor_count(node->out[0]),
                                          .seed = node_int(node, "key", 0),
-                                         .normal = node_int(node, "normal", 0) != 0,
+                                         .normal =
+                                             node_int(node, "normal", 0) != 0,
                                          .a = node_float(node, "a", 0.0f),
                                          .b = node_float(node, "b", 1.0f) };
-    step_out(lower_step(lower, node, lower_kernel(lower, "random", node->out[0]->dtype), &params),
+    step_out(lower_step(lower, node,
+                        lower_kernel(lower, "random", node->out[0]->dtype),
+                        &params),
              node->out[0]);
 }
 
@@ -107,7 +118,8 @@ void infer_multinomial(Node *node)
     const Shape *x = infer_shape(node, 0);
     const DType type = drawn_type(node, DT_I32);
     const int64_t samples = node_int(node, "sample_size", 1);
-    if (x->rank != 2 || x->dim[1] < 1 || samples < 0 || (type != DT_I32 && type != DT_I64))
+    if (x->rank != 2 || x->dim[1] < 1 || samples < 0 ||
+        (type != DT_I32 && type != DT_I64))
         fail_node(node, STATUS_MALFORMED, NULL,
                   "wants [batch, classes], and int32 or int64 for its samples");
     infer_out(node, 0, type, (Shape){ 2, { x->dim[0], samples } });
@@ -116,13 +128,16 @@ void infer_multinomial(Node *node)
 void lower_multinomial(Lower *lower, Node *node)
 {
     const Shape *x = &node->in[0]->shape;
-    const inlay_multinomial_params params = { .batch = x->dim[0],
-                                              .classes = x->dim[1],
-                                              .samples = node->out[0]->shape.dim[1],
-                                              .seed = seed_of(node),
-                                              .wide = node->out[0]->dtype == DT_I64 };
-    Step *step =
-        lower_step(lower, node, lower_kernel(lower, "multinomial", node->in[0]->dtype), &params);
+    const inlay_multinomial_params params = {
+        .batch = x->dim[0],
+        .classes = x->dim[1],
+        .samples = node->out[0]->shape.dim[1],
+        .seed = seed_of(node),
+        .wide = node->out[0]->dtype == DT_I64
+    };
+    Step *step = lower_step(
+        lower, node, lower_kernel(lower, "multinomial", node->in[0]->dtype),
+        &params);
     step_out(step, node->out[0]);
     step_in(step, node->in[0]);
 }

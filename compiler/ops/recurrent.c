@@ -11,7 +11,9 @@
 #include "ops/pack.h"
 #include "ops/typed.h"
 
-enum { CHUNK = 6 }; /* time steps projected at once: fills the tiles, costs little scratch */
+enum {
+    CHUNK = 6
+}; /* time steps projected at once: fills the tiles, costs little scratch */
 
 typedef struct Recurrent {
     int gates, directions;
@@ -21,7 +23,9 @@ typedef struct Recurrent {
 
 static int gates_of(const Node *node)
 {
-    return !strcasecmp(node->op_type, "LSTM") ? 4 : !strcasecmp(node->op_type, "GRU") ? 3 : 1;
+    if (!strcasecmp(node->op_type, "LSTM"))
+        return 4;
+    return strcasecmp(node->op_type, "GRU") ? 1 : 3;
 }
 
 static void check_shape(const Node *node, int i, int rank, const int64_t *dims)
@@ -31,59 +35,90 @@ static void check_shape(const Node *node, int i, int rank, const int64_t *dims)
     const Shape want = shape_of(rank, dims);
     const Shape *have = infer_shape(node, i);
     if (!shape_equal(have, &want))
-        fail_node(node, STATUS_MALFORMED, NULL, "input %d has shape %s, not %s", i,
-                  shape_text(node->graph->arena, have), shape_text(node->graph->arena, &want));
+        fail_node(node, STATUS_MALFORMED, NULL, "input %d has shape %s, not %s",
+                  i, shape_text(node->graph->arena, have),
+                  shape_text(node->graph->arena, &want));
+}
+
+static void check_operands(const Node *node, const Recurrent *shape)
+{
+    const int64_t directions = shape->directions;
+    const int64_t hidden = shape->hidden;
+    const int64_t gates = i64_mul(shape->gates, hidden);
+    const int64_t biases = i64_mul(2, gates);
+    const int64_t peepholes = i64_mul(3, hidden);
+    int64_t state[] = { directions, shape->batch, hidden };
+    if (shape->batch_first) {
+        state[0] = shape->batch;
+        state[1] = directions;
+    }
+    check_shape(node, 1, 3,
+                (const int64_t[]){ directions, gates, shape->input });
+    check_shape(node, 2, 3, (const int64_t[]){ directions, gates, hidden });
+    check_shape(node, 3, 2, (const int64_t[]){ directions, biases });
+    check_shape(node, 4, 1, &shape->batch);
+    check_shape(node, 5, 3, state);
+    check_shape(node, 6, 3, state);
+    check_shape(node, 7, 2, (const int64_t[]){ directions, peepholes });
 }
 
 static Recurrent recurrent_of(const Node *node)
 {
     const char *direction = node_string(node, "direction", "forward");
     const Shape *x = infer_shape(node, 0);
-    const Shape *w = infer_shape(node, 1);
-    const Shape *r = infer_shape(node, 2);
-    if (x->rank != 3 || w->rank != 3 || r->rank != 3)
-        fail_node(node, STATUS_MALFORMED, NULL, "its operands X, W, R must have three dimensions");
-    Recurrent f = { .gates = gates_of(node),
-                    .directions = strcasecmp(direction, "bidirectional") ? 1 : 2,
-                    .reverse = !strcasecmp(direction, "reverse"),
-                    .batch_first = node_int(node, "layout", 0) != 0,
-                    .input = x->dim[2],
-                    .hidden = r->dim[2] };
-    f.steps = x->dim[f.batch_first];
-    f.batch = x->dim[!f.batch_first];
-    const int64_t d = f.directions;
-    const int64_t g = i64_mul(f.gates, f.hidden);
-    check_shape(node, 1, 3, (const int64_t[]){ d, g, f.input });
-    check_shape(node, 2, 3, (const int64_t[]){ d, g, f.hidden });
-    check_shape(node, 3, 2, (const int64_t[]){ d, i64_mul(2, g) });
-    check_shape(node, 4, 1, (const int64_t[]){ f.batch });
-    for (int i = 5; i <= 6; i++)
-        check_shape(node, i, 3,
-                    f.batch_first ? (const int64_t[]){ f.batch, d, f.hidden }
-                                  : (const int64_t[]){ d, f.batch, f.hidden });
-    check_shape(node, 7, 2, (const int64_t[]){ d, i64_mul(3, f.hidden) });
-    return f;
+    for (int i = 0; i < 3; i++)
+        if (infer_shape(node, i)->rank != 3)
+            fail_node(node, STATUS_MALFORMED, NULL,
+                      "its operands X, W, R must have three dimensions");
+    Recurrent shape = {
+        .gates = gates_of(node),
+        .directions = strcasecmp(direction, "bidirectional") ? 1 : 2,
+        .reverse = !strcasecmp(direction, "reverse"),
+        .batch_first = node_int(node, "layout", 0) != 0,
+        .input = x->dim[2],
+        .hidden = infer_shape(node, 2)->dim[2],
+    };
+    shape.steps = x->dim[shape.batch_first];
+    shape.batch = x->dim[!shape.batch_first];
+    check_operands(node, &shape);
+    return shape;
+}
+
+/* All states, and those after the last step: the first result without its time. */
+static Shape states_shape(const Recurrent *shape)
+{
+    Shape states = { .rank = 4 };
+    states.dim[0] = shape->batch_first ? shape->batch : shape->steps;
+    states.dim[1] = shape->batch_first ? shape->steps : shape->directions;
+    states.dim[2] = shape->batch_first ? shape->directions : shape->batch;
+    states.dim[3] = shape->hidden;
+    return states;
+}
+
+static Shape last_shape(const Recurrent *shape)
+{
+    Shape last = { .rank = 3 };
+    last.dim[0] = shape->batch_first ? shape->batch : shape->directions;
+    last.dim[1] = shape->batch_first ? shape->directions : shape->batch;
+    last.dim[2] = shape->hidden;
+    return last;
 }
 
 void infer_recurrent(Node *node)
 {
-    const Recurrent f = recurrent_of(node);
-    const int64_t d = f.directions;
+    const Recurrent shape = recurrent_of(node);
     const DType type = node->in[0]->dtype;
-    infer_out(node, 0, type,
-              shape_of(4, f.batch_first ? (const int64_t[]){ f.batch, f.steps, d, f.hidden }
-                                        : (const int64_t[]){ f.steps, d, f.batch, f.hidden }));
+    infer_out(node, 0, type, states_shape(&shape));
     for (int i = 1; i < 3; i++)
-        infer_out(node, i, type,
-                  shape_of(3, f.batch_first ? (const int64_t[]){ f.batch, d, f.hidden }
-                                            : (const int64_t[]){ d, f.batch, f.hidden }));
+        infer_out(node, i, type, last_shape(&shape));
 }
 
 static const ActRow *gate_row(const Node *node, const char *name)
 {
     const ActRow *row = act_row(name);
     if (!row || !(row->uses & INLAY_ACT_GATE))
-        fail_node(node, STATUS_MALFORMED, NULL, "activation %s is not one of the standard", name);
+        fail_node(node, STATUS_MALFORMED, NULL,
+                  "activation %s is not one of the standard", name);
     return row;
 }
 
@@ -93,57 +128,122 @@ static const char *default_gate(int gates, int k)
     return gates == 1 || k ? "Tanh" : "Sigmoid";
 }
 
-/* alpha and beta are taken in order by the functions that have one. */
-static void set_gates(const Node *node, const Recurrent *f, inlay_recurrent_params *params)
+/* The activations that a cell of so many gates has. */
+static int cell_activations(int gates)
 {
-    const Attr *names = node_attr(node, "activations");
-    const int each = f->gates == 1 ? 1 : f->gates == 3 ? 2 : 3;
-    int64_t alphas;
-    int64_t betas;
-    int64_t a = 0;
-    int64_t b = 0;
-    const float *alpha = node_floats(node, "activation_alpha", &alphas);
-    const float *beta = node_floats(node, "activation_beta", &betas);
-    if (names && names->n && names->n != each && names->n != (int64_t)each * f->directions)
-        fail_node(node, STATUS_MALFORMED, NULL, "has %lld activations for %d directions",
-                  (long long)names->n, f->directions);
-    for (int d = 0; d < f->directions; d++)
-        for (int k = 0; k < each; k++) {
-            const ActRow *r =
-                gate_row(node, names && names->n ? names->strings[(d * each + k) % names->n]
-                                                 : default_gate(f->gates, k));
-            params->act[d * 3 + k] = r->act;
-            params->alpha[d * 3 + k] = *r->a_name && a < alphas ? alpha[a++] : r->a;
-            params->beta[d * 3 + k] = *r->b_name && b < betas ? beta[b++] : r->b;
-        }
+    switch (gates) {
+    case 1:
+        return 1;
+    case 3:
+        return 2;
+    default:
+        return 3;
+    }
 }
 
-static inlay_recurrent_params params_of(const Lower *lower, const Node *node, const Recurrent *f)
+/* Numbers of an attribute, taken in order by the functions that have one. */
+typedef struct Numbers {
+    const float *value;
+    int64_t count, taken;
+} Numbers;
+
+static Numbers numbers_of(const Node *node, const char *name)
 {
-    const int64_t d = f->directions;
-    const int64_t b = f->batch;
-    const int64_t h = f->hidden;
-    inlay_recurrent_params params = { .kind = f->gates,
-                                      .directions = f->directions,
-                                      .reverse = f->directions == 2 ? 2 : f->reverse,
-                                      .steps = i32_checked(f->steps),
-                                      .batch = i32_checked(b),
-                                      .input = i32_checked(f->input),
-                                      .hidden = i32_checked(h),
-                                      .width = lower->pack_width,
-                                      .chunk = i32_checked(i64_min(f->steps, CHUNK)),
-                                      .linear_first = node_int(node, "linear_before_reset", 0) != 0,
-                                      .coupled = node_int(node, "input_forget", 0) != 0,
-                                      .clip = node_float(node, "clip", 0.0f) };
+    Numbers numbers = { .taken = 0 };
+    numbers.value = node_floats(node, name, &numbers.count);
+    return numbers;
+}
+
+static float next_number(Numbers *numbers, const char *name, float otherwise)
+{
+    if (!*name || numbers->taken >= numbers->count)
+        return otherwise;
+    return numbers->value[numbers->taken++];
+}
+
+/* The names of the activations; NULL: the defaults. */
+static const Attr *activation_names(const Node *node, const Recurrent *shape)
+{
+    const Attr *names = node_attr(node, "activations");
+    const int64_t each = cell_activations(shape->gates);
+    if (!names || !names->n)
+        return NULL;
+    if (names->n != each && names->n != each * shape->directions)
+        fail_node(node, STATUS_MALFORMED, NULL,
+                  "has %lld activations for %d directions", (long long)names->n,
+                  shape->directions);
+    return names;
+}
+
+/* alpha and beta are taken in order by the functions that have one. */
+static void set_gates(const Node *node, const Recurrent *shape,
+                      inlay_recurrent_params *params)
+{
+    const Attr *names = activation_names(node, shape);
+    const int each = cell_activations(shape->gates);
+    Numbers alpha = numbers_of(node, "activation_alpha");
+    Numbers beta = numbers_of(node, "activation_beta");
+    for (int i = 0; i < each * shape->directions; i++) {
+        const int place = i / each * 3 + i % each;
+        const char *name = default_gate(shape->gates, i % each);
+        if (names)
+            name = names->strings[i % names->n];
+        const ActRow *row = gate_row(node, name);
+        params->act[place] = row->act;
+        params->alpha[place] = next_number(&alpha, row->a_name, row->a);
+        params->beta[place] = next_number(&beta, row->b_name, row->b);
+    }
+}
+
+/* How far apart the kernel finds steps, entries of the batch and directions: of the input x, of all
+ * states y and of one state h. */
+static void set_strides(const Recurrent *shape, inlay_recurrent_params *params)
+{
+    const int64_t input = shape->input;
+    const int64_t hidden = shape->hidden;
+    const int64_t both = i64_mul(shape->directions, hidden);
+    const int64_t batch = i64_mul(shape->batch, hidden);
+    if (shape->batch_first) {
+        params->xs[0] = input;
+        params->xs[1] = i64_mul(shape->steps, input);
+        params->ys[0] = both;
+        params->ys[1] = hidden;
+        params->ys[2] = i64_mul(shape->steps, both);
+        params->hs[0] = hidden;
+        params->hs[1] = both;
+        return;
+    }
+    params->xs[0] = i64_mul(shape->batch, input);
+    params->xs[1] = input;
+    params->ys[0] = i64_mul(shape->directions, batch);
+    params->ys[1] = batch;
+    params->ys[2] = hidden;
+    params->hs[0] = batch;
+    params->hs[1] = hidden;
+}
+
+static inlay_recurrent_params params_of(const Lower *lower, const Node *node,
+                                        const Recurrent *shape)
+{
+    inlay_recurrent_params params = {
+        .kind = shape->gates,
+        .directions = shape->directions,
+        .reverse = shape->directions == 2 ? 2 : shape->reverse,
+        .steps = i32_checked(shape->steps),
+        .batch = i32_checked(shape->batch),
+        .input = i32_checked(shape->input),
+        .hidden = i32_checked(shape->hidden),
+        .width = lower->pack_width,
+        .chunk = i32_checked(i64_min(shape->steps, CHUNK)),
+        .linear_first = node_int(node, "linear_before_reset", 0) != 0,
+        .coupled = node_int(node, "input_forget", 0) != 0,
+        .clip = node_float(node, "clip", 0.0f),
+    };
     params.clipped = params.clip > 0.0f;
-    params.rounded = *node->domain != 0; /* inlay.LSTM: the float form of DynamicQuantizeLSTM */
-    set_gates(node, f, &params);
-    params.xs[0] = f->batch_first ? f->input : i64_mul(b, f->input);
-    params.xs[1] = f->batch_first ? i64_mul(f->steps, f->input) : f->input;
-    params.ys[0] = f->batch_first ? i64_mul(d, h) : i64_mul(d, i64_mul(b, h));
-    params.ys[1] = params.hs[0] = f->batch_first ? h : i64_mul(b, h);
-    params.ys[2] = f->batch_first ? i64_mul(f->steps, i64_mul(d, h)) : h;
-    params.hs[1] = f->batch_first ? i64_mul(d, h) : h;
+    /* inlay.LSTM is the float form of DynamicQuantizeLSTM. */
+    params.rounded = *node->domain != 0;
+    set_gates(node, shape, &params);
+    set_strides(shape, &params);
     return params;
 }
 
@@ -154,54 +254,77 @@ static int64_t up4(int64_t n)
 
 /* Rows [from, from + rows) of the matrices w [D][all][k], as moves into the blocks that
  * pack_conv_weights() makes. */
-static Tensor *pack_moved(Lower *lower, Node *node, Tensor *w, int64_t from, int64_t rows)
+static int64_t block_width(const Lower *lower, int64_t rows)
 {
-    const int64_t d = w->shape.dim[0];
-    const int64_t all = w->shape.dim[1];
-    const int64_t k = w->shape.dim[2];
-    const int64_t each = i64_mul(up4(rows), k);
-    Tensor *y = lower_temp(lower, DT_F32, shape_vector(i64_mul(d, each)));
+    const int64_t left = up4(rows);
+    if (left >= lower->pack_width)
+        return lower->pack_width;
+    return left >= 8 ? 8 : 4;
+}
+
+/* The move of one group of blocks of that width, which begins at row `at` of `rows`. */
+static Move block_move(const Tensor *w, int64_t each, int64_t from, int64_t at,
+                       int64_t width, int64_t blocks, int64_t lanes)
+{
+    const int64_t depth = w->shape.dim[2];
+    const int64_t matrix = i64_mul(w->shape.dim[1], depth);
+    return (Move){
+        .rank = 4,
+        .n = { w->shape.dim[0], blocks, depth, lanes },
+        .y = { each, width * depth, width, 1 },
+        .x = { matrix, width * depth, 1, depth },
+        .y0 = at * depth,
+        .x0 = (from + at) * depth,
+    };
+}
+
+static Tensor *pack_moved(Lower *lower, Node *node, Tensor *w, int64_t from,
+                          int64_t rows)
+{
+    const int64_t *dim = w->shape.dim;
+    const int64_t each = i64_mul(up4(rows), dim[2]);
+    const Shape shape = shape_vector(i64_mul(dim[0], each));
+    Tensor *packed = lower_temp(lower, DT_F32, shape);
     int64_t at = 0;
     while (at < rows) {
-        const int64_t left = up4(rows - at);
-        const int64_t width = left >= lower->pack_width ? lower->pack_width : left >= 8 ? 8 : 4;
-        const int64_t lanes = i64_min(width, rows - at);
-        const int64_t blocks = width == lower->pack_width ? i64_max((rows - at) / width, 1) : 1;
-        const Move move = { .rank = 4,
-                            .n = { d, blocks, k, lanes },
-                            .y = { each, width * k, width, 1 },
-                            .x = { all * k, width * k, 1, k },
-                            .y0 = at * k,
-                            .x0 = (from + at) * k };
-        Step *step = lower_move(lower, node, y, w, &move);
+        const int64_t left = rows - at;
+        const int64_t width = block_width(lower, left);
+        const int64_t lanes = i64_min(width, left);
+        int64_t blocks = 1;
+        if (width == lower->pack_width)
+            blocks = i64_max(left / width, 1);
+        const Move move = block_move(w, each, from, at, width, blocks, lanes);
+        Step *step = lower_move(lower, node, packed, w, &move);
         if (at && step)
             step->operand[0].read = true; /* the blocks before are there */
         at += blocks * width;
     }
-    return y;
+    return packed;
 }
 
-static Tensor *pack_rows(Lower *lower, Node *node, Tensor *w, int64_t from, int64_t rows)
+static Tensor *pack_rows(Lower *lower, Node *node, Tensor *w, int64_t from,
+                         int64_t rows)
 {
     if (!w->value)
         return pack_moved(lower, node, w, from, rows);
-    Store *s = lower->graph->store;
-    const int64_t d = w->shape.dim[0];
-    const int64_t k = w->shape.dim[2];
-    const int64_t dims[3] = { i64_mul(d, rows), k, 1 };
-    return pack_conv_weights(
-        lower, recipe_reshape(s, recipe_slice(s, w->value, 1, from, 1, rows), 3, dims), d);
+    Store *store = lower->graph->store;
+    const int64_t directions = w->shape.dim[0];
+    const int64_t all = i64_mul(directions, rows);
+    const int64_t dims[3] = { all, w->shape.dim[2], 1 };
+    Recipe *part = recipe_slice(store, w->value, 1, from, 1, rows);
+    Recipe *matrix = recipe_reshape(store, part, 3, dims);
+    return pack_conv_weights(lower, matrix, directions);
 }
 
 /* Lengths that all equal the number of steps are none. */
-static Tensor *lengths_of(Lower *lower, Node *node, const Recurrent *f)
+static Tensor *lengths_of(Lower *lower, Node *node, const Recurrent *shape)
 {
     int64_t count;
     Tensor *tensor = node_in(node, 4);
-    const int64_t *v = tensor_ints(lower->graph, tensor, &count);
-    bool all = v != NULL;
-    for (int64_t i = 0; v && i < count; i++)
-        all &= v[i] == f->steps;
+    const int64_t *length = tensor_ints(lower->graph, tensor, &count);
+    bool all = length != NULL;
+    for (int64_t i = 0; length && i < count; i++)
+        all &= length[i] == shape->steps;
     return all ? NULL : lower_as(lower, node, tensor, DT_I32);
 }
 
@@ -209,45 +332,74 @@ static Tensor *lengths_of(Lower *lower, Node *node, const Recurrent *f)
  * one row's states and gates. */
 static int64_t scratch_of(const inlay_recurrent_params *params, bool plain)
 {
-    const int64_t h = params->hidden;
-    const int64_t all = i64_mul(params->kind, h);
-    const int64_t states = i64_mul(params->batch, h);
+    const int64_t hidden = params->hidden;
+    const int64_t gates = i64_mul(params->kind, hidden);
+    const int64_t states = i64_mul(params->batch, hidden);
+    const int64_t step = i64_mul(params->batch, gates);
+    const int64_t chunk = i64_mul(params->chunk, step);
     if (plain)
-        return i64_add(3 * h, all);
-    return i64_add(3 * up4(all),
-                   i64_add(3 * states, i64_mul(params->chunk, i64_mul(params->batch, all))));
+        return i64_mul(8, i64_add(3 * hidden, gates));
+    const int64_t rest = i64_add(3 * states, chunk);
+    return i64_mul(4, i64_add(3 * up4(gates), rest));
 }
 
-void lower_recurrent(Lower *lower, Node *node)
+/* The weights as the kernel reads them: of the input, of the state, and the last gate's of the
+ * state (GRU). */
+typedef struct Weights {
+    Tensor *input, *state, *last;
+} Weights;
+
+static Weights weights_of(Lower *lower, Node *node, const Recurrent *shape)
 {
-    const Recurrent f = recurrent_of(node);
-    const int64_t h = f.hidden;
-    const int64_t all = i64_mul(f.gates, h);
-    const bool plain = node->in[0]->dtype == DT_F64;
-    inlay_recurrent_params params = params_of(lower, node, &f);
-    if (f.steps < 1 || !i64_mul(f.batch, h))
-        fail_node(node, STATUS_UNSUPPORTED, NULL, "its sequence is empty");
-    Tensor *w = node->in[1];
-    Tensor *r = node->in[2];
-    Tensor *rn = NULL;
-    Tensor *lengths = lengths_of(lower, node, &f);
-    if (!plain) {
-        w = pack_rows(lower, node, node->in[1], 0, all);
-        r = pack_rows(lower, node, node->in[2], 0, f.gates == 3 ? 2 * h : all);
-        rn = f.gates == 3 ? pack_rows(lower, node, node->in[2], 2 * h, h) : NULL;
-    }
-    Step *step = lower_step(lower, node, plain ? "recurrent_f64" : "recurrent_f32", &params);
+    const int64_t hidden = shape->hidden;
+    const int64_t all = i64_mul(shape->gates, hidden);
+    const bool split = shape->gates == 3;
+    Weights weights = { .input = node->in[1], .state = node->in[2] };
+    if (node->in[0]->dtype == DT_F64)
+        return weights;
+    weights.input = pack_rows(lower, node, node->in[1], 0, all);
+    weights.state =
+        pack_rows(lower, node, node->in[2], 0, split ? 2 * hidden : all);
+    if (split)
+        weights.last = pack_rows(lower, node, node->in[2], 2 * hidden, hidden);
+    return weights;
+}
+
+static int64_t macs_of(const Recurrent *shape)
+{
+    const int64_t gates = i64_mul(shape->gates, shape->hidden);
+    const int64_t width = i64_add(shape->input, shape->hidden);
+    const int64_t rows = i64_mul(shape->steps, shape->batch);
+    return i64_mul(i64_mul(shape->directions, rows), i64_mul(gates, width));
+}
+
+static void add_operands(Step *step, const Node *node, const Weights *weights,
+                         Tensor *lengths)
+{
     for (int i = 0; i < 3; i++)
         step_out(step, node_out(node, i));
     step_in(step, node->in[0]);
-    step_in(step, w);
-    step_in(step, r);
-    step_in(step, rn);
+    step_in(step, weights->input);
+    step_in(step, weights->state);
+    step_in(step, weights->last);
     step_in(step, node_in(node, 3));
     step_in(step, lengths);
     for (int i = 5; i <= 7; i++)
         step_in(step, node_in(node, i));
-    step_scratch(lower, step, i64_mul(plain ? 8 : 4, scratch_of(&params, plain)));
-    step->macs = i64_mul(i64_mul(f.directions, i64_mul(f.steps, f.batch)),
-                         i64_mul(all, i64_add(f.input, h)));
+}
+
+void lower_recurrent(Lower *lower, Node *node)
+{
+    const Recurrent shape = recurrent_of(node);
+    const bool plain = node->in[0]->dtype == DT_F64;
+    const char *kernel = plain ? "recurrent_f64" : "recurrent_f32";
+    const inlay_recurrent_params params = params_of(lower, node, &shape);
+    if (shape.steps < 1 || !i64_mul(shape.batch, shape.hidden))
+        fail_node(node, STATUS_UNSUPPORTED, NULL, "its sequence is empty");
+    Tensor *lengths = lengths_of(lower, node, &shape);
+    const Weights weights = weights_of(lower, node, &shape);
+    Step *step = lower_step(lower, node, kernel, &params);
+    add_operands(step, node, &weights, lengths);
+    step_scratch(lower, step, scratch_of(&params, plain));
+    step->macs = macs_of(&shape);
 }

@@ -20,7 +20,8 @@ static bool reduced_axes(const Node *node, bool *gone)
     int64_t count;
     const int64_t *axes = node_ints(node, "axes", &count);
     const bool all = !node_int(node, "noop_with_empty_axes", 0);
-    if (node_in(node, 1) && tensor_count(node->in[1]) && !(axes = infer_ints(node, 1, &count)))
+    if (node_in(node, 1) && tensor_count(node->in[1]) &&
+        !(axes = infer_ints(node, 1, &count)))
         return false;
     if (!axes)
         count = 0;
@@ -66,7 +67,8 @@ static void add_loop(Loops *loops, int64_t n, int64_t stride)
     loops->stride[loops->count++] = stride;
 }
 
-static void set_loops(const Loops *from, int32_t *count, int32_t *n, int32_t *stride)
+static void set_loops(const Loops *from, int32_t *count, int32_t *n,
+                      int32_t *stride)
 {
     *count = from->count ? from->count : 1;
     n[0] = 1;
@@ -76,27 +78,29 @@ static void set_loops(const Loops *from, int32_t *count, int32_t *n, int32_t *st
     }
 }
 
-void lower_reduce_axes(Lower *lower, Node *node, const char *kernel, Tensor *out, Tensor *in,
-                       const bool *gone)
+void lower_reduce_axes(Lower *lower, Node *node, const char *kernel,
+                       Tensor *out, Tensor *in, const bool *gone)
 {
-    const Shape *s = &in->shape;
+    const Shape *shape = &in->shape;
     int64_t stride[MAX_RANK];
     int64_t count = 1;
     Loops kept = { .count = 0 };
     Loops reduced = { .count = 0 };
-    bool columns = false;
+    inlay_reduce_params params = { .columns = 0 };
     if (!tensor_count(out))
         return;
-    shape_strides(s, stride);
-    for (int i = 0; i < s->rank; i++) {
+    shape_strides(shape, stride);
+    for (int i = 0; i < shape->rank; i++) {
+        Loops *loops = gone[i] ? &reduced : &kept;
+        const int64_t size = shape->dim[i];
         if (gone[i])
-            count = i64_mul(count, s->dim[i]);
-        if (s->dim[i] == 1)
+            count = i64_mul(count, size);
+        if (size == 1)
             continue;
-        add_loop(gone[i] ? &reduced : &kept, s->dim[i], stride[i]);
-        columns = !gone[i];
+        add_loop(loops, size, stride[i]);
+        params.columns = !gone[i];
     }
-    inlay_reduce_params params = { .columns = columns, .count = i32_checked(count) };
+    params.count = i32_checked(count);
     set_loops(&kept, &params.kept, params.nk, params.sk);
     set_loops(&reduced, &params.reduced, params.nr, params.sr);
     Step *step = lower_step(lower, node, kernel, &params);
@@ -104,34 +108,17 @@ void lower_reduce_axes(Lower *lower, Node *node, const char *kernel, Tensor *out
     step_in(step, in);
 }
 
-/* ReduceSum is reduce_sum, ReduceLogSumExp is reduce_log_sum_exp. */
-static const struct {
-    const char *op, *kernel;
-} reduce_rows[] = {
-    { "ReduceL1", "reduce_l1" },          { "ReduceL2", "reduce_l2" },
-    { "ReduceLogSum", "reduce_log_sum" }, { "ReduceLogSumExp", "reduce_log_sum_exp" },
-    { "ReduceMax", "reduce_max" },        { "ReduceMean", "reduce_mean" },
-    { "ReduceMin", "reduce_min" },        { "ReduceProd", "reduce_prod" },
-    { "ReduceSum", "reduce_sum" },        { "ReduceSumSquare", "reduce_sum_square" },
-};
-
-static const char *reduce_kernel(const Node *node)
-{
-    for (size_t i = 0; i < sizeof reduce_rows / sizeof *reduce_rows; i++)
-        if (!strcmp(reduce_rows[i].op, node->op_type))
-            return reduce_rows[i].kernel;
-    fail_node(node, STATUS_INTERNAL, NULL, "no row in the table of reductions");
-}
-
 /* Axes that are values: the kernel makes its loops from them and checks the result's shape. */
-static void lower_reduce_values(Lower *lower, Node *node, const char *kernel, Tensor *out,
-                                Tensor *in)
+static void lower_reduce_values(Lower *lower, Node *node, const char *kernel,
+                                Tensor *out, Tensor *in)
 {
     Tensor *axes = lower_index(lower, node, node->in[1]);
-    inlay_reduce_params params = { .values = 1,
-                                   .kept = in->shape.rank,
-                                   .axes = i32_checked(tensor_count(axes)),
-                                   .none = node_int(node, "noop_with_empty_axes", 0) != 0 };
+    inlay_reduce_params params = {
+        .values = 1,
+        .kept = in->shape.rank,
+        .axes = i32_checked(tensor_count(axes)),
+        .none = node_int(node, "noop_with_empty_axes", 0) != 0,
+    };
     for (int i = 0; i < in->shape.rank; i++)
         params.nk[i] = i32_checked(in->shape.dim[i]);
     for (int i = 0; i < out->shape.rank; i++)
@@ -148,7 +135,7 @@ static void lower_reduce_values(Lower *lower, Node *node, const char *kernel, Te
 static void reduce_by_node(Lower *lower, Node *node, Tensor *out, Tensor *in)
 {
     bool gone[MAX_RANK];
-    const char *kernel = lower_kernel(lower, reduce_kernel(node), in->dtype);
+    const char *kernel = lower_kernel(lower, node->op->kernel, in->dtype);
     if (reduced_axes(node, gone))
         lower_reduce_axes(lower, node, kernel, out, in, gone);
     else
@@ -172,28 +159,22 @@ static Tensor *as_float(Lower *lower, Node *node, Tensor *tensor)
 
 void lower_reduce_root(Lower *lower, Node *node)
 {
+    Tensor *out = node->out[0];
     Tensor *x = as_float(lower, node, node->in[0]);
-    Tensor *y = x == node->in[0] ? node->out[0] : lower_temp(lower, DT_F64, node->out[0]->shape);
+    Tensor *y = out;
+    if (x != node->in[0])
+        y = lower_temp(lower, DT_F64, out->shape);
     reduce_by_node(lower, node, y, x);
-    if (y != node->out[0])
-        lower_cast(lower, node, node->out[0], y, true, 0);
+    if (y != out)
+        lower_cast(lower, node, out, y, true, 0);
 }
 
-/* log(sum e^(x - m)) + m with m the maximum, kept finite; in one go where the axes are values. */
-void lower_reduce_log_sum_exp(Lower *lower, Node *node)
+static void log_sum_exp(Lower *lower, Node *node, Tensor *out, Tensor *x,
+                        const bool *gone)
 {
-    bool gone[MAX_RANK];
-    Tensor *x = as_float(lower, node, node->in[0]);
     const DType type = x->dtype;
+    const double most = type == DT_F64 ? DBL_MAX : (double)FLT_MAX;
     Shape keep = x->shape;
-    Tensor *out =
-        type == node->out[0]->dtype ? node->out[0] : lower_temp(lower, type, node->out[0]->shape);
-    if (!reduced_axes(node, gone)) {
-        reduce_by_node(lower, node, out, x);
-        if (out != node->out[0])
-            lower_cast(lower, node, node->out[0], out, true, 0);
-        return;
-    }
     for (int i = 0; i < keep.rank; i++)
         if (gone[i])
             keep.dim[i] = 1;
@@ -204,25 +185,42 @@ void lower_reduce_log_sum_exp(Lower *lower, Node *node)
     Tensor *sum = lower_temp(lower, type, keep);
     Tensor *log = lower_temp(lower, type, keep);
     Tensor *y = lower_temp(lower, type, keep);
-    lower_reduce_axes(lower, node, lower_kernel(lower, "reduce_max", type), top, x, gone);
-    lower_flat(lower, node, lower_kernel(lower, "clip", type), m, top,
-               type == DT_F64 ? -DBL_MAX : (double)-FLT_MAX,
-               type == DT_F64 ? DBL_MAX : (double)FLT_MAX);
+    const char *kernel = lower_kernel(lower, "reduce_max", type);
+    lower_reduce_axes(lower, node, kernel, top, x, gone);
+    kernel = lower_kernel(lower, "clip", type);
+    lower_flat(lower, node, kernel, m, top, -most, most);
     lower_nd2(lower, node, lower_kernel(lower, "sub", type), d, x, m);
     lower_flat(lower, node, lower_kernel(lower, "exp", type), e, d, 0, 0);
-    lower_reduce_axes(lower, node, lower_kernel(lower, "reduce_sum", type), sum, e, gone);
+    kernel = lower_kernel(lower, "reduce_sum", type);
+    lower_reduce_axes(lower, node, kernel, sum, e, gone);
     lower_flat(lower, node, lower_kernel(lower, "log", type), log, sum, 0, 0);
     lower_nd2(lower, node, lower_kernel(lower, "add", type), y, log, m);
     lower_view(lower, node, out, y, 0);
-    if (out != node->out[0])
-        lower_cast(lower, node, node->out[0], out, true, 0);
+}
+
+/* log(sum e^(x - m)) + m with m the maximum, kept finite; in one go where the axes are values. */
+void lower_reduce_log_sum_exp(Lower *lower, Node *node)
+{
+    bool gone[MAX_RANK];
+    Tensor *result = node->out[0];
+    Tensor *x = as_float(lower, node, node->in[0]);
+    Tensor *out = result;
+    if (x->dtype != result->dtype)
+        out = lower_temp(lower, x->dtype, result->shape);
+    if (reduced_axes(node, gone))
+        log_sum_exp(lower, node, out, x, gone);
+    else
+        reduce_by_node(lower, node, out, x);
+    if (out != result)
+        lower_cast(lower, node, result, out, true, 0);
 }
 
 /* ArgMax, ArgMin */
 
 static int arg_axis(const Node *node)
 {
-    return node_axis(node, node_int(node, "axis", 0), infer_shape(node, 0)->rank);
+    return node_axis(node, node_int(node, "axis", 0),
+                     infer_shape(node, 0)->rank);
 }
 
 void infer_arg(Node *node)
@@ -243,37 +241,47 @@ void lower_arg(Lower *lower, Node *node)
 {
     const int axis = arg_axis(node);
     const Shape *s = &node->in[0]->shape;
-    const inlay_arg_params params = { .outer = i32_checked(shape_product(s, 0, axis)),
-                                      .n = i32_checked(s->dim[axis]),
-                                      .inner = i32_checked(shape_product(s, axis + 1, s->rank)),
-                                      .last = node_int(node, "select_last_index", 0) != 0 };
+    const inlay_arg_params params = {
+        .outer = i32_checked(shape_product(s, 0, axis)),
+        .n = i32_checked(s->dim[axis]),
+        .inner = i32_checked(shape_product(s, axis + 1, s->rank)),
+        .last = node_int(node, "select_last_index", 0) != 0,
+    };
     if (!tensor_count(node->out[0]))
         return;
-    Step *step = lower_step(
-        lower, node,
-        lower_kernel(lower,
-                     node->op_type[3] == 'M' && node->op_type[4] == 'a' ? "argmax" : "argmin",
-                     node->in[0]->dtype),
-        &params);
+    const char *kernel =
+        lower_kernel(lower, node->op->kernel, node->in[0]->dtype);
+    Step *step = lower_step(lower, node, kernel, &params);
     step_out(step, node->out[0]);
     step_in(step, node->in[0]);
 }
 
 /* Softmax and kin: along one axis, or, until opset 12, along all axes from `axis` on. */
-static void softmax_lines(const Node *node, inlay_softmax_params *params, bool *by_row)
+static void softmax_lines(const Node *node, inlay_softmax_params *params,
+                          bool *by_row)
 {
     const Shape *s = &node->in[0]->shape;
     const bool flattens = node->op->since < 13;
     const int64_t given = node_int(node, "axis", flattens ? 1 : -1);
     /* Where all axes from `axis` on are taken, there may be none: axis == rank. */
-    const int axis = s->rank ? node_axis(node, given, s->rank + (flattens && given >= 0)) : 0;
+    const int axis =
+        s->rank ? node_axis(node, given, s->rank + (flattens && given >= 0))
+                : 0;
     *by_row = shape_has_rows(s) && axis == s->rank - 1;
-    *params = (inlay_softmax_params){ .outer = 1, .n = 1, .inner = 1, .by_pixel = *by_row };
+    *params = (inlay_softmax_params){
+        .outer = 1,
+        .n = 1,
+        .inner = 1,
+        .by_pixel = *by_row,
+    };
     if (!s->rank)
         return;
-    params->outer = i32_checked(*by_row ? shape_row_pixels(s) : shape_product(s, 0, axis));
-    params->n = i32_checked(flattens ? shape_product(s, axis, s->rank) : s->dim[axis]);
-    params->inner = flattens ? 1 : i32_checked(shape_product(s, axis + 1, s->rank));
+    params->outer =
+        i32_checked(*by_row ? shape_row_pixels(s) : shape_product(s, 0, axis));
+    params->n =
+        i32_checked(flattens ? shape_product(s, axis, s->rank) : s->dim[axis]);
+    params->inner =
+        flattens ? 1 : i32_checked(shape_product(s, axis + 1, s->rank));
 }
 
 void lower_softmax(Lower *lower, Node *node)
@@ -283,10 +291,9 @@ void lower_softmax(Lower *lower, Node *node)
     if (!tensor_count(node->out[0]))
         return;
     softmax_lines(node, &params, &by_row);
-    const char *kernel = *node->op_type == 'S'   ? "softmax"
-                         : *node->op_type == 'L' ? "log_softmax"
-                                                 : "hardmax";
-    Step *step = lower_step(lower, node, lower_kernel(lower, kernel, node->in[0]->dtype), &params);
+    const char *kernel =
+        lower_kernel(lower, node->op->kernel, node->in[0]->dtype);
+    Step *step = lower_step(lower, node, kernel, &params);
     Operand *y = step_out(step, node->out[0]);
     if (by_row)
         operand_image(y);

@@ -7,7 +7,7 @@
 
 /* out = `kernel` ("reduce_sum_f32") of `in` over the axes marked; out's elements are the kept ones
  * in order. */
-void lower_reduce_axes(Lower *lower, Node *node, const char *kernel, Tensor *out, Tensor *in,
-                       const bool *gone);
+void lower_reduce_axes(Lower *lower, Node *node, const char *kernel,
+                       Tensor *out, Tensor *in, const bool *gone);
 
 #endif

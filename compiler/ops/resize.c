@@ -15,40 +15,48 @@
  * pass. */
 typedef struct ResizeSpec {
     Tensor *roi, *scales, *sizes;
-    int axes;            /* entries of scales or sizes ... */
-    int axis[MAX_RANK];  /* ... and the dimension each is for, in the node's own layout */
+    int axes; /* entries of scales or sizes ... */
+    int axis
+        [MAX_RANK]; /* ... and the dimension each is for, in the node's own layout */
     const double *scale; /* constant values, else NULL */
     const int64_t *size;
     int mode, coordinate, nearest, policy;
 } ResizeSpec;
 
-static int lookup(const Node *node, const char *attribute, const char *otherwise,
-                  const char *const *names, int count)
+static int lookup(const Node *node, const char *attribute,
+                  const char *otherwise, const char *const *names, int count)
 {
     const char *v = node_string(node, attribute, otherwise);
     for (int i = 0; i < count; i++)
         if (!strcmp(names[i], v))
             return i;
-    fail_node(node, STATUS_UNSUPPORTED, NULL, "%s \"%s\" is unknown", attribute, v);
+    fail_node(node, STATUS_UNSUPPORTED, NULL, "%s \"%s\" is unknown", attribute,
+              v);
 }
 
 static void resize_modes(const Node *node, ResizeSpec *r)
 {
     static const char *const modes[] = { "nearest", "linear", "cubic" };
-    static const char *const coordinates[] = { "half_pixel",         "half_pixel_symmetric",
-                                               "pytorch_half_pixel", "asymmetric",
-                                               "align_corners",      "tf_half_pixel_for_nn",
-                                               "tf_crop_and_resize" };
-    static const char *const nearest[] = { "round_prefer_floor", "round_prefer_ceil", "floor",
+    static const char *const coordinates[] = {
+        "half_pixel",        "half_pixel_symmetric", "pytorch_half_pixel",
+        "asymmetric",        "align_corners",        "tf_half_pixel_for_nn",
+        "tf_crop_and_resize"
+    };
+    static const char *const nearest[] = { "round_prefer_floor",
+                                           "round_prefer_ceil", "floor",
                                            "ceil" };
-    static const char *const policies[] = { "stretch", "not_larger", "not_smaller" };
+    static const char *const policies[] = { "stretch", "not_larger",
+                                            "not_smaller" };
     const bool old = node->op->since < 11; /* Upsample, and Resize 10 */
     r->mode = lookup(node, "mode", "nearest", modes, 3);
-    r->coordinate =
-        old ? INLAY_ASYMMETRIC
-            : lookup(node, "coordinate_transformation_mode", "half_pixel", coordinates, 7);
-    r->nearest = old ? INLAY_FLOOR : lookup(node, "nearest_mode", "round_prefer_floor", nearest, 4);
-    r->policy = lookup(node, "keep_aspect_ratio_policy", "stretch", policies, 3);
+    r->coordinate = old ? INLAY_ASYMMETRIC
+                        : lookup(node, "coordinate_transformation_mode",
+                                 "half_pixel", coordinates, 7);
+    r->nearest =
+        old ? INLAY_FLOOR
+            : lookup(node, "nearest_mode", "round_prefer_floor", nearest, 4);
+    r->policy =
+        lookup(node, "keep_aspect_ratio_policy", "stretch", policies, 3);
 }
 
 /* Dimension d of NCHW.. in the layout that the node has now. */
@@ -91,30 +99,42 @@ static void resize_axes(const Node *node, ResizeSpec *r)
         r->axis[i] = physical(node, axes ? node_axis(node, axes[i], rank) : i);
 }
 
+/* Upsample 7: the scales are an attribute. */
+static void attribute_scales(const Node *node, ResizeSpec *r, int64_t *count)
+{
+    const float *given = node_floats(node, "scales", count);
+    if (!given)
+        return;
+    double *scale = NEW_ARRAY(node->graph->arena, double, *count + 1);
+    for (int64_t i = 0; i < *count; i++)
+        scale[i] = (double)given[i];
+    r->scale = scale;
+}
+
+static void operand_scales(const Node *node, ResizeSpec *r, int64_t *count)
+{
+    resize_operands(node, r);
+    if (r->scales)
+        r->scale = tensor_doubles(node->graph, r->scales, count);
+    if (r->sizes)
+        r->size = tensor_ints(node->graph, r->sizes, count);
+    if (!r->scales && !r->sizes)
+        fail_node(node, STATUS_MALFORMED, NULL, "has neither scales nor sizes");
+}
+
 static ResizeSpec resize_spec(const Node *node)
 {
     ResizeSpec r = { .roi = NULL };
     int64_t count = -1;
     resize_modes(node, &r);
     resize_axes(node, &r);
-    if (node->op->since < 9) { /* Upsample 7: scales is an attribute */
-        const float *f = node_floats(node, "scales", &count);
-        double *d = NEW_ARRAY(node->graph->arena, double, count + 1);
-        for (int64_t i = 0; f && i < count; i++)
-            d[i] = (double)f[i];
-        r.scale = f ? d : NULL;
-    } else {
-        resize_operands(node, &r);
-        if (r.scales)
-            r.scale = tensor_doubles(node->graph, r.scales, &count);
-        if (r.sizes)
-            r.size = tensor_ints(node->graph, r.sizes, &count);
-        if (!r.scales && !r.sizes)
-            fail_node(node, STATUS_MALFORMED, NULL, "has neither scales nor sizes");
-    }
+    if (node->op->since < 9)
+        attribute_scales(node, &r, &count);
+    else
+        operand_scales(node, &r, &count);
     if ((r.scale || r.size) && count != r.axes)
-        fail_node(node, STATUS_MALFORMED, NULL, "%lld scales or sizes for %d axes",
-                  (long long)count, r.axes);
+        fail_node(node, STATUS_MALFORMED, NULL,
+                  "%lld scales or sizes for %d axes", (long long)count, r.axes);
     return r;
 }
 
@@ -132,52 +152,68 @@ static double resize_scale(const Node *node, const ResizeSpec *r, int i)
     return scale;
 }
 
+/* The size of entry i: as given, or as the scale makes it of `in`. */
+static int64_t resized(const Node *node, const ResizeSpec *r, int i, int64_t in)
+{
+    const double scale = resize_scale(node, r, i);
+    const double size = scale * (double)in;
+    if (!(scale > 0) || size > 0x1p31)
+        fail_node(node, STATUS_MALFORMED, NULL, "axis %d has scale %g",
+                  r->axis[i], scale);
+    if (!r->size)
+        return (int64_t)floor(size);
+    return r->policy ? (int64_t)floor(size + 0.5) : r->size[i];
+}
+
 void infer_resize(Node *node)
 {
     Shape shape = *infer_shape(node, 0);
     const ResizeSpec r = resize_spec(node);
-    if (!r.scale && !r.size) {
-        for (int i = 0; i < r.axes; i++)
-            shape.dim[r.axis[i]] = -1;
-        infer_declared_as(node, 0, node->in[0]->dtype, shape);
-        return;
-    }
+    const bool known = r.scale || r.size;
     for (int i = 0; i < r.axes; i++) {
-        const double scale = resize_scale(node, &r, i);
-        const double in = (double)shape.dim[r.axis[i]];
-        if (!(scale > 0) || scale * in > 0x1p31)
-            fail_node(node, STATUS_MALFORMED, NULL, "axis %d has scale %g", r.axis[i], scale);
-        shape.dim[r.axis[i]] =
-            r.size && !r.policy ? r.size[i]
-                                : (int64_t)(r.size ? floor(scale * in + 0.5) : floor(scale * in));
+        int64_t *dim = shape.dim + r.axis[i];
+        *dim = known ? resized(node, &r, i, *dim) : -1;
     }
-    infer_out(node, 0, node->in[0]->dtype, shape);
+    if (known)
+        infer_out(node, 0, node->in[0]->dtype, shape);
+    else
+        infer_declared_as(node, 0, node->in[0]->dtype, shape);
 }
 
 /* Parameters of one axis; the scale that bounds the taps is known even where the exact one is not.
  */
-static inlay_resize_table_params table_params(const Node *node, const ResizeSpec *r, int i)
+/* The attributes that all axes share. */
+static void set_attributes(const Node *node, const ResizeSpec *r,
+                           inlay_resize_table_params *params)
+{
+    params->mode = r->mode;
+    params->coordinate = r->coordinate;
+    params->nearest = r->nearest;
+    params->policy = r->policy;
+    params->exclude = node_int(node, "exclude_outside", 0) != 0;
+    params->antialias = node_int(node, "antialias", 0) != 0;
+    params->cubic = (double)node_float(node, "cubic_coeff_a", -0.75f);
+    params->extrapolation =
+        (double)node_float(node, "extrapolation_value", 0.0f);
+}
+
+static inlay_resize_table_params table_params(const Node *node,
+                                              const ResizeSpec *r, int i)
 {
     const Shape *in = &node->in[0]->shape;
-    const Shape *out = &node->out[0]->shape;
     const int axis = r->axis[i];
-    inlay_resize_table_params params = { .n_in = i32_checked(in->dim[axis]),
-                                         .n_out = i32_checked(out->dim[axis]),
-                                         .mode = r->mode,
-                                         .coordinate = r->coordinate,
-                                         .nearest = r->nearest,
-                                         .exclude = node_int(node, "exclude_outside", 0) != 0,
-                                         .antialias = node_int(node, "antialias", 0) != 0,
-                                         .stride = 1,
-                                         .entry = i,
-                                         .entries = r->axes,
-                                         .policy = r->policy,
-                                         .cubic = (double)node_float(node, "cubic_coeff_a", -0.75f),
-                                         .extrapolation =
-                                             (double)node_float(node, "extrapolation_value", 0.0f),
-                                         .roi_end = 1.0 };
-    const double scale =
-        r->scale || r->size ? resize_scale(node, r, i) : (double)params.n_out / params.n_in;
+    inlay_resize_table_params params = {
+        .n_in = i32_checked(in->dim[axis]),
+        .n_out = i32_checked(node->out[0]->shape.dim[axis]),
+        .stride = 1,
+        .entry = i,
+        .entries = r->axes,
+        .roi_end = 1.0,
+    };
+    set_attributes(node, r, &params);
+    double scale = (double)params.n_out / params.n_in;
+    if (r->scale || r->size)
+        scale = resize_scale(node, r, i);
     params.taps = inlay_resize_taps(r->mode, params.antialias, scale);
     for (int k = 0; k < r->axes; k++)
         params.dims[k] = i32_checked(in->dim[r->axis[k]]);
@@ -190,7 +226,8 @@ static bool is_run_time(const ResizeSpec *r)
            (r->roi && !r->roi->value && r->coordinate == INLAY_TF_CROP);
 }
 
-static void constant_roi(const Node *node, const ResizeSpec *r, int i, double *start, double *end)
+static void constant_roi(const Node *node, const ResizeSpec *r, int i,
+                         double *start, double *end)
 {
     int64_t count;
     const double *roi = r->roi && r->coordinate == INLAY_TF_CROP
@@ -202,13 +239,14 @@ static void constant_roi(const Node *node, const ResizeSpec *r, int i, double *s
 
 /* A step that makes the tables of an axis when the model runs. */
 static void table_step(Lower *lower, Node *node, const ResizeSpec *r,
-                       const inlay_resize_table_params *params, Tensor *index, Tensor *weight,
-                       bool more)
+                       const inlay_resize_table_params *params, Tensor *index,
+                       Tensor *weight, bool more)
 {
     Tensor *sizes = lower_index(lower, node, r->sizes);
     Tensor *scales = r->scales;
     if (scales && scales->dtype != DT_F32)
-        fail_node(node, STATUS_MALFORMED, NULL, "scales are of type %s", dtype_name(scales->dtype));
+        fail_node(node, STATUS_MALFORMED, NULL, "scales are of type %s",
+                  dtype_name(scales->dtype));
     Tensor *roi = r->coordinate == INLAY_TF_CROP ? r->roi : NULL;
     if (roi && roi->dtype != DT_F32) {
         roi = lower_temp(lower, DT_F32, r->roi->shape);
@@ -224,9 +262,10 @@ static void table_step(Lower *lower, Node *node, const ResizeSpec *r,
 
 /* Index and weight tables of one axis, constant or made at run time; returns the constant indices.
  */
-static const int32_t *axis_tables(Lower *lower, Node *node, const ResizeSpec *r, int i,
-                                  const inlay_resize_table_params *params, Tensor **index,
-                                  Tensor **weight)
+static const int32_t *axis_tables(Lower *lower, Node *node, const ResizeSpec *r,
+                                  int i,
+                                  const inlay_resize_table_params *params,
+                                  Tensor **index, Tensor **weight)
 {
     const int64_t entries = i64_mul(params->n_out, params->taps);
     const int64_t weights = i64_mul(params->n_out, params->taps + 1);
@@ -247,7 +286,8 @@ static const int32_t *axis_tables(Lower *lower, Node *node, const ResizeSpec *r,
 }
 
 /* Row u of the result is made of the rows that its entries of the table name, in its own image. */
-static void rows_of_table(Lower *lower, Operand *x, const inlay_resize_table_params *params,
+static void rows_of_table(Lower *lower, Operand *x,
+                          const inlay_resize_table_params *params,
                           int32_t units, const int32_t *index)
 {
     Rows *rows = NEW_ARRAY(lower->arena, Rows, units + 1);
@@ -258,7 +298,8 @@ static void rows_of_table(Lower *lower, Operand *x, const inlay_resize_table_par
             continue;
         rows[u] = (Rows){ INT32_MAX, 0 };
         for (int t = 0; t < params->taps; t++) {
-            const int32_t at = first + index[u % params->n_out * params->taps + t];
+            const int32_t at =
+                first + index[u % params->n_out * params->taps + t];
             rows[u] = (Rows){ at < rows[u].lo ? at : rows[u].lo,
                               at + 1 > rows[u].hi ? at + 1 : rows[u].hi };
         }
@@ -279,47 +320,92 @@ static bool stays(const Node *node, const ResizeSpec *r, int i)
                           : !(fabs(resize_scale(node, r, i) - 1.0) > 0);
 }
 
-static void resample_axis(Lower *lower, Node *node, const ResizeSpec *r, int i, Tensor *out,
-                          Tensor *in)
+/* Pixels of a row, or rows, are resampled: the loops for that. Both tensors are
+ * seen in the same way. */
+static void set_along(inlay_resample_params *params, const Shape *in, int axis,
+                      int pixels)
+{
+    const int last = in->rank - 1;
+    if (in->rank < 3 || axis >= last)
+        return;
+    if (axis != pixels - 1 && axis != pixels)
+        return;
+    params->along = axis < pixels ? INLAY_ALONG_ROWS : INLAY_ALONG_PIXELS;
+    params->inner = i32_checked(in->dim[last]);
+    params->pixels = i32_checked(shape_product(in, pixels, last));
+}
+
+/* Rows of both operands; unit u makes row u. */
+static void set_rows(Step *step, Operand *y, Operand *x, int pixels,
+                     int32_t inner)
+{
+    const int64_t out = shape_product(&y->tensor->shape, 0, pixels);
+    const int64_t in = shape_product(&x->tensor->shape, 0, pixels);
+    operand_rows(y, i32_checked(out), inner);
+    operand_rows(x, i32_checked(in), inner);
+    y->strided = true;
+    x->strided = true;
+    step->units = y->rows;
+    x->rule.kind = ROWS_SAME;
+    x->reuse = REUSE_ROWS;
+}
+
+/* Rows and columns of the source that a step of such a loop needs. */
+static void set_resample_rules(Lower *lower, Step *step,
+                               const inlay_resample_params *resample,
+                               const inlay_resize_table_params *params,
+                               int pixels, const int32_t *table)
+{
+    Operand *y = step->operand;
+    Operand *x = step->operand + 1;
+    if (resample->along == INLAY_ALONG_ANY)
+        return;
+    set_rows(step, y, x, pixels, resample->inner);
+    if (resample->along == INLAY_ALONG_ROWS)
+        rows_of_table(lower, x, params, step->units, table);
+    else if (table)
+        x->columns = lower_columns(lower, params->n_out, params->taps, table);
+}
+
+static inlay_resample_params
+resample_params(const Shape *in, int axis, int pixels,
+                const inlay_resize_table_params *table)
+{
+    const int64_t inner = shape_product(in, axis + 1, in->rank);
+    inlay_resample_params params = {
+        .outer = i32_checked(shape_product(in, 0, axis)),
+        .n_in = table->n_in,
+        .n_out = table->n_out,
+        .inner = i32_checked(inner),
+        .taps = table->taps,
+    };
+    set_along(&params, in, axis, pixels);
+    return params;
+}
+
+static void resample_axis(Lower *lower, Node *node, const ResizeSpec *r, int i,
+                          Tensor *out, Tensor *in)
 {
     const inlay_resize_table_params params = table_params(node, r, i);
-    const int axis = r->axis[i];
+    const int pixels =
+        (int)i64_min(shape_row_axis(&in->shape), shape_row_axis(&out->shape));
     Tensor *index, *weight;
-    const int32_t *table = axis_tables(lower, node, r, i, &params, &index, &weight);
-    const int rank = in->shape.rank;
-    inlay_resample_params q = { .outer = i32_checked(shape_product(&in->shape, 0, axis)),
-                                .n_in = params.n_in,
-                                .n_out = params.n_out,
-                                .inner = i32_checked(shape_product(&in->shape, axis + 1, rank)),
-                                .taps = params.taps };
-    const int pixels = (int)i64_min(shape_row_axis(&in->shape),
-                                    shape_row_axis(&out->shape)); /* both seen in the same way */
-    if (rank >= 3 && axis < rank - 1 && (axis == pixels - 1 || axis == pixels)) {
-        q.along = axis < pixels ? INLAY_ALONG_ROWS : INLAY_ALONG_PIXELS;
-        q.inner = i32_checked(in->shape.dim[rank - 1]);
-        q.pixels = i32_checked(shape_product(&in->shape, pixels, rank - 1));
-    }
-    Step *step = lower_step(lower, node, lower_kernel(lower, "resample", out->dtype), &q);
-    Operand *y = step_out(step, out);
-    Operand *x = step_in(step, in);
-    if (q.along != INLAY_ALONG_ANY) {
-        operand_rows(y, i32_checked(shape_product(&out->shape, 0, pixels)), q.inner);
-        operand_rows(x, i32_checked(shape_product(&in->shape, 0, pixels)), q.inner);
-        y->strided = x->strided = true;
-        step->units = y->rows;
-        x->rule.kind = ROWS_SAME;
-        x->reuse = REUSE_ROWS;
-        if (q.along == INLAY_ALONG_ROWS)
-            rows_of_table(lower, x, &params, step->units, table);
-    }
-    if (table && q.along == INLAY_ALONG_PIXELS)
-        x->columns = lower_columns(lower, params.n_out, params.taps, table);
+    const int32_t *table =
+        axis_tables(lower, node, r, i, &params, &index, &weight);
+    const inlay_resample_params resample =
+        resample_params(&in->shape, r->axis[i], pixels, &params);
+    const char *kernel = lower_kernel(lower, "resample", out->dtype);
+    Step *step = lower_step(lower, node, kernel, &resample);
+    step_out(step, out);
+    step_in(step, in);
+    set_resample_rules(lower, step, &resample, &params, pixels, table);
     step_in(step, index);
     step_in(step, weight);
 }
 
 /* Last axis first: the long runs of the outer axes then work on what is already wide. */
-static void resample_all(Lower *lower, Node *node, const ResizeSpec *r, Tensor *out, Tensor *in)
+static void resample_all(Lower *lower, Node *node, const ResizeSpec *r,
+                         Tensor *out, Tensor *in)
 {
     int left = 0;
     for (int i = 0; i < r->axes; i++)
@@ -339,42 +425,73 @@ static void resample_all(Lower *lower, Node *node, const ResizeSpec *r, Tensor *
 
 /* Tables of element offsets for each axis up to the last that changes, one after the other, made
  * when the model runs. */
-static void nearest_at_run_time(Lower *lower, Node *node, const ResizeSpec *r, const int *entry)
+/* The parameters of a dimension's table: one that names each place once where no entry is for
+ * it. */
+static inlay_resize_table_params
+place_params(const Node *node, const ResizeSpec *r, int entry, int32_t size)
 {
-    const Shape *in = &node->in[0]->shape;
+    if (entry >= 0)
+        return table_params(node, r, entry);
+    return (inlay_resize_table_params){
+        .n_in = size,
+        .n_out = size,
+        .mode = INLAY_NEAREST,
+        .coordinate = INLAY_ASYMMETRIC,
+        .taps = 1,
+    };
+}
+
+/* Steps that fill the table for dimensions [0, axes). */
+static void place_tables(Lower *lower, Node *node, const ResizeSpec *r,
+                         const int *entry, int axes, Tensor *table)
+{
+    const ResizeSpec plain = { .coordinate = INLAY_ASYMMETRIC };
     const Shape *to = &node->out[0]->shape;
     int64_t stride[MAX_RANK];
-    int64_t total = 0;
-    int axes = 0;
-    shape_strides(in, stride);
-    for (int d = 0; d < in->rank; d++)
-        if (entry[d] >= 0)
-            axes = d + 1;
-    for (int d = 0; d < axes; d++)
-        total = i64_add(total, to->dim[d]);
-    Tensor *y = move_target(lower, node->out[0]);
-    Tensor *x = move_source(lower, node, node->in[0]);
-    Tensor *table = lower_temp(lower, DT_I32, shape_vector(total));
-    inlay_pick_params pick = { .rank = axes,
-                               .run = i32_checked(shape_product(to, axes, to->rank)) };
     int64_t first = 0;
+    shape_strides(&node->in[0]->shape, stride);
     for (int d = 0; d < axes; d++) {
-        pick.n[d] = i32_checked(to->dim[d]);
-        inlay_resize_table_params params = { .n_in = pick.n[d],
-                                             .n_out = pick.n[d],
-                                             .mode = INLAY_NEAREST,
-                                             .coordinate = INLAY_ASYMMETRIC,
-                                             .taps = 1 };
-        const ResizeSpec plain = { .coordinate = INLAY_ASYMMETRIC };
-        if (entry[d] >= 0)
-            params = table_params(node, r, entry[d]);
+        const int32_t size = i32_checked(to->dim[d]);
+        inlay_resize_table_params params =
+            place_params(node, r, entry[d], size);
         params.stride = i32_checked(stride[d]);
         params.first = i32_checked(first);
-        table_step(lower, node, entry[d] >= 0 ? r : &plain, &params, table, NULL, d > 0);
-        first += to->dim[d];
+        table_step(lower, node, entry[d] >= 0 ? r : &plain, &params, table,
+                   NULL, d > 0);
+        first += size;
     }
-    Step *step =
-        lower_step(lower, node, arena_printf(lower->arena, "pick_%d", dtype_bits(y->dtype)), &pick);
+}
+
+/* Loops over the dimensions up to the last that changes; *places: entries of their tables. */
+static inlay_pick_params places_to_pick(const Shape *to, const int *entry,
+                                        int64_t *places)
+{
+    inlay_pick_params pick = { .rank = 0 };
+    for (int d = 0; d < to->rank; d++)
+        if (entry[d] >= 0)
+            pick.rank = d + 1;
+    *places = 0;
+    for (int d = 0; d < pick.rank; d++) {
+        pick.n[d] = i32_checked(to->dim[d]);
+        *places = i64_add(*places, to->dim[d]);
+    }
+    pick.run = i32_checked(shape_product(to, pick.rank, to->rank));
+    return pick;
+}
+
+static void nearest_at_run_time(Lower *lower, Node *node, const ResizeSpec *r,
+                                const int *entry)
+{
+    int64_t places;
+    const inlay_pick_params pick =
+        places_to_pick(&node->out[0]->shape, entry, &places);
+    Tensor *y = move_target(lower, node->out[0]);
+    Tensor *x = move_source(lower, node, node->in[0]);
+    Tensor *table = lower_temp(lower, DT_I32, shape_vector(places));
+    place_tables(lower, node, r, entry, pick.rank, table);
+    const int bits = dtype_bits(y->dtype);
+    const char *kernel = arena_printf(lower->arena, "pick_%d", bits);
+    Step *step = lower_step(lower, node, kernel, &pick);
     step_out(step, y);
     step_in(step, x);
     step_in(step, table);
@@ -382,29 +499,44 @@ static void nearest_at_run_time(Lower *lower, Node *node, const ResizeSpec *r, c
 }
 
 /* Nearest neighbours: moves by a table for each axis. */
+/* Which entry is for each dimension that changes (-1: none); returns how many there are. */
+static int changed_dimensions(const Node *node, const ResizeSpec *r, int *entry)
+{
+    int count = 0;
+    for (int d = 0; d < MAX_RANK; d++)
+        entry[d] = -1;
+    for (int i = 0; i < r->axes; i++) {
+        if (stays(node, r, i))
+            continue;
+        entry[r->axis[i]] = i;
+        count++;
+    }
+    return count;
+}
+
+static void pick_nearest(Lower *lower, const Node *node, const ResizeSpec *r,
+                         int entry, int64_t *table)
+{
+    const inlay_resize_table_params params = table_params(node, r, entry);
+    const double scale = resize_scale(node, r, entry);
+    int32_t *index = NEW_ARRAY(lower->arena, int32_t, params.n_out);
+    inlay_resize_axis(&params, scale, 0.0, 1.0, index, NULL);
+    for (int32_t k = 0; k < params.n_out; k++)
+        table[k] = index[k];
+}
+
 static void lower_nearest(Lower *lower, Node *node, const ResizeSpec *r)
 {
     int entry[MAX_RANK];
-    int axes = 0;
-    for (int d = 0; d < MAX_RANK; d++)
-        entry[d] = -1;
-    for (int i = 0; i < r->axes; i++)
-        if (!stays(node, r, i))
-            entry[r->axis[i]] = i, axes++;
-    if (axes && is_run_time(r)) {
+    const int changed = changed_dimensions(node, r, entry);
+    if (changed && is_run_time(r)) {
         nearest_at_run_time(lower, node, r, entry);
         return;
     }
     Pick pick = pick_new(lower, node, node->out[0], node->in[0]);
-    for (int d = 0; d < node->in[0]->shape.rank; d++) {
-        if (entry[d] < 0)
-            continue;
-        const inlay_resize_table_params params = table_params(node, r, entry[d]);
-        int32_t *index = NEW_ARRAY(lower->arena, int32_t, params.n_out);
-        inlay_resize_axis(&params, resize_scale(node, r, entry[d]), 0.0, 1.0, index, NULL);
-        for (int32_t k = 0; k < params.n_out; k++)
-            pick.table[d][k] = index[k];
-    }
+    for (int d = 0; d < node->in[0]->shape.rank; d++)
+        if (entry[d] >= 0)
+            pick_nearest(lower, node, r, entry[d], pick.table[d]);
     lower_pick(&pick);
 }
 

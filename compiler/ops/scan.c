@@ -12,9 +12,12 @@
 enum { MOST_BATCH = 1024 };
 
 typedef struct ScanFacts {
-    int states, sequences, results; /* carried values, scan inputs, scan outputs */
-    int64_t length;
-    const int64_t *in_axis, *out_axis, *in_reverse, *out_reverse;
+    int states, sequences;     /* carried values, scan inputs */
+    int results;               /* scan outputs */
+    const int64_t *in_axis;    /* of each scan input */
+    const int64_t *out_axis;   /* of each scan output */
+    const int64_t *in_reverse; /* 1: from the end */
+    const int64_t *out_reverse;
 } ScanFacts;
 
 static const int64_t *per_operand(Node *node, const char *name, int count)
@@ -22,26 +25,60 @@ static const int64_t *per_operand(Node *node, const char *name, int count)
     int64_t given;
     const int64_t *v = node_ints(node, name, &given);
     if (v && given != count)
-        fail_node(node, STATUS_MALFORMED, NULL, "attribute \"%s\" has %lld entries, not %d", name,
+        fail_node(node, STATUS_MALFORMED, NULL,
+                  "attribute \"%s\" has %lld entries, not %d", name,
                   (long long)given, count);
     return v ? v : NEW_ARRAY(node->graph->arena, int64_t, count + 1);
 }
 
+static bool body_fits(const Node *node, const Graph *body,
+                      const ScanFacts *facts)
+{
+    if (facts->sequences < 1 || facts->states < 0 || facts->results < 0)
+        return false;
+    if (body->input.n != (size_t)node->n_in)
+        return false;
+    return (size_t)node->n_out <= body->output.n;
+}
+
 static ScanFacts scan_facts(Node *node, const Graph *body)
 {
-    ScanFacts facts = { .sequences = (int)i64_min(i64_max(node_int(node, "num_scan_inputs", 0), 0),
-                                                  (int64_t)node->n_in + 1) };
+    ScanFacts facts;
+    const int64_t sequences = node_int(node, "num_scan_inputs", 0);
+    const int most = node->n_in + 1;
+    facts.sequences = (int)i64_min(i64_max(sequences, 0), most);
     facts.states = node->n_in - facts.sequences;
     facts.results = (int)body->output.n - facts.states;
-    if (facts.sequences < 1 || facts.states < 0 || facts.results < 0 ||
-        body->input.n != (size_t)node->n_in || (size_t)node->n_out > body->output.n)
-        fail_node(node, STATUS_MALFORMED, NULL,
-                  "its body has another number of inputs or outputs than the node");
+    if (!body_fits(node, body, &facts))
+        fail_node(
+            node, STATUS_MALFORMED, NULL,
+            "its body has another number of inputs or outputs than the node");
     facts.in_axis = per_operand(node, "scan_input_axes", facts.sequences);
     facts.out_axis = per_operand(node, "scan_output_axes", facts.results);
-    facts.in_reverse = per_operand(node, "scan_input_directions", facts.sequences);
-    facts.out_reverse = per_operand(node, "scan_output_directions", facts.results);
+    facts.in_reverse =
+        per_operand(node, "scan_input_directions", facts.sequences);
+    facts.out_reverse =
+        per_operand(node, "scan_output_directions", facts.results);
     return facts;
+}
+
+/* The axis of sequence i of the operands, and of scan output i, which it goes along. */
+static int input_axis(const Node *node, const ScanFacts *facts, int i)
+{
+    const Shape *shape = infer_shape(node, facts->states + i);
+    return node_axis(node, facts->in_axis[i], shape->rank);
+}
+
+static int output_axis(const Node *node, const ScanFacts *facts, int i,
+                       int rank)
+{
+    return node_axis(node, facts->out_axis[i], rank);
+}
+
+static int64_t turns_of(const Node *node, const ScanFacts *facts, int i)
+{
+    const Shape *shape = infer_shape(node, facts->states + i);
+    return shape->dim[input_axis(node, facts, i)];
 }
 
 static Shape without_axis(Shape shape, int axis)
@@ -61,77 +98,94 @@ static Shape with_axis(Shape shape, int axis, int64_t n)
     return shape;
 }
 
+/* A copy of the body with the shapes that its inputs have at each turn. */
+static Graph *typed_body(Node *node, const Graph *body, const ScanFacts *facts)
+{
+    Graph *graph = graph_clone(node->graph, node, body);
+    for (int i = 0; i < node->n_in; i++) {
+        Shape shape = *infer_shape(node, i);
+        if (i >= facts->states)
+            shape =
+                without_axis(shape, input_axis(node, facts, i - facts->states));
+        control_set_input(graph, (size_t)i, node->in[i]->dtype, shape);
+    }
+    control_infer(graph);
+    for (int i = 0; i < facts->states; i++)
+        if (!shape_equal(&graph->input.at[i]->shape,
+                         &graph->output.at[i]->shape))
+            fail_node(node, STATUS_UNSUPPORTED, NULL,
+                      "a state changes its shape from turn to turn");
+    return graph;
+}
+
 void infer_scan(Node *node)
 {
     Graph *body = control_body(node, "body");
-    ScanFacts facts = scan_facts(node, body);
-    Graph *g = graph_clone(node->graph, node, body);
-    for (int i = 0; i < node->n_in; i++) {
-        const Shape *s = infer_shape(node, i);
-        const int axis =
-            i < facts.states ? 0 : node_axis(node, facts.in_axis[i - facts.states], s->rank);
-        if (i >= facts.states)
-            facts.length = s->dim[axis];
-        control_set_input(g, (size_t)i, node->in[i]->dtype,
-                          i < facts.states ? *s : without_axis(*s, axis));
-    }
-    control_infer(g);
-    for (int i = 0; i < facts.states; i++)
-        if (!shape_equal(&g->input.at[i]->shape, &g->output.at[i]->shape))
-            fail_node(node, STATUS_UNSUPPORTED, NULL,
-                      "a state changes its shape from turn to turn");
+    const ScanFacts facts = scan_facts(node, body);
+    Graph *turn = typed_body(node, body, &facts);
+    const int64_t turns = turns_of(node, &facts, facts.sequences - 1);
     body->dead = true;
-    control_set_body(node, "body", g);
+    control_set_body(node, "body", turn);
     for (int i = 0; i < node->n_out; i++) {
-        const Tensor *tensor = g->output.at[i];
-        infer_out(node, i, tensor->dtype,
-                  i < facts.states ? tensor->shape
-                                   : with_axis(tensor->shape,
-                                               node_axis(node, facts.out_axis[i - facts.states],
-                                                         tensor->shape.rank + 1),
-                                               facts.length));
+        const Tensor *tensor = turn->output.at[i];
+        Shape shape = tensor->shape;
+        if (i >= facts.states) {
+            const int at = i - facts.states;
+            const int axis = output_axis(node, &facts, at, shape.rank + 1);
+            shape = with_axis(shape, axis, turns);
+        }
+        infer_out(node, i, tensor->dtype, shape);
     }
 }
 
-static inlay_slice_params slice_params(const Tensor *whole, int axis, bool reverse)
+static inlay_slice_params slice_params(const Tensor *whole, int axis,
+                                       bool reverse)
 {
+    const Shape *shape = &whole->shape;
     int64_t outer = 1;
     int64_t inner = 1;
     for (int i = 0; i < axis; i++)
-        outer *= whole->shape.dim[i];
-    for (int i = axis + 1; i < whole->shape.rank; i++)
-        inner *= whole->shape.dim[i];
-    return (inlay_slice_params){ .outer = outer,
-                                 .bytes = dtype_bytes(whole->dtype, inner),
-                                 .length = whole->shape.dim[axis],
-                                 .reverse = reverse };
+        outer *= shape->dim[i];
+    for (int i = axis + 1; i < shape->rank; i++)
+        inner *= shape->dim[i];
+    return (inlay_slice_params){
+        .outer = outer,
+        .bytes = dtype_bytes(whole->dtype, inner),
+        .length = shape->dim[axis],
+        .reverse = reverse,
+    };
 }
 
-static void scan_turn(Lower *lower, Node *node, Graph *graph, const ScanFacts *facts,
-                      Tensor *counter)
+static void load_slices(Lower *lower, Node *node, Graph *graph,
+                        const ScanFacts *facts, Tensor *counter)
 {
     for (int i = 0; i < facts->sequences; i++) {
         Tensor *whole = node->in[facts->states + i];
-        const inlay_slice_params p =
-            slice_params(whole, node_axis(node, facts->in_axis[i], whole->shape.rank),
-                         facts->in_reverse[i] == 1);
-        Step *s = lower_step(lower, node, "slice_load", &p);
-        step_out(s, graph->input.at[facts->states + i]);
-        step_in(s, whole);
-        step_in(s, counter);
+        const int axis = input_axis(node, facts, i);
+        const bool reverse = facts->in_reverse[i] == 1;
+        const inlay_slice_params params = slice_params(whole, axis, reverse);
+        Step *step = lower_step(lower, node, "slice_load", &params);
+        step_out(step, graph->input.at[facts->states + i]);
+        step_in(step, whole);
+        step_in(step, counter);
     }
-    control_lower(lower, graph);
+}
+
+static void store_slices(Lower *lower, Node *node, Graph *graph,
+                         const ScanFacts *facts, Tensor *counter)
+{
     for (int i = facts->states; i < node->n_out; i++) {
         Tensor *whole = node->out[i];
+        const int at = i - facts->states;
         if (!whole)
             continue;
-        const inlay_slice_params p = slice_params(
-            whole, node_axis(node, facts->out_axis[i - facts->states], whole->shape.rank),
-            facts->out_reverse[i - facts->states] == 1);
-        Step *s = lower_step(lower, node, "slice_store", &p);
-        step_out(s, whole)->read = true;
-        step_in(s, graph->output.at[i]);
-        step_in(s, counter);
+        const int axis = output_axis(node, facts, at, whole->shape.rank);
+        const bool reverse = facts->out_reverse[at] == 1;
+        const inlay_slice_params params = slice_params(whole, axis, reverse);
+        Step *step = lower_step(lower, node, "slice_store", &params);
+        step_out(step, whole)->read = true;
+        step_in(step, graph->output.at[i]);
+        step_in(step, counter);
     }
 }
 
@@ -140,44 +194,64 @@ static void carry_states(Lower *lower, Node *node, Graph *graph, int states)
 {
     Tensor **copy = NEW_ARRAY(lower->arena, Tensor *, states + 1);
     for (int i = 0; i < states; i++) {
-        copy[i] = lower_temp(lower, graph->output.at[i]->dtype, graph->output.at[i]->shape);
-        lower_copy(lower, node, copy[i], graph->output.at[i]);
+        Tensor *state = graph->output.at[i];
+        copy[i] = lower_temp(lower, state->dtype, state->shape);
+        lower_copy(lower, node, copy[i], state);
     }
     for (int i = 0; i < states; i++)
         lower_copy(lower, node, graph->input.at[i], copy[i]);
+}
+
+static Step *loop_step(Lower *lower, Node *node, const char *kernel,
+                       int32_t target, Tensor *counter, Tensor *trips)
+{
+    const inlay_loop_params params = {
+        .target = target,
+        .most = -1,
+    };
+    Step *step = control_step(lower, node, kernel, &params);
+    step_out(step, counter)->read = !strcmp(kernel, "loop_end");
+    step_in(step, trips);
+    step_in(step, NULL);
+    return step;
+}
+
+/* The values before the first turn. */
+static void enter_scan(Lower *lower, Node *node, Graph *graph, int states)
+{
+    for (size_t i = 0; i < graph->input.n; i++)
+        graph->input.at[i]->storage = STORE_ARENA;
+    for (int i = 0; i < states; i++)
+        lower_copy(lower, node, graph->input.at[i], node->in[i]);
+    for (int i = states; i < node->n_out; i++)
+        if (node->out[i])
+            lower_clear(lower, node, node->out[i]);
+}
+
+/* One turn: parts of the sequences, the body, parts of the results, the states of the next turn. */
+static void lower_turn(Lower *lower, Node *node, Graph *graph,
+                       const ScanFacts *facts, Tensor *counter)
+{
+    load_slices(lower, node, graph, facts, counter);
+    control_lower(lower, graph);
+    store_slices(lower, node, graph, facts, counter);
+    carry_states(lower, node, graph, facts->states);
 }
 
 void lower_scan(Lower *lower, Node *node)
 {
     Graph *graph = control_body(node, "body");
     const ScanFacts facts = scan_facts(node, graph);
-    for (size_t i = 0; i < graph->input.n; i++)
-        graph->input.at[i]->storage = STORE_ARENA;
-    const Tensor *sequence = node->in[facts.states];
-    const int64_t length =
-        sequence->shape.dim[node_axis(node, facts.in_axis[0], sequence->shape.rank)];
+    const int64_t turns = turns_of(node, &facts, 0);
     Tensor *counter = lower_temp(lower, DT_I64, shape_vector(1));
-    Tensor *trip = lower_i64s(lower, &length, 1);
-    for (int i = 0; i < facts.states; i++)
-        lower_copy(lower, node, graph->input.at[i], node->in[i]);
-    for (int i = facts.states; i < node->n_out; i++)
-        if (node->out[i])
-            lower_clear(lower, node, node->out[i]);
-    const inlay_loop_params p = { .most = -1 };
+    Tensor *trips = lower_i64s(lower, &turns, 1);
+    enter_scan(lower, node, graph, facts.states);
     const int32_t begin = control_next(lower);
-    Step *b = control_step(lower, node, "loop_begin", &p);
-    step_out(b, counter);
-    step_in(b, trip);
-    step_in(b, NULL);
-    scan_turn(lower, node, graph, &facts, counter);
-    carry_states(lower, node, graph, facts.states);
-    b->loop_end = control_next(lower);
-    const inlay_loop_params back = { .target = begin + 1, .most = -1 };
-    Step *e = control_step(lower, node, "loop_end", &back);
-    step_out(e, counter)->read = true;
-    step_in(e, trip);
-    step_in(e, NULL);
-    ((inlay_loop_params *)b->params)->target = control_next(lower);
+    Step *first = loop_step(lower, node, "loop_begin", 0, counter, trips);
+    lower_turn(lower, node, graph, &facts, counter);
+    first->loop_end = control_next(lower);
+    loop_step(lower, node, "loop_end", begin + 1, counter, trips);
+    ((inlay_loop_params *)first->params)->target = control_next(lower);
     for (int i = 0; i < facts.states && i < node->n_out; i++)
         if (node->out[i])
             lower_copy(lower, node, node->out[i], graph->input.at[i]);
@@ -186,19 +260,20 @@ void lower_scan(Lower *lower, Node *node)
 /* --- Scan of opset 8: with a batch dimension, of which each entry is a scan of its own. --- */
 
 /* Entry b of the first dimension. */
-static Tensor *entry(const Node *node, Tensor *tensor, int64_t b)
+static Tensor *entry(const Node *node, Tensor *tensor, int64_t index)
 {
-    return expand_reshape(node, expand_slice(node, tensor, 0, b, b + 1), tensor->shape.rank - 1,
-                          tensor->shape.dim + 1);
+    const Shape *shape = &tensor->shape;
+    Tensor *part = expand_slice(node, tensor, 0, index, index + 1);
+    return expand_reshape(node, part, shape->rank - 1, shape->dim + 1);
 }
 
-static Node *scan_of_entry(Node *node, int64_t b, int results)
+static Node *scan_of_entry(Node *node, int64_t index, int results)
 {
     int64_t count;
     const int64_t *reverse = node_ints(node, "directions", &count);
     Tensor **in = NEW_ARRAY(node->graph->arena, Tensor *, node->n_in);
     for (int i = 1; i < node->n_in; i++)
-        in[i - 1] = entry(node, node->in[i], b);
+        in[i - 1] = entry(node, node->in[i], index);
     Node *scan = expand_node(node, "Scan", node->n_in - 1, in, results);
     expand_copy_attrs(scan, node);
     if (reverse)
@@ -207,31 +282,44 @@ static Node *scan_of_entry(Node *node, int64_t b, int results)
     return scan;
 }
 
-void expand_scan_8(Node *node)
+static int64_t batch_of(const Node *node)
 {
-    Arena *a = node->graph->arena;
-    const int results = node->n_out;
     if (node->n_in < 2)
         fail_node(node, STATUS_MALFORMED, NULL, "has nothing to scan");
     if (node_in(node, 0))
-        fail_node(node, STATUS_UNSUPPORTED,
-                  "leave sequence_lens out where all sequences have the same length",
-                  "sequences of different lengths are not supported");
+        fail_node(
+            node, STATUS_UNSUPPORTED,
+            "leave sequence_lens out where all sequences have the same length",
+            "sequences of different lengths are not supported");
     for (int i = 1; i < node->n_in; i++)
         if (infer_shape(node, i)->rank < 1 ||
             node->in[i]->shape.dim[0] != node->in[1]->shape.dim[0])
-            fail_node(node, STATUS_MALFORMED, NULL, "its operands differ in the batch");
+            fail_node(node, STATUS_MALFORMED, NULL,
+                      "its operands differ in the batch");
     const int64_t batch = node->in[1]->shape.dim[0];
     if (batch < 1 || batch > MOST_BATCH)
-        fail_node(node, STATUS_UNSUPPORTED, NULL, "a batch of %lld", (long long)batch);
-    Tensor **part = NEW_ARRAY(a, Tensor *, results * batch);
-    Tensor **result = NEW_ARRAY(a, Tensor *, results);
-    for (int64_t b = 0; b < batch; b++) {
-        Node *scan = scan_of_entry(node, b, results);
+        fail_node(node, STATUS_UNSUPPORTED, NULL, "a batch of %lld",
+                  (long long)batch);
+    return batch;
+}
+
+void expand_scan_8(Node *node)
+{
+    Arena *arena = node->graph->arena;
+    const int results = node->n_out;
+    const int64_t batch = batch_of(node);
+    Tensor **part = NEW_ARRAY(arena, Tensor *, results * batch);
+    Tensor **result = NEW_ARRAY(arena, Tensor *, results);
+    for (int64_t k = 0; k < batch; k++) {
+        const Node *scan = scan_of_entry(node, k, results);
         for (int i = 0; i < results; i++)
-            part[i * batch + b] = expand_unsqueeze(node, scan->out[i], 0);
+            part[i * batch + k] = expand_unsqueeze(node, scan->out[i], 0);
     }
-    for (int i = 0; i < results; i++)
-        result[i] = batch == 1 ? part[i] : control_concat(node, part + i * batch, (int)batch, 0);
+    for (int i = 0; i < results; i++) {
+        Tensor **parts = part + i * batch;
+        result[i] = parts[0];
+        if (batch > 1)
+            result[i] = control_concat(node, parts, (int)batch, 0);
+    }
     expand_finish(node, results, result);
 }

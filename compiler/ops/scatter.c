@@ -21,7 +21,8 @@ static int reduction_of(const Node *node)
 
 static int axis_of(const Node *node)
 {
-    return node_axis(node, node_int(node, "axis", 0), infer_shape(node, 0)->rank);
+    return node_axis(node, node_int(node, "axis", 0),
+                     infer_shape(node, 0)->rank);
 }
 
 static void check_operands(const Node *node)
@@ -30,8 +31,9 @@ static void check_operands(const Node *node)
         fail_node(node, STATUS_MALFORMED, NULL, "indices are of type %s",
                   dtype_name(node->in[1]->dtype));
     if (node->in[2]->dtype != node->in[0]->dtype)
-        fail_node(node, STATUS_MALFORMED, NULL, "data of type %s, updates of type %s",
-                  dtype_name(node->in[0]->dtype), dtype_name(node->in[2]->dtype));
+        fail_node(
+            node, STATUS_MALFORMED, NULL, "data of type %s, updates of type %s",
+            dtype_name(node->in[0]->dtype), dtype_name(node->in[2]->dtype));
 }
 
 void infer_scatter_elements(Node *node)
@@ -44,9 +46,10 @@ void infer_scatter_elements(Node *node)
     for (int i = 0; fits && i < x->rank; i++)
         fits = i == axis || k->dim[i] <= x->dim[i];
     if (!fits)
-        fail_node(
-            node, STATUS_MALFORMED, NULL, "indices of shape %s and updates of shape %s do not fit",
-            shape_text(node->graph->arena, k), shape_text(node->graph->arena, &node->in[2]->shape));
+        fail_node(node, STATUS_MALFORMED, NULL,
+                  "indices of shape %s and updates of shape %s do not fit",
+                  shape_text(node->graph->arena, k),
+                  shape_text(node->graph->arena, &node->in[2]->shape));
     infer_same(node);
 }
 
@@ -58,25 +61,32 @@ void infer_scatter_nd(Node *node)
     const Shape *u = infer_shape(node, 2);
     const int64_t depth = k->rank ? k->dim[k->rank - 1] : -1;
     check_operands(node);
-    bool fits = depth >= 0 && depth <= x->rank && u->rank == k->rank - 1 + x->rank - (int)depth;
+    bool fits = depth >= 0 && depth <= x->rank &&
+                u->rank == k->rank - 1 + x->rank - (int)depth;
     for (int i = 0; fits && i < u->rank; i++)
-        fits = u->dim[i] == (i < k->rank - 1 ? k->dim[i] : x->dim[i - (k->rank - 1) + depth]);
+        fits =
+            u->dim[i] ==
+            (i < k->rank - 1 ? k->dim[i] : x->dim[i - (k->rank - 1) + depth]);
     if (!fits)
         fail_node(node, STATUS_MALFORMED, NULL,
                   "indices of shape %s and updates of shape %s do not fit",
-                  shape_text(node->graph->arena, k), shape_text(node->graph->arena, u));
+                  shape_text(node->graph->arena, k),
+                  shape_text(node->graph->arena, u));
     infer_same(node);
 }
 
 /* The kernel's type: assignments move bits. */
-static const char *scatter_kernel(Lower *lower, const Node *node, const char *form, const Tensor *x,
-                                  int op)
+static const char *scatter_kernel(Lower *lower, const Node *node,
+                                  const char *form, const Tensor *x, int op)
 {
-    static const char *const by_bytes[] = { 0, "u8", "u16", 0, "u32", 0, 0, 0, "u64" };
+    static const char *const by_bytes[] = { 0, "u8", "u16", 0,    "u32",
+                                            0, 0,    0,     "u64" };
     const int bytes = dtype_bits(x->dtype) / 8;
     if (bytes > 8 || (op && !((T_NUMBER | T_BOOL) & DTYPE_BIT(x->dtype))))
-        fail_node(node, STATUS_UNSUPPORTED, NULL, "element type %s", dtype_name(x->dtype));
-    return arena_printf(lower->arena, "%s_%s", form, op ? dtype_suffix(x->dtype) : by_bytes[bytes]);
+        fail_node(node, STATUS_UNSUPPORTED, NULL, "element type %s",
+                  dtype_name(x->dtype));
+    return arena_printf(lower->arena, "%s_%s", form,
+                        op ? dtype_suffix(x->dtype) : by_bytes[bytes]);
 }
 
 /* What is reduced is computed: small floats in float32. */
@@ -85,19 +95,21 @@ static bool computes_wide(const Node *node)
     return reduction_of(node) && dtype_is_small_float(node->in[0]->dtype);
 }
 
-static void scatter_step(Lower *lower, Node *node, const char *form, inlay_scatter_params *params)
+static void scatter_step(Lower *lower, Node *node, const char *form,
+                         inlay_scatter_params *params)
 {
     const bool wide = computes_wide(node);
-    Tensor *y =
-        wide ? lower_temp(lower, DT_F32, node->out[0]->shape) : move_target(lower, node->out[0]);
+    Tensor *y = wide ? lower_temp(lower, DT_F32, node->out[0]->shape)
+                     : move_target(lower, node->out[0]);
     Tensor *index = lower_index(lower, node, node->in[1]);
-    Tensor *x =
-        wide ? lower_as(lower, node, node->in[0], DT_F32) : move_source(lower, node, node->in[0]);
-    Tensor *u =
-        wide ? lower_as(lower, node, node->in[2], DT_F32) : move_source(lower, node, node->in[2]);
+    Tensor *x = wide ? lower_as(lower, node, node->in[0], DT_F32)
+                     : move_source(lower, node, node->in[0]);
+    Tensor *u = wide ? lower_as(lower, node, node->in[2], DT_F32)
+                     : move_source(lower, node, node->in[2]);
     params->op = reduction_of(node);
     params->bytes = tensor_bytes(x);
-    Step *step = lower_step(lower, node, scatter_kernel(lower, node, form, x, params->op), params);
+    Step *step = lower_step(
+        lower, node, scatter_kernel(lower, node, form, x, params->op), params);
     step_out(step, y);
     step_in(step, x)->reuse = REUSE_ELEMENTWISE;
     step_in(step, index);
@@ -118,7 +130,10 @@ void lower_scatter_elements(Lower *lower, Node *node)
         lower_view(lower, node, node->out[0], node->in[0], 0);
         return;
     }
-    inlay_scatter_params params = { .rank = x->rank, .axis = axis_of(node) };
+    inlay_scatter_params params = {
+        .rank = x->rank,
+        .axis = axis_of(node),
+    };
     for (int i = 0; i < x->rank; i++) {
         params.x[i] = i32_checked(x->dim[i]);
         params.y[i] = i32_checked(k->dim[i]);
@@ -133,9 +148,11 @@ void lower_scatter_nd(Lower *lower, Node *node)
     if (!tensor_count(node->out[0]))
         return;
     const int depth = (int)k->dim[k->rank - 1];
-    inlay_scatter_params params = { .rank = depth,
-                                    .k = i32_checked(shape_product(k, 0, k->rank - 1)),
-                                    .run = i32_checked(shape_product(x, depth, x->rank)) };
+    inlay_scatter_params params = {
+        .rank = depth,
+        .k = i32_checked(shape_product(k, 0, k->rank - 1)),
+        .run = i32_checked(shape_product(x, depth, x->rank)),
+    };
     for (int i = 0; i < depth; i++)
         params.x[i] = i32_checked(x->dim[i]);
     scatter_step(lower, node, "scatter_nd", &params);

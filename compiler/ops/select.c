@@ -12,13 +12,15 @@
 #include "ops/dynamic.h"
 #include "ops/expand.h"
 #include "ops/families.h"
+#include "ops/moved.h"
 #include "ops/nest.h"
 #include "ops/values.h"
 
 /* OneHot: inputs indices, depth, values. */
 static int onehot_axis(const Node *node)
 {
-    return node_axis(node, node_int(node, "axis", -1), infer_shape(node, 0)->rank + 1);
+    return node_axis(node, node_int(node, "axis", -1),
+                     infer_shape(node, 0)->rank + 1);
 }
 
 void infer_onehot(Node *node)
@@ -28,11 +30,12 @@ void infer_onehot(Node *node)
     int64_t count;
     const double *depth = tensor_doubles(node->graph, node->in[1], &count);
     if (k->rank == MAX_RANK)
-        fail_node(node, STATUS_UNSUPPORTED, NULL, "its result has more than %d dimensions",
-                  MAX_RANK);
+        fail_node(node, STATUS_UNSUPPORTED, NULL,
+                  "its result has more than %d dimensions", MAX_RANK);
     Shape shape = { .rank = k->rank + 1 };
-    for (int i = 0; i < shape.rank; i++)
-        shape.dim[i] = i < axis ? k->dim[i] : i == axis ? -1 : k->dim[i - 1];
+    for (int i = 0; i < k->rank; i++)
+        shape.dim[i < axis ? i : i + 1] = k->dim[i];
+    shape.dim[axis] = -1;
     if (!depth || count != 1) {
         infer_declared_as(node, 0, node->in[2]->dtype, shape);
         return;
@@ -53,10 +56,12 @@ void lower_onehot(Lower *lower, Node *node)
     lower_check_dims(lower, node, 1, y->shape.dim + axis);
     Tensor *index = lower_index(lower, node, node->in[0]);
     Tensor *values = move_source(lower, node, node->in[2]);
-    const inlay_onehot_params params = { .outer = i32_checked(shape_product(k, 0, axis)),
-                                         .depth = i32_checked(y->shape.dim[axis]),
-                                         .inner = i32_checked(shape_product(k, axis, k->rank)),
-                                         .size = dtype_bits(y->dtype) / 8 };
+    const inlay_onehot_params params = {
+        .outer = i32_checked(shape_product(k, 0, axis)),
+        .depth = i32_checked(y->shape.dim[axis]),
+        .inner = i32_checked(shape_product(k, axis, k->rank)),
+        .size = dtype_bits(y->dtype) / 8,
+    };
     Step *s = lower_step(lower, node, "onehot", &params);
     step_out(s, y);
     step_in(s, index);
@@ -71,42 +76,54 @@ void infer_eyelike(Node *node)
     const Shape *shape = infer_shape(node, 0);
     const DType type = a ? dtype_of_code(a->i) : node->in[0]->dtype;
     if (shape->rank != 2 || type == DT_NONE || type == DT_STRING)
-        fail_node(node, STATUS_MALFORMED, NULL, "needs a matrix and a numeric type");
+        fail_node(node, STATUS_MALFORMED, NULL,
+                  "needs a matrix and a numeric type");
     infer_out(node, 0, type, *shape);
 }
 
-static Tensor *number(Lower *lower, DType type, float v)
+static Tensor *number(Lower *lower, DType type, float value)
 {
     const int64_t one = 1;
-    return lower_constant(
-        lower, recipe_cast(lower->graph->store,
-                           recipe_memory(lower->graph->store, DT_F32, 1, &one, &v), type));
+    Store *store = lower->graph->store;
+    Recipe *recipe = recipe_memory(store, DT_F32, 1, &one, &value);
+    return lower_constant(lower, recipe_cast(store, recipe, type));
+}
+
+/* Where the ones of a matrix with k as its diagonal lie. */
+static Move diagonal(int64_t rows, int64_t columns, int64_t k)
+{
+    const int64_t at = i64_max(-rows, i64_min(k, columns));
+    const int64_t top = i64_max(0, -at);
+    const int64_t left = i64_max(0, at);
+    const int64_t length = i64_max(0, i64_min(rows - top, columns - left));
+    return (Move){
+        .rank = 1,
+        .n = { length },
+        .y = { columns + 1 },
+        .x = { 0 },
+        .y0 = length ? i64_add(i64_mul(top, columns), left) : 0,
+    };
 }
 
 void lower_eyelike(Lower *lower, Node *node)
 {
+    const DType type = node->out[0]->dtype;
     Tensor *y = move_target(lower, node->out[0]);
-    const int64_t h = y->shape.dim[0];
-    const int64_t w = y->shape.dim[1];
-    const int64_t k = i64_max(-h, i64_min(node_int(node, "k", 0), w));
-    const int64_t top = i64_max(0, -k);
-    const int64_t left = i64_max(0, k);
-    const int64_t length = i64_max(0, i64_min(h - top, w - left));
-    const Move move = { .rank = 1,
-                        .n = { length },
-                        .y = { w + 1 },
-                        .x = { 0 },
-                        .y0 = length ? i64_add(i64_mul(top, w), left) : 0 };
-    lower_fill(lower, node, y, move_source(lower, node, number(lower, node->out[0]->dtype, 0.0f)));
-    Step *s = lower_move(lower, node, y,
-                         move_source(lower, node, number(lower, node->out[0]->dtype, 1.0f)), &move);
-    if (s)
-        s->operand[0].read = true;
+    const Move move =
+        diagonal(y->shape.dim[0], y->shape.dim[1], node_int(node, "k", 0));
+    Tensor *zero = number(lower, type, 0.0f);
+    lower_fill(lower, node, y, move_source(lower, node, zero));
+    Tensor *one = number(lower, type, 1.0f);
+    one = move_source(lower, node, one);
+    Step *step = lower_move(lower, node, y, one, &move);
+    if (step)
+        step->operand[0].read = true;
     move_finish(lower, node, node->out[0], y);
 }
 
 /* Compress: inputs data, condition. Without an axis the data is flat. */
-static int64_t compress_axis(const Node *node, int64_t *outer, int64_t *size, int64_t *inner)
+static int64_t compress_axis(const Node *node, int64_t *outer, int64_t *size,
+                             int64_t *inner)
 {
     const Shape *shape = infer_shape(node, 0);
     *outer = 1;
@@ -132,7 +149,8 @@ void infer_compress(Node *node)
     const double *c = tensor_doubles(node->graph, node->in[1], &count);
     if (!c) {
         Shape most = axis < 0 ? shape_vector(0) : node->in[0]->shape;
-        most.dim[axis < 0 ? 0 : axis] = i64_min(size, tensor_count(node->in[1]));
+        most.dim[axis < 0 ? 0 : axis] =
+            i64_min(size, tensor_count(node->in[1]));
         infer_out(node, 0, node->in[0]->dtype, dynamic_bound(node, 0, most));
         dynamic_out(node, 0, axis < 0 ? 0 : (int)axis);
         return;
@@ -153,12 +171,13 @@ void lower_compress(Lower *lower, Node *node)
     Tensor *x = move_source(lower, node, node->in[0]);
     if (!tensor_count(y) && !node->counts)
         return;
-    const inlay_compress_params params = { .outer = i32_checked(outer),
-                                           .n = i32_checked(size),
-                                           .given = i32_checked(
-                                               i64_min(size, tensor_count(node->in[1]))),
-                                           .kept = i32_checked(y->shape.dim[axis < 0 ? 0 : axis]),
-                                           .run = i64_mul(inner, dtype_bits(x->dtype) / 8) };
+    const inlay_compress_params params = {
+        .outer = i32_checked(outer),
+        .n = i32_checked(size),
+        .given = i32_checked(i64_min(size, tensor_count(node->in[1]))),
+        .kept = i32_checked(y->shape.dim[axis < 0 ? 0 : axis]),
+        .run = i64_mul(inner, dtype_bits(x->dtype) / 8),
+    };
     Step *s = lower_step(lower, node, "compress", &params);
     step_out(s, y);
     step_out(s, node_count(node));
@@ -167,28 +186,35 @@ void lower_compress(Lower *lower, Node *node)
     move_finish(lower, node, node->out[0], y);
 }
 
+/* The values come when the model runs. */
+static void infer_nonzero_value(Node *node, int64_t axes, int64_t elements)
+{
+    const int64_t most[] = { axes, elements };
+    const Shape bound = dynamic_bound(node, 0, shape_of(2, most));
+    if (bound.dim[0] != axes)
+        fail_node(node, STATUS_MALFORMED, NULL,
+                  "its result is declared with %lld rows, its input has "
+                  "%lld axes",
+                  (long long)bound.dim[0], (long long)axes);
+    infer_out(node, 0, DT_I64, bound);
+    dynamic_out(node, 0, 1);
+}
+
 void infer_nonzero(Node *node)
 {
     const Shape *shape = infer_shape(node, 0);
+    const int64_t axes = shape->rank ? shape->rank : 1;
     int64_t count;
-    int64_t found = 0;
-    const double *v = tensor_doubles(node->graph, node->in[0], &count);
-    if (!v) {
-        const int64_t axes = shape->rank ? shape->rank : 1;
-        const int64_t most[] = { axes, shape_count(shape) };
-        const Shape bound = dynamic_bound(node, 0, shape_of(2, most));
-        if (bound.dim[0] != axes)
-            fail_node(node, STATUS_MALFORMED, NULL,
-                      "its result is declared with %lld rows, its input has %lld axes",
-                      (long long)bound.dim[0], (long long)axes);
-        infer_out(node, 0, DT_I64, bound);
-        dynamic_out(node, 0, 1);
+    const double *value = tensor_doubles(node->graph, node->in[0], &count);
+    if (!value) {
+        infer_nonzero_value(node, axes, shape_count(shape));
         return;
     }
+    int64_t found = 0;
     for (int64_t i = 0; i < count; i++)
-        found += v[i] < 0 || v[i] > 0 || v[i] != v[i];
-    infer_out(node, 0, DT_I64,
-              shape_of(2, (const int64_t[]){ shape->rank ? shape->rank : 1, found }));
+        found += value[i] < 0 || value[i] > 0 || isnan(value[i]);
+    const int64_t dims[] = { axes, found };
+    infer_out(node, 0, DT_I64, shape_of(2, dims));
 }
 
 /* Integers and bool are looked at as unsigned of their width. */
@@ -202,7 +228,10 @@ static const char *nonzero_kernel(Lower *lower, DType type)
 void lower_nonzero(Lower *lower, Node *node)
 {
     const Shape *s = &node->in[0]->shape;
-    inlay_nonzero_params params = { .rank = s->rank ? s->rank : 1, .n = { 1 } };
+    inlay_nonzero_params params = {
+        .rank = s->rank ? s->rank : 1,
+        .n = { 1 },
+    };
     if (!tensor_count(node->out[0]) && !node->counts)
         return;
     if (!tensor_count(node->in[0])) {
@@ -212,7 +241,8 @@ void lower_nonzero(Lower *lower, Node *node)
     params.room = i32_checked(node->out[0]->shape.dim[1]);
     for (int i = 0; i < s->rank; i++)
         params.n[i] = i32_checked(s->dim[i]);
-    Step *step = lower_step(lower, node, nonzero_kernel(lower, node->in[0]->dtype), &params);
+    Step *step = lower_step(lower, node,
+                            nonzero_kernel(lower, node->in[0]->dtype), &params);
     step_out(step, node->out[0]);
     step_out(step, node_count(node));
     step_in(step, node->in[0]);
@@ -220,71 +250,93 @@ void lower_nonzero(Lower *lower, Node *node)
 
 void lower_trilu(Lower *lower, Node *node)
 {
-    const Shape *s = &node->in[0]->shape;
-    if (s->rank < 2)
-        fail_node(node, STATUS_MALFORMED, NULL, "its input is of rank %d", s->rank);
+    const Shape *shape = &node->in[0]->shape;
+    const int rank = shape->rank;
+    if (rank < 2)
+        fail_node(node, STATUS_MALFORMED, NULL, "its input is of rank %d",
+                  rank);
     if (!tensor_count(node->out[0]))
         return;
-    Tensor *y = move_target(lower, node->out[0]);
-    Tensor *x = move_source(lower, node, node->in[0]);
-    Tensor *k = lower_index(lower, node, node_in(node, 1));
-    const inlay_trilu_params params = { .outer = i32_checked(shape_product(s, 0, s->rank - 2)),
-                                        .h = i32_checked(s->dim[s->rank - 2]),
-                                        .w = i32_checked(s->dim[s->rank - 1]),
-                                        .size = dtype_bits(x->dtype) / 8,
-                                        .upper = node_int(node, "upper", 1) != 0 };
+    const Moved moved = moved_new(lower, node);
+    const inlay_trilu_params params = {
+        .outer = i32_checked(shape_product(shape, 0, rank - 2)),
+        .h = i32_checked(shape->dim[rank - 2]),
+        .w = i32_checked(shape->dim[rank - 1]),
+        .size = (int32_t)moved.size,
+        .upper = node_int(node, "upper", 1) != 0,
+    };
     Step *step = lower_step(lower, node, "trilu", &params);
-    step_out(step, y);
-    step_in(step, x)->reuse = REUSE_ELEMENTWISE;
-    step_in(step, k);
-    move_finish(lower, node, node->out[0], y);
+    step_out(step, moved.y);
+    step_in(step, moved.x)->reuse = REUSE_ELEMENTWISE;
+    step_in(step, moved.index);
+    move_finish(lower, node, node->out[0], moved.y);
+}
+
+static void check_reverse_sequence(const Node *node, const Shape *shape)
+{
+    const int64_t time = node_int(node, "time_axis", 0);
+    const int64_t batch = node_int(node, "batch_axis", 1);
+    const int64_t lengths = tensor_count(node->in[1]);
+    if (shape->rank < 2 || time + batch != 1 || time < 0 || batch < 0)
+        fail_node(node, STATUS_MALFORMED, NULL,
+                  "time_axis %lld, batch_axis %lld", (long long)time,
+                  (long long)batch);
+    if (lengths != shape->dim[batch])
+        fail_node(node, STATUS_MALFORMED, NULL,
+                  "%lld lengths for a batch of %lld", (long long)lengths,
+                  (long long)shape->dim[batch]);
 }
 
 void lower_reverse_sequence(Lower *lower, Node *node)
 {
     const Shape *shape = infer_shape(node, 0);
-    const int64_t time = node_int(node, "time_axis", 0);
-    const int64_t batch = node_int(node, "batch_axis", 1);
-    if (shape->rank < 2 || time + batch != 1 || time < 0 || batch < 0)
-        fail_node(node, STATUS_MALFORMED, NULL, "time_axis %lld, batch_axis %lld", (long long)time,
-                  (long long)batch);
-    if (tensor_count(node->in[1]) != shape->dim[batch])
-        fail_node(node, STATUS_MALFORMED, NULL, "%lld lengths for a batch of %lld",
-                  (long long)tensor_count(node->in[1]), (long long)shape->dim[batch]);
+    check_reverse_sequence(node, shape);
     if (!tensor_count(node->out[0]))
         return;
-    Tensor *y = move_target(lower, node->out[0]);
-    Tensor *x = move_source(lower, node, node->in[0]);
-    Tensor *lengths = lower_index(lower, node, node->in[1]);
+    const Moved moved = moved_new(lower, node);
+    const int64_t inner = shape_product(shape, 2, shape->rank);
     const inlay_reverse_sequence_params params = {
         .a = i32_checked(shape->dim[0]),
         .b = i32_checked(shape->dim[1]),
-        .time_first = time == 0,
-        .run = i64_mul(shape_product(shape, 2, shape->rank), dtype_bits(x->dtype) / 8)
+        .time_first = node_int(node, "time_axis", 0) == 0,
+        .run = i64_mul(inner, moved.size),
     };
-    Step *step = lower_step(lower, node, "reverse_sequence", &params);
-    step_out(step, y);
-    step_in(step, x);
-    step_in(step, lengths);
-    move_finish(lower, node, node->out[0], y);
+    moved_step(lower, node, &moved, "reverse_sequence", &params);
 }
 
 /* TopK: k is an attribute until opset 9, then operand 1. */
 static int topk_axis(const Node *node)
 {
-    return node_axis(node, node_int(node, "axis", -1), infer_shape(node, 0)->rank);
+    return node_axis(node, node_int(node, "axis", -1),
+                     infer_shape(node, 0)->rank);
 }
 
-/* k is a value: all are put in order, of which the first k count. */
+/* Does the axis have a size that is known only when the model runs, and can it be filled up? */
+static bool is_open(const Tensor *tensor, int axis)
+{
+    return tensor->dynamic == 1u << axis && dtype_is_float(tensor->dtype);
+}
+
+/* k or the size of the axis is a value: all are put in order, of which the first k count. What lies
+ * beyond the real size comes last. */
 static void expand_topk(Node *node, int axis)
 {
     const int64_t none = 0;
-    const int64_t size = node->in[0]->shape.dim[axis];
     const int64_t one = 1;
-    Tensor *k = expand_reshape(node, expand_cast(node, node->in[1], DT_I64), 1, &one);
-    Tensor *in[] = { node->in[0], expand_i64s(node, 1, &size) };
+    const bool largest = node_int(node, "largest", 1) != 0;
+    const double last = largest ? -(double)INFINITY : (double)INFINITY;
+    Tensor *x = node->in[0];
+    Tensor *bound = expand_i64s(node, 1, &x->shape.dim[axis]);
+    Tensor *size = bound;
+    if (is_open(x, axis)) {
+        size = dynamic_size(node, x, axis);
+        x = dynamic_filled(node, x, axis, last);
+    }
+    Tensor *k = expand_cast(node, node->in[1], DT_I64);
+    k = expand_reshape(node, k, 1, &one);
     k = expand_binary(node, "Max", k, expand_i64s(node, 1, &none));
-    k = expand_binary(node, "Min", k, expand_i64s(node, 1, &size));
+    k = expand_binary(node, "Min", k, size);
+    Tensor *in[] = { x, bound };
     Node *all = expand_node(node, "TopK", 2, in, 2);
     expand_copy_attrs(all, node);
     expand_done(all);
@@ -292,49 +344,65 @@ static void expand_topk(Node *node, int axis)
     expand_finish(node, 2, all->out);
 }
 
-void infer_topk(Node *node)
+/* k is a value, and so are the sizes of the results. */
+static void infer_topk_value(Node *node, Shape shape, int axis)
 {
-    Shape s = *infer_shape(node, 0);
-    const int axis = topk_axis(node);
-    int64_t count = 1;
-    int64_t attr = node_int(node, "k", -1);
-    const int64_t *k = node->op->since < 10 ? &attr : infer_ints(node, 1, &count);
-    if (!k) {
-        const int64_t size = s.dim[axis];
-        if (!shape_known(node->out[0]->declared)) {
-            expand_topk(node, axis);
-            return;
-        }
-        s.dim[axis] = -1;
-        infer_declared_as(node, 0, node->in[0]->dtype, s);
-        infer_require(node, 0, node->out[0]->shape.dim[axis] <= size);
-        infer_out(node, 1, DT_I64, node->out[0]->shape);
+    const Tensor *values = node->out[0];
+    const int64_t size = shape.dim[axis];
+    if (!shape_known(values->declared)) {
+        expand_topk(node, axis);
         return;
     }
-    if (count != 1 || *k < 0 || *k > s.dim[axis])
-        fail_node(node, STATUS_MALFORMED, NULL, "k is %lld of %lld", (long long)*k,
-                  (long long)s.dim[axis]);
-    s.dim[axis] = *k;
-    infer_out(node, 0, node->in[0]->dtype, s);
-    infer_out(node, 1, DT_I64, s);
+    shape.dim[axis] = -1;
+    infer_declared_as(node, 0, node->in[0]->dtype, shape);
+    infer_require(node, 0, values->shape.dim[axis] <= size);
+    infer_out(node, 1, DT_I64, values->shape);
+}
+
+void infer_topk(Node *node)
+{
+    Shape shape = *infer_shape(node, 0);
+    const int axis = topk_axis(node);
+    const int64_t attribute = node_int(node, "k", -1);
+    const bool by_input = node->op->since >= 10;
+    if (by_input && is_open(node->in[0], axis)) {
+        expand_topk(node, axis);
+        return;
+    }
+    const int64_t *k = by_input ? infer_number(node, 1) : &attribute;
+    if (!k) {
+        infer_topk_value(node, shape, axis);
+        return;
+    }
+    if (*k < 0 || *k > shape.dim[axis])
+        fail_node(node, STATUS_MALFORMED, NULL, "k is %lld of %lld",
+                  (long long)*k, (long long)shape.dim[axis]);
+    shape.dim[axis] = *k;
+    infer_out(node, 0, node->in[0]->dtype, shape);
+    infer_out(node, 1, DT_I64, shape);
 }
 
 void lower_topk(Lower *lower, Node *node)
 {
-    const Shape *s = &node->in[0]->shape;
+    const Shape *in = &node->in[0]->shape;
     const Shape *to = &node->out[0]->shape;
     const int axis = topk_axis(node);
     if (!tensor_count(node->out[0]))
         return;
     if (node->op->since >= 10)
         lower_check_dims(lower, node, 1, to->dim + axis);
-    Tensor *index = node_out(node, 1) ? node->out[1] : lower_temp(lower, DT_I64, *to);
-    const inlay_topk_params params = { .outer = i32_checked(shape_product(s, 0, axis)),
-                                       .n = i32_checked(s->dim[axis]),
-                                       .inner = i32_checked(shape_product(s, axis + 1, s->rank)),
-                                       .k = i32_checked(to->dim[axis]),
-                                       .largest = node_int(node, "largest", 1) != 0 };
-    Step *step = lower_step(lower, node, lower_kernel(lower, "topk", node->in[0]->dtype), &params);
+    Tensor *index = node_out(node, 1);
+    if (!index)
+        index = lower_temp(lower, DT_I64, *to);
+    const inlay_topk_params params = {
+        .outer = i32_checked(shape_product(in, 0, axis)),
+        .n = i32_checked(in->dim[axis]),
+        .inner = i32_checked(shape_product(in, axis + 1, in->rank)),
+        .k = i32_checked(to->dim[axis]),
+        .largest = node_int(node, "largest", 1) != 0,
+    };
+    const char *kernel = lower_kernel(lower, "topk", node->in[0]->dtype);
+    Step *step = lower_step(lower, node, kernel, &params);
     step_out(step, node->out[0]);
     step_out(step, index);
     step_in(step, node->in[0]);
@@ -345,7 +413,8 @@ void infer_unique(Node *node)
     const Shape *x = infer_shape(node, 0);
     const Attr *a = node_attr(node, "axis");
     const int axis = a ? node_axis(node, a->i, x->rank) : 0;
-    const Shape y = dynamic_bound(node, 0, a ? *x : shape_vector(shape_count(x)));
+    const Shape y =
+        dynamic_bound(node, 0, a ? *x : shape_vector(shape_count(x)));
     infer_out(node, 0, node->in[0]->dtype, y);
     infer_out(node, 1, DT_I64, shape_vector(y.dim[axis]));
     infer_out(node, 2, DT_I64, shape_vector(a ? x->dim[axis] : shape_count(x)));
@@ -355,51 +424,63 @@ void infer_unique(Node *node)
         dynamic_like(node, i, 0, 0);
 }
 
+static inlay_unique_params unique_params(const Node *node)
+{
+    const Attr *attribute = node_attr(node, "axis");
+    const Shape *in = &node->in[0]->shape;
+    int axis = 0;
+    inlay_unique_params params = {
+        .outer = 1,
+        .n = i32_checked(shape_count(in)),
+        .inner = 1,
+        .sorted = node_int(node, "sorted", 1) != 0,
+    };
+    if (attribute) {
+        axis = node_axis(node, attribute->i, in->rank);
+        params.outer = i32_checked(shape_product(in, 0, axis));
+        params.n = i32_checked(in->dim[axis]);
+        params.inner = i32_checked(shape_product(in, axis + 1, in->rank));
+    }
+    params.found = i32_checked(node->out[0]->shape.dim[axis]);
+    return params;
+}
+
 void lower_unique(Lower *lower, Node *node)
 {
-    const Attr *a = node_attr(node, "axis");
-    const Shape *s = &node->in[0]->shape;
-    const int axis = a ? node_axis(node, a->i, s->rank) : 0;
-    inlay_unique_params params = { .outer = 1,
-                                   .n = i32_checked(shape_count(s)),
-                                   .inner = 1,
-                                   .found = i32_checked(node->out[0]->shape.dim[axis]),
-                                   .sorted = node_int(node, "sorted", 1) != 0 };
-    if (a) {
-        params.outer = i32_checked(shape_product(s, 0, axis));
-        params.n = i32_checked(s->dim[axis]);
-        params.inner = i32_checked(shape_product(s, axis + 1, s->rank));
-    }
-    Step *step =
-        lower_step(lower, node, lower_kernel(lower, "unique", node->in[0]->dtype), &params);
+    const inlay_unique_params params = unique_params(node);
+    const char *kernel = lower_kernel(lower, "unique", node->in[0]->dtype);
+    const int results = node->n_out - node->counts;
+    Step *step = lower_step(lower, node, kernel, &params);
     step_out(step, node->out[0]);
     step_out(step, node_count(node));
     for (int i = 1; i < 4; i++)
-        step_out(step, i < node->n_out - node->counts ? node->out[i] : NULL);
+        step_out(step, i < results ? node->out[i] : NULL);
     step_in(step, node->in[0]);
     step_scratch(lower, step, i64_mul(params.n, 2 * (int64_t)sizeof(int32_t)));
 }
 
 void lower_cumulate(Lower *lower, Node *node)
 {
-    const Shape *s = &node->in[0]->shape;
+    const Shape *shape = &node->in[0]->shape;
     int64_t count;
     const int64_t *axis = infer_ints(node, 1, &count);
     if (axis && count != 1)
-        fail_node(node, STATUS_MALFORMED, NULL, "its axis has %lld elements", (long long)count);
-    inlay_cumulate_params params = { .rank = s->rank,
-                                     .axis = axis ? node_axis(node, axis[0], s->rank) : -1,
-                                     .exclusive = node_int(node, "exclusive", 0) != 0,
-                                     .reverse = node_int(node, "reverse", 0) != 0 };
+        fail_node(node, STATUS_MALFORMED, NULL, "its axis has %lld elements",
+                  (long long)count);
+    inlay_cumulate_params params = {
+        .rank = shape->rank,
+        .axis = axis ? node_axis(node, axis[0], shape->rank) : -1,
+        .exclusive = node_int(node, "exclusive", 0) != 0,
+        .reverse = node_int(node, "reverse", 0) != 0,
+    };
     if (!tensor_count(node->out[0]))
         return;
-    for (int i = 0; i < s->rank; i++)
-        params.n[i] = i32_checked(s->dim[i]);
+    for (int i = 0; i < shape->rank; i++)
+        params.n[i] = i32_checked(shape->dim[i]);
     Tensor *value = axis ? NULL : lower_index(lower, node, node->in[1]);
-    Step *step = lower_step(
-        lower, node,
-        lower_kernel(lower, node->op_type[3] == 'S' ? "cumsum" : "cumprod", node->in[0]->dtype),
-        &params);
+    const char *kernel =
+        lower_kernel(lower, node->op->kernel, node->in[0]->dtype);
+    Step *step = lower_step(lower, node, kernel, &params);
     step_out(step, node->out[0]);
     step_in(step, node->in[0])->reuse = REUSE_ELEMENTWISE;
     step_in(step, value);
@@ -419,16 +500,20 @@ void infer_range(Node *node)
     }
     const double count = ceil((v[1] - v[0]) / v[2]);
     if (!(fabs(v[2]) > 0) || !(count < 0x1p31))
-        fail_node(node, STATUS_MALFORMED, NULL, "from %g to %g by %g", v[0], v[1], v[2]);
-    infer_out(node, 0, node->in[0]->dtype, shape_vector(count > 0 ? (int64_t)count : 0));
+        fail_node(node, STATUS_MALFORMED, NULL, "from %g to %g by %g", v[0],
+                  v[1], v[2]);
+    infer_out(node, 0, node->in[0]->dtype,
+              shape_vector(count > 0 ? (int64_t)count : 0));
 }
 
 void lower_range(Lower *lower, Node *node)
 {
-    const inlay_range_params params = { .n = i32_checked(tensor_count(node->out[0])) };
+    const inlay_range_params params = { .n = i32_checked(
+                                            tensor_count(node->out[0])) };
     if (!params.n)
         return;
-    Step *s = lower_step(lower, node, lower_kernel(lower, "range", node->in[0]->dtype), &params);
+    Step *s = lower_step(
+        lower, node, lower_kernel(lower, "range", node->in[0]->dtype), &params);
     step_out(s, node->out[0]);
     for (int i = 0; i < 3; i++)
         step_in(s, node->in[i]);
@@ -438,8 +523,10 @@ void lower_range(Lower *lower, Node *node)
 static const Shape *square_shape(const Node *node)
 {
     const Shape *shape = infer_shape(node, 0);
-    if (shape->rank < 2 || shape->dim[shape->rank - 1] != shape->dim[shape->rank - 2])
-        fail_node(node, STATUS_MALFORMED, NULL, "its input is no square matrix");
+    if (shape->rank < 2 ||
+        shape->dim[shape->rank - 1] != shape->dim[shape->rank - 2])
+        fail_node(node, STATUS_MALFORMED, NULL,
+                  "its input is no square matrix");
     return shape;
 }
 
@@ -451,21 +538,27 @@ void infer_inverse(Node *node)
 void infer_det(Node *node)
 {
     const Shape *shape = square_shape(node);
-    infer_out(node, 0, node->in[0]->dtype, shape_of(shape->rank - 2, shape->dim));
+    infer_out(node, 0, node->in[0]->dtype,
+              shape_of(shape->rank - 2, shape->dim));
 }
 
 static void lower_matrices(Lower *lower, Node *node, const char *kernel)
 {
     const Shape *s = &node->in[0]->shape;
     const int64_t size = s->dim[s->rank - 1];
-    const inlay_det_params params = { .batch = i32_checked(shape_product(s, 0, s->rank - 2)),
-                                      .n = i32_checked(size) };
+    const inlay_det_params params = {
+        .batch = i32_checked(shape_product(s, 0, s->rank - 2)),
+        .n = i32_checked(size),
+    };
     if (!tensor_count(node->out[0]))
         return;
-    Step *step = lower_step(lower, node, lower_kernel(lower, kernel, node->in[0]->dtype), &params);
+    Step *step = lower_step(
+        lower, node, lower_kernel(lower, kernel, node->in[0]->dtype), &params);
     step_out(step, node->out[0]);
     step_in(step, node->in[0]);
-    step_scratch(lower, step, i64_max(8, dtype_bytes(node->in[0]->dtype, i64_mul(size, size))));
+    step_scratch(
+        lower, step,
+        i64_max(8, dtype_bytes(node->in[0]->dtype, i64_mul(size, size))));
 }
 
 void lower_det(Lower *lower, Node *node)

@@ -10,14 +10,16 @@ static const Sequence *sequence_in(const Node *node)
 {
     const Tensor *tensor = node_in(node, 0);
     if (!tensor || !tensor->sequence)
-        fail_node(node, STATUS_UNSUPPORTED, NULL, "its sequence is known only when the model runs");
+        fail_node(node, STATUS_UNSUPPORTED, NULL,
+                  "its sequence is known only when the model runs");
     return tensor->sequence;
 }
 
 static Sequence *new_sequence(const Node *node, int64_t length)
 {
     Sequence *sequence = NEW(node->graph->arena, Sequence);
-    *sequence = (Sequence){ length, NEW_ARRAY(node->graph->arena, Tensor *, length + 1) };
+    *sequence = (Sequence){ length, NEW_ARRAY(node->graph->arena, Tensor *,
+                                              length + 1) };
     return sequence;
 }
 
@@ -28,19 +30,22 @@ static void give(Node *node, Sequence *s)
 }
 
 /* The place that operand i names: within [0, most), `otherwise` where it is left out. */
-static int64_t place_of(const Node *node, int i, int64_t most, int64_t length, int64_t otherwise)
+static int64_t place_of(const Node *node, int i, int64_t most, int64_t length,
+                        int64_t otherwise)
 {
     int64_t count;
     const int64_t *v = infer_ints(node, i, &count);
     if (!node_in(node, i))
         return otherwise;
     if (!v || count != 1)
-        fail_node(node, STATUS_UNSUPPORTED, "bake it with --const INPUT=FILE.pb",
-                  "its place in the sequence is known only when the model runs");
+        fail_node(
+            node, STATUS_UNSUPPORTED, "bake it with --const INPUT=FILE.pb",
+            "its place in the sequence is known only when the model runs");
     const int64_t at = v[0] < 0 ? v[0] + length : v[0];
     if (at < 0 || at >= most)
-        fail_node(node, STATUS_MALFORMED, NULL, "place %lld lies outside a sequence of %lld",
-                  (long long)v[0], (long long)length);
+        fail_node(node, STATUS_MALFORMED, NULL,
+                  "place %lld lies outside a sequence of %lld", (long long)v[0],
+                  (long long)length);
     return at;
 }
 
@@ -62,8 +67,11 @@ void infer_sequence_insert(Node *node)
     const Sequence *from = sequence_in(node);
     const int64_t at = place_of(node, 2, from->n + 1, from->n, from->n);
     Sequence *sequence = new_sequence(node, from->n + 1);
-    for (int64_t i = 0; i < sequence->n; i++)
-        sequence->item[i] = i < at ? from->item[i] : i == at ? node->in[1] : from->item[i - 1];
+    for (int64_t i = 0; i < at; i++)
+        sequence->item[i] = from->item[i];
+    sequence->item[at] = node->in[1];
+    for (int64_t i = at; i < from->n; i++)
+        sequence->item[i + 1] = from->item[i];
     give(node, sequence);
 }
 
@@ -82,9 +90,11 @@ void infer_sequence_erase(Node *node)
 void expand_sequence_at(Node *node)
 {
     const Sequence *sequence = sequence_in(node);
-    Tensor *item = sequence->item[place_of(node, 1, sequence->n, sequence->n, 0)];
+    Tensor *item =
+        sequence->item[place_of(node, 1, sequence->n, sequence->n, 0)];
     if (!item)
-        fail_node(node, STATUS_UNSUPPORTED, "bake the split sizes with --const INPUT=FILE.pb",
+        fail_node(node, STATUS_UNSUPPORTED,
+                  "bake the split sizes with --const INPUT=FILE.pb",
                   "the shape of that part is known only when the model runs");
     expand_finish(node, 1, &item);
 }
@@ -93,7 +103,8 @@ void expand_sequence_length(Node *node)
 {
     const int64_t length = sequence_in(node)->n;
     Tensor *tensor = graph_add_constant(
-        node->graph, NULL, recipe_memory(node->graph->store, DT_I64, 0, NULL, &length));
+        node->graph, NULL,
+        recipe_memory(node->graph->store, DT_I64, 0, NULL, &length));
     expand_finish(node, 1, &tensor);
 }
 
@@ -111,15 +122,17 @@ void expand_concat_from_sequence(Node *node)
     const Sequence *sequence = sequence_in(node);
     const bool stack = node_int(node, "new_axis", 0) != 0;
     if (!sequence->n || !sequence->item[0])
-        fail_node(node, STATUS_UNSUPPORTED, NULL, "its parts are known only when the model runs");
+        fail_node(node, STATUS_UNSUPPORTED, NULL,
+                  "its parts are known only when the model runs");
     const int rank = sequence->item[0]->shape.rank + stack;
     const int axis = node_axis(node, node_int(node, "axis", 0), rank);
     if (rank > MAX_RANK)
-        fail_node(node, STATUS_UNSUPPORTED, NULL, "its result has more than %d dimensions",
-                  MAX_RANK);
+        fail_node(node, STATUS_UNSUPPORTED, NULL,
+                  "its result has more than %d dimensions", MAX_RANK);
     Tensor **part = NEW_ARRAY(node->graph->arena, Tensor *, sequence->n);
     for (int64_t i = 0; i < sequence->n; i++)
-        part[i] = stack ? with_new_axis(node, sequence->item[i], axis) : sequence->item[i];
+        part[i] = stack ? with_new_axis(node, sequence->item[i], axis)
+                        : sequence->item[i];
     Node *c = expand_node(node, "Concat", (int)sequence->n, part, 1);
     node_set_int(c, "axis", axis);
     Tensor *all = expand_done(c);
@@ -134,7 +147,8 @@ static const int64_t *split_sizes(Node *node, int64_t whole, int64_t *parts)
     const int64_t *v = infer_ints(node, 1, &count);
     if (given && !v) {
         if (infer_shape(node, 1)->rank != 1)
-            fail_node(node, STATUS_UNSUPPORTED, "bake the split sizes with --const INPUT=FILE.pb",
+            fail_node(node, STATUS_UNSUPPORTED,
+                      "bake the split sizes with --const INPUT=FILE.pb",
                       "its number of parts is known only when the model runs");
         *parts = given->shape.dim[0];
         return NULL;
@@ -143,9 +157,11 @@ static const int64_t *split_sizes(Node *node, int64_t whole, int64_t *parts)
         *parts = count;
         return v;
     }
-    const int64_t each = given ? v[0] : 1;
+    const int64_t *size = infer_number(node, 1);
+    const int64_t each = size ? *size : 1;
     if (each < 1)
-        fail_node(node, STATUS_MALFORMED, NULL, "parts of %lld are none", (long long)each);
+        fail_node(node, STATUS_MALFORMED, NULL, "parts of %lld are none",
+                  (long long)each);
     *parts = i64_ceil_div(whole, each);
     int64_t *sizes = NEW_ARRAY(node->graph->arena, int64_t, *parts + 1);
     for (int64_t i = 0; i < *parts; i++)
@@ -172,8 +188,10 @@ void infer_split_to_sequence(Node *node)
     Sequence *sequence = new_sequence(node, parts);
     for (int64_t i = 0; size && i < parts; i++, at = i64_add(at, size[i - 1])) {
         if (size[i] < 0 || size[i] > x->dim[axis] - at)
-            fail_node(node, STATUS_MALFORMED, NULL, "its parts do not add up to the dimension");
-        sequence->item[i] = expand_slice(node, node->in[0], axis, at, at + size[i]);
+            fail_node(node, STATUS_MALFORMED, NULL,
+                      "its parts do not add up to the dimension");
+        sequence->item[i] =
+            expand_slice(node, node->in[0], axis, at, at + size[i]);
         if (squeeze)
             sequence->item[i] = without_axis(node, sequence->item[i], axis);
     }

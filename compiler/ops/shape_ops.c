@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/size.h"
+#include "ops/expand.h"
 #include "ops/families.h"
 #include "ops/nest.h"
 #include "ops/values.h"
@@ -19,51 +20,75 @@ Recipe *constant_view(Node *node)
 {
     const Recipe *recipe = node->in[0]->value;
     const Shape *s = &node->out[0]->shape;
-    return recipe ? recipe_reshape(node->graph->store, recipe, s->rank, s->dim) : NULL;
+    return recipe ? recipe_reshape(node->graph->store, recipe, s->rank, s->dim)
+                  : NULL;
+}
+
+/* The shape is a value: as declared. */
+static void infer_reshape_value(Node *node, const Shape *in)
+{
+    infer_declared(node, 0, node->in[0]->dtype);
+    const Tensor *out = node->out[0];
+    const bool same = tensor_count(out) == shape_count(in);
+    infer_require(node, 0, same && out->shape.rank == infer_count(node, 1));
+}
+
+/* Entry i of the shape: 0 is the input's dimension i, -1 what is left. */
+static int64_t asked_dim(const Node *node, const Shape *in, int i,
+                         int64_t asked)
+{
+    if (asked < -1)
+        fail_node(node, STATUS_MALFORMED, NULL, "shape has a dimension %lld",
+                  (long long)asked);
+    if (asked != 0 || node_int(node, "allowzero", 0) != 0)
+        return asked;
+    if (i >= in->rank)
+        fail_node(node, STATUS_MALFORMED, NULL,
+                  "shape copies dimension %d, which the input does not have",
+                  i);
+    return in->dim[i];
+}
+
+/* The dimension that is left open takes what the others leave of the elements. */
+static void fill_open(const Node *node, Shape *shape, int64_t elements)
+{
+    int open = -1;
+    int64_t known = 1;
+    for (int i = 0; i < shape->rank; i++) {
+        if (shape->dim[i] >= 0) {
+            known = i64_mul(known, shape->dim[i]);
+            continue;
+        }
+        if (open >= 0)
+            fail_node(node, STATUS_MALFORMED, NULL, "shape has a dimension -1");
+        open = i;
+    }
+    if (open >= 0)
+        shape->dim[open] = known ? elements / known : 0;
 }
 
 void infer_reshape(Node *node)
 {
     const Shape *in = infer_shape(node, 0);
     int64_t rank;
-    int64_t known = 1;
-    int free_dim = -1;
-    const bool zero_is_zero = node_int(node, "allowzero", 0) != 0;
     const int64_t *dims = infer_ints(node, 1, &rank);
     if (!dims) {
-        infer_declared(node, 0, node->in[0]->dtype);
-        infer_require(node, 0,
-                      tensor_count(node->out[0]) == shape_count(in) &&
-                          node->out[0]->shape.rank == infer_count(node, 1));
+        infer_reshape_value(node, in);
         return;
     }
     if (rank > MAX_RANK)
-        fail_node(node, STATUS_UNSUPPORTED, NULL, "its result has more than %d dimensions",
-                  MAX_RANK);
-    Shape s = { .rank = (int)rank };
-    for (int i = 0; i < rank; i++) {
-        s.dim[i] = dims[i];
-        if (dims[i] == 0 && !zero_is_zero) {
-            if (i >= in->rank)
-                fail_node(node, STATUS_MALFORMED, NULL,
-                          "shape copies dimension %d, which the input does not have", i);
-            s.dim[i] = in->dim[i];
-        }
-        if (dims[i] < -1 || (dims[i] == -1 && free_dim >= 0))
-            fail_node(node, STATUS_MALFORMED, NULL, "shape has a dimension %lld",
-                      (long long)dims[i]);
-        if (dims[i] == -1)
-            free_dim = i;
-        else
-            known = i64_mul(known, s.dim[i]);
-    }
-    const int64_t count = shape_count(in);
-    if (free_dim >= 0)
-        s.dim[free_dim] = known ? count / known : 0;
-    if (shape_count(&s) != count)
+        fail_node(node, STATUS_UNSUPPORTED, NULL,
+                  "its result has more than %d dimensions", MAX_RANK);
+    Shape shape = { .rank = (int)rank };
+    const int64_t elements = shape_count(in);
+    for (int i = 0; i < rank; i++)
+        shape.dim[i] = asked_dim(node, in, i, dims[i]);
+    fill_open(node, &shape, elements);
+    if (shape_count(&shape) != elements)
         fail_node(node, STATUS_MALFORMED, NULL, "%s cannot be reshaped to %s",
-                  shape_text(node->graph->arena, in), shape_text(node->graph->arena, &s));
-    infer_out(node, 0, node->in[0]->dtype, s);
+                  shape_text(node->graph->arena, in),
+                  shape_text(node->graph->arena, &shape));
+    infer_out(node, 0, node->in[0]->dtype, shape);
 }
 
 /* A shape that is a value must say what was compiled: the dimension, -1, or 0 where it is the
@@ -76,11 +101,13 @@ void lower_reshape(Lower *lower, Node *node)
         int64_t any[MAX_RANK], copy[MAX_RANK];
         for (int i = 0; i < to->rank; i++) {
             any[i] = -1;
-            copy[i] = i < in->rank && in->dim[i] == to->dim[i] && !node_int(node, "allowzero", 0)
+            copy[i] = i < in->rank && in->dim[i] == to->dim[i] &&
+                              !node_int(node, "allowzero", 0)
                           ? 0
                           : to->dim[i];
         }
-        lower_check(lower, node, node->in[1], 3, (const int64_t *const[]){ to->dim, any, copy });
+        lower_check(lower, node, node->in[1], 3,
+                    (const int64_t *const[]){ to->dim, any, copy });
     }
     lower_view(lower, node, node->out[0], node->in[0], 0);
 }
@@ -92,7 +119,8 @@ void infer_flatten(Node *node)
     if (axis < 0)
         axis += in->rank;
     if (axis < 0 || axis > in->rank)
-        fail_node(node, STATUS_MALFORMED, NULL, "axis %lld of a tensor of rank %d", (long long)axis,
+        fail_node(node, STATUS_MALFORMED, NULL,
+                  "axis %lld of a tensor of rank %d", (long long)axis,
                   in->rank);
     const int64_t dims[] = { shape_product(in, 0, (int)axis),
                              shape_product(in, (int)axis, in->rank) };
@@ -112,7 +140,8 @@ static bool axes_of(const Node *node, int rank, bool *marked, bool *given)
     for (int64_t i = 0; axes && i < count; i++) {
         const int a = node_axis(node, axes[i], rank);
         if (marked[a])
-            fail_node(node, STATUS_MALFORMED, NULL, "axis %d is named twice", a);
+            fail_node(node, STATUS_MALFORMED, NULL, "axis %d is named twice",
+                      a);
         marked[a] = true;
     }
     return true;
@@ -144,18 +173,89 @@ static void infer_declared_ones(Node *node, int64_t more)
     infer_require(node, 0, s->rank == in->rank + more && same_but_ones(in, s));
 }
 
+/* A vector with `value` for each of the axes of a shape. */
+static Tensor *for_each_axis(const Node *node, int rank, int64_t value)
+{
+    int64_t values[MAX_RANK] = { 0 };
+    for (int i = 0; i < rank; i++)
+        values[i] = value;
+    return expand_i64s(node, rank, values);
+}
+
+/* 1 at each of the axes that operand 1 names when the model runs, else 0. */
+static Tensor *named_axes(const Node *node, int rank)
+{
+    const int64_t count = infer_count(node, 1);
+    Tensor *axes = expand_cast(node, node->in[1], DT_I64);
+    Tensor *in[] = {
+        for_each_axis(node, rank, 0),
+        expand_reshape(node, axes, 1, &count),
+        for_each_axis(node, (int)count, 1),
+    };
+    return expand_done(expand_node(node, "ScatterElements", 3, in, 1));
+}
+
+/* `shorter` with ones where operand 1 says: `rank` dimensions, known when the model runs. */
+static Tensor *dims_with_ones(const Node *node, const Shape *shorter, int rank)
+{
+    Shape dims = *shorter;
+    if (!dims.rank)
+        dims.dim[dims.rank++] = 1;
+    Tensor *ones = for_each_axis(node, rank, 1);
+    Tensor *named = named_axes(node, rank);
+    Tensor *others = expand_binary(node, "Sub", ones, named);
+    Tensor *axis = expand_number(node, 0.0, DT_I64);
+    Tensor *counted = expand_binary(node, "CumSum", others, axis);
+    Tensor *place = expand_binary(node, "Sub", counted, ones);
+    Tensor *known = expand_i64s(node, dims.rank, dims.dim);
+    Tensor *spread = expand_binary(node, "Gather", known, place);
+    Tensor *in[] = { expand_cast(node, named, DT_BOOL), ones, spread };
+    return expand_done(expand_node(node, "Where", 3, in, 1));
+}
+
+/* `tensor` itself; the run ends with INLAY_E_SHAPE where the dims are others. */
+static Tensor *of_size(const Node *node, Tensor *tensor, Tensor *dims)
+{
+    Tensor *in[] = { tensor, dims };
+    return expand_done(expand_inlay_node(node, "FixedSize", 2, in, 1));
+}
+
+/* Squeeze undoes what Unsqueeze does with the same axes: one question for both. */
+static void expand_squeeze(Node *node)
+{
+    infer_declared_ones(node, -infer_count(node, 1));
+    const Shape short_shape = node->out[0]->shape;
+    const int rank = node->in[0]->shape.rank;
+    Tensor *dims = dims_with_ones(node, &short_shape, rank);
+    Tensor *tensor = of_size(node, node->in[0], dims);
+    tensor = expand_reshape(node, tensor, short_shape.rank, short_shape.dim);
+    expand_finish(node, 1, &tensor);
+}
+
+static void expand_unsqueeze_values(Node *node)
+{
+    infer_declared_ones(node, infer_count(node, 1));
+    const Shape from = node->in[0]->shape;
+    const Shape to = node->out[0]->shape;
+    Tensor *tensor = expand_reshape(node, node->in[0], to.rank, to.dim);
+    Tensor *dims = dims_with_ones(node, &from, to.rank);
+    tensor = of_size(node, tensor, dims);
+    expand_finish(node, 1, &tensor);
+}
+
 void infer_squeeze(Node *node)
 {
     const Shape *in = infer_shape(node, 0);
     bool marked[MAX_RANK], given;
     Shape shape = { .rank = 0 };
     if (!axes_of(node, in->rank, marked, &given)) {
-        infer_declared_ones(node, -infer_count(node, 1));
+        expand_squeeze(node);
         return;
     }
     for (int i = 0; i < in->rank; i++) {
         if (given && marked[i] && in->dim[i] != 1)
-            fail_node(node, STATUS_MALFORMED, NULL, "axis %d is of size %lld, not 1", i,
+            fail_node(node, STATUS_MALFORMED, NULL,
+                      "axis %d is of size %lld, not 1", i,
                       (long long)in->dim[i]);
         if (given ? !marked[i] : in->dim[i] != 1)
             shape.dim[shape.rank++] = in->dim[i];
@@ -169,14 +269,14 @@ void infer_unsqueeze(Node *node)
     int64_t count = 0;
     bool marked[MAX_RANK], given;
     if (node_in(node, 1) && !infer_ints(node, 1, &count)) {
-        infer_declared_ones(node, infer_count(node, 1));
+        expand_unsqueeze_values(node);
         return;
     }
     if (!node_in(node, 1))
         node_ints(node, "axes", &count);
     if (in->rank + count > MAX_RANK)
-        fail_node(node, STATUS_UNSUPPORTED, NULL, "its result has more than %d dimensions",
-                  MAX_RANK);
+        fail_node(node, STATUS_UNSUPPORTED, NULL,
+                  "its result has more than %d dimensions", MAX_RANK);
     Shape shape = { .rank = in->rank + (int)count };
     axes_of(node, shape.rank, marked, &given);
     for (int i = 0, k = 0; i < shape.rank; i++)
@@ -188,16 +288,26 @@ void infer_unsqueeze(Node *node)
 void infer_dropout(Node *node)
 {
     infer_same(node);
-    infer_out(node, 1, node->op->since >= 10 ? DT_BOOL : node->in[0]->dtype, *infer_shape(node, 0));
+    infer_out(node, 1, node->op->since >= 10 ? DT_BOOL : node->in[0]->dtype,
+              *infer_shape(node, 0));
 }
 
 static Tensor *one_of(Lower *lower, DType type)
 {
     const float one = 1.0f;
     const int64_t scalar = 1;
-    return lower_constant(
-        lower, recipe_cast(lower->graph->store,
-                           recipe_memory(lower->graph->store, DT_F32, 1, &scalar, &one), type));
+    return lower_constant(lower,
+                          recipe_cast(lower->graph->store,
+                                      recipe_memory(lower->graph->store, DT_F32,
+                                                    1, &scalar, &one),
+                                      type));
+}
+
+static void require_number(const Node *node, const Tensor *tensor)
+{
+    if (tensor && tensor_count(tensor) != 1)
+        fail_node(node, STATUS_MALFORMED, NULL, "\"%s\" is no single value",
+                  tensor->name);
 }
 
 /* Training with a ratio that is not 0 draws random numbers: refused, or, where both are values,
@@ -207,6 +317,8 @@ static void check_dropout(Lower *lower, Node *node)
     int64_t count;
     Tensor *training = node_in(node, 2);
     Tensor *ratio = node_in(node, 1);
+    require_number(node, training);
+    require_number(node, ratio);
     const double *t = tensor_doubles(lower->graph, training, &count);
     const double *r = tensor_doubles(lower->graph, ratio, &count);
     if (!training || (t && !(t[0] > 0)) || (r && !(r[0] > 0)))
@@ -214,8 +326,6 @@ static void check_dropout(Lower *lower, Node *node)
     if ((t && (r || !ratio)) || !ratio)
         fail_node(node, STATUS_UNSUPPORTED, "export the model for inference",
                   "Dropout in training mode draws random numbers");
-    if (tensor_count(ratio) != 1)
-        fail_node(node, STATUS_MALFORMED, NULL, "its ratio is no single value");
     static const int64_t never[] = { 0 };
     Tensor *some = lower_temp(lower, DT_BOOL, ratio->shape);
     Tensor *both = lower_temp(lower, DT_BOOL, ratio->shape);
@@ -229,13 +339,15 @@ void lower_dropout(Lower *lower, Node *node)
     check_dropout(lower, node);
     lower_view(lower, node, node->out[0], node->in[0], 0);
     if (node_out(node, 1) && node->out[1]->uses)
-        lower_fill(lower, node, node->out[1], one_of(lower, node->out[1]->dtype));
+        lower_fill(lower, node, node->out[1],
+                   one_of(lower, node->out[1]->dtype));
 }
 
 /* Constants of shapes. A result that is always constant is folded; its lower function serves only
  * where a pass asks. */
 
-static Recipe *ints_recipe(Node *node, int rank, int64_t count, const int64_t *values)
+static Recipe *ints_recipe(Node *node, int rank, int64_t count,
+                           const int64_t *values)
 {
     return recipe_memory(node->graph->store, DT_I64, rank, &count, values);
 }
@@ -302,18 +414,22 @@ static Recipe *constant_value(const Node *node)
 {
     Store *s = node->graph->store;
     const Attr *attr;
-    if ((attr = node_attr(node, "value")) || (attr = node_attr(node, "sparse_value")))
+    if ((attr = node_attr(node, "value")) ||
+        (attr = node_attr(node, "sparse_value")))
         return attr->tensor;
     if ((attr = node_attr(node, "value_float")))
         return recipe_memory(s, DT_F32, 0, NULL, &attr->f);
     if ((attr = node_attr(node, "value_int")))
         return recipe_memory(s, DT_I64, 0, NULL, &attr->i);
     if ((attr = node_attr(node, "value_floats")))
-        return attr->list ? attr->list : recipe_memory(s, DT_F32, 1, &attr->n, attr->floats);
+        return attr->list ? attr->list
+                          : recipe_memory(s, DT_F32, 1, &attr->n, attr->floats);
     if ((attr = node_attr(node, "value_ints")))
-        return attr->list ? attr->list : recipe_memory(s, DT_I64, 1, &attr->n, attr->ints);
+        return attr->list ? attr->list
+                          : recipe_memory(s, DT_I64, 1, &attr->n, attr->ints);
     if (node_attr(node, "value_string") || node_attr(node, "value_strings"))
-        fail_node(node, STATUS_UNSUPPORTED, "strings stay on the host", "holds strings");
+        fail_node(node, STATUS_UNSUPPORTED, "strings stay on the host",
+                  "holds strings");
     fail_node(node, STATUS_MALFORMED, NULL, "has no value");
 }
 
@@ -347,21 +463,23 @@ static Recipe *fill_value(const Node *node)
     if (!attr || !attr->tensor)
         return recipe_memory(node->graph->store, DT_F32, 1, &one, &zero);
     if (recipe_count(attr->tensor) != 1)
-        fail_node(node, STATUS_MALFORMED, NULL, "its value has %lld elements, not one",
+        fail_node(node, STATUS_MALFORMED, NULL,
+                  "its value has %lld elements, not one",
                   (long long)recipe_count(attr->tensor));
     return recipe_reshape(node->graph->store, attr->tensor, 1, &one);
 }
 
 /* Dims that are values: each at least `least`. */
-static Shape shape_from_ints(const Node *node, int64_t count, const int64_t *dims)
+static Shape shape_from_ints(const Node *node, int64_t count,
+                             const int64_t *dims)
 {
     if (count > MAX_RANK)
-        fail_node(node, STATUS_UNSUPPORTED, NULL, "its result has more than %d dimensions",
-                  MAX_RANK);
+        fail_node(node, STATUS_UNSUPPORTED, NULL,
+                  "its result has more than %d dimensions", MAX_RANK);
     for (int64_t i = 0; i < count; i++)
         if (dims[i] < 0)
-            fail_node(node, STATUS_MALFORMED, NULL, "asks for a dimension of %lld",
-                      (long long)dims[i]);
+            fail_node(node, STATUS_MALFORMED, NULL,
+                      "asks for a dimension of %lld", (long long)dims[i]);
     return shape_of((int)count, dims);
 }
 
@@ -381,7 +499,8 @@ void infer_constant_of_shape(Node *node)
 Recipe *constant_constant_of_shape(Node *node)
 {
     const Shape *s = &node->out[0]->shape;
-    return recipe_expand(node->graph->store, fill_value(node), s->rank ? s->rank : 1,
+    return recipe_expand(node->graph->store, fill_value(node),
+                         s->rank ? s->rank : 1,
                          s->rank ? s->dim : (const int64_t[]){ 1 });
 }
 
@@ -390,8 +509,9 @@ void lower_constant_of_shape(Lower *lower, Node *node)
     Tensor *y = move_target(lower, node->out[0]);
     lower_check_dims(lower, node, 0, node->out[0]->shape.dim);
     if (tensor_count(y))
-        lower_fill(lower, node, y,
-                   move_source(lower, node, lower_constant(lower, fill_value(node))));
+        lower_fill(
+            lower, node, y,
+            move_source(lower, node, lower_constant(lower, fill_value(node))));
     move_finish(lower, node, node->out[0], y);
 }
 
@@ -401,8 +521,8 @@ static void infer_declared_expand(Node *node, const Shape *in)
     infer_declared(node, 0, node->in[0]->dtype);
     const Shape *s = &node->out[0]->shape;
     const int more = s->rank - in->rank;
-    bool fits =
-        more >= 0 && s->rank >= infer_count(node, 1) && (!more || s->rank == infer_count(node, 1));
+    bool fits = more >= 0 && s->rank >= infer_count(node, 1) &&
+                (!more || s->rank == infer_count(node, 1));
     for (int i = 0; fits && i < in->rank; i++)
         fits = in->dim[i] == 1 || in->dim[i] == s->dim[more + i];
     infer_require(node, 0, fits);
@@ -425,7 +545,8 @@ Recipe *constant_expand(Node *node)
 {
     const Shape *s = &node->out[0]->shape;
     return node->in[0]->value
-               ? recipe_expand(node->graph->store, node->in[0]->value, s->rank, s->dim)
+               ? recipe_expand(node->graph->store, node->in[0]->value, s->rank,
+                               s->dim)
                : NULL;
 }
 
@@ -440,8 +561,10 @@ static void check_expand(Lower *lower, Node *node)
     const int64_t more = to->rank - tensor_count(node->in[1]);
     const int64_t own = to->rank - in->rank;
     for (int64_t i = more; i < to->rank; i++)
-        one[i - more] = i >= own && in->dim[i - own] == to->dim[i] ? 1 : to->dim[i];
-    lower_check(lower, node, node->in[1], 2, (const int64_t *const[]){ to->dim + more, one });
+        one[i - more] =
+            i >= own && in->dim[i - own] == to->dim[i] ? 1 : to->dim[i];
+    lower_check(lower, node, node->in[1], 2,
+                (const int64_t *const[]){ to->dim + more, one });
 }
 
 void lower_expand(Lower *lower, Node *node)

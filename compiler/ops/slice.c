@@ -18,8 +18,8 @@ static int64_t clamp(int64_t v, int64_t lo, int64_t hi)
     return i64_max(lo, i64_min(v, hi));
 }
 
-static void slice_axis(const Node *node, SliceSpec *sp, int axis, int64_t size, int64_t start,
-                       int64_t end, int64_t step)
+static void slice_axis(const Node *node, SliceSpec *sp, int axis, int64_t size,
+                       int64_t start, int64_t end, int64_t step)
 {
     if (step == 0)
         fail_node(node, STATUS_MALFORMED, NULL, "a step is 0");
@@ -42,83 +42,133 @@ static void slice_axis(const Node *node, SliceSpec *sp, int axis, int64_t size, 
     sp->step[axis] = sp->count[axis] > 1 ? step : 1;
 }
 
-/* Lists by attribute (opset 1) or by operands; false: not constant. */
-static bool slice_spec(const Node *node, SliceSpec *sp)
+typedef struct SliceLists {
+    const int64_t *starts, *ends, *axes, *steps; /* the last two may be NULL */
+    int64_t count;
+} SliceLists;
+
+static void check_length(const Node *node, const int64_t *list, int64_t length,
+                         int64_t count)
+{
+    if (list && length != count)
+        fail_node(node, STATUS_MALFORMED, NULL,
+                  "starts, ends, axes and steps differ in length");
+}
+
+/* Lists by attribute (opset 1) or by operands; their lengths in the order of the operands. */
+static void read_lists(const Node *node, SliceLists *lists, int64_t *length)
+{
+    if (node->op->since < 10) {
+        lists->starts = node_ints(node, "starts", &length[0]);
+        lists->ends = node_ints(node, "ends", &length[1]);
+        lists->axes = node_ints(node, "axes", &length[2]);
+        lists->steps = NULL;
+    } else {
+        lists->starts = infer_ints(node, 1, &length[0]);
+        lists->ends = infer_ints(node, 2, &length[1]);
+        lists->axes = infer_ints(node, 3, &length[2]);
+        lists->steps = infer_ints(node, 4, &length[3]);
+    }
+    lists->count = length[0];
+}
+
+/* False: not constant. */
+static bool slice_lists(const Node *node, SliceLists *lists)
+{
+    const int rank = infer_shape(node, 0)->rank;
+    int64_t length[4];
+    read_lists(node, lists, length);
+    if (!lists->starts || !lists->ends)
+        return false;
+    if ((node_in(node, 3) && !lists->axes) ||
+        (node_in(node, 4) && !lists->steps))
+        return false;
+    check_length(node, lists->ends, length[1], lists->count);
+    check_length(node, lists->axes, length[2], lists->count);
+    check_length(node, lists->steps, length[3], lists->count);
+    if (!lists->axes && lists->count > rank)
+        check_length(node, lists->starts, rank, lists->count);
+    return true;
+}
+
+static bool slice_spec(const Node *node, SliceSpec *spec)
 {
     const Shape *shape = infer_shape(node, 0);
-    const bool by_input = node->op->since >= 10;
-    int64_t count;
-    int64_t ends_count;
-    int64_t axes_count;
-    int64_t steps_count = 0;
-    const int64_t *starts =
-        by_input ? infer_ints(node, 1, &count) : node_ints(node, "starts", &count);
-    const int64_t *ends =
-        by_input ? infer_ints(node, 2, &ends_count) : node_ints(node, "ends", &ends_count);
-    const int64_t *axes =
-        by_input ? infer_ints(node, 3, &axes_count) : node_ints(node, "axes", &axes_count);
-    const int64_t *steps = by_input ? infer_ints(node, 4, &steps_count) : NULL;
-    for (int i = 0; i < shape->rank; i++) {
-        sp->start[i] = 0;
-        sp->step[i] = 1;
-        sp->count[i] = shape->dim[i];
-    }
-    if (!starts || !ends || (node_in(node, 3) && !axes) || (node_in(node, 4) && !steps))
+    SliceLists lists;
+    if (!slice_lists(node, &lists))
         return false;
-    if (count != ends_count || (axes && axes_count != count) || (steps && steps_count != count) ||
-        (!axes && count > shape->rank))
-        fail_node(node, STATUS_MALFORMED, NULL, "starts, ends, axes and steps differ in length");
-    for (int64_t i = 0; i < count; i++) {
-        const int a = axes ? node_axis(node, axes[i], shape->rank) : (int)i;
-        slice_axis(node, sp, a, shape->dim[a], starts[i], ends[i], steps ? steps[i] : 1);
+    for (int i = 0; i < shape->rank; i++) {
+        spec->start[i] = 0;
+        spec->step[i] = 1;
+        spec->count[i] = shape->dim[i];
+    }
+    for (int64_t i = 0; i < lists.count; i++) {
+        const int64_t given = lists.axes ? lists.axes[i] : i;
+        const int axis = node_axis(node, given, shape->rank);
+        const int64_t step = lists.steps ? lists.steps[i] : 1;
+        slice_axis(node, spec, axis, shape->dim[axis], lists.starts[i],
+                   lists.ends[i], step);
     }
     return true;
 }
 
-/* What a one-element value is: `base` plus a constant, through operators that keep it. */
-static const Tensor *base_of(const Node *node, const Tensor *tensor, int64_t *plus)
+static bool keeps_value(const Node *node)
 {
-    static const char *const keep[] = { "Unsqueeze", "Squeeze", "Reshape", "Identity", "Cast" };
-    for (const Node *p; (p = tensor->producer) != NULL;) {
-        bool kept = false;
-        int64_t count;
-        for (size_t i = 0; i < sizeof keep / sizeof *keep; i++)
-            kept |= node_is(p, keep[i]);
-        const int64_t *v = node_is(p, "Add") || node_is(p, "Sub")
-                               ? tensor_ints(node->graph, p->in[1], &count)
-                               : NULL;
-        if ((!kept && (!v || count != 1)) || dtype_is_float(tensor->dtype))
+    return node->op->flags & OP_VIEW || node_is(node, "Identity") ||
+           node_is(node, "Cast");
+}
+
+/* The constant that an Add or Sub of one number puts to its operand 0. */
+static bool added_number(const Node *node, int64_t *number)
+{
+    const bool add = node_is(node, "Add");
+    int64_t count;
+    if (!add && !node_is(node, "Sub"))
+        return false;
+    const int64_t *values = tensor_ints(node->graph, node->in[1], &count);
+    if (!values || count != 1)
+        return false;
+    *number = add ? *values : i64_sub(0, *values);
+    return true;
+}
+
+/* What a one-element value is: `base` plus a constant, through operators that keep it. */
+static const Tensor *base_of(const Tensor *tensor, int64_t *plus)
+{
+    while (tensor->producer && !dtype_is_float(tensor->dtype)) {
+        const Node *node = tensor->producer;
+        int64_t more = 0;
+        if (!keeps_value(node) && !added_number(node, &more))
             break;
-        if (v)
-            *plus = node_is(p, "Add") ? i64_add(*plus, *v) : i64_sub(*plus, *v);
-        tensor = p->in[0];
+        *plus = i64_add(*plus, more);
+        tensor = node->in[0];
     }
     return tensor;
 }
 
 /* One axis is cut, from a value to that value plus a constant: lower_slice_values() has it checked
  * when the model runs. */
-static bool sliced_by_difference(Node *node, Shape *s)
+static bool sliced_by_difference(Node *node, Shape *shape)
 {
     Tensor *start = node_in(node, 1);
     Tensor *end = node_in(node, 2);
     int64_t from = 0;
     int64_t to = 0;
-    int64_t count = 1;
-    int64_t steps = 1;
-    *s = node->in[0]->shape;
-    if (node->op->since < 10 || start->value || end->value || tensor_count(start) != 1 ||
-        tensor_count(end) != 1)
+    *shape = node->in[0]->shape;
+    if (node->op->since < 10 || start->value || end->value)
         return false;
-    const int64_t *axis = infer_ints(node, 3, &count);
-    const int64_t *step = infer_ints(node, 4, &steps);
-    const int64_t zero = 0;
-    if ((node_in(node, 3) && !axis) || (node_in(node, 4) && (!step || steps != 1 || *step != 1)))
+    if (tensor_count(start) != 1 || tensor_count(end) != 1)
         return false;
-    if (base_of(node, start, &from) != base_of(node, end, &to) || to < from)
+    const int64_t *axis = infer_number(node, 3);
+    const int64_t *step = infer_number(node, 4);
+    if (node_in(node, 3) && !axis)
         return false;
-    const int a = node_axis(node, axis ? *axis : zero, s->rank);
-    s->dim[a] = i64_min(i64_sub(to, from), s->dim[a]);
+    if (node_in(node, 4) && (!step || *step != 1))
+        return false;
+    if (base_of(start, &from) != base_of(end, &to) || to < from)
+        return false;
+    const int a = node_axis(node, axis ? *axis : 0, shape->rank);
+    shape->dim[a] = i64_min(i64_sub(to, from), shape->dim[a]);
     return true;
 }
 
@@ -132,15 +182,18 @@ static bool is_part(const Shape *part, const Shape *whole)
 
 void infer_slice(Node *node)
 {
-    SliceSpec sp;
-    Shape s;
-    if (slice_spec(node, &sp))
-        infer_out(node, 0, node->in[0]->dtype, shape_of(node->in[0]->shape.rank, sp.count));
-    else if (!shape_known(node->out[0]->declared) && sliced_by_difference(node, &s))
-        infer_out(node, 0, node->in[0]->dtype, s);
-    else {
-        infer_declared(node, 0, node->in[0]->dtype);
-        infer_require(node, 0, is_part(&node->out[0]->shape, &node->in[0]->shape));
+    const Shape *in = &node->in[0]->shape;
+    const DType type = node->in[0]->dtype;
+    SliceSpec spec;
+    Shape shape;
+    if (slice_spec(node, &spec)) {
+        infer_out(node, 0, type, shape_of(in->rank, spec.count));
+    } else if (!shape_known(node->out[0]->declared) &&
+               sliced_by_difference(node, &shape)) {
+        infer_out(node, 0, type, shape);
+    } else {
+        infer_declared(node, 0, type);
+        infer_require(node, 0, is_part(&node->out[0]->shape, in));
     }
 }
 
@@ -152,8 +205,8 @@ Recipe *constant_slice(Node *node)
         return NULL;
     for (int i = 0; i < node->in[0]->shape.rank; i++)
         if (sp.count[i] != node->in[0]->shape.dim[i] || sp.step[i] != 1)
-            recipe =
-                recipe_slice(node->graph->store, recipe, i, sp.start[i], sp.step[i], sp.count[i]);
+            recipe = recipe_slice(node->graph->store, recipe, i, sp.start[i],
+                                  sp.step[i], sp.count[i]);
     return recipe;
 }
 
@@ -171,37 +224,50 @@ static int cut_axis(const Shape *shape, const SliceSpec *sp)
     return axis;
 }
 
+/* The result is moved from operand 0. */
+static void lower_moved(Lower *lower, Node *node, const Move *move)
+{
+    Tensor *y = move_target(lower, node->out[0]);
+    Tensor *x = move_source(lower, node, node->in[0]);
+    lower_move(lower, node, y, x, move);
+    move_finish(lower, node, node->out[0], y);
+}
+
+/* Any steps, along any axes. */
+static void lower_strided(Lower *lower, Node *node, const SliceSpec *spec)
+{
+    const Shape *in = &node->in[0]->shape;
+    Move move = { .rank = in->rank };
+    int64_t stride[MAX_RANK];
+    shape_strides(in, stride);
+    shape_strides(&node->out[0]->shape, move.y);
+    for (int i = 0; i < in->rank; i++) {
+        move.n[i] = spec->count[i];
+        move.x[i] = i64_mul(stride[i], spec->step[i]);
+        move.x0 += spec->start[i] * stride[i];
+    }
+    lower_moved(lower, node, &move);
+}
+
 void lower_slice(Lower *lower, Node *node)
 {
-    SliceSpec sp;
-    const Shape *s = &node->in[0]->shape;
-    if (!tensor_count(node->out[0]))
+    SliceSpec spec;
+    Tensor *in = node->in[0];
+    Tensor *out = node->out[0];
+    if (!tensor_count(out))
         return;
-    if (!slice_spec(node, &sp)) {
+    if (!slice_spec(node, &spec)) {
         lower_slice_values(lower, node);
         return;
     }
-    const int axis = cut_axis(s, &sp);
-    if (axis > -2) {
-        if (axis < 0)
-            lower_view(lower, node, node->out[0], node->in[0], 0);
-        else
-            lower_part(lower, node, node->out[0], node->in[0], axis, sp.start[axis],
-                       sp.count[axis]);
-        return;
-    }
-    Move move = { .rank = s->rank };
-    int64_t stride[MAX_RANK];
-    shape_strides(s, stride);
-    shape_strides(&node->out[0]->shape, move.y);
-    for (int i = 0; i < s->rank; i++) {
-        move.n[i] = sp.count[i];
-        move.x[i] = i64_mul(stride[i], sp.step[i]);
-        move.x0 += sp.start[i] * stride[i];
-    }
-    Tensor *y = move_target(lower, node->out[0]);
-    lower_move(lower, node, y, move_source(lower, node, node->in[0]), &move);
-    move_finish(lower, node, node->out[0], y);
+    const int axis = cut_axis(&in->shape, &spec);
+    if (axis < -1)
+        lower_strided(lower, node, &spec);
+    else if (axis < 0)
+        lower_view(lower, node, out, in, 0);
+    else
+        lower_part(lower, node, out, in, axis, spec.start[axis],
+                   spec.count[axis]);
 }
 
 /* Pad */
@@ -211,26 +277,32 @@ typedef struct PadSpec {
 } PadSpec;
 
 /* Amounts by attribute (opset 2) or by operands 1 and, for some axes, 3; false: not constant. */
-static bool pad_spec(const Node *node, PadSpec *p)
+static bool pad_spec(const Node *node, PadSpec *spec)
 {
     const int rank = infer_shape(node, 0)->rank;
-    const bool by_input = node->op->since >= 11;
     int64_t count;
     int64_t axes_count = rank;
-    const int64_t *pads = by_input ? infer_ints(node, 1, &count) : node_ints(node, "pads", &count);
-    const int64_t *axes = by_input ? infer_ints(node, 3, &axes_count) : NULL;
+    const int64_t *axes = NULL;
+    const int64_t *pads;
+    if (node->op->since < 11) {
+        pads = node_ints(node, "pads", &count);
+    } else {
+        pads = infer_ints(node, 1, &count);
+        axes = infer_ints(node, 3, &axes_count);
+    }
     if (!axes)
         axes_count = rank;
-    memset(p, 0, sizeof *p);
+    memset(spec, 0, sizeof *spec);
     if (!pads || (node_in(node, 3) && !axes))
         return false;
     if (count != 2 * axes_count)
-        fail_node(node, STATUS_MALFORMED, NULL, "pads has %lld entries for %lld axes",
-                  (long long)count, (long long)axes_count);
+        fail_node(node, STATUS_MALFORMED, NULL,
+                  "pads has %lld entries for %lld axes", (long long)count,
+                  (long long)axes_count);
     for (int64_t i = 0; i < axes_count; i++) {
-        const int a = axes ? node_axis(node, axes[i], rank) : (int)i;
-        p->before[a] = pads[i];
-        p->after[a] = pads[axes_count + i];
+        const int axis = axes ? node_axis(node, axes[i], rank) : (int)i;
+        spec->before[axis] = pads[i];
+        spec->after[axis] = pads[axes_count + i];
     }
     return true;
 }
@@ -247,7 +319,8 @@ void infer_pad(Node *node)
     for (int i = 0; i < s.rank; i++) {
         s.dim[i] = i64_add(i64_add(s.dim[i], p.before[i]), p.after[i]);
         if (s.dim[i] < 0)
-            fail_node(node, STATUS_MALFORMED, NULL, "pads remove more of axis %d than there is", i);
+            fail_node(node, STATUS_MALFORMED, NULL,
+                      "pads remove more of axis %d than there is", i);
     }
     infer_out(node, 0, node->in[0]->dtype, s);
 }
@@ -270,14 +343,15 @@ Recipe *constant_pad(Node *node)
 {
     PadSpec p;
     Recipe *recipe = node->in[0]->value;
-    if (!recipe || pad_edge(node) != PICK_NONE || node_in(node, 2) || node_attr(node, "value") ||
-        !pad_spec(node, &p))
+    if (!recipe || pad_edge(node) != PICK_NONE || node_in(node, 2) ||
+        node_attr(node, "value") || !pad_spec(node, &p))
         return NULL;
     for (int i = 0; i < node->in[0]->shape.rank; i++) {
         if (p.before[i] < 0 || p.after[i] < 0)
             return NULL;
         if (p.before[i] || p.after[i])
-            recipe = recipe_pad(node->graph->store, recipe, i, p.before[i], p.after[i]);
+            recipe = recipe_pad(node->graph->store, recipe, i, p.before[i],
+                                p.after[i]);
     }
     return recipe;
 }
@@ -286,41 +360,53 @@ Recipe *constant_pad(Node *node)
 static Tensor *pad_value(Lower *lower, Node *node)
 {
     const int64_t one = 1;
-    const float v = node_float(node, "value", 0.0f);
     const uint64_t zero[2] = { 0, 0 };
+    const float value = node_float(node, "value", 0.0f);
+    const DType type = node->in[0]->dtype;
+    Store *store = lower->graph->store;
     if (node_in(node, 2))
         return node->in[2];
-    if (!(v < 0.0f) && !(v > 0.0f))
-        return lower_constant(lower,
-                              recipe_fill(lower->graph->store, node->in[0]->dtype, 1, &one, zero));
-    return lower_constant(lower,
-                          recipe_cast(lower->graph->store,
-                                      recipe_memory(lower->graph->store, DT_F32, 1, &one, &v),
-                                      node->in[0]->dtype));
+    if (!(value < 0.0f) && !(value > 0.0f))
+        return lower_constant(lower, recipe_fill(store, type, 1, &one, zero));
+    Recipe *recipe = recipe_memory(store, DT_F32, 1, &one, &value);
+    return lower_constant(lower, recipe_cast(store, recipe, type));
 }
 
-static void lower_pad_constant(Lower *lower, Node *node, const PadSpec *p)
+/* Where what stays of the operand lies; false: it is not all of the result. */
+static bool pad_move(const Shape *in, const Shape *to, const PadSpec *pads,
+                     Move *move)
 {
-    const Shape *in = &node->in[0]->shape;
-    const Shape *to = &node->out[0]->shape;
-    Tensor *y = move_target(lower, node->out[0]);
     int64_t stride[MAX_RANK];
-    Move move = { .rank = in->rank };
-    shape_strides(in, stride);
-    shape_strides(to, move.y);
     bool covers = true;
+    *move = (Move){ .rank = in->rank };
+    shape_strides(in, stride);
+    shape_strides(to, move->y);
     for (int i = 0; i < in->rank; i++) {
-        move.n[i] = i64_max(0, in->dim[i] + i64_min(p->before[i], 0) + i64_min(p->after[i], 0));
-        move.x[i] = stride[i];
-        move.y0 += i64_max(p->before[i], 0) * move.y[i];
-        move.x0 += i64_max(-p->before[i], 0) * stride[i];
-        covers = covers && move.n[i] == to->dim[i];
+        const int64_t before = pads->before[i];
+        const int64_t cut = i64_min(before, 0) + i64_min(pads->after[i], 0);
+        move->n[i] = i64_max(0, in->dim[i] + cut);
+        move->x[i] = stride[i];
+        move->y0 += i64_max(before, 0) * move->y[i];
+        move->x0 += i64_max(-before, 0) * stride[i];
+        covers = covers && move->n[i] == to->dim[i];
     }
-    if (!covers)
-        lower_fill(lower, node, y, move_source(lower, node, pad_value(lower, node)));
-    Step *s = lower_move(lower, node, y, move_source(lower, node, node->in[0]), &move);
-    if (s && !covers)
-        s->operand[0].read = true; /* the margin is there already */
+    return covers;
+}
+
+static void lower_pad_constant(Lower *lower, Node *node, const PadSpec *pads)
+{
+    Tensor *y = move_target(lower, node->out[0]);
+    Move move;
+    const bool covers =
+        pad_move(&node->in[0]->shape, &node->out[0]->shape, pads, &move);
+    if (!covers) {
+        Tensor *value = pad_value(lower, node);
+        lower_fill(lower, node, y, move_source(lower, node, value));
+    }
+    Tensor *x = move_source(lower, node, node->in[0]);
+    Step *step = lower_move(lower, node, y, x, &move);
+    if (step && !covers)
+        step->operand[0].read = true; /* the margin is there already */
     move_finish(lower, node, node->out[0], y);
 }
 
@@ -352,7 +438,8 @@ static const int64_t *tile_repeats(const Node *node)
     int64_t count;
     const int64_t *r = infer_ints(node, 1, &count);
     if (r && count != infer_shape(node, 0)->rank)
-        fail_node(node, STATUS_MALFORMED, NULL, "repeats has %lld entries for a tensor of rank %d",
+        fail_node(node, STATUS_MALFORMED, NULL,
+                  "repeats has %lld entries for a tensor of rank %d",
                   (long long)count, node->in[0]->shape.rank);
     return r;
 }
@@ -378,8 +465,8 @@ void infer_tile(Node *node)
     }
     for (int i = 0; i < shape.rank; i++) {
         if (r[i] < 0)
-            fail_node(node, STATUS_MALFORMED, NULL, "axis %d is repeated %lld times", i,
-                      (long long)r[i]);
+            fail_node(node, STATUS_MALFORMED, NULL,
+                      "axis %d is repeated %lld times", i, (long long)r[i]);
         shape.dim[i] = i64_mul(shape.dim[i], r[i]);
     }
     infer_out(node, 0, node->in[0]->dtype, shape);
@@ -391,8 +478,27 @@ static void check_repeats(Lower *lower, Node *node)
 {
     int64_t ratio[MAX_RANK];
     for (int i = 0; i < node->in[0]->shape.rank; i++)
-        ratio[i] = node->out[0]->shape.dim[i] / i64_max(1, node->in[0]->shape.dim[i]);
+        ratio[i] =
+            node->out[0]->shape.dim[i] / i64_max(1, node->in[0]->shape.dim[i]);
     lower_check_dims(lower, node, 1, ratio);
+}
+
+static Move tile_move(const Shape *in, const Shape *to)
+{
+    Move move = { .rank = 2 * in->rank };
+    int64_t x[MAX_RANK], y[MAX_RANK];
+    shape_strides(in, x);
+    shape_strides(to, y);
+    for (int i = 0; i < in->rank; i++) {
+        const int repeat = 2 * i;
+        const int within = 2 * i + 1;
+        move.n[repeat] = to->dim[i] / in->dim[i];
+        move.n[within] = in->dim[i];
+        move.y[repeat] = i64_mul(y[i], in->dim[i]);
+        move.y[within] = y[i];
+        move.x[within] = x[i];
+    }
+    return move;
 }
 
 void lower_tile(Lower *lower, Node *node)
@@ -402,26 +508,16 @@ void lower_tile(Lower *lower, Node *node)
     if (!tensor_count(node->out[0]))
         return;
     check_repeats(lower, node);
-    Move move = { .rank = 2 * in->rank };
-    int64_t x[MAX_RANK], y[MAX_RANK];
-    shape_strides(in, x);
-    shape_strides(to, y);
-    for (int i = 0; i < in->rank; i++) {
-        move.n[2 * i] = to->dim[i] / in->dim[i];
-        move.n[2 * i + 1] = in->dim[i];
-        move.y[2 * i] = i64_mul(y[i], in->dim[i]);
-        move.y[2 * i + 1] = y[i];
-        move.x[2 * i + 1] = x[i];
-    }
+    const Move move = tile_move(in, to);
     if (lower_move_fits(&move)) {
-        Tensor *target = move_target(lower, node->out[0]);
-        lower_move(lower, node, target, move_source(lower, node, node->in[0]), &move);
-        move_finish(lower, node, node->out[0], target);
+        lower_moved(lower, node, &move);
         return;
     }
     Pick pick = pick_new(lower, node, node->out[0], node->in[0]);
-    for (int i = 0; i < in->rank; i++)
-        pick_padded(&pick, i, 0, in->dim[i], to->dim[i] - in->dim[i], PICK_WRAP);
+    for (int i = 0; i < in->rank; i++) {
+        const int64_t more = to->dim[i] - in->dim[i];
+        pick_padded(&pick, i, 0, in->dim[i], more, PICK_WRAP);
+    }
     lower_pick(&pick);
 }
 
@@ -431,12 +527,14 @@ static int64_t block_size(const Node *node)
 {
     const int64_t b = node_int(node, "blocksize", 0);
     if (b < 1)
-        fail_node(node, STATUS_MALFORMED, NULL, "blocksize is %lld", (long long)b);
+        fail_node(node, STATUS_MALFORMED, NULL, "blocksize is %lld",
+                  (long long)b);
     if (infer_shape(node, 0)->rank != 4)
-        fail_node(node, STATUS_MALFORMED, NULL, "its input is of rank %d, not 4",
-                  node->in[0]->shape.rank);
+        fail_node(node, STATUS_MALFORMED, NULL,
+                  "its input is of rank %d, not 4", node->in[0]->shape.rank);
     if (dtype_bits(node->in[0]->dtype) < 8)
-        fail_node(node, STATUS_UNSUPPORTED, NULL, "its input is of %s, not of whole bytes",
+        fail_node(node, STATUS_UNSUPPORTED, NULL,
+                  "its input is of %s, not of whole bytes",
                   dtype_name(node->in[0]->dtype));
     return b;
 }
@@ -448,7 +546,8 @@ typedef struct ImageDims {
 
 static ImageDims image_dims(const Node *node)
 {
-    return node->channels_last ? (ImageDims){ 0, 3, 1, 2 } : (ImageDims){ 0, 1, 2, 3 };
+    return node->channels_last ? (ImageDims){ 0, 3, 1, 2 }
+                               : (ImageDims){ 0, 1, 2, 3 };
 }
 
 void infer_depth_to_space(Node *node)
@@ -472,53 +571,67 @@ void infer_space_to_depth(Node *node)
     const int64_t b = block_size(node);
     const ImageDims dims = image_dims(node);
     if (shape.dim[dims.h] % b || shape.dim[dims.w] % b)
-        fail_node(node, STATUS_MALFORMED, NULL, "its image is no multiple of the block");
+        fail_node(node, STATUS_MALFORMED, NULL,
+                  "its image is no multiple of the block");
     shape.dim[dims.c] = i64_mul(shape.dim[dims.c], i64_mul(b, b));
     shape.dim[dims.h] /= b;
     shape.dim[dims.w] /= b;
     infer_out(node, 0, node->in[0]->dtype, shape);
 }
 
-/* `deep` has the blocks in its channels, c of them for each of the flat image; crd: the block is
- * the inner part. */
-static void lower_blocks(Lower *lower, Node *node, Tensor *deep, Tensor *flat, int64_t b, bool crd)
+typedef struct BlockLoop {
+    int64_t n, deep, flat; /* count, strides in both images */
+} BlockLoop;
+
+/* Loops over batch, rows, rows of a block, columns, columns of a block, channels. */
+enum { BLOCK_LOOPS = 6 };
+
+/* `deep` has the blocks in its channels; crd: the block is the inner part of a channel. */
+static void block_loops(const Node *node, const Shape *deep, const Shape *flat,
+                        int64_t block, BlockLoop *loop)
 {
-    const ImageDims dims = image_dims(node);
-    int64_t sd[MAX_RANK], sf[MAX_RANK];
-    shape_strides(&deep->shape, sd);
-    shape_strides(&flat->shape, sf);
-    const int64_t c = flat->shape.dim[dims.c];
-    const int64_t block = crd ? sd[dims.c] : sd[dims.c] * c;
-    const int64_t channel = crd ? sd[dims.c] * b * b : sd[dims.c];
-    const int64_t size[] = {
-        deep->shape.dim[0], deep->shape.dim[dims.h], b, deep->shape.dim[dims.w], b, c
-    };
-    const int64_t of_deep[] = { sd[0], sd[dims.h], block * b, sd[dims.w], block, channel };
-    const int64_t of_flat[] = { sf[0],          sf[dims.h] * b, sf[dims.h],
-                                sf[dims.w] * b, sf[dims.w],     sf[dims.c] };
-    const bool to_flat = flat == node->out[0];
+    const bool crd = !strcmp(node_string(node, "mode", "DCR"), "CRD");
+    const ImageDims at = image_dims(node);
+    int64_t in_deep[MAX_RANK], in_flat[MAX_RANK];
+    shape_strides(deep, in_deep);
+    shape_strides(flat, in_flat);
+    const int64_t channels = flat->dim[at.c];
+    const int64_t one = in_deep[at.c];
+    const int64_t column = crd ? one : one * channels;
+    const int64_t channel = crd ? one * block * block : one;
+    const int64_t block_row = in_flat[at.h] * block;
+    const int64_t block_column = in_flat[at.w] * block;
+    loop[0] = (BlockLoop){ deep->dim[0], in_deep[0], in_flat[0] };
+    loop[1] = (BlockLoop){ deep->dim[at.h], in_deep[at.h], block_row };
+    loop[2] = (BlockLoop){ block, column * block, in_flat[at.h] };
+    loop[3] = (BlockLoop){ deep->dim[at.w], in_deep[at.w], block_column };
+    loop[4] = (BlockLoop){ block, column, in_flat[at.w] };
+    loop[5] = (BlockLoop){ channels, channel, in_flat[at.c] };
+}
+
+static void lower_blocks(Lower *lower, Node *node, const Tensor *deep,
+                         const Tensor *flat)
+{
     static const int planes[] = { 0, 5, 1, 2, 3, 4 };
-    Move move = { .rank = 6 };
-    for (int i = 0; i < 6; i++) {
-        const int k = node->channels_last ? i : planes[i];
-        move.n[i] = size[k];
-        move.x[i] = to_flat ? of_deep[k] : of_flat[k];
-        move.y[i] = to_flat ? of_flat[k] : of_deep[k];
+    const bool to_flat = flat == node->out[0];
+    BlockLoop loops[BLOCK_LOOPS];
+    Move move = { .rank = BLOCK_LOOPS };
+    block_loops(node, &deep->shape, &flat->shape, block_size(node), loops);
+    for (int i = 0; i < BLOCK_LOOPS; i++) {
+        const BlockLoop *loop = loops + (node->channels_last ? i : planes[i]);
+        move.n[i] = loop->n;
+        move.x[i] = to_flat ? loop->deep : loop->flat;
+        move.y[i] = to_flat ? loop->flat : loop->deep;
     }
     lower_move(lower, node, node->out[0], node->in[0], &move);
 }
 
-static bool is_crd(const Node *node)
-{
-    return !strcmp(node_string(node, "mode", "DCR"), "CRD");
-}
-
 void lower_depth_to_space(Lower *lower, Node *node)
 {
-    lower_blocks(lower, node, node->in[0], node->out[0], block_size(node), is_crd(node));
+    lower_blocks(lower, node, node->in[0], node->out[0]);
 }
 
 void lower_space_to_depth(Lower *lower, Node *node)
 {
-    lower_blocks(lower, node, node->out[0], node->in[0], block_size(node), is_crd(node));
+    lower_blocks(lower, node, node->out[0], node->in[0]);
 }

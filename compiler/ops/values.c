@@ -13,16 +13,19 @@ Tensor *lower_index(Lower *lower, Node *node, Tensor *tensor)
     if (!tensor || tensor->dtype == DT_I64)
         return tensor;
     if (tensor->value)
-        return lower_constant(lower, recipe_cast(lower->graph->store, tensor->value, DT_I64));
+        return lower_constant(
+            lower, recipe_cast(lower->graph->store, tensor->value, DT_I64));
     Tensor *wide = lower_temp(lower, DT_I64, tensor->shape);
     lower_cast(lower, node, wide, tensor, true, 0);
     return wide;
 }
 
-void lower_check(Lower *lower, Node *node, Tensor *values, int lists, const int64_t *const *allowed)
+void lower_check(Lower *lower, Node *node, Tensor *values, int lists,
+                 const int64_t *const *allowed)
 {
     const int64_t count = tensor_count(values);
-    const inlay_check_params params = { .n = i32_checked(count), .tables = lists };
+    const inlay_check_params params = { .n = i32_checked(count),
+                                        .tables = lists };
     int64_t *table = NEW_ARRAY(lower->arena, int64_t, count * lists + 1);
     if (!count)
         return;
@@ -34,23 +37,26 @@ void lower_check(Lower *lower, Node *node, Tensor *values, int lists, const int6
     step_in(step, lower_i64s(lower, table, count * lists));
 }
 
-void lower_check_dims(Lower *lower, Node *node, int operand, const int64_t *dims)
+void lower_check_dims(Lower *lower, Node *node, int operand,
+                      const int64_t *dims)
 {
     Tensor *tensor = node_in(node, operand);
     if (tensor && !tensor->value)
         lower_check(lower, node, tensor, 1, &dims);
 }
 
-static inlay_window_nd_params window_params(const Node *node, const Tensor *x, const Tensor *list,
-                                            int per_axis)
+static inlay_window_nd_params window_params(const Node *node, const Tensor *x,
+                                            const Tensor *list, int per_axis)
 {
     const Shape *in = &x->shape;
     const Shape *to = &node->out[0]->shape;
     inlay_window_nd_params params = { .rank = in->rank,
                                       .size = dtype_bits(x->dtype) / 8,
-                                      .count = i32_checked(tensor_count(list) / per_axis) };
+                                      .count = i32_checked(tensor_count(list) /
+                                                           per_axis) };
     if (in->rank != to->rank)
-        fail_node(node, STATUS_MALFORMED, NULL, "its result is declared with another rank");
+        fail_node(node, STATUS_MALFORMED, NULL,
+                  "its result is declared with another rank");
     for (int i = 0; i < in->rank; i++) {
         params.x[i] = i32_checked(in->dim[i]);
         params.y[i] = i32_checked(to->dim[i]);
@@ -65,7 +71,8 @@ void lower_slice_values(Lower *lower, Node *node)
     Tensor *list[4];
     for (int i = 0; i < 4; i++)
         list[i] = lower_index(lower, node, node_in(node, i + 1));
-    const inlay_window_nd_params params = window_params(node, x, node->in[1], 1);
+    const inlay_window_nd_params params =
+        window_params(node, x, node->in[1], 1);
     Step *step = lower_step(lower, node, "slice_values", &params);
     step_out(step, y);
     step_in(step, x);

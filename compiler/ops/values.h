@@ -12,7 +12,8 @@ Tensor *lower_index(Lower *lower, Node *node, Tensor *tensor);
 void lower_check(Lower *lower, Node *node, Tensor *values, int lists,
                  const int64_t *const *allowed);
 /* The same for an operand that is not constant; nothing where it is constant or left out. */
-void lower_check_dims(Lower *lower, Node *node, int operand, const int64_t *dims);
+void lower_check_dims(Lower *lower, Node *node, int operand,
+                      const int64_t *dims);
 
 void lower_slice_values(Lower *lower, Node *node);
 void lower_pad_values(Lower *lower, Node *node, Tensor *fill, int mode);

@@ -7,20 +7,42 @@
 #include "kernels/unfold.h"
 #include "ops/expand.h"
 #include "ops/families.h"
+#include "ops/nest.h"
 #include "ops/typed.h"
+#include "ops/values.h"
 #include "ops/window.h"
 
 static int choice(const Node *node, const char *attr, const char *otherwise,
                   const char *const *names, int count)
 {
-    const char *s = node_string(node, attr, otherwise);
+    const char *given = node_string(node, attr, otherwise);
     for (int i = 0; i < count; i++)
-        if (!strcmp(s, names[i]))
+        if (!strcmp(given, names[i]))
             return i;
-    fail_node(node, STATUS_MALFORMED, NULL, "unknown %s \"%s\"", attr, s);
+    fail_node(node, STATUS_MALFORMED, NULL, "unknown %s \"%s\"", attr, given);
+}
+
+/* A step of the kernel `name` for the type of operand 0, which makes result 0. */
+static Step *typed_step(Lower *lower, Node *node, const char *name,
+                        const void *params)
+{
+    const DType type = node->in[0]->dtype;
+    const char *kernel = lower_kernel(lower, name, type);
+    Step *step = lower_step(lower, node, kernel, params);
+    step_out(step, node->out[0]);
+    return step;
 }
 
 /* --- GridSample, AffineGrid --- */
+
+static bool grid_fits(const Shape *x, const Shape *grid)
+{
+    if (grid->rank != x->rank)
+        return false;
+    if (grid->dim[0] != x->dim[0])
+        return false;
+    return grid->dim[grid->rank - 1] == x->rank - 2;
+}
 
 void infer_grid_sample(Node *node)
 {
@@ -28,44 +50,80 @@ void infer_grid_sample(Node *node)
     const Shape *grid = infer_shape(node, 1);
     const int axes = x->rank - 2;
     if (axes < 1 || axes > 3)
-        fail_node(node, STATUS_UNSUPPORTED, NULL, "images of %d dimensions are not supported",
-                  axes);
-    if (grid->rank != x->rank || grid->dim[0] != x->dim[0] || grid->dim[grid->rank - 1] != axes)
-        fail_node(node, STATUS_MALFORMED, NULL, "the grid's shape does not fit the image's");
+        fail_node(node, STATUS_UNSUPPORTED, NULL,
+                  "images of %d dimensions are not supported", axes);
+    if (!grid_fits(x, grid))
+        fail_node(node, STATUS_MALFORMED, NULL,
+                  "the grid's shape does not fit the image's");
     Shape y = *x;
     for (int i = 0; i < axes; i++)
         y.dim[2 + i] = grid->dim[1 + i];
     infer_out(node, 0, node->in[0]->dtype, y);
 }
 
+static int sample_mode(const Node *node)
+{
+    static const char *const modes[] = {
+        "linear", "nearest", "cubic", "bilinear", "bicubic",
+    };
+    const bool old = node->op->since < 20;
+    const char *otherwise = old ? "bilinear" : "linear";
+    switch (choice(node, "mode", otherwise, modes, 5)) {
+    case 1:
+        return INLAY_SAMPLE_NEAREST;
+    case 2:
+    case 4:
+        return INLAY_SAMPLE_CUBIC;
+    default:
+        return INLAY_SAMPLE_LINEAR;
+    }
+}
+
+static int sample_edge(const Node *node)
+{
+    static const char *const edges[] = { "zeros", "border", "reflection" };
+    return choice(node, "padding_mode", "zeros", edges, 3);
+}
+
 void lower_grid_sample(Lower *lower, Node *node)
 {
-    static const char *const modes[] = { "linear", "nearest", "cubic", "bilinear", "bicubic" },
-                             *const edges[] = { "zeros", "border", "reflection" };
     const Shape *x = &node->in[0]->shape;
     const Shape *y = &node->out[0]->shape;
-    const int mode = choice(node, "mode", node->op->since < 20 ? "bilinear" : "linear", modes, 5);
     const int axes = x->rank - 2;
-    inlay_grid_sample_params params = { .axes = axes,
-                                        .mode = mode == 3   ? INLAY_SAMPLE_LINEAR
-                                                : mode == 4 ? INLAY_SAMPLE_CUBIC
-                                                            : mode,
-                                        .edge = choice(node, "padding_mode", "zeros", edges, 3),
-                                        .align = node_int(node, "align_corners", 0) != 0,
-                                        .n = x->dim[0],
-                                        .c = x->dim[1],
-                                        .out = 1,
-                                        .size = { 1, 1, 1 } };
+    inlay_grid_sample_params params = {
+        .axes = axes,
+        .mode = sample_mode(node),
+        .edge = sample_edge(node),
+        .align = node_int(node, "align_corners", 0) != 0,
+        .n = x->dim[0],
+        .c = x->dim[1],
+        .out = 1,
+        .size = { 1, 1, 1 },
+    };
     for (int i = 0; i < axes; i++) {
         params.size[3 - axes + i] = x->dim[2 + i];
         params.out *= y->dim[2 + i];
     }
     Tensor *grid = lower_as(lower, node, node->in[1], node->in[0]->dtype);
-    Step *s =
-        lower_step(lower, node, lower_kernel(lower, "grid_sample", node->in[0]->dtype), &params);
-    step_out(s, node->out[0]);
-    step_in(s, node->in[0]);
-    step_in(s, grid);
+    Step *step = typed_step(lower, node, "grid_sample", &params);
+    step_in(step, node->in[0]);
+    step_in(step, grid);
+}
+
+static bool is_grid(const Shape *grid)
+{
+    if (grid->rank != 4 && grid->rank != 5)
+        return false;
+    return grid->dim[grid->rank - 1] == grid->rank - 2;
+}
+
+/* The size is known only when the model runs: the shape is as declared. */
+static void infer_affine_grid_declared(Node *node)
+{
+    infer_declared(node, 0, node->in[0]->dtype);
+    const Shape *grid = &node->out[0]->shape;
+    const int64_t sizes = infer_count(node, 1);
+    infer_require(node, 0, is_grid(grid) && sizes == grid->rank);
 }
 
 void infer_affine_grid(Node *node)
@@ -73,57 +131,100 @@ void infer_affine_grid(Node *node)
     int64_t count;
     const int64_t *size = infer_ints(node, 1, &count);
     if (!size) {
-        infer_declared(node, 0, node->in[0]->dtype);
-        const Shape *y = &node->out[0]->shape;
-        infer_require(node, 0,
-                      (y->rank == 4 || y->rank == 5) && infer_count(node, 1) == y->rank &&
-                          y->dim[y->rank - 1] == y->rank - 2);
+        infer_affine_grid_declared(node);
         return;
     }
     if (count != 4 && count != 5)
-        fail_node(node, STATUS_MALFORMED, NULL, "size has %lld entries, not 4 or 5",
-                  (long long)count);
-    Shape s = { .rank = (int)count, .dim = { size[0] } };
+        fail_node(node, STATUS_MALFORMED, NULL,
+                  "size has %lld entries, not 4 or 5", (long long)count);
+    Shape shape = { .rank = (int)count };
+    shape.dim[0] = size[0];
     for (int64_t i = 2; i < count; i++)
-        s.dim[i - 1] = size[i];
-    s.dim[count - 1] = count - 2;
-    infer_out(node, 0, node->in[0]->dtype, s);
+        shape.dim[i - 1] = size[i];
+    shape.dim[count - 1] = count - 2;
+    infer_out(node, 0, node->in[0]->dtype, shape);
+}
+
+/* A size known only when the model runs must be the declared one. How many channels it names does
+ * not matter. */
+static void check_grid_size(Lower *lower, Node *node)
+{
+    const Shape *y = &node->out[0]->shape;
+    Tensor *size = node->in[1];
+    if (size->value)
+        return;
+    Tensor *images = lower_temp(lower, DT_I64, shape_vector(1));
+    Tensor *sizes = lower_temp(lower, DT_I64, shape_vector(y->rank - 2));
+    lower_part(lower, node, images, size, 0, 0, 1);
+    lower_part(lower, node, sizes, size, 0, 2, y->rank - 2);
+    const int64_t *allowed = y->dim;
+    lower_check(lower, node, images, 1, &allowed);
+    allowed = y->dim + 1;
+    lower_check(lower, node, sizes, 1, &allowed);
 }
 
 void lower_affine_grid(Lower *lower, Node *node)
 {
-    const Shape *s = &node->out[0]->shape;
-    const int axes = s->rank - 2;
-    inlay_affine_grid_params params = { .axes = axes,
-                                        .align = node_int(node, "align_corners", 0) != 0,
-                                        .n = s->dim[0],
-                                        .size = { 1, 1, 1 } };
+    check_grid_size(lower, node);
+    const Shape *shape = &node->out[0]->shape;
+    const int axes = shape->rank - 2;
+    inlay_affine_grid_params params = {
+        .axes = axes,
+        .align = node_int(node, "align_corners", 0) != 0,
+        .n = shape->dim[0],
+        .size = { 1, 1, 1 },
+    };
     for (int i = 0; i < axes; i++)
-        params.size[3 - axes + i] = s->dim[1 + i];
-    Step *step =
-        lower_step(lower, node, lower_kernel(lower, "affine_grid", node->in[0]->dtype), &params);
-    step_out(step, node->out[0]);
+        params.size[3 - axes + i] = shape->dim[1 + i];
+    Step *step = typed_step(lower, node, "affine_grid", &params);
     step_in(step, node->in[0]);
 }
 
 /* --- RoiAlign --- */
 
-void infer_roi_align(Node *node)
+static bool are_regions(const Shape *regions, int64_t size)
+{
+    return regions->rank == 2 && regions->dim[1] == size;
+}
+
+static void require_regions(const Node *node, int64_t size)
 {
     const Shape *x = infer_shape(node, 0);
     const Shape *regions = infer_shape(node, 1);
-    if (x->rank != 4 || regions->rank != 2 || regions->dim[1] != 4)
-        fail_node(node, STATUS_MALFORMED, NULL, "wants an image [N,C,H,W] and regions [R,4]");
-    const Shape y = { 4,
-                      { regions->dim[0], x->dim[1], node_int(node, "output_height", 1),
-                        node_int(node, "output_width", 1) } };
+    if (x->rank != 4 || !are_regions(regions, size))
+        fail_node(node, STATUS_MALFORMED, NULL,
+                  "takes an image [N,C,H,W] and regions [R,%lld]",
+                  (long long)size);
+}
+
+static void infer_pooled(Node *node, int64_t height, int64_t width)
+{
+    Shape y = *infer_shape(node, 0);
+    y.dim[0] = infer_shape(node, 1)->dim[0];
+    y.dim[2] = height;
+    y.dim[3] = width;
     infer_out(node, 0, node->in[0]->dtype, y);
+}
+
+void infer_roi_align(Node *node)
+{
+    require_regions(node, 4);
+    const int64_t height = node_int(node, "output_height", 1);
+    const int64_t width = node_int(node, "output_width", 1);
+    infer_pooled(node, height, width);
+}
+
+static bool at_half_pixels(const Node *node)
+{
+    static const char *const places[] = { "output_half_pixel", "half_pixel" };
+    return node->op->since >= 16 &&
+           choice(node, "coordinate_transformation_mode", "half_pixel", places,
+                  2);
 }
 
 void lower_roi_align(Lower *lower, Node *node)
 {
-    static const char *const modes[] = { "avg", "max" }, *const places[] = { "output_half_pixel",
-                                                                             "half_pixel" };
+    static const char *const modes[] = { "avg", "max" };
     const Shape *x = &node->in[0]->shape;
     const Shape *y = &node->out[0]->shape;
     const inlay_roi_align_params params = {
@@ -137,48 +238,43 @@ void lower_roi_align(Lower *lower, Node *node)
         .ratio = i32_checked(node_int(node, "sampling_ratio", 0)),
         .max = choice(node, "mode", "avg", modes, 2),
         .scale = node_float(node, "spatial_scale", 1.0f),
-        .half_pixel = node->op->since >= 16 &&
-                      choice(node, "coordinate_transformation_mode", "half_pixel", places, 2),
+        .half_pixel = at_half_pixels(node),
     };
-    Step *s =
-        lower_step(lower, node, lower_kernel(lower, "roi_align", node->in[0]->dtype), &params);
-    step_out(s, node->out[0]);
+    Step *step = typed_step(lower, node, "roi_align", &params);
     for (int i = 0; i < 3; i++)
-        step_in(s, node->in[i]);
+        step_in(step, node->in[i]);
 }
 
 /* --- MaxRoiPool --- */
 
 void infer_max_roi_pool(Node *node)
 {
-    const Shape *x = infer_shape(node, 0);
-    const Shape *regions = infer_shape(node, 1);
     int64_t count;
     const int64_t *cells = node_ints(node, "pooled_shape", &count);
-    if (x->rank != 4 || regions->rank != 2 || regions->dim[1] != 5)
-        fail_node(node, STATUS_MALFORMED, NULL, "wants an image [N,C,H,W] and regions [R,5]");
+    require_regions(node, 5);
     if (!cells || count != 2 || cells[0] < 1 || cells[1] < 1)
-        fail_node(node, STATUS_MALFORMED, NULL, "wants a pooled_shape of two positive numbers");
-    infer_out(node, 0, node->in[0]->dtype,
-              (Shape){ 4, { regions->dim[0], x->dim[1], cells[0], cells[1] } });
+        fail_node(node, STATUS_MALFORMED, NULL,
+                  "takes a pooled_shape of two positive numbers");
+    infer_pooled(node, cells[0], cells[1]);
 }
 
 void lower_max_roi_pool(Lower *lower, Node *node)
 {
     const Shape *x = &node->in[0]->shape;
     const Shape *y = &node->out[0]->shape;
-    const inlay_roi_pool_params params = { .n = x->dim[0],
-                                           .c = x->dim[1],
-                                           .h = x->dim[2],
-                                           .w = x->dim[3],
-                                           .regions = y->dim[0],
-                                           .ph = i32_checked(y->dim[2]),
-                                           .pw = i32_checked(y->dim[3]),
-                                           .scale = node_float(node, "spatial_scale", 1.0f) };
-    Step *s = lower_step(lower, node, lower_kernel(lower, "roi_pool", node->in[0]->dtype), &params);
-    step_out(s, node->out[0]);
+    const inlay_roi_pool_params params = {
+        .n = x->dim[0],
+        .c = x->dim[1],
+        .h = x->dim[2],
+        .w = x->dim[3],
+        .regions = y->dim[0],
+        .ph = i32_checked(y->dim[2]),
+        .pw = i32_checked(y->dim[3]),
+        .scale = node_float(node, "spatial_scale", 1.0f),
+    };
+    Step *step = typed_step(lower, node, "roi_pool", &params);
     for (int i = 0; i < 2; i++)
-        step_in(s, node->in[i]);
+        step_in(step, node->in[i]);
 }
 
 /* --- MaxUnpool, Col2Im --- */
@@ -187,16 +283,21 @@ static Shape unpooled(const Node *node)
 {
     const Shape *x = infer_shape(node, 0);
     int64_t kernels, strides, pads;
-    const int64_t *k = node_ints(node, "kernel_shape", &kernels);
-    const int64_t *s = node_ints(node, "strides", &strides);
-    const int64_t *p = node_ints(node, "pads", &pads);
+    const int64_t *kernel = node_ints(node, "kernel_shape", &kernels);
+    const int64_t *stride = node_ints(node, "strides", &strides);
+    const int64_t *pad = node_ints(node, "pads", &pads);
     const int axes = x->rank - 2;
-    if (kernels != axes || (s && strides != axes) || (p && pads != 2 * axes))
-        fail_node(node, STATUS_MALFORMED, NULL, "its attributes do not fit the image's dimensions");
+    if (kernels != axes || (stride && strides != axes) ||
+        (pad && pads != 2 * axes))
+        fail_node(node, STATUS_MALFORMED, NULL,
+                  "its attributes do not fit the image's dimensions");
     Shape y = *x;
-    for (int i = 0; i < axes; i++)
-        y.dim[2 + i] = i64_add(i64_mul(x->dim[2 + i] - 1, s ? s[i] : 1),
-                               k[i] - (p ? i64_add(p[i], p[axes + i]) : 0));
+    for (int i = 0; i < axes; i++) {
+        const int64_t apart = stride ? stride[i] : 1;
+        const int64_t cut = pad ? i64_add(pad[i], pad[axes + i]) : 0;
+        const int64_t span = i64_mul(x->dim[2 + i] - 1, apart);
+        y.dim[2 + i] = i64_add(span, kernel[i] - cut);
+    }
     return y;
 }
 
@@ -204,118 +305,161 @@ void infer_max_unpool(Node *node)
 {
     int64_t count;
     const int64_t *given = infer_ints(node, 2, &count);
-    if (node_in(node, 2) && !given) {
-        infer_declared(node, 0, node->in[0]->dtype);
-        infer_require(node, 0, node->out[0]->shape.rank == infer_shape(node, 0)->rank);
-    } else {
-        if (given && count != infer_shape(node, 0)->rank)
-            fail_node(node, STATUS_MALFORMED, NULL,
-                      "output_shape has %lld entries for %d dimensions", (long long)count,
-                      infer_shape(node, 0)->rank);
-        infer_out(node, 0, node->in[0]->dtype,
-                  given ? shape_of((int)count, given) : unpooled(node));
+    const DType type = node->in[0]->dtype;
+    const int rank = infer_shape(node, 0)->rank;
+    if (!node_in(node, 2)) {
+        infer_out(node, 0, type, unpooled(node));
+        return;
     }
+    if (!given) {
+        infer_declared(node, 0, type);
+        infer_require(node, 0, node->out[0]->shape.rank == rank);
+        return;
+    }
+    if (count != rank)
+        fail_node(node, STATUS_MALFORMED, NULL,
+                  "output_shape has %lld entries for %d dimensions",
+                  (long long)count, rank);
+    infer_out(node, 0, type, shape_of(rank, given));
 }
 
 void lower_max_unpool(Lower *lower, Node *node)
 {
     const Shape from = unpooled(node);
-    inlay_max_unpool_params params = { .count = tensor_count(node->in[0]),
-                                       .total = tensor_count(node->out[0]),
-                                       .rank = from.rank };
+    const Shape *to = &node->out[0]->shape;
+    inlay_max_unpool_params params = {
+        .count = tensor_count(node->in[0]),
+        .total = tensor_count(node->out[0]),
+        .rank = from.rank,
+    };
+    lower_check_dims(lower, node, 2, to->dim);
     memcpy(params.from, from.dim, sizeof params.from);
-    memcpy(params.to, node->out[0]->shape.dim, sizeof params.to);
-    Step *s =
-        lower_step(lower, node, lower_kernel(lower, "max_unpool", node->in[0]->dtype), &params);
-    step_out(s, node->out[0]);
-    step_in(s, node->in[0]);
-    step_in(s, node->in[1]);
+    memcpy(params.to, to->dim, sizeof params.to);
+    Step *step = typed_step(lower, node, "max_unpool", &params);
+    step_in(step, node->in[0]);
+    step_in(step, node->in[1]);
 }
 
 /* How often a block of that size lies along axis i of the image. */
-static void take_block(const Node *node, inlay_col2im_params *params, int i, int64_t size)
+static void take_block(const Node *node, inlay_col2im_params *params, int i,
+                       int64_t size)
 {
     if (size < 0 || size > INT32_MAX)
-        fail_node(node, STATUS_MALFORMED, NULL, "a dimension of the block is %lld",
-                  (long long)size);
-    const int64_t padded = i64_add(i64_add(params->image[i], params->pad[i]), params->end[i]);
-    const int64_t reach = i64_add(i64_mul(size - 1, params->dilation[i]), 1);
+        fail_node(node, STATUS_MALFORMED, NULL,
+                  "a dimension of the block is %lld", (long long)size);
+    const int64_t pads = i64_add(params->pad[i], params->end[i]);
+    const int64_t whole = i64_add(params->image[i], pads);
+    const int64_t apart = i64_mul(size - 1, params->dilation[i]);
+    const int64_t left = i64_sub(i64_sub(whole, apart), 1);
     params->tap[i] = size;
-    params->blocks[i] = i64_add(padded, -reach) / params->stride[i] + 1;
+    params->blocks[i] = left / params->stride[i] + 1;
+}
+
+/* What Col2Im is told: three operands, which may be unknown, and three attributes. */
+typedef struct Unfolding {
+    int64_t axes;
+    const int64_t *image, *block; /* block: NULL where it is not known */
+    const int64_t *stride, *pad, *dilation; /* NULL: as the standard says */
+} Unfolding;
+
+static void image_of(const Node *node, Unfolding *given)
+{
+    const Shape *declared = node->out[0]->declared;
+    given->image = infer_ints(node, 1, &given->axes);
+    if (!given->image && shape_known(declared) && declared->rank > 2) {
+        given->image = declared->dim + 2;
+        given->axes = declared->rank - 2;
+    }
+    if (!given->image)
+        fail_node(node, STATUS_UNSUPPORTED,
+                  "bake image_shape with --const, or declare the output's "
+                  "shape in the model",
+                  "its image is known only at run time");
+}
+
+static Unfolding unfolding_of(const Node *node)
+{
+    Unfolding given;
+    int64_t blocks, strides, pads, dilations;
+    image_of(node, &given);
+    given.block = infer_ints(node, 2, &blocks);
+    given.stride = node_ints(node, "strides", &strides);
+    given.pad = node_ints(node, "pads", &pads);
+    given.dilation = node_ints(node, "dilations", &dilations);
+    const int64_t axes = given.axes;
+    bool fits = axes >= 1 && axes <= MAX_RANK - 2;
+    fits &= !given.block || blocks == axes;
+    fits &= !given.stride || strides == axes;
+    fits &= !given.pad || pads == 2 * axes;
+    fits &= !given.dilation || dilations == axes;
+    if (!fits)
+        fail_node(node, STATUS_MALFORMED, NULL,
+                  "its attributes do not fit the image's dimensions");
+    return given;
 }
 
 static inlay_col2im_params col2im_params(const Node *node)
 {
-    inlay_col2im_params params = { 0 };
-    int64_t image_n, tap_n, stride_n, pad_n, dilation_n;
-    const int64_t *image = infer_ints(node, 1, &image_n);
-    const int64_t *tap = infer_ints(node, 2, &tap_n);
-    const Shape *declared = node->out[0]->declared;
-    if (!image && shape_known(declared) && declared->rank > 2)
-        image = declared->dim + 2, image_n = declared->rank - 2;
-    if (!image)
-        fail_node(node, STATUS_UNSUPPORTED,
-                  "bake image_shape with --const, or declare the output's shape in the model",
-                  "its image is known only at run time");
-    if (!tap)
-        tap_n = image_n;
-    const int64_t *stride = node_ints(node, "strides", &stride_n);
-    const int64_t *pad = node_ints(node, "pads", &pad_n);
-    const int64_t *dilation = node_ints(node, "dilations", &dilation_n);
-    if (image_n != tap_n || image_n > MAX_RANK - 2 || image_n < 1 ||
-        (stride && stride_n != image_n) || (pad && pad_n != 2 * image_n) ||
-        (dilation && dilation_n != image_n))
-        fail_node(node, STATUS_MALFORMED, NULL, "its attributes do not fit the image's dimensions");
-    params.axes = (int32_t)image_n;
-    for (int i = 0; stride && i < params.axes; i++)
-        if (stride[i] < 1)
-            fail_node(node, STATUS_MALFORMED, NULL, "a stride is %lld", (long long)stride[i]);
+    const Unfolding given = unfolding_of(node);
+    inlay_col2im_params params = { .axes = (int32_t)given.axes };
     for (int i = 0; i < params.axes; i++) {
-        params.image[i] = image[i];
-        params.stride[i] = stride ? stride[i] : 1;
-        params.pad[i] = pad ? pad[i] : 0;
-        params.end[i] = pad ? pad[image_n + i] : 0;
-        params.dilation[i] = dilation ? dilation[i] : 1;
-        if (!tap)
-            continue;
-        take_block(node, &params, i, tap[i]);
+        params.image[i] = given.image[i];
+        params.stride[i] = given.stride ? given.stride[i] : 1;
+        params.pad[i] = given.pad ? given.pad[i] : 0;
+        params.end[i] = given.pad ? given.pad[given.axes + i] : 0;
+        params.dilation[i] = given.dilation ? given.dilation[i] : 1;
+        if (params.stride[i] < 1)
+            fail_node(node, STATUS_MALFORMED, NULL, "a stride is %lld",
+                      (long long)params.stride[i]);
+        if (given.block)
+            take_block(node, &params, i, given.block[i]);
     }
     return params;
+}
+
+/* The image that comes of `channels` channels (-1: any). */
+static Shape folded(const Node *node, const inlay_col2im_params *params,
+                    int64_t channels)
+{
+    Shape y = { .rank = 2 + params->axes };
+    y.dim[0] = infer_shape(node, 0)->dim[0];
+    y.dim[1] = channels;
+    for (int i = 0; i < params->axes; i++)
+        y.dim[2 + i] = params->image[i];
+    return y;
 }
 
 void infer_col2im(Node *node)
 {
     const Shape *x = infer_shape(node, 0);
     const inlay_col2im_params params = col2im_params(node);
-    if (!params.tap[0]) {
-        Shape y = { 2 + params.axes, { x->dim[0], -1 } };
-        memcpy(y.dim + 2, params.image, (size_t)params.axes * sizeof *params.image);
-        infer_declared_as(node, 0, node->in[0]->dtype, y);
-        return;
-    }
+    const DType type = node->in[0]->dtype;
     int64_t taps = 1;
     int64_t blocks = 1;
+    if (!params.tap[0]) {
+        infer_declared_as(node, 0, type, folded(node, &params, -1));
+        return;
+    }
     for (int i = 0; i < params.axes; i++) {
         taps = i64_mul(taps, params.tap[i]);
         blocks = i64_mul(blocks, params.blocks[i]);
     }
     if (x->rank != 3 || taps < 1 || x->dim[1] % taps || x->dim[2] != blocks)
-        fail_node(node, STATUS_MALFORMED, NULL, "the columns' shape does not fit image and block");
-    Shape y = { 2 + params.axes, { x->dim[0], x->dim[1] / taps } };
-    for (int i = 0; i < params.axes; i++)
-        y.dim[2 + i] = params.image[i];
-    infer_out(node, 0, node->in[0]->dtype, y);
+        fail_node(node, STATUS_MALFORMED, NULL,
+                  "the columns' shape does not fit image and block");
+    infer_out(node, 0, type, folded(node, &params, x->dim[1] / taps));
 }
 
 void lower_col2im(Lower *lower, Node *node)
 {
     inlay_col2im_params params = col2im_params(node);
-    params.planes = node->out[0]->shape.dim[0] * node->out[0]->shape.dim[1];
+    const Shape *y = &node->out[0]->shape;
+    params.planes = y->dim[0] * y->dim[1];
     params.columns = tensor_count(node->in[0]) / i64_max(params.planes, 1);
-    Step *s = lower_step(lower, node, lower_kernel(lower, "col2im", node->in[0]->dtype), &params);
-    step_out(s, node->out[0]);
-    for (int i = 0; i < 3; i++)
-        step_in(s, i && params.tap[0] ? NULL : node->in[i]);
+    Step *step = typed_step(lower, node, "col2im", &params);
+    step_in(step, node->in[0]);
+    for (int i = 1; i < 3; i++)
+        step_in(step, params.tap[0] ? NULL : node->in[i]);
 }
 
 /* --- DeformConv --- */
@@ -324,24 +468,27 @@ static Window deform_window(const Node *node)
 {
     const Shape *w = infer_shape(node, 1);
     if (w->rank != 4)
-        fail_node(node, STATUS_UNSUPPORTED, NULL, "only images of two dimensions are supported");
+        fail_node(node, STATUS_UNSUPPORTED, NULL,
+                  "only images of two dimensions are supported");
     return window_of(node, w->dim + 2);
 }
 
 void infer_deform_conv(Node *node)
 {
     if (infer_shape(node, 0)->rank != 4)
-        fail_node(node, STATUS_UNSUPPORTED, NULL, "only images of two dimensions are supported");
+        fail_node(node, STATUS_UNSUPPORTED, NULL,
+                  "only images of two dimensions are supported");
     const Window window = deform_window(node);
-    infer_out(node, 0, node->in[0]->dtype, window_shape(&window, infer_shape(node, 1)->dim[0]));
+    const int64_t channels = infer_shape(node, 1)->dim[0];
+    infer_out(node, 0, node->in[0]->dtype, window_shape(&window, channels));
 }
 
-void lower_deform_conv(Lower *lower, Node *node)
+static inlay_deform_conv_params deform_params(const Node *node)
 {
     const Window window = deform_window(node);
     const Shape *x = &node->in[0]->shape;
     const Shape *y = &node->out[0]->shape;
-    const inlay_deform_conv_params params = {
+    return (inlay_deform_conv_params){
         .n = x->dim[0],
         .c = x->dim[1],
         .h = x->dim[2],
@@ -360,70 +507,115 @@ void lower_deform_conv(Lower *lower, Node *node)
         .groups = node_int(node, "group", 1),
         .offset_groups = node_int(node, "offset_group", 1),
     };
-    Step *s =
-        lower_step(lower, node, lower_kernel(lower, "deform_conv", node->in[0]->dtype), &params);
-    step_out(s, node->out[0]);
+}
+
+void lower_deform_conv(Lower *lower, Node *node)
+{
+    const inlay_deform_conv_params params = deform_params(node);
+    Step *step = typed_step(lower, node, "deform_conv", &params);
     for (int i = 0; i < 5; i++)
-        step_in(s, node_in(node, i));
-    s->macs = tensor_count(node->out[0]) * params.c / params.groups * params.kh * params.kw;
+        step_in(step, node_in(node, i));
+    const int64_t taps = params.kh * params.kw;
+    const int64_t channels = params.c / params.groups;
+    step->macs = tensor_count(node->out[0]) * channels * taps;
 }
 
 /* --- CenterCropPad: Slice where it crops, Pad where it pads --- */
 
-/* tensor, whose shape was taken from the file, where the run's shape is the same along the axes
- * (NULL: all). */
-static Tensor *checked_size(const Node *node, Tensor *tensor, const int64_t *axes, int64_t count)
+/* Where the axes that are named have the run's sizes: the shape of `tensor`, but for those. */
+static Tensor *asked_dims(const Node *node, const Shape *shape,
+                          const int64_t *axes, int64_t count)
 {
     Tensor *size = expand_cast(node, node->in[1], DT_I64);
-    if (axes) {
-        int64_t *row = NEW_ARRAY(node->graph->arena, int64_t, count);
-        for (int64_t i = 0; i < count; i++)
-            row[i] = node_axis(node, axes[i], tensor->shape.rank);
-        Tensor *in[] = { expand_i64s(node, tensor->shape.rank, tensor->shape.dim),
-                         expand_i64s(node, count, row), size };
-        size = expand_done(expand_node(node, "ScatterElements", 3, in, 1));
-    }
-    Tensor *in[] = { tensor, size };
+    if (!axes)
+        return size;
+    int64_t *places = NEW_ARRAY(node->graph->arena, int64_t, count);
+    for (int64_t i = 0; i < count; i++)
+        places[i] = node_axis(node, axes[i], shape->rank);
+    Tensor *all = expand_i64s(node, shape->rank, shape->dim);
+    Tensor *named = expand_i64s(node, count, places);
+    Tensor *in[] = { all, named, size };
+    return expand_done(expand_node(node, "ScatterElements", 3, in, 1));
+}
+
+/* `tensor`, whose shape was taken from the file, where the run's shape is the same along the axes
+ * (NULL: all). */
+static Tensor *checked_size(const Node *node, Tensor *tensor,
+                            const int64_t *axes, int64_t count)
+{
+    Tensor *dims = asked_dims(node, &tensor->shape, axes, count);
+    Tensor *in[] = { tensor, dims };
     return expand_done(expand_inlay_node(node, "FixedSize", 2, in, 1));
+}
+
+/* Half of what is too much of axis `axis` goes at each end. */
+static Tensor *cropped(const Node *node, Tensor *tensor, int axis, int64_t size)
+{
+    const int64_t more = i64_sub(tensor->shape.dim[axis], size);
+    if (more <= 0)
+        return tensor;
+    return expand_slice(node, tensor, axis, more / 2, more / 2 + size);
+}
+
+/* Zeros around `tensor` until it has the shape `to`. */
+static Tensor *padded(const Node *node, Tensor *tensor, const Shape *to)
+{
+    int64_t pads[2 * MAX_RANK] = { 0 };
+    bool any = false;
+    for (int i = 0; i < to->rank; i++) {
+        const int64_t more = i64_sub(to->dim[i], tensor->shape.dim[i]);
+        pads[i] = more / 2;
+        pads[to->rank + i] = more - more / 2;
+        any |= more > 0;
+    }
+    if (!any)
+        return tensor;
+    Tensor *around = expand_i64s(node, 2 * to->rank, pads);
+    return expand_binary(node, "Pad", tensor, around);
+}
+
+/* The shape of the result; *known: from operand 1, not from what the file declares. */
+static Shape center_shape(const Node *node, bool *known)
+{
+    const Shape *x = infer_shape(node, 0);
+    const Shape *declared = node->out[0]->declared;
+    int64_t count, axes_count;
+    const int64_t *size = infer_ints(node, 1, &count);
+    const int64_t *axes = node_ints(node, "axes", &axes_count);
+    *known = size != NULL;
+    if (!size && (!shape_known(declared) || declared->rank != x->rank))
+        fail_node(node, STATUS_UNSUPPORTED,
+                  "bake the shape with --const INPUT=FILE.pb, or declare the "
+                  "output's shape in the model",
+                  "its shape is known only at run time");
+    if (!axes)
+        axes_count = x->rank;
+    if (size && count != axes_count)
+        fail_node(node, STATUS_MALFORMED, NULL,
+                  "the shape does not fit the axes");
+    Shape shape = *x;
+    for (int64_t i = 0; i < axes_count; i++) {
+        const int axis = node_axis(node, axes ? axes[i] : i, x->rank);
+        shape.dim[axis] = size ? size[i] : declared->dim[axis];
+        if (shape.dim[axis] < 0)
+            fail_node(node, STATUS_MALFORMED, NULL,
+                      "asks for a dimension of %lld",
+                      (long long)shape.dim[axis]);
+    }
+    return shape;
 }
 
 void expand_center_crop_pad(Node *node)
 {
-    const Shape *x = infer_shape(node, 0);
-    int64_t count, axes_count;
-    const int64_t *want = infer_ints(node, 1, &count);
-    const int64_t *axes = node_ints(node, "axes", &axes_count);
-    const Shape *declared = node->out[0]->declared;
-    if (!want && (!shape_known(declared) || declared->rank != x->rank))
-        fail_node(
-            node, STATUS_UNSUPPORTED,
-            "bake the shape with --const INPUT=FILE.pb, or declare the output's shape in the model",
-            "its shape is known only at run time");
-    if (!want)
-        count = axes ? axes_count : x->rank;
-    if (count != (axes ? axes_count : x->rank))
-        fail_node(node, STATUS_MALFORMED, NULL, "the shape does not fit the axes");
-    int64_t pads[2 * MAX_RANK] = { 0 };
-    bool padded = false;
+    bool known;
+    int64_t count;
+    const Shape to = center_shape(node, &known);
+    const int64_t *axes = node_ints(node, "axes", &count);
     Tensor *tensor = node->in[0];
-    for (int64_t i = 0; i < count; i++) {
-        const int a = node_axis(node, axes ? axes[i] : i, x->rank);
-        const int64_t size = want ? want[i] : declared->dim[a];
-        const int64_t more = i64_add(size, -x->dim[a]);
-        if (size < 0)
-            fail_node(node, STATUS_MALFORMED, NULL, "asks for a dimension of %lld",
-                      (long long)size);
-        if (more < 0)
-            tensor = expand_slice(node, tensor, a, -more / 2, -more / 2 + size);
-        if (more <= 0)
-            continue;
-        pads[a] = more / 2;
-        pads[x->rank + a] = more - more / 2;
-        padded = true;
-    }
-    if (padded)
-        tensor = expand_binary(node, "Pad", tensor, expand_i64s(node, 2 * x->rank, pads));
-    if (!want)
+    for (int i = 0; i < to.rank; i++)
+        tensor = cropped(node, tensor, i, to.dim[i]);
+    tensor = padded(node, tensor, &to);
+    if (!known)
         tensor = checked_size(node, tensor, axes, count);
     expand_finish(node, 1, &tensor);
 }

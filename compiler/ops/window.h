@@ -4,11 +4,13 @@
 #define INLAY_OPS_WINDOW_H
 
 #include "kernels/conv_f32.h"
-#include "kernels/pool.h"
+#include "kernels/lppool.h"
 #include "kernels/window_plain.h"
 #include "ops/lower.h"
 
-enum { WINDOW_DIMS = 3 }; /* depth, row, column; leading ones are 1 below three dimensions */
+enum {
+    WINDOW_DIMS = 3
+}; /* depth, row, column; leading ones are 1 below three dimensions */
 
 typedef struct Window {
     int spatial; /* 1 to 3 */
@@ -39,13 +41,17 @@ void window_upright(Window *window);
 
 /* The same as parameters of kernels. */
 void window_conv_params(const Window *window, inlay_conv_params *params);
+inlay_lppool_params window_lppool_params(const Window *window,
+                                         int32_t exponent);
 void window_pool_params(const Window *window, inlay_pool_params *params);
-void window_plain_params(const Window *window, inlay_window_params *params, int64_t out_channels);
+void window_plain_params(const Window *window, inlay_window_params *params,
+                         int64_t out_channels);
 /* Rows of the operands of a windowed step; `y` and `x` by their places. Also the step's units. */
 void window_rows(const Window *window, Step *step, Operand *y, Operand *x);
 /* Operand x of a kernel that makes its rows in tiles of at most `tile` pixels, see PixelRule. */
 void window_pixels(const Window *window, Operand *x, int32_t tile);
 /* The same for a transposed convolution. */
-void window_rows_transposed(const Window *window, Step *step, Operand *y, Operand *x);
+void window_rows_transposed(const Window *window, Step *step, Operand *y,
+                            Operand *x);
 
 #endif

@@ -10,8 +10,9 @@
 #include "passes/passes.h"
 
 enum {
-    SMALL_BYTES = 128,  /* constants up to this size are compared by value */
-    LARGE_BYTES = 4096, /* results from this size on are images rather than shapes */
+    SMALL_BYTES = 128, /* constants up to this size are compared by value */
+    LARGE_BYTES =
+        4096, /* results from this size on are images rather than shapes */
 };
 
 /* Text that is equal where two things are, written over the one before. */
@@ -55,7 +56,8 @@ static const char *key_kept(const Key *k)
 }
 
 /* Constants of the same values: the first of them stands for all. */
-static Tensor *representative(Graph *graph, Key *k, Map *constants, Tensor *tensor)
+static Tensor *representative(Graph *graph, Key *k, Map *constants,
+                              Tensor *tensor)
 {
     if (!tensor || !tensor->value || tensor->dtype == DT_STRING ||
         recipe_bytes(tensor->value) > SMALL_BYTES)
@@ -110,7 +112,8 @@ static bool put_attr(Key *k, const Attr *attr)
 static bool may_share(const Node *node)
 {
     if (node->dead || !node->op || node->counts || !node->n_in ||
-        node->op->flags & (OP_NOT_CONSTANT | OP_CONTROL) || node_is(node, "DequantizeLinear"))
+        node->op->flags & (OP_NOT_CONSTANT | OP_CONTROL) ||
+        node_is(node, "DequantizeLinear"))
         return false;
     for (int i = 0; i < node->n_out; i++)
         if (node->out[i] && node->out[i]->dynamic)
@@ -132,7 +135,8 @@ static int operand_id(Graph *graph, Key *k, Canon *canon, Tensor *tensor)
     if (tensor->id >= canon->n)
         return tensor->id;
     if (!canon->of[tensor->id])
-        canon->of[tensor->id] = representative(graph, k, &canon->constants, tensor);
+        canon->of[tensor->id] =
+            representative(graph, k, &canon->constants, tensor);
     return canon->of[tensor->id]->id;
 }
 
@@ -140,7 +144,8 @@ static int operand_id(Graph *graph, Key *k, Canon *canon, Tensor *tensor)
 static const char *key_of(Graph *graph, Key *k, Canon *canon, const Node *node)
 {
     for (int i = 0; i < node->n_in; i++)
-        (void)operand_id(graph, k, canon, node->in[i]); /* they write over the key */
+        (void)operand_id(graph, k, canon,
+                         node->in[i]); /* they write over the key */
     k->text.n = 0;
     put(k, node->op_type);
     put(k, "/");

@@ -8,16 +8,27 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "ir/graph.h"
+#include "ops/act.h"
+#include "ops/ops.h"
 
 /* Mish spelt with exponentials has four bends. */
-enum { CURVE_STEPS = 24, CURVE_VALUES = 4 * CURVE_STEPS, CURVE_POINTS = 64, CURVE_BENDS = 4 };
+enum {
+    CURVE_STEPS = 24,
+    CURVE_VALUES = 4 * CURVE_STEPS,
+    CURVE_POINTS = 64,
+    CURVE_BENDS = 4,
+    CURVE_OPERANDS = 3
+};
 
-/* One operator: value[to] = op(value[from[0]], ...); a, b: its attributes. */
+/* One operator: value[to] = scalar(value[from[0]], ...), or the activation `act` with the numbers a
+ * and b, or, where both are NULL, value[from[0]] itself. */
 typedef struct CurveStep {
-    int op, n_from, to, from[3];
-    bool bends; /* a transcendental one: curves have CURVE_BENDS of them at most */
+    ScalarFn *scalar;
+    const ActRow *act;
     double a, b;
+    int n_from, to, from[CURVE_OPERANDS];
+    /* a transcendental one: curves have CURVE_BENDS of them at most */
+    bool bends;
 } CurveStep;
 
 /* value[0] is the argument, the last step's is the result; constants are set beforehand. */
@@ -25,37 +36,25 @@ typedef struct Curve {
     CurveStep step[CURVE_STEPS];
     double value[CURVE_VALUES];
     int steps, values;
-    double precision;        /* relative rounding of the constants: 1e-7 float32 */
+    double precision; /* relative rounding of the constants: 1e-7 float32 */
     double at[CURVE_POINTS]; /* results at the fixed points, */
     uint64_t known;          /* bit i: at[i] is set */
 } Curve;
 
-/* The number of the operator in a Curve and its attributes; false where it is not known here. */
+/* What node does as a step of a Curve; false where that is not known. */
 bool curve_op(const Node *node, CurveStep *step);
 
 typedef enum KnownKind {
     KNOWN_NONE,
     KNOWN_IDENTITY,
-    KNOWN_AFFINE,
-    KNOWN_CLIP,
+    KNOWN_AFFINE, /* a x + b */
     KNOWN_ABS,
-    KNOWN_LEAKY,
-    KNOWN_HARD_SIGMOID,
-    KNOWN_HARD_SWISH,
-    KNOWN_SIGMOID,
-    KNOWN_SWISH,
-    KNOWN_TANH,
-    KNOWN_GELU,
-    KNOWN_GELU_TANH,
-    KNOWN_SOFTPLUS,
-    KNOWN_MISH,
-    KNOWN_ELU,
-    KNOWN_SOFTSIGN,
+    KNOWN_ACT /* the activation `act` with the numbers a and b */
 } KnownKind;
 
-/* y of that kind: a x + b; min(max(x, a), b); slopes. */
 typedef struct Known {
     KnownKind kind;
+    const ActRow *act;
     double a, b;
 } Known;
 

@@ -20,7 +20,8 @@ static bool one_element(const Node *node)
     const Attr *attr = node_attr(node, "value");
     return node_is(node, "Constant") &&
            (attr ? attr->tensor && recipe_count(attr->tensor) == 1
-                 : node_attr(node, "value_int") || node_attr(node, "value_float"));
+                 : node_attr(node, "value_int") ||
+                       node_attr(node, "value_float"));
 }
 
 static bool is_single(const Origins *origins, const Tensor *tensor)
@@ -38,7 +39,8 @@ static Tensor *origin(const Origins *origins, Tensor *tensor)
 }
 
 /* The one origin of all operands that are not single; false: there are several. */
-static bool common_origin(const Origins *origins, const Node *node, Tensor **found)
+static bool common_origin(const Origins *origins, const Node *node,
+                          Tensor **found)
 {
     const int operands = node->op->flags & OP_ELEMENTWISE ? node->n_in : 1;
     *found = NULL;
@@ -57,7 +59,8 @@ static void note(Origins *origins, const Node *node, const Tensor *out)
 {
     Tensor *from = NULL;
     const bool keeps =
-        node->op && node->op->flags & (OP_ELEMENTWISE | OP_SHAPED_LIKE_FIRST) && node->n_in;
+        node->op && node->op->flags & (OP_ELEMENTWISE | OP_SHAPED_LIKE_FIRST) &&
+        node->n_in;
     if (!one_element(node) && (!keeps || !common_origin(origins, node, &from)))
         return;
     origins->known[out->id] = true;
@@ -75,14 +78,17 @@ void declare_backwards(Graph *graph)
     const int ids = graph_root(graph)->next_id + 1;
     Arena *scratch = &graph->store->scratch;
     const ArenaMark mark = arena_mark(scratch);
-    Origins origins = { NEW_ARRAY(scratch, Tensor *, ids), NEW_ARRAY(scratch, bool, ids) };
+    Origins origins = { NEW_ARRAY(scratch, Tensor *, ids),
+                        NEW_ARRAY(scratch, bool, ids) };
     for (size_t i = 0; i < graph->node.n; i++)
         if (node_out(graph->node.at[i], 0))
             note(&origins, graph->node.at[i], graph->node.at[i]->out[0]);
     for (size_t i = graph->node.n; i-- > 0;) {
         const Tensor *out = node_out(graph->node.at[i], 0);
-        Tensor *from = out && origins.known[out->id] ? origins.of[out->id] : NULL;
-        if (from && shape_known(out->declared) && from->producer && from->declared->rank < 0)
+        Tensor *from =
+            out && origins.known[out->id] ? origins.of[out->id] : NULL;
+        if (from && shape_known(out->declared) && from->producer &&
+            from->declared->rank < 0)
             assume(from, out);
     }
     arena_release(scratch, mark);
@@ -125,15 +131,21 @@ static void report(const Tensor *tensor, bool given)
 {
     const Graph *root = graph_root(tensor->graph);
     const Loc loc = tensor->producer ? node_loc(tensor->producer)
-                                     : (Loc){ .file = root->file, .byte = -1, .node = -1 };
+                                     : (Loc){
+                                           .file = root->file,
+                                           .byte = -1,
+                                           .node = -1,
+                                       };
     const char *declared = shape_text(root->arena, tensor->declared);
     const char *found = shape_text(root->arena, &tensor->shape);
     if (given || is_forgiven(tensor))
-        warn_at(loc, "value \"%s\" is declared as %s, but is %s%s", tensor->name, declared, found,
+        warn_at(loc, "value \"%s\" is declared as %s, but is %s%s",
+                tensor->name, declared, found,
                 given ? " with these sizes" : "");
     else
         error_at(STATUS_MALFORMED, loc, "declare its true shape, or none",
-                 "value \"%s\" is declared as %s, but is %s", tensor->name, declared, found);
+                 "value \"%s\" is declared as %s, but is %s", tensor->name,
+                 declared, found);
 }
 
 void declare_check(Graph *graph)

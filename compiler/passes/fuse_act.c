@@ -3,7 +3,6 @@
  * before them (attributes of ops/epilogue.h), so that their tensor never exists; an activation into
  * BatchNormalization, too. Requires: types and shapes. Ensures: same results but for rounding. */
 #include <math.h>
-#include <string.h>
 
 #include "ops/act.h"
 #include "ops/epilogue.h"
@@ -15,8 +14,8 @@ typedef struct Act {
     float a, b;
 } Act;
 
-static bool bound(Graph *graph, const Node *node, int i, const char *attr, float otherwise,
-                  float *value)
+static bool bound(Graph *graph, const Node *node, int i, const char *attr,
+                  float otherwise, float *value)
 {
     *value = node->n_in > 1 ? otherwise : node_float(node, attr, otherwise);
     if (!node_in(node, i))
@@ -29,12 +28,6 @@ static bool bound(Graph *graph, const Node *node, int i, const char *attr, float
     return true;
 }
 
-static Act gelu_of(const Node *node)
-{
-    const bool by_tanh = !strcmp(node_string(node, "approximate", "none"), "tanh");
-    return (Act){ by_tanh ? INLAY_ACT_GELU_TANH : INLAY_ACT_GELU, 0.0f, 0.0f };
-}
-
 static bool clip_of(Graph *graph, const Node *node, Act *a)
 {
     a->act = INLAY_ACT_CLAMP;
@@ -42,33 +35,27 @@ static bool clip_of(Graph *graph, const Node *node, Act *a)
            bound(graph, node, 2, "max", INFINITY, &a->b);
 }
 
-static bool act_of(Graph *graph, const Node *node, Act *a)
+static bool fused_act(Graph *graph, const Node *node, Act *act)
 {
-    const ActRow *row = act_row(node->op_type);
-    if (node_is(node, "Clip"))
-        return clip_of(graph, node, a);
-    if (node_is(node, "Relu"))
-        *a = (Act){ INLAY_ACT_CLAMP, 0.0f, INFINITY };
-    else if (node_is(node, "Gelu"))
-        *a = gelu_of(node);
-    else if (row && (row->uses & INLAY_ACT_FUSED))
-        *a = (Act){ row->act, act_a(row, node), act_b(row, node) };
-    else
+    const ActRow *row = act_of(node);
+    if (!row)
         return false;
-    return true;
+    if (row->act == INLAY_ACT_CLAMP)
+        return clip_of(graph, node, act);
+    *act = (Act){ row->act, act_a(row, node), act_b(row, node) };
+    if (row->act == INLAY_ACT_RELU)
+        *act = (Act){ INLAY_ACT_CLAMP, 0.0f, INFINITY };
+    return row->act == INLAY_ACT_RELU || row->uses & INLAY_ACT_FUSED;
 }
 
 /* The node that made tensor and may still take an epilogue; `readers` are to be its only uses. */
 static Node *host_of(const Tensor *tensor, int readers)
 {
     Node *node = tensor ? tensor->producer : NULL;
-    if (!node || node->dead || tensor->uses != readers || tensor->dtype != DT_F32 ||
-        node_attr(node, "act"))
+    if (!node || node->dead || tensor->uses != readers ||
+        tensor->dtype != DT_F32 || node_attr(node, "act"))
         return NULL;
-    return node_is(node, "Conv") || node_is(node, "ConvTranspose") || node_is(node, "Gemm") ||
-                   node_is(node, "MatMul")
-               ? node
-               : NULL;
+    return node->op->flags & OP_EPILOGUE ? node : NULL;
 }
 
 /* The same, of one that takes an activation only. */
@@ -107,7 +94,7 @@ static bool fuse_activation(Graph *graph, Node *node)
     Node *host = node->n_in ? host_of(node->in[0], 1) : NULL;
     if (!host && node->n_in)
         host = norm_of(node->in[0]);
-    if (!host || !act_of(graph, node, &act))
+    if (!host || !fused_act(graph, node, &act))
         return false;
     set_act(host, act);
     take_output(host, node);
@@ -138,16 +125,19 @@ static bool fuse_silu(Node *node)
 static bool fuse_residual(Node *node)
 {
     if ((!node_is(node, "Add") && (!node_is(node, "Sum") || node->n_in != 2)) ||
-        node->in[0] == node->in[1] || !shape_equal(&node->in[0]->shape, &node->in[1]->shape))
+        node->in[0] == node->in[1] ||
+        !shape_equal(&node->in[0]->shape, &node->in[1]->shape))
         return false;
     Node *left = host_of(node->in[0], 1);
     Node *right = host_of(node->in[1], 1);
-    const bool take_right = right && !node_attr(right, "residual") &&
-                            (!left || right->order > left->order || node_attr(left, "residual"));
+    const bool take_right =
+        right && !node_attr(right, "residual") &&
+        (!left || right->order > left->order || node_attr(left, "residual"));
     Node *host = take_right ? right : left;
     if (!host || node_attr(host, "residual"))
         return false;
-    Tensor *in[4] = { host->in[0], host->in[1], node_in(host, 2), node->in[take_right ? 0 : 1] };
+    Tensor *in[4] = { host->in[0], host->in[1], node_in(host, 2),
+                      node->in[take_right ? 0 : 1] };
     node_set_inputs(host, 4, in);
     node_set_int(host, "residual", 3);
     take_output(host, node);

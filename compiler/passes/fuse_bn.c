@@ -50,7 +50,8 @@ static Node *linear_before(const Tensor *tensor)
         (node_in(node, 2) && !node->in[2]->value))
         return NULL;
     if (node_is(node, "Gemm") && node_in(node, 2) &&
-        tensor_count(node->in[2]) != tensor->shape.dim[1] && tensor_count(node->in[2]) != 1)
+        tensor_count(node->in[2]) != tensor->shape.dim[1] &&
+        tensor_count(node->in[2]) != 1)
         return NULL;
     return node;
 }
@@ -63,42 +64,53 @@ static float *floats(Graph *graph, const Tensor *tensor)
 static bool constant_vector(const Node *node, int i, int64_t channels)
 {
     const Tensor *tensor = node_in(node, i);
-    return tensor && tensor->value && tensor->dtype == DT_F32 && tensor_count(tensor) == channels;
+    return tensor && tensor->value && tensor->dtype == DT_F32 &&
+           tensor_count(tensor) == channels;
+}
+
+static bool is_constant_batchnorm(const Node *node, int64_t channels)
+{
+    for (int i = 1; i <= 4; i++)
+        if (!constant_vector(node, i, channels))
+            return false;
+    return node->n_out < 2 ||
+           (!node_out(node, 1) && !node_int(node, "training_mode", 0));
 }
 
 static bool affine_of_batchnorm(const Node *node, Affine *affine)
 {
-    const int64_t c = affine->channels;
-    for (int i = 1; i <= 4; i++)
-        if (!constant_vector(node, i, c))
-            return false;
-    if (node->n_out > 1 && (node_out(node, 1) || node_int(node, "training_mode", 0)))
+    const int64_t channels = affine->channels;
+    if (!is_constant_batchnorm(node, channels))
         return false;
-    Graph *g = node->graph;
-    const float *scale = floats(g, node->in[1]);
-    const float *bias = floats(g, node->in[2]);
-    const float *mean = floats(g, node->in[3]);
-    const float *var = floats(g, node->in[4]);
-    const float epsilon = node_float(node, "epsilon", 1e-5f);
-    affine->mul = NEW_ARRAY(g->arena, float, c);
-    affine->add = NEW_ARRAY(g->arena, float, c);
-    for (int64_t i = 0; i < c; i++) {
-        const double m = (double)scale[i] / sqrt((double)var[i] + (double)epsilon);
-        affine->mul[i] = (float)m;
-        affine->add[i] = (float)((double)bias[i] - (double)mean[i] * m);
+    Graph *graph = node->graph;
+    const float *scale = floats(graph, node->in[1]);
+    const float *bias = floats(graph, node->in[2]);
+    const float *mean = floats(graph, node->in[3]);
+    const float *var = floats(graph, node->in[4]);
+    const double epsilon = (double)node_float(node, "epsilon", 1e-5f);
+    affine->mul = NEW_ARRAY(graph->arena, float, channels);
+    affine->add = NEW_ARRAY(graph->arena, float, channels);
+    for (int64_t i = 0; i < channels; i++) {
+        const double deviation = sqrt((double)var[i] + epsilon);
+        const double factor = (double)scale[i] / deviation;
+        const double shift = (double)mean[i] * factor;
+        affine->mul[i] = (float)factor;
+        affine->add[i] = (float)((double)bias[i] - shift);
     }
     return true;
 }
 
 /* A constant operand with one value a channel (an axis of the result), or one value. */
-static float *per_channel(Graph *graph, const Tensor *tensor, const Tensor *out, int channel,
-                          int64_t channels)
+static float *per_channel(Graph *graph, const Tensor *tensor, const Tensor *out,
+                          int channel, int64_t channels)
 {
-    if (!tensor->value || tensor->dtype != DT_F32 || tensor->shape.rank > out->shape.rank)
+    if (!tensor->value || tensor->dtype != DT_F32 ||
+        tensor->shape.rank > out->shape.rank)
         return NULL;
     const int64_t n = tensor_count(tensor);
     const int axis = channel - (out->shape.rank - tensor->shape.rank);
-    if (n != 1 && (n != channels || axis < 0 || tensor->shape.dim[axis] != channels))
+    if (n != 1 &&
+        (n != channels || axis < 0 || tensor->shape.dim[axis] != channels))
         return NULL;
     const float *v = floats(graph, tensor);
     float *all = NEW_ARRAY(graph->arena, float, channels);
@@ -107,10 +119,11 @@ static float *per_channel(Graph *graph, const Tensor *tensor, const Tensor *out,
     return all;
 }
 
-static bool affine_of_binary(const Node *node, int constant, int channel, Affine *affine)
+static bool affine_of_binary(const Node *node, int constant, int channel,
+                             Affine *affine)
 {
-    float *v =
-        per_channel(node->graph, node->in[constant], node->out[0], channel, affine->channels);
+    float *v = per_channel(node->graph, node->in[constant], node->out[0],
+                           channel, affine->channels);
     if (!v)
         return false;
     if (node_is(node, "Mul"))
@@ -134,29 +147,41 @@ static float *new_bias(Graph *graph, const Node *linear, const Affine *affine)
 {
     const Tensor *old = node_in(linear, 2);
     const float *b = old ? floats(graph, old) : NULL;
-    const float beta = node_is(linear, "Gemm") ? node_float(linear, "beta", 1.0f) : 1.0f;
+    const float beta =
+        node_is(linear, "Gemm") ? node_float(linear, "beta", 1.0f) : 1.0f;
     const bool one = old && tensor_count(old) == 1;
     float *bias = NEW_ARRAY(graph->arena, float, affine->channels);
     for (int64_t i = 0; i < affine->channels; i++) {
-        const float was = b ? beta * b[one ? 0 : i] : 0.0f;
-        bias[i] =
-            was * (affine->mul ? affine->mul[i] : 1.0f) + (affine->add ? affine->add[i] : 0.0f);
+        const int64_t place = one ? 0 : i;
+        const float was = b ? beta * b[place] : 0.0f;
+        const float factor = affine->mul ? affine->mul[i] : 1.0f;
+        const float summand = affine->add ? affine->add[i] : 0.0f;
+        bias[i] = was * factor + summand;
     }
     return bias;
 }
 
+static Tensor *vector(Graph *graph, int64_t channels, const float *values)
+{
+    return graph_add_constant(
+        graph, NULL, recipe_memory(graph->store, DT_F32, 1, &channels, values));
+}
+
 static void absorb(Graph *graph, Node *linear, Node *node, const Affine *affine)
 {
-    Tensor *in[3] = { linear->in[0], linear->in[1], NULL };
-    if (affine->mul)
-        in[1] = graph_add_constant(
-            graph, NULL,
-            recipe_mul(graph->store, in[1]->value,
-                       recipe_along(graph->store, recipe_rank(in[1]->value), channel_axis(linear),
-                                    affine->channels, affine->mul)));
-    in[2] = graph_add_constant(
-        graph, NULL,
-        recipe_memory(graph->store, DT_F32, 1, &affine->channels, new_bias(graph, linear, affine)));
+    Store *store = graph->store;
+    const int64_t channels = affine->channels;
+    Tensor *weights = linear->in[1];
+    if (affine->mul) {
+        const int rank = recipe_rank(weights->value);
+        const int axis = channel_axis(linear);
+        Recipe *factors =
+            recipe_along(store, rank, axis, channels, affine->mul);
+        Recipe *scaled = recipe_mul(store, weights->value, factors);
+        weights = graph_add_constant(graph, NULL, scaled);
+    }
+    Tensor *bias = vector(graph, channels, new_bias(graph, linear, affine));
+    Tensor *in[3] = { linear->in[0], weights, bias };
     node_set_inputs(linear, 3, in);
     if (node_is(linear, "Gemm"))
         node_set_float(linear, "beta", 1.0f);
@@ -166,30 +191,25 @@ static void absorb(Graph *graph, Node *linear, Node *node, const Affine *affine)
     out->producer = linear;
 }
 
+/* `values`, or where they are NULL `otherwise` for each channel. */
+static Tensor *vector_or(Graph *graph, int64_t channels, const float *values,
+                         float otherwise)
+{
+    float *all = NEW_ARRAY(graph->arena, float, channels);
+    for (int64_t i = 0; i < channels; i++)
+        all[i] = values ? values[i] : otherwise;
+    return vector(graph, channels, all);
+}
+
 /* A map of its own: node computes x * mul + add. */
 static void become(Graph *graph, Node *node, Tensor *x, const Affine *affine)
 {
-    float *mul = NEW_ARRAY(graph->arena, float, affine->channels);
-    float *add = NEW_ARRAY(graph->arena, float, affine->channels);
-    float *zero = NEW_ARRAY(graph->arena, float, affine->channels);
-    for (int64_t i = 0; i < affine->channels; i++) {
-        mul[i] = affine->mul ? affine->mul[i] : 1.0f;
-        add[i] = affine->add ? affine->add[i] : 0.0f;
-    }
-    Tensor *in[5] = { x };
-    Tensor *none = graph_add_constant(
-        graph, NULL, recipe_memory(graph->store, DT_F32, 1, &affine->channels, zero));
-    Tensor *one;
-    float *ones = NEW_ARRAY(graph->arena, float, affine->channels);
-    for (int64_t i = 0; i < affine->channels; i++)
-        ones[i] = 1.0f;
-    one = graph_add_constant(graph, NULL,
-                             recipe_memory(graph->store, DT_F32, 1, &affine->channels, ones));
-    in[1] = graph_add_constant(graph, NULL,
-                               recipe_memory(graph->store, DT_F32, 1, &affine->channels, mul));
-    in[2] = graph_add_constant(graph, NULL,
-                               recipe_memory(graph->store, DT_F32, 1, &affine->channels, add));
-    in[3] = none, in[4] = one;
+    const int64_t channels = affine->channels;
+    Tensor *mean = vector_or(graph, channels, NULL, 0.0f);
+    Tensor *variance = vector_or(graph, channels, NULL, 1.0f);
+    Tensor *scale = vector_or(graph, channels, affine->mul, 1.0f);
+    Tensor *bias = vector_or(graph, channels, affine->add, 0.0f);
+    Tensor *in[5] = { x, scale, bias, mean, variance };
     node_set_op(node, "", "BatchNormalization");
     node_set_inputs(node, 5, in);
     node->n_attr = 0;
@@ -211,44 +231,66 @@ static bool affine_of(const Node *node, int k, int channel, Affine *affine)
 
 static bool is_map(const Node *node)
 {
-    return node_is(node, "BatchNormalization") || node_is(node, "Mul") || node_is(node, "Add") ||
-           node_is(node, "Sub") || node_is(node, "Div");
+    return node_is(node, "BatchNormalization") || node_is(node, "Mul") ||
+           node_is(node, "Add") || node_is(node, "Sub") || node_is(node, "Div");
 }
 
 /* A constant of several channels, or statistics: a map of an image, not of something else of its
  * rank. */
 static bool is_of_image(const Node *node, int k)
 {
-    return node_is(node, "BatchNormalization") || tensor_count(node->in[1 - k]) > 1;
+    return node_is(node, "BatchNormalization") ||
+           tensor_count(node->in[1 - k]) > 1;
+}
+
+/* The node that made operand k, a map that nobody else reads; NULL: it is none. */
+static Node *map_before(const Node *node, int k)
+{
+    const Tensor *tensor = node->in[k];
+    if (!tensor || tensor->value || !tensor->producer)
+        return NULL;
+    Node *before = tensor->producer;
+    if (before->dead || !is_map(before))
+        return NULL;
+    return tensor->uses == 1 && tensor->dtype == DT_F32 ? before : NULL;
+}
+
+static Affine composed(Graph *graph, const Affine *first, const Affine *then)
+{
+    const int64_t channels = first->channels;
+    Affine both = { .channels = channels };
+    both.mul = NEW_ARRAY(graph->arena, float, channels);
+    both.add = NEW_ARRAY(graph->arena, float, channels);
+    for (int64_t i = 0; i < channels; i++) {
+        const double mul = first->mul ? (double)first->mul[i] : 1.0;
+        const double add = first->add ? (double)first->add[i] : 0.0;
+        const double factor = then->mul ? (double)then->mul[i] : 1.0;
+        const double summand = then->add ? (double)then->add[i] : 0.0;
+        both.mul[i] = (float)(mul * factor);
+        both.add[i] = (float)(add * factor + summand);
+    }
+    return both;
 }
 
 /* Two maps of an image in a row, the first of which nobody else reads, become one. */
 static bool join_maps(Graph *graph, Node *node, int k)
 {
-    Node *before = node->in[k] && !node->in[k]->value ? node->in[k]->producer : NULL;
-    if (!before || before->dead || !is_map(before) || node->in[k]->uses != 1 ||
-        node->in[k]->dtype != DT_F32 || node->out[0]->shape.rank < 4)
+    const Shape *y = &node->out[0]->shape;
+    const Node *before = map_before(node, k);
+    if (!before || y->rank < 4)
         return false;
-    const int64_t channels = node->out[0]->shape.dim[1];
     for (int j = 0; j < before->n_in && j < 2; j++) {
-        Affine first = { .channels = channels };
-        Affine then = { .channels = channels };
-        if (!before->in[j] || before->in[j]->value ||
-            !shape_equal(&before->in[j]->shape, &node->out[0]->shape))
+        Tensor *x = before->in[j];
+        Affine first = { .channels = y->dim[1] };
+        Affine then = { .channels = y->dim[1] };
+        if (!x || x->value || !shape_equal(&x->shape, y))
             continue;
-        if (!affine_of(before, j, 1, &first) || !affine_of(node, k, 1, &then) ||
-            (!is_of_image(before, j) && !is_of_image(node, k)))
+        if (!affine_of(before, j, 1, &first) || !affine_of(node, k, 1, &then))
             continue;
-        Affine both = { .mul = NEW_ARRAY(graph->arena, float, channels),
-                        .add = NEW_ARRAY(graph->arena, float, channels),
-                        .channels = channels };
-        for (int64_t i = 0; i < channels; i++) {
-            const double m = then.mul ? (double)then.mul[i] : 1.0;
-            both.mul[i] = (float)((first.mul ? (double)first.mul[i] : 1.0) * m);
-            both.add[i] = (float)((first.add ? (double)first.add[i] : 0.0) * m +
-                                  (then.add ? (double)then.add[i] : 0.0));
-        }
-        become(graph, node, before->in[j], &both);
+        if (!is_of_image(before, j) && !is_of_image(node, k))
+            continue;
+        const Affine both = composed(graph, &first, &then);
+        become(graph, node, x, &both);
         return true;
     }
     return false;
@@ -258,7 +300,8 @@ static bool try_fuse(Graph *graph, Node *node)
 {
     for (int k = 0; k < node->n_in && k < 2; k++) {
         Node *linear = linear_before(node->in[k]);
-        if (!linear || node->out[0]->shape.rank < 2 || linear->in[1]->shape.rank < 2 ||
+        if (!linear || node->out[0]->shape.rank < 2 ||
+            linear->in[1]->shape.rank < 2 ||
             !shape_equal(&node->in[k]->shape, &node->out[0]->shape))
             continue;
         const int channel = result_axis(linear);
@@ -269,7 +312,8 @@ static bool try_fuse(Graph *graph, Node *node)
         return true;
     }
     for (int k = 0; k < node->n_in && k < 2; k++)
-        if (shape_equal(&node->in[k]->shape, &node->out[0]->shape) && join_maps(graph, node, k))
+        if (shape_equal(&node->in[k]->shape, &node->out[0]->shape) &&
+            join_maps(graph, node, k))
             return true;
     return false;
 }

@@ -29,7 +29,8 @@ typedef struct Region {
     int n_open;
 } Region;
 
-static bool number_of(Graph *graph, Numbers *c, const Tensor *tensor, double *value)
+static bool number_of(Graph *graph, Numbers *c, const Tensor *tensor,
+                      double *value)
 {
     if (!tensor->value || tensor_count(tensor) != 1)
         return false;
@@ -69,20 +70,23 @@ static bool is_inside(const Region *region, const Tensor *tensor)
 }
 
 /* Is node an operator of a curve whose values are like y, with no other constants than numbers? */
-static bool is_step(Graph *g, Numbers *c, const Node *node, const Tensor *y, CurveStep *step)
+static bool is_step(Graph *g, Numbers *c, const Node *node, const Tensor *y,
+                    CurveStep *step)
 {
     if (node->dead || node->graph != g || !curve_op(node, step))
         return false;
     if (node->out[0]->dtype != y->dtype && node->out[0]->dtype != DT_BOOL)
         return false;
-    if (!shape_equal(&node->out[0]->shape, &y->shape) || node->out[0]->dynamic != y->dynamic)
+    if (!shape_equal(&node->out[0]->shape, &y->shape) ||
+        node->out[0]->dynamic != y->dynamic)
         return false;
     for (int i = 0; i < node->n_in; i++) {
         double v;
         const Tensor *tensor = node->in[i];
         if (!tensor)
             return false;
-        if (tensor->value ? !number_of(g, c, tensor, &v) : !shape_equal(&tensor->shape, &y->shape))
+        if (tensor->value ? !number_of(g, c, tensor, &v)
+                          : !shape_equal(&tensor->shape, &y->shape))
             return false;
     }
     return true;
@@ -115,7 +119,8 @@ static bool grow(Graph *graph, Numbers *c, Region *region)
     int newest = -1;
     for (int i = 0; i < region->n_open; i++) {
         const Node *p = region->open[i]->producer;
-        if (p && (newest < 0 || p->order > region->open[newest]->producer->order))
+        if (p &&
+            (newest < 0 || p->order > region->open[newest]->producer->order))
             newest = i;
     }
     if (newest < 0)
@@ -145,7 +150,8 @@ static bool is_half(double v)
     return !(fabs(m - floor(m)) > 0.0);
 }
 
-static void curve_of(Graph *graph, Numbers *numbers, const Region *region, Curve *curve)
+static void curve_of(Graph *graph, Numbers *numbers, const Region *region,
+                     Curve *curve)
 {
     bool half = true; /* constants of a float16 model, widened */
     curve->steps = 0;
@@ -156,7 +162,8 @@ static void curve_of(Graph *graph, Numbers *numbers, const Region *region, Curve
         s->to = 1 + i;
         for (int k = 0; k < s->n_from; k++) {
             const Tensor *tensor = region->node[i]->in[k];
-            s->from[k] = tensor->value ? curve->values++ : value_index(region, tensor);
+            s->from[k] =
+                tensor->value ? curve->values++ : value_index(region, tensor);
             if (!tensor->value)
                 continue;
             number_of(graph, numbers, tensor, &curve->value[s->from[k]]);
@@ -171,21 +178,25 @@ static int known_cost(const Known *k)
 {
     if (k->kind == KNOWN_IDENTITY)
         return 0;
-    return k->kind == KNOWN_AFFINE && fabs(k->a - 1.0) > 0.0 && fabs(k->b) > 0.0 ? 2 : 1;
+    return k->kind == KNOWN_AFFINE && fabs(k->a - 1.0) > 0.0 && fabs(k->b) > 0.0
+               ? 2
+               : 1;
 }
 
 static Tensor *number(Graph *graph, DType type, double value)
 {
     return graph_add_constant(
         graph, NULL,
-        recipe_cast(graph->store, recipe_memory(graph->store, DT_F64, 0, NULL, &value), type));
+        recipe_cast(graph->store,
+                    recipe_memory(graph->store, DT_F64, 0, NULL, &value),
+                    type));
 }
 
 static void set_op(Node *node, const char *op, Tensor *x, Tensor *a, Tensor *b)
 {
     Tensor *in[3] = { x, a, b };
     node_set_op(node, "", op);
-    node_set_inputs(node, b ? 3 : a ? 2 : 1, in);
+    node_set_inputs(node, 1 + (a != NULL) + (b != NULL), in);
     node->n_attr = 0;
     node->version = OPSET_NEWEST;
     node->op = op_find("", op, OPSET_NEWEST);
@@ -201,7 +212,8 @@ static void set_affine(Graph *graph, Node *node, Tensor *x, const Known *k)
     else {
         Tensor *in[2] = { x, number(graph, type, k->a) };
         Tensor *scaled = graph_add_tensor(graph, NULL, type, x->shape);
-        Node *mul = graph_insert_node(graph, node, "", "Mul", 2, in, 1, &scaled);
+        Node *mul =
+            graph_insert_node(graph, node, "", "Mul", 2, in, 1, &scaled);
         mul->version = OPSET_NEWEST;
         mul->op = op_find("", "Mul", OPSET_NEWEST);
         mul->order = node->order;
@@ -210,57 +222,59 @@ static void set_affine(Graph *graph, Node *node, Tensor *x, const Known *k)
     }
 }
 
-static void set_known(Graph *graph, Node *node, Tensor *x, const Known *k)
+static void set_act(Graph *graph, Node *node, Tensor *x, const Known *known)
 {
-    static const char *const names[] = {
-        [KNOWN_ABS] = "Abs",
-        [KNOWN_LEAKY] = "LeakyRelu",
-        [KNOWN_HARD_SIGMOID] = "HardSigmoid",
-        [KNOWN_HARD_SWISH] = "HardSwish",
-        [KNOWN_SIGMOID] = "Sigmoid",
-        [KNOWN_SWISH] = "Swish",
-        [KNOWN_TANH] = "Tanh",
-        [KNOWN_GELU] = "Gelu",
-        [KNOWN_GELU_TANH] = "Gelu",
-        [KNOWN_SOFTPLUS] = "Softplus",
-        [KNOWN_MISH] = "Mish",
-        [KNOWN_ELU] = "Elu",
-        [KNOWN_SOFTSIGN] = "Softsign",
-    };
-    if (k->kind == KNOWN_IDENTITY)
-        graph_replace(graph, node->out[0], x);
-    else if (k->kind == KNOWN_AFFINE)
-        set_affine(graph, node, x, k);
-    else if (k->kind == KNOWN_CLIP && !(fabs(k->a) > 0.0) && isinf(k->b))
+    const ActRow *act = known->act;
+    const DType type = x->dtype;
+    if (act->act == INLAY_ACT_CLAMP && !(fabs(known->a) > 0.0) &&
+        isinf(known->b)) {
         set_op(node, "Relu", x, NULL, NULL);
-    else if (k->kind == KNOWN_CLIP)
-        set_op(node, "Clip", x, number(graph, x->dtype, k->a), number(graph, x->dtype, k->b));
-    else {
-        set_op(node, names[k->kind], x, NULL, NULL);
-        if (k->kind == KNOWN_LEAKY || k->kind == KNOWN_ELU || k->kind == KNOWN_SWISH ||
-            k->kind == KNOWN_HARD_SIGMOID)
-            node_set_float(node, "alpha", (float)k->a);
-        if (k->kind == KNOWN_HARD_SIGMOID)
-            node_set_float(node, "beta", (float)k->b);
-        if (k->kind == KNOWN_GELU_TANH)
-            node_set_string(node, "approximate", "tanh");
+        return;
     }
+    if (act->act == INLAY_ACT_CLAMP) {
+        Tensor *low = number(graph, type, known->a);
+        Tensor *high = number(graph, type, known->b);
+        set_op(node, act->op, x, low, high);
+        return;
+    }
+    set_op(node, act->op, x, NULL, NULL);
+    if (*act->a_name)
+        node_set_float(node, act->a_name, (float)known->a);
+    if (*act->b_name)
+        node_set_float(node, act->b_name, (float)known->b);
+    if (act->act == INLAY_ACT_GELU_TANH)
+        node_set_string(node, "approximate", "tanh");
 }
 
-static void try_fuse(Graph *graph, Numbers *numbers, Node *root, const CurveStep *first)
+static void set_known(Graph *graph, Node *node, Tensor *x, const Known *known)
+{
+    if (known->kind == KNOWN_IDENTITY)
+        graph_replace(graph, node->out[0], x);
+    else if (known->kind == KNOWN_AFFINE)
+        set_affine(graph, node, x, known);
+    else if (known->kind == KNOWN_ABS)
+        set_op(node, "Abs", x, NULL, NULL);
+    else
+        set_act(graph, node, x, known);
+}
+
+static void try_fuse(Graph *graph, Numbers *numbers, Node *root,
+                     const CurveStep *first)
 {
     Region region = { .n = 0 };
-    Known best = { KNOWN_NONE, 0.0, 0.0 };
+    Known best = { .kind = KNOWN_NONE };
     Tensor *x = NULL;
     int saved = 0;
     Curve curve;
     bool more = add_node(&region, root, first);
     while (more) {
-        if (region.n_open == 1 && region.open[0]->dtype == root->out[0]->dtype) {
+        if (region.n_open == 1 &&
+            region.open[0]->dtype == root->out[0]->dtype) {
             curve_of(graph, numbers, &region, &curve);
             const Known k = curve_match(&curve);
-            const bool fits = k.kind != KNOWN_NONE &&
-                              !(k.kind == KNOWN_IDENTITY && graph_is_output(graph, root->out[0]));
+            const bool fits =
+                k.kind != KNOWN_NONE && !(k.kind == KNOWN_IDENTITY &&
+                                          graph_is_output(graph, root->out[0]));
             if (fits && region.n - known_cost(&k) > saved) {
                 saved = region.n - known_cost(&k);
                 best = k;

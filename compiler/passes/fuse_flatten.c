@@ -12,7 +12,8 @@
 static Node *transpose_behind(const Tensor *flat)
 {
     const Node *reshape = flat->value ? NULL : flat->producer;
-    if (!reshape || reshape->dead || !(node_is(reshape, "Reshape") || node_is(reshape, "Flatten")))
+    if (!reshape || reshape->dead ||
+        !(node_is(reshape, "Reshape") || node_is(reshape, "Flatten")))
         return NULL;
     Tensor *image = reshape->in[0];
     Node *t = image->value ? NULL : image->producer;
@@ -28,12 +29,13 @@ static bool takes_rows(const Node *node)
 {
     if (!node_is(node, "MatMul") && !node_is(node, "Gemm"))
         return false;
-    return !node_int(node, "transA", 0) && node->in[1]->value && node->in[1]->shape.rank == 2;
+    return !node_int(node, "transA", 0) && node->in[1]->value &&
+           node->in[1]->shape.rank == 2;
 }
 
 /* Weights whose axis `rows` counts y = Transpose(x, perm) flattened, made to count x flattened. */
-static Recipe *permute_rows(Store *store, const Tensor *w, int rows, const Shape *y,
-                            const int64_t *perm)
+static Recipe *permute_rows(Store *store, const Tensor *w, int rows,
+                            const Shape *y, const int64_t *perm)
 {
     int64_t dims[MAX_RANK + 1];
     int order[MAX_RANK + 1];
@@ -47,7 +49,8 @@ static Recipe *permute_rows(Store *store, const Tensor *w, int rows, const Shape
     for (int i = 1; i < rank; i++)
         order[first + (int)perm[i] - 1] = first + i - 1;
     const Recipe *split = recipe_reshape(store, w->value, rank, dims);
-    return recipe_reshape(store, recipe_transpose(store, split, order), 2, w->shape.dim);
+    return recipe_reshape(store, recipe_transpose(store, split, order), 2,
+                          w->shape.dim);
 }
 
 static void fuse(Graph *graph, Node *node)
@@ -61,14 +64,17 @@ static void fuse(Graph *graph, Node *node)
     Tensor *shape = graph_add_ints(graph, NULL, 2, flat->shape.dim);
     Tensor *in[2] = { t->in[0], shape };
     Tensor *out = graph_add_tensor(graph, NULL, flat->dtype, flat->shape);
-    Node *reshape = graph_insert_node(graph, node, "", "Reshape", 2, in, 1, &out);
+    Node *reshape =
+        graph_insert_node(graph, node, "", "Reshape", 2, in, 1, &out);
     reshape->op = op_find("", "Reshape", OPSET_NEWEST);
-    Tensor **operand = arena_copy(graph->arena, node->in, (size_t)node->n_in * sizeof *operand);
+    Tensor **operand = arena_copy(graph->arena, node->in,
+                                  (size_t)node->n_in * sizeof *operand);
     operand[0] = out;
-    operand[1] = graph_add_constant(graph, NULL,
-                                    permute_rows(graph->store, node->in[1],
-                                                 node_int(node, "transB", 0) ? 1 : 0,
-                                                 &t->out[0]->shape, perm));
+    operand[1] =
+        graph_add_constant(graph, NULL,
+                           permute_rows(graph->store, node->in[1],
+                                        node_int(node, "transB", 0) ? 1 : 0,
+                                        &t->out[0]->shape, perm));
     node_set_inputs(node, node->n_in, operand);
 }
 

@@ -13,7 +13,7 @@
 typedef struct Norm {
     Tensor *x, *mean;     /* mean NULL: not centred */
     Tensor *scale, *bias; /* NULL: none */
-    int axis;             /* the first, of all to the end; or with `one` the only one */
+    int axis; /* the first, of all to the end; or with `one` the only one */
     bool one;
     float epsilon;
     Node *last; /* makes the result */
@@ -60,8 +60,9 @@ static unsigned mean_axes(Graph *graph, const Node *node)
     int64_t count;
     if (!node_int(node, "keepdims", 1) || node->out[0]->shape.rank != s->rank)
         return 0;
-    const int64_t *axes = node_in(node, 1) ? tensor_ints(graph, node->in[1], &count)
-                                           : node_ints(node, "axes", &count);
+    const int64_t *axes = node_in(node, 1)
+                              ? tensor_ints(graph, node->in[1], &count)
+                              : node_ints(node, "axes", &count);
     unsigned bits = 0;
     for (int64_t i = 0; axes && i < count; i++)
         bits |= 1u << node_axis(node, axes[i], s->rank);
@@ -82,7 +83,8 @@ static bool set_axes(Graph *graph, const Node *mean, Norm *norm)
     return !norm->one || (bits == 2 && rank > 2);
 }
 
-static bool same_axes(Graph *graph, const Tensor *mean, const Tensor *x, unsigned bits)
+static bool same_axes(Graph *graph, const Tensor *mean, const Tensor *x,
+                      unsigned bits)
 {
     const Node *node = maker(mean, "ReduceMean");
     return node && node->in[0] == x && mean_axes(graph, node) == bits;
@@ -99,7 +101,8 @@ static bool set_operand(Graph *graph, const Node *variance, Norm *norm)
 {
     const Node *pow = maker(variance->in[0], "Pow");
     const Node *mul = maker(variance->in[0], "Mul");
-    if (pow ? !is_number(graph, pow->in[1], 2.0) : !mul || mul->in[0] != mul->in[1])
+    if (pow ? !is_number(graph, pow->in[1], 2.0)
+            : !mul || mul->in[0] != mul->in[1])
         return false;
     Tensor *d = pow ? pow->in[0] : mul->in[0];
     const Node *sub = maker(d, "Sub");
@@ -114,32 +117,45 @@ static bool set_operand(Graph *graph, const Node *variance, Norm *norm)
     return norm->x->dtype == DT_F32;
 }
 
+/* Is node one over a value? */
+static bool is_inverse(Graph *graph, const Node *node)
+{
+    return node_is(node, "Reciprocal") ||
+           (node_is(node, "Div") && is_number(graph, node->in[0], 1.0));
+}
+
+/* The root of tensor behind its only reader; *inverse: one over it. NULL: not that. */
+static Tensor *root_of(Graph *graph, Tensor *tensor, bool *inverse)
+{
+    const Node *node = only_reader(tensor);
+    double power;
+    *inverse = false;
+    if (!node)
+        return NULL;
+    if (node_is(node, "Pow") && node->in[0] == tensor &&
+        number_of(graph, node->in[1], &power)) {
+        *inverse = power < 0.0;
+        return fabs(fabs(power) - 0.5) < 1e-12 ? node->out[0] : NULL;
+    }
+    if (!node_is(node, "Sqrt"))
+        return NULL;
+    const Node *reader = only_reader(node->out[0]);
+    *inverse = reader && is_inverse(graph, reader);
+    return *inverse ? reader->out[0] : node->out[0];
+}
+
 /* Behind the variance: + epsilon, then a root; *inverse: one over it. NULL: not that. */
-static Tensor *deviation(Graph *graph, Tensor *variance, Norm *norm, bool *inverse)
+static Tensor *deviation(Graph *graph, Tensor *variance, Norm *norm,
+                         bool *inverse)
 {
     Tensor *tensor = variance;
-    Node *n = only_reader(tensor);
+    const Node *node = only_reader(tensor);
     double epsilon = 0.0;
-    double v;
-    *inverse = false;
-    if (n && node_is(n, "Add") && number_of(graph, other(n, tensor), &epsilon))
-        tensor = n->out[0], n = only_reader(tensor);
+    if (node && node_is(node, "Add") &&
+        number_of(graph, other(node, tensor), &epsilon))
+        tensor = node->out[0];
     norm->epsilon = (float)epsilon;
-    if (!n)
-        return NULL;
-    if (node_is(n, "Pow") && n->in[0] == tensor && number_of(graph, n->in[1], &v)) {
-        *inverse = v < 0.0;
-        return fabs(fabs(v) - 0.5) < 1e-12 ? n->out[0] : NULL;
-    }
-    if (!node_is(n, "Sqrt"))
-        return NULL;
-    tensor = n->out[0];
-    n = only_reader(tensor);
-    if (n && (node_is(n, "Reciprocal") || (node_is(n, "Div") && is_number(graph, n->in[0], 1.0)))) {
-        *inverse = true;
-        tensor = n->out[0];
-    }
-    return tensor;
+    return root_of(graph, tensor, inverse);
 }
 
 /* A constant that is the same for all places but those on the normalized axes, with their dims. */
@@ -162,7 +178,8 @@ static bool is_vector(const Tensor *tensor, const Norm *norm)
 static bool find_quotient(const Tensor *s, bool inverse, Norm *norm)
 {
     Node *node = only_reader(s);
-    if (!node || !node_is(node, inverse ? "Mul" : "Div") || (!inverse && node->in[1] != s))
+    if (!node || !node_is(node, inverse ? "Mul" : "Div") ||
+        (!inverse && node->in[1] != s))
         return false;
     const Tensor *top = inverse ? other(node, s) : node->in[0];
     if (norm->mean ? !is_centred(top, norm) : top != norm->x)
@@ -171,35 +188,46 @@ static bool find_quotient(const Tensor *s, bool inverse, Norm *norm)
     return true;
 }
 
+/* The two products of r: with x, and with its mean, of which the Sub is the only reader. */
+static bool find_products(const Tensor *r, const Norm *norm, Node **mul,
+                          Node **sub)
+{
+    *mul = NULL;
+    *sub = NULL;
+    if (r->uses != 2)
+        return false;
+    for (const Use *u = r->use; u; u = u->next) {
+        if (!node_is(u->node, "Mul"))
+            return false;
+        const Tensor *factor = other(u->node, r);
+        if (factor == norm->x)
+            *mul = u->node;
+        else if (factor == norm->mean)
+            *sub = only_reader(u->node->out[0]);
+    }
+    return *mul && *sub && node_is(*sub, "Sub");
+}
+
 /* x * r + (bias - mean * r), where r = scale / s. */
 static bool find_folded(Tensor *s, bool inverse, Norm *norm)
 {
-    Node *n = only_reader(s);
-    Node *mul = NULL;
-    Node *sub = NULL;
+    const Node *scaled = only_reader(s);
+    const Tensor *r = s;
+    Node *mul;
+    Node *sub;
     if (!inverse || !norm->mean)
         return false;
-    if (n && node_is(n, "Mul") && is_vector(other(n, s), norm)) {
-        norm->scale = other(n, s);
-        s = n->out[0];
+    if (scaled && node_is(scaled, "Mul") && is_vector(other(scaled, s), norm)) {
+        norm->scale = other(scaled, s);
+        r = scaled->out[0];
     }
-    if (s->uses != 2)
-        return false;
-    for (const Use *u = s->use; u; u = u->next) {
-        if (!node_is(u->node, "Mul"))
-            return false;
-        const Tensor *tensor = other(u->node, s);
-        if (tensor == norm->x)
-            mul = u->node;
-        else if (tensor == norm->mean)
-            sub = only_reader(u->node->out[0]);
-    }
-    if (!mul || !sub || !node_is(sub, "Sub") || !is_vector(sub->in[0], norm))
+    if (!find_products(r, norm, &mul, &sub) || !is_vector(sub->in[0], norm))
         return false;
     norm->bias = sub->in[0];
     norm->last = only_reader(mul->out[0]);
     return norm->last && node_is(norm->last, "Add") &&
-           other(norm->last, mul->out[0]) == sub->out[0] && only_reader(sub->out[0]) == norm->last;
+           other(norm->last, mul->out[0]) == sub->out[0] &&
+           only_reader(sub->out[0]) == norm->last;
 }
 
 /* The scale and the bias behind it. */
@@ -222,42 +250,63 @@ static void extend(Norm *norm)
 }
 
 /* The vector as an operand of the new node: its dims are those that are normalized. */
-static Tensor *vector(Graph *graph, const Norm *norm, const Tensor *tensor, float otherwise)
+static Tensor *vector(Graph *graph, const Norm *norm, const Tensor *tensor,
+                      float otherwise)
 {
-    const Shape *s = &norm->x->shape;
-    const int rank = norm->one ? 1 : s->rank - norm->axis;
-    if (!tensor)
-        return graph_add_constant(
-            graph, NULL, recipe_fill(graph->store, DT_F32, rank, s->dim + norm->axis, &otherwise));
+    const Shape *shape = &norm->x->shape;
+    const int64_t *dims = shape->dim + norm->axis;
+    const int rank = norm->one ? 1 : shape->rank - norm->axis;
+    Store *store = graph->store;
+    if (!tensor) {
+        Recipe *same = recipe_fill(store, DT_F32, rank, dims, &otherwise);
+        return graph_add_constant(graph, NULL, same);
+    }
     int64_t whole[MAX_RANK];
-    for (int i = 0; i < s->rank; i++)
-        whole[i] = (norm->one ? i == norm->axis : i >= norm->axis) ? s->dim[i] : 1;
-    return graph_add_constant(
-        graph, NULL,
-        recipe_reshape(graph->store, recipe_expand(graph->store, tensor->value, s->rank, whole),
-                       rank, s->dim + norm->axis));
+    for (int i = 0; i < shape->rank; i++) {
+        const bool normalized = norm->one ? i == norm->axis : i >= norm->axis;
+        whole[i] = normalized ? shape->dim[i] : 1;
+    }
+    Recipe *recipe = recipe_expand(store, tensor->value, shape->rank, whole);
+    recipe = recipe_reshape(store, recipe, rank, dims);
+    return graph_add_constant(graph, NULL, recipe);
+}
+
+/* The normalized axis becomes the last one; the node made works on the transposed tensor. */
+static Node *insert_turned(Graph *graph, const Norm *norm, const char *op,
+                           int n_in, Tensor **in)
+{
+    Node *node = norm->last;
+    Tensor *y = node->out[0];
+    const int rank = y->shape.rank;
+    int last[MAX_RANK], back[MAX_RANK];
+    for (int i = 1; i < rank; i++)
+        last[i] = i + 1;
+    last[rank - 1] = 1;
+    last[0] = 0;
+    for (int i = 0; i < rank; i++)
+        back[last[i]] = i;
+    in[0] = insert_transpose(graph, node, norm->x, last);
+    Tensor *turned = graph_add_tensor(graph, NULL, y->dtype, in[0]->shape);
+    Node *made = graph_insert_node(graph, node, "", op, n_in, in, 1, &turned);
+    graph_replace(graph, y, insert_transpose(graph, node, turned, back));
+    return made;
 }
 
 static void rewrite(Graph *graph, const Norm *norm)
 {
-    Node *node = norm->last;
-    Tensor *y = node->out[0];
-    Tensor *in[3] = { norm->x, vector(graph, norm, norm->scale, 1.0f),
-                      norm->bias ? vector(graph, norm, norm->bias, 0.0f) : NULL };
     const char *op = norm->mean ? "LayerNormalization" : "RMSNormalization";
-    const int rank = y->shape.rank;
+    const int n_in = norm->bias ? 3 : 2;
+    const int rank = norm->last->out[0]->shape.rank;
+    Node *node = norm->last;
+    Tensor *in[3] = { norm->x, NULL, NULL };
+    in[1] = vector(graph, norm, norm->scale, 1.0f);
+    if (norm->bias)
+        in[2] = vector(graph, norm, norm->bias, 0.0f);
     if (norm->one) {
-        int last[MAX_RANK], back[MAX_RANK];
-        for (int i = 0; i < rank; i++)
-            last[i] = i == 0 ? 0 : i == rank - 1 ? 1 : i + 1, back[last[i]] = i;
-        in[0] = insert_transpose(graph, node, norm->x, last);
-        Tensor *turned = graph_add_tensor(graph, NULL, y->dtype, in[0]->shape);
-        Node *made = graph_insert_node(graph, node, "", op, norm->bias ? 3 : 2, in, 1, &turned);
-        graph_replace(graph, y, insert_transpose(graph, node, turned, back));
-        node = made;
+        node = insert_turned(graph, norm, op, n_in, in);
     } else {
         node_set_op(node, "", op);
-        node_set_inputs(node, norm->bias ? 3 : 2, in);
+        node_set_inputs(node, n_in, in);
         node->n_attr = 0;
     }
     node_set_int(node, "axis", norm->one ? rank - 1 : norm->axis);
@@ -273,12 +322,13 @@ static void try_fuse(Graph *g, Node *variance)
     if (!set_axes(g, variance, &norm) || !set_operand(g, variance, &norm))
         return;
     Tensor *s = deviation(g, variance->out[0], &norm, &inverse);
-    if (!s || (!find_quotient(s, inverse, &norm) && !find_folded(s, inverse, &norm)))
+    if (!s ||
+        (!find_quotient(s, inverse, &norm) && !find_folded(s, inverse, &norm)))
         return;
     extend(&norm);
     const Tensor *y = norm.last->out[0];
-    if (norm.last->graph != g || !shape_equal(&y->shape, &norm.x->shape) || y->dynamic ||
-        norm.x->dynamic || (norm.one && graph_is_output(g, y)))
+    if (norm.last->graph != g || !shape_equal(&y->shape, &norm.x->shape) ||
+        y->dynamic || norm.x->dynamic || (norm.one && graph_is_output(g, y)))
         return;
     rewrite(g, &norm);
 }

@@ -21,8 +21,8 @@ static bool pads_zero(Graph *graph, const Node *pad)
 static const int64_t *pads_of(Graph *graph, const Node *pad, int rank)
 {
     int64_t count;
-    const int64_t *p =
-        pad->n_in > 1 ? tensor_ints(graph, pad->in[1], &count) : node_ints(pad, "pads", &count);
+    const int64_t *p = pad->n_in > 1 ? tensor_ints(graph, pad->in[1], &count)
+                                     : node_ints(pad, "pads", &count);
     if (!p || count != 2 * rank || node_in(pad, 3))
         return NULL;
     for (int64_t i = 0; i < count; i++)
@@ -55,7 +55,8 @@ static bool takes_padding(const Node *node)
 static bool try_fuse(Graph *graph, Node *node)
 {
     Node *pad = node->in[0]->producer;
-    if (!takes_padding(node) || !pad || pad->dead || !node_is(pad, "Pad") || !pads_zero(graph, pad))
+    if (!takes_padding(node) || !pad || pad->dead || !node_is(pad, "Pad") ||
+        !pads_zero(graph, pad))
         return false;
     const int rank = node->in[0]->shape.rank;
     const int axes = rank - 2;
@@ -74,7 +75,8 @@ static bool try_fuse(Graph *graph, Node *node)
                      1); /* it was data to a pool without padding of its own */
     node_set_ints(node, "pads", 2 * axes, pads);
     node_set_string(node, "auto_pad", "NOTSET");
-    Tensor **in = arena_copy(graph->arena, node->in, (size_t)node->n_in * sizeof *in);
+    Tensor **in =
+        arena_copy(graph->arena, node->in, (size_t)node->n_in * sizeof *in);
     in[0] = pad->in[0];
     node_set_inputs(node, node->n_in, in);
     return true;

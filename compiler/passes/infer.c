@@ -7,15 +7,19 @@
 #include "eval/fold.h"
 #include "ops/dynamic.h"
 #include "ops/ops.h"
+#include "ops/parts.h"
 #include "passes/passes.h"
 
 static int64_t version_of(const Node *node)
 {
-    const int64_t v = node->version ? node->version : graph_opset(node->graph, node->domain);
-    return v ? v : !strcmp(node->domain, "inlay") || !strcmp(node->domain, "com.microsoft") ? 1 : 0;
+    const int64_t version =
+        node->version ? node->version : graph_opset(node->graph, node->domain);
+    const bool single = !strcmp(node->domain, "inlay") ||
+                        !strcmp(node->domain, "com.microsoft");
+    return !version && single ? 1 : version;
 }
 
-static bool resolve(Node *node)
+bool resolve_node(Node *node)
 {
     if (!strcmp(node->domain, "ai.onnx"))
         node->domain = "";
@@ -27,7 +31,7 @@ static bool resolve(Node *node)
 static void resolve_all(Graph *graph)
 {
     for (size_t i = 0; i < graph->node.n; i++)
-        if (resolve(graph->node.at[i]))
+        if (resolve_node(graph->node.at[i]))
             op_check_attributes(graph->node.at[i]);
 }
 
@@ -52,9 +56,12 @@ static void retire(Node *node)
 
 static void fold(Node *node)
 {
-    if (node->op->flags & (OP_NOT_CONSTANT | OP_CONTROL) || !constant_inputs(node))
+    if (node->op->flags & (OP_NOT_CONSTANT | OP_CONTROL) ||
+        !constant_inputs(node))
         return;
-    Recipe *recipe = node->n_out == 1 ? node->op->constant(node) : NULL;
+    Recipe *recipe = node->n_out == 1 && node->op->constant
+                         ? node->op->constant(node)
+                         : NULL;
     if (recipe)
         node->out[0]->value = recipe;
     else if (!fold_node(node))
@@ -66,7 +73,7 @@ static void fold(Node *node)
 static void infer_one(Node *node)
 {
     const bool first = graph_root(node->graph)->infer != NULL;
-    if (first && dynamic_shape(node))
+    if (first && (dynamic_shape(node) || part_of_list(node)))
         return;
     node->op->infer(node);
     if (first && !node->dead)
@@ -77,17 +84,18 @@ static void infer_one(Node *node)
 
 void infer_node(Node *node)
 {
-    if (!resolve(node))
+    if (!resolve_node(node))
         fail_if_errors();
     infer_one(node);
 }
 
 void infer_graph(Graph *graph)
 {
-    const size_t count = graph->node.n; /* nodes that an infer function adds it infers itself */
+    const size_t count =
+        graph->node.n; /* nodes that an infer function adds it infers itself */
     for (size_t i = 0; i < count; i++) {
         Node *n = graph->node.at[i];
-        if (!n->op && !resolve(n))
+        if (!n->op && !resolve_node(n))
             fail_if_errors();
         infer_one(n);
     }
@@ -102,8 +110,11 @@ void pass_infer(Graph *graph)
         if (!graph_gone(graph->all.at[k]))
             resolve_all(graph->all.at[k]);
     fail_if_errors();
+    const Inquiry *inquiry = asked_inputs(graph);
     declare_backwards(graph);
     infer_graph(graph);
+    if (inquiry)
+        asked_check(inquiry);
     declare_check(graph);
     dynamic_outputs(graph);
     graph->infer = NULL;

@@ -14,7 +14,8 @@ static const Function *find_function(const Graph *root, const Node *node)
 {
     for (size_t i = 0; i < root->function.n; i++) {
         const Function *f = root->function.at[i];
-        if (!strcmp(f->name, node->op_type) && !strcmp(f->domain, node->domain) &&
+        if (!strcmp(f->name, node->op_type) &&
+            !strcmp(f->domain, node->domain) &&
             !strcmp(f->overload, node->overload ? node->overload : ""))
             return f;
     }
@@ -31,22 +32,27 @@ static void expand(Node *node, const Function *function)
     Graph *g = node->graph;
     if (node->level > MOST_LEVELS)
         fail_at(STATUS_MALFORMED, node_loc(node), NULL,
-                "function %s calls itself, or functions nest too deep", function->name);
+                "function %s calls itself, or functions nest too deep",
+                function->name);
     if ((size_t)node->n_in > function->body->input.n ||
         (size_t)node->n_out > function->body->output.n)
-        fail_at(STATUS_MALFORMED, node_loc(node), NULL, "has more operands than function %s",
-                function->name);
+        fail_at(STATUS_MALFORMED, node_loc(node), NULL,
+                "has more operands than function %s", function->name);
     Arena *scratch = &g->store->scratch;
     const ArenaMark mark = arena_mark(scratch);
     Tensor **image = NEW_ARRAY(scratch, Tensor *, function->body->next_id + 1);
     for (size_t i = 0; i < function->body->input.n; i++)
-        image[function->body->input.at[i]->id] = left_out(node_in(node, (int)i));
-    const CloneScope scope = { .image = image,
-                               .caller = node,
-                               .defaults = function->attr_defaults,
-                               .n_defaults = function->n_attr_defaults,
-                               .versions = function->body };
-    Tensor **out = arena_copy(g->arena, node->out, (size_t)node->n_out * sizeof *out);
+        image[function->body->input.at[i]->id] =
+            left_out(node_in(node, (int)i));
+    const CloneScope scope = {
+        .image = image,
+        .caller = node,
+        .defaults = function->attr_defaults,
+        .n_defaults = function->n_attr_defaults,
+        .versions = function->body,
+    };
+    Tensor **out =
+        arena_copy(g->arena, node->out, (size_t)node->n_out * sizeof *out);
     graph_clone_into(g, function->body, &scope);
     graph_kill(node);
     for (int i = 0; i < node->n_out; i++) {
@@ -75,7 +81,8 @@ static int64_t most_nodes(const Graph *root)
 }
 
 /* made: nodes so far. */
-static void expand_graph(const Graph *root, Graph *graph, int64_t *made, int64_t most)
+static void expand_graph(const Graph *root, Graph *graph, int64_t *made,
+                         int64_t most)
 {
     for (size_t i = 0; i < graph->node.n; i++) {
         Node *n = graph->node.at[i];
@@ -84,8 +91,10 @@ static void expand_graph(const Graph *root, Graph *graph, int64_t *made, int64_t
             continue;
         *made += count_nodes(function->body) + 1;
         if (*made > most)
-            fail_at(STATUS_UNSUPPORTED, node_loc(n), "the limit grows with the nodes of the file",
-                    "functions expand to more than %lld nodes", (long long)most);
+            fail_at(STATUS_UNSUPPORTED, node_loc(n),
+                    "the limit grows with the nodes of the file",
+                    "functions expand to more than %lld nodes",
+                    (long long)most);
         expand(n, function);
     }
 }

@@ -22,7 +22,8 @@ static void permute(Graph *graph, Tensor *tensor, const int *perm)
     const Shape old = tensor->shape;
     for (int i = 0; i < old.rank; i++)
         tensor->shape.dim[i] = old.dim[perm[i]];
-    tensor->perm = arena_copy(graph->arena, perm, (size_t)old.rank * sizeof *perm);
+    tensor->perm =
+        arena_copy(graph->arena, perm, (size_t)old.rank * sizeof *perm);
 }
 
 static bool can_turn(const Tensor *tensor)
@@ -44,7 +45,8 @@ static bool common_perm(const Graph *g, const Tensor *tensor, int *perm)
             graph_is_output(g, u->node->out[0]))
             return false;
         get_perm(u->node, first ? other : perm);
-        if (first && memcmp(perm, other, (size_t)tensor->shape.rank * sizeof *perm))
+        if (first &&
+            memcmp(perm, other, (size_t)tensor->shape.rank * sizeof *perm))
             return false;
         first = u->node;
     }
@@ -81,12 +83,12 @@ static void turn_output(Graph *graph, Tensor *tensor)
     Node *node = tensor->producer;
     int perm[MAX_RANK];
     int back[MAX_RANK] = { 0 };
-    if (!node || node->dead || !node_is(node, "Transpose") || tensor->uses != 1 ||
-        !can_turn(tensor))
+    if (!node || node->dead || !node_is(node, "Transpose") ||
+        tensor->uses != 1 || !can_turn(tensor))
         return;
     Tensor *made = node->in[0];
-    if (made->value || !made->producer || made->dynamic || is_input(graph, made) ||
-        graph_is_output(graph, made))
+    if (made->value || !made->producer || made->dynamic ||
+        is_input(graph, made) || graph_is_output(graph, made))
         return;
     get_perm(node, perm);
     for (int i = 0; i < tensor->shape.rank; i++)

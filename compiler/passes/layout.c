@@ -51,9 +51,11 @@ static void get_perm(const Node *node, int *perm)
         perm[i] = p ? (int)p[i] : rank - 1 - i;
 }
 
-void add_transpose(Graph *graph, const Node *anchor, Tensor *in, const int *perm, Tensor *out)
+void add_transpose(Graph *graph, const Node *anchor, Tensor *in,
+                   const int *perm, Tensor *out)
 {
-    Node *t = graph_insert_node(graph, anchor, "", "Transpose", 1, &in, 1, &out);
+    Node *t =
+        graph_insert_node(graph, anchor, "", "Transpose", 1, &in, 1, &out);
     set_perm(t, in->shape.rank, perm);
     t->op = op_find("", "Transpose", OPSET_NEWEST);
 }
@@ -62,7 +64,8 @@ void add_transpose(Graph *graph, const Node *anchor, Tensor *in, const int *perm
 static void transpose_output(Graph *graph, Node *node, int i, const int *perm)
 {
     Tensor *old = node->out[i];
-    Tensor *new = graph_add_tensor(graph, NULL, old->dtype, permuted(&old->shape, perm));
+    Tensor *new =
+        graph_add_tensor(graph, NULL, old->dtype, permuted(&old->shape, perm));
     int back[MAX_RANK];
     perm_inverse(old->shape.rank, perm, back);
     node->out[i] = new;
@@ -97,14 +100,17 @@ static Tensor *turned_back(const Tensor *in, const int *perm)
     return is_identity(in->shape.rank, both) ? p->in[0] : NULL;
 }
 
-Tensor *insert_transpose(Graph *graph, Node *before, Tensor *in, const int *perm)
+Tensor *insert_transpose(Graph *graph, Node *before, Tensor *in,
+                         const int *perm)
 {
     if (in->value)
-        return graph_add_constant(graph, NULL, recipe_transpose(graph->store, in->value, perm));
+        return graph_add_constant(
+            graph, NULL, recipe_transpose(graph->store, in->value, perm));
     Tensor *back = turned_back(in, perm);
     if (back)
         return back;
-    Tensor *out = graph_add_tensor(graph, NULL, in->dtype, permuted(&in->shape, perm));
+    Tensor *out =
+        graph_add_tensor(graph, NULL, in->dtype, permuted(&in->shape, perm));
     add_transpose(graph, before, in, perm, out);
     return out;
 }
@@ -114,7 +120,8 @@ static void make_channels_last(Graph *graph, Node *node)
     const int rank = node->in[0]->shape.rank;
     int perm[MAX_RANK];
     perm_to_last(rank, perm);
-    Tensor **in = arena_copy(graph->arena, node->in, (size_t)node->n_in * sizeof *in);
+    Tensor **in =
+        arena_copy(graph->arena, node->in, (size_t)node->n_in * sizeof *in);
     in[0] = insert_transpose(graph, node, in[0], perm);
     const int64_t residual = node_int(node, "residual", 0);
     if (residual)
@@ -167,14 +174,17 @@ enum {
 
 /* Elements that must be transposed anew when n takes tensor as seen before a Transpose with
  * `perm`; -1: too many. */
-static int64_t cost_of_following(const Tensor *tensor, const Tensor *out, const int *perm)
+static int64_t cost_of_following(const Tensor *tensor, const Tensor *out,
+                                 const int *perm)
 {
     const int rank = out->shape.rank;
     const int64_t count = tensor_count(tensor);
     if (tensor->value || count == 1)
         return 0;
     const Node *p = transpose_of(tensor);
-    if (p && tensor->shape.rank == rank) { /* the same, or the same but for dimensions of size 1 */
+    if (p &&
+        tensor->shape.rank ==
+            rank) { /* the same, or the same but for dimensions of size 1 */
         int mine[MAX_RANK], back[MAX_RANK], both[MAX_RANK];
         get_perm(p, mine);
         perm_inverse(rank, perm, back);
@@ -189,8 +199,8 @@ static int64_t cost_of_following(const Tensor *tensor, const Tensor *out, const 
 }
 
 /* The operand as seen before the Transpose with `perm` (of the result's rank). */
-static Tensor *without_transpose(Graph *graph, Node *node, Tensor *tensor, int rank,
-                                 const int *perm)
+static Tensor *without_transpose(Graph *graph, Node *node, Tensor *tensor,
+                                 int rank, const int *perm)
 {
     const Node *p = transpose_of(tensor);
     int back[MAX_RANK], mine[MAX_RANK];
@@ -199,7 +209,8 @@ static Tensor *without_transpose(Graph *graph, Node *node, Tensor *tensor, int r
         if (!memcmp(mine, perm, (size_t)rank * sizeof *perm))
             return p->in[0];
     }
-    if (tensor->shape.rank == 0 || (tensor_count(tensor) == 1 && tensor->shape.rank <= 1))
+    if (tensor->shape.rank == 0 ||
+        (tensor_count(tensor) == 1 && tensor->shape.rank <= 1))
         return tensor;
     if (tensor->shape.rank < rank)
         tensor = insert_reshape_rank(graph, node, tensor, rank);
@@ -230,8 +241,9 @@ static Carried leading_transpose(const Node *node)
         get_perm(p, perm);
         if (keeps_order(&p->in[0]->shape, perm))
             continue; /* no work as it is; sinking it could go round in circles */
-        while (k < count && (all[k].by->in[0]->shape.rank != p->in[0]->shape.rank ||
-                             memcmp(all[k].perm, perm, sizeof perm)))
+        while (k < count &&
+               (all[k].by->in[0]->shape.rank != p->in[0]->shape.rank ||
+                memcmp(all[k].perm, perm, sizeof perm)))
             k++;
         if (k == MOST)
             continue;
@@ -251,13 +263,16 @@ static Carried leading_transpose(const Node *node)
  * less work? Less work at each step: what moves can never come back. */
 static bool worth_sinking(const Node *node, const Carried *lead)
 {
-    const bool same_rank = node->out[0]->shape.rank == lead->by->out[0]->shape.rank;
+    const bool same_rank =
+        node->out[0]->shape.rank == lead->by->out[0]->shape.rank;
     int64_t cost = 0;
     for (int i = 0; i < node->n_in; i++) {
         const Tensor *tensor = node->in[i];
         if (!tensor || !relayout_moves(node, i) || tensor == lead->by->out[0])
             continue;
-        const int64_t more = same_rank ? cost_of_following(tensor, node->out[0], lead->perm) : -1;
+        const int64_t more =
+            same_rank ? cost_of_following(tensor, node->out[0], lead->perm)
+                      : -1;
         if (more < 0)
             return false;
         cost += more;
@@ -275,8 +290,7 @@ static bool sink(Graph *graph, Node *node)
     const int rank = lead->out[0]->shape.rank;
     int perm[MAX_RANK];
     get_perm(lead, perm);
-    if (node->in[0] == lead->out[0] && (node_is(node, "Reshape") || node_is(node, "Flatten") ||
-                                        node_is(node, "Squeeze") || node_is(node, "Unsqueeze")))
+    if (node->in[0] == lead->out[0] && node->op->flags & OP_VIEW)
         return sink_reshape(graph, node, lead->in[0], perm);
     if (node->in[0] == lead->out[0] && node_is(node, "Gather"))
         return gather_to_slice(graph, node);
@@ -286,7 +300,8 @@ static bool sink(Graph *graph, Node *node)
     const bool same_rank = node->out[0]->shape.rank == rank;
     if (!relayout(node, rank, perm))
         return false;
-    Tensor **in = arena_copy(graph->arena, node->in, (size_t)node->n_in * sizeof *in);
+    Tensor **in =
+        arena_copy(graph->arena, node->in, (size_t)node->n_in * sizeof *in);
     for (int i = 0; i < node->n_in; i++)
         if (in[i] && relayout_moves(node, i))
             in[i] = without_transpose(graph, node, in[i], rank, perm);
@@ -307,8 +322,9 @@ static void to_reshape(Graph *graph, Node *node)
     get_perm(node, perm);
     if (!keeps_order(&node->in[0]->shape, perm))
         return;
-    Tensor *in[2] = { node->in[0], graph_add_ints(graph, NULL, node->out[0]->shape.rank,
-                                                  node->out[0]->shape.dim) };
+    Tensor *in[2] = { node->in[0],
+                      graph_add_ints(graph, NULL, node->out[0]->shape.rank,
+                                     node->out[0]->shape.dim) };
     node_set_op(node, "", "Reshape");
     node_set_inputs(node, 2, in);
     node->n_attr = 0;

@@ -2,7 +2,8 @@
 #include "passes/passes.h"
 
 static const PassRow rows[] = {
-#define PASS(name, function, required, whole, what) { #name, function, required, whole, what },
+#define PASS(name, function, required, whole, what) \
+    { #name, function, required, whole, what },
 #include "passes/passes.def"
 #undef PASS
 };

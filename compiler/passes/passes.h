@@ -21,6 +21,14 @@ const PassRow *pass_rows(int *count);
 #include "passes/passes.def"
 #undef PASS
 
+/* Finds inputs that ask for the declared shape of a result, and puts the numbers that they must
+ * hold in their place (asked.c); NULL: there are none. When all shapes are inferred, the results
+ * that are handed out are those whose shape the inputs ask for. */
+typedef struct Inquiry Inquiry;
+const Inquiry *asked_inputs(Graph *graph);
+void asked_check(const Inquiry *inquiry);
+/* Finds the row of a node; false: an error was reported. */
+bool resolve_node(Node *node);
 /* Declared shapes travel backwards to values that have none. */
 void declare_backwards(Graph *graph);
 /* Reports (error_at), and fails, where a declared shape is not the one that was inferred. */
@@ -31,6 +39,7 @@ void infer_graph(Graph *graph);
  * constant. */
 void infer_node(Node *node);
 /* A Transpose node in front of `before`: out[i] = in[perm[i]]; folded where `in` is constant. */
-Tensor *insert_transpose(Graph *graph, Node *before, Tensor *in, const int *perm);
+Tensor *insert_transpose(Graph *graph, Node *before, Tensor *in,
+                         const int *perm);
 
 #endif

@@ -18,8 +18,7 @@ static bool is_quant(const Node *node)
 
 static bool is_reshape(const Node *node)
 {
-    return node_is(node, "Reshape") || node_is(node, "Flatten") || node_is(node, "Squeeze") ||
-           node_is(node, "Unsqueeze");
+    return node->op && node->op->flags & OP_VIEW;
 }
 
 /* The operand that node maps element by element, all others being constants; -1: it is no such
@@ -27,14 +26,16 @@ static bool is_reshape(const Node *node)
 static int mapped_operand(const Node *node)
 {
     int found = -1;
-    if (!relayout_find(node) || node->n_out != 1 || !node->out[0] || node->out[0]->dynamic)
+    if (!relayout_find(node) || node->n_out != 1 || !node->out[0] ||
+        node->out[0]->dynamic)
         return -1;
     if (!(node->op->flags & OP_ELEMENTWISE) && !is_quant(node))
         return -1;
     for (int i = 0; i < node->n_in; i++) {
         if (!node->in[i] || node->in[i]->value)
             continue;
-        if (found >= 0 || !shape_equal(&node->in[i]->shape, &node->out[0]->shape))
+        if (found >= 0 ||
+            !shape_equal(&node->in[i]->shape, &node->out[0]->shape))
             return -1;
         found = i;
     }
@@ -44,7 +45,8 @@ static int mapped_operand(const Node *node)
 /* An input, seen under whatever shape. */
 static bool is_input(const Graph *graph, const Tensor *tensor)
 {
-    while (tensor->producer && !tensor->producer->dead && is_reshape(tensor->producer))
+    while (tensor->producer && !tensor->producer->dead &&
+           is_reshape(tensor->producer))
         tensor = tensor->producer->in[0];
     for (size_t i = 0; i < graph->input.n; i++)
         if (graph->input.at[i] == tensor)
@@ -59,7 +61,9 @@ static bool comes_from_input(const Graph *g, const Tensor *tensor)
         if (is_input(g, tensor))
             return i > 0;
         const Node *p = tensor->producer;
-        const int k = p && !p->dead && p->graph == g && tensor->uses == 1 ? mapped_operand(p) : -1;
+        const int k = p && !p->dead && p->graph == g && tensor->uses == 1
+                          ? mapped_operand(p)
+                          : -1;
         if (k < 0)
             return false;
         tensor = p->in[k];
@@ -81,7 +85,8 @@ static bool all_single(const Node *node, int mapped)
     return !node_int(node, "block_size", 0);
 }
 
-static Tensor *reshape_before(Graph *graph, Node *node, Tensor *in, const Shape *to)
+static Tensor *reshape_before(Graph *graph, Node *node, Tensor *in,
+                              const Shape *to)
 {
     Tensor *operand[2] = { in, graph_add_ints(graph, NULL, to->rank, to->dim) };
     Tensor *out = graph_add_tensor(graph, NULL, in->dtype, *to);
@@ -92,7 +97,8 @@ static Tensor *reshape_before(Graph *graph, Node *node, Tensor *in, const Shape 
 
 static void raise_reshape(Graph *graph, Node *node, int mapped, const Shape *to)
 {
-    Tensor **in = arena_copy(graph->arena, node->in, (size_t)node->n_in * sizeof *in);
+    Tensor **in =
+        arena_copy(graph->arena, node->in, (size_t)node->n_in * sizeof *in);
     in[mapped] = reshape_before(graph, node, in[mapped], to);
     node_set_inputs(node, node->n_in, in);
 }
@@ -109,9 +115,11 @@ static bool raise_transpose(Graph *graph, Node *node, const Node *turn)
         back[perm[i]] = i;
     if (!relayout_find(node)(node, rank, back))
         return false;
-    Tensor **in = arena_copy(graph->arena, node->in, (size_t)node->n_in * sizeof *in);
+    Tensor **in =
+        arena_copy(graph->arena, node->in, (size_t)node->n_in * sizeof *in);
     for (int i = 0; i < node->n_in; i++) {
-        if (!in[i] || !relayout_moves(node, i) || (in[i]->value && is_single(in[i])))
+        if (!in[i] || !relayout_moves(node, i) ||
+            (in[i]->value && is_single(in[i])))
             continue;
         if (in[i]->shape.rank < rank)
             in[i] = insert_reshape_rank(graph, node, in[i], rank);
@@ -220,14 +228,16 @@ static bool is_closed(const Tree *tree, const Node *turn)
     return true;
 }
 
-static void turn_node(Graph *graph, const Tree *tree, Node *node, int rank, const int *perm,
-                      const int *back)
+static void turn_node(Graph *graph, const Tree *tree, Node *node, int rank,
+                      const int *perm, const int *back)
 {
-    Tensor **in = arena_copy(graph->arena, node->in, (size_t)node->n_in * sizeof *in);
+    Tensor **in =
+        arena_copy(graph->arena, node->in, (size_t)node->n_in * sizeof *in);
     Tensor *y = node->out[0];
     const Shape old = y->shape;
     if (!relayout_find(node)(node, rank, back))
-        fail_at(STATUS_INTERNAL, LOC_NONE, NULL, "%s cannot be turned", node->op_type);
+        fail_at(STATUS_INTERNAL, LOC_NONE, NULL, "%s cannot be turned",
+                node->op_type);
     for (int i = 0; i < node->n_in; i++) {
         Tensor *x = in[i];
         if (!x || !relayout_moves(node, i) || (x->value && is_single(x))) {
@@ -273,7 +283,8 @@ void raise_turns(Graph *graph)
 {
     const size_t count = graph->node.n;
     for (size_t i = 0; i < count; i++)
-        if (node_is(graph->node.at[i], "Transpose") || is_reshape(graph->node.at[i]))
+        if (node_is(graph->node.at[i], "Transpose") ||
+            is_reshape(graph->node.at[i]))
             for (Node *turn = graph->node.at[i]; turn;)
                 turn = raise_once(graph, turn);
     for (size_t i = 0; i < count; i++)

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * One row for each kind of operator that can work on permuted operands.
+ * How the attributes of each kind of operator change where its operands are permuted.
  * y = Transpose(x, perm): axis i of y is axis perm[i] of x. */
 #include "passes/relayout.h"
-
-#include <string.h>
 
 #include "ops/ops.h"
 #include "passes/passes.h"
@@ -24,7 +22,9 @@ static bool map_axis(Node *node, int rank, const int *perm, int64_t otherwise)
     for (int i = 0; i < node->n_out; i++)
         if (node->out[i] && node->out[i]->shape.rank != rank)
             return false;
-    node_set_int(node, "axis", perm[node_axis(node, node_int(node, "axis", otherwise), rank)]);
+    node_set_int(
+        node, "axis",
+        perm[node_axis(node, node_int(node, "axis", otherwise), rank)]);
     return true;
 }
 
@@ -35,13 +35,14 @@ static bool relayout_axis_first(Node *node, int rank, const int *perm)
 
 static bool relayout_axis_last(Node *node, int rank, const int *perm)
 {
-    return node->op->since >= 13 && map_axis(node, rank, perm, -1);
+    return map_axis(node, rank, perm, -1);
 }
 
 /* One scale for all, or one for each element of an axis. */
 static bool relayout_quant(Node *node, int rank, const int *perm)
 {
-    if (node->in[1]->value ? tensor_count(node->in[1]) == 1 : node->in[1]->shape.rank == 0)
+    if (node->in[1]->value ? tensor_count(node->in[1]) == 1
+                           : node->in[1]->shape.rank == 0)
         return same_rank(node, rank);
     return node->in[1]->shape.rank == 1 && !node_int(node, "block_size", 0) &&
            map_axis(node, rank, perm, 1);
@@ -61,13 +62,15 @@ static bool rest_in_order(int rank, const int *perm, const bool *gone)
     return true;
 }
 
-static void set_axes(Node *node, bool by_input, int64_t count, const int64_t *axes)
+static void set_axes(Node *node, bool by_input, int64_t count,
+                     const int64_t *axes)
 {
     if (!by_input) {
         node_set_ints(node, "axes", count, axes);
         return;
     }
-    Tensor **in = arena_copy(node->graph->arena, node->in, (size_t)node->n_in * sizeof *in);
+    Tensor **in = arena_copy(node->graph->arena, node->in,
+                             (size_t)node->n_in * sizeof *in);
     in[1] = graph_add_ints(node->graph, NULL, count, axes);
     node_set_inputs(node, node->n_in, in);
 }
@@ -97,8 +100,9 @@ static bool relayout_pad(Node *node, int rank, const int *perm)
 {
     int64_t count, pads[2 * MAX_RANK];
     const bool by_input = node->n_in > 1;
-    const int64_t *old =
-        by_input ? tensor_ints(node->graph, node->in[1], &count) : node_ints(node, "pads", &count);
+    const int64_t *old = by_input
+                             ? tensor_ints(node->graph, node->in[1], &count)
+                             : node_ints(node, "pads", &count);
     if (!old || count != 2 * rank || node_in(node, 3))
         return false;
     for (int i = 0; i < rank; i++) {
@@ -115,86 +119,62 @@ static bool relayout_pad(Node *node, int rank, const int *perm)
 static bool relayout_slice(Node *node, int rank, const int *perm)
 {
     int64_t count, axes_count, axes[MAX_RANK];
-    if (node->n_in < 3 || !tensor_ints(node->graph, node->in[1], &count) || count > rank)
+    if (node->n_in < 3 || !tensor_ints(node->graph, node->in[1], &count) ||
+        count > rank)
         return false;
-    const int64_t *old = tensor_ints(node->graph, node_in(node, 3), &axes_count);
+    const int64_t *old =
+        tensor_ints(node->graph, node_in(node, 3), &axes_count);
     if (node_in(node, 3) && !old)
         return false;
     for (int64_t i = 0; i < count; i++)
         axes[i] = perm[old ? node_axis(node, old[i], rank) : i];
     Tensor *in[5] = { node->in[0], node->in[1], node->in[2],
-                      graph_add_ints(node->graph, NULL, count, axes), node_in(node, 4) };
+                      graph_add_ints(node->graph, NULL, count, axes),
+                      node_in(node, 4) };
     node_set_inputs(node, node->n_in > 4 ? 5 : 4, in);
     return true;
 }
 
-typedef struct RelayoutRow {
-    const char *op;
-    RelayoutFn *fn;
-    bool all; /* all operands are permuted, not just the first */
-} RelayoutRow;
-
-static const RelayoutRow rows[] = {
-    { "Concat", relayout_axis_first, true },
-    { "Split", relayout_axis_first, false },
-    { "Softmax", relayout_axis_last, false },
-    { "LogSoftmax", relayout_axis_last, false },
-    { "Hardmax", relayout_axis_last, false },
-    { "ArgMax", relayout_axis_first, false },
-    { "ArgMin", relayout_axis_first, false },
-    { "ReduceMean", relayout_reduce, false },
-    { "ReduceSum", relayout_reduce, false },
-    { "ReduceMax", relayout_reduce, false },
-    { "ReduceMin", relayout_reduce, false },
-    { "ReduceProd", relayout_reduce, false },
-    { "ReduceL1", relayout_reduce, false },
-    { "ReduceL2", relayout_reduce, false },
-    { "ReduceSumSquare", relayout_reduce, false },
-    { "ReduceLogSum", relayout_reduce, false },
-    { "ReduceLogSumExp", relayout_reduce, false },
-    { "Pad", relayout_pad, false },
-    { "Slice", relayout_slice, false },
-    { "QuantizeLinear", relayout_quant, false },
-    { "DequantizeLinear", relayout_quant, false },
+static RelayoutFn *const by_rule[RELAYOUT_COUNT] = {
+    [RELAYOUT_PARTS] = relayout_axis_first,
+    [RELAYOUT_AXIS] = relayout_axis_first,
+    [RELAYOUT_AXIS_LAST] = relayout_axis_last,
+    [RELAYOUT_REDUCE] = relayout_reduce,
+    [RELAYOUT_PADS] = relayout_pad,
+    [RELAYOUT_SLICE] = relayout_slice,
+    [RELAYOUT_QUANT] = relayout_quant,
 };
-
-static const RelayoutRow elementwise = { "", relayout_elementwise, true };
-
-static const RelayoutRow *find_row(const Node *node)
-{
-    if (*node->domain || !node->op)
-        return NULL;
-    if (node->op->flags & OP_ELEMENTWISE)
-        return &elementwise;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        if (!strcmp(rows[i].op, node->op_type))
-            return rows + i;
-    return NULL;
-}
 
 RelayoutFn *relayout_find(const Node *node)
 {
-    const RelayoutRow *row = find_row(node);
-    return row ? row->fn : NULL;
+    if (!node->op)
+        return NULL;
+    if (node->op->flags & OP_ELEMENTWISE)
+        return relayout_elementwise;
+    return by_rule[node->op->relayout];
 }
 
 bool relayout_moves(const Node *node, int i)
 {
-    return i == 0 || find_row(node)->all;
+    return i == 0 || node->op->flags & OP_ELEMENTWISE ||
+           node->op->relayout == RELAYOUT_PARTS;
 }
 
-Tensor *insert_reshape_rank(Graph *graph, Node *before, Tensor *tensor, int rank)
+Tensor *insert_reshape_rank(Graph *graph, Node *before, Tensor *tensor,
+                            int rank)
 {
     Shape s = { .rank = rank };
     const int more = rank - tensor->shape.rank;
     for (int i = 0; i < rank; i++)
         s.dim[i] = i < more ? 1 : tensor->shape.dim[i - more];
     if (tensor->value)
-        return graph_add_constant(graph, NULL,
-                                  recipe_reshape(graph->store, tensor->value, rank, s.dim));
+        return graph_add_constant(
+            graph, NULL,
+            recipe_reshape(graph->store, tensor->value, rank, s.dim));
     Tensor *in[2] = { tensor, graph_add_ints(graph, NULL, rank, s.dim) };
     Tensor *out = graph_add_tensor(graph, NULL, tensor->dtype, s);
-    Node *node = graph_insert_node(graph, before, "", "Reshape", 2, in, 1, &out);
+    Node *node =
+        graph_insert_node(graph, before, "", "Reshape", 2, in, 1, &out);
     node->op = op_find("", "Reshape", OPSET_NEWEST);
     return out;
 }

@@ -14,7 +14,8 @@ RelayoutFn *relayout_find(const Node *node);
 /* Is operand i one that is permuted (not a list of axes, a shape ...)? */
 bool relayout_moves(const Node *node, int i);
 /* A view of tensor with leading dimensions of 1 up to `rank`. */
-Tensor *insert_reshape_rank(Graph *graph, Node *before, Tensor *tensor, int rank);
+Tensor *insert_reshape_rank(Graph *graph, Node *before, Tensor *tensor,
+                            int rank);
 
 /* Where node, a Reshape or its kin, reads Transpose(x, perm): the Transpose moves behind it. False,
  * and nothing changed, where it cannot. */
@@ -24,6 +25,7 @@ bool gather_to_slice(Graph *graph, Node *node);
 /* Transpositions and reshapes behind elementwise work on an input go in front of it. */
 void raise_turns(Graph *graph);
 /* A Transpose node that makes `out`: out[i] = in[perm[i]]. */
-void add_transpose(Graph *graph, const Node *anchor, Tensor *in, const int *perm, Tensor *out);
+void add_transpose(Graph *graph, const Node *anchor, Tensor *in,
+                   const int *perm, Tensor *out);
 
 #endif

@@ -27,7 +27,10 @@ static bool split_shapes(const Shape *y, const Shape *out, Split *split)
     split->n = 0;
     while (i < y->rank && j < out->rank) {
         Segment *g = split->segment + split->n++;
-        *g = (Segment){ .from = i, .out_from = j };
+        *g = (Segment){
+            .from = i,
+            .out_from = j,
+        };
         int64_t a = y->dim[i++];
         int64_t b = out->dim[j++];
         if (a <= 0 || b <= 0)
@@ -51,7 +54,8 @@ static bool split_shapes(const Shape *y, const Shape *out, Split *split)
 
 /* How the axes of each segment lie in x (those of size 1 do not count): in order, or at least with
  * none of others between. */
-static void look(const Shape *y, const int *perm, Split *split, bool *in_order, bool *together)
+static void look(const Shape *y, const int *perm, Split *split, bool *in_order,
+                 bool *together)
 {
     int owner[MAX_RANK];
     *in_order = *together = true;
@@ -86,7 +90,9 @@ static void sort_by_place(const Split *split, int *order)
 {
     for (int k = 0; k < split->n; k++) {
         int i = k;
-        for (; i && split->segment[order[i - 1]].place > split->segment[k].place; i--)
+        for (;
+             i && split->segment[order[i - 1]].place > split->segment[k].place;
+             i--)
             order[i] = order[i - 1];
         order[i] = k;
     }
@@ -94,7 +100,8 @@ static void sort_by_place(const Split *split, int *order)
 
 /* The result's dims with the segments as they lie in x, and where each axis of the result is among
  * them. */
-static Shape arrange(const Split *split, const int *order, const Shape *out, int *perm)
+static Shape arrange(const Split *split, const int *order, const Shape *out,
+                     int *perm)
 {
     Shape made = { .rank = 0 };
     for (int k = 0; k < split->n; k++) {
@@ -109,13 +116,14 @@ static Shape arrange(const Split *split, const int *order, const Shape *out, int
 
 /* Transposes x so that the axes within each segment are in the order of y; the segments stay as
  * they are. */
-static Tensor *turn_inside(Graph *graph, Node *node, Tensor *x, const int *perm, const Split *split,
-                           const int *order)
+static Tensor *turn_inside(Graph *graph, Node *node, Tensor *x, const int *perm,
+                           const Split *split, const int *order)
 {
     int inner[MAX_RANK];
     int at = 0;
     for (int k = 0; k < split->n; k++)
-        for (int i = split->segment[order[k]].from; i < split->segment[order[k]].to; i++)
+        for (int i = split->segment[order[k]].from;
+             i < split->segment[order[k]].to; i++)
             inner[at++] = perm[i];
     return insert_transpose(graph, node, x, inner);
 }
@@ -123,10 +131,12 @@ static Tensor *turn_inside(Graph *graph, Node *node, Tensor *x, const int *perm,
 /* Is it the turn from channels last to channels first? */
 static bool is_to_first(int rank, const int *perm)
 {
-    for (int i = 0; i < rank; i++)
-        if (perm[i] != (i == 0 ? 0 : i == 1 ? rank - 1 : i - 1))
+    if (rank < 3 || perm[0] != 0 || perm[1] != rank - 1)
+        return false;
+    for (int i = 2; i < rank; i++)
+        if (perm[i] != i - 1)
             return false;
-    return rank > 2;
+    return true;
 }
 
 bool sink_reshape(Graph *graph, Node *node, Tensor *x, const int *perm)
@@ -165,7 +175,8 @@ bool gather_to_slice(Graph *graph, Node *node)
 {
     int64_t count;
     const int64_t *index = tensor_ints(graph, node->in[1], &count);
-    const int axis = node_axis(node, node_int(node, "axis", 0), node->in[0]->shape.rank);
+    const int axis =
+        node_axis(node, node_int(node, "axis", 0), node->in[0]->shape.rank);
     if (!index || count != 1)
         return false;
     Shape part = node->in[0]->shape;
@@ -173,14 +184,17 @@ bool gather_to_slice(Graph *graph, Node *node)
     const int64_t to = from + 1;
     const int64_t along = axis;
     part.dim[axis] = 1;
-    Tensor *in[4] = { node->in[0], graph_add_ints(graph, NULL, 1, &from),
-                      graph_add_ints(graph, NULL, 1, &to), graph_add_ints(graph, NULL, 1, &along) };
+    Tensor *starts = graph_add_ints(graph, NULL, 1, &from);
+    Tensor *ends = graph_add_ints(graph, NULL, 1, &to);
+    Tensor *axes = graph_add_ints(graph, NULL, 1, &along);
+    Tensor *in[4] = { node->in[0], starts, ends, axes };
     Tensor *piece = graph_add_tensor(graph, NULL, node->out[0]->dtype, part);
     Node *slice = graph_insert_node(graph, node, "", "Slice", 4, in, 1, &piece);
     slice->version = OPSET_NEWEST;
     slice->op = op_find("", "Slice", OPSET_NEWEST);
-    Tensor *operand[2] = { piece, graph_add_ints(graph, NULL, node->out[0]->shape.rank,
-                                                 node->out[0]->shape.dim) };
+    Tensor *operand[2] = { piece,
+                           graph_add_ints(graph, NULL, node->out[0]->shape.rank,
+                                          node->out[0]->shape.dim) };
     node_set_op(node, "", "Reshape");
     node->n_attr = 0;
     node->version = OPSET_NEWEST;

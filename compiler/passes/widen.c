@@ -21,7 +21,8 @@ static Tensor *cast_before(Widener *widener, Node *node, Tensor *in, DType to)
     if (to == DT_F32 && in->id < widener->ids && widener->wide[in->id])
         return widener->wide[in->id];
     if (in->value)
-        return graph_add_constant(graph, NULL, recipe_cast(graph->store, in->value, to));
+        return graph_add_constant(graph, NULL,
+                                  recipe_cast(graph->store, in->value, to));
     Tensor *out = graph_add_tensor(graph, NULL, to, in->shape);
     Node *cast = graph_insert_node(graph, node, "", "Cast", 1, &in, 1, &out);
     node_set_int(cast, "to", to);
@@ -33,7 +34,8 @@ static Tensor *cast_before(Widener *widener, Node *node, Tensor *in, DType to)
 
 static DType compute_type(const Node *node, int i)
 {
-    return node->in[i] ? op_compute_type(node->op, i, node->in[i]->dtype) : DT_NONE;
+    return node->in[i] ? op_compute_type(node->op, i, node->in[i]->dtype)
+                       : DT_NONE;
 }
 
 static bool needs_widening(const Node *node)
@@ -51,10 +53,11 @@ static void narrow_outputs(Widener *widener, Node *node, const DType *wide)
     Graph *graph = widener->g;
     for (int i = 0; i < node->n_out; i++) {
         Tensor *old = node->out[i];
-        const DType to = !old ? DT_NONE
-                         : dtype_is_small_float(old->dtype)
-                             ? op_compute_type(node->op, 0, old->dtype)
-                             : wide[old->dtype];
+        if (!old)
+            continue;
+        DType to = wide[old->dtype];
+        if (dtype_is_small_float(old->dtype))
+            to = op_compute_type(node->op, 0, old->dtype);
         if (!to || to == old->dtype)
             continue;
         Tensor *result = graph_add_tensor(graph, NULL, to, old->shape);
@@ -62,7 +65,8 @@ static void narrow_outputs(Widener *widener, Node *node, const DType *wide)
         result->producer = node;
         if (old->id < widener->ids && result->dtype == DT_F32)
             widener->wide[old->id] = result;
-        Node *cast = graph_insert_node(graph, node, "", "Cast", 1, &result, 1, &old);
+        Node *cast =
+            graph_insert_node(graph, node, "", "Cast", 1, &result, 1, &old);
         node_set_int(cast, "to", old->dtype);
         infer_node(cast);
     }
@@ -72,7 +76,8 @@ static void widen(Widener *widener, Node *node)
 {
     Graph *graph = widener->g;
     DType wide[DT_COUNT] = { DT_NONE };
-    Tensor **in = arena_copy(graph->arena, node->in, (size_t)node->n_in * sizeof *in);
+    Tensor **in =
+        arena_copy(graph->arena, node->in, (size_t)node->n_in * sizeof *in);
     for (int i = 0; i < node->n_in; i++) {
         const DType to = compute_type(node, i);
         if (!in[i] || to == in[i]->dtype)

@@ -7,14 +7,13 @@
 #include <stdlib.h>
 
 #include "base/size.h"
-#include "plan/pair.h"
-#include "plan/segment.h"
+#include "forms/pair.h"
 
-enum { MOST_POINTS = 40, WALK_BUDGET = 20000000 };
+enum { MOST_POINTS = 40 };
 
 /* A schedule of a form. */
 typedef struct Point {
-    const Steps *form;
+    const Program *form;
     int32_t pixels;
     Items *all;
     Schedule schedule;
@@ -22,32 +21,24 @@ typedef struct Point {
 } Point;
 
 typedef struct Frontier {
-    Program *program;
     Arena *arena;
     const PlanOptions *opt;
-    PlanLevel level;
-    FrontierPlan *plan;
+    PlanSteps *plan;
     VEC(Point) point;
-    int64_t macs; /* of the steps, each made once */
+    VEC(CurvePoint) curve; /* the points that were planned and hold */
+    VEC(size_t) of;        /* by point of the curve: its number in `point` */
+    int64_t macs;          /* of the steps, each made once */
 } Frontier;
 
-void frontier_take(Program *program, Step **step, size_t n)
-{
-    program->step.at = step;
-    program->step.n = program->step.room = n;
-    for (size_t i = 0; i < n; i++)
-        step[i]->index = (int)i;
-}
-
-static int64_t macs_of(Step *const *step, size_t n)
+static int64_t macs_of(const Program *program)
 {
     int64_t macs = 0;
-    for (size_t i = 0; i < n; i++)
-        macs = i64_add(macs, step[i]->macs);
+    for (size_t i = 0; i < program->step.n; i++)
+        macs = i64_add(macs, program->step.at[i]->macs);
     return macs;
 }
 
-static int64_t form_cost(const Steps *form)
+static int64_t form_cost(const Program *form)
 {
     int64_t cost = 0;
     for (size_t i = 0; i < form->step.n; i++)
@@ -55,16 +46,18 @@ static int64_t form_cost(const Steps *form)
     return cost;
 }
 
-/* The smallest schedule with the MACs of `last`, within its last hundredth. */
-static void go_lowest(Frontier *frontier, Finder *finder, Point last)
+/* The smallest schedule with the MACs of the last point, within its last hundredth. */
+static void go_lowest(Frontier *frontier, Finder *finder)
 {
+    Point last = frontier->point.at[frontier->point.n - 1];
     const int64_t work = last.schedule.work;
     const int64_t given = last.schedule.peak;
     for (int i = 0; i < MOST_POINTS; i++) {
-        Point p = last;
-        if (!schedule_under(finder, last.schedule.peak - 1, &p.schedule) || p.schedule.work != work)
+        Point next = last;
+        if (!schedule_under(finder, last.schedule.peak - 1, &next.schedule) ||
+            next.schedule.work != work)
             break;
-        last = p;
+        last = next;
     }
     last.cost = last.schedule.cost + form_cost(last.form);
     if (last.schedule.peak < given)
@@ -73,34 +66,35 @@ static void go_lowest(Frontier *frontier, Finder *finder, Point last)
 
 /* From the cheapest schedule down, the peak falling by a hundredth at least; what computes nothing
  * twice goes to its end. */
-static void try_form(Frontier *frontier, const Steps *form, int32_t pixels)
+static void list_points(Frontier *frontier, Finder *finder, Point point)
 {
-    Items *all = NEW(frontier->arena, Items);
-    ScheduleOptions *opt = NEW(frontier->arena, ScheduleOptions);
-    frontier_take(frontier->program, form->step.at, form->step.n);
-    *all = items_find(frontier->arena, frontier->program, frontier->opt);
-    *opt = (ScheduleOptions){ .stream = true,
-                              .overlap = true,
-                              .strips = frontier->opt->arena_limit || frontier->opt->curve,
-                              .budget = WALK_BUDGET,
-                              .pixels = pixels };
-    Finder *finder = schedule_open(frontier->arena, all, opt);
     int64_t limit = INT64_MAX / 8;
     int64_t work = 0;
     for (int i = 0; i < MOST_POINTS; i++) {
-        Point p = { .form = form, .pixels = pixels, .all = all };
-        const bool found = schedule_under(finder, limit, &p.schedule);
-        if (i && (!found || p.schedule.work > work))
-            go_lowest(frontier, finder, frontier->point.at[frontier->point.n - 1]);
+        const bool found = schedule_under(finder, limit, &point.schedule);
+        if (i && (!found || point.schedule.work > work))
+            go_lowest(frontier, finder);
         if (!found)
             return;
-        work = p.schedule.work;
-        p.cost = p.schedule.cost + form_cost(form);
-        VEC_PUSH(frontier->arena, &frontier->point, p);
-        limit = p.schedule.peak - p.schedule.peak / 100 - 1;
+        work = point.schedule.work;
+        point.cost = point.schedule.cost + form_cost(point.form);
+        VEC_PUSH(frontier->arena, &frontier->point, point);
+        limit = point.schedule.peak - point.schedule.peak / 100 - 1;
         if (limit < 1)
             return;
     }
+}
+
+static void try_form(Frontier *frontier, const Program *form, int32_t pixels)
+{
+    Items *all = NEW(frontier->arena, Items);
+    PlanOptions *opt = NEW(frontier->arena, PlanOptions);
+    *all = items_find(frontier->arena, form, frontier->opt);
+    *opt = *frontier->opt;
+    opt->strips = opt->arena_limit || opt->curve;
+    opt->pixels = pixels;
+    const Point point = { .form = form, .pixels = pixels, .all = all };
+    list_points(frontier, schedule_open(frontier->arena, all, opt), point);
 }
 
 static int by_work(const void *a, const void *b)
@@ -111,14 +105,17 @@ static int by_work(const void *a, const void *b)
         return x->schedule.work < y->schedule.work ? -1 : 1;
     if (x->cost != y->cost)
         return x->cost < y->cost ? -1 : 1;
-    return x->schedule.peak < y->schedule.peak ? -1 : x->schedule.peak > y->schedule.peak;
+    return x->schedule.peak < y->schedule.peak
+               ? -1
+               : x->schedule.peak > y->schedule.peak;
 }
 
 static void keep_best(Frontier *frontier)
 {
     size_t n = 0;
     int64_t peak = INT64_MAX;
-    qsort(frontier->point.at, frontier->point.n, sizeof *frontier->point.at, by_work);
+    qsort(frontier->point.at, frontier->point.n, sizeof *frontier->point.at,
+          by_work);
     for (size_t i = 0; i < frontier->point.n; i++) {
         if (frontier->point.at[i].schedule.peak >= peak)
             continue;
@@ -136,49 +133,61 @@ static int32_t strips_of(const Schedule *schedule)
     return n;
 }
 
-/* The steps of a schedule: those in strips are there once for each. */
-static Steps steps_of(Frontier *frontier, const Point *point)
+/* The steps of a slot, once for each of its strips; *number counts strips. */
+static void add_slot(Frontier *frontier, const Point *point, const Slot *slot,
+                     Strips *strips, int32_t *number, Steps *out)
 {
-    Arena *a = frontier->program->graph->arena;
-    Steps out = { 0 };
-    int32_t number = 0;
-    Strips strips = { 0 };
-    for (size_t i = 0; i < point->schedule.slot.n; i++) {
-        const Slot *s = point->schedule.slot.at + i;
-        int32_t width = 0;
-        if (!s->cut.n) {
-            for (int32_t k = s->first; k < s->end; k++)
-                VEC_PUSH(a, &out.step, point->form->step.at[k]);
-            continue;
-        }
-        if (!strips.all)
-            strips = strips_new(frontier->arena, point->all);
-        strip_result(&strips, s->first, s->end, &width);
-        for (int32_t k = 0; k < s->cut.n; k++)
-            strip_steps(&strips, a, frontier->program, s->first, s->end, s->result,
-                        strip_columns(width, s->cut, k), ++number, &out);
-    }
-    return out;
+    Arena *arena = point->form->graph->arena;
+    int32_t width = 0;
+    for (int32_t k = slot->first; !slot->cut.n && k < slot->end; k++)
+        VEC_PUSH(arena, &out->step, point->form->step.at[k]);
+    if (!slot->cut.n)
+        return;
+    if (!strips->all)
+        *strips = strips_new(frontier->arena, point->all);
+    strip_result(strips, slot->first, slot->end, &width);
+    for (int32_t k = 0; k < slot->cut.n; k++)
+        strip_steps(strips, arena, point->form, slot->first, slot->end,
+                    slot->result, strip_columns(width, slot->cut, k), ++*number,
+                    out);
 }
 
-static CurvePoint plan_point(Frontier *frontier, const Point *point)
+static Program *program_of(Frontier *frontier, const Point *point)
 {
-    frontier_take(frontier->program, point->form->step.at, point->form->step.n);
-    const Steps steps = steps_of(frontier, point);
-    frontier_take(frontier->program, steps.step.at, steps.step.n);
+    Program *program = NEW(frontier->arena, Program);
+    Steps out = { 0 };
+    Strips strips = { 0 };
+    int32_t number = 0;
+    for (size_t i = 0; i < point->schedule.slot.n; i++)
+        add_slot(frontier, point, point->schedule.slot.at + i, &strips, &number,
+                 &out);
+    *program = program_with_steps(point->form, out.step.at, out.step.n);
+    return program;
+}
+
+static Trial plan_point(Frontier *frontier, const Point *point)
+{
     PlanOptions opt = *frontier->opt;
     opt.pixels = strips_of(&point->schedule) ? 1 : point->pixels;
-    frontier->plan(frontier->program, &opt, frontier->level, point->schedule.peak);
-    const Plan *plan = &frontier->program->plan;
-    CurvePoint c = { .arena = plan->arena_size,
-                     .macs = macs_of(steps.step.at, steps.step.n),
-                     .cost = point->cost,
-                     .strips = strips_of(&point->schedule),
-                     .steps = (int32_t)steps.step.n };
-    for (size_t i = 0; i < plan->segment.n; i++)
-        if (plan->segment.at[i].list)
-            c.streamed += plan->segment.at[i].count;
-    return c;
+    return frontier->plan(program_of(frontier, point), &opt,
+                          point->schedule.peak);
+}
+
+static CurvePoint curve_point(const Point *point, const Trial *trial)
+{
+    CurvePoint at = {
+        .arena = trial->plan.arena_size,
+        .macs = macs_of(trial->program),
+        .cost = point->cost,
+        .strips = strips_of(&point->schedule),
+        .steps = (int32_t)trial->program->step.n,
+    };
+    for (size_t i = 0; i < trial->schedule.slot.n; i++) {
+        const Slot *slot = trial->schedule.slot.at + i;
+        if (trial_by_list(trial, slot))
+            at.streamed += slot->end - slot->first;
+    }
+    return at;
 }
 
 /* Does the goal allow what it costs? About two instructions are needed for a MAC. */
@@ -187,27 +196,42 @@ static bool affordable(const Frontier *frontier, int32_t strips, int64_t cost)
     if (strips)
         return false;
     return frontier->opt->goal == PLAN_RAM ||
-           (frontier->opt->goal == PLAN_BALANCED && cost <= frontier->macs / 50);
+           (frontier->opt->goal == PLAN_BALANCED &&
+            cost <= frontier->macs / 50);
 }
 
-/* The cheapest that holds the limit, or the smallest. Without a limit: the smallest that the goal
- * allows, or the cheapest. */
-static size_t choose(const Frontier *frontier, const CurvePoint *curve, size_t n)
+/* The smallest point that may be taken: all of them under a limit, else those that the goal
+ * allows; the first stands for all. */
+static size_t smallest(const Frontier *frontier, size_t first)
 {
-    size_t best = 0;
-    while (!frontier->opt->arena_limit && best + 1 < n && curve[best].strips)
-        best++;
-    for (size_t i = 0; i < n; i++) {
-        if (frontier->opt->arena_limit && curve[i].arena <= frontier->opt->arena_limit)
-            return i;
-        if ((frontier->opt->arena_limit || affordable(frontier, curve[i].strips, curve[i].cost)) &&
-            curve[i].arena < curve[best].arena)
+    const CurvePoint *curve = frontier->curve.at;
+    size_t best = first;
+    for (size_t i = 0; i < frontier->curve.n; i++) {
+        const bool taken = frontier->opt->arena_limit ||
+                           affordable(frontier, curve[i].strips, curve[i].cost);
+        if (taken && curve[i].arena < curve[best].arena)
             best = i;
     }
     return best;
 }
 
-/* Nobody wants to see the curve: only the last schedule that the goal allows is planned. */
+/* The cheapest that holds the limit, or the smallest. Without a limit: the smallest that the goal
+ * allows, or the cheapest. */
+static size_t choose(const Frontier *frontier)
+{
+    const CurvePoint *curve = frontier->curve.at;
+    const size_t n = frontier->curve.n;
+    const int64_t limit = frontier->opt->arena_limit;
+    size_t first = 0;
+    for (size_t i = 0; limit && i < n; i++)
+        if (curve[i].arena <= limit)
+            return i;
+    while (!limit && first + 1 < n && curve[first].strips)
+        first++;
+    return smallest(frontier, first);
+}
+
+/* Without a curve to show, only the last schedule that the goal allows is planned. */
 static void keep_goal(Frontier *frontier)
 {
     size_t best = 0;
@@ -219,25 +243,32 @@ static void keep_goal(Frontier *frontier)
     frontier->point.n = 1;
 }
 
-/* A point below with fewer MACs makes a point useless: work was counted range by range, where
- * leaving out columns that nobody reads saved nothing. Returns how many are left. */
-static size_t drop_beaten(const Frontier *frontier, CurvePoint *curve, size_t *of, size_t n)
+/* Does a point below take fewer MACs? */
+static bool is_beaten(const Frontier *frontier, size_t point)
 {
-    size_t kept = 0;
-    for (size_t i = 0; i < n; i++) {
-        bool beaten = false;
-        for (size_t j = i + 1; j < n && !beaten; j++)
-            beaten =
-                i64_max(curve[j].macs, frontier->macs) < i64_max(curve[i].macs, frontier->macs);
-        if (beaten)
-            continue;
-        curve[kept] = curve[i];
-        of[kept++] = of[i];
-    }
-    return kept;
+    const CurvePoint *curve = frontier->curve.at;
+    const int64_t once = frontier->macs;
+    for (size_t i = point + 1; i < frontier->curve.n; i++)
+        if (i64_max(curve[i].macs, once) < i64_max(curve[point].macs, once))
+            return true;
+    return false;
 }
 
-static bool has_short_rows(const Steps *form)
+/* Work was counted range by range, where leaving out columns that nobody reads saved nothing: so a
+ * point may be useless after all. */
+static void drop_beaten(Frontier *frontier)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < frontier->curve.n; i++) {
+        if (is_beaten(frontier, i))
+            continue;
+        frontier->curve.at[kept] = frontier->curve.at[i];
+        frontier->of.at[kept++] = frontier->of.at[i];
+    }
+    frontier->curve.n = kept;
+}
+
+static bool has_short_rows(const Program *form)
 {
     for (size_t i = 0; i < form->step.n; i++)
         if (stream_burst(form->step.at[i], STREAM_PIXELS) > 1)
@@ -245,41 +276,69 @@ static bool has_short_rows(const Steps *form)
     return false;
 }
 
-void frontier_plan(Program *p, const PlanOptions *opt, PlanLevel level, const Steps *form,
-                   int forms, FrontierPlan *plan)
+static void try_forms(Frontier *frontier, const Program *form, int forms)
 {
-    Frontier frontier = { .program = p,
-                          .arena = &p->graph->store->scratch,
-                          .opt = opt,
-                          .level = level,
-                          .plan = plan,
-                          .macs = macs_of(form->step.at, form->step.n) };
-    VEC(CurvePoint) curve = { 0 };
-    VEC(size_t) of = { 0 };
     for (int i = 0; i < forms; i++) {
-        try_form(&frontier, form + i, STREAM_PIXELS);
+        try_form(frontier, form + i, STREAM_PIXELS);
         if (has_short_rows(form + i))
-            try_form(&frontier, form + i, 1);
+            try_form(frontier, form + i, 1);
     }
-    keep_best(&frontier);
-    if (!opt->arena_limit && !opt->curve)
-        keep_goal(&frontier);
-    for (size_t i = 0; i < frontier.point.n; i++) {
-        const ArenaMark mark = arena_mark(frontier.arena);
-        const CurvePoint c = plan_point(&frontier, frontier.point.at + i);
-        arena_release(frontier.arena, mark);
-        if (curve.n && c.arena >= curve.at[curve.n - 1].arena)
-            continue; /* its schedule promised more than offsets hold */
-        if (p->plan.region_missing && (i + 1 < frontier.point.n || curve.n))
-            continue; /* where none fits the regions the last stands for all */
-        VEC_PUSH(p->graph->arena, &curve, c);
-        VEC_PUSH(p->graph->arena, &of, i);
+    keep_best(frontier);
+    if (!frontier->opt->arena_limit && !frontier->opt->curve)
+        keep_goal(frontier);
+}
+
+/* Is the planned point one of the curve? Not where its schedule promised more than offsets hold;
+ * where none fits the regions the last stands for all. */
+static bool holds(const Frontier *frontier, const CurvePoint *at,
+                  const Trial *trial, bool last)
+{
+    const size_t n = frontier->curve.n;
+    if (n && at->arena >= frontier->curve.at[n - 1].arena)
+        return false;
+    return !trial->plan.region_missing || (last && !n);
+}
+
+/* Plans all points; returns the trial of the last. */
+static Trial plan_points(Frontier *frontier, Arena *arena)
+{
+    const ArenaMark mark = arena_mark(frontier->arena);
+    Trial trial;
+    for (size_t i = 0; i < frontier->point.n; i++) {
+        const Point *point = frontier->point.at + i;
+        arena_release(frontier->arena, mark);
+        trial = plan_point(frontier, point);
+        const CurvePoint at = curve_point(point, &trial);
+        if (!holds(frontier, &at, &trial, i + 1 == frontier->point.n))
+            continue;
+        VEC_PUSH(arena, &frontier->curve, at);
+        VEC_PUSH(arena, &frontier->of, i);
     }
-    curve.n = drop_beaten(&frontier, curve.at, of.at, curve.n);
-    const size_t best = choose(&frontier, curve.at, curve.n);
-    curve.at[best].chosen = true;
-    if (of.at[best] != frontier.point.n - 1)
-        plan_point(&frontier, frontier.point.at + of.at[best]);
-    p->plan.curve = (CurvePoints){ .at = curve.at, .n = curve.n, .room = curve.room };
-    p->plan.macs_once = frontier.macs;
+    return trial;
+}
+
+Trial frontier_plan(const Program *form, int forms, const PlanOptions *opt,
+                    PlanSteps *plan)
+{
+    Frontier frontier = {
+        .arena = &form->graph->store->scratch,
+        .opt = opt,
+        .plan = plan,
+        .macs = macs_of(form),
+    };
+    try_forms(&frontier, form, forms);
+    Trial trial = plan_points(&frontier, form->graph->arena);
+    drop_beaten(&frontier);
+    const size_t best = choose(&frontier);
+    const size_t point = frontier.of.at[best];
+    if (point != frontier.point.n - 1)
+        trial = plan_point(&frontier, frontier.point.at + point);
+    frontier.curve.at[best].chosen = true;
+    trial.plan.curve = (CurvePoints){
+        .at = frontier.curve.at,
+        .n = frontier.curve.n,
+        .room = frontier.curve.room,
+    };
+    trial.plan.macs_once = frontier.macs;
+    return trial;
 }

@@ -4,18 +4,15 @@
 #ifndef INLAY_PLAN_FRONTIER_H
 #define INLAY_PLAN_FRONTIER_H
 
-#include "plan/elide.h"
-#include "plan/plan.h"
+#include "plan/trial.h"
 
-/* Plans the program's steps as they are, as cheaply as `enough` bytes allow. */
-typedef void FrontierPlan(Program *p, const PlanOptions *opt, PlanLevel level, int64_t enough);
+/* Plans a program's steps as they are, as cheaply as `enough` bytes allow. */
+typedef Trial PlanSteps(const Program *program, const PlanOptions *opt,
+                        int64_t enough);
 
-/* Tries forms of the program's steps (the first is the plainest) under falling limits, in strips
- * where that goes lower, fills Plan.curve, and leaves the program in the form and plan that opt
- * asks for. */
-void frontier_plan(Program *program, const PlanOptions *opt, PlanLevel level, const Steps *form,
-                   int forms, FrontierPlan *plan);
-/* Makes these the program's steps. */
-void frontier_take(Program *program, Step **step, size_t n);
+/* Tries forms of a program (the first is the plainest) under falling limits, in strips where that
+ * goes lower. The plan that opt asks for, with all of them in Plan.curve. */
+Trial frontier_plan(const Program *form, int forms, const PlanOptions *opt,
+                    PlanSteps *plan);
 
 #endif

@@ -7,11 +7,13 @@
 /* Caller's buffers lie far behind the arena, each by itself. */
 static const int64_t BETWEEN_BASES = (int64_t)1 << 44;
 
-bool object_at(Check *check, const Operand *operand, const Piece *piece, const char *why)
+bool object_at(Check *check, const Operand *operand, const Piece *piece,
+               const char *why)
 {
     if (!check->found.why)
-        check->found = (Objection){ why, check->step, operand, piece ? piece->own_row : 0,
-                                    piece ? piece->begin % BETWEEN_BASES : 0 };
+        check->found =
+            (Objection){ why, check->step, operand, piece ? piece->own_row : 0,
+                         piece ? piece->begin % BETWEEN_BASES : 0 };
     return false;
 }
 
@@ -50,7 +52,8 @@ static int64_t base_address(const Operand *operand)
 
 int64_t home_of(const Check *check, const Tensor *root)
 {
-    return (program_base(check->program, root) - INLAY_ARENA) * BETWEEN_BASES + root->offset;
+    return (program_base(check->program, root) - INLAY_ARENA) * BETWEEN_BASES +
+           root->offset;
 }
 
 Piece piece_of(const Operand *operand, int32_t row)
@@ -58,17 +61,22 @@ Piece piece_of(const Operand *operand, int32_t row)
     int64_t at;
     const Tensor *tensor = owner_of(operand, &at);
     const int64_t lane = operand->part ? at % operand_pitch(operand) : 0;
-    const int64_t bytes = i64_min(operand->row_bytes, tensor_bytes(tensor) - (at - lane));
+    const int64_t bytes =
+        i64_min(operand->row_bytes, tensor_bytes(tensor) - (at - lane));
     Piece piece = { .tag = tensor->id,
                     .lane = lane,
                     .lane_end =
-                        operand->part ? lane + operand->part * element_bits(operand) / 8 : 0 };
+                        operand->part
+                            ? lane + operand->part * element_bits(operand) / 8
+                            : 0 };
     piece.begin = base_address(operand) + (int64_t)operand->ref.off - lane +
                   (int64_t)(row % operand->ref.cap) * (int64_t)operand->ref.row;
     piece.end = piece.begin + bytes;
     piece.delta = at - lane + row * operand->row_bytes - piece.begin;
     piece.own_row = row;
-    piece.row = operand->row_bytes ? (int32_t)((at - lane) / operand->row_bytes) + row : 0;
+    piece.row = operand->row_bytes
+                    ? (int32_t)((at - lane) / operand->row_bytes) + row
+                    : 0;
     return piece;
 }
 
@@ -91,36 +99,43 @@ bool read_piece(Check *check, const Operand *operand, const Piece *piece)
     const Lanes *l = check->lanes + piece->tag;
     if (!inside(check, piece))
         return object_at(check, operand, piece, "leaves the arena");
-    if (!shadow_owns(&check->shadow, piece->begin, piece->end, piece->delta, piece->tag))
-        return object_at(check, operand, piece, "is read where its bytes are not, or no more");
+    if (!shadow_owns(&check->shadow, piece->begin, piece->end, piece->delta,
+                     piece->tag))
+        return object_at(check, operand, piece,
+                         "is read where its bytes are not, or no more");
     if (!l->pixel)
         return true;
     const int64_t rows = i64_max(1, (piece->end - piece->begin) / l->row_bytes);
     const int64_t first = (piece->begin + piece->delta) / l->row_bytes;
     for (int64_t r = first; r < first + rows && r < l->rows; r++)
-        if (!lane_has(l, (int32_t)r, piece->lane, piece->lane_end ? piece->lane_end : l->pixel))
-            return object_at(check, operand, piece, "is read before all its parts are made");
+        if (!lane_has(l, (int32_t)r, piece->lane,
+                      piece->lane_end ? piece->lane_end : l->pixel))
+            return object_at(check, operand, piece,
+                             "is read before all its parts are made");
     return true;
 }
 
-bool write_piece(Check *check, const Operand *operand, const Piece *piece, int32_t flag)
+bool write_piece(Check *check, const Operand *operand, const Piece *piece,
+                 int32_t flag)
 {
     Lanes *l = check->lanes + piece->tag;
     if (!inside(check, piece))
         return object_at(check, operand, piece, "leaves the arena");
-    if (piece->lane_end &&
-        shadow_owns(&check->shadow, piece->begin, piece->end, piece->delta, piece->tag)) {
+    if (piece->lane_end && shadow_owns(&check->shadow, piece->begin, piece->end,
+                                       piece->delta, piece->tag)) {
         lane_add(l, piece->row, piece->lane, piece->lane_end);
         return true;
     }
-    shadow_write(&check->shadow, piece->begin, piece->end, piece->delta, piece->tag | flag);
+    shadow_write(&check->shadow, piece->begin, piece->end, piece->delta,
+                 piece->tag | flag);
     if (!l->pixel)
         return true;
     const int64_t first = (piece->begin + piece->delta) / l->row_bytes;
     const int64_t rows = i64_max(1, (piece->end - piece->begin) / l->row_bytes);
     for (int64_t r = first; r < first + rows && r < l->rows; r++) {
         lane_clear(l, (int32_t)r);
-        lane_add(l, (int32_t)r, piece->lane, piece->lane_end ? piece->lane_end : l->pixel);
+        lane_add(l, (int32_t)r, piece->lane,
+                 piece->lane_end ? piece->lane_end : l->pixel);
     }
     return true;
 }
@@ -132,23 +147,28 @@ bool by_row(const Step *step, const Operand *operand)
 
 static Range clip(int64_t lo, int64_t hi, int32_t rows)
 {
-    return (Range){ (int32_t)(lo < 0 ? 0 : lo), (int32_t)(hi > rows ? rows : hi) };
+    return (Range){ (int32_t)(lo < 0 ? 0 : lo),
+                    (int32_t)(hi > rows ? rows : hi) };
 }
 
 Range rows_of(const Step *step, const Operand *operand, int32_t u)
 {
     if (operand->write)
-        return by_row(step, operand) ? (Range){ u, u + 1 } : (Range){ 0, operand->rows };
+        return by_row(step, operand) ? (Range){ u, u + 1 }
+                                     : (Range){ 0, operand->rows };
     switch (operand->rule.kind) {
     case ROWS_SAME:
     case ROWS_UNIT:
-        return operand->rows == step->units ? (Range){ u, u + 1 } : (Range){ 0, operand->rows };
+        return operand->rows == step->units ? (Range){ u, u + 1 }
+                                            : (Range){ 0, operand->rows };
     case ROWS_WINDOW:
         return clip((int64_t)u * operand->rule.stride - operand->rule.pad,
-                    (int64_t)u * operand->rule.stride - operand->rule.pad + operand->rule.extent,
+                    (int64_t)u * operand->rule.stride - operand->rule.pad +
+                        operand->rule.extent,
                     operand->rows);
     case ROWS_TABLE:
-        return clip(operand->rule.table[u].lo, operand->rule.table[u].hi, operand->rows);
+        return clip(operand->rule.table[u].lo, operand->rule.table[u].hi,
+                    operand->rows);
     default:
         return (Range){ 0, operand->rows };
     }
@@ -156,12 +176,13 @@ Range rows_of(const Step *step, const Operand *operand, int32_t u)
 
 bool in_place(const Step *step, const Operand *out, const Operand *in)
 {
-    if (!reuse_in_place(in->reuse) || in->ref.off != out->ref.off || out->part || in->part)
+    if (!reuse_in_place(in->reuse) || in->ref.off != out->ref.off ||
+        out->part || in->part)
         return false;
     if (element_bits(out) == element_bits(in))
         return in->ref.cap == out->ref.cap;
-    return element_bits(out) < element_bits(in) && !step->backward && in->ref.cap == in->rows &&
-           out->ref.cap == out->rows;
+    return element_bits(out) < element_bits(in) && !step->backward &&
+           in->ref.cap == in->rows && out->ref.cap == out->rows;
 }
 
 static bool meet(const Piece *a, const Piece *b)
@@ -173,27 +194,82 @@ static bool meet(const Piece *a, const Piece *b)
     return true;
 }
 
-/* No byte that unit u writes through operand w may be one of another operand's rows [lo, hi). */
-static bool apart(Check *check, const Step *step, const Operand *w, Range wr,
-                  const Operand *operand, Range range)
+/* Those of an operand's rows that may meet a piece: others begin too far from it. Rows of a ring
+ * that goes round are all of them. */
+static Range near(const Operand *operand, Range range, const Piece *piece)
 {
-    for (int32_t i = wr.lo; i < wr.hi; i++)
-        for (int32_t k = range.lo; k < range.hi; k++) {
-            const Piece a = piece_of(w, i);
-            const Piece b = piece_of(operand, k);
-            if (!meet(&a, &b))
-                continue;
-            if (operand->write && !operand->scratch && !w->scratch && a.tag == b.tag)
-                continue;
-            if (operand->read && w->read && a.tag == b.tag)
-                continue;
-            return object_at(check, operand, &b, "is overwritten by the step that needs it");
-        }
-    (void)step;
+    const int32_t cap = operand->ref.cap;
+    const int64_t pitch = (int64_t)operand->ref.row;
+    if (range.lo >= range.hi || !pitch ||
+        range.lo / cap != (range.hi - 1) / cap)
+        return range;
+    const Piece first = piece_of(operand, range.lo);
+    const int64_t bytes = first.end - first.begin;
+    const int64_t from = piece->begin - bytes - first.begin;
+    const int64_t to = piece->end - first.begin;
+    const int64_t lo = range.lo + i64_floor_div(from, pitch);
+    const int64_t hi = range.lo + i64_floor_div(to, pitch) + 1;
+    return (Range){
+        (int32_t)i64_min(i64_max(lo, range.lo), range.hi),
+        (int32_t)i64_max(i64_min(hi, range.hi), range.lo),
+    };
+}
+
+/* May the same bytes be touched through both? */
+static bool may_meet(const Operand *w, const Operand *operand)
+{
+    if (operand->write && !operand->scratch && !w->scratch)
+        return true;
+    return operand->read && w->read;
+}
+
+/* Bytes that are written as `piece` of operand w. */
+static bool piece_apart(Check *check, const Operand *w, const Piece *piece,
+                        const Operand *operand, Range range)
+{
+    const Range rows = near(operand, range, piece);
+    for (int32_t k = rows.lo; k < rows.hi; k++) {
+        const Piece other = piece_of(operand, k);
+        const bool one = piece->tag == other.tag && may_meet(w, operand);
+        if (!one && meet(piece, &other))
+            return object_at(check, operand, &other,
+                             "is overwritten by the step that needs it");
+    }
     return true;
 }
 
-bool check_apart(Check *check, const Step *step, int32_t u, bool whole, bool pixels)
+/* No byte of rows `written` of operand w may be one of another operand's rows. */
+static bool apart(Check *check, const Operand *w, Range written,
+                  const Operand *operand, Range range)
+{
+    for (int32_t i = written.lo; i < written.hi; i++) {
+        const Piece piece = piece_of(w, i);
+        if (!piece_apart(check, w, &piece, operand, range))
+            return false;
+    }
+    return true;
+}
+
+/* Are operand w, which is written, and another compared? */
+static bool compared(const Step *step, int k, int i, bool pixels)
+{
+    const Operand *w = step->operand + k;
+    const Operand *operand = step->operand + i;
+    if (i == k || !watched(operand) || in_place(step, w, operand))
+        return false;
+    return !(operand->write && i < k) &&
+           !(pixels && k == 0 && operand->pixels.tile);
+}
+
+/* Do both need all of their rows, whatever the unit? */
+static bool whole_apart(const Operand *w, const Operand *operand)
+{
+    return w->scratch || operand->scratch ||
+           (operand->reuse == REUSE_NONE && !operand->write);
+}
+
+bool check_apart(Check *check, const Step *step, int32_t u, bool whole,
+                 bool pixels)
 {
     for (int k = 0; k < step->n_operand; k++) {
         const Operand *w = step->operand + k;
@@ -201,16 +277,13 @@ bool check_apart(Check *check, const Step *step, int32_t u, bool whole, bool pix
             continue;
         for (int i = 0; i < step->n_operand; i++) {
             const Operand *o = step->operand + i;
-            if (i == k || !watched(o) || in_place(step, w, o) || (o->write && i < k) ||
-                (pixels && k == 0 && o->pixels.tile))
+            if (!compared(step, k, i, pixels) || (whole && !whole_apart(w, o)))
                 continue;
-            const bool all =
-                whole && (w->scratch || o->scratch || (o->reuse == REUSE_NONE && !o->write));
-            if (whole && !all)
-                continue;
-            const Range wr = all ? (Range){ 0, w->ref.cap } : rows_of(step, w, u);
-            const Range range = all ? (Range){ 0, o->ref.cap } : rows_of(step, o, u);
-            if (!apart(check, step, w, wr, o, range))
+            const Range written =
+                whole ? (Range){ 0, w->ref.cap } : rows_of(step, w, u);
+            const Range range =
+                whole ? (Range){ 0, o->ref.cap } : rows_of(step, o, u);
+            if (!apart(check, w, written, o, range))
                 return false;
         }
     }

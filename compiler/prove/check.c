@@ -13,14 +13,18 @@ static bool check_step(Check *check, const Step *s)
 {
     check->step = s;
     if (s->pushed)
-        return object(check, s->operand, "is handed in, which only a list can wait for");
+        return object(check, s->operand,
+                      "is handed in, which only a list can wait for");
     for (int k = 0; k < s->n_operand;
          k++) /* kernels go through the rows of a call more than once */
-        if (watched(s->operand + k) && s->operand[k].ref.cap < s->operand[k].rows)
-            return object(check, s->operand + k, "is a ring for a step that runs as a whole");
+        if (watched(s->operand + k) &&
+            s->operand[k].ref.cap < s->operand[k].rows)
+            return object(check, s->operand + k,
+                          "is a ring for a step that runs as a whole");
     check->made[s->index] = 0;
     if (s->backward && !can_reverse(s))
-        return object(check, s->operand, "is made by a kernel that cannot go backward");
+        return object(check, s->operand,
+                      "is made by a kernel that cannot go backward");
     if (!check_apart(check, s, 0, true, false))
         return false;
     for (int32_t u = 0; u < s->units; u++)
@@ -57,38 +61,60 @@ static bool check_layers(Check *check, int32_t first, int32_t end)
 
 uint8_t segment_entry(const Segment *segment, int32_t e)
 {
-    if (e >= segment->prologue && e < segment->prologue + segment->period * segment->repeats)
+    if (e >= segment->prologue &&
+        e < segment->prologue + segment->period * segment->repeats)
         e = segment->prologue + (e - segment->prologue) % segment->period;
     else if (e >= segment->prologue)
         e -= segment->period * (segment->repeats - 1);
     return segment->list[e];
 }
 
+static bool place_is_there(const Check *check)
+{
+    const int64_t place = check->program->plan.place;
+    return shadow_owns(&check->shadow, place, place + PLACE_BYTES, 0,
+                       TAG_PLACE);
+}
+
+static bool counters_are_there(const Check *check, const Segment *segment)
+{
+    const int64_t state = check->program->plan.state;
+    const int64_t end = state + 2 * (int64_t)segment->count;
+    return shadow_owns(&check->shadow, state, end, 0, TAG_STATE);
+}
+
+/* The next unit of a stream's step k, and what the loop itself keeps in the arena. */
+static bool check_entry(Check *check, const Segment *segment, int32_t k)
+{
+    if (k >= segment->count)
+        return object(check, NULL, "a list names a step beyond its segment");
+    const Step *step = check->program->step.at[segment->first + k];
+    const int32_t made = check->made[step->index];
+    const int32_t unit = step->backward ? step->units - 1 - made : made;
+    if (!check_unit(check, step, unit))
+        return false;
+    if (!counters_are_there(check, segment))
+        return object(check, NULL, "the row counters are overwritten");
+    if (step->pushed && !place_is_there(check))
+        return object(check, NULL, "the place of the run is overwritten");
+    return true;
+}
+
 static bool check_stream(Check *check, const Segment *segment)
 {
     const int64_t state = check->program->plan.state;
     const int64_t end = state + 2 * (int64_t)segment->count;
-    const int64_t place = check->program->plan.place;
-    const int32_t entries =
-        segment->prologue + segment->period * segment->repeats + segment->epilogue;
+    const int32_t entries = segment->prologue +
+                            segment->period * segment->repeats +
+                            segment->epilogue;
     if (state < 0 || end > program_region_size(check->program, 0))
         return object(check, NULL, "the row counters leave the arena");
     shadow_write(&check->shadow, state, end, 0, TAG_STATE);
     for (int32_t i = 0; i < segment->count; i++)
         check->made[segment->first + i] = 0;
-    for (int32_t e = 0; e < entries; e++) {
-        const int32_t k = segment_entry(segment, e);
-        if (k >= segment->count)
-            return object(check, NULL, "a list names a step beyond its segment");
-        const Step *s = check->program->step.at[segment->first + k];
-        const int32_t made = check->made[s->index];
-        if (!check_unit(check, s, s->backward ? s->units - 1 - made : made))
+    for (int32_t e = 0; e < entries; e++)
+        if (!check_entry(check, segment, segment_entry(segment, e)))
             return false;
-        if (!shadow_owns(&check->shadow, state, end, 0, TAG_STATE))
-            return object(check, NULL, "the row counters are overwritten");
-        if (s->pushed && !shadow_owns(&check->shadow, place, place + PLACE_BYTES, 0, TAG_PLACE))
-            return object(check, NULL, "the place of the run is overwritten");
-    }
     return true;
 }
 
@@ -100,7 +126,8 @@ static bool check_outputs(Check *check)
         for (int k = 0; k < s->n_out; k++) {
             int64_t at;
             check->step = s;
-            if (s->operand[k].tensor && owner_of(s->operand + k, &at)->storage == STORE_OUTPUT &&
+            if (s->operand[k].tensor &&
+                owner_of(s->operand + k, &at)->storage == STORE_OUTPUT &&
                 check->made[i] != s->units)
                 return object(check, s->operand + k, "is not made in full");
         }
@@ -112,7 +139,8 @@ static void write_input(Check *check, const Tensor *tensor)
 {
     Lanes *l = check->lanes + tensor->id;
     const int64_t home = home_of(check, tensor);
-    shadow_write(&check->shadow, home, home + tensor_bytes(tensor), -home, tensor->id);
+    shadow_write(&check->shadow, home, home + tensor_bytes(tensor), -home,
+                 tensor->id);
     for (int32_t r = 0; l->pixel && r < l->rows; r++)
         lane_add(l, r, 0, l->pixel);
 }
@@ -139,7 +167,8 @@ static bool is_there(Check *check, const Tensor *tensor)
     if (tensor->storage != STORE_ARENA)
         return true;
     const int64_t home = home_of(check, tensor);
-    bool all = shadow_owns(&check->shadow, home, home + tensor_bytes(tensor), -home, tensor->id);
+    bool all = shadow_owns(&check->shadow, home, home + tensor_bytes(tensor),
+                           -home, tensor->id);
     for (int32_t r = 0; l->pixel && r < l->rows; r++)
         all &= lane_has(l, r, 0, l->pixel);
     return all;
@@ -150,15 +179,20 @@ static bool check_ends(Check *check)
     const Graph *g = check->program->graph;
     const int64_t place = check->program->plan.place;
     if (program_pushed(check->program) &&
-        (place < 0 || place + PLACE_BYTES > program_region_size(check->program, 0) ||
-         !shadow_owns(&check->shadow, place, place + PLACE_BYTES, 0, TAG_PLACE)))
+        (place < 0 ||
+         place + PLACE_BYTES > program_region_size(check->program, 0) ||
+         !place_is_there(check)))
         return object(check, NULL, "the place of the run is overwritten");
     for (size_t i = 0; i < graph_results(g); i++)
         if (!is_there(check, g->output.at[i]))
-            return object(check, NULL, "a result in the arena is not there at the end");
-    for (size_t i = 0; check->program->plan.preserve_input && i < g->input.n; i++)
+            return object(check, NULL,
+                          "a result in the arena is not there at the end");
+    for (size_t i = 0; check->program->plan.preserve_input && i < g->input.n;
+         i++)
         if (graph_in_form(g, i) != IO_ROWS && !is_there(check, g->input.at[i]))
-            return object(check, NULL, "an input that was to be preserved is not there at the end");
+            return object(
+                check, NULL,
+                "an input that was to be preserved is not there at the end");
     return check_outputs(check);
 }
 
@@ -219,13 +253,19 @@ bool plan_holds(const Program *program, const char **why)
 void plan_check(const Program *program)
 {
     const Objection objection = plan_object(program);
-    const char *help = "please report this model: it is a bug of Inlay, not of the model";
+    const char *help =
+        "please report this model: it is a bug of Inlay, not of the model";
     if (objection.why && objection.operand)
-        fail_at(STATUS_INTERNAL, objection.step->node ? node_loc(objection.step->node) : LOC_NONE,
+        fail_at(STATUS_INTERNAL,
+                objection.step->node ? node_loc(objection.step->node)
+                                     : LOC_NONE,
                 help,
-                "the memory plan is unsound at step %d (%s): row %d of \"%s\", at byte %lld, %s",
-                objection.step->index, objection.step->kernel->name, objection.row,
-                objection.operand->tensor->name, (long long)objection.byte, objection.why);
+                "the memory plan is unsound at step %d (%s): row %d of \"%s\", "
+                "at byte %lld, %s",
+                objection.step->index, objection.step->kernel->name,
+                objection.row, objection.operand->tensor->name,
+                (long long)objection.byte, objection.why);
     if (objection.why)
-        fail_at(STATUS_INTERNAL, LOC_NONE, help, "the memory plan is unsound: %s", objection.why);
+        fail_at(STATUS_INTERNAL, LOC_NONE, help,
+                "the memory plan is unsound: %s", objection.why);
 }

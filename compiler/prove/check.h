@@ -5,16 +5,7 @@
 #ifndef INLAY_PROVE_CHECK_H
 #define INLAY_PROVE_CHECK_H
 
-#include "ir/program.h"
-
-/* The first thing that does not hold. */
-typedef struct Objection {
-    const char *why;        /* a sentence without its subject; NULL: all holds */
-    const Step *step;       /* NULL: the plan as a whole */
-    const Operand *operand; /* NULL: none */
-    int32_t row;            /* of the operand, where there is one */
-    int64_t byte;           /* of its base: the first byte of that row */
-} Objection;
+#include "prove/objection.h"
 
 /* Replays the linked program's reads and writes. */
 Objection plan_object(const Program *program);

@@ -19,45 +19,57 @@ typedef struct Reader {
     const char *place; /* "steps[3].operands[0]", for messages */
 } Reader;
 
-static _Noreturn void malformed(const Reader *reader, const char *key, const char *want)
+static _Noreturn void malformed(const Reader *reader, const char *key,
+                                const char *want)
 {
-    fail_at(STATUS_MALFORMED, reader->loc, "docs/GENERATED.md describes the manifest",
-            "%s%s%s is no %s", reader->place, *reader->place ? "." : "", key, want);
+    fail_at(STATUS_MALFORMED, reader->loc,
+            "docs/GENERATED.md describes the manifest", "%s%s%s is no %s",
+            reader->place, *reader->place ? "." : "", key, want);
 }
 
-static const json_t *value(const Reader *reader, const json_t *object, const char *key)
+static const json_t *value(const Reader *reader, const json_t *object,
+                           const char *key)
 {
     const json_t *v = json_object_get(object, key);
     if (!v)
-        fail_at(STATUS_MALFORMED, reader->loc, "only manifests with a plan can be proved",
-                "%s%s%s is missing", reader->place, *reader->place ? "." : "", key);
+        fail_at(STATUS_MALFORMED, reader->loc,
+                "only manifests with a plan can be proved", "%s%s%s is missing",
+                reader->place, *reader->place ? "." : "", key);
     return v;
 }
 
-static int64_t number(const Reader *reader, const json_t *object, const char *key, int64_t least,
-                      int64_t most)
+static int64_t number(const Reader *reader, const json_t *object,
+                      const char *key, int64_t least, int64_t most)
 {
     const json_t *v = value(reader, object, key);
-    if (!json_is_integer(v) || json_integer_value(v) < least || json_integer_value(v) > most)
+    if (!json_is_integer(v) || json_integer_value(v) < least ||
+        json_integer_value(v) > most)
         malformed(reader, key,
-                  arena_printf(reader->arena, "integer from %" PRId64 " to %" PRId64, least, most));
+                  arena_printf(reader->arena,
+                               "integer from %" PRId64 " to %" PRId64, least,
+                               most));
     return json_integer_value(v);
 }
 
-static int32_t count(const Reader *reader, const json_t *object, const char *key, int32_t least)
+static int32_t count(const Reader *reader, const json_t *object,
+                     const char *key, int32_t least)
 {
     return (int32_t)number(reader, object, key, least, INT32_MAX);
 }
-static int64_t bytes(const Reader *reader, const json_t *object, const char *key)
+static int64_t bytes(const Reader *reader, const json_t *object,
+                     const char *key)
 {
     return number(reader, object, key, 0, MOST_BYTES);
 }
 
 /* Absent: `otherwise`. */
-static int64_t optional(const Reader *reader, const json_t *object, const char *key, int64_t least,
-                        int64_t most, int64_t otherwise)
+static int64_t optional(const Reader *reader, const json_t *object,
+                        const char *key, int64_t least, int64_t most,
+                        int64_t otherwise)
 {
-    return json_object_get(object, key) ? number(reader, object, key, least, most) : otherwise;
+    return json_object_get(object, key)
+               ? number(reader, object, key, least, most)
+               : otherwise;
 }
 
 static bool truth(const Reader *reader, const json_t *object, const char *key)
@@ -68,15 +80,19 @@ static bool truth(const Reader *reader, const json_t *object, const char *key)
     return json_is_true(v);
 }
 
-static const char *text(const Reader *reader, const json_t *object, const char *key)
+static const char *text(const Reader *reader, const json_t *object,
+                        const char *key)
 {
     const json_t *v = value(reader, object, key);
-    if (!json_is_string(v) || strlen(json_string_value(v)) != json_string_length(v))
+    if (!json_is_string(v) ||
+        strlen(json_string_value(v)) != json_string_length(v))
         malformed(reader, key, "text");
-    return arena_text(reader->arena, json_string_value(v), json_string_length(v));
+    return arena_text(reader->arena, json_string_value(v),
+                      json_string_length(v));
 }
 
-static const json_t *list(const Reader *reader, const json_t *object, const char *key)
+static const json_t *list(const Reader *reader, const json_t *object,
+                          const char *key)
 {
     const json_t *v = value(reader, object, key);
     if (!json_is_array(v) || json_array_size(v) > MOST_OPERANDS)
@@ -84,7 +100,8 @@ static const json_t *list(const Reader *reader, const json_t *object, const char
     return v;
 }
 
-static const json_t *object(const Reader *reader, const json_t *parent, const char *key)
+static const json_t *object(const Reader *reader, const json_t *parent,
+                            const char *key)
 {
     const json_t *v = value(reader, parent, key);
     if (!json_is_object(v))
@@ -100,7 +117,8 @@ static Reader inside(const Reader *reader, const char *key, size_t i)
                                   *reader->place ? "." : "", key, i) };
 }
 
-static const char **texts(const Reader *reader, const json_t *parent, const char *key)
+static const char **texts(const Reader *reader, const json_t *parent,
+                          const char *key)
 {
     const json_t *l = list(reader, parent, key);
     const size_t n = json_array_size(l);
@@ -109,7 +127,8 @@ static const char **texts(const Reader *reader, const json_t *parent, const char
         const json_t *v = json_array_get(l, i);
         if (!json_is_string(v))
             malformed(reader, key, "list of texts");
-        all[i] = arena_text(reader->arena, json_string_value(v), json_string_length(v));
+        all[i] = arena_text(reader->arena, json_string_value(v),
+                            json_string_length(v));
     }
     return all;
 }
@@ -128,21 +147,25 @@ static ClaimAccess access_of(const Reader *reader, const json_t *json)
     malformed(reader, "access", "read, write, update or scratch");
 }
 
-static RowRule table_of(const Reader *reader, const json_t *rule, size_t *entries)
+static RowRule table_of(const Reader *reader, const json_t *rule,
+                        size_t *entries)
 {
     const json_t *l = list(reader, rule, "table");
     *entries = json_array_size(l) / 2;
     Rows *table = NEW_ARRAY(reader->arena, Rows, *entries + 1);
     for (size_t i = 0; i < 2 * *entries; i++) {
         const json_t *v = json_array_get(l, i);
-        if (!json_is_integer(v) || json_integer_value(v) < 0 || json_integer_value(v) > INT32_MAX)
+        if (!json_is_integer(v) || json_integer_value(v) < 0 ||
+            json_integer_value(v) > INT32_MAX)
             malformed(reader, "table", "list of rows");
-        *(i % 2 ? &table[i / 2].hi : &table[i / 2].lo) = (int32_t)json_integer_value(v);
+        *(i % 2 ? &table[i / 2].hi : &table[i / 2].lo) =
+            (int32_t)json_integer_value(v);
     }
     return (RowRule){ .kind = ROWS_TABLE, .table = table };
 }
 
-static RowRule rule_of(const Reader *reader, const json_t *json, size_t *entries)
+static RowRule rule_of(const Reader *reader, const json_t *json,
+                       size_t *entries)
 {
     const json_t *v = json_object_get(json, "rule");
     if (!v)
@@ -152,7 +175,8 @@ static RowRule rule_of(const Reader *reader, const json_t *json, size_t *entries
     if (json_is_object(v))
         return (RowRule){ .kind = ROWS_WINDOW,
                           .stride = count(reader, v, "stride", 0),
-                          .pad = (int32_t)number(reader, v, "pad", INT32_MIN, INT32_MAX),
+                          .pad = (int32_t)number(reader, v, "pad", INT32_MIN,
+                                                 INT32_MAX),
                           .extent = count(reader, v, "extent", 0) };
     const char *name = text(reader, json, "rule");
     if (!strcmp(name, "all"))
@@ -172,21 +196,25 @@ static PixelRule pixels_of(const Reader *reader, const json_t *json)
     if (!json_is_object(v))
         malformed(reader, "pixels", "object");
     return (PixelRule){ .stride = count(reader, v, "stride", 0),
-                        .pad = (int32_t)number(reader, v, "pad", INT32_MIN, INT32_MAX),
+                        .pad = (int32_t)number(reader, v, "pad", INT32_MIN,
+                                               INT32_MAX),
                         .extent = count(reader, v, "extent", 0),
                         .tile = count(reader, v, "tile", 1) };
 }
 
-static ClaimOperand operand_of(const Reader *reader, const Claim *claim, const json_t *json)
+static ClaimOperand operand_of(const Reader *reader, const Claim *claim,
+                               const json_t *json)
 {
     if (json_is_null(json))
         return (ClaimOperand){ 0 };
     if (!json_is_object(json))
         malformed(reader, "entry", "object");
-    ClaimOperand operand = { .given = true,
-                             .access = access_of(reader, json),
-                             .reach = optional(reader, json, "reach", 0, MOST_BYTES, -1),
-                             .constant = json_object_get(json, "weights") != NULL };
+    ClaimOperand operand = {
+        .given = true,
+        .access = access_of(reader, json),
+        .reach = optional(reader, json, "reach", 0, MOST_BYTES, -1),
+        .constant = json_object_get(json, "weights") != NULL
+    };
     if (operand.constant)
         return operand;
     operand.tensor = count(reader, json, "tensor", 0);
@@ -205,14 +233,16 @@ static ClaimOperand operand_of(const Reader *reader, const Claim *claim, const j
 }
 
 /* 0 where there are none, or where it is not in the arena. */
-static int region_of(const Reader *reader, const Claim *claim, const json_t *json)
+static int region_of(const Reader *reader, const Claim *claim,
+                     const json_t *json)
 {
-    return claim->region.n
-               ? (int)optional(reader, json, "region", 0, (int64_t)claim->region.n - 1, 0)
-               : 0;
+    return claim->region.n ? (int)optional(reader, json, "region", 0,
+                                           (int64_t)claim->region.n - 1, 0)
+                           : 0;
 }
 
-static void read_tensors(const Reader *reader, Claim *claim, const json_t *document)
+static void read_tensors(const Reader *reader, Claim *claim,
+                         const json_t *document)
 {
     const json_t *l = list(reader, document, "tensors");
     for (size_t i = 0; i < json_array_size(l); i++) {
@@ -222,17 +252,19 @@ static void read_tensors(const Reader *reader, Claim *claim, const json_t *docum
             malformed(&in, "entry", "object");
         ClaimTensor t = { .storage = text(&in, json, "storage"),
                           .region = region_of(&in, claim, json),
-                          .slot = (int32_t)optional(&in, json, "slot", 0, INT32_MAX, -1),
+                          .slot = (int32_t)optional(&in, json, "slot", 0,
+                                                    INT32_MAX, -1),
                           .offset = bytes(&in, json, "offset"),
                           .bytes = bytes(&in, json, "bytes"),
                           .extent = bytes(&in, json, "extent"),
-                          .scratch =
-                              json_object_get(json, "scratch") && truth(&in, json, "scratch") };
+                          .scratch = json_object_get(json, "scratch") &&
+                                     truth(&in, json, "scratch") };
         VEC_PUSH(reader->arena, &claim->tensor, t);
     }
 }
 
-static void read_columns(const Reader *reader, const json_t *json, ClaimStep *step)
+static void read_columns(const Reader *reader, const json_t *json,
+                         ClaimStep *step)
 {
     step->strip = (int32_t)optional(reader, json, "strip", 1, INT32_MAX, 0);
     if (!step->strip)
@@ -240,20 +272,23 @@ static void read_columns(const Reader *reader, const json_t *json, ClaimStep *st
     const json_t *l = list(reader, json, "columns");
     const json_t *lo = json_array_get(l, 0);
     const json_t *hi = json_array_get(l, 1);
-    if (json_array_size(l) != 2 || !json_is_integer(lo) || !json_is_integer(hi) ||
-        json_integer_value(lo) < 0 || json_integer_value(hi) > INT32_MAX ||
+    if (json_array_size(l) != 2 || !json_is_integer(lo) ||
+        !json_is_integer(hi) || json_integer_value(lo) < 0 ||
+        json_integer_value(hi) > INT32_MAX ||
         json_integer_value(lo) >= json_integer_value(hi))
         malformed(reader, "columns", "list of a first column and an end");
     step->first_column = (int32_t)json_integer_value(lo);
     step->end_column = (int32_t)json_integer_value(hi);
 }
 
-static ClaimStep step_of(const Reader *reader, const Claim *claim, const json_t *json)
+static ClaimStep step_of(const Reader *reader, const Claim *claim,
+                         const json_t *json)
 {
     ClaimStep step = { .kernel = text(reader, json, "kernel"),
                        .units = count(reader, json, "units", 0),
                        .backward = truth(reader, json, "backward"),
-                       .piece = (int32_t)optional(reader, json, "piece", 1, INT32_MAX, 0) };
+                       .piece = (int32_t)optional(reader, json, "piece", 1,
+                                                  INT32_MAX, 0) };
     const json_t *lowered = list(reader, json, "lowered");
     const json_t *operands = list(reader, json, "operands");
     for (size_t i = 0; i < json_array_size(lowered); i++) {
@@ -268,13 +303,15 @@ static ClaimStep step_of(const Reader *reader, const Claim *claim, const json_t 
         malformed(reader, "lowered", "list of at least one step");
     for (size_t i = 0; i < json_array_size(operands); i++) {
         const Reader in = inside(reader, "operands", i);
-        const ClaimOperand o = operand_of(&in, claim, json_array_get(operands, i));
+        const ClaimOperand o =
+            operand_of(&in, claim, json_array_get(operands, i));
         VEC_PUSH(reader->arena, &step.operand, o);
     }
     return step;
 }
 
-static void read_steps(const Reader *reader, Claim *claim, const json_t *document)
+static void read_steps(const Reader *reader, Claim *claim,
+                       const json_t *document)
 {
     const json_t *l = list(reader, document, "steps");
     for (size_t i = 0; i < json_array_size(l); i++) {
@@ -294,17 +331,23 @@ static Segment segment_of(const Reader *reader, const json_t *json)
     if (!json_object_get(json, "list"))
         return segment;
     const json_t *l = list(reader, json, "list");
-    segment.prologue = (int32_t)number(reader, json, "prologue", 0, MOST_OPERANDS);
+    segment.prologue =
+        (int32_t)number(reader, json, "prologue", 0, MOST_OPERANDS);
     segment.period = (int32_t)number(reader, json, "period", 0, MOST_OPERANDS);
-    segment.epilogue = (int32_t)number(reader, json, "epilogue", 0, MOST_OPERANDS);
-    segment.repeats = (int32_t)number(reader, json, "repeats", 0,
-                                      (INT32_MAX - 2 * MOST_OPERANDS) / (segment.period + 1));
-    if (json_array_size(l) != (size_t)(segment.prologue + segment.period + segment.epilogue))
-        malformed(reader, "list", "list of prologue + period + epilogue entries");
+    segment.epilogue =
+        (int32_t)number(reader, json, "epilogue", 0, MOST_OPERANDS);
+    segment.repeats =
+        (int32_t)number(reader, json, "repeats", 0,
+                        (INT32_MAX - 2 * MOST_OPERANDS) / (segment.period + 1));
+    if (json_array_size(l) !=
+        (size_t)(segment.prologue + segment.period + segment.epilogue))
+        malformed(reader, "list",
+                  "list of prologue + period + epilogue entries");
     uint8_t *entry = NEW_ARRAY(reader->arena, uint8_t, json_array_size(l) + 1);
     for (size_t i = 0; i < json_array_size(l); i++) {
         const json_t *v = json_array_get(l, i);
-        if (!json_is_integer(v) || json_integer_value(v) < 0 || json_integer_value(v) > UINT8_MAX)
+        if (!json_is_integer(v) || json_integer_value(v) < 0 ||
+            json_integer_value(v) > UINT8_MAX)
             malformed(reader, "list", "list of numbers from 0 to 255");
         entry[i] = (uint8_t)json_integer_value(v);
     }
@@ -312,7 +355,8 @@ static Segment segment_of(const Reader *reader, const json_t *json)
     return segment;
 }
 
-static void read_schedule(const Reader *reader, Claim *claim, const json_t *document)
+static void read_schedule(const Reader *reader, Claim *claim,
+                          const json_t *document)
 {
     const json_t *l = list(reader, document, "schedule");
     for (size_t i = 0; i < json_array_size(l); i++) {
@@ -325,7 +369,8 @@ static void read_schedule(const Reader *reader, Claim *claim, const json_t *docu
     }
 }
 
-static void read_arena(const Reader *reader, Claim *claim, const json_t *document)
+static void read_arena(const Reader *reader, Claim *claim,
+                       const json_t *document)
 {
     const json_t *arena = object(reader, document, "arena");
     const json_t *counters = json_object_get(arena, "counters");
@@ -342,7 +387,8 @@ static void read_arena(const Reader *reader, Claim *claim, const json_t *documen
     const json_t *run = json_object_get(arena, "run_state");
     const Reader running = { reader->arena, reader->loc, "arena.run_state" };
     claim->run_state = run ? bytes(&running, run, "offset") : -1;
-    if (run && (bytes(&running, run, "bytes") != PLACE_BYTES || claim->run_state % 4))
+    if (run &&
+        (bytes(&running, run, "bytes") != PLACE_BYTES || claim->run_state % 4))
         malformed(&running, "bytes", "8, aligned to 4");
     if (!counters)
         return;
@@ -351,7 +397,8 @@ static void read_arena(const Reader *reader, Claim *claim, const json_t *documen
 }
 
 /* Where there are regions, each tensor in the arena names one. */
-static void read_regions(const Reader *reader, Claim *claim, const json_t *document)
+static void read_regions(const Reader *reader, Claim *claim,
+                         const json_t *document)
 {
     if (!json_object_get(document, "regions"))
         return;
@@ -368,10 +415,12 @@ static void read_regions(const Reader *reader, Claim *claim, const json_t *docum
         sum = i64_add(sum, claim->region.at[i]);
     }
     if (sum != claim->size || !claim->region.n)
-        malformed(reader, "regions", "list of regions whose sizes are the arena's");
+        malformed(reader, "regions",
+                  "list of regions whose sizes are the arena's");
 }
 
-static void read_options(const Reader *reader, Claim *claim, const json_t *document)
+static void read_options(const Reader *reader, Claim *claim,
+                         const json_t *document)
 {
     const json_t *o = object(reader, document, "options");
     const Reader in = { reader->arena, reader->loc, "options" };
@@ -385,25 +434,28 @@ static void read_options(const Reader *reader, Claim *claim, const json_t *docum
     claim->lowered_steps = count(&in, o, "lowered_steps", 0);
 }
 
-static int64_t offset_of(const Reader *reader, const char *key, size_t i, const json_t *json)
+static int64_t offset_of(const Reader *reader, const char *key, size_t i,
+                         const json_t *json)
 {
     const Reader in = inside(reader, key, i);
     if (!json_is_object(json))
         malformed(&in, "entry", "object");
     const char *place = text(&in, json, "place");
-    return !strcmp(place, "arena")  ? bytes(&in, json, "offset")
-           : !strcmp(place, "rows") ? BY_ROWS
-                                    : WITH_CALLER;
+    if (!strcmp(place, "arena"))
+        return bytes(&in, json, "offset");
+    return !strcmp(place, "rows") ? BY_ROWS : WITH_CALLER;
 }
 
-static void read_values(const Reader *reader, Claim *claim, const json_t *document)
+static void read_values(const Reader *reader, Claim *claim,
+                        const json_t *document)
 {
     const json_t *in = list(reader, document, "inputs");
     const json_t *out = list(reader, document, "outputs");
     for (size_t i = 0; i < json_array_size(in); i++) {
         VEC_PUSH(reader->arena, &claim->in_offset,
                  offset_of(reader, "inputs", i, json_array_get(in, i)));
-        VEC_PUSH(reader->arena, &claim->in_region, region_of(reader, claim, json_array_get(in, i)));
+        VEC_PUSH(reader->arena, &claim->in_region,
+                 region_of(reader, claim, json_array_get(in, i)));
     }
     for (size_t i = 0; i < json_array_size(out); i++) {
         VEC_PUSH(reader->arena, &claim->out_offset,

@@ -8,7 +8,12 @@
 #include "base/vec.h"
 #include "ir/program.h"
 
-typedef enum ClaimAccess { CLAIM_READ, CLAIM_WRITE, CLAIM_UPDATE, CLAIM_SCRATCH } ClaimAccess;
+typedef enum ClaimAccess {
+    CLAIM_READ,
+    CLAIM_WRITE,
+    CLAIM_UPDATE,
+    CLAIM_SCRATCH
+} ClaimAccess;
 
 typedef struct ClaimTensor {
     const char *storage; /* "arena", "input", "output" */
@@ -45,7 +50,7 @@ typedef struct Claim {
     int64_t size, align, lower_bound, counters, counters_bytes;
     int64_t run_state; /* -1: none */
     bool optimal, preserve_input;
-    const char *model_sha256;                               /* NULL: not stated */
+    const char *model_sha256; /* NULL: not stated */
     const char **shape, **dim, **constant, **without, **io; /* ended by NULL */
     int32_t pack, lowered_steps;
     VEC(int64_t) region; /* their bytes; empty: one arena */

@@ -19,31 +19,39 @@ typedef struct Imposer {
     int32_t *done;  /* by lowered step: how many steps do all of it */
     int32_t *strip; /* by lowered step: the last strip that does it, 0: none */
     StripSet strips;
-    bool **piece;          /* by concatenation: the inputs that are copied */
-    Home *home;            /* by tensor id */
-    Tensor **owner;        /* by claimed tensor; NULL: not seen yet */
-    int32_t *claimed;      /* by tensor id: place in the claim's list, -1: none yet */
+    bool **piece;   /* by concatenation: the inputs that are copied */
+    Home *home;     /* by tensor id */
+    Tensor **owner; /* by claimed tensor; NULL: not seen yet */
+    /* by tensor id: place in the claim's list, -1: none yet */
+    int32_t *claimed;
     int32_t step, operand; /* under way */
 } Imposer;
 
 static _Noreturn void contradict(const Imposer *imposer, const char *why)
 {
-    const Step *s = imposer->lowered[imposer->claim->step.at[imposer->step].lowered.at[0]];
+    const Step *s =
+        imposer->lowered[imposer->claim->step.at[imposer->step].lowered.at[0]];
     const char *which =
-        imposer->operand < 0 ? "" : arena_printf(imposer->arena, ", operand %d", imposer->operand);
-    fail_at(STATUS_LIMIT, imposer->loc, NULL, "step %d (%s, node \"%s\")%s: %s", imposer->step,
-            s->kernel->name, s->node ? s->node->name : "", which, why);
+        imposer->operand < 0
+            ? ""
+            : arena_printf(imposer->arena, ", operand %d", imposer->operand);
+    fail_at(STATUS_LIMIT, imposer->loc, NULL, "step %d (%s, node \"%s\")%s: %s",
+            imposer->step, s->kernel->name, s->node ? s->node->name : "", which,
+            why);
 }
 
-static _Noreturn void differs(const Imposer *imposer, const char *what, int64_t claimed,
-                              int64_t real)
+static _Noreturn void differs(const Imposer *imposer, const char *what,
+                              int64_t claimed, int64_t real)
 {
-    contradict(imposer, arena_printf(imposer->arena,
-                                     "%s is %" PRId64 " in the manifest, %" PRId64 " in the model",
-                                     what, claimed, real));
+    contradict(imposer,
+               arena_printf(imposer->arena,
+                            "%s is %" PRId64 " in the manifest, %" PRId64
+                            " in the model",
+                            what, claimed, real));
 }
 
-static void same(const Imposer *imposer, const char *what, int64_t claimed, int64_t real)
+static void same(const Imposer *imposer, const char *what, int64_t claimed,
+                 int64_t real)
 {
     if (claimed != real)
         differs(imposer, what, claimed, real);
@@ -57,7 +65,8 @@ static void count_piece(Imposer *imposer, int32_t i, int32_t k)
     if (k > concat_inputs(s))
         contradict(imposer, "copies a piece of what has no such piece");
     if (!imposer->piece[i])
-        imposer->piece[i] = NEW_ARRAY(imposer->arena, bool, concat_inputs(s) + 1);
+        imposer->piece[i] =
+            NEW_ARRAY(imposer->arena, bool, concat_inputs(s) + 1);
     if (imposer->piece[i][k])
         contradict(imposer, "copies a piece that another step has copied");
     imposer->piece[i][k] = true;
@@ -66,8 +75,9 @@ static void count_piece(Imposer *imposer, int32_t i, int32_t k)
 /* Once, or once in each strip. */
 static void count_whole(Imposer *imposer, const ClaimStep *claim, int32_t i)
 {
-    if (imposer->done[i] ? !claim->strip || !imposer->strip[i] || imposer->strip[i] >= claim->strip
-                         : false)
+    const bool next_strip =
+        claim->strip && imposer->strip[i] && imposer->strip[i] < claim->strip;
+    if (imposer->done[i] && !next_strip)
         contradict(imposer, "does what another step has done");
     imposer->done[i] = 1;
     imposer->strip[i] = claim->strip;
@@ -75,7 +85,8 @@ static void count_whole(Imposer *imposer, const ClaimStep *claim, int32_t i)
 
 static void count_done(Imposer *imposer)
 {
-    for (imposer->step = 0; imposer->step < (int32_t)imposer->claim->step.n; imposer->step++) {
+    for (imposer->step = 0; imposer->step < (int32_t)imposer->claim->step.n;
+         imposer->step++) {
         const ClaimStep *c = imposer->claim->step.at + imposer->step;
         if (c->piece && c->lowered.n == 1)
             count_piece(imposer, c->lowered.at[0], c->piece);
@@ -88,24 +99,33 @@ static void count_done(Imposer *imposer)
 
 /* What no step does must be a concatenation whose inputs are written where they belong, or a slice
  * that is read in place. */
+static const char *settle_step(Imposer *imposer, int32_t i)
+{
+    const Step *step = imposer->lowered[i];
+    const bool *piece = imposer->piece[i];
+    const int inputs = concat_inputs(step);
+    if (imposer->done[i])
+        return piece ? "is done as a whole and in pieces" : NULL;
+    if (!inputs)
+        return part_settle_slice(imposer->home, step);
+    for (int k = 1; k <= inputs; k++) {
+        const bool copied = piece && piece[k];
+        const char *why = part_settle(imposer->home, step, k, copied);
+        if (why && !copied)
+            return why;
+    }
+    return NULL;
+}
+
 static void settle_parts(Imposer *imposer)
 {
     for (int32_t i = 0; i < imposer->program->lowered; i++) {
         const Step *s = imposer->lowered[i];
-        const int inputs = concat_inputs(s);
-        const char *why = imposer->done[i] && imposer->piece[i] ? "is done as a whole and in pieces"
-                          : !imposer->done[i] && !inputs ? part_settle_slice(imposer->home, s)
-                                                         : NULL;
-        for (int k = 1; !imposer->done[i] && !why && k <= inputs; k++) {
-            const bool copied = imposer->piece[i] && imposer->piece[i][k];
-            const char *not = part_settle(imposer->home, s, k, copied);
-            if (!copied)
-                why = not ;
-        }
+        const char *why = settle_step(imposer, i);
         if (why)
             fail_at(STATUS_LIMIT, imposer->loc, NULL,
-                    "step %d before the plan (%s, node \"%s\") %s", i, s->kernel->name,
-                    s->node ? s->node->name : "", why);
+                    "step %d before the plan (%s, node \"%s\") %s", i,
+                    s->kernel->name, s->node ? s->node->name : "", why);
     }
 }
 
@@ -113,48 +133,61 @@ static void settle_parts(Imposer *imposer)
 
 static const char *storage_name(const Tensor *tensor)
 {
-    return tensor->storage == STORE_ARENA   ? "arena"
-           : tensor->storage == STORE_INPUT ? "input"
-                                            : "output";
+    if (tensor->storage == STORE_ARENA)
+        return "arena";
+    return tensor->storage == STORE_INPUT ? "input" : "output";
+}
+
+/* What the manifest says of a tensor that a step names first. */
+static void match_place(const Imposer *imposer, const ClaimTensor *claimed,
+                        const Tensor *root)
+{
+    const char *storage = storage_name(root);
+    if (strcmp(claimed->storage, storage))
+        contradict(imposer,
+                   arena_printf(imposer->arena, "lies in the %s, not the %s",
+                                storage, claimed->storage));
+    if (root->storage != STORE_ARENA) {
+        same(imposer, "slot", claimed->slot, root->slot);
+        same(imposer, "offset", claimed->offset, 0);
+    }
+    if (claimed->offset % imposer->claim->align)
+        contradict(imposer, arena_printf(imposer->arena,
+                                         "offset %" PRId64 " is not aligned",
+                                         claimed->offset));
+    same(imposer, "bytes", claimed->bytes, tensor_bytes(root));
 }
 
 /* The claimed tensor is the model's, always the same one. */
 static void match_tensor(Imposer *imposer, const ClaimOperand *c, Tensor *root)
 {
-    const ClaimTensor *t = imposer->claim->tensor.at + c->tensor;
-    if (!imposer->owner[c->tensor]) {
+    const ClaimTensor *claimed = imposer->claim->tensor.at + c->tensor;
+    Tensor **owner = imposer->owner + c->tensor;
+    if (!*owner) {
         if (imposer->claimed[root->id] >= 0)
-            contradict(imposer, "names a tensor that other steps know by another place");
-        if (strcmp(t->storage, storage_name(root)))
-            contradict(imposer, arena_printf(imposer->arena, "lies in the %s, not the %s",
-                                             storage_name(root), t->storage));
-        if (root->storage != STORE_ARENA)
-            same(imposer, "slot", t->slot, root->slot);
-        if (root->storage != STORE_ARENA)
-            same(imposer, "offset", t->offset, 0);
-        if (t->offset % imposer->claim->align)
-            contradict(imposer, arena_printf(imposer->arena, "offset %" PRId64 " is not aligned",
-                                             t->offset));
-        same(imposer, "bytes", t->bytes, tensor_bytes(root));
-        imposer->owner[c->tensor] = root;
+            contradict(imposer,
+                       "names a tensor that other steps know by another place");
+        match_place(imposer, claimed, root);
+        *owner = root;
         imposer->claimed[root->id] = c->tensor;
-        root->offset = t->offset;
-        root->region = t->region;
+        root->offset = claimed->offset;
+        root->region = claimed->region;
     }
-    if (imposer->owner[c->tensor] != root)
+    if (*owner != root)
         contradict(imposer, "names another step's tensor");
 }
 
 static ClaimAccess access_of(const Operand *operand)
 {
-    return operand->scratch                  ? CLAIM_SCRATCH
-           : operand->write && operand->read ? CLAIM_UPDATE
-           : operand->write                  ? CLAIM_WRITE
-                                             : CLAIM_READ;
+    if (operand->scratch)
+        return CLAIM_SCRATCH;
+    if (operand->write)
+        return operand->read ? CLAIM_UPDATE : CLAIM_WRITE;
+    return CLAIM_READ;
 }
 
-static void match_rule(const Imposer *imposer, const ClaimOperand *claim, const RowRule *o,
-                       int32_t units)
+static void match_rule(const Imposer *imposer, const ClaimOperand *claim,
+                       const RowRule *o, int32_t units)
 {
     const RowRule *c = &claim->rule;
     const bool window = o->kind == ROWS_WINDOW;
@@ -175,7 +208,8 @@ static void match_rule(const Imposer *imposer, const ClaimOperand *claim, const 
 }
 
 /* A claim of whole rows says less, and holds. */
-static void match_pixels(const Imposer *imposer, const PixelRule *c, PixelRule *o)
+static void match_pixels(const Imposer *imposer, const PixelRule *c,
+                         PixelRule *o)
 {
     if (!c->tile) {
         *o = *c;
@@ -187,20 +221,51 @@ static void match_pixels(const Imposer *imposer, const PixelRule *c, PixelRule *
     same(imposer, "tile of pixels", c->tile, o->tile);
 }
 
-static void match_operand(Imposer *imposer, const Step *s, Operand *o, const ClaimOperand *c)
+/* The operand as the step sees it where parts and strips lie. */
+static void resolve_operand(Imposer *imposer, const Step *s, Operand *o,
+                            const ClaimOperand *c)
 {
-    if (!c->given != !o->tensor)
-        contradict(imposer, c->given ? "is left out in the model" : "is left out in the manifest");
-    if (!o->tensor)
-        return;
     const ClaimStep *step = imposer->claim->step.at + imposer->step;
-    const char *why = part_resolve(imposer->home, s, o, c->part && !c->pitch && !s->piece);
+    const bool parted = c->part && !c->pitch && !s->piece;
+    const char *why = part_resolve(imposer->home, s, o, parted);
     if (!why && step->strip)
-        why = strips_resolve(&imposer->strips, step, imposer->lowered[step->lowered.at[0]], s,
-                             imposer->operand, o);
+        why = strips_resolve(&imposer->strips, step, s, imposer->operand, o);
     if (why)
         contradict(imposer, why);
+}
+
+static void match_geometry(const Imposer *imposer, const Operand *o,
+                           const ClaimOperand *c, int64_t at)
+{
+    same(imposer, "at", c->at, i64_add(at, o->offset));
+    same(imposer, "rows", c->rows, o->rows);
+    same(imposer, "row", c->row, o->row_bytes);
+    same(imposer, "pixel", c->pixel, o->pixel);
+    same(imposer, "part", c->part, o->part);
+    same(imposer, "pitch", c->pitch, o->pitch);
+}
+
+static void match_ring(const Imposer *imposer, Operand *o,
+                       const ClaimOperand *c, const Tensor *root)
+{
+    const ClaimTensor *tensor = imposer->claim->tensor.at + c->tensor;
+    if (c->ring && root->storage != STORE_ARENA)
+        contradict(imposer, "is a ring outside of the arena");
+    same(imposer, "extent", tensor->extent,
+         c->ring ? i64_mul(c->ring, o->row_bytes) : tensor_bytes(root));
+    o->ring = c->ring;
+}
+
+static void match_operand(Imposer *imposer, const Step *s, Operand *o,
+                          const ClaimOperand *c)
+{
     int64_t at;
+    if (!c->given != !o->tensor)
+        contradict(imposer, c->given ? "is left out in the model"
+                                     : "is left out in the manifest");
+    if (!o->tensor)
+        return;
+    resolve_operand(imposer, s, o, c);
     Tensor *root = tensor_root(o->tensor, &at);
     if (c->constant != (root->storage == STORE_WEIGHTS))
         contradict(imposer, c->constant ? "is no constant" : "is a constant");
@@ -208,20 +273,11 @@ static void match_operand(Imposer *imposer, const Step *s, Operand *o, const Cla
     if (c->constant)
         return;
     match_tensor(imposer, c, root);
-    same(imposer, "at", c->at, i64_add(at, o->offset));
-    same(imposer, "rows", c->rows, o->rows);
-    same(imposer, "row", c->row, o->row_bytes);
-    same(imposer, "pixel", c->pixel, o->pixel);
-    same(imposer, "part", c->part, o->part);
-    same(imposer, "pitch", c->pitch, o->pitch);
+    match_geometry(imposer, o, c, at);
     if (o->read && !o->scratch)
         match_rule(imposer, c, &o->rule, s->units);
     match_pixels(imposer, &c->pixels, &o->pixels);
-    if (c->ring && root->storage != STORE_ARENA)
-        contradict(imposer, "is a ring outside of the arena");
-    same(imposer, "extent", imposer->claim->tensor.at[c->tensor].extent,
-         c->ring ? i64_mul(c->ring, o->row_bytes) : tensor_bytes(root));
-    o->ring = c->ring;
+    match_ring(imposer, o, c, root);
 }
 
 /* ---- steps ---- */
@@ -232,19 +288,37 @@ static Step *make_step(Imposer *imposer, const ClaimStep *claim)
     const char *why = NULL;
     Step *s;
     if (claim->lowered.n == 1)
-        s = step_again(imposer->arena, first, claim->piece);
+        s = step_again(imposer->arena, imposer->program, first, claim->piece);
     else
-        s = step_joined(imposer->arena, imposer->program, imposer->lowered, claim, &why);
+        s = step_joined(imposer->arena, imposer->program, imposer->lowered,
+                        claim, &why);
     if (why)
         contradict(imposer, why);
     if (strcmp(claim->kernel, s->kernel->name))
         fail_at(STATUS_CONFIG, imposer->loc,
-                "give the model that it was made from; options are taken from the manifest",
-                "step %d runs %s in the manifest, %s in the model", imposer->step, claim->kernel,
-                s->kernel->name);
+                "give the model that it was made from; options are taken from "
+                "the manifest",
+                "step %d runs %s in the manifest, %s in the model",
+                imposer->step, claim->kernel, s->kernel->name);
     s->index = imposer->step;
     s->backward = claim->backward;
     return s;
+}
+
+static void match_operands(Imposer *imposer, const ClaimStep *claim, Step *s)
+{
+    imposer->operand = -1;
+    same(imposer, "units", claim->units, s->units);
+    same(imposer, "operands", (int64_t)claim->operand.n, s->n_operand);
+    const char *why = claim->strip ? strips_begin(&imposer->strips, s) : NULL;
+    if (why)
+        contradict(imposer, why);
+    for (int k = 0; k < s->n_operand; k++) {
+        imposer->operand = k;
+        match_operand(imposer, s, s->operand + k, claim->operand.at + k);
+    }
+    if (claim->strip)
+        strips_cut(&imposer->strips, claim, s);
 }
 
 static void make_steps(Imposer *imposer)
@@ -252,22 +326,20 @@ static void make_steps(Imposer *imposer)
     Program *p = imposer->program;
     const size_t n = imposer->claim->step.n;
     Step **step = NEW_ARRAY(imposer->arena, Step *, n + 1);
-    for (imposer->step = 0; (size_t)imposer->step < n; imposer->step++) {
-        const ClaimStep *c = imposer->claim->step.at + imposer->step;
+    int32_t lowered;
+    for (size_t i = 0; i < n; i++) {
+        const ClaimStep *claim = imposer->claim->step.at + i;
+        imposer->step = (int32_t)i;
         imposer->operand = -1;
-        Step *s = step[imposer->step] = make_step(imposer, c);
-        same(imposer, "units", c->units, s->units);
-        same(imposer, "operands", (int64_t)c->operand.n, s->n_operand);
-        for (imposer->operand = 0; imposer->operand < s->n_operand; imposer->operand++)
-            match_operand(imposer, s, s->operand + imposer->operand,
-                          c->operand.at + imposer->operand);
+        step[i] = make_step(imposer, claim);
+        match_operands(imposer, claim, step[i]);
     }
     p->step.at = step;
     p->step.n = p->step.room = n;
-    int32_t lowered;
     const char *why = strips_settle(&imposer->strips, &lowered);
     if (why)
-        fail_at(STATUS_LIMIT, imposer->loc, NULL, "step %d before the plan (%s) %s", lowered,
+        fail_at(STATUS_LIMIT, imposer->loc, NULL,
+                "step %d before the plan (%s) %s", lowered,
                 imposer->lowered[lowered]->kernel->name, why);
 }
 
@@ -279,19 +351,23 @@ static void check_jumps(Imposer *imposer)
 {
     int32_t first = 0; /* that jumps */
     imposer->operand = -1;
-    while (first < imposer->program->lowered && !imposer->lowered[first]->control &&
+    while (first < imposer->program->lowered &&
+           !imposer->lowered[first]->control &&
            imposer->lowered[first]->loop_end < 0)
         first++;
     if (first == imposer->program->lowered)
         return;
-    for (imposer->step = 0; imposer->step < (int32_t)imposer->claim->step.n; imposer->step++)
-        if (imposer->claim->step.at[imposer->step].lowered.at[0] != imposer->step)
+    for (imposer->step = 0; imposer->step < (int32_t)imposer->claim->step.n;
+         imposer->step++)
+        if (imposer->claim->step.at[imposer->step].lowered.at[0] !=
+            imposer->step)
             contradict(imposer, "is moved, though steps of the model jump");
     for (size_t i = 0; i < imposer->claim->segment.n; i++) {
         const Segment *g = imposer->claim->segment.at + i;
         if (g->list && g->count > first - g->first)
             fail_at(STATUS_LIMIT, imposer->loc, NULL,
-                    "schedule[%zu] is a stream, though steps of the model jump", i);
+                    "schedule[%zu] is a stream, though steps of the model jump",
+                    i);
     }
 }
 
@@ -304,9 +380,10 @@ static void check_streams(const Imposer *imposer)
         if (!g->list)
             continue;
         if ((size_t)g->first + (size_t)g->count > imposer->claim->step.n)
-            fail_at(STATUS_LIMIT, imposer->loc, NULL, "schedule[%zu] names steps that do not exist",
-                    i);
-        if (2 * (int64_t)g->count > imposer->claim->counters_bytes || imposer->claim->counters % 2)
+            fail_at(STATUS_LIMIT, imposer->loc, NULL,
+                    "schedule[%zu] names steps that do not exist", i);
+        if (2 * (int64_t)g->count > imposer->claim->counters_bytes ||
+            imposer->claim->counters % 2)
             fail_at(STATUS_LIMIT, imposer->loc, NULL,
                     "schedule[%zu] has no room for its row counters", i);
         for (int32_t k = g->first; k < g->first + g->count; k++)
@@ -316,83 +393,164 @@ static void check_streams(const Imposer *imposer)
     }
 }
 
-/* Those in the arena lie where the caller is told. */
-static void match_values(const Imposer *imposer, const char *kind, Tensor *const *t, size_t n,
-                         const int64_t *offset, const int *region, size_t claimed)
+/* The model's inputs, or its results, and where the manifest has them. */
+typedef struct Values {
+    const char *kind;
+    Tensor *const *tensor;
+    size_t n, claimed;
+    const int64_t *offset;
+    const int *region;
+} Values;
+
+/* One in the arena lies where the caller is told. */
+static void match_home(const Imposer *imposer, const Values *values, size_t i)
 {
-    if (n != claimed)
-        fail_at(STATUS_CONFIG, imposer->loc, "give the model that it was made from",
-                "the manifest has %zu %ss, the model has %zu", claimed, kind, n);
+    Tensor *tensor = values->tensor[i];
+    const int64_t offset = values->offset[i];
+    const int region = values->region[i];
+    if (imposer->claimed[tensor->id] < 0) { /* no step touches it */
+        tensor->offset = offset;
+        tensor->region = region;
+    }
+    const int64_t room =
+        program_region_size(imposer->program, region) - tensor_bytes(tensor);
+    if (tensor->offset != offset || tensor->region != region ||
+        offset % imposer->claim->align || tensor->view_of || offset > room)
+        fail_at(STATUS_LIMIT, imposer->loc, NULL,
+                "%s %zu does not lie at %" PRId64, values->kind, i, offset);
+}
+
+static void match_value(const Imposer *imposer, const Values *values, size_t i)
+{
+    const Tensor *tensor = values->tensor[i];
     const Step *pushed = program_pushed(imposer->program);
-    for (size_t i = 0; i < n; i++) {
-        const bool rows = pushed && pushed->operand[0].tensor == t[i];
-        if (rows != (offset[i] == BY_ROWS))
-            fail_at(STATUS_LIMIT, imposer->loc, NULL, "%s %zu %s row by row", kind, i,
-                    rows ? "comes" : "does not come");
-        if (rows)
-            continue;
-        if ((t[i]->storage == STORE_ARENA) != (offset[i] >= 0))
-            fail_at(STATUS_LIMIT, imposer->loc, NULL, "%s %zu lies in the %s", kind, i,
-                    t[i]->storage == STORE_ARENA ? "arena" : "caller's buffer");
-        if (t[i]->storage != STORE_ARENA)
-            continue;
-        if (imposer->claimed[t[i]->id] < 0)
-            t[i]->offset = offset[i], t[i]->region = region[i]; /* no step touches it */
-        if (t[i]->offset != offset[i] || t[i]->region != region[i] ||
-            offset[i] % imposer->claim->align || t[i]->view_of ||
-            offset[i] > program_region_size(imposer->program, region[i]) - tensor_bytes(t[i]))
-            fail_at(STATUS_LIMIT, imposer->loc, NULL, "%s %zu does not lie at %" PRId64, kind, i,
-                    offset[i]);
+    const bool rows = pushed && pushed->operand[0].tensor == tensor;
+    const bool in_arena = tensor->storage == STORE_ARENA;
+    if (rows != (values->offset[i] == BY_ROWS))
+        fail_at(STATUS_LIMIT, imposer->loc, NULL, "%s %zu %s row by row",
+                values->kind, i, rows ? "comes" : "does not come");
+    if (rows)
+        return;
+    if (in_arena != (values->offset[i] >= 0))
+        fail_at(STATUS_LIMIT, imposer->loc, NULL, "%s %zu lies in the %s",
+                values->kind, i, in_arena ? "arena" : "caller's buffer");
+    if (in_arena)
+        match_home(imposer, values, i);
+}
+
+static void match_values(const Imposer *imposer, const Values *values)
+{
+    if (values->n != values->claimed)
+        fail_at(STATUS_CONFIG, imposer->loc,
+                "give the model that it was made from",
+                "the manifest has %zu %ss, the model has %zu", values->claimed,
+                values->kind, values->n);
+    for (size_t i = 0; i < values->n; i++)
+        match_value(imposer, values, i);
+}
+
+static void match_all_values(const Imposer *imposer)
+{
+    const Graph *graph = imposer->program->graph;
+    const Claim *claim = imposer->claim;
+    const Values inputs = {
+        .kind = "input",
+        .tensor = graph->input.at,
+        .n = graph->input.n,
+        .claimed = claim->in_offset.n,
+        .offset = claim->in_offset.at,
+        .region = claim->in_region.at,
+    };
+    const Values outputs = {
+        .kind = "output",
+        .tensor = graph->output.at,
+        .n = graph_results(graph),
+        .claimed = claim->out_offset.n,
+        .offset = claim->out_offset.at,
+        .region = claim->out_region.at,
+    };
+    match_values(imposer, &inputs);
+    match_values(imposer, &outputs);
+}
+
+/* ---- the plan ---- */
+
+/* Tensors of the model, and those that the claim's steps have of their own: scratch, strips, tables
+ * of sizes. */
+static size_t most_tensors(const Program *program, const Claim *claim)
+{
+    size_t most = (size_t)graph_root(program->graph)->next_id;
+    for (size_t i = 0; i < claim->step.n; i++)
+        most += claim->step.at[i].operand.n + 2;
+    return most;
+}
+
+static Imposer new_imposer(Program *program, const Claim *claim,
+                           const char *path)
+{
+    Arena *arena = program->graph->arena;
+    const size_t most = most_tensors(program, claim);
+    const int32_t lowered = program->lowered;
+    Imposer imposer = {
+        .arena = arena,
+        .program = program,
+        .claim = claim,
+        .loc = { .file = path, .byte = -1, .node = -1 },
+        .lowered = program->step.at,
+        .done = NEW_ARRAY(arena, int32_t, lowered + 1),
+        .strip = NEW_ARRAY(arena, int32_t, lowered + 1),
+        .strips = strips_of(arena, program),
+        .piece = NEW_ARRAY(arena, bool *, lowered + 1),
+        .home = NEW_ARRAY(arena, Home, most + 1),
+        .owner = NEW_ARRAY(arena, Tensor *, claim->tensor.n + 1),
+        .claimed = NEW_ARRAY(arena, int32_t, most + 1),
+        .operand = -1,
+    };
+    for (size_t i = 0; i < most; i++)
+        imposer.claimed[i] = -1;
+    return imposer;
+}
+
+static void take_plan(Program *program, const Claim *claim)
+{
+    Arena *arena = program->graph->arena;
+    Plan *plan = &program->plan;
+    *plan = (Plan){
+        .arena_size = claim->size,
+        .arena_align = claim->align,
+        .lower_bound = claim->lower_bound,
+        .optimal = claim->optimal,
+        .state = claim->counters,
+        .preserve_input = claim->preserve_input,
+        .place = claim->run_state,
+    };
+    for (size_t i = 0; i < claim->region.n; i++) {
+        const RegionUse region = { .name = "", .size = claim->region.at[i] };
+        VEC_PUSH(arena, &plan->region, region);
     }
 }
 
 void claim_impose(Program *p, const Claim *c, const char *path)
 {
-    Arena *a = p->graph->arena;
-    const size_t most = (size_t)graph_root(p->graph)->next_id +
-                        2 * c->step.n; /* steps may have a scratch tensor or a strip of their own */
-    Imposer imposer = { .arena = a,
-                        .program = p,
-                        .claim = c,
-                        .loc = { .file = path, .byte = -1, .node = -1 },
-                        .lowered = p->step.at,
-                        .operand = -1 };
+    Imposer imposer = new_imposer(p, c, path);
     if (c->lowered_steps != p->lowered)
         fail_at(STATUS_CONFIG, imposer.loc,
-                "give the model that it was made from; options are taken from the manifest",
-                "the manifest is of a model of %d steps, this one has %d", c->lowered_steps,
-                p->lowered);
-    imposer.done = NEW_ARRAY(a, int32_t, p->lowered + 1);
-    imposer.strip = NEW_ARRAY(a, int32_t, p->lowered + 1);
-    imposer.strips = strips_of(a, p);
-    imposer.piece = NEW_ARRAY(a, bool *, p->lowered + 1);
-    imposer.home = NEW_ARRAY(a, Home, most + 1);
-    imposer.claimed = NEW_ARRAY(a, int32_t, most + 1);
-    for (size_t i = 0; i < most; i++)
-        imposer.claimed[i] = -1;
-    imposer.owner = NEW_ARRAY(a, Tensor *, c->tensor.n + 1);
+                "give the model that it was made from; options are taken from "
+                "the manifest",
+                "the manifest is of a model of %d steps, this one has %d",
+                c->lowered_steps, p->lowered);
     count_done(&imposer);
     settle_parts(&imposer);
     check_jumps(&imposer);
     make_steps(&imposer);
     check_streams(&imposer);
-    p->plan = (Plan){ .arena_size = c->size,
-                      .arena_align = c->align,
-                      .lower_bound = c->lower_bound,
-                      .optimal = c->optimal,
-                      .state = c->counters,
-                      .preserve_input = c->preserve_input,
-                      .place = c->run_state };
-    for (size_t i = 0; i < c->region.n; i++)
-        VEC_PUSH(a, &p->plan.region, ((RegionUse){ .name = "", .size = c->region.at[i] }));
+    take_plan(p, c);
     if (program_pushed(p) && c->run_state < 0)
-        fail_at(STATUS_LIMIT, imposer.loc, NULL,
-                "the manifest has no place for the state of a run that takes rows");
-    match_values(&imposer, "input", p->graph->input.at, p->graph->input.n, c->in_offset.at,
-                 c->in_region.at, c->in_offset.n);
-    match_values(&imposer, "output", p->graph->output.at, graph_results(p->graph), c->out_offset.at,
-                 c->out_region.at, c->out_offset.n);
+        fail_at(
+            STATUS_LIMIT, imposer.loc, NULL,
+            "the manifest has no place for the state of a run that takes rows");
+    match_all_values(&imposer);
     for (size_t i = 0; i < c->segment.n; i++)
-        VEC_PUSH(a, &p->plan.segment, c->segment.at[i]);
+        VEC_PUSH(p->graph->arena, &p->plan.segment, c->segment.at[i]);
     program_link(p);
 }

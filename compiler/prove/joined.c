@@ -4,117 +4,178 @@
 
 #include "base/size.h"
 #include "prove/part.h"
+#include "rules/rules.h"
 
-Step *step_again(Arena *arena, const Step *step, int32_t piece)
+enum { OPERANDS = 8 }; /* of two steps as one: rules.h */
+
+/* The table of one size, as a constant. */
+static Operand table_of(Program *program, int64_t bytes)
 {
-    Step *c = arena_copy(arena, step, sizeof *step);
-    c->operand = arena_copy(arena, step->operand, (size_t)step->n_operand * sizeof *step->operand);
-    c->room = (size_t)step->n_operand;
-    if (!piece)
-        return c;
-    const Operand *x = step->operand + piece;
-    const int64_t bytes = dtype_bits(x->tensor->dtype) / 8;
-    c->n_operand = 3; /* result, input, the table of sizes */
-    c->piece = piece;
-    c->operand[0].part = concat_part(step, piece);
-    if (!c->operand[0].part)
-        c->operand[0].row_bytes = tensor_bytes(x->tensor);
-    c->operand[0].offset = i64_add(c->operand[0].offset, concat_lane(step, piece));
-    c->operand[0].strided = bytes > 0;
-    c->operand[1] = *x;
-    c->operand[2] = step->operand[step->n_operand - 1];
-    return c;
+    Graph *graph = program->graph;
+    const int64_t one = 1;
+    Recipe *value = recipe_memory(graph->store, DT_I64, 1, &one, &bytes);
+    Tensor *table = graph_add_constant(graph, NULL, value);
+    table->storage = STORE_WEIGHTS;
+    return (Operand){
+        .tensor = table,
+        .read = true,
+        .rows = 1,
+        .pixel = 1,
+        .row_bytes = (int64_t)sizeof bytes,
+    };
 }
 
-/* Row u of the second is made of row u of the first, and of nothing else of it. */
+/* Operand k of a concatenation becomes the only one that the step copies. */
+static void take_piece(Program *program, Step *step, const Step *whole, int k)
+{
+    const Operand *x = whole->operand + k;
+    const int64_t element = dtype_bits(x->tensor->dtype) / 8;
+    const int64_t part = concat_part(whole, k);
+    const int64_t bytes = part ? part * element : tensor_bytes(x->tensor);
+    Operand *y = step->operand;
+    step->n_operand = 3; /* result, input, the table of sizes */
+    step->piece = k;
+    y->part = part;
+    if (!part)
+        y->row_bytes = bytes;
+    y->offset = i64_add(y->offset, concat_lane(whole, k));
+    y->strided = element > 0;
+    step->operand[1] = *x;
+    step->operand[2] = table_of(program, bytes);
+    step->kernel->rules->part(step->params, bytes);
+}
+
+Step *step_again(Arena *arena, Program *program, const Step *step,
+                 int32_t piece)
+{
+    Step *again = arena_copy(arena, step, sizeof *step);
+    const size_t operands = (size_t)step->n_operand;
+    again->operand =
+        arena_copy(arena, step->operand, operands * sizeof *step->operand);
+    again->room = operands;
+    again->params = arena_copy(arena, step->params, step->kernel->params_size);
+    if (piece)
+        take_piece(program, again, step, piece);
+    return again;
+}
+
+/* Does the operand need row u of its tensor for row u of the result, and nothing else? */
+static bool reads_row_by_row(const Operand *x)
+{
+    const RowRule *rule = &x->rule;
+    switch (rule->kind) {
+    case ROWS_SAME:
+        return true;
+    case ROWS_ALL:
+        return x->rows == 1;
+    case ROWS_WINDOW:
+        return rule->stride == 1 && rule->pad == 0 && rule->extent == 1;
+    default:
+        return false;
+    }
+}
+
+/* Row u of the second is made of row u of the first, and nobody but the model's steps sees that. */
 static bool row_by_row(const Step *first, const Step *second)
 {
     const Operand *y = first->operand;
     const Operand *x = second->operand + 1;
-    const RowRule *r = &x->rule;
-    const bool same = r->kind == ROWS_SAME || (r->kind == ROWS_ALL && x->rows == 1) ||
-                      (r->kind == ROWS_WINDOW && r->stride == 1 && r->pad == 0 && r->extent == 1);
-    return y->tensor && y->tensor == x->tensor && !y->tensor->view_of &&
-           y->tensor->storage == STORE_ARENA && y->tensor->slot < 0 && same &&
-           first->units == second->units && y->rows == first->units && x->rows == second->units &&
+    const Tensor *between = y->tensor;
+    if (!between || between != x->tensor || between->view_of ||
+        between->storage != STORE_ARENA || between->slot >= 0)
+        return false;
+    return reads_row_by_row(x) && first->units == second->units &&
+           y->rows == first->units && x->rows == second->units &&
            second->operand[0].rows == second->units;
 }
 
-/* Two steps that are known as one: pixels of the tensor between them pass through a scratch. */
-typedef struct Pair {
-    const char *first, *second, *both;
-} Pair;
-
-static const Pair pairs[] = {
-    { "dwconv_f32", "conv_f32", "dwpw_f32" },
-    { "affine_f32", "conv_f32", "affine_conv_f32" },
-    { "affine_f32", "conv_act_f32", "affine_conv_act_f32" },
-};
-
-static const Pair *pair_of(const Step *first, const Step *second)
+/* The result that the second adds to, the input of the first; constants of both; the scratch. */
+static void join_operands(Step *step, const Step *first, const Step *second,
+                          Tensor *scratch, int64_t pixel)
 {
-    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
-        if (!strcmp(pairs[i].first, first->kernel->name) &&
-            !strcmp(pairs[i].second, second->kernel->name))
-            return pairs + i;
-    return NULL;
-}
-
-/* The result that the second adds to, the input of the first; constants of both. */
-static void join_operands(Step *step, const Step *first, const Step *second, Tensor *scratch,
-                          int64_t pixel)
-{
-    const Operand *const from[] = { second->operand,    first->operand + 1,  first->operand + 2,
-                                    first->operand + 3, second->operand + 2, second->operand + 3,
-                                    second->operand + 4 };
-    for (int k = 0; k < 7; k++)
+    const Operand *const from[] = {
+        second->operand,     first->operand + 1,  first->operand + 2,
+        first->operand + 3,  second->operand + 2, second->operand + 3,
+        second->operand + 4,
+    };
+    for (int k = 0; k < OPERANDS - 1; k++)
         step->operand[k] = *from[k];
-    if (first->operand[1].reuse == REUSE_ELEMENTWISE)
-        step->operand[1].reuse = REUSE_ROWS,
-        step->operand[1].pixels = (PixelRule){ .stride = 1, .extent = 1 };
-    step->operand[1].pixels.tile = (int32_t)(tensor_bytes(scratch) / pixel);
-    step->operand[7] = (Operand){ .tensor = scratch,
-                                  .write = true,
-                                  .read = true,
-                                  .scratch = true,
-                                  .rows = 1,
-                                  .pixel = 1,
-                                  .row_bytes = tensor_bytes(scratch) };
-    step->n_operand = 8;
+    Operand *x = step->operand + 1;
+    if (x->reuse == REUSE_ELEMENTWISE) {
+        x->reuse = REUSE_ROWS;
+        x->pixels = (PixelRule){ .stride = 1, .extent = 1 };
+    }
+    x->pixels.tile = (int32_t)(tensor_bytes(scratch) / pixel);
+    step->operand[OPERANDS - 1] = (Operand){
+        .tensor = scratch,
+        .write = true,
+        .read = true,
+        .scratch = true,
+        .rows = 1,
+        .pixel = 1,
+        .row_bytes = tensor_bytes(scratch),
+    };
+    step->n_operand = OPERANDS;
 }
 
-Step *step_joined(Arena *arena, Program *program, Step *const *lowered, const ClaimStep *claim,
-                  const char **why)
+static Tensor *new_scratch(Program *program, int64_t bytes)
+{
+    Tensor *scratch =
+        graph_add_tensor(program->graph, NULL, DT_U8, shape_vector(bytes));
+    scratch->storage = STORE_ARENA;
+    scratch->slot = -1;
+    return scratch;
+}
+
+/* Bytes of scratch that the claim has; 0: it is no scratch. */
+static int64_t claimed_scratch(const ClaimStep *claim)
+{
+    const ClaimOperand *operand = claim->operand.at + OPERANDS - 1;
+    return operand->given && !operand->constant ? operand->row : 0;
+}
+
+/* What both are as one, their operands apart. */
+static Step *join_steps(Arena *arena, const Step *first, const Step *second,
+                        const PairRule *pair, int32_t pixels)
+{
+    Step *step = arena_copy(arena, second, sizeof *second);
+    const int32_t numbers[] = { first->lowered[0], second->lowered[0] };
+    Chunk chunk;
+    step->kernel = kernel_find(pair->both);
+    step->params = arena_alloc(arena, step->kernel->params_size);
+    pair->join(first, second, step->params);
+    if (rules_chunk(step, step->params, &chunk))
+        *chunk.pixels = pixels;
+    step->lowered = arena_copy(arena, numbers, sizeof numbers);
+    step->n_lowered = 2;
+    step->room = OPERANDS;
+    step->operand = NEW_ARRAY(arena, Operand, OPERANDS);
+    return step;
+}
+
+Step *step_joined(Arena *arena, Program *program, Step *const *lowered,
+                  const ClaimStep *claim, const char **why)
 {
     const Step *first = lowered[claim->lowered.at[0]];
     const Step *second = lowered[claim->lowered.at[1]];
-    const Pair *pair = claim->lowered.n == 2 ? pair_of(first, second) : NULL;
-    if (!pair || (first->n_operand > 4 && first->operand[4].tensor) || !row_by_row(first, second)) {
-        *why = "does steps that cannot be one";
+    const PairRule *pair =
+        claim->lowered.n == 2 ? rules_pair(first, second) : NULL;
+    *why = "does steps that cannot be one";
+    if (!pair || !row_by_row(first, second))
         return NULL;
-    }
-    if (claim->operand.n != 8) {
-        *why = "does not have the operands of the two steps";
+    *why = "does not have the operands of the two steps";
+    if (claim->operand.n != OPERANDS)
         return NULL;
-    }
-    const ClaimOperand *claimed = claim->operand.at + 7;
     const Operand *between = first->operand;
-    const int64_t bytes = claimed->given && !claimed->constant ? claimed->row : 0;
-    if (!bytes || bytes % i64_max(1, between->pixel * dtype_bits(between->tensor->dtype) / 8)) {
-        *why = "has a scratch that holds no whole pixels";
+    const int64_t pixel =
+        between->pixel * dtype_bits(between->tensor->dtype) / 8;
+    const int64_t bytes = claimed_scratch(claim);
+    *why = "has a scratch that holds no whole pixels";
+    if (!bytes || bytes % i64_max(1, pixel) || bytes > INT32_MAX)
         return NULL;
-    }
-    Tensor *scratch = graph_add_tensor(program->graph, NULL, DT_U8, shape_vector(bytes));
-    scratch->storage = STORE_ARENA;
-    scratch->slot = -1;
-    Step *step = arena_copy(arena, second, sizeof *second);
-    const int32_t numbers[] = { claim->lowered.at[0], claim->lowered.at[1] };
-    step->kernel = kernel_find(pair->both);
-    step->lowered = arena_copy(arena, numbers, sizeof numbers);
-    step->n_lowered = 2;
-    step->room = 8;
-    step->operand = NEW_ARRAY(arena, Operand, 8);
-    join_operands(step, first, second, scratch,
-                  between->pixel * dtype_bits(between->tensor->dtype) / 8);
+    Step *step = join_steps(arena, first, second, pair,
+                            (int32_t)(bytes / i64_max(1, pixel)));
+    join_operands(step, first, second, new_scratch(program, bytes), pixel);
+    *why = NULL;
     return step;
 }

@@ -18,7 +18,8 @@ static void add_cut(Arena *arena, Lanes *lanes, int64_t at)
 
 void lane_clear(Lanes *lanes, int32_t row)
 {
-    memset(lanes->has + (size_t)row * lanes->cut.n, 0, lanes->cut.n * sizeof *lanes->has);
+    memset(lanes->has + (size_t)row * lanes->cut.n, 0,
+           lanes->cut.n * sizeof *lanes->has);
 }
 
 void lane_add(Lanes *lanes, int32_t row, int64_t begin, int64_t end)
@@ -45,11 +46,13 @@ static void find_cuts(Check *check, const Operand *operand)
     if (!l->pixel) {
         *l = (Lanes){ .row_bytes = operand->row_bytes,
                       .pixel = operand_pitch(operand),
-                      .rows = (int32_t)(tensor_bytes(tensor) / operand->row_bytes) };
+                      .rows = (int32_t)(tensor_bytes(tensor) /
+                                        operand->row_bytes) };
         add_cut(check->arena, l, 0);
     }
     add_cut(check->arena, l, at % l->pixel);
-    add_cut(check->arena, l, at % l->pixel + operand->part * element_bits(operand) / 8);
+    add_cut(check->arena, l,
+            at % l->pixel + operand->part * element_bits(operand) / 8);
 }
 
 void find_lanes(Check *check)
@@ -65,5 +68,6 @@ void find_lanes(Check *check)
     for (int i = 0; i < ids; i++)
         if (check->lanes[i].pixel)
             check->lanes[i].has =
-                NEW_ARRAY(check->arena, bool, (size_t)check->lanes[i].rows * check->lanes[i].cut.n);
+                NEW_ARRAY(check->arena, bool,
+                          (size_t)check->lanes[i].rows * check->lanes[i].cut.n);
 }

@@ -3,24 +3,18 @@
  */
 #include "prove/part.h"
 
-#include <string.h>
-
 #include "base/size.h"
-#include "kernels/concat.h"
-#include "kernels/move_rows.h"
+#include "rules/rules.h"
 
 static bool joins_pixels(const Step *step)
 {
-    const inlay_concat_params *p = step->params;
-    return p->size && step->operand[0].rows == step->units;
+    return rules_join(step).way == JOIN_PIXELS;
 }
 
 int concat_inputs(const Step *step)
 {
-    if (strcmp(step->kernel->name, "concat"))
-        return 0;
-    const inlay_concat_params *p = step->params;
-    return joins_pixels(step) || (!p->size && p->pieces == 1 && step->units == 1) ? p->inputs : 0;
+    const Join join = rules_join(step);
+    return join.way == JOIN_NOT ? 0 : join.inputs;
 }
 
 static int64_t element_bytes(const Operand *operand)
@@ -38,8 +32,9 @@ int64_t concat_lane(const Step *step, int k)
     int64_t lane = 0;
     for (int i = 1; i < k; i++) {
         const Operand *x = step->operand + i;
-        lane = i64_add(lane, joins_pixels(step) ? i64_mul(x->pixel, element_bytes(x))
-                                                : tensor_bytes(x->tensor));
+        lane = i64_add(lane, joins_pixels(step)
+                                 ? i64_mul(x->pixel, element_bytes(x))
+                                 : tensor_bytes(x->tensor));
     }
     return lane;
 }
@@ -51,14 +46,16 @@ static Tensor *all_of(const Operand *operand)
     if (!operand->tensor || operand->offset || operand->part)
         return NULL;
     Tensor *root = tensor_root(operand->tensor, &at);
-    return !at && tensor_bytes(root) == tensor_bytes(operand->tensor) ? root : NULL;
+    return !at && tensor_bytes(root) == tensor_bytes(operand->tensor) ? root
+                                                                      : NULL;
 }
 
 static const char *settle(Home *homes, const Operand *own, const Home *home)
 {
     const Tensor *tensor = all_of(own);
     if (!tensor || tensor->slot >= 0 || tensor->storage != STORE_ARENA)
-        return "is not done, and what it moves is no tensor that could lie elsewhere";
+        return "is not done, and what it moves is no tensor that could lie "
+               "elsewhere";
     if (homes[tensor->id].y)
         return "is not done, and what it moves is part of another tensor, too";
     homes[tensor->id] = *home;
@@ -70,8 +67,10 @@ const char *part_settle(Home *homes, const Step *step, int k, bool copied)
     const Operand *x = step->operand + k;
     const Operand *y = step->operand;
     const bool block = !joins_pixels(step);
-    if (!block && (x->rows != step->units || x->row_bytes * y->pixel != y->row_bytes * x->pixel))
-        return "is not done, and its inputs are no images that could be written in place";
+    if (!block && (x->rows != step->units ||
+                   x->row_bytes * y->pixel != y->row_bytes * x->pixel))
+        return "is not done, and its inputs are no images that could be "
+               "written in place";
     return settle(homes, x,
                   &(Home){ .y = y,
                            .own = x,
@@ -81,71 +80,64 @@ const char *part_settle(Home *homes, const Step *step, int k, bool copied)
                            .copied = copied });
 }
 
-/* Does it take the same channels of all pixels of rows that follow one another? */
-static bool takes_box(const Step *step)
-{
-    if (strncmp(step->kernel->name, "move_rows_", 10))
-        return false;
-    const inlay_move_rows_params *p = step->params;
-    const Operand *y = step->operand;
-    const Operand *x = step->operand + 1;
-    bool box = p->units == 1 && p->row[0] == 1 && !p->x[0] && !p->x_pixel &&
-               y->row_bytes * x->pixel == x->row_bytes * y->pixel;
-    for (int d = 1; d < p->rank; d++)
-        box = box && (p->n[d] == 1 || (!p->row[d] && p->x[d] == p->y[d] &&
-                                       (p->x_pixels >> d & 1) == (p->y_pixels >> d & 1)));
-    return box;
-}
-
 const char *part_settle_slice(Home *homes, const Step *step)
 {
-    if (!takes_box(step))
-        return "is not done";
-    const inlay_move_rows_params *p = step->params;
     const Operand *y = step->operand;
     const Operand *x = step->operand + 1;
-    const int64_t offset =
-        i64_add(i64_mul(p->first, x->row_bytes), i64_mul(p->x_channel, element_bytes(x)));
-    return settle(homes, y,
-                  &(Home){ .y = x,
-                           .own = y,
-                           .offset = i64_add(x->offset, offset),
-                           .part = y->pixel == x->pixel ? 0 : y->pixel });
+    Box box;
+    if (!rules_box(step, &box) ||
+        y->row_bytes * x->pixel != x->row_bytes * y->pixel)
+        return "is not done";
+    const int64_t rows = i64_mul(box.row, x->row_bytes);
+    const int64_t channels = i64_mul(box.channel, element_bytes(x));
+    const Home home = {
+        .y = x,
+        .own = y,
+        .offset = i64_add(x->offset, i64_add(rows, channels)),
+        .part = y->pixel == x->pixel ? 0 : y->pixel,
+    };
+    return settle(homes, y, &home);
 }
 
 /* One tensor further. */
-static const char *resolve_once(const Home *home, const Step *step, Operand *operand, int64_t at)
+static const char *resolve_once(const Home *home, const Step *step,
+                                Operand *operand, int64_t at)
 {
     if (home->block) {
         operand->offset = i64_add(i64_add(operand->offset, at), home->offset);
         operand->tensor = home->y->tensor;
         return NULL;
     }
-    const bool strided = operand->strided || (concat_inputs(step) && operand->rows == step->units);
+    const bool strided = operand->strided ||
+                         (concat_inputs(step) && operand->rows == step->units);
     if (!strided || at ||
         (!operand->part &&
          (operand->offset || operand->rows != home->own->rows ||
-          operand->row_bytes != home->own->row_bytes || operand->pixel != home->own->pixel)))
+          operand->row_bytes != home->own->row_bytes ||
+          operand->pixel != home->own->pixel)))
         return "is part of another tensor, which this step cannot follow";
     if (!operand->part)
         operand->part = home->part;
     /* bytes into a tensor of narrower pixels become bytes into this one */
     const int64_t narrow = home->own->row_bytes;
     const int64_t rows = narrow ? operand->offset / narrow : 0;
-    operand->offset = i64_add(
-        i64_add(i64_mul(rows, home->y->row_bytes), operand->offset - rows * narrow), home->offset);
+    operand->offset = i64_add(i64_add(i64_mul(rows, home->y->row_bytes),
+                                      operand->offset - rows * narrow),
+                              home->offset);
     operand->tensor = home->y->tensor;
     operand->pixel = home->y->pixel;
     operand->row_bytes = home->y->row_bytes;
     return NULL;
 }
 
-const char *part_resolve(const Home *homes, const Step *step, Operand *operand, bool parted)
+const char *part_resolve(const Home *homes, const Step *step, Operand *operand,
+                         bool parted)
 {
     for (;;) {
         int64_t at;
         const Home *home = homes + tensor_root(operand->tensor, &at)->id;
-        if (!home->y || (home->copied && (operand->write || !parted || operand->part)))
+        if (!home->y ||
+            (home->copied && (operand->write || !parted || operand->part)))
             return NULL;
         const char *why = resolve_once(home, step, operand, at);
         if (why)

@@ -7,13 +7,15 @@
 
 #include "ir/program.h"
 
-typedef struct Home {   /* of a tensor; y NULL: its own */
-    const Operand *y;   /* the operand whose tensor it lies in */
-    const Operand *own; /* how the step that is not done sees the tensor itself */
-    int64_t offset;     /* bytes into y */
-    int64_t part;       /* elements of y's pixels; 0: all */
-    bool block;         /* rows and pixels stay as they are */
-    bool copied;        /* the tensor has bytes of its own, too: who reads it may read either */
+typedef struct Home { /* of a tensor; y NULL: its own */
+    const Operand *y; /* the operand whose tensor it lies in */
+    /* how the step that is not done sees the tensor itself */
+    const Operand *own;
+    int64_t offset; /* bytes into y */
+    int64_t part;   /* elements of y's pixels; 0: all */
+    bool block;     /* rows and pixels stay as they are */
+    /* the tensor has bytes of its own, too: who reads it may read either */
+    bool copied;
 } Home;
 
 /* The number of inputs of a concatenation of pixels, or of blocks; 0: the step is none. */
@@ -24,7 +26,8 @@ const char *part_settle(Home *homes, const Step *step, int k, bool copied);
 const char *part_settle_slice(Home *homes, const Step *step);
 /* The operand with its tensor replaced by what it is a part of, if it is; NULL, or why that cannot
  * be. Of what is copied, too, `parted` says whether the part is meant. */
-const char *part_resolve(const Home *homes, const Step *step, Operand *operand, bool parted);
+const char *part_resolve(const Home *homes, const Step *step, Operand *operand,
+                         bool parted);
 /* Elements of a pixel of operand k, and bytes into the result, or its pixels, where it begins. */
 int64_t concat_part(const Step *step, int k);
 int64_t concat_lane(const Step *step, int k);

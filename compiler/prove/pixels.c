@@ -17,13 +17,15 @@ bool whole_pixels(const Operand *operand)
 bool goes_by_pixels(const Step *step, int32_t u)
 {
     const Operand *y = step->operand;
-    if (step->n_out != 1 || !y->tensor || !watched(y) || !by_row(step, y) || !whole_pixels(y))
+    if (step->n_out != 1 || !y->tensor || !watched(y) || !by_row(step, y) ||
+        !whole_pixels(y))
         return false;
     const Piece w = piece_of(y, u);
     bool any = false;
     for (int k = step->n_out; k < step->n_operand; k++) {
         const Operand *x = step->operand + k;
-        if (!x->tensor || !x->pixels.tile || !watched(x) || in_place(step, y, x))
+        if (!x->tensor || !x->pixels.tile || !watched(x) ||
+            in_place(step, y, x))
             continue;
         if (!whole_pixels(x))
             return false;
@@ -37,7 +39,8 @@ bool goes_by_pixels(const Step *step, int32_t u)
 }
 
 /* Bytes of columns [lo, hi) of a row. */
-static Piece columns_of(const Operand *operand, int32_t row, int64_t lo, int64_t hi)
+static Piece columns_of(const Operand *operand, int32_t row, int64_t lo,
+                        int64_t hi)
 {
     Piece piece = piece_of(operand, row);
     const int64_t width = operand->row_bytes / pixel_bytes(operand);
@@ -48,13 +51,14 @@ static Piece columns_of(const Operand *operand, int32_t row, int64_t lo, int64_t
 }
 
 /* What pixel `at` of the result's row u is made from. */
-static bool read_window(Check *check, const Step *step, const Operand *x, int32_t u, int64_t at)
+static bool read_window(Check *check, const Step *step, const Operand *x,
+                        int32_t u, int64_t at)
 {
     const PixelRule *p = &x->pixels;
     const Range range = rows_of(step, x, u);
     for (int32_t i = range.lo; i < range.hi; i++) {
-        const Piece w =
-            columns_of(x, i, at * p->stride - p->pad, at * p->stride - p->pad + p->extent);
+        const Piece w = columns_of(x, i, at * p->stride - p->pad,
+                                   at * p->stride - p->pad + p->extent);
         if (w.begin < w.end && !read_piece(check, x, &w))
             return false;
     }
@@ -87,14 +91,18 @@ bool check_pixels(Check *check, const Step *step, int32_t u)
 }
 
 /* Columns of a row of x that are still needed when pixel c of the result is written. */
-static int64_t columns_needed(const Operand *x, int64_t width, int64_t c, bool backward)
+static int64_t columns_needed(const Operand *x, int64_t width, int64_t c,
+                              bool backward)
 {
     const PixelRule *p = &x->pixels;
     const int64_t columns = x->row_bytes / pixel_bytes(x);
     const int64_t first = i64_max(c - (p->tile - 1), 0);
     const int64_t last = i64_min(c + p->tile - 1, width - 1);
-    const int64_t end = i64_min(i64_max(last * p->stride - p->pad + p->extent, 0), columns);
-    return backward ? end : columns - i64_min(i64_max(first * p->stride - p->pad, 0), columns);
+    const int64_t end =
+        i64_min(i64_max(last * p->stride - p->pad + p->extent, 0), columns);
+    return backward ? end
+                    : columns - i64_min(i64_max(first * p->stride - p->pad, 0),
+                                        columns);
 }
 
 int64_t pixels_saved(const Step *step, bool backward, const int32_t *dying)
@@ -110,7 +118,8 @@ int64_t pixels_saved(const Step *step, bool backward, const int32_t *dying)
         int64_t now = (backward ? width - c : c + 1) * pitch;
         for (int k = 0; k < step->n_operand; k++)
             if (dying[k])
-                now += dying[k] * columns_needed(step->operand + k, width, c, backward) *
+                now += dying[k] *
+                       columns_needed(step->operand + k, width, c, backward) *
                        pixel_bytes(step->operand + k);
         most = i64_max(most, now);
     }

@@ -5,9 +5,9 @@
 
 #include "prove/claim.h"
 
-/* `program` is the claim's program, imposed. What a step that does one lowered step touches is
- * worked out again and must be what is stated; of joined steps, pieces and strips it must lie in
- * the operand. What does not hold fails with 1. */
+/* `program` is the claim's program, imposed. What each step touches is worked out again, from the
+ * parameters that it has in the model, as a pair, a piece or a strip: it must lie in the operands,
+ * and be what is stated. What does not hold fails with 1. */
 void claim_reach(const Program *program, const Claim *claim, const char *path);
 
 #endif

@@ -4,7 +4,7 @@
 #ifndef INLAY_PROVE_REPLAY_H
 #define INLAY_PROVE_REPLAY_H
 
-#include "prove/check.h"
+#include "prove/objection.h"
 #include "prove/shadow.h"
 
 enum { TAG_STATE = -1, TAG_PLACE = -2, INCOMPLETE = 1 << 30 };
@@ -42,7 +42,8 @@ typedef struct Range {
 
 /* Keeps the first objection; always false. */
 bool object(Check *check, const Operand *operand, const char *why);
-bool object_at(Check *check, const Operand *operand, const Piece *piece, const char *why);
+bool object_at(Check *check, const Operand *operand, const Piece *piece,
+               const char *why);
 
 /* lanes.c */
 void find_lanes(Check *check);
@@ -61,7 +62,8 @@ bool watched(const Operand *operand);
 Piece piece_of(const Operand *operand, int32_t row);
 bool inside(const Check *check, const Piece *piece);
 bool read_piece(Check *check, const Operand *operand, const Piece *piece);
-bool write_piece(Check *check, const Operand *operand, const Piece *piece, int32_t flag);
+bool write_piece(Check *check, const Operand *operand, const Piece *piece,
+                 int32_t flag);
 /* Is a result's row u made by unit u? */
 bool by_row(const Step *step, const Operand *operand);
 /* The rows of an operand that unit u needs, or makes. */
@@ -71,7 +73,8 @@ Range rows_of(const Step *step, const Operand *operand, int32_t u);
 /* The same elements, each read before it is written: at the same address, or in a narrower type
  * from the same first address on. */
 bool in_place(const Step *step, const Operand *out, const Operand *in);
-bool check_apart(Check *check, const Step *step, int32_t u, bool whole, bool pixels);
+bool check_apart(Check *check, const Step *step, int32_t u, bool whole,
+                 bool pixels);
 
 /* pixels.c */
 /* Is the unit's row of the result written where rows are that it reads pixel by pixel? */

@@ -13,8 +13,9 @@ typedef struct Seen {
 
 typedef struct Rewrites {
     Check *check;
-    int32_t *stream;   /* by step: place in the schedule, -1: none */
-    int32_t *chain[2]; /* by tensor id: the last that reads it, that writes it; -1: none */
+    int32_t *stream; /* by step: place in the schedule, -1: none */
+    int32_t *chain
+        [2]; /* by tensor id: the last that reads it, that writes it; -1: none */
     VEC(Seen) seen;
 } Rewrites;
 
@@ -38,18 +39,21 @@ static bool overlap(const Operand *a, const Operand *b)
 }
 
 /* One of both writes. */
-static bool in_order(const Rewrites *rewrites, const Step *s, const Operand *o, const Seen *e)
+static bool in_order(const Rewrites *rewrites, const Step *s, const Operand *o,
+                     const Seen *e)
 {
     if (e->step == s || !overlap(e->operand, o))
         return true;
     if (e->step->piece && e->operand->write && !o->write)
         return true; /* a copy, made early: the replay sees that it is there */
     if (number_of(e->step) > number_of(s))
-        return object(rewrites->check, o, "is read or written in another order than the model's");
+        return object(rewrites->check, o,
+                      "is read or written in another order than the model's");
     if (o->write && rewrites->stream[s->index] >= 0 &&
         rewrites->stream[s->index] == rewrites->stream[e->step->index])
-        return object(rewrites->check, o,
-                      "is written in a stream in which another step needs or makes it");
+        return object(
+            rewrites->check, o,
+            "is written in a stream in which another step needs or makes it");
     return true;
 }
 
@@ -59,7 +63,8 @@ static bool meet(Rewrites *rewrites, const Step *step, const Operand *operand)
     const int id = owner_of(operand, &at)->id;
     for (int written = !operand->write; written < 2;
          written++) /* who reads needs to know the writers only */
-        for (int32_t i = rewrites->chain[written][id]; i >= 0; i = rewrites->seen.at[i].next)
+        for (int32_t i = rewrites->chain[written][id]; i >= 0;
+             i = rewrites->seen.at[i].next)
             if (!in_order(rewrites, step, operand, rewrites->seen.at + i))
                 return false;
     VEC_PUSH(rewrites->check->arena, &rewrites->seen,
@@ -70,7 +75,8 @@ static bool meet(Rewrites *rewrites, const Step *step, const Operand *operand)
 
 static void find_streams(Rewrites *rewrites, const Program *program)
 {
-    rewrites->stream = NEW_ARRAY(rewrites->check->arena, int32_t, program->step.n + 1);
+    rewrites->stream =
+        NEW_ARRAY(rewrites->check->arena, int32_t, program->step.n + 1);
     for (size_t i = 0; i < program->step.n; i++)
         rewrites->stream[i] = -1;
     for (size_t i = 0; i < program->plan.segment.n; i++) {

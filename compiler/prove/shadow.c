@@ -17,7 +17,8 @@ static size_t find(const Shadow *shadow, int64_t at)
     return lo;
 }
 
-bool shadow_owns(const Shadow *shadow, int64_t begin, int64_t end, int64_t delta, int32_t tag)
+bool shadow_owns(const Shadow *shadow, int64_t begin, int64_t end,
+                 int64_t delta, int32_t tag)
 {
     for (size_t i = find(shadow, begin); begin < end; i++) {
         if (i == shadow->span.n)
@@ -31,37 +32,49 @@ bool shadow_owns(const Shadow *shadow, int64_t begin, int64_t end, int64_t delta
 }
 
 /* Replaces spans [first, end) by `n` new ones. */
-static void splice(Shadow *shadow, size_t first, size_t end, const ShadowSpan *with, size_t n)
+static void splice(Shadow *shadow, size_t first, size_t end,
+                   const ShadowSpan *with, size_t n)
 {
     const size_t tail = shadow->span.n - end;
     while (shadow->span.n + n > shadow->span.room)
-        shadow->span.at =
-            vec_grow(shadow->arena, shadow->span.at, &shadow->span.room, sizeof *shadow->span.at);
-    memmove(shadow->span.at + first + n, shadow->span.at + end, tail * sizeof *shadow->span.at);
+        shadow->span.at = vec_grow(shadow->arena, shadow->span.at,
+                                   &shadow->span.room, sizeof *shadow->span.at);
+    memmove(shadow->span.at + first + n, shadow->span.at + end,
+            tail * sizeof *shadow->span.at);
     memcpy(shadow->span.at + first, with, n * sizeof *with);
     shadow->span.n = first + n + tail;
 }
 
-void shadow_write(Shadow *shadow, int64_t begin, int64_t end, int64_t delta, int32_t tag)
+/* Does the span end where another of the same owner begins? */
+static bool goes_on(const ShadowSpan *span, const ShadowSpan *next)
+{
+    return span->end == next->begin && span->tag == next->tag &&
+           span->delta == next->delta;
+}
+
+void shadow_write(Shadow *shadow, int64_t begin, int64_t end, int64_t delta,
+                  int32_t tag)
 {
     if (begin >= end)
         return;
+    const ShadowSpan *span = shadow->span.at;
     size_t first = find(shadow, begin);
     size_t last = first;
     size_t n = 0;
     ShadowSpan with[3];
     ShadowSpan own = { begin, end, delta, tag };
-    if (first && shadow->span.at[first - 1].end == begin && shadow->span.at[first - 1].tag == tag &&
-        shadow->span.at[first - 1].delta == delta)
-        own.begin = shadow->span.at[--first].begin;
-    while (last < shadow->span.n && shadow->span.at[last].begin < end)
+    if (first && goes_on(span + first - 1, &own))
+        own.begin = span[--first].begin;
+    while (last < shadow->span.n && span[last].begin < end)
         last++;
-    ShadowSpan before = first < last ? shadow->span.at[first] : own;
-    ShadowSpan after = last > first ? shadow->span.at[last - 1] : own;
+    ShadowSpan before = first < last ? span[first] : own;
+    ShadowSpan after = last > first ? span[last - 1] : own;
+    before.end = begin;
+    after.begin = end;
     if (before.begin < own.begin)
-        with[n++] = (ShadowSpan){ before.begin, begin, before.delta, before.tag };
+        with[n++] = before;
     with[n++] = own;
     if (after.end > end)
-        with[n++] = (ShadowSpan){ end, after.end, after.delta, after.tag };
+        with[n++] = after;
     splice(shadow, first, last, with, n);
 }

@@ -18,7 +18,9 @@ typedef struct Shadow {
     VEC(ShadowSpan) span; /* sorted, disjoint */
 } Shadow;
 
-void shadow_write(Shadow *shadow, int64_t begin, int64_t end, int64_t delta, int32_t tag);
-bool shadow_owns(const Shadow *shadow, int64_t begin, int64_t end, int64_t delta, int32_t tag);
+void shadow_write(Shadow *shadow, int64_t begin, int64_t end, int64_t delta,
+                  int32_t tag);
+bool shadow_owns(const Shadow *shadow, int64_t begin, int64_t end,
+                 int64_t delta, int32_t tag);
 
 #endif

@@ -4,131 +4,71 @@
 #include "prove/strips.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/size.h"
-
-/* Kernels that make each column of the result by itself, by their parameters. */
-static const char *const by_column[] = { "conv",        "dwpw",  "qconv",     "pool", "affine",
-                                         "affine_conv", "quant", "concat",    "flat", "nd2",
-                                         "nd3",         "move",  "move_rows", "pick", "resample" };
-
-static bool makes_columns(const Step *s)
-{
-    for (size_t i = 0; i < sizeof by_column / sizeof *by_column; i++)
-        if (!strcmp(s->kernel->params, by_column[i]))
-            return true;
-    return false;
-}
-
-static const int32_t *find_field(const Step *s, const char *name)
-{
-    for (int i = 0; i < s->kernel->fields; i++)
-        if (!strcmp(s->kernel->field[i].name, name))
-            return (const int32_t *)(const void *)((const unsigned char *)s->params +
-                                                   s->kernel->field[i].offset);
-    return NULL;
-}
 
 static int64_t pixel_bytes(const Operand *operand)
 {
     return operand->pixel * dtype_bits(operand->tensor->dtype) / 8;
 }
+
 static int64_t width_of(const Operand *operand)
 {
-    return pixel_bytes(operand) ? operand->row_bytes / pixel_bytes(operand) : 0;
+    const int64_t pixel = pixel_bytes(operand);
+    return pixel ? operand->row_bytes / pixel : 0;
 }
 
-static bool is_transposed(const Step *s)
+/* ---- columns that a step needs ---- */
+
+/* Columns [lo, hi); empty where none is needed. */
+typedef struct Needed {
+    int64_t lo, hi;
+} Needed;
+
+static void need(Needed *needed, int64_t lo, int64_t hi)
 {
-    return !strncmp(s->kernel->name, "deconv", 6);
+    needed->lo = i64_min(needed->lo, lo);
+    needed->hi = i64_max(needed->hi, hi);
 }
 
-/* Columns of the input that tap k reaches from column c of the result; -1: none. */
-static int64_t tap_column(const Step *s, int64_t c, int64_t k)
+/* Those that a tap of a transposed convolution reaches from column c. */
+static void need_taps(Needed *needed, const ColumnRule *rule, int64_t c,
+                      int64_t width)
 {
-    const int64_t stride = *find_field(s, "sw");
-    const int64_t at = c + *find_field(s, "pw") - k * *find_field(s, "dw");
-    return at < 0 || at % stride ? -1 : at / stride;
-}
-
-/* Phases of a transposed convolution that have taps. */
-static int64_t phases_of(const Step *s)
-{
-    int64_t a = *find_field(s, "sw");
-    int64_t b = *find_field(s, "dw");
-    while (b) {
-        const int64_t rest = a % b;
-        a = b;
-        b = rest;
+    for (int64_t k = 0; k < rule->extent; k++) {
+        const int64_t at = c + rule->pad - k * rule->dilation;
+        if (at < 0 || at % rule->stride || at / rule->stride >= width)
+            continue;
+        need(needed, at / rule->stride, at / rule->stride + 1);
     }
-    return *find_field(s, "sw") / a;
 }
 
-/* kw counts the taps of a phase. */
-static void window_back(const Step *s, int64_t width, int64_t *lo, int64_t *hi)
+/* Those that columns [lo, hi) of the result need of an operand. */
+static Needed needed_of(const ColumnRule *rule, const Operand *operand,
+                        int64_t lo, int64_t hi)
 {
-    const int64_t taps = *find_field(s, "kw") * phases_of(s);
-    int64_t first = width;
-    int64_t end = 0;
-    for (int64_t c = *lo; c < *hi; c++)
-        for (int64_t k = 0; k < taps; k++) {
-            const int64_t x = tap_column(s, c, k);
-            if (x < 0 || x >= width)
-                continue;
-            first = i64_min(first, x);
-            end = i64_max(end, x + 1);
-        }
-    *lo = first, *hi = end;
+    const int64_t width = width_of(operand);
+    Needed needed = { INT64_MAX, 0 };
+    for (int64_t c = lo; c < hi; c++) {
+        const int64_t at = c * rule->stride - rule->pad;
+        if (rule->kind == COLUMNS_TAPS)
+            need_taps(&needed, rule, c, width);
+        else if (rule->kind == COLUMNS_TABLE)
+            need(&needed, rule->table[c].lo, rule->table[c].hi);
+        else
+            need(&needed, i64_max(at, 0), i64_min(at + rule->extent, width));
+    }
+    return needed;
 }
 
-static void window(const Step *s, int64_t width, int64_t *lo, int64_t *hi)
-{
-    const int64_t stride = *find_field(s, "sw");
-    const int64_t pad = *find_field(s, "pw");
-    const int64_t taps = *find_field(s, "kw");
-    const int64_t step = *find_field(s, "dw");
-    *lo = i64_max(*lo * stride - pad, 0);
-    *hi = i64_min((*hi - 1) * stride - pad + (taps - 1) * step + 1, width);
-}
-
-static void table(const Operand *operand, int64_t *lo, int64_t *hi)
-{
-    const Rows *c = operand->columns;
-    int64_t first = INT64_MAX;
-    int64_t end = 0;
-    for (int64_t i = *lo; i < *hi; i++)
-        first = i64_min(first, c[i].lo), end = i64_max(end, c[i].hi);
-    *lo = first, *hi = end;
-}
-
-/* Does the kernel find its columns in operand k by itself, and not from the first on? */
-static bool slides(const Step *s, const Operand *operand, int k)
-{
-    return k == 1 &&
-           (find_field(s, "kw") || operand->columns || !strcmp(s->kernel->params, "resample") ||
-            !strcmp(s->kernel->params, "move_rows"));
-}
-
-/* Columns [*lo, *hi) of the result become those of the operand that it needs. */
-static void reach(const Step *s, const Operand *operand, int64_t *lo, int64_t *hi)
-{
-    const int32_t *x_pixel = find_field(s, "x_pixel");
-    if (is_transposed(s))
-        window_back(s, width_of(operand), lo, hi);
-    else if (find_field(s, "kw"))
-        window(s, width_of(operand), lo, hi);
-    else if (operand->columns)
-        table(operand, lo, hi);
-    else if (x_pixel)
-        *lo += *x_pixel, *hi += *x_pixel;
-}
+/* ---- what strips hold ---- */
 
 StripSet strips_of(Arena *a, Program *p)
 {
     StripSet set = { .arena = a, .program = p };
     const int ids = graph_root(p->graph)->next_id;
     set.first = NEW_ARRAY(a, int32_t, ids + 1);
+    set.tensors = ids;
     for (int i = 0; i < ids; i++)
         set.first[i] = -1;
     return set;
@@ -136,10 +76,10 @@ StripSet strips_of(Arena *a, Program *p)
 
 static StripPart *find(const StripSet *set, const Tensor *tensor, int32_t strip)
 {
-    for (int32_t i = set->first[tensor->id]; i >= 0; i = set->part.at[i].next)
-        if (set->part.at[i].strip == strip)
-            return set->part.at + i;
-    return NULL;
+    int32_t i = tensor->id < set->tensors ? set->first[tensor->id] : -1;
+    while (i >= 0 && set->part.at[i].strip != strip)
+        i = set->part.at[i].next;
+    return i < 0 ? NULL : set->part.at + i;
 }
 
 static Tensor *new_tensor(StripSet *set, DType dtype, Shape shape)
@@ -150,19 +90,22 @@ static Tensor *new_tensor(StripSet *set, DType dtype, Shape shape)
     return tensor;
 }
 
-static StripPart *add(StripSet *set, const Tensor *tensor, const ClaimStep *claim)
+static StripPart *add(StripSet *set, const Tensor *tensor,
+                      const ClaimStep *claim)
 {
     Shape shape = tensor->shape;
     shape.dim[shape.rank - 2] = claim->end_column - claim->first_column;
     VEC_PUSH(set->arena, &set->part,
-             ((StripPart){ claim->strip, set->first[tensor->id], claim->first_column,
-                           claim->end_column, new_tensor(set, tensor->dtype, shape) }));
+             ((StripPart){ claim->strip, set->first[tensor->id],
+                           claim->first_column, claim->end_column,
+                           new_tensor(set, tensor->dtype, shape) }));
     set->first[tensor->id] = (int32_t)set->part.n - 1;
     return set->part.at + set->part.n - 1;
 }
 
 /* Columns [lo, hi) of an operand that begins with column `origin`. */
-static const char *narrow(Operand *operand, int64_t lo, int64_t hi, int64_t origin)
+static const char *narrow(Operand *operand, int64_t lo, int64_t hi,
+                          int64_t origin)
 {
     if (lo == origin && hi - lo == width_of(operand))
         return NULL;
@@ -170,7 +113,8 @@ static const char *narrow(Operand *operand, int64_t lo, int64_t hi, int64_t orig
         return "is a part of pixels, and some columns of them";
     operand->pitch = width_of(operand) * operand->pixel;
     operand->part = (hi - lo) * operand->pixel;
-    operand->offset = i64_add(operand->offset, (lo - origin) * pixel_bytes(operand));
+    operand->offset =
+        i64_add(operand->offset, (lo - origin) * pixel_bytes(operand));
     return NULL;
 }
 
@@ -180,89 +124,122 @@ static void take_part(Operand *operand, const StripPart *part)
     operand->tensor = part->tensor;
 }
 
-/* An image that becomes planes in the caller's buffer: which columns it takes is all that counts.
- */
-static bool scatters(const Step *s)
+/* Columns of the whole result, which no other step may make. */
+static void share(StripSet *set, const ClaimStep *claim, int64_t width)
 {
-    const int32_t *rows = find_field(s, "rows");
-    const int32_t *pixel = find_field(s, "pixel");
-    return !strcmp(s->kernel->params, "move") && *rows == 2 && *pixel >= 0 &&
-           s->operand->tensor->storage == STORE_OUTPUT;
+    const StripShare made = {
+        .lowered = claim->lowered.at[claim->lowered.n - 1],
+        .lo = claim->first_column,
+        .hi = claim->end_column,
+        .width = (int32_t)width,
+    };
+    VEC_PUSH(set->arena, &set->share, made);
 }
 
-static const char *resolve_result(StripSet *set, const ClaimStep *c, const Step *lowered,
-                                  Operand *o, const ClaimOperand *claim)
+/* An image of which the kernel makes the columns asked for. */
+static bool has_columns(const Operand *result, int32_t end)
 {
-    const Shape *shape = &o->tensor->shape;
-    const int64_t width = width_of(scatters(lowered) ? lowered->operand + 1 : o);
-    if (scatters(lowered) && c->end_column <= width) {
-        VEC_PUSH(set->arena, &set->share,
-                 ((StripShare){ c->lowered.at[c->lowered.n - 1], c->first_column, c->end_column,
-                                (int32_t)width }));
-        return NULL;
+    const Shape *shape = &result->tensor->shape;
+    const int64_t width = width_of(result);
+    return shape->rank >= 3 && shape->dim[shape->rank - 2] == width &&
+           !result->tensor->view_of && result->strided && end <= width;
+}
+
+static const char *resolve_result(StripSet *set, const ClaimStep *claim,
+                                  Operand *result)
+{
+    const ClaimOperand *claimed = claim->operand.at;
+    if (set->rule.planes) {
+        share(set, claim, set->there.hi);
+        return claim->end_column <= set->there.hi ? NULL
+                                                  : "has no such columns";
     }
-    if (!makes_columns(lowered))
-        return "is made by a kernel that cannot make some columns";
-    if (shape->rank < 3 || shape->dim[shape->rank - 2] != width || o->tensor->view_of ||
-        !o->strided || c->end_column > width)
+    if (!has_columns(result, claim->end_column))
         return "has no such columns";
-    if (claim->row == o->row_bytes &&
-        claim->pitch) { /* else the strip's own, be it as wide as the whole */
-        VEC_PUSH(set->arena, &set->share,
-                 ((StripShare){ c->lowered.at[c->lowered.n - 1], c->first_column, c->end_column,
-                                (int32_t)width }));
-        return narrow(o, c->first_column, c->end_column, 0);
+    /* else the strip's own, be it as wide as the whole */
+    if (claimed->row == result->row_bytes && claimed->pitch) {
+        share(set, claim, width_of(result));
+        return narrow(result, claim->first_column, claim->end_column, 0);
     }
-    StripPart *part = find(set, o->tensor, c->strip);
+    StripPart *part = find(set, result->tensor, claim->strip);
     if (!part)
-        part = add(set, o->tensor, c);
-    if (part->lo != c->first_column || part->hi != c->end_column)
+        part = add(set, result->tensor, claim);
+    if (part->lo != claim->first_column || part->hi != claim->end_column)
         return "has other columns in this strip";
-    take_part(o, part);
+    take_part(result, part);
     return NULL;
 }
 
-/* An operand that repeats must be the same for all columns. */
-static const char *resolve_other(const StripSet *set, const ClaimStep *claim, const Step *lowered,
+/* An operand that is the same for all columns. */
+static const char *resolve_other(const StripSet *set, const ClaimStep *claim,
                                  const Operand *operand)
 {
-    const Shape *shape = &operand->tensor->shape;
     int64_t at;
     if (find(set, tensor_root(operand->tensor, &at), claim->strip))
         return "is read as a whole, of which the strip has some columns";
-    if (!strncmp(lowered->kernel->params, "nd", 2) && shape->rank >= 2 &&
-        shape->dim[shape->rank - 2] != 1)
-        return "differs from column to column";
     return NULL;
 }
 
-const char *strips_resolve(StripSet *set, const ClaimStep *claim, const Step *lowered,
-                           const Step *s, int k, Operand *o)
+/* Does the kernel find its columns in operand k by itself, and not from the first on? */
+static bool finds_columns(const StripSet *set, int k)
 {
-    if (o->tensor && o->scratch && claim->lowered.n == 1)
-        o->tensor = new_tensor(set, o->tensor->dtype, o->tensor->shape);
-    if (!o->tensor || o->scratch)
+    return k == 1 && !set->rule.planes && set->rule.kind != COLUMNS_SAME;
+}
+
+static bool same_columns(const StripSet *set, const Step *step,
+                         const Operand *operand, int k)
+{
+    const bool planes = k == 1 && set->rule.planes;
+    return operand->rows == step->units && pixel_bytes(operand) > 0 &&
+           (operand->rule.kind == ROWS_SAME || planes);
+}
+
+const char *strips_begin(StripSet *set, const Step *step)
+{
+    set->rule = rules_columns(step);
+    if (set->rule.kind == COLUMNS_NONE)
+        return "is made by a kernel that cannot make some columns";
+    set->there = (Columns){ 0, (int32_t)width_of(step->operand + 1) };
+    return NULL;
+}
+
+void strips_cut(const StripSet *set, const ClaimStep *claim, const Step *step)
+{
+    const Columns y = { claim->first_column, claim->end_column };
+    step->kernel->rules->cut(step, step->params, y, set->there);
+}
+
+const char *strips_resolve(StripSet *set, const ClaimStep *claim,
+                           const Step *step, int k, Operand *operand)
+{
+    if (operand->tensor && operand->scratch && claim->lowered.n == 1)
+        operand->tensor =
+            new_tensor(set, operand->tensor->dtype, operand->tensor->shape);
+    if (!operand->tensor || operand->scratch)
         return NULL;
     if (k == 0)
-        return resolve_result(set, claim, lowered, o, claim->operand.at);
-    int64_t lo = claim->first_column;
-    int64_t hi = claim->end_column;
-    const bool moves = slides(lowered, o, k);
-    const bool by_row = o->rule.kind == ROWS_SAME || (k == 1 && scatters(lowered));
-    if (!moves && (o->rows != s->units || !by_row || pixel_bytes(o) <= 0))
-        return resolve_other(set, claim, lowered, o);
-    if (moves)
-        reach(lowered, o, &lo, &hi);
-    if (lo < 0 || lo >= hi || hi > width_of(o))
+        return resolve_result(set, claim, operand);
+    Needed needed = { claim->first_column, claim->end_column };
+    const bool finds = finds_columns(set, k);
+    if (!finds && !same_columns(set, step, operand, k))
+        return resolve_other(set, claim, operand);
+    if (finds)
+        needed = needed_of(&set->rule, operand, needed.lo, needed.hi);
+    if (needed.lo >= needed.hi || needed.hi > width_of(operand))
         return "has no such columns";
-    const StripPart *part = find(set, o->tensor, claim->strip);
-    if (!part)
-        return moves ? NULL : narrow(o, lo, hi, 0);
-    if (lo < part->lo || hi > part->hi)
+    const StripPart *part = find(set, operand->tensor, claim->strip);
+    if (part && (needed.lo < part->lo || needed.hi > part->hi))
         return "is read beyond the columns that its strip has";
-    take_part(o, part);
-    return moves ? NULL : narrow(o, lo, hi, part->lo);
+    if (part)
+        take_part(operand, part);
+    if (part && finds)
+        set->there = (Columns){ part->lo, part->hi };
+    if (finds)
+        return NULL;
+    return narrow(operand, needed.lo, needed.hi, part ? part->lo : 0);
 }
+
+/* ---- all of them ---- */
 
 static int by_place(const void *a, const void *b)
 {
@@ -283,7 +260,8 @@ const char *strips_settle(const StripSet *set, int32_t *lowered)
         const bool first = i == 0 || s[i - 1].lowered != s[i].lowered;
         const bool last = i + 1 == n || s[i + 1].lowered != s[i].lowered;
         *lowered = s[i].lowered;
-        if (s[i].lo != (first ? 0 : s[i - 1].hi) || (last && s[i].hi != s[i].width))
+        if (s[i].lo != (first ? 0 : s[i - 1].hi) ||
+            (last && s[i].hi != s[i].width))
             return "is done for some columns twice, or not at all";
     }
     return NULL;

@@ -7,8 +7,8 @@ static bool check_reads(Check *check, const Step *step, int32_t u, bool pixels)
 {
     for (int k = 0; k < step->n_operand; k++) {
         const Operand *o = step->operand + k;
-        if (!watched(o) || !o->read || o->scratch || (o->write && step->accumulates) ||
-            (pixels && o->pixels.tile))
+        if (!watched(o) || !o->read || o->scratch ||
+            (o->write && step->accumulates) || (pixels && o->pixels.tile))
             continue;
         const Range range = rows_of(step, o, u);
         for (int32_t i = range.lo; i < range.hi; i++) {
@@ -22,15 +22,17 @@ static bool check_reads(Check *check, const Step *step, int32_t u, bool pixels)
 
 /* A result that takes all units: claimed by the first, still there at each, complete with the last.
  */
-static bool write_gradually(Check *check, const Step *step, const Operand *operand, bool first,
-                            bool last)
+static bool write_gradually(Check *check, const Step *step,
+                            const Operand *operand, bool first, bool last)
 {
     for (int32_t i = 0; i < operand->rows; i++) {
         const Piece piece = piece_of(operand, i);
-        if (!first && !shadow_owns(&check->shadow, piece.begin, piece.end, piece.delta,
-                                   piece.tag | INCOMPLETE))
-            return object_at(check, operand, &piece, "is overwritten while it is made");
-        if ((first || last) && !write_piece(check, operand, &piece, last ? 0 : INCOMPLETE))
+        if (!first && !shadow_owns(&check->shadow, piece.begin, piece.end,
+                                   piece.delta, piece.tag | INCOMPLETE))
+            return object_at(check, operand, &piece,
+                             "is overwritten while it is made");
+        if ((first || last) &&
+            !write_piece(check, operand, &piece, last ? 0 : INCOMPLETE))
             return false;
     }
     (void)step;
@@ -38,19 +40,22 @@ static bool write_gradually(Check *check, const Step *step, const Operand *opera
 }
 
 /* The same for a part: its channels hold values only with the last unit. */
-static bool write_part_gradually(Check *check, const Operand *operand, bool first, bool last)
+static bool write_part_gradually(Check *check, const Operand *operand,
+                                 bool first, bool last)
 {
     for (int32_t i = 0; i < operand->rows; i++) {
         const Piece piece = piece_of(operand, i);
         Lanes *l = check->lanes + piece.tag;
-        const bool owned =
-            shadow_owns(&check->shadow, piece.begin, piece.end, piece.delta, piece.tag);
+        const bool owned = shadow_owns(&check->shadow, piece.begin, piece.end,
+                                       piece.delta, piece.tag);
         if (!inside(check, &piece))
             return object_at(check, operand, &piece, "leaves the arena");
         if (!first && !owned)
-            return object_at(check, operand, &piece, "is overwritten while it is made");
+            return object_at(check, operand, &piece,
+                             "is overwritten while it is made");
         if (!owned) {
-            shadow_write(&check->shadow, piece.begin, piece.end, piece.delta, piece.tag);
+            shadow_write(&check->shadow, piece.begin, piece.end, piece.delta,
+                         piece.tag);
             lane_clear(l, piece.row);
         }
         if (last)
@@ -94,9 +99,11 @@ bool check_unit(Check *check, const Step *s, int32_t u)
     if (s->accumulates && u != check->made[s->index])
         return object(check, s->operand, "is not summed in ascending order");
     const bool pixels = goes_by_pixels(s, u);
-    if (!check_reads(check, s, u, pixels) || !check_apart(check, s, u, false, pixels))
+    if (!check_reads(check, s, u, pixels) ||
+        !check_apart(check, s, u, false, pixels))
         return false;
-    if ((pixels && !check_pixels(check, s, u)) || !check_writes(check, s, u, pixels))
+    if ((pixels && !check_pixels(check, s, u)) ||
+        !check_writes(check, s, u, pixels))
         return false;
     check->made[s->index]++;
     return true;

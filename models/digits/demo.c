@@ -29,9 +29,9 @@ static int read_picture(const char *path, unsigned char *grey)
     FILE *f = fopen(path, "rb");
     if (!f)
         return 0;
-    const int ok = fscanf(f, "P5 %d %d %d", &width, &height, &most) == 3 && width == SIDE &&
-                   height == SIDE && most == 255 && fgetc(f) != EOF &&
-                   fread(grey, 1, PIXELS, f) == PIXELS;
+    const int ok = fscanf(f, "P5 %d %d %d", &width, &height, &most) == 3 &&
+                   width == SIDE && height == SIDE && most == 255 &&
+                   fgetc(f) != EOF && fread(grey, 1, PIXELS, f) == PIXELS;
     fclose(f);
     return ok;
 }
@@ -102,9 +102,11 @@ int main(int argc, char **argv)
         putchar('\n');
     }
     printf("\nIt is a %d.\n\n", best);
-    printf("arena    %u bytes, all the memory that changes\n", DIGITS_ARENA_SIZE);
+    printf("arena    %u bytes, all the memory that changes\n",
+           DIGITS_ARENA_SIZE);
     printf("weights  %u bytes, constant\n", DIGITS_WEIGHTS_SIZE);
     printf("code     %s\n", argv[2]);
-    printf("time     %.1f microseconds for one picture\n", 1e6 * measure(&in, &out));
+    printf("time     %.1f microseconds for one picture\n",
+           1e6 * measure(&in, &out));
     return 0;
 }

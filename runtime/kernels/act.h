@@ -12,7 +12,9 @@
 #include "kernels/math_f32.h"
 
 /* Numbers of the attribute "act" and of the parameters `act`. */
-#define INLAY_ACT(uses, id, name, op, a_name, a_default, b_name, b_default, formula) INLAY_ACT_##id,
+#define INLAY_ACT(uses, id, name, op, a_name, a_default, b_name, b_default, \
+                  formula) \
+    INLAY_ACT_##id,
 enum {
     INLAY_ACT_NONE,
 #include "act.def"
@@ -21,7 +23,13 @@ enum {
 #undef INLAY_ACT
 
 /* Uses of a row. */
-enum { INLAY_ACT_FUSED = 1, INLAY_ACT_GATE = 2 };
+enum {
+    INLAY_ACT_FUSED = 1,
+    INLAY_ACT_GATE = 2,
+    INLAY_ACT_LINES = 4,   /* pieces of straight lines */
+    INLAY_ACT_CORNERS = 8, /* pieces between rounded places */
+    INLAY_ACT_BENDS = 16   /* of exponential functions */
+};
 
 #define INLAY_FAST(name) inlay_##name##_f
 #define INLAY_PICK(c, p, q) inlay_either(inlay_mask(c), (p), (q))
@@ -29,14 +37,16 @@ enum { INLAY_ACT_FUSED = 1, INLAY_ACT_GATE = 2 };
 #include "act.inc.h"
 
 /* The cases of those activations that have the use INLAY_ACT_USE; of the others nothing is left. */
-#define INLAY_ACT(uses, id, name, op, a_name, a_default, b_name, b_default, formula) \
+#define INLAY_ACT(uses, id, name, op, a_name, a_default, b_name, b_default, \
+                  formula) \
     case INLAY_ACT_##id: \
         for (i = 0; ((uses)&INLAY_ACT_USE) && i < n; i++) \
             y[i] = inlay_act_##name##_f32(y[i], a, b); \
         break;
 
 /* y[i] = act(y[i]) for n elements in a row; activations that can be fused. */
-static inline void inlay_act_f32(float *y, int32_t n, int32_t act, float a, float b)
+static inline void inlay_act_f32(float *y, int32_t n, int32_t act, float a,
+                                 float b)
 {
     int32_t i;
 #define INLAY_ACT_USE INLAY_ACT_FUSED
@@ -49,7 +59,8 @@ static inline void inlay_act_f32(float *y, int32_t n, int32_t act, float a, floa
 }
 
 /* The same for those of recurrent layers. */
-static inline void inlay_gate_act_f32(float *y, int32_t n, int32_t act, float a, float b)
+static inline void inlay_gate_act_f32(float *y, int32_t n, int32_t act, float a,
+                                      float b)
 {
     int32_t i;
 #define INLAY_ACT_USE INLAY_ACT_GATE

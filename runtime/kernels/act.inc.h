@@ -16,7 +16,8 @@ static inline INLAY_T INLAY_N(act_tanh_log1p)(INLAY_T u)
     return t / (t + 2);
 }
 
-#define INLAY_ACT(uses, id, name, op, a_name, a_default, b_name, b_default, formula) \
+#define INLAY_ACT(uses, id, name, op, a_name, a_default, b_name, b_default, \
+                  formula) \
     static inline INLAY_T INLAY_N(act_##name)(INLAY_T x, INLAY_T a, INLAY_T b) \
     { \
         (void)a; \

@@ -11,9 +11,11 @@
 #include "act.inc.h"
 
 /* act(x), of those of recurrent layers. */
-static inline double inlay_gate_act_f64(double x, int32_t act, double a, double b)
+static inline double inlay_gate_act_f64(double x, int32_t act, double a,
+                                        double b)
 {
-#define INLAY_ACT(uses, id, name, op, a_name, a_default, b_name, b_default, formula) \
+#define INLAY_ACT(uses, id, name, op, a_name, a_default, b_name, b_default, \
+                  formula) \
     case INLAY_ACT_##id: \
         return (uses)&INLAY_ACT_GATE ? inlay_act_##name##_f64(x, a, b) : x;
     switch (act) {

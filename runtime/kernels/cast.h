@@ -7,199 +7,299 @@
 #include "half.h"
 #include "nd.h"
 
+/* What no 64-bit integer holds is the least one. */
 static inline int64_t inlay_to_i64(double x)
 {
-    return x >= -9223372036854775808.0 && x < 9223372036854775808.0 ? (int64_t)x : INT64_MIN;
+    if (!(x >= -9223372036854775808.0 && x < 9223372036854775808.0))
+        return INT64_MIN;
+    return (int64_t)x;
 }
 
-/* x of a floating type to the integer type T: towards zero, then the low bits. What no 64-bit
- * integer holds is the least one. Most values fit 32 bits, where the conversion is one instruction
- * on small cores. */
-#define INLAY_FITS_32(F, x) ((x) > (F)-2147483648.0 && (x) < (F)2147483648.0)
-#define INLAY_CAST_FI(from, F, to, T) \
-    INLAY_UNARY(cast_##from##_##to, T, F, \
-                z = (T)(INLAY_FITS_32(F, x) ? (T)(int32_t)x : (T)inlay_to_i64((double)x));)
-#define INLAY_CAST_FU64(from, F) \
-    INLAY_UNARY(cast_##from##_u64, uint64_t, F, \
-                z = x >= (F)9223372036854775808.0 && x < (F)18446744073709551616.0 \
-                        ? (uint64_t)x \
-                        : (uint64_t)inlay_to_i64((double)x);)
-#define INLAY_CAST(from, F, to, T) INLAY_UNARY(cast_##from##_##to, T, F, z = (T)x;)
-#define INLAY_CAST_BOOL(from, F) INLAY_UNARY(cast_##from##_bool, uint8_t, F, z = (uint8_t)(x != 0);)
+static inline uint64_t inlay_to_u64(double x)
+{
+    if (x >= 9223372036854775808.0 && x < 18446744073709551616.0)
+        return (uint64_t)x;
+    return (uint64_t)inlay_to_i64(x);
+}
 
-INLAY_CAST(f32, float, f64, double)
-INLAY_CAST_FI(f32, float, i8, int8_t)
-INLAY_CAST_FI(f32, float, i16, int16_t)
-INLAY_CAST_FI(f32, float, i32, int32_t)
-INLAY_CAST_FI(f32, float, i64, int64_t)
-INLAY_CAST_FI(f32, float, u8, uint8_t)
-INLAY_CAST_FI(f32, float, u16, uint16_t)
-INLAY_CAST_FI(f32, float, u32, uint32_t)
-INLAY_CAST_FU64(f32, float)
-INLAY_CAST_BOOL(f32, float)
-INLAY_CAST(f64, double, f32, float)
-INLAY_CAST_FI(f64, double, i8, int8_t)
-INLAY_CAST_FI(f64, double, i16, int16_t)
-INLAY_CAST_FI(f64, double, i32, int32_t)
-INLAY_CAST_FI(f64, double, i64, int64_t)
-INLAY_CAST_FI(f64, double, u8, uint8_t)
-INLAY_CAST_FI(f64, double, u16, uint16_t)
-INLAY_CAST_FI(f64, double, u32, uint32_t)
-INLAY_CAST_FU64(f64, double)
-INLAY_CAST_BOOL(f64, double)
-INLAY_CAST(i8, int8_t, f32, float)
-INLAY_CAST(i8, int8_t, f64, double)
-INLAY_CAST(i8, int8_t, i16, int16_t)
-INLAY_CAST(i8, int8_t, i32, int32_t)
-INLAY_CAST(i8, int8_t, i64, int64_t)
-INLAY_CAST(i8, int8_t, u8, uint8_t)
-INLAY_CAST(i8, int8_t, u16, uint16_t)
-INLAY_CAST(i8, int8_t, u32, uint32_t)
-INLAY_CAST(i8, int8_t, u64, uint64_t)
-INLAY_CAST_BOOL(i8, int8_t)
-INLAY_CAST(i16, int16_t, f32, float)
-INLAY_CAST(i16, int16_t, f64, double)
-INLAY_CAST(i16, int16_t, i8, int8_t)
-INLAY_CAST(i16, int16_t, i32, int32_t)
-INLAY_CAST(i16, int16_t, i64, int64_t)
-INLAY_CAST(i16, int16_t, u8, uint8_t)
-INLAY_CAST(i16, int16_t, u16, uint16_t)
-INLAY_CAST(i16, int16_t, u32, uint32_t)
-INLAY_CAST(i16, int16_t, u64, uint64_t)
-INLAY_CAST_BOOL(i16, int16_t)
-INLAY_CAST(i32, int32_t, f32, float)
-INLAY_CAST(i32, int32_t, f64, double)
-INLAY_CAST(i32, int32_t, i8, int8_t)
-INLAY_CAST(i32, int32_t, i16, int16_t)
-INLAY_CAST(i32, int32_t, i64, int64_t)
-INLAY_CAST(i32, int32_t, u8, uint8_t)
-INLAY_CAST(i32, int32_t, u16, uint16_t)
-INLAY_CAST(i32, int32_t, u32, uint32_t)
-INLAY_CAST(i32, int32_t, u64, uint64_t)
-INLAY_CAST_BOOL(i32, int32_t)
-INLAY_CAST(i64, int64_t, f32, float)
-INLAY_CAST(i64, int64_t, f64, double)
-INLAY_CAST(i64, int64_t, i8, int8_t)
-INLAY_CAST(i64, int64_t, i16, int16_t)
-INLAY_CAST(i64, int64_t, i32, int32_t)
-INLAY_CAST(i64, int64_t, u8, uint8_t)
-INLAY_CAST(i64, int64_t, u16, uint16_t)
-INLAY_CAST(i64, int64_t, u32, uint32_t)
-INLAY_CAST(i64, int64_t, u64, uint64_t)
-INLAY_CAST_BOOL(i64, int64_t)
-INLAY_CAST(u8, uint8_t, f32, float)
-INLAY_CAST(u8, uint8_t, f64, double)
-INLAY_CAST(u8, uint8_t, i8, int8_t)
-INLAY_CAST(u8, uint8_t, i16, int16_t)
-INLAY_CAST(u8, uint8_t, i32, int32_t)
-INLAY_CAST(u8, uint8_t, i64, int64_t)
-INLAY_CAST(u8, uint8_t, u16, uint16_t)
-INLAY_CAST(u8, uint8_t, u32, uint32_t)
-INLAY_CAST(u8, uint8_t, u64, uint64_t)
-INLAY_CAST_BOOL(u8, uint8_t)
-INLAY_CAST(u16, uint16_t, f32, float)
-INLAY_CAST(u16, uint16_t, f64, double)
-INLAY_CAST(u16, uint16_t, i8, int8_t)
-INLAY_CAST(u16, uint16_t, i16, int16_t)
-INLAY_CAST(u16, uint16_t, i32, int32_t)
-INLAY_CAST(u16, uint16_t, i64, int64_t)
-INLAY_CAST(u16, uint16_t, u8, uint8_t)
-INLAY_CAST(u16, uint16_t, u32, uint32_t)
-INLAY_CAST(u16, uint16_t, u64, uint64_t)
-INLAY_CAST_BOOL(u16, uint16_t)
-INLAY_CAST(u32, uint32_t, f32, float)
-INLAY_CAST(u32, uint32_t, f64, double)
-INLAY_CAST(u32, uint32_t, i8, int8_t)
-INLAY_CAST(u32, uint32_t, i16, int16_t)
-INLAY_CAST(u32, uint32_t, i32, int32_t)
-INLAY_CAST(u32, uint32_t, i64, int64_t)
-INLAY_CAST(u32, uint32_t, u8, uint8_t)
-INLAY_CAST(u32, uint32_t, u16, uint16_t)
-INLAY_CAST(u32, uint32_t, u64, uint64_t)
-INLAY_CAST_BOOL(u32, uint32_t)
-INLAY_CAST(u64, uint64_t, f32, float)
-INLAY_CAST(u64, uint64_t, f64, double)
-INLAY_CAST(u64, uint64_t, i8, int8_t)
-INLAY_CAST(u64, uint64_t, i16, int16_t)
-INLAY_CAST(u64, uint64_t, i32, int32_t)
-INLAY_CAST(u64, uint64_t, i64, int64_t)
-INLAY_CAST(u64, uint64_t, u8, uint8_t)
-INLAY_CAST(u64, uint64_t, u16, uint16_t)
-INLAY_CAST(u64, uint64_t, u32, uint32_t)
-INLAY_CAST_BOOL(u64, uint64_t)
-INLAY_CAST(bool, uint8_t, f32, float)
-INLAY_CAST(bool, uint8_t, f64, double)
-INLAY_CAST(bool, uint8_t, i8, int8_t)
-INLAY_CAST(bool, uint8_t, i16, int16_t)
-INLAY_CAST(bool, uint8_t, i32, int32_t)
-INLAY_CAST(bool, uint8_t, i64, int64_t)
-INLAY_CAST(bool, uint8_t, u8, uint8_t)
-INLAY_CAST(bool, uint8_t, u16, uint16_t)
-INLAY_CAST(bool, uint8_t, u32, uint32_t)
-INLAY_CAST(bool, uint8_t, u64, uint64_t)
+/* From a floating type to an integer type Y: towards zero, then the low bits. Most values fit 32
+ * bits, where the conversion is one instruction on small cores. */
+#define INLAY_FITS_32(x) \
+    ((x) > (INLAY_T)-2147483648.0 && (x) < (INLAY_T)2147483648.0)
+#define INLAY_TO(Y, x) \
+    (INLAY_FITS_32(x) ? (Y)(int32_t)(x) : (Y)inlay_to_i64((double)(x)))
+#define INLAY_TO_U64(x) inlay_to_u64((double)x)
+#define INLAY_FAMILY "cast.inc.h"
+#include "each_float.inc.h"
+#undef INLAY_TO
+#undef INLAY_TO_U64
+
+/* From integers, and from bool. */
+#define INLAY_TO(Y, x) (x)
+#define INLAY_TO_U64(x) (x)
+#include "each_integer.inc.h"
+
+#define INLAY_T uint8_t
+#define inlay_typed(name) inlay_##name##_bool
+#include INLAY_FAMILY
+#undef INLAY_T
+#undef inlay_typed
+#undef INLAY_TO
+#undef INLAY_TO_U64
+#undef INLAY_FAMILY
 
 /* Small floats; p->a: saturate; p->b: rounding mode of float8e8m0 (0 up, 1 down, 2 nearest). */
-#define INLAY_CAST_SMALL(name, T) \
-    INLAY_UNARY(cast_##name##_f32, float, T, z = inlay_from_##name(x);)
-INLAY_CAST_SMALL(f16, uint16_t)
-INLAY_CAST_SMALL(bf16, uint16_t)
-INLAY_CAST_SMALL(f8e4m3fn, uint8_t)
-INLAY_CAST_SMALL(f8e4m3fnuz, uint8_t)
-INLAY_CAST_SMALL(f8e5m2, uint8_t)
-INLAY_CAST_SMALL(f8e5m2fnuz, uint8_t)
-INLAY_CAST_SMALL(f8e8m0, uint8_t)
-INLAY_UNARY(cast_f32_f16, uint16_t, float, z = inlay_to_f16(x);)
-INLAY_UNARY(cast_f32_bf16, uint16_t, float, z = inlay_to_bf16(x);)
-INLAY_UNARY(cast_f32_f8e4m3fn, uint8_t, float, z = inlay_to_f8e4m3fn(x, p->a > 0);)
-INLAY_UNARY(cast_f32_f8e4m3fnuz, uint8_t, float, z = inlay_to_f8e4m3fnuz(x, p->a > 0);)
-INLAY_UNARY(cast_f32_f8e5m2, uint8_t, float, z = inlay_to_f8e5m2(x, p->a > 0);)
-INLAY_UNARY(cast_f32_f8e5m2fnuz, uint8_t, float, z = inlay_to_f8e5m2fnuz(x, p->a > 0);)
-INLAY_UNARY(cast_f32_f8e8m0, uint8_t, float, z = inlay_to_f8e8m0(x, p->a > 0, (int)p->b);)
-/* The first half of float64 to a small float. */
-INLAY_UNARY(cast_f64_odd, float, double, z = inlay_round_odd(x);)
+#define INLAY_T uint16_t
 
-/* Packed types: `per` elements in a byte, the first in the low bits. The tensor is one unit; p->n
- * counts elements. */
-#define INLAY_UNPACK(name, R, per, ...) \
-    static inline int inlay_##name(void *const *base, const inlay_step *s, int32_t r0, int32_t r1) \
-    { \
-        const inlay_flat_params *p = (const inlay_flat_params *)s->params; \
-        R *y = (R *)inlay_at(base, s, 0); \
-        const uint8_t *q = (const uint8_t *)inlay_at(base, s, 1); \
-        int32_t i; \
-        (void)r0, (void)r1; \
-        for (i = 0; i < p->n; i++) { \
-            const uint32_t x = \
-                (uint32_t)q[i / per] >> (i % per * (8 / per)) & ((1u << (8 / per)) - 1u); \
-            y[i] = (R)(__VA_ARGS__); \
-        } \
-        return 0; \
-    }
-#define INLAY_PACK(name, T, per, ...) \
-    static inline int inlay_##name(void *const *base, const inlay_step *s, int32_t r0, int32_t r1) \
-    { \
-        const inlay_flat_params *p = (const inlay_flat_params *)s->params; \
-        uint8_t *y = (uint8_t *)inlay_at(base, s, 0); \
-        const T *q = (const T *)inlay_at(base, s, 1); \
-        int32_t i; \
-        (void)r0, (void)r1; \
-        memset(y, 0, (size_t)(p->n / per + (p->n % per != 0))); \
-        for (i = 0; i < p->n; i++) { \
-            const T x = q[i]; \
-            const uint32_t z = (uint32_t)(__VA_ARGS__) & ((1u << (8 / per)) - 1u); \
-            y[i / per] = (uint8_t)(y[i / per] | z << (i % per * (8 / per))); \
-        } \
-        return 0; \
-    }
-INLAY_UNPACK(cast_u4_u8, uint8_t, 2, x)
-INLAY_UNPACK(cast_i4_i8, int8_t, 2, (int32_t)(x ^ 8u) - 8)
-INLAY_UNPACK(cast_u2_u8, uint8_t, 4, x)
-INLAY_UNPACK(cast_i2_i8, int8_t, 4, (int32_t)(x ^ 2u) - 2)
-INLAY_UNPACK(cast_f4e2m1_f32, float, 2, inlay_from_f4e2m1((uint8_t)x))
-INLAY_PACK(cast_u8_u4, uint8_t, 2, x)
-INLAY_PACK(cast_i8_i4, int8_t, 2, x)
-INLAY_PACK(cast_u8_u2, uint8_t, 4, x)
-INLAY_PACK(cast_i8_i2, int8_t, 4, x)
-INLAY_PACK(cast_f32_f4e2m1, float, 2, inlay_to_f4e2m1(x))
+#define INLAY_NAME inlay_cast_f16_f32
+#define INLAY_FORMULA inlay_from_f16(x)
+#define INLAY_Y float
+#include "unary.inc.h"
+
+#define INLAY_NAME inlay_cast_bf16_f32
+#define INLAY_FORMULA inlay_from_bf16(x)
+#define INLAY_Y float
+#include "unary.inc.h"
+#undef INLAY_T
+
+#define INLAY_T uint8_t
+
+#define INLAY_NAME inlay_cast_f8e4m3fn_f32
+#define INLAY_FORMULA inlay_from_f8e4m3fn(x)
+#define INLAY_Y float
+#include "unary.inc.h"
+
+#define INLAY_NAME inlay_cast_f8e4m3fnuz_f32
+#define INLAY_FORMULA inlay_from_f8e4m3fnuz(x)
+#define INLAY_Y float
+#include "unary.inc.h"
+
+#define INLAY_NAME inlay_cast_f8e5m2_f32
+#define INLAY_FORMULA inlay_from_f8e5m2(x)
+#define INLAY_Y float
+#include "unary.inc.h"
+
+#define INLAY_NAME inlay_cast_f8e5m2fnuz_f32
+#define INLAY_FORMULA inlay_from_f8e5m2fnuz(x)
+#define INLAY_Y float
+#include "unary.inc.h"
+
+#define INLAY_NAME inlay_cast_f8e8m0_f32
+#define INLAY_FORMULA inlay_from_f8e8m0(x)
+#define INLAY_Y float
+#include "unary.inc.h"
+#undef INLAY_T
+
+#define INLAY_T float
+
+#define INLAY_NAME inlay_cast_f32_f16
+#define INLAY_FORMULA inlay_to_f16(x)
+#define INLAY_Y uint16_t
+#include "unary.inc.h"
+
+#define INLAY_NAME inlay_cast_f32_bf16
+#define INLAY_FORMULA inlay_to_bf16(x)
+#define INLAY_Y uint16_t
+#include "unary.inc.h"
+
+#define INLAY_NAME inlay_cast_f32_f8e4m3fn
+#define INLAY_FORMULA inlay_to_f8e4m3fn(x, p->a > 0)
+#define INLAY_Y uint8_t
+#include "unary.inc.h"
+
+#define INLAY_NAME inlay_cast_f32_f8e4m3fnuz
+#define INLAY_FORMULA inlay_to_f8e4m3fnuz(x, p->a > 0)
+#define INLAY_Y uint8_t
+#include "unary.inc.h"
+
+#define INLAY_NAME inlay_cast_f32_f8e5m2
+#define INLAY_FORMULA inlay_to_f8e5m2(x, p->a > 0)
+#define INLAY_Y uint8_t
+#include "unary.inc.h"
+
+#define INLAY_NAME inlay_cast_f32_f8e5m2fnuz
+#define INLAY_FORMULA inlay_to_f8e5m2fnuz(x, p->a > 0)
+#define INLAY_Y uint8_t
+#include "unary.inc.h"
+
+#define INLAY_NAME inlay_cast_f32_f8e8m0
+#define INLAY_FORMULA inlay_to_f8e8m0(x, p->a > 0, (int)p->b)
+#define INLAY_Y uint8_t
+#include "unary.inc.h"
+#undef INLAY_T
+
+/* The first half of float64 to a small float. */
+#define INLAY_T double
+#define INLAY_NAME inlay_cast_f64_odd
+#define INLAY_FORMULA inlay_round_odd(x)
+#define INLAY_Y float
+#include "unary.inc.h"
+#undef INLAY_T
+
+/* Packed types: 8 / bits elements in a byte, the first in the low bits. The tensor is one unit;
+ * p->n counts elements. Element i as a number of so many bits: */
+INLAY_INLINE uint32_t inlay_unpack(const uint8_t *packed, int32_t i, int bits)
+{
+    const int per = 8 / bits;
+    return (uint32_t)packed[i / per] >> (i % per * bits) & ((1u << bits) - 1u);
+}
+
+/* As a signed number. */
+INLAY_INLINE int32_t inlay_unpack_signed(const uint8_t *packed, int32_t i,
+                                         int bits)
+{
+    const uint32_t sign = 1u << (bits - 1);
+    return (int32_t)(inlay_unpack(packed, i, bits) ^ sign) - (int32_t)sign;
+}
+
+/* Its low bits into place; a byte begins with its first element. */
+INLAY_INLINE void inlay_pack(uint8_t *packed, int32_t i, uint32_t value,
+                             int bits)
+{
+    const int per = 8 / bits;
+    const uint32_t low = value & ((1u << bits) - 1u);
+    const uint8_t before = i % per ? packed[i / per] : 0;
+    packed[i / per] = (uint8_t)(before | low << (i % per * bits));
+}
+
+INLAY_INLINE int inlay_cast_from_packed(void *const *base, const inlay_step *s,
+                                        int bits)
+{
+    const inlay_flat_params *p = (const inlay_flat_params *)s->params;
+    uint8_t *y = (uint8_t *)inlay_at(base, s, 0);
+    const uint8_t *x = (const uint8_t *)inlay_at(base, s, 1);
+    int32_t i;
+    for (i = 0; i < p->n; i++)
+        y[i] = (uint8_t)inlay_unpack(x, i, bits);
+    return 0;
+}
+
+static inline int inlay_cast_u4_u8(void *const *base, const inlay_step *s,
+                                   int32_t r0, int32_t r1)
+{
+    (void)r0;
+    (void)r1;
+    return inlay_cast_from_packed(base, s, 4);
+}
+
+INLAY_INLINE int inlay_cast_from_packed_signed(void *const *base,
+                                               const inlay_step *s, int bits)
+{
+    const inlay_flat_params *p = (const inlay_flat_params *)s->params;
+    int8_t *y = (int8_t *)inlay_at(base, s, 0);
+    const uint8_t *x = (const uint8_t *)inlay_at(base, s, 1);
+    int32_t i;
+    for (i = 0; i < p->n; i++)
+        y[i] = (int8_t)inlay_unpack_signed(x, i, bits);
+    return 0;
+}
+
+static inline int inlay_cast_i4_i8(void *const *base, const inlay_step *s,
+                                   int32_t r0, int32_t r1)
+{
+    (void)r0;
+    (void)r1;
+    return inlay_cast_from_packed_signed(base, s, 4);
+}
+
+INLAY_INLINE int inlay_cast_to_packed(void *const *base, const inlay_step *s,
+                                      int bits)
+{
+    const inlay_flat_params *p = (const inlay_flat_params *)s->params;
+    uint8_t *y = (uint8_t *)inlay_at(base, s, 0);
+    const uint8_t *x = (const uint8_t *)inlay_at(base, s, 1);
+    int32_t i;
+    for (i = 0; i < p->n; i++)
+        inlay_pack(y, i, x[i], bits);
+    return 0;
+}
+
+static inline int inlay_cast_u8_u4(void *const *base, const inlay_step *s,
+                                   int32_t r0, int32_t r1)
+{
+    (void)r0;
+    (void)r1;
+    return inlay_cast_to_packed(base, s, 4);
+}
+
+INLAY_INLINE int inlay_cast_to_packed_signed(void *const *base,
+                                             const inlay_step *s, int bits)
+{
+    const inlay_flat_params *p = (const inlay_flat_params *)s->params;
+    uint8_t *y = (uint8_t *)inlay_at(base, s, 0);
+    const int8_t *x = (const int8_t *)inlay_at(base, s, 1);
+    int32_t i;
+    for (i = 0; i < p->n; i++)
+        inlay_pack(y, i, (uint32_t)x[i], bits);
+    return 0;
+}
+
+static inline int inlay_cast_i8_i4(void *const *base, const inlay_step *s,
+                                   int32_t r0, int32_t r1)
+{
+    (void)r0;
+    (void)r1;
+    return inlay_cast_to_packed_signed(base, s, 4);
+}
+
+static inline int inlay_cast_u2_u8(void *const *base, const inlay_step *s,
+                                   int32_t r0, int32_t r1)
+{
+    (void)r0;
+    (void)r1;
+    return inlay_cast_from_packed(base, s, 2);
+}
+
+static inline int inlay_cast_i2_i8(void *const *base, const inlay_step *s,
+                                   int32_t r0, int32_t r1)
+{
+    (void)r0;
+    (void)r1;
+    return inlay_cast_from_packed_signed(base, s, 2);
+}
+
+static inline int inlay_cast_u8_u2(void *const *base, const inlay_step *s,
+                                   int32_t r0, int32_t r1)
+{
+    (void)r0;
+    (void)r1;
+    return inlay_cast_to_packed(base, s, 2);
+}
+
+static inline int inlay_cast_i8_i2(void *const *base, const inlay_step *s,
+                                   int32_t r0, int32_t r1)
+{
+    (void)r0;
+    (void)r1;
+    return inlay_cast_to_packed_signed(base, s, 2);
+}
+
+static inline int inlay_cast_f4e2m1_f32(void *const *base, const inlay_step *s,
+                                        int32_t r0, int32_t r1)
+{
+    const inlay_flat_params *p = (const inlay_flat_params *)s->params;
+    float *y = (float *)inlay_at(base, s, 0);
+    const uint8_t *x = (const uint8_t *)inlay_at(base, s, 1);
+    int32_t i;
+    (void)r0;
+    (void)r1;
+    for (i = 0; i < p->n; i++)
+        y[i] = inlay_from_f4e2m1((uint8_t)inlay_unpack(x, i, 4));
+    return 0;
+}
+
+static inline int inlay_cast_f32_f4e2m1(void *const *base, const inlay_step *s,
+                                        int32_t r0, int32_t r1)
+{
+    const inlay_flat_params *p = (const inlay_flat_params *)s->params;
+    uint8_t *y = (uint8_t *)inlay_at(base, s, 0);
+    const float *x = (const float *)inlay_at(base, s, 1);
+    int32_t i;
+    (void)r0;
+    (void)r1;
+    for (i = 0; i < p->n; i++)
+        inlay_pack(y, i, inlay_to_f4e2m1(x[i]), 4);
+    return 0;
+}
 
 #endif

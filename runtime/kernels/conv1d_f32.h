@@ -10,105 +10,110 @@
 
 #include "kernels/conv_f32.h"
 
-INLAY_TILE_RUN(STEPS, inlay_steps)
+#define INLAY_WALK INLAY_WALK_STEPS
+#define INLAY_R(name) inlay_steps_##name
+#include "kernels/tile_walk.inc.h"
 
-static inline void inlay_conv1d_tile(const inlay_conv_params *p, const inlay_step *s, inlay_tile *t)
+/* The tile's constants of a step. */
+static inline void inlay_conv1d_tile(void *const *base, const inlay_step *s,
+                                     inlay_tile *t)
 {
-    const inlay_ref *x = s->ref + 1;
-    t->row = x->row / sizeof(float);
-    t->cap = x->cap;
-    t->first = t->d_rows = 0;
-    t->h_rows = p->dh;
+    const inlay_conv_params *p = (const inlay_conv_params *)s->params;
+    inlay_conv_tile(base, s, t);
     t->pieces = p->sh;
     t->run = p->ic;
-    t->piece = t->xs = 0;
     t->ys = (ptrdiff_t)(s->ref[0].row / sizeof(float));
     t->qs = (ptrdiff_t)(s->ref[4].row / sizeof(float));
-    t->piece_taps = t->row_taps = p->ic;
-    t->plane_taps = t->taps = (ptrdiff_t)p->kh * p->ic;
-    t->width = p->width;
-    t->clamp = p->clamp;
-    t->lo = p->a;
-    t->hi = p->b;
 }
 
 /* The next rows on the way that are one tile: those whose windows lie inside go together. Returns
  * how many, *r the lowest. */
-static inline int32_t inlay_conv1d_next(const inlay_conv_params *p, const inlay_step *s, int32_t r0,
+static inline int32_t inlay_conv1d_next(const inlay_step *s, int32_t r0,
                                         int32_t r1, int32_t *r)
 {
-    const int32_t at = s->backward ? r1 - 1 : r0;
+    const inlay_conv_params *p = (const inlay_conv_params *)s->params;
+    const int32_t extent = (p->kh - 1) * p->dh + 1;
+    const int32_t at = inlay_next_row(s, r0, r1, 0);
     const int32_t row = at % p->oh;
-    int32_t end, n, tiles;
-    const int32_t left = inlay_inside(p->sh, p->ph, (p->kh - 1) * p->dh + 1, p->ih, p->oh, &end);
-    n = row < left || row >= end ? 1 : s->backward ? row - left + 1 : end - row;
-    n = inlay_adjacent(s, 4, at, inlay_adjacent(s, 0, at, n < r1 - r0 ? n : r1 - r0));
+    int32_t end, tiles;
+    const int32_t left = inlay_inside(p->sh, p->ph, extent, p->ih, p->oh, &end);
+    int32_t n = s->backward ? row - left + 1 : end - row;
+    if (row < left || row >= end)
+        n = 1;
+    n = inlay_adjacent(s, 0, at, n < r1 - r0 ? n : r1 - r0);
+    n = inlay_adjacent(s, 4, at, n);
     tiles = (n + INLAY_TILE_P - 1) / INLAY_TILE_P;
     n = (n + tiles - 1) / tiles;
     *r = s->backward ? at - n + 1 : at;
     return n;
 }
 
-/* Channels [o, end) of rows [r, r + n). */
-static inline void inlay_conv1d_rows(void *const *base, const inlay_step *s, inlay_tile *t,
-                                     int32_t r, int32_t n, int32_t o, int32_t end)
+/* Rows [r, r + n), which are one tile. */
+static inline void inlay_conv1d_rows(void *const *base, const inlay_step *s,
+                                     inlay_tile *t, int32_t r, int32_t n)
 {
     const inlay_conv_params *p = (const inlay_conv_params *)s->params;
-    const float *w = (const float *)inlay_at(base, s, 2);
-    const float *b = (const float *)inlay_at(base, s, 3);
-    const int32_t padded = (p->oc + 3) / 4 * 4;
     const int32_t top = r % p->oh * p->sh - p->ph;
-    int32_t g, from;
+    inlay_conv_row row = inlay_conv_row_at(base, s, r, n);
+    inlay_tiles call;
+    int32_t group, from;
     t->nkh = inlay_clip(top, p->dh, p->kh, p->ih, &from);
-    t->nkd = t->nkh > 0;
-    t->slot = t->nkh ? (r / p->oh * p->ih + top + from * p->dh) % t->cap : 0;
-    for (g = 0; g < p->groups; g++) {
-        float *y = (float *)inlay_row(base, s, 0, r) + g * p->oc;
-        const float *q =
-            s->ref[4].base < 0 ? NULL : (const float *)inlay_row(base, s, 4, r) + g * p->oc;
-        t->x = (const float *)inlay_at(base, s, 1) + g * p->ic;
-        inlay_steps_run(t, n, 1, 0, w + g * padded * t->taps, from * t->row_taps, b + g * padded, y,
-                        q, o, end, p->oc);
+    t->slot = 0;
+    if (t->nkh)
+        t->slot = (r / p->oh * p->ih + top + from * p->dh) % t->cap;
+    call.pixels = n;
+    call.count = 1;
+    call.at = 0;
+    call.tap = from * t->row_taps;
+    for (group = 0; group < p->groups; group++) {
+        call.y = row.y;
+        call.q = row.q;
+        inlay_steps_run(t, &call);
+        inlay_conv_next_group(p, t, &row, 1);
+    }
+    inlay_conv_next_group(p, t, &row, -p->groups);
+}
+
+/* Channels [t->begin, t->end) of rows [r0, r1). */
+static inline void inlay_conv1d_strip(void *const *base, const inlay_step *s,
+                                      inlay_tile *t, int apart, int32_t r0,
+                                      int32_t r1)
+{
+    while (r0 < r1) {
+        const int32_t from = apart || !s->backward ? r0 : r1 - 1;
+        const int32_t to = apart || s->backward ? r1 : r0 + 1;
+        int32_t r;
+        const int32_t n = inlay_conv1d_next(s, from, to, &r);
+        inlay_conv1d_rows(base, s, t, r, n);
+        if (s->backward)
+            r1 -= n;
+        else
+            r0 += n;
     }
 }
 
-static inline int inlay_conv1d_f32(void *const *base, const inlay_step *s, int32_t r0, int32_t r1)
+static inline int inlay_conv1d_f32(void *const *base, const inlay_step *s,
+                                   int32_t r0, int32_t r1)
 {
     const inlay_conv_params *p = (const inlay_conv_params *)s->params;
-    const int apart = inlay_disjoint(base, s, 0, 1, 1, 1);
-    int32_t o;
-    int32_t end;
-    int32_t step = p->oc;
-    int32_t done;
-    int32_t n;
-    int32_t r;
+    const int apart = inlay_disjoint(base, s, 1, 1);
+    int32_t strip = p->oc;
     inlay_tile t;
-    inlay_conv1d_tile(p, s, &t);
-    if (apart && p->groups == 1 && r1 - r0 > INLAY_TILE_P &&
-        t.taps * p->oc > (ptrdiff_t)(INLAY_WEIGHT_BYTES / sizeof(float))) {
-        const ptrdiff_t fit = (ptrdiff_t)(INLAY_WEIGHT_BYTES / sizeof(float)) / t.taps / 64 * 64;
-        step = fit > 64 ? (int32_t)fit : 64;
-    }
-    for (o = 0; o < p->oc; o = end) {
-        end = p->oc - o > step ? o + step : p->oc;
-        for (done = 0; done < r1 - r0; done += n) {
-            const int32_t from = s->backward ? r0 : r0 + done;
-            const int32_t to = s->backward ? r1 - done : r1;
-            n = apart ? inlay_conv1d_next(p, s, from, to, &r)
-                      : inlay_conv1d_next(p, s, s->backward ? to - 1 : from,
-                                          s->backward ? to : from + 1, &r);
-            inlay_conv1d_rows(base, s, &t, r, n, o, end);
-        }
-    }
+    inlay_conv1d_tile(base, s, &t);
+    if (apart && inlay_conv_large(p, r1 - r0))
+        strip = inlay_conv_strip(&t);
+    t.end = 0;
+    while (inlay_conv_next_strip(&t, strip))
+        inlay_conv1d_strip(base, s, &t, apart, r0, r1);
     return 0;
 }
 
-static inline int inlay_conv1d_act_f32(void *const *base, const inlay_step *s, int32_t r0,
-                                       int32_t r1)
+static inline int inlay_conv1d_act_f32(void *const *base, const inlay_step *s,
+                                       int32_t r0, int32_t r1)
 {
     const inlay_conv_params *p = (const inlay_conv_params *)s->params;
-    return inlay_then_act(inlay_conv1d_f32, base, s, r0, r1, 1, p->groups * p->oc, p->act, p->a,
-                          p->b);
+    const int32_t channels = p->groups * p->oc;
+    return inlay_conv_then_act(inlay_conv1d_f32, base, s, r0, r1, channels);
 }
 
 #endif

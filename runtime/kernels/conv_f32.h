@@ -23,34 +23,34 @@
 #include "kernels/act.h"
 #include "kernels/tile_f32.h"
 
-#define INLAY_conv_FIELDS(F, N) \
-    F(int32_t, id) /* planes of x in an image; 1 below three dimensions */ \
-    F(int32_t, ih) /* rows of x in a plane */ \
-    F(int32_t, iw) /* pixels of x in a row */ \
-    F(int32_t, od) /* the same of y */ \
-    F(int32_t, oh) \
-    F(int32_t, ow) \
-    F(int32_t, kd) /* taps of the window */ \
-    F(int32_t, kh) \
-    F(int32_t, kw) \
-    F(int32_t, sd) /* strides */ \
-    F(int32_t, sh) \
-    F(int32_t, sw) \
-    F(int32_t, dd) /* dilations */ \
-    F(int32_t, dh) \
-    F(int32_t, dw) \
-    F(int32_t, pd) /* padding before the first element */ \
-    F(int32_t, ph) \
-    F(int32_t, pw) \
-    F(int32_t, groups) \
-    F(int32_t, ic)    /* channels of x in a group */ \
-    F(int32_t, oc)    /* channels of y in a group */ \
-    F(int32_t, width) /* channels of a block of packed weights: 16 or 4 */ \
-    F(int32_t, clamp) /* bit 0: at least a; bit 1: at most b */ \
-    F(int32_t, act)   /* INLAY_ACT_...: done by the _act kernels */ \
-    F(float, a)       /* the two numbers of clamp or act */ \
-    F(float, b)
-INLAY_PARAMS(conv);
+typedef struct inlay_conv_params {
+    int32_t id; /* planes of x in an image; 1 below three dimensions */
+    int32_t ih; /* rows of x in a plane */
+    int32_t iw; /* pixels of x in a row */
+    int32_t od; /* the same of y */
+    int32_t oh;
+    int32_t ow;
+    int32_t kd; /* taps of the window */
+    int32_t kh;
+    int32_t kw;
+    int32_t sd; /* strides */
+    int32_t sh;
+    int32_t sw;
+    int32_t dd; /* dilations */
+    int32_t dh;
+    int32_t dw;
+    int32_t pd; /* padding before the first element */
+    int32_t ph;
+    int32_t pw;
+    int32_t groups;
+    int32_t ic;    /* channels of x in a group */
+    int32_t oc;    /* channels of y in a group */
+    int32_t width; /* channels of a block of packed weights: 16 or 4 */
+    int32_t clamp; /* bit 0: at least a; bit 1: at most b */
+    int32_t act;   /* INLAY_ACT_...: done by the _act kernels */
+    float a;       /* the two numbers of clamp or act */
+    float b;
+} inlay_conv_params;
 
 /* Weights beyond this many bytes are walked a part at a time, so that the part stays in the cache.
  */
@@ -60,8 +60,8 @@ INLAY_PARAMS(conv);
 
 /* Clips the taps of one dimension: tap k stands at first + k * step of `size` elements.
  * *from: the first tap that exists; returns how many exist. */
-static inline int32_t inlay_clip(int32_t first, int32_t step, int32_t taps, int32_t size,
-                                 int32_t *from)
+static inline int32_t inlay_clip(int32_t first, int32_t step, int32_t taps,
+                                 int32_t size, int32_t *from)
 {
     int32_t skip, end;
     *from = 0;
@@ -70,43 +70,70 @@ static inline int32_t inlay_clip(int32_t first, int32_t step, int32_t taps, int3
     skip = first < 0 ? (step - 1 - first) / step : 0;
     end = first < size ? (size - first + step - 1) / step : 0;
     *from = skip;
-    return (end < taps ? end : taps) - skip > 0 ? (end < taps ? end : taps) - skip : 0;
+    if (end > taps)
+        end = taps;
+    return end > skip ? end - skip : 0;
 }
 
 /* First and end of the outputs whose whole window lies inside. The padding may be negative. */
-static inline int32_t inlay_inside(int32_t stride, int32_t pad, int32_t extent, int32_t size,
-                                   int32_t out, int32_t *end)
+static inline int32_t inlay_inside(int32_t stride, int32_t pad, int32_t extent,
+                                   int32_t size, int32_t out, int32_t *end)
 {
     const int32_t room = size + pad - extent;
-    const int32_t begin = pad > stride ? (pad + stride - 1) / stride : pad > 0;
-    const int32_t left = begin < out ? begin : out;
-    const int32_t right = room < 0 ? 0 : room / stride + 1 < out ? room / stride + 1 : out;
+    int32_t left = pad > 0;
+    int32_t right = room < 0 ? 0 : room / stride + 1;
+    if (pad > stride)
+        left = (pad + stride - 1) / stride;
+    if (left > out)
+        left = out;
+    if (right > out)
+        right = out;
     *end = right > left ? right : left;
     return left;
 }
 
-/* Can no byte of ring i, of pixels_i pixels a row, be a byte of ring j? */
-static inline int inlay_disjoint(void *const *base, const inlay_step *s, int i, int32_t pixels_i,
-                                 int j, int32_t pixels_j)
+/* Bytes of operand i, of `pixels` pixels a row. */
+static inline size_t inlay_extent(const inlay_step *s, int i, int32_t pixels)
 {
-    const inlay_ref *f = s->ref + i;
-    const inlay_ref *g = s->ref + j;
-    const uintptr_t a = (uintptr_t)inlay_at(base, s, i);
-    const uintptr_t b = (uintptr_t)inlay_at(base, s, j);
-    const size_t n =
-        (size_t)(f->cap - 1) * f->row + (size_t)pixels_i * (size_t)f->pix * sizeof(float);
-    const size_t m =
-        (size_t)(g->cap - 1) * g->row + (size_t)pixels_j * (size_t)g->pix * sizeof(float);
-    return a + n <= b || b + m <= a;
+    const inlay_ref *ring = s->ref + i;
+    const size_t last_row = (size_t)pixels * (size_t)ring->pix * sizeof(float);
+    return (size_t)(ring->cap - 1) * ring->row + last_row;
+}
+
+/* Can no byte of operand 0, of y_pixels pixels a row, be a byte of operand 1? */
+static inline int inlay_disjoint(void *const *base, const inlay_step *s,
+                                 int32_t y_pixels, int32_t x_pixels)
+{
+    const uintptr_t y = (uintptr_t)inlay_at(base, s, 0);
+    const uintptr_t x = (uintptr_t)inlay_at(base, s, 1);
+    return y + inlay_extent(s, 0, y_pixels) <= x ||
+           x + inlay_extent(s, 1, x_pixels) <= y;
 }
 
 /* Rows, from r in the walking direction, that lie one after the other in ring i; at most n. */
-static inline int32_t inlay_adjacent(const inlay_step *s, int i, int32_t r, int32_t n)
+static inline int32_t inlay_adjacent(const inlay_step *s, int i, int32_t r,
+                                     int32_t n)
 {
-    const inlay_ref *f = s->ref + i;
-    const int32_t slot = r % f->cap;
-    const int32_t room = s->backward ? slot + 1 : f->cap - slot;
-    return f->base < 0 || n < room ? n : room;
+    const inlay_ref *ring = s->ref + i;
+    const int32_t slot = r % ring->cap;
+    const int32_t room = s->backward ? slot + 1 : ring->cap - slot;
+    return ring->base < 0 || n < room ? n : room;
+}
+
+/* Of rows [r0, r1) the one that is made after `done` others. */
+static inline int32_t inlay_next_row(const inlay_step *s, int32_t r0,
+                                     int32_t r1, int32_t done)
+{
+    return s->backward ? r1 - 1 - done : r0 + done;
+}
+
+/* Row r of operand i, or NULL where that is left out. */
+static inline const float *inlay_row_if(void *const *base, const inlay_step *s,
+                                        int i, int32_t r)
+{
+    if (s->ref[i].base < 0)
+        return NULL;
+    return (const float *)inlay_row(base, s, i, r);
 }
 
 /* One or several joined rows: `pixels` of them, of which [left, right) have their whole window
@@ -116,24 +143,41 @@ typedef struct inlay_conv_row {
     const float *q;
     int32_t pixels, left, right;
     ptrdiff_t tap; /* first weight of the first row of the window that exists */
+    int32_t pix;   /* floats from pixel to pixel of x */
 } inlay_conv_row;
+
+/* The call for tiles that begin at pixel c of a row. */
+static inline inlay_tiles inlay_conv_call(const inlay_conv_params *p,
+                                          const inlay_tile *t,
+                                          const inlay_conv_row *row, int32_t c)
+{
+    inlay_tiles call;
+    call.pixels = 1;
+    call.count = 1;
+    call.at = (ptrdiff_t)(c * p->sw - p->pw) * row->pix;
+    call.tap = row->tap;
+    call.y = row->y + c * t->ys;
+    call.q = row->q ? row->q + c * t->qs : NULL;
+    return call;
+}
 
 /* Pixel c of a row: its window is clipped. */
 static inline void inlay_conv_edge(const inlay_conv_params *p, inlay_tile *t,
-                                   const inlay_conv_row *row, const float *w, const float *b,
-                                   int32_t c, int32_t o, int32_t end, int32_t pix)
+                                   const inlay_conv_row *row, int32_t c)
 {
-    const int32_t first = c * p->sw - p->pw;
     const int32_t run = t->run;
     const int32_t pieces = t->pieces;
+    inlay_tiles call = inlay_conv_call(p, t, row, c);
     int32_t from;
-    const int32_t n = inlay_clip(first, p->dw, p->kw, p->iw, &from);
+    const int32_t taps =
+        inlay_clip(c * p->sw - p->pw, p->dw, p->kw, p->iw, &from);
     if (pieces == 1)
-        t->run = n * p->ic;
+        t->run = taps * p->ic;
     else
-        t->pieces = n;
-    inlay_tile_run(t, 1, 1, (ptrdiff_t)(first + from * p->dw) * pix, w, row->tap + from * p->ic, b,
-                   row->y + c * t->ys, row->q ? row->q + c * t->qs : row->q, o, end, p->oc);
+        t->pieces = taps;
+    call.at += (ptrdiff_t)(from * p->dw) * row->pix;
+    call.tap += from * p->ic;
+    inlay_rows_run(t, &call);
     t->run = run;
     t->pieces = pieces;
 }
@@ -149,108 +193,155 @@ static inline int32_t inlay_conv_pieces(const inlay_conv_row *row)
     return row->pixels - (row->right - row->left) + inlay_conv_tiles(row);
 }
 
-/* Channels [o, end) of piece i of a row; backward is the mirror image. */
+/* Piece i of a row; backward is the mirror image. */
 static inline void inlay_conv_piece(const inlay_conv_params *p, inlay_tile *t,
-                                    const inlay_conv_row *row, const float *w, const float *b,
-                                    int32_t i, int32_t o, int32_t end, int32_t pix,
-                                    int32_t backward)
+                                    const inlay_conv_row *row, int32_t i)
 {
     const int32_t inside = row->right - row->left;
     const int32_t tiles = inlay_conv_tiles(row);
-    const int32_t before = backward ? row->pixels - row->right : row->left;
-    const int32_t k = i - before;
-    if (k >= 0 && k < tiles) {
-        int32_t n;
-        const int32_t c =
-            row->left + inlay_tile_cut(inside, tiles, backward ? tiles - 1 - k : k, &n);
-        inlay_tile_run(t, n, 1, (ptrdiff_t)(c * p->sw - p->pw) * pix, w, row->tap, b,
-                       row->y + c * t->ys, row->q ? row->q + c * t->qs : row->q, o, end, p->oc);
+    const int32_t before = t->backward ? row->pixels - row->right : row->left;
+    int32_t tile = i - before;
+    if (tile >= 0 && tile < tiles) {
+        int32_t c, pixels;
+        inlay_tiles call;
+        if (t->backward)
+            tile = tiles - 1 - tile;
+        c = row->left + inlay_tile_cut(inside, tiles, tile, &pixels);
+        call = inlay_conv_call(p, t, row, c);
+        call.pixels = pixels;
+        inlay_rows_run(t, &call);
     } else {
-        const int32_t done = k < 0 ? i : i - tiles + inside;
-        inlay_conv_edge(p, t, row, w, b, backward ? row->pixels - 1 - done : done, o, end, pix);
+        const int32_t done = tile < 0 ? i : i - tiles + inside;
+        inlay_conv_edge(p, t, row, t->backward ? row->pixels - 1 - done : done);
     }
 }
 
 /* The same, all pieces in turn. */
 static inline void inlay_conv_pixels(const inlay_conv_params *p, inlay_tile *t,
-                                     const inlay_conv_row *row, const float *w, const float *b,
-                                     int32_t o, int32_t end, int32_t pix, int32_t backward)
+                                     const inlay_conv_row *row)
 {
     const int32_t inside = row->right - row->left;
-    const int32_t before = backward ? row->pixels - row->right : row->left;
-    const int32_t after = row->pixels - inside - before;
+    const inlay_tiles call = inlay_conv_call(p, t, row, row->left);
     int32_t i;
-    for (i = 0; i < before; i++)
-        inlay_conv_edge(p, t, row, w, b, backward ? row->pixels - 1 - i : i, o, end, pix);
-    inlay_tile_pixels(t, inside, (ptrdiff_t)(row->left * p->sw - p->pw) * pix, w, row->tap, b,
-                      row->y + row->left * t->ys, row->q ? row->q + row->left * t->qs : row->q, o,
-                      end, p->oc, backward);
-    for (i = 0; i < after; i++)
-        inlay_conv_edge(p, t, row, w, b, backward ? row->left - 1 - i : row->right + i, o, end,
-                        pix);
+    if (t->backward) {
+        for (i = row->pixels - 1; i >= row->right; i--)
+            inlay_conv_edge(p, t, row, i);
+        inlay_tile_pixels(t, &call, inside);
+        for (i = row->left - 1; i >= 0; i--)
+            inlay_conv_edge(p, t, row, i);
+    } else {
+        for (i = 0; i < row->left; i++)
+            inlay_conv_edge(p, t, row, i);
+        inlay_tile_pixels(t, &call, inside);
+        for (i = row->right; i < row->pixels; i++)
+            inlay_conv_edge(p, t, row, i);
+    }
 }
 
-/* The tile's constants of a step. */
-static inline void inlay_conv_tile(const inlay_conv_params *p, void *const *base,
-                                   const inlay_step *s, inlay_tile *t)
+/* The tile's constants of a step: weights, channels and what follows the sums. */
+static inline void inlay_conv_channels(void *const *base, const inlay_step *s,
+                                       inlay_tile *t)
 {
-    const inlay_ref *x = s->ref + 1;
-    t->x = (const float *)inlay_at(base, s, 1);
-    t->row = x->row / sizeof(float);
-    t->cap = x->cap;
-    t->d_rows = p->dd * p->ih;
-    t->h_rows = p->dh;
-    t->pieces = p->dw == 1 && x->pix == p->ic ? 1 : p->kw;
-    t->run = t->pieces == 1 ? p->kw * p->ic : p->ic;
-    t->piece = (ptrdiff_t)p->dw * x->pix;
-    t->xs = (ptrdiff_t)p->sw * x->pix;
-    t->ys = s->ref[0].pix;
-    t->qs = s->ref[4].pix;
+    const inlay_conv_params *p = (const inlay_conv_params *)s->params;
     t->piece_taps = p->ic;
     t->row_taps = (ptrdiff_t)p->kw * p->ic;
     t->plane_taps = t->row_taps * p->kh;
     t->taps = t->plane_taps * p->kd;
+    t->weights = (const float *)inlay_at(base, s, 2);
+    t->bias = (const float *)inlay_at(base, s, 3);
+    t->channels = p->oc;
+    t->begin = 0;
+    t->end = p->oc;
     t->width = p->width;
     t->clamp = p->clamp;
     t->lo = p->a;
     t->hi = p->b;
 }
 
-/* Clips the window of output row r in planes and rows; returns its first tap. */
-static inline ptrdiff_t inlay_conv_window(const inlay_conv_params *p, inlay_tile *t, int32_t r)
+/* All of the tile's constants of a step. */
+static inline void inlay_conv_tile(void *const *base, const inlay_step *s,
+                                   inlay_tile *t)
 {
-    const int first = r < p->oh; /* plane of the first image: nothing to divide */
-    const int32_t n = first ? 0 : r / (p->od * p->oh);
-    const int32_t z = first ? 0 : r / p->oh % p->od;
-    const int32_t h = first ? r : r % p->oh;
-    const int32_t top_d = z * p->sd - p->pd;
-    const int32_t top_h = h * p->sh - p->ph;
+    const inlay_conv_params *p = (const inlay_conv_params *)s->params;
+    const inlay_ref *x = s->ref + 1;
+    const int adjacent = p->dw == 1 && x->pix == p->ic;
+    t->x = (const float *)inlay_at(base, s, 1);
+    t->row = x->row / sizeof(float);
+    t->cap = x->cap;
+    t->d_rows = p->dd * p->ih;
+    t->h_rows = p->dh;
+    t->pieces = adjacent ? 1 : p->kw;
+    t->run = adjacent ? p->kw * p->ic : p->ic;
+    t->piece = (ptrdiff_t)p->dw * x->pix;
+    t->xs = (ptrdiff_t)p->sw * x->pix;
+    t->ys = s->ref[0].pix;
+    t->qs = s->ref[4].pix;
+    t->backward = s->backward;
+    inlay_conv_channels(base, s, t);
+}
+
+/* Clips the window of output row r in planes and rows; returns its first tap. */
+static inline ptrdiff_t inlay_conv_window(const inlay_conv_params *p,
+                                          inlay_tile *t, int32_t r)
+{
+    /* Below p->oh: the first plane of the first image, where nothing is to be divided. */
+    const int32_t plane = r < p->oh ? 0 : r / p->oh;
+    const int32_t image = plane < p->od ? 0 : plane / p->od;
+    const int32_t d = (plane - image * p->od) * p->sd - p->pd;
+    const int32_t h = (r - plane * p->oh) * p->sh - p->ph;
     int32_t from_d, from_h;
-    t->nkd = inlay_clip(top_d, p->dd, p->kd, p->id, &from_d);
-    t->nkh = inlay_clip(top_h, p->dh, p->kh, p->ih, &from_h);
+    t->nkd = inlay_clip(d, p->dd, p->kd, p->id, &from_d);
+    t->nkh = inlay_clip(h, p->dh, p->kh, p->ih, &from_h);
     if (!t->nkh)
         t->nkd = 0;
-    t->first = t->nkd ? (n * p->id + top_d + from_d * p->dd) * p->ih + top_h + from_h * p->dh : 0;
+    t->first = 0;
+    if (t->nkd) {
+        const int32_t first_plane = image * p->id + d + from_d * p->dd;
+        t->first = first_plane * p->ih + h + from_h * p->dh;
+    }
     t->slot = t->first % t->cap;
     return from_d * t->plane_taps + from_h * t->row_taps;
 }
 
-/* Is the convolution a matrix product of the pixels of whole rows? */
-static inline int inlay_conv_joins(const inlay_conv_params *p, const inlay_step *s)
+/* Has operand i rows that lie one after the other? */
+static inline int inlay_conv_dense(const inlay_conv_params *p,
+                                   const inlay_step *s, int i)
 {
-    const inlay_ref *y = s->ref;
-    const inlay_ref *x = s->ref + 1;
-    const inlay_ref *q = s->ref + 4;
-    const size_t n = (size_t)p->ow * sizeof(float);
-    return p->kd * p->kh * p->kw == 1 && p->sd * p->sh * p->sw == 1 && p->pd + p->ph + p->pw == 0 &&
-           p->iw == p->ow && p->ih == p->oh && p->id == p->od && y->row == n * (size_t)y->pix &&
-           x->row == n * (size_t)x->pix && (q->base < 0 || q->row == n * (size_t)q->pix);
+    const inlay_ref *ring = s->ref + i;
+    const size_t pixels = (size_t)p->ow * sizeof(float);
+    return ring->row == pixels * (size_t)ring->pix;
 }
 
-static inline void inlay_conv_next_group(const inlay_conv_params *p, inlay_tile *t,
-                                         inlay_conv_row *row, int32_t n)
+/* Is the convolution a matrix product of the pixels of whole rows? */
+static inline int inlay_conv_joins(const inlay_conv_params *p,
+                                   const inlay_step *s)
 {
+    const int one_tap = p->kd * p->kh * p->kw == 1;
+    const int every_pixel = p->sd * p->sh * p->sw == 1;
+    const int same = p->iw == p->ow && p->ih == p->oh && p->id == p->od;
+    return one_tap && every_pixel && p->pd + p->ph + p->pw == 0 && same &&
+           inlay_conv_dense(p, s, 0) && inlay_conv_dense(p, s, 1) &&
+           (s->ref[4].base < 0 || inlay_conv_dense(p, s, 4));
+}
+
+/* Of n rows from r on, in the walking direction, those that lie one after the other. */
+static inline int32_t inlay_conv_joined(const inlay_step *s, int32_t r,
+                                        int32_t n)
+{
+    n = inlay_adjacent(s, 0, r, n);
+    n = inlay_adjacent(s, 1, r, n);
+    return inlay_adjacent(s, 4, r, n);
+}
+
+/* Goes on by n groups. */
+static inline void inlay_conv_next_group(const inlay_conv_params *p,
+                                         inlay_tile *t, inlay_conv_row *row,
+                                         int32_t n)
+{
+    const int32_t padded = (p->oc + 3) / 4 * 4;
     t->x += n * p->ic;
+    t->weights += n * padded * t->taps;
+    t->bias += n * padded;
     row->y += n * p->oc;
     if (row->q)
         row->q += n * p->oc;
@@ -258,136 +349,205 @@ static inline void inlay_conv_next_group(const inlay_conv_params *p, inlay_tile 
 
 /* A row of all groups, one group after the other; or, where y may lie over x, one piece after the
  * other. */
-static inline void inlay_conv_groups(const inlay_conv_params *p, inlay_tile *t, inlay_conv_row *row,
-                                     const float *w, const float *b, int32_t o, int32_t end,
-                                     int32_t pix, int apart, int32_t backward)
+static inline void inlay_conv_groups(const inlay_conv_params *p, inlay_tile *t,
+                                     inlay_conv_row *row, int apart)
 {
     const int32_t pieces = inlay_conv_pieces(row);
-    const int32_t padded = (p->oc + 3) / 4 * 4;
-    int32_t g, i;
-    for (g = 0; apart && g < p->groups; g++) {
-        inlay_conv_pixels(p, t, row, w + g * padded * t->taps, b + g * padded, o, end, pix,
-                          backward);
-        inlay_conv_next_group(p, t, row, 1);
+    int32_t group, i;
+    if (apart) {
+        for (group = 0; group < p->groups; group++) {
+            inlay_conv_pixels(p, t, row);
+            inlay_conv_next_group(p, t, row, 1);
+        }
+        inlay_conv_next_group(p, t, row, -p->groups);
+        return;
     }
-    for (i = 0; !apart && i < pieces; i++) {
-        for (g = 0; g < p->groups; g++) {
-            inlay_conv_piece(p, t, row, w + g * padded * t->taps, b + g * padded, i, o, end, pix,
-                             backward);
+    for (i = 0; i < pieces; i++) {
+        for (group = 0; group < p->groups; group++) {
+            inlay_conv_piece(p, t, row, i);
             inlay_conv_next_group(p, t, row, 1);
         }
         inlay_conv_next_group(p, t, row, -p->groups);
     }
-    if (apart)
-        inlay_conv_next_group(p, t, row, -p->groups);
 }
 
-/* Are there more weights than stay in the cache while `rows` rows are made? */
-static inline int inlay_conv_large(const inlay_conv_params *p, int32_t rows)
+/* Are there more weights than stay in the cache while many pixels are made? */
+static inline int inlay_conv_large(const inlay_conv_params *p, int64_t pixels)
 {
-    return p->groups == 1 && rows * (int64_t)p->ow > INLAY_TILE_P &&
-           (int64_t)p->kd * p->kh * p->kw * p->ic * p->oc >
-               (int64_t)(INLAY_WEIGHT_BYTES / sizeof(float));
+    const int64_t taps = (int64_t)p->kd * p->kh * p->kw * p->ic;
+    return p->groups == 1 && pixels > INLAY_TILE_P &&
+           taps * p->oc > (int64_t)(INLAY_WEIGHT_BYTES / sizeof(float));
 }
 
-static inline int inlay_conv_f32(void *const *base, const inlay_step *s, int32_t r0, int32_t r1)
+/* Channels whose weights stay in the cache. */
+static inline int32_t inlay_conv_strip(const inlay_tile *t)
+{
+    const ptrdiff_t floats = (ptrdiff_t)(INLAY_WEIGHT_BYTES / sizeof(float));
+    const ptrdiff_t fit = floats / t->taps / 64 * 64;
+    return fit > 64 ? (int32_t)fit : 64;
+}
+
+/* Goes on to the next strip of channels; 0: that was the last. */
+static inline int inlay_conv_next_strip(inlay_tile *t, int32_t strip)
+{
+    if (t->end >= t->channels)
+        return 0;
+    t->begin = t->end;
+    t->end = t->channels - t->begin > strip ? t->begin + strip : t->channels;
+    return 1;
+}
+
+/* How the rows of a call are made. */
+typedef struct inlay_conv_form {
+    int apart;           /* y does not overlap x */
+    int joins;           /* several rows are one */
+    int32_t left, right; /* pixels of a row whose whole window lies inside */
+} inlay_conv_form;
+
+/* Row r of y, or so many from it on; what its windows are is the caller's. */
+static inline inlay_conv_row inlay_conv_row_at(void *const *base,
+                                               const inlay_step *s, int32_t r,
+                                               int32_t rows)
 {
     const inlay_conv_params *p = (const inlay_conv_params *)s->params;
-    const float *w = (const float *)inlay_at(base, s, 2);
-    const float *b = (const float *)inlay_at(base, s, 3);
+    inlay_conv_row row;
+    row.y = (float *)inlay_row(base, s, 0, r);
+    row.q = inlay_row_if(base, s, 4, r);
+    row.pixels = rows * p->ow;
+    row.left = 0;
+    row.right = row.pixels;
+    row.tap = 0;
+    row.pix = s->ref[1].pix;
+    return row;
+}
+
+/* Channels [t->begin, t->end) of rows [r0, r1). */
+static inline void inlay_conv_rows(void *const *base, const inlay_step *s,
+                                   inlay_tile *t, const inlay_conv_form *form,
+                                   int32_t r0, int32_t r1)
+{
+    const inlay_conv_params *p = (const inlay_conv_params *)s->params;
+    int32_t done, rows;
+    for (done = 0; done < r1 - r0; done += rows) {
+        int32_t r = inlay_next_row(s, r0, r1, done);
+        inlay_conv_row row;
+        rows = 1;
+        if (form->joins)
+            rows = inlay_conv_joined(s, r, r1 - r0 - done);
+        if (s->backward)
+            r -= rows - 1;
+        row = inlay_conv_row_at(base, s, r, rows);
+        row.tap = inlay_conv_window(p, t, r);
+        row.left = form->left;
+        row.right = form->joins ? row.pixels : form->right;
+        if (p->groups == 1)
+            inlay_conv_pixels(p, t, &row);
+        else
+            inlay_conv_groups(p, t, &row, form->apart);
+    }
+}
+
+static inline int inlay_conv_f32(void *const *base, const inlay_step *s,
+                                 int32_t r0, int32_t r1)
+{
+    const inlay_conv_params *p = (const inlay_conv_params *)s->params;
     const int many = r1 - r0 > 1;
-    const int large = inlay_conv_large(p, r1 - r0);
-    const int apart =
-        (many || large || p->groups > 1) && inlay_disjoint(base, s, 0, p->ow, 1, p->iw);
-    const int joins = many && apart && inlay_conv_joins(p, s);
-    const int32_t pix = s->ref[1].pix;
-    int32_t left;
-    int32_t right;
-    int32_t o;
-    int32_t end;
-    int32_t step = p->oc;
-    int32_t done;
-    int32_t n;
+    const int large = inlay_conv_large(p, (r1 - r0) * (int64_t)p->ow);
+    const int32_t extent = (p->kw - 1) * p->dw + 1;
+    inlay_conv_form form;
     inlay_tile t;
-    inlay_conv_tile(p, base, s, &t);
-    left = inlay_inside(p->sw, p->pw, (p->kw - 1) * p->dw + 1, p->iw, p->ow, &right);
-    if (apart && large) {
-        const ptrdiff_t fit = (ptrdiff_t)(INLAY_WEIGHT_BYTES / sizeof(float)) / t.taps / 64 * 64;
-        step = fit > 64 ? (int32_t)fit : 64;
-    }
-    for (o = 0; o < p->oc; o = end) {
-        end = p->oc - o > step ? o + step : p->oc;
-        for (done = 0; done < r1 - r0; done += n) {
-            inlay_conv_row row;
-            int32_t r = s->backward ? r1 - 1 - done : r0 + done;
-            n = 1;
-            if (joins) {
-                n = inlay_adjacent(
-                    s, 4, r, inlay_adjacent(s, 1, r, inlay_adjacent(s, 0, r, r1 - r0 - done)));
-                if (s->backward)
-                    r -= n - 1;
-            }
-            row.tap = inlay_conv_window(p, &t, r);
-            row.pixels = n * p->ow;
-            row.left = left;
-            row.right = joins ? row.pixels : right;
-            row.y = (float *)inlay_row(base, s, 0, r);
-            row.q = s->ref[4].base < 0 ? NULL : (const float *)inlay_row(base, s, 4, r);
-            if (p->groups == 1)
-                inlay_conv_pixels(p, &t, &row, w, b, o, end, pix, s->backward);
-            else
-                inlay_conv_groups(p, &t, &row, w, b, o, end, pix, apart, s->backward);
-        }
-    }
+    int32_t strip = p->oc;
+    inlay_conv_tile(base, s, &t);
+    form.apart = (many || large || p->groups > 1) &&
+                 inlay_disjoint(base, s, p->ow, p->iw);
+    form.joins = many && form.apart && inlay_conv_joins(p, s);
+    form.left = inlay_inside(p->sw, p->pw, extent, p->iw, p->ow, &form.right);
+    if (form.apart && large)
+        strip = inlay_conv_strip(&t);
+    t.end = 0;
+    while (inlay_conv_next_strip(&t, strip))
+        inlay_conv_rows(base, s, &t, &form, r0, r1);
     return 0;
 }
 
-/* The second pass: row r of y, `pixels` of `channels`. */
-static inline void inlay_act_rows(void *const *base, const inlay_step *s, int32_t r, int32_t pixels,
-                                  int32_t channels, int32_t act, float a, float b)
+/* A second pass over rows of y: an activation that is too long for the inner loop. */
+typedef struct inlay_act_pass {
+    int32_t pixels, channels;
+    int32_t act; /* INLAY_ACT_... */
+    float a, b;
+} inlay_act_pass;
+
+/* The second pass over row r of y. */
+static inline void inlay_act_row(void *const *base, const inlay_step *s,
+                                 int32_t r, const inlay_act_pass *pass)
 {
-    float *y = (float *)inlay_row(base, s, 0, r);
     const int32_t pix = s->ref[0].pix;
+    const int32_t adjacent = pix == pass->channels;
+    const int32_t n = adjacent ? pix * pass->pixels : pass->channels;
+    const int32_t parts = adjacent ? 1 : pass->pixels;
+    float *y = (float *)inlay_row(base, s, 0, r);
     int32_t i;
-    if (pix == channels)
-        inlay_act_f32(y, pixels * channels, act, a, b);
-    else
-        for (i = 0; i < pixels; i++)
-            inlay_act_f32(y + (ptrdiff_t)i * pix, channels, act, a, b);
+    for (i = 0; i < parts; i++)
+        inlay_act_f32(y + (ptrdiff_t)i * pix, n, pass->act, pass->a, pass->b);
 }
 
 /* Rows that are made before the second pass goes over them, while they are in the cache. */
-static inline int32_t inlay_act_stripe(int32_t pixels, int32_t channels)
+static inline int32_t inlay_act_stripe(const inlay_act_pass *pass)
 {
-    const int64_t n = 32768 / ((int64_t)pixels * channels + 1);
+    const int64_t row = (int64_t)pass->pixels * pass->channels;
+    const int64_t n = 32768 / (row + 1);
     return n > 1 ? (int32_t)n : 1;
 }
 
-/* The rows by `kernel`, whose tail `act` is too long for its inner loop. */
-static inline int inlay_then_act(inlay_kernel *kernel, void *const *base, const inlay_step *s,
-                                 int32_t r0, int32_t r1, int32_t pixels, int32_t channels,
-                                 int32_t act, float a, float b)
+/* The rows by `kernel`, and then the second pass. */
+static inline int inlay_then_act(inlay_kernel *kernel, void *const *base,
+                                 const inlay_step *s, int32_t r0, int32_t r1,
+                                 const inlay_act_pass *pass)
 {
-    const int32_t stripe = inlay_act_stripe(pixels, channels);
+    const int32_t stripe = inlay_act_stripe(pass);
     int32_t done, i, n;
     for (done = 0; done < r1 - r0; done += n) {
         const int32_t left = r1 - r0 - done;
+        const int32_t first = inlay_next_row(s, r0, r1, done);
         int32_t from;
-        n = inlay_adjacent(s, 0, s->backward ? r1 - 1 - done : r0 + done,
-                           left < stripe ? left : stripe);
-        from = s->backward ? r1 - done - n : r0 + done;
+        n = inlay_adjacent(s, 0, first, left < stripe ? left : stripe);
+        from = s->backward ? first - n + 1 : first;
         kernel(base, s, from, from + n);
         for (i = 0; i < n; i++)
-            inlay_act_rows(base, s, from + i, pixels, channels, act, a, b);
+            inlay_act_row(base, s, from + i, pass);
     }
     return 0;
 }
 
-static inline int inlay_conv_act_f32(void *const *base, const inlay_step *s, int32_t r0, int32_t r1)
+static inline inlay_act_pass inlay_act_pass_of(int32_t pixels, int32_t channels,
+                                               int32_t act, float a, float b)
+{
+    inlay_act_pass pass;
+    pass.pixels = pixels;
+    pass.channels = channels;
+    pass.act = act;
+    pass.a = a;
+    pass.b = b;
+    return pass;
+}
+
+/* The same with the parameters of a convolution of `channels` channels. */
+static inline int inlay_conv_then_act(inlay_kernel *kernel, void *const *base,
+                                      const inlay_step *s, int32_t r0,
+                                      int32_t r1, int32_t channels)
 {
     const inlay_conv_params *p = (const inlay_conv_params *)s->params;
-    return inlay_then_act(inlay_conv_f32, base, s, r0, r1, p->ow, p->groups * p->oc, p->act, p->a,
-                          p->b);
+    const inlay_act_pass pass =
+        inlay_act_pass_of(p->ow, channels, p->act, p->a, p->b);
+    return inlay_then_act(kernel, base, s, r0, r1, &pass);
+}
+
+static inline int inlay_conv_act_f32(void *const *base, const inlay_step *s,
+                                     int32_t r0, int32_t r1)
+{
+    const inlay_conv_params *p = (const inlay_conv_params *)s->params;
+    const int32_t channels = p->groups * p->oc;
+    return inlay_conv_then_act(inlay_conv_f32, base, s, r0, r1, channels);
 }
 
 #endif

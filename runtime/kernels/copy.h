@@ -8,10 +8,12 @@
 
 #include "inlay.h"
 
-#define INLAY_copy_FIELDS(F, N) F(int64_t, bytes) /* to copy */
-INLAY_PARAMS(copy);
+typedef struct inlay_copy_params {
+    int64_t bytes; /* to copy */
+} inlay_copy_params;
 
-static inline int inlay_copy(void *const *base, const inlay_step *s, int32_t r0, int32_t r1)
+static inline int inlay_copy(void *const *base, const inlay_step *s, int32_t r0,
+                             int32_t r1)
 {
     const inlay_copy_params *p = (const inlay_copy_params *)s->params;
     (void)r0, (void)r1;
@@ -20,10 +22,12 @@ static inline int inlay_copy(void *const *base, const inlay_step *s, int32_t r0,
 }
 
 /* out[i] = 0. */
-static inline int inlay_clear(void *const *base, const inlay_step *s, int32_t r0, int32_t r1)
+static inline int inlay_clear(void *const *base, const inlay_step *s,
+                              int32_t r0, int32_t r1)
 {
     (void)r0, (void)r1;
-    memset(inlay_at(base, s, 0), 0, (size_t)((const inlay_copy_params *)s->params)->bytes);
+    memset(inlay_at(base, s, 0), 0,
+           (size_t)((const inlay_copy_params *)s->params)->bytes);
     return 0;
 }
 

@@ -32,14 +32,16 @@ static inline int32_t inlay_gcd(int32_t a, int32_t b)
 
 /* One dimension: the phase of output place `at` (padding added). */
 typedef struct inlay_phase {
-    int32_t
-        first; /* its first tap, which is its number among those that have taps; -1: it has none */
-    int32_t top;    /* place in x of the last of its taps, which is the first that is read */
+    /* its first tap, which is its number among those that have taps; -1: it has none */
+    int32_t first;
+    /* place in x of the last of its taps, which is the first that is read */
+    int32_t top;
     int32_t step;   /* from tap to tap in x */
     int32_t phases; /* that have taps */
 } inlay_phase;
 
-static inline inlay_phase inlay_phase_of(int32_t at, int32_t stride, int32_t dilation, int32_t taps)
+static inline inlay_phase inlay_phase_of(int32_t at, int32_t stride,
+                                         int32_t dilation, int32_t taps)
 {
     const int32_t g = inlay_gcd(stride, dilation);
     inlay_phase f;
@@ -48,86 +50,119 @@ static inline inlay_phase inlay_phase_of(int32_t at, int32_t stride, int32_t dil
     for (f.first = f.phases - 1; f.first >= 0; f.first--)
         if (f.first * dilation % stride == at % stride)
             break;
-    f.top = f.first < 0 ? 0 : (at - f.first * dilation) / stride - (taps - 1) * f.step;
+    f.top = f.first < 0
+                ? 0
+                : (at - f.first * dilation) / stride - (taps - 1) * f.step;
     return f;
+}
+
+/* Taps of a phase that exist in a dimension of `size` elements; *from: the first. */
+static inline int32_t inlay_phase_clip(const inlay_phase *phase, int32_t taps,
+                                       int32_t size, int32_t *from)
+{
+    *from = 0;
+    if (phase->first < 0)
+        return 0;
+    return inlay_clip(phase->top, phase->step, taps, size, from);
 }
 
 /* Planes and rows of the window of output row r that exist; returns its first tap, *phase the
  * number of its weights. */
-static inline ptrdiff_t inlay_deconv_window(const inlay_conv_params *p, inlay_tile *t, int32_t r,
+static inline ptrdiff_t inlay_deconv_window(const inlay_conv_params *p,
+                                            inlay_tile *t, int32_t r,
                                             ptrdiff_t *phase)
 {
-    const int32_t n = r / (p->od * p->oh);
-    const inlay_phase d = inlay_phase_of(r / p->oh % p->od + p->pd, p->sd, p->dd, p->kd);
-    const inlay_phase h = inlay_phase_of(r % p->oh + p->ph, p->sh, p->dh, p->kh);
-    int32_t from_d = 0;
-    int32_t from_h = 0;
-    t->nkd = d.first < 0 ? 0 : inlay_clip(d.top, d.step, p->kd, p->id, &from_d);
-    t->nkh = h.first < 0 ? 0 : inlay_clip(h.top, h.step, p->kh, p->ih, &from_h);
-    if (!t->nkh)
-        t->nkd = 0;
+    const int32_t image = r / (p->od * p->oh);
+    const int32_t plane = r / p->oh % p->od + p->pd;
+    const int32_t row = r % p->oh + p->ph;
+    const inlay_phase d = inlay_phase_of(plane, p->sd, p->dd, p->kd);
+    const inlay_phase h = inlay_phase_of(row, p->sh, p->dh, p->kh);
+    int32_t from_d, from_h;
+    t->nkd = inlay_phase_clip(&d, p->kd, p->id, &from_d);
+    t->nkh = inlay_phase_clip(&h, p->kh, p->ih, &from_h);
     t->d_rows = d.step * p->ih;
     t->h_rows = h.step;
-    t->first = t->nkd ? (n * p->id + d.top + from_d * d.step) * p->ih + h.top + from_h * h.step : 0;
+    t->first = 0;
+    t->slot = 0;
+    *phase = 0;
+    if (!t->nkh)
+        t->nkd = 0;
+    if (!t->nkd)
+        return 0;
+    t->first = (image * p->id + d.top + from_d * d.step) * p->ih;
+    t->first += h.top + from_h * h.step;
     t->slot = t->first % t->cap;
-    *phase = t->nkd ? (ptrdiff_t)d.first * h.phases + h.first : 0;
-    return t->nkd ? from_d * t->plane_taps + from_h * t->row_taps : 0;
+    *phase = (ptrdiff_t)d.first * h.phases + h.first;
+    return from_d * t->plane_taps + from_h * t->row_taps;
 }
 
-/* Columns c, c + sw and so on of row r: a convolution of stride 1. */
-static inline void inlay_deconv_columns(void *const *base, const inlay_step *s,
-                                        const inlay_tile *tile, int32_t r, int32_t c, ptrdiff_t tap,
-                                        ptrdiff_t phase)
+/* The columns of one phase of a row, as pixels of a convolution of stride 1. */
+static inline void inlay_deconv_pixels(const inlay_conv_params *p,
+                                       const inlay_phase *column, int32_t c,
+                                       inlay_tile *t, inlay_conv_row *row)
 {
-    const inlay_conv_params *p = (const inlay_conv_params *)s->params;
-    const float *w = (const float *)inlay_at(base, s, 2);
-    const float *b = (const float *)inlay_at(base, s, 3);
-    const int32_t padded = (p->oc + 3) / 4 * 4;
-    const int32_t pix = s->ref[1].pix;
-    const inlay_phase f = inlay_phase_of(c + p->pw, p->sw, p->dw, p->kw);
+    const int32_t extent = (p->kw - 1) * column->step + 1;
     inlay_conv_params one = *p;
-    inlay_tile t = *tile;
-    inlay_conv_row row;
-    int32_t g;
+    int32_t group;
     one.ow = (p->ow - c + p->sw - 1) / p->sw;
-    one.pw = -f.top; /* may be negative: columns cut off by the padding */
+    one.pw = -column->top; /* may be negative: columns cut off by the padding */
     one.sw = 1;
-    one.dw = f.step;
-    row.tap = tap;
-    row.pixels = row.right = one.ow;
-    row.left = 0;
-    if (f.first < 0)
-        t.nkd = 0;
+    one.dw = column->step;
+    row->pixels = one.ow;
+    row->left = 0;
+    row->right = one.ow;
+    if (column->first < 0)
+        t->nkd = 0;
     else
-        row.left = inlay_inside(1, one.pw, (p->kw - 1) * f.step + 1, p->iw, one.ow, &row.right);
-    phase = (phase * f.phases + (f.first < 0 ? 0 : f.first)) * p->groups;
-    for (g = 0; g < p->groups; g++) {
-        row.y = (float *)inlay_row(base, s, 0, r) + (ptrdiff_t)c * s->ref[0].pix + g * p->oc;
-        row.q = s->ref[4].base < 0 ? NULL
-                                   : (const float *)inlay_row(base, s, 4, r) +
-                                         (ptrdiff_t)c * s->ref[4].pix + g * p->oc;
-        t.x = (const float *)inlay_at(base, s, 1) + g * p->ic;
-        inlay_conv_pixels(&one, &t, &row, w + (phase + g) * padded * t.taps, b + g * padded, 0,
-                          p->oc, pix, s->backward);
+        row->left = inlay_inside(1, one.pw, extent, p->iw, one.ow, &row->right);
+    for (group = 0; group < p->groups; group++) {
+        inlay_conv_pixels(&one, t, row);
+        inlay_conv_next_group(p, t, row, 1);
     }
 }
 
-static inline int inlay_deconv_rows(void *const *base, const inlay_step *s, int32_t r0, int32_t r1)
+/* Columns c, c + sw and so on of row r. */
+static inline void inlay_deconv_columns(void *const *base, const inlay_step *s,
+                                        const inlay_tile *tile, int32_t r,
+                                        int32_t c, ptrdiff_t tap,
+                                        ptrdiff_t phase)
+{
+    const inlay_conv_params *p = (const inlay_conv_params *)s->params;
+    const int32_t padded = (p->oc + 3) / 4 * 4;
+    const inlay_phase column = inlay_phase_of(c + p->pw, p->sw, p->dw, p->kw);
+    inlay_tile t = *tile;
+    inlay_conv_row row;
+    row.tap = tap;
+    row.pix = s->ref[1].pix;
+    row.y = (float *)inlay_row(base, s, 0, r) + (ptrdiff_t)c * s->ref[0].pix;
+    row.q = inlay_row_if(base, s, 4, r);
+    if (row.q)
+        row.q += (ptrdiff_t)c * s->ref[4].pix;
+    phase *= column.phases;
+    if (column.first > 0)
+        phase += column.first;
+    t.weights += phase * p->groups * padded * t.taps;
+    inlay_deconv_pixels(p, &column, c, &t, &row);
+}
+
+static inline int inlay_deconv_rows(void *const *base, const inlay_step *s,
+                                    int32_t r0, int32_t r1)
 {
     const inlay_conv_params *p = (const inlay_conv_params *)s->params;
     const int32_t pix = s->ref[1].pix;
     const int32_t step = p->dw / inlay_gcd(p->sw, p->dw);
+    const int adjacent = step == 1 && pix == p->ic;
     int32_t done, c;
     inlay_tile t;
-    inlay_conv_tile(p, base, s, &t);
+    inlay_conv_tile(base, s, &t);
     t.xs = pix;
-    t.ys = (ptrdiff_t)p->sw * s->ref[0].pix;
-    t.qs = (ptrdiff_t)p->sw * s->ref[4].pix;
-    t.pieces = step == 1 && pix == p->ic ? 1 : p->kw;
-    t.run = t.pieces == 1 ? p->kw * p->ic : p->ic;
+    t.ys *= p->sw;
+    t.qs *= p->sw;
+    t.pieces = adjacent ? 1 : p->kw;
+    t.run = adjacent ? p->kw * p->ic : p->ic;
     t.piece = (ptrdiff_t)step * pix;
     for (done = 0; done < r1 - r0; done++) {
-        const int32_t r = s->backward ? r1 - 1 - done : r0 + done;
+        const int32_t r = inlay_next_row(s, r0, r1, done);
         ptrdiff_t phase;
         const ptrdiff_t tap = inlay_deconv_window(p, &t, r, &phase);
         for (c = 0; c < p->sw && c < p->ow; c++)
@@ -136,89 +171,31 @@ static inline int inlay_deconv_rows(void *const *base, const inlay_step *s, int3
     return 0;
 }
 
-/* As inlay_stretch(), for rows that are made of row (r + ph) / sh of x and the `reach` - 1 before
- * it. */
-static inline int32_t inlay_deconv_stretch(const inlay_step *s, int32_t reach, int32_t r0,
-                                           int32_t r1, int32_t *r)
+static inline int inlay_deconv_f32(void *const *base, const inlay_step *s,
+                                   int32_t r0, int32_t r1)
 {
     const inlay_conv_params *p = (const inlay_conv_params *)s->params;
-    const int32_t at = s->backward ? r1 - 1 : r0;
-    const int32_t row = at % p->oh;
-    const int32_t begin = at / p->oh * p->ih;
-    const int32_t end = begin + p->ih;
-    const int32_t cap = s->ref[1].cap;
-    const int32_t room = s->backward ? row + 1 : p->oh - row;
-    const int32_t last = begin + (row + p->ph) / p->sh + 1;
-    const int32_t first = last - reach;
-    const int32_t lo = first > begin ? first : begin;
-    const int32_t hi = last < end ? last : end;
-    int32_t n = inlay_adjacent(s, 4, at, inlay_adjacent(s, 0, at, r1 - r0 < room ? r1 - r0 : room));
-    int32_t fit = n;
-    if (lo >= hi)
-        return 0;
-    if (s->backward) {
-        const int32_t from = (hi - 1) / cap * cap;
-        if (from > begin)
-            fit = first < from ? 0 : row + p->ph - (from - begin + reach - 1) * p->sh + 1;
-    } else {
-        const int32_t to = lo / cap * cap + cap;
-        if (to < end)
-            fit = last > to ? 0 : (to - begin) * p->sh - p->ph - row;
-    }
-    n = fit < n ? fit : n;
-    *r = s->backward ? at - n + 1 : at;
-    return n;
+    const int32_t gcd = inlay_gcd(p->sh, p->dh);
+    const int32_t phases = p->sh / gcd;
+    inlay_slide slide;
+    if (!inlay_upright(p))
+        return inlay_deconv_rows(base, s, r0, r1);
+    slide.height = p->oh;
+    slide.rows = p->ih;
+    slide.stride = p->sh;
+    slide.pad = p->ph;
+    slide.extent = (p->kh - 1) * (p->dh / gcd) + 1;
+    slide.extent += ((phases - 1) * p->dh + p->sh - 1) / p->sh;
+    slide.transposed = 1;
+    return inlay_upright_rows(inlay_deconv_rows, base, s, r0, r1, &slide);
 }
 
-/* As inlay_upright_rows(). */
-static inline int inlay_deconv_upright(void *const *base, const inlay_step *s, int32_t r0,
-                                       int32_t r1)
+static inline int inlay_deconv_act_f32(void *const *base, const inlay_step *s,
+                                       int32_t r0, int32_t r1)
 {
     const inlay_conv_params *p = (const inlay_conv_params *)s->params;
-    const int32_t g = inlay_gcd(p->sh, p->dh);
-    const int32_t reach =
-        (p->kh - 1) * (p->dh / g) + 1 + ((p->sh / g - 1) * p->dh + p->sh - 1) / p->sh;
-    const int apart = inlay_disjoint(base, s, 0, 1, 1, 1);
-    inlay_lying l;
-    int32_t n;
-    int32_t r = 0;
-    while (r0 < r1) {
-        n = inlay_deconv_stretch(s, reach, apart || !s->backward ? r0 : r1 - 1,
-                                 apart || s->backward ? r1 : r0 + 1, &r);
-        if (n > 0) {
-            const int32_t begin = r / p->oh * p->ih;
-            const int32_t row = r % p->oh;
-            const int32_t first = (row + p->ph) / p->sh + 1 - reach;
-            const int32_t last = (row + n - 1 + p->ph) / p->sh + 1;
-            const int32_t lo = first > 0 ? first : 0;
-            const int32_t hi = last < p->ih ? last : p->ih;
-            inlay_lie(&l, s, r, n, begin + lo, begin + hi, row + p->ph - lo * p->sh);
-            inlay_deconv_rows(base, &l.step, 0, 1);
-        } else {
-            n = 1;
-            inlay_deconv_rows(base, s, s->backward ? r1 - 1 : r0, s->backward ? r1 : r0 + 1);
-        }
-        if (s->backward)
-            r1 -= n;
-        else
-            r0 += n;
-    }
-    return 0;
-}
-
-static inline int inlay_deconv_f32(void *const *base, const inlay_step *s, int32_t r0, int32_t r1)
-{
-    if (inlay_upright((const inlay_conv_params *)s->params))
-        return inlay_deconv_upright(base, s, r0, r1);
-    return inlay_deconv_rows(base, s, r0, r1);
-}
-
-static inline int inlay_deconv_act_f32(void *const *base, const inlay_step *s, int32_t r0,
-                                       int32_t r1)
-{
-    const inlay_conv_params *p = (const inlay_conv_params *)s->params;
-    return inlay_then_act(inlay_deconv_f32, base, s, r0, r1, p->ow, p->groups * p->oc, p->act, p->a,
-                          p->b);
+    const int32_t channels = p->groups * p->oc;
+    return inlay_conv_then_act(inlay_deconv_f32, base, s, r0, r1, channels);
 }
 
 #endif

@@ -16,73 +16,119 @@
 #include "kernels/conv_f32.h"
 #include "kernels/dwconv_f32.h"
 
-#define INLAY_dwpw_FIELDS(F, N) \
-    F(int32_t, ih) /* rows of x in an image */ \
-    F(int32_t, iw) /* pixels of x in a row */ \
-    F(int32_t, oh) /* the same of y */ \
-    F(int32_t, ow) \
-    F(int32_t, kh) /* taps of the window */ \
-    F(int32_t, kw) \
-    F(int32_t, sh) /* strides */ \
-    F(int32_t, sw) \
-    F(int32_t, dh) /* dilations */ \
-    F(int32_t, dw) \
-    F(int32_t, ph) /* padding before the first element */ \
-    F(int32_t, pw) \
-    F(int32_t, channels) /* of x */ \
-    F(int32_t, oc)       /* channels of y */ \
-    F(int32_t, width)    /* channels of a block of packed weights: 16 or 4 */ \
-    F(int32_t, chunk)    /* pixels that pass through scratch at a time */ \
-    F(int32_t, d_clamp)  /* of the depthwise result: bit 0: at least d_a; bit 1: at most d_b */ \
-    F(int32_t, clamp)    /* of y: bit 0: at least a; bit 1: at most b */ \
-    F(float, d_a) \
-    F(float, d_b) \
-    F(float, a) \
-    F(float, b)
-INLAY_PARAMS(dwpw);
+typedef struct inlay_dwpw_params {
+    int32_t ih; /* rows of x in an image */
+    int32_t iw; /* pixels of x in a row */
+    int32_t oh; /* the same of y */
+    int32_t ow;
+    int32_t kh; /* taps of the window */
+    int32_t kw;
+    int32_t sh; /* strides */
+    int32_t sw;
+    int32_t dh; /* dilations */
+    int32_t dw;
+    int32_t ph; /* padding before the first element */
+    int32_t pw;
+    int32_t channels; /* of x */
+    int32_t oc;       /* channels of y */
+    int32_t width;    /* channels of a block of packed weights: 16 or 4 */
+    int32_t chunk;    /* pixels that pass through scratch at a time */
+    /* of the depthwise result: bit 0: at least d_a; bit 1: at most d_b */
+    int32_t d_clamp;
+    int32_t clamp; /* of y: bit 0: at least a; bit 1: at most b */
+    float d_a;
+    float d_b;
+    float a;
+    float b;
+} inlay_dwpw_params;
 
 /* What the functions of dwconv_f32.h ask for, and no more: this runs for every row. */
-static inline void inlay_dwpw_depthwise(const inlay_dwpw_params *p, inlay_conv_params *d)
+static inline void inlay_dwpw_depthwise(const inlay_dwpw_params *p,
+                                        inlay_conv_params *depthwise)
 {
-    d->ih = p->ih, d->iw = p->iw, d->oh = p->oh, d->ow = p->ow;
-    d->kh = p->kh, d->kw = p->kw, d->sh = p->sh, d->sw = p->sw, d->dh = p->dh, d->dw = p->dw,
-    d->ph = p->ph, d->pw = p->pw;
-    d->groups = p->channels, d->clamp = p->d_clamp, d->a = p->d_a, d->b = p->d_b;
+    depthwise->ih = p->ih;
+    depthwise->iw = p->iw;
+    depthwise->oh = p->oh;
+    depthwise->ow = p->ow;
+    depthwise->kh = p->kh;
+    depthwise->kw = p->kw;
+    depthwise->sh = p->sh;
+    depthwise->sw = p->sw;
+    depthwise->dh = p->dh;
+    depthwise->dw = p->dw;
+    depthwise->ph = p->ph;
+    depthwise->pw = p->pw;
+    depthwise->groups = p->channels;
+    depthwise->clamp = p->d_clamp;
+    depthwise->a = p->d_a;
+    depthwise->b = p->d_b;
 }
 
-static inline int inlay_dwpw_f32(void *const *base, const inlay_step *s, int32_t r0, int32_t r1)
+/* The 1x1 convolution of what lies in scratch. */
+static inline void inlay_dwpw_pointwise(void *const *base, const inlay_step *s,
+                                        inlay_tile *t)
+{
+    const inlay_dwpw_params *p = (const inlay_dwpw_params *)s->params;
+    const float *scratch = (const float *)inlay_at(base, s, 7);
+    inlay_tile_product(t, scratch, p->channels, p->channels, p->width);
+    t->ys = s->ref[0].pix;
+    t->qs = s->ref[6].pix;
+    t->weights = (const float *)inlay_at(base, s, 4);
+    t->bias = (const float *)inlay_at(base, s, 5);
+    t->channels = p->oc;
+    t->end = p->oc;
+    t->clamp = p->clamp;
+    t->backward = s->backward;
+    t->lo = p->a;
+    t->hi = p->b;
+}
+
+/* One row of y, chunk by chunk. */
+static inline void inlay_dwpw_row(void *const *base, const inlay_step *s,
+                                  const inlay_conv_params *depthwise,
+                                  inlay_dw *first, inlay_tile *second,
+                                  int32_t r)
 {
     const inlay_dwpw_params *p = (const inlay_dwpw_params *)s->params;
     const int32_t chunks = (p->ow + p->chunk - 1) / p->chunk;
-    const int32_t pix = s->ref[1].pix;
-    const float *dw = (const float *)inlay_at(base, s, 2);
-    const float *db = (const float *)inlay_at(base, s, 3);
-    const float *w = (const float *)inlay_at(base, s, 4);
-    const float *b = (const float *)inlay_at(base, s, 5);
-    float *m = (float *)inlay_at(base, s, 7);
-    inlay_conv_params d;
-    inlay_dw t;
-    inlay_tile u;
-    int32_t left, right, done, i;
-    inlay_dwpw_depthwise(p, &d);
-    inlay_dw_setup(&d, p->channels, s->ref + 1, 0, inlay_at(base, s, 1), &t);
-    inlay_tile_product(&u, m, p->channels, p->channels, s->ref[0].pix, s->ref[6].pix, p->width);
-    u.clamp = p->clamp, u.lo = p->a, u.hi = p->b;
-    left = inlay_dw_left(&d, &right);
+    const float *q = inlay_row_if(base, s, 6, r);
+    float *y = (float *)inlay_row(base, s, 0, r);
+    inlay_tiles call;
+    int32_t i;
+    call.at = 0;
+    call.tap = 0;
+    for (i = 0; i < chunks; i++) {
+        const int32_t from = inlay_next_row(s, 0, chunks, i) * p->chunk;
+        const int32_t left = p->ow - from;
+        const int32_t pixels = left < p->chunk ? left : p->chunk;
+        first->origin = from;
+        inlay_dw_columns(depthwise, first, from, from + pixels);
+        call.y = y + from * second->ys;
+        call.q = q ? q + from * second->qs : NULL;
+        inlay_tile_pixels(second, &call, pixels);
+    }
+}
+
+static inline int inlay_dwpw_f32(void *const *base, const inlay_step *s,
+                                 int32_t r0, int32_t r1)
+{
+    const inlay_dwpw_params *p = (const inlay_dwpw_params *)s->params;
+    const float *w = (const float *)inlay_at(base, s, 2);
+    inlay_conv_params depthwise;
+    inlay_dw first;
+    inlay_tile second;
+    int32_t done;
+    inlay_dwpw_depthwise(p, &depthwise);
+    inlay_dw_setup(&depthwise, base, s, &first);
+    first.y = (float *)inlay_at(base, s, 7);
+    first.ys = p->channels;
+    first.q = NULL;
+    first.qs = 0;
+    inlay_dwpw_pointwise(base, s, &second);
     for (done = 0; done < r1 - r0; done++) {
-        const int32_t r = s->backward ? r1 - 1 - done : r0 + done;
-        const float *wr = inlay_dw_window(&d, &t, dw, r);
-        const float *q = s->ref[6].base < 0 ? NULL : (const float *)inlay_row(base, s, 6, r);
-        float *y = (float *)inlay_row(base, s, 0, r);
-        for (i = 0; i < chunks; i++) {
-            const int32_t from = (s->backward ? chunks - 1 - i : i) * p->chunk;
-            const int32_t n = p->ow - from < p->chunk ? p->ow - from : p->chunk;
-            t.origin = from;
-            inlay_dw_columns(&d, &t, wr, db, m, NULL, from, from + n, left, right, pix,
-                             s->backward);
-            inlay_tile_pixels(&u, n, 0, w, 0, b, y + from * u.ys, q ? q + from * u.qs : q, 0, p->oc,
-                              p->oc, s->backward);
-        }
+        const int32_t r = inlay_next_row(s, r0, r1, done);
+        inlay_dw_window(&depthwise, &first, w, r);
+        inlay_dwpw_row(base, s, &depthwise, &first, &second, r);
     }
     return 0;
 }

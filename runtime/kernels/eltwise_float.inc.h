@@ -1,82 +1,268 @@
 /* SPDX-License-Identifier: 0BSD
- * Template of the elementwise kernels on floats. INLAY_T: the type; INLAY_M(f): the <math.h>
- * function of that type; INLAY_FAST(f): the form that becomes vectors, where there is one;
- * INLAY_PICK(c, a, b): c ? a : b; INLAY_K(name): name_<suffix>. Operator parameters are p->a and
- * p->b. */
+ * Elementwise kernels on one floating type. Included by eltwise_float.h; the numbers of an operator
+ * are p->a and p->b. */
 
-#define INLAY_A ((INLAY_T)p->a)
-#define INLAY_B ((INLAY_T)p->b)
+/* The remainder with b's sign, that of a zero too (Python). */
+static inline INLAY_T inlay_typed(modulo)(INLAY_T a, INLAY_T b)
+{
+    const INLAY_T rest = INLAY_F(fmod)(a, b);
+    if (rest == 0)
+        return INLAY_F(copysign)(rest, b);
+    return (rest < 0) != (b < 0) ? rest + b : rest;
+}
 
-INLAY_BINARY(INLAY_K(equal), uint8_t, INLAY_T, INLAY_T, z = (uint8_t)(a == b);)
-INLAY_BINARY(INLAY_K(less), uint8_t, INLAY_T, INLAY_T, z = (uint8_t)(a < b);)
-INLAY_BINARY(INLAY_K(less_equal), uint8_t, INLAY_T, INLAY_T, z = (uint8_t)(a <= b);)
-INLAY_BINARY(INLAY_K(add), INLAY_T, INLAY_T, INLAY_T, z = a + b;)
-INLAY_BINARY(INLAY_K(sub), INLAY_T, INLAY_T, INLAY_T, z = a - b;)
-INLAY_BINARY(INLAY_K(mul), INLAY_T, INLAY_T, INLAY_T, z = a * b;)
-INLAY_BINARY(INLAY_K(div), INLAY_T, INLAY_T, INLAY_T, z = a / b;)
-INLAY_BINARY(INLAY_K(fmod), INLAY_T, INLAY_T, INLAY_T, z = INLAY_M(fmod)(a, b);)
-/* The sign is the divisor's, that of a zero too. */
-INLAY_BINARY(INLAY_K(mod), INLAY_T, INLAY_T, INLAY_T, z = INLAY_M(fmod)(a, b);
-             if (z == 0) z = INLAY_M(copysign)(z, b); else if ((z < 0) != (b < 0)) z += b;)
-INLAY_BINARY(INLAY_K(pow), INLAY_T, INLAY_T, INLAY_T, z = INLAY_M(pow)(a, b);)
 /* NaN in either operand stays. */
-INLAY_BINARY(INLAY_K(min), INLAY_T, INLAY_T, INLAY_T, z = ((a < b) | (a != a)) ? a : b;)
-INLAY_BINARY(INLAY_K(max), INLAY_T, INLAY_T, INLAY_T, z = ((a > b) | (a != a)) ? a : b;)
-INLAY_BINARY(INLAY_K(prelu), INLAY_T, INLAY_T, INLAY_T, const INLAY_T t = a * b;
-             z = INLAY_PICK(a < 0, t, a);)
+static inline INLAY_T inlay_typed(least)(INLAY_T a, INLAY_T b)
+{
+    return ((a < b) | (a != a)) ? a : b;
+}
 
-INLAY_UNARY(INLAY_K(neg), INLAY_T, INLAY_T, z = -x;)
-INLAY_UNARY(INLAY_K(abs), INLAY_T, INLAY_T, z = INLAY_M(fabs)(x);)
-INLAY_UNARY(INLAY_K(sign), INLAY_T, INLAY_T, z = x != x ? x : (INLAY_T)((x > 0) - (x < 0));)
-INLAY_UNARY(INLAY_K(ceil), INLAY_T, INLAY_T, z = INLAY_M(ceil)(x);)
-INLAY_UNARY(INLAY_K(floor), INLAY_T, INLAY_T, z = INLAY_M(floor)(x);)
-INLAY_UNARY(INLAY_K(round), INLAY_T, INLAY_T, z = INLAY_M(rint)(x);)
-INLAY_UNARY(INLAY_K(sqrt), INLAY_T, INLAY_T, z = INLAY_M(sqrt)(x);)
-INLAY_UNARY(INLAY_K(reciprocal), INLAY_T, INLAY_T, z = 1 / x;)
-INLAY_UNARY(INLAY_K(exp), INLAY_T, INLAY_T, z = INLAY_FAST(exp)(x);)
-INLAY_UNARY(INLAY_K(log), INLAY_T, INLAY_T, z = INLAY_M(log)(x);)
-INLAY_UNARY(INLAY_K(sin), INLAY_T, INLAY_T, z = INLAY_M(sin)(x);)
-INLAY_UNARY(INLAY_K(cos), INLAY_T, INLAY_T, z = INLAY_M(cos)(x);)
-INLAY_UNARY(INLAY_K(tan), INLAY_T, INLAY_T, z = INLAY_M(tan)(x);)
-INLAY_UNARY(INLAY_K(asin), INLAY_T, INLAY_T, z = INLAY_M(asin)(x);)
-INLAY_UNARY(INLAY_K(acos), INLAY_T, INLAY_T, z = INLAY_M(acos)(x);)
-INLAY_UNARY(INLAY_K(atan), INLAY_T, INLAY_T, z = INLAY_M(atan)(x);)
-INLAY_UNARY(INLAY_K(sinh), INLAY_T, INLAY_T, z = INLAY_M(sinh)(x);)
-INLAY_UNARY(INLAY_K(cosh), INLAY_T, INLAY_T, z = INLAY_M(cosh)(x);)
-INLAY_UNARY(INLAY_K(asinh), INLAY_T, INLAY_T, z = INLAY_M(asinh)(x);)
-INLAY_UNARY(INLAY_K(acosh), INLAY_T, INLAY_T, z = INLAY_M(acosh)(x);)
-INLAY_UNARY(INLAY_K(atanh), INLAY_T, INLAY_T, z = INLAY_M(atanh)(x);)
-INLAY_UNARY(INLAY_K(erf), INLAY_T, INLAY_T, z = INLAY_FAST(erf)(x);)
-/* The activations of act.def. */
-#define INLAY_UNARY_ACT(name) \
-    INLAY_UNARY(INLAY_K(name), INLAY_T, INLAY_T, \
-                z = INLAY_K(inlay_act_##name)(x, INLAY_A, INLAY_B);)
-INLAY_UNARY_ACT(relu)
-INLAY_UNARY_ACT(tanh)
-INLAY_UNARY_ACT(sigmoid)
-INLAY_UNARY_ACT(leaky_relu)
-INLAY_UNARY_ACT(elu)
-INLAY_UNARY_ACT(celu)
-INLAY_UNARY_ACT(selu)
-INLAY_UNARY_ACT(thresholded_relu)
-INLAY_UNARY_ACT(hard_sigmoid)
-INLAY_UNARY_ACT(hard_swish)
-INLAY_UNARY_ACT(swish)
-INLAY_UNARY_ACT(softplus)
-INLAY_UNARY_ACT(softsign)
-INLAY_UNARY_ACT(mish)
-INLAY_UNARY_ACT(gelu)
-INLAY_UNARY_ACT(gelu_tanh)
-INLAY_UNARY_ACT(clip)
-#undef INLAY_UNARY_ACT
+static inline INLAY_T inlay_typed(greatest)(INLAY_T a, INLAY_T b)
+{
+    return ((a > b) | (a != a)) ? a : b;
+}
 
-INLAY_UNARY(INLAY_K(shrink), INLAY_T, INLAY_T,
-            const INLAY_T t = x > INLAY_A ? x - INLAY_B : (INLAY_T)0;
-            z = x < -INLAY_A ? x + INLAY_B : t;)
-INLAY_UNARY(INLAY_K(isnan), uint8_t, INLAY_T, z = (uint8_t)(x != x);)
+static inline INLAY_T inlay_typed(sign_of)(INLAY_T x)
+{
+    return x != x ? x : (INLAY_T)((x > 0) - (x < 0));
+}
+
+static inline INLAY_T inlay_typed(shrink_of)(INLAY_T x, INLAY_T lambda,
+                                             INLAY_T bias)
+{
+    const INLAY_T above = x > lambda ? x - bias : (INLAY_T)0;
+    return x < -lambda ? x + bias : above;
+}
+
+#define INLAY_NAME inlay_typed(equal)
+#define INLAY_FORMULA a == b
+#define INLAY_Y uint8_t
+#include "binary.inc.h"
+
+#define INLAY_NAME inlay_typed(less)
+#define INLAY_FORMULA a < b
+#define INLAY_Y uint8_t
+#include "binary.inc.h"
+
+#define INLAY_NAME inlay_typed(less_equal)
+#define INLAY_FORMULA a <= b
+#define INLAY_Y uint8_t
+#include "binary.inc.h"
+
+#define INLAY_NAME inlay_typed(add)
+#define INLAY_FORMULA a + b
+#include "binary.inc.h"
+
+#define INLAY_NAME inlay_typed(sub)
+#define INLAY_FORMULA a - b
+#include "binary.inc.h"
+
+#define INLAY_NAME inlay_typed(mul)
+#define INLAY_FORMULA a *b
+#include "binary.inc.h"
+
+#define INLAY_NAME inlay_typed(div)
+#define INLAY_FORMULA a / b
+#include "binary.inc.h"
+
+#define INLAY_NAME inlay_typed(fmod)
+#define INLAY_FORMULA INLAY_F(fmod)(a, b)
+#include "binary.inc.h"
+
+#define INLAY_NAME inlay_typed(mod)
+#define INLAY_FORMULA inlay_typed(modulo)(a, b)
+#include "binary.inc.h"
+
+#define INLAY_NAME inlay_typed(pow)
+#define INLAY_FORMULA INLAY_F(pow)(a, b)
+#include "binary.inc.h"
+
+#define INLAY_NAME inlay_typed(min)
+#define INLAY_FORMULA inlay_typed(least)(a, b)
+#include "binary.inc.h"
+
+#define INLAY_NAME inlay_typed(max)
+#define INLAY_FORMULA inlay_typed(greatest)(a, b)
+#include "binary.inc.h"
+
+#define INLAY_NAME inlay_typed(prelu)
+#define INLAY_FORMULA inlay_typed(pick)(a < 0, a * b, a)
+#include "binary.inc.h"
+
+#define INLAY_NAME inlay_typed(neg)
+#define INLAY_FORMULA -x
+#include "unary.inc.h"
+
+#define INLAY_NAME inlay_typed(abs)
+#define INLAY_FORMULA INLAY_F(fabs)(x)
+#include "unary.inc.h"
+
+#define INLAY_NAME inlay_typed(sign)
+#define INLAY_FORMULA inlay_typed(sign_of)(x)
+#include "unary.inc.h"
+
+#define INLAY_NAME inlay_typed(ceil)
+#define INLAY_FORMULA INLAY_F(ceil)(x)
+#include "unary.inc.h"
+
+#define INLAY_NAME inlay_typed(floor)
+#define INLAY_FORMULA INLAY_F(floor)(x)
+#include "unary.inc.h"
+
+#define INLAY_NAME inlay_typed(round)
+#define INLAY_FORMULA INLAY_F(rint)(x)
+#include "unary.inc.h"
+
+#define INLAY_NAME inlay_typed(sqrt)
+#define INLAY_FORMULA INLAY_F(sqrt)(x)
+#include "unary.inc.h"
+
+#define INLAY_NAME inlay_typed(reciprocal)
+#define INLAY_FORMULA 1 / x
+#include "unary.inc.h"
+
+#define INLAY_NAME inlay_typed(exp)
+#define INLAY_FORMULA inlay_typed(fast_exp)(x)
+#include "unary.inc.h"
+
+#define INLAY_NAME inlay_typed(log)
+#define INLAY_FORMULA INLAY_F(log)(x)
+#include "unary.inc.h"
+
+#define INLAY_NAME inlay_typed(sin)
+#define INLAY_FORMULA INLAY_F(sin)(x)
+#include "unary.inc.h"
+
+#define INLAY_NAME inlay_typed(cos)
+#define INLAY_FORMULA INLAY_F(cos)(x)
+#include "unary.inc.h"
+
+#define INLAY_NAME inlay_typed(tan)
+#define INLAY_FORMULA INLAY_F(tan)(x)
+#include "unary.inc.h"
+
+#define INLAY_NAME inlay_typed(asin)
+#define INLAY_FORMULA INLAY_F(asin)(x)
+#include "unary.inc.h"
+
+#define INLAY_NAME inlay_typed(acos)
+#define INLAY_FORMULA INLAY_F(acos)(x)
+#include "unary.inc.h"
+
+#define INLAY_NAME inlay_typed(atan)
+#define INLAY_FORMULA INLAY_F(atan)(x)
+#include "unary.inc.h"
+
+#define INLAY_NAME inlay_typed(sinh)
+#define INLAY_FORMULA INLAY_F(sinh)(x)
+#include "unary.inc.h"
+
+#define INLAY_NAME inlay_typed(cosh)
+#define INLAY_FORMULA INLAY_F(cosh)(x)
+#include "unary.inc.h"
+
+#define INLAY_NAME inlay_typed(asinh)
+#define INLAY_FORMULA INLAY_F(asinh)(x)
+#include "unary.inc.h"
+
+#define INLAY_NAME inlay_typed(acosh)
+#define INLAY_FORMULA INLAY_F(acosh)(x)
+#include "unary.inc.h"
+
+#define INLAY_NAME inlay_typed(atanh)
+#define INLAY_FORMULA INLAY_F(atanh)(x)
+#include "unary.inc.h"
+
+#define INLAY_NAME inlay_typed(erf)
+#define INLAY_FORMULA inlay_typed(fast_erf)(x)
+#include "unary.inc.h"
+
+#define INLAY_NAME inlay_typed(shrink)
+#define INLAY_FORMULA inlay_typed(shrink_of)(x, (INLAY_T)p->a, (INLAY_T)p->b)
+#include "unary.inc.h"
+
+#define INLAY_NAME inlay_typed(isnan)
+#define INLAY_FORMULA x != x
+#define INLAY_Y uint8_t
+#include "unary.inc.h"
+
 /* a: negative infinities count, b: positive ones. */
-INLAY_UNARY(INLAY_K(isinf), uint8_t, INLAY_T,
-            z = (uint8_t)(((x < -INLAY_MAX) & (p->a > 0)) | ((x > INLAY_MAX) & (p->b > 0)));)
+#define INLAY_NAME inlay_typed(isinf)
+#define INLAY_FORMULA \
+    ((x < -INLAY_MAX) & (p->a > 0)) | ((x > INLAY_MAX) & (p->b > 0))
+#define INLAY_Y uint8_t
+#include "unary.inc.h"
 
-#undef INLAY_A
-#undef INLAY_B
+/* The activations of act.def. */
+#define INLAY_ACTIVATION(name) \
+    inlay_typed(act_##name)(x, (INLAY_T)p->a, (INLAY_T)p->b)
+
+#define INLAY_NAME inlay_typed(relu)
+#define INLAY_FORMULA INLAY_ACTIVATION(relu)
+#include "unary.inc.h"
+
+#define INLAY_NAME inlay_typed(tanh)
+#define INLAY_FORMULA INLAY_ACTIVATION(tanh)
+#include "unary.inc.h"
+
+#define INLAY_NAME inlay_typed(sigmoid)
+#define INLAY_FORMULA INLAY_ACTIVATION(sigmoid)
+#include "unary.inc.h"
+
+#define INLAY_NAME inlay_typed(leaky_relu)
+#define INLAY_FORMULA INLAY_ACTIVATION(leaky_relu)
+#include "unary.inc.h"
+
+#define INLAY_NAME inlay_typed(elu)
+#define INLAY_FORMULA INLAY_ACTIVATION(elu)
+#include "unary.inc.h"
+
+#define INLAY_NAME inlay_typed(celu)
+#define INLAY_FORMULA INLAY_ACTIVATION(celu)
+#include "unary.inc.h"
+
+#define INLAY_NAME inlay_typed(selu)
+#define INLAY_FORMULA INLAY_ACTIVATION(selu)
+#include "unary.inc.h"
+
+#define INLAY_NAME inlay_typed(thresholded_relu)
+#define INLAY_FORMULA INLAY_ACTIVATION(thresholded_relu)
+#include "unary.inc.h"
+
+#define INLAY_NAME inlay_typed(hard_sigmoid)
+#define INLAY_FORMULA INLAY_ACTIVATION(hard_sigmoid)
+#include "unary.inc.h"
+
+#define INLAY_NAME inlay_typed(hard_swish)
+#define INLAY_FORMULA INLAY_ACTIVATION(hard_swish)
+#include "unary.inc.h"
+
+#define INLAY_NAME inlay_typed(swish)
+#define INLAY_FORMULA INLAY_ACTIVATION(swish)
+#include "unary.inc.h"
+
+#define INLAY_NAME inlay_typed(softplus)
+#define INLAY_FORMULA INLAY_ACTIVATION(softplus)
+#include "unary.inc.h"
+
+#define INLAY_NAME inlay_typed(softsign)
+#define INLAY_FORMULA INLAY_ACTIVATION(softsign)
+#include "unary.inc.h"
+
+#define INLAY_NAME inlay_typed(mish)
+#define INLAY_FORMULA INLAY_ACTIVATION(mish)
+#include "unary.inc.h"
+
+#define INLAY_NAME inlay_typed(gelu)
+#define INLAY_FORMULA INLAY_ACTIVATION(gelu)
+#include "unary.inc.h"
+
+#define INLAY_NAME inlay_typed(gelu_tanh)
+#define INLAY_FORMULA INLAY_ACTIVATION(gelu_tanh)
+#include "unary.inc.h"
+
+#define INLAY_NAME inlay_typed(clip)
+#define INLAY_FORMULA INLAY_ACTIVATION(clip)
+#include "unary.inc.h"
+
+#undef INLAY_ACTIVATION

@@ -10,24 +10,18 @@
 
 #include <string.h>
 
-#include "inlay.h"
+#include "index.h"
 
-#define INLAY_gather_FIELDS(F, N) \
-    F(int32_t, outer) \
-    F(int32_t, n)   /* size of the axis in x */ \
-    F(int32_t, k)   /* indices */ \
-    F(int64_t, run) /* bytes */
-INLAY_PARAMS(gather);
+typedef struct inlay_gather_params {
+    int32_t outer;
+    int32_t n;   /* size of the axis in x */
+    int32_t k;   /* indices */
+    int64_t run; /* bytes */
+} inlay_gather_params;
 
-/* Index v of an axis of n elements, or -1. */
-static inline int64_t inlay_index(int64_t v, int64_t n)
-{
-    if (v < 0)
-        v += n;
-    return v < 0 || v >= n ? -1 : v;
-}
-
-static inline void inlay_copy_run(unsigned char *y, const unsigned char *x, size_t n)
+/* The common sizes of an element are one load and one store each. */
+static inline void inlay_copy_run(unsigned char *y, const unsigned char *x,
+                                  size_t n)
 {
     if (n == 4)
         memcpy(y, x, 4);
@@ -39,7 +33,8 @@ static inline void inlay_copy_run(unsigned char *y, const unsigned char *x, size
         memcpy(y, x, n);
 }
 
-static inline int inlay_gather(void *const *base, const inlay_step *s, int32_t r0, int32_t r1)
+static inline int inlay_gather(void *const *base, const inlay_step *s,
+                               int32_t r0, int32_t r1)
 {
     const inlay_gather_params *p = (const inlay_gather_params *)s->params;
     unsigned char *y = (unsigned char *)inlay_at(base, s, 0);
@@ -59,66 +54,47 @@ static inline int inlay_gather(void *const *base, const inlay_step *s, int32_t r
 }
 
 /* Both of rank `rank`; the axis differs in size. */
-#define INLAY_gather_elements_FIELDS(F, N) \
-    F(int32_t, rank) \
-    F(int32_t, axis) \
-    F(int32_t, size) /* bytes of an element */ \
-    N(int32_t, x, 8) /* dims of x */ \
-    N(int32_t, y, 8) /* dims of the indices */
-INLAY_PARAMS(gather_elements);
+typedef struct inlay_gather_elements_params {
+    int32_t rank;
+    int32_t axis;
+    int32_t size; /* bytes of an element */
+    int32_t x[8]; /* dims of x */
+    int32_t y[8]; /* dims of the indices */
+} inlay_gather_elements_params;
 
-static inline int inlay_gather_elements(void *const *base, const inlay_step *s, int32_t r0,
-                                        int32_t r1)
+static inline int inlay_gather_elements(void *const *base, const inlay_step *s,
+                                        int32_t r0, int32_t r1)
 {
-    const inlay_gather_elements_params *p = (const inlay_gather_elements_params *)s->params;
+    const inlay_gather_elements_params *p =
+        (const inlay_gather_elements_params *)s->params;
     unsigned char *y = (unsigned char *)inlay_at(base, s, 0);
     const unsigned char *x = (const unsigned char *)inlay_at(base, s, 1);
     const int64_t *index = (const int64_t *)inlay_at(base, s, 2);
     const size_t size = (size_t)p->size;
     int32_t at[8] = { 0 };
-    int32_t d;
     (void)r0, (void)r1;
     do {
         const int64_t i = inlay_index(*index++, p->x[p->axis]);
-        size_t k = 0;
         if (i < 0)
             return -INLAY_E_INDEX;
-        for (d = 0; d < p->rank; d++)
-            k = k * (size_t)p->x[d] + (d == p->axis ? (size_t)i : (size_t)at[d]);
-        inlay_copy_run(y, x + k * size, size);
+        inlay_copy_run(
+            y, x + size * inlay_element_at(at, p->x, p->rank, p->axis, i),
+            size);
         y += size;
-        for (d = p->rank - 1; d >= 0; d--) {
-            if (++at[d] < p->y[d])
-                break;
-            at[d] = 0;
-        }
-    } while (d >= 0);
+    } while (inlay_next_index(at, p->y, p->rank));
     return 0;
 }
 
-#define INLAY_gather_nd_FIELDS(F, N) \
-    F(int32_t, batch) /* batches, in which x and the indices agree */ \
-    F(int32_t, k)     /* index vectors of a batch */ \
-    F(int32_t, depth) /* length of an index vector */ \
-    F(int64_t, run)   /* bytes of what one vector names */ \
-    N(int32_t, n, 8)  /* sizes of the axes the vector runs over */
-INLAY_PARAMS(gather_nd);
+typedef struct inlay_gather_nd_params {
+    int32_t batch; /* batches, in which x and the indices agree */
+    int32_t k;     /* index vectors of a batch */
+    int32_t depth; /* length of an index vector */
+    int64_t run;   /* bytes of what one vector names */
+    int32_t n[8];  /* sizes of the axes the vector runs over */
+} inlay_gather_nd_params;
 
-/* Byte offset that an index vector names, or -1. */
-static inline int64_t inlay_nd_offset(const inlay_gather_nd_params *p, const int64_t *index)
-{
-    int64_t k = 0;
-    int32_t d;
-    for (d = 0; d < p->depth; d++) {
-        const int64_t i = inlay_index(index[d], p->n[d]);
-        if (i < 0)
-            return -1;
-        k = k * p->n[d] + i;
-    }
-    return k * p->run;
-}
-
-static inline int inlay_gather_nd(void *const *base, const inlay_step *s, int32_t r0, int32_t r1)
+static inline int inlay_gather_nd(void *const *base, const inlay_step *s,
+                                  int32_t r0, int32_t r1)
 {
     const inlay_gather_nd_params *p = (const inlay_gather_nd_params *)s->params;
     unsigned char *y = (unsigned char *)inlay_at(base, s, 0);
@@ -132,10 +108,10 @@ static inline int inlay_gather_nd(void *const *base, const inlay_step *s, int32_
         step *= (size_t)p->n[k];
     for (b = 0; b < p->batch; b++, x += step)
         for (k = 0; k < p->k; k++, index += p->depth, y += run) {
-            const int64_t at = inlay_nd_offset(p, index);
+            const int64_t at = inlay_named_element(index, p->n, p->depth);
             if (at < 0)
                 return -INLAY_E_INDEX;
-            inlay_copy_run(y, x + at, run);
+            inlay_copy_run(y, x + (size_t)at * run, run);
         }
     return 0;
 }

@@ -25,7 +25,8 @@ static inline float inlay_half_float(uint32_t u)
  * special values are the caller's. */
 static inline uint32_t inlay_widen(uint32_t v, int m, int bias)
 {
-    const uint32_t unit = (uint32_t)(128 - bias - m) << 23; /* the smallest subnormal */
+    const uint32_t unit = (uint32_t)(128 - bias - m)
+                          << 23; /* the smallest subnormal */
     if (v >> m)
         return (v << (23 - m)) + ((uint32_t)(127 - bias) << 23);
     return inlay_half_bits((float)v * inlay_half_float(unit));
@@ -45,7 +46,8 @@ static inline uint32_t inlay_narrow(uint32_t a, int m, int bias)
             return 0;
         v = (a & UINT32_C(0x7fffff)) | UINT32_C(0x800000);
     }
-    return (v + ((UINT32_C(1) << (shift - 1)) - 1) + ((v >> shift) & 1)) >> shift;
+    return (v + ((UINT32_C(1) << (shift - 1)) - 1) + ((v >> shift) & 1)) >>
+           shift;
 }
 
 static inline float inlay_from_f16(uint16_t h)
@@ -53,7 +55,8 @@ static inline float inlay_from_f16(uint16_t h)
     const uint32_t v = h & 0x7fffu;
     const uint32_t sign = (uint32_t)(h & 0x8000u) << 16;
     return inlay_half_float(
-        sign | (v >= 0x7c00u ? UINT32_C(0x7f800000) | (v & 0x3ffu) << 13 : inlay_widen(v, 10, 15)));
+        sign | (v >= 0x7c00u ? UINT32_C(0x7f800000) | (v & 0x3ffu) << 13
+                             : inlay_widen(v, 10, 15)));
 }
 
 static inline uint16_t inlay_to_f16(float x)
@@ -85,8 +88,9 @@ static inline uint16_t inlay_to_bf16(float x)
 
 /* float8: `nan` and `inf` as codes without sign; inf 0: there is none. fnuz: one NaN, 0x80, and no
  * negative zero. */
-static inline uint8_t inlay_to_f8(float x, int m, int bias, uint32_t largest, uint32_t beyond,
-                                  uint32_t nan, int fnuz, int saturate)
+static inline uint8_t inlay_to_f8(float x, int m, int bias, uint32_t largest,
+                                  uint32_t beyond, uint32_t nan, int fnuz,
+                                  int saturate)
 {
     const uint32_t u = inlay_half_bits(x);
     const uint32_t a = u & UINT32_C(0x7fffffff);
@@ -123,38 +127,43 @@ static inline float inlay_from_f8e4m3fn(uint8_t h)
 {
     const uint32_t v = h & 0x7fu;
     const uint32_t sign = (uint32_t)(h & 0x80u) << 24;
-    return inlay_half_float(sign | (v == 0x7fu ? UINT32_C(0x7fc00000) : inlay_widen(v, 3, 7)));
+    return inlay_half_float(
+        sign | (v == 0x7fu ? UINT32_C(0x7fc00000) : inlay_widen(v, 3, 7)));
 }
 
 static inline float inlay_from_f8e4m3fnuz(uint8_t h)
 {
     const uint32_t v = h & 0x7fu;
     const uint32_t sign = (uint32_t)(h & 0x80u) << 24;
-    return inlay_half_float(h == 0x80u ? UINT32_C(0x7fc00000) : sign | inlay_widen(v, 3, 8));
+    return inlay_half_float(h == 0x80u ? UINT32_C(0x7fc00000)
+                                       : sign | inlay_widen(v, 3, 8));
 }
 
 static inline float inlay_from_f8e5m2(uint8_t h)
 {
     const uint32_t v = h & 0x7fu;
     const uint32_t sign = (uint32_t)(h & 0x80u) << 24;
-    return inlay_half_float(sign | (v > 0x7cu    ? UINT32_C(0x7fc00000)
-                                    : v == 0x7cu ? UINT32_C(0x7f800000)
-                                                 : inlay_widen(v, 2, 15)));
+    if (v > 0x7cu)
+        return inlay_half_float(sign | UINT32_C(0x7fc00000));
+    if (v == 0x7cu)
+        return inlay_half_float(sign | UINT32_C(0x7f800000));
+    return inlay_half_float(sign | inlay_widen(v, 2, 15));
 }
 
 static inline float inlay_from_f8e5m2fnuz(uint8_t h)
 {
     const uint32_t v = h & 0x7fu;
     const uint32_t sign = (uint32_t)(h & 0x80u) << 24;
-    return inlay_half_float(h == 0x80u ? UINT32_C(0x7fc00000) : sign | inlay_widen(v, 2, 16));
+    return inlay_half_float(h == 0x80u ? UINT32_C(0x7fc00000)
+                                       : sign | inlay_widen(v, 2, 16));
 }
 
 /* float8e8m0: 2^(h - 127), 0xff is NaN; the sign is lost. */
 static inline float inlay_from_f8e8m0(uint8_t h)
 {
-    return inlay_half_float(h == 0xffu ? UINT32_C(0x7fc00000)
-                            : h        ? (uint32_t)h << 23
-                                       : UINT32_C(0x400000));
+    if (h == 0xffu)
+        return inlay_half_float(UINT32_C(0x7fc00000));
+    return inlay_half_float(h ? (uint32_t)h << 23 : UINT32_C(0x400000));
 }
 
 /* mode 0: up, 1: down, 2: nearest (a half rounds up where the exponent is not 0). */
@@ -163,7 +172,9 @@ static inline uint8_t inlay_to_f8e8m0(float x, int saturate, int mode)
     const uint32_t a = inlay_half_bits(x) & UINT32_C(0x7fffffff);
     const uint32_t e = a >> 23;
     const uint32_t f = a & UINT32_C(0x7fffff);
-    const int up = mode == 0 ? f > 0 : mode == 2 && (f >> 22) && ((f & UINT32_C(0x3fffff)) || e);
+    const int up =
+        mode == 0 ? f > 0
+                  : mode == 2 && (f >> 22) && ((f & UINT32_C(0x3fffff)) || e);
     if (e == 0xffu)
         return 0xff;
     return (uint8_t)(e + (up && (e < 0xfeu || !saturate) ? 1u : 0u));
@@ -172,7 +183,8 @@ static inline uint8_t inlay_to_f8e8m0(float x, int saturate, int mode)
 /* float4e2m1: 0, 0.5, 1, 1.5, 2, 3, 4, 6 and their negatives; always saturates, NaN becomes -0. */
 static inline float inlay_from_f4e2m1(uint8_t h)
 {
-    return inlay_half_float((uint32_t)(h & 8u) << 28 | inlay_widen(h & 7u, 1, 1));
+    return inlay_half_float((uint32_t)(h & 8u) << 28 |
+                            inlay_widen(h & 7u, 1, 1));
 }
 
 static inline uint8_t inlay_to_f4e2m1(float x)
@@ -194,7 +206,8 @@ static inline float inlay_round_odd(double x)
     if (x != x || back == x)
         return f;
     if ((u & UINT32_C(0x7fffffff)) == UINT32_C(0x7f800000))
-        return inlay_half_float((u & UINT32_C(0x80000000)) | UINT32_C(0x7f7fffff));
+        return inlay_half_float((u & UINT32_C(0x80000000)) |
+                                UINT32_C(0x7f7fffff));
     if ((back < 0 ? -back : back) > (x < 0 ? -x : x))
         u--; /* toward zero first */
     return inlay_half_float(u | 1);

@@ -15,21 +15,21 @@
 /* Operands: y [B][T][heads group V] and S [B][heads][D][V] (out); q [B][T][heads group D], k
  * [B][T][heads D], v [B][T][heads V], first S (left out: zeros), decay [B][T][heads decays], rate
  * [B][T][rates]; scratch [V]. */
-#define INLAY_linear_attention_FIELDS(F, N) \
-    F(int32_t, batch) \
-    F(int32_t, steps) \
-    F(int32_t, heads) \
-    F(int32_t, group) /* queries a key */ \
-    F(int32_t, d) \
-    F(int32_t, v) \
-    F(int32_t, decays) /* 1 or d; 0: no decay */ \
-    F(int32_t, rates)  /* 1 or heads; 0: no rate */ \
-    F(float, scale)
-INLAY_PARAMS(linear_attention);
+typedef struct inlay_linear_attention_params {
+    int32_t batch;
+    int32_t steps;
+    int32_t heads;
+    int32_t group; /* queries a key */
+    int32_t d;
+    int32_t v;
+    int32_t decays; /* 1 or d; 0: no decay */
+    int32_t rates;  /* 1 or heads; 0: no rate */
+    float scale;
+} inlay_linear_attention_params;
 
 /* y = a S^T x for S [D][V]. */
-static inline void inlay_state_read(const float *s, const float *x, int32_t d, int32_t v, float a,
-                                    float *y)
+static inline void inlay_state_read(const float *s, const float *x, int32_t d,
+                                    int32_t v, float a, float *y)
 {
     int32_t i, j;
     memset(y, 0, (size_t)v * sizeof *y);
@@ -40,9 +40,10 @@ static inline void inlay_state_read(const float *s, const float *x, int32_t d, i
         y[j] *= a;
 }
 
-static inline void inlay_state_step(const inlay_linear_attention_params *p, float *s,
-                                    const float *k, const float *v, const float *decay,
-                                    const float *rate, float *u)
+static inline void inlay_state_step(const inlay_linear_attention_params *p,
+                                    float *s, const float *k, const float *v,
+                                    const float *decay, const float *rate,
+                                    float *u)
 {
     int32_t i, j;
     for (i = 0; decay && i < p->d; i++) {
@@ -61,39 +62,62 @@ static inline void inlay_state_step(const inlay_linear_attention_params *p, floa
             s[i * p->v + j] += k[i] * v[j];
 }
 
-static inline int inlay_linear_attention_f32(void *const *base, const inlay_step *s, int32_t r0,
-                                             int32_t r1)
+/* What the queries of a head read of its state. */
+static inline void inlay_attention_read(void *const *base, const inlay_step *s,
+                                        int32_t head, const float *state)
 {
-    const inlay_linear_attention_params *p = (const inlay_linear_attention_params *)s->params;
-    float *y = (float *)inlay_at(base, s, 0);
-    float *state = (float *)inlay_at(base, s, 1);
-    float *u = (float *)inlay_at(base, s, 8);
-    const float *q = (const float *)inlay_at(base, s, 2);
-    const float *k = (const float *)inlay_at(base, s, 3);
-    const float *v = (const float *)inlay_at(base, s, 4);
-    const float *first = (const float *)inlay_at(base, s, 5);
+    const inlay_linear_attention_params *p =
+        (const inlay_linear_attention_params *)s->params;
+    const int32_t first = head * p->group;
+    const float *q = (const float *)inlay_at(base, s, 2) + first * p->d;
+    float *y = (float *)inlay_at(base, s, 0) + first * p->v;
+    int32_t i;
+    for (i = 0; i < p->group; i++, q += p->d, y += p->v)
+        inlay_state_read(state, q, p->d, p->v, p->scale, y);
+}
+
+/* One head at one step; `at`: the step's number in all batches. */
+static inline void inlay_attention_head(void *const *base, const inlay_step *s,
+                                        int32_t at, int32_t h, float *state)
+{
+    const inlay_linear_attention_params *p =
+        (const inlay_linear_attention_params *)s->params;
+    const int32_t head = at * p->heads + h;
+    const float *k = (const float *)inlay_at(base, s, 3) + head * p->d;
+    const float *v = (const float *)inlay_at(base, s, 4) + head * p->v;
     const float *decay = (const float *)inlay_at(base, s, 6);
     const float *rate = (const float *)inlay_at(base, s, 7);
-    const size_t bytes =
-        (size_t)p->batch * (size_t)p->heads * (size_t)p->d * (size_t)p->v * sizeof *state;
-    int32_t b, t, h, i;
-    (void)r0, (void)r1;
+    float *scratch = (float *)inlay_at(base, s, 8);
+    if (decay)
+        decay += head * p->decays;
+    if (rate)
+        rate += at * p->rates + (p->rates == 1 ? 0 : h);
+    inlay_state_step(p, state, k, v, decay, rate, scratch);
+    inlay_attention_read(base, s, head, state);
+}
+
+static inline int inlay_linear_attention_f32(void *const *base,
+                                             const inlay_step *s, int32_t r0,
+                                             int32_t r1)
+{
+    const inlay_linear_attention_params *p =
+        (const inlay_linear_attention_params *)s->params;
+    const float *first = (const float *)inlay_at(base, s, 5);
+    const int32_t one = p->d * p->v;
+    const size_t floats = (size_t)p->batch * (size_t)p->heads * (size_t)one;
+    float *state = (float *)inlay_at(base, s, 1);
+    int32_t b, t, h;
+    (void)r0;
+    (void)r1;
     if (first)
-        memcpy(state, first, bytes);
+        memcpy(state, first, floats * sizeof *state);
     else
-        memset(state, 0, bytes);
-    for (b = 0; b < p->batch; b++)
+        memset(state, 0, floats * sizeof *state);
+    for (b = 0; b < p->batch; b++, state += p->heads * one)
         for (t = 0; t < p->steps; t++)
-            for (h = 0; h < p->heads; h++) {
-                const int32_t at = b * p->steps + t;
-                const int32_t head = at * p->heads + h;
-                float *const own = state + (b * p->heads + h) * p->d * p->v;
-                inlay_state_step(p, own, k + head * p->d, v + head * p->v,
-                                 decay ? decay + head * p->decays : decay,
-                                 rate ? rate + at * p->rates + (p->rates == 1 ? 0 : h) : rate, u);
-                for (i = head * p->group; i < (head + 1) * p->group; i++)
-                    inlay_state_read(own, q + i * p->d, p->d, p->v, p->scale, y + i * p->v);
-            }
+            for (h = 0; h < p->heads; h++)
+                inlay_attention_head(base, s, b * p->steps + t, h,
+                                     state + h * one);
     return 0;
 }
 

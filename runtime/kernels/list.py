@@ -1,50 +1,88 @@
 # SPDX-License-Identifier: 0BSD
-"""Turns kernels.def into C: list.py KERNELS.DEF FOLDER
+"""Turns kernels.def and the headers beside it into C: list.py KERNELS.DEF FOLDER DEPFILE
 
 A family is the kernels of one header. FOLDER gets kernels_<family>.c for each, a translation unit with its
-kernels' rows, and kernels_table.c, which lists the families.
+kernels' rows, and kernels_table.c, which lists the families. A row describes the fields of the kernel's
+parameters as the header declares them: `typedef struct inlay_<params>_params { ... }`.
 """
+import glob
 import os
 import re
 import sys
 
 FAMILY = '''/* Made from kernels.def. */
-#include "ir/kernel_family.h"
+#include "ir/kernel.h"
 
 #include "kernels/%(family)s.h"
 
-%(bounds)s
+%(bounds)s%(rules)s
 %(fields)s
 static const KernelRow rows[] = {
 %(rows)s};
 
 const KernelFamily kernels_%(family)s = { rows, sizeof rows / sizeof *rows };
 '''
-FIELDS = '''#define PARAMS inlay_%(params)s_params
-static const FieldRow %(params)s_fields[] = { INLAY_%(params)s_FIELDS(FIELD, FIELDS){ 0 } };
-#undef PARAMS
+ROW = '''    {
+        .name = "%(name)s",
+        .params = "%(params)s",
+        .file = "%(family)s.h",
+        .run = inlay_%(name)s,
+        .field = %(params)s_fields,
+        .fields = (int)(sizeof %(params)s_fields / sizeof(FieldRow)) - 1,
+        .params_size = sizeof(inlay_%(params)s_params),
+        .bounds = %(bounds)s,
+        .operands = %(operands)s,
+        .rules = %(rules)s,
+    },
 '''
+FIELDS = '''static const FieldRow %(params)s_fields[] = {
+%(fields)s    { 0 },
+};
+'''
+ENTRY = '    { "%(type)s", "%(name)s", offsetof(inlay_%(params)s_params, %(name)s), sizeof(%(type)s), %(count)s },\n'
 TABLE = '''/* Made from kernels.def. */
-#include "ir/kernel_family.h"
+#include "ir/kernel.h"
 
 %(declarations)s
 const KernelFamily *const kernel_families[] = {
 %(entries)s    NULL,
 };
 '''
+STRUCTURE = re.compile(r'^typedef struct inlay_(\w+)_params \{\n(.*?)^\} inlay_\1_params;', re.M | re.S)
+FIELD = re.compile(r'(\w+)\s+(\w+)(?:\[(\w+)\])?;')
 
 
 def unique(items):
     return list(dict.fromkeys(items))
 
 
-def family_text(family, rows):
-    structures = unique(row[1] for row in rows)
+def structures(headers):
+    """{params: rows of the table of its fields}"""
+    found = {}
+    for header in headers:
+        for name, body in STRUCTURE.findall(open(header).read()):
+            declarations = re.sub(r'/\*.*?\*/', '', body, flags=re.S)
+            left = FIELD.sub('', declarations).strip()
+            if left:
+                sys.exit('%s: inlay_%s_params: a field is `type name;` or `type name[n];`, not `%s`' % (header, name, left))
+            found[name] = ''.join(ENTRY % {'params': name, 'type': kind, 'name': field, 'count': n or 0}
+                                  for kind, field, n in FIELD.findall(declarations))
+    return found
+
+
+def row_text(row):
+    name, params, family, bounds, operands, rules = row
+    return ROW % {'name': name, 'params': params, 'family': family, 'bounds': bounds, 'operands': operands,
+                  'rules': '&' + rules if rules else 'NULL'}
+
+
+def family_text(family, rows, fields):
     return FAMILY % {
         'family': family,
         'bounds': ''.join('KernelBounds %s;\n' % bounds for bounds in unique(row[3] for row in rows)),
-        'fields': ''.join(FIELDS % {'params': params} for params in structures),
-        'rows': ''.join('    KERNEL_ROW(%s, %s, "%s.h", %s, %s),\n' % row for row in rows)}
+        'fields': ''.join(FIELDS % {'params': params, 'fields': fields[params]} for params in unique(row[1] for row in rows)),
+        'rules': ''.join('extern const KernelRules %s;\n' % rules for rules in unique(row[5] for row in rows) if rules),
+        'rows': ''.join(row_text(row) for row in rows)}
 
 
 def table_text(families):
@@ -54,10 +92,12 @@ def table_text(families):
 
 
 def main():
-    table, folder = sys.argv[1:]
-    rows = re.findall(r'^KERNEL\((\w+), (\w+), "(\w+)\.h", (\w+), ("[^"]*")\)', open(table).read(), re.M)
+    table, folder, depfile = sys.argv[1:]
+    headers = sorted(glob.glob(os.path.join(os.path.dirname(table), '*.h')))
+    rows = re.findall(r'^KERNEL\((\w+), (\w+), "(\w+)\.h", (\w+), ("[^"]*")(?:, (\w+))?\)', open(table).read(), re.M)
     families = unique(row[2] for row in rows)
-    texts = {f: family_text(f, [row for row in rows if row[2] == f]) for f in families}
+    fields = structures(headers)
+    texts = {f: family_text(f, [row for row in rows if row[2] == f], fields) for f in families}
     texts['table'] = table_text(families)
     for name, text in texts.items():
         path = os.path.join(folder, 'kernels_%s.c' % name)
@@ -65,6 +105,8 @@ def main():
         if not os.path.exists(path) or open(path).read() != text:
             with open(path, 'w') as f:
                 f.write(text)
+    with open(depfile, 'w') as f:
+        f.write('%s: %s\n' % (os.path.join(folder, 'kernels_table.c'), ' '.join(headers)))
 
 
 main()

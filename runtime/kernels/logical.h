@@ -5,10 +5,28 @@
 
 #include "nd.h"
 
-INLAY_UNARY(logical_not, uint8_t, uint8_t, z = (uint8_t)!x;)
-INLAY_BINARY(logical_and, uint8_t, uint8_t, uint8_t, z = (uint8_t)((a != 0) & (b != 0));)
-INLAY_BINARY(logical_or, uint8_t, uint8_t, uint8_t, z = (uint8_t)((a != 0) | (b != 0));)
-INLAY_BINARY(logical_xor, uint8_t, uint8_t, uint8_t, z = (uint8_t)((a != 0) ^ (b != 0));)
-INLAY_BINARY(logical_equal, uint8_t, uint8_t, uint8_t, z = (uint8_t)((a != 0) == (b != 0));)
+#define INLAY_T uint8_t
+
+#define INLAY_NAME inlay_logical_not
+#define INLAY_FORMULA !x
+#include "unary.inc.h"
+
+#define INLAY_NAME inlay_logical_and
+#define INLAY_FORMULA (a != 0) & (b != 0)
+#include "binary.inc.h"
+
+#define INLAY_NAME inlay_logical_or
+#define INLAY_FORMULA (a != 0) | (b != 0)
+#include "binary.inc.h"
+
+#define INLAY_NAME inlay_logical_xor
+#define INLAY_FORMULA (a != 0) ^ (b != 0)
+#include "binary.inc.h"
+
+#define INLAY_NAME inlay_logical_equal
+#define INLAY_FORMULA (a != 0) == (b != 0)
+#include "binary.inc.h"
+
+#undef INLAY_T
 
 #endif

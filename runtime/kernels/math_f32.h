@@ -39,13 +39,16 @@ static inline float inlay_expm1_poly(float r)
     return r + r * r *
                    (0.5f +
                     r * (1.666657338e-01f +
-                         r * (4.166655011e-02f + r * (8.363773874e-03f + r * 1.392692661e-03f))));
+                         r * (4.166655011e-02f +
+                              r * (8.363773874e-03f + r * 1.392692661e-03f))));
 }
 
 /* x = k log 2 + r: gives r and the bits of the biased k. |x| <= 104 */
 static inline float inlay_exp_reduce(float x, int32_t *k)
 {
-    const float t = x * 1.44269504f + 12582912.0f; /* 1.5 * 2^23: the integer is in the low bits */
+    const float t =
+        x * 1.44269504f +
+        12582912.0f; /* 1.5 * 2^23: the integer is in the low bits */
     const float q = t - 12582912.0f;
     *k = (int32_t)(inlay_bits(t) - UINT32_C(0x4b400000));
     return (x - q * 0.693359375f) + q * 2.12194440e-4f;
@@ -94,9 +97,11 @@ static inline float inlay_tanh_f(float x)
         t + t * q *
                 (-3.333332894e-01f +
                  q * (1.333276974e-01f +
-                      q * (-5.385090958e-02f + q * (2.099717899e-02f - q * 6.096714160e-03f))));
+                      q * (-5.385090958e-02f +
+                           q * (2.099717899e-02f - q * 6.096714160e-03f))));
     const float far = 1.0f - 2.0f / (inlay_exp_f(2.0f * t) + 1.0f);
-    return inlay_float(inlay_bits(inlay_either(inlay_mask(v < UINT32_C(0x3f200000)), near, far)) |
+    return inlay_float(inlay_bits(inlay_either(
+                           inlay_mask(v < UINT32_C(0x3f200000)), near, far)) |
                        sign); /* 0.625 */
 }
 
@@ -107,7 +112,8 @@ static inline float inlay_erf_f(float x)
     const uint32_t sign = u & UINT32_C(0x80000000);
     const uint32_t v = u & UINT32_C(0x7fffffff);
     const uint32_t nan = v > UINT32_C(0x7f800000) ? UINT32_C(0x7fc00000) : 0;
-    const float t = inlay_float(v < UINT32_C(0x407ccccd) ? v : UINT32_C(0x407ccccd)),
+    const float t = inlay_float(
+                    v < UINT32_C(0x407ccccd) ? v : UINT32_C(0x407ccccd)),
                 q = t * t; /* at most 3.95: erf is 1 */
     const float near =
         t + t * (1.283791666e-01f +
@@ -115,7 +121,8 @@ static inline float inlay_erf_f(float x)
                       q * (1.128369152e-01f +
                            q * (-2.685915147e-02f +
                                 q * (5.200368587e-03f +
-                                     q * (-8.134709331e-04f + q * 8.334718612e-05f))))));
+                                     q * (-8.134709331e-04f +
+                                          q * 8.334718612e-05f))))));
     const float p =
         3.185396624e-04f +
         t * (-1.130231055e+00f +
@@ -124,8 +131,10 @@ static inline float inlay_erf_f(float x)
                        t * (2.642763715e-02f +
                             t * (-4.762625833e-03f +
                                  t * (5.975857702e-04f +
-                                      t * (-4.616385863e-05f + t * 1.643063656e-06f)))))));
-    const float y = inlay_either(inlay_mask(v < UINT32_C(0x3f6e147b)), near, 1.0f - inlay_exp_f(p));
+                                      t * (-4.616385863e-05f +
+                                           t * 1.643063656e-06f)))))));
+    const float y = inlay_either(inlay_mask(v < UINT32_C(0x3f6e147b)), near,
+                                 1.0f - inlay_exp_f(p));
     return inlay_float(inlay_bits(y) | sign | nan);
 }
 

@@ -104,17 +104,25 @@ static inline int32_t inlay_argmax(const float *z, int32_t n)
     return best;
 }
 
-#define INLAY_ml_scores_FIELDS(F, N) \
-    F(int32_t, n)    /* rows */ \
-    F(int32_t, k)    /* scores of a row of x */ \
-    F(int32_t, out)  /* of a row of z: k, or 2 where k is 1 */ \
-    F(int32_t, post) /* INLAY_POST_... */ \
-    F(int32_t, kind) /* normalize: 0 largest, 1 sum of magnitudes, 2 root of the sum of squares */
-INLAY_PARAMS(ml_scores);
+typedef struct inlay_ml_scores_params {
+    int32_t n;    /* rows */
+    int32_t k;    /* scores of a row of x */
+    int32_t out;  /* of a row of z: k, or 2 where k is 1 */
+    int32_t post; /* INLAY_POST_... */
+    /* normalize: 0 largest, 1 sum of magnitudes, 2 root of the sum of squares */
+    int32_t kind;
+} inlay_ml_scores_params;
+
+/* The class that scores name; of one score, whether it is positive. */
+static inline int32_t inlay_ml_class(const float *x, int32_t k)
+{
+    return k == 1 ? x[0] > 0.0f : inlay_argmax(x, k);
+}
 
 /* Operands: z [n][out], label [n] (may be left out), x [n][k], labels [k] or [2]. One score is
  * positive or negative. */
-static inline int inlay_ml_classify(void *const *base, const inlay_step *s, int32_t r0, int32_t r1)
+static inline int inlay_ml_classify(void *const *base, const inlay_step *s,
+                                    int32_t r0, int32_t r1)
 {
     const inlay_ml_scores_params *p = (const inlay_ml_scores_params *)s->params;
     float *z = (float *)inlay_at(base, s, 0);
@@ -122,10 +130,11 @@ static inline int inlay_ml_classify(void *const *base, const inlay_step *s, int3
     const float *x = (const float *)inlay_at(base, s, 2);
     const int64_t *labels = (const int64_t *)inlay_at(base, s, 3);
     int32_t i;
-    (void)r0, (void)r1;
+    (void)r0;
+    (void)r1;
     for (i = 0; i < p->n; i++, x += p->k, z += p->out) {
         if (label)
-            label[i] = labels[p->k == 1 ? x[0] > 0.0f : inlay_argmax(x, p->k)];
+            label[i] = labels[inlay_ml_class(x, p->k)];
         memcpy(z, x, (size_t)p->k * sizeof *z);
         if (p->out > p->k)
             inlay_post_second(z, 0, p->post);
@@ -135,26 +144,36 @@ static inline int inlay_ml_classify(void *const *base, const inlay_step *s, int3
     return 0;
 }
 
+/* The norm of a row: by `kind` the largest, the sum of magnitudes, or the root of the sum of
+ * squares. */
+static inline float inlay_ml_norm(const inlay_ml_scores_params *p,
+                                  const float *x)
+{
+    float norm = p->kind ? 0.0f : x[0];
+    int32_t i;
+    for (i = 0; i < p->k; i++) {
+        if (p->kind == 0)
+            norm = x[i] > norm ? x[i] : norm;
+        else
+            norm += p->kind == 1 ? fabsf(x[i]) : x[i] * x[i];
+    }
+    return p->kind == 2 ? sqrtf(norm) : norm;
+}
+
 /* Rows of x divided by their norm; a norm of zero leaves them. Operands: y, x. */
-static inline int inlay_ml_normalize(void *const *base, const inlay_step *s, int32_t r0, int32_t r1)
+static inline int inlay_ml_normalize(void *const *base, const inlay_step *s,
+                                     int32_t r0, int32_t r1)
 {
     const inlay_ml_scores_params *p = (const inlay_ml_scores_params *)s->params;
     float *y = (float *)inlay_at(base, s, 0);
     const float *x = (const float *)inlay_at(base, s, 1);
-    int32_t i, j;
-    (void)r0, (void)r1;
+    int32_t i, k;
+    (void)r0;
+    (void)r1;
     for (i = 0; i < p->n; i++, x += p->k, y += p->k) {
-        float norm = p->kind ? 0.0f : x[0];
-        for (j = 0; j < p->k; j++) {
-            if (p->kind == 0)
-                norm = x[j] > norm ? x[j] : norm;
-            else
-                norm += p->kind == 1 ? fabsf(x[j]) : x[j] * x[j];
-        }
-        if (p->kind == 2)
-            norm = sqrtf(norm);
-        for (j = 0; j < p->k; j++)
-            y[j] = norm < 0.0f || norm > 0.0f ? x[j] / norm : x[j];
+        const float norm = inlay_ml_norm(p, x);
+        for (k = 0; k < p->k; k++)
+            y[k] = norm < 0.0f || norm > 0.0f ? x[k] / norm : x[k];
     }
     return 0;
 }

@@ -12,14 +12,14 @@
  * threshold. Operands: y, count (int64: how many), boxes [batch][n][4], scores [batch][classes][n],
  * most boxes of a class (int64), threshold of overlap, threshold of scores (each may be left out:
  * 0, 0, none), scratch of n bytes. */
-#define INLAY_nms_FIELDS(F, N) \
-    F(int32_t, batch) \
-    F(int32_t, classes) \
-    F(int32_t, n)    /* boxes */ \
-    F(int32_t, room) /* most results */ \
-    F(int32_t, \
-      center) /* 1: boxes are (x, y, width, height) about a centre; 0: (y, x) of two corners */
-INLAY_PARAMS(nms);
+typedef struct inlay_nms_params {
+    int32_t batch;
+    int32_t classes;
+    int32_t n;    /* boxes */
+    int32_t room; /* most results */
+    /* 1: boxes are (x, y, width, height) about a centre; 0: (y, x) of two corners */
+    int32_t center;
+} inlay_nms_params;
 
 static inline float inlay_lesser(float a, float b)
 {
@@ -34,12 +34,16 @@ static inline float inlay_greater(float a, float b)
 static inline void inlay_corners(const float *b, int32_t center, float *to)
 {
     if (center) {
-        to[0] = b[1] - b[3] / 2.0f, to[1] = b[0] - b[2] / 2.0f;
-        to[2] = b[1] + b[3] / 2.0f, to[3] = b[0] + b[2] / 2.0f;
+        to[0] = b[1] - b[3] / 2.0f;
+        to[1] = b[0] - b[2] / 2.0f;
+        to[2] = b[1] + b[3] / 2.0f;
+        to[3] = b[0] + b[2] / 2.0f;
         return;
     }
-    to[0] = inlay_lesser(b[0], b[2]), to[1] = inlay_lesser(b[1], b[3]);
-    to[2] = inlay_greater(b[0], b[2]), to[3] = inlay_greater(b[1], b[3]);
+    to[0] = inlay_lesser(b[0], b[2]);
+    to[1] = inlay_lesser(b[1], b[3]);
+    to[2] = inlay_greater(b[0], b[2]);
+    to[3] = inlay_greater(b[1], b[3]);
 }
 
 static inline int inlay_overlap(const float *a, const float *b, float threshold)
@@ -54,7 +58,8 @@ static inline int inlay_overlap(const float *a, const float *b, float threshold)
 }
 
 /* The best box that is left; -1: none. */
-static inline int32_t inlay_best_box(const inlay_nms_params *p, const float *score,
+static inline int32_t inlay_best_box(const inlay_nms_params *p,
+                                     const float *score,
                                      const unsigned char *gone)
 {
     int32_t i;
@@ -65,48 +70,92 @@ static inline int32_t inlay_best_box(const inlay_nms_params *p, const float *sco
     return best;
 }
 
-static inline int inlay_nms_f32(void *const *base, const inlay_step *s, int32_t r0, int32_t r1)
+/* The operands of one image. */
+typedef struct inlay_nms_input {
+    const float *box, *score;
+    int64_t most; /* boxes of a class */
+    float overlap;
+    const float *least;  /* score; NULL: any */
+    unsigned char *gone; /* scratch */
+} inlay_nms_input;
+
+static inline inlay_nms_input inlay_nms_open(void *const *base,
+                                             const inlay_step *s)
 {
-    const inlay_nms_params *p = (const inlay_nms_params *)s->params;
-    int64_t *y = (int64_t *)inlay_at(base, s, 0);
-    const float *box = (const float *)inlay_at(base, s, 2);
-    const float *score = (const float *)inlay_at(base, s, 3);
     const int64_t *most = (const int64_t *)inlay_at(base, s, 4);
     const float *overlap = (const float *)inlay_at(base, s, 5);
-    const float *least = (const float *)inlay_at(base, s, 6);
-    unsigned char *gone = (unsigned char *)inlay_at(base, s, 7);
-    const int64_t limit = most ? *most : 0;
-    const float threshold = overlap ? *overlap : 0.0f;
-    int32_t found = 0;
-    int32_t b;
-    int32_t c;
+    inlay_nms_input in;
+    in.box = (const float *)inlay_at(base, s, 2);
+    in.score = (const float *)inlay_at(base, s, 3);
+    in.most = most ? *most : 0;
+    in.overlap = overlap ? *overlap : 0.0f;
+    in.least = (const float *)inlay_at(base, s, 6);
+    in.gone = (unsigned char *)inlay_at(base, s, 7);
+    return in;
+}
+
+/* Takes box k, and with it all that overlap it too much. */
+static inline void inlay_nms_take(const inlay_nms_params *p,
+                                  const inlay_nms_input *in, int32_t k)
+{
+    float mine[4], other[4];
     int32_t i;
-    int32_t k;
-    (void)r0, (void)r1;
-    for (b = 0; b < p->batch; b++, box += (size_t)p->n * 4)
-        for (c = 0; c < p->classes; c++, score += p->n) {
-            int64_t kept = 0;
-            for (i = 0; i < p->n; i++)
-                gone[i] = least && !(score[i] > *least);
-            while (kept < limit && (k = inlay_best_box(p, score, gone)) >= 0) {
-                float mine[4], other[4];
-                if (found == p->room)
-                    return -INLAY_E_SHAPE;
-                y[found * 3] = b, y[found * 3 + 1] = c, y[found * 3 + 2] = k;
-                found++;
-                kept++;
-                inlay_corners(box + (size_t)k * 4, p->center, mine);
-                gone[k] = 1;
-                for (i = 0; i < p->n; i++) {
-                    if (gone[i])
-                        continue;
-                    inlay_corners(box + (size_t)i * 4, p->center, other);
-                    gone[i] = (unsigned char)inlay_overlap(mine, other, threshold);
-                }
-            }
+    inlay_corners(in->box + (size_t)k * 4, p->center, mine);
+    in->gone[k] = 1;
+    for (i = 0; i < p->n; i++) {
+        if (in->gone[i])
+            continue;
+        inlay_corners(in->box + (size_t)i * 4, p->center, other);
+        in->gone[i] = (unsigned char)inlay_overlap(mine, other, in->overlap);
+    }
+}
+
+/* One class: writes (batch, class, box) of what is kept to y, at most `room`; how many, or -1:
+ * there are more. */
+static inline int32_t inlay_nms_class(const inlay_nms_params *p,
+                                      const inlay_nms_input *in, int64_t *y,
+                                      int32_t room, int32_t batch,
+                                      int32_t class_number)
+{
+    int32_t kept = 0;
+    int32_t i;
+    for (i = 0; i < p->n; i++)
+        in->gone[i] = in->least && !(in->score[i] > *in->least);
+    for (; kept < in->most; kept++, y += 3) {
+        const int32_t k = inlay_best_box(p, in->score, in->gone);
+        if (k < 0)
+            break;
+        if (kept == room)
+            return -1;
+        y[0] = batch;
+        y[1] = class_number;
+        y[2] = k;
+        inlay_nms_take(p, in, k);
+    }
+    return kept;
+}
+
+static inline int inlay_nms_f32(void *const *base, const inlay_step *s,
+                                int32_t r0, int32_t r1)
+{
+    const inlay_nms_params *p = (const inlay_nms_params *)s->params;
+    inlay_nms_input in = inlay_nms_open(base, s);
+    int64_t *y = (int64_t *)inlay_at(base, s, 0);
+    int64_t *count = (int64_t *)inlay_at(base, s, 1);
+    int32_t room = p->room;
+    int32_t b, c;
+    (void)r0;
+    (void)r1;
+    for (b = 0; b < p->batch; b++, in.box += (size_t)p->n * 4)
+        for (c = 0; c < p->classes; c++, in.score += p->n) {
+            const int32_t kept = inlay_nms_class(p, &in, y, room, b, c);
+            if (kept < 0)
+                return -INLAY_E_SHAPE;
+            y += kept * 3;
+            room -= kept;
         }
-    memset(y + (size_t)found * 3, 0, (size_t)(p->room - found) * 3 * sizeof *y);
-    *(int64_t *)inlay_at(base, s, 1) = found;
+    memset(y, 0, (size_t)room * 3 * sizeof *y);
+    *count = p->room - room;
     return 0;
 }
 

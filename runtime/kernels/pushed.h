@@ -6,11 +6,13 @@
 
 #include "inlay.h"
 
-#define INLAY_input_FIELDS(F, N) F(int64_t, bytes) /* of a row */
-INLAY_PARAMS(input);
+typedef struct inlay_input_params {
+    int64_t bytes; /* of a row */
+} inlay_input_params;
 
 /* Row r0 of operand 0 is there: the caller wrote it. */
-static inline int inlay_input(void *const *base, const inlay_step *s, int32_t r0, int32_t r1)
+static inline int inlay_input(void *const *base, const inlay_step *s,
+                              int32_t r0, int32_t r1)
 {
     (void)base, (void)s, (void)r0, (void)r1;
     return 0;
@@ -38,10 +40,12 @@ static inline uint8_t inlay_entry(const inlay_segment *g, int32_t e)
 }
 
 /* Goes on in a list; *row: the awaited row of step `input` is there, and 0 once it is used. */
-static inline int inlay_stream_on(const inlay_model *m, const inlay_segment *g, void *const *base,
-                                  inlay_place *at, int32_t input, int *row)
+static inline int inlay_stream_on(const inlay_model *m, const inlay_segment *g,
+                                  void *const *base, inlay_place *at,
+                                  int32_t input, int *row)
 {
-    uint16_t *made = (uint16_t *)(void *)((unsigned char *)base[INLAY_ARENA] + m->state);
+    uint16_t *made =
+        (uint16_t *)(void *)((unsigned char *)base[INLAY_ARENA] + m->state);
     const int32_t entries = g->prologue + g->period * g->repeats + g->epilogue;
     int32_t i, n;
     for (i = 0; at->entry == 0 && !*row && i < g->count; i++)
@@ -56,7 +60,8 @@ static inline int inlay_stream_on(const inlay_model *m, const inlay_segment *g, 
         if (g->first + k == input)
             *row = 0;
         else
-            while (s->backward != INLAY_UNIT_BY_UNIT && at->entry + n < entries &&
+            while (s->backward != INLAY_UNIT_BY_UNIT &&
+                   at->entry + n < entries &&
                    inlay_entry(g, at->entry + n) == k)
                 n++;
 #ifdef INLAY_CHECK
@@ -77,8 +82,8 @@ static inline int inlay_stream_on(const inlay_model *m, const inlay_segment *g, 
 
 /* Begins (row 0) or goes on with the awaited row (row 1). 0: all is done; INLAY_MORE: a row is
  * awaited; or INLAY_E_..., then the run is over. INLAY_E_ARG: there is none to go on with. */
-static inline int inlay_go_on(const inlay_model *m, void *const *base, size_t place, int32_t input,
-                              int row)
+static inline int inlay_go_on(const inlay_model *m, void *const *base,
+                              size_t place, int32_t input, int row)
 {
     inlay_place *at = inlay_place_at(base, place);
     int r = INLAY_OK;
@@ -103,15 +108,18 @@ static inline int inlay_go_on(const inlay_model *m, void *const *base, size_t pl
 }
 
 /* Where the awaited row of step `input` is to be written; NULL: none is. */
-static inline void *inlay_input_row(const inlay_model *m, void *const *base, size_t place,
-                                    int32_t input)
+static inline void *inlay_input_row(const inlay_model *m, void *const *base,
+                                    size_t place, int32_t input)
 {
     const inlay_place *at = inlay_place_at(base, place);
     const uint16_t *made =
-        (const uint16_t *)(const void *)((const unsigned char *)base[INLAY_ARENA] + m->state);
+        (const uint16_t *)(const void *)((const unsigned char *)
+                                             base[INLAY_ARENA] +
+                                         m->state);
     if (at->segment < 0 || at->segment >= m->segments)
         return NULL;
-    return inlay_row(base, m->step + input, 0, made[input - m->segment[at->segment].first]);
+    return inlay_row(base, m->step + input, 0,
+                     made[input - m->segment[at->segment].first]);
 }
 
 #endif

@@ -14,7 +14,12 @@
 #define INLAY_QBLOCK 64 /* columns summed at a time */
 
 /* What becomes of the sums: parameter `out`. */
-enum { INLAY_QOUT_I32 = 0, INLAY_QOUT_U8 = 1, INLAY_QOUT_I8 = 2, INLAY_QOUT_F32 = 3 };
+enum {
+    INLAY_QOUT_I32 = 0,
+    INLAY_QOUT_U8 = 1,
+    INLAY_QOUT_I8 = 2,
+    INLAY_QOUT_F32 = 3
+};
 
 static inline int32_t inlay_q8(const uint8_t *p, ptrdiff_t i, int is_signed)
 {
@@ -23,7 +28,8 @@ static inline int32_t inlay_q8(const uint8_t *p, ptrdiff_t i, int is_signed)
 }
 
 /* A zero point that may be left out. */
-static inline int32_t inlay_q8_zero(const uint8_t *p, ptrdiff_t i, int is_signed)
+static inline int32_t inlay_q8_zero(const uint8_t *p, ptrdiff_t i,
+                                    int is_signed)
 {
     return p ? inlay_q8(p, i, is_signed) : 0;
 }
@@ -35,8 +41,9 @@ static inline int32_t inlay_wrap_add(int32_t a, int32_t b)
 }
 
 /* acc[j] += sum over i < k of (a[i] - za) b[i * ldb + j], j < n; returns the sum of (a[i] - za). */
-static inline int32_t inlay_qdot(int32_t *acc, int32_t n, const uint8_t *a, int32_t k, int32_t za,
-                                 int a_signed, const uint8_t *b, ptrdiff_t ldb, int b_signed)
+static inline int32_t inlay_qdot(int32_t *acc, int32_t n, const uint8_t *a,
+                                 int32_t k, int32_t za, int a_signed,
+                                 const uint8_t *b, ptrdiff_t ldb, int b_signed)
 {
     int32_t i;
     int32_t j;
@@ -67,8 +74,8 @@ typedef struct inlay_qout {
 } inlay_qout;
 
 /* y[at + j] from acc[j], j < n; sb is that of column 0. */
-static inline void inlay_qstore(const inlay_qout *q, void *y, ptrdiff_t at, const int32_t *acc,
-                                int32_t n)
+static inline void inlay_qstore(const inlay_qout *q, void *y, ptrdiff_t at,
+                                const int32_t *acc, int32_t n)
 {
     const int32_t lo = q->kind == INLAY_QOUT_I8 ? -128 : 0;
     const int32_t hi = q->kind == INLAY_QOUT_I8 ? 127 : 255;
@@ -82,211 +89,325 @@ static inline void inlay_qstore(const inlay_qout *q, void *y, ptrdiff_t at, cons
         if (q->kind == INLAY_QOUT_F32)
             ((float *)y)[at + j] = (float)acc[j] * scale;
         else
-            ((uint8_t *)y)[at + j] =
-                (uint8_t)inlay_saturate((float)acc[j] * (scale / q->sy), q->zy, lo, hi);
+            ((uint8_t *)y)[at + j] = (uint8_t)inlay_saturate(
+                (float)acc[j] * (scale / q->sy), q->zy, lo, hi);
     }
 }
 
-#define INLAY_qmatmul_FIELDS(F, N) \
-    F(int32_t, m)     /* rows of a matrix of a and y */ \
-    F(int32_t, n)     /* columns of b and y */ \
-    F(int32_t, k)     /* columns of a, rows of b */ \
-    F(int32_t, signs) /* bit 0: a is signed, bit 1: b */ \
-    F(int32_t, out)   /* INLAY_QOUT_... */ \
-    F(int32_t, za)    /* how many zero points a has: one, or one a row */ \
-    F(int32_t, zb)    /* b: one, or one a column */ \
-    F(int32_t, sa)    /* how many scales a has */ \
-    F(int32_t, sb)    /* b */ \
-    F(int32_t, rank)  /* batch dimensions */ \
-    N(int32_t, dims, 6) \
-    N(int32_t, as, 6) /* strides of a along them, matrices; 0 repeats */ \
-    N(int32_t, bs, 6) /* strides of b */
-INLAY_PARAMS(qmatmul);
+typedef struct inlay_qmatmul_params {
+    int32_t m;     /* rows of a matrix of a and y */
+    int32_t n;     /* columns of b and y */
+    int32_t k;     /* columns of a, rows of b */
+    int32_t signs; /* bit 0: a is signed, bit 1: b */
+    int32_t out;   /* INLAY_QOUT_... */
+    int32_t za;    /* how many zero points a has: one, or one a row */
+    int32_t zb;    /* b: one, or one a column */
+    int32_t sa;    /* how many scales a has */
+    int32_t sb;    /* b */
+    int32_t rank;  /* batch dimensions */
+    int32_t dims[6];
+    int32_t as[6]; /* strides of a along them, matrices; 0 repeats */
+    int32_t bs[6]; /* strides of b */
+} inlay_qmatmul_params;
 
-/* Operands: y, a, b, za, zb, sa, sb, sy, zy. The whole product is one unit. */
-static inline int inlay_qmatmul(void *const *base, const inlay_step *s, int32_t r0, int32_t r1)
+/* What a result is made of, beside its sums: scale of a, scale and zero point of y; each may be
+ * left out. */
+static inline inlay_qout inlay_qout_of(int32_t kind, const float *sa,
+                                       const float *sy, const uint8_t *zy)
 {
-    const inlay_qmatmul_params *p = (const inlay_qmatmul_params *)s->params;
-    const uint8_t *za = (const uint8_t *)inlay_at(base, s, 3);
-    const uint8_t *zb = (const uint8_t *)inlay_at(base, s, 4);
-    const float *sa = (const float *)inlay_at(base, s, 5);
-    const float *sb = (const float *)inlay_at(base, s, 6);
-    const float *sy = (const float *)inlay_at(base, s, 7);
-    const uint8_t *zy = (const uint8_t *)inlay_at(base, s, 8);
+    inlay_qout q;
+    q.kind = kind;
+    q.sa = sa ? *sa : 1.0f;
+    q.sb = NULL;
+    q.sb_step = 0;
+    q.sy = sy ? *sy : 1.0f;
+    q.zy = inlay_q8_zero(zy, 0, kind == INLAY_QOUT_I8);
+    return q;
+}
+
+/* Takes the zero points of columns `first` and on off: zero[(first + j) % count] sum. */
+static inline void inlay_qzero(int32_t *acc, int32_t n, int32_t sum,
+                               const uint8_t *zero, int32_t count,
+                               ptrdiff_t first, int is_signed)
+{
+    int32_t j;
+    for (j = 0; j < n; j++) {
+        const ptrdiff_t at = count > 1 ? (first + j) % count : 0;
+        const int32_t off = -sum * inlay_q8(zero, at, is_signed);
+        acc[j] = inlay_wrap_add(acc[j], off);
+    }
+}
+
+/* The operands of a product, and a row of it that is made. */
+typedef struct inlay_qproduct {
+    const inlay_qmatmul_params *p;
+    const uint8_t *za, *zb;
+    const float *sa, *sb;
+    inlay_qout out;
+    void *y;
+    const uint8_t *a, *b; /* the row of a, the matrix of b */
+    ptrdiff_t row;        /* of all matrices */
+    ptrdiff_t column;     /* the first of the matrix, of all matrices */
+} inlay_qproduct;
+
+/* Columns [n, n + width) of the row. */
+static inline void inlay_qmatmul_block(inlay_qproduct *m, int32_t n,
+                                       int32_t width)
+{
+    const inlay_qmatmul_params *p = m->p;
     const int a_signed = p->signs & 1;
     const int b_signed = p->signs >> 1 & 1;
-    inlay_qout q = { p->out,
-                     1.0f,
-                     NULL,
-                     p->sb > 1,
-                     sy ? *sy : 1.0f,
-                     inlay_q8_zero(zy, 0, p->out == INLAY_QOUT_I8) };
-    int32_t batch;
+    const int32_t z = inlay_q8_zero(m->za, m->row % p->za, a_signed);
+    const ptrdiff_t column = m->column + n;
+    int32_t acc[INLAY_QBLOCK] = { 0 };
+    const int32_t sum = inlay_qdot(acc, width, m->a, p->k, z, a_signed,
+                                   m->b + n, p->n, b_signed);
+    if (m->zb)
+        inlay_qzero(acc, width, sum, m->zb, p->zb, column, b_signed);
+    m->out.sb = m->sb;
+    if (m->sb && p->sb > 1)
+        m->out.sb += column % p->sb;
+    inlay_qstore(&m->out, m->y, m->row * p->n + n, acc, width);
+}
+
+/* All rows of matrix number `batch`. */
+static inline void inlay_qmatmul_matrix(inlay_qproduct *m, int32_t batch)
+{
+    const inlay_qmatmul_params *p = m->p;
+    int32_t rest = batch;
+    int32_t d, i, n;
+    for (d = p->rank - 1; d >= 0; d--) {
+        const ptrdiff_t at = rest % p->dims[d];
+        m->a += at * p->as[d] * p->m * p->k;
+        m->b += at * p->bs[d] * p->k * p->n;
+        rest /= p->dims[d];
+    }
+    m->column = (ptrdiff_t)batch * p->n;
+    for (i = 0; i < p->m; i++, m->a += p->k) {
+        m->row = (ptrdiff_t)batch * p->m + i;
+        if (m->sa)
+            m->out.sa = m->sa[m->row % p->sa];
+        for (n = 0; n < p->n; n += INLAY_QBLOCK) {
+            const int32_t left = p->n - n;
+            inlay_qmatmul_block(m, n,
+                                left < INLAY_QBLOCK ? left : INLAY_QBLOCK);
+        }
+    }
+}
+
+/* Operands: y, a, b, za, zb, sa, sb, sy, zy. The whole product is one unit. */
+static inline int inlay_qmatmul(void *const *base, const inlay_step *s,
+                                int32_t r0, int32_t r1)
+{
+    const inlay_qmatmul_params *p = (const inlay_qmatmul_params *)s->params;
+    const float *sy = (const float *)inlay_at(base, s, 7);
+    const uint8_t *zy = (const uint8_t *)inlay_at(base, s, 8);
     int32_t batches = 1;
-    int32_t d;
-    int32_t m;
-    int32_t n;
-    int32_t j;
-    (void)r0, (void)r1;
+    int32_t d, batch;
+    inlay_qproduct m;
+    (void)r0;
+    (void)r1;
+    m.p = p;
+    m.y = inlay_at(base, s, 0);
+    m.za = (const uint8_t *)inlay_at(base, s, 3);
+    m.zb = (const uint8_t *)inlay_at(base, s, 4);
+    m.sa = (const float *)inlay_at(base, s, 5);
+    m.sb = (const float *)inlay_at(base, s, 6);
+    m.out = inlay_qout_of(p->out, NULL, sy, zy);
+    m.out.sb_step = p->sb > 1;
     for (d = 0; d < p->rank; d++)
         batches *= p->dims[d];
     for (batch = 0; batch < batches; batch++) {
-        const uint8_t *a = (const uint8_t *)inlay_at(base, s, 1);
-        const uint8_t *b = (const uint8_t *)inlay_at(base, s, 2);
-        int32_t rest = batch;
-        for (d = p->rank - 1; d >= 0; d--) {
-            a += (ptrdiff_t)(rest % p->dims[d]) * p->as[d] * p->m * p->k;
-            b += (ptrdiff_t)(rest % p->dims[d]) * p->bs[d] * p->k * p->n;
-            rest /= p->dims[d];
-        }
-        for (m = 0; m < p->m; m++, a += p->k) {
-            const ptrdiff_t row = (ptrdiff_t)batch * p->m + m;
-            const int32_t z = inlay_q8_zero(za, row % p->za, a_signed);
-            if (sa)
-                q.sa = sa[row % p->sa];
-            for (n = 0; n < p->n; n += INLAY_QBLOCK) {
-                const int32_t e = p->n - n < INLAY_QBLOCK ? p->n - n : INLAY_QBLOCK;
-                const ptrdiff_t column = (ptrdiff_t)batch * p->n + n;
-                int32_t acc[INLAY_QBLOCK] = { 0 };
-                const int32_t sum = inlay_qdot(acc, e, a, p->k, z, a_signed, b + n, p->n, b_signed);
-                if (zb)
-                    for (j = 0; j < e; j++)
-                        acc[j] = inlay_wrap_add(
-                            acc[j], -sum * inlay_q8(zb, (column + j) % p->zb, b_signed));
-                q.sb = sb ? sb + (p->sb > 1 ? column % p->sb : 0) : sb;
-                inlay_qstore(&q, inlay_at(base, s, 0), row * p->n + n, acc, e);
-            }
-        }
+        m.a = (const uint8_t *)inlay_at(base, s, 1);
+        m.b = (const uint8_t *)inlay_at(base, s, 2);
+        inlay_qmatmul_matrix(&m, batch);
     }
     return 0;
 }
 
-#define INLAY_qconv_FIELDS(F, N) \
-    F(int32_t, id) \
-    F(int32_t, ih) \
-    F(int32_t, iw) /* size of x: planes, rows, pixels */ \
-    F(int32_t, od) \
-    F(int32_t, oh) \
-    F(int32_t, ow) /* size of y */ \
-    F(int32_t, kd) \
-    F(int32_t, kh) \
-    F(int32_t, kw) /* taps */ \
-    F(int32_t, sd) \
-    F(int32_t, sh) \
-    F(int32_t, sw) /* strides */ \
-    F(int32_t, dd) \
-    F(int32_t, dh) \
-    F(int32_t, dw) /* dilations */ \
-    F(int32_t, pd) \
-    F(int32_t, ph) \
-    F(int32_t, pw) /* padding before */ \
-    F(int32_t, groups) \
-    F(int32_t, ic)       /* channels of x in a group */ \
-    F(int32_t, oc)       /* channels of y in a group */ \
-    F(int32_t, signs)    /* bit 0: x is signed, bit 1: w */ \
-    F(int32_t, out)      /* INLAY_QOUT_... */ \
-    F(int32_t, zw)       /* how many zero points w has: one, or one a channel of y */ \
-    F(int32_t, sw_count) /* how many scales */
-INLAY_PARAMS(qconv);
+typedef struct inlay_qconv_params {
+    int32_t id;
+    int32_t ih;
+    int32_t iw; /* size of x: planes, rows, pixels */
+    int32_t od;
+    int32_t oh;
+    int32_t ow; /* size of y */
+    int32_t kd;
+    int32_t kh;
+    int32_t kw; /* taps */
+    int32_t sd;
+    int32_t sh;
+    int32_t sw; /* strides */
+    int32_t dd;
+    int32_t dh;
+    int32_t dw; /* dilations */
+    int32_t pd;
+    int32_t ph;
+    int32_t pw; /* padding before */
+    int32_t groups;
+    int32_t ic;    /* channels of x in a group */
+    int32_t oc;    /* channels of y in a group */
+    int32_t signs; /* bit 0: x is signed, bit 1: w */
+    int32_t out;   /* INLAY_QOUT_... */
+    int32_t zw;    /* how many zero points w has: one, or one a channel of y */
+    int32_t sw_count; /* how many scales */
+} inlay_qconv_params;
 
 /* Position of tap k; 0: outside. */
-static inline int inlay_qconv_tap(int32_t z, int32_t stride, int32_t pad, int32_t k,
-                                  int32_t dilation, int32_t size, int32_t *at)
+static inline int inlay_qconv_tap(int32_t z, int32_t stride, int32_t pad,
+                                  int32_t k, int32_t dilation, int32_t size,
+                                  int32_t *at)
 {
     *at = z * stride - pad + k * dilation;
     return *at >= 0 && *at < size;
 }
 
-/* Sums of channels [o, o + n) of group g at (row r0, pixel c): those of a depthwise convolution are
- * channels [g, g + n). */
-static inline int32_t inlay_qconv_sums(void *const *base, const inlay_step *s, int32_t r0,
-                                       int32_t c, int32_t g, int32_t o, int32_t n, int32_t zx,
-                                       int32_t *acc)
+static inline int inlay_qconv_depthwise(const inlay_qconv_params *p)
 {
-    const inlay_qconv_params *p = (const inlay_qconv_params *)s->params;
+    return p->ic == 1 && p->oc == 1;
+}
+
+/* Channels of one pixel that are made at once. */
+typedef struct inlay_qconv_block {
+    int32_t row, column; /* of y */
+    int32_t group;       /* depthwise: the first channel */
+    int32_t o, n;        /* channels [o, o + n) of the group */
+    int32_t zx;          /* zero point of x */
+    int32_t *acc;
+} inlay_qconv_block;
+
+/* Adds one tap of a depthwise convolution; x, w, zw: at the first channel. */
+static inline void inlay_qconv_each(const inlay_qconv_params *p,
+                                    const inlay_qconv_block *k,
+                                    const uint8_t *x, const uint8_t *w,
+                                    const uint8_t *zw)
+{
     const int x_signed = p->signs & 1;
     const int w_signed = p->signs >> 1 & 1;
-    const int depthwise = p->ic == 1 && p->oc == 1;
-    const int32_t h = r0 % p->oh;
-    const int32_t z = r0 / p->oh % p->od;
-    const int32_t image = r0 / p->oh / p->od;
-    const int32_t taps = p->kd * p->kh * p->kw;
+    const int many = p->zw > 1;
+    const int32_t n = k->n;
+    const int32_t zx = k->zx;
+    int32_t *acc = k->acc;
+    int32_t j;
+    if (zw && many)
+        zw += k->group;
+    for (j = 0; j < n; j++) {
+        const int32_t zero = inlay_q8_zero(zw, many ? j : 0, w_signed);
+        const int32_t of_x = inlay_q8(x, j, x_signed) - zx;
+        const int32_t of_w = inlay_q8(w, j, w_signed) - zero;
+        acc[j] = inlay_wrap_add(acc[j], of_x * of_w);
+    }
+}
+
+/* Adds the taps of one row of the window; row: of x, tap: the first. */
+static inline int32_t inlay_qconv_row(void *const *base, const inlay_step *s,
+                                      const inlay_qconv_block *k,
+                                      const uint8_t *row, ptrdiff_t tap)
+{
+    const inlay_qconv_params *p = (const inlay_qconv_params *)s->params;
     const uint8_t *w = (const uint8_t *)inlay_at(base, s, 2);
     const uint8_t *zw = (const uint8_t *)inlay_at(base, s, 4);
-    int32_t kd;
-    int32_t kh;
-    int32_t kw;
-    int32_t at[3];
+    const int32_t taps = p->kd * p->kh * p->kw;
+    const int depthwise = inlay_qconv_depthwise(p);
+    const ptrdiff_t step = (ptrdiff_t)p->ic * p->oc;
+    const ptrdiff_t first = (ptrdiff_t)k->group * taps + tap;
     int32_t sum = 0;
-    int32_t j;
-    for (kd = 0; kd < p->kd; kd++) {
-        if (!inlay_qconv_tap(z, p->sd, p->pd, kd, p->dd, p->id, at))
+    int32_t i, at;
+    row += (ptrdiff_t)k->group * p->ic;
+    if (depthwise)
+        w += tap * p->groups + k->group;
+    else
+        w += first * step + k->o;
+    for (i = 0; i < p->kw; i++, w += depthwise ? p->groups : step) {
+        const uint8_t *x;
+        if (!inlay_qconv_tap(k->column, p->sw, p->pw, i, p->dw, p->iw, &at))
             continue;
-        for (kh = 0; kh < p->kh; kh++) {
-            const uint8_t *row;
-            if (!inlay_qconv_tap(h, p->sh, p->ph, kh, p->dh, p->ih, at + 1))
+        x = row + (ptrdiff_t)at * s->ref[1].pix;
+        if (depthwise)
+            inlay_qconv_each(p, k, x, w, zw);
+        else
+            sum += inlay_qdot(k->acc, k->n, x, p->ic, k->zx, p->signs & 1, w,
+                              p->oc, p->signs >> 1 & 1);
+    }
+    return sum;
+}
+
+/* Adds all taps; returns the sum of what was multiplied with weights. */
+static inline int32_t inlay_qconv_sums(void *const *base, const inlay_step *s,
+                                       const inlay_qconv_block *k)
+{
+    const inlay_qconv_params *p = (const inlay_qconv_params *)s->params;
+    const int32_t h = k->row % p->oh;
+    const int32_t z = k->row / p->oh % p->od;
+    const int32_t image = k->row / p->oh / p->od;
+    int32_t sum = 0;
+    int32_t i, j, plane, row;
+    for (i = 0; i < p->kd; i++) {
+        if (!inlay_qconv_tap(z, p->sd, p->pd, i, p->dd, p->id, &plane))
+            continue;
+        plane += image * p->id;
+        for (j = 0; j < p->kh; j++) {
+            const ptrdiff_t tap = (ptrdiff_t)(i * p->kh + j) * p->kw;
+            const uint8_t *x;
+            if (!inlay_qconv_tap(h, p->sh, p->ph, j, p->dh, p->ih, &row))
                 continue;
-            row = (const uint8_t *)inlay_row(base, s, 1, (image * p->id + at[0]) * p->ih + at[1]);
-            for (kw = 0; kw < p->kw; kw++) {
-                const ptrdiff_t tap = (ptrdiff_t)(kd * p->kh + kh) * p->kw + kw;
-                const uint8_t *x;
-                if (!inlay_qconv_tap(c, p->sw, p->pw, kw, p->dw, p->iw, at + 2))
-                    continue;
-                x = row + (ptrdiff_t)at[2] * s->ref[1].pix + (ptrdiff_t)g * p->ic;
-                if (!depthwise)
-                    sum += inlay_qdot(acc, n, x, p->ic, zx, x_signed,
-                                      w + ((ptrdiff_t)g * taps + tap) * p->ic * p->oc + o, p->oc,
-                                      w_signed);
-                else
-                    for (j = 0; j < n; j++)
-                        acc[j] = inlay_wrap_add(
-                            acc[j], (inlay_q8(x, j, x_signed) - zx) *
-                                        (inlay_q8(w, tap * p->groups + g + j, w_signed) -
-                                         inlay_q8_zero(zw, p->zw > 1 ? g + j : 0, w_signed)));
-            }
+            x = (const uint8_t *)inlay_row(base, s, 1, plane * p->ih + row);
+            sum += inlay_qconv_row(base, s, k, x, tap);
         }
     }
     return sum;
 }
 
-/* x [N][D][H][W][C], w [groups][taps][ic][oc] (depthwise: [taps][C]), channels last.
- * Operands: y, x, w, zx, zw, sx, sw, sy, zy, bias (int32). A unit is a row of y. */
-static inline int inlay_qconv(void *const *base, const inlay_step *s, int32_t r0, int32_t r1)
+/* Makes a block of y; q has all but the scales of the weights. */
+static inline void inlay_qconv_make(void *const *base, const inlay_step *s,
+                                    inlay_qconv_block *k, int32_t first,
+                                    inlay_qout *q)
 {
     const inlay_qconv_params *p = (const inlay_qconv_params *)s->params;
     const uint8_t *zw = (const uint8_t *)inlay_at(base, s, 4);
-    const uint8_t *zy = (const uint8_t *)inlay_at(base, s, 8);
-    const float *sx = (const float *)inlay_at(base, s, 5);
     const float *sw = (const float *)inlay_at(base, s, 6);
-    const float *sy = (const float *)inlay_at(base, s, 7);
     const int32_t *bias = (const int32_t *)inlay_at(base, s, 9);
-    const int depthwise = p->ic == 1 && p->oc == 1;
-    const int w_signed = p->signs >> 1 & 1;
+    const ptrdiff_t pixel = (ptrdiff_t)k->column * s->ref[0].pix;
+    int32_t acc[INLAY_QBLOCK];
+    int32_t j, sum;
+    for (j = 0; j < k->n; j++)
+        acc[j] = bias ? bias[first + j] : 0;
+    k->acc = acc;
+    sum = inlay_qconv_sums(base, s, k);
+    if (zw && !inlay_qconv_depthwise(p))
+        inlay_qzero(acc, k->n, sum, zw, p->zw, first, p->signs >> 1 & 1);
+    q->sb = sw;
+    if (sw && p->sw_count > 1)
+        q->sb += first;
+    inlay_qstore(q, inlay_row(base, s, 0, k->row), pixel + first, acc, k->n);
+}
+
+/* x [N][D][H][W][C], w [groups][taps][ic][oc] (depthwise: [taps][C]), channels last.
+ * Operands: y, x, w, zx, zw, sx, sw, sy, zy, bias (int32). A unit is a row of y. */
+static inline int inlay_qconv(void *const *base, const inlay_step *s,
+                              int32_t r0, int32_t r1)
+{
+    const inlay_qconv_params *p = (const inlay_qconv_params *)s->params;
+    const uint8_t *zx = (const uint8_t *)inlay_at(base, s, 3);
+    const float *sx = (const float *)inlay_at(base, s, 5);
+    const float *sy = (const float *)inlay_at(base, s, 7);
+    const uint8_t *zy = (const uint8_t *)inlay_at(base, s, 8);
+    const int depthwise = inlay_qconv_depthwise(p);
     const int32_t groups = depthwise ? 1 : p->groups;
     const int32_t oc = depthwise ? p->groups : p->oc;
-    const int32_t zx = inlay_q8_zero((const uint8_t *)inlay_at(base, s, 3), 0, p->signs & 1);
-    inlay_qout q = {
-        p->out,          sx ? *sx : 1.0f, NULL,
-        p->sw_count > 1, sy ? *sy : 1.0f, inlay_q8_zero(zy, 0, p->out == INLAY_QOUT_I8)
-    };
-    int32_t c, g, o, j;
-    for (; r0 < r1; r0++)
-        for (c = 0; c < p->ow; c++)
+    inlay_qout q = inlay_qout_of(p->out, sx, sy, zy);
+    inlay_qconv_block k;
+    int32_t g, o;
+    q.sb_step = p->sw_count > 1;
+    k.zx = inlay_q8_zero(zx, 0, p->signs & 1);
+    for (k.row = r0; k.row < r1; k.row++)
+        for (k.column = 0; k.column < p->ow; k.column++)
             for (g = 0; g < groups; g++)
                 for (o = 0; o < oc; o += INLAY_QBLOCK) {
-                    const int32_t n = oc - o < INLAY_QBLOCK ? oc - o : INLAY_QBLOCK;
-                    const int32_t first = g * oc + o;
-                    int32_t acc[INLAY_QBLOCK], sum;
-                    for (j = 0; j < n; j++)
-                        acc[j] = bias ? bias[first + j] : 0;
-                    sum = inlay_qconv_sums(base, s, r0, c, depthwise ? o : g, o, n, zx, acc);
-                    if (zw && !depthwise)
-                        for (j = 0; j < n; j++)
-                            acc[j] = inlay_wrap_add(
-                                acc[j], -sum * inlay_q8(zw, p->zw > 1 ? first + j : 0, w_signed));
-                    q.sb = sw ? sw + (p->sw_count > 1 ? first : 0) : sw;
-                    inlay_qstore(&q, inlay_row(base, s, 0, r0),
-                                 (ptrdiff_t)c * s->ref[0].pix + first, acc, n);
+                    k.group = depthwise ? o : g;
+                    k.o = o;
+                    k.n = oc - o < INLAY_QBLOCK ? oc - o : INLAY_QBLOCK;
+                    inlay_qconv_make(base, s, &k, g * oc + o, &q);
                 }
     return 0;
 }

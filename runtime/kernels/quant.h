@@ -14,32 +14,36 @@
 #include "half.h"
 #include "nd.h"
 
-#define INLAY_quant_FIELDS(F, N) \
-    F(int32_t, outer) /* repetitions around the axis; pixels of a row */ \
-    F(int32_t, axis)  /* elements along the axis */ \
-    F(int32_t, inner) /* elements of each */ \
-    F(int32_t, block) /* axis elements that share a scale */ \
-    F(int32_t, so)    /* scales from outer to outer */ \
-    F(int32_t, sa)    /* scales from block to block */ \
-    F(int32_t, si)    /* scales from inner to inner */ \
-    F(int32_t, rows)  /* 1: a unit is a row of pixels; 0: the tensor is one unit */ \
-    F(int32_t, lo)    /* the type's least and largest number */ \
-    F(int32_t, hi) \
-    F(int32_t, quotient) /* x / s is rounded to: 0 float32, 1 float16, 2 bfloat16 */
-INLAY_PARAMS(quant);
+typedef struct inlay_quant_params {
+    int32_t outer; /* repetitions around the axis; pixels of a row */
+    int32_t axis;  /* elements along the axis */
+    int32_t inner; /* elements of each */
+    int32_t block; /* axis elements that share a scale */
+    int32_t so;    /* scales from outer to outer */
+    int32_t sa;    /* scales from block to block */
+    int32_t si;    /* scales from inner to inner */
+    int32_t rows;  /* 1: a unit is a row of pixels; 0: the tensor is one unit */
+    int32_t lo;    /* the type's least and largest number */
+    int32_t hi;
+    /* x / s is rounded to: 0 float32, 1 float16, 2 bfloat16 */
+    int32_t quotient;
+} inlay_quant_params;
 
-static inline float inlay_quotient(float x, float s, int32_t kind)
+static inline float inlay_quotient(float x, float scale, int32_t kind)
 {
-    const float v = x / s;
-    return kind == 0   ? v
-           : kind == 1 ? inlay_from_f16(inlay_to_f16(v))
-                       : inlay_from_bf16(inlay_to_bf16(v));
+    const float v = x / scale;
+    if (kind == 1)
+        return inlay_from_f16(inlay_to_f16(v));
+    if (kind == 2)
+        return inlay_from_bf16(inlay_to_bf16(v));
+    return v;
 }
 
 /* The nearest integer, ties to even; |v| < 2^22. */
 static inline int32_t inlay_nearest(float v)
 {
-    return (int32_t)(inlay_half_bits(v + 12582912.0f) - UINT32_C(0x4b400000)); /* 1.5 * 2^23 */
+    return (int32_t)(inlay_half_bits(v + 12582912.0f) -
+                     UINT32_C(0x4b400000)); /* 1.5 * 2^23 */
 }
 
 /* round(v) + z within lo .. hi; NaN becomes lo. */
@@ -51,109 +55,118 @@ static inline int32_t inlay_saturate(float v, int32_t z, int32_t lo, int32_t hi)
     return inlay_nearest(a < most ? a : most) + z;
 }
 
-/* Rows [r0, r1) of a kernel whose RUN(y, x, n, s, z, step, p) makes n elements; step: scales from
- * element to element. */
-#define INLAY_QUANT_ROWS(name, R, T, S, Z, RUN) \
-    static inline int inlay_##name(void *const *base, const inlay_step *st, int32_t r0, \
-                                   int32_t r1) \
-    { \
-        const inlay_quant_params *p = (const inlay_quant_params *)st->params; \
-        const S *s = (const S *)inlay_at(base, st, 2); \
-        const Z *z = (const Z *)inlay_at(base, st, 3); \
-        const int32_t n = p->axis * p->inner, ys = p->rows ? st->ref[0].pix : n, \
-                      xs = p->rows ? st->ref[1].pix : n; \
-        const int whole = p->so == 0 && p->sa == 0 && p->si == 0 && ys == n && xs == n; \
-        for (; r0 < r1; r0++) { \
-            R *y = (R *)(p->rows ? inlay_row(base, st, 0, r0) : inlay_at(base, st, 0)); \
-            const T *x = \
-                (const T *)(p->rows ? inlay_row(base, st, 1, r0) : inlay_at(base, st, 1)); \
-            int32_t o, a; \
-            if (whole) { \
-                RUN(y, x, n * p->outer, s, z, 0, p); \
-                continue; \
-            } \
-            for (o = 0; o < p->outer; o++, y += ys, x += xs) { \
-                const ptrdiff_t first = (ptrdiff_t)o * p->so; \
-                if (p->inner == 1 && p->block == 1) { \
-                    RUN(y, x, p->axis, s + first, z ? z + first : z, p->sa, p); \
-                    continue; \
-                } \
-                for (a = 0; a < p->axis; a++) { \
-                    const ptrdiff_t k = first + (ptrdiff_t)(a / p->block) * p->sa; \
-                    RUN(y + (ptrdiff_t)a * p->inner, x + (ptrdiff_t)a * p->inner, p->inner, s + k, \
-                        z ? z + k : z, p->si, p); \
-                } \
-            } \
-        } \
-        return 0; \
-    }
+/* Makes n elements of y of those of x; scales and zero points (NULL: 0) lie `step` apart. */
+typedef void inlay_quant_run(void *y, const void *x, int32_t n,
+                             const float *scale, const void *zero, int32_t step,
+                             const inlay_quant_params *p);
 
-#define INLAY_QUANTIZE(name, T) \
-    static inline void inlay_quantize_run_##name(T *y, const float *x, int32_t n, const float *s, \
-                                                 const T *zero, int32_t step, \
-                                                 const inlay_quant_params *p) \
-    { \
-        int32_t k; \
-        if (step == 0 && p->quotient == 0) { \
-            const float d = *s; \
-            const int32_t zp = zero ? *zero : 0, lo = p->lo, hi = p->hi; \
-            INLAY_MAP(T, y, n, z = (T)inlay_saturate(x[i] / d, zp, lo, hi);); \
-            return; \
-        } \
-        for (k = 0; k < n; k++) { \
-            const ptrdiff_t at = (ptrdiff_t)k * step; \
-            y[k] = (T)inlay_saturate(inlay_quotient(x[k], s[at], p->quotient), \
-                                     zero ? zero[at] : 0, p->lo, p->hi); \
-        } \
-    } \
-    INLAY_QUANT_ROWS(quantize_##name, T, float, float, T, inlay_quantize_run_##name)
-INLAY_QUANTIZE(i8, int8_t)
-INLAY_QUANTIZE(u8, uint8_t)
-INLAY_QUANTIZE(i16, int16_t)
-INLAY_QUANTIZE(u16, uint16_t)
+/* Bytes of an element of y, of x and of the zero points. */
+typedef struct inlay_quant_sizes {
+    ptrdiff_t y, x, zero;
+} inlay_quant_sizes;
+
+static inline const unsigned char *inlay_quant_zero(const unsigned char *zero,
+                                                    ptrdiff_t bytes)
+{
+    return zero ? zero + bytes : NULL;
+}
+
+/* The elements along the axis, and around each `inner`. */
+INLAY_INLINE void inlay_quant_axis(const inlay_quant_params *p,
+                                   unsigned char *y, const unsigned char *x,
+                                   const float *scale,
+                                   const unsigned char *zero,
+                                   inlay_quant_sizes size, inlay_quant_run *run)
+{
+    int32_t a;
+    if (p->inner == 1 && p->block == 1) {
+        run(y, x, p->axis, scale, zero, p->sa, p);
+        return;
+    }
+    for (a = 0; a < p->axis; a++) {
+        const ptrdiff_t at = (ptrdiff_t)a * p->inner;
+        const ptrdiff_t k = (ptrdiff_t)(a / p->block) * p->sa;
+        run(y + at * size.y, x + at * size.x, p->inner, scale + k,
+            inlay_quant_zero(zero, k * size.zero), p->si, p);
+    }
+}
+
+/* One row: elements whose pixels lie y_pixel and x_pixel apart. */
+INLAY_INLINE void inlay_quant_row(const inlay_quant_params *p, unsigned char *y,
+                                  const unsigned char *x, const float *scale,
+                                  const unsigned char *zero, int32_t y_pixel,
+                                  int32_t x_pixel, inlay_quant_sizes size,
+                                  inlay_quant_run *run)
+{
+    const int32_t n = p->axis * p->inner;
+    int32_t o;
+    if (p->so == 0 && p->sa == 0 && p->si == 0 && y_pixel == n &&
+        x_pixel == n) {
+        run(y, x, n * p->outer, scale, zero, 0, p);
+        return;
+    }
+    for (o = 0; o < p->outer; o++) {
+        const ptrdiff_t k = (ptrdiff_t)o * p->so;
+        inlay_quant_axis(p, y, x, scale + k,
+                         inlay_quant_zero(zero, k * size.zero), size, run);
+        y += y_pixel * size.y;
+        x += x_pixel * size.x;
+    }
+}
+
+/* Rows [r0, r1) of a kernel. */
+INLAY_INLINE int inlay_quant_rows(void *const *base, const inlay_step *s,
+                                  int32_t r0, int32_t r1,
+                                  inlay_quant_sizes size, inlay_quant_run *run)
+{
+    const inlay_quant_params *p = (const inlay_quant_params *)s->params;
+    const float *scale = (const float *)inlay_at(base, s, 2);
+    const unsigned char *zero = (const unsigned char *)inlay_at(base, s, 3);
+    const int32_t n = p->axis * p->inner;
+    for (; r0 < r1; r0++)
+        inlay_quant_row(p, inlay_operand(base, s, 0, p->rows, r0),
+                        inlay_operand(base, s, 1, p->rows << 1, r0), scale,
+                        zero, p->rows ? s->ref[0].pix : n,
+                        p->rows ? s->ref[1].pix : n, size, run);
+    return 0;
+}
+
+#define INLAY_FAMILY "quant.inc.h"
+#include "each_number.inc.h"
+#undef INLAY_FAMILY
 
 /* The float types: what follows is a conversion. */
-static inline void inlay_quantize_run_f32(float *y, const float *x, int32_t n, const float *s,
-                                          const float *z, int32_t step, const inlay_quant_params *p)
+static inline void inlay_quantize_run_f32(void *to, const void *from, int32_t n,
+                                          const float *scale, const void *zeros,
+                                          int32_t step,
+                                          const inlay_quant_params *p)
 {
+    float *y = (float *)to;
+    const float *x = (const float *)from;
+    const float *zero = (const float *)zeros;
     int32_t k;
     for (k = 0; k < n; k++) {
         const ptrdiff_t at = (ptrdiff_t)k * step;
-        y[k] = inlay_quotient(x[k], s[at], p->quotient) + (z ? z[at] : 0.0f);
+        y[k] = inlay_quotient(x[k], scale[at], p->quotient) +
+               (zero ? zero[at] : 0.0f);
     }
 }
-INLAY_QUANT_ROWS(quantize_f32, float, float, float, float, inlay_quantize_run_f32)
 
-#define INLAY_DEQUANTIZE(name, T) \
-    static inline void inlay_dequantize_run_##name(float *y, const T *x, int32_t n, \
-                                                   const float *s, const T *zero, int32_t step, \
-                                                   const inlay_quant_params *p) \
-    { \
-        int32_t k; \
-        (void)p; \
-        if (step == 0) { \
-            const float d = *s, zp = zero ? (float)*zero : 0.0f; \
-            INLAY_MAP(float, y, n, z = ((float)x[i] - zp) * d;); \
-            return; \
-        } \
-        for (k = 0; k < n; k++) { \
-            const ptrdiff_t at = (ptrdiff_t)k * step; \
-            y[k] = ((float)x[k] - (zero ? (float)zero[at] : 0.0f)) * s[at]; \
-        } \
-    } \
-    INLAY_QUANT_ROWS(dequantize_##name, float, T, float, T, inlay_dequantize_run_##name)
-INLAY_DEQUANTIZE(i8, int8_t)
-INLAY_DEQUANTIZE(u8, uint8_t)
-INLAY_DEQUANTIZE(i16, int16_t)
-INLAY_DEQUANTIZE(u16, uint16_t)
-INLAY_DEQUANTIZE(i32, int32_t)
-INLAY_DEQUANTIZE(f32, float)
+static inline int inlay_quantize_f32(void *const *base, const inlay_step *s,
+                                     int32_t r0, int32_t r1)
+{
+    const inlay_quant_sizes size = { sizeof(float), sizeof(float),
+                                     sizeof(float) };
+    return inlay_quant_rows(base, s, r0, r1, size, inlay_quantize_run_f32);
+}
 
-#define INLAY_dynamic_quantize_FIELDS(F, N) F(int32_t, n) /* elements */
-INLAY_PARAMS(dynamic_quantize);
+typedef struct inlay_dynamic_quantize_params {
+    int32_t n; /* elements */
+} inlay_dynamic_quantize_params;
 
 /* The scale and the zero point for x's range. */
-static inline int32_t inlay_dynamic_range(const float *x, int32_t n, float *scale)
+static inline int32_t inlay_dynamic_range(const float *x, int32_t n,
+                                          float *scale)
 {
     float least = 0.0f;
     float most = 0.0f;
@@ -167,18 +180,20 @@ static inline int32_t inlay_dynamic_range(const float *x, int32_t n, float *scal
 }
 
 /* Operands: y (uint8), scale (float), zero point (uint8), x (float). */
-static inline int inlay_dynamic_quantize(void *const *base, const inlay_step *s, int32_t r0,
-                                         int32_t r1)
+static inline int inlay_dynamic_quantize(void *const *base, const inlay_step *s,
+                                         int32_t r0, int32_t r1)
 {
-    const inlay_dynamic_quantize_params *p = (const inlay_dynamic_quantize_params *)s->params;
+    const inlay_dynamic_quantize_params *p =
+        (const inlay_dynamic_quantize_params *)s->params;
     uint8_t *y = (uint8_t *)inlay_at(base, s, 0);
     const float *x = (const float *)inlay_at(base, s, 3);
-    float d;
-    const int32_t zp = inlay_dynamic_range(x, p->n, &d);
-    (void)r0, (void)r1;
-    *(float *)inlay_at(base, s, 1) = d;
-    *(uint8_t *)inlay_at(base, s, 2) = (uint8_t)zp;
-    INLAY_MAP(uint8_t, y, p->n, z = (uint8_t)inlay_saturate(x[i] / d, zp, 0, 255););
+    float scale;
+    const int32_t zero = inlay_dynamic_range(x, p->n, &scale);
+    (void)r0;
+    (void)r1;
+    *(float *)inlay_at(base, s, 1) = scale;
+    *(uint8_t *)inlay_at(base, s, 2) = (uint8_t)zero;
+    inlay_quantize_loop_u8(y, p->n, x, scale, zero, 0, 255);
     return 0;
 }
 

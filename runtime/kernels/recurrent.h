@@ -24,42 +24,45 @@
 #include "quant.h"
 #include "tile_f32.h"
 
-#define INLAY_recurrent_FIELDS(F, N) \
-    F(int32_t, kind)       /* gates: 1 RNN, 3 GRU, 4 LSTM */ \
-    F(int32_t, directions) /* 1 or 2 */ \
-    F(int32_t, reverse)    /* bit d: direction d goes from the last step to the first */ \
-    F(int32_t, steps) \
-    F(int32_t, batch) \
-    F(int32_t, input) /* features of x */ \
-    F(int32_t, hidden) \
-    F(int32_t, chunk)        /* time steps projected at once */ \
-    F(int32_t, width)        /* of the packed weights */ \
-    F(int32_t, linear_first) /* GRU: linear_before_reset */ \
-    F(int32_t, coupled)      /* LSTM: f = 1 - i */ \
-    F(int32_t, rounded) /* LSTM, 1: h enters the recurrence rounded to 8 bits, with the scale of \
-                           its rows together */ \
-    F(int32_t, clipped) /* 1: inputs of activations are clipped */ \
-    F(float, clip) \
-    N(int32_t, act, 6) /* INLAY_ACT_... of f, g, h, for each direction */ \
-    N(float, alpha, 6) \
-    N(float, beta, 6) \
-    N(int64_t, xs, 2) /* strides of x: step, batch; floats */ \
-    N(int64_t, ys, 3) /* strides of y: step, direction, batch */ \
-    N(int64_t, hs, 2) /* strides of h0, c0, y_h, y_c: direction, batch */
-INLAY_PARAMS(recurrent);
+typedef struct inlay_recurrent_params {
+    int32_t kind;       /* gates: 1 RNN, 3 GRU, 4 LSTM */
+    int32_t directions; /* 1 or 2 */
+    /* bit d: direction d goes from the last step to the first */
+    int32_t reverse;
+    int32_t steps;
+    int32_t batch;
+    int32_t input; /* features of x */
+    int32_t hidden;
+    int32_t chunk;        /* time steps projected at once */
+    int32_t width;        /* of the packed weights */
+    int32_t linear_first; /* GRU: linear_before_reset */
+    int32_t coupled;      /* LSTM: f = 1 - i */
+    /* LSTM, 1: h enters the recurrence rounded to 8 bits, with the scale of its rows
+     * together */
+    int32_t rounded;
+    int32_t clipped; /* 1: inputs of activations are clipped */
+    float clip;
+    int32_t act[6]; /* INLAY_ACT_... of f, g, h, for each direction */
+    float alpha[6];
+    float beta[6];
+    int64_t xs[2]; /* strides of x: step, batch; floats */
+    int64_t ys[3]; /* strides of y: step, direction, batch */
+    int64_t hs[2]; /* strides of h0, c0, y_h, y_c: direction, batch */
+} inlay_recurrent_params;
 
 /* y[i] = act(y[i]) for activation k (0 f, 1 g, 2 h) of direction d. Clipped are the sums that enter
  * a gate, not the cell. */
-static inline void inlay_gate(const inlay_recurrent_params *p, int32_t d, int32_t k, float *y,
-                              int32_t n)
+static inline void inlay_gate(const inlay_recurrent_params *p, int32_t d,
+                              int32_t k, float *y, int32_t n)
 {
-    const float a = p->alpha[d * 3 + k];
-    const float b = p->beta[d * 3 + k];
+    const int32_t own = d * 3 + k;
     int32_t i;
     if (p->clipped && k < 2)
-        for (i = 0; i < n; i++)
-            y[i] = y[i] > p->clip ? p->clip : y[i] < -p->clip ? -p->clip : y[i];
-    inlay_gate_act_f32(y, n, p->act[d * 3 + k], a, b);
+        for (i = 0; i < n; i++) {
+            const float low = y[i] < -p->clip ? -p->clip : y[i];
+            y[i] = y[i] > p->clip ? p->clip : low;
+        }
+    inlay_gate_act_f32(y, n, p->act[own], p->alpha[own], p->beta[own]);
 }
 
 /* What one run needs; all in the scratch operand. */
@@ -67,28 +70,42 @@ typedef struct inlay_cell {
     const inlay_recurrent_params *p;
     int32_t d, gates, padded; /* direction; G * H; that filled up to fours */
     float *bias;              /* [padded] of the projection */
-    float *rest;  /* [padded] of the recurrence: zeros, GRU with linear_before_reset: that of n */
-    float *g;     /* [chunk][batch][G H] */
-    float *h, *c; /* [batch][H] */
-    float *t;     /* [batch][H] */
+    /* [padded] of the recurrence: zeros, GRU with linear_before_reset: that of n */
+    float *rest;
+    float *g;            /* [chunk][batch][G H] */
+    float *h, *c;        /* [batch][H] */
+    float *t;            /* [batch][H] */
     const float *r, *rn; /* packed recurrent weights; GRU: those of n */
     const float *peephole;
 } inlay_cell;
 
 /* y[p][o] = q[p][o] + bias[o] + sum over k < taps: x[p][k] w[k][o] for n rows p. */
-static inline void inlay_project(const inlay_cell *k, const float *x, ptrdiff_t xs, int32_t n,
-                                 int32_t taps, const float *w, const float *bias, int32_t outputs,
-                                 float *y, const float *q, ptrdiff_t ys)
+static inline void inlay_project(const inlay_cell *k, const float *x,
+                                 ptrdiff_t xs, int32_t n, int32_t taps,
+                                 const float *w, const float *bias,
+                                 int32_t outputs, float *y, const float *q,
+                                 ptrdiff_t ys)
 {
     inlay_tile t;
-    inlay_tile_product(&t, x, taps, xs, ys, ys, k->p->width);
-    inlay_tile_pixels(&t, n, 0, w, 0, bias, y, q, 0, outputs, outputs, 0);
+    inlay_tiles call;
+    inlay_tile_product(&t, x, taps, xs, k->p->width);
+    t.ys = ys;
+    t.qs = ys;
+    t.weights = w;
+    t.bias = bias;
+    t.channels = outputs;
+    t.end = outputs;
+    call.at = 0;
+    call.tap = 0;
+    call.y = y;
+    call.q = q;
+    inlay_tile_pixels(&t, &call, n);
 }
 
 /* Rows of the batch from b on, whose sequence reaches step s: how many; at most to the first that
  * ends. */
-static inline int32_t inlay_alive(const inlay_recurrent_params *p, const int32_t *length, int32_t s,
-                                  int32_t *b)
+static inline int32_t inlay_alive(const inlay_recurrent_params *p,
+                                  const int32_t *length, int32_t s, int32_t *b)
 {
     int32_t e;
     if (!length)
@@ -107,20 +124,29 @@ static inline void inlay_rnn_cell(const inlay_cell *k, float *g, float *h)
     memcpy(h, g, (size_t)n * sizeof *h);
 }
 
-static inline void inlay_lstm_cell(const inlay_cell *k, float *g, float *h, float *c)
+/* gate[i] += peephole[i] * c[i] */
+static inline void inlay_peep(float *gate, const float *peephole,
+                              const float *c, int32_t n)
+{
+    int32_t i;
+    for (i = 0; i < n; i++)
+        gate[i] += peephole[i] * c[i];
+}
+
+static inline void inlay_lstm_cell(const inlay_cell *k, float *g, float *h,
+                                   float *c)
 {
     const int32_t n = k->p->hidden;
-    const float *q = k->peephole;
+    const float *peephole = k->peephole;
     float *in = g;
     float *out = g + n;
     float *forget = g + 2 * n;
     float *cell = g + 3 * n;
     int32_t i;
-    if (q)
-        for (i = 0; i < n; i++) {
-            in[i] += q[i] * c[i];
-            forget[i] += q[2 * n + i] * c[i];
-        }
+    if (peephole) {
+        inlay_peep(in, peephole, c, n);
+        inlay_peep(forget, peephole + 2 * n, c, n);
+    }
     inlay_gate(k->p, k->d, 0, in, n);
     if (k->p->coupled)
         for (i = 0; i < n; i++)
@@ -128,11 +154,12 @@ static inline void inlay_lstm_cell(const inlay_cell *k, float *g, float *h, floa
     else
         inlay_gate(k->p, k->d, 0, forget, n);
     inlay_gate(k->p, k->d, 1, cell, n);
-    for (i = 0; i < n; i++)
-        cell[i] = c[i] = forget[i] * c[i] + in[i] * cell[i];
-    if (q)
-        for (i = 0; i < n; i++)
-            out[i] += q[n + i] * c[i];
+    for (i = 0; i < n; i++) {
+        c[i] = forget[i] * c[i] + in[i] * cell[i];
+        cell[i] = c[i];
+    }
+    if (peephole)
+        inlay_peep(out, peephole + n, c, n);
     inlay_gate(k->p, k->d, 0, out, n);
     inlay_gate(k->p, k->d, 2, cell, n);
     for (i = 0; i < n; i++)
@@ -149,52 +176,78 @@ static inline void inlay_round_state(float *t, const float *h, int32_t n)
         t[i] = (float)(inlay_saturate(h[i] / d, zp, 0, 255) - zp) * d;
 }
 
-/* The recurrence of rows [b, b + n) of the batch at one step; g: their gates' inputs. */
-static inline void inlay_cell_rows(const inlay_cell *k, float *g, int32_t b, int32_t n)
+/* GRU: the part of n that the recurrence gives, of `rows` rows: in g, or with linear_before_reset
+ * in t. */
+static inline void inlay_gru_project(const inlay_cell *k, float *g, float *h,
+                                     float *t, int32_t rows)
 {
     const inlay_recurrent_params *p = k->p;
-    const int32_t H = p->hidden;
-    const int32_t all = k->gates;
-    const int32_t first = p->kind == 3 ? 2 * H : all;
-    float *h = k->h + (ptrdiff_t)b * H;
-    float *t = k->t + (ptrdiff_t)b * H;
+    const int32_t n = p->hidden;
+    float *cell = g + 2 * n;
     int32_t i, j;
-    g += (ptrdiff_t)b * all;
-    if (p->rounded)
-        inlay_round_state(t, h, n * H);
-    inlay_project(k, p->rounded ? t : h, H, n, H, k->r,
-                  p->kind == 3 ? k->rest + k->padded : k->rest, first, g, g, all);
-    if (p->kind == 3) {
-        for (j = 0; j < n; j++) {
-            float *one = g + (ptrdiff_t)j * all;
-            inlay_gate(p, k->d, 0, one, 2 * H);
-            if (!p->linear_first)
-                for (i = 0; i < H; i++)
-                    t[(ptrdiff_t)j * H + i] = one[H + i] * h[(ptrdiff_t)j * H + i];
-        }
+    for (j = 0; j < rows; j++) {
+        float *one = g + (ptrdiff_t)j * k->gates;
+        const ptrdiff_t row = (ptrdiff_t)j * n;
+        inlay_gate(p, k->d, 0, one, 2 * n);
         if (!p->linear_first)
-            inlay_project(k, t, H, n, H, k->rn, k->rest, H, g + 2 * H, g + 2 * H, all);
-        else
-            inlay_project(k, h, H, n, H, k->rn, k->rest, H, t, NULL, H);
+            for (i = 0; i < n; i++)
+                t[row + i] = one[n + i] * h[row + i];
     }
-    for (j = 0; j < n; j++) {
-        float *one = g + (ptrdiff_t)j * all;
-        float *hj = h + (ptrdiff_t)j * H;
-        float *z = one;
-        float *r = one + H;
-        float *m = one + 2 * H;
+    if (p->linear_first)
+        inlay_project(k, h, n, rows, n, k->rn, k->rest, n, t, NULL, n);
+    else
+        inlay_project(k, t, n, rows, n, k->rn, k->rest, n, cell, cell,
+                      k->gates);
+}
+
+static inline void inlay_gru_cell(const inlay_cell *k, float *g, float *h,
+                                  const float *t)
+{
+    const inlay_recurrent_params *p = k->p;
+    const int32_t n = p->hidden;
+    const float *z = g;
+    const float *r = g + n;
+    float *cell = g + 2 * n;
+    int32_t i;
+    if (p->linear_first)
+        for (i = 0; i < n; i++)
+            cell[i] += r[i] * t[i];
+    inlay_gate(p, k->d, 1, cell, n);
+    for (i = 0; i < n; i++)
+        h[i] = cell[i] + z[i] * (h[i] - cell[i]);
+}
+
+/* The recurrence of rows [b, b + rows) of the batch at one step; g: their gates' inputs. */
+static inline void inlay_cell_rows(const inlay_cell *k, float *g, int32_t b,
+                                   int32_t rows)
+{
+    const inlay_recurrent_params *p = k->p;
+    const int32_t n = p->hidden;
+    const int gru = p->kind == 3;
+    const int32_t first = gru ? 2 * n : k->gates;
+    const float *bias = gru ? k->rest + k->padded : k->rest;
+    float *h = k->h + (ptrdiff_t)b * n;
+    float *c = k->c + (ptrdiff_t)b * n;
+    float *t = k->t + (ptrdiff_t)b * n;
+    int32_t j;
+    g += (ptrdiff_t)b * k->gates;
+    if (p->rounded)
+        inlay_round_state(t, h, rows * n);
+    inlay_project(k, p->rounded ? t : h, n, rows, n, k->r, bias, first, g, g,
+                  k->gates);
+    if (gru)
+        inlay_gru_project(k, g, h, t, rows);
+    for (j = 0; j < rows; j++) {
         if (p->kind == 1)
-            inlay_rnn_cell(k, one, hj);
-        else if (p->kind == 4)
-            inlay_lstm_cell(k, one, hj, k->c + (ptrdiff_t)(b + j) * H);
-        else {
-            if (p->linear_first)
-                for (i = 0; i < H; i++)
-                    m[i] += r[i] * t[(ptrdiff_t)j * H + i];
-            inlay_gate(p, k->d, 1, m, H);
-            for (i = 0; i < H; i++)
-                hj[i] = m[i] + z[i] * (hj[i] - m[i]);
-        }
+            inlay_rnn_cell(k, g, h);
+        else if (gru)
+            inlay_gru_cell(k, g, h, t);
+        else
+            inlay_lstm_cell(k, g, h, c);
+        g += k->gates;
+        h += n;
+        c += n;
+        t += n;
     }
 }
 
@@ -216,29 +269,34 @@ static inline void inlay_cell_bias(inlay_cell *k, const float *b)
 }
 
 /* Rows of a state: [batch][H] with strides, NULL: zeros. */
-static inline void inlay_state_in(const inlay_cell *k, float *to, const float *from)
+static inline void inlay_state_in(const inlay_cell *k, float *to,
+                                  const float *from)
 {
     const inlay_recurrent_params *p = k->p;
     int32_t b;
     for (b = 0; b < p->batch; b++, to += p->hidden) {
         if (from)
-            memcpy(to, from + k->d * p->hs[0] + b * p->hs[1], (size_t)p->hidden * sizeof *to);
+            memcpy(to, from + k->d * p->hs[0] + b * p->hs[1],
+                   (size_t)p->hidden * sizeof *to);
         else
             memset(to, 0, (size_t)p->hidden * sizeof *to);
     }
 }
 
-static inline void inlay_state_out(const inlay_cell *k, float *to, const float *from)
+static inline void inlay_state_out(const inlay_cell *k, float *to,
+                                   const float *from)
 {
     const inlay_recurrent_params *p = k->p;
     int32_t b;
     for (b = 0; to && b < p->batch; b++, from += p->hidden)
-        memcpy(to + k->d * p->hs[0] + b * p->hs[1], from, (size_t)p->hidden * sizeof *to);
+        memcpy(to + k->d * p->hs[0] + b * p->hs[1], from,
+               (size_t)p->hidden * sizeof *to);
 }
 
 /* Projects steps [s, s + n) of the direction for every row that has them. */
-static inline void inlay_project_chunk(const inlay_cell *k, const float *x, const float *w,
-                                       const int32_t *length, int32_t s, int32_t n)
+static inline void inlay_project_chunk(const inlay_cell *k, const float *x,
+                                       const float *w, const int32_t *length,
+                                       int32_t s, int32_t n)
 {
     const inlay_recurrent_params *p = k->p;
     const int backward = p->reverse >> k->d & 1;
@@ -250,29 +308,34 @@ static inline void inlay_project_chunk(const inlay_cell *k, const float *x, cons
         if (left <= 0)
             continue;
         inlay_project(k, x + first * p->xs[0] + b * p->xs[1],
-                      (ptrdiff_t)(backward ? -p->xs[0] : p->xs[0]), left, p->input, w, k->bias,
-                      k->gates, k->g + (ptrdiff_t)b * k->gates, NULL,
+                      (ptrdiff_t)(backward ? -p->xs[0] : p->xs[0]), left,
+                      p->input, w, k->bias, k->gates,
+                      k->g + (ptrdiff_t)b * k->gates, NULL,
                       (ptrdiff_t)p->batch * k->gates);
     }
 }
 
 /* y's rows of step s: the new states of those that live, zeros behind the end of the others. */
-static inline void inlay_put_step(const inlay_cell *k, float *y, const int32_t *length, int32_t s)
+static inline void inlay_put_step(const inlay_cell *k, float *y,
+                                  const int32_t *length, int32_t s)
 {
     const inlay_recurrent_params *p = k->p;
     int32_t b;
     for (b = 0; b < p->batch; b++) {
         const int32_t steps = length ? length[b] : p->steps;
-        const int64_t at = s < steps && (p->reverse >> k->d & 1) ? steps - 1 - s : s;
+        const int64_t at =
+            s < steps && (p->reverse >> k->d & 1) ? steps - 1 - s : s;
         float *to = y + at * p->ys[0] + k->d * p->ys[1] + b * p->ys[2];
         if (s < steps)
-            memcpy(to, k->h + (ptrdiff_t)b * p->hidden, (size_t)p->hidden * sizeof *to);
+            memcpy(to, k->h + (ptrdiff_t)b * p->hidden,
+                   (size_t)p->hidden * sizeof *to);
         else
             memset(to, 0, (size_t)p->hidden * sizeof *to);
     }
 }
 
-static inline void inlay_direction(const inlay_cell *k, float *y, const float *x, const float *w,
+static inline void inlay_direction(const inlay_cell *k, float *y,
+                                   const float *x, const float *w,
                                    const int32_t *length)
 {
     const inlay_recurrent_params *p = k->p;
@@ -282,53 +345,89 @@ static inline void inlay_direction(const inlay_cell *k, float *y, const float *x
         inlay_project_chunk(k, x, w, length, s, count);
         for (i = 0; i < count; i++) {
             for (b = 0; (n = inlay_alive(p, length, s + i, &b)) > 0; b += n)
-                inlay_cell_rows(k, k->g + (ptrdiff_t)i * p->batch * k->gates, b, n);
+                inlay_cell_rows(k, k->g + (ptrdiff_t)i * p->batch * k->gates, b,
+                                n);
             if (y)
                 inlay_put_step(k, y, length, s + i);
         }
     }
 }
 
-/* The whole sequence is one unit. Fails where a length lies outside 0 .. steps. */
-static inline int inlay_recurrent_f32(void *const *base, const inlay_step *s, int32_t r0,
-                                      int32_t r1)
+/* Do all lengths, where there are some, lie inside 0 .. steps? */
+static inline int inlay_lengths_fit(const inlay_recurrent_params *p,
+                                    const int32_t *length)
 {
-    const inlay_recurrent_params *p = (const inlay_recurrent_params *)s->params;
-    const int32_t H = p->hidden;
-    const int32_t all = p->kind * H;
-    const int32_t padded = (all + 3) / 4 * 4;
-    const float *x = (const float *)inlay_at(base, s, 3);
-    const float *w = (const float *)inlay_at(base, s, 4);
-    const float *r = (const float *)inlay_at(base, s, 5);
-    const float *rn = (const float *)inlay_at(base, s, 6);
-    const float *bias = (const float *)inlay_at(base, s, 7);
-    const float *peephole = (const float *)inlay_at(base, s, 11);
-    const int32_t *length = (const int32_t *)inlay_at(base, s, 8);
-    inlay_cell k;
     int32_t i;
-    (void)r0, (void)r1;
     for (i = 0; length && i < p->batch; i++)
         if (length[i] < 0 || length[i] > p->steps)
-            return -INLAY_E_INDEX;
-    k.p = p, k.gates = all, k.padded = padded;
-    k.bias = (float *)inlay_at(base, s, 12);
-    k.rest = k.bias + padded;
-    k.h = k.rest + 2 * padded;
-    k.c = k.h + (ptrdiff_t)p->batch * H;
-    k.t = k.c + (ptrdiff_t)p->batch * H;
-    k.g = k.t + (ptrdiff_t)p->batch * H;
-    for (k.d = 0; k.d < p->directions; k.d++) {
-        k.r = r + (ptrdiff_t)k.d * (p->kind == 3 ? (2 * H + 3) / 4 * 4 : padded) * H;
-        k.rn = rn ? rn + (ptrdiff_t)k.d * ((H + 3) / 4 * 4) * H : rn;
-        k.peephole = peephole ? peephole + (ptrdiff_t)k.d * 3 * H : peephole;
-        inlay_cell_bias(&k, bias ? bias + (ptrdiff_t)k.d * 2 * all : bias);
-        inlay_state_in(&k, k.h, (const float *)inlay_at(base, s, 9));
-        inlay_state_in(&k, k.c, (const float *)inlay_at(base, s, 10));
-        inlay_direction(&k, (float *)inlay_at(base, s, 0), x,
-                        w + (ptrdiff_t)k.d * padded * p->input, length);
-        inlay_state_out(&k, (float *)inlay_at(base, s, 1), k.h);
-        inlay_state_out(&k, (float *)inlay_at(base, s, 2), k.c);
-    }
+            return 0;
+    return 1;
+}
+
+/* The parts of the scratch operand. */
+static inline void inlay_cell_scratch(inlay_cell *k, float *scratch)
+{
+    const inlay_recurrent_params *p = k->p;
+    const ptrdiff_t state = (ptrdiff_t)p->batch * p->hidden;
+    k->gates = p->kind * p->hidden;
+    k->padded = (k->gates + 3) / 4 * 4;
+    k->bias = scratch;
+    k->rest = k->bias + k->padded;
+    k->h = k->rest + 2 * k->padded;
+    k->c = k->h + state;
+    k->t = k->c + state;
+    k->g = k->t + state;
+}
+
+/* The recurrent weights of direction k->d. */
+static inline void inlay_cell_weights(void *const *base, const inlay_step *s,
+                                      inlay_cell *k)
+{
+    const ptrdiff_t d = k->d;
+    const ptrdiff_t n = k->p->hidden;
+    const ptrdiff_t rows = k->p->kind == 3 ? (2 * n + 3) / 4 * 4 : k->padded;
+    k->r = (const float *)inlay_at(base, s, 5) + d * rows * n;
+    k->rn = (const float *)inlay_at(base, s, 6);
+    k->peephole = (const float *)inlay_at(base, s, 11);
+    if (k->rn)
+        k->rn += d * ((n + 3) / 4 * 4) * n;
+    if (k->peephole)
+        k->peephole += d * 3 * n;
+}
+
+/* Direction k->d, from its first states to its results. */
+static inline void inlay_one_direction(void *const *base, const inlay_step *s,
+                                       inlay_cell *k)
+{
+    const ptrdiff_t d = k->d;
+    const float *x = (const float *)inlay_at(base, s, 3);
+    const float *w = (const float *)inlay_at(base, s, 4);
+    const float *bias = (const float *)inlay_at(base, s, 7);
+    const int32_t *length = (const int32_t *)inlay_at(base, s, 8);
+    w += d * k->padded * k->p->input;
+    inlay_cell_weights(base, s, k);
+    inlay_cell_bias(k, bias ? bias + d * 2 * k->gates : bias);
+    inlay_state_in(k, k->h, (const float *)inlay_at(base, s, 9));
+    inlay_state_in(k, k->c, (const float *)inlay_at(base, s, 10));
+    inlay_direction(k, (float *)inlay_at(base, s, 0), x, w, length);
+    inlay_state_out(k, (float *)inlay_at(base, s, 1), k->h);
+    inlay_state_out(k, (float *)inlay_at(base, s, 2), k->c);
+}
+
+/* The whole sequence is one unit. Fails where a length lies outside 0 .. steps. */
+static inline int inlay_recurrent_f32(void *const *base, const inlay_step *s,
+                                      int32_t r0, int32_t r1)
+{
+    const inlay_recurrent_params *p = (const inlay_recurrent_params *)s->params;
+    inlay_cell k;
+    (void)r0;
+    (void)r1;
+    if (!inlay_lengths_fit(p, (const int32_t *)inlay_at(base, s, 8)))
+        return -INLAY_E_INDEX;
+    k.p = p;
+    inlay_cell_scratch(&k, (float *)inlay_at(base, s, 12));
+    for (k.d = 0; k.d < p->directions; k.d++)
+        inlay_one_direction(base, s, &k);
     return 0;
 }
 

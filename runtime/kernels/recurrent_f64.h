@@ -8,14 +8,17 @@
 #include "kernels/act_f64.h"
 #include "recurrent.h"
 
-static inline double inlay_gate_one(const inlay_recurrent_params *p, int32_t d, int32_t k, double x)
+static inline double inlay_gate_one(const inlay_recurrent_params *p, int32_t d,
+                                    int32_t k, double x)
 {
-    const double a = (double)p->alpha[d * 3 + k];
-    const double b = (double)p->beta[d * 3 + k];
+    const int32_t own = d * 3 + k;
     const double clip = (double)p->clip;
-    if (p->clipped && k < 2)
-        x = x > clip ? clip : x < -clip ? -clip : x;
-    return inlay_gate_act_f64(x, p->act[d * 3 + k], a, b);
+    if (p->clipped && k < 2) {
+        const double low = x < -clip ? -clip : x;
+        x = x > clip ? clip : low;
+    }
+    return inlay_gate_act_f64(x, p->act[own], (double)p->alpha[own],
+                              (double)p->beta[own]);
 }
 
 /* A direction's operands. */
@@ -27,8 +30,8 @@ typedef struct inlay_cell_f64 {
 } inlay_cell_f64;
 
 /* b + rb + sum of w[row] x + sum of r[row] h; x or h NULL: without that part and its bias. */
-static inline double inlay_row_f64(const inlay_cell_f64 *k, int32_t row, const double *x,
-                                   const double *h)
+static inline double inlay_row_f64(const inlay_cell_f64 *k, int32_t row,
+                                   const double *x, const double *h)
 {
     const int32_t I = k->p->input;
     const int32_t H = k->p->hidden;
@@ -50,43 +53,61 @@ static inline double inlay_row_f64(const inlay_cell_f64 *k, int32_t row, const d
     return sum;
 }
 
+/* The input of n at place i. */
+static inline double inlay_gru_new(const inlay_cell_f64 *k, const double *x,
+                                   int32_t i)
+{
+    const int32_t n = k->p->hidden;
+    const int32_t row = 2 * n + i;
+    const double reset = k->g[n + i];
+    if (!k->p->linear_first)
+        return inlay_row_f64(k, row, x, k->t);
+    return inlay_row_f64(k, row, x, NULL) +
+           reset * inlay_row_f64(k, row, NULL, k->h);
+}
+
 static inline void inlay_gru_f64(const inlay_cell_f64 *k, const double *x)
 {
     const inlay_recurrent_params *p = k->p;
-    const int32_t H = p->hidden;
-    double *z = k->g;
-    double *r = k->g + H;
-    double *n = k->g + 2 * H;
+    const int32_t n = p->hidden;
+    double *cell = k->g + 2 * n;
     int32_t i;
-    for (i = 0; i < 2 * H; i++)
+    for (i = 0; i < 2 * n; i++)
         k->g[i] = inlay_gate_one(p, k->d, 0, inlay_row_f64(k, i, x, k->h));
-    for (i = 0; i < H; i++)
-        k->t[i] = r[i] * k->h[i];
-    for (i = 0; i < H; i++)
-        n[i] = p->linear_first ? inlay_row_f64(k, 2 * H + i, x, NULL) +
-                                     r[i] * inlay_row_f64(k, 2 * H + i, NULL, k->h)
-                               : inlay_row_f64(k, 2 * H + i, x, k->t);
-    for (i = 0; i < H; i++)
-        k->h[i] = (1.0 - z[i]) * inlay_gate_one(p, k->d, 1, n[i]) + z[i] * k->h[i];
+    for (i = 0; i < n; i++)
+        k->t[i] = k->g[n + i] * k->h[i];
+    for (i = 0; i < n; i++)
+        cell[i] = inlay_gru_new(k, x, i);
+    for (i = 0; i < n; i++) {
+        const double z = k->g[i];
+        const double made = inlay_gate_one(p, k->d, 1, cell[i]);
+        k->h[i] = (1.0 - z) * made + z * k->h[i];
+    }
+}
+
+/* Gate number g (i, o, f) of place i, with its peephole. */
+static inline double inlay_lstm_gate(const inlay_cell_f64 *k, int32_t g,
+                                     int32_t i)
+{
+    const int32_t at = g * k->p->hidden + i;
+    const double peep = k->q ? k->q[at] * k->c[i] : 0.0;
+    return inlay_gate_one(k->p, k->d, 0, k->g[at] + peep);
 }
 
 static inline void inlay_lstm_f64(const inlay_cell_f64 *k, const double *x)
 {
     const inlay_recurrent_params *p = k->p;
-    const int32_t H = p->hidden;
+    const int32_t n = p->hidden;
     int32_t i;
-    for (i = 0; i < 4 * H; i++)
+    for (i = 0; i < 4 * n; i++)
         k->g[i] = inlay_row_f64(k, i, x, k->h);
-    for (i = 0; i < H; i++) {
-        const double was = k->c[i];
-        const double in = inlay_gate_one(p, k->d, 0, k->g[i] + (k->q ? k->q[i] * was : 0.0));
-        const double forget =
-            p->coupled ? 1.0 - in
-                       : inlay_gate_one(p, k->d, 0,
-                                        k->g[2 * H + i] + (k->q ? k->q[2 * H + i] * was : 0.0));
-        k->c[i] = forget * was + in * inlay_gate_one(p, k->d, 1, k->g[3 * H + i]);
-        k->h[i] = inlay_gate_one(p, k->d, 0, k->g[H + i] + (k->q ? k->q[H + i] * k->c[i] : 0.0)) *
-                  inlay_gate_one(p, k->d, 2, k->c[i]);
+    for (i = 0; i < n; i++) {
+        const double in = inlay_lstm_gate(k, 0, i);
+        const double forget = p->coupled ? 1.0 - in : inlay_lstm_gate(k, 2, i);
+        const double made = inlay_gate_one(p, k->d, 1, k->g[3 * n + i]);
+        k->c[i] = forget * k->c[i] + in * made;
+        k->h[i] = inlay_lstm_gate(k, 1, i);
+        k->h[i] *= inlay_gate_one(p, k->d, 2, k->c[i]);
     }
 }
 
@@ -99,69 +120,99 @@ static inline void inlay_step_f64(const inlay_cell_f64 *k, const double *x)
         inlay_lstm_f64(k, x);
     else {
         for (i = 0; i < k->p->hidden; i++)
-            k->t[i] = inlay_gate_one(k->p, k->d, 0, inlay_row_f64(k, i, x, k->h));
+            k->t[i] =
+                inlay_gate_one(k->p, k->d, 0, inlay_row_f64(k, i, x, k->h));
         memcpy(k->h, k->t, (size_t)k->p->hidden * sizeof *k->h);
     }
 }
 
+/* The first state of one row, of operand i: zeros where that is left out. */
+static inline void inlay_state_from(void *const *base, const inlay_step *s,
+                                    int i, int64_t at, double *to, size_t bytes)
+{
+    const double *from = (const double *)inlay_at(base, s, i);
+    if (from)
+        memcpy(to, from + at, bytes);
+    else
+        memset(to, 0, bytes);
+}
+
+/* The last state of one row, to operand i, which may be left out. */
+static inline void inlay_state_to(void *const *base, const inlay_step *s, int i,
+                                  int64_t at, const double *from, size_t bytes)
+{
+    double *to = (double *)inlay_at(base, s, i);
+    if (to)
+        memcpy(to + at, from, bytes);
+}
+
 /* One row of the batch in one direction. */
 static inline void inlay_sequence_f64(void *const *base, const inlay_step *s,
-                                      const inlay_cell_f64 *k, int32_t b, int32_t steps)
+                                      const inlay_cell_f64 *k, int32_t b,
+                                      int32_t steps)
 {
     const inlay_recurrent_params *p = k->p;
     const int64_t state = k->d * p->hs[0] + b * p->hs[1];
     const size_t bytes = (size_t)p->hidden * sizeof(double);
     const double *x = (const double *)inlay_at(base, s, 3);
-    const double *h0 = (const double *)inlay_at(base, s, 9);
-    const double *c0 = (const double *)inlay_at(base, s, 10);
     double *y = (double *)inlay_at(base, s, 0);
-    double *yh = (double *)inlay_at(base, s, 1);
-    double *yc = (double *)inlay_at(base, s, 2);
     int32_t i;
-    memset(k->h, 0, bytes);
-    memset(k->c, 0, bytes);
-    if (h0)
-        memcpy(k->h, h0 + state, bytes);
-    if (c0)
-        memcpy(k->c, c0 + state, bytes);
+    inlay_state_from(base, s, 9, state, k->h, bytes);
+    inlay_state_from(base, s, 10, state, k->c, bytes);
     for (i = 0; i < p->steps; i++) {
-        const int64_t at = i < steps && (p->reverse >> k->d & 1) ? steps - 1 - i : i;
-        double *to = y ? y + at * p->ys[0] + k->d * p->ys[1] + b * p->ys[2] : y;
-        if (i < steps)
+        const int lives = i < steps;
+        const int reversed = lives && (p->reverse >> k->d & 1);
+        const int64_t at = reversed ? steps - 1 - i : i;
+        double *to = y;
+        if (lives)
             inlay_step_f64(k, x + at * p->xs[0] + b * p->xs[1]);
-        if (to && i < steps)
+        if (!y)
+            continue;
+        to += at * p->ys[0] + k->d * p->ys[1] + b * p->ys[2];
+        if (lives)
             memcpy(to, k->h, bytes);
-        else if (to)
+        else
             memset(to, 0, bytes);
     }
-    if (yh)
-        memcpy(yh + state, k->h, bytes);
-    if (yc)
-        memcpy(yc + state, k->c, bytes);
+    inlay_state_to(base, s, 1, state, k->h, bytes);
+    inlay_state_to(base, s, 2, state, k->c, bytes);
 }
 
-static inline int inlay_recurrent_f64(void *const *base, const inlay_step *s, int32_t r0,
-                                      int32_t r1)
+/* The operands of direction k->d. */
+static inline void inlay_direction_f64(void *const *base, const inlay_step *s,
+                                       inlay_cell_f64 *k)
+{
+    const ptrdiff_t hidden = k->p->hidden;
+    const ptrdiff_t gates = k->p->kind * hidden;
+    const ptrdiff_t d = k->d;
+    const double *w = (const double *)inlay_at(base, s, 4);
+    const double *r = (const double *)inlay_at(base, s, 5);
+    const double *b = (const double *)inlay_at(base, s, 7);
+    const double *q = (const double *)inlay_at(base, s, 11);
+    k->w = w + d * gates * k->p->input;
+    k->r = r + d * gates * hidden;
+    k->b = b ? b + d * 2 * gates : b;
+    k->q = q ? q + d * 3 * hidden : q;
+}
+
+static inline int inlay_recurrent_f64(void *const *base, const inlay_step *s,
+                                      int32_t r0, int32_t r1)
 {
     const inlay_recurrent_params *p = (const inlay_recurrent_params *)s->params;
-    const ptrdiff_t H = p->hidden;
-    const ptrdiff_t all = p->kind * H;
-    const double *bias = (const double *)inlay_at(base, s, 7);
-    const double *q = (const double *)inlay_at(base, s, 11);
     const int32_t *length = (const int32_t *)inlay_at(base, s, 8);
     inlay_cell_f64 k;
     int32_t b;
-    (void)r0, (void)r1;
-    for (b = 0; length && b < p->batch; b++)
-        if (length[b] < 0 || length[b] > p->steps)
-            return -INLAY_E_INDEX;
+    (void)r0;
+    (void)r1;
+    if (!inlay_lengths_fit(p, length))
+        return -INLAY_E_INDEX;
     k.p = p;
-    k.h = (double *)inlay_at(base, s, 12), k.c = k.h + H, k.t = k.c + H, k.g = k.t + H;
+    k.h = (double *)inlay_at(base, s, 12);
+    k.c = k.h + p->hidden;
+    k.t = k.c + p->hidden;
+    k.g = k.t + p->hidden;
     for (k.d = 0; k.d < p->directions; k.d++) {
-        k.w = (const double *)inlay_at(base, s, 4) + k.d * all * p->input;
-        k.r = (const double *)inlay_at(base, s, 5) + k.d * all * H;
-        k.b = bias ? bias + k.d * 2 * all : bias;
-        k.q = q ? q + k.d * 3 * H : q;
+        inlay_direction_f64(base, s, &k);
         for (b = 0; b < p->batch; b++)
             inlay_sequence_f64(base, s, &k, b, length ? length[b] : p->steps);
     }

@@ -6,33 +6,34 @@
 
 #include <math.h>
 
-#include "inlay.h"
+#include "index.h"
 
 enum { INLAY_SAMPLE_LINEAR, INLAY_SAMPLE_NEAREST, INLAY_SAMPLE_CUBIC };
 enum { INLAY_EDGE_ZEROS, INLAY_EDGE_BORDER, INLAY_EDGE_REFLECTION };
 
 /* y[n][c][o] = x[n][c] sampled at grid[n][o][k]; k spatial axes (1 to 3), the grid's last axis in
  * reverse order (x, y, z). Operands: y (out), x, grid. */
-#define INLAY_grid_sample_FIELDS(F, N) \
-    F(int32_t, axes) /* spatial */ \
-    F(int32_t, mode) /* INLAY_SAMPLE_... */ \
-    F(int32_t, edge) /* INLAY_EDGE_... */ \
-    F(int32_t, \
-      align) /* 1: -1 and 1 are the centres of the corner elements, 0: their outer edges */ \
-    F(int64_t, n) \
-    F(int64_t, c) \
-    F(int64_t, out)     /* places of the grid an image */ \
-    N(int64_t, size, 3) /* of x's spatial axes */
-INLAY_PARAMS(grid_sample);
+typedef struct inlay_grid_sample_params {
+    int32_t axes; /* spatial */
+    int32_t mode; /* INLAY_SAMPLE_... */
+    int32_t edge; /* INLAY_EDGE_... */
+    /* 1: -1 and 1 are the centres of the corner elements, 0: their outer edges */
+    int32_t align;
+    int64_t n;
+    int64_t c;
+    int64_t out;     /* places of the grid an image */
+    int64_t size[3]; /* of x's spatial axes */
+} inlay_grid_sample_params;
 
 /* grid[n][place] = theta[n] (place, 1): theta [N][k][k + 1], k axes. Operands: grid (out), theta.
  */
-#define INLAY_affine_grid_FIELDS(F, N) \
-    F(int32_t, axes) /* 2 or 3 */ \
-    F(int32_t, align) \
-    F(int64_t, n) \
-    N(int64_t, size, 3) /* spatial axes of the result; the first is 1 where there are two */
-INLAY_PARAMS(affine_grid);
+typedef struct inlay_affine_grid_params {
+    int32_t axes; /* 2 or 3 */
+    int32_t align;
+    int64_t n;
+    /* spatial axes of the result; the first is 1 where there are two */
+    int64_t size[3];
+} inlay_affine_grid_params;
 
 /* A cell of a region with more samples than this along an axis is so much larger than any image
  * that its result is 0; so is that of one whose corners are no numbers. */
@@ -42,37 +43,36 @@ INLAY_PARAMS(affine_grid);
  * outside of the image are 0 and take no time: what a region costs is bounded by the image, not by
  * the region. Operands: y (out), x [N][C][H][W], regions [R][4] (x1, y1, x2, y2), image numbers [R]
  * int64. */
-#define INLAY_roi_align_FIELDS(F, N) \
-    F(int64_t, n) \
-    F(int64_t, c) \
-    F(int64_t, h) \
-    F(int64_t, w) \
-    F(int64_t, regions) \
-    F(int32_t, ph) \
-    F(int32_t, pw)         /* cells of a region */ \
-    F(int32_t, ratio)      /* samples a cell and axis; 0: as many as it has elements */ \
-    F(int32_t, half_pixel) /* 1: coordinates are moved by half an element */ \
-    F(int32_t, max)        /* 1: greatest, 0: average */ \
-    F(float, scale)
-INLAY_PARAMS(roi_align);
+typedef struct inlay_roi_align_params {
+    int64_t n;
+    int64_t c;
+    int64_t h;
+    int64_t w;
+    int64_t regions;
+    int32_t ph;
+    int32_t pw;    /* cells of a region */
+    int32_t ratio; /* samples a cell and axis; 0: as many as it has elements */
+    int32_t half_pixel; /* 1: coordinates are moved by half an element */
+    int32_t max;        /* 1: greatest, 0: average */
+    float scale;
+} inlay_roi_align_params;
 
 /* y[r][c][ph][pw]: greatest element in the cells of region r, 0 where a cell has none. A region's
  * corners are rounded to elements and belong to it; cells that do not end between elements overlap.
  * Operands: y (out), x [N][C][H][W], regions [R][5] (image number, x1, y1, x2, y2). */
-#define INLAY_roi_pool_FIELDS(F, N) \
-    F(int64_t, n) \
-    F(int64_t, c) \
-    F(int64_t, h) \
-    F(int64_t, w) \
-    F(int64_t, regions) \
-    F(int32_t, ph) \
-    F(int32_t, pw) /* cells of a region */ \
-    F(float, scale)
-INLAY_PARAMS(roi_pool);
+typedef struct inlay_roi_pool_params {
+    int64_t n;
+    int64_t c;
+    int64_t h;
+    int64_t w;
+    int64_t regions;
+    int32_t ph;
+    int32_t pw; /* cells of a region */
+    float scale;
+} inlay_roi_pool_params;
 
-#include "as_float.inc.h"
-#include "sample.inc.h"
-#include "as_double.inc.h"
-#include "sample.inc.h"
+#define INLAY_FAMILY "sample.inc.h"
+#include "each_float.inc.h"
+#undef INLAY_FAMILY
 
 #endif

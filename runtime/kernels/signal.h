@@ -10,86 +10,105 @@
 
 /* taper: y[i] = a - b cos(2 pi i / m) + c cos(4 pi i / m), m = n where periodic, else n - 1.
  * Operands: y [n], n (int64). */
-#define INLAY_taper_FIELDS(F, N) \
-    F(int64_t, n) \
-    F(int32_t, periodic) \
-    F(double, a) \
-    F(double, b) \
-    F(double, c)
-INLAY_PARAMS(taper);
+typedef struct inlay_taper_params {
+    int64_t n;
+    int32_t periodic;
+    double a;
+    double b;
+    double c;
+} inlay_taper_params;
 
 static inline double inlay_taper_value(const inlay_taper_params *p, int64_t i)
 {
-    const double turn =
-        6.283185307179586476925 * (double)i / (double)(p->periodic ? p->n : p->n - 1);
+    const double turn = 6.283185307179586476925 * (double)i /
+                        (double)(p->periodic ? p->n : p->n - 1);
     return p->a - p->b * cos(turn) + p->c * cos(2.0 * turn);
 }
 
-#define INLAY_TAPER(suffix, T) \
-    static inline int inlay_taper_##suffix(void *const *base, const inlay_step *s, int32_t r0, \
-                                           int32_t r1) \
-    { \
-        const inlay_taper_params *p = (const inlay_taper_params *)s->params; \
-        T *y = (T *)inlay_at(base, s, 0); \
-        int64_t i; \
-        (void)r0, (void)r1; \
-        if (*(const int64_t *)inlay_at(base, s, 1) != p->n) \
-            return -INLAY_E_SHAPE; \
-        for (i = 0; i < p->n; i++) \
-            y[i] = (T)inlay_taper_value(p, i); \
-        return 0; \
-    }
-INLAY_TAPER(f32, float)
-INLAY_TAPER(f64, double)
+#define INLAY_FAMILY "signal.inc.h"
+#include "each_float.inc.h"
+#undef INLAY_FAMILY
 
 /* mel: y [bins][mels], column i a triangle between the mel frequencies i and i + 2, as spectrum
  * bins. Operands: y, number of mels, length of the transform, sample rate (int64), lower and upper
  * frequency (double). */
-#define INLAY_mel_FIELDS(F, N) \
-    F(int64_t, bins) \
-    F(int64_t, mels)
-INLAY_PARAMS(mel);
+typedef struct inlay_mel_params {
+    int64_t bins;
+    int64_t mels;
+} inlay_mel_params;
 
 static inline double inlay_mel_of(double hertz)
 {
     return 2595.0 * log10(1.0 + hertz / 700.0);
 }
 
-/* The spectrum bin of mel frequency i of `count`, held inside of what y has. */
-static inline int64_t inlay_mel_bin(const inlay_mel_params *p, int64_t i, int64_t length,
-                                    int64_t rate, double low, double high)
+/* What spectrum and mel frequencies have to do with each other. */
+typedef struct inlay_mel_scale {
+    int64_t mels, bins;   /* of y */
+    int64_t length, rate; /* of the transform, of the samples */
+    double low, high;     /* mel frequencies */
+} inlay_mel_scale;
+
+/* The spectrum bin of mel frequency i; -1: y has none such. */
+static inline int64_t inlay_mel_bin(const inlay_mel_scale *scale, int64_t i)
 {
-    const double mel = low + (double)i * ((high - low) / (double)(p->mels + 2));
+    const double step = (scale->high - scale->low) / (double)(scale->mels + 2);
+    const double mel = scale->low + (double)i * step;
+    const double hertz = 700.0 * (pow(10.0, mel / 2595.0) - 1.0);
     const double bin =
-        floor((double)(length + 1) * (700.0 * (pow(10.0, mel / 2595.0) - 1.0)) / (double)rate);
-    return bin >= 0.0 && bin < (double)p->bins ? (int64_t)bin : -1;
+        floor((double)(scale->length + 1) * hertz / (double)scale->rate);
+    return bin >= 0.0 && bin < (double)scale->bins ? (int64_t)bin : -1;
 }
 
-static inline int inlay_mel_f64(void *const *base, const inlay_step *s, int32_t r0, int32_t r1)
+/* Column i of y; 0: a bin does not exist. */
+static inline int inlay_mel_column(const inlay_mel_scale *scale, double *y,
+                                   int64_t i)
+{
+    const int64_t from = inlay_mel_bin(scale, i);
+    const int64_t top = inlay_mel_bin(scale, i + 1);
+    const int64_t end = inlay_mel_bin(scale, i + 2);
+    int64_t j;
+    if (from < 0 || top < from || end < top)
+        return 0;
+    for (j = from; j < top; j++)
+        y[j * scale->mels + i] = (double)(j - from) / (double)(top - from);
+    y[top * scale->mels + i] = 1.0;
+    for (j = top; j < end; j++)
+        y[j * scale->mels + i] = (double)(end - j) / (double)(end - top);
+    return 1;
+}
+
+static inline inlay_mel_scale inlay_mel_open(void *const *base,
+                                             const inlay_step *s)
+{
+    const inlay_mel_params *p = (const inlay_mel_params *)s->params;
+    inlay_mel_scale scale;
+    scale.mels = p->mels;
+    scale.bins = p->bins;
+    scale.length = *(const int64_t *)inlay_at(base, s, 2);
+    scale.rate = *(const int64_t *)inlay_at(base, s, 3);
+    scale.low = inlay_mel_of(*(const double *)inlay_at(base, s, 4));
+    scale.high = inlay_mel_of(*(const double *)inlay_at(base, s, 5));
+    return scale;
+}
+
+static inline int inlay_mel_f64(void *const *base, const inlay_step *s,
+                                int32_t r0, int32_t r1)
 {
     const inlay_mel_params *p = (const inlay_mel_params *)s->params;
     double *y = (double *)inlay_at(base, s, 0);
-    const int64_t length = *(const int64_t *)inlay_at(base, s, 2);
-    const int64_t rate = *(const int64_t *)inlay_at(base, s, 3);
-    const double low = inlay_mel_of(*(const double *)inlay_at(base, s, 4));
-    const double high = inlay_mel_of(*(const double *)inlay_at(base, s, 5));
-    int64_t i, j;
-    (void)r0, (void)r1;
-    if (*(const int64_t *)inlay_at(base, s, 1) != p->mels || length / 2 + 1 != p->bins ||
-        length < 0 || rate < 1)
+    const int64_t mels = *(const int64_t *)inlay_at(base, s, 1);
+    const inlay_mel_scale scale = inlay_mel_open(base, s);
+    int64_t i;
+    (void)r0;
+    (void)r1;
+    if (mels != p->mels || scale.length / 2 + 1 != p->bins ||
+        scale.length < 0 || scale.rate < 1)
         return -INLAY_E_SHAPE;
     memset(y, 0, (size_t)(p->bins * p->mels) * sizeof *y);
-    for (i = 0; i < p->mels; i++) {
-        const int64_t from = inlay_mel_bin(p, i, length, rate, low, high);
-        const int64_t top = inlay_mel_bin(p, i + 1, length, rate, low, high);
-        const int64_t end = inlay_mel_bin(p, i + 2, length, rate, low, high);
-        if (from < 0 || top < from || end < top)
+    for (i = 0; i < p->mels; i++)
+        if (!inlay_mel_column(&scale, y, i))
             return -INLAY_E_INDEX;
-        for (j = from; j <= top; j++)
-            y[j * p->mels + i] = top == from ? 1.0 : (double)(j - from) / (double)(top - from);
-        for (j = top; j < end; j++)
-            y[j * p->mels + i] = (double)(end - j) / (double)(end - top);
-    }
     return 0;
 }
 
@@ -97,61 +116,80 @@ static inline int inlay_mel_f64(void *const *base, const inlay_step *s, int32_t 
  * skip apart, skip <= skips. mode 0: the number, 1: the weight where it occurs, 2: number times
  * weight. Several n-grams may add to one place. Operands: y, x, pool (int64), grams { first in the
  * pool, length, place } (int32 [grams][3]), weights (float [grams]). */
-#define INLAY_tfidf_FIELDS(F, N) \
-    F(int32_t, batch) \
-    F(int32_t, n) \
-    F(int32_t, out) \
-    F(int32_t, grams) \
-    F(int32_t, skips) \
-    F(int32_t, mode) \
-    F(int32_t, wide) /* 1: x is int64, 0: int32 */
-INLAY_PARAMS(tfidf);
+typedef struct inlay_tfidf_params {
+    int32_t batch;
+    int32_t n;
+    int32_t out;
+    int32_t grams;
+    int32_t skips;
+    int32_t mode;
+    int32_t wide; /* 1: x is int64, 0: int32 */
+} inlay_tfidf_params;
 
 static inline int64_t inlay_token(const void *x, int32_t wide, size_t i)
 {
     return wide ? ((const int64_t *)x)[i] : ((const int32_t *)x)[i];
 }
 
+/* Does the n-gram stand at element `at`, its elements `step` apart? */
+static inline int inlay_gram_at(const inlay_tfidf_params *p, const void *x,
+                                size_t at, size_t step, const int64_t *gram,
+                                int32_t length)
+{
+    int32_t k;
+    for (k = 0; k < length; k++)
+        if (inlay_token(x, p->wide, at + (size_t)k * step) != gram[k])
+            return 0;
+    return 1;
+}
+
 /* How often the n-gram occurs in the line that begins at element `at`. */
-static inline int32_t inlay_gram_count(const inlay_tfidf_params *p, const void *x, size_t at,
+static inline int32_t inlay_gram_count(const inlay_tfidf_params *p,
+                                       const void *x, size_t at,
                                        const int64_t *gram, int32_t length)
 {
-    const int32_t skips = length == 1 ? 0 : p->skips;
-    int32_t skip;
-    int32_t i;
-    int32_t k;
+    const int32_t most = length == 1 ? 1 : p->skips + 1;
     int32_t count = 0;
-    for (skip = 0; skip <= skips; skip++)
-        for (i = 0; i + (int64_t)(length - 1) * (skip + 1) < p->n; i++) {
-            for (k = 0; k < length; k++)
-                if (inlay_token(x, p->wide, at + (size_t)i + (size_t)k * (size_t)(skip + 1)) !=
-                    gram[k])
-                    break;
-            count += k == length;
-        }
+    int32_t step, i;
+    for (step = 1; step <= most; step++)
+        for (i = 0; i + (int64_t)(length - 1) * step < p->n; i++)
+            count +=
+                inlay_gram_at(p, x, at + (size_t)i, (size_t)step, gram, length);
     return count;
 }
 
-static inline int inlay_tfidf(void *const *base, const inlay_step *s, int32_t r0, int32_t r1)
+/* What `count` occurrences add to the result. */
+static inline float inlay_gram_value(const inlay_tfidf_params *p, int32_t count,
+                                     float weight)
+{
+    if (p->mode == 0)
+        return (float)count;
+    return p->mode == 1 ? weight : (float)count * weight;
+}
+
+static inline int inlay_tfidf(void *const *base, const inlay_step *s,
+                              int32_t r0, int32_t r1)
 {
     const inlay_tfidf_params *p = (const inlay_tfidf_params *)s->params;
     float *y = (float *)inlay_at(base, s, 0);
     const void *x = inlay_at(base, s, 1);
     const int64_t *pool = (const int64_t *)inlay_at(base, s, 2);
-    const int32_t *gram = (const int32_t *)inlay_at(base, s, 3);
+    const int32_t *grams = (const int32_t *)inlay_at(base, s, 3);
     const float *weight = (const float *)inlay_at(base, s, 4);
     int32_t b, g;
-    (void)r0, (void)r1;
+    (void)r0;
+    (void)r1;
     for (b = 0; b < p->batch; b++, y += p->out) {
+        const size_t line = (size_t)b * (size_t)p->n;
         memset(y, 0, (size_t)p->out * sizeof *y);
         for (g = 0; g < p->grams; g++) {
-            const int32_t *q = gram + 3 * g;
+            const int32_t *gram = grams + 3 * g;
             const int32_t count =
-                inlay_gram_count(p, x, (size_t)b * (size_t)p->n, pool + q[0], q[1]);
+                inlay_gram_count(p, x, line, pool + gram[0], gram[1]);
+            /* Mode 0 may come without weights. */
+            const float scale = p->mode ? weight[g] : 0.0f;
             if (count)
-                y[q[2]] += p->mode == 0   ? (float)count
-                           : p->mode == 1 ? weight[g]
-                                          : (float)count * weight[g];
+                y[gram[2]] += inlay_gram_value(p, count, scale);
         }
     }
     return 0;

@@ -6,21 +6,25 @@
 #ifndef INLAY_SOFTMAX_H
 #define INLAY_SOFTMAX_H
 
+#include <float.h>
+
 #include "math_f32.h"
 #include "nd.h"
 
-#define INLAY_softmax_FIELDS(F, N) \
-    F(int32_t, outer) /* lines of a unit; pixels where it is a row of an image */ \
-    F(int32_t, n) \
-    F(int32_t, inner)    /* elements from one member of a line to the next */ \
-    F(int32_t, by_pixel) /* 1: lines are `pix` elements apart (inner == 1) */
-INLAY_PARAMS(softmax);
+typedef struct inlay_softmax_params {
+    int32_t outer; /* lines of a unit; pixels where it is a row of an image */
+    int32_t n;
+    int32_t inner;    /* elements from one member of a line to the next */
+    int32_t by_pixel; /* 1: lines are `pix` elements apart (inner == 1) */
+} inlay_softmax_params;
 
 /* One line: n elements `step` apart. */
-typedef void inlay_softmax_line(void *y, const void *x, int32_t n, ptrdiff_t step);
+typedef void inlay_softmax_line(void *y, const void *x, int32_t n,
+                                ptrdiff_t step);
 
-static inline int inlay_softmax(void *const *base, const inlay_step *s, int32_t r0, int32_t r1,
-                                size_t size, inlay_softmax_line *line)
+static inline int inlay_softmax(void *const *base, const inlay_step *s,
+                                int32_t r0, int32_t r1, size_t size,
+                                inlay_softmax_line *line)
 {
     const inlay_softmax_params *p = (const inlay_softmax_params *)s->params;
     const size_t block = (size_t)p->n * (size_t)p->inner;
@@ -28,157 +32,156 @@ static inline int inlay_softmax(void *const *base, const inlay_step *s, int32_t 
     const size_t xp = size * (p->by_pixel ? (size_t)s->ref[1].pix : block);
     for (; r0 < r1; r0++) {
         unsigned char *y = (unsigned char *)inlay_row(base, s, 0, r0);
-        const unsigned char *x = (const unsigned char *)inlay_row(base, s, 1, r0);
+        const unsigned char *x =
+            (const unsigned char *)inlay_row(base, s, 1, r0);
         int32_t o, i;
         for (o = 0; o < p->outer; o++, y += yp, x += xp)
             for (i = 0; i < p->inner; i++)
-                line(y + (size_t)i * size, x + (size_t)i * size, p->n, p->inner);
+                line(y + (size_t)i * size, x + (size_t)i * size, p->n,
+                     p->inner);
     }
     return 0;
 }
 
-static inline float inlay_line_max_f32(const float *x, int32_t n, ptrdiff_t step)
+/* The largest of 16 n elements that lie together. */
+static inline float inlay_line_max16(const float *x, int32_t n)
 {
-    float m = x[0];
-    int32_t i = 0;
-    int32_t j;
-    if (step == 1 && n >= 16) {
-        float l[16];
+    float part[16];
+    float most;
+    int32_t i, j;
+    for (j = 0; j < 16; j++)
+        part[j] = x[j];
+    for (i = 16; i < 16 * n; i += 16)
         for (j = 0; j < 16; j++)
-            l[j] = x[j];
-        for (i = 16; i + 16 <= n; i += 16)
-            for (j = 0; j < 16; j++)
-                l[j] = x[i + j] > l[j] ? x[i + j] : l[j];
-        for (j = 0; j < 16; j++)
-            m = l[j] > m ? l[j] : m;
-    }
-    for (; i < n; i++)
-        m = x[i * step] > m ? x[i * step] : m;
-    return m;
+            part[j] = x[i + j] > part[j] ? x[i + j] : part[j];
+    most = x[0];
+    for (j = 0; j < 16; j++)
+        most = part[j] > most ? part[j] : most;
+    return most;
 }
 
-/* y = e^(x - m); the sum of all y. y may be x. */
-static inline float inlay_line_exp_f32(float *y, const float *x, int32_t n, ptrdiff_t step, float m)
+static inline float inlay_line_max_f32(const float *x, int32_t n,
+                                       ptrdiff_t step)
 {
-    float sum = 0.0f;
-    float l[16] = { 0 };
-    int32_t k = 0;
-    int32_t j;
-    if (step == 1) {
-        INLAY_MAP(float, y, n, z = inlay_exp_f(x[i] - m););
-        for (; k + 16 <= n; k += 16)
-            for (j = 0; j < 16; j++)
-                l[j] += y[k + j];
-        for (j = 0; j < 8; j++)
-            l[j] += l[j + 8];
-        sum = ((l[0] + l[4]) + (l[1] + l[5])) + ((l[2] + l[6]) + (l[3] + l[7]));
-        for (; k < n; k++)
-            sum += y[k];
-        return sum;
+    float most = x[0];
+    int32_t i = 0;
+    if (step == 1 && n >= 16) {
+        i = n / 16 * 16;
+        most = inlay_line_max16(x, n / 16);
     }
-    for (; k < n; k++)
-        sum += y[k * step] = inlay_exp_f(x[k * step] - m);
+    for (; i < n; i++)
+        most = x[i * step] > most ? x[i * step] : most;
+    return most;
+}
+
+static inline double inlay_line_max_f64(const double *x, int32_t n,
+                                        ptrdiff_t step)
+{
+    double most = x[0];
+    int32_t i;
+    for (i = 1; i < n; i++)
+        most = x[i * step] > most ? x[i * step] : most;
+    return most;
+}
+
+/* y = e^(x - most), a block at a time: y may be x. */
+static inline void inlay_line_exp(float *y, const float *x, int32_t n,
+                                  float most)
+{
+    int32_t i = 0;
+#ifdef INLAY_BLOCK
+    for (; i + INLAY_BLOCK <= n; i += INLAY_BLOCK) {
+        float block[INLAY_BLOCK];
+        int32_t j;
+        for (j = 0; j < INLAY_BLOCK; j++)
+            block[j] = inlay_exp_f(x[i + j] - most);
+        memcpy(y + i, block, sizeof block);
+    }
+#endif
+    for (; i < n; i++)
+        y[i] = inlay_exp_f(x[i] - most);
+}
+
+static inline float inlay_line_sum(const float *x, int32_t n)
+{
+    float part[16] = { 0 };
+    float sum;
+    int32_t i, j;
+    for (i = 0; i + 16 <= n; i += 16)
+        for (j = 0; j < 16; j++)
+            part[j] += x[i + j];
+    for (j = 0; j < 8; j++)
+        part[j] += part[j + 8];
+    for (j = 0; j < 4; j++)
+        part[j] += part[j + 4];
+    sum = (part[0] + part[1]) + (part[2] + part[3]);
+    for (; i < n; i++)
+        sum += x[i];
     return sum;
 }
 
-static inline void inlay_softmax_line_f32(void *yv, const void *xv, int32_t n, ptrdiff_t step)
+static inline void inlay_line_scale(float *y, int32_t n, float scale)
 {
-    float *y = (float *)yv;
-    const float *x = (const float *)xv;
-    const float scale = 1.0f / inlay_line_exp_f32(y, x, n, step, inlay_line_max_f32(x, n, step));
-    int32_t k;
-    if (step == 1) {
-        INLAY_MAP(float, y, n, z = y[i] * scale;);
-    } else
-        for (k = 0; k < n; k++)
-            y[k * step] *= scale;
+    int32_t i, j;
+    for (i = 0; i + 16 <= n; i += 16)
+        for (j = 0; j < 16; j++)
+            y[i + j] *= scale;
+    for (; i < n; i++)
+        y[i] *= scale;
 }
 
-static inline int inlay_softmax_f32(void *const *base, const inlay_step *s, int32_t r0, int32_t r1)
+static inline void inlay_softmax_line_f32(void *to, const void *from, int32_t n,
+                                          ptrdiff_t step)
 {
-    return inlay_softmax(base, s, r0, r1, sizeof(float), inlay_softmax_line_f32);
-}
-
-static inline void inlay_log_softmax_line_f32(void *yv, const void *xv, int32_t n, ptrdiff_t step)
-{
-    float *y = (float *)yv;
-    const float *x = (const float *)xv;
-    const float m = inlay_line_max_f32(x, n, step);
+    float *y = (float *)to;
+    const float *x = (const float *)from;
+    const float most = inlay_line_max_f32(x, n, step);
     float sum = 0.0f;
-    float log_sum;
     int32_t i;
+    if (step == 1) {
+        inlay_line_exp(y, x, n, most);
+        inlay_line_scale(y, n, 1.0f / inlay_line_sum(y, n));
+        return;
+    }
+    for (i = 0; i < n; i++) {
+        const float v = inlay_exp_f(x[i * step] - most);
+        y[i * step] = v;
+        sum += v;
+    }
+    sum = 1.0f / sum;
     for (i = 0; i < n; i++)
-        sum += inlay_exp_f(x[i * step] - m);
-    log_sum = logf(sum);
-    for (i = 0; i < n; i++)
-        y[i * step] = x[i * step] - m - log_sum;
+        y[i * step] *= sum;
 }
 
-static inline int inlay_log_softmax_f32(void *const *base, const inlay_step *s, int32_t r0,
-                                        int32_t r1)
+static inline void inlay_softmax_line_f64(void *to, const void *from, int32_t n,
+                                          ptrdiff_t step)
 {
-    return inlay_softmax(base, s, r0, r1, sizeof(float), inlay_log_softmax_line_f32);
-}
-
-static inline void inlay_softmax_line_f64(void *yv, const void *xv, int32_t n, ptrdiff_t step)
-{
-    double *y = (double *)yv;
+    double *y = (double *)to;
+    const double *x = (const double *)from;
+    const double most = inlay_line_max_f64(x, n, step);
     double sum = 0;
-    double m;
-    const double *x = (const double *)xv;
     int32_t i;
-    for (m = x[0], i = 1; i < n; i++)
-        m = x[i * step] > m ? x[i * step] : m;
-    for (i = 0; i < n; i++)
-        sum += y[i * step] = exp(x[i * step] - m);
+    for (i = 0; i < n; i++) {
+        const double v = exp(x[i * step] - most);
+        y[i * step] = v;
+        sum += v;
+    }
     for (i = 0; i < n; i++)
         y[i * step] /= sum;
 }
 
-static inline int inlay_softmax_f64(void *const *base, const inlay_step *s, int32_t r0, int32_t r1)
+static inline float inlay_softmax_exp_f32(float x)
 {
-    return inlay_softmax(base, s, r0, r1, sizeof(double), inlay_softmax_line_f64);
+    return inlay_exp_f(x);
 }
 
-static inline void inlay_log_softmax_line_f64(void *yv, const void *xv, int32_t n, ptrdiff_t step)
+static inline double inlay_softmax_exp_f64(double x)
 {
-    double *y = (double *)yv;
-    double sum = 0;
-    double m;
-    const double *x = (const double *)xv;
-    int32_t i;
-    for (m = x[0], i = 1; i < n; i++)
-        m = x[i * step] > m ? x[i * step] : m;
-    for (i = 0; i < n; i++)
-        sum += exp(x[i * step] - m);
-    sum = log(sum);
-    for (i = 0; i < n; i++)
-        y[i * step] = x[i * step] - m - sum;
+    return exp(x);
 }
 
-static inline int inlay_log_softmax_f64(void *const *base, const inlay_step *s, int32_t r0,
-                                        int32_t r1)
-{
-    return inlay_softmax(base, s, r0, r1, sizeof(double), inlay_log_softmax_line_f64);
-}
-
-#define INLAY_HARDMAX(name, T) \
-    static inline void inlay_##name##_line(void *yv, const void *xv, int32_t n, ptrdiff_t step) \
-    { \
-        T *y = (T *)yv; \
-        const T *x = (const T *)xv; \
-        int32_t i, at = 0; \
-        for (i = 1; i < n; i++) \
-            at = x[i * step] > x[at * step] ? i : at; \
-        for (i = 0; i < n; i++) \
-            y[i * step] = (T)(i == at); \
-    } \
-    static inline int inlay_##name(void *const *base, const inlay_step *s, int32_t r0, int32_t r1) \
-    { \
-        return inlay_softmax(base, s, r0, r1, sizeof(T), inlay_##name##_line); \
-    }
-
-INLAY_HARDMAX(hardmax_f32, float)
-INLAY_HARDMAX(hardmax_f64, double)
+#define INLAY_FAMILY "softmax.inc.h"
+#include "each_float.inc.h"
+#undef INLAY_FAMILY
 
 #endif

@@ -19,104 +19,165 @@ typedef struct inlay_lying {
 /* Rows of one pixel, as signals in time have them? */
 static inline int inlay_upright(const inlay_conv_params *p)
 {
-    return p->iw == 1 && p->ow == 1 && p->kw == 1 && p->sw == 1 && p->id == 1 && p->od == 1 &&
-           p->kd == 1 && p->ih > 1 && !p->pw;
+    return p->iw == 1 && p->ow == 1 && p->kw == 1 && p->sw == 1 && p->id == 1 &&
+           p->od == 1 && p->kd == 1 && p->ih > 1 && !p->pw;
 }
 
-static inline void inlay_lie_down(inlay_ref *f, int32_t row, int32_t rows)
+static inline void inlay_lie_down(inlay_ref *ring, int32_t row, int32_t rows)
 {
-    f->off += (size_t)(row % f->cap) * f->row;
-    f->pix = (int32_t)(f->row / sizeof(float));
-    f->row *= (size_t)rows;
-    f->cap = 1;
+    ring->off += (size_t)(row % ring->cap) * ring->row;
+    ring->pix = (int32_t)(ring->row / sizeof(float));
+    ring->row *= (size_t)rows;
+    ring->cap = 1;
 }
 
-/* Rows [r, r + n) of y as one row, which is made from rows [lo, hi) of x; pad: of its first window.
- */
-static inline void inlay_lie(inlay_lying *l, const inlay_step *s, int32_t r, int32_t n, int32_t lo,
-                             int32_t hi, int32_t pad)
-{
-    inlay_conv_params *q = &l->params;
-    l->step = *s;
-    l->step.ref = l->ref;
-    l->step.params = q;
-    memcpy(l->ref, s->ref, sizeof l->ref);
-    inlay_lie_down(l->ref, r, n);
-    inlay_lie_down(l->ref + 1, lo, hi - lo);
-    if (l->ref[4].base >= 0)
-        inlay_lie_down(l->ref + 4, r, n);
-    memcpy(q, s->params, sizeof *q);
-    q->iw = hi - lo;
-    q->ow = n;
-    q->kw = q->kh, q->sw = q->sh, q->dw = q->dh, q->pw = pad;
-    q->ih = q->oh = q->kh = q->sh = q->dh = 1;
-    q->ph = 0;
-}
-
-/* How a window slides along the rows: that of row r of y begins at row r * stride - pad of x. */
+/* How a window slides along the rows of an image: that of row r of y begins at row r * stride - pad
+ * of x; or, transposed, it ends behind row (r + pad) / stride. */
 typedef struct inlay_slide {
     int32_t height, rows; /* of an image of y, of x */
-    int32_t stride, pad, extent;
+    int32_t stride, pad;
+    int32_t extent; /* rows of the window */
+    int transposed;
 } inlay_slide;
 
-/* Of rows [r0, r1) of y, the first ones on the way whose windows lie together in x's ring: how
- * many, *r the lowest. 0: not even those of one do, or it has no window. */
-static inline int32_t inlay_stretch(const inlay_step *s, const inlay_slide *w, int32_t r0,
-                                    int32_t r1, int32_t *r)
+/* The first row of the window of a row; it may lie outside. */
+static inline int32_t inlay_slide_top(const inlay_slide *w, int32_t row)
 {
-    const int32_t at = s->backward ? r1 - 1 : r0;
-    const int32_t row = at % w->height;
-    const int32_t begin = at / w->height * w->rows;
-    const int32_t end = begin + w->rows;
+    if (w->transposed)
+        return (row + w->pad) / w->stride + 1 - w->extent;
+    return row * w->stride - w->pad;
+}
+
+/* Rows, up from `row`, whose windows begin at row `from` or later. */
+static inline int32_t inlay_slide_back(const inlay_slide *w, int32_t row,
+                                       int32_t from)
+{
+    const int32_t top = inlay_slide_top(w, row);
+    if (top < from)
+        return 0;
+    if (w->transposed)
+        return row + w->pad - (from + w->extent - 1) * w->stride + 1;
+    return (top - from) / w->stride + 1;
+}
+
+/* Rows, down from `row`, whose windows end at row `to` or before. */
+static inline int32_t inlay_slide_on(const inlay_slide *w, int32_t row,
+                                     int32_t to)
+{
+    const int32_t end = inlay_slide_top(w, row) + w->extent;
+    if (end > to)
+        return 0;
+    if (w->transposed)
+        return to * w->stride - w->pad - row;
+    return (to - end) / w->stride + 1;
+}
+
+/* Rows from `row` on, n at most, whose windows lie together in x's ring; 0: not even those of one
+ * do, or it has no window. `begin`: the first row of x's image. */
+static inline int32_t inlay_slide_fit(const inlay_step *s, const inlay_slide *w,
+                                      int32_t row, int32_t begin, int32_t n)
+{
     const int32_t cap = s->ref[1].cap;
-    const int32_t room = s->backward ? row + 1 : w->height - row;
-    const int32_t top = begin + row * w->stride - w->pad;
+    const int32_t top = inlay_slide_top(w, row);
+    const int32_t first = top > 0 ? top : 0;
     const int32_t last = top + w->extent;
-    const int32_t lo = top > begin ? top : begin;
-    const int32_t hi = last < end ? last : end;
-    int32_t n = inlay_adjacent(s, 4, at, inlay_adjacent(s, 0, at, r1 - r0 < room ? r1 - r0 : room));
+    const int32_t end = last < w->rows ? last : w->rows;
     int32_t fit = n;
-    if (lo >= hi)
+    if (first >= end)
         return 0;
     if (s->backward) {
-        const int32_t from = (hi - 1) / cap * cap;
-        if (from > begin)
-            fit = top < from ? 0 : (top - from) / w->stride + 1;
+        const int32_t from = (begin + end - 1) / cap * cap - begin;
+        if (from > 0)
+            fit = inlay_slide_back(w, row, from);
     } else {
-        const int32_t to = lo / cap * cap + cap;
-        if (to < end)
-            fit = last > to ? 0 : (to - last) / w->stride + 1;
+        const int32_t to = (begin + first) / cap * cap + cap - begin;
+        if (to < w->rows)
+            fit = inlay_slide_on(w, row, to);
     }
-    n = fit < n ? fit : n;
+    return fit < n ? fit : n;
+}
+
+/* Of rows [r0, r1) of y, the first ones on the way whose windows lie together in x's ring: how
+ * many, *r the lowest. */
+static inline int32_t inlay_stretch(const inlay_step *s, const inlay_slide *w,
+                                    int32_t r0, int32_t r1, int32_t *r)
+{
+    const int32_t at = inlay_next_row(s, r0, r1, 0);
+    const int32_t row = at % w->height;
+    const int32_t begin = at / w->height * w->rows;
+    const int32_t room = s->backward ? row + 1 : w->height - row;
+    int32_t n = r1 - r0 < room ? r1 - r0 : room;
+    n = inlay_adjacent(s, 0, at, n);
+    n = inlay_adjacent(s, 4, at, n);
+    n = inlay_slide_fit(s, w, row, begin, n);
     *r = s->backward ? at - n + 1 : at;
     return n;
 }
 
+/* The parameters of a window along the rows, as those of one along a row of n pixels, which are
+ * made from `width` pixels. */
+static inline void inlay_lie_params(inlay_conv_params *p, int32_t width,
+                                    int32_t n, int32_t pad)
+{
+    p->iw = width;
+    p->ow = n;
+    p->kw = p->kh;
+    p->sw = p->sh;
+    p->dw = p->dh;
+    p->pw = pad;
+    p->ih = 1;
+    p->oh = 1;
+    p->kh = 1;
+    p->sh = 1;
+    p->dh = 1;
+    p->ph = 0;
+}
+
+/* Rows [r, r + n) of y as one row of pixels. */
+static inline void inlay_lie(inlay_lying *l, const inlay_step *s,
+                             const inlay_slide *w, int32_t r, int32_t n)
+{
+    const int32_t begin = r / w->height * w->rows;
+    const int32_t row = r % w->height;
+    const int32_t top = inlay_slide_top(w, row);
+    const int32_t last = inlay_slide_top(w, row + n - 1) + w->extent;
+    const int32_t first = top > 0 ? top : 0;
+    const int32_t end = last < w->rows ? last : w->rows;
+    int32_t pad = first - top;
+    if (w->transposed)
+        pad = row + w->pad - first * w->stride;
+    l->step = *s;
+    l->step.ref = l->ref;
+    l->step.params = &l->params;
+    memcpy(l->ref, s->ref, sizeof l->ref);
+    inlay_lie_down(l->ref, r, n);
+    inlay_lie_down(l->ref + 1, begin + first, end - first);
+    if (l->ref[4].base >= 0)
+        inlay_lie_down(l->ref + 4, r, n);
+    memcpy(&l->params, s->params, sizeof l->params);
+    inlay_lie_params(&l->params, end - first, n, pad);
+}
+
 /* Rows of one pixel: `kernel` makes them stretch by stretch, a row by itself where the ring of x
  * begins again in its window, or where y may overlap x. */
-static inline int inlay_upright_rows(inlay_kernel *kernel, void *const *base, const inlay_step *s,
-                                     int32_t r0, int32_t r1)
+static inline int inlay_upright_rows(inlay_kernel *kernel, void *const *base,
+                                     const inlay_step *s, int32_t r0,
+                                     int32_t r1, const inlay_slide *w)
 {
-    const inlay_conv_params *p = (const inlay_conv_params *)s->params;
-    const inlay_slide w = { p->oh, p->ih, p->sh, p->ph, (p->kh - 1) * p->dh + 1 };
-    const int apart = inlay_disjoint(base, s, 0, 1, 1, 1);
-    inlay_lying l;
-    int32_t n;
-    int32_t r = 0;
+    const int apart = inlay_disjoint(base, s, 1, 1);
     while (r0 < r1) {
-        n = inlay_stretch(s, &w, apart || !s->backward ? r0 : r1 - 1,
-                          apart || s->backward ? r1 : r0 + 1, &r);
+        const int32_t from = apart || !s->backward ? r0 : r1 - 1;
+        const int32_t to = apart || s->backward ? r1 : r0 + 1;
+        int32_t r;
+        int32_t n = inlay_stretch(s, w, from, to, &r);
         if (n > 0) {
-            const int32_t begin = r / p->oh * p->ih;
-            const int32_t top = r % p->oh * p->sh - p->ph;
-            const int32_t last = top + (n - 1) * p->sh + w.extent;
-            const int32_t lo = top > 0 ? top : 0;
-            const int32_t hi = last < p->ih ? last : p->ih;
-            inlay_lie(&l, s, r, n, begin + lo, begin + hi, lo - top);
+            inlay_lying l;
+            inlay_lie(&l, s, w, r, n);
             kernel(base, &l.step, 0, 1);
         } else {
             n = 1;
-            kernel(base, s, s->backward ? r1 - 1 : r0, s->backward ? r1 : r0 + 1);
+            r = inlay_next_row(s, r0, r1, 0);
+            kernel(base, s, r, r + 1);
         }
         if (s->backward)
             r1 -= n;

@@ -6,16 +6,17 @@
 
 #include <string.h>
 
-#include "inlay.h"
+#include "index.h"
 
 /* Operand 0: n values (int64); operand 1: `tables` lists of n values each, one of which every value
  * must equal. No result. */
-#define INLAY_check_FIELDS(F, N) \
-    F(int32_t, n)      /* values */ \
-    F(int32_t, tables) /* alternatives */
-INLAY_PARAMS(check);
+typedef struct inlay_check_params {
+    int32_t n;      /* values */
+    int32_t tables; /* alternatives */
+} inlay_check_params;
 
-static inline int inlay_check_values(void *const *base, const inlay_step *s, int32_t r0, int32_t r1)
+static inline int inlay_check_values(void *const *base, const inlay_step *s,
+                                     int32_t r0, int32_t r1)
 {
     const inlay_check_params *p = (const inlay_check_params *)s->params;
     const int64_t *v = (const int64_t *)inlay_at(base, s, 0);
@@ -34,18 +35,18 @@ static inline int inlay_check_values(void *const *base, const inlay_step *s, int
 
 /* Slice and Pad. Operands: y, x, then for Slice starts, ends, axes, steps; for Pad pads, fill (one
  * element), axes. Lists are int64; axes and steps may be left out. */
-#define INLAY_window_nd_FIELDS(F, N) \
-    F(int32_t, rank)  /* of x and y */ \
-    F(int32_t, size)  /* bytes of an element */ \
-    F(int32_t, count) /* entries of starts; half the entries of pads */ \
-    F(int32_t, mode)  /* Pad: 0 constant, 1 edge, 2 reflect, 3 wrap */ \
-    N(int32_t, x, 8)  /* dims of x */ \
-    N(int32_t, y, 8)  /* dims of y */
-INLAY_PARAMS(window_nd);
+typedef struct inlay_window_nd_params {
+    int32_t rank;  /* of x and y */
+    int32_t size;  /* bytes of an element */
+    int32_t count; /* entries of starts; half the entries of pads */
+    int32_t mode;  /* Pad: 0 constant, 1 edge, 2 reflect, 3 wrap */
+    int32_t x[8];  /* dims of x */
+    int32_t y[8];  /* dims of y */
+} inlay_window_nd_params;
 
 /* Which axis entry k of the lists is for; -1: none. */
-static inline int32_t inlay_list_axis(const inlay_window_nd_params *p, const int64_t *axes,
-                                      int32_t k)
+static inline int32_t inlay_list_axis(const inlay_window_nd_params *p,
+                                      const int64_t *axes, int32_t k)
 {
     int64_t a = axes ? axes[k] : k;
     if (a < 0)
@@ -53,14 +54,10 @@ static inline int32_t inlay_list_axis(const inlay_window_nd_params *p, const int
     return a < 0 || a >= p->rank ? -1 : (int32_t)a;
 }
 
-static inline int64_t inlay_clamp_i64(int64_t v, int64_t lo, int64_t hi)
-{
-    return v < lo ? lo : v > hi ? hi : v;
-}
-
 /* Start and step of one axis; 0 where its length is not what was compiled. */
-static inline int inlay_slice_axis(int64_t size, int64_t out, int64_t start, int64_t end,
-                                   int64_t step, int64_t *from, int64_t *by)
+static inline int inlay_slice_axis(int64_t size, int64_t out, int64_t start,
+                                   int64_t end, int64_t step, int64_t *from,
+                                   int64_t *by)
 {
     const int64_t lo = step > 0 ? 0 : -1;
     const int64_t hi = step > 0 ? size : size - 1;
@@ -84,53 +81,61 @@ static inline int inlay_slice_axis(int64_t size, int64_t out, int64_t start, int
     return n == out;
 }
 
-/* Next index of y, last axis first; 0 at the end. */
-static inline int inlay_next_index(int32_t *at, const int32_t *n, int32_t rank)
+/* Axes that no list names, those whose bit in `seen` is not set, stay as they are. */
+static inline int inlay_slice_rest(const inlay_window_nd_params *p, int seen)
 {
     int32_t d;
-    for (d = rank - 1; d >= 0; d--) {
-        if (++at[d] < n[d])
-            return 1;
-        at[d] = 0;
-    }
+    for (d = 0; d < p->rank; d++)
+        if (!(seen >> d & 1) && p->x[d] != p->y[d])
+            return -INLAY_E_SHAPE;
     return 0;
 }
 
-static inline int inlay_slice_values(void *const *base, const inlay_step *s, int32_t r0, int32_t r1)
+/* Start and step of each axis from the lists; 0 or -INLAY_E_... */
+static inline int inlay_slice_window(void *const *base, const inlay_step *s,
+                                     int64_t *from, int64_t *by)
 {
     const inlay_window_nd_params *p = (const inlay_window_nd_params *)s->params;
-    unsigned char *y = (unsigned char *)inlay_at(base, s, 0);
-    const unsigned char *x = (const unsigned char *)inlay_at(base, s, 1);
     const int64_t *starts = (const int64_t *)inlay_at(base, s, 2);
     const int64_t *ends = (const int64_t *)inlay_at(base, s, 3);
     const int64_t *axes = (const int64_t *)inlay_at(base, s, 4);
     const int64_t *steps = (const int64_t *)inlay_at(base, s, 5);
-    int64_t from[8] = { 0 };
-    int64_t by[8];
-    int32_t at[8] = { 0 };
     int32_t d;
     int seen = 0;
-    (void)r0, (void)r1;
-    for (d = 0; d < p->rank; d++)
-        by[d] = 1;
     for (d = 0; d < p->count; d++) {
         const int32_t a = inlay_list_axis(p, axes, d);
         if (a < 0)
             return -INLAY_E_INDEX;
         seen |= 1 << a;
-        if (!inlay_slice_axis(p->x[a], p->y[a], starts[d], ends[d], steps ? steps[d] : 1, from + a,
-                              by + a))
+        if (!inlay_slice_axis(p->x[a], p->y[a], starts[d], ends[d],
+                              steps ? steps[d] : 1, from + a, by + a))
             return -INLAY_E_SHAPE;
     }
-    for (d = 0; d < p->rank; d++)
-        if (!(seen >> d & 1) && p->x[d] != p->y[d])
-            return -INLAY_E_SHAPE;
+    return inlay_slice_rest(p, seen);
+}
+
+static inline int inlay_slice_values(void *const *base, const inlay_step *s,
+                                     int32_t r0, int32_t r1)
+{
+    const inlay_window_nd_params *p = (const inlay_window_nd_params *)s->params;
+    unsigned char *y = (unsigned char *)inlay_at(base, s, 0);
+    const unsigned char *x = (const unsigned char *)inlay_at(base, s, 1);
+    const size_t size = (size_t)p->size;
+    int64_t from[8] = { 0 };
+    int64_t by[8] = { 1, 1, 1, 1, 1, 1, 1, 1 };
+    int32_t at[8] = { 0 };
+    const int error = inlay_slice_window(base, s, from, by);
+    (void)r0;
+    (void)r1;
+    if (error)
+        return error;
     do {
         int64_t k = 0;
+        int32_t d;
         for (d = 0; d < p->rank; d++)
             k = k * p->x[d] + from[d] + at[d] * by[d];
-        memcpy(y, x + (size_t)k * (size_t)p->size, (size_t)p->size);
-        y += p->size;
+        memcpy(y, x + (size_t)k * size, size);
+        y += size;
     } while (inlay_next_index(at, p->y, p->rank));
     return 0;
 }
@@ -153,19 +158,14 @@ static inline int64_t inlay_pad_index(int64_t i, int64_t n, int32_t mode)
     return r < n ? r : period - r;
 }
 
-static inline int inlay_pad_values(void *const *base, const inlay_step *s, int32_t r0, int32_t r1)
+/* What is added before and after each axis; 0 or -INLAY_E_... */
+static inline int inlay_pad_margins(void *const *base, const inlay_step *s,
+                                    int64_t *before, int64_t *after)
 {
     const inlay_window_nd_params *p = (const inlay_window_nd_params *)s->params;
-    unsigned char *y = (unsigned char *)inlay_at(base, s, 0);
-    const unsigned char *x = (const unsigned char *)inlay_at(base, s, 1);
-    const unsigned char *fill = (const unsigned char *)inlay_at(base, s, 3);
     const int64_t *pads = (const int64_t *)inlay_at(base, s, 2);
     const int64_t *axes = (const int64_t *)inlay_at(base, s, 4);
-    int64_t before[8] = { 0 };
-    int64_t after[8] = { 0 };
-    int32_t at[8] = { 0 };
     int32_t d;
-    (void)r0, (void)r1;
     for (d = 0; d < p->count; d++) {
         const int32_t a = inlay_list_axis(p, axes, d);
         if (a < 0)
@@ -177,20 +177,50 @@ static inline int inlay_pad_values(void *const *base, const inlay_step *s, int32
         if (before[d] < -(int64_t)p->x[d] || before[d] > p->y[d] ||
             after[d] != p->y[d] - p->x[d] - before[d])
             return -INLAY_E_SHAPE;
+    return 0;
+}
+
+/* The element of x that is at place `at` of y; -1: the fill value. */
+static inline int64_t inlay_pad_element(const inlay_window_nd_params *p,
+                                        const int32_t *at,
+                                        const int64_t *before,
+                                        const int64_t *after)
+{
+    int64_t element = 0;
+    int32_t d;
+    for (d = 0; d < p->rank; d++) {
+        const int64_t added = before[d] > 0 ? before[d] : 0;
+        const int64_t cut = before[d] < 0 ? -before[d] : 0;
+        const int64_t end = after[d] < 0 ? -after[d] : 0;
+        const int64_t i =
+            inlay_pad_index(at[d] - added, p->x[d] - cut - end, p->mode);
+        if (i < 0)
+            return -1;
+        element = element * p->x[d] + cut + i;
+    }
+    return element;
+}
+
+static inline int inlay_pad_values(void *const *base, const inlay_step *s,
+                                   int32_t r0, int32_t r1)
+{
+    const inlay_window_nd_params *p = (const inlay_window_nd_params *)s->params;
+    unsigned char *y = (unsigned char *)inlay_at(base, s, 0);
+    const unsigned char *x = (const unsigned char *)inlay_at(base, s, 1);
+    const unsigned char *fill = (const unsigned char *)inlay_at(base, s, 3);
+    const size_t size = (size_t)p->size;
+    int64_t before[8] = { 0 };
+    int64_t after[8] = { 0 };
+    int32_t at[8] = { 0 };
+    const int error = inlay_pad_margins(base, s, before, after);
+    (void)r0;
+    (void)r1;
+    if (error)
+        return error;
     do {
-        const unsigned char *from = fill;
-        int64_t k = 0;
-        for (d = 0; d < p->rank && k >= 0; d++) {
-            const int64_t cut = before[d] < 0 ? -before[d] : 0;
-            const int64_t end = after[d] < 0 ? -after[d] : 0;
-            const int64_t i = inlay_pad_index(at[d] - (before[d] > 0 ? before[d] : 0),
-                                              p->x[d] - cut - end, p->mode);
-            k = i < 0 ? -1 : k * p->x[d] + cut + i;
-        }
-        if (k >= 0)
-            from = x + (size_t)k * (size_t)p->size;
-        memcpy(y, from, (size_t)p->size);
-        y += p->size;
+        const int64_t k = inlay_pad_element(p, at, before, after);
+        memcpy(y, k < 0 ? fill : x + (size_t)k * size, size);
+        y += size;
     } while (inlay_next_index(at, p->y, p->rank));
     return 0;
 }

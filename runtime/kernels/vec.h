@@ -14,6 +14,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "inlay.h"
+
 #ifndef INLAY_VL
 #if !defined __GNUC__
 #define INLAY_VL 1
@@ -35,27 +37,27 @@
 
 typedef float inlay_f1;
 
-static inline float inlay_load1(const float *p)
+INLAY_INLINE float inlay_load1(const float *p)
 {
     return *p;
 }
-static inline void inlay_store1(float *p, float v)
+INLAY_INLINE void inlay_store1(float *p, float v)
 {
     *p = v;
 }
-static inline float inlay_splat1(float v)
+INLAY_INLINE float inlay_splat1(float v)
 {
     return v;
 }
-static inline float inlay_max1(float lo, float v)
+INLAY_INLINE float inlay_max1(float lo, float v)
 {
     return lo > v ? lo : v;
 }
-static inline float inlay_min1(float hi, float v)
+INLAY_INLINE float inlay_min1(float hi, float v)
 {
     return hi < v ? hi : v;
 }
-static inline float inlay_fma1(float a, float b, float c)
+INLAY_INLINE float inlay_fma1(float a, float b, float c)
 {
 #if defined __clang__
 #pragma clang fp contract(fast)
@@ -67,118 +69,49 @@ static inline float inlay_fma1(float a, float b, float c)
 #endif
 }
 
+/* In a template of one width, INLAY_L floats: its type, and the names of its functions. */
+#define INLAY_W(name) INLAY_JOIN(inlay_##name, INLAY_L)
+#define INLAY_FLOATS INLAY_W(f)
+
+/* Each width: a vector of which each float is v, and the functions of gcc that are one
+ * instruction. */
 #if INLAY_VL > 1
-
-/* The generic forms of one width; `m` is a mask of all-ones lanes. */
-#define INLAY_VEC_TYPE(N) \
-    typedef float inlay_f##N __attribute__((vector_size(N * 4))); \
-    typedef float inlay_f##N##_any __attribute__((vector_size(N * 4), aligned(4), may_alias)); \
-    typedef int32_t inlay_i##N __attribute__((vector_size(N * 4))); \
-    static inline inlay_f##N inlay_load##N(const float *p) \
-    { \
-        return *(const inlay_f##N##_any *)(const void *)p; \
-    } \
-    static inline void inlay_store##N(float *p, inlay_f##N v) \
-    { \
-        *(inlay_f##N##_any *)(void *)p = v; \
-    } \
-    static inline inlay_f##N inlay_select##N(inlay_i##N m, inlay_f##N a, inlay_f##N b) \
-    { \
-        return (inlay_f##N)(((inlay_i##N)a & m) | ((inlay_i##N)b & ~m)); \
-    }
-
-#define INLAY_VEC_MINMAX(N) \
-    static inline inlay_f##N inlay_max##N(inlay_f##N lo, inlay_f##N v) \
-    { \
-        return inlay_select##N(lo > v, lo, v); \
-    } \
-    static inline inlay_f##N inlay_min##N(inlay_f##N hi, inlay_f##N v) \
-    { \
-        return inlay_select##N(hi < v, hi, v); \
-    }
-
-#if defined __clang__
-#define INLAY_VEC_FMA(N) \
-    static inline inlay_f##N inlay_fma##N(inlay_f##N a, inlay_f##N b, inlay_f##N c) \
-    { \
-        _Pragma("clang fp contract(fast)") return a * b + c; \
-    }
-#else
-#define INLAY_VEC_FMA(N) \
-    static inline inlay_f##N inlay_fma##N(inlay_f##N a, inlay_f##N b, inlay_f##N c) \
-    { \
-        return a * b + c; \
-    }
+#define INLAY_L 4
+#define INLAY_REPEAT(v) v, v, v, v
+#if defined __SSE2__ && !defined __clang__
+#define INLAY_LARGER(a, b) __builtin_ia32_maxps(a, b)
+#define INLAY_SMALLER(a, b) __builtin_ia32_minps(a, b)
 #endif
-
-#define INLAY_VEC_X86(N, fma, max, min) \
-    static inline inlay_f##N inlay_fma##N(inlay_f##N a, inlay_f##N b, inlay_f##N c) \
-    { \
-        return (inlay_f##N)fma; \
-    } \
-    static inline inlay_f##N inlay_max##N(inlay_f##N lo, inlay_f##N v) \
-    { \
-        return (inlay_f##N)max; \
-    } \
-    static inline inlay_f##N inlay_min##N(inlay_f##N hi, inlay_f##N v) \
-    { \
-        return (inlay_f##N)min; \
-    }
-
-INLAY_VEC_TYPE(4)
-static inline inlay_f4 inlay_splat4(float v)
-{
-    return (inlay_f4){ v, v, v, v };
-}
 #if defined __FMA__ && !defined __clang__
-INLAY_VEC_X86(4, __builtin_ia32_vfmaddps(a, b, c), __builtin_ia32_maxps(lo, v),
-              __builtin_ia32_minps(hi, v))
-#elif defined __SSE2__ && !defined __clang__
-INLAY_VEC_X86(4, (a * b + c), __builtin_ia32_maxps(lo, v), __builtin_ia32_minps(hi, v))
+#define INLAY_FUSED(a, b, c) __builtin_ia32_vfmaddps(a, b, c)
 #elif defined __aarch64__ && !defined __clang__
-static inline inlay_f4 inlay_fma4(inlay_f4 a, inlay_f4 b, inlay_f4 c)
-{
-    return __builtin_aarch64_fmav4sf(a, b, c);
-}
-INLAY_VEC_MINMAX(4)
-#else
-INLAY_VEC_FMA(4)
-INLAY_VEC_MINMAX(4)
+#define INLAY_FUSED(a, b, c) __builtin_aarch64_fmav4sf(a, b, c)
+#endif
+#include "kernels/vec.inc.h"
 #endif
 
 #if INLAY_VL >= 8
-INLAY_VEC_TYPE(8)
-static inline inlay_f8 inlay_splat8(float v)
-{
-    return (inlay_f8){ v, v, v, v, v, v, v, v };
-}
-#if defined __FMA__ && !defined __clang__
-INLAY_VEC_X86(8, __builtin_ia32_vfmaddps256(a, b, c), __builtin_ia32_maxps256(lo, v),
-              __builtin_ia32_minps256(hi, v))
-#elif !defined __clang__
-INLAY_VEC_X86(8, (a * b + c), __builtin_ia32_maxps256(lo, v), __builtin_ia32_minps256(hi, v))
-#else
-INLAY_VEC_FMA(8)
-INLAY_VEC_MINMAX(8)
+#define INLAY_L 8
+#define INLAY_REPEAT(v) v, v, v, v, v, v, v, v
+#if !defined __clang__
+#define INLAY_LARGER(a, b) __builtin_ia32_maxps256(a, b)
+#define INLAY_SMALLER(a, b) __builtin_ia32_minps256(a, b)
 #endif
+#if defined __FMA__ && !defined __clang__
+#define INLAY_FUSED(a, b, c) __builtin_ia32_vfmaddps256(a, b, c)
+#endif
+#include "kernels/vec.inc.h"
 #endif
 
 #if INLAY_VL >= 16
-INLAY_VEC_TYPE(16)
-static inline inlay_f16 inlay_splat16(float v)
-{
-    return (inlay_f16){ v, v, v, v, v, v, v, v, v, v, v, v, v, v, v, v };
-}
+#define INLAY_L 16
+#define INLAY_REPEAT(v) v, v, v, v, v, v, v, v, v, v, v, v, v, v, v, v
 #if !defined __clang__
-INLAY_VEC_X86(16, __builtin_ia32_vfmaddps512_mask(a, b, c, -1, 4),
-              __builtin_ia32_maxps512_mask(lo, v, v, -1, 4),
-              __builtin_ia32_minps512_mask(hi, v, v, -1, 4))
-#else
-INLAY_VEC_FMA(16)
-INLAY_VEC_MINMAX(16)
+#define INLAY_LARGER(a, b) __builtin_ia32_maxps512_mask(a, b, b, -1, 4)
+#define INLAY_SMALLER(a, b) __builtin_ia32_minps512_mask(a, b, b, -1, 4)
+#define INLAY_FUSED(a, b, c) __builtin_ia32_vfmaddps512_mask(a, b, c, -1, 4)
 #endif
-#endif
-
+#include "kernels/vec.inc.h"
 #endif
 
 /* Keeps a loaded vector in its register: gcc would load it again for every use. */
@@ -187,15 +120,5 @@ INLAY_VEC_MINMAX(16)
 #else
 #define INLAY_KEEP(v) ((void)0)
 #endif
-
-/* The first / other lanes of a store that must not pass the end: n of N. */
-#define INLAY_STORE_PART(N, p, v, n) \
-    do { \
-        float part_[N]; \
-        int32_t lane_; \
-        inlay_store##N(part_, (v)); \
-        for (lane_ = 0; lane_ < (n); lane_++) \
-            (p)[lane_] = part_[lane_]; \
-    } while (0)
 
 #endif

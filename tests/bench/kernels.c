@@ -14,7 +14,8 @@
 static double now(void)
 {
     struct timespec t;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t); /* not the wall clock: other programs run too */
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID,
+                  &t); /* not the wall clock: other programs run too */
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
@@ -46,8 +47,8 @@ static double best_time(void *const *base, const inlay_step *s)
 
 static void report(const char *name, double macs, double seconds, double bytes)
 {
-    printf("%-28s %9.1f us %7.1f GFLOP/s %7.1f GB/s of weights\n", name, seconds * 1e6,
-           2e-9 * macs / seconds, bytes * 1e-9 / seconds);
+    printf("%-28s %9.1f us %7.1f GFLOP/s %7.1f GB/s of weights\n", name,
+           seconds * 1e6, 2e-9 * macs / seconds, bytes * 1e-9 / seconds);
 }
 
 typedef struct Layer {
@@ -80,7 +81,8 @@ static void bench_layer(const Layer *l)
 {
     const int pad = l->k / 2, out = (l->size + 2 * pad - l->k) / l->stride + 1,
               depthwise = l->oc == 0;
-    const int oc = depthwise ? l->ic : l->oc, taps = l->k * l->k * (depthwise ? 1 : l->ic);
+    const int oc = depthwise ? l->ic : l->oc,
+              taps = l->k * l->k * (depthwise ? 1 : l->ic);
     const inlay_conv_params p = { .id = 1,
                                   .ih = l->size,
                                   .iw = l->size,
@@ -111,13 +113,18 @@ static void bench_layer(const Layer *l)
                       numbers((size_t)oc + 4) };
     const inlay_ref ref[5] = {
         { .row = (size_t)(out * oc) * 4, .cap = out, .pix = oc, .base = 1 },
-        { .row = (size_t)(l->size * l->ic) * 4, .cap = l->size, .pix = l->ic, .base = 0 },
+        { .row = (size_t)(l->size * l->ic) * 4,
+          .cap = l->size,
+          .pix = l->ic,
+          .base = 0 },
         { .cap = 1, .base = 2 },
         { .cap = 1, .base = 3 },
         { .cap = 1, .base = INLAY_NONE }
     };
-    const inlay_step s = { depthwise ? inlay_dwconv_f32 : inlay_conv_f32, &p, ref, out, 0 };
-    report(l->name, (double)out * out * oc * taps, best_time(base, &s), (double)weights * 4.0);
+    const inlay_step s = { depthwise ? inlay_dwconv_f32 : inlay_conv_f32, &p,
+                           ref, out, 0 };
+    report(l->name, (double)out * out * oc * taps, best_time(base, &s),
+           (double)weights * 4.0);
     for (int i = 0; i < 4; i++)
         free(base[i]);
 }
@@ -144,13 +151,17 @@ static void bench_gemm(int m, int k, int n)
                                   .ic = k,
                                   .oc = n,
                                   .width = 16 };
-    void *base[4] = { numbers((size_t)m * (size_t)k), numbers((size_t)m * (size_t)n),
-                      numbers((size_t)k * (size_t)(n + 4)), numbers((size_t)n + 4) };
-    const inlay_ref ref[5] = { { .row = (size_t)m * (size_t)n * 4, .cap = 1, .pix = n, .base = 1 },
-                               { .row = (size_t)m * (size_t)k * 4, .cap = 1, .pix = k, .base = 0 },
-                               { .cap = 1, .base = 2 },
-                               { .cap = 1, .base = 3 },
-                               { .cap = 1, .base = INLAY_NONE } };
+    void *base[4] = { numbers((size_t)m * (size_t)k),
+                      numbers((size_t)m * (size_t)n),
+                      numbers((size_t)k * (size_t)(n + 4)),
+                      numbers((size_t)n + 4) };
+    const inlay_ref ref[5] = {
+        { .row = (size_t)m * (size_t)n * 4, .cap = 1, .pix = n, .base = 1 },
+        { .row = (size_t)m * (size_t)k * 4, .cap = 1, .pix = k, .base = 0 },
+        { .cap = 1, .base = 2 },
+        { .cap = 1, .base = 3 },
+        { .cap = 1, .base = INLAY_NONE }
+    };
     const inlay_step s = { inlay_conv_f32, &p, ref, 1, 0 };
     snprintf(name, sizeof name, "gemm %dx%dx%d", m, k, n);
     report(name, (double)m * k * n, best_time(base, &s), 4.0 * k * n);
@@ -171,14 +182,16 @@ static void bench_matmul(int m, int k, int n, int transposed)
                                     .bk = transposed ? 1 : n,
                                     .bn = transposed ? k : 1,
                                     .alpha = 1.0f };
-    void *base[3] = { numbers((size_t)m * (size_t)k), numbers((size_t)m * (size_t)n),
+    void *base[3] = { numbers((size_t)m * (size_t)k),
+                      numbers((size_t)m * (size_t)n),
                       numbers((size_t)k * (size_t)n) };
     const inlay_ref ref[4] = { { .cap = 1, .base = 1 },
                                { .cap = 1, .base = 0 },
                                { .cap = 1, .base = 2 },
                                { .cap = 1, .base = INLAY_NONE } };
     const inlay_step s = { inlay_matmul_f32, &p, ref, 1, 0 };
-    snprintf(name, sizeof name, "matmul %dx%dx%d%s", m, k, n, transposed ? " b'" : "");
+    snprintf(name, sizeof name, "matmul %dx%dx%d%s", m, k, n,
+             transposed ? " b'" : "");
     report(name, (double)m * k * n, best_time(base, &s), 4.0 * k * n);
     for (int i = 0; i < 3; i++)
         free(base[i]);

@@ -23,7 +23,8 @@ typedef struct Job {
     Compile compile;
 } Job;
 
-static const char *const LEVEL[] = { "", "simple", "order", "overlap", "stream" };
+static const char *const LEVEL[] = { "", "simple", "order", "overlap",
+                                     "stream" };
 
 static double milliseconds(void)
 {
@@ -41,13 +42,15 @@ static void pixel_by_pixel(Program *p)
 }
 
 /* Bytes of the arena that blocks hold during a step. */
-static int64_t bytes_in_use(const Program *p, bool *used, int32_t step, bool tensors_only)
+static int64_t bytes_in_use(const Program *p, bool *used, int32_t step,
+                            bool tensors_only)
 {
     int64_t bytes = 0;
     memset(used, 0, (size_t)p->plan.arena_size / 4 + 1);
     for (size_t i = 0; i < p->plan.block.n; i++) {
         const Block *b = p->plan.block.at + i;
-        if (b->first > step || b->end <= step || (tensors_only && (b->scratch || !b->tensor)))
+        if (b->first > step || b->end <= step ||
+            (tensors_only && (b->scratch || !b->tensor)))
             continue;
         memset(used + b->offset / 4, 1,
                (size_t)(b->offset + b->bytes + 3) / 4 - (size_t)b->offset / 4);
@@ -92,13 +95,13 @@ static void run(void *context)
     Job *j = context;
     Compile *c = &j->compile;
     compile_open(c, j->options);
-    compile_read(c);
-    compile_passes(c);
-    c->program = lower_graph(c->graph, 16);
+    compile_to(c, STAGE_PASSES);
+    c->program = lower_graph(c->graph, PACK_WIDTH);
     if (j->bare)
         pixel_by_pixel(c->program);
     const double before = milliseconds();
-    plan_program(c->program, &(PlanOptions){ .align = j->bare ? 4 : 16, .level = j->level });
+    plan_program(c->program, &(PlanOptions){ .align = j->bare ? 4 : 16,
+                                             .level = j->level });
     j->milliseconds = milliseconds() - before;
     plan_check(c->program);
     j->net = net_of(c->program, &j->pixel);
@@ -113,15 +116,17 @@ static void print(const Job *j, const Job *bare)
 {
     const Plan *p = &j->compile.program->plan;
     printf("%s\t%lld\t%lld\t%s\t%lld\t%lld\t%lld\t%zu\t%.1f\n", LEVEL[j->level],
-           (long long)p->arena_size, (long long)p->lower_bound, p->optimal ? "optimal" : "open",
-           (long long)j->net, (long long)bare->net, (long long)bare->pixel,
+           (long long)p->arena_size, (long long)p->lower_bound,
+           p->optimal ? "optimal" : "open", (long long)j->net,
+           (long long)bare->net, (long long)bare->pixel,
            j->compile.program->step.n, j->milliseconds);
 }
 
 /* A level: as it is, and as papers count. */
 static void level(Diag *d, const Options *o, PlanLevel l)
 {
-    Job bare = { .options = o, .level = l, .bare = true }, real = { .options = o, .level = l };
+    Job bare = { .options = o, .level = l, .bare = true },
+        real = { .options = o, .level = l };
     protect(d, run, &bare);
     protect(d, close_all, &bare.compile);
     if (d->status == 0)

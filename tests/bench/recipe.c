@@ -22,7 +22,9 @@ static Recipe *packed(Store *s, Recipe *r, int axis)
     int64_t dims[MAX_RANK];
     int perm[MAX_RANK], rank = recipe_rank(r), m = 0;
     for (int a = 0; a <= rank; a++)
-        dims[a] = a < axis ? recipe_dims(r)[a] : a > axis + 1 ? recipe_dims(r)[a - 1] : 16;
+        dims[a] = a < axis       ? recipe_dims(r)[a]
+                  : a > axis + 1 ? recipe_dims(r)[a - 1]
+                                 : 16;
     dims[axis] = recipe_dims(r)[axis] / 16;
     perm[m++] = axis;
     for (int a = 0; a <= rank; a++)
@@ -59,22 +61,33 @@ int main(int argc, char **argv)
         file_write(out, (uint64_t)i, chunk, sizeof chunk);
     }
     const Span span = { 0, (uint64_t)n * 4 };
-    const Source f32 = { .dtype = DT_F32, .count = n, .file = in, .span = &span, .spans = 1 };
-    const Source f16 = { .dtype = DT_F16, .count = n, .file = in, .span = &span, .spans = 1 };
-    const int64_t square[] = { side, side }, oihw[] = { side * side / (512 * 8), 512, 4, 2 };
+    const Source f32 = {
+        .dtype = DT_F32, .count = n, .file = in, .span = &span, .spans = 1
+    };
+    const Source f16 = {
+        .dtype = DT_F16, .count = n, .file = in, .span = &span, .spans = 1
+    };
+    const int64_t square[] = { side, side },
+                  oihw[] = { side * side / (512 * 8), 512, 4, 2 };
     float *scale = NEW_ARRAY(&arena, float, side);
-    Recipe *m = recipe_source(&s, &f32, 2, square), *c = recipe_source(&s, &f32, 4, oihw);
+    Recipe *m = recipe_source(&s, &f32, 2, square),
+           *c = recipe_source(&s, &f32, 4, oihw);
     for (int i = 0; i < 2; i++) {
         rate(&s, "copy", m, out, bytes);
         rate(&s, "OIHW pack", packed(&s, c, 0), out, bytes);
         rate(&s, "MatMul pack", packed(&s, m, 1), out, bytes);
-        rate(&s, "Gemm transB pack", packed(&s, recipe_transpose(&s, m, (const int[]){ 1, 0 }), 1),
-             out, bytes);
+        rate(&s, "Gemm transB pack",
+             packed(&s, recipe_transpose(&s, m, (const int[]){ 1, 0 }), 1), out,
+             bytes);
         rate(&s, "scale per N + MatMul pack",
-             packed(&s, recipe_mul(&s, m, recipe_along(&s, 2, 1, side, scale)), 1), out, bytes);
-        rate(&s, "float16 to float32", recipe_cast(&s, recipe_source(&s, &f16, 2, square), DT_F32),
+             packed(&s, recipe_mul(&s, m, recipe_along(&s, 2, 1, side, scale)),
+                    1),
              out, bytes);
-        rate(&s, "transpose", recipe_transpose(&s, m, (const int[]){ 1, 0 }), out, bytes);
+        rate(&s, "float16 to float32",
+             recipe_cast(&s, recipe_source(&s, &f16, 2, square), DT_F32), out,
+             bytes);
+        rate(&s, "transpose", recipe_transpose(&s, m, (const int[]){ 1, 0 }),
+             out, bytes);
         Sha256 h;
         char hex[65];
         const double before = cpu_seconds();

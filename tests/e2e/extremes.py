@@ -164,6 +164,7 @@ def own_names(model, path):
     with open(path) as f:
         text = f.read()
     names = set(re.findall(r'^static [\w ]*?\**(\w+)(?:\[\w*\])* *(?:=|\(|;)', text, re.M))
+    names |= set(re.findall(r'^    (BASE\w*)', text, re.M))
     return re.sub(r'(?<![.>\w])(%s)\b' % '|'.join(sorted(names) or ['\0']), model + r'_\1', text)
 
 

@@ -8,6 +8,7 @@ accepted, a misspelt one is refused and the right one is suggested; numbers are 
 import argparse
 import json
 import os
+import random
 import shutil
 import struct
 import subprocess
@@ -15,9 +16,11 @@ import subprocess
 import host
 import onnx
 import tap
+import worst
 from onnx import make_model, make_node, make_tensor, make_value
 
 F32 = 1
+PACKED_SEED = 1
 LARGE = 1 << 18     # floats of a weight that --load=eager holds in memory
 
 
@@ -32,6 +35,22 @@ def tree(folder):
             for path, _, names in os.walk(folder) for name in names}
 
 
+def packed(pieces, steps, bytes, seed):
+    """A rectangle cut at random, as rows of a CSV: hard to put together again."""
+    rng, cut = random.Random(seed), [(0, steps, 0, bytes)]
+    while len(cut) < pieces:
+        i = rng.randrange(len(cut))
+        begin, end, low, high = cut[i]
+        if (end - begin) * 3 > (high - low) * 2 and end - begin > 1:
+            middle = rng.randrange(begin + 1, end)
+            cut[i:i + 1] = [(begin, middle, low, high), (middle, end, low, high)]
+        elif high - low > 1:
+            middle = rng.randrange(low + 1, high)
+            cut[i:i + 1] = [(begin, end, low, middle), (begin, end, middle, high)]
+    rng.shuffle(cut)
+    return 'id,lower,upper,size\n' + ''.join('b%d,%d,%d,%d\n' % (k, c[0], c[1], c[3] - c[2]) for k, c in enumerate(cut))
+
+
 class Bench:
     """The files of all experiments, and one way to run."""
     def __init__(self, inlay, digits, work):
@@ -40,7 +59,9 @@ class Bench:
         add = [make_node('Add', ['a', 'b'], ['y'], 'add')]
         eight = lambda name: make_value(name, F32, [1, 8])
         self.two = self.model('two', make_model(add, [eight('a'), eight('b')], [eight('y')]))
-        self.open = self.model('open', make_model([make_node('Relu', ['x'], ['y'], 'relu')], [make_value('x', F32, ['N', 8])], [make_value('y', F32, ['N', 8])]))
+        self.open = self.model('open', make_model([make_node('Relu', ['x'], ['y'], 'relu')], [make_value('x', F32, ['N', 'T'])], [make_value('y', F32, ['N', 'T'])]))
+        soft = [make_node('Softmax', ['x'], ['t'], 'first'), make_node('Softmax', ['t'], ['y'], 'second')]
+        self.batched = self.model('batched', make_model(soft, [make_value('x', F32, ['N', 8])], [make_value('y', F32, ['N', 8])]))
         weight = [make_node('Add', ['a', 'w'], ['y'], 'add')]
         self.far = self.model('far', make_model(weight, [eight('a')], [eight('y')], [onnx.make_external('w', F32, [1, 8], 'w.bin', 0, 32)]))
         self.near = self.model('near', make_model(weight, [eight('a')], [eight('y')], [onnx.make_external('w', F32, [1, 8], 'here.bin', 0, 32)]))
@@ -58,6 +79,9 @@ class Bench:
         self.wide_x = write(os.path.join(work, 'wide.pb'), make_tensor('a', F32, [1, LARGE], bytes(4 * LARGE)))
         self.image = os.path.join(os.path.dirname(digits), 'test_data_set_0', 'input_0.pb')
         self.csv = write(os.path.join(work, 'p.csv'), 'id,lower,upper,size\nb1,0,3,4\nb2,3,9,4\nb3,0,9,4\nb4,9,21,4\nb5,0,21,4\n')
+        self.hard_csv = write(os.path.join(work, 'hard.csv'), packed(200, 200, 400, PACKED_SEED))
+        self.hard = self.model('hard', worst.FORMS['crossed'](300))
+        self.signal = write(os.path.join(work, 'signal.pb'), make_tensor('t0', F32, [1, worst.SIGNAL], bytes(4 * worst.SIGNAL)))
         self.arena = json.loads(self.run(['analyze', digits, '--json'])[1])['arena']['size']
 
     def model(self, name, data):
@@ -86,7 +110,7 @@ class Bench:
                 'run': ['run', model] + [w for i in inputs for w in ('--input', i)],
                 'dump': ['dump', model],
                 'prove': ['prove', os.path.join(self.work, 'made', 'm.json'), model],
-                'place': ['place', self.csv], 'ops': ['ops'], 'help': ['help'], 'version': ['version']}[command]
+                'place': ['place', self.csv], 'ops': ['ops'], 'passes': ['passes'], 'help': ['help'], 'version': ['version']}[command]
 
 
 def always(value):
@@ -96,6 +120,12 @@ def always(value):
 def on_open(value):
     """On the model whose dimension is open."""
     return lambda b, c: (b.words(c, b.open, [b.x]), value)
+
+
+def batch(b, c):
+    """Twice the arena; the graph once shapes are known; an input that does not fit any more."""
+    more = {'check': ['--max-arena', '1M'], 'dump': ['--after', 'fuse_act']}
+    return b.words(c, b.batched, [b.x]) + more.get(c, []), ['--batch', '2']
 
 
 def constant(b, c):
@@ -123,6 +153,15 @@ def pin(b, c):
 
 def goal(b, c):
     return b.words(c) + (['--region', 'a:%d' % b.arena] if c in ('run', 'check') else []), ['--optimize', 'speed']
+
+
+def effort(b, c):
+    """A problem for which a tenth of the work is not enough."""
+    if c == 'place':
+        return ['place', b.hard_csv], ['--effort', '0']
+    size = json.loads(b.run(['analyze', b.hard, '--json'])[1])['arena']['size']
+    limit = {'run': ['--arena-limit', str(size)], 'check': ['--max-arena', str(size)]}.get(c, [])
+    return b.words(c, b.hard, [b.signal]) + limit, ['--effort', '0']
 
 
 def without(b, c):
@@ -173,7 +212,8 @@ EXPERIMENTS = {
     'output': lambda b, c: ([w for w in b.words(c) if w not in ('-o', b.out)], ['-o', b.out]),
     'name': always(['--name', 'other']),
     'shape': on_open(['--shape', 'x=1x8']),
-    'dim': on_open(['--dim', 'N=1']),
+    'dim': on_open(['--dim', 'T=8']),
+    'batch': batch,
     'const': constant,
     'input': lambda b, c: (['run', b.digits], ['--input', b.image]),
     'io': layout,
@@ -186,6 +226,7 @@ EXPERIMENTS = {
     'curve': always(['--curve']),
     'plan': lambda b, c: (b.words(c) + {'run': ['--arena-limit', str(b.arena)], 'check': ['--max-arena', '1M']}.get(c, []), ['--plan', 'simple']),
     'optimize': goal,
+    'effort': effort,
     'max-arena': always(['--max-arena', '100']),
     'max-weights': lambda b, c: (['check', b.digits, '--max-arena', '1M'] if c == 'check' else b.words(c), ['--max-weights', '100']),
     'max-memory': memory,
@@ -200,6 +241,7 @@ EXPERIMENTS = {
     'no-hash': always(['--no-hash']),
     'hash-model': lambda b, c: (b.words(c) + (['--json'] if c == 'analyze' else []), ['--hash-model']),
     'stats': always(['--stats']),
+    'checks': always(['--checks']),
     'csv': always(['--csv']),
     'html': always(['--html']),
     'json': proof,
@@ -222,7 +264,7 @@ def pair(t, b, command, option):
         if plain[0] == 0 and given[0] not in (0, 64):
             t.ok(name + ': a failure writes nothing', not given[3], sorted(given[3]))
         return
-    values = {'target': 'cortex-m4', 'without': 'cse', 'shape': 'x=1x8', 'dim': 'N=1', 'region': 'a:1M'}
+    values = {'target': 'cortex-m4', 'without': 'cse', 'shape': 'x=1x8', 'dim': 'N=1', 'batch': '2', 'region': 'a:1M', 'effort': '2'}
     value = values.get(option['name'], option.get('values', [EXAMPLE.get(option['kind'])])[0])
     words = ['--' + option['name']] + ([value] if 'value' in option else [])
     status, text, message, files = b.run(b.words(command) + words)

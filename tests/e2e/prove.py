@@ -124,6 +124,7 @@ def facts(man):
             ('a step done twice', lambda m: (m['steps'].append(m['steps'][0]), m.update(schedule=[{'first': 0, 'steps': len(m['steps'])}]))),
             ('a reach one byte further', lambda m: edit_reach(m, 1)),
             ('a reach one byte shorter', lambda m: edit_reach(m, -1)),
+            ('a reach left out', lambda m: m['steps'][0]['operands'][0].pop('reach')),
             ('a pixel stride', lambda m: next(op for s in m['steps'] for op in s['operands'] if op and 'pixel' in op).update(pixel=1000)),
             ('steps that no range runs', lambda m: m['schedule'].pop()),
             ('a tensor that is shorter', lambda m: m['tensors'][-1].update(bytes=4))]:

@@ -20,7 +20,8 @@ int main(void)
     static const case_inputs in = { case_input };
     const case_outputs out = { result };
     volatile uint32_t *const control = (volatile uint32_t *)0xE000E010u,
-                             *const reload = control + 1, *const value = control + 2;
+                             *const reload = control + 1,
+                             *const value = control + 2;
     const unsigned char *bytes = (const unsigned char *)result;
     uint32_t i, sum = 2166136261u, ticks;
     int code;

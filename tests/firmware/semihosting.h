@@ -33,7 +33,9 @@ static inline void semi_hex(uint32_t v)
 
 static inline void semi_exit(uint32_t status)
 {
-    const uint32_t block[2] = { 0x20026u, status }; /* the application has ended by itself */
+    const uint32_t block[2] = {
+        0x20026u, status
+    }; /* the application has ended by itself */
     semi_call(SEMI_EXIT_EXTENDED, block);
     for (;;) {
     }

@@ -5,8 +5,8 @@
 
 #include "semihosting.h"
 
-extern uint32_t link_data_load[], link_data[], link_data_end[], link_bss[], link_bss_end[],
-    link_stack[], link_stack_top[];
+extern uint32_t link_data_load[], link_data[], link_data_end[], link_bss[],
+    link_bss_end[], link_stack[], link_stack_top[];
 
 int main(void);
 void reset(void);
@@ -53,5 +53,6 @@ __attribute__((used, section(".vectors"))) static const struct {
     handler *entry[15];
 } vectors = {
     link_stack_top,
-    { reset, fault, fault, fault, fault, fault, 0, 0, 0, 0, fault, fault, 0, fault, fault },
+    { reset, fault, fault, fault, fault, fault, 0, 0, 0, 0, fault, fault, 0,
+      fault, fault },
 };

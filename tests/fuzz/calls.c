@@ -47,10 +47,11 @@ typedef enum Call {
     CALLS
 } Call;
 
-static const char *const call_names[] = { "openat", "close",   "fstat",   "fstatat",  "read",
-                                          "pread",  "pwrite",  "lseek",   "getdents", "flock",
-                                          "fsync",  "fchmod",  "mkdirat", "renameat", "exchange",
-                                          "linkat", "unlinkat" };
+static const char *const call_names[] = {
+    "openat",  "close",    "fstat",    "fstatat", "read",    "pread",
+    "pwrite",  "lseek",    "getdents", "flock",   "fsync",   "fchmod",
+    "mkdirat", "renameat", "exchange", "linkat",  "unlinkat"
+};
 
 /* SHORT: half of what was asked for; ENDED: the file ends here. 0 ends a row. */
 static const int plausible[CALLS][8] = {
@@ -97,7 +98,8 @@ static int meet(Call c)
         plan->kinds[now] = (unsigned char)c;
     if (now == plan->at && (plan->how == KILL_BEFORE || plan->how == SIGNAL))
         raise(plan->how == SIGNAL ? SIGTERM : SIGKILL);
-    const bool hit = now == plan->at || (plan->on && now > plan->at && c == plan->kind);
+    const bool hit =
+        now == plan->at || (plan->on && now > plan->at && c == plan->kind);
     return plan->how == ERRORS && hit ? plan->error : 0;
 }
 
@@ -127,19 +129,25 @@ static bool refused(Call c)
         return r; \
     }
 
-GUARDED(int, openat, OPENAT, (int in, const char *p, int flags, mode_t m), (in, p, flags, m))
+GUARDED(int, openat, OPENAT, (int in, const char *p, int flags, mode_t m),
+        (in, p, flags, m))
 GUARDED(int, fstat, FSTAT, (int fd, struct stat *to), (fd, to))
-GUARDED(int, fstatat, FSTATAT, (int in, const char *p, struct stat *to, int f), (in, p, to, f))
+GUARDED(int, fstatat, FSTATAT, (int in, const char *p, struct stat *to, int f),
+        (in, p, to, f))
 GUARDED(off_t, lseek, LSEEK, (int fd, off_t at, int from), (fd, at, from))
 GUARDED(ssize_t, getdents, GETDENTS, (int fd, void *to, size_t n), (fd, to, n))
 GUARDED(int, flock, FLOCK, (int fd, int how), (fd, how))
 GUARDED(int, fsync, FSYNC, (int fd), (fd))
 GUARDED(int, fchmod, FCHMOD, (int fd, mode_t m), (fd, m))
 GUARDED(int, mkdirat, MKDIRAT, (int in, const char *p, mode_t m), (in, p, m))
-GUARDED(int, renameat, RENAMEAT, (int a, const char *p, int b, const char *q), (a, p, b, q))
-GUARDED(int, exchange, EXCHANGE, (int in, const char *p, const char *q), (in, p, q))
-GUARDED(int, linkat, LINKAT, (int a, const char *p, int b, const char *q, int f), (a, p, b, q, f))
-GUARDED(int, unlinkat, UNLINKAT, (int in, const char *p, int flags), (in, p, flags))
+GUARDED(int, renameat, RENAMEAT, (int a, const char *p, int b, const char *q),
+        (a, p, b, q))
+GUARDED(int, exchange, EXCHANGE, (int in, const char *p, const char *q),
+        (in, p, q))
+GUARDED(int, linkat, LINKAT,
+        (int a, const char *p, int b, const char *q, int f), (a, p, b, q, f))
+GUARDED(int, unlinkat, UNLINKAT, (int in, const char *p, int flags),
+        (in, p, flags))
 
 /* The descriptor is closed whatever close() says. */
 static int fault_close(int fd)
@@ -174,7 +182,8 @@ static size_t less(int fault, size_t n)
 
 MOVING(read, READ, (int fd, void *to, size_t n), n, (fd, to, n))
 MOVING(pread, PREAD, (int fd, void *to, size_t n, off_t at), n, (fd, to, n, at))
-MOVING(pwrite, PWRITE, (int fd, const void *from, size_t n, off_t at), n, (fd, from, n, at))
+MOVING(pwrite, PWRITE, (int fd, const void *from, size_t n, off_t at), n,
+       (fd, from, n, at))
 
 static const IoCalls faulty = { .openat = fault_openat,
                                 .close = fault_close,
@@ -227,9 +236,10 @@ static void list(Tree *t, const char *folder, int depth)
         const char *name = entry[i]->d_name;
         snprintf(path, sizeof path, "%s/%s", folder, name);
         const bool is_folder = !lstat(path, &st) && S_ISDIR(st.st_mode);
-        if (strcmp(name, ".") && strcmp(name, "..") && t->n < sizeof t->text - 300) {
-            t->n += (size_t)snprintf(t->text + t->n, 300, "%d %s %llx\n", depth, name,
-                                     is_folder ? 0 : hash_file(path));
+        if (strcmp(name, ".") && strcmp(name, "..") &&
+            t->n < sizeof t->text - 300) {
+            t->n += (size_t)snprintf(t->text + t->n, 300, "%d %s %llx\n", depth,
+                                     name, is_folder ? 0 : hash_file(path));
             if (is_folder && depth < 3)
                 list(t, path, depth + 1);
         }
@@ -327,11 +337,12 @@ typedef struct Job {
 
 static void complain(Job *j, const char *what, int status)
 {
-    static const char *const how[] = { "", "fails", "killed before", "killed after", "signal at" };
+    static const char *const how[] = { "", "fails", "killed before",
+                                       "killed after", "signal at" };
     j->bad++;
-    printf("%s %s, call %d (%s), errno %d%s, status %x: %s\n", j->argv[1], how[plan->how], plan->at,
-           call_names[plan->kind], plan->error, plan->on ? " from then on" : "", (unsigned)status,
-           what);
+    printf("%s %s, call %d (%s), errno %d%s, status %x: %s\n", j->argv[1],
+           how[plan->how], plan->at, call_names[plan->kind], plan->error,
+           plan->on ? " from then on" : "", (unsigned)status, what);
 }
 
 static bool documented(int s)
@@ -346,7 +357,8 @@ static bool documented(int s)
 static void judge_status(Job *j, int status)
 {
     const int number = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
-    const bool fatal = plan->how == KILL_BEFORE || plan->how == KILL_AFTER || plan->how == SIGNAL;
+    const bool fatal = plan->how == KILL_BEFORE || plan->how == KILL_AFTER ||
+                       plan->how == SIGNAL;
     const int meant = plan->how == SIGNAL ? SIGTERM : SIGKILL;
     if (number && (!fatal || number != meant))
         complain(j, number == SIGALRM ? "it does not end" : "a signal", status);
@@ -430,7 +442,8 @@ int main(int argc, char **argv)
     static Job j;
     if (argc < 6 || strcmp(argv[4], "--"))
         return 64;
-    plan = mmap(NULL, sizeof *plan, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    plan = mmap(NULL, sizeof *plan, PROT_READ | PROT_WRITE,
+                MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (plan == MAP_FAILED)
         return 71;
     const int stride = atoi(argv[2]);
@@ -446,7 +459,8 @@ int main(int argc, char **argv)
     plan->at = -1;
     const int clean = run(j.argc, j.argv, true), calls = plan->calls;
     read_tree(&j.complete, path);
-    if (clean || !calls || calls > MOST_CALLS || (j.folder && !strcmp(j.old.text, j.complete.text)))
+    if (clean || !calls || calls > MOST_CALLS ||
+        (j.folder && !strcmp(j.old.text, j.complete.text)))
         complain(&j, "the command itself", clean);
     for (int at = 0; at < calls && !j.bad; at += stride)
         test_at(&j, argv[1], at);

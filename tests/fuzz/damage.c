@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "compile.h"
+#include "pipeline/compile.h"
 
 typedef struct Trial {
     unsigned char *bytes;
@@ -24,10 +24,7 @@ static void build(void *context)
 {
     Trial *t = context;
     compile_open(&t->compile, &t->options);
-    compile_read(&t->compile);
-    compile_passes(&t->compile);
-    compile_program(&t->compile);
-    compile_emit(&t->compile);
+    compile_to(&t->compile, STAGE_REPORT);
     output_commit(t->compile.out);
 }
 
@@ -38,12 +35,14 @@ static void clean(void *context)
 
 static int documented(Status s)
 {
-    return s == STATUS_OK || s == STATUS_LIMIT || s == STATUS_MALFORMED || s == STATUS_NO_INPUT ||
-           s == STATUS_UNSUPPORTED || s == STATUS_MEMORY;
+    return s == STATUS_OK || s == STATUS_LIMIT || s == STATUS_MALFORMED ||
+           s == STATUS_NO_INPUT || s == STATUS_UNSUPPORTED ||
+           s == STATUS_MEMORY;
 }
 
 /* Writes the first n bytes, compiles, judges. 1: not as it must be. */
-static int try_one(Trial *t, size_t n, const char *what, size_t place, int *count)
+static int try_one(Trial *t, size_t n, const char *what, size_t place,
+                   int *count)
 {
     char *text = NULL;
     size_t length = 0;
@@ -56,10 +55,11 @@ static int try_one(Trial *t, size_t n, const char *what, size_t place, int *coun
     protect(&d, clean, &t->compile);
     fclose(d.out);
     const int exists = !stat(t->out, &st);
-    const int bad = !documented(d.status) || (d.status && !length) || (d.status && exists);
+    const int bad =
+        !documented(d.status) || (d.status && !length) || (d.status && exists);
     if (bad)
-        printf("#   %s at %zu: status %d, folder %s: %s\n", what, place, (int)d.status,
-               exists ? "exists" : "does not exist", text);
+        printf("#   %s at %zu: status %d, folder %s: %s\n", what, place,
+               (int)d.status, exists ? "exists" : "does not exist", text);
     count[d.status == STATUS_OK]++;
     free(text);
     if (exists) {
@@ -76,8 +76,8 @@ static int cuts(Trial *t, size_t places)
     int bad = 0, count[2] = { 0, 0 };
     for (size_t i = 0; i < places; i++)
         bad += try_one(t, i * t->n / places, "cut", i * t->n / places, count);
-    printf("%sok 1 - %zu truncations: %d refused, %d compiled\n", bad ? "not " : "", places,
-           count[0], count[1]);
+    printf("%sok 1 - %zu truncations: %d refused, %d compiled\n",
+           bad ? "not " : "", places, count[0], count[1]);
     return bad;
 }
 
@@ -86,13 +86,14 @@ static int flips(Trial *t, size_t places, unsigned seed)
     int bad = 0, count[2] = { 0, 0 };
     for (size_t i = 0; i < places; i++) {
         seed = seed * 1664525u + 1013904223u;
-        const size_t bit = (size_t)(((unsigned long long)seed << 8 ^ seed >> 7) % (t->n * 8));
+        const size_t bit =
+            (size_t)(((unsigned long long)seed << 8 ^ seed >> 7) % (t->n * 8));
         t->bytes[bit / 8] ^= (unsigned char)(1u << bit % 8);
         bad += try_one(t, t->n, "bit", bit, count);
         t->bytes[bit / 8] ^= (unsigned char)(1u << bit % 8);
     }
-    printf("%sok 2 - %zu turned bits: %d refused, %d compiled\n", bad ? "not " : "", places,
-           count[0], count[1]);
+    printf("%sok 2 - %zu turned bits: %d refused, %d compiled\n",
+           bad ? "not " : "", places, count[0], count[1]);
     return bad;
 }
 
@@ -114,7 +115,8 @@ int main(int argc, char **argv)
     t.options = (Options){ .model = t.model, .output = t.out, .no_hash = 1 };
     const size_t places = argc > 2 ? strtoul(argv[2], NULL, 10) : 1000;
     int bad = cuts(&t, places);
-    bad += flips(&t, places, argc > 3 ? (unsigned)strtoul(argv[3], NULL, 10) : 1u);
+    bad +=
+        flips(&t, places, argc > 3 ? (unsigned)strtoul(argv[3], NULL, 10) : 1u);
     puts("1..2");
     remove(t.model);
     rmdir(folder);

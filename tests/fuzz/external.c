@@ -33,8 +33,9 @@ static char home[] = "/dev/shm/inlay-external-XXXXXX";
 
 static void clean_up(void)
 {
-    static const char *const names[] = { "model/sub/w.bin", "model/sub",  "model/w.bin",
-                                         "model/link",      "model/pipe", "model",
+    static const char *const names[] = { "model/sub/w.bin", "model/sub",
+                                         "model/w.bin",     "model/link",
+                                         "model/pipe",      "model",
                                          "secret",          "." };
     for (size_t i = 0; i < sizeof names / sizeof *names - 1; i++)
         remove(names[i]);
@@ -43,7 +44,8 @@ static void clean_up(void)
 
 static void make_folder(void)
 {
-    if (!mkdtemp(home) || chdir(home) || mkdir("model", 0700) || mkdir("model/sub", 0700))
+    if (!mkdtemp(home) || chdir(home) || mkdir("model", 0700) ||
+        mkdir("model/sub", 0700))
         abort();
     write_file("secret", SECRET, sizeof SECRET - 1);
     write_file("model/sub/w.bin", "0123456789abcdef", 16);
@@ -56,7 +58,8 @@ static void read_values(void *context)
 {
     static const ReadOptions here = { .external_dir = "model" };
     Trial *t = context;
-    const Recipe *r = onnx_read_tensor(&t->arena, &t->store, t->path, &here, NULL);
+    const Recipe *r =
+        onnx_read_tensor(&t->arena, &t->store, t->path, &here, NULL);
     const int64_t n = recipe_bytes(r);
     if (n > MOST_BYTES)
         return;
@@ -88,11 +91,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     return 0;
 }
 
-size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned seed)
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size,
+                               unsigned seed)
 {
     const size_t front = size && data[0] < size ? 1u + data[0] : 0;
     if (!front || seed % 8 == 0)
         return LLVMFuzzerMutate(data, size, max_size);
-    const size_t n = wire_mutate(data + front, size - front, max_size - front, seed);
+    const size_t n =
+        wire_mutate(data + front, size - front, max_size - front, seed);
     return n ? front + n : LLVMFuzzerMutate(data, size, max_size);
 }

@@ -38,7 +38,8 @@ static bool fails(bool in_arena)
     if (!fault.armed || fault.in_arena != in_arena)
         return false;
     fault.seen++;
-    const bool now = fault.seen == fault.at || (fault.and_all_after && fault.seen > fault.at);
+    const bool now = fault.seen == fault.at ||
+                     (fault.and_all_after && fault.seen > fault.at);
     if (now)
         errno = ENOMEM;
     return now;
@@ -142,7 +143,7 @@ typedef struct Words {
 typedef struct Outcome {
     Status status;
     uint64_t printed, folder; /* digests; 0: nothing */
-    int next_file;            /* descriptor: none is left open where it stays the same */
+    int next_file; /* descriptor: none is left open where it stays the same */
     char message[MOST_TEXT];
 } Outcome;
 
@@ -172,7 +173,8 @@ static uint64_t digest_fd(int fd)
 /* Files come in any order: their digests are added. */
 static uint64_t sum;
 
-static int visit(const char *path, const struct stat *st, int type, struct FTW *ftw)
+static int visit(const char *path, const struct stat *st, int type,
+                 struct FTW *ftw)
 {
     (void)st;
     (void)ftw;
@@ -195,7 +197,8 @@ static uint64_t digest_folder(void)
     return sum;
 }
 
-static int drop(const char *path, const struct stat *st, int type, struct FTW *ftw)
+static int drop(const char *path, const struct stat *st, int type,
+                struct FTW *ftw)
 {
     (void)st;
     (void)type;
@@ -240,7 +243,8 @@ static void run(const Words *words, Outcome *o)
 typedef struct Case {
     const char *name;
     Words words;
-    Words before; /* makes the output folder as it is found; none: there is none */
+    Words
+        before; /* makes the output folder as it is found; none: there is none */
 } Case;
 
 static int count_errors(const char *message)
@@ -251,7 +255,8 @@ static int count_errors(const char *message)
     return n;
 }
 
-static const char *objection(const Outcome *o, const Outcome *want, uint64_t folder_before)
+static const char *objection(const Outcome *o, const Outcome *want,
+                             uint64_t folder_before)
 {
     if (o->next_file != want->next_file)
         return "leaves a file open";
@@ -266,7 +271,8 @@ static const char *objection(const Outcome *o, const Outcome *want, uint64_t fol
         return "has not one message";
     if (o->printed)
         return "prints half of its results";
-    return o->folder == folder_before ? NULL : "leaves the folder neither old nor new";
+    return o->folder == folder_before ? NULL
+                                      : "leaves the folder neither old nor new";
 }
 
 static uint64_t prepare(const Case *c)
@@ -291,13 +297,16 @@ typedef struct Tally {
     long allocations, refused, bad;
 } Tally;
 
-static void complain(const Case *c, Kind kind, const Outcome *o, const char *why)
+static void complain(const Case *c, Kind kind, const Outcome *o,
+                     const char *why)
 {
     static const char *const which[] = { [OF_SYSTEM] = "allocation",
-                                         [OF_SYSTEM_AND_AFTER] = "all from allocation",
+                                         [OF_SYSTEM_AND_AFTER] =
+                                             "all from allocation",
                                          [OF_ARENA] = "piece" };
-    fprintf(report, "#   %s, %s %ld: status %d, %s: %s", c->name, which[kind], fault.at,
-            (int)o->status, why, *o->message ? o->message : "no message\n");
+    fprintf(report, "#   %s, %s %ld: status %d, %s: %s", c->name, which[kind],
+            fault.at, (int)o->status, why,
+            *o->message ? o->message : "no message\n");
 }
 
 /* All faults of a kind. */
@@ -310,7 +319,8 @@ static void fail_all(const Case *c, Kind kind, Tally *tally)
     uint64_t before = prepare(c);
     run(&c->words, &want);
     const long allocations = fault.seen;
-    if ((want.status != STATUS_OK && want.status != STATUS_LIMIT) || !allocations) {
+    if ((want.status != STATUS_OK && want.status != STATUS_LIMIT) ||
+        !allocations) {
         complain(c, kind, &want, "without faults");
         tally->bad++;
     }
@@ -334,8 +344,10 @@ static bool try_case(const Case *c, int number)
         fail_all(c, kind, &tally);
     if (!tally.refused)
         tally.bad++;
-    fprintf(report, "%sok %d - %s: %ld allocations, %ld runs refused, %ld wrong\n",
-            tally.bad ? "not " : "", number, c->name, tally.allocations, tally.refused, tally.bad);
+    fprintf(report,
+            "%sok %d - %s: %ld allocations, %ld runs refused, %ld wrong\n",
+            tally.bad ? "not " : "", number, c->name, tally.allocations,
+            tally.refused, tally.bad);
     return tally.bad;
 }
 
@@ -349,10 +361,12 @@ static void put(Words *w, const char *word)
 }
 
 /* A model's command; the words of the command line that are for it. */
-static Words words_of(const char *command, int argc, char **argv, const char *const *more)
+static Words words_of(const char *command, int argc, char **argv,
+                      const char *const *more)
 {
     Words w = { 0 };
-    const bool is_run = !strcmp(command, "run"), is_prove = !strcmp(command, "prove");
+    const bool is_run = !strcmp(command, "run"),
+               is_prove = !strcmp(command, "prove");
     put(&w, "inlay");
     put(&w, command);
     if (is_prove)
@@ -380,7 +394,9 @@ static void write_problem(void)
 {
     FILE *f = fopen(csv, "w");
     if (!f ||
-        fputs("id,lower,upper,size\na,0,3,4\nb,3,9,4\nc,0,9,4\nd,9,21,4\ne,0,21,4\n", f) < 0 ||
+        fputs("id,lower,upper,size\na,0,3,4\nb,3,9,4\nc,0,9,4\nd,9,21,4\ne,0,"
+              "21,4\n",
+              f) < 0 ||
         fclose(f))
         abort();
 }
@@ -389,34 +405,44 @@ static void write_problem(void)
 
 static bool try_commands(int argc, char **argv)
 {
-    const Words whole =
-        words_of("compile", argc, argv, LIST("-o", out, "--json", "--html", "--csv"));
-    const Words other =
-        words_of("compile", argc, argv, LIST("-o", out, "--no-hash", "--weights=bin"));
+    const Words whole = words_of("compile", argc, argv,
+                                 LIST("-o", out, "--json", "--html", "--csv"));
+    const Words other = words_of("compile", argc, argv,
+                                 LIST("-o", out, "--no-hash", "--weights=bin"));
     const Case cases[] = {
         { .name = "compile", .words = whole },
         { .name = "compile over a folder", .words = whole, .before = other },
         { .name = "compile to an object",
-          .words = words_of("compile", argc, argv, LIST("-o", out, "--weights=obj")) },
+          .words = words_of("compile", argc, argv,
+                            LIST("-o", out, "--weights=obj")) },
         { .name = "analyze --curve",
           .words = words_of("analyze", argc, argv, LIST("--json", "--curve")) },
-        { .name = "analyze", .words = words_of("analyze", argc, argv, LIST("--hash-model", "-j")) },
-        { .name = "analyze --html", .words = words_of("analyze", argc, argv, LIST("--html")) },
-        { .name = "check", .words = words_of("check", argc, argv, LIST("--max-arena=1M")) },
-        { .name = "run", .words = words_of("run", argc, argv, LIST("-o", out)) },
-        { .name = "run and print", .words = words_of("run", argc, argv, LIST("--load=eager")) },
-        { .name = "dump", .words = words_of("dump", argc, argv, LIST("--after=clean")) },
+        { .name = "analyze",
+          .words =
+              words_of("analyze", argc, argv, LIST("--hash-model", "-j")) },
+        { .name = "analyze --html",
+          .words = words_of("analyze", argc, argv, LIST("--html")) },
+        { .name = "check",
+          .words = words_of("check", argc, argv, LIST("--max-arena=1M")) },
+        { .name = "run",
+          .words = words_of("run", argc, argv, LIST("-o", out)) },
+        { .name = "run and print",
+          .words = words_of("run", argc, argv, LIST("--load=eager")) },
+        { .name = "dump",
+          .words = words_of("dump", argc, argv, LIST("--after=clean")) },
         { .name = "dump --initializers",
           .words = words_of("dump", argc, argv, LIST("--initializers")) },
-        { .name = "prove", .words = words_of("prove", argc, argv, LIST("--json")) },
+        { .name = "prove",
+          .words = words_of("prove", argc, argv, LIST("--json")) },
         { .name = "place", .words = plain_words("place", csv) },
         { .name = "ops", .words = plain_words("ops", "--json") },
+        { .name = "passes", .words = plain_words("passes", "--json") },
         { .name = "help", .words = plain_words("help", "--json") },
     };
     static Outcome o;
     const int n = sizeof cases / sizeof *cases;
-    const Words for_prove =
-        words_of("compile", argc, argv, LIST("-o", made, "--name=m", "--no-hash"));
+    const Words for_prove = words_of("compile", argc, argv,
+                                     LIST("-o", made, "--name=m", "--no-hash"));
     bool bad = false;
     run(&for_prove, &o);
     write_problem();
@@ -429,7 +455,8 @@ static bool try_commands(int argc, char **argv)
 /* Standard output and messages go to memory, through buffers that were there before. */
 static void redirect(void)
 {
-    static char printed_buffer[BUFSIZ], message_buffer[BUFSIZ], report_buffer[BUFSIZ];
+    static char printed_buffer[BUFSIZ], message_buffer[BUFSIZ],
+        report_buffer[BUFSIZ];
     const int real = dup(STDOUT_FILENO);
     printed_fd = memfd_create("printed", 0);
     message_fd = memfd_create("messages", 0);

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "cli/options.h"
+#include "pipeline/write.h"
 
 enum { PLANS = 4 };
 
@@ -42,10 +43,8 @@ static void describe(void *context)
 {
     Trial *t = context;
     compile_open(&t->compile, &t->options);
-    compile_read(&t->compile);
-    compile_passes(&t->compile);
-    compile_program(&t->compile);
-    const ManifestFacts facts = compile_facts(&t->compile);
+    compile_to(&t->compile, STAGE_LAYOUT);
+    const ManifestFacts facts = manifest_facts(&t->compile);
     size_t n;
     FILE *f = open_memstream(&t->json, &n);
     manifest_write(t->compile.program, &facts, NULL, (Sink){ put_text, f });
@@ -59,7 +58,8 @@ static void describe(void *context)
  * values in the arena; those that the model can have. Returns how many. */
 static int describe_all(Trial *t, const char *model, char **json)
 {
-    static const char *rows[] = { "in0=rows", NULL }, *arena[] = { "arena", NULL },
+    static const char *rows[] = { "in0=rows", NULL },
+                      *arena[] = { "arena", NULL },
                       *region[] = { "a:4K", "b:1M", NULL };
     int n = 0;
     for (int i = 0; i < PLANS; i++) {
@@ -97,14 +97,16 @@ static size_t find_number(const char *s, size_t n, size_t *length)
 {
     size_t at = rnd((uint32_t)n);
     for (size_t i = 0; i < n; i++, at = (at + 1) % n)
-        if (is_digit(s[at]) && (at == 0 || (!is_digit(s[at - 1]) && s[at - 1] != '-')))
+        if (is_digit(s[at]) &&
+            (at == 0 || (!is_digit(s[at - 1]) && s[at - 1] != '-')))
             break;
     for (*length = 0; at + *length < n && is_digit(s[at + *length]);)
         ++*length;
     return at;
 }
 
-static char *replace(const char *s, size_t n, size_t at, size_t length, const char *with)
+static char *replace(const char *s, size_t n, size_t at, size_t length,
+                     const char *with)
 {
     const size_t k = strlen(with);
     char *out = malloc(n - length + k + 1);
@@ -142,21 +144,25 @@ static char *change(const char *s)
     switch (rnd(6)) {
     case 0:
         at = find_number(s, n, &length);
-        return replace(s, n, at, length, values[rnd(sizeof values / sizeof *values)]);
+        return replace(s, n, at, length,
+                       values[rnd(sizeof values / sizeof *values)]);
     case 1:
     case 2:
         at = find_number(s, n, &length);
         snprintf(number, sizeof number, "%lld",
-                 (long long)strtoull(s + at, NULL, 10) + (long long)rnd(33) - 16);
+                 (long long)strtoull(s + at, NULL, 10) + (long long)rnd(33) -
+                     16);
         return replace(s, n, at, length, number);
     case 3: /* a line twice, or not at all */
         for (at = rnd((uint32_t)n); at && s[at - 1] != '\n'; at--)
             ;
-        length = strcspn(s + at, "\n") + (s[at + strcspn(s + at, "\n")] == '\n');
+        length =
+            strcspn(s + at, "\n") + (s[at + strcspn(s + at, "\n")] == '\n');
         if (rnd(2))
             return replace(s, n, at, length, "");
         {
-            char *line = strndup(s + at, length), *out = replace(s, n, at, 0, line);
+            char *line = strndup(s + at, length),
+                 *out = replace(s, n, at, 0, line);
             free(line);
             return out;
         }
@@ -196,13 +202,14 @@ static void judge(Trial *t, const char *json, Tally *tally, const char *what)
     tally->count[trial.status & 127]++;
     if (!documented(trial.status) || (trial.status && !length)) {
         tally->bad++;
-        fprintf(stderr, "# trial %d: %s: status %d: %s", tally->trials, what, (int)trial.status,
-                text);
+        fprintf(stderr, "# trial %d: %s: status %d: %s", tally->trials, what,
+                (int)trial.status, text);
     }
     free(text);
 }
 
-static void random_trials(Trial *t, char *const *plan, int plans, int trials, Tally *tally)
+static void random_trials(Trial *t, char *const *plan, int plans, int trials,
+                          Tally *tally)
 {
     for (int i = 0; i < trials; i++) {
         char *json = strdup(plan[i % plans]);
@@ -235,7 +242,8 @@ static bool is_key(const char *s, size_t length)
 }
 
 /* What a value is replaced by, one after the other; false: there are no more. */
-static bool replacement(const char *s, size_t length, int i, char *to, size_t room)
+static bool replacement(const char *s, size_t length, int i, char *to,
+                        size_t room)
 {
     static const char *const fixed[] = { "0",
                                          "1",
@@ -263,7 +271,10 @@ static bool replacement(const char *s, size_t length, int i, char *to, size_t ro
                                          "[1]",
                                          "{}" };
     static const long long more[] = { -16, -1, 1, 2, 8, 16, 32, 4096 };
-    enum { FIXED = sizeof fixed / sizeof *fixed, MORE = sizeof more / sizeof *more };
+    enum {
+        FIXED = sizeof fixed / sizeof *fixed,
+        MORE = sizeof more / sizeof *more
+    };
     const long long value = strtoll(s, NULL, 10);
     if (i < FIXED)
         snprintf(to, room, "%s", fixed[i]);
@@ -302,14 +313,16 @@ static void field_trials(Trial *t, const char *plan, int every, Tally *tally)
     }
 }
 
-static void print_tally(const char *what, const Tally *tally, int number, int plans)
+static void print_tally(const char *what, const Tally *tally, int number,
+                        int plans)
 {
-    fprintf(stderr, "# proved %d, refused %d, malformed %d, of another model %d\n", tally->count[0],
-            tally->count[STATUS_LIMIT], tally->count[STATUS_MALFORMED],
-            tally->count[STATUS_CONFIG]);
+    fprintf(stderr,
+            "# proved %d, refused %d, malformed %d, of another model %d\n",
+            tally->count[0], tally->count[STATUS_LIMIT],
+            tally->count[STATUS_MALFORMED], tally->count[STATUS_CONFIG]);
     fprintf(stderr, "%sok %d - %d %s of %d plans\n",
-            tally->bad || !tally->count[STATUS_MALFORMED] ? "not " : "", number, tally->trials,
-            what, plans);
+            tally->bad || !tally->count[STATUS_MALFORMED] ? "not " : "", number,
+            tally->trials, what, plans);
 }
 
 static int number_of(int argc, char **argv, int i, int otherwise)
@@ -330,7 +343,9 @@ int main(int argc, char **argv)
     const int plans = describe_all(&t, argv[1], plan);
     if (!plans)
         return 70;
-    t.options = (Options){ .model = argv[1], .no_hash = 1, .json = 1, .manifest = path };
+    t.options = (Options){
+        .model = argv[1], .no_hash = 1, .json = 1, .manifest = path
+    };
     fprintf(stderr, "1..2\n");
     random_trials(&t, plan, plans, number_of(argc, argv, 2, 2000), &random);
     print_tally("damaged manifests", &random, 1, plans);

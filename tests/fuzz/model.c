@@ -13,7 +13,8 @@ static void check_json(const char *text, size_t n)
     json_set_alloc_funcs(malloc, free); /* the commands give it an arena */
     json_t *j = json_loadb(text, n, JSON_REJECT_DUPLICATES, &error);
     if (!j) {
-        fprintf(stderr, "the manifest is no JSON: line %d: %s\n", error.line, error.text);
+        fprintf(stderr, "the manifest is no JSON: line %d: %s\n", error.line,
+                error.text);
         abort();
     }
     json_decref(j);
@@ -23,7 +24,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static Held file;
     held_set(&file, data, size);
-    char *const argv[] = { "inlay", "analyze", file.path, "--json", "--max-memory", "64M", NULL };
+    char *const argv[] = { "inlay",        "analyze", file.path, "--json",
+                           "--max-memory", "64M",     NULL };
     char *text = NULL;
     size_t n = 0;
     stdout = open_memstream(&text, &n);
@@ -39,7 +41,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     return 0;
 }
 
-size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned seed)
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size,
+                               unsigned seed)
 {
     const size_t n = seed % 8 ? wire_mutate(data, size, max_size, seed) : 0;
     return n ? n : LLVMFuzzerMutate(data, size, max_size);

@@ -20,7 +20,8 @@ static void sweep(bool all)
     char command[600];
     for (const struct dirent *e; d && (e = readdir(d));) {
         if (!strcmp(e->d_name, ".") || !strcmp(e->d_name, "..") ||
-            (!all && (!strcmp(e->d_name, "m.onnx") || !strcmp(e->d_name, "v.pb"))))
+            (!all &&
+             (!strcmp(e->d_name, "m.onnx") || !strcmp(e->d_name, "v.pb"))))
             continue;
         if (!remove(e->d_name))
             continue;
@@ -51,7 +52,8 @@ static void copy(const char *from, const char *to)
 
 static void enter(void)
 {
-    const char *model = getenv("INLAY_FUZZ_MODEL"), *value = getenv("INLAY_FUZZ_VALUE");
+    const char *model = getenv("INLAY_FUZZ_MODEL"),
+               *value = getenv("INLAY_FUZZ_VALUE");
     if (!model || !value || !mkdtemp(home) || chdir(home))
         abort();
     copy(model, "m.onnx");
@@ -75,8 +77,8 @@ static int split(char *text, char **word)
 static bool harmless(char **word)
 {
     for (int i = 1; word[i]; i++)
-        if (strchr(word[i], '/') || !strcmp(word[i], "-") || strstr(word[i], "..") ||
-            !strcmp(word[i], "compile"))
+        if (strchr(word[i], '/') || !strcmp(word[i], "-") ||
+            strstr(word[i], "..") || !strcmp(word[i], "compile"))
             return false;
     return true;
 }

@@ -2,7 +2,7 @@
  * libFuzzer: a CSV of `place` -> offsets, which the plain check judges. */
 #include <string.h>
 
-#include "plan/place_csv.h"
+#include "place/csv.h"
 #include "target.h"
 
 enum { EFFORT = 500, MOST_ITEMS = 500 };
@@ -17,7 +17,8 @@ static void solve(void *context)
 {
     static const PlaceOptions opt = { .effort = EFFORT, .moves = 20 };
     Trial *t = context;
-    const PlaceCsv *csv = place_csv_read(&t->arena, "file.csv", t->text, t->size);
+    const PlaceCsv *csv =
+        place_csv_read(&t->arena, "file.csv", t->text, t->size);
     const int n = (int)csv->item.n;
     if (n > MOST_ITEMS)
         return;
@@ -26,7 +27,8 @@ static void solve(void *context)
     const PlaceResult r = place(&t->arena, csv->item.at, n, NULL, 0, &o);
     if (!r.offset)
         return;
-    if (!place_holds(csv->item.at, n, NULL, 0, r.offset, r.height) || r.lower_bound > r.height)
+    if (!place_holds(csv->item.at, n, NULL, 0, r.offset, r.height) ||
+        r.lower_bound > r.height)
         abort();
     Pieces rows = { .arena = &t->arena };
     place_csv_write(csv, r.offset, pieces_sink(&rows));

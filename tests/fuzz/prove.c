@@ -28,8 +28,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     stdout = nowhere();
     held_set(&file, data + 1, size - 1);
-    char *const argv[] = { "inlay",  "prove",        file.path, (char *)model_of(data[0]),
-                           "--json", "--max-memory", "64M",     NULL };
+    char *const argv[] = { "inlay",   "prove",
+                           file.path, (char *)model_of(data[0]),
+                           "--json",  "--max-memory",
+                           "64M",     NULL };
     const Status status = command_line(7, argv, nowhere());
     judge(status);
     if (status == STATUS_USAGE)
@@ -53,7 +55,8 @@ static size_t number_from(const uint8_t *data, size_t size, size_t *at)
     return n;
 }
 
-size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned seed)
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size,
+                               unsigned seed)
 {
     static const char *const ends[] = { "0",
                                         "1",
@@ -67,18 +70,21 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsi
                                         "1e3",
                                         "null",
                                         "[]" };
-    const uint64_t state = seed * UINT64_C(6364136223846793005) + 1442695040888963407u;
+    const uint64_t state =
+        seed * UINT64_C(6364136223846793005) + 1442695040888963407u;
     size_t at = size > 1 ? 1 + (state >> 20) % (size - 1) : 0;
     const size_t length = at ? number_from(data, size, &at) : 0;
     if (!length || seed % 4 == 0)
         return LLVMFuzzerMutate(data, size, max_size);
     char text[32];
-    const long long old =
-        atoll(memcpy(memset(text, 0, sizeof text), data + at, length < 20 ? length : 20));
+    const long long old = atoll(memcpy(memset(text, 0, sizeof text), data + at,
+                                       length < 20 ? length : 20));
     if (seed % 4 == 1)
-        snprintf(text, sizeof text, "%s", ends[(state >> 40) % (sizeof ends / sizeof *ends)]);
+        snprintf(text, sizeof text, "%s",
+                 ends[(state >> 40) % (sizeof ends / sizeof *ends)]);
     else
-        snprintf(text, sizeof text, "%lld", (long long)((uint64_t)old + (state >> 40) % 33 - 16));
+        snprintf(text, sizeof text, "%lld",
+                 (long long)((uint64_t)old + (state >> 40) % 33 - 16));
     const size_t n = strlen(text);
     if (size - length + n > max_size)
         return size;

@@ -18,7 +18,8 @@ static void read_values(void *context)
     static const ReadOptions none = { .no_external = true };
     Trial *t = context;
     const char *name;
-    const Recipe *r = onnx_read_tensor(&t->arena, &t->store, t->path, &none, &name);
+    const Recipe *r =
+        onnx_read_tensor(&t->arena, &t->store, t->path, &none, &name);
     if (recipe_bytes(r) <= MOST_BYTES)
         recipe_values(&t->store, &t->arena, r);
 }
@@ -38,7 +39,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     return 0;
 }
 
-size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned seed)
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size,
+                               unsigned seed)
 {
     const size_t n = seed % 8 ? wire_mutate(data, size, max_size, seed) : 0;
     return n ? n : LLVMFuzzerMutate(data, size, max_size);

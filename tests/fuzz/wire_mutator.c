@@ -33,7 +33,8 @@ static uint32_t step(uint64_t *state)
     return (uint32_t)(*state >> 33);
 }
 
-static bool read_varint(const uint8_t *data, size_t *at, size_t end, uint64_t *value)
+static bool read_varint(const uint8_t *data, size_t *at, size_t end,
+                        uint64_t *value)
 {
     *value = 0;
     for (int shift = 0; *at < end && shift < 64; shift += 7) {
@@ -46,7 +47,8 @@ static bool read_varint(const uint8_t *data, size_t *at, size_t end, uint64_t *v
 }
 
 /* Where the content of a field of this wire type begins (moves *at) and ends. */
-static bool read_content(const uint8_t *data, int wire, size_t *at, size_t end, size_t *content_end)
+static bool read_content(const uint8_t *data, int wire, size_t *at, size_t end,
+                         size_t *content_end)
 {
     uint64_t value;
     *content_end = *at;
@@ -114,7 +116,8 @@ static void put_varint(Bytes *b, uint64_t value)
 }
 
 /* A key, and the length where it needs one. */
-static void put_key(Bytes *b, const Fields *f, const Field *field, size_t length)
+static void put_key(Bytes *b, const Fields *f, const Field *field,
+                    size_t length)
 {
     uint64_t key;
     size_t at = field->begin;
@@ -124,11 +127,14 @@ static void put_key(Bytes *b, const Fields *f, const Field *field, size_t length
         put_varint(b, length);
 }
 
-static void new_content(Bytes *b, const Fields *f, const Field *field, uint64_t *state)
+static void new_content(Bytes *b, const Fields *f, const Field *field,
+                        uint64_t *state)
 {
-    static const uint64_t ends[] = { 0,        1,          2,         3,          UINT64_MAX,
-                                     127,      128,        255,       65536,      INT32_MAX,
-                                     1u << 31, UINT32_MAX, INT64_MAX, 1ull << 63, 7 };
+    static const uint64_t ends[] = { 0,         1,          2,
+                                     3,         UINT64_MAX, 127,
+                                     128,       255,        65536,
+                                     INT32_MAX, 1u << 31,   UINT32_MAX,
+                                     INT64_MAX, 1ull << 63, 7 };
     const size_t length = field->end - field->content;
     if (field->wire == 0) {
         size_t at = field->content;
@@ -151,7 +157,8 @@ static void new_content(Bytes *b, const Fields *f, const Field *field, uint64_t 
 }
 
 /* What stands for the field afterwards. */
-static void replacement(Bytes *b, const Fields *f, const Field *field, uint64_t *state)
+static void replacement(Bytes *b, const Fields *f, const Field *field,
+                        uint64_t *state)
 {
     const uint32_t how = step(state) % 8;
     if (how == 0)
@@ -159,7 +166,8 @@ static void replacement(Bytes *b, const Fields *f, const Field *field, uint64_t 
     if (how == 1)
         put(b, f->data + field->begin, field->end - field->begin);
     if (how <= 2) { /* another field, here too */
-        const Field *other = how == 1 ? field : f->at + step(state) % (uint32_t)f->n;
+        const Field *other =
+            how == 1 ? field : f->at + step(state) % (uint32_t)f->n;
         put(b, f->data + other->begin, other->end - other->begin);
         return;
     }
@@ -179,8 +187,8 @@ static void replacement(Bytes *b, const Fields *f, const Field *field, uint64_t 
 }
 
 /* The message around [begin, end) of which `inner` is to take the place. */
-static void wrap(Bytes *outer, const Fields *f, const Field *parent, size_t begin, size_t end,
-                 const Bytes *inner)
+static void wrap(Bytes *outer, const Fields *f, const Field *parent,
+                 size_t begin, size_t end, const Bytes *inner)
 {
     const size_t before = begin - parent->content, after = parent->end - end;
     put_key(outer, f, parent, before + inner->n + after);

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Texts that the compiler prints for our own models, against the copies beside this file: the graph as read and
-after the passes, the report, the header. A difference is a change to look at; --update accepts it.
+after the passes, the report, the header and the code. A difference is a change to look at; --update accepts it.
 
     run.py --inlay INLAY --models MODELS [--update]"""
 import argparse
@@ -23,9 +23,11 @@ def texts(o, name):
     with host.Work() as work:
         status, text = host.run([o.inlay, 'compile', model, '-o', os.path.join(work, 'out')])
         if status == 0:
-            with open(os.path.join(work, 'out', 'src', name + '.h')) as f:
-                text = f.read()
-        found.append((name + '.h.txt', text))
+            for end in ('.h', '.c'):
+                with open(os.path.join(work, 'out', 'src', name + end)) as f:
+                    found.append((name + end + '.txt', f.read()))
+        else:
+            found.append((name + '.h.txt', text))
     return found
 
 

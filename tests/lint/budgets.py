@@ -13,13 +13,13 @@ import tap
 
 # Reached so far, and what is aimed at.
 LIMITS = {
-    'tokens a line, all files': (9.75, 9.0),
-    'files with more than 9 tokens a line': (224, 0),
-    'functions with more than 250 tokens': (374, 0),
-    'identifiers of one letter, %': (19.2, 20.0),
-    'lines with ?: inside ?:': (111, 0),
-    'lines of macros that end in \\, kernels': (2274, 200),
-    'circles of included files': (13, 0),
+    'tokens a line, all files': (8.53, 9.0),
+    'files with more than 9 tokens a line': (127, 0),
+    'functions with more than 250 tokens': (140, 0),
+    'identifiers of one letter, %': (15.4, 20.0),
+    'lines with ?: inside ?:': (0, 0),
+    'lines of macros that end in \\, kernels': (32, 200),
+    'circles of included files': (0, 0),
 }
 TOKEN = re.compile(r'"(?:\\.|[^"\\])*"|\'(?:\\.|[^\'\\])*\'|[A-Za-z_]\w*|\d[\w.]*'
                    r'|<<=|>>=|->|\+\+|--|<<|>>|[<>=!]=|&&|\|\||[-+*/%&|^]=|\S')

@@ -12,15 +12,20 @@ import host
 import tap
 
 # A folder may include its own floor's files and those of lower floors; neighbours on a floor never meet.
-FLOORS = {'base': 0, 'ir': 1, 'bounds': 2, 'ops': 3, 'onnx': 4, 'passes': 4, 'plan': 4, 'prove': 4, 'eval': 4, 'emit': 5, 'cli': 6}
+FLOORS = {'base': 0, 'ir': 1, 'place': 1, 'bounds': 2, 'rules': 2, 'ops': 3, 'onnx': 4, 'passes': 4, 'forms': 4, 'schedule': 4, 'prove': 4, 'eval': 4,
+          'plan': 5, 'emit': 5, 'pipeline': 6, 'cli': 7}
 # What reaches across, each with its reason.
 ACROSS = {
     ('passes', 'eval'): 'constants are folded by running the kernels',
 }
+# The proof shares no code with what it proves.
+APART = {('prove', 'place')}
 LICENCES = {'runtime': '0BSD', 'templates': '0BSD', 'tests/firmware': '0BSD'}
 NO_SPDX = re.compile(r'^LICENSES/|\.(pb|onnx|pgm|md|txt|png)$|^\.gitignore$|(^|/)\.gitattributes$|^tests/golden/')
 C_FILE = re.compile(r'\.[ch]$')
-LONGEST_FUNCTION, LONGEST_FILE, LONGEST_LINE, LONGEST_TEST = 90, 700, 100, 1100
+# In lines; of the compiler and the runtime, and of tests.
+LONGEST_LINE, LONGEST_FUNCTION, LONGEST_FILE = 100, 60, 690
+LONGEST_TEST_FUNCTION, LONGEST_TEST = 91, 1130
 FORMATTER = 14
 
 
@@ -41,14 +46,66 @@ def floors(files):
     bad = []
     for f, text in files.items():
         parts = f.split('/')
-        if parts[0] != 'compiler' or len(parts) != 3 or not C_FILE.search(f):
+        if parts[0] != 'compiler' or len(parts) < 3 or not C_FILE.search(f):
             continue
         here = parts[1]
         for there in re.findall(r'^#include "(\w+)/', text, re.M):
             if there not in FLOORS or there == here or (here, there) in ACROSS:
                 continue
-            if FLOORS[there] >= FLOORS[here]:
+            if FLOORS[there] >= FLOORS[here] or (here, there) in APART:
                 bad.append('%s includes %s/' % (f, there))
+    return bad
+
+
+# tests/unit/FOLDER/FILE.c tests compiler/FOLDER/FILE.c in these folders, but for files that another one's test covers: which, and why.
+MIRRORED = ('base', 'ir', 'onnx')
+ELSEWHERE = {
+    'base/folder.c': ('base/output', 'hidden folders are those of outputs'), 'base/signals.c': ('base/output', 'they guard an output folder'),
+    'base/output_place.c': ('base/output', 'one of two ways to end'), 'base/output_swap.c': ('base/output', 'the other way'),
+    'base/io_calls.c': ('base/io', 'a table of calls'), 'base/json_memory.c': (None, 'two calls that hand on; tests/fuzz/faults.c fails each allocation'),
+    'onnx/message.c': ('onnx/wire', 'a table'), 'onnx/link.c': ('onnx/reader', 'names are linked when a whole graph is read'),
+    'onnx/read_function.c': ('onnx/read_node', 'functions and graphs hold nodes'), 'onnx/read_graph.c': ('onnx/read_node', 'as above'),
+    'onnx/read_tensor.c': ('onnx/read_data', 'a tensor is its data'), 'onnx/tensor_file.c': (None, 'packs by protobuf-c; read back by tests/ops'),
+    'ir/recipe_make.c': ('ir/recipe', 'recipes are compared as wholes with a plain model of them'), 'ir/recipe_move.c': ('ir/recipe', 'as above'),
+    'ir/recipe_concat.c': ('ir/recipe', 'as above'), 'ir/recipe_form.c': ('ir/recipe', 'as above'), 'ir/recipe_key.c': ('ir/recipe', 'as above'),
+    'ir/recipe_permute.c': ('ir/recipe', 'as above'), 'ir/recipe_read.c': ('ir/recipe', 'as above'), 'ir/recipe_run.c': ('ir/recipe', 'as above'),
+    'ir/recipe_write.c': ('ir/recipe', 'as above'), 'ir/recipe_sparse.c': ('onnx/values', 'sparse tensors as they are read'),
+    'ir/recipe_values.c': ('ir/recipe_change', 'changes by operands'),
+    'ir/clone.c': (None, 'whole models only: tests/golden, tests/ops'), 'ir/graph.c': (None, 'as above'), 'ir/node.c': (None, 'as above'),
+    'ir/sort.c': (None, 'as above'), 'ir/shape.c': (None, 'as above'),
+    'ir/live.c': ('emit/peak', 'bytes in use are what the report shows'),
+    'ir/dtype.c': ('ir/convert', 'a table'), 'ir/kernel.c': (None, 'a table; tests/unit/kernels'),
+}
+
+
+def mirrors(files):
+    bad = []
+    for f in files:
+        part = f[len('compiler/'):]
+        if not f.startswith('compiler/') or not f.endswith('.c') or part.split('/')[0] not in MIRRORED:
+            continue
+        own = 'tests/unit/' + part in files
+        if own == (part in ELSEWHERE):
+            bad.append('%s: %s' % (part, 'has a test of its own, and stands in ELSEWHERE' if own else 'has no tests/unit/%s' % part))
+    for part, (test, _) in ELSEWHERE.items():
+        if 'compiler/' + part not in files or (test and 'tests/unit/%s.c' % test not in files):
+            bad.append('%s: ELSEWHERE names what is not there' % part)
+    return bad
+
+
+# Files whose thread-local variables are the compiler's only mutable globals.
+MUTABLE = {'compiler/base/' + f for f in ('diag.c', 'io.c', 'io_calls.c', 'json_memory.c', 'signals.c')}
+
+
+def mutable_globals(files):
+    bad = []
+    for f, text in files.items():
+        if not f.startswith('compiler/') or not C_FILE.search(f):
+            continue
+        for i, line in enumerate(text.split('\n')):
+            variable = re.match(r'\s*(static|_Thread_local)\s[^()]*(;|=|\{)', line) and not re.search(r'\bconst\b|_Static_assert', line)
+            if variable and not (f in MUTABLE and '_Thread_local' in line):
+                bad.append('%s:%d: a mutable global' % (f, i + 1))
     return bad
 
 
@@ -97,7 +154,7 @@ def long_functions(files):
                 start = i
             elif line == '}' and start is not None:
                 name = next((re.match(r'.*?(\w+)\(', lines[k]).group(1) for k in range(start - 1, max(start - 8, 0), -1) if re.match(r'^\w.*?(\w+)\(', lines[k])), '?')
-                if i - start - 1 > LONGEST_FUNCTION:
+                if i - start - 1 > (LONGEST_TEST_FUNCTION if f.startswith('tests/') else LONGEST_FUNCTION):
                     bad.append('%s: %s has %d lines' % (f, name, i - start - 1))
                 start = None
     return bad
@@ -136,29 +193,42 @@ def tables(files, root):
     bad, seen = [], set()
     source = '\n'.join(text for f, text in files.items() if f.startswith('runtime/kernels/'))
     bounds = files.get('compiler/bounds/families.h', '')
-    for name, params, header, function in re.findall(r'^KERNEL\((\w+), (\w+), "([^"]+)", (\w+), "[^"]*"\)', files.get('runtime/kernels/kernels.def', ''), re.M):
+    known_rules = files.get('compiler/rules/families.h', '')
+    for name, params, header, function, rules in re.findall(r'^KERNEL\((\w+), (\w+), "([^"]+)", (\w+), "[^"]*"(?:, (\w+))?\)', files.get('runtime/kernels/kernels.def', ''), re.M):
         if name in seen:
             bad.append('kernel %s is listed twice' % name)
         seen.add(name)
         if 'runtime/kernels/' + header not in files:
             bad.append('kernel %s: no file %s' % (name, header))
-        if not re.search(r'INLAY_%s_FIELDS' % params, source):
+        if not re.search(r'\} inlay_%s_params;' % params, source):
             bad.append('kernel %s: no fields for %s' % (name, params))
         if 'KernelBounds %s;' % function not in bounds:
             bad.append('kernel %s: no bounds %s' % (name, function))
-    rows = re.findall(r'^OP\((.*)\)$', files.get('compiler/ops/ops.def', ''), re.M)
+        if rules and 'KernelRules %s;' % rules not in known_rules:
+            bad.append('kernel %s: no rules %s' % (name, rules))
+    rows = re.findall(r'^OP\((\w+), (\w+), (\w+),(.*?)\)$', files.get('compiler/ops/ops.def', ''), re.M | re.S)
     ops = '\n'.join(text for f, text in files.items() if f.startswith('compiler/ops/') and f.endswith('.c'))
-    for row in rows:
-        cells = [c.strip() for c in row.split(',')]
-        for function in cells[-4:-1]:
-            if function not in ('no_constant', 'NULL', '0') and not re.search(r'\b%s\(' % function, ops):
-                bad.append('operator %s: no function %s' % (cells[0], function))
+    for name, infer, lower, fields in rows:
+        for function in [infer, lower] + re.findall(r'\.(?:constant|axes|scalar) = (\w+)', fields):
+            if not re.search(r'\b%s\(' % function, ops):
+                bad.append('operator %s: no function %s' % (name, function))
     return bad if rows and seen else bad + ['a table is empty']
+
+
+def operator_names(files):
+    """What is known about an operator by its name stands in its row of ops.def: no other table has the names."""
+    names = set(re.findall(r'^OP\((\w+),', files.get('compiler/ops/ops.def', ''), re.M))
+    bad = []
+    for f, text in files.items():
+        if f.startswith('compiler/') and C_FILE.search(f):
+            for table in re.findall(r'^\s*static const (?:struct \{[^{}]*\})?[^;{}]*=\s*\{(.*?)\};', text, re.M | re.S):
+                bad += ['%s: "%s"' % (f, s) for s in re.findall(r'"(\w+)"', table) if s in names]
+    return bad if names else ['no operators']
 
 
 def kernels_used(files):
     """Each kernel's name can come out of a lower function or the plan: whole, or as a stem to which a type is added."""
-    lower = '\n'.join(text for f, text in files.items() if f.startswith(('compiler/ops/', 'compiler/passes/', 'compiler/plan/', 'runtime/kernels/act.def')))
+    lower = '\n'.join(text for f, text in files.items() if f.startswith(('compiler/ops/', 'compiler/passes/', 'compiler/rules/', 'runtime/kernels/act.def')))
     words = set(re.findall(r'"([\w%]+)"', lower)) | set(re.findall(r'\b(\w+)\b', lower))
     bad = []
     for name in re.findall(r'^KERNEL\((\w+),', files.get('runtime/kernels/kernels.def', ''), re.M):
@@ -168,6 +238,24 @@ def kernels_used(files):
             stems |= {'_'.join(parts[:cut]), '_'.join(parts[:cut]) + '_'}
         if not stems & words:
             bad.append('kernel %s is never lowered to' % name)
+    return bad
+
+
+# A kernel by its name, header or parameters; what prints all kernels alike may read their tables.
+BY_NAME = r'#include "kernels/|strn?cmp\([^;]*->kernel->\w+\s*,\s*"|strn?cmp\(\s*"[^;]*->kernel->|kernel_find\("'
+KNOWS_KERNEL = {
+    re.compile(BY_NAME): ('emit',),
+    re.compile(BY_NAME + r'|kernel->params\b|kernel->field|->bounds\('): ('place', 'forms', 'schedule', 'plan', 'prove'),
+}
+
+
+def kernels_by_name(files):
+    """Planner, proof and emitter know the facts that a kernel states in its row (rules/, bounds/), and none by name."""
+    bad = []
+    for known, folders in KNOWS_KERNEL.items():
+        for f, text in files.items():
+            if f.startswith(tuple('compiler/%s/' % folder for folder in folders)):
+                bad += ['%s: %s' % (f, ' '.join(m.group().split())) for m in known.finditer(text)]
     return bad
 
 
@@ -222,8 +310,12 @@ def main():
             ('functions of at most %d lines' % LONGEST_FUNCTION, long_functions(files)),
             ('files, lines and spaces', shape(files)),
             ('head comments', head_comments(files)),
+            ('unit tests mirror base, ir and onnx', mirrors(files)),
+            ('no mutable globals but five files of base', mutable_globals(files)),
             ('tables name what exists', tables(files, root)),
+            ('operator names in tables outside ops.def: 0', operator_names(files)),
             ('every kernel is lowered to', kernels_used(files)),
+            ('no kernel by name in planner, proof and emitter', kernels_by_name(files)),
             ('kernel headers stand alone', standalone(files, root)),
             ('what clang-format %d makes of it' % FORMATTER, clang_format(files, root))]:
         if bad is None:

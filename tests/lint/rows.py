@@ -9,7 +9,8 @@ import sys
 import tap
 
 root = pathlib.Path(sys.argv[1])
-ROW = re.compile(r'^OP\((\w+), ("[^"]*"|\w+), .*, (\w+), (\w+), (\w+), "[^"]*"\)$', re.M)
+ROW = re.compile(r'^OP\((\w+), (\w+), (\w+),(.*?)\)$', re.M | re.S)
+DOMAIN, CONSTANT = re.compile(r'\.domain = ("[^"]*"|\w+)'), re.compile(r'\.constant = (\w+)')
 HEAD = re.compile(r'^(?:void|Recipe \*)\s*(\w+)\([^;]*$|^(?:void|Recipe \*)\s*(\w+)\(.*\}$')
 
 
@@ -26,9 +27,12 @@ def functions(text):
 
 
 length = {}
-for path in (root / 'compiler/ops').glob('*.c'):
+for path in (root / 'compiler/ops').rglob('*.c'):
     length.update(functions(path.read_text()))
-rows = [(m.group(2) + '.' + m.group(1), set(m.groups()[2:])) for m in ROW.finditer((root / 'compiler/ops/ops.def').read_text())]
+rows = []
+for name, infer, lower, fields in ROW.findall((root / 'compiler/ops/ops.def').read_text()):
+    domain = DOMAIN.search(fields)
+    rows.append(((domain.group(1) if domain else 'AI') + '.' + name, {infer, lower, *CONSTANT.findall(fields)}))
 users = {}
 for name, named in rows:
     for f in named:

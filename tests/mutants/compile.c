@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "cli/command_line.h"
-#include "compile.h"
+#include "pipeline/compile.h"
 #include "eval/eval.h"
 #include "fill.h"
 
@@ -42,9 +42,10 @@ static char form_of(DType d)
     static const struct {
         DType type;
         char form;
-    } rows[] = { { DT_F32, 'f' }, { DT_F64, 'd' }, { DT_F16, 'e' }, { DT_I64, 'q' },
-                 { DT_I32, 'i' }, { DT_I16, 'h' }, { DT_I8, 'b' },  { DT_U64, 'Q' },
-                 { DT_U32, 'I' }, { DT_U16, 'H' }, { DT_U8, 'B' },  { DT_BOOL, '?' } };
+    } rows[] = { { DT_F32, 'f' }, { DT_F64, 'd' }, { DT_F16, 'e' },
+                 { DT_I64, 'q' }, { DT_I32, 'i' }, { DT_I16, 'h' },
+                 { DT_I8, 'b' },  { DT_U64, 'Q' }, { DT_U32, 'I' },
+                 { DT_U16, 'H' }, { DT_U8, 'B' },  { DT_BOOL, '?' } };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (rows[i].type == d)
             return rows[i].form;
@@ -55,7 +56,8 @@ static long longest(const Graph *g)
 {
     long most = 1;
     for (size_t i = 0; i < g->input.n + g->output.n; i++) {
-        const Tensor *t = i < g->input.n ? g->input.at[i] : g->output.at[i - g->input.n];
+        const Tensor *t =
+            i < g->input.n ? g->input.at[i] : g->output.at[i - g->input.n];
         for (int k = 0; k < t->shape.rank; k++)
             most = t->shape.dim[k] > most ? (long)t->shape.dim[k] : most;
     }
@@ -73,7 +75,8 @@ static bool too_large(const Program *p)
         bytes += tensor_bytes(g->output.at[i]);
     for (size_t i = 0; i < p->step.n; i++)
         work += (double)p->step.at[i]->macs;
-    return bytes > MOST_BYTES || work > MOST_WORK || g->input.n + g->output.n > MOST_VALUES;
+    return bytes > MOST_BYTES || work > MOST_WORK ||
+           g->input.n + g->output.n > MOST_VALUES;
 }
 
 static void *block(int64_t n)
@@ -92,14 +95,17 @@ static int run_once(Extremes *e, int run)
     Random r = random_for(e->seed, run);
     const size_t n = g->input.n + g->output.n;
     for (size_t i = 0; i < n; i++) {
-        const Tensor *t = i < g->input.n ? g->input.at[i] : g->output.at[i - g->input.n];
-        const DrivenValue v = { form_of(t->dtype), (size_t)tensor_bytes(t), -1, longest(g) };
+        const Tensor *t =
+            i < g->input.n ? g->input.at[i] : g->output.at[i - g->input.n];
+        const DrivenValue v = { form_of(t->dtype), (size_t)tensor_bytes(t), -1,
+                                longest(g) };
         value[i] = block((int64_t)v.bytes);
         if (i < g->input.n)
             fill(&r, filling_for(run), &v, value[i]);
     }
     memset(memory, 0xA5, (size_t)e->compile.program->plan.arena_size);
-    const int result = eval_run_in(e->compile.program, &memory, value, value + g->input.n);
+    const int result =
+        eval_run_in(e->compile.program, &memory, value, value + g->input.n);
     for (size_t i = 0; i < n; i++)
         free(value[i]);
     free(memory);
@@ -110,9 +116,7 @@ static void run_all(void *context)
 {
     Extremes *e = context;
     compile_open(&e->compile, &e->options);
-    compile_read(&e->compile);
-    compile_passes(&e->compile);
-    compile_program(&e->compile);
+    compile_to(&e->compile, STAGE_LAYOUT);
     if (too_large(e->compile.program)) {
         e->verdict = TOO_LARGE;
         return;
@@ -163,7 +167,8 @@ static _Noreturn void child(int argc, char *const *argv, const char *log)
         _exit(STATUS_IO);
     setvbuf(stderr, NULL, _IONBF, 0);
     const bool ours = argc == 5 && !strcmp(argv[1], "run-extremes");
-    const int status = ours ? run_extremes(argv + 2) : (int)command_line(argc, argv, stderr);
+    const int status =
+        ours ? run_extremes(argv + 2) : (int)command_line(argc, argv, stderr);
     fflush(stderr);
     _exit(status);
 }
@@ -180,7 +185,8 @@ static void wait_for(pid_t process, const char *name)
     int how;
     if (wait4(process, &how, 0, &used) != process)
         exit(STATUS_IO);
-    printf("%s %d %ld\n", name, WIFSIGNALED(how) ? -WTERMSIG(how) : WEXITSTATUS(how),
+    printf("%s %d %ld\n", name,
+           WIFSIGNALED(how) ? -WTERMSIG(how) : WEXITSTATUS(how),
            milliseconds(&used));
     fflush(stdout);
 }
@@ -196,7 +202,8 @@ int main(void)
         if (process < 0)
             return STATUS_IO;
         if (!process)
-            child(words - 1, word + 1, word[1]); /* LOG stands where the program's name does */
+            child(words - 1, word + 1,
+                  word[1]); /* LOG stands where the program's name does */
         wait_for(process, word[0]);
     }
     return 0;

@@ -83,7 +83,8 @@ int main(int argc, char **argv)
         int how;
         if (waitpid(process, &how, 0) != process)
             return 1;
-        printf("%s %d\n", driven[i].name, WIFSIGNALED(how) ? -WTERMSIG(how) : WEXITSTATUS(how));
+        printf("%s %d\n", driven[i].name,
+               WIFSIGNALED(how) ? -WTERMSIG(how) : WEXITSTATUS(how));
         fflush(stdout);
     }
     return 0;

@@ -10,7 +10,8 @@ typedef struct Driven {
     size_t arena, align;
     int inputs, outputs;
     const DrivenValue *input, *output;
-    int (*run)(void *arena, void *const *in, void *const *out, void *const *dims);
+    int (*run)(void *arena, void *const *in, void *const *out,
+               void *const *dims);
 } Driven;
 
 extern const Driven driven[];

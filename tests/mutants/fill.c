@@ -7,7 +7,8 @@
 
 Random random_for(uint64_t seed, int run)
 {
-    return (Random){ (seed + 1) * UINT64_C(0x9E3779B97F4A7C15) + (uint64_t)run };
+    return (Random){ (seed + 1) * UINT64_C(0x9E3779B97F4A7C15) +
+                     (uint64_t)run };
 }
 
 Filling filling_for(int run)
@@ -17,9 +18,11 @@ Filling filling_for(int run)
 
 const char *filling_text(Filling how)
 {
-    static const char *const name[] = { "zeros",           "small values", "least values",
-                                        "greatest values", "NaN and -1",   "random bits",
-                                        "extremes",        "indices",      "a mixture" };
+    static const char *const name[] = { "zeros",        "small values",
+                                        "least values", "greatest values",
+                                        "NaN and -1",   "random bits",
+                                        "extremes",     "indices",
+                                        "a mixture" };
     return name[how];
 }
 
@@ -38,13 +41,17 @@ static uint32_t below(Random *r, uint32_t n)
 
 static double extreme(Random *r)
 {
-    static const double at[] = { 0,       -0.0,  1,     -1,           0.5,           1e-45,
-                                 1e-7,    3e38,  -3e38, 2147483648.0, -2147483649.0, 9.3e18,
-                                 -9.3e18, 65505, 1e300, 4294967296.0 };
+    static const double at[] = {
+        0,       -0.0,  1,     -1,           0.5,           1e-45,
+        1e-7,    3e38,  -3e38, 2147483648.0, -2147483649.0, 9.3e18,
+        -9.3e18, 65505, 1e300, 4294967296.0
+    };
     const uint32_t k = below(r, sizeof at / sizeof *at + 3);
     if (k < sizeof at / sizeof *at)
         return at[k];
-    return k % 3 == 0 ? (double)NAN : k % 3 == 1 ? (double)INFINITY : -(double)INFINITY;
+    return k % 3 == 0   ? (double)NAN
+           : k % 3 == 1 ? (double)INFINITY
+                        : -(double)INFINITY;
 }
 
 static double real(Random *r, Filling how, long size)
@@ -73,9 +80,11 @@ static int64_t least(int bits)
 }
 
 /* An integer as 64 bits; the caller takes the lower ones. */
-static uint64_t whole(Random *r, Filling how, long size, int bits, int is_signed)
+static uint64_t whole(Random *r, Filling how, long size, int bits,
+                      int is_signed)
 {
-    const uint64_t greatest = is_signed ? ~(uint64_t)least(bits) : UINT64_MAX >> (64 - bits);
+    const uint64_t greatest =
+        is_signed ? ~(uint64_t)least(bits) : UINT64_MAX >> (64 - bits);
     switch (how) {
     case ZEROS:
         return 0;
@@ -88,13 +97,19 @@ static uint64_t whole(Random *r, Filling how, long size, int bits, int is_signed
     case STRANGE:
         return UINT64_MAX;
     case INDICES:
-        return (uint64_t)((int64_t)below(r, (uint32_t)(2 * size + 4)) - size - 1);
+        return (uint64_t)((int64_t)below(r, (uint32_t)(2 * size + 4)) - size -
+                          1);
     default:
         break;
     }
-    const uint64_t at[] = {
-        0, 1, UINT64_MAX, greatest, greatest - 1, (uint64_t)least(bits), (uint64_t)size, 2
-    };
+    const uint64_t at[] = { 0,
+                            1,
+                            UINT64_MAX,
+                            greatest,
+                            greatest - 1,
+                            (uint64_t)least(bits),
+                            (uint64_t)size,
+                            2 };
     return at[below(r, sizeof at / sizeof *at)];
 }
 
@@ -127,9 +142,9 @@ static void put(Random *r, Filling how, const DrivenValue *v, unsigned char *to)
     const double d = strchr("fde", v->form) ? real(r, how, v->size) : 0;
     const float f = fabs(d) > 3.4e38 && isfinite(d) ? INFINITY : (float)d;
     const uint16_t h = half(d);
-    const uint64_t w = v->form == '?'
-                           ? next(r) & 1
-                           : whole(r, how, v->size, 8 * (int)n, strchr("qihb", v->form) != NULL);
+    const uint64_t w = v->form == '?' ? next(r) & 1
+                                      : whole(r, how, v->size, 8 * (int)n,
+                                              strchr("qihb", v->form) != NULL);
     const void *from = v->form == 'f'   ? (const void *)&f
                        : v->form == 'd' ? (const void *)&d
                        : v->form == 'e' ? (const void *)&h

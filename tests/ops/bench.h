@@ -24,9 +24,10 @@ struct Bench {
     Arena *arena;
     Judge *judge;
     inlay_model model;
-    void **real, **box; /* base pointers: of the run, and as much memory for the judge */
-    bool *made;         /* by tensor id: a step before has written some of it */
-    const Step *step;   /* under way, with its direction */
+    void **real,
+        **box; /* base pointers: of the run, and as much memory for the judge */
+    bool *made;       /* by tensor id: a step before has written some of it */
+    const Step *step; /* under way, with its direction */
     bool backward;
     int rubbish; /* the byte that fills what is closed */
     int steps, runs, faults;
@@ -36,9 +37,9 @@ static inline bool fault(Bench *b, int k, int32_t unit, const char *what)
 {
     const Step *s = b->step;
     if (b->faults++ < 20)
-        fprintf(stderr, "step %d, %s (%s), operand %d, unit %d of %d%s: %s\n", s->index,
-                s->kernel->name, step_name(s), k, unit, s->units, b->backward ? " backward" : "",
-                what);
+        fprintf(stderr, "step %d, %s (%s), operand %d, unit %d of %d%s: %s\n",
+                s->index, s->kernel->name, step_name(s), k, unit, s->units,
+                b->backward ? " backward" : "", what);
     return false;
 }
 
@@ -56,14 +57,16 @@ static inline bool changes(const Operand *o)
     return o->tensor && root_of(o, &at)->storage != STORE_WEIGHTS;
 }
 
-static inline unsigned char *root_bytes(void *const *base, const Program *p, const Tensor *root)
+static inline unsigned char *root_bytes(void *const *base, const Program *p,
+                                        const Tensor *root)
 {
     return (unsigned char *)base[program_base(p, root)] +
            (root->storage == STORE_ARENA ? root->offset : 0);
 }
 
 /* Equal, or left as they were (rubbish): what a tensor holds beside its values may be anything. */
-static inline bool same_if_made(const unsigned char *want, const unsigned char *got, int64_t n,
+static inline bool same_if_made(const unsigned char *want,
+                                const unsigned char *got, int64_t n,
                                 int rubbish)
 {
     for (int64_t i = 0; i < n; i++)
@@ -76,15 +79,17 @@ static inline bool same_if_made(const unsigned char *want, const unsigned char *
  * of planes); it must be read before the step runs. */
 static inline unsigned char **copy_before(const Bench *b, const Step *s)
 {
-    unsigned char **before = NEW_ARRAY(b->arena, unsigned char *, s->n_operand + 1);
+    unsigned char **before =
+        NEW_ARRAY(b->arena, unsigned char *, s->n_operand + 1);
     for (int k = 0; k < s->n_operand; k++) {
         const Operand *o = s->operand + k;
         int64_t at;
         if (!changes(o) || !o->write || o->scratch)
             continue;
         if (o->read || (b->made[root_of(o, &at)->id] && !by_row(s, o)))
-            before[k] = arena_copy(b->arena, root_bytes(b->real, b->program, root_of(o, &at)),
-                                   (size_t)tensor_bytes(root_of(o, &at)));
+            before[k] = arena_copy(
+                b->arena, root_bytes(b->real, b->program, root_of(o, &at)),
+                (size_t)tensor_bytes(root_of(o, &at)));
     }
     return before;
 }
@@ -141,11 +146,14 @@ static inline void **bases(Bench *b, void *weights, void *const *in)
     base[INLAY_WEIGHTS] = weights;
     base[INLAY_ARENA] = area(b->arena, p->plan.arena_size);
     for (size_t i = 0; i < g->input.n; i++) {
-        base[INLAY_ARENA + 1 + i] = area(b->arena, tensor_bytes(g->input.at[i]));
-        memcpy(base[INLAY_ARENA + 1 + i], in[i], (size_t)tensor_bytes(g->input.at[i]));
+        base[INLAY_ARENA + 1 + i] =
+            area(b->arena, tensor_bytes(g->input.at[i]));
+        memcpy(base[INLAY_ARENA + 1 + i], in[i],
+               (size_t)tensor_bytes(g->input.at[i]));
     }
     for (size_t i = 0; i < g->output.n; i++)
-        base[INLAY_ARENA + 1 + g->input.n + i] = area(b->arena, tensor_bytes(g->output.at[i]));
+        base[INLAY_ARENA + 1 + g->input.n + i] =
+            area(b->arena, tensor_bytes(g->output.at[i]));
     return base;
 }
 
@@ -158,9 +166,7 @@ static inline void run_model(void *context)
 {
     BenchRun *run = context;
     Compile *c = &run->compile;
-    compile_read(c);
-    compile_passes(c);
-    compile_program(c);
+    compile_to(c, STAGE_LAYOUT);
     Program *p = c->program;
     Bench b = { .program = p, .arena = &c->arena, .judge = run->judge };
     void **in = run_inputs(c);
@@ -174,8 +180,8 @@ static inline void run_model(void *context)
     for (int32_t i = 0; i < (int32_t)p->step.n;) {
         const int r = run_step(&b, p->step.at[i], runs[i]++ < MOST_RUNS);
         if (r < 0)
-            fail_at(STATUS_LIMIT, LOC_NONE, NULL, "the run ended with code %d: %s", -r,
-                    eval_error_text(-r));
+            fail_at(STATUS_LIMIT, LOC_NONE, NULL,
+                    "the run ended with code %d: %s", -r, eval_error_text(-r));
         i = r ? r - 1 : i + 1;
     }
     printf("%d steps, %d runs, %d faults\n", b.steps, b.runs, b.faults);

@@ -49,6 +49,31 @@ def values_of_a_turn():
     return model, [floats('x', [3], [1, 10, 100])], [floats('y', [3], [1, 11, 111])]
 
 
+def detector():
+    """The end of a detector: scores above a threshold, the best three of these, boxes that do not overlap, and the last candidate."""
+    nodes = [make_node('Greater', ['scores', 'least'], ['good']), make_node('NonZero', ['good'], ['places']),
+             make_node('Squeeze', ['places', 'first'], ['at']), make_node('Gather', ['scores', 'at'], ['s1'], axis=0),
+             make_node('Gather', ['boxes', 'at'], ['b1'], axis=0), make_node('Shape', ['s1'], ['found']),
+             make_node('Concat', ['most', 'found'], ['both'], axis=0), make_node('ReduceMin', ['both'], ['k'], keepdims=1),
+             make_node('TopK', ['s1', 'k'], ['s2', 'best'], axis=0), make_node('Gather', ['b1', 'best'], ['b2'], axis=0),
+             make_node('Unsqueeze', ['b2', 'first'], ['b3']), make_node('Unsqueeze', ['s2', 'two'], ['s3']),
+             make_node('NonMaxSuppression', ['b3', 's3', 'each', 'overlap'], ['chosen']), make_node('Gather', ['chosen', 'box'], ['row'], axis=1),
+             make_node('Gather', ['b2', 'row'], ['y'], axis=0), make_node('Gather', ['b2', 'end'], ['last'], axis=0)]
+    model = make_model(nodes, [make_value('scores', F32, [6]), make_value('boxes', F32, [6, 4])],
+                       [make_value('y', F32, ['n', 4]), make_value('last', F32, [1, 4])],
+                       [floats('least', [], [0.05]), ints('first', [1], [0]), ints('two', [2], [0, 1]), ints('most', [1], [3]), ints('each', [], [5]),
+                        floats('overlap', [], [0.5]), ints('box', [], [2]), ints('end', [1], [-1])], 17)
+    boxes = [0, 0, 10, 10] + [1] * 4 + [0, 0, 10, 9] + [20, 20, 30, 30] + [2] * 4 + [40, 0, 50, 10]
+    return model, [floats('scores', [6], [0.9, 0.01, 0.8, 0.7, 0.02, 0.95]), floats('boxes', [6, 4], boxes)], [
+        floats('y', [2, 4], [40, 0, 50, 10, 0, 0, 10, 10]), floats('last', [1, 4], [0, 0, 10, 9])]
+
+
+def detector_without_boxes():
+    """The same where no score is above the threshold."""
+    model, (_, boxes), _ = detector()
+    return model, [floats('scores', [6], [0.01] * 6), boxes], [floats('y', [0, 4], []), floats('last', [1, 4], [0] * 4)]
+
+
 def part_of_selection():
     """Rows 1 to 3 of those whose score is positive, times a matrix: two rows are left of three."""
     model = make_model(
@@ -90,7 +115,7 @@ def main():
     p.add_argument('--inlay', required=True)
     o = p.parse_args()
     t = tap.Tap()
-    for case in (growing_sequence, values_of_a_turn, part_of_selection):
+    for case in (growing_sequence, values_of_a_turn, part_of_selection, detector, detector_without_boxes):
         bad = judge(o.inlay, case())
         t.ok(case.__name__, not bad, bad)
     for k in (2, 4, 1, 0, 9, -3):

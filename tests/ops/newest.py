@@ -50,7 +50,9 @@ def make(folder):
     """'' or why the tests cannot be made."""
     with host.Work() as work:
         python = os.path.join(work, 'bin', 'python')
-        for command in ([sys.executable, '-m', 'venv', work], [python, '-m', 'pip', '-q', 'install', 'onnx', 'pillow'], [python, '-c', MAKE, folder]):
+        # -I: our own tests/support/onnx.py, which PYTHONPATH names here, must not stand for the package.
+        for command in ([sys.executable, '-m', 'venv', work], [python, '-I', '-m', 'pip', '-q', 'install', 'onnx', 'pillow'],
+                        [python, '-I', '-c', MAKE, folder]):
             try:
                 done = subprocess.run(command, capture_output=True, text=True, timeout=900)
             except (OSError, subprocess.TimeoutExpired) as e:

@@ -30,12 +30,14 @@ static int64_t room_of(const Operand *o)
 }
 
 /* What the operand held before the step; rubbish where the step alone makes it. */
-static void fill(const Bench *b, const Operand *o, const unsigned char *before, const Box *box)
+static void fill(const Bench *b, const Operand *o, const unsigned char *before,
+                 const Box *box)
 {
     int64_t at;
     const Tensor *root = root_of(o, &at);
     const int64_t have = i64_min(tensor_bytes(root) - at, box->bytes);
-    const unsigned char *from = before ? before : root_bytes(b->real, b->program, root);
+    const unsigned char *from =
+        before ? before : root_bytes(b->real, b->program, root);
     if (root->storage == STORE_WEIGHTS)
         from += root->offset;
     memset(box->at, 0x7f, (size_t)(box->bytes + GUARD));
@@ -54,7 +56,8 @@ static bool guards_hold(Bench *b, const Step *s, const Box *box)
 }
 
 /* Runs the step on the boxes; what the kernel says of its values does not matter. */
-static void run_boxed(const Step *s, const void *params, const Box *box, bool backward)
+static void run_boxed(const Step *s, const void *params, const Box *box,
+                      bool backward)
 {
     void **base = calloc((size_t)s->n_operand + 1, sizeof *base);
     inlay_ref *ref = calloc((size_t)s->n_operand + 1, sizeof *ref);
@@ -72,8 +75,8 @@ static void run_boxed(const Step *s, const void *params, const Box *box, bool ba
 }
 
 /* Operands in boxes of the bytes that are stated, or, without `reach`, of those that they have. */
-static bool run_in_boxes(Bench *b, const Step *s, const void *params, const Reach *reach,
-                         unsigned char *const *before)
+static bool run_in_boxes(Bench *b, const Step *s, const void *params,
+                         const Reach *reach, unsigned char *const *before)
 {
     Box *box = calloc((size_t)s->n_operand + 1, sizeof *box);
     bool good = box != NULL;
@@ -149,7 +152,8 @@ static bool entangled(const Step *s)
     int64_t at;
     for (int k = 0; k < s->n_operand; k++)
         for (int i = 0; i < s->n_operand; i++)
-            if (i != k && s->operand[k].write && s->operand[k].tensor && s->operand[i].tensor &&
+            if (i != k && s->operand[k].write && s->operand[k].tensor &&
+                s->operand[i].tensor &&
                 root_of(s->operand + k, &at) == root_of(s->operand + i, &at))
                 return true;
     return false;

@@ -28,7 +28,8 @@ static bool each_row(const Bench *b, const Operand *o, int32_t r, int what)
     const Tensor *root = root_of(o, &at);
     const int64_t part = o->part * element_bits(o) / 8,
                   step = part ? operand_pitch(o) : o->row_bytes;
-    const int64_t row = part ? o->row_bytes : i64_min(o->row_bytes, tensor_bytes(root) - at),
+    const int64_t row = part ? o->row_bytes
+                             : i64_min(o->row_bytes, tensor_bytes(root) - at),
                   n = part ? part : row;
     const int64_t first = at + r * o->row_bytes;
     unsigned char *x = root_bytes(b->real, b->program, root),
@@ -38,7 +39,8 @@ static bool each_row(const Bench *b, const Operand *o, int32_t r, int what)
             memcpy(y + k, x + k, (size_t)n);
         else if (what == SHUT)
             memset(y + k, b->rubbish, (size_t)n);
-        else if (what == SAME_IF_MADE && same_if_made(x + k, y + k, n, b->rubbish))
+        else if (what == SAME_IF_MADE &&
+                 same_if_made(x + k, y + k, n, b->rubbish))
             continue;
         else if (memcmp(x + k, y + k, (size_t)n))
             return false;
@@ -60,10 +62,12 @@ static void open_to_sanitizer(const Bench *b, const Operand *o, Range r)
     const Tensor *root = root_of(o, &at);
     unsigned char *y = root_bytes(b->box, b->program, root);
     const int64_t lane = o->part ? at % operand_pitch(o) : 0,
-                  end = i64_min(tensor_bytes(root), at - lane + r.hi * o->row_bytes);
+                  end = i64_min(tensor_bytes(root),
+                                at - lane + r.hi * o->row_bytes);
     if (r.lo < r.hi)
-        __asan_unpoison_memory_region(y + at - lane + r.lo * o->row_bytes,
-                                      (size_t)(end - (at - lane) - r.lo * o->row_bytes));
+        __asan_unpoison_memory_region(
+            y + at - lane + r.lo * o->row_bytes,
+            (size_t)(end - (at - lane) - r.lo * o->row_bytes));
 }
 
 /* ---- one step ---- */
@@ -109,12 +113,14 @@ static void begin(const Bench *b, const Step *s, unsigned char *const *before)
 
 static void close_others(const Bench *b, const Step *s, int32_t u)
 {
-    __asan_poison_memory_region(b->box[INLAY_ARENA], (size_t)b->program->plan.arena_size);
+    __asan_poison_memory_region(b->box[INLAY_ARENA],
+                                (size_t)b->program->plan.arena_size);
     for (int k = 0; k < s->n_operand; k++)
         if (changes(s->operand + k))
             open_to_sanitizer(b, s->operand + k,
-                              s->operand[k].scratch ? (Range){ 0, s->operand[k].rows }
-                                                    : rows_of(s, s->operand + k, u));
+                              s->operand[k].scratch
+                                  ? (Range){ 0, s->operand[k].rows }
+                                  : rows_of(s, s->operand + k, u));
 }
 
 static bool judge_writes(Bench *b, const Step *s, int32_t u, bool scan)
@@ -125,8 +131,11 @@ static bool judge_writes(Bench *b, const Step *s, int32_t u, bool scan)
         int64_t at;
         if (!changes(o) || o->scratch || kept(s, o))
             continue;
-        if (o->write && !each_row(b, o, u, b->made[root_of(o, &at)->id] ? SAME : SAME_IF_MADE))
-            good = fault(b, k, u, "gives other bytes than in a run of all units");
+        if (o->write &&
+            !each_row(b, o, u,
+                      b->made[root_of(o, &at)->id] ? SAME : SAME_IF_MADE))
+            good =
+                fault(b, k, u, "gives other bytes than in a run of all units");
         if (o->write || by_rows(o))
             each_rows(b, o, rows_of(s, o, u), SHUT);
         if (scan && o->write && !is_rubbish(b, root_of(o, &at)))
@@ -148,9 +157,11 @@ static bool run_unit(Bench *b, const Step *s, int32_t u, bool scan)
     }
     close_others(b, s, u);
     const int r = own.run(b->box, &own, u, u + 1);
-    __asan_unpoison_memory_region(b->box[INLAY_ARENA], (size_t)b->program->plan.arena_size);
+    __asan_unpoison_memory_region(b->box[INLAY_ARENA],
+                                  (size_t)b->program->plan.arena_size);
     b->runs++;
-    return r < 0 ? fault(b, 0, u, "ends with an error") : judge_writes(b, s, u, scan);
+    return r < 0 ? fault(b, 0, u, "ends with an error")
+                 : judge_writes(b, s, u, scan);
 }
 
 /* What units gather is complete; inputs were only read. */
@@ -161,12 +172,16 @@ static bool judge_end(Bench *b, const Step *s)
         int64_t at;
         if (!changes(o) || o->scratch)
             continue;
-        const bool first = o->write && !o->read && !b->made[root_of(o, &at)->id];
-        if (kept(s, o) && !each_rows(b, o, (Range){ 0, o->rows }, first ? SAME_IF_MADE : SAME))
-            return fault(b, k, s->units - 1, "gives other bytes than in a run of all units");
+        const bool first =
+            o->write && !o->read && !b->made[root_of(o, &at)->id];
+        if (kept(s, o) && !each_rows(b, o, (Range){ 0, o->rows },
+                                     first ? SAME_IF_MADE : SAME))
+            return fault(b, k, s->units - 1,
+                         "gives other bytes than in a run of all units");
         if (by_rows(o) && !is_rubbish(b, root_of(o, &at)))
             return fault(b, k, s->units - 1, "was written to");
-        if (o->read && !o->write && !by_rows(o) && !each_rows(b, o, (Range){ 0, o->rows }, SAME))
+        if (o->read && !o->write && !by_rows(o) &&
+            !each_rows(b, o, (Range){ 0, o->rows }, SAME))
             return fault(b, k, s->units - 1, "was written to");
     }
     return true;

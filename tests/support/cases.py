@@ -22,8 +22,8 @@ def find(paths, scratch):
             path, inside = folder, ''
         else:
             inside = os.path.basename(path.rstrip('/')) + '/'
-        for folder, _, files in os.walk(path):
-            if 'model.onnx' in files:
+        for folder, folders, files in os.walk(path):
+            if 'model.onnx' in files or 'test_data_set_0' in folders:
                 tests.append((inside + os.path.relpath(folder, path), folder))
     return sorted(tests)
 
@@ -33,7 +33,7 @@ def out_of_scope(name, folder):
     if RANDOM.search(name):
         return 'random values have no fixed answer'
     try:
-        ins, outs = onnx.read_io(os.path.join(folder, 'model.onnx'))
+        ins, outs = onnx.read_io(host.model_of(folder))
         data, want = host.test_data(folder)
     except (onnx.Unreadable, IndexError) as e:
         return 'no plain tensors (%s)' % e

@@ -119,6 +119,11 @@ def run(command, cwd=None, limit=300, env=None):
     return p.returncode, p.stdout.decode('utf8', 'replace')
 
 
+def model_of(folder):
+    """The one model of a test's folder."""
+    return next(os.path.join(folder, f) for f in sorted(os.listdir(folder)) if f.endswith('.onnx'))
+
+
 def test_data(folder):
     """Inputs and expected outputs of folder/test_data_set_0 in order: ([(path, Tensor)], [Tensor])."""
     def numbered(kind):

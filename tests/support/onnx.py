@@ -204,7 +204,8 @@ def make_external(name, code, dims, location, offset, length):
 
 
 def make_value(name, code, dims):
-    shape = b''.join(put(1, put(2, d) if isinstance(d, str) else put(1, d)) for d in dims)
+    """A dimension is a number, a symbol, or None: open, without a name."""
+    shape = b''.join(put(1, b'' if d is None else put(2, d) if isinstance(d, str) else put(1, d)) for d in dims)
     return put(1, name) + put(2, put(1, put(1, code) + put(2, shape)))
 
 

@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <wchar.h>
 
 #include <cmocka.h>
 
@@ -29,8 +30,9 @@ static bool all(const unsigned char *p, unsigned char value, size_t n)
 static void memory_is_zero_and_apart(void **state)
 {
     (void)state;
-    static const size_t size[] = { 1,     15,    16,    17,        4000,   40 * KIB,
-                                   65535, 65536, 65537, 300 * KIB, 3 * MIB };
+    static const size_t size[] = { 1,     15,        16,     17,
+                                   4000,  40 * KIB,  65535,  65536,
+                                   65537, 300 * KIB, 3 * MIB };
     enum { N = sizeof size / sizeof *size };
     Arena a = { 0 };
     for (int round = 0; round < 3; round++) {
@@ -69,7 +71,8 @@ static void growth_keeps_bytes(void **state)
         assert_true(all(q, 2, n));
         assert_true(all(between, 3, 32));
     }
-    assert_true(a.in_use < 8 * MIB + 512 * KIB); /* what was outgrown is not held */
+    assert_true(a.in_use <
+                8 * MIB + 512 * KIB); /* what was outgrown is not held */
     arena_free(&a);
     assert_int_equal(a.in_use, 0);
 }
@@ -104,7 +107,8 @@ static void release_returns_to_the_mark(void **state)
     arena_release(&a, mark);
     assert_true(all(small, 1, 100));
     assert_true(all(large, 2, MIB));
-    assert_true(a.in_use < 5 * MIB + 5 * MIB); /* 4 MiB of spare blocks at most */
+    assert_true(a.in_use <
+                5 * MIB + 5 * MIB); /* 4 MiB of spare blocks at most */
     unsigned char *next = arena_alloc(&a, 100);
     assert_true(all(next, 0, 100));
     assert_true(next > small && next < small + KIB);
@@ -125,7 +129,8 @@ static void dropped_memory_is_used_again(void **state)
     assert_true(a.peak < 9 * MIB);
     const uint64_t before = a.total;
     for (int i = 0; i < 100; i++)
-        arena_drop(&a, arena_alloc(&a, MIB), MIB); /* one spare serves them all */
+        arena_drop(&a, arena_alloc(&a, MIB),
+                   MIB); /* one spare serves them all */
     assert_true(a.total - before < 2 * MIB);
     arena_free(&a);
 }
@@ -148,12 +153,14 @@ static void ask(void *context)
 static void the_budget_holds(void **state)
 {
     (void)state;
-    Arena other = { 0 }, a = { .budget = 4 * MIB, .beside = &other, .doing = "the test" };
+    Arena other = { 0 },
+          a = { .budget = 4 * MIB, .beside = &other, .doing = "the test" };
     (void)arena_alloc(&other, 2 * MIB);
     char *grown = arena_alloc(&a, MIB);
     FILE *sink = fopen("/dev/null", "w");
     Diag d = { .out = sink };
-    Ask fits = { &a, 512 * KIB, NULL }, more = { &a, MIB, NULL }, longer = { &a, 3 * MIB, grown };
+    Ask fits = { &a, 512 * KIB, NULL }, more = { &a, MIB, NULL },
+        longer = { &a, 3 * MIB, grown };
     assert_int_equal(protect(&d, ask, &fits), 0);
     assert_int_equal(protect(&d, ask, &more), STATUS_MEMORY);
     assert_int_equal(protect(&d, ask, &longer), STATUS_MEMORY);
@@ -205,9 +212,115 @@ static void lists_grow(void **state)
     arena_free(&a);
 }
 
+typedef struct Demand {
+    Arena arena;
+    void *p;
+    size_t bytes;
+} Demand;
+
+static void demand(void *context)
+{
+    Demand *d = context;
+    if (d->p)
+        (void)arena_grow(&d->arena, d->p, 100 * KIB, d->bytes);
+    else
+        (void)arena_alloc(&d->arena, d->bytes);
+}
+
+/* More than any machine has: status 71, and the arena is as it was. */
+static void there_is_not_so_much(void **state)
+{
+    (void)state;
+    Diag diag = { .quiet = true };
+    Demand d = { .bytes = (size_t)1 << 60 };
+    assert_int_equal(protect(&diag, demand, &d), STATUS_MEMORY);
+    assert_int_equal(d.arena.in_use, 0);
+    d.p = arena_alloc(&d.arena, 100 * KIB);
+    memset(d.p, 7, 100 * KIB);
+    const uint64_t in_use = d.arena.in_use;
+    diag.status = 0;
+    assert_int_equal(protect(&diag, demand, &d), STATUS_MEMORY);
+    assert_int_equal(d.arena.in_use, in_use);
+    assert_true(all(d.p, 7, 100 * KIB));
+    arena_free(&d.arena);
+}
+
+/* A spare block that is larger than what was asked for has room to grow into. */
+static void growth_into_a_spare_block(void **state)
+{
+    (void)state;
+    Arena a = { 0 };
+    const ArenaMark mark = arena_mark(&a);
+    (void)arena_alloc(&a, 150 * KIB);
+    (void)arena_alloc(&a, 130 * KIB);
+    (void)arena_alloc(&a, 140 * KIB);
+    arena_release(&a, mark);
+    const uint64_t total = a.total;
+    unsigned char *p = arena_alloc(&a, 120 * KIB); /* takes the smallest */
+    assert_int_equal(a.total, total);
+    memset(p, 5, 120 * KIB);
+    assert_ptr_equal(arena_grow(&a, p, 120 * KIB, 125 * KIB), p);
+    unsigned char *q = arena_alloc(&a, 135 * KIB);
+    unsigned char *r = arena_alloc(&a, 145 * KIB);
+    assert_int_equal(a.total, total);
+    memset(q, 6, 135 * KIB);
+    memset(r, 7, 145 * KIB);
+    assert_true(all(p, 5, 120 * KIB));
+    assert_true(all(q, 6, 135 * KIB));
+    arena_free(&a);
+    assert_int_equal(a.in_use, 0);
+}
+
+static void print_wrong(void *context)
+{
+    static const wchar_t none[] = { 0x7fffffff, 0 };
+    (void)arena_printf(context, "%ls", none);
+}
+
+/* Texts lie closely while they fit the block, and begin a new one where they do not. */
+static void texts_fill_blocks(void **state)
+{
+    (void)state;
+    Arena a = { 0 };
+    char text[1000];
+    const char *at[100];
+    memset(text, 'x', sizeof text);
+    for (size_t i = 0; i < 100; i++)
+        at[i] = arena_text(&a, text, 900 + i);
+    for (size_t i = 0; i < 100; i++)
+        assert_int_equal(strlen(at[i]), 900 + i);
+    assert_ptr_equal(at[2], at[1] + 902);
+    assert_string_equal(arena_text(&a, "abc", 0), "");
+    assert_string_equal(arena_printf(&a, "%d%s", 4, "x"), "4x");
+    Diag diag = { .quiet = true };
+    assert_int_equal(protect(&diag, print_wrong, &a), STATUS_MEMORY);
+    arena_free(&a);
+}
+
+/* Dropped or grown where nothing was allocated yet, or something else after it. */
+static void drops_of_what_is_not_last(void **state)
+{
+    (void)state;
+    Arena a = { 0 };
+    int outside;
+    arena_drop(&a, &outside, sizeof outside);
+    assert_null(a.block);
+    unsigned char *p = arena_alloc(&a, 32);
+    unsigned char *q = arena_alloc(&a, 32);
+    arena_drop(&a, p, 32);
+    assert_ptr_equal(arena_alloc(&a, 16), q + 32);
+    arena_drop(&a, q + 32, 16);
+    assert_ptr_equal(arena_alloc(&a, 48), q + 32);
+    arena_free(&a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(there_is_not_so_much),
+        cmocka_unit_test(growth_into_a_spare_block),
+        cmocka_unit_test(texts_fill_blocks),
+        cmocka_unit_test(drops_of_what_is_not_last),
         cmocka_unit_test(memory_is_zero_and_apart),
         cmocka_unit_test(growth_keeps_bytes),
         cmocka_unit_test(the_last_grows_in_place),

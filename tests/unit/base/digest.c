@@ -23,11 +23,14 @@ static void published_vectors(void **state)
 {
     (void)state;
     static const char *const vector[][2] = {
-        { "", "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855" },
-        { "abc", "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad" },
+        { "",
+          "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855" },
+        { "abc",
+          "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad" },
         { "abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq",
           "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1" },
-        { "abcdefghbcdefghicdefghijdefghijkefghijklfghijklmghijklmnhijklmnoijklmnopjklmnopqklmnopqr"
+        { "abcdefghbcdefghicdefghijdefghijkefghijklfghijklmghijklmnhijklmnoijkl"
+          "mnopjklmnopqklmnopqr"
           "lmnopqrsmnopqrstnopqrstu",
           "cf5b16a778af8380036ce59e7b0492370b249b11e8f07a51afac45037afee9d1" },
     };
@@ -52,7 +55,9 @@ static void million_letters_in_pieces(void **state)
         left -= n;
     }
     sha256_end(&h, hex);
-    assert_string_equal(hex, "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
+    assert_string_equal(
+        hex,
+        "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
 }
 
 /* Wherever the data is cut in two, the digest is that of the whole. */
@@ -135,8 +140,10 @@ static void files_hash_like_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(published_vectors),      cmocka_unit_test(million_letters_in_pieces),
-        cmocka_unit_test(cuts_do_not_matter),     cmocka_unit_test(sha1_of_files),
+        cmocka_unit_test(published_vectors),
+        cmocka_unit_test(million_letters_in_pieces),
+        cmocka_unit_test(cuts_do_not_matter),
+        cmocka_unit_test(sha1_of_files),
         cmocka_unit_test(files_hash_like_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

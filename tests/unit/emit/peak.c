@@ -31,14 +31,15 @@ static void open_world(World *w)
     w->program.graph = g;
     for (int i = 0; i <= STEPS; i++) {
         const int64_t dims[] = { 1, 4, 4, 4 };
-        w->tensor[i] =
-            graph_add_tensor(g, arena_printf(&w->arena, "t%d", i), DT_F32, shape_of(4, dims));
+        w->tensor[i] = graph_add_tensor(g, arena_printf(&w->arena, "t%d", i),
+                                        DT_F32, shape_of(4, dims));
         w->tensor[i]->storage = STORE_ARENA;
     }
     for (int i = 0; i < STEPS; i++) {
         Step *s = NEW(&w->arena, Step);
         Operand *o = NEW_ARRAY(&w->arena, Operand, 2);
-        o[0] = (Operand){ .tensor = w->tensor[i + 1], .write = true, .rows = 4 };
+        o[0] =
+            (Operand){ .tensor = w->tensor[i + 1], .write = true, .rows = 4 };
         o[1] = (Operand){ .tensor = w->tensor[i], .read = true, .rows = 4 };
         *s = (Step){ .index = i,
                      .kernel = &kernel,
@@ -51,7 +52,8 @@ static void open_world(World *w)
     }
 }
 
-static void add(World *w, int t, int64_t offset, int64_t bytes, int32_t first, int32_t end)
+static void add(World *w, int t, int64_t offset, int64_t bytes, int32_t first,
+                int32_t end)
 {
     VEC_PUSH(&w->arena, &w->program.plan.block,
              ((Block){ .tensor = w->tensor[t],
@@ -131,8 +133,9 @@ static void a_stream_is_one_place(void **state)
     add(&w, 1, 0, 100, 0, 3);
     add(&w, 2, 100, 100, 0, 3);
     add(&w, 3, 200, 50, 3, 4);
-    VEC_PUSH(&w.arena, &w.program.plan.segment,
-             ((Segment){ .first = 0, .count = 3, .prologue = 3, .list = list }));
+    VEC_PUSH(
+        &w.arena, &w.program.plan.segment,
+        ((Segment){ .first = 0, .count = 3, .prologue = 3, .list = list }));
     const Peak p = find(&w);
     assert_int_equal(p.first, 0);
     assert_int_equal(p.end, 3);

@@ -28,7 +28,8 @@ static void begin(World *w)
     *w = (World){ .store = { .window = 3 * 4096 } };
     w->store.arena = &w->arena;
     w->program.graph = graph_new(&w->arena, &w->store, "test", NULL);
-    snprintf(w->folder, sizeof w->folder, "%s/inlay-weights-XXXXXX", root && *root ? root : "/tmp");
+    snprintf(w->folder, sizeof w->folder, "%s/inlay-weights-XXXXXX",
+             root && *root ? root : "/tmp");
     assert_non_null(mkdtemp(w->folder));
 }
 
@@ -65,14 +66,17 @@ static Recipe *filed(World *w, File *f, int64_t n, float first)
         v[i] = first + (float)i;
     const Span span = { f->size, (uint64_t)n * 4 };
     file_write(f, span.offset, v, span.length);
-    const Source s = { .dtype = DT_F32, .count = n, .file = f, .span = &span, .spans = 1 };
+    const Source s = {
+        .dtype = DT_F32, .count = n, .file = f, .span = &span, .spans = 1
+    };
     return recipe_source(&w->store, &s, 1, &n);
 }
 
 static uint8_t *slurp(World *w, const char *name, size_t *n)
 {
-    File *f =
-        file_open(&w->arena, arena_printf(&w->arena, "%s/out/src/%s", w->folder, name), LOAD_EAGER);
+    File *f = file_open(
+        &w->arena, arena_printf(&w->arena, "%s/out/src/%s", w->folder, name),
+        LOAD_EAGER);
     *n = (size_t)f->size;
     uint8_t *bytes = arena_alloc(&w->arena, *n + 1);
     file_read(f, 0, bytes, *n);
@@ -82,14 +86,18 @@ static uint8_t *slurp(World *w, const char *name, size_t *n)
 
 static bool exists(World *w, const char *name)
 {
-    return access(arena_printf(&w->arena, "%s/out/src/%s", w->folder, name), F_OK) == 0;
+    return access(arena_printf(&w->arena, "%s/out/src/%s", w->folder, name),
+                  F_OK) == 0;
 }
 
-static WeightsForm emit(World *w, WeightsForm form, const char *target, char sha[65])
+static WeightsForm emit(World *w, WeightsForm form, const char *target,
+                        char sha[65])
 {
-    Output *o = output_begin(&w->arena, arena_printf(&w->arena, "%s/out", w->folder));
+    Output *o =
+        output_begin(&w->arena, arena_printf(&w->arena, "%s/out", w->folder));
     const WeightsForm taken =
-        weights_emit(&w->program, o, "net", form, target, sha != NULL, sha ? sha : (char[65]){ 0 });
+        weights_emit(&w->program, o, "net", form, target, sha != NULL,
+                     sha ? sha : (char[65]){ 0 });
     output_commit(o);
     return taken;
 }
@@ -105,7 +113,8 @@ static void equal_constants_are_stored_once(void **state)
     float *late = NEW_ARRAY(&w.arena, float, 5000);
     for (int i = 0; i < 5000; i++)
         late[i] = (float)(i == 4999 ? -1 : i);
-    Recipe *differs_late = recipe_memory(&w.store, DT_F32, 1, (const int64_t[]){ 5000 }, late);
+    Recipe *differs_late =
+        recipe_memory(&w.store, DT_F32, 1, (const int64_t[]){ 5000 }, late);
     const int perm[] = { 1, 0 };
     const int64_t dims[] = { 50, 100 };
     add(&w, a);
@@ -113,8 +122,10 @@ static void equal_constants_are_stored_once(void **state)
     add(&w, twin);
     add(&w, other);
     add(&w, differs_late);
-    add(&w, recipe_transpose(&w.store, recipe_reshape(&w.store, a, 2, dims), perm));
-    add(&w, recipe_transpose(&w.store, recipe_reshape(&w.store, twin, 2, dims), perm));
+    add(&w,
+        recipe_transpose(&w.store, recipe_reshape(&w.store, a, 2, dims), perm));
+    add(&w, recipe_transpose(&w.store, recipe_reshape(&w.store, twin, 2, dims),
+                             perm));
     add(&w, floats(&w, 3, 7));
     weights_layout(&w.program, UINT64_MAX);
     const WeightSlot *s = w.program.weight.at;
@@ -135,7 +146,9 @@ static Recipe *zeros_but(World *w, File *f, int64_t n, float last)
 {
     const Span span = { f->size, (uint64_t)n * 4 };
     file_write(f, span.offset + span.length - 4, &last, 4);
-    const Source s = { .dtype = DT_F32, .count = n, .file = f, .span = &span, .spans = 1 };
+    const Source s = {
+        .dtype = DT_F32, .count = n, .file = f, .span = &span, .spans = 1
+    };
     return recipe_source(&w->store, &s, 1, &n);
 }
 
@@ -148,7 +161,8 @@ static void constants_are_read_only_if_alike(void **state)
     World w;
     begin(&w);
     File *f = file_temporary(&w.arena);
-    Recipe *a = zeros_but(&w, f, N, 1), *b = zeros_but(&w, f, N, 2), *c = zeros_but(&w, f, N, 1);
+    Recipe *a = zeros_but(&w, f, N, 1), *b = zeros_but(&w, f, N, 2),
+           *c = zeros_but(&w, f, N, 1);
     add(&w, a);
     add(&w, recipe_reshape(&w.store, a, 2, (const int64_t[]){ 10, N / 10 }));
     add(&w, filed(&w, f, N, 5));
@@ -176,7 +190,8 @@ static void check_blob(World *w, const uint8_t *blob, const char *sha)
 {
     for (size_t i = 0; i < w->program.weight.n; i++) {
         const WeightSlot *s = w->program.weight.at + i;
-        const void *want = recipe_values(&w->store, &w->arena, s->tensor->value);
+        const void *want =
+            recipe_values(&w->store, &w->arena, s->tensor->value);
         assert_memory_equal(blob + s->offset, want, s->bytes);
     }
     char hex[65];
@@ -190,11 +205,12 @@ static void check_blob(World *w, const uint8_t *blob, const char *sha)
 static void fill(World *w)
 {
     add(w, floats(w, 5, 1));
-    add(w, recipe_transpose(
-               &w->store,
-               recipe_reshape(&w->store, floats(w, 9000, -3), 2, (const int64_t[]){ 90, 100 }),
-               (const int[]){ 1, 0 }));
-    add(w, recipe_memory(&w->store, DT_I8, 1, (const int64_t[]){ 3 }, "\x81\x02\xff"));
+    add(w, recipe_transpose(&w->store,
+                            recipe_reshape(&w->store, floats(w, 9000, -3), 2,
+                                           (const int64_t[]){ 90, 100 }),
+                            (const int[]){ 1, 0 }));
+    add(w, recipe_memory(&w->store, DT_I8, 1, (const int64_t[]){ 3 },
+                         "\x81\x02\xff"));
     weights_layout(&w->program, UINT64_MAX);
 }
 
@@ -281,7 +297,9 @@ static void no_constants_are_no_error(void **state)
         if (f == WEIGHTS_AUTO || f == WEIGHTS_C)
             assert_null(strstr((char *)slurp(&w, "net_weights.c", &n), "{"));
     }
-    assert_string_equal(sha, "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+    assert_string_equal(
+        sha,
+        "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
     end(&w);
 }
 
@@ -321,7 +339,8 @@ static void sixty_four_bit_object(void **state)
             memcpy(&y, o + s[i].sh_offset + sizeof y, sizeof y);
             seen |= 8;
             assert_int_equal(y.st_size, w.program.weight_bytes);
-            assert_string_equal((const char *)o + s[s[i].sh_link].sh_offset + y.st_name,
+            assert_string_equal((const char *)o + s[s[i].sh_link].sh_offset +
+                                    y.st_name,
                                 "net_weights_data");
         }
     }

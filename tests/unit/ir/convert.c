@@ -26,8 +26,9 @@ typedef struct Format {
 } Format;
 
 static const Format formats[] = {
-    { DT_F16, 5, 10, 15 },      { DT_BF16, 8, 7, 127 },  { DT_F8E4M3FN, 4, 3, 7 },
-    { DT_F8E4M3FNUZ, 4, 3, 8 }, { DT_F8E5M2, 5, 2, 15 }, { DT_F8E5M2FNUZ, 5, 2, 16 },
+    { DT_F16, 5, 10, 15 },    { DT_BF16, 8, 7, 127 },
+    { DT_F8E4M3FN, 4, 3, 7 }, { DT_F8E4M3FNUZ, 4, 3, 8 },
+    { DT_F8E5M2, 5, 2, 15 },  { DT_F8E5M2FNUZ, 5, 2, 16 },
     { DT_F4E2M1, 2, 1, 1 },
 };
 enum { FORMATS = sizeof formats / sizeof *formats };
@@ -42,7 +43,8 @@ static double defined(const Format *f, uint32_t code)
 {
     const uint32_t a = code & (codes(f) / 2 - 1);
     const int e = (int)(a >> f->mantissa);
-    const double m = (double)(a & ((1u << f->mantissa) - 1)) / (double)(1u << f->mantissa);
+    const double m =
+        (double)(a & ((1u << f->mantissa) - 1)) / (double)(1u << f->mantissa);
     const double x = e ? ldexp(1 + m, e - f->bias) : ldexp(m, 1 - f->bias);
     return code & (codes(f) / 2) ? -x : x;
 }
@@ -55,8 +57,9 @@ static void codes_decode_and_come_back(void **state)
         for (uint32_t c = 0; c < codes(f); c++) {
             const float x = small_to_float(f->t, c);
             if (isnan(x)) {
-                assert_true(isnan(small_to_float(f->t, small_from_float(f->t, x))) &&
-                            f->t != DT_F4E2M1);
+                assert_true(
+                    isnan(small_to_float(f->t, small_from_float(f->t, x))) &&
+                    f->t != DT_F4E2M1);
             } else {
                 if (isfinite(x))
                     assert_true((double)x == defined(f, c));
@@ -91,14 +94,18 @@ static void rounding_finds_the_nearest(void **state)
     uint64_t random = 3;
     for (int i = 0; i < FORMATS; i++) {
         const Format *f = formats + i;
-        const double top = f->t == DT_F16    ? 65504
-                           : f->t == DT_BF16 ? 1e30
-                                             : (double)small_to_float(f->t, nearest(f, 1e9));
+        const double top = f->t == DT_F16 ? 65504
+                           : f->t == DT_BF16
+                               ? 1e30
+                               : (double)small_to_float(f->t, nearest(f, 1e9));
         for (int k = 0; k < (f->mantissa > 3 ? 40 : 3000); k++) {
-            random = random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-            const uint32_t a = (uint32_t)(random >> 33) % (codes(f) / 2), b = a + 1;
+            random = random * UINT64_C(6364136223846793005) +
+                     UINT64_C(1442695040888963407);
+            const uint32_t a = (uint32_t)(random >> 33) % (codes(f) / 2),
+                           b = a + 1;
             const double x = defined(f, a), y = defined(f, b),
-                         cut[] = { x, (x + y) / 2, x + (y - x) * 0.499, x + (y - x) * 0.501 };
+                         cut[] = { x, (x + y) / 2, x + (y - x) * 0.499,
+                                   x + (y - x) * 0.501 };
             if (y > top)
                 continue;
             for (int j = 0; j < 4; j++)
@@ -122,7 +129,9 @@ static void doubles_round_once(void **state)
                          65519.999999 };
     uint16_t h[7];
     convert_run(DT_F64, x, DT_F16, h, 7);
-    const uint16_t want[] = { 0x3c01, 0x3c00, 0x3c00, 0xbc01, 0, 0xfc00, 0x7bff };
+    const uint16_t want[] = {
+        0x3c01, 0x3c00, 0x3c00, 0xbc01, 0, 0xfc00, 0x7bff
+    };
     assert_memory_equal(h, want, sizeof h);
 }
 
@@ -175,14 +184,18 @@ static void floats_become_integers_towards_zero(void **state)
         DType t;
         int64_t want[5];
     } row[] = {
-        { DT_I8, { 2, 0xfe, 0xf7, 15, 0 } }, { DT_U4, { 2, 14, 7, 15, 0 } },
-        { DT_I2, { 2, 2, 3, 3, 0 } },        { DT_I32, { 2, 0xfffffffe, 0xfffffff7, 15, 0 } },
-        { DT_I64, { 2, -2, -9, 15, 0 } },    { DT_BOOL, { 1, 1, 1, 1, 1 } },
+        { DT_I8, { 2, 0xfe, 0xf7, 15, 0 } },
+        { DT_U4, { 2, 14, 7, 15, 0 } },
+        { DT_I2, { 2, 2, 3, 3, 0 } },
+        { DT_I32, { 2, 0xfffffffe, 0xfffffff7, 15, 0 } },
+        { DT_I64, { 2, -2, -9, 15, 0 } },
+        { DT_BOOL, { 1, 1, 1, 1, 1 } },
     };
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
         uint8_t out[5 * 8];
         convert_run(DT_F32, x, row[i].t, out, 5);
-        const int size = dtype_bits(row[i].t) < 8 ? 1 : dtype_bits(row[i].t) / 8;
+        const int size =
+            dtype_bits(row[i].t) < 8 ? 1 : dtype_bits(row[i].t) / 8;
         for (int k = 0; k < 5; k++)
             assert_int_equal(as_int(row[i].t, out + k * size), row[i].want[k]);
     }
@@ -193,7 +206,8 @@ static void floats_become_integers_towards_zero(void **state)
     convert_run(DT_F64, big, DT_U64, uwide, 4);
     for (int k = 0; k < 4; k++)
         assert_true(wide[k] == INT64_MIN);
-    assert_true(uwide[0] == UINT64_C(1) << 63 && uwide[3] == UINT64_C(18000000000000000000));
+    assert_true(uwide[0] == UINT64_C(1) << 63 &&
+                uwide[3] == UINT64_C(18000000000000000000));
 }
 
 static void integers_become_others(void **state)
@@ -233,7 +247,8 @@ static void all_pairs_hold_small_numbers(void **state)
             double back[2];
             if (!convert_possible(a, b))
                 continue;
-            const double low = a == DT_F8E8M0 || b == DT_F8E8M0 ? 1 : 0, v[] = { low, x[1] };
+            const double low = a == DT_F8E8M0 || b == DT_F8E8M0 ? 1 : 0,
+                         v[] = { low, x[1] };
             if (a == DT_F8E8M0 && b == DT_F8E8M0)
                 continue;
             convert_run(DT_F64, v, a, in, 2);

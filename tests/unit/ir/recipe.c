@@ -57,7 +57,8 @@ typedef struct Case {
     size_t logged;
 } Case;
 
-static void note(Case *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void note(Case *c, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 static void note(Case *c, const char *format, ...)
 {
     va_list args;
@@ -100,8 +101,9 @@ static int64_t element(const Naive *t, const int64_t *i)
 }
 
 /* Types of the random chains; all their values are kept exact in a double. */
-static const DType types[] = { DT_F32, DT_F32, DT_I8, DT_U8, DT_I16, DT_I32, DT_I64,
-                               DT_F16, DT_F64, DT_I4, DT_U4, DT_I2,  DT_BOOL };
+static const DType types[] = { DT_F32, DT_F32, DT_I8,  DT_U8,  DT_I16,
+                               DT_I32, DT_I64, DT_F16, DT_F64, DT_I4,
+                               DT_U4,  DT_I2,  DT_BOOL };
 
 /* A value that every type of the list holds: bool 0..1, 2 bits -2..1, 4 bits 0..7. */
 static double draw(Case *c, DType t)
@@ -204,7 +206,8 @@ static Recipe *as_recipe(Case *c, const Naive *t)
     const bool varint_type = t->dtype != DT_F32 && t->dtype != DT_F64;
     const int kind = (int)pick(&c->random, 0, varint_type ? 2 : 1);
     if (kind == 0)
-        return recipe_memory(&c->store, t->dtype, t->rank, t->dim, encoded(c, t));
+        return recipe_memory(&c->store, t->dtype, t->rank, t->dim,
+                             encoded(c, t));
     Source s = { .dtype = t->dtype,
                  .count = count_of(t),
                  .encoding = kind == 1 ? ENC_FIXED : ENC_VARINT,
@@ -217,7 +220,9 @@ static Recipe *as_recipe(Case *c, const Naive *t)
         write_varints(c, t, at);
     const uint64_t length = c->file->size > at ? c->file->size - at : 0,
                    cut = (uint64_t)pick(&c->random, 0, (int64_t)length);
-    Span whole[3] = { { at, cut }, { at + cut, 0 }, { at + cut, length - cut } };
+    Span whole[3] = { { at, cut },
+                      { at + cut, 0 },
+                      { at + cut, length - cut } };
     if (pick(&c->random, 0, 1))
         whole[0].length = length;
     s.span = whole;
@@ -248,7 +253,8 @@ static void begin_chain(Case *c)
     const int rank = (int)pick(&c->random, 0, 4);
     for (int a = 0; a < rank; a++)
         dims[a] = pick(&c->random, pick(&c->random, 0, 30) ? 1 : 0, most);
-    const DType t = types[pick(&c->random, 0, (int64_t)(sizeof types / sizeof *types) - 1)];
+    const DType t =
+        types[pick(&c->random, 0, (int64_t)(sizeof types / sizeof *types) - 1)];
     if (pick(&c->random, 0, 15) == 0) {
         c->want = naive(c, t, rank, dims);
         const double v = draw(c, t);
@@ -347,7 +353,8 @@ static void slice(Case *c, int axis, int64_t start, int64_t step, int64_t count)
         c->want.x[e] = old.x[element(&old, i)];
     }
     c->got = recipe_slice(&c->store, c->got, axis, start, step, count);
-    note(c, " | S axis %d start %d step %d count %d", axis, (int)start, (int)step, (int)count);
+    note(c, " | S axis %d start %d step %d count %d", axis, (int)start,
+         (int)step, (int)count);
 }
 
 static void do_slice(Case *c)
@@ -359,8 +366,10 @@ static void do_slice(Case *c)
     const int64_t step = pick(&c->random, 0, 1)   ? 1
                          : pick(&c->random, 0, 1) ? pick(&c->random, 2, 3)
                                                   : -pick(&c->random, 1, 2);
-    const int64_t most = step > 0 ? (n - 1 - start) / step + 1 : start / -step + 1;
-    slice(c, axis, start, step, pick(&c->random, pick(&c->random, 0, 20) ? 1 : 0, most));
+    const int64_t most =
+        step > 0 ? (n - 1 - start) / step + 1 : start / -step + 1;
+    slice(c, axis, start, step,
+          pick(&c->random, pick(&c->random, 0, 20) ? 1 : 0, most));
 }
 
 static void pad(Case *c, int axis, int64_t before, int64_t after)
@@ -427,7 +436,8 @@ static void do_expand(Case *c)
     const int more = (int)pick(&c->random, 0, 1), rank = old.rank + more;
     if (rank > MAX_RANK)
         return;
-    int64_t dims[MAX_RANK], given[MAX_RANK], i[MAX_RANK] = { 0 }, j[MAX_RANK] = { 0 };
+    int64_t dims[MAX_RANK], given[MAX_RANK], i[MAX_RANK] = { 0 },
+                                             j[MAX_RANK] = { 0 };
     for (int a = 0; a < rank; a++) {
         const int64_t n = a < more ? 1 : old.dim[a - more];
         dims[a] = n == 1 ? pick(&c->random, 1, 4) : n;
@@ -451,7 +461,8 @@ static void do_cast(Case *c)
 {
     static const DType to[] = { DT_F32, DT_F64, DT_I32, DT_I64 };
     DType t = to[pick(&c->random, 0, 3)];
-    const bool whole = dtype_is_integer(c->want.dtype) || c->want.dtype == DT_BOOL;
+    const bool whole =
+        dtype_is_integer(c->want.dtype) || c->want.dtype == DT_BOOL;
     if (!whole)
         t = pick(&c->random, 0, 1) ? DT_F32 : DT_F64;
     for (int64_t e = 0; e < count_of(&c->want); e++)
@@ -474,7 +485,8 @@ static void change_each(Case *c, bool add, const Naive *v, const Recipe *got)
         const float f = (float)v->x[at], x = (float)c->want.x[e];
         c->want.x[e] = (double)(add ? x + f : x * f);
     }
-    c->got = add ? recipe_add(&c->store, c->got, got) : recipe_mul(&c->store, c->got, got);
+    c->got = add ? recipe_add(&c->store, c->got, got)
+                 : recipe_mul(&c->store, c->got, got);
     note(c, " | %s of %d", add ? "A" : "M", v->rank);
     for (int a = 0; a < v->rank; a++)
         note(c, " %d", (int)v->dim[a]);
@@ -541,7 +553,8 @@ static void swap_factors(Case *c, int axis, int64_t by)
 
 static void make_operand(Case *c, int rank, const int64_t *dims)
 {
-    const DType t = types[pick(&c->random, 0, (int64_t)(sizeof types / sizeof *types) - 1)];
+    const DType t =
+        types[pick(&c->random, 0, (int64_t)(sizeof types / sizeof *types) - 1)];
     const int kind = rank ? (int)pick(&c->random, 0, 4) : 0;
     if (kind == 1)
         make_turned(c, t, rank, dims);
@@ -550,12 +563,14 @@ static void make_operand(Case *c, int rank, const int64_t *dims)
     else
         begin_with(c, t, rank, dims);
     if (kind == 3)
-        swap_factors(c, (int)pick(&c->random, 0, rank - 1), pick(&c->random, 2, 3));
+        swap_factors(c, (int)pick(&c->random, 0, rank - 1),
+                     pick(&c->random, 2, 3));
     c->want.dtype = DT_F32;
     c->got = recipe_cast(&c->store, c->got, DT_F32);
     if (pick(&c->random, 0, 1)) {
         const int64_t one[1] = { 1 };
-        const Naive number = random_tensor(c, DT_F32, (int)pick(&c->random, 0, rank > 0), one);
+        const Naive number =
+            random_tensor(c, DT_F32, (int)pick(&c->random, 0, rank > 0), one);
         change_each(c, pick(&c->random, 0, 1), &number,
                     recipe_number(&c->store, (float)number.x[0]));
     }
@@ -571,7 +586,8 @@ static void do_operand(Case *c)
     const Naive want = c->want;
     Recipe *got = c->got;
     int64_t dims[MAX_RANK];
-    const int rank = (int)pick(&c->random, 0, want.rank), first = want.rank - rank;
+    const int rank = (int)pick(&c->random, 0, want.rank),
+              first = want.rank - rank;
     for (int a = 0; a < rank; a++)
         dims[a] = pick(&c->random, 0, 2) ? want.dim[first + a] : 1;
     note(c, " (");
@@ -592,9 +608,11 @@ static void do_pack(Case *c)
         return;
     const int axis = pick_axis(c);
     const int64_t width = pick(&c->random, 0, 1) ? 4 : 16,
-                  before = pick(&c->random, 0, 2) ? 0 : pick(&c->random, 1, width);
+                  before =
+                      pick(&c->random, 0, 2) ? 0 : pick(&c->random, 1, width);
     const int64_t blocks = (before + old.dim[axis] + width - 1) / width;
-    int64_t dims[MAX_RANK], split[MAX_RANK], i[MAX_RANK] = { 0 }, j[MAX_RANK] = { 0 };
+    int64_t dims[MAX_RANK], split[MAX_RANK], i[MAX_RANK] = { 0 },
+                                             j[MAX_RANK] = { 0 };
     int perm[MAX_RANK], m = 0;
     dims[m++] = blocks;
     for (int a = 0; a < old.rank; a++)
@@ -623,7 +641,8 @@ static void do_pack(Case *c)
         if (a != axis && a != axis + 1)
             perm[m++] = a;
     perm[m] = axis + 1;
-    c->got = recipe_pad(&c->store, c->got, axis, before, blocks * width - before - old.dim[axis]);
+    c->got = recipe_pad(&c->store, c->got, axis, before,
+                        blocks * width - before - old.dim[axis]);
     c->got = recipe_reshape(&c->store, c->got, old.rank + 1, split);
     c->got = recipe_transpose(&c->store, c->got, perm);
     note(c, " | G axis %d width %d before %d", axis, (int)width, (int)before);
@@ -643,7 +662,8 @@ static void make_section(Case *c, int64_t from, int64_t n, int64_t width)
     transpose(c, (const int[]){ 0, 2, 1 });
     c->want.rank = 2;
     c->want.dim[1] = blocks * width;
-    c->got = recipe_reshape(&c->store, c->got, 2, (const int64_t[]){ groups, blocks * width });
+    c->got = recipe_reshape(&c->store, c->got, 2,
+                            (const int64_t[]){ groups, blocks * width });
 }
 
 /* Widths that are no multiple of the block: sections of their own, side by side in each group. */
@@ -652,7 +672,9 @@ static void do_sections(Case *c)
     const int64_t count = count_of(&c->want);
     if (!count || count >= MOST)
         return;
-    const int64_t groups = c->want.rank && pick(&c->random, 0, 1) ? c->want.dim[0] : 1,
+    const int64_t groups = c->want.rank && pick(&c->random, 0, 1)
+                               ? c->want.dim[0]
+                               : 1,
                   columns = count / groups, width = pick(&c->random, 2, 5);
     c->want.rank = 2;
     c->want.dim[0] = groups;
@@ -663,7 +685,8 @@ static void do_sections(Case *c)
     Naive want[2];
     int n = 0;
     for (int64_t from = 0; from < columns; n++) {
-        const int64_t k = n || columns <= width ? columns - from : columns / width * width;
+        const int64_t k =
+            n || columns <= width ? columns - from : columns / width * width;
         c->want = whole;
         c->got = got;
         make_section(c, from, k, width + n);
@@ -677,8 +700,8 @@ static void do_sections(Case *c)
     c->want = naive(c, whole.dtype, 2, dims);
     for (int64_t e = 0; e < count_of(&c->want); e++) {
         const int64_t g = e / dims[1], at = e % dims[1], first = want[0].dim[1];
-        c->want.x[e] =
-            at < first ? want[0].x[g * first + at] : want[1].x[g * want[1].dim[1] + at - first];
+        c->want.x[e] = at < first ? want[0].x[g * first + at]
+                                  : want[1].x[g * want[1].dim[1] + at - first];
     }
     c->got = recipe_concat(&c->store, 2, part, 1);
     note(c, " | sections of %d", (int)width);
@@ -738,14 +761,16 @@ static bool same_value(DType t, const uint8_t *a, const uint8_t *b, int64_t i)
         return x == y;
     }
     const int64_t size = dtype_bits(t) / 8;
-    return dtype_bits(t) < 8 || !memcmp(a + i * size, b + i * size, (size_t)size);
+    return dtype_bits(t) < 8 ||
+           !memcmp(a + i * size, b + i * size, (size_t)size);
 }
 
 static void compare(Case *c, const uint8_t *got, const char *how)
 {
     const Naive *w = &c->want;
     const uint8_t *want = encoded(c, w);
-    if (dtype_bits(w->dtype) < 8 && memcmp(got, want, (size_t)dtype_bytes(w->dtype, count_of(w))))
+    if (dtype_bits(w->dtype) < 8 &&
+        memcmp(got, want, (size_t)dtype_bytes(w->dtype, count_of(w))))
         fail_msg("%s: packed bytes differ: %s", how, c->log);
     for (int64_t i = 0; i < count_of(w); i++)
         if (!same_value(w->dtype, got, want, i))
@@ -775,14 +800,18 @@ static void check(Case *c)
 
 static void run_case(uint64_t seed, File *in, File *out)
 {
-    static const size_t windows[] = { 1, 3 * 4096, 3 * 2048, 5 * 4096, 1 << 16, 1 << 20 };
-    Case c = { .random = seed * UINT64_C(0x9E3779B97F4A7C15) + 1, .file = in, .out = out };
+    static const size_t windows[] = { 1,        3 * 4096, 3 * 2048,
+                                      5 * 4096, 1 << 16,  1 << 20 };
+    Case c = { .random = seed * UINT64_C(0x9E3779B97F4A7C15) + 1,
+               .file = in,
+               .out = out };
     for (int i = 0; i < 4; i++)
         (void)next_random(&c.random);
     c.store.arena = &c.arena;
     c.store.window = windows[pick(&c.random, 0, 5)];
     in->size = 0;
-    note(&c, "seed %llu window %zu: ", (unsigned long long)seed, c.store.window);
+    note(&c, "seed %llu window %zu: ", (unsigned long long)seed,
+         c.store.window);
     begin_chain(&c);
     const int64_t chain = pick(&c.random, 0, LONGEST_CHAIN);
     for (int64_t i = 0; i < chain && count_of(&c.want) < MOST; i++)
@@ -837,8 +866,9 @@ static void packs_a_matrix(void **state)
     for (int b = 0; b < 21; b++)
         for (int k = 0; k < K; k++)
             for (int j = 0; j < 16; j++)
-                assert_true(p[(b * K + k) * 16 + j] ==
-                            (b * 16 + j < N ? (float)(k * N + b * 16 + j) : 0.0f));
+                assert_true(
+                    p[(b * K + k) * 16 + j] ==
+                    (b * 16 + j < N ? (float)(k * N + b * 16 + j) : 0.0f));
     file_close_all(&arena);
     arena_free(&s.scratch);
     arena_free(&arena);
@@ -916,7 +946,8 @@ static void clipped_runs_keep_their_channel(void **state)
     (void)state;
     Arena arena = { 0 };
     Store s = store_in(&arena);
-    const float ones[] = { 1, 1, 1, 1, 1, 1, 1, 1, 1 }, scale[] = { 2, 3, 4, 5 };
+    const float ones[] = { 1, 1, 1, 1, 1, 1, 1, 1, 1 },
+                scale[] = { 2, 3, 4, 5 };
     Recipe *r = recipe_memory(&s, DT_F32, 1, (const int64_t[]){ 9 }, ones);
     r = recipe_pad(&s, r, 0, 6, 1);
     r = recipe_reshape(&s, r, 2, (const int64_t[]){ 4, 4 });
@@ -936,7 +967,9 @@ static void plain_constants_are_small(void **state)
     Store s = store_in(&arena);
     File *f = file_temporary(&arena);
     const Span span = { 0, 64 };
-    const Source source = { .dtype = DT_F32, .count = 16, .file = f, .span = &span, .spans = 1 };
+    const Source source = {
+        .dtype = DT_F32, .count = 16, .file = f, .span = &span, .spans = 1
+    };
     const int64_t dims[] = { 4, 4 };
     enum { N = 100000 };
     const uint64_t before = arena.total;
@@ -955,19 +988,26 @@ static void equal_recipes_are_known(void **state)
     Store s = store_in(&arena);
     File *f = file_temporary(&arena);
     const Span span = { 8, 24 }, other = { 32, 24 };
-    Source source = { .dtype = DT_F32, .count = 6, .file = f, .span = &span, .spans = 1 };
+    Source source = {
+        .dtype = DT_F32, .count = 6, .file = f, .span = &span, .spans = 1
+    };
     const int64_t dims[] = { 2, 3 };
-    Recipe *a = recipe_source(&s, &source, 2, dims), *b = recipe_source(&s, &source, 2, dims);
+    Recipe *a = recipe_source(&s, &source, 2, dims),
+           *b = recipe_source(&s, &source, 2, dims);
     source.span = &other;
     Recipe *c = recipe_source(&s, &source, 2, dims);
     assert_true(recipe_same(a, b));
     assert_false(recipe_same(a, c));
     const int perm[] = { 1, 0 };
-    assert_true(recipe_same(recipe_transpose(&s, a, perm), recipe_transpose(&s, b, perm)));
+    assert_true(recipe_same(recipe_transpose(&s, a, perm),
+                            recipe_transpose(&s, b, perm)));
     assert_false(recipe_same(recipe_transpose(&s, a, perm), a));
-    assert_false(recipe_same(recipe_transpose(&s, a, perm), recipe_transpose(&s, c, perm)));
-    assert_false(recipe_same(recipe_slice(&s, a, 0, 0, 1, 1), recipe_slice(&s, a, 0, 1, 1, 1)));
-    assert_true(recipe_same(recipe_reshape(&s, a, 1, (const int64_t[]){ 6 }), b));
+    assert_false(recipe_same(recipe_transpose(&s, a, perm),
+                             recipe_transpose(&s, c, perm)));
+    assert_false(recipe_same(recipe_slice(&s, a, 0, 0, 1, 1),
+                             recipe_slice(&s, a, 0, 1, 1, 1)));
+    assert_true(
+        recipe_same(recipe_reshape(&s, a, 1, (const int64_t[]){ 6 }), b));
     file_close_all(&arena);
     arena_free(&s.scratch);
     arena_free(&arena);
@@ -984,16 +1024,20 @@ static void read_broken(void *context)
     (void)recipe_values(b->s, b->s->arena, b->r);
 }
 
-static Status read_bytes(Encoding e, DType t, int64_t count, const void *bytes, size_t n)
+static Status read_bytes(Encoding e, DType t, int64_t count, const void *bytes,
+                         size_t n)
 {
     Arena arena = { 0 };
     Store s = store_in(&arena);
     File *f = file_temporary(&arena);
     file_write(f, 0, bytes, n);
     const Span span = { 0, n };
-    const Source source = {
-        .dtype = t, .count = count, .encoding = e, .file = f, .span = &span, .spans = 1
-    };
+    const Source source = { .dtype = t,
+                            .count = count,
+                            .encoding = e,
+                            .file = f,
+                            .span = &span,
+                            .spans = 1 };
     Broken b = { &s, recipe_source(&s, &source, 1, &count) };
     FILE *quiet = tmpfile();
     Diag d = { .out = quiet };
@@ -1008,16 +1052,25 @@ static Status read_bytes(Encoding e, DType t, int64_t count, const void *bytes, 
 static void short_or_broken_data_is_refused(void **state)
 {
     (void)state;
-    const uint8_t ten[] = { 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01 };
-    const uint8_t eleven[] = { 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01 };
+    const uint8_t ten[] = { 0xff, 0xff, 0xff, 0xff, 0xff,
+                            0xff, 0xff, 0xff, 0xff, 0x01 };
+    const uint8_t eleven[] = { 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
+                               0xff, 0xff, 0xff, 0xff, 0x01 };
     const uint8_t open[] = { 1, 2, 0x80 };
-    assert_int_equal(read_bytes(ENC_VARINT, DT_I64, 1, ten, sizeof ten), STATUS_OK);
-    assert_int_equal(read_bytes(ENC_VARINT, DT_I64, 1, eleven, sizeof eleven), STATUS_MALFORMED);
-    assert_int_equal(read_bytes(ENC_VARINT, DT_I64, 3, open, sizeof open), STATUS_MALFORMED);
-    assert_int_equal(read_bytes(ENC_VARINT, DT_I32, 2, open, sizeof open), STATUS_OK);
-    assert_int_equal(read_bytes(ENC_VARINT, DT_I32, 4, open, sizeof open), STATUS_MALFORMED);
-    assert_int_equal(read_bytes(ENC_FIXED, DT_I64, 1, ten, sizeof ten), STATUS_OK);
-    assert_int_equal(read_bytes(ENC_FIXED, DT_I64, 2, ten, sizeof ten), STATUS_MALFORMED);
+    assert_int_equal(read_bytes(ENC_VARINT, DT_I64, 1, ten, sizeof ten),
+                     STATUS_OK);
+    assert_int_equal(read_bytes(ENC_VARINT, DT_I64, 1, eleven, sizeof eleven),
+                     STATUS_MALFORMED);
+    assert_int_equal(read_bytes(ENC_VARINT, DT_I64, 3, open, sizeof open),
+                     STATUS_MALFORMED);
+    assert_int_equal(read_bytes(ENC_VARINT, DT_I32, 2, open, sizeof open),
+                     STATUS_OK);
+    assert_int_equal(read_bytes(ENC_VARINT, DT_I32, 4, open, sizeof open),
+                     STATUS_MALFORMED);
+    assert_int_equal(read_bytes(ENC_FIXED, DT_I64, 1, ten, sizeof ten),
+                     STATUS_OK);
+    assert_int_equal(read_bytes(ENC_FIXED, DT_I64, 2, ten, sizeof ten),
+                     STATUS_MALFORMED);
 }
 
 /* Varints of many lengths, more than the table has marks for, read from places all over. */
@@ -1032,16 +1085,21 @@ static void varints_are_addressable(void **state)
     uint8_t *bytes = arena_alloc(&arena, (size_t)n * 10);
     uint64_t at = 0;
     for (int64_t i = 0; i < n; i++)
-        for (uint64_t v = (uint64_t)(i % 7 ? i * i : -i), more = 1; more; v >>= 7) {
+        for (uint64_t v = (uint64_t)(i % 7 ? i * i : -i), more = 1; more;
+             v >>= 7) {
             more = v > 127;
             bytes[at++] = (uint8_t)((v & 127) | (more ? 128 : 0));
         }
     file_write(f, 0, bytes, at);
     const Span span = { 0, at };
-    const Source source = {
-        .dtype = DT_I64, .count = n, .encoding = ENC_VARINT, .file = f, .span = &span, .spans = 1
-    };
-    Recipe *r = recipe_source(&s, &source, 2, (const int64_t[]){ ROWS, COLUMNS });
+    const Source source = { .dtype = DT_I64,
+                            .count = n,
+                            .encoding = ENC_VARINT,
+                            .file = f,
+                            .span = &span,
+                            .spans = 1 };
+    Recipe *r =
+        recipe_source(&s, &source, 2, (const int64_t[]){ ROWS, COLUMNS });
     r = recipe_slice(&s, r, 0, ROWS - 1, -1, ROWS);
     r = recipe_slice(&s, r, 1, 3, 250, 4);
     const int64_t *v = recipe_values(&s, &arena, r);

@@ -37,7 +37,9 @@ static double exact(int act, double x, double a, double b)
     case INLAY_ACT_GELU:
         return 0.5 * x * (1.0 + erf(x / sqrt(2.0)));
     case INLAY_ACT_GELU_TANH:
-        return 0.5 * x * (1.0 + tanh(sqrt(2.0 / acos(-1.0)) * (x + 0.044715 * x * x * x)));
+        return 0.5 * x *
+               (1.0 +
+                tanh(sqrt(2.0 / acos(-1.0)) * (x + 0.044715 * x * x * x)));
     case INLAY_ACT_ELU:
         return x < 0.0 ? a * expm1(x) : x;
     case INLAY_ACT_SOFTPLUS:
@@ -66,7 +68,8 @@ static void formulas(void **state)
         for (int i = 0; i < N; i++) {
             const double want = exact(act, (double)x[i], (double)a, (double)b);
             if (!(fabs((double)y[i] - want) <= 1e-6 + 1e-6 * fabs(want)))
-                fail_msg("act %d of %g is %g, should be %g", act, (double)x[i], (double)y[i], want);
+                fail_msg("act %d of %g is %g, should be %g", act, (double)x[i],
+                         (double)y[i], want);
         }
     }
 }
@@ -87,6 +90,7 @@ static void ends(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(formulas), cmocka_unit_test(ends) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(formulas),
+                                        cmocka_unit_test(ends) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -33,7 +33,8 @@ static Case random_case(void)
 
 static void case_free(Case *t)
 {
-    free(t->x), free(t->scale), free(t->shift), free(t->weights), free(t->bias), free(t->q);
+    free(t->x), free(t->scale), free(t->shift), free(t->weights), free(t->bias),
+        free(t->q);
 }
 
 static Ring filled(const float *data, int rows, int w, int c, int pix)
@@ -51,21 +52,26 @@ static void formula(void **state)
         Case t = random_case();
         Ring x = filled(t.x, t.rows, t.w, t.ic, t.ic + (int)rnd(3)),
              y = ring_new(t.rows, t.w, t.ic, t.rows, t.ic + 2, 1);
-        const inlay_affine_params p = { t.w, t.ic, t.clamp, INLAY_ACT_NONE, -0.3f, 0.4f };
+        const inlay_affine_params p = { t.w,   t.ic, t.clamp, INLAY_ACT_NONE,
+                                        -0.3f, 0.4f };
         void *base[] = { y.memory, x.memory, t.scale, t.shift };
-        const inlay_ref ref[] = {
-            ring_ref(&y, 0), ring_ref(&x, 1), { .cap = 1, .base = 2 }, { .cap = 1, .base = 3 }
-        };
-        const inlay_step s = { inlay_affine_f32, &p, ref, t.rows, (int32_t)rnd(2) };
+        const inlay_ref ref[] = { ring_ref(&y, 0),
+                                  ring_ref(&x, 1),
+                                  { .cap = 1, .base = 2 },
+                                  { .cap = 1, .base = 3 } };
+        const inlay_step s = { inlay_affine_f32, &p, ref, t.rows,
+                               (int32_t)rnd(2) };
         assert_int_equal(s.run(base, &s, 0, t.rows), 0);
         for (int r = 0; r < t.rows; r++)
             for (int i = 0; i < t.w * t.ic; i++) {
-                float want = t.x[r * t.w * t.ic + i] * t.scale[i % t.ic] + t.shift[i % t.ic];
+                float want = t.x[r * t.w * t.ic + i] * t.scale[i % t.ic] +
+                             t.shift[i % t.ic];
                 if (t.clamp & 1)
                     want = want < -0.3f ? -0.3f : want;
                 if (t.clamp & 2)
                     want = want > 0.4f ? 0.4f : want;
-                assert_float_equal(ring_pixel(&y, r, i / t.ic)[i % t.ic], want, 1e-6f);
+                assert_float_equal(ring_pixel(&y, r, i / t.ic)[i % t.ic], want,
+                                   1e-6f);
             }
         ring_check_guards(&y);
         free(x.memory), free(y.memory);
@@ -113,7 +119,8 @@ static void in_front(void **state)
                                              .ic = t.ic,
                                              .oc = t.oc,
                                              .width = 16,
-                                             .chunk = 1 + (int32_t)rnd((uint32_t)t.w),
+                                             .chunk = 1 + (int32_t)rnd(
+                                                              (uint32_t)t.w),
                                              .x_clamp = t.clamp,
                                              .clamp = c.clamp,
                                              .act = c.act,
@@ -121,17 +128,21 @@ static void in_front(void **state)
                                              .x_b = 0.4f,
                                              .a = 0.1f,
                                              .b = 0.2f };
-        float *scratch = rnd_floats((size_t)(p.chunk * t.ic)), *want = rnd_floats(n),
-              *got = rnd_floats(n);
+        float *scratch = rnd_floats((size_t)(p.chunk * t.ic)),
+              *want = rnd_floats(n), *got = rnd_floats(n);
         Ring q = filled(t.q ? t.q : want, t.rows, t.w, t.oc, t.oc);
         void *base[] = { y.memory, x.memory, t.scale, t.shift,  t.weights,
                          t.bias,   q.memory, scratch, m.memory, z.memory };
         const inlay_ref none = { .cap = 1, .base = INLAY_NONE },
                         plus = t.q ? ring_ref(&q, 6) : none;
-        const inlay_ref scale = { .cap = 1, .base = 2 }, shift = { .cap = 1, .base = 3 },
-                        w = { .cap = 1, .base = 4 }, b = { .cap = 1, .base = 5 };
-        const inlay_ref first[] = { ring_ref(&m, 8), ring_ref(&x, 1), scale, shift },
-                        then[] = { ring_ref(&y, 0), ring_ref(&m, 8), w, b, plus };
+        const inlay_ref scale = { .cap = 1, .base = 2 },
+                        shift = { .cap = 1, .base = 3 },
+                        w = { .cap = 1, .base = 4 },
+                        b = { .cap = 1, .base = 5 };
+        const inlay_ref first[] = { ring_ref(&m, 8), ring_ref(&x, 1), scale,
+                                    shift },
+                        then[] = { ring_ref(&y, 0), ring_ref(&m, 8), w, b,
+                                   plus };
         const inlay_ref both[] = { ring_ref(&z, 9),
                                    ring_ref(&x, 1),
                                    scale,
@@ -141,9 +152,11 @@ static void in_front(void **state)
                                    plus,
                                    { .cap = 1, .pix = 1, .base = 7 } };
         const inlay_step s1 = { inlay_affine_f32, &a, first, t.rows, 0 },
-                         s2 = { act ? inlay_conv_act_f32 : inlay_conv_f32, &c, then, t.rows, 0 };
-        const inlay_step s3 = { act ? inlay_affine_conv_act_f32 : inlay_affine_conv_f32, &p, both,
-                                t.rows, (int32_t)rnd(2) };
+                         s2 = { act ? inlay_conv_act_f32 : inlay_conv_f32, &c,
+                                then, t.rows, 0 };
+        const inlay_step s3 = { act ? inlay_affine_conv_act_f32
+                                    : inlay_affine_conv_f32,
+                                &p, both, t.rows, (int32_t)rnd(2) };
         assert_int_equal(s1.run(base, &s1, 0, t.rows), 0);
         assert_int_equal(s2.run(base, &s2, 0, t.rows), 0);
         for (int r = 0; r < t.rows; r++) {
@@ -153,8 +166,8 @@ static void in_front(void **state)
         }
         assert_memory_equal(got, want, n * sizeof *got);
         ring_check_guards(&y), ring_check_guards(&z);
-        free(scratch), free(want), free(got), free(x.memory), free(m.memory), free(y.memory),
-            free(z.memory), free(q.memory);
+        free(scratch), free(want), free(got), free(x.memory), free(m.memory),
+            free(y.memory), free(z.memory), free(q.memory);
         case_free(&t);
     }
 }
@@ -170,7 +183,8 @@ static void activations(void **state)
             scale[i] = rnd_float(), shift[i] = rnd_float();
         for (int i = 0; i < W * C; i++)
             x[i] = 4.0f * rnd_float();
-        const inlay_affine_params p = { W, C, 0, act, 0.25f, 0.5f }, plain = { W, C, 0, 0, 0, 0 };
+        const inlay_affine_params p = { W, C, 0, act, 0.25f, 0.5f },
+                                  plain = { W, C, 0, 0, 0, 0 };
         void *base[] = { y, x, scale, shift };
         const inlay_ref ref[] = { { .cap = 1, .pix = C, .base = 0 },
                                   { .cap = 1, .pix = C, .base = 1 },
@@ -189,7 +203,8 @@ static void activations(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(formula), cmocka_unit_test(in_front),
+    const struct CMUnitTest tests[] = { cmocka_unit_test(formula),
+                                        cmocka_unit_test(in_front),
                                         cmocka_unit_test(activations) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

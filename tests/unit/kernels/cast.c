@@ -17,7 +17,8 @@ static double by_definition(uint32_t code, int exponent, int mantissa, int bias)
 {
     const int e = (int)(code >> mantissa & ((1u << exponent) - 1)),
               m = (int)(code & ((1u << mantissa) - 1));
-    const double x = e ? ldexp(1.0 + ldexp(m, -mantissa), e - bias) : ldexp(m, 1 - bias - mantissa);
+    const double x = e ? ldexp(1.0 + ldexp(m, -mantissa), e - bias)
+                       : ldexp(m, 1 - bias - mantissa);
     return code >> (exponent + mantissa) & 1 ? -x : x;
 }
 
@@ -48,11 +49,13 @@ static void half_rounding(void **state)
     (void)state;
     for (uint32_t c = 0; c < 0x7bff; c++) {
         const double lo = (double)inlay_from_f16((uint16_t)c),
-                     hi = (double)inlay_from_f16((uint16_t)(c + 1)), mid = (lo + hi) / 2;
+                     hi = (double)inlay_from_f16((uint16_t)(c + 1)),
+                     mid = (lo + hi) / 2;
         assert_int_equal(inlay_to_f16((float)mid), c & 1 ? c + 1 : c);
         assert_int_equal(inlay_to_f16(nextafterf((float)mid, 0.0f)), c);
         assert_int_equal(inlay_to_f16(nextafterf((float)mid, INFINITY)), c + 1);
-        assert_int_equal(inlay_to_f16(-(float)mid), 0x8000 | (c & 1 ? c + 1 : c));
+        assert_int_equal(inlay_to_f16(-(float)mid),
+                         0x8000 | (c & 1 ? c + 1 : c));
     }
     assert_int_equal(inlay_to_f16(65519.0f), 0x7bff);
     assert_int_equal(inlay_to_f16(65520.0f), 0x7c00);
@@ -70,10 +73,13 @@ typedef struct Small {
 } Small;
 
 static const Small smalls[] = {
-    { inlay_from_f8e4m3fn, inlay_to_f8e4m3fn, 4, 3, 7, 0x7e, 0x7f, 0x7f, false },
-    { inlay_from_f8e4m3fnuz, inlay_to_f8e4m3fnuz, 4, 3, 8, 0x7f, 0x80, 0x80, true },
+    { inlay_from_f8e4m3fn, inlay_to_f8e4m3fn, 4, 3, 7, 0x7e, 0x7f, 0x7f,
+      false },
+    { inlay_from_f8e4m3fnuz, inlay_to_f8e4m3fnuz, 4, 3, 8, 0x7f, 0x80, 0x80,
+      true },
     { inlay_from_f8e5m2, inlay_to_f8e5m2, 5, 2, 15, 0x7b, 0x7c, 0x7e, false },
-    { inlay_from_f8e5m2fnuz, inlay_to_f8e5m2fnuz, 5, 2, 16, 0x7f, 0x80, 0x80, true },
+    { inlay_from_f8e5m2fnuz, inlay_to_f8e5m2fnuz, 5, 2, 16, 0x7f, 0x80, 0x80,
+      true },
 };
 
 static void eight_bits(void **state)
@@ -83,12 +89,14 @@ static void eight_bits(void **state)
         const Small *s = smalls + k;
         for (int c = 0; c <= s->largest; c++) {
             const double x = (double)s->from((uint8_t)c);
-            assert_true(x == by_definition((uint32_t)c, s->exponent, s->mantissa, s->bias));
+            assert_true(x == by_definition((uint32_t)c, s->exponent,
+                                           s->mantissa, s->bias));
             assert_int_equal(s->to((float)x, 1), c);
             assert_int_equal(s->to(-(float)x, 0), s->fnuz && !c ? 0 : c | 0x80);
             if (c == s->largest)
                 break;
-            const float mid = (float)((x + (double)s->from((uint8_t)(c + 1))) / 2);
+            const float mid =
+                (float)((x + (double)s->from((uint8_t)(c + 1))) / 2);
             assert_int_equal(s->to(mid, 1), c & 1 ? c + 1 : c);
             assert_int_equal(s->to(nextafterf(mid, 0.0f), 1), c);
         }
@@ -107,14 +115,17 @@ static void scales_and_fours(void **state)
     (void)state;
     static const float fours[] = { 0, 0.5f, 1, 1.5f, 2, 3, 4, 6 };
     for (uint8_t c = 0; c < 8; c++) {
-        assert_true(inlay_from_f4e2m1(c) == fours[c] && inlay_from_f4e2m1(c | 8) == -fours[c]);
+        assert_true(inlay_from_f4e2m1(c) == fours[c] &&
+                    inlay_from_f4e2m1(c | 8) == -fours[c]);
         assert_int_equal(inlay_to_f4e2m1(fours[c]), c);
         if (c < 7)
-            assert_int_equal(inlay_to_f4e2m1((fours[c] + fours[c + 1]) / 2), c & 1 ? c + 1 : c);
+            assert_int_equal(inlay_to_f4e2m1((fours[c] + fours[c + 1]) / 2),
+                             c & 1 ? c + 1 : c);
     }
     assert_int_equal(inlay_to_f4e2m1(-100.0f), 15);
     for (int c = 0; c < 255; c++)
-        assert_true((double)inlay_from_f8e8m0((uint8_t)c) == ldexp(1.0, c - 127));
+        assert_true((double)inlay_from_f8e8m0((uint8_t)c) ==
+                    ldexp(1.0, c - 127));
     assert_int_equal(inlay_to_f8e8m0(3.0f, 1, 0), 129);
     assert_int_equal(inlay_to_f8e8m0(3.0f, 1, 1), 128);
     assert_int_equal(inlay_to_f8e8m0(3.0f, 1, 2), 129);
@@ -128,9 +139,12 @@ static void odd_rounding(void **state)
     (void)state;
     for (uint32_t c = 0; c < 0x7bff; c++) {
         const double lo = (double)inlay_from_f16((uint16_t)c),
-                     hi = (double)inlay_from_f16((uint16_t)(c + 1)), mid = (lo + hi) / 2;
+                     hi = (double)inlay_from_f16((uint16_t)(c + 1)),
+                     mid = (lo + hi) / 2;
         assert_int_equal(inlay_to_f16(inlay_round_odd(nextafter(mid, 0.0))), c);
-        assert_int_equal(inlay_to_f16(inlay_round_odd(nextafter(mid, (double)INFINITY))), c + 1);
+        assert_int_equal(
+            inlay_to_f16(inlay_round_odd(nextafter(mid, (double)INFINITY))),
+            c + 1);
         assert_int_equal(inlay_to_f16(inlay_round_odd(mid)), c & 1 ? c + 1 : c);
     }
     assert_true(inlay_round_odd(1e300) < INFINITY &&
@@ -145,15 +159,18 @@ static void to_integers(void **state)
     int64_t q[6];
     uint8_t t[6];
     RUN(inlay_cast_f32_i8, flat(6, 0, 0), b, x);
-    assert_true(b[0] == 2 && b[1] == -2 && b[2] == 44 && b[3] == 127 && b[4] == 0 && b[5] == 0);
+    assert_true(b[0] == 2 && b[1] == -2 && b[2] == 44 && b[3] == 127 &&
+                b[4] == 0 && b[5] == 0);
     RUN(inlay_cast_f32_i64, flat(6, 0, 0), q, x);
-    assert_true(q[0] == 2 && q[1] == -2 && q[2] == 300 && q[4] == INT64_MIN && q[5] == INT64_MIN);
+    assert_true(q[0] == 2 && q[1] == -2 && q[2] == 300 && q[4] == INT64_MIN &&
+                q[5] == INT64_MIN);
     RUN(inlay_cast_f32_bool, flat(6, 0, 0), t, x);
     assert_true(t[0] == 1 && t[5] == 1);
     double big[] = { 1.8e19, 9e18 };
     uint64_t u[2];
     RUN(inlay_cast_f64_u64, flat(2, 0, 0), u, big);
-    assert_true(u[0] == UINT64_C(18000000000000000000) && u[1] == UINT64_C(9000000000000000000));
+    assert_true(u[0] == UINT64_C(18000000000000000000) &&
+                u[1] == UINT64_C(9000000000000000000));
 }
 
 static void packed(void **state)
@@ -170,7 +187,8 @@ static void packed(void **state)
     RUN(inlay_cast_u2_u8, flat(5, 0, 0), again, y);
     assert_memory_equal(again, two, 5);
     RUN(inlay_cast_i2_i8, flat(5, 0, 0), back, y);
-    assert_true(back[0] == -1 && back[1] == 1 && back[2] == -2 && back[3] == 0 && back[4] == -1);
+    assert_true(back[0] == -1 && back[1] == 1 && back[2] == -2 &&
+                back[3] == 0 && back[4] == -1);
 }
 
 int main(void)

@@ -24,19 +24,22 @@ static float naive_at(const Case *t, int n, int z, int r, int c, int o)
     for (int kd = 0; kd < p->kd; kd++)
         for (int kh = 0; kh < p->kh; kh++)
             for (int kw = 0; kw < p->kw; kw++) {
-                const int d = z * p->sd - p->pd + kd * p->dd, h = r * p->sh - p->ph + kh * p->dh,
+                const int d = z * p->sd - p->pd + kd * p->dd,
+                          h = r * p->sh - p->ph + kh * p->dh,
                           w = c * p->sw - p->pw + kw * p->dw;
-                if (d < 0 || d >= p->id || h < 0 || h >= p->ih || w < 0 || w >= p->iw)
+                if (d < 0 || d >= p->id || h < 0 || h >= p->ih || w < 0 ||
+                    w >= p->iw)
                     continue;
                 const float *x =
                     t->x +
-                    ((((size_t)n * (size_t)p->id + (size_t)d) * (size_t)p->ih + (size_t)h) *
+                    ((((size_t)n * (size_t)p->id + (size_t)d) * (size_t)p->ih +
+                      (size_t)h) *
                          (size_t)p->iw +
                      (size_t)w) *
                         (size_t)t->xc +
                     g * p->ic;
-                const float *k =
-                    t->w + (size_t)o * (size_t)t->taps + ((kd * p->kh + kh) * p->kw + kw) * p->ic;
+                const float *k = t->w + (size_t)o * (size_t)t->taps +
+                                 ((kd * p->kh + kh) * p->kw + kw) * p->ic;
                 for (int i = 0; i < p->ic; i++)
                     sum += (double)x[i] * (double)k[i];
             }
@@ -52,7 +55,8 @@ static void naive(Case *t)
             for (int r = 0; r < p->oh; r++)
                 for (int c = 0; c < p->ow; c++)
                     for (int o = 0; o < t->yc; o++, i++) {
-                        float v = naive_at(t, n, z, r, c, o) + (t->residual ? t->q[i] : 0.0f);
+                        float v = naive_at(t, n, z, r, c, o) +
+                                  (t->residual ? t->q[i] : 0.0f);
                         if (p->clamp & 1)
                             v = v < p->a ? p->a : v;
                         if (p->clamp & 2)
@@ -69,14 +73,15 @@ static int out_size(int in, int k, int s, int d, int before, int after)
 }
 
 /* One dimension: taps, stride, dilation, padding; then a size that leaves at least one output. */
-static int32_t dimension(int32_t *in, int32_t *k, int32_t *s, int32_t *d, int32_t *pad, int most_k,
-                         int room)
+static int32_t dimension(int32_t *in, int32_t *k, int32_t *s, int32_t *d,
+                         int32_t *pad, int most_k, int room)
 {
     *k = 1 + (int32_t)rnd((uint32_t)most_k);
     *s = 1 + (int32_t)rnd(3);
     *d = rnd(3) ? 1 : 1 + (int32_t)rnd(3);
     *pad = (int32_t)rnd((uint32_t)*k + 1);
-    const int32_t after = (int32_t)rnd((uint32_t)*k + 1), least = (*k - 1) * *d + 1 - *pad - after;
+    const int32_t after = (int32_t)rnd((uint32_t)*k + 1),
+                  least = (*k - 1) * *d + 1 - *pad - after;
     *in = (least > 1 ? least : 1) + (int32_t)rnd((uint32_t)room);
     return out_size(*in, *k, *s, *d, *pad, after);
 }
@@ -116,7 +121,8 @@ static Case random_case(Kind kind)
     p->od = dimension(&p->id, &p->kd, &p->sd, &p->dd, &p->pd, 3, 3);
     if (kind != PLAIN || rnd(3))
         p->od = p->id = p->kd = p->sd = p->dd = 1, p->pd = 0;
-    p->oh = dimension(&p->ih, &p->kh, &p->sh, &p->dh, &p->ph, 4, kind == SIGNAL ? 30 : 6);
+    p->oh = dimension(&p->ih, &p->kh, &p->sh, &p->dh, &p->ph, 4,
+                      kind == SIGNAL ? 30 : 6);
     p->ow = dimension(&p->iw, &p->kw, &p->sw, &p->dw, &p->pw, 4, 20);
     if (kind == SIGNAL || (depthwise && rnd(4) == 0))
         p->ow = p->iw = p->kw = p->sw = p->dw = 1, p->pw = 0;
@@ -125,7 +131,9 @@ static Case random_case(Kind kind)
         p->pd = p->ph = p->pw = 0;
         p->od = p->id, p->oh = p->ih, p->ow = p->iw;
     }
-    p->groups = depthwise ? 1 + (int32_t)rnd(45) : rnd(3) ? 1 : 1 + (int32_t)rnd(3);
+    p->groups = depthwise ? 1 + (int32_t)rnd(45)
+                : rnd(3)  ? 1
+                          : 1 + (int32_t)rnd(3);
     p->ic = depthwise ? 1 : 1 + (int32_t)rnd(9);
     p->oc = depthwise ? 1 : 1 + (int32_t)rnd(rnd(2) ? 150 : 20);
     p->width = rnd(2) && INLAY_VL == 1 ? 4 : 16;
@@ -147,13 +155,16 @@ static float *packed(const Case *t, Kind kind, float **bias)
         memcpy(*bias, t->b, (size_t)t->yc * sizeof(float));
         return w;
     }
-    const size_t padded = (size_t)(p->oc + 3) / 4 * 4, each = padded * (size_t)t->taps;
+    const size_t padded = (size_t)(p->oc + 3) / 4 * 4,
+                 each = padded * (size_t)t->taps;
     float *w = malloc((size_t)p->groups * each * sizeof *w);
     *bias = calloc((size_t)p->groups * padded, sizeof(float));
     for (int g = 0; g < p->groups; g++) {
-        float *one = pack_blocks(t->w + (size_t)(g * p->oc * t->taps), p->oc, t->taps, p->width);
+        float *one = pack_blocks(t->w + (size_t)(g * p->oc * t->taps), p->oc,
+                                 t->taps, p->width);
         memcpy(w + (size_t)g * each, one, each * sizeof *w);
-        memcpy(*bias + (size_t)g * padded, t->b + g * p->oc, (size_t)p->oc * sizeof(float));
+        memcpy(*bias + (size_t)g * padded, t->b + g * p->oc,
+               (size_t)p->oc * sizeof(float));
         free(one);
     }
     return w;
@@ -187,8 +198,8 @@ static int burst_at(const Case *t, int u, int backward, int most)
 
 /* Unit after unit, or some in a call, of x and q nothing but the rows that these need being there.
  */
-static void run_rings(const Case *t, const inlay_step *s, void *const *base, Ring *x, Ring *y,
-                      Ring *q, int burst, float *got)
+static void run_rings(const Case *t, const inlay_step *s, void *const *base,
+                      Ring *x, Ring *y, Ring *q, int burst, float *got)
 {
     for (int done = 0, n; done < t->y_rows; done += n) {
         const int u = s->backward ? t->y_rows - 1 - done : done;
@@ -207,17 +218,22 @@ static void run_case(const Case *t, Kind kind, bool rings)
 {
     const inlay_conv_params *p = &t->p;
     const bool in_place = t->residual && rnd(2);
-    float *bias, *w = packed(t, kind, &bias),
-                 *got = malloc((size_t)(t->y_rows * p->ow * t->yc) * sizeof *got);
+    float *bias,
+        *w = packed(t, kind, &bias),
+        *got = malloc((size_t)(t->y_rows * p->ow * t->yc) * sizeof *got);
     const int burst = rings ? 1 + (int)rnd(rnd(2) ? 9 : 1) : 1,
               extent = (p->kh - 1) * p->dh + 1 + (burst - 1) * p->sh,
               cap = extent < t->x_rows ? extent : t->x_rows;
-    const int gap = rnd(2) ? (int)rnd(7) : 0, some = burst < t->y_rows ? burst : t->y_rows;
-    Ring x = ring_new(t->x_rows, p->iw, t->xc, rings ? cap : t->x_rows, t->xc + gap, gap / 2);
+    const int gap = rnd(2) ? (int)rnd(7) : 0,
+              some = burst < t->y_rows ? burst : t->y_rows;
+    Ring x = ring_new(t->x_rows, p->iw, t->xc, rings ? cap : t->x_rows,
+                      t->xc + gap, gap / 2);
     Ring y = ring_new(t->y_rows, p->ow, t->yc,
-                      rings ? some + (int)rnd((uint32_t)(t->y_rows - some) + 1) : t->y_rows,
+                      rings ? some + (int)rnd((uint32_t)(t->y_rows - some) + 1)
+                            : t->y_rows,
                       t->yc + gap, gap / 3);
-    Ring q = ring_new(t->y_rows, p->ow, t->yc, rings ? some : t->y_rows, t->yc, 0),
+    Ring q = ring_new(t->y_rows, p->ow, t->yc, rings ? some : t->y_rows, t->yc,
+                      0),
          *sum = in_place ? &y : &q;
     void *base[5] = { x.memory, y.memory, q.memory, w, bias };
     inlay_ref ref[5] = { ring_ref(&y, 1),
@@ -239,9 +255,11 @@ static void run_case(const Case *t, Kind kind, bool rings)
         for (int r = 0; r < t->y_rows; r++)
             ring_get(&y, r, got);
     }
-    check_close(got, t->want, (size_t)(t->y_rows * p->ow * t->yc), sqrt((double)t->taps));
+    check_close(got, t->want, (size_t)(t->y_rows * p->ow * t->yc),
+                sqrt((double)t->taps));
     ring_check_guards(&x), ring_check_guards(&y), ring_check_guards(&q);
-    free(w), free(bias), free(got), free(x.memory), free(y.memory), free(q.memory);
+    free(w), free(bias), free(got), free(x.memory), free(y.memory),
+        free(q.memory);
 }
 
 static void random_geometries(void **state)
@@ -365,16 +383,20 @@ static void diagonal_overlap(void **state)
         t.residual = false;
         naive(&t);
         const size_t row = 11 * 24, all = 9 * row;
-        float *memory = malloc((all + row) * sizeof *memory), *bias, *w = packed(&t, PLAIN, &bias);
-        float *x = backward ? memory : memory + row, *y = backward ? memory + row : memory;
+        float *memory = malloc((all + row) * sizeof *memory), *bias,
+              *w = packed(&t, PLAIN, &bias);
+        float *x = backward ? memory : memory + row,
+              *y = backward ? memory + row : memory;
         memcpy(x, t.x, all * sizeof *x);
         void *base[3] = { memory, w, bias };
-        const inlay_ref at_x = {
-            .off = backward ? 0 : row * sizeof *x, .row = row * sizeof *x, .cap = 9, .pix = 24
-        };
-        const inlay_ref at_y = {
-            .off = backward ? row * sizeof *x : 0, .row = row * sizeof *x, .cap = 9, .pix = 24
-        };
+        const inlay_ref at_x = { .off = backward ? 0 : row * sizeof *x,
+                                 .row = row * sizeof *x,
+                                 .cap = 9,
+                                 .pix = 24 };
+        const inlay_ref at_y = { .off = backward ? row * sizeof *x : 0,
+                                 .row = row * sizeof *x,
+                                 .cap = 9,
+                                 .pix = 24 };
         const inlay_ref ref[5] = { at_y,
                                    at_x,
                                    { .cap = 1, .base = 1 },
@@ -427,15 +449,18 @@ static void groups_overlap(void **state)
         naive(&t);
         float *memory = malloc((ALL_X + APART) * sizeof *memory), *bias,
               *w = packed(&t, PLAIN, &bias);
-        const size_t x = backward ? 0 : APART, y = backward ? ALL_X + APART - ALL_Y : 0;
+        const size_t x = backward ? 0 : APART,
+                     y = backward ? ALL_X + APART - ALL_Y : 0;
         memcpy(memory + x, t.x, ALL_X * sizeof *memory);
         void *base[3] = { memory, w, bias };
-        const inlay_ref at_x = {
-            .off = x * sizeof *memory, .row = W * X * sizeof *memory, .cap = H, .pix = X
-        };
-        const inlay_ref at_y = {
-            .off = y * sizeof *memory, .row = W * Y * sizeof *memory, .cap = H, .pix = Y
-        };
+        const inlay_ref at_x = { .off = x * sizeof *memory,
+                                 .row = W * X * sizeof *memory,
+                                 .cap = H,
+                                 .pix = X };
+        const inlay_ref at_y = { .off = y * sizeof *memory,
+                                 .row = W * Y * sizeof *memory,
+                                 .cap = H,
+                                 .pix = Y };
         const inlay_ref ref[5] = { at_y,
                                    at_x,
                                    { .cap = 1, .base = 1 },

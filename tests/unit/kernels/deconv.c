@@ -26,12 +26,15 @@ static void scatter(Case *t)
                               w = c * p->sw - p->pw + k % t->kw, g = i / p->ic;
                     if (h < 0 || h >= p->oh || w < 0 || w >= p->ow)
                         continue;
-                    float *y = t->want +
-                               (((size_t)(r / p->ih * p->oh + h) * (size_t)p->ow + (size_t)w) *
-                                (size_t)t->yc) +
-                               g * p->oc;
+                    float *y =
+                        t->want +
+                        (((size_t)(r / p->ih * p->oh + h) * (size_t)p->ow +
+                          (size_t)w) *
+                         (size_t)t->yc) +
+                        g * p->oc;
                     for (int o = 0; o < p->oc; o++)
-                        y[o] += t->x[((size_t)r * (size_t)p->iw + (size_t)c) * (size_t)t->xc +
+                        y[o] += t->x[((size_t)r * (size_t)p->iw + (size_t)c) *
+                                         (size_t)t->xc +
                                      (size_t)i] *
                                 t->w[(i * p->oc + o) * t->kh * t->kw + k];
                 }
@@ -39,7 +42,9 @@ static void scatter(Case *t)
 
 static Case random_case(void)
 {
-    Case t = { .n = 1 + (int)rnd(2), .kh = 1 + (int)rnd(5), .kw = 1 + (int)rnd(5) };
+    Case t = { .n = 1 + (int)rnd(2),
+               .kh = 1 + (int)rnd(5),
+               .kw = 1 + (int)rnd(5) };
     inlay_conv_params *p = &t.p;
     *p = (inlay_conv_params){ .id = 1,
                               .od = 1,
@@ -79,7 +84,10 @@ static void pack_phase(const Case *t, int ph, int pw, int g, float *to)
                 for (int i = 0; i < p->ic; i++) {
                     const int kh = a * p->sh + ph, kw = b * p->sw + pw;
                     *at++ = kh < t->kh && kw < t->kw
-                                ? t->w[(((g * p->ic + i) * p->oc + o) * t->kh + kh) * t->kw + kw]
+                                ? t->w[(((g * p->ic + i) * p->oc + o) * t->kh +
+                                        kh) *
+                                           t->kw +
+                                       kw]
                                 : 0.0f;
                 }
     float *blocks = pack_blocks(w, p->oc, taps, 16);
@@ -95,12 +103,15 @@ static void random_phases(void **state)
         const inlay_conv_params *p = &t.p;
         const size_t padded = (size_t)(p->oc + 3) / 4 * 4,
                      each = padded * (size_t)(p->kh * p->kw * p->ic);
-        float *w = malloc(each * (size_t)(p->sh * p->sw * p->groups) * sizeof *w), *at = w,
-              *bias = calloc(padded * (size_t)p->groups, sizeof *bias);
+        float *w = malloc(each * (size_t)(p->sh * p->sw * p->groups) *
+                          sizeof *w),
+              *at = w, *bias = calloc(padded * (size_t)p->groups, sizeof *bias);
         for (int k = 0; k < p->sh * p->sw * p->groups; k++, at += each)
-            pack_phase(&t, k / p->groups / p->sw, k / p->groups % p->sw, k % p->groups, at);
+            pack_phase(&t, k / p->groups / p->sw, k / p->groups % p->sw,
+                       k % p->groups, at);
         for (int g = 0; g < p->groups; g++)
-            memcpy(bias + (size_t)g * padded, t.b + g * p->oc, (size_t)p->oc * sizeof *bias);
+            memcpy(bias + (size_t)g * padded, t.b + g * p->oc,
+                   (size_t)p->oc * sizeof *bias);
         Ring x = ring_new(t.x_rows, p->iw, t.xc, t.x_rows, t.xc + 1, 1),
              y = ring_new(t.y_rows, p->ow, t.yc, t.y_rows, t.yc + 2, 1);
         for (int r = 0; r < t.x_rows; r++)
@@ -111,15 +122,16 @@ static void random_phases(void **state)
                                    { .cap = 1, .base = 2 },
                                    { .cap = 1, .base = 3 },
                                    { .cap = 1, .base = INLAY_NONE } };
-        const inlay_step s = { inlay_deconv_f32, p, ref, t.y_rows, (int32_t)rnd(2) };
+        const inlay_step s = { inlay_deconv_f32, p, ref, t.y_rows,
+                               (int32_t)rnd(2) };
         assert_int_equal(inlay_deconv_f32(base, &s, 0, t.y_rows), 0);
         float *got = rnd_floats((size_t)(t.y_rows * p->ow * t.yc));
         for (int r = 0; r < t.y_rows; r++)
             ring_get(&y, r, got);
         check_close(got, t.want, (size_t)(t.y_rows * p->ow * t.yc), 5.0);
         ring_check_guards(&x), ring_check_guards(&y);
-        free(w), free(bias), free(got), free(x.memory), free(y.memory), free(t.x), free(t.w),
-            free(t.b), free(t.want);
+        free(w), free(bias), free(got), free(x.memory), free(y.memory),
+            free(t.x), free(t.w), free(t.b), free(t.want);
     }
 }
 
@@ -130,18 +142,20 @@ static void plain_form(void **state)
         Case t = random_case();
         const inlay_conv_params *p = &t.p;
         const int64_t row = (int64_t)p->iw * t.xc, line = (int64_t)p->ow * t.yc;
-        const inlay_window_params q = { .images = t.n,
-                                        .groups = p->groups,
-                                        .ic = p->ic,
-                                        .oc = p->oc,
-                                        .in = { 1, p->ih, p->iw },
-                                        .out = { 1, p->oh, p->ow },
-                                        .kernel = { 1, t.kh, t.kw },
-                                        .stride = { 1, p->sh, p->sw },
-                                        .dilation = { 1, 1, 1 },
-                                        .pad = { 0, p->ph, p->pw },
-                                        .xs = { row * p->ih, 1, row * p->ih, row, t.xc },
-                                        .ys = { line * p->oh, 1, line * p->oh, line, t.yc } };
+        const inlay_window_params q = {
+            .images = t.n,
+            .groups = p->groups,
+            .ic = p->ic,
+            .oc = p->oc,
+            .in = { 1, p->ih, p->iw },
+            .out = { 1, p->oh, p->ow },
+            .kernel = { 1, t.kh, t.kw },
+            .stride = { 1, p->sh, p->sw },
+            .dilation = { 1, 1, 1 },
+            .pad = { 0, p->ph, p->pw },
+            .xs = { row * p->ih, 1, row * p->ih, row, t.xc },
+            .ys = { line * p->oh, 1, line * p->oh, line, t.yc }
+        };
         float *y = rnd_floats((size_t)(t.y_rows * p->ow * t.yc));
         void *base[4] = { y, t.x, t.w, t.b };
         const inlay_ref ref[4] = { { .cap = 1, .base = 0 },

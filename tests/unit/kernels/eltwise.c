@@ -4,16 +4,8 @@
  * edge cases. */
 #include "steps.h"
 
-#include "kernels/eltwise_f32.h"
-#include "kernels/eltwise_f64.h"
-#include "kernels/eltwise_i16.h"
-#include "kernels/eltwise_i32.h"
-#include "kernels/eltwise_i64.h"
-#include "kernels/eltwise_i8.h"
-#include "kernels/eltwise_u16.h"
-#include "kernels/eltwise_u32.h"
-#include "kernels/eltwise_u64.h"
-#include "kernels/eltwise_u8.h"
+#include "kernels/eltwise_float.h"
+#include "kernels/eltwise_integer.h"
 #include "kernels/logical.h"
 
 /* A random result shape and operands that broadcast into it. */
@@ -43,7 +35,8 @@ static void broadcasts(void **state)
         inlay_nd2_params p;
         size_t size[3];
         random_nest(&p, size);
-        float *a = rnd_floats(size[1]), *b = rnd_floats(size[2]), *y = rnd_floats(size[0] + 1);
+        float *a = rnd_floats(size[1]), *b = rnd_floats(size[2]),
+              *y = rnd_floats(size[0] + 1);
         const float guard = y[size[0]];
         assert_int_equal(RUN(inlay_sub_f32, &p, y, a, b), 0);
         for (size_t i = 0; i < size[0]; i++) {
@@ -67,13 +60,17 @@ static void rows_and_pixels(void **state)
 {
     (void)state;
     enum { ROWS = 5, WIDTH = 7, C = 21 };
-    float *image = rnd_floats(ROWS * WIDTH * C), *bias = rnd_floats(C), got[ROWS * WIDTH * C];
+    float *image = rnd_floats(ROWS * WIDTH * C), *bias = rnd_floats(C),
+          got[ROWS * WIDTH * C];
     for (int gap = 0; gap < 2; gap++) {
         Ring x = ring_new(ROWS, WIDTH, C, ROWS, C + gap * 3, gap),
              y = ring_new(ROWS, WIDTH, C, ROWS, C + gap * 5, gap);
-        const inlay_nd2_params p = {
-            .rank = 2, .rows = 3, .pixel = 0, .n = { WIDTH, C }, .a = { C, 1 }, .b = { 0, 1 }
-        };
+        const inlay_nd2_params p = { .rank = 2,
+                                     .rows = 3,
+                                     .pixel = 0,
+                                     .n = { WIDTH, C },
+                                     .a = { C, 1 },
+                                     .b = { 0, 1 } };
         const inlay_ref ref[] = { ring_ref(&y, 0),
                                   ring_ref(&x, 1),
                                   { .cap = 1, .pix = 1, .base = 2 } };
@@ -127,7 +124,9 @@ static void on_its_own_operand(void **state)
     for (int n = 1; n < 70; n++) {
         float *a = rnd_floats((size_t)n), *b = rnd_floats((size_t)n),
               *want = malloc((size_t)n * sizeof *want);
-        const inlay_nd2_params p = { .rank = 1, .pixel = -1, .n = { n }, .a = { 1 }, .b = { 1 } };
+        const inlay_nd2_params p = {
+            .rank = 1, .pixel = -1, .n = { n }, .a = { 1 }, .b = { 1 }
+        };
         for (int i = 0; i < n; i++)
             want[i] = a[i] * b[i];
         if (n & 1)
@@ -140,7 +139,8 @@ static void on_its_own_operand(void **state)
 }
 
 /* Greatest error over a range, in units of the last place of the exact value. */
-static double worst_ulp(float (*f)(float), double (*exact)(double), float from, float to)
+static double worst_ulp(float (*f)(float), double (*exact)(double), float from,
+                        float to)
 {
     double worst = 0.0;
     for (int i = 0; i <= 200000; i++) {
@@ -176,12 +176,12 @@ static void functions(void **state)
     assert_true(worst_ulp(inlay_erf_f, erf, -1.0f, 1.0f) < 2.5);
     assert_true(worst_ulp(inlay_erf_f, erf, -5.0f, 5.0f) < 2.5);
     assert_true(worst_ulp(fast_sigmoid, sigmoid, -80.0f, 20.0f) < 3.0);
-    assert_true(inlay_exp_f(INFINITY) == INFINITY && inlay_exp_f(-INFINITY) == 0.0f &&
-                isnan(inlay_exp_f(NAN)));
+    assert_true(inlay_exp_f(INFINITY) == INFINITY &&
+                inlay_exp_f(-INFINITY) == 0.0f && isnan(inlay_exp_f(NAN)));
     assert_true(inlay_exp_f(100.0f) == INFINITY && inlay_exp_f(0.0f) == 1.0f);
     assert_true(fabs((double)inlay_exp_f(-100.0f) - exp(-100.0)) < 3e-45);
-    assert_true(inlay_tanh_f(INFINITY) == 1.0f && inlay_tanh_f(-50.0f) == -1.0f &&
-                isnan(inlay_tanh_f(NAN)));
+    assert_true(inlay_tanh_f(INFINITY) == 1.0f &&
+                inlay_tanh_f(-50.0f) == -1.0f && isnan(inlay_tanh_f(NAN)));
     assert_true(inlay_erf_f(INFINITY) == 1.0f && inlay_erf_f(-9.0f) == -1.0f &&
                 isnan(inlay_erf_f(NAN)));
     assert_true(signbit(inlay_tanh_f(-0.0f)) && signbit(inlay_erf_f(-0.0f)));
@@ -192,7 +192,9 @@ static void bytes(void **state)
 {
     (void)state;
     static int8_t a[65536], b[65536], y[65536];
-    const inlay_nd2_params p = { .rank = 1, .pixel = -1, .n = { 65536 }, .a = { 1 }, .b = { 1 } };
+    const inlay_nd2_params p = {
+        .rank = 1, .pixel = -1, .n = { 65536 }, .a = { 1 }, .b = { 1 }
+    };
     for (int i = 0; i < 65536; i++)
         a[i] = (int8_t)(i & 255), b[i] = (int8_t)(i >> 8);
     RUN(inlay_add_i8, &p, y, a, b);
@@ -215,20 +217,25 @@ static void bytes(void **state)
 static void edges(void **state)
 {
     (void)state;
-    const inlay_nd2_params p = { .rank = 1, .pixel = -1, .n = { 4 }, .a = { 1 }, .b = { 1 } };
+    const inlay_nd2_params p = {
+        .rank = 1, .pixel = -1, .n = { 4 }, .a = { 1 }, .b = { 1 }
+    };
     int64_t a[] = { INT64_MIN, INT64_MAX, -7, 3 }, b[] = { -1, 2, 2, 40 }, y[4];
     RUN(inlay_div_i64, &p, y, a, b);
-    assert_true(y[0] == INT64_MIN && y[1] == INT64_MAX / 2 && y[2] == -3 && y[3] == 0);
+    assert_true(y[0] == INT64_MIN && y[1] == INT64_MAX / 2 && y[2] == -3 &&
+                y[3] == 0);
     RUN(inlay_mod_i64, &p, y, a, b);
     assert_true(y[0] == 0 && y[1] == 1 && y[2] == 1 && y[3] == 3);
     RUN(inlay_pow_i64, &p, y, a, b);
-    assert_true(y[0] == 0 && y[2] == 49 && y[3] == INT64_C(-6289078614652622815));
+    assert_true(y[0] == 0 && y[2] == 49 &&
+                y[3] == INT64_C(-6289078614652622815));
     uint16_t c[] = { 65535, 65535, 1, 8 }, d[] = { 65535, 1, 16, 3 }, z[4];
     RUN(inlay_mul_u16, &p, z, c, d);
     assert_true(z[0] == 1 && z[1] == 65535 && z[2] == 16 && z[3] == 24);
     RUN(inlay_shl_u16, &p, z, c, d);
     assert_true(z[0] == 0 && z[1] == 65534 && z[2] == 0 && z[3] == 64);
-    float e[] = { NAN, 1, -0.0f, INFINITY }, f[] = { 1, NAN, 2, -INFINITY }, g[4];
+    float e[] = { NAN, 1, -0.0f, INFINITY }, f[] = { 1, NAN, 2, -INFINITY },
+          g[4];
     RUN(inlay_max_f32, &p, g, e, f);
     assert_true(isnan(g[0]) && isnan(g[1]) && g[2] == 2 && g[3] == INFINITY);
     RUN(inlay_min_f32, &p, g, e, f);

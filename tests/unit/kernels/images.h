@@ -50,7 +50,9 @@ typedef struct Ring {
 
 static inline Ring ring_new(int rows, int w, int c, int cap, int pix, int skip)
 {
-    Ring r = { .rows = rows, .w = w, .c = c, .cap = cap, .pix = pix, .skip = skip };
+    Ring r = {
+        .rows = rows, .w = w, .c = c, .cap = cap, .pix = pix, .skip = skip
+    };
     r.floats = (size_t)cap * (size_t)w * (size_t)pix + 2 * GUARDS;
     r.memory = malloc(r.floats * sizeof(float));
     for (size_t i = 0; i < r.floats; i++)
@@ -61,7 +63,9 @@ static inline Ring ring_new(int rows, int w, int c, int cap, int pix, int skip)
 static inline float *ring_pixel(const Ring *r, int row, int x)
 {
     return r->memory + GUARDS +
-           ((size_t)(row % r->cap) * (size_t)r->w + (size_t)x) * (size_t)r->pix + r->skip;
+           ((size_t)(row % r->cap) * (size_t)r->w + (size_t)x) *
+               (size_t)r->pix +
+           r->skip;
 }
 
 static inline inlay_ref ring_ref(const Ring *r, int base)
@@ -101,8 +105,10 @@ static inline void ring_poison(Ring *r)
 static inline void ring_check_guards(const Ring *r)
 {
     for (size_t i = 0; i < r->floats; i++) {
-        const ptrdiff_t at = (ptrdiff_t)i - GUARDS, in = (ptrdiff_t)r->cap * r->w * r->pix;
-        const int channel = at >= 0 && at < in ? (int)(at % r->pix) - r->skip : -1;
+        const ptrdiff_t at = (ptrdiff_t)i - GUARDS,
+                        in = (ptrdiff_t)r->cap * r->w * r->pix;
+        const int channel =
+            at >= 0 && at < in ? (int)(at % r->pix) - r->skip : -1;
         if (channel < 0 || channel >= r->c)
             assert_true(r->memory[i] == GUARD);
     }
@@ -113,23 +119,28 @@ static inline void ring_check_guards(const Ring *r)
 static inline float *pack_blocks(const float *w, int oc, int taps, int width)
 {
     const int padded = (oc + 3) / 4 * 4;
-    float *out = calloc((size_t)padded * (size_t)taps + 1, sizeof *out), *at = out;
+    float *out = calloc((size_t)padded * (size_t)taps + 1, sizeof *out),
+          *at = out;
     for (int o = 0, b; o < padded; o += b) {
         const int left = padded - o;
         b = left >= width ? width : left >= 8 ? 8 : 4;
         for (int t = 0; t < taps; t++)
             for (int i = 0; i < b; i++)
-                *at++ = o + i < oc ? w[(size_t)(o + i) * (size_t)taps + (size_t)t] : 0.0f;
+                *at++ = o + i < oc
+                            ? w[(size_t)(o + i) * (size_t)taps + (size_t)t]
+                            : 0.0f;
     }
     return out;
 }
 
-static inline void check_close(const float *got, const float *want, size_t n, double scale)
+static inline void check_close(const float *got, const float *want, size_t n,
+                               double scale)
 {
     for (size_t i = 0; i < n; i++)
         if (got[i] != want[i] && !(fabs((double)got[i] - (double)want[i]) <=
                                    1e-5 * scale + 1e-5 * fabs((double)want[i])))
-            fail_msg("element %zu is %g, should be %g", i, (double)got[i], (double)want[i]);
+            fail_msg("element %zu is %g, should be %g", i, (double)got[i],
+                     (double)want[i]);
 }
 
 #endif

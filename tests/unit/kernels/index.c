@@ -21,7 +21,8 @@ static void gathers(void **state)
     const inlay_gather_params p = { 2, 4, 3, 3 * sizeof(float) };
     assert_int_equal(RUN(inlay_gather, &p, y, x, index), 0);
     for (int i = 0; i < 18; i++)
-        assert_true(y[i] == x[(i / 9 * 4 + (index[i / 3 % 3] + 4) % 4) * 3 + i % 3]);
+        assert_true(y[i] ==
+                    x[(i / 9 * 4 + (index[i / 3 % 3] + 4) % 4) * 3 + i % 3]);
     index[2] = 4;
     assert_int_equal(RUN(inlay_gather, &p, y, x, index), -INLAY_E_INDEX);
     index[2] = -5;
@@ -39,7 +40,9 @@ static void scatters(void **state)
     (void)state;
     int32_t x[] = { 1, 2, 3, 4, 5 }, u[] = { 10, 20, 30 }, y[5];
     int64_t index[] = { 1, -4, 3 };
-    inlay_scatter_params p = { .op = 1, .rank = 1, .bytes = sizeof x, .x = { 5 }, .y = { 3 } };
+    inlay_scatter_params p = {
+        .op = 1, .rank = 1, .bytes = sizeof x, .x = { 5 }, .y = { 3 }
+    };
     assert_int_equal(RUN(inlay_scatter_elements_i32, &p, y, x, index, u), 0);
     assert_memory_equal(y, ((int32_t[]){ 1, 32, 3, 34, 5 }), sizeof y);
     p.op = 0;
@@ -51,7 +54,8 @@ static void scatters(void **state)
     assert_int_equal(RUN(inlay_scatter_nd_i32, &p, x, x, index, u), 0);
     assert_memory_equal(x, ((int32_t[]){ 1, 20, 3, 30, 5 }), sizeof x);
     index[0] = 5;
-    assert_int_equal(RUN(inlay_scatter_nd_i32, &p, y, x, index, u), -INLAY_E_INDEX);
+    assert_int_equal(RUN(inlay_scatter_nd_i32, &p, y, x, index, u),
+                     -INLAY_E_INDEX);
 }
 
 /* Rows of a cache go round, wherever the index lies; one that names no row writes nothing outside.
@@ -64,22 +68,27 @@ static void caches(void **state)
     int64_t at[] = { 3, INT64_MAX };
     inlay_cache_params p = { 2, 1, 4, 2, 1, 1 };
     memset(guarded, 0xA5, sizeof guarded);
-    assert_int_equal(RUN(inlay_cache_update, &p, y, (void *)x, (void *)u, at), 0);
+    assert_int_equal(RUN(inlay_cache_update, &p, y, (void *)x, (void *)u, at),
+                     0);
     assert_memory_equal(y, ((uint8_t[]){ 11, 2, 3, 10, 13, 6, 7, 12 }), 8);
     p.circular = 0;
     at[0] = 2;
     at[1] = 0;
-    assert_int_equal(RUN(inlay_cache_update, &p, y, (void *)x, (void *)u, at), 0);
+    assert_int_equal(RUN(inlay_cache_update, &p, y, (void *)x, (void *)u, at),
+                     0);
     assert_memory_equal(y, ((uint8_t[]){ 1, 2, 10, 11, 12, 13, 7, 8 }), 8);
     static const int64_t outside[] = { -1, INT64_MIN, 3, INT64_MAX };
     for (int i = 0; i < 4; i++) {
         at[0] = outside[i];
         p.circular = i < 2;
-        assert_int_equal(RUN(inlay_cache_update, &p, y, (void *)x, (void *)u, at), -INLAY_E_INDEX);
+        assert_int_equal(
+            RUN(inlay_cache_update, &p, y, (void *)x, (void *)u, at),
+            -INLAY_E_INDEX);
     }
     p.circular = 1;
     p.length = p.count = 0;
-    assert_int_equal(RUN(inlay_cache_update, &p, y, (void *)x, (void *)u, at), -INLAY_E_INDEX);
+    assert_int_equal(RUN(inlay_cache_update, &p, y, (void *)x, (void *)u, at),
+                     -INLAY_E_INDEX);
     for (int i = 0; i < 8; i++)
         assert_true(guarded[i] == 0xA5 && guarded[16 + i] == 0xA5);
 }
@@ -88,11 +97,12 @@ static void top(void **state)
 {
     (void)state;
     for (int round = 0; round < 100; round++) {
-        const inlay_topk_params p = { 2, 1 + (int32_t)rnd(50), 1 + (int32_t)rnd(3), 0,
-                                      (int32_t)rnd(2) };
+        const inlay_topk_params p = { 2, 1 + (int32_t)rnd(50),
+                                      1 + (int32_t)rnd(3), 0, (int32_t)rnd(2) };
         inlay_topk_params q = p;
         q.k = 1 + (int32_t)rnd((uint32_t)p.n);
-        const size_t n = (size_t)(2 * p.n * p.inner), m = (size_t)(2 * q.k * p.inner);
+        const size_t n = (size_t)(2 * p.n * p.inner),
+                     m = (size_t)(2 * q.k * p.inner);
         int16_t *x = malloc(n * sizeof *x), *y = malloc(m * sizeof *y);
         int64_t *at = malloc(m * sizeof *at);
         for (size_t i = 0; i < n; i++)
@@ -102,11 +112,13 @@ static void top(void **state)
             for (int c = 0; c < p.inner; c++)
                 for (int k = 0; k < q.k; k++) {
                     const int64_t i = at[(o * q.k + k) * p.inner + c];
-                    int before = 0; /* elements that come before it by value, then by place */
+                    int before =
+                        0; /* elements that come before it by value, then by place */
                     for (int j = 0; j < p.n; j++) {
-                        const int d =
-                            x[(o * p.n + j) * p.inner + c] - x[(o * p.n + i) * p.inner + c];
-                        before += (p.largest ? d > 0 : d < 0) || (d == 0 && j < i);
+                        const int d = x[(o * p.n + j) * p.inner + c] -
+                                      x[(o * p.n + i) * p.inner + c];
+                        before +=
+                            (p.largest ? d > 0 : d < 0) || (d == 0 && j < i);
                     }
                     assert_int_equal(before, k);
                     assert_int_equal(y[(o * q.k + k) * p.inner + c],
@@ -123,18 +135,25 @@ static void uniques(void **state)
     int64_t first[4], inverse[6], counts[4];
     int32_t scratch[12];
     inlay_unique_params p = { 1, 6, 1, 4, 1 };
-    assert_int_equal(RUN(inlay_unique_f32, &p, y, NULL, first, inverse, counts, x, scratch), 0);
+    assert_int_equal(
+        RUN(inlay_unique_f32, &p, y, NULL, first, inverse, counts, x, scratch),
+        0);
     assert_memory_equal(y, ((float[]){ 1, 2, 3, 4 }), sizeof y);
     assert_memory_equal(first, ((int64_t[]){ 1, 0, 3, 4 }), sizeof first);
-    assert_memory_equal(inverse, ((int64_t[]){ 1, 0, 0, 2, 3, 2 }), sizeof inverse);
+    assert_memory_equal(inverse, ((int64_t[]){ 1, 0, 0, 2, 3, 2 }),
+                        sizeof inverse);
     assert_memory_equal(counts, ((int64_t[]){ 2, 1, 2, 1 }), sizeof counts);
     p.sorted = 0;
-    assert_int_equal(RUN(inlay_unique_f32, &p, y, NULL, first, inverse, counts, x, scratch), 0);
+    assert_int_equal(
+        RUN(inlay_unique_f32, &p, y, NULL, first, inverse, counts, x, scratch),
+        0);
     assert_memory_equal(y, ((float[]){ 2, 1, 3, 4 }), sizeof y);
-    assert_memory_equal(inverse, ((int64_t[]){ 0, 1, 1, 2, 3, 2 }), sizeof inverse);
+    assert_memory_equal(inverse, ((int64_t[]){ 0, 1, 1, 2, 3, 2 }),
+                        sizeof inverse);
     p.found = 3;
-    assert_int_equal(RUN(inlay_unique_f32, &p, y, NULL, first, inverse, counts, x, scratch),
-                     -INLAY_E_SHAPE);
+    assert_int_equal(
+        RUN(inlay_unique_f32, &p, y, NULL, first, inverse, counts, x, scratch),
+        -INLAY_E_SHAPE);
 }
 
 static void sequences(void **state)
@@ -151,17 +170,20 @@ static void sequences(void **state)
     assert_int_equal(RUN(inlay_cumsum_i32, &p, y, x, &axis), -INLAY_E_INDEX);
     float start = 1, limit = 2, delta = 0.25f, r[4];
     inlay_range_params range = { 4 };
-    assert_int_equal(RUN(inlay_range_f32, &range, r, &start, &limit, &delta), 0);
+    assert_int_equal(RUN(inlay_range_f32, &range, r, &start, &limit, &delta),
+                     0);
     assert_true(r[0] == 1 && r[3] == 1.75f);
     limit = 3;
-    assert_int_equal(RUN(inlay_range_f32, &range, r, &start, &limit, &delta), -INLAY_E_SHAPE);
+    assert_int_equal(RUN(inlay_range_f32, &range, r, &start, &limit, &delta),
+                     -INLAY_E_SHAPE);
     uint8_t c[] = { 1, 0, 1 };
     int32_t kept[4];
     const inlay_compress_params compress = { 2, 3, 3, 2, 4 };
     assert_int_equal(RUN(inlay_compress, &compress, kept, NULL, x, c), 0);
     assert_memory_equal(kept, ((int32_t[]){ 1, 3, 4, 6 }), sizeof kept);
     c[1] = 1;
-    assert_int_equal(RUN(inlay_compress, &compress, kept, NULL, x, c), -INLAY_E_SHAPE);
+    assert_int_equal(RUN(inlay_compress, &compress, kept, NULL, x, c),
+                     -INLAY_E_SHAPE);
     int64_t count;
     c[0] = c[1] = 0;
     assert_int_equal(RUN(inlay_compress, &compress, kept, &count, x, c), 0);
@@ -174,12 +196,13 @@ static void contractions(void **state)
 {
     (void)state;
     enum { B = 2, I = 5, J = 9, K = 20 };
-    float *a = rnd_floats(B * I * K), *b = rnd_floats(B * K * J), *bt = rnd_floats(B * K * J),
-          y[B * I * J], z[B * I * J];
+    float *a = rnd_floats(B * I * K), *b = rnd_floats(B * K * J),
+          *bt = rnd_floats(B * K * J), y[B * I * J], z[B * I * J];
     for (int i = 0; i < B * K * J; i++)
         bt[(i / (K * J) * J + i % J) * K + i / J % K] = b[i];
-    const inlay_einsum_params plain = { 3,     1,     { B, I, J }, { I * K, K, 0 }, { K * J, 0, 1 },
-                                        { K }, { 1 }, { J } };
+    const inlay_einsum_params plain = {
+        3, 1, { B, I, J }, { I * K, K, 0 }, { K * J, 0, 1 }, { K }, { 1 }, { J }
+    };
     const inlay_einsum_params turned = {
         3, 1, { B, I, J }, { I * K, K, 0 }, { K * J, 0, K }, { K }, { 1 }, { 1 }
     };
@@ -190,7 +213,8 @@ static void contractions(void **state)
             for (int j = 0; j < J; j++) {
                 double sum = 0;
                 for (int k = 0; k < K; k++)
-                    sum += (double)a[(n * I + i) * K + k] * (double)b[(n * K + k) * J + j];
+                    sum += (double)a[(n * I + i) * K + k] *
+                           (double)b[(n * K + k) * J + j];
                 assert_float_equal(y[(n * I + i) * J + j], (float)sum, 1e-5f);
                 assert_float_equal(z[(n * I + i) * J + j], (float)sum, 1e-5f);
             }
@@ -216,26 +240,32 @@ static void resampling(void **state)
     int32_t tables[12];
     float weights[18];
     inlay_resize_axis(&p, 2.0, 0, 1, tables, weights);
-    const inlay_resample_params q = {
-        .along = INLAY_ALONG_ANY, .outer = 1, .n_in = 3, .n_out = 6, .inner = 1, .taps = 2
-    };
+    const inlay_resample_params q = { .along = INLAY_ALONG_ANY,
+                                      .outer = 1,
+                                      .n_in = 3,
+                                      .n_out = 6,
+                                      .inner = 1,
+                                      .taps = 2 };
     RUN(inlay_resample_f32, &q, y, x, tables, weights);
     check_close(y, (float[]){ 1, 1.25f, 1.75f, 2.5f, 3.5f, 4 }, 6, 1.0);
-    p.mode = INLAY_NEAREST, p.taps = 1, p.n_out = 4, p.coordinate = INLAY_ASYMMETRIC,
-    p.nearest = INLAY_FLOOR, p.stride = 10;
+    p.mode = INLAY_NEAREST, p.taps = 1, p.n_out = 4,
+    p.coordinate = INLAY_ASYMMETRIC, p.nearest = INLAY_FLOOR, p.stride = 10;
     float scale = 1.5f;
-    assert_int_equal(RUN(inlay_resize_table, &p, index, weight, &scale, NULL, NULL), 0);
+    assert_int_equal(
+        RUN(inlay_resize_table, &p, index, weight, &scale, NULL, NULL), 0);
     assert_memory_equal(index, ((int32_t[]){ 0, 0, 10, 20 }), 16);
     scale = 2.0f;
-    assert_int_equal(RUN(inlay_resize_table, &p, index, weight, &scale, NULL, NULL),
-                     -INLAY_E_SHAPE);
+    assert_int_equal(
+        RUN(inlay_resize_table, &p, index, weight, &scale, NULL, NULL),
+        -INLAY_E_SHAPE);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(gathers),      cmocka_unit_test(scatters),   cmocka_unit_test(caches),
-        cmocka_unit_test(top),          cmocka_unit_test(uniques),    cmocka_unit_test(sequences),
+        cmocka_unit_test(gathers),      cmocka_unit_test(scatters),
+        cmocka_unit_test(caches),       cmocka_unit_test(top),
+        cmocka_unit_test(uniques),      cmocka_unit_test(sequences),
         cmocka_unit_test(contractions), cmocka_unit_test(resampling),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -6,8 +6,8 @@
 #include "kernels/conv_f32.h"
 #include "kernels/matmul.h"
 
-static void naive(const inlay_matmul_params *p, float *y, const float *a, const float *b,
-                  const float *c)
+static void naive(const inlay_matmul_params *p, float *y, const float *a,
+                  const float *b, const float *c)
 {
     for (int g = 0; g < p->batch[4]; g++)
         for (int h = 0; h < p->batch[5]; h++)
@@ -15,16 +15,15 @@ static void naive(const inlay_matmul_params *p, float *y, const float *a, const 
                 for (int j = 0; j < p->n; j++) {
                     double sum = 0.0;
                     for (int k = 0; k < p->k; k++)
-                        sum +=
-                            (double)
-                                a[g * p->a_batch[4] + h * p->a_batch[5] + i * p->am + k * p->ak] *
-                            (double)
-                                b[g * p->b_batch[4] + h * p->b_batch[5] + k * p->bk + j * p->bn];
+                        sum += (double)a[g * p->a_batch[4] + h * p->a_batch[5] +
+                                         i * p->am + k * p->ak] *
+                               (double)b[g * p->b_batch[4] + h * p->b_batch[5] +
+                                         k * p->bk + j * p->bn];
                     sum *= (double)p->alpha;
                     if (c)
                         sum += (double)p->beta *
-                               (double)
-                                   c[g * p->c_batch[4] + h * p->c_batch[5] + i * p->cm + j * p->cn];
+                               (double)c[g * p->c_batch[4] + h * p->c_batch[5] +
+                                         i * p->cm + j * p->cn];
                     *y++ = (float)sum;
                 }
 }
@@ -34,11 +33,13 @@ static inlay_matmul_params random_params(void)
     inlay_matmul_params p = { .m = 1 + (int32_t)rnd(rnd(2) ? 20 : 2),
                               .n = 1 + (int32_t)rnd(rnd(2) ? 150 : 20),
                               .k = 1 + (int32_t)rnd(70),
-                              .batch = { 1, 1, 1, 1, 1 + (int32_t)rnd(3), 1 + (int32_t)rnd(3) },
+                              .batch = { 1, 1, 1, 1, 1 + (int32_t)rnd(3),
+                                         1 + (int32_t)rnd(3) },
                               .alpha = rnd(2) ? 1.0f : 0.5f,
                               .beta = 2.0f };
     const bool ta = rnd(4) == 0, tb = rnd(3) == 0;
-    const int64_t one[3] = { (int64_t)p.m * p.k, (int64_t)p.k * p.n, (int64_t)p.m * p.n };
+    const int64_t one[3] = { (int64_t)p.m * p.k, (int64_t)p.k * p.n,
+                             (int64_t)p.m * p.n };
     int64_t *batch[3] = { p.a_batch, p.b_batch, p.c_batch };
     p.am = ta ? 1 : p.k, p.ak = ta ? p.m : 1;
     p.bk = tb ? 1 : p.n, p.bn = tb ? p.k : 1;
@@ -62,7 +63,8 @@ static void random_products(void **state)
         const size_t batches = (size_t)(p.batch[4] * p.batch[5]),
                      out = batches * (size_t)(p.m * p.n);
         float *a = rnd_floats(batches * (size_t)(p.m * p.k)),
-              *b = rnd_floats(batches * (size_t)(p.k * p.n)), *c = rnd_floats(out);
+              *b = rnd_floats(batches * (size_t)(p.k * p.n)),
+              *c = rnd_floats(out);
         float *y = rnd_floats(out), *want = rnd_floats(out);
         void *base[4] = { y, a, b, c };
         inlay_ref ref[4];
@@ -80,7 +82,8 @@ static void random_products(void **state)
 static void whole_numbers(void **state)
 {
     (void)state;
-    const uint64_t a[6] = { 1, 2, 3, UINT64_MAX, 5, 6 }, b[6] = { 7, 8, 9, 10, 11, 12 };
+    const uint64_t a[6] = { 1, 2, 3, UINT64_MAX, 5, 6 },
+                   b[6] = { 7, 8, 9, 10, 11, 12 };
     uint64_t y[4];
     const inlay_matmul_params p = { .m = 2,
                                     .n = 2,
@@ -113,9 +116,12 @@ static void packed(void **state)
         { 1, 300, 200 }, { 3, 17, 77 }, { 20, 700, 210 }, { 64, 33, 13 }
     };
     for (int i = 0; i < 4; i++) {
-        const int m = sizes[i][0], k = sizes[i][1], n = sizes[i][2], padded = (n + 3) / 4 * 4;
-        float *a = rnd_floats((size_t)(m * k)), *w = rnd_floats((size_t)(k * n)),
-              *bias = rnd_floats((size_t)padded), *y = rnd_floats((size_t)(m * n)),
+        const int m = sizes[i][0], k = sizes[i][1], n = sizes[i][2],
+                  padded = (n + 3) / 4 * 4;
+        float *a = rnd_floats((size_t)(m * k)),
+              *w = rnd_floats((size_t)(k * n)),
+              *bias = rnd_floats((size_t)padded),
+              *y = rnd_floats((size_t)(m * n)),
               *want = rnd_floats((size_t)(m * n));
         float *blocks = pack_blocks(w, n, k, 16);
         const inlay_matmul_params plain = { .m = m,
@@ -152,12 +158,16 @@ static void packed(void **state)
                                       .oc = n,
                                       .width = 16 };
         void *base[4] = { y, a, blocks, bias };
-        const inlay_ref out = { .row = (size_t)(m * n) * 4, .cap = 1, .pix = n, .base = 0 };
-        const inlay_ref ref[5] = { out,
-                                   { .row = (size_t)(m * k) * 4, .cap = 1, .pix = k, .base = 1 },
-                                   { .cap = 1, .base = 2 },
-                                   { .cap = 1, .base = 3 },
-                                   out };
+        const inlay_ref out = {
+            .row = (size_t)(m * n) * 4, .cap = 1, .pix = n, .base = 0
+        };
+        const inlay_ref ref[5] = {
+            out,
+            { .row = (size_t)(m * k) * 4, .cap = 1, .pix = k, .base = 1 },
+            { .cap = 1, .base = 2 },
+            { .cap = 1, .base = 3 },
+            out
+        };
         const inlay_step s = { inlay_conv_f32, &p, ref, 1, 0 };
         inlay_conv_f32(base, &s, 0, 1);
         check_close(y, want, (size_t)(m * n), sqrt((double)k));
@@ -168,6 +178,7 @@ static void packed(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(random_products),
-                                        cmocka_unit_test(whole_numbers), cmocka_unit_test(packed) };
+                                        cmocka_unit_test(whole_numbers),
+                                        cmocka_unit_test(packed) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

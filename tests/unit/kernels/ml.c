@@ -11,7 +11,8 @@ static int run(inlay_kernel *k, const void *params, int operands, void **base)
 {
     inlay_ref ref[12];
     for (int i = 0; i < operands; i++)
-        ref[i] = (inlay_ref){ .cap = 1, .pix = 1, .base = base[i] ? i : INLAY_NONE };
+        ref[i] =
+            (inlay_ref){ .cap = 1, .pix = 1, .base = base[i] ? i : INLAY_NONE };
     const inlay_step s = { k, params, ref, 1, 0 };
     return k(base, &s, 0, 1);
 }
@@ -42,11 +43,14 @@ static Linked *grow(Tables *t, int depth, int targets)
     const bool leaf = depth == 0 || rnd(6) == 0;
     n->mode = leaf ? INLAY_TREE_LEAF : (int)rnd(7);
     n->feature = (int)rnd(FEATURES), n->missing = (int)rnd(2);
-    n->value = n->mode == INLAY_TREE_MEMBER ? (rnd(2) ? 0.0 : 3.0) : ((double)rnd(9) - 4.0) / 4.0;
+    n->value = n->mode == INLAY_TREE_MEMBER ? (rnd(2) ? 0.0 : 3.0)
+                                            : ((double)rnd(9) - 4.0) / 4.0;
     t->value[at] = n->value, t->value_f[at] = (float)n->value;
     if (leaf) {
-        n->target = (int)rnd((uint32_t)targets), n->weight = (double)rnd_float();
-        t->node[2 * at] = 16 + INLAY_TREE_LEAF * 2, t->node[2 * at + 1] = t->votes;
+        n->target = (int)rnd((uint32_t)targets),
+        n->weight = (double)rnd_float();
+        t->node[2 * at] = 16 + INLAY_TREE_LEAF * 2,
+                    t->node[2 * at + 1] = t->votes;
         t->target[t->votes] = n->target, t->weight[t->votes] = n->weight,
         t->weight_f[t->votes] = (float)n->weight;
         t->votes++;
@@ -92,12 +96,14 @@ static bool holds(const Linked *n, double x)
 static const Linked *leaf_of(const Linked *n, const double *x)
 {
     while (n->mode != INLAY_TREE_LEAF)
-        n = holds(n, x[n->feature]) || (n->missing && isnan(x[n->feature])) ? n->yes : n->no;
+        n = holds(n, x[n->feature]) || (n->missing && isnan(x[n->feature]))
+                ? n->yes
+                : n->no;
     return n;
 }
 
-static void check_row(const inlay_tree_params *p, Linked *const *root, const double *x,
-                      const double *z)
+static void check_row(const inlay_tree_params *p, Linked *const *root,
+                      const double *x, const double *z)
 {
     double want[8] = { 0 };
     bool has[8] = { false };
@@ -106,7 +112,8 @@ static void check_row(const inlay_tree_params *p, Linked *const *root, const dou
         double *w = want + leaf->target;
         if (p->aggregate < 2)
             *w += leaf->weight;
-        else if (!has[leaf->target] || (p->aggregate == 2 ? leaf->weight < *w : leaf->weight > *w))
+        else if (!has[leaf->target] ||
+                 (p->aggregate == 2 ? leaf->weight < *w : leaf->weight > *w))
             *w = leaf->weight;
         has[leaf->target] = true;
     }
@@ -136,7 +143,8 @@ static void ensembles(void **state)
         double x[ROWS * FEATURES], z[ROWS * 4], scratch[16];
         float x_f[ROWS * FEATURES], z_f[ROWS * 4];
         for (int i = 0; i < ROWS * FEATURES; i++)
-            x[i] = rnd(10) ? ((double)rnd(17) - 8.0) / 8.0 : (double)NAN, x_f[i] = (float)x[i];
+            x[i] = rnd(10) ? ((double)rnd(17) - 8.0) / 8.0 : (double)NAN,
+            x_f[i] = (float)x[i];
         void *wide[12] = { z,        NULL,     x,
                            t.root,   t.node,   t.value,
                            t.target, t.weight, (void *)(uintptr_t)members,
@@ -162,20 +170,26 @@ static void ensembles(void **state)
 static void classes(void **state)
 {
     (void)state;
-    int32_t root = 0, node[] = { 0 * 16 + INLAY_TREE_LEQ * 2, 2, 16 + INLAY_TREE_LEAF * 2, 0,
+    int32_t root = 0, node[] = { 0 * 16 + INLAY_TREE_LEQ * 2, 2,
+                                 16 + INLAY_TREE_LEAF * 2,    0,
                                  32 + INLAY_TREE_LEAF * 2,    1 },
             target[] = { 1, 0, 2 };
-    float value[3] = { 0.5f }, weight[] = { 0.8f, 0.6f, 0.5f }, x[] = { 0.5f, 0.75f, NAN }, z[9];
+    float value[3] = { 0.5f }, weight[] = { 0.8f, 0.6f, 0.5f },
+          x[] = { 0.5f, 0.75f, NAN }, z[9];
     double base_values[] = { 0.0, 0.0, 0.2 }, scratch[8];
     int64_t label[3], labels[] = { 10, 20, 30 };
-    inlay_tree_params p = {
-        .n = 3, .features = 1, .targets = 3, .trees = 1, .aggregate = 1, .classify = 1
-    };
-    void *base[12] = {
-        z, label, x, &root, node, value, target, weight, NULL, NULL, labels, scratch
-    };
+    inlay_tree_params p = { .n = 3,
+                            .features = 1,
+                            .targets = 3,
+                            .trees = 1,
+                            .aggregate = 1,
+                            .classify = 1 };
+    void *base[12] = { z,      label,  x,    &root, node,   value,
+                       target, weight, NULL, NULL,  labels, scratch };
     run(inlay_tree_f32, &p, 12, base);
-    const float want[9] = { 0.0f, 0.8f, 0.0f, 0.6f, 0.0f, 0.5f, 0.6f, 0.0f, 0.5f };
+    const float want[9] = {
+        0.0f, 0.8f, 0.0f, 0.6f, 0.0f, 0.5f, 0.6f, 0.0f, 0.5f
+    };
     check_close(z, want, 9, 1.0);
     assert_int_equal(label[0], 20);
     assert_int_equal(label[1], 10);
@@ -217,17 +231,20 @@ static void two_classes(void **state)
     check_close(z, (const float[]){ 0.66818777f, 0.33181223f }, 2, 1.0);
 }
 
-static double kernel_of(const inlay_svm_params *p, const float *a, const float *b)
+static double kernel_of(const inlay_svm_params *p, const float *a,
+                        const float *b)
 {
     double dot = 0.0, distance = 0.0;
     for (int i = 0; i < p->features; i++)
         dot += (double)a[i] * (double)b[i],
-            distance += ((double)a[i] - (double)b[i]) * ((double)a[i] - (double)b[i]);
+            distance +=
+            ((double)a[i] - (double)b[i]) * ((double)a[i] - (double)b[i]);
     switch (p->kernel) {
     case 0:
         return dot;
     case 1:
-        return pow((double)p->gamma * dot + (double)p->coef0, (double)p->degree);
+        return pow((double)p->gamma * dot + (double)p->coef0,
+                   (double)p->degree);
     case 2:
         return exp(-(double)p->gamma * distance);
     default:
@@ -247,12 +264,13 @@ static void svm_regression(void **state)
                                      .coef0 = 0.2f,
                                      .degree = 3.0f };
         float *x = rnd_floats((size_t)(3 * p.features)),
-              *v = rnd_floats((size_t)(p.vectors * p.features)), *c = rnd_floats((size_t)p.vectors),
-              rho = 0.4f, z[3], want[3];
+              *v = rnd_floats((size_t)(p.vectors * p.features)),
+              *c = rnd_floats((size_t)p.vectors), rho = 0.4f, z[3], want[3];
         for (int i = 0; i < 3; i++) {
             double sum = (double)rho;
             for (int k = 0; k < p.vectors; k++)
-                sum += (double)c[k] * kernel_of(&p, x + i * p.features, v + k * p.features);
+                sum += (double)c[k] *
+                       kernel_of(&p, x + i * p.features, v + k * p.features);
             want[i] = (float)sum;
         }
         void *base[5] = { z, x, c, v, &rho };
@@ -267,11 +285,15 @@ static void svm_regression(void **state)
 static void svm_classes(void **state)
 {
     (void)state;
-    inlay_svm_params p = {
-        .n = 1, .features = 1, .vectors = 3, .classes = 3, .out = 3, .gamma = 1.0f
-    };
+    inlay_svm_params p = { .n = 1,
+                           .features = 1,
+                           .vectors = 3,
+                           .classes = 3,
+                           .out = 3,
+                           .gamma = 1.0f };
     float x[] = { 2.0f }, v[] = { 1.0f, -1.0f, 0.5f },
-          c[] = { 0.5f, 0.25f, -1.0f, 0.75f, -0.5f, 2.0f }, rho[] = { 0.1f, 0.2f, -3.0f }, z[3];
+          c[] = { 0.5f, 0.25f, -1.0f, 0.75f, -0.5f, 2.0f },
+          rho[] = { 0.1f, 0.2f, -3.0f }, z[3];
     float ab[] = { -1.0f, -1.0f, -1.0f, 0.0f, 0.1f, 0.2f }, scratch[64];
     int64_t label, labels[] = { 7, 8, 9 };
     int32_t first[] = { 0, 1, 2, 1, 1, 1 };
@@ -293,12 +315,14 @@ static void scores(void **state)
     (void)state;
     float x[] = { 1.0f, 3.0f, 2.0f, -1.0f, -2.0f, 0.0f }, z[6];
     int64_t label[2], labels[] = { 5, 6, 7 };
-    inlay_ml_scores_params p = { .n = 2, .k = 3, .out = 3, .post = INLAY_POST_SOFTMAX };
+    inlay_ml_scores_params p = {
+        .n = 2, .k = 3, .out = 3, .post = INLAY_POST_SOFTMAX
+    };
     void *base[4] = { z, label, x, labels };
     run(inlay_ml_classify, &p, 4, base);
     check_close(z,
-                (const float[]){ 0.09003057f, 0.66524096f, 0.24472847f, 0.24472847f, 0.09003057f,
-                                 0.66524096f },
+                (const float[]){ 0.09003057f, 0.66524096f, 0.24472847f,
+                                 0.24472847f, 0.09003057f, 0.66524096f },
                 6, 1.0);
     assert_int_equal(label[0], 6);
     assert_int_equal(label[1], 7);
@@ -316,14 +340,16 @@ static void normalize(void **state)
     check_close(y, (const float[]){ 0.6f, -0.8f, 0.0f, 0.0f }, 4, 1.0);
     p.kind = 1;
     run(inlay_ml_normalize, &p, 2, base);
-    check_close(y, (const float[]){ 3.0f / 7.0f, -4.0f / 7.0f, 0.0f, 0.0f }, 4, 1.0);
+    check_close(y, (const float[]){ 3.0f / 7.0f, -4.0f / 7.0f, 0.0f, 0.0f }, 4,
+                1.0);
 }
 
 static void lookups(void **state)
 {
     (void)state;
     int64_t keys[] = { -5, 0, 3 }, x[] = { 3, 4, -5, 0, -6 };
-    double keys_f[] = { -1.5, 2.0, (double)NAN }, x_f[] = { (double)NAN, 2.0, 0.0, -1.5 };
+    double keys_f[] = { -1.5, 2.0, (double)NAN },
+           x_f[] = { (double)NAN, 2.0, 0.0, -1.5 };
     float values[] = { 1.0f, 2.0f, 3.0f, 9.0f }, y[5];
     inlay_lookup_params p = { .n = 5, .keys = 3, .size = 4 };
     void *base[4] = { y, x, keys, values };

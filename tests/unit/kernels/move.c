@@ -10,7 +10,8 @@
 #include "kernels/pick.h"
 #include "kernels/values.h"
 
-static inlay_kernel *const moves[] = { inlay_move_8, inlay_move_16, inlay_move_32, inlay_move_64,
+static inlay_kernel *const moves[] = { inlay_move_8, inlay_move_16,
+                                       inlay_move_32, inlay_move_64,
                                        inlay_move_128 };
 
 static unsigned char *rnd_bytes(size_t n)
@@ -51,7 +52,8 @@ static void random_moves(void **state)
             if (special == 1)
                 p.x[d] = 0;
         }
-        unsigned char *x = rnd_bytes((size_t)step * size), *y = rnd_bytes((size_t)dense * size);
+        unsigned char *x = rnd_bytes((size_t)step * size),
+                      *y = rnd_bytes((size_t)dense * size);
         assert_int_equal(RUN(moves[kind], &p, y, x), 0);
         for (int32_t i = 0; i < dense; i++) {
             int32_t rest = i;
@@ -60,7 +62,8 @@ static void random_moves(void **state)
                 from += (ptrdiff_t)(rest % p.n[d]) * p.x[d];
                 rest /= p.n[d];
             }
-            assert_memory_equal(y + (size_t)i * size, x + from * (ptrdiff_t)size, size);
+            assert_memory_equal(y + (size_t)i * size,
+                                x + from * (ptrdiff_t)size, size);
         }
         free(x), free(y);
     }
@@ -109,7 +112,8 @@ static void layouts(void **state)
 }
 
 /* The formula of the header, element by element. */
-static float moved(const inlay_move_rows_params *p, const Ring *x, int unit, const int32_t *inner)
+static float moved(const inlay_move_rows_params *p, const Ring *x, int unit,
+                   const int32_t *inner)
 {
     int row = p->first, pixel = p->x_pixel, channel = p->x_channel;
     for (int d = p->rank - 1, rest = unit; d >= 0; d--) {
@@ -186,23 +190,27 @@ static void rows_moved(void **state)
         float *data = rnd_floats(H * W * C);
         for (int back = 0; back < 2; back++) {
             Ring x = ring_new(H, W, C, H, C + 3, 2),
-                 y = ring_new(cases[k].rows, cases[k].w, cases[k].c, cases[k].rows, cases[k].c + 1,
-                              1);
+                 y = ring_new(cases[k].rows, cases[k].w, cases[k].c,
+                              cases[k].rows, cases[k].c + 1, 1);
             for (int r = 0; r < H; r++)
                 ring_put(&x, r, data);
             ring_poison(&y);
             void *base[] = { y.memory, x.memory };
             const inlay_ref ref[] = { ring_ref(&y, 0), ring_ref(&x, 1) };
-            const inlay_step s = { inlay_move_rows_32, p, ref, cases[k].rows, back };
+            const inlay_step s = { inlay_move_rows_32, p, ref, cases[k].rows,
+                                   back };
             assert_int_equal(s.run(base, &s, 0, cases[k].rows), 0);
             for (int u = 0; u < cases[k].rows; u++) {
                 int32_t at[12] = { 0 };
                 for (int d = p->rank - 1; d >= p->units;) {
                     int pixel = 0, channel = 0;
                     for (int i = p->units; i < p->rank; i++)
-                        *(p->y_pixels >> i & 1 ? &pixel : &channel) += at[i] * p->y[i];
-                    assert_true(ring_pixel(&y, u, pixel)[channel] == moved(p, &x, u, at));
-                    for (d = p->rank - 1; d >= p->units && ++at[d] == p->n[d]; d--)
+                        *(p->y_pixels >> i & 1 ? &pixel : &channel) +=
+                            at[i] * p->y[i];
+                    assert_true(ring_pixel(&y, u, pixel)[channel] ==
+                                moved(p, &x, u, at));
+                    for (d = p->rank - 1; d >= p->units && ++at[d] == p->n[d];
+                         d--)
                         at[d] = 0;
                 }
             }
@@ -218,24 +226,28 @@ static void shuffles(void **state)
 {
     (void)state;
     enum { H = 3, W = 4, C = 6 };
-    const uint16_t from[C] = { 0, 2, 4, 1, 3, 5 }, cycles[] = { 1, 0, 4, 1, 2, 4, 3, 1, 5 };
+    const uint16_t from[C] = { 0, 2, 4, 1, 3, 5 },
+                   cycles[] = { 1, 0, 4, 1, 2, 4, 3, 1, 5 };
     const inlay_shuffle_params p = { W, sizeof cycles / sizeof *cycles };
     float *data = rnd_floats(H * W * C);
     for (int way = 0; way < 4; way++) {
         const int place = way % 2, back = way / 2;
-        Ring x = ring_new(H, W, C, H, C + 1, 1), y = ring_new(H, W, C, H, C + 3, 1),
-             *to = place ? &x : &y;
+        Ring x = ring_new(H, W, C, H, C + 1, 1),
+             y = ring_new(H, W, C, H, C + 3, 1), *to = place ? &x : &y;
         for (int r = 0; r < H; r++)
             ring_put(&x, r, data);
         ring_poison(&y);
         void *base[] = { to->memory, x.memory, (void *)(uintptr_t)cycles };
-        const inlay_ref ref[] = { ring_ref(to, 0), ring_ref(&x, 1), { .cap = 1, .base = 2 } };
+        const inlay_ref ref[] = { ring_ref(to, 0),
+                                  ring_ref(&x, 1),
+                                  { .cap = 1, .base = 2 } };
         const inlay_step s = { inlay_shuffle_32, &p, ref, H, back };
         assert_int_equal(s.run(base, &s, 0, H), 0);
         for (int r = 0; r < H; r++)
             for (int w = 0; w < W; w++)
                 for (int c = 0; c < C; c++)
-                    assert_true(ring_pixel(to, r, w)[c] == data[(r * W + w) * C + from[c]]);
+                    assert_true(ring_pixel(to, r, w)[c] ==
+                                data[(r * W + w) * C + from[c]]);
         ring_check_guards(to);
         free(x.memory), free(y.memory);
     }
@@ -247,21 +259,27 @@ static void small_shuffles(void **state)
 {
     (void)state;
     enum { H = 3, W = 4, C = 6, ALL = H * W * C };
-    static inlay_kernel *const kernels[] = { inlay_shuffle_8, inlay_shuffle_16 };
-    const uint16_t from[C] = { 0, 2, 4, 1, 3, 5 }, cycles[] = { 1, 0, 4, 1, 2, 4, 3, 1, 5 };
+    static inlay_kernel *const kernels[] = { inlay_shuffle_8,
+                                             inlay_shuffle_16 };
+    const uint16_t from[C] = { 0, 2, 4, 1, 3, 5 },
+                   cycles[] = { 1, 0, 4, 1, 2, 4, 3, 1, 5 };
     const inlay_shuffle_params p = { W, sizeof cycles / sizeof *cycles };
     for (int way = 0; way < 8; way++) {
         const size_t size = (size_t)1 << way / 4;
-        unsigned char *data = rnd_bytes(ALL * size), x[2 * ALL], y[2 * ALL], *to = way % 2 ? x : y;
+        unsigned char *data = rnd_bytes(ALL * size), x[2 * ALL], y[2 * ALL],
+                      *to = way % 2 ? x : y;
         memcpy(x, data, ALL * size);
         void *base[] = { to, x, (void *)(uintptr_t)cycles };
-        const inlay_ref ref[] = { { .row = W * C * size, .cap = H, .pix = C },
-                                  { .row = W * C * size, .cap = H, .pix = C, .base = 1 },
-                                  { .cap = 1, .base = 2 } };
+        const inlay_ref ref[] = {
+            { .row = W * C * size, .cap = H, .pix = C },
+            { .row = W * C * size, .cap = H, .pix = C, .base = 1 },
+            { .cap = 1, .base = 2 }
+        };
         const inlay_step s = { kernels[way / 4], &p, ref, H, way / 2 % 2 };
         assert_int_equal(s.run(base, &s, 0, H), 0);
         for (size_t i = 0; i < ALL; i++)
-            assert_memory_equal(to + i * size, data + (i / C * C + from[i % C]) * size, size);
+            assert_memory_equal(to + i * size,
+                                data + (i / C * C + from[i % C]) * size, size);
         free(data);
     }
 }
@@ -278,7 +296,8 @@ static void concats(void **state)
     const inlay_concat_params p = { 2, 6, 0, 7 * sizeof(float) };
     assert_int_equal(RUN(inlay_concat, &p, z, x, y, table), 0);
     for (int i = 0; i < 42; i++)
-        assert_true(z[i] == (i % 7 < 2 ? x[i / 7 * 2 + i % 7] : y[i / 7 * 5 + i % 7 - 2]));
+        assert_true(z[i] == (i % 7 < 2 ? x[i / 7 * 2 + i % 7]
+                                       : y[i / 7 * 5 + i % 7 - 2]));
 }
 
 static void tables(void **state)
@@ -293,24 +312,33 @@ static void tables(void **state)
     for (int i = 0; i < 5; i++)
         for (int j = 0; j < 3; j++)
             for (int k = 0; k < 2; k++)
-                assert_true(y[(i * 3 + j) * 2 + k] == x[table[i] + table[5 + j] + k]);
+                assert_true(y[(i * 3 + j) * 2 + k] ==
+                            x[table[i] + table[5 + j] + k]);
 }
 
 static void slices_by_value(void **state)
 {
     (void)state;
     int16_t x[4 * 6], y[2 * 3];
-    int64_t starts[] = { -1, 1 }, ends[] = { -100, 100 }, axes[] = { 1, -2 }, steps[] = { -2, 2 };
-    inlay_window_nd_params p = { .rank = 2, .size = 2, .count = 2, .x = { 4, 6 }, .y = { 2, 3 } };
+    int64_t starts[] = { -1, 1 }, ends[] = { -100, 100 }, axes[] = { 1, -2 },
+            steps[] = { -2, 2 };
+    inlay_window_nd_params p = {
+        .rank = 2, .size = 2, .count = 2, .x = { 4, 6 }, .y = { 2, 3 }
+    };
     for (int i = 0; i < 24; i++)
         x[i] = (int16_t)i;
-    assert_int_equal(RUN(inlay_slice_values, &p, y, x, starts, ends, axes, steps), 0);
+    assert_int_equal(
+        RUN(inlay_slice_values, &p, y, x, starts, ends, axes, steps), 0);
     for (int i = 0; i < 6; i++)
         assert_int_equal(y[i], (1 + i / 3 * 2) * 6 + 5 - i % 3 * 2);
     steps[0] = -1;
-    assert_int_equal(RUN(inlay_slice_values, &p, y, x, starts, ends, axes, steps), -INLAY_E_SHAPE);
+    assert_int_equal(
+        RUN(inlay_slice_values, &p, y, x, starts, ends, axes, steps),
+        -INLAY_E_SHAPE);
     axes[0] = 2;
-    assert_int_equal(RUN(inlay_slice_values, &p, y, x, starts, ends, axes, steps), -INLAY_E_INDEX);
+    assert_int_equal(
+        RUN(inlay_slice_values, &p, y, x, starts, ends, axes, steps),
+        -INLAY_E_INDEX);
 }
 
 static void pads_by_value(void **state)
@@ -322,13 +350,16 @@ static void pads_by_value(void **state)
                                       { 1, 1, 1, 2, 3, 3, 3 },
                                       { 3, 2, 1, 2, 3, 2, 1 },
                                       { 2, 3, 1, 2, 3, 1, 2 } };
-    inlay_window_nd_params p = { .rank = 1, .size = 4, .count = 1, .x = { 3 }, .y = { 7 } };
+    inlay_window_nd_params p = {
+        .rank = 1, .size = 4, .count = 1, .x = { 3 }, .y = { 7 }
+    };
     for (p.mode = 0; p.mode < 4; p.mode++) {
         assert_int_equal(RUN(inlay_pad_values, &p, y, x, pads, &fill, NULL), 0);
         assert_memory_equal(y, want[p.mode], sizeof y);
     }
     pads[1] = 1;
-    assert_int_equal(RUN(inlay_pad_values, &p, y, x, pads, &fill, NULL), -INLAY_E_SHAPE);
+    assert_int_equal(RUN(inlay_pad_values, &p, y, x, pads, &fill, NULL),
+                     -INLAY_E_SHAPE);
     pads[0] = -1, pads[1] = 5, p.mode = 0;
     assert_int_equal(RUN(inlay_pad_values, &p, y, x, pads, &fill, NULL), 0);
     assert_true(y[0] == 2 && y[1] == 3 && y[2] == 9 && y[6] == 9);

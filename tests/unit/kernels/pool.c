@@ -7,7 +7,8 @@
 #include "kernels/window_plain.h"
 
 typedef struct Case {
-    inlay_window_params p; /* channels last; describes the case for the row kernels as well */
+    inlay_window_params
+        p; /* channels last; describes the case for the row kernels as well */
     float *x, *want_max, *want_mean;
     int64_t *want_index;
     int x_rows, y_rows, c;
@@ -26,9 +27,11 @@ static void dimension(inlay_window_params *p, int i, bool used)
     p->out[i] = (p->in[i] + p->pad[i] + p->end[i] - extent) / p->stride[i] + 1;
 }
 
-static size_t place(const Case *t, const int32_t *size, int n, int d, int h, int w, int c)
+static size_t place(const Case *t, const int32_t *size, int n, int d, int h,
+                    int w, int c)
 {
-    return ((((size_t)n * (size_t)size[0] + (size_t)d) * (size_t)size[1] + (size_t)h) *
+    return ((((size_t)n * (size_t)size[0] + (size_t)d) * (size_t)size[1] +
+             (size_t)h) *
                 (size_t)size[2] +
             (size_t)w) *
                (size_t)t->c +
@@ -50,15 +53,19 @@ static void naive_at(Case *t, int n, int z, int r, int c, int i)
                 const int d = z * p->stride[0] - p->pad[0] + a * p->dilation[0],
                           h = r * p->stride[1] - p->pad[1] + b * p->dilation[1];
                 const int w = c * p->stride[2] - p->pad[2] + e * p->dilation[2];
-                padded += d < p->in[0] + p->end[0] && h < p->in[1] + p->end[1] &&
-                          w < p->in[2] + p->end[2];
-                if (d < 0 || d >= p->in[0] || h < 0 || h >= p->in[1] || w < 0 || w >= p->in[2])
+                padded += d < p->in[0] + p->end[0] &&
+                          h < p->in[1] + p->end[1] && w < p->in[2] + p->end[2];
+                if (d < 0 || d >= p->in[0] || h < 0 || h >= p->in[1] || w < 0 ||
+                    w >= p->in[2])
                     continue;
                 const float v = t->x[place(t, p->in, n, d, h, w, i)];
                 if (!count++ || v > t->want_max[out]) {
                     t->want_max[out] = v;
                     t->want_index[out] =
-                        (((n * t->c + i) * p->in[0] + d) * (int64_t)p->in[1] + h) * p->in[2] + w;
+                        (((n * t->c + i) * p->in[0] + d) * (int64_t)p->in[1] +
+                         h) *
+                            p->in[2] +
+                        w;
                 }
                 sum += (double)v;
             }
@@ -78,8 +85,8 @@ static Case random_case(bool planes)
     const int32_t *size[2] = { p->in, p->out };
     for (int i = 0; i < 2; i++) {
         int64_t *s = i ? p->ys : p->xs;
-        s[1] = 1, s[4] = t.c, s[3] = s[4] * size[i][2], s[2] = s[3] * size[i][1],
-        s[0] = s[2] * size[i][0];
+        s[1] = 1, s[4] = t.c, s[3] = s[4] * size[i][2],
+        s[2] = s[3] * size[i][1], s[0] = s[2] * size[i][0];
     }
     t.x_rows = p->images * p->in[0] * p->in[1];
     t.y_rows = p->images * p->out[0] * p->out[1];
@@ -104,21 +111,25 @@ static void drop(Case *t)
 static inlay_pool_params row_params(const Case *t)
 {
     const inlay_window_params *p = &t->p;
-    return (inlay_pool_params){ p->in[0],       p->in[1],       p->in[2],       p->out[0],
-                                p->out[1],      p->out[2],      p->kernel[0],   p->kernel[1],
-                                p->kernel[2],   p->stride[0],   p->stride[1],   p->stride[2],
-                                p->dilation[0], p->dilation[1], p->dilation[2], p->pad[0],
-                                p->pad[1],      p->pad[2],      p->end[0],      p->end[1],
-                                p->end[2],      t->c,           p->count_pad };
+    return (inlay_pool_params){ p->in[0],       p->in[1],       p->in[2],
+                                p->out[0],      p->out[1],      p->out[2],
+                                p->kernel[0],   p->kernel[1],   p->kernel[2],
+                                p->stride[0],   p->stride[1],   p->stride[2],
+                                p->dilation[0], p->dilation[1], p->dilation[2],
+                                p->pad[0],      p->pad[1],      p->pad[2],
+                                p->end[0],      p->end[1],      p->end[2],
+                                t->c,           p->count_pad };
 }
 
-static void run_rows(const Case *t, inlay_kernel *kernel, const float *want, bool rings)
+static void run_rows(const Case *t, inlay_kernel *kernel, const float *want,
+                     bool rings)
 {
     const inlay_pool_params p = row_params(t);
     const int gap = (int)rnd(5), extent = (p.kh - 1) * p.dh + 1,
               cap = rings && extent < t->x_rows ? extent : t->x_rows;
     Ring x = ring_new(t->x_rows, p.iw, t->c, cap, t->c + gap, gap / 2),
-         y = ring_new(t->y_rows, p.ow, t->c, rings ? 1 : t->y_rows, t->c + gap, gap);
+         y = ring_new(t->y_rows, p.ow, t->c, rings ? 1 : t->y_rows, t->c + gap,
+                      gap);
     float *got = rnd_floats((size_t)(t->y_rows * p.ow * t->c));
     void *base[2] = { x.memory, y.memory };
     const inlay_ref ref[2] = { ring_ref(&y, 1), ring_ref(&x, 0) };
@@ -129,7 +140,8 @@ static void run_rows(const Case *t, inlay_kernel *kernel, const float *want, boo
         assert_int_equal(kernel(base, &s, 0, t->y_rows), 0);
     }
     for (int i = 0; i < t->y_rows; i++) {
-        const int u = s.backward ? t->y_rows - 1 - i : i, top = u % p.oh * p.sh - p.ph;
+        const int u = s.backward ? t->y_rows - 1 - i : i,
+                  top = u % p.oh * p.sh - p.ph;
         if (rings) {
             ring_poison(&x);
             for (int h = 0; h < extent; h++)
@@ -218,10 +230,12 @@ static void global_pools(void **state)
     const inlay_globalpool_params p = { ROWS, WIDTH, C };
     for (int k = 0; k < 2; k++) {
         void *base[2] = { x.memory, y[k] };
-        const inlay_ref ref[2] = { { .row = C * sizeof(float), .cap = IMAGES, .pix = C, .base = 1 },
-                                   ring_ref(&x, 0) };
-        const inlay_step s = { k ? inlay_globalmax_f32 : inlay_globalavg_f32, &p, ref,
-                               IMAGES * ROWS, 0 };
+        const inlay_ref ref[2] = {
+            { .row = C * sizeof(float), .cap = IMAGES, .pix = C, .base = 1 },
+            ring_ref(&x, 0)
+        };
+        const inlay_step s = { k ? inlay_globalmax_f32 : inlay_globalavg_f32,
+                               &p, ref, IMAGES * ROWS, 0 };
         for (int r = 0; r < IMAGES * ROWS; r++) {
             ring_put(&x, r, image);
             s.run(base, &s, r, r + 1);

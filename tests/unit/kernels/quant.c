@@ -26,11 +26,13 @@ static int quantized(float x, float s, int z, int lo, int hi)
     return (int)(q < lo ? lo : q > hi ? hi : q);
 }
 
-static int run(inlay_kernel *k, const void *params, int operands, void **base, int32_t units)
+static int run(inlay_kernel *k, const void *params, int operands, void **base,
+               int32_t units)
 {
     inlay_ref ref[12];
     for (int i = 0; i < operands; i++)
-        ref[i] = (inlay_ref){ .cap = 1, .pix = 1, .base = base[i] ? i : INLAY_NONE };
+        ref[i] =
+            (inlay_ref){ .cap = 1, .pix = 1, .base = base[i] ? i : INLAY_NONE };
     const inlay_step s = { k, params, ref, units, 0 };
     return k(base, &s, 0, units);
 }
@@ -58,7 +60,8 @@ static inlay_quant_params random_quant(size_t *scales)
         break;
     default:
         p.block = 1 + (int32_t)rnd(4);
-        p.sa = p.inner, p.si = p.inner > 1, p.so = (p.axis + p.block - 1) / p.block * p.inner;
+        p.sa = p.inner, p.si = p.inner > 1,
+        p.so = (p.axis + p.block - 1) / p.block * p.inner;
         *scales = (size_t)(p.outer * p.so);
     }
     return p;
@@ -71,10 +74,13 @@ static void quantize(void **state)
         size_t scales;
         const inlay_quant_params p = random_quant(&scales);
         const size_t n = (size_t)(p.outer * p.axis * p.inner);
-        float *x = rnd_floats(n), *s = rnd_floats(scales), *back = malloc(n * sizeof *back);
+        float *x = rnd_floats(n), *s = rnd_floats(scales),
+              *back = malloc(n * sizeof *back);
         int8_t *y = malloc(n), *z = (int8_t *)rnd_bytes(scales);
         for (size_t i = 0; i < scales; i++)
-            s[i] = rnd(2) ? 0.0078125f : fabsf(s[i]) * 0.01f + 1e-4f; /* powers of two make ties */
+            s[i] = rnd(2) ? 0.0078125f
+                          : fabsf(s[i]) * 0.01f +
+                                1e-4f; /* powers of two make ties */
         void *base[4] = { y, x, s, rnd(3) ? z : NULL };
         if (!base[3])
             memset(z, 0, scales);
@@ -86,7 +92,8 @@ static void quantize(void **state)
             for (int a = 0; a < p.axis; a++)
                 for (int i = 0; i < p.inner; i++, at++) {
                     const size_t k = scale_at(&p, o, a, i);
-                    assert_int_equal(y[at], quantized(x[at], s[k], z[k], -128, 127));
+                    assert_int_equal(y[at],
+                                     quantized(x[at], s[k], z[k], -128, 127));
                     assert_true(back[at] == (float)(y[at] - z[k]) * s[k]);
                 }
         free(x), free(s), free(y), free(z), free(back);
@@ -98,8 +105,8 @@ static void quantize_rows(void **state)
 {
     (void)state;
     for (int round = 0; round < 100; round++) {
-        const int w = 1 + (int)rnd(9), c = 1 + (int)rnd(20), rows = 1 + (int)rnd(4),
-                  gap = (int)rnd(5);
+        const int w = 1 + (int)rnd(9), c = 1 + (int)rnd(20),
+                  rows = 1 + (int)rnd(4), gap = (int)rnd(5);
         const bool per_channel = rnd(2);
         const inlay_quant_params p = { .outer = w,
                                        .axis = per_channel ? c : 1,
@@ -109,26 +116,32 @@ static void quantize_rows(void **state)
                                        .rows = 1,
                                        .lo = 0,
                                        .hi = 65535 };
-        float *x = rnd_floats((size_t)(rows * w * c)), *s = rnd_floats((size_t)c);
+        float *x = rnd_floats((size_t)(rows * w * c)),
+              *s = rnd_floats((size_t)c);
         uint16_t *y = malloc((size_t)(rows * w * (c + gap)) * sizeof *y),
                  *z = calloc((size_t)c, sizeof *z);
         memset(y, 0xee, (size_t)(rows * w * (c + gap)) * sizeof *y);
         for (int i = 0; i < c; i++)
             s[i] = fabsf(s[i]) * 1e-4f + 1e-6f, z[i] = (uint16_t)rnd(65536);
         void *base[4] = { y, x, s, z };
-        const inlay_ref ref[4] = {
-            { .row = (size_t)(w * (c + gap)) * sizeof *y, .cap = rows, .pix = c + gap, .base = 0 },
-            { .row = (size_t)(w * c) * sizeof *x, .cap = rows, .pix = c, .base = 1 },
-            { .cap = 1, .base = 2 },
-            { .cap = 1, .base = 3 }
-        };
+        const inlay_ref ref[4] = { { .row = (size_t)(w * (c + gap)) * sizeof *y,
+                                     .cap = rows,
+                                     .pix = c + gap,
+                                     .base = 0 },
+                                   { .row = (size_t)(w * c) * sizeof *x,
+                                     .cap = rows,
+                                     .pix = c,
+                                     .base = 1 },
+                                   { .cap = 1, .base = 2 },
+                                   { .cap = 1, .base = 3 } };
         const inlay_step step = { inlay_quantize_u16, &p, ref, rows, 0 };
         inlay_quantize_u16(base, &step, 0, rows);
         for (int r = 0; r < rows * w; r++)
             for (int i = 0; i < c + gap; i++) {
-                const int want = i < c ? quantized(x[r * c + i], s[per_channel ? i : 0],
-                                                   z[per_channel ? i : 0], 0, 65535)
-                                       : 0xeeee;
+                const int want =
+                    i < c ? quantized(x[r * c + i], s[per_channel ? i : 0],
+                                      z[per_channel ? i : 0], 0, 65535)
+                          : 0xeeee;
                 assert_int_equal(y[r * (c + gap) + i], want);
             }
         free(x), free(s), free(y), free(z);
@@ -141,7 +154,9 @@ static void special_values(void **state)
     const inlay_quant_params p = {
         .outer = 1, .axis = 1, .inner = 8, .block = 1, .lo = 0, .hi = 255
     };
-    float x[8] = { INFINITY, -INFINITY, 0.5f, 1.5f, 2.5f, -0.5f, 1e30f, 254.5f }, s = 1.0f;
+    float
+        x[8] = { INFINITY, -INFINITY, 0.5f, 1.5f, 2.5f, -0.5f, 1e30f, 254.5f },
+        s = 1.0f;
     uint8_t y[8], z = 0;
     static const uint8_t want[8] = { 255, 0, 0, 2, 2, 0, 255, 254 };
     void *base[4] = { y, x, &s, &z };
@@ -154,7 +169,9 @@ static void dynamic(void **state)
     (void)state;
     float x[6] = { 0.0f, 2.0f, -3.0f, -2.5f, 1.34f, 0.5f }, s;
     uint8_t y[6], z;
-    static const uint8_t want[6] = { 153, 255, 0, 26, 221, 179 }; /* the standard's example */
+    static const uint8_t want[6] = {
+        153, 255, 0, 26, 221, 179
+    }; /* the standard's example */
     const inlay_dynamic_quantize_params p = { .n = 6 };
     void *base[4] = { y, &s, &z, x };
     run(inlay_dynamic_quantize, &p, 4, base, 1);
@@ -166,8 +183,9 @@ static void dynamic(void **state)
 /* The result of a sum: as it is, or scaled and saturated. */
 static int finished(const void *y, size_t at, int out)
 {
-    return out == INLAY_QOUT_I32 ? ((const int32_t *)y)[at]
-                                 : value_of(((const uint8_t *)y)[at], out == INLAY_QOUT_I8);
+    return out == INLAY_QOUT_I32
+               ? ((const int32_t *)y)[at]
+               : value_of(((const uint8_t *)y)[at], out == INLAY_QOUT_I8);
 }
 
 static int expected(int64_t sum, int out, float sa, float sb, float sy, int zy)
@@ -203,8 +221,9 @@ static void products(void **state)
             p.za = p.m;
         p.bs[0] = (int32_t)rnd(2);
         uint8_t *a = rnd_bytes((size_t)(batch * p.m * p.k)),
-                *b = rnd_bytes((size_t)(batch * p.k * p.n)), *za = rnd_bytes((size_t)p.m),
-                *zb = rnd_bytes((size_t)p.n), zy = (uint8_t)rnd(256);
+                *b = rnd_bytes((size_t)(batch * p.k * p.n)),
+                *za = rnd_bytes((size_t)p.m), *zb = rnd_bytes((size_t)p.n),
+                zy = (uint8_t)rnd(256);
         float one = 0.02f, *scale = rnd_floats((size_t)p.n), sy = 1.7f;
         for (int i = 0; i < p.n; i++)
             scale[i] = fabsf(scale[i]) * 0.1f + 0.001f;
@@ -224,13 +243,16 @@ static void products(void **state)
             for (int j = 0; j < p.n; j++) {
                 int64_t sum = 0;
                 for (int k = 0; k < p.k; k++)
-                    sum += (int64_t)(value_of(a[i * p.k + k], sa) -
-                                     value_of(za[p.za > 1 ? i % p.m : 0], sa)) *
-                           (value_of(b[(p.bs[0] * (i / p.m) * p.k + k) * p.n + j], sb) -
-                            value_of(zb[p.zb > 1 ? j : 0], sb));
-                assert_int_equal(finished(y, (size_t)(i * p.n + j), p.out),
-                                 expected(sum, p.out, one, scale[p.sb > 1 ? j : 0], sy,
-                                          value_of(zy, p.out == INLAY_QOUT_I8)));
+                    sum +=
+                        (int64_t)(value_of(a[i * p.k + k], sa) -
+                                  value_of(za[p.za > 1 ? i % p.m : 0], sa)) *
+                        (value_of(b[(p.bs[0] * (i / p.m) * p.k + k) * p.n + j],
+                                  sb) -
+                         value_of(zb[p.zb > 1 ? j : 0], sb));
+                assert_int_equal(
+                    finished(y, (size_t)(i * p.n + j), p.out),
+                    expected(sum, p.out, one, scale[p.sb > 1 ? j : 0], sy,
+                             value_of(zy, p.out == INLAY_QOUT_I8)));
             }
         free(a), free(b), free(za), free(zb), free(scale), free(y);
     }
@@ -257,26 +279,30 @@ static void convolutions(void **state)
                                  .dw = 1,
                                  .ph = (int32_t)rnd(2),
                                  .pw = (int32_t)rnd(2),
-                                 .groups = depthwise ? 1 + (int32_t)rnd(80) : 1 + (int32_t)rnd(2),
+                                 .groups = depthwise ? 1 + (int32_t)rnd(80)
+                                                     : 1 + (int32_t)rnd(2),
                                  .ic = depthwise ? 1 : 1 + (int32_t)rnd(5),
                                  .oc = depthwise ? 1 : 1 + (int32_t)rnd(70),
                                  .signs = (int32_t)rnd(4),
                                  .out = (int32_t)rnd(3),
                                  .zw = 1,
                                  .sw_count = 1 };
-        p.oh = (p.ih + 2 * p.ph - p.kh) / p.sh + 1, p.ow = (p.iw + 2 * p.pw - p.kw) / p.sw + 1;
-        const int ci = p.groups * p.ic, co = p.groups * p.oc, taps = p.kh * p.kw, sx = p.signs & 1,
-                  sw = p.signs >> 1;
+        p.oh = (p.ih + 2 * p.ph - p.kh) / p.sh + 1,
+        p.ow = (p.iw + 2 * p.pw - p.kw) / p.sw + 1;
+        const int ci = p.groups * p.ic, co = p.groups * p.oc,
+                  taps = p.kh * p.kw, sx = p.signs & 1, sw = p.signs >> 1;
         depthwise = p.ic == 1 && p.oc == 1;
         if (rnd(2))
             p.zw = p.sw_count = co;
         uint8_t *x = rnd_bytes((size_t)(p.ih * p.iw * ci)),
-                *w = rnd_bytes((size_t)(p.groups * taps * p.ic * p.oc)), zx = (uint8_t)rnd(256),
-                *zw = rnd_bytes((size_t)co), zy = (uint8_t)rnd(256);
+                *w = rnd_bytes((size_t)(p.groups * taps * p.ic * p.oc)),
+                zx = (uint8_t)rnd(256), *zw = rnd_bytes((size_t)co),
+                zy = (uint8_t)rnd(256);
         int32_t *bias = malloc((size_t)co * sizeof *bias);
         float one = 0.02f, *scale = rnd_floats((size_t)co), sy = 2.3f;
         for (int i = 0; i < co; i++)
-            scale[i] = fabsf(scale[i]) * 0.1f + 0.001f, bias[i] = (int32_t)rnd(2000) - 1000;
+            scale[i] = fabsf(scale[i]) * 0.1f + 0.001f,
+            bias[i] = (int32_t)rnd(2000) - 1000;
         uint8_t *y = malloc((size_t)(p.oh * p.ow * co) * 4);
         const bool scaled = p.out != INLAY_QOUT_I32;
         void *base[10] = { y,
@@ -298,22 +324,30 @@ static void convolutions(void **state)
         const inlay_step step = { inlay_qconv, &p, ref, p.oh, 0 };
         inlay_qconv(base, &step, 0, p.oh);
         for (int at = 0; at < p.oh * p.ow * co; at++) {
-            const int o = at % co, c = at / co % p.ow, r = at / co / p.ow, g = o / p.oc;
+            const int o = at % co, c = at / co % p.ow, r = at / co / p.ow,
+                      g = o / p.oc;
             int64_t sum = base[9] ? bias[o] : 0;
             for (int t = 0; t < taps; t++) {
-                const int h = r * p.sh - p.ph + t / p.kw, v = c * p.sw - p.pw + t % p.kw;
+                const int h = r * p.sh - p.ph + t / p.kw,
+                          v = c * p.sw - p.pw + t % p.kw;
                 if (h < 0 || h >= p.ih || v < 0 || v >= p.iw)
                     continue;
                 for (int i = 0; i < p.ic; i++) {
                     const int weight =
-                        depthwise ? t * co + o : ((g * taps + t) * p.ic + i) * p.oc + o % p.oc;
-                    sum += (int64_t)(value_of(x[(h * p.iw + v) * ci + g * p.ic + i], sx) -
+                        depthwise
+                            ? t * co + o
+                            : ((g * taps + t) * p.ic + i) * p.oc + o % p.oc;
+                    sum += (int64_t)(value_of(
+                                         x[(h * p.iw + v) * ci + g * p.ic + i],
+                                         sx) -
                                      value_of(zx, sx)) *
-                           (value_of(w[weight], sw) - value_of(zw[p.zw > 1 ? o : 0], sw));
+                           (value_of(w[weight], sw) -
+                            value_of(zw[p.zw > 1 ? o : 0], sw));
                 }
             }
             assert_int_equal(finished(y, (size_t)at, p.out),
-                             expected(sum, p.out, one, scale[p.sw_count > 1 ? o : 0], sy,
+                             expected(sum, p.out, one,
+                                      scale[p.sw_count > 1 ? o : 0], sy,
                                       value_of(zy, p.out == INLAY_QOUT_I8)));
         }
         free(x), free(w), free(zw), free(bias), free(scale), free(y);

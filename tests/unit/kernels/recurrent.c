@@ -8,7 +8,8 @@
 
 typedef struct Case {
     inlay_recurrent_params p;
-    float *x, *w, *r, *bias, *h0, *c0, *peephole; /* w [D][G H][I], r [D][G H][H]; NULL: left out */
+    float *x, *w, *r, *bias, *h0, *c0,
+        *peephole; /* w [D][G H][I], r [D][G H][H]; NULL: left out */
     int32_t *length;
     float *y, *y_h, *y_c; /* wanted */
     size_t y_count, h_count;
@@ -16,8 +17,8 @@ typedef struct Case {
 
 static double act_of(const inlay_recurrent_params *p, int d, int k, double x)
 {
-    const double a = (double)p->alpha[d * 3 + k], b = (double)p->beta[d * 3 + k],
-                 clip = (double)p->clip;
+    const double a = (double)p->alpha[d * 3 + k],
+                 b = (double)p->beta[d * 3 + k], clip = (double)p->clip;
     if (p->clipped && k < 2)
         x = x > clip ? clip : x < -clip ? -clip : x;
     switch (p->act[d * 3 + k]) {
@@ -50,7 +51,8 @@ static double act_of(const inlay_recurrent_params *p, int d, int k, double x)
 
 /* Sum of gate row `row` of direction d: what = 1 the input's part, 2 the state's, 4 and 8 their
  * biases. */
-static double sum_of(const Case *t, int d, int row, const float *x, const double *h, int what)
+static double sum_of(const Case *t, int d, int row, const float *x,
+                     const double *h, int what)
 {
     const inlay_recurrent_params *p = &t->p;
     const int all = p->kind * p->hidden;
@@ -70,7 +72,8 @@ static double sum_of(const Case *t, int d, int row, const float *x, const double
     return sum;
 }
 
-static void naive_gru(const Case *t, int d, const float *x, const double *h, double *next)
+static void naive_gru(const Case *t, int d, const float *x, const double *h,
+                      double *next)
 {
     const inlay_recurrent_params *p = &t->p;
     const int H = p->hidden;
@@ -81,29 +84,34 @@ static void naive_gru(const Case *t, int d, const float *x, const double *h, dou
     }
     for (int i = 0; i < H; i++) {
         const double z = act_of(p, d, 0, sum_of(t, d, i, x, h, 15));
-        const double n = p->linear_first ? sum_of(t, d, 2 * H + i, x, h, 5) +
-                                               reset[i] * sum_of(t, d, 2 * H + i, x, h, 10)
-                                         : sum_of(t, d, 2 * H + i, x, gated, 15);
+        const double n = p->linear_first
+                             ? sum_of(t, d, 2 * H + i, x, h, 5) +
+                                   reset[i] * sum_of(t, d, 2 * H + i, x, h, 10)
+                             : sum_of(t, d, 2 * H + i, x, gated, 15);
         next[i] = (1.0 - z) * act_of(p, d, 1, n) + z * h[i];
     }
 }
 
-static void naive_lstm(const Case *t, int d, const float *x, const double *h, double *next,
-                       double *c)
+static void naive_lstm(const Case *t, int d, const float *x, const double *h,
+                       double *next, double *c)
 {
     const inlay_recurrent_params *p = &t->p;
     const int H = p->hidden;
     const float *q = t->peephole ? t->peephole + d * 3 * H : NULL;
     for (int i = 0; i < H; i++) {
         const double in =
-            act_of(p, d, 0, sum_of(t, d, i, x, h, 15) + (q ? (double)q[i] * c[i] : 0.0));
-        const double forget = p->coupled ? 1.0 - in
-                                         : act_of(p, d, 0,
-                                                  sum_of(t, d, 2 * H + i, x, h, 15) +
-                                                      (q ? (double)q[2 * H + i] * c[i] : 0.0));
-        c[i] = forget * c[i] + in * act_of(p, d, 1, sum_of(t, d, 3 * H + i, x, h, 15));
-        const double out =
-            act_of(p, d, 0, sum_of(t, d, H + i, x, h, 15) + (q ? (double)q[H + i] * c[i] : 0.0));
+            act_of(p, d, 0,
+                   sum_of(t, d, i, x, h, 15) + (q ? (double)q[i] * c[i] : 0.0));
+        const double forget =
+            p->coupled ? 1.0 - in
+                       : act_of(p, d, 0,
+                                sum_of(t, d, 2 * H + i, x, h, 15) +
+                                    (q ? (double)q[2 * H + i] * c[i] : 0.0));
+        c[i] = forget * c[i] +
+               in * act_of(p, d, 1, sum_of(t, d, 3 * H + i, x, h, 15));
+        const double out = act_of(p, d, 0,
+                                  sum_of(t, d, H + i, x, h, 15) +
+                                      (q ? (double)q[H + i] * c[i] : 0.0));
         next[i] = out * act_of(p, d, 2, c[i]);
     }
 }
@@ -133,10 +141,12 @@ static void naive(Case *t)
                         next[i] = act_of(p, d, 0, sum_of(t, d, i, x, h, 15));
                 memcpy(h, next, sizeof h);
                 for (int i = 0; i < H; i++)
-                    t->y[at * p->ys[0] + d * p->ys[1] + b * p->ys[2] + i] = (float)h[i];
+                    t->y[at * p->ys[0] + d * p->ys[1] + b * p->ys[2] + i] =
+                        (float)h[i];
             }
             for (int i = 0; i < H; i++)
-                t->y_h[state + i] = (float)h[i], t->y_c[state + i] = (float)c[i];
+                t->y_h[state + i] = (float)h[i],
+                               t->y_c[state + i] = (float)c[i];
         }
 }
 
@@ -149,7 +159,8 @@ static void scale(float *f, size_t n, float by)
 static int32_t random_gate(void)
 {
     static const int32_t gates[] = {
-#define INLAY_ACT(uses, id, ...) ((uses)&INLAY_ACT_GATE) ? INLAY_ACT_##id : INLAY_ACT_SIGMOID,
+#define INLAY_ACT(uses, id, ...) \
+    ((uses)&INLAY_ACT_GATE) ? INLAY_ACT_##id : INLAY_ACT_SIGMOID,
 #include "kernels/act.def"
 #undef INLAY_ACT
     };
@@ -174,10 +185,11 @@ static Case random_case(int kind)
                                    .clipped = rnd(3) == 0,
                                    .clip = 0.4f };
     p->reverse = p->directions == 2 ? 2 : (int32_t)rnd(2);
-    const int64_t T = p->steps, B = p->batch, I = p->input, H = p->hidden, D = p->directions;
+    const int64_t T = p->steps, B = p->batch, I = p->input, H = p->hidden,
+                  D = p->directions;
     p->xs[0] = batch_first ? I : B * I, p->xs[1] = batch_first ? T * I : I;
-    p->ys[0] = batch_first ? D * H : D * B * H, p->ys[1] = batch_first ? H : B * H,
-    p->ys[2] = batch_first ? T * D * H : H;
+    p->ys[0] = batch_first ? D * H : D * B * H,
+    p->ys[1] = batch_first ? H : B * H, p->ys[2] = batch_first ? T * D * H : H;
     p->hs[0] = p->ys[1], p->hs[1] = batch_first ? D * H : H;
     for (int i = 0; i < 6; i++)
         p->act[i] = random_gate(), p->alpha[i] = 0.3f, p->beta[i] = 0.6f;
@@ -186,12 +198,14 @@ static Case random_case(int kind)
             p->act[i] = i % 3 == 0 ? INLAY_ACT_SIGMOID : INLAY_ACT_TANH;
     if (kind > 1)
         for (int i = 0; i < 6; i += 3)
-            p->act[i] = rnd(2) ? INLAY_ACT_SIGMOID : INLAY_ACT_HARD_SIGMOID; /* shares: no growth */
+            p->act[i] = rnd(2) ? INLAY_ACT_SIGMOID
+                               : INLAY_ACT_HARD_SIGMOID; /* shares: no growth */
     t.y_count = (size_t)(T * D * B * H), t.h_count = (size_t)(D * B * H);
     t.x = rnd_floats((size_t)(T * B * I));
     t.w = rnd_floats((size_t)(D * kind * H * I));
     t.r = rnd_floats((size_t)(D * kind * H * H));
-    scale(t.r, (size_t)(D * kind * H * H), 1.0f / (float)H); /* no growth from step to step */
+    scale(t.r, (size_t)(D * kind * H * H),
+          1.0f / (float)H); /* no growth from step to step */
     scale(t.w, (size_t)(D * kind * H * I), 0.3f);
     t.bias = rnd(3) ? rnd_floats((size_t)(D * 2 * kind * H)) : NULL;
     t.h0 = rnd(2) ? rnd_floats(t.h_count) : NULL;
@@ -200,19 +214,22 @@ static Case random_case(int kind)
     t.length = rnd(2) ? malloc((size_t)B * sizeof *t.length) : NULL;
     for (int i = 0; t.length && i < B; i++)
         t.length[i] = (int32_t)rnd((uint32_t)T + 1);
-    t.y = rnd_floats(t.y_count), t.y_h = rnd_floats(t.h_count), t.y_c = rnd_floats(t.h_count);
+    t.y = rnd_floats(t.y_count), t.y_h = rnd_floats(t.h_count),
+    t.y_c = rnd_floats(t.h_count);
     naive(&t);
     return t;
 }
 
 /* Rows [from, from + rows) of each direction's matrix [all][k], packed one direction after the
  * other. */
-static float *packed(const float *w, int directions, int all, int from, int rows, int k, int width)
+static float *packed(const float *w, int directions, int all, int from,
+                     int rows, int k, int width)
 {
     const size_t each = (size_t)((rows + 3) / 4 * 4) * (size_t)k;
     float *out = malloc((each * (size_t)directions + 1) * sizeof *out);
     for (int d = 0; d < directions; d++) {
-        float *one = pack_blocks(w + (size_t)(d * all + from) * (size_t)k, rows, k, width);
+        float *one = pack_blocks(w + (size_t)(d * all + from) * (size_t)k, rows,
+                                 k, width);
         memcpy(out + (size_t)d * each, one, each * sizeof *out);
         free(one);
     }
@@ -225,16 +242,18 @@ static void run_case(const Case *t)
     const int H = p->hidden, all = p->kind * H, D = p->directions;
     float *w = packed(t->w, D, all, 0, all, p->input, p->width),
           *r = packed(t->r, D, all, 0, p->kind == 3 ? 2 * H : all, H, p->width);
-    float *rn = p->kind == 3 ? packed(t->r, D, all, 2 * H, H, H, p->width) : NULL;
-    const size_t scratch = 3 * (size_t)((all + 3) / 4 * 4) + 3 * (size_t)(p->batch * H) +
+    float *rn =
+        p->kind == 3 ? packed(t->r, D, all, 2 * H, H, H, p->width) : NULL;
+    const size_t scratch = 3 * (size_t)((all + 3) / 4 * 4) +
+                           3 * (size_t)(p->batch * H) +
                            (size_t)p->chunk * (size_t)p->batch * (size_t)all;
     float *s = malloc((scratch + 1) * sizeof *s);
     s[scratch] = GUARD;
-    float *y = malloc(t->y_count * sizeof *y), *y_h = malloc(t->h_count * sizeof *y_h),
+    float *y = malloc(t->y_count * sizeof *y),
+          *y_h = malloc(t->h_count * sizeof *y_h),
           *y_c = malloc(t->h_count * sizeof *y_c);
-    void *base[13] = {
-        y, y_h, y_c, t->x, w, r, rn, t->bias, t->length, t->h0, t->c0, t->peephole, s
-    };
+    void *base[13] = { y,       y_h,       y_c,   t->x,  w,           r, rn,
+                       t->bias, t->length, t->h0, t->c0, t->peephole, s };
     inlay_ref ref[13];
     for (int i = 0; i < 13; i++)
         ref[i] = (inlay_ref){ .cap = 1, .base = base[i] ? i : INLAY_NONE };
@@ -260,10 +279,12 @@ static double *wide(const float *f, size_t n)
 static void run_wide(const Case *t)
 {
     const inlay_recurrent_params *p = &t->p;
-    const size_t H = (size_t)p->hidden, all = (size_t)p->kind * H, D = (size_t)p->directions,
-                 I = (size_t)p->input;
-    double *y = malloc(t->y_count * sizeof *y), *y_h = malloc(t->h_count * sizeof *y_h),
-           *y_c = malloc(t->h_count * sizeof *y_c), *s = malloc((3 * H + all) * sizeof *s);
+    const size_t H = (size_t)p->hidden, all = (size_t)p->kind * H,
+                 D = (size_t)p->directions, I = (size_t)p->input;
+    double *y = malloc(t->y_count * sizeof *y),
+           *y_h = malloc(t->h_count * sizeof *y_h),
+           *y_c = malloc(t->h_count * sizeof *y_c),
+           *s = malloc((3 * H + all) * sizeof *s);
     void *base[13] = { y,
                        y_h,
                        y_c,
@@ -285,9 +306,11 @@ static void run_wide(const Case *t)
     for (size_t i = 0; i < t->y_count; i++)
         assert_true(fabs(y[i] - (double)t->y[i]) <= 1e-6 * (1.0 + fabs(y[i])));
     for (size_t i = 0; i < t->h_count; i++)
-        assert_true(fabs(y_h[i] - (double)t->y_h[i]) <= 1e-6 * (1.0 + fabs(y_h[i])));
+        assert_true(fabs(y_h[i] - (double)t->y_h[i]) <=
+                    1e-6 * (1.0 + fabs(y_h[i])));
     for (size_t i = 0; p->kind == 4 && i < t->h_count; i++)
-        assert_true(fabs(y_c[i] - (double)t->y_c[i]) <= 1e-6 * (1.0 + fabs(y_c[i])));
+        assert_true(fabs(y_c[i] - (double)t->y_c[i]) <=
+                    1e-6 * (1.0 + fabs(y_c[i])));
     for (int i = 0; i < 13; i++)
         if (i != 8)
             free(base[i]);
@@ -295,8 +318,9 @@ static void run_wide(const Case *t)
 
 static void drop(Case *t)
 {
-    free(t->x), free(t->w), free(t->r), free(t->bias), free(t->h0), free(t->c0), free(t->peephole),
-        free(t->length), free(t->y), free(t->y_h), free(t->y_c);
+    free(t->x), free(t->w), free(t->r), free(t->bias), free(t->h0), free(t->c0),
+        free(t->peephole), free(t->length), free(t->y), free(t->y_h),
+        free(t->y_c);
 }
 
 static void random_cells(int kind)

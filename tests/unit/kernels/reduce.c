@@ -4,8 +4,7 @@
 #include "steps.h"
 
 #include "kernels/norm.h"
-#include "kernels/reduce_f32.h"
-#include "kernels/reduce_i32.h"
+#include "kernels/reduce.h"
 #include "kernels/softmax.h"
 
 typedef struct Axes {
@@ -68,8 +67,10 @@ static void random_reductions(void **state)
     for (int round = 0; round < 500; round++) {
         const Axes a = random_axes(round % 10 ? 40 : 3000);
         const inlay_reduce_params p = loops_of(&a);
-        float *x = rnd_floats(a.in), *y = rnd_floats(a.out), *top = rnd_floats(a.out);
-        double *sum = calloc(a.out, sizeof *sum), *most = malloc(a.out * sizeof *most);
+        float *x = rnd_floats(a.in), *y = rnd_floats(a.out),
+              *top = rnd_floats(a.out);
+        double *sum = calloc(a.out, sizeof *sum),
+               *most = malloc(a.out * sizeof *most);
         for (size_t i = 0; i < a.out; i++)
             most[i] = -(double)INFINITY;
         for (size_t i = 0; i < a.in; i++) {
@@ -81,7 +82,8 @@ static void random_reductions(void **state)
         assert_int_equal(RUN(inlay_reduce_l2_f32, &p, y, x), 0);
         assert_int_equal(RUN(inlay_reduce_max_f32, &p, top, x), 0);
         for (size_t i = 0; i < a.out; i++) {
-            assert_float_equal(y[i], (float)sqrt(sum[i]), 2e-6f * (1 + (float)sqrt(sum[i])));
+            assert_float_equal(y[i], (float)sqrt(sum[i]),
+                               2e-6f * (1 + (float)sqrt(sum[i])));
             assert_true((double)top[i] == most[i]);
         }
         free(x), free(y), free(top), free(sum), free(most);
@@ -103,7 +105,8 @@ static void axes_as_values(void **state)
             else if (a.dim[i] != 1)
                 p.nr[p.reduced++] = a.dim[i];
         }
-        float *x = rnd_floats(a.in), *y = rnd_floats(a.out), *want = rnd_floats(a.out);
+        float *x = rnd_floats(a.in), *y = rnd_floats(a.out),
+              *want = rnd_floats(a.out);
         assert_int_equal(RUN(inlay_reduce_sum_f32, &fixed, want, x), 0);
         assert_int_equal(RUN(inlay_reduce_sum_f32, &p, y, x, axes), 0);
         check_close(y, want, a.out, 20.0);
@@ -114,7 +117,8 @@ static void axes_as_values(void **state)
         check_close(y, want, a.out, 20.0);
         p.nr[0] = p.reduced ? p.nr[0] + 1 : 2;
         p.reduced += !p.reduced;
-        assert_int_equal(RUN(inlay_reduce_sum_f32, &p, y, x, axes), -INLAY_E_SHAPE);
+        assert_int_equal(RUN(inlay_reduce_sum_f32, &p, y, x, axes),
+                         -INLAY_E_SHAPE);
         free(x), free(y), free(want);
     }
 }
@@ -127,9 +131,12 @@ static void long_sums(void **state)
     float *x = malloc(N * sizeof *x), y;
     for (int i = 0; i < N; i++)
         x[i] = 0.1f;
-    const inlay_reduce_params line = {
-        .kept = 1, .reduced = 1, .count = N, .nk = { 1 }, .nr = { N }, .sr = { 1 }
-    };
+    const inlay_reduce_params line = { .kept = 1,
+                                       .reduced = 1,
+                                       .count = N,
+                                       .nk = { 1 },
+                                       .nr = { N },
+                                       .sr = { 1 } };
     RUN(inlay_reduce_sum_f32, &line, &y, x);
     assert_float_equal(y, 0.1f * N, 2.0f);
     float columns[16];
@@ -171,7 +178,8 @@ static void softmaxes(void **state)
 {
     (void)state;
     for (int round = 0; round < 100; round++) {
-        const inlay_softmax_params p = { 1 + (int32_t)rnd(4), 1 + (int32_t)rnd(60),
+        const inlay_softmax_params p = { 1 + (int32_t)rnd(4),
+                                         1 + (int32_t)rnd(60),
                                          1 + (int32_t)rnd(3), 0 };
         const size_t n = (size_t)(p.outer * p.n * p.inner);
         float *x = rnd_floats(n), *y = rnd_floats(n), *log_y = rnd_floats(n);
@@ -188,8 +196,11 @@ static void softmaxes(void **state)
                     sum += exp((double)x[(o * p.n + i) * p.inner + k] - most);
                 for (int i = 0; i < p.n; i++) {
                     const int at = (o * p.n + i) * p.inner + k;
-                    assert_float_equal(y[at], (float)(exp((double)x[at] - most) / sum), 1e-6f);
-                    assert_float_equal(log_y[at], (float)((double)x[at] - most - log(sum)), 1e-4f);
+                    assert_float_equal(
+                        y[at], (float)(exp((double)x[at] - most) / sum), 1e-6f);
+                    assert_float_equal(log_y[at],
+                                       (float)((double)x[at] - most - log(sum)),
+                                       1e-4f);
                 }
             }
         free(x), free(y), free(log_y);
@@ -201,8 +212,9 @@ static void norms(void **state)
 {
     (void)state;
     enum { N = 2, C = 21, S = 1500 };
-    float *x = rnd_floats(N * C * S), *planes = rnd_floats(N * C * S), *y = rnd_floats(N * C * S),
-          *z = rnd_floats(N * C * S), scale[C], bias[C];
+    float *x = rnd_floats(N * C * S), *planes = rnd_floats(N * C * S),
+          *y = rnd_floats(N * C * S), *z = rnd_floats(N * C * S), scale[C],
+          bias[C];
     for (int c = 0; c < C; c++)
         scale[c] = rnd_float() + 2.0f, bias[c] = rnd_float();
     for (int i = 0; i < N * C * S; i++)
@@ -220,9 +232,10 @@ static void norms(void **state)
                 var += ((double)planes[(n * C + c) * S + i] - mean) *
                        ((double)planes[(n * C + c) * S + i] - mean) / S;
             for (int i = 0; i < S; i++) {
-                const double want = ((double)planes[(n * C + c) * S + i] - mean) /
-                                        sqrt(var + 1e-5) * (double)scale[c] +
-                                    (double)bias[c];
+                const double want =
+                    ((double)planes[(n * C + c) * S + i] - mean) /
+                        sqrt(var + 1e-5) * (double)scale[c] +
+                    (double)bias[c];
                 assert_float_equal(z[(n * C + c) * S + i], (float)want, 1e-4f);
                 assert_float_equal(y[(n * S + i) * C + c], (float)want, 1e-4f);
             }

@@ -32,7 +32,8 @@ static void nonzeros(void **state)
         if (!found)
             continue;
         small.room = found - 1;
-        assert_int_equal(RUN(inlay_nonzero_f32, &small, y, &count, x), -INLAY_E_SHAPE);
+        assert_int_equal(RUN(inlay_nonzero_f32, &small, y, &count, x),
+                         -INLAY_E_SHAPE);
     }
 }
 
@@ -50,7 +51,8 @@ static void settles(void **state)
         for (int i = 0; i < 60; i++)
             x[i] = (int16_t)(1 + rnd(1000));
         for (int i = 0; i < 60; i++) {
-            const bool inside = i / 20 < real[0] && i / 5 % 4 < real[1] && i % 5 < real[2];
+            const bool inside =
+                i / 20 < real[0] && i / 5 % 4 < real[1] && i % 5 < real[2];
             if (inside)
                 want[p.dense ? at++ : i] = x[i];
         }
@@ -68,39 +70,42 @@ static void boxes(void **state)
     float corner[24] = { 0, 0,  1, 1,  1, 1.1f,  0, 0.1f,  0, -0.1f, 1, 0.9f,
                          0, 10, 1, 11, 0, 10.1f, 1, 11.1f, 0, 100,   1, 101 },
           center[24];
-    float score[6] = { 0.9f, 0.75f, 0.6f, 0.95f, 0.5f, 0.3f }, overlap = 0.5f, least = 0.4f;
+    float score[6] = { 0.9f, 0.75f, 0.6f, 0.95f, 0.5f, 0.3f }, overlap = 0.5f,
+          least = 0.4f;
     int64_t y[18], count = 0, most = 3;
     unsigned char scratch[6];
     inlay_nms_params p = { 1, 1, 6, 6, 0 };
     for (int i = 0; i < 6; i++) {
         const float *b = corner + 4 * i;
-        const float to[4] = { (b[1] + b[3]) / 2.0f, (b[0] + b[2]) / 2.0f, fabsf(b[3] - b[1]),
-                              fabsf(b[2] - b[0]) };
+        const float to[4] = { (b[1] + b[3]) / 2.0f, (b[0] + b[2]) / 2.0f,
+                              fabsf(b[3] - b[1]), fabsf(b[2] - b[0]) };
         memcpy(center + 4 * i, to, sizeof to);
     }
     const int64_t three[9] = { 0, 0, 3, 0, 0, 0, 0, 0, 5 };
     for (int k = 0; k < 2; k++) {
         p.center = k;
-        assert_int_equal(RUN(inlay_nms_f32, &p, y, &count, k ? center : corner, score, &most,
-                             &overlap, NULL, scratch),
+        assert_int_equal(RUN(inlay_nms_f32, &p, y, &count, k ? center : corner,
+                             score, &most, &overlap, NULL, scratch),
                          0);
         assert_int_equal(count, 3);
         assert_memory_equal(y, three, sizeof three);
         for (int i = 9; i < 18; i++)
             assert_int_equal(y[i], 0);
     }
-    assert_int_equal(
-        RUN(inlay_nms_f32, &p, y, &count, center, score, &most, &overlap, &least, scratch), 0);
+    assert_int_equal(RUN(inlay_nms_f32, &p, y, &count, center, score, &most,
+                         &overlap, &least, scratch),
+                     0);
     assert_int_equal(count, 2);
     p.room = 1;
-    assert_int_equal(
-        RUN(inlay_nms_f32, &p, y, &count, center, score, &most, &overlap, &least, scratch),
-        -INLAY_E_SHAPE);
+    assert_int_equal(RUN(inlay_nms_f32, &p, y, &count, center, score, &most,
+                         &overlap, &least, scratch),
+                     -INLAY_E_SHAPE);
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(nonzeros), cmocka_unit_test(settles),
+    const struct CMUnitTest tests[] = { cmocka_unit_test(nonzeros),
+                                        cmocka_unit_test(settles),
                                         cmocka_unit_test(boxes) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

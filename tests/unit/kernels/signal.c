@@ -15,13 +15,16 @@ static void naive_dft(const inlay_dft_params *p, const double *x, double *y)
             for (int64_t i = 0; i < p->inner; i++, y += 2) {
                 y[0] = y[1] = 0.0;
                 for (int64_t t = 0; t < p->n && t < p->length; t++) {
-                    const double *v = x + ((o * p->length + t) * p->inner + i) * p->parts,
+                    const double *v = x + ((o * p->length + t) * p->inner + i) *
+                                              p->parts,
                                  im = p->parts == 2 ? v[1] : 0.0;
-                    const double angle = (p->inverse ? TURN : -TURN) * (double)(k * t % p->n) /
-                                         (double)p->n,
+                    const double angle = (p->inverse ? TURN : -TURN) *
+                                         (double)(k * t % p->n) / (double)p->n,
                                  c = cos(angle), s = sin(angle);
-                    y[0] += (v[0] * c - im * s) / (p->inverse ? (double)p->n : 1.0);
-                    y[1] += (v[0] * s + im * c) / (p->inverse ? (double)p->n : 1.0);
+                    y[0] +=
+                        (v[0] * c - im * s) / (p->inverse ? (double)p->n : 1.0);
+                    y[1] +=
+                        (v[0] * s + im * c) / (p->inverse ? (double)p->n : 1.0);
                 }
             }
 }
@@ -30,8 +33,8 @@ static void naive_dft(const inlay_dft_params *p, const double *x, double *y)
 static void transforms(void **state)
 {
     (void)state;
-    static double x[3 * 90 * 2 * 2], y[3 * 70 * 2 * 2], want[3 * 70 * 2 * 2], table[2 * 70],
-        scratch[6 * 70];
+    static double x[3 * 90 * 2 * 2], y[3 * 70 * 2 * 2], want[3 * 70 * 2 * 2],
+        table[2 * 70], scratch[6 * 70];
     for (int64_t n = 1; n <= 70; n++) {
         inlay_dft_params p = { .outer = 1 + rnd(3),
                                .length = 1 + rnd((uint32_t)n + 20),
@@ -50,14 +53,17 @@ static void transforms(void **state)
         for (int by_value = 0; by_value < 2; by_value++) {
             int64_t length = n;
             p.n = by_value && n < 70 ? n + p.onesided * (n % 2 == 0) : n;
-            assert_int_equal(RUN(inlay_dft_f64, &p, y, x, NULL, by_value ? NULL : table,
+            assert_int_equal(RUN(inlay_dft_f64, &p, y, x, NULL,
+                                 by_value ? NULL : table,
                                  by_value ? &length : NULL, scratch),
                              0);
             for (int64_t i = 0; i < 2 * p.outer * p.bins * p.inner; i++)
                 assert_true(fabs(y[i] - want[i]) < 1e-11 * (double)n);
         }
         int64_t other = n + 2;
-        assert_int_equal(RUN(inlay_dft_f64, &p, y, x, NULL, NULL, &other, scratch), -INLAY_E_SHAPE);
+        assert_int_equal(
+            RUN(inlay_dft_f64, &p, y, x, NULL, NULL, &other, scratch),
+            -INLAY_E_SHAPE);
     }
 }
 
@@ -66,20 +72,29 @@ static void axis_as_value(void **state)
 {
     (void)state;
     double x[2 * 6 * 5], y[2 * 4 * 5 * 2], want[2 * 4 * 5 * 2], scratch[6 * 6];
-    const inlay_dft_params known = {
-        .outer = 2, .length = 6, .inner = 5, .bins = 4, .n = 6, .parts = 1, .onesided = 1
-    };
-    const inlay_dft_params p = {
-        .n = 7, .parts = 1, .onesided = 1, .rank = 3, .nx = { 2, 6, 5 }, .ny = { 2, 4, 5 }
-    };
+    const inlay_dft_params known = { .outer = 2,
+                                     .length = 6,
+                                     .inner = 5,
+                                     .bins = 4,
+                                     .n = 6,
+                                     .parts = 1,
+                                     .onesided = 1 };
+    const inlay_dft_params p = { .n = 7,
+                                 .parts = 1,
+                                 .onesided = 1,
+                                 .rank = 3,
+                                 .nx = { 2, 6, 5 },
+                                 .ny = { 2, 4, 5 } };
     int64_t length = 6, axes[] = { 1, -3, 0, 2, 3, -1 };
     for (int i = 0; i < 60; i++)
         x[i] = (double)rnd_float();
-    assert_int_equal(RUN(inlay_dft_f64, &known, want, x, NULL, NULL, &length, scratch), 0);
+    assert_int_equal(
+        RUN(inlay_dft_f64, &known, want, x, NULL, NULL, &length, scratch), 0);
     for (int i = 0; i < 6; i++) {
         double wide[6 * 7];
-        assert_int_equal(RUN(inlay_dft_f64, &p, y, x, &axes[i], NULL, NULL, wide),
-                         i < 2 ? 0 : -INLAY_E_SHAPE);
+        assert_int_equal(
+            RUN(inlay_dft_f64, &p, y, x, &axes[i], NULL, NULL, wide),
+            i < 2 ? 0 : -INLAY_E_SHAPE);
         if (i < 2)
             assert_memory_equal(y, want, sizeof y);
     }
@@ -109,8 +124,11 @@ static void halves(void **state)
         int64_t length = n;
         for (int64_t i = 0; i < n; i++)
             x[i] = rnd_float();
-        assert_int_equal(RUN(inlay_dft_f32, &there, spectrum, x, NULL, NULL, &length, scratch), 0);
-        assert_int_equal(RUN(inlay_dft_f32, &home, back, spectrum, NULL, NULL, &length, scratch),
+        assert_int_equal(RUN(inlay_dft_f32, &there, spectrum, x, NULL, NULL,
+                             &length, scratch),
+                         0);
+        assert_int_equal(RUN(inlay_dft_f32, &home, back, spectrum, NULL, NULL,
+                             &length, scratch),
                          0);
         for (int64_t i = 0; i < n; i++)
             assert_true(fabsf(back[i] - x[i]) < 1e-5f);
@@ -121,7 +139,8 @@ static void halves(void **state)
 static void frames(void **state)
 {
     (void)state;
-    double x[60], window[12], y[7 * 7 * 2], part[12], want[7 * 2], scratch[6 * 12];
+    double x[60], window[12], y[7 * 7 * 2], part[12], want[7 * 2],
+        scratch[6 * 12];
     int64_t step = 8, length = 12;
     const inlay_stft_params p = { .batch = 1,
                                   .length = 60,
@@ -131,14 +150,20 @@ static void frames(void **state)
                                   .window = 12,
                                   .parts = 1,
                                   .onesided = 1 };
-    const inlay_dft_params one = {
-        .outer = 1, .length = 12, .inner = 1, .bins = 7, .n = 12, .parts = 1, .onesided = 1
-    };
+    const inlay_dft_params one = { .outer = 1,
+                                   .length = 12,
+                                   .inner = 1,
+                                   .bins = 7,
+                                   .n = 12,
+                                   .parts = 1,
+                                   .onesided = 1 };
     for (int i = 0; i < 60; i++)
         x[i] = (double)rnd_float();
     for (int i = 0; i < 12; i++)
         window[i] = (double)rnd_float();
-    assert_int_equal(RUN(inlay_stft_f64, &p, y, x, &step, window, &length, NULL, scratch), 0);
+    assert_int_equal(
+        RUN(inlay_stft_f64, &p, y, x, &step, window, &length, NULL, scratch),
+        0);
     for (int f = 0; f < 7; f++) {
         for (int i = 0; i < 12; i++)
             part[i] = x[f * 8 + i] * window[i];
@@ -147,8 +172,9 @@ static void frames(void **state)
             assert_true(fabs(y[f * 14 + i] - want[i]) < 1e-12);
     }
     step = 5;
-    assert_int_equal(RUN(inlay_stft_f64, &p, y, x, &step, window, &length, NULL, scratch),
-                     -INLAY_E_SHAPE);
+    assert_int_equal(
+        RUN(inlay_stft_f64, &p, y, x, &step, window, &length, NULL, scratch),
+        -INLAY_E_SHAPE);
 }
 
 static void windows(void **state)
@@ -159,7 +185,8 @@ static void windows(void **state)
     const inlay_taper_params hann = { 9, 0, 0.5, 0.5, 0.0 };
     assert_int_equal(RUN(inlay_taper_f32, &hann, y, &n), 0);
     for (int i = 0; i < 9; i++)
-        assert_true(fabs((double)y[i] - pow(sin(TURN / 2.0 * i / 8.0), 2.0)) < 1e-7);
+        assert_true(fabs((double)y[i] - pow(sin(TURN / 2.0 * i / 8.0), 2.0)) <
+                    1e-7);
     n = 8;
     assert_int_equal(RUN(inlay_taper_f32, &hann, y, &n), -INLAY_E_SHAPE);
 }
@@ -171,7 +198,8 @@ static void mels(void **state)
     double y[9 * 8], low = 0.0, high = 4096.0;
     int64_t count = 8, length = 16, rate = 8192;
     const inlay_mel_params p = { 9, 8 };
-    assert_int_equal(RUN(inlay_mel_f64, &p, y, &count, &length, &rate, &low, &high), 0);
+    assert_int_equal(
+        RUN(inlay_mel_f64, &p, y, &count, &length, &rate, &low, &high), 0);
     for (int i = 0; i < 8; i++) {
         double most = 0.0;
         for (int j = 0; j < 9; j++)
@@ -179,8 +207,9 @@ static void mels(void **state)
         assert_true(most > 0.999 && most < 1.001);
     }
     high = 90000.0;
-    assert_int_equal(RUN(inlay_mel_f64, &p, y, &count, &length, &rate, &low, &high),
-                     -INLAY_E_INDEX);
+    assert_int_equal(
+        RUN(inlay_mel_f64, &p, y, &count, &length, &rate, &low, &high),
+        -INLAY_E_INDEX);
 }
 
 /* The pool: 2 and 5 alone, "5 4" and "7 8". */
@@ -203,8 +232,9 @@ static void grams(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(transforms), cmocka_unit_test(axis_as_value), cmocka_unit_test(halves),
-        cmocka_unit_test(frames),     cmocka_unit_test(windows),       cmocka_unit_test(mels),
+        cmocka_unit_test(transforms), cmocka_unit_test(axis_as_value),
+        cmocka_unit_test(halves),     cmocka_unit_test(frames),
+        cmocka_unit_test(windows),    cmocka_unit_test(mels),
         cmocka_unit_test(grams),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

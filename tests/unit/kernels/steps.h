@@ -8,17 +8,21 @@
 enum { MOST_OPERANDS = 8 };
 
 /* Runs a kernel as one unit; NULL buffers are left out. */
-static inline int run_whole(inlay_kernel *kernel, const void *params, int n, void *const *buffer)
+static inline int run_whole(inlay_kernel *kernel, const void *params, int n,
+                            void *const *buffer)
 {
     inlay_ref ref[MOST_OPERANDS] = { { 0 } };
     for (int i = 0; i < n; i++)
-        ref[i] = (inlay_ref){ .cap = 1, .pix = 1, .base = buffer[i] ? i : INLAY_NONE };
+        ref[i] = (inlay_ref){ .cap = 1,
+                              .pix = 1,
+                              .base = buffer[i] ? i : INLAY_NONE };
     const inlay_step s = { kernel, params, ref, 1, 0 };
     return kernel(buffer, &s, 0, 1);
 }
 
 #define RUN(kernel, params, ...) \
-    run_whole(kernel, params, (int)(sizeof((void *[]){ __VA_ARGS__ }) / sizeof(void *)), \
+    run_whole(kernel, params, \
+              (int)(sizeof((void *[]){ __VA_ARGS__ }) / sizeof(void *)), \
               (void *[]){ __VA_ARGS__ })
 
 #endif

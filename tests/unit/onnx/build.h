@@ -17,6 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/diag.h"
 #include "ir/graph.h"
 #include "onnx/message.h"
 #include "onnx/reader.h"
@@ -85,41 +86,58 @@ static inline void put_float(Bytes *b, int field, float f)
 
 /* --- messages of ONNX --- */
 
-static inline Bytes tensor_head(const char *name, int type, int rank, const int64_t *dims)
+/* The number of a field, by its name in the schema. */
+#define NUMBER(message, field) \
+    field_number(&inlay_onnx__##message##__descriptor, #field)
+
+static inline int field_number(const ProtobufCMessageDescriptor *message,
+                               const char *name)
+{
+    const ProtobufCFieldDescriptor *field =
+        protobuf_c_message_descriptor_get_field_by_name(message, name);
+    assert_non_null(field);
+    return (int)field->id;
+}
+
+static inline Bytes tensor_head(const char *name, int type, int rank,
+                                const int64_t *dims)
 {
     Bytes t = { 0 };
     for (int i = 0; i < rank; i++)
-        put_int(&t, TENSOR_DIMS, dims[i]);
-    put_int(&t, TENSOR_DATA_TYPE, type);
+        put_int(&t, NUMBER(tensor_proto, dims), dims[i]);
+    put_int(&t, NUMBER(tensor_proto, data_type), type);
     if (name)
-        put_text(&t, TENSOR_NAME, name);
+        put_text(&t, NUMBER(tensor_proto, name), name);
     return t;
 }
 
-static inline Bytes tensor_raw(const char *name, int type, int64_t n, const void *values,
-                               size_t bytes)
+static inline Bytes tensor_raw(const char *name, int type, int64_t n,
+                               const void *values, size_t bytes)
 {
     Bytes t = tensor_head(name, type, 1, &n);
-    put_bytes(&t, TENSOR_RAW_DATA, values, bytes);
+    put_bytes(&t, NUMBER(tensor_proto, raw_data), values, bytes);
     return t;
 }
 
-static inline Bytes value_info(const char *name, int type, int rank, const int64_t *dims)
+static inline Bytes value_info(const char *name, int type, int rank,
+                               const int64_t *dims)
 {
     Bytes v = { 0 }, t = { 0 }, tensor = { 0 }, shape = { 0 };
     for (int i = 0; i < rank; i++) {
         Bytes d = { 0 };
         if (dims[i] >= 0)
-            put_int(&d, DIMENSION_VALUE, dims[i]);
+            put_int(&d, NUMBER(tensor_shape_proto__dimension, dim_value),
+                    dims[i]);
         else if (dims[i] == -2)
-            put_text(&d, DIMENSION_PARAM, "batch");
-        put_message(&shape, 1, d);
+            put_text(&d, NUMBER(tensor_shape_proto__dimension, dim_param),
+                     "batch");
+        put_message(&shape, NUMBER(tensor_shape_proto, dim), d);
     }
-    put_int(&tensor, 1, type);
-    put_message(&tensor, 2, shape);
-    put_message(&t, 1, tensor);
-    put_text(&v, VALUE_INFO_NAME, name);
-    put_message(&v, VALUE_INFO_TYPE, t);
+    put_int(&tensor, NUMBER(type_proto__tensor, elem_type), type);
+    put_message(&tensor, NUMBER(type_proto__tensor, shape), shape);
+    put_message(&t, NUMBER(type_proto, tensor_type), tensor);
+    put_text(&v, NUMBER(value_info_proto, name), name);
+    put_message(&v, NUMBER(value_info_proto, type), t);
     return v;
 }
 
@@ -133,15 +151,16 @@ static inline Bytes node(const char *text)
 {
     Bytes n = { 0 };
     char copy[256], *save = NULL;
-    int field = NODE_OP_TYPE;
+    int field = NUMBER(node_proto, op_type);
     snprintf(copy, sizeof copy, "%s", text);
-    for (char *w = strtok_r(copy, " ", &save); w; w = strtok_r(NULL, " ", &save)) {
+    for (char *w = strtok_r(copy, " ", &save); w;
+         w = strtok_r(NULL, " ", &save)) {
         if (!strcmp(w, ">"))
-            field = NODE_OUTPUT;
+            field = NUMBER(node_proto, output);
         else
             put_text(&n, field, strcmp(w, "_") ? w : "");
-        if (field == NODE_OP_TYPE)
-            field = NODE_INPUT;
+        if (field == NUMBER(node_proto, op_type))
+            field = NUMBER(node_proto, input);
     }
     return n;
 }
@@ -149,31 +168,35 @@ static inline Bytes node(const char *text)
 static inline Bytes attr_head(const char *name, AttrKind kind)
 {
     Bytes a = { 0 };
-    put_text(&a, ATTRIBUTE_NAME, name);
-    put_int(&a, ATTRIBUTE_TYPE, kind);
+    put_text(&a, NUMBER(attribute_proto, name), name);
+    put_int(&a, NUMBER(attribute_proto, type), kind);
     return a;
 }
 
 static inline Bytes node_with(const char *text, Bytes attr)
 {
     Bytes n = node(text);
-    put_message(&n, NODE_ATTRIBUTE, attr);
+    put_message(&n, NUMBER(node_proto, attribute), attr);
     return n;
 }
 
-static inline Bytes sparse(int64_t n, int rank, const int64_t *index, const int64_t *dims)
+static inline Bytes sparse(int64_t n, int rank, const int64_t *index,
+                           const int64_t *dims)
 {
     Bytes s = { 0 }, values = tensor_head("sp", DT_F32, 1, &n),
-          indices = tensor_head(NULL, DT_I64, rank > 1 ? 2 : 1, (const int64_t[]){ n, rank });
+          indices = tensor_head(NULL, DT_I64, rank > 1 ? 2 : 1,
+                                (const int64_t[]){ n, rank });
     float *v = calloc((size_t)n + 1, sizeof *v);
     for (int64_t i = 0; i < n; i++)
         v[i] = (float)(i + 1);
-    put_bytes(&values, TENSOR_RAW_DATA, v, (size_t)n * sizeof *v);
-    put_bytes(&indices, TENSOR_RAW_DATA, index, (size_t)(n * rank) * 8);
-    put_message(&s, SPARSE_VALUES, values);
-    put_message(&s, SPARSE_INDICES, indices);
+    put_bytes(&values, NUMBER(tensor_proto, raw_data), v,
+              (size_t)n * sizeof *v);
+    put_bytes(&indices, NUMBER(tensor_proto, raw_data), index,
+              (size_t)(n * rank) * 8);
+    put_message(&s, NUMBER(sparse_tensor_proto, values), values);
+    put_message(&s, NUMBER(sparse_tensor_proto, indices), indices);
     for (int i = 0; i < 2; i++)
-        put_int(&s, SPARSE_DIMS, dims[i]);
+        put_int(&s, NUMBER(sparse_tensor_proto, dims), dims[i]);
     free(v);
     return s;
 }
@@ -182,31 +205,32 @@ static inline Bytes sparse(int64_t n, int rank, const int64_t *index, const int6
 static inline Bytes model_of(Bytes graph)
 {
     Bytes m = { 0 }, opset = { 0 };
-    put_int(&m, MODEL_IR_VERSION, 8);
-    put_message(&m, MODEL_GRAPH, graph);
-    put_int(&opset, 2, 17);
-    put_message(&m, MODEL_OPSET, opset);
+    put_int(&m, NUMBER(model_proto, ir_version), 8);
+    put_message(&m, NUMBER(model_proto, graph), graph);
+    put_int(&opset, NUMBER(operator_set_id_proto, version), 17);
+    put_message(&m, NUMBER(model_proto, opset_import), opset);
     return m;
 }
 
 static inline void put_ends(Bytes *g, const char *in, const char *out)
 {
-    put_message(g, GRAPH_INPUT, value_float(in));
-    put_message(g, GRAPH_OUTPUT, value_float(out));
+    put_message(g, NUMBER(graph_proto, input), value_float(in));
+    put_message(g, NUMBER(graph_proto, output), value_float(out));
 }
 
 /* y = Add(x, w) and z = Relu(y), with an initializer: every test's plain model. */
 static inline Bytes plain_graph(void)
 {
     static const float w[6] = { 1, 2, 3, 4, 5, 6 };
-    Bytes g = { 0 }, init = tensor_head("w", DT_F32, 2, (const int64_t[]){ 2, 3 });
-    put_message(&g, GRAPH_NODE, node("Add x w > y"));
-    put_message(&g, GRAPH_NODE, node("Relu y > z"));
-    put_text(&g, GRAPH_NAME, "plain");
-    put_bytes(&init, TENSOR_RAW_DATA, w, sizeof w);
-    put_message(&g, GRAPH_INITIALIZER, init);
+    Bytes g = { 0 },
+          init = tensor_head("w", DT_F32, 2, (const int64_t[]){ 2, 3 });
+    put_message(&g, NUMBER(graph_proto, node), node("Add x w > y"));
+    put_message(&g, NUMBER(graph_proto, node), node("Relu y > z"));
+    put_text(&g, NUMBER(graph_proto, name), "plain");
+    put_bytes(&init, NUMBER(tensor_proto, raw_data), w, sizeof w);
+    put_message(&g, NUMBER(graph_proto, initializer), init);
     put_ends(&g, "x", "z");
-    put_message(&g, GRAPH_VALUE_INFO, value_float("y"));
+    put_message(&g, NUMBER(graph_proto, value_info), value_float("y"));
     return g;
 }
 
@@ -230,7 +254,8 @@ static inline void read_body(void *context)
 {
     Read *r = context;
     if (r->single)
-        r->tensor = onnx_read_tensor(&r->arena, &r->store, r->path, &r->options, NULL);
+        r->tensor =
+            onnx_read_tensor(&r->arena, &r->store, r->path, &r->options, NULL);
     else
         r->graph = onnx_read(&r->arena, &r->store, r->path, &r->options);
 }
@@ -254,7 +279,8 @@ static inline void write_file(const char *path, const void *bytes, size_t n)
 }
 
 /* Reads a file with these bytes, in the folder of the test. */
-static inline Status read_bytes(Read *r, const char *folder, const void *bytes, size_t n)
+static inline Status read_bytes(Read *r, const char *folder, const void *bytes,
+                                size_t n)
 {
     snprintf(r->path, sizeof r->path, "%s/model.onnx", folder);
     write_file(r->path, bytes, n);
@@ -282,7 +308,8 @@ static inline char *make_folder(void)
 {
     static char name[64];
     const char *tmp = getenv("TMPDIR");
-    snprintf(name, sizeof name, "%.40s/inlay-XXXXXX", tmp && strlen(tmp) < 40 ? tmp : "/tmp");
+    snprintf(name, sizeof name, "%.40s/inlay-XXXXXX",
+             tmp && strlen(tmp) < 40 ? tmp : "/tmp");
     assert_non_null(mkdtemp(name));
     return name;
 }
@@ -320,8 +347,8 @@ static inline void expect(Bytes model, Status status, const char *words)
     Read r = { 0 };
     read_model(&r, folder, model);
     if (r.status != status || (words && !strstr(r.message, words)))
-        print_error("wanted %d \"%s\", got %d: %s\n", status, words ? words : "", r.status,
-                    r.message);
+        print_error("wanted %d \"%s\", got %d: %s\n", status,
+                    words ? words : "", r.status, r.message);
     assert_int_equal(r.status, status);
     if (words)
         assert_non_null(strstr(r.message, words));

@@ -6,6 +6,7 @@
 #include <sys/un.h>
 
 #include "build.h"
+#include "base/io_calls.h"
 #include "onnx/external.h"
 
 /* The folder holds model/, the folder of the model, and things outside it. */
@@ -35,8 +36,10 @@ static const Case cases[] = {
     { "..w", NULL, NULL, NULL, 0, "0123" },
     { "w..", NULL, NULL, NULL, 0, "0123" },
     { "...", NULL, NULL, NULL, 0, "0123" },
-    { "w.bin", NULL, NULL, "fe5567e8d769550852182cdf69d74bb16dff8e29", 0, "0123" },
-    { "w.bin", NULL, NULL, "FE5567E8D769550852182CDF69D74BB16DFF8E29", 0, "0123" },
+    { "w.bin", NULL, NULL, "fe5567e8d769550852182cdf69d74bb16dff8e29", 0,
+      "0123" },
+    { "w.bin", NULL, NULL, "FE5567E8D769550852182CDF69D74BB16DFF8E29", 0,
+      "0123" },
     { "w.bin", NULL, NULL, "", 0, "0123" },
     /* places */
     { NULL, NULL, NULL, NULL, 65, "it is empty" },
@@ -106,16 +109,26 @@ static const Case cases[] = {
     { "w.bin", "4.0", NULL, NULL, 65, "is no number" },
     { "w.bin", NULL, "-4", NULL, 65, "is no number" },
     { "w.bin", NULL, "", NULL, 65, "is no number" },
-    { "w.bin", NULL, "0", NULL, 65, "needs 4 bytes, but its external data have 0" },
-    { "w.bin", NULL, "3", NULL, 65, "needs 4 bytes, but its external data have 3" },
-    { "w.bin", NULL, "5", NULL, 65, "needs 4 bytes, but its external data have 5" },
+    { "w.bin", NULL, "0", NULL, 65,
+      "needs 4 bytes, but its external data have 0" },
+    { "w.bin", NULL, "3", NULL, 65,
+      "needs 4 bytes, but its external data have 3" },
+    { "w.bin", NULL, "5", NULL, 65,
+      "needs 4 bytes, but its external data have 5" },
     { "w.bin", NULL, "1125899906842624", NULL, 65, "needs 4 bytes" },
     { "w.bin", "9223372036854775804", "4", NULL, 65, "beyond the end" },
     /* checksums */
     { "w.bin", NULL, NULL, "fe5567e8d769550852182cdf69d74bb16dff8e28", 65,
       "have the checksum fe5567e8" },
     { "w.bin", NULL, NULL, "fe5567e8", 65, "is no SHA-1" },
-    { "w.bin", NULL, NULL, "zz5567e8d769550852182cdf69d74bb16dff8e29", 65, "is no SHA-1" },
+    /* names with dots that lead nowhere */
+    { "ab", NULL, NULL, NULL, 66, "do not exist" },
+    { ".b", NULL, NULL, NULL, 66, "do not exist" },
+    { "a.", NULL, NULL, NULL, 66, "do not exist" },
+    { "1:b", NULL, NULL, NULL, 66, "do not exist" },
+    { "{:b", NULL, NULL, NULL, 66, "do not exist" },
+    { "w.bin", NULL, NULL, "zz5567e8d769550852182cdf69d74bb16dff8e29", 65,
+      "is no SHA-1" },
 };
 
 /* --- one tensor, found as the reader finds it --- */
@@ -136,11 +149,16 @@ static void find_body(void *context)
 {
     Find *f = context;
     Span span;
-    const ExternalRef ref = { f->c->location, f->c->offset, f->c->length, f->c->checksum };
-    f->external = external_new(&f->arena, &f->store, f->model, f->options);
+    const ExternalRef ref = { f->c->location, f->c->offset, f->c->length,
+                              f->c->checksum };
+    f->external = external_new(&f->arena, &f->store, f->model);
+    if (f->options && f->options->external_dir)
+        f->external.folder = f->options->external_dir;
+    f->external.refused = f->options && f->options->no_external;
     f->external.by_components = f->by_components;
     File *file =
-        external_find(&f->external, (Loc){ .byte = 7, .node = -1, .name = "w" }, &ref, 4, &span);
+        external_find(&f->external, (Loc){ .byte = 7, .node = -1, .name = "w" },
+                      &ref, 4, &span);
     assert_int_equal(span.length, 4);
     file_read(file, span.offset, f->bytes, 4);
 }
@@ -153,20 +171,25 @@ static int open_files(void)
     return n;
 }
 
-static void check_case(const Case *c, bool by_components, const ReadOptions *options)
+static void check_case(const Case *c, bool by_components,
+                       const ReadOptions *options)
 {
     char model[128], *text = NULL;
     size_t n;
     const int before = open_files();
     snprintf(model, sizeof model, "%s/model/model.onnx", folder);
-    Find f = { .c = c, .by_components = by_components, .options = options, .model = model };
+    Find f = { .c = c,
+               .by_components = by_components,
+               .options = options,
+               .model = model };
     f.diag.out = open_memstream(&text, &n);
     const Status s = protect(&f.diag, find_body, &f);
     fclose(f.diag.out);
     const char *found = s ? text : f.bytes;
     if (s != c->status || !strstr(found, c->words))
-        print_error("\"%s\" offset %s length %s: wanted %d \"%s\", got %d %s\n", c->location,
-                    c->offset, c->length, c->status, c->words, s, found);
+        print_error("\"%s\" offset %s length %s: wanted %d \"%s\", got %d %s\n",
+                    c->location, c->offset, c->length, c->status, c->words, s,
+                    found);
     assert_int_equal(s, c->status);
     assert_non_null(strstr(found, c->words));
     if (s)
@@ -198,10 +221,13 @@ static void test_long(void **state)
     char *location = malloc(5001);
     memset(location, 'a', 5000);
     location[5000] = 0;
-    check_case(&(Case){ location, NULL, NULL, NULL, 65, "too long" }, false, NULL);
+    check_case(&(Case){ location, NULL, NULL, NULL, 65, "too long" }, false,
+               NULL);
     location[300] = 0;
-    check_case(&(Case){ location, NULL, NULL, NULL, 65, "too long" }, false, NULL);
-    check_case(&(Case){ location, NULL, NULL, NULL, 65, "too long" }, true, NULL);
+    check_case(&(Case){ location, NULL, NULL, NULL, 65, "too long" }, false,
+               NULL);
+    check_case(&(Case){ location, NULL, NULL, NULL, 65, "too long" }, true,
+               NULL);
     free(location);
 }
 
@@ -210,13 +236,19 @@ static void test_options(void **state)
     (void)state;
     char other[128];
     snprintf(other, sizeof other, "%s/other", folder);
-    const ReadOptions refuse = { .no_external = true }, elsewhere = { .external_dir = other },
+    const ReadOptions refuse = { .no_external = true },
+                      elsewhere = { .external_dir = other },
                       missing = { .external_dir = "/none-such" };
-    check_case(&(Case){ "w.bin", NULL, NULL, NULL, 65, "--no-external-data" }, false, &refuse);
-    check_case(&(Case){ "o.bin", "6", NULL, NULL, 0, "6789" }, false, &elsewhere);
-    check_case(&(Case){ "w.bin", NULL, NULL, NULL, 66, "do not exist" }, false, &elsewhere);
-    check_case(&(Case){ "../model/w.bin", NULL, NULL, NULL, 65, "upwards" }, false, &elsewhere);
-    check_case(&(Case){ "w.bin", NULL, NULL, NULL, 66, "/none-such" }, false, &missing);
+    check_case(&(Case){ "w.bin", NULL, NULL, NULL, 65, "--no-external-data" },
+               false, &refuse);
+    check_case(&(Case){ "o.bin", "6", NULL, NULL, 0, "6789" }, false,
+               &elsewhere);
+    check_case(&(Case){ "w.bin", NULL, NULL, NULL, 66, "do not exist" }, false,
+               &elsewhere);
+    check_case(&(Case){ "../model/w.bin", NULL, NULL, NULL, 65, "upwards" },
+               false, &elsewhere);
+    check_case(&(Case){ "w.bin", NULL, NULL, NULL, 66, "/none-such" }, false,
+               &missing);
 }
 
 static void test_numbers(void **state)
@@ -234,16 +266,17 @@ static void test_numbers(void **state)
 static void put_entry(Bytes *t, const char *key, const char *value)
 {
     Bytes e = { 0 };
-    put_text(&e, ENTRY_KEY, key);
-    put_text(&e, ENTRY_VALUE, value);
-    put_message(t, TENSOR_EXTERNAL_DATA, e);
+    put_text(&e, NUMBER(string_string_entry_proto, key), key);
+    put_text(&e, NUMBER(string_string_entry_proto, value), value);
+    put_message(t, NUMBER(tensor_proto, external_data), e);
 }
 
-static Bytes external_tensor(const char *name, int type, int64_t n, const char *location)
+static Bytes external_tensor(const char *name, int type, int64_t n,
+                             const char *location)
 {
     Bytes t = tensor_head(name, type, 1, &n);
     put_entry(&t, "location", location);
-    put_int(&t, TENSOR_DATA_LOCATION, 1);
+    put_int(&t, NUMBER(tensor_proto, data_location), 1);
     return t;
 }
 
@@ -262,9 +295,9 @@ typedef enum Place {
 static Bytes one_value(Bytes values, Bytes indices)
 {
     Bytes s = { 0 };
-    put_message(&s, SPARSE_VALUES, values);
-    put_message(&s, SPARSE_INDICES, indices);
-    put_int(&s, SPARSE_DIMS, 1);
+    put_message(&s, NUMBER(sparse_tensor_proto, values), values);
+    put_message(&s, NUMBER(sparse_tensor_proto, indices), indices);
+    put_int(&s, NUMBER(sparse_tensor_proto, dims), 1);
     return s;
 }
 
@@ -272,18 +305,19 @@ static Bytes constant_of(int field, Bytes value, AttrKind kind)
 {
     Bytes n = node("Constant > y"), a = attr_head("value", kind);
     put_message(&a, field, value);
-    put_message(&n, NODE_ATTRIBUTE, a);
+    put_message(&n, NUMBER(node_proto, attribute), a);
     return n;
 }
 
 /* y in a subgraph, from its own initializer. */
 static Bytes with_subgraph(Bytes tensor)
 {
-    Bytes n = node("If x > y"), a = attr_head("then_branch", ATTR_GRAPH), g = { 0 };
-    put_message(&g, GRAPH_INITIALIZER, tensor);
-    put_message(&g, GRAPH_OUTPUT, value_float("w"));
-    put_message(&a, ATTRIBUTE_G, g);
-    put_message(&n, NODE_ATTRIBUTE, a);
+    Bytes n = node("If x > y"), a = attr_head("then_branch", ATTR_GRAPH),
+          g = { 0 };
+    put_message(&g, NUMBER(graph_proto, initializer), tensor);
+    put_message(&g, NUMBER(graph_proto, output), value_float("w"));
+    put_message(&a, NUMBER(attribute_proto, g), g);
+    put_message(&n, NUMBER(node_proto, attribute), a);
     return n;
 }
 
@@ -291,38 +325,47 @@ static Bytes model_with(Place place, const char *location)
 {
     Bytes g = { 0 }, f = { 0 }, one = tensor_raw("w", DT_F32, 1, "abcd", 4),
           zero = tensor_raw("i", DT_I64, 1, "\0\0\0\0\0\0\0", 8);
-    Bytes t = external_tensor(place == SPARSE_INDEX ? "i" : "w",
-                              place == SPARSE_INDEX ? DT_I64 : DT_F32, 1, location);
+    Bytes t =
+        external_tensor(place == SPARSE_INDEX ? "i" : "w",
+                        place == SPARSE_INDEX ? DT_I64 : DT_F32, 1, location);
     switch (place) {
     case INITIALIZER:
-        put_message(&g, GRAPH_INITIALIZER, t), put_message(&g, GRAPH_NODE, node("Neg w > y"));
+        put_message(&g, NUMBER(graph_proto, initializer), t),
+            put_message(&g, NUMBER(graph_proto, node), node("Neg w > y"));
         break;
     case ATTRIBUTE:
-        put_message(&g, GRAPH_NODE, constant_of(ATTRIBUTE_T, t, ATTR_TENSOR));
+        put_message(&g, NUMBER(graph_proto, node),
+                    constant_of(NUMBER(attribute_proto, t), t, ATTR_TENSOR));
         break;
     case TENSOR_LIST:
-        put_message(&g, GRAPH_NODE, constant_of(ATTRIBUTE_TENSORS, t, ATTR_TENSORS));
+        put_message(
+            &g, NUMBER(graph_proto, node),
+            constant_of(NUMBER(attribute_proto, tensors), t, ATTR_TENSORS));
         break;
     case SPARSE_VALUE:
-        put_message(&g, GRAPH_SPARSE_INITIALIZER, one_value(t, zero)),
-            put_message(&g, GRAPH_NODE, node("Neg w > y"));
+        put_message(&g, NUMBER(graph_proto, sparse_initializer),
+                    one_value(t, zero)),
+            put_message(&g, NUMBER(graph_proto, node), node("Neg w > y"));
         break;
     case SPARSE_INDEX:
-        put_message(&g, GRAPH_SPARSE_INITIALIZER, one_value(one, t)),
-            put_message(&g, GRAPH_NODE, node("Neg w > y"));
+        put_message(&g, NUMBER(graph_proto, sparse_initializer),
+                    one_value(one, t)),
+            put_message(&g, NUMBER(graph_proto, node), node("Neg w > y"));
         break;
     case SPARSE_ATTRIBUTE:
-        put_message(&g, GRAPH_NODE,
-                    constant_of(ATTRIBUTE_SPARSE, one_value(t, zero), ATTR_SPARSE_TENSOR));
+        put_message(&g, NUMBER(graph_proto, node),
+                    constant_of(NUMBER(attribute_proto, sparse_tensor),
+                                one_value(t, zero), ATTR_SPARSE_TENSOR));
         break;
     case SUBGRAPH:
-        put_message(&g, GRAPH_NODE, with_subgraph(t));
+        put_message(&g, NUMBER(graph_proto, node), with_subgraph(t));
         break;
     default:
-        put_text(&f, FUNCTION_NAME, "F");
-        put_text(&f, FUNCTION_OUTPUT, "y");
-        put_message(&f, FUNCTION_NODE, constant_of(ATTRIBUTE_T, t, ATTR_TENSOR));
-        put_message(&g, GRAPH_NODE, node("Neg x > y"));
+        put_text(&f, NUMBER(function_proto, name), "F");
+        put_text(&f, NUMBER(function_proto, output), "y");
+        put_message(&f, NUMBER(function_proto, node),
+                    constant_of(NUMBER(attribute_proto, t), t, ATTR_TENSOR));
+        put_message(&g, NUMBER(graph_proto, node), node("Neg x > y"));
     }
     if (place != SPARSE_INDEX)
         free(one.at);
@@ -331,7 +374,7 @@ static Bytes model_with(Place place, const char *location)
     put_ends(&g, "x", "y");
     Bytes m = model_of(g);
     if (f.n)
-        put_message(&m, MODEL_FUNCTION, f);
+        put_message(&m, NUMBER(model_proto, functions), f);
     return m;
 }
 
@@ -388,7 +431,8 @@ static void test_entries(void **state)
     assert_int_equal(r.diag.warnings, 1);
     assert_memory_equal(recipe_values(&r.store, &r.arena, r.tensor), "89ab", 4);
     read_free(&r);
-    static const char *const keys[] = { "location", "offset", "length", "checksum" };
+    static const char *const keys[] = { "location", "offset", "length",
+                                        "checksum" };
     for (int i = 0; i < 4; i++) {
         t = external_tensor("w", DT_F32, 1, "w.bin");
         put_entry(&t, keys[i], "4");
@@ -398,7 +442,7 @@ static void test_entries(void **state)
         read_free(&r);
     }
     t = external_tensor("w", DT_F32, 1, "w.bin");
-    put_float(&t, TENSOR_FLOAT_DATA, 1);
+    put_float(&t, NUMBER(tensor_proto, float_data), 1);
     assert_int_equal(read_tensor(&r, t), 65);
     assert_non_null(strstr(r.message, "float_data as well"));
     read_free(&r);
@@ -406,16 +450,16 @@ static void test_entries(void **state)
     assert_int_equal(read_tensor(&r, t), 65);
     read_free(&r);
     t = tensor_head("w", DT_F32, 1, (const int64_t[]){ 1 });
-    put_int(&t, TENSOR_DATA_LOCATION, 1);
+    put_int(&t, NUMBER(tensor_proto, data_location), 1);
     assert_int_equal(read_tensor(&r, t), 65);
     assert_non_null(strstr(r.message, "it is empty"));
     read_free(&r);
     t = tensor_head("w", DT_F32, 1, (const int64_t[]){ 1 });
     Bytes e = { 0 };
-    put_text(&e, ENTRY_KEY, "location");
-    put_bytes(&e, ENTRY_VALUE, "w.bin\0x", 7);
-    put_message(&t, TENSOR_EXTERNAL_DATA, e);
-    put_int(&t, TENSOR_DATA_LOCATION, 1);
+    put_text(&e, NUMBER(string_string_entry_proto, key), "location");
+    put_bytes(&e, NUMBER(string_string_entry_proto, value), "w.bin\0x", 7);
+    put_message(&t, NUMBER(tensor_proto, external_data), e);
+    put_int(&t, NUMBER(tensor_proto, data_location), 1);
     assert_int_equal(read_tensor(&r, t), 65);
     assert_non_null(strstr(r.message, "NUL"));
     read_free(&r);
@@ -432,16 +476,17 @@ static void test_shared(void **state)
         snprintf(offset, sizeof offset, "%d", i % 4 * 4);
         Bytes t = external_tensor(name, DT_U8, 4, "w.bin");
         put_entry(&t, "offset", offset);
-        put_message(&g, GRAPH_INITIALIZER, t);
+        put_message(&g, NUMBER(graph_proto, initializer), t);
     }
-    put_message(&g, GRAPH_NODE, node("Add x w0 > y"));
+    put_message(&g, NUMBER(graph_proto, node), node("Add x w0 > y"));
     put_ends(&g, "x", "y");
     const int before = open_files();
     Read r = { 0 };
     assert_int_equal(read_in(&r, model_of(g)), 0);
     assert_int_equal(open_files(), before + 2);
-    assert_memory_equal(recipe_values(&r.store, &r.arena, graph_find(r.graph, "w499")->value),
-                        "cdef", 4);
+    assert_memory_equal(
+        recipe_values(&r.store, &r.arena, graph_find(r.graph, "w499")->value),
+        "cdef", 4);
     read_free(&r);
     assert_int_equal(open_files(), before);
 }
@@ -491,7 +536,8 @@ static void make_socket(void)
     close(fd);
 }
 
-static const char *const folders[] = { "model", "model/sub", "model/sub/deep", "other" };
+static const char *const folders[] = { "model", "model/sub", "model/sub/deep",
+                                       "other" };
 static const char *const good[] = { "model/w.bin",
                                     "model/sub/w.bin",
                                     "model/sub/deep/w.bin",
@@ -514,9 +560,10 @@ static const struct {
     { "model/link-root", "/" },
     { "model/sub/link", "w.bin" },
 };
-static const char *const others[] = { "model/hard",   "model/hard-out",  "model/fifo",
-                                      "model/socket", "model/empty",     "model/three",
-                                      "model/zeros",  "model/model.onnx" };
+static const char *const others[] = { "model/hard",  "model/hard-out",
+                                      "model/fifo",  "model/socket",
+                                      "model/empty", "model/three",
+                                      "model/zeros", "model/model.onnx" };
 
 static int make_files(void **state)
 {
@@ -573,8 +620,9 @@ static void test_shrinking(void **state)
     assert_non_null(f);
     fputs("0123456789abcdef", f);
     fclose(f);
-    put_message(&g, GRAPH_INITIALIZER, external_tensor("w", DT_U8, 16, "shrinks.bin"));
-    put_message(&g, GRAPH_NODE, node("Add x w > y"));
+    put_message(&g, NUMBER(graph_proto, initializer),
+                external_tensor("w", DT_U8, 16, "shrinks.bin"));
+    put_message(&g, NUMBER(graph_proto, node), node("Add x w > y"));
     put_ends(&g, "x", "y");
     Read r = { 0 };
     assert_int_equal(read_in(&r, model_of(g)), 0);
@@ -597,18 +645,19 @@ static void test_overlap(void **state)
         int bytes;
         Status status;
     } pairs[] = {
-        { "0", "4", 4, 0 },  { "4", "0", 4, 0 },  { "4", "4", 4, 0 }, { "0", "3", 4, 65 },
-        { "3", "0", 4, 65 }, { "0", "2", 2, 65 }, { "2", "0", 2, 0 }, { "1", "0", 2, 65 },
-        { "8", "5", 4, 65 }, { "0", "0", 2, 65 },
+        { "0", "4", 4, 0 },  { "4", "0", 4, 0 },  { "4", "4", 4, 0 },
+        { "0", "3", 4, 65 }, { "3", "0", 4, 65 }, { "0", "2", 2, 65 },
+        { "2", "0", 2, 0 },  { "1", "0", 2, 65 }, { "8", "5", 4, 65 },
+        { "0", "0", 2, 65 },
     };
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
         Bytes g = { 0 }, a = external_tensor("a", DT_U8, 4, "w.bin"),
               b = external_tensor("b", DT_U8, pairs[i].bytes, "w.bin");
         put_entry(&a, "offset", pairs[i].first);
         put_entry(&b, "offset", pairs[i].second);
-        put_message(&g, GRAPH_INITIALIZER, a);
-        put_message(&g, GRAPH_INITIALIZER, b);
-        put_message(&g, GRAPH_NODE, node("Add x x > y"));
+        put_message(&g, NUMBER(graph_proto, initializer), a);
+        put_message(&g, NUMBER(graph_proto, initializer), b);
+        put_message(&g, NUMBER(graph_proto, node), node("Add x x > y"));
         put_ends(&g, "x", "y");
         Read r = { 0 };
         assert_int_equal(read_in(&r, model_of(g)), pairs[i].status);
@@ -618,14 +667,221 @@ static void test_overlap(void **state)
     }
 }
 
+/* The folder of a model by its path. */
+static void test_folders(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *model, *folder;
+    } paths[] = {
+        { "m.onnx", "." },     { "/m.onnx", "/" },  { "a/m.onnx", "a" },
+        { "/a/m.onnx", "/a" }, { "./m.onnx", "." }, { "a/b/", "a/b" },
+    };
+    Arena arena = { 0 };
+    const Store store = { .mode = LOAD_EAGER };
+    for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
+        const External x = external_new(&arena, &store, paths[i].model);
+        assert_string_equal(x.folder, paths[i].folder);
+        assert_int_equal(x.mode, LOAD_EAGER);
+        assert_false(x.refused || x.warned || x.by_components);
+    }
+    assert_null(external_new(&arena, &store, NULL).folder);
+    arena_free(&arena);
+}
+
+/* --- system calls that fail --- */
+
+static IoCalls faulty;
+static int fault_error;
+static int fault_times; /* then it works */
+
+static int fault_beneath(int in, const char *path, int flags)
+{
+    if (fault_times-- > 0) {
+        errno = fault_error;
+        return -1;
+    }
+    return io_system.open_beneath(in, path, flags);
+}
+
+static int fault_stat(int fd, struct stat *to)
+{
+    if (fault_times-- > 0) {
+        errno = fault_error;
+        return -1;
+    }
+    return io_system.fstat(fd, to);
+}
+
+static int fault_never(int in, const char *path, int flags)
+{
+    (void)in;
+    (void)path;
+    (void)flags;
+    errno = ENOENT;
+    return -1;
+}
+
+static void find_with(int error, int times, Status status, const char *words)
+{
+    static const Case plain = { .location = "w.bin" };
+    fault_error = error;
+    fault_times = times;
+    char model[128];
+    char *text = NULL;
+    size_t n;
+    const int before = open_files();
+    snprintf(model, sizeof model, "%s/model/model.onnx", folder);
+    Find find = { .model = model, .c = &plain };
+    find.diag.out = open_memstream(&text, &n);
+    find.store.arena = &find.arena;
+    io_calls_test = &faulty;
+    assert_int_equal(protect(&find.diag, find_body, &find), status);
+    io_calls_test = NULL;
+    fclose(find.diag.out);
+    if (status)
+        assert_non_null(strstr(text, words));
+    else
+        assert_memory_equal(find.bytes, "0123", 4);
+    free(text);
+    file_close_all(&find.arena);
+    arena_free(&find.arena);
+    assert_int_equal(open_files(), before);
+}
+
+/* Interrupted it is tried again, some hundred times; where the call is missing, the folders are
+ * opened one after the other. */
+static void test_open_beneath(void **state)
+{
+    (void)state;
+    faulty = io_system;
+    faulty.open_beneath = fault_beneath;
+    find_with(EINTR, 3, 0, NULL);
+    find_with(EAGAIN, 99, 0, NULL);
+    find_with(EAGAIN, 100, 74, "cannot be opened");
+    find_with(ENOSYS, 1, 0, NULL);
+    find_with(EPERM, 1, 0, NULL);
+    find_with(E2BIG, 1, 0, NULL);
+    find_with(EACCES, 1, 74, "cannot be opened: Permission denied");
+    find_with(ENOENT, 1, 66, "do not exist");
+    find_with(ELOOP, 1, 65, "are reached through a link or a file");
+    find_with(ENOTDIR, 1, 65, "are reached through a link or a file");
+    find_with(EXDEV, 1, 65, "are reached through a link or a file");
+    find_with(ENAMETOOLONG, 1, 65, "is too long");
+    find_with(ENXIO, 1, 65, "are no regular file");
+    find_with(ENODEV, 1, 65, "are no regular file");
+    faulty.open_beneath = NULL;
+    find_with(0, 0, 0, NULL);
+    faulty.open_beneath = fault_never;
+    find_with(0, 0, 66, "do not exist");
+}
+
+static void test_stat_fails(void **state)
+{
+    (void)state;
+    faulty = io_system;
+    faulty.fstat = fault_stat;
+    find_with(EIO, 1, 74, "cannot be opened: Input/output error");
+}
+
+/* --- several tensors --- */
+
+typedef struct Piece {
+    const char *name, *location, *offset;
+    int bytes;
+} Piece;
+
+static Status read_pieces(Read *r, int n, const Piece *pieces,
+                          const char *checksum)
+{
+    Bytes g = { 0 };
+    for (int i = 0; i < n; i++) {
+        Bytes t = external_tensor(pieces[i].name, DT_U8, pieces[i].bytes,
+                                  pieces[i].location);
+        put_entry(&t, "offset", pieces[i].offset);
+        if (checksum)
+            put_entry(&t, "checksum", checksum);
+        put_message(&g, NUMBER(graph_proto, initializer), t);
+    }
+    put_message(&g, NUMBER(graph_proto, node), node("Add x x > y"));
+    put_ends(&g, "x", "y");
+    return read_in(r, model_of(g));
+}
+
+/* A file is hashed once for all its tensors. */
+static void test_checksum_once(void **state)
+{
+    (void)state;
+    static const Piece two[] = { { "a", "w.bin", "0", 4 },
+                                 { "b", "w.bin", "4", 4 } };
+    Read r = { 0 };
+    assert_int_equal(
+        read_pieces(&r, 2, two, "fe5567e8d769550852182cdf69d74bb16dff8e29"), 0);
+    read_free(&r);
+    assert_int_equal(
+        read_pieces(&r, 2, two, "FE5567E8D769550852182CDF69D74BB16DFF8E29"), 0);
+    read_free(&r);
+    assert_int_equal(
+        read_pieces(&r, 2, two, "ge5567e8d769550852182cdf69d74bb16dff8e29"),
+        65);
+    read_free(&r);
+}
+
+/* Ranges of different files do not overlap; those without bytes overlap nothing. */
+static void test_several_files(void **state)
+{
+    (void)state;
+    char path[128];
+    snprintf(path, sizeof path, "%s/model/v.bin", folder);
+    write_file(path, "0123456789abcdef", 16);
+    static const Piece apart[] = {
+        { "a", "w.bin", "0", 8 }, { "b", "v.bin", "0", 8 },
+        { "c", "w.bin", "8", 8 }, { "d", "v.bin", "4", 0 },
+        { "e", "v.bin", "8", 8 }, { "f", "w.bin", "0", 8 },
+        { "g", "w.bin", "2", 0 },
+    };
+    static const Piece cut[] = {
+        { "a", "w.bin", "0", 8 }, { "b", "v.bin", "4", 8 },
+        { "c", "v.bin", "0", 4 }, { "d", "v.bin", "11", 2 },
+        { "e", "w.bin", "9", 2 },
+    };
+    static const Piece lengths[] = {
+        { "a", "w.bin", "0", 6 }, { "b", "w.bin", "0", 4 },
+        { "c", "w.bin", "0", 5 }, { "d", "w.bin", "0", 4 },
+        { "e", "w.bin", "0", 7 },
+    };
+    Read r = { 0 };
+    assert_int_equal(read_pieces(&r, 7, apart, NULL), 0);
+    read_free(&r);
+    assert_int_equal(read_pieces(&r, 5, cut, NULL), 65);
+    assert_non_null(strstr(r.message, "2 bytes at 11 of"));
+    assert_non_null(strstr(r.message, "overlap those of \"b\", 8 bytes at 4"));
+    read_free(&r);
+    assert_int_equal(read_pieces(&r, 5, lengths, NULL), 65);
+    assert_non_null(strstr(r.message, "\"c\""));
+    assert_non_null(strstr(r.message, "5 bytes at 0 of"));
+    read_free(&r);
+    unlink(path);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_table),   cmocka_unit_test(test_components),
-        cmocka_unit_test(test_long),    cmocka_unit_test(test_options),
-        cmocka_unit_test(test_numbers), cmocka_unit_test(test_places),
-        cmocka_unit_test(test_entries), cmocka_unit_test(test_shared),
-        cmocka_unit_test(test_overlap), cmocka_unit_test(test_shrinking),
+        cmocka_unit_test(test_folders),
+        cmocka_unit_test(test_open_beneath),
+        cmocka_unit_test(test_stat_fails),
+        cmocka_unit_test(test_checksum_once),
+        cmocka_unit_test(test_several_files),
+        cmocka_unit_test(test_table),
+        cmocka_unit_test(test_components),
+        cmocka_unit_test(test_long),
+        cmocka_unit_test(test_options),
+        cmocka_unit_test(test_numbers),
+        cmocka_unit_test(test_places),
+        cmocka_unit_test(test_entries),
+        cmocka_unit_test(test_shared),
+        cmocka_unit_test(test_overlap),
+        cmocka_unit_test(test_shrinking),
         cmocka_unit_test(test_stdin),
     };
     return cmocka_run_group_tests(tests, make_files, remove_files);

@@ -43,7 +43,8 @@ static inline Tensor *input(World *w, int rank, const int64_t *dims)
     return t;
 }
 
-static inline Tensor *image(World *w, int64_t channels, int64_t height, int64_t width)
+static inline Tensor *image(World *w, int64_t channels, int64_t height,
+                            int64_t width)
 {
     const int64_t dims[] = { 1, channels, height, width };
     return input(w, 4, dims);
@@ -51,7 +52,8 @@ static inline Tensor *image(World *w, int64_t channels, int64_t height, int64_t 
 
 static inline Tensor *scalar(World *w, float v)
 {
-    return graph_add_constant(w->graph, NULL, recipe_memory(&w->store, DT_F32, 0, NULL, &v));
+    return graph_add_constant(w->graph, NULL,
+                              recipe_memory(&w->store, DT_F32, 0, NULL, &v));
 }
 
 /* A constant of 1, 2, 3 ... */
@@ -62,7 +64,8 @@ static inline Tensor *counting(World *w, int rank, const int64_t *dims)
     float *v = NEW_ARRAY(&w->arena, float, n);
     for (int64_t i = 0; i < n; i++)
         v[i] = (float)(i + 1);
-    return graph_add_constant(w->graph, NULL, recipe_memory(&w->store, DT_F32, rank, dims, v));
+    return graph_add_constant(w->graph, NULL,
+                              recipe_memory(&w->store, DT_F32, rank, dims, v));
 }
 
 static inline Tensor *ints(World *w, int64_t n, const int64_t *v)
@@ -70,11 +73,17 @@ static inline Tensor *ints(World *w, int64_t n, const int64_t *v)
     return graph_add_ints(w->graph, NULL, n, v);
 }
 
-static inline Tensor *op(World *w, const char *name, Tensor *a, Tensor *b, Tensor *c)
+static inline Tensor *op(World *w, const char *name, Tensor *a, Tensor *b,
+                         Tensor *c)
 {
     Tensor *in[3] = { a, b, c },
-           *out = graph_add_tensor(w->graph, NULL, DT_NONE, (Shape){ .rank = -1 });
-    Node *n = graph_add_node(w->graph, "", name, c ? 3 : b ? 2 : 1, in, 1, &out);
+           *out =
+               graph_add_tensor(w->graph, NULL, DT_NONE, (Shape){ .rank = -1 });
+    Node *n = graph_add_node(w->graph, "", name,
+                             c   ? 3
+                             : b ? 2
+                                 : 1,
+                             in, 1, &out);
     n->index = (int)w->graph->node.n;
     return out;
 }
@@ -88,7 +97,8 @@ static inline Tensor *binary(World *w, const char *name, Tensor *a, Tensor *b)
     return op(w, name, a, b, NULL);
 }
 
-static inline Tensor *transpose(World *w, Tensor *t, int rank, const int64_t *perm)
+static inline Tensor *transpose(World *w, Tensor *t, int rank,
+                                const int64_t *perm)
 {
     Tensor *y = unary(w, "Transpose", t);
     node_set_ints(y->producer, "perm", rank, perm);

@@ -23,11 +23,14 @@ static void layer_norm(void **state)
     world_open(&w);
     Tensor *x = input(&w, 3, one_row), *mean = reduce_mean(&w, x, -1);
     Tensor *d = binary(&w, "Sub", x, mean), *again = binary(&w, "Sub", x, mean);
-    Tensor *variance = reduce_mean(&w, binary(&w, "Pow", again, scalar(&w, 2.0f)), -1);
-    Tensor *s = unary(&w, "Sqrt", binary(&w, "Add", variance, scalar(&w, 1e-6f)));
-    Tensor *y =
-        binary(&w, "Add", binary(&w, "Mul", counting(&w, 1, eight), binary(&w, "Div", d, s)),
-               counting(&w, 1, eight));
+    Tensor *variance =
+        reduce_mean(&w, binary(&w, "Pow", again, scalar(&w, 2.0f)), -1);
+    Tensor *s =
+        unary(&w, "Sqrt", binary(&w, "Add", variance, scalar(&w, 1e-6f)));
+    Tensor *y = binary(
+        &w, "Add",
+        binary(&w, "Mul", counting(&w, 1, eight), binary(&w, "Div", d, s)),
+        counting(&w, 1, eight));
     finish(&w, y);
     run_all(&w);
     const Node *n = only(&w, "LayerNormalization");
@@ -47,10 +50,12 @@ static void folded_norm(void **state)
     Tensor *x = input(&w, 3, one_row), *mean = reduce_mean(&w, x, 2),
            *d = binary(&w, "Sub", mean, x);
     Tensor *variance = reduce_mean(&w, binary(&w, "Mul", d, d), 2);
-    Tensor *r =
-        unary(&w, "Reciprocal", unary(&w, "Sqrt", binary(&w, "Add", scalar(&w, 1e-5f), variance)));
+    Tensor *r = unary(
+        &w, "Reciprocal",
+        unary(&w, "Sqrt", binary(&w, "Add", scalar(&w, 1e-5f), variance)));
     r = binary(&w, "Mul", r, counting(&w, 1, eight));
-    Tensor *rest = binary(&w, "Sub", counting(&w, 1, eight), binary(&w, "Mul", mean, r));
+    Tensor *rest =
+        binary(&w, "Sub", counting(&w, 1, eight), binary(&w, "Mul", mean, r));
     finish(&w, binary(&w, "Add", binary(&w, "Mul", x, r), rest));
     run_all(&w);
     assert_int_equal(only(&w, "LayerNormalization")->n_in, 3);
@@ -65,9 +70,11 @@ static void rms_norm(void **state)
     Tensor *x = input(&w, 3, one_row);
     Tensor *s =
         unary(&w, "Sqrt",
-              binary(&w, "Add", reduce_mean(&w, binary(&w, "Mul", x, x), 2), scalar(&w, 1e-5f)));
-    finish(&w, binary(&w, "Mul", binary(&w, "Mul", x, unary(&w, "Reciprocal", s)),
-                      counting(&w, 1, eight)));
+              binary(&w, "Add", reduce_mean(&w, binary(&w, "Mul", x, x), 2),
+                     scalar(&w, 1e-5f)));
+    finish(&w,
+           binary(&w, "Mul", binary(&w, "Mul", x, unary(&w, "Reciprocal", s)),
+                  counting(&w, 1, eight)));
     run_all(&w);
     assert_int_equal(only(&w, "RMSNormalization")->n_in, 2);
     world_close(&w);
@@ -79,9 +86,11 @@ static void other_axes(void **state)
     (void)state;
     World w;
     world_open(&w);
-    Tensor *x = input(&w, 3, one_row), *d = binary(&w, "Sub", x, reduce_mean(&w, x, 1));
+    Tensor *x = input(&w, 3, one_row),
+           *d = binary(&w, "Sub", x, reduce_mean(&w, x, 1));
     Tensor *s = unary(&w, "Sqrt", reduce_mean(&w, binary(&w, "Mul", d, d), 2));
-    finish(&w, binary(&w, "Div", binary(&w, "Sub", x, reduce_mean(&w, x, 1)), s));
+    finish(&w,
+           binary(&w, "Div", binary(&w, "Sub", x, reduce_mean(&w, x, 1)), s));
     pass_fuse_norm(w.graph);
     assert_int_equal(count_op(&w, "LayerNormalization"), 0);
     world_close(&w);
@@ -95,10 +104,12 @@ static void common(void **state)
     const int64_t from = 1, to = 3;
     Tensor *x = input(&w, 3, one_row), *part[3];
     for (int i = 0; i < 3; i++)
-        part[i] = op(&w, "Slice", x, ints(&w, 1, i == 2 ? &(int64_t){ 0 } : &from),
-                     ints(&w, 1, i == 2 ? &(int64_t){ 2 } : &to));
+        part[i] =
+            op(&w, "Slice", x, ints(&w, 1, i == 2 ? &(int64_t){ 0 } : &from),
+               ints(&w, 1, i == 2 ? &(int64_t){ 2 } : &to));
     finish(&w, binary(&w, "Add",
-                      binary(&w, "Mul", unary(&w, "Exp", part[0]), unary(&w, "Exp", part[1])),
+                      binary(&w, "Mul", unary(&w, "Exp", part[0]),
+                             unary(&w, "Exp", part[1])),
                       part[2]));
     pass_cse(w.graph);
     assert_int_equal(count_op(&w, "Slice"), 2);
@@ -136,16 +147,20 @@ static void channel_shuffle(void **state)
     (void)state;
     World w;
     world_open(&w);
-    const int64_t split[] = { 1, 2, 4, 5, 6 }, join[] = { 1, 8, 5, 6 }, turn[] = { 0, 2, 1, 3, 4 };
-    Tensor *t = binary(&w, "Reshape", pointwise(&w, image(&w, 8, 5, 6), 8), ints(&w, 5, split));
+    const int64_t split[] = { 1, 2, 4, 5, 6 }, join[] = { 1, 8, 5, 6 },
+                  turn[] = { 0, 2, 1, 3, 4 };
+    Tensor *t = binary(&w, "Reshape", pointwise(&w, image(&w, 8, 5, 6), 8),
+                       ints(&w, 5, split));
     t = binary(&w, "Reshape", transpose(&w, t, 5, turn), ints(&w, 4, join));
     finish(&w, pointwise(&w, t, 8));
     run_all(&w);
-    assert_int_equal(count_op(&w, "Transpose"), 3); /* at the input, the shuffle, at the output */
+    assert_int_equal(count_op(&w, "Transpose"),
+                     3); /* at the input, the shuffle, at the output */
     for (size_t i = 0; i < w.graph->node.n; i++) {
         const Node *n = w.graph->node.at[i];
         int64_t count;
-        const int64_t *perm = node_is(n, "Transpose") ? node_ints(n, "perm", &count) : NULL;
+        const int64_t *perm =
+            node_is(n, "Transpose") ? node_ints(n, "perm", &count) : NULL;
         if (!perm || count != 5)
             continue;
         for (int k = 0; k < 5; k++)
@@ -162,7 +177,8 @@ static void head(void **state)
     World w;
     world_open(&w);
     const int64_t flat[] = { 1, 8, 30 }, turn[] = { 0, 2, 1 };
-    Tensor *t = binary(&w, "Reshape", pointwise(&w, image(&w, 8, 5, 6), 8), ints(&w, 3, flat));
+    Tensor *t = binary(&w, "Reshape", pointwise(&w, image(&w, 8, 5, 6), 8),
+                       ints(&w, 3, flat));
     finish(&w, unary(&w, "Sigmoid", transpose(&w, t, 3, turn)));
     pass_layout(w.graph);
     pass_dead(w.graph);
@@ -176,9 +192,11 @@ static void flatten_stays(void **state)
     (void)state;
     World w;
     world_open(&w);
-    const int64_t dims[] = { 4, 5, 6 }, turn[] = { 1, 0, 2 }, flat[] = { 20, 6 };
+    const int64_t dims[] = { 4, 5, 6 }, turn[] = { 1, 0, 2 },
+                  flat[] = { 20, 6 };
     finish(&w, unary(&w, "Exp",
-                     binary(&w, "Reshape", transpose(&w, input(&w, 3, dims), 3, turn),
+                     binary(&w, "Reshape",
+                            transpose(&w, input(&w, 3, dims), 3, turn),
                             ints(&w, 2, flat))));
     pass_layout(w.graph);
     const Node *exp = w.graph->output.at[0]->producer;
@@ -197,7 +215,8 @@ static void raised(void **state)
     world_open(&w);
     const int64_t each[] = { 1, 3, 1, 1 }, window[] = { 2, 3, 1, 1 };
     Tensor *x = image(&w, 3, 8, 10),
-           *y = binary(&w, "Mul", binary(&w, "Sub", x, counting(&w, 4, each)), scalar(&w, 0.5f));
+           *y = binary(&w, "Mul", binary(&w, "Sub", x, counting(&w, 4, each)),
+                       scalar(&w, 0.5f));
     finish(&w, binary(&w, "Conv", y, counting(&w, 4, window)));
     pass_layout(w.graph);
     const Node *turn = x->use->node;
@@ -207,7 +226,8 @@ static void raised(void **state)
     assert_true(node_is(sub, "Sub"));
     assert_int_equal(sub->in[1]->shape.dim[3], 3);
     assert_int_equal(sub->out[0]->shape.dim[1], 8);
-    assert_int_equal(count_op(&w, "Transpose"), 2); /* the other one is behind the Conv */
+    assert_int_equal(count_op(&w, "Transpose"),
+                     2); /* the other one is behind the Conv */
     world_close(&w);
 }
 
@@ -218,7 +238,8 @@ static void not_raised(void **state)
     World w;
     world_open(&w);
     const int64_t window[] = { 3, 3, 1, 1 };
-    Tensor *x = image(&w, 3, 8, 10), *y = binary(&w, "Mul", x, scalar(&w, 0.5f));
+    Tensor *x = image(&w, 3, 8, 10),
+           *y = binary(&w, "Mul", x, scalar(&w, 0.5f));
     VEC_PUSH(&w.arena, &w.graph->output, y);
     finish(&w, binary(&w, "Conv", y, counting(&w, 4, window)));
     pass_layout(w.graph);
@@ -230,8 +251,10 @@ static void not_raised(void **state)
 static Tensor *every_second(World *w, Tensor *x, int64_t from, int64_t axis)
 {
     const int64_t end = INT64_MAX, two = 2;
-    Tensor *in[] = { x, ints(w, 1, &from), ints(w, 1, &end), ints(w, 1, &axis), ints(w, 1, &two) };
-    Tensor *y = graph_add_tensor(w->graph, NULL, DT_NONE, (Shape){ .rank = -1 });
+    Tensor *in[] = { x, ints(w, 1, &from), ints(w, 1, &end), ints(w, 1, &axis),
+                     ints(w, 1, &two) };
+    Tensor *y =
+        graph_add_tensor(w->graph, NULL, DT_NONE, (Shape){ .rank = -1 });
     Node *n = graph_add_node(w->graph, "", "Slice", 5, in, 1, &y);
     n->index = (int)w->graph->node.n;
     return y;
@@ -246,7 +269,8 @@ static void focus_is_turned_at_the_input(void **state)
     world_open(&w);
     const int64_t dims[] = { 4, 6, 1, 1 };
     Tensor *x = image(&w, 3, 8, 8), *half = every_second(&w, x, 0, 2);
-    Tensor *both = binary(&w, "Concat", every_second(&w, half, 0, 3), every_second(&w, half, 1, 3));
+    Tensor *both = binary(&w, "Concat", every_second(&w, half, 0, 3),
+                          every_second(&w, half, 1, 3));
     node_set_int(both->producer, "axis", 1);
     finish(&w, binary(&w, "Conv", both, counting(&w, 4, dims)));
     pass_layout(w.graph);

@@ -32,7 +32,8 @@ static void plan(Planned *t, uint64_t seed)
                         .preserve_input = seed % 7 == 0 };
     const char *why = NULL;
     plan_program(&t->w.program, &opt);
-    const Region region[] = { { "fast", t->w.program.plan.arena_size / 8 * 4 + 64, 1 },
+    const Region region[] = { { "fast",
+                                t->w.program.plan.arena_size / 8 * 4 + 64, 1 },
                               { "slow", 1 << 20, 5 } };
     if (seed % 6 == 0) {
         opt.region = region;
@@ -57,7 +58,8 @@ static void damage_program(uint64_t seed, DamageCount *n)
     damage_note(&t.w.program, n);
     Damage d = damage_begin(&t.w.arena, &t.w.program, seed);
     for (int k = 0; k < PER_PLAN; k++)
-        damage_try(&d, &t.w.arena, (DamageKind)damage_random(&d, DAMAGE_KINDS), still_right, &t, n);
+        damage_try(&d, &t.w.arena, (DamageKind)damage_random(&d, DAMAGE_KINDS),
+                   still_right, &t, n);
     world_close(&t.w);
 }
 

@@ -26,11 +26,11 @@ typedef enum DamageKind {
     DAMAGE_KINDS
 } DamageKind;
 
-static const char *const damage_names[] = { "tensor up",     "tensor down",
-                                            "operand up",    "ring a row shorter",
-                                            "step turned",   "list entries swapped",
-                                            "steps swapped", "counters moved",
-                                            "another region" };
+static const char *const damage_names[] = {
+    "tensor up",          "tensor down",    "operand up",
+    "ring a row shorter", "step turned",    "list entries swapped",
+    "steps swapped",      "counters moved", "another region"
+};
 
 /* What a plan makes use of. */
 typedef enum PlanKind {
@@ -45,10 +45,12 @@ typedef enum PlanKind {
     PLAN_KINDS
 } PlanKind;
 
-static const char *const plan_names[] = { "streams",        "backward streams",
-                                          "overlaps",       "pairs",
-                                          "strips",         "regions",
-                                          "inputs by rows", "inputs or results in the arena" };
+static const char *const plan_names[] = {
+    "streams",        "backward streams",
+    "overlaps",       "pairs",
+    "strips",         "regions",
+    "inputs by rows", "inputs or results in the arena"
+};
 
 typedef struct DamageCount {
     int caught[DAMAGE_KINDS], harmless[DAMAGE_KINDS], missed;
@@ -67,7 +69,8 @@ typedef struct Damage {
 
 static inline uint32_t damage_random(Damage *d, uint32_t n)
 {
-    d->random ^= d->random << 13, d->random ^= d->random >> 7, d->random ^= d->random << 17;
+    d->random ^= d->random << 13, d->random ^= d->random >> 7,
+        d->random ^= d->random << 17;
     return (uint32_t)(d->random * UINT64_C(0x2545F4914F6CDD1D) >> 33) % n;
 }
 
@@ -80,12 +83,14 @@ static inline Damage damage_begin(Arena *a, Program *p, uint64_t seed)
     d.step = arena_copy(a, p->step.at, p->step.n * sizeof *p->step.at);
     d.operand = NEW_ARRAY(a, Operand *, p->step.n + 1);
     d.backward = NEW_ARRAY(a, bool, p->step.n + 1);
-    d.segment = p->plan.segment.n ? arena_copy(a, p->plan.segment.at,
-                                               p->plan.segment.n * sizeof *p->plan.segment.at)
-                                  : NULL;
+    d.segment = p->plan.segment.n
+                    ? arena_copy(a, p->plan.segment.at,
+                                 p->plan.segment.n * sizeof *p->plan.segment.at)
+                    : NULL;
     for (size_t i = 0; i < p->step.n; i++) {
         d.operand[i] =
-            arena_copy(a, d.step[i]->operand, (size_t)d.step[i]->n_operand * sizeof(Operand));
+            arena_copy(a, d.step[i]->operand,
+                       (size_t)d.step[i]->n_operand * sizeof(Operand));
         d.backward[i] = d.step[i]->backward;
     }
     return d;
@@ -96,12 +101,14 @@ static inline void damage_undo(Damage *d)
     Program *p = d->program;
     for (size_t i = 0; i < p->step.n; i++) {
         Step *s = p->step.at[i] = d->step[i];
-        memcpy(s->operand, d->operand[i], (size_t)s->n_operand * sizeof(Operand));
+        memcpy(s->operand, d->operand[i],
+               (size_t)s->n_operand * sizeof(Operand));
         s->backward = d->backward[i];
         s->index = (int)i;
     }
     if (d->segment)
-        memcpy(p->plan.segment.at, d->segment, p->plan.segment.n * sizeof *d->segment);
+        memcpy(p->plan.segment.at, d->segment,
+               p->plan.segment.n * sizeof *d->segment);
     p->plan.state = d->state;
     p->plan.place = d->place;
 }
@@ -115,8 +122,11 @@ static inline bool in_memory(const Program *p, const Operand *o)
 static inline Operand *damage_operand(Damage *d)
 {
     for (int tries = 0; tries < 50; tries++) {
-        Step *s = d->program->step.at[damage_random(d, (uint32_t)d->program->step.n)];
-        Operand *o = s->n_operand ? s->operand + damage_random(d, (uint32_t)s->n_operand) : NULL;
+        Step *s =
+            d->program->step.at[damage_random(d, (uint32_t)d->program->step.n)];
+        Operand *o = s->n_operand
+                         ? s->operand + damage_random(d, (uint32_t)s->n_operand)
+                         : NULL;
         if (o && in_memory(d->program, o))
             return o;
     }
@@ -124,7 +134,8 @@ static inline Operand *damage_operand(Damage *d)
 }
 
 /* All operands on one tensor. */
-static inline void move_tensor(Program *p, Tensor *t, int64_t by, int shorter, int base)
+static inline void move_tensor(Program *p, Tensor *t, int64_t by, int shorter,
+                               int base)
 {
     int64_t at;
     Tensor *const root = tensor_root(t, &at);
@@ -224,7 +235,8 @@ static inline bool damage_do(Damage *d, Arena *a, DamageKind kind)
         if (program_regions(p) < 2)
             return false;
         move_tensor(p, o->tensor, 0, 0,
-                    INLAY_ARENA + (o->ref.base - INLAY_ARENA + 1) % program_regions(p));
+                    INLAY_ARENA +
+                        (o->ref.base - INLAY_ARENA + 1) % program_regions(p));
         return true;
     }
 }
@@ -240,19 +252,23 @@ static inline bool stays_inside(const Program *p)
             if (p->step.at[i]->pushed && !program_rows(p, p->step.at[i]))
                 continue; /* no row is wanted */
             const int64_t beside =
-                o->part ? operand_pitch(o) - o->part * dtype_bits(o->tensor->dtype) / 8
+                o->part ? operand_pitch(o) -
+                              o->part * dtype_bits(o->tensor->dtype) / 8
                         : 0; /* other parts of the last pixel */
-            int64_t at, end = (int64_t)o->ref.off + (o->ref.cap - 1) * (int64_t)o->ref.row +
+            int64_t at, end = (int64_t)o->ref.off +
+                              (o->ref.cap - 1) * (int64_t)o->ref.row +
                               o->row_bytes - beside;
             const Tensor *root = tensor_root(o->tensor, &at);
             if (o->ref.cap == o->rows)
-                end = i64_min(end, (int64_t)o->ref.off - at - o->offset + tensor_bytes(root));
+                end = i64_min(end, (int64_t)o->ref.off - at - o->offset +
+                                       tensor_bytes(root));
             if (end > program_region_size(p, o->ref.base - INLAY_ARENA))
                 return false;
         }
     for (size_t i = 0; i < p->plan.segment.n; i++)
         if (p->plan.segment.at[i].list &&
-            p->plan.state + 2 * p->plan.segment.at[i].count > program_region_size(p, 0))
+            p->plan.state + 2 * p->plan.segment.at[i].count >
+                program_region_size(p, 0))
             return false;
     return true;
 }
@@ -260,8 +276,9 @@ static inline bool stays_inside(const Program *p)
 /* Does the program, as it is now, give the bytes that it should, whatever its memory held? */
 typedef bool StillRight(void *context);
 
-static inline void damage_try(Damage *d, Arena *a, DamageKind kind, StillRight *still_right,
-                              void *context, DamageCount *n)
+static inline void damage_try(Damage *d, Arena *a, DamageKind kind,
+                              StillRight *still_right, void *context,
+                              DamageCount *n)
 {
     const ArenaMark mark = arena_mark(a);
     if (damage_do(d, a, kind)) {
@@ -312,9 +329,11 @@ static inline void damage_note(const Program *p, DamageCount *n)
         with[WITH_STRIPS] |= p->step.at[i]->strip > 0;
     }
     for (size_t i = 0; i < p->graph->input.n; i++)
-        with[WITH_VALUES_INSIDE] |= p->graph->input.at[i]->storage == STORE_ARENA;
+        with[WITH_VALUES_INSIDE] |=
+            p->graph->input.at[i]->storage == STORE_ARENA;
     for (size_t i = 0; i < p->graph->output.n; i++)
-        with[WITH_VALUES_INSIDE] |= p->graph->output.at[i]->storage == STORE_ARENA;
+        with[WITH_VALUES_INSIDE] |=
+            p->graph->output.at[i]->storage == STORE_ARENA;
     for (int k = 0; k < PLAN_KINDS; k++)
         n->with[k] += with[k];
     n->plans++;
@@ -331,11 +350,13 @@ static inline int damage_total(const DamageCount *n, const int *of)
 static inline void damage_print(const DamageCount *n)
 {
     for (int k = 0; k < DAMAGE_KINDS; k++)
-        printf("%-22s %9d caught %9d harmless\n", damage_names[k], n->caught[k], n->harmless[k]);
+        printf("%-22s %9d caught %9d harmless\n", damage_names[k], n->caught[k],
+               n->harmless[k]);
     for (int k = 0; k < PLAN_KINDS; k++)
         printf("%9d plans with %s\n", n->with[k], plan_names[k]);
     printf("%-22s %9d caught %9d harmless, %d missed, of %d plans\n", "all",
-           damage_total(n, n->caught), damage_total(n, n->harmless), n->missed, n->plans);
+           damage_total(n, n->caught), damage_total(n, n->harmless), n->missed,
+           n->plans);
 }
 
 #endif

@@ -48,12 +48,15 @@ static unsigned char *run(Planned *t, Arena *a, int poison)
     const Graph *g = t->net.w.graph;
     const int64_t n = tensor_count(g->input.at[0]);
     float *x = NEW_ARRAY(a, float, n);
-    unsigned char *memory[4], *y = filled(a, (size_t)tensor_bytes(g->output.at[0]), poison);
+    unsigned char *memory[4],
+        *y = filled(a, (size_t)tensor_bytes(g->output.at[0]), poison);
     for (int64_t i = 0; i < n; i++)
         x[i] = (float)((i * 7919 + 13) % 2003) / 1001.0f - 1.0f;
     for (int r = 0; r < program_regions(t->program); r++)
-        memory[r] = filled(a, (size_t)program_region_size(t->program, r), poison);
-    assert_int_equal(eval_run_in(t->program, memory, (void *const[]){ x }, (void *const[]){ y }),
+        memory[r] =
+            filled(a, (size_t)program_region_size(t->program, r), poison);
+    assert_int_equal(eval_run_in(t->program, memory, (void *const[]){ x },
+                                 (void *const[]){ y }),
                      0);
     return y;
 }
@@ -135,7 +138,8 @@ static void damage_net(uint64_t seed, DamageCount *n)
     Damage d = damage_begin(&t.net.w.arena, t.program, seed);
     const int before = n->missed;
     for (int k = 0; k < PER_PLAN; k++)
-        damage_try(&d, &t.net.w.arena, (DamageKind)damage_random(&d, DAMAGE_KINDS), still_right, &t,
+        damage_try(&d, &t.net.w.arena,
+                   (DamageKind)damage_random(&d, DAMAGE_KINDS), still_right, &t,
                    n);
     if (n->missed > before)
         print_message("seed %d: %d missed\n", (int)seed, n->missed - before);

@@ -20,6 +20,7 @@
 #include "kernels/pushed.h"
 #include "plan/plan.h"
 #include "prove/check.h"
+#include "rules/families.h"
 
 enum { MOST_IN = 4, MOST_TENSORS = 64, ROW_ROOM = 4096 };
 
@@ -56,7 +57,8 @@ static inline void world_close(World *w)
     arena_free(&w->arena);
 }
 
-static inline Tensor *add_image(World *w, int64_t rows, int64_t width, int64_t channels)
+static inline Tensor *add_image(World *w, int64_t rows, int64_t width,
+                                int64_t channels)
 {
     const int64_t dims[] = { 1, rows, width, channels };
     Tensor *t = graph_add_tensor(w->graph, NULL, DT_I32, shape_of(4, dims));
@@ -67,7 +69,8 @@ static inline Tensor *add_image(World *w, int64_t rows, int64_t width, int64_t c
     return t;
 }
 
-static inline Tensor *add_input(World *w, int64_t rows, int64_t width, int64_t channels)
+static inline Tensor *add_input(World *w, int64_t rows, int64_t width,
+                                int64_t channels)
 {
     Tensor *t = add_image(w, rows, width, channels);
     t->storage = STORE_INPUT;
@@ -95,13 +98,15 @@ typedef struct OpFacts {
     PixelRule pixels; /* of the one input */
 } OpFacts;
 
-static inline uint32_t *pixel_at(void *const *base, const inlay_step *s, int i, int32_t row,
-                                 int32_t x)
+static inline uint32_t *pixel_at(void *const *base, const inlay_step *s, int i,
+                                 int32_t row, int32_t x)
 {
-    return (uint32_t *)inlay_row(base, s, i, row) + (ptrdiff_t)x * s->ref[i].pix;
+    return (uint32_t *)inlay_row(base, s, i, row) +
+           (ptrdiff_t)x * s->ref[i].pix;
 }
 
-static inline void rule_rows(const RowRule *r, int32_t u, int32_t rows, int32_t *lo, int32_t *hi)
+static inline void rule_rows(const RowRule *r, int32_t u, int32_t rows,
+                             int32_t *lo, int32_t *hi)
 {
     *lo = 0, *hi = rows;
     if (r->kind == ROWS_SAME || r->kind == ROWS_UNIT)
@@ -116,9 +121,11 @@ static inline void rule_rows(const RowRule *r, int32_t u, int32_t rows, int32_t 
 }
 
 /* A row goes through `row`, as a kernel's registers would hold it. */
-static inline void op_row(void *const *base, const inlay_step *s, const OpFacts *f, int32_t u)
+static inline void op_row(void *const *base, const inlay_step *s,
+                          const OpFacts *f, int32_t u)
 {
-    uint32_t local[ROW_ROOM], *row = f->scratch ? (uint32_t *)inlay_at(base, s, f->scratch) : local;
+    uint32_t local[ROW_ROOM],
+        *row = f->scratch ? (uint32_t *)inlay_at(base, s, f->scratch) : local;
     for (int32_t x = 0; x < f->y_w; x++)
         for (int32_t c = 0; c < f->y_c; c++) {
             uint32_t sum = f->salt + (uint32_t)(u * 31 + x * 7 + c);
@@ -126,24 +133,27 @@ static inline void op_row(void *const *base, const inlay_step *s, const OpFacts 
                 int32_t lo, hi;
                 rule_rows(&f->rule[k], u, f->rows[k], &lo, &hi);
                 for (int32_t r = lo; r < hi; r++)
-                    sum += pixel_at(base, s, k + 1, r, x % f->w[k])[c % f->c[k]] *
-                           (uint32_t)(2 * r + 3 + k);
+                    sum +=
+                        pixel_at(base, s, k + 1, r, x % f->w[k])[c % f->c[k]] *
+                        (uint32_t)(2 * r + 3 + k);
             }
             row[x * f->y_c + c] = sum * 2654435761u;
         }
     for (int32_t x = 0; x < f->y_w; x++)
-        memcpy(pixel_at(base, s, 0, u, x), row + x * f->y_c, (size_t)f->y_c * 4);
+        memcpy(pixel_at(base, s, 0, u, x), row + x * f->y_c,
+               (size_t)f->y_c * 4);
 }
 
-static inline int run_op(void *const *base, const inlay_step *s, int32_t r0, int32_t r1)
+static inline int run_op(void *const *base, const inlay_step *s, int32_t r0,
+                         int32_t r1)
 {
     for (int32_t i = r0; i < r1; i++)
         op_row(base, s, s->params, s->backward ? r1 - 1 - (i - r0) : i);
     return 0;
 }
 
-static inline uint32_t window_sum(void *const *base, const inlay_step *s, const OpFacts *f,
-                                  int32_t u, int32_t x)
+static inline uint32_t window_sum(void *const *base, const inlay_step *s,
+                                  const OpFacts *f, int32_t u, int32_t x)
 {
     const PixelRule *p = &f->pixels;
     int32_t lo, hi;
@@ -152,15 +162,18 @@ static inline uint32_t window_sum(void *const *base, const inlay_step *s, const 
     for (int32_t r = lo; r < hi; r++)
         for (int32_t k = 0; k < p->extent; k++) {
             const int32_t column = x * p->stride - p->pad + k;
-            for (int32_t c = 0; column >= 0 && column < f->w[0] && c < f->c[0]; c++)
-                sum += pixel_at(base, s, 1, r, column)[c] * (uint32_t)(2 * r + 3 * k + c + 5);
+            for (int32_t c = 0; column >= 0 && column < f->w[0] && c < f->c[0];
+                 c++)
+                sum += pixel_at(base, s, 1, r, column)[c] *
+                       (uint32_t)(2 * r + 3 * k + c + 5);
         }
     return sum;
 }
 
 /* Pixel by pixel in tiles, each tile in the order that asks most of the plan: the last of its
  * pixels first. */
-static inline int run_pixels(void *const *base, const inlay_step *s, int32_t r0, int32_t r1)
+static inline int run_pixels(void *const *base, const inlay_step *s, int32_t r0,
+                             int32_t r1)
 {
     const OpFacts *f = s->params;
     for (int32_t i = r0; i < r1; i++) {
@@ -172,26 +185,30 @@ static inline int run_pixels(void *const *base, const inlay_step *s, int32_t r0,
                 const int32_t x = s->backward ? f->y_w - 1 - t - k : t + k;
                 for (int32_t c = 0; c < f->y_c; c++)
                     pixel_at(base, s, 0, u, x)[c] =
-                        (window_sum(base, s, f, u, x) + (uint32_t)c) * 2654435761u;
+                        (window_sum(base, s, f, u, x) + (uint32_t)c) *
+                        2654435761u;
             }
     }
     return 0;
 }
 
 /* Order matters: y = y * 31 + row. */
-static inline int run_sum(void *const *base, const inlay_step *s, int32_t r0, int32_t r1)
+static inline int run_sum(void *const *base, const inlay_step *s, int32_t r0,
+                          int32_t r1)
 {
     const OpFacts *f = s->params;
     for (int32_t u = r0; u < r1; u++)
         for (int32_t x = 0; x < f->y_w; x++)
             for (int32_t c = 0; c < f->y_c; c++) {
                 uint32_t *y = pixel_at(base, s, 0, 0, x) + c;
-                *y = (u ? *y : f->salt) * 31 + pixel_at(base, s, 1, u, x % f->w[0])[c % f->c[0]];
+                *y = (u ? *y : f->salt) * 31 +
+                     pixel_at(base, s, 1, u, x % f->w[0])[c % f->c[0]];
             }
     return 0;
 }
 
-static inline int run_elementwise(void *const *base, const inlay_step *s, int32_t r0, int32_t r1)
+static inline int run_elementwise(void *const *base, const inlay_step *s,
+                                  int32_t r0, int32_t r1)
 {
     const OpFacts *f = s->params;
     for (int32_t u = r0; u < r1; u++)
@@ -199,14 +216,16 @@ static inline int run_elementwise(void *const *base, const inlay_step *s, int32_
             for (int32_t c = 0; c < f->y_c; c++) {
                 uint32_t sum = f->salt;
                 for (int k = 0; k < f->n_in; k++)
-                    sum += pixel_at(base, s, k + 1, u, x)[c] * (uint32_t)(2 * k + 3);
+                    sum += pixel_at(base, s, k + 1, u, x)[c] *
+                           (uint32_t)(2 * k + 3);
                 pixel_at(base, s, 0, u, x)[c] = sum;
             }
     return 0;
 }
 
 /* The image at once, as an operator that knows no rows. */
-static inline int run_whole(void *const *base, const inlay_step *s, int32_t r0, int32_t r1)
+static inline int run_whole(void *const *base, const inlay_step *s, int32_t r0,
+                            int32_t r1)
 {
     const OpFacts *f = s->params;
     const uint32_t *x = inlay_at(base, s, 1);
@@ -219,10 +238,18 @@ static inline int run_whole(void *const *base, const inlay_step *s, int32_t r0, 
     return 0;
 }
 
-static const KernelRow kernel_whole = { .name = "whole", .params = "op", .run = run_whole };
-static const KernelRow kernel_op = { .name = "op", .params = "op", .run = run_op };
-static const KernelRow kernel_pixels = { .name = "pixels", .params = "op", .run = run_pixels };
-static const KernelRow kernel_sum = { .name = "sum", .params = "op", .run = run_sum };
+static const KernelRow kernel_whole = { .name = "whole",
+                                        .params = "op",
+                                        .run = run_whole };
+static const KernelRow kernel_op = { .name = "op",
+                                     .params = "op",
+                                     .run = run_op };
+static const KernelRow kernel_pixels = { .name = "pixels",
+                                         .params = "op",
+                                         .run = run_pixels };
+static const KernelRow kernel_sum = { .name = "sum",
+                                      .params = "op",
+                                      .run = run_sum };
 static const KernelRow kernel_elementwise = { .name = "elementwise",
                                               .params = "op",
                                               .run = run_elementwise };
@@ -245,8 +272,8 @@ typedef struct In {
     Reuse reuse;
 } In;
 
-static inline Step *add_step(World *w, const KernelRow *kernel, Tensor *y, int n, const In *in,
-                             int64_t scratch)
+static inline Step *add_step(World *w, const KernelRow *kernel, Tensor *y,
+                             int n, const In *in, int64_t scratch)
 {
     Step *s = NEW(&w->arena, Step);
     OpFacts *f = NEW(&w->arena, OpFacts);
@@ -294,25 +321,34 @@ static inline Step *add_step(World *w, const KernelRow *kernel, Tensor *y, int n
 
 static inline RowRule window(int32_t stride, int32_t pad, int32_t extent)
 {
-    return (RowRule){ .kind = ROWS_WINDOW, .stride = stride, .pad = pad, .extent = extent };
+    return (RowRule){
+        .kind = ROWS_WINDOW, .stride = stride, .pad = pad, .extent = extent
+    };
 }
 
 /* A convolution of sorts. */
-static inline Tensor *add_window(World *w, Tensor *x, int32_t stride, int32_t pad, int32_t extent,
-                                 int64_t width, int64_t channels)
+static inline Tensor *add_window(World *w, Tensor *x, int32_t stride,
+                                 int32_t pad, int32_t extent, int64_t width,
+                                 int64_t channels)
 {
-    Tensor *y = add_image(w, (x->shape.dim[1] + 2 * pad - extent) / stride + 1, width, channels);
-    add_step(w, &kernel_op, y, 1, &(In){ x, window(stride, pad, extent), REUSE_ROWS }, 0);
+    Tensor *y = add_image(w, (x->shape.dim[1] + 2 * pad - extent) / stride + 1,
+                          width, channels);
+    add_step(w, &kernel_op, y, 1,
+             &(In){ x, window(stride, pad, extent), REUSE_ROWS }, 0);
     return y;
 }
 
 /* The same pixel by pixel, in tiles; a window of `extent` columns, too. */
-static inline Tensor *add_pixels(World *w, Tensor *x, RowRule rule, int64_t rows, PixelRule pixels,
+static inline Tensor *add_pixels(World *w, Tensor *x, RowRule rule,
+                                 int64_t rows, PixelRule pixels,
                                  int64_t channels)
 {
     Tensor *y = add_image(
-        w, rows, (x->shape.dim[2] + 2 * pixels.pad - pixels.extent) / pixels.stride + 1, channels);
-    Step *s = add_step(w, &kernel_pixels, y, 1, &(In){ x, rule, REUSE_ROWS }, 0);
+        w, rows,
+        (x->shape.dim[2] + 2 * pixels.pad - pixels.extent) / pixels.stride + 1,
+        channels);
+    Step *s =
+        add_step(w, &kernel_pixels, y, 1, &(In){ x, rule, REUSE_ROWS }, 0);
     s->operand[1].pixels = ((OpFacts *)s->params)->pixels = pixels;
     return y;
 }
@@ -320,7 +356,8 @@ static inline Tensor *add_pixels(World *w, Tensor *x, RowRule rule, int64_t rows
 static inline Tensor *add_sum(World *w, Tensor *x)
 {
     Tensor *y = add_image(w, 1, x->shape.dim[2], x->shape.dim[3]);
-    Step *s = add_step(w, &kernel_sum, y, 1, &(In){ x, { .kind = ROWS_UNIT }, REUSE_NONE }, 0);
+    Step *s = add_step(w, &kernel_sum, y, 1,
+                       &(In){ x, { .kind = ROWS_UNIT }, REUSE_NONE }, 0);
     s->units = (int32_t)x->shape.dim[1];
     s->accumulates = true;
     s->operand[0].read = true;
@@ -330,18 +367,24 @@ static inline Tensor *add_sum(World *w, Tensor *x)
 static inline Tensor *add_whole(World *w, Tensor *x, int64_t rows)
 {
     Tensor *y = add_image(w, rows, 1 + rnd(w, 6), 1 + rnd(w, 8));
-    Step *s = add_step(w, &kernel_whole, y, 1, &(In){ x, { .kind = ROWS_ALL }, REUSE_NONE }, 0);
+    Step *s = add_step(w, &kernel_whole, y, 1,
+                       &(In){ x, { .kind = ROWS_ALL }, REUSE_NONE }, 0);
     ((OpFacts *)s->params)->units = (int32_t)rows;
     s->units = 1;
     for (int k = 0; k < 2; k++)
-        s->operand[k].rows = 1, s->operand[k].row_bytes = tensor_bytes(s->operand[k].tensor),
+        s->operand[k].rows = 1,
+        s->operand[k].row_bytes = tensor_bytes(s->operand[k].tensor),
         s->operand[k].strided = false;
     return y;
 }
 
-static const KernelRow kernel_concat = { .name = "concat",
-                                         .params = "concat",
-                                         .run = inlay_concat };
+static const KernelRow kernel_concat = {
+    .name = "concat",
+    .params = "concat",
+    .params_size = sizeof(inlay_concat_params),
+    .run = inlay_concat,
+    .rules = &rules_concat,
+};
 
 /* Channels of n images of the same rows and width, side by side. */
 static inline Tensor *add_concat(World *w, int n, Tensor *const *x)
@@ -357,13 +400,14 @@ static inline Tensor *add_concat(World *w, int n, Tensor *const *x)
     for (int k = 0; k < n; k++)
         in[k] = (In){ x[k], { .kind = ROWS_SAME }, REUSE_NONE };
     Step *s = add_step(w, &kernel_concat, y, n, in, 0);
-    const inlay_concat_params p = {
-        .inputs = n, .pieces = (int32_t)shape->dim[2], .size = 4, .bytes = 4 * channels
-    };
+    const inlay_concat_params p = { .inputs = n,
+                                    .pieces = (int32_t)shape->dim[2],
+                                    .size = 4,
+                                    .bytes = 4 * channels };
     s->params = arena_copy(&w->arena, &p, sizeof p);
     const int64_t length = n;
-    Tensor *t =
-        graph_add_constant(w->graph, NULL, recipe_memory(&w->store, DT_I64, 1, &length, table));
+    Tensor *t = graph_add_constant(
+        w->graph, NULL, recipe_memory(&w->store, DT_I64, 1, &length, table));
     t->storage = STORE_WEIGHTS;
     VEC_PUSH(&w->arena, &w->program.weight, ((WeightSlot){ .tensor = t }));
     Operand *o = NEW_ARRAY(&w->arena, Operand, n + 2);
@@ -414,14 +458,15 @@ static inline unsigned char *weights_of(World *w)
 }
 
 /* Hands in the rows of x. */
-static inline void run_rows(World *w, const inlay_model *m, void *const *base, const Step *s,
-                            const uint32_t *x)
+static inline void run_rows(World *w, const inlay_model *m, void *const *base,
+                            const Step *s, const uint32_t *x)
 {
     const size_t place = (size_t)w->program.plan.place;
     int r = inlay_go_on(m, base, place, s->index, 0);
     for (int32_t k = 0; r == INLAY_MORE && k < s->units; k++) {
         memcpy(inlay_input_row(m, base, place, s->index),
-               (const unsigned char *)x + (size_t)k * (size_t)s->operand[0].row_bytes,
+               (const unsigned char *)x +
+                   (size_t)k * (size_t)s->operand[0].row_bytes,
                (size_t)s->operand[0].row_bytes);
         r = inlay_go_on(m, base, place, s->index, 1);
     }
@@ -432,13 +477,15 @@ static inline unsigned char *run_program(World *w, int poison, size_t *bytes)
 {
     const Program *p = &w->program;
     void **base = NEW_ARRAY(&w->arena, void *, program_bases(p));
-    const size_t regions = (size_t)program_regions(p), first = INLAY_ARENA + regions;
+    const size_t regions = (size_t)program_regions(p),
+                 first = INLAY_ARENA + regions;
     unsigned char *memory[4], *out, *at;
     assert_true(regions <= 4);
     for (size_t r = 0; r < regions; r++) {
         const size_t size = (size_t)program_region_size(p, (int)r);
         memory[r] = malloc(size + 64);
-        unsigned char *const arena = memory[r] + (64 - (uintptr_t)memory[r] % 64) % 64;
+        unsigned char *const arena =
+            memory[r] + (64 - (uintptr_t)memory[r] % 64) % 64;
         memset(arena, poison, size);
         base[INLAY_ARENA + r] = arena;
     }
@@ -449,10 +496,11 @@ static inline unsigned char *run_program(World *w, int poison, size_t *bytes)
         const Tensor *t = w->graph->input.at[i];
         const int64_t n = tensor_count(t);
         const bool rows = graph_in_form(w->graph, i) == IO_ROWS;
-        uint32_t *x =
-            t->storage == STORE_ARENA && !rows
-                ? (uint32_t *)(void *)((unsigned char *)base[program_base(p, t)] + t->offset)
-                : NEW_ARRAY(&w->arena, uint32_t, n);
+        uint32_t *x = t->storage == STORE_ARENA && !rows
+                          ? (uint32_t *)(void *)((unsigned char *)
+                                                     base[program_base(p, t)] +
+                                                 t->offset)
+                          : NEW_ARRAY(&w->arena, uint32_t, n);
         for (int64_t k = 0; k < n; k++)
             x[k] = (uint32_t)((uint64_t)k * 2654435761u + i);
         base[first + i] = x;
@@ -475,7 +523,8 @@ static inline unsigned char *run_program(World *w, int poison, size_t *bytes)
         const Tensor *t = w->graph->output.at[i];
         if (t->storage == STORE_ARENA)
             memcpy(base[first + w->graph->input.n + i],
-                   (unsigned char *)base[program_base(p, t)] + t->offset, (size_t)tensor_bytes(t));
+                   (unsigned char *)base[program_base(p, t)] + t->offset,
+                   (size_t)tensor_bytes(t));
     }
     for (size_t r = 0; r < regions; r++)
         free(memory[r]);
@@ -492,12 +541,14 @@ static inline void push_input(World *w, size_t i)
     Step *s = add_step(w, kernel_find("input"), t, 0, NULL, 0);
     s->pushed = true;
     t->storage = STORE_ARENA;
-    memmove(w->program.step.at + 1, w->program.step.at, (w->program.step.n - 1) * sizeof s);
+    memmove(w->program.step.at + 1, w->program.step.at,
+            (w->program.step.n - 1) * sizeof s);
     w->program.step.at[0] = s;
     for (size_t k = 0; k < w->program.step.n; k++) {
         Step *each = w->program.step.at[k];
         each->index = (int)k;
-        each->lowered = arena_copy(&w->arena, &(int32_t){ (int32_t)k }, sizeof(int32_t));
+        each->lowered =
+            arena_copy(&w->arena, &(int32_t){ (int32_t)k }, sizeof(int32_t));
     }
 }
 
@@ -506,7 +557,8 @@ static inline void move_in(World *w)
 {
     for (size_t i = 0; i < w->graph->input.n; i++)
         if (rnd(w, 2))
-            w->graph->input.at[i]->storage = STORE_ARENA; /* a pushed one does already */
+            w->graph->input.at[i]->storage =
+                STORE_ARENA; /* a pushed one does already */
     for (size_t i = 0; i < w->graph->output.n; i++)
         if (rnd(w, 2))
             w->graph->output.at[i]->storage = STORE_ARENA;
@@ -542,7 +594,9 @@ static inline void add_random_step(World *w)
     Tensor *x = recent(w, rnd(w, 4) ? 2 : 6);
     const int64_t rows = x->shape.dim[1];
     const uint32_t kind = rnd(w, 14);
-    In in[MOST_IN] = { { x, { .kind = ROWS_SAME }, rnd(w, 2) ? REUSE_ROWS : REUSE_NONE } };
+    In in[MOST_IN] = {
+        { x, { .kind = ROWS_SAME }, rnd(w, 2) ? REUSE_ROWS : REUSE_NONE }
+    };
     int n = 1;
     if (kind == 0) {
         add_sum(w, x);
@@ -553,7 +607,8 @@ static inline void add_random_step(World *w)
         int parts = 1;
         for (int k = w->tensors - 1; k >= 0 && parts < 3; k--) {
             const Shape *s = &w->tensor[k]->shape;
-            if (w->tensor[k] != x && s->dim[1] == rows && s->dim[2] == x->shape.dim[2])
+            if (w->tensor[k] != x && s->dim[1] == rows &&
+                s->dim[2] == x->shape.dim[2])
                 part[parts++] = w->tensor[k];
         }
         if (parts == 1) {
@@ -569,17 +624,22 @@ static inline void add_random_step(World *w)
     }
     if (kind <= 2) {
         for (int k = 0; k < w->tensors && n < 3; k++)
-            if (w->tensor[k] != x && shape_equal(&w->tensor[k]->shape, &x->shape) &&
+            if (w->tensor[k] != x &&
+                shape_equal(&w->tensor[k]->shape, &x->shape) &&
                 w->tensor[k]->storage == STORE_ARENA)
-                in[n++] = (In){ w->tensor[k], { .kind = ROWS_SAME }, REUSE_ELEMENTWISE };
+                in[n++] = (In){ w->tensor[k],
+                                { .kind = ROWS_SAME },
+                                REUSE_ELEMENTWISE };
         in[0].reuse = REUSE_ELEMENTWISE;
-        add_step(w, &kernel_elementwise, add_image(w, rows, x->shape.dim[2], x->shape.dim[3]), n,
-                 in, 0);
+        add_step(w, &kernel_elementwise,
+                 add_image(w, rows, x->shape.dim[2], x->shape.dim[3]), n, in,
+                 0);
         return;
     }
     int64_t out_rows = rows;
     if (kind <= 7) {
-        const int32_t extent = 1 + (int32_t)rnd(w, 5), stride = 1 + (int32_t)rnd(w, 2),
+        const int32_t extent = 1 + (int32_t)rnd(w, 5),
+                      stride = 1 + (int32_t)rnd(w, 2),
                       pad = (int32_t)rnd(w, (uint32_t)extent);
         if (rows + 2 * pad >= extent) {
             out_rows = (rows + 2 * pad - extent) / stride + 1;
@@ -587,7 +647,8 @@ static inline void add_random_step(World *w)
         }
         const int32_t columns = 1 + (int32_t)rnd(w, 3);
         if (kind <= 5 && x->shape.dim[2] >= columns) {
-            const PixelRule pixels = { 1 + (int32_t)rnd(w, 2), (int32_t)rnd(w, (uint32_t)columns),
+            const PixelRule pixels = { 1 + (int32_t)rnd(w, 2),
+                                       (int32_t)rnd(w, (uint32_t)columns),
                                        columns, 1 + (int32_t)rnd(w, 4) };
             add_pixels(w, x, in[0].rule, out_rows, pixels, 1 + rnd(w, 8));
             return;
@@ -605,7 +666,8 @@ static inline void add_random_step(World *w)
                         same && rnd(w, 2) ? REUSE_ROWS : REUSE_NONE };
     }
     Tensor *y = add_image(w, out_rows, 1 + rnd(w, 6), 1 + rnd(w, 8));
-    add_step(w, &kernel_op, y, n, in, rnd(w, 4) ? 0 : y->shape.dim[2] * y->shape.dim[3]);
+    add_step(w, &kernel_op, y, n, in,
+             rnd(w, 4) ? 0 : y->shape.dim[2] * y->shape.dim[3]);
 }
 
 static inline void random_program(World *w, uint64_t seed, int steps)

@@ -22,7 +22,8 @@ static void make_chain(World *w, const Chain *c)
     Tensor *t = add_input(w, 4, 3, 1);
     for (int i = 0; i < 4 && c->channels[i]; i++) {
         Tensor *y = add_image(w, 4, 3, c->channels[i]);
-        add_step(w, &kernel_op, y, 1, &(In){ t, c->rule, c->reuse }, c->scratch);
+        add_step(w, &kernel_op, y, 1, &(In){ t, c->rule, c->reuse },
+                 c->scratch);
         t = y;
     }
     make_output(w, t);
@@ -43,7 +44,8 @@ static int64_t chain_bound(const Chain *c, int64_t align)
 {
     World w;
     make_chain(&w, c);
-    const int64_t bound = bound_of(&w, &(PlanOptions){ .align = align, .level = PLAN_OVERLAP });
+    const int64_t bound =
+        bound_of(&w, &(PlanOptions){ .align = align, .level = PLAN_OVERLAP });
     world_close(&w);
     return bound;
 }
@@ -84,7 +86,8 @@ static void chains(void **state)
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
         const int64_t bound = chain_bound(&known[i].chain, known[i].align);
         if (bound != known[i].bound)
-            fail_msg("chain %d: %d, not %d", (int)i, (int)bound, (int)known[i].bound);
+            fail_msg("chain %d: %d, not %d", (int)i, (int)bound,
+                     (int)known[i].bound);
     }
 }
 
@@ -97,12 +100,15 @@ static void windows(void **state)
     static const struct {
         int32_t stride, pad;
         int64_t bound;
-    } known[] = { { 1, 1, 9 * 24 + 48 }, { 2, 1, 9 * 24 + 24 }, { 1, 0, 9 * 24 + 24 } };
+    } known[] = { { 1, 1, 9 * 24 + 48 },
+                  { 2, 1, 9 * 24 + 24 },
+                  { 1, 0, 9 * 24 + 24 } };
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
         World w;
         world_open(&w, 1);
         Tensor *input = add_input(&w, 9, 3, 1), *x = add_image(&w, 9, 3, 2);
-        add_step(&w, &kernel_op, x, 1, &(In){ input, { .kind = ROWS_SAME }, REUSE_NONE }, 0);
+        add_step(&w, &kernel_op, x, 1,
+                 &(In){ input, { .kind = ROWS_SAME }, REUSE_NONE }, 0);
         add_sum(&w, add_window(&w, x, known[i].stride, known[i].pad, 3, 3, 2));
         finish(&w);
         const PlanOptions rows = { .align = 8, .level = PLAN_OVERLAP };
@@ -117,12 +123,15 @@ static void windows(void **state)
 static int64_t arena_chain(bool result, bool preserve)
 {
     World w;
-    make_chain(&w, &(Chain){ REUSE_NONE, { .kind = ROWS_ALL }, { 3, 5, 7 }, 0 });
+    make_chain(&w,
+               &(Chain){ REUSE_NONE, { .kind = ROWS_ALL }, { 3, 5, 7 }, 0 });
     w.graph->input.at[0]->storage = STORE_ARENA;
     if (result)
         w.graph->output.at[0]->storage = STORE_ARENA;
-    const int64_t bound = bound_of(
-        &w, &(PlanOptions){ .align = 16, .level = PLAN_OVERLAP, .preserve_input = preserve });
+    const int64_t bound =
+        bound_of(&w, &(PlanOptions){ .align = 16,
+                                     .level = PLAN_OVERLAP,
+                                     .preserve_input = preserve });
     world_close(&w);
     return bound;
 }
@@ -142,14 +151,49 @@ static void loops(void **state)
     (void)state;
     for (int looped = 0; looped < 2; looped++) {
         World w;
-        make_chain(&w, &(Chain){ REUSE_NONE, { .kind = ROWS_ALL }, { 9, 3, 5, 7 }, 0 });
+        make_chain(
+            &w,
+            &(Chain){ REUSE_NONE, { .kind = ROWS_ALL }, { 9, 3, 5, 7 }, 0 });
         if (looped)
             w.program.step.at[1]->loop_end = 3;
         const PlanOptions opt = { .align = 16, .level = PLAN_SIMPLE };
         plan_program(&w.program, &opt);
-        assert_int_equal(plan_lower_bound(&w.program), looped ? 432 + 144 + 240 : 432 + 144);
+        assert_int_equal(plan_lower_bound(&w.program),
+                         looped ? 432 + 144 + 240 : 432 + 144);
         world_close(&w);
     }
+}
+
+/* What a loop reads from before it is there in the loop's last step, which does not touch it. */
+static void loop_ends(void **state)
+{
+    (void)state;
+    for (int looped = 0; looped < 2; looped++) {
+        World w;
+        make_chain(
+            &w,
+            &(Chain){ REUSE_NONE, { .kind = ROWS_ALL }, { 9, 3, 15, 1 }, 0 });
+        if (looped)
+            w.program.step.at[1]->loop_end = 2;
+        const PlanOptions opt = { .align = 16, .level = PLAN_SIMPLE };
+        assert_int_equal(bound_of(&w, &opt),
+                         looped ? 432 + 144 + 720 : 144 + 720);
+        world_close(&w);
+    }
+}
+
+/* Loops in one another: what the outer one reads from before it lives until the outer one ends. */
+static void loops_in_loops(void **state)
+{
+    (void)state;
+    World w;
+    make_chain(&w,
+               &(Chain){ REUSE_NONE, { .kind = ROWS_ALL }, { 9, 3, 5, 1 }, 0 });
+    w.program.step.at[1]->loop_end = 3;
+    w.program.step.at[2]->loop_end = 2;
+    const PlanOptions opt = { .align = 16, .level = PLAN_SIMPLE };
+    assert_int_equal(bound_of(&w, &opt), 432 + 144 + 240);
+    world_close(&w);
 }
 
 enum { LEVELS = PLAN_STREAM - PLAN_SIMPLE + 1 };
@@ -202,6 +246,8 @@ int main(void)
         cmocka_unit_test(windows),
         cmocka_unit_test(inputs_and_results_in_the_arena),
         cmocka_unit_test(loops),
+        cmocka_unit_test(loop_ends),
+        cmocka_unit_test(loops_in_loops),
         cmocka_unit_test(random_programs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

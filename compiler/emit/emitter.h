@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What the writers of the generated C share. */
+#ifndef INLAY_EMIT_EMITTER_H
+#define INLAY_EMIT_EMITTER_H
+
+#include "emit/text.h"
+#include "emit/weights.h"
+#include "ir/program.h"
+
+typedef struct Emitter {
+    Arena *arena;
+    const Program *program;
+    const char *name;  /* the model's: prefix of identifiers and files */
+    const char *upper; /* the same in capital letters */
+    WeightsForm form;
+    const Step **maker; /* by tensor: the first step that writes it, or NULL */
+} Emitter;
+
+Emitter emitter_new(const Program *program, const char *name, WeightsForm form);
+
+static inline bool has_weights(const Emitter *emitter)
+{
+    return emitter->program->weight_bytes != 0;
+}
+
+/* Does the caller bring them, as they are not linked into the program? */
+static inline bool weights_apart(const Emitter *emitter)
+{
+    return has_weights(emitter) && emitter->form == WEIGHTS_BIN;
+}
+
+static inline bool has_regions(const Emitter *emitter)
+{
+    return emitter->program->plan.region.n != 0;
+}
+
+/* The macro of the header with the bytes of the arena, or of that region of it. */
+const char *memory_macro(const Emitter *emitter, int region);
+
+/* For comments: what the tensor is called, its type and shape, as in "fc": float32 [1,10]. A tensor
+ * that the model does not name is called by the step that makes it. */
+void put_tensor(Text *text, const Emitter *emitter, const Tensor *tensor);
+/* The same of a step's result: result "fc": float32 [1,10]. */
+void put_result(Text *text, const Emitter *emitter, const Tensor *tensor);
+/* Its type and shape in the model: "float32 [1,10]". */
+void put_shape(Text *text, const Tensor *tensor);
+
+#endif

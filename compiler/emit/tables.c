@@ -1,0 +1,441 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "emit/tables.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- base pointers ---- */
+
+static const char *base_name(const Emitter *emitter, int base)
+{
+    const Program *program = emitter->program;
+    const Plan *plan = &program->plan;
+    const int inputs = (int)program->graph->input.n;
+    const int region = base - INLAY_ARENA;
+    const int in = region - program_regions(program);
+    const int out = in - inputs;
+    if (base == INLAY_NONE)
+        return "INLAY_NONE";
+    if (base == INLAY_WEIGHTS)
+        return "BASE_WEIGHTS";
+    if (in < 0 && !has_regions(emitter))
+        return "BASE_ARENA";
+    if (in < 0)
+        return arena_printf(
+            emitter->arena, "BASE_ARENA_%s",
+            text_upper(emitter->arena, plan->region.at[region].name));
+    if (out < 0)
+        return arena_printf(emitter->arena, "BASE_IN%d", in);
+    const int results = (int)graph_results(program->graph);
+    if (out < results)
+        return arena_printf(emitter->arena, "BASE_OUT%d", out);
+    return arena_printf(emitter->arena, "BASE_DIMS%d", out - results);
+}
+
+Text table_bases(const Emitter *emitter)
+{
+    const int bases = program_bases(emitter->program);
+    Text text = text_new(emitter->arena);
+    text_put(&text, "    BASE_WEIGHTS = INLAY_WEIGHTS,\n");
+    text_print(&text, "    %s = INLAY_ARENA,\n",
+               base_name(emitter, INLAY_ARENA));
+    for (int base = INLAY_ARENA + 1; base < bases; base++)
+        text_print(&text, "    %s,\n", base_name(emitter, base));
+    return text;
+}
+
+/* ---- parameters ---- */
+
+/* With the fewest digits that give the same value back. */
+static void put_decimal(Text *text, double value, bool is_float)
+{
+    const int most = is_float ? 9 : 17;
+    char digits[40];
+    for (int precision = 1; precision <= most; precision++) {
+        snprintf(digits, sizeof digits, "%.*g", precision, value);
+        const bool same = is_float ? strtof(digits, NULL) == (float)value
+                                   : !(strtod(digits, NULL) < value) &&
+                                         !(strtod(digits, NULL) > value);
+        if (same)
+            break;
+    }
+    text_put(text, digits);
+    if (!strpbrk(digits, ".e"))
+        text_put(text, ".0");
+    if (is_float)
+        text_put(text, "f");
+}
+
+static void put_real(Text *text, double value, bool is_float)
+{
+    if (isnan(value))
+        text_put(text, "NAN");
+    else if (isinf(value))
+        text_put(text, value < 0 ? "-INFINITY" : "INFINITY");
+    else
+        put_decimal(text, value, is_float);
+}
+
+static void put_int64(Text *text, int64_t value)
+{
+    if (value == INT64_MIN)
+        text_put(text, "INT64_MIN");
+    else if (value >= INT32_MIN && value <= INT32_MAX)
+        text_print(text, "%" PRId64, value);
+    else
+        text_print(text, "INT64_C(%" PRId64 ")", value);
+}
+
+static void put_int32(Text *text, int32_t value)
+{
+    if (value == INT32_MIN)
+        text_put(text, "INT32_MIN");
+    else
+        text_print(text, "%" PRId32, value);
+}
+
+static void put_element(Text *text, const FieldRow *field, const void *at)
+{
+    union {
+        float f;
+        double d;
+        int64_t i64;
+        uint32_t u32;
+        int32_t i32;
+    } value;
+    memcpy(&value, at, field->size);
+    if (!strcmp(field->type, "float"))
+        put_real(text, (double)value.f, true);
+    else if (!strcmp(field->type, "double"))
+        put_real(text, value.d, false);
+    else if (!strcmp(field->type, "int64_t"))
+        put_int64(text, value.i64);
+    else if (!strcmp(field->type, "uint32_t"))
+        text_print(text, "%" PRIu32 "u", value.u32);
+    else
+        put_int32(text, value.i32);
+}
+
+/* All bits: a negative zero is none. */
+static bool is_zero(const unsigned char *at, size_t size)
+{
+    for (size_t i = 0; i < size; i++)
+        if (at[i])
+            return false;
+    return true;
+}
+
+/* Elements of an array up to the last that is not 0. */
+static int elements_shown(const FieldRow *field, const unsigned char *at)
+{
+    int count = field->count;
+    while (count > 0 &&
+           is_zero(at + (size_t)(count - 1) * field->size, field->size))
+        count--;
+    return count;
+}
+
+static bool is_shown(const FieldRow *field, const unsigned char *at)
+{
+    if (field->count)
+        return elements_shown(field, at) > 0;
+    return !is_zero(at, field->size);
+}
+
+/* ".name = value" */
+static Text field_text(Arena *arena, const FieldRow *field,
+                       const unsigned char *at)
+{
+    Text text = text_new(arena);
+    text_print(&text, ".%s = ", field->name);
+    if (!field->count) {
+        put_element(&text, field, at);
+        return text;
+    }
+    text_put(&text, "{ ");
+    const int count = elements_shown(field, at);
+    for (int i = 0; i < count; i++) {
+        text_put(&text, i ? ", " : "");
+        put_element(&text, field, at + (size_t)i * field->size);
+    }
+    text_put(&text, " }");
+    return text;
+}
+
+enum { WIDTH = 100 };
+
+/* The fields that are not 0, in lines. */
+static Text fields_text(Arena *arena, const Step *step)
+{
+    static const char indent[] = "    ";
+    Text text = text_new(arena);
+    size_t column = 0;
+    for (int i = 0; i < step->kernel->fields; i++) {
+        const FieldRow *field = step->kernel->field + i;
+        const unsigned char *at = (unsigned char *)step->params + field->offset;
+        if (!is_shown(field, at))
+            continue;
+        const Text one = field_text(arena, field, at);
+        const size_t width = one.n + 2;
+        if (column && column + width > WIDTH) {
+            text_put(&text, "\n");
+            column = 0;
+        }
+        text_put(&text, column ? " " : indent);
+        text_print(&text, "%s,", one.at);
+        column += column ? width : width + strlen(indent);
+    }
+    if (!text.n)
+        text_print(&text, "%s0", indent);
+    return text;
+}
+
+/* ---- operands ---- */
+
+/* What tells the same place from another, for tables that are stored once. */
+static void put_place(Text *text, const Emitter *emitter, const inlay_ref *ref)
+{
+    text_put(text, "{ ");
+    if (ref->off)
+        text_print(text, ".off = %zu, ", ref->off);
+    if (ref->row)
+        text_print(text, ".row = %zu, ", ref->row);
+    text_print(text, ".cap = %d, ", ref->cap);
+    if (ref->pix)
+        text_print(text, ".pix = %d, ", ref->pix);
+    text_print(text, ".base = %s },", base_name(emitter, ref->base));
+}
+
+static void put_operand_note(Text *text, const Emitter *emitter,
+                             const Step *step, int k)
+{
+    const Operand *operand = step->operand + k;
+    const Tensor *tensor = operand->tensor;
+    if (!tensor) {
+        text_put(text, "left out");
+        return;
+    }
+    if (operand->scratch) {
+        text_put(text, "scratch: ");
+        put_shape(text, tensor);
+        return;
+    }
+    if (k < step->n_out)
+        put_result(text, emitter, tensor);
+    else
+        put_tensor(text, emitter, tensor);
+    if (operand->ring && operand->ring < operand->rows)
+        text_print(text, ", a ring of %d of %d rows", operand->ring,
+                   operand->rows);
+}
+
+static Text operands_text(const Emitter *emitter, const Step *step, bool notes)
+{
+    Text text = text_new(emitter->arena);
+    text_put(&text, "");
+    for (int k = 0; k < step->n_operand; k++) {
+        text_put(&text, "    ");
+        put_place(&text, emitter, &step->operand[k].ref);
+        if (notes) {
+            text_put(&text, " /* ");
+            put_operand_note(&text, emitter, step, k);
+            text_put(&text, " */");
+        }
+        text_put(&text, "\n");
+    }
+    return text;
+}
+
+/* ---- steps ---- */
+
+/* The number of the first table that reads like this one: it is stored once. */
+static int first_like(Arena *arena, Map *seen, const char *key, int number)
+{
+    const int *had = map_get(seen, key);
+    if (had)
+        return *had;
+    int *own = NEW(arena, int);
+    *own = number;
+    map_put(seen, key, own);
+    return number;
+}
+
+/* 0: Conv "conv1" */
+static void put_step(Text *text, const Step *step)
+{
+    text_print(text, "%d: ", step->index);
+    text_comment(text, step_name(step));
+    if (step->node && *step->node->name) {
+        text_put(text, " \"");
+        text_comment(text, step->node->name);
+        text_put(text, "\"");
+    }
+}
+
+static const Tensor *first_input(const Step *step)
+{
+    for (int k = step->n_out; k < step->n_operand; k++)
+        if (step->operand[k].tensor && !step->operand[k].scratch)
+            return step->operand[k].tensor;
+    return NULL;
+}
+
+/* From the first operand to the first result. */
+static void put_shapes(Text *text, const Step *step)
+{
+    const Tensor *in = first_input(step);
+    const Tensor *out = step->n_out ? step->operand->tensor : NULL;
+    if (in)
+        text_print(text, ", %s", shape_text(text->arena, &in->shape));
+    if (out)
+        text_print(text, " to %s", shape_text(text->arena, &out->shape));
+}
+
+static void put_step_row(Text *text, const Step *step, int params, int operands)
+{
+    const int32_t backward = step_backward(step);
+    text_put(text, "    /* ");
+    put_step(text, step);
+    put_shapes(text, step);
+    text_print(text, " */\n    { .run = inlay_%s, .params = &params%d",
+               step->kernel->name, params);
+    if (step->n_operand)
+        text_print(text, ", .ref = operands%d", operands);
+    text_print(text, ", .units = %d", step->units);
+    if (backward)
+        text_print(text, ", .backward = %s",
+                   backward == INLAY_BACKWARD ? "INLAY_BACKWARD"
+                                              : "INLAY_UNIT_BY_UNIT");
+    text_put(text, " },\n");
+}
+
+typedef struct StepWriter {
+    const Emitter *emitter;
+    Map params;
+    Map operands;
+    StepTables made;
+} StepWriter;
+
+static void add_step(StepWriter *writer, const Step *step)
+{
+    const Emitter *emitter = writer->emitter;
+    Arena *arena = emitter->arena;
+    Text *text = &writer->made.tables;
+    const char *type = step->kernel->params;
+    const char *fields = fields_text(arena, step).at;
+    const char *places = operands_text(emitter, step, false).at;
+    const char *key = arena_printf(arena, "%s %s", type, fields);
+    const int index = step->index;
+    const int params = first_like(arena, &writer->params, key, index);
+    const int operands = first_like(arena, &writer->operands, places, index);
+    const bool own_operands = operands == index && step->n_operand;
+    put_step_row(&writer->made.steps, step, params, operands);
+    if (params != index && !own_operands)
+        return;
+    text_put(text, "/* Step ");
+    put_step(text, step);
+    text_put(text, " */\n");
+    if (params == index)
+        text_print(text, "static const inlay_%s_params params%d = {\n%s\n};\n",
+                   type, index, fields);
+    if (own_operands)
+        text_print(text, "static const inlay_ref operands%d[] = {\n%s};\n",
+                   index, operands_text(emitter, step, true).at);
+    text_put(text, "\n");
+}
+
+StepTables table_steps(const Emitter *emitter)
+{
+    Arena *arena = emitter->arena;
+    const Program *program = emitter->program;
+    StepWriter writer = {
+        .emitter = emitter,
+        .params = map_new(arena),
+        .operands = map_new(arena),
+        .made = { text_new(arena), text_new(arena) },
+    };
+    for (size_t i = 0; i < program->step.n; i++)
+        add_step(&writer, program->step.at[i]);
+    if (!program->step.n)
+        text_put(&writer.made.steps, "    { .units = 0 }\n");
+    return writer.made;
+}
+
+/* ---- segments ---- */
+
+enum { ENTRIES_OF_LINE = 32 };
+
+static Text list_text(Arena *arena, const Segment *segment)
+{
+    const int32_t entries =
+        segment->prologue + segment->period + segment->epilogue;
+    Text text = text_new(arena);
+    for (int32_t i = 0; i < entries; i++) {
+        const char *separator = i ? ", " : "    ";
+        if (i && i % ENTRIES_OF_LINE == 0)
+            separator = ",\n    ";
+        text_print(&text, "%s%u", separator, segment->list[i]);
+    }
+    return text;
+}
+
+static void put_count(Text *text, const char *member, int32_t count)
+{
+    if (count)
+        text_print(text, ", .%s = %d", member, count);
+}
+
+/* `list`: the number of its list. */
+static void put_segment(Text *text, const Segment *segment, int list)
+{
+    const int32_t last = segment->first + segment->count - 1;
+    const char *how = segment->list ? "row by row" : "one after the other";
+    text_print(text, "    /* steps %d to %d, %s */\n", segment->first, last,
+               how);
+    text_print(text, "    { .first = %d, .count = %d", segment->first,
+               segment->count);
+    put_count(text, "prologue", segment->prologue);
+    put_count(text, "period", segment->period);
+    put_count(text, "repeats", segment->repeats);
+    put_count(text, "epilogue", segment->epilogue);
+    if (segment->list)
+        text_print(text, ", .list = list%d", list);
+    text_put(text, " },\n");
+}
+
+SegmentTables table_segments(const Emitter *emitter)
+{
+    Arena *arena = emitter->arena;
+    const Plan *plan = &emitter->program->plan;
+    Map seen = map_new(arena);
+    SegmentTables made = { text_new(arena), text_new(arena) };
+    for (int i = 0; i < (int)plan->segment.n; i++) {
+        const Segment *segment = plan->segment.at + i;
+        int list = i;
+        if (segment->list) {
+            const Text text = list_text(arena, segment);
+            list = first_like(arena, &seen, text.at, i);
+            if (list == i)
+                text_print(&made.lists,
+                           "static const uint8_t list%d[] = {\n%s\n};\n", i,
+                           text.at);
+        }
+        put_segment(&made.segments, segment, list);
+    }
+    return made;
+}
+
+Text table_counts(const Emitter *emitter)
+{
+    const Plan *plan = &emitter->program->plan;
+    Text text = text_new(emitter->arena);
+    text_print(&text, "    .steps = %zu,\n", emitter->program->step.n);
+    if (plan->segment.n)
+        text_print(&text,
+                   "    .segments = %zu,\n    .state = %" PRId64
+                   "u, /* of the arena: where the row counters lie */\n",
+                   plan->segment.n, plan->state);
+    return text;
+}

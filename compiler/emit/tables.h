@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The tables of NAME.c: what the runtime goes through. */
+#ifndef INLAY_EMIT_TABLES_H
+#define INLAY_EMIT_TABLES_H
+
+#include "emit/emitter.h"
+
+/* Rows of the array of base pointers, by name. */
+Text table_bases(const Emitter *emitter);
+/* Parameters and operands of all steps, and the steps. Equal tables are stored once. */
+typedef struct StepTables {
+    Text tables;
+    Text steps;
+} StepTables;
+StepTables table_steps(const Emitter *emitter);
+/* Which steps run together. */
+typedef struct SegmentTables {
+    Text lists;
+    Text segments;
+} SegmentTables;
+SegmentTables table_segments(const Emitter *emitter);
+/* How many there are, and where the row counters lie. */
+Text table_counts(const Emitter *emitter);
+
+#endif

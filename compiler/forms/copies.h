@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Which copies are not made: several ways are tried, and the one with the lowest peak stays. */
+#ifndef INLAY_FORMS_COPIES_H
+#define INLAY_FORMS_COPIES_H
+
+#include "ir/program.h"
+
+/* The peak of a program's steps as they are; any number beyond `most` where it is beyond. */
+typedef int64_t PeakOf(const Program *program, const void *context,
+                       int64_t most);
+
+/* The program with the steps of the best way; of several with the same peak, with the fewest
+ * copies. work: steps of the programs that are tried for the sake of single copies. */
+Program copies_choose(const Program *program, PeakOf *peak, const void *context,
+                      int64_t work);
+
+#endif

@@ -1,0 +1,447 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Loop: one whose values change their shape from turn to turn is unrolled while shapes are
+ * inferred; every other becomes steps that jump back. */
+#include <assert.h>
+#include <string.h>
+
+#include "base/size.h"
+#include "ir/clone.h"
+#include "kernels/control.h"
+#include "ops/control.h"
+#include "ops/dynamic.h"
+#include "ops/families.h"
+
+enum { MOST_UNROLLED = 1024 };
+
+static Shape iteration_shape(const Graph *body, size_t i)
+{
+    return body->input.at[i]->shape.rank == 1 ? shape_vector(1)
+                                              : shape_scalar();
+}
+
+/* A copy of the body with shapes for carried values as they are at the first turn. */
+static Graph *typed_body(Node *node, const Graph *body, int first_carried,
+                         int carried)
+{
+    Graph *graph = graph_clone(node->graph, node, body);
+    const size_t first = graph->input.n - (size_t)carried;
+    for (int i = 0; i < carried; i++) {
+        const Shape *shape = infer_shape(node, first_carried + i);
+        const DType type = node->in[first_carried + i]->dtype;
+        control_set_input(graph, first + (size_t)i, type, *shape);
+    }
+    return graph;
+}
+
+static bool is_true(const Tensor *tensor, Graph *graph)
+{
+    int64_t count;
+    const int64_t *value = tensor_ints(graph, tensor, &count);
+    return value && count >= 1 && value[0];
+}
+
+static bool stable(const Graph *graph, int carried)
+{
+    for (int i = 0; i < carried; i++) {
+        const Tensor *in = graph->input.at[2 + i];
+        const Tensor *out = graph->output.at[1 + i];
+        if (in->dtype != out->dtype)
+            return false;
+        if (!shape_equal(&in->shape, &out->shape))
+            return false;
+    }
+    return true;
+}
+
+static Shape shape_of_row(int64_t rows, const Shape *row)
+{
+    Shape shape = { .rank = row->rank + 1 };
+    shape.dim[0] = rows;
+    for (int i = 0; i < row->rank; i++)
+        shape.dim[i + 1] = row->dim[i];
+    return shape;
+}
+
+/* A node of the newest opset and its one result. */
+static Node *insert(Node *node, const char *op, int count, Tensor *const *in)
+{
+    const Shape unknown = { .rank = -1 };
+    Graph *graph = node->graph;
+    Tensor *out = graph_add_tensor(graph, NULL, in[0]->dtype, unknown);
+    Node *made = graph_insert_node(graph, node, "", op, count, in, 1, &out);
+    made->version = OPSET_NEWEST;
+    return made;
+}
+
+static Tensor *unsqueezed(Node *node, Tensor *tensor)
+{
+    Graph *graph = node->graph;
+    const Shape shape = shape_of_row(1, &tensor->shape);
+    Tensor *in[2] = { tensor };
+    in[1] = graph_add_ints(graph, NULL, shape.rank, shape.dim);
+    Node *reshape = insert(node, "Reshape", 2, in);
+    Tensor *out = reshape->out[0];
+    graph_root(graph)->infer_node(reshape);
+    return out;
+}
+
+Tensor *control_concat(Node *node, Tensor *const *part, int count, int axis)
+{
+    Node *concat = insert(node, "Concat", count, part);
+    Tensor *all = concat->out[0];
+    node_set_int(concat, "axis", axis);
+    graph_root(node->graph)->infer_node(concat);
+    return all;
+}
+
+/* A loop as copies of its body, one after the other. */
+typedef struct Unrolled {
+    Node *node;
+    const Graph *body;
+    int carried, scans;
+    int64_t most, turns; /* turns: made so far */
+    bool endless;        /* the loop has no trip count that serves */
+    Tensor **made;       /* the carried values, then the joined rows */
+    Tensor **rows;       /* [scans][most] */
+} Unrolled;
+
+static Unrolled begin_unroll(Node *node, const Graph *body, int64_t trips,
+                             int carried)
+{
+    Arena *arena = node->graph->arena;
+    Unrolled loop = {
+        .node = node,
+        .body = body,
+        .carried = carried,
+        .scans = (int)body->output.n - 1 - carried,
+        .most = trips,
+        .endless = trips < 0 || trips > MOST_UNROLLED,
+    };
+    if (loop.endless)
+        loop.most = MOST_UNROLLED;
+    const int64_t rows = i64_mul(loop.scans, loop.most);
+    loop.rows = NEW_ARRAY(arena, Tensor *, rows + 1);
+    loop.made = NEW_ARRAY(arena, Tensor *, carried + loop.scans + 1);
+    for (int i = 0; i < carried; i++)
+        loop.made[i] = node->in[2 + i];
+    return loop;
+}
+
+static Tensor *turn_number(const Unrolled *loop)
+{
+    Graph *graph = loop->node->graph;
+    const Shape shape = iteration_shape(loop->body, 0);
+    Recipe *value = recipe_memory(graph->store, DT_I64, shape.rank, shape.dim,
+                                  &loop->turns);
+    return graph_add_constant(graph, NULL, value);
+}
+
+/* One copy of the body; returns its condition. */
+static Tensor *unroll_turn(Unrolled *loop, Tensor *condition)
+{
+    Arena *arena = loop->node->graph->arena;
+    Tensor **in = NEW_ARRAY(arena, Tensor *, loop->body->input.n);
+    Tensor **out = NEW_ARRAY(arena, Tensor *, loop->body->output.n);
+    in[0] = turn_number(loop);
+    in[1] = condition;
+    for (int i = 0; i < loop->carried; i++)
+        in[2 + i] = loop->made[i];
+    control_expand(loop->node, loop->body, in, out);
+    for (int i = 0; i < loop->carried; i++)
+        loop->made[i] = out[1 + i];
+    for (int i = 0; i < loop->scans; i++) {
+        Tensor *row = unsqueezed(loop->node, out[1 + loop->carried + i]);
+        loop->rows[i * loop->most + loop->turns] = row;
+    }
+    return out[0];
+}
+
+/* Does the loop go on after that turn? */
+static bool goes_on(const Unrolled *loop, const Tensor *condition)
+{
+    if (!condition->value)
+        fail_node(loop->node, STATUS_UNSUPPORTED,
+                  "bake the inputs its condition depends on with --const",
+                  "its values change their shape while its end depends on "
+                  "the data");
+    if (!is_true(condition, loop->node->graph))
+        return false;
+    if (loop->endless && loop->turns == loop->most)
+        fail_node(loop->node, STATUS_UNSUPPORTED,
+                  "bake the trip count with --const",
+                  "its values change their shape from turn to turn, and it "
+                  "does not end after %d",
+                  MOST_UNROLLED);
+    return loop->turns < loop->most;
+}
+
+static void join_rows(Unrolled *loop)
+{
+    if (loop->scans && !loop->turns)
+        fail_node(loop->node, STATUS_UNSUPPORTED, NULL,
+                  "makes no turn, so its scan outputs have no shape");
+    for (int i = 0; i < loop->scans; i++) {
+        Tensor **rows = loop->rows + i * loop->most;
+        loop->made[loop->carried + i] =
+            control_concat(loop->node, rows, (int)loop->turns, 0);
+    }
+}
+
+/* `trips` copies of the body, or until its condition, a constant at each turn, ends the loop. */
+static void unroll(Node *node, const Graph *body, int64_t trips, int carried)
+{
+    Unrolled loop = begin_unroll(node, body, trips, carried);
+    Graph *graph = node->graph;
+    const uint8_t one = 1;
+    Recipe *value = recipe_memory(graph->store, DT_BOOL, 0, NULL, &one);
+    Tensor *first = graph_add_constant(graph, NULL, value);
+    bool more = loop.most > 0;
+    while (more) {
+        const Tensor *condition = unroll_turn(&loop, first);
+        loop.turns++;
+        more = goes_on(&loop, condition);
+    }
+    join_rows(&loop);
+    control_retire_into(node, loop.made);
+}
+
+static int64_t trip_count(Node *node)
+{
+    int64_t count;
+    const int64_t *trips = infer_ints(node, 0, &count);
+    if (!trips || count < 1)
+        return -1;
+    return i64_max(trips[0], 0);
+}
+
+/* Results of the file; behind them may come the number of turns. */
+static int results_of(const Node *node)
+{
+    return node->n_out - node->counts;
+}
+
+/* A row for each turn: how many are known only when the model runs, where the trip count is a value
+ * or it may end early. */
+static void infer_rows(Node *node, int i, const Tensor *row, int64_t trips,
+                       bool ends_early)
+{
+    const bool varies = trips < 0 || ends_early;
+    Shape shape = shape_of_row(trips, &row->shape);
+    if (!node->out[i])
+        return;
+    if (varies)
+        shape = dynamic_bound(node, i, shape);
+    if (shape.dim[0] < 0)
+        fail_node(
+            node, STATUS_UNSUPPORTED,
+            "bake the trip count with --const, or declare the output's shape",
+            "the number of turns is known only at run time");
+    infer_out(node, i, row->dtype, shape);
+    if (varies)
+        dynamic_out(node, i, 0);
+}
+
+static void infer_loop_outputs(Node *node, const Graph *graph, int64_t trips,
+                               int carried, bool ends_early)
+{
+    const int results = node->n_out;
+    for (int i = 0; i < results; i++) {
+        const Tensor *tensor = graph->output.at[1 + i];
+        if (i < carried)
+            infer_out(node, i, tensor->dtype, tensor->shape);
+        else
+            infer_rows(node, i, tensor, trips, ends_early);
+    }
+}
+
+/* The body typed by the first turn; NULL: one turn is not like the next, as where values of an
+ * iteration decide shapes, or sequences grow. Then only the copies of unroll() can be typed. */
+static Graph *lasting_body(Node *node, const Graph *body, int carried)
+{
+    Diag attempt = { .quiet = true };
+    for (int i = 0; i < carried; i++)
+        if (node->in[2 + i] && node->in[2 + i]->sequence)
+            return NULL;
+    Graph *graph = typed_body(node, body, 2, carried);
+    control_set_input(graph, 0, DT_I64, iteration_shape(body, 0));
+    control_set_input(graph, 1, DT_BOOL, iteration_shape(body, 1));
+    if (!protect(&attempt, control_infer_body, graph) && stable(graph, carried))
+        return graph;
+    graph->dead = true;
+    return NULL;
+}
+
+static void check_loop_body(const Node *node, const Graph *body, int carried)
+{
+    const size_t values = (size_t)carried;
+    if (carried < 0 || body->input.n != values + 2 ||
+        body->output.n < values + 1 || (size_t)node->n_out > body->output.n - 1)
+        fail_node(
+            node, STATUS_MALFORMED, NULL,
+            "its body has another number of inputs or outputs than the node");
+}
+
+void infer_loop(Node *node)
+{
+    Graph *body = control_body(node, "body");
+    const int carried = node->n_in - 2;
+    check_loop_body(node, body, carried);
+    Graph *lasting = lasting_body(node, body, carried);
+    const int64_t trips = trip_count(node);
+    const bool runs = !node_in(node, 1) || is_true(node->in[1], node->graph);
+    body->dead = true;
+    if (!lasting && !runs)
+        fail_node(node, STATUS_UNSUPPORTED, "bake the trip count with --const",
+                  "its values change their shape from turn to turn");
+    if (!lasting) {
+        unroll(node, body, trips, carried);
+        return;
+    }
+    const Tensor *condition = lasting->output.at[0];
+    const bool kept = condition == lasting->input.at[1];
+    const bool always = runs && (kept || is_true(condition, lasting));
+    control_set_body(node, "body", lasting);
+    infer_loop_outputs(node, lasting, trips, carried, !always);
+}
+
+/* Does `root` hold a carried value of the next turn, other than value i? */
+static bool is_next_value(const Graph *graph, const Tensor *root, int i,
+                          int carried)
+{
+    for (int k = 0; k < carried; k++) {
+        int64_t at;
+        if (k != i && root == tensor_root(graph->input.at[2 + k], &at))
+            return true;
+    }
+    return false;
+}
+
+/* Carried values move together: one that is also read for another carried value goes through a
+ * copy. */
+static void carry(Lower *lower, Node *node, Graph *graph, int carried)
+{
+    Tensor **from = NEW_ARRAY(lower->arena, Tensor *, carried + 1);
+    for (int i = 0; i < carried; i++) {
+        int64_t at;
+        from[i] = graph->output.at[1 + i];
+        if (from[i]->value ||
+            !is_next_value(graph, tensor_root(from[i], &at), i, carried))
+            continue;
+        Tensor *copy = lower_temp(lower, from[i]->dtype, from[i]->shape);
+        lower_copy(lower, node, copy, from[i]);
+        from[i] = copy;
+    }
+    for (int i = 0; i < carried; i++)
+        if (from[i] != graph->input.at[2 + i])
+            lower_copy(lower, node, graph->input.at[2 + i], from[i]);
+}
+
+static Step *loop_step(Lower *lower, Node *node, const char *kernel,
+                       const inlay_loop_params *params, Tensor *counter,
+                       Tensor *condition)
+{
+    Step *step = control_step(lower, node, kernel, params);
+    step_out(step, counter)->read = !strcmp(kernel, "loop_end");
+    Tensor *trip = node_in(node, 0);
+    step_in(step, trip && !strcmp(node->op_type, "Loop") ? trip : NULL);
+    step_in(step, condition);
+    return step;
+}
+
+static void store_slices(Lower *lower, Node *node, Graph *graph,
+                         Tensor *counter, int first)
+{
+    for (int i = first; i < results_of(node); i++) {
+        Tensor *whole = node->out[i];
+        if (!whole)
+            continue;
+        Tensor *slice = graph->output.at[1 + i];
+        const inlay_slice_params params = {
+            .outer = 1,
+            .bytes = tensor_bytes(slice),
+            .length = whole->shape.dim[0],
+        };
+        Step *step = lower_step(lower, node, "slice_store", &params);
+        step_out(step, whole)->read = true;
+        step_in(step, slice);
+        step_in(step, counter);
+    }
+}
+
+/* Scan outputs begin as zeros, and have at most so many rows (-1: there are none). */
+static int64_t clear_rows(Lower *lower, Node *node, int carried)
+{
+    int64_t most = -1;
+    for (int i = carried; i < results_of(node); i++) {
+        if (!node->out[i])
+            continue;
+        lower_clear(lower, node, node->out[i]);
+        most = node->out[i]->shape.dim[0];
+    }
+    return most;
+}
+
+/* The condition of the first turn; true where there is none. */
+static Tensor *first_condition(Lower *lower, const Node *node)
+{
+    const uint8_t one = 1;
+    if (node_in(node, 1))
+        return node->in[1];
+    Store *store = lower->graph->store;
+    return lower_constant(lower, recipe_memory(store, DT_BOOL, 0, NULL, &one));
+}
+
+/* Must the loop look at its condition? */
+static bool is_tested(const Node *node, Graph *body)
+{
+    if (!is_true(body->output.at[0], body))
+        return true;
+    return node_in(node, 1) && !is_true(node->in[1], body);
+}
+
+/* The values before the first turn. */
+static void enter_loop(Lower *lower, Node *node, Graph *graph, bool tested)
+{
+    Tensor *condition = graph->input.at[1];
+    for (size_t i = 0; i < graph->input.n; i++)
+        graph->input.at[i]->storage = STORE_ARENA;
+    for (int i = 2; i < node->n_in; i++)
+        lower_copy(lower, node, graph->input.at[i], node->in[i]);
+    Tensor *first = first_condition(lower, node);
+    if (condition->uses || tested)
+        lower_copy(lower, node, condition, first);
+}
+
+/* The results after the last turn. */
+static void leave_loop(Lower *lower, Node *node, Graph *graph, int carried)
+{
+    if (node->counts)
+        lower_copy(lower, node, node_count(node), graph->input.at[0]);
+    for (int i = 0; i < carried && i < results_of(node); i++)
+        if (node->out[i])
+            lower_copy(lower, node, node->out[i], graph->input.at[2 + i]);
+}
+
+void lower_loop(Lower *lower, Node *node)
+{
+    Graph *graph = control_body(node, "body");
+    const int carried = node->n_in - 2;
+    const bool tested = is_tested(node, graph);
+    Tensor *counter = graph->input.at[0];
+    Tensor *condition = tested ? graph->input.at[1] : NULL;
+    enter_loop(lower, node, graph, tested);
+    inlay_loop_params params = { .most = clear_rows(lower, node, carried) };
+    const int32_t begin = control_next(lower);
+    Step *first =
+        loop_step(lower, node, "loop_begin", &params, counter, condition);
+    control_lower(lower, graph);
+    store_slices(lower, node, graph, counter, carried);
+    if (tested)
+        lower_copy(lower, node, condition, graph->output.at[0]);
+    carry(lower, node, graph, carried);
+    first->loop_end = control_next(lower);
+    params.target = begin + 1;
+    loop_step(lower, node, "loop_end", &params, counter, condition);
+    ((inlay_loop_params *)first->params)->target = control_next(lower);
+    leave_loop(lower, node, graph, carried);
+}

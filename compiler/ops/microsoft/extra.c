@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Further operators of com.microsoft as compositions: what its optimizer writes for diffusion
+ * models, its quantizer for embeddings, and what converters of classical models write. */
+#include <math.h>
+#include <string.h>
+
+#include "base/size.h"
+#include "ops/dynamic.h"
+#include "ops/expand.h"
+#include "ops/families.h"
+
+static void finish(Node *node, Tensor *y)
+{
+    expand_finish(node, 1, &y);
+}
+
+static bool read(const Node *node, int i)
+{
+    return node_out(node, i) && node->out[i]->uses;
+}
+
+/* Unique in the order of first appearance: values, places of the elements among them, counts. */
+void expand_ms_unique(Node *node)
+{
+    infer_shape(node, 0);
+    Node *made = expand_node(node, "Unique", 1, node->in, 4);
+    node_set_int(made, "sorted", 0);
+    expand_done(made);
+    Tensor *result[] = { made->out[0], made->out[2], made->out[3] };
+    expand_finish(node, 3, result);
+}
+
+/* Distances of the rows of a [M][N] from those of b [K][N]: [M][K]. */
+void expand_cdist(Node *node)
+{
+    const int64_t axis = 2;
+    const char *metric = node_string(node, "metric", "sqeuclidean");
+    if (infer_shape(node, 0)->rank != 2 || infer_shape(node, 1)->rank != 2)
+        fail_node(node, STATUS_MALFORMED, NULL,
+                  "its operands must be matrices");
+    if (strcmp(metric, "sqeuclidean") && strcmp(metric, "euclidean"))
+        fail_node(node, STATUS_UNSUPPORTED, "use euclidean or sqeuclidean",
+                  "metric \"%s\"", metric);
+    Tensor *rows = expand_unsqueeze(node, node->in[0], 1);
+    Tensor *columns = expand_unsqueeze(node, node->in[1], 0);
+    Tensor *difference = expand_binary(node, "Sub", rows, columns);
+    Tensor *square = expand_binary(node, "Mul", difference, difference);
+    Tensor *in[] = { square, expand_i64s(node, 1, &axis) };
+    Node *sum = expand_node(node, "ReduceSum", 2, in, 1);
+    node_set_int(sum, "keepdims", 0);
+    Tensor *y = expand_done(sum);
+    finish(node, *metric == 'e' ? expand_unary(node, "Sqrt", y) : y);
+}
+
+/* --- diffusion models --- */
+
+static Tensor *swish(const Node *node, Tensor *x)
+{
+    return expand_unary(node, "Swish", x);
+}
+
+/* GroupNormalization of an image in either layout, and activation 1: x sigmoid(x). */
+/* The image's channels in front of its pixels, or back. */
+static Tensor *channels(const Node *node, Tensor *x, bool first)
+{
+    const int rank = x->shape.rank;
+    int64_t perm[MAX_RANK] = { 0 };
+    if (!node_int(node, "channels_last", 1))
+        return x;
+    for (int i = 1; i < rank; i++)
+        perm[i] = first ? i - 1 : i + 1;
+    perm[first ? 1 : rank - 1] = first ? rank - 1 : 1;
+    return expand_transpose(node, x, perm);
+}
+
+static Tensor *group_norm(const Node *node, Tensor *x)
+{
+    if (x->shape.rank < 3)
+        fail_node(node, STATUS_MALFORMED, NULL, "its image has %d dimensions",
+                  x->shape.rank);
+    Tensor *image = channels(node, x, true);
+    Tensor *in[] = { image, node->in[1], node->in[2] };
+    Node *made = expand_node(node, "GroupNormalization", 3, in, 1);
+    node_set_int(made, "num_groups", node_int(node, "groups", 1));
+    node_set_float(made, "epsilon", node_float(node, "epsilon", 1e-5f));
+    Tensor *y = expand_done(made);
+    if (node_int(node, "activation", 0))
+        y = swish(node, y);
+    return channels(node, y, false);
+}
+
+void expand_ms_group_norm(Node *node)
+{
+    infer_shape(node, 0);
+    finish(node, group_norm(node, node->in[0]));
+}
+
+/* The same of x + skip + bias; skip may be [N][C]. */
+/* Numbers for each channel of x, `first` of them for the entries of the batch, as they are added to
+ * it. */
+static Tensor *per_channel(const Node *node, Tensor *tensor, int64_t first)
+{
+    const Shape *x = infer_shape(node, 0);
+    const bool last = node_int(node, "channels_last", 1) != 0;
+    const int channel = last ? x->rank - 1 : 1;
+    int64_t dims[MAX_RANK];
+    for (int i = 0; i < x->rank; i++)
+        dims[i] = i == channel ? x->dim[i] : 1;
+    if (first)
+        dims[0] = first;
+    return expand_reshape(node, tensor, x->rank, dims);
+}
+
+void expand_skip_group_norm(Node *node)
+{
+    infer_shape(node, 0);
+    const Shape skip = *infer_shape(node, 3);
+    Tensor *sum = node->in[3];
+    if (skip.rank == 2)
+        sum = per_channel(node, sum, skip.dim[0]);
+    sum = expand_binary(node, "Add", node->in[0], sum);
+    if (node_in(node, 4)) {
+        Tensor *bias = per_channel(node, node->in[4], 0);
+        sum = expand_binary(node, "Add", sum, bias);
+    }
+    Tensor *result[2] = { group_norm(node, sum) };
+    if (read(node, 1))
+        result[1] = sum;
+    expand_finish(node, 2, result);
+}
+
+void expand_bias_add(Node *node)
+{
+    infer_shape(node, 0);
+    Tensor *sum = expand_binary(node, "Add", node->in[0], node->in[1]);
+    finish(node, expand_binary(node, "Add", sum, node->in[2]));
+}
+
+/* The left half of x + bias times gelu of the right one. */
+void expand_bias_split_gelu(Node *node)
+{
+    infer_shape(node, 0);
+    Tensor *x = expand_binary(node, "Add", node->in[0], node->in[1]);
+    const int axis = x->shape.rank - 1;
+    const int64_t all = x->shape.dim[axis];
+    Tensor *left = expand_slice(node, x, axis, 0, all / 2);
+    Tensor *right = expand_slice(node, x, axis, all / 2, all);
+    Tensor *gate = expand_unary(node, "Gelu", right);
+    finish(node, expand_binary(node, "Mul", left, gate));
+}
+
+void expand_gemm_fast_gelu(Node *node)
+{
+    Tensor *y = expand_binary(node, "MatMul", node->in[0], node->in[1]);
+    if (node_in(node, 2))
+        y = expand_binary(node, "Add", y, node->in[2]);
+    Node *made = expand_node(node, "Gelu", 1, &y, 1);
+    node_set_string(made, "approximate", "tanh");
+    finish(node, expand_done(made));
+}
+
+/* --- quantized --- */
+
+static Tensor *dequantized(const Node *node, Tensor *x, Tensor *scale,
+                           Tensor *zero, int64_t axis, int64_t block)
+{
+    Tensor *in[] = { x, scale, zero };
+    Node *made = expand_node(node, "DequantizeLinear", zero ? 3 : 2, in, 1);
+    if (scale->shape.rank)
+        node_set_int(made, "axis", axis);
+    if (block)
+        node_set_int(made, "block_size", block);
+    return expand_done(made);
+}
+
+static Tensor *gathered(const Node *node, Tensor *table, Tensor *index,
+                        int64_t axis)
+{
+    Tensor *in[] = { table, index };
+    Node *made = expand_node(node, "Gather", 2, in, 1);
+    node_set_int(made, "axis", axis);
+    return expand_done(made);
+}
+
+/* The bytes of a constant as numbers of fewer bits, `per` to a byte. */
+static Tensor *unpacked(const Node *node, const Tensor *x, DType type,
+                        int64_t per)
+{
+    Shape wide = x->shape;
+    wide.dim[wide.rank - 1] = i64_mul(wide.dim[wide.rank - 1], per);
+    return graph_add_constant(
+        node->graph, NULL,
+        recipe_bits(node->graph->store, x->value, type, wide.rank, wide.dim));
+}
+
+/* What GatherBlockQuantized is told. */
+typedef struct Blocks {
+    int rows, along; /* the axis that is gathered, and that of the blocks */
+    int64_t bits, size;
+    int64_t per; /* numbers in a byte */
+    DType type;
+} Blocks;
+
+static void check_blocks(const Node *node, const Blocks *blocks)
+{
+    const int64_t bits = blocks->bits;
+    const bool bytes = node->in[0]->dtype == DT_U8;
+    const Tensor *zero = node_in(node, 3);
+    if (bytes && bits != 2 && bits != 4 && bits != 8)
+        fail_node(node, STATUS_MALFORMED, NULL, "has %lld bits",
+                  (long long)bits);
+    if (blocks->rows == blocks->along || !blocks->size)
+        fail_node(node, STATUS_UNSUPPORTED, NULL,
+                  "gathers along the axis of its blocks, or has none");
+    if (blocks->per > 1 && (!node->in[0]->value || (zero && !zero->value)))
+        fail_node(node, STATUS_UNSUPPORTED, "make the table a constant",
+                  "its packed table is made at run time");
+}
+
+static Blocks blocks_of(const Node *node)
+{
+    const int rank = infer_shape(node, 0)->rank;
+    const int64_t rows = node_int(node, "gather_axis", 0);
+    const int64_t along = node_int(node, "quantize_axis", 1);
+    Blocks blocks = {
+        .rows = node_axis(node, rows, rank),
+        .along = node_axis(node, along, rank),
+        .bits = node_int(node, "bits", 4),
+        .size = node_int(node, "block_size", 128),
+        .per = 1,
+        .type = node->in[0]->dtype,
+    };
+    if (blocks.type == DT_U8 && blocks.bits < 8) {
+        blocks.per = 8 / i64_max(blocks.bits, 1);
+        blocks.type = blocks.bits == 2 ? DT_U2 : DT_U4;
+    }
+    check_blocks(node, &blocks);
+    return blocks;
+}
+
+/* The zero points given, as numbers; the middle of unsigned numbers; NULL: they are 0. */
+static Tensor *block_zeros(const Node *node, const Blocks *blocks)
+{
+    const Shape *scales = infer_shape(node, 2);
+    const int last = scales->rank - 1;
+    Tensor *zero = node_in(node, 3);
+    if (zero && blocks->per > 1) {
+        if (infer_shape(node, 3)->rank != scales->rank)
+            fail_node(node, STATUS_MALFORMED, NULL,
+                      "its zero points and scales differ in rank");
+        zero = unpacked(node, zero, blocks->type, blocks->per);
+        return expand_slice(node, zero, last, 0, scales->dim[last]);
+    }
+    if (zero || node->in[0]->dtype != DT_U8)
+        return zero;
+    Store *store = node->graph->store;
+    const uint8_t middle = (uint8_t)(1u << (blocks->bits - 1));
+    Recipe *value =
+        recipe_fill(store, DT_U8, scales->rank, scales->dim, &middle);
+    return graph_add_constant(node->graph, NULL,
+                              recipe_cast(store, value, blocks->type));
+}
+
+/* Rows are gathered with their scales and zero points, then brought to numbers. Bytes may hold 2 or
+ * 4 bits each number. */
+void expand_gather_block_quantized(Node *node)
+{
+    const int rank = infer_shape(node, 0)->rank;
+    const Blocks blocks = blocks_of(node);
+    Tensor *index = node->in[1];
+    Tensor *table = node->in[0];
+    if (blocks.per > 1)
+        table = unpacked(node, table, blocks.type, blocks.per);
+    Tensor *zero = block_zeros(node, &blocks);
+    Tensor *rows = gathered(node, table, index, blocks.rows);
+    Tensor *scale = gathered(node, node->in[2], index, blocks.rows);
+    if (zero)
+        zero = gathered(node, zero, index, blocks.rows);
+    int along = blocks.along;
+    if (along > blocks.rows)
+        along += rows->shape.rank - rank;
+    finish(node, dequantized(node, rows, scale, zero, along, blocks.size));
+}
+
+/* EmbedLayerNormalization of quantized tables: operands 2 to 6 have their scales from 8 on, their
+ * zero points from 13 on. */
+void expand_qembed_layer_norm(Node *node)
+{
+    Tensor *in[9] = { node->in[0], node_in(node, 1) };
+    for (int i = 2; i < 7; i++) {
+        if (i == 4 && !node_in(node, i))
+            continue;
+        infer_shape(node, i);
+        infer_shape(node, i + 6);
+        in[i] = dequantized(node, node->in[i], node->in[i + 6],
+                            node_in(node, i + 11), 0, 0);
+    }
+    in[7] = node_in(node, 7);
+    expand_embeddings(node, in);
+}

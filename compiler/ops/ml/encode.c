@@ -1,0 +1,391 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Preparation and encoding of features (ai.onnx.ml). Most are compositions of standard operators;
+ * strings stay on the host. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/size.h"
+#include "kernels/lookup.h"
+#include "kernels/ml_scores.h"
+#include "ops/expand.h"
+#include "ops/families.h"
+#include "ops/ml/scores.h"
+#include "ops/typed.h"
+
+static _Noreturn void fail_strings(const Node *node)
+{
+    fail_node(node, STATUS_UNSUPPORTED,
+              "encode strings as integers on the host, before the model",
+              "works on strings");
+}
+
+static void need_numbers(const Node *node)
+{
+    infer_shape(node, 0); /* fails where it holds strings */
+    if (node->in[0]->dtype == DT_C64 || node->in[0]->dtype == DT_C128)
+        fail_node(node, STATUS_UNSUPPORTED, NULL, "works on numbers, not %s",
+                  dtype_name(node->in[0]->dtype));
+}
+
+/* (x - offset) * scale, in float32. */
+void expand_scaler(Node *node)
+{
+    int64_t offsets, scales;
+    need_numbers(node);
+    const float *offset = node_floats(node, "offset", &offsets);
+    const float *scale = node_floats(node, "scale", &scales);
+    Tensor *x = expand_cast(node, node->in[0], DT_F32);
+    if (offsets)
+        x = expand_binary(node, "Sub", x, expand_floats(node, offsets, offset));
+    if (scales)
+        x = expand_binary(node, "Mul", x, expand_floats(node, scales, scale));
+    expand_finish(node, 1, &x);
+}
+
+void expand_binarizer(Node *node)
+{
+    need_numbers(node);
+    const DType type = node->in[0]->dtype;
+    const float limit = node_float(node, "threshold", 0.0f);
+    Tensor *threshold = expand_number(node, (double)limit, type);
+    Tensor *above = expand_binary(node, "Greater", node->in[0], threshold);
+    Tensor *y = expand_cast(node, above, type);
+    expand_finish(node, 1, &y);
+}
+
+/* Where operand 0 is what counts as missing. */
+static Tensor *missing_values(const Node *node, bool is_float)
+{
+    Tensor *x = node->in[0];
+    const float real = node_float(node, "replaced_value_float", 0.0f);
+    const int64_t whole = node_int(node, "replaced_value_int64", 0);
+    if (is_float && isnan(real))
+        return expand_unary(node, "IsNaN", x);
+    const double number = is_float ? (double)real : (double)whole;
+    Tensor *missing = expand_number(node, number, x->dtype);
+    return expand_binary(node, "Equal", x, missing);
+}
+
+/* Values that count as missing are replaced, column by column. */
+void expand_imputer(Node *node)
+{
+    int64_t floats, ints;
+    need_numbers(node);
+    Store *store = node->graph->store;
+    const float *real = node_floats(node, "imputed_value_floats", &floats);
+    const int64_t *whole = node_ints(node, "imputed_value_int64s", &ints);
+    Recipe *values = NULL;
+    if (floats)
+        values = recipe_memory(store, DT_F32, 1, &floats, real);
+    else if (ints)
+        values = recipe_memory(store, DT_I64, 1, &ints, whole);
+    else
+        fail_node(node, STATUS_MALFORMED, NULL, "has no values to impute");
+    values = recipe_cast(store, values, node->in[0]->dtype);
+    Tensor *with = graph_add_constant(node->graph, NULL, values);
+    Tensor *mask = missing_values(node, floats > 0);
+    Tensor *y = expand_where(node, mask, with, node->in[0]);
+    expand_finish(node, 1, &y);
+}
+
+void infer_normalizer(Node *node)
+{
+    int64_t rows, columns;
+    ml_rows(node, &rows, &columns);
+    infer_out(node, 0, DT_F32, node->in[0]->shape);
+}
+
+static int norm_kind(const Node *node)
+{
+    static const char *const norms[] = { "MAX", "L1", "L2" };
+    const char *norm = node_string(node, "norm", "MAX");
+    for (int i = 0; i < 3; i++)
+        if (!strcmp(norms[i], norm))
+            return i;
+    fail_node(node, STATUS_MALFORMED, NULL, "norm is \"%s\"", norm);
+}
+
+void lower_normalizer(Lower *lower, Node *node)
+{
+    int64_t rows, columns;
+    ml_rows(node, &rows, &columns);
+    const inlay_ml_scores_params params = {
+        .n = i32_checked(rows),
+        .k = i32_checked(columns),
+        .out = i32_checked(columns),
+        .kind = norm_kind(node),
+    };
+    Tensor *x = lower_as(lower, node, node->in[0], DT_F32);
+    Step *step = lower_step(lower, node, "ml_normalize", &params);
+    step_out(step, node->out[0]);
+    step_in(step, x);
+}
+
+/* Operand i as rows, cut to or filled up to `width` columns (-1: as it is). */
+static Tensor *vectorized(const Node *node, int i, int64_t width)
+{
+    const Shape *x = infer_shape(node, i);
+    const int64_t rows = x->rank > 1 ? x->dim[0] : 1;
+    const int64_t columns = rows ? shape_count(x) / rows : 0;
+    const int64_t dims[] = { rows, columns };
+    Tensor *wide = expand_cast(node, node->in[i], DT_F32);
+    Tensor *part = expand_reshape(node, wide, 2, dims);
+    if (width < 0 || width == columns)
+        return part;
+    if (width < columns)
+        return expand_slice(node, part, 1, 0, width);
+    const int64_t pads[] = { 0, 0, 0, width - columns };
+    return expand_binary(node, "Pad", part, expand_i64s(node, 4, pads));
+}
+
+/* Columns side by side, each operand cut to or filled up to its number of them. */
+void expand_feature_vectorizer(Node *node)
+{
+    int64_t count;
+    const int64_t *width = node_ints(node, "inputdimensions", &count);
+    Tensor **in = NEW_ARRAY(node->graph->arena, Tensor *, node->n_in);
+    for (int i = 0; i < node->n_in; i++) {
+        if (i < count && width[i] < 0)
+            fail_node(node, STATUS_MALFORMED, NULL,
+                      "has a negative number of columns");
+        in[i] = vectorized(node, i, i < count ? width[i] : -1);
+    }
+    Tensor *all = in[0];
+    if (node->n_in > 1) {
+        Node *concat = expand_node(node, "Concat", node->n_in, in, 1);
+        node_set_int(concat, "axis", 1);
+        all = expand_done(concat);
+    }
+    expand_finish(node, 1, &all);
+}
+
+/* Elements of the last axis, by index. */
+void expand_array_feature_extractor(Node *node)
+{
+    const Shape *x = infer_shape(node, 0);
+    const int64_t count = shape_count(infer_shape(node, 1));
+    Tensor *in[] = { node->in[0],
+                     expand_reshape(node, node->in[1], 1, &count) };
+    if (!x->rank)
+        fail_node(node, STATUS_MALFORMED, NULL, "its input is a scalar");
+    Node *gather = expand_node(node, "Gather", 2, in, 1);
+    node_set_int(gather, "axis", x->rank - 1);
+    Tensor *y = expand_done(gather);
+    if (x->rank == 1)
+        y = expand_reshape(node, y, 2, (const int64_t[]){ 1, count });
+    expand_finish(node, 1, &y);
+}
+
+/* One column for each category: 1 where it is x's. */
+void expand_one_hot_encoder(Node *node)
+{
+    int64_t count;
+    const int64_t *cats = node_ints(node, "cats_int64s", &count);
+    if (!count)
+        fail_strings(node);
+    need_numbers(node);
+    Shape s = *infer_shape(node, 0);
+    if (s.rank == MAX_RANK)
+        fail_node(node, STATUS_UNSUPPORTED, NULL,
+                  "its result has more than %d dimensions", MAX_RANK);
+    s.dim[s.rank++] = 1;
+    Tensor *x = expand_reshape(node, expand_cast(node, node->in[0], DT_I64),
+                               s.rank, s.dim);
+    x = expand_cast(
+        node, expand_binary(node, "Equal", x, expand_i64s(node, count, cats)),
+        DT_F32);
+    expand_finish(node, 1, &x);
+}
+
+/* The tensor part of ZipMap: its probabilities, in the order of the class labels. */
+void expand_zipmap(Node *node)
+{
+    infer_shape(node, 0);
+    expand_finish(node, 1, node->in);
+}
+
+void expand_category_mapper(Node *node)
+{
+    fail_strings(node);
+}
+
+/* LabelEncoder: keys and values in one of several attributes each. */
+typedef struct Labels {
+    DType type; /* DT_NONE: there are none */
+    int64_t n;
+    const Recipe *value;
+} Labels;
+
+static Labels list_labels(const Node *node, DType type, int64_t count,
+                          const void *value)
+{
+    Store *store = node->graph->store;
+    return (Labels){
+        .type = type,
+        .n = count,
+        .value = recipe_memory(store, type, 1, &count, value),
+    };
+}
+
+static Labels labels_of(const Node *node, const char *what)
+{
+    Arena *arena = node->graph->arena;
+    const Attr *tensor =
+        node_attr(node, arena_printf(arena, "%s_tensor", what));
+    const Attr *words =
+        node_attr(node, arena_printf(arena, "%s_strings", what));
+    const Recipe *given = tensor ? tensor->tensor : NULL;
+    int64_t ints, floats;
+    const int64_t *whole =
+        node_ints(node, arena_printf(arena, "%s_int64s", what), &ints);
+    const float *real =
+        node_floats(node, arena_printf(arena, "%s_floats", what), &floats);
+    if (words && words->n)
+        fail_strings(node);
+    if (given && recipe_dtype(given) == DT_STRING)
+        fail_strings(node);
+    if (given)
+        return (Labels){ recipe_dtype(given), recipe_count(given), given };
+    if (ints)
+        return list_labels(node, DT_I64, ints, whole);
+    if (floats)
+        return list_labels(node, DT_F32, floats, real);
+    fail_strings(node); /* LabelEncoder-1: classes_strings */
+}
+
+void infer_label_encoder(Node *node)
+{
+    infer_out(node, 0, labels_of(node, "values").type, *infer_shape(node, 0));
+}
+
+/* The value of what is no key. */
+static Recipe *default_label(const Node *node, DType type)
+{
+    Store *store = node->graph->store;
+    const Attr *attr = node_attr(node, "default_tensor");
+    const int64_t whole = node_int(node, "default_int64", -1);
+    const float real = node_float(node, "default_float", -0.0f);
+    const int64_t one = 1;
+    Recipe *value;
+    if (attr && attr->tensor)
+        value = recipe_reshape(store, attr->tensor, 1, &one);
+    else if (dtype_is_float(type))
+        value = recipe_memory(store, DT_F32, 1, &one, &real);
+    else
+        value = recipe_memory(store, DT_I64, 1, &one, &whole);
+    return recipe_cast(store, value, type);
+}
+
+typedef struct Key {
+    double f;
+    int64_t i, at;
+} Key;
+
+static int compare_ints(const void *a, const void *b)
+{
+    const Key *x = a;
+    const Key *y = b;
+    if (x->i != y->i)
+        return x->i < y->i ? -1 : 1;
+    return (x->at > y->at) - (x->at < y->at);
+}
+
+/* NaN last. */
+static int compare_floats(const void *a, const void *b)
+{
+    const Key *x = a;
+    const Key *y = b;
+    if (isnan(x->f) != isnan(y->f))
+        return isnan(x->f) ? 1 : -1;
+    if (x->f < y->f)
+        return -1;
+    if (x->f > y->f)
+        return 1;
+    return (x->at > y->at) - (x->at < y->at);
+}
+
+static Key *sorted_keys(Lower *lower, const Node *node, const Labels *k,
+                        bool is_float)
+{
+    Store *s = lower->graph->store;
+    Key *key = NEW_ARRAY(lower->arena, Key, k->n);
+    const void *v =
+        node_values(node, recipe_cast(s, k->value, is_float ? DT_F64 : DT_I64));
+    for (int64_t i = 0; i < k->n; i++)
+        key[i] = is_float ? (Key){ .f = ((const double *)v)[i], .at = i }
+                          : (Key){ .i = ((const int64_t *)v)[i], .at = i };
+    if (k->n)
+        qsort(key, (size_t)k->n, sizeof *key,
+              is_float ? compare_floats : compare_ints);
+    return key;
+}
+
+/* The keys in order, as numbers of the type that they are compared in. */
+static Tensor *key_table(Lower *lower, const Key *key, int64_t count,
+                         bool is_float)
+{
+    double *real = NEW_ARRAY(lower->arena, double, count);
+    int64_t *whole = NEW_ARRAY(lower->arena, int64_t, count);
+    for (int64_t i = 0; i < count; i++) {
+        real[i] = key[i].f;
+        whole[i] = key[i].i;
+    }
+    if (!is_float)
+        return lower_i64s(lower, whole, count);
+    Store *store = lower->graph->store;
+    return lower_constant(lower, recipe_memory(store, DT_F64, 1, &count, real));
+}
+
+/* The values in the order of the keys, and the default behind them. */
+static Tensor *value_table(Lower *lower, const Node *node, const Key *key,
+                           const Labels *labels)
+{
+    Store *store = lower->graph->store;
+    const size_t size = (size_t)dtype_bytes(labels->type, 1);
+    const int64_t all = labels->n + 1;
+    const unsigned char *from = node_values(node, labels->value);
+    const void *otherwise =
+        recipe_values(store, lower->arena, default_label(node, labels->type));
+    unsigned char *value = arena_alloc(lower->arena, (size_t)all * size);
+    unsigned char *to = value;
+    for (int64_t i = 0; i < labels->n; i++) {
+        memcpy(to, from + (size_t)key[i].at * size, size);
+        to += size;
+    }
+    memcpy(to, otherwise, size);
+    return lower_constant(lower,
+                          recipe_memory(store, labels->type, 1, &all, value));
+}
+
+static void check_labels(const Node *node, const Labels *keys,
+                         const Labels *values)
+{
+    if (keys->n != values->n || keys->n < 1)
+        fail_node(node, STATUS_MALFORMED, NULL, "has %lld keys for %lld values",
+                  (long long)keys->n, (long long)values->n);
+}
+
+void lower_label_encoder(Lower *lower, Node *node)
+{
+    const Labels keys = labels_of(node, "keys");
+    const Labels values = labels_of(node, "values");
+    const bool is_float = dtype_is_float(keys.type);
+    const char *kernel = is_float ? "lookup_f64" : "lookup_i64";
+    const DType type = is_float ? DT_F64 : DT_I64;
+    check_labels(node, &keys, &values);
+    const Key *key = sorted_keys(lower, node, &keys, is_float);
+    const inlay_lookup_params params = {
+        .n = i32_checked(tensor_count(node->out[0])),
+        .keys = i32_checked(keys.n),
+        .size = (int32_t)dtype_bytes(values.type, 1),
+    };
+    Tensor *x = lower_as(lower, node, node->in[0], type);
+    Tensor *key_list = key_table(lower, key, keys.n, is_float);
+    Tensor *value_list = value_table(lower, node, key, &values);
+    Step *step = lower_step(lower, node, kernel, &params);
+    step_out(step, node->out[0]);
+    step_in(step, x);
+    step_in(step, key_list);
+    step_in(step, value_list);
+}

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The list of all stages: read this file first.
+ *
+ *   model.onnx -> Graph -> Program -> Plan -> C
+ *
+ * No stage calls another. Each finds in Compile what the stages before it made. */
+#include "pipeline/compile.h"
+
+#include "base/json_memory.h"
+#include "bounds/bounds.h"
+#include "emit/weights.h"
+#include "ops/lower_graph.h"
+#include "pipeline/limits.h"
+#include "pipeline/plan_options.h"
+#include "pipeline/read.h"
+#include "pipeline/rewrite.h"
+#include "pipeline/stats.h"
+#include "pipeline/write.h"
+#include "prove/check.h"
+
+static void lower(Compile *compile)
+{
+    compile->program = lower_graph(compile->graph, PACK_WIDTH);
+    limit_steps(compile->program);
+}
+
+static void plan(Compile *compile)
+{
+    const PlanOptions options = plan_options(compile);
+    plan_program(compile->program, &options);
+    limit_arena(compile);
+}
+
+static void check(Compile *compile)
+{
+    plan_check(compile->program);
+    bounds_check_planned(compile->program);
+}
+
+static void layout(Compile *compile)
+{
+    const uint64_t compared = compile->estimate ? WEIGHTS_LITTLE : UINT64_MAX;
+    weights_layout(compile->program, compared);
+    program_link(compile->program);
+}
+
+void compile_to(Compile *compile, Stage last)
+{
+    typedef void StageFunction(Compile *);
+    static StageFunction *const stages[STAGES] = {
+        [STAGE_READ] = read_model,      /* the file becomes a Graph */
+        [STAGE_PASSES] = rewrite_graph, /* shapes, folding, fusion */
+        [STAGE_LOWER] = lower,          /* nodes become steps: kernel calls */
+        [STAGE_PLAN] = plan,            /* order, live ranges, offsets */
+        [STAGE_CHECK] = check,          /* the plan is replayed and proved */
+        [STAGE_LAYOUT] = layout,        /* each constant's place in the blob */
+        [STAGE_LIMITS] = limit_sizes,   /* --max-arena, --max-weights */
+        [STAGE_WRITE] = write_source,   /* C and weights */
+        [STAGE_REPORT] = write_reports, /* the manifest and the reports */
+    };
+    for (; compile->next <= last; compile->next++) {
+        stats_stage(compile, compile->next);
+        stages[compile->next](compile);
+    }
+}
+
+/* ---- what a compile owns ---- */
+
+/* Bytes of a constant that are in memory at a time. */
+enum { DEFAULT_WINDOW = 3 << 20 };
+
+void compile_open(Compile *compile, const Options *options)
+{
+    const long long *budget = options->max_memory;
+    *compile = (Compile){
+        .options = options,
+        .clock = { .running = STAGES },
+        .io_before = io_count(),
+    };
+    compile->store = (Store){
+        .arena = &compile->arena,
+        .mode = (LoadMode)options->load,
+        .window = DEFAULT_WINDOW,
+    };
+    compile->arena.budget = budget ? (uint64_t)*budget : 0;
+    compile->store.scratch.budget = compile->arena.budget;
+    compile->arena.beside = &compile->store.scratch;
+    compile->store.scratch.beside = &compile->arena;
+    compile->results.arena = &compile->arena;
+    progress_begin(compile);
+    json_memory_use(&compile->store.scratch);
+}
+
+void compile_close(Compile *compile)
+{
+    progress_end(compile);
+    if (compile->out)
+        output_abort(compile->out);
+    json_memory_use(NULL);
+    file_close_all(&compile->arena);
+    arena_free(&compile->store.scratch);
+    arena_free(&compile->arena);
+}

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "pipeline/io_forms.h"
+
+#include <string.h>
+
+#include "pipeline/numbers.h"
+
+typedef struct Forms {
+    Graph *graph;
+    IoForm *in, *out;
+    size_t n_in, n_out;
+} Forms;
+
+static bool form_of(const char *text, IoForm *form)
+{
+    static const char *const name[] = {
+        [IO_CALLER] = "caller", [IO_ARENA] = "arena", [IO_ROWS] = "rows"
+    };
+    for (size_t i = 0; i < sizeof name / sizeof *name; i++)
+        if (!strcmp(text, name[i])) {
+            *form = (IoForm)i;
+            return true;
+        }
+    return false;
+}
+
+/* "in", "out": all of them (n); "in0", "out1": one. -1: neither. */
+static long place_of(const char *which, size_t length, const char *kind,
+                     size_t n)
+{
+    const size_t k = strlen(kind);
+    int64_t place;
+    if (length < k || strncmp(which, kind, k))
+        return -1;
+    if (length == k)
+        return (long)n;
+    const char *end = number_read(which + k, INT32_MAX, &place);
+    return end == which + length && place < (int64_t)n ? (long)place : -1;
+}
+
+static bool set_kind(IoForm *form, size_t n, const char *which, size_t length,
+                     const char *kind, IoForm to)
+{
+    const long at = place_of(which, length, kind, n);
+    if (at < 0)
+        return false;
+    for (size_t i = 0; i < n; i++)
+        if (at == (long)n || at == (long)i)
+            form[i] = to;
+    return true;
+}
+
+static bool set_named(IoForm *form, Tensor *const *t, size_t n,
+                      const char *which, size_t length, IoForm to)
+{
+    for (size_t i = 0; i < n; i++)
+        if (strlen(t[i]->name) == length &&
+            !strncmp(t[i]->name, which, length)) {
+            form[i] = to;
+            return true;
+        }
+    return false;
+}
+
+static void set_one(Forms *forms, const char *text)
+{
+    const char *eq = strrchr(text, '=');
+    const size_t length = eq ? (size_t)(eq - text) : 0;
+    IoForm to;
+    if (eq == text || !form_of(eq ? eq + 1 : text, &to))
+        fail_at(STATUS_USAGE, LOC_NONE,
+                "caller, arena or rows: --io=arena, --io=in=arena, "
+                "--io=in0=rows, --io=NAME=arena",
+                "--io \"%s\": unknown form", text);
+    if (!length) {
+        set_kind(forms->in, forms->n_in, "in", 2, "in", to);
+        set_kind(forms->out, forms->n_out, "out", 3, "out",
+                 to == IO_ROWS ? IO_CALLER : to);
+        return;
+    }
+    if (set_named(forms->in, forms->graph->input.at, forms->n_in, text, length,
+                  to) ||
+        set_named(forms->out, forms->graph->output.at, forms->n_out, text,
+                  length, to))
+        return;
+    if (set_kind(forms->in, forms->n_in, text, length, "in", to) ||
+        set_kind(forms->out, forms->n_out, text, length, "out", to))
+        return;
+    fail_at(STATUS_USAGE, LOC_NONE, "`inlay analyze` lists inputs and outputs",
+            "--io \"%s\": the model has no such input or output", text);
+}
+
+static void check_rows(const Forms *forms)
+{
+    size_t rows = 0;
+    for (size_t i = 0; i < forms->n_in; i++)
+        rows += forms->in[i] == IO_ROWS;
+    for (size_t i = 0; i < forms->n_out; i++)
+        if (forms->out[i] == IO_ROWS)
+            fail_at(STATUS_CONFIG, LOC_NONE, NULL,
+                    "--io: output %zu: only an input comes row by row", i);
+    if (rows > 1)
+        fail_at(STATUS_CONFIG, LOC_NONE, "name it: --io=in0=rows",
+                "--io=rows: %zu inputs were to come row by row, one can", rows);
+}
+
+void io_forms(Graph *graph, const Options *options)
+{
+    Forms forms = { graph, NEW_ARRAY(graph->arena, IoForm, graph->input.n + 1),
+                    NEW_ARRAY(graph->arena, IoForm, graph->output.n + 1),
+                    graph->input.n, graph->output.n };
+    for (const char **s = options->io; s && *s; s++)
+        set_one(&forms, *s);
+    check_rows(&forms);
+    graph->in_form = forms.in;
+    graph->out_form = forms.out;
+}

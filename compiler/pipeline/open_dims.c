@@ -1,0 +1,337 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "pipeline/open_dims.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "emit/text.h"
+#include "pipeline/values.h"
+
+/* ---- symbols ---- */
+
+static bool is_open(const Tensor *input, int k)
+{
+    return input->shape.dim[k] < 0;
+}
+
+/* The name of a dimension; NULL: it has none. */
+static const char *symbol_of(const Tensor *input, int k)
+{
+    const char *symbol = input->symbol[k];
+    if (!symbol || !*symbol)
+        return NULL;
+    const bool any = !strcmp(symbol, DIM_NEGATIVE) || !strcmp(symbol, "?");
+    return any ? NULL : symbol;
+}
+
+static bool has_symbol(const Tensor *input, int k, const char *symbol)
+{
+    const char *own = symbol_of(input, k);
+    return own && !strcmp(own, symbol);
+}
+
+/* What an input says that has a value for the symbol; -1: none has. */
+static int64_t known_value(const Graph *graph, const char *symbol)
+{
+    for (size_t i = 0; i < graph->input.n; i++) {
+        const Tensor *input = graph->input.at[i];
+        for (int k = 0; k < input->shape.rank; k++)
+            if (has_symbol(input, k, symbol) && !is_open(input, k))
+                return input->shape.dim[k];
+    }
+    return -1;
+}
+
+static bool stands_inside(const Graph *graph, const char *symbol)
+{
+    for (size_t i = 0; i < graph->input.n; i++) {
+        const Tensor *input = graph->input.at[i];
+        for (int k = 1; k < input->shape.rank; k++)
+            if (has_symbol(input, k, symbol))
+                return true;
+    }
+    return false;
+}
+
+static bool is_batch(const Graph *graph, const Tensor *input, int k)
+{
+    static const char *const names[] = { "batch", "batch_size", "N" };
+    const char *symbol = symbol_of(input, k);
+    if (!symbol)
+        return k == 0;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (!strcmp(symbol, names[i]))
+            return true;
+    return k == 0 && !stands_inside(graph, symbol);
+}
+
+/* ---- what can be settled ---- */
+
+typedef struct Settling {
+    Compile *compile;
+    int64_t batch;
+    const Tensor *first; /* whose batch was open */
+    int inputs;          /* how many there are of those */
+    VEC(const char *) shape;
+} Settling;
+
+/* "1x3x224x224", with N for what is open. */
+static const char *dims_text(Arena *arena, const Shape *shape)
+{
+    Text text = text_new(arena);
+    text_put(&text, shape->rank ? "" : "scalar");
+    for (int k = 0; k < shape->rank; k++) {
+        text_put(&text, k ? "x" : "");
+        if (shape->dim[k] < 0)
+            text_put(&text, "N");
+        else
+            text_print(&text, "%" PRId64, shape->dim[k]);
+    }
+    return text.at;
+}
+
+/* Takes the values that the other inputs have for its symbols. */
+static bool take_known(const Graph *graph, Tensor *input)
+{
+    bool changed = false;
+    for (int k = 0; k < input->shape.rank; k++) {
+        const char *symbol = symbol_of(input, k);
+        if (!is_open(input, k) || !symbol)
+            continue;
+        input->shape.dim[k] = known_value(graph, symbol);
+        changed = changed || !is_open(input, k);
+    }
+    return changed;
+}
+
+static bool take_batch(Settling *settling, Tensor *input)
+{
+    bool changed = false;
+    for (int k = 0; k < input->shape.rank; k++) {
+        if (!is_open(input, k) || !is_batch(settling->compile->graph, input, k))
+            continue;
+        input->shape.dim[k] = settling->batch;
+        changed = true;
+    }
+    if (changed && !settling->first)
+        settling->first = input;
+    settling->inputs += changed;
+    return changed;
+}
+
+/* All that is known first: a batch that one input gives is no open one of another. */
+static void settle_all(Settling *settling)
+{
+    const Graph *graph = settling->compile->graph;
+    Arena *arena = &settling->compile->arena;
+    bool *changed = NEW_ARRAY(arena, bool, graph->input.n + 1);
+    for (size_t i = 0; i < graph->input.n; i++)
+        changed[i] = take_known(graph, graph->input.at[i]);
+    for (size_t i = 0; i < graph->input.n; i++)
+        changed[i] |= take_batch(settling, graph->input.at[i]);
+    for (size_t i = 0; i < graph->input.n; i++) {
+        const Tensor *input = graph->input.at[i];
+        const char *dims = dims_text(arena, &input->shape);
+        if (changed[i])
+            VEC_PUSH(arena, &settling->shape,
+                     arena_printf(arena, "%s=%s", input->name, dims));
+    }
+}
+
+static const char *others(Arena *arena, int count)
+{
+    if (count < 1)
+        return "";
+    return arena_printf(arena, " and %d more input%s", count,
+                        count > 1 ? "s" : "");
+}
+
+static Loc file_of(const Graph *graph)
+{
+    return (Loc){ .file = graph->file, .byte = -1, .node = -1 };
+}
+
+/* The options that stand for the shapes now, for the manifest. */
+static void keep_shapes(Settling *settling)
+{
+    Compile *compile = settling->compile;
+    Arena *arena = &compile->arena;
+    const char **given = compile->options->shape;
+    if (!settling->shape.n)
+        return;
+    for (; given && *given; given++)
+        VEC_PUSH(arena, &settling->shape, *given);
+    VEC_PUSH(arena, &settling->shape, NULL);
+    compile->shape = settling->shape.at;
+}
+
+static void settle(Compile *compile)
+{
+    const char *batch = compile->options->batch;
+    const Graph *graph = compile->graph;
+    Settling settling = {
+        .compile = compile,
+        .batch = batch ? value_read_dimension(batch) : 1,
+    };
+    settle_all(&settling);
+    keep_shapes(&settling);
+    if (batch && !settling.first)
+        fail_at(STATUS_USAGE, LOC_NONE,
+                "`inlay dump` lists the inputs with their symbols",
+                "--batch: no input has an open batch");
+    if (!batch && settling.first)
+        note_at(file_of(graph),
+                "the batch of input \"%s\"%s is open and taken as 1; --batch N "
+                "says otherwise",
+                settling.first->name,
+                others(&compile->arena, settling.inputs - 1));
+}
+
+/* ---- what cannot ---- */
+
+static void check_kind(const Graph *graph, const Tensor *input)
+{
+    Loc loc = file_of(graph);
+    loc.name = input->name;
+    if (input->dtype == DT_STRING)
+        error_at(STATUS_UNSUPPORTED, loc,
+                 "strings stay on the host: encode them as integers before the "
+                 "model",
+                 "the input holds strings");
+    else if (input->dtype == DT_NONE)
+        error_at(STATUS_UNSUPPORTED, loc, NULL,
+                 "the input is no tensor (a sequence, map, optional or sparse "
+                 "tensor)");
+    else if (input->shape.rank < 0)
+        error_at(STATUS_UNSUPPORTED, loc,
+                 "give it with --shape NAME=1x3x224x224 (scalar for none)",
+                 "the input has no shape");
+}
+
+/* Open dimensions by name, and inputs with some that have none. */
+typedef struct Report {
+    Arena *arena;
+    VEC(const char *) symbol;
+    VEC(const Tensor *) unnamed;
+} Report;
+
+static void add_symbol(Report *report, const char *symbol)
+{
+    for (size_t i = 0; i < report->symbol.n; i++)
+        if (!strcmp(report->symbol.at[i], symbol))
+            return;
+    VEC_PUSH(report->arena, &report->symbol, symbol);
+}
+
+static void add_input(Report *report, const Tensor *input)
+{
+    bool unnamed = false;
+    for (int k = 0; k < input->shape.rank; k++) {
+        if (!is_open(input, k))
+            continue;
+        const char *symbol = symbol_of(input, k);
+        if (symbol)
+            add_symbol(report, symbol);
+        else
+            unnamed = true;
+    }
+    if (unnamed)
+        VEC_PUSH(report->arena, &report->unnamed, input);
+}
+
+/* A word as a shell takes it. */
+static void put_word(Text *text, const char *word)
+{
+    bool plain = *word != 0;
+    for (const char *letter = word; *letter; letter++)
+        plain = plain &&
+                (isalnum((unsigned char)*letter) || strchr("_-./=:,", *letter));
+    text_put(text, " ");
+    if (plain) {
+        text_put(text, word);
+        return;
+    }
+    text_put(text, "'");
+    for (const char *letter = word; *letter; letter++)
+        text_add(text, *letter == '\'' ? "'\\''" : letter,
+                 *letter == '\'' ? 4 : 1);
+    text_put(text, "'");
+}
+
+/* The command again, with what it lacks. */
+static const char *next_command(const Report *report, const Options *options)
+{
+    Arena *arena = report->arena;
+    Text text = text_new(arena);
+    text_put(&text, "take a number for each N: inlay");
+    for (int i = 1; i < options->words; i++)
+        put_word(&text, options->word[i]);
+    for (size_t i = 0; i < report->symbol.n; i++) {
+        text_put(&text, " --dim");
+        put_word(&text, arena_printf(arena, "%s=N", report->symbol.at[i]));
+    }
+    for (size_t i = 0; i < report->unnamed.n; i++) {
+        const Tensor *input = report->unnamed.at[i];
+        text_put(&text, " --shape");
+        put_word(&text, arena_printf(arena, "%s=%s", input->name,
+                                     dims_text(arena, &input->shape)));
+    }
+    return text.at;
+}
+
+static bool uses_symbol(const Tensor *input, const char *symbol)
+{
+    for (int k = 0; k < input->shape.rank; k++)
+        if (has_symbol(input, k, symbol))
+            return true;
+    return false;
+}
+
+static void report_symbol(const Graph *graph, Arena *arena, const char *symbol,
+                          const char *help)
+{
+    const Tensor *first = NULL;
+    int inputs = 0;
+    for (size_t i = 0; i < graph->input.n; i++) {
+        if (!uses_symbol(graph->input.at[i], symbol))
+            continue;
+        if (!first)
+            first = graph->input.at[i];
+        inputs++;
+    }
+    error_at(STATUS_UNSUPPORTED, file_of(graph), help,
+             "dimension \"%s\" of input \"%s\"%s is open", symbol,
+             first ? first->name : "", others(arena, inputs - 1));
+}
+
+static void report_open(const Compile *compile, const Report *report)
+{
+    const Graph *graph = compile->graph;
+    const size_t all = report->symbol.n + report->unnamed.n;
+    const char *help = next_command(report, compile->options);
+    size_t done = 0;
+    for (size_t i = 0; i < report->symbol.n; i++)
+        report_symbol(graph, report->arena, report->symbol.at[i],
+                      ++done == all ? help : NULL);
+    for (size_t i = 0; i < report->unnamed.n; i++) {
+        const Tensor *input = report->unnamed.at[i];
+        error_at(STATUS_UNSUPPORTED, file_of(graph),
+                 ++done == all ? help : NULL,
+                 "input \"%s\" is open where its shape has N: %s", input->name,
+                 dims_text(report->arena, &input->shape));
+    }
+}
+
+void settle_inputs(Compile *compile)
+{
+    const Graph *graph = compile->graph;
+    Report report = { .arena = &compile->arena };
+    settle(compile);
+    for (size_t i = 0; i < graph->input.n; i++)
+        check_kind(graph, graph->input.at[i]);
+    for (size_t i = 0; i < graph->input.n; i++)
+        add_input(&report, graph->input.at[i]);
+    report_open(compile, &report);
+    fail_if_errors();
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What the command line asks for, as the commands and the pipeline see it. The rows of
+ * cli/options.c fill it in. */
+#ifndef INLAY_PIPELINE_OPTIONS_H
+#define INLAY_PIPELINE_OPTIONS_H
+
+/* Lists end in NULL; a NULL list is empty. A NULL number was not given. */
+typedef struct Options {
+    char *const *word; /* of the command line, the program's name first */
+    int words;
+    const char *model;
+    const char *manifest; /* prove: NAME.json */
+    const char *topic;    /* help: a command; NULL: all */
+    const char *output;   /* -o DIR */
+    const char *name;     /* C identifier, lower case */
+    const char *target;
+    const char *effort; /* a number */
+    const char *batch;  /* a number */
+    const char *dump_after;
+    const char *external_dir;
+    const char **shape;
+    const char **dim;
+    const char **constant;
+    const char **without;
+    const char **input;
+    const char **io;
+    const char **region;
+    const char **pin;
+    const long long *max_memory; /* bytes, as are the next ones */
+    const long long *max_arena;
+    const long long *max_weights;
+    const long long *arena_limit;
+    const long long *capacity;
+    int weights;  /* WeightsForm */
+    int load;     /* LoadMode */
+    int plan;     /* PlanLevel */
+    int optimize; /* PlanGoal */
+    int curve;    /* this and the next ones: 0 or 1 */
+    int preserve_input;
+    int markdown;
+    int checks;
+    int no_hash;
+    int hash_model;
+    int json;
+    int stats;
+    int initializers;
+    int no_external;
+    int csv;
+    int html;
+} Options;
+
+#endif

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "pipeline/overrides.h"
+
+#include <string.h>
+
+#include "onnx/reader.h"
+#include "onnx/tensor_file.h"
+#include "pipeline/literal.h"
+#include "pipeline/values.h"
+
+static Tensor *find_input(const Graph *graph, const char *name,
+                          const char *flag)
+{
+    for (size_t i = 0; i < graph->input.n; i++)
+        if (!strcmp(graph->input.at[i]->name, name))
+            return graph->input.at[i];
+    fail_at(STATUS_USAGE, LOC_NONE, "`inlay dump` lists the inputs",
+            "%s: the model has no input \"%s\"", flag, name);
+}
+
+/* The input that the text names, or the only one; *dims is the text of its dimensions. */
+static Tensor *shaped_input(const Graph *graph, const char *text,
+                            const char **dims)
+{
+    char *name;
+    *dims = text;
+    if (strchr(text, '=')) {
+        *dims = value_divide(graph->arena, text, &name);
+        return find_input(graph, name, "--shape");
+    }
+    if (graph->input.n != 1)
+        fail_at(STATUS_USAGE, LOC_NONE,
+                "name it: --shape INPUT=1x3x224x224; `inlay dump` lists the "
+                "inputs",
+                "--shape %s: the model has %zu inputs", text, graph->input.n);
+    return graph->input.at[0];
+}
+
+static void apply_shape(Graph *graph, const char *text)
+{
+    const char *dims;
+    Tensor *tensor = shaped_input(graph, text, &dims);
+    const Shape old = tensor->shape;
+    const Shape shape = value_read_shape(dims);
+    if (old.rank >= 0 && old.rank != shape.rank)
+        fail_at(STATUS_USAGE, LOC_NONE, NULL,
+                "--shape %s: the input has %d dimensions, not %d", text,
+                old.rank, shape.rank);
+    for (int k = 0; k < old.rank; k++)
+        if (old.dim[k] > 0 && old.dim[k] != shape.dim[k])
+            fail_at(STATUS_USAGE, LOC_NONE, NULL,
+                    "--shape %s: dimension %d is fixed to %lld in the model",
+                    text, k, (long long)old.dim[k]);
+    tensor->shape = shape;
+}
+
+static void apply_dim(Graph *graph, const char *text)
+{
+    char *symbol;
+    const int64_t v =
+        value_read_dimension(value_divide(graph->arena, text, &symbol));
+    bool found = false;
+    for (size_t i = 0; i < graph->input.n; i++) {
+        Tensor *tensor = graph->input.at[i];
+        for (int k = 0; k < tensor->shape.rank; k++)
+            if (tensor->symbol[k] && !strcmp(tensor->symbol[k], symbol)) {
+                tensor->shape.dim[k] = v;
+                found = true;
+            }
+    }
+    if (!found)
+        fail_at(STATUS_USAGE, LOC_NONE,
+                "`inlay dump` lists the inputs with their symbols",
+                "--dim: no input has a dimension \"%s\"", symbol);
+}
+
+static void remove_input(Graph *graph, const Tensor *tensor)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < graph->input.n; i++)
+        if (graph->input.at[i] != tensor)
+            graph->input.at[n++] = graph->input.at[i];
+    graph->input.n = n;
+}
+
+static void apply_constant(Graph *graph, const char *text)
+{
+    char *name;
+    const char *path = value_divide(graph->arena, text, &name);
+    Tensor *tensor = find_input(graph, name, "--const");
+    Recipe *recipe = literal_read(graph, tensor, path);
+    if (!recipe)
+        recipe = onnx_read_tensor(graph->arena, graph->store, path, NULL, NULL);
+    if (tensor->dtype != recipe_dtype(recipe))
+        fail_at(STATUS_USAGE, LOC_NONE, NULL,
+                "--const %s: the file holds %s, the input is %s", text,
+                dtype_name(recipe_dtype(recipe)), dtype_name(tensor->dtype));
+    tensor->shape = shape_of(recipe_rank(recipe), recipe_dims(recipe));
+    tensor->value = recipe;
+    remove_input(graph, tensor);
+}
+
+void override_inputs(Graph *graph, const Options *options)
+{
+    for (const char **s = options->shape; s && *s; s++)
+        apply_shape(graph, *s);
+    for (const char **s = options->dim; s && *s; s++)
+        apply_dim(graph, *s);
+    for (const char **s = options->constant; s && *s; s++)
+        apply_constant(graph, *s);
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * A compile under way: what its stages hand on. */
+#ifndef INLAY_PIPELINE_STATE_H
+#define INLAY_PIPELINE_STATE_H
+
+#include "base/pieces.h"
+#include "ir/program.h"
+#include "pipeline/options.h"
+
+/* In the order in which they run; compile.c says what each does. */
+typedef enum Stage {
+    STAGE_READ,
+    STAGE_PASSES,
+    STAGE_LOWER,
+    STAGE_PLAN,
+    STAGE_CHECK,
+    STAGE_LAYOUT,
+    STAGE_LIMITS,
+    STAGE_WRITE,
+    STAGE_REPORT,
+    STAGES
+} Stage;
+
+/* Seconds, for --stats and the progress line. */
+typedef struct StageClock {
+    Stage running; /* STAGES: none */
+    double wall_began;
+    double cpu_began;
+    double wall[STAGES];
+    double cpu[STAGES];
+    double work_began;
+    double noted;
+    bool noting;
+} StageClock;
+
+/* A compile under way: everything it owns. */
+typedef struct Compile {
+    const Options *options;
+    Arena arena;
+    Store store;
+    Stage next;   /* the stages before this one are done */
+    Graph *graph; /* from STAGE_READ on */
+    /* --shape, and what was settled besides; NULL: nothing was */
+    const char **shape;
+    Program *program; /* from STAGE_LOWER on */
+    Output *out;      /* from STAGE_WRITE on */
+    Pieces results;   /* for standard output, once the command has succeeded */
+    bool estimate;    /* payloads are not read to tell equal ones */
+    StageClock clock;
+    char model_sha256[65]; /* "": not asked for */
+    char weights_sha256[65];
+    IoCount io_before; /* what other compiles of this thread read and wrote */
+} Compile;
+
+#endif

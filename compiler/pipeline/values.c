@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "pipeline/values.h"
+
+#include <string.h>
+
+#include "base/diag.h"
+#include "pipeline/numbers.h"
+
+enum { MOST_EFFORT = 1000 };
+
+const char *value_divide(Arena *arena, const char *text, char **name)
+{
+    const char *equals = strrchr(text, '=');
+    if (!equals || equals == text || !equals[1])
+        fail_at(STATUS_USAGE, LOC_NONE, NULL, "\"%s\": expected NAME=VALUE",
+                text);
+    *name = arena_text(arena, text, (size_t)(equals - text));
+    return equals + 1;
+}
+
+/* Returns what follows it. */
+static const char *read_dimension(const char *text, int64_t *dimension)
+{
+    const char *end = number_read(text, INT32_MAX, dimension);
+    if (!end)
+        fail_at(STATUS_USAGE, LOC_NONE, "a number from 0 to 2147483647",
+                "\"%s\" is no dimension", text);
+    return end;
+}
+
+int64_t value_read_dimension(const char *text)
+{
+    int64_t dimension;
+    if (*read_dimension(text, &dimension))
+        fail_at(STATUS_USAGE, LOC_NONE, "one number, like --dim T=40",
+                "\"%s\" is no dimension", text);
+    return dimension;
+}
+
+int64_t value_read_effort(const char *text)
+{
+    int64_t times = 1;
+    const char *end = text ? number_read(text, MOST_EFFORT, &times) : "";
+    if (!end || *end)
+        fail_at(STATUS_USAGE, LOC_NONE, "a number from 0 to 1000",
+                "\"%s\" is no effort", text);
+    return times ? 10 * times : 1;
+}
+
+Shape value_read_shape(const char *text)
+{
+    Shape shape = shape_scalar();
+    if (!strcmp(text, "scalar"))
+        return shape;
+    for (const char *at = text;; at++) {
+        if (shape.rank == MAX_RANK)
+            fail_at(STATUS_UNSUPPORTED, LOC_NONE, NULL,
+                    "--shape: more than %d dimensions", MAX_RANK);
+        at = read_dimension(at, &shape.dim[shape.rank++]);
+        if (!*at)
+            return shape;
+        if (*at != 'x')
+            fail_at(STATUS_USAGE, LOC_NONE, "write it as 1x3x224x224",
+                    "cannot read shape \"%s\"", text);
+    }
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Values of options. What is malformed ends with 64. */
+#ifndef INLAY_PIPELINE_VALUES_H
+#define INLAY_PIPELINE_VALUES_H
+
+#include "ir/graph.h"
+
+/* "NAME=VALUE": the last '=' divides, as names may hold one. Returns the value. */
+const char *value_divide(Arena *arena, const char *text, char **name);
+/* 1x3x224x224, or "scalar". */
+Shape value_read_shape(const char *text);
+int64_t value_read_dimension(const char *text);
+/* --effort in tenths of the usual work: 0 is one, NULL as 1. */
+int64_t value_read_effort(const char *text);
+
+#endif

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "pipeline/write.h"
+
+#include <inttypes.h>
+
+#include "emit/arena_csv.h"
+#include "emit/former.h"
+#include "emit/html.h"
+#include "emit/report.h"
+#include "emit/source.h"
+#include "emit/weights.h"
+#include "ops/lower_graph.h"
+#include "pipeline/model_name.h"
+#include "pipeline/stats.h"
+
+/* ---- the C and the weights ---- */
+
+static WeightsForm weights_form(Compile *compile)
+{
+    const WeightsForm asked = (WeightsForm)compile->options->weights;
+    return weights_form_taken(compile->program, asked);
+}
+
+/* Where the weights are too large for the usual forms the user is told. */
+static void warn_of_form(Compile *compile)
+{
+    const Program *program = compile->program;
+    const char *name = model_name(compile);
+    if (compile->options->weights == WEIGHTS_AUTO && !weights_linkable(program))
+        warn_at(LOC_NONE,
+                "%" PRIu64
+                " bytes of weights cannot be linked into a program: they are "
+                "in src/%s_weights.bin, for %s_run_with()",
+                program->weight_bytes, name, name);
+}
+
+void write_source(Compile *compile)
+{
+    const Options *options = compile->options;
+    const char *name = model_name(compile);
+    const WeightsForm form = weights_form(compile);
+    compile->out = output_begin(&compile->arena, options->output);
+    warn_of_form(compile);
+    emit_source(compile->program, compile->out, name, form, options->checks);
+    weights_emit(compile->program, compile->out, name, form, options->target,
+                 !options->no_hash, compile->weights_sha256);
+    progress_end(compile);
+}
+
+/* ---- the reports ---- */
+
+static void write_report(Compile *compile, const char *kind, Text text)
+{
+    const char *file =
+        arena_printf(&compile->arena, "%s.%s", model_name(compile), kind);
+    output_text(compile->out, file, text.at, text.n);
+}
+
+ManifestFacts manifest_facts(Compile *compile)
+{
+    const Options *options = compile->options;
+    const char *hash = compile->model_sha256;
+    return (ManifestFacts){
+        .name = model_name(compile),
+        .model_sha256 = *hash ? hash : NULL,
+        .weights_form = "none",
+        .target = options->target,
+        .shape = compile->shape ? compile->shape : options->shape,
+        .dim = options->dim,
+        .constant = options->constant,
+        .without = options->without,
+        .io = options->io,
+        .pack_width = PACK_WIDTH,
+    };
+}
+
+static void write_manifest(Compile *compile)
+{
+    const char *hash = compile->weights_sha256;
+    ManifestFacts facts = manifest_facts(compile);
+    facts.weights_sha256 = *hash ? hash : NULL;
+    facts.weights_form = weights_forms[weights_form(compile)];
+    facts.files = files_list(compile->out);
+    Pieces pieces = { .arena = &compile->arena };
+    pieces.file = output_create(
+        compile->out, arena_printf(&compile->arena, "%s.json", facts.name));
+    manifest_write(compile->program, &facts, NULL, pieces_sink(&pieces));
+    pieces_flush(&pieces);
+    file_close(pieces.file);
+}
+
+void write_reports(Compile *compile)
+{
+    const Options *options = compile->options;
+    const Program *program = compile->program;
+    const char *name = model_name(compile);
+    write_report(compile, "txt", report_text(program, name));
+    if (options->csv)
+        write_report(compile, "csv", arena_csv(program));
+    if (options->html)
+        write_report(compile, "html", html_report(program, name));
+    write_manifest(compile);
+    files_forget(compile->out, &compile->arena, name);
+}

@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * First fit: items in some order, each at the lowest offset its placed
+ * neighbours leave. A few orders are tried, then moves of one item within the
+ * best order; their number is bounded by work, never by time. Most real graphs
+ * meet their lower bound here. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/size.h"
+#include "place/problem.h"
+
+/* Arcs looked at by all moves together, about. */
+static const size_t MOVE_WORK = 1000000;
+
+/* More items than this are not looked through for each of them. */
+enum { MOST_LARGE = 20000 };
+
+typedef struct Orders {
+    const Problem *p;
+    int32_t *order, *next;   /* the best one, and the one being tried */
+    int64_t *offset, *trial; /* of each */
+    bool *placed;
+    int64_t best;
+} Orders;
+
+typedef struct Ranked {
+    uint64_t key; /* greater goes first */
+    int32_t item;
+} Ranked;
+
+static int by_key(const void *a, const void *b)
+{
+    const Ranked *x = a;
+    const Ranked *y = b;
+    if (x->key != y->key)
+        return x->key > y->key ? -1 : 1;
+    return x->item < y->item ? -1 : x->item > y->item;
+}
+
+/* The lowest offset at or above y that one arc to a placed neighbour moves i to; y if none does. */
+static int64_t raise_once(const Orders *orders, int i, int64_t y)
+{
+    const Problem *problem = orders->p;
+    for (size_t e = problem->start[i]; e < problem->start[i + 1]; e++) {
+        const Arc *arc = &problem->arc[problem->incident[e]];
+        const bool first = arc->i == i;
+        const int other = first ? arc->j : arc->i;
+        if (!orders->placed[other])
+            continue;
+        const int64_t lo = orders->trial[other] + (first ? arc->lo : -arc->hi);
+        const int64_t hi = orders->trial[other] + (first ? arc->hi : -arc->lo);
+        if (lo < y && y < hi)
+            y = place_up(hi, problem->align[i]);
+    }
+    return y;
+}
+
+/* Height of first fit in the order `next`; gives up above `limit`. */
+static int64_t first_fit(Orders *orders, int64_t limit)
+{
+    const Problem *problem = orders->p;
+    int64_t height = 0;
+    for (int i = 0; i < problem->n; i++) {
+        orders->placed[i] = problem->pin[i] >= 0;
+        if (!orders->placed[i])
+            continue;
+        orders->trial[i] = problem->pin[i];
+        height = i64_max(height, problem->pin[i] + problem->size[i]);
+    }
+    for (int k = 0; k < problem->n && height <= limit; k++) {
+        const int i = orders->next[k];
+        if (orders->placed[i])
+            continue;
+        int64_t y = 0;
+        for (int64_t up; (up = raise_once(orders, i, y)) != y;)
+            y = up;
+        orders->trial[i] = y;
+        orders->placed[i] = true;
+        height = i64_max(height, y + problem->size[i]);
+    }
+    return height;
+}
+
+static void keep(Orders *orders, int64_t height)
+{
+    orders->best = height;
+    memcpy(orders->order, orders->next,
+           sizeof *orders->order * (size_t)orders->p->n);
+    memcpy(orders->offset, orders->trial,
+           sizeof *orders->offset * (size_t)orders->p->n);
+}
+
+/* ---- orders ---- */
+
+enum { BY_HINT, BY_SIZE, BY_AREA, BY_DURATION, ORDERS };
+
+static uint64_t order_key(const Problem *problem, int i, int kind,
+                          const int64_t *hint)
+{
+    const uint64_t size = (uint64_t)problem->size[i];
+    const uint64_t duration =
+        (uint64_t)((int64_t)problem->end[i] - problem->begin[i]);
+    if (kind == BY_HINT)
+        return ~(uint64_t)hint[problem->from[i]];
+    if (kind == BY_SIZE)
+        return size;
+    if (kind == BY_DURATION)
+        return duration;
+    return size > UINT64_MAX / duration ? UINT64_MAX : size * duration;
+}
+
+static void sort_order(Arena *arena, Orders *orders, int kind,
+                       const int64_t *hint)
+{
+    const ArenaMark mark = arena_mark(arena);
+    Ranked *ranked = NEW_ARRAY(arena, Ranked, orders->p->n);
+    for (int i = 0; i < orders->p->n; i++)
+        ranked[i] = (Ranked){ order_key(orders->p, i, kind, hint), i };
+    if (orders->p->n)
+        qsort(ranked, (size_t)orders->p->n, sizeof *ranked, by_key);
+    for (int i = 0; i < orders->p->n; i++)
+        orders->next[i] = ranked[i].item;
+    arena_release(arena, mark);
+}
+
+/* ---- moves ---- */
+
+static int index_at_peak(const Orders *orders, int from)
+{
+    for (int k = 0; k < orders->p->n; k++) {
+        const int at = (from + k) % orders->p->n;
+        const int i = orders->order[at];
+        if (orders->offset[i] + orders->p->size[i] == orders->best)
+            return at;
+    }
+    return from;
+}
+
+static void move_item(int32_t *order, int n, int from, int to)
+{
+    const int32_t i = order[from];
+    memmove(order + from, order + from + 1,
+            sizeof *order * (size_t)(n - from - 1));
+    memmove(order + to + 1, order + to, sizeof *order * (size_t)(n - 1 - to));
+    order[to] = i;
+}
+
+/* Any item to any place and, in turn, an item at the peak to an earlier place. */
+static void next_move(Orders *orders, uint32_t turn, uint64_t *state)
+{
+    const int n = orders->p->n;
+    const uint64_t x = place_random(state);
+    int from = (int)(x % (uint64_t)n);
+    int to = (int)((x >> 32) % (uint64_t)n);
+    if (turn % 2) {
+        from = index_at_peak(orders, from);
+        to = from ? (int)((x >> 32) % (uint64_t)from) : 0;
+    }
+    memcpy(orders->next, orders->order, sizeof *orders->next * (size_t)n);
+    move_item(orders->next, n, from, to);
+}
+
+static void improve(Orders *orders, int64_t goal, uint32_t moves)
+{
+    uint64_t state = PLACE_SEED;
+    const size_t most =
+        MOVE_WORK / (orders->p->n_arc + (size_t)orders->p->n + 1);
+    if (moves > most)
+        moves = (uint32_t)most;
+    for (uint32_t turn = 0; turn < moves && orders->best > goal; turn++) {
+        next_move(orders, turn, &state);
+        const int64_t height = first_fit(orders, orders->best);
+        if (height <= orders->best)
+            keep(orders, height);
+    }
+}
+
+/* ---- problems without a list of pairs ---- */
+
+/* Largest first; the placed items are looked through from below for a gap. Plain problems only. */
+static int64_t place_large(Arena *arena, Orders *orders)
+{
+    const Problem *problem = orders->p;
+    sort_order(arena, orders, BY_SIZE, NULL);
+    int32_t *rising = NEW_ARRAY(arena, int32_t, problem->n);
+    int64_t height = 0;
+    for (int k = 0; k < problem->n; k++) {
+        const int i = orders->next[k];
+        int64_t y = 0;
+        for (int m = 0;
+             m < k && orders->offset[rising[m]] < y + problem->size[i]; m++) {
+            const int j = rising[m];
+            if (problem->begin[i] >= problem->end[j] ||
+                problem->begin[j] >= problem->end[i])
+                continue;
+            y = i64_max(y, place_up(orders->offset[j] + problem->size[j],
+                                    problem->align[i]));
+        }
+        int at = k;
+        for (; at > 0 && orders->offset[rising[at - 1]] > y; at--)
+            rising[at] = rising[at - 1];
+        rising[at] = i;
+        orders->offset[i] = y;
+        height = i64_max(height, y + problem->size[i]);
+    }
+    return height;
+}
+
+static int64_t place_without_pairs(Arena *arena, Orders *orders, int64_t goal)
+{
+    const Problem *problem = orders->p;
+    orders->best = INT64_MAX;
+    if (problem->plain && problem->n <= MOST_LARGE)
+        orders->best = place_large(arena, orders);
+    for (int backward = 0; backward < 2 && orders->best > goal; backward++) {
+        const int64_t height =
+            place_many(arena, problem, backward, orders->trial);
+        if (height >= orders->best)
+            continue;
+        orders->best = height;
+        memcpy(orders->offset, orders->trial,
+               sizeof *orders->offset * (size_t)problem->n);
+    }
+    return orders->best;
+}
+
+int64_t place_by_order(Arena *arena, const Problem *problem,
+                       const int64_t *hint, int64_t goal, uint32_t moves,
+                       int64_t *offset)
+{
+    Orders orders = { .p = problem, .offset = offset, .best = INT64_MAX };
+    orders.order = NEW_ARRAY(arena, int32_t, problem->n);
+    orders.next = NEW_ARRAY(arena, int32_t, problem->n);
+    orders.trial = NEW_ARRAY(arena, int64_t, problem->n);
+    orders.placed = NEW_ARRAY(arena, bool, problem->n);
+    if (problem->many)
+        return place_without_pairs(arena, &orders, goal);
+    for (int kind = hint ? BY_HINT : BY_SIZE;
+         kind < ORDERS && orders.best > goal; kind++) {
+        sort_order(arena, &orders, kind, hint);
+        const int64_t height = first_fit(&orders, orders.best);
+        if (height < orders.best)
+            keep(&orders, height);
+    }
+    if (problem->n > 1)
+        improve(&orders, goal, moves);
+    return orders.best;
+}

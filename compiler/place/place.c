@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The stages of the offset solver: lower bound, first fit with moves, exact
+ * search. Each stage runs only if the one before left a gap to the bound (or to
+ * the capacity that was asked for); all budgets are counts. */
+#include "place/place.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "base/size.h"
+#include "place/problem.h"
+
+typedef struct Run {
+    Problem *p;
+    Skyline *skyline; /* the exact search of this problem: one of the two */
+    PairSearch *pairs;
+    int64_t low, high; /* no placement below low; `best` has height high */
+    int64_t goal;      /* stop at or below it */
+    bool capacity;     /* the goal was asked for */
+    int64_t *best, *trial;
+    uint64_t nodes, budget;
+} Run;
+
+static const uint64_t SLICE = 2000; /* nodes of the first tries */
+static const uint64_t CAPACITY_SLICE = 60000;
+
+static bool done(const Run *run)
+{
+    return run->high <= run->goal || run->high <= run->low ||
+           run->nodes >= run->budget;
+}
+
+/* One try at height c; narrows [low, high] if it decides. */
+static Verdict try_height(Run *run, int64_t c, uint64_t slice, bool wide)
+{
+    slice = slice < run->budget - run->nodes ? slice : run->budget - run->nodes;
+    const Verdict verdict =
+        run->skyline
+            ? place_exact(run->skyline, c, wide, slice, run->trial, &run->nodes)
+            : place_pairs(run->pairs, c, slice, run->trial, &run->nodes);
+    if (verdict == IMPOSSIBLE)
+        run->low = i64_max(run->low, c + 1);
+    if (verdict != FOUND)
+        return verdict;
+    run->high = place_height(run->p, run->trial);
+    memcpy(run->best, run->trial, sizeof *run->best * (size_t)run->p->n);
+    return verdict;
+}
+
+/* One height, by both tables of rules in turn, in growing slices: the capacity that was asked for,
+ * or just below the best found. */
+static void seek_below(Run *run)
+{
+    uint64_t slice = CAPACITY_SLICE;
+    for (bool wide = false; !done(run) && run->low <= run->goal; wide = !wide) {
+        const int64_t high = run->high;
+        try_height(run, run->capacity ? run->goal : run->high - 1, slice, wide);
+        if (run->high < high)
+            slice = CAPACITY_SLICE;
+        else if (wide)
+            slice *= 4;
+    }
+}
+
+/* Which part of the gap to try next, in eighths: the difficulty of a height is erratic, so a height
+ * that a short try left undecided says little of the next one. */
+enum {
+    LEAST_SHARE = 6
+}; /* slices of the least height, where most plain instances have their optimum */
+static const uint8_t EIGHTH[] = { 0, 4, 2, 6, 1, 7, 3, 5 };
+
+/* With pairs a placement is found on the way down, in about as many nodes as there are items, or
+ * hardly ever. */
+static uint64_t dive_of(const Run *run)
+{
+    return (uint64_t)run->p->n + (uint64_t)run->p->n / 4 + 20;
+}
+
+static void seek_least(Run *run)
+{
+    uint64_t slice = run->skyline ? SLICE : dive_of(run);
+    for (int turn = 0; !done(run); turn++) {
+        const int64_t gap = run->high - 1 - run->low;
+        const uint64_t share = !run->skyline || turn % 8 || turn >= 24
+                                   ? 1
+                                   : LEAST_SHARE; /* three times */
+        try_height(run,
+                   run->low + gap / 8 * EIGHTH[turn % 8] +
+                       gap % 8 * EIGHTH[turn % 8] / 8,
+                   share * slice, (turn + turn / 8) % 2);
+        if (turn % 8 == 7)
+            slice = slice * 3 / 2;
+    }
+}
+
+/* A node costs in proportion to what it looks through. */
+static uint64_t budget_of(const Problem *problem, uint64_t effort)
+{
+    const uint64_t cost =
+        problem->plain ? (uint64_t)problem->n / 256 : problem->n_arc / 1024;
+    return effort / (1 + cost) + 1;
+}
+
+static void seek(Arena *arena, Run *run, uint64_t effort)
+{
+    run->budget = budget_of(run->p, effort);
+    run->trial = NEW_ARRAY(arena, int64_t, run->p->n);
+    if (run->p->plain)
+        run->skyline = place_skyline_new(arena, run->p, run->budget);
+    else
+        run->pairs = place_pairs_new(arena, run->p);
+    if (!run->capacity)
+        seek_least(run);
+    if (!run->capacity && run->skyline)
+        run->budget += run->budget / 4;
+    seek_below(run);
+}
+
+static bool pins_clash(Arena *arena, const Problem *problem)
+{
+    if (problem->many && place_pins_meet(arena, problem))
+        return true;
+    for (size_t k = 0; k < problem->n_arc; k++) {
+        const Arc *x = &problem->arc[k];
+        const int64_t u = problem->pin[x->i];
+        const int64_t v = problem->pin[x->j];
+        if (u >= 0 && v >= 0 && x->lo < u - v && u - v < x->hi)
+            return true;
+    }
+    return false;
+}
+
+/* The exact search of plain problems is strong: leave more to it. */
+static uint32_t moves_of(const Problem *problem, const PlaceOptions *opt)
+{
+    if (opt->moves)
+        return opt->moves;
+    return problem->plain ? PLACE_MOVES / 8 : PLACE_MOVES;
+}
+
+static void solve(Arena *arena, Run *run, const PlaceOptions *opt)
+{
+    const Problem *problem = run->p;
+    const int32_t exact_items =
+        opt->exact_items ? opt->exact_items : PLACE_EXACT_ITEMS;
+    const int64_t capacity = opt->capacity / problem->unit;
+    run->best = NEW_ARRAY(arena, int64_t, problem->n);
+    run->low = place_bound(arena, run->p);
+    run->capacity = capacity >= run->low;
+    run->goal = run->capacity ? capacity : run->low;
+    run->high = place_by_order(arena, problem, opt->hint, run->goal,
+                               moves_of(problem, opt), run->best);
+    if (!done(run) && problem->n <= exact_items &&
+        (problem->plain || !problem->many))
+        seek(arena, run, opt->effort ? opt->effort : PLACE_EFFORT);
+}
+
+PlaceResult place(Arena *arena, const PlaceItem *item, int n,
+                  const PlaceArc *override, int n_override,
+                  const PlaceOptions *opt)
+{
+    const PlaceOptions none = { 0 };
+    PlaceResult result = { .offset = NEW_ARRAY(arena, int64_t, n) };
+    const ArenaMark mark = arena_mark(arena);
+    if (!opt)
+        opt = &none;
+    const size_t pairs = opt->pairs ? opt->pairs : PLACE_PAIRS;
+    Run run = { .p = place_problem(arena, item, n, override, n_override, pairs),
+                .budget = 1 };
+    const bool clash = pins_clash(arena, run.p);
+    if (!clash)
+        solve(arena, &run, opt);
+    for (int i = 0; i < n; i++)
+        result.offset[i] = item[i].pinned ? item[i].pin : 0;
+    for (int i = 0; !clash && i < run.p->n; i++)
+        result.offset[run.p->from[i]] = run.best[i] * run.p->unit;
+    result.height = run.high * run.p->unit;
+    result.lower_bound = i64_min(run.low, run.high) * run.p->unit;
+    result.optimal = !clash && run.high <= run.low;
+    result.nodes = run.nodes;
+    if (clash)
+        result.offset = NULL;
+    assert(clash || n > PLACE_EXACT_ITEMS ||
+           place_holds(item, n, override, n_override, result.offset,
+                       result.height));
+    arena_release(arena, mark);
+    return result;
+}

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Items and schedule of a trial. */
+#include "plan/trial.h"
+
+#include "base/size.h"
+#include "forms/pair.h"
+
+static Arena *scratch_of(const Program *program)
+{
+    return &program->graph->store->scratch;
+}
+
+static void set_rings(Trial *trial, const Stream *stream)
+{
+    for (size_t i = 0; i < stream->ring.n; i++) {
+        const Ring *ring = stream->ring.at + i;
+        Item *item = trial->all.item.at + ring->item;
+        const bool all_rows = item->whole || ring->rows == item->rows;
+        item->ring = all_rows ? 0 : ring->rows;
+    }
+}
+
+/* Which steps share a slot, and which items are rings there. */
+static void take_schedule(Trial *trial)
+{
+    const size_t steps = trial->program->step.n;
+    trial->slot_of = NEW_ARRAY(trial->arena, int32_t, steps + 1);
+    for (size_t i = 0; i < trial->schedule.slot.n; i++) {
+        const Slot *slot = trial->schedule.slot.at + i;
+        for (int32_t k = slot->first; k < slot->end; k++)
+            trial->slot_of[k] = (int32_t)i;
+        if (slot->stream)
+            set_rings(trial, slot->stream);
+    }
+}
+
+Trial trial_new(const Program *program, const PlanOptions *opt)
+{
+    Trial trial = {
+        .arena = scratch_of(program),
+        .program = program,
+        .opt = *opt,
+    };
+    trial.all = items_find(trial.arena, program, opt);
+    trial.schedule = schedule_find(trial.arena, &trial.all, opt);
+    take_schedule(&trial);
+    return trial;
+}
+
+int64_t trial_peak(const Program *program, const PlanOptions *opt, int64_t most)
+{
+    Arena *scratch = scratch_of(program);
+    const ArenaMark mark = arena_mark(scratch);
+    const Items all = items_find(scratch, program, opt);
+    const int64_t peak = schedule_peak(scratch, &all, opt, most);
+    arena_release(scratch, mark);
+    return peak;
+}
+
+/* Bytes that the scratch of a pair in the slot may take. */
+static int64_t free_for_scratch(const Trial *trial, const Slot *slot)
+{
+    const int64_t below = i64_max(0, trial->schedule.peak - slot->bytes);
+    const int64_t bytes = slot->stream->scratch + below;
+    return bytes / trial->opt.align * trial->opt.align;
+}
+
+/* The program with other steps, where some differ; else NULL. */
+static Program *replaced(const Program *program, Step *const *step)
+{
+    Arena *scratch = scratch_of(program);
+    const size_t n = program->step.n;
+    Step **other = arena_copy(scratch, step, n * sizeof *other);
+    Program *result = NEW(scratch, Program);
+    *result = program_with_steps(program, other, n);
+    for (size_t i = 0; i < n; i++)
+        if (step[i] != program->step.at[i])
+            return result;
+    return NULL;
+}
+
+const Program *trial_narrow(const Program *program)
+{
+    const size_t n = program->step.n;
+    Step **step = NEW_ARRAY(scratch_of(program), Step *, n + 1);
+    for (size_t i = 0; i < n; i++)
+        step[i] = pair_widened(program->graph->arena, program->step.at[i], 0);
+    const Program *narrow = replaced(program, step);
+    return narrow ? narrow : program;
+}
+
+bool trial_widen(const Trial *trial, Trial *wide)
+{
+    const Program *program = trial->program;
+    Arena *arena = program->graph->arena;
+    Step **step = NEW_ARRAY(trial->arena, Step *, program->step.n + 1);
+    for (size_t i = 0; i < trial->schedule.slot.n; i++) {
+        const Slot *slot = trial->schedule.slot.at + i;
+        const int64_t bytes = slot->stream ? free_for_scratch(trial, slot) : 0;
+        for (int32_t k = slot->first; k < slot->end; k++)
+            step[k] = pair_widened(arena, program->step.at[k], bytes);
+    }
+    const Program *wider = replaced(program, step);
+    if (!wider)
+        return false;
+    *wide = *trial;
+    wide->program = wider;
+    wide->all = items_find(wide->arena, wider, &wide->opt);
+    take_schedule(wide);
+    return true;
+}
+
+bool trial_by_list(const Trial *trial, const Slot *slot)
+{
+    return slot->stream || trial->program->step.at[slot->first]->pushed;
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The rules that rows of kernels.def name, family by family. */
+#ifndef INLAY_RULES_FAMILIES_H
+#define INLAY_RULES_FAMILIES_H
+
+#include "rules/rules.h"
+
+/* window.c */
+extern const KernelRules rules_conv;
+extern const KernelRules rules_depthwise;
+extern const KernelRules rules_deconv;
+extern const KernelRules rules_pool;
+extern const KernelRules rules_lppool;
+extern const KernelRules rules_qconv;
+extern const KernelRules rules_dwpw;
+
+/* pixels.c */
+extern const KernelRules rules_affine;
+extern const KernelRules rules_affine_act;
+extern const KernelRules rules_affine_conv;
+extern const KernelRules rules_quant;
+extern const KernelRules rules_flat;
+extern const KernelRules rules_nd2;
+extern const KernelRules rules_nd3;
+
+/* move.c */
+extern const KernelRules rules_concat;
+extern const KernelRules rules_move;
+extern const KernelRules rules_move_rows;
+extern const KernelRules rules_pick;
+extern const KernelRules rules_resample;
+
+/* pair.c: ended by { 0 } */
+extern const PairRule pairs_depthwise[];
+extern const PairRule pairs_affine[];
+
+#endif

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "rules/rules.h"
+
+#include <string.h>
+
+ColumnRule rules_columns(const Step *step)
+{
+    const KernelRules *rules = step->kernel->rules;
+    const bool images = step->n_operand > 1 && step->operand[0].tensor &&
+                        step->operand[1].tensor;
+    if (!rules || !rules->columns || !images)
+        return (ColumnRule){ .kind = COLUMNS_NONE };
+    return rules->columns(step);
+}
+
+Join rules_join(const Step *step)
+{
+    const KernelRules *rules = step->kernel->rules;
+    return rules && rules->join ? rules->join(step) : (Join){ 0 };
+}
+
+bool rules_box(const Step *step, Box *box)
+{
+    const KernelRules *rules = step->kernel->rules;
+    return rules && rules->box && rules->box(step, box);
+}
+
+bool rules_moves(const Step *step)
+{
+    return step->kernel->rules && step->kernel->rules->moves;
+}
+
+const PairRule *rules_pair(const Step *first, const Step *second)
+{
+    const KernelRules *rules = first->kernel->rules;
+    const PairRule *pair = rules ? rules->pairs : NULL;
+    for (; pair && pair->second; pair++)
+        if (!strcmp(pair->second, second->kernel->name))
+            return pair->fits(first, second) ? pair : NULL;
+    return NULL;
+}
+
+bool rules_chunk(const Step *step, void *params, Chunk *chunk)
+{
+    const KernelRules *rules = step->kernel->rules;
+    if (!rules || !rules->chunk)
+        return false;
+    *chunk = rules->chunk(params);
+    return true;
+}
+
+int32_t operand_width(const Operand *operand)
+{
+    const int64_t bits = dtype_bits(operand->tensor->dtype);
+    const int64_t pixel = operand->pixel * bits / 8;
+    return pixel ? (int32_t)(operand->row_bytes / pixel) : 0;
+}

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The edges between places. Streams are not walked here: an edge begins with a lower bound of its
+ * bytes, and one that cannot lower the peak of its steps is left out. */
+#include "base/size.h"
+#include "schedule/finder.h"
+
+/* More of either in a range is work or flash beyond what its bytes are worth. */
+enum { MOST_STRIP_STEPS = 500, MOST_STRIP_WORK = 4, COST_OF_STRIP_STEP = 2000 };
+
+/* A range that ends at `to`, and grows towards the first step. */
+typedef struct Range {
+    int32_t from, to;
+    int64_t cost;   /* of its steps in a stream */
+    int64_t worst;  /* peak of a step of it, run by itself */
+    int64_t inside; /* what items made and used within it take at least */
+} Range;
+
+/* What the items that step `first` makes take at least inside a stream up to `to`: the rows of a
+ * window, or all of them. */
+static int64_t least_inside(const Finder *finder, int32_t first, int32_t to)
+{
+    const Touch *end = touch_end(finder->all, first);
+    int64_t bytes = 0;
+    for (const Touch *touch = touch_begin(finder->all, first); touch < end;
+         touch++) {
+        const Item *it = finder->all->item.at + touch->item;
+        if (!touch->operand->write || it->scratch || it->first != first ||
+            it->end > to)
+            continue;
+        bytes += it->whole ? it->size
+                           : finder->least_rows[touch->item] * it->row_bytes;
+    }
+    return bytes;
+}
+
+static void add_streams(Finder *finder, int32_t to)
+{
+    Range range = { .to = to };
+    if (finder->crossing[to] > MOST_CROSSING)
+        return;
+    for (int32_t from = to - 1; from >= 0 && to - from <= finder->reach;
+         from--) {
+        if (finder->cost[from] < 0)
+            return;
+        range.cost += finder->cost[from];
+        range.worst = i64_max(range.worst, finder->layer[from]);
+        range.inside += least_inside(finder, from, to);
+        const int64_t least =
+            i64_max(finder->alive[from], finder->alive[to]) + range.inside;
+        if (to - from < 2 || finder->crossing[from] > MOST_CROSSING ||
+            least >= range.worst)
+            continue;
+        const Edge edge = {
+            .from = from,
+            .to = to,
+            .bytes = least,
+            .cost = range.cost,
+        };
+        VEC_PUSH(finder->arena, &finder->edge, edge);
+    }
+}
+
+static Ring *ring_of(Finder *finder, Stream *stream, int32_t item)
+{
+    for (size_t i = 0; i < stream->ring.n; i++)
+        if (stream->ring.at[i].item == item)
+            return stream->ring.at + i;
+    VEC_PUSH(finder->arena, &stream->ring, ((Ring){ item, 1 }));
+    return stream->ring.at + stream->ring.n - 1;
+}
+
+/* The rings of a range at their smallest: the rows of a window. */
+static Stream least_rings(Finder *finder, int32_t from, int32_t to)
+{
+    Stream stream = { .first = from, .end = to };
+    const Touch *end = touch_begin(finder->all, to);
+    for (const Touch *touch = touch_begin(finder->all, from); touch < end;
+         touch++) {
+        const Item *it = finder->all->item.at + touch->item;
+        const RowRule *rule = &touch->operand->rule;
+        if (it->scratch || it->outside || it->first < from || it->end > to)
+            continue;
+        Ring *ring = ring_of(finder, &stream, touch->item);
+        if (touch->operand->write || rule->kind != ROWS_WINDOW)
+            continue;
+        const int64_t window = i64_min(rule->extent, it->rows);
+        ring->rows = (int32_t)i64_max(ring->rows, window);
+    }
+    return stream;
+}
+
+static void add_strip_edge(Finder *finder, const Range *range, int64_t bytes,
+                           StripEdge strip)
+{
+    const int64_t steps = (int64_t)strip.cut.n * (range->to - range->from);
+    VEC_PUSH(finder->arena, &finder->strip, strip);
+    const Edge edge = {
+        .from = range->from,
+        .to = range->to,
+        .strip = (int32_t)finder->strip.n,
+        .bytes = bytes,
+        .cost = range->cost + COST_OF_STRIP_STEP * steps,
+    };
+    VEC_PUSH(finder->arena, &finder->edge, edge);
+}
+
+static int64_t macs_of_range(const Finder *finder, const Range *range)
+{
+    int64_t macs = 0;
+    for (int32_t k = range->from; k < range->to; k++)
+        macs += finder->all->program->step.at[k]->macs;
+    return macs;
+}
+
+/* The range in ever narrower strips, while they take fewer bytes. */
+static void add_strips_of(Finder *finder, const Range *range)
+{
+    int32_t width;
+    const int32_t result =
+        strip_result(&finder->strips, range->from, range->to, &width);
+    if (result < 0)
+        return;
+    const Stream least = least_rings(finder, range->from, range->to);
+    const int64_t around = finder_around(finder, range->from, range->to);
+    const int64_t macs = macs_of_range(finder, range);
+    int64_t narrowest = INT64_MAX;
+    Cut cut = { 0 };
+    while (strip_next(&finder->strips, &least, result, &cut) &&
+           cut.n * (range->to - range->from) <= MOST_STRIP_STEPS) {
+        int64_t bytes, all;
+        if (!strip_price(&finder->strips, &least, result, cut, &bytes, &all) ||
+            all > MOST_STRIP_WORK * macs)
+            break;
+        if (bytes >= narrowest)
+            continue;
+        narrowest = bytes;
+        if (bytes + around < range->worst)
+            add_strip_edge(finder, range, bytes + around,
+                           (StripEdge){ cut, result, i64_max(all - macs, 0) });
+    }
+}
+
+static void add_strips(Finder *finder, int32_t to)
+{
+    Range range = { .to = to };
+    if (finder->crossing[to] > MOST_CROSSING)
+        return;
+    for (int32_t from = to - 1; from >= 0 && to - from <= finder->reach;
+         from--) {
+        if (!strip_takes(&finder->strips, from))
+            return;
+        range.from = from;
+        range.cost += finder->cost[from];
+        range.worst = i64_max(range.worst, finder->layer[from]);
+        if (finder->crossing[from] > MOST_CROSSING)
+            continue;
+        const ArenaMark mark = arena_mark(finder->arena);
+        const size_t edges = finder->edge.n;
+        add_strips_of(finder, &range);
+        if (edges == finder->edge.n)
+            arena_release(finder->arena, mark);
+    }
+}
+
+void finder_add_edges(Finder *finder)
+{
+    const bool control = finder->all->control;
+    finder->into = NEW_ARRAY(finder->arena, int32_t, finder->steps + 1);
+    finder->into_end = NEW_ARRAY(finder->arena, int32_t, finder->steps + 1);
+    for (int32_t to = 1; to <= finder->steps; to++) {
+        const Edge layer = {
+            .from = to - 1,
+            .to = to,
+            .bytes = finder->layer[to - 1],
+            .exact = true,
+        };
+        finder->into[to] = (int32_t)finder->edge.n;
+        VEC_PUSH(finder->arena, &finder->edge, layer);
+        if (finder->streams && !control)
+            add_streams(finder, to);
+        if (finder->opt->strips && !control)
+            add_strips(finder, to);
+        finder->into_end[to] = (int32_t)finder->edge.n;
+    }
+}

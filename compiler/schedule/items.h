@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What the planner places: one item a tensor that owns bytes of the arena, and
+ * every operand that touches it, in the order of the steps. */
+#ifndef INLAY_SCHEDULE_ITEMS_H
+#define INLAY_SCHEDULE_ITEMS_H
+
+#include "schedule/options.h"
+
+typedef struct Touch {
+    int32_t step, item;
+    const Operand *operand;
+    /* bytes into the item where the operand's row 0 begins, channels of a part not counted */
+    int64_t at;
+    /* bytes into a pixel where a part begins; 0: all of the pixel */
+    int64_t lane;
+    bool by_row; /* its rows are rows of the item, from row0 on */
+    int32_t row0;
+    /* written: complete only when all units of the step are done */
+    bool all_units;
+} Touch;
+
+typedef struct Item {
+    Tensor *root;
+    int64_t size; /* bytes, rounded up to the plan's alignment */
+    int32_t first,
+        end; /* alive in steps [first, end); first -1: there before the first step, end >
+                           steps: after the last */
+    int32_t rows; /* as the step that makes it sees it */
+    int64_t row_bytes;
+    bool scratch;
+    /* a result, or an input that must not be written: alive to the end */
+    bool kept;
+    /* lies in a caller's output buffer: takes no room, but is made and read like the others */
+    bool outside;
+    /* some operand does not see all its rows: it cannot be a ring */
+    bool whole;
+    /* read and written by one step, or alive over a loop: stays where it is */
+    bool fixed;
+    int32_t ring; /* rows that exist at a time; 0: all */
+} Item;
+
+typedef struct Items {
+    Arena *arena;
+    const Program *program;
+    int64_t align;
+    bool preserve_input;
+    bool *is_input,
+        *is_result; /* by tensor id: an input of the model that is there before the
+                                   first step; a result */
+    int *of;        /* by tensor id; -1: not in the arena */
+    VEC(Item) item;    /* in order of birth */
+    VEC(Touch) touch;  /* in order of steps and operands */
+    int32_t *touch_of; /* of step s: touch_of[s] .. touch_of[s + 1] - 1 */
+    bool control; /* steps jump: nothing may be moved, dropped or streamed */
+} Items;
+
+/* Requires: every operand has a storage. */
+Items items_find(Arena *arena, const Program *program, const PlanOptions *opt);
+/* The item of a tensor, or NULL. */
+Item *item_of(const Items *all, Tensor *tensor);
+
+static inline const Touch *touch_begin(const Items *all, int32_t step)
+{
+    return all->touch.at + all->touch_of[step];
+}
+static inline const Touch *touch_end(const Items *all, int32_t step)
+{
+    return all->touch.at + all->touch_of[step + 1];
+}
+
+static inline int64_t items_round(const Items *all, int64_t bytes)
+{
+    return (bytes + all->align - 1) / all->align * all->align;
+}
+
+/* Rows of the item that unit u of the touch's step needs, or makes. */
+Rows touch_rows(const Items *all, const Touch *touch, int32_t u);
+
+#endif

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "schedule/options.h"
+
+#include "base/size.h"
+
+static int64_t scaled(const PlanOptions *opt, int64_t work)
+{
+    const int64_t tenths = opt->effort ? opt->effort : EFFORT_USUAL;
+    return i64_max(1, work * tenths / EFFORT_USUAL);
+}
+
+PlanBudget plan_budget(const PlanOptions *opt)
+{
+    return (PlanBudget){
+        .copies = scaled(opt, 4000),
+        .order = scaled(opt, 1000000),
+        .quick_order = scaled(opt, 50000),
+        .walks = scaled(opt, 1500000),
+        .curve_walks = scaled(opt, 20000000),
+        .paths = scaled(opt, 20000000),
+        .paths_of_step = scaled(opt, 200),
+        .edges = scaled(opt, 524288),
+        .placing = scaled(opt, 6250),
+        .pairs = scaled(opt, 262144),
+        .pairs_of_item = scaled(opt, 16),
+    };
+}

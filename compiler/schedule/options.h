@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What is asked of a plan, and how much work the planner may do for it. */
+#ifndef INLAY_SCHEDULE_OPTIONS_H
+#define INLAY_SCHEDULE_OPTIONS_H
+
+#include "ir/program.h"
+#include "place/region.h"
+
+/* How far the planner goes; each level includes those before it. */
+typedef enum PlanLevel {
+    PLAN_DEFAULT, /* PLAN_STREAM */
+    PLAN_SIMPLE,  /* lifetimes, views, elementwise results in place */
+    PLAN_ORDER, /* steps in the order that needs least; copies into and out of wider tensors dropped
+                 */
+    PLAN_OVERLAP, /* results lie over inputs that die, row by row */
+    PLAN_STREAM,  /* steps run together row by row through rings */
+} PlanLevel;
+
+/* What to aim at where no limit says it. Only a limit makes anything be computed twice. */
+typedef enum PlanGoal {
+    PLAN_RAM, /* the smallest arena */
+    PLAN_BALANCED, /* the smallest at an estimated cost of one instruction in a hundred */
+    PLAN_SPEED, /* layer by layer */
+} PlanGoal;
+
+typedef struct RegionPin {
+    const char *tensor; /* its name in the model */
+    int region;
+} RegionPin;
+
+/* What is known of ranges of steps from other schedules (walked.h). */
+typedef struct Walked Walked;
+
+enum { EFFORT_USUAL = 10 };
+
+typedef struct PlanOptions {
+    int64_t align; /* of every tensor in the arena, a power of two */
+    /* 0: none; else the cheapest plan that holds it, recomputation included; the smallest where
+     * none does. Of a schedule: there is no need to go below so many bytes. */
+    int64_t arena_limit;
+    /* That streams make in a call at least, where their rows are shorter; 0: STREAM_PIXELS. */
+    int32_t pixels;
+    bool curve; /* fill Plan.curve, as a limit does */
+    PlanLevel level;
+    PlanGoal goal;
+    bool preserve_input; /* inputs in the arena are not written */
+    /* Instead of one arena; what does not fit fails with 1. */
+    const Region *region;
+    int regions;
+    const RegionPin *pin;
+    int pins;
+    /* work of each search, in tenths of the usual; 0: EFFORT_USUAL */
+    int32_t effort;
+
+    /* What the planner asks of its own trials; callers leave it 0. */
+    /* under the least peak the fewest bytes everywhere, instead of the least cost */
+    bool tight;
+    /* calls of streams make more pixels where the peak stays as it is */
+    bool join;
+    bool strips; /* ranges may be computed in strips; schedule_under() only */
+    Walked *walked; /* NULL: each schedule begins anew */
+} PlanOptions;
+
+/* Work that searches may do, counted, never timed: plans are the same on every machine. */
+typedef struct PlanBudget {
+    /* steps of the programs scheduled for the sake of single copies */
+    int64_t copies;
+    int64_t order,
+        quick_order; /* steps taken in trial: of the program, of each candidate */
+    int64_t walks,
+        curve_walks; /* units made while streams are walked: of a schedule, of a curve */
+    int64_t paths,
+        paths_of_step; /* edges looked at in search of a path, and more for each step */
+    /* ranges that may become streams: beyond, streams must be shorter */
+    int64_t edges;
+    int64_t placing;              /* nodes of the exact search for offsets */
+    int64_t pairs, pairs_of_item; /* of items alive together that it lists */
+} PlanBudget;
+
+PlanBudget plan_budget(const PlanOptions *opt);
+
+#endif

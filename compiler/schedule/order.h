@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The order of a program's steps that needs the least memory at its worst step. */
+#ifndef INLAY_SCHEDULE_ORDER_H
+#define INLAY_SCHEDULE_ORDER_H
+
+#include "schedule/items.h"
+#include "schedule/order_search.h"
+
+/* by_row: results may lie over inputs that die row by row, too. No order where steps jump. work:
+ * see order_search(). */
+Order order_find(Arena *arena, const Items *all, bool by_row, int64_t work);
+
+#endif

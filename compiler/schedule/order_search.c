@@ -1,0 +1,561 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Best-first search over sets of executed steps, by peak. Steps that do not raise the peak and do
+ * not let the live bytes grow are taken at once: doing them earlier can never make a later state
+ * worse. Where a step is before or after every other one, any order passes through the same set:
+ * the stretches between such steps are searched one by one. A stretch too large for that gets a
+ * beam, from the best open state on. */
+#include "schedule/order_search.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/size.h"
+#include "schedule/order_set.h"
+
+enum { DEFAULT_WORK = 1000000, MOST_BEAM = 256, BEAM_CHOICES = 8 };
+
+/* ---- states ---- */
+
+static Met *slot_of(Met *table, size_t room, uint64_t key)
+{
+    size_t at = key & (room - 1);
+    while (table[at].key && table[at].key != key)
+        at = (at + 1) & (room - 1);
+    return table + at;
+}
+
+static void grow_met(Search *search)
+{
+    const size_t room = search->met_room ? 2 * search->met_room : 256;
+    Met *table = NEW_ARRAY(search->arena, Met, room);
+    for (size_t i = 0; i < search->met_room; i++)
+        if (search->met[i].key)
+            *slot_of(table, room, search->met[i].key) = search->met[i];
+    search->met = table;
+    search->met_room = room;
+}
+
+/* The least peak by which that set was reached; equal keys count as equal sets. */
+static int64_t *met(Search *search, uint64_t key)
+{
+    if (!key)
+        key = 1;
+    if (2 * search->met_n >= search->met_room)
+        grow_met(search);
+    Met *m = slot_of(search->met, search->met_room, key);
+    if (!m->key) {
+        *m = (Met){ key, INT64_MAX };
+        search->met_n++;
+    }
+    return &m->peak;
+}
+
+static bool sooner(const Search *search, int32_t a, int32_t b)
+{
+    const State *x = search->state.at + a;
+    const State *y = search->state.at + b;
+    if (x->peak != y->peak)
+        return x->peak < y->peak;
+    if (x->count != y->count)
+        return x->count > y->count;
+    return a < b;
+}
+
+static void push(Search *search, int32_t state)
+{
+    VEC_PUSH(search->arena, &search->heap, state);
+    for (size_t i = search->heap.n - 1;
+         i && sooner(search, search->heap.at[i], search->heap.at[(i - 1) / 2]);
+         i = (i - 1) / 2) {
+        const int32_t t = search->heap.at[i];
+        search->heap.at[i] = search->heap.at[(i - 1) / 2],
+        search->heap.at[(i - 1) / 2] = t;
+    }
+}
+
+static int32_t pop(Search *search)
+{
+    const int32_t top = search->heap.at[0];
+    const int32_t moved = search->heap.at[--search->heap.n];
+    size_t i = 0;
+    for (size_t k = 1; k < search->heap.n; k = 2 * i + 1) {
+        if (k + 1 < search->heap.n &&
+            sooner(search, search->heap.at[k + 1], search->heap.at[k]))
+            k++;
+        if (!sooner(search, search->heap.at[k], moved))
+            break;
+        search->heap.at[i] = search->heap.at[k];
+        i = k;
+    }
+    if (search->heap.n)
+        search->heap.at[i] = moved;
+    return top;
+}
+
+/* The set at hand as a new open state, unless it was reached as well before; its number, or -1. */
+static int32_t add_state(Search *search, int32_t parent, int32_t step)
+{
+    if (search->peak >= search->limit)
+        return -1;
+    int64_t *least = met(search, search->key);
+    if (*least <= search->peak)
+        return -1;
+    *least = search->peak;
+    VEC_PUSH(search->arena, &search->state,
+             ((State){ .key = search->key,
+                       .live = search->live,
+                       .peak = search->peak,
+                       .parent = parent,
+                       .step = step,
+                       .count = search->n_path }));
+    return (int32_t)search->state.n - 1;
+}
+
+static void load(Search *search, const State *st)
+{
+    for (int32_t i = st->done ? order_next_bit(st->done, search->words, 0) : -1;
+         i >= 0; i = order_next_bit(st->done, search->words, i + 1))
+        order_take(search, search->first + i);
+    search->live = st->live;
+    search->peak = st->peak;
+}
+
+static void unload(Search *search)
+{
+    while (search->n_path)
+        order_take_back(search);
+}
+
+/* Makes state k the set at hand, and notes its steps. */
+static void enter(Search *search, int32_t k)
+{
+    State *st = search->state.at + k;
+    search->states++;
+    if (st->parent < 0) {
+        load(search, st);
+        return;
+    }
+    load(search, search->state.at + st->parent);
+    const int32_t from = search->n_path;
+    order_run(search, st->step, order_effect(search, st->step));
+    order_take_safe(search);
+    st->n_taken = search->n_path - from;
+    st->taken = arena_copy(search->arena, search->path + from,
+                           (size_t)st->n_taken * sizeof *search->path);
+    st->done = arena_copy(search->arena, search->done,
+                          (size_t)search->words * sizeof *search->done);
+}
+
+static bool cheaper(Effect x, Effect y)
+{
+    return x.during != y.during ? x.during < y.during : x.after < y.after;
+}
+
+/* The ready steps below the limit; of more than `most` those that need least. */
+static int32_t list_choices(Search *search, int32_t most)
+{
+    int32_t n = 0;
+    for (int32_t i = order_next_bit(search->ready, search->words, 0); i >= 0;
+         i = order_next_bit(search->ready, search->words, i + 1)) {
+        Choice c = { search->first + i,
+                     order_effect(search, search->first + i) };
+        c.effect.during = i64_max(c.effect.during, search->peak);
+        if (c.effect.during >= search->limit ||
+            (n == most && !cheaper(c.effect, search->choice[n - 1].effect)))
+            continue;
+        int32_t at = n < most ? n++ : n - 1;
+        for (; most < search->end - search->first && at > 0 &&
+               cheaper(c.effect, search->choice[at - 1].effect);
+             at--)
+            search->choice[at] = search->choice[at - 1];
+        search->choice[at] = c;
+    }
+    return n;
+}
+
+/* What follows from the set at hand, state k, by one step and what is safe after it. Calls found()
+ * with each new state. */
+static void expand(Search *search, int32_t k, int32_t most,
+                   void (*found)(Search *, int32_t))
+{
+    const int64_t live = search->live;
+    const int64_t peak = search->peak;
+    const int32_t steps = search->n_path;
+    const int32_t n = list_choices(search, most);
+    for (int32_t i = 0; i < n && search->work > search->stop; i++) {
+        order_run(search, search->choice[i].step, search->choice[i].effect);
+        order_take_safe(search);
+        const int32_t made = add_state(search, k, search->choice[i].step);
+        if (made >= 0)
+            found(search, made);
+        while (search->n_path > steps)
+            order_take_back(search);
+        search->live = live;
+        search->peak = peak;
+    }
+}
+
+/* ---- a stretch ---- */
+
+static void path_of(const Search *search, int32_t goal, int32_t *order)
+{
+    int32_t at = search->end - search->first;
+    for (int32_t k = goal; k >= 0 && at > 0; k = search->state.at[k].parent) {
+        const State *st = search->state.at + k;
+        at -= st->n_taken;
+        memcpy(order + at, st->taken, (size_t)st->n_taken * sizeof *order);
+    }
+}
+
+static void keep_goal(Search *search, int32_t k, int32_t *order)
+{
+    enter(search, k);
+    unload(search);
+    search->limit = search->state.at[k].peak;
+    path_of(search, k, order);
+}
+
+/* Best first. False: the work was used up; true: the order is proved the best. */
+static bool seek(Search *search, int64_t *bound, int32_t *order)
+{
+    while (search->heap.n) {
+        const int32_t k = pop(search);
+        const State *st = search->state.at + k;
+        if (st->peak >= search->limit)
+            break;
+        if (*met(search, st->key) < st->peak)
+            continue;
+        *bound = i64_max(*bound, st->peak);
+        if (st->count == search->end - search->first) {
+            keep_goal(search, k, order);
+            return true;
+        }
+        if (search->work > search->stop) {
+            enter(search, k);
+            expand(search, k, search->end - search->first, push);
+            unload(search);
+        }
+        if (search->work > search->stop)
+            continue;
+        push(search, k); /* the beam goes on from here */
+        return false;
+    }
+    *bound = search->limit;
+    return true;
+}
+
+typedef struct Stretch {
+    int32_t first, end; /* steps */
+    int64_t live, peak,
+        bound; /* bytes: before it; its peak, and the least that is proved */
+    bool moved;
+} Stretch;
+
+/* The few best of the states that have as many steps done. */
+typedef struct Level {
+    VEC(int32_t) state;
+} Level;
+
+static bool better(const State *x, const State *y)
+{
+    return x->peak != y->peak ? x->peak < y->peak : x->live < y->live;
+}
+
+static void keep_best(Search *search, Level *level, int32_t state,
+                      int32_t width)
+{
+    if ((int32_t)level->state.n < width)
+        VEC_PUSH(search->arena, &level->state, state);
+    else if (!better(search->state.at + state,
+                     search->state.at + level->state.at[width - 1]))
+        return;
+    size_t i = level->state.n - 1;
+    for (; i && better(search->state.at + state,
+                       search->state.at + level->state.at[i - 1]);
+         i--)
+        level->state.at[i] = level->state.at[i - 1];
+    level->state.at[i] = state;
+}
+
+static void collect(Search *search, int32_t state)
+{
+    VEC_PUSH(search->arena, &search->heap, state);
+}
+
+/* Level by level from the open states, `width` of each. False: the work was used up. */
+static bool beam(Search *search, const int32_t *open, size_t n_open,
+                 int32_t width, int32_t *order)
+{
+    const int32_t steps = search->end - search->first;
+    Level *level = NEW_ARRAY(search->arena, Level, steps + 1);
+    for (size_t i = 0; i < n_open; i++)
+        keep_best(search, level + search->state.at[open[i]].count, open[i],
+                  width);
+    if (search->met_room)
+        memset(search->met, 0, search->met_room * sizeof *search->met);
+    search->met_n = 0;
+    for (int32_t n = 0; n < steps; n++)
+        for (size_t i = 0; i < level[n].state.n && search->work > search->stop;
+             i++) {
+            const int32_t k = level[n].state.at[i];
+            search->heap.n = 0;
+            enter(search, k);
+            expand(search, k, BEAM_CHOICES, collect);
+            unload(search);
+            for (size_t m = 0; m < search->heap.n; m++) {
+                const int32_t made = search->heap.at[m];
+                keep_best(search, level + search->state.at[made].count, made,
+                          width);
+            }
+        }
+    if (level[steps].state.n)
+        keep_goal(search, level[steps].state.at[0], order);
+    return search->work > search->stop;
+}
+
+/* One state of each level first; then as many as the rest of the work allows, going by what that
+ * took. */
+static void beams(Search *search, int32_t *order)
+{
+    const size_t n = search->heap.n;
+    const int32_t *open =
+        arena_copy(search->arena, search->heap.at, n * sizeof *open);
+    const int64_t work = search->work;
+    if (work <= search->stop || !beam(search, open, n, 1, order))
+        return;
+    const int64_t width = i64_min(MOST_BEAM, (search->work - search->stop) /
+                                                 (work - search->work + 1));
+    if (width > 1)
+        beam(search, open, n, (int32_t)width, order);
+}
+
+/* What a step needs by itself, whenever it runs in the stretch. */
+static int64_t least_peak(const Search *search, int64_t live)
+{
+    const OrderProblem *problem = search->p;
+    int64_t least = live;
+    for (int32_t s = search->first; s < search->end; s++) {
+        int64_t own = 0;
+        int64_t gain = 0;
+        int64_t most = 0;
+        for (int32_t k = problem->touch_of[s]; k < problem->touch_of[s + 1];
+             k++) {
+            own += problem->size[problem->touch[k]];
+            most = i64_max(most, problem->size[problem->touch[k]]);
+        }
+        for (int32_t k = problem->gain_of[s]; k < problem->gain_of[s + 1]; k++)
+            gain = i64_max(gain, problem->gain[k].bytes);
+        least = i64_max(least, own - i64_min(gain, most));
+    }
+    return least;
+}
+
+static void add_root(Search *search)
+{
+    order_take_safe(search);
+    const int32_t root = add_state(search, -1, -1);
+    if (root >= 0) {
+        State *st = search->state.at + root;
+        st->n_taken = search->n_path;
+        st->taken = arena_copy(search->arena, search->path,
+                               (size_t)search->n_path * sizeof *search->path);
+        st->done = arena_copy(search->arena, search->done,
+                              (size_t)search->words * sizeof *search->done);
+        push(search, root);
+    }
+    unload(search);
+}
+
+/* An order of the stretch with a peak below its own, if there is one; none below `floor` is looked
+ * for. */
+static void search_stretch(Search *search, Stretch *t, int64_t floor,
+                           int64_t stop, int64_t stop_beam, int32_t *order)
+{
+    const ArenaMark mark = arena_mark(search->arena);
+    const int64_t least =
+        i64_max(t->bound, floor); /* what stays below it is free */
+    int64_t bound = least;
+    if (least >= t->peak)
+        return;
+    search->first = t->first, search->end = t->end;
+    search->limit = t->peak;
+    order_open_stretch(search, t->live, least);
+    add_root(search);
+    search->stop = stop;
+    if (!seek(search, &bound, order + t->first)) {
+        search->stop = stop_beam;
+        beams(search, order + t->first);
+        search->limit =
+            order_quick(search, t->live, search->limit, order + t->first);
+    }
+    if (bound > least)
+        t->bound = i64_min(bound, search->limit);
+    t->moved |= search->limit < t->peak;
+    t->peak = search->limit;
+    arena_release(search->arena, mark);
+}
+
+/* ---- the whole ---- */
+
+/* cut[k]: every step before k comes before every step from k on, in any order. */
+static bool *find_cuts(Search *search)
+{
+    const OrderProblem *problem = search->p;
+    const int32_t n = problem->steps;
+    bool *cut = NEW_ARRAY(search->arena, bool, n + 1);
+    int32_t *last_before =
+        NEW_ARRAY(search->arena, int32_t, n + 1); /* over all steps from k on */
+    last_before[n] = n;
+    for (int32_t s = n; s-- > 0;) {
+        int32_t last = -1;
+        for (int32_t k = problem->before_of[s]; k < problem->before_of[s + 1];
+             k++)
+            last = (int32_t)i64_max(last, problem->before[k]);
+        last_before[s] = (int32_t)i64_min(last_before[s + 1], last);
+    }
+    int32_t first_after = 0; /* over all steps before s */
+    for (int32_t s = 0; s < n; s++) {
+        if (first_after <= s && last_before[s + 1] >= s)
+            cut[s] = cut[s + 1] = true; /* s is behind and before all others */
+        int32_t first = n;
+        for (int32_t k = search->after_of[s]; k < search->after_of[s + 1]; k++)
+            first = (int32_t)i64_min(first, search->after[k]);
+        first_after = (int32_t)i64_max(first_after, first);
+    }
+    cut[n] = true;
+    return cut;
+}
+
+static void list_after(Search *search)
+{
+    const OrderProblem *problem = search->p;
+    int32_t *of = NEW_ARRAY(search->arena, int32_t, problem->steps + 2);
+    int32_t *next = NEW_ARRAY(search->arena, int32_t, problem->steps + 1);
+    int32_t *after = NEW_ARRAY(search->arena, int32_t,
+                               problem->before_of[problem->steps] + 1);
+    for (int32_t k = 0; k < problem->before_of[problem->steps]; k++)
+        of[problem->before[k] + 1]++;
+    for (int32_t s = 0; s < problem->steps; s++)
+        of[s + 1] += of[s], next[s] = of[s];
+    for (int32_t s = 0; s < problem->steps; s++)
+        for (int32_t k = problem->before_of[s]; k < problem->before_of[s + 1];
+             k++)
+            after[next[problem->before[k]]++] = s;
+    search->after_of = of;
+    search->after = after;
+}
+
+/* The peaks of the given order, and the bytes alive before each step. */
+static int64_t *peaks_as_given(Search *search, int64_t *live)
+{
+    const int32_t n = search->p->steps;
+    int64_t *peak = NEW_ARRAY(search->arena, int64_t, n + 1);
+    search->end = n;
+    for (int32_t i = 0; search->p->given && i < search->p->items; i++)
+        live[0] += search->p->given[i] ? search->p->size[i] : 0;
+    order_open_stretch(search, live[0], live[0]);
+    for (int32_t s = 0; s < n; s++) {
+        const Effect effect = order_effect(search, s);
+        live[s] = search->live;
+        peak[s] = effect.during;
+        order_run(search, s, effect);
+    }
+    search->n_path = 0;
+    memset(search->seen, 0, (size_t)search->p->items * sizeof *search->seen);
+    return peak;
+}
+
+/* What is given counts as touched before the first step, what is kept as touched after the last. */
+static void rank_touches(Search *search)
+{
+    const OrderProblem *problem = search->p;
+    search->rank = NEW_ARRAY(search->arena, int32_t,
+                             problem->touch_of[problem->steps] + 1);
+    search->users = NEW_ARRAY(search->arena, int32_t, problem->items + 1);
+    for (int32_t i = 0; i < problem->items; i++)
+        search->users[i] = problem->given && problem->given[i];
+    for (int32_t k = 0; k < problem->touch_of[problem->steps]; k++)
+        search->rank[k] = search->users[problem->touch[k]]++;
+    for (int32_t i = 0; i < problem->items; i++)
+        search->users[i] += problem->kept && problem->kept[i];
+}
+
+typedef VEC(Stretch) Stretches;
+
+static Stretches find_stretches(Search *search)
+{
+    const int32_t n = search->p->steps;
+    Stretches all = { 0 };
+    int64_t *live = NEW_ARRAY(search->arena, int64_t, n + 1);
+    const int64_t *given = peaks_as_given(search, live);
+    const bool *cut = find_cuts(search);
+    for (int32_t first = 0, end; first < n; first = end) {
+        Stretch t = { .first = first, .live = live[first] };
+        for (end = first; end < n && (end == first || !cut[end]); end++)
+            t.peak = i64_max(t.peak, given[end]);
+        t.end = search->end = end;
+        search->first = first;
+        t.bound = end - first > 1 ? i64_min(least_peak(search, t.live), t.peak)
+                                  : t.peak;
+        VEC_PUSH(search->arena, &all, t);
+    }
+    return all;
+}
+
+static int by_peak(const void *a, const void *b)
+{
+    const Stretch *x = a;
+    const Stretch *y = b;
+    if (x->peak != y->peak)
+        return x->peak > y->peak ? -1 : 1;
+    return x->first < y->first ? -1 : x->first > y->first;
+}
+
+/* The highest stretches, down to the least peak of the whole; then what is left of the work goes to
+ * the others, whose peak counts where the highest are streamed. */
+static void search_stretches(Search *search, Stretches *all, int64_t work,
+                             int32_t *order)
+{
+    int64_t floor = 0;
+    qsort(all->at, all->n, sizeof *all->at, by_peak);
+    search->work = work;
+    for (size_t i = 0; i < all->n && all->at[i].peak > floor; i++) {
+        search_stretch(search, all->at + i, floor, 0, -work, order);
+        floor = i64_max(floor, all->at[i].peak);
+    }
+    for (size_t i = 0; i < all->n && search->work > work / 2; i++)
+        search_stretch(search, all->at + i, 0,
+                       i64_max(work / 2, search->work - work / 8), search->work,
+                       order);
+}
+
+Order order_search(Arena *a, const OrderProblem *problem, int64_t work)
+{
+    const int32_t n = problem->steps;
+    Search search = { .arena = a, .p = problem };
+    Order order = { .step = NEW_ARRAY(a, int32_t, n + 1) };
+    search.waiting = NEW_ARRAY(a, int32_t, n + 1);
+    search.left = NEW_ARRAY(a, int32_t, problem->items + 1);
+    search.begun = NEW_ARRAY(a, int32_t, problem->items + 1);
+    search.seen = NEW_ARRAY(a, int32_t, problem->items + 1);
+    search.path = NEW_ARRAY(a, int32_t, n + 1);
+    search.choice = NEW_ARRAY(a, Choice, n + 1);
+    list_after(&search);
+    rank_touches(&search);
+    Stretches all = find_stretches(&search);
+    for (int32_t s = 0; s < n; s++)
+        order.step[s] = s;
+    for (size_t i = 0; i < all.n; i++)
+        order.given = i64_max(order.given, all.at[i].peak);
+    search_stretches(&search, &all, work ? work : DEFAULT_WORK, order.step);
+    bool moved = false;
+    for (size_t i = 0; i < all.n; i++) {
+        order.peak = i64_max(order.peak, all.at[i].peak);
+        order.bound = i64_max(order.bound, all.at[i].bound);
+        moved |= all.at[i].moved;
+    }
+    order.states = search.states;
+    if (!moved)
+        order.step = NULL;
+    return order;
+}

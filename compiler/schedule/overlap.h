@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Where the result of a step may lie over an input that dies in it. */
+#ifndef INLAY_SCHEDULE_OVERLAP_H
+#define INLAY_SCHEDULE_OVERLAP_H
+
+#include "schedule/items.h"
+
+/* Offsets may be equal; or, going by rows, in - out >= forward, or out - in >= backward with the
+ * loop reversed; or both. */
+typedef struct Overlap {
+    int32_t in, out; /* items */
+    bool equal, by_row;
+    int64_t forward, backward;
+} Overlap;
+
+enum { MOST_OVERLAPS = 4 };
+
+/* What step `step`, run layer by layer, allows; returns how many. At most one goes by rows: the
+ * loop has one direction. */
+int overlap_find(const Items *all, int32_t step, bool by_row, Overlap *found);
+/* The same for any order of the steps: whether the inputs die in the step is not asked. */
+int overlap_possible(const Items *all, int32_t step, bool by_row,
+                     Overlap *found);
+/* Bytes that the pair saves when it lies as close as allowed. */
+int64_t overlap_gain(const Items *all, const Overlap *overlap);
+
+#endif

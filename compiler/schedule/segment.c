@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * First the least possible peak (minimax over the paths), then the cheapest path under it. Streams
+ * are walked only where a best path goes through them. */
+#include "schedule/segment.h"
+
+#include <assert.h>
+
+#include "base/size.h"
+#include "schedule/finder.h"
+
+enum { NARROW_TURNS = 8, LEAST_REACH = 4 };
+
+Finder *schedule_open(Arena *a, const Items *all, const PlanOptions *opt)
+{
+    const PlanBudget budget = plan_budget(opt);
+    const int32_t steps = (int32_t)all->program->step.n;
+    const int64_t edges_of_step = budget.edges / (steps + 1);
+    Finder *finder = NEW(a, Finder);
+    *finder = (Finder){
+        .arena = a,
+        .all = all,
+        .opt = opt,
+        .streams = opt->level >= PLAN_STREAM,
+        .overlap = opt->level >= PLAN_OVERLAP,
+        .pixels = opt->pixels ? opt->pixels : STREAM_PIXELS,
+        .steps = steps,
+        .walking = budget.curve_walks,
+        .looking = budget.paths + budget.paths_of_step * steps,
+        .reach =
+            (int32_t)i64_max(LEAST_REACH, i64_min(STREAM_STEPS, edges_of_step)),
+    };
+    finder->best = NEW_ARRAY(a, Best, steps + 1);
+    finder->changed = NEW_ARRAY(a, bool, steps + 1);
+    finder->number = NEW_ARRAY(a, int32_t, all->item.n + 1);
+    if (opt->strips)
+        finder->strips = strips_new(a, all);
+    finder_count(finder);
+    finder_add_edges(finder);
+    return finder;
+}
+
+static Schedule take(Finder *finder, const Best *best)
+{
+    const Best *last = best + finder->steps;
+    Schedule schedule = {
+        .peak = last->peak,
+        .work = last->work,
+        .cost = last->cost,
+    };
+    int32_t *path = NEW_ARRAY(finder->arena, int32_t, finder->steps + 1);
+    int32_t n = 0;
+    for (int32_t k = finder->steps; k > 0; k = finder->edge.at[path[n++]].from)
+        path[n] = best[k].edge;
+    while (n--) {
+        Edge *edge = finder->edge.at + path[n];
+        const StripEdge *strip = strip_of_edge(finder, edge);
+        finder_walk_again(finder, edge);
+        const Slot slot = {
+            .first = edge->from,
+            .end = edge->to,
+            .stream = edge->stream,
+            .cut = strip ? strip->cut : (Cut){ 0 },
+            .result = strip ? strip->result : 0,
+            .bytes = edge->bytes,
+        };
+        VEC_PUSH(finder->arena, &schedule.slot, slot);
+    }
+    return schedule;
+}
+
+bool schedule_under(Finder *finder, int64_t limit, Schedule *out)
+{
+    Best *best = finder->best;
+    finder->most = i64_max(limit, 1);
+    finder_find_path(finder, finder->most, false, best);
+    while (!finder->steps || best[finder->steps].edge >= 0) {
+        if (!finder_settle_path(finder, best))
+            break;
+        if (finder->looking < 0) {
+            finder_give_up_edges(finder);
+            finder_find_path(finder, finder->most, false, best);
+            break;
+        }
+        finder_mend_path(finder, finder->most, best);
+    }
+    if (finder->steps && best[finder->steps].edge < 0)
+        return false;
+    *out = take(finder, best);
+    return true;
+}
+
+/* The best path of streams that were walked: what is worse is of no use. True: edges were dropped.
+ */
+static bool narrow(Finder *finder)
+{
+    const ArenaMark mark = arena_mark(finder->arena);
+    Best *known = NEW_ARRAY(finder->arena, Best, finder->steps + 1);
+    finder_find_path(finder, 0, true, known);
+    const int64_t peak = known[finder->steps].peak;
+    arena_release(finder->arena, mark);
+    if (peak >= finder->most)
+        return false;
+    finder->most = peak;
+    finder_drop_edges(finder, i64_max(peak, finder->opt->arena_limit));
+    return true;
+}
+
+/* The least peak. When it is only to be compared with `most`, it may stop above that. */
+static int64_t find_least(Finder *finder, int64_t most)
+{
+    const Best *last = finder->best + finder->steps;
+    finder->most = most ? most : INT64_MAX;
+    if (most)
+        finder_drop_edges(finder, i64_max(most, finder->opt->arena_limit));
+    for (int turn = 0;; turn++) {
+        if (finder->looking < 0) {
+            finder_give_up_edges(finder);
+            finder_find_path(finder, 0, false, finder->best);
+            return last->peak;
+        }
+        const bool dropped = turn % NARROW_TURNS == 0 && narrow(finder);
+        if (dropped || !turn)
+            finder_find_path(finder, 0, false, finder->best);
+        else
+            finder_mend_path(finder, 0, finder->best);
+        if ((most && last->peak > most) ||
+            !finder_settle_path(finder, finder->best))
+            return last->peak;
+    }
+}
+
+int64_t schedule_peak(Arena *arena, const Items *all, const PlanOptions *opt,
+                      int64_t most)
+{
+    Finder *finder = schedule_open(arena, all, opt);
+    finder->walking = plan_budget(opt).walks;
+    return find_least(finder, most);
+}
+
+static bool join_units(Finder *finder, Schedule *schedule, int64_t most)
+{
+    bool joined = false;
+    for (size_t i = 0; i < schedule->slot.n; i++) {
+        Slot *slot = schedule->slot.at + i;
+        const Stream *before = slot->stream;
+        if (slot->stream)
+            finder_join_units(finder, &slot->stream, most);
+        joined |= slot->stream != before;
+    }
+    return joined;
+}
+
+Schedule schedule_find(Arena *arena, const Items *all, const PlanOptions *opt)
+{
+    Finder *finder = schedule_open(arena, all, opt);
+    finder->walking = plan_budget(opt).walks;
+    const int64_t peak = find_least(finder, 0);
+    const int64_t limit = i64_max(peak, opt->arena_limit);
+    Schedule schedule;
+    const bool found = schedule_under(finder, limit, &schedule);
+    assert(found);
+    (void)found;
+    const int64_t most = i64_max(schedule.peak, opt->arena_limit);
+    if (opt->join)
+        schedule.joined = join_units(finder, &schedule, most);
+    return schedule;
+}

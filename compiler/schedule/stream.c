@@ -1,0 +1,485 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The demand-driven walk: to make a unit of a step whose result leaves the range, make the first
+ * missing unit that it needs, and so on down. Rows are counted in the direction of the walk. */
+#include "schedule/stream.h"
+
+#include <string.h>
+
+#include "base/size.h"
+
+enum {
+    LEAST_BYTES = 128
+}; /* that a call of an elementwise step or a move makes: less is less work than the call */
+
+/* An operand of the range, its rule turned in the direction of the walk. */
+typedef struct Port {
+    int lane, cell;
+    const Touch *touch;
+    int64_t lane_from, lane_to; /* bytes of a pixel */
+    /* the item's row that is row 0 of the operand, in the direction of the walk */
+    int32_t base;
+    bool write, alike; /* alike: unit u reads or makes row base + u */
+} Port;
+
+typedef struct Lane { /* a step */
+    const Step *step;
+    int32_t units, made;
+    /* units that are made one after the other, where there are so many left */
+    int32_t burst;
+    int port,
+        ports; /* its operands, scratch left out: port[port .. port + ports - 1] */
+    bool last; /* writes what leaves the range */
+} Lane;
+
+typedef struct Cell { /* an item */
+    const Item *item;
+    int index;
+    bool from, to;      /* made before, alive after */
+    int32_t rows, keep; /* keep: most rows alive at once */
+    int makers,
+        readers; /* ports, in Walk.maker and Walk.reader from these on */
+    int n_makers, n_readers;
+} Cell;
+
+typedef struct Walk {
+    Arena *arena;
+    const Items *all;
+    int32_t first, end;
+    bool backward;
+    int32_t pixels;
+    VEC(Lane) lane;
+    VEC(Port) port;
+    VEC(Cell) cell;
+    int *maker, *reader;
+    uint8_t *order;
+    int32_t calls, room;
+    int under, over; /* cells; -1 */
+    int64_t distance;
+    int64_t rings,
+        most; /* bytes of the rings so far; beyond which the walk is of no use */
+} Walk;
+
+bool stream_takes(const Items *all, int32_t step)
+{
+    const Step *s = all->program->step.at[step];
+    if (s->control || s->loop_end >= 0 || s->units > UINT16_MAX)
+        return false;
+    for (const Touch *touch = touch_begin(all, step);
+         touch < touch_end(all, step); touch++)
+        if (all->item.at[touch->item].fixed)
+            return false;
+    return true;
+}
+
+bool stream_ascends(const Items *all, int32_t first, int32_t end)
+{
+    for (int32_t i = first; i < end; i++)
+        if (all->program->step.at[i]->accumulates ||
+            all->program->step.at[i]->pushed)
+            return true;
+    return false;
+}
+
+/* ---- setting up ---- */
+
+/* Streams are short: a search among their cells costs less than a table of all items for each of
+ * them. */
+static int cell_of(Walk *walk, int item)
+{
+    for (size_t i = walk->cell.n; i-- > 0;)
+        if (walk->cell.at[i].index == item)
+            return (int)i;
+    const Item *it = walk->all->item.at + item;
+    VEC_PUSH(walk->arena, &walk->cell,
+             ((Cell){ .item = it,
+                      .index = item,
+                      .from = it->first<walk->first, .to = it->end> walk->end,
+                      .rows = it->rows }));
+    return (int)walk->cell.n - 1;
+}
+
+int32_t stream_burst(const Step *step, int32_t pixels)
+{
+    const Operand *o = step->operand;
+    const int64_t pixel =
+        o->tensor ? o->pixel * (int64_t)dtype_bits(o->tensor->dtype) / 8 : 0;
+    if (step->pushed || !pixel || o->row_bytes < 1 || o->rows != step->units)
+        return 1;
+    const int64_t width = i64_max(1, o->row_bytes / pixel);
+    const int64_t least =
+        step->macs
+            ? 1
+            : i64_min(i64_ceil_div(LEAST_BYTES, o->row_bytes), step->units);
+    if (pixels < 2 || (width > 1 && pixels <= STREAM_PIXELS))
+        return 1;
+    if (!step->macs && pixels <= STREAM_PIXELS)
+        return (int32_t)least;
+    return (int32_t)i64_max(i64_max(1, pixels / width), width == 1 ? least : 1);
+}
+
+static void add_lane(Walk *walk, int32_t step)
+{
+    const Step *s = walk->all->program->step.at[step];
+    Lane lane = { .step = s,
+                  .units = s->units,
+                  .burst = stream_burst(s, walk->pixels),
+                  .port = (int)walk->port.n };
+    bool leaves = false;
+    for (const Touch *touch = touch_begin(walk->all, step);
+         touch < touch_end(walk->all, step); touch++) {
+        if (touch->operand->scratch)
+            continue;
+        const int c = cell_of(walk, touch->item);
+        const bool write = touch->operand->write;
+        if (write && walk->cell.at[c].to)
+            leaves = true;
+        const int32_t base =
+            walk->backward
+                ? walk->cell.at[c].rows - touch->row0 - touch->operand->rows
+                : touch->row0;
+        const int64_t from = touch->operand->part ? touch->lane : 0;
+        const int64_t to =
+            touch->operand->part
+                ? from + touch->operand->part *
+                             dtype_bits(touch->operand->tensor->dtype) / 8
+                : INT64_MAX;
+        VEC_PUSH(
+            walk->arena, &walk->port,
+            ((Port){ (int)walk->lane.n, c, touch, from, to, base, write,
+                     write
+                         ? !touch->all_units
+                         : touch->by_row && touch->operand->rows == s->units &&
+                               (touch->operand->rule.kind == ROWS_SAME ||
+                                touch->operand->rule.kind == ROWS_UNIT) }));
+    }
+    lane.ports = (int)walk->port.n - lane.port;
+    lane.last = leaves;
+    VEC_PUSH(walk->arena, &walk->lane, lane);
+}
+
+static void list_ports(Walk *walk)
+{
+    walk->maker = NEW_ARRAY(walk->arena, int, walk->port.n + 1);
+    walk->reader = NEW_ARRAY(walk->arena, int, walk->port.n + 1);
+    int makers = 0;
+    int readers = 0;
+    for (size_t c = 0; c < walk->cell.n; c++) {
+        Cell *cell = walk->cell.at + c;
+        cell->makers = makers;
+        cell->readers = readers;
+        for (size_t i = 0; i < walk->port.n; i++) {
+            if (walk->port.at[i].cell != (int)c)
+                continue;
+            if (walk->port.at[i].write)
+                walk->maker[makers++] = (int)i;
+            else
+                walk->reader[readers++] = (int)i;
+        }
+        cell->n_makers = makers - cell->makers;
+        cell->n_readers = readers - cell->readers;
+    }
+}
+
+/* Are all its rows made here, one by one? How others see them does not matter. */
+static bool made_by_rows(const Walk *walk, const Cell *c)
+{
+    for (int k = 0; k < c->n_makers; k++) {
+        const Touch *t = walk->port.at[walk->maker[c->makers + k]].touch;
+        if (!t->by_row || t->operand->rows != c->item->rows)
+            return false;
+    }
+    return c->n_makers > 0;
+}
+
+/* The dying input that the largest result may lie over. */
+static void pick_pair(Walk *walk)
+{
+    walk->under = walk->over = -1;
+    int64_t best = 0;
+    for (size_t i = 0; i < walk->cell.n; i++)
+        for (size_t o = 0; o < walk->cell.n; o++) {
+            const Cell *in = walk->cell.at + i;
+            const Cell *out = walk->cell.at + o;
+            if (!in->from || in->to || in->n_makers || out->from || !out->to ||
+                !made_by_rows(walk, out))
+                continue;
+            const int64_t gain = i64_min(in->item->size, out->item->size);
+            if (gain > best)
+                best = gain, walk->under = (int)i, walk->over = (int)o;
+        }
+}
+
+/* ---- walking ---- */
+
+static Rows need(const Walk *walk, const Port *port, int32_t u)
+{
+    const Cell *c = walk->cell.at + port->cell;
+    if (port->alike && port->base + u < c->rows)
+        return (Rows){ port->base + u, port->base + u + 1 };
+    if (!walk->backward)
+        return touch_rows(walk->all, port->touch, u);
+    const Rows r = touch_rows(walk->all, port->touch,
+                              walk->lane.at[port->lane].units - 1 - u);
+    return (Rows){ c->rows - r.hi, c->rows - r.lo };
+}
+
+static int32_t burst_of(const Lane *l)
+{
+    return l->burst < l->units - l->made ? l->burst : l->units - l->made;
+}
+
+/* What the next units of its lane need, as far as it goes. */
+static Rows need_now(const Walk *walk, const Port *port)
+{
+    const Lane *l = walk->lane.at + port->lane;
+    Rows all = need(walk, port, l->made);
+    for (int32_t u = 1; u < burst_of(l); u++) {
+        const Rows r = need(walk, port, l->made + u);
+        if (r.lo < r.hi)
+            all =
+                (Rows){ all.lo < all.hi ? all.lo : r.lo,
+                        (int32_t)i64_max(all.lo < all.hi ? all.hi : 0, r.hi) };
+    }
+    return all;
+}
+
+/* Do they touch channels in common? A part of a tensor may be read long before another is made. */
+static bool meet(const Port *port, const Port *q)
+{
+    return port->lane_from < q->lane_to && q->lane_from < port->lane_to;
+}
+
+/* Rows of a cell that are complete as far as `reader` sees them. */
+static int32_t ready(const Walk *walk, const Cell *c, const Port *reader)
+{
+    int32_t rows = c->rows;
+    for (int k = 0; k < c->n_makers; k++) {
+        const Port *p = walk->port.at + walk->maker[c->makers + k];
+        if (!meet(p, reader))
+            continue;
+        const Lane *lane = walk->lane.at + p->lane;
+        const int32_t some = p->alike ? p->base + lane->made : 0;
+        const int32_t made = lane->made == lane->units ? c->rows : some;
+        rows = made < rows ? made : rows;
+    }
+    return rows;
+}
+
+/* The first row that some reader still needs. */
+static int32_t oldest(const Walk *walk, const Cell *c)
+{
+    int32_t row = c->rows;
+    for (int k = 0; k < c->n_readers; k++) {
+        const Port *p = walk->port.at + walk->reader[c->readers + k];
+        const Lane *l = walk->lane.at + p->lane;
+        if (l->made < l->units)
+            row = (int32_t)i64_min(row, need(walk, p, l->made).lo);
+    }
+    return row;
+}
+
+/* The step that must make a unit before lane k can, or -1. */
+static int missing(const Walk *walk, int k)
+{
+    const Lane *l = walk->lane.at + k;
+    for (int i = 0; i < l->ports; i++) {
+        const Port *p = walk->port.at + l->port + i;
+        const Cell *c = walk->cell.at + p->cell;
+        if (p->write || !c->n_makers)
+            continue;
+        const Rows r = need_now(walk, p);
+        if (r.hi <= r.lo || ready(walk, c, p) >= r.hi)
+            continue;
+        int best = -1; /* parts of one tensor go in step */
+        for (int m = 0; m < c->n_makers; m++) {
+            const Port *q = walk->port.at + walk->maker[c->makers + m];
+            const Lane *by = walk->lane.at + q->lane;
+            if (by->made == by->units || !meet(p, q) ||
+                (q->alike && q->base + by->made >= r.hi))
+                continue;
+            if (best < 0 || by->made < walk->lane.at[best].made)
+                best = q->lane;
+        }
+        if (best >= 0)
+            return best;
+    }
+    return -1;
+}
+
+/* The first row that is not made by all its makers, or the row that is made now. */
+static int32_t unfinished(const Walk *walk, const Cell *c)
+{
+    int32_t row = c->rows;
+    for (int k = 0; k < c->n_makers; k++) {
+        const Port *p = walk->port.at + walk->maker[c->makers + k];
+        const Lane *l = walk->lane.at + p->lane;
+        if (l->made < l->units)
+            row = (int32_t)i64_min(row, p->alike ? p->base + l->made : 0);
+    }
+    return row;
+}
+
+static void note_rows(Walk *walk, const Lane *l)
+{
+    for (int i = 0; i < l->ports; i++) {
+        const Port *p = walk->port.at + l->port + i;
+        if (!p->write)
+            continue;
+        Cell *c = walk->cell.at + p->cell;
+        const int32_t top =
+            p->alike ? p->base + l->made + burst_of(l) : c->rows;
+        const int32_t from =
+            (int32_t)i64_min(oldest(walk, c), unfinished(walk, c));
+        const int32_t keep = (int32_t)i64_max(c->keep, i64_max(1, top - from));
+        if (!c->from && !c->to && !c->item->whole)
+            walk->rings += (keep - c->keep) * c->item->row_bytes;
+        c->keep = keep;
+        if (p->cell != walk->over || walk->under < 0)
+            continue;
+        const Cell *in = walk->cell.at + walk->under;
+        walk->distance =
+            i64_max(walk->distance, top * c->item->row_bytes -
+                                        oldest(walk, in) * in->item->row_bytes);
+    }
+}
+
+static bool make(Walk *walk, int k)
+{
+    Lane *l = walk->lane.at + k;
+    note_rows(walk, l);
+    if (walk->calls + burst_of(l) > walk->room || walk->rings > walk->most)
+        return false;
+    for (int32_t n = burst_of(l); n > 0; n--) {
+        walk->order[walk->calls++] = (uint8_t)k;
+        l->made++;
+    }
+    return true;
+}
+
+/* Of the steps whose results leave: the one that has made the smallest part. */
+static int next_goal(const Walk *walk)
+{
+    int best = -1;
+    for (size_t k = 0; k < walk->lane.n; k++) {
+        const Lane *l = walk->lane.at + k;
+        if (!l->last || l->made == l->units)
+            continue;
+        if (best < 0 || (int64_t)l->made * walk->lane.at[best].units <
+                            (int64_t)walk->lane.at[best].made * l->units)
+            best = (int)k;
+    }
+    return best;
+}
+
+static bool walk(Walk *w, int64_t *budget)
+{
+    int stack[STREAM_STEPS + 1];
+    for (int goal = next_goal(w); goal >= 0; goal = next_goal(w)) {
+        int depth = 0;
+        stack[depth++] = goal;
+        while (depth) {
+            if (--*budget < 0)
+                return false;
+            const int k = stack[depth - 1];
+            const int m = missing(w, k);
+            if (m >= 0) {
+                if (depth > STREAM_STEPS)
+                    return false;
+                stack[depth++] = m;
+            } else {
+                if (!make(w, k))
+                    return false;
+                depth--;
+            }
+        }
+    }
+    return true;
+}
+
+/* ---- result ---- */
+
+static void collect(Walk *walk, Stream *out)
+{
+    int64_t scratch = 0;
+    int64_t rings = 0;
+    for (size_t i = 0; i < walk->cell.n; i++) {
+        const Cell *c = walk->cell.at + i;
+        if (c->from || c->to)
+            continue;
+        const int32_t rows =
+            c->item->whole ? c->rows
+                           : (int32_t)i64_min(c->rows, i64_max(1, c->keep));
+        VEC_PUSH(walk->arena, &out->ring, ((Ring){ c->index, rows }));
+        rings += items_round(walk->all, rows * c->item->row_bytes);
+    }
+    for (int32_t s = walk->first; s < walk->end; s++) {
+        int64_t own = 0;
+        for (const Touch *touch = touch_begin(walk->all, s);
+             touch < touch_end(walk->all, s); touch++)
+            if (touch->operand->scratch)
+                own += walk->all->item.at[touch->item].size;
+        scratch = i64_max(scratch, own);
+    }
+    out->scratch = scratch;
+    out->bytes =
+        rings + scratch + items_round(walk->all, 2 * (int64_t)walk->lane.n);
+    out->under = walk->under < 0 ? -1 : walk->cell.at[walk->under].index;
+    out->over = walk->over < 0 ? -1 : walk->cell.at[walk->over].index;
+    out->distance = walk->distance;
+    if (walk->backward && walk->under >= 0)
+        out->distance += tensor_bytes(walk->cell.at[walk->under].item->root) -
+                         tensor_bytes(walk->cell.at[walk->over].item->root);
+    out->order = walk->order;
+    out->calls = walk->calls;
+}
+
+/* Rings that are whole tensors, and the most that a result over an input can save, are known
+ * before. */
+static void set_most(Walk *walk, int64_t most)
+{
+    for (size_t i = 0; i < walk->cell.n; i++)
+        if (!walk->cell.at[i].from && !walk->cell.at[i].to &&
+            walk->cell.at[i].item->whole)
+            walk->rings += walk->cell.at[i].item->size;
+    walk->most = most;
+    if (walk->under >= 0)
+        walk->most += i64_min(walk->cell.at[walk->under].item->size,
+                              walk->cell.at[walk->over].item->size);
+}
+
+bool stream_walk(Arena *a, const Items *all, int32_t first, int32_t end,
+                 bool backward, int32_t pixels, int64_t most, int64_t *budget,
+                 Stream *out)
+{
+    Walk w = { .arena = a,
+               .all = all,
+               .first = first,
+               .end = end,
+               .backward = backward,
+               .pixels = pixels };
+    *out = (Stream){ .first = first,
+                     .end = end,
+                     .backward = backward,
+                     .under = -1,
+                     .over = -1 };
+    for (int32_t s = first; s < end; s++)
+        w.room += all->program->step.at[s]->units;
+    /* What stays comes first: there are many streams, and what a walk needs for itself is larger.
+     */
+    w.order = NEW_ARRAY(a, uint8_t, w.room + 1);
+    out->ring.room = (size_t)(touch_begin(all, end) - touch_begin(all, first));
+    out->ring.at = NEW_ARRAY(a, Ring, out->ring.room);
+    const ArenaMark mark = arena_mark(a);
+    for (int32_t s = first; s < end; s++)
+        add_lane(&w, s);
+    list_ports(&w);
+    pick_pair(&w);
+    set_most(&w, most);
+    const bool done = walk(&w, budget);
+    if (done)
+        collect(&w, out);
+    else
+        out->beyond = w.rings > w.most;
+    arena_release(a, mark);
+    return done;
+}

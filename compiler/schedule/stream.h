@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Steps run row by row: a demand-driven walk of a range of steps gives the order
+ * of the units, the rows each inner tensor must keep, and how far results may
+ * lie over an input that dies. */
+#ifndef INLAY_SCHEDULE_STREAM_H
+#define INLAY_SCHEDULE_STREAM_H
+
+#include "schedule/items.h"
+
+enum {
+    STREAM_STEPS = 48, /* most steps in a stream */
+    STREAM_PIXELS =
+        4, /* less in a call would take twice the time, for a fifth of the arena */
+};
+
+typedef struct Ring {
+    int32_t item, rows;
+} Ring;
+
+typedef struct Stream {
+    int32_t first, end; /* steps */
+    bool backward;
+    uint8_t *order; /* a step, relative to first, for each unit made */
+    int32_t calls;
+    VEC(Ring) ring; /* tensors that live inside only */
+    int32_t under,
+        over; /* items: a dying input, and the result that may lie over it; -1: none */
+    /* under - over >= distance, walked forward; over - under >= distance, backward */
+    int64_t distance;
+    int64_t bytes;   /* rings, the largest scratch, and row counters */
+    int64_t scratch; /* the largest scratch of a step */
+    /* the walk stopped: bytes, less what lying over the input can save, would be more than
+     * `most` */
+    bool beyond;
+} Stream;
+
+/* Can the step be made unit by unit? */
+bool stream_takes(const Items *all, int32_t step);
+/* Does some step of the range forbid to go from the last row to the first? */
+bool stream_ascends(const Items *all, int32_t first, int32_t end);
+/* Units of a step that come one after the other, to be of `pixels` pixels in all; up to
+ * STREAM_PIXELS rows of one pixel only. */
+int32_t stream_burst(const Step *step, int32_t pixels);
+/* Walks steps [first, end), all of which stream_takes(). Stops, returning false, beyond *budget
+ * unit visits, which it counts down, when the units cannot be ordered, or beyond `most` bytes.
+ * Steps of short rows make so many units one after the other, which the runtime joins to one call,
+ * that they come to `pixels`. */
+bool stream_walk(Arena *arena, const Items *all, int32_t first, int32_t end,
+                 bool backward, int32_t pixels, int64_t most, int64_t *budget,
+                 Stream *out);
+
+/* The order as a prologue, repeats of a period and an epilogue, in its shortest form. */
+Segment stream_list(Arena *arena, const Stream *stream);
+
+#endif

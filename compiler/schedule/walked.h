@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What walks of ranges of steps came to: trial plans are alike but for a few steps, and most ranges
+ * are met again. */
+#ifndef INLAY_SCHEDULE_WALKED_H
+#define INLAY_SCHEDULE_WALKED_H
+
+#include "schedule/items.h"
+
+#define WALKED_NOT INT64_MIN
+
+/* A range as such: what it takes beyond what is alive at its ends, which may be less than nothing.
+ */
+typedef struct WalkedRange {
+    uint64_t key;
+    /* of its smallest stream; WALKED_NOT: none was walked to its end */
+    int64_t bytes;
+    /* then: it takes more than these; WALKED_NOT: nothing is known */
+    int64_t beyond;
+} WalkedRange;
+
+/* Room in proportion to the steps; what no longer fits is forgotten. */
+Walked *walked_new(Arena *arena, size_t steps);
+/* The entry of a key, empty if it was not met. */
+WalkedRange *walked_find(Walked *walked, uint64_t key);
+/* Equal for ranges whose walks are alike, but for about one pair in 2^64. pixels: as for
+ * stream_walk(). number, by item: scratch, all 0 or of an earlier call about the same items. */
+uint64_t walked_key(const Items *all, int32_t first, int32_t end,
+                    int32_t pixels, int32_t *number);
+
+#endif

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: 0BSD
+ * Template of dwconv_f32.h for vectors of INLAY_L channels. `form`, `stride` and `pixels` are
+ * constants wherever these functions stand. */
+
+/* Adds q, clamps and stores `pixels` sums. */
+INLAY_INLINE void INLAY_W(dw_finish)(const inlay_dw *t, const INLAY_FLOATS *sum,
+                                     const inlay_dw_tile *tile, int32_t c,
+                                     const int pixels)
+{
+    int p;
+    INLAY_UNROLL
+    for (p = 0; p < pixels; p++) {
+        INLAY_FLOATS v = sum[p];
+        if (tile->q)
+            v += INLAY_W(load)(tile->q + p * t->qs + c);
+        if (t->clamp & 1)
+            v = INLAY_W(max)(INLAY_W(splat)(t->lo), v);
+        if (t->clamp & 2)
+            v = INLAY_W(min)(INLAY_W(splat)(t->hi), v);
+        INLAY_W(store)(tile->y + p * t->ys + c, v);
+    }
+}
+
+/* One column of x for all pixels of a tile whose windows it lies in. */
+INLAY_INLINE void INLAY_W(dw_column)(INLAY_FLOATS *sum, const float *from,
+                                     const INLAY_FLOATS *weight,
+                                     const int column, const int stride)
+{
+    INLAY_FLOATS v = INLAY_W(load)(from);
+    int k;
+    INLAY_KEEP(v);
+    INLAY_UNROLL
+    for (k = 2; k >= 0; k--) {
+        const int pixel = (column - k) / stride;
+        if (column < k || (column - k) % stride || pixel >= 4)
+            continue;
+        sum[pixel] = INLAY_W(fma)(weight[k], v, sum[pixel]);
+    }
+}
+
+/* A row of a window of three columns, four pixels: each column of x is loaded once. The first
+ * column lies outside of x with skip bit 0, the last one with bit 1. */
+INLAY_INLINE void INLAY_W(dw_three)(const inlay_dw *t, INLAY_FLOATS *sum,
+                                    const float *x, const float *w,
+                                    int32_t skip, const int stride)
+{
+    const int last = 3 * stride + 2;
+    INLAY_FLOATS weight[3];
+    int i;
+    INLAY_UNROLL
+    for (i = 0; i < 3; i++) {
+        weight[i] = INLAY_W(load)(w + i * t->channels);
+        INLAY_KEEP(weight[i]);
+    }
+    if (!(skip & 1))
+        INLAY_W(dw_column)(sum, x, weight, 0, stride);
+    INLAY_UNROLL
+    for (i = 1; i < last; i++)
+        INLAY_W(dw_column)(sum, x + i * t->tap, weight, i, stride);
+    if (!(skip & 2))
+        INLAY_W(dw_column)(sum, x + last * t->tap, weight, last, stride);
+}
+
+/* A row of `taps` taps of any window. */
+INLAY_INLINE void INLAY_W(dw_taps)(const inlay_dw *t, INLAY_FLOATS *sum,
+                                   const float *x, const float *w, int32_t taps,
+                                   const int pixels)
+{
+    int32_t k;
+    int p;
+    for (k = 0; k < taps; k++, x += t->tap, w += t->channels) {
+        const INLAY_FLOATS weight = INLAY_W(load)(w);
+        INLAY_UNROLL
+        for (p = 0; p < pixels; p++) {
+            const INLAY_FLOATS v = INLAY_W(load)(x + p * t->xs);
+            sum[p] = INLAY_W(fma)(weight, v, sum[p]);
+        }
+    }
+}
+
+/* Channels [c, c + INLAY_L) of one tile. */
+INLAY_INLINE void INLAY_W(dw)(const inlay_dw *t, const inlay_dw_tile *tile,
+                              int32_t c, const int form)
+{
+    const int pixels = form == INLAY_DW_ONE ? 1 : INLAY_DW_TILE_MOST;
+    const float *w = tile->w + c;
+    int32_t slot = t->slot;
+    INLAY_FLOATS sum[INLAY_DW_TILE_MOST];
+    int32_t h;
+    int p;
+    sum[0] = INLAY_W(load)(t->bias + c);
+    INLAY_UNROLL
+    for (p = 1; p < INLAY_DW_TILE_MOST; p++)
+        sum[p] = sum[0];
+    for (h = 0; h < t->nkh; h++, w += t->wrow) {
+        const float *x = t->x + (size_t)slot * t->row + tile->at + c;
+        if (form == INLAY_DW_STRIDE_1)
+            INLAY_W(dw_three)(t, sum, x, w, tile->skip, 1);
+        else if (form == INLAY_DW_STRIDE_2)
+            INLAY_W(dw_three)(t, sum, x, w, tile->skip, 2);
+        else if (form == INLAY_DW_ANY)
+            INLAY_W(dw_taps)(t, sum, x, w, t->kw, pixels);
+        else
+            INLAY_W(dw_taps)(t, sum, x, w, tile->skip, pixels);
+        slot += t->dh;
+        if (slot >= t->cap)
+            slot -= t->cap;
+    }
+    INLAY_W(dw_finish)(t, sum, tile, c, pixels);
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: 0BSD
+ * Elementwise kernels on floating types. */
+#ifndef INLAY_ELTWISE_FLOAT_H
+#define INLAY_ELTWISE_FLOAT_H
+
+#include <float.h>
+#include <math.h>
+
+#include "kernels/act_f64.h"
+#include "nd.h"
+
+/* Forms that become vectors, where there are such. */
+static inline float inlay_fast_exp_f32(float x)
+{
+    return inlay_exp_f(x);
+}
+
+static inline double inlay_fast_exp_f64(double x)
+{
+    return exp(x);
+}
+
+static inline float inlay_fast_erf_f32(float x)
+{
+    return inlay_erf_f(x);
+}
+
+static inline double inlay_fast_erf_f64(double x)
+{
+    return erf(x);
+}
+
+static inline float inlay_pick_f32(int c, float a, float b)
+{
+    return inlay_either(inlay_mask(c), a, b);
+}
+
+static inline double inlay_pick_f64(int c, double a, double b)
+{
+    return c ? a : b;
+}
+
+#define INLAY_FAMILY "eltwise_float.inc.h"
+#include "each_float.inc.h"
+#undef INLAY_FAMILY
+
+#endif

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: 0BSD
+ * Moves and selections of elements of one size. Included by move.h. */
+
+/* y[k][j] = x[j][k] for a whole tile of a transposition, through `tile`: whole cache lines are read
+ * and written. */
+INLAY_INLINE void inlay_typed(turn_tile)(INLAY_T *y, const INLAY_T *x,
+                                         ptrdiff_t y_step, ptrdiff_t x_step)
+{
+    INLAY_T tile[INLAY_TILE][INLAY_TILE];
+    int32_t j, k;
+    for (j = 0; j < INLAY_TILE; j++)
+        for (k = 0; k < INLAY_TILE; k++)
+            tile[k][j] = x[j * x_step + k];
+    for (k = 0; k < INLAY_TILE; k++)
+        memcpy(y + k * y_step, tile[k], sizeof tile[k]);
+}
+
+/* y[i][j] = x[j][i], i < n, j < m, in tiles. */
+static inline void inlay_typed(turn)(INLAY_T *y, const INLAY_T *x, int32_t n,
+                                     int32_t m, ptrdiff_t y_step,
+                                     ptrdiff_t x_step)
+{
+    int32_t i, j, k, l;
+    for (i = 0; i < n; i += INLAY_TILE) {
+        const int32_t rows = n - i < INLAY_TILE ? n - i : INLAY_TILE;
+        for (j = 0; j < m; j += INLAY_TILE) {
+            const INLAY_T *from = x + j * x_step + i;
+            INLAY_T *to = y + i * y_step + j;
+            const int32_t columns = m - j < INLAY_TILE ? m - j : INLAY_TILE;
+            if (rows == INLAY_TILE && columns == INLAY_TILE) {
+                inlay_typed(turn_tile)(to, from, y_step, x_step);
+                continue;
+            }
+            for (l = 0; l < columns; l++)
+                for (k = 0; k < rows; k++)
+                    to[k * y_step + l] = from[l * x_step + k];
+        }
+    }
+}
+
+/* y[j] = x[j], m elements, y_step and x_step apart. */
+static inline void inlay_typed(line)(INLAY_T *y, const INLAY_T *x, int32_t m,
+                                     ptrdiff_t y_step, ptrdiff_t x_step)
+{
+    int32_t j;
+    if (y_step == 1 && x_step == 1 && m > 8) {
+        memcpy(y, x, (size_t)m * sizeof *y);
+    } else if (y_step == 1 && x_step == 1) {
+        for (j = 0; j < m; j++)
+            y[j] = x[j];
+    } else if (y_step == 1 && x_step == 0) {
+        const INLAY_T value = x[0];
+        for (j = 0; j < m; j++)
+            y[j] = value;
+    } else {
+        for (j = 0; j < m; j++)
+            y[j * y_step] = x[j * x_step];
+    }
+}
+
+static inline void inlay_typed(plane)(void *to, const void *from,
+                                      const int32_t *n, const int32_t *y_step,
+                                      const int32_t *x_step)
+{
+    INLAY_T *y = (INLAY_T *)to;
+    const INLAY_T *x = (const INLAY_T *)from;
+    ptrdiff_t i;
+    if (y_step[1] == 1 && x_step[0] == 1 && x_step[1] != 1 && n[0] > 1) {
+        inlay_typed(turn)(y, x, n[0], n[1], y_step[0], x_step[1]);
+        return;
+    }
+    for (i = 0; i < n[0]; i++)
+        inlay_typed(line)(y + i * y_step[0], x + i * x_step[0], n[1], y_step[1],
+                          x_step[1]);
+}
+
+static inline int inlay_typed(move)(void *const *base, const inlay_step *s,
+                                    int32_t r0, int32_t r1)
+{
+    return inlay_move(base, s, r0, r1, sizeof(INLAY_T), inlay_typed(plane));
+}
+
+static inline void inlay_typed(select_n)(void *to, const void *from_a,
+                                         const void *from_b, const void *from_c,
+                                         int32_t n, const int32_t *step)
+{
+    INLAY_T *y = (INLAY_T *)to;
+    const uint8_t *a = (const uint8_t *)from_a;
+    const INLAY_T *b = (const INLAY_T *)from_b;
+    const INLAY_T *c = (const INLAY_T *)from_c;
+    const ptrdiff_t step_a = step[1];
+    const ptrdiff_t step_b = step[2];
+    const ptrdiff_t step_c = step[3];
+    ptrdiff_t i;
+    for (i = 0; i < n; i++)
+        y[i] = a[i * step_a] ? b[i * step_b] : c[i * step_c];
+}
+
+static inline int inlay_typed(select)(void *const *base, const inlay_step *s,
+                                      int32_t r0, int32_t r1)
+{
+    return inlay_nd3(base, s, r0, r1, sizeof(INLAY_T), inlay_typed(select_n));
+}

@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: 0BSD
+ * TopK, Unique, CumSum, CumProd and Range for one element type. Included by order.h. */
+
+static inline int inlay_typed(topk_better)(const inlay_topk_params *p,
+                                           INLAY_T a, INLAY_T b)
+{
+    return p->largest ? a > b : a < b;
+}
+
+/* The best k of the line x, whose elements lie `inner` apart as those of the results do: each
+ * element goes to its place among the best so far. */
+static inline void inlay_typed(topk_line)(const inlay_topk_params *p,
+                                          INLAY_T *best, int64_t *index,
+                                          const INLAY_T *x)
+{
+    const ptrdiff_t step = p->inner;
+    int32_t i;
+    for (i = 0; i < p->n; i++) {
+        const INLAY_T value = x[i * step];
+        int32_t k = i < p->k ? i : p->k;
+        if (k == p->k) {
+            if (!inlay_typed(topk_better)(p, value, best[(k - 1) * step]))
+                continue;
+            k--;
+        }
+        for (; k > 0; k--) {
+            if (!inlay_typed(topk_better)(p, value, best[(k - 1) * step]))
+                break;
+            best[k * step] = best[(k - 1) * step];
+            index[k * step] = index[(k - 1) * step];
+        }
+        best[k * step] = value;
+        index[k * step] = i;
+    }
+}
+
+static inline int inlay_typed(topk)(void *const *base, const inlay_step *s,
+                                    int32_t r0, int32_t r1)
+{
+    const inlay_topk_params *p = (const inlay_topk_params *)s->params;
+    INLAY_T *best = (INLAY_T *)inlay_at(base, s, 0);
+    int64_t *index = (int64_t *)inlay_at(base, s, 1);
+    const INLAY_T *x = (const INLAY_T *)inlay_at(base, s, 2);
+    int32_t o, c;
+    (void)r0;
+    (void)r1;
+    for (o = 0; o < p->outer; o++)
+        for (c = 0; c < p->inner; c++) {
+            const ptrdiff_t to = (ptrdiff_t)o * p->k * p->inner + c;
+            const ptrdiff_t from = (ptrdiff_t)o * p->n * p->inner + c;
+            inlay_typed(topk_line)(p, best + to, index + to, x + from);
+        }
+    return 0;
+}
+
+/* Slices a and b, element by element: -1, 0 or 1. */
+static inline int inlay_typed(unique_compare)(const inlay_unique_params *p,
+                                              const INLAY_T *x, int32_t a,
+                                              int32_t b)
+{
+    int32_t o, i;
+    for (o = 0; o < p->outer; o++)
+        for (i = 0; i < p->inner; i++) {
+            const INLAY_T u = x[((ptrdiff_t)o * p->n + a) * p->inner + i];
+            const INLAY_T v = x[((ptrdiff_t)o * p->n + b) * p->inner + i];
+            if (u < v)
+                return -1;
+            if (u > v)
+                return 1;
+        }
+    return 0;
+}
+
+/* Where slice i is, or belongs, among the kinds found; order[k] is the first slice of kind k,
+ * ascending. */
+static inline int32_t inlay_typed(unique_find)(const inlay_unique_params *p,
+                                               const INLAY_T *x,
+                                               const int32_t *order,
+                                               int32_t kinds, int32_t i,
+                                               int *known)
+{
+    int32_t low = 0;
+    int32_t high = kinds;
+    while (low < high) {
+        const int32_t middle = low + (high - low) / 2;
+        const int way = inlay_typed(unique_compare)(p, x, i, order[middle]);
+        *known = way == 0;
+        if (*known)
+            return middle;
+        if (way < 0)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    *known = 0;
+    return low;
+}
+
+/* Fills `order`; how many kinds there are, or -1: more than there is room for. */
+static inline int32_t inlay_typed(unique_kinds)(const inlay_unique_params *p,
+                                                const INLAY_T *x,
+                                                int32_t *order)
+{
+    int32_t kinds = 0;
+    int32_t i;
+    for (i = 0; i < p->n; i++) {
+        int known;
+        const int32_t k =
+            inlay_typed(unique_find)(p, x, order, kinds, i, &known);
+        if (known)
+            continue;
+        if (kinds == p->found)
+            return -1;
+        memmove(order + k + 1, order + k, (size_t)(kinds - k) * sizeof *order);
+        order[k] = i;
+        kinds++;
+    }
+    return kinds;
+}
+
+/* Copies the slice that stands for each kind to its place. */
+static inline void inlay_typed(unique_copy)(const inlay_unique_params *p,
+                                            INLAY_T *y, const INLAY_T *x,
+                                            const int32_t *order,
+                                            const int32_t *place, int32_t kinds)
+{
+    const size_t bytes = (size_t)p->inner * sizeof *y;
+    int32_t k, o;
+    memset(y, 0, (size_t)p->outer * (size_t)p->found * bytes);
+    for (k = 0; k < kinds; k++)
+        for (o = 0; o < p->outer; o++)
+            memcpy(y + ((ptrdiff_t)o * p->found + place[k]) * p->inner,
+                   x + ((ptrdiff_t)o * p->n + order[k]) * p->inner, bytes);
+}
+
+/* How the slices and the kinds belong together: first[place] the slice that stands for a kind,
+ * inverse[slice] its place, counts[place] its number of slices. Each may be NULL. */
+static inline void
+inlay_typed(unique_indices)(const inlay_unique_params *p, const INLAY_T *x,
+                            const int32_t *order, const int32_t *place,
+                            int32_t kinds, int64_t *first, int64_t *inverse,
+                            int64_t *counts)
+{
+    int32_t i, k;
+    int known;
+    for (k = 0; k < p->found && first; k++)
+        first[k] = 0;
+    for (k = 0; k < kinds && first; k++)
+        first[place[k]] = order[k];
+    for (k = 0; k < p->found && counts; k++)
+        counts[k] = 0;
+    for (i = 0; i < p->n && (inverse || counts); i++) {
+        k = inlay_typed(unique_find)(p, x, order, kinds, i, &known);
+        if (inverse)
+            inverse[i] = place[k];
+        if (counts)
+            counts[place[k]]++;
+    }
+}
+
+static inline int inlay_typed(unique)(void *const *base, const inlay_step *s,
+                                      int32_t r0, int32_t r1)
+{
+    const inlay_unique_params *p = (const inlay_unique_params *)s->params;
+    INLAY_T *y = (INLAY_T *)inlay_at(base, s, 0);
+    int64_t *count = (int64_t *)inlay_at(base, s, 1);
+    const INLAY_T *x = (const INLAY_T *)inlay_at(base, s, 5);
+    int32_t *order = (int32_t *)inlay_at(base, s, 6);
+    int32_t *place = order + p->n;
+    const int32_t kinds = inlay_typed(unique_kinds)(p, x, order);
+    (void)r0;
+    (void)r1;
+    if (kinds < 0 || (!count && kinds != p->found))
+        return -INLAY_E_SHAPE;
+    if (count)
+        *count = kinds;
+    inlay_unique_places(p, order, kinds, place);
+    inlay_typed(unique_copy)(p, y, x, order, place, kinds);
+    inlay_typed(unique_indices)(
+        p, x, order, place, kinds, (int64_t *)inlay_at(base, s, 2),
+        (int64_t *)inlay_at(base, s, 3), (int64_t *)inlay_at(base, s, 4));
+    return 0;
+}
+
+/* One line of a sum, or of a product; its elements lie `step` apart, step < 0: from the last to the
+ * first. Sums of integers wrap around. */
+INLAY_INLINE void inlay_typed(cumulate_line)(INLAY_T *y, const INLAY_T *x,
+                                             int32_t n, ptrdiff_t step,
+                                             int exclusive, int product)
+{
+    INLAY_WIDE all = (INLAY_WIDE)product;
+    int32_t i;
+    for (i = 0; i < n; i++) {
+        const INLAY_WIDE value = (INLAY_WIDE)x[i * step];
+        const INLAY_WIDE next = product ? all * value : all + value;
+        y[i * step] = (INLAY_T)(exclusive ? all : next);
+        all = next;
+    }
+}
+
+INLAY_INLINE int inlay_typed(cumulate)(void *const *base, const inlay_step *s,
+                                       int product)
+{
+    const inlay_cumulate_params *p = (const inlay_cumulate_params *)s->params;
+    INLAY_T *y = (INLAY_T *)inlay_at(base, s, 0);
+    const INLAY_T *x = (const INLAY_T *)inlay_at(base, s, 1);
+    const int64_t *axis = (const int64_t *)inlay_at(base, s, 2);
+    int32_t outer, n, inner, o, c;
+    if (!inlay_cumulate_axis(p, axis, &outer, &n, &inner))
+        return -INLAY_E_INDEX;
+    for (o = 0; o < outer; o++)
+        for (c = 0; c < inner; c++) {
+            const ptrdiff_t begin = p->reverse && n ? n - 1 : 0;
+            const ptrdiff_t at = ((ptrdiff_t)o * n + begin) * inner + c;
+            inlay_typed(cumulate_line)(y + at, x + at, n,
+                                       p->reverse ? -inner : inner,
+                                       p->exclusive, product);
+        }
+    return 0;
+}
+
+static inline int inlay_typed(cumsum)(void *const *base, const inlay_step *s,
+                                      int32_t r0, int32_t r1)
+{
+    (void)r0;
+    (void)r1;
+    return inlay_typed(cumulate)(base, s, 0);
+}
+
+static inline int inlay_typed(cumprod)(void *const *base, const inlay_step *s,
+                                       int32_t r0, int32_t r1)
+{
+    (void)r0;
+    (void)r1;
+    return inlay_typed(cumulate)(base, s, 1);
+}
+
+static inline int inlay_typed(range)(void *const *base, const inlay_step *s,
+                                     int32_t r0, int32_t r1)
+{
+    const inlay_range_params *p = (const inlay_range_params *)s->params;
+    INLAY_T *y = (INLAY_T *)inlay_at(base, s, 0);
+    const INLAY_T start = *(const INLAY_T *)inlay_at(base, s, 1);
+    const INLAY_T limit = *(const INLAY_T *)inlay_at(base, s, 2);
+    const INLAY_T delta = *(const INLAY_T *)inlay_at(base, s, 3);
+    const double way = (double)limit - (double)start;
+    const double count = ceil(way / (double)delta);
+    int32_t i;
+    (void)r0;
+    (void)r1;
+    if ((count > 0 ? count : 0) != p->n)
+        return -INLAY_E_SHAPE;
+    for (i = 0; i < p->n; i++)
+        y[i] = (INLAY_T)(start + (INLAY_T)i * delta);
+    return 0;
+}

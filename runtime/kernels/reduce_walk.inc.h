@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: 0BSD
+ * Template of the walk of a reduction: elements of INLAY_T are gathered in accumulators of INLAY_A.
+ * INLAY_R(name): the names of the functions; those that the walk calls are start, take (an
+ * element), join (another accumulator) and finish. `op` is a constant wherever these functions
+ * stand. */
+
+/* acc[j] takes x[j], x[stride + j] and so on. */
+INLAY_INLINE void INLAY_R(rows)(INLAY_A *acc, const INLAY_T *x, int32_t n,
+                                int32_t rows, ptrdiff_t stride, const int op)
+{
+    int32_t i, j;
+    for (i = 0; i < rows; i++, x += stride)
+        for (j = 0; j < n; j++)
+            acc[j] = INLAY_R(take)(acc[j], (INLAY_A)x[j], op);
+}
+
+/* acc[j % INLAY_LANES] takes x[j]. */
+INLAY_INLINE void INLAY_R(line)(INLAY_A *acc, const INLAY_T *x, int32_t n,
+                                const int op)
+{
+    int32_t i, j;
+    for (i = 0; i + INLAY_LANES <= n; i += INLAY_LANES)
+        for (j = 0; j < INLAY_LANES; j++)
+            acc[j] = INLAY_R(take)(acc[j], (INLAY_A)x[i + j], op);
+    for (j = 0; i < n; i++, j++)
+        acc[j] = INLAY_R(take)(acc[j], (INLAY_A)x[i], op);
+}
+
+/* n <= INLAY_LANES columns beginning at x. */
+INLAY_INLINE void INLAY_R(columns)(const inlay_reduce_params *p, INLAY_T *y,
+                                   const INLAY_T *x, int32_t n, const int op)
+{
+    const int32_t last = p->reduced - 1;
+    const int32_t rows = p->nr[last];
+    const ptrdiff_t stride = p->sr[last];
+    INLAY_A total[INLAY_LANES];
+    int32_t at[8] = { 0 };
+    ptrdiff_t offset = 0;
+    int32_t i, j;
+    for (j = 0; j < n; j++)
+        total[j] = INLAY_R(start)(op);
+    if (p->count)
+        do {
+            for (i = 0; i < rows; i += INLAY_CHUNK) {
+                const int32_t left = rows - i;
+                const int32_t some = left < INLAY_CHUNK ? left : INLAY_CHUNK;
+                const INLAY_T *from = x + offset + i * stride;
+                INLAY_A acc[INLAY_LANES];
+                for (j = 0; j < INLAY_LANES; j++)
+                    acc[j] = INLAY_R(start)(op);
+                if (n == INLAY_LANES)
+                    INLAY_R(rows)(acc, from, INLAY_LANES, some, stride, op);
+                else
+                    INLAY_R(rows)(acc, from, n, some, stride, op);
+                for (j = 0; j < n; j++)
+                    total[j] = INLAY_R(join)(total[j], acc[j], op);
+            }
+        } while (inlay_walk(at, p->nr, p->sr, last, &offset));
+    for (j = 0; j < n; j++)
+        y[j] = (INLAY_T)INLAY_R(finish)(total[j], p->count, op);
+}
+
+/* Several lines of one element's worth: what n adjacent elements come to. */
+INLAY_INLINE INLAY_A INLAY_R(some)(const INLAY_T *x, int32_t n, const int op)
+{
+    INLAY_A acc[INLAY_LANES];
+    int32_t half, j;
+    for (j = 0; j < INLAY_LANES; j++)
+        acc[j] = INLAY_R(start)(op);
+    INLAY_R(line)(acc, x, n, op);
+    for (half = INLAY_LANES / 2; half; half /= 2)
+        for (j = 0; j < half; j++)
+            acc[j] = INLAY_R(join)(acc[j], acc[half + j], op);
+    return acc[0];
+}
+
+/* One element: lines of nr[last] elements. */
+INLAY_INLINE void INLAY_R(lines)(const inlay_reduce_params *p, INLAY_T *y,
+                                 const INLAY_T *x, const int op)
+{
+    const int32_t last = p->reduced - 1;
+    const int32_t run = p->nr[last];
+    const int32_t most = INLAY_LANES * INLAY_CHUNK;
+    INLAY_A total = INLAY_R(start)(op);
+    int32_t at[8] = { 0 };
+    ptrdiff_t offset = 0;
+    int32_t i;
+    if (p->count)
+        do {
+            for (i = 0; i < run; i += most) {
+                const int32_t n = run - i < most ? run - i : most;
+                const INLAY_A some = INLAY_R(some)(x + offset + i, n, op);
+                total = INLAY_R(join)(total, some, op);
+            }
+        } while (inlay_walk(at, p->nr, p->sr, last, &offset));
+    *y = (INLAY_T)INLAY_R(finish)(total, p->count, op);
+}
+
+INLAY_INLINE int INLAY_R(reduce)(void *const *base, const inlay_step *s,
+                                 const int op)
+{
+    inlay_reduce_params made;
+    const inlay_reduce_params *p = inlay_reduce_loops(base, s, &made);
+    INLAY_T *y = (INLAY_T *)inlay_at(base, s, 0);
+    const INLAY_T *x = (const INLAY_T *)inlay_at(base, s, 1);
+    int32_t at[8] = { 0 };
+    ptrdiff_t offset = 0;
+    int32_t last, j, n;
+    if (!p)
+        return -INLAY_E_SHAPE;
+    last = p->kept - 1;
+    do {
+        const INLAY_T *from = x + offset;
+        for (j = 0; j < p->nk[last]; j += n) {
+            const int32_t left = p->nk[last] - j;
+            n = left < INLAY_LANES ? left : INLAY_LANES;
+            if (!p->columns)
+                n = 1;
+            if (p->columns)
+                INLAY_R(columns)(p, y, from + j * p->sk[last], n, op);
+            else
+                INLAY_R(lines)(p, y, from + j * p->sk[last], op);
+            y += n;
+        }
+    } while (inlay_walk(at, p->nk, p->sk, last, &offset));
+    return 0;
+}
+
+#undef INLAY_A
+#undef INLAY_R

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: 0BSD
+ * Softmax and its kin for one element type. Included by softmax.h. */
+
+static inline int inlay_typed(softmax)(void *const *base, const inlay_step *s,
+                                       int32_t r0, int32_t r1)
+{
+    return inlay_softmax(base, s, r0, r1, sizeof(INLAY_T),
+                         inlay_typed(softmax_line));
+}
+
+static inline void inlay_typed(log_softmax_line)(void *to, const void *from,
+                                                 int32_t n, ptrdiff_t step)
+{
+    INLAY_T *y = (INLAY_T *)to;
+    const INLAY_T *x = (const INLAY_T *)from;
+    const INLAY_T most = inlay_typed(line_max)(x, n, step);
+    INLAY_T sum = 0;
+    int32_t i;
+    for (i = 0; i < n; i++)
+        sum += inlay_typed(softmax_exp)(x[i * step] - most);
+    sum = INLAY_F(log)(sum);
+    for (i = 0; i < n; i++)
+        y[i * step] = x[i * step] - most - sum;
+}
+
+static inline int inlay_typed(log_softmax)(void *const *base,
+                                           const inlay_step *s, int32_t r0,
+                                           int32_t r1)
+{
+    return inlay_softmax(base, s, r0, r1, sizeof(INLAY_T),
+                         inlay_typed(log_softmax_line));
+}
+
+static inline void inlay_typed(hardmax_line)(void *to, const void *from,
+                                             int32_t n, ptrdiff_t step)
+{
+    INLAY_T *y = (INLAY_T *)to;
+    const INLAY_T *x = (const INLAY_T *)from;
+    int32_t at = 0;
+    int32_t i;
+    for (i = 1; i < n; i++)
+        at = x[i * step] > x[at * step] ? i : at;
+    for (i = 0; i < n; i++)
+        y[i * step] = (INLAY_T)(i == at);
+}
+
+static inline int inlay_typed(hardmax)(void *const *base, const inlay_step *s,
+                                       int32_t r0, int32_t r1)
+{
+    return inlay_softmax(base, s, r0, r1, sizeof(INLAY_T),
+                         inlay_typed(hardmax_line));
+}

@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: 0BSD
+ * Template of tile_f32.h for vectors of INLAY_L floats: tiles of up to 7 pixels by up to 4 vectors.
+ * `walk` and `shape` are constants wherever these functions stand: the loops over
+ * sum[pixel][vector] are written out, and the sums are registers. */
+
+/* The weights of one tap. */
+INLAY_INLINE void INLAY_W(weights)(INLAY_FLOATS *weight, const float *from,
+                                   const inlay_shape shape)
+{
+    int v;
+#if INLAY_L == 1 && INLAY_VL == 1 && defined __arm__ && defined __ARM_FP && \
+    defined __GNUC__ && !defined __clang__
+    /* Four adjacent floats by one instruction: gcc takes four, of the 37 in the loop of a tile of
+     * six pixels. */
+    if (shape.vectors == 4) {
+        register float w0 __asm__("s12");
+        register float w1 __asm__("s13");
+        register float w2 __asm__("s14");
+        register float w3 __asm__("s15");
+        __asm__("vldmia %4, {s12-s15}"
+                : "=t"(w0), "=t"(w1), "=t"(w2), "=t"(w3)
+                : "r"(from), "m"(*(const float(*)[4])(const void *)from));
+        weight[0] = w0;
+        weight[1] = w1;
+        weight[2] = w2;
+        weight[3] = w3;
+        return;
+    }
+#endif
+    INLAY_UNROLL
+    for (v = 0; v < shape.vectors; v++) {
+        const int first = v * INLAY_L;
+        weight[v] = INLAY_W(load)(from + first / 16 * shape.block + first % 16);
+    }
+}
+
+/* Adds the products of `taps` adjacent floats of each pixel. */
+INLAY_INLINE void INLAY_W(products)(INLAY_FLOATS (*sum)[4], const float *x,
+                                    const ptrdiff_t *offset,
+                                    const float *weights, int32_t taps,
+                                    const inlay_shape shape)
+{
+    int32_t k;
+    int p, v;
+    for (k = 0; k < taps; k++, weights += shape.width) {
+        INLAY_FLOATS weight[4];
+        INLAY_W(weights)(weight, weights, shape);
+        INLAY_UNROLL
+        for (p = 0; p < shape.pixels; p++) {
+            const INLAY_FLOATS value = INLAY_W(splat)(x[offset[p] + k]);
+            INLAY_UNROLL
+            for (v = 0; v < shape.vectors; v++)
+                sum[p][v] = INLAY_W(fma)(weight[v], value, sum[p][v]);
+        }
+    }
+}
+
+/* The rows of a window, pixels lying in them. */
+INLAY_INLINE void INLAY_W(rows)(const inlay_tile *t, INLAY_FLOATS (*sum)[4],
+                                ptrdiff_t at, const float *weights,
+                                const inlay_shape shape)
+{
+    const ptrdiff_t xs = t->xs;
+    const ptrdiff_t piece_width = t->piece_taps * shape.width;
+    const int32_t run = t->run;
+    const int32_t pieces = t->pieces;
+    int32_t slot = t->slot;
+    ptrdiff_t offset[INLAY_TILE_MOST];
+    int32_t d, h, i;
+    int p;
+    INLAY_UNROLL
+    for (p = 0; p < shape.pixels; p++)
+        offset[p] = p * xs;
+    for (d = 0; d < t->nkd; d++) {
+        const float *row = weights + d * t->plane_taps * shape.width;
+        if (d)
+            slot = (t->first + d * t->d_rows) % t->cap;
+        for (h = 0; h < t->nkh; h++, row += t->row_taps * shape.width) {
+            const float *pixel = t->x + (size_t)slot * t->row + at;
+            const float *piece = row;
+            slot += t->h_rows;
+            if (slot >= t->cap)
+                slot -= t->cap;
+            for (i = 0; i < pieces; i++) {
+                INLAY_W(products)(sum, pixel, offset, piece, run, shape);
+                pixel += t->piece;
+                piece += piece_width;
+            }
+        }
+    }
+}
+
+/* Each row a pixel, those of the tile `pieces` rows apart: as many taps at once as lie together for
+ * all of them. */
+INLAY_INLINE void INLAY_W(steps)(const inlay_tile *t, INLAY_FLOATS (*sum)[4],
+                                 const float *weights, const inlay_shape shape)
+{
+    const int32_t run = t->run;
+    const int32_t apart = t->pieces;
+    const ptrdiff_t row = (ptrdiff_t)t->row;
+    const int together = t->h_rows == 1 && (ptrdiff_t)t->row == run;
+    int32_t slot = t->slot;
+    int32_t h, rows;
+    int p;
+    for (h = 0; h < t->nkh; h += rows) {
+        const float *x;
+        ptrdiff_t apart_by[INLAY_TILE_MOST];
+        int32_t own[INLAY_TILE_MOST];
+        rows = together ? t->nkh - h : 1;
+        INLAY_UNROLL
+        for (p = 0; p < shape.pixels; p++) {
+            own[p] = slot + p * apart;
+            if (own[p] >= t->cap)
+                own[p] -= t->cap;
+            if (rows > t->cap - own[p])
+                rows = t->cap - own[p];
+        }
+        INLAY_UNROLL
+        for (p = 0; p < shape.pixels; p++)
+            apart_by[p] = (own[p] - own[0]) * row;
+        x = t->x + own[0] * row;
+        INLAY_W(products)
+        (sum, x, apart_by, weights + h * t->row_taps * shape.width, rows * run,
+         shape);
+        slot += rows * t->h_rows;
+        if (slot >= t->cap)
+            slot -= t->cap;
+    }
+}
+
+/* Each pixel a line of floats, as in a matrix product. */
+INLAY_INLINE void INLAY_W(lines)(const inlay_tile *t, INLAY_FLOATS (*sum)[4],
+                                 ptrdiff_t at, const float *weights,
+                                 const inlay_shape shape)
+{
+    ptrdiff_t offset[INLAY_TILE_MOST];
+    int p;
+    INLAY_UNROLL
+    for (p = 0; p < shape.pixels; p++)
+        offset[p] = p * t->xs;
+    INLAY_W(products)(sum, t->x + at, offset, weights, t->run, shape);
+}
+
+/* The bias comes last: sums that begin with it would round at its size. */
+INLAY_INLINE void INLAY_W(add_bias)(INLAY_FLOATS (*sum)[4], const float *from,
+                                    const inlay_shape shape)
+{
+    INLAY_FLOATS bias[4];
+    int p, v;
+    INLAY_UNROLL
+    for (v = 0; v < shape.vectors; v++)
+        bias[v] = INLAY_W(load)(from + v * INLAY_L);
+    INLAY_UNROLL
+    for (p = 0; p < shape.pixels; p++) {
+        INLAY_UNROLL
+        for (v = 0; v < shape.vectors; v++)
+            sum[p][v] += bias[v];
+    }
+}
+
+INLAY_INLINE void INLAY_W(clamp)(const inlay_tile *t, INLAY_FLOATS (*sum)[4],
+                                 const inlay_shape shape)
+{
+    int p, v;
+    if (t->clamp & 1) {
+        const INLAY_FLOATS lo = INLAY_W(splat)(t->lo);
+        INLAY_UNROLL
+        for (p = 0; p < shape.pixels; p++) {
+            INLAY_UNROLL
+            for (v = 0; v < shape.vectors; v++)
+                sum[p][v] = INLAY_W(max)(lo, sum[p][v]);
+        }
+    }
+    if (t->clamp & 2) {
+        const INLAY_FLOATS hi = INLAY_W(splat)(t->hi);
+        INLAY_UNROLL
+        for (p = 0; p < shape.pixels; p++) {
+            INLAY_UNROLL
+            for (v = 0; v < shape.vectors; v++)
+                sum[p][v] = INLAY_W(min)(hi, sum[p][v]);
+        }
+    }
+}
+
+/* Adds q, clamps and stores. */
+INLAY_INLINE void INLAY_W(finish)(const inlay_tile *t, INLAY_FLOATS (*sum)[4],
+                                  float *y, const float *q,
+                                  const inlay_shape shape)
+{
+    int p, v;
+    if (q && !shape.bare) {
+        INLAY_UNROLL
+        for (p = 0; p < shape.pixels; p++) {
+            INLAY_UNROLL
+            for (v = 0; v < shape.vectors; v++)
+                sum[p][v] += INLAY_W(load)(q + p * t->qs + v * INLAY_L);
+        }
+    }
+    if (!shape.bare)
+        INLAY_W(clamp)(t, sum, shape);
+    INLAY_UNROLL
+    for (p = 0; p < shape.pixels; p++) {
+        INLAY_UNROLL
+        for (v = 0; v < shape.vectors; v++)
+            INLAY_W(store)(y + p * t->ys + v * INLAY_L, sum[p][v]);
+    }
+}
+
+/* The same where not all channels of the group exist. */
+INLAY_INLINE void INLAY_W(finish_part)(const inlay_tile *t,
+                                       INLAY_FLOATS (*sum)[4], float *y,
+                                       const float *q, int32_t part,
+                                       const inlay_shape shape)
+{
+    int p, v;
+    float one[4 * INLAY_L];
+    INLAY_UNROLL
+    for (p = 0; p < shape.pixels; p++) {
+        INLAY_UNROLL
+        for (v = 0; v < shape.vectors; v++)
+            INLAY_W(store)(one + v * INLAY_L, sum[p][v]);
+        inlay_tile_part(t, one, y + p * t->ys, q ? q + p * t->qs : q, part);
+    }
+}
+
+/* All tiles of the call. On a scalar core groups are four channels and calls of several tiles rare:
+ * there a call is one tile. */
+INLAY_INLINE void INLAY_W(tile)(const inlay_tile *t, const inlay_tiles *call,
+                                const inlay_group *g, const int walk,
+                                const inlay_shape shape)
+{
+    ptrdiff_t at = call->at;
+    int32_t left = call->count;
+    float *y = g->y;
+    const float *q = g->q;
+    int p, v;
+    for (;;) {
+        INLAY_FLOATS sum[INLAY_TILE_MOST][4];
+        ptrdiff_t step;
+        INLAY_UNROLL
+        for (p = 0; p < shape.pixels; p++) {
+            INLAY_UNROLL
+            for (v = 0; v < shape.vectors; v++)
+                sum[p][v] = INLAY_W(splat)(0.0f);
+        }
+        if (walk == INLAY_WALK_ROWS)
+            INLAY_W(rows)(t, sum, at, g->weights, shape);
+        else if (walk == INLAY_WALK_STEPS)
+            INLAY_W(steps)(t, sum, g->weights, shape);
+        else
+            INLAY_W(lines)(t, sum, at, g->weights, shape);
+        INLAY_W(add_bias)(sum, g->bias, shape);
+        if (g->part && !shape.bare)
+            INLAY_W(finish_part)(t, sum, y, q, g->part, shape);
+        else
+            INLAY_W(finish)(t, sum, y, q, shape);
+        if (INLAY_VL == 1 || walk != INLAY_WALK_ROWS || --left <= 0)
+            return;
+        step = t->backward ? -shape.pixels : shape.pixels;
+        at += step * t->xs;
+        y += step * t->ys;
+        if (q && !shape.bare)
+            q += step * t->qs;
+    }
+}
+
+/* The same, for as many pixels as the call says: each number has code of its own. */
+INLAY_INLINE void INLAY_W(tiles)(const inlay_tile *t, const inlay_tiles *call,
+                                 const inlay_group *g, const int walk,
+                                 const inlay_shape kind)
+{
+    inlay_shape shape = kind;
+    switch (call->pixels) {
+    case 1:
+        shape.pixels = 1;
+        INLAY_W(tile)(t, call, g, walk, shape);
+        break;
+    case 2:
+        shape.pixels = 2;
+        INLAY_W(tile)(t, call, g, walk, shape);
+        break;
+    case 3:
+        shape.pixels = 3;
+        INLAY_W(tile)(t, call, g, walk, shape);
+        break;
+#if INLAY_TILE_P >= 4
+    case 4:
+        shape.pixels = 4;
+        INLAY_W(tile)(t, call, g, walk, shape);
+        break;
+#endif
+#if INLAY_TILE_P >= 5
+    case 5:
+        shape.pixels = 5;
+        INLAY_W(tile)(t, call, g, walk, shape);
+        break;
+#endif
+#if INLAY_TILE_P >= 6
+    case 6:
+        shape.pixels = 6;
+        INLAY_W(tile)(t, call, g, walk, shape);
+        break;
+#endif
+#if INLAY_TILE_P >= 7
+    case 7:
+        shape.pixels = 7;
+        INLAY_W(tile)(t, call, g, walk, shape);
+        break;
+#endif
+    default:
+        break;
+    }
+}

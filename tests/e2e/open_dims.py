@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Open dimensions of inputs: a batch is 1, with one note, or what --batch says; what else is open is reported once for each
+symbol, with the command to type next, and that command, with numbers, succeeds.
+
+    open_dims.py --inlay INLAY"""
+import argparse
+import json
+import os
+import re
+import shlex
+import subprocess
+
+import host
+import tap
+from onnx import make_model, make_node, make_value
+
+F32 = 1
+
+
+def model(*inputs):
+    """The sum of all inputs, each a list of dimensions."""
+    names = ['x%d' % i for i in range(len(inputs))]
+    nodes = [make_node('Sum', names, ['y'], 'sum')]
+    return make_model(nodes, [make_value(n, F32, dims) for n, dims in zip(names, inputs)], [make_value('y', F32, inputs[0])])
+
+
+# name, inputs, options, shapes that the manifest states
+SETTLED = [
+    ('a batch by name', [['batch', 3]], [], [[1, 3]]),
+    ('its other names', [['N', 3], ['batch_size', 3]], [], [[1, 3], [1, 3]]),
+    ('any dimension 0', [['rows', 3]], [], [[1, 3]]),
+    ('one without a name', [[None, 3]], [], [[1, 3]]),
+    ('a batch that comes second', [[3, 'batch']], [], [[3, 1]]),
+    ('--batch', [['batch', 3], [None, 3]], ['--batch', '4'], [[4, 3], [4, 3]]),
+    ('--dim goes before', [['batch', 3]], ['--dim', 'batch=5'], [[5, 3]]),
+    ('a symbol that --shape gives elsewhere', [['batch', 'T'], ['batch', 'T']], ['--shape', 'x0=2x7'], [[2, 7], [2, 7]]),
+    ('--shape of the only input', [['batch', 'T']], ['--shape', '2x9'], [[2, 9]]),
+]
+# name, inputs, options, symbols and inputs that the errors name
+OPEN = [
+    ('a symbol', [['batch', 'T']], [], ['T']),
+    ('a symbol of several inputs', [['batch', 'T'], ['batch', 'T'], ['batch', 'T']], [], ['T']),
+    ('two symbols', [['batch', 'T', 'C']], [], ['T', 'C']),
+    ('a dimension 0 that stands inside elsewhere', [['T', 3], [3, 'T']], [], ['T']),
+    ('one without a name', [[1, None]], [], ['x0']),
+    ('"?" is no name', [[1, '?', '?']], [], ['x0']),
+    ('both', [['batch', 'T'], ['batch', None]], [], ['T', 'x1']),
+    ('a symbol that a shell would take apart', [['batch', "T '$x"]], [], ["T '$x"]),
+]
+
+
+def run(o, words):
+    """(status, standard output, messages)"""
+    p = subprocess.run([o.inlay] + words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, timeout=60)
+    return p.returncode, p.stdout.decode(), p.stderr.decode()
+
+
+def settled(t, o, path, name, flags, want):
+    status, text, messages = run(o, ['analyze', path, '--json'] + flags)
+    got = [v['dims'] for v in json.loads(text)['inputs']] if status == 0 else status
+    t.ok(name, got == want, '%s, not %s\n%s' % (got, want, messages))
+    notes = messages.count(': note: ')
+    silent = bool(flags)
+    t.ok(name + ': one note, or none where an option says it', notes == (0 if silent else 1), messages)
+
+
+def proved(t, o, path, work):
+    """The manifest holds what was settled, so that the proof needs no option."""
+    out = os.path.join(work, 'out')
+    status, _, messages = run(o, ['compile', path, '-o', out, '--name', 'm', '--batch', '3'])
+    if t.ok('compiles', status == 0, messages):
+        status, _, messages = run(o, ['prove', os.path.join(out, 'm.json'), path])
+        t.ok('is proved', status == 0 and not messages, messages)
+
+
+def refused(t, o, path, name, flags, named):
+    status, text, messages = run(o, ['analyze', path] + flags)
+    errors = re.findall(r'error: .*', messages)
+    every = all(any('"%s"' % n in e for e in errors) for n in named)
+    t.ok(name + ': an error for each symbol', status == 69 and len(errors) == len(named) and every and not text, messages)
+    command = re.search(r'help: .*?: inlay (.*)', messages)
+    if t.ok(name + ': the command to type next', command is not None, messages):
+        words = [re.sub(r'(?<=[=x])N(?=x|$)', '3', w) for w in shlex.split(command.group(1))]
+        status, _, messages = run(o, words)
+        t.ok(name + ': it succeeds', status == 0, '%s\n%s' % (words, messages))
+
+
+def main():
+    p = argparse.ArgumentParser()
+    p.add_argument('--inlay', required=True)
+    o = p.parse_args()
+    t = tap.Tap()
+    with host.Work() as work:
+        path = os.path.join(work, 'm.onnx')
+
+        def write(inputs):
+            with open(path, 'wb') as f:
+                f.write(model(*inputs))
+
+        for name, inputs, flags, want in SETTLED:
+            write(inputs)
+            settled(t, o, path, name, flags, want)
+        write([['batch', 3], [None, 3]])
+        proved(t, o, path, work)
+        for name, inputs, flags, named in OPEN:
+            write(inputs)
+            refused(t, o, path, name, flags, named)
+        write([[2, 3], [2, 3]])
+        for flags, word in [(['--batch', '2'], 'open batch'), (['--shape', '2x3'], '2 inputs'), (['--batch', '0'], 'batch of 0'), (['--batch', 'x'], 'dimension')]:
+            status, text, messages = run(o, ['analyze', path] + flags)
+            t.ok('%s is refused' % ' '.join(flags), status == 64 and word in messages and not text, messages)
+    t.done()
+
+
+main()

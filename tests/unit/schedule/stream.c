@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Random programs under every level of planning: the checker holds, results are those of a run with
+ * all tensors apart, whatever the arena held before, and what the planner promises does not get
+ * worse. */
+#include "../plan/cases.h"
+#include "../plan/programs.h"
+
+#include "schedule/segment.h"
+#include "prove/bound.h"
+
+enum { CASES = 3000 };
+
+static void compare_levels(uint64_t seed)
+{
+    World w;
+    random_program(&w, seed, 2 + (int)(seed % 14));
+    size_t bytes;
+    place_apart(&w);
+    const unsigned char *want = run_program(&w, 0, &bytes);
+    int64_t least = INT64_MAX;
+    if (seed % 4 == 1)
+        push_input(&w, seed / 4 % w.graph->input.n);
+    if (seed % 3 == 0)
+        move_in(&w);
+    for (int level = PLAN_SIMPLE; level <= PLAN_STREAM; level++) {
+        const PlanOptions opt = { .align = 4 << seed % 4,
+                                  .level = (PlanLevel)level,
+                                  .preserve_input = seed % 2 };
+        const char *why = NULL;
+        plan_program(&w.program, &opt);
+        if (!plan_holds(&w.program, &why))
+            fail_msg("seed %d, level %d: %s", (int)seed, level, why);
+        const int64_t bound = plan_lower_bound(&w.program);
+        if (bound > w.program.plan.arena_size)
+            fail_msg("seed %d, level %d: a bound of %d is above the arena of "
+                     "%d bytes",
+                     (int)seed, level, (int)bound,
+                     (int)w.program.plan.arena_size);
+        size_t again;
+        if (memcmp(want, run_program(&w, 0xa5, &again), bytes))
+            fail_msg("seed %d, level %d: results differ", (int)seed, level);
+        least = w.program.plan.arena_size < least ? w.program.plan.arena_size
+                                                  : least;
+    }
+    world_close(&w);
+}
+
+/* In two memories, the first too small for all: the same results. */
+static bool compare_regions(uint64_t seed)
+{
+    World w;
+    random_program(&w, seed, 2 + (int)(seed % 14));
+    size_t bytes, again;
+    place_apart(&w);
+    const unsigned char *want = run_program(&w, 0, &bytes);
+    if (seed % 4 == 1)
+        push_input(&w, 0);
+    if (seed % 3 == 0)
+        move_in(&w);
+    PlanOptions opt = { .align = 4, .level = PLAN_STREAM };
+    plan_program(&w.program, &opt);
+    const int64_t all = w.program.plan.arena_size;
+    const Region region[] = { { "fast", all / 8 * 4 + 64, 1 },
+                              { "slow", 1 << 20, 5 } };
+    opt.region = region;
+    opt.regions = 2;
+    opt.level = PLAN_SIMPLE + (PlanLevel)(seed % 4);
+    const char *why = NULL;
+    plan_program(&w.program, &opt);
+    if (!plan_holds(&w.program, &why))
+        fail_msg("seed %d: %s", (int)seed, why);
+    if (memcmp(want, run_program(&w, 0xa5, &again), bytes))
+        fail_msg("seed %d: results differ", (int)seed);
+    const RegionUse *const use = w.program.plan.region.at;
+    for (int k = 0; k < 2; k++)
+        assert_true(use[k].size <= region[k].size);
+    const bool both = use[0].size && use[1].size;
+    world_close(&w);
+    return both;
+}
+
+static void regions(void **state)
+{
+    (void)state;
+    int both = 0;
+    for (int i = 0; i < cases(CASES) / 6; i++)
+        both += compare_regions((uint64_t)i + 1);
+    assert_true(both > cases(CASES) / 20);
+}
+
+static void random_programs(void **state)
+{
+    (void)state;
+    for (int i = 0; i < cases(CASES); i++)
+        compare_levels((uint64_t)i + 1);
+}
+
+/* The peak of a program's schedule, by what is known of other programs, too. */
+static int64_t peak_by(World *w, Walked *walked, bool peak_only, int64_t most)
+{
+    Arena a = { 0 };
+    const PlanOptions opt = {
+        .align = 8,
+        .level = PLAN_STREAM,
+        .walked = walked,
+    };
+    const Items all = items_find(&a, &w->program, &opt);
+    int64_t peak;
+    if (peak_only) {
+        peak = schedule_peak(&a, &all, &opt, most);
+    } else {
+        const Schedule s = schedule_find(&a, &all, &opt);
+        for (size_t i = 0; i < s.slot.n; i++)
+            assert_true(s.slot.at[i].end - s.slot.at[i].first == 1 ||
+                        s.slot.at[i].stream);
+        peak = s.peak;
+    }
+    arena_free(&a);
+    return peak;
+}
+
+/* What is remembered of a range is true of it in any program, and a bound stays a bound. */
+static void walks_are_remembered(void **state)
+{
+    (void)state;
+    Arena a = { 0 };
+    Walked *walked = walked_new(&a, 2000);
+    for (int i = 0; i < cases(CASES) / 3; i++) {
+        World w;
+        random_program(&w, (uint64_t)(i % (cases(CASES) / 6 + 1)) + 1,
+                       2 + i % 14);
+        const int64_t peak = peak_by(&w, NULL, false, 0);
+        assert_true(peak < 2 || peak_by(&w, walked, true, peak / 2) > peak / 2);
+        assert_int_equal(peak_by(&w, walked, true, peak), peak);
+        assert_int_equal(peak_by(&w, walked, false, 0), peak);
+        world_close(&w);
+    }
+    arena_free(&a);
+}
+
+/* A chain of windows: streamed, it needs a few rows of each tensor. */
+static void chain_streams(void **state)
+{
+    (void)state;
+    World w;
+    world_open(&w, 7);
+    Tensor *t = add_input(&w, 64, 64, 3);
+    for (int i = 0; i < 4; i++)
+        t = add_window(&w, t, 1, 1, 3, 64, 8);
+    add_sum(&w, t);
+    finish(&w);
+    const PlanOptions opt = { .align = 16 };
+    plan_program(&w.program, &opt);
+    plan_check(&w.program);
+    const int64_t row = 64 * 8 * 4;
+    assert_true(w.program.plan.arena_size <= 3 * 3 * row + row + 64);
+    assert_true(w.program.plan.segment.n >= 1);
+    assert_non_null(w.program.plan.segment.at[0].list);
+    world_close(&w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(random_programs), cmocka_unit_test(regions),
+        cmocka_unit_test(chain_streams), cmocka_unit_test(walks_are_remembered)
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
