@@ -7,6 +7,9 @@
 #include "inlay_weights.h"
 #include "kernels/pushed.h"
 //@ }
+#if defined __BYTE_ORDER__ && __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+#error "the weights are little-endian"
+#endif
 
 /* Places in the array of base pointers: the weights, the arena, then what the caller gives. */
 enum {

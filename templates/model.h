@@ -18,6 +18,7 @@ extern "C" {
 #define MODEL_ARENA_SIZE 256u
 #define MODEL_ARENA_FAST_SIZE 256u
 #define MODEL_ARENA_ALIGN 16u
+#define MODEL_FAMILY "portable"
 #define MODEL_WEIGHTS_SIZE 64u
 #define MODEL_WEIGHTS_ALIGN 8u
 //@ }

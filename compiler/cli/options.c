@@ -147,9 +147,9 @@ static const OptionRow options[] = {
          "a tensor of the model lies in that region"),
     CHOICE("weights", ON(COMPILE), weights, "FORM", weights_forms, WEIGHTS_AUTO,
            "form of the weights"),
-    TEXT("target", 0, ON(COMPILE), target, "TARGET", value_target,
-         "what the code is for: generic, cortex-m4, ... (into the manifest, "
-         "and --weights=obj)"),
+    TEXT("target", 0, PLANS, target, "TARGET", value_target,
+         "what the code is for: host, cortex-m4, ...: how weights are packed, "
+         "and the machine of --weights=obj"),
     BYTES("arena-limit", PLANS, arena_limit,
           "the cheapest plan within so many bytes (K, M); status 1 if there is "
           "none"),

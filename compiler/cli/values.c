@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "cli/nearest.h"
-#include "emit/elf.h"
+#include "ir/family.h"
 #include "passes/passes.h"
 #include "pipeline/values.h"
 
@@ -68,6 +68,6 @@ void value_optional_pass(Arena *arena, const char *value)
 
 void value_target(Arena *arena, const char *value)
 {
-    if (!elf_machine(value))
-        fail_unknown(arena, "there is no target", value, elf_targets);
+    if (!family_of_target(value))
+        fail_unknown(arena, "there is no target", value, target_names);
 }

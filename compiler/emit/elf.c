@@ -33,38 +33,6 @@ static const ElfMachine machines[] = {
     { "riscv64", EM_RISCV, 64, 0, 0, 0 },
 };
 
-/* clang-format off */
-const char *const elf_targets[] = {
-    "generic", "host",
-    "x86-64", "x86_64",
-    "aarch64", "arm64",
-    "cortex-a34", "cortex-a35", "cortex-a53", "cortex-a55", "cortex-a57", "cortex-a65",
-    "cortex-a72", "cortex-a73", "cortex-a75", "cortex-a76", "cortex-a77", "cortex-a78",
-    "arm", "thumb",
-    "cortex-m0", "cortex-m0plus", "cortex-m1", "cortex-m3", "cortex-m4", "cortex-m7",
-    "cortex-m23", "cortex-m33", "cortex-m35p", "cortex-m52", "cortex-m55", "cortex-m85",
-    "cortex-r4", "cortex-r5", "cortex-r7", "cortex-r8", "cortex-r52",
-    "cortex-a5", "cortex-a7", "cortex-a8", "cortex-a9", "cortex-a15", "cortex-a17",
-    "riscv32", "rv32", "riscv64", "rv64",
-    NULL,
-};
-/* clang-format on */
-
-/* Beginnings of names in that list and the machine they mean; the longest comes first. */
-static const char *const families[][2] = {
-    { "x86", "x86-64" },         { "aarch64", "aarch64" },
-    { "arm64", "aarch64" },      { "cortex-a3", "aarch64" },
-    { "cortex-a53", "aarch64" }, { "cortex-a55", "aarch64" },
-    { "cortex-a57", "aarch64" }, { "cortex-a6", "aarch64" },
-    { "cortex-a72", "aarch64" }, { "cortex-a73", "aarch64" },
-    { "cortex-a75", "aarch64" }, { "cortex-a76", "aarch64" },
-    { "cortex-a77", "aarch64" }, { "cortex-a78", "aarch64" },
-    { "cortex-", "arm" },        { "arm", "arm" },
-    { "thumb", "arm" },          { "riscv32", "riscv32" },
-    { "rv32", "riscv32" },       { "riscv64", "riscv64" },
-    { "rv64", "riscv64" },
-};
-
 static const char *host_name(void)
 {
 #if defined __aarch64__
@@ -78,35 +46,13 @@ static const char *host_name(void)
 #endif
 }
 
-/* rv32 and rv64 may be followed by letters of extensions: rv32imc. */
-static bool is_target(const char *name)
+const ElfMachine *elf_machine(const char *name)
 {
-    if (!strncmp(name, "rv32", 4) || !strncmp(name, "rv64", 4))
-        return !name[4 +
-                     strspn(name + 4, "abcdefghijklmnopqrstuvwxyz0123456789_")];
-    for (const char *const *target = elf_targets; *target; target++)
-        if (!strcmp(*target, name))
-            return true;
-    return false;
-}
-
-static const ElfMachine *machine_of(const char *family)
-{
+    if (!name)
+        name = host_name();
     for (size_t i = 0; i < sizeof machines / sizeof *machines; i++)
-        if (!strcmp(machines[i].name, family))
+        if (!strcmp(machines[i].name, name))
             return machines + i;
-    return NULL;
-}
-
-const ElfMachine *elf_machine(const char *target)
-{
-    if (!target || !strcmp(target, "generic") || !strcmp(target, "host"))
-        target = host_name();
-    if (!is_target(target))
-        return NULL;
-    for (size_t i = 0; i < sizeof families / sizeof *families; i++)
-        if (!strncmp(target, families[i][0], strlen(families[i][0])))
-            return machine_of(families[i][1]);
     return NULL;
 }
 

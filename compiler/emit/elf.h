@@ -7,10 +7,8 @@
 
 typedef struct ElfMachine ElfMachine;
 
-/* Names of targets, ended by NULL: those that elf_machine() knows. */
-extern const char *const elf_targets[];
-/* The machine of a target; of NULL: this host. NULL: there is no such target. */
-const ElfMachine *elf_machine(const char *target);
+/* The machine of that name; of NULL: this host. NULL: there is no such machine. */
+const ElfMachine *elf_machine(const char *name);
 /* Fails with 69, naming the alternative, where `bytes` are more than the object format and linkers
  * take. */
 void elf_check(const ElfMachine *machine, uint64_t bytes);

@@ -111,6 +111,10 @@ Text interface_sizes(const Emitter *emitter)
     Text text = text_new(emitter->arena);
     put_memory_sizes(&text, emitter);
     text_print(&text,
+               "#define %s_FAMILY \"%s\"     /* targets that the weights are "
+               "packed for */\n",
+               emitter->upper, emitter->program->family->name);
+    text_print(&text,
                "#define %s_WEIGHTS_SIZE %" PRIu64 "u   /* bytes, constant */\n",
                emitter->upper, emitter->program->weight_bytes);
     if (has_weights(emitter))

@@ -273,7 +273,7 @@ static json_t *options(Arena *arena, const Program *program,
     manifest_set(object, "io", names(arena, facts->io, false));
     manifest_set(object, "preserve_input",
                  json_boolean(program->plan.preserve_input));
-    manifest_set(object, "pack", json_integer(facts->pack_width));
+    manifest_set(object, "family", json_string(program->family->name));
     manifest_set(object, "lowered_steps", json_integer(program->lowered));
     return object;
 }

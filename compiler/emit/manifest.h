@@ -19,7 +19,6 @@ typedef struct ManifestFacts {
                          *const *without,
                              *const *io; /* of the command line, ended by
                                                                        NULL; NULL: none */
-    int pack_width;
     json_t *files; /* that were written, becomes the manifest's; NULL: none */
 } ManifestFacts;
 

@@ -38,6 +38,17 @@ static Text seal(const Emitter *emitter)
     return text;
 }
 
+/* The runtime, or the end of the compilation for a machine that cannot read the packed weights. */
+static Text includes(const Emitter *emitter)
+{
+    const Family *of = emitter->program->family;
+    Text text = runtime_includes(emitter);
+    if (has_weights(emitter) && of->needs)
+        text_print(&text, "#if !(%s)\n#error \"%s: %s\"\n#endif\n", of->needs,
+                   of->name, of->without);
+    return text;
+}
+
 /* ---- an input that comes row by row ---- */
 
 static Text go_on(const Emitter *emitter)
@@ -96,7 +107,7 @@ static void write_code(const Emitter *emitter, Output *output,
     const SegmentTables segments = table_segments(emitter);
     const Section sections[] = {
         { "about", about(emitter) },
-        { "includes", runtime_includes(emitter) },
+        { "includes", includes(emitter) },
         { "bases", table_bases(emitter) },
         { "seal", seal(emitter) },
         { "tables", tables.tables },

@@ -4,6 +4,7 @@
  * Text and hash are second passes over what was written. */
 #include "emit/weights.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -421,8 +422,7 @@ static File *create_blob(Output *output, Arena *arena, const char *name,
 }
 
 WeightsForm weights_emit(Program *program, Output *output, const char *name,
-                         WeightsForm form, const char *target, bool hash,
-                         char sha256[65])
+                         WeightsForm form, bool hash, char sha256[65])
 {
     Arena *a = program->graph->arena;
     const ElfMachine *machine = NULL;
@@ -430,10 +430,8 @@ WeightsForm weights_emit(Program *program, Output *output, const char *name,
     form = weights_form_taken(program, form);
     check_size(form, program);
     if (form == WEIGHTS_OBJ) {
-        machine = elf_machine(target);
-        if (!machine)
-            fail_at(STATUS_USAGE, LOC_NONE, NULL,
-                    "no object format is known for target \"%s\"", target);
+        machine = elf_machine(program->family->machine);
+        assert(machine);
         elf_check(machine, program->weight_bytes);
     }
     File *file = create_blob(output, a, name, form);

@@ -35,11 +35,10 @@ void weights_layout(Program *program, uint64_t most);
  * generated source refers to it as `extern const uint64_t NAME_weights_data[]`:
  *   c       NAME_weights.c, an array of words
  *   incbin  NAME_weights.bin, and NAME_weights.c that includes it by the assembler
- *   obj     NAME_weights.o, an ELF object for `target` (NULL: this host) that holds the symbol
+ *   obj     NAME_weights.o, an ELF object for the family's machine that holds the symbol
  *   bin     NAME_weights.bin alone: no symbol, the caller hands the bytes to NAME_run_with()
  * sha256 gets 64 hex digits of the blob and NUL where hash is set, else "". */
 WeightsForm weights_emit(Program *program, Output *output, const char *name,
-                         WeightsForm form, const char *target, bool hash,
-                         char sha256[65]);
+                         WeightsForm form, bool hash, char sha256[65]);
 
 #endif

@@ -123,12 +123,14 @@ static void run_copy(Node *node, Node *copy)
 {
     Graph *graph = copy->graph;
     Arena *scratch = graph->arena;
-    Program program = { .graph = graph };
+    const Family *family = family_of_target(NULL);
+    Program program = { .graph = graph, .family = family };
     Lower lower = {
         .program = &program,
         .graph = graph,
         .arena = scratch,
-        .pack_width = PACK_WIDTH,
+        .family = family,
+        .pack_width = family->float_width,
     };
     lower_node(&lower, copy);
     lower_empty(&program);

@@ -5,6 +5,7 @@
 #define INLAY_IR_PROGRAM_H
 
 #include "inlay.h"
+#include "ir/family.h"
 #include "ir/graph.h"
 #include "ir/kernel.h"
 
@@ -180,6 +181,7 @@ typedef struct Steps {
 
 typedef struct Program {
     Graph *graph;
+    const Family *family; /* how its weights are packed */
     VEC(Step *) step;
     int32_t lowered; /* steps as lowered: what the plan starts from */
     VEC(WeightSlot) weight;

@@ -15,7 +15,8 @@ struct Lower {
     Program *program;
     Graph *graph;
     Arena *arena;
-    int pack_width; /* channels in a block of packed weights */
+    const Family *family; /* how weights are packed */
+    int pack_width;       /* channels in a block of packed float weights */
 };
 
 /* The steps of a node: its row's lower function, but for one whose results all have no elements. */

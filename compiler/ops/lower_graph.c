@@ -141,18 +141,9 @@ static void number_steps(Program *program)
     }
 }
 
-Program *lower_graph(Graph *g, int pack_width)
+/* Gives each output a place of its own; returns the tensors that nodes make for them. */
+static Tensor **place_outputs(Graph *g)
 {
-    Program *p = NEW(g->arena, Program);
-    *p = (Program){ .graph = g };
-    Lower lower = {
-        .program = p,
-        .graph = g,
-        .arena = g->arena,
-        .pack_width = pack_width,
-    };
-    check_graph(g);
-    assign_storage(g);
     Tensor **made =
         arena_copy(g->arena, g->output.at, g->output.n * sizeof *made);
     for (size_t i = 0; i < g->output.n; i++) {
@@ -160,6 +151,23 @@ Program *lower_graph(Graph *g, int pack_width)
         o->storage = STORE_OUTPUT;
         o->slot = (int)i;
     }
+    return made;
+}
+
+Program *lower_graph(Graph *g, const Family *family)
+{
+    Program *p = NEW(g->arena, Program);
+    *p = (Program){ .graph = g, .family = family };
+    Lower lower = {
+        .program = p,
+        .graph = g,
+        .arena = g->arena,
+        .family = family,
+        .pack_width = family->float_width,
+    };
+    check_graph(g);
+    assign_storage(g);
+    Tensor **made = place_outputs(g);
     for (size_t i = 0; i < g->node.n; i++)
         lower_node(&lower, g->node.at[i]);
     for (size_t i = 0; i < g->output.n; i++)

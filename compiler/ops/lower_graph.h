@@ -6,10 +6,7 @@
 #include "ir/program.h"
 
 /* The whole graph as a program: every node lowered in order, graph inputs and outputs given their
- * slots. All unsupported nodes are reported before leaving. pack_width: see ops/lower.h. */
-Program *lower_graph(Graph *graph, int pack_width);
-
-/* Channels in a block of packed weights, for every target. */
-enum { PACK_WIDTH = 16 };
+ * slots. All unsupported nodes are reported before leaving. */
+Program *lower_graph(Graph *graph, const Family *family);
 
 #endif

@@ -20,7 +20,8 @@
 
 static void lower(Compile *compile)
 {
-    compile->program = lower_graph(compile->graph, PACK_WIDTH);
+    const Family *family = family_of_target(compile->options->target);
+    compile->program = lower_graph(compile->graph, family);
     limit_steps(compile->program);
 }
 

@@ -42,8 +42,8 @@ void write_source(Compile *compile)
     compile->out = output_begin(&compile->arena, options->output);
     warn_of_form(compile);
     emit_source(compile->program, compile->out, name, form, options->checks);
-    weights_emit(compile->program, compile->out, name, form, options->target,
-                 !options->no_hash, compile->weights_sha256);
+    weights_emit(compile->program, compile->out, name, form, !options->no_hash,
+                 compile->weights_sha256);
     progress_end(compile);
 }
 
@@ -70,7 +70,6 @@ ManifestFacts manifest_facts(Compile *compile)
         .constant = options->constant,
         .without = options->without,
         .io = options->io,
-        .pack_width = PACK_WIDTH,
     };
 }
 

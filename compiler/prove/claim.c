@@ -430,7 +430,9 @@ static void read_options(const Reader *reader, Claim *claim,
     claim->without = texts(&in, o, "without");
     claim->io = texts(&in, o, "io");
     claim->preserve_input = truth(&in, o, "preserve_input");
-    claim->pack = (int32_t)number(&in, o, "pack", 1, 1024);
+    claim->family = family_named(text(&in, o, "family"));
+    if (!claim->family)
+        malformed(&in, "family", "family of targets");
     claim->lowered_steps = count(&in, o, "lowered_steps", 0);
 }
 

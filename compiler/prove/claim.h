@@ -52,7 +52,8 @@ typedef struct Claim {
     bool optimal, preserve_input;
     const char *model_sha256; /* NULL: not stated */
     const char **shape, **dim, **constant, **without, **io; /* ended by NULL */
-    int32_t pack, lowered_steps;
+    const Family *family;
+    int32_t lowered_steps;
     VEC(int64_t) region; /* their bytes; empty: one arena */
     VEC(ClaimTensor) tensor;
     VEC(ClaimStep) step;

@@ -95,9 +95,9 @@ static WeightsForm emit(World *w, WeightsForm form, const char *target,
 {
     Output *o =
         output_begin(&w->arena, arena_printf(&w->arena, "%s/out", w->folder));
-    const WeightsForm taken =
-        weights_emit(&w->program, o, "net", form, target, sha != NULL,
-                     sha ? sha : (char[65]){ 0 });
+    w->program.family = family_of_target(target);
+    const WeightsForm taken = weights_emit(
+        &w->program, o, "net", form, sha != NULL, sha ? sha : (char[65]){ 0 });
     output_commit(o);
     return taken;
 }

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Families of cores: how weights are packed for --target; the tables are family.def.
+ *
+ * Packed bytes of a product: blocks of `byte_width` output channels, then one of 8 and one of 4 for
+ * the rest; in a block, for each `byte_depth` inputs in turn, those of channel 0, of channel 1, ...
+ * Any C compiler's code reads what is packed for any family: a layout is only fast where it was
+ * meant for, unless the row says what it `needs`. */
+#ifndef INLAY_IR_FAMILY_H
+#define INLAY_IR_FAMILY_H
+
+typedef struct Family {
+    const char *name;
+    const char *machine; /* of an object file, emit/elf.c; NULL: this host's */
+    int float_width;     /* output channels in a block of float weights */
+    int byte_width;      /* the same of 8-bit weights */
+    int byte_depth;      /* their inputs that lie side by side */
+    /* a condition of the C preprocessor without which the kernels cannot read it, and what to say
+     * then; NULL: none */
+    const char *needs, *without;
+} Family;
+
+/* What --target takes, ended by NULL. */
+extern const char *const target_names[];
+/* The family of a target; of NULL: this host's. NULL: there is no such target. */
+const Family *family_of_target(const char *target);
+/* By its own name; NULL: there is none. */
+const Family *family_named(const char *name);
+
+#endif
