@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What streaming costs: each model planned layer by layer (--plan=order) and by the other plans that are asked for, as
-instructions on an emulated Cortex-M4F and as CPU time on this machine, outputs compared bit for bit.
+instructions on an emulated core (Cortex-M4F) and as CPU time on this machine, outputs compared bit for bit.
 
-    plan_cost.py --inlay INLAY [--plans 'overlap;stream'] [--rounds 21] [--no-firmware] MODEL_DIR...
+    plan_cost.py --inlay INLAY [--plans 'overlap;stream'] [--rounds 21] [--core m4] [--no-firmware] MODEL_DIR...
 
 A plan is the options of a compile; `stream` is short for --plan=stream. Each MODEL_DIR holds model.onnx and test_data_set_0."""
 import argparse
@@ -10,56 +10,35 @@ import os
 import re
 import shlex
 import statistics
-import struct
 import subprocess
 import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, '..', 'support'))
+sys.path.insert(0, os.path.join(HERE, '..', 'firmware'))
 sys.path.insert(0, HERE)
+import cores  # noqa: E402
 import host  # noqa: E402
+import image  # noqa: E402
 import peer  # noqa: E402
-
-FIRMWARE = os.path.join(HERE, '..', 'firmware')
-CPU = ['-mcpu=cortex-m4', '-mthumb', '-mfloat-abi=hard', '-mfpu=fpv4-sp-d16', '-ffp-contract=off']
-TICK = 40       # instructions
 
 
 def options_of(plan):
     return ['--plan=' + plan] if re.fullmatch(r'\w+', plan) else shlex.split(plan)
 
 
-class Failed(Exception):
-    pass
-
-
-def must(command, cwd=None, limit=600):
-    status, text = host.run(command, cwd, limit)
-    if status:
-        raise Failed('%s: status %d: %s' % (os.path.basename(command[0]), status, text.strip()[-500:]))
-    return text
-
-
 def instructions(opt, model, options):
-    """(instructions, sum of the outputs' bits) of one inference on the emulated core."""
-    onnx, (data, _) = os.path.join(model, 'model.onnx'), host.test_data(model)
+    """(instructions, bits of the outputs, manifest) of one inference on the emulated core."""
+    onnx, (data, _) = host.model_of(model), host.test_data(model)
+    core = next(c for c in cores.CORES if c.name == opt.core)
     with host.Work() as work:
         out = os.path.join(work, 'out')
-        must([opt.inlay, 'compile', onnx, '-o', out, '--name', 'm', '--target', 'cortex-m4'] + host.shape_flags(onnx, data) + options)
-        man = host.manifest(out, 'm')
-        floats = ', '.join('%sf' % v.hex() for v, in struct.iter_unpack('<f', data[0][1].raw))
-        with open(os.path.join(work, 'case.h'), 'w') as f:
-            f.write('#include "m.h"\n#define CASE_ARENA_SIZE M_ARENA_SIZE\n#define CASE_ARENA_ALIGN M_ARENA_ALIGN\n#define CASE_OUT %du\n' % (man['outputs'][0]['bytes'] // 4))
-            f.write('#define case_run m_run\ntypedef m_inputs case_inputs;\ntypedef m_outputs case_outputs;\nstatic const float case_input[] = { %s };\n' % floats)
-        must(['arm-none-eabi-gcc', '-std=gnu99', '-O2'] + CPU + ['-ffunction-sections', '-fdata-sections', '-I', work, '-I', FIRMWARE, '-I', os.path.join(out, 'src'),
-              os.path.join(FIRMWARE, 'start.c'), os.path.join(FIRMWARE, 'count.c')] + host.sources(out) +
-             ['-nostartfiles', '--specs=nano.specs', '-Wl,--gc-sections', '-T', os.path.join(FIRMWARE, 'm4_large.ld'), '-o', 'app.elf', '-lm'], work)
-        text = must(['qemu-system-arm', '-M', 'mps2-an386', '-icount', 'shift=0', '-display', 'none', '-serial', 'none', '-monitor', 'none',
-                     '-semihosting-config', 'enable=on,target=native', '-kernel', 'app.elf'], work)
-        found = re.search(r'sum ([0-9a-f]{8}) ticks ([0-9a-f]{8}) stack ([0-9a-f]{8})', text)
-        if not found:
-            raise Failed('no result: ' + text[:300])
-        return int(found.group(2), 16) * TICK, found.group(1), man
+        image.must([opt.inlay, 'compile', onnx, '-o', out, '--name', 'net'] + host.shape_flags(onnx, data) + options)
+        man = host.manifest(out, 'net')
+        image.write_case(work, 'net', man, [tensor for _, tensor in data])
+        image.build(core, work, out)
+        got = image.run(core, work, man, image.plugin(work))
+        return got.instructions, [tensor.raw for tensor in got.outputs], man
 
 
 class Timed:
@@ -70,7 +49,7 @@ class Timed:
         Build.options = ' '.join(shlex.quote(o) for o in options)
         man, why = peer.build(Build, model, work)
         if not man:
-            raise Failed(why)
+            raise image.Failed(why)
         self.process = subprocess.Popen(['./a.out'], cwd=work, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
     def round(self):
@@ -103,6 +82,7 @@ def main():
     p.add_argument('--inlay', required=True)
     p.add_argument('--plans', default='overlap;stream')
     p.add_argument('--cc', default='cc -std=gnu99 -O2 -march=native')
+    p.add_argument('--core', default='m4')
     p.add_argument('--rounds', type=int, default=21)
     p.add_argument('--no-firmware', action='store_true')
     p.add_argument('--no-host', action='store_true')
@@ -114,11 +94,11 @@ def main():
         try:
             counts = [] if opt.no_firmware else [instructions(opt, model, options_of(x)) for x in plans]
             micro, ratios = (0, [0] * len(plans)) if opt.no_host else host_ratios(opt, model, plans)
-        except Failed as e:
+        except image.Failed as e:
             print('%-22s %s' % (os.path.basename(model), e))
             continue
         for i, plan in enumerate(plans):
-            count, bits, man = counts[i] if counts else (0, '', None)
+            count, bits, man = counts[i] if counts else (0, [], None)
             odd = '' if not counts or bits == counts[0][1] else '  OTHER BITS'
             print('%-22s %-12s %10d %14d %8.4f %10.1f %8.3f%s' % (os.path.basename(model), plan, man['arena']['size'] if man else 0, count,
                   count / counts[0][0] if counts else 0, micro * ratios[i], ratios[i], odd), flush=True)

@@ -1,109 +1,165 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Models on an emulated Cortex-M4F: built without start files and without an allocator, run by qemu, the answer
-compared with the host's and with the reference.
+"""Models on emulated bare cores: no start files, no allocator, constants in memory that faults on writes where the board has
+such protection; the answer compared with the reference and, bit for bit, with the same C on the host; the stack that a run
+takes compared with what the header states.
 
-    run.py --inlay INLAY --models MODELS --firmware FOLDER"""
+    run.py --inlay INLAY [--cores m4,m55] [--levels O2,Os] [--macs N] [--trusted] FOLDER...
+
+FOLDER holds a model, or folders of models. --macs: none with more multiplications, a twentieth of them where floats are
+software's. --trusted: references are judged elsewhere; here the host's answers count."""
 import argparse
+import glob
 import os
 import re
 import shutil
-import struct
+import sys
 
+import cores
 import host
+import image
 import onnx
 import tap
 
-CC = 'arm-none-eabi-gcc'
-QEMU = 'qemu-system-arm'
-CPU = ['-mcpu=cortex-m4', '-mthumb', '-mfloat-abi=hard', '-mfpu=fpv4-sp-d16']
-WARN = host.STRICT[1:] + ['-std=c99']
-ALLOCATOR = re.compile(r'\b_?(malloc|calloc|realloc|free|sbrk|_sbrk_r|_malloc_r|_free_r)\b')
+
+def compare_reference(t, label, net, got):
+    bad = [b for b in (onnx.difference(a, b) for a, b in zip(got, net.want)) if b]
+    t.ok(label + ': reference answer', not bad, bad)
 
 
-def write_case(work, name, man, value):
-    raw = [w for w, in struct.iter_unpack('<I', value.raw)]
-    floats = ', '.join('%sf' % struct.unpack('<f', struct.pack('<I', w))[0].hex() for w in raw)
-    n = name.upper()
-    with open(os.path.join(work, 'case.h'), 'w') as f:
-        f.write('#include "%s.h"\n#define CASE_ARENA_SIZE %s_ARENA_SIZE\n#define CASE_ARENA_ALIGN %s_ARENA_ALIGN\n' % (name, n, n))
-        f.write('#define CASE_OUT %du\n#define case_run %s_run\ntypedef %s_inputs case_inputs;\ntypedef %s_outputs case_outputs;\n' %
-                (man['outputs'][0]['bytes'] // 4, name, name, name))
-        f.write('static const float case_input[] = { %s };\n' % floats)
+def compare_host(t, label, core, work, net, got):
+    """The bits of the host, where its arithmetic is the core's."""
+    flags = cores.host_flags(core)
+    if flags is None:
+        compare_reference(t, label + ', as the host has no fused multiply-add', net, got)
+        return
+    rounded = image.inexact(core, work)
+    want = net.on_host(flags)
+    if rounded:
+        bad = [b for b in (onnx.difference(a, b, 1e-4, 1e-5) for a, b in zip(got, want)) if b]
+        t.ok("%s: the host's answer, but for the last bits of %s" % (label, ', '.join(rounded)), not bad, bad)
+    else:
+        t.ok(label + ": the host's answer bit for bit", all(a.raw == b.raw for a, b in zip(got, want)),
+             [onnx.difference(a, b, 0, 0) for a, b in zip(got, want)])
 
 
-def has_fma():
-    """Can the host multiply and add in one rounding, as the Cortex-M4 does? Only then can the bits be the same."""
+class Net:
+    """A model's C for one target, and the host's answers to it."""
+    def __init__(self, inlay, folder, name, work, form, target):
+        self.data, self.want = host.test_data(folder)
+        self.inputs = [tensor for _, tensor in self.data]
+        self.name, self.work, self.out = name, work, os.path.join(work, 'out')
+        model = host.model_of(folder)
+        options = ['--weights', form] + (['--target', target] if target else [])
+        status, self.text = host.run([inlay, 'compile', model, '-o', self.out, '--name', name] + options + host.shape_flags(model, self.data))
+        self.good = status == 0
+        self.answers = {}
+        if self.good:
+            self.man = host.manifest(self.out, name)
+
+    def on_host(self, flags):
+        key = tuple(flags)
+        if key not in self.answers:
+            folder = os.path.join(self.work, 'host%d' % len(self.answers))
+            os.mkdir(folder)
+            self.answers[key] = image.on_host(folder, self.name, self.man, self.inputs, self.out, flags)
+        return self.answers[key]
+
+
+def run_core(t, core, net, level, o):
+    label = '%s %s %s' % (core.name, net.name, level)
+    work = os.path.join(net.work, core.name + level)
+    os.mkdir(work)
+    image.write_case(work, net.name, net.man, net.inputs)
     try:
-        with open('/proc/cpuinfo') as f:
-            return re.search(r'^flags.*\bfma\b', f.read(), re.M) is not None
-    except OSError:
-        return False
+        text, data, bss = image.build(core, work, net.out, level)
+        got = image.run(core, work, net.man)
+    except image.Failed as e:
+        if 'overflowed by' in str(e):
+            t.skip(label, "more than the board's memory")
+        else:
+            t.ok(label + ': builds without a warning and runs', False, str(e))
+        return
+    names = image.symbols(core, work)
+    t.ok(label + ': no allocator in the image', not image.ALLOCATOR.search(names), image.ALLOCATOR.findall(names))
+    if not o.trusted:
+        compare_reference(t, label, net, got.outputs)
+    compare_host(t, label, core, work, net, got.outputs)
+    print('# %s: %d bytes text, %d data, %d bss; stack %d bytes%s' %
+          (label, text, data, bss, got.stack, '; read-only constants' if got.protected else ''), flush=True)
 
 
-def firmware(t, o, name, level, form='auto'):
-    label = '%s %s%s' % (name, level, '' if form == 'auto' else ' ' + form)
-    folder = os.path.join(o.models, name)
-    data, want = host.test_data(folder)
-    with host.Work() as work:
-        out = os.path.join(work, 'out')
-        status, text = host.run([o.inlay, 'compile', os.path.join(folder, name + '.onnx'), '-o', out, '--name', name, '--weights', form, '--target', 'cortex-m4'])
-        if not t.ok(label + ': compiles to C', status == 0, text):
-            return
-        man = host.manifest(out, name)
-        write_case(work, name, man, data[0][1])
-        sources = [os.path.join(o.firmware, 'start.c'), os.path.join(o.firmware, 'main.c')]
-        flags = CPU + [level, '-ffp-contract=off', '-ffunction-sections', '-fdata-sections', '-I', work, '-I', o.firmware, '-I', os.path.join(out, 'src')]
-        status, text = host.run([CC, '-std=c99', '-O2'] + flags + WARN + ['-c', '-o', os.path.join(work, 'model.o'), os.path.join(out, 'src', name + '.c')], work)
-        if not t.ok(label + ': no warning', status == 0, text[:2000]):
-            return
-        link = ['-nostartfiles', '--specs=nano.specs', '-Wl,--gc-sections', '-T', os.path.join(o.firmware, 'm4.ld'), '-o', 'app.elf']
-        status, text = host.run([CC, '-std=gnu99'] + flags + sources + host.sources(out) + link + ['-lm'], work)
-        if not t.ok(label + ': links', status == 0, text[:2000]):
-            return
-        symbols = host.run(['arm-none-eabi-nm', 'app.elf'], work)[1]
-        t.ok(label + ': no allocator in the image', not ALLOCATOR.search(symbols), ALLOCATOR.findall(symbols))
-        sizes = host.run(['arm-none-eabi-size', 'app.elf'], work)[1].splitlines()[-1].split()
-        qemu = [QEMU, '-M', 'mps2-an386', '-display', 'none', '-serial', 'none', '-monitor', 'none',
-                '-semihosting-config', 'enable=on,target=native', '-kernel', 'app.elf']
-        status, text = host.run(qemu, work, 120)
-        if not t.ok(label + ': runs', status == 0 and 'result' in text, 'status %d\n%s' % (status, text[:1000])):
-            return
-        words = re.search(r'result((?: [0-9a-f]{8})+)', text).group(1).split()
-        got = onnx.Tensor('', onnx.CODES['float32'], want[0].dims, struct.pack('<%dI' % len(words), *(int(w, 16) for w in words)))
-        bad = onnx.difference(got, want[0])
-        t.ok(label + ': reference answer', not bad, bad)
-        if form == 'obj':
-            return
-        host.write_main(work, [(name, man, [data[0][1]])])
-        fma = has_fma()
-        flags = ['-std=c99', '-O2', '-ffp-contract=off', '-DINLAY_VL=1'] + (['-mfma'] if fma else [])
-        status, text2 = host.run(['gcc'] + flags + ['-I', os.path.join(out, 'src'), 'main.c'] + host.sources(out) + ['-lm'], work)
-        status, text2 = host.run(['./a.out'], work) if not status else (status, text2)
-        same = not status and host.results(work, name, man)[0].raw == got.raw
-        bad = text2 if status else onnx.difference(got, host.results(work, name, man)[0], 1e-5, 1e-6)
-        t.ok(label + ": the host's answer, %s" % ('bit for bit' if fma else 'within 1e-5'), same if fma else not bad, bad or 'the bits differ')
-        stack = int(re.search(r'stack ([0-9a-f]{8})', text).group(1), 16)
-        t.ok(label + ': stack below 2 KiB', stack < 2048, 'stack %d bytes' % stack)
-        print('# %s: image %s bytes text, %s data, %s bss; stack %d bytes' % (label, sizes[0], sizes[1], sizes[2], stack), flush=True)
+def run_fault(t, core, net):
+    """Proof of the test: a store into the weights ends the run where there is protection."""
+    work = os.path.join(net.work, core.name + '-fault')
+    os.mkdir(work)
+    image.write_case(work, net.name, net.man, net.inputs)
+    image.build(core, work, net.out, '-O2', ['-DCASE_WRITES_WEIGHTS=case_in0'])
+    status, text = image.emulate(core, work)
+    if 'protected' in text:
+        t.ok(core.name + ': a store into constants faults', status == 97 and 'written' not in text, text)
+    else:
+        t.skip(core.name + ': a store into constants faults', 'no memory protection')
+
+
+def ready_cores(t, names):
+    """Those of `names` (empty: all) whose tools are here."""
+    found = []
+    for core in cores.CORES:
+        if names and core.name not in names:
+            continue
+        if cores.missing(core):
+            t.skip(core.name, cores.missing(core) + ' is not installed')
+        else:
+            found.append(core)
+    return found
+
+
+def model_folders(folders):
+    found = []
+    for folder in folders:
+        found += [os.path.dirname(path) for path in sorted(glob.glob(os.path.join(folder, '*.onnx')) + glob.glob(os.path.join(folder, '*', '*.onnx')))]
+    return found
+
+
+def run_model(t, folder, work, ready, o, first):
+    name = re.sub(r'\W', '_', os.path.basename(folder))
+    net = Net(o.inlay, folder, name, work, 'auto', None)
+    if not net.good and o.trusted:
+        t.skip(name, net.text.strip().splitlines()[-1])
+        return
+    if not t.ok(name + ': compiles to C', net.good, net.text):
+        return
+    for core in ready:
+        if net.man['totals']['macs'] > o.macs // (1 if core.fma else 20):
+            t.skip('%s %s' % (core.name, name), 'more multiplications than --macs')
+            continue
+        for level in o.levels.split(','):
+            run_core(t, core, net, '-' + level, o)
+        if first:
+            run_fault(t, core, net)
 
 
 def main():
     p = argparse.ArgumentParser()
     p.add_argument('--inlay', required=True)
-    p.add_argument('--models', required=True)
-    p.add_argument('--firmware', required=True)
+    p.add_argument('--cores', default='')
+    p.add_argument('--levels', default='O2,Os')
+    p.add_argument('--macs', type=int, default=10**12)
+    p.add_argument('--trusted', action='store_true')
+    p.add_argument('folders', nargs='*')
     o = p.parse_args()
-    o.firmware = os.path.abspath(o.firmware)
     t = tap.Tap()
-    for tool in (CC, QEMU):
-        if not shutil.which(tool):
-            t.skip('firmware', tool + ' is not installed')
-            t.done()
-    for name in ('sine', 'digits'):
-        for level in ('-O2', '-Os'):
-            firmware(t, o, name, level)
-        firmware(t, o, name, '-O2', 'obj')
+    ready = ready_cores(t, [name for name in o.cores.split(',') if name])
+    folders = model_folders(o.folders)
+    if not folders:
+        t.skip('firmware', 'no models')
+    with host.Work() as top:
+        for number, folder in enumerate(folders):
+            work = os.path.join(top, 'net%d' % number)
+            os.mkdir(work)
+            run_model(t, folder, work, ready, o, number == 0)
+            shutil.rmtree(work)
     t.done()
 
 
-main()
+sys.exit(main())
