@@ -1,175 +1,94 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A node alone becomes a program of its own, runs, and leaves its results as constants.
- * Everything temporary lies in the store's scratch arena. */
+ * Constant folding: small results by value, larger ones in pieces when they are read. What can be
+ * neither is a step, and said to be one. */
 #include "eval/fold.h"
 
-#include <string.h>
-
 #include "base/size.h"
-#include "bounds/bounds.h"
-#include "eval/eval.h"
-#include "ops/lower_graph.h"
-#include "ops/lower.h"
+#include "eval/node.h"
+#include "eval/pieces.h"
+#include "ops/ops.h"
 
-enum { FOLD_LIMIT = 1 << 20 }; /* bytes of operands and results */
+enum {
+    IN_MEMORY =
+        64 * 1024,     /* bytes of operands and results that stay in memory */
+    AT_ONCE = 1 << 20, /* of those that are in memory for a moment */
+};
 
-static bool small_enough(const Node *node)
+/* Are all shapes known, so that the node is one to fold? *bytes: of operands and results. */
+static bool is_settled(const Node *node, int64_t *bytes)
 {
-    int64_t bytes = 0;
-    for (int i = 0; i < node->n_in; i++)
-        if (node->in[i]) {
-            if (node->in[i]->dtype == DT_STRING ||
-                !shape_known(&node->in[i]->shape))
-                return false;
-            if (node->in[i]->value)
-                bytes = i64_add(bytes, tensor_bytes(node->in[i]));
-        }
-    for (int i = 0; i < node->n_out; i++)
-        if (node->out[i]) {
-            if (!shape_known(&node->out[i]->shape) || node->out[i]->dynamic)
-                return false;
-            bytes = i64_add(bytes, tensor_bytes(node->out[i]));
-        }
-    return bytes <= FOLD_LIMIT;
-}
-
-/* Copies of the node and its tensors, so that lowering leaves no trace on the real ones. */
-/* Its copy, or, of an operand that the node has twice, the copy that there is already. */
-static Tensor *copy_input(Arena *arena, const Node *node, const Node *copy,
-                          int i)
-{
-    for (int k = 0; k < i; k++)
-        if (node->in[k] == node->in[i])
-            return copy->in[k];
-    return arena_copy(arena, node->in[i], sizeof(Tensor));
-}
-
-static Node *copy_node(Graph *g, const Node *node)
-{
-    Arena *arena = g->arena;
-    Node *copy = NEW(arena, Node);
-    *copy = *node;
-    copy->graph = g;
-    copy->in = NEW_ARRAY(arena, Tensor *, node->n_in);
-    copy->use = NEW_ARRAY(arena, Use, node->n_in);
-    copy->out = NEW_ARRAY(arena, Tensor *, node->n_out);
-    for (int i = 0; i < node->n_in; i++)
-        if (node->in[i])
-            copy->in[i] = copy_input(arena, node, copy, i);
-    for (int i = 0; i < node->n_out; i++) {
-        if (!node->out[i])
-            continue;
-        copy->out[i] = arena_copy(arena, node->out[i], sizeof(Tensor));
-        copy->out[i]->storage = STORE_ARENA;
-    }
-    return copy;
-}
-
-/* A node alone meets no pass: operands are widened here as passes/widen.c does, the results
- * narrowed when they are taken. */
-static void widen(Store *store, Node *c)
-{
-    DType wide[DT_COUNT] = { DT_NONE };
-    for (int i = 0; i < c->n_in; i++) {
-        Tensor *t = c->in[i];
-        const DType to = t ? op_compute_type(c->op, i, t->dtype) : DT_NONE;
-        if (!t || to == t->dtype)
-            continue;
-        if (t->value)
-            t->value = recipe_cast(store, t->value, to);
-        wide[t->dtype] = to;
-        t->dtype = to;
-    }
-    for (int i = 0; i < c->n_out; i++) {
-        Tensor *t = c->out[i];
-        if (!t)
-            continue;
-        if (dtype_is_small_float(t->dtype))
-            t->dtype = op_compute_type(c->op, 0, t->dtype);
-        else if (wide[t->dtype])
-            t->dtype = wide[t->dtype];
-    }
-}
-
-static bool takes_type(const Node *c)
-{
-    const Tensor *tensor = c->n_in && c->in[0] ? c->in[0] : c->out[0];
-    return c->op->types & DTYPE_BIT(tensor->dtype);
-}
-
-static void take_results(Node *node, const Node *copy,
-                         const unsigned char *weights, unsigned char *arena)
-{
-    for (int i = 0; i < node->n_out; i++) {
-        Tensor *tensor = node->out[i];
+    *bytes = 0;
+    for (int i = 0; i < node->n_in; i++) {
+        const Tensor *tensor = node->in[i];
         if (!tensor)
             continue;
-        int64_t at;
-        Tensor *root = tensor_root(copy->out[i], &at);
-        const unsigned char *base =
-            root->storage == STORE_WEIGHTS ? weights : arena;
-        Recipe *made = recipe_memory(node->graph->store, copy->out[i]->dtype,
-                                     tensor->shape.rank, tensor->shape.dim,
-                                     base + root->offset + at);
-        tensor->value =
-            copy->out[i]->dtype == tensor->dtype
-                ? made
-                : recipe_cast(node->graph->store, made, tensor->dtype);
+        if (tensor->dtype == DT_STRING || !shape_known(&tensor->shape))
+            return false;
+        if (tensor->value)
+            *bytes = i64_add(*bytes, tensor_bytes(tensor));
     }
+    for (int i = 0; i < node->n_out; i++) {
+        const Tensor *tensor = node->out[i];
+        if (!tensor)
+            continue;
+        if (!shape_known(&tensor->shape) || tensor->dynamic)
+            return false;
+        *bytes = i64_add(*bytes, tensor_bytes(tensor));
+    }
+    return true;
 }
 
-/* The copy's steps, run apart from all else, and its results taken over. */
-static void run_copy(Node *node, Node *copy)
+/* The result is what lies there in the spill file. */
+static void keep_result(Store *store, Tensor *tensor, uint64_t at)
 {
-    Graph *graph = copy->graph;
-    Arena *scratch = graph->arena;
-    const Family *family = family_of_target(NULL);
-    Program program = { .graph = graph, .family = family };
-    Lower lower = {
-        .program = &program,
-        .graph = graph,
-        .arena = scratch,
-        .family = family,
-        .pack_width = family->float_width,
+    const Span span = { at, (uint64_t)tensor_bytes(tensor) };
+    const Source source = {
+        .dtype = tensor->dtype,
+        .count = tensor_count(tensor),
+        .file = store->spill,
+        .span = &span,
+        .spans = 1,
     };
-    lower_node(&lower, copy);
-    lower_empty(&program);
-    bounds_check(&program);
-    const int64_t arena_bytes = eval_place_apart(&program);
-    unsigned char *weights = eval_weights(scratch, &program);
-    unsigned char *arena = arena_alloc(scratch, (size_t)arena_bytes);
-    void *base[] = { weights, arena };
-    program_link(&program);
-    const inlay_model model = program_model(scratch, &program);
-    const int error = inlay_run(&model, base);
-    if (error)
-        fail_at(STATUS_MALFORMED, node_loc(node), NULL,
-                "its constant operands do not fit together (%s)",
-                eval_error_text(error));
-    take_results(node, copy, weights, arena);
+    tensor->value =
+        recipe_source(store, &source, tensor->shape.rank, tensor->shape.dim);
+}
+
+/* The results are computed in memory and put into the spill file. */
+static bool fold_out(Node *node)
+{
+    Store *store = node->graph->store;
+    uint64_t *at = NEW_ARRAY(store->arena, uint64_t, node->n_out);
+    for (int i = 0; i < node->n_out; i++)
+        if (node->out[i])
+            at[i] = spill_room(store, (uint64_t)tensor_bytes(node->out[i]));
+    const ArenaMark mark = arena_mark(store->arena);
+    const bool done = eval_node(node);
+    for (int i = 0; done && i < node->n_out; i++)
+        if (node->out[i])
+            recipe_write(store, node->out[i]->value, store->spill, at[i]);
+    arena_release(store->arena, mark);
+    for (int i = 0; done && i < node->n_out; i++)
+        if (node->out[i])
+            keep_result(store, node->out[i], at[i]);
+    return done;
 }
 
 bool fold_node(Node *node)
 {
-    if (!node->op->lower || !small_enough(node))
+    int64_t bytes;
+    if (!node->op->lower || !is_settled(node, &bytes))
         return false;
-    Store *store = node->graph->store;
-    Arena *scratch = &store->scratch;
-    const ArenaMark mark = arena_mark(scratch);
-    const Graph *root = graph_root(node->graph);
-    Graph graph = {
-        .arena = scratch,
-        .store = store,
-        .file = root->file,
-        .by_name = map_new(scratch),
-        .opset.at = root->opset.at,
-        .opset.n = root->opset.n,
-    };
-    Node *copy = copy_node(&graph, node);
-    widen(store, copy);
-    const bool possible = takes_type(copy);
-    if (possible)
-        run_copy(node, copy);
-    arena_release(scratch, mark);
-    return possible;
+    if (bytes <= IN_MEMORY)
+        return eval_node(node);
+    if (pieces_fold(node))
+        return true;
+    if (bytes <= AT_ONCE)
+        return fold_out(node);
+    if (!eval_takes(node))
+        return false;
+    warn_at(node_loc(node),
+            "its operands are constant, but take %lld bytes with its result: "
+            "it is computed at every run, in RAM",
+            (long long)bytes);
+    return false;
 }

@@ -62,6 +62,14 @@ typedef struct Span {
     uint64_t offset, length;
 } Span;
 
+/* What is computed when it is first read, into its place in the spill file: recipe_later(). */
+typedef struct Later {
+    void (*make)(Store *store, struct Later *later); /* writes all of it */
+    Span place;
+    bool made;
+    int depth; /* how many wait for each other at most, itself included */
+} Later;
+
 /* Where the elements of one TensorProto lie. Either in a file (spans) or in memory. */
 typedef struct Source {
     DType dtype;
@@ -72,6 +80,7 @@ typedef struct Source {
     int spans;
     const void *memory; /* elements as ENC_FIXED */
     void *reader;       /* private to recipe_read.c (varint checkpoints) */
+    Later *later;       /* NULL: they are there */
 } Source;
 
 typedef struct Recipe Recipe;
@@ -94,6 +103,20 @@ Recipe *recipe_memory(Store *store, DType type, int rank, const int64_t *dims,
 /* One value everywhere (step 0): ConstantOfShape, Expand of a scalar. */
 Recipe *recipe_fill(Store *store, DType type, int rank, const int64_t *dims,
                     const void *value);
+
+/* A constant of whole bytes that later->make() writes to later->place when it is first read; later
+ * is borrowed, its place is set here. */
+Recipe *recipe_later(Store *store, Later *later, DType type, int rank,
+                     const int64_t *dims);
+/* What a plain recipe waits for; NULL: nothing. */
+Later *recipe_awaits(const Recipe *recipe);
+/* Computes now what else would be computed when the recipe is read, if more than `most` wait for
+ * each other; returns how many do then. */
+int recipe_settle(Store *store, const Recipe *recipe, int most);
+/* The same values as a recipe of which slices take no spill: itself, or spilled. */
+const Recipe *recipe_cuttable(Store *store, const Recipe *recipe);
+/* So many bytes of the spill file, made on first use: where they begin. */
+uint64_t spill_room(Store *store, uint64_t bytes);
 
 /* A sparse tensor made dense: a list of values, of 8 bits or more each, and int64 indices, flat [n]
  * or [n][rank], in ascending order. *wrong: NULL, or why it cannot be. */

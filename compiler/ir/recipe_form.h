@@ -141,8 +141,6 @@ const float *change_memory(const Change *change);
  */
 void recipe_run(Store *store, const Recipe *recipe, File *file, uint64_t at,
                 uint8_t *memory);
-/* So many bytes of the spill file, made on first use: where they begin. */
-uint64_t spill_room(Store *store, uint64_t bytes);
 /* What one of the buffers may take. */
 size_t recipe_room(const Store *store);
 /* So many more bytes of results are in their file. */
@@ -155,6 +153,8 @@ Recipe *recipe_spill(Store *store, const Recipe *recipe);
 
 /* Bytes of one element in the working buffers: a sub-byte element takes one. */
 size_t dtype_work(DType type);
+/* Computes what is computed when it is read (recipe_later.c). */
+void source_make(Store *store, const Source *source);
 /* Working state of a source, in the store's arena until source_close(). */
 void source_open(Store *store, Source *source);
 void source_close(Source *source);

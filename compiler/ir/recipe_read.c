@@ -63,6 +63,7 @@ void source_open(Store *store, Source *source)
 {
     if (!source->file || source->reader)
         return;
+    source_make(store, source);
     Reader *r = NEW(store->arena, Reader);
     for (int i = 0; i < source->spans; i++)
         if (__builtin_add_overflow(r->length, source->span[i].length,

@@ -514,6 +514,18 @@ static void open_source(Store *store, Source *source, bool open)
         source_close(source);
 }
 
+/* Before any is open: what is computed now may read them, too. */
+static void make_sources(const Run *run)
+{
+    for (int p = 0; p < run->form->parts; p++) {
+        const Part *part = run->form->part + p;
+        source_make(run->store, part->source);
+        for (int i = 0; i < part->changes; i++)
+            if (part->change[i].source)
+                source_make(run->store, part->change[i].source);
+    }
+}
+
 static void open_sources(Run *run, bool open)
 {
     for (int p = 0; p < run->form->parts; p++) {
@@ -548,6 +560,7 @@ static void run_form(Run *run, Form *form)
     run->form = form;
     run->size = dtype_work(run->dtype);
     settle_factors(run);
+    make_sources(run);
     open_sources(run, true);
     run->tile =
         tile_shape(run->form, run->dtype, (int64_t)recipe_room(s), run->order);

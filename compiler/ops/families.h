@@ -13,11 +13,11 @@
 #include "ops/ops.def"
 #undef OP
 
-ConstantFn constant_cast, constant_concat, constant_constant,
-    constant_constant_of_shape, constant_dequantize, constant_expand,
-    constant_gather, constant_has_element, constant_pad, constant_shape,
-    constant_size, constant_slice, constant_split, constant_transpose,
-    constant_view;
+ConstantFn constant_add, constant_mul, constant_sub, constant_cast,
+    constant_concat, constant_constant, constant_constant_of_shape,
+    constant_dequantize, constant_expand, constant_gather, constant_has_element,
+    constant_pad, constant_shape, constant_size, constant_slice, constant_split,
+    constant_transpose, constant_view;
 AxesFn axes_arg, axes_but_one, axes_cumsum, axes_gather, axes_gather_nd,
     axes_product, axes_reduce, axes_reshape, axes_same, axes_slice,
     axes_softmax, axes_squeeze, axes_transpose, axes_unsqueeze;
@@ -28,5 +28,7 @@ ScalarFn scalar_abs, scalar_add, scalar_at_least, scalar_at_most, scalar_clip,
 
 /* Of operators that are OP_ELEMENTWISE. */
 AxesFn axes_elementwise;
+CutFn cut_cumulate, cut_gather, cut_gemm, cut_lpnorm, cut_norm, cut_product,
+    cut_quantize, cut_reduce, cut_softmax;
 
 #endif

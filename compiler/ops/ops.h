@@ -19,6 +19,8 @@ typedef Recipe *ConstantFn(Node *n);
 /* Sizes known only at run time: to[a] is the axis of the results that axis a of operand k becomes,
  * -1: none. False: the operator does not let them pass. */
 typedef bool AxesFn(const Node *n, int k, int *to);
+/* Which axis of operand k goes with an axis of the results, for computing pieces: ops/cut.h. */
+typedef int CutFn(const Node *node, int axis, int k);
 /* One element of the result from one element of each of n operands, in float64. */
 typedef double ScalarFn(int n, const double *x);
 
@@ -49,6 +51,8 @@ enum OpFlag {
     OP_EPILOGUE = 2048,
     /* The scalar function is transcendental. */
     OP_BENDS = 4096,
+    /* What it goes through is divided by how many there are. */
+    OP_MEAN = 8192,
 };
 
 /* How the operator's attributes change where its operands are permuted (passes/relayout.c). */
@@ -88,6 +92,9 @@ struct OpRow {
     ScalarFn *scalar; /* NULL: passes do not evaluate it by element */
     AxesFn *axes;     /* NULL: sizes known only at run time do not pass */
     RelayoutRule relayout;
+    CutFn *cut; /* NULL: as OP_ELEMENTWISE says, or not at all */
+    /* the operator that makes one result of those of pieces that it goes through; NULL: none */
+    const char *join;
     /* the names that ONNX and ONNX Runtime know for it in any version, a blank between them */
     const char *attributes;
 };

@@ -4,6 +4,7 @@
 #include "kernels/quant.h"
 
 #include "base/size.h"
+#include "ops/cut.h"
 #include "ops/families.h"
 #include "ops/nest.h"
 #include "ops/typed.h"
@@ -41,6 +42,19 @@ static int scale_axis(const Node *node)
         return -1;
     const int64_t axis = node_int(node, "axis", 1);
     return node_axis(node, x->rank == 1 && axis == 1 ? 0 : axis, x->rank);
+}
+
+/* Scales and zero points go along, but where one serves several places. */
+int cut_quantize(const Node *node, int axis, int k)
+{
+    const int rank = node->in[0]->shape.rank;
+    const int own = scale_axis(node);
+    const bool blocked = own >= 0 && node_int(node, "block_size", 0);
+    if (axis >= rank || (blocked && axis == own))
+        return CUT_NEVER;
+    if (k == 0 || blocked)
+        return axis;
+    return axis == own ? 0 : CUT_WHOLE;
 }
 
 static void fail_scales(const Node *node)

@@ -12,9 +12,7 @@
 #include "ops/nest.h"
 #include "ops/values.h"
 
-/* Which axes go, by attribute or operand 1; none named: all, or none where noop_with_empty_axes
- * says so. False: the list is a value at run time. */
-static bool reduced_axes(const Node *node, bool *gone)
+bool reduced_axes(const Node *node, bool *gone)
 {
     const Shape *shape = infer_shape(node, 0);
     int64_t count;

@@ -10,4 +10,8 @@
 void lower_reduce_axes(Lower *lower, Node *node, const char *kernel,
                        Tensor *out, Tensor *in, const bool *gone);
 
+/* Which axes of operand 0 go, by attribute or operand 1; none named: all, or none where
+ * noop_with_empty_axes says so. False: the list is a value at run time. */
+bool reduced_axes(const Node *node, bool *gone);
+
 #endif

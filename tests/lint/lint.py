@@ -209,7 +209,7 @@ def tables(files, root):
     rows = re.findall(r'^OP\((\w+), (\w+), (\w+),(.*?)\)$', files.get('compiler/ops/ops.def', ''), re.M | re.S)
     ops = '\n'.join(text for f, text in files.items() if f.startswith('compiler/ops/') and f.endswith('.c'))
     for name, infer, lower, fields in rows:
-        for function in [infer, lower] + re.findall(r'\.(?:constant|axes|scalar) = (\w+)', fields):
+        for function in [infer, lower] + re.findall(r'\.(?:constant|axes|cut|scalar) = (\w+)', fields):
             if not re.search(r'\b%s\(' % function, ops):
                 bad.append('operator %s: no function %s' % (name, function))
     return bad if rows and seen else bad + ['a table is empty']

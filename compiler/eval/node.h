@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * One node run by itself, with the runtime's own kernels, in memory. */
+#ifndef INLAY_EVAL_NODE_H
+#define INLAY_EVAL_NODE_H
+
+#include "ir/graph.h"
+
+/* Computes a node whose operands are constant: its outputs, whose shapes are known, get values that
+ * lie in memory. False, and nothing done, where its operator does not take their type. */
+bool eval_node(Node *node);
+/* Does the operator take the type of operand 0, which there is? */
+bool eval_takes(const Node *node);
+
+#endif
