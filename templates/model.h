@@ -21,6 +21,8 @@ extern "C" {
 #define MODEL_FAMILY "portable"
 #define MODEL_WEIGHTS_SIZE 64u
 #define MODEL_WEIGHTS_ALIGN 8u
+#define MODEL_IN0_LENGTH 3u
+#define MODEL_OUT0_LENGTH 3u
 //@ }
 
 /* What a run returns. */

@@ -88,9 +88,10 @@ static void empty(int fd, FolderVisit *visit)
     }
 }
 
-static bool remove_either(void *context, const char *name)
+/* A file, or a folder once `inner` has removed what is in it. */
+static bool remove_either(Removal *removal, const char *name,
+                          FolderVisit *inner)
 {
-    Removal *removal = context;
     const int before = removal->removed;
     remove_file(removal, name);
     if (removal->removed > before)
@@ -98,17 +99,28 @@ static bool remove_either(void *context, const char *name)
     const int fd = open_in(removal->fd, name);
     if (fd < 0)
         return true;
-    empty(fd, remove_file);
+    empty(fd, inner);
     io_calls()->close(fd);
     removal->removed += !io_calls()->unlinkat(removal->fd, name, AT_REMOVEDIR);
     return true;
+}
+
+/* As deep as output folders are: DIR/examples/NAME/file. */
+static bool remove_inner(void *context, const char *name)
+{
+    return remove_either(context, name, remove_file);
+}
+
+static bool remove_outer(void *context, const char *name)
+{
+    return remove_either(context, name, remove_inner);
 }
 
 void folder_remove(int in, const char *name)
 {
     const int fd = open_in(in, name);
     if (fd >= 0) {
-        empty(fd, remove_either);
+        empty(fd, remove_outer);
         io_calls()->close(fd);
     }
     (void)io_calls()->unlinkat(in, name, AT_REMOVEDIR);

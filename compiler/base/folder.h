@@ -16,8 +16,8 @@ typedef bool FolderVisit(void *context, const char *name);
  * seen or not. */
 bool folder_each(int fd, FolderVisit *visit, void *context);
 
-/* Removes folder `name` of folder `in` with all files in it and in its folders; what lies deeper
- * stays, and then it stays. A link is removed, not followed. */
+/* Removes folder `name` of folder `in` with all files in it and in two floors of folders; what
+ * lies deeper stays, and then it stays. A link is removed, not followed. */
 void folder_remove(int in, const char *name);
 /* Takes the lock that says that the owner of an open folder lives; false: another has it. */
 bool folder_lock(int fd);

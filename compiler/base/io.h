@@ -60,8 +60,9 @@ void io_count_read(uint64_t n);
  * stays. */
 typedef struct Output Output;
 Output *output_begin(Arena *arena, const char *dir);
-/* Creates DIR/name (name may hold one folder: "src/x.h"); the parts are made as needed. Status 73.
- */
+/* Creates DIR/name (name may hold OUTPUT_DEEPEST folders: "examples/x/x.h"); they are made as
+ * needed. Status 73. */
+enum { OUTPUT_DEEPEST = 2 };
 File *output_create(Output *output, const char *name);
 /* A whole text file at once. */
 void output_text(Output *output, const char *name, const char *text,
@@ -77,8 +78,12 @@ typedef struct Written {
 bool output_written(Output *output, size_t i, Written *written);
 /* The beginning of a text file of DIR, at most `most` bytes; NULL: there is none. */
 char *output_former(Output *output, const char *name, size_t most);
-/* Does DIR itself hold a file whose name ends so, but for `own`? */
-bool output_has_other(Output *output, const char *ending, const char *own);
+/* Does DIR itself hold a file whose name ends so, but for those of the list (ended by NULL)? */
+bool output_has_other(Output *output, const char *ending,
+                      const char *const *own);
+/* Does DIR hold something of that name? Is it the file as it was written? */
+bool output_there(Output *output, const char *name);
+bool output_is_still(Output *output, const Written *written);
 /* DIR holds a file of an earlier compile: output_commit() removes it, unless it is written again or
  * is not as it was. */
 void output_forget(Output *output, const Written *written);

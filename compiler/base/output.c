@@ -187,13 +187,9 @@ Entry *output_find(Output *output, const char *name)
     return NULL;
 }
 
-/* The folder before the slash of `name`, made once. */
-static void make_part(Output *output, const char *name)
+/* A folder, made once. */
+static void make_part(Output *output, const char *folder)
 {
-    const char *slash = strchr(name, '/');
-    if (!slash)
-        return;
-    char *folder = arena_text(output->arena, name, (size_t)(slash - name));
     if (output_find(output, folder))
         return;
     VEC_PUSH(output->arena, &output->entry, ((Entry){ .name = folder }));
@@ -201,14 +197,33 @@ static void make_part(Output *output, const char *name)
         output_fail(output_shown(output, folder), NULL);
 }
 
+/* The folders before the slashes of `name`, the outer one first. */
+static void make_parts(Output *output, const char *name)
+{
+    for (const char *at = strchr(name, '/'); at; at = strchr(at + 1, '/'))
+        make_part(output, arena_text(output->arena, name, (size_t)(at - name)));
+}
+
+/* A path of at most three parts, none of them hidden or empty. */
+static bool is_plain_path(const char *name)
+{
+    int slashes = 0;
+    for (const char *part = name;; part++) {
+        const size_t length = strcspn(part, "/");
+        if (!length || *part == '.')
+            return false;
+        part += length;
+        if (!*part)
+            return slashes <= OUTPUT_DEEPEST;
+        slashes++;
+    }
+}
+
 File *output_create(Output *output, const char *name)
 {
-    const char *slash = strchr(name, '/');
-    assert(
-        *name && *name != '/' && *name != '.' &&
-        !(slash && (strchr(slash + 1, '/') || slash[1] == '.' || !slash[1])));
+    assert(is_plain_path(name));
     name = arena_text(output->arena, name, strlen(name));
-    make_part(output, name);
+    make_parts(output, name);
     File *f = file_new(
         output->arena,
         output_shown(output,
@@ -384,9 +399,17 @@ char *output_former(Output *output, const char *name, size_t most)
 }
 
 typedef struct Search {
-    const char *ending, *own;
+    const char *ending;
+    const char *const *own;
     bool found;
 } Search;
+
+static bool is_among(const char *name, const char *const *list)
+{
+    while (*list && strcmp(*list, name))
+        list++;
+    return *list != NULL;
+}
 
 static bool visit_other(void *context, const char *name)
 {
@@ -394,11 +417,12 @@ static bool visit_other(void *context, const char *name)
     const size_t n = strlen(name);
     const size_t k = strlen(search->ending);
     search->found |= n >= k && !strcmp(name + n - k, search->ending) &&
-                     strcmp(name, search->own);
+                     !is_among(name, search->own);
     return !search->found;
 }
 
-bool output_has_other(Output *output, const char *ending, const char *own)
+bool output_has_other(Output *output, const char *ending,
+                      const char *const *own)
 {
     Search search = { .ending = ending, .own = own };
     if (output->target >= 0)
@@ -406,34 +430,19 @@ bool output_has_other(Output *output, const char *ending, const char *own)
     return search.found;
 }
 
-/* A file of DIR or of a folder in it that we make too, and nothing hidden. */
-static bool is_ours(Output *output, const char *name)
-{
-    const char *slash = strchr(name, '/');
-    const char *leaf = slash ? slash + 1 : name;
-    if (!*name || *name == '.' || !*leaf || *leaf == '.' || strchr(leaf, '/'))
-        return false;
-    return !slash || output_find(output, arena_text(output->arena, name,
-                                                    (size_t)(slash - name)));
-}
-
 void output_forget(Output *output, const Written *written)
 {
     Written own = *written;
-    if (!is_ours(output, written->name))
+    if (!is_plain_path(written->name))
         return;
     own.name = arena_text(output->arena, written->name, strlen(written->name));
     VEC_PUSH(output->arena, &output->former, own);
 }
 
-/* Is the folder before the slash of `name` one, and no link? */
-static bool is_in_folder(Output *o, const char *name)
+/* Is it a folder, and no link? */
+static bool is_folder(Output *o, const char *folder)
 {
     struct stat st;
-    const char *slash = strchr(name, '/');
-    if (!slash)
-        return true;
-    const char *folder = arena_text(o->arena, name, (size_t)(slash - name));
     if (!io_calls()->fstatat(o->target, folder, &st, AT_SYMLINK_NOFOLLOW))
         return S_ISDIR(st.st_mode);
     if (errno != ENOENT)
@@ -441,12 +450,39 @@ static bool is_in_folder(Output *o, const char *name)
     return false;
 }
 
-bool output_goes(Output *o, const Written *former)
+/* Are those before the slashes of `name` folders? */
+static bool is_in_folder(Output *o, const char *name)
+{
+    for (const char *at = strchr(name, '/'); at; at = strchr(at + 1, '/'))
+        if (!is_folder(o, arena_text(o->arena, name, (size_t)(at - name))))
+            return false;
+    return true;
+}
+
+bool output_there(Output *output, const char *name)
+{
+    struct stat st;
+    if (output->target < 0)
+        return false;
+    if (!io_calls()->fstatat(output->target, name, &st, AT_SYMLINK_NOFOLLOW))
+        return true;
+    if (errno != ENOENT && errno != ENOTDIR)
+        fail_examine(output, name, errno);
+    return false;
+}
+
+bool output_is_still(Output *output, const Written *written)
 {
     Written now;
-    return !output_find(o, former->name) && is_in_folder(o, former->name) &&
-           describe(o, o->target, former->name, &now) &&
-           now.bytes == former->bytes && !strcmp(now.sum, former->sum);
+    return is_in_folder(output, written->name) &&
+           describe(output, output->target, written->name, &now) &&
+           now.bytes == written->bytes && !strcmp(now.sum, written->sum);
+}
+
+bool output_goes(Output *output, const Written *former)
+{
+    return !output_find(output, former->name) &&
+           output_is_still(output, former);
 }
 
 /* ---- the end ---- */

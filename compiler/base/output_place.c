@@ -4,6 +4,8 @@
  * was not created here. */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <string.h>
 
 #include "base/output_parts.h"
 
@@ -72,6 +74,27 @@ static void take_away(Output *output, const Written *former)
         output_fail(output_shown(output, e->name), NULL);
 }
 
+/* The folders before the slashes of a file that went: those that are empty go too. */
+static void drop_folders(Output *output, const char *name)
+{
+    char folder[PATH_MAX]; /* an arena could fail: it is too late */
+    if (strlen(name) >= sizeof folder)
+        return;
+    strcpy(folder, name);
+    for (char *at = strrchr(folder, '/'); at; at = strrchr(folder, '/')) {
+        *at = 0;
+        (void)io_calls()->unlinkat(output->target, folder, AT_REMOVEDIR);
+    }
+}
+
+/* Nothing fails after this. */
+static void drop_empty(Output *output)
+{
+    for (size_t i = 0; i < output->entry.n; i++)
+        if (output->entry.at[i].gone)
+            drop_folders(output, output->entry.at[i].name);
+}
+
 void output_place(Output *output)
 {
     for (size_t i = 0; i < output->entry.n; i++) {
@@ -84,6 +107,7 @@ void output_place(Output *output)
     for (size_t i = 0; i < output->former.n; i++)
         if (output_goes(output, output->former.at + i))
             take_away(output, output->former.at + i);
+    drop_empty(output);
     (void)io_calls()->fsync(output->target);
 }
 

@@ -121,7 +121,7 @@ static json_t *texts(const char *const *names)
 static const char *kind_name(OptionKind kind)
 {
     static const char *const names[] = { "flag",   "text", "list", "bytes",
-                                         "choice", "flag", "flag" };
+                                         "choice", "set",  "flag", "flag" };
     return names[kind];
 }
 

@@ -3,6 +3,7 @@
 #include "cli/options.h"
 
 #include "cli/values.h"
+#include "emit/build_files.h"
 #include "emit/weights.h"
 #include "pipeline/plan_options.h"
 
@@ -147,6 +148,9 @@ static const OptionRow options[] = {
          "a tensor of the model lies in that region"),
     CHOICE("weights", ON(COMPILE), weights, "FORM", weights_forms, WEIGHTS_AUTO,
            "form of the weights"),
+    { "emit", 0, OPTION_SET, ON(COMPILE), AT(emit), "KIND,...", build_kinds, 0,
+      NULL,
+      "files of build systems beside the code (default: cmake,meson,example)" },
     TEXT("target", 0, PLANS, target, "TARGET", value_target,
          "what the code is for: host, cortex-m4, ...: how weights are packed, "
          "and the machine of --weights=obj"),

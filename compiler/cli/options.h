@@ -23,6 +23,7 @@ typedef enum OptionKind {
     OPTION_LIST,  /* const char **, ended by NULL: may be given several times */
     OPTION_BYTES, /* const long long * */
     OPTION_CHOICE, /* int: the place in `choice`, from `first` on */
+    OPTION_SET, /* int: a bit for each place in `choice` that is named, by commas */
     OPTION_HELP,
     OPTION_VERSION,
 } OptionKind;

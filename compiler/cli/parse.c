@@ -93,7 +93,7 @@ static void set_bytes(const Parser *parser, const OptionRow *r,
     *(const long long **)member(parser, r) = bytes;
 }
 
-static void set_choice(const Parser *parser, const OptionRow *r,
+static int find_choice(const Parser *parser, const OptionRow *r,
                        const char *value)
 {
     int i = 0;
@@ -104,7 +104,21 @@ static void set_choice(const Parser *parser, const OptionRow *r,
             parser->arena,
             arena_printf(parser->arena, "--%s: unknown value", r->name), value,
             r->choice);
-    *(int *)member(parser, r) = r->first + i;
+    return i;
+}
+
+/* "a,b" */
+static void set_all(const Parser *parser, const OptionRow *r, const char *value)
+{
+    int *set = member(parser, r);
+    for (const char *at = value;; at++) {
+        const size_t length = strcspn(at, ",");
+        const char *one = arena_text(parser->arena, at, length);
+        *set |= 1 << find_choice(parser, r, one);
+        at += length;
+        if (!*at)
+            return;
+    }
 }
 
 /* There are never more values than words. */
@@ -148,7 +162,10 @@ static void set(Parser *parser, const OptionRow *r, const char *value)
         set_bytes(parser, r, value);
         break;
     case OPTION_CHOICE:
-        set_choice(parser, r, value);
+        *(int *)member(parser, r) = r->first + find_choice(parser, r, value);
+        break;
+    case OPTION_SET:
+        set_all(parser, r, value);
         break;
     case OPTION_HELP:
         ask(parser, "help");

@@ -29,6 +29,12 @@ static inline bool weights_apart(const Emitter *emitter)
     return has_weights(emitter) && emitter->form == WEIGHTS_BIN;
 }
 
+/* Are they an object file? */
+static inline bool weights_object(const Emitter *emitter)
+{
+    return has_weights(emitter) && emitter->form == WEIGHTS_OBJ;
+}
+
 static inline bool has_regions(const Emitter *emitter)
 {
     return emitter->program->plan.region.n != 0;

@@ -27,6 +27,7 @@ static bool is_of_model(const char *file, const char *name)
     const size_t n = strlen(name);
     return !strncmp(leaf, name, n) &&
            (leaf[n] == '.' || !strncmp(leaf + n, "_weights.", 9) ||
+            !strncmp(leaf + n, "_golden.", 8) ||
             !strncmp(leaf + n, "_plan_check.", 12));
 }
 
@@ -35,36 +36,64 @@ static bool is_of_runtime(const char *file)
     return !strncmp(file, "src/inlay", 9);
 }
 
-static void forget(Output *output, const char *file, const json_t *facts)
+/* false: the old manifest says nothing of it. */
+static bool describe(const char *file, const json_t *facts, Written *written)
 {
-    Written written = { .name = file,
-                        .bytes = (uint64_t)json_integer_value(
-                            json_object_get(facts, "bytes")) };
     const char *sum = json_string_value(json_object_get(facts, "sum"));
-    if (!sum || strlen(sum) != sizeof written.sum - 1)
-        return;
-    memcpy(written.sum, sum, sizeof written.sum);
-    output_forget(output, &written);
+    const json_t *bytes = json_object_get(facts, "bytes");
+    if (!sum || strlen(sum) != sizeof written->sum - 1)
+        return false;
+    *written = (Written){
+        .name = file,
+        .bytes = (uint64_t)json_integer_value(bytes),
+    };
+    memcpy(written->sum, sum, sizeof written->sum);
+    return true;
 }
 
-void files_forget(Output *output, Arena *arena, const char *name)
+/* The list of the old manifest; NULL: there is none. */
+static json_t *former_list(Output *output, Arena *arena, const char *name)
 {
     static const char KEY[] = "\n  \"files\": ";
     const char *text =
         output_former(output, arena_printf(arena, "%s.json", name), HEAD);
     const char *at = text ? strstr(text, KEY) : NULL;
     if (!at)
-        return;
+        return NULL;
     at += sizeof KEY - 1;
-    json_t *list = json_loadb(at, strlen(at), JSON_DISABLE_EOF_CHECK, NULL);
-    const bool alone = !output_has_other(output, ".json",
-                                         arena_printf(arena, "%s.json", name));
+    return json_loadb(at, strlen(at), JSON_DISABLE_EOF_CHECK, NULL);
+}
+
+bool files_foreign(Output *output, Arena *arena, const char *name,
+                   const char *file)
+{
+    Written written;
+    if (!output_there(output, file))
+        return false;
+    json_t *list = former_list(output, arena, name);
+    const bool ours = describe(file, json_object_get(list, file), &written) &&
+                      output_is_still(output, &written);
+    json_decref(list);
+    return !ours;
+}
+
+void files_forget(Output *output, Arena *arena, const char *name,
+                  FileName *is_other)
+{
+    const char *manifest = arena_printf(arena, "%s.json", name);
+    const char *const own[] = { manifest, "library.json", NULL };
+    json_t *list = former_list(output, arena, name);
+    const bool alone = !output_has_other(output, ".json", own);
+    Written written;
     const char *file;
     json_t *facts;
     json_object_foreach(list, file, facts)
     {
-        if (is_of_model(file, name) || (alone && is_of_runtime(file)))
-            forget(output, file, facts);
+        const bool known =
+            is_of_model(file, name) || is_other(arena, file, name);
+        if ((known || (alone && is_of_runtime(file))) &&
+            describe(file, facts, &written))
+            output_forget(output, &written);
     }
     json_decref(list);
 }

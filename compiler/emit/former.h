@@ -8,8 +8,14 @@
 
 /* All files of the output so far: {"src/kws.h": {"bytes": 1, "sum": "..."}, ...}. */
 json_t *files_list(Output *output);
+/* Does the folder hold that file, though no earlier compile of the same name wrote it as it is? */
+bool files_foreign(Output *output, Arena *arena, const char *name,
+                   const char *file);
 /* What DIR/NAME.json of an earlier compile lists is to go, if it is not written again. Headers of
- * the runtime stay where manifests of other models lie beside it. */
-void files_forget(Output *output, Arena *arena, const char *name);
+ * the runtime stay where manifests of other models lie beside it. Files that are not called after
+ * the model go if `is_other` knows them. */
+typedef bool FileName(Arena *arena, const char *file, const char *name);
+void files_forget(Output *output, Arena *arena, const char *name,
+                  FileName *is_other);
 
 #endif

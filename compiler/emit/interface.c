@@ -66,6 +66,19 @@ bool has_buffers(const Emitter *emitter)
            count_inside(&outputs) < outputs.count;
 }
 
+size_t interface_element(const Tensor *tensor)
+{
+    const size_t bits = (size_t)dtype_bits(tensor->dtype);
+    const bool is_pair = tensor->dtype == DT_C64 || tensor->dtype == DT_C128;
+    const size_t bytes = bits < 8 ? 1 : bits / 8;
+    return is_pair ? bytes / 2 : bytes;
+}
+
+int64_t interface_length(const Tensor *tensor)
+{
+    return tensor_bytes(tensor) / (int64_t)interface_element(tensor);
+}
+
 /* ---- macros ---- */
 
 static void put_memory_sizes(Text *text, const Emitter *emitter)
@@ -84,6 +97,15 @@ static void put_memory_sizes(Text *text, const Emitter *emitter)
                    plan->region.at[i].name);
     text_print(text, "#define %s_ARENA_ALIGN %" PRId64 "u\n", emitter->upper,
                plan->arena_align);
+}
+
+static void put_lengths(Text *text, const Emitter *emitter,
+                        const Values *values)
+{
+    for (size_t i = 0; i < values->count; i++)
+        text_print(text, "#define %s_%s%zu_LENGTH %" PRId64 "u\n",
+                   emitter->upper, values->upper, i,
+                   interface_length(values->tensor[i]));
 }
 
 static void put_offsets(Text *text, const Emitter *emitter,
@@ -120,6 +142,8 @@ Text interface_sizes(const Emitter *emitter)
     if (has_weights(emitter))
         text_print(&text, "#define %s_WEIGHTS_ALIGN %du\n", emitter->upper,
                    WEIGHTS_LEAST_ALIGN);
+    put_lengths(&text, emitter, &inputs);
+    put_lengths(&text, emitter, &outputs);
     put_offsets(&text, emitter, &inputs);
     put_offsets(&text, emitter, &outputs);
     return text;

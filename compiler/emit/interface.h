@@ -6,10 +6,15 @@
 
 #include "emit/emitter.h"
 
+/* Bytes of an element of the API's type, and how many of them the value has: complex numbers are
+ * two, packed ones share a byte. */
+size_t interface_element(const Tensor *tensor);
+int64_t interface_length(const Tensor *tensor);
+
 /* ---- of the header ---- */
 
-/* Macros: bytes of the arena, or of each region, and of the weights; where inputs and results that
- * lie in the arena begin. */
+/* Macros: bytes of the arena, or of each region, and of the weights; elements of inputs and
+ * results, and where those that lie in the arena begin. */
 Text interface_sizes(const Emitter *emitter);
 /* Members of NAME_arenas, NAME_inputs, NAME_outputs. */
 Text interface_arenas(const Emitter *emitter);

@@ -73,6 +73,11 @@ const char *name_fault(const char *name)
         return "makes an identifier that is a macro of the system";
     if (ends_with(name, "_weights"))
         return "is that of the weights of another model";
+    if (ends_with(name, "_golden"))
+        return "is that of the test of another model";
+    if (!strcmp(name, "library"))
+        return "has the manifest library.json, which PlatformIO takes for its "
+               "own";
     if (ends_with(name, "_plan_check"))
         return "is that of the checks of another model";
     return NULL;

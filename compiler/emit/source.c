@@ -151,32 +151,31 @@ static void write_checks(const Emitter *emitter, Output *output,
 static const char *memory_type(const Emitter *emitter)
 {
     if (!has_regions(emitter))
-        return "void ";
-    return arena_printf(emitter->arena, "const %s_arenas ", emitter->name);
+        return "void";
+    return arena_printf(emitter->arena, "const %s_arenas", emitter->name);
 }
 
 void emit_source(const Program *program, Output *output, const char *name,
                  WeightsForm form, bool checks)
 {
-    const Plan *plan = &program->plan;
     const Emitter emitter = emitter_new(program, name, form);
     const Condition conditions[] = {
         { "MODEL_HAS_WEIGHTS", has_weights(&emitter) },
         { "MODEL_WEIGHTS_APART", weights_apart(&emitter) },
-        { "MODEL_WEIGHTS_OBJECT",
-          form == WEIGHTS_OBJ && has_weights(&emitter) },
+        { "MODEL_WEIGHTS_OBJECT", weights_object(&emitter) },
         { "MODEL_HAS_REGIONS", has_regions(&emitter) },
         { "MODEL_BY_ROWS", program_pushed(program) != NULL },
-        { "MODEL_HAS_SEGMENTS", plan->segment.n != 0 },
+        { "MODEL_HAS_SEGMENTS", program->plan.segment.n != 0 },
         { "MODEL_HAS_BUFFERS", has_buffers(&emitter) },
         { "MODEL_INPUTS_INSIDE", inputs_inside(&emitter) },
-        { "MODEL_INPUTS_STAY", plan->preserve_input },
+        { "MODEL_INPUTS_STAY", program->plan.preserve_input },
         { "MODEL_OUTPUTS_INSIDE", outputs_inside(&emitter) },
         { NULL, false },
     };
+    const Word words[2] = { { "model_memory", memory_type(&emitter) } };
     const Filling common = {
         .model = name,
-        .memory = memory_type(&emitter),
+        .word = words,
         .condition = conditions,
     };
     write_header(&emitter, output, &common);

@@ -44,7 +44,27 @@ static bool begins(const char *text, const char *with)
     return !strncmp(text, with, strlen(with));
 }
 
-static const char MEMORY[] = "model_memory ";
+static size_t word_length(const char *text)
+{
+    size_t length = 0;
+    while (is_word_char(text[length]))
+        length++;
+    return length;
+}
+
+/* What stands for a word of the list, and its length; 0: it is none of them. */
+static size_t listed_word(const Filling *filling, const char *text,
+                          const char **with)
+{
+    const size_t length = word_length(text);
+    const Word *word = filling->word;
+    for (; word && word->name; word++) {
+        *with = word->with;
+        if (strlen(word->name) == length && !strncmp(word->name, text, length))
+            return length;
+    }
+    return 0;
+}
 
 /* What stands for the word at `text` in the output, and how many characters it replaces; 0: it
  * stays. */
@@ -52,10 +72,9 @@ static size_t replacement(const Filler *filler, const char *text,
                           const char **with)
 {
     const Filling *filling = filler->filling;
-    if (filling->memory && begins(text, MEMORY)) {
-        *with = filling->memory;
-        return sizeof MEMORY - 1;
-    }
+    const size_t whole = listed_word(filling, text, with);
+    if (whole)
+        return whole;
     if (begins(text, "MODEL_")) {
         *with = text_upper(filler->arena, filling->model);
         return strlen("MODEL");
@@ -152,6 +171,7 @@ static bool take_condition(Filler *filler, const char *line)
 /* ---- marks ---- */
 
 static const char MARK[] = "//@";
+static const char HASH_MARK[] = "#@";
 
 static const Section *find_section(const Filler *filler, const char *name)
 {
@@ -177,7 +197,7 @@ static void put_section(Filler *filler, const char *name)
 /* "//@ name", "//@ name {", "//@ {" */
 static void take_mark(Filler *filler, const char *line)
 {
-    const char *name = line + strlen(MARK);
+    const char *name = strchr(line, '@') + 1;
     name += strspn(name, " ");
     const size_t length = strcspn(name, " {");
     filler->in_example = strchr(name, '{') != NULL;
@@ -192,7 +212,7 @@ static void take_line(Filler *filler, const char *line)
             filler->in_example = false;
         return;
     }
-    if (begins(line, MARK))
+    if (begins(line, MARK) || begins(line, HASH_MARK))
         take_mark(filler, line);
     else if (!take_condition(filler, line) && is_taken(filler))
         put_line(filler, line);

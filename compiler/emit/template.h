@@ -4,10 +4,11 @@
  *   //@ name         the line is replaced by the section of that name
  *   //@ name {       this line and what follows, an example, up to the line `//@ }` are replaced
  *   //@ {            the same, by nothing
+ *   #@ name          the same as the first, in languages whose comments begin with #
  *   #if MODEL_X      up to #else or #endif: only where the condition MODEL_X is met; `#if !MODEL_X`
  *
- * Identifiers that begin with model_ or MODEL_ take the model's prefix; `model_memory` is the type
- * that the parameter `arena` points to. */
+ * Words of the filling's list are replaced as wholes. Other identifiers that begin with model_ or
+ * MODEL_ take the model's prefix, as do file names that begin with `model.`. */
 #ifndef INLAY_EMIT_TEMPLATE_H
 #define INLAY_EMIT_TEMPLATE_H
 
@@ -25,10 +26,15 @@ typedef struct Condition {
     bool met;
 } Condition;
 
+typedef struct Word {
+    const char *name;
+    const char *with;
+} Word;
+
 /* What a template is filled with. Lists end with a NULL name. */
 typedef struct Filling {
     const char *model;
-    const char *memory;         /* what model_memory stands for; NULL: unused */
+    const Word *word;           /* may be NULL */
     const Condition *condition; /* may be NULL */
     const Section *section;     /* each must be used, and none may be missing */
 } Filling;

@@ -31,6 +31,7 @@ typedef struct Options {
     const long long *max_weights;
     const long long *arena_limit;
     const long long *capacity;
+    int emit;     /* bits of build_kinds; 0: not given */
     int weights;  /* WeightsForm */
     int load;     /* LoadMode */
     int plan;     /* PlanLevel */

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 
 #include "emit/arena_csv.h"
+#include "emit/build_files.h"
 #include "emit/former.h"
 #include "emit/html.h"
 #include "emit/report.h"
@@ -44,6 +45,8 @@ void write_source(Compile *compile)
     emit_source(compile->program, compile->out, name, form, options->checks);
     weights_emit(compile->program, compile->out, name, form, !options->no_hash,
                  compile->weights_sha256);
+    build_files_emit(compile->program, compile->out, name, form,
+                     (unsigned)options->emit);
     progress_end(compile);
 }
 
@@ -99,5 +102,5 @@ void write_reports(Compile *compile)
     if (options->html)
         write_report(compile, "html", html_report(program, name));
     write_manifest(compile);
-    files_forget(compile->out, &compile->arena, name);
+    files_forget(compile->out, &compile->arena, name, build_files_name);
 }

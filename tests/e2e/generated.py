@@ -75,6 +75,52 @@ def cxx(t, name, model):
         t.ok(name + ': header in C++', status == 0, text)
 
 
+def test_program(t, name, model):
+    """examples/main.c and the sketch's header are C and C++ without a warning, and say that the answer is right."""
+    with host.Work() as work:
+        made = model.compiled(work)
+        for compiler, flags in (('gcc', trial.STRICT), ('g++', ['-Wall', '-Wextra', '-Werror', '-fpermissive'])):
+            if not shutil.which(compiler):
+                t.skip('%s: test program by %s' % (name, compiler), compiler + ' is not installed')
+                continue
+            objects = []
+            for source in host.sources(made.out):
+                objects.append(os.path.join(work, os.path.basename(source) + '.o'))
+                trial.must('gcc', ['gcc', '-std=c99', '-O1', '-I', os.path.join(made.out, 'src'), '-c', source, '-o', objects[-1]])
+            text = trial.must(compiler, [compiler] + flags + ['-I', os.path.join(made.out, 'src'), os.path.join(made.out, 'examples', 'main.c')] + objects + ['-lm', '-o', 'x'], work)
+            text = trial.must('the test program', ['./x'], work)
+            t.ok('%s: test program by %s' % (name, compiler), text == 'm: right (0)\n', text)
+        header = os.path.join(made.out, 'src', 'm_golden.h')
+        with open(header) as f:
+            text = f.read()
+        spoilt = text.replace('want0[] = {', 'want0[] = { 7,', 1)
+        with open(header, 'w') as f:
+            f.write(spoilt)
+        trial.must('gcc', ['gcc', '-std=c99', '-w', '-I', os.path.join(made.out, 'src'), os.path.join(made.out, 'examples', 'main.c')] + objects + ['-lm', '-o', 'x'], work)
+        status, text = host.run(['./x'], work)
+        t.ok(name + ': another answer is found', status == 1 and text == 'm: WRONG (-1)\n', text)
+
+
+def folder_files(t, inlay, model):
+    """What others wrote under a build file's name stays, with a note; what an earlier compile wrote goes."""
+    with host.Work() as work:
+        out = os.path.join(work, 'out')
+        command = [inlay, 'compile', model.file, '-o', out, '--name', 'm']
+        trial.must('compile', command + ['--emit=all'])
+        everything = set(tree(out))
+        with open(os.path.join(out, 'README.md'), 'a') as f:
+            f.write('mine')
+        text = trial.must('compile', command + ['--emit=src'])
+        left = {f for f in tree(out) if not f.startswith('src/')}
+        t.ok('--emit=src: what --emit=all wrote is gone', left == {'m.json', 'm.txt', 'README.md'} and sorted(os.listdir(out)) == ['README.md', 'm.json', 'm.txt', 'src'], left)
+        with open(os.path.join(out, 'CMakeLists.txt'), 'w') as f:
+            f.write('mine')
+        text = trial.must('compile', command + ['--emit=all'])
+        files = tree(out)
+        t.ok('files of others stay', files['CMakeLists.txt'] == b'mine' and files['README.md'].endswith(b'mine') and set(files) == everything, sorted(files))
+        t.ok('and a note says so', all(f + ' was not written by Inlay' in text for f in ('CMakeLists.txt', 'README.md')), text)
+
+
 def together(t, models):
     """All in one program."""
     with host.Work() as work:
@@ -92,13 +138,14 @@ def main():
     o = p.parse_args()
     t = tap.Tap()
     models = {name: trial.Trial(o.inlay, os.path.join(o.models, name)) for name in ('digits', 'sine')}
-    for check in (repeated, objects, valgrind, cxx):
+    for check in (repeated, objects, valgrind, cxx, test_program):
         for name, model in models.items():
             try:
                 check(t, name, model)
             except trial.Refused as e:
                 t.fail('%s: %s' % (name, check.__name__), str(e))
     together(t, models)
+    folder_files(t, o.inlay, models['sine'])
     t.done()
 
 

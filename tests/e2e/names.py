@@ -52,7 +52,7 @@ def shared_names(work, names):
     found = set()
     for name in names:
         files = os.listdir(os.path.join(work, 'out-' + name, 'src'))
-        own = {name + '.h', name + '.c', name + '_weights.c'}
+        own = {name + '.h', name + '.c', name + '_weights.c', name + '_golden.h'}
         found |= {f for f in files if f not in own and not re.match(r'inlay(_[a-z0-9_.]+)?\.(h|def)$', f)}
     return found
 

@@ -221,6 +221,7 @@ EXPERIMENTS = {
     'region': always(['--region', 'a:100']),
     'pin': pin,
     'weights': always(['--weights', 'bin']),
+    'emit': always(['--emit', 'src']),
     'target': always(['--target', 'cortex-m4']),
     'arena-limit': always(['--arena-limit', '100']),
     'curve': always(['--curve']),

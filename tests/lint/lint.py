@@ -21,7 +21,7 @@ ACROSS = {
 # The proof shares no code with what it proves.
 APART = {('prove', 'place')}
 LICENCES = {'runtime': '0BSD', 'templates': '0BSD', 'tests/firmware': '0BSD'}
-NO_SPDX = re.compile(r'^LICENSES/|\.(pb|onnx|pgm|md|txt|png)$|^\.gitignore$|(^|/)\.gitattributes$|^tests/golden/')
+NO_SPDX = re.compile(r'^LICENSES/|\.(pb|onnx|pgm|md|txt|png|json)$|^\.gitignore$|(^|/)\.gitattributes$|^tests/golden/')
 C_FILE = re.compile(r'\.[ch]$')
 # In lines; of the compiler and the runtime, and of tests.
 LONGEST_LINE, LONGEST_FUNCTION, LONGEST_FILE = 100, 60, 690

@@ -92,7 +92,7 @@ static void test_filled(void **state)
     const Section sections[] = { { "one", one }, { NULL, { 0 } } };
     const Filling filling = {
         .model = "kws",
-        .memory = "void ",
+        .word = (const Word[]){ { "model_memory", "void" }, { NULL, NULL } },
         .condition = conditions,
         .section = sections,
     };

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * A run of the model on made-up inputs, done here, for a test that goes with the code. */
+#ifndef INLAY_EMIT_GOLDEN_H
+#define INLAY_EMIT_GOLDEN_H
+
+#include "emit/emitter.h"
+
+/* Values of a result that the test compares. */
+typedef struct GoldenResult {
+    int64_t count; /* 0: this result is not compared */
+    int64_t step;  /* of elements, from one to the next */
+    double *value;
+} GoldenResult;
+
+typedef struct Golden {
+    const Emitter *emitter;
+    GoldenResult *result; /* one for each; NULL: there is no test */
+} Golden;
+
+/* Runs the planned program where that is little work, all inputs and results lie with the caller
+ * and the weights are linked; there is no test either where no result has a finite number. */
+Golden golden_run(const Emitter *emitter, Program *program);
+
+/* Parts of NAME_golden.h. */
+Text golden_arenas(const Golden *golden);
+Text golden_buffers(const Golden *golden);
+Text golden_regions(const Golden *golden);
+Text golden_inputs(const Golden *golden);
+Text golden_outputs(const Golden *golden);
+Text golden_compare(const Golden *golden);
+
+#endif

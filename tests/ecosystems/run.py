@@ -1,0 +1,329 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A generated folder, unedited, in real build systems: each builds a program with it, and the program's results are compared, with
+the reference answer where it can read files, else by the test that goes with the code (NAME_golden.h).
+
+    run.py --inlay INLAY --models MODELS [--ecosystems FOLDER] [--only NAME,...]
+
+FOLDER holds archives of systems that no package brings. What is not at hand is skipped, by name and with the reason."""
+import argparse
+import json
+import os
+import re
+import shutil
+import struct
+import subprocess
+import sys
+
+import host
+import tap
+import trial
+
+GOLDEN_MAIN = '#include <stdio.h>\n#include "%s_golden.h"\nint main(void) { printf("golden %%d\\n", %s_golden()); return 0; }\n'
+
+
+class Absent(Exception):
+    """Why a system cannot be tried here."""
+
+
+def write(path, text):
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, 'w') as f:
+        f.write(text)
+
+
+def python_with(*modules):
+    """A Python that has them: the one of INLAY_PYTHON, this one, or the system's."""
+    known = [os.environ.get('INLAY_PYTHON'), sys.executable, '/usr/bin/python3']
+    for python in filter(None, known):
+        if os.path.exists(python) and host.run([python, '-c', 'import ' + ', '.join(modules)])[0] == 0:
+            return python
+    raise Absent('no Python here has %s (INLAY_PYTHON names another)' % ', '.join(modules))
+
+
+def need(*programs):
+    for p in programs:
+        if not shutil.which(p):
+            raise Absent('%s is not installed' % p)
+
+
+def close(got, want):
+    """Equal but for the last bits of floats."""
+    pairs = zip(struct.iter_unpack('<f', got), struct.iter_unpack('<f', want))
+    return len(got) == len(want) and all(abs(a - b) <= 1e-6 + 1e-5 * abs(b) for (a,), (b,) in pairs)
+
+
+class Case:
+    """A model compiled to a folder called as it is, with all build files, in a working folder of its own."""
+    def __init__(self, o, name, work):
+        self.o, self.name, self.work = o, name, work
+        model = trial.Trial(o.inlay, os.path.join(o.models, name))
+        self.compiled = model.compiled(work, '--emit', 'all', name=name)
+        self.folder = os.path.join(work, name)
+        os.rename(self.compiled.out, self.folder)
+        self.compiled.out = self.folder
+
+    def must(self, *command, cwd=None, env=None):
+        status, text = host.run([str(c) for c in command], cwd or self.work, 900, env)
+        if status:
+            raise RuntimeError('%s: status %d\n%s' % (command[0], status, text[-3000:]))
+        return text
+
+    def main(self, path):
+        """A program that reads inputs and writes results."""
+        host.write_main(self.work, [self.compiled.part()])
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        os.replace(os.path.join(self.work, 'main.c'), path)
+
+    def judge(self, program):
+        """Its results are those of `inlay run`, but for the last bits."""
+        self.must(program)
+        for (dims, got), (want_dims, want) in zip(self.compiled.results(), self.compiled.trial.answer()):
+            assert dims == want_dims and close(got, want), 'other results than inlay run'
+
+    def judge_text(self, text):
+        assert re.search(r'golden 0\b', text), 'the golden test fails: ' + text[-500:]
+
+    def archive(self, name):
+        path = os.path.join(self.o.ecosystems or '', name)
+        if not self.o.ecosystems or not os.path.exists(path):
+            raise Absent('%s is not at hand' % name)
+        self.must('tar', '-xf', path, '-C', self.work)
+
+
+CMAKE_USE = 'cmake_minimum_required(VERSION 3.13)\nproject(use C)\n%s\nadd_executable(use main.c)\ntarget_link_libraries(use %s::%s)\n'
+
+
+def cmake_subdirectory(c):
+    need('cmake')
+    app = os.path.join(c.work, 'app')
+    write(os.path.join(app, 'CMakeLists.txt'), CMAKE_USE % ('add_subdirectory(%s model)' % c.folder, c.name, c.name))
+    c.main(os.path.join(app, 'main.c'))
+    c.must('cmake', '-S', app, '-B', 'build')
+    c.must('cmake', '--build', 'build')
+    c.judge('build/use')
+
+
+def cmake_install(c):
+    need('cmake')
+    prefix, app = os.path.join(c.work, 'prefix'), os.path.join(c.work, 'app')
+    c.must('cmake', '-S', c.folder, '-B', 'own', '-DCMAKE_INSTALL_PREFIX=' + prefix)
+    c.must('cmake', '--build', 'own')
+    c.must('ctest', '--output-on-failure', cwd=os.path.join(c.work, 'own'))
+    c.must('cmake', '--install', 'own')
+    write(os.path.join(app, 'CMakeLists.txt'), CMAKE_USE % ('find_package(%s CONFIG REQUIRED)' % c.name, c.name, c.name))
+    c.main(os.path.join(app, 'main.c'))
+    c.must('cmake', '-S', app, '-B', 'build', '-DCMAKE_PREFIX_PATH=' + prefix)
+    c.must('cmake', '--build', 'build')
+    c.judge('build/use')
+
+
+def pkg_config(c, prefix, app):
+    paths = [path for path, _, files in os.walk(prefix) if c.name + '.pc' in files]
+    flags = c.must('pkg-config', '--cflags', '--libs', c.name, env={'PKG_CONFIG_PATH': paths[0]}).split()
+    c.must('cc', os.path.join(app, 'main.c'), '-o', 'by-pkg-config', *flags)
+    c.judge('./by-pkg-config')
+
+
+def meson_install(c):
+    need('meson', 'ninja', 'pkg-config')
+    prefix, app = os.path.join(c.work, 'prefix'), os.path.join(c.work, 'app')
+    c.must('meson', 'setup', 'own', c.folder, '--prefix', prefix)
+    c.must('meson', 'test', '-C', 'own')
+    c.must('meson', 'install', '-C', 'own')
+    c.main(os.path.join(app, 'main.c'))
+    pkg_config(c, prefix, app)
+
+
+def cmake_pkg_config(c):
+    need('cmake', 'pkg-config')
+    prefix, app = os.path.join(c.work, 'prefix'), os.path.join(c.work, 'app')
+    c.must('cmake', '-S', c.folder, '-B', 'own', '-DCMAKE_INSTALL_PREFIX=' + prefix)
+    c.must('cmake', '--build', 'own')
+    c.must('cmake', '--install', 'own')
+    c.main(os.path.join(app, 'main.c'))
+    pkg_config(c, prefix, app)
+
+
+def meson_subproject(c):
+    need('meson', 'ninja')
+    app = os.path.join(c.work, 'app')
+    shutil.copytree(c.folder, os.path.join(app, 'subprojects', c.name))
+    c.main(os.path.join(app, 'main.c'))
+    write(os.path.join(app, 'meson.build'), "project('use', 'c')\nexecutable('use', 'main.c', dependencies: dependency('%s', fallback: '%s'))\n" % (c.name, c.name))
+    c.must('meson', 'setup', 'build', app)
+    c.must('ninja', '-C', 'build')
+    c.judge('build/use')
+
+
+RUST = '''use std::fs;
+
+fn main() {
+    let bytes = fs::read("%(name)s_in0").unwrap();
+    let input: Vec<f32> = bytes.chunks(4).map(|b| f32::from_le_bytes(b.try_into().unwrap())).collect();
+    assert_eq!(input.len(), %(name)s::IN0_LENGTH);
+    let mut arena = %(name)s::Arena([0; %(name)s::ARENA_SIZE]);
+    let mut out = [0f32; %(name)s::OUT0_LENGTH];
+    let status = unsafe {
+        %(name)s::%(name)s_run(
+            arena.0.as_mut_ptr().cast(),
+            &%(name)s::Inputs { in0: input.as_ptr() },
+            &%(name)s::Outputs { out0: out.as_mut_ptr() },
+        )
+    };
+    assert_eq!(status, 0);
+    let bytes: Vec<u8> = out.iter().flat_map(|x| x.to_le_bytes()).collect();
+    fs::write("%(name)s_out0", bytes).unwrap();
+}
+'''
+
+
+def rust_cc(c):
+    need('cargo')
+    app = os.path.join(c.work, 'app')
+    write(os.path.join(app, 'Cargo.toml'), '[package]\nname = "use"\nversion = "0.1.0"\nedition = "2021"\n[dependencies]\n%s = { path = "%s" }\n' % (c.name, c.folder))
+    write(os.path.join(app, 'src', 'main.rs'), RUST % {'name': c.name})
+    c.main(os.path.join(c.work, 'unused', 'main.c'))      # writes the inputs
+    status, text = host.run(['cargo', 'fetch'], app, 120)
+    if status:
+        raise Absent('cargo cannot fetch the crate cc: ' + (text.strip().splitlines() or ['?'])[-1])
+    c.must('cargo', 'build', '--offline', cwd=app)
+    c.judge(os.path.join(app, 'target', 'debug', 'use'))
+
+
+def platformio(c):
+    python = python_with('platformio', 'SCons')
+    core, app = os.path.join(c.work, 'core'), os.path.join(c.work, 'app')
+    c.archive('platformio-native.tar.xz')
+    os.makedirs(os.path.join(core, 'platforms'))
+    os.rename(os.path.join(c.work, 'native'), os.path.join(core, 'platforms', 'native'))
+    scons = os.path.join(core, 'packages', 'tool-scons')
+    where = c.must(python, '-c', 'import SCons, os; print(os.path.dirname(SCons.__file__))').strip()
+    wanted = c.must(python, '-c', 'from platformio.dependencies import get_core_dependencies as d; print(d()["tool-scons"].strip("~"))').strip()
+    shutil.copytree(where, os.path.join(scons, 'SCons'))
+    write(os.path.join(scons, 'scons.py'), 'import os, sys\nsys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))\nimport SCons.Script\nSCons.Script.main()\n')
+    about = {'name': 'tool-scons', 'version': wanted, 'description': 'SCons', 'system': '*'}
+    write(os.path.join(scons, 'package.json'), json.dumps(about))
+    write(os.path.join(scons, '.piopm'), json.dumps({'type': 'tool', 'name': 'tool-scons', 'version': wanted, 'spec': {
+        'owner': 'platformio', 'id': 8192, 'name': 'tool-scons', 'requirements': None, 'uri': None}}))
+    write(os.path.join(app, 'platformio.ini'), '[env:native]\nplatform = native\n')
+    shutil.copytree(c.folder, os.path.join(app, 'lib', c.name))
+    c.main(os.path.join(app, 'src', 'main.c'))
+    c.must(python, '-m', 'platformio', 'run', '-d', app, env={'PLATFORMIO_CORE_DIR': core, 'PLATFORMIO_SETTING_ENABLE_TELEMETRY': 'no'})
+    c.judge(os.path.join(app, '.pio', 'build', 'native', 'program'))
+
+
+PICO = '''cmake_minimum_required(VERSION 3.13)
+include(%s/pico-sdk/pico_sdk_init.cmake)
+project(use C CXX ASM)
+pico_sdk_init()
+add_subdirectory(%s model)
+add_executable(use main.c)
+target_link_libraries(use pico_stdlib %s::%s)
+'''
+
+
+def pico_sdk(c):
+    """Links for the Cortex-M0+; there is no machine to run it on."""
+    need('cmake', 'arm-none-eabi-g++')
+    if host.run(['arm-none-eabi-g++', '-fsyntax-only', '-x', 'c++', '-include', 'cstdlib', '/dev/null'])[0]:
+        raise Absent('libstdc++-arm-none-eabi-newlib is not installed')
+    c.archive('pico-sdk-rp2040.tar.xz')
+    app = os.path.join(c.work, 'app')
+    write(os.path.join(app, 'CMakeLists.txt'), PICO % (c.work, c.folder, c.name, c.name))
+    write(os.path.join(app, 'main.c'), GOLDEN_MAIN % (c.name, c.name))
+    c.must('cmake', '-S', app, '-B', 'build', '-DPICO_NO_PICOTOOL=1', '-DPICO_BOARD=pico')
+    c.must('cmake', '--build', 'build')
+    symbols = c.must('arm-none-eabi-nm', 'build/use.elf')
+    assert re.search(r'\b%s_run(_with)?\b' % c.name, symbols), 'the model is not in the image'
+
+
+ZEPHYR_APP = '''cmake_minimum_required(VERSION 3.13)
+include($ENV{ZEPHYR_BASE}/cmake/app/boilerplate.cmake NO_POLICY_SCOPE)
+project(app)
+target_sources(app PRIVATE src/main.c)
+'''
+
+
+def zephyr(c):
+    need('cmake', 'ninja', 'arm-none-eabi-gcc', 'qemu-system-arm', 'dtc', 'runuser')
+    python = python_with('elftools', 'pykwalify.core', 'yaml', 'dateutil', 'docopt')
+    if os.getuid():
+        raise Absent('this becomes nobody, and needs root for it')
+    c.archive('zephyr-1.14-qemu-cortex-m3.tar.xz')
+    app = os.path.join(c.work, 'app')
+    write(os.path.join(app, 'CMakeLists.txt'), ZEPHYR_APP)
+    write(os.path.join(app, 'prj.conf'), 'CONFIG_INLAY_%s=y\nCONFIG_NEWLIB_LIBC=y\nCONFIG_MAIN_STACK_SIZE=4096\n' % c.name.upper())
+    write(os.path.join(app, 'src', 'main.c'), GOLDEN_MAIN % (c.name, c.name))
+    os.chmod(c.work, 0o755)
+    c.must('chown', '-R', 'nobody', c.work)     # as root, this old tree's scripts remove /dev/null
+    env = ['HOME=' + c.work, 'ZEPHYR_BASE=' + os.path.join(c.work, 'zephyr'), 'ZEPHYR_TOOLCHAIN_VARIANT=cross-compile',
+           'CROSS_COMPILE=' + shutil.which('arm-none-eabi-gcc')[:-3]]
+    nobody = ['runuser', '-u', 'nobody', '--', 'env'] + env
+    c.must(*nobody, 'cmake', '-GNinja', '-S', app, '-B', 'build', '-DBOARD=qemu_cortex_m3', '-DZEPHYR_MODULES=' + c.folder, '-DPYTHON_EXECUTABLE=' + python)
+    c.must(*nobody, 'ninja', '-C', 'build')
+    p = subprocess.Popen(['qemu-system-arm', '-M', 'lm3s6965evb', '-nographic', '-kernel', 'build/zephyr/zephyr.elf'], cwd=c.work, stdin=subprocess.DEVNULL,
+                         stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    try:
+        text, _ = p.communicate(timeout=10)
+    except subprocess.TimeoutExpired:
+        p.kill()
+        text, _ = p.communicate()
+    c.judge_text(text.decode('utf8', 'replace'))
+
+
+def properties(path):
+    with open(path) as f:
+        return dict(line.rstrip('\n').split('=', 1) for line in f if '=' in line and not line.startswith('#'))
+
+
+def metadata(c):
+    """What PlatformIO, the Arduino library manager and ESP-IDF require of their files, by their schemas."""
+    with open(os.path.join(c.folder, 'library.json')) as f:
+        library = json.load(f)
+    assert not set(':;/,@<>') & set(library['name']) and re.fullmatch(r'\d+\.\d+\.\d+', library['version'])
+    assert os.path.isdir(os.path.join(c.folder, library['build']['srcDir']))
+    arduino = properties(os.path.join(c.folder, 'library.properties'))
+    for key in ('name', 'version', 'author', 'maintainer', 'sentence', 'paragraph', 'category', 'url', 'architectures'):
+        assert arduino.get(key), 'library.properties lacks ' + key
+    assert re.fullmatch(r'[A-Za-z0-9][\w .-]{0,62}', arduino['name']) and not arduino['name'].lower().startswith('arduino')
+    assert os.path.exists(os.path.join(c.folder, 'src', arduino['includes']))
+    assert os.path.exists(os.path.join(c.folder, 'examples', c.name, c.name + '.ino'))
+    with open(os.path.join(c.folder, 'idf_component.yml')) as f:
+        assert re.search(r'^version: "\d+\.\d+\.\d+"$', f.read(), re.M)
+    with open(os.path.join(c.folder, 'zephyr', 'module.yml')) as f:
+        text = f.read()
+    kconfig = re.search(r'kconfig: (\S+)', text).group(1)
+    assert os.path.exists(os.path.join(c.folder, kconfig)) and re.search(r'cmake: \.$', text, re.M)
+
+
+# By what runs for the model's second name too; the others take one.
+QUICK = [cmake_subdirectory, cmake_install, cmake_pkg_config, meson_subproject, meson_install, metadata]
+REST = [rust_cc, platformio, pico_sdk, zephyr]
+
+
+def main():
+    p = argparse.ArgumentParser()
+    p.add_argument('--inlay', required=True)
+    p.add_argument('--models', required=True)
+    p.add_argument('--ecosystems')
+    p.add_argument('--only', help='quick, rest, or names of systems')
+    o = p.parse_args()
+    t = tap.Tap()
+    only = (o.only or 'quick,rest').split(',')
+    for system in QUICK + REST:
+        if system.__name__ not in only and ('quick' if system in QUICK else 'rest') not in only:
+            continue
+        for name in ('digits', 'sine') if system in QUICK else ('digits',):
+            label = '%s: %s' % (system.__name__.replace('_', ' '), name)
+            try:
+                with host.Work() as work:
+                    system(Case(o, name, work))
+                t.ok(label)
+            except Absent as why:
+                t.skip(label, str(why))
+            except (RuntimeError, AssertionError, OSError) as why:
+                t.fail(label, why)
+    t.done()
+
+
+main()
