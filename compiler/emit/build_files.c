@@ -41,64 +41,6 @@ const char *const build_kinds[] = {
 #define EVERY (BIT(ALL) - 1u - BIT(SRC))
 #define USUAL (BIT(CMAKE) | BIT(MESON) | BIT(EXAMPLE))
 
-typedef Text FillFunction(const Golden *golden, const Filling *filling,
-                          const char *file);
-
-static FillFunction fill_plain, fill_golden, fill_rust, fill_readme;
-
-/* A file of the folder: its template, its place, where `*` stands for the model's name, and the
- * kinds that need it. */
-typedef struct BuildFile {
-    const char *template;
-    const char *place;
-    unsigned kinds;
-    bool tests; /* it is of no use without the test */
-    FillFunction *fill;
-} BuildFile;
-
-static const BuildFile build_files[] = {
-    { "CMakeLists.txt", "CMakeLists.txt",
-      BIT(CMAKE) | BIT(ESP_IDF) | BIT(ZEPHYR), false, fill_plain },
-    { "meson.build", "meson.build", BIT(MESON), false, fill_plain },
-    { "idf_component.yml", "idf_component.yml", BIT(ESP_IDF), false,
-      fill_plain },
-    { "module.yml", "zephyr/module.yml", BIT(ZEPHYR), false, fill_plain },
-    { "Kconfig", "zephyr/Kconfig", BIT(ZEPHYR), false, fill_plain },
-    { "library.json", "library.json", BIT(PLATFORMIO), false, fill_plain },
-    { "library.properties", "library.properties", BIT(ARDUINO), false,
-      fill_plain },
-    { "model.ino", "examples/*/*.ino", BIT(ARDUINO), true, fill_plain },
-    { "Cargo.toml", "Cargo.toml", BIT(RUST), false, fill_plain },
-    { "build.rs", "build.rs", BIT(RUST), false, fill_plain },
-    { "lib.rs", "rust/lib.rs", BIT(RUST), false, fill_rust },
-    { "main.c", "examples/main.c", BIT(EXAMPLE), true, fill_plain },
-    { "model_golden.h", "src/*_golden.h", BIT(EXAMPLE) | BIT(ARDUINO), true,
-      fill_golden },
-    { "README.md", "README.md", EVERY, false, fill_readme },
-};
-
-enum { FILES = sizeof build_files / sizeof *build_files };
-
-static const char *place_of(Arena *arena, const BuildFile *file,
-                            const char *name)
-{
-    Text text = text_new(arena);
-    for (const char *at = file->place; *at; at++)
-        if (*at == '*')
-            text_put(&text, name);
-        else
-            text_add(&text, at, 1);
-    return text.at;
-}
-
-bool build_files_name(Arena *arena, const char *file, const char *name)
-{
-    for (int i = 0; i < FILES; i++)
-        if (!strcmp(file, place_of(arena, build_files + i, name)))
-            return true;
-    return false;
-}
-
 /* ---- their content ---- */
 
 static const Section no_sections[] = { { NULL, { 0 } } };
@@ -171,6 +113,64 @@ static Text fill_readme(const Golden *golden, const Filling *filling,
     Filling own = *filling;
     own.section = sections;
     return template_fill(golden->emitter->arena, file, &own);
+}
+
+/* ---- the files ---- */
+
+typedef Text FillFunction(const Golden *golden, const Filling *filling,
+                          const char *file);
+
+/* A file of the folder: its template, its place, where `*` stands for the model's name, and the
+ * kinds that need it. */
+typedef struct BuildFile {
+    const char *template;
+    const char *place;
+    unsigned kinds;
+    bool tests; /* it is of no use without the test */
+    FillFunction *fill;
+} BuildFile;
+
+static const BuildFile build_files[] = {
+    { "CMakeLists.txt", "CMakeLists.txt",
+      BIT(CMAKE) | BIT(ESP_IDF) | BIT(ZEPHYR), false, fill_plain },
+    { "meson.build", "meson.build", BIT(MESON), false, fill_plain },
+    { "idf_component.yml", "idf_component.yml", BIT(ESP_IDF), false,
+      fill_plain },
+    { "module.yml", "zephyr/module.yml", BIT(ZEPHYR), false, fill_plain },
+    { "Kconfig", "zephyr/Kconfig", BIT(ZEPHYR), false, fill_plain },
+    { "library.json", "library.json", BIT(PLATFORMIO), false, fill_plain },
+    { "library.properties", "library.properties", BIT(ARDUINO), false,
+      fill_plain },
+    { "model.ino", "examples/*/*.ino", BIT(ARDUINO), true, fill_plain },
+    { "Cargo.toml", "Cargo.toml", BIT(RUST), false, fill_plain },
+    { "build.rs", "build.rs", BIT(RUST), false, fill_plain },
+    { "lib.rs", "rust/lib.rs", BIT(RUST), false, fill_rust },
+    { "main.c", "examples/main.c", BIT(EXAMPLE), true, fill_plain },
+    { "model_golden.h", "src/*_golden.h", BIT(EXAMPLE) | BIT(ARDUINO), true,
+      fill_golden },
+    { "README.md", "README.md", EVERY, false, fill_readme },
+};
+
+enum { FILES = sizeof build_files / sizeof *build_files };
+
+static const char *place_of(Arena *arena, const BuildFile *file,
+                            const char *name)
+{
+    Text text = text_new(arena);
+    for (const char *at = file->place; *at; at++)
+        if (*at == '*')
+            text_put(&text, name);
+        else
+            text_add(&text, at, 1);
+    return text.at;
+}
+
+bool build_files_name(Arena *arena, const char *file, const char *name)
+{
+    for (int i = 0; i < FILES; i++)
+        if (!strcmp(file, place_of(arena, build_files + i, name)))
+            return true;
+    return false;
 }
 
 /* ---- names ---- */

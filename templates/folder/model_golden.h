@@ -16,7 +16,7 @@ static uint32_t model_golden_next(uint32_t last)
     return last * UINT32_C(1664525) + UINT32_C(1013904223);
 }
 
-/* By more than that, and that part of its size? Float arithmetic in another order makes a little. */
+/* By more than `most` and that part of its size? Float arithmetic in another order differs. */
 static int model_golden_differs(double got, double want, double most, double part)
 {
     const double distance = got < want ? want - got : got - want;
