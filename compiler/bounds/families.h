@@ -7,7 +7,9 @@
 
 /* window.c */
 KernelBounds bounds_conv;
+KernelBounds bounds_conv_narrow;
 KernelBounds bounds_deconv;
+KernelBounds bounds_deconv_narrow;
 KernelBounds bounds_dwconv;
 KernelBounds bounds_dwpw;
 KernelBounds bounds_affine;

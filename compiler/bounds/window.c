@@ -8,6 +8,7 @@
 #include "kernels/matmul.h"
 #include "kernels/lppool.h"
 #include "kernels/pushed.h"
+#include "kernels/tile_narrow.h"
 #include "kernels/window_plain.h"
 
 /* Blocks of packed weights are filled up to fours of channels. */
@@ -128,6 +129,44 @@ void bounds_deconv(Bounds *bounds)
     const int64_t wide = phases_of(bounds, p->sw, p->dw);
     conv_images(bounds, p, sat_mul(groups, p->ic), sat_mul(groups, p->oc));
     conv_weights(bounds, p, sat_mul(sat_mul(deep, high), wide));
+}
+
+/* What makes floats of narrow weights of so many taps: operands 5 to 7. */
+static void narrow_weights(Bounds *bounds, const inlay_conv_params *params)
+{
+    int64_t count;
+    const int32_t *how = bounds_values(bounds, 5, &count);
+    if (!touch_given(bounds, 5))
+        return;
+    bounds_refuse(bounds, !how || count != INLAY_HOW_COUNT,
+                  "nothing says how its weights become floats");
+    touch(bounds, 5, "how", INLAY_HOW_COUNT);
+    if (!how || count != INLAY_HOW_COUNT)
+        return;
+    const int64_t block = bounds_positive(bounds, how[INLAY_HOW_BLOCK]);
+    const int64_t blocks = bounds_size(bounds, how[INLAY_HOW_BLOCKS]);
+    const int64_t channels = bounds_positive(bounds, how[INLAY_HOW_CHANNELS]);
+    const int32_t type = how[INLAY_HOW_SCALE];
+    bounds_refuse(bounds, sat_mul(block, blocks) < taps_of(bounds, params),
+                  "its scales end before its taps");
+    bounds_refuse(bounds, type < INLAY_SCALE_F32 || type > INLAY_SCALE_BF16,
+                  "its scales have no type");
+    touch_as(bounds, 6, type == INLAY_SCALE_F32 ? 'f' : 'H');
+    touch(bounds, 6, "scales", sat_mul(channels, blocks));
+    touch_needs(bounds, 6);
+    touch(bounds, 7, "zero points", sat_mul(channels, blocks));
+}
+
+void bounds_conv_narrow(Bounds *bounds)
+{
+    bounds_conv(bounds);
+    narrow_weights(bounds, bounds->params);
+}
+
+void bounds_deconv_narrow(Bounds *bounds)
+{
+    bounds_deconv(bounds);
+    narrow_weights(bounds, bounds->params);
 }
 
 void bounds_dwconv(Bounds *bounds)

@@ -100,6 +100,7 @@ static const Command commands[] = {
 static const char *const plan_values[] = { "simple", "order", "overlap",
                                            "stream", NULL };
 static const char *const goal_values[] = { "ram", "balanced", "speed", NULL };
+static const char *const type_values[] = { "file", "float32", NULL };
 static const char *const load_values[] = { "stream", "eager", NULL };
 
 #define AT(member) offsetof(Options, member)
@@ -151,6 +152,9 @@ static const OptionRow options[] = {
     { "emit", 0, OPTION_SET, ON(COMPILE), AT(emit), "KIND,...", build_kinds, 0,
       NULL,
       "files of build systems beside the code (default: cmake,meson,example)" },
+    CHOICE("weights-type", PLANS, weights_type, "TYPE", type_values, 0,
+           "of the weights of products and convolutions: file, as narrow as in "
+           "the model (default); float32: more flash, at times faster"),
     TEXT("target", 0, PLANS, target, "TARGET", value_target,
          "what the code is for: host, cortex-m4, ...: how weights are packed, "
          "and the machine of --weights=obj"),

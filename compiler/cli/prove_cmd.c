@@ -174,7 +174,8 @@ void cmd_prove(Compile *compile)
     const Claim *claim = read_claim(compile, path);
     Options taken;
     open_model(compile, claim, &taken, loc);
-    compile->program = lower_graph(compile->graph, claim->family);
+    compile->program =
+        lower_graph(compile->graph, claim->family, claim->narrow);
     claim_impose(compile->program, claim, path);
     claim_reach(compile->program, claim, path);
     const Objection objection = plan_object(compile->program);

@@ -274,6 +274,7 @@ static json_t *options(Arena *arena, const Program *program,
     manifest_set(object, "preserve_input",
                  json_boolean(program->plan.preserve_input));
     manifest_set(object, "family", json_string(program->family->name));
+    manifest_set(object, "narrow", json_boolean(program->narrow));
     manifest_set(object, "lowered_steps", json_integer(program->lowered));
     return object;
 }

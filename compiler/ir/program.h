@@ -182,6 +182,7 @@ typedef struct Steps {
 typedef struct Program {
     Graph *graph;
     const Family *family; /* how its weights are packed */
+    bool narrow;          /* they are stored in the type of the file */
     VEC(Step *) step;
     int32_t lowered; /* steps as lowered: what the plan starts from */
     VEC(WeightSlot) weight;

@@ -155,6 +155,20 @@ Recipe *recipe_along(Store *store, int rank, int axis, int64_t n,
 Recipe *recipe_bits(Store *store, const Recipe *recipe, DType type, int rank,
                     const int64_t *dims);
 
+/* A float32 recipe taken apart: (values - zero) * scale, where values are of a narrower type. */
+typedef struct Narrow {
+    Recipe *values;
+    Recipe *scale; /* float32 or narrower, of the dims of values; NULL: 1 */
+    Recipe *zero;  /* of their type and dims; NULL: `middle` for all */
+    float middle;
+} Narrow;
+/* false: it is not of that form. */
+bool recipe_narrow(Store *store, const Recipe *recipe, Narrow *narrow);
+/* A scale or zero point of such a recipe, whose elements along an axis come *times in a row: each
+ * of them once. */
+Recipe *recipe_once(Store *store, const Recipe *recipe, int axis,
+                    int64_t *times);
+
 /* All values, as ENC_FIXED elements in row-major order, into a new array of the arena `a`.
  * For small constants; `bytes` must be expected by the caller (recipe_bytes). */
 void *recipe_values(Store *store, Arena *arena, const Recipe *recipe);

@@ -143,14 +143,16 @@ static inlay_conv_params packed_params(const Lower *lower, const Layer *layer)
 }
 
 static void finish_packed(Step *step, Node *node, const Layer *layer,
-                          Tensor *weights, Tensor *bias)
+                          const Weights *weights, Tensor *bias)
 {
     step_out(step, node->out[0]);
     step_in(step, node->in[0]);
-    step_in(step, weights);
+    step_in(step, weights->values);
     step_in(step, bias);
-    Operand *residual = step_in(step, layer->epilogue.residual);
+    step_in(step, layer->epilogue.residual);
+    weights_operands(step, weights);
     Operand *y = step->operand;
+    Operand *residual = y + 4;
     residual->strided = true;
     residual->rule.kind = ROWS_SAME;
     residual->reuse = REUSE_ELEMENTWISE;
@@ -177,8 +179,8 @@ static void lower_depthwise(Lower *lower, Node *node, const Layer *layer,
     const char *kernel = params->act ? "dwconv_act_f32" : "dwconv_f32";
     Step *step = lower_step(lower, node, kernel, params);
     Tensor *bias = bias_tensor(lower, node, layer, 1, layer->groups);
-    Tensor *packed = pack_depthwise_weights(lower, weights);
-    finish_packed(step, node, layer, packed, bias);
+    const Weights packed = pack_depthwise_weights(lower, weights);
+    finish_packed(step, node, layer, &packed, bias);
     window_pixels(&layer->window, step->operand + 1, INLAY_DW_TILE_MOST);
 }
 
@@ -186,13 +188,14 @@ static void lower_grouped(Lower *lower, Node *node, const Layer *layer,
                           const Recipe *weights,
                           const inlay_conv_params *params)
 {
-    const char *kernel = params->act ? "conv_act_f32" : "conv_f32";
+    const char *name = params->act ? "conv_act" : "conv";
     if (is_line(params))
-        kernel = params->act ? "conv1d_act_f32" : "conv1d_f32";
-    Step *step = lower_step(lower, node, kernel, params);
+        name = params->act ? "conv1d_act" : "conv1d";
     Tensor *bias = bias_tensor(lower, node, layer, layer->groups, layer->oc);
-    Tensor *packed = pack_conv_weights(lower, weights, layer->groups);
-    finish_packed(step, node, layer, packed, bias);
+    const Weights packed = pack_conv_weights(lower, weights, layer->groups);
+    const char *kernel = lower_kernel(lower, name, packed.type);
+    Step *step = lower_step(lower, node, kernel, params);
+    finish_packed(step, node, layer, &packed, bias);
     window_pixels(&layer->window, step->operand + 1, INLAY_TILE_MOST);
 }
 
@@ -249,12 +252,13 @@ static void lower_deconv_packed(Lower *lower, Node *node, const Layer *layer)
     params.kd = (int32_t)i64_ceil_div(window->kernel[0], phases[0]);
     params.kh = (int32_t)i64_ceil_div(window->kernel[1], phases[1]);
     params.kw = (int32_t)i64_ceil_div(window->kernel[2], phases[2]);
-    const char *kernel = params.act ? "deconv_act_f32" : "deconv_f32";
-    Step *step = lower_step(lower, node, kernel, &params);
     Tensor *bias = bias_tensor(lower, node, layer, layer->groups, layer->oc);
-    Tensor *packed = pack_deconv_weights(lower, node->in[1]->value,
-                                         layer->groups, window->kernel, phases);
-    finish_packed(step, node, layer, packed, bias);
+    const Weights packed = pack_deconv_weights(
+        lower, node->in[1]->value, layer->groups, window->kernel, phases);
+    const char *name = params.act ? "deconv_act" : "deconv";
+    const char *kernel = lower_kernel(lower, name, packed.type);
+    Step *step = lower_step(lower, node, kernel, &params);
+    finish_packed(step, node, layer, &packed, bias);
     window_rows_transposed(window, step, step->operand, step->operand + 1);
 }
 

@@ -17,6 +17,7 @@ struct Lower {
     Arena *arena;
     const Family *family; /* how weights are packed */
     int pack_width;       /* channels in a block of packed float weights */
+    bool narrow;          /* weights stay in the type of the file */
 };
 
 /* The steps of a node: its row's lower function, but for one whose results all have no elements. */

@@ -154,16 +154,17 @@ static Tensor **place_outputs(Graph *g)
     return made;
 }
 
-Program *lower_graph(Graph *g, const Family *family)
+Program *lower_graph(Graph *g, const Family *family, bool narrow)
 {
     Program *p = NEW(g->arena, Program);
-    *p = (Program){ .graph = g, .family = family };
+    *p = (Program){ .graph = g, .family = family, .narrow = narrow };
     Lower lower = {
         .program = p,
         .graph = g,
         .arena = g->arena,
         .family = family,
         .pack_width = family->float_width,
+        .narrow = narrow,
     };
     check_graph(g);
     assign_storage(g);

@@ -6,7 +6,7 @@
 #include "ir/program.h"
 
 /* The whole graph as a program: every node lowered in order, graph inputs and outputs given their
- * slots. All unsupported nodes are reported before leaving. */
-Program *lower_graph(Graph *graph, const Family *family);
+ * slots. All unsupported nodes are reported before leaving. narrow: ops/lower.h. */
+Program *lower_graph(Graph *graph, const Family *family, bool narrow);
 
 #endif

@@ -94,7 +94,9 @@ enum { SMALL_PRODUCT = 4096, SMALL_WIDTH = 4 };
 /* A product with packed weights: [rows][k] times [k][columns]. */
 typedef struct Packed {
     int64_t rows, k, columns;
-    Tensor *weights, *bias, *residual;
+    Weights weights;
+    Tensor *bias, *residual;
+    bool dense; /* for the plain dense kernel */
 } Packed;
 
 /* Does the plain dense kernel serve it? Its code is small; the tiles are faster only on more. */
@@ -122,22 +124,23 @@ static void lower_dense(Lower *lower, Node *node, const Packed *packed)
     Step *step = lower_step(lower, node, "dense_f32", &params);
     step_out(step, node->out[0]);
     step_in(step, node->in[0]);
-    step_in(step, packed->weights);
+    step_in(step, packed->weights.values);
     step_in(step, packed->bias);
     step_in(step, packed->residual)->reuse = REUSE_ELEMENTWISE;
     step->macs = packed->k * packed->columns;
 }
 
 /* The matrix as the kernel of that product reads it. */
-static Tensor *pack_for(Lower *lower, const Node *node, const Packed *packed,
-                        const Recipe *matrix, bool transposed, float alpha)
+static void pack_for(Lower *lower, const Node *node, Packed *packed,
+                     const Recipe *matrix, bool transposed, float alpha)
 {
     const int width = lower->pack_width;
-    if (is_small(node, packed))
+    packed->dense =
+        is_small(node, packed) && !weights_are_narrow(lower, matrix);
+    if (packed->dense)
         lower->pack_width = SMALL_WIDTH;
-    Tensor *tensor = pack_matrix(lower, matrix, transposed, alpha);
+    packed->weights = pack_matrix(lower, matrix, transposed, alpha);
     lower->pack_width = width;
-    return tensor;
 }
 
 /* The operand's pixels in the rows that the result has. */
@@ -184,17 +187,8 @@ static inlay_conv_params product_params(const Lower *lower, const Node *node,
     return params;
 }
 
-/* Operands of inlay_conv_...: the rows of [rows][K] times packed weights. */
-static void lower_packed(Lower *lower, Node *node, const Packed *packed)
+static void packed_operands(Step *step, const Node *node, const Packed *packed)
 {
-    if (is_small(node, packed)) {
-        lower_dense(lower, node, packed);
-        return;
-    }
-    const inlay_conv_params params = product_params(lower, node, packed);
-    const char *kernel = params.act ? "conv_act_f32" : "conv_f32";
-    Step *step = lower_step(lower, node, kernel, &params);
-    step->units = params.oh;
     product_rows(step_out(step, node->out[0]), step, packed->columns);
     Operand *x = step_in(step, node->in[0]);
     product_rows(x, step, packed->k);
@@ -204,11 +198,27 @@ static void lower_packed(Lower *lower, Node *node, const Packed *packed)
         .extent = 1,
         .tile = INLAY_TILE_MOST,
     };
-    step_in(step, packed->weights);
+    step_in(step, packed->weights.values);
     step_in(step, packed->bias);
     Operand *residual = step_in(step, packed->residual);
     product_rows(residual, step, packed->columns);
     residual->reuse = REUSE_ELEMENTWISE;
+    weights_operands(step, &packed->weights);
+}
+
+/* Operands of inlay_conv_...: the rows of [rows][K] times packed weights. */
+static void lower_packed(Lower *lower, Node *node, const Packed *packed)
+{
+    if (packed->dense) {
+        lower_dense(lower, node, packed);
+        return;
+    }
+    const inlay_conv_params params = product_params(lower, node, packed);
+    const char *name = params.act ? "conv_act" : "conv";
+    const char *kernel = lower_kernel(lower, name, packed->weights.type);
+    Step *step = lower_step(lower, node, kernel, &params);
+    step->units = params.oh;
+    packed_operands(step, node, packed);
     step->macs = i64_mul(packed->rows, i64_mul(packed->k, packed->columns));
 }
 
@@ -309,7 +319,7 @@ static void lower_matmul_packed(Lower *lower, Node *node,
         .residual = epilogue.residual,
     };
     packed.bias = pack_bias(lower, bias ? bias->value : NULL, 1, product->n);
-    packed.weights = pack_for(lower, node, &packed, matrix, false, 1.0f);
+    pack_for(lower, node, &packed, matrix, false, 1.0f);
     lower_packed(lower, node, &packed);
 }
 
@@ -494,8 +504,7 @@ static bool lower_gemm_packed(Lower *lower, Node *node, const GemmShape *gemm,
         return false;
     if (!gemm_take_c(lower, gemm, c, &packed))
         return false;
-    packed.weights =
-        pack_for(lower, node, &packed, b->value, gemm->trans_b, gemm->alpha);
+    pack_for(lower, node, &packed, b->value, gemm->trans_b, gemm->alpha);
     lower_packed(lower, node, &packed);
     return true;
 }

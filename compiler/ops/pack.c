@@ -3,6 +3,7 @@
 #include "ops/pack.h"
 
 #include "base/size.h"
+#include "kernels/tile_narrow.h"
 
 static int64_t up4(int64_t n)
 {
@@ -60,7 +61,8 @@ static Recipe *blocks(Store *store, const Recipe *w, int64_t width)
     return recipe_concat(store, n, part, 1);
 }
 
-Tensor *pack_conv_weights(Lower *lower, const Recipe *w, int64_t groups)
+/* Weights [groups * OC][IC][taps...] -> for each group, blocks of [taps][IC][width]. */
+static Recipe *pack_channels(Lower *lower, const Recipe *w, int64_t groups)
 {
     Store *s = lower->graph->store;
     const int64_t *d = recipe_dims(w);
@@ -68,8 +70,141 @@ Tensor *pack_conv_weights(Lower *lower, const Recipe *w, int64_t groups)
     for (int i = 2; i < recipe_rank(w); i++)
         taps = i64_mul(taps, d[i]);
     const int64_t dims[4] = { groups, d[0] / groups, d[1], taps };
-    return lower_constant(
-        lower, blocks(s, recipe_reshape(s, w, 4, dims), lower->pack_width));
+    return blocks(s, recipe_reshape(s, w, 4, dims), lower->pack_width);
+}
+
+static Weights wide_weights(Lower *lower, Recipe *packed)
+{
+    return (Weights){
+        .type = DT_F32,
+        .values = lower_constant(lower, packed),
+    };
+}
+
+bool weights_are_narrow(const Lower *lower, const Recipe *w)
+{
+    Narrow narrow;
+    return lower->narrow && recipe_narrow(lower->graph->store, w, &narrow);
+}
+
+static int32_t scale_code(const Recipe *scale)
+{
+    switch (recipe_dtype(scale)) {
+    case DT_F16:
+        return INLAY_SCALE_F16;
+    case DT_BF16:
+        return INLAY_SCALE_BF16;
+    default:
+        return INLAY_SCALE_F32;
+    }
+}
+
+/* Each scale or zero point of [OC][IC][taps...] once: [OC][blocks][1...]. NULL: they are not the
+ * same for so many of IC and all taps. */
+static Recipe *each_once(Store *store, const Recipe *recipe, int64_t *block)
+{
+    const int rank = recipe_rank(recipe);
+    Recipe *once = recipe_once(store, recipe, 1, block);
+    bool taps = false;
+    for (int axis = 2; axis < rank; axis++) {
+        int64_t times;
+        const int64_t n = recipe_dims(recipe)[axis];
+        once = recipe_once(store, once, axis, &times);
+        taps = taps || n > 1;
+        if (times != n)
+            return NULL;
+    }
+    return taps && recipe_dims(once)[1] > 1 ? NULL : once;
+}
+
+/* Scales and zero points in the order of [OC][IC][taps...], each once. */
+typedef struct Scales {
+    Recipe *scale, *zero; /* [OC][blocks][1...] */
+    int64_t block;        /* of IC, or all of it and the taps */
+} Scales;
+
+/* false: they have no such order, or are as large as weights of float32. */
+static bool find_scales(Store *store, const Narrow *narrow, Scales *scales)
+{
+    int64_t block;
+    const int bits = dtype_bits(recipe_dtype(narrow->values));
+    scales->scale = each_once(store, narrow->scale, &scales->block);
+    scales->zero = NULL;
+    if (!scales->scale)
+        return false;
+    const int more = dtype_bits(recipe_dtype(scales->scale));
+    if (recipe_dims(scales->scale)[1] > 1 && bits + more / scales->block >= 32)
+        return false;
+    if (!narrow->zero)
+        return true;
+    scales->zero = each_once(store, narrow->zero, &block);
+    return scales->zero && block == scales->block;
+}
+
+/* What a kernel is told of them. */
+static Tensor *how_of(Lower *lower, const Narrow *narrow, const Scales *scales,
+                      int64_t groups)
+{
+    const int64_t *dims = recipe_dims(narrow->values);
+    const int64_t blocks = recipe_dims(scales->scale)[1];
+    int64_t taps = scales->block;
+    if (blocks == 1)
+        taps = dims[0] ? recipe_count(narrow->values) / dims[0] : 0;
+    const int32_t how[INLAY_HOW_COUNT] = {
+        [INLAY_HOW_BLOCK] = i32_checked(taps),
+        [INLAY_HOW_BLOCKS] = i32_checked(blocks),
+        [INLAY_HOW_CHANNELS] =
+            i32_checked(i64_mul(groups, up4(dims[0] / groups))),
+        [INLAY_HOW_SCALE] = scale_code(scales->scale),
+        [INLAY_HOW_ZERO] = (int32_t)narrow->middle,
+    };
+    return lower_i32s(lower, how, INLAY_HOW_COUNT);
+}
+
+/* What `narrow` has beside its values, of [OC][IC][taps...], in the order that kernels read; false:
+ * they have no such order. */
+static bool pack_scales(Lower *lower, const Narrow *narrow, int64_t groups,
+                        Weights *weights)
+{
+    Scales scales;
+    if (!find_scales(lower->graph->store, narrow, &scales))
+        return false;
+    Recipe *scale = pack_channels(lower, scales.scale, groups);
+    weights->how = how_of(lower, narrow, &scales, groups);
+    weights->scale = lower_constant(lower, scale);
+    if (!scales.zero)
+        return true;
+    Recipe *zero = pack_channels(lower, scales.zero, groups);
+    weights->zero = lower_constant(lower, zero);
+    return true;
+}
+
+Weights pack_conv_weights(Lower *lower, const Recipe *w, int64_t groups)
+{
+    Narrow narrow;
+    Weights weights = { .type = DT_F32 };
+    if (!lower->narrow || !recipe_narrow(lower->graph->store, w, &narrow))
+        return wide_weights(lower, pack_channels(lower, w, groups));
+    if (narrow.scale && !pack_scales(lower, &narrow, groups, &weights))
+        return wide_weights(lower, pack_channels(lower, w, groups));
+    weights.type = recipe_dtype(narrow.values);
+    weights.values =
+        lower_constant(lower, pack_channels(lower, narrow.values, groups));
+    return weights;
+}
+
+Tensor *pack_wide_weights(Lower *lower, const Recipe *w, int64_t groups)
+{
+    return lower_constant(lower, pack_channels(lower, w, groups));
+}
+
+void weights_operands(Step *step, const Weights *weights)
+{
+    if (weights->type == DT_F32)
+        return;
+    step_in(step, weights->how);
+    step_in(step, weights->scale);
+    step_in(step, weights->zero);
 }
 
 /* Axis of k taps -> taps of a phase, last first, and phases: two axes. */
@@ -193,8 +328,8 @@ static Recipe *deconv_depth(Lower *lower, const Recipe *w, const int64_t *phase)
     return all;
 }
 
-Tensor *pack_deconv_weights(Lower *lower, const Recipe *w, int64_t groups,
-                            const int64_t *kernel, const int64_t *phases)
+static Recipe *pack_deconv(Lower *lower, const Recipe *w, int64_t groups,
+                           const int64_t *kernel, const int64_t *phases)
 {
     Store *store = lower->graph->store;
     const int64_t *d = recipe_dims(w);
@@ -203,8 +338,7 @@ Tensor *pack_deconv_weights(Lower *lower, const Recipe *w, int64_t groups,
         const int64_t ic = d[0] / groups;
         const int64_t dims[5] = { groups, ic, d[1], kernel[1], kernel[2] };
         Recipe *image = recipe_reshape(store, w, 5, dims);
-        image = deconv_plane(lower, image, phases[1], phases[2]);
-        return lower_constant(lower, image);
+        return deconv_plane(lower, image, phases[1], phases[2]);
     }
     Recipe **depth = NEW_ARRAY(lower->arena, Recipe *, planes);
     const int64_t each = i64_ceil_div(d[2], planes);
@@ -215,11 +349,27 @@ Tensor *pack_deconv_weights(Lower *lower, const Recipe *w, int64_t groups,
         depth[z] = deconv_depth(lower, taps, phases + 1);
     }
     if (planes == 1)
-        return lower_constant(lower, depth[0]);
-    return lower_constant(lower, recipe_concat(store, (int)planes, depth, 0));
+        return depth[0];
+    return recipe_concat(store, (int)planes, depth, 0);
 }
 
-Tensor *pack_matrix(Lower *lower, const Recipe *w, bool transposed, float alpha)
+/* Taps that a phase lacks are stored as zeros: only without scales these stay zero. */
+Weights pack_deconv_weights(Lower *lower, const Recipe *w, int64_t groups,
+                            const int64_t *kernel, const int64_t *phases)
+{
+    Narrow narrow;
+    if (!lower->narrow || !recipe_narrow(lower->graph->store, w, &narrow) ||
+        narrow.scale)
+        return wide_weights(lower,
+                            pack_deconv(lower, w, groups, kernel, phases));
+    Recipe *packed = pack_deconv(lower, narrow.values, groups, kernel, phases);
+    return (Weights){
+        .type = recipe_dtype(narrow.values),
+        .values = lower_constant(lower, packed),
+    };
+}
+
+Weights pack_matrix(Lower *lower, const Recipe *w, bool transposed, float alpha)
 {
     static const int swap[2] = { 1, 0 };
     Store *store = lower->graph->store;
@@ -227,10 +377,7 @@ Tensor *pack_matrix(Lower *lower, const Recipe *w, bool transposed, float alpha)
                                 : recipe_transpose(store, w, swap);
     if (alpha != 1.0f)
         recipe = recipe_mul(store, recipe, recipe_number(store, alpha));
-    const int64_t *d = recipe_dims(recipe);
-    const int64_t dims[4] = { 1, d[0], d[1], 1 };
-    recipe = recipe_reshape(store, recipe, 4, dims);
-    return lower_constant(lower, blocks(store, recipe, lower->pack_width));
+    return pack_conv_weights(lower, recipe, 1);
 }
 
 Tensor *pack_bias(Lower *lower, const Recipe *bias, int64_t groups, int64_t oc)
@@ -248,12 +395,12 @@ Tensor *pack_bias(Lower *lower, const Recipe *bias, int64_t groups, int64_t oc)
     return lower_constant(lower, recipe);
 }
 
-Tensor *pack_depthwise_weights(Lower *lower, const Recipe *w)
+Weights pack_depthwise_weights(Lower *lower, const Recipe *w)
 {
     Store *s = lower->graph->store;
     static const int swap[2] = { 1, 0 };
     const int64_t c = recipe_dims(w)[0];
     const int64_t dims[2] = { c, c ? recipe_count(w) / c : 0 };
-    return lower_constant(
+    return wide_weights(
         lower, recipe_transpose(s, recipe_reshape(s, w, 2, dims), swap));
 }

@@ -313,7 +313,7 @@ static Tensor *pack_rows(Lower *lower, Node *node, Tensor *w, int64_t from,
     const int64_t dims[3] = { all, w->shape.dim[2], 1 };
     Recipe *part = recipe_slice(store, w->value, 1, from, 1, rows);
     Recipe *matrix = recipe_reshape(store, part, 3, dims);
-    return pack_conv_weights(lower, matrix, directions);
+    return pack_wide_weights(lower, matrix, directions);
 }
 
 /* Lengths that all equal the number of steps are none. */
@@ -345,16 +345,16 @@ static int64_t scratch_of(const inlay_recurrent_params *params, bool plain)
 
 /* The weights as the kernel reads them: of the input, of the state, and the last gate's of the
  * state (GRU). */
-typedef struct Weights {
+typedef struct Matrices {
     Tensor *input, *state, *last;
-} Weights;
+} Matrices;
 
-static Weights weights_of(Lower *lower, Node *node, const Recurrent *shape)
+static Matrices weights_of(Lower *lower, Node *node, const Recurrent *shape)
 {
     const int64_t hidden = shape->hidden;
     const int64_t all = i64_mul(shape->gates, hidden);
     const bool split = shape->gates == 3;
-    Weights weights = { .input = node->in[1], .state = node->in[2] };
+    Matrices weights = { .input = node->in[1], .state = node->in[2] };
     if (node->in[0]->dtype == DT_F64)
         return weights;
     weights.input = pack_rows(lower, node, node->in[1], 0, all);
@@ -373,7 +373,7 @@ static int64_t macs_of(const Recurrent *shape)
     return i64_mul(i64_mul(shape->directions, rows), i64_mul(gates, width));
 }
 
-static void add_operands(Step *step, const Node *node, const Weights *weights,
+static void add_operands(Step *step, const Node *node, const Matrices *weights,
                          Tensor *lengths)
 {
     for (int i = 0; i < 3; i++)
@@ -397,7 +397,7 @@ void lower_recurrent(Lower *lower, Node *node)
     if (shape.steps < 1 || !i64_mul(shape.batch, shape.hidden))
         fail_node(node, STATUS_UNSUPPORTED, NULL, "its sequence is empty");
     Tensor *lengths = lengths_of(lower, node, &shape);
-    const Weights weights = weights_of(lower, node, &shape);
+    const Matrices weights = weights_of(lower, node, &shape);
     Step *step = lower_step(lower, node, kernel, &params);
     add_operands(step, node, &weights, lengths);
     step_scratch(lower, step, scratch_of(&params, plain));

@@ -21,7 +21,8 @@
 static void lower(Compile *compile)
 {
     const Family *family = family_of_target(compile->options->target);
-    compile->program = lower_graph(compile->graph, family);
+    compile->program =
+        lower_graph(compile->graph, family, !compile->options->weights_type);
     limit_steps(compile->program);
 }
 

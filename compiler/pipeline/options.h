@@ -31,12 +31,13 @@ typedef struct Options {
     const long long *max_weights;
     const long long *arena_limit;
     const long long *capacity;
-    int emit;     /* bits of build_kinds; 0: not given */
-    int weights;  /* WeightsForm */
-    int load;     /* LoadMode */
-    int plan;     /* PlanLevel */
-    int optimize; /* PlanGoal */
-    int curve;    /* this and the next ones: 0 or 1 */
+    int emit;         /* bits of build_kinds; 0: not given */
+    int weights;      /* WeightsForm */
+    int weights_type; /* 0: of the file, 1: float32 */
+    int load;         /* LoadMode */
+    int plan;         /* PlanLevel */
+    int optimize;     /* PlanGoal */
+    int curve;        /* this and the next ones: 0 or 1 */
     int preserve_input;
     int markdown;
     int checks;

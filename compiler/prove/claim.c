@@ -433,6 +433,7 @@ static void read_options(const Reader *reader, Claim *claim,
     claim->family = family_named(text(&in, o, "family"));
     if (!claim->family)
         malformed(&in, "family", "family of targets");
+    claim->narrow = truth(&in, o, "narrow");
     claim->lowered_steps = count(&in, o, "lowered_steps", 0);
 }
 

@@ -53,6 +53,7 @@ typedef struct Claim {
     const char *model_sha256; /* NULL: not stated */
     const char **shape, **dim, **constant, **without, **io; /* ended by NULL */
     const Family *family;
+    bool narrow; /* weights are stored in the type of the file */
     int32_t lowered_steps;
     VEC(int64_t) region; /* their bytes; empty: one arena */
     VEC(ClaimTensor) tensor;

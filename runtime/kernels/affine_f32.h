@@ -128,7 +128,7 @@ static inline void inlay_affine_product(void *const *base, const inlay_step *s,
     const inlay_affine_conv_params *p =
         (const inlay_affine_conv_params *)s->params;
     const float *scratch = (const float *)inlay_at(base, s, 7);
-    inlay_tile_product(t, scratch, p->ic, p->ic, p->width);
+    inlay_tile_product(t, inlay_rows_run, scratch, p->ic, p->ic, p->width);
     t->ys = s->ref[0].pix;
     t->qs = s->ref[6].pix;
     t->weights = (const float *)inlay_at(base, s, 4);

@@ -68,7 +68,7 @@ static inline void inlay_conv1d_rows(void *const *base, const inlay_step *s,
     for (group = 0; group < p->groups; group++) {
         call.y = row.y;
         call.q = row.q;
-        inlay_steps_run(t, &call);
+        t->make(t, &call);
         inlay_conv_next_group(p, t, &row, 1);
     }
     inlay_conv_next_group(p, t, &row, -p->groups);
@@ -92,20 +92,28 @@ static inline void inlay_conv1d_strip(void *const *base, const inlay_step *s,
     }
 }
 
-static inline int inlay_conv1d_f32(void *const *base, const inlay_step *s,
-                                   int32_t r0, int32_t r1)
+/* Rows [r0, r1) by a tile that inlay_conv1d_tile() made. */
+static inline int inlay_conv1d_by(void *const *base, const inlay_step *s,
+                                  inlay_tile *t, int32_t r0, int32_t r1)
 {
     const inlay_conv_params *p = (const inlay_conv_params *)s->params;
     const int apart = inlay_disjoint(base, s, 1, 1);
     int32_t strip = p->oc;
+    if (apart && inlay_conv_large(p, r1 - r0))
+        strip = inlay_conv_strip(t);
+    t->end = 0;
+    while (inlay_conv_next_strip(t, strip))
+        inlay_conv1d_strip(base, s, t, apart, r0, r1);
+    return 0;
+}
+
+static inline int inlay_conv1d_f32(void *const *base, const inlay_step *s,
+                                   int32_t r0, int32_t r1)
+{
     inlay_tile t;
     inlay_conv1d_tile(base, s, &t);
-    if (apart && inlay_conv_large(p, r1 - r0))
-        strip = inlay_conv_strip(&t);
-    t.end = 0;
-    while (inlay_conv_next_strip(&t, strip))
-        inlay_conv1d_strip(base, s, &t, apart, r0, r1);
-    return 0;
+    t.make = inlay_steps_run;
+    return inlay_conv1d_by(base, s, &t, r0, r1);
 }
 
 static inline int inlay_conv1d_act_f32(void *const *base, const inlay_step *s,

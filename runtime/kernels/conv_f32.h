@@ -177,7 +177,7 @@ static inline void inlay_conv_edge(const inlay_conv_params *p, inlay_tile *t,
         t->pieces = taps;
     call.at += (ptrdiff_t)(from * p->dw) * row->pix;
     call.tap += from * p->ic;
-    inlay_rows_run(t, &call);
+    t->make(t, &call);
     t->run = run;
     t->pieces = pieces;
 }
@@ -209,7 +209,7 @@ static inline void inlay_conv_piece(const inlay_conv_params *p, inlay_tile *t,
         c = row->left + inlay_tile_cut(inside, tiles, tile, &pixels);
         call = inlay_conv_call(p, t, row, c);
         call.pixels = pixels;
-        inlay_rows_run(t, &call);
+        t->make(t, &call);
     } else {
         const int32_t done = tile < 0 ? i : i - tiles + inside;
         inlay_conv_edge(p, t, row, t->backward ? row->pixels - 1 - done : done);
@@ -248,6 +248,9 @@ static inline void inlay_conv_channels(void *const *base, const inlay_step *s,
     t->plane_taps = t->row_taps * p->kh;
     t->taps = t->plane_taps * p->kd;
     t->weights = (const float *)inlay_at(base, s, 2);
+    t->skip = 0;
+    t->narrow = NULL;
+    t->apart = 0;
     t->bias = (const float *)inlay_at(base, s, 3);
     t->channels = p->oc;
     t->begin = 0;
@@ -340,7 +343,7 @@ static inline void inlay_conv_next_group(const inlay_conv_params *p,
 {
     const int32_t padded = (p->oc + 3) / 4 * 4;
     t->x += n * p->ic;
-    t->weights += n * padded * t->taps;
+    t->skip += n * padded;
     t->bias += n * padded;
     row->y += n * p->oc;
     if (row->q)
@@ -447,27 +450,35 @@ static inline void inlay_conv_rows(void *const *base, const inlay_step *s,
     }
 }
 
-static inline int inlay_conv_f32(void *const *base, const inlay_step *s,
-                                 int32_t r0, int32_t r1)
+/* Rows [r0, r1) by a tile that inlay_conv_tile() made. */
+static inline int inlay_conv_by(void *const *base, const inlay_step *s,
+                                inlay_tile *t, int32_t r0, int32_t r1)
 {
     const inlay_conv_params *p = (const inlay_conv_params *)s->params;
     const int many = r1 - r0 > 1;
     const int large = inlay_conv_large(p, (r1 - r0) * (int64_t)p->ow);
     const int32_t extent = (p->kw - 1) * p->dw + 1;
     inlay_conv_form form;
-    inlay_tile t;
     int32_t strip = p->oc;
-    inlay_conv_tile(base, s, &t);
     form.apart = (many || large || p->groups > 1) &&
                  inlay_disjoint(base, s, p->ow, p->iw);
     form.joins = many && form.apart && inlay_conv_joins(p, s);
     form.left = inlay_inside(p->sw, p->pw, extent, p->iw, p->ow, &form.right);
     if (form.apart && large)
-        strip = inlay_conv_strip(&t);
-    t.end = 0;
-    while (inlay_conv_next_strip(&t, strip))
-        inlay_conv_rows(base, s, &t, &form, r0, r1);
+        strip = inlay_conv_strip(t);
+    t->end = 0;
+    while (inlay_conv_next_strip(t, strip))
+        inlay_conv_rows(base, s, t, &form, r0, r1);
     return 0;
+}
+
+static inline int inlay_conv_f32(void *const *base, const inlay_step *s,
+                                 int32_t r0, int32_t r1)
+{
+    inlay_tile t;
+    inlay_conv_tile(base, s, &t);
+    t.make = inlay_rows_run;
+    return inlay_conv_by(base, s, &t, r0, r1);
 }
 
 /* A second pass over rows of y: an activation that is too long for the inner loop. */

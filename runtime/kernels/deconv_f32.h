@@ -141,45 +141,55 @@ static inline void inlay_deconv_columns(void *const *base, const inlay_step *s,
     phase *= column.phases;
     if (column.first > 0)
         phase += column.first;
-    t.weights += phase * p->groups * padded * t.taps;
+    t.skip += phase * p->groups * padded;
     inlay_deconv_pixels(p, &column, c, &t, &row);
 }
 
-static inline int inlay_deconv_rows(void *const *base, const inlay_step *s,
-                                    int32_t r0, int32_t r1)
+/* Rows [r0, r1) by a tile that inlay_conv_tile() made. */
+static inline int inlay_deconv_by(void *const *base, const inlay_step *s,
+                                  inlay_tile *t, int32_t r0, int32_t r1)
 {
     const inlay_conv_params *p = (const inlay_conv_params *)s->params;
     const int32_t pix = s->ref[1].pix;
     const int32_t step = p->dw / inlay_gcd(p->sw, p->dw);
     const int adjacent = step == 1 && pix == p->ic;
     int32_t done, c;
-    inlay_tile t;
-    inlay_conv_tile(base, s, &t);
-    t.xs = pix;
-    t.ys *= p->sw;
-    t.qs *= p->sw;
-    t.pieces = adjacent ? 1 : p->kw;
-    t.run = adjacent ? p->kw * p->ic : p->ic;
-    t.piece = (ptrdiff_t)step * pix;
+    t->xs = pix;
+    t->ys *= p->sw;
+    t->qs *= p->sw;
+    t->pieces = adjacent ? 1 : p->kw;
+    t->run = adjacent ? p->kw * p->ic : p->ic;
+    t->piece = (ptrdiff_t)step * pix;
     for (done = 0; done < r1 - r0; done++) {
         const int32_t r = inlay_next_row(s, r0, r1, done);
         ptrdiff_t phase;
-        const ptrdiff_t tap = inlay_deconv_window(p, &t, r, &phase);
+        const ptrdiff_t tap = inlay_deconv_window(p, t, r, &phase);
         for (c = 0; c < p->sw && c < p->ow; c++)
-            inlay_deconv_columns(base, s, &t, r, c, tap, phase);
+            inlay_deconv_columns(base, s, t, r, c, tap, phase);
     }
     return 0;
 }
 
-static inline int inlay_deconv_f32(void *const *base, const inlay_step *s,
-                                   int32_t r0, int32_t r1)
+static inline int inlay_deconv_rows(void *const *base, const inlay_step *s,
+                                    int32_t r0, int32_t r1)
+{
+    inlay_tile t;
+    inlay_conv_tile(base, s, &t);
+    t.make = inlay_rows_run;
+    return inlay_deconv_by(base, s, &t, r0, r1);
+}
+
+/* `rows` is the kernel for rows as they lie, of a step of so many operands. */
+static inline int inlay_deconv_with(inlay_kernel *rows, int operands,
+                                    void *const *base, const inlay_step *s,
+                                    int32_t r0, int32_t r1)
 {
     const inlay_conv_params *p = (const inlay_conv_params *)s->params;
     const int32_t gcd = inlay_gcd(p->sh, p->dh);
     const int32_t phases = p->sh / gcd;
     inlay_slide slide;
     if (!inlay_upright(p))
-        return inlay_deconv_rows(base, s, r0, r1);
+        return rows(base, s, r0, r1);
     slide.height = p->oh;
     slide.rows = p->ih;
     slide.stride = p->sh;
@@ -187,7 +197,14 @@ static inline int inlay_deconv_f32(void *const *base, const inlay_step *s,
     slide.extent = (p->kh - 1) * (p->dh / gcd) + 1;
     slide.extent += ((phases - 1) * p->dh + p->sh - 1) / p->sh;
     slide.transposed = 1;
-    return inlay_upright_rows(inlay_deconv_rows, base, s, r0, r1, &slide);
+    slide.operands = operands;
+    return inlay_upright_rows(rows, base, s, r0, r1, &slide);
+}
+
+static inline int inlay_deconv_f32(void *const *base, const inlay_step *s,
+                                   int32_t r0, int32_t r1)
+{
+    return inlay_deconv_with(inlay_deconv_rows, 5, base, s, r0, r1);
 }
 
 static inline int inlay_deconv_act_f32(void *const *base, const inlay_step *s,

@@ -321,6 +321,7 @@ static inline int inlay_dwconv_f32(void *const *base, const inlay_step *s,
     slide.pad = p->ph;
     slide.extent = (p->kh - 1) * p->dh + 1;
     slide.transposed = 0;
+    slide.operands = 5;
     return inlay_upright_rows(inlay_dwconv_rows, base, s, r0, r1, &slide);
 }
 

@@ -70,7 +70,8 @@ static inline void inlay_dwpw_pointwise(void *const *base, const inlay_step *s,
 {
     const inlay_dwpw_params *p = (const inlay_dwpw_params *)s->params;
     const float *scratch = (const float *)inlay_at(base, s, 7);
-    inlay_tile_product(t, scratch, p->channels, p->channels, p->width);
+    inlay_tile_product(t, inlay_rows_run, scratch, p->channels, p->channels,
+                       p->width);
     t->ys = s->ref[0].pix;
     t->qs = s->ref[6].pix;
     t->weights = (const float *)inlay_at(base, s, 4);

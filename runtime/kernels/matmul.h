@@ -112,7 +112,7 @@ static inline void inlay_mm_tiles(const inlay_matmul_params *p, float *y,
     inlay_tiles call;
     inlay_group g;
     int32_t i, j, width;
-    inlay_tile_product(&t, a, p->k, (ptrdiff_t)p->am, 0);
+    inlay_tile_product(&t, NULL, a, p->k, (ptrdiff_t)p->am, 0);
     t.ys = p->n;
     t.piece = (ptrdiff_t)p->bk;
     call.count = 1;

@@ -88,7 +88,7 @@ static inline void inlay_project(const inlay_cell *k, const float *x,
 {
     inlay_tile t;
     inlay_tiles call;
-    inlay_tile_product(&t, x, taps, xs, k->p->width);
+    inlay_tile_product(&t, inlay_rows_run, x, taps, xs, k->p->width);
     t.ys = ys;
     t.qs = ys;
     t.weights = w;

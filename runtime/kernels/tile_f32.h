@@ -18,8 +18,15 @@
 #include "inlay.h"
 #include "kernels/vec.h"
 
+typedef struct inlay_tile inlay_tile;
+typedef struct inlay_tiles inlay_tiles;
+struct inlay_stored;
+
+/* Makes channels [t->begin, t->end) of some tiles. */
+typedef void inlay_tile_run(inlay_tile *t, const inlay_tiles *call);
+
 /* What all tiles of a row have in common. */
-typedef struct inlay_tile {
+struct inlay_tile {
     const float *x;       /* row 0 of the ring */
     size_t row;           /* floats from row to row */
     int32_t cap;          /* rows of the ring */
@@ -33,7 +40,8 @@ typedef struct inlay_tile {
     /* Weights of a plane, row, piece, clipped or not, and of the whole window: a block has taps *
      * its width floats. */
     ptrdiff_t plane_taps, row_taps, piece_taps, taps;
-    const float *weights; /* of channel 0 */
+    const float *weights; /* of channel 0 of the first group */
+    ptrdiff_t skip;       /* channels in front of channel 0 of this group */
     const float *bias;    /* of channel 0 */
     int32_t channels;     /* that exist */
     int32_t begin, end;   /* those that are made */
@@ -41,10 +49,13 @@ typedef struct inlay_tile {
     int32_t clamp;        /* bit 0: at least lo; bit 1: at most hi */
     int32_t backward;     /* several tiles go from the last to the first */
     float lo, hi;
-} inlay_tile;
+    inlay_tile_run *make; /* the way the window is walked */
+    int32_t apart;        /* y overlaps nothing that other tiles need */
+    const struct inlay_stored *narrow; /* tile_narrow.h: instead of weights */
+};
 
 /* Tiles that are made by one call. */
-typedef struct inlay_tiles {
+struct inlay_tiles {
     int32_t pixels; /* of a tile */
     /* tiles, each behind the one before, or in front of it: t->backward */
     int32_t count;
@@ -53,7 +64,14 @@ typedef struct inlay_tiles {
     ptrdiff_t tap;  /* the first tap that exists */
     float *y;       /* channel 0 of the first tile */
     const float *q; /* the same, or NULL */
-} inlay_tiles;
+};
+
+/* Weights of some taps of the window, made floats: all of a group's, [block][tap][width]. */
+typedef struct inlay_panel {
+    ptrdiff_t from, end; /* taps */
+    int32_t begins;      /* the first panel of a window */
+    int32_t ends;        /* the last */
+} inlay_panel;
 
 /* A group of their channels. */
 typedef struct inlay_group {
@@ -61,7 +79,9 @@ typedef struct inlay_group {
     const float *bias;
     float *y;
     const float *q;
-    int32_t part; /* channels of the group that exist, 0: all */
+    int32_t part;             /* channels of the group that exist, 0: all */
+    const inlay_panel *panel; /* tile_narrow.h: what `weights` are */
+    float *sum;               /* of each tile, between two panels */
 } inlay_group;
 
 /* What a tile has code of its own for. */
@@ -85,8 +105,23 @@ INLAY_INLINE inlay_shape inlay_shape_of(int vectors, ptrdiff_t width,
 }
 
 /* How the window of a tile is walked: pixels lie in its rows, each row is a pixel, or there is no
- * window, but a line of floats for each pixel. */
-enum { INLAY_WALK_ROWS, INLAY_WALK_STEPS, INLAY_WALK_LINES };
+ * window, but a line of floats for each pixel. The first two also panel by panel of weights that
+ * are stored in a narrower type. */
+enum {
+    INLAY_WALK_ROWS,
+    INLAY_WALK_STEPS,
+    INLAY_WALK_LINES,
+    INLAY_WALK_PANEL_ROWS,
+    INLAY_WALK_PANEL_STEPS
+};
+
+/* Are several tiles one call? On a scalar core groups are four channels and such calls rare: there
+ * a call is one tile, but of panels, which serve several. */
+INLAY_INLINE int inlay_walk_several(const int walk)
+{
+    return walk == INLAY_WALK_PANEL_ROWS ||
+           (INLAY_VL > 1 && walk == INLAY_WALK_ROWS);
+}
 
 /* Most pixels in a tile; none has more on any target: the planner counts on it. */
 enum { INLAY_TILE_MOST = 7 };
@@ -162,10 +197,12 @@ static inline int32_t inlay_tile_cut(int32_t n, int32_t tiles, int32_t i,
 }
 
 /* The tile of a matrix product: every pixel is `taps` floats, without a window. */
-static inline void inlay_tile_product(inlay_tile *t, const float *x,
-                                      int32_t taps, ptrdiff_t xs, int32_t width)
+static inline void inlay_tile_product(inlay_tile *t, inlay_tile_run *make,
+                                      const float *x, int32_t taps,
+                                      ptrdiff_t xs, int32_t width)
 {
     memset(t, 0, sizeof *t);
+    t->make = make;
     t->x = x;
     t->cap = 1;
     t->nkd = 1;
@@ -190,7 +227,8 @@ static inline void inlay_tile_pixels(inlay_tile *t, const inlay_tiles *all,
     const int32_t small = n / (tiles ? tiles : 1);
     const int32_t more = n - small * tiles;
     const int32_t at_once =
-        INLAY_VL > 1 && t->end - t->begin <= inlay_tile_group(t, t->begin);
+        t->apart ||
+        (INLAY_VL > 1 && t->end - t->begin <= inlay_tile_group(t, t->begin));
     inlay_tiles some = *all;
     int32_t pixel = t->backward ? n : 0;
     int32_t i;
@@ -205,7 +243,7 @@ static inline void inlay_tile_pixels(inlay_tile *t, const inlay_tiles *all,
         some.at = all->at + pixel * t->xs;
         some.y = all->y + pixel * t->ys;
         some.q = all->q ? all->q + pixel * t->qs : NULL;
-        inlay_rows_run(t, &some);
+        t->make(t, &some);
         if (t->backward)
             pixel -= some.pixels * (some.count - 1);
         else

@@ -90,35 +90,43 @@ INLAY_INLINE void INLAY_W(rows)(const inlay_tile *t, INLAY_FLOATS (*sum)[4],
     }
 }
 
+/* The floats that rows h and so on of a window hold together for all pixels of a tile, each row a
+ * pixel: where they begin, and how many rows. */
+INLAY_INLINE int32_t INLAY_W(together)(const inlay_tile *t, int32_t slot,
+                                       int32_t rows, ptrdiff_t *apart_by,
+                                       const float **x, const int pixels)
+{
+    int32_t own[INLAY_TILE_MOST];
+    int p;
+    INLAY_UNROLL
+    for (p = 0; p < pixels; p++) {
+        own[p] = slot + p * t->pieces;
+        if (own[p] >= t->cap)
+            own[p] -= t->cap;
+        if (rows > t->cap - own[p])
+            rows = t->cap - own[p];
+    }
+    INLAY_UNROLL
+    for (p = 0; p < pixels; p++)
+        apart_by[p] = (own[p] - own[0]) * (ptrdiff_t)t->row;
+    *x = t->x + own[0] * (ptrdiff_t)t->row;
+    return rows;
+}
+
 /* Each row a pixel, those of the tile `pieces` rows apart: as many taps at once as lie together for
  * all of them. */
 INLAY_INLINE void INLAY_W(steps)(const inlay_tile *t, INLAY_FLOATS (*sum)[4],
                                  const float *weights, const inlay_shape shape)
 {
     const int32_t run = t->run;
-    const int32_t apart = t->pieces;
-    const ptrdiff_t row = (ptrdiff_t)t->row;
-    const int together = t->h_rows == 1 && (ptrdiff_t)t->row == run;
+    const int one = t->h_rows != 1 || (ptrdiff_t)t->row != run;
     int32_t slot = t->slot;
     int32_t h, rows;
-    int p;
     for (h = 0; h < t->nkh; h += rows) {
         const float *x;
         ptrdiff_t apart_by[INLAY_TILE_MOST];
-        int32_t own[INLAY_TILE_MOST];
-        rows = together ? t->nkh - h : 1;
-        INLAY_UNROLL
-        for (p = 0; p < shape.pixels; p++) {
-            own[p] = slot + p * apart;
-            if (own[p] >= t->cap)
-                own[p] -= t->cap;
-            if (rows > t->cap - own[p])
-                rows = t->cap - own[p];
-        }
-        INLAY_UNROLL
-        for (p = 0; p < shape.pixels; p++)
-            apart_by[p] = (own[p] - own[0]) * row;
-        x = t->x + own[0] * row;
+        rows = INLAY_W(together)(t, slot, one ? 1 : t->nkh - h, apart_by, &x,
+                                 shape.pixels);
         INLAY_W(products)
         (sum, x, apart_by, weights + h * t->row_taps * shape.width, rows * run,
          shape);
@@ -223,42 +231,180 @@ INLAY_INLINE void INLAY_W(finish_part)(const inlay_tile *t,
     }
 }
 
-/* All tiles of the call. On a scalar core groups are four channels and calls of several tiles rare:
- * there a call is one tile. */
+/* Part of the window: what one panel of weights holds, between sums that were begun and sums that
+ * are kept for the next panel. */
+INLAY_INLINE void INLAY_W(load_sums)(INLAY_FLOATS (*sum)[4], const float *from,
+                                     const inlay_shape shape)
+{
+    int p, v;
+    INLAY_UNROLL
+    for (p = 0; p < shape.pixels; p++) {
+        INLAY_UNROLL
+        for (v = 0; v < shape.vectors; v++, from += INLAY_L)
+            sum[p][v] = INLAY_W(load)(from);
+    }
+}
+
+INLAY_INLINE void INLAY_W(store_sums)(INLAY_FLOATS (*sum)[4], float *to,
+                                      const inlay_shape shape)
+{
+    int p, v;
+    INLAY_UNROLL
+    for (p = 0; p < shape.pixels; p++) {
+        INLAY_UNROLL
+        for (v = 0; v < shape.vectors; v++, to += INLAY_L)
+            INLAY_W(store)(to, sum[p][v]);
+    }
+}
+
+/* The taps [tap, tap + run) of the window, of which x has the floats, as far as the panel holds
+ * them. */
+INLAY_INLINE void INLAY_W(panel_run)(const inlay_group *g,
+                                     INLAY_FLOATS (*sum)[4], const float *x,
+                                     const ptrdiff_t *offset, ptrdiff_t tap,
+                                     int32_t run, const inlay_shape shape)
+{
+    const inlay_panel *panel = g->panel;
+    const ptrdiff_t from = tap < panel->from ? panel->from : tap;
+    const ptrdiff_t end = tap + run < panel->end ? tap + run : panel->end;
+    const float *weights = g->weights + (from - panel->from) * shape.width;
+    if (from < end)
+        INLAY_W(products)
+    (sum, x + (from - tap), offset, weights, (int32_t)(end - from), shape);
+}
+
+/* The same as rows(). */
+INLAY_INLINE void INLAY_W(panel_rows)(const inlay_tile *t, const inlay_group *g,
+                                      INLAY_FLOATS (*sum)[4], ptrdiff_t at,
+                                      ptrdiff_t tap, const inlay_shape shape)
+{
+    int32_t slot = t->slot;
+    ptrdiff_t offset[INLAY_TILE_MOST];
+    int32_t d, h, i;
+    int p;
+    INLAY_UNROLL
+    for (p = 0; p < shape.pixels; p++)
+        offset[p] = p * t->xs;
+    for (d = 0; d < t->nkd; d++) {
+        if (d)
+            slot = (t->first + d * t->d_rows) % t->cap;
+        for (h = 0; h < t->nkh; h++) {
+            const float *pixel = t->x + (size_t)slot * t->row + at;
+            ptrdiff_t piece = tap + d * t->plane_taps + h * t->row_taps;
+            slot += t->h_rows;
+            if (slot >= t->cap)
+                slot -= t->cap;
+            for (i = 0; i < t->pieces; i++) {
+                INLAY_W(panel_run)(g, sum, pixel, offset, piece, t->run, shape);
+                pixel += t->piece;
+                piece += t->piece_taps;
+            }
+        }
+    }
+}
+
+/* The same as steps(). */
+INLAY_INLINE void INLAY_W(panel_steps)(const inlay_tile *t,
+                                       const inlay_group *g,
+                                       INLAY_FLOATS (*sum)[4], ptrdiff_t tap,
+                                       const inlay_shape shape)
+{
+    const int one = t->h_rows != 1 || (ptrdiff_t)t->row != t->run;
+    int32_t slot = t->slot;
+    int32_t h, rows;
+    for (h = 0; h < t->nkh; h += rows) {
+        const float *x;
+        ptrdiff_t apart_by[INLAY_TILE_MOST];
+        rows = INLAY_W(together)(t, slot, one ? 1 : t->nkh - h, apart_by, &x,
+                                 shape.pixels);
+        INLAY_W(panel_run)
+        (g, sum, x, apart_by, tap + h * t->row_taps, rows * t->run, shape);
+        slot += rows * t->h_rows;
+        if (slot >= t->cap)
+            slot -= t->cap;
+    }
+}
+
+/* The sums of one tile, from `at` on. */
+INLAY_INLINE void INLAY_W(window)(const inlay_tile *t, const inlay_tiles *call,
+                                  const inlay_group *g, INLAY_FLOATS (*sum)[4],
+                                  ptrdiff_t at, const int walk,
+                                  const inlay_shape shape)
+{
+    if (walk == INLAY_WALK_ROWS)
+        INLAY_W(rows)(t, sum, at, g->weights, shape);
+    else if (walk == INLAY_WALK_STEPS)
+        INLAY_W(steps)(t, sum, g->weights, shape);
+    else if (walk == INLAY_WALK_LINES)
+        INLAY_W(lines)(t, sum, at, g->weights, shape);
+    else if (walk == INLAY_WALK_PANEL_ROWS)
+        INLAY_W(panel_rows)(t, g, sum, at, call->tap, shape);
+    else
+        INLAY_W(panel_steps)(t, g, sum, call->tap, shape);
+}
+
+INLAY_INLINE void INLAY_W(clear)(INLAY_FLOATS (*sum)[4],
+                                 const inlay_shape shape)
+{
+    int p, v;
+    INLAY_UNROLL
+    for (p = 0; p < shape.pixels; p++) {
+        INLAY_UNROLL
+        for (v = 0; v < shape.vectors; v++)
+            sum[p][v] = INLAY_W(splat)(0.0f);
+    }
+}
+
+/* Zeros, or what the panel before this one left. */
+INLAY_INLINE void INLAY_W(begin)(const inlay_group *g, INLAY_FLOATS (*sum)[4],
+                                 const float *kept, const int panels,
+                                 const inlay_shape shape)
+{
+    if (panels && !g->panel->begins)
+        INLAY_W(load_sums)(sum, kept, shape);
+    else
+        INLAY_W(clear)(sum, shape);
+}
+
+INLAY_INLINE void INLAY_W(end)(const inlay_tile *t, const inlay_group *g,
+                               INLAY_FLOATS (*sum)[4], float *y, const float *q,
+                               const inlay_shape shape)
+{
+    INLAY_W(add_bias)(sum, g->bias, shape);
+    if (g->part && !shape.bare)
+        INLAY_W(finish_part)(t, sum, y, q, g->part, shape);
+    else
+        INLAY_W(finish)(t, sum, y, q, shape);
+}
+
+/* All tiles of the call. */
 INLAY_INLINE void INLAY_W(tile)(const inlay_tile *t, const inlay_tiles *call,
                                 const inlay_group *g, const int walk,
                                 const inlay_shape shape)
 {
+    const int panels = walk >= INLAY_WALK_PANEL_ROWS;
+    const int several = inlay_walk_several(walk);
     ptrdiff_t at = call->at;
     int32_t left = call->count;
     float *y = g->y;
+    float *kept = g->sum;
     const float *q = g->q;
-    int p, v;
     for (;;) {
         INLAY_FLOATS sum[INLAY_TILE_MOST][4];
         ptrdiff_t step;
-        INLAY_UNROLL
-        for (p = 0; p < shape.pixels; p++) {
-            INLAY_UNROLL
-            for (v = 0; v < shape.vectors; v++)
-                sum[p][v] = INLAY_W(splat)(0.0f);
-        }
-        if (walk == INLAY_WALK_ROWS)
-            INLAY_W(rows)(t, sum, at, g->weights, shape);
-        else if (walk == INLAY_WALK_STEPS)
-            INLAY_W(steps)(t, sum, g->weights, shape);
+        INLAY_W(begin)(g, sum, kept, panels, shape);
+        INLAY_W(window)(t, call, g, sum, at, walk, shape);
+        if (panels && !g->panel->ends)
+            INLAY_W(store_sums)(sum, kept, shape);
         else
-            INLAY_W(lines)(t, sum, at, g->weights, shape);
-        INLAY_W(add_bias)(sum, g->bias, shape);
-        if (g->part && !shape.bare)
-            INLAY_W(finish_part)(t, sum, y, q, g->part, shape);
-        else
-            INLAY_W(finish)(t, sum, y, q, shape);
-        if (INLAY_VL == 1 || walk != INLAY_WALK_ROWS || --left <= 0)
+            INLAY_W(end)(t, g, sum, y, q, shape);
+        if (!several || --left <= 0)
             return;
         step = t->backward ? -shape.pixels : shape.pixels;
         at += step * t->xs;
         y += step * t->ys;
+        if (panels)
+            kept += shape.pixels * shape.vectors * INLAY_L;
         if (q && !shape.bare)
             q += step * t->qs;
     }

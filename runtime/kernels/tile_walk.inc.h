@@ -11,6 +11,14 @@ INLAY_APART void INLAY_R(4)(const inlay_tile *t, const inlay_tiles *call,
     inlay_tiles1(t, call, g, INLAY_WALK, shape);
 }
 
+/* A group of n channels. */
+static inline void INLAY_R(sized)(const inlay_tile *t, const inlay_tiles *call,
+                                  const inlay_group *g, int32_t n)
+{
+    (void)n;
+    INLAY_R(4)(t, call, g);
+}
+
 /* Width of the block that a channel lies in. */
 static inline int32_t INLAY_R(width)(const inlay_tile *t, int32_t channel)
 {
@@ -31,8 +39,8 @@ static inline void INLAY_R(group)(inlay_tile *t, const inlay_tiles *call,
     (void)n;
     if (width == main || width == 8)
         first -= channel % main;
-    g->weights =
-        t->weights + first * t->taps + call->tap * width + (channel - first);
+    g->weights = t->weights + (t->skip + first) * t->taps + call->tap * width +
+                 (channel - first);
     t->width = width;
     INLAY_R(4)(t, call, g);
     t->width = main;
@@ -84,12 +92,10 @@ INLAY_APART void INLAY_R(64)(const inlay_tile *t, const inlay_tiles *call,
 
 #endif
 
-/* The group of n channels that begins at `channel`. */
-static inline void INLAY_R(group)(const inlay_tile *t, const inlay_tiles *call,
-                                  inlay_group *g, int32_t channel, int32_t n)
+/* A group of n channels. */
+static inline void INLAY_R(sized)(const inlay_tile *t, const inlay_tiles *call,
+                                  const inlay_group *g, int32_t n)
 {
-    const ptrdiff_t width = n > 16 ? 16 : n;
-    g->weights = t->weights + channel * t->taps + call->tap * width;
     switch (n) {
 #if INLAY_VL == 16
     case 64:
@@ -111,6 +117,15 @@ static inline void INLAY_R(group)(const inlay_tile *t, const inlay_tiles *call,
     }
 }
 
+/* The group of n channels that begins at `channel`. */
+static inline void INLAY_R(group)(const inlay_tile *t, const inlay_tiles *call,
+                                  inlay_group *g, int32_t channel, int32_t n)
+{
+    const ptrdiff_t width = n > 16 ? 16 : n;
+    g->weights = t->weights + (t->skip + channel) * t->taps + call->tap * width;
+    INLAY_R(sized)(t, call, g, n);
+}
+
 #endif
 
 /* Channels [t->begin, t->end) of some tiles, group by group. */
@@ -125,6 +140,8 @@ static inline void INLAY_R(run)(inlay_tile *t, const inlay_tiles *call)
         g.y = call->y + channel;
         g.q = call->q ? call->q + channel : NULL;
         g.part = left < n ? left : 0;
+        g.panel = NULL;
+        g.sum = NULL;
         INLAY_R(group)(t, call, &g, channel, n);
     }
 }

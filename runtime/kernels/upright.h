@@ -10,9 +10,11 @@
 #include "kernels/conv_f32.h"
 
 /* A stretch of rows of one pixel, seen as one row of pixels. */
+enum { INLAY_LYING_REFS = 8 };
+
 typedef struct inlay_lying {
     inlay_step step;
-    inlay_ref ref[5];
+    inlay_ref ref[INLAY_LYING_REFS];
     inlay_conv_params params;
 } inlay_lying;
 
@@ -38,6 +40,7 @@ typedef struct inlay_slide {
     int32_t stride, pad;
     int32_t extent; /* rows of the window */
     int transposed;
+    int operands; /* of the step, INLAY_LYING_REFS at most */
 } inlay_slide;
 
 /* The first row of the window of a row; it may lie outside. */
@@ -149,7 +152,7 @@ static inline void inlay_lie(inlay_lying *l, const inlay_step *s,
     l->step = *s;
     l->step.ref = l->ref;
     l->step.params = &l->params;
-    memcpy(l->ref, s->ref, sizeof l->ref);
+    memcpy(l->ref, s->ref, (size_t)w->operands * sizeof *l->ref);
     inlay_lie_down(l->ref, r, n);
     inlay_lie_down(l->ref + 1, begin + first, end - first);
     if (l->ref[4].base >= 0)

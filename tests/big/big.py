@@ -112,16 +112,29 @@ def small_types(t, o):
             if not room(work, case.rows * case.cols * 8 + 64 * MIB):
                 t.skip(label, 'no disk space')
                 continue
-            status, text, peak, cpu = run([o.inlay, 'compile', model, '-o', out, '--name', 'm', '--weights', 'bin', '--no-hash'], SPACE)
-            if not t.ok('%s: compiles in 64 MiB of address space' % label, status == 0, text[:1000]):
-                continue
-            blob = os.path.join(out, 'src', 'm_weights.bin')
-            sizes = os.path.getsize(model) // MIB, os.path.getsize(blob) // MIB
-            print('# %s: %d MiB become %d, peak %.1f MiB, %.2f s of CPU' % (label, *sizes, peak / MIB, cpu), flush=True)
-            t.ok('%s: peak resident set of at most 16 MiB' % label, peak <= RESIDENT, '%.1f MiB' % (peak / MIB))
-            if case.value:
-                bad = narrow.wrong(blob, case)
-                t.ok('%s: every element looked at is right' % label, not bad, '\n'.join(bad[:8]))
+            for kept in ('file', 'float32'):
+                blob = small_type(t, o, '%s, --weights-type=%s' % (label, kept), model, os.path.join(out, kept), kept)
+                if not blob:
+                    continue
+                if kept == 'file' and case.narrow:
+                    sizes = os.path.getsize(model), os.path.getsize(blob)
+                    t.ok('%s: at most 1.02 of the file' % label, sizes[1] <= 1.02 * sizes[0], '%d bytes become %d' % sizes)
+                elif kept == 'float32' and case.value:
+                    bad = narrow.wrong(blob, case)
+                    t.ok('%s: every element looked at is right' % label, not bad, '\n'.join(bad[:8]))
+
+
+def small_type(t, o, label, model, out, kept):
+    """Compiles under the caps; the blob, None where it does not."""
+    os.makedirs(out)
+    status, text, peak, cpu = run([o.inlay, 'compile', model, '-o', out, '--name', 'm', '--weights', 'bin', '--no-hash', '--weights-type', kept], SPACE)
+    if not t.ok('%s: compiles in 64 MiB of address space' % label, status == 0, text[:1000]):
+        return None
+    blob = os.path.join(out, 'src', 'm_weights.bin')
+    sizes = os.path.getsize(model) // MIB, os.path.getsize(blob) // MIB
+    print('# %s: %d MiB become %d, peak %.1f MiB, %.2f s of CPU' % (label, *sizes, peak / MIB, cpu), flush=True)
+    t.ok('%s: peak resident set of at most 16 MiB' % label, peak <= RESIDENT, '%.1f MiB' % (peak / MIB))
+    return blob
 
 
 def ways(t, o):

@@ -13,7 +13,8 @@ F8, U4, I4, U2, I2 = 17, 21, 22, 25, 26
 MS = 'com.microsoft'
 PERIOD = 251
 
-Case = namedtuple('Case', 'rows cols value')               # value(r, c): of the stored weight; None: not checked
+# value(r, c): of the weight as float32; None: not checked. narrow: the blob is no larger than the file.
+Case = namedtuple('Case', 'rows cols value narrow', defaults=(False,))
 
 
 def repeated(piece, length):
@@ -77,7 +78,7 @@ def blocks(path, rows, cols, bits, block=16):
     product(path, [make_node('MatMulNBits', ['x', 'b', 's', 'z'], ['y'], 'quantized', MS, K=rows, N=cols, bits=bits, block_size=block)],
             weights, rows, cols, 21, ((MS, 1),))
     zero = lambda c, k: number(c * row * (8 // bits) + k, bits, False)
-    return Case(rows, cols, lambda r, c: (number(c * rows + r, bits, False) - zero(c, r // block)) * SCALES[(c * each + r // block) % 241])
+    return Case(rows, cols, lambda r, c: (number(c * rows + r, bits, False) - zero(c, r // block)) * SCALES[(c * each + r // block) % 241], True)
 
 
 def gathered(path, rows, cols, block=16):
@@ -86,7 +87,7 @@ def gathered(path, rows, cols, block=16):
                tensor('s', F32, [rows, cols // block], repeated(SCALE_BYTES, rows * cols // block * 4))]
     node = make_node('GatherBlockQuantized', ['t', 'x', 's'], ['z'], 'rows', MS, gather_axis=0, quantize_axis=1, block_size=block, bits=4)
     product(path, [node, make_node('Squeeze', ['z', 'axis'], ['y'], 'flat')], weights + [tensor('axis', I64, [1], struct.pack('<q', 0))], 1, cols, 21, ((MS, 1),), takes=I64)
-    return Case(rows, cols, None)
+    return Case(rows, cols, None, True)
 
 
 def dequantized(path, rows, cols, code, bits, block=8):
@@ -96,7 +97,7 @@ def dequantized(path, rows, cols, code, bits, block=8):
     product(path, [make_node('DequantizeLinear', ['w', 's'], ['d'], 'numbers', axis=0, block_size=block), make_node('MatMul', ['x', 'd'], ['y'], 'product')],
             weights, rows, cols, 25)
     signed = code in (I8, I4, I2)
-    return Case(rows, cols, lambda r, c: number(r * cols + c, bits, signed) * SCALES[(r // block * cols + c) % 241])
+    return Case(rows, cols, lambda r, c: number(r * cols + c, bits, signed) * SCALES[(r // block * cols + c) % 241], True)
 
 
 def float_of(code, i):
@@ -112,7 +113,7 @@ def small_floats(path, rows, cols, code):
     size = 1 if code == F8 else 2
     product(path, [make_node('Cast', ['w'], ['d'], 'numbers', to=F32), make_node('MatMul', ['x', 'd'], ['y'], 'product')],
             [tensor('w', code, [rows, cols], repeated(BYTES, rows * cols * size))], rows, cols, 21)
-    return Case(rows, cols, lambda r, c: float_of(code, r * cols + c))
+    return Case(rows, cols, lambda r, c: float_of(code, r * cols + c), True)
 
 
 def sparse(path, rows, cols, every=7):

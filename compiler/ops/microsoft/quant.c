@@ -420,6 +420,7 @@ static Tensor *dequantized_blocks(const Node *node, Tensor *w, Tensor *scale,
     Node *q = expand_node(node, "DequantizeLinear", 3, in, 1);
     node_set_int(q, "axis", 1);
     node_set_int(q, "block_size", block);
+    node_set_int(q, "output_dtype", DT_F32);
     return expand_done(q);
 }
 
@@ -489,22 +490,34 @@ static Tensor *nbits_weights(const Node *node, const Packed *packed,
     return dequantized_blocks(node, part, scales, zeros, 1);
 }
 
+/* The product of x and the weights, but for zero points that are floats. */
+static Tensor *nbits_product(const Node *node, const Packed *packed, Tensor *x,
+                             Tensor *scale, bool floats)
+{
+    Tensor *weights = nbits_weights(node, packed, scale, floats);
+    weights = expand_cast(node, turned(node, weights, true), x->dtype);
+    return expand_binary(node, "MatMul", x, weights);
+}
+
 void expand_matmul_nbits(Node *node)
 {
     const Packed packed = packed_of(node);
     const int64_t dims[] = { packed.n, packed.blocks };
     const bool floats = node_in(node, 3) && node->in[3]->dtype != DT_U8;
-    Tensor *x = node->in[0];
+    const DType type = node->in[0]->dtype;
     infer_shape(node, 0);
+    Tensor *x = node->in[0];
+    if (dtype_is_small_float(type))
+        x = expand_cast(node, x, DT_F32);
     Tensor *scale = expand_reshape(node, node->in[2], 2, dims);
-    Tensor *weights = nbits_weights(node, &packed, scale, floats);
-    weights = expand_cast(node, turned(node, weights, true), x->dtype);
-    Tensor *y = expand_binary(node, "MatMul", x, weights);
+    Tensor *y = nbits_product(node, &packed, x, scale, floats);
     if (floats) {
         Tensor *zeros = float_zeros(node, &packed, x, scale);
         y = expand_binary(node, "Sub", y, zeros);
     }
-    if (node_in(node, 5))
-        y = expand_binary(node, "Add", y, node->in[5]);
-    finish(node, y);
+    if (node_in(node, 5)) {
+        Tensor *bias = expand_cast(node, node->in[5], x->dtype);
+        y = expand_binary(node, "Add", y, bias);
+    }
+    finish(node, expand_cast(node, y, type));
 }

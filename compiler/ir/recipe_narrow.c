@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Float32 recipes taken apart: what the source holds in a narrower type, and the scales and zero
+ * points that make it float. Kernels that widen weights themselves store the parts. */
+#include <string.h>
+
+#include "ir/convert.h"
+#include "ir/recipe_form.h"
+
+static const DTypeSet NARROW =
+    DTYPE_BIT(DT_F16) | DTYPE_BIT(DT_BF16) | DTYPE_BIT(DT_F8E4M3FN) |
+    DTYPE_BIT(DT_F8E4M3FNUZ) | DTYPE_BIT(DT_F8E5M2) | DTYPE_BIT(DT_F8E5M2FNUZ) |
+    DTYPE_BIT(DT_I8) | DTYPE_BIT(DT_U8) | DTYPE_BIT(DT_I4) | DTYPE_BIT(DT_U4) |
+    DTYPE_BIT(DT_I2) | DTYPE_BIT(DT_U2);
+
+static const DTypeSet SCALES =
+    DTYPE_BIT(DT_F32) | DTYPE_BIT(DT_F16) | DTYPE_BIT(DT_BF16);
+
+static bool is_widening(const Part *part)
+{
+    return part->changes && part->change->kind == CHANGE_CAST &&
+           part->change->dtype == DT_F32;
+}
+
+/* Are all parts widened from one narrow type, and but for a single part nothing else? */
+static bool is_narrow(const Form *form)
+{
+    const DType type = form->parts ? form->part->source->dtype : DT_F32;
+    if (!(NARROW & DTYPE_BIT(type)))
+        return false;
+    for (int p = 0; p < form->parts; p++) {
+        const Part *part = form->part + p;
+        if (part->source->dtype != type || !is_widening(part))
+            return false;
+        if (part->changes > 1 && form->parts > 1)
+            return false;
+    }
+    return true;
+}
+
+/* The operand of a change as a recipe with the index space of the form, before its own changes. */
+static Recipe *operand_recipe(Store *store, const Recipe *recipe,
+                              const Change *change)
+{
+    Part part = { .source = change->source, .at = change->at };
+    Form form = *recipe->form;
+    form.holes = false;
+    form.parts = 1;
+    form.part = &part;
+    return form_recipe(store, &form, change->source->dtype, recipe->rank,
+                       recipe->dim);
+}
+
+static bool is_constant(const Change *change, int rank)
+{
+    for (int k = 0; k < rank; k++)
+        if (change->at.step[k])
+            return false;
+    return true;
+}
+
+/* The one value of an operand that is the same for all. */
+static float constant_of(Store *store, const Change *change)
+{
+    Part part = {
+        .source = change->source,
+        .at = { .base = change->at.base },
+        .changes = change->changes,
+        .change = (Change *)change->change,
+    };
+    const Form form = { .parts = 1, .part = &part };
+    const ArenaMark mark = arena_mark(&store->scratch);
+    const Recipe *one = form_recipe(store, &form, DT_F32, 0, NULL);
+    const float value = *(float *)recipe_values(store, &store->scratch, one);
+    arena_release(&store->scratch, mark);
+    return value;
+}
+
+/* Is the operand the negative of numbers of that type? */
+static bool is_negative(const Change *change, DType type)
+{
+    const Change *own = change->change;
+    if (change->source->dtype != type || change->changes != 2)
+        return false;
+    if (own[0].kind != CHANGE_CAST || own[1].kind != CHANGE_MUL)
+        return false;
+    const float *number = change_memory(own + 1);
+    return number && number[own[1].at.base] == -1.0f;
+}
+
+/* A zero point that is taken off; false: it is none that a kernel knows. */
+static bool take_zero(Store *store, const Recipe *recipe, const Change *change,
+                      Narrow *narrow)
+{
+    const DType type = recipe_dtype(narrow->values);
+    if (dtype_is_float(type) || recipe->form->holes)
+        return false;
+    if (is_constant(change, recipe->form->rank)) {
+        narrow->middle = -constant_of(store, change);
+        return narrow->middle >= -256.0f && narrow->middle <= 256.0f &&
+               narrow->middle == (float)(int)narrow->middle;
+    }
+    if (!is_negative(change, type))
+        return false;
+    narrow->zero = operand_recipe(store, recipe, change);
+    return true;
+}
+
+/* A scale of a type that kernels read; one for all becomes a recipe like any. */
+static bool take_scale(Store *store, const Recipe *recipe, const Change *change,
+                       Narrow *narrow)
+{
+    const bool plain =
+        change->changes == 0 ||
+        (change->changes == 1 && change->change->kind == CHANGE_CAST);
+    if (!plain || !(SCALES & DTYPE_BIT(change->source->dtype)))
+        return false;
+    narrow->scale = operand_recipe(store, recipe, change);
+    return true;
+}
+
+/* What the sources hold, as they hold it. */
+static Recipe *before_changes(Store *store, const Recipe *recipe)
+{
+    const ArenaMark mark = arena_mark(&store->scratch);
+    Form *form = form_copy(store, recipe);
+    const DType type = form->part->source->dtype;
+    for (int p = 0; p < form->parts; p++)
+        form->part[p].changes = 0;
+    return form_result(store, mark, form, type, recipe->rank, recipe->dim);
+}
+
+bool recipe_narrow(Store *store, const Recipe *recipe, Narrow *narrow)
+{
+    *narrow = (Narrow){ .values = NULL };
+    if (recipe->dtype != DT_F32 || !recipe->form || !is_narrow(recipe->form))
+        return false;
+    narrow->values = before_changes(store, recipe);
+    const Part *part = recipe->form->part;
+    const Change *next = part->change + 1;
+    const Change *end = part->change + part->changes;
+    if (next < end && next->kind == CHANGE_ADD) {
+        if (!take_zero(store, recipe, next, narrow))
+            return false;
+        next++;
+    }
+    if (next < end && next->kind == CHANGE_MUL) {
+        if (!take_scale(store, recipe, next, narrow))
+            return false;
+        next++;
+    }
+    const bool zero = narrow->zero || narrow->middle != 0.0f;
+    return next == end && (narrow->scale || !zero);
+}
+
+/* The last factor of an axis; -1: it has none. */
+static int last_factor(const Form *form, int axis)
+{
+    for (int k = form->rank; k-- > 0;)
+        if (form->axis[k] == axis)
+            return k;
+    return -1;
+}
+
+Recipe *recipe_once(Store *store, const Recipe *recipe, int axis,
+                    int64_t *times)
+{
+    int64_t dims[MAX_RANK];
+    *times = 1;
+    const ArenaMark mark = arena_mark(&store->scratch);
+    Form *form = form_copy(store, recipe);
+    for (;;) {
+        const int k = last_factor(form, axis);
+        if (k < 0 || form->part->at.step[k])
+            break;
+        *times *= form->dim[k];
+        Reindex x = reindex_same(form);
+        reindex_remove(&x, k);
+        form_reindex(form, &x);
+    }
+    memcpy(dims, recipe->dim, recipe->rank * sizeof *dims);
+    dims[axis] /= *times;
+    return form_result(store, mark, form, recipe_dtype(recipe), recipe->rank,
+                       dims);
+}

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: 0BSD
+ * Numbers of narrow types as floats: weights stay in flash as the model's file has them.
+ *
+ *   inlay_widen_<type>(to, from, first, n)      to[i] = element first + i of `from`, i < n
+ *
+ * The bits are those of half.h (of integers: the number), but for the payload of a NaN. Several at
+ * a time where there are vectors; by the machine's own instruction where it has one. */
+#ifndef INLAY_WIDEN_H
+#define INLAY_WIDEN_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "inlay.h"
+#include "kernels/half.h"
+#include "kernels/vec.h"
+
+typedef void inlay_widen_type(float *to, const void *from, ptrdiff_t first,
+                              int32_t n);
+
+/* What the bits of an element mean. */
+enum {
+    INLAY_NARROW_UNSIGNED,
+    INLAY_NARROW_SIGNED,
+    INLAY_NARROW_F16,
+    INLAY_NARROW_BF16,
+    INLAY_NARROW_F8E4M3FN,
+    INLAY_NARROW_F8E4M3FNUZ,
+    INLAY_NARROW_F8E5M2,
+    INLAY_NARROW_F8E5M2FNUZ
+};
+
+/* Element i. */
+INLAY_INLINE float inlay_narrow_one(const unsigned char *from, ptrdiff_t i,
+                                    const int bits, const int kind)
+{
+    uint16_t half = 0;
+    uint32_t v;
+    if (bits == 16)
+        memcpy(&half, from + i * 2, sizeof half);
+    switch (kind) {
+    case INLAY_NARROW_F16:
+        return inlay_from_f16(half);
+    case INLAY_NARROW_BF16:
+        return inlay_from_bf16(half);
+    case INLAY_NARROW_F8E4M3FN:
+        return inlay_from_f8e4m3fn(from[i]);
+    case INLAY_NARROW_F8E4M3FNUZ:
+        return inlay_from_f8e4m3fnuz(from[i]);
+    case INLAY_NARROW_F8E5M2:
+        return inlay_from_f8e5m2(from[i]);
+    case INLAY_NARROW_F8E5M2FNUZ:
+        return inlay_from_f8e5m2fnuz(from[i]);
+    default:
+        break;
+    }
+    v = (uint32_t)from[i * bits / 8] >> i * bits % 8 & ((1u << bits) - 1);
+    if (kind == INLAY_NARROW_SIGNED) {
+        const uint32_t sign = 1u << (bits - 1);
+        return (float)((int32_t)(v ^ sign) - (int32_t)sign);
+    }
+    return (float)v;
+}
+
+#if INLAY_VL > 4
+/* Numbers of 4 or 2 bits in a word: where each of them begins. */
+static const uint32_t inlay_fours_at[16] = { 0, 4, 8, 12, 16, 20, 24, 28,
+                                             0, 4, 8, 12, 16, 20, 24, 28 };
+static const uint32_t inlay_twos_at[16] = { 0,  2,  4,  6,  8,  10, 12, 14,
+                                            16, 18, 20, 22, 24, 26, 28, 30 };
+#endif
+
+#if INLAY_VL >= 4
+#define INLAY_L 4
+#include "kernels/widen_vec.inc.h"
+#undef INLAY_L
+#endif
+
+#if INLAY_VL >= 8
+#define INLAY_L 8
+#include "kernels/widen_vec.inc.h"
+#undef INLAY_L
+#endif
+
+#if INLAY_VL >= 16
+#define INLAY_L 16
+#include "kernels/widen_vec.inc.h"
+#undef INLAY_L
+#endif
+
+#define INLAY_FAMILY "widen.inc.h"
+#include "each_narrow.inc.h"
+#undef INLAY_FAMILY
+
+#endif

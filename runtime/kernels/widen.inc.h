@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: 0BSD
+ * Template of widen.h for one type. */
+
+INLAY_INLINE float inlay_typed(one)(const void *from, ptrdiff_t i)
+{
+    const unsigned char *bytes = (const unsigned char *)from;
+    return inlay_narrow_one(bytes, i, INLAY_BITS, INLAY_KIND);
+}
+
+/* Where element i begins, which begins a byte. */
+INLAY_INLINE const unsigned char *inlay_typed(byte)(const void *from,
+                                                    ptrdiff_t i)
+{
+    return (const unsigned char *)from + i * INLAY_BITS / 8;
+}
+
+INLAY_APART void inlay_typed(widen)(float *to, const void *from,
+                                    ptrdiff_t first, int32_t n)
+{
+    const float *end = to + n;
+#if INLAY_VL > 1
+    const unsigned char *at;
+    while (to < end && first * INLAY_BITS % 8)
+        *to++ = inlay_typed(one)(from, first++);
+    at = inlay_typed(byte)(from, first);
+    while (end - to >= INLAY_VL) {
+        INLAY_V(store)(to, INLAY_V(widened)(at, INLAY_BITS, INLAY_KIND));
+        at += INLAY_VL * INLAY_BITS / 8;
+        first += INLAY_VL;
+        to += INLAY_VL;
+    }
+#endif
+#if INLAY_VL > 4
+    while (end - to >= 4) {
+        inlay_store4(to, inlay_widened4(at, INLAY_BITS, INLAY_KIND));
+        at += INLAY_BITS / 2;
+        first += 4;
+        to += 4;
+    }
+#endif
+    while (to < end)
+        *to++ = inlay_typed(one)(from, first++);
+}

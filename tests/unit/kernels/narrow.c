@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Weights of narrow types: each type widened as half.h says, and convolutions with such weights
+ * against those of float with the same numbers widened beforehand: equal bits, whatever the
+ * geometry, the grouping, the scales and the number of rows of a call. */
+#include "images.h"
+
+#include "kernels/conv_narrow.h"
+
+typedef struct Type {
+    const char *name;
+    int bits, kind;
+    inlay_widen_type *widen;
+    inlay_kernel *conv, *conv_act, *conv1d, *conv1d_act, *deconv, *deconv_act;
+} Type;
+
+static const Type types[] = {
+    { "f16", 16, INLAY_NARROW_F16, inlay_widen_f16, inlay_conv_f16,
+      inlay_conv_act_f16, inlay_conv1d_f16, inlay_conv1d_act_f16,
+      inlay_deconv_f16, inlay_deconv_act_f16 },
+    { "bf16", 16, INLAY_NARROW_BF16, inlay_widen_bf16, inlay_conv_bf16,
+      inlay_conv_act_bf16, inlay_conv1d_bf16, inlay_conv1d_act_bf16,
+      inlay_deconv_bf16, inlay_deconv_act_bf16 },
+    { "f8e4m3fn", 8, INLAY_NARROW_F8E4M3FN, inlay_widen_f8e4m3fn,
+      inlay_conv_f8e4m3fn, inlay_conv_act_f8e4m3fn, inlay_conv1d_f8e4m3fn,
+      inlay_conv1d_act_f8e4m3fn, inlay_deconv_f8e4m3fn,
+      inlay_deconv_act_f8e4m3fn },
+    { "f8e4m3fnuz", 8, INLAY_NARROW_F8E4M3FNUZ, inlay_widen_f8e4m3fnuz,
+      inlay_conv_f8e4m3fnuz, inlay_conv_act_f8e4m3fnuz, inlay_conv1d_f8e4m3fnuz,
+      inlay_conv1d_act_f8e4m3fnuz, inlay_deconv_f8e4m3fnuz,
+      inlay_deconv_act_f8e4m3fnuz },
+    { "f8e5m2", 8, INLAY_NARROW_F8E5M2, inlay_widen_f8e5m2, inlay_conv_f8e5m2,
+      inlay_conv_act_f8e5m2, inlay_conv1d_f8e5m2, inlay_conv1d_act_f8e5m2,
+      inlay_deconv_f8e5m2, inlay_deconv_act_f8e5m2 },
+    { "f8e5m2fnuz", 8, INLAY_NARROW_F8E5M2FNUZ, inlay_widen_f8e5m2fnuz,
+      inlay_conv_f8e5m2fnuz, inlay_conv_act_f8e5m2fnuz, inlay_conv1d_f8e5m2fnuz,
+      inlay_conv1d_act_f8e5m2fnuz, inlay_deconv_f8e5m2fnuz,
+      inlay_deconv_act_f8e5m2fnuz },
+    { "i8", 8, INLAY_NARROW_SIGNED, inlay_widen_i8, inlay_conv_i8,
+      inlay_conv_act_i8, inlay_conv1d_i8, inlay_conv1d_act_i8, inlay_deconv_i8,
+      inlay_deconv_act_i8 },
+    { "u8", 8, INLAY_NARROW_UNSIGNED, inlay_widen_u8, inlay_conv_u8,
+      inlay_conv_act_u8, inlay_conv1d_u8, inlay_conv1d_act_u8, inlay_deconv_u8,
+      inlay_deconv_act_u8 },
+    { "i4", 4, INLAY_NARROW_SIGNED, inlay_widen_i4, inlay_conv_i4,
+      inlay_conv_act_i4, inlay_conv1d_i4, inlay_conv1d_act_i4, inlay_deconv_i4,
+      inlay_deconv_act_i4 },
+    { "u4", 4, INLAY_NARROW_UNSIGNED, inlay_widen_u4, inlay_conv_u4,
+      inlay_conv_act_u4, inlay_conv1d_u4, inlay_conv1d_act_u4, inlay_deconv_u4,
+      inlay_deconv_act_u4 },
+    { "i2", 2, INLAY_NARROW_SIGNED, inlay_widen_i2, inlay_conv_i2,
+      inlay_conv_act_i2, inlay_conv1d_i2, inlay_conv1d_act_i2, inlay_deconv_i2,
+      inlay_deconv_act_i2 },
+    { "u2", 2, INLAY_NARROW_UNSIGNED, inlay_widen_u2, inlay_conv_u2,
+      inlay_conv_act_u2, inlay_conv1d_u2, inlay_conv1d_act_u2, inlay_deconv_u2,
+      inlay_deconv_act_u2 },
+};
+enum { TYPES = sizeof types / sizeof *types };
+
+/* Sizes of the kernels of one case. */
+typedef enum Form { CONV, SIGNAL, TRANSPOSED } Form;
+
+typedef struct Case {
+    inlay_conv_params p;
+    int images, phases;
+    bool residual, scaled, zeros;
+    int block; /* taps of one scale */
+} Case;
+
+static void same_number(float got, float want)
+{
+    if (want != want)
+        assert_true(got != got);
+    else
+        assert_memory_equal(&got, &want, sizeof got);
+}
+
+/* Every pattern of a type's bits, at every place of a vector. */
+static void widens(void **state)
+{
+    enum { MOST = 65536, BYTES = 2 * MOST + 64 };
+    unsigned char *bytes = malloc(BYTES);
+    float *got = malloc(MOST * sizeof *got);
+    (void)state;
+    for (int k = 0; k < TYPES; k++) {
+        const Type *t = types + k;
+        const int n = t->bits == 16 ? MOST : 512;
+        for (int i = 0; i < BYTES; i++)
+            bytes[i] = (unsigned char)(t->bits < 16 ? i
+                                       : i % 2      ? i / 512
+                                                    : i / 2);
+        for (int first = 0; first < 9; first++) {
+            t->widen(got, bytes, first, n - first);
+            for (int i = 0; i < n - first; i++)
+                same_number(got[i], inlay_narrow_one(bytes, first + i, t->bits,
+                                                     t->kind));
+        }
+    }
+    free(bytes), free(got);
+}
+
+static int32_t most(int32_t a, int32_t b)
+{
+    return a > b ? a : b;
+}
+
+/* The size of y along a dimension, for one phase of a transposed one. */
+static int32_t out_size(const Case *t, Form form, int32_t in, int32_t k,
+                        int32_t stride, int32_t pad)
+{
+    (void)t;
+    if (form == TRANSPOSED)
+        return (in - 1) * stride + k * stride - 2 * pad;
+    return (in + 2 * pad - k) / stride + 1;
+}
+
+static Case random_case(Form form)
+{
+    Case t = { .images = 1 + (int)rnd(2) };
+    inlay_conv_params *p = &t.p;
+    const bool product = form == CONV && rnd(3) == 0;
+    *p = (inlay_conv_params){ .id = 1, .od = 1, .kd = 1, .sd = 1, .dd = 1 };
+    p->dh = p->dw = p->sh = p->sw = p->kh = p->kw = 1;
+    if (!product) {
+        p->kh = 1 + (int32_t)rnd(4);
+        p->sh = 1 + (int32_t)rnd(2);
+        p->ph = (int32_t)rnd((uint32_t)p->kh);
+    }
+    if (!product && form != SIGNAL) {
+        p->kw = 1 + (int32_t)rnd(4);
+        p->sw = 1 + (int32_t)rnd(2);
+        p->pw = (int32_t)rnd((uint32_t)p->kw);
+    }
+    p->ih = most(p->kh, 1) + (int32_t)rnd(form == SIGNAL ? 40 : 5);
+    p->iw = form == SIGNAL ? 1 : most(p->kw, 1) + (int32_t)rnd(90);
+    p->oh = out_size(&t, form, p->ih, p->kh, p->sh, p->ph);
+    p->ow = out_size(&t, form, p->iw, p->kw, p->sw, p->pw);
+    p->groups = rnd(3) ? 1 : 1 + (int32_t)rnd(3);
+    p->ic = 1 + (int32_t)rnd(rnd(2) ? 90 : 7);
+    p->oc = 1 + (int32_t)rnd(rnd(2) ? 150 : 20);
+    p->width = rnd(2) && INLAY_VL == 1 ? 4 : 16;
+    p->act = rnd(4) ? INLAY_ACT_NONE : INLAY_ACT_SWISH;
+    p->a = -0.5f, p->b = 0.75f;
+    p->clamp = p->act ? 0 : (int32_t)rnd(4);
+    t.phases = form == TRANSPOSED ? p->sh * p->sw : 1;
+    t.residual = rnd(3) == 0;
+    return t;
+}
+
+/* Channel c of what is packed with `each` elements for each channel: where element k lies. */
+static size_t packed_at(const inlay_conv_params *p, int c, int each, int k)
+{
+    const int padded = (p->oc + 3) / 4 * 4;
+    const int group = c / padded * padded;
+    int first = (c - group) / p->width * p->width;
+    int width = p->width;
+    if (padded - first < width) {
+        const int left = padded - first;
+        width = left >= 8 ? 8 : 4;
+        if (c - group - first >= width)
+            first += width, width = 4;
+    }
+    return (size_t)((group + first) * each + k * width + (c - group - first));
+}
+
+/* The weights as floats: what the narrow kernel is to make of them. */
+static float *widened(const Case *t, const Type *type, const void *bytes,
+                      size_t n, const float *scale, const void *zero,
+                      const int32_t *how)
+{
+    const inlay_conv_params *p = &t->p;
+    const int taps = p->kh * p->kw * p->ic;
+    const int channels = p->groups * ((p->oc + 3) / 4 * 4);
+    float *w = malloc(n * sizeof *w);
+    for (size_t i = 0; i < n; i++)
+        w[i] = inlay_narrow_one(bytes, (ptrdiff_t)i, type->bits, type->kind);
+    for (int f = 0; t->scaled && f < t->phases; f++)
+        for (int c = 0; c < channels; c++)
+            for (int k = 0; k < taps; k++) {
+                const size_t at =
+                    packed_at(p, c, how[INLAY_HOW_BLOCKS], k / t->block);
+                float *one = w + (size_t)f * (size_t)(channels * taps) +
+                             packed_at(p, c, taps, k);
+                float z = (float)how[INLAY_HOW_ZERO];
+                if (zero)
+                    z = inlay_narrow_one(zero, (ptrdiff_t)at, type->bits,
+                                         type->kind);
+                *one = (*one - z) * scale[at];
+            }
+    return w;
+}
+
+static unsigned char *random_bytes(size_t n)
+{
+    unsigned char *bytes = malloc(n + 1);
+    for (size_t i = 0; i < n; i++)
+        bytes[i] = (unsigned char)rnd(256);
+    return bytes;
+}
+
+/* Values that make no infinities in sums: exponents near that of one. */
+static void tame(const Type *type, unsigned char *bytes, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (type->bits == 16 && i % 2)
+            bytes[i] &= 0xbf; /* below 2 */
+        if (type->bits == 8 && type->kind > INLAY_NARROW_SIGNED)
+            bytes[i] &= 0xbf;
+    }
+}
+
+static void scales_of(Case *t, const Type *type, int32_t *how)
+{
+    const inlay_conv_params *p = &t->p;
+    const int taps = p->kh * p->kw * p->ic;
+    const int blocks[] = { taps, 32, 16, 5, 1 };
+    t->scaled = rnd(2);
+    t->zeros = rnd(2);
+    t->block = blocks[rnd(5)];
+    how[INLAY_HOW_BLOCK] = t->block;
+    how[INLAY_HOW_BLOCKS] = (taps + t->block - 1) / t->block;
+    how[INLAY_HOW_CHANNELS] = p->groups * ((p->oc + 3) / 4 * 4);
+    how[INLAY_HOW_SCALE] = INLAY_SCALE_F32;
+    how[INLAY_HOW_ZERO] = type->bits < 8 ? 1 : 7;
+}
+
+static void run(const Case *t, inlay_kernel *kernel, const void *w,
+                const float *bias, const float *x, const float *q, float *y,
+                const int32_t *how, const float *scale, const void *zero)
+{
+    const inlay_conv_params *p = &t->p;
+    const int32_t xc = p->groups * p->ic;
+    const int32_t yc = p->groups * p->oc;
+    const int32_t rows = t->images * p->oh;
+    const void *at[] = { y, x, w, bias, q, how, scale, zero };
+    void *base[8];
+    inlay_ref ref[8] = { { 0 } };
+    memcpy(base, at, sizeof base);
+    for (int i = 0; i < 8; i++)
+        ref[i] = (inlay_ref){ .cap = 1, .base = at[i] ? i : INLAY_NONE };
+    for (int i = 0; i < 5; i += 4) {
+        ref[i].cap = rows;
+        ref[i].pix = yc;
+        ref[i].row = (size_t)(p->ow * yc) * sizeof(float);
+    }
+    ref[1].cap = t->images * p->ih;
+    ref[1].pix = xc;
+    ref[1].row = (size_t)(p->iw * xc) * sizeof(float);
+    const inlay_step s = { kernel, p, ref, rows, (int32_t)rnd(2) };
+    const int32_t first = (int32_t)rnd((uint32_t)rows);
+    if (s.backward) {
+        assert_int_equal(kernel(base, &s, first, rows), 0);
+        assert_int_equal(kernel(base, &s, 0, first), 0);
+    } else {
+        assert_int_equal(kernel(base, &s, 0, first), 0);
+        assert_int_equal(kernel(base, &s, first, rows), 0);
+    }
+}
+
+static void kernels_of(const Type *type, Form form, int act,
+                       inlay_kernel **narrow, inlay_kernel **wide)
+{
+    *narrow = act ? type->conv_act : type->conv;
+    *wide = act ? inlay_conv_act_f32 : inlay_conv_f32;
+    if (form == SIGNAL) {
+        *narrow = act ? type->conv1d_act : type->conv1d;
+        *wide = act ? inlay_conv1d_act_f32 : inlay_conv1d_f32;
+    }
+    if (form == TRANSPOSED) {
+        *narrow = act ? type->deconv_act : type->deconv;
+        *wide = act ? inlay_deconv_act_f32 : inlay_deconv_f32;
+    }
+}
+
+static void compare(const Type *type, Form form)
+{
+    Case t = random_case(form);
+    const inlay_conv_params *p = &t.p;
+    int32_t how[INLAY_HOW_COUNT];
+    scales_of(&t, type, how);
+    const size_t channels = (size_t)how[INLAY_HOW_CHANNELS];
+    const size_t n = channels * (size_t)(p->kh * p->kw * p->ic * t.phases);
+    const size_t bytes = n * (size_t)type->bits / 8;
+    const size_t scales = channels * (size_t)how[INLAY_HOW_BLOCKS];
+    unsigned char *w = random_bytes(bytes);
+    unsigned char *z = random_bytes(scales * (size_t)type->bits / 8);
+    tame(type, w, bytes);
+    tame(type, z, scales * (size_t)type->bits / 8);
+    float *scale = rnd_floats(scales);
+    const void *zero = t.zeros ? z : NULL;
+    float *wide = widened(&t, type, w, n, scale, zero, how);
+    const size_t out = (size_t)(t.images * p->oh * p->ow * p->groups * p->oc);
+    float *x =
+        rnd_floats((size_t)(t.images * p->ih * p->iw * p->groups * p->ic));
+    float *bias = rnd_floats(channels);
+    float *q = rnd_floats(out);
+    float *got = rnd_floats(out);
+    float *want = rnd_floats(out);
+    inlay_kernel *narrow_kernel, *wide_kernel;
+    kernels_of(type, form, p->act, &narrow_kernel, &wide_kernel);
+    run(&t, wide_kernel, wide, bias, x, t.residual ? q : NULL, want, NULL, NULL,
+        NULL);
+    run(&t, narrow_kernel, w, bias, x, t.residual ? q : NULL, got,
+        t.scaled ? how : NULL, t.scaled ? scale : NULL, t.scaled ? zero : NULL);
+    for (size_t i = 0; i < out; i++)
+        same_number(got[i], want[i]);
+    free(w), free(z), free(scale), free(wide), free(x), free(bias), free(q);
+    free(got), free(want);
+}
+
+static void convolves(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 12 * TYPES; i++)
+        compare(types + i % TYPES, CONV);
+}
+
+static void signals(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 12 * TYPES; i++)
+        compare(types + i % TYPES, SIGNAL);
+}
+
+static void transposed(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 8 * TYPES; i++)
+        compare(types + i % TYPES, TRANSPOSED);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(widens),
+        cmocka_unit_test(convolves),
+        cmocka_unit_test(signals),
+        cmocka_unit_test(transposed),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
