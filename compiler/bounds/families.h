@@ -81,6 +81,8 @@ KernelBounds bounds_lookup;
 KernelBounds bounds_quant;
 KernelBounds bounds_dynamic_quantize;
 KernelBounds bounds_qmatmul;
+KernelBounds bounds_qpacked;
+KernelBounds bounds_qdwpacked;
 KernelBounds bounds_qconv;
 
 /* recurrent.c */

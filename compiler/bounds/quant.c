@@ -2,6 +2,7 @@
  * Bounds of quantization and of products of 8-bit integers. */
 #include "bounds/families.h"
 #include "bounds/reach.h"
+#include "kernels/qconv_packed.h"
 #include "kernels/qdot.h"
 
 static void touch_quanta(Bounds *bounds, int k, const char *name,
@@ -149,4 +150,124 @@ void bounds_qconv(Bounds *bounds)
     touch(bounds, 7, "scale of the result", 1);
     touch(bounds, 8, "zero point of the result", 1);
     touch(bounds, 9, "bias", channels);
+}
+
+/* Operands x and y. */
+static void qpacked_images(Bounds *bounds)
+{
+    const inlay_qpacked_params *p = bounds->params;
+    const int64_t groups = bounds_size(bounds, p->groups);
+    const int64_t units = bounds->step->units;
+    const int64_t high = bounds_positive(bounds, sat_mul(p->od, p->oh));
+    const int64_t planes =
+        sat_mul(bounds_size(bounds, p->id), bounds_size(bounds, p->ih));
+    const int64_t rows = sat_mul(i64_ceil_div(units, high), planes);
+    quantized_result(bounds, p->out, 4);
+    touch_each_row(bounds, 0, "result", units,
+                   span_pixels(bounds, 0, bounds_size(bounds, p->ow),
+                               sat_mul(groups, p->oc)));
+    touch_each_row(bounds, 1, "input", rows,
+                   span_pixels(bounds, 1, bounds_size(bounds, p->iw),
+                               sat_mul(groups, p->ic)));
+}
+
+static bool is_byte(int32_t n)
+{
+    return n >= -255 && n <= 255;
+}
+
+/* What makes numbers of bytes. */
+static void qpacked_numbers(Bounds *bounds)
+{
+    const inlay_qpacked_params *p = bounds->params;
+    const bool flips = p->flip == 0 || p->flip == 128;
+    const bool signs = p->minus == 0 || p->minus == 128;
+    bounds_refuse(bounds, !flips || !signs, "it reads bytes in no known way");
+    bounds_refuse(bounds, !is_byte(p->zero) || !is_byte(p->zw),
+                  "a zero point is no byte");
+    bounds_refuse(bounds, !is_byte(p->zy) || !is_byte(p->lo) || !is_byte(p->hi),
+                  "its results are no bytes");
+}
+
+/* Does a window leave the image along a dimension? */
+static bool leaves(int32_t in, int32_t out, int32_t stride, int32_t pad,
+                   int32_t extent)
+{
+    return pad > 0 || (int64_t)(out - 1) * stride - pad + extent > in;
+}
+
+/* Are there windows that do not lie in x as they are? */
+static bool must_gather(const inlay_qpacked_params *p)
+{
+    return p->kw > 1 || leaves(p->iw, p->ow, p->sw, p->pw, 1) ||
+           leaves(p->ih, p->oh, p->sh, p->ph, (p->kh - 1) * p->dh + 1) ||
+           leaves(p->id, p->od, p->sd, p->pd, (p->kd - 1) * p->dd + 1);
+}
+
+/* Geometry, and what goes with each of the channels, filled up to fours. */
+static void qpacked_channels(Bounds *bounds, int64_t padded)
+{
+    const inlay_qpacked_params *p = bounds->params;
+    check_axis(bounds, p->od, p->sd, p->pd, p->kd, p->dd);
+    check_axis(bounds, p->oh, p->sh, p->ph, p->kh, p->dh);
+    check_axis(bounds, p->ow, p->sw, p->pw, p->kw, p->dw);
+    qpacked_numbers(bounds);
+    touch(bounds, 3, "bias", padded);
+    touch(bounds, 4, "scale", p->scales > 1 ? padded : 1);
+    touch(bounds, 5, "zero points of the weights", padded);
+    touch(bounds, 6, "sums of the weights", padded);
+    touch(bounds, 7, "zero point of the input", 1);
+    touch(bounds, 8, "scale of the input", 1);
+    touch(bounds, 9, "what is added",
+          sat_mul(bounds_size(bounds, p->groups), p->oc));
+}
+
+static int64_t up4(int64_t n)
+{
+    return sat_mul(i64_ceil_div(n, 4), 4);
+}
+
+/* Bytes of a channel's window, each row filled up to fours. */
+static int64_t packed_window(Bounds *bounds)
+{
+    const inlay_qpacked_params *p = bounds->params;
+    const int32_t rows[] = { p->kd, p->kh };
+    const int64_t run =
+        sat_mul(bounds_size(bounds, p->kw), bounds_size(bounds, p->ic));
+    return sat_mul(sizes_product(bounds, 2, rows), up4(run));
+}
+
+void bounds_qpacked(Bounds *bounds)
+{
+    const inlay_qpacked_params *p = bounds->params;
+    const int64_t groups = bounds_size(bounds, p->groups);
+    const int64_t padded = sat_mul(groups, up4(bounds_size(bounds, p->oc)));
+    const int64_t window = packed_window(bounds);
+    bounds_refuse(bounds, p->width != 16 && p->width != 4,
+                  "it has blocks of another width than its kernel");
+    bounds_narrow(bounds, window);
+    qpacked_images(bounds);
+    qpacked_channels(bounds, padded);
+    touch(bounds, 2, "weights", sat_mul(padded, window));
+    touch(bounds, 10, "windows",
+          sat_mul(bounds_size(bounds, p->gather), window));
+    if (bounds->wrong)
+        return;
+    bounds_refuse(bounds, p->gather < 1 && must_gather(p),
+                  "it gathers no windows, but has to");
+    if (p->gather)
+        touch_needs(bounds, 10);
+}
+
+void bounds_qdwpacked(Bounds *bounds)
+{
+    const inlay_qpacked_params *p = bounds->params;
+    const int32_t taps[] = { p->kd, p->kh, p->kw };
+    const int64_t channels = bounds_size(bounds, p->groups);
+    bounds_refuse(bounds, p->ic != 1 || p->oc != 1,
+                  "its channels are not each by itself");
+    qpacked_images(bounds);
+    qpacked_channels(bounds, up4(channels));
+    touch(bounds, 2, "weights",
+          sat_mul(channels, sizes_product(bounds, 3, taps)));
 }

@@ -1,12 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Families of cores: how weights are packed for --target; the tables are family.def.
  *
- * Packed bytes of a product: blocks of `byte_width` output channels, then one of 8 and one of 4 for
- * the rest; in a block, for each `byte_depth` inputs in turn, those of channel 0, of channel 1, ...
- * Any C compiler's code reads what is packed for any family: a layout is only fast where it was
- * meant for, unless the row says what it `needs`. */
+ * Packed bytes of a product: blocks of `byte_width` output channels, then one of the rest, filled
+ * up to a multiple of 4; in a block, for each `byte_depth` inputs in turn, those of channel 0, of
+ * channel 1, ... Any C compiler's code reads what is packed for any family: a layout is only fast
+ * where it was meant for, unless the row says what it `needs`. */
 #ifndef INLAY_IR_FAMILY_H
 #define INLAY_IR_FAMILY_H
+
+/* What the bytes of an input are taken as: the other sign is folded into biases. */
+typedef enum ByteSign {
+    BYTES_AS_THEY_ARE,
+    BYTES_UNSIGNED,
+    BYTES_SIGNED,
+} ByteSign;
 
 typedef struct Family {
     const char *name;
@@ -14,6 +21,7 @@ typedef struct Family {
     int float_width;     /* output channels in a block of float weights */
     int byte_width;      /* the same of 8-bit weights */
     int byte_depth;      /* their inputs that lie side by side */
+    ByteSign bytes;
     /* a condition of the C preprocessor without which the kernels cannot read it, and what to say
      * then; NULL: none */
     const char *needs, *without;

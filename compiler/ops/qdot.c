@@ -7,18 +7,47 @@
 #include "ops/expand.h"
 #include "ops/families.h"
 #include "ops/nest.h"
+#include "ops/qpacked.h"
 #include "ops/typed.h"
 #include "ops/window.h"
 
 /* Where a product's operands stand in its node; -1: it has none. */
 typedef struct Places {
-    int a, b, za, zb, sa, sb, sy, zy, bias;
+    int a;
+    int b;
+    int za;
+    int zb;
+    int sa;
+    int sb;
+    int sy;
+    int zy;
+    int bias;
 } Places;
 
-static const Places matmul_integer = { 0, 1, 2, 3, -1, -1, -1, -1, -1 };
-static const Places qlinear_matmul = { 0, 3, 2, 5, 1, 4, 6, 7, -1 };
-static const Places conv_integer = { 0, 1, 2, 3, -1, -1, -1, -1, -1 };
-static const Places qlinear_conv = { 0, 3, 2, 5, 1, 4, 6, 7, 8 };
+/* MatMulInteger, ConvInteger: the sums themselves. */
+static const Places of_sums = {
+    .a = 0,
+    .b = 1,
+    .za = 2,
+    .zb = 3,
+    .sa = -1,
+    .sb = -1,
+    .sy = -1,
+    .zy = -1,
+    .bias = -1,
+};
+/* QLinearMatMul, QLinearConv: of a matrix product there is no operand 8. */
+static const Places of_bytes = {
+    .a = 0,
+    .b = 3,
+    .za = 2,
+    .zb = 5,
+    .sa = 1,
+    .sb = 4,
+    .sy = 6,
+    .zy = 7,
+    .bias = 8,
+};
 
 static Tensor *at(const Node *node, int place)
 {
@@ -99,7 +128,7 @@ static Shape product_shape(const Product *r)
 
 void infer_matmul_integer(Node *node)
 {
-    const Product r = product_of(node, &matmul_integer);
+    const Product r = product_of(node, &of_sums);
     infer_out(node, 0, DT_I32, product_shape(&r));
 }
 
@@ -139,7 +168,7 @@ void infer_qlinear_matmul(Node *node)
 {
     if (expand_float8(node))
         return;
-    const Product r = product_of(node, &qlinear_matmul);
+    const Product r = product_of(node, &of_bytes);
     infer_out(node, 0, node->in[7]->dtype, product_shape(&r));
 }
 
@@ -172,6 +201,22 @@ static void quant_operands(Lower *lower, Node *node, const Places *places,
     q[3] = lower_as(lower, node, at(node, places->sb), DT_F32);
     q[4] = lower_as(lower, node, at(node, places->sy), DT_F32);
     q[5] = at(node, places->zy);
+}
+
+static ByteOperands operands_of(const Node *node, const Places *places)
+{
+    return (ByteOperands){
+        .y = node->out[0],
+        .x = at(node, places->a),
+        .w = at(node, places->b),
+        .zx = at(node, places->za),
+        .zw = at(node, places->zb),
+        .sx = at(node, places->sa),
+        .sw = at(node, places->sb),
+        .sy = at(node, places->sy),
+        .zy = at(node, places->zy),
+        .bias = at(node, places->bias),
+    };
 }
 
 /* A scale or zero point: one for all, or one for each row or column, in each matrix or in all. */
@@ -216,6 +261,74 @@ product_params(const Node *node, const Places *places, const Product *product)
     return params;
 }
 
+/* The rows of the operand as pixels, those of the result alike. */
+static void product_rows(Operand *operand, int32_t rows, int64_t pixel)
+{
+    if (shape_has_rows(&operand->tensor->shape))
+        operand_image(operand);
+    else
+        operand_rows(operand, rows, pixel);
+    operand->strided = true;
+    operand->rule.kind = ROWS_SAME;
+}
+
+/* A convolution of 1 x 1 over so many rows of pixels. */
+static inlay_qpacked_params product_geometry(int64_t rows, int64_t width)
+{
+    inlay_qpacked_params params = { .id = 1, .od = 1, .groups = 1 };
+    params.ih = params.oh = i32_checked(rows);
+    params.iw = params.ow = i32_checked(width);
+    params.kd = params.kh = params.kw = 1;
+    params.sd = params.sh = params.sw = 1;
+    params.dd = params.dh = params.dw = 1;
+    return params;
+}
+
+/* The matrix [K][N] as weights [N][K]. */
+static Recipe *turned_matrix(Store *store, const Recipe *w,
+                             const Product *product)
+{
+    static const int turn[2] = { 1, 0 };
+    const int64_t dims[2] = { product->k, product->n };
+    return recipe_transpose(store, recipe_reshape(store, w, 2, dims), turn);
+}
+
+static void set_product_rows(Step *step, const inlay_qpacked_params *params)
+{
+    Operand *x = step->operand + 1;
+    product_rows(step->operand, params->oh, params->oc);
+    product_rows(x, params->oh, params->ic);
+    x->reuse = REUSE_ROWS;
+    x->pixels = (PixelRule){
+        .stride = 1,
+        .extent = 1,
+        .tile = INLAY_QPIXELS,
+    };
+    step->units = params->oh;
+}
+
+/* Rows by one constant matrix; false: it is none. */
+static bool lower_product_packed(Lower *lower, Node *node, const Places *places,
+                                 const Product *product)
+{
+    ByteOperands q = operands_of(node, places);
+    if (shape_count(&product->b) != 1 || !bytes_packable(&q, product->n))
+        return false;
+    const Shape *y = &q.y->shape;
+    const int64_t pixels = tensor_count(q.y) / product->n;
+    const int64_t width = shape_has_rows(y) ? shape_row_pixels(y) : 1;
+    inlay_qpacked_params params = product_geometry(pixels / width, width);
+    params.ic = i32_checked(product->k);
+    params.oc = i32_checked(product->n);
+    Tensor turned = *q.w;
+    turned.value = turned_matrix(lower->graph->store, q.w->value, product);
+    q.w = &turned;
+    Step *step = lower_bytes_packed(lower, node, &q, &params);
+    set_product_rows(step, &params);
+    step->macs = i64_mul(tensor_count(q.y), product->k);
+    return true;
+}
+
 static void lower_product(Lower *lower, Node *node, const Places *places)
 {
     const Product product = product_of(node, places);
@@ -223,7 +336,8 @@ static void lower_product(Lower *lower, Node *node, const Places *places)
     check_bytes(node, places->a);
     check_bytes(node, places->b);
     const inlay_qmatmul_params params = product_params(node, places, &product);
-    if (!tensor_count(node->out[0]))
+    if (!tensor_count(node->out[0]) ||
+        lower_product_packed(lower, node, places, &product))
         return;
     Tensor *q[QUANT_OPERANDS];
     quant_operands(lower, node, places, q);
@@ -238,11 +352,11 @@ static void lower_product(Lower *lower, Node *node, const Places *places)
 
 void lower_matmul_integer(Lower *lower, Node *node)
 {
-    lower_product(lower, node, &matmul_integer);
+    lower_product(lower, node, &of_sums);
 }
 void lower_qlinear_matmul(Lower *lower, Node *node)
 {
-    lower_product(lower, node, &qlinear_matmul);
+    lower_product(lower, node, &of_bytes);
 }
 
 /* Convolutions. */
@@ -273,11 +387,11 @@ static void infer_qconv(Node *node, const Places *places, DType type)
 
 void infer_conv_integer(Node *node)
 {
-    infer_qconv(node, &conv_integer, DT_I32);
+    infer_qconv(node, &of_sums, DT_I32);
 }
 void infer_qlinear_conv(Node *node)
 {
-    infer_qconv(node, &qlinear_conv,
+    infer_qconv(node, &of_bytes,
                 node_in(node, 7) ? node->in[7]->dtype : node->in[0]->dtype);
 }
 
@@ -409,24 +523,35 @@ static int64_t macs_of(const inlay_qconv_params *params, const Tensor *out)
     return i64_mul(tensor_count(out), i64_mul(params->ic, taps));
 }
 
-static void lower_qconv_at(Lower *lower, Node *node, const Places *places)
+/* With constant weights; y and x: images, channels last. */
+static bool lower_qconv_packed(Lower *lower, Node *node, const Places *places,
+                               const Window *window, Tensor *y, Tensor *x)
 {
-    const bool last = node->channels_last;
-    Window window = window_of(node, taps_of(node, places));
-    if (last)
-        window_upright(&window);
-    Tensor *out = node->out[0];
-    check_bytes(node, places->a);
-    check_bytes(node, places->b);
-    const inlay_qconv_params params = qconv_params(node, places, &window);
-    if (!tensor_count(out))
-        return;
-    Tensor *x = node->in[0];
-    Tensor *y = out;
-    if (!last) {
-        x = image_last(lower, node, x);
-        y = lower_temp(lower, out->dtype, shape_vector(tensor_count(out)));
-    }
+    const inlay_qconv_params c = qconv_params(node, places, window);
+    ByteOperands q = operands_of(node, places);
+    if (!bytes_packable(&q, i64_mul(c.groups, c.oc)))
+        return false;
+    inlay_qpacked_params params = {
+        .groups = c.groups,
+        .ic = c.ic,
+        .oc = c.oc,
+    };
+    window_bytes_params(window, &params);
+    q.y = y;
+    q.x = x;
+    Step *step = lower_bytes_packed(lower, node, &q, &params);
+    conv_rows(step, &c, window->images);
+    if (step->operand[1].rule.kind != ROWS_ALL)
+        window_pixels(window, step->operand + 1, INLAY_QPIXELS);
+    step->macs = macs_of(&c, y);
+    return true;
+}
+
+/* By the kernel whose operands are all made at run time. */
+static void lower_qconv_plain(Lower *lower, Node *node, const Places *places,
+                              const Window *window, Tensor *y, Tensor *x)
+{
+    const inlay_qconv_params params = qconv_params(node, places, window);
     Tensor *weights = at(node, places->b);
     weights = turned_weights(lower, node, weights, &params);
     Tensor *q[QUANT_OPERANDS];
@@ -438,17 +563,38 @@ static void lower_qconv_at(Lower *lower, Node *node, const Places *places)
     for (int i = 0; i < QUANT_OPERANDS; i++)
         step_in(step, q[i]);
     step_in(step, at(node, places->bias));
-    conv_rows(step, &params, window.images);
-    step->macs = macs_of(&params, out);
+    conv_rows(step, &params, window->images);
+    step->macs = macs_of(&params, y);
+}
+
+static void lower_qconv_at(Lower *lower, Node *node, const Places *places)
+{
+    const bool last = node->channels_last;
+    Window window = window_of(node, taps_of(node, places));
+    if (last)
+        window_upright(&window);
+    Tensor *out = node->out[0];
+    check_bytes(node, places->a);
+    check_bytes(node, places->b);
+    if (!tensor_count(out))
+        return;
+    Tensor *x = node->in[0];
+    Tensor *y = out;
+    if (!last) {
+        x = image_last(lower, node, x);
+        y = lower_temp(lower, out->dtype, shape_vector(tensor_count(out)));
+    }
+    if (!lower_qconv_packed(lower, node, places, &window, y, x))
+        lower_qconv_plain(lower, node, places, &window, y, x);
     if (y != out)
         image_first(lower, node, out, y);
 }
 
 void lower_conv_integer(Lower *lower, Node *node)
 {
-    lower_qconv_at(lower, node, &conv_integer);
+    lower_qconv_at(lower, node, &of_sums);
 }
 void lower_qlinear_conv(Lower *lower, Node *node)
 {
-    lower_qconv_at(lower, node, &qlinear_conv);
+    lower_qconv_at(lower, node, &of_bytes);
 }

@@ -252,6 +252,11 @@ void window_conv_params(const Window *window, inlay_conv_params *params)
     SET_GEOMETRY(params, window);
 }
 
+void window_bytes_params(const Window *window, inlay_qpacked_params *params)
+{
+    SET_GEOMETRY(params, window);
+}
+
 inlay_lppool_params window_lppool_params(const Window *window, int32_t exponent)
 {
     inlay_lppool_params params = {

@@ -5,6 +5,7 @@
 
 #include "kernels/conv_f32.h"
 #include "kernels/lppool.h"
+#include "kernels/qconv_packed.h"
 #include "kernels/window_plain.h"
 #include "ops/lower.h"
 
@@ -41,6 +42,7 @@ void window_upright(Window *window);
 
 /* The same as parameters of kernels. */
 void window_conv_params(const Window *window, inlay_conv_params *params);
+void window_bytes_params(const Window *window, inlay_qpacked_params *params);
 inlay_lppool_params window_lppool_params(const Window *window,
                                          int32_t exponent);
 void window_pool_params(const Window *window, inlay_pool_params *params);

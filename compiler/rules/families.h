@@ -12,6 +12,7 @@ extern const KernelRules rules_deconv;
 extern const KernelRules rules_pool;
 extern const KernelRules rules_lppool;
 extern const KernelRules rules_qconv;
+extern const KernelRules rules_qpacked;
 extern const KernelRules rules_dwpw;
 
 /* pixels.c */

@@ -4,6 +4,7 @@
 #include "kernels/deconv_f32.h"
 #include "kernels/dwpw_f32.h"
 #include "kernels/lppool.h"
+#include "kernels/qconv_packed.h"
 #include "kernels/qdot.h"
 #include "rules/families.h"
 
@@ -114,6 +115,24 @@ static void qconv_cut(const Step *step, void *params, Columns y, Columns there)
     cut_window(qconv_window(params), y, there);
 }
 
+static Window qpacked_window(void *params)
+{
+    inlay_qpacked_params *p = params;
+    return (Window){ &p->iw, &p->ow, &p->pw, p->kw, p->sw, p->dw };
+}
+
+static ColumnRule qpacked_columns(const Step *step)
+{
+    return columns_of(step, qpacked_window(step->params));
+}
+
+static void qpacked_cut(const Step *step, void *params, Columns y,
+                        Columns there)
+{
+    (void)step;
+    cut_window(qpacked_window(params), y, there);
+}
+
 static ColumnRule dwpw_columns(const Step *step)
 {
     return columns_of(step, dwpw_window(step->params));
@@ -183,6 +202,10 @@ const KernelRules rules_pool = {
 const KernelRules rules_lppool = {
     .columns = lppool_columns,
     .cut = lppool_cut,
+};
+const KernelRules rules_qpacked = {
+    .columns = qpacked_columns,
+    .cut = qpacked_cut,
 };
 const KernelRules rules_qconv = {
     .columns = qconv_columns,

@@ -9,17 +9,9 @@
 #ifndef INLAY_QDOT_H
 #define INLAY_QDOT_H
 
-#include "quant.h"
+#include "kernels/qout.h"
 
 #define INLAY_QBLOCK 64 /* columns summed at a time */
-
-/* What becomes of the sums: parameter `out`. */
-enum {
-    INLAY_QOUT_I32 = 0,
-    INLAY_QOUT_U8 = 1,
-    INLAY_QOUT_I8 = 2,
-    INLAY_QOUT_F32 = 3
-};
 
 static inline int32_t inlay_q8(const uint8_t *p, ptrdiff_t i, int is_signed)
 {
@@ -32,12 +24,6 @@ static inline int32_t inlay_q8_zero(const uint8_t *p, ptrdiff_t i,
                                     int is_signed)
 {
     return p ? inlay_q8(p, i, is_signed) : 0;
-}
-
-/* Sums wrap, as those of the reference do: quantizers write biases at the very end of int32. */
-static inline int32_t inlay_wrap_add(int32_t a, int32_t b)
-{
-    return (int32_t)((uint32_t)a + (uint32_t)b);
 }
 
 /* acc[j] += sum over i < k of (a[i] - za) b[i * ldb + j], j < n; returns the sum of (a[i] - za). */

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Products of bytes with constant weights: packed for the target's family, zero points in the
+ * biases. */
+#ifndef INLAY_OPS_QPACKED_H
+#define INLAY_OPS_QPACKED_H
+
+#include "kernels/qconv_packed.h"
+#include "ops/lower.h"
+
+/* The operands of a product; NULL: it has none. */
+typedef struct ByteOperands {
+    Tensor *y, *x, *w;
+    Tensor *zx, *zw; /* zero points */
+    Tensor *sx, *sw; /* scales */
+    Tensor *sy, *zy; /* those of y */
+    Tensor *bias;    /* int32 */
+    Tensor *add;     /* float, added to a float result */
+} ByteOperands;
+
+/* Is all constant that is packed, for so many channels of y? */
+bool bytes_packable(const ByteOperands *q, int64_t channels);
+/* The step of a convolution: `params` has its geometry, groups and channels, the rest is filled in;
+ * w [groups * OC][IC][taps...]. Rows, units and products are the caller's. */
+Step *lower_bytes_packed(Lower *lower, Node *node, const ByteOperands *q,
+                         inlay_qpacked_params *params);
+
+#endif

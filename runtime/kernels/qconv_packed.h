@@ -1,0 +1,460 @@
+/* SPDX-License-Identifier: 0BSD
+ * Convolution of bytes with packed constant weights, channels last: 1 to 3 dimensions, groups,
+ * strides, dilations. A matrix product is one of 1 x 1.
+ *
+ *   sum[o] = bias[o] + sum over the window: x w[o]  - zero sums[o] - zw[o] (sum of x)
+ *   y = what qout.h makes of it
+ *
+ * x [N][D][H][W][groups*IC], y [N][OD][OH][OW][groups*OC], weights as in qtile.h, group by group.
+ * Elements outside x are its zero point. A constant zero point of x is in the bias, made offline:
+ * bias[o] - zero (sum of w[o] - K zw[o]); one made at run time comes with `sums`, those of the
+ * weights. Operands: y, x, w, bias, scale, zw, sums, zero, sx, add, scratch.
+ *
+ * Pixels go from the first to the last (mirrored when backward) in tiles of at most INLAY_QPIXELS.
+ * Where a window is clipped, or does not lie in one piece in each row, its bytes are gathered in
+ * scratch, `gather` pixels at a time; zero points stand for what is outside. */
+#ifndef INLAY_QCONV_PACKED_H
+#define INLAY_QCONV_PACKED_H
+
+#include "kernels/qtile.h"
+#include "kernels/walk.h"
+
+typedef struct inlay_qpacked_params {
+    int32_t id; /* planes of x in an image; 1 below three dimensions */
+    int32_t ih; /* rows of x in a plane */
+    int32_t iw; /* pixels of x in a row */
+    int32_t od; /* the same of y */
+    int32_t oh;
+    int32_t ow;
+    int32_t kd; /* taps of the window */
+    int32_t kh;
+    int32_t kw;
+    int32_t sd; /* strides */
+    int32_t sh;
+    int32_t sw;
+    int32_t dd; /* dilations */
+    int32_t dh;
+    int32_t dw;
+    int32_t pd; /* padding before the first element */
+    int32_t ph;
+    int32_t pw;
+    int32_t groups;
+    int32_t ic;    /* channels of x in a group */
+    int32_t oc;    /* channels of y in a group */
+    int32_t width; /* channels of a block of packed weights: 16 or 4 */
+    int32_t flip;  /* a byte of x is (byte ^ flip) - minus */
+    int32_t minus;
+    int32_t zero; /* zero point of x as such a number, where it is no operand */
+    int32_t zw;   /* zero point of the weights, where it is no operand */
+    int32_t out;  /* INLAY_QOUT_... */
+    int32_t zy;   /* zero point of y */
+    int32_t lo;   /* its least and largest number */
+    int32_t hi;
+    int32_t scales; /* 1, or one for each channel */
+    int32_t
+        gather; /* pixels that scratch holds the windows of; 0: there is none */
+} inlay_qpacked_params;
+
+/* A row of y, or several joined, on its way. */
+typedef struct inlay_qrow {
+    void *y;
+    int32_t pixels, left,
+        right;          /* [left, right): the whole window lies inside */
+    int32_t plane, row; /* of the window's first tap; may lie outside */
+    int32_t image;
+} inlay_qrow;
+
+static inline int32_t inlay_qnumber(const inlay_qpacked_params *params,
+                                    int32_t byte)
+{
+    return (byte ^ params->flip) - params->minus;
+}
+
+/* The zero point of x: a constant, or operand 7. */
+static inline int32_t inlay_qpacked_zero(void *const *base,
+                                         const inlay_step *step)
+{
+    const inlay_qpacked_params *params =
+        (const inlay_qpacked_params *)step->params;
+    const uint8_t *zero = (const uint8_t *)inlay_at(base, step, 7);
+    return zero ? inlay_qnumber(params, *zero) : params->zero;
+}
+
+static inline inlay_qresult inlay_qpacked_result(void *const *base,
+                                                 const inlay_step *step)
+{
+    const inlay_qpacked_params *params =
+        (const inlay_qpacked_params *)step->params;
+    const float *factor = (const float *)inlay_at(base, step, 8);
+    inlay_qresult r;
+    r.kind = params->out;
+    r.zero = params->zy;
+    r.lo = params->lo;
+    r.hi = params->hi;
+    r.scale = (const float *)inlay_at(base, step, 4);
+    r.each = params->scales > 1;
+    r.factor = factor ? *factor : 1.0f;
+    r.add = (const float *)inlay_at(base, step, 9);
+    return r;
+}
+
+/* Does the window of a pixel lie in one piece in each row? */
+static inline int inlay_qpacked_whole(const inlay_qpacked_params *params,
+                                      const inlay_step *step)
+{
+    return params->kw == 1 ||
+           (params->dw == 1 && step->ref[1].pix == params->ic);
+}
+
+/* Fours of weights in a row of the window. */
+static inline int32_t inlay_qpacked_fours(const inlay_qpacked_params *params)
+{
+    return (params->kw * params->ic + 3) / 4;
+}
+
+static inline void inlay_qpacked_tile(void *const *base, const inlay_step *step,
+                                      inlay_qtile *tile)
+{
+    const inlay_qpacked_params *params =
+        (const inlay_qpacked_params *)step->params;
+    memset(tile, 0, sizeof *tile);
+    tile->flip = params->flip;
+    tile->minus = params->minus;
+    tile->zero = inlay_qpacked_zero(base, step);
+    tile->weights = (const int8_t *)inlay_at(base, step, 2);
+    tile->taps =
+        (ptrdiff_t)params->kd * params->kh * inlay_qpacked_fours(params) * 4;
+    tile->width = params->width;
+    tile->channels = params->oc;
+    tile->end = params->oc;
+    tile->bias = (const int32_t *)inlay_at(base, step, 3);
+    tile->zw = (const int32_t *)inlay_at(base, step, 5);
+    tile->zw_all = params->zw;
+    tile->sums = (const int32_t *)inlay_at(base, step, 6);
+    tile->result = inlay_qpacked_result(base, step);
+    tile->ys = step->ref[0].pix;
+}
+
+/* The window where it lies in x. */
+static inline void inlay_qpacked_lie(void *const *base, const inlay_step *step,
+                                     const inlay_qrow *row, inlay_qtile *tile)
+{
+    const inlay_qpacked_params *params =
+        (const inlay_qpacked_params *)step->params;
+    const int32_t plane = row->image * params->id + row->plane;
+    tile->x = (const uint8_t *)inlay_at(base, step, 1);
+    tile->row = step->ref[1].row;
+    tile->cap = step->ref[1].cap;
+    tile->first = plane * params->ih + row->row;
+    tile->nkd = params->kd;
+    tile->d_rows = params->dd * params->ih;
+    tile->nkh = params->kh;
+    tile->h_rows = params->dh;
+    tile->run = params->kw * params->ic;
+    tile->xs = (ptrdiff_t)params->sw * step->ref[1].pix;
+}
+
+/* The window where it was gathered. */
+static inline void inlay_qpacked_gathered(void *const *base,
+                                          const inlay_step *step,
+                                          inlay_qtile *tile)
+{
+    tile->x = (const uint8_t *)inlay_at(base, step, 10);
+    tile->cap = 1;
+    tile->first = 0;
+    tile->nkd = 1;
+    tile->nkh = 1;
+    tile->run = (int32_t)tile->taps;
+    tile->xs = tile->taps;
+}
+
+/* The taps of one row of the window at column c; x: the group's channels of the row. */
+static inline void inlay_qgather_row(const inlay_qpacked_params *params,
+                                     const uint8_t *x, int32_t pix, int32_t c,
+                                     int32_t zero, uint8_t *to)
+{
+    const int32_t first = c * params->sw - params->pw;
+    const int32_t ic = params->ic;
+    int32_t from, i;
+    const int32_t n =
+        inlay_clip(first, params->dw, params->kw, params->iw, &from);
+    if (!n) {
+        memset(to, zero, (size_t)(params->kw * ic));
+        return;
+    }
+    memset(to, zero, (size_t)(from * ic));
+    to += from * ic;
+    x += (ptrdiff_t)(first + from * params->dw) * pix;
+    if (params->dw == 1 && pix == ic) {
+        memcpy(to, x, (size_t)(n * ic));
+        to += n * ic;
+    } else {
+        for (i = 0; i < n; i++, to += ic, x += (ptrdiff_t)params->dw * pix)
+            memcpy(to, x, (size_t)ic);
+    }
+    memset(to, zero, (size_t)((params->kw - from - n) * ic));
+}
+
+/* Row r of a plane of x, at the first channel of a group; NULL: there is none. */
+static inline const uint8_t *inlay_qimage_row(void *const *base,
+                                              const inlay_step *step,
+                                              int32_t image, int32_t plane,
+                                              int32_t r)
+{
+    const inlay_qpacked_params *params =
+        (const inlay_qpacked_params *)step->params;
+    if (plane < 0 || plane >= params->id || r < 0 || r >= params->ih)
+        return NULL;
+    plane += image * params->id;
+    return (const uint8_t *)inlay_row(base, step, 1, plane * params->ih + r);
+}
+
+/* The window of pixel c: its rows, each filled up to fours. */
+static inline void inlay_qgather(void *const *base, const inlay_step *step,
+                                 const inlay_qrow *row, int32_t group,
+                                 int32_t c, int32_t zero, uint8_t *to)
+{
+    const inlay_qpacked_params *params =
+        (const inlay_qpacked_params *)step->params;
+    const int32_t run = params->kw * params->ic;
+    const int32_t fill = 4 * inlay_qpacked_fours(params) - run;
+    int32_t d, h;
+    for (d = 0; d < params->kd; d++)
+        for (h = 0; h < params->kh; h++) {
+            const uint8_t *x = inlay_qimage_row(base, step, row->image,
+                                                row->plane + d * params->dd,
+                                                row->row + h * params->dh);
+            if (x)
+                inlay_qgather_row(params, x + (ptrdiff_t)group * params->ic,
+                                  step->ref[1].pix, c, zero, to);
+            else
+                memset(to, zero, (size_t)run);
+            memset(to + run, params->minus ^ params->flip, (size_t)fill);
+            to += run + fill;
+        }
+}
+
+/* Goes on to the next group of channels. */
+static inline void inlay_qpacked_next(const inlay_qpacked_params *params,
+                                      inlay_qtile *tile, inlay_qcall *call)
+{
+    const int32_t padded = inlay_up4(params->oc);
+    tile->weights += padded * tile->taps;
+    tile->bias += padded;
+    if (tile->sums)
+        tile->sums += padded;
+    if (tile->zw)
+        tile->zw += padded;
+    if (tile->result.each)
+        tile->result.scale += padded;
+    if (tile->result.add)
+        tile->result.add += params->oc;
+    call->y = inlay_qplace(&tile->result, call->y, params->oc);
+}
+
+/* The windows of the call's pixels, from pixel c on, for one group. */
+static inline void inlay_qpacked_fetch(void *const *base,
+                                       const inlay_step *step,
+                                       const inlay_qrow *row,
+                                       const inlay_qtile *tile, int32_t group,
+                                       int32_t c, inlay_qcall *call)
+{
+    const inlay_qpacked_params *params =
+        (const inlay_qpacked_params *)step->params;
+    const int32_t zero = (tile->zero + tile->minus) ^ tile->flip;
+    uint8_t *to = (uint8_t *)inlay_at(base, step, 10);
+    int32_t i;
+    call->at = 0;
+    if (tile->x != to) {
+        call->at = (ptrdiff_t)(c * params->sw - params->pw) * step->ref[1].pix +
+                   (ptrdiff_t)group * params->ic;
+        return;
+    }
+    for (i = 0; i < call->pixels; i++, to += tile->taps)
+        inlay_qgather(base, step, row, group, c + i, zero, to);
+}
+
+/* Pixels [c, c + n) of a row; t is a copy. */
+static inline void inlay_qpacked_pixels(void *const *base,
+                                        const inlay_step *step,
+                                        const inlay_qrow *row, inlay_qtile tile,
+                                        int32_t c, int32_t n, int gathered)
+{
+    const inlay_qpacked_params *params =
+        (const inlay_qpacked_params *)step->params;
+    int32_t x_sum[INLAY_QPIXELS];
+    int32_t group;
+    inlay_qcall call;
+    call.pixels = n;
+    call.y = inlay_qplace(&tile.result, row->y, c * tile.ys);
+    call.x_sum = tile.zw || tile.zw_all ? x_sum : NULL;
+    if (gathered)
+        inlay_qpacked_gathered(base, step, &tile);
+    else
+        inlay_qpacked_lie(base, step, row, &tile);
+    for (group = 0; group < params->groups; group++) {
+        inlay_qpacked_fetch(base, step, row, &tile, group, c, &call);
+        if (call.x_sum)
+            inlay_qtile_x_sums(&tile, &call, x_sum);
+        inlay_qtile_run(&tile, &call);
+        inlay_qpacked_next(params, &tile, &call);
+    }
+}
+
+/* The first and the end of the pixels that are made like pixel c: with a clipped window or not. */
+static inline int32_t inlay_qrow_first(const inlay_qrow *row, int32_t c)
+{
+    if (c >= row->right)
+        return row->right;
+    return c >= row->left ? row->left : 0;
+}
+static inline int32_t inlay_qrow_end(const inlay_qrow *row, int32_t c)
+{
+    if (c < row->left)
+        return row->left;
+    return c < row->right ? row->right : row->pixels;
+}
+
+/* Of n pixels those of the next tile: tiles are as equal as can be. */
+static inline int32_t inlay_qtile_size(int32_t n, int32_t most)
+{
+    const int32_t tiles = (n + most - 1) / most;
+    return (n + tiles - 1) / tiles;
+}
+
+/* All pixels of a row, in the walking direction. */
+static inline void inlay_qpacked_row(void *const *base, const inlay_step *step,
+                                     const inlay_qtile *tile,
+                                     const inlay_qrow *row)
+{
+    const inlay_qpacked_params *params =
+        (const inlay_qpacked_params *)step->params;
+    int32_t done, n;
+    for (done = 0; done < row->pixels; done += n) {
+        const int32_t c = step->backward ? row->pixels - 1 - done : done;
+        const int32_t first = inlay_qrow_first(row, c);
+        const int gathered = c < row->left || c >= row->right;
+        const int32_t most = gathered && params->gather < INLAY_QTILE_P
+                                 ? params->gather
+                                 : INLAY_QTILE_P;
+        n = step->backward ? c + 1 - first : inlay_qrow_end(row, c) - c;
+        n = inlay_qtile_size(n, most);
+        inlay_qpacked_pixels(base, step, row, *tile,
+                             step->backward ? c + 1 - n : c, n, gathered);
+    }
+}
+
+/* Where the window of row r lies, and which of its pixels are whole. */
+static inline inlay_qrow inlay_qpacked_window(void *const *base,
+                                              const inlay_step *step, int32_t r)
+{
+    const inlay_qpacked_params *params =
+        (const inlay_qpacked_params *)step->params;
+    const int32_t plane = r / params->oh;
+    inlay_qrow row;
+    row.image = plane / params->od;
+    row.plane = (plane - row.image * params->od) * params->sd - params->pd;
+    row.row = (r - plane * params->oh) * params->sh - params->ph;
+    row.pixels = params->ow;
+    row.y = inlay_row(base, step, 0, r);
+    row.left = params->ow;
+    row.right = params->ow;
+    if (inlay_qpacked_whole(params, step) && row.plane >= 0 && row.row >= 0 &&
+        row.plane + (params->kd - 1) * params->dd < params->id &&
+        row.row + (params->kh - 1) * params->dh < params->ih)
+        row.left = inlay_inside(params->sw, params->pw,
+                                (params->kw - 1) * params->dw + 1, params->iw,
+                                params->ow, &row.right);
+    return row;
+}
+
+/* Bytes of operand i from its first to its last, of `pixels` pixels a row of `size` bytes each. */
+static inline size_t inlay_qextent(const inlay_step *step, int i,
+                                   int32_t pixels, size_t size)
+{
+    const inlay_ref *ring = step->ref + i;
+    return (size_t)(ring->cap - 1) * ring->row +
+           (size_t)pixels * (size_t)ring->pix * size;
+}
+
+/* Can no byte of y be a byte of x? */
+static inline int inlay_qpacked_apart(void *const *base, const inlay_step *step)
+{
+    const inlay_qpacked_params *params =
+        (const inlay_qpacked_params *)step->params;
+    const int wide =
+        params->out == INLAY_QOUT_I32 || params->out == INLAY_QOUT_F32;
+    const uintptr_t y = (uintptr_t)inlay_at(base, step, 0);
+    const uintptr_t x = (uintptr_t)inlay_at(base, step, 1);
+    return y + inlay_qextent(step, 0, params->ow, wide ? 4 : 1) <= x ||
+           x + inlay_qextent(step, 1, params->iw, 1) <= y;
+}
+
+/* Is it a product of the pixels of whole rows, one like the other? */
+static inline int inlay_qpacked_joins(const inlay_qpacked_params *params,
+                                      const inlay_step *step)
+{
+    const int one_tap = params->kd * params->kh * params->kw == 1;
+    const int every_pixel = params->sd * params->sh * params->sw == 1;
+    const int same = params->iw == params->ow && params->ih == params->oh &&
+                     params->id == params->od;
+    const int wide =
+        params->out == INLAY_QOUT_I32 || params->out == INLAY_QOUT_F32;
+    const size_t pixels = (size_t)params->ow;
+    return one_tap && every_pixel && same &&
+           params->pd + params->ph + params->pw == 0 &&
+           step->ref[1].row == pixels * (size_t)step->ref[1].pix &&
+           step->ref[0].row ==
+               pixels * (size_t)step->ref[0].pix * (wide ? 4 : 1);
+}
+
+/* Channels [t->begin, t->end) of rows [r0, r1). */
+static inline void inlay_qpacked_rows(void *const *base, const inlay_step *step,
+                                      const inlay_qtile *tile, int joins,
+                                      int32_t r0, int32_t r1)
+{
+    int32_t done, n;
+    for (done = 0; done < r1 - r0; done += n) {
+        int32_t r = inlay_next_row(step, r0, r1, done);
+        inlay_qrow row;
+        n = joins ? inlay_adjacent(step, 0, r, r1 - r0 - done) : 1;
+        if (joins)
+            n = inlay_adjacent(step, 1, r, n);
+        if (step->backward)
+            r -= n - 1;
+        row = inlay_qpacked_window(base, step, r);
+        row.pixels *= n;
+        if (n > 1)
+            row.right = row.pixels;
+        inlay_qpacked_row(base, step, tile, &row);
+    }
+}
+
+/* Weights beyond this many bytes are walked a part at a time, so that the part stays in the cache.
+ */
+#ifndef INLAY_QWEIGHT_BYTES
+#define INLAY_QWEIGHT_BYTES 400000
+#endif
+
+static inline int inlay_qconv_packed(void *const *base, const inlay_step *step,
+                                     int32_t r0, int32_t r1)
+{
+    const inlay_qpacked_params *params =
+        (const inlay_qpacked_params *)step->params;
+    const int apart = r1 - r0 > 1 && inlay_qpacked_apart(base, step);
+    const int joins = apart && inlay_qpacked_joins(params, step);
+    inlay_qtile tile;
+    ptrdiff_t strip = params->oc;
+    inlay_qpacked_tile(base, step, &tile);
+    if (apart && params->groups == 1 &&
+        tile.taps * params->oc > INLAY_QWEIGHT_BYTES)
+        strip = INLAY_QWEIGHT_BYTES / tile.taps / 48 * 48 + 48;
+    for (tile.begin = 0; tile.begin < params->oc; tile.begin = tile.end) {
+        tile.end = params->oc - tile.begin > strip ? tile.begin + (int32_t)strip
+                                                   : params->oc;
+        inlay_qpacked_rows(base, step, &tile, joins, r0, r1);
+    }
+    return 0;
+}
+
+#endif

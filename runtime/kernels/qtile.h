@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: 0BSD
+ * The register-blocked product of bytes: a tile is some pixels by a group of output channels.
+ *
+ *   sum[p][o] = bias[o] + sum over taps k: x[p][k] w[k][o]   (- zero sums[o]) (- zw[o] sum x[p])
+ *
+ * x's numbers are its bytes, flipped by `flip`, less `minus`; those of w have a sign. Weights are
+ * packed offline: blocks of `width` output channels (16, or 4 for small cores), then one of the
+ * rest, filled up to a multiple of 4 with zeros; in a block, for each row of the window, the row's
+ * taps in fours, filled up with zeros: [four][channel of the block][4]. bias, sums, scales and zw
+ * are filled up to fours likewise.
+ *
+ * A window is some rows of a ring, of each `run` bytes; or, where pixels were gathered, one row.
+ * Vectors where qvec.h has them and x's numbers are those the machine takes, else plain C. */
+#ifndef INLAY_QTILE_H
+#define INLAY_QTILE_H
+
+#include "kernels/qout.h"
+
+/* What all tiles of a step have in common. */
+typedef struct inlay_qtile {
+    const uint8_t *x;    /* row 0 of the ring */
+    size_t row;          /* bytes from row to row */
+    int32_t cap;         /* rows of the ring */
+    int32_t first;       /* first row of the window */
+    int32_t nkd, d_rows; /* planes of the window, rows from one to the next */
+    int32_t nkh, h_rows; /* rows of a plane of it, rows from one to the next */
+    int32_t run;         /* bytes of each row */
+    ptrdiff_t xs, ys;    /* bytes of x, elements of y from pixel to pixel */
+    int32_t flip, minus; /* what makes numbers of x's bytes */
+    int32_t zero;        /* zero point of x; used with sums alone */
+    const int8_t *weights;
+    ptrdiff_t taps;     /* weights of a channel */
+    int32_t width;      /* channels of the main blocks */
+    int32_t channels;   /* that exist */
+    int32_t begin, end; /* those that are made */
+    const int32_t *bias;
+    const int32_t
+        *sums; /* of each channel's weights; NULL: zero is in the bias */
+    const int32_t *
+        zw; /* zero points of the weights, each channel's; NULL: all are `zw_all` */
+    int32_t zw_all;
+    inlay_qresult result;
+} inlay_qtile;
+
+/* Pixels that are made by one call. */
+typedef struct inlay_qcall {
+    int32_t pixels;
+    ptrdiff_t at; /* bytes from the row to the first pixel's first tap */
+    void *y;      /* channel 0 of the first */
+    const int32_t *x_sum; /* of each pixel; NULL: weights have no zero points */
+} inlay_qcall;
+
+enum { INLAY_QPIXELS = 7, INLAY_QGROUP = 48 }; /* the most of a tile */
+
+/* A group of a tile's channels. */
+typedef struct inlay_qgroup {
+    int32_t channel;    /* the first */
+    int32_t n;          /* that exist */
+    int32_t lanes;      /* the same, filled up to fours */
+    const int8_t *w;    /* their weights */
+    const int8_t *last; /* those of their last block */
+    int32_t step;       /* bytes of a four of that block */
+    int32_t start[INLAY_QGROUP];
+    float scale[INLAY_QGROUP];
+} inlay_qgroup;
+
+static inline int32_t inlay_up4(int32_t n)
+{
+    return (n + 3) / 4 * 4;
+}
+
+/* Channels of the block that `channel` begins. */
+static inline int32_t inlay_qblock(const inlay_qtile *tile, int32_t channel)
+{
+    const int32_t left = inlay_up4(tile->channels - channel);
+    return left < tile->width ? left : tile->width;
+}
+
+/* What the sums of a group begin with, and what they are multiplied with. */
+static inline void inlay_qgroup_begin(const inlay_qtile *tile,
+                                      inlay_qgroup *group)
+{
+    const int32_t *bias = tile->bias + group->channel;
+    int32_t i;
+    if (tile->sums) {
+        const int32_t *sums = tile->sums + group->channel;
+        for (i = 0; i < group->lanes; i++)
+            group->start[i] =
+                inlay_wrap_add(bias[i], -inlay_wrap_mul(tile->zero, sums[i]));
+    } else {
+        memcpy(group->start, bias, (size_t)group->lanes * sizeof *bias);
+    }
+    if (tile->result.kind != INLAY_QOUT_I32)
+        inlay_qscales(&tile->result, group->channel, group->lanes,
+                      group->scale);
+}
+
+/* Lanes [from, from + n) of the group at one pixel become results. */
+static inline void inlay_qgroup_end(const inlay_qtile *tile,
+                                    const inlay_qcall *call,
+                                    const inlay_qgroup *group, int32_t pixel,
+                                    int32_t from, int32_t n, int32_t *sum)
+{
+    const int32_t channel = group->channel + from;
+    const ptrdiff_t at = pixel * tile->ys + channel;
+    int32_t i;
+    if (call->x_sum)
+        for (i = 0; i < n; i++) {
+            const int32_t zw = tile->zw ? tile->zw[channel + i] : tile->zw_all;
+            const int32_t off = inlay_wrap_mul(zw, call->x_sum[pixel]);
+            sum[i] = inlay_wrap_add(sum[i], -off);
+        }
+    inlay_qresults(&tile->result, channel, n, sum, group->scale + from,
+                   inlay_qplace(&tile->result, call->y, at));
+}
+
+/* Row h of plane d of the window. */
+static inline const uint8_t *inlay_qwindow(const inlay_qtile *tile, int32_t d,
+                                           int32_t h)
+{
+    const int32_t r = tile->first + d * tile->d_rows + h * tile->h_rows;
+    return tile->x + (size_t)(r < tile->cap ? r : r % tile->cap) * tile->row;
+}
+
+/* The sums of x's numbers over the window of each pixel. */
+static inline void inlay_qtile_x_sums(const inlay_qtile *tile,
+                                      const inlay_qcall *call, int32_t *sum)
+{
+    int32_t p, d, h, i;
+    for (p = 0; p < call->pixels; p++) {
+        int32_t all = 0;
+        for (d = 0; d < tile->nkd; d++)
+            for (h = 0; h < tile->nkh; h++) {
+                const uint8_t *x =
+                    inlay_qwindow(tile, d, h) + call->at + p * tile->xs;
+                for (i = 0; i < tile->run; i++)
+                    all += (x[i] ^ tile->flip) - tile->minus;
+            }
+        sum[p] = all;
+    }
+}
+
+/* ---- plain C: one pixel, four channels of a block ---- */
+
+/* Adds n of the next four of x to the sums of four channels. */
+INLAY_INLINE void inlay_qplain_few(const inlay_qtile *tile, const uint8_t *x,
+                                   int32_t n, const int8_t *w, int32_t *sum)
+{
+    int32_t i, k;
+    for (k = 0; k < n; k++) {
+        const int32_t v = (x[k] ^ tile->flip) - tile->minus;
+        for (i = 0; i < 4; i++)
+            sum[i] = inlay_wrap_add(sum[i], v * w[4 * i + k]);
+    }
+}
+
+static inline void inlay_qplain_pixel(const inlay_qtile *tile, ptrdiff_t at,
+                                      const int8_t *w, int32_t step,
+                                      int32_t *sum)
+{
+    const int32_t fours = tile->run / 4;
+    const int32_t tail = tile->run % 4;
+    int32_t d, h, i;
+    for (d = 0; d < tile->nkd; d++)
+        for (h = 0; h < tile->nkh; h++) {
+            const uint8_t *x = inlay_qwindow(tile, d, h) + at;
+            for (i = 0; i < fours; i++, x += 4, w += step)
+                inlay_qplain_few(tile, x, 4, w, sum);
+            if (tail) {
+                inlay_qplain_few(tile, x, tail, w, sum);
+                w += step;
+            }
+        }
+}
+
+INLAY_APART void inlay_qplain(const inlay_qtile *tile, const inlay_qcall *call,
+                              inlay_qgroup *group)
+{
+    int32_t p, i;
+    for (p = 0; p < call->pixels; p++)
+        for (i = 0; i < group->lanes; i += 4) {
+            const int32_t left = group->n - i;
+            const ptrdiff_t at = call->at + p * tile->xs;
+            int32_t sum[4];
+            memcpy(sum, group->start + i, sizeof sum);
+            inlay_qplain_pixel(tile, at, group->last + 4 * i, group->step, sum);
+            inlay_qgroup_end(tile, call, group, p, i, left < 4 ? left : 4, sum);
+        }
+}
+
+#if INLAY_QL > 1
+#include "kernels/qtile_vec.inc.h"
+#endif
+
+/* ---- tiles ---- */
+
+/* Does the machine take x's numbers as they are? */
+static inline int inlay_qfast(const inlay_qtile *tile)
+{
+#if INLAY_QL > 1
+    return tile->minus == INLAY_QMINUS;
+#else
+    (void)tile;
+    return 0;
+#endif
+}
+
+/* Blocks of the group that `channel` begins: several where a vector holds one. */
+static inline int32_t inlay_qblocks(const inlay_qtile *tile, int32_t channel,
+                                    int fast)
+{
+    const int32_t left = (tile->end - channel + 15) / 16;
+    if (INLAY_QL < 16 || !fast || tile->width < 16)
+        return 1;
+    if (left == 4)
+        return 2;
+    return left < 3 ? left : 3;
+}
+
+/* All channels of some pixels, group by group. */
+static inline void inlay_qtile_run(const inlay_qtile *tile,
+                                   const inlay_qcall *call)
+{
+    const int fast = inlay_qfast(tile);
+    inlay_qgroup group;
+    for (group.channel = tile->begin; group.channel < tile->end;
+         group.channel += group.lanes) {
+        const int32_t blocks = inlay_qblocks(tile, group.channel, fast);
+        const int32_t before = (blocks - 1) * tile->width;
+        const int32_t block = inlay_qblock(tile, group.channel + before);
+        const int32_t left = tile->channels - group.channel;
+        group.lanes = before + block;
+        group.n = left < group.lanes ? left : group.lanes;
+        group.w = tile->weights + group.channel * tile->taps;
+        group.last = group.w + before * tile->taps;
+        group.step = 4 * block;
+        inlay_qgroup_begin(tile, &group);
+#if INLAY_QL > 1
+        if (fast) {
+            inlay_qvector(tile, call, &group);
+            continue;
+        }
+#endif
+        inlay_qplain(tile, call, &group);
+    }
+}
+
+#endif

@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: 0BSD
+ * Tiles of qtile.h in vectors: up to INLAY_QTILE_P pixels by up to four vectors of channels. Where
+ * a vector holds a block of 16 channels each vector is a block of its own, else all lie in one. The
+ * last vector may have fewer lanes: it is loaded by a mask. Included by qtile.h. */
+enum { INLAY_QVECTORS = 4 };
+
+/* Where the weights of a four of x lie. */
+typedef struct inlay_qwalk {
+    const int8_t *w;    /* of all vectors but the last */
+    const int8_t *last; /* of that */
+    int32_t step;       /* bytes from four to four of w */
+    int32_t last_step;
+    ptrdiff_t vector; /* bytes from vector to vector */
+    inlay_qmask part; /* lanes of the last */
+    inlay_qi flip;
+} inlay_qwalk;
+
+INLAY_INLINE inlay_qwalk inlay_qwalk_of(const inlay_qtile *tile,
+                                        const inlay_qgroup *group, int vectors)
+{
+    inlay_qwalk walk;
+#if INLAY_QL == 16
+    walk.step = 4 * INLAY_QL;
+    walk.vector = INLAY_QL * tile->taps;
+    walk.last = group->last;
+#else
+    walk.step = group->step;
+    walk.vector = 4 * INLAY_QL;
+    walk.last = group->w + (vectors - 1) * walk.vector;
+#endif
+    walk.w = group->w;
+    walk.last_step = group->step;
+    walk.part = inlay_qmask_of(group->lanes - (vectors - 1) * INLAY_QL);
+    walk.flip = inlay_qflip_of(tile->flip);
+    return walk;
+}
+
+/* Adds n fours of x to all sums. */
+INLAY_INLINE void inlay_qvector_fours(inlay_qwalk *walk, const uint8_t *x,
+                                      ptrdiff_t xs, int32_t n, int pixels,
+                                      int vectors,
+                                      inlay_qi sum[][INLAY_QVECTORS])
+{
+    const inlay_qmask all = inlay_qmask_of(INLAY_QL);
+    int32_t i;
+    int p, v;
+    for (i = 0; i < n; i++, x += 4) {
+        inlay_qw w[INLAY_QVECTORS];
+        INLAY_UNROLL
+        for (v = 0; v < vectors - 1; v++)
+            w[v] = inlay_qw_of(inlay_qload(walk->w + v * walk->vector, all));
+        w[vectors - 1] = inlay_qw_of(inlay_qload(walk->last, walk->part));
+        INLAY_UNROLL
+        for (p = 0; p < pixels; p++) {
+            const inlay_qx four =
+                inlay_qx_of(inlay_four(x + p * xs), walk->flip);
+            INLAY_UNROLL
+            for (v = 0; v < vectors; v++)
+                sum[p][v] = inlay_dot4(sum[p][v], four, w[v]);
+        }
+        walk->w += walk->step;
+        walk->last += walk->last_step;
+    }
+}
+
+/* Adds a row of the window; its last bytes, fewer than four, are copied so that none behind them is
+ * read. */
+INLAY_INLINE void inlay_qvector_row(const inlay_qtile *tile, inlay_qwalk *walk,
+                                    const uint8_t *x, int pixels, int vectors,
+                                    inlay_qi sum[][INLAY_QVECTORS])
+{
+    const int32_t tail = tile->run % 4;
+    uint8_t few[INLAY_QPIXELS][4] = { { 0 } };
+    ptrdiff_t xs = tile->xs;
+    int32_t n = tile->run / 4;
+    int32_t part, p, i;
+    for (part = 0; part < 2; part++) {
+        inlay_qvector_fours(walk, x, xs, n, pixels, vectors, sum);
+        if (!tail)
+            return;
+        x += 4 * n;
+        for (p = 0; part == 0 && p < pixels; p++)
+            for (i = 0; i < tail; i++)
+                few[p][i] = x[p * xs + i];
+        x = few[0];
+        xs = 4;
+        n = 1;
+    }
+}
+
+#if INLAY_QL == 16
+/* Results of bytes, a vector at a time. */
+INLAY_INLINE void inlay_qvector_bytes(const inlay_qresult *result, __m512i sum,
+                                      const float *scale, int32_t n, uint8_t *y)
+{
+    const __m512 least = _mm512_set1_ps((float)(result->lo - result->zero));
+    const __m512 most = _mm512_set1_ps((float)(result->hi - result->zero));
+    __m512 v = _mm512_mul_ps(_mm512_cvtepi32_ps(sum), _mm512_loadu_ps(scale));
+    v = _mm512_min_ps(_mm512_max_ps(v, least), most);
+    sum = _mm512_add_epi32(_mm512_cvtps_epi32(v),
+                           _mm512_set1_epi32(result->zero));
+    _mm_mask_storeu_epi8(y, inlay_qmask_of(n), _mm512_cvtepi32_epi8(sum));
+}
+#endif
+
+/* Sums in memory, [pixels][lanes], become results. */
+INLAY_APART void inlay_qvector_spilt(const inlay_qtile *tile,
+                                     const inlay_qcall *call,
+                                     const inlay_qgroup *group, int32_t *sum,
+                                     int32_t lanes)
+{
+    int32_t p, from;
+    for (p = 0; p < call->pixels; p++, sum += lanes) {
+        for (from = 0; from + 16 <= group->n; from += 16)
+            inlay_qgroup_end(tile, call, group, p, from, 16, sum + from);
+        if (from < group->n)
+            inlay_qgroup_end(tile, call, group, p, from, group->n - from,
+                             sum + from);
+    }
+}
+
+/* The sums of a tile become results. */
+INLAY_INLINE void inlay_qvector_end(const inlay_qtile *tile,
+                                    const inlay_qcall *call,
+                                    const inlay_qgroup *group, int pixels,
+                                    int vectors, inlay_qi sum[][INLAY_QVECTORS])
+{
+    int32_t lane[INLAY_QPIXELS * INLAY_QVECTORS * INLAY_QL];
+    int p, v;
+#if INLAY_QL == 16
+    const int32_t kind = tile->result.kind;
+    if (!call->x_sum && (kind == INLAY_QOUT_U8 || kind == INLAY_QOUT_I8)) {
+        uint8_t *y = (uint8_t *)call->y + group->channel;
+        INLAY_UNROLL
+        for (p = 0; p < pixels; p++)
+            INLAY_UNROLL
+        for (v = 0; v < vectors; v++)
+            inlay_qvector_bytes(
+                &tile->result, sum[p][v], group->scale + v * INLAY_QL,
+                group->n - v * INLAY_QL, y + p * tile->ys + v * INLAY_QL);
+        return;
+    }
+#endif
+    INLAY_UNROLL
+    for (p = 0; p < pixels; p++)
+        INLAY_UNROLL
+    for (v = 0; v < vectors; v++)
+        inlay_qspill(lane + (p * vectors + v) * INLAY_QL, sum[p][v]);
+    inlay_qvector_spilt(tile, call, group, lane, vectors * INLAY_QL);
+}
+
+INLAY_INLINE void inlay_qvector_tile(const inlay_qtile *tile,
+                                     const inlay_qcall *call,
+                                     const inlay_qgroup *group, int pixels,
+                                     int vectors)
+{
+    inlay_qwalk walk = inlay_qwalk_of(tile, group, vectors);
+    inlay_qi sum[INLAY_QPIXELS][INLAY_QVECTORS];
+    int32_t d, h;
+    int p, v;
+    INLAY_UNROLL
+    for (p = 0; p < pixels; p++)
+        INLAY_UNROLL
+    for (v = 0; v < vectors; v++)
+        sum[p][v] =
+            inlay_qload(group->start + v * INLAY_QL, inlay_qmask_of(INLAY_QL));
+    for (d = 0; d < tile->nkd; d++)
+        for (h = 0; h < tile->nkh; h++)
+            inlay_qvector_row(tile, &walk, inlay_qwindow(tile, d, h) + call->at,
+                              pixels, vectors, sum);
+    inlay_qvector_end(tile, call, group, pixels, vectors, sum);
+}
+
+INLAY_INLINE void inlay_qvector_pixels(const inlay_qtile *tile,
+                                       const inlay_qcall *call,
+                                       const inlay_qgroup *group, int vectors)
+{
+    switch (call->pixels) {
+#if INLAY_QTILE_P == 7
+    case 7:
+        inlay_qvector_tile(tile, call, group, 7, vectors);
+        return;
+    case 6:
+        inlay_qvector_tile(tile, call, group, 6, vectors);
+        return;
+#endif
+#if INLAY_QTILE_P >= 5
+    case 5:
+        inlay_qvector_tile(tile, call, group, 5, vectors);
+        return;
+#endif
+#if INLAY_QTILE_P >= 4
+    case 4:
+        inlay_qvector_tile(tile, call, group, 4, vectors);
+        return;
+    case 3:
+        inlay_qvector_tile(tile, call, group, 3, vectors);
+        return;
+#endif
+    case 2:
+        inlay_qvector_tile(tile, call, group, 2, vectors);
+        return;
+    default:
+        inlay_qvector_tile(tile, call, group, 1, vectors);
+        return;
+    }
+}
+
+/* A function for each number of vectors. */
+INLAY_APART void inlay_qvector1(const inlay_qtile *tile,
+                                const inlay_qcall *call,
+                                const inlay_qgroup *group)
+{
+    inlay_qvector_pixels(tile, call, group, 1);
+}
+INLAY_APART void inlay_qvector2(const inlay_qtile *tile,
+                                const inlay_qcall *call,
+                                const inlay_qgroup *group)
+{
+    inlay_qvector_pixels(tile, call, group, 2);
+}
+#if INLAY_QL != 8
+INLAY_APART void inlay_qvector3(const inlay_qtile *tile,
+                                const inlay_qcall *call,
+                                const inlay_qgroup *group)
+{
+    inlay_qvector_pixels(tile, call, group, 3);
+}
+#endif
+#if INLAY_QL == 4
+INLAY_APART void inlay_qvector4(const inlay_qtile *tile,
+                                const inlay_qcall *call,
+                                const inlay_qgroup *group)
+{
+    inlay_qvector_pixels(tile, call, group, 4);
+}
+#endif
+
+static inline void inlay_qvector(const inlay_qtile *tile,
+                                 const inlay_qcall *call,
+                                 const inlay_qgroup *group)
+{
+    switch ((group->lanes + INLAY_QL - 1) / INLAY_QL) {
+#if INLAY_QL == 4
+    case 4:
+        inlay_qvector4(tile, call, group);
+        return;
+#endif
+#if INLAY_QL != 8
+    case 3:
+        inlay_qvector3(tile, call, group);
+        return;
+#endif
+    case 2:
+        inlay_qvector2(tile, call, group);
+        return;
+    default:
+        inlay_qvector1(tile, call, group);
+        return;
+    }
+}

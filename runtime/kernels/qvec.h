@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: 0BSD
+ * Dot products of four bytes, in vectors of the machine: the one primitive of the 8-bit kernels.
+ *
+ *   sums[c] += sum over i < 4: x[i] * w[c][i]      c < INLAY_QL
+ *
+ * INLAY_QL sums a vector: 16 (AVX-512), 8 (AVX2), 4 (SSE2, NEON with dot products) or 1 (all else:
+ * qtile.h has plain C). x is broadcast, w [INLAY_QL][4] is signed. The machine takes x's numbers as
+ * bytes less INLAY_QMINUS: without sign on x86, with sign on NEON. All sums are exact modulo 2^32:
+ * where there is no dot product, pairs of 16-bit numbers are multiplied, which cannot saturate. */
+#ifndef INLAY_QVEC_H
+#define INLAY_QVEC_H
+
+#include <stdint.h>
+#include <string.h>
+
+#include "inlay.h"
+
+#ifndef INLAY_QL
+#if !defined __GNUC__
+#define INLAY_QL 1
+#elif defined __AVX512BW__ && defined __AVX512VL__
+#define INLAY_QL 16
+#elif defined __AVX2__
+#define INLAY_QL 8
+#elif defined __SSE2__
+#define INLAY_QL 4
+#elif defined __aarch64__ && defined __ARM_FEATURE_DOTPROD
+#define INLAY_QL 4
+#else
+#define INLAY_QL 1
+#endif
+#endif
+
+/* Most pixels of a tile: its sums fill the registers. */
+#if INLAY_QL == 16
+#define INLAY_QTILE_P 7
+#elif defined __aarch64__ && INLAY_QL == 4
+#define INLAY_QTILE_P 5
+#elif INLAY_QL == 8
+#define INLAY_QTILE_P 4
+#else
+#define INLAY_QTILE_P 2
+#endif
+
+/* The next four bytes. */
+INLAY_INLINE uint32_t inlay_four(const uint8_t *p)
+{
+    uint32_t v;
+    memcpy(&v, p, sizeof v);
+    return v;
+}
+
+#if INLAY_QL > 1 && defined __SSE2__
+
+#include <immintrin.h>
+
+#define INLAY_QMINUS 0
+#if INLAY_QL == 16
+#define INLAY_MM(name) _mm512_##name
+#define INLAY_MB(name) _mm512_##name##_si512
+typedef __m512i inlay_qi;
+/* Which lanes of a vector exist. */
+typedef __mmask16 inlay_qmask;
+INLAY_INLINE inlay_qmask inlay_qmask_of(int32_t n)
+{
+    return (inlay_qmask)(n >= 16 ? 0xffffu : (1u << n) - 1u);
+}
+/* Words that exist, and zeros. */
+INLAY_INLINE inlay_qi inlay_qload(const void *p, inlay_qmask mask)
+{
+    return _mm512_maskz_loadu_epi32(mask, p);
+}
+#elif INLAY_QL == 8
+#define INLAY_MM(name) _mm256_##name
+#define INLAY_MB(name) _mm256_##name##_si256
+typedef __m256i inlay_qi;
+typedef __m256i inlay_qmask;
+INLAY_INLINE inlay_qmask inlay_qmask_of(int32_t n)
+{
+    const __m256i lane = _mm256_set_epi32(7, 6, 5, 4, 3, 2, 1, 0);
+    return _mm256_cmpgt_epi32(_mm256_set1_epi32(n), lane);
+}
+INLAY_INLINE inlay_qi inlay_qload(const void *p, inlay_qmask mask)
+{
+    return _mm256_maskload_epi32((const int *)p, mask);
+}
+#else
+#define INLAY_MM(name) _mm_##name
+#define INLAY_MB(name) _mm_##name##_si128
+typedef __m128i inlay_qi;
+typedef int inlay_qmask; /* groups of channels are fours: all lanes exist */
+INLAY_INLINE inlay_qmask inlay_qmask_of(int32_t n)
+{
+    return n;
+}
+INLAY_INLINE inlay_qi inlay_qload(const void *p, inlay_qmask mask)
+{
+    (void)mask;
+    return _mm_loadu_si128((const __m128i *)p);
+}
+#endif
+
+INLAY_INLINE inlay_qi inlay_qzero_sums(void)
+{
+    return INLAY_MB(setzero)();
+}
+INLAY_INLINE void inlay_qspill(int32_t *to, inlay_qi sums)
+{
+    memcpy(to, &sums, sizeof sums);
+}
+
+#if INLAY_QL == 16 && defined __AVX512VNNI__
+#define INLAY_DPBUSD _mm512_dpbusd_epi32
+#elif INLAY_QL == 8 && defined __AVXVNNI__
+#define INLAY_DPBUSD _mm256_dpbusd_avx_epi32
+#elif INLAY_QL == 8 && defined __AVX512VNNI__ && defined __AVX512VL__
+#define INLAY_DPBUSD _mm256_dpbusd_epi32
+#endif
+
+#ifdef INLAY_DPBUSD
+typedef inlay_qi inlay_qx;
+typedef inlay_qi inlay_qw;
+INLAY_INLINE inlay_qx inlay_qx_of(uint32_t four, inlay_qi flip)
+{
+    return INLAY_MB(xor)(INLAY_MM(set1_epi32)((int32_t)four), flip);
+}
+INLAY_INLINE inlay_qw inlay_qw_of(inlay_qi bytes)
+{
+    return bytes;
+}
+INLAY_INLINE inlay_qi inlay_dot4(inlay_qi sums, inlay_qx x, inlay_qw w)
+{
+    return INLAY_DPBUSD(sums, x, w);
+}
+#else
+/* Bytes 0 and 2 of each four, and bytes 1 and 3, as numbers of 16 bits. */
+typedef struct inlay_qpairs {
+    inlay_qi even, odd;
+} inlay_qpairs;
+typedef inlay_qpairs inlay_qx;
+typedef inlay_qpairs inlay_qw;
+INLAY_INLINE inlay_qx inlay_qx_of(uint32_t four, inlay_qi flip)
+{
+    const inlay_qi all =
+        INLAY_MB(xor)(INLAY_MM(set1_epi32)((int32_t)four), flip);
+    inlay_qx x;
+    x.even = INLAY_MB(and)(all, INLAY_MM(set1_epi16)(255));
+    x.odd = INLAY_MM(srli_epi16)(all, 8);
+    return x;
+}
+INLAY_INLINE inlay_qw inlay_qw_of(inlay_qi bytes)
+{
+    inlay_qw w;
+    w.even = INLAY_MM(srai_epi16)(INLAY_MM(slli_epi16)(bytes, 8), 8);
+    w.odd = INLAY_MM(srai_epi16)(bytes, 8);
+    return w;
+}
+INLAY_INLINE inlay_qi inlay_dot4(inlay_qi sums, inlay_qx x, inlay_qw w)
+{
+    sums = INLAY_MM(add_epi32)(sums, INLAY_MM(madd_epi16)(x.even, w.even));
+    return INLAY_MM(add_epi32)(sums, INLAY_MM(madd_epi16)(x.odd, w.odd));
+}
+#endif
+INLAY_INLINE inlay_qi inlay_qflip_of(int32_t flip)
+{
+    return INLAY_MM(set1_epi32)((int32_t)((uint32_t)flip * 0x01010101u));
+}
+
+#elif INLAY_QL > 1
+
+#include <arm_neon.h>
+
+#define INLAY_QMINUS 128
+typedef int32x4_t inlay_qi;
+typedef int inlay_qmask;
+typedef int8x16_t inlay_qx;
+typedef int8x16_t inlay_qw;
+INLAY_INLINE inlay_qmask inlay_qmask_of(int32_t n)
+{
+    return n;
+}
+INLAY_INLINE inlay_qi inlay_qload(const void *p, inlay_qmask mask)
+{
+    (void)mask;
+    return vld1q_s32((const int32_t *)p);
+}
+INLAY_INLINE inlay_qi inlay_qzero_sums(void)
+{
+    return vdupq_n_s32(0);
+}
+INLAY_INLINE void inlay_qspill(int32_t *to, inlay_qi sums)
+{
+    vst1q_s32(to, sums);
+}
+/* A byte b without sign is b ^ 128 less 128: the other sign. */
+INLAY_INLINE inlay_qi inlay_qflip_of(int32_t flip)
+{
+    return vdupq_n_s32((int32_t)((uint32_t)(flip ^ 128) * 0x01010101u));
+}
+INLAY_INLINE inlay_qx inlay_qx_of(uint32_t four, inlay_qi flip)
+{
+    const int32x4_t all = vreinterpretq_s32_u32(vdupq_n_u32(four));
+    return vreinterpretq_s8_s32(veorq_s32(all, flip));
+}
+INLAY_INLINE inlay_qw inlay_qw_of(inlay_qi bytes)
+{
+    return vreinterpretq_s8_s32(bytes);
+}
+INLAY_INLINE inlay_qi inlay_dot4(inlay_qi sums, inlay_qx x, inlay_qw w)
+{
+    return vdotq_s32(sums, w, x);
+}
+
+#endif
+
+#endif

@@ -1,0 +1,439 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Packed products of bytes against plain sums: random windows, strides, dilations, groups, signs,
+ * zero points, kinds of results, rings, both directions. Bytes around every buffer stay as they
+ * are, results are equal. Built for each width of vectors that the machine has. */
+#include "images.h"
+
+#include "kernels/qdwconv_packed.h"
+
+enum { AROUND = 64, MARK = 0x5a };
+
+/* Bytes between marks, that end where the memory ends. */
+typedef struct Buffer {
+    uint8_t *memory, *at;
+    size_t n;
+} Buffer;
+
+static Buffer buffer_of(size_t n)
+{
+    Buffer b = { .memory = malloc(n + 2 * AROUND), .n = n };
+    b.at = b.memory + AROUND;
+    memset(b.memory, MARK, n + 2 * AROUND);
+    return b;
+}
+
+static void buffer_free(Buffer *b)
+{
+    for (size_t i = 0; i < AROUND; i++)
+        assert_true(b->memory[i] == MARK && b->at[b->n + i] == MARK);
+    free(b->memory);
+}
+
+/* A product of bytes: what is given, and what is packed of it. */
+typedef struct Net {
+    inlay_qpacked_params p;
+    bool depthwise, w_signed, late_zero;
+    int images, channels, padded;
+    int cap, x_pix, y_pix;
+    int bias_step; /* of random biases */
+    Buffer x, w, y, scratch;
+    int32_t *given, *zw, *bias, *sums, *zeros;
+    float *scale, *given_scale, *add, sx;
+    uint8_t zx;
+    int8_t *packed;
+    bool backward;
+} Net;
+
+static int number(uint8_t byte, bool is_signed)
+{
+    return is_signed ? (int8_t)byte : byte;
+}
+
+static int32_t taps_of(const inlay_qpacked_params *p)
+{
+    return p->kd * p->kh * p->kw;
+}
+
+static bool x_signed(const Net *n)
+{
+    return n->p.flip != 0;
+}
+
+/* Number of weight (channel o of all, input i, tap k) less the zero point. */
+static int weight(const Net *n, int o, int i, int k)
+{
+    const inlay_qpacked_params *p = &n->p;
+    const size_t at = (size_t)((o * p->ic + i) * taps_of(p) + k);
+    return number(n->w.at[at], n->w_signed) - n->zw[o];
+}
+
+static const uint8_t *x_at(const Net *n, int row, int column)
+{
+    const size_t pitch = (size_t)n->p.iw * (size_t)n->x_pix;
+    return n->x.at + (size_t)(row % n->cap) * pitch +
+           (size_t)column * (size_t)n->x_pix;
+}
+
+/* The sum of one element of y, as it is defined. */
+static int32_t sum_of(const Net *n, int r, int c, int o)
+{
+    const inlay_qpacked_params *p = &n->p;
+    const int plane = r / p->oh;
+    const int image = plane / p->od;
+    const int group = o / p->oc;
+    const int zero = number(n->zx, x_signed(n));
+    uint32_t sum = (uint32_t)n->given[o];
+    for (int k = 0; k < taps_of(p); k++) {
+        const int d = plane % p->od * p->sd - p->pd + k / p->kw / p->kh * p->dd;
+        const int h = r % p->oh * p->sh - p->ph + k / p->kw % p->kh * p->dh;
+        const int v = c * p->sw - p->pw + k % p->kw * p->dw;
+        if (d < 0 || d >= p->id || h < 0 || h >= p->ih || v < 0 || v >= p->iw)
+            continue;
+        const uint8_t *x = x_at(n, (image * p->id + d) * p->ih + h, v);
+        for (int i = 0; i < p->ic; i++)
+            sum +=
+                (uint32_t)((number(x[group * p->ic + i], x_signed(n)) - zero) *
+                           weight(n, o, i, k));
+    }
+    return (int32_t)sum;
+}
+
+/* ---- a random one ---- */
+
+static void set_window(inlay_qpacked_params *p)
+{
+    const bool flat = rnd(4) != 0;
+    const int one = rnd(3) == 0;
+    p->kd = flat ? 1 : 1 + (int32_t)rnd(2);
+    p->kh = one ? 1 : 1 + (int32_t)rnd(3);
+    p->kw = one ? 1 : 1 + (int32_t)rnd(4);
+    p->sd = 1;
+    p->sh = 1 + (int32_t)rnd(2);
+    p->sw = 1 + (int32_t)rnd(3);
+    p->dd = 1;
+    p->dh = 1 + (int32_t)rnd(2);
+    p->dw = 1 + (int32_t)(rnd(3) == 0);
+    p->id = p->kd + (int32_t)rnd(2);
+    p->ih = (p->kh - 1) * p->dh + 1 + (int32_t)rnd(5);
+    p->iw = (p->kw - 1) * p->dw + 1 + (int32_t)rnd(24);
+    p->pd = flat ? 0 : (int32_t)rnd(2);
+    p->ph = one && rnd(2) ? 0 : (int32_t)rnd(3);
+    p->pw = one && rnd(2) ? 0 : (int32_t)rnd(3);
+    p->od = p->id + 2 * p->pd - p->kd + 1;
+    p->oh = (p->ih + 2 * p->ph - (p->kh - 1) * p->dh - 1) / p->sh + 1;
+    p->ow = (p->iw + 2 * p->pw - (p->kw - 1) * p->dw - 1) / p->sw + 1;
+    if (one && rnd(2)) {
+        p->sh = p->sw = 1;
+        p->ph = p->pw = 0;
+        p->oh = p->ih;
+        p->ow = p->iw;
+    }
+}
+
+static void set_channels(Net *n)
+{
+    inlay_qpacked_params *p = &n->p;
+    n->depthwise = rnd(3) == 0;
+    p->groups = rnd(3) ? 1 : 1 + (int32_t)rnd(3);
+    p->ic = 1 + (int32_t)rnd(19);
+    p->oc = 1 + (int32_t)rnd(rnd(4) ? 40 : 130);
+    if (n->depthwise) {
+        p->groups = 2 + (int32_t)rnd(70);
+        p->ic = p->oc = 1;
+    }
+    n->channels = p->groups * p->oc;
+    n->padded =
+        n->depthwise ? inlay_up4(p->groups) : p->groups * inlay_up4(p->oc);
+}
+
+static void set_numbers(Net *n)
+{
+    static const int32_t kinds[] = { INLAY_QOUT_I8, INLAY_QOUT_U8,
+                                     INLAY_QOUT_I32, INLAY_QOUT_F32 };
+    inlay_qpacked_params *p = &n->p;
+    p->out = kinds[rnd(4)];
+    p->flip = rnd(2) ? 128 : 0;
+    p->minus = rnd(2) ? 128 : 0;
+    p->lo = p->out == INLAY_QOUT_I8 ? -128 : 0;
+    p->hi = p->out == INLAY_QOUT_I8 ? 127 : 255;
+    if (rnd(3) == 0)
+        p->lo += (int32_t)rnd(100);
+    p->zy = p->lo + (int32_t)rnd(100);
+    p->width = rnd(2) ? 16 : 4;
+    p->gather = 1 + (int32_t)rnd(INLAY_QPIXELS);
+    n->w_signed = rnd(2);
+    n->late_zero =
+        (p->out == INLAY_QOUT_I32 || p->out == INLAY_QOUT_F32) && rnd(2);
+    n->zx = (uint8_t)rnd(256);
+    p->zero = (n->zx ^ p->flip) - p->minus;
+}
+
+/* Place of channel o among those filled up. */
+static int place(const Net *n, int o)
+{
+    const int oc = n->p.oc;
+    return n->depthwise ? o : o / oc * inlay_up4(oc) + o % oc;
+}
+
+static int8_t signed_weight(const Net *n, int o, int i, int k)
+{
+    const int taps = taps_of(&n->p);
+    const uint8_t byte = n->w.at[(o * n->p.ic + i) * taps + k];
+    return (int8_t)(n->w_signed ? byte : byte ^ 128);
+}
+
+/* Channels of the block that channel o of a group lies in, and the block's first. */
+static int block_of(const inlay_qpacked_params *p, int o, int *first)
+{
+    const int all = inlay_up4(p->oc);
+    *first = o / p->width * p->width;
+    return all - *first < p->width ? all - *first : p->width;
+}
+
+static void pack_channel(Net *n, int o)
+{
+    const inlay_qpacked_params *p = &n->p;
+    const int run = p->kw * p->ic;
+    const int fours = (run + 3) / 4;
+    const int window = p->kd * p->kh * fours * 4;
+    int first;
+    const int width = block_of(p, o % p->oc, &first);
+    int8_t *to =
+        n->packed + o / p->oc * inlay_up4(p->oc) * window + first * window;
+    for (int k = 0; k < taps_of(p); k++)
+        for (int i = 0; i < p->ic; i++) {
+            const int at = k % p->kw * p->ic + i;
+            const int four = k / p->kw * fours + at / 4;
+            to[(four * width + o % p->oc - first) * 4 + at % 4] =
+                signed_weight(n, o, i, k);
+        }
+}
+
+static void pack(Net *n)
+{
+    const inlay_qpacked_params *p = &n->p;
+    const int taps = taps_of(p);
+    const int window = p->kd * p->kh * ((p->kw * p->ic + 3) / 4 * 4);
+    n->packed =
+        calloc((size_t)n->padded, (size_t)(n->depthwise ? taps : window));
+    for (int o = 0; o < n->channels; o++) {
+        uint32_t sum = 0;
+        const int at = place(n, o);
+        for (int k = 0; k < taps; k++)
+            for (int i = 0; i < p->ic; i++)
+                sum += (uint32_t)weight(n, o, i, k);
+        n->sums[at] = (int32_t)sum;
+        n->bias[at] = n->given[o];
+        if (!n->late_zero)
+            n->bias[at] =
+                (int32_t)((uint32_t)n->given[o] - (uint32_t)p->zero * sum);
+        n->zeros[at] = n->w_signed ? n->zw[o] : n->zw[o] - 128;
+        n->scale[at] = n->given_scale[o];
+        if (!n->depthwise)
+            pack_channel(n, o);
+        else
+            for (int k = 0; k < taps; k++)
+                n->packed[k * n->channels + o] = signed_weight(n, o, 0, k);
+    }
+}
+
+static void fill(Buffer *b)
+{
+    for (size_t i = 0; i < b->n; i++)
+        b->at[i] = (uint8_t)(rnd(8) ? rnd(256) : 255 * rnd(2));
+}
+
+static void random_values(Net *n)
+{
+    const bool single = rnd(2);
+    const bool none = rnd(2);
+    n->given = calloc((size_t)n->channels, sizeof(int32_t));
+    n->zw = calloc((size_t)n->channels, sizeof(int32_t));
+    n->given_scale = calloc((size_t)n->channels, sizeof(float));
+    n->add = rnd_floats((size_t)n->channels);
+    for (int o = 0; o < n->channels; o++) {
+        n->given[o] = (int32_t)rnd(20001) - 10000;
+        n->zw[o] = number((uint8_t)rnd(256), n->w_signed);
+        if (none)
+            n->zw[o] = n->w_signed ? 0 : 128;
+        n->given_scale[o] = 0.0001f + (float)rnd(1000) * 0.00001f;
+        if (single) {
+            n->zw[o] = n->zw[0];
+            n->given_scale[o] = n->given_scale[0];
+        }
+    }
+    n->p.zw = n->w_signed ? n->zw[0] : n->zw[0] - 128;
+    n->p.scales = single ? 1 : n->padded;
+    n->sx = 0.5f;
+}
+
+static void random_net(Net *n)
+{
+    memset(n, 0, sizeof *n);
+    inlay_qpacked_params *p = &n->p;
+    do
+        set_window(p);
+    while (p->oh < 1 || p->ow < 1 || p->od < 1);
+    set_channels(n);
+    set_numbers(n);
+    random_values(n);
+    n->images = 1 + (int)rnd(2);
+    n->backward = rnd(2);
+    n->cap = n->images * p->id * p->ih;
+    n->x_pix = p->groups * p->ic + (rnd(2) ? (int)rnd(5) : 0);
+    n->y_pix = n->channels + (rnd(2) ? (int)rnd(5) : 0);
+    const size_t wide =
+        p->out == INLAY_QOUT_I32 || p->out == INLAY_QOUT_F32 ? 4 : 1;
+    const size_t rows = (size_t)(n->images * p->od * p->oh);
+    const size_t windows =
+        (size_t)(p->gather * p->kd * p->kh * ((p->kw * p->ic + 3) / 4 * 4));
+    n->x = buffer_of((size_t)n->cap * (size_t)p->iw * (size_t)n->x_pix);
+    n->w = buffer_of((size_t)(n->channels * p->ic * taps_of(p)));
+    n->y = buffer_of(rows * (size_t)p->ow * (size_t)n->y_pix * wide);
+    n->scratch = buffer_of(windows);
+    fill(&n->x);
+    fill(&n->w);
+    n->bias = calloc((size_t)n->padded, sizeof(int32_t));
+    n->sums = calloc((size_t)n->padded, sizeof(int32_t));
+    n->zeros = calloc((size_t)n->padded, sizeof(int32_t));
+    n->scale = calloc((size_t)n->padded, sizeof(float));
+    pack(n);
+}
+
+static void free_net(Net *n)
+{
+    buffer_free(&n->x);
+    buffer_free(&n->w);
+    buffer_free(&n->y);
+    buffer_free(&n->scratch);
+    free(n->given), free(n->zw), free(n->given_scale), free(n->add);
+    free(n->bias), free(n->sums), free(n->zeros), free(n->scale);
+    free(n->packed);
+}
+
+/* ---- the run ---- */
+
+static void run(Net *n)
+{
+    inlay_qpacked_params *p = &n->p;
+    const bool floats = p->out == INLAY_QOUT_F32;
+    const bool wide = floats || p->out == INLAY_QOUT_I32;
+    const int32_t rows = n->images * p->od * p->oh;
+    void *base[] = {
+        n->y.at,
+        n->x.at,
+        n->packed,
+        n->bias,
+        p->out == INLAY_QOUT_I32 ? NULL : (void *)n->scale,
+        p->scales > 1 ? (void *)n->zeros : NULL,
+        n->late_zero ? (void *)n->sums : NULL,
+        n->late_zero ? (void *)&n->zx : NULL,
+        floats ? (void *)&n->sx : NULL,
+        floats ? (void *)n->add : NULL,
+        n->scratch.at,
+    };
+    inlay_ref ref[11];
+    for (int i = 0; i < 11; i++)
+        ref[i] = (inlay_ref){ .cap = 1, .pix = 1, .base = base[i] ? i : -1 };
+    ref[0].cap = rows;
+    ref[0].pix = n->y_pix;
+    ref[0].row = (size_t)(p->ow * n->y_pix) * (wide ? 4u : 1u);
+    ref[1].cap = n->cap;
+    ref[1].pix = n->x_pix;
+    ref[1].row = (size_t)(p->iw * n->x_pix);
+    inlay_kernel *kernel =
+        n->depthwise ? inlay_qdwconv_packed : inlay_qconv_packed;
+    const inlay_step s = { kernel, p, ref, rows, n->backward };
+    const int32_t middle = (int32_t)rnd((uint32_t)rows + 1);
+    if (p->scales > 1)
+        p->zw = 99; /* each channel has its own */
+    kernel(base, &s, n->backward ? middle : 0, n->backward ? rows : middle);
+    kernel(base, &s, n->backward ? 0 : middle, n->backward ? middle : rows);
+}
+
+static void check_element(const Net *n, size_t at, int32_t sum, int o)
+{
+    const inlay_qpacked_params *p = &n->p;
+    float f;
+    int32_t i;
+    if (p->out == INLAY_QOUT_I32) {
+        memcpy(&i, n->y.at + 4 * at, 4);
+        assert_int_equal(i, sum);
+        return;
+    }
+    if (p->out == INLAY_QOUT_F32) {
+        memcpy(&f, n->y.at + 4 * at, 4);
+        const float exact = (float)sum * (n->sx * n->given_scale[o]);
+        const float size =
+            fabsf(exact) +
+            fabsf(n->add[o]); /* multiplied and added at once, or not */
+        assert_true(fabsf(f - (exact + n->add[o])) <= 1e-6f * size);
+        return;
+    }
+    const float v = (float)sum * n->given_scale[o];
+    double q = nearbyint((double)v) + p->zy;
+    q = q < p->lo ? p->lo : q;
+    q = q > p->hi ? p->hi : q;
+    assert_int_equal(number(n->y.at[at], p->out == INLAY_QOUT_I8), (int)q);
+}
+
+static void sums_are_exact(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 1500; i++) {
+        Net n;
+        random_net(&n);
+        run(&n);
+        const inlay_qpacked_params *p = &n.p;
+        for (int r = 0; r < n.images * p->od * p->oh; r++)
+            for (int c = 0; c < p->ow; c++)
+                for (int o = 0; o < n.channels; o++) {
+                    const size_t pixel = (size_t)(r * p->ow + c);
+                    check_element(&n, pixel * (size_t)n.y_pix + (size_t)o,
+                                  sum_of(&n, r, c, o), o);
+                }
+        free_net(&n);
+    }
+}
+
+/* Numbers at their ends: where products of pairs are summed in 16 bits, these do not fit. */
+static void ends_do_not_saturate(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 40; i++) {
+        Net n;
+        do {
+            random_net(&n);
+            if (n.depthwise || n.p.out != INLAY_QOUT_I32)
+                free_net(&n);
+        } while (n.depthwise || n.p.out != INLAY_QOUT_I32);
+        memset(n.x.at, n.p.flip ? 128 : 255, n.x.n);
+        memset(n.w.at, n.w_signed ? 128 : 0, n.w.n);
+        free(n.packed);
+        pack(&n);
+        run(&n);
+        for (int o = 0; o < n.channels; o++)
+            check_element(&n, (size_t)o, sum_of(&n, 0, 0, o), o);
+        free_net(&n);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sums_are_exact),
+        cmocka_unit_test(ends_do_not_saturate),
+    };
+#ifdef __AVX512VNNI__
+    if (!__builtin_cpu_supports("avx512vnni"))
+        return 77;
+#elif defined __AVX512BW__
+    if (!__builtin_cpu_supports("avx512bw") ||
+        !__builtin_cpu_supports("avx512vl"))
+        return 77;
+#elif defined __AVX2__
+    if (!__builtin_cpu_supports("avx2"))
+        return 77;
+#endif
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
