@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "emit/embedded.h"
+#include "rules/tiles.h"
 
 typedef VEC(const char *) Names;
 
@@ -42,11 +43,64 @@ static Names files_used(const Emitter *emitter)
     return names;
 }
 
+enum { USES_OF_LINE = 6 };
+
+/* #define INLAY_TILE_ROWS(use) use(16, 24) use(32, 12) */
+static void put_lines(Text *text, const TileUse *use, TileWalk walk,
+                      const char *name)
+{
+    int n = 0;
+    for (size_t i = 0; i < use->line.n; i++) {
+        const TileLine *line = use->line.at + i;
+        if (line->walk != walk)
+            continue;
+        if (!n)
+            text_print(text, "#define INLAY_TILE_%s(use)", name);
+        text_put(text, n++ % USES_OF_LINE ? " " : " \\\n    ");
+        text_print(text, "use(%d, %d)", line->channels, line->pixels);
+    }
+    if (n)
+        text_put(text, "\n");
+}
+
+/* #define INLAY_TILE_ENDS (INLAY_END_LOW | INLAY_END_ADD) */
+static void put_ends(Text *text, int ends)
+{
+    static const char *const name[] = { "LOW", "HIGH", "ADD", "PART" };
+    const char *separator = "#define INLAY_TILE_ENDS (";
+    for (size_t i = 0; i < sizeof name / sizeof *name; i++) {
+        if (!(ends >> i & 1))
+            continue;
+        text_print(text, "%sINLAY_END_%s", separator, name[i]);
+        separator = " | ";
+    }
+    text_put(text, ends ? ")\n" : "#define INLAY_TILE_ENDS 0\n");
+}
+
+/* Which tiles the steps make, for kernels/tile_f32.h. */
+static void put_tiles(Text *text, const Emitter *emitter)
+{
+    static const char *const name[TILE_WALKS] = { "ROWS", "STEPS", "LINES" };
+    const Program *program = emitter->program;
+    TileUse use = { .arena = emitter->arena };
+    for (size_t i = 0; i < program->step.n; i++)
+        tiles_of_step(program->step.at[i], &use);
+    if (!use.line.n)
+        return;
+    text_put(text, "/* The products of the steps: use(channels, pixels). Only "
+                   "their tiles have fast code. */\n");
+    put_ends(text, use.ends);
+    for (TileWalk walk = TILE_ROWS; walk < TILE_WALKS; walk++)
+        put_lines(text, &use, walk, name[walk]);
+    text_put(text, "\n");
+}
+
 Text runtime_includes(const Emitter *emitter)
 {
     const Names names = files_used(emitter);
     Text text = text_new(emitter->arena);
     text_put(&text, "#include <math.h>\n\n");
+    put_tiles(&text, emitter);
     for (size_t i = 0; i < names.n; i++)
         text_print(&text, "#include \"%s\"\n",
                    output_name(emitter->arena, names.at[i]));

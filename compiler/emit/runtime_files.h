@@ -6,7 +6,7 @@
 #include "base/io.h"
 #include "emit/emitter.h"
 
-/* The #include lines of NAME.c, each file once. */
+/* The #include lines of NAME.c, each file once, and before them what the headers are told. */
 Text runtime_includes(const Emitter *emitter);
 /* Copies those files, and what they include, into src/. */
 void runtime_copy(const Emitter *emitter, Output *output);

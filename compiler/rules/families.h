@@ -7,6 +7,7 @@
 
 /* window.c */
 extern const KernelRules rules_conv;
+extern const KernelRules rules_dwconv_act;
 extern const KernelRules rules_depthwise;
 extern const KernelRules rules_deconv;
 extern const KernelRules rules_pool;
@@ -30,6 +31,15 @@ extern const KernelRules rules_move;
 extern const KernelRules rules_move_rows;
 extern const KernelRules rules_pick;
 extern const KernelRules rules_resample;
+
+/* tiles.c */
+extern const KernelRules rules_conv1d;
+extern const KernelRules rules_matmul;
+extern const KernelRules rules_recurrent;
+void tiles_conv(const Step *step, TileUse *use);
+void tiles_deconv(const Step *step, TileUse *use);
+void tiles_dwpw(const Step *step, TileUse *use);
+void tiles_affine_conv(const Step *step, TileUse *use);
 
 /* pair.c: ended by { 0 } */
 extern const PairRule pairs_depthwise[];

@@ -137,6 +137,7 @@ const KernelRules rules_affine_conv = {
     .columns = affine_conv_columns,
     .cut = affine_conv_cut,
     .chunk = affine_conv_chunk,
+    .tiles = tiles_affine_conv,
 };
 const KernelRules rules_quant = {
     .columns = quant_columns,

@@ -72,6 +72,9 @@ typedef struct Chunk {
     const PairRule *rule;
 } Chunk;
 
+/* Which tiles steps make: rules/tiles.h. */
+typedef struct TileUse TileUse;
+
 struct KernelRules {
     /* Columns of the result by themselves. */
     ColumnRule (*columns)(const Step *step);
@@ -84,7 +87,9 @@ struct KernelRules {
     bool (*box)(const Step *step, Box *box);
     const PairRule *pairs;        /* with this kernel first, ended by { 0 } */
     Chunk (*chunk)(void *params); /* of a kernel that does a pair */
-    bool moves;                   /* elements change their places only */
+    /* Of a kernel that makes tiles of kernels/tile_f32.h: which of them. */
+    void (*tiles)(const Step *step, TileUse *use);
+    bool moves; /* elements change their places only */
 };
 
 /* What the step's kernel states; COLUMNS_NONE, { 0 } and false where it states nothing. */

@@ -185,6 +185,11 @@ static void deconv_cut(const Step *step, void *params, Columns y, Columns there)
 const KernelRules rules_conv = {
     .columns = conv_columns,
     .cut = conv_cut,
+    .tiles = tiles_conv,
+};
+const KernelRules rules_dwconv_act = {
+    .columns = conv_columns,
+    .cut = conv_cut,
 };
 const KernelRules rules_depthwise = {
     .columns = conv_columns,
@@ -194,6 +199,7 @@ const KernelRules rules_depthwise = {
 const KernelRules rules_deconv = {
     .columns = deconv_columns,
     .cut = deconv_cut,
+    .tiles = tiles_deconv,
 };
 const KernelRules rules_pool = {
     .columns = pool_columns,
@@ -215,4 +221,5 @@ const KernelRules rules_dwpw = {
     .columns = dwpw_columns,
     .cut = dwpw_cut,
     .chunk = dwpw_chunk,
+    .tiles = tiles_dwpw,
 };

@@ -9,6 +9,7 @@
 
 #include <stdint.h>
 
+#include "inlay.h"
 #include "kernels/math_f32.h"
 
 /* Numbers of the attribute "act" and of the parameters `act`. */
@@ -45,8 +46,8 @@ enum {
         break;
 
 /* y[i] = act(y[i]) for n elements in a row; activations that can be fused. */
-static inline void inlay_act_f32(float *y, int32_t n, int32_t act, float a,
-                                 float b)
+INLAY_APART void inlay_act_f32(float *y, int32_t n, int32_t act, float a,
+                               float b)
 {
     int32_t i;
 #define INLAY_ACT_USE INLAY_ACT_FUSED
@@ -59,8 +60,8 @@ static inline void inlay_act_f32(float *y, int32_t n, int32_t act, float a,
 }
 
 /* The same for those of recurrent layers. */
-static inline void inlay_gate_act_f32(float *y, int32_t n, int32_t act, float a,
-                                      float b)
+INLAY_APART void inlay_gate_act_f32(float *y, int32_t n, int32_t act, float a,
+                                    float b)
 {
     int32_t i;
 #define INLAY_ACT_USE INLAY_ACT_GATE

@@ -11,6 +11,7 @@
 #include "kernels/conv_f32.h"
 
 #define INLAY_WALK INLAY_WALK_STEPS
+#define INLAY_LIST INLAY_TILE_STEPS
 #define INLAY_R(name) inlay_steps_##name
 #include "kernels/tile_walk.inc.h"
 

@@ -112,8 +112,8 @@ static inline inlay_tiles inlay_conv_call(const inlay_conv_params *p,
 }
 
 /* Pixel c of a row: its window is clipped. */
-static inline void inlay_conv_edge(const inlay_conv_params *p, inlay_tile *t,
-                                   const inlay_conv_row *row, int32_t c)
+INLAY_APART void inlay_conv_edge(const inlay_conv_params *p, inlay_tile *t,
+                                 const inlay_conv_row *row, int32_t c)
 {
     const int32_t run = t->run;
     const int32_t pieces = t->pieces;
@@ -167,8 +167,8 @@ static inline void inlay_conv_piece(const inlay_conv_params *p, inlay_tile *t,
 }
 
 /* The same, all pieces in turn. */
-static inline void inlay_conv_pixels(const inlay_conv_params *p, inlay_tile *t,
-                                     const inlay_conv_row *row)
+INLAY_APART void inlay_conv_pixels(const inlay_conv_params *p, inlay_tile *t,
+                                   const inlay_conv_row *row)
 {
     const int32_t inside = row->right - row->left;
     const inlay_tiles call = inlay_conv_call(p, t, row, row->left);
@@ -401,8 +401,8 @@ static inline void inlay_conv_rows(void *const *base, const inlay_step *s,
 }
 
 /* Rows [r0, r1) by a tile that inlay_conv_tile() made. */
-static inline int inlay_conv_by(void *const *base, const inlay_step *s,
-                                inlay_tile *t, int32_t r0, int32_t r1)
+INLAY_APART int inlay_conv_by(void *const *base, const inlay_step *s,
+                              inlay_tile *t, int32_t r0, int32_t r1)
 {
     const inlay_conv_params *p = (const inlay_conv_params *)s->params;
     const int many = r1 - r0 > 1;

@@ -122,10 +122,9 @@ static inline void inlay_deconv_pixels(const inlay_conv_params *p,
 }
 
 /* Columns c, c + sw and so on of row r. */
-static inline void inlay_deconv_columns(void *const *base, const inlay_step *s,
-                                        const inlay_tile *tile, int32_t r,
-                                        int32_t c, ptrdiff_t tap,
-                                        ptrdiff_t phase)
+INLAY_APART void inlay_deconv_columns(void *const *base, const inlay_step *s,
+                                      const inlay_tile *tile, int32_t r,
+                                      int32_t c, ptrdiff_t tap, ptrdiff_t phase)
 {
     const inlay_conv_params *p = (const inlay_conv_params *)s->params;
     const int32_t padded = (p->oc + 3) / 4 * 4;
@@ -146,8 +145,8 @@ static inline void inlay_deconv_columns(void *const *base, const inlay_step *s,
 }
 
 /* Rows [r0, r1) by a tile that inlay_conv_tile() made. */
-static inline int inlay_deconv_by(void *const *base, const inlay_step *s,
-                                  inlay_tile *t, int32_t r0, int32_t r1)
+INLAY_APART int inlay_deconv_by(void *const *base, const inlay_step *s,
+                                inlay_tile *t, int32_t r0, int32_t r1)
 {
     const inlay_conv_params *p = (const inlay_conv_params *)s->params;
     const int32_t pix = s->ref[1].pix;

@@ -140,8 +140,8 @@ static inline inlay_dw_tile inlay_dw_tile_at(const inlay_dw *t, int32_t c,
 }
 
 /* Pixel c of a row with its window clipped to what exists; inside, nothing is clipped. */
-static inline void inlay_dw_pixel(const inlay_conv_params *p, const inlay_dw *t,
-                                  int32_t c)
+INLAY_APART void inlay_dw_pixel(const inlay_conv_params *p, const inlay_dw *t,
+                                int32_t c)
 {
     const int32_t first = c * p->sw - p->pw;
     int32_t from;
@@ -197,9 +197,8 @@ static inline void inlay_dw_fours(const inlay_conv_params *p, const inlay_dw *t,
 
 /* Pixels [left, right) of a row: tiles of four. The last one may overlap its neighbour, unless q
  * could be y. */
-static inline void inlay_dw_inside(const inlay_conv_params *p,
-                                   const inlay_dw *t, int32_t left,
-                                   int32_t right)
+INLAY_APART void inlay_dw_inside(const inlay_conv_params *p, const inlay_dw *t,
+                                 int32_t left, int32_t right)
 {
     const int32_t n = right - left;
     const int32_t tiles = n / INLAY_DW_TILE_MOST;
@@ -288,8 +287,8 @@ static inline void inlay_dw_columns(const inlay_conv_params *p,
     }
 }
 
-static inline int inlay_dwconv_rows(void *const *base, const inlay_step *s,
-                                    int32_t r0, int32_t r1)
+INLAY_APART int inlay_dwconv_rows(void *const *base, const inlay_step *s,
+                                  int32_t r0, int32_t r1)
 {
     const inlay_conv_params *p = (const inlay_conv_params *)s->params;
     const float *w = (const float *)inlay_at(base, s, 2);

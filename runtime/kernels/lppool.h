@@ -99,12 +99,13 @@ static inline int inlay_lppool_f32(void *const *base, const inlay_step *s,
     int32_t done, i, c;
     for (done = 0; done < r1 - r0; done++) {
         const int32_t r = s->backward ? r1 - 1 - done : r0 + done;
+        float *row = (float *)inlay_row(base, s, 0, r);
+        inlay_window w;
+        inlay_pool_window_rows(&shape, r, &w);
         for (i = 0; i < p->ow; i++) {
             const int32_t col = s->backward ? p->ow - 1 - i : i;
-            float *y = (float *)inlay_row(base, s, 0, r) +
-                       (ptrdiff_t)col * s->ref[0].pix;
-            inlay_window w;
-            inlay_pool_window(&shape, r, col, &w);
+            float *y = row + (ptrdiff_t)col * s->ref[0].pix;
+            inlay_pool_window_columns(&shape, col, &w);
             for (c = 0; c < p->channels; c++)
                 y[c] = inlay_lp_pixel(base, s, p, &w, c);
         }

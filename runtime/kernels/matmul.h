@@ -31,49 +31,79 @@ typedef struct inlay_matmul_params {
 
 /* One matrix of float32 whose b has adjacent columns: tiles of the register-blocked product, of as
  * many columns as the function is named for. t->piece: floats from row to row of b. */
-INLAY_INLINE inlay_shape inlay_mm_shape(const inlay_tile *t, int vectors)
-{
-    inlay_shape shape = inlay_shape_of(vectors, t->piece, 16);
-    shape.bare = 1;
-    return shape;
-}
-
-INLAY_APART void inlay_mm_1(const inlay_tile *t, const inlay_tiles *call,
-                            const inlay_group *g)
-{
-    const inlay_shape shape = inlay_mm_shape(t, 1);
-    inlay_tiles1(t, call, g, INLAY_WALK_LINES, shape);
-}
-
-INLAY_APART void inlay_mm_4(const inlay_tile *t, const inlay_tiles *call,
-                            const inlay_group *g)
-{
-#if INLAY_VL == 1
-    const inlay_shape shape = inlay_mm_shape(t, 4);
-    inlay_tiles1(t, call, g, INLAY_WALK_LINES, shape);
+#if INLAY_VL == 16
+#define INLAY_MM_IN_16(n, m) INLAY_TILE_IF((n) % 64 >= 16, m)
 #else
-    const inlay_shape shape = inlay_mm_shape(t, 1);
-    inlay_tiles4(t, call, g, INLAY_WALK_LINES, shape);
+#define INLAY_MM_IN_16(n, m) INLAY_TILE_IF((n) >= 16, m)
 #endif
-}
+#if INLAY_VL == 1
+#define INLAY_MM_IN_4(n, m) INLAY_TILE_IF((n) >= 4, m)
+#else
+#define INLAY_MM_IN_4(n, m) INLAY_TILE_IF((n) % 16 >= 4, m)
+#endif
+#define INLAY_MM_IN_64(n, m) INLAY_TILE_IF((n) >= 64, m)
+#define INLAY_MM_IN_1(n, m) INLAY_TILE_IF((n) % 4 > 0, m)
+
+/* The numbers of pixels of the tiles of so many columns. */
+enum {
+    INLAY_MM_USES_64 = INLAY_TILE_ONE INLAY_TILE_LINES(INLAY_MM_IN_64),
+    INLAY_MM_USES_16 = INLAY_TILE_ONE INLAY_TILE_LINES(INLAY_MM_IN_16),
+    INLAY_MM_USES_4 = INLAY_TILE_ONE INLAY_TILE_LINES(INLAY_MM_IN_4),
+    INLAY_MM_USES_1 = INLAY_TILE_ONE INLAY_TILE_LINES(INLAY_MM_IN_1)
+};
+
+#define INLAY_WALK INLAY_WALK_LINES
+
+#define INLAY_GROUP inlay_mm_1
+#define INLAY_USES INLAY_MM_USES_1
+#define INLAY_L 1
+#define INLAY_VECTORS 1
+#define INLAY_TAP_STEP t->piece
+#define INLAY_BLOCK_STEP 16
+#define INLAY_ENDS 0
+#define INLAY_ENDS_1 0
+#include "kernels/tile_group.inc.h"
+
+#define INLAY_GROUP inlay_mm_4
+#define INLAY_USES INLAY_MM_USES_4
+#if INLAY_VL == 1
+#define INLAY_L 1
+#define INLAY_VECTORS 4
+#else
+#define INLAY_L 4
+#define INLAY_VECTORS 1
+#endif
+#define INLAY_TAP_STEP t->piece
+#define INLAY_BLOCK_STEP 16
+#define INLAY_ENDS 0
+#define INLAY_ENDS_1 0
+#include "kernels/tile_group.inc.h"
 
 #if INLAY_VL > 1
-INLAY_APART void inlay_mm_16(const inlay_tile *t, const inlay_tiles *call,
-                             const inlay_group *g)
-{
-    const inlay_shape shape = inlay_mm_shape(t, 16 / INLAY_VL);
-    INLAY_V(tiles)(t, call, g, INLAY_WALK_LINES, shape);
-}
+#define INLAY_GROUP inlay_mm_16
+#define INLAY_USES INLAY_MM_USES_16
+#define INLAY_L INLAY_VL
+#define INLAY_VECTORS 16 / INLAY_VL
+#define INLAY_TAP_STEP t->piece
+#define INLAY_BLOCK_STEP 16
+#define INLAY_ENDS 0
+#define INLAY_ENDS_1 0
+#include "kernels/tile_group.inc.h"
 #endif
 
 #if INLAY_VL == 16
-INLAY_APART void inlay_mm_64(const inlay_tile *t, const inlay_tiles *call,
-                             const inlay_group *g)
-{
-    const inlay_shape shape = inlay_mm_shape(t, 4);
-    inlay_tiles16(t, call, g, INLAY_WALK_LINES, shape);
-}
+#define INLAY_GROUP inlay_mm_64
+#define INLAY_USES INLAY_MM_USES_64
+#define INLAY_L 16
+#define INLAY_VECTORS 4
+#define INLAY_TAP_STEP t->piece
+#define INLAY_BLOCK_STEP 16
+#define INLAY_ENDS 0
+#define INLAY_ENDS_1 0
+#include "kernels/tile_group.inc.h"
 #endif
+
+#undef INLAY_WALK
 
 /* Columns that are made at once, of `left`. */
 static inline int32_t inlay_mm_width(int32_t left)
@@ -103,11 +133,26 @@ static inline void inlay_mm_tile(const inlay_tile *t, const inlay_tiles *call,
         inlay_mm_1(t, call, g);
 }
 
+/* How many tiles m rows are cut into, of `width` columns: there is code for the equal ones, or for
+ * single rows. */
+static inline int32_t inlay_mm_count(int32_t width, int32_t m)
+{
+    int uses = INLAY_MM_USES_1;
+    if (m < 1)
+        return 0;
+    if (width == 64)
+        uses = INLAY_MM_USES_64;
+    if (width == 16)
+        uses = INLAY_MM_USES_16;
+    if (width == 4)
+        uses = INLAY_MM_USES_4;
+    return INLAY_TILE_CUT(m) & ~uses ? m : INLAY_TILE_COUNT(m);
+}
+
 static inline void inlay_mm_tiles(const inlay_matmul_params *p, float *y,
                                   const float *a, const float *b)
 {
     static const float zero[64] = { 0 };
-    const int32_t tiles = (p->m + INLAY_TILE_P - 1) / INLAY_TILE_P;
     inlay_tile t;
     inlay_tiles call;
     inlay_group g;
@@ -120,7 +165,9 @@ static inline void inlay_mm_tiles(const inlay_matmul_params *p, float *y,
     g.q = NULL;
     g.part = 0;
     for (j = 0; j < p->n; j += width) {
+        int32_t tiles;
         width = inlay_mm_width(p->n - j);
+        tiles = inlay_mm_count(width, p->m);
         g.weights = b + j;
         for (i = 0; i < tiles; i++) {
             const int32_t r = inlay_tile_cut(p->m, tiles, i, &call.pixels);

@@ -55,7 +55,8 @@ typedef struct inlay_globalpool_params {
 typedef struct inlay_window {
     int32_t first_row, first_col;
     int32_t nd, nh, nw;
-    int32_t count; /* what a mean divides by */
+    int32_t row_count; /* what a mean divides by, in planes and rows */
+    int32_t count;     /* what it divides by */
 } inlay_window;
 
 /* Taps of one dimension that lie in x or its padding. */
@@ -67,45 +68,37 @@ static inline int32_t inlay_padded_taps(int32_t first, int32_t step,
     return inlay_clip(first, step, taps, size + after, &from) + from;
 }
 
-/* The first element of a window, in planes, rows and columns of an image of x; it may lie
- * outside. */
-typedef struct inlay_corner {
-    int32_t image, d, h, w;
-} inlay_corner;
-
-static inline inlay_corner inlay_pool_corner(const inlay_pool_params *p,
-                                             int32_t r, int32_t c)
+/* Planes and rows of the windows of row r of y. */
+static inline void inlay_pool_window_rows(const inlay_pool_params *p, int32_t r,
+                                          inlay_window *w)
 {
-    inlay_corner at;
-    at.image = r / (p->od * p->oh);
-    at.d = r / p->oh % p->od * p->sd - p->pd;
-    at.h = r % p->oh * p->sh - p->ph;
-    at.w = c * p->sw - p->pw;
-    return at;
-}
-
-static inline int32_t inlay_pool_padded(const inlay_pool_params *p,
-                                        const inlay_corner *at)
-{
-    return inlay_padded_taps(at->d, p->dd, p->kd, p->id, p->ed) *
-           inlay_padded_taps(at->h, p->dh, p->kh, p->ih, p->eh) *
-           inlay_padded_taps(at->w, p->dw, p->kw, p->iw, p->ew);
-}
-
-static inline void inlay_pool_window(const inlay_pool_params *p, int32_t r,
-                                     int32_t c, inlay_window *w)
-{
-    const inlay_corner at = inlay_pool_corner(p, r, c);
-    int32_t from_d, from_h, from_w;
-    w->nd = inlay_clip(at.d, p->dd, p->kd, p->id, &from_d);
-    w->nh = inlay_clip(at.h, p->dh, p->kh, p->ih, &from_h);
-    w->nw = inlay_clip(at.w, p->dw, p->kw, p->iw, &from_w);
-    w->first_row = (at.image * p->id + at.d + from_d * p->dd) * p->ih;
-    w->first_row += at.h + from_h * p->dh;
-    w->first_col = at.w + from_w * p->dw;
-    w->count = w->nd * w->nh * w->nw;
+    const int32_t plane = r / p->oh;
+    const int32_t image = plane / p->od;
+    const int32_t d = (plane - image * p->od) * p->sd - p->pd;
+    const int32_t h = (r - plane * p->oh) * p->sh - p->ph;
+    int32_t from_d, from_h;
+    w->nd = inlay_clip(d, p->dd, p->kd, p->id, &from_d);
+    w->nh = inlay_clip(h, p->dh, p->kh, p->ih, &from_h);
+    w->first_row = (image * p->id + d + from_d * p->dd) * p->ih;
+    w->first_row += h + from_h * p->dh;
+    w->row_count = w->nd * w->nh;
     if (p->count_pad)
-        w->count = inlay_pool_padded(p, &at);
+        w->row_count = inlay_padded_taps(d, p->dd, p->kd, p->id, p->ed) *
+                       inlay_padded_taps(h, p->dh, p->kh, p->ih, p->eh);
+}
+
+/* Columns of the window of pixel c of that row. */
+static inline void inlay_pool_window_columns(const inlay_pool_params *p,
+                                             int32_t c, inlay_window *w)
+{
+    const int32_t first = c * p->sw - p->pw;
+    int32_t from, count;
+    w->nw = inlay_clip(first, p->dw, p->kw, p->iw, &from);
+    w->first_col = first + from * p->dw;
+    count = w->nw;
+    if (p->count_pad)
+        count = inlay_padded_taps(first, p->dw, p->kw, p->iw, p->ew);
+    w->count = w->row_count * count;
 }
 
 /* Makes one pixel of y of the window w. */
@@ -123,10 +116,11 @@ INLAY_INLINE int inlay_pool_rows(void *const *base, const inlay_step *s,
     for (done = 0; done < r1 - r0; done++) {
         const int32_t r = inlay_next_row(s, r0, r1, done);
         unsigned char *y = (unsigned char *)inlay_row(base, s, 0, r);
+        inlay_window w;
+        inlay_pool_window_rows(p, r, &w);
         for (i = 0; i < p->ow; i++) {
             const int32_t col = inlay_next_row(s, 0, p->ow, i);
-            inlay_window w;
-            inlay_pool_window(p, r, col, &w);
+            inlay_pool_window_columns(p, col, &w);
             pixel(base, s, &w, y + (size_t)col * step);
         }
     }

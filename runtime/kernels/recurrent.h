@@ -52,8 +52,8 @@ typedef struct inlay_recurrent_params {
 
 /* y[i] = act(y[i]) for activation k (0 f, 1 g, 2 h) of direction d. Clipped are the sums that enter
  * a gate, not the cell. */
-static inline void inlay_gate(const inlay_recurrent_params *p, int32_t d,
-                              int32_t k, float *y, int32_t n)
+INLAY_APART void inlay_gate(const inlay_recurrent_params *p, int32_t d,
+                            int32_t k, float *y, int32_t n)
 {
     const int32_t own = d * 3 + k;
     int32_t i;
@@ -80,11 +80,11 @@ typedef struct inlay_cell {
 } inlay_cell;
 
 /* y[p][o] = q[p][o] + bias[o] + sum over k < taps: x[p][k] w[k][o] for n rows p. */
-static inline void inlay_project(const inlay_cell *k, const float *x,
-                                 ptrdiff_t xs, int32_t n, int32_t taps,
-                                 const float *w, const float *bias,
-                                 int32_t outputs, float *y, const float *q,
-                                 ptrdiff_t ys)
+INLAY_APART void inlay_project(const inlay_cell *k, const float *x,
+                               ptrdiff_t xs, int32_t n, int32_t taps,
+                               const float *w, const float *bias,
+                               int32_t outputs, float *y, const float *q,
+                               ptrdiff_t ys)
 {
     inlay_tile t;
     inlay_tiles call;
@@ -125,8 +125,8 @@ static inline void inlay_rnn_cell(const inlay_cell *k, float *g, float *h)
 }
 
 /* gate[i] += peephole[i] * c[i] */
-static inline void inlay_peep(float *gate, const float *peephole,
-                              const float *c, int32_t n)
+INLAY_APART void inlay_peep(float *gate, const float *peephole, const float *c,
+                            int32_t n)
 {
     int32_t i;
     for (i = 0; i < n; i++)

@@ -84,23 +84,32 @@ typedef struct inlay_group {
     float *sum;               /* of each tile, between two panels */
 } inlay_group;
 
+/* What follows the sums of a tile. */
+enum {
+    INLAY_END_LOW = 1,  /* at least lo: the bits of t->clamp */
+    INLAY_END_HIGH = 2, /* at most hi */
+    INLAY_END_ADD = 4,  /* q is added */
+    INLAY_END_PART = 8, /* not all channels of a group exist */
+    INLAY_END_ALL = 15
+};
+
 /* What a tile has code of its own for. */
 typedef struct inlay_shape {
     int pixels, vectors;
     ptrdiff_t width; /* floats from tap to tap of the weights */
     ptrdiff_t block; /* from 16 channels of a tap to the next 16 */
-    int bare; /* 1: nothing is added but the bias, no clamp, all channels exist */
+    int ends;        /* INLAY_END_... that may follow */
 } inlay_shape;
 
 INLAY_INLINE inlay_shape inlay_shape_of(int vectors, ptrdiff_t width,
-                                        ptrdiff_t block)
+                                        ptrdiff_t block, int ends)
 {
     inlay_shape shape;
     shape.pixels = 0;
     shape.vectors = vectors;
     shape.width = width;
     shape.block = block;
-    shape.bare = 0;
+    shape.ends = ends;
     return shape;
 }
 
@@ -123,6 +132,12 @@ INLAY_INLINE int inlay_walk_several(const int walk)
            (INLAY_VL > 1 && walk == INLAY_WALK_ROWS);
 }
 
+/* Is a pixel a row? */
+INLAY_INLINE int inlay_walk_is_steps(const int walk)
+{
+    return walk == INLAY_WALK_STEPS || walk == INLAY_WALK_PANEL_STEPS;
+}
+
 /* Most pixels in a tile; none has more on any target: the planner counts on it. */
 enum { INLAY_TILE_MOST = 7 };
 #ifndef INLAY_TILE_P
@@ -142,18 +157,67 @@ enum { INLAY_TILE_MOST = 7 };
 #error "INLAY_TILE_P is at most 7"
 #endif
 
+/* Which tiles there is code for. A generated file says of its steps, before it includes this one,
+ * the lines that they cut into tiles: use(channels, pixels) for each, and what follows their sums.
+ * All other tiles are right as well, and slower: a pixel at a time. Without a word of it there is
+ * code for all. */
+#ifdef INLAY_TILE_ENDS
+#define INLAY_TILE_SOME 1
+#else
+#define INLAY_TILE_ENDS INLAY_END_ALL
+#define INLAY_TILE_SOME 0
+#endif
+#ifndef INLAY_TILE_ROWS
+#define INLAY_TILE_ROWS(use)
+#endif
+#ifndef INLAY_TILE_STEPS
+#define INLAY_TILE_STEPS(use)
+#endif
+#ifndef INLAY_TILE_LINES
+#define INLAY_TILE_LINES(use)
+#endif
+
+/* Bit n: a line of so many pixels has tiles of n pixels. They differ by one at most. */
+#define INLAY_TILE_UP(a, b) (((a) + (b)-1) / (b))
+#define INLAY_TILE_COUNT(line) INLAY_TILE_UP(line, INLAY_TILE_P)
+#define INLAY_TILE_LESS(line) (1 << (line) / INLAY_TILE_COUNT(line))
+#define INLAY_TILE_MORE(line) (1 << INLAY_TILE_UP(line, INLAY_TILE_COUNT(line)))
+#define INLAY_TILE_CUT(line) (INLAY_TILE_LESS(line) | INLAY_TILE_MORE(line))
+#define INLAY_TILE_IF(what, line) | ((what) ? INLAY_TILE_CUT(line) : 0)
+
+/* Channels that are left behind the groups of 64, of 32, and so on: inlay_tile_group(). */
+#define INLAY_TILE_64(c) ((c) - ((c) + 3) / 64 * 64)
+#define INLAY_TILE_32(c) (INLAY_TILE_64(c) - (INLAY_TILE_64(c) >= 29 ? 32 : 0))
+#define INLAY_TILE_16(c) (INLAY_TILE_32(c) - (INLAY_TILE_32(c) > 12 ? 16 : 0))
+#define INLAY_TILE_8(c) (INLAY_TILE_16(c) - (INLAY_TILE_16(c) > 4 ? 8 : 0))
+
+/* The tiles of a line in each size of group. Pixels by themselves have code in any case. */
+#define INLAY_TILE_BITS (INLAY_TILE_SOME ? 0 : (2 << INLAY_TILE_P) - 1)
+#define INLAY_TILE_ONE (INLAY_TILE_SOME ? 2 : (2 << INLAY_TILE_P) - 1)
+#define INLAY_TILE_IN_64(c, line) INLAY_TILE_IF((c) >= 61, line)
+#define INLAY_TILE_IN_32(c, line) INLAY_TILE_IF(INLAY_TILE_64(c) >= 29, line)
+#define INLAY_TILE_IN_8(c, line) INLAY_TILE_IF(INLAY_TILE_16(c) > 4, line)
+#if INLAY_VL == 16
+#define INLAY_TILE_IN_16(c, line) INLAY_TILE_IF(INLAY_TILE_32(c) > 12, line)
+#else
+#define INLAY_TILE_IN_16(c, line) INLAY_TILE_IF((c) > 12, line)
+#endif
+#if INLAY_VL == 1
+#define INLAY_TILE_IN_4(c, line) INLAY_TILE_IF(1, line)
+#else
+#define INLAY_TILE_IN_4(c, line) INLAY_TILE_IF(INLAY_TILE_8(c) > 0, line)
+#endif
+
 /* Sums of a group of which only n channels exist, of one pixel. */
 INLAY_APART void inlay_tile_part(const inlay_tile *t, const float *sum,
                                  float *y, const float *q, int32_t n)
 {
+    const float lo = t->clamp & INLAY_END_LOW ? t->lo : -INFINITY;
+    const float hi = t->clamp & INLAY_END_HIGH ? t->hi : INFINITY;
     int32_t i;
     for (i = 0; i < n; i++) {
-        float v = q ? sum[i] + q[i] : sum[i];
-        if (t->clamp & 1)
-            v = inlay_max1(t->lo, v);
-        if (t->clamp & 2)
-            v = inlay_min1(t->hi, v);
-        y[i] = v;
+        const float v = q ? sum[i] + q[i] : sum[i];
+        y[i] = inlay_min1(hi, inlay_max1(lo, v));
     }
 }
 
@@ -182,6 +246,7 @@ static inline int32_t inlay_tile_group(const inlay_tile *t, int32_t channel)
 }
 
 #define INLAY_WALK INLAY_WALK_ROWS
+#define INLAY_LIST INLAY_TILE_ROWS
 #define INLAY_R(name) inlay_rows_##name
 #include "kernels/tile_walk.inc.h"
 
@@ -220,8 +285,8 @@ static inline void inlay_tile_product(inlay_tile *t, inlay_tile_run *make,
 /* n pixels in tiles as equal as can be, from the first to the last, or mirrored (t->backward);
  * `all` says where pixel 0 of them lies. A tile is finished before the next is begun; those of one
  * size and one group of channels are one call. */
-static inline void inlay_tile_pixels(inlay_tile *t, const inlay_tiles *all,
-                                     int32_t n)
+INLAY_APART void inlay_tile_pixels(inlay_tile *t, const inlay_tiles *all,
+                                   int32_t n)
 {
     const int32_t tiles = (n + INLAY_TILE_P - 1) / INLAY_TILE_P;
     const int32_t small = n / (tiles ? tiles : 1);
@@ -232,6 +297,12 @@ static inline void inlay_tile_pixels(inlay_tile *t, const inlay_tiles *all,
     inlay_tiles some = *all;
     int32_t pixel = t->backward ? n : 0;
     int32_t i;
+    if (n == 1) {
+        some.pixels = 1;
+        some.count = 1;
+        t->make(t, &some);
+        return;
+    }
     for (i = 0; i < tiles; i += some.count) {
         const int32_t large = t->backward ? i >= tiles - more : i < more;
         some.pixels = small + large;

@@ -170,7 +170,7 @@ INLAY_INLINE void INLAY_W(clamp)(const inlay_tile *t, INLAY_FLOATS (*sum)[4],
                                  const inlay_shape shape)
 {
     int p, v;
-    if (t->clamp & 1) {
+    if (t->clamp & shape.ends & INLAY_END_LOW) {
         const INLAY_FLOATS lo = INLAY_W(splat)(t->lo);
         INLAY_UNROLL
         for (p = 0; p < shape.pixels; p++) {
@@ -179,7 +179,7 @@ INLAY_INLINE void INLAY_W(clamp)(const inlay_tile *t, INLAY_FLOATS (*sum)[4],
                 sum[p][v] = INLAY_W(max)(lo, sum[p][v]);
         }
     }
-    if (t->clamp & 2) {
+    if (t->clamp & shape.ends & INLAY_END_HIGH) {
         const INLAY_FLOATS hi = INLAY_W(splat)(t->hi);
         INLAY_UNROLL
         for (p = 0; p < shape.pixels; p++) {
@@ -190,13 +190,13 @@ INLAY_INLINE void INLAY_W(clamp)(const inlay_tile *t, INLAY_FLOATS (*sum)[4],
     }
 }
 
-/* Adds q, clamps and stores. */
+/* Adds q, clamps and stores. What the shape has no code for is not asked for. */
 INLAY_INLINE void INLAY_W(finish)(const inlay_tile *t, INLAY_FLOATS (*sum)[4],
                                   float *y, const float *q,
                                   const inlay_shape shape)
 {
     int p, v;
-    if (q && !shape.bare) {
+    if (q && shape.ends & INLAY_END_ADD) {
         INLAY_UNROLL
         for (p = 0; p < shape.pixels; p++) {
             INLAY_UNROLL
@@ -204,8 +204,7 @@ INLAY_INLINE void INLAY_W(finish)(const inlay_tile *t, INLAY_FLOATS (*sum)[4],
                 sum[p][v] += INLAY_W(load)(q + p * t->qs + v * INLAY_L);
         }
     }
-    if (!shape.bare)
-        INLAY_W(clamp)(t, sum, shape);
+    INLAY_W(clamp)(t, sum, shape);
     INLAY_UNROLL
     for (p = 0; p < shape.pixels; p++) {
         INLAY_UNROLL
@@ -371,7 +370,7 @@ INLAY_INLINE void INLAY_W(end)(const inlay_tile *t, const inlay_group *g,
                                const inlay_shape shape)
 {
     INLAY_W(add_bias)(sum, g->bias, shape);
-    if (g->part && !shape.bare)
+    if (g->part && shape.ends & INLAY_END_PART)
         INLAY_W(finish_part)(t, sum, y, q, g->part, shape);
     else
         INLAY_W(finish)(t, sum, y, q, shape);
@@ -405,55 +404,7 @@ INLAY_INLINE void INLAY_W(tile)(const inlay_tile *t, const inlay_tiles *call,
         y += step * t->ys;
         if (panels)
             kept += shape.pixels * shape.vectors * INLAY_L;
-        if (q && !shape.bare)
+        if (q && shape.ends & INLAY_END_ADD)
             q += step * t->qs;
-    }
-}
-
-/* The same, for as many pixels as the call says: each number has code of its own. */
-INLAY_INLINE void INLAY_W(tiles)(const inlay_tile *t, const inlay_tiles *call,
-                                 const inlay_group *g, const int walk,
-                                 const inlay_shape kind)
-{
-    inlay_shape shape = kind;
-    switch (call->pixels) {
-    case 1:
-        shape.pixels = 1;
-        INLAY_W(tile)(t, call, g, walk, shape);
-        break;
-    case 2:
-        shape.pixels = 2;
-        INLAY_W(tile)(t, call, g, walk, shape);
-        break;
-    case 3:
-        shape.pixels = 3;
-        INLAY_W(tile)(t, call, g, walk, shape);
-        break;
-#if INLAY_TILE_P >= 4
-    case 4:
-        shape.pixels = 4;
-        INLAY_W(tile)(t, call, g, walk, shape);
-        break;
-#endif
-#if INLAY_TILE_P >= 5
-    case 5:
-        shape.pixels = 5;
-        INLAY_W(tile)(t, call, g, walk, shape);
-        break;
-#endif
-#if INLAY_TILE_P >= 6
-    case 6:
-        shape.pixels = 6;
-        INLAY_W(tile)(t, call, g, walk, shape);
-        break;
-#endif
-#if INLAY_TILE_P >= 7
-    case 7:
-        shape.pixels = 7;
-        INLAY_W(tile)(t, call, g, walk, shape);
-        break;
-#endif
-    default:
-        break;
     }
 }

@@ -158,10 +158,12 @@ static inline void inlay_panel_block(const inlay_tile *t,
 }
 
 #define INLAY_WALK INLAY_WALK_PANEL_ROWS
+#define INLAY_LIST INLAY_TILE_ROWS
 #define INLAY_R(name) inlay_panel_rows_##name
 #include "kernels/tile_walk.inc.h"
 
 #define INLAY_WALK INLAY_WALK_PANEL_STEPS
+#define INLAY_LIST INLAY_TILE_STEPS
 #define INLAY_R(name) inlay_panel_steps_##name
 #include "kernels/tile_walk.inc.h"
 

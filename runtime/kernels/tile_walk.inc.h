@@ -1,23 +1,155 @@
 /* SPDX-License-Identifier: 0BSD
  * Template of tile_f32.h for one way to walk a window, INLAY_WALK: a function for each size of a
- * group of channels, and inlay_..._run(), which takes them in turn. INLAY_R(name): its names. */
+ * group of channels, and inlay_..._run(), which takes them in turn. INLAY_R(name): its names.
+ * INLAY_LIST: what the file says of the lines that are walked in this way. */
+
+/* The numbers of pixels of the tiles of each size of group. */
+enum {
+    INLAY_R(uses_64) = INLAY_TILE_BITS INLAY_LIST(INLAY_TILE_IN_64),
+    INLAY_R(uses_32) = INLAY_TILE_BITS INLAY_LIST(INLAY_TILE_IN_32),
+    INLAY_R(uses_16) = INLAY_TILE_ONE INLAY_LIST(INLAY_TILE_IN_16),
+    INLAY_R(uses_8) = INLAY_TILE_ONE INLAY_LIST(INLAY_TILE_IN_8),
+    INLAY_R(uses_4) = INLAY_TILE_ONE INLAY_LIST(INLAY_TILE_IN_4)
+};
+
+#define INLAY_GROUP INLAY_R(4)
+#define INLAY_USES INLAY_R(uses_4)
+#if INLAY_VL == 1
+#define INLAY_L 1
+#define INLAY_VECTORS 4
+#define INLAY_TAP_STEP t->width
+#else
+#define INLAY_L 4
+#define INLAY_VECTORS 1
+#define INLAY_TAP_STEP 4
+#endif
+#define INLAY_BLOCK_STEP 0
+#define INLAY_ENDS INLAY_TILE_ENDS
+#define INLAY_ENDS_1 INLAY_END_ALL
+#include "kernels/tile_group.inc.h"
+
+#if INLAY_VL > 1
+
+#define INLAY_GROUP INLAY_R(8)
+#define INLAY_USES INLAY_R(uses_8)
+#if INLAY_VL == 4
+#define INLAY_L 4
+#define INLAY_VECTORS 2
+#else
+#define INLAY_L 8
+#define INLAY_VECTORS 1
+#endif
+#define INLAY_TAP_STEP 8
+#define INLAY_BLOCK_STEP 0
+#define INLAY_ENDS INLAY_TILE_ENDS
+#define INLAY_ENDS_1 INLAY_END_ALL
+#include "kernels/tile_group.inc.h"
+
+#define INLAY_GROUP INLAY_R(16)
+#define INLAY_USES INLAY_R(uses_16)
+#define INLAY_L INLAY_VL
+#define INLAY_VECTORS 16 / INLAY_VL
+#define INLAY_TAP_STEP 16
+#define INLAY_BLOCK_STEP 0
+#define INLAY_ENDS INLAY_TILE_ENDS
+#define INLAY_ENDS_1 INLAY_END_ALL
+#include "kernels/tile_group.inc.h"
+
+#endif
+#if INLAY_VL == 16
+
+#define INLAY_GROUP INLAY_R(32)
+#define INLAY_USES INLAY_R(uses_32)
+#define INLAY_L 16
+#define INLAY_VECTORS 2
+#define INLAY_TAP_STEP 16
+#define INLAY_BLOCK_STEP t->taps * 16
+#define INLAY_ENDS INLAY_TILE_ENDS
+#define INLAY_ENDS_1 INLAY_TILE_ENDS
+#include "kernels/tile_group.inc.h"
+
+#define INLAY_GROUP INLAY_R(64)
+#define INLAY_USES INLAY_R(uses_64)
+#define INLAY_L 16
+#define INLAY_VECTORS 4
+#define INLAY_TAP_STEP 16
+#define INLAY_BLOCK_STEP t->taps * 16
+#define INLAY_ENDS INLAY_TILE_ENDS
+#define INLAY_ENDS_1 INLAY_TILE_ENDS
+#include "kernels/tile_group.inc.h"
+
+#endif
+
+/* A group of n channels; 0: there is no code for tiles of so many pixels. */
+static inline int INLAY_R(group)(const inlay_tile *t, const inlay_tiles *call,
+                                 const inlay_group *g, int32_t n)
+{
+    int uses = INLAY_R(uses_4);
+    switch (n) {
+#if INLAY_VL == 16
+    case 64:
+        uses = INLAY_R(uses_64);
+        if (uses >> call->pixels & 1)
+            INLAY_R(64)(t, call, g);
+        break;
+    case 32:
+        uses = INLAY_R(uses_32);
+        if (uses >> call->pixels & 1)
+            INLAY_R(32)(t, call, g);
+        break;
+#endif
+#if INLAY_VL > 1
+    case 16:
+        uses = INLAY_R(uses_16);
+        if (uses >> call->pixels & 1)
+            INLAY_R(16)(t, call, g);
+        break;
+    case 8:
+        uses = INLAY_R(uses_8);
+        if (uses >> call->pixels & 1)
+            INLAY_R(8)(t, call, g);
+        break;
+#endif
+    default:
+        if (uses >> call->pixels & 1)
+            INLAY_R(4)(t, call, g);
+        break;
+    }
+    return uses >> call->pixels & 1;
+}
+
+/* Tiles that there is no code for: one pixel, and at most 16 channels, at a time. */
+INLAY_APART void INLAY_R(singly)(const inlay_tile *t, const inlay_tiles *call,
+                                 const inlay_group *g, int32_t n)
+{
+    const int32_t pixels = call->pixels * call->count;
+    inlay_tile tile = *t;
+    inlay_tiles one = *call;
+    int32_t i, c;
+    one.pixels = 1;
+    one.count = 1;
+    for (i = 0; i < pixels; i++) {
+        const int32_t pixel = t->backward ? call->pixels - 1 - i : i;
+        if (inlay_walk_is_steps(INLAY_WALK))
+            tile.slot = (t->slot + pixel * t->pieces) % t->cap;
+        else
+            one.at = call->at + pixel * t->xs;
+        for (c = 0; c < n; c += 16) {
+            inlay_group part = *g;
+            part.weights += c * t->taps;
+            part.bias += c;
+            part.y += pixel * t->ys + c;
+            if (part.q)
+                part.q += pixel * t->qs + c;
+            part.part = g->part && g->part - c < 16 ? g->part - c : 0;
+            if (part.sum)
+                part.sum += i * n + c;
+            INLAY_R(group)(&tile, &one, &part, n < 16 ? n : 16);
+        }
+    }
+}
 
 #if INLAY_VL == 1
-
-INLAY_APART void INLAY_R(4)(const inlay_tile *t, const inlay_tiles *call,
-                            const inlay_group *g)
-{
-    const inlay_shape shape = inlay_shape_of(4, t->width, 0);
-    inlay_tiles1(t, call, g, INLAY_WALK, shape);
-}
-
-/* A group of n channels. */
-static inline void INLAY_R(sized)(const inlay_tile *t, const inlay_tiles *call,
-                                  const inlay_group *g, int32_t n)
-{
-    (void)n;
-    INLAY_R(4)(t, call, g);
-}
 
 /* Width of the block that a channel lies in. */
 static inline int32_t INLAY_R(width)(const inlay_tile *t, int32_t channel)
@@ -29,122 +161,61 @@ static inline int32_t INLAY_R(width)(const inlay_tile *t, int32_t channel)
     return inside < left / 8 * 8 ? 8 : 4;
 }
 
-/* The group of four channels that begins at `channel`. */
-static inline void INLAY_R(group)(inlay_tile *t, const inlay_tiles *call,
-                                  inlay_group *g, int32_t channel, int32_t n)
+#endif
+
+/* The weights of the group of n channels that begins at `channel`. */
+static inline void INLAY_R(weights)(inlay_tile *t, const inlay_tiles *call,
+                                    inlay_group *g, int32_t channel, int32_t n)
 {
-    const int32_t main = t->width;
-    const int32_t width = INLAY_R(width)(t, channel);
     int32_t first = channel;
+#if INLAY_VL == 1
+    const int32_t width = INLAY_R(width)(t, channel);
+    if (width == t->width || width == 8)
+        first -= channel % t->width;
+    t->width = width;
     (void)n;
-    if (width == main || width == 8)
-        first -= channel % main;
+#else
+    const int32_t width = n > 16 ? 16 : n;
+#endif
     g->weights = t->weights + (t->skip + first) * t->taps + call->tap * width +
                  (channel - first);
-    t->width = width;
-    INLAY_R(4)(t, call, g);
-    t->width = main;
 }
 
-#else
-
-INLAY_APART void INLAY_R(4)(const inlay_tile *t, const inlay_tiles *call,
-                            const inlay_group *g)
-{
-    const inlay_shape shape = inlay_shape_of(1, 4, 0);
-    inlay_tiles4(t, call, g, INLAY_WALK, shape);
-}
-
-INLAY_APART void INLAY_R(8)(const inlay_tile *t, const inlay_tiles *call,
-                            const inlay_group *g)
-{
-#if INLAY_VL == 4
-    const inlay_shape shape = inlay_shape_of(2, 8, 0);
-    inlay_tiles4(t, call, g, INLAY_WALK, shape);
-#else
-    const inlay_shape shape = inlay_shape_of(1, 8, 0);
-    inlay_tiles8(t, call, g, INLAY_WALK, shape);
-#endif
-}
-
-INLAY_APART void INLAY_R(16)(const inlay_tile *t, const inlay_tiles *call,
-                             const inlay_group *g)
-{
-    const inlay_shape shape = inlay_shape_of(16 / INLAY_VL, 16, 0);
-    INLAY_V(tiles)(t, call, g, INLAY_WALK, shape);
-}
-
-#if INLAY_VL == 16
-
-INLAY_APART void INLAY_R(32)(const inlay_tile *t, const inlay_tiles *call,
-                             const inlay_group *g)
-{
-    const inlay_shape shape = inlay_shape_of(2, 16, t->taps * 16);
-    inlay_tiles16(t, call, g, INLAY_WALK, shape);
-}
-
-INLAY_APART void INLAY_R(64)(const inlay_tile *t, const inlay_tiles *call,
-                             const inlay_group *g)
-{
-    const inlay_shape shape = inlay_shape_of(4, 16, t->taps * 16);
-    inlay_tiles16(t, call, g, INLAY_WALK, shape);
-}
-
-#endif
-
-/* A group of n channels. */
+/* The tiles of a group of n channels. */
 static inline void INLAY_R(sized)(const inlay_tile *t, const inlay_tiles *call,
                                   const inlay_group *g, int32_t n)
 {
-    switch (n) {
-#if INLAY_VL == 16
-    case 64:
-        INLAY_R(64)(t, call, g);
-        break;
-    case 32:
-        INLAY_R(32)(t, call, g);
-        break;
-#endif
-    case 16:
-        INLAY_R(16)(t, call, g);
-        break;
-    case 8:
-        INLAY_R(8)(t, call, g);
-        break;
-    default:
-        INLAY_R(4)(t, call, g);
-        break;
-    }
+    int ends = t->clamp;
+    if (g->q)
+        ends |= INLAY_END_ADD;
+    if (g->part)
+        ends |= INLAY_END_PART;
+    if (ends & ~INLAY_TILE_ENDS || !INLAY_R(group)(t, call, g, n))
+        INLAY_R(singly)(t, call, g, n);
 }
-
-/* The group of n channels that begins at `channel`. */
-static inline void INLAY_R(group)(const inlay_tile *t, const inlay_tiles *call,
-                                  inlay_group *g, int32_t channel, int32_t n)
-{
-    const ptrdiff_t width = n > 16 ? 16 : n;
-    g->weights = t->weights + (t->skip + channel) * t->taps + call->tap * width;
-    INLAY_R(sized)(t, call, g, n);
-}
-
-#endif
 
 /* Channels [t->begin, t->end) of some tiles, group by group. */
-static inline void INLAY_R(run)(inlay_tile *t, const inlay_tiles *call)
+INLAY_APART void INLAY_R(run)(inlay_tile *t, const inlay_tiles *call)
 {
+    const int32_t width = t->width;
     int32_t channel, n;
     for (channel = t->begin; channel < t->end; channel += n) {
         const int32_t left = t->channels - channel;
         inlay_group g;
         n = inlay_tile_group(t, channel);
+        INLAY_R(weights)(t, call, &g, channel, n);
         g.bias = t->bias + channel;
         g.y = call->y + channel;
         g.q = call->q ? call->q + channel : NULL;
         g.part = left < n ? left : 0;
         g.panel = NULL;
         g.sum = NULL;
-        INLAY_R(group)(t, call, &g, channel, n);
+        INLAY_R(sized)(t, call, &g, n);
+        if (INLAY_VL == 1)
+            t->width = width;
     }
 }
 
 #undef INLAY_WALK
 #undef INLAY_R
+#undef INLAY_LIST

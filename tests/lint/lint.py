@@ -294,6 +294,21 @@ def clang_format(files, root):
     return [text[:2000]] if status else []
 
 
+TILES_MADE = re.compile(r'\binlay_(?:tile_pixels|rows_run|steps_run|conv_by|conv1d_by|deconv_by|mm_tiles)\(')
+
+
+def tiles_stated(files):
+    """Kernels that make tiles say in their rules which: else the generated file has no fast code for them."""
+    rules = {}
+    for f, text in files.items():
+        if f.startswith('compiler/rules/'):
+            rules.update(re.findall(r'^const KernelRules (\w+) = \{(.*?)^\};', text, re.M | re.S))
+    rows = re.findall(r'^KERNEL\(\w+, \w+, "([\w.]+)", \w+, "[^"]*"(?:, (\w+))?\)', files['runtime/kernels/kernels.def'], re.M)
+    stated = {header for header, rule in rows if '.tiles' in rules.get(rule, '')}
+    return ['%s: no rules of its kernels state tiles' % header for header in sorted({header for header, _ in rows} - stated)
+            if TILES_MADE.search(files['runtime/kernels/' + header])]
+
+
 def main():
     root = os.path.abspath(sys.argv[1])
     files = {}
@@ -317,6 +332,7 @@ def main():
             ('operator names in tables outside ops.def: 0', operator_names(files)),
             ('every kernel is lowered to', kernels_used(files)),
             ('no kernel by name in planner, proof and emitter', kernels_by_name(files)),
+            ('kernels of tiles say which', tiles_stated(files)),
             ('kernel headers stand alone', standalone(files, root)),
             ('what clang-format %d makes of it' % FORMATTER, clang_format(files, root))]:
         if bad is None:

@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The lines of pixels that kernels cut into tiles, by their parameters. */
+#include "rules/tiles.h"
+
+#include "kernels/affine_f32.h"
+#include "kernels/deconv_f32.h"
+#include "kernels/dwpw_f32.h"
+#include "kernels/matmul.h"
+#include "kernels/recurrent.h"
+#include "rules/families.h"
+
+static void add_line(TileUse *use, TileLine line)
+{
+    if (line.channels < 1 || line.pixels < 1)
+        return;
+    for (size_t i = 0; i < use->line.n; i++) {
+        const TileLine *had = use->line.at + i;
+        if (had->walk == line.walk && had->channels == line.channels &&
+            had->pixels == line.pixels)
+            return;
+    }
+    VEC_PUSH(use->arena, &use->line, line);
+}
+
+static void add_row(TileUse *use, int32_t channels, int32_t pixels)
+{
+    add_line(use, (TileLine){ TILE_ROWS, channels, pixels });
+}
+
+/* A line of `pixels` pixels that is made `chunk` at a time. */
+static void add_chunks(TileUse *use, int32_t channels, int32_t pixels,
+                       int32_t chunk)
+{
+    if (pixels >= chunk)
+        add_row(use, channels, chunk);
+    add_row(use, channels, pixels % chunk);
+}
+
+/* Lines of any size, to so many pixels: a longer one than this has tiles of the most pixels. */
+static void add_any(TileUse *use, TileWalk walk, int32_t channels, int32_t most)
+{
+    const int32_t longest = INLAY_TILE_MOST * INLAY_TILE_MOST;
+    for (int32_t n = 1; n <= most && n <= longest; n++)
+        add_line(use, (TileLine){ walk, channels, n });
+}
+
+/* What follows the sums of `channels` channels; `residual`: its operand. */
+static void add_ends(TileUse *use, const Step *step, int32_t channels,
+                     int32_t clamp, int residual)
+{
+    use->ends |= clamp;
+    if (step->operand[residual].tensor)
+        use->ends |= INLAY_END_ADD;
+    if (channels % 4)
+        use->ends |= INLAY_END_PART;
+}
+
+/* Do all rows of the operand exist at once? */
+static bool is_whole(const Operand *operand)
+{
+    return !operand->ring || operand->ring >= operand->rows;
+}
+
+/* ---- convolutions ---- */
+
+/* Pixels with all of their window, in a row; the others are made by themselves. */
+static void add_window(TileUse *use, const inlay_conv_params *p)
+{
+    const int32_t extent = (p->kw - 1) * p->dw + 1;
+    int32_t right;
+    const int32_t left =
+        inlay_inside(p->sw, p->pw, extent, p->iw, p->ow, &right);
+    add_row(use, p->oc, right - left);
+    if (right - left < p->ow)
+        add_row(use, p->oc, 1);
+}
+
+/* Is each pixel made of one pixel, at the same place? Then rows may be joined. */
+static bool is_product(const inlay_conv_params *p)
+{
+    const bool one_tap = p->kd * p->kh * p->kw == 1;
+    const bool every_pixel = p->sd * p->sh * p->sw == 1;
+    return one_tap && every_pixel && p->pd + p->ph + p->pw == 0;
+}
+
+/* Rows that an activation goes over behind the convolution, as one line. */
+static void add_stripes(TileUse *use, const inlay_conv_params *p, int32_t rows)
+{
+    const inlay_act_pass pass =
+        inlay_act_pass_of(p->ow, p->oc, p->act, p->a, p->b);
+    const int32_t stripe = inlay_act_stripe(&pass);
+    if (rows >= stripe)
+        add_row(use, p->oc, p->ow * stripe);
+    add_row(use, p->oc, p->ow * (rows % stripe));
+}
+
+static bool is_short(int32_t pixels, int32_t rows)
+{
+    return pixels <= INLAY_TILE_MOST * INLAY_TILE_MOST / rows;
+}
+
+/* All rows as one line, or as many as lie together in a ring. */
+static void add_joined(TileUse *use, const Step *step,
+                       const inlay_conv_params *p)
+{
+    const bool whole = is_whole(step->operand) && is_whole(step->operand + 1);
+    const int32_t most = step->units;
+    if (!whole)
+        for (int32_t rows = 2; rows <= most && is_short(p->ow, rows); rows++)
+            add_row(use, p->oc, p->ow * rows);
+    if (whole && !p->act)
+        add_row(use, p->oc, p->ow * most);
+    if (whole && p->act)
+        add_stripes(use, p, most);
+}
+
+void tiles_conv(const Step *step, TileUse *use)
+{
+    const inlay_conv_params *p = step->params;
+    add_ends(use, step, p->oc, p->clamp, 4);
+    add_window(use, p);
+    if (is_product(p))
+        add_joined(use, step, p);
+}
+
+/* Rows of one pixel: those whose windows lie inside go together. */
+static void tiles_conv1d(const Step *step, TileUse *use)
+{
+    const inlay_conv_params *p = step->params;
+    const int32_t extent = (p->kh - 1) * p->dh + 1;
+    int32_t end;
+    const int32_t begin =
+        inlay_inside(p->sh, p->ph, extent, p->ih, p->oh, &end);
+    add_ends(use, step, p->oc, p->clamp, 4);
+    add_any(use, TILE_STEPS, p->oc, 1);
+    if (is_whole(step->operand))
+        add_line(use, (TileLine){ TILE_STEPS, p->oc, end - begin });
+    else
+        add_any(use, TILE_STEPS, p->oc, end - begin);
+}
+
+/* The columns of each phase, as pixels of a convolution of stride 1. */
+static void add_phases(TileUse *use, const inlay_conv_params *p)
+{
+    for (int32_t c = 0; c < p->sw && c < p->ow; c++) {
+        const inlay_phase column =
+            inlay_phase_of(c + p->pw, p->sw, p->dw, p->kw);
+        inlay_conv_params one = *p;
+        one.ow = (p->ow - c + p->sw - 1) / p->sw;
+        one.pw = -column.top;
+        one.sw = 1;
+        one.dw = column.step;
+        add_window(use, &one);
+        if (column.first < 0)
+            add_row(use, one.oc, one.ow);
+    }
+}
+
+void tiles_deconv(const Step *step, TileUse *use)
+{
+    inlay_conv_params p = *(const inlay_conv_params *)step->params;
+    add_ends(use, step, p.oc, p.clamp, 4);
+    if (inlay_upright(&p)) {
+        if (!is_whole(step->operand) || !is_whole(step->operand + 1))
+            add_any(use, TILE_ROWS, p.oc, p.oh / p.sh + 1);
+        inlay_lie_params(&p, p.ih, p.oh, p.ph);
+    }
+    add_phases(use, &p);
+}
+
+void tiles_dwpw(const Step *step, TileUse *use)
+{
+    const inlay_dwpw_params *p = step->params;
+    add_ends(use, step, p->oc, p->clamp, 6);
+    add_chunks(use, p->oc, p->ow, p->chunk);
+}
+
+void tiles_affine_conv(const Step *step, TileUse *use)
+{
+    const inlay_affine_conv_params *p = step->params;
+    add_ends(use, step, p->oc, p->clamp, 6);
+    add_chunks(use, p->oc, p->pixels, p->chunk);
+}
+
+/* ---- products ---- */
+
+/* y[..][i][j] of a right operand with adjacent columns; others have no tiles. */
+static void tiles_matmul(const Step *step, TileUse *use)
+{
+    const inlay_matmul_params *p = step->params;
+    if (p->ak == 1 && (p->bn == 1 || p->n == 1))
+        add_line(use, (TileLine){ TILE_LINES, p->n, p->m });
+}
+
+/* The projection of some time steps, and the recurrence of the rows of the batch; of a GRU's n by
+ * itself. Rows of different lengths end one after the other. */
+static void tiles_recurrent(const Step *step, TileUse *use)
+{
+    enum { LENGTHS = 8 };
+    const inlay_recurrent_params *p = step->params;
+    const int32_t gates = p->kind * p->hidden;
+    const int32_t cell = p->kind == 3 ? p->hidden : 0;
+    const int32_t first = gates - cell;
+    use->ends |= INLAY_END_ADD;
+    if (p->hidden % 4)
+        use->ends |= INLAY_END_PART;
+    add_chunks(use, gates, p->steps, p->chunk);
+    add_row(use, first, p->batch);
+    add_row(use, cell, p->batch);
+    if (!step->operand[LENGTHS].tensor)
+        return;
+    add_any(use, TILE_ROWS, gates, p->chunk);
+    add_any(use, TILE_ROWS, first, p->batch);
+    add_any(use, TILE_ROWS, cell, p->batch);
+}
+
+void tiles_of_step(const Step *step, TileUse *use)
+{
+    const KernelRules *rules = step->kernel->rules;
+    if (rules && rules->tiles)
+        rules->tiles(step, use);
+}
+
+const KernelRules rules_conv1d = {
+    .tiles = tiles_conv1d,
+};
+const KernelRules rules_matmul = {
+    .tiles = tiles_matmul,
+};
+const KernelRules rules_recurrent = {
+    .tiles = tiles_recurrent,
+};
