@@ -125,6 +125,12 @@ File *file_open(Arena *arena, const char *path, LoadMode mode)
     return file;
 }
 
+bool file_exists(const char *path)
+{
+    struct stat st;
+    return !io_calls()->fstatat(AT_FDCWD, path, &st, 0);
+}
+
 void file_close(File *file)
 {
     if (!file)

@@ -30,6 +30,8 @@ struct File {
  * it cannot be read. The File lives in the arena; its descriptor is closed by file_close(). */
 File *file_open(Arena *arena, const char *path, LoadMode mode);
 void file_close(File *file);
+/* Is there something at that path? */
+bool file_exists(const char *path);
 /* The same in two steps, for who opens it himself: memory is taken before there is a descriptor, so
  * that none is lost where there is no memory. */
 File *file_new(Arena *arena, const char *path);

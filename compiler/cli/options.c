@@ -12,6 +12,7 @@ enum CommandPlace {
     ANALYZE,
     CHECK,
     RUN,
+    TEST,
     DUMP,
     PROVE,
     PLACE,
@@ -43,8 +44,14 @@ static const Command commands[] = {
     [RUN] = {
         .name = "run",
         .operand = "MODEL.onnx",
-        .what = "execute it here, on --input FILE.pb ...",
+        .what = "execute it here, on --input FILE ...",
         .run = cmd_run,
+    },
+    [TEST] = {
+        .name = "test",
+        .operand = "MODEL.onnx",
+        .what = "run it on the test_data_set_0 ... beside it, and compare",
+        .run = cmd_test,
     },
     [DUMP] = {
         .name = "dump",
@@ -91,7 +98,8 @@ static const Command commands[] = {
 };
 
 #define ON(command) (1u << (command))
-#define PLANS (ON(COMPILE) | ON(ANALYZE) | ON(CHECK) | ON(RUN))
+#define RUNS (ON(RUN) | ON(TEST))
+#define PLANS (ON(COMPILE) | ON(ANALYZE) | ON(CHECK) | RUNS)
 #define MODELS (PLANS | ON(DUMP))
 #define FILES (MODELS | ON(PROVE))
 #define LISTS (ON(OPS) | ON(PASSES) | ON(HELP))
@@ -135,8 +143,16 @@ static const OptionRow options[] = {
     LIST("const", 0, FILES, constant, "INPUT=FILE.pb", value_pair,
          "a graph input becomes a constant: a TensorProto file, or numbers "
          "(sr=16000, axes=0,1)"),
-    LIST("input", 'i', ON(RUN), input, "FILE.pb", NULL,
-         "a graph input's value, in order (a TensorProto file)"),
+    LIST("input", 'i', ON(RUN), input, "FILE", NULL,
+         "a graph input's value, in order: .pb (TensorProto), .npy, .csv, "
+         ".wav, .pgm, .ppm; zeros, random:SEED"),
+    LIST("expect", 0, ON(RUN), expect, "FILE", NULL,
+         "what a result is to be, in order; status 1 where it is not"),
+    TEXT("rtol", 0, RUNS, rtol, "X", value_tolerance,
+         "how far a result may be off, as a part of it (default: 1e-3)"),
+    TEXT("atol", 0, RUNS, atol, "X", value_tolerance,
+         "and whatever its size (default: 1e-5)"),
+    FLAG("npy", 0, ON(RUN), npy, "write results as .npy instead of .pb (-o)"),
     LIST("io", 0, MODELS, io, "FORM", NULL,
          "where inputs and results lie: caller, arena, rows; of one: "
          "in0=arena, NAME=rows"),
@@ -223,6 +239,9 @@ static const OptionRule rules[] = {
     { "analyze", "csv", "curve", RULE_EXCLUDES },
     { "analyze", "html", "stats", RULE_EXCLUDES },
     { "analyze", "hash-model", "json", RULE_NEEDS },
+    { "run", "npy", "output", RULE_NEEDS },
+    { "run", "rtol", "expect", RULE_NEEDS },
+    { "run", "atol", "expect", RULE_NEEDS },
     { "ops", "markdown", "json", RULE_EXCLUDES },
     { "dump", "without", "after", RULE_NEEDS },
     { "dump", "io", "after", RULE_NEEDS },

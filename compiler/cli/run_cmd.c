@@ -1,61 +1,45 @@
 /* SPDX-License-Identifier: Apache-2.0
- * run: the model executed here by the runtime's own kernels, on TensorProto files. */
+ * run and test: the model executed here by the runtime's own kernels, its results printed, written
+ * or compared. */
 #include <inttypes.h>
 #include <string.h>
 
+#include "cli/compare.h"
 #include "cli/options.h"
+#include "cli/value_files.h"
 #include "eval/eval.h"
-#include "onnx/reader.h"
 #include "onnx/tensor_file.h"
 
-/* The C API takes float16 and bfloat16 as uint16, and NumPy writes bfloat16 so. */
-static bool fits_type(const Tensor *tensor, DType given)
+static size_t list_length(const char *const *list)
 {
-    const DType wanted = tensor->dtype;
-    const bool half = wanted == DT_F16 || wanted == DT_BF16;
-    return given == wanted || (half && given == DT_U16);
+    size_t count = 0;
+    while (list && list[count])
+        count++;
+    return count;
 }
 
-static void *load_input(Compile *compile, const Tensor *tensor,
-                        const char *path)
+static void **load_inputs(Compile *compile, const char *const *file)
 {
-    Arena *arena = &compile->arena;
-    Store *store = &compile->store;
-    Recipe *recipe = onnx_read_tensor(arena, store, path, NULL, NULL);
-    const DType given = recipe_dtype(recipe);
-    const Shape shape = shape_of(recipe_rank(recipe), recipe_dims(recipe));
-    const Shape wanted = tensor_model_shape(tensor);
-    const Loc loc = {
-        .file = path,
-        .byte = -1,
-        .node = -1,
-    };
-    const char *name = tensor->name;
-    if (!fits_type(tensor, given))
-        fail_at(STATUS_MALFORMED, loc, NULL, "holds %s, input \"%s\" is %s",
-                dtype_name(given), name, dtype_name(tensor->dtype));
-    if (recipe_count(recipe) != tensor_count(tensor))
-        fail_at(STATUS_MALFORMED, loc, NULL, "has shape %s, input \"%s\" is %s",
-                shape_text(arena, &shape), name, shape_text(arena, &wanted));
-    return recipe_values(store, arena, recipe);
+    const Graph *graph = compile->graph;
+    const size_t count = graph->input.n;
+    void **values = NEW_ARRAY(&compile->arena, void *, count + 1);
+    for (size_t i = 0; i < count; i++)
+        values[i] = value_load(&compile->arena, &compile->store,
+                               graph->input.at[i], file[i]);
+    return values;
 }
 
 void **run_inputs(Compile *compile)
 {
-    const Graph *graph = compile->graph;
-    const char **file = compile->options->input;
-    const size_t count = graph->input.n;
-    size_t given = 0;
-    while (file && file[given])
-        given++;
+    const char *const *file = (const char *const *)compile->options->input;
+    const size_t count = compile->graph->input.n;
+    const size_t given = list_length(file);
     if (given != count)
         fail_at(STATUS_USAGE, LOC_NONE,
-                "give each with --input FILE.pb, in the order of the model",
+                "give each with --input FILE (.pb, .npy, .csv, .wav, .ppm), "
+                "zeros or random:1, in the order of the model",
                 "the model has %zu inputs, %zu were given", count, given);
-    void **values = NEW_ARRAY(&compile->arena, void *, count + 1);
-    for (size_t i = 0; i < count; i++)
-        values[i] = load_input(compile, graph->input.at[i], file[i]);
-    return values;
+    return load_inputs(compile, file);
 }
 
 /* Most values of a result that are printed. */
@@ -105,10 +89,15 @@ static void print_outputs(Compile *compile, void *const *out)
 static void write_output(Compile *compile, size_t i, void *const *out)
 {
     Arena *arena = &compile->arena;
-    const char *name = arena_printf(arena, "output_%zu.pb", i);
+    const bool npy = compile->options->npy;
+    const char *kind = npy ? "npy" : "pb";
+    const char *name = arena_printf(arena, "output_%zu.%s", i, kind);
     const Tensor tensor = real_output(compile->graph, i, out);
     File *file = output_create(compile->out, name);
-    onnx_write_tensor(arena, file, &tensor, out[i]);
+    if (npy)
+        npy_write(arena, file, &tensor, out[i]);
+    else
+        onnx_write_tensor(arena, file, &tensor, out[i]);
     file_close(file);
 }
 
@@ -122,11 +111,10 @@ static void write_outputs(Compile *compile, void *const *out)
 }
 
 /* The results' buffers after a run. */
-static void **run(Compile *compile)
+static void **run(Compile *compile, void *const *inputs)
 {
     Arena *arena = &compile->arena;
     const Graph *graph = compile->graph;
-    void **inputs = run_inputs(compile);
     void **outputs = NEW_ARRAY(arena, void *, graph->output.n + 1);
     for (size_t i = 0; i < graph->output.n; i++) {
         const int64_t bytes = tensor_bytes(graph->output.at[i]);
@@ -139,12 +127,109 @@ static void **run(Compile *compile)
     return outputs;
 }
 
+/* Are the results those of the files, one for each? */
+static bool compare_results(Compile *compile, void *const *out,
+                            const char *const *file)
+{
+    const size_t count = graph_results(compile->graph);
+    const Tolerance tolerance = tolerance_of(compile->options);
+    bool all = true;
+    for (size_t i = 0; i < count && file[i]; i++) {
+        const Tensor tensor = real_output(compile->graph, i, out);
+        const void *want =
+            value_load(&compile->arena, &compile->store, &tensor, file[i]);
+        all &=
+            compare_values(&compile->results, &tensor, out[i], want, tolerance);
+    }
+    return all;
+}
+
+static _Noreturn void fail_differs(const char *what)
+{
+    fail_at(STATUS_LIMIT, LOC_NONE,
+            "--rtol and --atol say how far values may be off", "%s", what);
+}
+
 void cmd_run(Compile *compile)
 {
+    const char *const *expected = (const char *const *)compile->options->expect;
     compile_to(compile, STAGE_LAYOUT);
-    void **out = run(compile);
+    if (list_length(expected) > graph_results(compile->graph))
+        fail_at(STATUS_USAGE, LOC_NONE, NULL,
+                "the model has %zu results, %zu are expected",
+                graph_results(compile->graph), list_length(expected));
+    void **out = run(compile, run_inputs(compile));
     if (compile->options->output)
         write_outputs(compile, out);
-    else
+    else if (!expected)
         print_outputs(compile, out);
+    if (expected && !compare_results(compile, out, expected))
+        fail_differs("a result is not what is expected");
+}
+
+/* ---- test ---- */
+
+/* FOLDER/KIND_i.pb for i from 0 on, as far as there are any; ended by NULL. */
+static const char **set_files(Arena *arena, const char *folder,
+                              const char *kind, size_t most)
+{
+    const char **file = NEW_ARRAY(arena, const char *, most + 1);
+    for (size_t i = 0; i < most; i++) {
+        file[i] = arena_printf(arena, "%s/%s_%zu.pb", folder, kind, i);
+        if (!file_exists(file[i])) {
+            file[i] = NULL;
+            break;
+        }
+    }
+    return file;
+}
+
+static bool test_set(Compile *compile, const char *folder)
+{
+    Arena *arena = &compile->arena;
+    const Graph *graph = compile->graph;
+    const size_t results = graph_results(graph);
+    const char **in = set_files(arena, folder, "input", graph->input.n);
+    const char **want = set_files(arena, folder, "output", results);
+    if (list_length(in) < graph->input.n)
+        fail_at(STATUS_NO_INPUT, LOC_NONE, NULL, "%s: there is no input_%zu.pb",
+                folder, list_length(in));
+    if (!want[0])
+        fail_at(STATUS_NO_INPUT, LOC_NONE, NULL, "%s: there is no output_0.pb",
+                folder);
+    pieces_print(&compile->results, "%s:\n", folder);
+    return compare_results(compile, run(compile, load_inputs(compile, in)),
+                           want);
+}
+
+/* The folder of the model's file, with its slash. */
+static const char *folder_of(Arena *arena, const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? arena_text(arena, path, (size_t)(slash + 1 - path)) : "";
+}
+
+void cmd_test(Compile *compile)
+{
+    Arena *arena = &compile->arena;
+    const char *beside = folder_of(arena, compile->options->model);
+    size_t sets = 0;
+    size_t wrong = 0;
+    compile_to(compile, STAGE_LAYOUT);
+    for (;; sets++) {
+        const char *folder =
+            arena_printf(arena, "%stest_data_set_%zu", beside, sets);
+        if (!file_exists(folder))
+            break;
+        wrong += !test_set(compile, folder);
+    }
+    if (!sets)
+        fail_at(STATUS_NO_INPUT, LOC_NONE,
+                "input_0.pb ... and output_0.pb ... lie in it",
+                "there is no folder %stest_data_set_0 beside the model",
+                beside);
+    pieces_print(&compile->results, "%zu of %zu sets are right\n", sets - wrong,
+                 sets);
+    if (wrong)
+        fail_differs("a test data set has other results");
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/values.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/nearest.h"
@@ -39,6 +40,22 @@ void value_effort(Arena *arena, const char *value)
 {
     (void)arena;
     (void)value_read_effort(value);
+}
+
+double value_read_tolerance(const char *text)
+{
+    char *end;
+    const double value = strtod(text, &end);
+    if (end == text || *end || !(value >= 0) || !strchr("0123456789.", *text))
+        fail_at(STATUS_USAGE, LOC_NONE, "write it as 0.001 or 1e-3",
+                "\"%s\" is no tolerance", text);
+    return value;
+}
+
+void value_tolerance(Arena *arena, const char *value)
+{
+    (void)arena;
+    (void)value_read_tolerance(value);
 }
 
 static const PassRow *find_pass(Arena *arena, const char *name)

@@ -9,6 +9,8 @@
 typedef void OptionCheck(Arena *arena, const char *value);
 
 OptionCheck value_pair, value_shape, value_dim, value_batch, value_pass,
-    value_optional_pass, value_target, value_effort;
+    value_optional_pass, value_target, value_effort, value_tolerance;
+
+double value_read_tolerance(const char *text);
 
 #endif

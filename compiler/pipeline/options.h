@@ -16,6 +16,8 @@ typedef struct Options {
     const char *target;
     const char *effort; /* a number */
     const char *batch;  /* a number */
+    const char *rtol;   /* numbers: how far results may be off */
+    const char *atol;
     const char *dump_after;
     const char *external_dir;
     const char **shape;
@@ -23,6 +25,7 @@ typedef struct Options {
     const char **constant;
     const char **without;
     const char **input;
+    const char **expect;
     const char **io;
     const char **region;
     const char **pin;
@@ -48,6 +51,7 @@ typedef struct Options {
     int initializers;
     int no_external;
     int csv;
+    int npy;
     int html;
 } Options;
 

@@ -108,9 +108,26 @@ class Bench:
                 'analyze': ['analyze', model],
                 'check': ['check', model, '--max-weights', '64M', '--json'],
                 'run': ['run', model] + [w for i in inputs for w in ('--input', i)],
+                'test': ['test', model],
                 'dump': ['dump', model],
                 'prove': ['prove', os.path.join(self.work, 'made', 'm.json'), model],
                 'place': ['place', self.csv], 'ops': ['ops'], 'passes': ['passes'], 'help': ['help'], 'version': ['version']}[command]
+
+
+    def as_test(self, words):
+        """The words of `run` for `test`: the model in a folder of its own, with its inputs as a data set, and any result."""
+        folder = os.path.join(self.work, 'tested')
+        shutil.rmtree(folder, ignore_errors=True)
+        data = os.path.join(folder, 'test_data_set_0')
+        os.makedirs(data)
+        model = shutil.copy(words[1], folder)
+        shutil.copy(os.path.join(self.work, 'here.bin'), folder)
+        inputs = [words[i + 1] for i, w in enumerate(words) if w == '--input']
+        for i, path in enumerate(inputs):
+            shutil.copy(path, os.path.join(data, 'input_%d.pb' % i))
+        shutil.copy(inputs[0] if inputs else self.x, os.path.join(data, 'output_0.pb'))
+        options = [w for i, w in enumerate(words) if w != '--input' and words[i - 1] != '--input']
+        return ['test', model] + options[2:]
 
 
 def always(value):
@@ -200,6 +217,14 @@ def memory(b, c):
     return b.words(c), ['--max-memory', '2K']
 
 
+def tolerance(option):
+    """What is asked for without it does not hold."""
+    def experiment(b, c):
+        expected = ['--expect', os.path.join(os.path.dirname(b.image), 'output_0.pb')] if c == 'run' else []
+        return b.words(c) + expected + [{'--rtol': '--atol', '--atol': '--rtol'}[option], '0'], [option, '1e-30']
+    return experiment
+
+
 def proof(b, c):
     if c == 'prove':
         b.manifest(b.digits)
@@ -216,6 +241,10 @@ EXPERIMENTS = {
     'batch': batch,
     'const': constant,
     'input': lambda b, c: (['run', b.digits], ['--input', b.image]),
+    'expect': always(['--expect', 'none.npy']),
+    'rtol': tolerance('--rtol'),
+    'atol': tolerance('--atol'),
+    'npy': lambda b, c: (b.words(c) + ['-o', b.out], ['--npy']),
     'io': layout,
     'preserve-input': preserve,
     'region': always(['--region', 'a:100']),
@@ -249,14 +278,18 @@ EXPERIMENTS = {
     'help': lambda b, c: (b.words(c), ['--help']),
     'version': lambda b, c: (b.words(c), ['--version']),
 }
-SAME = {('help', 'help'), ('version', 'version')}       # asks for what the command does
+OF_TEST = ('rtol', 'atol', 'help', 'version')
+# `test` takes these as `run` does; its data sets hide the difference.
+SAME = {('test', 'const'), ('test', 'load'), ('help', 'help'), ('version', 'version')}       # asks for what the command does
 EXAMPLE = {'bytes': '1M', 'text': 'cse', 'list': 'x=1'}
 
 
 def pair(t, b, command, option):
     name = '%s --%s' % (command, option['name'])
     if command in option['commands']:
-        base, more = EXPERIMENTS[option['name']](b, command)
+        base, more = EXPERIMENTS[option['name']](b, 'run' if command == 'test' and option['name'] not in OF_TEST else command)
+        if base[0] == 'run' and command == 'test':
+            base = b.as_test(base)
         plain, given = b.run(base), b.run(base + more)
         used = plain[0] != given[0] or plain[1] != given[1] or plain[3] != given[3]
         good = given[0] != 64 or option['name'] in ('input', 'const')
@@ -265,7 +298,7 @@ def pair(t, b, command, option):
         if plain[0] == 0 and given[0] not in (0, 64):
             t.ok(name + ': a failure writes nothing', not given[3], sorted(given[3]))
         return
-    values = {'target': 'cortex-m4', 'without': 'cse', 'shape': 'x=1x8', 'dim': 'N=1', 'batch': '2', 'region': 'a:1M', 'effort': '2'}
+    values = {'target': 'cortex-m4', 'without': 'cse', 'shape': 'x=1x8', 'dim': 'N=1', 'batch': '2', 'region': 'a:1M', 'effort': '2', 'rtol': '1', 'atol': '1'}
     value = values.get(option['name'], option.get('values', [EXAMPLE.get(option['kind'])])[0])
     words = ['--' + option['name']] + ([value] if 'value' in option else [])
     status, text, message, files = b.run(b.words(command) + words)

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Results of a run against what is expected. */
+#ifndef INLAY_CLI_COMPARE_H
+#define INLAY_CLI_COMPARE_H
+
+#include "cli/options.h"
+
+/* --rtol and --atol, or the usual ones: |got - want| <= atol + rtol * |want|. */
+typedef struct Tolerance {
+    double relative;
+    double absolute;
+} Tolerance;
+
+Tolerance tolerance_of(const Options *options);
+
+/* Prints a line on the result: equal, how far off, or which value differs most. */
+bool compare_values(Pieces *to, const Tensor *tensor, const void *got,
+                    const void *want, Tolerance tolerance);
+
+#endif
