@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * compile, analyze, check, place: the pipeline and its figures. */
+ * compile, analyze, place: the pipeline and its figures. */
 #include <inttypes.h>
 
 #include "cli/options.h"
@@ -7,7 +7,6 @@
 #include "emit/arena_csv.h"
 #include "emit/html.h"
 #include "emit/report.h"
-#include "pipeline/limits.h"
 #include "pipeline/model_name.h"
 #include "pipeline/stats.h"
 #include "pipeline/values.h"
@@ -71,57 +70,6 @@ void cmd_analyze(Compile *compile)
     const Text text = analysis(compile);
     pieces_put(&compile->results, text.at, text.n);
     print_stats(compile);
-}
-
-/* ---- check ---- */
-
-static void print_limit(Pieces *to, const SizeLimit *limit)
-{
-    pieces_print(to, "%-8s %12" PRIu64 " bytes of %12lld: %s\n", limit->what,
-                 limit->bytes, *limit->most,
-                 size_holds(limit) ? "holds" : "EXCEEDED");
-}
-
-static void print_limit_json(Pieces *to, const SizeLimit *limit)
-{
-    pieces_print(to,
-                 "\"%s\": { \"bytes\": %" PRIu64
-                 ", \"most\": %lld, \"holds\": %s }, ",
-                 limit->what, limit->bytes, *limit->most,
-                 size_holds(limit) ? "true" : "false");
-}
-
-static void print_limits(Compile *compile)
-{
-    const bool json = compile->options->json;
-    Pieces *to = &compile->results;
-    SizeLimit limits[SIZE_LIMITS];
-    bool all_hold = true;
-    size_limits(compile, limits);
-    if (json)
-        pieces_print(to, "{ ");
-    for (const SizeLimit *limit = limits; limit < limits + SIZE_LIMITS;
-         limit++) {
-        all_hold = all_hold && size_holds(limit);
-        if (!limit->most)
-            continue;
-        if (json)
-            print_limit_json(to, limit);
-        else
-            print_limit(to, limit);
-    }
-    if (json)
-        pieces_print(to, "\"holds\": %s }\n", all_hold ? "true" : "false");
-}
-
-void cmd_check(Compile *compile)
-{
-    if (!compile->options->max_arena && !compile->options->max_weights)
-        fail_at(STATUS_USAGE, LOC_NONE, NULL,
-                "check needs --max-arena or --max-weights");
-    compile_to(compile, STAGE_LAYOUT);
-    print_limits(compile);
-    compile_to(compile, STAGE_LIMITS);
 }
 
 void cmd_place(Compile *compile)

@@ -3,6 +3,7 @@
 #include "cli/options.h"
 
 #include "cli/values.h"
+#include "cli/verdict.h"
 #include "emit/build_files.h"
 #include "emit/weights.h"
 #include "pipeline/plan_options.h"
@@ -11,6 +12,7 @@ enum CommandPlace {
     COMPILE,
     ANALYZE,
     CHECK,
+    DIFF,
     RUN,
     TEST,
     DUMP,
@@ -37,9 +39,15 @@ static const Command commands[] = {
     },
     [CHECK] = {
         .name = "check",
-        .operand = "MODEL.onnx",
-        .what = "a gate: status 1 over --max-arena or --max-weights",
+        .operand = "MODEL.onnx|@LIST.json...",
+        .what = "a gate for CI: status 1 over the limits given",
         .run = cmd_check,
+    },
+    [DIFF] = {
+        .name = "diff",
+        .operand = "OLD.json NEW.json",
+        .what = "what grew between two manifests, by tensor and node",
+        .run = cmd_diff,
     },
     [RUN] = {
         .name = "run",
@@ -103,7 +111,7 @@ static const Command commands[] = {
 #define MODELS (PLANS | ON(DUMP))
 #define FILES (MODELS | ON(PROVE))
 #define LISTS (ON(OPS) | ON(PASSES) | ON(HELP))
-#define ALL (FILES | ON(PLACE) | LISTS | ON(VERSION))
+#define ALL (FILES | ON(DIFF) | ON(PLACE) | LISTS | ON(VERSION))
 
 static const char *const plan_values[] = { "simple", "order", "overlap",
                                            "stream", NULL };
@@ -192,6 +200,12 @@ static const OptionRow options[] = {
           "most bytes of arena; status 1 beyond it"),
     BYTES("max-weights", ON(COMPILE) | ON(CHECK), max_weights,
           "most bytes of weights; status 1 beyond it"),
+    BYTES("max-ram", ON(COMPILE) | ON(CHECK), max_ram,
+          "most bytes of arena, inputs and results; status 1 beyond it"),
+    TEXT("baseline", 0, ON(CHECK), baseline, "FILE.json", NULL,
+         "what check --json printed before: nothing may be more than it was"),
+    CHOICE("format", ON(CHECK), format, "FORM", verdict_formats, FORMAT_TEXT,
+           "form of the verdicts"),
     BYTES("max-memory", FILES | ON(PLACE), max_memory,
           "budget of the compiler's own memory; status 71 beyond it"),
     CHOICE("load", FILES, load, "WAY", load_values, LOAD_STREAM,
@@ -222,7 +236,8 @@ static const OptionRow options[] = {
          "writes NAME.csv"),
     FLAG("html", 0, ON(COMPILE) | ON(ANALYZE), html,
          "the report to look at: analyze prints it, compile writes NAME.html"),
-    FLAG("json", 'j', ON(ANALYZE) | ON(COMPILE) | ON(CHECK) | ON(PROVE) | LISTS,
+    FLAG("json", 'j',
+         ON(ANALYZE) | ON(COMPILE) | ON(CHECK) | ON(DIFF) | ON(PROVE) | LISTS,
          json, "results as JSON on standard output"),
     { "help", 'h', OPTION_HELP, ALL, 0, NULL, NULL, 0, NULL,
       "print the command's options" },
@@ -242,6 +257,7 @@ static const OptionRule rules[] = {
     { "run", "npy", "output", RULE_NEEDS },
     { "run", "rtol", "expect", RULE_NEEDS },
     { "run", "atol", "expect", RULE_NEEDS },
+    { "check", "format", "json", RULE_EXCLUDES },
     { "ops", "markdown", "json", RULE_EXCLUDES },
     { "dump", "without", "after", RULE_NEEDS },
     { "dump", "io", "after", RULE_NEEDS },

@@ -12,7 +12,7 @@ typedef void CommandFn(Compile *c);
 
 typedef struct Command {
     const char *name;
-    const char *operand; /* "" none, "[X]" one or none, "X Y" two */
+    const char *operand; /* "" none, "[X]" one or none, "X Y" two, "X..." any */
     const char *what;
     CommandFn *run;
 } Command;
@@ -57,8 +57,8 @@ const Command *options_parse(Arena *arena, Options *options, int argc,
                              char *const *argv);
 
 /* The commands. */
-CommandFn cmd_compile, cmd_analyze, cmd_check, cmd_run, cmd_test, cmd_ops,
-    cmd_dump, cmd_passes, cmd_place, cmd_prove, cmd_help, cmd_version;
+CommandFn cmd_compile, cmd_analyze, cmd_check, cmd_diff, cmd_run, cmd_test,
+    cmd_ops, cmd_dump, cmd_passes, cmd_place, cmd_prove, cmd_help, cmd_version;
 /* run: the values of --input, one for each input of the model. */
 void **run_inputs(Compile *compile);
 

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Words of the command line into Options, by the rows of the table. Options may stand anywhere,
  * also after the operands, whatever the environment says. */
+#include <limits.h>
 #include <string.h>
 
 #include "cli/nearest.h"
 #include "pipeline/numbers.h"
 #include "cli/options.h"
-
-enum { MOST_OPERANDS = 2 };
 
 typedef struct Parser {
     Arena *arena;
@@ -17,7 +16,7 @@ typedef struct Parser {
     const OptionRow *row;
     int rows;
     uint64_t given; /* a bit for each row */
-    char *operand[MOST_OPERANDS + 1];
+    const char **operand;
     int operands; /* the command's own name is the first of them in the text, but not here */
     const Command *command, *asked; /* asked: by --help or --version */
 } Parser;
@@ -222,9 +221,6 @@ static void add_operand(Parser *parser, char *word)
         parser->command = find_command(parser->arena, word);
         return;
     }
-    if (parser->operands == MOST_OPERANDS)
-        fail_at(STATUS_USAGE, LOC_NONE, SEE_HELP, "too many operands: \"%s\"",
-                word);
     parser->operand[parser->operands++] = word;
 }
 
@@ -305,6 +301,8 @@ static int most_operands(const char *form)
 {
     if (!*form)
         return 0;
+    if (strstr(form, "..."))
+        return INT_MAX;
     return strchr(form, ' ') ? 2 : 1;
 }
 
@@ -316,7 +314,8 @@ static void check_operands(const Parser *parser)
     if (parser->operands > most)
         fail_at(STATUS_USAGE, LOC_NONE, SEE_HELP, "too many operands: \"%s\"",
                 parser->operand[most]);
-    if (parser->operands < most && !may_lack)
+    const int least = most == INT_MAX ? 1 : most;
+    if (parser->operands < least && !may_lack)
         fail_at(STATUS_USAGE, LOC_NONE, SEE_HELP,
                 "missing operand: inlay %s %s", parser->command->name, form);
 }
@@ -324,7 +323,11 @@ static void check_operands(const Parser *parser)
 static void set_operands(Parser *parser)
 {
     Options *o = parser->options;
-    if (parser->command->operand[0] == '[')
+    const char *form = parser->command->operand;
+    o->operand = parser->operand;
+    if (most_operands(form) == INT_MAX)
+        return;
+    if (*form == '[')
         o->topic = parser->operand[0]
                        ? find_command(parser->arena, parser->operand[0])->name
                        : NULL;
@@ -341,6 +344,7 @@ const Command *options_parse(Arena *a, Options *o, int argc, char *const *argv)
     };
     *o = (Options){ .word = argv, .words = argc };
     parser.row = option_rows(&parser.rows);
+    parser.operand = NEW_ARRAY(a, const char *, argc + 1);
     parse_words(&parser);
     if (parser.asked) {
         o->topic = parser.command ? parser.command->name : NULL;

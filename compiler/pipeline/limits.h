@@ -10,6 +10,9 @@ void limit_steps(const Program *program);
 /* Of a plan: --arena-limit, and what an arena can have at most. */
 void limit_arena(Compile *compile);
 
+/* The arena, and the inputs and results that lie outside of it. */
+uint64_t total_ram(const Program *program);
+
 /* A size with the limit that the user set. */
 typedef struct SizeLimit {
     const char *what;
@@ -17,9 +20,9 @@ typedef struct SizeLimit {
     const long long *most; /* NULL: none was set */
 } SizeLimit;
 
-enum { SIZE_LIMITS = 2 };
+enum { SIZE_LIMITS = 3 };
 
-/* --max-arena and --max-weights. */
+/* --max-arena, --max-weights and --max-ram. */
 void size_limits(const Compile *compile, SizeLimit limits[SIZE_LIMITS]);
 bool size_holds(const SizeLimit *limit);
 /* A stage. Fails with 1 where one does not hold, once all of those are named. */

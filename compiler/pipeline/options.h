@@ -10,6 +10,8 @@ typedef struct Options {
     int words;
     const char *model;
     const char *manifest; /* prove: NAME.json */
+    const char **operand; /* check: models and lists of them */
+    const char *baseline; /* check: what it printed before */
     const char *topic;    /* help: a command; NULL: all */
     const char *output;   /* -o DIR */
     const char *name;     /* C identifier, lower case */
@@ -32,6 +34,7 @@ typedef struct Options {
     const long long *max_memory; /* bytes, as are the next ones */
     const long long *max_arena;
     const long long *max_weights;
+    const long long *max_ram;
     const long long *arena_limit;
     const long long *capacity;
     int emit;         /* bits of build_kinds; 0: not given */
@@ -42,6 +45,7 @@ typedef struct Options {
     int optimize;     /* PlanGoal */
     int curve;        /* this and the next ones: 0 or 1 */
     int preserve_input;
+    int format; /* of verdicts_print() */
     int markdown;
     int checks;
     int no_hash;

@@ -82,6 +82,7 @@ class Bench:
         self.hard_csv = write(os.path.join(work, 'hard.csv'), packed(200, 200, 400, PACKED_SEED))
         self.hard = self.model('hard', worst.FORMS['crossed'](300))
         self.signal = write(os.path.join(work, 'signal.pb'), make_tensor('t0', F32, [1, worst.SIGNAL], bytes(4 * worst.SIGNAL)))
+        self.old, self.new = (shutil.copy(self.manifest(m), os.path.join(work, n)) for m, n in [(self.near, 'old.json'), (digits, 'new.json')])
         self.arena = json.loads(self.run(['analyze', digits, '--json'])[1])['arena']['size']
 
     def model(self, name, data):
@@ -107,6 +108,7 @@ class Bench:
         return {'compile': ['compile', model, '-o', self.out],
                 'analyze': ['analyze', model],
                 'check': ['check', model, '--max-weights', '64M', '--json'],
+                'diff': ['diff', self.old, self.new],
                 'run': ['run', model] + [w for i in inputs for w in ('--input', i)],
                 'test': ['test', model],
                 'dump': ['dump', model],
@@ -259,6 +261,9 @@ EXPERIMENTS = {
     'effort': effort,
     'max-arena': always(['--max-arena', '100']),
     'max-weights': lambda b, c: (['check', b.digits, '--max-arena', '1M'] if c == 'check' else b.words(c), ['--max-weights', '100']),
+    'max-ram': always(['--max-ram', '100']),
+    'baseline': lambda b, c: (b.words(c), ['--baseline', 'none.json']),
+    'format': lambda b, c: ([w for w in b.words(c) if w != '--json'], ['--format', 'junit']),
     'max-memory': memory,
     'load': load,
     'external-data-dir': outside,
@@ -331,7 +336,7 @@ def says(t, b, name, words, *parts):
 def values(t, b, table):
     for option in table['options']:
         for value in option.get('values', ()):
-            words = b.words(option['commands'][0]) + ['--%s=%s' % (option['name'], value)]
+            words = [w for w in b.words(option['commands'][0]) if w != '--json'] + ['--%s=%s' % (option['name'], value)]
             t.ok('--%s=%s' % (option['name'], value), b.run(words)[0] == 0, b.run(words)[2])
             if len(value) > 3:
                 says(t, b, '--%s=%s' % (option['name'], misspelt(value)), words[:-1] + ['--%s=%s' % (option['name'], misspelt(value))], 'did you mean %s?' % value)
@@ -379,7 +384,7 @@ def forms(t, b):
                         (['analyze', digits, '-x'], 'unknown option -x'), (['analyze', digits, '--html', '--csv'], 'not both'), (['analyze', digits, '--json', '--csv'], 'not both'),
                         (['ops', '--json', '--markdown'], 'not both'), (['analyze', digits, '--hash-model'], 'without --json'), (['dump', digits, '--without', 'cse'], 'without --after'),
                         (['analyze', digits, '--pin', 'x=a'], 'without --region'), (['analyze', digits, '--curve', '--plan', 'simple'], '--plan=stream'),
-                        (['dump', digits, '--external-data-dir', '.', '--no-external-data'], 'not both'), (['check', digits], '--max-arena or --max-weights'),
+                        (['dump', digits, '--external-data-dir', '.', '--no-external-data'], 'not both'), (['check', digits], 'check needs --max-arena'), (['check', digits, '--json', '--format=junit'], 'not both'),
                         (['compile', digits, '-o', b.out, '--curve'], 'it is for analyze')]:
         says(t, b, 'misuse: ' + ' '.join(os.path.basename(w) for w in words), words, part)
 

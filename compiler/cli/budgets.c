@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Budgets are JSON, as the compiler reads and writes it anyway; no TOML library for C is packaged
+ * in Debian. */
+#include "cli/budgets.h"
+
+#include <string.h>
+
+#include "base/diag.h"
+#include "base/vec.h"
+#include "cli/values.h"
+#include "pipeline/numbers.h"
+
+static _Noreturn void fail_budgets(const char *path, const char *what,
+                                   const char *where)
+{
+    const Loc loc = { .file = path, .byte = -1, .node = -1 };
+    fail_at(STATUS_CONFIG, loc,
+            "write it as { \"models\": [ { \"model\": \"kws.onnx\", "
+            "\"max_arena\": \"24K\" } ] }",
+            "%s: %s", what, where);
+}
+
+static json_t *load(Arena *arena, const char *path)
+{
+    json_error_t error;
+    File *file = file_open(arena, path, LOAD_STREAM);
+    char *text = arena_alloc(arena, (size_t)file->size + 1);
+    file_read(file, 0, text, (size_t)file->size);
+    json_t *all = json_loadb(text, (size_t)file->size, 0, &error);
+    file_close(file);
+    if (!all)
+        fail_budgets(path, "is no JSON", error.text);
+    return all;
+}
+
+/* ---- one model ---- */
+
+static uint64_t amount(const char *path, const char *key, const json_t *value)
+{
+    long long bytes = json_is_integer(value) ? json_integer_value(value) : -1;
+    const char *text = json_string_value(value);
+    const char *end = text ? bytes_read(text, &bytes) : "";
+    if (!end || *end || bytes < 0)
+        fail_budgets(path, "expected a number, or text like 64K", key);
+    return (uint64_t)bytes;
+}
+
+/* Added to what the command line gives; both hold. */
+static void add_texts(Arena *arena, const char *path, const char *key,
+                      const json_t *value, const char ***list)
+{
+    size_t given = 0;
+    while (*list && (*list)[given])
+        given++;
+    const size_t count = json_array_size(value);
+    const char **all = NEW_ARRAY(arena, const char *, given + count + 1);
+    for (size_t i = 0; i < given; i++)
+        all[i] = (*list)[i];
+    for (size_t i = 0; i < count; i++) {
+        const char *text = json_string_value(json_array_get(value, i));
+        if (!text)
+            fail_budgets(path, "expected a list of texts", key);
+        all[given + i] = arena_text(arena, text, strlen(text));
+    }
+    *list = all;
+}
+
+static bool take_limit(Budget *budget, const char *path, const char *key,
+                       const json_t *value)
+{
+    for (int i = 0; i < FIGURES; i++) {
+        if (strncmp(key, "max_", 4) || strcmp(key + 4, figure_names[i]))
+            continue;
+        budget->limited[i] = true;
+        budget->most[i] = amount(path, key, value);
+        return true;
+    }
+    return false;
+}
+
+static void take_key(Arena *arena, Budget *budget, const char *path,
+                     const char *key, const json_t *value)
+{
+    Options *options = &budget->options;
+    if (!strcmp(key, "model") || take_limit(budget, path, key, value))
+        return;
+    if (!strcmp(key, "shape"))
+        add_texts(arena, path, key, value, &options->shape);
+    else if (!strcmp(key, "dim"))
+        add_texts(arena, path, key, value, &options->dim);
+    else if (!strcmp(key, "const"))
+        add_texts(arena, path, key, value, &options->constant);
+    else if (!strcmp(key, "io"))
+        add_texts(arena, path, key, value, &options->io);
+    else
+        fail_budgets(path, "nothing is known by that name", key);
+    for (size_t i = 0; options->shape && options->shape[i]; i++)
+        value_shape(arena, options->shape[i]);
+    for (size_t i = 0; options->dim && options->dim[i]; i++)
+        value_dim(arena, options->dim[i]);
+}
+
+/* A path that is not absolute is counted from the folder of the list. */
+static const char *beside(Arena *arena, const char *list, const char *path)
+{
+    const char *slash = strrchr(list, '/');
+    if (*path == '/' || !slash)
+        return arena_text(arena, path, strlen(path));
+    return arena_printf(arena, "%.*s%s", (int)(slash + 1 - list), list, path);
+}
+
+static void limit_by(uint64_t most, Budget *budget, int i)
+{
+    if (!budget->limited[i] || most < budget->most[i])
+        budget->most[i] = most;
+    budget->limited[i] = true;
+}
+
+/* Those of the command line are for all. */
+static void limit_all(Budget *budget)
+{
+    const Options *options = &budget->options;
+    const long long *const given[FIGURES] = {
+        options->max_arena,
+        options->max_weights,
+        options->max_ram,
+    };
+    for (int i = 0; i < FIGURES; i++)
+        if (given[i])
+            limit_by((uint64_t)*given[i], budget, i);
+}
+
+static Budget budget_of(const char *model, const Options *options)
+{
+    Budget budget = { .model = model, .options = *options };
+    budget.options.model = model;
+    return budget;
+}
+
+/* ---- lists ---- */
+
+typedef struct Listing {
+    Arena *arena;
+    const Options *options;
+    VEC(Budget) budget;
+} Listing;
+
+static void add_budget(Listing *listing, Budget budget)
+{
+    limit_all(&budget);
+    VEC_PUSH(listing->arena, &listing->budget, budget);
+}
+
+static void add_entry(Listing *listing, const char *path, json_t *entry)
+{
+    Arena *arena = listing->arena;
+    const char *model = json_string_value(json_object_get(entry, "model"));
+    if (!model)
+        fail_budgets(path, "an entry names no model", "\"model\"");
+    Budget budget = budget_of(beside(arena, path, model), listing->options);
+    const char *key;
+    json_t *value;
+    json_object_foreach(entry, key, value)
+    {
+        take_key(arena, &budget, path, key, value);
+    }
+    add_budget(listing, budget);
+}
+
+static void add_list(Listing *listing, const char *path)
+{
+    json_t *all = load(listing->arena, path);
+    json_t *models = json_object_get(all, "models");
+    if (!json_array_size(models))
+        fail_budgets(path, "there is no list of models", "\"models\"");
+    for (size_t i = 0; i < json_array_size(models); i++)
+        add_entry(listing, path, json_array_get(models, i));
+}
+
+Budgets budgets_read(Arena *arena, const Options *options)
+{
+    Listing listing = { .arena = arena, .options = options };
+    for (const char *const *word = options->operand; *word; word++)
+        if (**word == '@')
+            add_list(&listing, *word + 1);
+        else
+            add_budget(&listing, budget_of(*word, options));
+    return (Budgets){ listing.budget.at, listing.budget.n };
+}
+
+/* ---- baseline ---- */
+
+static const json_t *find_model(const json_t *models, const char *model)
+{
+    for (size_t i = 0; i < json_array_size(models); i++) {
+        const json_t *one = json_array_get(models, i);
+        const char *name = json_string_value(json_object_get(one, "model"));
+        if (name && !strcmp(name, model))
+            return one;
+    }
+    return NULL;
+}
+
+void budgets_baseline(Arena *arena, const char *path, Budgets *budgets)
+{
+    const json_t *models = json_object_get(load(arena, path), "models");
+    if (!models)
+        fail_budgets(path, "is not what `inlay check --json` prints",
+                     "\"models\"");
+    for (size_t i = 0; i < budgets->n; i++) {
+        Budget *budget = budgets->at + i;
+        const json_t *former = find_model(models, budget->model);
+        for (int k = 0; k < FIGURES; k++) {
+            const json_t *figure = json_object_get(former, figure_names[k]);
+            const json_t *bytes = json_object_get(figure, figure_keys[k]);
+            if (json_is_integer(bytes))
+                limit_by((uint64_t)json_integer_value(bytes), budget, k);
+        }
+    }
+}

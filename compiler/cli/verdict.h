@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What `inlay check` found of each model, and its forms for people and for CI. */
+#ifndef INLAY_CLI_VERDICT_H
+#define INLAY_CLI_VERDICT_H
+
+#include "base/pieces.h"
+
+enum { FIGURES = 4 };
+/* arena, weights, ram, macs */
+extern const char *const figure_names[FIGURES];
+/* What their number is called in JSON. */
+extern const char *const figure_keys[FIGURES];
+
+typedef struct Figure {
+    uint64_t value;
+    uint64_t most;
+    bool limited; /* is there a `most`? */
+} Figure;
+
+typedef struct Verdict {
+    const char *model;
+    int status; /* of the model itself; not 0: there are no figures */
+    Figure figure[FIGURES];
+} Verdict;
+
+typedef struct Verdicts {
+    const Verdict *at;
+    size_t n;
+} Verdicts;
+
+bool figure_holds(const Figure *figure);
+bool verdict_holds(const Verdict *verdict);
+bool verdicts_hold(const Verdicts *verdicts);
+
+/* Values of --format, ended by NULL, in the order of verdicts_print()'s forms. */
+extern const char *const verdict_formats[];
+enum { FORMAT_TEXT, FORMAT_JSON };
+void verdicts_print(Pieces *to, const Verdicts *verdicts, int format);
+
+#endif
