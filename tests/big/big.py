@@ -13,6 +13,7 @@ import os
 import struct
 import subprocess
 
+import expressions
 import host
 import link
 import models
@@ -83,13 +84,13 @@ def room(work, need):
     return s.f_bavail * s.f_frsize > need
 
 
-def large(t, o, label, make, transposed=False, form='bin'):
-    """Compiles under the cap; returns the peak."""
+def large(t, o, label, make, transposed=False, form='bin', arena=None):
+    """Compiles under the cap, into an arena of so many bytes; returns the peak."""
     with host.Work() as work:
         model, out = os.path.join(work, 'm.onnx'), os.path.join(work, 'out')
         weights = make(model)
         size = sum(w.rows * w.cols * 4 for w in weights)
-        if not room(work, size * (4 if form == 'c' else 2) + 64 * MIB):
+        if not room(work, size * (4 if form == 'c' or arena is not None else 2) + 64 * MIB):
             t.skip(label, 'no disk space for %d MiB' % (size // MIB))
             return None
         status, text, peak, cpu = run([o.inlay, 'compile', model, '-o', out, '--name', 'm', '--weights', form, '--no-hash'], SPACE)
@@ -97,6 +98,8 @@ def large(t, o, label, make, transposed=False, form='bin'):
             return None
         print('# %s: %d MiB, peak %.1f MiB, %.2f s of CPU' % (label, size // MIB, peak / MIB, cpu), flush=True)
         t.ok('%s: peak resident set of at most 16 MiB' % label, peak <= RESIDENT, '%.1f MiB' % (peak / MIB))
+        if arena is not None:
+            t.ok('%s: the arena has %d bytes' % (label, arena), json.loads(text)['arena']['size'] == arena, text[:300])
         if form in ('bin', 'incbin'):
             bad = misplaced(os.path.join(out, 'src', 'm_weights.bin'), weights, transposed)
             t.ok('%s: every mark is in its place' % label, not bad, '\n'.join(bad[:8]))
@@ -135,6 +138,14 @@ def small_type(t, o, label, model, out, kept):
     print('# %s: %d MiB become %d, peak %.1f MiB, %.2f s of CPU' % (label, *sizes, peak / MIB, cpu), flush=True)
     t.ok('%s: peak resident set of at most 16 MiB' % label, peak <= RESIDENT, '%.1f MiB' % (peak / MIB))
     return blob
+
+
+def computed(t, o):
+    """Weights that are computed from others take no RAM, at compile time nor at run time, whatever their size."""
+    side = 16384 if o.full else 2048
+    for label, form in expressions.CASES.items():
+        label = '%d MiB, %s' % (side * side * 4 // MIB, label)
+        large(t, o, label, lambda m: expressions.make(m, form, side), arena=0)
 
 
 def ways(t, o):
@@ -263,6 +274,7 @@ def main():
     forms(t, o, '1.9 GB' if o.full else '32 MB', lambda m: models.dense(m, 1900 if o.full else 32, 4096 if o.full else 1024))
     link.linked(t, o, '1 GB' if o.full else '4 MB', 1024 if o.full else 4, 8192 if o.full else 512)
     small_types(t, o)
+    computed(t, o)
     ways(t, o)
     listing(t, o)
     budget(t, o)
