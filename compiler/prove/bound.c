@@ -32,7 +32,9 @@ typedef struct Bound {
     /* by call of a slot, reads (2i) and writes (2i + 1): bytes that come to life less those that
      * died */
     int64_t *delta;
-    int32_t *call; /* by row: when it is made first, or needed last */
+    int32_t *call;  /* by row: when it is made first, or needed last */
+    int32_t *added; /* by tensor id: the last call of add_lives() that met it */
+    int32_t turn;   /* of add_lives(), from 1 on */
 } Bound;
 
 static int64_t round_up(const Bound *b, int64_t bytes)
@@ -547,19 +549,18 @@ static int32_t most_rows(const Bound *b, const Slot *slot)
     return rows;
 }
 
-/* All that is born in the slot or dies there, each once. */
+/* All that is born in the slot or dies there, each once: b->turn is a number of its own for each
+ * call. */
 static void add_lives(const Bound *b, const Calls *calls, int32_t slot)
 {
     const Slot *s = b->slot.at + slot;
-    const int ids = graph_root(b->p->graph)->next_id;
-    bool *done = NEW_ARRAY(b->arena, bool, ids + 1);
     for (int32_t i = s->first; i < s->end; i++) {
         const Step *step = b->p->step.at[i];
         for (int k = 0; k < step->n_operand; k++) {
             const Life *life = life_of(b, step->operand + k);
-            if (!life || !life->bytes || done[life - b->life])
+            if (!life || !life->bytes || b->added[life - b->life] == b->turn)
                 continue;
-            done[life - b->life] = true;
+            b->added[life - b->life] = b->turn;
             const bool born = born_in(b, life, slot);
             if (born || dies_in(life, slot))
                 add_life(b, calls, s, life, born);
@@ -573,6 +574,7 @@ static int64_t most_alive(const Bound *b, int32_t slot, bool reverse)
     const Slot *s = b->slot.at + slot;
     const Calls calls = list_calls(b, s, reverse);
     Bound in = *b;
+    in.turn = 2 * slot + (reverse ? 2 : 1);
     int64_t most = 0;
     int64_t alive = 0;
     in.delta = NEW_ARRAY(b->arena, int64_t, 2 * calls.n + 2);
@@ -607,6 +609,8 @@ int64_t plan_lower_bound(const Program *program)
     list_slots(&b);
     find_lives(&b);
     count_through(&b);
+    b.added =
+        NEW_ARRAY(scratch, int32_t, graph_root(program->graph)->next_id + 1);
     for (int32_t s = 0; s < (int32_t)b.slot.n; s++) {
         int64_t alive = most_alive(&b, s, false);
         if (can_turn(&b, b.slot.at + s))

@@ -58,7 +58,7 @@ typedef struct Finder {
     int64_t looking; /* edges that may yet be looked at in search of a path */
     int64_t most;    /* peaks beyond it are of no use */
     Strips strips;
-    int32_t *number;    /* scratch of walked_key() */
+    WalkedKeys keys;    /* where walks are remembered */
     Best *best;         /* of places */
     bool *changed;      /* a place's best, while paths are mended */
     VEC(int32_t) grown; /* edges */

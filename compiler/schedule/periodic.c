@@ -7,24 +7,36 @@ typedef struct Stretch {
     int32_t begin, length;
 } Stretch;
 
-/* The longest one, if it is longer than `least`; else any. */
+/* The longest one, the first of equals, if it is longer than `least` and holds a whole period; else
+ * one of no length. Only a stretch that reaches `most` beyond its begin is longer than what is
+ * found: it is looked at from there backwards, so that most of a list is passed over. */
 static Stretch longest(const Stream *stream, int32_t period, int32_t least)
 {
+    const uint8_t *order = stream->order;
+    const uint8_t *later = order + period;
     const int32_t end = stream->calls - period;
+    int32_t most = least < period - 1 ? period - 1 : least;
     Stretch best = { 0 };
     int32_t begin = 0;
-    for (int32_t k = 0; k < end; k++) {
-        if (stream->order[k] != stream->order[k + period])
+    while (begin + most < end) {
+        int32_t k = begin + most;
+        while (k >= begin && order[k] == later[k])
+            k--;
+        if (k >= begin) {
             begin = k + 1;
-        else if (k + 1 - begin > best.length)
-            best = (Stretch){ begin, k + 1 - begin };
-        if (end - begin <= least)
-            return best;
+            continue;
+        }
+        int32_t stop = begin + most + 1;
+        while (stop < end && order[stop] == later[stop])
+            stop++;
+        most = stop - begin;
+        best = (Stretch){ begin, most };
+        begin = stop + 1;
     }
     return best;
 }
 
-/* Periods beyond this are not looked for: the search is quadratic. */
+/* Periods beyond this are not looked for. */
 enum { MOST_PERIOD = 1024 };
 
 static Segment find_period(const Stream *stream, int32_t *length)

@@ -31,7 +31,8 @@ Finder *schedule_open(Arena *a, const Items *all, const PlanOptions *opt)
     };
     finder->best = NEW_ARRAY(a, Best, steps + 1);
     finder->changed = NEW_ARRAY(a, bool, steps + 1);
-    finder->number = NEW_ARRAY(a, int32_t, all->item.n + 1);
+    if (opt->walked)
+        finder->keys = walked_keys(a, all, finder->pixels);
     if (opt->strips)
         finder->strips = strips_new(a, all);
     finder_count(finder);

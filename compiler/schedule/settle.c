@@ -92,8 +92,8 @@ void finder_settle(Finder *finder, Edge *edge)
         settle_by_walk(finder, edge, most);
         return;
     }
-    const uint64_t key = walked_key(finder->all, edge->from, edge->to,
-                                    finder->pixels, finder->number);
+    const uint64_t key =
+        walked_key(finder->all, edge->from, edge->to, &finder->keys);
     WalkedRange *range = walked_find(finder->opt->walked, key);
     if (range->bytes == WALKED_NOT && range->beyond < most) {
         settle_by_walk(finder, edge, most);

@@ -51,14 +51,11 @@ static uint64_t mix_rule(uint64_t key, const RowRule *rule, int32_t units)
     return key;
 }
 
-static uint64_t mix_item(uint64_t key, const Item *it, int32_t first,
-                         int32_t end)
+static uint64_t item_key(const Item *it)
 {
-    const int flags = (it->first < first) | (it->end > end) << 1 |
-                      it->whole << 2 | it->scratch << 3 | it->outside << 4;
-    return mix(
-        mix(mix(mix(mix(key, flags), it->rows), it->row_bytes), it->size),
-        tensor_bytes(it->root));
+    const int flags = it->whole | it->scratch << 1 | it->outside << 2;
+    const uint64_t key = mix(mix((uint64_t)flags, it->rows), it->row_bytes);
+    return mix(mix(key, it->size), tensor_bytes(it->root));
 }
 
 static uint64_t mix_touch(uint64_t key, const Touch *touch, int32_t units)
@@ -71,6 +68,32 @@ static uint64_t mix_touch(uint64_t key, const Touch *touch, int32_t units)
         key =
             mix(mix(key, touch->lane), o->part * dtype_bits(o->tensor->dtype));
     return o->write ? key : mix_rule(key, &o->rule, units);
+}
+
+static uint64_t step_key(const Items *all, int32_t s, int32_t pixels)
+{
+    const Step *step = all->program->step.at[s];
+    const int flags = step->accumulates | step->pushed << 1;
+    uint64_t key = mix(mix((uint64_t)all->align, step->units), flags);
+    key = mix(key, stream_burst(step, pixels));
+    for (const Touch *t = touch_begin(all, s); t < touch_end(all, s); t++)
+        key = mix_touch(key, t, step->units);
+    return key;
+}
+
+WalkedKeys walked_keys(Arena *arena, const Items *all, int32_t pixels)
+{
+    const size_t steps = all->program->step.n;
+    const WalkedKeys keys = {
+        .step = NEW_ARRAY(arena, uint64_t, steps + 1),
+        .item = NEW_ARRAY(arena, uint64_t, all->item.n + 1),
+        .number = NEW_ARRAY(arena, int32_t, all->item.n + 1),
+    };
+    for (size_t s = 0; s < steps; s++)
+        keys.step[s] = step_key(all, (int32_t)s, pixels);
+    for (size_t i = 0; i < all->item.n; i++)
+        keys.item[i] = item_key(all->item.at + i);
+    return keys;
 }
 
 /* Which of the range's touches is the first of its item, counted from 1. A number of an earlier
@@ -86,20 +109,21 @@ static int32_t first_touch(const Touch *begin, const Touch *touch,
 }
 
 uint64_t walked_key(const Items *all, int32_t first, int32_t end,
-                    int32_t pixels, int32_t *number)
+                    const WalkedKeys *keys)
 {
-    uint64_t key = mix((uint64_t)all->align, end - first);
+    const Touch *begin = touch_begin(all, first);
+    uint64_t key = mix(0, end - first);
     for (int32_t s = first; s < end; s++) {
-        const Step *step = all->program->step.at[s];
-        key = mix(
-            mix(mix(key, step->units), step->accumulates | step->pushed << 1),
-            stream_burst(step, pixels));
+        key = mix(key, (int64_t)keys->step[s]);
         for (const Touch *t = touch_begin(all, s); t < touch_end(all, s); t++) {
             const int32_t at =
-                first_touch(touch_begin(all, first), t, all->touch.at, number);
-            key = mix_touch(mix(key, at), t, step->units);
-            if (at == (int32_t)(t - touch_begin(all, first)))
-                key = mix_item(key, all->item.at + t->item, first, end);
+                first_touch(begin, t, all->touch.at, keys->number);
+            const Item *it = all->item.at + t->item;
+            key = mix(key, at);
+            if (at != (int32_t)(t - begin))
+                continue;
+            key = mix(key, (int64_t)keys->item[t->item]);
+            key = mix(key, (it->first < first) | (it->end > end) << 1);
         }
     }
     return key;

@@ -22,9 +22,15 @@ typedef struct WalkedRange {
 Walked *walked_new(Arena *arena, size_t steps);
 /* The entry of a key, empty if it was not met. */
 WalkedRange *walked_find(Walked *walked, uint64_t key);
-/* Equal for ranges whose walks are alike, but for about one pair in 2^64. pixels: as for
- * stream_walk(). number, by item: scratch, all 0 or of an earlier call about the same items. */
+/* What keys of ranges are made of: of each step and item, all but where they lie in the range. */
+typedef struct WalkedKeys {
+    uint64_t *step, *item;
+    int32_t *number; /* by item: scratch of walked_key() */
+} WalkedKeys;
+/* pixels: as for stream_walk(). */
+WalkedKeys walked_keys(Arena *arena, const Items *all, int32_t pixels);
+/* Equal for ranges whose walks are alike, but for about one pair in 2^64. */
 uint64_t walked_key(const Items *all, int32_t first, int32_t end,
-                    int32_t pixels, int32_t *number);
+                    const WalkedKeys *keys);
 
 #endif

@@ -269,8 +269,8 @@ FORMS = {f.__name__: f for f in (fan_tree, fan_chain, fan_back, fan_out, chain, 
                                  signal_net, signal_blocks, image_blocks, dense, concat_all, split_all, same_nodes, reshapes, transposes)}
 
 
-# Nodes of these have some hundred rows, or some dozen operands, each.
-HEAVY = {'signal_net': 4, 'signal_blocks': 4, 'dense': 16}
+# Nodes of these have several steps or a list of constants each, or some dozen operands: times the memory of others.
+HEAVY = {'signal_net': 2, 'dense': 3}
 
 
 def weight(form):
