@@ -1,0 +1,446 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * A manifest as it is read: every value arrives, each wrong one is refused by its place, and the
+ * last right one before it is not. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/diag.h"
+#include "prove/claim.h"
+
+static const char whole[] =
+    "{'schema_version': 1, 'model_sha256': 'abc',"
+    " 'arena': {'size': 96, 'align': 32, 'lower_bound': 64, 'optimal': true,"
+    "  'counters': {'offset': 80, 'bytes': 4},"
+    "  'run_state': {'offset': 84, 'bytes': 8}},"
+    " 'options': {'shape': ['x=1'], 'dim': ['N=2', 'M=3'], 'const': [],"
+    "  'without': ['cse'], 'io': ['rows'], 'preserve_input': true,"
+    "  'narrow': true, 'family': 'portable', 'lowered_steps': 5},"
+    " 'regions': [{'size': 64}, {'size': 32}],"
+    " 'tensors': ["
+    "  {'storage': 'arena', 'offset': 16, 'bytes': 17, 'extent': 18,"
+    "   'region': 1, 'scratch': true},"
+    "  {'storage': 'input', 'slot': 3, 'offset': 0, 'bytes': 1,"
+    "   'extent': 2}],"
+    " 'steps': [{'kernel': 'k', 'units': 7, 'backward': true, 'piece': 2,"
+    "   'strip': 4, 'columns': [1, 6], 'lowered': [4, 0], 'operands': ["
+    "    null, {'access': 'read', 'weights': 0},"
+    "    {'access': 'write', 'tensor': 1, 'at': 8, 'rows': 9, 'row': 10,"
+    "     'pixel': 11, 'part': 12, 'ring': 13, 'pitch': 14, 'reach': 15,"
+    "     'rule': {'stride': 2, 'pad': -1, 'extent': 3},"
+    "     'pixels': {'stride': 4, 'pad': -2, 'extent': 5, 'tile': 6}},"
+    "    {'access': 'update', 'tensor': 0, 'at': 0, 'rows': 1, 'row': 0,"
+    "     'pixel': 0, 'rule': {'table': [1, 2, 3, 5]}},"
+    "    {'access': 'scratch', 'tensor': 0, 'at': 0, 'rows': 1, 'row': 0,"
+    "     'pixel': 0, 'rule': 'same'}]}],"
+    " 'schedule': [{'first': 0, 'steps': 2}, {'first': 2, 'steps': 3,"
+    "   'list': [0, 1, 255, 1], 'prologue': 1, 'period': 2, 'epilogue': 1,"
+    "   'repeats': 6}],"
+    " 'inputs': [{'place': 'arena', 'offset': 24, 'region': 1},"
+    "  {'place': 'rows'}],"
+    " 'outputs': [{'place': 'caller'}]}";
+
+/* The document with `from`, of which there is one, in another form. */
+static char *replaced(const char *from, const char *to)
+{
+    const char *at = strstr(whole, from);
+    assert_non_null(at);
+    assert_null(strstr(at + 1, from));
+    const size_t room = sizeof whole + strlen(to);
+    char *text = malloc(room);
+    assert_non_null(text);
+    snprintf(text, room, "%.*s%s%s", (int)(at - whole), whole, to,
+             at + strlen(from));
+    for (char *c = text; *c; c++)
+        if (*c == '\'')
+            *c = '"';
+    return text;
+}
+
+typedef struct Reading {
+    Arena arena;
+    json_t *document;
+    Claim *claim;
+    Status status;
+    char *said;
+} Reading;
+
+static void read_body(void *context)
+{
+    Reading *reading = context;
+    reading->claim = claim_read(&reading->arena, "m.json", reading->document);
+}
+
+static Reading reading_of(const char *from, const char *to)
+{
+    Reading reading = { .status = 0 };
+    char *text = replaced(from, to);
+    size_t length;
+    Diag diag = { .out = open_memstream(&reading.said, &length) };
+    reading.document = json_loads(text, JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL);
+    if (!reading.document)
+        print_error("not JSON: %s\n", text);
+    assert_non_null(reading.document);
+    free(text);
+    reading.status = protect(&diag, read_body, &reading);
+    fclose(diag.out);
+    return reading;
+}
+
+static void reading_end(Reading *reading)
+{
+    json_decref(reading->document);
+    free(reading->said);
+    arena_free(&reading->arena);
+}
+
+static void operands_arrive(const ClaimStep *step)
+{
+    assert_int_equal(step->operand.n, 5);
+    const ClaimOperand *operand = step->operand.at;
+    assert_false(operand[0].given);
+    assert_true(operand[1].given && operand[1].constant);
+    assert_int_equal(operand[1].reach, -1);
+    const ClaimOperand *full = operand + 2;
+    assert_true(full->given && !full->constant);
+    assert_int_equal(full->access, CLAIM_WRITE);
+    assert_int_equal(full->tensor, 1);
+    assert_int_equal(full->at, 8);
+    assert_int_equal(full->rows, 9);
+    assert_int_equal(full->row, 10);
+    assert_int_equal(full->pixel, 11);
+    assert_int_equal(full->part, 12);
+    assert_int_equal(full->ring, 13);
+    assert_int_equal(full->pitch, 14);
+    assert_int_equal(full->reach, 15);
+    assert_int_equal(full->rule.kind, ROWS_WINDOW);
+    assert_int_equal(full->rule.stride, 2);
+    assert_int_equal(full->rule.pad, -1);
+    assert_int_equal(full->rule.extent, 3);
+    assert_int_equal(full->pixels.stride, 4);
+    assert_int_equal(full->pixels.pad, -2);
+    assert_int_equal(full->pixels.extent, 5);
+    assert_int_equal(full->pixels.tile, 6);
+    assert_int_equal(operand[3].access, CLAIM_UPDATE);
+    assert_int_equal(operand[3].rule.kind, ROWS_TABLE);
+    assert_int_equal(operand[3].entries, 2);
+    assert_int_equal(operand[3].rule.table[0].lo, 1);
+    assert_int_equal(operand[3].rule.table[0].hi, 2);
+    assert_int_equal(operand[3].rule.table[1].lo, 3);
+    assert_int_equal(operand[3].rule.table[1].hi, 5);
+    assert_int_equal(operand[3].part, 0);
+    assert_int_equal(operand[3].ring, 0);
+    assert_int_equal(operand[3].pitch, 0);
+    assert_int_equal(operand[3].pixels.tile, 0);
+    assert_int_equal(operand[4].access, CLAIM_SCRATCH);
+    assert_int_equal(operand[4].rule.kind, ROWS_SAME);
+}
+
+static void steps_arrive(const Claim *claim)
+{
+    assert_int_equal(claim->step.n, 1);
+    const ClaimStep *step = claim->step.at;
+    assert_string_equal(step->kernel, "k");
+    assert_int_equal(step->units, 7);
+    assert_true(step->backward);
+    assert_int_equal(step->piece, 2);
+    assert_int_equal(step->strip, 4);
+    assert_int_equal(step->first_column, 1);
+    assert_int_equal(step->end_column, 6);
+    assert_int_equal(step->lowered.n, 2);
+    assert_int_equal(step->lowered.at[0], 4);
+    assert_int_equal(step->lowered.at[1], 0);
+    operands_arrive(step);
+    assert_int_equal(claim->segment.n, 2);
+    assert_null(claim->segment.at[0].list);
+    assert_int_equal(claim->segment.at[0].count, 2);
+    const Segment *segment = claim->segment.at + 1;
+    assert_int_equal(segment->first, 2);
+    assert_int_equal(segment->count, 3);
+    assert_int_equal(segment->prologue, 1);
+    assert_int_equal(segment->period, 2);
+    assert_int_equal(segment->epilogue, 1);
+    assert_int_equal(segment->repeats, 6);
+    assert_memory_equal(segment->list, ((uint8_t[]){ 0, 1, 255, 1 }), 4);
+}
+
+static void memory_arrives(const Claim *claim)
+{
+    assert_int_equal(claim->size, 96);
+    assert_int_equal(claim->align, 32);
+    assert_int_equal(claim->lower_bound, 64);
+    assert_true(claim->optimal);
+    assert_int_equal(claim->counters, 80);
+    assert_int_equal(claim->counters_bytes, 4);
+    assert_int_equal(claim->run_state, 84);
+    assert_int_equal(claim->region.n, 2);
+    assert_int_equal(claim->region.at[1], 32);
+    assert_int_equal(claim->tensor.n, 2);
+    const ClaimTensor *first = claim->tensor.at;
+    assert_string_equal(first->storage, "arena");
+    assert_int_equal(first->offset, 16);
+    assert_int_equal(first->bytes, 17);
+    assert_int_equal(first->extent, 18);
+    assert_int_equal(first->region, 1);
+    assert_int_equal(first->slot, -1);
+    assert_true(first->scratch);
+    assert_int_equal(first[1].slot, 3);
+    assert_int_equal(first[1].region, 0);
+    assert_false(first[1].scratch);
+    assert_int_equal(claim->in_offset.n, 2);
+    assert_int_equal(claim->in_offset.at[0], 24);
+    assert_int_equal(claim->in_offset.at[1], BY_ROWS);
+    assert_int_equal(claim->in_region.at[0], 1);
+    assert_int_equal(claim->out_offset.n, 1);
+    assert_int_equal(claim->out_offset.at[0], WITH_CALLER);
+    assert_int_equal(claim->out_region.at[0], 0);
+}
+
+static void all_arrives(void **state)
+{
+    (void)state;
+    Reading reading = reading_of("'abc'", "'abc'");
+    assert_int_equal(reading.status, 0);
+    const Claim *claim = reading.claim;
+    assert_string_equal(claim->model_sha256, "abc");
+    assert_string_equal(claim->shape[0], "x=1");
+    assert_null(claim->shape[1]);
+    assert_string_equal(claim->dim[1], "M=3");
+    assert_null(claim->dim[2]);
+    assert_null(claim->constant[0]);
+    assert_string_equal(claim->without[0], "cse");
+    assert_string_equal(claim->io[0], "rows");
+    assert_true(claim->preserve_input);
+    assert_true(claim->narrow);
+    assert_string_equal(claim->family->name, "portable");
+    assert_int_equal(claim->lowered_steps, 5);
+    memory_arrives(claim);
+    steps_arrive(claim);
+    reading_end(&reading);
+}
+
+/* What may be left out has a value of its own. */
+static void little_is_enough(void **state)
+{
+    (void)state;
+    static const char *const cut[][2] = {
+        { " 'model_sha256': 'abc',", "" },
+        { "  'counters': {'offset': 80, 'bytes': 4},", "" },
+        { "'optimal': true,  'counters': {'offset': 80, 'bytes': 4},"
+          "  'run_state': {'offset': 84, 'bytes': 8}}",
+          "'optimal': false}" },
+        { " 'regions': [{'size': 64}, {'size': 32}],", "" },
+        { "   'strip': 4, 'columns': [1, 6],", "" },
+    };
+    for (size_t i = 0; i < sizeof cut / sizeof *cut; i++) {
+        Reading reading = reading_of(cut[i][0], cut[i][1]);
+        assert_int_equal(reading.status, 0);
+        const Claim *claim = reading.claim;
+        assert_true(i != 0 || !claim->model_sha256);
+        assert_true(i != 1 || !claim->counters_bytes);
+        assert_true(i != 2 || (claim->run_state == -1 && !claim->optimal));
+        assert_true(i != 3 || (!claim->region.n && !claim->tensor.at->region));
+        assert_true(i != 4 || !claim->step.at->strip);
+        reading_end(&reading);
+    }
+}
+
+typedef struct Case {
+    const char *from, *to;
+    const char *why; /* NULL: it is right */
+} Case;
+
+static const Case cases[] = {
+    { "'schema_version': 1", "'schema_version': 2", "schema_version is no 1" },
+    { "'schema_version': 1", "'schema_version': -1", "schema_version is no i" },
+    { "'schema_version': 1", "'schema_version': 1.0",
+      "schema_version is no i" },
+    { "'schema_version': 1,", "", "schema_version is missing" },
+    { "'abc'", "7", "model_sha256 is no text" },
+    { "'abc'", "'a\\u0000c'", "model_sha256 is no text" },
+    { "'size': 96", "'size': 97", "arena.size is no multiple of the align" },
+    { "'size': 96", "'size': -32", "arena.size is no integer from 0" },
+    { "'size': 96", "'size': 128", "regions is no list of regions whose" },
+    { "'size': 96", "'size': 1099511627808", "arena.size is no integer" },
+    { "'align': 32", "'align': 16", NULL },
+    { "'align': 32", "'align': 8",
+      "arena.align is no integer from 16 to 1048" },
+    { "'align': 32", "'align': 48", "arena.align is no power of two" },
+    { "'align': 32", "'align': 64", "arena.size is no multiple" },
+    { "'align': 32", "'align': 2097152", "arena.align is no integer" },
+    { "'lower_bound': 64", "'lower_bound': 0", NULL },
+    { "'lower_bound': 64", "'lower_bound': '64'", "arena.lower_bound is no" },
+    { "'optimal': true", "'optimal': 1", "arena.optimal is no boolean" },
+    { "'offset': 80", "'offset': -1", "arena.counters.offset is no integer" },
+    { "'bytes': 4}", "'byte': 4}", "arena.counters.bytes is missing" },
+    { "'offset': 84", "'offset': 86", "arena.run_state.bytes is no 8, al" },
+    { "'bytes': 8}", "'bytes': 4}", "arena.run_state.bytes is no 8, al" },
+    { "'shape': ['x=1']", "'shape': [1]", "options.shape is no list of texts" },
+    { "'shape': ['x=1']", "'shape': 'x=1'", "options.shape is no list of a" },
+    { "'preserve_input': true", "'preserve_input': 0", "options.preserve_inp" },
+    { "'narrow': true", "'narrow': 0", "options.narrow is no boolean" },
+    { "'portable'", "'abacus'", "options.family is no family of targets" },
+    { "'lowered_steps': 5", "'lowered_steps': -1", "options.lowered_steps is" },
+    { "'lowered_steps': 5", "'lowered_steps': 4", "steps[0].lowered is no" },
+    { "'lowered_steps': 5", "'lowered_steps': 2147483648", "options.lowered" },
+    { "'options': {", "'options': 1, 'other': {", "options is no object" },
+    { "'regions': [{'size': 64}, {'size': 32}]", "'regions': []",
+      "regions is no list of regions" },
+    { "{'size': 64}, {'size': 32}", "{'size': 64}, 32",
+      "regions[1].entry is no object" },
+    { "{'size': 64}, {'size': 32}", "{'size': 48}, {'size': 48}",
+      "regions[0].size is no multiple" },
+    { "{'size': 64}, {'size': 32}", "{'size': 64}, {'size': 64}",
+      "regions is no list of regions" },
+    { "{'storage': 'arena', 'offset': 16",
+      "7, {'storage': 'arena', 'offset': 16", "tensors[0].entry is no object" },
+    { "'storage': 'input'", "'storage': 1", "tensors[1].storage is no text" },
+    { "'slot': 3", "'slot': 0", NULL },
+    { "'slot': 3", "'slot': -1", "tensors[1].slot is no integer from 0" },
+    { "'slot': 3", "'slot': 2147483647", NULL },
+    { "'slot': 3", "'slot': 2147483648", "tensors[1].slot is no integer" },
+    { "'region': 1, 'scratch'", "'region': 2, 'scratch'",
+      "tensors[0].region is no integer from 0 to 1" },
+    { "'extent': 18", "'extent': -18", "tensors[0].extent is no integer" },
+    { "'scratch': true", "'scratch': 1", "tensors[0].scratch is no boolean" },
+    { "'scratch': true", "'scratch': false", NULL },
+    { "'kernel': 'k'", "'kernel': null", "steps[0].kernel is no text" },
+    { "'units': 7", "'units': 0", NULL },
+    { "'units': 7", "'units': -1", "steps[0].units is no integer" },
+    { "'backward': true", "'backward': 'yes'", "steps[0].backward is no bool" },
+    { "'piece': 2", "'piece': 1", NULL },
+    { "'piece': 2", "'piece': 0", "steps[0].piece is no integer from 1" },
+    { "'strip': 4", "'strip': 1", NULL },
+    { "'strip': 4", "'strip': 0", "steps[0].strip is no integer from 1" },
+    { "'columns': [1, 6]", "'columns': [0, 1]", NULL },
+    { "'columns': [1, 6]", "'columns': [1, 2147483647]", NULL },
+    { "'columns': [1, 6]", "'columns': [1]", "steps[0].columns is no list of" },
+    { "'columns': [1, 6]", "'columns': [1, 6, 7]", "steps[0].columns is no" },
+    { "'columns': [1, 6]", "'columns': ['1', 6]", "steps[0].columns is no" },
+    { "'columns': [1, 6]", "'columns': [1, 6.5]", "steps[0].columns is no" },
+    { "'columns': [1, 6]", "'columns': [-1, 6]", "steps[0].columns is no" },
+    { "'columns': [1, 6]", "'columns': [6, 6]", "steps[0].columns is no" },
+    { "'columns': [1, 6]", "'columns': [1, 2147483648]", "steps[0].columns" },
+    { "'lowered': [4, 0]", "'lowered': []",
+      "steps[0].lowered is no list of at" },
+    { "'lowered': [4, 0]", "'lowered': [5]",
+      "steps[0].lowered is no list of s" },
+    { "'lowered': [4, 0]", "'lowered': [-1]",
+      "steps[0].lowered is no list of" },
+    { "'lowered': [4, 0]", "'lowered': [0.5]", "steps[0].lowered is no list" },
+    { "null, {'access'", "1, {'access'",
+      "steps[0].operands[0].entry is no ob" },
+    { "'access': 'read'", "'access': 'look'",
+      "steps[0].operands[1].access is no read, write, update or scratch" },
+    { "'tensor': 1", "'tensor': 2", "steps[0].operands[2].tensor is no place" },
+    { "'tensor': 1", "'tensor': -1", "steps[0].operands[2].tensor is no int" },
+    { "'at': 8", "'at': -8", "steps[0].operands[2].at is no integer" },
+    { "'rows': 9", "'rows': 1", NULL },
+    { "'rows': 9", "'rows': 0", "steps[0].operands[2].rows is no integer" },
+    { "'row': 10", "'row': -1", "steps[0].operands[2].row is no integer" },
+    { "'row': 10", "'row': 1099511627776", NULL },
+    { "'row': 10", "'row': 1099511627777", "steps[0].operands[2].row is no" },
+    { "'pixel': 11", "'pixel': -1", "steps[0].operands[2].pixel is no" },
+    { "'part': 12", "'part': 1", NULL },
+    { "'part': 12", "'part': 0", "steps[0].operands[2].part is no integer" },
+    { "'ring': 13", "'ring': 1", NULL },
+    { "'ring': 13", "'ring': 0", "steps[0].operands[2].ring is no integer" },
+    { "'ring': 13", "'ring': 2147483647", NULL },
+    { "'ring': 13", "'ring': 2147483648", "steps[0].operands[2].ring is no" },
+    { "'pitch': 14", "'pitch': 1", NULL },
+    { "'pitch': 14", "'pitch': 0", "steps[0].operands[2].pitch is no integer" },
+    { "'reach': 15", "'reach': 0", NULL },
+    { "'reach': 15", "'reach': -1", "steps[0].operands[2].reach is no" },
+    { "{'stride': 2, 'pad': -1, 'extent': 3}", "'all'", NULL },
+    { "{'stride': 2, 'pad': -1, 'extent': 3}", "'unit'", NULL },
+    { "{'stride': 2, 'pad': -1, 'extent': 3}", "'none'",
+      "steps[0].operands[2].rule is no rule" },
+    { "{'stride': 2, 'pad': -1, 'extent': 3}", "3",
+      "steps[0].operands[2].rule is no text" },
+    { "'stride': 2", "'stride': 0", NULL },
+    { "'stride': 2", "'stride': -1", "steps[0].operands[2].stride is no" },
+    { "'extent': 3", "'extent': 0", NULL },
+    { "'extent': 3", "'extent': -1", "steps[0].operands[2].extent is no" },
+    { "'pad': -1", "'pad': -2147483648", NULL },
+    { "'pad': -1", "'pad': -2147483649", "steps[0].operands[2].pad is no" },
+    { "'pixels': {", "'pixels': 1, 'more': {",
+      "steps[0].operands[2].pixels is no object" },
+    { "'stride': 4", "'stride': -1", "steps[0].operands[2].stride is no" },
+    { "'stride': 4", "'stride': 0", NULL },
+    { "'pad': -2", "'pad': 2147483647", NULL },
+    { "'pad': -2", "'pad': 2147483648", "steps[0].operands[2].pad is no" },
+    { "'extent': 5", "'extent': 0", NULL },
+    { "'extent': 5", "'extent': -1", "steps[0].operands[2].extent is no" },
+    { "'tile': 6", "'tile': 1", NULL },
+    { "'tile': 6", "'tile': 0", "steps[0].operands[2].tile is no integer" },
+    { "'table': [1, 2, 3, 5]", "'table': [0, 2147483647]", NULL },
+    { "'table': [1, 2, 3, 5]", "'table': [-1, 2]",
+      "steps[0].operands[3].table is no list of rows" },
+    { "'table': [1, 2, 3, 5]", "'table': [1, 2147483648]",
+      "steps[0].operands[3].table is no list of rows" },
+    { "'table': [1, 2, 3, 5]", "'table': [1, 2.5]",
+      "steps[0].operands[3].table is no list of rows" },
+    { "'table': [1, 2, 3, 5]", "'table': 1",
+      "steps[0].operands[3].table is no list of a sensible length" },
+    { "'steps': [{'kernel'", "'steps': [3, {'kernel'",
+      "steps[0].entry is no object" },
+    { "'schedule': [{", "'schedule': [1, {", "schedule[0].entry is no object" },
+    { "'first': 2", "'first': -1", "schedule[1].first is no integer" },
+    { "'steps': 3", "'steps': -1", "schedule[1].steps is no integer" },
+    { "'prologue': 1", "'prologue': 0", "schedule[1].list is no list of prol" },
+    { "'prologue': 1", "'prologue': -1", "schedule[1].prologue is no integer" },
+    { "'prologue': 1", "'prologue': 1048577", "schedule[1].prologue is no" },
+    { "'period': 2", "'period': -1", "schedule[1].period is no integer" },
+    { "'period': 2", "'period': 1048577", "schedule[1].period is no integer" },
+    { "'epilogue': 1", "'epilogue': -1", "schedule[1].epilogue is no integer" },
+    { "'epilogue': 1", "'epilogue': 2", "schedule[1].list is no list of prol" },
+    { "'repeats': 6", "'repeats': 0", NULL },
+    { "'repeats': 6", "'repeats': -1", "schedule[1].repeats is no integer" },
+    /* (2^31 - 1 - 2 * 2^20) / (period + 1) */
+    { "'repeats': 6", "'repeats': 715128831", NULL },
+    { "'repeats': 6", "'repeats': 715128832", "schedule[1].repeats is no" },
+    { "[0, 1, 255, 1]", "[0, 1, 256, 1]",
+      "schedule[1].list is no list of num" },
+    { "[0, 1, 255, 1]", "[0, -1, 255, 1]",
+      "schedule[1].list is no list of nu" },
+    { "[0, 1, 255, 1]", "[0, 1, 255, '1']", "schedule[1].list is no list of" },
+    { "{'place': 'rows'}", "1", "inputs[1].entry is no object" },
+    { "{'place': 'rows'}", "{'place': 1}", "inputs[1].place is no text" },
+    { "'offset': 24", "'offset': -1", "inputs[0].offset is no integer" },
+    { "'offset': 24, 'region': 1", "'offset': 24, 'region': 2",
+      "region is no integer from 0 to 1" },
+    { "{'place': 'caller'}", "{}", "outputs[0].place is missing" },
+};
+
+static void each_value_is_asked(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const Case *c = cases + i;
+        Reading reading = reading_of(c->from, c->to);
+        const bool right = c->why ? reading.status == STATUS_MALFORMED &&
+                                        strstr(reading.said, c->why)
+                                  : reading.status == 0;
+        if (!right)
+            print_error("%s as %s: status %d, %s\n", c->from, c->to,
+                        reading.status, reading.said);
+        assert_true(right);
+        reading_end(&reading);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(all_arrives),
+        cmocka_unit_test(little_is_enough),
+        cmocka_unit_test(each_value_is_asked),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
