@@ -172,6 +172,8 @@ static inline int inlay_avgpool_f32(void *const *base, const inlay_step *s,
     return inlay_pool_rows(base, s, r0, r1, sizeof(float), inlay_avgpool_pixel);
 }
 
+enum { INLAY_POOL_BYTES = 16 }; /* channels of bytes that are made at once */
+
 #define INLAY_T int8_t
 #define INLAY_LOWEST INT8_MIN
 #define inlay_typed(name) inlay_##name##_i8

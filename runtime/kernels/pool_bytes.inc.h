@@ -1,26 +1,46 @@
 /* SPDX-License-Identifier: 0BSD
  * The maximum of windows of bytes. Included by pool.h for INLAY_T, INLAY_LOWEST. */
 
+/* Channels [first, first + n). */
+INLAY_INLINE void inlay_typed(pool_block)(void *const *base,
+                                          const inlay_step *s,
+                                          const inlay_window *w, INLAY_T *y,
+                                          int32_t first, int32_t n)
+{
+    const inlay_pool_params *p = (const inlay_pool_params *)s->params;
+    const ptrdiff_t pix = s->ref[1].pix;
+    const ptrdiff_t column = w->first_col * pix + first;
+    INLAY_T most[INLAY_POOL_BYTES];
+    int32_t d, h, k, c;
+    memset(most, INLAY_LOWEST, sizeof most);
+    for (d = 0; d < w->nd; d++)
+        for (h = 0; h < w->nh; h++) {
+            const int32_t r = w->first_row + d * p->dd * p->ih + h * p->dh;
+            const INLAY_T *x =
+                (const INLAY_T *)inlay_row(base, s, 1, r) + column;
+            for (k = 0; k < w->nw; k++, x += p->dw * pix)
+                for (c = 0; c < n; c++)
+                    most[c] = x[c] > most[c] ? x[c] : most[c];
+        }
+    memcpy(y, most, (size_t)n);
+}
+
+/* A block of channels is read whole before it is written. */
 static inline void inlay_typed(pool_pixel)(void *const *base,
                                            const inlay_step *s,
                                            const inlay_window *w, void *to)
 {
     const inlay_pool_params *p = (const inlay_pool_params *)s->params;
-    const ptrdiff_t pix = s->ref[1].pix;
-    const int32_t channels = p->channels;
     INLAY_T *y = (INLAY_T *)to;
-    int32_t d, h, k, c;
-    for (c = 0; c < channels; c++)
-        y[c] = INLAY_LOWEST;
-    for (d = 0; d < w->nd; d++)
-        for (h = 0; h < w->nh; h++) {
-            const int32_t r = w->first_row + d * p->dd * p->ih + h * p->dh;
-            const INLAY_T *x = (const INLAY_T *)inlay_row(base, s, 1, r);
-            x += w->first_col * pix;
-            for (k = 0; k < w->nw; k++, x += p->dw * pix)
-                for (c = 0; c < channels; c++)
-                    y[c] = x[c] > y[c] ? x[c] : y[c];
-        }
+    int32_t c;
+    for (c = 0; c + INLAY_POOL_BYTES <= p->channels; c += INLAY_POOL_BYTES)
+        inlay_typed(pool_block)(base, s, w, y + c, c, INLAY_POOL_BYTES);
+    if (c + INLAY_POOL_BYTES / 2 <= p->channels) {
+        inlay_typed(pool_block)(base, s, w, y + c, c, INLAY_POOL_BYTES / 2);
+        c += INLAY_POOL_BYTES / 2;
+    }
+    if (c < p->channels)
+        inlay_typed(pool_block)(base, s, w, y + c, c, p->channels - c);
 }
 
 static inline int inlay_typed(maxpool)(void *const *base, const inlay_step *s,

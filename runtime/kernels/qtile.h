@@ -122,21 +122,42 @@ static inline const uint8_t *inlay_qwindow(const inlay_qtile *tile, int32_t d,
     return tile->x + (size_t)(r < tile->cap ? r : r % tile->cap) * tile->row;
 }
 
+/* The sum of the numbers of n bytes. */
+static inline int32_t inlay_qbytes_sum(const inlay_qtile *tile,
+                                       const uint8_t *x, int32_t n)
+{
+    int32_t sum = -n * tile->minus;
+    int32_t i = 0;
+#if INLAY_QL == 16
+    const __m512i flip = inlay_qflip_of(tile->flip);
+    __m512i all = _mm512_setzero_si512();
+    for (; i < n; i += 64) {
+        const int32_t left = n - i < 64 ? n - i : 64;
+        const __mmask64 mask = ~UINT64_C(0) >> (64 - left);
+        const __m512i bytes = _mm512_mask_loadu_epi8(flip, mask, x + i);
+        const __m512i number = _mm512_xor_si512(bytes, flip);
+        const __m512i none = _mm512_setzero_si512();
+        all = _mm512_add_epi64(all, _mm512_sad_epu8(number, none));
+    }
+    sum += (int32_t)_mm512_reduce_add_epi64(all);
+#endif
+    for (; i < n; i++)
+        sum += x[i] ^ tile->flip;
+    return sum;
+}
+
 /* The sums of x's numbers over the window of each pixel. */
 static inline void inlay_qtile_x_sums(const inlay_qtile *tile,
                                       const inlay_qcall *call, int32_t *sum)
 {
-    int32_t p, d, h, i;
+    int32_t p, d, h;
     for (p = 0; p < call->pixels; p++) {
-        int32_t all = 0;
+        const ptrdiff_t at = call->at + p * tile->xs;
+        sum[p] = 0;
         for (d = 0; d < tile->nkd; d++)
-            for (h = 0; h < tile->nkh; h++) {
-                const uint8_t *x =
-                    inlay_qwindow(tile, d, h) + call->at + p * tile->xs;
-                for (i = 0; i < tile->run; i++)
-                    all += (x[i] ^ tile->flip) - tile->minus;
-            }
-        sum[p] = all;
+            for (h = 0; h < tile->nkh; h++)
+                sum[p] += inlay_qbytes_sum(tile, inlay_qwindow(tile, d, h) + at,
+                                           tile->run);
     }
 }
 

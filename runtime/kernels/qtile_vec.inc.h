@@ -101,6 +101,47 @@ INLAY_INLINE void inlay_qvector_bytes(const inlay_qresult *result, __m512i sum,
                            _mm512_set1_epi32(result->zero));
     _mm_mask_storeu_epi8(y, inlay_qmask_of(n), _mm512_cvtepi32_epi8(sum));
 }
+
+/* Takes the zero points of the weights off, where there are any. */
+static inline __m512i inlay_qvector_zeros(const inlay_qtile *tile,
+                                          const inlay_qcall *call,
+                                          int32_t pixel, int32_t channel,
+                                          __mmask16 mask, __m512i sum)
+{
+    __m512i zero = _mm512_set1_epi32(tile->zw_all);
+    if (!call->x_sum)
+        return sum;
+    if (tile->zw)
+        zero = _mm512_maskz_loadu_epi32(mask, tile->zw + channel);
+    zero = _mm512_mullo_epi32(zero, _mm512_set1_epi32(call->x_sum[pixel]));
+    return _mm512_sub_epi32(sum, zero);
+}
+
+/* Results of any kind: lanes from `from` on of the group at one pixel. */
+static inline void inlay_qvector_any(const inlay_qtile *tile,
+                                     const inlay_qcall *call,
+                                     const inlay_qgroup *group, int32_t pixel,
+                                     int32_t from, __m512i sum)
+{
+    const inlay_qresult *result = &tile->result;
+    const int32_t channel = group->channel + from;
+    const __mmask16 mask = inlay_qmask_of(group->n - from);
+    void *y = inlay_qplace(result, call->y, pixel * tile->ys + channel);
+    sum = inlay_qvector_zeros(tile, call, pixel, channel, mask, sum);
+    if (result->kind == INLAY_QOUT_I32) {
+        _mm512_mask_storeu_epi32(y, mask, sum);
+    } else if (result->kind == INLAY_QOUT_F32) {
+        __m512 v = _mm512_cvtepi32_ps(sum);
+        v = _mm512_mul_ps(v, _mm512_loadu_ps(group->scale + from));
+        if (result->add)
+            v = _mm512_add_ps(
+                v, _mm512_maskz_loadu_ps(mask, result->add + channel));
+        _mm512_mask_storeu_ps(y, mask, v);
+    } else {
+        inlay_qvector_bytes(result, sum, group->scale + from, group->n - from,
+                            (uint8_t *)y);
+    }
+}
 #endif
 
 /* Sums in memory, [pixels][lanes], become results. */
@@ -110,6 +151,12 @@ INLAY_APART void inlay_qvector_spilt(const inlay_qtile *tile,
                                      int32_t lanes)
 {
     int32_t p, from;
+#if INLAY_QL == 16
+    for (p = 0; p < call->pixels; p++, sum += lanes)
+        for (from = 0; from < group->n; from += INLAY_QL)
+            inlay_qvector_any(tile, call, group, p, from,
+                              _mm512_loadu_si512(sum + from));
+#else
     for (p = 0; p < call->pixels; p++, sum += lanes) {
         for (from = 0; from + 16 <= group->n; from += 16)
             inlay_qgroup_end(tile, call, group, p, from, 16, sum + from);
@@ -117,6 +164,7 @@ INLAY_APART void inlay_qvector_spilt(const inlay_qtile *tile,
             inlay_qgroup_end(tile, call, group, p, from, group->n - from,
                              sum + from);
     }
+#endif
 }
 
 /* The sums of a tile become results. */

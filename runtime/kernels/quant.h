@@ -12,6 +12,7 @@
 #define INLAY_QUANT_H
 
 #include "half.h"
+#include "kernels/qline.h"
 #include "nd.h"
 
 typedef struct inlay_quant_params {
@@ -164,17 +165,38 @@ typedef struct inlay_dynamic_quantize_params {
     int32_t n; /* elements */
 } inlay_dynamic_quantize_params;
 
+enum { INLAY_RANGE_LANES = 16 }; /* least and most of every sixteenth element */
+
+/* Widens [*least, *most] by n elements. */
+static inline void inlay_widen_range(const float *x, int32_t n, float *least,
+                                     float *most)
+{
+    int32_t k;
+    for (k = 0; k < n; k++) {
+        *least = x[k] < *least ? x[k] : *least;
+        *most = x[k] > *most ? x[k] : *most;
+    }
+}
+
 /* The scale and the zero point for x's range. */
 static inline int32_t inlay_dynamic_range(const float *x, int32_t n,
                                           float *scale)
 {
+    float low[INLAY_RANGE_LANES] = { 0.0f };
+    float high[INLAY_RANGE_LANES] = { 0.0f };
     float least = 0.0f;
     float most = 0.0f;
-    int32_t k;
-    for (k = 0; k < n; k++) {
-        least = x[k] < least ? x[k] : least;
-        most = x[k] > most ? x[k] : most;
-    }
+    int32_t k = 0;
+    int32_t i;
+    for (; k + INLAY_RANGE_LANES <= n; k += INLAY_RANGE_LANES)
+        for (i = 0; i < INLAY_RANGE_LANES; i++) {
+            const float v = x[k + i];
+            low[i] = v < low[i] ? v : low[i];
+            high[i] = v > high[i] ? v : high[i];
+        }
+    inlay_widen_range(x + k, n - k, &least, &most);
+    inlay_widen_range(low, INLAY_RANGE_LANES, &least, &most);
+    inlay_widen_range(high, INLAY_RANGE_LANES, &least, &most);
     *scale = most > least ? (most - least) / 255.0f : 1.0f;
     return inlay_saturate(-least / *scale, 0, 0, 255);
 }
@@ -193,7 +215,11 @@ static inline int inlay_dynamic_quantize(void *const *base, const inlay_step *s,
     (void)r1;
     *(float *)inlay_at(base, s, 1) = scale;
     *(uint8_t *)inlay_at(base, s, 2) = (uint8_t)zero;
+#if INLAY_QL == 16
+    inlay_line_to_bytes(y, x, p->n, scale, zero, 0, 255);
+#else
     inlay_quantize_loop_u8(y, p->n, x, scale, zero, 0, 255);
+#endif
     return 0;
 }
 

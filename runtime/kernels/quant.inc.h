@@ -19,14 +19,18 @@ static inline void inlay_typed(quantize_run)(void *to, const void *from,
     INLAY_T *y = (INLAY_T *)to;
     const float *x = (const float *)from;
     const INLAY_T *zero = (const INLAY_T *)zeros;
-    int32_t k;
+    ptrdiff_t k;
     if (step == 0 && p->quotient == 0) {
-        inlay_typed(quantize_loop)(y, n, x, *scale, zero ? (int32_t)*zero : 0,
-                                   p->lo, p->hi);
+        const int32_t all = zero ? (int32_t)*zero : 0;
+#if INLAY_BITS == 8 && INLAY_QL == 16
+        inlay_line_to_bytes((uint8_t *)y, x, n, *scale, all, p->lo, p->hi);
+#else
+        inlay_typed(quantize_loop)(y, n, x, *scale, all, p->lo, p->hi);
+#endif
         return;
     }
     for (k = 0; k < n; k++) {
-        const ptrdiff_t at = (ptrdiff_t)k * step;
+        const ptrdiff_t at = k * step;
         const float v = inlay_quotient(x[k], scale[at], p->quotient);
         y[k] = (INLAY_T)inlay_saturate(v, zero ? (int32_t)zero[at] : 0, p->lo,
                                        p->hi);
@@ -61,8 +65,13 @@ static inline void inlay_typed(dequantize_run)(void *to, const void *from,
     int32_t k;
     (void)p;
     if (step == 0) {
-        inlay_typed(dequantize_loop)(y, n, x, *scale,
-                                     zero ? (float)*zero : 0.0f);
+        const float all = zero ? (float)*zero : 0.0f;
+#if defined INLAY_BITS && INLAY_BITS == 8 && INLAY_QL == 16
+        inlay_line_of_bytes(y, (const uint8_t *)x, n, *scale, all,
+                            (INLAY_T)-1 < 0);
+#else
+        inlay_typed(dequantize_loop)(y, n, x, *scale, all);
+#endif
         return;
     }
     for (k = 0; k < n; k++) {
