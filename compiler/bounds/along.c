@@ -5,6 +5,7 @@
 #include "kernels/einsum.h"
 #include "kernels/norm.h"
 #include "kernels/order.h"
+#include "kernels/qstep.h"
 #include "kernels/reduce.h"
 #include "kernels/softmax.h"
 
@@ -95,6 +96,12 @@ void bounds_softmax(Bounds *bounds)
         block(bounds, 1, i64_max(bounds_size(bounds, p->n), 1), p->inner);
     touch_lines(bounds, 0, "result", p->outer, each, p->by_pixel);
     touch_lines(bounds, 1, "input", p->outer, each, p->by_pixel);
+}
+
+void bounds_qsoftmax(Bounds *bounds)
+{
+    bounds_softmax(bounds);
+    touch(bounds, 2, "numbers", INLAY_QSTEP_WORDS);
 }
 
 void bounds_lrn(Bounds *bounds)

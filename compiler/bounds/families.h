@@ -15,6 +15,7 @@ KernelBounds bounds_dwpw;
 KernelBounds bounds_affine;
 KernelBounds bounds_affine_conv;
 KernelBounds bounds_pool;
+KernelBounds bounds_qavgpool;
 KernelBounds bounds_lppool;
 KernelBounds bounds_globalpool;
 KernelBounds bounds_conv_plain;
@@ -27,6 +28,9 @@ KernelBounds bounds_matmul;
 
 /* nest.c */
 KernelBounds bounds_flat;
+KernelBounds bounds_table;
+KernelBounds bounds_qscale;
+KernelBounds bounds_qpair;
 KernelBounds bounds_packed;
 KernelBounds bounds_nd2;
 KernelBounds bounds_nd3;
@@ -42,6 +46,7 @@ KernelBounds bounds_concat;
 KernelBounds bounds_reduce;
 KernelBounds bounds_arg;
 KernelBounds bounds_softmax;
+KernelBounds bounds_qsoftmax;
 KernelBounds bounds_lrn;
 KernelBounds bounds_norm;
 KernelBounds bounds_topk;

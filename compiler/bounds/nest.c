@@ -8,6 +8,7 @@
 #include "kernels/copy.h"
 #include "kernels/move_rows.h"
 #include "kernels/pick.h"
+#include "kernels/qstep.h"
 #include "kernels/resize.h"
 #include "kernels/shuffle.h"
 
@@ -32,6 +33,18 @@ void bounds_flat(Bounds *bounds)
                    flat_row(bounds, p, 0, dense));
     touch_each_row(bounds, 1, "input", bounds->step->units,
                    flat_row(bounds, p, 1, dense));
+}
+
+void bounds_table(Bounds *bounds)
+{
+    bounds_flat(bounds);
+    touch(bounds, 2, "table", 256);
+}
+
+void bounds_qscale(Bounds *bounds)
+{
+    bounds_flat(bounds);
+    touch(bounds, 2, "numbers", INLAY_QSTEP_WORDS);
 }
 
 /* Packed elements: one unit. */
@@ -90,7 +103,12 @@ static bool check_nest(Bounds *bounds, const Nest *nest, int least, int most)
 void bounds_nd2(Bounds *bounds)
 {
     const inlay_nd2_params *p = bounds->params;
-    const Nest nest = { p->rank, p->rows, p->pixel, p->n };
+    const Nest nest = {
+        p->rank,
+        p->rows,
+        p->pixel,
+        p->n,
+    };
     if (!check_nest(bounds, &nest, 1, 8))
         return;
     touch_nest(bounds, &nest, 0, "result", NULL);
@@ -98,10 +116,21 @@ void bounds_nd2(Bounds *bounds)
     touch_nest(bounds, &nest, 2, "second operand", p->b);
 }
 
+void bounds_qpair(Bounds *bounds)
+{
+    bounds_nd2(bounds);
+    touch(bounds, 3, "numbers", INLAY_QSTEP_WORDS);
+}
+
 void bounds_nd3(Bounds *bounds)
 {
     const inlay_nd3_params *p = bounds->params;
-    const Nest nest = { p->rank, p->rows, p->pixel, p->n };
+    const Nest nest = {
+        p->rank,
+        p->rows,
+        p->pixel,
+        p->n,
+    };
     if (!check_nest(bounds, &nest, 1, 8))
         return;
     touch_nest(bounds, &nest, 0, "result", NULL);

@@ -8,6 +8,7 @@
 #include "kernels/matmul.h"
 #include "kernels/lppool.h"
 #include "kernels/pushed.h"
+#include "kernels/qstep.h"
 #include "kernels/tile_narrow.h"
 #include "kernels/window_plain.h"
 
@@ -252,6 +253,12 @@ static void pool_images(Bounds *bounds, const inlay_pool_params *p)
 void bounds_pool(Bounds *bounds)
 {
     pool_images(bounds, bounds->params);
+}
+
+void bounds_qavgpool(Bounds *bounds)
+{
+    bounds_pool(bounds);
+    touch(bounds, 2, "numbers", INLAY_QSTEP_WORDS);
 }
 
 void bounds_lppool(Bounds *bounds)

@@ -65,8 +65,10 @@ struct Tensor {
     /* it is no tensor but this list of them; NULL: a tensor */
     const Sequence *sequence;
     Node *producer; /* NULL: graph input, constant */
-    Use *use;       /* the live nodes that read it */
-    int uses;       /* their number + 1 for each graph output */
+    const Node *
+        folded; /* a constant: the node that it was computed of, dead; NULL: of none */
+    Use *use; /* the live nodes that read it */
+    int uses; /* their number + 1 for each graph output */
     /* bit i: dimension i is a bound, the real one is known when it runs */
     unsigned dynamic;
     /* then: the real dimensions, int64 [rank], a value of the graph */

@@ -31,8 +31,9 @@ static const char *advice(Arena *arena, const OpRow *row, const char *name,
     const char *meant = nearest(name, names);
     if (meant)
         return arena_printf(arena, "did you mean \"%s\"?", meant);
-    return *names ? arena_printf(arena, "it has: %s", row->attributes)
-                  : "it has none";
+    if (!*names)
+        return "it has none";
+    return arena_printf(arena, "it has: %s", row->attributes);
 }
 
 void op_check_attributes(const Node *node)

@@ -45,12 +45,12 @@ static void same_rows(Operand *operand)
     operand->rule = (RowRule){ .kind = ROWS_SAME };
 }
 
-void lower_flat(Lower *lower, Node *node, const char *kernel, Tensor *out,
-                Tensor *in, double a, double b)
+Step *lower_flat(Lower *lower, Node *node, const char *kernel, Tensor *out,
+                 Tensor *in, double a, double b)
 {
     const int64_t count = tensor_count(out);
     if (!count)
-        return;
+        return NULL;
     const bool rows = shape_has_rows(&out->shape);
     const int64_t pixel = rows ? out->shape.dim[out->shape.rank - 1] : count;
     const int64_t row = rows ? pixel * shape_row_pixels(&out->shape) : count;
@@ -68,6 +68,7 @@ void lower_flat(Lower *lower, Node *node, const char *kernel, Tensor *out,
         same_rows(x);
     if (dtype_bits(in->dtype) >= dtype_bits(out->dtype))
         x->reuse = REUSE_ELEMENTWISE;
+    return s;
 }
 
 /* The loops of one broadcast step with `operands` operands, 0 the result; strides in elements. */
@@ -186,12 +187,12 @@ static void nest_operands(const Nest *nest, Step *s, Tensor *const *tensor)
     }
 }
 
-void lower_nd2(Lower *lower, Node *node, const char *kernel, Tensor *out,
-               Tensor *a, Tensor *b)
+Step *lower_nd2(Lower *lower, Node *node, const char *kernel, Tensor *out,
+                Tensor *a, Tensor *b)
 {
     Tensor *const tensor[] = { out, a, b };
     if (!tensor_count(out))
-        return;
+        return NULL;
     Nest nest;
     nest_make(&nest, 3, tensor);
     inlay_nd2_params params = { .rank = nest.rank,
@@ -200,7 +201,9 @@ void lower_nd2(Lower *lower, Node *node, const char *kernel, Tensor *out,
     copy_i32(params.n, nest.n, nest.rank);
     copy_i32(params.a, nest.stride[1], nest.rank);
     copy_i32(params.b, nest.stride[2], nest.rank);
-    nest_operands(&nest, lower_step(lower, node, kernel, &params), tensor);
+    Step *step = lower_step(lower, node, kernel, &params);
+    nest_operands(&nest, step, tensor);
+    return step;
 }
 
 void lower_select(Lower *lower, Node *node, Tensor *out, Tensor *mask,

@@ -24,13 +24,13 @@ void shape_broadcast_strides(const Shape *shape, const Shape *to,
 /* Product of dims [from, to). */
 int64_t shape_product(const Shape *shape, int from, int to);
 
-/* A unary kernel of struct `flat` (its whole name) with parameters a, b. Nothing where the result
- * is empty. */
-void lower_flat(Lower *lower, Node *node, const char *kernel, Tensor *out,
-                Tensor *in, double a, double b);
-/* A binary kernel of struct `nd2` over broadcast operands. */
-void lower_nd2(Lower *lower, Node *node, const char *kernel, Tensor *out,
-               Tensor *a, Tensor *b);
+/* A unary kernel of struct `flat` (its whole name) with parameters a, b; NULL, and no step,
+ * where the result is empty. */
+Step *lower_flat(Lower *lower, Node *node, const char *kernel, Tensor *out,
+                 Tensor *in, double a, double b);
+/* A binary kernel of struct `nd2` over broadcast operands; NULL as there. */
+Step *lower_nd2(Lower *lower, Node *node, const char *kernel, Tensor *out,
+                Tensor *a, Tensor *b);
 /* out = mask ? a : b, broadcast. */
 void lower_select(Lower *lower, Node *node, Tensor *out, Tensor *mask,
                   Tensor *a, Tensor *b);

@@ -68,6 +68,28 @@ typedef enum RelayoutRule {
     RELAYOUT_COUNT
 } RelayoutRule;
 
+/* What becomes of the operator between DequantizeLinear and QuantizeLinear (passes/quantize.c). */
+typedef enum QuantizedForm {
+    QUANTIZED_NONE,    /* it computes in float, but for tables of one operand */
+    QUANTIZED_MOVE,    /* elements of operand 0 change place: so do its bytes */
+    QUANTIZED_SELECT,  /* the same of what it orders: needs a scale above 0 */
+    QUANTIZED_NEAREST, /* moves where attribute `mode` says so */
+    QUANTIZED_PAD,     /* moves; what it puts around becomes a byte */
+    QUANTIZED_PARTS,   /* moves elements of all operands */
+    QUANTIZED_INDEX,   /* its result is no number, but the place of one */
+    QUANTIZED_ADD,
+    QUANTIZED_SUB,
+    QUANTIZED_MUL,
+    QUANTIZED_CONV,
+    QUANTIZED_PRODUCT,
+    QUANTIZED_GEMM,
+    QUANTIZED_POOL,
+    QUANTIZED_MEAN,
+    QUANTIZED_GLOBAL_MEAN,
+    QUANTIZED_SOFTMAX,
+    QUANTIZED_COUNT
+} QuantizedForm;
+
 /* Least and most operands; ANY: no limit. */
 typedef struct OpCount {
     int min, max;
@@ -92,6 +114,7 @@ struct OpRow {
     ScalarFn *scalar; /* NULL: passes do not evaluate it by element */
     AxesFn *axes;     /* NULL: sizes known only at run time do not pass */
     RelayoutRule relayout;
+    QuantizedForm quantized;
     CutFn *cut; /* NULL: as OP_ELEMENTWISE says, or not at all */
     /* the operator that makes one result of those of pieces that it goes through; NULL: none */
     const char *join;

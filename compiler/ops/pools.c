@@ -2,6 +2,7 @@
  * MaxPool, AveragePool, LpPool and their global forms. */
 #include "base/size.h"
 #include "ops/families.h"
+#include "ops/qstep.h"
 #include "ops/window.h"
 
 static Window pool_window(const Node *node)
@@ -42,17 +43,26 @@ static void finish_rows(Step *step, Node *node, const Window *window)
     step->macs = work_of(window);
 }
 
-static void lower_rows(Lower *lower, Node *node, const char *kernel,
-                       Window *window, bool count_pad)
+static Step *lower_rows(Lower *lower, Node *node, const char *kernel,
+                        Window *window, bool count_pad)
 {
     if (!count_pad)
         window_thin(window);
     window_upright(window);
     inlay_pool_params params = { .count_pad = count_pad };
     window_pool_params(window, &params);
-    Step *step = lower_step(
-        lower, node, lower_kernel(lower, kernel, node->in[0]->dtype), &params);
+    Step *step = lower_step(lower, node, kernel, &params);
     finish_rows(step, node, window);
+    return step;
+}
+
+Step *lower_pool_rows(Lower *lower, Node *node, const char *kernel,
+                      bool count_pad)
+{
+    Window window = pool_window(node);
+    return tensor_count(node->out[0])
+               ? lower_rows(lower, node, kernel, &window, count_pad)
+               : NULL;
 }
 
 static Step *lower_plain_pool(Lower *lower, Node *node, const char *kernel,
@@ -78,8 +88,7 @@ static void lower_global_rows(Lower *lower, Node *node, const char *kernel,
         .width = (int32_t)window->in[2],
         .channels = i32_checked(window->channels),
     };
-    Step *step =
-        lower_step(lower, node, lower_kernel(lower, kernel, DT_F32), &params);
+    Step *step = lower_step(lower, node, kernel, &params);
     Operand *y = step_out(step, node->out[0]);
     operand_rows(y, i32_checked(window->images), window->channels);
     y->read = true;
@@ -109,9 +118,11 @@ void lower_max_pool(Lower *lower, Node *node)
     if (node->channels_last && !node_out(node, 1) &&
         node->in[0]->dtype != DT_F64) {
         if (covers_all(&window) && node->in[0]->dtype == DT_F32)
-            lower_global_rows(lower, node, "globalmax", &window);
+            lower_global_rows(lower, node, "globalmax_f32", &window);
         else
-            lower_rows(lower, node, "maxpool", &window, false);
+            lower_rows(lower, node,
+                       lower_kernel(lower, "maxpool", node->in[0]->dtype),
+                       &window, false);
         return;
     }
     inlay_window_params params = {
@@ -129,9 +140,9 @@ void lower_average_pool(Lower *lower, Node *node)
     const bool count_pad = node_int(node, "count_include_pad", 0) != 0;
     if (node->channels_last && node->in[0]->dtype == DT_F32) {
         if (covers_all(&window))
-            lower_global_rows(lower, node, "globalavg", &window);
+            lower_global_rows(lower, node, "globalavg_f32", &window);
         else
-            lower_rows(lower, node, "avgpool", &window, count_pad);
+            lower_rows(lower, node, "avgpool_f32", &window, count_pad);
         return;
     }
     inlay_window_params params = { .count_pad = count_pad };
@@ -227,11 +238,18 @@ void lower_global_average_pool(Lower *lower, Node *node)
     Window window = whole_window(node);
     inlay_window_params params = { 0 };
     if (has_rows(node, &window))
-        lower_global_rows(lower, node, "globalavg", &window);
+        lower_global_rows(lower, node, "globalavg_f32", &window);
     else
         step_in(
             lower_plain_pool(lower, node, "avgpool_plain", &window, &params),
             node->in[0]);
+}
+
+void lower_global_sum(Lower *lower, Node *node, const char *kernel)
+{
+    Window window = whole_window(node);
+    if (tensor_count(node->in[0]))
+        lower_global_rows(lower, node, kernel, &window);
 }
 
 void lower_global_max_pool(Lower *lower, Node *node)
@@ -239,7 +257,7 @@ void lower_global_max_pool(Lower *lower, Node *node)
     Window window = whole_window(node);
     inlay_window_params params = { 0 };
     if (has_rows(node, &window)) {
-        lower_global_rows(lower, node, "globalmax", &window);
+        lower_global_rows(lower, node, "globalmax_f32", &window);
         return;
     }
     Step *step =

@@ -247,7 +247,12 @@ static Recipe *blocked_affine(Graph *graph, Recipe *recipe, const Tensor *scale,
     const int64_t outer = shape_product(&all, 0, axis);
     const int64_t inner = shape_product(&all, axis + 1, rank);
     const int64_t blocks = all.dim[axis] / block;
-    const int64_t cut[4] = { outer, blocks, block, inner };
+    const int64_t cut[4] = {
+        outer,
+        blocks,
+        block,
+        inner,
+    };
     const int64_t each[4] = { outer, blocks, 1, inner };
     recipe = affine(s, recipe_reshape(s, recipe, 4, cut), scale, zero, 4, each);
     return recipe_reshape(s, recipe, rank, all.dim);

@@ -9,6 +9,7 @@
 #include "kernels/reduce.h"
 #include "kernels/softmax.h"
 #include "ops/families.h"
+#include "ops/qstep.h"
 #include "ops/nest.h"
 #include "ops/values.h"
 
@@ -282,15 +283,13 @@ static void softmax_lines(const Node *node, inlay_softmax_params *params,
         flattens ? 1 : i32_checked(shape_product(s, axis + 1, s->rank));
 }
 
-void lower_softmax(Lower *lower, Node *node)
+Step *lower_softmax_lines(Lower *lower, Node *node, const char *kernel)
 {
     inlay_softmax_params params;
     bool by_row;
     if (!tensor_count(node->out[0]))
-        return;
+        return NULL;
     softmax_lines(node, &params, &by_row);
-    const char *kernel =
-        lower_kernel(lower, node->op->kernel, node->in[0]->dtype);
     Step *step = lower_step(lower, node, kernel, &params);
     Operand *y = step_out(step, node->out[0]);
     if (by_row)
@@ -300,7 +299,14 @@ void lower_softmax(Lower *lower, Node *node)
     if (*node->op_type != 'L')
         x->reuse = REUSE_ELEMENTWISE;
     if (!by_row)
-        return;
+        return step;
     operand_image(x);
     x->rule = (RowRule){ .kind = ROWS_SAME };
+    return step;
+}
+
+void lower_softmax(Lower *lower, Node *node)
+{
+    lower_softmax_lines(
+        lower, node, lower_kernel(lower, node->op->kernel, node->in[0]->dtype));
 }

@@ -51,6 +51,9 @@ static void retire(Node *node)
     for (int i = 0; i < node->n_out; i++)
         if (node->out[i] && !node->out[i]->value)
             return;
+    for (int i = 0; i < node->n_out; i++)
+        if (node->out[i])
+            node->out[i]->folded = node;
     graph_kill(node);
 }
 

@@ -10,8 +10,7 @@
 #include "passes/passes.h"
 #include "passes/relayout.h"
 
-/* NCHW.. <-> NHWC..: out[i] = in[perm[i]]. */
-static void perm_to_last(int rank, int *perm)
+void perm_to_last(int rank, int *perm)
 {
     perm[0] = 0;
     for (int i = 1; i < rank - 1; i++)
@@ -19,13 +18,13 @@ static void perm_to_last(int rank, int *perm)
     perm[rank - 1] = 1;
 }
 
-static void perm_inverse(int rank, const int *perm, int *inverse)
+void perm_inverse(int rank, const int *perm, int *inverse)
 {
     for (int i = 0; i < rank; i++)
         inverse[perm[i]] = i;
 }
 
-static Shape permuted(const Shape *shape, const int *perm)
+Shape shape_permuted(const Shape *shape, const int *perm)
 {
     Shape out = { .rank = shape->rank };
     for (int i = 0; i < shape->rank; i++)
@@ -64,8 +63,8 @@ void add_transpose(Graph *graph, const Node *anchor, Tensor *in,
 static void transpose_output(Graph *graph, Node *node, int i, const int *perm)
 {
     Tensor *old = node->out[i];
-    Tensor *new =
-        graph_add_tensor(graph, NULL, old->dtype, permuted(&old->shape, perm));
+    Tensor *new = graph_add_tensor(graph, NULL, old->dtype,
+                                   shape_permuted(&old->shape, perm));
     int back[MAX_RANK];
     perm_inverse(old->shape.rank, perm, back);
     node->out[i] = new;
@@ -109,8 +108,8 @@ Tensor *insert_transpose(Graph *graph, Node *before, Tensor *in,
     Tensor *back = turned_back(in, perm);
     if (back)
         return back;
-    Tensor *out =
-        graph_add_tensor(graph, NULL, in->dtype, permuted(&in->shape, perm));
+    Tensor *out = graph_add_tensor(graph, NULL, in->dtype,
+                                   shape_permuted(&in->shape, perm));
     add_transpose(graph, before, in, perm, out);
     return out;
 }

@@ -24,6 +24,10 @@ bool sink_reshape(Graph *graph, Node *node, Tensor *x, const int *perm);
 bool gather_to_slice(Graph *graph, Node *node);
 /* Transpositions and reshapes behind elementwise work on an input go in front of it. */
 void raise_turns(Graph *graph);
+/* NCHW.. -> NHWC..: out[i] = in[perm[i]]; the way back of a permutation; a shape's. */
+void perm_to_last(int rank, int *perm);
+void perm_inverse(int rank, const int *perm, int *inverse);
+Shape shape_permuted(const Shape *shape, const int *perm);
 /* A Transpose node that makes `out`: out[i] = in[perm[i]]. */
 void add_transpose(Graph *graph, const Node *anchor, Tensor *in,
                    const int *perm, Tensor *out);

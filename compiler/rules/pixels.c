@@ -84,10 +84,10 @@ static void flat_cut(const Step *step, void *params, Columns y, Columns there)
 
 /* Loops over pixels and channels; operands without rows must not differ from pixel to pixel. */
 static ColumnRule nest_columns(const Step *step, int32_t rows, const int32_t *n,
-                               const int32_t *const *stride)
+                               const int32_t *const *stride, int operands)
 {
     bool takes = rows & 1 && n[0] == operand_width(step->operand);
-    for (int k = 1; k < step->n_operand; k++)
+    for (int k = 1; k < operands; k++)
         takes = takes && (rows >> k & 1 || !stride[k][0]);
     return same_columns(takes);
 }
@@ -98,7 +98,7 @@ static ColumnRule nd2_columns(const Step *step)
     const int32_t *const stride[] = { NULL, p->a, p->b };
     if (p->rank != 2 || p->pixel != 0)
         return same_columns(false);
-    return nest_columns(step, p->rows, p->n, stride);
+    return nest_columns(step, p->rows, p->n, stride, 3);
 }
 
 static void nd2_cut(const Step *step, void *params, Columns y, Columns there)
@@ -114,7 +114,7 @@ static ColumnRule nd3_columns(const Step *step)
     const int32_t *const stride[] = { NULL, p->a, p->b, p->c };
     if (p->rank != 2 || p->pixel != 0)
         return same_columns(false);
-    return nest_columns(step, p->rows, p->n, stride);
+    return nest_columns(step, p->rows, p->n, stride, 4);
 }
 
 static void nd3_cut(const Step *step, void *params, Columns y, Columns there)

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Operators between quantized bytes that are no products: tables, sums, pools, softmax. The pass
+ * `quantize` makes them of float operators between DequantizeLinear and QuantizeLinear; scales and
+ * zero points are attributes (a_scale, a_zero_point ... of operands a, b and the result y, which
+ * also has bounds lo and hi), so that operands are images and nothing else. */
+#include "kernels/qstep.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/size.h"
+#include "ops/families.h"
+#include "ops/nest.h"
+#include "ops/qstep.h"
+#include "ops/window.h"
+
+/* How a type of bytes is counted from 0. */
+static int32_t flip_of(DType type)
+{
+    return type == DT_I8 ? 128 : 0;
+}
+
+static DType result_type(const Node *node)
+{
+    return dtype_of_code(node_int(node, "output_dtype", 0));
+}
+
+static void check_quantum(const Node *node, const Quantum *q, DType type)
+{
+    const int least = -flip_of(type);
+    if (!(DTYPE_BIT(type) & T_Q8) || !(q->scale > 0.0) || !isfinite(q->scale) ||
+        q->zero < least || q->zero > least + 255)
+        fail_node(node, STATUS_MALFORMED, NULL,
+                  "a scale or zero point does not fit %s", dtype_name(type));
+}
+
+static Quantum quantum_at(const Node *node, const char *scale, const char *zero,
+                          DType type)
+{
+    const Quantum q = {
+        .scale = (double)node_float(node, scale, 1.0f),
+        .zero = node_int(node, zero, 0),
+        .type = type,
+    };
+    check_quantum(node, &q, type);
+    return q;
+}
+
+static Quantum quantum_a(const Node *node)
+{
+    return quantum_at(node, "a_scale", "a_zero_point", node->in[0]->dtype);
+}
+
+static Quantum quantum_b(const Node *node)
+{
+    return quantum_at(node, "b_scale", "b_zero_point", node->in[1]->dtype);
+}
+
+static Quantum quantum_y(const Node *node)
+{
+    return quantum_at(node, "y_scale", "y_zero_point", node->out[0]->dtype);
+}
+
+static int32_t bound_of(const Node *node, const char *name, int otherwise)
+{
+    const int32_t flip = flip_of(node->out[0]->dtype);
+    const int64_t bound = node_int(node, name, otherwise - flip) + flip;
+    if (bound < 0 || bound > 255)
+        fail_node(node, STATUS_MALFORMED, NULL, "attribute %s is %lld", name,
+                  (long long)(bound - flip));
+    return (int32_t)bound;
+}
+
+void infer_qstep(Node *node)
+{
+    infer_out(node, 0, result_type(node), *infer_shape(node, 0));
+}
+
+void infer_qpair(Node *node)
+{
+    infer_out(
+        node, 0, result_type(node),
+        infer_broadcast(node, infer_shape(node, 0), infer_shape(node, 1)));
+}
+
+/* ---- tables ---- */
+
+void lower_table(Lower *lower, Node *node)
+{
+    int64_t count;
+    const int64_t *entry = node_ints(node, "table", &count);
+    const int64_t dims[] = { 256 };
+    unsigned char table[256];
+    if (count != 256)
+        fail_node(node, STATUS_MALFORMED, NULL, "its table has %lld entries",
+                  (long long)count);
+    for (int i = 0; i < 256; i++)
+        table[i] = (unsigned char)entry[i];
+    Step *step =
+        lower_flat(lower, node, "table_8", node->out[0], node->in[0], 0.0, 0.0);
+    if (step)
+        step_in(step,
+                lower_constant(lower, recipe_memory(lower->graph->store, DT_U8,
+                                                    1, dims, table)));
+}
+
+/* ---- numbers ---- */
+
+/* What is the same for all: the result, within the bounds that the node says. */
+static inlay_qstep numbers_of(const Node *node)
+{
+    const Quantum y = quantum_y(node);
+    const int32_t flip = flip_of(y.type);
+    return (inlay_qstep){
+        .flip_y = flip,
+        .zy = (int32_t)y.zero + flip,
+        .lo = bound_of(node, "lo", 0),
+        .hi = bound_of(node, "hi", 255),
+        .inner = node_int(node, "zero_inside", 0) != 0,
+        .sy = (float)y.scale,
+    };
+}
+
+static void set_a(inlay_qstep *q, const Quantum *a)
+{
+    q->flip_a = flip_of(a->type);
+    q->za = (int32_t)a->zero + q->flip_a;
+    q->sa = (float)a->scale;
+}
+
+static void set_b(inlay_qstep *q, const Quantum *b)
+{
+    q->flip_b = flip_of(b->type);
+    q->zb = (int32_t)b->zero + q->flip_b;
+    q->sb = (float)b->scale;
+}
+
+static void step_numbers(Lower *lower, Step *step, const inlay_qstep *q)
+{
+    int32_t word[INLAY_QSTEP_WORDS];
+    memcpy(word, q, sizeof word);
+    if (step)
+        step_in(step, lower_i32s(lower, word, INLAY_QSTEP_WORDS));
+}
+
+/* ---- two operands ---- */
+
+static void lower_pair(Lower *lower, Node *node, const char *kernel, float sign)
+{
+    const Quantum a = quantum_a(node);
+    const Quantum b = quantum_b(node);
+    inlay_qstep q = numbers_of(node);
+    set_a(&q, &a);
+    set_b(&q, &b);
+    q.sb *= sign;
+    step_numbers(
+        lower,
+        lower_nd2(lower, node, kernel, node->out[0], node->in[0], node->in[1]),
+        &q);
+}
+
+void lower_qadd(Lower *lower, Node *node)
+{
+    lower_pair(lower, node, "qadd", node_int(node, "subtract", 0) ? -1 : 1);
+}
+
+void lower_qmul(Lower *lower, Node *node)
+{
+    lower_pair(lower, node, "qmul", 1);
+}
+
+/* ---- pools: images are channels last ---- */
+
+void infer_qpool(Node *node)
+{
+    node->channels_last = true;
+    infer_pool(node);
+    node->out[0]->dtype = result_type(node);
+}
+
+void lower_qaverage_pool(Lower *lower, Node *node)
+{
+    const Quantum a = quantum_a(node);
+    inlay_qstep q = numbers_of(node);
+    set_a(&q, &a);
+    const bool count_pad = node_int(node, "count_include_pad", 0) != 0;
+    step_numbers(lower, lower_pool_rows(lower, node, "qavgpool", count_pad),
+                 &q);
+}
+
+void infer_qsum(Node *node)
+{
+    node->channels_last = true;
+    infer_global_pool(node);
+    node->out[0]->dtype = DT_I32;
+}
+
+void lower_qsum(Lower *lower, Node *node)
+{
+    lower_global_sum(lower, node,
+                     lower_kernel(lower, "qsum", node->in[0]->dtype));
+}
+
+/* int32 sums to bytes: a_scale is that of the sums, a_zero_point any number of them. */
+void lower_qscale(Lower *lower, Node *node)
+{
+    inlay_qstep q = numbers_of(node);
+    q.za = (int32_t)node_int(node, "a_zero_point", 0);
+    q.sa = node_float(node, "a_scale", 1.0f);
+    Step *step =
+        lower_flat(lower, node, "qscale", node->out[0], node->in[0], 0.0, 0.0);
+    step_numbers(lower, step, &q);
+}
+
+void lower_qsoftmax(Lower *lower, Node *node)
+{
+    const Quantum a = quantum_a(node);
+    inlay_qstep q = numbers_of(node);
+    set_a(&q, &a);
+    step_numbers(lower, lower_softmax_lines(lower, node, "qsoftmax"), &q);
+}

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * An operator between DequantizeLinear and QuantizeLinear becomes the integer operator, by its
+ * form in ops.def. Clips behind it become bounds of its result: quantization keeps the order. */
+#include "passes/quantize_build.h"
+
+#include <math.h>
+
+#include "base/size.h"
+#include "ops/act.h"
+#include "ops/ops.h"
+
+static void set_quantum(Node *node, const char *scale, const char *zero,
+                        const Quantum *quantum)
+{
+    node_set_float(node, scale, (float)quantum->scale);
+    node_set_int(node, zero, quantum->zero);
+}
+
+void build_operand(Node *node, const Quantum *a)
+{
+    set_quantum(node, "a_scale", "a_zero_point", a);
+}
+
+void build_result(Build *build, Node *node)
+{
+    set_quantum(node, "y_scale", "y_zero_point", &build->y);
+    node_set_int(node, "lo", build->lo);
+    node_set_int(node, "hi", build->hi);
+    node_set_int(node, "output_dtype", build->y.type);
+    build->bounded = true;
+}
+
+Node *build_insert(const Build *build, const char *op, Tensor *in, Shape shape)
+{
+    return quanta_insert(build->graph, build->q, "inlay", op, 1, &in,
+                         build->y.type, shape);
+}
+
+/* ---- two operands ---- */
+
+static Tensor *build_pair(Build *build, const char *op)
+{
+    Quantum a, b;
+    Tensor *in[2];
+    const Node *node = build->node;
+    if (!quanta_bytes(build->graph, node->in[0], &in[0], &a) ||
+        !quanta_bytes(build->graph, node->in[1], &in[1], &b))
+        return NULL;
+    Node *made = quanta_insert(build->graph, build->q, "inlay", op, 2, in,
+                               build->y.type, build->q->out[0]->shape);
+    build_operand(made, &a);
+    set_quantum(made, "b_scale", "b_zero_point", &b);
+    build_result(build, made);
+    return made->out[0];
+}
+
+static Tensor *build_add(Build *build)
+{
+    return build_pair(build, "QAdd");
+}
+
+static Tensor *build_sub(Build *build)
+{
+    Tensor *y = build_pair(build, "QAdd");
+    if (y)
+        node_set_int(y->producer, "subtract", 1);
+    return y;
+}
+
+static Tensor *build_mul(Build *build)
+{
+    return build_pair(build, "QMul");
+}
+
+static Tensor *build_softmax(Build *build)
+{
+    Quantum x;
+    Tensor *bytes;
+    const Node *node = build->node;
+    const int rank = node->in[0]->shape.rank;
+    const bool flattens = node->op->since < 13;
+    if (!rank || !quanta_bytes(build->graph, node->in[0], &bytes, &x))
+        return NULL;
+    const int axis = node_axis(node, node_int(node, "axis", flattens ? 1 : -1),
+                               rank + flattens);
+    if (flattens && axis != rank - 1)
+        return NULL;
+    Node *made =
+        build_insert(build, "QSoftmax", bytes, build->q->out[0]->shape);
+    node_set_int(made, "axis", axis);
+    build_operand(made, &x);
+    build_result(build, made);
+    return made->out[0];
+}
+
+static BuildFn *const by_form[QUANTIZED_COUNT] = {
+    [QUANTIZED_ADD] = build_add,
+    [QUANTIZED_SUB] = build_sub,
+    [QUANTIZED_MUL] = build_mul,
+    [QUANTIZED_CONV] = build_conv,
+    [QUANTIZED_PRODUCT] = build_product,
+    [QUANTIZED_GEMM] = build_gemm,
+    [QUANTIZED_POOL] = build_pool,
+    [QUANTIZED_MEAN] = build_mean,
+    [QUANTIZED_GLOBAL_MEAN] = build_global_mean,
+    [QUANTIZED_SOFTMAX] = build_softmax,
+};
+
+/* ---- bounds ---- */
+
+/* A bound of a Clip: operand i or attribute; false: it is not known. */
+static bool clip_bound(Graph *graph, const Node *node, int i, const char *name,
+                       double otherwise, double *value)
+{
+    int64_t count;
+    *value = otherwise;
+    if (node_attr(node, name))
+        *value = (double)node_float(node, name, 0.0f);
+    if (!node_in(node, i))
+        return true;
+    const double *v = tensor_doubles(graph, node->in[i], &count);
+    if (!v || count != 1)
+        return false;
+    *value = *v;
+    return true;
+}
+
+/* The least and the largest result of a node that does nothing else; false: it does. */
+static bool clips(Graph *graph, const Node *node, double *lo, double *hi)
+{
+    const ActRow *row = node->op ? act_of(node) : NULL;
+    *lo = 0.0;
+    *hi = INFINITY;
+    if (!row)
+        return false;
+    if (row->act == INLAY_ACT_RELU)
+        return true;
+    return row->act == INLAY_ACT_CLAMP &&
+           clip_bound(graph, node, 1, "min", -INFINITY, lo) &&
+           clip_bound(graph, node, 2, "max", INFINITY, hi) && *lo <= *hi;
+}
+
+/* The node before q that is no clip, whose result goes nowhere else; NULL: there is none. */
+static Node *behind_clips(Build *build)
+{
+    Tensor *x = build->q->in[0];
+    for (;;) {
+        Node *node = x->value ? NULL : x->producer;
+        double lo, hi;
+        if (!node || node->dead || node->graph != build->graph ||
+            x->uses != 1 || x->dynamic || x->dtype != DT_F32)
+            return NULL;
+        if (!clips(build->graph, node, &lo, &hi))
+            return node;
+        const int64_t least = quanta_round(&build->y, lo);
+        const int64_t most = quanta_round(&build->y, hi);
+        build->lo = i64_min(i64_max(build->lo, least), most);
+        build->hi = i64_max(i64_min(build->hi, most), least);
+        x = node->in[0];
+    }
+}
+
+/* y within the bounds of build. */
+static Tensor *bounded(const Build *build, Tensor *y)
+{
+    int64_t entry[256];
+    const int64_t least = quanta_least(build->y.type);
+    const int64_t most = quanta_most(build->y.type);
+    if (build->bounded || (build->lo <= least && build->hi >= most))
+        return y;
+    for (int64_t i = least; i <= most; i++)
+        entry[i & 255] = i64_max(build->lo, i64_min(build->hi, i));
+    Node *made = build_insert(build, "Lookup", y, y->shape);
+    node_set_int(made, "output_dtype", build->y.type);
+    node_set_ints(made, "table", 256, entry);
+    return made->out[0];
+}
+
+bool quanta_build(Graph *graph, Node *q)
+{
+    Build build = { .graph = graph, .q = q };
+    if (q->dead || !quanta_is_quantize(q) || q->out[0]->dynamic ||
+        !quanta_one(graph, q, &build.y) || !(DTYPE_BIT(build.y.type) & T_Q8) ||
+        !tensor_count(q->out[0]))
+        return false;
+    build.lo = quanta_least(build.y.type);
+    build.hi = quanta_most(build.y.type);
+    build.node = behind_clips(&build);
+    BuildFn *make = by_form[quanta_form(build.node)];
+    Tensor *y = make ? make(&build) : NULL;
+    if (!y)
+        return false;
+    quanta_take(graph, q, bounded(&build, y));
+    return true;
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Integer operators in the place of float ones, each by its form in ops.def: what the functions
+ * that build them share. */
+#ifndef INLAY_PASSES_QUANTIZE_BUILD_H
+#define INLAY_PASSES_QUANTIZE_BUILD_H
+
+#include "passes/quanta.h"
+
+/* What is to be made: the result of q, of the operator `node`, within bounds. */
+typedef struct Build {
+    Graph *graph;
+    Node *q;
+    Node *node;
+    Quantum y;
+    int64_t lo, hi;
+    bool bounded; /* the operator itself took the bounds */
+} Build;
+
+/* The integer operator's result; NULL: there is no such form. */
+typedef Tensor *BuildFn(Build *build);
+
+/* A node of domain "inlay" in front of build->q, of its result's type. */
+Node *build_insert(const Build *build, const char *op, Tensor *in, Shape shape);
+/* Attributes of operand a, and of the result; then the node has the bounds. */
+void build_operand(Node *node, const Quantum *a);
+void build_result(Build *build, Node *node);
+
+/* quantize_product.c */
+BuildFn build_conv, build_gemm, build_product;
+/* quantize_pool.c */
+BuildFn build_pool, build_mean, build_global_mean;
+
+#endif

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Products of quantized factors become QLinearConv and QLinearMatMul. */
+#include "base/size.h"
+#include "ops/ops.h"
+#include "passes/quantize_build.h"
+#include "passes/quantize_weights.h"
+
+/* The sums of a result must fit 32 bits: `depth` products and a bias. */
+static bool sums_fit(int64_t depth)
+{
+    return depth > 0 && depth < INT32_MAX / (255 * 255);
+}
+
+/* Operands of QLinearConv, and of QLinearMatMul but for the last. */
+enum { X, X_SCALE, X_ZERO, W, W_SCALE, W_ZERO, Y_SCALE, Y_ZERO, BIAS, FACTORS };
+
+static Tensor *zero_or(const Build *build, Tensor *zero, DType type)
+{
+    return zero ? zero : quanta_zero(build->graph, type);
+}
+
+/* A product of x, which has one scale, and weights: what its integer form reads. */
+typedef struct Product {
+    const Node *x; /* the DequantizeLinear of x */
+    Weights w;
+    Tensor *in[FACTORS];
+    int n_in;
+} Product;
+
+/* The DequantizeLinear of bytes with one scale that made tensor; NULL: there is none. */
+static const Node *byte_source(Graph *graph, const Tensor *tensor)
+{
+    Quantum quantum;
+    Tensor *bytes;
+    const bool found = quanta_bytes(graph, tensor, &bytes, &quantum);
+    return found ? quanta_source(tensor) : NULL;
+}
+
+/* Finds the factors, the scales of the second one along `axis`. False: they are no bytes. */
+static bool find_factors(const Build *build, int axis, Product *product)
+{
+    const Node *node = build->node;
+    product->x = byte_source(build->graph, node->in[0]);
+    if (!product->x)
+        return false;
+    return weights_of(build->graph, node->in[1], axis, &product->w);
+}
+
+static void set_operands(const Build *build, Product *product)
+{
+    const Node *q = build->q;
+    const Node *x = product->x;
+    const Weights *w = &product->w;
+    Tensor **in = product->in;
+    in[X] = x->in[0];
+    in[X_SCALE] = x->in[1];
+    in[X_ZERO] = zero_or(build, node_in(x, 2), x->in[0]->dtype);
+    in[W] = w->bytes;
+    in[W_SCALE] = w->scale;
+    in[W_ZERO] = zero_or(build, w->zero, w->bytes->dtype);
+    in[Y_SCALE] = q->in[1];
+    in[Y_ZERO] = zero_or(build, node_in(q, 2), build->y.type);
+    product->n_in = BIAS;
+}
+
+/* Adds the bias, NULL: there is none, of n channels. False: it does not fit. */
+static bool set_bias(const Build *build, Product *product, const Tensor *bias,
+                     int64_t n)
+{
+    if (!bias)
+        return true;
+    const Tensor *x_scale = product->x->in[1];
+    Tensor *steps =
+        weights_bias(build->graph, bias, x_scale, product->w.scale, n);
+    product->in[BIAS] = steps;
+    product->n_in = FACTORS;
+    return steps != NULL;
+}
+
+static Node *insert_product(const Build *build, const char *op,
+                            const Product *product, Shape shape)
+{
+    return quanta_insert(build->graph, build->q, "", op, product->n_in,
+                         product->in, build->y.type, shape);
+}
+
+Tensor *build_conv(Build *build)
+{
+    const Node *node = build->node;
+    Product product;
+    if (node_in(node, 3) || !find_factors(build, 0, &product))
+        return NULL;
+    const Tensor *w = product.w.bytes;
+    const int64_t channels = w->shape.dim[0];
+    if (channels < 1 || !sums_fit(tensor_count(w) / channels))
+        return NULL;
+    set_operands(build, &product);
+    if (!set_bias(build, &product, node_in(node, 2), channels))
+        return NULL;
+    const Shape shape = build->q->out[0]->shape;
+    Node *made = insert_product(build, "QLinearConv", &product, shape);
+    made->attr = node->attr;
+    made->n_attr = node->n_attr;
+    return made->out[0];
+}
+
+/* The rows of a matrix as pixels of an image that is channels last. */
+static Shape image_of_rows(const Shape *shape, int64_t channels)
+{
+    const int last = shape->rank - 1;
+    Shape image = {
+        .rank = 4,
+        .dim = { 1, 1, 1, channels },
+    };
+    for (int i = 0; i < last; i++) {
+        const int at = i == last - 1 ? 2 : 1;
+        image.dim[at] = i64_mul(image.dim[at], shape->dim[i]);
+    }
+    return image;
+}
+
+/* Factors as image and taps: weights [N][K] become [N][K][1][1]. */
+static void reshape_factors(const Build *build, Product *product)
+{
+    Tensor **in = product->in;
+    Shape taps = in[W]->shape;
+    const Shape image = image_of_rows(&in[X]->shape, taps.dim[1]);
+    while (taps.rank < 4)
+        taps.dim[taps.rank++] = 1;
+    in[X] = quanta_reshape(build->graph, build->q, in[X], image);
+    in[W] = quanta_reshape(build->graph, build->q, in[W], taps);
+}
+
+/* Rows of x times constant weights [N][K]: a convolution of one tap over an image of these
+ * rows. */
+static Tensor *build_rows(Build *build, Product *product, const Tensor *bias)
+{
+    const Shape *x = &product->x->in[0]->shape;
+    const Shape *w = &product->w.bytes->shape;
+    const int64_t n = w->dim[0];
+    const Shape image = image_of_rows(x, n);
+    if (!sums_fit(w->dim[1]) || x->dim[x->rank - 1] != w->dim[1])
+        return NULL;
+    set_operands(build, product);
+    if (!set_bias(build, product, bias, n))
+        return NULL;
+    reshape_factors(build, product);
+    Node *made = insert_product(build, "QLinearConv", product, image);
+    made->channels_last = true;
+    return quanta_reshape(build->graph, build->q, made->out[0],
+                          build->q->out[0]->shape);
+}
+
+static bool is_one(float value)
+{
+    return !(value < 1.0f) && !(value > 1.0f);
+}
+
+Tensor *build_gemm(Build *build)
+{
+    const Node *node = build->node;
+    const int rows = node_int(node, "transB", 0) ? 0 : 1;
+    const bool plain = is_one(node_float(node, "alpha", 1.0f)) &&
+                       is_one(node_float(node, "beta", 1.0f)) &&
+                       !node_int(node, "transA", 0);
+    Product product;
+    if (!plain)
+        return NULL;
+    if (!find_factors(build, rows, &product))
+        return NULL;
+    if (!product.w.bytes->value)
+        return NULL;
+    weights_turn(build->graph, rows, &product.w);
+    return build_rows(build, &product, node_in(node, 2));
+}
+
+/* Where both factors are made when it runs, each has one scale. */
+Tensor *build_product(Build *build)
+{
+    const Node *node = build->node;
+    const Shape *a = &node->in[0]->shape;
+    const int rank = node->in[1]->shape.rank;
+    Product product;
+    if (a->rank < 2 || rank < 2)
+        return NULL;
+    if (node_in(node, 2))
+        return NULL;
+    if (!find_factors(build, rank - 1, &product))
+        return NULL;
+    if (product.w.bytes->value && rank == 2) {
+        weights_turn(build->graph, 1, &product.w);
+        return build_rows(build, &product, NULL);
+    }
+    if (!sums_fit(a->dim[a->rank - 1]))
+        return NULL;
+    set_operands(build, &product);
+    const Shape shape = build->q->out[0]->shape;
+    return insert_product(build, "QLinearMatMul", &product, shape)->out[0];
+}

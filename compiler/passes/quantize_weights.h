@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Quantized factors of a product, and its bias as the integer operators want it. */
+#ifndef INLAY_PASSES_QUANTIZE_WEIGHTS_H
+#define INLAY_PASSES_QUANTIZE_WEIGHTS_H
+
+#include "ir/graph.h"
+
+/* Bytes with one scale for all, or one for each place of an axis. */
+typedef struct Weights {
+    Tensor *bytes, *scale, *zero; /* zero NULL: 0 */
+} Weights;
+
+/* The factor that tensor is, its scales along `axis` if there are several; false: it has others. */
+bool weights_of(Graph *graph, const Tensor *tensor, int axis, Weights *weights);
+/* A constant matrix with the axis `rows` of results first. */
+void weights_turn(Graph *graph, int rows, Weights *weights);
+/* A constant bias of `n` numbers, in steps of x_scale times each of w_scale: int32. NULL: it does
+ * not fit. */
+Tensor *weights_bias(Graph *graph, const Tensor *bias, const Tensor *x_scale,
+                     const Tensor *w_scale, int64_t n);
+
+#endif

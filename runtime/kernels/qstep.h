@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: 0BSD
+ * Steps between quantized bytes. A number is (byte - zero) scale; int8 bytes are counted from -128
+ * by a flip of their highest bit: ^ 128, where uint8 has ^ 0, so each kernel takes any mix.
+ *
+ *   table_8       y = table[x], table [256] by the byte as it is
+ *   qadd          y = byte(a + b)
+ *   qmul          y = byte(a b)
+ *   qavgpool      y = byte(mean of a window)
+ *   qsum          y = sum of the bytes of all pixels of an image, int32
+ *   qscale        y = byte(x sa), of int32 x less its zero point
+ *   qsoftmax      y = byte(e^(x - max) / sum)
+ *
+ * byte(v) = clip(round(v / sy) + zy), to nearest, ties to even: as DequantizeLinear, the operator
+ * and QuantizeLinear do it one after the other. The last operand holds the numbers. */
+#ifndef INLAY_QSTEP_H
+#define INLAY_QSTEP_H
+
+#include "pool.h"
+#include "quant.h"
+#include "softmax.h"
+
+/* The numbers of a step, its last operand: words of 32 bits. Zero points and bounds are flipped. */
+typedef struct inlay_qstep {
+    int32_t flip_a;
+    int32_t flip_b;
+    int32_t flip_y;
+    int32_t za;
+    int32_t zb;
+    int32_t zy;
+    int32_t lo;
+    int32_t hi;
+    int32_t inner; /* 1: zy is added before it rounds */
+    float sa;      /* scales */
+    float sb;
+    float sy;
+} inlay_qstep;
+
+/* Words that they are. */
+enum { INLAY_QSTEP_WORDS = sizeof(inlay_qstep) / sizeof(int32_t) };
+
+enum { INLAY_QSTEP_BLOCK = 32 }; /* channels summed at a time */
+
+static inline void inlay_table_run(uint8_t *y, const uint8_t *x, int32_t n,
+                                   const uint8_t *table)
+{
+    int32_t i;
+    for (i = 0; i < n; i++)
+        y[i] = table[x[i]];
+}
+
+/* Operands: y, x, table. */
+static inline int inlay_table_8(void *const *base, const inlay_step *s,
+                                int32_t r0, int32_t r1)
+{
+    const inlay_flat_params *p = (const inlay_flat_params *)s->params;
+    const uint8_t *table = (const uint8_t *)inlay_at(base, s, 2);
+    const int dense = p->pixel == p->n ||
+                      (s->ref[0].pix == p->pixel && s->ref[1].pix == p->pixel);
+    const int32_t run = dense ? p->n : p->pixel;
+    for (; r0 < r1; r0++) {
+        uint8_t *y = (uint8_t *)inlay_row(base, s, 0, r0);
+        const uint8_t *x = (const uint8_t *)inlay_row(base, s, 1, r0);
+        int32_t i;
+        for (i = 0; i < p->n; i += run) {
+            inlay_table_run(y, x, run, table);
+            y += s->ref[0].pix;
+            x += s->ref[1].pix;
+        }
+    }
+    return 0;
+}
+
+/* n elements of y of those of a and b, which lie step_a and step_b apart, by the numbers of the
+ * step. */
+typedef void inlay_qtwo(uint8_t *y, const uint8_t *a, const uint8_t *b,
+                        int32_t n, int32_t step_a, int32_t step_b,
+                        const inlay_qstep *q);
+
+/* The loops of a kernel of two operands. */
+static inline void inlay_qtwo_nest(inlay_nest *nest, const inlay_step *s)
+{
+    const inlay_nd2_params *p = (const inlay_nd2_params *)s->params;
+    const size_t size[3] = { 1, 1, 1 };
+    const int32_t *stride[3] = { NULL, p->a, p->b };
+    nest->rank = p->rank;
+    memcpy(nest->n, p->n, sizeof nest->n);
+    inlay_nest_set(nest, s, 3, stride, size, p->rows, p->pixel);
+}
+
+/* Rows [r0, r1) of it. */
+INLAY_INLINE int inlay_qtwo_rows(void *const *base, const inlay_step *s,
+                                 int32_t r0, int32_t r1, inlay_qtwo *pair)
+{
+    const inlay_nd2_params *p = (const inlay_nd2_params *)s->params;
+    const inlay_qstep *q = (const inlay_qstep *)inlay_at(base, s, 3);
+    inlay_nest nest;
+    inlay_qtwo_nest(&nest, s);
+    for (; r0 < r1; r0++) {
+        unsigned char *o[3];
+        int32_t at[8] = { 0 };
+        inlay_nest_start(base, s, 3, p->rows, r0, o);
+        do
+            pair(o[0], o[1], o[2], nest.n[nest.rank - 1], nest.in[1],
+                 nest.in[2], q);
+        while (inlay_nest_next(&nest, at, o, 3));
+    }
+    return 0;
+}
+
+/* The byte of a number. */
+static inline uint8_t inlay_qstep_byte(const inlay_qstep *q, float v)
+{
+    return (uint8_t)(inlay_saturate(v / q->sy, q->zy, q->lo, q->hi) ^
+                     q->flip_y);
+}
+
+/* The same where the zero point is added before it rounds. */
+static inline uint8_t inlay_qstep_inner(const inlay_qstep *q, float v)
+{
+    return (uint8_t)(inlay_saturate(v / q->sy + (float)q->zy, 0, q->lo, q->hi) ^
+                     q->flip_y);
+}
+
+static inline float inlay_qstep_a(const inlay_qstep *q, int32_t a)
+{
+    return (float)((a ^ q->flip_a) - q->za) * q->sa;
+}
+
+static inline float inlay_qstep_b(const inlay_qstep *q, int32_t b)
+{
+    return (float)((b ^ q->flip_b) - q->zb) * q->sb;
+}
+
+/* A block is made before it is stored: y may lie over a or b. */
+static inline void inlay_qadd_run(uint8_t *y, const uint8_t *a,
+                                  const uint8_t *b, int32_t n, int32_t step_a,
+                                  int32_t step_b, const inlay_qstep *numbers)
+{
+    const inlay_qstep q = *numbers;
+    int32_t i = 0;
+#ifdef INLAY_BLOCK
+    for (; step_a == 1 && step_b == 1 && i + INLAY_BLOCK <= n;
+         i += INLAY_BLOCK) {
+        uint8_t block[INLAY_BLOCK];
+        int32_t j;
+        for (j = 0; j < INLAY_BLOCK; j++)
+            block[j] = inlay_qstep_byte(&q, inlay_qstep_a(&q, a[i + j]) +
+                                                inlay_qstep_b(&q, b[i + j]));
+        memcpy(y + i, block, sizeof block);
+    }
+#endif
+    for (; i < n; i++) {
+        const float of_a = inlay_qstep_a(&q, a[(ptrdiff_t)i * step_a]);
+        const float of_b = inlay_qstep_b(&q, b[(ptrdiff_t)i * step_b]);
+        y[i] = inlay_qstep_byte(&q, of_a + of_b);
+    }
+}
+
+/* Operands: y, a, b, numbers. */
+static inline int inlay_qadd(void *const *base, const inlay_step *s, int32_t r0,
+                             int32_t r1)
+{
+    return inlay_qtwo_rows(base, s, r0, r1, inlay_qadd_run);
+}
+
+static inline void inlay_qmul_run(uint8_t *y, const uint8_t *a,
+                                  const uint8_t *b, int32_t n, int32_t step_a,
+                                  int32_t step_b, const inlay_qstep *numbers)
+{
+    const inlay_qstep q = *numbers;
+    int32_t i;
+    for (i = 0; i < n; i++) {
+        const float of_a = inlay_qstep_a(&q, a[(ptrdiff_t)i * step_a]);
+        const float of_b = inlay_qstep_b(&q, b[(ptrdiff_t)i * step_b]);
+        y[i] = inlay_qstep_byte(&q, of_a * of_b);
+    }
+}
+
+/* Operands: as those of qadd. */
+static inline int inlay_qmul(void *const *base, const inlay_step *s, int32_t r0,
+                             int32_t r1)
+{
+    return inlay_qtwo_rows(base, s, r0, r1, inlay_qmul_run);
+}
+
+/* Adds n channels, from x on, of all taps of a window. */
+static inline void inlay_qpool_sums(void *const *base, const inlay_step *s,
+                                    const inlay_window *w, int32_t c, int32_t n,
+                                    int32_t flip, int32_t *sum)
+{
+    const inlay_pool_params *p = (const inlay_pool_params *)s->params;
+    const ptrdiff_t pix = s->ref[1].pix;
+    int32_t d, h, k, i;
+    for (d = 0; d < w->nd; d++)
+        for (h = 0; h < w->nh; h++) {
+            const int32_t r = w->first_row + d * p->dd * p->ih + h * p->dh;
+            const uint8_t *x = (const uint8_t *)inlay_row(base, s, 1, r) + c;
+            x += w->first_col * pix;
+            for (k = 0; k < w->nw; k++, x += p->dw * pix)
+                for (i = 0; i < n; i++)
+                    sum[i] += x[i] ^ flip;
+        }
+}
+
+static inline void inlay_qavgpool_pixel(void *const *base, const inlay_step *s,
+                                        const inlay_window *w, void *to)
+{
+    const inlay_pool_params *p = (const inlay_pool_params *)s->params;
+    const inlay_qstep q = *(const inlay_qstep *)inlay_at(base, s, 2);
+    const int32_t zeros = w->nd * w->nh * w->nw * q.za;
+    uint8_t *y = (uint8_t *)to;
+    int32_t c, i;
+    for (c = 0; c < p->channels; c += INLAY_QSTEP_BLOCK) {
+        const int32_t left = p->channels - c;
+        const int32_t n = left < INLAY_QSTEP_BLOCK ? left : INLAY_QSTEP_BLOCK;
+        int32_t sum[INLAY_QSTEP_BLOCK] = { 0 };
+        inlay_qpool_sums(base, s, w, c, n, q.flip_a, sum);
+        for (i = 0; i < n; i++) {
+            const float all = (float)(sum[i] - zeros) * q.sa;
+            const float mean = all / (float)w->count;
+            y[c + i] = q.inner ? inlay_qstep_inner(&q, mean)
+                               : inlay_qstep_byte(&q, mean);
+        }
+    }
+}
+
+/* Operands: y, x, numbers. Units are rows of y, as those of avgpool_f32. */
+static inline int inlay_qavgpool(void *const *base, const inlay_step *s,
+                                 int32_t r0, int32_t r1)
+{
+    return inlay_pool_rows(base, s, r0, r1, 1, inlay_qavgpool_pixel);
+}
+
+/* Row by row into the sums of the image, which begin at its first row. flip: of x. */
+INLAY_INLINE int inlay_qsum(void *const *base, const inlay_step *s, int32_t r0,
+                            int32_t r1, int32_t flip)
+{
+    const inlay_globalpool_params *p =
+        (const inlay_globalpool_params *)s->params;
+    const ptrdiff_t pix = s->ref[1].pix;
+    int32_t i, c;
+    for (; r0 < r1; r0++) {
+        const uint8_t *x = (const uint8_t *)inlay_row(base, s, 1, r0);
+        int32_t *y = (int32_t *)inlay_row(base, s, 0, r0 / p->rows);
+        if (r0 % p->rows == 0)
+            memset(y, 0, (size_t)p->channels * sizeof *y);
+        for (i = 0; i < p->width; i++, x += pix)
+            for (c = 0; c < p->channels; c++)
+                y[c] += (x[c] ^ flip) - flip;
+    }
+    return 0;
+}
+
+static inline int inlay_qsum_u8(void *const *base, const inlay_step *s,
+                                int32_t r0, int32_t r1)
+{
+    return inlay_qsum(base, s, r0, r1, 0);
+}
+
+static inline int inlay_qsum_i8(void *const *base, const inlay_step *s,
+                                int32_t r0, int32_t r1)
+{
+    return inlay_qsum(base, s, r0, r1, 128);
+}
+
+/* Operands: y, x (int32), numbers; all one unit. */
+static inline int inlay_qscale(void *const *base, const inlay_step *s,
+                               int32_t r0, int32_t r1)
+{
+    const inlay_flat_params *p = (const inlay_flat_params *)s->params;
+    const inlay_qstep q = *(const inlay_qstep *)inlay_at(base, s, 2);
+    for (; r0 < r1; r0++) {
+        uint8_t *y = (uint8_t *)inlay_row(base, s, 0, r0);
+        const int32_t *x = (const int32_t *)inlay_row(base, s, 1, r0);
+        int32_t i;
+        for (i = 0; i < p->n; i++)
+            y[i] = inlay_qstep_byte(&q, (float)(x[i] - q.za) * q.sa);
+    }
+    return 0;
+}
+
+/* One line: n elements `step` apart. */
+static inline void inlay_qsoftmax_line(uint8_t *y, const uint8_t *x, int32_t n,
+                                       ptrdiff_t step, const inlay_qstep *q)
+{
+    int32_t most = 0;
+    float sum = 0.0f;
+    int32_t i;
+    for (i = 0; i < n; i++) {
+        const int32_t v = x[i * step] ^ q->flip_a;
+        most = v > most ? v : most;
+    }
+    for (i = 0; i < n; i++) {
+        const int32_t v = (x[i * step] ^ q->flip_a) - most;
+        sum += inlay_exp_f((float)v * q->sa);
+    }
+    sum = 1.0f / sum;
+    for (i = 0; i < n; i++) {
+        const int32_t v = (x[i * step] ^ q->flip_a) - most;
+        y[i * step] = inlay_qstep_byte(q, inlay_exp_f((float)v * q->sa) * sum);
+    }
+}
+
+/* Operands: y, x, numbers; lines as those of softmax_f32. */
+static inline int inlay_qsoftmax(void *const *base, const inlay_step *s,
+                                 int32_t r0, int32_t r1)
+{
+    const inlay_softmax_params *p = (const inlay_softmax_params *)s->params;
+    const inlay_qstep q = *(const inlay_qstep *)inlay_at(base, s, 2);
+    const ptrdiff_t block = (ptrdiff_t)p->n * p->inner;
+    const ptrdiff_t y_step = p->by_pixel ? s->ref[0].pix : block;
+    const ptrdiff_t x_step = p->by_pixel ? s->ref[1].pix : block;
+    for (; r0 < r1; r0++) {
+        uint8_t *y = (uint8_t *)inlay_row(base, s, 0, r0);
+        const uint8_t *x = (const uint8_t *)inlay_row(base, s, 1, r0);
+        int32_t o, i;
+        for (o = 0; o < p->outer; o++, y += y_step, x += x_step)
+            for (i = 0; i < p->inner; i++)
+                inlay_qsoftmax_line(y + i, x + i, p->n, p->inner, &q);
+    }
+    return 0;
+}
+
+#endif

@@ -1,0 +1,253 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Islands of QuantizeLinear and DequantizeLinear become integer operators: small networks of each, against the same
+model without the pass, which computes them in float. Results differ by one step of the result's scale at most, and
+rarely; no step computes in float but for those that are named.
+
+    islands.py --inlay INLAY"""
+import argparse
+import os
+import random
+import struct
+
+import host
+import onnx
+import tap
+
+F, I8, U8, I32, I64 = (onnx.CODES[t] for t in ('float32', 'int8', 'uint8', 'int32', 'int64'))
+RANGE = {I8: (-128, 127), U8: (0, 255)}
+STEP, ZERO = 0.05, {I8: -7, U8: 113}
+BETWEEN = ('quantize_', 'dequantize_')
+
+
+class Island:
+    """A model that grows node by node; numbers between nodes are quantized."""
+
+    def __init__(self, seed, kind):
+        self.r, self.kind, self.nodes, self.weights, self.n = random.Random(seed), kind, [], [], 0
+
+    def name(self, what='t'):
+        self.n += 1
+        return '%s%d' % (what, self.n)
+
+    def const(self, code, dims, form, values):
+        name = self.name('c')
+        self.weights.append(onnx.make_tensor(name, code, dims, struct.pack('<%d%s' % (len(values), form), *values)))
+        return name
+
+    def number(self, v):
+        return self.const(F, [], 'f', [v])
+
+    def ints(self, *v):
+        return self.const(I64, [len(v)], 'q', v)
+
+    def node(self, op, *ins, outs=1, **attrs):
+        names = [self.name() for _ in range(outs)]
+        self.nodes.append(onnx.make_node(op, ins, names, **attrs))
+        return names[0] if outs == 1 else names
+
+    def q(self, x, step=STEP, kind=None, zero=None):
+        """Quantized and back."""
+        kind = kind or self.kind
+        zero = ZERO[kind] if zero is None else zero
+        by = [self.number(step), self.const(kind, [], 'b' if kind == I8 else 'B', [zero])]
+        return self.node('DequantizeLinear', self.node('QuantizeLinear', x, *by), *by)
+
+    def w(self, *dims, channel=None, kind=I8):
+        """Weights with one scale, or one for each place of an axis."""
+        count = 1
+        for d in dims:
+            count *= d
+        low, high = RANGE[kind]
+        values = [self.r.randint(low, high) for _ in range(count)]
+        form = 'b' if kind == I8 else 'B'
+        scales = 1 if channel is None else dims[channel]
+        sizes = [] if channel is None else [scales]
+        by = [self.const(F, sizes, 'f', [self.r.uniform(.002, .004) for _ in range(scales)]),
+              self.const(kind, sizes, form, [0 if kind == I8 else 128] * scales)]
+        attrs = {} if channel is None else {'axis': channel}
+        return self.node('DequantizeLinear', self.const(kind, dims, form, values), *by, **attrs)
+
+    def floats(self, *dims, low=-1.0, high=1.0):
+        count = 1
+        for d in dims:
+            count *= d
+        return self.const(F, dims, 'f', [self.r.uniform(low, high) for _ in range(count)])
+
+    def model(self, dims, y):
+        result = onnx.put(1, y) + onnx.put(2, onnx.put(1, onnx.put(1, F)))      # of any shape
+        return onnx.make_model(self.nodes, [onnx.make_value('x', F, dims)], [result], self.weights)
+
+
+def conv_of(m, x, ic, oc, k=3, channel=0, **attrs):
+    return m.node('Conv', x, m.w(oc, ic // attrs.get('group', 1), k, k, channel=channel), m.floats(oc), kernel_shape=[k, k],
+                  pads=[k // 2] * 4, **attrs)
+
+
+IMAGE = [1, 4, 9, 8]
+
+
+def conv(m):
+    return IMAGE, m.q(conv_of(m, m.q('x'), 4, 6))
+
+
+def conv_relu(m):
+    return IMAGE, m.q(m.node('Relu', conv_of(m, m.q('x'), 4, 6, channel=None)))
+
+
+def conv_clip(m):
+    y = m.node('Clip', conv_of(m, m.q('x'), 4, 4, group=4), m.number(-1.0), m.number(2.0))
+    return IMAGE, m.q(m.node('Relu', m.q(y)))
+
+
+def gemm(m):
+    x = m.q('x')
+    return [3, 10], m.q(m.node('Gemm', x, m.w(7, 10, channel=0), m.floats(7), transB=1))
+
+
+def gemm_flat(m):
+    x = m.node('Flatten', m.q(conv_of(m, m.q('x'), 4, 6)))
+    return IMAGE, m.q(m.node('Gemm', x, m.w(432, 5, kind=U8)), step=.5)
+
+
+def matmul(m):
+    y = m.q(m.node('MatMul', m.q('x'), m.w(10, 6, channel=1)))
+    return [2, 3, 10], m.q(m.node('MatMul', y, m.node('Transpose', y, perm=[0, 2, 1])))
+
+
+def sums(m):
+    a, b = m.q('x'), m.q(conv_of(m, m.q('x'), 4, 4), .03, U8)
+    y = m.q(m.node('Relu', m.node('Add', a, b)))
+    return IMAGE, m.q(m.node('Sub', y, m.q(m.node('GlobalAveragePool', b), .01)))
+
+
+def products(m):
+    a, b = m.q('x'), m.q(conv_of(m, m.q('x'), 4, 4), .03, U8)
+    return IMAGE, m.q(m.node('Mul', a, m.q(m.node('GlobalAveragePool', b), .01)))
+
+
+def tables(m):
+    y = m.q(m.node('HardSwish', m.q('x')), .02, U8)
+    y = m.q(m.node('Mul', y, m.q(m.node('Sigmoid', y), 1 / 256, U8, 0)), .03)
+    y = m.q(m.node('LeakyRelu', m.node('Mul', y, m.number(1.5)), alpha=.1))
+    erf = m.node('Add', m.node('Erf', m.node('Div', y, m.number(2 ** .5))), m.number(1.0))
+    return [1, 4, 6, 5], m.q(m.node('Mul', m.node('Mul', y, m.number(.5)), erf))
+
+
+def pools(m):
+    y = m.node('MaxPool', m.q('x'), kernel_shape=[3, 3], strides=[1, 2], pads=[1, 1, 1, 1])
+    y = m.q(m.node('AveragePool', m.q(y), kernel_shape=[3, 2], pads=[1, 0, 1, 1], strides=[2, 1]), .0437)
+    return IMAGE, m.q(m.node('AveragePool', y, kernel_shape=[2, 2], pads=[0, 0, 1, 1], count_include_pad=1), .0391)
+
+
+def means(m):
+    y = m.q(m.node('ReduceMean', m.q('x'), axes=[2, 3], keepdims=0), .01)
+    z = m.q(m.node('ReduceMean', m.q('x'), axes=[3]), .02)
+    z = m.q(m.node('ReduceMean', z, axes=[0, 1, 2], keepdims=0), .01)
+    return IMAGE, m.q(m.node('Add', y, z))
+
+
+def softmax(m):
+    y = m.q(m.node('Softmax', m.q('x'), axis=1), 1 / 256)
+    return [2, 5, 4, 3], m.q(m.node('Softmax', m.q(y, .02), axis=-1), 1 / 256)
+
+
+def moves(m):
+    x = m.q('x')
+    y = m.node('Transpose', m.node('Pad', x, m.ints(0, 0, 1, 0, 0, 0, 0, 1)), perm=[0, 2, 3, 1])
+    y = m.node('Slice', m.q(m.node('Reshape', y, m.ints(1, 90, 4))), m.ints(3), m.ints(70), m.ints(1))
+    a, b = m.node('Split', y, axis=2, outs=2)
+    y = m.node('Concat', a, m.q(m.node('Squeeze', m.node('Unsqueeze', b, m.ints(0)), m.ints(0)), .07, U8), axis=1)
+    return [1, 4, 9, 8], m.q(y)
+
+
+def sizes(m):
+    y = m.q(conv_of(m, m.q('x'), 4, 4))
+    y = m.node('Resize', y, '', m.const(F, [4], 'f', [1, 1, 2, 2]), mode='nearest', coordinate_transformation_mode='asymmetric',
+               nearest_mode='floor')
+    z = m.node('DepthToSpace', m.node('Tile', m.q('x'), m.ints(1, 2, 1, 1)), blocksize=2)
+    y = m.node('Concat', y, m.q(z, .08), axis=1)
+    return IMAGE, m.q(m.node('MaxPool', y, kernel_shape=[2, 2]))
+
+
+def shared(m):
+    """One DequantizeLinear, several readers; a result in float beside them."""
+    x = m.q(conv_of(m, m.q('x'), 4, 4))
+    a, b = m.q(conv_of(m, x, 4, 4)), m.q(m.node('Tanh', x), 1 / 128)
+    return IMAGE, m.node('Identity', m.q(m.node('Add', m.q(m.node('Add', a, b)), x)))
+
+
+def rounded_weights(m):
+    """Weights that the file holds as float."""
+    w = m.q(m.floats(4, 4, 3, 3), 1 / 128, I8, 0)
+    return IMAGE, m.q(m.node('Conv', m.q('x'), w, m.floats(4), kernel_shape=[3, 3]))
+
+
+def other_types(m):
+    """What stays float: 16 bits, a ConvTranspose, a scale made when it runs."""
+    y = m.q(m.node('ConvTranspose', m.q('x'), m.w(4, 4, 2, 2), kernel_shape=[2, 2], strides=[2, 2]))
+    return IMAGE, m.q(m.node('LpPool', y, kernel_shape=[2, 2]))
+
+
+CASES = [(conv, ()), (conv_relu, ()), (conv_clip, ()), (gemm, ()), (gemm_flat, ()), (matmul, ()), (sums, ()), (products, ()),
+         (tables, ()), (pools, ()), (means, ()), (softmax, ()), (moves, ()), (sizes, ()), (shared, ()), (rounded_weights, ()),
+         (other_types, ('ConvTranspose', 'LpPool'))]
+
+
+def answer(inlay, work, model, x, *flags):
+    out = os.path.join(work, 'out')
+    status, text = host.run([inlay, 'run', model, '-o', out, '--input', x] + list(flags))
+    if status:
+        raise AssertionError('%s: status %d: %s' % (' '.join(flags) or 'all passes', status, text))
+    return onnx.values(onnx.read_tensor(os.path.join(out, 'output_0.pb')))
+
+
+def floats_of(inlay, work, model):
+    """Operators of the steps that compute in float."""
+    out = os.path.join(work, 'made')
+    status, text = host.run([inlay, 'compile', model, '-o', out, '--name', 'm'])
+    if status:
+        raise AssertionError(text)
+    steps = host.manifest(out, 'm')['steps']
+    return {s['op'] for s in steps if '_f32' in s['kernel'] and not s['kernel'].startswith(BETWEEN)}
+
+
+def check(inlay, case, floats, kind, seed):
+    m = Island(seed, kind)
+    dims, y = case(m)
+    count = 1
+    for d in dims:
+        count *= d
+    with host.Work() as work:
+        model, x = os.path.join(work, 'model.onnx'), os.path.join(work, 'x.pb')
+        with open(model, 'wb') as f:
+            f.write(m.model(dims, y))
+        with open(x, 'wb') as f:
+            f.write(onnx.make_tensor('x', F, dims, struct.pack('<%df' % count, *(m.r.uniform(-5, 5) for _ in range(count)))))
+        got, want = answer(inlay, work, model, x), answer(inlay, work, model, x, '--without=quantize')
+        assert len(got) == len(want) and len(set(want)) > 2, 'the model says nothing'
+        levels = sorted(set(want))
+        step = min(b - a for a, b in zip(levels, levels[1:]))
+        far = max(abs(a - b) for a, b in zip(got, want))
+        assert far < 1.01 * step, 'differs by %.2f steps' % (far / step)
+        off = sum(abs(a - b) > step / 2 for a, b in zip(got, want))
+        assert off * 50 <= len(got), '%d of %d numbers are one step away' % (off, len(got))
+        assert floats_of(inlay, work, model) == set(floats), 'float: %s' % floats_of(inlay, work, model)
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument('--inlay', required=True)
+    inlay = parser.parse_args().inlay
+    t = tap.Tap()
+    for case, floats in CASES:
+        for kind, name in ((I8, 'int8'), (U8, 'uint8')):
+            try:
+                check(inlay, case, floats, kind, 1)
+                t.ok('%s of %s' % (case.__name__, name))
+            except AssertionError as e:
+                t.fail('%s of %s' % (case.__name__, name), e)
+    t.done()
+
+
+if __name__ == '__main__':
+    main()
