@@ -168,13 +168,13 @@ Step *step_joined(Arena *arena, Program *program, Step *const *lowered,
         return NULL;
     const Operand *between = first->operand;
     const int64_t pixel =
-        between->pixel * dtype_bits(between->tensor->dtype) / 8;
+        i64_max(1, between->pixel * dtype_bits(between->tensor->dtype) / 8);
     const int64_t bytes = claimed_scratch(claim);
     *why = "has a scratch that holds no whole pixels";
-    if (!bytes || bytes % i64_max(1, pixel) || bytes > INT32_MAX)
+    if (!bytes || bytes % pixel || bytes > INT32_MAX)
         return NULL;
-    Step *step = join_steps(arena, first, second, pair,
-                            (int32_t)(bytes / i64_max(1, pixel)));
+    Step *step =
+        join_steps(arena, first, second, pair, (int32_t)(bytes / pixel));
     join_operands(step, first, second, new_scratch(program, bytes), pixel);
     *why = NULL;
     return step;

@@ -393,8 +393,11 @@ static void what_is_not_there(void **state)
     const ColumnRule taps = {
         .kind = COLUMNS_TAPS, .stride = 1, .pad = 9, .extent = 1, .dilation = 1
     };
-    const ColumnRule each[] = { beside, beyond, taps };
-    for (int i = 0; i < 3; i++) {
+    const ColumnRule before = {
+        .kind = COLUMNS_WINDOW, .stride = 1, .pad = 9, .extent = 1
+    };
+    const ColumnRule each[] = { beside, beyond, taps, before };
+    for (int i = 0; i < 4; i++) {
         Strips s;
         open_strips(&s, COLUMNS_WINDOW);
         s.stated.rule = each[i];
@@ -402,6 +405,84 @@ static void what_is_not_there(void **state)
         refuses(&s, 1, no_columns);
         world_close(&s.w);
     }
+}
+
+/* An image without pixels has none to look into. */
+static void what_has_no_pixels(void **state)
+{
+    (void)state;
+    Strips s;
+    open_strips(&s, COLUMNS_WINDOW);
+    strips_begin(&s.set, s.step);
+    s.step->operand[1].pixel = 0;
+    s.claim.first_column = 0;
+    s.claim.end_column = 1;
+    refuses(&s, 1, no_columns);
+    world_close(&s.w);
+}
+
+/* Columns from the first on are some, too; pixels may have one byte. */
+static void first_columns_are_some(void **state)
+{
+    (void)state;
+    Strips s;
+    const char *why;
+    open_strips(&s, COLUMNS_SAME);
+    strips_begin(&s.set, s.step);
+    s.claim.first_column = 0;
+    assert_int_equal(resolve(&s, 1, &why).part, 6 * 2);
+    Operand *z = s.step->operand + 2;
+    s.z->dtype = DT_I8;
+    s.z->shape.dim[3] = 1;
+    z->pixel = 1;
+    z->row_bytes = WIDTH;
+    const Operand narrow = resolve(&s, 2, &why);
+    assert_null(why);
+    assert_int_equal(narrow.part, 6);
+    world_close(&s.w);
+}
+
+/* Only operand 1 is looked into by the rule; the others have the columns of the result. */
+static void others_go_with_the_result(void **state)
+{
+    (void)state;
+    Strips s;
+    const char *why;
+    open_strips(&s, COLUMNS_WINDOW);
+    s.stated.rule.pad = 1;
+    s.step->operand[2].row_bytes = 7 * PIXEL;
+    strips_begin(&s.set, s.step);
+    assert_int_equal(s.set.there.hi, WIDTH);
+    hold(&s, s.z, 2, 6);
+    assert_int_equal(resolve(&s, 2, &why).offset, 0);
+    assert_null(why);
+    assert_int_equal(s.set.there.lo, 0);
+    s.stated.rule.planes = true;
+    strips_begin(&s.set, s.step);
+    assert_int_equal(resolve(&s, 1, &why).offset, 2 * PIXEL);
+    world_close(&s.w);
+}
+
+/* Images of three dimensions have columns; tensors that came later are in no strip. */
+static void later_tensors_are_whole(void **state)
+{
+    (void)state;
+    Strips s;
+    const char *why;
+    const int64_t dims[] = { ROWS, WIDTH, 2 };
+    open_strips(&s, COLUMNS_SAME);
+    s.y->shape = shape_of(3, dims);
+    strips_begin(&s.set, s.step);
+    resolve(&s, 0, &why);
+    assert_null(why);
+    Tensor *later = s.set.part.at->tensor;
+    assert_int_equal(later->id, s.set.tensors);
+    s.step->operand[2] = operand_of(s.z);
+    s.step->operand[2].tensor = later;
+    s.step->operand[2].rule.kind = ROWS_ALL;
+    resolve(&s, 2, &why);
+    assert_null(why);
+    world_close(&s.w);
 }
 
 /* Each strip has a scratch of its own; what is left out stays so. */
@@ -448,6 +529,13 @@ static void columns_are_made_once(void **state)
         { { { 1, 0, 8, 8 }, { 1, 0, 8, 8 } }, 2, 1 },
         { { { 3, 0, 8, 8 }, { 2, 0, 8, 8 }, { 3, 8, 9, 8 } }, 3, 3 },
         { { { 3, 0, 8, 8 }, { 2, 1, 8, 8 } }, 2, 2 },
+        { { { 1, 0, 7, 8 }, { 2, 0, 8, 8 } }, 2, 1 },
+        { { { 2, 0, 4, 8 }, { 1, 4, 8, 8 }, { 2, 4, 8, 8 }, { 1, 0, 4, 8 } },
+          4,
+          0 },
+        /* What lies behind the last is none of them. */
+        { { { 1, 0, 8, 8 }, { 1, 5, 6, 7 } }, 1, 0 },
+        { { { 1, 0, 7, 8 }, { 1, 7, 8, 8 } }, 1, 1 },
     };
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         StripShare share[4];
@@ -478,6 +566,10 @@ int main(void)
         cmocka_unit_test(others_are_whole),
         cmocka_unit_test(rules_say_what_is_needed),
         cmocka_unit_test(what_is_not_there),
+        cmocka_unit_test(what_has_no_pixels),
+        cmocka_unit_test(first_columns_are_some),
+        cmocka_unit_test(others_go_with_the_result),
+        cmocka_unit_test(later_tensors_are_whole),
         cmocka_unit_test(scratch_is_new),
         cmocka_unit_test(columns_are_made_once),
     };
