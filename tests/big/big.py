@@ -84,7 +84,7 @@ def room(work, need):
     return s.f_bavail * s.f_frsize > need
 
 
-def large(t, o, label, make, transposed=False, form='bin', arena=None):
+def large(t, o, label, make, transposed=False, form='bin', arena=None, flags=()):
     """Compiles under the cap, into an arena of so many bytes; returns the peak."""
     with host.Work() as work:
         model, out = os.path.join(work, 'm.onnx'), os.path.join(work, 'out')
@@ -93,7 +93,7 @@ def large(t, o, label, make, transposed=False, form='bin', arena=None):
         if not room(work, size * (4 if form == 'c' or arena is not None else 2) + 64 * MIB):
             t.skip(label, 'no disk space for %d MiB' % (size // MIB))
             return None
-        status, text, peak, cpu = run([o.inlay, 'compile', model, '-o', out, '--name', 'm', '--weights', form, '--no-hash'], SPACE)
+        status, text, peak, cpu = run([o.inlay, 'compile', model, '-o', out, '--name', 'm', '--weights', form, '--no-hash', *flags], SPACE)
         if not t.ok('%s: compiles in 64 MiB of address space' % label, status == 0, text[:1000]):
             return None
         print('# %s: %d MiB, peak %.1f MiB, %.2f s of CPU' % (label, size // MIB, peak / MIB, cpu), flush=True)
@@ -145,7 +145,7 @@ def computed(t, o):
     side = 16384 if o.full else 2048
     for label, form in expressions.CASES.items():
         label = '%d MiB, %s' % (side * side * 4 // MIB, label)
-        large(t, o, label, lambda m: expressions.make(m, form, side), arena=0)
+        large(t, o, label, lambda m: expressions.make(m, form, side), arena=0, flags=['--weights-type=float32'])
 
 
 def ways(t, o):
