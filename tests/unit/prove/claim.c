@@ -36,15 +36,17 @@ static const char whole[] =
     "     'rule': {'stride': 2, 'pad': -1, 'extent': 3},"
     "     'pixels': {'stride': 4, 'pad': -2, 'extent': 5, 'tile': 6}},"
     "    {'access': 'update', 'tensor': 0, 'at': 0, 'rows': 1, 'row': 0,"
-    "     'pixel': 0, 'rule': {'table': [1, 2, 3, 5]}},"
+    "     'pixel': 0, 'rule': {'table': [1, 2, 3, 5, 6, 9]}},"
     "    {'access': 'scratch', 'tensor': 0, 'at': 0, 'rows': 1, 'row': 0,"
-    "     'pixel': 0, 'rule': 'same'}]}],"
+    "     'pixel': 0, 'rule': 'same'}]},"
+    "  {'kernel': 'l', 'units': 1, 'backward': false, 'lowered': [1],"
+    "   'operands': []}],"
     " 'schedule': [{'first': 0, 'steps': 2}, {'first': 2, 'steps': 3,"
-    "   'list': [0, 1, 255, 1], 'prologue': 1, 'period': 2, 'epilogue': 1,"
+    "   'list': [3, 1, 255, 1], 'prologue': 1, 'period': 2, 'epilogue': 1,"
     "   'repeats': 6}],"
     " 'inputs': [{'place': 'arena', 'offset': 24, 'region': 1},"
     "  {'place': 'rows'}],"
-    " 'outputs': [{'place': 'caller'}]}";
+    " 'outputs': [{'place': 'caller'}, {'place': 'arena', 'offset': 48}]}";
 
 /* The document with `from`, of which there is one, in another form. */
 static char *replaced(const char *from, const char *to)
@@ -129,11 +131,14 @@ static void operands_arrive(const ClaimStep *step)
     assert_int_equal(full->pixels.tile, 6);
     assert_int_equal(operand[3].access, CLAIM_UPDATE);
     assert_int_equal(operand[3].rule.kind, ROWS_TABLE);
-    assert_int_equal(operand[3].entries, 2);
+    assert_int_equal(operand[3].entries, 3);
     assert_int_equal(operand[3].rule.table[0].lo, 1);
     assert_int_equal(operand[3].rule.table[0].hi, 2);
     assert_int_equal(operand[3].rule.table[1].lo, 3);
     assert_int_equal(operand[3].rule.table[1].hi, 5);
+    assert_int_equal(operand[3].rule.table[2].lo, 6);
+    assert_int_equal(operand[3].rule.table[2].hi, 9);
+    assert_int_equal(operand[3].pixels.stride, 0);
     assert_int_equal(operand[3].part, 0);
     assert_int_equal(operand[3].ring, 0);
     assert_int_equal(operand[3].pitch, 0);
@@ -144,7 +149,13 @@ static void operands_arrive(const ClaimStep *step)
 
 static void steps_arrive(const Claim *claim)
 {
-    assert_int_equal(claim->step.n, 1);
+    assert_int_equal(claim->step.n, 2);
+    const ClaimStep *last = claim->step.at + 1;
+    assert_string_equal(last->kernel, "l");
+    assert_false(last->backward);
+    assert_int_equal(last->piece, 0);
+    assert_int_equal(last->strip, 0);
+    assert_int_equal(last->operand.n, 0);
     const ClaimStep *step = claim->step.at;
     assert_string_equal(step->kernel, "k");
     assert_int_equal(step->units, 7);
@@ -167,7 +178,7 @@ static void steps_arrive(const Claim *claim)
     assert_int_equal(segment->period, 2);
     assert_int_equal(segment->epilogue, 1);
     assert_int_equal(segment->repeats, 6);
-    assert_memory_equal(segment->list, ((uint8_t[]){ 0, 1, 255, 1 }), 4);
+    assert_memory_equal(segment->list, ((uint8_t[]){ 3, 1, 255, 1 }), 4);
 }
 
 static void memory_arrives(const Claim *claim)
@@ -197,7 +208,9 @@ static void memory_arrives(const Claim *claim)
     assert_int_equal(claim->in_offset.at[0], 24);
     assert_int_equal(claim->in_offset.at[1], BY_ROWS);
     assert_int_equal(claim->in_region.at[0], 1);
-    assert_int_equal(claim->out_offset.n, 1);
+    assert_int_equal(claim->out_offset.n, 2);
+    assert_int_equal(claim->out_offset.at[1], 48);
+    assert_int_equal(claim->out_region.at[1], 0);
     assert_int_equal(claim->out_offset.at[0], WITH_CALLER);
     assert_int_equal(claim->out_region.at[0], 0);
 }
@@ -258,6 +271,7 @@ typedef struct Case {
 
 static const Case cases[] = {
     { "'schema_version': 1", "'schema_version': 2", "schema_version is no 1" },
+    { "'schema_version': 1", "'schema_version': 0", "is no 1, the one" },
     { "'schema_version': 1", "'schema_version': -1", "schema_version is no i" },
     { "'schema_version': 1", "'schema_version': 1.0",
       "schema_version is no i" },
@@ -287,6 +301,7 @@ static const Case cases[] = {
     { "'narrow': true", "'narrow': 0", "options.narrow is no boolean" },
     { "'portable'", "'abacus'", "options.family is no family of targets" },
     { "'lowered_steps': 5", "'lowered_steps': -1", "options.lowered_steps is" },
+    { "'lowered_steps': 5", "'lowered_steps': 0", "steps[0].lowered is no" },
     { "'lowered_steps': 5", "'lowered_steps': 4", "steps[0].lowered is no" },
     { "'lowered_steps': 5", "'lowered_steps': 2147483648", "options.lowered" },
     { "'options': {", "'options': 1, 'other': {", "options is no object" },
@@ -379,14 +394,14 @@ static const Case cases[] = {
     { "'extent': 5", "'extent': -1", "steps[0].operands[2].extent is no" },
     { "'tile': 6", "'tile': 1", NULL },
     { "'tile': 6", "'tile': 0", "steps[0].operands[2].tile is no integer" },
-    { "'table': [1, 2, 3, 5]", "'table': [0, 2147483647]", NULL },
-    { "'table': [1, 2, 3, 5]", "'table': [-1, 2]",
+    { "'table': [1, 2, 3, 5, 6, 9]", "'table': [0, 2147483647]", NULL },
+    { "'table': [1, 2, 3, 5, 6, 9]", "'table': [-1, 2]",
       "steps[0].operands[3].table is no list of rows" },
-    { "'table': [1, 2, 3, 5]", "'table': [1, 2147483648]",
+    { "'table': [1, 2, 3, 5, 6, 9]", "'table': [1, 2147483648]",
       "steps[0].operands[3].table is no list of rows" },
-    { "'table': [1, 2, 3, 5]", "'table': [1, 2.5]",
+    { "'table': [1, 2, 3, 5, 6, 9]", "'table': [1, 2.5]",
       "steps[0].operands[3].table is no list of rows" },
-    { "'table': [1, 2, 3, 5]", "'table': 1",
+    { "'table': [1, 2, 3, 5, 6, 9]", "'table': 1",
       "steps[0].operands[3].table is no list of a sensible length" },
     { "'steps': [{'kernel'", "'steps': [3, {'kernel'",
       "steps[0].entry is no object" },
@@ -400,16 +415,21 @@ static const Case cases[] = {
     { "'period': 2", "'period': 1048577", "schedule[1].period is no integer" },
     { "'epilogue': 1", "'epilogue': -1", "schedule[1].epilogue is no integer" },
     { "'epilogue': 1", "'epilogue': 2", "schedule[1].list is no list of prol" },
+    { "'steps': 3", "'steps': 0", NULL },
+    { "[3, 1, 255, 1], 'prologue': 1, 'period': 2",
+      "[3, 1], 'prologue': 1, 'period': 0", NULL },
+    { "[3, 1, 255, 1], 'prologue': 1, 'period': 2, 'epilogue': 1",
+      "[3, 1, 255], 'prologue': 1, 'period': 2, 'epilogue': 0", NULL },
     { "'repeats': 6", "'repeats': 0", NULL },
     { "'repeats': 6", "'repeats': -1", "schedule[1].repeats is no integer" },
     /* (2^31 - 1 - 2 * 2^20) / (period + 1) */
     { "'repeats': 6", "'repeats': 715128831", NULL },
     { "'repeats': 6", "'repeats': 715128832", "schedule[1].repeats is no" },
-    { "[0, 1, 255, 1]", "[0, 1, 256, 1]",
+    { "[3, 1, 255, 1]", "[0, 1, 256, 1]",
       "schedule[1].list is no list of num" },
-    { "[0, 1, 255, 1]", "[0, -1, 255, 1]",
+    { "[3, 1, 255, 1]", "[0, -1, 255, 1]",
       "schedule[1].list is no list of nu" },
-    { "[0, 1, 255, 1]", "[0, 1, 255, '1']", "schedule[1].list is no list of" },
+    { "[3, 1, 255, 1]", "[0, 1, 255, '1']", "schedule[1].list is no list of" },
     { "{'place': 'rows'}", "1", "inputs[1].entry is no object" },
     { "{'place': 'rows'}", "{'place': 1}", "inputs[1].place is no text" },
     { "'offset': 24", "'offset': -1", "inputs[0].offset is no integer" },
