@@ -23,6 +23,9 @@
 #ifndef MODEL_HAS_SEGMENTS /* some steps run row by row */
 #define MODEL_HAS_SEGMENTS 1
 #endif
+#ifndef MODEL_HAS_DOUBLES /* a value is float64 */
+#define MODEL_HAS_DOUBLES 1
+#endif
 #ifndef MODEL_HAS_BUFFERS /* some input or output lies in a buffer of the caller */
 #define MODEL_HAS_BUFFERS 1
 #endif

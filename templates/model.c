@@ -78,7 +78,10 @@ static const inlay_segment segments[] = {
 
 #endif
 /* What can be known of the plan when this is compiled. */
-INLAY_ASSERT(model_types, sizeof(float) == 4 && sizeof(double) == 8 && sizeof(int64_t) == 8);
+INLAY_ASSERT(model_types, sizeof(float) == 4 && sizeof(int64_t) == 8);
+#if MODEL_HAS_DOUBLES
+INLAY_ASSERT(model_doubles, sizeof(double) == 8);
+#endif
 //@ asserts {
 INLAY_ASSERT(model_align, MODEL_ARENA_ALIGN == 16u);
 //@ }

@@ -7,6 +7,7 @@
 #include "emit/arena_csv.h"
 #include "emit/html.h"
 #include "emit/report.h"
+#include "pipeline/limits.h"
 #include "pipeline/model_name.h"
 #include "pipeline/stats.h"
 #include "pipeline/values.h"
@@ -30,16 +31,40 @@ static void print_json(Compile *compile)
                    pieces_sink(&compile->results));
 }
 
+/* What was made, in a few lines, and what to do with it. */
+static void print_summary(Compile *compile)
+{
+    const Program *program = compile->program;
+    const Plan *plan = &program->plan;
+    const char *name = model_name(compile);
+    const char *folder = compile->options->output;
+    Pieces *to = &compile->results;
+    pieces_print(to,
+                 "%s: arena %" PRId64 " bytes (lower bound %" PRId64
+                 "), with inputs and results %" PRIu64 "; weights %" PRIu64
+                 " bytes\n",
+                 name, plan->arena_size, plan->lower_bound, total_ram(program),
+                 program->weight_bytes);
+    pieces_print(to,
+                 "written to %s: include src/%s.h, call %s_run(); %s.txt "
+                 "has all figures\n",
+                 folder, name, name, name);
+}
+
 void cmd_compile(Compile *compile)
 {
     if (!compile->options->output)
         fail_at(STATUS_USAGE, LOC_NONE, NULL,
                 "compile needs an output folder: -o DIR");
     compile_to(compile, STAGE_REPORT);
-    if (compile->options->json)
+    const Options *options = compile->options;
+    if (options->json) {
         print_json(compile);
-    else
+    } else {
+        if (!options->quiet)
+            print_summary(compile);
         print_stats(compile);
+    }
     /* This comes last: what fails leaves the folder as it was. */
     output_commit(compile->out);
 }

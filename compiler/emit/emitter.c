@@ -33,6 +33,20 @@ Emitter emitter_new(const Program *program, const char *name, WeightsForm form)
     return emitter;
 }
 
+bool has_doubles(const Emitter *emitter)
+{
+    const Program *program = emitter->program;
+    for (size_t i = 0; i < program->step.n; i++) {
+        const Step *step = program->step.at[i];
+        for (int k = 0; k < step->n_operand; k++) {
+            const Tensor *tensor = step->operand[k].tensor;
+            if (tensor && (tensor->dtype == DT_F64 || tensor->dtype == DT_C128))
+                return true;
+        }
+    }
+    return false;
+}
+
 const char *memory_macro(const Emitter *emitter, int region)
 {
     const Plan *plan = &emitter->program->plan;

@@ -40,6 +40,9 @@ static inline bool has_regions(const Emitter *emitter)
     return emitter->program->plan.region.n != 0;
 }
 
+/* Does a step read or write float64 values? */
+bool has_doubles(const Emitter *emitter);
+
 /* The macro of the header with the bytes of the arena, or of that region of it. */
 const char *memory_macro(const Emitter *emitter, int region);
 

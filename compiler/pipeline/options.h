@@ -52,6 +52,7 @@ typedef struct Options {
     int hash_model;
     int json;
     int stats;
+    int quiet;
     int initializers;
     int no_external;
     int csv;

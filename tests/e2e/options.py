@@ -276,6 +276,7 @@ EXPERIMENTS = {
     'no-hash': always(['--no-hash']),
     'hash-model': lambda b, c: (b.words(c) + (['--json'] if c == 'analyze' else []), ['--hash-model']),
     'stats': always(['--stats']),
+    'quiet': always(['--quiet']),
     'checks': always(['--checks']),
     'csv': always(['--csv']),
     'html': always(['--html']),

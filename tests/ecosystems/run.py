@@ -271,6 +271,38 @@ def zephyr(c):
     c.judge_text(text.decode('utf8', 'replace'))
 
 
+AVR_MAIN = '''#include <avr/interrupt.h>
+#include <avr/io.h>
+#include <avr/sleep.h>
+#include "%s_golden.h"
+static void put(const char *text)
+{
+    for (; *text; text++) {
+        while (!(UCSR0A & (1 << UDRE0))) continue;
+        UDR0 = (unsigned char)*text;
+    }
+}
+int main(void)
+{
+    UBRR0 = 0;
+    UCSR0B = 1 << TXEN0;
+    put(%s_golden() ? "golden 1\\n" : "golden 0\\n");
+    cli();
+    sleep_enable();
+    sleep_cpu();
+    return 0;
+}
+'''
+
+
+def avr(c):
+    """An Arduino Mega's processor, of 8 bits and with 16-bit pointers, emulated."""
+    need('avr-gcc', 'simavr')
+    write(os.path.join(c.work, 'main.c'), AVR_MAIN % (c.name, c.name))
+    c.must('avr-gcc', '-mmcu=atmega2560', '-Os', '-std=c99', '-Wall', '-Wextra', '-Werror', '-I' + os.path.join(c.folder, 'src'), *host.sources(c.folder), 'main.c', '-lm', '-o', 'avr.elf')
+    c.judge_text(c.must('simavr', '-m', 'atmega2560', '-f', '16000000', 'avr.elf'))
+
+
 def properties(path):
     with open(path) as f:
         return dict(line.rstrip('\n').split('=', 1) for line in f if '=' in line and not line.startswith('#'))
@@ -298,7 +330,7 @@ def metadata(c):
 
 # By what runs for the model's second name too; the others take one.
 QUICK = [cmake_subdirectory, cmake_install, cmake_pkg_config, meson_subproject, meson_install, metadata]
-REST = [rust_cc, platformio, pico_sdk, zephyr]
+REST = [avr, rust_cc, platformio, pico_sdk, zephyr]
 
 
 def main():
@@ -313,7 +345,7 @@ def main():
     for system in QUICK + REST:
         if system.__name__ not in only and ('quick' if system in QUICK else 'rest') not in only:
             continue
-        for name in ('digits', 'sine') if system in QUICK else ('digits',):
+        for name in ('digits', 'sine') if system in QUICK else ('sine',) if system is avr else ('digits',):
             label = '%s: %s' % (system.__name__.replace('_', ' '), name)
             try:
                 with host.Work() as work:
