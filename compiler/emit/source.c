@@ -155,6 +155,16 @@ static const char *memory_type(const Emitter *emitter)
     return arena_printf(emitter->arena, "const %s_arenas", emitter->name);
 }
 
+static void write_files(const Emitter *emitter, Output *output,
+                        const Filling *common, bool checks)
+{
+    write_header(emitter, output, common);
+    write_code(emitter, output, common);
+    if (checks)
+        write_checks(emitter, output, common);
+    runtime_copy(emitter, output);
+}
+
 void emit_source(const Program *program, Output *output, const char *name,
                  WeightsForm form, bool checks)
 {
@@ -179,9 +189,5 @@ void emit_source(const Program *program, Output *output, const char *name,
         .word = words,
         .condition = conditions,
     };
-    write_header(&emitter, output, &common);
-    write_code(&emitter, output, &common);
-    if (checks)
-        write_checks(&emitter, output, &common);
-    runtime_copy(&emitter, output);
+    write_files(&emitter, output, &common, checks);
 }
