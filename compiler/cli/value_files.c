@@ -40,7 +40,8 @@ static bool is_float(DType dtype)
 
 static bool may_convert(const FileValues *from, DType to)
 {
-    if (dtype_bits(to) < 8 || !convert_possible(from->dtype, to))
+    const bool packed = dtype_bits(to) < 8 || dtype_bits(from->dtype) < 8;
+    if (packed || !convert_possible(from->dtype, to))
         return false;
     return from->any_type || is_float(from->dtype) == is_float(to);
 }
