@@ -252,6 +252,15 @@ static inline void inlay_qpacked_next(const inlay_qpacked_params *params,
     call->y = inlay_qplace(&tile->result, call->y, params->oc);
 }
 
+/* Bytes of a row of x, or of several joined: those of its own channels. */
+static inline ptrdiff_t inlay_qrow_bytes(const inlay_qpacked_params *params,
+                                         const inlay_qrow *row, ptrdiff_t pix)
+{
+    const int joined = row->pixels > params->ow;
+    const int32_t pixels = joined ? row->pixels : params->iw;
+    return (pixels - 1) * pix + params->groups * params->ic;
+}
+
 /* The windows of the call's pixels, from pixel c on, for one group. */
 static inline void inlay_qpacked_fetch(void *const *base,
                                        const inlay_step *step,
@@ -265,9 +274,12 @@ static inline void inlay_qpacked_fetch(void *const *base,
     uint8_t *to = (uint8_t *)inlay_at(base, step, 10);
     int32_t i;
     call->at = 0;
+    call->room = 0;
     if (tile->x != to) {
-        call->at = (ptrdiff_t)(c * params->sw - params->pw) * step->ref[1].pix +
-                   (ptrdiff_t)group * params->ic;
+        const ptrdiff_t pix = step->ref[1].pix;
+        const ptrdiff_t behind = (call->pixels - 1) * tile->xs + tile->run;
+        call->at = (c * params->sw - params->pw) * pix + group * params->ic;
+        call->room = inlay_qrow_bytes(params, row, pix) - call->at - behind;
         return;
     }
     for (i = 0; i < call->pixels; i++, to += tile->taps)

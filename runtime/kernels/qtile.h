@@ -47,6 +47,8 @@ typedef struct inlay_qcall {
     int32_t pixels;
     ptrdiff_t at; /* bytes from the row to the first pixel's first tap */
     void *y;      /* channel 0 of the first */
+    /* bytes of x behind the last pixel's row of the window */
+    ptrdiff_t room;
     const int32_t *x_sum; /* of each pixel; NULL: weights have no zero points */
 } inlay_qcall;
 

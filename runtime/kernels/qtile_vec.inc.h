@@ -63,16 +63,17 @@ INLAY_INLINE void inlay_qvector_fours(inlay_qwalk *walk, const uint8_t *x,
     }
 }
 
-/* Adds a row of the window; its last bytes, fewer than four, are copied so that none behind them is
- * read. */
-INLAY_INLINE void inlay_qvector_row(const inlay_qtile *tile, inlay_qwalk *walk,
+/* Adds a row of the window. Its last bytes are fewer than four: others of x are read with them and
+ * meet weights of 0; where there are none they are copied first. */
+INLAY_INLINE void inlay_qvector_row(const inlay_qtile *tile,
+                                    const inlay_qcall *call, inlay_qwalk *walk,
                                     const uint8_t *x, int pixels, int vectors,
                                     inlay_qi sum[][INLAY_QVECTORS])
 {
-    const int32_t tail = tile->run % 4;
+    const int32_t tail = call->room < 3 ? tile->run % 4 : 0;
     uint8_t few[INLAY_QPIXELS][4] = { { 0 } };
     ptrdiff_t xs = tile->xs;
-    int32_t n = tile->run / 4;
+    int32_t n = (tile->run + (tail ? 0 : 3)) / 4;
     int32_t part, p, i;
     for (part = 0; part < 2; part++) {
         inlay_qvector_fours(walk, x, xs, n, pixels, vectors, sum);
@@ -214,8 +215,9 @@ INLAY_INLINE void inlay_qvector_tile(const inlay_qtile *tile,
             inlay_qload(group->start + v * INLAY_QL, inlay_qmask_of(INLAY_QL));
     for (d = 0; d < tile->nkd; d++)
         for (h = 0; h < tile->nkh; h++)
-            inlay_qvector_row(tile, &walk, inlay_qwindow(tile, d, h) + call->at,
-                              pixels, vectors, sum);
+            inlay_qvector_row(tile, call, &walk,
+                              inlay_qwindow(tile, d, h) + call->at, pixels,
+                              vectors, sum);
     inlay_qvector_end(tile, call, group, pixels, vectors, sum);
 }
 
