@@ -13,45 +13,55 @@
 
 static inline int inlay_conv_narrow(void *const *base, const inlay_step *s,
                                     int32_t r0, int32_t r1,
-                                    inlay_widen_type *widen)
+                                    const inlay_widening *type)
 {
     const inlay_conv_params *p = (const inlay_conv_params *)s->params;
     inlay_stored narrow;
+    inlay_queue queue;
     inlay_tile t;
     inlay_conv_tile(base, s, &t);
-    inlay_stored_take(base, s, 2, 5, widen, &narrow);
+    inlay_stored_take(base, s, 2, 5, type, &narrow, &queue);
     t.narrow = &narrow;
     t.make = inlay_panel_rows_make;
     t.apart = inlay_disjoint(base, s, p->ow, p->iw);
-    return inlay_conv_by(base, s, &t, r0, r1);
+    inlay_conv_by(base, s, &t, r0, r1);
+    inlay_panel_rows_flush(&queue);
+    return 0;
 }
 
 static inline int inlay_conv1d_narrow(void *const *base, const inlay_step *s,
                                       int32_t r0, int32_t r1,
-                                      inlay_widen_type *widen)
+                                      const inlay_widening *type)
 {
     inlay_stored narrow;
+    inlay_queue queue;
     inlay_tile t;
     inlay_conv1d_tile(base, s, &t);
-    inlay_stored_take(base, s, 2, 5, widen, &narrow);
+    inlay_stored_take(base, s, 2, 5, type, &narrow, &queue);
     t.narrow = &narrow;
     t.make = inlay_panel_steps_make;
-    return inlay_conv1d_by(base, s, &t, r0, r1);
+    t.apart = inlay_disjoint(base, s, 1, 1);
+    inlay_conv1d_by(base, s, &t, r0, r1);
+    inlay_panel_steps_flush(&queue);
+    return 0;
 }
 
 static inline int inlay_deconv_narrow(void *const *base, const inlay_step *s,
                                       int32_t r0, int32_t r1,
-                                      inlay_widen_type *widen)
+                                      const inlay_widening *type)
 {
     const inlay_conv_params *p = (const inlay_conv_params *)s->params;
     inlay_stored narrow;
+    inlay_queue queue;
     inlay_tile t;
     inlay_conv_tile(base, s, &t);
-    inlay_stored_take(base, s, 2, 5, widen, &narrow);
+    inlay_stored_take(base, s, 2, 5, type, &narrow, &queue);
     t.narrow = &narrow;
     t.make = inlay_panel_rows_make;
     t.apart = inlay_disjoint(base, s, p->ow, p->iw);
-    return inlay_deconv_by(base, s, &t, r0, r1);
+    inlay_deconv_by(base, s, &t, r0, r1);
+    inlay_panel_rows_flush(&queue);
+    return 0;
 }
 
 #define INLAY_FAMILY "conv_narrow.inc.h"

@@ -4,7 +4,8 @@
 static inline int inlay_typed(conv)(void *const *base, const inlay_step *s,
                                     int32_t r0, int32_t r1)
 {
-    return inlay_conv_narrow(base, s, r0, r1, inlay_typed(widen));
+    const inlay_widening *type = &inlay_typed(widening);
+    return inlay_conv_narrow(base, s, r0, r1, type);
 }
 
 static inline int inlay_typed(conv_act)(void *const *base, const inlay_step *s,
@@ -18,7 +19,8 @@ static inline int inlay_typed(conv_act)(void *const *base, const inlay_step *s,
 static inline int inlay_typed(conv1d)(void *const *base, const inlay_step *s,
                                       int32_t r0, int32_t r1)
 {
-    return inlay_conv1d_narrow(base, s, r0, r1, inlay_typed(widen));
+    const inlay_widening *type = &inlay_typed(widening);
+    return inlay_conv1d_narrow(base, s, r0, r1, type);
 }
 
 static inline int inlay_typed(conv1d_act)(void *const *base,
@@ -34,7 +36,8 @@ static inline int inlay_typed(deconv_rows)(void *const *base,
                                            const inlay_step *s, int32_t r0,
                                            int32_t r1)
 {
-    return inlay_deconv_narrow(base, s, r0, r1, inlay_typed(widen));
+    const inlay_widening *type = &inlay_typed(widening);
+    return inlay_deconv_narrow(base, s, r0, r1, type);
 }
 
 static inline int inlay_typed(deconv)(void *const *base, const inlay_step *s,

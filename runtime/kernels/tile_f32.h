@@ -124,14 +124,6 @@ enum {
     INLAY_WALK_PANEL_STEPS
 };
 
-/* Are several tiles one call? On a scalar core groups are four channels and such calls rare: there
- * a call is one tile, but of panels, which serve several. */
-INLAY_INLINE int inlay_walk_several(const int walk)
-{
-    return walk == INLAY_WALK_PANEL_ROWS ||
-           (INLAY_VL > 1 && walk == INLAY_WALK_ROWS);
-}
-
 /* Is a pixel a row? */
 INLAY_INLINE int inlay_walk_is_steps(const int walk)
 {

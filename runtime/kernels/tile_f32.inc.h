@@ -356,11 +356,10 @@ INLAY_INLINE void INLAY_W(clear)(INLAY_FLOATS (*sum)[4],
 
 /* Zeros, or what the panel before this one left. */
 INLAY_INLINE void INLAY_W(begin)(const inlay_group *g, INLAY_FLOATS (*sum)[4],
-                                 const float *kept, const int panels,
-                                 const inlay_shape shape)
+                                 const int panels, const inlay_shape shape)
 {
     if (panels && !g->panel->begins)
-        INLAY_W(load_sums)(sum, kept, shape);
+        INLAY_W(load_sums)(sum, g->sum, shape);
     else
         INLAY_W(clear)(sum, shape);
 }
@@ -376,34 +375,31 @@ INLAY_INLINE void INLAY_W(end)(const inlay_tile *t, const inlay_group *g,
         INLAY_W(finish)(t, sum, y, q, shape);
 }
 
-/* All tiles of the call. */
+/* All tiles of the call. On a scalar core groups are four channels and calls of several tiles rare:
+ * there a call is one tile, and so it is where weights come in panels. */
 INLAY_INLINE void INLAY_W(tile)(const inlay_tile *t, const inlay_tiles *call,
                                 const inlay_group *g, const int walk,
                                 const inlay_shape shape)
 {
     const int panels = walk >= INLAY_WALK_PANEL_ROWS;
-    const int several = inlay_walk_several(walk);
     ptrdiff_t at = call->at;
     int32_t left = call->count;
     float *y = g->y;
-    float *kept = g->sum;
     const float *q = g->q;
     for (;;) {
         INLAY_FLOATS sum[INLAY_TILE_MOST][4];
         ptrdiff_t step;
-        INLAY_W(begin)(g, sum, kept, panels, shape);
+        INLAY_W(begin)(g, sum, panels, shape);
         INLAY_W(window)(t, call, g, sum, at, walk, shape);
         if (panels && !g->panel->ends)
-            INLAY_W(store_sums)(sum, kept, shape);
+            INLAY_W(store_sums)(sum, g->sum, shape);
         else
             INLAY_W(end)(t, g, sum, y, q, shape);
-        if (!several || --left <= 0)
+        if (INLAY_VL == 1 || walk != INLAY_WALK_ROWS || --left <= 0)
             return;
         step = t->backward ? -shape.pixels : shape.pixels;
         at += step * t->xs;
         y += step * t->ys;
-        if (panels)
-            kept += shape.pixels * shape.vectors * INLAY_L;
         if (q && shape.ends & INLAY_END_ADD)
             q += step * t->qs;
     }

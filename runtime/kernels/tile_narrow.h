@@ -13,13 +13,21 @@
 #include "kernels/tile_f32.h"
 #include "kernels/widen.h"
 
-enum { INLAY_PANEL_TAPS = 64, INLAY_PANEL_TILES = 8 };
+/* Floats of a panel, and tiles that it serves. */
 #if INLAY_VL == 16
+enum { INLAY_PANEL_FLOATS = 64 * 64, INLAY_PANEL_TILES = 12 };
 enum { INLAY_PANEL_CHANNELS = 64 };
 #elif INLAY_VL > 1
+enum { INLAY_PANEL_FLOATS = 64 * 16, INLAY_PANEL_TILES = 8 };
 enum { INLAY_PANEL_CHANNELS = 16 };
 #else
+enum { INLAY_PANEL_FLOATS = 64 * 4, INLAY_PANEL_TILES = 4 };
 enum { INLAY_PANEL_CHANNELS = 4 };
+#endif
+#if defined __GNUC__ && INLAY_VL > 1
+#define INLAY_PANEL_ALIGNED __attribute__((aligned(64)))
+#else
+#define INLAY_PANEL_ALIGNED
 #endif
 
 /* The operand behind the others that says how weights become floats, int32: taps of one scale,
@@ -35,20 +43,34 @@ enum {
 };
 enum { INLAY_SCALE_F32, INLAY_SCALE_F16, INLAY_SCALE_BF16 };
 
+/* A tile that waits for others which the same panels serve. */
+typedef struct inlay_waiting {
+    inlay_tile tile;
+    inlay_tiles call;
+} inlay_waiting;
+
+typedef struct inlay_queue {
+    int32_t tiles;
+    inlay_waiting tile[INLAY_PANEL_TILES];
+} inlay_queue;
+
 typedef struct inlay_stored {
-    inlay_widen_type *widen; /* of the weights and their zero points */
+    const inlay_widening *type; /* of the weights and their zero points */
     const void *values;
     const int32_t *how; /* NULL: weights are what they say */
     const void *scale;  /* packed as the weights are */
     const void *zero;   /* NULL: the same for all */
+    inlay_queue *queue;
 } inlay_stored;
 
 /* Operand w of a step, whose further operands are at `how`. */
 static inline void inlay_stored_take(void *const *base, const inlay_step *s,
-                                     int w, int how, inlay_widen_type *widen,
-                                     inlay_stored *narrow)
+                                     int w, int how, const inlay_widening *type,
+                                     inlay_stored *narrow, inlay_queue *queue)
 {
-    narrow->widen = widen;
+    queue->tiles = 0;
+    narrow->queue = queue;
+    narrow->type = type;
     narrow->values = inlay_at(base, s, w);
     narrow->how = (const int32_t *)inlay_at(base, s, how);
     narrow->scale = inlay_at(base, s, how + 1);
@@ -110,32 +132,66 @@ static inline ptrdiff_t inlay_block_at(const inlay_block *block,
     return block->channel * steps + step * block->stride + block->inside;
 }
 
-/* Scales and zero points of the taps from `tap` on. */
-static inline void inlay_panel_scale(const inlay_tile *t,
-                                     const inlay_block *block, float *to,
-                                     ptrdiff_t tap, int32_t taps)
+/* Taps of one block of scales: `at` is where those of the block's channels lie. */
+static inline void inlay_panel_part(const inlay_tile *t,
+                                    const inlay_block *block, float *to,
+                                    ptrdiff_t tap, int32_t taps, ptrdiff_t at)
 {
     const inlay_stored *narrow = t->narrow;
-    const int32_t *how = narrow->how;
+    const int32_t n = block->width;
+    const ptrdiff_t first = inlay_block_at(block, t->taps, tap);
+    float scale[16], zero[16];
+    int32_t i;
+    inlay_narrow_scales(narrow, at, n, scale);
+    for (i = 0; i < n && !narrow->zero; i++)
+        zero[i] = (float)narrow->how[INLAY_HOW_ZERO];
+    if (narrow->zero)
+        narrow->type->widen(zero, narrow->zero, at, n);
+    if (n == 16 && block->stride == 16) {
+        narrow->type->scaled(to, narrow->values, first, taps, scale, zero);
+        return;
+    }
+    for (i = 0; i < taps; i++)
+        narrow->type->widen(to + i * n, narrow->values,
+                            first + i * block->stride, n);
+    inlay_narrow_scale(to, taps, n, scale, zero);
+}
+
+/* The same of several blocks of scales. */
+static inline void inlay_panel_scaled(const inlay_tile *t,
+                                      const inlay_block *block, float *to,
+                                      ptrdiff_t tap, int32_t taps)
+{
+    const int32_t *how = t->narrow->how;
     inlay_block own = *block;
-    int32_t n, i;
+    int32_t n;
     own.channel %= how[INLAY_HOW_CHANNELS];
     for (; taps > 0; taps -= n, tap += n, to += n * own.width) {
-        const int32_t inside = (int32_t)(tap % how[INLAY_HOW_BLOCK]);
         const ptrdiff_t at = inlay_block_at(&own, how[INLAY_HOW_BLOCKS],
                                             tap / how[INLAY_HOW_BLOCK]);
-        float scale[16], zero[16];
-        n = how[INLAY_HOW_BLOCK] - inside;
+        n = how[INLAY_HOW_BLOCK] - (int32_t)(tap % how[INLAY_HOW_BLOCK]);
         if (n > taps)
             n = taps;
-        inlay_narrow_scales(narrow, at, own.width, scale);
-        if (narrow->zero)
-            narrow->widen(zero, narrow->zero, at, own.width);
-        else
-            for (i = 0; i < own.width; i++)
-                zero[i] = (float)how[INLAY_HOW_ZERO];
-        inlay_narrow_scale(to, n, own.width, scale, zero);
+        inlay_panel_part(t, block, to, tap, n, at);
     }
+}
+
+/* Asks for the weights behind those of `taps` taps: panels jump from block to block, which no
+ * machine foresees. */
+static inline void inlay_panel_ahead(const inlay_stored *narrow, ptrdiff_t at,
+                                     int32_t n)
+{
+#if defined __GNUC__ && INLAY_VL > 1
+    const int bits = narrow->type->bits;
+    const char *from = (const char *)narrow->values + (at + n) * bits / 8;
+    int32_t i;
+    for (i = 0; i < n * bits / 8; i += 64)
+        __builtin_prefetch(from + i, 0, 2);
+#else
+    (void)narrow;
+    (void)at;
+    (void)n;
+#endif
 }
 
 /* Taps from `tap` on of one block of channels, as floats [tap][width]. */
@@ -147,14 +203,15 @@ static inline void inlay_panel_block(const inlay_tile *t,
     const ptrdiff_t at = inlay_block_at(block, t->taps, tap);
     const int32_t n = block->width;
     int32_t k;
-    if (n == block->stride)
-        narrow->widen(to, narrow->values, at, taps * n);
+    inlay_panel_ahead(narrow, at, taps * n);
+    if (narrow->how)
+        inlay_panel_scaled(t, block, to, tap, taps);
+    else if (n == block->stride)
+        narrow->type->widen(to, narrow->values, at, taps * n);
     else
         for (k = 0; k < taps; k++)
-            narrow->widen(to + k * n, narrow->values, at + k * block->stride,
-                          n);
-    if (narrow->how)
-        inlay_panel_scale(t, block, to, tap, taps);
+            narrow->type->widen(to + k * n, narrow->values,
+                                at + k * block->stride, n);
 }
 
 #define INLAY_WALK INLAY_WALK_PANEL_ROWS
@@ -200,105 +257,176 @@ static inline inlay_block inlay_panel_place(const inlay_tile *t,
 
 /* A panel of the group of n channels. */
 static inline void inlay_panel_fill(const inlay_tile *t, float *to,
-                                    int32_t channel, int32_t n, ptrdiff_t tap,
-                                    int32_t taps)
+                                    int32_t channel, int32_t n,
+                                    const inlay_panel *panel)
 {
+    const int32_t taps = (int32_t)(panel->end - panel->from);
+    const ptrdiff_t room = INLAY_PANEL_FLOATS / n;
     inlay_block block = inlay_panel_place(t, channel, n);
     int32_t i;
     for (i = 0; i < n; i += block.width) {
-        inlay_panel_block(t, &block, to + i * INLAY_PANEL_TAPS, tap, taps);
+        inlay_panel_block(t, &block, to + i * room, panel->from, taps);
         block.channel += block.width;
     }
 }
 
-/* The tap behind the last one of the window. */
-static inline ptrdiff_t inlay_panel_last(const inlay_tile *t, int steps)
+/* The tap behind the last one of a tile's window. */
+static inline ptrdiff_t inlay_panel_last(const inlay_waiting *w,
+                                         const int steps)
 {
-    ptrdiff_t last = t->run;
+    const inlay_tile *t = &w->tile;
+    ptrdiff_t last = w->call.tap + t->run;
     if (!t->nkh || (!steps && !t->nkd))
-        return 0;
+        return w->call.tap;
     last += (t->nkh - 1) * t->row_taps;
     if (steps)
         return last;
-    return last + (t->nkd - 1) * t->plane_taps +
-           (t->pieces - 1) * t->piece_taps;
+    last += (t->nkd - 1) * t->plane_taps;
+    return last + (t->pieces - 1) * t->piece_taps;
 }
 
-/* Sets where a panel ends; is it the last? */
-static inline int32_t inlay_panel_end(inlay_panel *panel, ptrdiff_t last)
+/* The taps that any of the tiles needs. */
+static inline ptrdiff_t inlay_panel_taps(const inlay_queue *queue,
+                                         inlay_panel *panel, const int steps)
 {
-    panel->end = panel->from + INLAY_PANEL_TAPS;
-    if (panel->end < last)
-        return 0;
-    panel->end = last;
-    return 1;
+    ptrdiff_t end = 0;
+    int32_t i;
+    panel->from = queue->tile[0].call.tap;
+    for (i = 0; i < queue->tiles; i++) {
+        const inlay_waiting *w = queue->tile + i;
+        const ptrdiff_t last = inlay_panel_last(w, steps);
+        if (w->call.tap < panel->from)
+            panel->from = w->call.tap;
+        if (last > end)
+            end = last;
+    }
+    return end;
 }
 
-/* One group of n channels of some tiles: panel by panel. */
-static inline void inlay_panel_group(const inlay_tile *t,
-                                     const inlay_tiles *call,
-                                     const inlay_group *channels,
-                                     int32_t channel, int32_t n,
-                                     const int steps)
+/* Channels of a group of the i-th tile of a queue. */
+static inline inlay_group inlay_panel_channels(const inlay_queue *queue,
+                                               int32_t i, int32_t channel,
+                                               int32_t n)
 {
-    float weights[INLAY_PANEL_TAPS * INLAY_PANEL_CHANNELS];
-    float sum[INLAY_PANEL_TILES * INLAY_TILE_P * INLAY_PANEL_CHANNELS];
-    const ptrdiff_t end = call->tap + inlay_panel_last(t, steps);
-    inlay_tile part = *t;
-    inlay_group g = *channels;
-    inlay_panel panel;
-    part.taps = INLAY_PANEL_TAPS;
-    part.width = n > 16 ? 16 : n;
-    panel.begins = 1;
-    panel.from = call->tap;
-    panel.ends = 0;
-    g.weights = weights;
-    g.panel = &panel;
-    g.sum = sum;
-    while (!panel.ends) {
-        panel.ends = inlay_panel_end(&panel, end);
-        inlay_panel_fill(t, weights, channel, n, panel.from,
-                         (int32_t)(panel.end - panel.from));
+    const inlay_waiting *w = queue->tile + i;
+    const int32_t left = w->tile.channels - channel;
+    inlay_group g;
+    g.bias = w->tile.bias + channel;
+    g.y = w->call.y + channel;
+    g.q = w->call.q ? w->call.q + channel : NULL;
+    g.part = left < n ? left : 0;
+    return g;
+}
+
+/* What one panel adds to all tiles; `sum` has those of each tile. */
+static inline void inlay_panel_add(const inlay_queue *queue,
+                                   const inlay_panel *panel,
+                                   const float *weights, float *sum,
+                                   int32_t channel, int32_t n, const int steps)
+{
+    int32_t i;
+    for (i = 0; i < queue->tiles; i++) {
+        const inlay_waiting *w = queue->tile + i;
+        inlay_group g = inlay_panel_channels(queue, i, channel, n);
+        g.weights = weights;
+        g.panel = panel;
+        g.sum = sum + i * INLAY_TILE_P * INLAY_PANEL_CHANNELS;
         if (steps)
-            inlay_panel_steps_sized(&part, call, &g, n);
+            inlay_panel_steps_sized(&w->tile, &w->call, &g, n);
         else
-            inlay_panel_rows_sized(&part, call, &g, n);
+            inlay_panel_rows_sized(&w->tile, &w->call, &g, n);
+    }
+}
+
+/* One group of n channels of all tiles, panel by panel; t: a tile as it came. */
+INLAY_APART void inlay_panel_group(const inlay_queue *queue,
+                                   const inlay_tile *t, int32_t channel,
+                                   int32_t n, const int steps)
+{
+    float weights[INLAY_PANEL_FLOATS] INLAY_PANEL_ALIGNED;
+    float sum[INLAY_PANEL_TILES * INLAY_TILE_P *
+              INLAY_PANEL_CHANNELS] INLAY_PANEL_ALIGNED;
+    inlay_panel panel;
+    const ptrdiff_t end = inlay_panel_taps(queue, &panel, steps);
+    panel.begins = 1;
+    panel.ends = 0;
+    while (!panel.ends) {
+        panel.end = panel.from + INLAY_PANEL_FLOATS / n;
+        panel.ends = panel.end >= end;
+        if (panel.ends)
+            panel.end = end > panel.from ? end : panel.from;
+        inlay_panel_fill(t, weights, channel, n, &panel);
+        inlay_panel_add(queue, &panel, weights, sum, channel, n, steps);
         panel.begins = 0;
         panel.from = panel.end;
     }
 }
 
-/* Channels [t->begin, t->end) of at most INLAY_PANEL_TILES tiles. */
-static inline void inlay_panel_groups(const inlay_tile *t,
-                                      const inlay_tiles *call, const int steps)
+/* Makes the tiles that wait. What they read as weights are panels. */
+INLAY_INLINE void inlay_panel_flush(inlay_queue *queue, const int steps)
 {
-    int32_t channel, n;
-    for (channel = t->begin; channel < t->end; channel += n) {
-        const int32_t left = t->channels - channel;
-        inlay_group g;
-        n = inlay_tile_group(t, channel);
-        g.bias = t->bias + channel;
-        g.y = call->y + channel;
-        g.q = call->q ? call->q + channel : NULL;
-        g.part = left < n ? left : 0;
-        inlay_panel_group(t, call, &g, channel, n, steps);
+    const inlay_tile t = queue->tile[0].tile;
+    int32_t channel, n, i;
+    for (channel = t.begin; channel < t.end; channel += n) {
+        n = inlay_tile_group(&t, channel);
+        for (i = 0; i < queue->tiles; i++) {
+            queue->tile[i].tile.taps = INLAY_PANEL_FLOATS / n;
+            queue->tile[i].tile.width = n > 16 ? 16 : n;
+        }
+        inlay_panel_group(queue, &t, channel, n, steps);
     }
+    queue->tiles = 0;
+}
+
+INLAY_APART void inlay_panel_rows_flush(inlay_queue *queue)
+{
+    if (queue->tiles)
+        inlay_panel_flush(queue, 0);
+}
+
+INLAY_APART void inlay_panel_steps_flush(inlay_queue *queue)
+{
+    if (queue->tiles)
+        inlay_panel_flush(queue, 1);
+}
+
+/* Have both the same channels of the same weights? */
+static inline int inlay_panel_alike(const inlay_tile *t,
+                                    const inlay_tile *other)
+{
+    return t->skip == other->skip && t->begin == other->begin &&
+           t->end == other->end;
+}
+
+/* Puts a tile into the queue; makes what waits where there is no room, or where the tile's results
+ * may lie over what others read. */
+INLAY_INLINE void inlay_panel_wait(const inlay_tile *t, const inlay_tiles *call,
+                                   void (*const flush)(inlay_queue *))
+{
+    inlay_queue *queue = t->narrow->queue;
+    inlay_waiting *w;
+    if (queue->tiles && !inlay_panel_alike(t, &queue->tile[0].tile))
+        flush(queue);
+    w = queue->tile + queue->tiles++;
+    w->tile = *t;
+    w->call = *call;
+    w->call.count = 1;
+    if (!t->apart || queue->tiles == INLAY_PANEL_TILES)
+        flush(queue);
 }
 
 /* inlay_tile.make of narrow weights, where pixels lie in the rows. */
 static inline void inlay_panel_rows_make(inlay_tile *t, const inlay_tiles *call)
 {
     const ptrdiff_t pixels = t->backward ? -call->pixels : call->pixels;
-    inlay_tiles some = *call;
-    int32_t done;
-    for (done = 0; done < call->count; done += some.count) {
-        some.count = call->count - done;
-        if (some.count > INLAY_PANEL_TILES)
-            some.count = INLAY_PANEL_TILES;
-        some.at = call->at + done * pixels * t->xs;
-        some.y = call->y + done * pixels * t->ys;
-        some.q = call->q ? call->q + done * pixels * t->qs : NULL;
-        inlay_panel_groups(t, &some, 0);
+    inlay_tiles one = *call;
+    int32_t i;
+    for (i = 0; i < call->count; i++) {
+        inlay_panel_wait(t, &one, inlay_panel_rows_flush);
+        one.at += pixels * t->xs;
+        one.y += pixels * t->ys;
+        if (one.q)
+            one.q += pixels * t->qs;
     }
 }
 
@@ -306,7 +434,7 @@ static inline void inlay_panel_rows_make(inlay_tile *t, const inlay_tiles *call)
 static inline void inlay_panel_steps_make(inlay_tile *t,
                                           const inlay_tiles *call)
 {
-    inlay_panel_groups(t, call, 1);
+    inlay_panel_wait(t, call, inlay_panel_steps_flush);
 }
 
 #endif

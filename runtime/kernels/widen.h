@@ -2,6 +2,8 @@
  * Numbers of narrow types as floats: weights stay in flash as the model's file has them.
  *
  *   inlay_widen_<type>(to, from, first, n)      to[i] = element first + i of `from`, i < n
+ *   inlay_scaled_<type>(to, from, first, taps, scale, zero)      of 16 numbers for each tap
+ *   inlay_widening_<type>      both, for callers that know no type
  *
  * The bits are those of half.h (of integers: the number), but for the payload of a NaN. Several at
  * a time where there are vectors; by the machine's own instruction where it has one. */
@@ -18,6 +20,16 @@
 
 typedef void inlay_widen_type(float *to, const void *from, ptrdiff_t first,
                               int32_t n);
+typedef void inlay_scaled_type(float *to, const void *from, ptrdiff_t first,
+                               int32_t taps, const float *scale,
+                               const float *zero);
+
+/* All that is known of a type. */
+typedef struct inlay_widening {
+    inlay_widen_type *widen;
+    inlay_scaled_type *scaled;
+    int bits; /* of an element */
+} inlay_widening;
 
 /* What the bits of an element mean. */
 enum {

@@ -41,3 +41,39 @@ INLAY_APART void inlay_typed(widen)(float *to, const void *from,
     while (to < end)
         *to++ = inlay_typed(one)(from, first++);
 }
+
+/* The same of `taps` times 16 numbers, from a byte on: (number - zero) * scale. */
+INLAY_APART void inlay_typed(scaled)(float *to, const void *from,
+                                     ptrdiff_t first, int32_t taps,
+                                     const float *scale, const float *zero)
+{
+    int32_t k;
+#if INLAY_VL > 1
+    const unsigned char *at = inlay_typed(byte)(from, first);
+    INLAY_V(f) factor[16 / INLAY_VL], less[16 / INLAY_VL];
+    int32_t i;
+    INLAY_UNROLL
+    for (i = 0; i < 16 / INLAY_VL; i++) {
+        factor[i] = INLAY_V(load)(scale + i * INLAY_VL);
+        less[i] = INLAY_V(load)(zero + i * INLAY_VL);
+    }
+    for (k = 0; k < taps; k++) {
+        INLAY_UNROLL
+        for (i = 0; i < 16 / INLAY_VL; i++) {
+            const INLAY_V(f) v = INLAY_V(widened)(at, INLAY_BITS, INLAY_KIND);
+            INLAY_V(store)(to, (v - less[i]) * factor[i]);
+            at += INLAY_VL * INLAY_BITS / 8;
+            to += INLAY_VL;
+        }
+    }
+#else
+    for (k = 0; k < taps * 16; k++) {
+        const float v = inlay_typed(one)(from, first + k);
+        to[k] = (v - zero[k % 16]) * scale[k % 16];
+    }
+#endif
+}
+
+static const inlay_widening inlay_typed(widening) = { inlay_typed(widen),
+                                                      inlay_typed(scaled),
+                                                      INLAY_BITS };

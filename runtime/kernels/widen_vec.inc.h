@@ -140,18 +140,20 @@ INLAY_INLINE inlay_f4 inlay_from_bits4(const unsigned char *from,
 INLAY_INLINE INLAY_W(word)
     INLAY_W(bits)(const unsigned char *from, const int bits)
 {
-    uint32_t word[2] = { 0, 0 };
-    memcpy(word, from, (size_t)(INLAY_L * bits / 8));
+    uint32_t word = 0;
+    memcpy(&word, from, INLAY_L * bits < 32 ? 2 : 4);
 #if INLAY_L == 16
     if (bits == 4) {
         const uint32_t all = ~(uint32_t)0;
         const inlay_word16 high = { 0,   0,   0,   0,   0,   0,   0,   0,
                                     all, all, all, all, all, all, all, all };
-        return (inlay_splat_word16(word[0]) & ~high) |
-               (inlay_splat_word16(word[1]) & high);
+        uint32_t next;
+        memcpy(&next, from + 4, sizeof next);
+        return (inlay_splat_word16(word) & ~high) |
+               (inlay_splat_word16(next) & high);
     }
 #endif
-    return INLAY_W(splat_word)(word[0]);
+    return INLAY_W(splat_word)(word);
 }
 
 /* The numbers, each shifted to its place. */
