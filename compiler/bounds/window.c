@@ -132,42 +132,42 @@ void bounds_deconv(Bounds *bounds)
     conv_weights(bounds, p, sat_mul(sat_mul(deep, high), wide));
 }
 
-/* What makes floats of narrow weights of so many taps: operands 5 to 7. */
-static void narrow_weights(Bounds *bounds, const inlay_conv_params *params)
+/* What makes floats of narrow weights of so many taps: operands k to k + 2. */
+static void narrow_weights(Bounds *bounds, int k, int64_t taps)
 {
     int64_t count;
-    const int32_t *how = bounds_values(bounds, 5, &count);
-    if (!touch_given(bounds, 5))
+    const int32_t *how = bounds_values(bounds, k, &count);
+    if (!touch_given(bounds, k))
         return;
     bounds_refuse(bounds, !how || count != INLAY_HOW_COUNT,
                   "nothing says how its weights become floats");
-    touch(bounds, 5, "how", INLAY_HOW_COUNT);
+    touch(bounds, k, "how", INLAY_HOW_COUNT);
     if (!how || count != INLAY_HOW_COUNT)
         return;
     const int64_t block = bounds_positive(bounds, how[INLAY_HOW_BLOCK]);
     const int64_t blocks = bounds_size(bounds, how[INLAY_HOW_BLOCKS]);
     const int64_t channels = bounds_positive(bounds, how[INLAY_HOW_CHANNELS]);
     const int32_t type = how[INLAY_HOW_SCALE];
-    bounds_refuse(bounds, sat_mul(block, blocks) < taps_of(bounds, params),
+    bounds_refuse(bounds, sat_mul(block, blocks) < taps,
                   "its scales end before its taps");
     bounds_refuse(bounds, type < INLAY_SCALE_F32 || type > INLAY_SCALE_BF16,
                   "its scales have no type");
-    touch_as(bounds, 6, type == INLAY_SCALE_F32 ? 'f' : 'H');
-    touch(bounds, 6, "scales", sat_mul(channels, blocks));
-    touch_needs(bounds, 6);
-    touch(bounds, 7, "zero points", sat_mul(channels, blocks));
+    touch_as(bounds, k + 1, type == INLAY_SCALE_F32 ? 'f' : 'H');
+    touch(bounds, k + 1, "scales", sat_mul(channels, blocks));
+    touch_needs(bounds, k + 1);
+    touch(bounds, k + 2, "zero points", sat_mul(channels, blocks));
 }
 
 void bounds_conv_narrow(Bounds *bounds)
 {
     bounds_conv(bounds);
-    narrow_weights(bounds, bounds->params);
+    narrow_weights(bounds, 5, taps_of(bounds, bounds->params));
 }
 
 void bounds_deconv_narrow(Bounds *bounds)
 {
     bounds_deconv(bounds);
-    narrow_weights(bounds, bounds->params);
+    narrow_weights(bounds, 5, taps_of(bounds, bounds->params));
 }
 
 void bounds_dwconv(Bounds *bounds)
@@ -189,15 +189,16 @@ void bounds_dwconv(Bounds *bounds)
     touch_image(bounds, 4, "addend", p->ow, channels);
 }
 
-/* The 1x1 convolution of a pair, whose input are the pixels in scratch. */
+/* The 1x1 convolution of a pair, whose input are the pixels in scratch, the last operand. */
 static void touch_product(Bounds *bounds, int64_t ic, int64_t oc, int64_t chunk,
                           int64_t pixels)
 {
+    const int scratch = bounds->step->n_operand - 1;
     const int64_t channels = padded_to_four(bounds_size(bounds, oc));
     touch(bounds, 4, "weights", sat_mul(channels, ic));
     touch(bounds, 5, "bias", channels);
     touch_image(bounds, 6, "addend", pixels, oc);
-    touch(bounds, 7, "scratch",
+    touch(bounds, scratch, "scratch",
           sat_mul(i64_min(bounds_positive(bounds, chunk), pixels), ic));
 }
 
@@ -218,6 +219,13 @@ void bounds_dwpw(Bounds *bounds)
     touch_product(bounds, channels, p->oc, p->chunk, p->ow);
 }
 
+void bounds_dwpw_narrow(Bounds *bounds)
+{
+    const inlay_dwpw_params *p = bounds->params;
+    bounds_dwpw(bounds);
+    narrow_weights(bounds, 7, p->channels);
+}
+
 void bounds_affine(Bounds *bounds)
 {
     const inlay_affine_params *p = bounds->params;
@@ -236,6 +244,13 @@ void bounds_affine_conv(Bounds *bounds)
     touch(bounds, 3, "shift", p->ic);
     touch_product(bounds, bounds_size(bounds, p->ic), p->oc, p->chunk,
                   p->pixels);
+}
+
+void bounds_affine_conv_narrow(Bounds *bounds)
+{
+    const inlay_affine_conv_params *p = bounds->params;
+    bounds_affine_conv(bounds);
+    narrow_weights(bounds, 7, p->ic);
 }
 
 static void pool_images(Bounds *bounds, const inlay_pool_params *p)

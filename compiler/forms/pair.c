@@ -7,7 +7,8 @@
 #include "base/size.h"
 #include "rules/rules.h"
 
-enum { OPERANDS = 8 }; /* of a pair: rules.h */
+/* Of a pair (rules.h), without those of its second step behind the addend. */
+enum { OPERANDS = 8, OWN = 5 };
 
 /* Its result is the arena's, all of it, and nobody's but the model's. */
 static bool makes_own(const Step *step)
@@ -135,13 +136,25 @@ static Operand scratch_of(Graph *graph, int64_t bytes)
     };
 }
 
-static void join_operands(Step *step, const Step *first, const Step *second)
+static void join_operands(Arena *arena, Step *step, const Step *first,
+                          const Step *second)
 {
+    step->n_operand = OPERANDS + second->n_operand - OWN;
+    step->room = (size_t)step->n_operand;
+    step->operand = NEW_ARRAY(arena, Operand, step->n_operand);
     step->operand[0] = second->operand[0];
     for (int k = 1; k <= 3; k++)
         step->operand[k] = first->operand[k];
-    for (int k = 2; k <= 4; k++)
+    for (int k = 2; k < second->n_operand; k++)
         step->operand[k + 2] = second->operand[k];
+}
+
+/* The kernel of both, for weights as the second step has them. */
+static const KernelRow *kernel_of(Arena *arena, const PairRule *rule,
+                                  const Step *second)
+{
+    const char *suffix = pair_suffix(rule, second);
+    return kernel_find(arena_printf(arena, "%s%s", rule->both, suffix));
 }
 
 /* Of a row, pixels are read a chunk at a time. */
@@ -160,7 +173,7 @@ static Step *join_steps(Arena *arena, const Program *program, const Step *first,
     Step *step = arena_copy(arena, second, sizeof *second);
     const int32_t both[] = { first->lowered[0], second->lowered[0] };
     Chunk chunk;
-    step->kernel = kernel_find(rule->both);
+    step->kernel = kernel_of(arena, rule, second);
     step->params = arena_alloc(arena, step->kernel->params_size);
     rule->join(first, second, step->params);
     rules_chunk(step, step->params, &chunk);
@@ -168,12 +181,9 @@ static Step *join_steps(Arena *arena, const Program *program, const Step *first,
     step->macs = i64_add(first->macs, second->macs);
     step->lowered = arena_copy(arena, both, sizeof both);
     step->n_lowered = 2;
-    step->n_operand = OPERANDS;
-    step->room = OPERANDS;
-    step->operand = NEW_ARRAY(arena, Operand, OPERANDS);
-    join_operands(step, first, second);
+    join_operands(arena, step, first, second);
     read_by_chunks(step->operand + 1, *chunk.pixels);
-    step->operand[OPERANDS - 1] =
+    step->operand[step->n_operand - 1] =
         scratch_of(program->graph, i64_mul(*chunk.pixels, chunk.bytes));
     return step;
 }

@@ -6,7 +6,21 @@
 #include "prove/part.h"
 #include "rules/rules.h"
 
-enum { OPERANDS = 8 }; /* of two steps as one: rules.h */
+/* Of two steps as one (rules.h), and of the second alone; more of that stand before scratch. */
+enum { OPERANDS = 8, SECOND = 5 };
+
+static int operands_of(const Step *second)
+{
+    return OPERANDS - SECOND + second->n_operand;
+}
+
+/* What the second has behind the operands that all such steps have. */
+static void take_rest(Step *step, const Step *second)
+{
+    Operand *to = step->operand + OPERANDS - 1;
+    for (int k = SECOND; k < second->n_operand; k++)
+        *to++ = second->operand[k];
+}
 
 /* The table of one size, as a constant. */
 static Operand table_of(Program *program, int64_t bytes)
@@ -98,15 +112,17 @@ static void join_operands(Step *step, const Step *first, const Step *second,
         first->operand + 3,  second->operand + 2, second->operand + 3,
         second->operand + 4,
     };
+    const int last = operands_of(second) - 1;
     for (int k = 0; k < OPERANDS - 1; k++)
         step->operand[k] = *from[k];
+    take_rest(step, second);
     Operand *x = step->operand + 1;
     if (x->reuse == REUSE_ELEMENTWISE) {
         x->reuse = REUSE_ROWS;
         x->pixels = (PixelRule){ .stride = 1, .extent = 1 };
     }
     x->pixels.tile = (int32_t)(tensor_bytes(scratch) / pixel);
-    step->operand[OPERANDS - 1] = (Operand){
+    step->operand[last] = (Operand){
         .tensor = scratch,
         .write = true,
         .read = true,
@@ -115,7 +131,7 @@ static void join_operands(Step *step, const Step *first, const Step *second,
         .pixel = 1,
         .row_bytes = tensor_bytes(scratch),
     };
-    step->n_operand = OPERANDS;
+    step->n_operand = last + 1;
 }
 
 static Tensor *new_scratch(Program *program, int64_t bytes)
@@ -130,7 +146,7 @@ static Tensor *new_scratch(Program *program, int64_t bytes)
 /* Bytes of scratch that the claim has; 0: it is no scratch. */
 static int64_t claimed_scratch(const ClaimStep *claim)
 {
-    const ClaimOperand *operand = claim->operand.at + OPERANDS - 1;
+    const ClaimOperand *operand = claim->operand.at + claim->operand.n - 1;
     return operand->given && !operand->constant ? operand->row : 0;
 }
 
@@ -141,15 +157,16 @@ static Step *join_steps(Arena *arena, const Step *first, const Step *second,
     Step *step = arena_copy(arena, second, sizeof *second);
     const int32_t numbers[] = { first->lowered[0], second->lowered[0] };
     Chunk chunk;
-    step->kernel = kernel_find(pair->both);
+    const char *suffix = pair_suffix(pair, second);
+    step->kernel = kernel_find(arena_printf(arena, "%s%s", pair->both, suffix));
     step->params = arena_alloc(arena, step->kernel->params_size);
     pair->join(first, second, step->params);
     if (rules_chunk(step, step->params, &chunk))
         *chunk.pixels = pixels;
     step->lowered = arena_copy(arena, numbers, sizeof numbers);
     step->n_lowered = 2;
-    step->room = OPERANDS;
-    step->operand = NEW_ARRAY(arena, Operand, OPERANDS);
+    step->room = (size_t)operands_of(second);
+    step->operand = NEW_ARRAY(arena, Operand, step->room);
     return step;
 }
 
@@ -164,7 +181,7 @@ Step *step_joined(Arena *arena, Program *program, Step *const *lowered,
     if (!pair || !row_by_row(first, second))
         return NULL;
     *why = "does not have the operands of the two steps";
-    if (claim->operand.n != OPERANDS)
+    if (claim->operand.n != (size_t)operands_of(second))
         return NULL;
     const Operand *between = first->operand;
     const int64_t pixel =

@@ -88,8 +88,8 @@ static void join_affine(const Step *first, const Step *second, void *params)
 
 const PairRule pairs_depthwise[] = {
     {
-        .second = "conv_f32",
-        .both = "dwpw_f32",
+        .second = "conv",
+        .both = "dwpw",
         .chunk = TILES,
         .set_up = SET_UP,
         .fits = fits_depthwise,
@@ -100,16 +100,16 @@ const PairRule pairs_depthwise[] = {
 
 const PairRule pairs_affine[] = {
     {
-        .second = "conv_f32",
-        .both = "affine_conv_f32",
+        .second = "conv",
+        .both = "affine_conv",
         .always = true,
         .chunk = LEAST,
         .fits = fits_affine,
         .join = join_affine,
     },
     {
-        .second = "conv_act_f32",
-        .both = "affine_conv_act_f32",
+        .second = "conv_act",
+        .both = "affine_conv_act",
         .always = true,
         .chunk = LEAST,
         .fits = fits_affine,

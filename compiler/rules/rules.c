@@ -30,12 +30,22 @@ bool rules_moves(const Step *step)
     return step->kernel->rules && step->kernel->rules->moves;
 }
 
+const char *pair_suffix(const PairRule *pair, const Step *second)
+{
+    const char *name = second->kernel->name;
+    const size_t length = strlen(pair->second);
+    const bool begins = !strncmp(name, pair->second, length);
+    return begins && name[length] == '_' && !strchr(name + length + 1, '_')
+               ? name + length
+               : NULL;
+}
+
 const PairRule *rules_pair(const Step *first, const Step *second)
 {
     const KernelRules *rules = first->kernel->rules;
     const PairRule *pair = rules ? rules->pairs : NULL;
     for (; pair && pair->second; pair++)
-        if (!strcmp(pair->second, second->kernel->name))
+        if (pair_suffix(pair, second))
             return pair->fits(first, second) ? pair : NULL;
     return NULL;
 }

@@ -52,8 +52,10 @@ typedef struct Box {
  * chunk at a time. Its operands: the result, operands 1 to 3 of the first step, 2 to 4 of the
  * second, the scratch. */
 typedef struct PairRule {
-    const char *second,
-        *both;   /* kernels; the first is the one whose rules name the pair */
+    /* kernels, without the type of the second one's weights; the first is the one whose rules name
+     * the pair */
+    const char *second;
+    const char *both;
     bool always; /* it is no slower than the two */
     /* pixels: `always`, at least as many, else multiples of so many */
     int32_t chunk;
@@ -97,6 +99,9 @@ ColumnRule rules_columns(const Step *step);
 Join rules_join(const Step *step);
 bool rules_box(const Step *step, Box *box);
 bool rules_moves(const Step *step);
+/* The type of the second's weights, "_f32", as the kernel of both has it behind its name; NULL: the
+ * second is another kernel. */
+const char *pair_suffix(const PairRule *pair, const Step *second);
 /* NULL: they are not done as one. */
 const PairRule *rules_pair(const Step *first, const Step *second);
 /* false: the step does no pair. `params` is a structure of its kernel. */

@@ -123,11 +123,10 @@ typedef struct inlay_affine_conv_params {
 
 /* The convolution of what lies in scratch. */
 static inline void inlay_affine_product(void *const *base, const inlay_step *s,
-                                        inlay_tile *t)
+                                        const float *scratch, inlay_tile *t)
 {
     const inlay_affine_conv_params *p =
         (const inlay_affine_conv_params *)s->params;
-    const float *scratch = (const float *)inlay_at(base, s, 7);
     inlay_tile_product(t, inlay_rows_run, scratch, p->ic, p->ic, p->width);
     t->ys = s->ref[0].pix;
     t->qs = s->ref[6].pix;
@@ -143,8 +142,8 @@ static inline void inlay_affine_product(void *const *base, const inlay_step *s,
 
 /* One row of y, chunk by chunk. */
 static inline void inlay_affine_conv_row(void *const *base, const inlay_step *s,
-                                         const inlay_affine *m, inlay_tile *t,
-                                         int32_t r)
+                                         const inlay_affine *m, float *scratch,
+                                         inlay_tile *t, int32_t r)
 {
     const inlay_affine_conv_params *p =
         (const inlay_affine_conv_params *)s->params;
@@ -152,7 +151,6 @@ static inline void inlay_affine_conv_row(void *const *base, const inlay_step *s,
     const float *x = (const float *)inlay_row(base, s, 1, r);
     const float *q = inlay_row_if(base, s, 6, r);
     float *y = (float *)inlay_row(base, s, 0, r);
-    float *scratch = (float *)inlay_at(base, s, 7);
     inlay_tiles call;
     int32_t i;
     call.at = 0;
@@ -165,16 +163,19 @@ static inline void inlay_affine_conv_row(void *const *base, const inlay_step *s,
         call.y = y + from * t->ys;
         call.q = q ? q + from * t->qs : NULL;
         inlay_tile_pixels(t, &call, pixels);
+        if (t->narrow)
+            t->make(t, NULL);
     }
 }
 
-static inline int inlay_affine_conv_f32(void *const *base, const inlay_step *s,
-                                        int32_t r0, int32_t r1)
+/* Rows [r0, r1), with the tile of the convolution, whose input is in scratch. */
+static inline int inlay_affine_conv_by(void *const *base, const inlay_step *s,
+                                       float *scratch, inlay_tile *t,
+                                       int32_t r0, int32_t r1)
 {
     const inlay_affine_conv_params *p =
         (const inlay_affine_conv_params *)s->params;
     inlay_affine m;
-    inlay_tile t;
     int32_t done;
     m.scale = (const float *)inlay_at(base, s, 2);
     m.shift = (const float *)inlay_at(base, s, 3);
@@ -184,21 +185,39 @@ static inline int inlay_affine_conv_f32(void *const *base, const inlay_step *s,
     m.hi = p->x_b;
     m.ys = p->ic;
     m.xs = s->ref[1].pix;
-    inlay_affine_product(base, s, &t);
-    for (done = 0; done < r1 - r0; done++)
-        inlay_affine_conv_row(base, s, &m, &t, inlay_next_row(s, r0, r1, done));
+    for (done = 0; done < r1 - r0; done++) {
+        const int32_t r = inlay_next_row(s, r0, r1, done);
+        inlay_affine_conv_row(base, s, &m, scratch, t, r);
+    }
     return 0;
+}
+
+static inline int inlay_affine_conv_f32(void *const *base, const inlay_step *s,
+                                        int32_t r0, int32_t r1)
+{
+    float *scratch = (float *)inlay_at(base, s, 7);
+    inlay_tile t;
+    inlay_affine_product(base, s, scratch, &t);
+    return inlay_affine_conv_by(base, s, scratch, &t, r0, r1);
+}
+
+/* The rows by `kernel`, and then the activation. */
+static inline int inlay_affine_then_act(inlay_kernel *kernel, void *const *base,
+                                        const inlay_step *s, int32_t r0,
+                                        int32_t r1)
+{
+    const inlay_affine_conv_params *p =
+        (const inlay_affine_conv_params *)s->params;
+    const inlay_act_pass pass =
+        inlay_act_pass_of(p->pixels, p->oc, p->act, p->a, p->b);
+    return inlay_then_act(kernel, base, s, r0, r1, &pass);
 }
 
 static inline int inlay_affine_conv_act_f32(void *const *base,
                                             const inlay_step *s, int32_t r0,
                                             int32_t r1)
 {
-    const inlay_affine_conv_params *p =
-        (const inlay_affine_conv_params *)s->params;
-    const inlay_act_pass pass =
-        inlay_act_pass_of(p->pixels, p->oc, p->act, p->a, p->b);
-    return inlay_then_act(inlay_affine_conv_f32, base, s, r0, r1, &pass);
+    return inlay_affine_then_act(inlay_affine_conv_f32, base, s, r0, r1);
 }
 
 #endif

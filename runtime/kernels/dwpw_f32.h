@@ -66,10 +66,9 @@ static inline void inlay_dwpw_depthwise(const inlay_dwpw_params *p,
 
 /* The 1x1 convolution of what lies in scratch. */
 static inline void inlay_dwpw_pointwise(void *const *base, const inlay_step *s,
-                                        inlay_tile *t)
+                                        const float *scratch, inlay_tile *t)
 {
     const inlay_dwpw_params *p = (const inlay_dwpw_params *)s->params;
-    const float *scratch = (const float *)inlay_at(base, s, 7);
     inlay_tile_product(t, inlay_rows_run, scratch, p->channels, p->channels,
                        p->width);
     t->ys = s->ref[0].pix;
@@ -107,31 +106,42 @@ static inline void inlay_dwpw_row(void *const *base, const inlay_step *s,
         call.y = y + from * second->ys;
         call.q = q ? q + from * second->qs : NULL;
         inlay_tile_pixels(second, &call, pixels);
+        if (second->narrow)
+            second->make(second, NULL);
     }
 }
 
-static inline int inlay_dwpw_f32(void *const *base, const inlay_step *s,
-                                 int32_t r0, int32_t r1)
+/* Rows [r0, r1), with the tile of the second convolution, whose input is in scratch. */
+static inline int inlay_dwpw_by(void *const *base, const inlay_step *s,
+                                float *scratch, inlay_tile *second, int32_t r0,
+                                int32_t r1)
 {
     const inlay_dwpw_params *p = (const inlay_dwpw_params *)s->params;
     const float *w = (const float *)inlay_at(base, s, 2);
     inlay_conv_params depthwise;
     inlay_dw first;
-    inlay_tile second;
     int32_t done;
     inlay_dwpw_depthwise(p, &depthwise);
     inlay_dw_setup(&depthwise, base, s, &first);
-    first.y = (float *)inlay_at(base, s, 7);
+    first.y = scratch;
     first.ys = p->channels;
     first.q = NULL;
     first.qs = 0;
-    inlay_dwpw_pointwise(base, s, &second);
     for (done = 0; done < r1 - r0; done++) {
         const int32_t r = inlay_next_row(s, r0, r1, done);
         inlay_dw_window(&depthwise, &first, w, r);
-        inlay_dwpw_row(base, s, &depthwise, &first, &second, r);
+        inlay_dwpw_row(base, s, &depthwise, &first, second, r);
     }
     return 0;
+}
+
+static inline int inlay_dwpw_f32(void *const *base, const inlay_step *s,
+                                 int32_t r0, int32_t r1)
+{
+    float *scratch = (float *)inlay_at(base, s, 7);
+    inlay_tile second;
+    inlay_dwpw_pointwise(base, s, scratch, &second);
+    return inlay_dwpw_by(base, s, scratch, &second, r0, r1);
 }
 
 #endif

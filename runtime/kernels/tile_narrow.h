@@ -415,12 +415,19 @@ INLAY_INLINE void inlay_panel_wait(const inlay_tile *t, const inlay_tiles *call,
         flush(queue);
 }
 
-/* inlay_tile.make of narrow weights, where pixels lie in the rows. */
+/* inlay_tile.make of narrow weights, where pixels lie in the rows; without a call all that waits is
+ * made. */
 static inline void inlay_panel_rows_make(inlay_tile *t, const inlay_tiles *call)
 {
-    const ptrdiff_t pixels = t->backward ? -call->pixels : call->pixels;
-    inlay_tiles one = *call;
+    ptrdiff_t pixels;
+    inlay_tiles one;
     int32_t i;
+    if (!call) {
+        inlay_panel_rows_flush(t->narrow->queue);
+        return;
+    }
+    one = *call;
+    pixels = t->backward ? -call->pixels : call->pixels;
     for (i = 0; i < call->count; i++) {
         inlay_panel_wait(t, &one, inlay_panel_rows_flush);
         one.at += pixels * t->xs;

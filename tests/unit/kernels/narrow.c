@@ -5,54 +5,68 @@
 #include "images.h"
 
 #include "kernels/conv_narrow.h"
+#include "kernels/pair_narrow.h"
 
 typedef struct Type {
     const char *name;
     int bits, kind;
     inlay_widen_type *widen;
     inlay_kernel *conv, *conv_act, *conv1d, *conv1d_act, *deconv, *deconv_act;
+    inlay_kernel *dwpw, *affine_conv, *affine_conv_act;
 } Type;
 
 static const Type types[] = {
     { "f16", 16, INLAY_NARROW_F16, inlay_widen_f16, inlay_conv_f16,
       inlay_conv_act_f16, inlay_conv1d_f16, inlay_conv1d_act_f16,
-      inlay_deconv_f16, inlay_deconv_act_f16 },
+      inlay_deconv_f16, inlay_deconv_act_f16, inlay_dwpw_f16,
+      inlay_affine_conv_f16, inlay_affine_conv_act_f16 },
     { "bf16", 16, INLAY_NARROW_BF16, inlay_widen_bf16, inlay_conv_bf16,
       inlay_conv_act_bf16, inlay_conv1d_bf16, inlay_conv1d_act_bf16,
-      inlay_deconv_bf16, inlay_deconv_act_bf16 },
+      inlay_deconv_bf16, inlay_deconv_act_bf16, inlay_dwpw_bf16,
+      inlay_affine_conv_bf16, inlay_affine_conv_act_bf16 },
     { "f8e4m3fn", 8, INLAY_NARROW_F8E4M3FN, inlay_widen_f8e4m3fn,
       inlay_conv_f8e4m3fn, inlay_conv_act_f8e4m3fn, inlay_conv1d_f8e4m3fn,
       inlay_conv1d_act_f8e4m3fn, inlay_deconv_f8e4m3fn,
-      inlay_deconv_act_f8e4m3fn },
+      inlay_deconv_act_f8e4m3fn, inlay_dwpw_f8e4m3fn,
+      inlay_affine_conv_f8e4m3fn, inlay_affine_conv_act_f8e4m3fn },
     { "f8e4m3fnuz", 8, INLAY_NARROW_F8E4M3FNUZ, inlay_widen_f8e4m3fnuz,
       inlay_conv_f8e4m3fnuz, inlay_conv_act_f8e4m3fnuz, inlay_conv1d_f8e4m3fnuz,
       inlay_conv1d_act_f8e4m3fnuz, inlay_deconv_f8e4m3fnuz,
-      inlay_deconv_act_f8e4m3fnuz },
+      inlay_deconv_act_f8e4m3fnuz, inlay_dwpw_f8e4m3fnuz,
+      inlay_affine_conv_f8e4m3fnuz, inlay_affine_conv_act_f8e4m3fnuz },
     { "f8e5m2", 8, INLAY_NARROW_F8E5M2, inlay_widen_f8e5m2, inlay_conv_f8e5m2,
       inlay_conv_act_f8e5m2, inlay_conv1d_f8e5m2, inlay_conv1d_act_f8e5m2,
-      inlay_deconv_f8e5m2, inlay_deconv_act_f8e5m2 },
+      inlay_deconv_f8e5m2, inlay_deconv_act_f8e5m2, inlay_dwpw_f8e5m2,
+      inlay_affine_conv_f8e5m2, inlay_affine_conv_act_f8e5m2 },
     { "f8e5m2fnuz", 8, INLAY_NARROW_F8E5M2FNUZ, inlay_widen_f8e5m2fnuz,
       inlay_conv_f8e5m2fnuz, inlay_conv_act_f8e5m2fnuz, inlay_conv1d_f8e5m2fnuz,
       inlay_conv1d_act_f8e5m2fnuz, inlay_deconv_f8e5m2fnuz,
-      inlay_deconv_act_f8e5m2fnuz },
+      inlay_deconv_act_f8e5m2fnuz, inlay_dwpw_f8e5m2fnuz,
+      inlay_affine_conv_f8e5m2fnuz, inlay_affine_conv_act_f8e5m2fnuz },
     { "i8", 8, INLAY_NARROW_SIGNED, inlay_widen_i8, inlay_conv_i8,
       inlay_conv_act_i8, inlay_conv1d_i8, inlay_conv1d_act_i8, inlay_deconv_i8,
-      inlay_deconv_act_i8 },
+      inlay_deconv_act_i8, inlay_dwpw_i8, inlay_affine_conv_i8,
+      inlay_affine_conv_act_i8 },
     { "u8", 8, INLAY_NARROW_UNSIGNED, inlay_widen_u8, inlay_conv_u8,
       inlay_conv_act_u8, inlay_conv1d_u8, inlay_conv1d_act_u8, inlay_deconv_u8,
-      inlay_deconv_act_u8 },
+      inlay_deconv_act_u8, inlay_dwpw_u8, inlay_affine_conv_u8,
+      inlay_affine_conv_act_u8 },
     { "i4", 4, INLAY_NARROW_SIGNED, inlay_widen_i4, inlay_conv_i4,
       inlay_conv_act_i4, inlay_conv1d_i4, inlay_conv1d_act_i4, inlay_deconv_i4,
-      inlay_deconv_act_i4 },
+      inlay_deconv_act_i4, inlay_dwpw_i4, inlay_affine_conv_i4,
+      inlay_affine_conv_act_i4 },
     { "u4", 4, INLAY_NARROW_UNSIGNED, inlay_widen_u4, inlay_conv_u4,
       inlay_conv_act_u4, inlay_conv1d_u4, inlay_conv1d_act_u4, inlay_deconv_u4,
-      inlay_deconv_act_u4 },
+      inlay_deconv_act_u4, inlay_dwpw_u4, inlay_affine_conv_u4,
+      inlay_affine_conv_act_u4 },
     { "i2", 2, INLAY_NARROW_SIGNED, inlay_widen_i2, inlay_conv_i2,
       inlay_conv_act_i2, inlay_conv1d_i2, inlay_conv1d_act_i2, inlay_deconv_i2,
-      inlay_deconv_act_i2 },
+      inlay_deconv_act_i2, inlay_dwpw_i2, inlay_affine_conv_i2,
+      inlay_affine_conv_act_i2 },
     { "u2", 2, INLAY_NARROW_UNSIGNED, inlay_widen_u2, inlay_conv_u2,
       inlay_conv_act_u2, inlay_conv1d_u2, inlay_conv1d_act_u2, inlay_deconv_u2,
-      inlay_deconv_act_u2 },
+      inlay_deconv_act_u2, inlay_dwpw_u2, inlay_affine_conv_u2,
+      inlay_affine_conv_act_u2 },
 };
 enum { TYPES = sizeof types / sizeof *types };
 
@@ -307,6 +321,142 @@ static void compare(const Type *type, Form form)
     free(got), free(want);
 }
 
+/* Pairs: the sizes of a row, and the parameters of the second convolution as if it stood alone. */
+typedef struct Pair {
+    inlay_dwpw_params dwpw;
+    inlay_affine_conv_params affine;
+    Case second;
+} Pair;
+
+static Pair random_pair(void)
+{
+    Pair pair = { .second = random_case(CONV) };
+    inlay_conv_params *p = &pair.second.p;
+    p->kh = p->kw = p->sh = p->sw = p->groups = 1;
+    p->ph = p->pw = 0;
+    p->oh = p->ih = 3;
+    p->ow = p->iw;
+    const int32_t chunk = 1 + (int32_t)rnd((uint32_t)p->iw);
+    pair.dwpw = (inlay_dwpw_params){
+        .ih = 3,
+        .iw = p->iw,
+        .oh = 3,
+        .ow = p->iw,
+        .kh = 3,
+        .kw = 3,
+        .sh = 1,
+        .sw = 1,
+        .dh = 1,
+        .dw = 1,
+        .ph = 1,
+        .pw = 1,
+        .channels = p->ic,
+        .oc = p->oc,
+        .width = p->width,
+        .chunk = chunk,
+        .d_clamp = 3,
+        .clamp = p->clamp,
+        .d_a = -0.5f,
+        .d_b = 1.5f,
+        .a = p->a,
+        .b = p->b,
+    };
+    pair.affine = (inlay_affine_conv_params){
+        .pixels = p->iw,
+        .ic = p->ic,
+        .oc = p->oc,
+        .width = p->width,
+        .chunk = chunk,
+        .x_clamp = 1,
+        .clamp = p->clamp,
+        .act = p->act,
+        .x_a = -0.25f,
+        .a = p->a,
+        .b = p->b,
+    };
+    return pair;
+}
+
+/* Operands of a pair: y, x, two of the first step, w, bias, q, then of narrow weights three more;
+ * scratch. */
+static void run_pair(const Pair *pair, inlay_kernel *kernel, const void *params,
+                     const void **at, int operands)
+{
+    const inlay_conv_params *p = &pair->second.p;
+    void *base[11];
+    inlay_ref ref[11] = { { 0 } };
+    memcpy(base, at, sizeof base);
+    for (int i = 0; i < operands; i++)
+        ref[i] = (inlay_ref){ .cap = 1, .base = at[i] ? i : INLAY_NONE };
+    for (int i = 0; i < 2; i++) {
+        ref[i].cap = 3;
+        ref[i].pix = i ? p->ic : p->oc;
+        ref[i].row = (size_t)(p->iw * ref[i].pix) * sizeof(float);
+    }
+    ref[6].cap = 3, ref[6].pix = p->oc, ref[6].row = ref[0].row;
+    const inlay_step s = { kernel, params, ref, 3, (int32_t)rnd(2) };
+    assert_int_equal(kernel(base, &s, 0, 3), 0);
+}
+
+static void compare_pair(const Type *type, bool affine)
+{
+    Pair pair = random_pair();
+    Case *t = &pair.second;
+    const inlay_conv_params *p = &t->p;
+    int32_t how[INLAY_HOW_COUNT];
+    scales_of(t, type, how);
+    const size_t channels = (size_t)how[INLAY_HOW_CHANNELS];
+    const size_t n = channels * (size_t)p->ic;
+    const size_t bytes = n * (size_t)type->bits / 8;
+    const size_t out = (size_t)(3 * p->iw * p->oc);
+    unsigned char *w = random_bytes(bytes);
+    tame(type, w, bytes);
+    float *scale = rnd_floats(channels * (size_t)how[INLAY_HOW_BLOCKS]);
+    float *wide = widened(t, type, w, n, scale, NULL, how);
+    float *x = rnd_floats((size_t)(3 * p->iw * p->ic));
+    float *first = rnd_floats((size_t)(9 * p->ic));
+    float *shift = rnd_floats((size_t)p->ic);
+    float *bias = rnd_floats(channels);
+    float *q = rnd_floats(out);
+    float *scratch = rnd_floats((size_t)(p->iw * p->ic));
+    float *got = rnd_floats(out);
+    float *want = rnd_floats(out);
+    const void *add = t->residual ? q : NULL;
+    const void *plain[11] = { want, x, first, shift, wide, bias, add, scratch };
+    const void *stored[11] = { got,
+                               x,
+                               first,
+                               shift,
+                               w,
+                               bias,
+                               add,
+                               t->scaled ? how : NULL,
+                               t->scaled ? scale : NULL,
+                               NULL,
+                               scratch };
+    if (!affine) {
+        run_pair(&pair, inlay_dwpw_f32, &pair.dwpw, plain, 8);
+        run_pair(&pair, type->dwpw, &pair.dwpw, stored, 11);
+    } else {
+        run_pair(&pair,
+                 p->act ? inlay_affine_conv_act_f32 : inlay_affine_conv_f32,
+                 &pair.affine, plain, 8);
+        run_pair(&pair, p->act ? type->affine_conv_act : type->affine_conv,
+                 &pair.affine, stored, 11);
+    }
+    for (size_t i = 0; i < out; i++)
+        same_number(got[i], want[i]);
+    free(w), free(scale), free(wide), free(x), free(first), free(shift);
+    free(bias), free(q), free(scratch), free(got), free(want);
+}
+
+static void pairs(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 12 * TYPES; i++)
+        compare_pair(types + i / 2 % TYPES, i % 2);
+}
+
 static void convolves(void **state)
 {
     (void)state;
@@ -331,10 +481,9 @@ static void transposed(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(widens),
-        cmocka_unit_test(convolves),
-        cmocka_unit_test(signals),
-        cmocka_unit_test(transposed),
+        cmocka_unit_test(widens),  cmocka_unit_test(convolves),
+        cmocka_unit_test(signals), cmocka_unit_test(transposed),
+        cmocka_unit_test(pairs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -26,7 +26,7 @@ static void join_nothing(const Step *first, const Step *second, void *params)
 static const PairRule pairs[] = {
     {
         .second = "second",
-        .both = "dwpw_f32",
+        .both = "dwpw",
         .fits = fits_always,
         .join = join_nothing,
     },
@@ -34,7 +34,7 @@ static const PairRule pairs[] = {
 };
 static const KernelRules rules = { .pairs = pairs };
 static const KernelRow first_kernel = { .name = "first", .rules = &rules };
-static const KernelRow second_kernel = { .name = "second" };
+static const KernelRow second_kernel = { .name = "second_f32" };
 
 /* x -> first -> between -> second -> y, each with constants; the claim that they are one. */
 typedef struct Pair {
