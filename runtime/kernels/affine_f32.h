@@ -163,8 +163,7 @@ static inline void inlay_affine_conv_row(void *const *base, const inlay_step *s,
         call.y = y + from * t->ys;
         call.q = q ? q + from * t->qs : NULL;
         inlay_tile_pixels(t, &call, pixels);
-        if (t->narrow)
-            t->make(t, NULL);
+        inlay_tile_done(t);
     }
 }
 

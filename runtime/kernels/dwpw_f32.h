@@ -106,8 +106,7 @@ static inline void inlay_dwpw_row(void *const *base, const inlay_step *s,
         call.y = y + from * second->ys;
         call.q = q ? q + from * second->qs : NULL;
         inlay_tile_pixels(second, &call, pixels);
-        if (second->narrow)
-            second->make(second, NULL);
+        inlay_tile_done(second);
     }
 }
 

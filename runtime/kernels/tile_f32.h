@@ -274,6 +274,13 @@ static inline void inlay_tile_product(inlay_tile *t, inlay_tile_run *make,
     t->width = width;
 }
 
+/* Before what tiles read is overwritten: makes those that wait for others (tile_narrow.h). */
+static inline void inlay_tile_done(inlay_tile *t)
+{
+    if (t->narrow)
+        t->make(t, NULL);
+}
+
 /* n pixels in tiles as equal as can be, from the first to the last, or mirrored (t->backward);
  * `all` says where pixel 0 of them lies. A tile is finished before the next is begun; those of one
  * size and one group of channels are one call. */

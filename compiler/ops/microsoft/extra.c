@@ -238,23 +238,30 @@ static Blocks blocks_of(const Node *node)
     return blocks;
 }
 
-/* The zero points given, as numbers; the middle of unsigned numbers; NULL: they are 0. */
+/* The zero points given, as numbers; NULL: there are none. */
 static Tensor *block_zeros(const Node *node, const Blocks *blocks)
 {
     const Shape *scales = infer_shape(node, 2);
     const int last = scales->rank - 1;
     Tensor *zero = node_in(node, 3);
-    if (zero && blocks->per > 1) {
-        if (infer_shape(node, 3)->rank != scales->rank)
-            fail_node(node, STATUS_MALFORMED, NULL,
-                      "its zero points and scales differ in rank");
-        zero = unpacked(node, zero, blocks->type, blocks->per);
-        return expand_slice(node, zero, last, 0, scales->dim[last]);
-    }
-    if (zero || node->in[0]->dtype != DT_U8)
+    if (!zero || blocks->per == 1)
         return zero;
+    if (infer_shape(node, 3)->rank != scales->rank)
+        fail_node(node, STATUS_MALFORMED, NULL,
+                  "its zero points and scales differ in rank");
+    zero = unpacked(node, zero, blocks->type, blocks->per);
+    return expand_slice(node, zero, last, 0, scales->dim[last]);
+}
+
+/* Where none are given: the middle of unsigned numbers, of the rows that were gathered, not of all;
+ * NULL: 0. */
+static Tensor *block_middles(const Node *node, const Blocks *blocks,
+                             const Shape *scales)
+{
     Store *store = node->graph->store;
     const uint8_t middle = (uint8_t)(1u << (blocks->bits - 1));
+    if (node->in[0]->dtype != DT_U8)
+        return NULL;
     Recipe *value =
         recipe_fill(store, DT_U8, scales->rank, scales->dim, &middle);
     return graph_add_constant(node->graph, NULL,
@@ -276,6 +283,8 @@ void expand_gather_block_quantized(Node *node)
     Tensor *scale = gathered(node, node->in[2], index, blocks.rows);
     if (zero)
         zero = gathered(node, zero, index, blocks.rows);
+    else
+        zero = block_middles(node, &blocks, &scale->shape);
     int along = blocks.along;
     if (along > blocks.rows)
         along += rows->shape.rank - rank;
