@@ -93,6 +93,17 @@ def build(core, work, out, level='-O2', flags=(), warnings=True):
     return tuple(int(n) for n in sizes[:3])
 
 
+def code_bytes(core, work):
+    """Bytes of the functions that the generated source became, in the image."""
+    listed = must([core.compiler + 'nm', '--defined-only', '-S', 'app.elf'], work)
+    own = set(re.findall(r' [Tt] (\S+)$', must([core.compiler + 'nm', '--defined-only'] + model_objects(work), work), re.M))
+    return sum(int(size, 16) for size, name in re.findall(r'^\w+ (\w+) [Tt] (\S+)$', listed, re.M) if name in own)
+
+
+def model_objects(work):
+    return sorted(f for f in os.listdir(work) if re.fullmatch(r'model\d+\.o', f))
+
+
 def symbols(core, work):
     return must([core.compiler + 'nm', 'app.elf'], work)
 

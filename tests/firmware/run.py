@@ -44,13 +44,12 @@ def compare_host(t, label, core, work, net, got):
 
 class Net:
     """A model's C for one target, and the host's answers to it."""
-    def __init__(self, inlay, folder, name, work, form, target):
+    def __init__(self, inlay, folder, name, work, target):
         self.data, self.want = host.test_data(folder)
         self.inputs = [tensor for _, tensor in self.data]
         self.name, self.work, self.out = name, work, os.path.join(work, 'out')
         model = host.model_of(folder)
-        options = ['--weights', form] + (['--target', target] if target else [])
-        status, self.text = host.run([inlay, 'compile', model, '-o', self.out, '--name', name] + options + host.shape_flags(model, self.data))
+        status, self.text = host.run([inlay, 'compile', model, '-o', self.out, '--name', name, '--target', target] + host.shape_flags(model, self.data))
         self.good = status == 0
         self.answers = {}
         if self.good:
@@ -123,20 +122,25 @@ def model_folders(folders):
 
 def run_model(t, folder, work, ready, o, first):
     name = re.sub(r'\W', '_', os.path.basename(folder))
-    net = Net(o.inlay, folder, name, work, 'auto', None)
-    if not net.good and o.trusted:
-        t.skip(name, net.text.strip().splitlines()[-1])
-        return
-    if not t.ok(name + ': compiles to C', net.good, net.text):
-        return
+    nets = {}
     for core in ready:
-        if net.man['totals']['macs'] > o.macs // (1 if core.fma else 20):
-            t.skip('%s %s' % (core.name, name), 'more multiplications than --macs')
-            continue
-        for level in o.levels.split(','):
-            run_core(t, core, net, '-' + level, o)
-        if first:
-            run_fault(t, core, net)
+        if core.target not in nets:
+            own = os.path.join(work, core.target)
+            os.mkdir(own)
+            nets[core.target] = Net(o.inlay, folder, name, own, core.target)
+        net = nets[core.target]
+        label = '%s %s' % (core.name, name)
+        if not net.good and o.trusted:
+            t.skip(label, net.text.strip().splitlines()[-1])
+        elif not net.good:
+            t.ok(label + ': compiles to C', False, net.text)
+        elif net.man['totals']['macs'] > o.macs // (1 if core.fma else 20):
+            t.skip(label, 'more multiplications than --macs')
+        else:
+            for level in o.levels.split(','):
+                run_core(t, core, net, '-' + level, o)
+            if first:
+                run_fault(t, core, net)
 
 
 def main():
