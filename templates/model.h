@@ -25,6 +25,15 @@ extern "C" {
 #define MODEL_OUT0_LENGTH 3u
 //@ }
 
+/* The caller's values: length and shape and, of integers, what they stand for. */
+//@ facts {
+#define MODEL_IN0_SIZE 12u
+#define MODEL_IN0_LENGTH 3u
+#define MODEL_IN0_RANK 2
+#define MODEL_IN0_DIM0 1
+#define MODEL_IN0_DIM1 3
+//@ }
+
 /* What a run returns. */
 enum {
     MODEL_OK = 0,

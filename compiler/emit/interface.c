@@ -12,18 +12,22 @@ typedef struct Values {
     const char *upper; /* "IN" */
     Tensor *const *tensor;
     size_t count;
+    const IntegerScale *const
+        *numbers; /* what the integers of each stand for */
 } Values;
 
 static Values inputs_of(const Emitter *emitter)
 {
     const Graph *graph = emitter->program->graph;
-    return (Values){ "in", "IN", graph->input.at, graph->input.n };
+    return (Values){ "in", "IN", graph->input.at, graph->input.n,
+                     graph->in_numbers };
 }
 
 static Values outputs_of(const Emitter *emitter)
 {
     const Graph *graph = emitter->program->graph;
-    return (Values){ "out", "OUT", graph->output.at, graph_results(graph) };
+    return (Values){ "out", "OUT", graph->output.at, graph_results(graph),
+                     graph->out_numbers };
 }
 
 static bool is_inside(const Tensor *tensor)
@@ -124,6 +128,43 @@ static void put_offsets(Text *text, const Emitter *emitter,
         else
             text_put(text, "/* bytes into the arena */\n");
     }
+}
+
+/* Length and shape of a value and, of integers, what they stand for. */
+static void put_facts(Text *text, const Emitter *emitter, const Values *values,
+                      size_t i)
+{
+    const Tensor *tensor = values->tensor[i];
+    const IntegerScale *numbers = values->numbers[i];
+    const Shape shape = tensor_model_shape(tensor);
+    const char *start = arena_printf(emitter->arena, "#define %s_%s%zu",
+                                     emitter->upper, values->upper, i);
+    text_print(text, "%s_SIZE %" PRId64 "u      /* bytes */\n", start,
+               tensor_bytes(tensor));
+    text_print(text, "%s_LENGTH %" PRId64 "u    /* elements */\n", start,
+               tensor_count(tensor));
+    text_print(text, "%s_RANK %d\n", start, shape.rank);
+    for (int k = 0; k < shape.rank; k++)
+        text_print(text, "%s_DIM%d %" PRId64 "\n", start, k, shape.dim[k]);
+    if (!numbers)
+        return;
+    text_print(text,
+               "%s_SCALE %.8ef     /* it stands for (integer - zero point) "
+               "* scale */\n",
+               start, (double)numbers->scale);
+    text_print(text, "%s_ZERO_POINT %" PRId32 "\n", start, numbers->zero);
+}
+
+Text interface_facts(const Emitter *emitter)
+{
+    const Values inputs = inputs_of(emitter);
+    const Values outputs = outputs_of(emitter);
+    Text text = text_new(emitter->arena);
+    for (size_t i = 0; i < inputs.count; i++)
+        put_facts(&text, emitter, &inputs, i);
+    for (size_t i = 0; i < outputs.count; i++)
+        put_facts(&text, emitter, &outputs, i);
+    return text;
 }
 
 Text interface_sizes(const Emitter *emitter)

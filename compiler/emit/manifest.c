@@ -77,7 +77,7 @@ static const char *place_name(const Tensor *tensor, bool by_rows)
 }
 
 static json_t *value_facts(const Program *program, const Tensor *tensor,
-                           size_t index)
+                           const IntegerScale *numbers, size_t index)
 {
     const Step *pushed = program_pushed(program);
     const bool by_rows = pushed && pushed->operand[0].tensor == tensor;
@@ -95,15 +95,20 @@ static json_t *value_facts(const Program *program, const Tensor *tensor,
         rows_facts(object, program, pushed);
     if (tensor->dynamic)
         manifest_set(object, "dynamic", json_true());
+    if (numbers) {
+        manifest_set(object, "scale", json_real((double)numbers->scale));
+        manifest_set(object, "zero_point", json_integer(numbers->zero));
+    }
     return object;
 }
 
 static json_t *values(const Program *program, Tensor *const *tensor,
-                      size_t count)
+                      const IntegerScale *const *numbers, size_t count)
 {
     json_t *list = manifest_made(json_array());
     for (size_t i = 0; i < count; i++)
-        json_array_append_new(list, value_facts(program, tensor[i], i));
+        json_array_append_new(list,
+                              value_facts(program, tensor[i], numbers[i], i));
     return list;
 }
 
@@ -380,10 +385,12 @@ static void put_sizes(ManifestText *manifest, const Program *program,
     if (plan->curve.n)
         manifest_key(manifest, "curve", curve_facts(plan));
     manifest_key(manifest, "weights", weight_facts(program, facts));
-    manifest_key(manifest, "inputs",
-                 values(program, graph->input.at, graph->input.n));
+    manifest_key(
+        manifest, "inputs",
+        values(program, graph->input.at, graph->in_numbers, graph->input.n));
     manifest_key(manifest, "outputs",
-                 values(program, graph->output.at, graph_results(graph)));
+                 values(program, graph->output.at, graph->out_numbers,
+                        graph_results(graph)));
 }
 
 static int64_t write_steps(ManifestText *manifest, const Program *program,

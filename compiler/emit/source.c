@@ -88,6 +88,7 @@ static void write_header(const Emitter *emitter, Output *output,
     const Section sections[] = {
         { "about", about(emitter) },
         { "sizes", interface_sizes(emitter) },
+        { "facts", interface_facts(emitter) },
         { "arenas", interface_arenas(emitter) },
         { "inputs", interface_inputs(emitter) },
         { "outputs", interface_outputs(emitter) },

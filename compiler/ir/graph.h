@@ -32,6 +32,12 @@ typedef struct Use {
     struct Use *next, *before;
 } Use;
 
+/* What integers stand for: (integer - zero) * scale. */
+typedef struct IntegerScale {
+    float scale;
+    int32_t zero;
+} IntegerScale;
+
 /* A sequence while it lasts: its tensors; NULL: one whose shape is not known. */
 typedef struct Sequence {
     int64_t n;
@@ -62,6 +68,8 @@ struct Tensor {
     /* as the file's value_info says; rank -1: it does not; shared, never NULL */
     const Shape *declared;
     Recipe *value; /* constant: its values; else NULL */
+    /* of integers, as a node that reads or makes them says; NULL: none says it */
+    const IntegerScale *numbers;
     /* it is no tensor but this list of them; NULL: a tensor */
     const Sequence *sequence;
     Node *producer; /* NULL: graph input, constant */
@@ -189,6 +197,8 @@ struct Graph {
     int next_size; /* of the root: numbers of sizes known at run time */
     /* of the root: entries at the end of `output` that are dims */
     size_t dims_outputs;
+    /* of the root, after infer: `numbers` of each input and of each result */
+    const IntegerScale *const *in_numbers, *const *out_numbers;
     const IoForm *in_form,
         *out_form; /* of the root: where its inputs and its results lie; NULL:
                                          all with the caller */

@@ -83,6 +83,34 @@ const int64_t *infer_number(const Node *node, int i)
     return infer_ints(node, i, &count);
 }
 
+/* The one float that constant input i is; *known: there is one. Left out it is `none`. */
+static float single_number(const Node *node, int i, float none, bool *known)
+{
+    const Tensor *tensor = node_in(node, i);
+    if (!tensor)
+        return none;
+    if (!tensor->value || recipe_count(tensor->value) != 1) {
+        *known = false;
+        return none;
+    }
+    Store *store = node->graph->store;
+    Recipe *wide = recipe_cast(store, tensor->value, DT_F32);
+    const float *value = recipe_values(store, node->graph->arena, wide);
+    return *value;
+}
+
+void infer_numbers(const Node *node, Tensor *integers, int scale, int zero)
+{
+    bool known = integers && dtype_bits(integers->dtype) <= 16;
+    const IntegerScale numbers = {
+        .scale = single_number(node, scale, 1.0f, &known),
+        .zero = (int32_t)single_number(node, zero, 0.0f, &known),
+    };
+    if (known)
+        integers->numbers =
+            arena_copy(node->graph->arena, &numbers, sizeof numbers);
+}
+
 Shape infer_broadcast(const Node *node, const Shape *a, const Shape *b)
 {
     Shape shape = { .rank = a->rank > b->rank ? a->rank : b->rank };

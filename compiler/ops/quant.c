@@ -23,6 +23,7 @@ void infer_quantize(Node *node)
     else if (type == DT_NONE)
         type = DT_U8;
     infer_out(node, 0, type, *infer_shape(node, 0));
+    infer_numbers(node, node->out[0], 1, 2);
 }
 
 void infer_dequantize(Node *node)
@@ -30,6 +31,7 @@ void infer_dequantize(Node *node)
     const DType said = dtype_of_code(node_int(node, "output_dtype", 0));
     infer_out(node, 0, said != DT_NONE ? said : scale_type(node),
               *infer_shape(node, 0));
+    infer_numbers(node, node->in[0], 1, 2);
 }
 
 /* The axis that scales run along, -1: one scale for all. */

@@ -105,6 +105,35 @@ void infer_graph(Graph *graph)
     graph_compact(graph);
 }
 
+static bool is_view(const Node *node)
+{
+    return node && node->op && node->op->flags & OP_VIEW;
+}
+
+/* What integers stand for, through views of them. */
+static const IntegerScale *meaning_of(const Tensor *tensor)
+{
+    const Tensor *made = tensor;
+    const Tensor *read = tensor;
+    while (!made->numbers && is_view(made->producer))
+        made = made->producer->in[0];
+    while (!read->numbers && read->use && is_view(read->use->node) &&
+           read->use->operand == 0)
+        read = read->use->node->out[0];
+    return made->numbers ? made->numbers : read->numbers;
+}
+
+/* Of n inputs or results of the model, what their integers stand for. */
+static const IntegerScale *const *numbers_of(Graph *graph,
+                                             Tensor *const *tensor, size_t n)
+{
+    const IntegerScale **numbers =
+        NEW_ARRAY(graph->arena, const IntegerScale *, n);
+    for (size_t i = 0; i < n; i++)
+        numbers[i] = meaning_of(tensor[i]);
+    return numbers;
+}
+
 void pass_infer(Graph *graph)
 {
     graph->infer = infer_graph;
@@ -122,6 +151,8 @@ void pass_infer(Graph *graph)
     dynamic_outputs(graph);
     graph->infer = NULL;
     graph_count_uses(graph);
+    graph->in_numbers = numbers_of(graph, graph->input.at, graph->input.n);
+    graph->out_numbers = numbers_of(graph, graph->output.at, graph->output.n);
     for (size_t k = graph->all.n; k-- > 0;)
         if (!graph_gone(graph->all.at[k]))
             graph_sort(graph->all.at[k]);
