@@ -249,13 +249,17 @@ void bounds_qpacked(Bounds *bounds)
     qpacked_images(bounds);
     qpacked_channels(bounds, padded);
     touch(bounds, 2, "weights", sat_mul(padded, window));
-    touch(bounds, 10, "windows",
-          sat_mul(bounds_size(bounds, p->gather), window));
+    bounds_refuse(bounds,
+                  p->wide < 0 || p->wide > 2 || (p->wide && p->width != 4),
+                  "it widens other windows than its kernel");
+    touch(
+        bounds, 10, "windows",
+        sat_mul(sat_add(bounds_size(bounds, p->gather), 2 * p->wide), window));
     if (bounds->wrong)
         return;
     bounds_refuse(bounds, p->gather < 1 && must_gather(p),
                   "it gathers no windows, but has to");
-    if (p->gather)
+    if (p->gather || p->wide)
         touch_needs(bounds, 10);
 }
 

@@ -8,6 +8,8 @@
 #ifndef INLAY_IR_FAMILY_H
 #define INLAY_IR_FAMILY_H
 
+#include <stdbool.h>
+
 /* What the bytes of an input are taken as: the other sign is folded into biases. */
 typedef enum ByteSign {
     BYTES_AS_THEY_ARE,
@@ -22,6 +24,8 @@ typedef struct Family {
     int byte_width;      /* the same of 8-bit weights */
     int byte_depth;      /* their inputs that lie side by side */
     ByteSign bytes;
+    /* two channels in 16 bits, where weights allow it: runtime/kernels/qtile_dsp.inc.h */
+    bool byte_halves;
     /* a condition of the C preprocessor without which the kernels cannot read it, and what to say
      * then; NULL: none */
     const char *needs, *without;

@@ -134,6 +134,27 @@ static Recipe *packed_bytes(Lower *lower, const Recipe *w,
     return recipe_concat(store, n, part, 1);
 }
 
+/* Blocks of four channels by four taps as halves of 16 bits, 256 times an odd channel and the even
+ * one before it: [channel pair][channel][tap / 2][tap % 2] -> [tap % 2][pair][tap / 2]. */
+static Recipe *in_halves(Store *store, const Recipe *w)
+{
+    static const int turn[4] = { 0, 3, 1, 2 };
+    const int64_t n = recipe_count(w) / 16;
+    const int64_t cut[5] = { n, 2, 2, 2, 2 };
+    const int64_t halves[4] = { n, 2, 2, 2 };
+    const int64_t bytes[1] = { recipe_count(w) };
+    const Recipe *pairs = recipe_reshape(store, w, 5, cut);
+    Recipe *even = recipe_slice(store, pairs, 2, 0, 1, 1);
+    Recipe *odd = recipe_slice(store, pairs, 2, 1, 1, 1);
+    even = recipe_cast(store, even, DT_F32);
+    odd = recipe_cast(store, odd, DT_F32);
+    odd = recipe_mul(store, odd, recipe_number(store, 256.0f));
+    Recipe *sum = recipe_cast(store, recipe_add(store, odd, even), DT_I16);
+    sum = recipe_reshape(store, sum, 4, halves);
+    sum = recipe_transpose(store, sum, turn);
+    return recipe_bits(store, sum, DT_I8, 1, bytes);
+}
+
 /* [channels][1][taps...] -> [taps][channels]. */
 static Recipe *packed_depthwise(Lower *lower, const Recipe *w, int64_t channels)
 {
@@ -178,6 +199,43 @@ static int32_t *sums_of(Lower *lower, const Recipe *w, int64_t channels)
                         i64_min(at_once, channels - first), from,
                         i64_min(n, k - from), sum);
     return sum;
+}
+
+/* Is a channel's stretch small enough to be the upper one of two in a half? *size: of its numbers
+ * before it. A sum of products with bytes stays below 2^23. */
+static bool stretch_fits(const int8_t *value, int64_t n, int64_t *size)
+{
+    for (int64_t k = 0; k < n; k++) {
+        if (value[k] == -128)
+            return false;
+        *size += value[k] < 0 ? -value[k] : value[k];
+    }
+    return *size < (1 << 23) / 128;
+}
+
+/* Are the odd channels of each group of `each` such? w [channels][K]. */
+static bool halves_fit(Lower *lower, const Recipe *w, int64_t each)
+{
+    Store *store = lower->graph->store;
+    const int64_t channels = recipe_dims(w)[0];
+    const int64_t dims[2] = { channels, recipe_count(w) / channels };
+    const Recipe *matrix = recipe_reshape(store, w, 2, dims);
+    bool fits = true;
+    for (int64_t i = 0; fits && i < channels; i++) {
+        const ArenaMark mark = arena_mark(&store->scratch);
+        const bool upper = i % each % 2 == 1;
+        int64_t size = 0;
+        for (int64_t from = 0; upper && fits && from < dims[1];
+             from += STRETCH) {
+            const int64_t n = i64_min(STRETCH, dims[1] - from);
+            Recipe *part = recipe_slice(store, matrix, 0, i, 1, 1);
+            part = recipe_slice(store, part, 1, from, 1, n);
+            fits = stretch_fits(recipe_values(store, &store->scratch, part), n,
+                                &size);
+        }
+        arena_release(&store->scratch, mark);
+    }
+    return fits;
 }
 
 /* ---- what goes with each channel ---- */
@@ -387,12 +445,17 @@ Step *lower_bytes_packed(Lower *lower, Node *node, const ByteOperands *q,
     const Recipe *w = signed_bytes(lower->graph->store, q->w);
     const int64_t window = window_bytes(params);
     params->gather = gathered(params, window);
+    if (lower->family->byte_halves && halves_fit(lower, w, c.each))
+        params->wide = params->od * params->oh * params->ow == 1 ? 1 : 2;
     const Folded folded = fold_zeros(lower, q, w, &c, params);
     Tensor *scale = factors(lower, q, &c, params);
     Recipe *packed = packed_bytes(lower, w, params);
+    if (params->wide)
+        packed = in_halves(lower->graph->store, packed);
     Step *step = lower_step(lower, node, "qconv_packed", params);
     begin(step, q, lower_constant(lower, packed));
     add_operands(lower, step, q, &c, &folded, scale);
-    step_scratch(lower, step, i64_mul(window, params->gather));
+    step_scratch(lower, step,
+                 i64_mul(window, params->gather + 2 * params->wide));
     return step;
 }

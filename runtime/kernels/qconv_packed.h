@@ -53,6 +53,8 @@ typedef struct inlay_qpacked_params {
     int32_t scales; /* 1, or one for each channel */
     int32_t
         gather; /* pixels that scratch holds the windows of; 0: there is none */
+    /* weights are packed as halves, and scratch holds so many widened windows; 0: they are not */
+    int32_t wide;
 } inlay_qpacked_params;
 
 /* A row of y, or several joined, on its way. */
@@ -133,6 +135,10 @@ static inline void inlay_qpacked_tile(void *const *base, const inlay_step *step,
     tile->sums = (const int32_t *)inlay_at(base, step, 6);
     tile->result = inlay_qpacked_result(base, step);
     tile->ys = step->ref[0].pix;
+    if (params->wide)
+        tile->wide = (uint32_t *)(void *)((uint8_t *)inlay_at(base, step, 10) +
+                                          params->gather * tile->taps);
+    tile->widened = params->wide;
 }
 
 /* The window where it lies in x. */
@@ -327,11 +333,17 @@ static inline int32_t inlay_qrow_end(const inlay_qrow *row, int32_t c)
     return c < row->right ? row->right : row->pixels;
 }
 
-/* Of n pixels those of the next tile: tiles are as equal as can be. */
+/* Of n pixels those of the next tile: tiles are as equal as can be, but where pixels go by two. */
 static inline int32_t inlay_qtile_size(int32_t n, int32_t most)
 {
+#if INLAY_QL == 1
+    if (most > 2)
+        most -= most % 2;
+    return n < most ? n : most;
+#else
     const int32_t tiles = (n + most - 1) / most;
     return (n + tiles - 1) / tiles;
+#endif
 }
 
 /* All pixels of a row, in the walking direction. */

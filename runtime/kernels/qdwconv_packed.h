@@ -259,6 +259,10 @@ static inline void inlay_qdw_inner(const inlay_qdw *job, const inlay_qrow *row,
 
 #endif
 
+#if INLAY_QDSP
+#include "kernels/qdw_dsp.inc.h"
+#endif
+
 /* ---- a tile ---- */
 
 /* The block of channels that `channel` begins: what its sums begin with. */
@@ -295,6 +299,12 @@ static inline void inlay_qdw_pixels(inlay_qdw *job, const inlay_qrow *row,
                 inlay_qdw_edge(job, row, &tile);
             else
                 inlay_qdw_inner(job, row, &tile);
+            continue;
+        }
+#endif
+#if INLAY_QDSP
+        if (inlay_qdw_suits(job, &tile)) {
+            inlay_qdw_dsp(job, row, &tile);
             continue;
         }
 #endif

@@ -9,6 +9,8 @@
  * taps in fours, filled up with zeros: [four][channel of the block][4]. bias, sums, scales and zw
  * are filled up to fours likewise.
  *
+ * Or, `wide`, in halves of 16 bits that hold two channels (qtile_dsp.inc.h).
+ *
  * A window is some rows of a ring, of each `run` bytes; or, where pixels were gathered, one row.
  * Vectors where qvec.h has them and x's numbers are those the machine takes, else plain C. */
 #ifndef INLAY_QTILE_H
@@ -40,6 +42,8 @@ typedef struct inlay_qtile {
         zw; /* zero points of the weights, each channel's; NULL: all are `zw_all` */
     int32_t zw_all;
     inlay_qresult result;
+    uint32_t *wide;  /* room for widened windows; NULL: weights are no halves */
+    int32_t widened; /* pixels of which it has the windows: 1 or 2 */
 } inlay_qtile;
 
 /* Pixels that are made by one call. */
@@ -163,56 +167,184 @@ static inline void inlay_qtile_x_sums(const inlay_qtile *tile,
     }
 }
 
-/* ---- plain C: one pixel, four channels of a block ---- */
+/* ---- plain C: one pixel or two, four channels of a block ---- */
 
-/* Adds n of the next four of x to the sums of four channels. */
+/* The bytes of x as they are read: with their sign, without one, or as the tile says. */
+typedef enum inlay_qsign {
+    INLAY_QSIGNED,
+    INLAY_QUNSIGNED,
+    INLAY_QOTHER
+} inlay_qsign;
+
+INLAY_INLINE int32_t inlay_qnumber_at(const inlay_qtile *tile, const uint8_t *x,
+                                      inlay_qsign sign)
+{
+    if (sign == INLAY_QSIGNED)
+        return *(const int8_t *)x;
+    return sign == INLAY_QUNSIGNED ? *x : (*x ^ tile->flip) - tile->minus;
+}
+
+/* Channels that go through a window together: their sums shall stay in registers. */
+#if defined __thumb__
+enum { INLAY_QLANES = 2 };
+#else
+enum { INLAY_QLANES = 4 };
+#endif
+
+/* Adds n of the next four of x to the sums of some channels of each pixel. */
 INLAY_INLINE void inlay_qplain_few(const inlay_qtile *tile, const uint8_t *x,
-                                   int32_t n, const int8_t *w, int32_t *sum)
+                                   const uint8_t *next, int32_t n,
+                                   const int8_t *w, uint32_t *sum,
+                                   int32_t lanes, int two, inlay_qsign sign)
 {
     int32_t i, k;
+    INLAY_UNROLL
     for (k = 0; k < n; k++) {
-        const int32_t v = (x[k] ^ tile->flip) - tile->minus;
-        for (i = 0; i < 4; i++)
-            sum[i] = inlay_wrap_add(sum[i], v * w[4 * i + k]);
+        const int32_t a = inlay_qnumber_at(tile, x + k, sign);
+        const int32_t b = two ? inlay_qnumber_at(tile, next + k, sign) : 0;
+        INLAY_UNROLL
+        for (i = 0; i < lanes; i++) {
+            sum[i] += (uint32_t)(a * w[4 * i + k]);
+            if (two)
+                sum[4 + i] += (uint32_t)(b * w[4 * i + k]);
+        }
     }
 }
 
-static inline void inlay_qplain_pixel(const inlay_qtile *tile, ptrdiff_t at,
+/* The window, `at` bytes into its rows. */
+INLAY_INLINE void inlay_qplain_window(const inlay_qtile *tile, ptrdiff_t at,
                                       const int8_t *w, int32_t step,
-                                      int32_t *sum)
+                                      uint32_t *sum, int two, inlay_qsign sign)
 {
     const int32_t fours = tile->run / 4;
     const int32_t tail = tile->run % 4;
+    uint32_t s[4 + INLAY_QLANES];
+    int32_t d, h, i;
+    memcpy(s, sum, INLAY_QLANES * sizeof *s);
+    memcpy(s + 4, sum + 4, INLAY_QLANES * sizeof *s);
+    for (d = 0; d < tile->nkd; d++)
+        for (h = 0; h < tile->nkh; h++) {
+            const uint8_t *x = inlay_qwindow(tile, d, h) + at;
+            const uint8_t *next = x + tile->xs;
+            for (i = fours; i > 0; i--, x += 4, next += 4, w += step)
+                inlay_qplain_few(tile, x, next, 4, w, s, INLAY_QLANES, two,
+                                 sign);
+            for (i = 0; i < tail; i++)
+                inlay_qplain_few(tile, x + i, next + i, 1, w + i, s,
+                                 INLAY_QLANES, two, sign);
+            if (tail)
+                w += step;
+        }
+    memcpy(sum, s, INLAY_QLANES * sizeof *s);
+    memcpy(sum + 4, s + 4, INLAY_QLANES * sizeof *s);
+}
+
+/* The window of one pixel, or of two. */
+INLAY_APART void inlay_qplain_signed(const inlay_qtile *tile, ptrdiff_t at,
+                                     const int8_t *w, int32_t step,
+                                     uint32_t *sum, int two)
+{
+    int32_t i;
+    for (i = 0; i < 4; i += INLAY_QLANES) {
+        const int8_t *of = w + 4 * i;
+        if (two)
+            inlay_qplain_window(tile, at, of, step, sum + i, 1, INLAY_QSIGNED);
+        else
+            inlay_qplain_window(tile, at, of, step, sum + i, 0, INLAY_QSIGNED);
+    }
+}
+
+INLAY_APART void inlay_qplain_unsigned(const inlay_qtile *tile, ptrdiff_t at,
+                                       const int8_t *w, int32_t step,
+                                       uint32_t *sum, int two)
+{
+    int32_t i;
+    for (i = 0; i < 4; i += INLAY_QLANES) {
+        const int8_t *of = w + 4 * i;
+        if (two)
+            inlay_qplain_window(tile, at, of, step, sum + i, 1,
+                                INLAY_QUNSIGNED);
+        else
+            inlay_qplain_window(tile, at, of, step, sum + i, 0,
+                                INLAY_QUNSIGNED);
+    }
+}
+
+/* The four taps of four channels that lie packed as halves, one by one: [channel][tap]. */
+static inline void inlay_qhalves(const int8_t *from, int8_t *to)
+{
+    int32_t i;
+    for (i = 0; i < 8; i++, from += 2) {
+        const int32_t tap = (i & 1) * 2 + (i >> 2);
+        int8_t *pair = to + (i >> 1 & 1) * 8 + tap;
+        pair[0] = from[0];
+        pair[4] = (int8_t)(from[1] + (from[0] < 0));
+    }
+}
+
+/* Any bytes, one pixel: what another family's weights and numbers come to. */
+INLAY_APART void inlay_qplain_other(const inlay_qtile *tile, ptrdiff_t at,
+                                    const int8_t *w, int32_t step,
+                                    uint32_t *sum)
+{
+    int8_t apart[16];
     int32_t d, h, i;
     for (d = 0; d < tile->nkd; d++)
         for (h = 0; h < tile->nkh; h++) {
             const uint8_t *x = inlay_qwindow(tile, d, h) + at;
-            for (i = 0; i < fours; i++, x += 4, w += step)
-                inlay_qplain_few(tile, x, 4, w, sum);
-            if (tail) {
-                inlay_qplain_few(tile, x, tail, w, sum);
-                w += step;
+            for (i = tile->run; i > 0; i -= 4, x += 4, w += step) {
+                const int8_t *of = w;
+                if (tile->wide) {
+                    inlay_qhalves(w, apart);
+                    of = apart;
+                }
+                inlay_qplain_few(tile, x, x, i < 4 ? i : 4, of, sum, 4, 0,
+                                 INLAY_QOTHER);
             }
         }
+}
+
+static inline void inlay_qplain_sums(const inlay_qtile *tile, ptrdiff_t at,
+                                     const int8_t *w, int32_t step,
+                                     uint32_t *sum, int two)
+{
+    if (tile->wide || tile->flip != tile->minus) {
+        inlay_qplain_other(tile, at, w, step, sum);
+        if (two)
+            inlay_qplain_other(tile, at + tile->xs, w, step, sum + 4);
+    } else if (tile->flip) {
+        inlay_qplain_signed(tile, at, w, step, sum, two);
+    } else {
+        inlay_qplain_unsigned(tile, at, w, step, sum, two);
+    }
 }
 
 INLAY_APART void inlay_qplain(const inlay_qtile *tile, const inlay_qcall *call,
                               inlay_qgroup *group)
 {
     int32_t p, i;
-    for (p = 0; p < call->pixels; p++)
+    for (p = 0; p < call->pixels; p += 2)
         for (i = 0; i < group->lanes; i += 4) {
-            const int32_t left = group->n - i;
-            const ptrdiff_t at = call->at + p * tile->xs;
-            int32_t sum[4];
-            memcpy(sum, group->start + i, sizeof sum);
-            inlay_qplain_pixel(tile, at, group->last + 4 * i, group->step, sum);
-            inlay_qgroup_end(tile, call, group, p, i, left < 4 ? left : 4, sum);
+            const int32_t n = group->n - i < 4 ? group->n - i : 4;
+            const int two = p + 1 < call->pixels;
+            uint32_t sum[8];
+            int32_t *first = (int32_t *)sum;
+            memcpy(sum, group->start + i, 4 * sizeof *sum);
+            memcpy(sum + 4, group->start + i, 4 * sizeof *sum);
+            inlay_qplain_sums(tile, call->at + p * tile->xs,
+                              group->last + 4 * i, group->step, sum, two);
+            inlay_qgroup_end(tile, call, group, p, i, n, first);
+            if (two)
+                inlay_qgroup_end(tile, call, group, p + 1, i, n, first + 4);
         }
 }
 
 #if INLAY_QL > 1
 #include "kernels/qtile_vec.inc.h"
+#endif
+
+#if INLAY_QDSP
+#include "kernels/qtile_dsp.inc.h"
 #endif
 
 /* ---- tiles ---- */
@@ -221,7 +353,7 @@ INLAY_APART void inlay_qplain(const inlay_qtile *tile, const inlay_qcall *call,
 static inline int inlay_qfast(const inlay_qtile *tile)
 {
 #if INLAY_QL > 1
-    return tile->minus == INLAY_QMINUS;
+    return tile->minus == INLAY_QMINUS && !tile->wide;
 #else
     (void)tile;
     return 0;
@@ -246,6 +378,12 @@ static inline void inlay_qtile_run(const inlay_qtile *tile,
 {
     const int fast = inlay_qfast(tile);
     inlay_qgroup group;
+#if INLAY_QDSP
+    if (tile->wide) {
+        inlay_qpairs(tile, call);
+        return;
+    }
+#endif
     for (group.channel = tile->begin; group.channel < tile->end;
          group.channel += group.lanes) {
         const int32_t blocks = inlay_qblocks(tile, group.channel, fast);

@@ -31,6 +31,16 @@
 #endif
 #endif
 
+/* The multiplications of two halves of Arm's DSP extension. */
+#ifndef INLAY_QDSP
+#if defined __GNUC__ && defined __OPTIMIZE__ && defined __ARM_FEATURE_DSP && \
+    defined __thumb2__ && !defined __ARM_BIG_ENDIAN
+#define INLAY_QDSP 1
+#else
+#define INLAY_QDSP 0
+#endif
+#endif
+
 /* Most pixels of a tile: its sums fill the registers. */
 #if INLAY_QL == 16
 #define INLAY_QTILE_P 7
@@ -38,6 +48,8 @@
 #define INLAY_QTILE_P 5
 #elif INLAY_QL == 8
 #define INLAY_QTILE_P 4
+#elif INLAY_QL == 1
+#define INLAY_QTILE_P 6
 #else
 #define INLAY_QTILE_P 2
 #endif
