@@ -55,6 +55,48 @@ INLAY_INLINE void inlay_qscales(const inlay_qresult *result, int32_t channel,
             result->factor * result->scale[result->each ? channel + i : 0];
 }
 
+/* Where floats are software's, their products are found with integers. */
+#if (defined __arm__ && !defined __ARM_FP) || \
+    (defined __riscv && !defined __riscv_flen)
+#define INLAY_QSOFT 1
+#else
+#define INLAY_QSOFT 0
+#endif
+
+static inline int32_t inlay_qfloat_byte(const inlay_qresult *result,
+                                        int32_t sum, float scale)
+{
+    return inlay_saturate((float)sum * scale, result->zero, result->lo,
+                          result->hi);
+}
+
+/* The same bits from integers: |sum| times the 24 bits of the scale, of which 32 stay behind the
+ * point. Where they lie so near to a half that the rounding of the float product counts, and where
+ * the scale is not between 2^-32 and 1/2 or the sum has more than 24 bits, floats decide. */
+static inline int32_t inlay_qinteger_byte(const inlay_qresult *result,
+                                          int32_t sum, float scale)
+{
+    const uint32_t near = UINT32_C(1) << 19;
+    const uint32_t bits = inlay_half_bits(scale);
+    const uint32_t shift = 126 - (bits >> 23);
+    const uint32_t size = sum < 0 ? 0u - (uint32_t)sum : (uint32_t)sum;
+    const uint64_t product =
+        (uint64_t)size * (bits << 8 | UINT32_C(0x80000000));
+    const uint32_t high = (uint32_t)(product >> 32);
+    uint32_t fraction, whole;
+    int32_t v;
+    if (shift - 1 > 30 || size >> 24)
+        return inlay_qfloat_byte(result, sum, scale);
+    fraction = (uint32_t)product >> shift | high << (32 - shift);
+    whole = high >> shift;
+    if (fraction - (UINT32_C(0x80000000) - near) <= 2 * near)
+        return inlay_qfloat_byte(result, sum, scale);
+    v = (int32_t)(whole + (fraction >> 31));
+    v = (sum < 0 ? -v : v) + result->zero;
+    v = v > result->lo ? v : result->lo;
+    return v < result->hi ? v : result->hi;
+}
+
 /* y[i] of n sums that are those of channels `channel` and on. */
 static inline void inlay_qresults(const inlay_qresult *result, int32_t channel,
                                   int32_t n, const int32_t *sum,
@@ -73,8 +115,10 @@ static inline void inlay_qresults(const inlay_qresult *result, int32_t channel,
         return;
     }
     for (i = 0; i < n; i++)
-        ((uint8_t *)y)[i] = (uint8_t)inlay_saturate(
-            (float)sum[i] * scale[i], result->zero, result->lo, result->hi);
+        ((uint8_t *)y)[i] =
+            (uint8_t)(INLAY_QSOFT
+                          ? inlay_qinteger_byte(result, sum[i], scale[i])
+                          : inlay_qfloat_byte(result, sum[i], scale[i]));
 }
 
 #endif

@@ -194,8 +194,8 @@ enum { INLAY_QLANES = 4 };
 /* Adds n of the next four of x to the sums of some channels of each pixel. */
 INLAY_INLINE void inlay_qplain_few(const inlay_qtile *tile, const uint8_t *x,
                                    const uint8_t *next, int32_t n,
-                                   const int8_t *w, uint32_t *sum,
-                                   int32_t lanes, int two, inlay_qsign sign)
+                                   const int8_t *w, int32_t *sum, int32_t lanes,
+                                   int two, inlay_qsign sign)
 {
     int32_t i, k;
     INLAY_UNROLL
@@ -204,9 +204,12 @@ INLAY_INLINE void inlay_qplain_few(const inlay_qtile *tile, const uint8_t *x,
         const int32_t b = two ? inlay_qnumber_at(tile, next + k, sign) : 0;
         INLAY_UNROLL
         for (i = 0; i < lanes; i++) {
-            sum[i] += (uint32_t)(a * w[4 * i + k]);
+            if (sign == INLAY_QOTHER)
+                sum[i] = inlay_wrap_add(sum[i], a * w[4 * i + k]);
+            else
+                sum[i] += a * w[4 * i + k];
             if (two)
-                sum[4 + i] += (uint32_t)(b * w[4 * i + k]);
+                sum[4 + i] += b * w[4 * i + k];
         }
     }
 }
@@ -214,11 +217,11 @@ INLAY_INLINE void inlay_qplain_few(const inlay_qtile *tile, const uint8_t *x,
 /* The window, `at` bytes into its rows. */
 INLAY_INLINE void inlay_qplain_window(const inlay_qtile *tile, ptrdiff_t at,
                                       const int8_t *w, int32_t step,
-                                      uint32_t *sum, int two, inlay_qsign sign)
+                                      int32_t *sum, int two, inlay_qsign sign)
 {
     const int32_t fours = tile->run / 4;
     const int32_t tail = tile->run % 4;
-    uint32_t s[4 + INLAY_QLANES];
+    int32_t s[4 + INLAY_QLANES];
     int32_t d, h, i;
     memcpy(s, sum, INLAY_QLANES * sizeof *s);
     memcpy(s + 4, sum + 4, INLAY_QLANES * sizeof *s);
@@ -242,7 +245,7 @@ INLAY_INLINE void inlay_qplain_window(const inlay_qtile *tile, ptrdiff_t at,
 /* The window of one pixel, or of two. */
 INLAY_APART void inlay_qplain_signed(const inlay_qtile *tile, ptrdiff_t at,
                                      const int8_t *w, int32_t step,
-                                     uint32_t *sum, int two)
+                                     int32_t *sum, int two)
 {
     int32_t i;
     for (i = 0; i < 4; i += INLAY_QLANES) {
@@ -256,7 +259,7 @@ INLAY_APART void inlay_qplain_signed(const inlay_qtile *tile, ptrdiff_t at,
 
 INLAY_APART void inlay_qplain_unsigned(const inlay_qtile *tile, ptrdiff_t at,
                                        const int8_t *w, int32_t step,
-                                       uint32_t *sum, int two)
+                                       int32_t *sum, int two)
 {
     int32_t i;
     for (i = 0; i < 4; i += INLAY_QLANES) {
@@ -282,10 +285,9 @@ static inline void inlay_qhalves(const int8_t *from, int8_t *to)
     }
 }
 
-/* Any bytes, one pixel: what another family's weights and numbers come to. */
+/* One pixel, any bytes: weights and numbers of another family, and sums that may wrap. */
 INLAY_APART void inlay_qplain_other(const inlay_qtile *tile, ptrdiff_t at,
-                                    const int8_t *w, int32_t step,
-                                    uint32_t *sum)
+                                    const int8_t *w, int32_t step, int32_t *sum)
 {
     int8_t apart[16];
     int32_t d, h, i;
@@ -306,9 +308,9 @@ INLAY_APART void inlay_qplain_other(const inlay_qtile *tile, ptrdiff_t at,
 
 static inline void inlay_qplain_sums(const inlay_qtile *tile, ptrdiff_t at,
                                      const int8_t *w, int32_t step,
-                                     uint32_t *sum, int two)
+                                     int32_t *sum, int two)
 {
-    if (tile->wide || tile->flip != tile->minus) {
+    if (tile->wide || tile->flip != tile->minus || tile->taps > 65536) {
         inlay_qplain_other(tile, at, w, step, sum);
         if (two)
             inlay_qplain_other(tile, at + tile->xs, w, step, sum + 4);
@@ -327,15 +329,15 @@ INLAY_APART void inlay_qplain(const inlay_qtile *tile, const inlay_qcall *call,
         for (i = 0; i < group->lanes; i += 4) {
             const int32_t n = group->n - i < 4 ? group->n - i : 4;
             const int two = p + 1 < call->pixels;
-            uint32_t sum[8];
-            int32_t *first = (int32_t *)sum;
-            memcpy(sum, group->start + i, 4 * sizeof *sum);
-            memcpy(sum + 4, group->start + i, 4 * sizeof *sum);
+            int32_t sum[8] = { 0 };
+            int32_t k;
             inlay_qplain_sums(tile, call->at + p * tile->xs,
                               group->last + 4 * i, group->step, sum, two);
-            inlay_qgroup_end(tile, call, group, p, i, n, first);
+            for (k = 0; k < 8; k++)
+                sum[k] = inlay_wrap_add(sum[k], group->start[i + k % 4]);
+            inlay_qgroup_end(tile, call, group, p, i, n, sum);
             if (two)
-                inlay_qgroup_end(tile, call, group, p + 1, i, n, first + 4);
+                inlay_qgroup_end(tile, call, group, p + 1, i, n, sum + 4);
         }
 }
 

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Bytes of sums by integers are those by floats, bit for bit: for scales of all sizes, many of them
+ * with few bits, so that results lie at and next to halves. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "kernels/qout.h"
+
+typedef struct Random {
+    uint64_t state;
+} Random;
+
+static uint32_t next(Random *random)
+{
+    random->state = random->state * UINT64_C(6364136223846793005) +
+                    UINT64_C(1442695040888963407);
+    return (uint32_t)(random->state >> 32);
+}
+
+static float some_scale(Random *random)
+{
+    static const uint32_t kept[] = { 0x7fffff, 0x7ff000, 0x400000, 0x600000 };
+    const uint32_t exponent = 90 + next(random) % 70;
+    const uint32_t bits =
+        exponent << 23 | (next(random) & kept[next(random) % 4]);
+    float scale;
+    memcpy(&scale, &bits, sizeof scale);
+    return scale;
+}
+
+static inlay_qresult some_result(Random *random)
+{
+    const bool is_signed = next(random) & 1;
+    inlay_qresult result = { .kind = INLAY_QOUT_U8 };
+    result.lo = is_signed ? -128 : 0;
+    result.hi = result.lo + 255;
+    result.zero = result.lo + (int32_t)(next(random) % 256);
+    return result;
+}
+
+static void same_bits(void **state)
+{
+    enum { CASES = 4000000 };
+    Random random = { 1 };
+    (void)state;
+    for (int i = 0; i < CASES; i++) {
+        const inlay_qresult result = some_result(&random);
+        const int32_t sum = (int32_t)next(&random) >> next(&random) % 32;
+        const float scale = some_scale(&random);
+        if (inlay_qinteger_byte(&result, sum, scale) !=
+            inlay_qfloat_byte(&result, sum, scale))
+            fail_msg("sum %d, scale %a", (int)sum, (double)scale);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = { cmocka_unit_test(same_bits) };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
