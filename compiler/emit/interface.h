@@ -16,7 +16,7 @@ int64_t interface_length(const Tensor *tensor);
 /* Macros: bytes of the arena, or of each region, and of the weights; elements of inputs and
  * results, and where those that lie in the arena begin. */
 Text interface_sizes(const Emitter *emitter);
-/* Macros: bytes, elements and dimensions of each input and result, scale and zero point of integers. */
+/* Macros: bytes, elements and dimensions of each value, scale and zero point of integers. */
 Text interface_facts(const Emitter *emitter);
 /* Members of NAME_arenas, NAME_inputs, NAME_outputs. */
 Text interface_arenas(const Emitter *emitter);

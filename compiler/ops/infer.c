@@ -99,16 +99,26 @@ static float single_number(const Node *node, int i, float none, bool *known)
     return *value;
 }
 
-void infer_numbers(const Node *node, Tensor *integers, int scale, int zero)
+static void set_scale(const Node *node, Tensor *integers, int scale)
 {
     bool known = integers && dtype_bits(integers->dtype) <= 16;
     const IntegerScale numbers = {
         .scale = single_number(node, scale, 1.0f, &known),
-        .zero = (int32_t)single_number(node, zero, 0.0f, &known),
+        .zero = (int32_t)single_number(node, scale + 1, 0.0f, &known),
     };
     if (known)
         integers->numbers =
             arena_copy(node->graph->arena, &numbers, sizeof numbers);
+}
+
+void infer_input_scale(const Node *node, int scale)
+{
+    set_scale(node, node->in[0], scale);
+}
+
+void infer_result_scale(const Node *node, int scale)
+{
+    set_scale(node, node->out[0], scale);
 }
 
 Shape infer_broadcast(const Node *node, const Shape *a, const Shape *b)

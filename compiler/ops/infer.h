@@ -27,9 +27,10 @@ void infer_declared_as(Node *node, int i, DType type, Shape form);
 /* Fails with 65 where the declared shape, which output i has taken, cannot come from input 0. */
 void infer_require(Node *node, int i, bool fits);
 
-/* The integers of a tensor have the scale that input `scale` is and the zero point that input `zero`
- * is, where both are single constants. */
-void infer_numbers(const Node *node, Tensor *integers, int scale, int zero);
+/* The integers of input 0, or of result 0, have the scale that input `scale` is and the zero point
+ * that the one after it is, where both are single constants. */
+void infer_input_scale(const Node *node, int scale);
+void infer_result_scale(const Node *node, int scale);
 
 /* `to` has the sizes known only at run time that `from` has (ops/dynamic.h). */
 void infer_same_sizes(Tensor *to, const Tensor *from);

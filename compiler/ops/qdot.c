@@ -170,8 +170,8 @@ void infer_qlinear_matmul(Node *node)
         return;
     const Product r = product_of(node, &of_bytes);
     infer_out(node, 0, node->in[7]->dtype, product_shape(&r));
-    infer_numbers(node, node->in[0], 1, 2);
-    infer_numbers(node, node->out[0], 6, 7);
+    infer_input_scale(node, 1);
+    infer_result_scale(node, 6);
 }
 
 static void set_batch(inlay_qmatmul_params *params, const Node *node,
@@ -395,8 +395,8 @@ void infer_qlinear_conv(Node *node)
 {
     infer_qconv(node, &of_bytes,
                 node_in(node, 7) ? node->in[7]->dtype : node->in[0]->dtype);
-    infer_numbers(node, node->in[0], 1, 2);
-    infer_numbers(node, node->out[0], 6, 7);
+    infer_input_scale(node, 1);
+    infer_result_scale(node, 6);
 }
 
 /* Weights [groups * OC][IC][taps...] -> [groups][taps][IC][OC]; depthwise: [taps][C]. Made at run

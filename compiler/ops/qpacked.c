@@ -104,6 +104,27 @@ static Recipe *blocks_of(Store *store, const Recipe *w, int64_t from,
     return in_fours(store, recipe, width);
 }
 
+/* Blocks of four channels by four taps as halves of 16 bits, 256 times an odd channel and the even
+ * one before it: [channel pair][channel][tap / 2][tap % 2] -> [tap % 2][pair][tap / 2]. */
+static Recipe *in_halves(Store *store, const Recipe *w)
+{
+    static const int turn[4] = { 0, 3, 1, 2 };
+    const int64_t n = recipe_count(w) / 16;
+    const int64_t cut[5] = { n, 2, 2, 2, 2 };
+    const int64_t halves[4] = { n, 2, 2, 2 };
+    const int64_t bytes[1] = { recipe_count(w) };
+    const Recipe *pairs = recipe_reshape(store, w, 5, cut);
+    Recipe *even = recipe_slice(store, pairs, 2, 0, 1, 1);
+    Recipe *odd = recipe_slice(store, pairs, 2, 1, 1, 1);
+    even = recipe_cast(store, even, DT_F32);
+    odd = recipe_cast(store, odd, DT_F32);
+    odd = recipe_mul(store, odd, recipe_number(store, 256.0f));
+    Recipe *sum = recipe_cast(store, recipe_add(store, odd, even), DT_I16);
+    sum = recipe_reshape(store, sum, 4, halves);
+    sum = recipe_transpose(store, sum, turn);
+    return recipe_bits(store, sum, DT_I8, 1, bytes);
+}
+
 static Recipe *flat(Store *store, const Recipe *recipe, int64_t groups)
 {
     const int64_t dims[2] = { groups, recipe_count(recipe) / groups };
@@ -111,8 +132,8 @@ static Recipe *flat(Store *store, const Recipe *recipe, int64_t groups)
 }
 
 /* Blocks of the family's width, then one of the rest. */
-static Recipe *packed_bytes(Lower *lower, const Recipe *w,
-                            const inlay_qpacked_params *p)
+static Recipe *packed_blocks(Lower *lower, const Recipe *w,
+                             const inlay_qpacked_params *p)
 {
     Store *store = lower->graph->store;
     const int64_t width = lower->family->byte_width;
@@ -134,25 +155,11 @@ static Recipe *packed_bytes(Lower *lower, const Recipe *w,
     return recipe_concat(store, n, part, 1);
 }
 
-/* Blocks of four channels by four taps as halves of 16 bits, 256 times an odd channel and the even
- * one before it: [channel pair][channel][tap / 2][tap % 2] -> [tap % 2][pair][tap / 2]. */
-static Recipe *in_halves(Store *store, const Recipe *w)
+static Recipe *packed_bytes(Lower *lower, const Recipe *w,
+                            const inlay_qpacked_params *p)
 {
-    static const int turn[4] = { 0, 3, 1, 2 };
-    const int64_t n = recipe_count(w) / 16;
-    const int64_t cut[5] = { n, 2, 2, 2, 2 };
-    const int64_t halves[4] = { n, 2, 2, 2 };
-    const int64_t bytes[1] = { recipe_count(w) };
-    const Recipe *pairs = recipe_reshape(store, w, 5, cut);
-    Recipe *even = recipe_slice(store, pairs, 2, 0, 1, 1);
-    Recipe *odd = recipe_slice(store, pairs, 2, 1, 1, 1);
-    even = recipe_cast(store, even, DT_F32);
-    odd = recipe_cast(store, odd, DT_F32);
-    odd = recipe_mul(store, odd, recipe_number(store, 256.0f));
-    Recipe *sum = recipe_cast(store, recipe_add(store, odd, even), DT_I16);
-    sum = recipe_reshape(store, sum, 4, halves);
-    sum = recipe_transpose(store, sum, turn);
-    return recipe_bits(store, sum, DT_I8, 1, bytes);
+    Recipe *blocks = packed_blocks(lower, w, p);
+    return p->wide ? in_halves(lower->graph->store, blocks) : blocks;
 }
 
 /* [channels][1][taps...] -> [taps][channels]. */
@@ -435,6 +442,21 @@ static Step *lower_depthwise(Lower *lower, Node *node, const ByteOperands *q,
     return step;
 }
 
+/* Pixels whose windows are widened at a time; 0: the weights are not packed as halves. */
+static int32_t widened(Lower *lower, const Recipe *w,
+                       const inlay_qpacked_params *params)
+{
+    const int64_t pixels = (int64_t)params->od * params->oh * params->ow;
+    if (!lower->family->byte_halves || !halves_fit(lower, w, params->oc))
+        return 0;
+    return pixels == 1 ? 1 : 2;
+}
+
+static int64_t scratch_bytes(const inlay_qpacked_params *params)
+{
+    return i64_mul(window_bytes(params), params->gather + 2 * params->wide);
+}
+
 Step *lower_bytes_packed(Lower *lower, Node *node, const ByteOperands *q,
                          inlay_qpacked_params *params)
 {
@@ -445,17 +467,13 @@ Step *lower_bytes_packed(Lower *lower, Node *node, const ByteOperands *q,
     const Recipe *w = signed_bytes(lower->graph->store, q->w);
     const int64_t window = window_bytes(params);
     params->gather = gathered(params, window);
-    if (lower->family->byte_halves && halves_fit(lower, w, c.each))
-        params->wide = params->od * params->oh * params->ow == 1 ? 1 : 2;
+    params->wide = widened(lower, w, params);
     const Folded folded = fold_zeros(lower, q, w, &c, params);
     Tensor *scale = factors(lower, q, &c, params);
     Recipe *packed = packed_bytes(lower, w, params);
-    if (params->wide)
-        packed = in_halves(lower->graph->store, packed);
     Step *step = lower_step(lower, node, "qconv_packed", params);
     begin(step, q, lower_constant(lower, packed));
     add_operands(lower, step, q, &c, &folded, scale);
-    step_scratch(lower, step,
-                 i64_mul(window, params->gather + 2 * params->wide));
+    step_scratch(lower, step, scratch_bytes(params));
     return step;
 }

@@ -23,7 +23,7 @@ void infer_quantize(Node *node)
     else if (type == DT_NONE)
         type = DT_U8;
     infer_out(node, 0, type, *infer_shape(node, 0));
-    infer_numbers(node, node->out[0], 1, 2);
+    infer_result_scale(node, 1);
 }
 
 void infer_dequantize(Node *node)
@@ -31,7 +31,7 @@ void infer_dequantize(Node *node)
     const DType said = dtype_of_code(node_int(node, "output_dtype", 0));
     infer_out(node, 0, said != DT_NONE ? said : scale_type(node),
               *infer_shape(node, 0));
-    infer_numbers(node, node->in[0], 1, 2);
+    infer_input_scale(node, 1);
 }
 
 /* The axis that scales run along, -1: one scale for all. */

@@ -114,6 +114,18 @@ static inline int32_t inlay_qpacked_fours(const inlay_qpacked_params *params)
     return (params->kw * params->ic + 3) / 4;
 }
 
+/* Room for widened windows, behind those that are gathered; NULL: none are widened. */
+static inline uint32_t *
+inlay_qpacked_wide(void *const *base, const inlay_step *step, ptrdiff_t taps)
+{
+    const inlay_qpacked_params *params =
+        (const inlay_qpacked_params *)step->params;
+    uint8_t *scratch = (uint8_t *)inlay_at(base, step, 10);
+    if (!params->wide)
+        return NULL;
+    return (uint32_t *)(void *)(scratch + params->gather * taps);
+}
+
 static inline void inlay_qpacked_tile(void *const *base, const inlay_step *step,
                                       inlay_qtile *tile)
 {
@@ -135,10 +147,7 @@ static inline void inlay_qpacked_tile(void *const *base, const inlay_step *step,
     tile->sums = (const int32_t *)inlay_at(base, step, 6);
     tile->result = inlay_qpacked_result(base, step);
     tile->ys = step->ref[0].pix;
-    if (params->wide)
-        tile->wide = (uint32_t *)(void *)((uint8_t *)inlay_at(base, step, 10) +
-                                          params->gather * tile->taps);
-    tile->widened = params->wide;
+    tile->wide = inlay_qpacked_wide(base, step, tile->taps);
 }
 
 /* The window where it lies in x. */

@@ -1,20 +1,32 @@
 /* SPDX-License-Identifier: 0BSD
  * The tile of qdwconv_packed.h on Arm cores with the DSP instructions: two pixels, or one, by four
- * channels. A word of four channels becomes two of two halves, and each half of x is multiplied with
- * that of the weights. For weights without zero points. */
+ * channels. A word of four channels becomes two words of two halves, which are multiplied with
+ * those of the weights. For weights without zero points. */
 #ifndef INLAY_QDW_DSP_H
 #define INLAY_QDW_DSP_H
+
+/* sum and the product of the lower halves, or of the upper ones. */
+INLAY_INLINE int32_t inlay_add_lower(int32_t sum, uint32_t x, uint32_t w)
+{
+    __asm__("smlabb %0, %1, %2, %0" : "+r"(sum) : "r"(x), "r"(w));
+    return sum;
+}
+INLAY_INLINE int32_t inlay_add_upper(int32_t sum, uint32_t x, uint32_t w)
+{
+    __asm__("smlatt %0, %1, %2, %0" : "+r"(sum) : "r"(x), "r"(w));
+    return sum;
+}
 
 /* Adds a tap of four channels. */
 INLAY_INLINE void inlay_qdw_four(int32_t *sum, uint32_t x, uint32_t even,
                                  uint32_t odd)
 {
-    const int32_t x02 = (int32_t)inlay_even(x);
-    const int32_t x13 = (int32_t)inlay_odd(x);
-    sum[0] = __smlabb(x02, (int32_t)even, sum[0]);
-    sum[1] = __smlabb(x13, (int32_t)odd, sum[1]);
-    sum[2] = __smlatt(x02, (int32_t)even, sum[2]);
-    sum[3] = __smlatt(x13, (int32_t)odd, sum[3]);
+    const uint32_t x02 = inlay_even(x);
+    const uint32_t x13 = inlay_odd(x);
+    sum[0] = inlay_add_lower(sum[0], x02, even);
+    sum[1] = inlay_add_lower(sum[1], x13, odd);
+    sum[2] = inlay_add_upper(sum[2], x02, even);
+    sum[3] = inlay_add_upper(sum[3], x13, odd);
 }
 
 /* Taps of a row of the window that are read alike: inside x, or from the block of zero points. */
@@ -58,7 +70,6 @@ static inline void inlay_qdw_find(const inlay_qdw *job, const inlay_qrow *row,
     const int32_t first = tile->c * p->sw - p->pw;
     int32_t from, d, h;
     int32_t n = inlay_clip(first, p->dw, p->kw, p->iw, &from);
-    to->n = 0;
     for (d = 0; d < p->kd; d++)
         for (h = 0; h < p->kh; h++, w += p->kw * p->groups) {
             const inlay_qdw_line line = inlay_qdw_row(job, row, tile, d, h);
@@ -72,35 +83,48 @@ static inline void inlay_qdw_find(const inlay_qdw *job, const inlay_qrow *row,
         }
 }
 
+/* Adds the taps of a place, `i` channels and `at` pixels on. */
+INLAY_INLINE void inlay_qdw_taps(const inlay_qdw *job,
+                                 const inlay_qdw_place *place, int32_t i,
+                                 int32_t at, int two, inlay_qpair *sum)
+{
+    const uint32_t mask = inlay_qmask(&job->of);
+    const ptrdiff_t next = place->pixel;
+    const uint8_t *x = place->x + at * next + i;
+    const int8_t *w = place->w + i;
+    int32_t left;
+    for (left = place->taps; left > 0; left--) {
+        const uint32_t v = inlay_word(w);
+        const uint32_t even = inlay_even(v);
+        const uint32_t odd = inlay_odd(v);
+        inlay_qdw_four(sum->a, inlay_word(x) ^ mask, even, odd);
+        if (two)
+            inlay_qdw_four(sum->b, inlay_word(x + next) ^ mask, even, odd);
+        x += place->tap;
+        w += job->of.channels;
+    }
+}
+
 /* Channels [i, i + 4) of the block, of one pixel or two; at: pixels from the first. */
 INLAY_INLINE void inlay_qdw_sums(const inlay_qdw *job,
                                  const inlay_qdw_places *of, int32_t i,
                                  int32_t at, int two, inlay_qpair *sum)
 {
-    const uint32_t mask = inlay_qmask(&job->of);
-    const ptrdiff_t step = job->of.channels;
-    const inlay_qdw_place *place = of->place;
-    const inlay_qdw_place *const end = place + of->n;
-    int32_t a[4] = { 0, 0, 0, 0 };
-    int32_t b[4] = { 0, 0, 0, 0 };
-    for (; place < end; place++) {
-        const ptrdiff_t next = place->pixel;
-        const uint8_t *x = place->x + at * next + i;
-        const int8_t *w = place->w + i;
-        int32_t left;
-        for (left = place->taps; left > 0; left--) {
-            const uint32_t v = inlay_word(w);
-            const uint32_t even = inlay_even(v);
-            const uint32_t odd = inlay_odd(v);
-            inlay_qdw_four(a, inlay_word(x) ^ mask, even, odd);
-            if (two)
-                inlay_qdw_four(b, inlay_word(x + next) ^ mask, even, odd);
-            x += place->tap;
-            w += step;
-        }
-    }
-    memcpy(sum->a, a, sizeof a);
-    memcpy(sum->b, b, sizeof b);
+    inlay_qpair all = { { 0 }, { 0 } };
+    int32_t k;
+    for (k = 0; k < of->n; k++)
+        inlay_qdw_taps(job, of->place + k, i, at, two, &all);
+    *sum = all;
+}
+
+/* Any results: four channels of a pixel. */
+INLAY_APART void inlay_qdw_other(const inlay_qdw *job, int32_t channel,
+                                 int32_t i, int32_t *sum, void *y)
+{
+    int32_t k;
+    for (k = 0; k < 4; k++)
+        sum[k] = inlay_wrap_add(sum[k], job->start[i + k]);
+    inlay_qresults(&job->of.result, channel, 4, sum, job->scale + i, y);
 }
 
 /* Four channels of one pixel, or two, from sums to results. */
@@ -111,7 +135,6 @@ INLAY_INLINE void inlay_qdw_store(const inlay_qdw *job, const inlay_qrow *row,
     const inlay_qresult *r = &job->of.result;
     const int32_t channel = tile->channel + i;
     const ptrdiff_t at = tile->c * job->of.ys + channel;
-    int32_t k;
 #if defined __ARM_FP && (__ARM_FP & 4)
     if (simple) {
         const int32_t flip = r->lo + 128;
@@ -122,15 +145,10 @@ INLAY_INLINE void inlay_qdw_store(const inlay_qdw *job, const inlay_qrow *row,
 #else
     (void)simple;
 #endif
-    for (k = 0; k < 4; k++) {
-        sum->a[k] = inlay_wrap_add(sum->a[k], job->start[i + k]);
-        sum->b[k] = inlay_wrap_add(sum->b[k], job->start[i + k]);
-    }
-    inlay_qresults(r, channel, 4, sum->a, job->scale + i,
-                   inlay_qplace(r, row->y, at));
+    inlay_qdw_other(job, channel, i, sum->a, inlay_qplace(r, row->y, at));
     if (two)
-        inlay_qresults(r, channel, 4, sum->b, job->scale + i,
-                       inlay_qplace(r, row->y, at + job->of.ys));
+        inlay_qdw_other(job, channel, i, sum->b,
+                        inlay_qplace(r, row->y, at + job->of.ys));
 }
 
 INLAY_INLINE void inlay_qdw_fours(const inlay_qdw *job, const inlay_qrow *row,
@@ -180,6 +198,7 @@ static inline void inlay_qdw_dsp(const inlay_qdw *job, const inlay_qrow *row,
 {
     inlay_qdw_places places;
     int32_t at;
+    places.n = 0;
     inlay_qdw_find(job, row, tile, &places);
     for (at = 0; at + 2 <= tile->pixels; at += 2)
         inlay_qdw_fours_two(job, row, tile, &places, at);

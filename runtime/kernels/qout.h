@@ -56,8 +56,9 @@ INLAY_INLINE void inlay_qscales(const inlay_qresult *result, int32_t channel,
 }
 
 /* Where floats are software's, their products are found with integers. */
-#if (defined __arm__ && !defined __ARM_FP) || \
-    (defined __riscv && !defined __riscv_flen)
+#if defined __arm__ && !defined __ARM_FP
+#define INLAY_QSOFT 1
+#elif defined __riscv && !defined __riscv_flen
 #define INLAY_QSOFT 1
 #else
 #define INLAY_QSOFT 0

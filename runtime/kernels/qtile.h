@@ -42,8 +42,7 @@ typedef struct inlay_qtile {
         zw; /* zero points of the weights, each channel's; NULL: all are `zw_all` */
     int32_t zw_all;
     inlay_qresult result;
-    uint32_t *wide;  /* room for widened windows; NULL: weights are no halves */
-    int32_t widened; /* pixels of which it has the windows: 1 or 2 */
+    uint32_t *wide; /* room for widened windows; NULL: weights are no halves */
 } inlay_qtile;
 
 /* Pixels that are made by one call. */
@@ -214,30 +213,34 @@ INLAY_INLINE void inlay_qplain_few(const inlay_qtile *tile, const uint8_t *x,
     }
 }
 
-/* The window, `at` bytes into its rows. */
+/* A row of the window; returns the weights of the next. */
+INLAY_INLINE const int8_t *inlay_qplain_row(const inlay_qtile *tile,
+                                            const uint8_t *x, const int8_t *w,
+                                            int32_t step, int32_t *sum, int two,
+                                            inlay_qsign sign)
+{
+    const uint8_t *next = x + tile->xs;
+    const int32_t tail = tile->run % 4;
+    int32_t i;
+    for (i = tile->run / 4; i > 0; i--, x += 4, next += 4, w += step)
+        inlay_qplain_few(tile, x, next, 4, w, sum, INLAY_QLANES, two, sign);
+    for (i = 0; i < tail; i++)
+        inlay_qplain_few(tile, x + i, next + i, 1, w + i, sum, INLAY_QLANES,
+                         two, sign);
+    return tail ? w + step : w;
+}
+
+/* The window, `at` bytes into its rows; sums from 0. */
 INLAY_INLINE void inlay_qplain_window(const inlay_qtile *tile, ptrdiff_t at,
                                       const int8_t *w, int32_t step,
                                       int32_t *sum, int two, inlay_qsign sign)
 {
-    const int32_t fours = tile->run / 4;
-    const int32_t tail = tile->run % 4;
-    int32_t s[4 + INLAY_QLANES];
-    int32_t d, h, i;
-    memcpy(s, sum, INLAY_QLANES * sizeof *s);
-    memcpy(s + 4, sum + 4, INLAY_QLANES * sizeof *s);
+    int32_t s[4 + INLAY_QLANES] = { 0 };
+    int32_t d, h;
     for (d = 0; d < tile->nkd; d++)
-        for (h = 0; h < tile->nkh; h++) {
-            const uint8_t *x = inlay_qwindow(tile, d, h) + at;
-            const uint8_t *next = x + tile->xs;
-            for (i = fours; i > 0; i--, x += 4, next += 4, w += step)
-                inlay_qplain_few(tile, x, next, 4, w, s, INLAY_QLANES, two,
-                                 sign);
-            for (i = 0; i < tail; i++)
-                inlay_qplain_few(tile, x + i, next + i, 1, w + i, s,
-                                 INLAY_QLANES, two, sign);
-            if (tail)
-                w += step;
-        }
+        for (h = 0; h < tile->nkh; h++)
+            w = inlay_qplain_row(tile, inlay_qwindow(tile, d, h) + at, w, step,
+                                 s, two, sign);
     memcpy(sum, s, INLAY_QLANES * sizeof *s);
     memcpy(sum + 4, s + 4, INLAY_QLANES * sizeof *s);
 }

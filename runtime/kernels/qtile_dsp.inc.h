@@ -10,8 +10,6 @@
 #ifndef INLAY_QTILE_DSP_H
 #define INLAY_QTILE_DSP_H
 
-#include <arm_acle.h>
-
 /* The sums of four channels, at the first pixel and at the second. */
 typedef struct inlay_qpair {
     int32_t a[4], b[4];
@@ -27,7 +25,9 @@ INLAY_INLINE uint32_t inlay_word(const void *p)
 /* The numbers 0 and 2 of a four with signs, and the numbers 1 and 3. */
 INLAY_INLINE uint32_t inlay_even(uint32_t v)
 {
-    return (uint32_t)__sxtb16((int8x4_t)v);
+    uint32_t r;
+    __asm__("sxtb16 %0, %1" : "=r"(r) : "r"(v));
+    return r;
 }
 INLAY_INLINE uint32_t inlay_odd(uint32_t v)
 {
@@ -94,39 +94,43 @@ static inline void inlay_qwiden(const inlay_qtile *t, ptrdiff_t at,
         inlay_qwiden_window(t, at, to, 2);
 }
 
-/* Two numbers of two pixels by four channels. S: 256 times the upper channel and the lower one. */
-#define INLAY_QSTEP \
-    "ldrd %[x], %[y], [%[from]], #8\n" \
-    "ldrd %[u], %[v], [%[w]], #8\n" \
-    "smlad %[s0], %[u], %[x], %[s0]\n" \
-    "smlad %[t0], %[u], %[y], %[t0]\n" \
-    "sxtb16 %[u], %[u]\n" \
-    "smlad %[a0], %[u], %[x], %[a0]\n" \
-    "smlad %[b0], %[u], %[y], %[b0]\n" \
-    "smlad %[s1], %[v], %[x], %[s1]\n" \
-    "smlad %[t1], %[v], %[y], %[t1]\n" \
-    "sxtb16 %[v], %[v]\n" \
-    "smlad %[a1], %[v], %[x], %[a1]\n" \
-    "smlad %[b1], %[v], %[y], %[b1]\n"
+/* Two numbers of two pixels by four channels; s, t: 256 times the upper channel and the lower one,
+ * a, b: the lower one. */
+#define INLAY_QADD(s, w, x) "smlad %[" s "], %[" w "], %[" x "], %[" s "]\n"
+#define INLAY_QLOWER(w) "sxtb16 %[" w "], %[" w "]\n"
+#define INLAY_QX "ldrd %[x], %[y], [%[from]], #8\n"
+#define INLAY_QW "ldrd %[u], %[v], [%[w]], #8\n"
+#define INLAY_QS INLAY_QADD("s0", "u", "x") INLAY_QADD("s1", "v", "x")
+#define INLAY_QT INLAY_QADD("t0", "u", "y") INLAY_QADD("t1", "v", "y")
+#define INLAY_QL01 INLAY_QLOWER("u") INLAY_QLOWER("v")
+#define INLAY_QA INLAY_QADD("a0", "u", "x") INLAY_QADD("a1", "v", "x")
+#define INLAY_QB INLAY_QADD("b0", "u", "y") INLAY_QADD("b1", "v", "y")
+#define INLAY_QSUMS INLAY_QS INLAY_QT INLAY_QL01 INLAY_QA INLAY_QB
+#define INLAY_QSTEP INLAY_QX INLAY_QW INLAY_QSUMS
 #define INLAY_QFOUR INLAY_QSTEP INLAY_QSTEP
+#define INLAY_QFOURS INLAY_QFOUR INLAY_QFOUR INLAY_QFOUR INLAY_QFOUR
+
 /* Four numbers of one pixel by four channels. */
-#define INLAY_QHALF(x) \
-    "ldrd %[u], %[v], [%[w]], #8\n" \
-    "smlad %[s0], %[u], " x ", %[s0]\n" \
-    "sxtb16 %[u], %[u]\n" \
-    "smlad %[a0], %[u], " x ", %[a0]\n" \
-    "smlad %[s1], %[v], " x ", %[s1]\n" \
-    "sxtb16 %[v], %[v]\n" \
-    "smlad %[a1], %[v], " x ", %[a1]\n"
-#define INLAY_QONE \
-    "ldrd %[x], %[y], [%[from]], #8\n" INLAY_QHALF("%[x]") INLAY_QHALF("%[y]")
-/* `step` while there is something before `end`. */
-#define INLAY_QLOOP(step, end) \
-    "b 2f\n" \
-    "1:\n" step "2:\n" \
-    "ldr %[u], " end "\n" \
-    "cmp %[from], %[u]\n" \
-    "bne 1b\n"
+#define INLAY_QSY INLAY_QADD("s0", "u", "y") INLAY_QADD("s1", "v", "y")
+#define INLAY_QAY INLAY_QADD("a0", "u", "y") INLAY_QADD("a1", "v", "y")
+#define INLAY_QX2 INLAY_QX INLAY_QW INLAY_QS INLAY_QL01 INLAY_QA
+#define INLAY_QONE INLAY_QX2 INLAY_QW INLAY_QSY INLAY_QL01 INLAY_QAY
+#define INLAY_QONES INLAY_QONE INLAY_QONE INLAY_QONE INLAY_QONE
+
+/* `steps` from %[from] to `end`, from one of their labels on. */
+#define INLAY_QENTER(a, b) "b " b "f\n" a ":\n"
+#define INLAY_QUNTIL(a, b, steps, end) steps b ":\n" INLAY_QEND(a, end)
+#define INLAY_QEND(a, end) "ldr %[u], " end "\ncmp %[from], %[u]\nbne " a "b\n"
+
+/* Four channels of the sums of two pairs: s with the upper channel, a of the lower one. */
+INLAY_INLINE void inlay_qtake(int32_t *sum, int32_t s0, int32_t s1, int32_t a0,
+                              int32_t a1)
+{
+    sum[0] = a0;
+    sum[1] = inlay_wrap_add(s0, -a0) >> 8;
+    sum[2] = a1;
+    sum[3] = inlay_wrap_add(s1, -a1) >> 8;
+}
 
 /* The sums over `fours`, of which all but a few are taken four at a time. */
 INLAY_INLINE void inlay_qpair_dot(const int8_t *w, const uint32_t *x,
@@ -138,26 +142,16 @@ INLAY_INLINE void inlay_qpair_dot(const int8_t *w, const uint32_t *x,
     int32_t a0 = 0, a1 = 0, b0 = 0, b1 = 0;
     uint32_t x0, y0, u, v;
     __asm__ volatile(
-        INLAY_QLOOP(INLAY_QFOUR INLAY_QFOUR INLAY_QFOUR INLAY_QFOUR,
-                    "%[main]") "b 4f\n"
-                               "3:\n" INLAY_QFOUR "4:\n"
-                               "ldr %[u], %[end]\n"
-                               "cmp %[from], %[u]\n"
-                               "bne 3b\n"
+        INLAY_QENTER("1", "2") INLAY_QUNTIL("1", "2", INLAY_QFOURS, "%[main]")
+            INLAY_QENTER("3", "4") INLAY_QUNTIL("3", "4", INLAY_QFOUR, "%[end]")
         : [s0] "+r"(s0), [s1] "+r"(s1), [t0] "+r"(t0), [t1] "+r"(t1),
           [a0] "+r"(a0), [a1] "+r"(a1), [b0] "+r"(b0), [b1] "+r"(b1),
           [x] "=&r"(x0), [y] "=&r"(y0), [u] "=&r"(u), [v] "=&r"(v),
           [from] "+r"(x), [w] "+r"(w)
         : [main] "m"(main), [end] "m"(end)
         : "cc", "memory");
-    sum->a[0] = a0;
-    sum->a[1] = (int32_t)((uint32_t)s0 - (uint32_t)a0) >> 8;
-    sum->a[2] = a1;
-    sum->a[3] = (int32_t)((uint32_t)s1 - (uint32_t)a1) >> 8;
-    sum->b[0] = b0;
-    sum->b[1] = (int32_t)((uint32_t)t0 - (uint32_t)b0) >> 8;
-    sum->b[2] = b1;
-    sum->b[3] = (int32_t)((uint32_t)t1 - (uint32_t)b1) >> 8;
+    inlay_qtake(sum->a, s0, s1, a0, a1);
+    inlay_qtake(sum->b, t0, t1, b0, b1);
 }
 
 /* The same of one pixel, whose words lie one after the other. */
@@ -168,21 +162,15 @@ INLAY_INLINE void inlay_qsingle_dot(const int8_t *w, const uint32_t *x,
     const uint32_t *const end = x + (ptrdiff_t)fours * 2;
     int32_t s0 = 0, s1 = 0, a0 = 0, a1 = 0;
     uint32_t x0, y0, u, v;
-    __asm__ volatile(INLAY_QLOOP(INLAY_QONE INLAY_QONE INLAY_QONE INLAY_QONE,
-                                 "%[main]") "b 4f\n"
-                                            "3:\n" INLAY_QONE "4:\n"
-                                            "ldr %[u], %[end]\n"
-                                            "cmp %[from], %[u]\n"
-                                            "bne 3b\n"
-                     : [s0] "+r"(s0), [s1] "+r"(s1), [a0] "+r"(a0),
-                       [a1] "+r"(a1), [x] "=&r"(x0), [y] "=&r"(y0),
-                       [u] "=&r"(u), [v] "=&r"(v), [from] "+r"(x), [w] "+r"(w)
-                     : [main] "m"(main), [end] "m"(end)
-                     : "cc", "memory");
-    sum[0] = a0;
-    sum[1] = (int32_t)((uint32_t)s0 - (uint32_t)a0) >> 8;
-    sum[2] = a1;
-    sum[3] = (int32_t)((uint32_t)s1 - (uint32_t)a1) >> 8;
+    __asm__ volatile(
+        INLAY_QENTER("1", "2") INLAY_QUNTIL("1", "2", INLAY_QONES, "%[main]")
+            INLAY_QENTER("3", "4") INLAY_QUNTIL("3", "4", INLAY_QONE, "%[end]")
+        : [s0] "+r"(s0), [s1] "+r"(s1), [a0] "+r"(a0), [a1] "+r"(a1),
+          [x] "=&r"(x0), [y] "=&r"(y0), [u] "=&r"(u), [v] "=&r"(v),
+          [from] "+r"(x), [w] "+r"(w)
+        : [main] "m"(main), [end] "m"(end)
+        : "cc", "memory");
+    inlay_qtake(sum, s0, s1, a0, a1);
 }
 
 /* ---- results ---- */
@@ -201,9 +189,11 @@ INLAY_INLINE int32_t inlay_qrint(float v)
 INLAY_INLINE uint8_t inlay_qbyte(int32_t sum, float scale, int32_t zero,
                                  int32_t flip)
 {
-    const int32_t v = __qadd(inlay_qrint((float)sum * scale), zero);
+    const int32_t whole = inlay_qrint((float)sum * scale);
     int32_t near;
-    __asm__("ssat %0, #8, %1" : "=r"(near) : "r"(v));
+    __asm__("qadd %0, %1, %2\n\tssat %0, #8, %0"
+            : "=&r"(near)
+            : "r"(whole), "r"(zero));
     return (uint8_t)(near ^ flip);
 }
 
@@ -319,49 +309,56 @@ static inline void inlay_qpairs_other(const inlay_qtile *t,
     }
 }
 
-/* The same in the simple case, whole fours of channels; returns the first of the rest. */
+#if defined __ARM_FP && (__ARM_FP & 4)
+/* Four channels in the simple case. */
+INLAY_INLINE void inlay_qpairs_four(const inlay_qtile *t, const int8_t *w,
+                                    const int32_t *start, const float *scale,
+                                    uint8_t *y, int two)
+{
+    const int32_t fours = (int32_t)(t->taps / 4);
+    const int32_t flip = t->result.lo + 128; /* 0 or 128 */
+    inlay_qpair sum;
+    if (two)
+        inlay_qpair_dot(w, t->wide, fours, &sum);
+    else
+        inlay_qsingle_dot(w, t->wide, fours, sum.a);
+    inlay_qbytes(&sum, start, scale, t->result.zero - flip, flip, y, t->ys,
+                 two);
+}
+
+/* The same of whole fours of channels; returns the first of the rest. */
 INLAY_INLINE int32_t inlay_qpairs_bytes(const inlay_qtile *t, uint8_t *y,
                                         int two)
 {
-#if defined __ARM_FP && (__ARM_FP & 4)
-    const int32_t fours = (int32_t)(t->taps / 4);
-    const int32_t flip = t->result.lo + 128; /* 0 or 128 */
-    const int32_t zero = t->result.zero - flip;
     const int32_t whole = t->channels - t->channels % 4;
     const int32_t end = t->end < whole ? t->end : whole;
-    const ptrdiff_t next = t->ys;
     const int32_t step = t->result.each ? 4 : 0;
     const int8_t *w = t->weights + t->begin * t->taps;
     const int32_t *start = t->bias + t->begin;
-    const float *scale = t->result.scale;
+    const float *scale = t->result.scale + (step ? t->begin : 0);
     float one[4];
     int32_t channel;
-    if (t->result.each && t->result.factor == 1.0f) {
-        scale += t->begin;
-    } else if (t->result.each) {
-        return t->begin;
-    } else {
+    if (!step) {
         inlay_qscales(&t->result, 0, 4, one);
         scale = one;
     }
     for (channel = t->begin; channel < end; channel += 4) {
-        inlay_qpair sum;
-        if (two)
-            inlay_qpair_dot(w, t->wide, fours, &sum);
-        else
-            inlay_qsingle_dot(w, t->wide, fours, sum.a);
-        inlay_qbytes(&sum, start, scale, zero, flip, y + channel, next, two);
+        inlay_qpairs_four(t, w, start, scale, y + channel, two);
         w += 4 * t->taps;
         start += 4;
         scale += step;
     }
     return channel;
+}
 #else
+static inline int32_t inlay_qpairs_bytes(const inlay_qtile *t, uint8_t *y,
+                                         int two)
+{
     (void)y;
     (void)two;
     return t->begin;
-#endif
 }
+#endif
 
 INLAY_APART int32_t inlay_qpairs_two(const inlay_qtile *t, uint8_t *y)
 {
@@ -371,6 +368,14 @@ INLAY_APART int32_t inlay_qpairs_two(const inlay_qtile *t, uint8_t *y)
 INLAY_APART int32_t inlay_qpairs_one(const inlay_qtile *t, uint8_t *y)
 {
     return inlay_qpairs_bytes(t, y, 0);
+}
+
+/* Are biases and scales those of the operands, and results bytes? */
+static inline int inlay_qsimple(const inlay_qtile *t, const inlay_qcall *call)
+{
+    const inlay_qresult *r = &t->result;
+    return inlay_qsaturates(r) && !call->x_sum && !t->sums &&
+           (!r->each || r->factor == 1.0f);
 }
 
 static inline void inlay_qpairs(const inlay_qtile *t, const inlay_qcall *call)

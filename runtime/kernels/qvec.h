@@ -33,8 +33,9 @@
 
 /* The multiplications of two halves of Arm's DSP extension. */
 #ifndef INLAY_QDSP
-#if defined __GNUC__ && defined __OPTIMIZE__ && defined __ARM_FEATURE_DSP && \
-    defined __thumb2__ && !defined __ARM_BIG_ENDIAN
+#if !defined __ARM_FEATURE_DSP || defined __ARM_BIG_ENDIAN
+#define INLAY_QDSP 0
+#elif defined __GNUC__ && defined __OPTIMIZE__ && defined __thumb2__
 #define INLAY_QDSP 1
 #else
 #define INLAY_QDSP 0
