@@ -94,6 +94,10 @@ static inline void inlay_qwiden(const inlay_qtile *t, ptrdiff_t at,
         inlay_qwiden_window(t, at, to, 2);
 }
 
+/* Operands that are read and written, and that are written early. */
+#define INLAY_QIO(name) [name] "+r"(name)
+#define INLAY_QTEMP(name) [name] "=&r"(name)
+
 /* Two numbers of two pixels by four channels; s, t: 256 times the upper channel and the lower one,
  * a, b: the lower one. */
 #define INLAY_QADD(s, w, x) "smlad %[" s "], %[" w "], %[" x "], %[" s "]\n"
@@ -133,21 +137,21 @@ INLAY_INLINE void inlay_qtake(int32_t *sum, int32_t s0, int32_t s1, int32_t a0,
 }
 
 /* The sums over `fours`, of which all but a few are taken four at a time. */
-INLAY_INLINE void inlay_qpair_dot(const int8_t *w, const uint32_t *x,
+INLAY_INLINE void inlay_qpair_dot(const int8_t *w, const uint32_t *from,
                                   int32_t fours, inlay_qpair *sum)
 {
-    const uint32_t *const main = x + fours / 4 * 16;
-    const uint32_t *const end = x + (ptrdiff_t)fours * 4;
+    const uint32_t *const main = from + fours / 4 * 16;
+    const uint32_t *const end = from + 4 * fours;
     int32_t s0 = 0, s1 = 0, t0 = 0, t1 = 0;
     int32_t a0 = 0, a1 = 0, b0 = 0, b1 = 0;
-    uint32_t x0, y0, u, v;
+    uint32_t x, y, u, v;
     __asm__ volatile(
         INLAY_QENTER("1", "2") INLAY_QUNTIL("1", "2", INLAY_QFOURS, "%[main]")
             INLAY_QENTER("3", "4") INLAY_QUNTIL("3", "4", INLAY_QFOUR, "%[end]")
-        : [s0] "+r"(s0), [s1] "+r"(s1), [t0] "+r"(t0), [t1] "+r"(t1),
-          [a0] "+r"(a0), [a1] "+r"(a1), [b0] "+r"(b0), [b1] "+r"(b1),
-          [x] "=&r"(x0), [y] "=&r"(y0), [u] "=&r"(u), [v] "=&r"(v),
-          [from] "+r"(x), [w] "+r"(w)
+        : INLAY_QIO(s0), INLAY_QIO(s1), INLAY_QIO(t0), INLAY_QIO(t1),
+          INLAY_QIO(a0), INLAY_QIO(a1), INLAY_QIO(b0), INLAY_QIO(b1),
+          INLAY_QTEMP(x), INLAY_QTEMP(y), INLAY_QTEMP(u), INLAY_QTEMP(v),
+          INLAY_QIO(from), INLAY_QIO(w)
         : [main] "m"(main), [end] "m"(end)
         : "cc", "memory");
     inlay_qtake(sum->a, s0, s1, a0, a1);
@@ -155,19 +159,19 @@ INLAY_INLINE void inlay_qpair_dot(const int8_t *w, const uint32_t *x,
 }
 
 /* The same of one pixel, whose words lie one after the other. */
-INLAY_INLINE void inlay_qsingle_dot(const int8_t *w, const uint32_t *x,
+INLAY_INLINE void inlay_qsingle_dot(const int8_t *w, const uint32_t *from,
                                     int32_t fours, int32_t *sum)
 {
-    const uint32_t *const main = x + fours / 4 * 8;
-    const uint32_t *const end = x + (ptrdiff_t)fours * 2;
+    const uint32_t *const main = from + fours / 4 * 8;
+    const uint32_t *const end = from + (ptrdiff_t)fours * 2;
     int32_t s0 = 0, s1 = 0, a0 = 0, a1 = 0;
-    uint32_t x0, y0, u, v;
+    uint32_t x, y, u, v;
     __asm__ volatile(
         INLAY_QENTER("1", "2") INLAY_QUNTIL("1", "2", INLAY_QONES, "%[main]")
             INLAY_QENTER("3", "4") INLAY_QUNTIL("3", "4", INLAY_QONE, "%[end]")
-        : [s0] "+r"(s0), [s1] "+r"(s1), [a0] "+r"(a0), [a1] "+r"(a1),
-          [x] "=&r"(x0), [y] "=&r"(y0), [u] "=&r"(u), [v] "=&r"(v),
-          [from] "+r"(x), [w] "+r"(w)
+        : INLAY_QIO(s0), INLAY_QIO(s1), INLAY_QIO(a0), INLAY_QIO(a1),
+          INLAY_QTEMP(x), INLAY_QTEMP(y), INLAY_QTEMP(u), INLAY_QTEMP(v),
+          INLAY_QIO(from), INLAY_QIO(w)
         : [main] "m"(main), [end] "m"(end)
         : "cc", "memory");
     inlay_qtake(sum, s0, s1, a0, a1);
