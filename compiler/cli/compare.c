@@ -85,7 +85,7 @@ bool compare_values(Pieces *to, const Tensor *tensor, const void *got,
     if (dtype_bits(tensor->dtype) < 8)
         return same_bytes(to, tensor, got, want);
     const Difference found = compare_all(tensor, got, want, tolerance);
-    if (!found.worst)
+    if (found.worst == 0.0)
         pieces_print(to, "%s: equal\n", tensor->name);
     else if (!found.count)
         pieces_print(to, "%s: right, at most %.3g off\n", tensor->name,

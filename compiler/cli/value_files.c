@@ -122,7 +122,7 @@ static void *fitted(Arena *arena, const char *path, const FileValues *values,
                 tensor->name, shape_text(arena, &wanted));
     if (same)
         return values->at;
-    if (!values->scale || !is_float(tensor->dtype))
+    if (values->scale == 0.0 || !is_float(tensor->dtype))
         return converted(arena, path, values, tensor);
     const FileValues floats = scaled(arena, values);
     return converted(arena, path, &floats, tensor);

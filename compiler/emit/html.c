@@ -75,10 +75,10 @@ static void bound_cards(const Html *html, Text *text)
 {
     const Plan *plan = &html->program->plan;
     const int64_t gap = plan->arena_size - plan->lower_bound;
-    put_card(text, "bytes: no plan of these steps needs less",
+    put_card(text, "bytes: no placement of this schedule needs less",
              grouped(html->arena, plan->lower_bound), "");
     if (plan->optimal)
-        put_card(text, "the plan, proved", "optimal", "good");
+        put_card(text, "the placement, proved", "optimal", "good");
     else
         put_card(text, "above the bound",
                  arena_printf(html->arena, "%.2f %%",

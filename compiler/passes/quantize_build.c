@@ -130,14 +130,15 @@ static bool clips(Graph *graph, const Node *node, double *lo, double *hi)
 {
     const ActRow *row = node->op ? act_of(node) : NULL;
     *lo = 0.0;
-    *hi = INFINITY;
+    *hi = (double)INFINITY;
     if (!row)
         return false;
     if (row->act == INLAY_ACT_RELU)
         return true;
     return row->act == INLAY_ACT_CLAMP &&
-           clip_bound(graph, node, 1, "min", -INFINITY, lo) &&
-           clip_bound(graph, node, 2, "max", INFINITY, hi) && *lo <= *hi;
+           clip_bound(graph, node, 1, "min", -(double)INFINITY, lo) &&
+           clip_bound(graph, node, 2, "max", (double)INFINITY, hi) &&
+           *lo <= *hi;
 }
 
 /* The node before q that is no clip, whose result goes nowhere else; NULL: there is none. */

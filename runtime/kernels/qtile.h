@@ -190,26 +190,23 @@ enum { INLAY_QLANES = 2 };
 enum { INLAY_QLANES = 4 };
 #endif
 
-/* Adds n of the next four of x to the sums of some channels of each pixel. */
-INLAY_INLINE void inlay_qplain_few(const inlay_qtile *tile, const uint8_t *x,
-                                   const uint8_t *next, int32_t n,
-                                   const int8_t *w, int32_t *sum, int32_t lanes,
-                                   int two, inlay_qsign sign)
+/* Adds one of x to the sums of some channels of each pixel; w: its weight of the first channel. */
+INLAY_INLINE void inlay_qplain_one(const inlay_qtile *tile, const uint8_t *x,
+                                   const uint8_t *next, const int8_t *w,
+                                   int32_t *sum, int32_t lanes, int two,
+                                   inlay_qsign sign)
 {
-    int32_t i, k;
+    const int32_t a = inlay_qnumber_at(tile, x, sign);
+    const int32_t b = two ? inlay_qnumber_at(tile, next, sign) : 0;
+    int32_t i;
     INLAY_UNROLL
-    for (k = 0; k < n; k++) {
-        const int32_t a = inlay_qnumber_at(tile, x + k, sign);
-        const int32_t b = two ? inlay_qnumber_at(tile, next + k, sign) : 0;
-        INLAY_UNROLL
-        for (i = 0; i < lanes; i++) {
-            if (sign == INLAY_QOTHER)
-                sum[i] = inlay_wrap_add(sum[i], a * w[4 * i + k]);
-            else
-                sum[i] += a * w[4 * i + k];
-            if (two)
-                sum[4 + i] += b * w[4 * i + k];
-        }
+    for (i = 0; i < lanes; i++) {
+        if (sign == INLAY_QOTHER)
+            sum[i] = inlay_wrap_add(sum[i], a * w[4 * i]);
+        else
+            sum[i] += a * w[4 * i];
+        if (two)
+            sum[4 + i] += b * w[4 * i];
     }
 }
 
@@ -222,11 +219,18 @@ INLAY_INLINE const int8_t *inlay_qplain_row(const inlay_qtile *tile,
     const uint8_t *next = x + tile->xs;
     const int32_t tail = tile->run % 4;
     int32_t i;
-    for (i = tile->run / 4; i > 0; i--, x += 4, next += 4, w += step)
-        inlay_qplain_few(tile, x, next, 4, w, sum, INLAY_QLANES, two, sign);
+    for (i = tile->run / 4; i > 0; i--, x += 4, next += 4, w += step) {
+        inlay_qplain_one(tile, x, next, w, sum, INLAY_QLANES, two, sign);
+        inlay_qplain_one(tile, x + 1, next + 1, w + 1, sum, INLAY_QLANES, two,
+                         sign);
+        inlay_qplain_one(tile, x + 2, next + 2, w + 2, sum, INLAY_QLANES, two,
+                         sign);
+        inlay_qplain_one(tile, x + 3, next + 3, w + 3, sum, INLAY_QLANES, two,
+                         sign);
+    }
     for (i = 0; i < tail; i++)
-        inlay_qplain_few(tile, x + i, next + i, 1, w + i, sum, INLAY_QLANES,
-                         two, sign);
+        inlay_qplain_one(tile, x + i, next + i, w + i, sum, INLAY_QLANES, two,
+                         sign);
     return tail ? w + step : w;
 }
 
@@ -293,7 +297,7 @@ INLAY_APART void inlay_qplain_other(const inlay_qtile *tile, ptrdiff_t at,
                                     const int8_t *w, int32_t step, int32_t *sum)
 {
     int8_t apart[16];
-    int32_t d, h, i;
+    int32_t d, h, i, k;
     for (d = 0; d < tile->nkd; d++)
         for (h = 0; h < tile->nkh; h++) {
             const uint8_t *x = inlay_qwindow(tile, d, h) + at;
@@ -303,8 +307,9 @@ INLAY_APART void inlay_qplain_other(const inlay_qtile *tile, ptrdiff_t at,
                     inlay_qhalves(w, apart);
                     of = apart;
                 }
-                inlay_qplain_few(tile, x, x, i < 4 ? i : 4, of, sum, 4, 0,
-                                 INLAY_QOTHER);
+                for (k = 0; k < i && k < 4; k++)
+                    inlay_qplain_one(tile, x + k, x + k, of + k, sum, 4, 0,
+                                     INLAY_QOTHER);
             }
         }
 }
