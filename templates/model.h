@@ -21,8 +21,6 @@ extern "C" {
 #define MODEL_FAMILY "portable"
 #define MODEL_WEIGHTS_SIZE 64u
 #define MODEL_WEIGHTS_ALIGN 8u
-#define MODEL_IN0_LENGTH 3u
-#define MODEL_OUT0_LENGTH 3u
 //@ }
 
 /* The caller's values: length and shape and, of integers, what they stand for. */
@@ -32,6 +30,7 @@ extern "C" {
 #define MODEL_IN0_RANK 2
 #define MODEL_IN0_DIM0 1
 #define MODEL_IN0_DIM1 3
+#define MODEL_OUT0_LENGTH 3u
 //@ }
 
 /* What a run returns. */

@@ -103,15 +103,6 @@ static void put_memory_sizes(Text *text, const Emitter *emitter)
                plan->arena_align);
 }
 
-static void put_lengths(Text *text, const Emitter *emitter,
-                        const Values *values)
-{
-    for (size_t i = 0; i < values->count; i++)
-        text_print(text, "#define %s_%s%zu_LENGTH %" PRId64 "u\n",
-                   emitter->upper, values->upper, i,
-                   interface_length(values->tensor[i]));
-}
-
 static void put_offsets(Text *text, const Emitter *emitter,
                         const Values *values)
 {
@@ -141,8 +132,8 @@ static void put_facts(Text *text, const Emitter *emitter, const Values *values,
                                      emitter->upper, values->upper, i);
     text_print(text, "%s_SIZE %" PRId64 "u      /* bytes */\n", start,
                tensor_bytes(tensor));
-    text_print(text, "%s_LENGTH %" PRId64 "u    /* elements */\n", start,
-               tensor_count(tensor));
+    text_print(text, "%s_LENGTH %" PRId64 "u    /* elements of its C type */\n",
+               start, interface_length(tensor));
     text_print(text, "%s_RANK %d\n", start, shape.rank);
     for (int k = 0; k < shape.rank; k++)
         text_print(text, "%s_DIM%d %" PRId64 "\n", start, k, shape.dim[k]);
@@ -183,8 +174,6 @@ Text interface_sizes(const Emitter *emitter)
     if (has_weights(emitter))
         text_print(&text, "#define %s_WEIGHTS_ALIGN %du\n", emitter->upper,
                    WEIGHTS_LEAST_ALIGN);
-    put_lengths(&text, emitter, &inputs);
-    put_lengths(&text, emitter, &outputs);
     put_offsets(&text, emitter, &inputs);
     put_offsets(&text, emitter, &outputs);
     return text;
