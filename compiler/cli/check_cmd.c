@@ -47,6 +47,9 @@ static Verdict check_one(Compile *outer, const Budget *budget)
     verdict.status = (int)protect(&diag, measure, &trial);
     protect(&diag, close_trial, &trial.compile);
     json_memory_use(&outer->store.scratch);
+    /* Without memory the verdicts cannot be written either: one message is enough. */
+    if (verdict.status == STATUS_MEMORY)
+        fail_now(STATUS_MEMORY);
     for (int i = 0; i < FIGURES && !verdict.status; i++) {
         verdict.figure[i].limited = budget->limited[i];
         verdict.figure[i].most = budget->most[i];

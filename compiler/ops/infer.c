@@ -102,13 +102,15 @@ static float single_number(const Node *node, int i, float none, bool *known)
 static void set_scale(const Node *node, Tensor *integers, int scale)
 {
     bool known = integers && dtype_bits(integers->dtype) <= 16;
-    const IntegerScale numbers = {
-        .scale = single_number(node, scale, 1.0f, &known),
-        .zero = (int32_t)single_number(node, scale + 1, 0.0f, &known),
-    };
-    if (known)
-        integers->numbers =
-            arena_copy(node->graph->arena, &numbers, sizeof numbers);
+    const float factor = single_number(node, scale, 1.0f, &known);
+    const float zero = single_number(node, scale + 1, 0.0f, &known);
+    /* False for NaN too: a file may say anything. */
+    const bool in_range = zero >= -0x1p16f && zero <= 0x1p16f;
+    if (!known || !in_range)
+        return;
+    const IntegerScale numbers = { .scale = factor, .zero = (int32_t)zero };
+    integers->numbers =
+        arena_copy(node->graph->arena, &numbers, sizeof numbers);
 }
 
 void infer_input_scale(const Node *node, int scale)

@@ -22,13 +22,18 @@ static bool fits(const Tensor *tensor, int64_t channels)
            (is_single(tensor) || tensor_count(tensor) == channels);
 }
 
+static bool fits_each(const Tensor *tensor, int64_t channels)
+{
+    return !tensor || (tensor->value && tensor_count(tensor) == channels);
+}
+
 bool bytes_packable(const ByteOperands *q, int64_t channels)
 {
     const bool floats = q->y->dtype == DT_F32;
     if (!q->w->value || q->x->value || !is_single(q->zx) || !is_single(q->sx))
         return false;
     if (!fits(q->zw, channels) || !fits(q->sw, channels) ||
-        !is_constant(q->bias))
+        !fits_each(q->bias, channels))
         return false;
     if (floats || q->y->dtype == DT_I32)
         return true;

@@ -26,8 +26,18 @@ void infer_quantize(Node *node)
     infer_result_scale(node, 1);
 }
 
+static void check_zero_type(const Node *node)
+{
+    const Tensor *zero = node_in(node, 2);
+    if (zero && zero->dtype != node->in[0]->dtype)
+        fail_node(node, STATUS_MALFORMED, NULL,
+                  "its input is %s, but its zero point is %s",
+                  dtype_name(node->in[0]->dtype), dtype_name(zero->dtype));
+}
+
 void infer_dequantize(Node *node)
 {
+    check_zero_type(node);
     const DType said = dtype_of_code(node_int(node, "output_dtype", 0));
     infer_out(node, 0, said != DT_NONE ? said : scale_type(node),
               *infer_shape(node, 0));

@@ -111,6 +111,13 @@ def ends(op, ins, weights, opset=18, shape=None, **attrs):
     return make_model([make_node(op, ins, ['y'], 'node', **attrs)], [make_value('x', F32, shape or [1, 4, 2, 2])], [put(1, 'y') + put(2, put(1, put(1, F32)))], weights, opset)
 
 
+def dequantized(zero):
+    """Found by the fuzzer: a zero point of NaN became an integer. `zero`: its type; bytes are float8e4m3fnuz."""
+    return make_model([make_node('Cast', ['x'], ['q'], 'cast', to=18), make_node('DequantizeLinear', ['q', 's', 'z'], ['y'], 'wide')],
+                      [make_value('x', F32, [2])], [make_value('y', F32, [2])],
+                      [make_tensor('s', F32, [], struct.pack('<f', 0.5)), make_tensor('z', zero, [], b'\x80')], opset=19)
+
+
 def longest_frame():
     """An STFT whose step is an input and whose frames are longer than anything."""
     return make_model([make_node('STFT', ['x', 's', '', 'n'], ['y'], 'stft')],
@@ -198,6 +205,7 @@ MODELS = [
     ('packed-blocks', packed_blocks, {69}, ['float4e2m1']),
     ('large-block', lambda: ends('DepthToSpace', ['x'], [], blocksize=(1 << 63) - 1), {65}, ['size']),
     ('least-crop', lambda: ends('CenterCropPad', ['x', 's'], [least('s')], axes=[0]), {65}, ['dimension of -9223372036854775808']),
+    ('zero-of-another-type', lambda: dequantized(2), {65}, ['"wide"', 'float8e4m3fnuz', 'uint8']),
     ('longest-frame', longest_frame, {65}, ['frames']),
     ('mean-left-out', lambda: ends('Mean', ['x', '', 'x'], []), {65}, ['input 1 is left out']),
     ('no-outputs', no_outputs, {65}, ['output']),
@@ -295,6 +303,7 @@ def tolerated(t, o):
     twice = make_model([make_node('Relu', ['x'], ['y'])], [make_value('x', F32, [2])], [make_value('y', F32, [2])], opset=13, domains=[('', 17)])
     nothing = make_model([make_node('NonZero', ['x'], ['y'])], [make_value('x', F32, [0, 2])], [make_value('y', I64, [2, 3])])
     for name, model, flags, words in (('nothing that is not zero', nothing, [], []),
+                                      ('a zero point of NaN', dequantized(18), [], []),
                                       ('private attributes', pooled(__note='mine'), [], []),
                                       ('operator set imported twice', twice, [], ['imported twice', '13', '17']),
                                       ('declared for other sizes than the user gives', lies(['n', 3], [1, 3], [1, 3]), ['--dim', 'n=2'], ['"m"', '[1,3]', '[2,3]'])):

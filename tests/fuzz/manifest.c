@@ -150,8 +150,7 @@ static char *change(const char *s)
     case 2:
         at = find_number(s, n, &length);
         snprintf(number, sizeof number, "%lld",
-                 (long long)strtoull(s + at, NULL, 10) + (long long)rnd(33) -
-                     16);
+                 (long long)(strtoull(s + at, NULL, 10) + rnd(33) - 16));
         return replace(s, n, at, length, number);
     case 3: /* a line twice, or not at all */
         for (at = rnd((uint32_t)n); at && s[at - 1] != '\n'; at--)
