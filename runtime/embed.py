@@ -32,5 +32,7 @@ with open(out, 'w') as o:
         data = open(f, 'rb').read()
         o.write('  { "%s",\n%s    "", %d },\n' % (os.path.basename(f), ''.join(literal(data)), len(data)))
     o.write('  { 0, 0, 0 },\n};\n')
+# A folder itself too: its time changes with each file that comes or goes.
+folders = [p for p in paths if os.path.isdir(p)]
 with open(depfile, 'w') as d:
-    d.write('%s: %s\n' % (out, ' '.join(files)))
+    d.write('%s: %s\n' % (out, ' '.join(folders + files)))
