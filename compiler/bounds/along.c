@@ -31,8 +31,7 @@ static void reduce_known(Bounds *bounds, const inlay_reduce_params *params)
         return;
     sizes_walked(bounds, params->reduced, params->nr);
     const int64_t lines = sizes_walked(bounds, params->kept - 1, params->nk);
-    touch(bounds, 0, "result",
-          sat_mul(lines, bounds_size(bounds, params->nk[params->kept - 1])));
+    touch_box(bounds, 0, "result", lines, params->nk[params->kept - 1]);
     touch_span(bounds, 1, "input",
                params->count ? reduced_span(bounds, params) : span_of(0));
 }
@@ -64,20 +63,13 @@ void bounds_reduce(Bounds *bounds)
         reduce_known(bounds, p);
 }
 
-static int64_t block(Bounds *bounds, int64_t outer, int64_t n, int64_t inner)
-{
-    return sat_mul(sat_mul(bounds_size(bounds, outer), bounds_size(bounds, n)),
-                   bounds_size(bounds, inner));
-}
-
 /* The first member of each line is looked at before there is any. */
 void bounds_arg(Bounds *bounds)
 {
     const inlay_arg_params *p = bounds->params;
-    touch(bounds, 0, "result", block(bounds, p->outer, 1, p->inner));
-    touch(bounds, 1, "input",
-          block(bounds, p->outer, i64_max(bounds_size(bounds, p->n), 1),
-                p->inner));
+    touch_box(bounds, 0, "result", p->outer, p->inner);
+    touch_box(bounds, 1, "input", p->outer,
+              i64_max(bounds_size(bounds, p->n), 1), p->inner);
 }
 
 static void touch_lines(Bounds *bounds, int k, const char *name, int64_t outer,
@@ -86,14 +78,14 @@ static void touch_lines(Bounds *bounds, int k, const char *name, int64_t outer,
     const Stretch stretch =
         span_times(span_of(each), bounds_size(bounds, outer),
                    apart ? pixel_of(bounds, k) : each);
-    touch_each_row(bounds, k, name, bounds->step->units, stretch);
+    touch_units(bounds, k, name, stretch);
 }
 
 void bounds_softmax(Bounds *bounds)
 {
     const inlay_softmax_params *p = bounds->params;
     const int64_t each =
-        block(bounds, 1, i64_max(bounds_size(bounds, p->n), 1), p->inner);
+        product_of(bounds, i64_max(bounds_size(bounds, p->n), 1), p->inner);
     touch_lines(bounds, 0, "result", p->outer, each, p->by_pixel);
     touch_lines(bounds, 1, "input", p->outer, each, p->by_pixel);
 }
@@ -107,7 +99,7 @@ void bounds_qsoftmax(Bounds *bounds)
 void bounds_lrn(Bounds *bounds)
 {
     const inlay_lrn_params *p = bounds->params;
-    const int64_t each = block(bounds, 1, p->c, p->inner);
+    const int64_t each = product_of(bounds, p->c, p->inner);
     bounds_narrow(bounds, sat_add(p->c, bounds_size(bounds, p->before)));
     bounds_narrow(bounds, sat_add(p->c, bounds_size(bounds, p->after)));
     touch_lines(bounds, 0, "result", p->outer, each, p->by_pixel);
@@ -135,11 +127,11 @@ static Stretch norm_factors(Bounds *bounds, const inlay_norm_params *params)
 void bounds_norm(Bounds *bounds)
 {
     const inlay_norm_params *p = bounds->params;
-    const Stretch all = span_of(block(bounds, p->outer, p->n, p->inner));
-    touch_each_row(bounds, 0, "result", bounds->step->units, all);
-    touch(bounds, 1, "mean", block(bounds, p->outer, 1, p->inner));
-    touch(bounds, 2, "deviation", block(bounds, p->outer, 1, p->inner));
-    touch_each_row(bounds, 3, "input", bounds->step->units, all);
+    const Stretch all = span_of(product_of(bounds, p->outer, p->n, p->inner));
+    touch_units(bounds, 0, "result", all);
+    touch_box(bounds, 1, "mean", p->outer, p->inner);
+    touch_box(bounds, 2, "deviation", p->outer, p->inner);
+    touch_units(bounds, 3, "input", all);
     touch_span(bounds, 4, "scale", norm_factors(bounds, p));
     touch_span(bounds, 5, "bias", norm_factors(bounds, p));
 }
@@ -148,12 +140,12 @@ void bounds_norm(Bounds *bounds)
 void bounds_topk(Bounds *bounds)
 {
     const inlay_topk_params *p = bounds->params;
-    const int64_t lines = block(bounds, p->outer, 1, p->inner);
+    const int64_t lines = product_of(bounds, p->outer, p->inner);
     bounds_refuse(bounds, p->k < 1 && p->n > 0 && lines,
                   "it has no room for a value");
-    touch(bounds, 0, "values", block(bounds, p->outer, p->k, p->inner));
-    touch(bounds, 1, "indices", block(bounds, p->outer, p->k, p->inner));
-    touch(bounds, 2, "input", block(bounds, p->outer, p->n, p->inner));
+    touch_box(bounds, 0, "values", p->outer, p->k, p->inner);
+    touch_box(bounds, 1, "indices", p->outer, p->k, p->inner);
+    touch_box(bounds, 2, "input", p->outer, p->n, p->inner);
 }
 
 void bounds_unique(Bounds *bounds)
@@ -161,21 +153,19 @@ void bounds_unique(Bounds *bounds)
     const inlay_unique_params *p = bounds->params;
     const int64_t n = bounds_size(bounds, p->n);
     const int64_t found = bounds_size(bounds, p->found);
-    touch(bounds, 0, "result", block(bounds, p->outer, found, p->inner));
+    touch_box(bounds, 0, "result", p->outer, found, p->inner);
     touch(bounds, 1, "count", 1);
     touch(bounds, 2, "first places", found);
     touch(bounds, 3, "inverse", n);
     touch(bounds, 4, "counts", found);
-    touch(bounds, 5, "input", block(bounds, p->outer, n, p->inner));
+    touch_box(bounds, 5, "input", p->outer, n, p->inner);
     touch(bounds, 6, "scratch", sat_add(n, i64_min(n, found)));
 }
 
 void bounds_cumulate(Bounds *bounds)
 {
     const inlay_cumulate_params *p = bounds->params;
-    bounds_refuse(bounds, p->rank < 0 || p->rank > 8,
-                  "it has another number of loops than its kernel");
-    if (bounds->wrong)
+    if (!bounds_rank(bounds, p->rank, 0))
         return;
     touch(bounds, 0, "result", sizes_product(bounds, p->rank, p->n));
     touch(bounds, 1, "input", sizes_product(bounds, p->rank, p->n));
@@ -204,8 +194,7 @@ void bounds_einsum(Bounds *bounds)
     const int64_t lines = sizes_walked(bounds, p->kept - 1, p->nk);
     const Stretch first = span_nest(span_of(1), p->summed, p->nr, p->ar);
     const Stretch second = span_nest(span_of(1), p->summed, p->nr, p->br);
-    touch(bounds, 0, "result",
-          sat_mul(lines, bounds_size(bounds, p->nk[p->kept - 1])));
+    touch_box(bounds, 0, "result", lines, p->nk[p->kept - 1]);
     touch_span(bounds, 1, "first operand",
                span_nest(first, p->kept, p->nk, p->ak));
     touch_span(bounds, 2, "second operand",
@@ -214,10 +203,9 @@ void bounds_einsum(Bounds *bounds)
 
 static void touch_matrices(Bounds *bounds, const inlay_det_params *params)
 {
-    const int64_t each = block(bounds, params->n, params->n, 1);
+    const int64_t each = product_of(bounds, params->n, params->n);
     bounds_narrow(bounds, each);
-    touch(bounds, 1, "input",
-          sat_mul(bounds_size(bounds, params->batch), each));
+    touch_box(bounds, 1, "input", params->batch, each);
     touch(bounds, 2, "scratch", each);
 }
 
@@ -231,6 +219,6 @@ void bounds_det(Bounds *bounds)
 void bounds_inverse(Bounds *bounds)
 {
     const inlay_det_params *p = bounds->params;
-    touch(bounds, 0, "result", block(bounds, p->batch, p->n, p->n));
+    touch_box(bounds, 0, "result", p->batch, p->n, p->n);
     touch_matrices(bounds, p);
 }

@@ -6,13 +6,6 @@
 #include "kernels/sample.h"
 #include "kernels/unfold.h"
 
-static int64_t product4(Bounds *bounds, int64_t w, int64_t x, int64_t y,
-                        int64_t z)
-{
-    const int64_t sizes[] = { w, x, y, z };
-    return wide_product(bounds, 4, sizes);
-}
-
 void bounds_resize_table(Bounds *bounds)
 {
     const inlay_resize_table_params *p = bounds->params;
@@ -25,7 +18,7 @@ void bounds_resize_table(Bounds *bounds)
                   "its table begins nowhere");
     bounds_refuse(bounds, p->n_in < 1 && out > 0, "it enlarges an empty axis");
     touch(bounds, 0, "indices", index ? sat_add(p->first, index) : 0);
-    touch(bounds, 1, "weights", sat_mul(out, sat_add(taps, 1)));
+    touch_box(bounds, 1, "weights", out, sat_add(taps, 1));
     if (p->mode != INLAY_NEAREST)
         touch_needs(bounds, 1);
     touch(bounds, 2, "scales", entry);
@@ -65,11 +58,10 @@ static void resample_any(Bounds *bounds, const inlay_resample_params *params)
     const int64_t inner = bounds_size(bounds, params->inner);
     const Stretch places = resample_places(
         bounds, params, 0, sat_mul(params->n_out, params->taps));
-    touch(bounds, 0, "result",
-          product4(bounds, outer, params->n_out, inner, 1));
+    touch_box(bounds, 0, "result", outer, params->n_out, inner);
     touch_span(bounds, 1, "input",
                span_times(at_places(params, places, inner), outer,
-                          sat_mul(bounds_size(bounds, params->n_in), inner)));
+                          product_of(bounds, params->n_in, inner)));
 }
 
 static void resample_rows(Bounds *bounds, const inlay_resample_params *params)
@@ -84,22 +76,20 @@ static void resample_rows(Bounds *bounds, const inlay_resample_params *params)
         sat_add(params->column, -(int64_t)params->origin), pixel_of(bounds, 1));
     bounds_refuse(bounds, places.lo < 0 || places.hi > params->n_in,
                   "its table leaves the input");
-    touch_each_row(bounds, 0, "result", bounds->step->units,
-                   span_pixels(bounds, 0, pixels, inner));
+    touch_units(bounds, 0, "result", span_pixels(bounds, 0, pixels, inner));
     touch_each_row(bounds, 1, "input", sat_mul(images, params->n_in),
                    span_move(span_pixels(bounds, 1, pixels, inner), first));
 }
 
 static void resample_pixels(Bounds *bounds, const inlay_resample_params *params)
 {
-    const int64_t first =
-        sat_mul(bounds_size(bounds, params->column), params->taps);
+    const int64_t first = product_of(bounds, params->column, params->taps);
     const Stretch places = resample_places(
         bounds, params, first, sat_mul(params->n_out, params->taps));
-    touch_each_row(bounds, 0, "result", bounds->step->units,
-                   span_pixels(bounds, 0, params->n_out, params->inner));
-    touch_each_row(bounds, 1, "input", bounds->step->units,
-                   at_places(params, places, pixel_of(bounds, 1)));
+    touch_units(bounds, 0, "result",
+                span_pixels(bounds, 0, params->n_out, params->inner));
+    touch_units(bounds, 1, "input",
+                at_places(params, places, pixel_of(bounds, 1)));
 }
 
 void bounds_resample(Bounds *bounds)
@@ -109,9 +99,8 @@ void bounds_resample(Bounds *bounds)
     const int64_t out = bounds_size(bounds, p->n_out);
     const int64_t column =
         p->along == INLAY_ALONG_PIXELS ? bounds_size(bounds, p->column) : 0;
-    touch(bounds, 2, "indices", sat_mul(sat_add(column, out), taps));
-    touch(bounds, 3, "weights",
-          sat_mul(sat_add(column, out), sat_add(taps, 1)));
+    touch_box(bounds, 2, "indices", sat_add(column, out), taps);
+    touch_box(bounds, 3, "weights", sat_add(column, out), sat_add(taps, 1));
     if (p->along == INLAY_ALONG_ANY)
         resample_any(bounds, p);
     else if (p->along == INLAY_ALONG_ROWS)
@@ -123,13 +112,12 @@ void bounds_resample(Bounds *bounds)
 void bounds_grid_sample(Bounds *bounds)
 {
     const inlay_grid_sample_params *p = bounds->params;
-    const int64_t places = product4(bounds, p->n, p->out, 1, 1);
+    const int64_t places = product_of(bounds, p->n, p->out);
     bounds_refuse(bounds, p->axes < 1 || p->axes > 3,
                   "it has another number of axes than its kernel");
-    touch(bounds, 0, "result", sat_mul(places, bounds_size(bounds, p->c)));
-    touch(bounds, 1, "input",
-          product4(bounds, p->n, p->c, wide_product(bounds, 3, p->size), 1));
-    touch(bounds, 2, "grid", sat_mul(places, p->axes));
+    touch_box(bounds, 0, "result", places, p->c);
+    touch_box(bounds, 1, "input", p->n, p->c, wide_product(bounds, 3, p->size));
+    touch_box(bounds, 2, "grid", places, p->axes);
 }
 
 void bounds_affine_grid(Bounds *bounds)
@@ -137,31 +125,29 @@ void bounds_affine_grid(Bounds *bounds)
     const inlay_affine_grid_params *p = bounds->params;
     bounds_refuse(bounds, p->axes < 1 || p->axes > 3,
                   "it has another number of axes than its kernel");
-    touch(bounds, 0, "result",
-          product4(bounds, p->n, wide_product(bounds, 3, p->size), p->axes, 1));
-    touch(bounds, 1, "matrix",
-          product4(bounds, p->n, p->axes, (int64_t)p->axes + 1, 1));
+    touch_box(bounds, 0, "result", p->n, wide_product(bounds, 3, p->size),
+              p->axes);
+    touch_box(bounds, 1, "matrix", p->n, p->axes, (int64_t)p->axes + 1);
 }
 
 void bounds_roi_align(Bounds *bounds)
 {
     const inlay_roi_align_params *p = bounds->params;
-    const int64_t cells = product4(bounds, p->regions, p->c, p->ph, p->pw);
+    const int64_t cells = product_of(bounds, p->regions, p->c, p->ph, p->pw);
     bounds_refuse(bounds, cells && (p->h < 1 || p->w < 1),
                   "its images have no elements");
     touch(bounds, 0, "result", cells);
-    touch(bounds, 1, "input", product4(bounds, p->n, p->c, p->h, p->w));
-    touch(bounds, 2, "regions", sat_mul(bounds_size(bounds, p->regions), 4));
+    touch_box(bounds, 1, "input", p->n, p->c, p->h, p->w);
+    touch_box(bounds, 2, "regions", p->regions, 4);
     touch(bounds, 3, "image numbers", p->regions);
 }
 
 void bounds_roi_pool(Bounds *bounds)
 {
     const inlay_roi_pool_params *p = bounds->params;
-    touch(bounds, 0, "result",
-          product4(bounds, p->regions, p->c, p->ph, p->pw));
-    touch(bounds, 1, "input", product4(bounds, p->n, p->c, p->h, p->w));
-    touch(bounds, 2, "regions", sat_mul(bounds_size(bounds, p->regions), 5));
+    touch_box(bounds, 0, "result", p->regions, p->c, p->ph, p->pw);
+    touch_box(bounds, 1, "input", p->n, p->c, p->h, p->w);
+    touch_box(bounds, 2, "regions", p->regions, 5);
 }
 
 /* Taps that are known; else the kernel holds their number to the columns. */
@@ -176,9 +162,7 @@ static int64_t col2im_columns(Bounds *bounds, const inlay_col2im_params *params)
 void bounds_col2im(Bounds *bounds)
 {
     const inlay_col2im_params *p = bounds->params;
-    bounds_refuse(bounds, p->axes < 1 || p->axes > 8,
-                  "it has another number of axes than its kernel");
-    if (bounds->wrong)
+    if (!bounds_rank(bounds, p->axes, 1))
         return;
     for (int a = 0; a < p->axes; a++) {
         bounds_positive(bounds, p->stride[a]);
@@ -186,9 +170,9 @@ void bounds_col2im(Bounds *bounds)
                       "its window has no taps");
     }
     const int64_t planes = bounds_size(bounds, p->planes);
-    touch(bounds, 0, "result",
-          sat_mul(planes, wide_product(bounds, p->axes, p->image)));
-    touch(bounds, 1, "input", sat_mul(planes, col2im_columns(bounds, p)));
+    touch_box(bounds, 0, "result", planes,
+              wide_product(bounds, p->axes, p->image));
+    touch_box(bounds, 1, "input", planes, col2im_columns(bounds, p));
     touch(bounds, 2, "sizes of the image", p->axes);
     touch(bounds, 3, "sizes of the window", p->axes);
     for (int k = 2; k < 4 && !p->tap[0]; k++)
@@ -199,9 +183,7 @@ void bounds_max_unpool(Bounds *bounds)
 {
     const inlay_max_unpool_params *p = bounds->params;
     const int64_t count = bounds_size(bounds, p->count);
-    bounds_refuse(bounds, p->rank < 1 || p->rank > 8,
-                  "it has another number of axes than its kernel");
-    if (bounds->wrong)
+    if (!bounds_rank(bounds, p->rank, 1))
         return;
     for (int a = 0; a < p->rank && count; a++)
         bounds_positive(bounds, p->from[a]);
@@ -226,24 +208,21 @@ static int64_t deformed_channels(Bounds *bounds,
 void bounds_deform_conv(Bounds *bounds)
 {
     const inlay_deform_conv_params *p = bounds->params;
-    const int64_t taps = product4(bounds, p->kh, p->kw, 1, 1);
+    const int64_t taps = product_of(bounds, p->kh, p->kw);
     const int64_t channels = deformed_channels(bounds, p);
     const int64_t set = bounds_positive(
         bounds, p->c / bounds_positive(bounds, p->offset_groups));
-    const int64_t plane = product4(bounds, p->oh, p->ow, 1, 1);
+    const int64_t plane = product_of(bounds, p->oh, p->ow);
     bounds_refuse(bounds, channels > p->c,
                   "its groups take more channels than there are");
     bounds_refuse(bounds,
                   channels > 0 && (channels - 1) / set >= p->offset_groups,
                   "its channels take more offsets than there are");
-    touch(bounds, 0, "result", product4(bounds, p->n, p->o, plane, 1));
-    touch(bounds, 1, "input", product4(bounds, p->n, p->c, p->h, p->w));
-    touch(bounds, 2, "weights",
-          product4(bounds, p->o, p->c / bounds_positive(bounds, p->groups),
-                   taps, 1));
-    touch(bounds, 3, "offsets",
-          sat_mul(product4(bounds, p->n, p->offset_groups, taps, plane), 2));
+    touch_box(bounds, 0, "result", p->n, p->o, plane);
+    touch_box(bounds, 1, "input", p->n, p->c, p->h, p->w);
+    touch_box(bounds, 2, "weights", p->o,
+              p->c / bounds_positive(bounds, p->groups), taps);
+    touch_box(bounds, 3, "offsets", p->n, p->offset_groups, taps, plane, 2);
     touch(bounds, 4, "bias", p->o);
-    touch(bounds, 5, "mask",
-          product4(bounds, p->n, p->offset_groups, taps, plane));
+    touch_box(bounds, 5, "mask", p->n, p->offset_groups, taps, plane);
 }

@@ -7,11 +7,6 @@
 #include "kernels/svm.h"
 #include "kernels/tree.h"
 
-static int64_t product(Bounds *bounds, int64_t x, int64_t y)
-{
-    return sat_mul(bounds_size(bounds, x), bounds_size(bounds, y));
-}
-
 /* Scores of n rows of `out`, of which the kernel writes at least `least` at a time. */
 static void touch_scores(Bounds *bounds, int64_t n, int64_t out, int64_t least)
 {
@@ -39,7 +34,7 @@ void bounds_ml_normalize(Bounds *bounds)
 {
     const inlay_ml_scores_params *p = bounds->params;
     const int64_t k = bounds_size(bounds, p->k);
-    touch(bounds, 0, "result", product(bounds, p->n, k));
+    touch_box(bounds, 0, "result", p->n, k);
     touch_span(bounds, 1, "input",
                span_times(span_of(i64_max(k, !p->kind)),
                           bounds_size(bounds, p->n), k));
@@ -128,7 +123,7 @@ static void tree_tables(Bounds *bounds, const inlay_tree_params *params,
     check_places(bounds, t.target, t.targets, params->targets,
                  "a leaf of it votes for no target");
     touch(bounds, 3, "roots", params->trees);
-    touch(bounds, 4, "nodes", sat_mul(t.nodes, 2));
+    touch_box(bounds, 4, "nodes", t.nodes, 2);
     touch(bounds, 5, "values", t.nodes);
     touch(bounds, 6, "targets of votes", votes);
     touch(bounds, 7, "weights of votes", votes);
@@ -143,9 +138,9 @@ void bounds_tree(Bounds *bounds)
     const int64_t each = (wide ? 8 : 4) + 4 + 1; /* a sum, a score, a mark */
     bounds_refuse(bounds, p->classify && targets < 1, "it has no class");
     touch_as(bounds, 0, p->wide ? 'd' : 'f');
-    touch(bounds, 0, "scores", product(bounds, p->n, targets));
+    touch_box(bounds, 0, "scores", p->n, targets);
     touch(bounds, 1, "labels of rows", p->n);
-    touch(bounds, 2, "input", product(bounds, p->n, p->features));
+    touch_box(bounds, 2, "input", p->n, p->features);
     tree_tables(bounds, p, wide);
     touch(bounds, 9, "base values", p->bases);
     if (p->bases)
@@ -153,17 +148,16 @@ void bounds_tree(Bounds *bounds)
     touch(bounds, 10, "labels", i64_max(targets, 1));
     if (touch_given(bounds, 1))
         touch_needs(bounds, 10);
-    touch(bounds, 11, "scratch", sat_mul(targets, each));
+    touch_box(bounds, 11, "scratch", targets, each);
 }
 
 void bounds_svm_regress(Bounds *bounds)
 {
     const inlay_svm_params *p = bounds->params;
     touch(bounds, 0, "result", p->n);
-    touch(bounds, 1, "input", product(bounds, p->n, p->features));
+    touch_box(bounds, 1, "input", p->n, p->features);
     touch(bounds, 2, "coefficients", p->vectors ? p->vectors : p->features);
-    touch(bounds, 3, "support vectors",
-          product(bounds, p->vectors, p->features));
+    touch_box(bounds, 3, "support vectors", p->vectors, p->features);
     if (p->vectors)
         touch_needs(bounds, 3);
     touch(bounds, 4, "rho", 1);
@@ -191,12 +185,10 @@ static void svm_pairs(Bounds *bounds, const inlay_svm_params *params,
     const int64_t couple =
         sat_add(sat_mul(2, sat_mul(classes, classes)), sat_mul(2, classes));
     check_classes(bounds, params);
-    touch(bounds, 3, "coefficients",
-          product(bounds, classes - 1, params->vectors));
-    touch(bounds, 4, "support vectors",
-          product(bounds, params->vectors, params->features));
+    touch_box(bounds, 3, "coefficients", classes - 1, params->vectors);
+    touch_box(bounds, 4, "support vectors", params->vectors, params->features);
     touch(bounds, 5, "rho", pairs);
-    touch(bounds, 7, "vectors of classes", sat_mul(2, classes));
+    touch_box(bounds, 7, "vectors of classes", 2, classes);
     touch(bounds, 8, "probabilities",
           params->probabilities ? sat_mul(2, pairs) : 0);
     if (params->probabilities)
@@ -218,7 +210,7 @@ void bounds_svm_classify(Bounds *bounds)
     touch_scores(bounds, p->n, bounds_size(bounds, p->out),
                  by_class ? classes : decisions);
     touch(bounds, 1, "labels of rows", p->n);
-    touch(bounds, 2, "input", product(bounds, p->n, p->features));
+    touch_box(bounds, 2, "input", p->n, p->features);
     touch(bounds, 6, "labels", classes);
     if (touch_given(bounds, 1))
         touch_needs(bounds, 6);
@@ -226,7 +218,7 @@ void bounds_svm_classify(Bounds *bounds)
         svm_pairs(bounds, p, pairs);
         return;
     }
-    touch(bounds, 3, "coefficients", product(bounds, classes, p->features));
+    touch_box(bounds, 3, "coefficients", classes, p->features);
     touch(bounds, 5, "rho", 1);
 }
 
@@ -258,10 +250,10 @@ void bounds_tfidf(Bounds *bounds)
     bounds_narrow(bounds, sat_add(p->skips, 1));
     check_grams(bounds, p, pool);
     touch_as(bounds, 1, p->wide ? 'l' : 'i');
-    touch(bounds, 0, "result", product(bounds, p->batch, p->out));
-    touch(bounds, 1, "input", product(bounds, p->batch, p->n));
+    touch_box(bounds, 0, "result", p->batch, p->out);
+    touch_box(bounds, 1, "input", p->batch, p->n);
     touch(bounds, 2, "pool", pool);
-    touch(bounds, 3, "n-grams", sat_mul(3, bounds_size(bounds, p->grams)));
+    touch_box(bounds, 3, "n-grams", 3, p->grams);
     touch(bounds, 4, "weights", p->mode ? p->grams : 0);
     if (p->mode)
         touch_needs(bounds, 4);

@@ -29,10 +29,8 @@ void bounds_flat(Bounds *bounds)
     const bool tight =
         pixel_of(bounds, 0) == p->pixel && pixel_of(bounds, 1) == p->pixel;
     const bool dense = p->pixel == p->n || tight;
-    touch_each_row(bounds, 0, "result", bounds->step->units,
-                   flat_row(bounds, p, 0, dense));
-    touch_each_row(bounds, 1, "input", bounds->step->units,
-                   flat_row(bounds, p, 1, dense));
+    touch_units(bounds, 0, "result", flat_row(bounds, p, 0, dense));
+    touch_units(bounds, 1, "input", flat_row(bounds, p, 1, dense));
 }
 
 void bounds_table(Bounds *bounds)
@@ -84,7 +82,7 @@ static void touch_nest(Bounds *bounds, const Nest *nest, int k,
 {
     const Stretch stretch = nest_span(bounds, nest, k, stride);
     if (nest->rows >> k & 1)
-        touch_each_row(bounds, k, name, bounds->step->units, stretch);
+        touch_units(bounds, k, name, stretch);
     else
         touch_span(bounds, k, name, stretch);
 }
@@ -161,7 +159,7 @@ static void touch_move(Bounds *bounds, const Nest *nest, int k,
                                                        : stride[i]);
     stretch = span_move(stretch, k ? p->x0 : p->y0);
     if (by_row)
-        touch_each_row(bounds, k, name, bounds->step->units, stretch);
+        touch_units(bounds, k, name, stretch);
     else
         touch_span(bounds, k, name, move_units(bounds, p, stretch));
 }
@@ -189,26 +187,32 @@ static Stretch row_loops(const Bounds *bounds, int k, int first,
     return stretch;
 }
 
+/* The loops that count units, one row of the result each. */
+static void check_units(Bounds *bounds, const inlay_move_rows_params *params)
+{
+    bounds_refuse(bounds, params->units < 0 || params->units > params->rank - 2,
+                  "its rows are no loops of it");
+    for (int i = 0; i < params->units && i < params->rank; i++)
+        bounds_positive(bounds, params->n[i]);
+}
+
 void bounds_move_rows(Bounds *bounds)
 {
     const inlay_move_rows_params *p = bounds->params;
     const Nest nest = { p->rank, 0, -1, p->n };
     if (!check_nest(bounds, &nest, 2, 12))
         return;
-    bounds_refuse(bounds, p->units < 0 || p->units > p->rank - 2,
-                  "its rows are no loops of it");
-    for (int i = 0; i < p->units && i < p->rank; i++)
-        bounds_positive(bounds, p->n[i]);
+    check_units(bounds, p);
     const Stretch rows =
         span_move(span_nest(span_of(1), p->rank - 2, p->n, p->row), p->first);
+    const int first = (int)i64_max(p->units, 0);
+    const Stretch y = row_loops(bounds, 0, first, p->y, p->y_pixels);
+    const Stretch x = row_loops(bounds, 1, 0, p->x, p->x_pixels);
     const int64_t at =
         sat_add(sat_mul(p->x_pixel, pixel_of(bounds, 1)), p->x_channel);
     bounds_refuse(bounds, rows.lo < 0, "it reads a row before the first");
-    touch_each_row(
-        bounds, 0, "result", bounds->step->units,
-        row_loops(bounds, 0, (int)i64_max(p->units, 0), p->y, p->y_pixels));
-    touch_each_row(bounds, 1, "input", rows.hi,
-                   span_move(row_loops(bounds, 1, 0, p->x, p->x_pixels), at));
+    touch_units(bounds, 0, "result", y);
+    touch_each_row(bounds, 1, "input", rows.hi, span_move(x, at));
 }
 
 /* The channels that cycles move: the largest one, or -1 where the table is none. */
@@ -237,10 +241,8 @@ void bounds_shuffle(Bounds *bounds)
     if (table && p->entries <= count)
         last = last_channel(table, p->entries);
     bounds_refuse(bounds, last < 0 && p->entries <= count, "its order is none");
-    touch_each_row(bounds, 0, "result", bounds->step->units,
-                   span_pixels(bounds, 0, pixels, last + 1));
-    touch_each_row(bounds, 1, "input", bounds->step->units,
-                   span_pixels(bounds, 1, pixels, last + 1));
+    touch_units(bounds, 0, "result", span_pixels(bounds, 0, pixels, last + 1));
+    touch_units(bounds, 1, "input", span_pixels(bounds, 1, pixels, last + 1));
 }
 
 /* The values of n entries of a table, as a span. */
@@ -304,13 +306,26 @@ static void pick_elements(Bounds *bounds, const inlay_pick_params *params)
     const int64_t lines =
         sat_mul(sizes_walked(bounds, params->rank - 1, params->n),
                 params->n[params->rank - 1]);
-    touch(bounds, 0, "result", sat_mul(lines, run));
+    touch_box(bounds, 0, "result", lines, run);
     touch_span(bounds, 1, "input",
                (Stretch){ from.lo, sat_add(from.hi - 1, run) });
 }
 
+/* Pixels of `run` elements that a table of columns names, in a row that begins at `origin`. */
+static Stretch picked_pixels(const Bounds *bounds,
+                             const inlay_pick_params *params,
+                             const int32_t *columns)
+{
+    const int64_t pixel = pixel_of(bounds, 1);
+    const Stretch at =
+        span_move(table_span(columns, params->n[1]), -(int64_t)params->origin);
+    const Stretch row = span_times(span_of(params->run), at.hi - at.lo, pixel);
+    return span_move(row, sat_mul(at.lo, pixel));
+}
+
 static void pick_rows(Bounds *bounds, const inlay_pick_params *params)
 {
+    const int32_t units = bounds->step->units;
     const int64_t run = bounds_size(bounds, params->run);
     const int64_t pixels = bounds_size(bounds, params->n[1]);
     const int64_t first = sat_add(bounds_size(bounds, params->n[0]),
@@ -318,29 +333,22 @@ static void pick_rows(Bounds *bounds, const inlay_pick_params *params)
     int64_t count;
     const int32_t *table = bounds_values(bounds, 2, &count);
     touch(bounds, 2, "table", sat_add(first, pixels));
-    touch_each_row(bounds, 0, "result", bounds->step->units,
-                   span_pixels(bounds, 0, pixels, run));
-    bounds_refuse(bounds, bounds->step->units > params->n[0],
+    touch_units(bounds, 0, "result", span_pixels(bounds, 0, pixels, run));
+    bounds_refuse(bounds, units > params->n[0],
                   "its table has fewer rows than its result");
     bounds_refuse(bounds, !table, "its table is made while running");
     if (bounds->wrong || sat_add(first, pixels) > count)
         return;
-    const Stretch rows = table_span(table, bounds->step->units);
-    const Stretch at =
-        span_move(table_span(table + first, pixels), -(int64_t)params->origin);
+    const Stretch rows = table_span(table, units);
     bounds_refuse(bounds, rows.lo < 0, "it reads a row before the first");
-    touch_each_row(
-        bounds, 1, "input", rows.hi,
-        span_move(span_times(span_of(run), at.hi - at.lo, pixel_of(bounds, 1)),
-                  sat_mul(at.lo, pixel_of(bounds, 1))));
+    touch_each_row(bounds, 1, "input", rows.hi,
+                   picked_pixels(bounds, params, table + first));
 }
 
 void bounds_pick(Bounds *bounds)
 {
     const inlay_pick_params *p = bounds->params;
-    bounds_refuse(bounds, p->rank < 0 || p->rank > 8,
-                  "it has another number of loops than its kernel");
-    if (bounds->wrong)
+    if (!bounds_rank(bounds, p->rank, 0))
         return;
     if (p->rank)
         pick_elements(bounds, p);
@@ -386,10 +394,8 @@ void bounds_concat(Bounds *bounds)
     touch(bounds, p->inputs + 1, "table", p->inputs);
     for (int i = 0; i < p->inputs; i++) {
         const int64_t n = bounds_size(bounds, table[i]);
-        touch_each_row(bounds, i + 1, "input", bounds->step->units,
-                       piece_span(bounds, i + 1, n, n));
+        touch_units(bounds, i + 1, "input", piece_span(bounds, i + 1, n, n));
         sum = sat_add(sum, n);
     }
-    touch_each_row(bounds, 0, "result", bounds->step->units,
-                   piece_span(bounds, 0, sum, p->bytes));
+    touch_units(bounds, 0, "result", piece_span(bounds, 0, sum, p->bytes));
 }

@@ -70,6 +70,14 @@ int64_t bounds_positive(Bounds *bounds, int64_t n)
     return i64_max(n, 1);
 }
 
+bool bounds_rank(Bounds *bounds, int64_t rank, int64_t least)
+{
+    const bool wrong = rank < least || rank > 8;
+    bounds_refuse(bounds, wrong,
+                  "it has another number of loops than its kernel");
+    return !wrong;
+}
+
 void bounds_narrow(Bounds *bounds, int64_t n)
 {
     bounds_refuse(bounds, n > INT32_MAX || n < INT32_MIN,
@@ -157,6 +165,11 @@ void touch_each_row(Bounds *bounds, int k, const char *name, int64_t rows,
         return;
     reach->rows = rows;
     touch_span(bounds, k, name, stretch);
+}
+
+void touch_units(Bounds *bounds, int k, const char *name, Stretch stretch)
+{
+    touch_each_row(bounds, k, name, bounds->step->units, stretch);
 }
 
 void touch_as(Bounds *bounds, int k, char type)

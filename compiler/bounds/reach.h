@@ -45,6 +45,15 @@ Stretch span_both(Stretch a, Stretch b);
 int64_t sizes_product(Bounds *bounds, int count, const int32_t *n);
 int64_t sizes_walked(Bounds *bounds, int count, const int32_t *n);
 int64_t wide_product(Bounds *bounds, int count, const int64_t *n);
+/* The product of sizes that stand one by one. */
+#define product_of(bounds, ...) \
+    wide_product(bounds, sizeof(SIZES(__VA_ARGS__)) / sizeof(int64_t), \
+                 SIZES(__VA_ARGS__))
+#define SIZES(...) \
+    (const int64_t[]) \
+    { \
+        __VA_ARGS__ \
+    }
 
 /* The parameters cannot be so. */
 void bounds_refuse(Bounds *bounds, bool wrong, const char *why);
@@ -52,15 +61,21 @@ void bounds_refuse(Bounds *bounds, bool wrong, const char *why);
 int64_t bounds_size(Bounds *bounds, int64_t n);
 /* A divisor, a stride: above zero. */
 int64_t bounds_positive(Bounds *bounds, int64_t n);
-/* The same as an index or a sum that the kernel computes in 32 bits. */
+/* A number of loops, which lie in arrays of 8: false where it is none. */
+bool bounds_rank(Bounds *bounds, int64_t rank, int64_t least);
+/* An index or a sum that the kernel computes in 32 bits. */
 void bounds_narrow(Bounds *bounds, int64_t n);
 
 /* Operand k is touched, and called `name` in messages: elements [0, n) of it, or a span. */
 void touch(Bounds *bounds, int k, const char *name, int64_t n);
 void touch_span(Bounds *bounds, int k, const char *name, Stretch stretch);
-/* The span of each of `rows` rows. */
+/* As many elements as the product of sizes. */
+#define touch_box(bounds, k, name, ...) \
+    touch(bounds, k, name, product_of(bounds, __VA_ARGS__))
+/* The span of each of `rows` rows; of a row for each of the step's units. */
 void touch_each_row(Bounds *bounds, int k, const char *name, int64_t rows,
                     Stretch stretch);
+void touch_units(Bounds *bounds, int k, const char *name, Stretch stretch);
 /* Its type where parameters say it, before it is touched. */
 void touch_as(Bounds *bounds, int k, char type);
 /* It may not be left out. */

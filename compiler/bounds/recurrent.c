@@ -16,10 +16,8 @@ static void check_sizes(Bounds *bounds, const inlay_recurrent_params *params)
     bounds_refuse(bounds, !known, "it has no known gates");
     bounds_refuse(bounds, params->directions < 1 || params->directions > 2,
                   "it has no direction");
-    bounds_narrow(bounds, sat_mul(sat_mul(2, params->kind),
-                                  bounds_size(bounds, params->hidden)));
-    bounds_narrow(bounds,
-                  sat_mul(bounds_size(bounds, params->batch), params->hidden));
+    bounds_narrow(bounds, product_of(bounds, 2, params->kind, params->hidden));
+    bounds_narrow(bounds, product_of(bounds, params->batch, params->hidden));
     bounds_size(bounds, params->steps);
     bounds_size(bounds, params->input);
     bounds_positive(bounds, params->chunk);
@@ -55,7 +53,7 @@ static void touch_sequences(Bounds *bounds,
 static void touch_biases(Bounds *bounds, const inlay_recurrent_params *params)
 {
     const int64_t all = sat_mul(params->directions, params->hidden);
-    touch(bounds, 7, "bias", sat_mul(sat_mul(2, params->kind), all));
+    touch_box(bounds, 7, "bias", 2, params->kind, all);
     touch(bounds, 11, "peepholes", params->kind == 4 ? sat_mul(3, all) : 0);
 }
 
@@ -71,12 +69,9 @@ void bounds_recurrent(Bounds *bounds)
         return;
     touch_sequences(bounds, p);
     touch_biases(bounds, p);
-    touch(bounds, 4, "weights",
-          sat_mul(sat_mul(p->directions, padded), p->input));
-    touch(bounds, 5, "recurrent weights",
-          sat_mul(sat_mul(p->directions,
-                          p->kind == 3 ? to_fours(2 * hidden) : padded),
-                  hidden));
+    touch_box(bounds, 4, "weights", p->directions, padded, p->input);
+    touch_box(bounds, 5, "recurrent weights", p->directions,
+              p->kind == 3 ? to_fours(2 * hidden) : padded, hidden);
     touch(bounds, 6, "recurrent weights of the new gate",
           p->kind == 3
               ? sat_mul(sat_mul(p->directions, to_fours(hidden)), hidden)
@@ -98,9 +93,7 @@ void bounds_recurrent_plain(Bounds *bounds)
         return;
     touch_sequences(bounds, p);
     touch_biases(bounds, p);
-    touch(bounds, 4, "weights",
-          sat_mul(sat_mul(p->directions, gates), p->input));
-    touch(bounds, 5, "recurrent weights",
-          sat_mul(sat_mul(p->directions, gates), p->hidden));
+    touch_box(bounds, 4, "weights", p->directions, gates, p->input);
+    touch_box(bounds, 5, "recurrent weights", p->directions, gates, p->hidden);
     touch(bounds, 12, "scratch", sat_add(3 * (int64_t)p->hidden, gates));
 }

@@ -56,9 +56,9 @@ static int64_t image_rows(Bounds *bounds, int64_t high, int64_t rows)
 static void touch_image(Bounds *bounds, int k, const char *name, int64_t pixels,
                         int64_t channels)
 {
-    touch_each_row(bounds, k, name, bounds->step->units,
-                   span_pixels(bounds, k, bounds_size(bounds, pixels),
-                               bounds_size(bounds, channels)));
+    touch_units(bounds, k, name,
+                span_pixels(bounds, k, bounds_size(bounds, pixels),
+                            bounds_size(bounds, channels)));
 }
 
 static void touch_source(Bounds *bounds, int k, int64_t rows, int64_t pixels,
@@ -72,8 +72,7 @@ static void touch_source(Bounds *bounds, int k, int64_t rows, int64_t pixels,
 static void conv_images(Bounds *bounds, const inlay_conv_params *params,
                         int64_t ic, int64_t oc)
 {
-    const int64_t planes = sat_mul(bounds_size(bounds, params->id),
-                                   bounds_size(bounds, params->ih));
+    const int64_t planes = product_of(bounds, params->id, params->ih);
     check_conv(bounds, params);
     touch_image(bounds, 0, "result", params->ow, oc);
     touch_source(bounds, 1,
@@ -94,8 +93,7 @@ static void conv_weights(Bounds *bounds, const inlay_conv_params *params,
     const int64_t groups = bounds_size(bounds, params->groups);
     const int64_t channels =
         sat_mul(groups, padded_to_four(bounds_size(bounds, params->oc)));
-    touch(bounds, 2, "weights",
-          sat_mul(sat_mul(phases, channels), taps_of(bounds, params)));
+    touch_box(bounds, 2, "weights", phases, channels, taps_of(bounds, params));
     touch(bounds, 3, "bias", channels);
 }
 
@@ -153,9 +151,9 @@ static void narrow_weights(Bounds *bounds, int k, int64_t taps)
     bounds_refuse(bounds, type < INLAY_SCALE_F32 || type > INLAY_SCALE_BF16,
                   "its scales have no type");
     touch_as(bounds, k + 1, type == INLAY_SCALE_F32 ? 'f' : 'H');
-    touch(bounds, k + 1, "scales", sat_mul(channels, blocks));
+    touch_box(bounds, k + 1, "scales", channels, blocks);
     touch_needs(bounds, k + 1);
-    touch(bounds, k + 2, "zero points", sat_mul(channels, blocks));
+    touch_box(bounds, k + 2, "zero points", channels, blocks);
 }
 
 void bounds_conv_narrow(Bounds *bounds)
@@ -174,8 +172,7 @@ void bounds_dwconv(Bounds *bounds)
 {
     const inlay_conv_params *p = bounds->params;
     const int64_t channels = bounds_size(bounds, p->groups);
-    const int64_t taps =
-        sat_mul(bounds_size(bounds, p->kh), bounds_size(bounds, p->kw));
+    const int64_t taps = product_of(bounds, p->kh, p->kw);
     bounds_refuse(bounds, p->id > 1 || p->od > 1 || p->kd > 1,
                   "its images are not flat");
     check_axis(bounds, p->oh, p->sh, p->ph, p->kh, p->dh);
@@ -184,7 +181,7 @@ void bounds_dwconv(Bounds *bounds)
     touch_source(bounds, 1,
                  image_rows(bounds, p->oh, bounds_size(bounds, p->ih)), p->iw,
                  channels);
-    touch(bounds, 2, "weights", sat_mul(taps, channels));
+    touch_box(bounds, 2, "weights", taps, channels);
     touch(bounds, 3, "bias", channels);
     touch_image(bounds, 4, "addend", p->ow, channels);
 }
@@ -195,26 +192,25 @@ static void touch_product(Bounds *bounds, int64_t ic, int64_t oc, int64_t chunk,
 {
     const int scratch = bounds->step->n_operand - 1;
     const int64_t channels = padded_to_four(bounds_size(bounds, oc));
-    touch(bounds, 4, "weights", sat_mul(channels, ic));
+    touch_box(bounds, 4, "weights", channels, ic);
     touch(bounds, 5, "bias", channels);
     touch_image(bounds, 6, "addend", pixels, oc);
-    touch(bounds, scratch, "scratch",
-          sat_mul(i64_min(bounds_positive(bounds, chunk), pixels), ic));
+    touch_box(bounds, scratch, "scratch",
+              i64_min(bounds_positive(bounds, chunk), pixels), ic);
 }
 
 void bounds_dwpw(Bounds *bounds)
 {
     const inlay_dwpw_params *p = bounds->params;
     const int64_t channels = bounds_size(bounds, p->channels);
-    const int64_t taps =
-        sat_mul(bounds_size(bounds, p->kh), bounds_size(bounds, p->kw));
+    const int64_t taps = product_of(bounds, p->kh, p->kw);
     check_axis(bounds, p->oh, p->sh, p->ph, p->kh, p->dh);
     check_axis(bounds, p->ow, p->sw, p->pw, p->kw, p->dw);
     touch_image(bounds, 0, "result", p->ow, p->oc);
     touch_source(bounds, 1,
                  image_rows(bounds, p->oh, bounds_size(bounds, p->ih)), p->iw,
                  channels);
-    touch(bounds, 2, "depthwise weights", sat_mul(taps, channels));
+    touch_box(bounds, 2, "depthwise weights", taps, channels);
     touch(bounds, 3, "depthwise bias", channels);
     touch_product(bounds, channels, p->oc, p->chunk, p->ow);
 }
@@ -255,8 +251,7 @@ void bounds_affine_conv_narrow(Bounds *bounds)
 
 static void pool_images(Bounds *bounds, const inlay_pool_params *p)
 {
-    const int64_t planes =
-        sat_mul(bounds_size(bounds, p->id), bounds_size(bounds, p->ih));
+    const int64_t planes = product_of(bounds, p->id, p->ih);
     check_axis(bounds, p->od, p->sd, p->pd, p->kd, p->dd);
     check_axis(bounds, p->oh, p->sh, p->ph, p->kh, p->dh);
     check_axis(bounds, p->ow, p->sw, p->pw, p->kw, p->dw);
@@ -319,8 +314,8 @@ static void plain_conv(Bounds *bounds, const inlay_window_params *params,
                        int64_t weights)
 {
     const int64_t groups = bounds_size(bounds, params->groups);
-    const int64_t out = sat_mul(groups, bounds_size(bounds, params->oc));
-    const int64_t in = sat_mul(groups, bounds_size(bounds, params->ic));
+    const int64_t out = product_of(bounds, groups, params->oc);
+    const int64_t in = product_of(bounds, groups, params->ic);
     check_plain(bounds, params);
     touch_span(bounds, 0, "result",
                plain_span(params, out, params->out, params->ys, true));
@@ -334,10 +329,8 @@ void bounds_conv_plain(Bounds *bounds)
 {
     const inlay_window_params *p = bounds->params;
     const int64_t taps = sizes_walked(bounds, 3, p->kernel);
-    const int64_t pairs =
-        sat_mul(bounds_size(bounds, p->ic), bounds_size(bounds, p->oc));
-    plain_conv(bounds, p,
-               sat_mul(sat_mul(bounds_size(bounds, p->groups), pairs), taps));
+    const int64_t pairs = product_of(bounds, p->ic, p->oc);
+    plain_conv(bounds, p, product_of(bounds, p->groups, pairs, taps));
 }
 
 static void plain_pool(Bounds *bounds, int input)
@@ -372,8 +365,7 @@ void bounds_act(Bounds *bounds)
 void bounds_input(Bounds *bounds)
 {
     const inlay_input_params *p = bounds->params;
-    touch_each_row(bounds, 0, "row", bounds->step->units,
-                   span_of(bounds_size(bounds, p->bytes)));
+    touch_units(bounds, 0, "row", span_of(bounds_size(bounds, p->bytes)));
 }
 
 void bounds_dense(Bounds *bounds)
@@ -381,8 +373,8 @@ void bounds_dense(Bounds *bounds)
     const inlay_dense_params *p = bounds->params;
     touch(bounds, 0, "result", p->n);
     touch(bounds, 1, "input", p->k);
-    touch(bounds, 2, "weights",
-          sat_mul(padded_to_four(bounds_size(bounds, p->n)), p->k));
+    touch_box(bounds, 2, "weights", padded_to_four(bounds_size(bounds, p->n)),
+              p->k);
     touch(bounds, 3, "bias", p->n);
     touch(bounds, 4, "addend", p->n);
 }
@@ -401,11 +393,9 @@ static Stretch matrix_span(const inlay_matmul_params *params, int64_t rows,
 void bounds_matmul(Bounds *bounds)
 {
     const inlay_matmul_params *p = bounds->params;
-    const int64_t each =
-        sat_mul(bounds_size(bounds, p->m), bounds_size(bounds, p->n));
+    const int64_t each = product_of(bounds, p->m, p->n);
     bounds_size(bounds, p->k);
-    touch(bounds, 0, "result",
-          sat_mul(sizes_walked(bounds, 6, p->batch), each));
+    touch_box(bounds, 0, "result", sizes_walked(bounds, 6, p->batch), each);
     if (!each)
         return;
     touch_span(bounds, 1, "first factor",
