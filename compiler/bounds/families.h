@@ -18,7 +18,6 @@ KernelBounds bounds_affine_conv;
 KernelBounds bounds_affine_conv_narrow;
 KernelBounds bounds_pool;
 KernelBounds bounds_qavgpool;
-KernelBounds bounds_lppool;
 KernelBounds bounds_globalpool;
 KernelBounds bounds_conv_plain;
 KernelBounds bounds_maxpool_plain;

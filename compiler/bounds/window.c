@@ -6,7 +6,7 @@
 #include "kernels/dense_f32.h"
 #include "kernels/dwpw_f32.h"
 #include "kernels/matmul.h"
-#include "kernels/lppool.h"
+#include "kernels/pool.h"
 #include "kernels/pushed.h"
 #include "kernels/qstep.h"
 #include "kernels/tile_narrow.h"
@@ -249,8 +249,9 @@ void bounds_affine_conv_narrow(Bounds *bounds)
     narrow_weights(bounds, 7, p->ic);
 }
 
-static void pool_images(Bounds *bounds, const inlay_pool_params *p)
+void bounds_pool(Bounds *bounds)
 {
+    const inlay_pool_params *p = bounds->params;
     const int64_t planes = product_of(bounds, p->id, p->ih);
     check_axis(bounds, p->od, p->sd, p->pd, p->kd, p->dd);
     check_axis(bounds, p->oh, p->sh, p->ph, p->kh, p->dh);
@@ -260,21 +261,10 @@ static void pool_images(Bounds *bounds, const inlay_pool_params *p)
                  p->iw, p->channels);
 }
 
-void bounds_pool(Bounds *bounds)
-{
-    pool_images(bounds, bounds->params);
-}
-
 void bounds_qavgpool(Bounds *bounds)
 {
     bounds_pool(bounds);
     touch(bounds, 2, "numbers", INLAY_QSTEP_WORDS);
-}
-
-void bounds_lppool(Bounds *bounds)
-{
-    const inlay_pool_params shape = inlay_lppool_shape(bounds->params);
-    pool_images(bounds, &shape);
 }
 
 /* A unit is a row of x. */

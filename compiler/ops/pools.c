@@ -163,8 +163,8 @@ static void lower_lp_rows(Lower *lower, Node *node, Window *window)
 {
     window_thin(window);
     window_upright(window);
-    const inlay_lppool_params params =
-        window_lppool_params(window, lp_exponent(node));
+    inlay_pool_params params = { .exponent = lp_exponent(node) };
+    window_pool_params(window, &params);
     finish_rows(lower_step(lower, node, "lppool_f32", &params), node, window);
 }
 

@@ -257,16 +257,6 @@ void window_bytes_params(const Window *window, inlay_qpacked_params *params)
     SET_GEOMETRY(params, window);
 }
 
-inlay_lppool_params window_lppool_params(const Window *window, int32_t exponent)
-{
-    inlay_lppool_params params = {
-        .channels = i32_checked(window->channels),
-        .p = exponent,
-    };
-    SET_GEOMETRY(&params, window);
-    return params;
-}
-
 void window_pool_params(const Window *window, inlay_pool_params *params)
 {
     SET_GEOMETRY(params, window);

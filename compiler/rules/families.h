@@ -11,7 +11,6 @@ extern const KernelRules rules_dwconv_act;
 extern const KernelRules rules_depthwise;
 extern const KernelRules rules_deconv;
 extern const KernelRules rules_pool;
-extern const KernelRules rules_lppool;
 extern const KernelRules rules_qconv;
 extern const KernelRules rules_qpacked;
 extern const KernelRules rules_dwpw;

@@ -3,7 +3,7 @@
  * another padding. */
 #include "kernels/deconv_f32.h"
 #include "kernels/dwpw_f32.h"
-#include "kernels/lppool.h"
+#include "kernels/pool.h"
 #include "kernels/qconv_packed.h"
 #include "kernels/qdot.h"
 #include "rules/families.h"
@@ -23,12 +23,6 @@ static Window conv_window(void *params)
 static Window pool_window(void *params)
 {
     inlay_pool_params *p = params;
-    return (Window){ &p->iw, &p->ow, &p->pw, p->kw, p->sw, p->dw };
-}
-
-static Window lppool_window(void *params)
-{
-    inlay_lppool_params *p = params;
     return (Window){ &p->iw, &p->ow, &p->pw, p->kw, p->sw, p->dw };
 }
 
@@ -91,17 +85,6 @@ static void pool_cut(const Step *step, void *params, Columns y, Columns there)
 {
     (void)step;
     cut_window(pool_window(params), y, there);
-}
-
-static ColumnRule lppool_columns(const Step *step)
-{
-    return columns_of(step, lppool_window(step->params));
-}
-
-static void lppool_cut(const Step *step, void *params, Columns y, Columns there)
-{
-    (void)step;
-    cut_window(lppool_window(params), y, there);
 }
 
 static ColumnRule qconv_columns(const Step *step)
@@ -204,10 +187,6 @@ const KernelRules rules_deconv = {
 const KernelRules rules_pool = {
     .columns = pool_columns,
     .cut = pool_cut,
-};
-const KernelRules rules_lppool = {
-    .columns = lppool_columns,
-    .cut = lppool_cut,
 };
 const KernelRules rules_qpacked = {
     .columns = qpacked_columns,

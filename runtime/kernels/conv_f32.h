@@ -233,6 +233,22 @@ static inline void inlay_conv_tile(void *const *base, const inlay_step *s,
     inlay_conv_channels(base, s, t);
 }
 
+/* The 1x1 convolution of what lies in scratch, of a kernel that does two steps. Operands: y, three
+ * of the first step, then weights, bias and q. What follows the sums is the caller's. */
+static inline void inlay_conv_scratch(void *const *base, const inlay_step *s,
+                                      const float *scratch, inlay_tile *t,
+                                      int32_t ic, int32_t oc, int32_t width)
+{
+    inlay_tile_product(t, inlay_rows_run, scratch, ic, ic, width);
+    t->ys = s->ref[0].pix;
+    t->qs = s->ref[6].pix;
+    t->weights = (const float *)inlay_at(base, s, 4);
+    t->bias = (const float *)inlay_at(base, s, 5);
+    t->channels = oc;
+    t->end = oc;
+    t->backward = s->backward;
+}
+
 /* Clips the window of output row r in planes and rows; returns its first tap. */
 static inline ptrdiff_t inlay_conv_window(const inlay_conv_params *p,
                                           inlay_tile *t, int32_t r)

@@ -69,16 +69,8 @@ static inline void inlay_dwpw_pointwise(void *const *base, const inlay_step *s,
                                         const float *scratch, inlay_tile *t)
 {
     const inlay_dwpw_params *p = (const inlay_dwpw_params *)s->params;
-    inlay_tile_product(t, inlay_rows_run, scratch, p->channels, p->channels,
-                       p->width);
-    t->ys = s->ref[0].pix;
-    t->qs = s->ref[6].pix;
-    t->weights = (const float *)inlay_at(base, s, 4);
-    t->bias = (const float *)inlay_at(base, s, 5);
-    t->channels = p->oc;
-    t->end = p->oc;
+    inlay_conv_scratch(base, s, scratch, t, p->channels, p->oc, p->width);
     t->clamp = p->clamp;
-    t->backward = s->backward;
     t->lo = p->a;
     t->hi = p->b;
 }

@@ -10,54 +10,6 @@
 
 #include "kernels/pool.h"
 
-typedef struct inlay_lppool_params {
-    int32_t id; /* up to `channels` as those of the other pools */
-    int32_t ih;
-    int32_t iw;
-    int32_t od;
-    int32_t oh;
-    int32_t ow;
-    int32_t kd;
-    int32_t kh;
-    int32_t kw;
-    int32_t sd;
-    int32_t sh;
-    int32_t sw;
-    int32_t dd;
-    int32_t dh;
-    int32_t dw;
-    int32_t pd;
-    int32_t ph;
-    int32_t pw;
-    int32_t channels;
-    int32_t p; /* the exponent */
-} inlay_lppool_params;
-
-static inline inlay_pool_params inlay_lppool_shape(const inlay_lppool_params *p)
-{
-    inlay_pool_params shape = { 0 };
-    shape.id = p->id;
-    shape.ih = p->ih;
-    shape.iw = p->iw;
-    shape.od = p->od;
-    shape.oh = p->oh;
-    shape.ow = p->ow;
-    shape.kd = p->kd;
-    shape.kh = p->kh;
-    shape.kw = p->kw;
-    shape.sd = p->sd;
-    shape.sh = p->sh;
-    shape.sw = p->sw;
-    shape.dd = p->dd;
-    shape.dh = p->dh;
-    shape.dw = p->dw;
-    shape.pd = p->pd;
-    shape.ph = p->ph;
-    shape.pw = p->pw;
-    shape.channels = p->channels;
-    return shape;
-}
-
 static inline float inlay_lp_power(float v, int32_t p)
 {
     if (p == 1)
@@ -72,45 +24,54 @@ static inline float inlay_lp_root(float sum, int32_t p)
     return p == 2 ? sqrtf(sum) : powf(sum, 1.0f / (float)p);
 }
 
+/* Adds the taps of a row of a window, `step` floats from one to the next. */
+static inline float inlay_lp_taps(float sum, const float *x, int32_t taps,
+                                  ptrdiff_t step, int32_t exponent)
+{
+    int32_t k;
+    for (k = 0; k < taps; k++) {
+        sum += inlay_lp_power(*x, exponent);
+        x += step;
+    }
+    return sum;
+}
+
 /* Channel c of a pixel from the taps of its window. */
 static inline float inlay_lp_pixel(void *const *base, const inlay_step *s,
-                                   const inlay_lppool_params *p,
                                    const inlay_window *w, int32_t c)
 {
-    const ptrdiff_t xp = s->ref[1].pix;
+    const inlay_pool_params *p = (const inlay_pool_params *)s->params;
+    const ptrdiff_t pixel = s->ref[1].pix;
+    const ptrdiff_t first = w->first_col * pixel + c;
+    const ptrdiff_t step = p->dw * pixel;
     float sum = 0.0f;
-    int32_t d, h, k;
-    for (d = 0; d < w->nd; d++)
+    int32_t d, h;
+    for (d = 0; d < w->nd; d++) {
+        int32_t row = w->first_row + d * p->dd * p->ih;
         for (h = 0; h < w->nh; h++) {
-            const int32_t row = w->first_row + d * p->dd * p->ih + h * p->dh;
-            const float *at =
-                (const float *)inlay_row(base, s, 1, row) + w->first_col * xp;
-            for (k = 0; k < w->nw; k++)
-                sum += inlay_lp_power(at[k * p->dw * xp + c], p->p);
+            const float *x = (const float *)inlay_row(base, s, 1, row);
+            sum = inlay_lp_taps(sum, x + first, w->nw, step, p->exponent);
+            row += p->dh;
         }
-    return inlay_lp_root(sum, p->p);
+    }
+    return inlay_lp_root(sum, p->exponent);
+}
+
+/* All channels of a pixel. */
+static inline void inlay_lppool_pixel(void *const *base, const inlay_step *s,
+                                      const inlay_window *w, void *to)
+{
+    const inlay_pool_params *p = (const inlay_pool_params *)s->params;
+    float *y = (float *)to;
+    int32_t c;
+    for (c = 0; c < p->channels; c++)
+        y[c] = inlay_lp_pixel(base, s, w, c);
 }
 
 static inline int inlay_lppool_f32(void *const *base, const inlay_step *s,
                                    int32_t r0, int32_t r1)
 {
-    const inlay_lppool_params *p = (const inlay_lppool_params *)s->params;
-    const inlay_pool_params shape = inlay_lppool_shape(p);
-    int32_t done, i, c;
-    for (done = 0; done < r1 - r0; done++) {
-        const int32_t r = s->backward ? r1 - 1 - done : r0 + done;
-        float *row = (float *)inlay_row(base, s, 0, r);
-        inlay_window w;
-        inlay_pool_window_rows(&shape, r, &w);
-        for (i = 0; i < p->ow; i++) {
-            const int32_t col = s->backward ? p->ow - 1 - i : i;
-            float *y = row + (ptrdiff_t)col * s->ref[0].pix;
-            inlay_pool_window_columns(&shape, col, &w);
-            for (c = 0; c < p->channels; c++)
-                y[c] = inlay_lp_pixel(base, s, p, &w, c);
-        }
-    }
-    return 0;
+    return inlay_pool_rows(base, s, r0, r1, sizeof(float), inlay_lppool_pixel);
 }
 
 #endif

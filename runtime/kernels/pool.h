@@ -43,6 +43,7 @@ typedef struct inlay_pool_params {
     int32_t ew;
     int32_t channels;
     int32_t count_pad; /* the mean counts padding too */
+    int32_t exponent;  /* of the p-norm of lppool.h */
 } inlay_pool_params;
 
 typedef struct inlay_globalpool_params {

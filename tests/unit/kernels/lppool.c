@@ -16,12 +16,12 @@ enum { HIGH = 7, WIDE = 9, CHANNELS = 3, CASES = 24 };
 static float x[HIGH][WIDE][CHANNELS];
 static float y[(HIGH + 1) * (WIDE + 1) * CHANNELS];
 
-static inlay_lppool_params params_of(int number)
+static inlay_pool_params params_of(int number)
 {
     const int32_t taps = 1 + number % 4;
     const int32_t stride = 1 + number / 4 % 2;
     const int32_t pad = taps / 2;
-    return (inlay_lppool_params){
+    return (inlay_pool_params){
         .id = 1,
         .ih = HIGH,
         .iw = WIDE,
@@ -40,11 +40,11 @@ static inlay_lppool_params params_of(int number)
         .ph = pad,
         .pw = pad,
         .channels = CHANNELS,
-        .p = 1 + number / 8,
+        .exponent = 1 + number / 8,
     };
 }
 
-static double norm_at(const inlay_lppool_params *p, int32_t r, int32_t col,
+static double norm_at(const inlay_pool_params *p, int32_t r, int32_t col,
                       int32_t c)
 {
     double sum = 0;
@@ -52,11 +52,11 @@ static double norm_at(const inlay_lppool_params *p, int32_t r, int32_t col,
         for (int32_t k = col * p->sw - p->pw; k < col * p->sw - p->pw + p->kw;
              k++)
             if (i >= 0 && i < HIGH && k >= 0 && k < WIDE)
-                sum += pow(fabs((double)x[i][k][c]), p->p);
-    return pow(sum, 1.0 / p->p);
+                sum += pow(fabs((double)x[i][k][c]), p->exponent);
+    return pow(sum, 1.0 / p->exponent);
 }
 
-static void run(const inlay_lppool_params *p, bool backward)
+static void run(const inlay_pool_params *p, bool backward)
 {
     void *const base[] = { y, x };
     const size_t pixel = CHANNELS * sizeof(float);
@@ -78,7 +78,7 @@ static void norms(void **state)
             for (int c = 0; c < CHANNELS; c++)
                 x[i][k][c] = (float)((i * 37 + k * 11 + c * 5) % 23 - 11) / 8;
     for (int number = 0; number < 2 * CASES; number++) {
-        const inlay_lppool_params p = params_of(number % CASES);
+        const inlay_pool_params p = params_of(number % CASES);
         run(&p, number >= CASES);
         const float *got = y;
         for (int32_t r = 0; r < p.oh; r++)

@@ -118,7 +118,7 @@ static inlay_pool_params row_params(const Case *t)
                                 p->dilation[0], p->dilation[1], p->dilation[2],
                                 p->pad[0],      p->pad[1],      p->pad[2],
                                 p->end[0],      p->end[1],      p->end[2],
-                                t->c,           p->count_pad };
+                                t->c,           p->count_pad,   0 };
 }
 
 static void run_rows(const Case *t, inlay_kernel *kernel, const float *want,
@@ -202,7 +202,7 @@ static void bytes(void **state)
     for (int i = 0; i < 18; i++)
         x[i] = (int8_t)(i * 7 % 19 - 100);
     const inlay_pool_params p = { 1, 3, 3, 1, 2, 2, 1, 2, 2, 1, 1, 1,
-                                  1, 1, 1, 0, 0, 0, 0, 0, 0, 2, 0 };
+                                  1, 1, 1, 0, 0, 0, 0, 0, 0, 2, 0, 0 };
     void *base[2] = { x, y };
     const inlay_ref ref[2] = { { .row = 4, .cap = 2, .pix = 2, .base = 1 },
                                { .row = 6, .cap = 3, .pix = 2, .base = 0 } };
