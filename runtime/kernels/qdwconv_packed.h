@@ -6,7 +6,8 @@
  *
  * Parameters, operands and zero points are those of qconv_packed.h, but weights [taps][C] and no
  * scratch: bytes outside x are read from a block of zero points. Pixels go from the first to the
- * last (mirrored when backward) in tiles of at most INLAY_QPIXELS, channels by sixteens. */
+ * last (mirrored when backward) in tiles of at most INLAY_QPIXELS, or wider ones where y lies apart
+ * from the rows of x that it is made of; channels by sixteens. */
 #ifndef INLAY_QDWCONV_PACKED_H
 #define INLAY_QDWCONV_PACKED_H
 
@@ -127,138 +128,6 @@ INLAY_APART void inlay_qdw_plain(const inlay_qdw *job, const inlay_qrow *row,
     }
 }
 
-/* ---- vectors ---- */
-
-#if INLAY_QL == 16
-
-/* Bytes in lanes of 32 bits: without sign, and with one less a zero point. */
-INLAY_INLINE __m512i inlay_qdw_x(const uint8_t *x, __mmask16 mask, __m128i flip)
-{
-    const __m128i bytes = _mm_maskz_loadu_epi8(mask, x);
-    return _mm512_cvtepu8_epi32(_mm_xor_si128(bytes, flip));
-}
-INLAY_INLINE __m512i inlay_qdw_w(const int8_t *w, __mmask16 mask, __m512i zero)
-{
-    const __m128i bytes = _mm_maskz_loadu_epi8(mask, w);
-    return _mm512_sub_epi32(_mm512_cvtepi8_epi32(bytes), zero);
-}
-/* Products of numbers of 9 bits, of which the upper half of a lane of x is 0. */
-INLAY_INLINE __m512i inlay_qdw_dot(__m512i sum, __m512i x, __m512i w)
-{
-#ifdef __AVX512VNNI__
-    return _mm512_dpwssd_epi32(sum, x, w);
-#else
-    return _mm512_add_epi32(sum, _mm512_madd_epi16(x, w));
-#endif
-}
-
-/* Adds the taps of one row of the window. edge: they may lie outside the row; of one pixel only. */
-INLAY_INLINE void inlay_qdw_taps(const inlay_qdw *job,
-                                 const inlay_qdw_line *line,
-                                 const inlay_qdw_tile *tile, const int8_t *w,
-                                 int pixels, int edge, __m512i *sum)
-{
-    const inlay_qpacked_params *params =
-        (const inlay_qpacked_params *)job->step->params;
-    const __mmask16 mask = inlay_qmask_of(tile->n);
-    const __m512i zero = _mm512_loadu_si512(job->zw);
-    const __m128i flip = _mm_set1_epi8((char)job->of.flip);
-    int32_t k;
-    int i;
-    for (k = 0; k < params->kw; k++, w += params->groups) {
-        const __m512i weight = inlay_qdw_w(w, mask, zero);
-        const uint8_t *x = line->x + k * line->tap;
-        if (edge && !inlay_qdw_inside(params, tile->c, k))
-            x = job->pad;
-        INLAY_UNROLL
-        for (i = 0; i < pixels; i++) {
-            const __m512i number = inlay_qdw_x(x + i * line->pixel, mask, flip);
-            sum[i] = inlay_qdw_dot(sum[i], number, weight);
-        }
-    }
-}
-
-/* Sums become results. */
-INLAY_INLINE void inlay_qdw_ends(const inlay_qdw *job, const inlay_qrow *row,
-                                 const inlay_qdw_tile *tile, int pixels,
-                                 const __m512i *sum)
-{
-    const int32_t kind = job->of.result.kind;
-    const ptrdiff_t at = tile->c * job->of.ys + tile->channel;
-    int32_t lane[INLAY_QPIXELS][INLAY_QDW_LANES];
-    int i;
-    if (kind == INLAY_QOUT_I8 || kind == INLAY_QOUT_U8) {
-        uint8_t *y = (uint8_t *)row->y + at;
-        INLAY_UNROLL
-        for (i = 0; i < pixels; i++)
-            inlay_qvector_bytes(&job->of.result, sum[i], job->scale, tile->n,
-                                y + i * job->of.ys);
-        return;
-    }
-    INLAY_UNROLL
-    for (i = 0; i < pixels; i++)
-        inlay_qspill(lane[i], sum[i]);
-    for (i = 0; i < pixels; i++)
-        inlay_qdw_end(job, row, tile, i, lane[i]);
-}
-
-INLAY_INLINE void inlay_qdw_vector(const inlay_qdw *job, const inlay_qrow *row,
-                                   const inlay_qdw_tile *tile, int pixels,
-                                   int edge)
-{
-    const inlay_qpacked_params *params =
-        (const inlay_qpacked_params *)job->step->params;
-    const int8_t *w = job->of.weights + tile->channel;
-    __m512i sum[INLAY_QPIXELS];
-    int32_t d, h;
-    int i;
-    INLAY_UNROLL
-    for (i = 0; i < pixels; i++)
-        sum[i] = _mm512_loadu_si512(job->start);
-    for (d = 0; d < params->kd; d++)
-        for (h = 0; h < params->kh;
-             h++, w += (ptrdiff_t)params->kw * params->groups) {
-            const inlay_qdw_line line = inlay_qdw_row(job, row, tile, d, h);
-            inlay_qdw_taps(job, &line, tile, w, pixels, edge, sum);
-        }
-    inlay_qdw_ends(job, row, tile, pixels, sum);
-}
-
-INLAY_APART void inlay_qdw_edge(const inlay_qdw *job, const inlay_qrow *row,
-                                const inlay_qdw_tile *tile)
-{
-    inlay_qdw_vector(job, row, tile, 1, 1);
-}
-
-/* So many pixels, none of them at an edge. */
-INLAY_APART void inlay_qdw_most(const inlay_qdw *job, const inlay_qrow *row,
-                                const inlay_qdw_tile *tile)
-{
-    inlay_qdw_vector(job, row, tile, INLAY_QPIXELS, 0);
-}
-INLAY_APART void inlay_qdw_two(const inlay_qdw *job, const inlay_qrow *row,
-                               const inlay_qdw_tile *tile)
-{
-    inlay_qdw_vector(job, row, tile, 2, 0);
-}
-
-static inline void inlay_qdw_inner(const inlay_qdw *job, const inlay_qrow *row,
-                                   const inlay_qdw_tile *tile)
-{
-    inlay_qdw_tile part = *tile;
-    const int32_t end = tile->c + tile->pixels;
-    if (tile->pixels == INLAY_QPIXELS) {
-        inlay_qdw_most(job, row, tile);
-        return;
-    }
-    for (part.c = tile->c; part.c + 2 <= end; part.c += 2)
-        inlay_qdw_two(job, row, &part);
-    if (part.c < end)
-        inlay_qdw_edge(job, row, &part);
-}
-
-#endif
-
 #if INLAY_QDSP
 #include "kernels/qdw_dsp.inc.h"
 #endif
@@ -282,8 +151,15 @@ static inline void inlay_qdw_block(inlay_qdw *job, int32_t channel, int32_t n)
         inlay_qscales(&of->result, channel, n, job->scale);
 }
 
+#if INLAY_QL > 1 && defined __SSE2__
+#include "kernels/qdw_vec.inc.h"
+#define INLAY_QDW_VECTORS 1
+#else
+#define INLAY_QDW_VECTORS 0
+#endif
+
 static inline void inlay_qdw_pixels(inlay_qdw *job, const inlay_qrow *row,
-                                    int32_t c, int32_t n, int edge)
+                                    int32_t c, int32_t n)
 {
     inlay_qdw_tile tile;
     tile.c = c;
@@ -293,22 +169,12 @@ static inline void inlay_qdw_pixels(inlay_qdw *job, const inlay_qrow *row,
         const int32_t left = job->of.channels - tile.channel;
         tile.n = left < INLAY_QDW_LANES ? left : INLAY_QDW_LANES;
         inlay_qdw_block(job, tile.channel, tile.n);
-#if INLAY_QL == 16
-        if (inlay_qfast(&job->of)) {
-            if (edge)
-                inlay_qdw_edge(job, row, &tile);
-            else
-                inlay_qdw_inner(job, row, &tile);
-            continue;
-        }
-#endif
 #if INLAY_QDSP
         if (inlay_qdw_suits(job, &tile)) {
             inlay_qdw_dsp(job, row, &tile);
             continue;
         }
 #endif
-        (void)edge;
         inlay_qdw_plain(job, row, &tile);
     }
 }
@@ -322,6 +188,12 @@ static inline void inlay_qdw_line_of(inlay_qdw *job, int32_t r)
     const int32_t extent = (params->kw - 1) * params->dw + 1;
     inlay_qrow row = inlay_qpacked_window(job->base, step, r);
     int32_t done, n;
+#if INLAY_QDW_VECTORS
+    if (inlay_qdw_fits(job)) {
+        inlay_qdw_vectors(job, &row);
+        return;
+    }
+#endif
     row.left = inlay_inside(params->sw, params->pw, extent, params->iw,
                             params->ow, &row.right);
     for (done = 0; done < row.pixels; done += n) {
@@ -331,7 +203,7 @@ static inline void inlay_qdw_line_of(inlay_qdw *job, int32_t r)
         n = step->backward ? c + 1 - first : inlay_qrow_end(&row, c) - c;
         if (edge || n > INLAY_QPIXELS)
             n = edge ? 1 : INLAY_QPIXELS;
-        inlay_qdw_pixels(job, &row, step->backward ? c + 1 - n : c, n, edge);
+        inlay_qdw_pixels(job, &row, step->backward ? c + 1 - n : c, n);
     }
 }
 

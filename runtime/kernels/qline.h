@@ -10,24 +10,76 @@
 
 #include "kernels/qvec.h"
 
+#if INLAY_QL > 1 && defined __SSE2__
+
+/* Bytes of floats: what they are clipped to, less the zero point, and that. */
+typedef struct inlay_qclip {
+    inlay_qf least, most;
+    inlay_qi zero;
+} inlay_qclip;
+
+INLAY_INLINE inlay_qclip inlay_qclip_of(int32_t zero, int32_t lo, int32_t hi)
+{
+    inlay_qclip clip;
+    clip.least = INLAY_MM(set1_ps)((float)(lo - zero));
+    clip.most = INLAY_MM(set1_ps)((float)(hi - zero));
+    clip.zero = INLAY_MM(set1_epi32)(zero);
+    return clip;
+}
+
+/* The bytes' numbers; NaN becomes the least. */
+INLAY_INLINE inlay_qi inlay_qclipped(const inlay_qclip *clip, inlay_qf v)
+{
+    v = INLAY_MM(min_ps)(INLAY_MM(max_ps)(v, clip->least), clip->most);
+    return INLAY_MM(add_epi32)(INLAY_MM(cvtps_epi32)(v), clip->zero);
+}
+
+/* Stores the lowest byte of each of the first n lanes. */
+#if INLAY_QL == 16
+INLAY_INLINE void inlay_qstore_bytes(uint8_t *y, int32_t n, inlay_qi v)
+{
+    const __m128i bytes = _mm512_cvtepi32_epi8(v);
+    if (n >= INLAY_QL) /* a store by a mask costs several others */
+        _mm_storeu_si128((__m128i *)(void *)y, bytes);
+    else
+        _mm_mask_storeu_epi8(y, inlay_qmask_of(n), bytes);
+}
+#else
+INLAY_INLINE void inlay_qstore_bytes(uint8_t *y, int32_t n, inlay_qi v)
+{
+    uint8_t byte[16];
+    __m128i bytes;
+    v = INLAY_MB(and)(v, INLAY_MM(set1_epi32)(255));
+#if INLAY_QL == 8
+    bytes = _mm_packs_epi32(_mm256_castsi256_si128(v),
+                            _mm256_extracti128_si256(v, 1));
+#else
+    bytes = _mm_packs_epi32(v, v);
+#endif
+    bytes = _mm_packus_epi16(bytes, bytes);
+    memcpy(byte, &bytes, sizeof byte);
+    if (n >= INLAY_QL)
+        memcpy(y, byte, INLAY_QL);
+    else
+        memcpy(y, byte, (size_t)n);
+}
+#endif
+
+#endif
+
 #if INLAY_QL == 16
 
 static inline void inlay_line_to_bytes(uint8_t *y, const float *x, int32_t n,
                                        float scale, int32_t zero, int32_t lo,
                                        int32_t hi)
 {
-    const __m512 least = _mm512_set1_ps((float)(lo - zero));
-    const __m512 most = _mm512_set1_ps((float)(hi - zero));
+    const inlay_qclip clip = inlay_qclip_of(zero, lo, hi);
     const __m512 each = _mm512_set1_ps(scale);
-    const __m512i off = _mm512_set1_epi32(zero);
     int32_t i;
     for (i = 0; i < n; i += 16) {
         const __mmask16 mask = inlay_qmask_of(n - i);
         __m512 v = _mm512_div_ps(_mm512_maskz_loadu_ps(mask, x + i), each);
-        __m512i number;
-        v = _mm512_min_ps(_mm512_max_ps(v, least), most);
-        number = _mm512_add_epi32(_mm512_cvtps_epi32(v), off);
-        _mm_mask_storeu_epi8(y + i, mask, _mm512_cvtepi32_epi8(number));
+        inlay_qstore_bytes(y + i, n - i, inlay_qclipped(&clip, v));
     }
 }
 

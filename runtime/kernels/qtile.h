@@ -59,14 +59,16 @@ enum { INLAY_QPIXELS = 7, INLAY_QGROUP = 48 }; /* the most of a tile */
 
 /* A group of a tile's channels. */
 typedef struct inlay_qgroup {
-    int32_t channel;    /* the first */
-    int32_t n;          /* that exist */
-    int32_t lanes;      /* the same, filled up to fours */
-    const int8_t *w;    /* their weights */
-    const int8_t *last; /* those of their last block */
-    int32_t step;       /* bytes of a four of that block */
-    int32_t start[INLAY_QGROUP];
-    float scale[INLAY_QGROUP];
+    int32_t channel;      /* the first */
+    int32_t n;            /* that exist */
+    int32_t lanes;        /* the same, filled up to fours */
+    const int8_t *w;      /* their weights */
+    const int8_t *last;   /* those of their last block */
+    int32_t step;         /* bytes of a four of that block */
+    const int32_t *start; /* what their sums begin with */
+    const float *scale;   /* and are multiplied with */
+    int32_t own_start[INLAY_QGROUP];
+    float own_scale[INLAY_QGROUP];
 } inlay_qgroup;
 
 static inline int32_t inlay_up4(int32_t n)
@@ -81,23 +83,35 @@ static inline int32_t inlay_qblock(const inlay_qtile *tile, int32_t channel)
     return left < tile->width ? left : tile->width;
 }
 
-/* What the sums of a group begin with, and what they are multiplied with. */
+/* What the sums of a group begin with, less what the zero point of x adds to them. */
+static inline void inlay_qgroup_starts(const inlay_qtile *tile,
+                                       inlay_qgroup *group)
+{
+    const int32_t *sums = tile->sums + group->channel;
+    int32_t i;
+    for (i = 0; i < group->lanes; i++) {
+        const int32_t off = inlay_wrap_mul(tile->zero, sums[i]);
+        group->own_start[i] = inlay_wrap_add(group->start[i], -off);
+    }
+    group->start = group->own_start;
+}
+
+/* What the sums of a group begin with, and what they are multiplied with: as it lies in the
+ * weights where nothing is to be done. */
 static inline void inlay_qgroup_begin(const inlay_qtile *tile,
                                       inlay_qgroup *group)
 {
-    const int32_t *bias = tile->bias + group->channel;
-    int32_t i;
-    if (tile->sums) {
-        const int32_t *sums = tile->sums + group->channel;
-        for (i = 0; i < group->lanes; i++)
-            group->start[i] =
-                inlay_wrap_add(bias[i], -inlay_wrap_mul(tile->zero, sums[i]));
-    } else {
-        memcpy(group->start, bias, (size_t)group->lanes * sizeof *bias);
-    }
-    if (tile->result.kind != INLAY_QOUT_I32)
-        inlay_qscales(&tile->result, group->channel, group->lanes,
-                      group->scale);
+    const inlay_qresult *result = &tile->result;
+    group->start = tile->bias + group->channel;
+    group->scale = group->own_scale;
+    if (tile->sums)
+        inlay_qgroup_starts(tile, group);
+    if (result->kind == INLAY_QOUT_I32)
+        return;
+    if (result->each && result->factor == 1.0f)
+        group->scale = result->scale + group->channel;
+    else
+        inlay_qscales(result, group->channel, group->lanes, group->own_scale);
 }
 
 /* Lanes [from, from + n) of the group at one pixel become results. */

@@ -89,20 +89,32 @@ INLAY_INLINE void inlay_qvector_row(const inlay_qtile *tile,
     }
 }
 
-#if INLAY_QL == 16
-/* Results of bytes, a vector at a time. */
-INLAY_INLINE void inlay_qvector_bytes(const inlay_qresult *result, __m512i sum,
-                                      const float *scale, int32_t n, uint8_t *y)
+#ifdef __SSE2__
+/* What the results of bytes of a tile are made with. */
+INLAY_INLINE inlay_qclip inlay_qvector_clip(const inlay_qresult *result)
 {
-    const __m512 least = _mm512_set1_ps((float)(result->lo - result->zero));
-    const __m512 most = _mm512_set1_ps((float)(result->hi - result->zero));
-    __m512 v = _mm512_mul_ps(_mm512_cvtepi32_ps(sum), _mm512_loadu_ps(scale));
-    v = _mm512_min_ps(_mm512_max_ps(v, least), most);
-    sum = _mm512_add_epi32(_mm512_cvtps_epi32(v),
-                           _mm512_set1_epi32(result->zero));
-    _mm_mask_storeu_epi8(y, inlay_qmask_of(n), _mm512_cvtepi32_epi8(sum));
+    return inlay_qclip_of(result->zero, result->lo, result->hi);
 }
 
+/* n floats, and any. */
+INLAY_INLINE inlay_qf inlay_qvector_floats(const float *p, int32_t n)
+{
+    const inlay_qi bits = inlay_qload(p, inlay_qmask_of(n));
+    inlay_qf v;
+    memcpy(&v, &bits, sizeof v);
+    return v;
+}
+
+/* Results of bytes, a vector at a time. */
+INLAY_INLINE void inlay_qvector_bytes(const inlay_qclip *clip, inlay_qi sum,
+                                      inlay_qf scale, int32_t n, uint8_t *y)
+{
+    const inlay_qf v = INLAY_MM(mul_ps)(INLAY_MM(cvtepi32_ps)(sum), scale);
+    inlay_qstore_bytes(y, n, inlay_qclipped(clip, v));
+}
+#endif
+
+#if INLAY_QL == 16
 /* Takes the zero points of the weights off, where there are any. */
 static inline __m512i inlay_qvector_zeros(const inlay_qtile *tile,
                                           const inlay_qcall *call,
@@ -133,13 +145,16 @@ static inline void inlay_qvector_any(const inlay_qtile *tile,
         _mm512_mask_storeu_epi32(y, mask, sum);
     } else if (result->kind == INLAY_QOUT_F32) {
         __m512 v = _mm512_cvtepi32_ps(sum);
-        v = _mm512_mul_ps(v, _mm512_loadu_ps(group->scale + from));
+        v = _mm512_mul_ps(v, _mm512_maskz_loadu_ps(mask, group->scale + from));
         if (result->add)
             v = _mm512_add_ps(
                 v, _mm512_maskz_loadu_ps(mask, result->add + channel));
         _mm512_mask_storeu_ps(y, mask, v);
     } else {
-        inlay_qvector_bytes(result, sum, group->scale + from, group->n - from,
+        const inlay_qclip clip = inlay_qvector_clip(result);
+        const int32_t n = group->n - from;
+        inlay_qvector_bytes(&clip, sum,
+                            inlay_qvector_floats(group->scale + from, n), n,
                             (uint8_t *)y);
     }
 }
@@ -168,6 +183,33 @@ INLAY_APART void inlay_qvector_spilt(const inlay_qtile *tile,
 #endif
 }
 
+#ifdef __SSE2__
+/* The sums of a tile become bytes. */
+INLAY_INLINE void inlay_qvector_all_bytes(const inlay_qtile *tile,
+                                          const inlay_qcall *call,
+                                          const inlay_qgroup *group, int pixels,
+                                          int vectors,
+                                          inlay_qi sum[][INLAY_QVECTORS])
+{
+    const inlay_qclip clip = inlay_qvector_clip(&tile->result);
+    const ptrdiff_t ys = tile->ys;
+    const int32_t n = group->n;
+    uint8_t *y = (uint8_t *)call->y + group->channel;
+    inlay_qf scale[INLAY_QVECTORS];
+    int p, v;
+    INLAY_UNROLL
+    for (v = 0; v < vectors; v++)
+        scale[v] = inlay_qvector_floats(group->scale + v * INLAY_QL,
+                                        group->lanes - v * INLAY_QL);
+    INLAY_UNROLL
+    for (p = 0; p < pixels; p++)
+        INLAY_UNROLL
+    for (v = 0; v < vectors; v++)
+        inlay_qvector_bytes(&clip, sum[p][v], scale[v], n - v * INLAY_QL,
+                            y + p * ys + v * INLAY_QL);
+}
+#endif
+
 /* The sums of a tile become results. */
 INLAY_INLINE void inlay_qvector_end(const inlay_qtile *tile,
                                     const inlay_qcall *call,
@@ -176,17 +218,10 @@ INLAY_INLINE void inlay_qvector_end(const inlay_qtile *tile,
 {
     int32_t lane[INLAY_QPIXELS * INLAY_QVECTORS * INLAY_QL];
     int p, v;
-#if INLAY_QL == 16
+#ifdef __SSE2__
     const int32_t kind = tile->result.kind;
     if (!call->x_sum && (kind == INLAY_QOUT_U8 || kind == INLAY_QOUT_I8)) {
-        uint8_t *y = (uint8_t *)call->y + group->channel;
-        INLAY_UNROLL
-        for (p = 0; p < pixels; p++)
-            INLAY_UNROLL
-        for (v = 0; v < vectors; v++)
-            inlay_qvector_bytes(
-                &tile->result, sum[p][v], group->scale + v * INLAY_QL,
-                group->n - v * INLAY_QL, y + p * tile->ys + v * INLAY_QL);
+        inlay_qvector_all_bytes(tile, call, group, pixels, vectors, sum);
         return;
     }
 #endif
@@ -211,8 +246,8 @@ INLAY_INLINE void inlay_qvector_tile(const inlay_qtile *tile,
     for (p = 0; p < pixels; p++)
         INLAY_UNROLL
     for (v = 0; v < vectors; v++)
-        sum[p][v] =
-            inlay_qload(group->start + v * INLAY_QL, inlay_qmask_of(INLAY_QL));
+        sum[p][v] = inlay_qload(group->start + v * INLAY_QL,
+                                inlay_qmask_of(group->lanes - v * INLAY_QL));
     for (d = 0; d < tile->nkd; d++)
         for (h = 0; h < tile->nkh; h++)
             inlay_qvector_row(tile, call, &walk,

@@ -72,6 +72,7 @@ INLAY_INLINE uint32_t inlay_four(const uint8_t *p)
 #define INLAY_MM(name) _mm512_##name
 #define INLAY_MB(name) _mm512_##name##_si512
 typedef __m512i inlay_qi;
+typedef __m512 inlay_qf;
 /* Which lanes of a vector exist. */
 typedef __mmask16 inlay_qmask;
 INLAY_INLINE inlay_qmask inlay_qmask_of(int32_t n)
@@ -87,6 +88,7 @@ INLAY_INLINE inlay_qi inlay_qload(const void *p, inlay_qmask mask)
 #define INLAY_MM(name) _mm256_##name
 #define INLAY_MB(name) _mm256_##name##_si256
 typedef __m256i inlay_qi;
+typedef __m256 inlay_qf;
 typedef __m256i inlay_qmask;
 INLAY_INLINE inlay_qmask inlay_qmask_of(int32_t n)
 {
@@ -101,6 +103,7 @@ INLAY_INLINE inlay_qi inlay_qload(const void *p, inlay_qmask mask)
 #define INLAY_MM(name) _mm_##name
 #define INLAY_MB(name) _mm_##name##_si128
 typedef __m128i inlay_qi;
+typedef __m128 inlay_qf;
 typedef int inlay_qmask; /* groups of channels are fours: all lanes exist */
 INLAY_INLINE inlay_qmask inlay_qmask_of(int32_t n)
 {
@@ -133,9 +136,9 @@ INLAY_INLINE void inlay_qspill(int32_t *to, inlay_qi sums)
 #ifdef INLAY_DPBUSD
 typedef inlay_qi inlay_qx;
 typedef inlay_qi inlay_qw;
-INLAY_INLINE inlay_qx inlay_qx_of(uint32_t four, inlay_qi flip)
+INLAY_INLINE inlay_qx inlay_qx_from(inlay_qi bytes)
 {
-    return INLAY_MB(xor)(INLAY_MM(set1_epi32)((int32_t)four), flip);
+    return bytes;
 }
 INLAY_INLINE inlay_qw inlay_qw_of(inlay_qi bytes)
 {
@@ -152,13 +155,11 @@ typedef struct inlay_qpairs {
 } inlay_qpairs;
 typedef inlay_qpairs inlay_qx;
 typedef inlay_qpairs inlay_qw;
-INLAY_INLINE inlay_qx inlay_qx_of(uint32_t four, inlay_qi flip)
+INLAY_INLINE inlay_qx inlay_qx_from(inlay_qi bytes)
 {
-    const inlay_qi all =
-        INLAY_MB(xor)(INLAY_MM(set1_epi32)((int32_t)four), flip);
     inlay_qx x;
-    x.even = INLAY_MB(and)(all, INLAY_MM(set1_epi16)(255));
-    x.odd = INLAY_MM(srli_epi16)(all, 8);
+    x.even = INLAY_MB(and)(bytes, INLAY_MM(set1_epi16)(255));
+    x.odd = INLAY_MM(srli_epi16)(bytes, 8);
     return x;
 }
 INLAY_INLINE inlay_qw inlay_qw_of(inlay_qi bytes)
@@ -174,6 +175,12 @@ INLAY_INLINE inlay_qi inlay_dot4(inlay_qi sums, inlay_qx x, inlay_qw w)
     return INLAY_MM(add_epi32)(sums, INLAY_MM(madd_epi16)(x.odd, w.odd));
 }
 #endif
+/* Four bytes for every sum. */
+INLAY_INLINE inlay_qx inlay_qx_of(uint32_t four, inlay_qi flip)
+{
+    return inlay_qx_from(
+        INLAY_MB(xor)(INLAY_MM(set1_epi32)((int32_t)four), flip));
+}
 INLAY_INLINE inlay_qi inlay_qflip_of(int32_t flip)
 {
     return INLAY_MM(set1_epi32)((int32_t)((uint32_t)flip * 0x01010101u));
