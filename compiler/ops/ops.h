@@ -53,6 +53,8 @@ enum OpFlag {
     OP_BENDS = 4096,
     /* What it goes through is divided by how many there are. */
     OP_MEAN = 8192,
+    /* Takes attributes lo and hi, bounds of its result of 8 bits (made by passes). */
+    OP_BOUNDED = 16384,
 };
 
 /* How the operator's attributes change where its operands are permuted (passes/relayout.c). */
@@ -87,6 +89,7 @@ typedef enum QuantizedForm {
     QUANTIZED_MEAN,
     QUANTIZED_GLOBAL_MEAN,
     QUANTIZED_SOFTMAX,
+    QUANTIZED_TABLE, /* made by the pass: a byte for each byte */
     QUANTIZED_COUNT
 } QuantizedForm;
 

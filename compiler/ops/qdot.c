@@ -226,8 +226,11 @@ static void check_count(const Node *node, int place, int64_t lines,
                         int64_t batches)
 {
     const Tensor *tensor = at(node, place);
-    const int64_t count = tensor ? shape_count(infer_shape(node, place)) : 1;
-    if (count != 1 && count != lines && count != i64_mul(lines, batches))
+    const int64_t all = i64_mul(lines, batches);
+    int64_t count = 1;
+    if (tensor)
+        count = shape_count(infer_shape(node, place));
+    if (count != 1 && count != lines && count != all)
         fail_node(node, STATUS_MALFORMED, NULL,
                   "its operand \"%s\" has %lld elements, 1 or %lld fit",
                   tensor->name, (long long)count, (long long)lines);
@@ -259,6 +262,7 @@ product_params(const Node *node, const Places *places, const Product *product)
         .sa = operand_count(at(node, places->sa)),
         .sb = operand_count(at(node, places->sb)),
     };
+    bytes_bounds(node, &params.lo, &params.hi);
     set_batch(&params, node, product);
     return params;
 }
@@ -515,6 +519,7 @@ static inlay_qconv_params qconv_params(const Node *node, const Places *places,
     params.oc = i32_checked(weights->shape.dim[0] / params.groups);
     params.signs = is_signed(node->in[0]) | is_signed(weights) << 1;
     params.out = out_kind(node, node->out[0]->dtype);
+    bytes_bounds(node, &params.lo, &params.hi);
     params.zw = operand_count(at(node, places->zb));
     params.sw_count = operand_count(at(node, places->sb));
     return params;

@@ -27,6 +27,13 @@ static bool fits_each(const Tensor *tensor, int64_t channels)
     return !tensor || (tensor->value && tensor_count(tensor) == channels);
 }
 
+void bytes_bounds(const Node *node, int32_t *lo, int32_t *hi)
+{
+    const int32_t least = node->out[0]->dtype == DT_I8 ? -128 : 0;
+    *lo = (int32_t)node_int(node, "lo", least);
+    *hi = (int32_t)node_int(node, "hi", least + 255);
+}
+
 bool bytes_packable(const ByteOperands *q, int64_t channels)
 {
     const bool floats = q->y->dtype == DT_F32;
@@ -326,15 +333,13 @@ static void set_numbers(Lower *lower, const Node *node, const ByteOperands *q,
 {
     const ByteSign sign = lower->family->bytes;
     const bool x_signed = is_signed(q->x);
-    const bool y_signed = q->y->dtype == DT_I8;
     const bool as_signed =
         sign == BYTES_SIGNED || (sign == BYTES_AS_THEY_ARE && x_signed);
     params->width = lower->family->byte_width;
     params->flip = x_signed ? 128 : 0;
     params->minus = as_signed ? 128 : 0;
     params->out = kind_of(q->y->dtype);
-    params->lo = (int32_t)node_int(node, "lo", y_signed ? -128 : 0);
-    params->hi = (int32_t)node_int(node, "hi", y_signed ? 127 : 255);
+    bytes_bounds(node, &params->lo, &params->hi);
     if (is_constant(q->zy))
         params->zy = number_of(lower, q->zy);
     if (is_constant(q->zx))

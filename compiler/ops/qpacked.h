@@ -17,6 +17,9 @@ typedef struct ByteOperands {
     Tensor *add;     /* float, added to a float result */
 } ByteOperands;
 
+/* Attributes `lo` and `hi` of a node whose result is of 8 bits: the bounds of its bytes, all of the
+ * type where they are left out. */
+void bytes_bounds(const Node *node, int32_t *lo, int32_t *hi);
 /* Is all constant that is packed, for so many channels of y? */
 bool bytes_packable(const ByteOperands *q, int64_t channels);
 /* The step of a convolution: `params` has its geometry, groups and channels, the rest is filled in;

@@ -125,6 +125,17 @@ void quanta_take(Graph *graph, Node *q, Tensor *made)
     out->producer = producer;
 }
 
+void quanta_replace(Graph *graph, Node *node, Tensor *x)
+{
+    Tensor *y = node->out[0];
+    if (graph_is_output(graph, y)) {
+        quanta_take(graph, node, x);
+        return;
+    }
+    graph_kill(node);
+    graph_replace(graph, y, x);
+}
+
 Tensor *quanta_reshape(Graph *graph, const Node *anchor, Tensor *x, Shape shape)
 {
     if (shape_equal(&x->shape, &shape))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Quantization in a graph: what passes/quantize.c knows of QuantizeLinear and DequantizeLinear,
- * and the three rewritings that it does, a file each. */
+ * and the rewritings that it does, a file each. */
 #ifndef INLAY_PASSES_QUANTA_H
 #define INLAY_PASSES_QUANTA_H
 
@@ -31,6 +31,8 @@ Node *quanta_insert(Graph *graph, const Node *anchor, const char *domain,
                     Shape shape);
 /* What node makes becomes the value of q's result, and q goes. */
 void quanta_take(Graph *graph, Node *q, Tensor *made);
+/* The one result of node, which goes, is x from now on. */
+void quanta_replace(Graph *graph, Node *node, Tensor *x);
 /* The same bytes under another shape. */
 Tensor *quanta_reshape(Graph *graph, const Node *anchor, Tensor *x,
                        Shape shape);
@@ -46,5 +48,7 @@ RewriteFn quanta_carry;
 RewriteFn quanta_table;
 /* quantize_build.c: a QuantizeLinear and the operator before it become an integer operator. */
 RewriteFn quanta_build;
+/* quantize_bound.c: a table that is a clip goes into the operator before it. */
+RewriteFn quanta_bound;
 
 #endif

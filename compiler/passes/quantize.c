@@ -31,4 +31,5 @@ void pass_quantize(Graph *graph)
         continue;
     rewrite_all(graph, quanta_table);
     rewrite_all(graph, quanta_build);
+    rewrite_all(graph, quanta_bound);
 }

@@ -16,18 +16,24 @@ static void set_quantum(Node *node, const char *scale, const char *zero,
     node_set_int(node, zero, quantum->zero);
 }
 
+void build_copy_attrs(Node *made, const Node *node)
+{
+    const size_t bytes = (size_t)node->n_attr * sizeof *node->attr;
+    made->attr = arena_copy(made->graph->arena, node->attr, bytes);
+    made->n_attr = node->n_attr;
+}
+
 void build_operand(Node *node, const Quantum *a)
 {
     set_quantum(node, "a_scale", "a_zero_point", a);
 }
 
-void build_result(Build *build, Node *node)
+void build_result(const Build *build, Node *node)
 {
     set_quantum(node, "y_scale", "y_zero_point", &build->y);
-    node_set_int(node, "lo", build->lo);
-    node_set_int(node, "hi", build->hi);
     node_set_int(node, "output_dtype", build->y.type);
-    build->bounded = true;
+    if (build->inside)
+        node_set_int(node, "zero_inside", 1);
 }
 
 Node *build_insert(const Build *build, const char *op, Tensor *in, Shape shape)
@@ -161,13 +167,13 @@ static Node *behind_clips(Build *build)
     }
 }
 
-/* y within the bounds of build. */
+/* y within the bounds of build, by a table: quanta_bound() may give them to what makes y. */
 static Tensor *bounded(const Build *build, Tensor *y)
 {
     int64_t entry[256];
     const int64_t least = quanta_least(build->y.type);
     const int64_t most = quanta_most(build->y.type);
-    if (build->bounded || (build->lo <= least && build->hi >= most))
+    if (build->lo <= least && build->hi >= most)
         return y;
     for (int64_t i = least; i <= most; i++)
         entry[i & 255] = i64_max(build->lo, i64_min(build->hi, i));
@@ -175,6 +181,49 @@ static Tensor *bounded(const Build *build, Tensor *y)
     node_set_int(made, "output_dtype", build->y.type);
     node_set_ints(made, "table", 256, entry);
     return made->out[0];
+}
+
+/* ---- quantization spelt with a division ---- */
+
+/* The one number of operand 1 of `op`, whose result q alone reads; then *x is operand 0. */
+static bool scalar_behind(const Build *build, const char *op, Tensor **x,
+                          double *value)
+{
+    const Tensor *y = *x;
+    const Node *node = y->value ? NULL : y->producer;
+    if (!node || node->dead || !node_is(node, op) || y->uses != 1)
+        return false;
+    const Tensor *by = node->in[1];
+    if (!by->value || tensor_count(by) != 1)
+        return false;
+    if (!shape_equal(&node->in[0]->shape, &y->shape))
+        return false;
+    *value = *tensor_doubles(build->graph, by, &(int64_t){ 0 });
+    *x = node->in[0];
+    return true;
+}
+
+/* round(x / scale + zero): QLinearAveragePool's, whose ties fall another way than those of
+ * QuantizeLinear. */
+static void divided_by_scale(Build *build)
+{
+    Tensor *x = build->q->in[0];
+    double zero = 0.0;
+    double scale = 0.0;
+    if (build->y.zero || build->y.scale < 1.0 || build->y.scale > 1.0)
+        return;
+    const bool inside = scalar_behind(build, "Add", &x, &zero);
+    if (!scalar_behind(build, "Div", &x, &scale) || !(scale > 0.0) ||
+        !isfinite(scale) || zero < (double)quanta_least(build->y.type) ||
+        zero > (double)quanta_most(build->y.type))
+        return;
+    Node *pool = x->value || x->uses != 1 ? NULL : x->producer;
+    if (quanta_form(pool) != QUANTIZED_POOL)
+        return;
+    build->y.scale = scale;
+    build->y.zero = (int64_t)nearbyint(zero);
+    build->inside = inside;
+    build->node = pool;
 }
 
 bool quanta_build(Graph *graph, Node *q)
@@ -186,7 +235,9 @@ bool quanta_build(Graph *graph, Node *q)
         return false;
     build.lo = quanta_least(build.y.type);
     build.hi = quanta_most(build.y.type);
-    build.node = behind_clips(&build);
+    divided_by_scale(&build);
+    if (!build.node)
+        build.node = behind_clips(&build);
     BuildFn *make = by_form[quanta_form(build.node)];
     Tensor *y = make ? make(&build) : NULL;
     if (!y)

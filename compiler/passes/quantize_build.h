@@ -13,7 +13,7 @@ typedef struct Build {
     Node *node;
     Quantum y;
     int64_t lo, hi;
-    bool bounded; /* the operator itself took the bounds */
+    bool inside; /* y's zero point is added before it rounds */
 } Build;
 
 /* The integer operator's result; NULL: there is no such form. */
@@ -21,9 +21,11 @@ typedef Tensor *BuildFn(Build *build);
 
 /* A node of domain "inlay" in front of build->q, of its result's type. */
 Node *build_insert(const Build *build, const char *op, Tensor *in, Shape shape);
-/* Attributes of operand a, and of the result; then the node has the bounds. */
+/* The attributes of the operator that made stands for. */
+void build_copy_attrs(Node *made, const Node *node);
+/* Attributes of operand a, and of the result. */
 void build_operand(Node *node, const Quantum *a);
-void build_result(Build *build, Node *node);
+void build_result(const Build *build, Node *node);
 
 /* quantize_product.c */
 BuildFn build_conv, build_gemm, build_product;

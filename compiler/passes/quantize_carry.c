@@ -219,13 +219,7 @@ static bool cancel(Graph *graph, Node *q)
     if (!source || !quanta_one(graph, q, &made) ||
         !quanta_one(graph, source, &read) || !quanta_equal(&made, &read))
         return false;
-    if (graph_is_output(graph, q->out[0])) {
-        quanta_take(graph, q, source->in[0]);
-        return true;
-    }
-    Tensor *y = q->out[0];
-    graph_kill(q);
-    graph_replace(graph, y, source->in[0]);
+    quanta_replace(graph, q, source->in[0]);
     return true;
 }
 

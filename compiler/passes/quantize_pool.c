@@ -30,9 +30,7 @@ Tensor *build_pool(Build *build)
     bytes = turned(build, bytes, last);
     Node *made = build_insert(build, "QAveragePool", bytes,
                               shape_permuted(&node->out[0]->shape, last));
-    made->attr = arena_copy(build->graph->arena, node->attr,
-                            (size_t)node->n_attr * sizeof *node->attr);
-    made->n_attr = node->n_attr;
+    build_copy_attrs(made, node);
     made->channels_last = true;
     build_operand(made, &x);
     build_result(build, made);

@@ -99,8 +99,7 @@ Tensor *build_conv(Build *build)
         return NULL;
     const Shape shape = build->q->out[0]->shape;
     Node *made = insert_product(build, "QLinearConv", &product, shape);
-    made->attr = node->attr;
-    made->n_attr = node->n_attr;
+    build_copy_attrs(made, node);
     return made->out[0];
 }
 

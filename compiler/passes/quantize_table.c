@@ -173,13 +173,7 @@ static bool make_table(Graph *graph, Node *q, Chain *chain)
     if (!entry)
         return false;
     if (is_identity(entry, chain->root, q->out[0])) {
-        if (graph_is_output(graph, q->out[0])) {
-            quanta_take(graph, q, chain->root);
-            return true;
-        }
-        Tensor *y = q->out[0];
-        graph_kill(q);
-        graph_replace(graph, y, chain->root);
+        quanta_replace(graph, q, chain->root);
         return true;
     }
     Node *made = quanta_insert(graph, q, "inlay", "Lookup", 1, &chain->root,

@@ -57,14 +57,14 @@ typedef struct inlay_qout {
     int32_t sb_step;
     float sy;
     int32_t zy;
+    int32_t lo; /* the least and largest byte */
+    int32_t hi;
 } inlay_qout;
 
 /* y[at + j] from acc[j], j < n; sb is that of column 0. */
 static inline void inlay_qstore(const inlay_qout *q, void *y, ptrdiff_t at,
                                 const int32_t *acc, int32_t n)
 {
-    const int32_t lo = q->kind == INLAY_QOUT_I8 ? -128 : 0;
-    const int32_t hi = q->kind == INLAY_QOUT_I8 ? 127 : 255;
     int32_t j;
     if (q->kind == INLAY_QOUT_I32) {
         memcpy((int32_t *)y + at, acc, (size_t)n * sizeof *acc);
@@ -76,7 +76,7 @@ static inline void inlay_qstore(const inlay_qout *q, void *y, ptrdiff_t at,
             ((float *)y)[at + j] = (float)acc[j] * scale;
         else
             ((uint8_t *)y)[at + j] = (uint8_t)inlay_saturate(
-                (float)acc[j] * (scale / q->sy), q->zy, lo, hi);
+                (float)acc[j] * (scale / q->sy), q->zy, q->lo, q->hi);
     }
 }
 
@@ -86,23 +86,28 @@ typedef struct inlay_qmatmul_params {
     int32_t k;     /* columns of a, rows of b */
     int32_t signs; /* bit 0: a is signed, bit 1: b */
     int32_t out;   /* INLAY_QOUT_... */
-    int32_t za;    /* how many zero points a has: one, or one a row */
-    int32_t zb;    /* b: one, or one a column */
-    int32_t sa;    /* how many scales a has */
-    int32_t sb;    /* b */
-    int32_t rank;  /* batch dimensions */
+    int32_t lo;    /* the least and largest byte of y */
+    int32_t hi;
+    int32_t za;   /* how many zero points a has: one, or one a row */
+    int32_t zb;   /* b: one, or one a column */
+    int32_t sa;   /* how many scales a has */
+    int32_t sb;   /* b */
+    int32_t rank; /* batch dimensions */
     int32_t dims[6];
     int32_t as[6]; /* strides of a along them, matrices; 0 repeats */
     int32_t bs[6]; /* strides of b */
 } inlay_qmatmul_params;
 
-/* What a result is made of, beside its sums: scale of a, scale and zero point of y; each may be
- * left out. */
-static inline inlay_qout inlay_qout_of(int32_t kind, const float *sa,
-                                       const float *sy, const uint8_t *zy)
+/* What a result is made of, beside its sums: bounds, scale of a, scale and zero point of y, each of
+ * which may be left out. */
+static inline inlay_qout inlay_qout_of(int32_t kind, int32_t lo, int32_t hi,
+                                       const float *sa, const float *sy,
+                                       const uint8_t *zy)
 {
     inlay_qout q;
     q.kind = kind;
+    q.lo = lo;
+    q.hi = hi;
     q.sa = sa ? *sa : 1.0f;
     q.sb = NULL;
     q.sb_step = 0;
@@ -199,7 +204,7 @@ static inline int inlay_qmatmul(void *const *base, const inlay_step *s,
     m.zb = (const uint8_t *)inlay_at(base, s, 4);
     m.sa = (const float *)inlay_at(base, s, 5);
     m.sb = (const float *)inlay_at(base, s, 6);
-    m.out = inlay_qout_of(p->out, NULL, sy, zy);
+    m.out = inlay_qout_of(p->out, p->lo, p->hi, NULL, sy, zy);
     m.out.sb_step = p->sb > 1;
     for (d = 0; d < p->rank; d++)
         batches *= p->dims[d];
@@ -235,7 +240,9 @@ typedef struct inlay_qconv_params {
     int32_t oc;    /* channels of y in a group */
     int32_t signs; /* bit 0: x is signed, bit 1: w */
     int32_t out;   /* INLAY_QOUT_... */
-    int32_t zw;    /* how many zero points w has: one, or one a channel of y */
+    int32_t lo;    /* the least and largest byte of y */
+    int32_t hi;
+    int32_t zw; /* how many zero points w has: one, or one a channel of y */
     int32_t sw_count; /* how many scales */
 } inlay_qconv_params;
 
@@ -381,7 +388,7 @@ static inline int inlay_qconv(void *const *base, const inlay_step *s,
     const int depthwise = inlay_qconv_depthwise(p);
     const int32_t groups = depthwise ? 1 : p->groups;
     const int32_t oc = depthwise ? p->groups : p->oc;
-    inlay_qout q = inlay_qout_of(p->out, sx, sy, zy);
+    inlay_qout q = inlay_qout_of(p->out, p->lo, p->hi, sx, sy, zy);
     inlay_qconv_block k;
     int32_t g, o;
     q.sb_step = p->sw_count > 1;

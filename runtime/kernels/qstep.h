@@ -117,8 +117,9 @@ static inline uint8_t inlay_qstep_byte(const inlay_qstep *q, float v)
 /* The same where the zero point is added before it rounds. */
 static inline uint8_t inlay_qstep_inner(const inlay_qstep *q, float v)
 {
-    return (uint8_t)(inlay_saturate(v / q->sy + (float)q->zy, 0, q->lo, q->hi) ^
-                     q->flip_y);
+    const int32_t flip = q->flip_y;
+    const float steps = v / q->sy + (float)(q->zy - flip);
+    return (uint8_t)inlay_saturate(steps, 0, q->lo - flip, q->hi - flip);
 }
 
 static inline float inlay_qstep_a(const inlay_qstep *q, int32_t a)

@@ -73,9 +73,19 @@ class Island:
             count *= d
         return self.const(F, dims, 'f', [self.r.uniform(low, high) for _ in range(count)])
 
+    def byte(self, kind, value):
+        return self.const(kind, [], 'b' if kind == I8 else 'B', [value])
+
+    def by(self, step=STEP, zero=None):
+        """A scale and a zero point."""
+        return [self.number(step), self.byte(self.kind, ZERO[self.kind] if zero is None else zero)]
+
+    def ms(self, op, *ins, **attrs):
+        return self.node(op, *ins, domain='com.microsoft', **attrs)
+
     def model(self, dims, y):
         result = onnx.put(1, y) + onnx.put(2, onnx.put(1, onnx.put(1, F)))      # of any shape
-        return onnx.make_model(self.nodes, [onnx.make_value('x', F, dims)], [result], self.weights)
+        return onnx.make_model(self.nodes, [onnx.make_value('x', F, dims)], [result], self.weights, domains=[('com.microsoft', 1)])
 
 
 def conv_of(m, x, ic, oc, k=3, channel=0, **attrs):
@@ -97,6 +107,28 @@ def conv_relu(m):
 def conv_clip(m):
     y = m.node('Clip', conv_of(m, m.q('x'), 4, 4, group=4), m.number(-1.0), m.number(2.0))
     return IMAGE, m.q(m.node('Relu', m.q(y)))
+
+
+def conv_bounds(m):
+    """Clips that the range of the result does not imply, before the QuantizeLinear and behind it."""
+    y = m.q(m.node('Relu', conv_of(m, m.q('x'), 4, 4)))
+    y = m.q(m.node('Clip', m.q(conv_of(m, y, 4, 4)), m.number(-1.0), m.number(2.0)))
+    y = m.q(m.node('Relu', m.q(m.node('Transpose', m.node('MatMul', m.node('Transpose', y, perm=[0, 2, 3, 1]), m.w(4, 3)),
+                                      perm=[0, 3, 1, 2]))))
+    return IMAGE, m.q(m.node('Relu', m.node('AveragePool', y, kernel_shape=[2, 2])), .03)
+
+
+def qlinear(m):
+    """Operators of com.microsoft whose integer form is another one's."""
+    x = m.node('QuantizeLinear', 'x', *m.by())
+    y = m.ms('QLinearAveragePool', x, *m.by(), *m.by(.0437), kernel_shape=[3, 2], pads=[1, 0, 1, 1], strides=[2, 1])
+    y = m.ms('QLinearConcat', *m.by(.04), y, *m.by(.0437), m.ms('QLinearLeakyRelu', y, *m.by(.0437), *m.by(.03), alpha=.1), *m.by(.03), axis=1)
+    y = m.ms('QLinearGlobalAveragePool', y, *m.by(.04), *m.by(.02), channels_last=0)
+    y = m.node('Flatten', y)
+    w = m.const(I8, [5, 8], 'b', [m.r.randint(-128, 127) for _ in range(40)])
+    bias = m.const(I32, [5], 'i', [m.r.randint(-5000, 5000) for _ in range(5)])
+    y = m.ms('QGemm', y, *m.by(.02), w, m.number(.01), m.byte(I8, 3), bias, *m.by(.06), transB=1, alpha=.5)
+    return IMAGE, m.node('DequantizeLinear', y, *m.by(.06))
 
 
 def gemm(m):
@@ -188,9 +220,11 @@ def other_types(m):
     return IMAGE, m.q(m.node('LpPool', y, kernel_shape=[2, 2]))
 
 
-CASES = [(conv, ()), (conv_relu, ()), (conv_clip, ()), (gemm, ()), (gemm_flat, ()), (matmul, ()), (sums, ()), (products, ()),
+CASES = [(conv, ()), (conv_relu, ()), (conv_clip, ()), (conv_bounds, ()), (qlinear, ()), (gemm, ()), (gemm_flat, ()), (matmul, ()), (sums, ()), (products, ()),
          (tables, ()), (pools, ()), (means, ()), (softmax, ()), (moves, ()), (sizes, ()), (shared, ()), (rounded_weights, ()),
          (other_types, ('ConvTranspose', 'LpPool'))]
+
+NO_TABLES = (conv_relu, conv_clip, conv_bounds)
 
 
 def answer(inlay, work, model, x, *flags):
@@ -201,13 +235,16 @@ def answer(inlay, work, model, x, *flags):
     return onnx.values(onnx.read_tensor(os.path.join(out, 'output_0.pb')))
 
 
-def floats_of(inlay, work, model):
-    """Operators of the steps that compute in float."""
+def steps_of(inlay, work, model):
     out = os.path.join(work, 'made')
     status, text = host.run([inlay, 'compile', model, '-o', out, '--name', 'm'])
     if status:
         raise AssertionError(text)
-    steps = host.manifest(out, 'm')['steps']
+    return host.manifest(out, 'm')['steps']
+
+
+def floats_of(steps):
+    """Operators of the steps that compute in float."""
     return {s['op'] for s in steps if '_f32' in s['kernel'] and not s['kernel'].startswith(BETWEEN)}
 
 
@@ -231,7 +268,9 @@ def check(inlay, case, floats, kind, seed):
         assert far < 1.01 * step, 'differs by %.2f steps' % (far / step)
         off = sum(abs(a - b) > step / 2 for a, b in zip(got, want))
         assert off * 50 <= len(got), '%d of %d numbers are one step away' % (off, len(got))
-        assert floats_of(inlay, work, model) == set(floats), 'float: %s' % floats_of(inlay, work, model)
+        steps = steps_of(inlay, work, model)
+        assert floats_of(steps) == set(floats), 'float: %s' % floats_of(steps)
+        assert case not in NO_TABLES or not any(s['kernel'].startswith('table') for s in steps), 'a clip is a step'
 
 
 def main():

@@ -243,6 +243,57 @@ static Tensor *scaled(const Node *node, Tensor *sums, Tensor *sa, Tensor *sb,
     return bias ? expand_binary(node, "Add", y, bias) : y;
 }
 
+/* Is all constant but the first factor, and the result quantized? */
+static bool is_static_gemm(const Node *node)
+{
+    for (int i = 1; i < node->n_in; i++)
+        if (node_in(node, i) && !node->in[i]->value)
+            return false;
+    return node_in(node, 7) && node->in[4]->shape.rank < 2;
+}
+
+static Tensor *dequantized(const Node *node, Tensor *x, Tensor *scale,
+                           Tensor *zero, int axis)
+{
+    Tensor *in[] = { x, scale, zero };
+    Node *made = expand_node(node, "DequantizeLinear", zero ? 3 : 2, in, 1);
+    if (scale->shape.rank)
+        node_set_int(made, "axis", axis);
+    return expand_done(made);
+}
+
+/* As the product of the numbers: the pass `quantize` makes an integer one of it. */
+static Tensor *static_gemm(const Node *node)
+{
+    const float alpha = node_float(node, "alpha", 1.0f);
+    const bool turned = node_int(node, "transB", 0) != 0;
+    Tensor *scale = node->in[4];
+    if (alpha < 1.0f || alpha > 1.0f)
+        scale = expand_scaled(node, scale, (double)alpha);
+    Tensor *in[] = { real(node, 0), NULL, node_in(node, 6) };
+    in[1] = dequantized(node, node->in[3], scale, node_in(node, 5), !turned);
+    if (in[2]) {
+        Tensor *steps = expand_binary(node, "Mul", node->in[1], scale);
+        in[2] = dequantized(node, in[2], steps, NULL, in[2]->shape.rank - 1);
+    }
+    Node *made = expand_node(node, "Gemm", in[2] ? 3 : 2, in, 1);
+    node_set_int(made, "transA", node_int(node, "transA", 0));
+    node_set_int(made, "transB", turned);
+    return expand_done(made);
+}
+
+/* As sums of integers, times scales that may be made when it runs. */
+static Tensor *integer_gemm(const Node *node)
+{
+    Tensor *a = turned(node, node->in[0], node_int(node, "transA", 0) != 0);
+    Tensor *b = turned(node, node->in[3], node_int(node, "transB", 0) != 0);
+    Tensor *sums = integer_product(node, a, b, node->in[2], node->in[5]);
+    const float alpha = node_float(node, "alpha", 1.0f);
+    if (node_in(node, 6))
+        sums = expand_binary(node, "Add", sums, node->in[6]);
+    return scaled(node, sums, node->in[1], node->in[4], alpha, NULL);
+}
+
 void expand_qgemm(Node *node)
 {
     for (int i = 0; i < 2; i++)
@@ -250,15 +301,10 @@ void expand_qgemm(Node *node)
             fail_node(node, STATUS_MALFORMED, NULL,
                       "multiplies matrices, not %d dimensions",
                       node->in[3 * i]->shape.rank);
-    Tensor *a = turned(node, node->in[0], node_int(node, "transA", 0) != 0);
-    Tensor *b = turned(node, node->in[3], node_int(node, "transB", 0) != 0);
-    Tensor *sums = integer_product(node, a, b, node->in[2], node->in[5]);
-    if (node_in(node, 6))
-        sums = expand_binary(node, "Add", sums, node->in[6]);
-    Tensor *y = scaled(node, sums, node->in[1], node->in[4],
-                       node_float(node, "alpha", 1.0f), NULL);
-    finish(node,
-           node_in(node, 7) ? quantized(node, y, 7, node->in[0]->dtype) : y);
+    Tensor *y = is_static_gemm(node) ? static_gemm(node) : integer_gemm(node);
+    if (node_in(node, 7))
+        y = quantized(node, y, 7, node->in[0]->dtype);
+    finish(node, y);
 }
 
 void expand_dynamic_quantize_matmul(Node *node)

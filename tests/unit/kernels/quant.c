@@ -188,11 +188,20 @@ static int finished(const void *y, size_t at, int out)
                : value_of(((const uint8_t *)y)[at], out == INLAY_QOUT_I8);
 }
 
-static int expected(int64_t sum, int out, float sa, float sb, float sy, int zy)
+/* Bounds of a result's bytes: all of its type, or less. */
+static void set_bounds(int out, int32_t *lo, int32_t *hi)
+{
+    const int least = out == INLAY_QOUT_I8 ? -128 : 0;
+    const bool tight = rnd(2) != 0;
+    *lo = least + (tight ? (int32_t)rnd(128) : 0);
+    *hi = least + (tight ? 128 + (int32_t)rnd(128) : 255);
+}
+
+static int expected(int64_t sum, int out, float sa, float sb, float sy, int zy,
+                    int lo, int hi)
 {
     if (out == INLAY_QOUT_I32)
         return (int)sum;
-    const int lo = out == INLAY_QOUT_I8 ? -128 : 0, hi = lo + 255;
     const double q = nearbyint((double)((float)sum * (sa * sb / sy))) + zy;
     return (int)(q < lo ? lo : q > hi ? hi : q);
 }
@@ -214,6 +223,7 @@ static void products(void **state)
                                    .dims = { 1 + (int32_t)rnd(3) },
                                    .as = { 1 },
                                    .bs = { 0 } };
+        set_bounds(p.out, &p.lo, &p.hi);
         const int batch = p.dims[0], sa = p.signs & 1, sb = p.signs >> 1;
         if (rnd(2))
             p.zb = p.n, p.sb = p.n;
@@ -252,7 +262,7 @@ static void products(void **state)
                 assert_int_equal(
                     finished(y, (size_t)(i * p.n + j), p.out),
                     expected(sum, p.out, one, scale[p.sb > 1 ? j : 0], sy,
-                             value_of(zy, p.out == INLAY_QOUT_I8)));
+                             value_of(zy, p.out == INLAY_QOUT_I8), p.lo, p.hi));
             }
         free(a), free(b), free(za), free(zb), free(scale), free(y);
     }
@@ -284,16 +294,14 @@ static void convolutions(void **state)
                                  .ic = depthwise ? 1 : 1 + (int32_t)rnd(5),
                                  .oc = depthwise ? 1 : 1 + (int32_t)rnd(70),
                                  .signs = (int32_t)rnd(4),
-                                 .out = (int32_t)rnd(3),
-                                 .zw = 1,
-                                 .sw_count = 1 };
+                                 .out = (int32_t)rnd(3) };
+        set_bounds(p.out, &p.lo, &p.hi);
         p.oh = (p.ih + 2 * p.ph - p.kh) / p.sh + 1,
         p.ow = (p.iw + 2 * p.pw - p.kw) / p.sw + 1;
         const int ci = p.groups * p.ic, co = p.groups * p.oc,
                   taps = p.kh * p.kw, sx = p.signs & 1, sw = p.signs >> 1;
         depthwise = p.ic == 1 && p.oc == 1;
-        if (rnd(2))
-            p.zw = p.sw_count = co;
+        p.zw = p.sw_count = rnd(2) ? co : 1;
         uint8_t *x = rnd_bytes((size_t)(p.ih * p.iw * ci)),
                 *w = rnd_bytes((size_t)(p.groups * taps * p.ic * p.oc)),
                 zx = (uint8_t)rnd(256), *zw = rnd_bytes((size_t)co),
@@ -345,10 +353,10 @@ static void convolutions(void **state)
                             value_of(zw[p.zw > 1 ? o : 0], sw));
                 }
             }
-            assert_int_equal(finished(y, (size_t)at, p.out),
-                             expected(sum, p.out, one,
-                                      scale[p.sw_count > 1 ? o : 0], sy,
-                                      value_of(zy, p.out == INLAY_QOUT_I8)));
+            assert_int_equal(
+                finished(y, (size_t)at, p.out),
+                expected(sum, p.out, one, scale[p.sw_count > 1 ? o : 0], sy,
+                         value_of(zy, p.out == INLAY_QOUT_I8), p.lo, p.hi));
         }
         free(x), free(w), free(zw), free(bias), free(scale), free(y);
     }
