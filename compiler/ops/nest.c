@@ -206,6 +206,28 @@ Step *lower_nd2(Lower *lower, Node *node, const char *kernel, Tensor *out,
     return step;
 }
 
+Tensor *lower_temp_binary(Lower *lower, Node *node, const char *op, Tensor *a,
+                          Tensor *b, Shape shape)
+{
+    Tensor *y = lower_temp(lower, a->dtype, shape);
+    lower_nd2(lower, node, lower_kernel(lower, op, a->dtype), y, a, b);
+    return y;
+}
+
+Tensor *lower_temp_unary(Lower *lower, Node *node, const char *op, Tensor *a)
+{
+    Tensor *y = lower_temp(lower, a->dtype, a->shape);
+    lower_flat(lower, node, lower_kernel(lower, op, a->dtype), y, a, 0.0, 0.0);
+    return y;
+}
+
+Tensor *lower_number(Lower *lower, DType type, double value)
+{
+    Store *store = lower->graph->store;
+    Recipe *number = recipe_memory(store, DT_F64, 0, NULL, &value);
+    return lower_constant(lower, recipe_cast(store, number, type));
+}
+
 void lower_select(Lower *lower, Node *node, Tensor *out, Tensor *mask,
                   Tensor *a, Tensor *b)
 {

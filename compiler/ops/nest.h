@@ -31,6 +31,12 @@ Step *lower_flat(Lower *lower, Node *node, const char *kernel, Tensor *out,
 /* A binary kernel of struct `nd2` over broadcast operands; NULL as there. */
 Step *lower_nd2(Lower *lower, Node *node, const char *kernel, Tensor *out,
                 Tensor *a, Tensor *b);
+/* The same with a new tensor as result, by the kernel of that name for the type of `a`. */
+Tensor *lower_temp_unary(Lower *lower, Node *node, const char *op, Tensor *a);
+Tensor *lower_temp_binary(Lower *lower, Node *node, const char *op, Tensor *a,
+                          Tensor *b, Shape shape);
+/* A constant of one element. */
+Tensor *lower_number(Lower *lower, DType type, double value);
 /* out = mask ? a : b, broadcast. */
 void lower_select(Lower *lower, Node *node, Tensor *out, Tensor *mask,
                   Tensor *a, Tensor *b);

@@ -13,13 +13,6 @@
 #include "ops/nest.h"
 #include "ops/reduce.h"
 
-static Tensor *scalar(Lower *lower, DType type, double v)
-{
-    Store *s = lower->graph->store;
-    return lower_constant(
-        lower, recipe_cast(s, recipe_memory(s, DT_F64, 0, NULL, &v), type));
-}
-
 /* A per-channel vector with the rank it needs to broadcast over the image. */
 static Tensor *per_channel(Lower *lower, const Node *node, Tensor *tensor)
 {
@@ -37,42 +30,6 @@ static Tensor *per_channel(Lower *lower, const Node *node, Tensor *tensor)
     Tensor *view = lower_temp(lower, tensor->dtype, s);
     lower_view(lower, NULL, view, tensor, 0);
     return view;
-}
-
-static Tensor *binary(Lower *lower, Node *node, const char *op, Tensor *a,
-                      Tensor *b, Shape shape)
-{
-    Tensor *y = lower_temp(lower, a->dtype, shape);
-    lower_nd2(lower, node, lower_kernel(lower, op, a->dtype), y, a, b);
-    return y;
-}
-
-static Tensor *unary(Lower *lower, Node *node, const char *op, Tensor *a)
-{
-    Tensor *y = lower_temp(lower, a->dtype, a->shape);
-    lower_flat(lower, node, lower_kernel(lower, op, a->dtype), y, a, 0.0, 0.0);
-    return y;
-}
-
-/* out = (x - mean) / sqrt(var + epsilon) * scale + bias, as x * a + b. */
-static void apply_statistics(Lower *lower, Node *node, Tensor *mean,
-                             Tensor *var, double epsilon)
-{
-    Tensor *x = node->in[0];
-    Tensor *scale = node->in[1];
-    Tensor *bias = node->in[2];
-    const Shape channels = shape_vector(tensor_count(scale));
-    Tensor *smallest = scalar(lower, var->dtype, epsilon);
-    Tensor *variance = binary(lower, node, "add", var, smallest, channels);
-    Tensor *deviation = unary(lower, node, "sqrt", variance);
-    Tensor *a = binary(lower, node, "div", scale, deviation, channels);
-    Tensor *shift = binary(lower, node, "mul", mean, a, channels);
-    Tensor *b = binary(lower, node, "sub", bias, shift, channels);
-    a = per_channel(lower, node, a);
-    Tensor *scaled = binary(lower, node, "mul", x, a, x->shape);
-    const char *add = lower_kernel(lower, "add", x->dtype);
-    b = per_channel(lower, node, b);
-    lower_nd2(lower, node, add, node->out[0], scaled, b);
 }
 
 static Tensor *doubles_constant(Lower *lower, DType type, int64_t n,
@@ -129,34 +86,75 @@ static void lower_affine(Lower *lower, Node *node, const Epilogue *epilogue,
     step_in(step, shift);
 }
 
+/* y = x * a + b, which have a number for each channel. */
+static void scale_and_shift(Lower *lower, Node *node, Tensor *a, Tensor *b,
+                            Tensor *y)
+{
+    Tensor *x = node->in[0];
+    Tensor *factor = per_channel(lower, node, a);
+    Tensor *scaled = lower_temp_binary(lower, node, "mul", x, factor, x->shape);
+    Tensor *shift = per_channel(lower, node, b);
+    lower_nd2(lower, node, lower_kernel(lower, "add", x->dtype), y, scaled,
+              shift);
+}
+
+/* out = (x - mean) / sqrt(var + epsilon) * scale + bias, as x * a + b. */
+static void apply_statistics(Lower *lower, Node *node, Tensor *mean,
+                             Tensor *var, double epsilon)
+{
+    Tensor *scale = node->in[1];
+    Tensor *bias = node->in[2];
+    const Shape channels = shape_vector(tensor_count(scale));
+    Tensor *smallest = lower_number(lower, var->dtype, epsilon);
+    Tensor *sum =
+        lower_temp_binary(lower, node, "add", var, smallest, channels);
+    Tensor *deviation = lower_temp_unary(lower, node, "sqrt", sum);
+    Tensor *a =
+        lower_temp_binary(lower, node, "div", scale, deviation, channels);
+    Tensor *shift = lower_temp_binary(lower, node, "mul", mean, a, channels);
+    Tensor *b = lower_temp_binary(lower, node, "sub", bias, shift, channels);
+    scale_and_shift(lower, node, a, b, node->out[0]);
+}
+
 /* All four vectors constant: a and b are computed here, in double. */
+static bool known_factors(Lower *lower, Node *node, double epsilon,
+                          Tensor **scale, Tensor **shift)
+{
+    const DType type = node->in[0]->dtype;
+    int64_t count = 0;
+    const double *given[4];
+    for (int i = 0; i < 4; i++) {
+        given[i] = tensor_doubles(lower->graph, node->in[i + 1], &count);
+        if (!given[i])
+            return false;
+    }
+    double *a = NEW_ARRAY(lower->arena, double, count);
+    double *b = NEW_ARRAY(lower->arena, double, count);
+    for (int64_t i = 0; i < count; i++) {
+        a[i] = given[0][i] / sqrt(given[3][i] + epsilon);
+        b[i] = given[1][i] - given[2][i] * a[i];
+    }
+    *scale = doubles_constant(lower, type, count, a);
+    *shift = doubles_constant(lower, type, count, b);
+    return true;
+}
+
 static bool apply_constants(Lower *lower, Node *node, double epsilon)
 {
-    int64_t c = 0;
-    const double *v[4];
-    for (int i = 0; i < 4; i++)
-        if (!(v[i] = tensor_doubles(lower->graph, node->in[i + 1], &c)))
-            return false;
-    double *a = NEW_ARRAY(lower->arena, double, c);
-    double *b = NEW_ARRAY(lower->arena, double, c);
-    for (int64_t i = 0; i < c; i++) {
-        a[i] = v[0][i] / sqrt(v[3][i] + epsilon);
-        b[i] = v[1][i] - v[2][i] * a[i];
-    }
     Tensor *x = node->in[0];
-    Tensor *scale = doubles_constant(lower, x->dtype, c, a);
-    Tensor *shift = doubles_constant(lower, x->dtype, c, b);
+    Tensor *y = node->out[0];
+    Tensor *scale;
+    Tensor *shift;
+    if (!known_factors(lower, node, epsilon, &scale, &shift))
+        return false;
     const Epilogue epilogue = epilogue_of(node);
     if (x->dtype == DT_F32 && (node->channels_last || x->shape.rank == 2)) {
         lower_affine(lower, node, &epilogue, scale, shift);
         return true;
     }
-    Tensor *scaled = binary(lower, node, "mul", x,
-                            per_channel(lower, node, scale), x->shape);
-    Tensor *y =
-        epilogue.act ? lower_temp(lower, x->dtype, x->shape) : node->out[0];
-    lower_nd2(lower, node, lower_kernel(lower, "add", x->dtype), y, scaled,
-              per_channel(lower, node, shift));
+    if (epilogue.act)
+        y = lower_temp(lower, x->dtype, x->shape);
+    scale_and_shift(lower, node, scale, shift, y);
     if (epilogue.act)
         lower_epilogue(lower, node, &epilogue, y);
     return true;
@@ -234,12 +232,25 @@ static void update_running(Lower *lower, Node *node, Tensor *out,
     const Shape shape = running->shape;
     if (!out)
         return;
-    Tensor *keep = scalar(lower, running->dtype, momentum);
-    Tensor *old = binary(lower, node, "mul", running, keep, shape);
-    Tensor *take = scalar(lower, current->dtype, 1.0 - momentum);
-    Tensor *new = binary(lower, node, "mul", current, take, shape);
+    Tensor *keep = lower_number(lower, running->dtype, momentum);
+    Tensor *old = lower_temp_binary(lower, node, "mul", running, keep, shape);
+    Tensor *take = lower_number(lower, current->dtype, 1.0 - momentum);
+    Tensor *new = lower_temp_binary(lower, node, "mul", current, take, shape);
     const char *add = lower_kernel(lower, "add", out->dtype);
     lower_nd2(lower, node, add, out, old, new);
+}
+
+/* A vector of the means of all axes but one. */
+static Tensor *channel_means(Lower *lower, Node *node, Tensor *x, int channel)
+{
+    const char *kernel = lower_kernel(lower, "reduce_mean", x->dtype);
+    const Shape channels = shape_vector(x->shape.dim[channel]);
+    Tensor *mean = lower_temp(lower, x->dtype, channels);
+    bool gone[MAX_RANK];
+    for (int i = 0; i < x->shape.rank; i++)
+        gone[i] = i != channel;
+    lower_reduce_axes(lower, node, kernel, mean, x, gone);
+    return mean;
 }
 
 static void lower_batchnorm_training(Lower *lower, Node *node, double epsilon)
@@ -247,18 +258,12 @@ static void lower_batchnorm_training(Lower *lower, Node *node, double epsilon)
     Tensor *x = node->in[0];
     const int rank = x->shape.rank;
     const int channel = node->channels_last ? rank - 1 : rank > 1;
-    const char *reduce = lower_kernel(lower, "reduce_mean", x->dtype);
-    bool gone[MAX_RANK];
-    for (int i = 0; i < rank; i++)
-        gone[i] = i != channel;
-    const Shape channels = shape_vector(x->shape.dim[channel]);
-    Tensor *mean = lower_temp(lower, x->dtype, channels);
-    Tensor *var = lower_temp(lower, x->dtype, channels);
-    lower_reduce_axes(lower, node, reduce, mean, x, gone);
+    Tensor *mean = channel_means(lower, node, x, channel);
     Tensor *middle = per_channel(lower, node, mean);
-    Tensor *error = binary(lower, node, "sub", x, middle, x->shape);
-    Tensor *square = binary(lower, node, "mul", error, error, x->shape);
-    lower_reduce_axes(lower, node, reduce, var, square, gone);
+    Tensor *error = lower_temp_binary(lower, node, "sub", x, middle, x->shape);
+    Tensor *square =
+        lower_temp_binary(lower, node, "mul", error, error, x->shape);
+    Tensor *var = channel_means(lower, node, square, channel);
     update_running(lower, node, node_out(node, 1), node->in[3], mean);
     update_running(lower, node, node_out(node, 2), node->in[4], var);
     apply_statistics(lower, node, mean, var, epsilon);
@@ -403,6 +408,12 @@ static Tensor *statistics(Lower *lower, const Node *node, int i)
                : tensor;
 }
 
+static void finish_statistics(Lower *lower, Node *node, int i, Tensor *made)
+{
+    if (made != node_out(node, i))
+        lower_cast(lower, node, node->out[i], made, true, 0);
+}
+
 /* Each line lies in a row: a unit. */
 static void norm_rows(Step *s)
 {
@@ -445,10 +456,8 @@ static void lower_line_norm(Lower *lower, Node *node, bool center)
     Step *step = lower_norm(lower, node, &params, mean, inverse, scale, bias);
     if (step && by_row)
         norm_rows(step);
-    if (mean != node_out(node, 1))
-        lower_cast(lower, node, node->out[1], mean, true, 0);
-    if (inverse != node_out(node, 2))
-        lower_cast(lower, node, node->out[2], inverse, true, 0);
+    finish_statistics(lower, node, 1, mean);
+    finish_statistics(lower, node, 2, inverse);
 }
 
 void lower_layernorm(Lower *lower, Node *node)
@@ -479,30 +488,18 @@ void lower_mvn(Lower *lower, Node *node)
 {
     Tensor *x = node->in[0];
     bool gone[MAX_RANK] = { false };
-    Shape keep = x->shape;
     mvn_axes(node, gone);
-    for (int i = 0; i < keep.rank; i++)
-        if (gone[i])
-            keep.dim[i] = 1;
-    const char *reduce = lower_kernel(lower, "reduce_mean", x->dtype);
-    const char *divide = lower_kernel(lower, "div", x->dtype);
-    Tensor *mean = lower_temp(lower, x->dtype, keep);
-    Tensor *var = lower_temp(lower, x->dtype, keep);
-    lower_reduce_axes(lower, node, reduce, mean, x, gone);
-    Tensor *error = binary(lower, node, "sub", x, mean, x->shape);
-    Tensor *square = binary(lower, node, "mul", error, error, x->shape);
-    lower_reduce_axes(lower, node, reduce, var, square, gone);
-    Tensor *smallest = scalar(lower, x->dtype, 1e-9);
-    Tensor *root = unary(lower, node, "sqrt", var);
-    Tensor *deviation = binary(lower, node, "add", root, smallest, keep);
-    lower_nd2(lower, node, divide, node->out[0], error, deviation);
-}
-
-static Tensor *number(Lower *lower, DType type, float v)
-{
-    Store *s = lower->graph->store;
-    return lower_constant(
-        lower, recipe_cast(s, recipe_memory(s, DT_F32, 0, NULL, &v), type));
+    Tensor *mean = lower_reduced(lower, node, "reduce_mean", x, gone);
+    Tensor *error = lower_temp_binary(lower, node, "sub", x, mean, x->shape);
+    Tensor *square =
+        lower_temp_binary(lower, node, "mul", error, error, x->shape);
+    Tensor *var = lower_reduced(lower, node, "reduce_mean", square, gone);
+    Tensor *root = lower_temp_unary(lower, node, "sqrt", var);
+    Tensor *smallest = lower_number(lower, x->dtype, 1e-9);
+    Tensor *deviation =
+        lower_temp_binary(lower, node, "add", root, smallest, var->shape);
+    lower_nd2(lower, node, lower_kernel(lower, "div", x->dtype), node->out[0],
+              error, deviation);
 }
 
 /* A divisor of 0 becomes infinite: what it divides becomes 0. */
@@ -511,9 +508,9 @@ static Tensor *never_zero(Lower *lower, Node *node, Tensor *tensor)
     Tensor *zero = lower_temp(lower, DT_BOOL, tensor->shape);
     Tensor *safe = lower_temp(lower, tensor->dtype, tensor->shape);
     const char *equal = lower_kernel(lower, "equal", tensor->dtype);
-    Tensor *none = number(lower, tensor->dtype, 0.0f);
+    Tensor *none = lower_number(lower, tensor->dtype, 0.0);
     lower_nd2(lower, node, equal, zero, tensor, none);
-    Tensor *endless = number(lower, tensor->dtype, INFINITY);
+    Tensor *endless = lower_number(lower, tensor->dtype, (double)INFINITY);
     lower_select(lower, node, safe, zero, endless, tensor);
     return safe;
 }
@@ -522,19 +519,14 @@ void lower_lpnorm(Lower *lower, Node *node)
 {
     Tensor *x = node->in[0];
     bool gone[MAX_RANK] = { false };
-    Shape keep = x->shape;
-    const int axis = node_axis(node, node_int(node, "axis", -1), keep.rank);
+    const int axis = norm_axis(node);
     const int64_t power = node_int(node, "p", 2);
     if (power != 1 && power != 2)
         fail_node(node, STATUS_MALFORMED, NULL, "p is %lld, not 1 or 2",
                   (long long)power);
     gone[axis] = true;
-    keep.dim[axis] = 1;
-    Tensor *norm = lower_temp(lower, x->dtype, keep);
-    lower_reduce_axes(
-        lower, node,
-        lower_kernel(lower, power == 1 ? "reduce_l1" : "reduce_l2", x->dtype),
-        norm, x, gone);
+    const char *reduce = power == 1 ? "reduce_l1" : "reduce_l2";
+    Tensor *norm = lower_reduced(lower, node, reduce, x, gone);
     lower_nd2(lower, node, lower_kernel(lower, "div", x->dtype), node->out[0],
               x, never_zero(lower, node, norm));
 }

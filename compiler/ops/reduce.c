@@ -47,19 +47,19 @@ void infer_reduce(Node *node)
     infer_out(node, 0, node->in[0]->dtype, shape);
 }
 
-/* Kept and reduced loops of x, sizes of 1 dropped and neighbours joined. */
+/* Kept or reduced loops of x, sizes of 1 dropped and neighbours joined. */
 typedef struct Loops {
     int count;
-    int64_t n[MAX_RANK], stride[MAX_RANK];
+    int64_t n[MAX_RANK];
+    int64_t stride[MAX_RANK];
 } Loops;
 
 static void add_loop(Loops *loops, int64_t n, int64_t stride)
 {
-    Loops *const last = loops;
-    const int k = loops->count - 1;
-    if (k >= 0 && last->stride[k] == i64_mul(n, stride)) {
-        last->n[k] = i64_mul(last->n[k], n);
-        last->stride[k] = stride;
+    const int last = loops->count - 1;
+    if (last >= 0 && loops->stride[last] == i64_mul(n, stride)) {
+        loops->n[last] = i64_mul(loops->n[last], n);
+        loops->stride[last] = stride;
         return;
     }
     loops->n[loops->count] = n;
@@ -90,13 +90,12 @@ void lower_reduce_axes(Lower *lower, Node *node, const char *kernel,
         return;
     shape_strides(shape, stride);
     for (int i = 0; i < shape->rank; i++) {
-        Loops *loops = gone[i] ? &reduced : &kept;
         const int64_t size = shape->dim[i];
         if (gone[i])
             count = i64_mul(count, size);
         if (size == 1)
             continue;
-        add_loop(loops, size, stride[i]);
+        add_loop(gone[i] ? &reduced : &kept, size, stride[i]);
         params.columns = !gone[i];
     }
     params.count = i32_checked(count);
@@ -168,32 +167,33 @@ void lower_reduce_root(Lower *lower, Node *node)
         lower_cast(lower, node, out, y, true, 0);
 }
 
+Tensor *lower_reduced(Lower *lower, Node *node, const char *op, Tensor *in,
+                      const bool *gone)
+{
+    Shape kept = in->shape;
+    for (int i = 0; i < kept.rank; i++)
+        if (gone[i])
+            kept.dim[i] = 1;
+    Tensor *out = lower_temp(lower, in->dtype, kept);
+    const char *kernel = lower_kernel(lower, op, in->dtype);
+    lower_reduce_axes(lower, node, kernel, out, in, gone);
+    return out;
+}
+
 static void log_sum_exp(Lower *lower, Node *node, Tensor *out, Tensor *x,
                         const bool *gone)
 {
     const DType type = x->dtype;
     const double most = type == DT_F64 ? DBL_MAX : (double)FLT_MAX;
-    Shape keep = x->shape;
-    for (int i = 0; i < keep.rank; i++)
-        if (gone[i])
-            keep.dim[i] = 1;
-    Tensor *top = lower_temp(lower, type, keep);
-    Tensor *m = lower_temp(lower, type, keep);
-    Tensor *d = lower_temp(lower, type, x->shape);
-    Tensor *e = lower_temp(lower, type, x->shape);
-    Tensor *sum = lower_temp(lower, type, keep);
-    Tensor *log = lower_temp(lower, type, keep);
-    Tensor *y = lower_temp(lower, type, keep);
-    const char *kernel = lower_kernel(lower, "reduce_max", type);
-    lower_reduce_axes(lower, node, kernel, top, x, gone);
-    kernel = lower_kernel(lower, "clip", type);
-    lower_flat(lower, node, kernel, m, top, -most, most);
-    lower_nd2(lower, node, lower_kernel(lower, "sub", type), d, x, m);
-    lower_flat(lower, node, lower_kernel(lower, "exp", type), e, d, 0, 0);
-    kernel = lower_kernel(lower, "reduce_sum", type);
-    lower_reduce_axes(lower, node, kernel, sum, e, gone);
-    lower_flat(lower, node, lower_kernel(lower, "log", type), log, sum, 0, 0);
-    lower_nd2(lower, node, lower_kernel(lower, "add", type), y, log, m);
+    Tensor *top = lower_reduced(lower, node, "reduce_max", x, gone);
+    Tensor *finite = lower_temp(lower, type, top->shape);
+    const char *clip = lower_kernel(lower, "clip", type);
+    lower_flat(lower, node, clip, finite, top, -most, most);
+    Tensor *below = lower_temp_binary(lower, node, "sub", x, finite, x->shape);
+    Tensor *power = lower_temp_unary(lower, node, "exp", below);
+    Tensor *sum = lower_reduced(lower, node, "reduce_sum", power, gone);
+    Tensor *log = lower_temp_unary(lower, node, "log", sum);
+    Tensor *y = lower_temp_binary(lower, node, "add", log, finite, log->shape);
     lower_view(lower, node, out, y, 0);
 }
 

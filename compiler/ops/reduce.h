@@ -13,5 +13,8 @@ void lower_reduce_axes(Lower *lower, Node *node, const char *kernel,
 /* Which axes of operand 0 go, by attribute or operand 1; none named: all, or none where
  * noop_with_empty_axes says so. False: the list is a value at run time. */
 bool reduced_axes(const Node *node, bool *gone);
+/* The same with a new tensor as result, which has 1 for each axis that goes; `op`: "reduce_sum". */
+Tensor *lower_reduced(Lower *lower, Node *node, const char *op, Tensor *in,
+                      const bool *gone);
 
 #endif
