@@ -94,8 +94,7 @@ static Tensor *padded_bias(const Node *node, Tensor *bias, int64_t columns)
     pads[shape->rank + last] = columns - shape->dim[last];
     Tensor *around = expand_i64s(node, 2 * shape->rank, pads);
     Tensor *unseen = expand_number(node, -(double)INFINITY, bias->dtype);
-    Tensor *in[] = { bias, around, unseen };
-    return expand_done(expand_node(node, "Pad", 3, in, 1));
+    return expand_done(expand_of(node, "Pad", bias, around, unseen));
 }
 
 static bool sees(const Band *band, int64_t query, int64_t key)
@@ -133,7 +132,7 @@ static Tensor *plus(const Node *node, Tensor *tensor, int64_t number)
 {
     if (!number)
         return tensor;
-    Tensor *more = expand_i64s(node, 1, &number);
+    Tensor *more = expand_i64(node, number);
     return expand_binary(node, "Add", tensor, more);
 }
 
@@ -239,10 +238,9 @@ static Tensor *attention_bias(const Node *node, int64_t rows, int64_t columns,
 /* Queries that see no key at all, [..][S][1]; NULL: it is known that there are none. */
 static Tensor *blind_queries(const Node *node, Tensor *bias)
 {
-    const int64_t last = -1;
     int64_t count;
-    Tensor *in[] = { bias, expand_i64s(node, 1, &last) };
-    Tensor *most = expand_done(expand_node(node, "ReduceMax", 2, in, 1));
+    Tensor *most =
+        expand_done(expand_of(node, "ReduceMax", bias, expand_i64(node, -1)));
     Tensor *unseen = expand_number(node, -(double)INFINITY, bias->dtype);
     Tensor *blind = expand_binary(node, "Equal", most, unseen);
     const double *value = tensor_doubles(node->graph, blind, &count);
@@ -436,12 +434,11 @@ static Tensor *every_second(const Node *node, Tensor *tensor, int64_t from)
 {
     const int64_t axis = tensor->shape.rank - 1;
     const int64_t end = tensor->shape.dim[axis];
-    const int64_t step = 2;
     Tensor *in[5] = { tensor };
-    in[1] = expand_i64s(node, 1, &from);
-    in[2] = expand_i64s(node, 1, &end);
-    in[3] = expand_i64s(node, 1, &axis);
-    in[4] = expand_i64s(node, 1, &step);
+    in[1] = expand_i64(node, from);
+    in[2] = expand_i64(node, end);
+    in[3] = expand_i64(node, axis);
+    in[4] = expand_i64(node, 2);
     return expand_done(expand_node(node, "Slice", 5, in, 1));
 }
 

@@ -36,8 +36,7 @@ static Tensor *add_count(Node *node)
 
 static Tensor *joined(const Node *at, Tensor *a, Tensor *b)
 {
-    Tensor *in[] = { a, b };
-    Node *c = expand_node(at, "Concat", 2, in, 1);
+    Node *c = expand_of(at, "Concat", a, b);
     node_set_int(c, "axis", 0);
     return expand_done(c);
 }
@@ -345,12 +344,12 @@ static bool cut_dynamic(Node *node, const Tensor *tensor)
     int64_t start, end;
     if (tensor->dynamic != 1u << axis || !taken_range(node, axis, &start, &end))
         return false;
-    Tensor *begin = expand_i64s(node, 1, &start);
+    Tensor *begin = expand_i64(node, start);
     Tensor *size = expand_slice(node, tensor->dims, 0, axis, axis + 1);
     Tensor *left = expand_binary(node, "Sub", size, begin);
     Tensor *none = expand_i64s(node, 1, (const int64_t[]){ 0 });
     left = expand_binary(node, "Max", left, none);
-    Tensor *most = expand_i64s(node, 1, &y->shape.dim[axis]);
+    Tensor *most = expand_i64(node, y->shape.dim[axis]);
     left = expand_binary(node, "Min", left, most);
     dynamic_cut(node, 1, &y, axis, left);
     return true;
@@ -428,7 +427,7 @@ void dynamic_results(Node *node)
 
 static void replace_size(Node *node, Tensor *dims)
 {
-    Node *product = expand_node(node, "ReduceProd", 1, &dims, 1);
+    Node *product = expand_of(node, "ReduceProd", dims);
     node_set_int(product, "keepdims", 0);
     Tensor *size = expand_done(product);
     expand_finish(node, 1, &size);

@@ -21,6 +21,13 @@ Node *expand_node(const Node *at, const char *op, int n_in, Tensor *const *in,
     return make(at, "", op, n_in, in, n_out);
 }
 
+Node *expand_list(const Node *at, const char *op, int n_in, Tensor *const *in)
+{
+    while (n_in && !in[n_in - 1])
+        n_in--;
+    return expand_node(at, op, n_in, in, 1);
+}
+
 Node *expand_inlay_node(const Node *at, const char *op, int n_in,
                         Tensor *const *in, int n_out)
 {
@@ -43,20 +50,19 @@ void expand_copy_attrs(Node *made, const Node *at)
 
 Tensor *expand_unary(const Node *at, const char *op, Tensor *a)
 {
-    return expand_done(expand_node(at, op, 1, &a, 1));
+    return expand_done(expand_of(at, op, a));
 }
 
 Tensor *expand_binary(const Node *at, const char *op, Tensor *a, Tensor *b)
 {
-    Tensor *in[] = { a, b };
-    return expand_done(expand_node(at, op, 2, in, 1));
+    return expand_done(expand_of(at, op, a, b));
 }
 
 Tensor *expand_cast(const Node *at, Tensor *tensor, DType to)
 {
     if (!tensor || tensor->dtype == to)
         return tensor;
-    Node *node = expand_node(at, "Cast", 1, &tensor, 1);
+    Node *node = expand_of(at, "Cast", tensor);
     node_set_int(node, "to", to);
     return expand_done(node);
 }
@@ -88,28 +94,26 @@ Tensor *expand_unsqueeze(const Node *at, Tensor *tensor, int axis)
 
 Tensor *expand_transpose(const Node *at, Tensor *tensor, const int64_t *perm)
 {
-    Node *node = expand_node(at, "Transpose", 1, &tensor, 1);
+    Node *node = expand_of(at, "Transpose", tensor);
     node_set_ints(node, "perm", tensor->shape.rank, perm);
     return expand_done(node);
 }
 
 Tensor *expand_where(const Node *at, Tensor *condition, Tensor *a, Tensor *b)
 {
-    Tensor *in[] = { condition, a, b };
-    return expand_done(expand_node(at, "Where", 3, in, 1));
+    return expand_done(expand_of(at, "Where", condition, a, b));
 }
 
 Tensor *expand_softmax(const Node *at, Tensor *tensor)
 {
-    Node *softmax = expand_node(at, "Softmax", 1, &tensor, 1);
+    Node *softmax = expand_of(at, "Softmax", tensor);
     node_set_int(softmax, "axis", -1);
     return expand_done(softmax);
 }
 
 Tensor *expand_concat(const Node *at, Tensor *a, Tensor *b, int axis)
 {
-    Tensor *parts[] = { a, b };
-    Node *concat = expand_node(at, "Concat", 2, parts, 1);
+    Node *concat = expand_of(at, "Concat", a, b);
     node_set_int(concat, "axis", axis);
     return expand_done(concat);
 }
@@ -123,14 +127,12 @@ Tensor *expand_scaled(const Node *at, Tensor *tensor, double factor)
 Tensor *expand_slice(const Node *at, Tensor *tensor, int axis, int64_t from,
                      int64_t to)
 {
-    const int64_t along = axis;
     if (from == 0 && to == tensor->shape.dim[axis])
         return tensor;
-    Tensor *starts = expand_i64s(at, 1, &from);
-    Tensor *ends = expand_i64s(at, 1, &to);
-    Tensor *axes = expand_i64s(at, 1, &along);
-    Tensor *in[] = { tensor, starts, ends, axes };
-    return expand_done(expand_node(at, "Slice", 4, in, 1));
+    Tensor *starts = expand_i64(at, from);
+    Tensor *ends = expand_i64(at, to);
+    Tensor *axes = expand_i64(at, axis);
+    return expand_done(expand_of(at, "Slice", tensor, starts, ends, axes));
 }
 
 Tensor *expand_number(const Node *at, double value, DType type)
@@ -151,6 +153,11 @@ Tensor *expand_floats(const Node *at, int64_t n, const float *values)
 Tensor *expand_i64s(const Node *at, int64_t n, const int64_t *values)
 {
     return graph_add_ints(at->graph, NULL, n, values);
+}
+
+Tensor *expand_i64(const Node *at, int64_t value)
+{
+    return expand_i64s(at, 1, &value);
 }
 
 /* `made` becomes the value of `old`, whose name it takes. */

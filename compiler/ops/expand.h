@@ -14,6 +14,16 @@
  * which returns result 0. */
 Node *expand_node(const Node *at, const char *op, int n_in, Tensor *const *in,
                   int n_out);
+/* The same of one result, its operands one by one; those at the end that are NULL are left out. */
+#define expand_of(at, op, ...) \
+    expand_list(at, op, sizeof(OPERANDS(__VA_ARGS__)) / sizeof(Tensor *), \
+                OPERANDS(__VA_ARGS__))
+#define OPERANDS(...) \
+    (Tensor *[]) \
+    { \
+        __VA_ARGS__ \
+    }
+Node *expand_list(const Node *at, const char *op, int n_in, Tensor *const *in);
 Node *expand_inlay_node(const Node *at, const char *op, int n_in,
                         Tensor *const *in, int n_out); /* of domain "inlay" */
 Tensor *expand_done(Node *made);
@@ -43,6 +53,7 @@ Tensor *expand_slice(const Node *at, Tensor *tensor, int axis, int64_t from,
 /* Constants. */
 Tensor *expand_number(const Node *at, double value, DType type);
 Tensor *expand_floats(const Node *at, int64_t n, const float *values);
+Tensor *expand_i64(const Node *at, int64_t value); /* a list of one */
 Tensor *expand_i64s(const Node *at, int64_t n, const int64_t *values);
 
 /* Word, position and segment embeddings, their sum normalized, the length of each mask

@@ -134,8 +134,7 @@ void lower_linear_attention(Lower *lower, Node *node)
 
 static Tensor *joined(const Node *node, Tensor *a, Tensor *b, int64_t axis)
 {
-    Tensor *in[] = { a, b };
-    Node *c = expand_node(node, "Concat", 2, in, 1);
+    Node *c = expand_of(node, "Concat", a, b);
     node_set_int(c, "axis", axis);
     return expand_done(c);
 }
@@ -150,7 +149,7 @@ static Tensor *zeros(const Node *node, DType type, Shape shape)
 
 static Tensor *swish(const Node *node, Tensor *x, float alpha)
 {
-    Node *made = expand_node(node, "Swish", 1, &x, 1);
+    Node *made = expand_of(node, "Swish", x);
     node_set_float(made, "alpha", alpha);
     return expand_done(made);
 }
@@ -169,8 +168,7 @@ static bool has_swish(const Node *node)
 
 static Tensor *depthwise(const Node *node, Tensor *x, int64_t channels)
 {
-    Tensor *in[] = { x, node->in[1], node_in(node, 2) };
-    Node *conv = expand_node(node, "Conv", in[2] ? 3 : 2, in, 1);
+    Node *conv = expand_of(node, "Conv", x, node->in[1], node_in(node, 2));
     node_set_int(conv, "group", channels);
     return expand_done(conv);
 }

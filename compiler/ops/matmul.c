@@ -399,8 +399,7 @@ static void expand_fractional(Node *node)
     Tensor *a = expand_cast(node, node->in[0], DT_F64);
     Tensor *b = expand_cast(node, node->in[1], DT_F64);
     Tensor *c = expand_cast(node, node_in(node, 2), DT_F64);
-    Tensor *in[] = { a, b, c };
-    Node *made = expand_node(node, "Gemm", in[2] ? 3 : 2, in, 1);
+    Node *made = expand_of(node, "Gemm", a, b, c);
     expand_copy_attrs(made, node);
     Tensor *y = expand_cast(node, expand_done(made), node->in[0]->dtype);
     expand_finish(node, 1, &y);

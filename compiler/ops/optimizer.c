@@ -86,8 +86,7 @@ static Tensor *if_updated(const Node *node, Tensor *a, Tensor *b)
     Tensor *updates = node->in[1];
     Tensor *none = expand_number(node, 0.0, updates->dtype);
     Tensor *later = expand_binary(node, "Greater", updates, none);
-    Tensor *in[] = { later, a, b };
-    return expand_done(expand_node(node, "Where", 3, in, 1));
+    return expand_done(expand_of(node, "Where", later, a, b));
 }
 
 /* The rate by the number of updates so far. */

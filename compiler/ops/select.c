@@ -321,12 +321,11 @@ static bool is_open(const Tensor *tensor, int axis)
  * beyond the real size comes last. */
 static void expand_topk(Node *node, int axis)
 {
-    const int64_t none = 0;
     const int64_t one = 1;
     const bool largest = node_int(node, "largest", 1) != 0;
     const double last = largest ? -(double)INFINITY : (double)INFINITY;
     Tensor *x = node->in[0];
-    Tensor *bound = expand_i64s(node, 1, &x->shape.dim[axis]);
+    Tensor *bound = expand_i64(node, x->shape.dim[axis]);
     Tensor *size = bound;
     if (is_open(x, axis)) {
         size = dynamic_size(node, x, axis);
@@ -334,7 +333,7 @@ static void expand_topk(Node *node, int axis)
     }
     Tensor *k = expand_cast(node, node->in[1], DT_I64);
     k = expand_reshape(node, k, 1, &one);
-    k = expand_binary(node, "Max", k, expand_i64s(node, 1, &none));
+    k = expand_binary(node, "Max", k, expand_i64(node, 0));
     k = expand_binary(node, "Min", k, size);
     Tensor *in[] = { x, bound };
     Node *all = expand_node(node, "TopK", 2, in, 2);

@@ -264,7 +264,7 @@ static Tensor *mixed_value(const Inquiry *inquiry, Tensor *input)
         if (element->input != input)
             continue;
         if (element->known) {
-            Tensor *known = expand_i64s(at, 1, &element->value);
+            Tensor *known = expand_i64(at, element->value);
             part[count++] = expand_cast(at, known, input->dtype);
         } else {
             part[count++] = element_of(at, element);

@@ -33,7 +33,6 @@ void expand_ms_unique(Node *node)
 /* Distances of the rows of a [M][N] from those of b [K][N]: [M][K]. */
 void expand_cdist(Node *node)
 {
-    const int64_t axis = 2;
     const char *metric = node_string(node, "metric", "sqeuclidean");
     if (infer_shape(node, 0)->rank != 2 || infer_shape(node, 1)->rank != 2)
         fail_node(node, STATUS_MALFORMED, NULL,
@@ -45,8 +44,7 @@ void expand_cdist(Node *node)
     Tensor *columns = expand_unsqueeze(node, node->in[1], 0);
     Tensor *difference = expand_binary(node, "Sub", rows, columns);
     Tensor *square = expand_binary(node, "Mul", difference, difference);
-    Tensor *in[] = { square, expand_i64s(node, 1, &axis) };
-    Node *sum = expand_node(node, "ReduceSum", 2, in, 1);
+    Node *sum = expand_of(node, "ReduceSum", square, expand_i64(node, 2));
     node_set_int(sum, "keepdims", 0);
     Tensor *y = expand_done(sum);
     finish(node, *metric == 'e' ? expand_unary(node, "Sqrt", y) : y);
@@ -79,8 +77,8 @@ static Tensor *group_norm(const Node *node, Tensor *x)
         fail_node(node, STATUS_MALFORMED, NULL, "its image has %d dimensions",
                   x->shape.rank);
     Tensor *image = channels(node, x, true);
-    Tensor *in[] = { image, node->in[1], node->in[2] };
-    Node *made = expand_node(node, "GroupNormalization", 3, in, 1);
+    Node *made =
+        expand_of(node, "GroupNormalization", image, node->in[1], node->in[2]);
     node_set_int(made, "num_groups", node_int(node, "groups", 1));
     node_set_float(made, "epsilon", node_float(node, "epsilon", 1e-5f));
     Tensor *y = expand_done(made);
@@ -154,7 +152,7 @@ void expand_gemm_fast_gelu(Node *node)
     Tensor *y = expand_binary(node, "MatMul", node->in[0], node->in[1]);
     if (node_in(node, 2))
         y = expand_binary(node, "Add", y, node->in[2]);
-    Node *made = expand_node(node, "Gelu", 1, &y, 1);
+    Node *made = expand_of(node, "Gelu", y);
     node_set_string(made, "approximate", "tanh");
     finish(node, expand_done(made));
 }
@@ -164,8 +162,7 @@ void expand_gemm_fast_gelu(Node *node)
 static Tensor *dequantized(const Node *node, Tensor *x, Tensor *scale,
                            Tensor *zero, int64_t axis, int64_t block)
 {
-    Tensor *in[] = { x, scale, zero };
-    Node *made = expand_node(node, "DequantizeLinear", zero ? 3 : 2, in, 1);
+    Node *made = expand_of(node, "DequantizeLinear", x, scale, zero);
     if (scale->shape.rank)
         node_set_int(made, "axis", axis);
     if (block)
@@ -176,8 +173,7 @@ static Tensor *dequantized(const Node *node, Tensor *x, Tensor *scale,
 static Tensor *gathered(const Node *node, Tensor *table, Tensor *index,
                         int64_t axis)
 {
-    Tensor *in[] = { table, index };
-    Node *made = expand_node(node, "Gather", 2, in, 1);
+    Node *made = expand_of(node, "Gather", table, index);
     node_set_int(made, "axis", axis);
     return expand_done(made);
 }

@@ -28,7 +28,7 @@ static Tensor *activated(const Node *node, Tensor *y, const char *name,
         return y;
     if (!strcmp(name, "Clip"))
         return clipped(node, y, count, number);
-    Node *act = expand_node(node, name, 1, &y, 1);
+    Node *act = expand_of(node, name, y);
     if (count > 0)
         node_set_float(act, "alpha", number[0]);
     if (count > 1)
@@ -60,9 +60,9 @@ void expand_nhwc_fused_conv(Node *node)
     if (infer_shape(node, 0)->rank != 4)
         fail_node(node, STATUS_UNSUPPORTED, NULL, "its image has %d dimensions",
                   node->in[0]->shape.rank);
-    Tensor *in[] = { expand_transpose(node, node->in[0], first), node->in[1],
-                     node_in(node, 2) };
-    Node *conv = expand_node(node, "Conv", in[2] ? 3 : 2, in, 1);
+    Node *conv =
+        expand_of(node, "Conv", expand_transpose(node, node->in[0], first),
+                  node->in[1], node_in(node, 2));
     expand_copy_attrs(conv, node);
     Tensor *y = expand_done(conv);
     if (node_in(node, 3))
@@ -131,7 +131,7 @@ void expand_fused_matmul(Node *node)
 
 static Tensor *gelu(const Node *node, Tensor *x, bool tanh_form)
 {
-    Node *made = expand_node(node, "Gelu", 1, &x, 1);
+    Node *made = expand_of(node, "Gelu", x);
     if (tanh_form)
         node_set_string(made, "approximate", "tanh");
     return expand_done(made);
@@ -178,8 +178,7 @@ static Node *layer_norm(const Node *node, Tensor *x, Tensor *scale,
 static Tensor *rms_norm(const Node *node, Tensor *x, Tensor *scale,
                         int64_t axis, float epsilon)
 {
-    Tensor *in[] = { x, scale };
-    Node *made = expand_node(node, "RMSNormalization", 2, in, 1);
+    Node *made = expand_of(node, "RMSNormalization", x, scale);
     node_set_int(made, "axis", axis);
     node_set_float(made, "epsilon", epsilon);
     return expand_done(made);
@@ -195,8 +194,8 @@ static Tensor *rms_factor(const Node *node, Tensor *x, int64_t axis,
     for (int i = 0; i < count; i++)
         axes[i] = first + i;
     Tensor *square = expand_binary(node, "Mul", x, x);
-    Tensor *in[] = { square, expand_i64s(node, count, axes) };
-    Tensor *mean = expand_done(expand_node(node, "ReduceMean", 2, in, 1));
+    Tensor *mean = expand_done(
+        expand_of(node, "ReduceMean", square, expand_i64s(node, count, axes)));
     Tensor *least = expand_number(node, (double)epsilon, x->dtype);
     Tensor *sum = expand_binary(node, "Add", mean, least);
     Tensor *root = expand_unary(node, "Sqrt", sum);
@@ -254,8 +253,7 @@ void expand_skip_simplified_layer_norm(Node *node)
 
 static Tensor *gathered(const Node *node, Tensor *table, Tensor *index)
 {
-    Tensor *in[] = { table, index };
-    return expand_done(expand_node(node, "Gather", 2, in, 1));
+    return expand_done(expand_of(node, "Gather", table, index));
 }
 
 void expand_dims(Node *node)
@@ -282,7 +280,7 @@ void expand_bias_softmax(Node *node)
     for (int i = 0; i < s.rank; i++)
         dims[i >= axis] *= s.dim[i];
     x = expand_reshape(node, x, 2, dims);
-    Node *softmax = expand_node(node, "Softmax", 1, &x, 1);
+    Node *softmax = expand_of(node, "Softmax", x);
     node_set_int(softmax, "axis", 1);
     finish(node, expand_reshape(node, expand_done(softmax), s.rank, s.dim));
 }
@@ -292,15 +290,13 @@ static Tensor *mask_lengths(const Node *node, Tensor *mask)
 {
     Store *store = node->graph->store;
     const int64_t batch = infer_shape(node, 0)->dim[0];
-    const int64_t axis = 1;
     const int32_t zero = 0;
     if (!read(node, 1))
         return NULL;
     if (!mask)
         return graph_add_constant(node->graph, NULL,
                                   recipe_fill(store, DT_I32, 1, &batch, &zero));
-    Tensor *in[] = { mask, expand_i64s(node, 1, &axis) };
-    Node *made = expand_node(node, "ReduceSum", 2, in, 1);
+    Node *made = expand_of(node, "ReduceSum", mask, expand_i64(node, 1));
     node_set_int(made, "keepdims", 0);
     return expand_done(made);
 }

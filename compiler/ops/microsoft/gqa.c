@@ -102,8 +102,7 @@ static Tensor *normed(const Grouped *grouped, Tensor *x, Tensor *weight)
     const float epsilon = node_float(node, "qk_norm_epsilon", 1e-6f);
     if (!weight)
         return x;
-    Tensor *in[] = { x, weight };
-    Node *made = expand_node(node, "RMSNormalization", 2, in, 1);
+    Node *made = expand_of(node, "RMSNormalization", x, weight);
     node_set_int(made, "axis", -1);
     node_set_float(made, "epsilon", epsilon);
     return expand_done(made);
@@ -200,8 +199,7 @@ static Tensor *kept(const Grouped *grouped, Tensor *past, Tensor *x)
     base = padded(node, base, 2, grouped->room - base->shape.dim[2]);
     if (!past)
         return base;
-    Tensor *in[] = { base, x, grouped->before };
-    Node *made = expand_node(node, "TensorScatter", 3, in, 1);
+    Node *made = expand_of(node, "TensorScatter", base, x, grouped->before);
     node_set_int(made, "axis", 2);
     return expand_done(made);
 }
@@ -271,7 +269,7 @@ static Tensor *lengths_of(const Grouped *grouped)
 {
     const Node *node = grouped->node;
     const int64_t dims[] = { grouped->batch, 1, 1, 1 };
-    Tensor *steps = expand_i64s(node, 1, &grouped->steps);
+    Tensor *steps = expand_i64(node, grouped->steps);
     Tensor *length = expand_binary(node, "Add", grouped->before, steps);
     return expand_reshape(node, length, 4, dims);
 }
@@ -305,12 +303,11 @@ static Tensor *before_of(const Grouped *grouped)
 {
     const Node *node = grouped->node;
     const int64_t ahead = 1 - grouped->steps;
-    const int64_t none = 0;
     Tensor *given = expand_cast(node, node->in[LENGTHS], DT_I64);
     Tensor *length = expand_reshape(node, given, 1, &grouped->batch);
-    Tensor *back = expand_i64s(node, 1, &ahead);
+    Tensor *back = expand_i64(node, ahead);
     Tensor *before = expand_binary(node, "Add", length, back);
-    return expand_binary(node, "Max", before, expand_i64s(node, 1, &none));
+    return expand_binary(node, "Max", before, expand_i64(node, 0));
 }
 
 /* Queries times keys [B][G][P][D], scaled, capped and masked: [B][H][S][P]. */

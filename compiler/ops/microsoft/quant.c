@@ -74,7 +74,7 @@ void expand_qlinear_sigmoid(Node *node)
 void expand_qlinear_leaky_relu(Node *node)
 {
     Tensor *x = real(node, 0);
-    Node *made = expand_node(node, "LeakyRelu", 1, &x, 1);
+    Node *made = expand_of(node, "LeakyRelu", x);
     node_set_float(made, "alpha", node_float(node, "alpha", 0.01f));
     finish(node, quantized(node, expand_done(made), 3, node->in[0]->dtype));
 }
@@ -92,7 +92,7 @@ void expand_qlinear_softmax(Node *node)
             dims[i >= axis] = i64_mul(dims[i >= axis], shape.dim[i]);
         x = expand_reshape(node, x, 2, dims);
     }
-    Node *made = expand_node(node, "Softmax", 1, &x, 1);
+    Node *made = expand_of(node, "Softmax", x);
     node_set_int(made, "axis", flat ? 1 : axis);
     finish(node, quantized(node,
                            expand_reshape(node, expand_done(made), shape.rank,
@@ -152,7 +152,7 @@ static Tensor *channels(const Node *node, Tensor *x, bool last, bool back)
 static Tensor *on_image(const Node *node, const char *op, Tensor *x, bool last)
 {
     x = channels(node, x, last, false);
-    Node *made = expand_node(node, op, 1, &x, 1);
+    Node *made = expand_of(node, op, x);
     expand_copy_attrs(made, node);
     return channels(node, expand_done(made), last, true);
 }
@@ -174,8 +174,8 @@ void expand_qlinear_average_pool(Node *node)
         y = expand_binary(node, "Add", y, expand_cast(node, zero, DT_F32));
     Tensor *scale = expand_number(node, 1.0, DT_F32);
     Tensor *none = expand_number(node, 0.0, type);
-    Tensor *in[] = { y, scale, none };
-    finish(node, expand_done(expand_node(node, "QuantizeLinear", 3, in, 1)));
+    finish(node,
+           expand_done(expand_of(node, "QuantizeLinear", y, scale, none)));
 }
 
 void expand_qlinear_global_average_pool(Node *node)
@@ -195,9 +195,9 @@ void expand_nhwc_max_pool(Node *node)
 void expand_nhwc_conv(Node *node)
 {
     infer_shape(node, 0);
-    Tensor *in[] = { channels(node, node->in[0], true, false), node->in[1],
-                     node_in(node, 2) };
-    Node *made = expand_node(node, "Conv", in[2] ? 3 : 2, in, 1);
+    Node *made =
+        expand_of(node, "Conv", channels(node, node->in[0], true, false),
+                  node->in[1], node_in(node, 2));
     expand_copy_attrs(made, node);
     finish(node, channels(node, expand_done(made), true, true));
 }
@@ -453,8 +453,7 @@ static Tensor *zero_points(const Node *node, const Packed *packed)
 
 static Tensor *gathered(const Node *node, Tensor *tensor, Tensor *index)
 {
-    Tensor *in[] = { tensor, index };
-    Node *made = expand_node(node, "Gather", 2, in, 1);
+    Node *made = expand_of(node, "Gather", tensor, index);
     node_set_int(made, "axis", 1);
     return expand_done(made);
 }
@@ -462,8 +461,7 @@ static Tensor *gathered(const Node *node, Tensor *tensor, Tensor *index)
 static Tensor *dequantized_blocks(const Node *node, Tensor *w, Tensor *scale,
                                   Tensor *zero, int64_t block)
 {
-    Tensor *in[] = { w, scale, zero };
-    Node *q = expand_node(node, "DequantizeLinear", 3, in, 1);
+    Node *q = expand_of(node, "DequantizeLinear", w, scale, zero);
     node_set_int(q, "axis", 1);
     node_set_int(q, "block_size", block);
     node_set_int(q, "output_dtype", DT_F32);
@@ -486,8 +484,7 @@ static Tensor *block_sums(const Node *node, const Packed *packed, Tensor *a)
     apart.dim[rank - 1] = packed->blocks;
     apart.dim[apart.rank++] = packed->block;
     Tensor *blocks = expand_reshape(node, a, apart.rank, apart.dim);
-    Tensor *in[] = { blocks, expand_i64s(node, 1, &rank) };
-    Node *sum = expand_node(node, "ReduceSum", 2, in, 1);
+    Node *sum = expand_of(node, "ReduceSum", blocks, expand_i64(node, rank));
     node_set_int(sum, "keepdims", 0);
     return expand_done(sum);
 }

@@ -95,8 +95,7 @@ static Tensor *linear_scores(const Node *node, int64_t targets)
     Tensor *bias = linear_bias(node, targets);
     Tensor *x = expand_cast(node, node->in[0], DT_F32);
     x = expand_reshape(node, x, 2, dims);
-    Tensor *in[3] = { x, weights, bias };
-    Node *gemm = expand_node(node, "Gemm", bias ? 3 : 2, in, 1);
+    Node *gemm = expand_of(node, "Gemm", x, weights, bias);
     node_set_int(gemm, "transB", 1);
     return expand_done(gemm);
 }
