@@ -50,38 +50,51 @@ static int64_t width_of(const Node *node, int i)
     return shape->dim[2];
 }
 
-static inlay_linear_attention_params linear_of(const Node *node)
+static void check_heads(const Node *node, int64_t queries, int64_t heads)
 {
-    const int64_t queries = node_int(node, "q_num_heads", 0);
-    const int64_t heads = node_int(node, "kv_num_heads", 0);
     const int64_t q = width_of(node, 0);
     const int64_t k = width_of(node, 1);
     const int64_t v = width_of(node, 2);
-    const int64_t decays = node_in(node, 4) ? width_of(node, 4) : 0;
-    const int64_t rates = node_in(node, 5) ? width_of(node, 5) : 0;
-    check_rule(node);
     if (heads < 1 || queries < heads || queries % heads || q % queries ||
         k % heads || v % heads || q / queries != k / heads)
         fail_node(node, STATUS_MALFORMED, NULL,
                   "its heads do not divide queries, keys and values");
-    if ((decays && decays != heads && decays != k) ||
+}
+
+/* A decay for each head or each element of the keys, a rate for each head or one for all. */
+static void check_rates(const Node *node, int64_t decays, int64_t rates,
+                        int64_t heads)
+{
+    if ((decays && decays != heads && decays != width_of(node, 1)) ||
         (rates && rates != heads && rates != 1))
         fail_node(node, STATUS_MALFORMED, NULL,
                   "its decay or rate does not fit %lld heads",
                   (long long)heads);
-    const float scale = node_float(node, "scale", 0.0f);
+}
+
+static inlay_linear_attention_params linear_of(const Node *node)
+{
+    const int64_t queries = node_int(node, "q_num_heads", 0);
+    const int64_t heads = node_int(node, "kv_num_heads", 0);
+    const int64_t decays = node_in(node, 4) ? width_of(node, 4) : 0;
+    const int64_t rates = node_in(node, 5) ? width_of(node, 5) : 0;
+    check_rule(node);
+    check_heads(node, queries, heads);
+    check_rates(node, decays, rates, heads);
+    const Shape *shape = infer_shape(node, 0);
+    const int64_t each = width_of(node, 1) / heads;
+    const float given = node_float(node, "scale", 0.0f);
+    const bool scaled = given < 0.0f || given > 0.0f;
     return (inlay_linear_attention_params){
-        .batch = i32_checked(node->in[0]->shape.dim[0]),
-        .steps = i32_checked(node->in[0]->shape.dim[1]),
+        .batch = i32_checked(shape->dim[0]),
+        .steps = i32_checked(shape->dim[1]),
         .heads = i32_checked(heads),
         .group = i32_checked(queries / heads),
-        .d = i32_checked(k / heads),
-        .v = i32_checked(v / heads),
+        .d = i32_checked(each),
+        .v = i32_checked(width_of(node, 2) / heads),
         .decays = i32_checked(decays / heads),
         .rates = i32_checked(rates),
-        .scale = scale < 0.0f || scale > 0.0f
-                     ? scale
-                     : (float)(1.0 / sqrt((double)(k / heads))),
+        .scale = scaled ? given : (float)(1.0 / sqrt((double)each)),
     };
 }
 

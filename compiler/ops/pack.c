@@ -37,23 +37,45 @@ static Recipe *flat(Store *store, const Recipe *recipe, int64_t groups)
     return recipe_reshape(store, recipe, 2, dims);
 }
 
-/* Blocks of `width`, then one of 8 and one of 4, as many as are needed. w [groups][OC][IC][taps].
- */
+/* Channels in blocks of the full width, then one of 8, then one of 4. */
+enum { SECTIONS = 3 };
+
+typedef struct Section {
+    int64_t from, size;
+    int64_t width; /* of a block */
+} Section;
+
+static void sections_of(int64_t oc, int64_t width, Section *section)
+{
+    const int64_t full = up4(oc) / width * width;
+    const int64_t left = up4(oc) - full;
+    const int64_t eight = left >= 8 ? 8 : 0;
+    section[0] = (Section){ 0, full, width };
+    section[1] = (Section){ full, eight, 8 };
+    section[2] = (Section){ full + eight, left - eight, 4 };
+}
+
+/* Recipes one behind the other along an axis. */
+static Recipe *joined(Store *store, int64_t n, Recipe **part, int axis)
+{
+    return n == 1 ? part[0] : recipe_concat(store, (int)n, part, axis);
+}
+
+/* The sections of w [groups][OC][IC][taps]. */
 static Recipe *blocks(Store *store, const Recipe *w, int64_t width)
 {
     const int64_t groups = recipe_dims(w)[0];
     const int64_t oc = recipe_dims(w)[1];
-    int64_t full = up4(oc) / width * width;
-    int64_t left = up4(oc) - full;
-    Recipe *part[3];
+    Section sections[SECTIONS];
+    Recipe *part[SECTIONS];
     int n = 0;
-    if (full)
-        part[n++] = section(store, w, 0, i64_min(full, oc), width);
-    if (left >= 8)
-        part[n++] = section(store, w, full, i64_min(8, oc - full), 8),
-        full += 8, left -= 8;
-    if (left)
-        part[n++] = section(store, w, full, oc - full, 4);
+    sections_of(oc, width, sections);
+    for (int i = 0; i < SECTIONS; i++) {
+        const Section *s = sections + i;
+        const int64_t count = i64_min(s->size, oc - s->from);
+        if (s->size)
+            part[n++] = section(store, w, s->from, count, s->width);
+    }
     if (n == 1)
         return part[0];
     for (int i = 0; i < n; i++)
@@ -239,24 +261,6 @@ static Recipe *deconv_section(Store *store, const Recipe *w, int64_t from,
     return recipe_transpose(store, recipe, perm);
 }
 
-/* Channels in blocks of the full width, then one of 8, then one of 4. */
-enum { SECTIONS = 3 };
-
-typedef struct Section {
-    int64_t from, size;
-    int64_t width; /* of a block */
-} Section;
-
-static void sections_of(int64_t oc, int64_t width, Section *section)
-{
-    const int64_t full = up4(oc) / width * width;
-    const int64_t left = up4(oc) - full;
-    const int64_t eight = left >= 8 ? 8 : 0;
-    section[0] = (Section){ 0, full, width };
-    section[1] = (Section){ full, eight, 8 };
-    section[2] = (Section){ full + eight, left - eight, 4 };
-}
-
 /* w [groups][IC][OC][KH][KW] -> [PH * PW * groups][blocks]. */
 static Recipe *deconv_plane(Lower *lower, const Recipe *w, int64_t sh,
                             int64_t sw)
@@ -279,31 +283,34 @@ static Recipe *deconv_plane(Lower *lower, const Recipe *w, int64_t sh,
             deconv_section(store, recipe, section->from, count, section->width);
         part[n++] = flat(store, blocks_of, phases);
     }
-    return n == 1 ? part[0] : recipe_concat(store, n, part, 1);
+    return joined(store, n, part, 1);
 }
 
-/* Channels [from, from + count) of all planes of w, in a block of that width. */
+/* Channels [from, from + count) of a plane of w [IC][OC][KD][KH][KW], in a block of that width. */
+static Recipe *plane_block(Store *store, const Recipe *w, int64_t z,
+                           const int64_t *phase, int64_t from, int64_t width)
+{
+    const int64_t *d = recipe_dims(w);
+    const int64_t dims[5] = { 1, d[0], d[1], d[3], d[4] };
+    const int64_t count = i64_min(width, d[1] - from);
+    Recipe *recipe = recipe_slice(store, w, 2, z, 1, 1);
+    recipe = recipe_reshape(store, recipe, 5, dims);
+    recipe = cut_phases(store, recipe, 4, phase[1]);
+    recipe = cut_phases(store, recipe, 3, phase[0]);
+    recipe = deconv_section(store, recipe, from, count, width);
+    return flat(store, recipe, i64_mul(phase[0], phase[1]));
+}
+
+/* The same of all planes. */
 static Recipe *deconv_block(Lower *lower, const Recipe *w, const int64_t *phase,
-                            const Section *section, int64_t from)
+                            int64_t from, int64_t width)
 {
     Store *store = lower->graph->store;
-    const int64_t *d = recipe_dims(w);
-    const int64_t planes = d[2];
-    const int64_t dims[5] = { 1, d[0], d[1], d[3], d[4] };
-    const int64_t phases = i64_mul(phase[0], phase[1]);
-    const int64_t count = i64_min(section->width, d[1] - from);
+    const int64_t planes = recipe_dims(w)[2];
     Recipe **plane = NEW_ARRAY(lower->arena, Recipe *, planes);
-    for (int64_t z = 0; z < planes; z++) {
-        Recipe *recipe = recipe_slice(store, w, 2, z, 1, 1);
-        recipe = recipe_reshape(store, recipe, 5, dims);
-        recipe = cut_phases(store, recipe, 4, phase[1]);
-        recipe = cut_phases(store, recipe, 3, phase[0]);
-        recipe = deconv_section(store, recipe, from, count, section->width);
-        plane[z] = flat(store, recipe, phases);
-    }
-    if (planes == 1)
-        return plane[0];
-    return recipe_concat(store, (int)planes, plane, 1);
+    for (int64_t z = 0; z < planes; z++)
+        plane[z] = plane_block(store, w, z, phase, from, width);
+    return joined(store, planes, plane, 1);
 }
 
 /* One phase of depth, taps last first, one group: each plane by itself, block by block. w
@@ -320,7 +327,7 @@ static Recipe *deconv_depth(Lower *lower, const Recipe *w, const int64_t *phase)
         const int64_t end = section->from + section->size;
         for (int64_t from = section->from; from < end && from < oc;
              from += section->width) {
-            Recipe *block = deconv_block(lower, w, phase, section, from);
+            Recipe *block = deconv_block(lower, w, phase, from, section->width);
             Recipe *both[] = { all, block };
             all = all ? recipe_concat(store, 2, both, 1) : block;
         }
@@ -328,29 +335,35 @@ static Recipe *deconv_depth(Lower *lower, const Recipe *w, const int64_t *phase)
     return all;
 }
 
+/* w [IC][OC][KD][KH][KW] of one group: phase of depth by phase of depth. */
+static Recipe *pack_deconv_planes(Lower *lower, const Recipe *w,
+                                  const int64_t *phases)
+{
+    Store *store = lower->graph->store;
+    const int64_t deep = recipe_dims(w)[2];
+    const int64_t planes = phases[0];
+    const int64_t each = i64_ceil_div(deep, planes);
+    const int64_t last = (each - 1) * planes;
+    Recipe **depth = NEW_ARRAY(lower->arena, Recipe *, planes);
+    Recipe *padded = recipe_pad(store, w, 2, 0, each * planes - deep);
+    for (int64_t z = 0; z < planes; z++) {
+        Recipe *taps = recipe_slice(store, padded, 2, z + last, -planes, each);
+        depth[z] = deconv_depth(lower, taps, phases + 1);
+    }
+    return joined(store, planes, depth, 0);
+}
+
 static Recipe *pack_deconv(Lower *lower, const Recipe *w, int64_t groups,
                            const int64_t *kernel, const int64_t *phases)
 {
     Store *store = lower->graph->store;
     const int64_t *d = recipe_dims(w);
-    const int64_t planes = phases[0];
-    if (recipe_rank(w) < 5) {
-        const int64_t ic = d[0] / groups;
-        const int64_t dims[5] = { groups, ic, d[1], kernel[1], kernel[2] };
-        Recipe *image = recipe_reshape(store, w, 5, dims);
-        return deconv_plane(lower, image, phases[1], phases[2]);
-    }
-    Recipe **depth = NEW_ARRAY(lower->arena, Recipe *, planes);
-    const int64_t each = i64_ceil_div(d[2], planes);
-    const int64_t last = (each - 1) * planes;
-    Recipe *padded = recipe_pad(store, w, 2, 0, each * planes - d[2]);
-    for (int64_t z = 0; z < planes; z++) {
-        Recipe *taps = recipe_slice(store, padded, 2, z + last, -planes, each);
-        depth[z] = deconv_depth(lower, taps, phases + 1);
-    }
-    if (planes == 1)
-        return depth[0];
-    return recipe_concat(store, (int)planes, depth, 0);
+    if (recipe_rank(w) >= 5)
+        return pack_deconv_planes(lower, w, phases);
+    const int64_t ic = d[0] / groups;
+    const int64_t dims[5] = { groups, ic, d[1], kernel[1], kernel[2] };
+    Recipe *image = recipe_reshape(store, w, 5, dims);
+    return deconv_plane(lower, image, phases[1], phases[2]);
 }
 
 /* Taps that a phase lacks are stored as zeros: only without scales these stay zero. */

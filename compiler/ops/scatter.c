@@ -19,6 +19,11 @@ static int reduction_of(const Node *node)
     fail_node(node, STATUS_UNSUPPORTED, NULL, "reduction \"%s\" is unknown", v);
 }
 
+static bool is_index(DType type)
+{
+    return type == DT_I32 || type == DT_I64;
+}
+
 static int axis_of(const Node *node)
 {
     return node_axis(node, node_int(node, "axis", 0),
@@ -27,13 +32,24 @@ static int axis_of(const Node *node)
 
 static void check_operands(const Node *node)
 {
-    if (node->in[1]->dtype != DT_I32 && node->in[1]->dtype != DT_I64)
+    if (!is_index(node->in[1]->dtype))
         fail_node(node, STATUS_MALFORMED, NULL, "indices are of type %s",
                   dtype_name(node->in[1]->dtype));
     if (node->in[2]->dtype != node->in[0]->dtype)
         fail_node(
             node, STATUS_MALFORMED, NULL, "data of type %s, updates of type %s",
             dtype_name(node->in[0]->dtype), dtype_name(node->in[2]->dtype));
+}
+
+/* Shapes of indices and updates that do not. */
+static void check_fit(const Node *node, bool fits)
+{
+    Arena *arena = node->graph->arena;
+    if (!fits)
+        fail_node(node, STATUS_MALFORMED, NULL,
+                  "indices of shape %s and updates of shape %s do not fit",
+                  shape_text(arena, &node->in[1]->shape),
+                  shape_text(arena, &node->in[2]->shape));
 }
 
 void infer_scatter_elements(Node *node)
@@ -45,11 +61,7 @@ void infer_scatter_elements(Node *node)
     bool fits = x->rank == k->rank && shape_equal(k, infer_shape(node, 2));
     for (int i = 0; fits && i < x->rank; i++)
         fits = i == axis || k->dim[i] <= x->dim[i];
-    if (!fits)
-        fail_node(node, STATUS_MALFORMED, NULL,
-                  "indices of shape %s and updates of shape %s do not fit",
-                  shape_text(node->graph->arena, k),
-                  shape_text(node->graph->arena, &node->in[2]->shape));
+    check_fit(node, fits);
     infer_same(node);
 }
 
@@ -58,20 +70,16 @@ void infer_scatter_nd(Node *node)
 {
     const Shape *x = infer_shape(node, 0);
     const Shape *k = infer_shape(node, 1);
-    const Shape *u = infer_shape(node, 2);
-    const int64_t depth = k->rank ? k->dim[k->rank - 1] : -1;
+    const Shape *updates = infer_shape(node, 2);
+    const int before = k->rank - 1;
+    const int64_t depth = k->rank ? k->dim[before] : -1;
     check_operands(node);
-    bool fits = depth >= 0 && depth <= x->rank &&
-                u->rank == k->rank - 1 + x->rank - (int)depth;
-    for (int i = 0; fits && i < u->rank; i++)
-        fits =
-            u->dim[i] ==
-            (i < k->rank - 1 ? k->dim[i] : x->dim[i - (k->rank - 1) + depth]);
-    if (!fits)
-        fail_node(node, STATUS_MALFORMED, NULL,
-                  "indices of shape %s and updates of shape %s do not fit",
-                  shape_text(node->graph->arena, k),
-                  shape_text(node->graph->arena, u));
+    bool fits = depth >= 0 && depth <= x->rank;
+    fits = fits && updates->rank == before + x->rank - (int)depth;
+    for (int i = 0; fits && i < updates->rank; i++)
+        fits = updates->dim[i] ==
+               (i < before ? k->dim[i] : x->dim[i - before + depth]);
+    check_fit(node, fits);
     infer_same(node);
 }
 
@@ -95,29 +103,36 @@ static bool computes_wide(const Node *node)
     return reduction_of(node) && dtype_is_small_float(node->in[0]->dtype);
 }
 
+/* Operand i as the kernel takes it. */
+static Tensor *scattered(Lower *lower, Node *node, int i)
+{
+    if (computes_wide(node))
+        return lower_as(lower, node, node->in[i], DT_F32);
+    return move_source(lower, node, node->in[i]);
+}
+
 static void scatter_step(Lower *lower, Node *node, const char *form,
                          inlay_scatter_params *params)
 {
+    Tensor *out = node->out[0];
     const bool wide = computes_wide(node);
-    Tensor *y = wide ? lower_temp(lower, DT_F32, node->out[0]->shape)
-                     : move_target(lower, node->out[0]);
+    Tensor *y =
+        wide ? lower_temp(lower, DT_F32, out->shape) : move_target(lower, out);
     Tensor *index = lower_index(lower, node, node->in[1]);
-    Tensor *x = wide ? lower_as(lower, node, node->in[0], DT_F32)
-                     : move_source(lower, node, node->in[0]);
-    Tensor *u = wide ? lower_as(lower, node, node->in[2], DT_F32)
-                     : move_source(lower, node, node->in[2]);
+    Tensor *x = scattered(lower, node, 0);
+    Tensor *updates = scattered(lower, node, 2);
     params->op = reduction_of(node);
     params->bytes = tensor_bytes(x);
-    Step *step = lower_step(
-        lower, node, scatter_kernel(lower, node, form, x, params->op), params);
+    const char *kernel = scatter_kernel(lower, node, form, x, params->op);
+    Step *step = lower_step(lower, node, kernel, params);
     step_out(step, y);
     step_in(step, x)->reuse = REUSE_ELEMENTWISE;
     step_in(step, index);
-    step_in(step, u);
+    step_in(step, updates);
     if (wide)
-        lower_cast(lower, node, node->out[0], y, true, 0);
+        lower_cast(lower, node, out, y, true, 0);
     else
-        move_finish(lower, node, node->out[0], y);
+        move_finish(lower, node, out, y);
 }
 
 void lower_scatter_elements(Lower *lower, Node *node)

@@ -81,14 +81,6 @@ void infer_eyelike(Node *node)
     infer_out(node, 0, type, *shape);
 }
 
-static Tensor *number(Lower *lower, DType type, float value)
-{
-    const int64_t one = 1;
-    Store *store = lower->graph->store;
-    Recipe *recipe = recipe_memory(store, DT_F32, 1, &one, &value);
-    return lower_constant(lower, recipe_cast(store, recipe, type));
-}
-
 /* Where the ones of a matrix with k as its diagonal lie. */
 static Move diagonal(int64_t rows, int64_t columns, int64_t k)
 {
@@ -111,9 +103,9 @@ void lower_eyelike(Lower *lower, Node *node)
     Tensor *y = move_target(lower, node->out[0]);
     const Move move =
         diagonal(y->shape.dim[0], y->shape.dim[1], node_int(node, "k", 0));
-    Tensor *zero = number(lower, type, 0.0f);
+    Tensor *zero = lower_number(lower, type, 0.0);
     lower_fill(lower, node, y, move_source(lower, node, zero));
-    Tensor *one = number(lower, type, 1.0f);
+    Tensor *one = lower_number(lower, type, 1.0);
     one = move_source(lower, node, one);
     Step *step = lower_move(lower, node, y, one, &move);
     if (step)
@@ -317,11 +309,20 @@ static bool is_open(const Tensor *tensor, int axis)
     return tensor->dynamic == 1u << axis && dtype_is_float(tensor->dtype);
 }
 
+/* The operand k of a node, between 0 and the size of the axis. */
+static Tensor *clamped_k(Node *node, Tensor *size)
+{
+    const int64_t one = 1;
+    Tensor *k = expand_cast(node, node->in[1], DT_I64);
+    k = expand_reshape(node, k, 1, &one);
+    k = expand_binary(node, "Max", k, expand_i64(node, 0));
+    return expand_binary(node, "Min", k, size);
+}
+
 /* k or the size of the axis is a value: all are put in order, of which the first k count. What lies
  * beyond the real size comes last. */
 static void expand_topk(Node *node, int axis)
 {
-    const int64_t one = 1;
     const bool largest = node_int(node, "largest", 1) != 0;
     const double last = largest ? -(double)INFINITY : (double)INFINITY;
     Tensor *x = node->in[0];
@@ -331,10 +332,7 @@ static void expand_topk(Node *node, int axis)
         size = dynamic_size(node, x, axis);
         x = dynamic_filled(node, x, axis, last);
     }
-    Tensor *k = expand_cast(node, node->in[1], DT_I64);
-    k = expand_reshape(node, k, 1, &one);
-    k = expand_binary(node, "Max", k, expand_i64(node, 0));
-    k = expand_binary(node, "Min", k, size);
+    Tensor *k = clamped_k(node, size);
     Tensor *in[] = { x, bound };
     Node *all = expand_node(node, "TopK", 2, in, 2);
     expand_copy_attrs(all, node);

@@ -586,27 +586,40 @@ typedef struct BlockLoop {
 /* Loops over batch, rows, rows of a block, columns, columns of a block, channels. */
 enum { BLOCK_LOOPS = 6 };
 
+/* Strides of an image in the order n, c, h, w. */
+typedef struct ImageStrides {
+    int64_t n, c, h, w;
+} ImageStrides;
+
+static ImageStrides image_strides(const Shape *shape, ImageDims at)
+{
+    int64_t stride[MAX_RANK];
+    shape_strides(shape, stride);
+    return (ImageStrides){
+        .n = stride[at.n],
+        .c = stride[at.c],
+        .h = stride[at.h],
+        .w = stride[at.w],
+    };
+}
+
 /* `deep` has the blocks in its channels; crd: the block is the inner part of a channel. */
 static void block_loops(const Node *node, const Shape *deep, const Shape *flat,
                         int64_t block, BlockLoop *loop)
 {
     const bool crd = !strcmp(node_string(node, "mode", "DCR"), "CRD");
     const ImageDims at = image_dims(node);
-    int64_t in_deep[MAX_RANK], in_flat[MAX_RANK];
-    shape_strides(deep, in_deep);
-    shape_strides(flat, in_flat);
+    const ImageStrides from = image_strides(deep, at);
+    const ImageStrides to = image_strides(flat, at);
     const int64_t channels = flat->dim[at.c];
-    const int64_t one = in_deep[at.c];
-    const int64_t column = crd ? one : one * channels;
-    const int64_t channel = crd ? one * block * block : one;
-    const int64_t block_row = in_flat[at.h] * block;
-    const int64_t block_column = in_flat[at.w] * block;
-    loop[0] = (BlockLoop){ deep->dim[0], in_deep[0], in_flat[0] };
-    loop[1] = (BlockLoop){ deep->dim[at.h], in_deep[at.h], block_row };
-    loop[2] = (BlockLoop){ block, column * block, in_flat[at.h] };
-    loop[3] = (BlockLoop){ deep->dim[at.w], in_deep[at.w], block_column };
-    loop[4] = (BlockLoop){ block, column, in_flat[at.w] };
-    loop[5] = (BlockLoop){ channels, channel, in_flat[at.c] };
+    const int64_t column = crd ? from.c : from.c * channels;
+    const int64_t channel = crd ? from.c * block * block : from.c;
+    loop[0] = (BlockLoop){ deep->dim[0], from.n, to.n };
+    loop[1] = (BlockLoop){ deep->dim[at.h], from.h, to.h * block };
+    loop[2] = (BlockLoop){ block, column * block, to.h };
+    loop[3] = (BlockLoop){ deep->dim[at.w], from.w, to.w * block };
+    loop[4] = (BlockLoop){ block, column, to.w };
+    loop[5] = (BlockLoop){ channels, channel, to.c };
 }
 
 static void lower_blocks(Lower *lower, Node *node, const Tensor *deep,
