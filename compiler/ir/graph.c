@@ -174,6 +174,19 @@ void node_set_inputs(Node *node, int count, Tensor *const *in)
         link_use(node, i);
 }
 
+Tensor **node_copy_inputs(const Node *node)
+{
+    return arena_copy(node->graph->arena, node->in,
+                      (size_t)node->n_in * sizeof *node->in);
+}
+
+void node_set_input(Node *node, int i, Tensor *tensor)
+{
+    Tensor **in = node_copy_inputs(node);
+    in[i] = tensor;
+    node_set_inputs(node, node->n_in, in);
+}
+
 void graph_kill(Node *node)
 {
     if (node->dead)

@@ -279,6 +279,10 @@ void node_set_ints(Node *node, const char *name, int64_t count,
                    const int64_t *values);
 void node_set_op(Node *node, const char *domain, const char *op_type);
 void node_set_inputs(Node *node, int count, Tensor *const *in);
+/* Operand i becomes another tensor. */
+void node_set_input(Node *node, int i, Tensor *tensor);
+/* The operands, to be changed and given to node_set_inputs(). */
+Tensor **node_copy_inputs(const Node *node);
 
 Loc node_loc(const Node *node);
 Tensor *node_in(const Node *n, int i); /* NULL beyond the end or left out */

@@ -182,8 +182,7 @@ void lower_settle(Lower *lower, Node *node)
         .size = dtype_bits(y->dtype) / 8,
         .dense = !strcmp(node->op_type, "Settle"),
     };
-    for (int i = 0; i < s->rank; i++)
-        params.n[i] = i32_checked(s->dim[i]);
+    shape_to_i32(s, params.n);
     Step *step = lower_step(lower, node, "settle", &params);
     step_out(step, y);
     step_in(step, x)->reuse = REUSE_ELEMENTWISE;
@@ -206,14 +205,6 @@ static bool is_clear(const Tensor *tensor)
 }
 
 /* --- what a node's results get --- */
-
-static void set_operand(Node *node, int k, Tensor *tensor)
-{
-    Tensor **in = arena_copy(node->graph->arena, node->in,
-                             (size_t)node->n_in * sizeof *in);
-    in[k] = tensor;
-    node_set_inputs(node, node->n_in, in);
-}
 
 static bool is_dynamic(const Tensor *tensor, int axis)
 {
@@ -371,8 +362,8 @@ static bool gather_dynamic(Node *node, Tensor *data)
     Tensor *first = expand_number(node, 0.0, DT_I64);
     Tensor *from_end = expand_binary(node, "Less", index, first);
     Tensor *moved = expand_binary(node, "Add", index, size);
-    set_operand(node, 0, settled(node, "ClearRest", data));
-    set_operand(node, 1, expand_where(node, from_end, moved, index));
+    node_set_input(node, 0, settled(node, "ClearRest", data));
+    node_set_input(node, 1, expand_where(node, from_end, moved, index));
     return true;
 }
 
@@ -403,7 +394,7 @@ static void pass_operand(Node *node, int k)
         const bool indices =
             k == 1 && (node_is(node, "Gather") || node_is(node, "GatherND"));
         if (indices && !is_clear(tensor))
-            set_operand(node, k, settled(node, "ClearRest", tensor));
+            node_set_input(node, k, settled(node, "ClearRest", tensor));
         pass_on(node, tensor, to);
         return;
     }
@@ -411,7 +402,7 @@ static void pass_operand(Node *node, int k)
         return;
     if (k == 0 && gather_dynamic(node, tensor))
         return;
-    set_operand(node, k, fixed(node, tensor));
+    node_set_input(node, k, fixed(node, tensor));
 }
 
 void dynamic_results(Node *node)

@@ -189,8 +189,7 @@ void lower_pow(Lower *lower, Node *node)
  * is. */
 static void lower_chain(Lower *lower, Node *node, Tensor *out)
 {
-    const char *kernel =
-        lower_kernel(lower, node->op->kernel, node->in[0]->dtype);
+    const char *kernel = lower_kernel_of(lower, node);
     Tensor *acc = node->in[0];
     check_types(node);
     infer_shape(node, 0);

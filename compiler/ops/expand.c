@@ -69,10 +69,7 @@ Tensor *expand_cast(const Node *at, Tensor *tensor, DType to)
 
 void expand_operand(Node *at, int i, DType to)
 {
-    Tensor **in =
-        arena_copy(at->graph->arena, at->in, (size_t)at->n_in * sizeof *in);
-    in[i] = expand_cast(at, in[i], to);
-    node_set_inputs(at, at->n_in, in);
+    node_set_input(at, i, expand_cast(at, at->in[i], to));
 }
 
 Tensor *expand_reshape(const Node *at, Tensor *tensor, int rank,

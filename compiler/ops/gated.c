@@ -72,6 +72,15 @@ static void check_rates(const Node *node, int64_t decays, int64_t rates,
                   (long long)heads);
 }
 
+/* Of the products of queries and keys of `each` elements. */
+static float scale_of(const Node *node, int64_t each)
+{
+    const float given = node_float(node, "scale", 0.0f);
+    if (given < 0.0f || given > 0.0f)
+        return given;
+    return (float)(1.0 / sqrt((double)each));
+}
+
 static inlay_linear_attention_params linear_of(const Node *node)
 {
     const int64_t queries = node_int(node, "q_num_heads", 0);
@@ -83,8 +92,6 @@ static inlay_linear_attention_params linear_of(const Node *node)
     check_rates(node, decays, rates, heads);
     const Shape *shape = infer_shape(node, 0);
     const int64_t each = width_of(node, 1) / heads;
-    const float given = node_float(node, "scale", 0.0f);
-    const bool scaled = given < 0.0f || given > 0.0f;
     return (inlay_linear_attention_params){
         .batch = i32_checked(shape->dim[0]),
         .steps = i32_checked(shape->dim[1]),
@@ -94,7 +101,7 @@ static inlay_linear_attention_params linear_of(const Node *node)
         .v = i32_checked(width_of(node, 2) / heads),
         .decays = i32_checked(decays / heads),
         .rates = i32_checked(rates),
-        .scale = scaled ? given : (float)(1.0 / sqrt((double)each)),
+        .scale = scale_of(node, each),
     };
 }
 
@@ -200,17 +207,16 @@ void expand_causal_conv(Node *node)
     const Shape w = *infer_shape(node, 1);
     Tensor *in = node->in[0];
     check_kernel(node, &x, &w);
-    const bool activated = has_swish(node);
     const int64_t kept = w.dim[2] - 1;
-    const int64_t dims[] = { x.dim[0], x.dim[1], kept };
-    const Shape state = shape_of(3, dims);
+    Shape state = x;
+    state.dim[2] = kept;
     Tensor *before = node_in(node, 3);
     if (!before)
         before = zeros(node, in->dtype, state);
     check_state(node, &before->shape, &state);
     Tensor *all = kept ? joined(node, before, in, 2) : in;
     Tensor *y = depthwise(node, all, x.dim[1]);
-    if (activated)
+    if (has_swish(node))
         y = swish(node, y, 1.0f);
     Tensor *after = before;
     if (kept)

@@ -330,3 +330,8 @@ const char *lower_kernel(Lower *lower, const char *name, DType type)
 {
     return arena_printf(lower->arena, "%s_%s", name, dtype_suffix(type));
 }
+
+const char *lower_kernel_of(Lower *lower, const Node *node)
+{
+    return lower_kernel(lower, node->op->kernel, node->in[0]->dtype);
+}

@@ -76,5 +76,7 @@ Tensor *lower_use(Lower *lower, Tensor *tensor);
 const char *dtype_suffix(DType type);
 /* Kernel names: lower_kernel(l, "add", DT_F32) is "add_f32". */
 const char *lower_kernel(Lower *lower, const char *name, DType type);
+/* That of the node's row, for the type of its operand 0. */
+const char *lower_kernel_of(Lower *lower, const Node *node);
 
 #endif

@@ -38,6 +38,21 @@ int64_t shape_product(const Shape *shape, int from, int to)
     return product;
 }
 
+Lines lines_along(const Shape *shape, int axis)
+{
+    return (Lines){
+        .outer = i32_checked(shape_product(shape, 0, axis)),
+        .n = i32_checked(shape->dim[axis]),
+        .inner = i32_checked(shape_product(shape, axis + 1, shape->rank)),
+    };
+}
+
+void shape_to_i32(const Shape *shape, int32_t *to)
+{
+    for (int i = 0; i < shape->rank; i++)
+        to[i] = i32_checked(shape->dim[i]);
+}
+
 static void same_rows(Operand *operand)
 {
     operand_image(operand);

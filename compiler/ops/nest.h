@@ -23,6 +23,13 @@ void shape_broadcast_strides(const Shape *shape, const Shape *to,
                              int64_t *stride);
 /* Product of dims [from, to). */
 int64_t shape_product(const Shape *shape, int from, int to);
+/* A tensor as lines of n elements along an axis, `inner` elements from one to the next. */
+typedef struct Lines {
+    int32_t outer, n, inner;
+} Lines;
+Lines lines_along(const Shape *shape, int axis);
+/* The dims as kernels have them. */
+void shape_to_i32(const Shape *shape, int32_t *to);
 
 /* A unary kernel of struct `flat` (its whole name) with parameters a, b; NULL, and no step,
  * where the result is empty. */

@@ -77,27 +77,36 @@ static void set_loops(const Loops *from, int32_t *count, int32_t *n,
     }
 }
 
-void lower_reduce_axes(Lower *lower, Node *node, const char *kernel,
-                       Tensor *out, Tensor *in, const bool *gone)
+/* The loops over a shape, and how many elements become one; true: the innermost one is kept. */
+static bool split_loops(const Shape *shape, const bool *gone, Loops *kept,
+                        Loops *reduced, int64_t *count)
 {
-    const Shape *shape = &in->shape;
     int64_t stride[MAX_RANK];
-    int64_t count = 1;
-    Loops kept = { .count = 0 };
-    Loops reduced = { .count = 0 };
-    inlay_reduce_params params = { .columns = 0 };
-    if (!tensor_count(out))
-        return;
+    bool columns = false;
     shape_strides(shape, stride);
     for (int i = 0; i < shape->rank; i++) {
         const int64_t size = shape->dim[i];
         if (gone[i])
-            count = i64_mul(count, size);
+            *count = i64_mul(*count, size);
         if (size == 1)
             continue;
-        add_loop(gone[i] ? &reduced : &kept, size, stride[i]);
-        params.columns = !gone[i];
+        add_loop(gone[i] ? reduced : kept, size, stride[i]);
+        columns = !gone[i];
     }
+    return columns;
+}
+
+void lower_reduce_axes(Lower *lower, Node *node, const char *kernel,
+                       Tensor *out, Tensor *in, const bool *gone)
+{
+    Loops kept = { .count = 0 };
+    Loops reduced = { .count = 0 };
+    int64_t count = 1;
+    if (!tensor_count(out))
+        return;
+    inlay_reduce_params params = {
+        .columns = split_loops(&in->shape, gone, &kept, &reduced, &count),
+    };
     params.count = i32_checked(count);
     set_loops(&kept, &params.kept, params.nk, params.sk);
     set_loops(&reduced, &params.reduced, params.nr, params.sr);
@@ -117,8 +126,7 @@ static void lower_reduce_values(Lower *lower, Node *node, const char *kernel,
         .axes = i32_checked(tensor_count(axes)),
         .none = node_int(node, "noop_with_empty_axes", 0) != 0,
     };
-    for (int i = 0; i < in->shape.rank; i++)
-        params.nk[i] = i32_checked(in->shape.dim[i]);
+    shape_to_i32(&in->shape, params.nk);
     for (int i = 0; i < out->shape.rank; i++)
         if (out->shape.dim[i] != 1)
             params.nr[params.reduced++] = i32_checked(out->shape.dim[i]);
@@ -238,18 +246,16 @@ void infer_arg(Node *node)
 
 void lower_arg(Lower *lower, Node *node)
 {
-    const int axis = arg_axis(node);
-    const Shape *s = &node->in[0]->shape;
+    const Lines lines = lines_along(&node->in[0]->shape, arg_axis(node));
     const inlay_arg_params params = {
-        .outer = i32_checked(shape_product(s, 0, axis)),
-        .n = i32_checked(s->dim[axis]),
-        .inner = i32_checked(shape_product(s, axis + 1, s->rank)),
+        .outer = lines.outer,
+        .n = lines.n,
+        .inner = lines.inner,
         .last = node_int(node, "select_last_index", 0) != 0,
     };
     if (!tensor_count(node->out[0]))
         return;
-    const char *kernel =
-        lower_kernel(lower, node->op->kernel, node->in[0]->dtype);
+    const char *kernel = lower_kernel_of(lower, node);
     Step *step = lower_step(lower, node, kernel, &params);
     step_out(step, node->out[0]);
     step_in(step, node->in[0]);
@@ -307,6 +313,5 @@ Step *lower_softmax_lines(Lower *lower, Node *node, const char *kernel)
 
 void lower_softmax(Lower *lower, Node *node)
 {
-    lower_softmax_lines(
-        lower, node, lower_kernel(lower, node->op->kernel, node->in[0]->dtype));
+    lower_softmax_lines(lower, node, lower_kernel_of(lower, node));
 }

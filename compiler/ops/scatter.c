@@ -149,10 +149,8 @@ void lower_scatter_elements(Lower *lower, Node *node)
         .rank = x->rank,
         .axis = axis_of(node),
     };
-    for (int i = 0; i < x->rank; i++) {
-        params.x[i] = i32_checked(x->dim[i]);
-        params.y[i] = i32_checked(k->dim[i]);
-    }
+    shape_to_i32(x, params.x);
+    shape_to_i32(k, params.y);
     scatter_step(lower, node, "scatter_elements", &params);
 }
 

@@ -231,8 +231,7 @@ void lower_nonzero(Lower *lower, Node *node)
         return;
     }
     params.room = i32_checked(node->out[0]->shape.dim[1]);
-    for (int i = 0; i < s->rank; i++)
-        params.n[i] = i32_checked(s->dim[i]);
+    shape_to_i32(s, params.n);
     Step *step = lower_step(lower, node,
                             nonzero_kernel(lower, node->in[0]->dtype), &params);
     step_out(step, node->out[0]);
@@ -381,7 +380,6 @@ void infer_topk(Node *node)
 
 void lower_topk(Lower *lower, Node *node)
 {
-    const Shape *in = &node->in[0]->shape;
     const Shape *to = &node->out[0]->shape;
     const int axis = topk_axis(node);
     if (!tensor_count(node->out[0]))
@@ -391,10 +389,11 @@ void lower_topk(Lower *lower, Node *node)
     Tensor *index = node_out(node, 1);
     if (!index)
         index = lower_temp(lower, DT_I64, *to);
+    const Lines lines = lines_along(&node->in[0]->shape, axis);
     const inlay_topk_params params = {
-        .outer = i32_checked(shape_product(in, 0, axis)),
-        .n = i32_checked(in->dim[axis]),
-        .inner = i32_checked(shape_product(in, axis + 1, in->rank)),
+        .outer = lines.outer,
+        .n = lines.n,
+        .inner = lines.inner,
         .k = i32_checked(to->dim[axis]),
         .largest = node_int(node, "largest", 1) != 0,
     };
@@ -421,25 +420,21 @@ void infer_unique(Node *node)
         dynamic_like(node, i, 0, 0);
 }
 
+/* Without an axis the input is one line of its elements. */
 static inlay_unique_params unique_params(const Node *node)
 {
     const Attr *attribute = node_attr(node, "axis");
-    const Shape *in = &node->in[0]->shape;
-    int axis = 0;
-    inlay_unique_params params = {
-        .outer = 1,
-        .n = i32_checked(shape_count(in)),
-        .inner = 1,
+    const Shape all = shape_vector(tensor_count(node->in[0]));
+    const Shape *in = attribute ? &node->in[0]->shape : &all;
+    const int axis = attribute ? node_axis(node, attribute->i, in->rank) : 0;
+    const Lines lines = lines_along(in, axis);
+    return (inlay_unique_params){
+        .outer = lines.outer,
+        .n = lines.n,
+        .inner = lines.inner,
         .sorted = node_int(node, "sorted", 1) != 0,
+        .found = i32_checked(node->out[0]->shape.dim[axis]),
     };
-    if (attribute) {
-        axis = node_axis(node, attribute->i, in->rank);
-        params.outer = i32_checked(shape_product(in, 0, axis));
-        params.n = i32_checked(in->dim[axis]);
-        params.inner = i32_checked(shape_product(in, axis + 1, in->rank));
-    }
-    params.found = i32_checked(node->out[0]->shape.dim[axis]);
-    return params;
 }
 
 void lower_unique(Lower *lower, Node *node)
@@ -472,11 +467,9 @@ void lower_cumulate(Lower *lower, Node *node)
     };
     if (!tensor_count(node->out[0]))
         return;
-    for (int i = 0; i < shape->rank; i++)
-        params.n[i] = i32_checked(shape->dim[i]);
+    shape_to_i32(shape, params.n);
     Tensor *value = axis ? NULL : lower_index(lower, node, node->in[1]);
-    const char *kernel =
-        lower_kernel(lower, node->op->kernel, node->in[0]->dtype);
+    const char *kernel = lower_kernel_of(lower, node);
     Step *step = lower_step(lower, node, kernel, &params);
     step_out(step, node->out[0]);
     step_in(step, node->in[0])->reuse = REUSE_ELEMENTWISE;

@@ -586,40 +586,58 @@ typedef struct BlockLoop {
 /* Loops over batch, rows, rows of a block, columns, columns of a block, channels. */
 enum { BLOCK_LOOPS = 6 };
 
-/* Strides of an image in the order n, c, h, w. */
-typedef struct ImageStrides {
+/* Sizes or strides of the dimensions n, c, h, w. */
+typedef struct ImageNumbers {
     int64_t n, c, h, w;
-} ImageStrides;
+} ImageNumbers;
 
-static ImageStrides image_strides(const Shape *shape, ImageDims at)
+static ImageNumbers image_numbers(const int64_t *number, ImageDims at)
 {
-    int64_t stride[MAX_RANK];
-    shape_strides(shape, stride);
-    return (ImageStrides){
-        .n = stride[at.n],
-        .c = stride[at.c],
-        .h = stride[at.h],
-        .w = stride[at.w],
+    return (ImageNumbers){
+        .n = number[at.n],
+        .c = number[at.c],
+        .h = number[at.h],
+        .w = number[at.w],
     };
 }
 
-/* `deep` has the blocks in its channels; crd: the block is the inner part of a channel. */
+static ImageNumbers image_strides(const Shape *shape, ImageDims at)
+{
+    int64_t stride[MAX_RANK];
+    shape_strides(shape, stride);
+    return image_numbers(stride, at);
+}
+
+/* How the elements of a block lie among the channels. */
+typedef struct BlockOrder {
+    int64_t column, channel; /* strides */
+} BlockOrder;
+
+/* CRD: the block is the inner part of a channel. `one`: stride of the channels. */
+static BlockOrder block_order(const Node *node, int64_t channels, int64_t block,
+                              int64_t one)
+{
+    if (!strcmp(node_string(node, "mode", "DCR"), "CRD"))
+        return (BlockOrder){ one, one * block * block };
+    return (BlockOrder){ one * channels, one };
+}
+
+/* `deep` has the blocks in its channels. */
 static void block_loops(const Node *node, const Shape *deep, const Shape *flat,
                         int64_t block, BlockLoop *loop)
 {
-    const bool crd = !strcmp(node_string(node, "mode", "DCR"), "CRD");
     const ImageDims at = image_dims(node);
-    const ImageStrides from = image_strides(deep, at);
-    const ImageStrides to = image_strides(flat, at);
+    const ImageNumbers size = image_numbers(deep->dim, at);
+    const ImageNumbers from = image_strides(deep, at);
+    const ImageNumbers to = image_strides(flat, at);
     const int64_t channels = flat->dim[at.c];
-    const int64_t column = crd ? from.c : from.c * channels;
-    const int64_t channel = crd ? from.c * block * block : from.c;
-    loop[0] = (BlockLoop){ deep->dim[0], from.n, to.n };
-    loop[1] = (BlockLoop){ deep->dim[at.h], from.h, to.h * block };
-    loop[2] = (BlockLoop){ block, column * block, to.h };
-    loop[3] = (BlockLoop){ deep->dim[at.w], from.w, to.w * block };
-    loop[4] = (BlockLoop){ block, column, to.w };
-    loop[5] = (BlockLoop){ channels, channel, to.c };
+    const BlockOrder order = block_order(node, channels, block, from.c);
+    loop[0] = (BlockLoop){ size.n, from.n, to.n };
+    loop[1] = (BlockLoop){ size.h, from.h, to.h * block };
+    loop[2] = (BlockLoop){ block, order.column * block, to.h };
+    loop[3] = (BlockLoop){ size.w, from.w, to.w * block };
+    loop[4] = (BlockLoop){ block, order.column, to.w };
+    loop[5] = (BlockLoop){ channels, order.channel, to.c };
 }
 
 static void lower_blocks(Lower *lower, Node *node, const Tensor *deep,

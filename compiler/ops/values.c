@@ -57,10 +57,8 @@ static inlay_window_nd_params window_params(const Node *node, const Tensor *x,
     if (in->rank != to->rank)
         fail_node(node, STATUS_MALFORMED, NULL,
                   "its result is declared with another rank");
-    for (int i = 0; i < in->rank; i++) {
-        params.x[i] = i32_checked(in->dim[i]);
-        params.y[i] = i32_checked(to->dim[i]);
-    }
+    shape_to_i32(in, params.x);
+    shape_to_i32(to, params.y);
     return params;
 }
 

@@ -77,6 +77,16 @@ static bool is_constant_batchnorm(const Node *node, int64_t channels)
            (!node_out(node, 1) && !node_int(node, "training_mode", 0));
 }
 
+/* With room for both vectors. */
+static Affine affine_new(Graph *graph, int64_t channels)
+{
+    return (Affine){
+        .mul = NEW_ARRAY(graph->arena, float, channels),
+        .add = NEW_ARRAY(graph->arena, float, channels),
+        .channels = channels,
+    };
+}
+
 static bool affine_of_batchnorm(const Node *node, Affine *affine)
 {
     const int64_t channels = affine->channels;
@@ -88,8 +98,7 @@ static bool affine_of_batchnorm(const Node *node, Affine *affine)
     const float *mean = floats(graph, node->in[3]);
     const float *var = floats(graph, node->in[4]);
     const double epsilon = (double)node_float(node, "epsilon", 1e-5f);
-    affine->mul = NEW_ARRAY(graph->arena, float, channels);
-    affine->add = NEW_ARRAY(graph->arena, float, channels);
+    *affine = affine_new(graph, channels);
     for (int64_t i = 0; i < channels; i++) {
         const double deviation = sqrt((double)var[i] + epsilon);
         const double factor = (double)scale[i] / deviation;
@@ -258,9 +267,7 @@ static Node *map_before(const Node *node, int k)
 static Affine composed(Graph *graph, const Affine *first, const Affine *then)
 {
     const int64_t channels = first->channels;
-    Affine both = { .channels = channels };
-    both.mul = NEW_ARRAY(graph->arena, float, channels);
-    both.add = NEW_ARRAY(graph->arena, float, channels);
+    Affine both = affine_new(graph, channels);
     for (int64_t i = 0; i < channels; i++) {
         const double mul = first->mul ? (double)first->mul[i] : 1.0;
         const double add = first->add ? (double)first->add[i] : 0.0;

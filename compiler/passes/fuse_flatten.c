@@ -6,6 +6,7 @@
 
 #include "ops/ops.h"
 #include "passes/passes.h"
+#include "passes/relayout.h"
 
 /* The Transpose behind a reshape that flattens everything but the first dimension; NULL: not that.
  */
@@ -19,10 +20,9 @@ static Node *transpose_behind(const Tensor *flat)
     Node *t = image->value ? NULL : image->producer;
     if (!t || t->dead || !node_is(t, "Transpose"))
         return NULL;
-    return flat->shape.rank == 2 && image->shape.rank > 2 &&
-                   flat->shape.dim[0] == image->shape.dim[0]
-               ? t
-               : NULL;
+    if (flat->shape.rank != 2 || image->shape.rank < 3)
+        return NULL;
+    return flat->shape.dim[0] == image->shape.dim[0] ? t : NULL;
 }
 
 static bool takes_rows(const Node *node)
@@ -37,20 +37,20 @@ static bool takes_rows(const Node *node)
 static Recipe *permute_rows(Store *store, const Tensor *w, int rows,
                             const Shape *y, const int64_t *perm)
 {
+    const int rank = y->rank;
+    const int first = rows ? 1 : 0;
+    const int columns = rows ? 0 : rank - 1; /* their axis once y is split */
     int64_t dims[MAX_RANK + 1];
     int order[MAX_RANK + 1];
-    int rank = y->rank;
-    const int cols = 1 - rows;
-    const int first = rows ? 1 : 0;
-    for (int i = 1; i < rank; i++)
+    for (int i = 1; i < rank; i++) {
         dims[first + i - 1] = y->dim[i];
-    dims[rows ? 0 : rank - 1] = w->shape.dim[cols];
-    order[rows ? 0 : rank - 1] = rows ? 0 : rank - 1;
-    for (int i = 1; i < rank; i++)
         order[first + (int)perm[i] - 1] = first + i - 1;
+    }
+    dims[columns] = w->shape.dim[1 - rows];
+    order[columns] = columns;
     const Recipe *split = recipe_reshape(store, w->value, rank, dims);
-    return recipe_reshape(store, recipe_transpose(store, split, order), 2,
-                          w->shape.dim);
+    const Recipe *turned = recipe_transpose(store, split, order);
+    return recipe_reshape(store, turned, 2, w->shape.dim);
 }
 
 static void fuse(Graph *graph, Node *node)
@@ -60,22 +60,13 @@ static void fuse(Graph *graph, Node *node)
     const int64_t *perm = t ? node_ints(t, "perm", &count) : NULL;
     if (!perm || perm[0] != 0)
         return;
-    const Tensor *flat = node->in[0];
-    Tensor *shape = graph_add_ints(graph, NULL, 2, flat->shape.dim);
-    Tensor *in[2] = { t->in[0], shape };
-    Tensor *out = graph_add_tensor(graph, NULL, flat->dtype, flat->shape);
-    Node *reshape =
-        graph_insert_node(graph, node, "", "Reshape", 2, in, 1, &out);
-    reshape->op = op_find("", "Reshape", OPSET_NEWEST);
-    Tensor **operand = arena_copy(graph->arena, node->in,
-                                  (size_t)node->n_in * sizeof *operand);
-    operand[0] = out;
-    operand[1] =
-        graph_add_constant(graph, NULL,
-                           permute_rows(graph->store, node->in[1],
-                                        node_int(node, "transB", 0) ? 1 : 0,
-                                        &t->out[0]->shape, perm));
-    node_set_inputs(node, node->n_in, operand);
+    const int rows = node_int(node, "transB", 0) != 0;
+    const Shape *image = &t->out[0]->shape;
+    Tensor **in = node_copy_inputs(node);
+    in[0] = insert_reshape(graph, node, t->in[0], &in[0]->shape);
+    Recipe *weights = permute_rows(graph->store, in[1], rows, image, perm);
+    in[1] = graph_add_constant(graph, NULL, weights);
+    node_set_inputs(node, node->n_in, in);
 }
 
 void pass_fuse_flatten(Graph *graph)

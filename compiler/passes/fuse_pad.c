@@ -52,17 +52,10 @@ static bool takes_padding(const Node *node)
            (node_int(node, "count_include_pad", 0) || !has_pads(node));
 }
 
-static bool try_fuse(Graph *graph, Node *node)
+/* The node's own padding and `more`, which has all axes of its image. */
+static void add_pads(Node *node, int rank, const int64_t *more)
 {
-    Node *pad = node->in[0]->producer;
-    if (!takes_padding(node) || !pad || pad->dead || !node_is(pad, "Pad") ||
-        !pads_zero(graph, pad))
-        return false;
-    const int rank = node->in[0]->shape.rank;
     const int axes = rank - 2;
-    const int64_t *more = pads_of(graph, pad, rank);
-    if (!more)
-        return false;
     int64_t count;
     int64_t pads[2 * MAX_RANK] = { 0 };
     const int64_t *old = node_ints(node, "pads", &count);
@@ -70,16 +63,26 @@ static bool try_fuse(Graph *graph, Node *node)
         pads[i] = (count ? old[i] : 0) + more[2 + i];
         pads[axes + i] = (count ? old[axes + i] : 0) + more[rank + 2 + i];
     }
-    if (node_is(node, "AveragePool"))
-        node_set_int(node, "count_include_pad",
-                     1); /* it was data to a pool without padding of its own */
     node_set_ints(node, "pads", 2 * axes, pads);
     node_set_string(node, "auto_pad", "NOTSET");
-    Tensor **in =
-        arena_copy(graph->arena, node->in, (size_t)node->n_in * sizeof *in);
-    in[0] = pad->in[0];
-    node_set_inputs(node, node->n_in, in);
-    return true;
+}
+
+static void try_fuse(Graph *graph, Node *node)
+{
+    const Node *pad = node->in[0]->producer;
+    const int rank = node->in[0]->shape.rank;
+    if (!takes_padding(node) || !pad || pad->dead)
+        return;
+    if (!node_is(pad, "Pad") || !pads_zero(graph, pad))
+        return;
+    const int64_t *more = pads_of(graph, pad, rank);
+    if (!more)
+        return;
+    /* It was data to a pool without padding of its own. */
+    if (node_is(node, "AveragePool"))
+        node_set_int(node, "count_include_pad", 1);
+    add_pads(node, rank, more);
+    node_set_input(node, 0, pad->in[0]);
 }
 
 void pass_fuse_pad(Graph *graph)

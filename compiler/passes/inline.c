@@ -27,9 +27,8 @@ static Tensor *left_out(Tensor *tensor)
     return tensor ? tensor : CLONE_LEFT_OUT;
 }
 
-static void expand(Node *node, const Function *function)
+static void check_call(const Node *node, const Function *function)
 {
-    Graph *g = node->graph;
     if (node->level > MOST_LEVELS)
         fail_at(STATUS_MALFORMED, node_loc(node), NULL,
                 "function %s calls itself, or functions nest too deep",
@@ -38,25 +37,32 @@ static void expand(Node *node, const Function *function)
         (size_t)node->n_out > function->body->output.n)
         fail_at(STATUS_MALFORMED, node_loc(node), NULL,
                 "has more operands than function %s", function->name);
+}
+
+/* The nodes of a function instead of its call. */
+static void expand(Node *node, const Function *function)
+{
+    Graph *g = node->graph;
+    const Graph *body = function->body;
+    check_call(node, function);
     Arena *scratch = &g->store->scratch;
     const ArenaMark mark = arena_mark(scratch);
-    Tensor **image = NEW_ARRAY(scratch, Tensor *, function->body->next_id + 1);
-    for (size_t i = 0; i < function->body->input.n; i++)
-        image[function->body->input.at[i]->id] =
-            left_out(node_in(node, (int)i));
+    Tensor **image = NEW_ARRAY(scratch, Tensor *, body->next_id + 1);
+    for (size_t i = 0; i < body->input.n; i++)
+        image[body->input.at[i]->id] = left_out(node_in(node, (int)i));
     const CloneScope scope = {
         .image = image,
         .caller = node,
         .defaults = function->attr_defaults,
         .n_defaults = function->n_attr_defaults,
-        .versions = function->body,
+        .versions = body,
     };
     Tensor **out =
         arena_copy(g->arena, node->out, (size_t)node->n_out * sizeof *out);
     graph_clone_into(g, function->body, &scope);
     graph_kill(node);
     for (int i = 0; i < node->n_out; i++) {
-        Tensor *made = image[function->body->output.at[i]->id];
+        Tensor *made = image[body->output.at[i]->id];
         if (out[i] && made && made != CLONE_LEFT_OUT)
             graph_take_name(g, out[i], made);
     }

@@ -6,15 +6,7 @@
 
 #include "ops/ops.h"
 #include "passes/passes.h"
-
-static void get_perm(const Node *node, int *perm)
-{
-    int64_t count;
-    const int64_t *p = node_ints(node, "perm", &count);
-    const int rank = node->in[0]->shape.rank;
-    for (int i = 0; i < rank; i++)
-        perm[i] = p ? (int)p[i] : rank - 1 - i;
-}
+#include "passes/relayout.h"
 
 /* From now on t's dimension i is what its dimension perm[i] was. */
 static void permute(Graph *graph, Tensor *tensor, const int *perm)
@@ -44,7 +36,7 @@ static bool common_perm(const Graph *g, const Tensor *tensor, int *perm)
         if (!node_is(u->node, "Transpose") || u->node->graph != g ||
             graph_is_output(g, u->node->out[0]))
             return false;
-        get_perm(u->node, first ? other : perm);
+        transpose_perm(u->node, first ? other : perm);
         if (first &&
             memcmp(perm, other, (size_t)tensor->shape.rank * sizeof *perm))
             return false;
@@ -90,7 +82,7 @@ static void turn_output(Graph *graph, Tensor *tensor)
     if (made->value || !made->producer || made->dynamic ||
         is_input(graph, made) || graph_is_output(graph, made))
         return;
-    get_perm(node, perm);
+    transpose_perm(node, perm);
     for (int i = 0; i < tensor->shape.rank; i++)
         back[perm[i]] = i;
     Node *maker = made->producer;

@@ -40,8 +40,7 @@ static void set_perm(Node *node, int rank, const int *perm)
     node_set_ints(node, "perm", rank, p);
 }
 
-/* perm of a Transpose node; its default reverses. */
-static void get_perm(const Node *node, int *perm)
+void transpose_perm(const Node *node, int *perm)
 {
     int64_t count;
     const int64_t *p = node_ints(node, "perm", &count);
@@ -93,7 +92,7 @@ static Tensor *turned_back(const Tensor *in, const int *perm)
     int inner[MAX_RANK], both[MAX_RANK];
     if (!p)
         return NULL;
-    get_perm(p, inner);
+    transpose_perm(p, inner);
     for (int i = 0; i < in->shape.rank; i++)
         both[i] = inner[perm[i]];
     return is_identity(in->shape.rank, both) ? p->in[0] : NULL;
@@ -119,8 +118,7 @@ static void make_channels_last(Graph *graph, Node *node)
     const int rank = node->in[0]->shape.rank;
     int perm[MAX_RANK];
     perm_to_last(rank, perm);
-    Tensor **in =
-        arena_copy(graph->arena, node->in, (size_t)node->n_in * sizeof *in);
+    Tensor **in = node_copy_inputs(node);
     in[0] = insert_transpose(graph, node, in[0], perm);
     const int64_t residual = node_int(node, "residual", 0);
     if (residual)
@@ -138,12 +136,12 @@ static void merge_transposes(Graph *graph, Node *node)
     int outer[MAX_RANK] = { 0 };
     int inner[MAX_RANK];
     int both[MAX_RANK];
-    get_perm(node, outer);
+    transpose_perm(node, outer);
     const int rank = node->in[0]->shape.rank;
     const Node *before = transpose_of(node->in[0]);
     memcpy(both, outer, sizeof both);
     if (before) {
-        get_perm(before, inner);
+        transpose_perm(before, inner);
         for (int i = 0; i < rank; i++)
             both[i] = inner[outer[i]];
         node_set_inputs(node, 1, before->in);
@@ -185,7 +183,7 @@ static int64_t cost_of_following(const Tensor *tensor, const Tensor *out,
         tensor->shape.rank ==
             rank) { /* the same, or the same but for dimensions of size 1 */
         int mine[MAX_RANK], back[MAX_RANK], both[MAX_RANK];
-        get_perm(p, mine);
+        transpose_perm(p, mine);
         perm_inverse(rank, perm, back);
         for (int i = 0; i < rank; i++)
             both[i] = mine[back[i]];
@@ -204,7 +202,7 @@ static Tensor *without_transpose(Graph *graph, Node *node, Tensor *tensor,
     const Node *p = transpose_of(tensor);
     int back[MAX_RANK], mine[MAX_RANK];
     if (p && tensor->shape.rank == rank) {
-        get_perm(p, mine);
+        transpose_perm(p, mine);
         if (!memcmp(mine, perm, (size_t)rank * sizeof *perm))
             return p->in[0];
     }
@@ -224,33 +222,48 @@ typedef struct Carried {
     int64_t elements; /* of all of them */
 } Carried;
 
+enum { MOST_PERMS = 4 }; /* different ones that are told apart */
+
+/* The entry of `all` with this permutation, a new one where there is none; MOST_PERMS: no room. */
+static int find_carried(Carried *all, int *count, const Node *by)
+{
+    int perm[MAX_RANK] = { 0 };
+    const int rank = by->in[0]->shape.rank;
+    transpose_perm(by, perm);
+    for (int k = 0; k < *count; k++)
+        if (all[k].by->in[0]->shape.rank == rank &&
+            !memcmp(all[k].perm, perm, sizeof perm))
+            return k;
+    if (*count == MOST_PERMS)
+        return MOST_PERMS;
+    Carried *made = all + *count;
+    *made = (Carried){ .by = by };
+    memcpy(made->perm, perm, sizeof perm);
+    return (*count)++;
+}
+
+/* Of a Transpose that does not change the order: it is no work as it is, and sinking it could go
+ * round in circles. */
+static bool is_idle(const Node *transpose)
+{
+    int perm[MAX_RANK];
+    transpose_perm(transpose, perm);
+    return keeps_order(&transpose->in[0]->shape, perm);
+}
+
 /* The permutation that most of n's operands come through; by NULL: none. */
 static Carried leading_transpose(const Node *node)
 {
-    enum { MOST = 4 }; /* different ones that are told apart */
-    Carried all[MOST];
+    Carried all[MOST_PERMS];
     int count = 0;
     int best = 0;
     for (int i = 0; i < node->n_in; i++) {
-        const Node *p = transpose_of(node->in[i]);
-        int perm[MAX_RANK] = { 0 };
-        int k = 0;
-        if (!p)
+        const Node *by = transpose_of(node->in[i]);
+        if (!by || is_idle(by))
             continue;
-        get_perm(p, perm);
-        if (keeps_order(&p->in[0]->shape, perm))
-            continue; /* no work as it is; sinking it could go round in circles */
-        while (k < count &&
-               (all[k].by->in[0]->shape.rank != p->in[0]->shape.rank ||
-                memcmp(all[k].perm, perm, sizeof perm)))
-            k++;
-        if (k == MOST)
+        const int k = find_carried(all, &count, by);
+        if (k == MOST_PERMS)
             continue;
-        if (k == count) {
-            all[count].by = p;
-            memcpy(all[count].perm, perm, sizeof perm);
-            all[count++].elements = 0;
-        }
         all[k].elements += tensor_count(node->in[i]);
         if (all[k].elements > all[best].elements)
             best = k;
@@ -279,37 +292,45 @@ static bool worth_sinking(const Node *node, const Carried *lead)
     return cost < lead->elements;
 }
 
+/* Reshape and its kin, and a Gather of one place, let a Transpose pass in their own way; false: it
+ * is none of them. */
+static bool sinks_itself(Graph *graph, Node *node, const Node *lead, bool *sunk)
+{
+    int perm[MAX_RANK];
+    const bool view = node->op->flags & OP_VIEW;
+    if (node->in[0] != lead->out[0] || (!view && !node_is(node, "Gather")))
+        return false;
+    transpose_perm(lead, perm);
+    *sunk = view ? sink_reshape(graph, node, lead->in[0], perm)
+                 : gather_to_slice(graph, node);
+    return true;
+}
+
 /* Moves the transpositions of n's operands behind it. */
 static bool sink(Graph *graph, Node *node)
 {
     const Carried carried = leading_transpose(node);
     const Node *lead = carried.by;
+    bool sunk;
     if (!lead || node->dead)
         return false;
+    if (sinks_itself(graph, node, lead, &sunk))
+        return sunk;
     const int rank = lead->out[0]->shape.rank;
-    int perm[MAX_RANK];
-    get_perm(lead, perm);
-    if (node->in[0] == lead->out[0] && node->op->flags & OP_VIEW)
-        return sink_reshape(graph, node, lead->in[0], perm);
-    if (node->in[0] == lead->out[0] && node_is(node, "Gather"))
-        return gather_to_slice(graph, node);
-    RelayoutFn *relayout = relayout_find(node);
-    if (!relayout || !worth_sinking(node, &carried))
-        return false;
     const bool same_rank = node->out[0]->shape.rank == rank;
-    if (!relayout(node, rank, perm))
+    int perm[MAX_RANK], back[MAX_RANK];
+    transpose_perm(lead, perm);
+    perm_inverse(rank, perm, back);
+    RelayoutFn *relayout = relayout_find(node);
+    if (!relayout || !worth_sinking(node, &carried) ||
+        !relayout(node, rank, perm))
         return false;
-    Tensor **in =
-        arena_copy(graph->arena, node->in, (size_t)node->n_in * sizeof *in);
+    Tensor **in = node_copy_inputs(node);
     for (int i = 0; i < node->n_in; i++)
         if (in[i] && relayout_moves(node, i))
             in[i] = without_transpose(graph, node, in[i], rank, perm);
     node_set_inputs(node, node->n_in, in);
-    if (!same_rank)
-        return true;
-    int back[MAX_RANK];
-    perm_inverse(rank, perm, back);
-    for (int i = 0; i < node->n_out; i++)
+    for (int i = 0; i < node->n_out && same_rank; i++)
         if (node->out[i])
             transpose_output(graph, node, i, back);
     return true;
@@ -318,16 +339,10 @@ static bool sink(Graph *graph, Node *node)
 static void to_reshape(Graph *graph, Node *node)
 {
     int perm[MAX_RANK];
-    get_perm(node, perm);
+    transpose_perm(node, perm);
     if (!keeps_order(&node->in[0]->shape, perm))
         return;
-    Tensor *in[2] = { node->in[0],
-                      graph_add_ints(graph, NULL, node->out[0]->shape.rank,
-                                     node->out[0]->shape.dim) };
-    node_set_op(node, "", "Reshape");
-    node_set_inputs(node, 2, in);
-    node->n_attr = 0;
-    node->op = op_find("", "Reshape", OPSET_NEWEST);
+    become_reshape(graph, node, node->in[0], &node->out[0]->shape);
 }
 
 static bool is_spatial(const Node *node)

@@ -85,46 +85,44 @@ static bool all_single(const Node *node, int mapped)
     return !node_int(node, "block_size", 0);
 }
 
-static Tensor *reshape_before(Graph *graph, Node *node, Tensor *in,
-                              const Shape *to)
-{
-    Tensor *operand[2] = { in, graph_add_ints(graph, NULL, to->rank, to->dim) };
-    Tensor *out = graph_add_tensor(graph, NULL, in->dtype, *to);
-    graph_insert_node(graph, node, "", "Reshape", 2, operand, 1, &out)->op =
-        op_find("", "Reshape", OPSET_NEWEST);
-    return out;
-}
-
-static void raise_reshape(Graph *graph, Node *node, int mapped, const Shape *to)
-{
-    Tensor **in =
-        arena_copy(graph->arena, node->in, (size_t)node->n_in * sizeof *in);
-    in[mapped] = reshape_before(graph, node, in[mapped], to);
-    node_set_inputs(node, node->n_in, in);
-}
-
-static bool raise_transpose(Graph *graph, Node *node, const Node *turn)
-{
-    int64_t count;
-    const int64_t *p = node_ints(turn, "perm", &count);
-    const int rank = node->out[0]->shape.rank;
+/* A permutation of images and the way back. */
+typedef struct Turn {
+    int rank;
     int perm[MAX_RANK], back[MAX_RANK];
-    for (int i = 0; i < rank; i++)
-        perm[i] = p ? (int)p[i] : rank - 1 - i;
-    for (int i = 0; i < rank; i++)
-        back[perm[i]] = i;
-    if (!relayout_find(node)(node, rank, back))
+} Turn;
+
+static Turn turn_of(const Node *transpose)
+{
+    Turn turn = { .rank = transpose->in[0]->shape.rank };
+    transpose_perm(transpose, turn.perm);
+    perm_inverse(turn.rank, turn.perm, turn.back);
+    return turn;
+}
+
+/* Is operand i of a node turned with it? One value for all elements need not be. */
+static bool turns(const Node *node, int i)
+{
+    const Tensor *x = node->in[i];
+    return x && relayout_moves(node, i) && !(x->value && is_single(x));
+}
+
+static Tensor *insert_turn(Graph *graph, Node *before, Tensor *x,
+                           const Turn *turn)
+{
+    if (x->shape.rank < turn->rank)
+        x = insert_reshape_rank(graph, before, x, turn->rank);
+    return insert_transpose(graph, before, x, turn->perm);
+}
+
+static bool raise_transpose(Graph *graph, Node *node, const Node *transpose)
+{
+    const Turn turn = turn_of(transpose);
+    if (!relayout_find(node)(node, turn.rank, turn.back))
         return false;
-    Tensor **in =
-        arena_copy(graph->arena, node->in, (size_t)node->n_in * sizeof *in);
-    for (int i = 0; i < node->n_in; i++) {
-        if (!in[i] || !relayout_moves(node, i) ||
-            (in[i]->value && is_single(in[i])))
-            continue;
-        if (in[i]->shape.rank < rank)
-            in[i] = insert_reshape_rank(graph, node, in[i], rank);
-        in[i] = insert_transpose(graph, node, in[i], perm);
-    }
+    Tensor **in = node_copy_inputs(node);
+    for (int i = 0; i < node->n_in; i++)
+        if (turns(node, i))
+            in[i] = insert_turn(graph, node, in[i], &turn);
     node_set_inputs(node, node->n_in, in);
     return true;
 }
@@ -144,7 +142,9 @@ static Node *raise_once(Graph *graph, Node *turn)
     } else {
         if (y->shape.rank < 3 || !all_single(node, mapped))
             return NULL;
-        raise_reshape(graph, node, mapped, &y->shape);
+        Tensor *shaped =
+            insert_reshape(graph, node, node->in[mapped], &y->shape);
+        node_set_input(node, mapped, shaped);
     }
     graph_kill(turn);
     node->out[0] = y;
@@ -184,37 +184,55 @@ static bool moves_only(const Graph *g, const Node *node)
     return node->graph == g;
 }
 
-/* Adds the node that made tree, and what is above; false: the tree does not end in inputs, or is
+/* Tensors whose makers are still to be looked at. */
+typedef struct Open {
+    const Tensor *tensor[MOST_IN_TREE * 4];
+    int n;
+} Open;
+
+/* Adds a node, and the operands that it maps or moves to `open`; false: it does not belong to a
+ * tree, or is one too many. */
+static bool add_to_tree(const Graph *g, Tree *tree, Node *node, Open *open)
+{
+    const int mapped = mapped_operand(node);
+    if (mapped < 0 && !moves_only(g, node))
+        return false;
+    if (tree->n == MOST_IN_TREE || open->n + node->n_in > MOST_IN_TREE * 4)
+        return false;
+    tree->moves |= mapped < 0;
+    tree->node[tree->n++] = node;
+    if (mapped >= 0)
+        open->tensor[open->n++] = node->in[mapped];
+    for (int i = 0; mapped < 0 && i < node->n_in; i++)
+        if (relayout_moves(node, i))
+            open->tensor[open->n++] = node->in[i];
+    return true;
+}
+
+/* Is it made by a node of this graph, and read by nodes alone? */
+static bool is_inner(const Graph *g, const Tensor *tensor)
+{
+    const Node *maker = tensor->producer;
+    return maker && !maker->dead && maker->graph == g && maker->n_out == 1 &&
+           !tensor->dynamic && !graph_is_output(g, tensor);
+}
+
+/* Adds the node that made root, and what is above; false: the tree does not end in inputs, or is
  * too large. */
 static bool grow_tree(const Graph *g, Tree *tree, const Tensor *root)
 {
-    const Tensor *open[MOST_IN_TREE * 4];
-    int n = 0;
-    open[n++] = root;
-    while (n) {
-        const Tensor *x = open[--n];
-        Node *p = x->producer;
-        if (x->value || is_input(g, x)) {
-            if (x->shape.rank != root->shape.rank)
-                return false;
-            continue;
-        }
-        if (!p || p->dead || p->graph != g || p->n_out != 1 || x->dynamic ||
-            graph_is_output(g, x) || x->shape.rank != root->shape.rank)
+    Open open = { .n = 1, .tensor = { root } };
+    while (open.n) {
+        const Tensor *x = open.tensor[--open.n];
+        if (x->shape.rank != root->shape.rank)
             return false;
-        if (in_tree(tree, p))
+        if (x->value || is_input(g, x))
             continue;
-        const int mapped = mapped_operand(p);
-        if ((mapped < 0 && !moves_only(g, p)) || tree->n == MOST_IN_TREE ||
-            n + p->n_in > MOST_IN_TREE * 4)
+        if (!is_inner(g, x))
             return false;
-        tree->moves |= mapped < 0;
-        tree->node[tree->n++] = p;
-        if (mapped >= 0)
-            open[n++] = p->in[mapped];
-        for (int i = 0; mapped < 0 && i < p->n_in; i++)
-            if (relayout_moves(p, i))
-                open[n++] = p->in[i];
+        if (!in_tree(tree, x->producer) &&
+            !add_to_tree(g, tree, x->producer, &open))
+            return false;
     }
     return tree->n > 0;
 }
@@ -228,31 +246,24 @@ static bool is_closed(const Tree *tree, const Node *turn)
     return true;
 }
 
-static void turn_node(Graph *graph, const Tree *tree, Node *node, int rank,
-                      const int *perm, const int *back)
+static void turn_node(Graph *graph, const Tree *tree, Node *node,
+                      const Turn *turn)
 {
-    Tensor **in =
-        arena_copy(graph->arena, node->in, (size_t)node->n_in * sizeof *in);
+    Tensor **in = node_copy_inputs(node);
     Tensor *y = node->out[0];
-    const Shape old = y->shape;
-    if (!relayout_find(node)(node, rank, back))
+    if (!relayout_find(node)(node, turn->rank, turn->back))
         fail_at(STATUS_INTERNAL, LOC_NONE, NULL, "%s cannot be turned",
                 node->op_type);
     for (int i = 0; i < node->n_in; i++) {
-        Tensor *x = in[i];
-        if (!x || !relayout_moves(node, i) || (x->value && is_single(x))) {
+        const bool inside =
+            in[i] && in[i]->producer && in_tree(tree, in[i]->producer);
+        if (!turns(node, i))
             in[i] = node->in[i];
-            continue;
-        }
-        if (x->producer && in_tree(tree, x->producer))
-            continue;
-        if (x->shape.rank < rank)
-            x = insert_reshape_rank(graph, node, x, rank);
-        in[i] = insert_transpose(graph, node, x, perm);
+        else if (!inside)
+            in[i] = insert_turn(graph, node, in[i], turn);
     }
     node_set_inputs(node, node->n_in, in);
-    for (int i = 0; i < rank; i++)
-        y->shape.dim[i] = old.dim[perm[i]];
+    y->shape = shape_permuted(&y->shape, turn->perm);
 }
 
 /* A transposition behind slices and concatenations of inputs goes in front of all of them. */
@@ -264,16 +275,9 @@ static bool raise_tree(Graph *graph, Node *turn)
     if (turn->dead || x->value || y->dynamic || graph_is_output(graph, y) ||
         !grow_tree(graph, &tree, x) || !tree.moves || !is_closed(&tree, turn))
         return false;
-    int64_t count;
-    const int64_t *p = node_ints(turn, "perm", &count);
-    const int rank = x->shape.rank;
-    int perm[MAX_RANK], back[MAX_RANK];
-    for (int i = 0; i < rank; i++)
-        perm[i] = p ? (int)p[i] : rank - 1 - i;
-    for (int i = 0; i < rank; i++)
-        back[perm[i]] = i;
+    const Turn image = turn_of(turn);
     for (int i = tree.n - 1; i >= 0; i--)
-        turn_node(graph, &tree, tree.node[i], rank, perm, back);
+        turn_node(graph, &tree, tree.node[i], &image);
     graph_kill(turn);
     graph_replace(graph, y, x);
     return true;

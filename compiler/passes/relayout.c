@@ -69,10 +69,7 @@ static void set_axes(Node *node, bool by_input, int64_t count,
         node_set_ints(node, "axes", count, axes);
         return;
     }
-    Tensor **in = arena_copy(node->graph->arena, node->in,
-                             (size_t)node->n_in * sizeof *in);
-    in[1] = graph_add_ints(node->graph, NULL, count, axes);
-    node_set_inputs(node, node->n_in, in);
+    node_set_input(node, 1, graph_add_ints(node->graph, NULL, count, axes));
 }
 
 static bool relayout_reduce(Node *node, int rank, const int *perm)
@@ -160,6 +157,30 @@ bool relayout_moves(const Node *node, int i)
            node->op->relayout == RELAYOUT_PARTS;
 }
 
+Tensor *insert_reshape(Graph *graph, const Node *before, Tensor *tensor,
+                       const Shape *shape)
+{
+    Tensor *dims = graph_add_ints(graph, NULL, shape->rank, shape->dim);
+    Tensor *in[2] = { tensor, dims };
+    Tensor *out = graph_add_tensor(graph, NULL, tensor->dtype, *shape);
+    Node *node =
+        graph_insert_node(graph, before, "", "Reshape", 2, in, 1, &out);
+    node->op = op_find("", "Reshape", OPSET_NEWEST);
+    return out;
+}
+
+void become_reshape(Graph *graph, Node *node, Tensor *tensor,
+                    const Shape *shape)
+{
+    Tensor *dims = graph_add_ints(graph, NULL, shape->rank, shape->dim);
+    Tensor *in[2] = { tensor, dims };
+    node_set_op(node, "", "Reshape");
+    node->n_attr = 0;
+    node->version = OPSET_NEWEST;
+    node->op = op_find("", "Reshape", OPSET_NEWEST);
+    node_set_inputs(node, 2, in);
+}
+
 Tensor *insert_reshape_rank(Graph *graph, Node *before, Tensor *tensor,
                             int rank)
 {
@@ -171,10 +192,5 @@ Tensor *insert_reshape_rank(Graph *graph, Node *before, Tensor *tensor,
         return graph_add_constant(
             graph, NULL,
             recipe_reshape(graph->store, tensor->value, rank, s.dim));
-    Tensor *in[2] = { tensor, graph_add_ints(graph, NULL, rank, s.dim) };
-    Tensor *out = graph_add_tensor(graph, NULL, tensor->dtype, s);
-    Node *node =
-        graph_insert_node(graph, before, "", "Reshape", 2, in, 1, &out);
-    node->op = op_find("", "Reshape", OPSET_NEWEST);
-    return out;
+    return insert_reshape(graph, before, tensor, &s);
 }

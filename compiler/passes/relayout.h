@@ -13,6 +13,11 @@ typedef bool RelayoutFn(Node *n, int rank, const int *perm);
 RelayoutFn *relayout_find(const Node *node);
 /* Is operand i one that is permuted (not a list of axes, a shape ...)? */
 bool relayout_moves(const Node *node, int i);
+/* A Reshape of tensor in front of a node; and a node that becomes a Reshape of it. */
+Tensor *insert_reshape(Graph *graph, const Node *before, Tensor *tensor,
+                       const Shape *shape);
+void become_reshape(Graph *graph, Node *node, Tensor *tensor,
+                    const Shape *shape);
 /* A view of tensor with leading dimensions of 1 up to `rank`. */
 Tensor *insert_reshape_rank(Graph *graph, Node *before, Tensor *tensor,
                             int rank);
@@ -28,6 +33,8 @@ void raise_turns(Graph *graph);
 void perm_to_last(int rank, int *perm);
 void perm_inverse(int rank, const int *perm, int *inverse);
 Shape shape_permuted(const Shape *shape, const int *perm);
+/* perm of a Transpose node; its default reverses. */
+void transpose_perm(const Node *node, int *perm);
 /* A Transpose node that makes `out`: out[i] = in[perm[i]]. */
 void add_transpose(Graph *graph, const Node *anchor, Tensor *in,
                    const int *perm, Tensor *out);

@@ -52,38 +52,48 @@ static bool split_shapes(const Shape *y, const Shape *out, Split *split)
     return true;
 }
 
-/* How the axes of each segment lie in x (those of size 1 do not count): in order, or at least with
- * none of others between. */
-static void look(const Shape *y, const int *perm, Split *split, bool *in_order,
-                 bool *together)
+/* Where each segment begins in x. Are the axes of each in order there? Those of size 1 do not
+ * count, but where there are no others. */
+static bool find_places(const Shape *y, const int *perm, Split *split)
 {
-    int owner[MAX_RANK];
-    *in_order = *together = true;
+    bool in_order = true;
     for (int k = 0; k < split->n; k++) {
         Segment *g = split->segment + k;
         int last = -1;
         g->place = MAX_RANK;
         for (int i = g->from; i < g->to; i++) {
-            owner[perm[i]] = y->dim[i] > 1 ? k : -1;
             if (y->dim[i] == 1)
                 continue;
             if (perm[i] < last)
-                *in_order = false;
+                in_order = false;
             last = perm[i];
-            if (perm[i] < g->place)
-                g->place = perm[i];
+            if (last < g->place)
+                g->place = last;
         }
         if (g->place == MAX_RANK)
             g->place = perm[g->from];
     }
+    return in_order;
+}
+
+/* Do the axes of each segment lie in x with none of others between? */
+static bool are_together(const Shape *y, const int *perm, const Split *split)
+{
+    int owner[MAX_RANK];
     bool left[MAX_RANK] = { false };
-    for (int i = 0, now = -1; i < y->rank; i++) {
+    int now = -1;
+    for (int k = 0; k < split->n; k++)
+        for (int i = split->segment[k].from; i < split->segment[k].to; i++)
+            owner[perm[i]] = y->dim[i] > 1 ? k : -1;
+    for (int i = 0; i < y->rank; i++) {
         if (owner[i] < 0 || owner[i] == now)
             continue;
         if (left[owner[i]])
-            *in_order = *together = false;
-        left[now = owner[i]] = true;
+            return false;
+        now = owner[i];
+        left[now] = true;
     }
+    return true;
 }
 
 static void sort_by_place(const Split *split, int *order)
@@ -141,64 +151,59 @@ static bool is_to_first(int rank, const int *perm)
 
 bool sink_reshape(Graph *graph, Node *node, Tensor *x, const int *perm)
 {
-    const Tensor *y = node->in[0];
     Tensor *out = node->out[0];
     Split split;
     int order[MAX_RANK], back[MAX_RANK];
-    bool in_order, together;
-    if (y->uses != 1 || !split_shapes(&y->shape, &out->shape, &split))
+    const Shape *shape = &node->in[0]->shape;
+    if (node->in[0]->uses != 1 || !split_shapes(shape, &out->shape, &split))
         return false;
-    look(&y->shape, perm, &split, &in_order, &together);
-    if (!together)
+    const bool in_order = find_places(shape, perm, &split);
+    if (!are_together(shape, perm, &split))
         return false;
     sort_by_place(&split, order);
     const Shape made = arrange(&split, order, &out->shape, back);
-    if (!in_order && !is_to_first(made.rank, back))
-        return false;
-    if (!in_order)
+    if (!in_order) {
+        if (!is_to_first(made.rank, back))
+            return false;
         x = turn_inside(graph, node, x, perm, &split, order);
-    Tensor *in[2] = { x, graph_add_ints(graph, NULL, made.rank, made.dim) };
+    }
+    become_reshape(graph, node, x, &made);
     Tensor *flat = graph_add_tensor(graph, NULL, out->dtype, made);
-    node_set_op(node, "", "Reshape");
-    node->n_attr = 0;
-    node->version = OPSET_NEWEST;
-    node->op = op_find("", "Reshape", OPSET_NEWEST);
-    node_set_inputs(node, 2, in);
     node->out[0] = flat;
     flat->producer = node;
     add_transpose(graph, node, flat, back, out);
     return true;
 }
 
+/* Element `at` of an axis: a Slice in front of a node. */
+static Tensor *insert_slice(Graph *graph, const Node *before, Tensor *x,
+                            int64_t axis, int64_t at)
+{
+    const int64_t end = at + 1;
+    Shape part = x->shape;
+    part.dim[axis] = 1;
+    Tensor *starts = graph_add_ints(graph, NULL, 1, &at);
+    Tensor *ends = graph_add_ints(graph, NULL, 1, &end);
+    Tensor *axes = graph_add_ints(graph, NULL, 1, &axis);
+    Tensor *in[4] = { x, starts, ends, axes };
+    Tensor *out = graph_add_tensor(graph, NULL, x->dtype, part);
+    Node *slice = graph_insert_node(graph, before, "", "Slice", 4, in, 1, &out);
+    slice->version = OPSET_NEWEST;
+    slice->op = op_find("", "Slice", OPSET_NEWEST);
+    return out;
+}
+
 /* Gather of one constant place along an axis: a Slice, and a Reshape where the axis goes. */
 bool gather_to_slice(Graph *graph, Node *node)
 {
+    Tensor *x = node->in[0];
     int64_t count;
     const int64_t *index = tensor_ints(graph, node->in[1], &count);
-    const int axis =
-        node_axis(node, node_int(node, "axis", 0), node->in[0]->shape.rank);
+    const int axis = node_axis(node, node_int(node, "axis", 0), x->shape.rank);
     if (!index || count != 1)
         return false;
-    Shape part = node->in[0]->shape;
-    const int64_t from = *index < 0 ? *index + part.dim[axis] : *index;
-    const int64_t to = from + 1;
-    const int64_t along = axis;
-    part.dim[axis] = 1;
-    Tensor *starts = graph_add_ints(graph, NULL, 1, &from);
-    Tensor *ends = graph_add_ints(graph, NULL, 1, &to);
-    Tensor *axes = graph_add_ints(graph, NULL, 1, &along);
-    Tensor *in[4] = { node->in[0], starts, ends, axes };
-    Tensor *piece = graph_add_tensor(graph, NULL, node->out[0]->dtype, part);
-    Node *slice = graph_insert_node(graph, node, "", "Slice", 4, in, 1, &piece);
-    slice->version = OPSET_NEWEST;
-    slice->op = op_find("", "Slice", OPSET_NEWEST);
-    Tensor *operand[2] = { piece,
-                           graph_add_ints(graph, NULL, node->out[0]->shape.rank,
-                                          node->out[0]->shape.dim) };
-    node_set_op(node, "", "Reshape");
-    node->n_attr = 0;
-    node->version = OPSET_NEWEST;
-    node->op = op_find("", "Reshape", OPSET_NEWEST);
-    node_set_inputs(node, 2, operand);
+    const int64_t at = *index < 0 ? *index + x->shape.dim[axis] : *index;
+    Tensor *piece = insert_slice(graph, node, x, axis, at);
+    become_reshape(graph, node, piece, &node->out[0]->shape);
     return true;
 }

@@ -74,10 +74,8 @@ static void narrow_outputs(Widener *widener, Node *node, const DType *wide)
 
 static void widen(Widener *widener, Node *node)
 {
-    Graph *graph = widener->g;
     DType wide[DT_COUNT] = { DT_NONE };
-    Tensor **in =
-        arena_copy(graph->arena, node->in, (size_t)node->n_in * sizeof *in);
+    Tensor **in = node_copy_inputs(node);
     for (int i = 0; i < node->n_in; i++) {
         const DType to = compute_type(node, i);
         if (!in[i] || to == in[i]->dtype)
