@@ -13,10 +13,10 @@ import tap
 
 # Reached so far, and what is aimed at.
 LIMITS = {
-    'tokens a line, all files': (8.53, 9.0),
-    'files with more than 9 tokens a line': (127, 0),
-    'functions with more than 250 tokens': (140, 0),
-    'identifiers of one letter, %': (15.4, 20.0),
+    'tokens a line, all files': (8.44, 9.0),
+    'files with more than 9 tokens a line': (122, 0),
+    'functions with more than 250 tokens': (110, 0),
+    'identifiers of one letter, %': (14.9, 20.0),
     'lines with ?: inside ?:': (0, 0),
     'lines of macros that end in \\, kernels': (32, 200),
     'circles of included files': (0, 0),
