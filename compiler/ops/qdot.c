@@ -3,6 +3,8 @@
  * Scales and zero points are operands: they may be made at run time. */
 #include "kernels/qdot.h"
 
+#include <assert.h>
+
 #include "base/size.h"
 #include "ops/expand.h"
 #include "ops/families.h"
@@ -22,6 +24,7 @@ typedef struct Places {
     int sy;
     int zy;
     int bias;
+    int add; /* floats */
 } Places;
 
 /* MatMulInteger, ConvInteger: the sums themselves. */
@@ -35,6 +38,7 @@ static const Places of_sums = {
     .sy = -1,
     .zy = -1,
     .bias = -1,
+    .add = -1,
 };
 /* QLinearMatMul, QLinearConv: of a matrix product there is no operand 8. */
 static const Places of_bytes = {
@@ -47,6 +51,20 @@ static const Places of_bytes = {
     .sy = 6,
     .zy = 7,
     .bias = 8,
+    .add = -1,
+};
+/* ConvIntegerToFloat. */
+static const Places of_floats = {
+    .a = 0,
+    .b = 3,
+    .za = 2,
+    .zb = 5,
+    .sa = 1,
+    .sb = 4,
+    .sy = -1,
+    .zy = -1,
+    .bias = -1,
+    .add = 6,
 };
 
 static Tensor *at(const Node *node, int place)
@@ -71,6 +89,8 @@ static int32_t out_kind(const Node *node, DType type)
 {
     if (type == DT_I32)
         return INLAY_QOUT_I32;
+    if (type == DT_F32)
+        return INLAY_QOUT_F32;
     if (type == DT_U8)
         return INLAY_QOUT_U8;
     if (type == DT_I8)
@@ -218,6 +238,7 @@ static ByteOperands operands_of(const Node *node, const Places *places)
         .sy = at(node, places->sy),
         .zy = at(node, places->zy),
         .bias = at(node, places->bias),
+        .add = at(node, places->add),
     };
 }
 
@@ -394,6 +415,10 @@ static void infer_qconv(Node *node, const Places *places, DType type)
 void infer_conv_integer(Node *node)
 {
     infer_qconv(node, &of_sums, DT_I32);
+}
+void infer_conv_to_float(Node *node)
+{
+    infer_qconv(node, &of_floats, DT_F32);
 }
 void infer_qlinear_conv(Node *node)
 {
@@ -593,7 +618,9 @@ static void lower_qconv_at(Lower *lower, Node *node, const Places *places)
         x = image_last(lower, node, x);
         y = lower_temp(lower, out->dtype, shape_vector(tensor_count(out)));
     }
-    if (!lower_qconv_packed(lower, node, places, &window, y, x))
+    const bool packed = lower_qconv_packed(lower, node, places, &window, y, x);
+    assert(packed || !at(node, places->add));
+    if (!packed)
         lower_qconv_plain(lower, node, places, &window, y, x);
     if (y != out)
         image_first(lower, node, out, y);
@@ -606,4 +633,8 @@ void lower_conv_integer(Lower *lower, Node *node)
 void lower_qlinear_conv(Lower *lower, Node *node)
 {
     lower_qconv_at(lower, node, &of_bytes);
+}
+void lower_conv_to_float(Lower *lower, Node *node)
+{
+    lower_qconv_at(lower, node, &of_floats);
 }

@@ -48,6 +48,8 @@ RewriteFn quanta_carry;
 RewriteFn quanta_table;
 /* quantize_build.c: a QuantizeLinear and the operator before it become an integer operator. */
 RewriteFn quanta_build;
+/* The same of a product that no QuantizeLinear is behind: its sums become floats. */
+RewriteFn quanta_float, quanta_float_sum; /* the second: and a bias behind it */
 /* quantize_bound.c: a table that is a clip goes into the operator before it. */
 RewriteFn quanta_bound;
 

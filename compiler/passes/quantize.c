@@ -31,5 +31,7 @@ void pass_quantize(Graph *graph)
         continue;
     rewrite_all(graph, quanta_table);
     rewrite_all(graph, quanta_build);
+    rewrite_all(graph, quanta_float_sum);
+    rewrite_all(graph, quanta_float);
     rewrite_all(graph, quanta_bound);
 }

@@ -104,6 +104,7 @@ static BuildFn *const by_form[QUANTIZED_COUNT] = {
     [QUANTIZED_SUB] = build_sub,
     [QUANTIZED_MUL] = build_mul,
     [QUANTIZED_CONV] = build_conv,
+    [QUANTIZED_DECONV] = build_deconv,
     [QUANTIZED_PRODUCT] = build_product,
     [QUANTIZED_GEMM] = build_gemm,
     [QUANTIZED_POOL] = build_pool,
@@ -226,9 +227,28 @@ static void divided_by_scale(Build *build)
     build->node = pool;
 }
 
+/* Where build->node adds constants to a product's last axis, the product, with a bias. */
+static void take_bias(Build *build)
+{
+    const Node *add = build->node;
+    if (quanta_form(add) != QUANTIZED_ADD || add->n_in != 2 ||
+        node_attr(add, "axis"))
+        return;
+    const int constant = add->in[1]->value ? 1 : 0;
+    const Tensor *y = add->in[!constant];
+    Node *product = y->value || y->uses != 1 ? NULL : y->producer;
+    if (quanta_form(product) != QUANTIZED_PRODUCT || node_in(product, 2))
+        return;
+    if (add->in[constant]->value &&
+        shape_equal(&y->shape, &add->out[0]->shape)) {
+        build->node = product;
+        build->bias = add->in[constant];
+    }
+}
+
 bool quanta_build(Graph *graph, Node *q)
 {
-    Build build = { .graph = graph, .q = q };
+    Build build = { .graph = graph, .q = q, .end = q };
     if (q->dead || !quanta_is_quantize(q) || q->out[0]->dynamic ||
         !quanta_one(graph, q, &build.y) || !(DTYPE_BIT(build.y.type) & T_Q8) ||
         !tensor_count(q->out[0]))
@@ -238,10 +258,44 @@ bool quanta_build(Graph *graph, Node *q)
     divided_by_scale(&build);
     if (!build.node)
         build.node = behind_clips(&build);
+    take_bias(&build);
     BuildFn *make = by_form[quanta_form(build.node)];
     Tensor *y = make ? make(&build) : NULL;
     if (!y)
         return false;
     quanta_take(graph, q, bounded(&build, y));
     return true;
+}
+
+/* What has a form that makes floats; NULL: it has none. */
+static BuildFn *float_form(const Node *node)
+{
+    switch (quanta_form(node)) {
+    case QUANTIZED_CONV:
+    case QUANTIZED_DECONV:
+    case QUANTIZED_PRODUCT:
+    case QUANTIZED_GEMM:
+        return by_form[quanta_form(node)];
+    default:
+        return NULL;
+    }
+}
+
+bool quanta_float(Graph *graph, Node *node)
+{
+    Build build = { .graph = graph, .end = node, .node = node };
+    take_bias(&build);
+    BuildFn *make = float_form(build.node);
+    if (!make || node->out[0]->dynamic || node->out[0]->dtype != DT_F32 ||
+        !tensor_count(node->out[0]))
+        return false;
+    Tensor *y = make(&build);
+    if (y)
+        quanta_take(graph, node, y);
+    return y != NULL;
+}
+
+bool quanta_float_sum(Graph *graph, Node *node)
+{
+    return quanta_form(node) == QUANTIZED_ADD && quanta_float(graph, node);
 }

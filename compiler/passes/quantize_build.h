@@ -6,11 +6,14 @@
 
 #include "passes/quanta.h"
 
-/* What is to be made: the result of q, of the operator `node`, within bounds. */
+/* What is to be made: the result of q, of the operator `node`, within bounds. Where q is NULL, that
+ * of node itself. */
 typedef struct Build {
     Graph *graph;
     Node *q;
     Node *node;
+    Node *end;    /* q, or the last node that is replaced */
+    Tensor *bias; /* of a product, that an Add behind it has; NULL: none */
     Quantum y;
     int64_t lo, hi;
     bool inside; /* y's zero point is added before it rounds */
@@ -29,6 +32,8 @@ void build_result(const Build *build, Node *node);
 
 /* quantize_product.c */
 BuildFn build_conv, build_gemm, build_product;
+/* quantize_deconv.c */
+BuildFn build_deconv;
 /* quantize_pool.c */
 BuildFn build_pool, build_mean, build_global_mean;
 

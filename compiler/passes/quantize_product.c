@@ -1,31 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Products of quantized factors become QLinearConv and QLinearMatMul. */
+ * Products of quantized factors become QLinearConv and QLinearMatMul; where no QuantizeLinear is
+ * behind them, ConvIntegerToFloat. */
 #include "base/size.h"
 #include "ops/ops.h"
-#include "passes/quantize_build.h"
-#include "passes/quantize_weights.h"
+#include "passes/quantize_product.h"
 
-/* The sums of a result must fit 32 bits: `depth` products and a bias. */
-static bool sums_fit(int64_t depth)
+bool product_fits(int64_t depth)
 {
     return depth > 0 && depth < INT32_MAX / (255 * 255);
 }
-
-/* Operands of QLinearConv, and of QLinearMatMul but for the last. */
-enum { X, X_SCALE, X_ZERO, W, W_SCALE, W_ZERO, Y_SCALE, Y_ZERO, BIAS, FACTORS };
 
 static Tensor *zero_or(const Build *build, Tensor *zero, DType type)
 {
     return zero ? zero : quanta_zero(build->graph, type);
 }
-
-/* A product of x, which has one scale, and weights: what its integer form reads. */
-typedef struct Product {
-    const Node *x; /* the DequantizeLinear of x */
-    Weights w;
-    Tensor *in[FACTORS];
-    int n_in;
-} Product;
 
 /* The DequantizeLinear of bytes with one scale that made tensor; NULL: there is none. */
 static const Node *byte_source(Graph *graph, const Tensor *tensor)
@@ -36,8 +24,7 @@ static const Node *byte_source(Graph *graph, const Tensor *tensor)
     return found ? quanta_source(tensor) : NULL;
 }
 
-/* Finds the factors, the scales of the second one along `axis`. False: they are no bytes. */
-static bool find_factors(const Build *build, int axis, Product *product)
+bool product_find(const Build *build, int axis, Product *product)
 {
     const Node *node = build->node;
     product->x = byte_source(build->graph, node->in[0]);
@@ -46,7 +33,7 @@ static bool find_factors(const Build *build, int axis, Product *product)
     return weights_of(build->graph, node->in[1], axis, &product->w);
 }
 
-static void set_operands(const Build *build, Product *product)
+void product_operands(const Build *build, Product *product)
 {
     const Node *q = build->q;
     const Node *x = product->x;
@@ -58,17 +45,36 @@ static void set_operands(const Build *build, Product *product)
     in[W] = w->bytes;
     in[W_SCALE] = w->scale;
     in[W_ZERO] = zero_or(build, w->zero, w->bytes->dtype);
+    product->n_in = FLOAT_BIAS;
+    if (!q)
+        return;
     in[Y_SCALE] = q->in[1];
     in[Y_ZERO] = zero_or(build, node_in(q, 2), build->y.type);
     product->n_in = BIAS;
 }
 
-/* Adds the bias, NULL: there is none, of n channels. False: it does not fit. */
-static bool set_bias(const Build *build, Product *product, const Tensor *bias,
-                     int64_t n)
+/* The same of a product that is not quantized: constant numbers of n channels. */
+static bool set_float_bias(const Build *build, Product *product, Tensor *bias,
+                           int64_t n)
+{
+    const int last = bias->shape.rank - 1;
+    if (!bias->value || tensor_count(bias) != n)
+        return false;
+    if (last < 0 || bias->shape.dim[last] != n)
+        return false;
+    product->in[FLOAT_BIAS] =
+        quanta_reshape(build->graph, NULL, bias, shape_vector(n));
+    return true;
+}
+
+bool product_bias(const Build *build, Product *product, Tensor *bias, int64_t n)
 {
     if (!bias)
         return true;
+    if (!build->q) {
+        product->n_in = FLOAT_BIAS + 1;
+        return set_float_bias(build, product, bias, n);
+    }
     const Tensor *x_scale = product->x->in[1];
     Tensor *steps =
         weights_bias(build->graph, bias, x_scale, product->w.scale, n);
@@ -77,28 +83,42 @@ static bool set_bias(const Build *build, Product *product, const Tensor *bias,
     return steps != NULL;
 }
 
-static Node *insert_product(const Build *build, const char *op,
-                            const Product *product, Shape shape)
+static Node *insert_product(const Build *build, const char *domain,
+                            const char *op, const Product *product, Shape shape)
 {
-    return quanta_insert(build->graph, build->q, "", op, product->n_in,
-                         product->in, build->y.type, shape);
+    return quanta_insert(build->graph, build->end, domain, op, product->n_in,
+                         product->in, build->end->out[0]->dtype, shape);
+}
+
+Node *product_conv(const Build *build, const Product *product, Shape shape)
+{
+    return build->q ? insert_product(build, "", "QLinearConv", product, shape)
+                    : insert_product(build, "inlay", "ConvIntegerToFloat",
+                                     product, shape);
+}
+
+/* A float result is made of constant weights only. */
+static bool is_possible(const Build *build, const Product *product)
+{
+    return build->q || product->w.bytes->value;
 }
 
 Tensor *build_conv(Build *build)
 {
     const Node *node = build->node;
     Product product;
-    if (node_in(node, 3) || !find_factors(build, 0, &product))
+    if (node_in(node, 3) || !product_find(build, 0, &product) ||
+        !is_possible(build, &product))
         return NULL;
     const Tensor *w = product.w.bytes;
     const int64_t channels = w->shape.dim[0];
-    if (channels < 1 || !sums_fit(tensor_count(w) / channels))
+    if (channels < 1 || !product_fits(tensor_count(w) / channels))
         return NULL;
-    set_operands(build, &product);
-    if (!set_bias(build, &product, node_in(node, 2), channels))
+    product_operands(build, &product);
+    if (!product_bias(build, &product, node_in(node, 2), channels))
         return NULL;
-    const Shape shape = build->q->out[0]->shape;
-    Node *made = insert_product(build, "QLinearConv", &product, shape);
+    const Shape shape = build->end->out[0]->shape;
+    Node *made = product_conv(build, &product, shape);
     build_copy_attrs(made, node);
     return made->out[0];
 }
@@ -126,28 +146,28 @@ static void reshape_factors(const Build *build, Product *product)
     const Shape image = image_of_rows(&in[X]->shape, taps.dim[1]);
     while (taps.rank < 4)
         taps.dim[taps.rank++] = 1;
-    in[X] = quanta_reshape(build->graph, build->q, in[X], image);
-    in[W] = quanta_reshape(build->graph, build->q, in[W], taps);
+    in[X] = quanta_reshape(build->graph, build->end, in[X], image);
+    in[W] = quanta_reshape(build->graph, build->end, in[W], taps);
 }
 
 /* Rows of x times constant weights [N][K]: a convolution of one tap over an image of these
  * rows. */
-static Tensor *build_rows(Build *build, Product *product, const Tensor *bias)
+static Tensor *build_rows(Build *build, Product *product, Tensor *bias)
 {
     const Shape *x = &product->x->in[0]->shape;
     const Shape *w = &product->w.bytes->shape;
     const int64_t n = w->dim[0];
     const Shape image = image_of_rows(x, n);
-    if (!sums_fit(w->dim[1]) || x->dim[x->rank - 1] != w->dim[1])
+    if (!product_fits(w->dim[1]) || x->dim[x->rank - 1] != w->dim[1])
         return NULL;
-    set_operands(build, product);
-    if (!set_bias(build, product, bias, n))
+    product_operands(build, product);
+    if (!product_bias(build, product, bias, n))
         return NULL;
     reshape_factors(build, product);
-    Node *made = insert_product(build, "QLinearConv", product, image);
+    Node *made = product_conv(build, product, image);
     made->channels_last = true;
-    return quanta_reshape(build->graph, build->q, made->out[0],
-                          build->q->out[0]->shape);
+    return quanta_reshape(build->graph, build->end, made->out[0],
+                          build->end->out[0]->shape);
 }
 
 static bool is_one(float value)
@@ -165,7 +185,7 @@ Tensor *build_gemm(Build *build)
     Product product;
     if (!plain)
         return NULL;
-    if (!find_factors(build, rows, &product))
+    if (!product_find(build, rows, &product))
         return NULL;
     if (!product.w.bytes->value)
         return NULL;
@@ -184,15 +204,15 @@ Tensor *build_product(Build *build)
         return NULL;
     if (node_in(node, 2))
         return NULL;
-    if (!find_factors(build, rank - 1, &product))
+    if (!product_find(build, rank - 1, &product))
         return NULL;
     if (product.w.bytes->value && rank == 2) {
         weights_turn(build->graph, 1, &product.w);
-        return build_rows(build, &product, NULL);
+        return build_rows(build, &product, build->bias);
     }
-    if (!sums_fit(a->dim[a->rank - 1]))
+    if (!build->q || build->bias || !product_fits(a->dim[a->rank - 1]))
         return NULL;
-    set_operands(build, &product);
-    const Shape shape = build->q->out[0]->shape;
-    return insert_product(build, "QLinearMatMul", &product, shape)->out[0];
+    product_operands(build, &product);
+    const Shape shape = build->end->out[0]->shape;
+    return insert_product(build, "", "QLinearMatMul", &product, shape)->out[0];
 }

@@ -208,6 +208,42 @@ def shared(m):
     return IMAGE, m.node('Identity', m.q(m.node('Add', m.q(m.node('Add', a, b)), x)))
 
 
+def deconv_of(m, x, ic, oc, *taps, channel=1, kind=I8, **attrs):
+    return m.node('ConvTranspose', x, m.w(ic, oc, *taps, channel=channel, kind=kind), m.floats(oc), kernel_shape=list(taps), **attrs)
+
+
+def deconvs(m):
+    """Blocks that the taps fill and do not fill, cut and not cut; one stride, two, none."""
+    y = m.q(deconv_of(m, m.q('x'), 4, 3, 2, 2, strides=[2, 2], kind=U8), .07)
+    y = m.q(m.node('Relu', deconv_of(m, y, 3, 2, 4, 4, strides=[2, 2], pads=[1, 1, 1, 1], channel=None)), .07)
+    y = m.q(deconv_of(m, y, 2, 2, 3, 3, strides=[2, 2], pads=[1, 1, 1, 1], output_padding=[1, 1]), .07)
+    y = m.q(deconv_of(m, y, 2, 3, 3, 2, strides=[1, 3], pads=[1, 0, 1, 0]), .07)
+    y = m.q(deconv_of(m, y, 3, 2, 5, 3, strides=[2, 1], pads=[4, 1, 3, 1]), .07)
+    return [1, 4, 3, 4], y
+
+
+def deconv_line(m):
+    y = m.q(deconv_of(m, m.q('x'), 4, 3, 5, strides=[3], pads=[2, 1]), .07)
+    return [2, 4, 9], m.q(m.node('MaxPool', deconv_of(m, y, 3, 2, 4, strides=[2], auto_pad='SAME_UPPER'), kernel_shape=[2]), .07)
+
+
+def biases(m):
+    """What is added to a product is its bias."""
+    y = m.node('Add', m.node('MatMul', m.q('x'), m.w(10, 6, channel=1)), m.floats(6))
+    y = m.q(m.node('Relu', y), .06)
+    return [2, 3, 10], m.q(m.node('Add', m.floats(1, 7), m.node('MatMul', y, m.w(6, 7))), .1)
+
+
+def float_results(m):
+    """Products that are not quantized: integers all the same."""
+    x = m.q('x')
+    a = m.node('Add', conv_of(m, x, 4, 4), m.node('Conv', x, m.w(4, 1, 3, 3, kind=U8), pads=[1] * 4, group=4))
+    y = m.q(m.node('Relu', m.node('Add', a, deconv_of(m, x, 4, 4, 1, 1))), .3)
+    y = m.node('MatMul', m.node('Transpose', y, perm=[0, 2, 3, 1]), m.w(4, 5))
+    y = m.q(m.node('Add', m.node('Sigmoid', m.node('Add', y, m.floats(5))), y), .1)
+    return IMAGE, m.q(m.node('Tanh', m.node('Gemm', m.node('Reshape', y, m.ints(72, 5)), m.w(5, 3), m.floats(3))), 1 / 128)
+
+
 def rounded_weights(m):
     """Weights that the file holds as float."""
     w = m.q(m.floats(4, 4, 3, 3), 1 / 128, I8, 0)
@@ -215,13 +251,14 @@ def rounded_weights(m):
 
 
 def other_types(m):
-    """What stays float: 16 bits, a ConvTranspose, a scale made when it runs."""
-    y = m.q(m.node('ConvTranspose', m.q('x'), m.w(4, 4, 2, 2), kernel_shape=[2, 2], strides=[2, 2]))
+    """What stays float: a ConvTranspose in groups, a pool of powers."""
+    y = m.q(m.node('ConvTranspose', m.q('x'), m.w(4, 2, 2, 2), kernel_shape=[2, 2], strides=[2, 2], group=2))
     return IMAGE, m.q(m.node('LpPool', y, kernel_shape=[2, 2]))
 
 
 CASES = [(conv, ()), (conv_relu, ()), (conv_clip, ()), (conv_bounds, ()), (qlinear, ()), (gemm, ()), (gemm_flat, ()), (matmul, ()), (sums, ()), (products, ()),
          (tables, ()), (pools, ()), (means, ()), (softmax, ()), (moves, ()), (sizes, ()), (shared, ()), (rounded_weights, ()),
+         (deconvs, ()), (deconv_line, ()), (biases, ()), (float_results, ('Add', 'Relu', 'Sigmoid', 'Tanh')),
          (other_types, ('ConvTranspose', 'LpPool'))]
 
 NO_TABLES = (conv_relu, conv_clip, conv_bounds)

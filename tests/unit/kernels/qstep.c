@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Steps between quantized bytes against the formulas in double, any mix of int8 and uint8, bounds,
+ * gaps between pixels, results over an operand. Near a tie a result may be the other neighbour. */
+#include "images.h"
+
+#include "kernels/qstep.h"
+
+enum { UNTOUCHED = 0xa5, MOST_OPERANDS = 4 };
+
+static uint8_t *rnd_bytes(size_t n)
+{
+    uint8_t *bytes = malloc(n + 1);
+    for (size_t i = 0; i < n; i++)
+        bytes[i] = (uint8_t)rnd(256);
+    return bytes;
+}
+
+/* Room for n bytes and one behind them that must stay. */
+static uint8_t *guarded(size_t n)
+{
+    uint8_t *bytes = malloc(n + 1);
+    memset(bytes, UNTOUCHED, n + 1);
+    return bytes;
+}
+
+static int32_t rnd_flip(void)
+{
+    return rnd(2) ? 128 : 0;
+}
+
+static float rnd_scale(void)
+{
+    return 0.004f + (float)rnd(1000) / 10000.0f;
+}
+
+static inlay_qstep random_numbers(void)
+{
+    inlay_qstep q = {
+        .flip_a = rnd_flip(),
+        .flip_b = rnd_flip(),
+        .flip_y = rnd_flip(),
+        .za = (int32_t)rnd(256),
+        .zb = (int32_t)rnd(256),
+        .zy = (int32_t)rnd(256),
+        .lo = rnd(2) ? 0 : (int32_t)rnd(100),
+        .hi = rnd(2) ? 255 : 100 + (int32_t)rnd(156),
+        .inner = (int32_t)rnd(2),
+        .sa = rnd_scale(),
+        .sb = rnd_scale(),
+        .sy = rnd_scale(),
+    };
+    return q;
+}
+
+static double number(uint8_t byte, int32_t flip, int32_t zero, float scale)
+{
+    return ((byte ^ flip) - zero) * (double)scale;
+}
+
+static double clipped(const inlay_qstep *q, double v)
+{
+    const double least = q->lo;
+    const double most = q->hi;
+    if (v < least)
+        return least;
+    return v > most ? most : v;
+}
+
+/* `byte` is what v becomes, before it rounds, but for the last bits of a float. */
+static void check_byte(const inlay_qstep *q, uint8_t byte, double v)
+{
+    const double want = clipped(q, v / (double)q->sy + q->zy);
+    const double got = byte ^ q->flip_y;
+    assert_true(fabs(got - want) <= 0.5 + 1e-3);
+    assert_in_range(byte ^ q->flip_y, q->lo, q->hi);
+}
+
+static void run(inlay_kernel *kernel, const void *params, int operands,
+                void **base, const int32_t *pix, int32_t units, uint32_t row_y,
+                uint32_t row_x)
+{
+    inlay_ref ref[MOST_OPERANDS] = { 0 };
+    for (int i = 0; i < operands; i++) {
+        ref[i] = (inlay_ref){ .cap = units, .pix = pix[i], .base = i };
+        ref[i].row = i ? row_x : row_y;
+    }
+    const inlay_step step = { kernel, params, ref, units, 0 };
+    assert_int_equal(kernel(base, &step, 0, units), 0);
+}
+
+static void tables(void **state)
+{
+    (void)state;
+    for (int round = 0; round < 100; round++) {
+        const int32_t pixel = 1 + (int32_t)rnd(9);
+        const int32_t gap = (int32_t)rnd(3);
+        const int32_t pixels = 1 + (int32_t)rnd(7);
+        const inlay_flat_params p = { .n = pixel * pixels, .pixel = pixel };
+        const size_t room = (size_t)(pixels * (pixel + gap));
+        uint8_t *x = rnd_bytes(room);
+        uint8_t *table = rnd_bytes(256);
+        uint8_t *y = guarded(room);
+        void *base[] = { y, x, table };
+        const int32_t pix[] = { pixel + gap, pixel + gap, 1 };
+        run(inlay_table_8, &p, 3, base, pix, 1, 0, 0);
+        for (size_t i = 0; i < room; i++) {
+            const bool inside = (int32_t)i % (pixel + gap) < pixel;
+            assert_int_equal(y[i], inside ? table[x[i]] : UNTOUCHED);
+        }
+        assert_int_equal(y[room], UNTOUCHED);
+        free(x);
+        free(table);
+        free(y);
+    }
+}
+
+/* A pair of [n] and [n], or of [n] and one number. */
+static void check_pair(inlay_kernel *kernel, bool product)
+{
+    inlay_qstep q = random_numbers();
+    const int32_t n = 1 + (int32_t)rnd(200);
+    const bool one = rnd(3) == 0;
+    const bool over = rnd(3) == 0;
+    inlay_nd2_params p = { .rank = 1, .pixel = -1, .n = { n }, .a = { 1 } };
+    p.b[0] = !one;
+    uint8_t *a = rnd_bytes((size_t)n);
+    uint8_t *b = rnd_bytes((size_t)n);
+    uint8_t *y = guarded((size_t)n);
+    uint8_t *kept = malloc((size_t)n);
+    memcpy(kept, a, (size_t)n);
+    uint8_t *result = over ? a : y;
+    void *base[] = { result, a, b, &q };
+    const int32_t pix[] = { 1, 1, 1, 1 };
+    run(kernel, &p, 4, base, pix, 1, 0, 0);
+    for (int32_t i = 0; i < n; i++) {
+        const double of_a = number(kept[i], q.flip_a, q.za, q.sa);
+        const double of_b = number(b[one ? 0 : i], q.flip_b, q.zb, q.sb);
+        check_byte(&q, result[i], product ? of_a * of_b : of_a + of_b);
+    }
+    assert_int_equal(y[n], UNTOUCHED);
+    free(a);
+    free(b);
+    free(y);
+    free(kept);
+}
+
+static void pairs(void **state)
+{
+    (void)state;
+    for (int round = 0; round < 200; round++) {
+        check_pair(inlay_qadd, false);
+        check_pair(inlay_qmul, true);
+    }
+}
+
+/* The mean of the taps of channel c of a window that begins at row h, pixel w. */
+static double mean_of(const inlay_pool_params *p, const inlay_qstep *q,
+                      const uint8_t *x, int32_t h, int32_t w, int32_t c)
+{
+    double sum = 0.0;
+    int32_t count = 0;
+    for (int32_t i = h; i < h + p->kh; i++)
+        for (int32_t k = w; k < w + p->kw; k++) {
+            if (i < 0 || i >= p->ih || k < 0 || k >= p->iw)
+                continue;
+            const int32_t at = (i * p->iw + k) * p->channels + c;
+            sum += number(x[at], q->flip_a, q->za, q->sa);
+            count++;
+        }
+    return sum / (p->count_pad ? p->kh * p->kw : count);
+}
+
+static inlay_pool_params random_pool(void)
+{
+    inlay_pool_params p = { .id = 1, .od = 1, .kd = 1, .sd = 1, .dd = 1 };
+    p.dh = p.dw = 1;
+    p.kh = 1 + (int32_t)rnd(4);
+    p.kw = 1 + (int32_t)rnd(4);
+    p.sh = 1 + (int32_t)rnd(3);
+    p.sw = 1 + (int32_t)rnd(3);
+    p.ph = p.eh = (int32_t)rnd((uint32_t)p.kh);
+    p.pw = p.ew = (int32_t)rnd((uint32_t)p.kw);
+    p.ih = p.kh + (int32_t)rnd(6);
+    p.iw = p.kw + (int32_t)rnd(6);
+    p.oh = (p.ih + 2 * p.ph - p.kh) / p.sh + 1;
+    p.ow = (p.iw + 2 * p.pw - p.kw) / p.sw + 1;
+    p.channels = 1 + (int32_t)rnd(70);
+    p.count_pad = (int32_t)rnd(2);
+    return p;
+}
+
+static void pools(void **state)
+{
+    (void)state;
+    for (int round = 0; round < 200; round++) {
+        inlay_qstep q = random_numbers();
+        const inlay_pool_params p = random_pool();
+        const int32_t row_y = p.ow * p.channels;
+        const int32_t row_x = p.iw * p.channels;
+        uint8_t *x = rnd_bytes((size_t)(p.ih * row_x));
+        uint8_t *y = guarded((size_t)(p.oh * row_y));
+        void *base[] = { y, x, &q };
+        const int32_t pix[] = { p.channels, p.channels, 1 };
+        inlay_ref ref[3] = { 0 };
+        for (int i = 0; i < 3; i++)
+            ref[i] =
+                (inlay_ref){ .cap = p.ih + p.oh, .pix = pix[i], .base = i };
+        ref[0].row = (uint32_t)row_y;
+        ref[1].row = (uint32_t)row_x;
+        const inlay_step step = { inlay_qavgpool, &p, ref, p.oh, 0 };
+        assert_int_equal(inlay_qavgpool(base, &step, 0, p.oh), 0);
+        for (int32_t i = 0; i < p.oh * row_y; i++) {
+            const int32_t h = i / row_y * p.sh - p.ph;
+            const int32_t w = i % row_y / p.channels * p.sw - p.pw;
+            check_byte(&q, y[i], mean_of(&p, &q, x, h, w, i % p.channels));
+        }
+        assert_int_equal(y[p.oh * row_y], UNTOUCHED);
+        free(x);
+        free(y);
+    }
+}
+
+/* All rows of two images, then bytes of their sums. */
+static void sums(void **state)
+{
+    (void)state;
+    for (int round = 0; round < 100; round++) {
+        enum { IMAGES = 2 };
+        inlay_qstep q = random_numbers();
+        inlay_globalpool_params p = { .rows = 1 + (int32_t)rnd(6) };
+        p.width = 1 + (int32_t)rnd(9);
+        p.channels = 1 + (int32_t)rnd(40);
+        const int32_t pixels = p.rows * p.width;
+        const int32_t n = IMAGES * p.channels;
+        uint8_t *x = rnd_bytes((size_t)(pixels * n));
+        int32_t *sum = malloc((size_t)n * sizeof *sum);
+        uint8_t *y = guarded((size_t)n);
+        void *base[] = { sum, x };
+        inlay_ref ref[2] = {
+            { .cap = IMAGES, .pix = p.channels, .base = 0 },
+            { .cap = IMAGES * p.rows, .pix = p.channels, .base = 1 },
+        };
+        ref[0].row = (uint32_t)p.channels * sizeof *sum;
+        ref[1].row = (uint32_t)(p.width * p.channels);
+        inlay_kernel *kernel = q.flip_a ? inlay_qsum_i8 : inlay_qsum_u8;
+        const inlay_step step = { kernel, &p, ref, IMAGES * p.rows, 0 };
+        assert_int_equal(kernel(base, &step, 0, IMAGES * p.rows), 0);
+        const inlay_flat_params flat = { .n = n, .pixel = n };
+        void *of_bytes[] = { y, sum, &q };
+        const int32_t pix[] = { n, n, 1 };
+        q.za = (int32_t)rnd(1000);
+        run(inlay_qscale, &flat, 3, of_bytes, pix, 1, 0, 0);
+        for (int32_t i = 0; i < n; i++) {
+            const uint8_t *image = x + i / p.channels * pixels * p.channels;
+            int32_t want = 0;
+            for (int32_t k = 0; k < pixels; k++) {
+                const uint8_t byte = image[k * p.channels + i % p.channels];
+                want += (byte ^ q.flip_a) - q.flip_a;
+            }
+            assert_int_equal(sum[i], want);
+            check_byte(&q, y[i], (want - q.za) * (double)q.sa);
+        }
+        assert_int_equal(y[n], UNTOUCHED);
+        free(x);
+        free(sum);
+        free(y);
+    }
+}
+
+static void softmaxes(void **state)
+{
+    (void)state;
+    for (int round = 0; round < 200; round++) {
+        inlay_qstep q = random_numbers();
+        inlay_softmax_params p = { .outer = 1 + (int32_t)rnd(3) };
+        p.n = 1 + (int32_t)rnd(60);
+        p.inner = 1 + (int32_t)rnd(3);
+        const int32_t all = p.outer * p.n * p.inner;
+        uint8_t *x = rnd_bytes((size_t)all);
+        uint8_t *y = guarded((size_t)all);
+        void *base[] = { y, x, &q };
+        const int32_t pix[] = { 1, 1, 1 };
+        run(inlay_qsoftmax, &p, 3, base, pix, 1, 0, 0);
+        for (int32_t i = 0; i < all; i++) {
+            const int32_t first = i / (p.n * p.inner) * p.n * p.inner;
+            const uint8_t *line = x + first + i % p.inner;
+            double sum = 0.0;
+            for (int32_t k = 0; k < p.n; k++)
+                sum += exp(number(line[k * p.inner], q.flip_a, 0, q.sa));
+            check_byte(&q, y[i], exp(number(x[i], q.flip_a, 0, q.sa)) / sum);
+        }
+        assert_int_equal(y[all], UNTOUCHED);
+        free(x);
+        free(y);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(tables),    cmocka_unit_test(pairs),
+        cmocka_unit_test(pools),     cmocka_unit_test(sums),
+        cmocka_unit_test(softmaxes),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
