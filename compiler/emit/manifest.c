@@ -6,6 +6,7 @@
 
 #include "base/json_memory.h"
 #include "base/size.h"
+#include "emit/islands.h"
 #include "emit/peak.h"
 #include "emit/seal.h"
 
@@ -373,6 +374,40 @@ static void put_origin(ManifestText *manifest, const Program *program,
     manifest_key(manifest, "opset", json_integer(graph_opset(graph, "")));
 }
 
+static json_t *island_facts(Arena *arena, const Island *island)
+{
+    json_t *object = manifest_made(json_object());
+    json_t *steps = manifest_made(json_array());
+    json_t *nodes = manifest_made(json_array());
+    for (size_t i = 0; i < island->step.n; i++) {
+        const Step *step = island->step.at[i];
+        const char *name = step->node ? step->node->name : "";
+        json_array_append_new(steps, manifest_made(json_integer(step->index)));
+        json_array_append_new(nodes, manifest_made(manifest_name(arena, name)));
+    }
+    manifest_set(object, "steps", steps);
+    manifest_set(object, "nodes", nodes);
+    manifest_set(object, "macs", json_integer(island->macs));
+    manifest_set(object, "elements", json_integer(island->elements));
+    manifest_set(object, "bytes", json_integer(island->bytes));
+    return object;
+}
+
+/* Where a quantized model computes with floats; nothing where it does not. */
+static void put_islands(ManifestText *manifest, const Program *program)
+{
+    const Islands islands = islands_find(program);
+    if (!islands.n)
+        return;
+    json_t *list = manifest_made(json_array());
+    for (size_t i = 0; i < islands.n; i++) {
+        const Island *island = islands.at + i;
+        json_t *facts = island_facts(program->graph->arena, island);
+        json_array_append_new(list, facts);
+    }
+    manifest_key(manifest, "float_islands", list);
+}
+
 static void put_sizes(ManifestText *manifest, const Program *program,
                       const ManifestFacts *facts)
 {
@@ -382,6 +417,7 @@ static void put_sizes(ManifestText *manifest, const Program *program,
     manifest_key(manifest, "arena", arena_facts(plan, by_rows));
     put_regions(manifest, plan);
     manifest_key(manifest, "peak", peak_facts(program));
+    put_islands(manifest, program);
     if (plan->curve.n)
         manifest_key(manifest, "curve", curve_facts(plan));
     manifest_key(manifest, "weights", weight_facts(program, facts));

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 
 #include "base/size.h"
+#include "emit/islands.h"
 #include "emit/peak.h"
 #include "emit/weights.h"
 
@@ -108,6 +109,15 @@ static void peak(Text *text, const Program *program)
         text_add(text, more.at, more.n);
 }
 
+/* What a quantized model still computes with floats. */
+static void floats(Text *text, const Program *program)
+{
+    const Islands islands = islands_find(program);
+    const Text more = islands_text(program, &islands, PEAK_BLOCKS);
+    if (more.n)
+        text_add(text, more.at, more.n);
+}
+
 /* Plans from the cheapest to the smallest; the one taken is marked. */
 static void curve(Text *text, const Plan *plan)
 {
@@ -145,6 +155,7 @@ Text report_text(const Program *program, const char *name)
     values(&text, program, "output", program->graph->output.at,
            graph_results(program->graph));
     peak(&text, program);
+    floats(&text, program);
     curve(&text, &program->plan);
     steps(&text, program);
     return text;

@@ -17,6 +17,7 @@ F, I8, U8, I32, I64 = (onnx.CODES[t] for t in ('float32', 'int8', 'uint8', 'int3
 RANGE = {I8: (-128, 127), U8: (0, 255)}
 STEP, ZERO = 0.05, {I8: -7, U8: 113}
 BETWEEN = ('quantize_', 'dequantize_')
+MOVES = {'Transpose', 'Reshape'}
 
 
 class Island:
@@ -277,7 +278,12 @@ def steps_of(inlay, work, model):
     status, text = host.run([inlay, 'compile', model, '-o', out, '--name', 'm'])
     if status:
         raise AssertionError(text)
-    return host.manifest(out, 'm')['steps']
+    facts = host.manifest(out, 'm')
+    steps = facts['steps']
+    listed = {steps[i]['op'] for island in facts.get('float_islands', []) for i in island['steps'] if island['bytes'] > 0}
+    integers = any(s['kernel'].startswith(('q', 'table')) and not s['kernel'].startswith(BETWEEN) for s in steps)
+    assert not integers or floats_of(steps) <= listed <= floats_of(steps) | MOVES, 'listed as float: %s' % listed
+    return steps
 
 
 def floats_of(steps):
