@@ -21,6 +21,7 @@ static bool moves_elements(const Node *node)
     case QUANTIZED_MOVE:
     case QUANTIZED_SELECT:
     case QUANTIZED_PARTS:
+    case QUANTIZED_CHOICE:
     case QUANTIZED_INDEX:
         return true;
     case QUANTIZED_PAD:
@@ -34,16 +35,27 @@ static bool moves_elements(const Node *node)
     }
 }
 
-/* Operands that are moved: all of Concat, else the first. */
-static int moved_operands(const Node *node)
+/* Operands that are moved: all of Concat and Max, those behind the condition of Where, else the
+ * first. */
+static int first_moved(const Node *node)
 {
-    return quanta_form(node) == QUANTIZED_PARTS ? node->n_in : 1;
+    return quanta_form(node) == QUANTIZED_CHOICE &&
+           node->in[0]->dtype == DT_BOOL;
+}
+
+static int end_moved(const Node *node)
+{
+    const QuantizedForm form = quanta_form(node);
+    const bool all = form == QUANTIZED_PARTS || form == QUANTIZED_CHOICE;
+    return all ? node->n_in : 1;
 }
 
 /* Can it work on elements of that type, all results being moved ones of known sizes? */
 static bool takes_bytes(const Node *node, DType type)
 {
-    if (!moves_elements(node) || !(node->op->types & DTYPE_BIT(type)))
+    if (!moves_elements(node))
+        return false;
+    if (!first_moved(node) && !(node->op->types & DTYPE_BIT(type)))
         return false;
     for (int i = 0; i < node->n_out; i++)
         if (node->out[i] && (node->out[i]->dynamic ||
@@ -102,7 +114,7 @@ static const Node *common_source(Graph *graph, const Node *node,
 {
     const Node *first = NULL;
     bool live = false;
-    for (int i = 0; i < moved_operands(node); i++) {
+    for (int i = first_moved(node); i < end_moved(node); i++) {
         Quantum q;
         const Node *source = node->in[i] ? quanta_source(node->in[i]) : NULL;
         if (!source || !quanta_one(graph, source, &q))
@@ -143,7 +155,7 @@ static bool carry_down(Graph *graph, Node *node)
         return false;
     Tensor **in =
         arena_copy(graph->arena, node->in, (size_t)node->n_in * sizeof *in);
-    for (int i = 0; i < moved_operands(node); i++)
+    for (int i = first_moved(node); i < end_moved(node); i++)
         in[i] = quanta_source(in[i])->in[0];
     node_set_inputs(node, node->n_in, in);
     carry_pad(graph, node, &quantum);
@@ -179,11 +191,27 @@ static Tensor *quantized_operand(Graph *graph, Node *q, Tensor *tensor,
 
 static bool small_constants(const Node *node)
 {
-    for (int i = 0; i < moved_operands(node); i++)
+    for (int i = first_moved(node); i < end_moved(node); i++)
         if (!node->in[i] ||
             (node->in[i]->value && tensor_bytes(node->in[i]) > MOST_CONSTANT))
             return false;
     return true;
+}
+
+/* A choice among numbers that are quantized already, more than one of them: with one it is a
+ * function of it. */
+static bool is_good_choice(const Node *node)
+{
+    int live = first_moved(node);
+    if (quanta_form(node) != QUANTIZED_CHOICE)
+        return true;
+    for (int i = first_moved(node); i < end_moved(node); i++) {
+        const Tensor *x = node->in[i];
+        if (!x->value && !quanta_source(x))
+            return false;
+        live += !x->value;
+    }
+    return live > 1;
 }
 
 /* quantize(move(x)) becomes move(quantize(x)). */
@@ -196,11 +224,12 @@ static bool carry_up(Graph *graph, Node *q)
         node->n_out != 1 || x->dtype != DT_F32 ||
         quanta_form(node) == QUANTIZED_INDEX ||
         !quanta_one(graph, q, &quantum) || !takes_bytes(node, quantum.type) ||
-        !may_pad(graph, node, false) || !small_constants(node))
+        !may_pad(graph, node, false) || !small_constants(node) ||
+        !is_good_choice(node))
         return false;
     Tensor **in =
         arena_copy(graph->arena, node->in, (size_t)node->n_in * sizeof *in);
-    for (int i = 0; i < moved_operands(node); i++)
+    for (int i = first_moved(node); i < end_moved(node); i++)
         in[i] = quantized_operand(graph, q, in[i], &quantum);
     node_set_inputs(node, node->n_in, in);
     carry_pad(graph, node, &quantum);

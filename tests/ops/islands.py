@@ -184,6 +184,15 @@ def softmax(m):
     return [2, 5, 4, 3], m.q(m.node('Softmax', m.q(y, .02), axis=-1), 1 / 256)
 
 
+def choices(m):
+    a, b = m.q('x'), m.q(conv_of(m, m.q('x'), 4, 4), .03, U8)
+    y = m.q(m.node('Max', a, b, m.floats(4, 1, 1)), .06)
+    y = m.q(m.node('Min', y, m.q(m.node('GlobalAveragePool', b), .06)), .06)
+    by = m.by(.04)
+    y = m.ms('QLinearWhere', m.node('Less', a, b), m.node('QuantizeLinear', y, *m.by()), *m.by(), m.node('QuantizeLinear', b, *by), *by, *m.by(.07))
+    return IMAGE, m.node('DequantizeLinear', y, *m.by(.07))
+
+
 def moves(m):
     x = m.q('x')
     y = m.node('Transpose', m.node('Pad', x, m.ints(0, 0, 1, 0, 0, 0, 0, 1)), perm=[0, 2, 3, 1])
@@ -259,7 +268,7 @@ def other_types(m):
 
 CASES = [(conv, ()), (conv_relu, ()), (conv_clip, ()), (conv_bounds, ()), (qlinear, ()), (gemm, ()), (gemm_flat, ()), (matmul, ()), (sums, ()), (products, ()),
          (tables, ()), (pools, ()), (means, ()), (softmax, ()), (moves, ()), (sizes, ()), (shared, ()), (rounded_weights, ()),
-         (deconvs, ()), (deconv_line, ()), (biases, ()), (float_results, ('Add', 'Relu', 'Sigmoid', 'Tanh')),
+         (deconvs, ()), (deconv_line, ()), (biases, ()), (choices, ('Less',)), (float_results, ('Add', 'Relu', 'Sigmoid', 'Tanh')),
          (other_types, ('ConvTranspose', 'LpPool'))]
 
 NO_TABLES = (conv_relu, conv_clip, conv_bounds)
