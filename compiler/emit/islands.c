@@ -32,17 +32,22 @@ static bool is_float(const Operand *operand)
     return is_value(operand) && dtype_is_float(operand->tensor->dtype);
 }
 
-/* Of floats alone? A step between bytes and floats is none. */
+static bool is_quantum(const Operand *operand)
+{
+    return is_value(operand) && DTYPE_BIT(operand->tensor->dtype) & T_Q16;
+}
+
+/* Does it read floats, and no quantized integers nor make them? */
 static bool computes(const Step *step)
 {
     bool floats = false;
     for (int i = 0; i < step->n_operand; i++) {
         const Operand *operand = step->operand + i;
-        if (is_value(operand) && !is_float(operand))
+        if (is_quantum(operand))
             return false;
-        floats = floats || is_float(operand);
+        floats = floats || (i >= step->n_out && is_float(operand));
     }
-    return floats && step->n_out < step->n_operand;
+    return floats;
 }
 
 /* Does it multiply or add 8-bit integers? */
@@ -126,10 +131,12 @@ static void add_step(const Finder *finder, Island *island, const Step *step)
 {
     VEC_PUSH(finder->arena, &island->step, step);
     island->macs = i64_add(island->macs, step->macs);
-    for (int i = 0; i < step->n_out; i++)
-        if (is_float(step->operand + i))
-            island->elements = i64_add(island->elements,
-                                       tensor_count(step->operand[i].tensor));
+    for (int i = 0; i < step->n_out; i++) {
+        const Operand *result = step->operand + i;
+        if (is_value(result))
+            island->elements =
+                i64_add(island->elements, tensor_count(result->tensor));
+    }
 }
 
 static int by_bytes(const void *a, const void *b)

@@ -9,7 +9,8 @@
 #include "ir/program.h"
 
 typedef struct Island {
-    VEC(const Step *) step; /* that read floats and make floats, in order */
+    VEC(const Step *)
+    step; /* that read floats and make no bytes of them, in order */
     int64_t macs;
     int64_t elements; /* of their results */
     int64_t bytes; /* of all float values that it reads and makes, each once */
