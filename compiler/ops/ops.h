@@ -78,8 +78,8 @@ typedef enum QuantizedForm {
     QUANTIZED_NEAREST, /* moves where attribute `mode` says so */
     QUANTIZED_PAD,     /* moves; what it puts around becomes a byte */
     QUANTIZED_PARTS,   /* moves elements of all operands */
-    QUANTIZED_CHOICE,  /* one of the operands' elements, by their order or a condition */
-    QUANTIZED_INDEX,   /* its result is no number, but the place of one */
+    QUANTIZED_CHOICE, /* one of the operands' elements, by their order or a condition */
+    QUANTIZED_INDEX, /* its result is no number, but the place of one */
     QUANTIZED_ADD,
     QUANTIZED_SUB,
     QUANTIZED_MUL,

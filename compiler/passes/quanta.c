@@ -149,6 +149,18 @@ Tensor *quanta_reshape(Graph *graph, const Node *anchor, Tensor *x, Shape shape)
         ->out[0];
 }
 
+bool quanta_is_zero(Graph *graph, const Tensor *tensor)
+{
+    int64_t count = 0;
+    if (!tensor)
+        return true;
+    const int64_t *value = tensor_ints(graph, tensor, &count);
+    for (int64_t i = 0; value && i < count; i++)
+        if (value[i])
+            return false;
+    return value != NULL;
+}
+
 Tensor *quanta_zero(Graph *graph, DType type)
 {
     static const uint8_t zero[8] = { 0 };

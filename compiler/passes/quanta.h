@@ -37,6 +37,8 @@ void quanta_replace(Graph *graph, Node *node, Tensor *x);
 Tensor *quanta_reshape(Graph *graph, const Node *anchor, Tensor *x,
                        Shape shape);
 Tensor *quanta_zero(Graph *graph, DType type);
+/* Is a constant, or NULL, all zeros? */
+bool quanta_is_zero(Graph *graph, const Tensor *tensor);
 
 /* A rewriting that begins at one node; true: something changed. */
 typedef bool RewriteFn(Graph *graph, Node *node);

@@ -57,7 +57,8 @@ static bool blocks_of(const Node *node, Blocks *blocks)
 {
     const Shape *w = &node->in[1]->shape;
     const Window window = window_transposed(node, w->dim + 2);
-    if (window.spatial > AXES || node_int(node, "group", 1) != 1)
+    const int64_t groups = node_int(node, "group", 1);
+    if (window.spatial > AXES || groups != 1)
         return false;
     blocks->images = window.images;
     blocks->inputs = w->dim[0];
@@ -70,19 +71,6 @@ static bool blocks_of(const Node *node, Blocks *blocks)
     return true;
 }
 
-/* Is that all zeros? NULL: yes. */
-static bool is_zero(Graph *graph, const Tensor *tensor)
-{
-    int64_t count = 0;
-    if (!tensor)
-        return true;
-    const int64_t *value = tensor_ints(graph, tensor, &count);
-    for (int64_t i = 0; value && i < count; i++)
-        if (value[i])
-            return false;
-    return value != NULL;
-}
-
 /* Taps beyond the window's own that fill its blocks up. */
 static int64_t filled(const Axis *axis)
 {
@@ -92,9 +80,11 @@ static int64_t filled(const Axis *axis)
 /* Zeros fill the blocks up: zero points must be. */
 static bool may_fill(Graph *graph, const Blocks *blocks, const Weights *w)
 {
-    if (!filled(&blocks->row) && !filled(&blocks->column))
+    const int64_t rows = filled(&blocks->row);
+    const int64_t columns = filled(&blocks->column);
+    if (!rows && !columns)
         return true;
-    return is_zero(graph, w->zero);
+    return quanta_is_zero(graph, w->zero);
 }
 
 static Recipe *reversed(Store *store, const Recipe *w, int axis)
@@ -273,9 +263,12 @@ static void turn_operands(const Build *build, const Blocks *blocks,
 /* Finds factors and geometry; false: there is no such convolution. */
 static bool find_blocks(const Build *build, Product *product, Blocks *blocks)
 {
-    if (node_in(build->node, 3) || !product_find(build, 1, product))
+    const Node *node = build->node;
+    if (node_in(node, 3) || !product_find(build, 1, product))
         return false;
-    if (!product->w.bytes->value || !blocks_of(build->node, blocks))
+    if (!product->w.bytes->value)
+        return false;
+    if (!blocks_of(node, blocks))
         return false;
     const int64_t weights = tensor_count(product->w.bytes);
     if (blocks->outputs < 1 || !product_fits(weights / blocks->outputs))

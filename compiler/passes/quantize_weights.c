@@ -95,7 +95,8 @@ static Tensor *same_steps(Graph *graph, const Tensor *bias, double x,
     int64_t count;
     const Node *source = quanta_source(bias);
     if (!source || source->in[0]->dtype != DT_I32 ||
-        node_int(source, "block_size", 0) || node_in(source, 2))
+        node_int(source, "block_size", 0) ||
+        !quanta_is_zero(graph, node_in(source, 2)))
         return NULL;
     const double *s = tensor_doubles(graph, source->in[1], &count);
     if (!s || (count != scales && count != 1))

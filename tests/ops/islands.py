@@ -110,6 +110,18 @@ def conv_clip(m):
     return IMAGE, m.q(m.node('Relu', m.q(y)))
 
 
+def large_biases(m):
+    """More bits than a float has, quantized with a zero point of 0 and without."""
+    y = 'x'
+    for zeros in ((), ([0],)):
+        bias = m.const(I32, [4], 'i', [m.r.randint(2 ** 30, 2 ** 31 - 1) * m.r.choice([-1, 1]) for _ in range(4)])
+        by = [m.number(STEP * 1e-9)] + [m.const(I32, [], 'i', z) for z in zeros]
+        w = m.node('DequantizeLinear', m.const(I8, [4, 4, 1, 1], 'b', [m.r.randint(-128, 127) for _ in range(16)]), m.number(1e-9),
+                   m.byte(I8, 0))
+        y = m.node('Conv', m.q(y), w, m.node('DequantizeLinear', bias, *by), kernel_shape=[1, 1])
+    return IMAGE, m.q(y, .001)
+
+
 def conv_bounds(m):
     """Clips that the range of the result does not imply, before the QuantizeLinear and behind it."""
     y = m.q(m.node('Relu', conv_of(m, m.q('x'), 4, 4)))
@@ -266,7 +278,7 @@ def other_types(m):
     return IMAGE, m.q(m.node('LpPool', y, kernel_shape=[2, 2]))
 
 
-CASES = [(conv, ()), (conv_relu, ()), (conv_clip, ()), (conv_bounds, ()), (qlinear, ()), (gemm, ()), (gemm_flat, ()), (matmul, ()), (sums, ()), (products, ()),
+CASES = [(conv, ()), (conv_relu, ()), (conv_clip, ()), (conv_bounds, ()), (large_biases, ()), (qlinear, ()), (gemm, ()), (gemm_flat, ()), (matmul, ()), (sums, ()), (products, ()),
          (tables, ()), (pools, ()), (means, ()), (softmax, ()), (moves, ()), (sizes, ()), (shared, ()), (rounded_weights, ()),
          (deconvs, ()), (deconv_line, ()), (biases, ()), (choices, ('Less',)), (float_results, ('Add', 'Relu', 'Sigmoid', 'Tanh')),
          (other_types, ('ConvTranspose', 'LpPool'))]
