@@ -45,6 +45,10 @@ static inline bool box_next(const Box *box, int factors, int64_t *index)
 void box_permute(int rank, const Box *box, const ReadPlan *plan, size_t size,
                  const uint8_t *in, uint8_t *out);
 
+/* Cuts the box by the guards on one factor; false: nothing is left. *whole: no guard needs a look
+ * at each run. */
+bool box_cut(const Part *part, int rank, Box *box, bool *whole);
+
 /* The size of a tile whose buffers take at most `room` bytes each, and in `order` the
  * factors in which to go from tile to tile: as the main source lies. */
 Box tile_shape(const Form *form, DType out, int64_t room, int *order);

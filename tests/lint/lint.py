@@ -24,7 +24,7 @@ LICENCES = {'runtime': '0BSD', 'templates': '0BSD', 'tests/firmware': '0BSD'}
 NO_SPDX = re.compile(r'^LICENSES/|\.(pb|onnx|pgm|md|txt|png|json)$|^\.gitignore$|(^|/)\.gitattributes$|^tests/golden/')
 C_FILE = re.compile(r'\.[ch]$')
 # In lines; of the compiler and the runtime, and of tests.
-LONGEST_LINE, LONGEST_FUNCTION, LONGEST_FILE = 100, 60, 690
+LONGEST_LINE, LONGEST_FUNCTION, LONGEST_FILE = 100, 60, 622
 LONGEST_TEST_FUNCTION, LONGEST_TEST = 91, 1130
 FORMATTER = 14
 
@@ -67,7 +67,7 @@ ELSEWHERE = {
     'onnx/read_function.c': ('onnx/read_node', 'functions and graphs hold nodes'), 'onnx/read_graph.c': ('onnx/read_node', 'as above'),
     'onnx/read_tensor.c': ('onnx/read_data', 'a tensor is its data'), 'onnx/tensor_file.c': (None, 'packs by protobuf-c; read back by tests/ops'),
     'ir/recipe_make.c': ('ir/recipe', 'recipes are compared as wholes with a plain model of them'), 'ir/recipe_move.c': ('ir/recipe', 'as above'),
-    'ir/recipe_concat.c': ('ir/recipe', 'as above'), 'ir/recipe_form.c': ('ir/recipe', 'as above'), 'ir/recipe_key.c': ('ir/recipe', 'as above'),
+    'ir/recipe_concat.c': ('ir/recipe', 'as above'), 'ir/recipe_form.c': ('ir/recipe', 'as above'), 'ir/recipe_guard.c': ('ir/recipe', 'as above'), 'ir/recipe_key.c': ('ir/recipe', 'as above'),
     'ir/recipe_permute.c': ('ir/recipe', 'as above'), 'ir/recipe_read.c': ('ir/recipe', 'as above'), 'ir/recipe_run.c': ('ir/recipe', 'as above'),
     'ir/recipe_write.c': ('ir/recipe', 'as above'), 'ir/recipe_sparse.c': ('onnx/values', 'sparse tensors as they are read'),
     'ir/recipe_values.c': ('ir/recipe_change', 'changes by operands'),
