@@ -50,37 +50,50 @@ static const Operand *rows_reader(const Program *program, const Tensor *input)
     return NULL;
 }
 
+static Loc tensor_loc(const Graph *graph, const Tensor *tensor)
+{
+    return (Loc){
+        .file = graph->file,
+        .byte = -1,
+        .node = -1,
+        .name = tensor->name,
+    };
+}
+
+/* The last step becomes the first one. */
+static void put_first(Program *program)
+{
+    Step **all = program->step.at;
+    const size_t n = program->step.n;
+    Step *last = all[n - 1];
+    memmove(all + 1, all, (n - 1) * sizeof *all);
+    all[0] = last;
+    for (size_t i = 0; i < n; i++) {
+        all[i]->index = (int)i;
+        if (i)
+            control_move(all[i]);
+    }
+}
+
 /* Rows that are handed in are made like those of any step, and before all others. */
 static void push_rows(Lower *lower, Tensor *tensor)
 {
     Program *p = lower->program;
     const Operand *reader = rows_reader(p, tensor);
-    const Loc loc = {
-        .file = p->graph->file,
-        .byte = -1,
-        .node = -1,
-        .name = tensor->name,
-    };
     if (!reader)
-        fail_at(STATUS_UNSUPPORTED, loc,
+        fail_at(STATUS_UNSUPPORTED, tensor_loc(p->graph, tensor),
                 "--io=arena takes it whole, where the header says",
                 "the model cannot take this input row by row: its first step "
                 "reads it as a whole");
     const inlay_input_params params = { .bytes = reader->row_bytes };
     Step *s = lower_step(lower, NULL, "input", &params);
     Operand *operand = step_out(s, tensor);
-    operand->rows = s->units =
-        i32_checked(tensor_bytes(tensor) / reader->row_bytes);
+    operand->rows = i32_checked(tensor_bytes(tensor) / reader->row_bytes);
     operand->row_bytes = reader->row_bytes;
     operand->pixel = reader->pixel;
+    s->units = operand->rows;
     s->pushed = true;
-    memmove(p->step.at + 1, p->step.at, (p->step.n - 1) * sizeof *p->step.at);
-    p->step.at[0] = s;
-    for (size_t i = 0; i < p->step.n; i++) {
-        p->step.at[i]->index = (int)i;
-        if (i)
-            control_move(p->step.at[i]);
-    }
+    put_first(p);
 }
 
 /* Lowering treats all inputs and outputs as the caller's; those in the arena join the rest of it
@@ -107,14 +120,8 @@ static void move_in(Lower *lower, Graph *graph)
 
 static void check_output(const Graph *graph, const Tensor *tensor)
 {
-    const Loc loc = {
-        .file = graph->file,
-        .byte = -1,
-        .node = -1,
-        .name = tensor->name,
-    };
     if (tensor->sequence || !shape_known(&tensor->shape))
-        error_at(STATUS_UNSUPPORTED, loc,
+        error_at(STATUS_UNSUPPORTED, tensor_loc(graph, tensor),
                  "name the tensors of the sequence as outputs",
                  "the output is no tensor of a known shape (a sequence?)");
 }

@@ -95,20 +95,31 @@ static Step *pick_step(const Pick *pick, const inlay_pick_params *params,
     return lower_step(lower, pick->n, kernel, params);
 }
 
-/* The rows of both images, then the columns; which rows of the operand each row needs. */
-static int32_t *row_table(const Pick *pick, const Shape *from, const Shape *to,
-                          Rows *needs)
+/* An image by rows: the row of the operand that each row of the result is, then the pixels. */
+typedef struct RowTable {
+    int32_t rows, width;
+    int32_t *entry;
+    Rows *needs; /* which rows of the operand each row needs */
+} RowTable;
+
+static RowTable row_table(const Pick *pick, const Shape *from, const Shape *to)
 {
     const int pixels = shape_row_axis(to);
-    const int32_t rows = i32_checked(shape_product(to, 0, pixels));
-    const int32_t width = i32_checked(shape_row_pixels(to));
-    int32_t *table = NEW_ARRAY(pick->l->arena, int32_t, i64_add(rows, width));
-    for (int32_t u = 0; u < rows; u++) {
-        table[u] = source_row(pick, from, to, u);
-        needs[u] = (Rows){ table[u], table[u] + 1 };
+    RowTable table = {
+        .rows = i32_checked(shape_product(to, 0, pixels)),
+        .width = i32_checked(shape_row_pixels(to)),
+    };
+    const int64_t entries = i64_add(table.rows, table.width);
+    table.entry = NEW_ARRAY(pick->l->arena, int32_t, entries);
+    table.needs = NEW_ARRAY(pick->l->arena, Rows, table.rows + 1);
+    for (int32_t u = 0; u < table.rows; u++) {
+        const int32_t row = source_row(pick, from, to, u);
+        table.entry[u] = row;
+        table.needs[u] = (Rows){ row, row + 1 };
     }
-    for (int32_t k = 0; k < width && pixels < to->rank - 1; k++)
-        table[rows + k] = i32_checked(pick->table[pixels][k]);
+    int32_t *columns = table.entry + table.rows;
+    for (int32_t k = 0; k < table.width && pixels < to->rank - 1; k++)
+        columns[k] = i32_checked(pick->table[pixels][k]);
     return table;
 }
 
@@ -116,57 +127,64 @@ static int32_t *row_table(const Pick *pick, const Shape *from, const Shape *to,
 static void pick_rows(Pick *pick, Tensor *out, Tensor *in)
 {
     Lower *lower = pick->l;
+    const Shape *from = &in->shape;
     const Shape *to = &out->shape;
-    const int pixels = shape_row_axis(to);
-    const int64_t channels = to->dim[to->rank - 1];
-    const int32_t rows = i32_checked(shape_product(to, 0, pixels));
-    const int32_t width = i32_checked(shape_row_pixels(to));
-    const int64_t in_rows = shape_product(&in->shape, 0, pixels);
+    const RowTable table = row_table(pick, from, to);
     const inlay_pick_params params = {
-        .run = i32_checked(channels),
-        .n = { rows, width },
+        .run = i32_checked(to->dim[to->rank - 1]),
+        .n = { table.rows, table.width },
     };
-    Rows *needs = NEW_ARRAY(lower->arena, Rows, rows + 1);
-    const int32_t *table = row_table(pick, &in->shape, to, needs);
     Step *step = pick_step(pick, &params, out->dtype);
     step_out(step, out);
     Operand *x = step_in(step, in);
     Operand *y = step->operand;
+    const int64_t in_rows = shape_product(from, 0, shape_row_axis(to));
     operand_image(y);
-    operand_rows(x, i32_checked(in_rows), in->shape.dim[to->rank - 1]);
+    operand_rows(x, i32_checked(in_rows), from->dim[to->rank - 1]);
     y->strided = true;
     x->strided = true;
-    step->units = rows;
+    step->units = table.rows;
     x->reuse = REUSE_ROWS;
-    operand_table(x, rows, needs);
-    x->columns = lower_columns(lower, width, 1, table + rows);
-    step_in(step, lower_i32s(lower, table, (int64_t)rows + width));
+    operand_table(x, table.rows, table.needs);
+    const int32_t *columns = table.entry + table.rows;
+    const int64_t entries = (int64_t)table.rows + table.width;
+    x->columns = lower_columns(lower, table.width, 1, columns);
+    step_in(step, lower_i32s(lower, table.entry, entries));
+}
+
+/* Of each axis the places that are picked, in elements of x; returns how many there are. */
+static int64_t axis_tables(const Pick *pick, int axes, const Shape *from,
+                           int32_t **table)
+{
+    const Shape *to = &pick->out->shape;
+    int64_t stride[MAX_RANK];
+    int64_t total = 0;
+    int64_t at = 0;
+    shape_strides(from, stride);
+    for (int i = 0; i < axes; i++)
+        total = i64_add(total, to->dim[i]);
+    *table = NEW_ARRAY(pick->l->arena, int32_t, total);
+    for (int i = 0; i < axes; i++)
+        for (int64_t k = 0; k < to->dim[i]; k++)
+            (*table)[at++] = i32_checked(i64_mul(pick->table[i][k], stride[i]));
+    return total;
 }
 
 static void pick_whole(Pick *pick, int axes, Tensor *y, Tensor *x)
 {
-    Lower *lower = pick->l;
     const Shape *to = &y->shape;
-    int64_t stride[MAX_RANK];
-    int64_t total = 0;
-    int64_t at = 0;
-    shape_strides(&x->shape, stride);
+    int32_t *table;
+    const int64_t total = axis_tables(pick, axes, &x->shape, &table);
     inlay_pick_params params = {
         .rank = axes,
         .run = i32_checked(shape_product(to, axes, to->rank)),
     };
     for (int i = 0; i < axes; i++)
-        total = i64_add(total, to->dim[i]);
-    int32_t *table = NEW_ARRAY(lower->arena, int32_t, total);
-    for (int i = 0; i < axes; i++) {
         params.n[i] = i32_checked(to->dim[i]);
-        for (int64_t k = 0; k < to->dim[i]; k++)
-            table[at++] = i32_checked(i64_mul(pick->table[i][k], stride[i]));
-    }
     Step *step = pick_step(pick, &params, y->dtype);
     step_out(step, y);
     step_in(step, x);
-    step_in(step, lower_i32s(lower, table, total));
+    step_in(step, lower_i32s(pick->l, table, total));
 }
 
 void lower_pick(Pick *pick)

@@ -52,7 +52,22 @@ const int64_t *window_kernel_shape(const Node *node, int64_t *count)
     return v;
 }
 
-/* Sizes and everything but padding and output. */
+/* Sizes of the image and taps of the window. */
+static void read_sizes(const Node *node, const int64_t *taps, Window *window)
+{
+    const Shape *x = infer_shape(node, 0);
+    const int64_t *sizes = x->dim + (window->channels_last ? 1 : 2);
+    const int first = WINDOW_DIMS - window->spatial;
+    for (int i = 0; i < window->spatial; i++) {
+        if (taps[i] < 1 || taps[i] > INT32_MAX)
+            fail_node(node, STATUS_MALFORMED, NULL, "its window is %lld wide",
+                      (long long)taps[i]);
+        window->in[first + i] = i32_checked(sizes[i]);
+        window->kernel[first + i] = taps[i];
+    }
+}
+
+/* Everything but padding and output. */
 static Window begin(const Node *node, const int64_t *taps)
 {
     const Shape *x = infer_shape(node, 0);
@@ -64,17 +79,8 @@ static Window begin(const Node *node, const int64_t *taps)
         .out = { 1, 1, 1 },
         .kernel = { 1, 1, 1 },
     };
-    const int first = WINDOW_DIMS - window.spatial;
-    const int64_t *sizes = x->dim + (window.channels_last ? 1 : 2);
     window.channels = x->dim[window.channels_last ? x->rank - 1 : 1];
-    for (int i = 0; i < window.spatial; i++) {
-        window.in[first + i] = sizes[i];
-        window.kernel[first + i] = taps[i];
-        if (taps[i] < 1 || taps[i] > INT32_MAX)
-            fail_node(node, STATUS_MALFORMED, NULL, "its window is %lld wide",
-                      (long long)taps[i]);
-        i32_checked(sizes[i]);
-    }
+    read_sizes(node, taps, &window);
     read_ints(node, "strides", window.spatial, 1, 1, window.stride);
     read_ints(node, "dilations", window.spatial, 1, 1, window.dilation);
     return window;
@@ -229,22 +235,23 @@ Shape window_shape(const Window *window, int64_t channels)
     return shape;
 }
 
-/* The geometry that inlay_conv_params and inlay_pool_params share, by name. */
-#define SET_GEOMETRY(p, w) \
+/* A fact of all three dimensions, as fields of a kernel's parameters. */
+#define SET_EACH(d, h, w, fact) \
     do { \
-        (p)->id = (int32_t)(w)->in[0], (p)->ih = (int32_t)(w)->in[1], \
-        (p)->iw = (int32_t)(w)->in[2]; \
-        (p)->od = (int32_t)(w)->out[0], (p)->oh = (int32_t)(w)->out[1], \
-        (p)->ow = (int32_t)(w)->out[2]; \
-        (p)->kd = (int32_t)(w)->kernel[0], (p)->kh = (int32_t)(w)->kernel[1], \
-        (p)->kw = (int32_t)(w)->kernel[2]; \
-        (p)->sd = (int32_t)(w)->stride[0], (p)->sh = (int32_t)(w)->stride[1], \
-        (p)->sw = (int32_t)(w)->stride[2]; \
-        (p)->dd = (int32_t)(w)->dilation[0], \
-        (p)->dh = (int32_t)(w)->dilation[1], \
-        (p)->dw = (int32_t)(w)->dilation[2]; \
-        (p)->pd = (int32_t)(w)->pad[0], (p)->ph = (int32_t)(w)->pad[1], \
-        (p)->pw = (int32_t)(w)->pad[2]; \
+        (d) = (int32_t)(fact)[0]; \
+        (h) = (int32_t)(fact)[1]; \
+        (w) = (int32_t)(fact)[2]; \
+    } while (0)
+
+/* The geometry that inlay_conv_params and inlay_pool_params share, by name. */
+#define SET_GEOMETRY(p, window) \
+    do { \
+        SET_EACH((p)->id, (p)->ih, (p)->iw, (window)->in); \
+        SET_EACH((p)->od, (p)->oh, (p)->ow, (window)->out); \
+        SET_EACH((p)->kd, (p)->kh, (p)->kw, (window)->kernel); \
+        SET_EACH((p)->sd, (p)->sh, (p)->sw, (window)->stride); \
+        SET_EACH((p)->dd, (p)->dh, (p)->dw, (window)->dilation); \
+        SET_EACH((p)->pd, (p)->ph, (p)->pw, (window)->pad); \
     } while (0)
 
 void window_conv_params(const Window *window, inlay_conv_params *params)
@@ -260,8 +267,7 @@ void window_bytes_params(const Window *window, inlay_qpacked_params *params)
 void window_pool_params(const Window *window, inlay_pool_params *params)
 {
     SET_GEOMETRY(params, window);
-    params->ed = (int32_t)window->end[0], params->eh = (int32_t)window->end[1],
-    params->ew = (int32_t)window->end[2];
+    SET_EACH(params->ed, params->eh, params->ew, window->end);
     params->channels = i32_checked(window->channels);
 }
 
@@ -283,12 +289,12 @@ void window_plain_params(const Window *window, inlay_window_params *params,
 {
     params->images = i32_checked(window->images);
     for (int i = 0; i < WINDOW_DIMS; i++) {
-        params->in[i] = (int32_t)window->in[i],
-        params->out[i] = (int32_t)window->out[i],
+        params->in[i] = (int32_t)window->in[i];
+        params->out[i] = (int32_t)window->out[i];
         params->kernel[i] = (int32_t)window->kernel[i];
-        params->stride[i] = (int32_t)window->stride[i],
+        params->stride[i] = (int32_t)window->stride[i];
         params->dilation[i] = (int32_t)window->dilation[i];
-        params->pad[i] = (int32_t)window->pad[i],
+        params->pad[i] = (int32_t)window->pad[i];
         params->end[i] = (int32_t)window->end[i];
     }
     strides(window, window->in, window->channels, params->xs);
@@ -330,21 +336,25 @@ static Rows touched(const Window *window, int i, int64_t z)
                    (int32_t)i64_min(hi, window->in[i]) };
 }
 
+/* Indices of dimension i that the window of output z reads. */
+typedef Rows ReadRows(const Window *window, int i, int64_t z);
+
 /* Rows of x for each row of y, where images or planes follow one another. */
-static void tabulate(const Window *window, const Step *step, Operand *x)
+static void tabulate(const Window *window, const Step *step, Operand *x,
+                     ReadRows *read)
 {
+    const int64_t planes = window->out[0];
+    const int64_t high = window->out[1];
     Rows *rows = NEW_ARRAY(step->lower->arena, Rows, step->units + 1);
     for (int32_t u = 0; u < step->units; u++) {
-        const int64_t image = u / (window->out[0] * window->out[1]);
-        const Rows z = touched(window, 0, u / window->out[1] % window->out[0]);
-        const Rows h = touched(window, 1, u % window->out[1]);
+        const int64_t first = u / (planes * high) * window->in[0];
+        const Rows z = read(window, 0, u / high % planes);
+        const Rows h = read(window, 1, u % high);
         if (z.lo >= z.hi || h.lo >= h.hi)
             continue;
-        rows[u].lo =
-            (int32_t)((image * window->in[0] + z.lo) * window->in[1] + h.lo);
-        rows[u].hi =
-            (int32_t)((image * window->in[0] + z.hi - 1) * window->in[1] +
-                      h.hi);
+        const int64_t last = first + z.hi - 1;
+        rows[u].lo = (int32_t)((first + z.lo) * window->in[1] + h.lo);
+        rows[u].hi = (int32_t)(last * window->in[1] + h.hi);
     }
     operand_table(x, step->units, rows);
 }
@@ -369,7 +379,7 @@ void window_rows(const Window *window, Step *step, Operand *y, Operand *x)
         operand_window(x, (int32_t)window->stride[1], (int32_t)window->pad[1],
                        (int32_t)extent(window, 1));
     else
-        tabulate(window, step, x);
+        tabulate(window, step, x, touched);
 }
 
 void window_pixels(const Window *window, Operand *x, int32_t tile)
@@ -405,18 +415,5 @@ void window_rows_transposed(const Window *window, Step *step, Operand *y,
                             Operand *x)
 {
     window_rows(window, step, y, x);
-    Rows *rows = NEW_ARRAY(step->lower->arena, Rows, step->units + 1);
-    for (int32_t u = 0; u < step->units; u++) {
-        const int64_t image = u / (window->out[0] * window->out[1]);
-        const Rows z = spread(window, 0, u / window->out[1] % window->out[0]);
-        const Rows h = spread(window, 1, u % window->out[1]);
-        if (h.lo >= h.hi || z.lo >= z.hi)
-            continue;
-        rows[u].lo =
-            (int32_t)((image * window->in[0] + z.lo) * window->in[1] + h.lo);
-        rows[u].hi =
-            (int32_t)((image * window->in[0] + z.hi - 1) * window->in[1] +
-                      h.hi);
-    }
-    operand_table(x, step->units, rows);
+    tabulate(window, step, x, spread);
 }

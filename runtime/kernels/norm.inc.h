@@ -142,6 +142,23 @@ static inline void inlay_typed(columns_sum)(INLAY_T *sum, const INLAY_T *x,
     }
 }
 
+/* y = (x - mean) * a + b for n rows of 16 lines side by side; a row at a time: y may be x. */
+static inline void inlay_typed(columns_write)(const inlay_norm_params *p,
+                                              const inlay_typed(norm_data) * d,
+                                              const INLAY_T *mean,
+                                              const INLAY_T *a,
+                                              const INLAY_T *b)
+{
+    int32_t i, j;
+    for (i = 0; i < p->n; i++) {
+        const ptrdiff_t row = (ptrdiff_t)i * p->inner;
+        INLAY_T block[16];
+        for (j = 0; j < 16; j++)
+            block[j] = (d->x[row + j] - mean[j]) * a[j] + b[j];
+        memcpy(d->y + row, block, sizeof block);
+    }
+}
+
 /* 16 lines side by side (inner >= 16): channels of an image that is channels last. */
 static inline void inlay_typed(norm_columns)(const inlay_norm_params *p,
                                              const inlay_typed(norm_data) * d,
@@ -149,7 +166,7 @@ static inline void inlay_typed(norm_columns)(const inlay_norm_params *p,
 {
     const INLAY_T n = (INLAY_T)p->n;
     INLAY_T square[16], a[16], b[16];
-    int32_t i, j;
+    int32_t j;
     for (j = 0; j < 16; j++)
         mean[j] = 0;
     if (p->center)
@@ -162,13 +179,7 @@ static inline void inlay_typed(norm_columns)(const inlay_norm_params *p,
         a[j] = d->scale ? d->scale[j] * inv[j] : inv[j];
         b[j] = d->bias ? d->bias[j] : 0;
     }
-    for (i = 0; i < p->n; i++) {
-        const ptrdiff_t row = (ptrdiff_t)i * p->inner;
-        INLAY_T block[16];
-        for (j = 0; j < 16; j++)
-            block[j] = (d->x[row + j] - mean[j]) * a[j] + b[j];
-        memcpy(d->y + row, block, sizeof block);
-    }
+    inlay_typed(columns_write)(p, d, mean, a, b);
 }
 
 /* The lines of block o of a unit, whose operands are `all`; mean and inv: NULL, or at those of the

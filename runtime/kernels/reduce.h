@@ -91,21 +91,29 @@ static inline int inlay_reduce_axes(const inlay_reduce_params *p,
 
 /* Loops for axes that are values: `made` gets what the compiler else writes. 0 where y's dims would
  * be others. */
+/* Elements of x from one index of an axis to the next. */
+static inline void inlay_reduce_strides(const inlay_reduce_params *p,
+                                        int32_t *strides)
+{
+    int32_t step = 1;
+    int32_t i;
+    for (i = p->kept - 1; i >= 0; i--) {
+        strides[i] = step;
+        step *= p->nk[i];
+    }
+}
+
 static inline int inlay_reduce_values(const inlay_reduce_params *p,
                                       const int64_t *axes,
                                       inlay_reduce_params *made)
 {
     int32_t strides[8];
     int32_t i;
-    int32_t step = 1;
     int32_t kept = 0;
     unsigned gone;
     if (!inlay_reduce_axes(p, axes, &gone))
         return 0;
-    for (i = p->kept - 1; i >= 0; i--) {
-        strides[i] = step;
-        step *= p->nk[i];
-    }
+    inlay_reduce_strides(p, strides);
     memset(made, 0, sizeof *made);
     made->count = 1;
     for (i = 0; i < p->kept; i++) {

@@ -26,6 +26,27 @@ INLAY_INLINE void INLAY_R(line)(INLAY_A *acc, const INLAY_T *x, int32_t n,
         acc[j] = INLAY_R(take)(acc[j], (INLAY_A)x[i], op);
 }
 
+/* total[j] takes the rows of column j of x, a chunk at a time. */
+INLAY_INLINE void INLAY_R(chunks)(INLAY_A *total, const INLAY_T *x, int32_t n,
+                                  int32_t rows, ptrdiff_t stride, const int op)
+{
+    int32_t i, j;
+    for (i = 0; i < rows; i += INLAY_CHUNK) {
+        const int32_t left = rows - i;
+        const int32_t some = left < INLAY_CHUNK ? left : INLAY_CHUNK;
+        const INLAY_T *from = x + i * stride;
+        INLAY_A acc[INLAY_LANES];
+        for (j = 0; j < INLAY_LANES; j++)
+            acc[j] = INLAY_R(start)(op);
+        if (n == INLAY_LANES)
+            INLAY_R(rows)(acc, from, INLAY_LANES, some, stride, op);
+        else
+            INLAY_R(rows)(acc, from, n, some, stride, op);
+        for (j = 0; j < n; j++)
+            total[j] = INLAY_R(join)(total[j], acc[j], op);
+    }
+}
+
 /* n <= INLAY_LANES columns beginning at x. */
 INLAY_INLINE void INLAY_R(columns)(const inlay_reduce_params *p, INLAY_T *y,
                                    const INLAY_T *x, int32_t n, const int op)
@@ -36,26 +57,13 @@ INLAY_INLINE void INLAY_R(columns)(const inlay_reduce_params *p, INLAY_T *y,
     INLAY_A total[INLAY_LANES];
     int32_t at[8] = { 0 };
     ptrdiff_t offset = 0;
-    int32_t i, j;
+    int32_t j;
     for (j = 0; j < n; j++)
         total[j] = INLAY_R(start)(op);
     if (p->count)
-        do {
-            for (i = 0; i < rows; i += INLAY_CHUNK) {
-                const int32_t left = rows - i;
-                const int32_t some = left < INLAY_CHUNK ? left : INLAY_CHUNK;
-                const INLAY_T *from = x + offset + i * stride;
-                INLAY_A acc[INLAY_LANES];
-                for (j = 0; j < INLAY_LANES; j++)
-                    acc[j] = INLAY_R(start)(op);
-                if (n == INLAY_LANES)
-                    INLAY_R(rows)(acc, from, INLAY_LANES, some, stride, op);
-                else
-                    INLAY_R(rows)(acc, from, n, some, stride, op);
-                for (j = 0; j < n; j++)
-                    total[j] = INLAY_R(join)(total[j], acc[j], op);
-            }
-        } while (inlay_walk(at, p->nr, p->sr, last, &offset));
+        do
+            INLAY_R(chunks)(total, x + offset, n, rows, stride, op);
+        while (inlay_walk(at, p->nr, p->sr, last, &offset));
     for (j = 0; j < n; j++)
         y[j] = (INLAY_T)INLAY_R(finish)(total[j], p->count, op);
 }

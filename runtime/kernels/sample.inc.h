@@ -306,12 +306,64 @@ static inline void inlay_typed(roi_seen)(INLAY_T start, INLAY_T length,
     range[1] = inlay_typed(roi_clip)(end, samples);
 }
 
+/* A cell along an axis of n elements: where its samples lie, and which of them may lie within. */
+typedef struct inlay_typed(roi_side)
+{
+    INLAY_T start, length, samples;
+    int32_t range[2];
+}
+inlay_typed(roi_side);
+
+static inline inlay_typed(roi_side)
+    inlay_typed(roi_side_of)(INLAY_T start, INLAY_T length, int32_t ratio,
+                             int64_t n)
+{
+    inlay_typed(roi_side) side = { 0 };
+    side.start = start;
+    side.length = length;
+    side.samples = inlay_typed(roi_samples)(ratio, length);
+    if (side.samples >= 1)
+        inlay_typed(roi_seen)(start, length, side.samples, n, side.range);
+    return side;
+}
+
+static inline INLAY_T inlay_typed(roi_place)(const inlay_typed(roi_side) * side,
+                                             int32_t i)
+{
+    const INLAY_T middle = (INLAY_T)i + INLAY_C(0.5);
+    return side->start + middle * side->length / side->samples;
+}
+
+static inline int inlay_typed(roi_all_seen)(const inlay_typed(roi_side) * side)
+{
+    return !side->range[0] && side->range[1] == (int32_t)side->samples;
+}
+
 /* The cells of a region: where the first begins, and the size of one. */
 typedef struct inlay_typed(roi)
 {
     INLAY_T top, left, height, width;
 }
 inlay_typed(roi);
+
+/* What the samples of a cell come to: their sum, or the greatest; those not seen are zero. */
+static inline INLAY_T inlay_typed(roi_value)(const inlay_roi_align_params *p,
+                                             const INLAY_T *x,
+                                             const inlay_typed(roi_side) * v,
+                                             const inlay_typed(roi_side) * u)
+{
+    int first = inlay_typed(roi_all_seen)(v) && inlay_typed(roi_all_seen)(u);
+    INLAY_T value = 0;
+    int32_t i, k;
+    for (i = v->range[0]; i < v->range[1]; i++)
+        for (k = u->range[0]; k < u->range[1]; k++) {
+            value = inlay_typed(roi_sample)(p, x, inlay_typed(roi_place)(v, i),
+                                            inlay_typed(roi_place)(u, k), first,
+                                            value);
+            first = 0;
+        }
+    return value;
+}
 
 /* Cell (row, column) of a region. */
 static inline INLAY_T inlay_typed(roi_cell)(const inlay_roi_align_params *p,
@@ -321,26 +373,15 @@ static inline INLAY_T inlay_typed(roi_cell)(const inlay_roi_align_params *p,
 {
     const INLAY_T top = roi->top + (INLAY_T)row * roi->height;
     const INLAY_T left = roi->left + (INLAY_T)column * roi->width;
-    const INLAY_T rows = inlay_typed(roi_samples)(p->ratio, roi->height);
-    const INLAY_T columns = inlay_typed(roi_samples)(p->ratio, roi->width);
-    INLAY_T value = 0;
-    int32_t v[2], u[2], i, k;
-    int first;
-    if (rows < 1 || columns < 1 || p->h < 1 || p->w < 1)
-        return value;
-    inlay_typed(roi_seen)(top, roi->height, rows, p->h, v);
-    inlay_typed(roi_seen)(left, roi->width, columns, p->w, u);
-    first = !v[0] && !u[0] && v[1] == (int32_t)rows && u[1] == (int32_t)columns;
-    for (i = v[0]; i < v[1]; i++)
-        for (k = u[0]; k < u[1]; k++) {
-            const INLAY_T y = (INLAY_T)i + INLAY_C(0.5);
-            const INLAY_T z = (INLAY_T)k + INLAY_C(0.5);
-            value = inlay_typed(roi_sample)(p, x, top + y * roi->height / rows,
-                                            left + z * roi->width / columns,
-                                            first, value);
-            first = 0;
-        }
-    return p->max ? value : value / (rows * columns);
+    const inlay_typed(roi_side) v =
+        inlay_typed(roi_side_of)(top, roi->height, p->ratio, p->h);
+    const inlay_typed(roi_side) u =
+        inlay_typed(roi_side_of)(left, roi->width, p->ratio, p->w);
+    INLAY_T value;
+    if (v.samples < 1 || u.samples < 1 || p->h < 1 || p->w < 1)
+        return 0;
+    value = inlay_typed(roi_value)(p, x, &v, &u);
+    return p->max ? value : value / (v.samples * u.samples);
 }
 
 /* The cells of the region with corners (x1, y1), (x2, y2). */
@@ -454,6 +495,17 @@ inlay_typed(roi_pool_plane)(const inlay_roi_pool_params *p, INLAY_T *y,
     return y;
 }
 
+/* x1, y1, x2, y2 of a region, behind the number of its image. */
+static inline void inlay_typed(roi_corners)(const inlay_roi_pool_params *p,
+                                            const INLAY_T *region,
+                                            int64_t *corner)
+{
+    const INLAY_T scale = (INLAY_T)p->scale;
+    int32_t i;
+    for (i = 0; i < 4; i++)
+        corner[i] = inlay_typed(roi_corner)(region[1 + i] * scale);
+}
+
 static inline int inlay_typed(roi_pool)(void *const *base, const inlay_step *s,
                                         int32_t r0, int32_t r1)
 {
@@ -461,16 +513,13 @@ static inline int inlay_typed(roi_pool)(void *const *base, const inlay_step *s,
     INLAY_T *y = (INLAY_T *)inlay_at(base, s, 0);
     const INLAY_T *x = (const INLAY_T *)inlay_at(base, s, 1);
     const INLAY_T *region = (const INLAY_T *)inlay_at(base, s, 2);
-    const INLAY_T scale = (INLAY_T)p->scale;
     int64_t r, c, corner[4];
-    int32_t i;
     (void)r0;
     (void)r1;
     for (r = 0; r < p->regions; r++, region += 5) {
         if (!(region[0] >= 0 && region[0] < (INLAY_T)p->n))
             return -INLAY_E_INDEX;
-        for (i = 0; i < 4; i++)
-            corner[i] = inlay_typed(roi_corner)(region[1 + i] * scale);
+        inlay_typed(roi_corners)(p, region, corner);
         for (c = 0; c < p->c; c++) {
             const int64_t plane = (int64_t)region[0] * p->c + c;
             y = inlay_typed(roi_pool_plane)(p, y, x + plane * p->h * p->w,

@@ -167,6 +167,16 @@ static inline float inlay_gram_value(const inlay_tfidf_params *p, int32_t count,
     return p->mode == 1 ? weight : (float)count * weight;
 }
 
+/* Adds an n-gram of the line of x that begins at `line` to its place in y. */
+static inline void inlay_gram_add(const inlay_tfidf_params *p, const void *x,
+                                  size_t line, const int64_t *pool,
+                                  const int32_t *gram, float scale, float *y)
+{
+    const int32_t count = inlay_gram_count(p, x, line, pool + gram[0], gram[1]);
+    if (count)
+        y[gram[2]] += inlay_gram_value(p, count, scale);
+}
+
 static inline int inlay_tfidf(void *const *base, const inlay_step *s,
                               int32_t r0, int32_t r1)
 {
@@ -183,13 +193,9 @@ static inline int inlay_tfidf(void *const *base, const inlay_step *s,
         const size_t line = (size_t)b * (size_t)p->n;
         memset(y, 0, (size_t)p->out * sizeof *y);
         for (g = 0; g < p->grams; g++) {
-            const int32_t *gram = grams + 3 * g;
-            const int32_t count =
-                inlay_gram_count(p, x, line, pool + gram[0], gram[1]);
             /* Mode 0 may come without weights. */
             const float scale = p->mode ? weight[g] : 0.0f;
-            if (count)
-                y[gram[2]] += inlay_gram_value(p, count, scale);
+            inlay_gram_add(p, x, line, pool, grams + 3 * g, scale, y);
         }
     }
     return 0;

@@ -7,6 +7,7 @@ typedef struct inlay_typed(tree_tables)
     const int32_t *root, *node, *target;
     const INLAY_T *value, *weight, *member;
     INLAY_T *sum; /* scores, [targets] */
+    float *score; /* the same as the result has them */
     uint8_t *has; /* 1: someone voted for it */
 }
 inlay_typed(tree_tables);
@@ -101,15 +102,31 @@ static inline void inlay_typed(tree_votes)(const inlay_tree_params *p,
         tables->sum[k] /= (INLAY_T)p->trees;
 }
 
-/* Scores z of the row in work; returns the class that is chosen, -1: none. */
+/* The target with the greatest score of those that someone voted for, -1: none. */
+static inline int32_t inlay_typed(tree_best)(const inlay_tree_params *p,
+                                             const inlay_typed(tree_tables) *
+                                                 tables)
+{
+    int32_t best = -1;
+    int32_t k;
+    for (k = 0; k < p->targets; k++) {
+        if (!tables->has[k])
+            continue;
+        if (best < 0 || tables->sum[k] > tables->sum[best])
+            best = k;
+    }
+    return best;
+}
+
+/* Scores of the row in work; returns the class that is chosen, -1: none. */
 static inline int32_t inlay_typed(tree_scores)(const inlay_tree_params *p,
                                                const inlay_typed(tree_tables) *
                                                    tables,
-                                               const double *bases, float *z)
+                                               const double *bases)
 {
+    float *z = tables->score;
     const int binary = p->classify && p->targets == 2;
-    int32_t chosen = -1;
-    int32_t k;
+    int32_t chosen, k;
     if ((!p->classify || p->targets > 2) && p->bases == p->targets)
         for (k = 0; k < p->targets; k++) {
             tables->sum[k] += (INLAY_T)bases[k];
@@ -119,12 +136,7 @@ static inline int32_t inlay_typed(tree_scores)(const inlay_tree_params *p,
         z[k] = (float)tables->sum[k];
     if (binary)
         return inlay_tree_binary(p, z, tables->has, bases);
-    for (k = 0; k < p->targets; k++) {
-        if (!tables->has[k])
-            continue;
-        if (chosen < 0 || tables->sum[k] > tables->sum[chosen])
-            chosen = k;
-    }
+    chosen = inlay_typed(tree_best)(p, tables);
     if (p->targets > 1 || p->post == INLAY_POST_PROBIT)
         inlay_post(z, p->targets, p->post);
     return chosen;
@@ -134,6 +146,7 @@ static inline void inlay_typed(tree_open)(void *const *base,
                                           const inlay_step *s,
                                           inlay_typed(tree_tables) * tables)
 {
+    const inlay_tree_params *p = (const inlay_tree_params *)s->params;
     tables->root = (const int32_t *)inlay_at(base, s, 3);
     tables->node = (const int32_t *)inlay_at(base, s, 4);
     tables->value = (const INLAY_T *)inlay_at(base, s, 5);
@@ -141,19 +154,23 @@ static inline void inlay_typed(tree_open)(void *const *base,
     tables->weight = (const INLAY_T *)inlay_at(base, s, 7);
     tables->member = (const INLAY_T *)inlay_at(base, s, 8);
     tables->sum = (INLAY_T *)inlay_at(base, s, 11);
+    tables->score = (float *)(void *)(tables->sum + p->targets);
+    tables->has = (uint8_t *)(tables->score + p->targets);
 }
 
 /* Scores of row i of the result, of those in work. */
-static inline void inlay_typed(tree_store)(const inlay_tree_params *p, void *y,
-                                           int32_t i, const float *z,
-                                           const INLAY_T *sum)
+static inline void
+inlay_typed(tree_store)(const inlay_tree_params *p, void *y, int32_t i,
+                        const inlay_typed(tree_tables) * tables)
 {
+    const float *z = tables->score;
     const ptrdiff_t first = (ptrdiff_t)i * p->targets;
     int32_t k;
     if (!p->wide)
         memcpy((float *)y + first, z, (size_t)p->targets * sizeof *z);
     for (k = 0; k < p->targets && p->wide; k++)
-        ((double *)y)[first + k] = p->post ? (double)z[k] : (double)sum[k];
+        ((double *)y)[first + k] =
+            p->post ? (double)z[k] : (double)tables->sum[k];
 }
 
 static inline int inlay_typed(tree)(void *const *base, const inlay_step *s,
@@ -165,20 +182,17 @@ static inline int inlay_typed(tree)(void *const *base, const inlay_step *s,
     const double *bases = (const double *)inlay_at(base, s, 9);
     const int64_t *labels = (const int64_t *)inlay_at(base, s, 10);
     inlay_typed(tree_tables) tables;
-    float *z;
     int32_t i;
     (void)r0;
     (void)r1;
     inlay_typed(tree_open)(base, s, &tables);
-    z = (float *)(void *)(tables.sum + p->targets);
-    tables.has = (uint8_t *)(z + p->targets);
     for (i = 0; i < p->n; i++, x += p->features) {
         int32_t chosen;
         inlay_typed(tree_votes)(p, &tables, x);
-        chosen = inlay_typed(tree_scores)(p, &tables, bases, z);
+        chosen = inlay_typed(tree_scores)(p, &tables, bases);
         if (label)
             label[i] = labels[chosen < 0 ? 0 : chosen];
-        inlay_typed(tree_store)(p, inlay_at(base, s, 0), i, z, tables.sum);
+        inlay_typed(tree_store)(p, inlay_at(base, s, 0), i, &tables);
     }
     return 0;
 }
