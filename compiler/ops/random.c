@@ -68,12 +68,10 @@ void expand_random(Node *node)
     if (!dtype_is_float(type))
         fail_node(node, STATUS_MALFORMED, "give it a dtype",
                   "random numbers are floating, not %s", dtype_name(type));
-    Tensor *y =
-        normal ? draw(node, &shape, type, true, node_float(node, "mean", 0.0f),
-                      node_float(node, "scale", 1.0f))
-               : draw(node, &shape, type, false, node_float(node, "low", 0.0f),
-                      node_float(node, "high", 1.0f));
-    y = expand_cast(node, y, type);
+    const float a = node_float(node, normal ? "mean" : "low", 0.0f);
+    const float b = node_float(node, normal ? "scale" : "high", 1.0f);
+    Tensor *drawn = draw(node, &shape, type, normal, a, b);
+    Tensor *y = expand_cast(node, drawn, type);
     expand_finish(node, 1, &y);
 }
 
@@ -82,15 +80,13 @@ void expand_bernoulli(Node *node)
 {
     const Shape *shape = infer_shape(node, 0);
     const DType type = drawn_type(node, node->in[0]->dtype);
-    Tensor *p = expand_cast(node, node->in[0],
-                            node->in[0]->dtype == DT_F64 ? DT_F64 : DT_F32);
+    const bool wide = node->in[0]->dtype == DT_F64;
+    Tensor *p = expand_cast(node, node->in[0], wide ? DT_F64 : DT_F32);
     if (type == DT_NONE || type == DT_STRING)
         fail_node(node, STATUS_MALFORMED, NULL, "needs a numeric type");
-    Tensor *y = expand_cast(
-        node,
-        expand_binary(node, "Less",
-                      draw(node, shape, p->dtype, false, 0.0f, 1.0f), p),
-        type);
+    Tensor *drawn = draw(node, shape, p->dtype, false, 0.0f, 1.0f);
+    Tensor *less = expand_binary(node, "Less", drawn, p);
+    Tensor *y = expand_cast(node, less, type);
     expand_finish(node, 1, &y);
 }
 
@@ -101,16 +97,17 @@ void infer_random_values(Node *node)
 
 void lower_random_values(Lower *lower, Node *node)
 {
-    const inlay_random_params params = { .n = tensor_count(node->out[0]),
-                                         .seed = node_int(node, "key", 0),
-                                         .normal =
-                                             node_int(node, "normal", 0) != 0,
-                                         .a = node_float(node, "a", 0.0f),
-                                         .b = node_float(node, "b", 1.0f) };
-    step_out(lower_step(lower, node,
-                        lower_kernel(lower, "random", node->out[0]->dtype),
-                        &params),
-             node->out[0]);
+    const DType type = node->out[0]->dtype;
+    const inlay_random_params params = {
+        .n = tensor_count(node->out[0]),
+        .seed = node_int(node, "key", 0),
+        .normal = node_int(node, "normal", 0) != 0,
+        .a = node_float(node, "a", 0.0f),
+        .b = node_float(node, "b", 1.0f),
+    };
+    const char *kernel = lower_kernel(lower, "random", type);
+    Step *step = lower_step(lower, node, kernel, &params);
+    step_out(step, node->out[0]);
 }
 
 void infer_multinomial(Node *node)
@@ -133,11 +130,11 @@ void lower_multinomial(Lower *lower, Node *node)
         .classes = x->dim[1],
         .samples = node->out[0]->shape.dim[1],
         .seed = seed_of(node),
-        .wide = node->out[0]->dtype == DT_I64
+        .wide = node->out[0]->dtype == DT_I64,
     };
-    Step *step = lower_step(
-        lower, node, lower_kernel(lower, "multinomial", node->in[0]->dtype),
-        &params);
+    const DType type = node->in[0]->dtype;
+    const char *kernel = lower_kernel(lower, "multinomial", type);
+    Step *step = lower_step(lower, node, kernel, &params);
     step_out(step, node->out[0]);
     step_in(step, node->in[0]);
 }

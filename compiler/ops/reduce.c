@@ -262,40 +262,41 @@ void lower_arg(Lower *lower, Node *node)
 }
 
 /* Softmax and kin: along one axis, or, until opset 12, along all axes from `axis` on. */
-static void softmax_lines(const Node *node, inlay_softmax_params *params,
-                          bool *by_row)
+static Lines softmax_lines(const Node *node, bool *by_row)
 {
     const Shape *s = &node->in[0]->shape;
     const bool flattens = node->op->since < 13;
     const int64_t given = node_int(node, "axis", flattens ? 1 : -1);
-    /* Where all axes from `axis` on are taken, there may be none: axis == rank. */
-    const int axis =
-        s->rank ? node_axis(node, given, s->rank + (flattens && given >= 0))
-                : 0;
-    *by_row = shape_has_rows(s) && axis == s->rank - 1;
-    *params = (inlay_softmax_params){
-        .outer = 1,
-        .n = 1,
-        .inner = 1,
-        .by_pixel = *by_row,
-    };
+    *by_row = false;
     if (!s->rank)
-        return;
-    params->outer =
-        i32_checked(*by_row ? shape_row_pixels(s) : shape_product(s, 0, axis));
-    params->n =
-        i32_checked(flattens ? shape_product(s, axis, s->rank) : s->dim[axis]);
-    params->inner =
-        flattens ? 1 : i32_checked(shape_product(s, axis + 1, s->rank));
+        return (Lines){ 1, 1, 1 };
+    /* Where all axes from `axis` on are taken, there may be none: axis == rank. */
+    const int more = flattens && given >= 0;
+    const int axis = node_axis(node, given, s->rank + more);
+    Lines lines = { .inner = 1 };
+    if (flattens) {
+        lines.outer = i32_checked(shape_product(s, 0, axis));
+        lines.n = i32_checked(shape_product(s, axis, s->rank));
+    } else
+        lines = lines_along(s, axis);
+    *by_row = shape_has_rows(s) && axis == s->rank - 1;
+    if (*by_row)
+        lines.outer = i32_checked(shape_row_pixels(s));
+    return lines;
 }
 
 Step *lower_softmax_lines(Lower *lower, Node *node, const char *kernel)
 {
-    inlay_softmax_params params;
     bool by_row;
     if (!tensor_count(node->out[0]))
         return NULL;
-    softmax_lines(node, &params, &by_row);
+    const Lines lines = softmax_lines(node, &by_row);
+    const inlay_softmax_params params = {
+        .outer = lines.outer,
+        .n = lines.n,
+        .inner = lines.inner,
+        .by_pixel = by_row,
+    };
     Step *step = lower_step(lower, node, kernel, &params);
     Operand *y = step_out(step, node->out[0]);
     if (by_row)

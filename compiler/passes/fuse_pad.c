@@ -43,8 +43,8 @@ static bool has_pads(const Node *node)
 
 static bool takes_padding(const Node *node)
 {
-    if (strcmp(node_string(node, "auto_pad", "NOTSET"), "NOTSET") &&
-        strcmp(node_string(node, "auto_pad", "NOTSET"), "VALID"))
+    const char *given = node_string(node, "auto_pad", "NOTSET");
+    if (strcmp(given, "NOTSET") && strcmp(given, "VALID"))
         return false;
     if (node_is(node, "Conv"))
         return true;
@@ -87,8 +87,10 @@ static void try_fuse(Graph *graph, Node *node)
 
 void pass_fuse_pad(Graph *graph)
 {
-    for (size_t i = 0; i < graph->node.n; i++)
-        if (graph->node.at[i]->n_in && graph->node.at[i]->in[0])
-            try_fuse(graph, graph->node.at[i]);
+    for (size_t i = 0; i < graph->node.n; i++) {
+        Node *node = graph->node.at[i];
+        if (node_in(node, 0))
+            try_fuse(graph, node);
+    }
     pass_dead(graph);
 }

@@ -15,11 +15,18 @@ typedef struct Widener {
     int ids; /* of tensors that were there before the pass */
 } Widener;
 
+/* Where the float32 form of a tensor stands; NULL: it came with the pass. */
+static Tensor **wide_form(const Widener *widener, const Tensor *tensor)
+{
+    return tensor->id < widener->ids ? widener->wide + tensor->id : NULL;
+}
+
 static Tensor *cast_before(Widener *widener, Node *node, Tensor *in, DType to)
 {
     Graph *graph = widener->g;
-    if (to == DT_F32 && in->id < widener->ids && widener->wide[in->id])
-        return widener->wide[in->id];
+    Tensor **wide = to == DT_F32 ? wide_form(widener, in) : NULL;
+    if (wide && *wide)
+        return *wide;
     if (in->value)
         return graph_add_constant(graph, NULL,
                                   recipe_cast(graph->store, in->value, to));
@@ -27,8 +34,8 @@ static Tensor *cast_before(Widener *widener, Node *node, Tensor *in, DType to)
     Node *cast = graph_insert_node(graph, node, "", "Cast", 1, &in, 1, &out);
     node_set_int(cast, "to", to);
     infer_node(cast);
-    if (to == DT_F32 && in->id < widener->ids)
-        widener->wide[in->id] = out;
+    if (wide)
+        *wide = out;
     return out;
 }
 
@@ -63,8 +70,9 @@ static void narrow_outputs(Widener *widener, Node *node, const DType *wide)
         Tensor *result = graph_add_tensor(graph, NULL, to, old->shape);
         node->out[i] = result;
         result->producer = node;
-        if (old->id < widener->ids && result->dtype == DT_F32)
-            widener->wide[old->id] = result;
+        Tensor **form = wide_form(widener, old);
+        if (form && to == DT_F32)
+            *form = result;
         Node *cast =
             graph_insert_node(graph, node, "", "Cast", 1, &result, 1, &old);
         node_set_int(cast, "to", old->dtype);
