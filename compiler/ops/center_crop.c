@@ -17,8 +17,8 @@ static Tensor *asked_dims(const Node *node, const Shape *shape,
         places[i] = node_axis(node, axes[i], shape->rank);
     Tensor *all = expand_i64s(node, shape->rank, shape->dim);
     Tensor *named = expand_i64s(node, count, places);
-    Tensor *in[] = { all, named, size };
-    return expand_done(expand_node(node, "ScatterElements", 3, in, 1));
+    Node *made = expand_of(node, "ScatterElements", all, named, size);
+    return expand_done(made);
 }
 
 /* `tensor`, whose shape was taken from the file, where the run's shape is the same along the axes

@@ -34,13 +34,6 @@ static Tensor *add_count(Node *node)
     return count;
 }
 
-static Tensor *joined(const Node *at, Tensor *a, Tensor *b)
-{
-    Node *c = expand_of(at, "Concat", a, b);
-    node_set_int(c, "axis", 0);
-    return expand_done(c);
-}
-
 /* Dimensions `shape`, where source[i] >= 0 element source[i] of `from`. */
 static Tensor *assemble(const Node *at, Tensor *from, const Shape *shape,
                         const int *source)
@@ -55,7 +48,8 @@ static Tensor *assemble(const Node *at, Tensor *from, const Shape *shape,
     if (same)
         return from;
     Tensor *places = expand_i64s(at, shape->rank, place);
-    Tensor *dims = joined(at, from, expand_i64s(at, shape->rank, shape->dim));
+    Tensor *dims =
+        expand_concat(at, from, expand_i64s(at, shape->rank, shape->dim), 0);
     return expand_binary(at, "Gather", dims, places);
 }
 
@@ -232,7 +226,7 @@ static Tensor *dims_of(const Node *node, const Tensor *tensor,
         return from->dims;
     Tensor *dims = from->dims;
     if (tensor->dims)
-        dims = joined(node, tensor->dims, from->dims);
+        dims = expand_concat(node, tensor->dims, from->dims, 0);
     return assemble(node, dims, &tensor->shape, source);
 }
 

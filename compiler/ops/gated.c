@@ -11,30 +11,38 @@
 
 /* --- LinearAttention --- */
 
-static const struct {
+/* What an update rule of a state takes. */
+typedef struct UpdateRule {
     const char *name;
     bool decay, rate;
-} update_rules[] = {
+} UpdateRule;
+
+static const UpdateRule update_rules[] = {
     { "linear", false, false },
     { "gated", true, false },
     { "delta", false, true },
     { "gated_delta", true, true },
 };
 
+static const UpdateRule *rule_of(const Node *node)
+{
+    const char *name = node_string(node, "update_rule", "gated_delta");
+    for (size_t i = 0; i < sizeof update_rules / sizeof *update_rules; i++)
+        if (!strcmp(name, update_rules[i].name))
+            return update_rules + i;
+    fail_node(node, STATUS_MALFORMED, NULL, "unknown update_rule \"%s\"", name);
+}
+
 static void check_rule(const Node *node)
 {
-    const char *rule = node_string(node, "update_rule", "gated_delta");
-    for (size_t i = 0; i < sizeof update_rules / sizeof *update_rules; i++)
-        if (!strcmp(rule, update_rules[i].name)) {
-            if (!node_in(node, 4) == update_rules[i].decay ||
-                !node_in(node, 5) == update_rules[i].rate)
-                fail_node(node, STATUS_MALFORMED, NULL,
-                          "update_rule %s %s a decay and %s a rate", rule,
-                          update_rules[i].decay ? "needs" : "has not",
-                          update_rules[i].rate ? "needs" : "has not");
-            return;
-        }
-    fail_node(node, STATUS_MALFORMED, NULL, "unknown update_rule \"%s\"", rule);
+    const UpdateRule *rule = rule_of(node);
+    const bool decay = node_in(node, 4) != NULL;
+    const bool rate = node_in(node, 5) != NULL;
+    if (decay != rule->decay || rate != rule->rate)
+        fail_node(node, STATUS_MALFORMED, NULL,
+                  "update_rule %s %s a decay and %s a rate", rule->name,
+                  rule->decay ? "needs" : "has not",
+                  rule->rate ? "needs" : "has not");
 }
 
 /* The last dimension of an operand [batch][steps][...]. */
@@ -152,13 +160,6 @@ void lower_linear_attention(Lower *lower, Node *node)
 
 /* --- CausalConvWithState: the state [B][C][K - 1], or zeros, lies before the input --- */
 
-static Tensor *joined(const Node *node, Tensor *a, Tensor *b, int64_t axis)
-{
-    Node *c = expand_of(node, "Concat", a, b);
-    node_set_int(c, "axis", axis);
-    return expand_done(c);
-}
-
 static Tensor *zeros(const Node *node, DType type, Shape shape)
 {
     const uint64_t zero = 0;
@@ -214,7 +215,7 @@ void expand_causal_conv(Node *node)
     if (!before)
         before = zeros(node, in->dtype, state);
     check_state(node, &before->shape, &state);
-    Tensor *all = kept ? joined(node, before, in, 2) : in;
+    Tensor *all = kept ? expand_concat(node, before, in, 2) : in;
     Tensor *y = depthwise(node, all, x.dim[1]);
     if (has_swish(node))
         y = swish(node, y, 1.0f);
@@ -229,11 +230,11 @@ void expand_swiglu(Node *node)
 {
     const Shape *a = infer_shape(node, 0);
     const Shape *b = infer_shape(node, 1);
+    Arena *arena = node->graph->arena;
     if (!shape_equal(a, b))
         fail_node(node, STATUS_MALFORMED, NULL,
-                  "its operands are of shape %s and %s",
-                  shape_text(node->graph->arena, a),
-                  shape_text(node->graph->arena, b));
+                  "its operands are of shape %s and %s", shape_text(arena, a),
+                  shape_text(arena, b));
     const float alpha = node_float(node, "alpha", 1.0f);
     Tensor *gate = swish(node, node->in[0], alpha);
     Tensor *y = expand_binary(node, "Mul", gate, node->in[1]);

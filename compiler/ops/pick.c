@@ -123,33 +123,38 @@ static RowTable row_table(const Pick *pick, const Shape *from, const Shape *to)
     return table;
 }
 
+/* Where rows of the operand lie, and which of them and of their pixels each row needs. */
+static void read_picked(const Pick *pick, Operand *x, const RowTable *table)
+{
+    const Shape *from = &x->tensor->shape;
+    const int pixels = shape_row_axis(&pick->out->shape);
+    const int32_t rows = i32_checked(shape_product(from, 0, pixels));
+    const int32_t *columns = table->entry + table->rows;
+    operand_rows(x, rows, from->dim[from->rank - 1]);
+    operand_table(x, table->rows, table->needs);
+    x->strided = true;
+    x->reuse = REUSE_ROWS;
+    x->columns = lower_columns(pick->l, table->width, 1, columns);
+}
+
 /* An image whose channels stay goes row by row. */
 static void pick_rows(Pick *pick, Tensor *out, Tensor *in)
 {
-    Lower *lower = pick->l;
-    const Shape *from = &in->shape;
     const Shape *to = &out->shape;
-    const RowTable table = row_table(pick, from, to);
+    const RowTable table = row_table(pick, &in->shape, to);
+    const int64_t entries = (int64_t)table.rows + table.width;
     const inlay_pick_params params = {
         .run = i32_checked(to->dim[to->rank - 1]),
         .n = { table.rows, table.width },
     };
     Step *step = pick_step(pick, &params, out->dtype);
     step_out(step, out);
-    Operand *x = step_in(step, in);
-    Operand *y = step->operand;
-    const int64_t in_rows = shape_product(from, 0, shape_row_axis(to));
-    operand_image(y);
-    operand_rows(x, i32_checked(in_rows), from->dim[to->rank - 1]);
-    y->strided = true;
-    x->strided = true;
+    step_in(step, in);
+    operand_image(step->operand);
+    step->operand[0].strided = true;
     step->units = table.rows;
-    x->reuse = REUSE_ROWS;
-    operand_table(x, table.rows, table.needs);
-    const int32_t *columns = table.entry + table.rows;
-    const int64_t entries = (int64_t)table.rows + table.width;
-    x->columns = lower_columns(lower, table.width, 1, columns);
-    step_in(step, lower_i32s(lower, table.entry, entries));
+    read_picked(pick, step->operand + 1, &table);
+    step_in(step, lower_i32s(pick->l, table.entry, entries));
 }
 
 /* Of each axis the places that are picked, in elements of x; returns how many there are. */

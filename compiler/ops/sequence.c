@@ -108,15 +108,6 @@ void expand_sequence_length(Node *node)
     expand_finish(node, 1, &tensor);
 }
 
-static Tensor *with_new_axis(const Node *node, Tensor *tensor, int axis)
-{
-    Shape s = tensor->shape;
-    for (int i = s.rank; i > axis; i--)
-        s.dim[i] = s.dim[i - 1];
-    s.dim[axis] = 1;
-    return expand_reshape(node, tensor, s.rank + 1, s.dim);
-}
-
 void expand_concat_from_sequence(Node *node)
 {
     const Sequence *sequence = sequence_in(node);
@@ -131,7 +122,7 @@ void expand_concat_from_sequence(Node *node)
                   "its result has more than %d dimensions", MAX_RANK);
     Tensor **part = NEW_ARRAY(node->graph->arena, Tensor *, sequence->n);
     for (int64_t i = 0; i < sequence->n; i++)
-        part[i] = stack ? with_new_axis(node, sequence->item[i], axis)
+        part[i] = stack ? expand_unsqueeze(node, sequence->item[i], axis)
                         : sequence->item[i];
     Node *c = expand_node(node, "Concat", (int)sequence->n, part, 1);
     node_set_int(c, "axis", axis);
