@@ -24,7 +24,7 @@ LICENCES = {'runtime': '0BSD', 'templates': '0BSD', 'tests/firmware': '0BSD'}
 NO_SPDX = re.compile(r'^LICENSES/|\.(pb|onnx|pgm|md|txt|png|json)$|^\.gitignore$|(^|/)\.gitattributes$|^tests/golden/')
 C_FILE = re.compile(r'\.[ch]$')
 # In lines; of the compiler and the runtime, and of tests.
-LONGEST_LINE, LONGEST_FUNCTION, LONGEST_FILE = 100, 60, 622
+LONGEST_LINE, LONGEST_FUNCTION, LONGEST_FILE = 100, 60, 660
 LONGEST_TEST_FUNCTION, LONGEST_TEST = 91, 1130
 FORMATTER = 14
 
