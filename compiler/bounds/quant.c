@@ -199,6 +199,8 @@ static bool leaves(int32_t in, int32_t out, int32_t stride, int32_t pad,
 /* Are there windows that do not lie in x as they are? */
 static bool must_gather(const inlay_qpacked_params *p)
 {
+    if (p->deep && !inlay_qdeep_lies(p))
+        return true;
     return p->kw > 1 || leaves(p->iw, p->ow, p->sw, p->pw, 1) ||
            leaves(p->ih, p->oh, p->sh, p->ph, (p->kh - 1) * p->dh + 1) ||
            leaves(p->id, p->od, p->sd, p->pd, (p->kd - 1) * p->dd + 1);
@@ -227,14 +229,18 @@ static int64_t up4(int64_t n)
     return sat_mul(i64_ceil_div(n, 4), 4);
 }
 
-/* Bytes of a channel's window, each row filled up to fours. */
+/* Bytes of a channel's window, each row filled up to fours, or all up to sixteens. */
 static int64_t packed_window(Bounds *bounds)
 {
     const inlay_qpacked_params *p = bounds->params;
     const int32_t rows[] = { p->kd, p->kh };
     const int64_t run =
         sat_mul(bounds_size(bounds, p->kw), bounds_size(bounds, p->ic));
-    return sat_mul(sizes_product(bounds, 2, rows), up4(run));
+    const int64_t high = sizes_product(bounds, 2, rows);
+    if (p->deep)
+        return sat_mul(i64_ceil_div(sat_mul(high, run), INLAY_QDEPTH),
+                       INLAY_QDEPTH);
+    return sat_mul(high, up4(run));
 }
 
 void bounds_qpacked(Bounds *bounds)
@@ -252,6 +258,8 @@ void bounds_qpacked(Bounds *bounds)
     bounds_refuse(bounds,
                   p->wide < 0 || p->wide > 2 || (p->wide && p->width != 4),
                   "it widens other windows than its kernel");
+    bounds_refuse(bounds, p->deep && (p->deep != 1 || p->width != 4 || p->wide),
+                  "its weights are packed in no known way");
     touch(
         bounds, 10, "windows",
         sat_mul(sat_add(bounds_size(bounds, p->gather), 2 * p->wide), window));

@@ -89,31 +89,35 @@ static Recipe *signed_bytes(Store *store, const Tensor *w)
     return recipe_cast(store, wide, DT_I8);
 }
 
-/* w [groups][blocks * width][rows][run] -> [groups][blocks][rows][fours][width][4]. */
-static Recipe *in_fours(Store *store, const Recipe *w, int64_t width)
+/* w [groups][blocks * width][rows][run] -> [groups][blocks][rows][steps][width][depth]. */
+static Recipe *in_steps(Store *store, const Recipe *w, int64_t width,
+                        int64_t depth)
 {
     static const int turn[6] = { 0, 1, 3, 4, 2, 5 };
     const int64_t *d = recipe_dims(w);
-    const int64_t fours = i64_ceil_div(d[3], 4);
-    const int64_t cut[6] = { d[0], d[1] / width, width, d[2], fours, 4 };
-    Recipe *recipe = recipe_pad(store, w, 3, 0, fours * 4 - d[3]);
+    const int64_t steps = i64_ceil_div(d[3], depth);
+    const int64_t cut[6] = { d[0], d[1] / width, width, d[2], steps, depth };
+    Recipe *recipe = recipe_pad(store, w, 3, 0, steps * depth - d[3]);
     recipe = recipe_reshape(store, recipe, 6, cut);
     return recipe_transpose(store, recipe, turn);
 }
 
-/* Channels [from, from + count) of w [groups][OC][IC][rows][columns] as blocks of `width`. */
+/* Channels [from, from + count) of w [groups][OC][IC][rows][columns] as blocks of `width`. Deep
+ * ones have the whole window in one row. */
 static Recipe *blocks_of(Store *store, const Recipe *w, int64_t from,
-                         int64_t count, int64_t width)
+                         int64_t count, int64_t width, int32_t deep)
 {
     static const int last[5] = { 0, 1, 3, 4, 2 };
     const int64_t *d = recipe_dims(w);
     const int64_t all = i64_ceil_div(count, width) * width;
-    const int64_t rows[4] = { d[0], all, d[3], i64_mul(d[2], d[4]) };
+    const int64_t run = i64_mul(d[2], d[4]);
+    const int64_t rows[4] = { d[0], all, deep ? 1 : d[3],
+                              deep ? i64_mul(d[3], run) : run };
     Recipe *recipe = recipe_slice(store, w, 1, from, 1, count);
     recipe = recipe_pad(store, recipe, 1, 0, all - count);
     recipe = recipe_transpose(store, recipe, last);
     recipe = recipe_reshape(store, recipe, 4, rows);
-    return in_fours(store, recipe, width);
+    return in_steps(store, recipe, width, deep ? INLAY_QDEPTH : 4);
 }
 
 /* Blocks of four channels by four taps as halves of 16 bits, 256 times an odd channel and the even
@@ -157,9 +161,10 @@ static Recipe *packed_blocks(Lower *lower, const Recipe *w,
     int n = 0;
     w = recipe_reshape(store, w, 5, dims);
     if (main)
-        part[n++] = blocks_of(store, w, 0, i64_min(main, p->oc), width);
+        part[n++] =
+            blocks_of(store, w, 0, i64_min(main, p->oc), width, p->deep);
     if (left)
-        part[n++] = blocks_of(store, w, main, p->oc - main, left);
+        part[n++] = blocks_of(store, w, main, p->oc - main, left, p->deep);
     if (n == 1)
         return part[0];
     for (int i = 0; i < n; i++)
@@ -336,6 +341,7 @@ static void set_numbers(Lower *lower, const Node *node, const ByteOperands *q,
     const bool as_signed =
         sign == BYTES_SIGNED || (sign == BYTES_AS_THEY_ARE && x_signed);
     params->width = lower->family->byte_width;
+    params->deep = lower->family->byte_depth == INLAY_QDEPTH;
     params->flip = x_signed ? 128 : 0;
     params->minus = as_signed ? 128 : 0;
     params->out = kind_of(q->y->dtype);
@@ -363,12 +369,20 @@ static bool is_clipped(const inlay_qpacked_params *p)
            leaves(p->iw, p->ow, p->sw, p->pw, wide);
 }
 
+static int64_t pixels_of(const inlay_qpacked_params *params)
+{
+    return i64_mul(i64_mul(params->od, params->oh), params->ow);
+}
+
 /* Pixels whose windows are gathered at a time; 0: no window is ever gathered. */
 static int32_t gathered(const inlay_qpacked_params *params, int64_t window)
 {
     enum { MOST = 8192 }; /* bytes of scratch for more than one */
-    if (params->kw == 1 && !is_clipped(params))
-        return 0;
+    if (params->deep ? inlay_qdeep_lies(params) : params->kw == 1)
+        if (!is_clipped(params))
+            return 0;
+    if (params->deep)
+        return pixels_of(params) == 1 ? 1 : 2;
     const int64_t fit = MOST / i64_max(window, 1);
     return fit < 1 ? 1 : (int32_t)i64_min(fit, INLAY_QPIXELS);
 }
@@ -377,6 +391,9 @@ static int64_t window_bytes(const inlay_qpacked_params *params)
 {
     const int64_t run = i64_mul(params->kw, params->ic);
     const int64_t rows = i64_mul(params->kd, params->kh);
+    if (params->deep)
+        return i64_mul(i64_ceil_div(i64_mul(rows, run), INLAY_QDEPTH),
+                       INLAY_QDEPTH);
     return i64_mul(rows, i64_ceil_div(run, 4) * 4);
 }
 
@@ -456,10 +473,9 @@ static Step *lower_depthwise(Lower *lower, Node *node, const ByteOperands *q,
 static int32_t widened(Lower *lower, const Recipe *w,
                        const inlay_qpacked_params *params)
 {
-    const int64_t pixels = (int64_t)params->od * params->oh * params->ow;
     if (!lower->family->byte_halves || !halves_fit(lower, w, params->oc))
         return 0;
-    return pixels == 1 ? 1 : 2;
+    return pixels_of(params) == 1 ? 1 : 2;
 }
 
 static int64_t scratch_bytes(const inlay_qpacked_params *params)

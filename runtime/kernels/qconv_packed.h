@@ -16,6 +16,7 @@
 #ifndef INLAY_QCONV_PACKED_H
 #define INLAY_QCONV_PACKED_H
 
+#include "kernels/qmve.h"
 #include "kernels/qtile.h"
 #include "kernels/walk.h"
 
@@ -55,6 +56,7 @@ typedef struct inlay_qpacked_params {
         gather; /* pixels that scratch holds the windows of; 0: there is none */
     /* weights are packed as halves, and scratch holds so many widened windows; 0: they are not */
     int32_t wide;
+    int32_t deep; /* 1: weights are packed in sixteens of the whole window */
 } inlay_qpacked_params;
 
 /* A row of y, or several joined, on its way. */
@@ -100,18 +102,38 @@ static inline inlay_qresult inlay_qpacked_result(void *const *base,
     return r;
 }
 
-/* Does the window of a pixel lie in one piece in each row? */
+/* Does the window of a pixel lie in one piece in each row, or all of a deep one? */
 static inline int inlay_qpacked_whole(const inlay_qpacked_params *params,
                                       const inlay_step *step)
 {
+    if (params->deep)
+        return params->kd * params->kh * params->kw == 1;
     return params->kw == 1 ||
            (params->dw == 1 && step->ref[1].pix == params->ic);
 }
 
-/* Fours of weights in a row of the window. */
-static inline int32_t inlay_qpacked_fours(const inlay_qpacked_params *params)
+/* Can windows of sixteens be read where they lie, whole and with their sign? */
+static inline int inlay_qdeep_lies(const inlay_qpacked_params *params)
 {
-    return (params->kw * params->ic + 3) / 4;
+    return params->kd * params->kh * params->kw == 1 &&
+           params->ic % INLAY_QDEPTH == 0 && params->flip == 128;
+}
+
+/* Bytes of a row of the window, filled up to fours where they are packed so. */
+static inline int32_t inlay_qpacked_run(const inlay_qpacked_params *params)
+{
+    const int32_t run = params->kw * params->ic;
+    return params->deep ? run : inlay_up4(run);
+}
+
+/* Weights of a channel. */
+static inline ptrdiff_t inlay_qpacked_taps(const inlay_qpacked_params *params)
+{
+    const ptrdiff_t rows = (ptrdiff_t)params->kd * params->kh;
+    const ptrdiff_t taps = rows * inlay_qpacked_run(params);
+    if (!params->deep)
+        return taps;
+    return (taps + INLAY_QDEPTH - 1) / INLAY_QDEPTH * INLAY_QDEPTH;
 }
 
 /* Room for widened windows, behind those that are gathered; NULL: none are widened. */
@@ -136,8 +158,8 @@ static inline void inlay_qpacked_tile(void *const *base, const inlay_step *step,
     tile->minus = params->minus;
     tile->zero = inlay_qpacked_zero(base, step);
     tile->weights = (const int8_t *)inlay_at(base, step, 2);
-    tile->taps =
-        (ptrdiff_t)params->kd * params->kh * inlay_qpacked_fours(params) * 4;
+    tile->taps = inlay_qpacked_taps(params);
+    tile->deep = params->deep;
     tile->width = params->width;
     tile->channels = params->oc;
     tile->end = params->oc;
@@ -224,7 +246,7 @@ static inline const uint8_t *inlay_qimage_row(void *const *base,
     return (const uint8_t *)inlay_row(base, step, 1, plane * params->ih + r);
 }
 
-/* The window of pixel c: its rows, each filled up to fours. */
+/* The window of pixel c: its rows, each filled up to fours, or all up to sixteens. */
 static inline void inlay_qgather(void *const *base, const inlay_step *step,
                                  const inlay_qrow *row, int32_t group,
                                  int32_t c, int32_t zero, uint8_t *to)
@@ -232,7 +254,8 @@ static inline void inlay_qgather(void *const *base, const inlay_step *step,
     const inlay_qpacked_params *params =
         (const inlay_qpacked_params *)step->params;
     const int32_t run = params->kw * params->ic;
-    const int32_t fill = 4 * inlay_qpacked_fours(params) - run;
+    const int32_t fill = inlay_qpacked_run(params) - run;
+    uint8_t *const end = to + inlay_qpacked_taps(params);
     int32_t d, h;
     for (d = 0; d < params->kd; d++)
         for (h = 0; h < params->kh; h++) {
@@ -247,6 +270,7 @@ static inline void inlay_qgather(void *const *base, const inlay_step *step,
             memset(to + run, params->minus ^ params->flip, (size_t)fill);
             to += run + fill;
         }
+    memset(to, params->minus ^ params->flip, (size_t)(end - to));
 }
 
 /* Goes on to the next group of channels. */
@@ -355,6 +379,10 @@ static inline int32_t inlay_qtile_size(int32_t n, int32_t most)
 #endif
 }
 
+#if INLAY_QMVE
+#include "kernels/qconv_mve.inc.h"
+#endif
+
 /* All pixels of a row, in the walking direction. */
 static inline void inlay_qpacked_row(void *const *base, const inlay_step *step,
                                      const inlay_qtile *tile,
@@ -363,6 +391,12 @@ static inline void inlay_qpacked_row(void *const *base, const inlay_step *step,
     const inlay_qpacked_params *params =
         (const inlay_qpacked_params *)step->params;
     int32_t done, n;
+#if INLAY_QMVE
+    if (params->deep && params->minus == 128) {
+        inlay_mve_pixel_row(base, step, tile, row);
+        return;
+    }
+#endif
     for (done = 0; done < row->pixels; done += n) {
         const int32_t c = step->backward ? row->pixels - 1 - done : done;
         const int32_t first = inlay_qrow_first(row, c);

@@ -9,7 +9,9 @@
  * taps in fours, filled up with zeros: [four][channel of the block][4]. bias, sums, scales and zw
  * are filled up to fours likewise.
  *
- * Or, `wide`, in halves of 16 bits that hold two channels (qtile_dsp.inc.h).
+ * Or, `wide`, in halves of 16 bits that hold two channels (qtile_dsp.inc.h); or, `deep`, blocks of
+ * four channels with the taps of the whole window in sixteens, filled up with zeros: [sixteen]
+ * [channel of the block][16] (qconv_mve.inc.h).
  *
  * A window is some rows of a ring, of each `run` bytes; or, where pixels were gathered, one row.
  * Vectors where qvec.h has them and x's numbers are those the machine takes, else plain C. */
@@ -43,6 +45,7 @@ typedef struct inlay_qtile {
     int32_t zw_all;
     inlay_qresult result;
     uint32_t *wide; /* room for widened windows; NULL: weights are no halves */
+    int32_t deep;   /* 1: weights are packed in sixteens */
 } inlay_qtile;
 
 /* Pixels that are made by one call. */
@@ -56,6 +59,7 @@ typedef struct inlay_qcall {
 } inlay_qcall;
 
 enum { INLAY_QPIXELS = 7, INLAY_QGROUP = 48 }; /* the most of a tile */
+enum { INLAY_QDEPTH = 16 };                    /* taps side by side, if deep */
 
 /* A group of a tile's channels. */
 typedef struct inlay_qgroup {
@@ -306,10 +310,21 @@ static inline void inlay_qhalves(const int8_t *from, int8_t *to)
     }
 }
 
+/* The taps of a four of four channels that lie packed in sixteens: [channel][tap]. */
+static inline void inlay_qfour_of_deep(const int8_t *w, int32_t four,
+                                       int8_t *to)
+{
+    int32_t i;
+    w += four / 4 * 4 * INLAY_QDEPTH + four % 4 * 4;
+    for (i = 0; i < 4; i++)
+        memcpy(to + 4 * i, w + i * INLAY_QDEPTH, 4);
+}
+
 /* One pixel, any bytes: weights and numbers of another family, and sums that may wrap. */
 INLAY_APART void inlay_qplain_other(const inlay_qtile *tile, ptrdiff_t at,
                                     const int8_t *w, int32_t step, int32_t *sum)
 {
+    const int8_t *const begin = w;
     int8_t apart[16];
     int32_t d, h, i, k;
     for (d = 0; d < tile->nkd; d++)
@@ -319,6 +334,10 @@ INLAY_APART void inlay_qplain_other(const inlay_qtile *tile, ptrdiff_t at,
                 const int8_t *of = w;
                 if (tile->wide) {
                     inlay_qhalves(w, apart);
+                    of = apart;
+                } else if (tile->deep) {
+                    const int32_t four = (int32_t)((w - begin) / step);
+                    inlay_qfour_of_deep(begin, four, apart);
                     of = apart;
                 }
                 for (k = 0; k < i && k < 4; k++)
@@ -332,7 +351,8 @@ static inline void inlay_qplain_sums(const inlay_qtile *tile, ptrdiff_t at,
                                      const int8_t *w, int32_t step,
                                      int32_t *sum, int two)
 {
-    if (tile->wide || tile->flip != tile->minus || tile->taps > 65536) {
+    if (tile->wide || tile->deep || tile->flip != tile->minus ||
+        tile->taps > 65536) {
         inlay_qplain_other(tile, at, w, step, sum);
         if (two)
             inlay_qplain_other(tile, at + tile->xs, w, step, sum + 4);
@@ -377,7 +397,7 @@ INLAY_APART void inlay_qplain(const inlay_qtile *tile, const inlay_qcall *call,
 static inline int inlay_qfast(const inlay_qtile *tile)
 {
 #if INLAY_QL > 1
-    return tile->minus == INLAY_QMINUS && !tile->wide;
+    return tile->minus == INLAY_QMINUS && !tile->wide && !tile->deep;
 #else
     (void)tile;
     return 0;

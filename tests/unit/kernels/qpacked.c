@@ -168,6 +168,23 @@ static void set_numbers(Net *n)
     p->zero = (n->zx ^ p->flip) - p->minus;
 }
 
+/* Weights packed in sixteens; where windows can be read as they lie, they need not be gathered. */
+static void set_deep(Net *n)
+{
+    inlay_qpacked_params *p = &n->p;
+    const bool clipped = p->pd || p->ph || p->pw || p->sh > 1 || p->sw > 1;
+    p->deep = !n->depthwise && rnd(2);
+    if (!p->deep)
+        return;
+    p->width = 4;
+    p->gather = 1 + (int32_t)rnd(2);
+    if (p->kd * p->kh * p->kw == 1 && rnd(2)) {
+        p->ic = 16 * (1 + (int32_t)rnd(3));
+        if (inlay_qdeep_lies(p) && !clipped)
+            p->gather = 0;
+    }
+}
+
 /* Place of channel o among those filled up. */
 static int place(const Net *n, int o)
 {
@@ -194,18 +211,18 @@ static void pack_channel(Net *n, int o)
 {
     const inlay_qpacked_params *p = &n->p;
     const int run = p->kw * p->ic;
-    const int fours = (run + 3) / 4;
-    const int window = p->kd * p->kh * fours * 4;
+    const int depth = p->deep ? 16 : 4;
+    const int row = p->deep ? run : (run + 3) / 4 * 4;
+    const int window = (int)inlay_qpacked_taps(p);
     int first;
     const int width = block_of(p, o % p->oc, &first);
     int8_t *to =
         n->packed + o / p->oc * inlay_up4(p->oc) * window + first * window;
     for (int k = 0; k < taps_of(p); k++)
         for (int i = 0; i < p->ic; i++) {
-            const int at = k % p->kw * p->ic + i;
-            const int four = k / p->kw * fours + at / 4;
-            to[(four * width + o % p->oc - first) * 4 + at % 4] =
-                signed_weight(n, o, i, k);
+            const int at = k / p->kw * row + k % p->kw * p->ic + i;
+            const int lane = at / depth * width + o % p->oc - first;
+            to[lane * depth + at % depth] = signed_weight(n, o, i, k);
         }
 }
 
@@ -213,7 +230,7 @@ static void pack(Net *n)
 {
     const inlay_qpacked_params *p = &n->p;
     const int taps = taps_of(p);
-    const int window = p->kd * p->kh * ((p->kw * p->ic + 3) / 4 * 4);
+    const int window = (int)inlay_qpacked_taps(p);
     n->packed =
         calloc((size_t)n->padded, (size_t)(n->depthwise ? taps : window));
     for (int o = 0; o < n->channels; o++) {
@@ -276,6 +293,7 @@ static void random_net(Net *n)
     while (p->oh < 1 || p->ow < 1 || p->od < 1);
     set_channels(n);
     set_numbers(n);
+    set_deep(n);
     random_values(n);
     n->images = 1 + (int)rnd(2);
     n->backward = rnd(2);
@@ -285,8 +303,7 @@ static void random_net(Net *n)
     const size_t wide =
         p->out == INLAY_QOUT_I32 || p->out == INLAY_QOUT_F32 ? 4 : 1;
     const size_t rows = (size_t)(n->images * p->od * p->oh);
-    const size_t windows =
-        (size_t)(p->gather * p->kd * p->kh * ((p->kw * p->ic + 3) / 4 * 4));
+    const size_t windows = (size_t)(p->gather * inlay_qpacked_taps(p));
     n->x = buffer_of((size_t)n->cap * (size_t)p->iw * (size_t)n->x_pix);
     n->w = buffer_of((size_t)(n->channels * p->ic * taps_of(p)));
     n->y = buffer_of(rows * (size_t)p->ow * (size_t)n->y_pix * wide);

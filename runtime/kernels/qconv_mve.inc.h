@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: 0BSD
+ * Rows of qconv_packed.h in Helium vectors: two pixels, or one, by four channels. Windows lie whole
+ * and with their sign in x, or are gathered in scratch, one behind the other, with zero points for
+ * what is outside. Bytes behind a window's end meet weights of 0. */
+#ifndef INLAY_QCONV_MVE_H
+#define INLAY_QCONV_MVE_H
+
+enum { INLAY_MVE_ROWS = 16 }; /* rows of the window that are looked up once */
+
+/* A row of y on its way. */
+typedef struct inlay_mve_row {
+    void *const *base;
+    const inlay_step *step;
+    const inlay_qrow *row;
+    uint8x16_t flip;     /* what gives bytes of x a sign */
+    int8_t zero;         /* zero point of x */
+    int32_t left, right; /* pixels with windows whose rows are copied whole */
+    int32_t rows;        /* of the window */
+    int32_t run;         /* bytes of each */
+    ptrdiff_t first, stride; /* bytes from a row to pixel 0; to the next */
+    int8_t *scratch;
+    const uint8_t *x[INLAY_MVE_ROWS]; /* rows of the window; NULL: outside */
+} inlay_mve_row;
+
+/* Row k of the window, at the first channel of x. */
+static inline const uint8_t *inlay_mve_find(const inlay_mve_row *of, int32_t k)
+{
+    const inlay_qpacked_params *params =
+        (const inlay_qpacked_params *)of->step->params;
+    const int32_t plane = of->row->plane + k / params->kh * params->dd;
+    const int32_t r = of->row->row + k % params->kh * params->dh;
+    return inlay_qimage_row(of->base, of->step, of->row->image, plane, r);
+}
+
+/* Looks up the rows of the window; do all exist? */
+static inline int inlay_mve_find_all(inlay_mve_row *of)
+{
+    int all = of->rows <= INLAY_MVE_ROWS;
+    int32_t k;
+    for (k = 0; k < of->rows && k < INLAY_MVE_ROWS; k++) {
+        of->x[k] = inlay_mve_find(of, k);
+        all = all && of->x[k];
+    }
+    return all;
+}
+
+static inline void inlay_mve_begin(inlay_mve_row *of, const inlay_qtile *tile)
+{
+    const inlay_qpacked_params *params =
+        (const inlay_qpacked_params *)of->step->params;
+    const int32_t pix = of->step->ref[1].pix;
+    const int whole = params->kw == 1 || (params->dw == 1 && params->ic == pix);
+    of->flip = vdupq_n_u8((uint8_t)(params->flip ^ 128));
+    of->zero = (int8_t)tile->zero;
+    of->rows = params->kd * params->kh;
+    of->run = params->kw * params->ic;
+    of->first = -(ptrdiff_t)params->pw * pix;
+    of->stride = (ptrdiff_t)params->sw * pix;
+    of->scratch = (int8_t *)inlay_at(of->base, of->step, 10);
+    of->left = of->row->pixels;
+    of->right = of->row->pixels;
+    if (!inlay_mve_find_all(of) || !whole)
+        return;
+    if (of->row->pixels > params->ow)
+        of->left = 0; /* rows of one tap that were joined */
+    else
+        of->left = inlay_inside(params->sw, params->pw,
+                                (params->kw - 1) * params->dw + 1, params->iw,
+                                params->ow, &of->right);
+}
+
+/* A row of the window of which some taps stand alone or outside: `first` on, at x. */
+static inline void inlay_mve_edge_row(const inlay_mve_row *of, const uint8_t *x,
+                                      int32_t first, int8_t *to)
+{
+    const inlay_qpacked_params *params =
+        (const inlay_qpacked_params *)of->step->params;
+    const int32_t pix = of->step->ref[1].pix;
+    const int32_t ic = params->ic;
+    int32_t from = 0;
+    int32_t n = 0;
+    if (x)
+        n = inlay_clip(first, params->dw, params->kw, params->iw, &from);
+    if (n < params->kw)
+        inlay_mve_fill(to, of->zero, of->run);
+    x += (ptrdiff_t)(first + from * params->dw) * pix;
+    to += from * ic;
+    for (; n > 0; n--, to += ic, x += (ptrdiff_t)params->dw * pix)
+        inlay_mve_copy(to, x, ic, of->flip, 1);
+}
+
+/* The window of pixel c of one group. */
+INLAY_APART void inlay_mve_edge(const inlay_mve_row *of, int32_t group,
+                                int32_t c, int8_t *to)
+{
+    const inlay_qpacked_params *params =
+        (const inlay_qpacked_params *)of->step->params;
+    const int32_t first = c * params->sw - params->pw;
+    int32_t k;
+    for (k = 0; k < of->rows; k++, to += of->run) {
+        const uint8_t *x =
+            k < INLAY_MVE_ROWS ? of->x[k] : inlay_mve_find(of, k);
+        if (x)
+            x += (ptrdiff_t)group * params->ic;
+        inlay_mve_edge_row(of, x, first, to);
+    }
+}
+
+/* A window inside, `at` bytes into its rows. */
+INLAY_INLINE void inlay_mve_inner(const inlay_mve_row *of, ptrdiff_t at,
+                                  int8_t *to, int flips)
+{
+    const uint8_t *const *x = of->x;
+    const uint8_t *const *const end = x + of->rows;
+    const uint8x16_t flip = of->flip;
+    const int32_t run = of->run;
+    for (; x < end; x++, to += run)
+        inlay_mve_copy(to, *x + at, run, flip, flips);
+}
+
+INLAY_APART void inlay_mve_inner_flipped(const inlay_mve_row *of, ptrdiff_t at,
+                                         int8_t *to)
+{
+    inlay_mve_inner(of, at, to, 1);
+}
+
+INLAY_APART void inlay_mve_inner_signed(const inlay_mve_row *of, ptrdiff_t at,
+                                        int8_t *to)
+{
+    inlay_mve_inner(of, at, to, 0);
+}
+
+/* Where the window of pixel c lies; `to`: where it is gathered, if it is. */
+static inline const int8_t *
+inlay_mve_fetch(const inlay_mve_row *of, int32_t group, int32_t c, int8_t *to)
+{
+    const inlay_qpacked_params *params =
+        (const inlay_qpacked_params *)of->step->params;
+    const ptrdiff_t at =
+        of->first + c * of->stride + (ptrdiff_t)group * params->ic;
+    if (!params->gather)
+        return (const int8_t *)of->x[0] + at;
+    if (c < of->left || c >= of->right)
+        inlay_mve_edge(of, group, c, to);
+    else if (params->flip == 128)
+        inlay_mve_inner_signed(of, at, to);
+    else
+        inlay_mve_inner_flipped(of, at, to);
+    return to;
+}
+
+/* ---- any results ---- */
+
+/* Those of a group of four channels at a pixel. */
+static inline void inlay_mve_put(const inlay_qtile *tile,
+                                 const inlay_qcall *call,
+                                 const inlay_qgroup *group, int32_t pixel,
+                                 int32x4_t sum)
+{
+    int32_t lane[4];
+    vst1q_s32(lane, vaddq_s32(sum, vld1q_s32(group->start)));
+    inlay_qgroup_end(tile, call, group, pixel, 0, group->n, lane);
+}
+
+/* Channels from `channel` on. */
+INLAY_APART void inlay_mve_any(const inlay_qtile *tile, const inlay_qcall *call,
+                               const inlay_mve_from *from, int32_t channel)
+{
+    const inlay_mve_from of = *from;
+    const int8_t *w = tile->weights + channel * tile->taps;
+    inlay_qgroup group;
+    group.lanes = 4;
+    for (group.channel = channel; group.channel < tile->end;
+         group.channel += 4) {
+        const int32_t left = tile->end - group.channel;
+        inlay_mve_sums sums;
+        group.n = left < 4 ? left : 4;
+        inlay_qgroup_begin(tile, &group);
+        w = inlay_mve_two(w, &of, &sums);
+        inlay_mve_put(tile, call, &group, 0, sums.a);
+        if (call->pixels > 1)
+            inlay_mve_put(tile, call, &group, 1, sums.b);
+    }
+}
+
+/* ---- bytes, with constant biases and scales ---- */
+
+#if INLAY_MVE_FLOAT
+/* Four sums as numbers of bytes. */
+INLAY_INLINE int32x4_t inlay_mve_bytes(const inlay_mve_byte *byte,
+                                       int32x4_t sum, int32x4_t start,
+                                       float32x4_t scale)
+{
+    const float32x4_t v = vcvtq_f32_s32(vaddq_s32(sum, start));
+    return inlay_mve_saturate(byte, vmulq_f32(v, scale));
+}
+
+/* All whole fours of channels; returns how many channels those are. */
+INLAY_INLINE int32_t inlay_mve_simple(const inlay_qtile *tile, uint8_t *y,
+                                      const inlay_mve_from *from, int two)
+{
+    const inlay_mve_byte byte = inlay_mve_byte_of(&tile->result);
+    const inlay_mve_from of = *from;
+    const int32_t whole = tile->channels - tile->channels % 4;
+    const int32_t step = tile->result.each ? 4 : 0;
+    const uint8_t *const end = y + whole;
+    const ptrdiff_t next = tile->ys;
+    const int8_t *w = tile->weights;
+    const int32_t *start = tile->bias;
+    const float *scale = tile->result.scale;
+    float one[4];
+    if (!step) {
+        vst1q_f32(one, vdupq_n_f32(*scale));
+        scale = one;
+    }
+    for (; y < end; y += 4, start += 4, scale += step) {
+        const int32x4_t bias = vld1q_s32(start);
+        const float32x4_t factor = vld1q_f32(scale);
+        inlay_mve_sums sums;
+        if (two)
+            w = inlay_mve_two(w, &of, &sums);
+        else
+            w = inlay_mve_one(w, &of, &sums.a);
+        vstrbq_s32((int8_t *)y, inlay_mve_bytes(&byte, sums.a, bias, factor));
+        if (two)
+            vstrbq_s32((int8_t *)y + next,
+                       inlay_mve_bytes(&byte, sums.b, bias, factor));
+    }
+    return whole;
+}
+
+INLAY_APART int32_t inlay_mve_simple_two(const inlay_qtile *tile, uint8_t *y,
+                                         const inlay_mve_from *from)
+{
+    return inlay_mve_simple(tile, y, from, 1);
+}
+
+INLAY_APART int32_t inlay_mve_simple_one(const inlay_qtile *tile, uint8_t *y,
+                                         const inlay_mve_from *from)
+{
+    return inlay_mve_simple(tile, y, from, 0);
+}
+#endif
+
+/* Are biases and scales those of the operands, and results bytes? */
+static inline int inlay_mve_is_simple(const inlay_qtile *tile)
+{
+    const int32_t kind = tile->result.kind;
+    return INLAY_MVE_FLOAT &&
+           (kind == INLAY_QOUT_I8 || kind == INLAY_QOUT_U8) && !tile->zw &&
+           !tile->zw_all && !tile->sums && tile->result.factor == 1.0f;
+}
+
+/* ---- pixels ---- */
+
+static inline void inlay_mve_channels(const inlay_qtile *tile,
+                                      inlay_qcall *call,
+                                      const inlay_mve_from *from,
+                                      int32_t window, int simple)
+{
+    int32_t done = 0;
+    int32_t total[2]; /* sums of the windows */
+    call->x_sum = NULL;
+#if INLAY_MVE_FLOAT
+    if (simple && call->pixels > 1)
+        done = inlay_mve_simple_two(tile, (uint8_t *)call->y, from);
+    else if (simple)
+        done = inlay_mve_simple_one(tile, (uint8_t *)call->y, from);
+#else
+    (void)simple;
+#endif
+    if (done == tile->channels)
+        return;
+    if (tile->zw || tile->zw_all) {
+        total[0] = inlay_mve_total(from->at.x, window);
+        total[1] = inlay_mve_total(from->at.next, window);
+        call->x_sum = total;
+    }
+    inlay_mve_any(tile, call, from, done);
+}
+
+/* Pixel c of a group, and the next if `call` has two; simple: as results may be made. */
+static inline void inlay_mve_pixels(const inlay_mve_row *of,
+                                    const inlay_qtile *tile, inlay_qcall *call,
+                                    inlay_mve_from *from, int32_t c,
+                                    int32_t group, int simple)
+{
+    from->at.x = inlay_mve_fetch(of, group, c, of->scratch);
+    from->at.next = from->at.x;
+    if (call->pixels > 1)
+        from->at.next =
+            inlay_mve_fetch(of, group, c + 1, of->scratch + tile->taps);
+    inlay_mve_channels(tile, call, from, of->rows * of->run, simple);
+}
+
+/* The same of several groups of channels. */
+static inline void inlay_mve_groups(const inlay_mve_row *of, inlay_qtile tile,
+                                    inlay_qcall *call, inlay_mve_from *from,
+                                    int32_t c, int simple)
+{
+    const inlay_qpacked_params *params =
+        (const inlay_qpacked_params *)of->step->params;
+    int32_t group;
+    for (group = 0; group < params->groups; group++) {
+        inlay_mve_pixels(of, &tile, call, from, c, group, simple);
+        inlay_qpacked_next(params, &tile, call);
+    }
+}
+
+/* All pixels of a row, in the walking direction. */
+static inline void inlay_mve_pixel_row(void *const *base,
+                                       const inlay_step *step,
+                                       const inlay_qtile *tile,
+                                       const inlay_qrow *row)
+{
+    const inlay_qpacked_params *params =
+        (const inlay_qpacked_params *)step->params;
+    const int32_t sixteens = (int32_t)(tile->taps / INLAY_QDEPTH);
+    const int simple = inlay_mve_is_simple(tile);
+    const int32_t most = params->gather == 1 ? 1 : 2;
+    inlay_mve_row of;
+    inlay_mve_from from;
+    inlay_qcall call;
+    int32_t done;
+    of.base = base;
+    of.step = step;
+    of.row = row;
+    inlay_mve_begin(&of, tile);
+    from.fours = (sixteens - 1) / 4;
+    from.left = (sixteens - 1) % 4;
+    for (done = 0; done < row->pixels; done += call.pixels) {
+        const int32_t left = row->pixels - done;
+        int32_t c = done;
+        call.pixels = left < most ? left : most;
+        if (step->backward)
+            c = left - call.pixels;
+        call.y = inlay_qplace(&tile->result, row->y, c * tile->ys);
+        if (params->groups == 1)
+            inlay_mve_pixels(&of, tile, &call, &from, c, 0, simple);
+        else
+            inlay_mve_groups(&of, *tile, &call, &from, c, simple);
+    }
+}
+
+#endif

@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: 0BSD
+ * Bytes in Helium vectors (Cortex-M55, M85): dot products of sixteens, their results, copies.
+ *
+ * INLAY_QMVE is 1 where the C compiler makes Helium's instructions. Sums are exact modulo 2^32.
+ * Results are made of four sums by floats where the core has those of vectors, with the bits of
+ * qout.h: the same roundings in the same order. Dot products are written in assembly, since the
+ * sums of a tile fill all even registers and compilers would move them. */
+#ifndef INLAY_QMVE_H
+#define INLAY_QMVE_H
+
+#include "kernels/qout.h"
+
+#if !defined __ARM_FEATURE_MVE || defined __ARM_BIG_ENDIAN
+#define INLAY_QMVE 0
+#elif defined __GNUC__ && defined __OPTIMIZE__
+#define INLAY_QMVE 1
+#else
+#define INLAY_QMVE 0
+#endif
+
+#if INLAY_QMVE
+
+#include <arm_mve.h>
+
+#define INLAY_MVE_FLOAT (__ARM_FEATURE_MVE >> 1 & 1)
+
+/* Four sums in the lanes of a vector. */
+INLAY_INLINE int32x4_t inlay_mve_lanes(int32_t a, int32_t b, int32_t c,
+                                       int32_t d)
+{
+    int32x4_t v;
+    __asm__("vmov %q0[2], %q0[0], %1, %2\n\tvmov %q0[3], %q0[1], %3, %4"
+            : "=&w"(v)
+            : "r"(a), "r"(c), "r"(b), "r"(d));
+    return v;
+}
+
+/* ---- dot products ----
+ *
+ * Weights lie in blocks of four channels by sixteen taps. mac: vmladav for the first block, whose
+ * sums begin, vmladava for others. Loads stand between multiplications, which they overlap. */
+
+#define INLAY_MVE_X "vldrb.8 q0, [%[x]], #16\n"
+#define INLAY_MVE_Y "vldrb.8 q1, [%[y]], #16\n"
+#define INLAY_MVE_W0 "vldrb.8 q2, [%[w]], #64\n"
+#define INLAY_MVE_W1 "vldrb.8 q3, [%[w], #-48]\n"
+#define INLAY_MVE_W2 "vldrb.8 q2, [%[w], #-32]\n"
+#define INLAY_MVE_W3 "vldrb.8 q3, [%[w], #-16]\n"
+#define INLAY_MVE_MAC(mac, sum, w, x) mac ".s8 %[" sum "], " w ", " x "\n"
+
+/* A block of two pixels. */
+#define INLAY_MVE_TWO(mac) \
+    INLAY_MVE_X INLAY_MVE_Y INLAY_MVE_W0 INLAY_MVE_W1 INLAY_MVE_MAC( \
+        mac, "a0", "q2", "q0") INLAY_MVE_MAC(mac, "b0", "q2", "q1") \
+        INLAY_MVE_W2 \
+        INLAY_MVE_MAC(mac, "a1", "q3", "q0") \
+            INLAY_MVE_MAC(mac, "b1", "q3", "q1") INLAY_MVE_W3 \
+            INLAY_MVE_MAC(mac, "a2", "q2", "q0") \
+                INLAY_MVE_MAC(mac, "b2", "q2", "q1") \
+                    INLAY_MVE_MAC(mac, "a3", "q3", "q0") \
+                        INLAY_MVE_MAC(mac, "b3", "q3", "q1")
+
+/* A block of one. */
+#define INLAY_MVE_ONE(mac) \
+    INLAY_MVE_X INLAY_MVE_W0 INLAY_MVE_W1 INLAY_MVE_MAC(mac, "a0", "q2", "q0") \
+        INLAY_MVE_W2 \
+        INLAY_MVE_MAC(mac, "a1", "q3", "q0") INLAY_MVE_W3 \
+        INLAY_MVE_MAC(mac, "a2", "q2", "q0") \
+            INLAY_MVE_MAC(mac, "a3", "q3", "q0")
+
+/* The first block, then `fours` times four of them, then `left` < 4. */
+#define INLAY_MVE_WALK(block) \
+    "ldrd %[x], %[y], %[from]\n" \
+    "ldr %[n], %[fours]\n" block( \
+        "vmladav") "subs %[n], #1\n" \
+                   "blt 2f\n" \
+                   "1:\n" block("vmladava") block("vmladava") \
+                       block("vmladava") block( \
+                           "vmladava") "subs %[n], #1\n" \
+                                       "bge 1b\n" \
+                                       "2:\n" \
+                                       "ldr %[n], %[left]\n" \
+                                       "lsrs %[n], #1\n" \
+                                       "bcc 3f\n" block( \
+                                           "vmladava") "3:\n" \
+                                                       "beq 4f\n" block( \
+                                                           "vmladava") \
+                                                           block("vmladav" \
+                                                                 "a") "4:" \
+                                                                      "\n"
+
+#define INLAY_MVE_SUM(name) [name] "=&Te"(name)
+
+/* Where the windows of two pixels lie, in sixteens: 1 + 4 fours + left. */
+typedef struct inlay_mve_from {
+    struct {
+        const int8_t *x, *next;
+    } at;
+    int32_t fours, left;
+} inlay_mve_from;
+
+/* The sums of four channels at one pixel, and at the next. */
+typedef struct inlay_mve_sums {
+    int32x4_t a, b;
+} inlay_mve_sums;
+
+/* Two pixels; returns the next weights. */
+INLAY_INLINE const int8_t *
+inlay_mve_two(const int8_t *w, const inlay_mve_from *of, inlay_mve_sums *sums)
+{
+    const int8_t *x, *y;
+    int32_t a0, a1, a2, a3, b0, b1, b2, b3, n;
+    __asm__ volatile(
+        INLAY_MVE_WALK(INLAY_MVE_TWO)
+        : INLAY_MVE_SUM(a0), INLAY_MVE_SUM(a1), INLAY_MVE_SUM(a2),
+          INLAY_MVE_SUM(a3), INLAY_MVE_SUM(b0), INLAY_MVE_SUM(b1),
+          INLAY_MVE_SUM(b2), INLAY_MVE_SUM(b3), [w] "+r"(w), [x] "=&r"(x),
+          [y] "=&r"(y), [n] "=&r"(n)
+        : [from] "m"(of->at), [fours] "m"(of->fours), [left] "m"(of->left)
+        : "memory", "cc", "q0", "q1", "q2", "q3");
+    sums->a = inlay_mve_lanes(a0, a1, a2, a3);
+    sums->b = inlay_mve_lanes(b0, b1, b2, b3);
+    return w;
+}
+
+/* The first of them. */
+INLAY_INLINE const int8_t *
+inlay_mve_one(const int8_t *w, const inlay_mve_from *of, int32x4_t *sum)
+{
+    const int8_t *x, *y;
+    int32_t a0, a1, a2, a3, n;
+    __asm__ volatile(
+        INLAY_MVE_WALK(INLAY_MVE_ONE)
+        : INLAY_MVE_SUM(a0), INLAY_MVE_SUM(a1), INLAY_MVE_SUM(a2),
+          INLAY_MVE_SUM(a3), [w] "+r"(w), [x] "=&r"(x), [y] "=&r"(y),
+          [n] "=&r"(n)
+        : [from] "m"(of->at), [fours] "m"(of->fours), [left] "m"(of->left)
+        : "memory", "cc", "q0", "q2", "q3");
+    *sum = inlay_mve_lanes(a0, a1, a2, a3);
+    return w;
+}
+
+/* The sum of n bytes. */
+static inline int32_t inlay_mve_total(const int8_t *x, int32_t n)
+{
+    int32_t sum = 0;
+    for (; n > 0; n -= 16, x += 16) {
+        const mve_pred16_t some = vctp8q((uint32_t)n);
+        sum = vaddvaq_p_s8(sum, vldrbq_z_s8(x, some), some);
+    }
+    return sum;
+}
+
+/* ---- results ---- */
+
+/* What turns sums to bytes. */
+typedef struct inlay_mve_byte {
+#if INLAY_MVE_FLOAT
+    float32x4_t least, most;
+#endif
+    int32_t zero;
+} inlay_mve_byte;
+
+static inline inlay_mve_byte inlay_mve_byte_of(const inlay_qresult *result)
+{
+    inlay_mve_byte byte;
+#if INLAY_MVE_FLOAT
+    byte.least = vdupq_n_f32((float)(result->lo - result->zero));
+    byte.most = vdupq_n_f32((float)(result->hi - result->zero));
+#endif
+    byte.zero = result->zero;
+    return byte;
+}
+
+#if INLAY_MVE_FLOAT
+/* inlay_saturate of qout.h: the larger of NaN and a number is the number. */
+INLAY_INLINE int32x4_t inlay_mve_saturate(const inlay_mve_byte *byte,
+                                          float32x4_t v)
+{
+    v = vmaxnmq_f32(v, byte->least);
+    v = vminnmq_f32(v, byte->most);
+    return vaddq_n_s32(vcvtnq_s32_f32(v), byte->zero);
+}
+#endif
+
+/* ---- bytes ---- */
+
+/* Copies n bytes; flips: the bits of `flip` turned over. */
+INLAY_INLINE void inlay_mve_copy(int8_t *to, const uint8_t *from, int32_t n,
+                                 uint8x16_t flip, int flips)
+{
+    if (flips)
+        __asm__ volatile("wlstp.8 lr, %[n], 2f\n"
+                         "1:\n"
+                         "vldrb.8 q0, [%[from]], #16\n"
+                         "veor q0, q0, %q[flip]\n"
+                         "vstrb.8 q0, [%[to]], #16\n"
+                         "letp lr, 1b\n"
+                         "2:\n"
+                         : [to] "+r"(to), [from] "+r"(from)
+                         : [n] "r"(n), [flip] "w"(flip)
+                         : "memory", "q0", "lr");
+    else
+        __asm__ volatile("wlstp.8 lr, %[n], 2f\n"
+                         "1:\n"
+                         "vldrb.8 q0, [%[from]], #16\n"
+                         "vstrb.8 q0, [%[to]], #16\n"
+                         "letp lr, 1b\n"
+                         "2:\n"
+                         : [to] "+r"(to), [from] "+r"(from)
+                         : [n] "r"(n)
+                         : "memory", "q0", "lr");
+}
+
+INLAY_INLINE void inlay_mve_fill(int8_t *to, int8_t value, int32_t n)
+{
+    const int8x16_t all = vdupq_n_s8(value);
+    __asm__ volatile("wlstp.8 lr, %[n], 2f\n"
+                     "1:\n"
+                     "vstrb.8 %q[all], [%[to]], #16\n"
+                     "letp lr, 1b\n"
+                     "2:\n"
+                     : [to] "+r"(to)
+                     : [n] "r"(n), [all] "w"(all)
+                     : "memory", "lr");
+}
+
+#endif
+
+#endif

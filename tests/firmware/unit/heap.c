@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Memory for the C library's malloc in tests on bare cores. */
+#include <stddef.h>
+#include <stdint.h>
+
+void *_sbrk(ptrdiff_t more);
+
+static union {
+    unsigned char bytes[1 << 20];
+    double align;
+} heap;
+
+void *_sbrk(ptrdiff_t more)
+{
+    static size_t used;
+    unsigned char *const at = heap.bytes + used;
+    if (more > 0 && (size_t)more > sizeof heap.bytes - used)
+        return (void *)-1;
+    used += (size_t)more;
+    return at;
+}
