@@ -243,23 +243,30 @@ static int64_t packed_window(Bounds *bounds)
     return sat_mul(high, up4(run));
 }
 
+/* Blocks, and the form that their weights have. */
+static void qpacked_layout(Bounds *bounds)
+{
+    const inlay_qpacked_params *p = bounds->params;
+    bounds_refuse(bounds, p->width != 16 && p->width != 4,
+                  "it has blocks of another width than its kernel");
+    bounds_refuse(bounds,
+                  p->wide < 0 || p->wide > 2 || (p->wide && p->width != 4),
+                  "it widens other windows than its kernel");
+    bounds_refuse(bounds, p->deep && (p->deep != 1 || p->width != 4 || p->wide),
+                  "its weights are packed in no known way");
+}
+
 void bounds_qpacked(Bounds *bounds)
 {
     const inlay_qpacked_params *p = bounds->params;
     const int64_t groups = bounds_size(bounds, p->groups);
     const int64_t padded = sat_mul(groups, up4(bounds_size(bounds, p->oc)));
     const int64_t window = packed_window(bounds);
-    bounds_refuse(bounds, p->width != 16 && p->width != 4,
-                  "it has blocks of another width than its kernel");
+    qpacked_layout(bounds);
     bounds_narrow(bounds, window);
     qpacked_images(bounds);
     qpacked_channels(bounds, padded);
     touch(bounds, 2, "weights", sat_mul(padded, window));
-    bounds_refuse(bounds,
-                  p->wide < 0 || p->wide > 2 || (p->wide && p->width != 4),
-                  "it widens other windows than its kernel");
-    bounds_refuse(bounds, p->deep && (p->deep != 1 || p->width != 4 || p->wide),
-                  "its weights are packed in no known way");
     touch(
         bounds, 10, "windows",
         sat_mul(sat_add(bounds_size(bounds, p->gather), 2 * p->wide), window));
@@ -271,6 +278,23 @@ void bounds_qpacked(Bounds *bounds)
         touch_needs(bounds, 10);
 }
 
+/* Weights by columns, and columns of pixels in scratch. */
+static void qdwpacked_deep(Bounds *bounds, int64_t channels, int64_t taps)
+{
+    const inlay_qpacked_params *p = bounds->params;
+    bounds_refuse(bounds,
+                  p->gather < 1 || p->gather > INLAY_QDEEP_PIXELS ||
+                      taps > INLAY_QDEEP_WINDOW || p->sw > INLAY_QDEEP_WINDOW,
+                  "its windows are larger than its kernel's");
+    if (bounds->wrong)
+        return;
+    touch(bounds, 2, "weights",
+          sat_mul(channels, sat_mul(inlay_qdeep_high(p), p->kw)));
+    touch(bounds, 10, "columns",
+          sat_mul(INLAY_QDEEP_LANES, inlay_qdeep_plane(p)));
+    touch_needs(bounds, 10);
+}
+
 void bounds_qdwpacked(Bounds *bounds)
 {
     const inlay_qpacked_params *p = bounds->params;
@@ -280,6 +304,9 @@ void bounds_qdwpacked(Bounds *bounds)
                   "its channels are not each by itself");
     qpacked_images(bounds);
     qpacked_channels(bounds, up4(channels));
-    touch(bounds, 2, "weights",
-          sat_mul(channels, sizes_product(bounds, 3, taps)));
+    if (p->deep)
+        qdwpacked_deep(bounds, channels, sizes_product(bounds, 3, taps));
+    else
+        touch(bounds, 2, "weights",
+              sat_mul(channels, sizes_product(bounds, 3, taps)));
 }

@@ -3,9 +3,9 @@
  *
  * Packed bytes of a product: blocks of `byte_width` output channels, then one of the rest, filled
  * up to a multiple of 4; in a block, for each `byte_depth` inputs in turn, those of channel 0, of
- * channel 1, ... Any C compiler's code reads what is packed for any family: a layout is only fast
- * where it was meant for, unless the row says what it `needs`. A depth of 4 runs through each row of
- * a window, one of 16 through all of it: runtime/kernels/qconv_mve.inc.h. */
+ * channel 1, ... A depth of 4 runs through each row of a window, one of 16 through all of it
+ * (runtime/kernels/qconv_mve.inc.h). Any C compiler's code reads what is packed for any family: a
+ * layout is only fast where it was meant for, unless the row says what it `needs`. */
 #ifndef INLAY_IR_FAMILY_H
 #define INLAY_IR_FAMILY_H
 

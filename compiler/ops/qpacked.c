@@ -179,6 +179,18 @@ static Recipe *packed_bytes(Lower *lower, const Recipe *w,
     return p->wide ? in_halves(lower->graph->store, blocks) : blocks;
 }
 
+/* [channels][1][taps...] -> [channels][columns][rows, filled up]. */
+static Recipe *deep_depthwise(Store *store, const Recipe *w,
+                              const inlay_qpacked_params *p)
+{
+    static const int turn[3] = { 0, 2, 1 };
+    const int64_t rows = i64_mul(p->kd, p->kh);
+    const int64_t dims[3] = { p->groups, rows, p->kw };
+    Recipe *recipe = recipe_reshape(store, w, 3, dims);
+    recipe = recipe_pad(store, recipe, 1, 0, inlay_qdeep_high(p) - rows);
+    return recipe_transpose(store, recipe, turn);
+}
+
 /* [channels][1][taps...] -> [taps][channels]. */
 static Recipe *packed_depthwise(Lower *lower, const Recipe *w, int64_t channels)
 {
@@ -454,6 +466,21 @@ static void begin(Step *step, const ByteOperands *q, Tensor *weights)
     step_in(step, weights);
 }
 
+/* Are columns of pixels laid side by side? Weights have no zero points, and windows are small. */
+static bool goes_deep(const inlay_qpacked_params *params, const Folded *folded)
+{
+    const int64_t rows = i64_mul(params->kd, params->kh);
+    return params->deep && !folded->zeros && params->zw == 0 &&
+           i64_mul(rows, params->kw) <= INLAY_QDEEP_WINDOW &&
+           params->sw <= INLAY_QDEEP_WINDOW;
+}
+
+static int64_t column_bytes(const inlay_qpacked_params *params)
+{
+    return params->deep ? i64_mul(inlay_qdeep_plane(params), INLAY_QDEEP_LANES)
+                        : 0;
+}
+
 static Step *lower_depthwise(Lower *lower, Node *node, const ByteOperands *q,
                              inlay_qpacked_params *params)
 {
@@ -461,11 +488,16 @@ static Step *lower_depthwise(Lower *lower, Node *node, const ByteOperands *q,
     const Recipe *w = signed_bytes(lower->graph->store, q->w);
     const Folded folded = fold_zeros(lower, q, w, &c, params);
     Tensor *scale = factors(lower, q, &c, params);
-    Recipe *packed = packed_depthwise(lower, w, params->groups);
+    params->deep = goes_deep(params, &folded);
+    if (params->deep)
+        params->gather = (int32_t)i64_min(params->ow, INLAY_QDEEP_PIXELS);
+    Recipe *packed = params->deep
+                         ? deep_depthwise(lower->graph->store, w, params)
+                         : packed_depthwise(lower, w, params->groups);
     Step *step = lower_step(lower, node, "qdwconv_packed", params);
     begin(step, q, lower_constant(lower, packed));
     add_operands(lower, step, q, &c, &folded, scale);
-    step_in(step, NULL);
+    step_scratch(lower, step, column_bytes(params));
     return step;
 }
 

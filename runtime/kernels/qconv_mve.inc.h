@@ -44,19 +44,13 @@ static inline int inlay_mve_find_all(inlay_mve_row *of)
     return all;
 }
 
-static inline void inlay_mve_begin(inlay_mve_row *of, const inlay_qtile *tile)
+/* Which pixels have windows whose rows are copied whole. */
+static inline void inlay_mve_limits(inlay_mve_row *of)
 {
     const inlay_qpacked_params *params =
         (const inlay_qpacked_params *)of->step->params;
-    const int32_t pix = of->step->ref[1].pix;
-    const int whole = params->kw == 1 || (params->dw == 1 && params->ic == pix);
-    of->flip = vdupq_n_u8((uint8_t)(params->flip ^ 128));
-    of->zero = (int8_t)tile->zero;
-    of->rows = params->kd * params->kh;
-    of->run = params->kw * params->ic;
-    of->first = -(ptrdiff_t)params->pw * pix;
-    of->stride = (ptrdiff_t)params->sw * pix;
-    of->scratch = (int8_t *)inlay_at(of->base, of->step, 10);
+    const int whole = params->kw == 1 ||
+                      (params->dw == 1 && params->ic == of->step->ref[1].pix);
     of->left = of->row->pixels;
     of->right = of->row->pixels;
     if (!inlay_mve_find_all(of) || !whole)
@@ -67,6 +61,21 @@ static inline void inlay_mve_begin(inlay_mve_row *of, const inlay_qtile *tile)
         of->left = inlay_inside(params->sw, params->pw,
                                 (params->kw - 1) * params->dw + 1, params->iw,
                                 params->ow, &of->right);
+}
+
+static inline void inlay_mve_begin(inlay_mve_row *of, const inlay_qtile *tile)
+{
+    const inlay_qpacked_params *params =
+        (const inlay_qpacked_params *)of->step->params;
+    const int32_t pix = of->step->ref[1].pix;
+    of->flip = vdupq_n_u8((uint8_t)(params->flip ^ 128));
+    of->zero = (int8_t)tile->zero;
+    of->rows = params->kd * params->kh;
+    of->run = params->kw * params->ic;
+    of->first = -(ptrdiff_t)params->pw * pix;
+    of->stride = (ptrdiff_t)params->sw * pix;
+    of->scratch = (int8_t *)inlay_at(of->base, of->step, 10);
+    inlay_mve_limits(of);
 }
 
 /* A row of the window of which some taps stand alone or outside: `first` on, at x. */
@@ -186,6 +195,14 @@ INLAY_APART void inlay_mve_any(const inlay_qtile *tile, const inlay_qcall *call,
 /* ---- bytes, with constant biases and scales ---- */
 
 #if INLAY_MVE_FLOAT
+/* Scales of four channels from `channel` on. */
+INLAY_INLINE float32x4_t inlay_mve_scales(const inlay_qresult *result,
+                                          int32_t channel)
+{
+    return result->each ? vld1q_f32(result->scale + channel)
+                        : vdupq_n_f32(result->scale[0]);
+}
+
 /* Four sums as numbers of bytes. */
 INLAY_INLINE int32x4_t inlay_mve_bytes(const inlay_mve_byte *byte,
                                        int32x4_t sum, int32x4_t start,
@@ -195,6 +212,29 @@ INLAY_INLINE int32x4_t inlay_mve_bytes(const inlay_mve_byte *byte,
     return inlay_mve_saturate(byte, vmulq_f32(v, scale));
 }
 
+/* What goes with four channels after the other. */
+typedef struct inlay_mve_walk {
+    const int8_t *w;
+    const int32_t *start;
+    const float *scale;
+    int32_t step; /* scales from four to four */
+    float one[4]; /* where there is one scale */
+} inlay_mve_walk;
+
+INLAY_INLINE void inlay_mve_walk_of(const inlay_qtile *tile,
+                                    inlay_mve_walk *walk)
+{
+    walk->w = tile->weights;
+    walk->start = tile->bias;
+    walk->scale = tile->result.scale;
+    walk->step = 4;
+    if (tile->result.each)
+        return;
+    vst1q_f32(walk->one, vdupq_n_f32(*walk->scale));
+    walk->scale = walk->one;
+    walk->step = 0;
+}
+
 /* All whole fours of channels; returns how many channels those are. */
 INLAY_INLINE int32_t inlay_mve_simple(const inlay_qtile *tile, uint8_t *y,
                                       const inlay_mve_from *from, int two)
@@ -202,25 +242,18 @@ INLAY_INLINE int32_t inlay_mve_simple(const inlay_qtile *tile, uint8_t *y,
     const inlay_mve_byte byte = inlay_mve_byte_of(&tile->result);
     const inlay_mve_from of = *from;
     const int32_t whole = tile->channels - tile->channels % 4;
-    const int32_t step = tile->result.each ? 4 : 0;
     const uint8_t *const end = y + whole;
     const ptrdiff_t next = tile->ys;
-    const int8_t *w = tile->weights;
-    const int32_t *start = tile->bias;
-    const float *scale = tile->result.scale;
-    float one[4];
-    if (!step) {
-        vst1q_f32(one, vdupq_n_f32(*scale));
-        scale = one;
-    }
-    for (; y < end; y += 4, start += 4, scale += step) {
-        const int32x4_t bias = vld1q_s32(start);
-        const float32x4_t factor = vld1q_f32(scale);
+    inlay_mve_walk at;
+    inlay_mve_walk_of(tile, &at);
+    for (; y < end; y += 4, at.start += 4, at.scale += at.step) {
+        const int32x4_t bias = vld1q_s32(at.start);
+        const float32x4_t factor = vld1q_f32(at.scale);
         inlay_mve_sums sums;
         if (two)
-            w = inlay_mve_two(w, &of, &sums);
+            at.w = inlay_mve_two(at.w, &of, &sums);
         else
-            w = inlay_mve_one(w, &of, &sums.a);
+            at.w = inlay_mve_one(at.w, &of, &sums.a);
         vstrbq_s32((int8_t *)y, inlay_mve_bytes(&byte, sums.a, bias, factor));
         if (two)
             vstrbq_s32((int8_t *)y + next,
@@ -307,38 +340,44 @@ static inline void inlay_mve_groups(const inlay_mve_row *of, inlay_qtile tile,
     }
 }
 
+/* Pixels [c, c + n), of which there are two or one. */
+static inline void inlay_mve_some(const inlay_mve_row *of,
+                                  const inlay_qtile *tile, inlay_mve_from *from,
+                                  int32_t c, int32_t n, int simple)
+{
+    const inlay_qpacked_params *params =
+        (const inlay_qpacked_params *)of->step->params;
+    inlay_qcall call;
+    call.pixels = n;
+    call.y = inlay_qplace(&tile->result, of->row->y, c * tile->ys);
+    if (params->groups == 1)
+        inlay_mve_pixels(of, tile, &call, from, c, 0, simple);
+    else
+        inlay_mve_groups(of, *tile, &call, from, c, simple);
+}
+
 /* All pixels of a row, in the walking direction. */
 static inline void inlay_mve_pixel_row(void *const *base,
                                        const inlay_step *step,
                                        const inlay_qtile *tile,
-                                       const inlay_qrow *row)
+                                       const inlay_qrow *row, int32_t most)
 {
-    const inlay_qpacked_params *params =
-        (const inlay_qpacked_params *)step->params;
     const int32_t sixteens = (int32_t)(tile->taps / INLAY_QDEPTH);
     const int simple = inlay_mve_is_simple(tile);
-    const int32_t most = params->gather == 1 ? 1 : 2;
     inlay_mve_row of;
     inlay_mve_from from;
-    inlay_qcall call;
-    int32_t done;
+    int32_t done, n;
     of.base = base;
     of.step = step;
     of.row = row;
     inlay_mve_begin(&of, tile);
     from.fours = (sixteens - 1) / 4;
     from.left = (sixteens - 1) % 4;
-    for (done = 0; done < row->pixels; done += call.pixels) {
+    for (done = 0; done < row->pixels; done += n) {
         const int32_t left = row->pixels - done;
-        int32_t c = done;
-        call.pixels = left < most ? left : most;
-        if (step->backward)
-            c = left - call.pixels;
-        call.y = inlay_qplace(&tile->result, row->y, c * tile->ys);
-        if (params->groups == 1)
-            inlay_mve_pixels(&of, tile, &call, &from, c, 0, simple);
-        else
-            inlay_mve_groups(&of, *tile, &call, &from, c, simple);
+        n = left < most ? left : most;
+        inlay_mve_some(&of, tile, &from, step->backward ? left - n : done, n,
+                       simple);
     }
 }
 

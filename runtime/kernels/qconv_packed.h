@@ -119,6 +119,44 @@ static inline int inlay_qdeep_lies(const inlay_qpacked_params *params)
            params->ic % INLAY_QDEPTH == 0 && params->flip == 128;
 }
 
+/* Of a deep depthwise convolution: channels that lie in scratch together, the most of their pixels,
+ * and the most taps of a window. */
+enum {
+    INLAY_QDEEP_LANES = 8,
+    INLAY_QDEEP_PIXELS = 16,
+    INLAY_QDEEP_WINDOW = 256
+};
+
+/* Bytes of a column of its windows: rows, filled up to pairs unless there is one. */
+static inline int32_t inlay_qdeep_high(const inlay_qpacked_params *params)
+{
+    const int32_t rows = params->kd * params->kh;
+    return rows == 1 ? 1 : (rows + 1) / 2 * 2;
+}
+
+/* Do its windows share columns? */
+static inline int inlay_qdeep_shares(const inlay_qpacked_params *params)
+{
+    return params->dw == 1 && params->sw <= params->kw;
+}
+
+/* Columns of the windows of so many pixels. */
+static inline int32_t inlay_qdeep_columns(const inlay_qpacked_params *params,
+                                          int32_t pixels)
+{
+    if (inlay_qdeep_shares(params))
+        return (pixels - 1) * params->sw + params->kw;
+    return pixels * params->kw;
+}
+
+/* Bytes of a channel of `gather` pixels, with those that are read behind the last window. */
+static inline ptrdiff_t inlay_qdeep_plane(const inlay_qpacked_params *params)
+{
+    const ptrdiff_t columns = inlay_qdeep_columns(params, params->gather);
+    const ptrdiff_t bytes = columns * inlay_qdeep_high(params);
+    return (bytes + 2 * INLAY_QDEPTH - 1) / INLAY_QDEPTH * INLAY_QDEPTH;
+}
+
 /* Bytes of a row of the window, filled up to fours where they are packed so. */
 static inline int32_t inlay_qpacked_run(const inlay_qpacked_params *params)
 {
@@ -246,6 +284,16 @@ static inline const uint8_t *inlay_qimage_row(void *const *base,
     return (const uint8_t *)inlay_row(base, step, 1, plane * params->ih + r);
 }
 
+/* Fills a deep window up to sixteens; to: its end. */
+static inline void inlay_qgather_fill(const inlay_qpacked_params *params,
+                                      uint8_t *to)
+{
+    const ptrdiff_t taps = (ptrdiff_t)params->kd * params->kh * params->kw;
+    if (params->deep)
+        memset(to, params->minus ^ params->flip,
+               (size_t)(inlay_qpacked_taps(params) - taps * params->ic));
+}
+
 /* The window of pixel c: its rows, each filled up to fours, or all up to sixteens. */
 static inline void inlay_qgather(void *const *base, const inlay_step *step,
                                  const inlay_qrow *row, int32_t group,
@@ -255,7 +303,6 @@ static inline void inlay_qgather(void *const *base, const inlay_step *step,
         (const inlay_qpacked_params *)step->params;
     const int32_t run = params->kw * params->ic;
     const int32_t fill = inlay_qpacked_run(params) - run;
-    uint8_t *const end = to + inlay_qpacked_taps(params);
     int32_t d, h;
     for (d = 0; d < params->kd; d++)
         for (h = 0; h < params->kh; h++) {
@@ -270,7 +317,7 @@ static inline void inlay_qgather(void *const *base, const inlay_step *step,
             memset(to + run, params->minus ^ params->flip, (size_t)fill);
             to += run + fill;
         }
-    memset(to, params->minus ^ params->flip, (size_t)(end - to));
+    inlay_qgather_fill(params, to);
 }
 
 /* Goes on to the next group of channels. */
@@ -393,7 +440,7 @@ static inline void inlay_qpacked_row(void *const *base, const inlay_step *step,
     int32_t done, n;
 #if INLAY_QMVE
     if (params->deep && params->minus == 128) {
-        inlay_mve_pixel_row(base, step, tile, row);
+        inlay_mve_pixel_row(base, step, tile, row, params->gather == 1 ? 1 : 2);
         return;
     }
 #endif

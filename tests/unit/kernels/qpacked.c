@@ -173,10 +173,14 @@ static void set_deep(Net *n)
 {
     inlay_qpacked_params *p = &n->p;
     const bool clipped = p->pd || p->ph || p->pw || p->sh > 1 || p->sw > 1;
-    p->deep = !n->depthwise && rnd(2);
+    p->deep = rnd(2);
     if (!p->deep)
         return;
     p->width = 4;
+    if (n->depthwise) {
+        p->gather = 1 + (int32_t)rnd(INLAY_QDEEP_PIXELS);
+        return;
+    }
     p->gather = 1 + (int32_t)rnd(2);
     if (p->kd * p->kh * p->kw == 1 && rnd(2)) {
         p->ic = 16 * (1 + (int32_t)rnd(3));
@@ -226,13 +230,27 @@ static void pack_channel(Net *n, int o)
         }
 }
 
+/* Channel o of a depthwise convolution. */
+static void pack_apart(Net *n, int o)
+{
+    const inlay_qpacked_params *p = &n->p;
+    const int high = inlay_qdeep_high(p);
+    for (int k = 0; k < taps_of(p); k++) {
+        int at = k * n->channels + o;
+        if (p->deep)
+            at = (o * p->kw + k % p->kw) * high + k / p->kw;
+        n->packed[at] = signed_weight(n, o, 0, k);
+    }
+}
+
 static void pack(Net *n)
 {
     const inlay_qpacked_params *p = &n->p;
     const int taps = taps_of(p);
-    const int window = (int)inlay_qpacked_taps(p);
-    n->packed =
-        calloc((size_t)n->padded, (size_t)(n->depthwise ? taps : window));
+    int window = (int)inlay_qpacked_taps(p);
+    if (n->depthwise)
+        window = p->deep ? inlay_qdeep_high(p) * p->kw : taps;
+    n->packed = calloc((size_t)n->padded, (size_t)window);
     for (int o = 0; o < n->channels; o++) {
         uint32_t sum = 0;
         const int at = place(n, o);
@@ -246,11 +264,10 @@ static void pack(Net *n)
                 (int32_t)((uint32_t)n->given[o] - (uint32_t)p->zero * sum);
         n->zeros[at] = n->w_signed ? n->zw[o] : n->zw[o] - 128;
         n->scale[at] = n->given_scale[o];
-        if (!n->depthwise)
-            pack_channel(n, o);
+        if (n->depthwise)
+            pack_apart(n, o);
         else
-            for (int k = 0; k < taps; k++)
-                n->packed[k * n->channels + o] = signed_weight(n, o, 0, k);
+            pack_channel(n, o);
     }
 }
 
@@ -303,7 +320,9 @@ static void random_net(Net *n)
     const size_t wide =
         p->out == INLAY_QOUT_I32 || p->out == INLAY_QOUT_F32 ? 4 : 1;
     const size_t rows = (size_t)(n->images * p->od * p->oh);
-    const size_t windows = (size_t)(p->gather * inlay_qpacked_taps(p));
+    size_t windows = (size_t)(p->gather * inlay_qpacked_taps(p));
+    if (n->depthwise && p->deep)
+        windows = INLAY_QDEEP_LANES * (size_t)inlay_qdeep_plane(p);
     n->x = buffer_of((size_t)n->cap * (size_t)p->iw * (size_t)n->x_pix);
     n->w = buffer_of((size_t)(n->channels * p->ic * taps_of(p)));
     n->y = buffer_of(rows * (size_t)p->ow * (size_t)n->y_pix * wide);

@@ -1,0 +1,414 @@
+/* SPDX-License-Identifier: 0BSD
+ * Rows of qdwconv_packed.h in Helium vectors. Of some columns of x, eight channels at a time, the
+ * bytes of the window's rows are laid side by side in scratch: [channel][column][row], so that the
+ * window of a pixel is one run of bytes, which is multiplied with its weights and added up at once;
+ * four channels of a pixel make a vector of results. Weights lie in the same order. */
+#ifndef INLAY_QDW_MVE_H
+#define INLAY_QDW_MVE_H
+
+/* Pixels of a row on their way. */
+typedef struct inlay_mve_dw {
+    const inlay_qdw *job;
+    const inlay_qrow *row;
+    int32_t c, pixels;
+    int32_t first, columns; /* of x, where windows share them */
+    int32_t high;           /* bytes of a column */
+    int32_t window;         /* bytes of a window */
+    int32_t next;           /* bytes from a pixel's window to the next */
+    ptrdiff_t plane;        /* bytes from channel to channel */
+    int32_t rows;           /* of the window */
+    int shares;             /* windows share columns */
+    uint8x16_t flip;
+    uint8_t zero; /* zero point of x, with its sign */
+    uint8_t *scratch;
+    const uint8_t *x[INLAY_MVE_ROWS]; /* rows of the window; NULL: outside */
+} inlay_mve_dw;
+
+static inline const uint8_t *inlay_mve_dw_look(const inlay_mve_dw *of,
+                                               int32_t k)
+{
+    const inlay_qpacked_params *params =
+        (const inlay_qpacked_params *)of->job->step->params;
+    return inlay_qimage_row(of->job->base, of->job->step, of->row->image,
+                            of->row->plane + k / params->kh * params->dd,
+                            of->row->row + k % params->kh * params->dh);
+}
+
+/* Row k of the window. */
+static inline const uint8_t *inlay_mve_dw_find(const inlay_mve_dw *of,
+                                               int32_t k)
+{
+    return k < INLAY_MVE_ROWS ? of->x[k] : inlay_mve_dw_look(of, k);
+}
+
+/* ---- columns ---- */
+
+/* Where the next column goes: eight channels, `plane` bytes apart. */
+typedef struct inlay_mve_column {
+    uint16x8_t lane;
+    uint8_t *to;
+    int32_t high;
+} inlay_mve_column;
+
+/* A byte, or two, of each channel. */
+INLAY_INLINE void inlay_mve_place(inlay_mve_column *column, uint16x8_t v)
+{
+    if (column->high > 1)
+        vstrhq_scatter_offset_u16((uint16_t *)(void *)column->to, column->lane,
+                                  v);
+    else
+        vstrbq_scatter_offset_u16(column->to, column->lane, v);
+    column->to += column->high;
+}
+
+/* n columns outside x. */
+INLAY_INLINE void inlay_mve_outside(inlay_mve_column *column, uint16x8_t zero,
+                                    int32_t n)
+{
+    for (; n > 0; n--)
+        inlay_mve_place(column, zero);
+}
+
+/* Two rows of n columns of x; b: NULL, there is none. */
+INLAY_INLINE void inlay_mve_inside(inlay_mve_column *column, const uint8_t *a,
+                                   const uint8_t *b, ptrdiff_t step_a,
+                                   ptrdiff_t step_b, mve_pred16_t some,
+                                   uint16x8_t flip, int32_t n)
+{
+    for (; n > 0; n--, a += step_a) {
+        uint16x8_t v = vldrbq_z_u16(a, some);
+        if (b) {
+            v = vsliq_n_u16(v, vldrbq_z_u16(b, some), 8);
+            b += step_b;
+        }
+        inlay_mve_place(column, veorq_u16(v, flip));
+    }
+}
+
+/* Columns of the chunk that stand side by side in x: `before` outside, n inside, `behind` outside;
+ * the first inside is `at`. */
+typedef struct inlay_mve_span {
+    int32_t before, n, behind, at;
+} inlay_mve_span;
+
+/* Row k of the window at a span's first column inside, and bytes from column to column. */
+INLAY_INLINE const uint8_t *inlay_mve_dw_at(const inlay_mve_dw *of,
+                                            const inlay_mve_span *span,
+                                            int32_t channel, int32_t k,
+                                            ptrdiff_t *step)
+{
+    const ptrdiff_t pix = of->job->step->ref[1].pix;
+    const uint8_t *x = inlay_mve_dw_find(of, k);
+    *step = x ? pix : 0;
+    return x ? x + span->at * pix + channel : of->job->pad;
+}
+
+/* Rows k and k + 1 of the window in columns of a span, which begin at `to`. */
+INLAY_INLINE void inlay_mve_pair_of_rows(const inlay_mve_dw *of,
+                                         const inlay_mve_span *span,
+                                         int32_t channel, int32_t k,
+                                         uint8_t *to, int two)
+{
+    const uint16x8_t flip = vreinterpretq_u16_u8(of->flip);
+    const uint16x8_t zero = vreinterpretq_u16_u8(vdupq_n_u8(of->zero));
+    const mve_pred16_t some =
+        vctp16q((uint32_t)(of->job->of.channels - channel));
+    ptrdiff_t step_a;
+    ptrdiff_t step_b = 0;
+    const uint8_t *a = inlay_mve_dw_at(of, span, channel, k, &step_a);
+    const uint8_t *b =
+        two ? inlay_mve_dw_at(of, span, channel, k + 1, &step_b) : NULL;
+    inlay_mve_column column;
+    column.lane = vmulq_n_u16(vidupq_n_u16(0, 1), (uint16_t)of->plane);
+    column.to = to;
+    column.high = of->high;
+    inlay_mve_outside(&column, zero, span->before);
+    inlay_mve_inside(&column, a, b, step_a, step_b, some, flip, span->n);
+    inlay_mve_outside(&column, zero, span->behind);
+}
+
+/* All rows of the window. */
+INLAY_APART void inlay_mve_lay_span(const inlay_mve_dw *of,
+                                    const inlay_mve_span *span, int32_t channel,
+                                    uint8_t *to)
+{
+    int32_t k;
+    for (k = 0; k + 2 <= of->rows; k += 2)
+        inlay_mve_pair_of_rows(of, span, channel, k, to + k, 1);
+    if (k < of->rows)
+        inlay_mve_pair_of_rows(of, span, channel, k, to + k, 0);
+}
+
+/* `columns` columns of x from `first` on. */
+static inline inlay_mve_span inlay_mve_span_of(int32_t first, int32_t columns,
+                                               int32_t width)
+{
+    inlay_mve_span span;
+    span.n = inlay_clip(first, 1, columns, width, &span.before);
+    if (span.before > columns)
+        span.before = columns;
+    span.behind = columns - span.before - span.n;
+    span.at = first + span.before;
+    return span;
+}
+
+/* The columns of a chunk: shared by windows, or each by itself. */
+static inline void inlay_mve_lay(const inlay_mve_dw *of, int32_t channel)
+{
+    const inlay_qpacked_params *params =
+        (const inlay_qpacked_params *)of->job->step->params;
+    inlay_mve_span span;
+    uint8_t *to = of->scratch;
+    int32_t p, i;
+    if (of->shares) {
+        span = inlay_mve_span_of(of->first, of->columns, params->iw);
+        inlay_mve_lay_span(of, &span, channel, to);
+        return;
+    }
+    for (p = 0; p < of->pixels; p++)
+        for (i = 0; i < params->kw; i++, to += of->high) {
+            const int32_t at = of->first + p * params->sw + i * params->dw;
+            span = inlay_mve_span_of(at, 1, params->iw);
+            inlay_mve_lay_span(of, &span, channel, to);
+        }
+}
+
+/* ---- sums ---- */
+
+#define INLAY_MVE_LOAD(q, x) "vldrb.8 " q ", [%[" x "]], %[next]\n"
+#define INLAY_MVE_MUL(s, q, w) "vmladav.s8 %[" s "], " q ", %q[" w "]\n"
+#define INLAY_MVE_X01 INLAY_MVE_LOAD("q0", "x0") INLAY_MVE_LOAD("q1", "x1")
+#define INLAY_MVE_X2 INLAY_MVE_MUL("s0", "q0", "w0") INLAY_MVE_LOAD("q0", "x2")
+#define INLAY_MVE_X3 INLAY_MVE_MUL("s1", "q1", "w1") INLAY_MVE_LOAD("q1", "x3")
+#define INLAY_MVE_S2 INLAY_MVE_MUL("s2", "q0", "w2")
+#define INLAY_MVE_S3 INLAY_MVE_MUL("s3", "q1", "w3")
+#define INLAY_MVE_X23 INLAY_MVE_X2 INLAY_MVE_X3 INLAY_MVE_S2 INLAY_MVE_S3
+#define INLAY_MVE_FOUR INLAY_MVE_X01 INLAY_MVE_X23
+
+/* The sums of four windows of up to 16 bytes; x goes on by `next`. */
+INLAY_INLINE int32x4_t inlay_mve_four(const uint8_t **x, const int8x16_t *w,
+                                      const int32_t next)
+{
+    int32_t s0, s1, s2, s3;
+    __asm__ volatile(INLAY_MVE_FOUR
+                     : INLAY_MVE_SUM(s0), INLAY_MVE_SUM(s1), INLAY_MVE_SUM(s2),
+                       INLAY_MVE_SUM(s3), [x0] "+r"(x[0]), [x1] "+r"(x[1]),
+                       [x2] "+r"(x[2]), [x3] "+r"(x[3])
+                     : [w0] "w"(w[0]), [w1] "w"(w[1]), [w2] "w"(w[2]),
+                       [w3] "w"(w[3]), [next] "i"(next)
+                     : "memory", "q0", "q1");
+    return inlay_mve_lanes(s0, s1, s2, s3);
+}
+
+/* A window of any size. */
+static inline int32_t inlay_mve_large(const uint8_t *x, const int8_t *w,
+                                      int32_t n)
+{
+    int32_t sum = 0;
+    for (; n > 0; n -= 16, x += 16, w += 16) {
+        const mve_pred16_t some = vctp8q((uint32_t)n);
+        sum = vmladavaq_s8(sum, vld1q_s8((const int8_t *)x),
+                           vldrbq_z_s8(w, some));
+    }
+    return sum;
+}
+
+/* Four channels of all pixels. */
+typedef struct inlay_mve_quad {
+    const uint8_t *x[4]; /* windows of the first pixel */
+    const int8_t *w[4];
+    int32_t channel, n; /* the first, and those that exist */
+    int32x4_t start;
+    int simple;
+} inlay_mve_quad;
+
+/* Any results of a pixel. */
+INLAY_APART void inlay_mve_dw_other(const inlay_mve_dw *of,
+                                    const inlay_mve_quad *quad, int32_t pixel,
+                                    const int32_t *sum)
+{
+    const inlay_qtile *tile = &of->job->of;
+    const ptrdiff_t at = (of->c + pixel) * tile->ys + quad->channel;
+    float scale[4];
+    if (tile->result.kind != INLAY_QOUT_I32)
+        inlay_qscales(&tile->result, quad->channel, quad->n, scale);
+    inlay_qresults(&tile->result, quad->channel, quad->n, sum, scale,
+                   inlay_qplace(&tile->result, of->row->y, at));
+}
+
+INLAY_APART void inlay_mve_dw_any(const inlay_mve_dw *of, inlay_mve_quad *quad)
+{
+    int32_t p, i;
+    for (p = 0; p < of->pixels; p++) {
+        int32_t sum[4];
+        for (i = 0; i < 4; i++) {
+            sum[i] = inlay_mve_large(quad->x[i], quad->w[i], of->window);
+            quad->x[i] += of->next;
+        }
+        vst1q_s32(sum, vaddq_s32(vld1q_s32(sum), quad->start));
+        inlay_mve_dw_other(of, quad, p, sum);
+    }
+}
+
+#if INLAY_MVE_FLOAT
+/* Goes on to the next pixel. */
+INLAY_INLINE void inlay_mve_forward(const uint8_t **x, int32_t next)
+{
+    int32_t i;
+    INLAY_UNROLL
+    for (i = 0; i < 4; i++)
+        x[i] += next;
+}
+
+/* Bytes of four channels with windows of up to 16; constant: bytes from a pixel's to the next's, or
+ * 0. */
+INLAY_INLINE void inlay_mve_dw_bytes(const inlay_mve_dw *of,
+                                     const inlay_mve_quad *quad, int constant)
+{
+    const inlay_qtile *tile = &of->job->of;
+    const inlay_mve_byte byte = inlay_mve_byte_of(&tile->result);
+    const mve_pred16_t some = vctp8q((uint32_t)of->window);
+    const float32x4_t scale = inlay_mve_scales(&tile->result, quad->channel);
+    const int32x4_t start = quad->start;
+    const int32_t next = of->next;
+    const uint8_t *x[4];
+    int8x16_t w[4];
+    int8_t *y = (int8_t *)of->row->y + of->c * tile->ys + quad->channel;
+    int32_t left, i;
+    INLAY_UNROLL
+    for (i = 0; i < 4; i++) {
+        x[i] = quad->x[i];
+        w[i] = vldrbq_z_s8(quad->w[i], some);
+    }
+    for (left = of->pixels; left > 0; left--, y += tile->ys) {
+        const int32x4_t sum = inlay_mve_four(x, w, constant);
+        vstrbq_s32(y, inlay_mve_bytes(&byte, sum, start, scale));
+        if (constant == 0)
+            inlay_mve_forward(x, next);
+    }
+}
+
+INLAY_APART void inlay_mve_dw_4(const inlay_mve_dw *of,
+                                const inlay_mve_quad *quad)
+{
+    inlay_mve_dw_bytes(of, quad, 4);
+}
+
+INLAY_APART void inlay_mve_dw_8(const inlay_mve_dw *of,
+                                const inlay_mve_quad *quad)
+{
+    inlay_mve_dw_bytes(of, quad, 8);
+}
+
+INLAY_APART void inlay_mve_dw_0(const inlay_mve_dw *of,
+                                const inlay_mve_quad *quad)
+{
+    inlay_mve_dw_bytes(of, quad, 0);
+}
+
+static inline void inlay_mve_dw_simple(const inlay_mve_dw *of,
+                                       const inlay_mve_quad *quad)
+{
+    if (of->next == 4)
+        inlay_mve_dw_4(of, quad);
+    else if (of->next == 8)
+        inlay_mve_dw_8(of, quad);
+    else
+        inlay_mve_dw_0(of, quad);
+}
+#endif
+
+/* What the sums of four channels begin with. */
+static inline int32x4_t inlay_mve_start(const inlay_qtile *tile,
+                                        int32_t channel)
+{
+    int32x4_t start = vld1q_s32(tile->bias + channel);
+    if (tile->sums) {
+        const int32x4_t sums = vld1q_s32(tile->sums + channel);
+        start = vsubq_s32(start, vmulq_n_s32(sums, tile->zero));
+    }
+    return start;
+}
+
+/* Up to four channels, the first of which is number `lane` of those in scratch. */
+static inline void inlay_mve_dw_quad(const inlay_mve_dw *of, int32_t channel,
+                                     int32_t lane, int simple)
+{
+    const inlay_qtile *tile = &of->job->of;
+    const int32_t left = tile->channels - channel;
+    inlay_mve_quad quad;
+    int32_t i;
+    quad.channel = channel;
+    quad.n = left < 4 ? left : 4;
+    quad.start = inlay_mve_start(tile, channel);
+    for (i = 0; i < 4; i++) {
+        const int32_t own = i < quad.n ? i : 0;
+        quad.x[i] = of->scratch + (lane + own) * of->plane;
+        quad.w[i] = tile->weights + (ptrdiff_t)(channel + own) * of->window;
+    }
+#if INLAY_MVE_FLOAT
+    if (simple && quad.n == 4 && of->window <= 16) {
+        inlay_mve_dw_simple(of, &quad);
+        return;
+    }
+#else
+    (void)simple;
+#endif
+    inlay_mve_dw_any(of, &quad);
+}
+
+/* All channels of the pixels. */
+static inline void inlay_mve_dw_pixels(inlay_mve_dw *of, int simple)
+{
+    const int32_t channels = of->job->of.channels;
+    const inlay_qpacked_params *params =
+        (const inlay_qpacked_params *)of->job->step->params;
+    int32_t channel;
+    of->first = of->c * params->sw - params->pw;
+    of->columns = inlay_qdeep_columns(params, of->pixels);
+    for (channel = 0; channel < channels; channel += INLAY_QDEEP_LANES) {
+        inlay_mve_lay(of, channel);
+        inlay_mve_dw_quad(of, channel, 0, simple);
+        if (channels - channel > 4)
+            inlay_mve_dw_quad(of, channel + 4, 4, simple);
+    }
+}
+
+static inline void inlay_mve_dw_begin(inlay_mve_dw *of)
+{
+    const inlay_step *step = of->job->step;
+    const inlay_qpacked_params *params =
+        (const inlay_qpacked_params *)step->params;
+    int32_t k;
+    of->high = inlay_qdeep_high(params);
+    of->window = of->high * params->kw;
+    of->shares = inlay_qdeep_shares(params);
+    of->next = of->high * (of->shares ? params->sw : params->kw);
+    of->rows = params->kd * params->kh;
+    of->plane = inlay_qdeep_plane(params);
+    of->flip = vdupq_n_u8((uint8_t)(params->flip ^ 128));
+    of->zero = (uint8_t)(of->job->pad[0] ^ params->flip ^ 128);
+    of->scratch = (uint8_t *)inlay_at(of->job->base, step, 10);
+    for (k = 0; k < of->rows && k < INLAY_MVE_ROWS; k++)
+        of->x[k] = inlay_mve_dw_look(of, k);
+}
+
+/* A row of y, `most` pixels at a time. */
+static inline void inlay_mve_dw_row(const inlay_qdw *job, const inlay_qrow *row,
+                                    int32_t most)
+{
+    const int simple = inlay_mve_is_simple(&job->of);
+    inlay_mve_dw of;
+    int32_t done;
+    of.job = job;
+    of.row = row;
+    inlay_mve_dw_begin(&of);
+    for (done = 0; done < row->pixels; done += of.pixels) {
+        const int32_t left = row->pixels - done;
+        of.pixels = left < most ? left : most;
+        of.c = job->step->backward ? left - of.pixels : done;
+        inlay_mve_dw_pixels(&of, simple);
+    }
+}
+
+#endif
