@@ -70,8 +70,6 @@ static inline void inlay_qdw_find(const inlay_qdw *job, const inlay_qrow *row,
     const int32_t first = tile->c * p->sw - p->pw;
     int32_t from, d, h;
     int32_t n = inlay_clip(first, p->dw, p->kw, p->iw, &from);
-    if (from > p->kw)
-        from = p->kw; /* all of it lies before the row */
     for (d = 0; d < p->kd; d++)
         for (h = 0; h < p->kh; h++, w += p->kw * p->groups) {
             const inlay_qdw_line line = inlay_qdw_row(job, row, tile, d, h);

@@ -145,8 +145,6 @@ static inline inlay_mve_span inlay_mve_span_of(int32_t first, int32_t columns,
 {
     inlay_mve_span span;
     span.n = inlay_clip(first, 1, columns, width, &span.before);
-    if (span.before > columns)
-        span.before = columns;
     span.behind = columns - span.before - span.n;
     span.at = first + span.before;
     return span;

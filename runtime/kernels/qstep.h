@@ -15,6 +15,7 @@
 #ifndef INLAY_QSTEP_H
 #define INLAY_QSTEP_H
 
+#include "kernels/qmve.h"
 #include "pool.h"
 #include "quant.h"
 #include "softmax.h"
@@ -69,6 +70,13 @@ static inline int inlay_table_8(void *const *base, const inlay_step *s,
     }
     return 0;
 }
+
+#if INLAY_QMVE && INLAY_MVE_FLOAT
+#include "kernels/qstep_mve.inc.h"
+#define INLAY_QSTEP_MVE 1
+#else
+#define INLAY_QSTEP_MVE 0
+#endif
 
 /* n elements of y of those of a and b, which lie step_a and step_b apart, by the numbers of the
  * step. */
@@ -139,6 +147,9 @@ static inline void inlay_qadd_run(uint8_t *y, const uint8_t *a,
 {
     const inlay_qstep q = *numbers;
     int32_t i = 0;
+#if INLAY_QSTEP_MVE
+    i = inlay_mve_sums_of(y, a, b, n, step_a, step_b, numbers);
+#endif
 #ifdef INLAY_BLOCK
     for (; step_a == 1 && step_b == 1 && i + INLAY_BLOCK <= n;
          i += INLAY_BLOCK) {
@@ -169,8 +180,11 @@ static inline void inlay_qmul_run(uint8_t *y, const uint8_t *a,
                                   int32_t step_b, const inlay_qstep *numbers)
 {
     const inlay_qstep q = *numbers;
-    int32_t i;
-    for (i = 0; i < n; i++) {
+    int32_t i = 0;
+#if INLAY_QSTEP_MVE
+    i = inlay_mve_products_of(y, a, b, n, step_a, step_b, numbers);
+#endif
+    for (; i < n; i++) {
         const float of_a = inlay_qstep_a(&q, a[(ptrdiff_t)i * step_a]);
         const float of_b = inlay_qstep_b(&q, b[(ptrdiff_t)i * step_b]);
         y[i] = inlay_qstep_byte(&q, of_a * of_b);
@@ -197,9 +211,14 @@ static inline void inlay_qpool_sums(void *const *base, const inlay_step *s,
             const int32_t r = w->first_row + d * p->dd * p->ih + h * p->dh;
             const uint8_t *x = (const uint8_t *)inlay_row(base, s, 1, r) + c;
             x += w->first_col * pix;
-            for (k = 0; k < w->nw; k++, x += p->dw * pix)
-                for (i = 0; i < n; i++)
+            for (k = 0; k < w->nw; k++, x += p->dw * pix) {
+                i = 0;
+#if INLAY_QSTEP_MVE
+                i = inlay_mve_add_bytes(x, n, flip, sum);
+#endif
+                for (; i < n; i++)
                     sum[i] += x[i] ^ flip;
+            }
         }
 }
 

@@ -17,7 +17,7 @@ static inline int32_t inlay_clip(int32_t first, int32_t step, int32_t taps,
         return taps;
     skip = first < 0 ? (step - 1 - first) / step : 0;
     end = first < size ? (size - first + step - 1) / step : 0;
-    *from = skip;
+    *from = skip < taps ? skip : taps;
     if (end > taps)
         end = taps;
     return end > skip ? end - skip : 0;

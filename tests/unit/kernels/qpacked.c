@@ -173,7 +173,7 @@ static void set_deep(Net *n)
 {
     inlay_qpacked_params *p = &n->p;
     const bool clipped = p->pd || p->ph || p->pw || p->sh > 1 || p->sw > 1;
-    p->deep = rnd(2);
+    p->deep = (int32_t)rnd(2);
     if (!p->deep)
         return;
     p->width = 4;
