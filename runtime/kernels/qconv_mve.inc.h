@@ -94,6 +94,10 @@ static inline void inlay_mve_edge_row(const inlay_mve_row *of, const uint8_t *x,
         inlay_mve_fill(to, of->zero, of->run);
     x += (ptrdiff_t)(first + from * params->dw) * pix;
     to += from * ic;
+    if (params->dw == 1 && pix == ic) {
+        inlay_mve_copy(to, x, n * ic, of->flip, 1);
+        return;
+    }
     for (; n > 0; n--, to += ic, x += (ptrdiff_t)params->dw * pix)
         inlay_mve_copy(to, x, ic, of->flip, 1);
 }

@@ -50,10 +50,11 @@ typedef struct inlay_mve_column {
     int32_t high;
 } inlay_mve_column;
 
-/* A byte, or two, of each channel. */
-INLAY_INLINE void inlay_mve_place(inlay_mve_column *column, uint16x8_t v)
+/* A byte, or two, of each channel; two: columns have pairs. */
+INLAY_INLINE void inlay_mve_place(inlay_mve_column *column, uint16x8_t v,
+                                  int two)
 {
-    if (column->high > 1)
+    if (two)
         vstrhq_scatter_offset_u16((uint16_t *)(void *)column->to, column->lane,
                                   v);
     else
@@ -63,25 +64,38 @@ INLAY_INLINE void inlay_mve_place(inlay_mve_column *column, uint16x8_t v)
 
 /* n columns outside x. */
 INLAY_INLINE void inlay_mve_outside(inlay_mve_column *column, uint16x8_t zero,
-                                    int32_t n)
+                                    int32_t n, int two)
 {
     for (; n > 0; n--)
-        inlay_mve_place(column, zero);
+        inlay_mve_place(column, zero, two);
 }
 
-/* Two rows of n columns of x; b: NULL, there is none. */
-INLAY_INLINE void inlay_mve_inside(inlay_mve_column *column, const uint8_t *a,
-                                   const uint8_t *b, ptrdiff_t step_a,
-                                   ptrdiff_t step_b, mve_pred16_t some,
-                                   uint16x8_t flip, int32_t n)
+/* Rows of x on their way: one or two. */
+typedef struct inlay_mve_lines {
+    const uint8_t *a, *b;
+    ptrdiff_t step_a, step_b;
+    mve_pred16_t some; /* channels that exist */
+} inlay_mve_lines;
+
+/* Eight channels, or those that exist. */
+INLAY_INLINE uint16x8_t inlay_mve_eight(const uint8_t *x, mve_pred16_t some,
+                                        int full)
 {
-    for (; n > 0; n--, a += step_a) {
-        uint16x8_t v = vldrbq_z_u16(a, some);
-        if (b) {
-            v = vsliq_n_u16(v, vldrbq_z_u16(b, some), 8);
-            b += step_b;
+    return full ? vldrbq_u16(x) : vldrbq_z_u16(x, some);
+}
+
+/* n columns of x. */
+INLAY_INLINE void inlay_mve_inside(inlay_mve_column *column,
+                                   inlay_mve_lines line, uint16x8_t flip,
+                                   int32_t n, int rows, int two, int full)
+{
+    for (; n > 0; n--, line.a += line.step_a) {
+        uint16x8_t v = inlay_mve_eight(line.a, line.some, full);
+        if (rows == 2) {
+            v = vsliq_n_u16(v, inlay_mve_eight(line.b, line.some, full), 8);
+            line.b += line.step_b;
         }
-        inlay_mve_place(column, veorq_u16(v, flip));
+        inlay_mve_place(column, veorq_u16(v, flip), two);
     }
 }
 
@@ -103,40 +117,67 @@ INLAY_INLINE const uint8_t *inlay_mve_dw_at(const inlay_mve_dw *of,
     return x ? x + span->at * pix + channel : of->job->pad;
 }
 
-/* Rows k and k + 1 of the window in columns of a span, which begin at `to`. */
-INLAY_INLINE void inlay_mve_pair_of_rows(const inlay_mve_dw *of,
-                                         const inlay_mve_span *span,
-                                         int32_t channel, int32_t k,
-                                         uint8_t *to, int two)
+/* One row or two of the window, from row k on, in columns of a span, which begin at `to`. */
+INLAY_INLINE void inlay_mve_rows(const inlay_mve_dw *of,
+                                 const inlay_mve_span *span, int32_t channel,
+                                 int32_t k, uint8_t *to, int rows, int two,
+                                 int full)
 {
     const uint16x8_t flip = vreinterpretq_u16_u8(of->flip);
     const uint16x8_t zero = vreinterpretq_u16_u8(vdupq_n_u8(of->zero));
-    const mve_pred16_t some =
-        vctp16q((uint32_t)(of->job->of.channels - channel));
-    ptrdiff_t step_a;
-    ptrdiff_t step_b = 0;
-    const uint8_t *a = inlay_mve_dw_at(of, span, channel, k, &step_a);
-    const uint8_t *b =
-        two ? inlay_mve_dw_at(of, span, channel, k + 1, &step_b) : NULL;
+    inlay_mve_lines line;
     inlay_mve_column column;
+    line.some = vctp16q((uint32_t)(of->job->of.channels - channel));
+    line.a = inlay_mve_dw_at(of, span, channel, k, &line.step_a);
+    line.b = line.a;
+    if (rows == 2)
+        line.b = inlay_mve_dw_at(of, span, channel, k + 1, &line.step_b);
     column.lane = vmulq_n_u16(vidupq_n_u16(0, 1), (uint16_t)of->plane);
     column.to = to;
     column.high = of->high;
-    inlay_mve_outside(&column, zero, span->before);
-    inlay_mve_inside(&column, a, b, step_a, step_b, some, flip, span->n);
-    inlay_mve_outside(&column, zero, span->behind);
+    inlay_mve_outside(&column, zero, span->before, two);
+    inlay_mve_inside(&column, line, flip, span->n, rows, two, full);
+    inlay_mve_outside(&column, zero, span->behind, two);
 }
 
 /* All rows of the window. */
-INLAY_APART void inlay_mve_lay_span(const inlay_mve_dw *of,
+INLAY_INLINE void inlay_mve_all_rows(const inlay_mve_dw *of,
+                                     const inlay_mve_span *span,
+                                     int32_t channel, uint8_t *to, int full)
+{
+    int32_t k;
+    if (of->rows == 1) {
+        inlay_mve_rows(of, span, channel, 0, to, 1, 0, full);
+        return;
+    }
+    for (k = 0; k + 2 <= of->rows; k += 2)
+        inlay_mve_rows(of, span, channel, k, to + k, 2, 1, full);
+    if (k < of->rows)
+        inlay_mve_rows(of, span, channel, k, to + k, 1, 1, full);
+}
+
+INLAY_APART void inlay_mve_lay_full(const inlay_mve_dw *of,
                                     const inlay_mve_span *span, int32_t channel,
                                     uint8_t *to)
 {
-    int32_t k;
-    for (k = 0; k + 2 <= of->rows; k += 2)
-        inlay_mve_pair_of_rows(of, span, channel, k, to + k, 1);
-    if (k < of->rows)
-        inlay_mve_pair_of_rows(of, span, channel, k, to + k, 0);
+    inlay_mve_all_rows(of, span, channel, to, 1);
+}
+
+INLAY_APART void inlay_mve_lay_some(const inlay_mve_dw *of,
+                                    const inlay_mve_span *span, int32_t channel,
+                                    uint8_t *to)
+{
+    inlay_mve_all_rows(of, span, channel, to, 0);
+}
+
+static inline void inlay_mve_lay_span(const inlay_mve_dw *of,
+                                      const inlay_mve_span *span,
+                                      int32_t channel, uint8_t *to)
+{
+    if (of->job->of.channels - channel >= INLAY_QDEEP_LANES)
+        inlay_mve_lay_full(of, span, channel, to);
+    else
+        inlay_mve_lay_some(of, span, channel, to);
 }
 
 /* `columns` columns of x from `first` on. */

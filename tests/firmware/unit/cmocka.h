@@ -33,6 +33,8 @@ static inline int cmocka_run(const struct CMUnitTest *test, uint32_t count)
 
 #define assert_true(what) \
     ((what) ? (void)0 : cmocka_fail(__FILE__, (uint32_t)__LINE__))
+#define assert_in_range(value, least, most) \
+    assert_true((value) >= (least) && (value) <= (most))
 #define fail_msg(...) cmocka_fail(__FILE__, (uint32_t)__LINE__)
 #define assert_int_equal(a, b) assert_true((a) == (b))
 #define cmocka_unit_test(function) \
