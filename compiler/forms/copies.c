@@ -50,10 +50,18 @@ static void try_way(Chooser *chooser, const uint8_t *way)
     memmove(chooser->best, way, chooser->n);
 }
 
-/* The way `concat` for concatenations, `slice` for slices. */
-static void fill(const Chooser *chooser, uint8_t *way, uint8_t concat,
-                 uint8_t slice)
+/* Concatenations, slices. */
+static const uint8_t BOTH[COPIES_WAYS][2] = {
+    { ELIDE_IN_PLACE, ELIDE_IN_PLACE },  { ELIDE_IN_PLACE, ELIDE_NOT },
+    { ELIDE_BUT_FIRST, ELIDE_IN_PLACE }, { ELIDE_BUT_FIRST, ELIDE_NOT },
+    { ELIDE_NOT, ELIDE_IN_PLACE },       { ELIDE_NOT, ELIDE_NOT },
+};
+
+/* Global way k: for concatenations, and for slices. */
+static void fill(const Chooser *chooser, uint8_t *way, int k)
 {
+    const uint8_t concat = BOTH[k][0];
+    const uint8_t slice = BOTH[k][1];
     for (size_t i = 0; i < chooser->n; i++) {
         const uint8_t want =
             rules_join(chooser->program->step.at[i]).inputs ? concat : slice;
@@ -131,30 +139,58 @@ static bool count_ways(Chooser *chooser)
     return most > 1;
 }
 
-Program copies_choose(const Program *program, PeakOf *peak, const void *context,
-                      int64_t work)
+static bool chooser_new(Chooser *chooser, const Program *program)
 {
-    /* Concatenations, slices. */
-    static const uint8_t both[][2] = {
-        { ELIDE_IN_PLACE, ELIDE_IN_PLACE },  { ELIDE_IN_PLACE, ELIDE_NOT },
-        { ELIDE_BUT_FIRST, ELIDE_IN_PLACE }, { ELIDE_BUT_FIRST, ELIDE_NOT },
-        { ELIDE_NOT, ELIDE_IN_PLACE },       { ELIDE_NOT, ELIDE_NOT },
-    };
     Arena *scratch = &program->graph->store->scratch;
-    Chooser chooser = {
+    *chooser = (Chooser){
         .program = program,
-        .peak = peak,
-        .context = context,
         .n = program->step.n,
         .least = INT64_MAX,
     };
-    uint8_t *way = NEW_ARRAY(scratch, uint8_t, chooser.n + 1);
-    chooser.best = NEW_ARRAY(scratch, uint8_t, chooser.n + 1);
-    chooser.ways = NEW_ARRAY(scratch, uint8_t, chooser.n + 1);
-    if (!count_ways(&chooser))
+    chooser->best = NEW_ARRAY(scratch, uint8_t, chooser->n + 1);
+    chooser->ways = NEW_ARRAY(scratch, uint8_t, chooser->n + 1);
+    return count_ways(chooser);
+}
+
+/* Is it a way that no earlier one is the same as? */
+static bool is_new(const Chooser *chooser, int k)
+{
+    Arena *scratch = &chooser->program->graph->store->scratch;
+    uint8_t *way = NEW_ARRAY(scratch, uint8_t, chooser->n + 1);
+    uint8_t *before = NEW_ARRAY(scratch, uint8_t, chooser->n + 1);
+    fill(chooser, way, k);
+    for (int i = 0; i < k; i++) {
+        fill(chooser, before, i);
+        if (!memcmp(way, before, chooser->n))
+            return false;
+    }
+    return true;
+}
+
+bool copies_all(const Program *program, int k, Program *out)
+{
+    Chooser chooser;
+    if (!chooser_new(&chooser, program) || !is_new(&chooser, k))
+        return false;
+    fill(&chooser, chooser.best, k);
+    *out = program_by(program->graph->arena, program, chooser.best);
+    return true;
+}
+
+Program copies_choose(const Program *program, PeakOf *peak, const void *context,
+                      int64_t work)
+{
+    Chooser chooser;
+    if (!chooser_new(&chooser, program))
         return *program;
-    for (size_t k = 0; k < sizeof both / sizeof *both; k++) {
-        fill(&chooser, way, both[k][0], both[k][1]);
+    chooser.peak = peak;
+    chooser.context = context;
+    uint8_t *way =
+        NEW_ARRAY(&program->graph->store->scratch, uint8_t, chooser.n + 1);
+    for (int k = 0; k < COPIES_WAYS; k++) {
+        if (!is_new(&chooser, k))
+            continue;
+        fill(&chooser, way, k);
         try_way(&chooser, way);
     }
     try_singly(&chooser, way, work);

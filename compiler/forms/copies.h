@@ -14,4 +14,9 @@ typedef int64_t PeakOf(const Program *program, const void *context,
 Program copies_choose(const Program *program, PeakOf *peak, const void *context,
                       int64_t work);
 
+/* The program with all copies treated alike, in one of so many ways; false: there is nothing to
+ * choose, or an earlier way is the same. */
+enum { COPIES_WAYS = 6 };
+bool copies_all(const Program *program, int way, Program *out);
+
 #endif

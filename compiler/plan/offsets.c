@@ -139,17 +139,10 @@ static void share_scratch(Trial *trial, const Slot *slot)
 static void allow_in_stream(Trial *trial, const Slot *slot)
 {
     const Stream *stream = slot->stream;
-    const int64_t far = INT64_MAX / 4;
     share_scratch(trial, slot);
     if (stream->under < 0)
         return;
-    const Overlap overlap = {
-        .in = stream->under,
-        .out = stream->over,
-        .by_row = true,
-        .forward = stream->backward ? far : stream->distance,
-        .backward = stream->backward ? stream->distance : far,
-    };
+    const Overlap overlap = stream_overlap(stream);
     allow(trial, &overlap);
 }
 
@@ -167,12 +160,19 @@ static void find_arcs(Trial *trial, int64_t enough)
     }
 }
 
+/* A node of the exact search takes time by the number of its items. */
+static int64_t nodes_of(const PlanBudget *budget, int64_t items)
+{
+    const int64_t most = budget->placing_items / (items + 1);
+    return i64_min(budget->placing, most);
+}
+
 static PlaceResult find_offsets(const Trial *trial)
 {
     const PlanBudget budget = plan_budget(&trial->opt);
     const int64_t items = (int64_t)trial->item.n;
     const PlaceOptions opt = {
-        .effort = (uint64_t)budget.placing,
+        .effort = (uint64_t)nodes_of(&budget, items),
         .pairs = (size_t)(budget.pairs + budget.pairs_of_item * items),
     };
     return place(trial->arena, trial->item.at, (int)trial->item.n,

@@ -7,6 +7,7 @@
 #include "forms/copies.h"
 #include "plan/candidates.h"
 #include "plan/frontier.h"
+#include "plan/orders.h"
 #include "plan/regions.h"
 #include "plan/trial.h"
 
@@ -63,6 +64,54 @@ static Trial plan_steps(const Program *given, const PlanOptions *opt,
     return beyond(&tight, promised) < missing ? tight : trial;
 }
 
+/* Takes the other program where it has, with its pairs, the lower peak. */
+static void keep_better(Program *best, int64_t *least, const Program *other,
+                        const PlanOptions *opt)
+{
+    const Program with = candidate_best_pairs(other, opt);
+    const int64_t peak = trial_peak(&with, opt, *least);
+    if (peak >= *least)
+        return;
+    *best = *other;
+    *least = peak;
+}
+
+static bool has_jumps(const Program *program)
+{
+    for (size_t i = 0; i < program->step.n; i++) {
+        const Step *step = program->step.at[i];
+        if (step->control || step->loop_end >= 0)
+            return true;
+    }
+    return false;
+}
+
+/* Orders are searched again under the streams of the best form so far, then of the other forms. */
+static Program search_forms(const Program *affine, const Program *given,
+                            const PlanOptions *opt)
+{
+    const PlanWork usual = plan_budget(opt).search;
+    Program best = *given;
+    int64_t peak;
+    if ((int64_t)given->step.n > usual.steps || has_jumps(given))
+        return best;
+    const Program with = candidate_best_pairs(given, opt);
+    int64_t least = trial_peak(&with, opt, 0);
+    PlanWork work = usual;
+    const Program again = orders_search(given, opt, &work, &peak);
+    keep_better(&best, &least, &again, opt);
+    for (int k = 0; k < COPIES_WAYS; k++) {
+        Program form;
+        if (!copies_all(affine, k, &form))
+            continue;
+        work = usual;
+        const Program other = orders_search(&form, opt, &work, &peak);
+        if (peak < least)
+            keep_better(&best, &least, &other, opt);
+    }
+    return best;
+}
+
 /* The order and form of the steps, the same under every limit. */
 static Program choose_steps(const Program *given, const PlanOptions *opt)
 {
@@ -71,7 +120,30 @@ static Program choose_steps(const Program *given, const PlanOptions *opt)
     const int64_t work = plan_budget(opt).copies;
     const Program affine = candidate_affine(given, opt);
     const Program copied = copies_choose(&affine, candidate_peak, opt, work);
-    return candidate_order(&copied, opt);
+    const Program ordered = candidate_order(&copied, opt);
+    return search_forms(&affine, &ordered, opt);
+}
+
+/* The best of the program and the same with pairs, whose orders are searched again. */
+static Program search_pairs(const Program *given, const PlanOptions *opt)
+{
+    const PlanWork usual = plan_budget(opt).search;
+    Program with[2];
+    const int n = candidate_pairs(given, opt, with);
+    Program best = candidate_best_pairs(given, opt);
+    if ((int64_t)given->step.n > usual.steps || has_jumps(given))
+        return best;
+    int64_t least = n ? trial_peak(&best, opt, 0) : 0;
+    for (int i = 0; i < n; i++) {
+        PlanWork work = usual;
+        int64_t peak;
+        const Program other = orders_search(with + i, opt, &work, &peak);
+        if (peak >= least)
+            continue;
+        least = peak;
+        best = other;
+    }
+    return best;
 }
 
 static PlanLevel level_of(const PlanOptions *opt)
@@ -98,7 +170,7 @@ Trial plan_find(const Program *program, const PlanOptions *given)
         const int pairs = candidate_pairs(form, &lowest, form + 1);
         return frontier_plan(form, 1 + pairs, &opt, plan_steps);
     }
-    form[1] = candidate_best_pairs(form, &lowest);
+    form[1] = search_pairs(form, &lowest);
     return plan_steps(form + 1, &opt, 0);
 }
 

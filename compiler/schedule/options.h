@@ -59,21 +59,31 @@ typedef struct PlanOptions {
     bool join;
     bool strips; /* ranges may be computed in strips; schedule_under() only */
     Walked *walked; /* NULL: each schedule begins anew */
+    /* unit visits that are left to all schedules together; NULL: each has its own */
+    int64_t *walks;
 } PlanOptions;
+
+/* What is left to a search of orders: steps that are scheduled, and unit visits while streams are
+ * walked. */
+typedef struct PlanWork {
+    int64_t steps, walks;
+} PlanWork;
 
 /* Work that searches may do, counted, never timed: plans are the same on every machine. */
 typedef struct PlanBudget {
     /* steps of the programs scheduled for the sake of single copies */
     int64_t copies;
-    int64_t order,
-        quick_order; /* steps taken in trial: of the program, of each candidate */
+    int64_t order, quick_order,
+        slot_order; /* steps taken in trial: of the program, of each candidate, of each schedule */
+    PlanWork search; /* for each form of the steps */
     int64_t walks,
         curve_walks; /* units made while streams are walked: of a schedule, of a curve */
     int64_t paths,
         paths_of_step; /* edges looked at in search of a path, and more for each step */
     /* ranges that may become streams: beyond, streams must be shorter */
     int64_t edges;
-    int64_t placing;              /* nodes of the exact search for offsets */
+    int64_t placing,
+        placing_items; /* nodes of the exact search for offsets; times items */
     int64_t pairs, pairs_of_item; /* of items alive together that it lists */
 } PlanBudget;
 

@@ -80,6 +80,19 @@ static void add_before(Builder *builder, const Touch *touch, int32_t step)
     }
 }
 
+/* Who reads waits for makers; who writes waits for readers, too. */
+static void add_all_before(Builder *builder, const Touch *touch)
+{
+    int32_t **others = builder->maker;
+    if (touch->operand->write)
+        others = builder->user;
+    const int32_t *step = others[touch->item];
+    while (*step >= 0 && *step < touch->step) {
+        add_before(builder, touch, *step);
+        step++;
+    }
+}
+
 static int32_t *list_before(Builder *builder)
 {
     const int32_t steps = (int32_t)builder->all->program->step.n;
@@ -88,14 +101,11 @@ static int32_t *list_before(Builder *builder)
     for (int32_t s = 0; s < steps; s++)
         builder->last_seen[s] = -1;
     for (int32_t s = 0; s < steps; s++) {
+        const Touch *end = touch_end(builder->all, s);
         of[s] = (int32_t)builder->before.n;
-        for (const Touch *touch = touch_begin(builder->all, s);
-             touch < touch_end(builder->all, s); touch++)
-            for (const int32_t *u =
-                     (touch->operand->write ? builder->user
-                                            : builder->maker)[touch->item];
-                 *u >= 0 && *u < s; u++)
-                add_before(builder, touch, *u);
+        for (const Touch *touch = touch_begin(builder->all, s); touch < end;
+             touch++)
+            add_all_before(builder, touch);
     }
     of[steps] = (int32_t)builder->before.n;
     return of;
@@ -111,10 +121,10 @@ static int32_t *list_touched(Builder *builder)
         builder->last_seen[i] = -1;
     for (int32_t s = 0; s < steps; s++) {
         of[s] = (int32_t)builder->touch.n;
-        for (const Touch *t = touch_begin(builder->all, s);
-             t < touch_end(builder->all, s); t++) {
-            if (builder->last_seen[t->item] == s ||
-                builder->all->item.at[t->item].outside)
+        const Touch *end = touch_end(builder->all, s);
+        for (const Touch *t = touch_begin(builder->all, s); t < end; t++) {
+            const Item *item = builder->all->item.at + t->item;
+            if (builder->last_seen[t->item] == s || item->outside)
                 continue;
             builder->last_seen[t->item] = s;
             VEC_PUSH(builder->arena, &builder->touch, t->item);
@@ -164,12 +174,10 @@ static void list_items(Arena *arena, const Items *all, OrderProblem *problem)
     problem->kept = kept;
 }
 
-Order order_find(Arena *a, const Items *all, bool by_row, int64_t work)
+OrderProblem order_problem(Arena *a, const Items *all, bool by_row)
 {
     Builder builder = { .arena = a, .all = all, .by_row = by_row };
     OrderProblem problem = { .steps = (int32_t)all->program->step.n };
-    if (all->control || !problem.steps)
-        return (Order){ 0 };
     list_items(a, all, &problem);
     builder.maker = list_steps(&builder, true);
     builder.user = list_steps(&builder, false);
@@ -179,5 +187,13 @@ Order order_find(Arena *a, const Items *all, bool by_row, int64_t work)
     problem.before = builder.before.at;
     problem.touch = builder.touch.at;
     problem.gain = builder.gain.at;
+    return problem;
+}
+
+Order order_find(Arena *a, const Items *all, bool by_row, int64_t work)
+{
+    if (all->control || !all->program->step.n)
+        return (Order){ 0 };
+    const OrderProblem problem = order_problem(a, all, by_row);
     return order_search(a, &problem, work);
 }

@@ -130,12 +130,24 @@ static int64_t find_least(Finder *finder, int64_t most)
     }
 }
 
+/* The same, within what walks are left to all schedules of a search. */
+static int64_t find_least_in_all(Finder *finder, int64_t most)
+{
+    const PlanOptions *opt = finder->opt;
+    const int64_t usual = plan_budget(opt).walks;
+    const int64_t left = opt->walks ? i64_max(0, *opt->walks) : usual;
+    const int64_t walks = i64_min(usual, left);
+    finder->walking = walks;
+    const int64_t peak = find_least(finder, most);
+    if (opt->walks)
+        *opt->walks -= walks - finder->walking;
+    return peak;
+}
+
 int64_t schedule_peak(Arena *arena, const Items *all, const PlanOptions *opt,
                       int64_t most)
 {
-    Finder *finder = schedule_open(arena, all, opt);
-    finder->walking = plan_budget(opt).walks;
-    return find_least(finder, most);
+    return find_least_in_all(schedule_open(arena, all, opt), most);
 }
 
 static bool join_units(Finder *finder, Schedule *schedule, int64_t most)
@@ -154,8 +166,7 @@ static bool join_units(Finder *finder, Schedule *schedule, int64_t most)
 Schedule schedule_find(Arena *arena, const Items *all, const PlanOptions *opt)
 {
     Finder *finder = schedule_open(arena, all, opt);
-    finder->walking = plan_budget(opt).walks;
-    const int64_t peak = find_least(finder, 0);
+    const int64_t peak = find_least_in_all(finder, 0);
     const int64_t limit = i64_max(peak, opt->arena_limit);
     Schedule schedule;
     const bool found = schedule_under(finder, limit, &schedule);

@@ -4,24 +4,12 @@
 #include "schedule/finder.h"
 #include "schedule/overlap.h"
 
-/* The distance of the stream's result to the input that it may lie over. */
-static Overlap overlap_of(const Stream *stream)
-{
-    return (Overlap){
-        .in = stream->under,
-        .out = stream->over,
-        .by_row = true,
-        .forward = stream->backward ? NEVER : stream->distance,
-        .backward = stream->backward ? stream->distance : NEVER,
-    };
-}
-
 static int64_t stream_peak(const Finder *finder, const Stream *stream)
 {
     const int64_t around = finder_around(finder, stream->first, stream->end);
     if (stream->under < 0 || !finder->overlap)
         return stream->bytes + around;
-    const Overlap overlap = overlap_of(stream);
+    const Overlap overlap = stream_overlap(stream);
     return stream->bytes + around - overlap_gain(finder->all, &overlap);
 }
 

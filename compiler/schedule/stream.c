@@ -483,3 +483,15 @@ bool stream_walk(Arena *a, const Items *all, int32_t first, int32_t end,
     arena_release(a, mark);
     return done;
 }
+
+Overlap stream_overlap(const Stream *stream)
+{
+    const int64_t far = INT64_MAX / 4;
+    return (Overlap){
+        .in = stream->under,
+        .out = stream->over,
+        .by_row = true,
+        .forward = stream->backward ? far : stream->distance,
+        .backward = stream->backward ? stream->distance : far,
+    };
+}

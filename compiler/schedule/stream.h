@@ -6,6 +6,7 @@
 #define INLAY_SCHEDULE_STREAM_H
 
 #include "schedule/items.h"
+#include "schedule/overlap.h"
 
 enum {
     STREAM_STEPS = 48, /* most steps in a stream */
@@ -49,6 +50,8 @@ bool stream_walk(Arena *arena, const Items *all, int32_t first, int32_t end,
                  bool backward, int32_t pixels, int64_t most, int64_t *budget,
                  Stream *out);
 
+/* The distance of the stream's result to the input that it may lie over; it has one. */
+Overlap stream_overlap(const Stream *stream);
 /* The order as a prologue, repeats of a period and an epilogue, in its shortest form. */
 Segment stream_list(Arena *arena, const Stream *stream);
 
