@@ -267,12 +267,12 @@ void bounds_qpacked(Bounds *bounds)
     qpacked_images(bounds);
     qpacked_channels(bounds, padded);
     touch(bounds, 2, "weights", sat_mul(padded, window));
-    touch(
-        bounds, 10, "windows",
-        sat_mul(sat_add(bounds_size(bounds, p->gather), 2 * p->wide), window));
+    touch(bounds, 10, "windows",
+          sat_mul(p->wide ? 2 * p->wide : bounds_size(bounds, p->gather),
+                  window));
     if (bounds->wrong)
         return;
-    bounds_refuse(bounds, p->gather < 1 && must_gather(p),
+    bounds_refuse(bounds, !p->wide && p->gather < 1 && must_gather(p),
                   "it gathers no windows, but has to");
     if (p->gather || p->wide)
         touch_needs(bounds, 10);
@@ -295,6 +295,28 @@ static void qdwpacked_deep(Bounds *bounds, int64_t channels, int64_t taps)
     touch_needs(bounds, 10);
 }
 
+/* Scratch of numbers and weights that are taken apart. */
+static void touch_planes(Bounds *bounds)
+{
+    enum { ROWS = 16 };
+    const inlay_qpacked_params *p = bounds->params;
+    const int32_t rows[] = { p->kd, p->kh };
+    const int64_t extent = sat_mul(p->kw, p->dw);
+    const int64_t columns = sat_mul(p->gather, p->sw);
+    bounds_narrow(bounds, extent);
+    bounds_narrow(bounds, sat_add(columns, extent));
+    bounds_refuse(bounds, p->gather < 0 || p->gather % 2,
+                  "it takes an odd number of columns apart");
+    if (bounds->wrong || !p->gather)
+        return;
+    bounds_refuse(bounds, sizes_product(bounds, 2, rows) > ROWS,
+                  "it takes more rows apart than its kernel");
+    if (bounds->wrong)
+        return;
+    touch(bounds, 10, "numbers taken apart", inlay_qplanes_bytes(p));
+    touch_needs(bounds, 10);
+}
+
 void bounds_qdwpacked(Bounds *bounds)
 {
     const inlay_qpacked_params *p = bounds->params;
@@ -304,9 +326,11 @@ void bounds_qdwpacked(Bounds *bounds)
                   "its channels are not each by itself");
     qpacked_images(bounds);
     qpacked_channels(bounds, up4(channels));
-    if (p->deep)
+    if (p->deep) {
         qdwpacked_deep(bounds, channels, sizes_product(bounds, 3, taps));
-    else
-        touch(bounds, 2, "weights",
-              sat_mul(channels, sizes_product(bounds, 3, taps)));
+        return;
+    }
+    touch(bounds, 2, "weights",
+          sat_mul(channels, sizes_product(bounds, 3, taps)));
+    touch_planes(bounds);
 }

@@ -24,6 +24,9 @@ typedef struct Family {
     int float_width;     /* output channels in a block of float weights */
     int byte_width;      /* the same of 8-bit weights */
     int byte_depth;      /* their inputs that lie side by side */
+    /* most columns whose numbers a depthwise convolution of bytes takes apart in scratch, even;
+     * 0: it does not */
+    int byte_columns;
     ByteSign bytes;
     /* two channels in 16 bits, where weights allow it: runtime/kernels/qtile_dsp.inc.h */
     bool byte_halves;

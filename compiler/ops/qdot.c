@@ -576,7 +576,8 @@ static bool lower_qconv_packed(Lower *lower, Node *node, const Places *places,
     Step *step = lower_bytes_packed(lower, node, &q, &params);
     conv_rows(step, &c, window->images);
     if (step->operand[1].rule.kind != ROWS_ALL)
-        window_pixels(window, step->operand + 1, INLAY_QPIXELS);
+        window_pixels(window, step->operand + 1,
+                      (int32_t)i64_max(INLAY_QPIXELS, params.gather));
     step->macs = macs_of(&c, y);
     return true;
 }

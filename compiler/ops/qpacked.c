@@ -390,6 +390,8 @@ static int64_t pixels_of(const inlay_qpacked_params *params)
 static int32_t gathered(const inlay_qpacked_params *params, int64_t window)
 {
     enum { MOST = 8192 }; /* bytes of scratch for more than one */
+    if (params->wide)
+        return 0;
     if (params->deep ? inlay_qdeep_lies(params) : params->kw == 1)
         if (!is_clipped(params))
             return 0;
@@ -477,8 +479,21 @@ static bool goes_deep(const inlay_qpacked_params *params, const Folded *folded)
 
 static int64_t column_bytes(const inlay_qpacked_params *params)
 {
-    return params->deep ? i64_mul(inlay_qdeep_plane(params), INLAY_QDEEP_LANES)
-                        : 0;
+    if (params->deep)
+        return i64_mul(inlay_qdeep_plane(params), INLAY_QDEEP_LANES);
+    return params->gather ? inlay_qplanes_bytes(params) : 0;
+}
+
+/* Columns that a depthwise step has scratch for; 0: it takes none. */
+static int32_t columns_apart(const Lower *lower,
+                             const inlay_qpacked_params *params)
+{
+    enum { MOST = 8192, ROWS = 16 }; /* bytes of scratch; rows of the window */
+    inlay_qpacked_params p = *params;
+    p.gather = (int32_t)i64_min(p.ow + p.ow % 2, lower->family->byte_columns);
+    if ((int64_t)p.kd * p.kh > ROWS || (int64_t)p.kw * p.dw > MOST)
+        return 0;
+    return p.gather && inlay_qplanes_bytes(&p) <= MOST ? p.gather : 0;
 }
 
 static Step *lower_depthwise(Lower *lower, Node *node, const ByteOperands *q,
@@ -491,6 +506,8 @@ static Step *lower_depthwise(Lower *lower, Node *node, const ByteOperands *q,
     params->deep = goes_deep(params, &folded);
     if (params->deep)
         params->gather = (int32_t)i64_min(params->ow, INLAY_QDEEP_PIXELS);
+    else
+        params->gather = columns_apart(lower, params);
     Recipe *packed = params->deep
                          ? deep_depthwise(lower->graph->store, w, params)
                          : packed_depthwise(lower, w, params->groups);
@@ -502,17 +519,19 @@ static Step *lower_depthwise(Lower *lower, Node *node, const ByteOperands *q,
 }
 
 /* Pixels whose windows are widened at a time; 0: the weights are not packed as halves. */
-static int32_t widened(Lower *lower, const Recipe *w,
+static int32_t widened(Lower *lower, const ByteOperands *q, const Recipe *w,
                        const inlay_qpacked_params *params)
 {
+    const int64_t channels = i64_max((int64_t)params->groups * params->oc, 1);
+    const int64_t pixels = tensor_count(q->y) / channels;
     if (!lower->family->byte_halves || !halves_fit(lower, w, params->oc))
         return 0;
-    return pixels_of(params) == 1 ? 1 : 2;
+    return pixels == 1 ? 1 : 2;
 }
 
 static int64_t scratch_bytes(const inlay_qpacked_params *params)
 {
-    return i64_mul(window_bytes(params), params->gather + 2 * params->wide);
+    return i64_mul(window_bytes(params), inlay_qpacked_windows(params));
 }
 
 Step *lower_bytes_packed(Lower *lower, Node *node, const ByteOperands *q,
@@ -523,9 +542,8 @@ Step *lower_bytes_packed(Lower *lower, Node *node, const ByteOperands *q,
         return lower_depthwise(lower, node, q, params);
     const Channels c = { params->groups, params->oc, inlay_up4(params->oc) };
     const Recipe *w = signed_bytes(lower->graph->store, q->w);
-    const int64_t window = window_bytes(params);
-    params->gather = gathered(params, window);
-    params->wide = widened(lower, w, params);
+    params->wide = widened(lower, q, w, params);
+    params->gather = gathered(params, window_bytes(params));
     const Folded folded = fold_zeros(lower, q, w, &c, params);
     Tensor *scale = factors(lower, q, &c, params);
     Recipe *packed = packed_bytes(lower, w, params);

@@ -12,7 +12,7 @@
  *
  * Pixels go from the first to the last (mirrored when backward) in tiles of at most INLAY_QPIXELS.
  * Where a window is clipped, or does not lie in one piece in each row, its bytes are gathered in
- * scratch, `gather` pixels at a time; zero points stand for what is outside. */
+ * scratch, some pixels at a time; zero points stand for what is outside. */
 #ifndef INLAY_QCONV_PACKED_H
 #define INLAY_QCONV_PACKED_H
 
@@ -54,10 +54,25 @@ typedef struct inlay_qpacked_params {
     int32_t scales; /* 1, or one for each channel */
     int32_t
         gather; /* pixels that scratch holds the windows of; 0: there is none */
-    /* weights are packed as halves, and scratch holds so many widened windows; 0: they are not */
+    /* weights are packed as halves, and scratch holds so many widened windows instead, each in the
+     * room of two; 0: they are not */
     int32_t wide;
     int32_t deep; /* 1: weights are packed in sixteens of the whole window */
 } inlay_qpacked_params;
+
+/* Where a depthwise convolution takes numbers apart: words of a row of those that `gather` columns
+ * of y ask for, and bytes of scratch, with the weights, for four channels. */
+static inline int64_t inlay_qplanes_words(const inlay_qpacked_params *params)
+{
+    const int64_t extent = (int64_t)(params->kw - 1) * params->dw + 1;
+    return ((int64_t)(params->gather - 1) * params->sw + extent + 2) / 2;
+}
+static inline int64_t inlay_qplanes_bytes(const inlay_qpacked_params *params)
+{
+    const int64_t extent = (int64_t)(params->kw - 1) * params->dw + 1;
+    const int64_t words = extent + 1 + inlay_qplanes_words(params);
+    return 16 * words * params->kd * params->kh;
+}
 
 /* A row of y, or several joined, on its way. */
 typedef struct inlay_qrow {
@@ -174,16 +189,13 @@ static inline ptrdiff_t inlay_qpacked_taps(const inlay_qpacked_params *params)
     return (taps + INLAY_QDEPTH - 1) / INLAY_QDEPTH * INLAY_QDEPTH;
 }
 
-/* Room for widened windows, behind those that are gathered; NULL: none are widened. */
-static inline uint32_t *
-inlay_qpacked_wide(void *const *base, const inlay_step *step, ptrdiff_t taps)
+/* Room for widened windows; NULL: none are widened. */
+static inline uint32_t *inlay_qpacked_wide(void *const *base,
+                                           const inlay_step *step)
 {
     const inlay_qpacked_params *params =
         (const inlay_qpacked_params *)step->params;
-    uint8_t *scratch = (uint8_t *)inlay_at(base, step, 10);
-    if (!params->wide)
-        return NULL;
-    return (uint32_t *)(void *)(scratch + params->gather * taps);
+    return params->wide ? (uint32_t *)inlay_at(base, step, 10) : NULL;
 }
 
 static inline void inlay_qpacked_tile(void *const *base, const inlay_step *step,
@@ -207,7 +219,7 @@ static inline void inlay_qpacked_tile(void *const *base, const inlay_step *step,
     tile->sums = (const int32_t *)inlay_at(base, step, 6);
     tile->result = inlay_qpacked_result(base, step);
     tile->ys = step->ref[0].pix;
-    tile->wide = inlay_qpacked_wide(base, step, tile->taps);
+    tile->wide = inlay_qpacked_wide(base, step);
 }
 
 /* The window where it lies in x. */
@@ -227,6 +239,12 @@ static inline void inlay_qpacked_lie(void *const *base, const inlay_step *step,
     tile->h_rows = params->dh;
     tile->run = params->kw * params->ic;
     tile->xs = (ptrdiff_t)params->sw * step->ref[1].pix;
+}
+
+/* Windows that scratch has room for; 0: none is ever gathered. */
+static inline int32_t inlay_qpacked_windows(const inlay_qpacked_params *params)
+{
+    return params->wide ? 2 * params->wide : params->gather;
 }
 
 /* The window where it was gathered. */
@@ -448,9 +466,9 @@ static inline void inlay_qpacked_row(void *const *base, const inlay_step *step,
         const int32_t c = step->backward ? row->pixels - 1 - done : done;
         const int32_t first = inlay_qrow_first(row, c);
         const int gathered = c < row->left || c >= row->right;
-        const int32_t most = gathered && params->gather < INLAY_QTILE_P
-                                 ? params->gather
-                                 : INLAY_QTILE_P;
+        int32_t most = INLAY_QTILE_P;
+        if (gathered && inlay_qpacked_windows(params) < most)
+            most = inlay_qpacked_windows(params);
         n = step->backward ? c + 1 - first : inlay_qrow_end(row, c) - c;
         n = inlay_qtile_size(n, most);
         inlay_qpacked_pixels(base, step, row, *tile,
@@ -544,6 +562,10 @@ static inline void inlay_qpacked_rows(void *const *base, const inlay_step *step,
     }
 }
 
+#if INLAY_QDSP
+#include "kernels/qconv_dsp.inc.h"
+#endif
+
 /* Weights beyond this many bytes are walked a part at a time, so that the part stays in the cache.
  */
 #ifndef INLAY_QWEIGHT_BYTES
@@ -560,6 +582,12 @@ static inline int inlay_qconv_packed(void *const *base, const inlay_step *step,
     inlay_qtile tile;
     ptrdiff_t strip = params->oc;
     inlay_qpacked_tile(base, step, &tile);
+#if INLAY_QDSP
+    if (tile.wide) {
+        inlay_qpairs_rows(base, step, &tile, r0, r1);
+        return 0;
+    }
+#endif
     if (apart && params->groups == 1 &&
         tile.taps * params->oc > INLAY_QWEIGHT_BYTES)
         strip = INLAY_QWEIGHT_BYTES / tile.taps / 48 * 48 + 48;

@@ -1,209 +1,290 @@
 /* SPDX-License-Identifier: 0BSD
- * The tile of qdwconv_packed.h on Arm cores with the DSP instructions: two pixels, or one, by four
- * channels. A word of four channels becomes two words of two halves, which are multiplied with
- * those of the weights. For weights without zero points. */
+ * The products of qdw_planes.inc.h on Arm cores with the DSP instructions. A window of 3 x 3 at a
+ * stride of one or two, the usual one, has a form of its own: three words of a column pair are one
+ * load. */
 #ifndef INLAY_QDW_DSP_H
 #define INLAY_QDW_DSP_H
 
-/* sum and the product of the lower halves, or of the upper ones. */
-INLAY_INLINE int32_t inlay_add_lower(int32_t sum, uint32_t x, uint32_t w)
+INLAY_INLINE int32_t inlay_smlad(int32_t sum, uint32_t x, uint32_t w)
 {
-    __asm__("smlabb %0, %1, %2, %0" : "+r"(sum) : "r"(x), "r"(w));
-    return sum;
-}
-INLAY_INLINE int32_t inlay_add_upper(int32_t sum, uint32_t x, uint32_t w)
-{
-    __asm__("smlatt %0, %1, %2, %0" : "+r"(sum) : "r"(x), "r"(w));
+    __asm__("smlad %0, %1, %2, %0" : "+r"(sum) : "r"(x), "r"(w));
     return sum;
 }
 
-/* Adds a tap of four channels. */
-INLAY_INLINE void inlay_qdw_four(int32_t *sum, uint32_t x, uint32_t even,
-                                 uint32_t odd)
+/* Words of a window that begins at an even column. */
+INLAY_INLINE int32_t inlay_qplane_even(const inlay_qplanes *planes)
 {
-    const uint32_t x02 = inlay_even(x);
-    const uint32_t x13 = inlay_odd(x);
-    sum[0] = inlay_add_lower(sum[0], x02, even);
-    sum[1] = inlay_add_lower(sum[1], x13, odd);
-    sum[2] = inlay_add_upper(sum[2], x02, even);
-    sum[3] = inlay_add_upper(sum[3], x13, odd);
+    return (planes->extent + 1) / 2 * planes->rows;
 }
 
-/* Taps of a row of the window that are read alike: inside x, or from the block of zero points. */
-typedef struct inlay_qdw_place {
-    const uint8_t *x; /* of the first tap, at the first pixel */
-    const int8_t *w;
-    int32_t taps;
-    ptrdiff_t tap, pixel; /* bytes of x from tap to tap, from pixel to pixel */
-} inlay_qdw_place;
-
-enum { INLAY_QDW_PLACES = 24 }; /* three for a row of the window */
-
-typedef struct inlay_qdw_places {
-    int32_t n;
-    inlay_qdw_place place[INLAY_QDW_PLACES];
-} inlay_qdw_places;
-
-static inline void inlay_qdw_put(const inlay_qdw *job, inlay_qdw_places *to,
-                                 const inlay_qdw_line *line, int32_t tap,
-                                 int32_t taps, const int8_t *w)
+static inline void inlay_qplane_weight(const inlay_qplanes *planes, int16_t *w,
+                                       int32_t h, int32_t e, int16_t number)
 {
-    inlay_qdw_place *place = to->place + to->n;
-    if (taps == 0)
-        return;
-    place->x = line ? line->x + tap * line->tap : job->pad;
-    place->tap = line ? line->tap : 0;
-    place->pixel = line ? line->pixel : 0;
-    place->w = w + tap * job->of.channels;
-    place->taps = taps;
-    to->n++;
+    w[inlay_qplane_at(planes, h, e)] = number;
+    w[2 * inlay_qplane_even(planes) + inlay_qplane_at(planes, h, e + 1)] =
+        number;
 }
 
-/* All taps of a tile's pixels, of which those at an edge come alone. */
-static inline void inlay_qdw_find(const inlay_qdw *job, const inlay_qrow *row,
-                                  const inlay_qdw_tile *tile,
-                                  inlay_qdw_places *to)
+/* The sum of a pixel, whose window begins at column e. */
+INLAY_INLINE int32_t inlay_qplane_sum(const inlay_qplanes *planes,
+                                      const int16_t *x, const int16_t *w,
+                                      int32_t e, int32_t sum)
 {
-    const inlay_qpacked_params *p =
-        (const inlay_qpacked_params *)job->step->params;
-    const int8_t *w = job->of.weights + tile->channel;
-    const int32_t first = tile->c * p->sw - p->pw;
-    int32_t from, d, h;
-    int32_t n = inlay_clip(first, p->dw, p->kw, p->iw, &from);
-    for (d = 0; d < p->kd; d++)
-        for (h = 0; h < p->kh; h++, w += p->kw * p->groups) {
-            const inlay_qdw_line line = inlay_qdw_row(job, row, tile, d, h);
-            if (line.x == job->pad) {
-                inlay_qdw_put(job, to, NULL, 0, p->kw, w);
-                continue;
-            }
-            inlay_qdw_put(job, to, NULL, 0, from, w);
-            inlay_qdw_put(job, to, &line, from, n, w);
-            inlay_qdw_put(job, to, NULL, from + n, p->kw - from - n, w);
-        }
-}
-
-/* Adds the taps of a place, `i` channels and `at` pixels on. */
-INLAY_INLINE void inlay_qdw_taps(const inlay_qdw *job,
-                                 const inlay_qdw_place *place, int32_t i,
-                                 int32_t at, int two, inlay_qpair *sum)
-{
-    const uint32_t mask = inlay_qmask(&job->of);
-    const ptrdiff_t next = place->pixel;
-    const uint8_t *x = place->x + at * next + i;
-    const int8_t *w = place->w + i;
-    int32_t left;
-    for (left = place->taps; left > 0; left--) {
-        const uint32_t v = inlay_word(w);
-        const uint32_t even = inlay_even(v);
-        const uint32_t odd = inlay_odd(v);
-        inlay_qdw_four(sum->a, inlay_word(x) ^ mask, even, odd);
-        if (two)
-            inlay_qdw_four(sum->b, inlay_word(x + next) ^ mask, even, odd);
-        x += place->tap;
-        w += job->of.channels;
+    int32_t n = inlay_qplane_even(planes);
+    x += e / 2 * planes->rows * 2;
+    if (e % 2) {
+        w += 2 * n;
+        n = (planes->extent / 2 + 1) * planes->rows;
     }
+    for (; n > 0; n--, x += 2, w += 2)
+        sum = inlay_smlad(sum, inlay_word(x), inlay_word(w));
+    return sum;
 }
 
-/* Channels [i, i + 4) of the block, of one pixel or two; at: pixels from the first. */
-INLAY_INLINE void inlay_qdw_sums(const inlay_qdw *job,
-                                 const inlay_qdw_places *of, int32_t i,
-                                 int32_t at, int two, inlay_qpair *sum)
+INLAY_INLINE void inlay_qplane_sums(const inlay_qplanes *planes,
+                                    const int16_t *x, const int16_t *w,
+                                    int32_t j, int32_t *sum)
 {
-    inlay_qpair all = { { 0 }, { 0 } };
-    int32_t k;
-    for (k = 0; k < of->n; k++)
-        inlay_qdw_taps(job, of->place + k, i, at, two, &all);
-    *sum = all;
+    const int32_t e = j * planes->params->sw;
+    sum[0] = inlay_qplane_sum(planes, x, w, e, sum[0]);
+    if (j + 1 < planes->n)
+        sum[1] = inlay_qplane_sum(planes, x, w, e + planes->params->sw, sum[1]);
 }
 
-/* Any results: four channels of a pixel. */
-INLAY_APART void inlay_qdw_other(const inlay_qdw *job, int32_t channel,
-                                 int32_t i, int32_t *sum, void *y)
+/* The lower halves of two words as one, and the upper ones. */
+INLAY_INLINE uint32_t inlay_lower(uint32_t first, uint32_t second)
 {
-    int32_t k;
-    for (k = 0; k < 4; k++)
-        sum[k] = inlay_wrap_add(sum[k], job->start[i + k]);
-    inlay_qresults(&job->of.result, channel, 4, sum, job->scale + i, y);
+    uint32_t r;
+    __asm__("pkhbt %0, %1, %2, lsl #16" : "=r"(r) : "r"(first), "r"(second));
+    return r;
+}
+INLAY_INLINE uint32_t inlay_upper(uint32_t first, uint32_t second)
+{
+    uint32_t r;
+    __asm__("pkhtb %0, %1, %2, asr #16" : "=r"(r) : "r"(second), "r"(first));
+    return r;
 }
 
-/* Four channels of one pixel, or two, from sums to results. */
-INLAY_INLINE void inlay_qdw_store(const inlay_qdw *job, const inlay_qrow *row,
-                                  const inlay_qdw_tile *tile, int32_t i,
-                                  int two, int simple, inlay_qpair *sum)
+/* Two fours of bytes, one behind the other, as a word of each channel, `next` words apart. */
+INLAY_INLINE void inlay_qplane_two(uint32_t first, uint32_t second,
+                                   uint32_t *to, ptrdiff_t next)
 {
-    const inlay_qresult *r = &job->of.result;
-    const int32_t channel = tile->channel + i;
-    const ptrdiff_t at = tile->c * job->of.ys + channel;
-#if defined __ARM_FP && (__ARM_FP & 4)
-    if (simple) {
-        const int32_t flip = r->lo + 128;
-        inlay_qbytes(sum, job->start + i, job->scale + i, r->zero - flip, flip,
-                     (uint8_t *)row->y + at, job->of.ys, two);
-        return;
-    }
-#else
-    (void)simple;
-#endif
-    inlay_qdw_other(job, channel, i, sum->a, inlay_qplace(r, row->y, at));
-    if (two)
-        inlay_qdw_other(job, channel, i, sum->b,
-                        inlay_qplace(r, row->y, at + job->of.ys));
+    const uint32_t e = inlay_even(first);
+    const uint32_t f = inlay_even(second);
+    const uint32_t o = inlay_odd(first);
+    const uint32_t q = inlay_odd(second);
+    to[0] = inlay_lower(e, f);
+    to[next] = inlay_lower(o, q);
+    to[2 * next] = inlay_upper(e, f);
+    to[3 * next] = inlay_upper(o, q);
 }
 
-INLAY_INLINE void inlay_qdw_fours(const inlay_qdw *job, const inlay_qrow *row,
-                                  const inlay_qdw_tile *tile,
-                                  const inlay_qdw_places *of, int32_t at,
-                                  int two)
+/* How the columns of a row become words: zero points join one that is alone in its pair. */
+typedef struct inlay_qcolumns {
+    uint32_t mask, zero;
+    ptrdiff_t pix, next;
+    int32_t rows;
+    int32_t before, pairs, after; /* alone, two by two, alone */
+} inlay_qcolumns;
+
+INLAY_INLINE inlay_qcolumns inlay_qcolumns_of(const inlay_qplanes *planes,
+                                              int32_t e, int32_t n)
 {
-    const int simple = inlay_qsaturates(&job->of.result);
-    inlay_qdw_tile part = *tile;
-    inlay_qpair sum;
+    inlay_qcolumns columns;
+    columns.mask = inlay_qmask(&planes->job->of);
+    columns.zero =
+        (uint32_t)(planes->job->of.zero & 255) * UINT32_C(0x01010101);
+    columns.pix = planes->job->step->ref[1].pix;
+    columns.next = planes->plane / 2;
+    columns.rows = planes->rows;
+    columns.before = e % 2;
+    columns.pairs = (n - columns.before) / 2;
+    columns.after = (n - columns.before) % 2;
+    return columns;
+}
+
+INLAY_INLINE void inlay_qcolumns_line(const inlay_qcolumns *columns,
+                                      const uint8_t *x, uint32_t *to)
+{
+    const uint32_t mask = columns->mask;
+    const ptrdiff_t pix = columns->pix;
+    const ptrdiff_t next = columns->next;
     int32_t i;
-    part.c += at;
-    for (i = 0; i < tile->n; i += 4) {
-        inlay_qdw_sums(job, of, i, at, two, &sum);
-        inlay_qdw_store(job, row, &part, i, two, simple, &sum);
+    if (columns->before) {
+        inlay_qplane_two(columns->zero, inlay_word(x) ^ mask, to, next);
+        x += pix;
+        to += columns->rows;
+    }
+    for (i = columns->pairs; i > 0; i--, x += 2 * pix, to += columns->rows)
+        inlay_qplane_two(inlay_word(x) ^ mask, inlay_word(x + pix) ^ mask, to,
+                         next);
+    if (columns->after)
+        inlay_qplane_two(inlay_word(x) ^ mask, columns->zero, to, next);
+}
+
+/* Columns [e, e + n) of all rows, four channels; at: bytes from a row to the first of these. */
+static inline void inlay_qplanes_fours(const inlay_qplanes *planes,
+                                       ptrdiff_t at, int32_t e, int32_t n)
+{
+    const inlay_qcolumns columns = inlay_qcolumns_of(planes, e, n);
+    uint32_t *to = (uint32_t *)(void *)planes->x + e / 2 * columns.rows;
+    int32_t h;
+    for (h = 0; h < columns.rows; h++)
+        if (planes->line[h])
+            inlay_qcolumns_line(&columns, planes->line[h] + at, to + h);
+}
+
+#if defined __ARM_FP && (__ARM_FP & 4)
+
+/* ---- windows of 3 x 3 that become bytes ---- */
+
+/* Weights of four channels, three words of columns 0 and 1, three of columns 1 and 2. */
+static inline void inlay_qthree_weights(const inlay_qplanes *planes,
+                                        const int8_t *w)
+{
+    const ptrdiff_t all = planes->params->groups;
+    uint32_t *to = (uint32_t *)(void *)planes->w;
+    const ptrdiff_t next = planes->set / 2;
+    int32_t h;
+    for (h = 0; h < 3; h++, w += 3 * all) {
+        const uint32_t middle = inlay_word(w + all);
+        inlay_qplane_two(inlay_word(w), middle, to + h, next);
+        inlay_qplane_two(middle, inlay_word(w + 2 * all), to + 3 + h, next);
     }
 }
 
-INLAY_APART void inlay_qdw_fours_two(const inlay_qdw *job,
-                                     const inlay_qrow *row,
-                                     const inlay_qdw_tile *tile,
-                                     const inlay_qdw_places *of, int32_t at)
+/* r0, r1, r2: a column pair of three rows; r3, r4, r5: its weights. */
+#define INLAY_M(op, a, x, w) op " %[" a "], " x ", " w ", %[" a "]\n"
+#define INLAY_QM2(op, a) INLAY_M(op, a, "r0", "r3") INLAY_M(op, a, "r1", "r4")
+#define INLAY_QM3(op, a) INLAY_QM2(op, a) INLAY_M(op, a, "r2", "r5")
+#define INLAY_QCOLUMNS(up) "ldmia %[x]" up ", {r0, r1, r2}\n"
+#define INLAY_QFIRST "ldmia %[w], {r3, r4, r5}\n"
+#define INLAY_QSECOND "ldrd r3, r4, [%[w], #12]\nldr r5, [%[w], #20]\n"
+#define INLAY_QUSED "r0", "r1", "r2", "r3", "r4", "r5", "memory"
+
+/* Two pixels from `start` on; returns the numbers of the next two. */
+INLAY_INLINE const uint32_t *inlay_qthree(const uint32_t *x, const uint32_t *w,
+                                          int32_t start, int32_t *sum)
 {
-    inlay_qdw_fours(job, row, tile, of, at, 1);
+    int32_t a = start;
+    int32_t b = start;
+    __asm__(INLAY_QFIRST INLAY_QCOLUMNS("!") INLAY_QM3("smlad", "a")
+                INLAY_QM3("smlatb", "b") INLAY_QSECOND INLAY_QCOLUMNS("")
+                    INLAY_QM3("smlabt", "a") INLAY_QM3("smlad", "b")
+            : [x] "+r"(x), [a] "+r"(a), [b] "+r"(b)
+            : [w] "r"(w)
+            : INLAY_QUSED);
+    sum[0] = a;
+    sum[1] = b;
+    return x;
 }
 
-INLAY_APART void inlay_qdw_fours_one(const inlay_qdw *job,
-                                     const inlay_qrow *row,
-                                     const inlay_qdw_tile *tile,
-                                     const inlay_qdw_places *of, int32_t at)
+/* The same two columns of x apart. */
+INLAY_INLINE const uint32_t *inlay_qthree_apart(const uint32_t *x,
+                                                const uint32_t *w,
+                                                int32_t start, int32_t *sum)
 {
-    inlay_qdw_fours(job, row, tile, of, at, 0);
+    int32_t a = start;
+    int32_t b = start;
+    __asm__(INLAY_QFIRST INLAY_QCOLUMNS("!") INLAY_QM3("smlad", "a")
+                INLAY_QCOLUMNS("!") INLAY_QM3("smlad", "b")
+                    INLAY_QSECOND INLAY_QM3("smlabt", "a") INLAY_QCOLUMNS("")
+                        INLAY_QM3("smlabt", "b")
+            : [x] "+r"(x), [a] "+r"(a), [b] "+r"(b)
+            : [w] "r"(w)
+            : INLAY_QUSED);
+    sum[0] = a;
+    sum[1] = b;
+    return x;
 }
 
-/* Whole fours of channels, weights without zero points, and not too many rows. */
-static inline int inlay_qdw_suits(const inlay_qdw *job,
-                                  const inlay_qdw_tile *tile)
+/* What becomes of the sums of some pixels. */
+typedef struct inlay_qthree_results {
+    int32_t zero, flip;
+    ptrdiff_t ys;
+    int32_t n;
+} inlay_qthree_results;
+
+/* All pixels of a channel. */
+INLAY_INLINE void inlay_qthree_channel(const inlay_qthree_results *r,
+                                       const uint32_t *x, const uint32_t *w,
+                                       int32_t start, float scale, uint8_t *y,
+                                       int apart)
 {
-    const inlay_qpacked_params *p =
-        (const inlay_qpacked_params *)job->step->params;
-    return tile->n % 4 == 0 && !p->deep && !job->of.zw && job->of.zw_all == 0 &&
-           job->of.minus == 128 && 3 * p->kd * p->kh <= INLAY_QDW_PLACES;
+    int32_t sum[2];
+    int32_t left;
+    for (left = r->n; left > 1; left -= 2, y += 2 * r->ys) {
+        x = apart ? inlay_qthree_apart(x, w, start, sum)
+                  : inlay_qthree(x, w, start, sum);
+        y[0] = (uint8_t)(inlay_qbyte(sum[0], scale, r->zero) ^ r->flip);
+        y[r->ys] = (uint8_t)(inlay_qbyte(sum[1], scale, r->zero) ^ r->flip);
+    }
+    if (left) {
+        inlay_qthree(x, w, start, sum);
+        y[0] = (uint8_t)(inlay_qbyte(sum[0], scale, r->zero) ^ r->flip);
+    }
 }
 
-static inline void inlay_qdw_dsp(const inlay_qdw *job, const inlay_qrow *row,
-                                 const inlay_qdw_tile *tile)
+/* The same of four channels. */
+INLAY_INLINE void inlay_qthree_channels(const inlay_qplanes *planes,
+                                        int32_t channel, int apart)
 {
-    inlay_qdw_places places;
-    int32_t at;
-    places.n = 0;
-    inlay_qdw_find(job, row, tile, &places);
-    for (at = 0; at + 2 <= tile->pixels; at += 2)
-        inlay_qdw_fours_two(job, row, tile, &places, at);
-    if (at < tile->pixels)
-        inlay_qdw_fours_one(job, row, tile, &places, at);
+    const inlay_qtile *of = &planes->job->of;
+    const int32_t each = of->result.each;
+    const int32_t *start = of->bias + channel;
+    const float *scale = of->result.scale + (each ? channel : 0);
+    const uint32_t *x = (const uint32_t *)(void *)planes->x;
+    const uint32_t *w = (const uint32_t *)(void *)planes->w;
+    const ptrdiff_t next = planes->plane / 2;
+    const ptrdiff_t set = planes->set / 2;
+    uint8_t *y = (uint8_t *)planes->row->y + planes->c * of->ys + channel;
+    inlay_qthree_results r;
+    int32_t i;
+    r.zero = inlay_qsaturation_of(&of->result).zero;
+    r.flip = of->result.lo + 128;
+    r.ys = of->ys;
+    r.n = planes->n;
+    for (i = 0; i < 4; i++, x += next, w += set)
+        inlay_qthree_channel(&r, x, w, start[i], scale[i * each], y + i, apart);
 }
+
+INLAY_APART void inlay_qthree_near(const inlay_qplanes *planes, int32_t channel)
+{
+    inlay_qthree_channels(planes, channel, 0);
+}
+INLAY_APART void inlay_qthree_far(const inlay_qplanes *planes, int32_t channel)
+{
+    inlay_qthree_channels(planes, channel, 1);
+}
+
+/* Four channels, if they are such. */
+static inline int inlay_qplanes_three(const inlay_qplanes *planes,
+                                      int32_t channel)
+{
+    const inlay_qtile *of = &planes->job->of;
+    if (planes->rows != 3 || planes->params->kw != 3 ||
+        planes->params->dw != 1 || planes->params->sw > 2 ||
+        planes->params->groups - channel < 4)
+        return 0;
+    if (of->zw || of->zw_all || of->sums || !inlay_qsaturates(&of->result) ||
+        of->result.factor != 1.0f)
+        return 0;
+    inlay_qthree_weights(planes, of->weights + channel);
+    if (planes->params->sw == 1)
+        inlay_qthree_near(planes, channel);
+    else
+        inlay_qthree_far(planes, channel);
+    return 1;
+}
+
+#else
+static inline int inlay_qplanes_three(const inlay_qplanes *planes,
+                                      int32_t channel)
+{
+    (void)planes;
+    (void)channel;
+    return 0;
+}
+#endif
 
 #endif

@@ -4,11 +4,12 @@
  *   sum[c] = bias[c] + sum over the window: x[c] (w[c] - zw[c])  - zero sums[c]
  *   y = what qout.h makes of it
  *
- * Parameters, operands and zero points are those of qconv_packed.h, but weights [taps][C] and no
- * scratch: bytes outside x are read from a block of zero points. Pixels go from the first to the
- * last (mirrored when backward) in tiles of at most INLAY_QPIXELS, channels by sixteens. Or,
- * `deep`, weights are [C][columns][rows, filled up] and scratch holds columns of `gather` pixels
- * (qdw_mve.inc.h). */
+ * Parameters, operands and zero points are those of qconv_packed.h, but weights [taps][C]: bytes
+ * outside x are read from a block of zero points. Pixels go from the first to the last (mirrored
+ * when backward) in tiles of at most INLAY_QPIXELS, or wider ones where y lies apart from the rows
+ * of x that it is made of; channels by sixteens. Small cores have scratch for `gather` columns of
+ * the window: qdw_planes.inc.h. Or, `deep`, weights are
+ * [C][columns][rows, filled up] and scratch holds columns of `gather` pixels: qdw_mve.inc.h. */
 #ifndef INLAY_QDWCONV_PACKED_H
 #define INLAY_QDWCONV_PACKED_H
 
@@ -148,8 +149,8 @@ INLAY_APART void inlay_qdw_plain(const inlay_qdw *job, const inlay_qrow *row,
     }
 }
 
-#if INLAY_QDSP
-#include "kernels/qdw_dsp.inc.h"
+#if INLAY_QL == 1
+#include "kernels/qdw_planes.inc.h"
 #endif
 
 /* ---- a tile ---- */
@@ -189,12 +190,6 @@ static inline void inlay_qdw_pixels(inlay_qdw *job, const inlay_qrow *row,
         const int32_t left = job->of.channels - tile.channel;
         tile.n = left < INLAY_QDW_LANES ? left : INLAY_QDW_LANES;
         inlay_qdw_block(job, tile.channel, tile.n);
-#if INLAY_QDSP
-        if (inlay_qdw_suits(job, &tile)) {
-            inlay_qdw_dsp(job, row, &tile);
-            continue;
-        }
-#endif
         inlay_qdw_plain(job, row, &tile);
     }
 }
@@ -212,20 +207,23 @@ static inline int32_t inlay_qdw_chunk(const inlay_qdw *job)
         return params->gather;
     return INLAY_QPIXELS;
 }
+
+static inline int inlay_qdw_goes_deep(const inlay_qdw *job)
+{
+    const inlay_qpacked_params *params =
+        (const inlay_qpacked_params *)job->step->params;
+    return params->deep && params->minus == 128 && !job->of.zw &&
+           !job->of.zw_all;
+}
 #endif
 
-/* Row r of y: pixels at its edges one by one, the others in tiles. */
+/* Row r of y. */
 static inline void inlay_qdw_line_of(inlay_qdw *job, int32_t r)
 {
-    const inlay_step *step = job->step;
-    const inlay_qpacked_params *params =
-        (const inlay_qpacked_params *)step->params;
-    const int32_t extent = (params->kw - 1) * params->dw + 1;
-    inlay_qrow row = inlay_qpacked_window(job->base, step, r);
+    const inlay_qrow row = inlay_qpacked_window(job->base, job->step, r);
     int32_t done, n;
 #if INLAY_QMVE
-    if (params->deep && params->minus == 128 && !job->of.zw &&
-        !job->of.zw_all) {
+    if (inlay_qdw_goes_deep(job)) {
         inlay_mve_dw_row(job, &row, inlay_qdw_chunk(job));
         return;
     }
@@ -236,16 +234,16 @@ static inline void inlay_qdw_line_of(inlay_qdw *job, int32_t r)
         return;
     }
 #endif
-    row.left = inlay_inside(params->sw, params->pw, extent, params->iw,
-                            params->ow, &row.right);
+#if INLAY_QL == 1
+    if (inlay_qplanes_suit(job)) {
+        inlay_qplanes_row(job, &row);
+        return;
+    }
+#endif
     for (done = 0; done < row.pixels; done += n) {
-        const int32_t c = step->backward ? row.pixels - 1 - done : done;
-        const int edge = c < row.left || c >= row.right;
-        const int32_t first = inlay_qrow_first(&row, c);
-        n = step->backward ? c + 1 - first : inlay_qrow_end(&row, c) - c;
-        if (edge || n > INLAY_QPIXELS)
-            n = edge ? 1 : INLAY_QPIXELS;
-        inlay_qdw_pixels(job, &row, step->backward ? c + 1 - n : c, n);
+        const int32_t left = row.pixels - done;
+        n = left < INLAY_QPIXELS ? left : INLAY_QPIXELS;
+        inlay_qdw_pixels(job, &row, job->step->backward ? left - n : done, n);
     }
 }
 

@@ -422,12 +422,6 @@ static inline void inlay_qtile_run(const inlay_qtile *tile,
 {
     const int fast = inlay_qfast(tile);
     inlay_qgroup group;
-#if INLAY_QDSP
-    if (tile->wide) {
-        inlay_qpairs(tile, call);
-        return;
-    }
-#endif
     for (group.channel = tile->begin; group.channel < tile->end;
          group.channel += group.lanes) {
         const int32_t blocks = inlay_qblocks(tile, group.channel, fast);

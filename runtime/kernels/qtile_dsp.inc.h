@@ -36,67 +36,11 @@ INLAY_INLINE uint32_t inlay_odd(uint32_t v)
     return r;
 }
 
-/* What makes numbers with signs of x's bytes. */
-static inline uint32_t inlay_qmask(const inlay_qtile *t)
-{
-    return (uint32_t)(t->flip ^ 128) * UINT32_C(0x01010101);
-}
-
-/* A four to to[0] and to[step]. */
-INLAY_INLINE void inlay_qwiden_four(uint32_t v, uint32_t *to, int32_t step)
-{
-    to[0] = inlay_even(v);
-    to[step] = inlay_odd(v);
-}
-
-/* A row of a window, to every word or to every other one; returns where the next belongs. */
-INLAY_INLINE uint32_t *inlay_qwiden_run(const uint8_t *x, int32_t n,
-                                        uint32_t mask, uint32_t *to,
-                                        int32_t step)
-{
-    const uint8_t *const end = x + n / 4 * 4;
-    const uint8_t *const main = x + n / 16 * 16;
-    int32_t i;
-    for (; x < main; to += 8 * step)
-        INLAY_UNROLL
-    for (i = 0; i < 4; i++, x += 4)
-        inlay_qwiden_four(inlay_word(x) ^ mask, to + 2 * i * step, step);
-    for (; x < end; x += 4, to += 2 * step)
-        inlay_qwiden_four(inlay_word(x) ^ mask, to, step);
-    if (n % 4) {
-        uint32_t v = 0;
-        for (i = n % 4; i > 0; i--)
-            v = v << 8 | x[i - 1];
-        inlay_qwiden_four(v ^ mask, to, step);
-        to += 2 * step;
-    }
-    return to;
-}
-
-INLAY_INLINE void inlay_qwiden_window(const inlay_qtile *t, ptrdiff_t at,
-                                      uint32_t *to, int32_t step)
-{
-    const uint32_t mask = inlay_qmask(t);
-    int32_t d, h;
-    for (d = 0; d < t->nkd; d++)
-        for (h = 0; h < t->nkh; h++)
-            to = inlay_qwiden_run(inlay_qwindow(t, d, h) + at, t->run, mask, to,
-                                  step);
-}
-
-/* The window of a pixel. */
-static inline void inlay_qwiden(const inlay_qtile *t, ptrdiff_t at,
-                                uint32_t *to, int32_t step)
-{
-    if (step == 1)
-        inlay_qwiden_window(t, at, to, 1);
-    else
-        inlay_qwiden_window(t, at, to, 2);
-}
-
 /* Operands that are read and written, and that are written early. */
 #define INLAY_QIO(name) [name] "+r"(name)
 #define INLAY_QTEMP(name) [name] "=&r"(name)
+#define INLAY_QIO2(name, other) INLAY_QIO(name), INLAY_QIO(other)
+#define INLAY_QTEMP2(name, other) INLAY_QTEMP(name), INLAY_QTEMP(other)
 
 /* Two numbers of two pixels by four channels; s, t: 256 times the upper channel and the lower one,
  * a, b: the lower one. */
@@ -126,58 +70,111 @@ static inline void inlay_qwiden(const inlay_qtile *t, ptrdiff_t at,
 #define INLAY_QUNTIL(a, b, steps, end) steps b ":\n" INLAY_QEND(a, end)
 #define INLAY_QEND(a, end) "ldr %[u], " end "\ncmp %[from], %[u]\nbne " a "b\n"
 
-/* Four channels of the sums of two pairs: s with the upper channel, a of the lower one. */
-INLAY_INLINE void inlay_qtake(int32_t *sum, int32_t s0, int32_t s1, int32_t a0,
-                              int32_t a1)
+/* Words of widened windows, in the order of the weights: those up to `main` are taken many at a
+ * time. */
+typedef struct inlay_qwords {
+    const uint32_t *from, *main, *end;
+} inlay_qwords;
+
+static inline inlay_qwords inlay_qwords_of(const inlay_qtile *t, int two)
 {
-    sum[0] = a0;
-    sum[1] = inlay_wrap_add(s0, -a0) >> 8;
-    sum[2] = a1;
-    sum[3] = inlay_wrap_add(s1, -a1) >> 8;
+    const int32_t fours = (int32_t)(t->taps / 4);
+    const int32_t words = two ? 4 : 2;
+    inlay_qwords x;
+    x.from = t->wide;
+    x.main = x.from + fours / 4 * 4 * words;
+    x.end = x.from + fours * words;
+    return x;
 }
 
-/* The sums over `fours`, of which all but a few are taken four at a time. */
-INLAY_INLINE void inlay_qpair_dot(const int8_t *w, const uint32_t *from,
-                                  int32_t fours, inlay_qpair *sum)
+/* Four channels of the sums of two pairs, which began with start[0] and start[2]: s with the upper
+ * channel, a of the lower one. */
+INLAY_INLINE void inlay_qtake(const int32_t *start, int32_t *sum, int32_t s0,
+                              int32_t s1, int32_t a0, int32_t a1)
 {
-    const uint32_t *const main = from + fours / 4 * 16;
-    const uint32_t *const end = from + 4 * fours;
-    int32_t s0 = 0, s1 = 0, t0 = 0, t1 = 0;
-    int32_t a0 = 0, a1 = 0, b0 = 0, b1 = 0;
+    sum[0] = a0;
+    sum[1] = inlay_wrap_add(start[1], inlay_wrap_add(s0, -a0) >> 8);
+    sum[2] = a1;
+    sum[3] = inlay_wrap_add(start[3], inlay_wrap_add(s1, -a1) >> 8);
+}
+
+/* The sums of four channels over a window of two pixels. *w goes on to the next four. */
+INLAY_INLINE void inlay_qpair_dot(const int8_t **w, const inlay_qwords *words,
+                                  const int32_t *start, inlay_qpair *sum)
+{
+    const uint32_t *from = words->from;
+    const int8_t *at = *w;
+    int32_t a0 = start[0], b0 = a0, s0 = a0, t0 = a0;
+    int32_t a1 = start[2], b1 = a1, s1 = a1, t1 = a1;
     uint32_t x, y, u, v;
     __asm__ volatile(
         INLAY_QENTER("1", "2") INLAY_QUNTIL("1", "2", INLAY_QFOURS, "%[main]")
             INLAY_QENTER("3", "4") INLAY_QUNTIL("3", "4", INLAY_QFOUR, "%[end]")
-        : INLAY_QIO(s0), INLAY_QIO(s1), INLAY_QIO(t0), INLAY_QIO(t1),
-          INLAY_QIO(a0), INLAY_QIO(a1), INLAY_QIO(b0), INLAY_QIO(b1),
-          INLAY_QTEMP(x), INLAY_QTEMP(y), INLAY_QTEMP(u), INLAY_QTEMP(v),
-          INLAY_QIO(from), INLAY_QIO(w)
-        : [main] "m"(main), [end] "m"(end)
-        : "cc", "memory");
-    inlay_qtake(sum->a, s0, s1, a0, a1);
-    inlay_qtake(sum->b, t0, t1, b0, b1);
+        : INLAY_QIO2(s0, s1), INLAY_QIO2(t0, t1), INLAY_QIO2(a0, a1),
+          INLAY_QIO2(b0, b1), INLAY_QTEMP2(x, y), INLAY_QTEMP2(u, v),
+          INLAY_QIO(from), [w] "+r"(at)
+        : [main] "m"(words->main), [end] "m"(words->end)
+        : "cc");
+    *w = at;
+    inlay_qtake(start, sum->a, s0, s1, a0, a1);
+    inlay_qtake(start, sum->b, t0, t1, b0, b1);
 }
 
 /* The same of one pixel, whose words lie one after the other. */
-INLAY_INLINE void inlay_qsingle_dot(const int8_t *w, const uint32_t *from,
-                                    int32_t fours, int32_t *sum)
+INLAY_INLINE void inlay_qsingle_dot(const int8_t **w, const inlay_qwords *words,
+                                    const int32_t *start, inlay_qpair *sum)
 {
-    const uint32_t *const main = from + fours / 4 * 8;
-    const uint32_t *const end = from + (ptrdiff_t)fours * 2;
-    int32_t s0 = 0, s1 = 0, a0 = 0, a1 = 0;
+    const uint32_t *from = words->from;
+    const int8_t *at = *w;
+    int32_t a0 = start[0], s0 = a0;
+    int32_t a1 = start[2], s1 = a1;
     uint32_t x, y, u, v;
     __asm__ volatile(
         INLAY_QENTER("1", "2") INLAY_QUNTIL("1", "2", INLAY_QONES, "%[main]")
             INLAY_QENTER("3", "4") INLAY_QUNTIL("3", "4", INLAY_QONE, "%[end]")
-        : INLAY_QIO(s0), INLAY_QIO(s1), INLAY_QIO(a0), INLAY_QIO(a1),
-          INLAY_QTEMP(x), INLAY_QTEMP(y), INLAY_QTEMP(u), INLAY_QTEMP(v),
-          INLAY_QIO(from), INLAY_QIO(w)
-        : [main] "m"(main), [end] "m"(end)
-        : "cc", "memory");
-    inlay_qtake(sum, s0, s1, a0, a1);
+        : INLAY_QIO2(s0, s1), INLAY_QIO2(a0, a1), INLAY_QTEMP2(x, y),
+          INLAY_QTEMP2(u, v), INLAY_QIO(from), [w] "+r"(at)
+        : [main] "m"(words->main), [end] "m"(words->end)
+        : "cc");
+    *w = at;
+    inlay_qtake(start, sum->a, s0, s1, a0, a1);
+}
+
+/* What was written before is read by the instructions above. */
+INLAY_INLINE void inlay_qwritten(void)
+{
+    __asm__ volatile("" ::: "memory");
 }
 
 /* ---- results ---- */
+
+/* Four bytes, of which each may be flipped. */
+INLAY_INLINE void inlay_qstore(const int32_t *byte, uint32_t flips, uint8_t *y)
+{
+    uint32_t four = (uint32_t)byte[0];
+    __asm__("bfi %0, %1, #8, #8\n\t"
+            "bfi %0, %2, #16, #8\n\t"
+            "bfi %0, %3, #24, #8"
+            : "+&r"(four)
+            : "r"(byte[1]), "r"(byte[2]), "r"(byte[3]));
+    four ^= flips;
+    memcpy(y, &four, sizeof four);
+}
+
+/* Bytes are made with a sign: their zero point, and what makes the result's four of them. */
+typedef struct inlay_qsaturation {
+    int32_t zero;
+    uint32_t flips;
+} inlay_qsaturation;
+
+INLAY_INLINE inlay_qsaturation inlay_qsaturation_of(const inlay_qresult *r)
+{
+    const int32_t flip = r->lo + 128;
+    inlay_qsaturation as;
+    as.zero = r->zero - flip;
+    as.flips = (uint32_t)flip * UINT32_C(0x01010101);
+    return as;
+}
 
 #if defined __ARM_FP && (__ARM_FP & 4)
 /* The nearest integer, ties to even. */
@@ -189,35 +186,28 @@ INLAY_INLINE int32_t inlay_qrint(float v)
     return bits;
 }
 
-/* A byte of a sum; all of -128 .. 127, or of 0 .. 255, may come out. */
-INLAY_INLINE uint8_t inlay_qbyte(int32_t sum, float scale, int32_t zero,
-                                 int32_t flip)
+/* A byte of a sum, with a sign. */
+INLAY_INLINE int32_t inlay_qbyte(int32_t sum, float scale, int32_t zero)
 {
     const int32_t whole = inlay_qrint((float)sum * scale);
     int32_t near;
     __asm__("qadd %0, %1, %2\n\tssat %0, #8, %0"
             : "=&r"(near)
             : "r"(whole), "r"(zero));
-    return (uint8_t)(near ^ flip);
+    return near;
 }
 
-/* Four channels of a pixel, or of two. */
-INLAY_INLINE void inlay_qbytes(const inlay_qpair *sum, const int32_t *start,
-                               const float *scale, int32_t zero, int32_t flip,
-                               uint8_t *y, ptrdiff_t next, int two)
+/* Four channels of a pixel; all of -128 .. 127, or of 0 .. 255, may come out. */
+INLAY_INLINE void inlay_qbytes(const int32_t *sum, const float *scale,
+                               const inlay_qsaturation *as, uint8_t *y)
 {
+    int32_t byte[4];
     int32_t i;
     INLAY_UNROLL
-    for (i = 0; i < 4; i++) {
-        const int32_t a = inlay_wrap_add(sum->a[i], start[i]);
-        const int32_t b = two ? inlay_wrap_add(sum->b[i], start[i]) : 0;
-        const float factor = scale[i];
-        y[i] = inlay_qbyte(a, factor, zero, flip);
-        if (two)
-            y[i + next] = inlay_qbyte(b, factor, zero, flip);
-    }
+    for (i = 0; i < 4; i++)
+        byte[i] = inlay_qbyte(sum[i], scale[i], as->zero);
+    inlay_qstore(byte, as->flips, y);
 }
-
 #endif
 
 /* Can bytes be made so? The bounds are those of the type. */
@@ -232,173 +222,149 @@ static inline int inlay_qsaturates(const inlay_qresult *r)
 #endif
 }
 
-/* What all pixels have of four channels. */
+/* ---- tiles: two pixels, or one, whose widened windows lie at t->wide ---- */
+
+/* Where the results of a tile's pixels belong, and the sums of their numbers; NULL: none are asked
+ * for. */
+typedef struct inlay_qplaces {
+    void *y[2];
+    const int32_t *x_sum;
+} inlay_qplaces;
+
+/* What the sums of four channels begin with, and what they are multiplied with. */
 typedef struct inlay_qfour {
-    int32_t channel, n;
-    const int32_t *start;
-    const float *scale;
-    int32_t own_start[4]; /* where zero points of x are made at run time */
-    float own_scale[4];   /* where there is one scale for all */
+    int32_t channel;
+    int32_t start[4];
+    float scale[4];
 } inlay_qfour;
 
 static inline void inlay_qfour_begin(const inlay_qtile *t, int32_t channel,
                                      inlay_qfour *f)
 {
-    const int32_t left = t->channels - channel;
     int32_t i;
     f->channel = channel;
-    f->n = left < 4 ? left : 4;
-    f->start = t->bias + channel;
-    f->scale = t->result.scale + channel;
-    if (t->sums) {
-        const int32_t *sums = t->sums + channel;
-        for (i = 0; i < 4; i++)
-            f->own_start[i] = inlay_wrap_add(t->bias[channel + i],
-                                             -inlay_wrap_mul(t->zero, sums[i]));
-        f->start = f->own_start;
+    for (i = 0; i < 4; i++) {
+        const int32_t off =
+            t->sums ? inlay_wrap_mul(t->zero, t->sums[channel + i]) : 0;
+        f->start[i] = inlay_wrap_add(t->bias[channel + i], -off);
     }
-    if (t->result.kind == INLAY_QOUT_I32 ||
-        (t->result.each && t->result.factor == 1.0f))
-        return;
-    inlay_qscales(&t->result, channel, 4, f->own_scale);
-    f->scale = f->own_scale;
+    if (t->result.kind != INLAY_QOUT_I32)
+        inlay_qscales(&t->result, channel, 4, f->scale);
 }
 
 /* The general way: int32, floats, narrow bounds, weights with zero points. */
-INLAY_APART void inlay_qfour_other(const inlay_qtile *t,
-                                   const inlay_qcall *call,
-                                   const inlay_qfour *f, int32_t pixel,
+static inline void inlay_qfour_end(const inlay_qtile *t,
+                                   const inlay_qplaces *to,
+                                   const inlay_qfour *f, int pixel,
                                    int32_t *sum)
 {
-    const ptrdiff_t at = pixel * t->ys + f->channel;
+    const int32_t left = t->channels - f->channel;
+    const int32_t n = left < 4 ? left : 4;
     int32_t i;
-    for (i = 0; i < f->n; i++) {
-        sum[i] = inlay_wrap_add(sum[i], f->start[i]);
-        if (call->x_sum) {
-            const int32_t zw = t->zw ? t->zw[f->channel + i] : t->zw_all;
-            const int32_t off = inlay_wrap_mul(zw, call->x_sum[pixel]);
-            sum[i] = inlay_wrap_add(sum[i], -off);
-        }
+    for (i = 0; to->x_sum && i < n; i++) {
+        const int32_t zw = t->zw ? t->zw[f->channel + i] : t->zw_all;
+        const int32_t off = inlay_wrap_mul(zw, to->x_sum[pixel]);
+        sum[i] = inlay_wrap_add(sum[i], -off);
     }
-    inlay_qresults(&t->result, f->channel, f->n, sum, f->scale,
-                   inlay_qplace(&t->result, call->y, at));
+    inlay_qresults(&t->result, f->channel, n, sum, f->scale,
+                   inlay_qplace(&t->result, to->y[pixel], f->channel));
 }
 
-/* ---- tiles: two pixels, or one, whose widened windows lie at t->wide ---- */
-
-INLAY_APART void inlay_qpairs_dot(const inlay_qtile *t, const int8_t *w,
-                                  int two, inlay_qpair *sum)
+/* Channels from `channel` on. */
+INLAY_APART void inlay_qpairs_other(const inlay_qtile *t,
+                                    const inlay_qplaces *to, int32_t channel,
+                                    int two)
 {
-    const int32_t fours = (int32_t)(t->taps / 4);
-    if (two)
-        inlay_qpair_dot(w, t->wide, fours, sum);
-    else
-        inlay_qsingle_dot(w, t->wide, fours, sum->a);
-}
-
-/* Channels [channel, t->end). */
-static inline void inlay_qpairs_other(const inlay_qtile *t,
-                                      const inlay_qcall *call, int32_t channel,
-                                      int32_t pixel, int two)
-{
-    for (; channel < t->end; channel += 4) {
-        const int8_t *w = t->weights + channel * t->taps;
+    const inlay_qwords words = inlay_qwords_of(t, two);
+    const int8_t *w = t->weights + channel * t->taps;
+    for (; channel < t->channels; channel += 4) {
         inlay_qpair sum;
         inlay_qfour f;
         inlay_qfour_begin(t, channel, &f);
-        inlay_qpairs_dot(t, w, two, &sum);
-        inlay_qfour_other(t, call, &f, pixel, sum.a);
         if (two)
-            inlay_qfour_other(t, call, &f, pixel + 1, sum.b);
+            inlay_qpair_dot(&w, &words, f.start, &sum);
+        else
+            inlay_qsingle_dot(&w, &words, f.start, &sum);
+        inlay_qfour_end(t, to, &f, 0, sum.a);
+        if (two)
+            inlay_qfour_end(t, to, &f, 1, sum.b);
     }
 }
 
 #if defined __ARM_FP && (__ARM_FP & 4)
-/* Four channels in the simple case. */
-INLAY_INLINE void inlay_qpairs_four(const inlay_qtile *t, const int8_t *w,
+/* Four channels of one pixel or two; *w goes on. next: from the first pixel's y to the second's. */
+INLAY_INLINE void inlay_qpairs_four(const int8_t **w, const inlay_qwords *words,
                                     const int32_t *start, const float *scale,
-                                    uint8_t *y, int two)
+                                    const inlay_qsaturation *as, uint8_t *y,
+                                    ptrdiff_t next, int two)
 {
-    const int32_t fours = (int32_t)(t->taps / 4);
-    const int32_t flip = t->result.lo + 128; /* 0 or 128 */
     inlay_qpair sum;
     if (two)
-        inlay_qpair_dot(w, t->wide, fours, &sum);
+        inlay_qpair_dot(w, words, start, &sum);
     else
-        inlay_qsingle_dot(w, t->wide, fours, sum.a);
-    inlay_qbytes(&sum, start, scale, t->result.zero - flip, flip, y, t->ys,
-                 two);
+        inlay_qsingle_dot(w, words, start, &sum);
+    inlay_qbytes(sum.a, scale, as, y);
+    if (two)
+        inlay_qbytes(sum.b, scale, as, y + next);
 }
 
-/* The same of whole fours of channels; returns the first of the rest. */
-INLAY_INLINE int32_t inlay_qpairs_bytes(const inlay_qtile *t, uint8_t *y,
-                                        int two)
+/* The simple case, whole fours of channels; returns the first of the rest. */
+INLAY_INLINE int32_t inlay_qpairs_bytes(const inlay_qtile *t,
+                                        const inlay_qplaces *to, int two)
 {
     const int32_t whole = t->channels - t->channels % 4;
-    const int32_t end = t->end < whole ? t->end : whole;
+    const inlay_qsaturation as = inlay_qsaturation_of(&t->result);
     const int32_t step = t->result.each ? 4 : 0;
-    const int8_t *w = t->weights + t->begin * t->taps;
-    const int32_t *start = t->bias + t->begin;
-    const float *scale = t->result.scale + (step ? t->begin : 0);
+    const inlay_qwords words = inlay_qwords_of(t, two);
+    const int32_t *start = t->bias;
+    const int32_t *const end = start + whole;
+    const int8_t *w = t->weights;
+    uint8_t *y = (uint8_t *)to->y[0];
+    const ptrdiff_t next = two ? (uint8_t *)to->y[1] - y : 0;
+    const float *scale = t->result.scale;
     float one[4];
-    int32_t channel;
-    if (!step) {
-        inlay_qscales(&t->result, 0, 4, one);
+    inlay_qscales(&t->result, 0, 4, one);
+    if (!step)
         scale = one;
-    }
-    for (channel = t->begin; channel < end; channel += 4) {
-        inlay_qpairs_four(t, w, start, scale, y + channel, two);
-        w += 4 * t->taps;
-        start += 4;
-        scale += step;
-    }
-    return channel;
+    for (; start < end; start += 4, scale += step, y += 4)
+        inlay_qpairs_four(&w, &words, start, scale, &as, y, next, two);
+    return whole;
 }
 #else
-static inline int32_t inlay_qpairs_bytes(const inlay_qtile *t, uint8_t *y,
-                                         int two)
+static inline int32_t inlay_qpairs_bytes(const inlay_qtile *t,
+                                         const inlay_qplaces *to, int two)
 {
-    (void)y;
+    (void)t;
+    (void)to;
     (void)two;
-    return t->begin;
+    return 0;
 }
 #endif
 
-INLAY_APART int32_t inlay_qpairs_two(const inlay_qtile *t, uint8_t *y)
+INLAY_APART int32_t inlay_qpairs_two(const inlay_qtile *t,
+                                     const inlay_qplaces *to)
 {
-    return inlay_qpairs_bytes(t, y, 1);
+    return inlay_qpairs_bytes(t, to, 1);
 }
 
-INLAY_APART int32_t inlay_qpairs_one(const inlay_qtile *t, uint8_t *y)
+INLAY_APART int32_t inlay_qpairs_one(const inlay_qtile *t,
+                                     const inlay_qplaces *to)
 {
-    return inlay_qpairs_bytes(t, y, 0);
+    return inlay_qpairs_bytes(t, to, 0);
 }
 
-/* Are biases and scales those of the operands, and results bytes? */
-static inline int inlay_qsimple(const inlay_qtile *t, const inlay_qcall *call)
+/* All channels of two pixels, or of one. */
+static inline void inlay_qpairs_run(const inlay_qtile *t,
+                                    const inlay_qplaces *to, int two)
 {
-    const inlay_qresult *r = &t->result;
-    return inlay_qsaturates(r) && !call->x_sum && !t->sums &&
-           (!r->each || r->factor == 1.0f);
-}
-
-static inline void inlay_qpairs(const inlay_qtile *t, const inlay_qcall *call)
-{
-    const int simple = inlay_qsaturates(&t->result) && !call->x_sum && !t->sums;
-    int32_t p;
-    for (p = 0; p < call->pixels; p += 2) {
-        const int two = p + 1 < call->pixels;
-        const ptrdiff_t at = call->at + p * t->xs;
-        int32_t channel = t->begin;
-        inlay_qwiden(t, at, t->wide, 1 + two);
-        if (two)
-            inlay_qwiden(t, at + t->xs, t->wide + 1, 2);
-        if (simple) {
-            uint8_t *y = (uint8_t *)call->y + p * t->ys;
-            channel = two ? inlay_qpairs_two(t, y) : inlay_qpairs_one(t, y);
-        }
-        inlay_qpairs_other(t, call, channel, p, two);
-    }
+    const int simple = inlay_qsaturates(&t->result) && !to->x_sum && !t->sums &&
+                       (!t->result.each || t->result.factor == 1.0f);
+    int32_t channel = 0;
+    inlay_qwritten();
+    if (simple)
+        channel = two ? inlay_qpairs_two(t, to) : inlay_qpairs_one(t, to);
+    if (channel < t->channels)
+        inlay_qpairs_other(t, to, channel, two);
 }
 
 #endif

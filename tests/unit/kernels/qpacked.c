@@ -161,6 +161,12 @@ static void set_numbers(Net *n)
     p->zy = p->lo + (int32_t)rnd(100);
     p->width = rnd(2) ? 16 : 4;
     p->gather = 1 + (int32_t)rnd(INLAY_QPIXELS);
+    if (n->depthwise)
+        p->gather = 2 * (int32_t)rnd(9);
+    else if (p->width == 4 && rnd(2))
+        p->wide = 1 + (int32_t)rnd(2);
+    if (p->wide)
+        p->minus = 128;
     n->w_signed = rnd(2);
     n->late_zero =
         (p->out == INLAY_QOUT_I32 || p->out == INLAY_QOUT_F32) && rnd(2);
@@ -176,6 +182,7 @@ static void set_deep(Net *n)
     p->deep = (int32_t)rnd(2);
     if (!p->deep)
         return;
+    p->wide = 0;
     p->width = 4;
     if (n->depthwise) {
         p->gather = 1 + (int32_t)rnd(INLAY_QDEEP_PIXELS);
@@ -243,6 +250,22 @@ static void pack_apart(Net *n, int o)
     }
 }
 
+/* Blocks of four channels by four taps as halves: 256 times an odd channel and the even one. */
+static void pack_halves(int8_t *bytes, size_t count)
+{
+    for (size_t block = 0; block < count; block += 16) {
+        int8_t *b = bytes + block;
+        int16_t half[8];
+        for (int i = 0; i < 8; i++) {
+            const int tap = i / 4 + i % 2 * 2;
+            const int8_t *even = b + i / 2 % 2 * 8 + tap;
+            const int8_t *odd = even + 4;
+            half[i] = (int16_t)(256 * *odd + *even);
+        }
+        memcpy(b, half, sizeof half);
+    }
+}
+
 static void pack(Net *n)
 {
     const inlay_qpacked_params *p = &n->p;
@@ -269,12 +292,24 @@ static void pack(Net *n)
         else
             pack_channel(n, o);
     }
+    if (p->wide)
+        pack_halves(n->packed, (size_t)(n->padded * window));
 }
 
 static void fill(Buffer *b)
 {
     for (size_t i = 0; i < b->n; i++)
         b->at[i] = (uint8_t)(rnd(8) ? rnd(256) : 255 * rnd(2));
+}
+
+/* The lowest number of an odd channel fits no half. */
+static void fill_weights(Net *n)
+{
+    const uint8_t lowest = n->w_signed ? 128 : 0;
+    fill(&n->w);
+    for (size_t i = 0; n->p.wide && i < n->w.n; i++)
+        if (n->w.at[i] == lowest)
+            n->w.at[i]++;
 }
 
 static void random_values(Net *n)
@@ -301,6 +336,17 @@ static void random_values(Net *n)
     n->sx = 0.5f;
 }
 
+static size_t scratch_bytes(const Net *n)
+{
+    const inlay_qpacked_params *p = &n->p;
+    const int32_t windows = inlay_qpacked_windows(p);
+    if (!n->depthwise)
+        return (size_t)(windows * inlay_qpacked_taps(p));
+    if (p->deep)
+        return INLAY_QDEEP_LANES * (size_t)inlay_qdeep_plane(p);
+    return p->gather ? (size_t)inlay_qplanes_bytes(p) : 0;
+}
+
 static void random_net(Net *n)
 {
     memset(n, 0, sizeof *n);
@@ -320,15 +366,13 @@ static void random_net(Net *n)
     const size_t wide =
         p->out == INLAY_QOUT_I32 || p->out == INLAY_QOUT_F32 ? 4 : 1;
     const size_t rows = (size_t)(n->images * p->od * p->oh);
-    size_t windows = (size_t)(p->gather * inlay_qpacked_taps(p));
-    if (n->depthwise && p->deep)
-        windows = INLAY_QDEEP_LANES * (size_t)inlay_qdeep_plane(p);
+    const size_t windows = scratch_bytes(n);
     n->x = buffer_of((size_t)n->cap * (size_t)p->iw * (size_t)n->x_pix);
     n->w = buffer_of((size_t)(n->channels * p->ic * taps_of(p)));
     n->y = buffer_of(rows * (size_t)p->ow * (size_t)n->y_pix * wide);
     n->scratch = buffer_of(windows);
     fill(&n->x);
-    fill(&n->w);
+    fill_weights(n);
     n->bias = calloc((size_t)n->padded, sizeof(int32_t));
     n->sums = calloc((size_t)n->padded, sizeof(int32_t));
     n->zeros = calloc((size_t)n->padded, sizeof(int32_t));
@@ -440,9 +484,9 @@ static void ends_do_not_saturate(void **state)
         Net n;
         do {
             random_net(&n);
-            if (n.depthwise || n.p.out != INLAY_QOUT_I32)
+            if (n.depthwise || n.p.wide || n.p.out != INLAY_QOUT_I32)
                 free_net(&n);
-        } while (n.depthwise || n.p.out != INLAY_QOUT_I32);
+        } while (n.depthwise || n.p.wide || n.p.out != INLAY_QOUT_I32);
         memset(n.x.at, n.p.flip ? 128 : 255, n.x.n);
         memset(n.w.at, n.w_signed ? 128 : 0, n.w.n);
         free(n.packed);

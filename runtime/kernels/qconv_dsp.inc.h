@@ -1,0 +1,379 @@
+/* SPDX-License-Identifier: 0BSD
+ * The walk of qconv_packed.h on Arm cores with the DSP instructions: pixels go by two, also from
+ * the end of a row to the begin of the next. Their windows are widened from where they lie, zero
+ * points for what is outside, to the words that qtile_dsp.inc.h takes: all reads of two pixels come
+ * before their results are written. Included by qconv_packed.h. */
+#ifndef INLAY_QCONV_DSP_H
+#define INLAY_QCONV_DSP_H
+
+/* What all pixels have in common. The tile is that of the first group, its rows those of the row
+ * that was begun last. */
+typedef struct inlay_qpairs {
+    void *const *base;
+    const inlay_step *step;
+    const inlay_qpacked_params *params;
+    inlay_qtile tile;
+} inlay_qpairs;
+
+/* The registers of two pixels are all there are, one more than clang gives away. */
+#ifdef __clang__
+enum { INLAY_QPIXELS_AT_ONCE = 1 };
+#else
+enum { INLAY_QPIXELS_AT_ONCE = 2 };
+#endif
+
+/* A pixel of y. */
+typedef struct inlay_qspot {
+    const inlay_qrow *row;
+    int32_t c;
+} inlay_qspot;
+
+/* What makes numbers with signs of x's bytes. */
+static inline uint32_t inlay_qmask(const inlay_qtile *t)
+{
+    return (uint32_t)(t->flip ^ 128) * UINT32_C(0x01010101);
+}
+
+/* ---- words of numbers, to every word or to every other one ---- */
+
+INLAY_INLINE void inlay_qwiden_four(uint32_t v, uint32_t *to, int32_t step)
+{
+    to[0] = inlay_even(v);
+    to[step] = inlay_odd(v);
+}
+
+/* The last n bytes of a row, fewer than four, and zeros. */
+INLAY_INLINE uint32_t inlay_qtail(const uint8_t *x, int32_t n, uint32_t mask)
+{
+    uint32_t v = 0;
+    int32_t i;
+    for (i = n - 1; i >= 0; i--)
+        v = v << 8 | x[i];
+    return (v ^ mask) & (UINT32_MAX >> (32 - 8 * n));
+}
+
+/* n bytes; returns where the next belong. */
+INLAY_INLINE uint32_t *inlay_qwiden_run(const uint8_t *x, int32_t n,
+                                        uint32_t mask, uint32_t *to,
+                                        int32_t step)
+{
+    const uint8_t *const end = x + n / 4 * 4;
+    for (; x < end; x += 4, to += 2 * step)
+        inlay_qwiden_four(inlay_word(x) ^ mask, to, step);
+    if (n % 4) {
+        inlay_qwiden_four(inlay_qtail(x, n % 4, mask), to, step);
+        to += 2 * step;
+    }
+    return to;
+}
+
+/* A four of two pixels. */
+INLAY_INLINE void inlay_qwiden_fours(uint32_t v, uint32_t w, uint32_t *to)
+{
+    to[0] = inlay_even(v);
+    to[1] = inlay_even(w);
+    to[2] = inlay_odd(v);
+    to[3] = inlay_odd(w);
+}
+
+/* n bytes of two pixels that lie `next` bytes apart. */
+INLAY_INLINE uint32_t *inlay_qwiden_both(const uint8_t *x, ptrdiff_t next,
+                                         int32_t n, uint32_t mask, uint32_t *to)
+{
+    const uint8_t *const end = x + n / 4 * 4;
+    const uint8_t *const main = x + n / 16 * 16;
+    int32_t i;
+    for (; x < main; x += 16, to += 16)
+        INLAY_UNROLL
+    for (i = 0; i < 4; i++)
+        inlay_qwiden_fours(inlay_word(x + 4 * i) ^ mask,
+                           inlay_word(x + 4 * i + next) ^ mask, to + 4 * i);
+    for (; x < end; x += 4, to += 4)
+        inlay_qwiden_fours(inlay_word(x) ^ mask, inlay_word(x + next) ^ mask,
+                           to);
+    if (n % 4) {
+        inlay_qwiden_fours(inlay_qtail(x, n % 4, mask),
+                           inlay_qtail(x + next, n % 4, mask), to);
+        to += 4;
+    }
+    return to;
+}
+
+/* n fours of zero points. */
+static inline uint32_t *inlay_qwiden_zero(const inlay_qtile *t, int32_t n,
+                                          uint32_t *to, int32_t step)
+{
+    const uint32_t zero = (uint32_t)(t->zero & 0xffff) * UINT32_C(0x10001);
+    for (; n > 0; n--, to += 2 * step) {
+        to[0] = zero;
+        to[step] = zero;
+    }
+    return to;
+}
+
+/* Number k of a row of the window. */
+static inline void inlay_qwiden_put(int32_t number, int32_t k, uint32_t *to,
+                                    int32_t step)
+{
+    const uint16_t half = (uint16_t)number;
+    const ptrdiff_t word = k / 4 * 2 + k % 2;
+    const ptrdiff_t upper = k / 2 % 2;
+    unsigned char *at = (unsigned char *)(to + word * step);
+    memcpy(at + 2 * upper, &half, sizeof half);
+}
+
+/* ---- a row of the window that is clipped, or does not lie in one piece ---- */
+
+/* Taps [from, from + n) exist; x: the first of these. */
+typedef struct inlay_qtaps {
+    const uint8_t *x;
+    ptrdiff_t next;  /* bytes to the next */
+    int32_t from, n; /* 0, 0: none exists */
+} inlay_qtaps;
+
+/* Taps of whole fours. */
+static inline void inlay_qwiden_taps(const inlay_qpairs *job,
+                                     const inlay_qtaps *taps, uint32_t *to,
+                                     int32_t step)
+{
+    const uint32_t mask = inlay_qmask(&job->tile);
+    const int32_t ic = job->params->ic;
+    const int32_t after = job->params->kw - taps->from - taps->n;
+    const int one = taps->next == ic;
+    const int32_t pieces = one ? 1 : taps->n;
+    const uint8_t *x = taps->x;
+    int32_t i;
+    to = inlay_qwiden_zero(&job->tile, taps->from * (ic / 4), to, step);
+    for (i = 0; i < pieces; i++, x += taps->next)
+        to = inlay_qwiden_run(x, one ? taps->n * ic : ic, mask, to, step);
+    inlay_qwiden_zero(&job->tile, after * (ic / 4), to, step);
+}
+
+/* Others, number by number; what fills the last four is 0. */
+static inline void inlay_qwiden_each(const inlay_qpairs *job,
+                                     const inlay_qtaps *taps, uint32_t *to,
+                                     int32_t step)
+{
+    const inlay_qtile *t = &job->tile;
+    const int32_t ic = job->params->ic;
+    const int32_t run = job->params->kw * ic;
+    const int32_t fours = (run + 3) / 4;
+    const uint8_t *x = taps->x;
+    int32_t i, k;
+    inlay_qwiden_zero(t, fours, to, step);
+    for (k = 0; k < taps->n; k++, x += taps->next)
+        for (i = 0; i < ic; i++)
+            inlay_qwiden_put((x[i] ^ t->flip) - t->minus,
+                             (taps->from + k) * ic + i, to, step);
+    for (i = run; i < 4 * fours; i++)
+        inlay_qwiden_put(0, i, to, step);
+}
+
+/* The taps at column c; x: the group's channels of the row; NULL: there is none. */
+static inline inlay_qtaps inlay_qtaps_at(const inlay_qpairs *job,
+                                         const uint8_t *x, int32_t c)
+{
+    const inlay_qpacked_params *p = job->params;
+    const int32_t pix = job->step->ref[1].pix;
+    const int32_t first = c * p->sw - p->pw;
+    inlay_qtaps taps = { NULL, (ptrdiff_t)p->dw * pix, 0, 0 };
+    if (x)
+        taps.n = inlay_clip(first, p->dw, p->kw, p->iw, &taps.from);
+    if (taps.n)
+        taps.x = x + (ptrdiff_t)(first + taps.from * p->dw) * pix;
+    else
+        taps.from = 0;
+    return taps;
+}
+
+static inline uint32_t *inlay_qwiden_row(const inlay_qpairs *job,
+                                         const uint8_t *x, int32_t c,
+                                         uint32_t *to, int32_t step)
+{
+    const inlay_qpacked_params *p = job->params;
+    const inlay_qtaps taps = inlay_qtaps_at(job, x, c);
+    const int32_t run = p->kw * p->ic;
+    if (taps.n == p->kw && (taps.n == 1 || taps.next == p->ic))
+        inlay_qwiden_run(taps.x, run, inlay_qmask(&job->tile), to, step);
+    else if (p->ic % 4 == 0)
+        inlay_qwiden_taps(job, &taps, to, step);
+    else
+        inlay_qwiden_each(job, &taps, to, step);
+    return to + (run + 3) / 4 * 2 * step;
+}
+
+/* ---- windows ---- */
+
+/* The window of any pixel. */
+static inline void inlay_qwiden_any(const inlay_qpairs *job,
+                                    const inlay_qspot *spot, int32_t group,
+                                    uint32_t *to, int32_t step)
+{
+    const inlay_qpacked_params *p = job->params;
+    const inlay_qrow *row = spot->row;
+    int32_t d, h;
+    for (d = 0; d < p->kd; d++)
+        for (h = 0; h < p->kh; h++) {
+            const uint8_t *x =
+                inlay_qimage_row(job->base, job->step, row->image,
+                                 row->plane + d * p->dd, row->row + h * p->dh);
+            if (x)
+                x += (ptrdiff_t)group * p->ic;
+            to = inlay_qwiden_row(job, x, spot->c, to, step);
+        }
+}
+
+INLAY_APART void inlay_qwiden_two(const inlay_qpairs *job,
+                                  const inlay_qspot *spot, int32_t group)
+{
+    inlay_qwiden_any(job, spot, group, job->tile.wide, 2);
+    inlay_qwiden_any(job, spot + 1, group, job->tile.wide + 1, 2);
+}
+
+INLAY_APART void inlay_qwiden_one(const inlay_qpairs *job,
+                                  const inlay_qspot *spot, int32_t group)
+{
+    inlay_qwiden_any(job, spot, group, job->tile.wide, 1);
+}
+
+/* The windows of two pixels of the row that was begun last, of which nothing is clipped. */
+static inline void inlay_qwiden_whole(const inlay_qpairs *job,
+                                      const inlay_qspot *spot, int32_t group)
+{
+    const inlay_qpacked_params *p = job->params;
+    const inlay_qtile *t = &job->tile;
+    const ptrdiff_t next = (spot[1].c - spot[0].c) * t->xs;
+    const ptrdiff_t at =
+        (ptrdiff_t)(spot->c * p->sw - p->pw) * job->step->ref[1].pix +
+        group * p->ic;
+    const uint32_t mask = inlay_qmask(t);
+    uint32_t *to = t->wide;
+    int32_t d, h;
+    for (d = 0; d < t->nkd; d++)
+        for (h = 0; h < t->nkh; h++)
+            to = inlay_qwiden_both(inlay_qwindow(t, d, h) + at, next, t->run,
+                                   mask, to);
+}
+
+/* Are two pixels of one row, and their windows whole? */
+static inline int inlay_qspots_inside(const inlay_qspot *spot)
+{
+    const inlay_qrow *row = spot->row;
+    const int32_t end = row->right;
+    if (row != spot[1].row || spot->c < row->left || spot[1].c < row->left)
+        return 0;
+    return spot->c < end && spot[1].c < end;
+}
+
+static inline void inlay_qpairs_widen(const inlay_qpairs *job,
+                                      const inlay_qspot *spot, int32_t group,
+                                      int two)
+{
+    if (!two)
+        inlay_qwiden_one(job, spot, group);
+    else if (inlay_qspots_inside(spot))
+        inlay_qwiden_whole(job, spot, group);
+    else
+        inlay_qwiden_two(job, spot, group);
+}
+
+/* The sum of the numbers of a widened window. */
+static inline int32_t inlay_qwords_sum(const uint32_t *word, ptrdiff_t taps,
+                                       int32_t step)
+{
+    int32_t sum = 0;
+    ptrdiff_t i;
+    for (i = 0; i < taps / 2; i++, word += step) {
+        const int16_t lower = (int16_t)(*word & 0xffff);
+        const int16_t upper = (int16_t)(*word >> 16);
+        sum += lower + upper;
+    }
+    return sum;
+}
+
+/* ---- the walk ---- */
+
+static inline void inlay_qpairs_group(const inlay_qpairs *job,
+                                      const inlay_qtile *t,
+                                      const inlay_qspot *spot, int32_t group,
+                                      int two)
+{
+    int32_t x_sum[2];
+    inlay_qplaces to;
+    int i;
+    to.x_sum = t->zw || t->zw_all ? x_sum : NULL;
+    for (i = 0; i <= two; i++)
+        to.y[i] =
+            inlay_qplace(&t->result, spot[i].row->y,
+                         spot[i].c * t->ys + (ptrdiff_t)group * t->channels);
+    inlay_qpairs_widen(job, spot, group, two);
+    for (i = 0; to.x_sum && i <= two; i++)
+        x_sum[i] = inlay_qwords_sum(t->wide + i, t->taps, 1 + two);
+    inlay_qpairs_run(t, &to, two);
+}
+
+static inline void inlay_qpairs_spots(const inlay_qpairs *job,
+                                      const inlay_qspot *spot, int two)
+{
+    inlay_qtile tile;
+    inlay_qcall call;
+    int32_t group;
+    inlay_qpairs_group(job, &job->tile, spot, 0, two);
+    if (job->params->groups == 1)
+        return;
+    tile = job->tile;
+    call.y = spot->row->y;
+    for (group = 1; group < job->params->groups; group++) {
+        inlay_qpacked_next(job->params, &tile, &call);
+        inlay_qpairs_group(job, &tile, spot, group, two);
+    }
+}
+
+/* Pixels of a row; spot[0] may be one of the row before. Returns how many are left over. */
+static inline int inlay_qpairs_row(const inlay_qpairs *job,
+                                   const inlay_qrow *row, inlay_qspot *spot,
+                                   int n)
+{
+    const int32_t pixels = job->params->ow;
+    int32_t i;
+    for (i = 0; i < pixels; i++) {
+        spot[n].row = row;
+        spot[n].c = job->step->backward ? pixels - 1 - i : i;
+        n++;
+        if (n < INLAY_QPIXELS_AT_ONCE && job->params->wide > 1)
+            continue;
+        inlay_qpairs_spots(job, spot, INLAY_QPIXELS_AT_ONCE > 1 && n > 1);
+        n = 0;
+    }
+    return n;
+}
+
+/* With several groups, the first one's results are written before the second one's numbers are
+ * read: then two pixels are of one row. */
+static inline void inlay_qpairs_rows(void *const *base, const inlay_step *step,
+                                     const inlay_qtile *tile, int32_t r0,
+                                     int32_t r1)
+{
+    inlay_qpairs job;
+    inlay_qrow row[2];
+    inlay_qspot spot[2];
+    int32_t done;
+    int n = 0;
+    job.base = base;
+    job.step = step;
+    job.params = (const inlay_qpacked_params *)step->params;
+    job.tile = *tile;
+    for (done = 0; done < r1 - r0; done++) {
+        inlay_qrow *now = row + done % 2;
+        *now = inlay_qpacked_window(base, step,
+                                    inlay_next_row(step, r0, r1, done));
+        inlay_qpacked_lie(base, step, now, &job.tile);
+        n = inlay_qpairs_row(&job, now, spot, n);
+        if (n && (job.params->groups > 1 || done == r1 - r0 - 1)) {
+            inlay_qpairs_spots(&job, spot, 0);
+            n = 0;
+        }
+    }
+}
+
+#endif

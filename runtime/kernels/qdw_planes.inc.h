@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: 0BSD
+ * Depthwise convolution on small cores, four channels of some columns of a row at a time: their
+ * numbers under the window are taken apart in scratch, so that those of a channel lie side by side
+ * as halves of 16 bits, zero points where nothing is; the weights less their zero points likewise.
+ * Then two pixels of a channel are two products of halves. Taps that are dilated have zeros between
+ * them.
+ *
+ * The order of the halves is that of the core: [row][column]; with the DSP instructions
+ * [column / 2][row][column % 2], weights once from an even and once from an odd column on, so that
+ * a window is one stretch of words. Included by qdwconv_packed.h. */
+#ifndef INLAY_QDW_PLANES_H
+#define INLAY_QDW_PLANES_H
+
+enum { INLAY_QPLANE_ROWS = 16 }; /* most of a window */
+
+typedef struct inlay_qplanes {
+    const inlay_qdw *job;
+    const inlay_qpacked_params *params;
+    const inlay_qrow *row;
+    int32_t c, n;   /* columns of y */
+    int32_t first;  /* column of x that the first half stands for */
+    int32_t rows;   /* of the window */
+    int32_t extent; /* columns of the window */
+    int32_t length; /* halves of a row of numbers */
+    int32_t plane;  /* halves from a channel's numbers to the next one's */
+    int32_t set;    /* the same of weights */
+    int16_t *x, *w;
+    /* rows of x under the window; NULL: there is none */
+    const uint8_t *line[INLAY_QPLANE_ROWS];
+} inlay_qplanes;
+
+/* Where the number of row h and column e belongs: halves from the first of its channel on. */
+INLAY_INLINE int32_t inlay_qplane_at(const inlay_qplanes *planes, int32_t h,
+                                     int32_t e)
+{
+#if INLAY_QDSP
+    return (e / 2 * planes->rows + h) * 2 + e % 2;
+#else
+    return h * planes->length + e;
+#endif
+}
+
+#if INLAY_QDSP
+#include "kernels/qdw_dsp.inc.h"
+#else
+
+/* ---- plain C ---- */
+
+static inline void inlay_qplane_weight(const inlay_qplanes *planes, int16_t *w,
+                                       int32_t h, int32_t e, int16_t number)
+{
+    w[h * planes->extent + e] = number;
+}
+
+static inline int inlay_qplanes_three(const inlay_qplanes *planes,
+                                      int32_t channel)
+{
+    (void)planes;
+    (void)channel;
+    return 0;
+}
+
+/* The sums of two pixels over rows of three columns. */
+INLAY_INLINE void inlay_qplane_three(const inlay_qplanes *planes,
+                                     const int16_t *x, const int16_t *w,
+                                     int32_t next, int32_t *sum)
+{
+    const int16_t *const end = w + 3 * planes->rows;
+    const int32_t length = planes->length;
+    int32_t a = sum[0];
+    int32_t b = sum[1];
+    for (; w < end; w += 3, x += length) {
+        a += x[0] * w[0] + x[1] * w[1] + x[2] * w[2];
+        b += x[next] * w[0] + x[next + 1] * w[1] + x[next + 2] * w[2];
+    }
+    sum[0] = a;
+    sum[1] = b;
+}
+
+/* The sums of two pixels, j and the next, of a channel. */
+INLAY_INLINE void inlay_qplane_sums(const inlay_qplanes *planes,
+                                    const int16_t *x, const int16_t *w,
+                                    int32_t j, int32_t *sum)
+{
+    const int32_t next = planes->params->sw;
+    int32_t h, k;
+    x += j * next;
+    if (planes->extent == 3 && next == 1) {
+        inlay_qplane_three(planes, x, w, 1, sum);
+        return;
+    }
+    if (planes->extent == 3 && next == 2) {
+        inlay_qplane_three(planes, x, w, 2, sum);
+        return;
+    }
+    for (h = 0; h < planes->rows; h++) {
+        for (k = 0; k < planes->extent; k++, w++) {
+            sum[0] = inlay_wrap_add(sum[0], x[k] * *w);
+            sum[1] = inlay_wrap_add(sum[1], x[next + k] * *w);
+        }
+        x += planes->length;
+    }
+}
+
+/* Columns [e, e + n) of all rows, four channels; at: bytes from a row to the first of these. */
+INLAY_INLINE void inlay_qplanes_signs(const inlay_qplanes *planes, ptrdiff_t at,
+                                      int32_t e, int32_t n, inlay_qsign sign)
+{
+    const ptrdiff_t pix = planes->job->step->ref[1].pix;
+    const int32_t plane = planes->plane;
+    const inlay_qtile *t = &planes->job->of;
+    int32_t h, i;
+    for (h = 0; h < planes->rows; h++) {
+        const uint8_t *x = planes->line[h];
+        int16_t *to = planes->x + h * planes->length + e;
+        int16_t *const end = to + n;
+        if (!x)
+            continue;
+        x += at;
+        for (; to < end; to++, x += pix)
+            INLAY_UNROLL
+        for (i = 0; i < 4; i++)
+            to[i * plane] = (int16_t)inlay_qnumber_at(t, x + i, sign);
+    }
+}
+
+static inline void inlay_qplanes_fours(const inlay_qplanes *planes,
+                                       ptrdiff_t at, int32_t e, int32_t n)
+{
+    const inlay_qtile *t = &planes->job->of;
+    if (t->flip != t->minus)
+        inlay_qplanes_signs(planes, at, e, n, INLAY_QOTHER);
+    else if (t->flip)
+        inlay_qplanes_signs(planes, at, e, n, INLAY_QSIGNED);
+    else
+        inlay_qplanes_signs(planes, at, e, n, INLAY_QUNSIGNED);
+}
+
+#endif
+
+/* ---- what lies in scratch ---- */
+
+static inline void inlay_qplanes_fill(const inlay_qplanes *planes)
+{
+    const uint32_t half = (uint32_t)planes->job->of.zero & 0xffff;
+    const uint32_t zero = half << 16 | half;
+    unsigned char *to = (unsigned char *)planes->x;
+    unsigned char *const end = (unsigned char *)(planes->x + 4 * planes->plane);
+    for (; to < end; to += sizeof zero)
+        memcpy(to, &zero, sizeof zero);
+}
+
+/* Fewer than four channels. */
+static inline void inlay_qplanes_few(const inlay_qplanes *planes, ptrdiff_t at,
+                                     int32_t e, int32_t n, int32_t channels)
+{
+    const inlay_qtile *t = &planes->job->of;
+    const ptrdiff_t pix = planes->job->step->ref[1].pix;
+    int32_t h, i, k;
+    for (h = 0; h < planes->rows; h++)
+        for (k = 0; planes->line[h] && k < n; k++)
+            for (i = 0; i < channels; i++) {
+                const uint8_t byte = planes->line[h][at + k * pix + i];
+                planes
+                    ->x[i * planes->plane + inlay_qplane_at(planes, h, e + k)] =
+                    (int16_t)((byte ^ t->flip) - t->minus);
+            }
+}
+
+/* The numbers of up to four channels. */
+static inline void inlay_qplanes_numbers(const inlay_qplanes *planes,
+                                         int32_t channel, int32_t channels)
+{
+    const inlay_qpacked_params *params = planes->params;
+    const int32_t end =
+        planes->first + (planes->n - 1) * params->sw + planes->extent;
+    const int32_t from = planes->first > 0 ? planes->first : 0;
+    const int32_t n = (end < params->iw ? end : params->iw) - from;
+    const int32_t e = from - planes->first;
+    const ptrdiff_t at =
+        (ptrdiff_t)from * planes->job->step->ref[1].pix + channel;
+    if (n <= 0)
+        return;
+    if (channels == 4)
+        inlay_qplanes_fours(planes, at, e, n);
+    else
+        inlay_qplanes_few(planes, at, e, n, channels);
+}
+
+/* The weights of up to four channels. */
+static inline void inlay_qplanes_weights(const inlay_qplanes *planes,
+                                         int32_t channel, int32_t channels)
+{
+    const inlay_qtile *of = &planes->job->of;
+    const int32_t all = planes->params->groups;
+    int32_t i, h, k;
+    memset(planes->w, 0, 4 * (size_t)planes->set * sizeof *planes->w);
+    for (i = 0; i < channels; i++) {
+        const int32_t zw = of->zw ? of->zw[channel + i] : of->zw_all;
+        const int8_t *w = of->weights + channel + i;
+        for (h = 0; h < planes->rows; h++)
+            for (k = 0; k < planes->params->kw; k++, w += all)
+                inlay_qplane_weight(planes, planes->w + i * planes->set, h,
+                                    k * planes->params->dw, (int16_t)(*w - zw));
+    }
+}
+
+/* ---- results ---- */
+
+/* Any results: pixels j and, if it is one of the tile, the next. */
+INLAY_APART void inlay_qplane_end(const inlay_qplanes *planes, int32_t channel,
+                                  int32_t j, const int32_t *sum, float scale)
+{
+    const inlay_qresult *r = &planes->job->of.result;
+    const ptrdiff_t ys = planes->job->of.ys;
+    int32_t i;
+    for (i = 0; i < 2 && j + i < planes->n; i++)
+        inlay_qresults(r, channel, 1, sum + i, &scale,
+                       inlay_qplace(r, planes->row->y,
+                                    (planes->c + j + i) * ys + channel));
+}
+
+static inline int32_t inlay_qplane_start(const inlay_qtile *of, int32_t channel)
+{
+    const int32_t off =
+        of->sums ? inlay_wrap_mul(of->zero, of->sums[channel]) : 0;
+    return inlay_wrap_add(of->bias[channel], -off);
+}
+
+static inline void inlay_qplanes_channel(const inlay_qplanes *planes,
+                                         int32_t channel, int32_t i)
+{
+    const inlay_qtile *of = &planes->job->of;
+    const int16_t *x = planes->x + i * planes->plane;
+    const int16_t *w = planes->w + i * planes->set;
+    const int32_t start = inlay_qplane_start(of, channel);
+    float scale = 0.0f;
+    int32_t j;
+    if (of->result.kind != INLAY_QOUT_I32)
+        inlay_qscales(&of->result, channel, 1, &scale);
+    for (j = 0; j < planes->n; j += 2) {
+        int32_t sum[2] = { 0 };
+        inlay_qplane_sums(planes, x, w, j, sum);
+        sum[0] = inlay_wrap_add(sum[0], start);
+        sum[1] = inlay_wrap_add(sum[1], start);
+        inlay_qplane_end(planes, channel, j, sum, scale);
+    }
+}
+
+/* ---- a row ---- */
+
+/* Is there scratch, and are the numbers those that the core takes? */
+static inline int inlay_qplanes_suit(const inlay_qdw *job)
+{
+    const inlay_qpacked_params *params =
+        (const inlay_qpacked_params *)job->step->params;
+    if (params->deep || (INLAY_QDSP && params->minus != 128))
+        return 0;
+    return params->gather > 0 && params->kd * params->kh <= INLAY_QPLANE_ROWS;
+}
+
+static inline void inlay_qplanes_lines(inlay_qplanes *planes)
+{
+    const inlay_qpacked_params *params = planes->params;
+    int32_t d, h;
+    for (d = 0; d < params->kd; d++)
+        for (h = 0; h < params->kh; h++)
+            planes->line[d * params->kh + h] = inlay_qimage_row(
+                planes->job->base, planes->job->step, planes->row->image,
+                planes->row->plane + d * params->dd,
+                planes->row->row + h * params->dh);
+}
+
+/* Columns [c, c + n) of a row of y, all channels. */
+static inline void inlay_qplanes_tile(inlay_qplanes *planes, int32_t c,
+                                      int32_t n)
+{
+    const int32_t channels = planes->params->groups;
+    int32_t channel, i;
+    planes->c = c;
+    planes->n = n;
+    planes->first = c * planes->params->sw - planes->params->pw;
+    inlay_qplanes_fill(planes);
+    for (channel = 0; channel < channels; channel += 4) {
+        const int32_t left = channels - channel;
+        const int32_t some = left < 4 ? left : 4;
+        inlay_qplanes_numbers(planes, channel, some);
+        if (inlay_qplanes_three(planes, channel))
+            continue;
+        inlay_qplanes_weights(planes, channel, some);
+        for (i = 0; i < some; i++)
+            inlay_qplanes_channel(planes, channel + i, i);
+    }
+}
+
+static inline void inlay_qplanes_row(const inlay_qdw *job,
+                                     const inlay_qrow *row)
+{
+    const inlay_step *step = job->step;
+    const inlay_qpacked_params *params =
+        (const inlay_qpacked_params *)step->params;
+    inlay_qplanes planes;
+    int32_t done, n;
+    planes.job = job;
+    planes.params = params;
+    planes.row = row;
+    inlay_qplanes_lines(&planes);
+    planes.rows = params->kd * params->kh;
+    planes.extent = (params->kw - 1) * params->dw + 1;
+    planes.length = 2 * (int32_t)inlay_qplanes_words(params);
+    planes.plane = planes.rows * planes.length;
+    planes.set = 2 * planes.rows * (planes.extent + 1);
+    planes.w = (int16_t *)inlay_at(job->base, step, 10);
+    planes.x = planes.w + 4 * planes.set;
+    for (done = 0; done < row->pixels; done += n) {
+        const int32_t left = row->pixels - done;
+        n = left < params->gather ? left : params->gather;
+        inlay_qplanes_tile(&planes, step->backward ? left - n : done, n);
+    }
+}
+
+#endif
