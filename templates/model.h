@@ -32,6 +32,17 @@ extern "C" {
 #define MODEL_IN0_DIM1 3
 #define MODEL_OUT0_LENGTH 3u
 //@ }
+#if MODEL_HAS_LABELS
+
+/* Strings of the model are numbers here: word LABELS[n] is n, a word that is not listed is -1. */
+//@ labels {
+#define MODEL_OUT0_LABELS_COUNT 2
+static const char *const MODEL_OUT0_LABELS[] = {
+    "no",
+    "yes",
+};
+//@ }
+#endif
 
 /* What a run returns. */
 enum {

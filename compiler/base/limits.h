@@ -12,6 +12,8 @@ enum {
     LIMIT_EXPANDED_OF_NODE = 4,
     /* Pieces of other constants that one is put together of. */
     LIMIT_PIECES = 8192,
+    /* Different strings of a model. */
+    LIMIT_WORDS = 1 << 20,
     /* Rows that all steps make together: the proof of a plan follows each of them. */
     LIMIT_ROWS = 1 << 24,
     /* Bytes of a constant whose values say where a kernel reads: each of them is looked at. */

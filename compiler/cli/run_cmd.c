@@ -8,6 +8,7 @@
 #include "cli/options.h"
 #include "cli/value_files.h"
 #include "eval/eval.h"
+#include "ir/words.h"
 #include "onnx/tensor_file.h"
 
 static size_t list_length(const char *const *list)
@@ -45,8 +46,24 @@ void **run_inputs(Compile *compile)
 /* Most values of a result that are printed. */
 enum { MOST_VALUES = 16 };
 
-static void print_value(Pieces *to, DType dtype, const void *values, int64_t i)
+static void print_word(Pieces *to, const Store *store, int64_t code)
 {
+    int64_t count;
+    const char *const *word = words_all(store, &count);
+    if (code >= 0 && code < count)
+        pieces_print(to, " \"%s\"", word[code]);
+    else
+        pieces_print(to, " %" PRId64, code);
+}
+
+static void print_value(Pieces *to, const Tensor *tensor, const void *values,
+                        int64_t i)
+{
+    const DType dtype = tensor->dtype;
+    if (tensor->words) {
+        print_word(to, tensor->graph->store, ((const int64_t *)values)[i]);
+        return;
+    }
     if (dtype == DT_F32)
         pieces_print(to, " %g", (double)((const float *)values)[i]);
     if (dtype == DT_I64)
@@ -59,7 +76,7 @@ static void print_output(Pieces *to, const Tensor *tensor, const void *values)
     pieces_print(to, "%s: %s %s", tensor->name, dtype_name(tensor->dtype),
                  shape_text(to->arena, &tensor->shape));
     for (int64_t i = 0; i < count && i < MOST_VALUES; i++)
-        print_value(to, tensor->dtype, values, i);
+        print_value(to, tensor, values, i);
     pieces_print(to, "%s\n", count > MOST_VALUES ? " ..." : "");
 }
 

@@ -176,11 +176,14 @@ static void *made(Arena *arena, const Tensor *tensor, const char *word)
 
 /* ---- files ---- */
 
-static FileValues tensor_proto(Arena *arena, Store *store, const char *path)
+static FileValues tensor_proto(Arena *arena, Store *store, const Tensor *tensor,
+                               const char *path)
 {
     Recipe *recipe = onnx_read_tensor(arena, store, path, NULL, NULL);
+    const DType dtype = recipe_dtype(recipe);
+    const bool words = tensor->words && dtype == DT_STRING;
     return (FileValues){
-        .dtype = recipe_dtype(recipe),
+        .dtype = words ? DT_I64 : dtype,
         .shape = shape_of(recipe_rank(recipe), recipe_dims(recipe)),
         .at = recipe_values(store, arena, recipe),
     };
@@ -220,7 +223,7 @@ static FileValues read_any(Arena *arena, Store *store, const Tensor *tensor,
     else if (is_text(path))
         values = text_read(arena, path, file);
     else
-        values = tensor_proto(arena, store, path);
+        values = tensor_proto(arena, store, tensor, path);
     file_close(file);
     return values;
 }

@@ -3,6 +3,8 @@
 
 #include <inttypes.h>
 
+#include "ir/words.h"
+
 /* What kernels need: that of the widest element. */
 enum { WEIGHTS_LEAST_ALIGN = 8 };
 
@@ -158,6 +160,51 @@ Text interface_facts(const Emitter *emitter)
     return text;
 }
 
+/* All words of the model: the file does not say which of them a value can be. */
+static void put_labels(Text *text, const Emitter *emitter, const Values *values,
+                       size_t i)
+{
+    int64_t count;
+    const char *const *word = words_all(emitter->program->graph->store, &count);
+    if (!values->tensor[i]->words || !count)
+        return;
+    const char *name = arena_printf(emitter->arena, "%s_%s%zu_LABELS",
+                                    emitter->upper, values->upper, i);
+    text_print(text, "#define %s_COUNT %" PRId64 "\n", name, count);
+    text_print(text, "static const char *const %s[] = {\n", name);
+    for (int64_t k = 0; k < count; k++) {
+        text_put(text, "    ");
+        text_literal(text, word[k]);
+        text_put(text, ",\n");
+    }
+    text_put(text, "};\n");
+}
+
+Text interface_labels(const Emitter *emitter)
+{
+    const Values inputs = inputs_of(emitter);
+    const Values outputs = outputs_of(emitter);
+    Text text = text_new(emitter->arena);
+    for (size_t i = 0; i < inputs.count; i++)
+        put_labels(&text, emitter, &inputs, i);
+    for (size_t i = 0; i < outputs.count; i++)
+        put_labels(&text, emitter, &outputs, i);
+    return text;
+}
+
+bool has_labels(const Emitter *emitter)
+{
+    const Values inputs = inputs_of(emitter);
+    const Values outputs = outputs_of(emitter);
+    for (size_t i = 0; i < inputs.count; i++)
+        if (inputs.tensor[i]->words)
+            return true;
+    for (size_t i = 0; i < outputs.count; i++)
+        if (outputs.tensor[i]->words)
+            return true;
+    return false;
+}
+
 Text interface_sizes(const Emitter *emitter)
 {
     const Values inputs = inputs_of(emitter);
@@ -230,6 +277,9 @@ static void put_member(Text *text, const Emitter *emitter, const Values *values,
     text_put(text, ": ");
     put_shape(text, tensor);
     text_print(text, ", %" PRId64 " bytes", tensor_bytes(tensor));
+    if (tensor->words)
+        text_print(text, ", numbers of %s_%s%zu_LABELS", emitter->upper,
+                   values->upper, i);
     if (comes_by_row(emitter, tensor))
         text_put(text, "; NULL: it comes row by row");
     else if (is_inside(tensor))

@@ -18,6 +18,10 @@ int64_t interface_length(const Tensor *tensor);
 Text interface_sizes(const Emitter *emitter);
 /* Macros: bytes, elements and dimensions of each value, scale and zero point of integers. */
 Text interface_facts(const Emitter *emitter);
+/* Is a value of the model words? */
+bool has_labels(const Emitter *emitter);
+/* The words that integers of inputs and results are codes of. */
+Text interface_labels(const Emitter *emitter);
 /* Members of NAME_arenas, NAME_inputs, NAME_outputs. */
 Text interface_arenas(const Emitter *emitter);
 Text interface_inputs(const Emitter *emitter);

@@ -9,6 +9,7 @@
 #include "emit/islands.h"
 #include "emit/peak.h"
 #include "emit/seal.h"
+#include "ir/words.h"
 
 /* jansson has memory (base/json_memory.h) and returns NULL for text that is not UTF-8 alone; every
  * value passes here. */
@@ -77,6 +78,28 @@ static const char *place_name(const Tensor *tensor, bool by_rows)
     return tensor->storage == STORE_ARENA ? "arena" : "caller";
 }
 
+static json_t *labels(const Graph *graph)
+{
+    int64_t count;
+    json_t *list = manifest_made(json_array());
+    const char *const *word = words_all(graph->store, &count);
+    for (int64_t i = 0; i < count; i++)
+        json_array_append_new(list, manifest_name(graph->arena, word[i]));
+    return list;
+}
+
+/* What the integers of a value stand for. */
+static void meaning_facts(json_t *object, const Graph *graph,
+                          const Tensor *tensor, const IntegerScale *numbers)
+{
+    if (tensor->words)
+        manifest_set(object, "labels", labels(graph));
+    if (!numbers)
+        return;
+    manifest_set(object, "scale", json_real((double)numbers->scale));
+    manifest_set(object, "zero_point", json_integer(numbers->zero));
+}
+
 static json_t *value_facts(const Program *program, const Tensor *tensor,
                            const IntegerScale *numbers, size_t index)
 {
@@ -96,10 +119,7 @@ static json_t *value_facts(const Program *program, const Tensor *tensor,
         rows_facts(object, program, pushed);
     if (tensor->dynamic)
         manifest_set(object, "dynamic", json_true());
-    if (numbers) {
-        manifest_set(object, "scale", json_real((double)numbers->scale));
-        manifest_set(object, "zero_point", json_integer(numbers->zero));
-    }
+    meaning_facts(object, program->graph, tensor, numbers);
     return object;
 }
 

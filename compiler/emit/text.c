@@ -67,3 +67,21 @@ const char *text_upper(Arena *arena, const char *s)
         *c = (char)toupper((unsigned char)*c);
     return u;
 }
+
+/* Three digits, so that one that follows is none of them; no trigraph begins. */
+static void put_escaped(Text *text, unsigned char byte)
+{
+    const bool plain = byte >= ' ' && byte < 0x7f;
+    if (plain && !strchr("\"\\?", byte))
+        text_print(text, "%c", byte);
+    else
+        text_print(text, "\\%03o", byte);
+}
+
+void text_literal(Text *text, const char *s)
+{
+    text_put(text, "\"");
+    for (; *s; s++)
+        put_escaped(text, (unsigned char)*s);
+    text_put(text, "\"");
+}

@@ -93,6 +93,7 @@ struct Tensor {
     bool assumed;
     int region; /* of a root in the arena: which of the plan's regions, 0 where there are none */
     bool placed; /* offset is set */
+    bool words;  /* its integers are codes of words: ir/words.h */
     int storage; /* StorageKind of ir/program.h */
     int slot;    /* index of the input or output it is, else -1 */
     /* of one in the arena: its dimension i is the model's perm[i]; NULL: as in the model */
@@ -269,6 +270,8 @@ const char *node_string(const Node *node, const char *name,
 /* The list and its length (0: absent). */
 const int64_t *node_ints(const Node *node, const char *name, int64_t *count);
 const float *node_floats(const Node *node, const char *name, int64_t *count);
+/* A list of strings as codes of the model's words; NULL: absent. */
+const int64_t *node_codes(const Node *node, const char *name, int64_t *count);
 /* All values of a list that an attribute holds, in the graph's arena; too many fail with 69. */
 void *node_values(const Node *node, const Recipe *recipe);
 void node_set_int(Node *node, const char *name, int64_t value);

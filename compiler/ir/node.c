@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "ir/graph.h"
+#include "ir/words.h"
 
 enum {
     LIST_LIMIT = 1 << 25 /* numbers of an attribute that is read as a whole */
@@ -74,6 +75,19 @@ const float *node_floats(const Node *node, const char *name, int64_t *count)
     if (attr && attr->list && !attr->floats)
         attr->floats = node_values(node, attr->list);
     return attr ? attr->floats : NULL;
+}
+
+const int64_t *node_codes(const Node *node, const char *name, int64_t *count)
+{
+    const Attr *attr =
+        attr_of_kind(node, name, ATTR_STRINGS, "a list of strings");
+    *count = attr ? attr->n : 0;
+    if (!*count)
+        return NULL;
+    int64_t *code = NEW_ARRAY(node->graph->arena, int64_t, *count);
+    for (int64_t i = 0; i < *count; i++)
+        code[i] = words_code(node->graph->store, attr->strings[i]);
+    return code;
 }
 
 static Attr *set_attr(Node *node, const char *name, AttrKind kind)

@@ -30,6 +30,8 @@ typedef struct Work {
     uint64_t next;      /* no note before so many are done */
 } Work;
 
+typedef struct Words Words; /* ir/words.h */
+
 /* Owner of everything constant: open files, the spill file, the window. */
 typedef struct Store {
     Arena *arena;
@@ -39,6 +41,7 @@ typedef struct Store {
     size_t window; /* bytes of working memory for streaming */
     File *spill;   /* made on first use */
     uint64_t spill_size;
+    Words *words; /* made on first use */
     uint64_t bytes_read, bytes_written, bytes_spilled;
     Work work;
     void (*progress)(

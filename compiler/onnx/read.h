@@ -163,7 +163,7 @@ void tensor_leave(Reader *reader, const WireEvent *event);
 
 /* read_data.c: where the elements of a tensor lie. */
 void data_field(Reader *reader, const WireEvent *event);
-/* The finished draft as a recipe; NULL: strings. */
+/* The finished draft as a recipe. */
 Recipe *data_recipe(Reader *reader, DType type);
 
 /* read_sparse.c */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/diag.h"
+#include "ir/words.h"
 #include "onnx/read.h"
 
 enum {
@@ -96,6 +97,16 @@ static void gather_number(Reader *reader, const WireEvent *event)
     gather(reader, p, n);
 }
 
+/* A string as the code of a word. */
+static void gather_word(Reader *reader, const WireEvent *event)
+{
+    const int64_t code = words_code(reader->store, reader_word(reader, event));
+    uint8_t bytes[sizeof code];
+    memcpy(bytes, &code, sizeof code);
+    reader->tensor.gathered = true;
+    gather(reader, bytes, sizeof bytes);
+}
+
 static void start_gathering(Reader *reader)
 {
     TensorDraft *draft = &reader->tensor;
@@ -138,8 +149,10 @@ void data_field(Reader *reader, const WireEvent *event)
         fail_at(STATUS_MALFORMED, reader_loc(reader, event->at, draft->name),
                 NULL, "the tensor's data are given twice");
     draft->field = event->field;
-    if (is_text(event->field))
+    if (is_text(event->field)) {
+        gather_word(reader, event);
         return;
+    }
     if (event->type == WIRE_NUMBER || draft->span.n == MOST_SPANS)
         start_gathering(reader);
     const Span s = { event->at, event->length };
@@ -325,12 +338,9 @@ Recipe *data_recipe(Reader *reader, DType type)
         fail_at(STATUS_MALFORMED, draft_loc(reader), NULL,
                 "elements of %s cannot be given as %s", dtype_name(type),
                 draft->field->name);
-    if (type == DT_STRING) {
-        if (draft->field && is_raw(draft->field))
-            fail_at(STATUS_MALFORMED, draft_loc(reader), NULL,
-                    "strings cannot be given as raw_data");
-        return NULL;
-    }
+    if (type == DT_STRING && draft->field && is_raw(draft->field))
+        fail_at(STATUS_MALFORMED, draft_loc(reader), NULL,
+                "strings cannot be given as raw_data");
     uint64_t found = draft->gather.n + draft->spill.length;
     if (!draft->gathered)
         for (size_t i = 0; i < draft->span.n; i++)

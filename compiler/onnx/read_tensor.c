@@ -97,7 +97,7 @@ static void give_sparse(Reader *reader, const WireEvent *event, Recipe *value)
     if (*to)
         wire_fail(&reader->wire, event->at,
                   "a sparse tensor with two parts of the same kind");
-    if (!value)
+    if (recipe_dtype(value) == DT_STRING)
         fail_at(STATUS_UNSUPPORTED,
                 reader_loc(reader, event->at, reader->tensor.name), NULL,
                 "sparse tensors of strings are not supported");

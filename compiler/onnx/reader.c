@@ -344,8 +344,5 @@ Recipe *onnx_read_tensor(Arena *arena, Store *store, const char *path,
     tensor_leave(reader, &whole);
     if (name)
         *name = reader->tensor.name;
-    if (!reader->single)
-        fail_at(STATUS_UNSUPPORTED, reader_loc(reader, 0, reader->tensor.name),
-                NULL, "a tensor of strings");
     return reader->single;
 }

@@ -17,8 +17,8 @@ typedef struct ReadOptions {
 Graph *onnx_read(Arena *arena, Store *store, const char *path,
                  const ReadOptions *opt);
 
-/* A file that holds a single TensorProto, as test data sets do. A tensor of strings
- * fails with 69. *name (may be NULL) gets its name, "" where it has none. */
+/* A file that holds a single TensorProto, as test data sets do. Strings are codes of the store's
+ * words (ir/words.h). *name (may be NULL) gets its name, "" where it has none. */
 Recipe *onnx_read_tensor(Arena *arena, Store *store, const char *path,
                          const ReadOptions *opt, const char **name);
 

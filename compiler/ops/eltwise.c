@@ -307,19 +307,29 @@ static DType cast_target(const Node *node)
     if (type == DT_NONE)
         fail_node(node, STATUS_MALFORMED, NULL,
                   "attribute \"to\" names no element type");
-    if (type == DT_STRING)
-        fail_node(node, STATUS_UNSUPPORTED, "strings stay on the host",
-                  "casts to string");
     return type;
+}
+
+/* Words are no texts of numbers: they become nothing but words. */
+static void check_words(const Node *node, DType type)
+{
+    const DType from = node->in[0]->dtype;
+    if ((from == DT_STRING) != (type == DT_STRING))
+        fail_node(node, STATUS_UNSUPPORTED,
+                  "the device knows numbers and codes of words, no texts",
+                  "casts %s to %s", dtype_name(from), dtype_name(type));
 }
 
 void infer_cast(Node *node)
 {
-    infer_out(node, 0, cast_target(node), *infer_shape(node, 0));
+    const DType type = cast_target(node);
+    check_words(node, type);
+    infer_out(node, 0, type, *infer_shape(node, 0));
 }
 
 void infer_castlike(Node *node)
 {
+    check_words(node, node->in[1]->dtype);
     infer_out(node, 0, node->in[1]->dtype, *infer_shape(node, 0));
 }
 

@@ -40,12 +40,18 @@ void infer_out(Node *node, int i, DType type, Shape s)
     o->shape = s;
 }
 
+/* Words go with words only: no index, shape or scale is one. */
+static bool takes_words(const Node *node)
+{
+    return node->op->types & T_STRING && node->in[0]->dtype == DT_STRING;
+}
+
 const Shape *infer_shape(const Node *node, int i)
 {
     const Tensor *tensor = node_in(node, i);
     if (!tensor)
         fail_node(node, STATUS_MALFORMED, NULL, "input %d is left out", i);
-    if (tensor->dtype == DT_STRING)
+    if (tensor->dtype == DT_STRING && !takes_words(node))
         fail_node(node, STATUS_UNSUPPORTED,
                   "strings stay on the host: encode them as integers before "
                   "the model",
@@ -203,7 +209,18 @@ void infer_elementwise(Node *node)
     infer_out(node, 0, node->in[0]->dtype, broadcast_all(node));
 }
 
+/* Kernels see no difference between a word's code and a number. */
+static void check_words(const Node *node)
+{
+    for (int i = 1; i < node->n_in; i++)
+        if ((node->in[i]->dtype == DT_STRING) !=
+            (node->in[0]->dtype == DT_STRING))
+            fail_node(node, STATUS_MALFORMED, NULL,
+                      "compares strings with numbers");
+}
+
 void infer_compare(Node *node)
 {
+    check_words(node);
     infer_out(node, 0, DT_BOOL, broadcast_all(node));
 }

@@ -7,6 +7,7 @@
 
 #include "base/size.h"
 #include "bounds/bounds.h"
+#include "ir/words.h"
 #include "kernels/pushed.h"
 #include "ops/control.h"
 #include "ops/lower.h"
@@ -31,6 +32,7 @@ static Tensor *own_output(Graph *graph, Tensor *tensor)
     Tensor *own = graph_add_tensor(graph, NULL, tensor->dtype, tensor->shape);
     own->name = tensor->name;
     own->dynamic = tensor->dynamic;
+    own->words = tensor->words;
     own->perm = tensor->perm;
     return own;
 }
@@ -135,6 +137,20 @@ static void check_graph(const Graph *graph)
     fail_if_errors();
 }
 
+/* From here on codes of words are integers. */
+static void settle_words(Graph *graph)
+{
+    for (size_t k = 0; k < graph->all.n; k++)
+        for (size_t i = 0; i < graph->all.at[k]->tensor.n; i++) {
+            Tensor *tensor = graph->all.at[k]->tensor.at[i];
+            if (tensor->dtype != DT_STRING)
+                continue;
+            tensor->words = true;
+            tensor->dtype = DT_I64;
+            tensor->value = words_integers(graph->store, tensor->value);
+        }
+}
+
 /* Every step is known by its number from here on, whatever the planner makes of it. */
 static void number_steps(Program *program)
 {
@@ -174,6 +190,7 @@ Program *lower_graph(Graph *g, const Family *family, bool narrow)
         .narrow = narrow,
     };
     check_graph(g);
+    settle_words(g);
     assign_storage(g);
     Tensor **made = place_outputs(g);
     for (size_t i = 0; i < g->node.n; i++)

@@ -185,5 +185,7 @@ bool op_check_type(const Node *node);
     (DTYPE_BIT(DT_U4) | DTYPE_BIT(DT_I4) | DTYPE_BIT(DT_U2) | DTYPE_BIT(DT_I2))
 #define T_COMPLEX (DTYPE_BIT(DT_C64) | DTYPE_BIT(DT_C128))
 #define T_ANY (T_BYTES | T_PACKED | T_COMPLEX)
+/* Codes of words: moved, or compared with each other. */
+#define T_STRING DTYPE_BIT(DT_STRING)
 
 #endif

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/size.h"
+#include "ir/words.h"
 #include "ops/expand.h"
 #include "ops/families.h"
 #include "ops/nest.h"
@@ -409,6 +410,21 @@ void lower_size(Lower *lower, Node *node)
     lower_folded(lower, node, constant_size(node));
 }
 
+/* NULL: the attributes hold no strings. */
+static Recipe *constant_words(const Node *node)
+{
+    int64_t count;
+    Store *store = node->graph->store;
+    const int64_t *list = node_codes(node, "value_strings", &count);
+    const char *word = node_string(node, "value_string", NULL);
+    if (node_attr(node, "value_strings"))
+        return recipe_memory(store, DT_STRING, 1, &count, list ? list : &count);
+    if (!word)
+        return NULL;
+    const int64_t code = words_code(store, word);
+    return recipe_memory(store, DT_STRING, 0, NULL, &code);
+}
+
 /* Constant: the value in one of its attribute forms. */
 static Recipe *constant_value(const Node *node)
 {
@@ -427,9 +443,9 @@ static Recipe *constant_value(const Node *node)
     if ((attr = node_attr(node, "value_ints")))
         return attr->list ? attr->list
                           : recipe_memory(s, DT_I64, 1, &attr->n, attr->ints);
-    if (node_attr(node, "value_string") || node_attr(node, "value_strings"))
-        fail_node(node, STATUS_UNSUPPORTED, "strings stay on the host",
-                  "holds strings");
+    Recipe *words = constant_words(node);
+    if (words)
+        return words;
     fail_node(node, STATUS_MALFORMED, NULL, "has no value");
 }
 

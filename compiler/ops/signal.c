@@ -443,10 +443,8 @@ static Grams read_grams(const Node *node, const int64_t **start,
     grams.token = node_ints(node, "pool_int64s", &grams.pool);
     grams.place = node_ints(node, "ngram_indexes", &grams.count);
     grams.weight = node_floats(node, "weights", &weights);
-    if (node_attr(node, "pool_strings") && !grams.pool)
-        fail_node(node, STATUS_UNSUPPORTED,
-                  "encode the words as integers before the model",
-                  "its pool holds strings");
+    if (!grams.pool)
+        grams.token = node_codes(node, "pool_strings", &grams.pool);
     if (!grams.count || !*lengths || (weights && weights != grams.count))
         fail_node(node, STATUS_MALFORMED, NULL,
                   "its lists of n-grams do not fit together");

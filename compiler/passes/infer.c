@@ -57,6 +57,15 @@ static void retire(Node *node)
     graph_kill(node);
 }
 
+/* Kernels take codes once lowering has made integers of them. */
+static bool has_words(const Node *node)
+{
+    for (int i = 0; i < node->n_in; i++)
+        if (node->in[i] && node->in[i]->dtype == DT_STRING)
+            return true;
+    return node->out[0] && node->out[0]->dtype == DT_STRING;
+}
+
 static void fold(Node *node)
 {
     if (node->op->flags & (OP_NOT_CONSTANT | OP_CONTROL) ||
@@ -67,7 +76,7 @@ static void fold(Node *node)
                          : NULL;
     if (recipe)
         node->out[0]->value = recipe;
-    else if (!fold_node(node))
+    else if (has_words(node) || !fold_node(node))
         return;
     retire(node);
 }

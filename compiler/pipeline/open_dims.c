@@ -194,12 +194,7 @@ static void check_kind(const Graph *graph, const Tensor *input)
 {
     Loc loc = file_of(graph);
     loc.name = input->name;
-    if (input->dtype == DT_STRING)
-        error_at(STATUS_UNSUPPORTED, loc,
-                 "strings stay on the host: encode them as integers before the "
-                 "model",
-                 "the input holds strings");
-    else if (input->dtype == DT_NONE)
+    if (input->dtype == DT_NONE)
         error_at(STATUS_UNSUPPORTED, loc, NULL,
                  "the input is no tensor (a sequence, map, optional or sparse "
                  "tensor)");

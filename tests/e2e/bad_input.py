@@ -138,7 +138,7 @@ def no_outputs():
 
 
 def strings():
-    return make_model([make_node('Identity', ['x'], ['y'], 'id')], [make_value('x', onnx.STRING, [2])], [make_value('y', onnx.STRING, [2])])
+    return make_model([make_node('StringConcat', ['x', 'x'], ['y'], 'join')], [make_value('x', onnx.STRING, [2])], [make_value('y', onnx.STRING, [2])], opset=20)
 
 
 def external(location):
@@ -209,7 +209,7 @@ MODELS = [
     ('longest-frame', longest_frame, {65}, ['frames']),
     ('mean-left-out', lambda: ends('Mean', ['x', '', 'x'], []), {65}, ['input 1 is left out']),
     ('no-outputs', no_outputs, {65}, ['output']),
-    ('strings', strings, {69}, ['string']),
+    ('texts', strings, {69}, ['"join"', 'StringConcat']),
     ('external-missing', lambda: external('nowhere.bin'), {65, 66}, ['nowhere.bin']),
     ('external-outside', lambda: external('../../../etc/passwd'), {65}, ['passwd']),
     ('external-absolute', lambda: external('/etc/passwd'), {65}, ['passwd']),

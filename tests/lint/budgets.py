@@ -13,7 +13,7 @@ import tap
 
 # Reached so far, and what is aimed at.
 LIMITS = {
-    'tokens a line, all files': (8.44, 9.0),
+    'tokens a line, all files': (8.45, 9.0),
     'files with more than 9 tokens a line': (122, 0),
     'functions with more than 250 tokens': (102, 0),
     'identifiers of one letter, %': (14.8, 20.0),

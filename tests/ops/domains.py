@@ -295,9 +295,8 @@ def tree(m):
        membership_values=number([2.0, 4.0, math.nan, 2.0, 4.0, math.nan], 'float32'), leaf_targetids=[0] * 6, leaf_weights=number([5.0, 7.0, 9.0, 0.5, 0.25, 0.125], 'float32'))
 
 
-# What has strings on one side cannot run on a device.
-REFUSED = [('', 'ImageDecoder', [('uint8', [9])], [('uint8', [2, 2, 3])], dict(pixel_format='RGB'), 'decode before the model'),
-           (ML, 'CategoryMapper', [('int64', [2])], [('string', [2])], dict(cats_int64s=[1, 2], cats_strings=['a', 'b']), 'strings')]
+# What cannot run on a device.
+REFUSED = [('', 'ImageDecoder', [('uint8', [9])], [('uint8', [2, 2, 3])], dict(pixel_format='RGB'), 'decode before the model')]
 GROUPS = [activations, normalizations, products, moves, embeddings, attention, quantized, classical]
 
 

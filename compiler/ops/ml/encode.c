@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Preparation and encoding of features (ai.onnx.ml). Most are compositions of standard operators;
- * strings stay on the host. */
+ * words are codes (ir/words.h). */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/size.h"
+#include "ir/words.h"
 #include "kernels/lookup.h"
 #include "kernels/ml_scores.h"
 #include "ops/expand.h"
@@ -13,16 +14,9 @@
 #include "ops/ml/scores.h"
 #include "ops/typed.h"
 
-static _Noreturn void fail_strings(const Node *node)
-{
-    fail_node(node, STATUS_UNSUPPORTED,
-              "encode strings as integers on the host, before the model",
-              "works on strings");
-}
-
 static void need_numbers(const Node *node)
 {
-    infer_shape(node, 0); /* fails where it holds strings */
+    infer_shape(node, 0);
     if (node->in[0]->dtype == DT_C64 || node->in[0]->dtype == DT_C128)
         fail_node(node, STATUS_UNSUPPORTED, NULL, "works on numbers, not %s",
                   dtype_name(node->in[0]->dtype));
@@ -177,24 +171,39 @@ void expand_array_feature_extractor(Node *node)
     expand_finish(node, 1, &y);
 }
 
+/* The categories that attribute cats_int64s or cats_strings lists, of the input's type. */
+static Recipe *categories_of(const Node *node)
+{
+    int64_t numbers, words;
+    Store *store = node->graph->store;
+    const int64_t *number = node_ints(node, "cats_int64s", &numbers);
+    const int64_t *code = node_codes(node, "cats_strings", &words);
+    const bool takes_words = node->in[0]->dtype == DT_STRING;
+    if (takes_words ? !words : !numbers)
+        fail_node(node, STATUS_MALFORMED, NULL,
+                  "lists no categories for an input of %s",
+                  dtype_name(node->in[0]->dtype));
+    if (takes_words)
+        return recipe_memory(store, DT_STRING, 1, &words, code);
+    return recipe_memory(store, DT_I64, 1, &numbers, number);
+}
+
 /* One column for each category: 1 where it is x's. */
 void expand_one_hot_encoder(Node *node)
 {
-    int64_t count;
-    const int64_t *cats = node_ints(node, "cats_int64s", &count);
-    if (!count)
-        fail_strings(node);
     need_numbers(node);
+    Recipe *categories = categories_of(node);
+    const DType type = recipe_dtype(categories);
     Shape s = *infer_shape(node, 0);
     if (s.rank == MAX_RANK)
         fail_node(node, STATUS_UNSUPPORTED, NULL,
                   "its result has more than %d dimensions", MAX_RANK);
     s.dim[s.rank++] = 1;
-    Tensor *x = expand_reshape(node, expand_cast(node, node->in[0], DT_I64),
-                               s.rank, s.dim);
-    x = expand_cast(
-        node, expand_binary(node, "Equal", x, expand_i64s(node, count, cats)),
-        DT_F32);
+    Tensor *x = expand_cast(node, node->in[0], type);
+    x = expand_reshape(node, x, s.rank, s.dim);
+    x = expand_binary(node, "Equal", x,
+                      graph_add_constant(node->graph, NULL, categories));
+    x = expand_cast(node, x, DT_F32);
     expand_finish(node, 1, &x);
 }
 
@@ -205,16 +214,11 @@ void expand_zipmap(Node *node)
     expand_finish(node, 1, node->in);
 }
 
-void expand_category_mapper(Node *node)
-{
-    fail_strings(node);
-}
-
-/* LabelEncoder: keys and values in one of several attributes each. */
+/* LabelEncoder, CategoryMapper: keys or values. */
 typedef struct Labels {
-    DType type; /* DT_NONE: there are none */
-    int64_t n;
-    const Recipe *value;
+    DType type;
+    int64_t n; /* 0: there are none */
+    Recipe *value;
 } Labels;
 
 static Labels list_labels(const Node *node, DType type, int64_t count,
@@ -224,39 +228,114 @@ static Labels list_labels(const Node *node, DType type, int64_t count,
     return (Labels){
         .type = type,
         .n = count,
-        .value = recipe_memory(store, type, 1, &count, value),
+        .value = recipe_memory(store, type, 1, &count, value ? value : ""),
     };
 }
 
+static Labels list_words(const Node *node, const char *name)
+{
+    int64_t count;
+    const int64_t *code = node_codes(node, name, &count);
+    return list_labels(node, DT_STRING, count, code);
+}
+
+static Labels list_ints(const Node *node, const char *name)
+{
+    int64_t count;
+    const int64_t *number = node_ints(node, name, &count);
+    return list_labels(node, DT_I64, count, number);
+}
+
+/* In one of several attributes. */
 static Labels labels_of(const Node *node, const char *what)
 {
     Arena *arena = node->graph->arena;
     const Attr *tensor =
         node_attr(node, arena_printf(arena, "%s_tensor", what));
-    const Attr *words =
-        node_attr(node, arena_printf(arena, "%s_strings", what));
-    const Recipe *given = tensor ? tensor->tensor : NULL;
-    int64_t ints, floats;
-    const int64_t *whole =
-        node_ints(node, arena_printf(arena, "%s_int64s", what), &ints);
+    Recipe *given = tensor ? tensor->tensor : NULL;
+    int64_t floats;
     const float *real =
         node_floats(node, arena_printf(arena, "%s_floats", what), &floats);
-    if (words && words->n)
-        fail_strings(node);
-    if (given && recipe_dtype(given) == DT_STRING)
-        fail_strings(node);
     if (given)
         return (Labels){ recipe_dtype(given), recipe_count(given), given };
-    if (ints)
-        return list_labels(node, DT_I64, ints, whole);
     if (floats)
         return list_labels(node, DT_F32, floats, real);
-    fail_strings(node); /* LabelEncoder-1: classes_strings */
+    const Labels words =
+        list_words(node, arena_printf(arena, "%s_strings", what));
+    if (words.n)
+        return words;
+    return list_ints(node, arena_printf(arena, "%s_int64s", what));
+}
+
+/* Words and their numbers, which turn into each other (CategoryMapper, LabelEncoder-1). */
+typedef struct Dictionary {
+    Labels words;
+    Labels numbers;
+} Dictionary;
+
+static Dictionary dictionary_of(const Node *node)
+{
+    Dictionary d = { .words = list_words(node, "cats_strings") };
+    if (d.words.n) {
+        d.numbers = list_ints(node, "cats_int64s");
+        return d;
+    }
+    d.words = list_words(node, "classes_strings");
+    int64_t *number = NEW_ARRAY(node->graph->arena, int64_t, d.words.n + 1);
+    for (int64_t i = 0; i < d.words.n; i++)
+        number[i] = i;
+    d.numbers = list_labels(node, DT_I64, d.words.n, number);
+    return d;
+}
+
+/* After lowering words are integers: what the keys are is noted while they are not. */
+static const char TAKES_WORDS[] = "takes_words";
+
+static Labels keys_of(const Node *node)
+{
+    const Dictionary d = dictionary_of(node);
+    if (!d.words.n)
+        return labels_of(node, "keys");
+    return node_int(node, TAKES_WORDS, 0) ? d.words : d.numbers;
+}
+
+static Labels values_of(const Node *node)
+{
+    const Dictionary d = dictionary_of(node);
+    if (!d.words.n)
+        return labels_of(node, "values");
+    return node_int(node, TAKES_WORDS, 0) ? d.numbers : d.words;
 }
 
 void infer_label_encoder(Node *node)
 {
-    infer_out(node, 0, labels_of(node, "values").type, *infer_shape(node, 0));
+    const bool takes_words = node->in[0]->dtype == DT_STRING;
+    node_set_int(node, TAKES_WORDS, takes_words);
+    if (takes_words != (keys_of(node).type == DT_STRING))
+        fail_node(node, STATUS_MALFORMED, NULL, "its input is %s, its keys %s",
+                  dtype_name(node->in[0]->dtype),
+                  dtype_name(keys_of(node).type));
+    infer_out(node, 0, values_of(node).type, *infer_shape(node, 0));
+}
+
+static Recipe *default_word(const Node *node)
+{
+    static const int64_t one = 1;
+    Store *store = node->graph->store;
+    const char *word = node_string(node, "default_string", "_Unused");
+    const int64_t code = words_code(store, word);
+    return recipe_memory(store, DT_STRING, 1, &one, &code);
+}
+
+static Recipe *default_tensor(const Node *node, const Recipe *value, DType type)
+{
+    static const int64_t one = 1;
+    Store *store = node->graph->store;
+    const bool is_word = recipe_dtype(value) == DT_STRING;
+    if (recipe_count(value) != 1 || is_word != (type == DT_STRING))
+        fail_node(node, STATUS_MALFORMED, NULL,
+                  "default_tensor is not one element of %s", dtype_name(type));
+    return recipe_cast(store, recipe_reshape(store, value, 1, &one), type);
 }
 
 /* The value of what is no key. */
@@ -269,7 +348,9 @@ static Recipe *default_label(const Node *node, DType type)
     const int64_t one = 1;
     Recipe *value;
     if (attr && attr->tensor)
-        value = recipe_reshape(store, attr->tensor, 1, &one);
+        return default_tensor(node, attr->tensor, type);
+    if (type == DT_STRING)
+        value = default_word(node);
     else if (dtype_is_float(type))
         value = recipe_memory(store, DT_F32, 1, &one, &real);
     else
@@ -310,8 +391,9 @@ static Key *sorted_keys(Lower *lower, const Node *node, const Labels *k,
 {
     Store *s = lower->graph->store;
     Key *key = NEW_ARRAY(lower->arena, Key, k->n);
-    const void *v =
-        node_values(node, recipe_cast(s, k->value, is_float ? DT_F64 : DT_I64));
+    Recipe *numbers = words_integers(s, k->value);
+    numbers = recipe_cast(s, numbers, is_float ? DT_F64 : DT_I64);
+    const void *v = node_values(node, numbers);
     for (int64_t i = 0; i < k->n; i++)
         key[i] = is_float ? (Key){ .f = ((const double *)v)[i], .at = i }
                           : (Key){ .i = ((const int64_t *)v)[i], .at = i };
@@ -354,8 +436,8 @@ static Tensor *value_table(Lower *lower, const Node *node, const Key *key,
         to += size;
     }
     memcpy(to, otherwise, size);
-    return lower_constant(lower,
-                          recipe_memory(store, labels->type, 1, &all, value));
+    const DType type = labels->type == DT_STRING ? DT_I64 : labels->type;
+    return lower_constant(lower, recipe_memory(store, type, 1, &all, value));
 }
 
 static void check_labels(const Node *node, const Labels *keys,
@@ -368,8 +450,8 @@ static void check_labels(const Node *node, const Labels *keys,
 
 void lower_label_encoder(Lower *lower, Node *node)
 {
-    const Labels keys = labels_of(node, "keys");
-    const Labels values = labels_of(node, "values");
+    const Labels keys = keys_of(node);
+    const Labels values = values_of(node);
     const bool is_float = dtype_is_float(keys.type);
     const char *kernel = is_float ? "lookup_f64" : "lookup_i64";
     const DType type = is_float ? DT_F64 : DT_I64;

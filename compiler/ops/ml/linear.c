@@ -32,29 +32,23 @@ void ml_rows(const Node *node, int64_t *rows, int64_t *columns)
     *columns = x->dim[x->rank - 1];
 }
 
-int64_t ml_classes(const Node *node, const char *ints, const char *strings)
+ClassLabels ml_labels(const Node *node, const char *ints)
 {
-    const Attr *i = node_attr(node, ints);
-    const Attr *s = node_attr(node, strings);
-    if (!s || !s->n)
-        return i ? i->n : 0;
-    if (node_out(node, 0) && node->out[0]->uses)
-        fail_node(node, STATUS_UNSUPPORTED,
-                  "use the scores (the second output): their order is that of "
-                  "the class labels",
-                  "its labels are strings, which stay on the host");
-    return s->n;
+    ClassLabels labels = { .type = DT_STRING };
+    labels.at = node_codes(node, "classlabels_strings", &labels.n);
+    if (labels.n)
+        return labels;
+    labels.type = DT_I64;
+    labels.at = node_ints(node, ints, &labels.n);
+    return labels;
 }
 
-Tensor *ml_labels(Lower *lower, const Node *node, const char *ints,
-                  int64_t count)
+Tensor *ml_label_table(Lower *lower, const ClassLabels *labels, int64_t count)
 {
-    int64_t given;
-    const int64_t *v = node_ints(node, ints, &given);
-    int64_t *labels = NEW_ARRAY(lower->arena, int64_t, count + 1);
+    int64_t *label = NEW_ARRAY(lower->arena, int64_t, count + 1);
     for (int64_t i = 0; i < count; i++)
-        labels[i] = v && i < given ? v[i] : i;
-    return lower_i64s(lower, labels, count);
+        label[i] = i < labels->n ? labels->at[i] : i;
+    return lower_i64s(lower, label, count);
 }
 
 /* Coefficients as [targets][features] times the rows, plus intercepts. */
@@ -118,17 +112,16 @@ void expand_linear_regressor(Node *node)
 
 void expand_linear_classifier(Node *node)
 {
-    int64_t targets, ints;
+    int64_t targets;
     node_floats(node, "intercepts", &targets);
-    const int64_t classes =
-        ml_classes(node, "classlabels_ints", "classlabels_strings");
-    const int64_t *labels = node_ints(node, "classlabels_ints", &ints);
+    const ClassLabels labels = ml_labels(node, "classlabels_ints");
     if (!targets)
-        targets = classes;
+        targets = labels.n;
     Node *made = scores_node(node, linear_scores(node, targets), 2);
-    node_set_int(made, "second", targets == 1 && classes == 2);
-    if (ints && ints >= targets)
-        node_set_ints(made, "labels", ints, labels);
+    node_set_int(made, "second", targets == 1 && labels.n == 2);
+    node_set_int(made, "label_type", labels.type);
+    if (labels.n && labels.n >= targets)
+        node_set_ints(made, "labels", labels.n, labels.at);
     expand_done(made);
     Tensor *result[2] = { made->out[1], made->out[0] };
     expand_finish(node, 2, result);
@@ -146,7 +139,8 @@ void infer_scores(Node *node)
     const Shape *x = infer_shape(node, 0);
     const int64_t dims[] = { x->dim[0], has_second(node) ? 2 : x->dim[1] };
     infer_out(node, 0, DT_F32, shape_of(2, dims));
-    infer_out(node, 1, DT_I64, shape_vector(x->dim[0]));
+    const DType type = dtype_of_code(node_int(node, "label_type", DT_I64));
+    infer_out(node, 1, type, shape_vector(x->dim[0]));
 }
 
 void lower_scores(Lower *lower, Node *node)
@@ -157,11 +151,12 @@ void lower_scores(Lower *lower, Node *node)
                                             .out = i32_checked(
                                                 node->out[0]->shape.dim[1]),
                                             .post = ml_post(node) };
+    const ClassLabels labels = ml_labels(node, "labels");
     Step *step = lower_step(lower, node, "ml_classify", &params);
     step_out(step, node->out[0]);
     step_out(step, node_out(node, 1));
     step_in(step, node->in[0]);
-    step_in(step, ml_labels(lower, node, "labels", i64_max(params.k, 2)));
+    step_in(step, ml_label_table(lower, &labels, i64_max(params.k, 2)));
 }
 
 /* Support vector machines. */
@@ -228,6 +223,7 @@ void lower_svm_regressor(Lower *lower, Node *node)
 }
 
 typedef struct Classes {
+    ClassLabels labels;
     int64_t classes, vectors, pairs, out;
     bool probabilities;
 } Classes;
@@ -236,8 +232,8 @@ static Classes svm_classes(const Node *node)
 {
     int64_t count, probabilities;
     const int64_t *each = node_ints(node, "vectors_per_class", &count);
-    Classes c = { .classes = ml_classes(node, "classlabels_ints",
-                                        "classlabels_strings") };
+    Classes c = { .labels = ml_labels(node, "classlabels_ints") };
+    c.classes = c.labels.n;
     node_floats(node, "prob_a", &probabilities);
     for (int64_t i = 0; i < count; i++)
         c.vectors = i64_add(c.vectors, each[i]);
@@ -257,7 +253,7 @@ void infer_svm_classifier(Node *node)
     int64_t rows, columns;
     const Classes c = svm_classes(node);
     ml_rows(node, &rows, &columns);
-    infer_out(node, 0, DT_I64, shape_vector(rows));
+    infer_out(node, 0, c.labels.type, shape_vector(rows));
     infer_out(node, 1, DT_F32, shape_of(2, (const int64_t[]){ rows, c.out }));
 }
 
@@ -332,7 +328,7 @@ static void classifier_lists(Lower *lower, const Node *node,
     list[0] = float_list(lower, node, "coefficients", weights);
     list[1] = float_list(lower, node, "support_vectors", numbers);
     list[2] = float_list(lower, node, "rho", limits);
-    list[3] = ml_labels(lower, node, "classlabels_ints", classes->classes);
+    list[3] = ml_label_table(lower, &classes->labels, classes->classes);
     list[4] = class_vectors(lower, node, classes->classes);
     if (classes->probabilities)
         list[5] = platt(lower, node, classes->pairs);

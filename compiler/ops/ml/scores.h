@@ -9,10 +9,16 @@
 int32_t ml_post(const Node *node);
 /* Rows and columns of operand 0: one row where it is a vector. */
 void ml_rows(const Node *node, int64_t *rows, int64_t *columns);
-/* How many classes; fails with 69 where their labels are strings and output 0 is read. */
-int64_t ml_classes(const Node *node, const char *ints, const char *strings);
-/* The labels as a constant: those of the attribute, else 0, 1 ... */
-Tensor *ml_labels(Lower *lower, const Node *node, const char *ints,
-                  int64_t count);
+/* The labels of classes: integers, or codes of words. */
+typedef struct ClassLabels {
+    DType type; /* DT_I64, DT_STRING */
+    int64_t n;
+    const int64_t *at;
+} ClassLabels;
+
+/* Those of attribute `ints` or of classlabels_strings. */
+ClassLabels ml_labels(const Node *node, const char *ints);
+/* `count` of them as a constant; where there are none: 0, 1 ... */
+Tensor *ml_label_table(Lower *lower, const ClassLabels *labels, int64_t count);
 
 #endif

@@ -101,11 +101,12 @@ static bool is_classifier(const Node *n)
     return !strcmp(n->op_type, "TreeEnsembleClassifier");
 }
 
+static const char LABELS[] = "classlabels_int64s";
+
 static int64_t targets_of(const Node *n)
 {
-    const int64_t t = is_classifier(n) ? ml_classes(n, "classlabels_int64s",
-                                                    "classlabels_strings")
-                                       : node_int(n, "n_targets", 1);
+    const int64_t t =
+        is_classifier(n) ? ml_labels(n, LABELS).n : node_int(n, "n_targets", 1);
     if (t < 1 || t > INT32_MAX)
         fail_node(n, STATUS_MALFORMED, NULL, "has %lld targets", (long long)t);
     return t;
@@ -117,7 +118,7 @@ void infer_tree(Node *n)
     ml_rows(n, &rows, &columns);
     const Shape z = shape_of(2, (const int64_t[]){ rows, targets_of(n) });
     if (is_classifier(n))
-        infer_out(n, 0, DT_I64, shape_vector(rows));
+        infer_out(n, 0, ml_labels(n, LABELS).type, shape_vector(rows));
     infer_out(n, is_classifier(n),
               is_v5(n) && n->in[0]->dtype == DT_F64 ? DT_F64 : DT_F32, z);
 }
@@ -211,6 +212,12 @@ static inlay_tree_params tree_params(const Node *node, const Forest *forest)
 /* The operands of the kernel, in order. */
 enum { TREE_OPERANDS = 9 };
 
+static Tensor *class_labels(Lower *lower, const Node *node, int64_t classes)
+{
+    const ClassLabels labels = ml_labels(node, LABELS);
+    return ml_label_table(lower, &labels, classes);
+}
+
 static void tree_operands(Lower *lower, Node *node, const Forest *forest,
                           Tensor **in)
 {
@@ -227,7 +234,7 @@ static void tree_operands(Lower *lower, Node *node, const Forest *forest,
     if (forest->bases)
         in[7] = number_table(lower, forest->base, forest->bases, true);
     if (is_classifier(node))
-        in[8] = ml_labels(lower, node, "classlabels_int64s", forest->targets);
+        in[8] = class_labels(lower, node, forest->targets);
 }
 
 void lower_tree(Lower *lower, Node *node)
