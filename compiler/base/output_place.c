@@ -111,14 +111,23 @@ void output_place(Output *output)
     (void)io_calls()->fsync(output->target);
 }
 
+/* Where renames have begun to fail. */
+static void link_back(const Output *output, const Entry *entry)
+{
+    (void)io_calls()->unlinkat(output->target, entry->name, 0);
+    (void)io_calls()->linkat(output->build, entry->saved, output->target,
+                             entry->name, 0);
+}
+
 static void put_back(Output *output, const Entry *entry)
 {
     if (entry->state == PLACED)
         (void)io_calls()->unlinkat(output->target, entry->name,
                                    entry->file ? 0 : AT_REMOVEDIR);
-    if (entry->state == REPLACED || entry->state == SAVED)
-        (void)io_calls()->renameat(output->build, entry->saved, output->target,
-                                   entry->name);
+    if ((entry->state == REPLACED || entry->state == SAVED) &&
+        io_calls()->renameat(output->build, entry->saved, output->target,
+                             entry->name))
+        link_back(output, entry);
 }
 
 void output_put_back(Output *output)
