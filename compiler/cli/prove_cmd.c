@@ -11,6 +11,7 @@
 #include "prove/check.h"
 #include "prove/impose.h"
 #include "prove/reach.h"
+#include "prove/schedules.h"
 
 static const json_t *parse(Compile *compile, const char *path)
 {
@@ -117,6 +118,35 @@ static void judge_bound(const Claim *claim, int64_t bound, Loc loc)
                 claim->size, bound);
 }
 
+/* What is said of other schedules is counted anew, too. */
+static int64_t judge_schedules(const Program *program, const Claim *claim,
+                               Loc loc)
+{
+    const int64_t bound = schedules_bound(program);
+    if (claim->bound_schedules > bound)
+        fail_at(STATUS_LIMIT, loc, NULL,
+                "no schedule is said to need less than %" PRId64
+                ", but %" PRId64 " is proved",
+                claim->bound_schedules, bound);
+    if (bound > claim->size)
+        fail_at(STATUS_INTERNAL, loc, "please report this model",
+                "the plan holds in %" PRId64
+                " bytes, below the bound of all schedules, %" PRId64,
+                claim->size, bound);
+    return bound;
+}
+
+static void print_schedules(Compile *compile, const Claim *claim, int64_t bound)
+{
+    if (bound == claim->size)
+        pieces_print(&compile->results, "no schedule needs less: optimal\n");
+    else
+        pieces_print(&compile->results,
+                     "no schedule needs less than %" PRId64
+                     " bytes: the arena is at most %.1f %% above\n",
+                     bound, plan_above(claim->size, bound));
+}
+
 static void print_verdict(Compile *compile, const Claim *claim, int64_t bound)
 {
     const Program *p = compile->program;
@@ -130,7 +160,7 @@ static void print_verdict(Compile *compile, const Claim *claim, int64_t bound)
                  "arena %" PRId64 " bytes, lower bound %" PRId64 ": ",
                  claim->size, bound);
     if (bound == claim->size)
-        pieces_print(&compile->results, "optimal\n");
+        pieces_print(&compile->results, "placed optimally\n");
     else
         pieces_print(&compile->results,
                      "open by %" PRId64
@@ -142,15 +172,16 @@ static void print_verdict(Compile *compile, const Claim *claim, int64_t bound)
                  p->step.n, streams, units);
 }
 
-static void print_json(Compile *compile, const Claim *claim, int64_t bound)
+static void print_json(Compile *compile, const Claim *claim, int64_t bound,
+                       int64_t schedules)
 {
-    pieces_print(&compile->results,
-                 "{\"arena\": %" PRId64 ", \"lower_bound\": %" PRId64
-                 ", \"stated_bound\": %" PRId64
-                 ", \"optimal\": %s, \"proved\": true, \"steps\": %zu}\n",
-                 claim->size, bound, claim->lower_bound,
-                 bound == claim->size ? "true" : "false",
-                 compile->program->step.n);
+    pieces_print(
+        &compile->results,
+        "{\"arena\": %" PRId64 ", \"lower_bound\": %" PRId64
+        ", \"bound_schedules\": %" PRId64 ", \"stated_bound\": %" PRId64
+        ", \"optimal\": %s, \"proved\": true, \"steps\": %zu}\n",
+        claim->size, bound, schedules, claim->lower_bound,
+        bound == claim->size ? "true" : "false", compile->program->step.n);
 }
 
 static _Noreturn void fail_objection(const Objection *objection, Loc loc)
@@ -183,8 +214,11 @@ void cmd_prove(Compile *compile)
         fail_objection(&objection, loc);
     const int64_t bound = plan_lower_bound(compile->program);
     judge_bound(claim, bound, loc);
-    if (compile->options->json)
-        print_json(compile, claim, bound);
-    else
-        print_verdict(compile, claim, bound);
+    const int64_t schedules = judge_schedules(compile->program, claim, loc);
+    if (compile->options->json) {
+        print_json(compile, claim, bound, schedules);
+        return;
+    }
+    print_verdict(compile, claim, bound);
+    print_schedules(compile, claim, schedules);
 }

@@ -74,18 +74,20 @@ static void put_card(Text *text, const char *what, const char *figure,
 static void bound_cards(const Html *html, Text *text)
 {
     const Plan *plan = &html->program->plan;
-    const int64_t gap = plan->arena_size - plan->lower_bound;
+    const double above = plan_above(plan->arena_size, plan->bound_schedules);
+    const double placed = plan_above(plan->arena_size, plan->lower_bound);
     put_card(text, "bytes: no placement of this schedule needs less",
              grouped(html->arena, plan->lower_bound), "");
-    if (plan->optimal)
-        put_card(text, "the placement, proved", "optimal", "good");
+    put_card(text, "bytes: no schedule of these steps needs less",
+             grouped(html->arena, plan->bound_schedules), "");
+    if (plan->arena_size == plan->bound_schedules)
+        put_card(text, "the plan, proved", "optimal", "good");
     else
-        put_card(text, "above the bound",
-                 arena_printf(html->arena, "%.2f %%",
-                              plan->lower_bound ? 100.0 * (double)gap /
-                                                      (double)plan->lower_bound
-                                                : 0.0),
-                 "mark");
+        put_card(text, "at most is the arena above any schedule",
+                 arena_printf(html->arena, "%.1f %%", above), "mark");
+    if (!plan->optimal)
+        put_card(text, "above the bound of placements",
+                 arena_printf(html->arena, "%.2f %%", placed), "mark");
 }
 
 static void region_cards(const Html *html, Text *text)

@@ -154,6 +154,8 @@ static json_t *arena_facts(const Plan *plan, bool pushed)
     manifest_set(object, "size", json_integer(plan->arena_size));
     manifest_set(object, "align", json_integer(plan->arena_align));
     manifest_set(object, "lower_bound", json_integer(plan->lower_bound));
+    manifest_set(object, "bound_schedules",
+                 json_integer(plan->bound_schedules));
     manifest_set(object, "optimal", json_boolean(plan->optimal));
     int64_t counters = 0;
     for (size_t i = 0; i < plan->segment.n; i++)

@@ -45,6 +45,24 @@ static void put_regions(Text *text, const Plan *plan)
                    optimal(plan->region_cost == plan->region_least));
 }
 
+/* Two bounds: of offsets, for this order and these streams, and of any schedule of the steps. */
+static void put_arena(Text *text, const Plan *plan)
+{
+    const int64_t size = plan->arena_size;
+    text_print(text, "arena     %" PRId64 " bytes: ", size);
+    if (size == plan->bound_schedules) {
+        text_put(text, "optimal, no schedule of these steps needs less\n");
+        return;
+    }
+    if (plan->optimal)
+        text_put(text, "placed optimally");
+    else
+        text_print(text, "placed within %.2f %% of the bound %" PRId64,
+                   plan_above(size, plan->lower_bound), plan->lower_bound);
+    text_print(text, ", at most %.1f %% above any schedule (%" PRId64 ")\n",
+               plan_above(size, plan->bound_schedules), plan->bound_schedules);
+}
+
 static void head(Text *text, const Program *program, const char *name)
 {
     const Plan *plan = &program->plan;
@@ -56,9 +74,7 @@ static void head(Text *text, const Program *program, const char *name)
     text_print(text, "steps     %zu, %" PRId64 " multiply-accumulates\n",
                program->step.n, macs);
     put_weights(text, program);
-    text_print(text,
-               "arena     %" PRId64 " bytes, lower bound %" PRId64 ": %s\n",
-               plan->arena_size, plan->lower_bound, optimal(plan->optimal));
+    put_arena(text, plan);
     put_regions(text, plan);
 }
 

@@ -14,6 +14,11 @@ Tensor *tensor_root(Tensor *tensor, int64_t *offset)
     return tensor;
 }
 
+double plan_above(int64_t bytes, int64_t bound)
+{
+    return bound ? 100.0 * (double)(bytes - bound) / (double)bound : 0.0;
+}
+
 double curve_factor(const Plan *plan, const CurvePoint *c)
 {
     return plan->macs_once ? (double)c->macs / (double)plan->macs_once : 1.0;

@@ -145,8 +145,9 @@ typedef struct RegionUse {
 } RegionUse;
 
 typedef struct Plan {
-    int64_t arena_size, arena_align, lower_bound;
-    bool optimal;
+    /* lower_bound: of offsets, for this order and these streams; bound_schedules: for any */
+    int64_t arena_size, arena_align, lower_bound, bound_schedules;
+    bool optimal; /* the placement: arena_size is lower_bound */
     /* inputs in the arena are as they were when it is done */
     bool preserve_input;
     int64_t state; /* arena offset of the row counters */
@@ -227,6 +228,8 @@ void program_count_live(Program *program);
 /* The steps in the runtime's form, for running them in this process. */
 inlay_model program_model(Arena *arena, const Program *program);
 
+/* Percent that so many bytes are above a bound. */
+double plan_above(int64_t bytes, int64_t bound);
 /* MACs of a point of the curve by those of all steps made once. */
 double curve_factor(const Plan *plan, const CurvePoint *c);
 /* Bytes from a part of an operand to where it comes again. */

@@ -10,6 +10,7 @@
 #include "plan/orders.h"
 #include "plan/regions.h"
 #include "plan/trial.h"
+#include "prove/schedules.h"
 
 /* Bytes beyond what was promised. */
 static int64_t beyond(const Trial *trial, int64_t promised)
@@ -180,6 +181,7 @@ void plan_program(Program *program, const PlanOptions *opt)
     const ArenaMark mark = arena_mark(scratch);
     const Trial found = plan_find(program, opt);
     trial_apply(&found, program);
+    program->plan.bound_schedules = schedules_bound(program);
     if (opt->regions)
         regions_require(&program->plan);
     arena_release(scratch, mark);

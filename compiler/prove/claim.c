@@ -384,6 +384,8 @@ static void read_arena(const Reader *reader, Claim *claim,
         malformed(&in, "size", "multiple of the alignment");
     claim->lower_bound = bytes(&in, arena, "lower_bound");
     claim->optimal = truth(&in, arena, "optimal");
+    if (json_object_get(arena, "bound_schedules"))
+        claim->bound_schedules = bytes(&in, arena, "bound_schedules");
     const json_t *run = json_object_get(arena, "run_state");
     const Reader running = { reader->arena, reader->loc, "arena.run_state" };
     claim->run_state = run ? bytes(&running, run, "offset") : -1;

@@ -48,7 +48,8 @@ typedef struct ClaimStep {
 
 typedef struct Claim {
     int64_t size, align, lower_bound, counters, counters_bytes;
-    int64_t run_state; /* -1: none */
+    int64_t bound_schedules; /* 0: none is stated */
+    int64_t run_state;       /* -1: none */
     bool optimal, preserve_input;
     const char *model_sha256; /* NULL: not stated */
     const char **shape, **dim, **constant, **without, **io; /* ended by NULL */
