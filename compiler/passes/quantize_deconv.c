@@ -77,11 +77,13 @@ static int64_t filled(const Axis *axis)
     return axis->taps * axis->stride - axis->kernel;
 }
 
-/* Zeros fill the blocks up: zero points must be. */
+/* Zeros fill the blocks up: zero points must be, and there must be fewer than weights. */
 static bool may_fill(Graph *graph, const Blocks *blocks, const Weights *w)
 {
     const int64_t rows = filled(&blocks->row);
     const int64_t columns = filled(&blocks->column);
+    if (rows >= blocks->row.kernel || columns >= blocks->column.kernel)
+        return false;
     if (!rows && !columns)
         return true;
     return quanta_is_zero(graph, w->zero);
