@@ -338,6 +338,13 @@ static inline void inlay_qgather(void *const *base, const inlay_step *step,
     inlay_qgather_fill(params, to);
 }
 
+#if INLAY_QL > 1
+#include "kernels/qsegment.inc.h"
+#define INLAY_QSEGMENTS 1
+#else
+#define INLAY_QSEGMENTS 0
+#endif
+
 /* Goes on to the next group of channels. */
 static inline void inlay_qpacked_next(const inlay_qpacked_params *params,
                                       inlay_qtile *tile, inlay_qcall *call)
@@ -365,12 +372,18 @@ static inline ptrdiff_t inlay_qrow_bytes(const inlay_qpacked_params *params,
     return (pixels - 1) * pix + params->groups * params->ic;
 }
 
+/* Where windows are read: in x, one by one in scratch, or overlapping there. */
+typedef enum inlay_qway {
+    INLAY_QLIES,
+    INLAY_QWINDOWS,
+    INLAY_QSEGMENT
+} inlay_qway;
+
 /* The windows of the call's pixels, from pixel c on, for one group. */
-static inline void inlay_qpacked_fetch(void *const *base,
-                                       const inlay_step *step,
-                                       const inlay_qrow *row,
-                                       const inlay_qtile *tile, int32_t group,
-                                       int32_t c, inlay_qcall *call)
+static inline void
+inlay_qpacked_fetch(void *const *base, const inlay_step *step,
+                    const inlay_qrow *row, const inlay_qtile *tile,
+                    int32_t group, int32_t c, inlay_qway way, inlay_qcall *call)
 {
     const inlay_qpacked_params *params =
         (const inlay_qpacked_params *)step->params;
@@ -379,7 +392,14 @@ static inline void inlay_qpacked_fetch(void *const *base,
     int32_t i;
     call->at = 0;
     call->room = 0;
-    if (tile->x != to) {
+#if INLAY_QSEGMENTS
+    if (way == INLAY_QSEGMENT) {
+        inlay_qsegment_gather(base, step, row, group, c, call->pixels, zero);
+        call->room = inlay_qsegment_room(params, tile, call->pixels);
+        return;
+    }
+#endif
+    if (way == INLAY_QLIES) {
         const ptrdiff_t pix = step->ref[1].pix;
         const ptrdiff_t behind = (call->pixels - 1) * tile->xs + tile->run;
         call->at = (c * params->sw - params->pw) * pix + group * params->ic;
@@ -394,7 +414,7 @@ static inline void inlay_qpacked_fetch(void *const *base,
 static inline void inlay_qpacked_pixels(void *const *base,
                                         const inlay_step *step,
                                         const inlay_qrow *row, inlay_qtile tile,
-                                        int32_t c, int32_t n, int gathered)
+                                        int32_t c, int32_t n, inlay_qway way)
 {
     const inlay_qpacked_params *params =
         (const inlay_qpacked_params *)step->params;
@@ -404,12 +424,17 @@ static inline void inlay_qpacked_pixels(void *const *base,
     call.pixels = n;
     call.y = inlay_qplace(&tile.result, row->y, c * tile.ys);
     call.x_sum = tile.zw || tile.zw_all ? x_sum : NULL;
-    if (gathered)
+    if (way == INLAY_QWINDOWS)
         inlay_qpacked_gathered(base, step, &tile);
-    else
+    else if (way == INLAY_QLIES)
         inlay_qpacked_lie(base, step, row, &tile);
+#if INLAY_QSEGMENTS
+    else
+        inlay_qsegment_lie(params, (uint8_t *)inlay_at(base, step, 10), n,
+                           &tile);
+#endif
     for (group = 0; group < params->groups; group++) {
-        inlay_qpacked_fetch(base, step, row, &tile, group, c, &call);
+        inlay_qpacked_fetch(base, step, row, &tile, group, c, way, &call);
         if (call.x_sum)
             inlay_qtile_x_sums(&tile, &call, x_sum);
         inlay_qtile_run(&tile, &call);
@@ -448,6 +473,52 @@ static inline int32_t inlay_qtile_size(int32_t n, int32_t most)
 #include "kernels/qconv_mve.inc.h"
 #endif
 
+/* Pixels of a row that are made at once, and how. */
+typedef struct inlay_qspan {
+    int32_t c, n;
+    inlay_qway way;
+} inlay_qspan;
+
+/* Those with a clipped window by themselves, the others by themselves. */
+static inline inlay_qspan inlay_qspan_apart(const inlay_qpacked_params *params,
+                                            const inlay_qrow *row, int32_t done,
+                                            int backward)
+{
+    const int32_t c = backward ? row->pixels - 1 - done : done;
+    const int gathered = c < row->left || c >= row->right;
+    const int32_t first = inlay_qrow_first(row, c);
+    int32_t most = INLAY_QTILE_P;
+    inlay_qspan span;
+    if (gathered && inlay_qpacked_windows(params) < most)
+        most = inlay_qpacked_windows(params);
+    span.n = backward ? c + 1 - first : inlay_qrow_end(row, c) - c;
+    span.n = inlay_qtile_size(span.n, most);
+    span.c = backward ? c + 1 - span.n : c;
+    span.way = gathered ? INLAY_QWINDOWS : INLAY_QLIES;
+    return span;
+}
+
+/* The next pixels of a row of which `done` are made. */
+static inline inlay_qspan inlay_qspan_of(const inlay_qpacked_params *params,
+                                         const inlay_qtile *tile,
+                                         const inlay_qrow *row, int32_t done,
+                                         int backward)
+{
+#if INLAY_QSEGMENTS
+    inlay_qspan span;
+    span.n = inlay_qtile_size(row->pixels - done, INLAY_QTILE_P);
+    span.c = backward ? row->pixels - done - span.n : done;
+    span.way = INLAY_QLIES;
+    if (span.c >= row->left && span.c + span.n <= row->right)
+        return span;
+    span.way = INLAY_QSEGMENT;
+    if (inlay_qsegment_room(params, tile, span.n) >= 0)
+        return span;
+#endif
+    (void)tile;
+    return inlay_qspan_apart(params, row, done, backward);
+}
+
 /* All pixels of a row, in the walking direction. */
 static inline void inlay_qpacked_row(void *const *base, const inlay_step *step,
                                      const inlay_qtile *tile,
@@ -455,24 +526,17 @@ static inline void inlay_qpacked_row(void *const *base, const inlay_step *step,
 {
     const inlay_qpacked_params *params =
         (const inlay_qpacked_params *)step->params;
-    int32_t done, n;
+    inlay_qspan span;
+    int32_t done;
 #if INLAY_QMVE
     if (params->deep && params->minus == 128) {
         inlay_mve_pixel_row(base, step, tile, row, params->gather == 1 ? 1 : 2);
         return;
     }
 #endif
-    for (done = 0; done < row->pixels; done += n) {
-        const int32_t c = step->backward ? row->pixels - 1 - done : done;
-        const int32_t first = inlay_qrow_first(row, c);
-        const int gathered = c < row->left || c >= row->right;
-        int32_t most = INLAY_QTILE_P;
-        if (gathered && inlay_qpacked_windows(params) < most)
-            most = inlay_qpacked_windows(params);
-        n = step->backward ? c + 1 - first : inlay_qrow_end(row, c) - c;
-        n = inlay_qtile_size(n, most);
-        inlay_qpacked_pixels(base, step, row, *tile,
-                             step->backward ? c + 1 - n : c, n, gathered);
+    for (done = 0; done < row->pixels; done += span.n) {
+        span = inlay_qspan_of(params, tile, row, done, step->backward);
+        inlay_qpacked_pixels(base, step, row, *tile, span.c, span.n, span.way);
     }
 }
 
