@@ -423,7 +423,7 @@ static inline void inlay_qpacked_pixels(void *const *base,
     inlay_qcall call;
     call.pixels = n;
     call.y = inlay_qplace(&tile.result, row->y, c * tile.ys);
-    call.x_sum = tile.zw || tile.zw_all ? x_sum : NULL;
+    call.x_sum = inlay_qhas_zeros(&tile) && !inlay_qfast(&tile) ? x_sum : NULL;
     if (way == INLAY_QWINDOWS)
         inlay_qpacked_gathered(base, step, &tile);
     else if (way == INLAY_QLIES)

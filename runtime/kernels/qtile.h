@@ -55,7 +55,8 @@ typedef struct inlay_qcall {
     void *y;      /* channel 0 of the first */
     /* bytes of x behind the last pixel's row of the window */
     ptrdiff_t room;
-    const int32_t *x_sum; /* of each pixel; NULL: weights have no zero points */
+    /* of each pixel; NULL: weights have no zero points, or vectors count them themselves */
+    const int32_t *x_sum;
 } inlay_qcall;
 
 enum { INLAY_QPIXELS = 7, INLAY_QGROUP = 48 }; /* the most of a tile */
@@ -85,6 +86,12 @@ static inline int32_t inlay_qblock(const inlay_qtile *tile, int32_t channel)
 {
     const int32_t left = inlay_up4(tile->channels - channel);
     return left < tile->width ? left : tile->width;
+}
+
+/* Have the weights zero points? */
+static inline int inlay_qhas_zeros(const inlay_qtile *tile)
+{
+    return tile->zw || tile->zw_all;
 }
 
 /* What the sums of a group begin with, less what the zero point of x adds to them. */
@@ -150,21 +157,8 @@ static inline int32_t inlay_qbytes_sum(const inlay_qtile *tile,
                                        const uint8_t *x, int32_t n)
 {
     int32_t sum = -n * tile->minus;
-    int32_t i = 0;
-#if INLAY_QL == 16
-    const __m512i flip = inlay_qflip_of(tile->flip);
-    __m512i all = _mm512_setzero_si512();
-    for (; i < n; i += 64) {
-        const int32_t left = n - i < 64 ? n - i : 64;
-        const __mmask64 mask = ~UINT64_C(0) >> (64 - left);
-        const __m512i bytes = _mm512_mask_loadu_epi8(flip, mask, x + i);
-        const __m512i number = _mm512_xor_si512(bytes, flip);
-        const __m512i none = _mm512_setzero_si512();
-        all = _mm512_add_epi64(all, _mm512_sad_epu8(number, none));
-    }
-    sum += (int32_t)_mm512_reduce_add_epi64(all);
-#endif
-    for (; i < n; i++)
+    int32_t i;
+    for (i = 0; i < n; i++)
         sum += x[i] ^ tile->flip;
     return sum;
 }
@@ -411,7 +405,7 @@ static inline int32_t inlay_qblocks(const inlay_qtile *tile, int32_t channel,
     const int32_t left = (tile->end - channel + 15) / 16;
     if (INLAY_QL < 16 || !fast || tile->width < 16)
         return 1;
-    if (left == 4)
+    if (left == 4 || (left > 2 && inlay_qhas_zeros(tile)))
         return 2;
     return left < 3 ? left : 3;
 }

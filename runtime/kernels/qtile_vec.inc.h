@@ -35,12 +35,26 @@ INLAY_INLINE inlay_qwalk inlay_qwalk_of(const inlay_qtile *tile,
     return walk;
 }
 
-/* Adds n fours of x to all sums. */
-INLAY_INLINE void inlay_qvector_fours(inlay_qwalk *walk, const uint8_t *x,
-                                      ptrdiff_t xs, int32_t n, int pixels,
-                                      int vectors,
-                                      inlay_qi sum[][INLAY_QVECTORS])
+/* The sums of a tile, and where weights have zero points those of x's numbers. */
+typedef struct inlay_qsums {
+    inlay_qi of[INLAY_QPIXELS][INLAY_QVECTORS];
+    inlay_qi x[INLAY_QPIXELS];
+} inlay_qsums;
+
+/* What x is multiplied with for its own sums: ones for the first n bytes of four. */
+INLAY_INLINE inlay_qw inlay_qones(int32_t n)
 {
+    const uint32_t ones = UINT32_C(0x01010101) >> 8 * (4 - n);
+    return inlay_qw_of(inlay_qall((int32_t)ones));
+}
+
+/* Adds n fours of x to all sums; only `last` bytes of the last four exist. */
+INLAY_INLINE void inlay_qvector_fours(inlay_qwalk *walk, const uint8_t *x,
+                                      ptrdiff_t xs, int32_t n, int32_t last,
+                                      int pixels, int vectors, int zeros,
+                                      inlay_qsums *sums)
+{
+    const inlay_qw one[2] = { inlay_qones(4), inlay_qones(last) };
     const inlay_qmask all = inlay_qmask_of(INLAY_QL);
     int32_t i;
     int p, v;
@@ -56,7 +70,9 @@ INLAY_INLINE void inlay_qvector_fours(inlay_qwalk *walk, const uint8_t *x,
                 inlay_qx_of(inlay_four(x + p * xs), walk->flip);
             INLAY_UNROLL
             for (v = 0; v < vectors; v++)
-                sum[p][v] = inlay_dot4(sum[p][v], four, w[v]);
+                sums->of[p][v] = inlay_dot4(sums->of[p][v], four, w[v]);
+            if (zeros)
+                sums->x[p] = inlay_dot4(sums->x[p], four, one[i + 1 == n]);
         }
         walk->w += walk->step;
         walk->last += walk->last_step;
@@ -68,15 +84,17 @@ INLAY_INLINE void inlay_qvector_fours(inlay_qwalk *walk, const uint8_t *x,
 INLAY_INLINE void inlay_qvector_row(const inlay_qtile *tile,
                                     const inlay_qcall *call, inlay_qwalk *walk,
                                     const uint8_t *x, int pixels, int vectors,
-                                    inlay_qi sum[][INLAY_QVECTORS])
+                                    int zeros, inlay_qsums *sums)
 {
-    const int32_t tail = call->room < 3 ? tile->run % 4 : 0;
+    const int32_t rest = tile->run % 4;
+    const int32_t tail = call->room < 3 ? rest : 0;
     uint8_t few[INLAY_QPIXELS][4] = { { 0 } };
     ptrdiff_t xs = tile->xs;
     int32_t n = (tile->run + (tail ? 0 : 3)) / 4;
     int32_t part, p, i;
     for (part = 0; part < 2; part++) {
-        inlay_qvector_fours(walk, x, xs, n, pixels, vectors, sum);
+        const int32_t last = rest && (part || !tail) ? rest : 4;
+        inlay_qvector_fours(walk, x, xs, n, last, pixels, vectors, zeros, sums);
         if (!tail)
             return;
         x += 4 * n;
@@ -115,21 +133,6 @@ INLAY_INLINE void inlay_qvector_bytes(const inlay_qclip *clip, inlay_qi sum,
 #endif
 
 #if INLAY_QL == 16
-/* Takes the zero points of the weights off, where there are any. */
-static inline __m512i inlay_qvector_zeros(const inlay_qtile *tile,
-                                          const inlay_qcall *call,
-                                          int32_t pixel, int32_t channel,
-                                          __mmask16 mask, __m512i sum)
-{
-    __m512i zero = _mm512_set1_epi32(tile->zw_all);
-    if (!call->x_sum)
-        return sum;
-    if (tile->zw)
-        zero = _mm512_maskz_loadu_epi32(mask, tile->zw + channel);
-    zero = _mm512_mullo_epi32(zero, _mm512_set1_epi32(call->x_sum[pixel]));
-    return _mm512_sub_epi32(sum, zero);
-}
-
 /* Results of any kind: lanes from `from` on of the group at one pixel. */
 static inline void inlay_qvector_any(const inlay_qtile *tile,
                                      const inlay_qcall *call,
@@ -140,7 +143,6 @@ static inline void inlay_qvector_any(const inlay_qtile *tile,
     const int32_t channel = group->channel + from;
     const __mmask16 mask = inlay_qmask_of(group->n - from);
     void *y = inlay_qplace(result, call->y, pixel * tile->ys + channel);
-    sum = inlay_qvector_zeros(tile, call, pixel, channel, mask, sum);
     if (result->kind == INLAY_QOUT_I32) {
         _mm512_mask_storeu_epi32(y, mask, sum);
     } else if (result->kind == INLAY_QOUT_F32) {
@@ -188,8 +190,7 @@ INLAY_APART void inlay_qvector_spilt(const inlay_qtile *tile,
 INLAY_INLINE void inlay_qvector_all_bytes(const inlay_qtile *tile,
                                           const inlay_qcall *call,
                                           const inlay_qgroup *group, int pixels,
-                                          int vectors,
-                                          inlay_qi sum[][INLAY_QVECTORS])
+                                          int vectors, const inlay_qsums *sums)
 {
     const inlay_qclip clip = inlay_qvector_clip(&tile->result);
     const ptrdiff_t ys = tile->ys;
@@ -205,7 +206,7 @@ INLAY_INLINE void inlay_qvector_all_bytes(const inlay_qtile *tile,
     for (p = 0; p < pixels; p++)
         INLAY_UNROLL
     for (v = 0; v < vectors; v++)
-        inlay_qvector_bytes(&clip, sum[p][v], scale[v], n - v * INLAY_QL,
+        inlay_qvector_bytes(&clip, sums->of[p][v], scale[v], n - v * INLAY_QL,
                             y + p * ys + v * INLAY_QL);
 }
 #endif
@@ -214,14 +215,14 @@ INLAY_INLINE void inlay_qvector_all_bytes(const inlay_qtile *tile,
 INLAY_INLINE void inlay_qvector_end(const inlay_qtile *tile,
                                     const inlay_qcall *call,
                                     const inlay_qgroup *group, int pixels,
-                                    int vectors, inlay_qi sum[][INLAY_QVECTORS])
+                                    int vectors, const inlay_qsums *sums)
 {
     int32_t lane[INLAY_QPIXELS * INLAY_QVECTORS * INLAY_QL];
     int p, v;
 #ifdef __SSE2__
     const int32_t kind = tile->result.kind;
-    if (!call->x_sum && (kind == INLAY_QOUT_U8 || kind == INLAY_QOUT_I8)) {
-        inlay_qvector_all_bytes(tile, call, group, pixels, vectors, sum);
+    if (kind == INLAY_QOUT_U8 || kind == INLAY_QOUT_I8) {
+        inlay_qvector_all_bytes(tile, call, group, pixels, vectors, sums);
         return;
     }
 #endif
@@ -229,31 +230,78 @@ INLAY_INLINE void inlay_qvector_end(const inlay_qtile *tile,
     for (p = 0; p < pixels; p++)
         INLAY_UNROLL
     for (v = 0; v < vectors; v++)
-        inlay_qspill(lane + (p * vectors + v) * INLAY_QL, sum[p][v]);
+        inlay_qspill(lane + (p * vectors + v) * INLAY_QL, sums->of[p][v]);
     inlay_qvector_spilt(tile, call, group, lane, vectors * INLAY_QL);
+}
+
+/* Takes the zero points of the weights off. */
+INLAY_INLINE void inlay_qvector_zeros(const inlay_qtile *tile,
+                                      const inlay_qgroup *group, int pixels,
+                                      int vectors, inlay_qsums *sums)
+{
+    inlay_qi zero[INLAY_QVECTORS];
+    int p, v;
+    INLAY_UNROLL
+    for (v = 0; v < vectors; v++) {
+        const inlay_qmask mask = inlay_qmask_of(group->lanes - v * INLAY_QL);
+        zero[v] = inlay_qall(tile->zw_all);
+        if (tile->zw)
+            zero[v] =
+                inlay_qload(tile->zw + group->channel + v * INLAY_QL, mask);
+    }
+    INLAY_UNROLL
+    for (p = 0; p < pixels; p++)
+        INLAY_UNROLL
+    for (v = 0; v < vectors; v++)
+        sums->of[p][v] = inlay_qless(sums->of[p][v], zero[v], sums->x[p]);
 }
 
 INLAY_INLINE void inlay_qvector_tile(const inlay_qtile *tile,
                                      const inlay_qcall *call,
                                      const inlay_qgroup *group, int pixels,
-                                     int vectors)
+                                     int vectors, int zeros)
 {
     inlay_qwalk walk = inlay_qwalk_of(tile, group, vectors);
-    inlay_qi sum[INLAY_QPIXELS][INLAY_QVECTORS];
+    inlay_qsums sums;
     int32_t d, h;
     int p, v;
     INLAY_UNROLL
-    for (p = 0; p < pixels; p++)
+    for (p = 0; p < pixels; p++) {
+        sums.x[p] = inlay_qzero_sums();
         INLAY_UNROLL
-    for (v = 0; v < vectors; v++)
-        sum[p][v] = inlay_qload(group->start + v * INLAY_QL,
-                                inlay_qmask_of(group->lanes - v * INLAY_QL));
+        for (v = 0; v < vectors; v++)
+            sums.of[p][v] =
+                inlay_qload(group->start + v * INLAY_QL,
+                            inlay_qmask_of(group->lanes - v * INLAY_QL));
+    }
     for (d = 0; d < tile->nkd; d++)
         for (h = 0; h < tile->nkh; h++)
             inlay_qvector_row(tile, call, &walk,
                               inlay_qwindow(tile, d, h) + call->at, pixels,
-                              vectors, sum);
-    inlay_qvector_end(tile, call, group, pixels, vectors, sum);
+                              vectors, zeros, &sums);
+    if (zeros)
+        inlay_qvector_zeros(tile, group, pixels, vectors, &sums);
+    inlay_qvector_end(tile, call, group, pixels, vectors, &sums);
+}
+
+/* Weights with zero points, less often: all pixels of a tile, or one by one. */
+INLAY_INLINE void inlay_qvector_zeros_pixels(const inlay_qtile *tile,
+                                             const inlay_qcall *call,
+                                             const inlay_qgroup *group,
+                                             int vectors)
+{
+    inlay_qcall one = *call;
+    int32_t p;
+    if (call->pixels == INLAY_QTILE_P) {
+        inlay_qvector_tile(tile, call, group, INLAY_QTILE_P, vectors, 1);
+        return;
+    }
+    one.pixels = 1;
+    for (p = 0; p < call->pixels; p++) {
+        inlay_qvector_tile(tile, &one, group, 1, vectors, 1);
+        one.at += tile->xs;
+        one.y = inlay_qplace(&tile->result, one.y, tile->ys);
+    }
 }
 
 INLAY_INLINE void inlay_qvector_pixels(const inlay_qtile *tile,
@@ -263,30 +311,30 @@ INLAY_INLINE void inlay_qvector_pixels(const inlay_qtile *tile,
     switch (call->pixels) {
 #if INLAY_QTILE_P == 7
     case 7:
-        inlay_qvector_tile(tile, call, group, 7, vectors);
+        inlay_qvector_tile(tile, call, group, 7, vectors, 0);
         return;
     case 6:
-        inlay_qvector_tile(tile, call, group, 6, vectors);
+        inlay_qvector_tile(tile, call, group, 6, vectors, 0);
         return;
 #endif
 #if INLAY_QTILE_P >= 5
     case 5:
-        inlay_qvector_tile(tile, call, group, 5, vectors);
+        inlay_qvector_tile(tile, call, group, 5, vectors, 0);
         return;
 #endif
 #if INLAY_QTILE_P >= 4
     case 4:
-        inlay_qvector_tile(tile, call, group, 4, vectors);
+        inlay_qvector_tile(tile, call, group, 4, vectors, 0);
         return;
     case 3:
-        inlay_qvector_tile(tile, call, group, 3, vectors);
+        inlay_qvector_tile(tile, call, group, 3, vectors, 0);
         return;
 #endif
     case 2:
-        inlay_qvector_tile(tile, call, group, 2, vectors);
+        inlay_qvector_tile(tile, call, group, 2, vectors, 0);
         return;
     default:
-        inlay_qvector_tile(tile, call, group, 1, vectors);
+        inlay_qvector_tile(tile, call, group, 1, vectors, 0);
         return;
     }
 }
@@ -321,10 +369,37 @@ INLAY_APART void inlay_qvector4(const inlay_qtile *tile,
 }
 #endif
 
+/* The same for weights with zero points. */
+INLAY_APART void inlay_qvector_off(const inlay_qtile *tile,
+                                   const inlay_qcall *call,
+                                   const inlay_qgroup *group)
+{
+    switch ((group->lanes + INLAY_QL - 1) / INLAY_QL) {
+#if INLAY_QL == 4
+    case 4:
+        inlay_qvector_zeros_pixels(tile, call, group, 4);
+        return;
+    case 3:
+        inlay_qvector_zeros_pixels(tile, call, group, 3);
+        return;
+#endif
+    case 2:
+        inlay_qvector_zeros_pixels(tile, call, group, 2);
+        return;
+    default:
+        inlay_qvector_zeros_pixels(tile, call, group, 1);
+        return;
+    }
+}
+
 static inline void inlay_qvector(const inlay_qtile *tile,
                                  const inlay_qcall *call,
                                  const inlay_qgroup *group)
 {
+    if (inlay_qhas_zeros(tile)) {
+        inlay_qvector_off(tile, call, group);
+        return;
+    }
     switch ((group->lanes + INLAY_QL - 1) / INLAY_QL) {
 #if INLAY_QL == 4
     case 4:

@@ -175,6 +175,24 @@ INLAY_INLINE inlay_qi inlay_dot4(inlay_qi sums, inlay_qx x, inlay_qw w)
     return INLAY_MM(add_epi32)(sums, INLAY_MM(madd_epi16)(x.odd, w.odd));
 }
 #endif
+/* a - b c, modulo 2^32. */
+INLAY_INLINE inlay_qi inlay_qless(inlay_qi a, inlay_qi b, inlay_qi c)
+{
+#if INLAY_QL == 4
+    const __m128i even = _mm_mul_epu32(b, c);
+    const __m128i odd =
+        _mm_mul_epu32(_mm_srli_epi64(b, 32), _mm_srli_epi64(c, 32));
+    const __m128i low = _mm_shuffle_epi32(even, 8);
+    const __m128i high = _mm_shuffle_epi32(odd, 8);
+    return _mm_sub_epi32(a, _mm_unpacklo_epi32(low, high));
+#else
+    return INLAY_MM(sub_epi32)(a, INLAY_MM(mullo_epi32)(b, c));
+#endif
+}
+INLAY_INLINE inlay_qi inlay_qall(int32_t v)
+{
+    return INLAY_MM(set1_epi32)(v);
+}
 /* Four bytes for every sum. */
 INLAY_INLINE inlay_qx inlay_qx_of(uint32_t four, inlay_qi flip)
 {
@@ -211,6 +229,14 @@ INLAY_INLINE inlay_qi inlay_qzero_sums(void)
 INLAY_INLINE void inlay_qspill(int32_t *to, inlay_qi sums)
 {
     vst1q_s32(to, sums);
+}
+INLAY_INLINE inlay_qi inlay_qless(inlay_qi a, inlay_qi b, inlay_qi c)
+{
+    return vmlsq_s32(a, b, c);
+}
+INLAY_INLINE inlay_qi inlay_qall(int32_t v)
+{
+    return vdupq_n_s32(v);
 }
 /* A byte b without sign is b ^ 128 less 128: the other sign. */
 INLAY_INLINE inlay_qi inlay_qflip_of(int32_t flip)
