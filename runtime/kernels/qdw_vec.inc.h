@@ -40,21 +40,10 @@ INLAY_INLINE inlay_qi inlay_qdw_spread(const uint8_t *x, int32_t n, int at)
                       : _mm_maskz_loadu_epi8(inlay_qmask_of(n), x);
     return _mm512_shuffle_epi8(_mm512_broadcast_i32x4(bytes), from);
 }
-#elif INLAY_QL == 8
-INLAY_INLINE inlay_qi inlay_qdw_spread(const uint8_t *x, int32_t n, int at)
-{
-    const __m128i bytes = _mm_loadl_epi64((const __m128i *)(const void *)x);
-    (void)n;
-    return _mm256_slli_epi32(_mm256_cvtepu8_epi32(bytes), 8 * at);
-}
 #else
 INLAY_INLINE inlay_qi inlay_qdw_spread(const uint8_t *x, int32_t n, int at)
 {
-    const __m128i none = _mm_setzero_si128();
-    __m128i bytes = _mm_cvtsi32_si128((int32_t)inlay_four(x));
-    (void)n;
-    bytes = _mm_unpacklo_epi16(_mm_unpacklo_epi8(bytes, none), none);
-    return _mm_slli_epi32(bytes, 8 * at);
+    return INLAY_MM(slli_epi32)(inlay_qload_bytes(x, n), 8 * at);
 }
 #endif
 

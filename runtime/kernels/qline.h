@@ -34,6 +34,31 @@ INLAY_INLINE inlay_qi inlay_qclipped(const inlay_qclip *clip, inlay_qf v)
     return INLAY_MM(add_epi32)(INLAY_MM(cvtps_epi32)(v), clip->zero);
 }
 
+/* n bytes, or as many as there are lanes; each becomes a lane without sign. */
+#if INLAY_QL == 16
+INLAY_INLINE inlay_qi inlay_qload_bytes(const uint8_t *x, int32_t n)
+{
+    return _mm512_cvtepu8_epi32(_mm_maskz_loadu_epi8(inlay_qmask_of(n), x));
+}
+#else
+INLAY_INLINE inlay_qi inlay_qload_bytes(const uint8_t *x, int32_t n)
+{
+    uint8_t byte[16] = { 0 };
+    __m128i bytes;
+    if (n >= INLAY_QL)
+        memcpy(byte, x, INLAY_QL);
+    else
+        memcpy(byte, x, (size_t)n);
+    memcpy(&bytes, byte, sizeof bytes);
+#if INLAY_QL == 8
+    return _mm256_cvtepu8_epi32(bytes);
+#else
+    bytes = _mm_unpacklo_epi8(bytes, _mm_setzero_si128());
+    return _mm_unpacklo_epi16(bytes, _mm_setzero_si128());
+#endif
+}
+#endif
+
 /* Stores the lowest byte of each of the first n lanes. */
 #if INLAY_QL == 16
 INLAY_INLINE void inlay_qstore_bytes(uint8_t *y, int32_t n, inlay_qi v)

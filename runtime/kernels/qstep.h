@@ -140,6 +140,13 @@ static inline float inlay_qstep_b(const inlay_qstep *q, int32_t b)
     return (float)((b ^ q->flip_b) - q->zb) * q->sb;
 }
 
+#if INLAY_QL > 1 && defined __SSE2__
+#include "kernels/qstep_vec.inc.h"
+#define INLAY_QSTEP_VECTORS 1
+#else
+#define INLAY_QSTEP_VECTORS 0
+#endif
+
 /* A block is made before it is stored: y may lie over a or b. */
 static inline void inlay_qadd_run(uint8_t *y, const uint8_t *a,
                                   const uint8_t *b, int32_t n, int32_t step_a,
@@ -150,7 +157,12 @@ static inline void inlay_qadd_run(uint8_t *y, const uint8_t *a,
 #if INLAY_QSTEP_MVE
     i = inlay_mve_sums_of(y, a, b, n, step_a, step_b, numbers);
 #endif
-#ifdef INLAY_BLOCK
+#if INLAY_QSTEP_VECTORS
+    if (step_a <= 1 && step_b <= 1) {
+        inlay_qtwo_vectors(y, a, b, n, step_a, step_b, numbers, 0);
+        return;
+    }
+#elif defined INLAY_BLOCK
     for (; step_a == 1 && step_b == 1 && i + INLAY_BLOCK <= n;
          i += INLAY_BLOCK) {
         uint8_t block[INLAY_BLOCK];
@@ -183,6 +195,12 @@ static inline void inlay_qmul_run(uint8_t *y, const uint8_t *a,
     int32_t i = 0;
 #if INLAY_QSTEP_MVE
     i = inlay_mve_products_of(y, a, b, n, step_a, step_b, numbers);
+#endif
+#if INLAY_QSTEP_VECTORS
+    if (step_a <= 1 && step_b <= 1) {
+        inlay_qtwo_vectors(y, a, b, n, step_a, step_b, numbers, 1);
+        return;
+    }
 #endif
     for (; i < n; i++) {
         const float of_a = inlay_qstep_a(&q, a[(ptrdiff_t)i * step_a]);
@@ -251,6 +269,20 @@ static inline int inlay_qavgpool(void *const *base, const inlay_step *s,
     return inlay_pool_rows(base, s, r0, r1, 1, inlay_qavgpool_pixel);
 }
 
+/* Adds a row of x to n sums of channels. */
+INLAY_INLINE void inlay_qsum_row(const inlay_globalpool_params *p,
+                                 const uint8_t *x, ptrdiff_t pix, int32_t n,
+                                 int32_t flip, int32_t *y)
+{
+    int32_t sum[INLAY_QSTEP_BLOCK];
+    int32_t i, c;
+    memcpy(sum, y, (size_t)n * sizeof *sum);
+    for (i = 0; i < p->width; i++, x += pix)
+        for (c = 0; c < n; c++)
+            sum[c] += (x[c] ^ flip) - flip;
+    memcpy(y, sum, (size_t)n * sizeof *sum);
+}
+
 /* Row by row into the sums of the image, which begin at its first row. flip: of x. */
 INLAY_INLINE int inlay_qsum(void *const *base, const inlay_step *s, int32_t r0,
                             int32_t r1, int32_t flip)
@@ -258,15 +290,17 @@ INLAY_INLINE int inlay_qsum(void *const *base, const inlay_step *s, int32_t r0,
     const inlay_globalpool_params *p =
         (const inlay_globalpool_params *)s->params;
     const ptrdiff_t pix = s->ref[1].pix;
-    int32_t i, c;
+    int32_t c;
     for (; r0 < r1; r0++) {
         const uint8_t *x = (const uint8_t *)inlay_row(base, s, 1, r0);
         int32_t *y = (int32_t *)inlay_row(base, s, 0, r0 / p->rows);
         if (r0 % p->rows == 0)
             memset(y, 0, (size_t)p->channels * sizeof *y);
-        for (i = 0; i < p->width; i++, x += pix)
-            for (c = 0; c < p->channels; c++)
-                y[c] += (x[c] ^ flip) - flip;
+        for (c = 0; c + INLAY_QSTEP_BLOCK <= p->channels;
+             c += INLAY_QSTEP_BLOCK)
+            inlay_qsum_row(p, x + c, pix, INLAY_QSTEP_BLOCK, flip, y + c);
+        if (c < p->channels)
+            inlay_qsum_row(p, x + c, pix, p->channels - c, flip, y + c);
     }
     return 0;
 }
@@ -283,19 +317,34 @@ static inline int inlay_qsum_i8(void *const *base, const inlay_step *s,
     return inlay_qsum(base, s, r0, r1, 128);
 }
 
-/* Operands: y, x (int32), numbers; all one unit. */
+static inline void inlay_qscale_run(uint8_t *y, const int32_t *x, int32_t n,
+                                    const inlay_qstep *q)
+{
+#if INLAY_QSTEP_VECTORS
+    inlay_qscale_vectors(y, x, n, q);
+#else
+    int32_t i;
+    for (i = 0; i < n; i++)
+        y[i] = inlay_qstep_byte(q, (float)(x[i] - q->za) * q->sa);
+#endif
+}
+
+/* Operands: y, x (int32), numbers. Rows that follow one another are one run. */
 static inline int inlay_qscale(void *const *base, const inlay_step *s,
                                int32_t r0, int32_t r1)
 {
     const inlay_flat_params *p = (const inlay_flat_params *)s->params;
     const inlay_qstep q = *(const inlay_qstep *)inlay_at(base, s, 2);
-    for (; r0 < r1; r0++) {
-        uint8_t *y = (uint8_t *)inlay_row(base, s, 0, r0);
-        const int32_t *x = (const int32_t *)inlay_row(base, s, 1, r0);
-        int32_t i;
-        for (i = 0; i < p->n; i++)
-            y[i] = inlay_qstep_byte(&q, (float)(x[i] - q.za) * q.sa);
-    }
+    const inlay_ref *y = s->ref;
+    const inlay_ref *x = s->ref + 1;
+    const size_t n = (size_t)p->n;
+    const int dense = y->row == n && x->row == n * sizeof(int32_t) &&
+                      r1 <= y->cap && r1 <= x->cap;
+    const int32_t rows = dense ? r1 - r0 : 1;
+    for (; r0 < r1; r0 += rows)
+        inlay_qscale_run((uint8_t *)inlay_row(base, s, 0, r0),
+                         (const int32_t *)inlay_row(base, s, 1, r0),
+                         rows * p->n, &q);
     return 0;
 }
 
