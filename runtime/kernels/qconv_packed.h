@@ -379,14 +379,26 @@ typedef enum inlay_qway {
     INLAY_QSEGMENT
 } inlay_qway;
 
+/* The windows of the call's pixels, from pixel c on, where they lie in x. */
+static inline void inlay_qpacked_place(const inlay_step *step,
+                                       const inlay_qrow *row,
+                                       const inlay_qtile *tile, int32_t group,
+                                       int32_t c, inlay_qcall *call)
+{
+    const inlay_qpacked_params *params =
+        (const inlay_qpacked_params *)step->params;
+    const ptrdiff_t pix = step->ref[1].pix;
+    const ptrdiff_t behind = (call->pixels - 1) * tile->xs + tile->run;
+    call->at = (c * params->sw - params->pw) * pix + group * params->ic;
+    call->room = inlay_qrow_bytes(params, row, pix) - call->at - behind;
+}
+
 /* The windows of the call's pixels, from pixel c on, for one group. */
 static inline void
 inlay_qpacked_fetch(void *const *base, const inlay_step *step,
                     const inlay_qrow *row, const inlay_qtile *tile,
                     int32_t group, int32_t c, inlay_qway way, inlay_qcall *call)
 {
-    const inlay_qpacked_params *params =
-        (const inlay_qpacked_params *)step->params;
     const int32_t zero = (tile->zero + tile->minus) ^ tile->flip;
     uint8_t *to = (uint8_t *)inlay_at(base, step, 10);
     int32_t i;
@@ -395,15 +407,13 @@ inlay_qpacked_fetch(void *const *base, const inlay_step *step,
 #if INLAY_QSEGMENTS
     if (way == INLAY_QSEGMENT) {
         inlay_qsegment_gather(base, step, row, group, c, call->pixels, zero);
-        call->room = inlay_qsegment_room(params, tile, call->pixels);
+        call->room = inlay_qsegment_room(
+            (const inlay_qpacked_params *)step->params, tile, call->pixels);
         return;
     }
 #endif
     if (way == INLAY_QLIES) {
-        const ptrdiff_t pix = step->ref[1].pix;
-        const ptrdiff_t behind = (call->pixels - 1) * tile->xs + tile->run;
-        call->at = (c * params->sw - params->pw) * pix + group * params->ic;
-        call->room = inlay_qrow_bytes(params, row, pix) - call->at - behind;
+        inlay_qpacked_place(step, row, tile, group, c, call);
         return;
     }
     for (i = 0; i < call->pixels; i++, to += tile->taps)

@@ -48,6 +48,19 @@ INLAY_INLINE inlay_qw inlay_qones(int32_t n)
     return inlay_qw_of(inlay_qall((int32_t)ones));
 }
 
+/* The next weights of each vector. */
+INLAY_INLINE void inlay_qwalk_load(inlay_qwalk *walk, int vectors, inlay_qw *w)
+{
+    const inlay_qmask all = inlay_qmask_of(INLAY_QL);
+    int v;
+    INLAY_UNROLL
+    for (v = 0; v < vectors - 1; v++)
+        w[v] = inlay_qw_of(inlay_qload(walk->w + v * walk->vector, all));
+    w[vectors - 1] = inlay_qw_of(inlay_qload(walk->last, walk->part));
+    walk->w += walk->step;
+    walk->last += walk->last_step;
+}
+
 /* Adds n fours of x to all sums; only `last` bytes of the last four exist. */
 INLAY_INLINE void inlay_qvector_fours(inlay_qwalk *walk, const uint8_t *x,
                                       ptrdiff_t xs, int32_t n, int32_t last,
@@ -55,15 +68,11 @@ INLAY_INLINE void inlay_qvector_fours(inlay_qwalk *walk, const uint8_t *x,
                                       inlay_qsums *sums)
 {
     const inlay_qw one[2] = { inlay_qones(4), inlay_qones(last) };
-    const inlay_qmask all = inlay_qmask_of(INLAY_QL);
     int32_t i;
     int p, v;
     for (i = 0; i < n; i++, x += 4) {
         inlay_qw w[INLAY_QVECTORS];
-        INLAY_UNROLL
-        for (v = 0; v < vectors - 1; v++)
-            w[v] = inlay_qw_of(inlay_qload(walk->w + v * walk->vector, all));
-        w[vectors - 1] = inlay_qw_of(inlay_qload(walk->last, walk->part));
+        inlay_qwalk_load(walk, vectors, w);
         INLAY_UNROLL
         for (p = 0; p < pixels; p++) {
             const inlay_qx four =
@@ -74,8 +83,6 @@ INLAY_INLINE void inlay_qvector_fours(inlay_qwalk *walk, const uint8_t *x,
             if (zeros)
                 sums->x[p] = inlay_dot4(sums->x[p], four, one[i + 1 == n]);
         }
-        walk->w += walk->step;
-        walk->last += walk->last_step;
     }
 }
 
