@@ -35,6 +35,8 @@
 #ifndef INLAY_QDSP
 #if !defined __ARM_FEATURE_DSP || defined __ARM_BIG_ENDIAN
 #define INLAY_QDSP 0
+#elif defined __ARM_FEATURE_MVE
+#define INLAY_QDSP 0 /* Helium's weights lie otherwise: qmve.h */
 #elif defined __GNUC__ && defined __OPTIMIZE__ && defined __thumb2__
 #define INLAY_QDSP 1
 #else
