@@ -17,7 +17,7 @@ static inline ptrdiff_t inlay_qsegment_room(const inlay_qpacked_params *params,
                                             const inlay_qtile *tile, int32_t n)
 {
     const ptrdiff_t rows = (ptrdiff_t)params->kd * params->kh;
-    if (params->dw != 1)
+    if (params->dw != 1 || !inlay_qfast(tile))
         return -1;
     return params->gather * tile->taps - rows * inlay_qsegment_row(params, n);
 }
