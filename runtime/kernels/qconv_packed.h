@@ -483,51 +483,7 @@ static inline int32_t inlay_qtile_size(int32_t n, int32_t most)
 #include "kernels/qconv_mve.inc.h"
 #endif
 
-/* Pixels of a row that are made at once, and how. */
-typedef struct inlay_qspan {
-    int32_t c, n;
-    inlay_qway way;
-} inlay_qspan;
-
-/* Those with a clipped window by themselves, the others by themselves. */
-static inline inlay_qspan inlay_qspan_apart(const inlay_qpacked_params *params,
-                                            const inlay_qrow *row, int32_t done,
-                                            int backward)
-{
-    const int32_t c = backward ? row->pixels - 1 - done : done;
-    const int gathered = c < row->left || c >= row->right;
-    const int32_t first = inlay_qrow_first(row, c);
-    int32_t most = INLAY_QTILE_P;
-    inlay_qspan span;
-    if (gathered && inlay_qpacked_windows(params) < most)
-        most = inlay_qpacked_windows(params);
-    span.n = backward ? c + 1 - first : inlay_qrow_end(row, c) - c;
-    span.n = inlay_qtile_size(span.n, most);
-    span.c = backward ? c + 1 - span.n : c;
-    span.way = gathered ? INLAY_QWINDOWS : INLAY_QLIES;
-    return span;
-}
-
-/* The next pixels of a row of which `done` are made. */
-static inline inlay_qspan inlay_qspan_of(const inlay_qpacked_params *params,
-                                         const inlay_qtile *tile,
-                                         const inlay_qrow *row, int32_t done,
-                                         int backward)
-{
-#if INLAY_QSEGMENTS
-    inlay_qspan span;
-    span.n = inlay_qtile_size(row->pixels - done, INLAY_QTILE_P);
-    span.c = backward ? row->pixels - done - span.n : done;
-    span.way = INLAY_QLIES;
-    if (span.c >= row->left && span.c + span.n <= row->right)
-        return span;
-    span.way = INLAY_QSEGMENT;
-    if (inlay_qsegment_room(params, tile, span.n) >= 0)
-        return span;
-#endif
-    (void)tile;
-    return inlay_qspan_apart(params, row, done, backward);
-}
+#include "kernels/qspan.inc.h"
 
 /* All pixels of a row, in the walking direction. */
 static inline void inlay_qpacked_row(void *const *base, const inlay_step *step,
