@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: 0BSD
- * Which pixels of a row qconv_packed.h makes at once: those with a clipped window by themselves, or,
- * where their windows can be gathered together, in one tile with others. */
+ * Which pixels of a row qconv_packed.h makes at once: those with a clipped window by themselves,
+ * or, where their windows can be gathered together, in one tile with others. */
 #ifndef INLAY_QSPAN_H
 #define INLAY_QSPAN_H
 
