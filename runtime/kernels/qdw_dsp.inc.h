@@ -153,14 +153,15 @@ static inline void inlay_qthree_weights(const inlay_qplanes *planes,
     }
 }
 
-/* r0, r1, r2: a column pair of three rows; r3, r4, r5: its weights. */
-#define INLAY_M(op, a, x, w) op " %[" a "], " x ", " w ", %[" a "]\n"
-#define INLAY_QM2(op, a) INLAY_M(op, a, "r0", "r3") INLAY_M(op, a, "r1", "r4")
-#define INLAY_QM3(op, a) INLAY_QM2(op, a) INLAY_M(op, a, "r2", "r5")
-#define INLAY_QCOLUMNS(up) "ldmia %[x]" up ", {r0, r1, r2}\n"
-#define INLAY_QFIRST "ldmia %[w], {r3, r4, r5}\n"
-#define INLAY_QSECOND "ldrd r3, r4, [%[w], #12]\nldr r5, [%[w], #20]\n"
-#define INLAY_QUSED "r0", "r1", "r2", "r3", "r4", "r5", "memory"
+/* x0, x1, x2: a column pair of three rows; w0, w1, w2: its weights. The compiler chooses the
+ * registers: with fixed ones it finds no others at -Os. */
+#define INLAY_M(op, a, n) op " %[" a "], %[x" n "], %[w" n "], %[" a "]\n"
+#define INLAY_QM2(op, a) INLAY_M(op, a, "0") INLAY_M(op, a, "1")
+#define INLAY_QM3(op, a) INLAY_QM2(op, a) INLAY_M(op, a, "2")
+#define INLAY_QNEXT "ldrd %[x0], %[x1], [%[x]]\nldr %[x2], [%[x], #8]\n"
+#define INLAY_QPAIR "adds %[x], #12\n" INLAY_QNEXT
+#define INLAY_QFIRST "ldrd %[w0], %[w1], [%[w]]\nldr %[w2], [%[w], #8]\n"
+#define INLAY_QSECOND "ldrd %[w0], %[w1], [%[w], #12]\nldr %[w2], [%[w], #20]\n"
 
 /* Two pixels from `start` on; returns the numbers of the next two. */
 INLAY_INLINE const uint32_t *inlay_qthree(const uint32_t *x, const uint32_t *w,
@@ -168,12 +169,15 @@ INLAY_INLINE const uint32_t *inlay_qthree(const uint32_t *x, const uint32_t *w,
 {
     int32_t a = start;
     int32_t b = start;
-    __asm__(INLAY_QFIRST INLAY_QCOLUMNS("!") INLAY_QM3("smlad", "a")
-                INLAY_QM3("smlatb", "b") INLAY_QSECOND INLAY_QCOLUMNS("")
-                    INLAY_QM3("smlabt", "a") INLAY_QM3("smlad", "b")
-            : [x] "+r"(x), [a] "+r"(a), [b] "+r"(b)
+    uint32_t x0, x1, x2, w0, w1, w2;
+    __asm__(INLAY_QFIRST INLAY_QNEXT INLAY_QM3("smlad", "a")
+                INLAY_QM3("smlatb", "b")
+                    INLAY_QSECOND INLAY_QPAIR INLAY_QM3("smlabt", "a")
+                        INLAY_QM3("smlad", "b")
+            : INLAY_QIO2(a, b), INLAY_QIO(x), INLAY_QTEMP2(x0, x1),
+              INLAY_QTEMP2(x2, w0), INLAY_QTEMP2(w1, w2)
             : [w] "r"(w)
-            : INLAY_QUSED);
+            : "cc", "memory");
     sum[0] = a;
     sum[1] = b;
     return x;
@@ -186,13 +190,15 @@ INLAY_INLINE const uint32_t *inlay_qthree_apart(const uint32_t *x,
 {
     int32_t a = start;
     int32_t b = start;
-    __asm__(INLAY_QFIRST INLAY_QCOLUMNS("!") INLAY_QM3("smlad", "a")
-                INLAY_QCOLUMNS("!") INLAY_QM3("smlad", "b")
-                    INLAY_QSECOND INLAY_QM3("smlabt", "a") INLAY_QCOLUMNS("")
-                        INLAY_QM3("smlabt", "b")
-            : [x] "+r"(x), [a] "+r"(a), [b] "+r"(b)
+    uint32_t x0, x1, x2, w0, w1, w2;
+    __asm__(INLAY_QFIRST INLAY_QNEXT INLAY_QM3("smlad", "a")
+                INLAY_QPAIR INLAY_QM3("smlad", "b")
+                    INLAY_QSECOND INLAY_QM3("smlabt", "a")
+                        INLAY_QPAIR INLAY_QM3("smlabt", "b")
+            : INLAY_QIO2(a, b), INLAY_QIO(x), INLAY_QTEMP2(x0, x1),
+              INLAY_QTEMP2(x2, w0), INLAY_QTEMP2(w1, w2)
             : [w] "r"(w)
-            : INLAY_QUSED);
+            : "cc", "memory");
     sum[0] = a;
     sum[1] = b;
     return x;
