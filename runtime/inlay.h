@@ -31,7 +31,8 @@ enum {
     INLAY_E_CHECK =
         6, /* -DINLAY_CHECK: a row that a step needs is not in the arena, or no more */
     INLAY_E_WEIGHTS =
-        7 /* the weights are not those that the code was made for */
+        7,           /* the weights are not those that the code was made for */
+    INLAY_E_SIZE = 8 /* an arena is smaller than the header says */
 };
 
 /* Where a tensor lies: rows in a ring. A whole tensor is a ring with cap == its rows.
@@ -243,15 +244,24 @@ static inline int inlay_run_stream(const inlay_model *m, const inlay_segment *g,
     return r;
 }
 
+/* Runs all steps of a model without segments. 0 or INLAY_E_... */
+static inline int inlay_run_steps(const inlay_model *m, void *const *base)
+{
+#ifdef INLAY_CHECK
+    inlay_check_begin(m, base);
+#endif
+    return inlay_run_layers(m, base, 0, m->steps);
+}
+
 /* Runs all steps. 0 or INLAY_E_... */
 static inline int inlay_run(const inlay_model *m, void *const *base)
 {
     int32_t i;
+    if (!m->segment)
+        return inlay_run_steps(m, base);
 #ifdef INLAY_CHECK
     inlay_check_begin(m, base);
 #endif
-    if (!m->segment)
-        return inlay_run_layers(m, base, 0, m->steps);
     for (i = 0; i < m->segments; i++) {
         const inlay_segment *g = m->segment + i;
         const int r =

@@ -9,7 +9,8 @@
 
 #include <stddef.h>
 #include <stdint.h>
-#include <string.h>
+
+#include "inlay_memory.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -72,15 +73,20 @@ static inline void inlay_crc_prepare(inlay_crc_tables *t)
                 t->of[k - 1][i] >> 8 ^ t->of[0][t->of[k - 1][i] & 255];
 }
 
+/* Four bytes, the first one lowest. */
+static inline uint32_t inlay_crc_word(const unsigned char *p)
+{
+    return p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 |
+           (uint32_t)p[3] << 24;
+}
+
 static inline uint32_t inlay_crc_wide(const inlay_crc_tables *t, uint32_t crc,
                                       const unsigned char *p, size_t n)
 {
     crc = ~crc;
     for (; n >= 8; n -= 8, p += 8) {
-        uint32_t low, high;
-        memcpy(&low, p, 4);
-        memcpy(&high, p + 4, 4);
-        low ^= crc;
+        const uint32_t low = inlay_crc_word(p) ^ crc;
+        const uint32_t high = inlay_crc_word(p + 4);
         crc = t->of[7][low & 255] ^ t->of[6][low >> 8 & 255] ^
               t->of[5][low >> 16 & 255] ^ t->of[4][low >> 24] ^
               t->of[3][high & 255] ^ t->of[2][high >> 8 & 255] ^

@@ -7,8 +7,10 @@
 #include "inlay_weights.h"
 #include "kernels/pushed.h"
 //@ }
+#if MODEL_WEIGHTS_BYTES
 #if defined __BYTE_ORDER__ && __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
-#error "the weights are little-endian"
+#error "these weights are little-endian; --weights=c has them for both orders"
+#endif
 #endif
 
 /* Places in the array of base pointers: the weights, the arena, then what the caller gives. */
@@ -138,7 +140,7 @@ static int take_weights(model_frame *frame, const void *weights)
         return MODEL_E_ALIGN;
     if (!inlay_sealed(weights, MODEL_WEIGHTS_SIZE, seal))
         return MODEL_E_WEIGHTS;
-    frame->base[BASE_WEIGHTS] = (void *)weights;
+    frame->base[BASE_WEIGHTS] = (void *)(uintptr_t)weights;
     return MODEL_OK;
 }
 
@@ -172,7 +174,7 @@ static int take_arena(model_frame *frame, model_memory *arena)
 /* Is a buffer of the caller missing? */
 static int missing(model_frame *frame, int place, const void *buffer)
 {
-    frame->base[place] = (void *)buffer;
+    frame->base[place] = (void *)(uintptr_t)buffer;
     return buffer == NULL;
 }
 
@@ -258,6 +260,15 @@ int model_push(model_memory *arena, const model_inputs *in, const model_outputs 
 }
 #endif
 #else
+static int run_all(void *const *base)
+{
+#if MODEL_HAS_SEGMENTS
+    return inlay_run(&model_steps, base);
+#else
+    return inlay_run_steps(&model_steps, base);
+#endif
+}
+
 #if MODEL_HAS_WEIGHTS
 int model_run_with(const void *weights, model_memory *arena, const model_inputs *in,
         const model_outputs *out)
@@ -268,7 +279,7 @@ int model_run_with(const void *weights, model_memory *arena, const model_inputs 
         error = take_arena(&frame, arena);
     if (!error)
         error = take_values(&frame, in, out);
-    return error ? error : inlay_run(&model_steps, frame.base);
+    return error ? error : run_all(frame.base);
 }
 #if !MODEL_WEIGHTS_APART
 
@@ -284,9 +295,19 @@ int model_run(model_memory *arena, const model_inputs *in, const model_outputs *
     int error = take_arena(&frame, arena);
     if (!error)
         error = take_values(&frame, in, out);
-    return error ? error : inlay_run(&model_steps, frame.base);
+    return error ? error : run_all(frame.base);
 }
 #endif
+#endif
+#if !MODEL_HAS_REGIONS
+
+int model_init(void *arena, size_t size)
+{
+    model_frame frame;
+    const size_t needed = MODEL_ARENA_SIZE;
+    const int error = take_arena(&frame, arena);
+    return !error && size < needed ? MODEL_E_SIZE : error;
+}
 #endif
 #if MODEL_HAS_WEIGHTS
 

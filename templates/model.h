@@ -23,6 +23,12 @@ extern "C" {
 #define MODEL_WEIGHTS_ALIGN 8u
 //@ }
 
+/* For definitions of the arena: a section of your linker's script, where you define this before or
+ * by -D. MODEL_WEIGHTS_ATTR is the same for the weights in model_weights.c. */
+#ifndef MODEL_ARENA_ATTR
+#define MODEL_ARENA_ATTR
+#endif
+
 /* The caller's values: length and shape and, of integers, what they stand for. */
 //@ facts {
 #define MODEL_IN0_SIZE 12u
@@ -55,7 +61,8 @@ enum {
     MODEL_MORE = 5,     /* no error: the next row of the input is awaited */
 #endif
     MODEL_E_CHECK = 6,  /* built with -DINLAY_CHECK: a row that a step needs is not in the arena */
-    MODEL_E_WEIGHTS = 7 /* the weights are those of another model or layout, cut off or damaged */
+    MODEL_E_WEIGHTS = 7, /* the weights are those of another model or layout, cut off or damaged */
+    MODEL_E_SIZE = 8    /* model_init(): the arena is too small */
 };
 
 #if MODEL_HAS_REGIONS
@@ -93,6 +100,13 @@ typedef struct {
 #endif
 #if MODEL_OUTPUTS_INSIDE
 /* Results in the arena are there after a run, until the arena is written again. */
+
+#endif
+#if !MODEL_HAS_REGIONS
+/* Before the first run, where the arena's size is not the compiler's to check: is it there,
+ * aligned, and of MODEL_ARENA_SIZE bytes at least? MODEL_OK, MODEL_E_ARG, MODEL_E_ALIGN or
+ * MODEL_E_SIZE; it is not touched, and a run asks for no such call. */
+int model_init(void *arena, size_t size);
 
 #endif
 /* Computes the outputs from the inputs. All working memory is `arena`; what it holds before and

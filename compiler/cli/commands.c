@@ -7,7 +7,7 @@
 #include "emit/arena_csv.h"
 #include "emit/html.h"
 #include "emit/report.h"
-#include "pipeline/limits.h"
+#include "ir/ram.h"
 #include "pipeline/model_name.h"
 #include "pipeline/stats.h"
 #include "pipeline/values.h"
@@ -41,10 +41,9 @@ static void print_summary(Compile *compile)
     Pieces *to = &compile->results;
     pieces_print(to,
                  "%s: arena %" PRId64 " bytes (lower bound %" PRId64
-                 "), with inputs and results %" PRIu64 "; weights %" PRIu64
-                 " bytes\n",
-                 name, plan->arena_size, plan->lower_bound, total_ram(program),
-                 program->weight_bytes);
+                 "), total RAM %" PRId64 "; weights %" PRIu64 " bytes\n",
+                 name, plan->arena_size, plan->lower_bound,
+                 program_ram(program).total, program->weight_bytes);
     pieces_print(to,
                  "written to %s: include src/%s.h, call %s_run(); %s.txt "
                  "has all figures\n",

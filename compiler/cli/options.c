@@ -201,7 +201,8 @@ static const OptionRow options[] = {
     BYTES("max-weights", ON(COMPILE) | ON(CHECK), max_weights,
           "most bytes of weights; status 1 beyond it"),
     BYTES("max-ram", ON(COMPILE) | ON(CHECK), max_ram,
-          "most bytes of arena, inputs and results; status 1 beyond it"),
+          "most bytes of RAM in all: arena, stack, inputs and results; status "
+          "1 beyond"),
     TEXT("baseline", 0, ON(CHECK), baseline, "FILE.json", NULL,
          "what check --json printed before: nothing may be more than it was"),
     CHOICE("format", ON(CHECK), format, "FORM", verdict_formats, FORMAT_TEXT,

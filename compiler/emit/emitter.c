@@ -26,6 +26,7 @@ Emitter emitter_new(const Program *program, const char *name, WeightsForm form)
         .name = name,
         .upper = text_upper(arena, name),
         .form = form,
+        .model_sha256 = "",
         .maker = NEW_ARRAY(arena, const Step *, tensors + 1),
     };
     for (size_t i = 0; i < program->step.n; i++)

@@ -13,6 +13,7 @@ typedef struct Emitter {
     const char *name;  /* the model's: prefix of identifiers and files */
     const char *upper; /* the same in capital letters */
     WeightsForm form;
+    const char *model_sha256; /* "": not asked for */
     const Step **maker; /* by tensor: the first step that writes it, or NULL */
 } Emitter;
 
@@ -21,6 +22,12 @@ Emitter emitter_new(const Program *program, const char *name, WeightsForm form);
 static inline bool has_weights(const Emitter *emitter)
 {
     return emitter->program->weight_bytes != 0;
+}
+
+/* Are they bytes of one order, and no text of C? */
+static inline bool weights_bytes(const Emitter *emitter)
+{
+    return has_weights(emitter) && emitter->form != WEIGHTS_C;
 }
 
 /* Does the caller bring them, as they are not linked into the program? */

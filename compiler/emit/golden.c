@@ -86,7 +86,7 @@ static void store_real(unsigned char *to, size_t bytes, int64_t value)
 static uint32_t fill(const Tensor *tensor, unsigned char *to, uint32_t random)
 {
     const Maker maker = maker_of(tensor->dtype);
-    const size_t bytes = interface_element(tensor);
+    const size_t bytes = (size_t)dtype_element(tensor->dtype);
     const int64_t count = interface_length(tensor);
     for (int64_t i = 0; i < count; i++, to += bytes) {
         random = random * UINT32_C(1664525) + UINT32_C(1013904223);
@@ -166,7 +166,7 @@ static bool take_result(Golden *golden, size_t i, void *const *out)
     const Graph *graph = golden->emitter->program->graph;
     const Tensor *tensor = graph->output.at[i];
     const unsigned char *from = out[i];
-    const size_t bytes = interface_element(tensor);
+    const size_t bytes = (size_t)dtype_element(tensor->dtype);
     const int64_t count = real_count(graph, i, out);
     GoldenResult *result = golden->result + i;
     if (!has_values(tensor->dtype) || !count)

@@ -9,6 +9,7 @@
 #include "base/size.h"
 #include "emit/peak.h"
 #include "emit/template.h"
+#include "ir/ram.h"
 
 enum { MOST_NAME = 60, MOST_ADVICE = 200, COLOURS = 10, MOST_WEIGHTS = 12 };
 
@@ -115,6 +116,18 @@ static void region_cards(const Html *html, Text *text)
                  arena_printf(html->arena, "%.2f %%", above), "mark");
 }
 
+static void ram_cards(const Html *html, Text *text)
+{
+    const RamUse use = program_ram(html->program);
+    const char *parts = arena_printf(
+        html->arena, "bytes of RAM in all: arena, inputs and results %s%s",
+        grouped(html->arena, use.values),
+        use.stack < 0 ? "; the stack is not known"
+                      : arena_printf(html->arena, ", stack %s (%s)",
+                                     grouped(html->arena, use.stack), use.how));
+    put_card(text, parts, grouped(html->arena, use.total), "");
+}
+
 static Text summary(const Html *html)
 {
     const Program *p = html->program;
@@ -134,6 +147,7 @@ static Text summary(const Html *html)
         region_cards(html, &text);
     else
         bound_cards(html, &text);
+    ram_cards(html, &text);
     put_card(&text, "bytes of weights (flash)",
              grouped(html->arena, (int64_t)p->weight_bytes), "");
     put_card(&text, "multiply-accumulates", grouped(html->arena, macs), "");

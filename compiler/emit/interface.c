@@ -2,7 +2,10 @@
 #include "emit/interface.h"
 
 #include <inttypes.h>
+#include <string.h>
 
+#include "emit/seal.h"
+#include "ir/ram.h"
 #include "ir/words.h"
 
 /* What kernels need: that of the widest element. */
@@ -72,17 +75,9 @@ bool has_buffers(const Emitter *emitter)
            count_inside(&outputs) < outputs.count;
 }
 
-size_t interface_element(const Tensor *tensor)
-{
-    const size_t bits = (size_t)dtype_bits(tensor->dtype);
-    const bool is_pair = tensor->dtype == DT_C64 || tensor->dtype == DT_C128;
-    const size_t bytes = bits < 8 ? 1 : bits / 8;
-    return is_pair ? bytes / 2 : bytes;
-}
-
 int64_t interface_length(const Tensor *tensor)
 {
-    return tensor_bytes(tensor) / (int64_t)interface_element(tensor);
+    return tensor_bytes(tensor) / dtype_element(tensor->dtype);
 }
 
 /* ---- macros ---- */
@@ -123,7 +118,21 @@ static void put_offsets(Text *text, const Emitter *emitter,
     }
 }
 
-/* Length and shape of a value and, of integers, what they stand for. */
+enum { LONGEST_NAME = 500 }; /* in a string: C promises a line of 4095 bytes */
+
+/* What it is called in the model, and its type, for C and for tools. */
+static void put_identity(Text *text, const Tensor *tensor, const char *start)
+{
+    if (strlen(tensor->name) <= LONGEST_NAME) {
+        text_print(text, "%s_NAME ", start);
+        text_literal(text, tensor->name);
+        text_put(text, "\n");
+    }
+    text_print(text, "%s_CTYPE %s\n", start, dtype_ctype(tensor->dtype));
+    text_print(text, "%s_DTYPE \"%s\"\n", start, dtype_name(tensor->dtype));
+}
+
+/* Name, type, length and shape of a value and, of integers, what they stand for. */
 static void put_facts(Text *text, const Emitter *emitter, const Values *values,
                       size_t i)
 {
@@ -132,6 +141,7 @@ static void put_facts(Text *text, const Emitter *emitter, const Values *values,
     const Shape shape = tensor_model_shape(tensor);
     const char *start = arena_printf(emitter->arena, "#define %s_%s%zu",
                                      emitter->upper, values->upper, i);
+    put_identity(text, tensor, start);
     text_print(text, "%s_SIZE %" PRId64 "u      /* bytes */\n", start,
                tensor_bytes(tensor));
     text_print(text, "%s_LENGTH %" PRId64 "u    /* elements of its C type */\n",
@@ -205,22 +215,60 @@ bool has_labels(const Emitter *emitter)
     return false;
 }
 
+/* What a run takes of RAM beside the arena, and in all. */
+static void put_ram(Text *text, const Emitter *emitter)
+{
+    const RamUse use = program_ram(emitter->program);
+    if (use.stack >= 0)
+        text_print(text,
+                   "#define %s_STACK_SIZE %" PRId64
+                   "u     /* bytes of a run at most: %s */\n",
+                   emitter->upper, use.stack, use.how);
+    text_print(text,
+               "#define %s_RAM_SIZE %" PRId64
+               "u     /* arena, %sinputs and results with the caller */\n",
+               emitter->upper, use.total, use.stack >= 0 ? "stack, " : "");
+}
+
+/* What the code was made from, and for. */
+static void put_origin(Text *text, const Emitter *emitter)
+{
+    text_print(text, "#define %s_INLAY_VERSION \"%s\"\n", emitter->upper,
+               INLAY_VERSION);
+    if (*emitter->model_sha256)
+        text_print(text, "#define %s_MODEL_SHA256 \"%s\"\n", emitter->upper,
+                   emitter->model_sha256);
+    text_print(text,
+               "#define %s_FAMILY \"%s\"     /* targets that the weights are "
+               "packed for */\n",
+               emitter->upper, emitter->program->family->name);
+}
+
+/* Size and place of the weights, and by what their layout is known. */
+static void put_weights(Text *text, const Emitter *emitter)
+{
+    text_print(text,
+               "#define %s_WEIGHTS_SIZE %" PRIu64 "u   /* bytes, constant */\n",
+               emitter->upper, emitter->program->weight_bytes);
+    if (!has_weights(emitter))
+        return;
+    text_print(text, "#define %s_WEIGHTS_ALIGN %du\n", emitter->upper,
+               WEIGHTS_LEAST_ALIGN);
+    text_print(text,
+               "#define %s_LAYOUT_HASH UINT64_C(0x%016" PRIx64
+               ")     /* of the weights: those of another are refused */\n",
+               emitter->upper, seal_layout(emitter->program));
+}
+
 Text interface_sizes(const Emitter *emitter)
 {
     const Values inputs = inputs_of(emitter);
     const Values outputs = outputs_of(emitter);
     Text text = text_new(emitter->arena);
     put_memory_sizes(&text, emitter);
-    text_print(&text,
-               "#define %s_FAMILY \"%s\"     /* targets that the weights are "
-               "packed for */\n",
-               emitter->upper, emitter->program->family->name);
-    text_print(&text,
-               "#define %s_WEIGHTS_SIZE %" PRIu64 "u   /* bytes, constant */\n",
-               emitter->upper, emitter->program->weight_bytes);
-    if (has_weights(emitter))
-        text_print(&text, "#define %s_WEIGHTS_ALIGN %du\n", emitter->upper,
-                   WEIGHTS_LEAST_ALIGN);
+    put_ram(&text, emitter);
+    put_origin(&text, emitter);
+    put_weights(&text, emitter);
     put_offsets(&text, emitter, &inputs);
     put_offsets(&text, emitter, &outputs);
     return text;

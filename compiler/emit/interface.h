@@ -6,9 +6,7 @@
 
 #include "emit/emitter.h"
 
-/* Bytes of an element of the API's type, and how many of them the value has: complex numbers are
- * two, packed ones share a byte. */
-size_t interface_element(const Tensor *tensor);
+/* How many elements of the API's type the value has: dtype_element(). */
 int64_t interface_length(const Tensor *tensor);
 
 /* ---- of the header ---- */

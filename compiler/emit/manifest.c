@@ -9,6 +9,7 @@
 #include "emit/islands.h"
 #include "emit/peak.h"
 #include "emit/seal.h"
+#include "ir/ram.h"
 #include "ir/words.h"
 
 /* jansson has memory (base/json_memory.h) and returns NULL for text that is not UTF-8 alone; every
@@ -430,6 +431,21 @@ static void put_islands(ManifestText *manifest, const Program *program)
     manifest_key(manifest, "float_islands", list);
 }
 
+/* Everything that a run takes of it. */
+static json_t *ram_facts(const Program *program)
+{
+    const RamUse use = program_ram(program);
+    json_t *object = manifest_made(json_object());
+    manifest_set(object, "total", json_integer(use.total));
+    manifest_set(object, "arena", json_integer(use.arena));
+    manifest_set(object, "values", json_integer(use.values));
+    if (use.stack >= 0) {
+        manifest_set(object, "stack", json_integer(use.stack));
+        manifest_set(object, "stack_of", json_string(use.how));
+    }
+    return object;
+}
+
 static void put_sizes(ManifestText *manifest, const Program *program,
                       const ManifestFacts *facts)
 {
@@ -438,6 +454,7 @@ static void put_sizes(ManifestText *manifest, const Program *program,
     const bool by_rows = program_pushed(program) != NULL;
     manifest_key(manifest, "arena", arena_facts(plan, by_rows));
     put_regions(manifest, plan);
+    manifest_key(manifest, "ram", ram_facts(program));
     manifest_key(manifest, "peak", peak_facts(program));
     put_islands(manifest, program);
     if (plan->curve.n)

@@ -7,6 +7,7 @@
 #include "emit/islands.h"
 #include "emit/peak.h"
 #include "emit/weights.h"
+#include "ir/ram.h"
 
 static const char *optimal(bool is_optimal)
 {
@@ -63,6 +64,20 @@ static void put_arena(Text *text, const Plan *plan)
                plan_above(size, plan->bound_schedules), plan->bound_schedules);
 }
 
+static void put_ram(Text *text, const Program *program)
+{
+    const RamUse use = program_ram(program);
+    text_print(text,
+               "RAM       %" PRId64 " bytes in all: arena %" PRId64
+               ", inputs and results with the caller %" PRId64,
+               use.total, use.arena, use.values);
+    if (use.stack >= 0)
+        text_print(text, ", stack at most %" PRId64 " (%s)\n", use.stack,
+                   use.how);
+    else
+        text_put(text, "; the stack is not known for this target\n");
+}
+
 static void head(Text *text, const Program *program, const char *name)
 {
     const Plan *plan = &program->plan;
@@ -76,6 +91,7 @@ static void head(Text *text, const Program *program, const char *name)
     put_weights(text, program);
     put_arena(text, plan);
     put_regions(text, plan);
+    put_ram(text, program);
 }
 
 /* Where a value lies, if not with the caller. */

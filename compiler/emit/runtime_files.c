@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "emit/embedded.h"
+#include "emit/tables.h"
 #include "rules/tiles.h"
 
 typedef VEC(const char *) Names;
@@ -99,7 +100,8 @@ Text runtime_includes(const Emitter *emitter)
 {
     const Names names = files_used(emitter);
     Text text = text_new(emitter->arena);
-    text_put(&text, "#include <math.h>\n\n");
+    if (table_needs_math(emitter))
+        text_put(&text, "#include <math.h>\n\n");
     put_tiles(&text, emitter);
     for (size_t i = 0; i < names.n; i++)
         text_print(&text, "#include \"%s\"\n",

@@ -167,12 +167,14 @@ static void write_files(const Emitter *emitter, Output *output,
     runtime_copy(emitter, output);
 }
 
-void emit_source(const Program *program, Output *output, const char *name,
-                 WeightsForm form, bool checks)
+void emit_source(const Program *program, Output *output,
+                 const SourceFacts *facts)
 {
-    const Emitter emitter = emitter_new(program, name, form);
+    Emitter emitter = emitter_new(program, facts->name, facts->form);
+    emitter.model_sha256 = facts->model_sha256;
     const Condition conditions[] = {
         { "MODEL_HAS_WEIGHTS", has_weights(&emitter) },
+        { "MODEL_WEIGHTS_BYTES", weights_bytes(&emitter) },
         { "MODEL_WEIGHTS_APART", weights_apart(&emitter) },
         { "MODEL_WEIGHTS_OBJECT", weights_object(&emitter) },
         { "MODEL_HAS_REGIONS", has_regions(&emitter) },
@@ -188,9 +190,9 @@ void emit_source(const Program *program, Output *output, const char *name,
     };
     const Word words[2] = { { "model_memory", memory_type(&emitter) } };
     const Filling common = {
-        .model = name,
+        .model = facts->name,
         .word = words,
         .condition = conditions,
     };
-    write_files(&emitter, output, &common, checks);
+    write_files(&emitter, output, &common, facts->checks);
 }

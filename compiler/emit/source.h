@@ -7,9 +7,15 @@
 #include "emit/weights.h"
 #include "ir/program.h"
 
-/* The program must be planned, its weights laid out, and linked. `form` is that of the weights, not
- * WEIGHTS_AUTO. With `checks` NAME_plan_check.h is written, too, which -DINLAY_CHECK needs. */
-void emit_source(const Program *program, Output *output, const char *name,
-                 WeightsForm form, bool checks);
+typedef struct SourceFacts {
+    const char *name;
+    WeightsForm form;         /* of the weights, not WEIGHTS_AUTO */
+    const char *model_sha256; /* "": not asked for */
+    bool checks; /* with NAME_plan_check.h, which -DINLAY_CHECK needs */
+} SourceFacts;
+
+/* The program must be planned, its weights laid out, and linked. */
+void emit_source(const Program *program, Output *output,
+                 const SourceFacts *facts);
 
 #endif

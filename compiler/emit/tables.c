@@ -78,6 +78,41 @@ static void put_real(Text *text, double value, bool is_float)
         put_decimal(text, value, is_float);
 }
 
+static double real_at(const FieldRow *field, const void *at)
+{
+    float single;
+    double value;
+    if (!strcmp(field->type, "double")) {
+        memcpy(&value, at, sizeof value);
+        return value;
+    }
+    if (strcmp(field->type, "float"))
+        return 0;
+    memcpy(&single, at, sizeof single);
+    return (double)single;
+}
+
+static bool has_constants_of_math(const Step *step)
+{
+    for (int i = 0; i < step->kernel->fields; i++) {
+        const FieldRow *field = step->kernel->field + i;
+        const unsigned char *at = (unsigned char *)step->params + field->offset;
+        for (int k = 0; k < field->count || k < 1; k++)
+            if (!isfinite(real_at(field, at + (size_t)k * field->size)))
+                return true;
+    }
+    return false;
+}
+
+bool table_needs_math(const Emitter *emitter)
+{
+    const Program *program = emitter->program;
+    for (size_t i = 0; i < program->step.n; i++)
+        if (has_constants_of_math(program->step.at[i]))
+            return true;
+    return false;
+}
+
 static void put_int64(Text *text, int64_t value)
 {
     if (value == INT64_MIN)

@@ -13,6 +13,8 @@ typedef struct StepTables {
     Text steps;
 } StepTables;
 StepTables table_steps(const Emitter *emitter);
+/* Do they name constants of <math.h>? */
+bool table_needs_math(const Emitter *emitter);
 /* Which steps run together. */
 typedef struct SegmentTables {
     Text lists;

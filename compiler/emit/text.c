@@ -60,28 +60,23 @@ void text_comment(Text *text, const char *s)
     text_cut(text, s, 80);
 }
 
+void text_literal(Text *text, const char *s)
+{
+    text_put(text, "\"");
+    for (; *s; s++) {
+        const unsigned char letter = (unsigned char)*s;
+        if (letter < ' ' || letter >= 127 || strchr("\"\\?", *s))
+            text_print(text, "\\%03o", letter);
+        else
+            text_add(text, s, 1);
+    }
+    text_put(text, "\"");
+}
+
 const char *text_upper(Arena *arena, const char *s)
 {
     char *u = arena_text(arena, s, strlen(s));
     for (char *c = u; *c; c++)
         *c = (char)toupper((unsigned char)*c);
     return u;
-}
-
-/* Three digits, so that one that follows is none of them; no trigraph begins. */
-static void put_escaped(Text *text, unsigned char byte)
-{
-    const bool plain = byte >= ' ' && byte < 0x7f;
-    if (plain && !strchr("\"\\?", byte))
-        text_print(text, "%c", byte);
-    else
-        text_print(text, "\\%03o", byte);
-}
-
-void text_literal(Text *text, const char *s)
-{
-    text_put(text, "\"");
-    for (; *s; s++)
-        put_escaped(text, (unsigned char)*s);
-    text_put(text, "\"");
 }

@@ -14,8 +14,6 @@ typedef struct Text {
 Text text_new(Arena *arena);
 void text_add(Text *text, const char *s, size_t n);
 void text_put(Text *text, const char *s);
-/* Model text as a C string: printable ASCII as it is, all else as octal escapes. */
-void text_literal(Text *text, const char *s);
 /* s in capital letters. */
 const char *text_upper(Arena *arena, const char *s);
 void text_print(Text *text, const char *format, ...)
@@ -25,5 +23,7 @@ void text_print(Text *text, const char *format, ...)
 void text_comment(Text *text, const char *s);
 /* The same, at most so many characters, and three points where there are more. */
 void text_cut(Text *text, const char *s, int most);
+/* A string literal with exactly these bytes. */
+void text_literal(Text *text, const char *s);
 
 #endif

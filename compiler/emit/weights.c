@@ -13,6 +13,7 @@
 #include "emit/elf.h"
 #include "emit/seal.h"
 #include "emit/text.h"
+#include "emit/weights_text.h"
 #include "inlay_weights.h"
 
 enum {
@@ -21,7 +22,6 @@ enum {
     LARGE_ALIGN = 64,
     LARGEST_TEXT = 256 * 1024,
     CHUNK = 64 * 1024,
-    WORDS_A_LINE = 4,
     SAMPLE = 512, /* bytes of constants that may be equal, read first */
     FARTHER =
         16, /* and so many times as many of those that look alike, again and again */
@@ -248,157 +248,6 @@ static void write_blob(const Program *program, File *file, uint64_t at,
         sha256_end(&h, sha256);
 }
 
-/* --- C text --- */
-
-static const char PROLOGUE[] =
-    "/* SPDX-License-Identifier: 0BSD\n"
-    " * Constant weights, little-endian: read-only, reached through the "
-    "base pointer of the steps. */\n"
-    "#include <stdint.h>\n\n"
-    "#if defined __BYTE_ORDER__ && defined __ORDER_BIG_ENDIAN__ && "
-    "__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__\n"
-    "#error \"the weights are little-endian\"\n"
-    "#endif\n\n";
-
-static const char ALIGNMENT[] =
-    "#if defined __GNUC__\n"
-    "#define WEIGHTS_ALIGN __attribute__((aligned(64)))\n"
-    "#elif defined __STDC_VERSION__ && __STDC_VERSION__ >= 201112L\n"
-    "#define WEIGHTS_ALIGN _Alignas(64)\n"
-    "#elif defined _MSC_VER\n"
-    "#define WEIGHTS_ALIGN __declspec(align(64))\n"
-    "#else\n"
-    "#define WEIGHTS_ALIGN          /* that of uint64_t: enough for "
-    "all elements, vectors are only used by the compilers above */\n"
-    "#endif\n\n";
-
-/* "0x0123456789abcdef," for each word of n bytes (a multiple of 8), four to a line; returns the
- * length. */
-static size_t words_text(char *to, const uint8_t *from, size_t n)
-{
-    char *t = to;
-    for (size_t i = 0; i < n; i += 8) {
-        *t++ = '0';
-        *t++ = 'x';
-        for (size_t k = 8; k-- > 0;) {
-            const uint8_t b = from[i + k];
-            *t++ = "0123456789abcdef"[b >> 4];
-            *t++ = "0123456789abcdef"[b & 15];
-        }
-        *t++ = ',';
-        if (i / 8 % WORDS_A_LINE == WORDS_A_LINE - 1 || i + 8 == n)
-            *t++ = '\n';
-    }
-    return (size_t)(t - to);
-}
-
-/* The text before the array's values. */
-static const char *array_head(const Program *program, const char *name)
-{
-    Arena *arena = program->graph->arena;
-    if (!program->weight_bytes)
-        return arena_printf(arena,
-                            "%sextern const uint64_t %s_weights_data[];      "
-                            "/* this model has none */\n",
-                            PROLOGUE, name);
-    return arena_printf(arena,
-                        "%s%sextern const uint64_t %s_weights_data[];\n"
-                        "WEIGHTS_ALIGN const uint64_t "
-                        "%s_weights_data[%" PRIu64 "] = {\n",
-                        PROLOGUE, ALIGNMENT, name, name,
-                        program->weight_bytes / 8);
-}
-
-/* The blob as words; returns where they end in the file. */
-static uint64_t write_words(const Program *program, File *file, uint64_t at,
-                            File *blob)
-{
-    Arena *arena = program->graph->arena;
-    const ArenaMark mark = arena_mark(arena);
-    uint8_t *bytes = arena_alloc(arena, CHUNK);
-    char *text = arena_alloc(arena, CHUNK / 8 * 20);
-    uint64_t left = program->weight_bytes;
-    for (uint64_t from = 0; left; from += CHUNK) {
-        const size_t count = left < CHUNK ? (size_t)left : CHUNK;
-        file_read(blob, from, bytes, count);
-        const size_t length = words_text(text, bytes, count);
-        file_write(file, at, text, length);
-        at += length;
-        left -= count;
-    }
-    arena_release(arena, mark);
-    return at;
-}
-
-static void write_text(const Program *program, Output *output, const char *name,
-                       File *blob)
-{
-    Arena *arena = program->graph->arena;
-    const char *path = arena_printf(arena, "src/%s_weights.c", name);
-    const char *head = array_head(program, name);
-    File *file = output_create(output, path);
-    file_write(file, 0, head, strlen(head));
-    const uint64_t end = write_words(program, file, strlen(head), blob);
-    if (program->weight_bytes)
-        file_write(file, end, "};\n", 3);
-    file_close(file);
-}
-
-/* --- incbin --- */
-
-/* Words of assembly that gas and clang take for all their ELF machines (so no @, a comment on Arm).
- */
-static const char INCBIN[] =
-    "#if !defined __GNUC__ || !defined __ELF__\n"
-    "#error \"this form of the weights needs gcc or clang and ELF objects; "
-    "compile the model with "
-    "--weights=c\"\n"
-    "#endif\n\n"
-    "/* Found in the folders given with -I; define it to name the file by its "
-    "path. */\n"
-    "#ifndef MODEL_WEIGHTS_BIN\n"
-    "#define MODEL_WEIGHTS_BIN \"model_weights.bin\"\n"
-    "#endif\n\n"
-    "extern const uint64_t model_weights_data[];\n"
-    "__asm__(\".pushsection .rodata.model_weights_data,\\\"a\\\"\\n\"\n"
-    "        \".balign 64\\n\"\n"
-    "        \".globl model_weights_data\\n\"\n"
-    "        \".type model_weights_data, %object\\n\"\n"
-    "        \"model_weights_data:\\n\"\n"
-    "        \".incbin \\\"\" MODEL_WEIGHTS_BIN \"\\\"\\n\"\n"
-    "        \".size model_weights_data, . - model_weights_data\\n\"\n"
-    "        \".popsection\\n\");\n";
-
-/* `model` and `MODEL` become the model's name. */
-static void put_named(Text *t, const char *text, const char *name)
-{
-    for (const char *s = text; *s;) {
-        const bool lower = !strncmp(s, "model_", 6);
-        const bool upper = !strncmp(s, "MODEL_", 6);
-        if (!lower && !upper) {
-            text_add(t, s++, 1);
-            continue;
-        }
-        for (const char *k = name; *k; k++) {
-            const char c =
-                upper && *k >= 'a' && *k <= 'z' ? (char)(*k - 'a' + 'A') : *k;
-            text_add(t, &c, 1);
-        }
-        s += 5;
-    }
-}
-
-static void write_incbin(const Program *program, Output *output,
-                         const char *name)
-{
-    Text t = text_new(program->graph->arena);
-    text_put(&t, PROLOGUE);
-    put_named(&t, INCBIN, name);
-    output_text(output,
-                arena_printf(program->graph->arena, "src/%s_weights.c", name),
-                t.at, t.n);
-}
-
 /* --- all forms --- */
 
 static void check_size(WeightsForm form, const Program *program)
@@ -438,9 +287,9 @@ WeightsForm weights_emit(Program *program, Output *output, const char *name,
     const uint64_t at = form == WEIGHTS_OBJ ? elf_data_offset() : 0;
     write_blob(program, file, at, hash, sha256);
     if (form == WEIGHTS_C)
-        write_text(program, output, name, file);
+        weights_text(program, output, name, file);
     if (form == WEIGHTS_INCBIN)
-        write_incbin(program, output, name);
+        weights_incbin(program, output, name);
     if (form == WEIGHTS_OBJ)
         elf_finish(file, machine, arena_printf(a, "%s_weights_data", name),
                    program->weight_bytes);

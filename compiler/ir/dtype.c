@@ -31,6 +31,14 @@ int dtype_bits(DType type)
     return type > DT_NONE && type < DT_COUNT ? rows[type].bits : 0;
 }
 
+int dtype_element(DType type)
+{
+    const int bits = dtype_bits(type);
+    const bool is_pair = type == DT_C64 || type == DT_C128;
+    const int bytes = bits < 8 ? 1 : bits / 8;
+    return is_pair ? bytes / 2 : bytes;
+}
+
 int64_t dtype_bytes(DType type, int64_t count)
 {
     const int bits = dtype_bits(type);

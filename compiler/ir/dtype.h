@@ -21,6 +21,8 @@ typedef uint32_t DTypeSet;
 const char *dtype_name(DType t); /* NumPy's; "?" where t is none */
 const char *dtype_ctype(DType type);
 int dtype_bits(DType t); /* 0: none */
+/* Bytes of what C has for it: complex numbers are two, packed ones share a byte. */
+int dtype_element(DType type);
 /* Bytes of `count` elements; sub-byte types are packed, the last byte part-filled. */
 int64_t dtype_bytes(DType type, int64_t count);
 /* The type with ONNX's code, DT_NONE where there is none. */

@@ -5,6 +5,7 @@
 
 #include "base/limits.h"
 #include "emit/peak.h"
+#include "ir/ram.h"
 
 /* ---- the steps ---- */
 
@@ -70,24 +71,6 @@ void limit_arena(Compile *compile)
 
 /* ---- --max-arena, --max-weights, --max-ram ---- */
 
-/* What of inputs and results lies with the caller. */
-static int64_t outside_bytes(Tensor *const *tensor, size_t count)
-{
-    int64_t bytes = 0;
-    for (size_t i = 0; i < count; i++)
-        if (tensor[i]->storage != STORE_ARENA)
-            bytes += tensor_bytes(tensor[i]);
-    return bytes;
-}
-
-uint64_t total_ram(const Program *program)
-{
-    const Graph *graph = program->graph;
-    const int64_t in = outside_bytes(graph->input.at, graph->input.n);
-    const int64_t out = outside_bytes(graph->output.at, graph_results(graph));
-    return (uint64_t)(program->plan.arena_size + in + out);
-}
-
 void size_limits(const Compile *compile, SizeLimit limits[SIZE_LIMITS])
 {
     limits[0] = (SizeLimit){
@@ -102,7 +85,7 @@ void size_limits(const Compile *compile, SizeLimit limits[SIZE_LIMITS])
     };
     limits[2] = (SizeLimit){
         .what = "ram",
-        .bytes = total_ram(compile->program),
+        .bytes = (uint64_t)program_ram(compile->program).total,
         .most = compile->options->max_ram,
     };
 }

@@ -10,9 +10,6 @@ void limit_steps(const Program *program);
 /* Of a plan: --arena-limit, and what an arena can have at most. */
 void limit_arena(Compile *compile);
 
-/* The arena, and the inputs and results that lie outside of it. */
-uint64_t total_ram(const Program *program);
-
 /* A size with the limit that the user set. */
 typedef struct SizeLimit {
     const char *what;

@@ -42,7 +42,13 @@ void write_source(Compile *compile)
     const WeightsForm form = weights_form(compile);
     compile->out = output_begin(&compile->arena, options->output);
     warn_of_form(compile);
-    emit_source(compile->program, compile->out, name, form, options->checks);
+    const SourceFacts facts = {
+        .name = name,
+        .form = form,
+        .model_sha256 = compile->model_sha256,
+        .checks = options->checks,
+    };
+    emit_source(compile->program, compile->out, &facts);
     weights_emit(compile->program, compile->out, name, form, !options->no_hash,
                  compile->weights_sha256);
     build_files_emit(compile->program, compile->out, name, form,

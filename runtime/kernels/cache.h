@@ -3,8 +3,7 @@
 #ifndef INLAY_CACHE_H
 #define INLAY_CACHE_H
 
-#include <string.h>
-
+#include "inlay_memory.h"
 #include "inlay.h"
 
 /* y = cache, then y[b][o][(at[b] + i) mod length] = update[b][o][i], count <= length.

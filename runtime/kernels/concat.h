@@ -4,8 +4,7 @@
 #ifndef INLAY_CONCAT_H
 #define INLAY_CONCAT_H
 
-#include <string.h>
-
+#include "inlay_memory.h"
 #include "inlay.h"
 
 typedef struct inlay_concat_params {

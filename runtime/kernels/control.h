@@ -4,8 +4,7 @@
 #ifndef INLAY_CONTROL_H
 #define INLAY_CONTROL_H
 
-#include <string.h>
-
+#include "inlay_memory.h"
 #include "inlay.h"
 
 /* Goes on at step `target`. No operands. */

@@ -4,8 +4,7 @@
 #ifndef INLAY_COPY_H
 #define INLAY_COPY_H
 
-#include <string.h>
-
+#include "inlay_memory.h"
 #include "inlay.h"
 
 typedef struct inlay_copy_params {

@@ -9,8 +9,8 @@
 
 #include <float.h>
 #include <math.h>
-#include <string.h>
 
+#include "inlay_memory.h"
 #include "inlay.h"
 
 typedef struct inlay_einsum_params {

@@ -8,8 +8,7 @@
 #ifndef INLAY_GATHER_H
 #define INLAY_GATHER_H
 
-#include <string.h>
-
+#include "inlay_memory.h"
 #include "index.h"
 
 typedef struct inlay_gather_params {

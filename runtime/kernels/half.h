@@ -6,7 +6,8 @@
 #define INLAY_HALF_H
 
 #include <stdint.h>
-#include <string.h>
+
+#include "inlay_memory.h"
 
 static inline uint32_t inlay_half_bits(float x)
 {

@@ -7,8 +7,7 @@
 #ifndef INLAY_LINEAR_ATTENTION_H
 #define INLAY_LINEAR_ATTENTION_H
 
-#include <string.h>
-
+#include "inlay_memory.h"
 #include "inlay.h"
 #include "math_f32.h"
 

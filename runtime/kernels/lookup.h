@@ -4,8 +4,7 @@
 #ifndef INLAY_LOOKUP_H
 #define INLAY_LOOKUP_H
 
-#include <string.h>
-
+#include "inlay_memory.h"
 #include "inlay.h"
 
 typedef struct inlay_lookup_params {

@@ -8,7 +8,8 @@
 
 #include <math.h>
 #include <stdint.h>
-#include <string.h>
+
+#include "inlay_memory.h"
 
 static inline uint32_t inlay_bits(float x)
 {

@@ -4,8 +4,8 @@
 #define INLAY_ML_SCORES_H
 
 #include <math.h>
-#include <string.h>
 
+#include "inlay_memory.h"
 #include "inlay.h"
 
 /* Numbers of post transforms. */

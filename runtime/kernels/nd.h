@@ -8,8 +8,8 @@
 
 #include <stddef.h>
 #include <stdint.h>
-#include <string.h>
 
+#include "inlay_memory.h"
 #include "inlay.h"
 
 #define INLAY_JOIN_(a, b) a##b

@@ -3,8 +3,7 @@
 #ifndef INLAY_NMS_H
 #define INLAY_NMS_H
 
-#include <string.h>
-
+#include "inlay_memory.h"
 #include "inlay.h"
 
 /* nms: y [room][3] (batch, class, box) int64, by batch and class and in them from the best score

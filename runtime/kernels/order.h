@@ -5,8 +5,8 @@
 #define INLAY_ORDER_H
 
 #include <math.h>
-#include <string.h>
 
+#include "inlay_memory.h"
 #include "inlay.h"
 
 /* topk: values and indices [outer][k][inner] of x [outer][n][inner], best first; of equals the

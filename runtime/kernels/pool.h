@@ -13,8 +13,8 @@
 #define INLAY_POOL_H
 
 #include <math.h>
-#include <string.h>
 
+#include "inlay_memory.h"
 #include "inlay.h"
 #include "kernels/conv_f32.h"
 #include "kernels/vec.h"

@@ -11,8 +11,8 @@
 #define INLAY_QVEC_H
 
 #include <stdint.h>
-#include <string.h>
 
+#include "inlay_memory.h"
 #include "inlay.h"
 
 #ifndef INLAY_QL

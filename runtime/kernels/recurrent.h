@@ -18,8 +18,7 @@
 #ifndef INLAY_RECURRENT_H
 #define INLAY_RECURRENT_H
 
-#include <string.h>
-
+#include "inlay_memory.h"
 #include "kernels/act.h"
 #include "quant.h"
 #include "tile_f32.h"

@@ -12,8 +12,8 @@
 #include <float.h>
 #include <math.h>
 #include <stddef.h>
-#include <string.h>
 
+#include "inlay_memory.h"
 #include "inlay.h"
 
 typedef struct inlay_reduce_params {

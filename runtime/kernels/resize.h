@@ -11,8 +11,8 @@
 #define INLAY_RESIZE_H
 
 #include <math.h>
-#include <string.h>
 
+#include "inlay_memory.h"
 #include "inlay.h"
 #include "nd.h"
 

@@ -9,8 +9,7 @@
 #ifndef INLAY_SCATTER_H
 #define INLAY_SCATTER_H
 
-#include <string.h>
-
+#include "inlay_memory.h"
 #include "index.h"
 
 enum {

@@ -6,8 +6,7 @@
 #ifndef INLAY_SELECT_H
 #define INLAY_SELECT_H
 
-#include <string.h>
-
+#include "inlay_memory.h"
 #include "index.h"
 
 /* onehot: y [outer][depth][inner] is off everywhere, on at I[outer][inner] (int64; out of range:

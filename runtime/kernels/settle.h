@@ -4,8 +4,7 @@
 #ifndef INLAY_SETTLE_H
 #define INLAY_SETTLE_H
 
-#include <string.h>
-
+#include "inlay_memory.h"
 #include "index.h"
 
 /* settle: x [n0][n1]... holds a tensor of dims D (int64 [rank], D[i] <= n[i]); everything outside

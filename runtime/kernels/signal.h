@@ -4,8 +4,8 @@
 #define INLAY_SIGNAL_H
 
 #include <math.h>
-#include <string.h>
 
+#include "inlay_memory.h"
 #include "inlay.h"
 
 /* taper: y[i] = a - b cos(2 pi i / m) + c cos(4 pi i / m), m = n where periodic, else n - 1.

@@ -13,8 +13,7 @@
 #ifndef INLAY_TILE_F32_H
 #define INLAY_TILE_F32_H
 
-#include <string.h>
-
+#include "inlay_memory.h"
 #include "inlay.h"
 #include "kernels/vec.h"
 

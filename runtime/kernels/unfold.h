@@ -4,8 +4,8 @@
 #define INLAY_UNFOLD_H
 
 #include <math.h>
-#include <string.h>
 
+#include "inlay_memory.h"
 #include "inlay.h"
 
 /* y[n][c][image] = sum of x[n][c][tap][block] over the taps that fall there. Operands: y (out), x,

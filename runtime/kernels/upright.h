@@ -5,8 +5,7 @@
 #ifndef INLAY_UPRIGHT_H
 #define INLAY_UPRIGHT_H
 
-#include <string.h>
-
+#include "inlay_memory.h"
 #include "kernels/conv_f32.h"
 
 /* A stretch of rows of one pixel, seen as one row of pixels. */

@@ -4,8 +4,7 @@
 #ifndef INLAY_VALUES_H
 #define INLAY_VALUES_H
 
-#include <string.h>
-
+#include "inlay_memory.h"
 #include "index.h"
 
 /* Operand 0: n values (int64); operand 1: `tables` lists of n values each, one of which every value

@@ -12,8 +12,8 @@
 
 #include <stddef.h>
 #include <stdint.h>
-#include <string.h>
 
+#include "inlay_memory.h"
 #include "inlay.h"
 #include "kernels/half.h"
 #include "kernels/vec.h"

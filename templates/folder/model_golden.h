@@ -34,7 +34,7 @@ static int model_golden(void)
     model_arenas arenas;
     const model_arenas *arena = &arenas;
 #else
-    static unsigned char room[MODEL_ARENA_SIZE + MODEL_ARENA_ALIGN];
+    static MODEL_ARENA_ATTR unsigned char room[MODEL_ARENA_SIZE + MODEL_ARENA_ALIGN];
     unsigned char *arena = room;
 #endif
 //@ buffers {

@@ -8,6 +8,7 @@ import shutil
 # bytes) of the board's memories
 Core = collections.namedtuple('Core', 'name target compiler flags fma qemu machine code const ram')
 
+LEVELS = ['-Os', '-O2']        # of optimization, for which figures of stacks hold
 ARM = ['-mthumb', '--specs=nano.specs']
 RISCV = ['-misa-spec=2.2', '-mcmodel=medany', '--specs=picolibc.specs']
 HARD = '-mfloat-abi=hard'

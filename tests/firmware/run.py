@@ -83,6 +83,11 @@ def run_core(t, core, net, level, o):
     if not o.trusted:
         compare_reference(t, label, net, got.outputs)
     compare_host(t, label, core, work, net, got.outputs)
+    stated = net.man['ram'].get('stack', -1)
+    if stated < 0:
+        t.skip(label + ': stack', 'a kernel of it is not measured')
+    elif level in cores.LEVELS:
+        t.ok('%s: %d bytes of stack, %d stated' % (label, got.stack, stated), got.stack <= stated < 4 * got.stack)
     print('# %s: %d bytes text, %d data, %d bss; stack %d bytes%s' %
           (label, text, data, bss, got.stack, '; read-only constants' if got.protected else ''), flush=True)
 
