@@ -136,6 +136,18 @@ INLAY_INLINE inlay_qw inlay_qdw_ones(const inlay_qpacked_params *params,
     return inlay_qw_of(INLAY_MM(set1_epi32)((int32_t)one));
 }
 
+/* Adds column k of four f of a window to the sums, and x itself to `zeros` where it is not NULL. */
+INLAY_INLINE void inlay_qdw_add_tap(const inlay_qpacked_params *params,
+                                    const inlay_qx *x, const inlay_qw *w,
+                                    int32_t k, int32_t f, inlay_qi *sum,
+                                    inlay_qi *zeros)
+{
+    *sum = inlay_dot4(*sum, x[k * params->dw], w[k]);
+    if (zeros)
+        *zeros =
+            inlay_dot4(*zeros, x[k * params->dw], inlay_qdw_ones(params, f));
+}
+
 /* The sums of pixel p and, where `zeros` is not NULL, of its numbers of x. taps: columns of the
  * window, where there is one four only; else 0. */
 INLAY_INLINE inlay_qi inlay_qdw_sum(const inlay_qpacked_params *params,
@@ -143,18 +155,19 @@ INLAY_INLINE inlay_qi inlay_qdw_sum(const inlay_qpacked_params *params,
                                     const inlay_qw *w, inlay_qi sum, int32_t p,
                                     int taps, inlay_qi *zeros)
 {
-    const int32_t kw = taps ? taps : params->kw;
-    const int32_t fours = taps ? 1 : sheet->fours;
     const inlay_qx *x = sheet->column + p * params->sw;
     int32_t f, k;
-    for (f = 0; f < fours; f++, w += kw, x += sheet->columns) {
+    if (taps) {
         INLAY_UNROLL
-        for (k = 0; k < kw; k++) {
-            sum = inlay_dot4(sum, x[k * params->dw], w[k]);
-            if (zeros)
-                *zeros = inlay_dot4(*zeros, x[k * params->dw],
-                                    inlay_qdw_ones(params, f));
-        }
+        for (k = 0; k < taps; k++)
+            inlay_qdw_add_tap(params, x, w, k, 0, &sum, zeros);
+        return sum;
+    }
+    for (f = 0; f < sheet->fours; f++) {
+        for (k = 0; k < params->kw; k++)
+            inlay_qdw_add_tap(params, x, w, k, f, &sum, zeros);
+        w += params->kw;
+        x += sheet->columns;
     }
     return sum;
 }
