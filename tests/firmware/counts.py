@@ -59,7 +59,7 @@ def read_table():
     if not os.path.exists(TABLE):
         return {}
     with open(TABLE) as f:
-        lines = f.read().splitlines()[1:]
+        lines = f.read().splitlines()[2:]
     rows = [dict(zip(FIELDS, line.split('\t'))) for line in lines]
     for row in rows:
         for field in FIELDS[TEXTS:]:
@@ -70,7 +70,7 @@ def read_table():
 def write_table(rows):
     order = [c.name for c in cores.CORES]
     with open(TABLE, 'w') as f:
-        f.write('\t'.join(FIELDS) + '\n')
+        f.write('# SPDX-License-Identifier: Apache-2.0\n' + '\t'.join(FIELDS) + '\n')
         for row in sorted(rows.values(), key=lambda r: (r['model'], order.index(r['core']))):
             f.write('\t'.join(str(row[field]) for field in FIELDS) + '\n')
 
