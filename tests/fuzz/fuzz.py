@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs one libFuzzer target for a while: its seeds and its corpus first, then new inputs.
 
-    fuzz.py --target FUZZ-NAME --inlay INLAY --models MODELS [--seconds N] [--keep FOLDER]
+    fuzz.py --target FUZZ-NAME --inlay INLAY --models MODELS [--seconds N] [--seed N] [--keep FOLDER]
+
+The short run of CI has always the same seed, so that it fails for what was changed; --seed 0 is another one each time.
 
 A finding is kept as fuzz-NAME-... in the working directory; `FUZZ-NAME FILE` replays it. With --keep what was learnt is added to
 FOLDER, as files; `fuzz.py --pack FOLDER TAR` makes a corpus of such a folder."""
@@ -46,6 +48,7 @@ def main():
     p.add_argument('--inlay')
     p.add_argument('--models')
     p.add_argument('--seconds', type=int, default=int(os.environ.get('INLAY_FUZZ_SECONDS', '20')))
+    p.add_argument('--seed', type=int, default=int(os.environ.get('INLAY_FUZZ_SEED', '1')))
     p.add_argument('--keep', default='')
     p.add_argument('--pack', nargs=2)
     o = p.parse_args()
@@ -63,7 +66,7 @@ def main():
         with open(os.environ['INLAY_FUZZ_VALUE'], 'wb') as f:
             f.write(seeds.floats('x', 1, 2, 5, 6))
         gather(o, name, corpus)
-        status, text = host.run([o.target, corpus, '-max_total_time=%d' % o.seconds, '-max_len=%d' % LENGTHS[name], '-timeout=20', '-rss_limit_mb=3000', '-print_final_stats=1',
+        status, text = host.run([o.target, corpus, '-max_total_time=%d' % o.seconds, '-seed=%d' % o.seed, '-max_len=%d' % LENGTHS[name], '-timeout=20', '-rss_limit_mb=3000', '-print_final_stats=1',
                                  '-artifact_prefix=' + os.path.join(os.getcwd(), 'fuzz-%s-' % name), '-use_value_profile=1'], limit=o.seconds + 600,
                                 env={'ASAN_OPTIONS': 'allocator_may_return_null=1:handle_abort=1'})
         if o.keep:
