@@ -227,10 +227,12 @@ static bool lives_through(const Bounds *b, int32_t step, int32_t tensor)
 
 static int64_t bytes_of_unit(const Step *step, const Operand *operand)
 {
+    const int64_t pitch = operand_pitch(operand);
     int64_t row = operand->row_bytes;
+    if (operand->part && pitch < 1) /* elements below a byte: not counted */
+        return 0;
     if (operand->part)
-        row = row / operand_pitch(operand) * operand->part *
-              element_bits(operand) / 8;
+        row = row / pitch * operand->part * element_bits(operand) / 8;
     const int64_t bytes = i64_mul(least_rows(step, operand), row);
     return i64_min(bytes, tensor_bytes(operand->tensor));
 }
@@ -296,9 +298,11 @@ static int64_t sum_word(const Bounds *b, int32_t word, uint64_t set)
     return sum;
 }
 
-/* All of what lives through the step. */
+/* All of what lives through the step; 0 where there are no sets. */
 static int64_t sum_through(const Bounds *b, int32_t step)
 {
+    if (!b->words)
+        return 0;
     const uint64_t *before = set_of(b, b->before, step);
     const uint64_t *after = set_of(b, b->after, step);
     int64_t sum = 0;
