@@ -60,22 +60,23 @@ static void put_arena(Text *text, const Plan *plan)
     else
         text_print(text, "placed within %.2f %% of the bound %" PRId64,
                    plan_above(size, plan->lower_bound), plan->lower_bound);
-    text_print(text, ", at most %.1f %% above any schedule (%" PRId64 ")\n",
+    text_print(text,
+               "\n          at most %.1f %% above any schedule (%" PRId64 ")\n",
                plan_above(size, plan->bound_schedules), plan->bound_schedules);
 }
 
 static void put_ram(Text *text, const Program *program)
 {
     const RamUse use = program_ram(program);
-    text_print(text,
-               "RAM       %" PRId64 " bytes in all: arena %" PRId64
-               ", inputs and results with the caller %" PRId64,
-               use.total, use.arena, use.values);
+    text_print(text, "RAM       %" PRId64 " bytes in all\n", use.total);
+    text_print(text, "%14" PRId64 "  arena\n", use.arena);
+    text_print(text, "%14" PRId64 "  inputs and results with the caller\n",
+               use.values);
     if (use.stack >= 0)
-        text_print(text, ", stack at most %" PRId64 " (%s)\n", use.stack,
+        text_print(text, "%14" PRId64 "  stack at most (%s)\n", use.stack,
                    use.how);
     else
-        text_put(text, "; the stack is not known for this target\n");
+        text_put(text, "             ?  stack: not known for this target\n");
 }
 
 static void head(Text *text, const Program *program, const char *name)
