@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/value_files.h"
+#include "cli/file_values.h"
 
 static uint32_t little(const unsigned char *at, int bytes)
 {
@@ -54,15 +54,17 @@ static Sound read_chunks(const unsigned char *all, uint64_t size)
     return sound;
 }
 
-FileValues wav_read(Arena *arena, const char *path, File *file)
+FileValues wav_read(const ValueFile *from)
 {
-    const unsigned char *all = (const unsigned char *)value_text(arena, file);
-    const Sound sound = read_chunks(all, file->size);
+    const unsigned char *all =
+        (const unsigned char *)value_text(from->arena, from->file);
+    const Sound sound = read_chunks(all, from->file->size);
     const bool is_float = sound.format == 3 && sound.bits == 32;
     if (!sound.data || !(is_float || (sound.format == 1 && sound.bits == 16)))
-        value_fail(path, "is no WAV file of 16-bit integers or 32-bit floats");
+        value_fail(from->path,
+                   "is no WAV file of 16-bit integers or 32-bit floats");
     const int64_t count = sound.bytes / (sound.bits / 8);
-    void *to = arena_alloc(arena, (size_t)sound.bytes + 4);
+    void *to = arena_alloc(from->arena, (size_t)sound.bytes + 4);
     memcpy(to, sound.data, sound.bytes);
     FileValues values = list_of(is_float ? DT_F32 : DT_I16, count, to);
     values.scale = is_float ? 0 : 1.0 / 32768;
@@ -81,7 +83,7 @@ static int64_t head_number(const char *path, const char **at)
     }
     char *end;
     const long number = strtol(*at, &end, 10);
-    if (end == *at || number < 1 || number > 65535)
+    if (end == *at || number < 1 || number > LARGEST_SIDE)
         value_fail(path, "is no picture that can be read");
     *at = end;
     return number;
@@ -94,17 +96,10 @@ static bool channels_first(const Tensor *wanted, int64_t channels)
            shape.dim[shape.rank - 1] != channels;
 }
 
-/* A picture's pixels as they lie in the file. */
-typedef struct Picture {
-    int64_t channels;
-    int64_t width;
-    int64_t height;
-    const unsigned char *pixel;
-} Picture;
-
-static Picture read_picture(Arena *arena, const char *path, File *file)
+static Picture read_picture(const ValueFile *from)
 {
-    const char *all = value_text(arena, file);
+    const char *path = from->path;
+    const char *all = value_text(from->arena, from->file);
     const char *at = all + 2;
     Picture picture = { .channels = all[1] == '6' ? 3 : 1 };
     picture.width = head_number(path, &at);
@@ -115,7 +110,7 @@ static Picture read_picture(Arena *arena, const char *path, File *file)
     const uint64_t end = begin + (uint64_t)(plane * picture.channels);
     if (levels != 255)
         value_fail(path, "has not the levels 0 to 255");
-    if (end > file->size)
+    if (end > from->file->size)
         value_fail(path, "is cut off");
     picture.pixel = (const unsigned char *)at + 1;
     return picture;
@@ -131,24 +126,43 @@ static void copy_planes(unsigned char *to, const Picture *picture)
             to[k * plane + i] = *from++;
 }
 
-FileValues picture_read(Arena *arena, const char *path, File *file,
-                        const Tensor *wanted)
+void picture_check(const ValueFile *from, const Picture *picture)
 {
-    const Picture picture = read_picture(arena, path, file);
-    const int64_t channels = picture.channels;
-    const int64_t count = picture.width * picture.height * channels;
-    const int64_t plain[] = { picture.height, picture.width, channels };
-    const int64_t turned[] = { channels, picture.height, picture.width };
-    const bool planes = channels_first(wanted, channels);
-    unsigned char *to = arena_alloc(arena, (size_t)count + 1);
+    const int64_t dims[] = { picture->channels, picture->height,
+                             picture->width };
+    const Shape shape = shape_of(3, dims);
+    const Shape model = tensor_model_shape(from->wanted);
+    if (shape_count(&shape) == tensor_count(from->wanted))
+        return;
+    fail_at(STATUS_MALFORMED, value_place(from->path),
+            "scale and crop it to the model's size first",
+            "has shape %s, \"%s\" is %s", shape_text(from->arena, &shape),
+            from->wanted->name, shape_text(from->arena, &model));
+}
+
+FileValues picture_values(const ValueFile *from, const Picture *picture)
+{
+    const int64_t channels = picture->channels;
+    const int64_t count = picture->width * picture->height * channels;
+    const int64_t plain[] = { picture->height, picture->width, channels };
+    const int64_t turned[] = { channels, picture->height, picture->width };
+    const bool planes = channels_first(from->wanted, channels);
+    unsigned char *to = arena_alloc(from->arena, (size_t)count + 1);
     if (planes)
-        copy_planes(to, &picture);
+        copy_planes(to, picture);
     else
-        memcpy(to, picture.pixel, (size_t)count);
+        memcpy(to, picture->pixel, (size_t)count);
     FileValues values = list_of(DT_U8, count, to);
     values.shape = shape_of(3, planes ? turned : plain);
     values.scale = 1.0 / 255;
     return values;
+}
+
+FileValues netpbm_read(const ValueFile *from)
+{
+    const Picture picture = read_picture(from);
+    picture_check(from, &picture);
+    return picture_values(from, &picture);
 }
 
 /* ---- text ---- */
@@ -164,17 +178,18 @@ static const char *read_number(const char *at, double *number)
 }
 
 /* Numbers behind one another; a first line of names is left out. */
-FileValues text_read(Arena *arena, const char *path, File *file)
+FileValues text_read(const ValueFile *from)
 {
-    const char *at = value_text(arena, file);
-    double *to = arena_array(arena, (size_t)file->size / 2 + 2, sizeof *to);
+    const char *at = value_text(from->arena, from->file);
+    const size_t most = (size_t)from->file->size / 2 + 2;
+    double *to = arena_array(from->arena, most, sizeof *to);
     int64_t count = 0;
     if (!read_number(at + strspn(at, BETWEEN), to))
         at += strcspn(at, "\n");
     for (at += strspn(at, BETWEEN); *at; at += strspn(at, BETWEEN)) {
         at = read_number(at, to + count++);
         if (!at)
-            value_fail(path, "holds what is no number");
+            value_fail(from->path, "holds what is no number");
     }
     return list_of(DT_F64, count, to);
 }

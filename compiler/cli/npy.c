@@ -3,8 +3,11 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "cli/value_files.h"
+#include "base/size.h"
+#include "cli/file_values.h"
+#include "cli/word_files.h"
 #include "emit/text.h"
+#include "pipeline/numbers.h"
 
 enum { FIXED = 10, LONG_FIXED = 12, ALIGN = 64 };
 
@@ -16,20 +19,20 @@ typedef struct NpyType {
 
 /* clang-format off */
 static const NpyType types[] = {
-    { .name = "f4", .dtype = DT_F32 },
-    { .name = "f8", .dtype = DT_F64 },
-    { .name = "f2", .dtype = DT_F16 },
-    { .name = "i1", .dtype = DT_I8 },
-    { .name = "i2", .dtype = DT_I16 },
-    { .name = "i4", .dtype = DT_I32 },
-    { .name = "i8", .dtype = DT_I64 },
-    { .name = "u1", .dtype = DT_U8 },
-    { .name = "u2", .dtype = DT_U16 },
-    { .name = "u4", .dtype = DT_U32 },
-    { .name = "u8", .dtype = DT_U64 },
-    { .name = "b1", .dtype = DT_BOOL },
-    { .name = "c8", .dtype = DT_C64 },
-    { .name = "c16", .dtype = DT_C128 },
+    { "f4", DT_F32 },
+    { "f8", DT_F64 },
+    { "f2", DT_F16 },
+    { "i1", DT_I8 },
+    { "i2", DT_I16 },
+    { "i4", DT_I32 },
+    { "i8", DT_I64 },
+    { "u1", DT_U8 },
+    { "u2", DT_U16 },
+    { "u4", DT_U32 },
+    { "u8", DT_U64 },
+    { "b1", DT_BOOL },
+    { "c8", DT_C64 },
+    { "c16", DT_C128 },
 };
 /* clang-format on */
 
@@ -124,25 +127,64 @@ static uint64_t bytes_of(const char *path, const FileValues *values,
     return bytes;
 }
 
-FileValues npy_read(Arena *arena, const char *path, File *file)
+/* Texts of so many characters, each four bytes, as codes of words. */
+static FileValues text_values(Arena *arena, Store *store, const char *path,
+                              const Shape *shape, const char *from,
+                              uint64_t left, int64_t length)
 {
-    const char *all = value_text(arena, file);
-    const Header header = header_of(arena, path, all, file->size);
+    FileValues values = { .dtype = DT_STRING, .shape = *shape };
+    FileValues letters = { .dtype = DT_I32, .shape = *shape };
+    if (shape->rank == MAX_RANK)
+        value_fail(path, "has a shape that is not read");
+    letters.shape.dim[letters.shape.rank++] = length;
+    if (bytes_of(path, &letters, left) != left)
+        value_fail(path, "holds other values than its shape says");
+    const int64_t count = shape_count(shape);
+    int64_t *code = NEW_ARRAY(arena, int64_t, count + 1);
+    for (int64_t i = 0; i < count; i++)
+        code[i] =
+            word_of_letters(arena, store, path, from + 4 * i * length, length);
+    values.at = code;
+    return values;
+}
+
+/* Of '<U12' 12; -1: it is no text. */
+static int64_t letters_of(const char *descr)
+{
+    int64_t length;
+    if (strncmp(descr, "'<U", 3))
+        return -1;
+    const char *end = number_read(descr + 3, INT32_MAX, &length);
+    return end && *end == '\'' ? length : -1;
+}
+
+FileValues npy_values(Arena *arena, Store *store, const char *path,
+                      const char *all, uint64_t size)
+{
+    const Header header = header_of(arena, path, all, size);
     const char *order = find_key(path, header.text, "'fortran_order'");
     const char *descr = find_key(path, header.text, "'descr'");
-    const char *shape = find_key(path, header.text, "'shape'");
-    const uint64_t left = file->size - header.end;
+    const char *at = find_key(path, header.text, "'shape'");
+    const uint64_t left = size - header.end;
+    const int64_t letters = letters_of(descr);
+    const Shape shape = shape_read(path, at);
     if (strncmp(order, "False", 5))
         value_fail(path, "is in Fortran's order: save numpy.ascontiguousarray");
-    FileValues values = {
-        .dtype = type_of(path, descr),
-        .shape = shape_read(path, shape),
-    };
+    if (letters >= 0)
+        return text_values(arena, store, path, &shape, all + header.end, left,
+                           letters);
+    FileValues values = { .dtype = type_of(path, descr), .shape = shape };
     if (bytes_of(path, &values, left) != left)
         value_fail(path, "holds other values than its shape says");
     values.at = arena_alloc(arena, (size_t)left + 1); /* aligned */
     memcpy(values.at, all + header.end, (size_t)left);
     return values;
+}
+
+FileValues npy_read(const ValueFile *from)
+{
+    return npy_values(from->arena, from->store, from->path,
+                      value_text(from->arena, from->file), from->file->size);
 }
 
 /* As NumPy has them: types that it has not are unsigned integers of their width. */
@@ -173,6 +215,40 @@ static Text header_text(Arena *arena, const char *descr, const Shape *shape)
     return text;
 }
 
+/* All texts as long as the longest; NumPy has none of length 0. */
+static int64_t longest_of(const Letters *text, int64_t count)
+{
+    int64_t longest = 1;
+    for (int64_t i = 0; i < count; i++)
+        longest = i64_max(longest, text[i].n);
+    return longest;
+}
+
+static void put_text(unsigned char *to, const Letters *text)
+{
+    for (int64_t k = 0; k < text->n; k++)
+        for (int i = 0; i < 4; i++)
+            to[4 * k + i] = (unsigned char)(text->at[k] >> 8 * i);
+}
+
+static void write_texts(Arena *arena, File *file, const Tensor *tensor,
+                        const int64_t *code)
+{
+    const int64_t count = tensor_count(tensor);
+    Letters *text = NEW_ARRAY(arena, Letters, count + 1);
+    for (int64_t i = 0; i < count; i++)
+        text[i] = word_letters(arena, tensor->graph->store, code[i]);
+    const int64_t longest = longest_of(text, count);
+    const char *descr = arena_printf(arena, "U%" PRId64, longest);
+    const Text head = header_text(arena, descr, &tensor->shape);
+    const size_t bytes = size_mul((size_t)longest, 4);
+    unsigned char *all = arena_array(arena, (size_t)count + 1, bytes);
+    for (int64_t i = 0; i < count; i++)
+        put_text(all + (size_t)i * bytes, text + i);
+    file_write(file, 0, head.at, head.n);
+    file_write(file, head.n, all, (size_t)count * bytes);
+}
+
 void npy_write(Arena *arena, File *file, const Tensor *tensor,
                const void *values)
 {
@@ -180,6 +256,10 @@ void npy_write(Arena *arena, File *file, const Tensor *tensor,
     const int64_t packed = (int64_t)bytes;
     const bool whole = dtype_bits(tensor->dtype) >= 8;
     const Shape shape = whole ? tensor->shape : shape_of(1, &packed);
+    if (tensor->words) {
+        write_texts(arena, file, tensor, values);
+        return;
+    }
     const Text text = header_text(arena, descr_of(tensor->dtype), &shape);
     file_write(file, 0, text.at, text.n);
     file_write(file, text.n, values, bytes);

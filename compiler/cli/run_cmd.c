@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  * run and test: the model executed here by the runtime's own kernels, its results printed, written
  * or compared. */
-#include <inttypes.h>
 #include <string.h>
 
 #include "cli/compare.h"
 #include "cli/options.h"
+#include "cli/results.h"
 #include "cli/value_files.h"
 #include "eval/eval.h"
-#include "ir/words.h"
 #include "onnx/tensor_file.h"
 
 static size_t list_length(const char *const *list)
@@ -22,12 +21,8 @@ static size_t list_length(const char *const *list)
 static void **load_inputs(Compile *compile, const char *const *file)
 {
     const Graph *graph = compile->graph;
-    const size_t count = graph->input.n;
-    void **values = NEW_ARRAY(&compile->arena, void *, count + 1);
-    for (size_t i = 0; i < count; i++)
-        values[i] = value_load(&compile->arena, &compile->store,
-                               graph->input.at[i], file[i]);
-    return values;
+    return values_load(compile, &(Tensors){ graph->input.at, graph->input.n },
+                       file);
 }
 
 void **run_inputs(Compile *compile)
@@ -35,49 +30,15 @@ void **run_inputs(Compile *compile)
     const char *const *file = (const char *const *)compile->options->input;
     const size_t count = compile->graph->input.n;
     const size_t given = list_length(file);
-    if (given != count)
+    const bool all_in_one =
+        given == 1 && count > 1 && value_is_archive(&compile->arena, file[0]);
+    if (given != count && !all_in_one)
         fail_at(STATUS_USAGE, LOC_NONE,
-                "give each with --input FILE (.pb, .npy, .csv, .wav, .ppm), "
-                "zeros or random:1, in the order of the model",
+                "give each with --input FILE (.pb, .npy, .csv, .wav, .png), "
+                "zeros or random:1, in the order of the model; or all in one "
+                ".npz",
                 "the model has %zu inputs, %zu were given", count, given);
     return load_inputs(compile, file);
-}
-
-/* Most values of a result that are printed. */
-enum { MOST_VALUES = 16 };
-
-static void print_word(Pieces *to, const Store *store, int64_t code)
-{
-    int64_t count;
-    const char *const *word = words_all(store, &count);
-    if (code >= 0 && code < count)
-        pieces_print(to, " \"%s\"", word[code]);
-    else
-        pieces_print(to, " %" PRId64, code);
-}
-
-static void print_value(Pieces *to, const Tensor *tensor, const void *values,
-                        int64_t i)
-{
-    const DType dtype = tensor->dtype;
-    if (tensor->words) {
-        print_word(to, tensor->graph->store, ((const int64_t *)values)[i]);
-        return;
-    }
-    if (dtype == DT_F32)
-        pieces_print(to, " %g", (double)((const float *)values)[i]);
-    if (dtype == DT_I64)
-        pieces_print(to, " %" PRId64, ((const int64_t *)values)[i]);
-}
-
-static void print_output(Pieces *to, const Tensor *tensor, const void *values)
-{
-    const int64_t count = tensor_count(tensor);
-    pieces_print(to, "%s: %s %s", tensor->name, dtype_name(tensor->dtype),
-                 shape_text(to->arena, &tensor->shape));
-    for (int64_t i = 0; i < count && i < MOST_VALUES; i++)
-        print_value(to, tensor, values, i);
-    pieces_print(to, "%s\n", count > MOST_VALUES ? " ..." : "");
 }
 
 /* Result i with the size that it has now. */
@@ -93,14 +54,30 @@ static Tensor real_output(const Graph *graph, size_t i, void *const *out)
     return tensor;
 }
 
+/* All of them. */
+static Tensor **real_outputs(Compile *compile, void *const *out)
+{
+    Arena *arena = &compile->arena;
+    const size_t count = graph_results(compile->graph);
+    Tensor **all = NEW_ARRAY(arena, Tensor *, count + 1);
+    for (size_t i = 0; i < count; i++) {
+        const Tensor tensor = real_output(compile->graph, i, out);
+        all[i] = arena_copy(arena, &tensor, sizeof tensor);
+    }
+    return all;
+}
+
 static void print_outputs(Compile *compile, void *const *out)
 {
-    const Graph *graph = compile->graph;
-    const size_t count = graph_results(graph);
-    for (size_t i = 0; i < count; i++) {
-        const Tensor tensor = real_output(graph, i, out);
-        print_output(&compile->results, &tensor, out[i]);
+    Tensor *const *result = real_outputs(compile, out);
+    const size_t count = graph_results(compile->graph);
+    const Options *options = compile->options;
+    if (options->top || options->labels) {
+        top_print(compile, result, count, out);
+        return;
     }
+    for (size_t i = 0; i < count; i++)
+        value_print(&compile->results, result[i], out[i]);
 }
 
 static void write_output(Compile *compile, size_t i, void *const *out)
@@ -148,16 +125,16 @@ static void **run(Compile *compile, void *const *inputs)
 static bool compare_results(Compile *compile, void *const *out,
                             const char *const *file)
 {
-    const size_t count = graph_results(compile->graph);
+    Tensor *const *result = real_outputs(compile, out);
     const Tolerance tolerance = tolerance_of(compile->options);
+    const bool archive = file[0] && value_is_archive(&compile->arena, file[0]);
+    const size_t count =
+        archive ? graph_results(compile->graph) : list_length(file);
+    void **want = values_load(compile, &(Tensors){ result, count }, file);
     bool all = true;
-    for (size_t i = 0; i < count && file[i]; i++) {
-        const Tensor tensor = real_output(compile->graph, i, out);
-        const void *want =
-            value_load(&compile->arena, &compile->store, &tensor, file[i]);
-        all &=
-            compare_values(&compile->results, &tensor, out[i], want, tolerance);
-    }
+    for (size_t i = 0; i < count; i++)
+        all &= compare_values(&compile->results, result[i], out[i], want[i],
+                              tolerance);
     return all;
 }
 

@@ -5,30 +5,8 @@
 #include <string.h>
 
 #include "ir/convert.h"
-#include "onnx/reader.h"
+#include "cli/npz.h"
 #include "pipeline/numbers.h"
-
-enum { LARGEST_FILE = 1 << 30 };
-
-static Loc at_file(const char *path)
-{
-    return (Loc){ .file = path, .byte = -1, .node = -1 };
-}
-
-void value_fail(const char *path, const char *what)
-{
-    fail_at(STATUS_MALFORMED, at_file(path), NULL, "%s", what);
-}
-
-char *value_text(Arena *arena, File *file)
-{
-    if (file->size > LARGEST_FILE)
-        value_fail(file->path, "is too large for a value");
-    char *text = arena_alloc(arena, (size_t)file->size + 1);
-    file_read(file, 0, text, (size_t)file->size);
-    text[file->size] = 0;
-    return text;
-}
 
 /* ---- into the type that is wanted ---- */
 
@@ -75,7 +53,7 @@ static void *converted(Arena *arena, const char *path, const FileValues *from,
         char *out = all + (size_t)at * width(to);
         convert_run(from->dtype, in, to, out, run);
         if (!is_kept(from->dtype, in, to, out, run))
-            fail_at(STATUS_MALFORMED, at_file(path), NULL,
+            fail_at(STATUS_MALFORMED, value_place(path), NULL,
                     "holds a number that %s has not, the type of \"%s\"",
                     dtype_name(to), tensor->name);
         in += (size_t)run * width(from->dtype);
@@ -83,11 +61,21 @@ static void *converted(Arena *arena, const char *path, const FileValues *from,
     return all;
 }
 
-/* The C API takes float16 and bfloat16 as uint16, and NumPy writes bfloat16 so. */
-static bool is_same_type(DType given, DType wanted)
+/* The C API takes float16 and bfloat16 as uint16, and NumPy writes bfloat16 so; words are their
+ * codes. */
+static bool is_same_type(DType given, const Tensor *tensor)
 {
+    const DType wanted = tensor->dtype;
     const bool half = wanted == DT_F16 || wanted == DT_BF16;
-    return given == wanted || (half && given == DT_U16);
+    return given == wanted || (half && given == DT_U16) ||
+           (tensor->words && given == DT_STRING);
+}
+
+bool value_fits(const FileValues *values, const Tensor *tensor)
+{
+    return (is_same_type(values->dtype, tensor) ||
+            may_convert(values, tensor->dtype)) &&
+           shape_count(&values->shape) == tensor_count(tensor);
 }
 
 /* Levels and samples as floats. */
@@ -107,17 +95,18 @@ static FileValues scaled(Arena *arena, const FileValues *from)
     return values;
 }
 
-static void *fitted(Arena *arena, const char *path, const FileValues *values,
-                    const Tensor *tensor)
+void *value_fit(Arena *arena, const char *path, const FileValues *values,
+                const Tensor *tensor)
 {
     const Shape wanted = tensor_model_shape(tensor);
-    const bool same = is_same_type(values->dtype, tensor->dtype);
+    const bool same = is_same_type(values->dtype, tensor);
     if (!same && !may_convert(values, tensor->dtype))
-        fail_at(STATUS_MALFORMED, at_file(path), NULL, "holds %s, \"%s\" is %s",
-                dtype_name(values->dtype), tensor->name,
-                dtype_name(tensor->dtype));
+        fail_at(STATUS_MALFORMED, value_place(path), NULL,
+                "holds %s, \"%s\" is %s", dtype_name(values->dtype),
+                tensor->name,
+                dtype_name(tensor->words ? DT_STRING : tensor->dtype));
     if (shape_count(&values->shape) != tensor_count(tensor))
-        fail_at(STATUS_MALFORMED, at_file(path), NULL,
+        fail_at(STATUS_MALFORMED, value_place(path), NULL,
                 "has shape %s, \"%s\" is %s", shape_text(arena, &values->shape),
                 tensor->name, shape_text(arena, &wanted));
     if (same)
@@ -148,20 +137,26 @@ static void *made_random(Arena *arena, const Tensor *tensor, uint64_t seed)
         const double part = (double)(seed >> 40) / (1 << 24);
         to[i] = real ? part : floor(2 * part);
     }
-    return fitted(arena, "random", &values, tensor);
+    return value_fit(arena, "random", &values, tensor);
+}
+
+static const char RANDOM[] = "random:";
+
+static bool is_made(const char *word)
+{
+    return !strcmp(word, "zeros") || !strncmp(word, RANDOM, sizeof RANDOM - 1);
 }
 
 /* NULL: the word names a file. */
 static void *made(Arena *arena, const Tensor *tensor, const char *word)
 {
-    static const char RANDOM[] = "random:";
     int64_t seed;
+    if (!is_made(word))
+        return NULL;
     if (!strcmp(word, "zeros")) {
         const size_t bytes = (size_t)tensor_bytes(tensor);
         return memset(arena_alloc(arena, bytes + 1), 0, bytes + 1);
     }
-    if (strncmp(word, RANDOM, sizeof RANDOM - 1))
-        return NULL;
     const char *end = number_read(word + sizeof RANDOM - 1, INT32_MAX, &seed);
     if (!end || *end)
         fail_at(STATUS_USAGE, LOC_NONE, "write it as random:1",
@@ -176,64 +171,74 @@ static void *made(Arena *arena, const Tensor *tensor, const char *word)
 
 /* ---- files ---- */
 
-static FileValues tensor_proto(Arena *arena, Store *store, const Tensor *tensor,
-                               const char *path)
+static void *load_one(Compile *compile, const Tensor *tensor, const char *path)
 {
-    Recipe *recipe = onnx_read_tensor(arena, store, path, NULL, NULL);
-    const DType dtype = recipe_dtype(recipe);
-    const bool words = tensor->words && dtype == DT_STRING;
-    return (FileValues){
-        .dtype = words ? DT_I64 : dtype,
-        .shape = shape_of(recipe_rank(recipe), recipe_dims(recipe)),
-        .at = recipe_values(store, arena, recipe),
-    };
-}
-
-static bool ends_with(const char *path, const char *ending)
-{
-    const size_t n = strlen(path);
-    const size_t k = strlen(ending);
-    return n >= k && !strcmp(path + n - k, ending);
-}
-
-static bool is_text(const char *path)
-{
-    return ends_with(path, ".csv") || ends_with(path, ".txt");
-}
-
-/* By its first bytes; a TensorProto has none that are always the same. */
-static FileValues read_any(Arena *arena, Store *store, const Tensor *tensor,
-                           const char *path)
-{
-    File *file = file_open(arena, path, LOAD_STREAM);
-    char head[4] = "";
-    if (file->size >= sizeof head)
-        file_read(file, 0, head, sizeof head);
-    FileValues values;
-    if (!memcmp(head, "\x93NUM", 4))
-        values = npy_read(arena, path, file);
-    else if (!memcmp(head, "RIFF", 4))
-        values = wav_read(arena, path, file);
-    else if (head[0] == 'P' && (head[1] == '5' || head[1] == '6'))
-        values = picture_read(arena, path, file, tensor);
-    else if (!memcmp(head, "PK\3\4", 4) || !memcmp(head, "\x89PNG", 4))
-        fail_at(STATUS_UNSUPPORTED, at_file(path),
-                "write it as .npy, .pgm or .ppm",
-                "archives and compressed pictures are not read");
-    else if (is_text(path))
-        values = text_read(arena, path, file);
-    else
-        values = tensor_proto(arena, store, tensor, path);
-    file_close(file);
-    return values;
-}
-
-void *value_load(Arena *arena, Store *store, const Tensor *tensor,
-                 const char *path)
-{
+    Arena *arena = &compile->arena;
     void *values = made(arena, tensor, path);
     if (values)
         return values;
-    const FileValues found = read_any(arena, store, tensor, path);
-    return fitted(arena, path, &found, tensor);
+    File *file = file_open(arena, path, LOAD_STREAM);
+    const FileValues found = file_values(&(ValueFile){
+        .arena = arena,
+        .store = &compile->store,
+        .path = path,
+        .file = file,
+        .wanted = tensor,
+    });
+    file_close(file);
+    return value_fit(arena, path, &found, tensor);
+}
+
+/* ---- several values of one archive ---- */
+
+static bool knows_any(const Npz *npz, const Tensors *wanted)
+{
+    for (size_t i = 0; i < wanted->n; i++)
+        if (npz_find(npz, wanted->at[i]->name))
+            return true;
+    return false;
+}
+
+static const NpzMember *member_for(const Npz *npz, const Tensors *wanted,
+                                   size_t i)
+{
+    const char *name = wanted->at[i]->name;
+    if (npz->members == wanted->n && !knows_any(npz, wanted))
+        return npz->member + i;
+    const NpzMember *member = npz_find(npz, name);
+    if (!member)
+        fail_at(STATUS_MALFORMED, value_place(npz->path),
+                "numpy.savez(FILE, **{\"name\": values, ...}) gives them names",
+                "there is no \"%s\" in it", name);
+    return member;
+}
+
+static void *load_member(Compile *compile, const Npz *npz,
+                         const Tensors *wanted, size_t i)
+{
+    Arena *arena = &compile->arena;
+    const NpzMember *member = member_for(npz, wanted, i);
+    const char *place;
+    const FileValues found =
+        npz_read(arena, &compile->store, npz, member, &place);
+    return value_fit(arena, place, &found, wanted->at[i]);
+}
+
+bool value_is_archive(Arena *arena, const char *word)
+{
+    return !is_made(word) && npz_is(arena, word);
+}
+
+void **values_load(Compile *compile, const Tensors *wanted,
+                   const char *const *file)
+{
+    Arena *arena = &compile->arena;
+    void **values = NEW_ARRAY(arena, void *, wanted->n + 1);
+    const Npz *npz = NULL;
+    if (wanted->n && value_is_archive(arena, file[0]))
+        npz = npz_open(arena, file[0]);
+    for (size_t i = 0; i < wanted->n; i++)
+        values[i] = npz ? load_member(compile, npz, wanted, i)
+                        : load_one(compile, wanted->at[i], file[i]);
+    return values;
 }

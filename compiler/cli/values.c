@@ -7,6 +7,7 @@
 #include "cli/nearest.h"
 #include "ir/family.h"
 #include "passes/passes.h"
+#include "pipeline/numbers.h"
 #include "pipeline/values.h"
 
 void value_pair(Arena *arena, const char *value)
@@ -30,6 +31,12 @@ void value_batch(Arena *arena, const char *value)
                 "--batch: there is no batch of 0");
 }
 
+void value_top(Arena *arena, const char *value)
+{
+    (void)arena;
+    (void)value_read_top(value);
+}
+
 void value_dim(Arena *arena, const char *value)
 {
     char *name;
@@ -40,6 +47,16 @@ void value_effort(Arena *arena, const char *value)
 {
     (void)arena;
     (void)value_read_effort(value);
+}
+
+int64_t value_read_top(const char *text)
+{
+    int64_t top;
+    const char *end = number_read(text, INT32_MAX, &top);
+    if (!end || *end || !top)
+        fail_at(STATUS_USAGE, LOC_NONE, "how many to print: --top 5",
+                "--top: \"%s\" is no number from 1 on", text);
+    return top;
 }
 
 double value_read_tolerance(const char *text)

@@ -8,9 +8,11 @@
 /* Refuses what is no value of the option, by fail_at(). */
 typedef void OptionCheck(Arena *arena, const char *value);
 
-OptionCheck value_pair, value_shape, value_dim, value_batch, value_pass,
-    value_optional_pass, value_target, value_effort, value_tolerance;
+OptionCheck value_pair, value_shape, value_dim, value_batch, value_top,
+    value_pass, value_optional_pass, value_target, value_effort,
+    value_tolerance;
 
+int64_t value_read_top(const char *text);
 double value_read_tolerance(const char *text);
 
 #endif

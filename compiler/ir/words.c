@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ir/words.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #include "base/diag.h"
@@ -42,6 +43,22 @@ const char *const *words_all(const Store *store, int64_t *count)
 {
     *count = store->words ? (int64_t)store->words->text.n : 0;
     return *count ? store->words->text.at : NULL;
+}
+
+static bool is_known(const Store *store, int64_t code)
+{
+    int64_t count;
+    (void)words_all(store, &count);
+    return code >= 0 && code < count;
+}
+
+const char *words_text(Arena *arena, const Store *store, int64_t code)
+{
+    int64_t count;
+    const char *const *word = words_all(store, &count);
+    if (is_known(store, code))
+        return word[code];
+    return arena_printf(arena, "%" PRId64, code);
 }
 
 Recipe *words_integers(Store *store, Recipe *recipe)

@@ -13,6 +13,8 @@
 int64_t words_code(Store *store, const char *text);
 /* All words by their codes, the store's; *count of them. */
 const char *const *words_all(const Store *store, int64_t *count);
+/* The word of a code, or the number itself as text where no word has it. */
+const char *words_text(Arena *arena, const Store *store, int64_t code);
 /* Codes as the integers that they are: DT_I64 of the same shape; others as they are. */
 Recipe *words_integers(Store *store, Recipe *recipe);
 

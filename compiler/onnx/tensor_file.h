@@ -6,7 +6,7 @@
 #include "base/io.h"
 #include "ir/graph.h"
 
-/* Writes a TensorProto with raw_data, named as `tensor`. */
+/* Writes a TensorProto, named as `tensor`: raw_data, or the words that codes stand for. */
 void onnx_write_tensor(Arena *arena, File *file, const Tensor *tensor,
                        const void *values);
 

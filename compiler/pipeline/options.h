@@ -20,6 +20,8 @@ typedef struct Options {
     const char *batch;  /* a number */
     const char *rtol;   /* numbers: how far results may be off */
     const char *atol;
+    const char *top;    /* run: a number */
+    const char *labels; /* run: a file */
     const char *dump_after;
     const char *external_dir;
     const char **shape;

@@ -246,6 +246,8 @@ EXPERIMENTS = {
     'const': constant,
     'input': lambda b, c: (['run', b.digits], ['--input', b.image]),
     'expect': always(['--expect', 'none.npy']),
+    'top': always(['--top', '2']),
+    'labels': always(['--labels', 'none.txt']),
     'rtol': tolerance('--rtol'),
     'atol': tolerance('--atol'),
     'npy': lambda b, c: (b.words(c) + ['-o', b.out], ['--npy']),
@@ -308,7 +310,7 @@ def pair(t, b, command, option):
         if plain[0] == 0 and given[0] not in (0, 64):
             t.ok(name + ': a failure writes nothing', not given[3], sorted(given[3]))
         return
-    values = {'target': 'cortex-m4', 'without': 'cse', 'shape': 'x=1x8', 'dim': 'N=1', 'batch': '2', 'region': 'a:1M', 'effort': '2', 'rtol': '1', 'atol': '1'}
+    values = {'target': 'cortex-m4', 'without': 'cse', 'shape': 'x=1x8', 'dim': 'N=1', 'batch': '2', 'region': 'a:1M', 'effort': '2', 'top': '2', 'rtol': '1', 'atol': '1'}
     value = values.get(option['name'], option.get('values', [EXAMPLE.get(option['kind'])])[0])
     words = ['--' + option['name']] + ([value] if 'value' in option else [])
     status, text, message, files = b.run(b.words(command) + words)

@@ -4,10 +4,13 @@ refused with its name. `--expect` and `inlay test`: right, wrong, tolerances.
 
     run_files.py --inlay INLAY --models MODELS"""
 import argparse
+import io
 import math
 import os
 import shutil
 import struct
+import zipfile
+import zlib
 
 import host
 import onnx
@@ -35,6 +38,31 @@ def wav(samples, bits=16):
     form = struct.pack('<HHIIHH', 1 if bits == 16 else 3, 1, 16000, 16000 * bits // 8, bits // 8, bits)
     body = b'WAVEfmt ' + struct.pack('<I', len(form)) + form + b'LIST\3\0\0\0abc\0' + b'data' + struct.pack('<I', len(data)) + data
     return b'RIFF' + struct.pack('<I', len(body)) + body
+
+
+def png(width, kind, rows, depth=8, palette=b'', clear=b''):
+    """kind: 0 grey, 2 colours, 3 palette, 4 grey and alpha, 6 colours and alpha."""
+    chunk = lambda name, data: struct.pack('>I', len(data)) + name + data + struct.pack('>I', zlib.crc32(name + data))
+    body = chunk(b'IHDR', struct.pack('>IIBBBBB', width, len(rows), depth, kind, 0, 0, 0)) + chunk(b'gAMA', struct.pack('>I', 100000))
+    body += (chunk(b'PLTE', palette) if palette else b'') + (chunk(b'tRNS', clear) if clear else b'')
+    return b'\x89PNG\r\n\x1a\n' + body + chunk(b'IDAT', zlib.compress(b''.join(b'\0' + bytes(r) for r in rows))) + chunk(b'IEND', b'')
+
+
+def npz(members, packed=True):
+    to = io.BytesIO()
+    with zipfile.ZipFile(to, 'w', zipfile.ZIP_DEFLATED if packed else zipfile.ZIP_STORED) as z:
+        for name, data in members.items():
+            with z.open(zipfile.ZipInfo(name + '.npy'), 'w', force_zip64=True) if not packed else z.open(name + '.npy', 'w') as f:
+                f.write(data)
+    return to.getvalue()
+
+
+def texts(dims, words):
+    """A .npy of words."""
+    longest = max(map(len, words)) or 1
+    head = "{'descr': '<U%d', 'fortran_order': False, 'shape': (%s), }" % (longest, ''.join('%d,' % d for d in dims))
+    head += ' ' * (-(11 + len(head)) % 64) + '\n'
+    return b'\x93NUMPY\1\0' + struct.pack('<H', len(head)) + head.encode() + b''.join(w.encode('utf-32-le').ljust(4 * longest, b'\0') for w in words)
 
 
 class Bench:
@@ -75,6 +103,19 @@ GOOD = [
     ('ppm, channels first', 'uint8', [1, 3, 1, 2], 'a.ppm', b'P6 2 1 255\n\1\2\3\4\5\6', [1, 4, 2, 5, 3, 6]),
     ('ppm, channels last', 'uint8', [1, 1, 2, 3], 'a.ppm', b'P6 2 1 255\n\1\2\3\4\5\6', [1, 2, 3, 4, 5, 6]),
     ('zeros', 'int16', [3], 'zeros', None, [0, 0, 0]),
+    ('npz by name', 'float32', [2], 'a.npz', npz({'other': b'', 'x': npy('float32', [2], [1, 2])}), [1, 2]),
+    ('npz in order', 'float32', [2], 'a.npz', npz({'arr_0': npy('float32', [2], [1, 2])}), [1, 2]),
+    ('npz as numpy.savez writes it', 'float32', [500], 'a.npz', npz({'x': npy('float32', [500], range(500))}, False), list(range(500))),
+    ('png', 'uint8', [1, 1, 2, 3], 'a.png', png(3, 0, [[0, 1, 2], [3, 4, 255]]), [0, 1, 2, 3, 4, 255]),
+    ('png for floats', 'float32', [1, 1, 1, 2], 'a.png', png(2, 0, [[0, 255]]), [0, 1]),
+    ('png of colours, channels first', 'uint8', [1, 3, 1, 2], 'a.png', png(2, 2, [[1, 2, 3, 4, 5, 6]]), [1, 4, 2, 5, 3, 6]),
+    ('png of colours, channels last', 'uint8', [1, 1, 2, 3], 'a.png', png(2, 2, [[1, 2, 3, 4, 5, 6]]), [1, 2, 3, 4, 5, 6]),
+    ('png with alpha', 'uint8', [1, 3, 1, 2], 'a.png', png(2, 6, [[1, 2, 3, 9, 4, 5, 6, 9]]), [1, 4, 2, 5, 3, 6]),
+    ('png with alpha for four channels', 'uint8', [1, 4, 1, 2], 'a.png', png(2, 6, [[1, 2, 3, 9, 4, 5, 6, 8]]), [1, 4, 2, 5, 3, 6, 9, 8]),
+    ('png, grey for colours', 'uint8', [1, 3, 1, 2], 'a.png', png(2, 0, [[7, 8]]), [7, 8, 7, 8, 7, 8]),
+    ('png of 16 bits', 'uint8', [1, 1, 1, 2], 'a.png', png(2, 0, [[255, 255, 128, 128]], 16), [255, 128]),
+    ('png of 1 bit', 'uint8', [1, 1, 1, 8], 'a.png', png(8, 0, [[0b10100001]], 1), [255, 0, 255, 0, 0, 0, 0, 255]),
+    ('png with a palette', 'uint8', [1, 3, 1, 2], 'a.png', png(2, 3, [[1, 0]], 8, b'\1\2\3\4\5\6', b'\0'), [4, 1, 5, 2, 6, 3]),
 ]
 WHOLE = npy('float32', [2, 3], [1, 2, 3, 4, 5, 6.5])
 BAD = [
@@ -86,9 +127,20 @@ BAD = [
     ('no numbers', 'float32', [2], 'a.csv', '1,x', 'no number'),
     ('a large shape', 'float32', [2], 'a.npy', npy('float32', [10**11, 10**11, 10**11], [1]), 'fewer values'),
     ('a short picture', 'uint8', [1, 1, 2, 3], 'a.pgm', b'P5 3 2 255\n\0\1', 'cut off'),
-    ('a zip', 'float32', [1], 'a.npz', b'PK\3\4....', 'are not read'),
+    ('a zip without an end', 'float32', [1], 'a.npz', b'PK\3\4....', 'cut off'),
+    ('an archive without the input', 'float32', [1], 'a.npz', npz({'a': b'', 'b': b''}), 'there is no "x"'),
+    ('what is no .npy in an archive', 'float32', [1], 'a.npz', npz({'x': b'some text'}), 'a.npz(x)'),
+    ('a JPEG', 'float32', [1], 'a.jpg', b'\xff\xd8\xff\xe0', 'JPEG'),
+    ('a png of another size', 'uint8', [1, 1, 2, 2], 'a.png', png(3, 0, [[1, 2, 3]]), 'scale and crop'),
+    ('a large png', 'uint8', [1, 1, 2, 2], 'a.png', png(1 << 20, 0, [[1]]), 'no PNG'),
+    ('words for numbers', 'int64', [1], 'a.npy', texts([1], ['a']), 'holds string'),
     ('a wav of other bits', 'float32', [1], 'a.wav', b'RIFF\0\0\0\0WAVEdata\0\0\0\0', 'no WAV file'),
 ]
+
+
+def good_or_refused(b, data, values):
+    status, _, got = b.run('float32', [2, 3], 'a.npz', data)
+    return not (status in (65, 69) or (status == 0 and got == values))
 
 
 def formats(t, b):
@@ -100,6 +152,14 @@ def formats(t, b):
         t.ok(name + ' is refused', status in (65, 69) and part in text and path in text, '%d %s' % (status, text))
     bad = [n for n in range(len(WHOLE)) if b.run('float32', [2, 3], 'a.npy', WHOLE[:n])[0] != 65]
     t.ok('a .npy that is cut off anywhere is refused', not bad, bad)
+    good = npz({'x': WHOLE})
+    bad = [n for n in range(len(good)) if b.run('float32', [2, 3], 'a.npz', good[:n])[0] != 65 and n > 3]
+    t.ok('a .npz that is cut off anywhere is refused', not bad, bad)
+    wrong = [n for n in range(len(good)) if good_or_refused(b, good[:n] + bytes([good[n] ^ 0x55]) + good[n + 1:], [1, 2, 3, 4, 5, 6.5])]
+    t.ok('a .npz with a byte changed gives its values or is refused', not wrong, wrong)
+    picture = png(3, 0, [[0, 1, 2], [3, 4, 255]])
+    bad = [n for n in range(4, len(picture) - 12) if b.run('uint8', [1, 1, 2, 3], 'a.png', picture[:n])[0] != 65]
+    t.ok('a .png that is cut off anywhere is refused', not bad, bad)
     first = b.run('float32', [1000], 'random:1', None)[2]
     t.ok('random:1 is the same each time', first == b.run('float32', [1000], 'random:1', None)[2] and 0 <= min(first) < 0.1 and 0.9 < max(first) < 1)
     t.ok('random:2 is another', first != b.run('float32', [1000], 'random:2', None)[2])
@@ -128,6 +188,66 @@ def expected(t, b):
         t.ok('--expect: ' + name, got == status and part in text, '%d %s' % (got, text))
     for text in ('', 'x', '-1', 'nan', '1x', ' 1'):
         t.ok('--rtol "%s" is refused' % text, host.run([b.inlay, 'run', b.model('float32', [2]), '-i', path, '--expect', path, '--rtol=' + text])[0] == 64)
+
+
+def several(t, b):
+    """Inputs and results of one archive."""
+    add = write(os.path.join(b.work, 'add.onnx'), make_model(
+        [make_node('Sub', ['a', 'b'], ['c']), make_node('Neg', ['c'], ['d'])], [make_value('a', 1, [2]), make_value('b', 1, [2])], [make_value('c', 1, [2]), make_value('d', 1, [2])]))
+    value = lambda *v: npy('float32', [2], v)
+    run = lambda members, want: host.run([b.inlay, 'run', add, '-i', write(os.path.join(b.work, 'in.npz'), npz(members)),
+                                          '--expect', write(os.path.join(b.work, 'out.npz'), npz(want))])
+    right = {'d': value(-1, -2), 'c': value(1, 2)}
+    for name, members in (('names', {'b': value(3, 4), 'a': value(4, 6)}), ('order', {'arr_0': value(4, 6), 'arr_1': value(3, 4)})):
+        status, text = run(members, right)
+        t.ok('two inputs and results of archives by ' + name, status == 0 and text.count('equal') == 2, text)
+    status, text = run({'b': value(3, 4), 'a': value(4, 6)}, dict(right, d=value(-1, 2)))
+    t.ok('a wrong result of an archive', status == 1 and 'd: DIFFERS in 1 of 2' in text and 'c: equal' in text, text)
+    status, text = run({'b': value(3, 4)}, right)
+    t.ok('an archive that lacks an input', status == 65 and 'there is no "a"' in text, text)
+    status, text = run({'b': value(3, 4), 'a': value(4, 6)}, {'c': value(1, 2)})
+    t.ok('an archive that lacks a result', status == 65 and 'there is no "d"' in text, text)
+
+
+def best(t, b):
+    """--top and --labels."""
+    model = b.model('float32', [5])
+    path = write(os.path.join(b.work, 'x.npy'), npy('float32', [5], [3, float('nan'), 7, -1, 7]))
+    labels = write(os.path.join(b.work, 'labels.txt'), 'a\nb\ntwo words\nd\r\ne')
+    lines = lambda *more: host.run([b.inlay, 'run', model, '-i', path] + list(more))
+    status, text = lines('--top', '3')
+    t.ok('--top', status == 0 and [line.split() for line in text.splitlines()[1:]] == [['1.', '7', '2'], ['2.', '7', '4'], ['3.', '3', '0']], text)
+    status, text = lines('--labels', labels)
+    t.ok('--labels', status == 0 and '  1. 7            two words (2)\n  2. 7            e (4)\n  3. 3            a (0)\n  4. -1           d (3)\n  5. nan          b (1)\n' in text, text)
+    status, text = lines('--labels', write(os.path.join(b.work, 'few.txt'), 'a\nb\n'))
+    t.ok('labels of another number', status == 64 and 'has 2 lines' in text, text)
+    t.ok('--top 0 is refused', lines('--top', '0')[0] == 64)
+
+
+def words(t, b):
+    """Words in and out in each format."""
+    given, out = ['one', 'a "b", c', 'äöü€\U0001f600', ''], os.path.join(b.work, 'words')
+    model = write(os.path.join(b.work, 'words.onnx'), make_model(
+        [make_node('Reshape', ['x', 'shape'], ['y'])], [make_value('x', 8, [4])], [make_value('y', 8, [2, 2])],
+        [make_tensor('shape', 7, [2], struct.pack('<2q', 2, 2))]))
+    text_pb = b''.join(b'\x32' + bytes([len(w.encode())]) + w.encode() for w in given)
+    for name, data in (('w.npy', texts([4], given)), ('w.csv', 'one,"a ""b"", c"\näöü€\U0001f600;""\r\n'), ('w.npz', npz({'x': texts([4], given)})), ('w.pb', b'\x08\4\x10\x08' + text_pb)):
+        path = write(os.path.join(b.work, name), data)
+        shutil.rmtree(out, ignore_errors=True)
+        status, text = host.run([b.inlay, 'run', model, '-i', path, '-o', out, '--npy'])
+        written = open(os.path.join(out, 'output_0.npy'), 'rb').read() if not status else b''
+        t.ok('words of ' + name, written == texts([2, 2], given), '%d %s %r' % (status, text, written))
+        status, text = host.run([b.inlay, 'run', model, '-i', path, '-o', out])
+        written = open(os.path.join(out, 'output_0.pb'), 'rb').read() if not status else b''
+        t.ok('words of %s, written as .pb' % name, text_pb in written and b'\x10\x08' in written, '%d %s %r' % (status, text, written))
+        status, text = host.run([b.inlay, 'run', model, '-i', path, '--expect', os.path.join(out, 'output_0.pb')])
+        t.ok('words of %s, read again' % name, status == 0 and 'equal' in text, text)
+    status, text = host.run([b.inlay, 'run', model, '-i', write(os.path.join(b.work, 'w.npy'), texts([4], given))])
+    t.ok('words are printed', status == 0 and 'y: string [2,2] "one"' in text, text)
+    for name, letters in ('half a pair', 0xd800), ('beyond the last letter', 0x110000):
+        data = texts([4], given)
+        status, text = host.run([b.inlay, 'run', model, '-i', write(os.path.join(b.work, 'bad.npy'), data[:-4] + struct.pack('<I', letters))])
+        t.ok('%s is no text' % name, status == 65 and 'bad.npy' in text, text)
 
 
 def sets(t, b, models):
@@ -160,6 +280,9 @@ def main():
         formats(t, b)
         written(t, b)
         expected(t, b)
+        several(t, b)
+        best(t, b)
+        words(t, b)
         sets(t, b, o.models)
     t.done()
 
