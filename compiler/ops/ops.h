@@ -91,7 +91,9 @@ typedef enum QuantizedForm {
     QUANTIZED_MEAN,
     QUANTIZED_GLOBAL_MEAN,
     QUANTIZED_SOFTMAX,
-    QUANTIZED_TABLE, /* made by the pass: a byte for each byte */
+    QUANTIZED_TABLE,        /* made by the pass: a byte for each byte */
+    QUANTIZED_PRODUCT_SUMS, /* sums of integers, that what is behind it scales */
+    QUANTIZED_CONV_SUMS,
     QUANTIZED_COUNT
 } QuantizedForm;
 

@@ -52,6 +52,9 @@ RewriteFn quanta_table;
 RewriteFn quanta_build;
 /* The same of a product that no QuantizeLinear is behind: its sums become floats. */
 RewriteFn quanta_float, quanta_float_sum; /* the second: and a bias behind it */
+/* quantize_dynamic.c: sums of integers times scales that are made when it runs become floats at
+ * once; the first: with a bias behind them. */
+RewriteFn quanta_biased_sums, quanta_sums;
 /* quantize_bound.c: a table that is a clip goes into the operator before it. */
 RewriteFn quanta_bound;
 

@@ -33,5 +33,7 @@ void pass_quantize(Graph *graph)
     rewrite_all(graph, quanta_build);
     rewrite_all(graph, quanta_float_sum);
     rewrite_all(graph, quanta_float);
+    rewrite_all(graph, quanta_biased_sums);
+    rewrite_all(graph, quanta_sums);
     rewrite_all(graph, quanta_bound);
 }

@@ -15,33 +15,27 @@ static Tensor *zero_or(const Build *build, Tensor *zero, DType type)
     return zero ? zero : quanta_zero(build->graph, type);
 }
 
-/* The DequantizeLinear of bytes with one scale that made tensor; NULL: there is none. */
-static const Node *byte_source(Graph *graph, const Tensor *tensor)
-{
-    Quantum quantum;
-    Tensor *bytes;
-    const bool found = quanta_bytes(graph, tensor, &bytes, &quantum);
-    return found ? quanta_source(tensor) : NULL;
-}
-
 bool product_find(const Build *build, int axis, Product *product)
 {
     const Node *node = build->node;
-    product->x = byte_source(build->graph, node->in[0]);
-    if (!product->x)
+    Quantum quantum;
+    if (!quanta_bytes(build->graph, node->in[0], &product->x.bytes, &quantum))
         return false;
+    const Node *source = quanta_source(node->in[0]);
+    product->x.scale = source->in[1];
+    product->x.zero = node_in(source, 2);
     return weights_of(build->graph, node->in[1], axis, &product->w);
 }
 
 void product_operands(const Build *build, Product *product)
 {
     const Node *q = build->q;
-    const Node *x = product->x;
+    const Weights *x = &product->x;
     const Weights *w = &product->w;
     Tensor **in = product->in;
-    in[X] = x->in[0];
-    in[X_SCALE] = x->in[1];
-    in[X_ZERO] = zero_or(build, node_in(x, 2), x->in[0]->dtype);
+    in[X] = x->bytes;
+    in[X_SCALE] = x->scale;
+    in[X_ZERO] = zero_or(build, x->zero, x->bytes->dtype);
     in[W] = w->bytes;
     in[W_SCALE] = w->scale;
     in[W_ZERO] = zero_or(build, w->zero, w->bytes->dtype);
@@ -75,9 +69,8 @@ bool product_bias(const Build *build, Product *product, Tensor *bias, int64_t n)
         product->n_in = FLOAT_BIAS + 1;
         return set_float_bias(build, product, bias, n);
     }
-    const Tensor *x_scale = product->x->in[1];
     Tensor *steps =
-        weights_bias(build->graph, bias, x_scale, product->w.scale, n);
+        weights_bias(build->graph, bias, product->x.scale, product->w.scale, n);
     product->in[BIAS] = steps;
     product->n_in = FACTORS;
     return steps != NULL;
@@ -150,11 +143,9 @@ static void reshape_factors(const Build *build, Product *product)
     in[W] = quanta_reshape(build->graph, build->end, in[W], taps);
 }
 
-/* Rows of x times constant weights [N][K]: a convolution of one tap over an image of these
- * rows. */
-static Tensor *build_rows(Build *build, Product *product, Tensor *bias)
+Tensor *product_rows(const Build *build, Product *product, Tensor *bias)
 {
-    const Shape *x = &product->x->in[0]->shape;
+    const Shape *x = &product->x.bytes->shape;
     const Shape *w = &product->w.bytes->shape;
     const int64_t n = w->dim[0];
     const Shape image = image_of_rows(x, n);
@@ -190,7 +181,7 @@ Tensor *build_gemm(Build *build)
     if (!product.w.bytes->value)
         return NULL;
     weights_turn(build->graph, rows, &product.w);
-    return build_rows(build, &product, node_in(node, 2));
+    return product_rows(build, &product, node_in(node, 2));
 }
 
 /* Where both factors are made when it runs, each has one scale. */
@@ -208,7 +199,7 @@ Tensor *build_product(Build *build)
         return NULL;
     if (product.w.bytes->value && rank == 2) {
         weights_turn(build->graph, 1, &product.w);
-        return build_rows(build, &product, build->bias);
+        return product_rows(build, &product, build->bias);
     }
     if (!build->q || build->bias || !product_fits(a->dim[a->rank - 1]))
         return NULL;

@@ -13,8 +13,7 @@ enum { FLOAT_BIAS = 6 };
 
 /* A product of x, which has one scale, and weights: what its integer form reads. */
 typedef struct Product {
-    const Node *x; /* the DequantizeLinear of x */
-    Weights w;
+    Weights x, w;
     Tensor *in[FACTORS];
     int n_in;
 } Product;
@@ -30,5 +29,8 @@ bool product_bias(const Build *build, Product *product, Tensor *bias,
                   int64_t n);
 /* The convolution in front of build->end, without attributes. */
 Node *product_conv(const Build *build, const Product *product, Shape shape);
+/* Rows of x times constant weights [N][K]: a convolution of one tap over an image of these
+ * rows. NULL: it cannot be. */
+Tensor *product_rows(const Build *build, Product *product, Tensor *bias);
 
 #endif

@@ -266,6 +266,25 @@ def float_results(m):
     return IMAGE, m.q(m.node('Tanh', m.node('Gemm', m.node('Reshape', y, m.ints(72, 5)), m.w(5, 3), m.floats(3))), 1 / 128)
 
 
+def sums_of(m, op, x, scale, *dims, channel, **attrs):
+    """A product of x, quantized when it runs, and weights; scales of these for all or for each channel. Not an operator more."""
+    x, by, zero = m.node('DynamicQuantizeLinear', x, outs=3)
+    low, high = RANGE[m.kind]
+    count = dims[0] * dims[1] * (dims[2] * dims[3] if len(dims) > 2 else 1)
+    w = m.const(m.kind, dims, 'b' if m.kind == I8 else 'B', [m.r.randint(low, high) for _ in range(count)])
+    sums = m.node(op, x, w, zero, m.byte(m.kind, ZERO[m.kind]), **attrs)
+    if scale != 1:
+        by = m.node('Mul', by, m.floats(*channel, low=.002, high=.004) if scale else m.number(.003))
+    return m.node('Mul', *[m.node('Cast', sums, to=F), by][::1 if scale else -1])
+
+
+def dynamic(m):
+    y = sums_of(m, 'ConvInteger', 'x', 0, 6, 4, 3, 3, channel=None, kernel_shape=[3, 3], pads=[1] * 4, strides=[2, 1])
+    y = sums_of(m, 'ConvInteger', m.node('Add', y, m.floats(6, 1, 1)), 6, 6, 1, 3, 3, channel=[6, 1, 1], group=6, kernel_shape=[3, 3])
+    y = m.node('Add', m.floats(5), sums_of(m, 'MatMulInteger', m.node('Reshape', y, m.ints(1, 18, 6)), 1, 6, 5, channel=None))
+    return IMAGE, m.node('Add', sums_of(m, 'MatMulInteger', y, 7, 5, 7, channel=[7]), m.floats(1, 1, 7))
+
+
 def rounded_weights(m):
     """Weights that the file holds as float."""
     w = m.q(m.floats(4, 4, 3, 3), 1 / 128, I8, 0)
@@ -280,7 +299,7 @@ def other_types(m):
 
 CASES = [(conv, ()), (conv_relu, ()), (conv_clip, ()), (conv_bounds, ()), (large_biases, ()), (qlinear, ()), (gemm, ()), (gemm_flat, ()), (matmul, ()), (sums, ()), (products, ()),
          (tables, ()), (pools, ()), (means, ()), (softmax, ()), (moves, ()), (sizes, ()), (shared, ()), (rounded_weights, ()),
-         (deconvs, ()), (deconv_line, ()), (biases, ()), (choices, ('Less',)), (float_results, ('Add', 'Relu', 'Sigmoid', 'Tanh')),
+         (deconvs, ()), (deconv_line, ()), (biases, ()), (choices, ('Less',)), (dynamic, ()), (float_results, ('Add', 'Relu', 'Sigmoid', 'Tanh')),
          (other_types, ('ConvTranspose', 'LpPool'))]
 
 NO_TABLES = (conv_relu, conv_clip, conv_bounds)
