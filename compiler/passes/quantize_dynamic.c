@@ -14,6 +14,14 @@ static Node *maker(const Graph *graph, const Tensor *x, QuantizedForm form)
                                                                      : NULL;
 }
 
+/* An operator of that form on two operands of today's broadcasting? */
+static bool is_pair(const Node *node, QuantizedForm form)
+{
+    if (!node || quanta_form(node) != form)
+        return false;
+    return node->n_in == 2 && !node_attr(node, "axis");
+}
+
 /* The sums whose numbers x has as floats; NULL: it has others. */
 static Node *sums_behind(const Graph *graph, const Tensor *x)
 {
@@ -81,14 +89,15 @@ static bool parted(Graph *graph, const Node *sums, const Tensor *scale,
                    Product *product)
 {
     const Node *mul = scale->value ? NULL : scale->producer;
-    if (!mul || quanta_form(mul) != QUANTIZED_MUL || mul->n_in != 2 ||
-        node_attr(mul, "axis"))
+    if (!is_pair(mul, QUANTIZED_MUL))
         return false;
-    const int w = is_of_weights(sums, mul->in[1]) ? 1 : 0;
-    if (!is_of_weights(sums, mul->in[w]) || tensor_count(mul->in[!w]) != 1)
+    const int place = is_of_weights(sums, mul->in[1]) ? 1 : 0;
+    Tensor *w = mul->in[place];
+    Tensor *x = mul->in[!place];
+    if (!is_of_weights(sums, w) || tensor_count(x) != 1)
         return false;
-    product->x.scale = mul->in[!w];
-    product->w.scale = weights_scale(graph, sums, mul->in[w]);
+    product->x.scale = x;
+    product->w.scale = weights_scale(graph, sums, w);
     return true;
 }
 
@@ -121,8 +130,9 @@ static bool zero_fits(const Tensor *zero, int64_t most)
     if (!zero)
         return true;
     const int64_t count = tensor_count(zero);
-    return most == 1 ? count == 1
-                     : zero->value && (count == 1 || count == most);
+    if (most == 1)
+        return count == 1;
+    return zero->value && (count == 1 || count == most);
 }
 
 /* Bytes made when it runs by constant ones? */
@@ -145,8 +155,7 @@ static bool find_factors(const Node *sums, Product *product)
 /* Finds the sums that `mul` scales, and what with; NULL: it does not. */
 static Node *find_sums(Graph *graph, const Node *mul, Product *product)
 {
-    if (!mul || quanta_form(mul) != QUANTIZED_MUL || mul->n_in != 2 ||
-        node_attr(mul, "axis"))
+    if (!is_pair(mul, QUANTIZED_MUL))
         return NULL;
     for (int i = 0; i < 2; i++) {
         Node *sums = sums_behind(graph, mul->in[i]);
@@ -197,8 +206,7 @@ static bool build_sums(const Build *build, Product *product, Tensor *bias)
 bool quanta_biased_sums(Graph *graph, Node *add)
 {
     Product product;
-    if (quanta_form(add) != QUANTIZED_ADD || add->n_in != 2 ||
-        node_attr(add, "axis"))
+    if (!is_pair(add, QUANTIZED_ADD))
         return false;
     const int constant = add->in[1]->value ? 1 : 0;
     const Node *mul = maker(graph, add->in[!constant], QUANTIZED_MUL);
