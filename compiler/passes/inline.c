@@ -39,33 +39,48 @@ static void check_call(const Node *node, const Function *function)
                 "has more operands than function %s", function->name);
 }
 
-/* The nodes of a function instead of its call. */
-static void expand(Node *node, const Function *function)
+/* By id of a tensor of the body, what it is in the caller's graph: so far its inputs. */
+static Tensor **bind_inputs(Arena *arena, const Node *call, const Graph *body)
 {
-    Graph *g = node->graph;
-    const Graph *body = function->body;
-    check_call(node, function);
-    Arena *scratch = &g->store->scratch;
-    const ArenaMark mark = arena_mark(scratch);
-    Tensor **image = NEW_ARRAY(scratch, Tensor *, body->next_id + 1);
+    Tensor **image = NEW_ARRAY(arena, Tensor *, body->next_id + 1);
     for (size_t i = 0; i < body->input.n; i++)
-        image[body->input.at[i]->id] = left_out(node_in(node, (int)i));
+        image[body->input.at[i]->id] = left_out(node_in(call, (int)i));
+    return image;
+}
+
+/* The results of the body take the place of those of the call. */
+static void take_results(Graph *graph, const Graph *body, Tensor *const *image,
+                         Tensor *const *result, int results)
+{
+    for (int i = 0; i < results; i++) {
+        Tensor *made = image[body->output.at[i]->id];
+        if (result[i] && made && made != CLONE_LEFT_OUT)
+            graph_take_name(graph, result[i], made);
+    }
+}
+
+/* The nodes of a function instead of its call. */
+static void expand(Node *call, const Function *function)
+{
+    Graph *graph = call->graph;
+    const Graph *body = function->body;
+    check_call(call, function);
+    Arena *scratch = &graph->store->scratch;
+    const ArenaMark mark = arena_mark(scratch);
+    Tensor **image = bind_inputs(scratch, call, body);
     const CloneScope scope = {
         .image = image,
-        .caller = node,
+        .caller = call,
         .defaults = function->attr_defaults,
         .n_defaults = function->n_attr_defaults,
         .versions = body,
     };
-    Tensor **out =
-        arena_copy(g->arena, node->out, (size_t)node->n_out * sizeof *out);
-    graph_clone_into(g, function->body, &scope);
-    graph_kill(node);
-    for (int i = 0; i < node->n_out; i++) {
-        Tensor *made = image[body->output.at[i]->id];
-        if (out[i] && made && made != CLONE_LEFT_OUT)
-            graph_take_name(g, out[i], made);
-    }
+    const int results = call->n_out;
+    Tensor **result =
+        arena_copy(graph->arena, call->out, (size_t)results * sizeof *result);
+    graph_clone_into(graph, body, &scope);
+    graph_kill(call);
+    take_results(graph, body, image, result, results);
     arena_release(scratch, mark);
 }
 

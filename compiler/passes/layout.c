@@ -165,12 +165,11 @@ static bool keeps_order(const Shape *in, const int *perm)
     return true;
 }
 
-enum {
-    CHEAP = 8
-}; /* an operand this many times smaller than the result may be transposed on its own */
+/* An operand this many times smaller than the result may be transposed on its own. */
+enum { CHEAP = 8 };
 
-/* Elements that must be transposed anew when n takes tensor as seen before a Transpose with
- * `perm`; -1: too many. */
+/* Elements that must be transposed anew when the node of result `out` takes an operand as it was
+ * before a Transpose with `perm`; -1: too many. */
 static int64_t cost_of_following(const Tensor *tensor, const Tensor *out,
                                  const int *perm)
 {
@@ -179,9 +178,8 @@ static int64_t cost_of_following(const Tensor *tensor, const Tensor *out,
     if (tensor->value || count == 1)
         return 0;
     const Node *p = transpose_of(tensor);
-    if (p &&
-        tensor->shape.rank ==
-            rank) { /* the same, or the same but for dimensions of size 1 */
+    /* the same, or the same but for dimensions of size 1 */
+    if (p && tensor->shape.rank == rank) {
         int mine[MAX_RANK], back[MAX_RANK], both[MAX_RANK];
         transpose_perm(p, mine);
         perm_inverse(rank, perm, back);
@@ -306,7 +304,30 @@ static bool sinks_itself(Graph *graph, Node *node, const Node *lead, bool *sunk)
     return true;
 }
 
-/* Moves the transpositions of n's operands behind it. */
+/* Operands are read as they were before a Transpose with `perm`. */
+static void take_operands_before(Graph *graph, Node *node, int rank,
+                                 const int *perm)
+{
+    Tensor **in = node_copy_inputs(node);
+    for (int i = 0; i < node->n_in; i++)
+        if (in[i] && relayout_moves(node, i))
+            in[i] = without_transpose(graph, node, in[i], rank, perm);
+    node_set_inputs(node, node->n_in, in);
+}
+
+/* Results of that rank are turned behind the node; others have no order to change. */
+static void turn_results(Graph *graph, Node *node, int rank, const int *perm)
+{
+    int back[MAX_RANK];
+    perm_inverse(rank, perm, back);
+    if (node->out[0]->shape.rank != rank)
+        return;
+    for (int i = 0; i < node->n_out; i++)
+        if (node->out[i])
+            transpose_output(graph, node, i, back);
+}
+
+/* Moves the Transposes of a node's operands behind it. */
 static bool sink(Graph *graph, Node *node)
 {
     const Carried carried = leading_transpose(node);
@@ -317,22 +338,14 @@ static bool sink(Graph *graph, Node *node)
     if (sinks_itself(graph, node, lead, &sunk))
         return sunk;
     const int rank = lead->out[0]->shape.rank;
-    const bool same_rank = node->out[0]->shape.rank == rank;
-    int perm[MAX_RANK], back[MAX_RANK];
+    int perm[MAX_RANK];
     transpose_perm(lead, perm);
-    perm_inverse(rank, perm, back);
     RelayoutFn *relayout = relayout_find(node);
     if (!relayout || !worth_sinking(node, &carried) ||
         !relayout(node, rank, perm))
         return false;
-    Tensor **in = node_copy_inputs(node);
-    for (int i = 0; i < node->n_in; i++)
-        if (in[i] && relayout_moves(node, i))
-            in[i] = without_transpose(graph, node, in[i], rank, perm);
-    node_set_inputs(node, node->n_in, in);
-    for (int i = 0; i < node->n_out && same_rank; i++)
-        if (node->out[i])
-            transpose_output(graph, node, i, back);
+    take_operands_before(graph, node, rank, perm);
+    turn_results(graph, node, rank, perm);
     return true;
 }
 
@@ -351,6 +364,8 @@ static bool is_spatial(const Node *node)
            node->in[0]->shape.rank >= 3 && node->in[0]->shape.rank <= 5;
 }
 
+enum { MOST_ROUNDS = 64 };
+
 void pass_layout(Graph *graph)
 {
     size_t count = graph->node.n;
@@ -358,8 +373,8 @@ void pass_layout(Graph *graph)
         if (is_spatial(graph->node.at[i]))
             make_channels_last(graph, graph->node.at[i]);
     bool moved = true;
-    for (int round = 0; moved && round < 64;
-         round++) { /* each round carries a Transpose past at least one node */
+    /* each round carries a Transpose past at least one node */
+    for (int round = 0; moved && round < MOST_ROUNDS; round++) {
         moved = false;
         graph_sort(graph);
         count = graph->node.n;

@@ -10,10 +10,13 @@ static const int64_t BETWEEN_BASES = (int64_t)1 << 44;
 bool object_at(Check *check, const Operand *operand, const Piece *piece,
                const char *why)
 {
-    if (!check->found.why)
-        check->found =
-            (Objection){ why, check->step, operand, piece ? piece->own_row : 0,
-                         piece ? piece->begin % BETWEEN_BASES : 0 };
+    if (check->found.why)
+        return false;
+    check->found = (Objection){ why, check->step, operand, 0, 0 };
+    if (piece) {
+        check->found.row = piece->own_row;
+        check->found.byte = piece->begin % BETWEEN_BASES;
+    }
     return false;
 }
 
@@ -60,56 +63,68 @@ Piece piece_of(const Operand *operand, int32_t row)
 {
     int64_t at;
     const Tensor *tensor = owner_of(operand, &at);
+    const inlay_ref *ref = &operand->ref;
     const int64_t lane = operand->part ? at % operand_pitch(operand) : 0;
-    const int64_t bytes =
-        i64_min(operand->row_bytes, tensor_bytes(tensor) - (at - lane));
-    Piece piece = { .tag = tensor->id,
-                    .lane = lane,
-                    .lane_end =
-                        operand->part
-                            ? lane + operand->part * element_bits(operand) / 8
-                            : 0 };
-    piece.begin = base_address(operand) + (int64_t)operand->ref.off - lane +
-                  (int64_t)(row % operand->ref.cap) * (int64_t)operand->ref.row;
+    const int64_t first = at - lane; /* of the tensor's bytes, in row 0 */
+    const int64_t row_bytes = operand->row_bytes;
+    const int64_t bytes = i64_min(row_bytes, tensor_bytes(tensor) - first);
+    const int64_t place = row % ref->cap;
+    Piece piece = { .tag = tensor->id, .lane = lane, .own_row = row };
+    if (operand->part)
+        piece.lane_end = lane + operand->part * element_bits(operand) / 8;
+    piece.begin = base_address(operand) + (int64_t)ref->off - lane;
+    piece.begin += place * (int64_t)ref->row;
     piece.end = piece.begin + bytes;
-    piece.delta = at - lane + row * operand->row_bytes - piece.begin;
-    piece.own_row = row;
-    piece.row = operand->row_bytes
-                    ? (int32_t)((at - lane) / operand->row_bytes) + row
-                    : 0;
+    piece.delta = first + row * row_bytes - piece.begin;
+    if (row_bytes)
+        piece.row = (int32_t)(first / row_bytes) + row;
     return piece;
 }
 
 bool inside(const Check *check, const Piece *piece)
 {
+    const Program *program = check->program;
     const int64_t region = piece->begin / BETWEEN_BASES;
+    const int64_t end = piece->end - region * BETWEEN_BASES;
     if (piece->begin < 0)
         return false;
-    if (region < program_regions(check->program))
-        return piece->end - region * BETWEEN_BASES <=
-               program_region_size(check->program, (int)region);
-    const int64_t at =
-        piece->begin %
-        BETWEEN_BASES; /* whole tensors: byte k of the buffer is byte k of the tensor */
-    return piece->begin + piece->delta == at;
+    if (region < program_regions(program))
+        return end <= program_region_size(program, (int)region);
+    /* whole tensors: byte k of the buffer is byte k of the tensor */
+    return piece->begin + piece->delta == piece->begin % BETWEEN_BASES;
+}
+
+/* Rows of a tensor made in parts that a piece holds; none of another tensor. */
+static Range lane_rows(const Lanes *lanes, const Piece *piece)
+{
+    if (!lanes->pixel)
+        return (Range){ 0, 0 };
+    const int64_t bytes = piece->end - piece->begin;
+    const int64_t rows = i64_max(1, bytes / lanes->row_bytes);
+    const int64_t first = (piece->begin + piece->delta) / lanes->row_bytes;
+    const int64_t end = i64_min(first + rows, lanes->rows);
+    return (Range){ (int32_t)first, (int32_t)end };
+}
+
+/* Where the piece ends in each of its pixels. */
+static int64_t lane_end(const Lanes *lanes, const Piece *piece)
+{
+    return piece->lane_end ? piece->lane_end : lanes->pixel;
 }
 
 bool read_piece(Check *check, const Operand *operand, const Piece *piece)
 {
-    const Lanes *l = check->lanes + piece->tag;
     if (!inside(check, piece))
         return object_at(check, operand, piece, "leaves the arena");
     if (!shadow_owns(&check->shadow, piece->begin, piece->end, piece->delta,
                      piece->tag))
         return object_at(check, operand, piece,
                          "is read where its bytes are not, or no more");
-    if (!l->pixel)
-        return true;
-    const int64_t rows = i64_max(1, (piece->end - piece->begin) / l->row_bytes);
-    const int64_t first = (piece->begin + piece->delta) / l->row_bytes;
-    for (int64_t r = first; r < first + rows && r < l->rows; r++)
-        if (!lane_has(l, (int32_t)r, piece->lane,
-                      piece->lane_end ? piece->lane_end : l->pixel))
+    const Lanes *lanes = check->lanes + piece->tag;
+    const Range rows = lane_rows(lanes, piece);
+    const int64_t end = lane_end(lanes, piece);
+    for (int32_t row = rows.lo; row < rows.hi; row++)
+        if (!lane_has(lanes, row, piece->lane, end))
             return object_at(check, operand, piece,
                              "is read before all its parts are made");
     return true;
@@ -118,24 +133,21 @@ bool read_piece(Check *check, const Operand *operand, const Piece *piece)
 bool write_piece(Check *check, const Operand *operand, const Piece *piece,
                  int32_t flag)
 {
-    Lanes *l = check->lanes + piece->tag;
+    Lanes *lanes = check->lanes + piece->tag;
     if (!inside(check, piece))
         return object_at(check, operand, piece, "leaves the arena");
     if (piece->lane_end && shadow_owns(&check->shadow, piece->begin, piece->end,
                                        piece->delta, piece->tag)) {
-        lane_add(l, piece->row, piece->lane, piece->lane_end);
+        lane_add(lanes, piece->row, piece->lane, piece->lane_end);
         return true;
     }
     shadow_write(&check->shadow, piece->begin, piece->end, piece->delta,
                  piece->tag | flag);
-    if (!l->pixel)
-        return true;
-    const int64_t first = (piece->begin + piece->delta) / l->row_bytes;
-    const int64_t rows = i64_max(1, (piece->end - piece->begin) / l->row_bytes);
-    for (int64_t r = first; r < first + rows && r < l->rows; r++) {
-        lane_clear(l, (int32_t)r);
-        lane_add(l, (int32_t)r, piece->lane,
-                 piece->lane_end ? piece->lane_end : l->pixel);
+    const Range rows = lane_rows(lanes, piece);
+    const int64_t end = lane_end(lanes, piece);
+    for (int32_t row = rows.lo; row < rows.hi; row++) {
+        lane_clear(lanes, row);
+        lane_add(lanes, row, piece->lane, end);
     }
     return true;
 }
@@ -153,24 +165,22 @@ static Range clip(int64_t lo, int64_t hi, int32_t rows)
 
 Range rows_of(const Step *step, const Operand *operand, int32_t u)
 {
+    const RowRule *rule = &operand->rule;
+    const int64_t first = (int64_t)u * rule->stride - rule->pad;
+    const Range one = { u, u + 1 };
+    const Range all = { 0, operand->rows };
     if (operand->write)
-        return by_row(step, operand) ? (Range){ u, u + 1 }
-                                     : (Range){ 0, operand->rows };
-    switch (operand->rule.kind) {
+        return by_row(step, operand) ? one : all;
+    switch (rule->kind) {
     case ROWS_SAME:
     case ROWS_UNIT:
-        return operand->rows == step->units ? (Range){ u, u + 1 }
-                                            : (Range){ 0, operand->rows };
+        return operand->rows == step->units ? one : all;
     case ROWS_WINDOW:
-        return clip((int64_t)u * operand->rule.stride - operand->rule.pad,
-                    (int64_t)u * operand->rule.stride - operand->rule.pad +
-                        operand->rule.extent,
-                    operand->rows);
+        return clip(first, first + rule->extent, operand->rows);
     case ROWS_TABLE:
-        return clip(operand->rule.table[u].lo, operand->rule.table[u].hi,
-                    operand->rows);
+        return clip(rule->table[u].lo, rule->table[u].hi, operand->rows);
     default:
-        return (Range){ 0, operand->rows };
+        return all;
     }
 }
 
@@ -279,10 +289,12 @@ bool check_apart(Check *check, const Step *step, int32_t u, bool whole,
             const Operand *o = step->operand + i;
             if (!compared(step, k, i, pixels) || (whole && !whole_apart(w, o)))
                 continue;
-            const Range written =
-                whole ? (Range){ 0, w->ref.cap } : rows_of(step, w, u);
-            const Range range =
-                whole ? (Range){ 0, o->ref.cap } : rows_of(step, o, u);
+            Range written = { 0, w->ref.cap };
+            Range range = { 0, o->ref.cap };
+            if (!whole) {
+                written = rows_of(step, w, u);
+                range = rows_of(step, o, u);
+            }
             if (!apart(check, w, written, o, range))
                 return false;
         }

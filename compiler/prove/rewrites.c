@@ -14,8 +14,8 @@ typedef struct Seen {
 typedef struct Rewrites {
     Check *check;
     int32_t *stream; /* by step: place in the schedule, -1: none */
-    int32_t *chain
-        [2]; /* by tensor id: the last that reads it, that writes it; -1: none */
+    /* by tensor id: the last operand that reads it, that writes it; -1: none */
+    int32_t *chain[2];
     VEC(Seen) seen;
 } Rewrites;
 
@@ -24,18 +24,33 @@ static int32_t number_of(const Step *step)
     return step->lowered[step->n_lowered - 1];
 }
 
+/* Bytes [begin, end) of a tensor, or of each of its pixels. */
+typedef struct Stretch {
+    int64_t begin, end;
+} Stretch;
+
+static Stretch stretch_of(const Operand *operand, bool in_pixels)
+{
+    Stretch stretch;
+    owner_of(operand, &stretch.begin);
+    if (!in_pixels) {
+        stretch.end = stretch.begin + operand->rows * operand->row_bytes;
+        return stretch;
+    }
+    stretch.begin %= operand_pitch(operand);
+    stretch.end = stretch.begin + operand->part * element_bits(operand) / 8;
+    return stretch;
+}
+
+/* Parts of the same pixels overlap where their channels do. */
 static bool overlap(const Operand *a, const Operand *b)
 {
-    int64_t x, y;
-    owner_of(a, &x);
-    owner_of(b, &y);
-    if (a->part && b->part && operand_pitch(a) == operand_pitch(b) &&
-        a->row_bytes == b->row_bytes) {
-        const int64_t pitch = operand_pitch(a);
-        return x % pitch < y % pitch + b->part * element_bits(b) / 8 &&
-               y % pitch < x % pitch + a->part * element_bits(a) / 8;
-    }
-    return x < y + b->rows * b->row_bytes && y < x + a->rows * a->row_bytes;
+    const bool parts = a->part && b->part &&
+                       operand_pitch(a) == operand_pitch(b) &&
+                       a->row_bytes == b->row_bytes;
+    const Stretch x = stretch_of(a, parts);
+    const Stretch y = stretch_of(b, parts);
+    return x.begin < y.end && y.begin < x.end;
 }
 
 /* One of both writes. */
@@ -44,8 +59,9 @@ static bool in_order(const Rewrites *rewrites, const Step *s, const Operand *o,
 {
     if (e->step == s || !overlap(e->operand, o))
         return true;
+    /* a copy, made early: the replay sees that it is there */
     if (e->step->piece && e->operand->write && !o->write)
-        return true; /* a copy, made early: the replay sees that it is there */
+        return true;
     if (number_of(e->step) > number_of(s))
         return object(rewrites->check, o,
                       "is read or written in another order than the model's");
@@ -61,15 +77,20 @@ static bool meet(Rewrites *rewrites, const Step *step, const Operand *operand)
 {
     int64_t at;
     const int id = owner_of(operand, &at)->id;
-    for (int written = !operand->write; written < 2;
-         written++) /* who reads needs to know the writers only */
-        for (int32_t i = rewrites->chain[written][id]; i >= 0;
-             i = rewrites->seen.at[i].next)
-            if (!in_order(rewrites, step, operand, rewrites->seen.at + i))
+    /* what reads is compared with what writes only */
+    for (int written = !operand->write; written < 2; written++) {
+        int32_t i = rewrites->chain[written][id];
+        while (i >= 0) {
+            const Seen *seen = rewrites->seen.at + i;
+            if (!in_order(rewrites, step, operand, seen))
                 return false;
-    VEC_PUSH(rewrites->check->arena, &rewrites->seen,
-             ((Seen){ operand, step, rewrites->chain[operand->write][id] }));
-    rewrites->chain[operand->write][id] = (int32_t)rewrites->seen.n - 1;
+            i = seen->next;
+        }
+    }
+    int32_t *last = rewrites->chain[operand->write] + id;
+    const Seen seen = { operand, step, *last };
+    *last = (int32_t)rewrites->seen.n;
+    VEC_PUSH(rewrites->check->arena, &rewrites->seen, seen);
     return true;
 }
 

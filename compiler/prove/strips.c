@@ -37,9 +37,9 @@ static void need_taps(Needed *needed, const ColumnRule *rule, int64_t c,
 {
     for (int64_t k = 0; k < rule->extent; k++) {
         const int64_t at = c + rule->pad - k * rule->dilation;
-        if (at < 0 || at % rule->stride || at / rule->stride >= width)
-            continue;
-        need(needed, at / rule->stride, at / rule->stride + 1);
+        const int64_t column = at / rule->stride;
+        if (at >= 0 && at % rule->stride == 0 && column < width)
+            need(needed, column, column + 1);
     }
 }
 
@@ -94,13 +94,18 @@ static StripPart *add(StripSet *set, const Tensor *tensor,
                       const ClaimStep *claim)
 {
     Shape shape = tensor->shape;
+    int32_t *first = set->first + tensor->id;
     shape.dim[shape.rank - 2] = claim->end_column - claim->first_column;
-    VEC_PUSH(set->arena, &set->part,
-             ((StripPart){ claim->strip, set->first[tensor->id],
-                           claim->first_column, claim->end_column,
-                           new_tensor(set, tensor->dtype, shape) }));
-    set->first[tensor->id] = (int32_t)set->part.n - 1;
-    return set->part.at + set->part.n - 1;
+    const StripPart part = {
+        .strip = claim->strip,
+        .next = *first,
+        .lo = claim->first_column,
+        .hi = claim->end_column,
+        .tensor = new_tensor(set, tensor->dtype, shape),
+    };
+    *first = (int32_t)set->part.n;
+    VEC_PUSH(set->arena, &set->part, part);
+    return set->part.at + *first;
 }
 
 /* Columns [lo, hi) of an operand that begins with column `origin`. */
@@ -209,34 +214,46 @@ void strips_cut(const StripSet *set, const ClaimStep *claim, const Step *step)
     step->kernel->rules->cut(step, step->params, y, set->there);
 }
 
-const char *strips_resolve(StripSet *set, const ClaimStep *claim,
-                           const Step *step, int k, Operand *operand)
+/* Columns `needed` of an input: they are the strip's own, or it is read as a whole. */
+static const char *resolve_columns(StripSet *set, const ClaimStep *claim,
+                                   Operand *operand, Needed needed, bool finds)
 {
-    if (operand->tensor && operand->scratch && claim->lowered.n == 1)
-        operand->tensor =
-            new_tensor(set, operand->tensor->dtype, operand->tensor->shape);
-    if (!operand->tensor || operand->scratch)
-        return NULL;
-    if (k == 0)
-        return resolve_result(set, claim, operand);
-    Needed needed = { claim->first_column, claim->end_column };
-    const bool finds = finds_columns(set, k);
-    if (!finds && !same_columns(set, step, operand, k))
-        return resolve_other(set, claim, operand);
-    if (finds)
-        needed = needed_of(&set->rule, operand, needed.lo, needed.hi);
     if (needed.lo >= needed.hi || needed.hi > width_of(operand))
         return "has no such columns";
     const StripPart *part = find(set, operand->tensor, claim->strip);
+    const int64_t origin = part ? part->lo : 0;
     if (part && (needed.lo < part->lo || needed.hi > part->hi))
         return "is read beyond the columns that its strip has";
     if (part)
         take_part(operand, part);
     if (part && finds)
         set->there = (Columns){ part->lo, part->hi };
+    return finds ? NULL : narrow(operand, needed.lo, needed.hi, origin);
+}
+
+static const char *resolve_input(StripSet *set, const ClaimStep *claim,
+                                 const Step *step, int k, Operand *operand)
+{
+    Needed needed = { claim->first_column, claim->end_column };
+    const bool finds = finds_columns(set, k);
+    if (!finds && !same_columns(set, step, operand, k))
+        return resolve_other(set, claim, operand);
     if (finds)
+        needed = needed_of(&set->rule, operand, needed.lo, needed.hi);
+    return resolve_columns(set, claim, operand, needed, finds);
+}
+
+const char *strips_resolve(StripSet *set, const ClaimStep *claim,
+                           const Step *step, int k, Operand *operand)
+{
+    const Tensor *tensor = operand->tensor;
+    if (tensor && operand->scratch && claim->lowered.n == 1)
+        operand->tensor = new_tensor(set, tensor->dtype, tensor->shape);
+    if (!tensor || operand->scratch)
         return NULL;
-    return narrow(operand, needed.lo, needed.hi, part ? part->lo : 0);
+    if (k == 0)
+        return resolve_result(set, claim, operand);
+    return resolve_input(set, claim, step, k, operand);
 }
 
 /* ---- all of them ---- */

@@ -22,20 +22,23 @@ static bool check_reads(Check *check, const Step *step, int32_t u, bool pixels)
 
 /* A result that takes all units: claimed by the first, still there at each, complete with the last.
  */
-static bool write_gradually(Check *check, const Step *step,
-                            const Operand *operand, bool first, bool last)
+static bool write_gradually(Check *check, const Operand *operand, bool first,
+                            bool last)
 {
+    const int32_t flag = last ? 0 : INCOMPLETE;
     for (int32_t i = 0; i < operand->rows; i++) {
         const Piece piece = piece_of(operand, i);
-        if (!first && !shadow_owns(&check->shadow, piece.begin, piece.end,
-                                   piece.delta, piece.tag | INCOMPLETE))
+        const bool whole =
+            first || shadow_owns(&check->shadow, piece.begin, piece.end,
+                                 piece.delta, piece.tag | INCOMPLETE);
+        if (!whole)
             return object_at(check, operand, &piece,
                              "is overwritten while it is made");
-        if ((first || last) &&
-            !write_piece(check, operand, &piece, last ? 0 : INCOMPLETE))
+        if (!first && !last)
+            continue;
+        if (!write_piece(check, operand, &piece, flag))
             return false;
     }
-    (void)step;
     return true;
 }
 
@@ -64,27 +67,37 @@ static bool write_part_gradually(Check *check, const Operand *operand,
     return true;
 }
 
-static bool check_writes(Check *check, const Step *step, int32_t u, bool pixels)
+static bool write_rows(Check *check, const Operand *operand, Range range)
+{
+    for (int32_t i = range.lo; i < range.hi; i++) {
+        const Piece piece = piece_of(operand, i);
+        if (!write_piece(check, operand, &piece, 0))
+            return false;
+    }
+    return true;
+}
+
+static bool check_write(Check *check, const Step *step, const Operand *operand,
+                        int32_t u)
 {
     const int32_t made = check->made[step->index];
+    const bool first = made == 0;
+    const bool last = made == step->units - 1;
+    if (operand->scratch || step->units <= 1 || by_row(step, operand))
+        return write_rows(check, operand, rows_of(step, operand, u));
+    if (operand->part)
+        return write_part_gradually(check, operand, first, last);
+    return write_gradually(check, operand, first, last);
+}
+
+static bool check_writes(Check *check, const Step *step, int32_t u, bool pixels)
+{
     for (int k = pixels; k < step->n_operand; k++) {
-        const Operand *o = step->operand + k;
-        if (!watched(o) || !o->write)
+        const Operand *operand = step->operand + k;
+        if (!watched(operand) || !operand->write)
             continue;
-        if (!o->scratch && step->units > 1 && !by_row(step, o)) {
-            const bool first = made == 0;
-            const bool last = made == step->units - 1;
-            if (!(o->part ? write_part_gradually(check, o, first, last)
-                          : write_gradually(check, step, o, first, last)))
-                return false;
-            continue;
-        }
-        const Range range = rows_of(step, o, u);
-        for (int32_t i = range.lo; i < range.hi; i++) {
-            const Piece piece = piece_of(o, i);
-            if (!write_piece(check, o, &piece, 0))
-                return false;
-        }
+        if (!check_write(check, step, operand, u))
+            return false;
     }
     return true;
 }

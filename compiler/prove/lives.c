@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Lives are read off the steps in their planned order; a loop lengthens those of what it reads. */
+#include "prove/lives.h"
+
+#include "base/size.h"
+#include "prove/replay.h"
+
+int64_t lives_round_up(const Lives *lives, int64_t bytes)
+{
+    const int64_t align = lives->program->plan.arena_align;
+    return i64_ceil_div(bytes, align) * align;
+}
+
+/* Step i's segment where that is a stream, else NULL; *next: a segment not behind it. */
+static const Segment *stream_at(const Plan *plan, size_t *next, int32_t i)
+{
+    const Segment *segment = plan->segment.at;
+    while (*next < plan->segment.n &&
+           segment[*next].first + segment[*next].count <= i)
+        ++*next;
+    if (*next == plan->segment.n || !segment[*next].list)
+        return NULL;
+    return segment + *next;
+}
+
+static void list_slots(Lives *lives)
+{
+    const Program *program = lives->program;
+    const int32_t steps = (int32_t)program->step.n;
+    size_t segment = 0;
+    int32_t i = 0;
+    lives->slot_of = NEW_ARRAY(lives->arena, int32_t, steps + 1);
+    while (i < steps) {
+        const Segment *s = stream_at(&program->plan, &segment, i);
+        const int32_t end = s ? s->first + s->count : i + 1;
+        for (int32_t k = i; k < end; k++)
+            lives->slot_of[k] = (int32_t)lives->slot.n;
+        VEC_PUSH(lives->arena, &lives->slot, ((Slot){ i, end, s }));
+        i = end;
+    }
+}
+
+Life *life_of(const Lives *lives, const Operand *operand)
+{
+    int64_t at;
+    if (!watched(operand))
+        return NULL;
+    const Tensor *tensor = owner_of(operand, &at);
+    return tensor->storage == STORE_ARENA ? lives->life + tensor->id : NULL;
+}
+
+static void meet_operand(Lives *lives, const Operand *operand, int32_t slot)
+{
+    int64_t at;
+    Life *life = life_of(lives, operand);
+    if (!life)
+        return;
+    const Tensor *tensor = owner_of(operand, &at);
+    const int64_t bytes = operand->ring
+                              ? i64_mul(operand->ring, operand->row_bytes)
+                              : tensor_bytes(tensor);
+    if (life->last < 0)
+        *life = (Life){
+            .first = slot,
+            .scratch = operand->scratch,
+            .bytes = lives_round_up(lives, bytes),
+        };
+    life->last = slot;
+}
+
+/* Loops that a step lies in, the outermost first. */
+typedef struct Loops {
+    int32_t *first; /* steps */
+    int32_t n;
+} Loops;
+
+static void enter_loops(const Lives *lives, Loops *loops, int32_t step)
+{
+    Step *const *steps = lives->program->step.at;
+    while (loops->n && steps[loops->first[loops->n - 1]]->loop_end < step)
+        loops->n--;
+    if (steps[step]->loop_end >= step)
+        loops->first[loops->n++] = step;
+}
+
+/* The outermost that begins behind a slot; -1: none does. */
+static int32_t loop_behind(const Lives *lives, const Loops *loops, int32_t slot)
+{
+    int32_t lo = 0;
+    int32_t hi = loops->n;
+    while (lo < hi) {
+        const int32_t middle = lo + (hi - lo) / 2;
+        if (lives->slot_of[loops->first[middle]] > slot)
+            hi = middle;
+        else
+            lo = middle + 1;
+    }
+    return lo < loops->n ? loops->first[lo] : -1;
+}
+
+/* What a loop reads from before it lives through its end, since the next round reads it again. */
+static void extend_over_loops(Lives *lives)
+{
+    const int32_t steps = (int32_t)lives->program->step.n;
+    Loops loops = { NEW_ARRAY(lives->arena, int32_t, steps + 1), 0 };
+    for (int32_t i = 0; i < steps; i++) {
+        const Step *step = lives->program->step.at[i];
+        enter_loops(lives, &loops, i);
+        for (int k = 0; loops.n && k < step->n_operand; k++) {
+            Life *life = life_of(lives, step->operand + k);
+            if (!life)
+                continue;
+            const int32_t loop = loop_behind(lives, &loops, life->first);
+            if (loop < 0)
+                continue;
+            const int32_t end = lives->program->step.at[loop]->loop_end;
+            const int32_t last = lives->slot_of[i64_min(end, steps - 1)];
+            life->kept = life->kept || last >= life->last;
+            life->last = (int32_t)i64_max(life->last, last);
+        }
+    }
+}
+
+/* How an operand lets its tensor die in its last slot. */
+static void judge_read(const Lives *lives, int32_t slot, const Operand *operand)
+{
+    Life *life = life_of(lives, operand);
+    if (!life || life->last != slot || life->first == slot)
+        return;
+    const bool stream = lives->slot.at[slot].stream != NULL;
+    if (operand->write || (!stream && operand->reuse == REUSE_NONE))
+        life->one_piece = true;
+    if (stream || !reuse_in_place(operand->reuse))
+        life->elementwise = false;
+}
+
+static void judge_reads(const Lives *lives)
+{
+    for (size_t i = 0; i < lives->program->step.n; i++) {
+        const Step *step = lives->program->step.at[i];
+        for (int k = 0; k < step->n_operand; k++)
+            judge_read(lives, lives->slot_of[i], step->operand + k);
+    }
+}
+
+/* Inputs in the arena are there before the first step, results after the last. */
+static void keep_values(Lives *lives)
+{
+    const Graph *g = lives->program->graph;
+    for (size_t i = 0; i < g->input.n; i++) {
+        const Tensor *tensor = g->input.at[i];
+        Life *l = lives->life + tensor->id;
+        if (tensor->storage != STORE_ARENA || graph_in_form(g, i) == IO_ROWS)
+            continue;
+        if (l->last < 0)
+            *l = (Life){ .last = 0,
+                         .bytes = lives_round_up(lives, tensor_bytes(tensor)) };
+        l->first = -1;
+        if (lives->program->plan.preserve_input)
+            l->last = (int32_t)lives->slot.n;
+    }
+    for (size_t i = 0; i < graph_results(g); i++) {
+        const Tensor *tensor = g->output.at[i];
+        if (tensor->storage == STORE_ARENA)
+            lives->life[tensor->id].last = (int32_t)lives->slot.n;
+    }
+}
+
+static void meet_operands(Lives *lives, size_t i)
+{
+    const Step *step = lives->program->step.at[i];
+    const int32_t slot = lives->slot_of[i];
+    for (int k = 0; k < step->n_operand; k++)
+        meet_operand(lives, step->operand + k, slot);
+}
+
+Lives lives_find(Arena *arena, const Program *program)
+{
+    Lives lives = {
+        .arena = arena,
+        .program = program,
+        .ids = graph_root(program->graph)->next_id,
+    };
+    list_slots(&lives);
+    lives.life = NEW_ARRAY(arena, Life, lives.ids + 1);
+    for (int i = 0; i < lives.ids; i++)
+        lives.life[i].last = -1;
+    for (size_t i = 0; i < program->step.n; i++)
+        meet_operands(&lives, i);
+    keep_values(&lives);
+    extend_over_loops(&lives);
+    for (int i = 0; i < lives.ids; i++)
+        lives.life[i].elementwise = true;
+    judge_reads(&lives);
+    return lives;
+}
+
+bool life_begins(const Lives *lives, const Life *life, int32_t slot)
+{
+    const bool stream = lives->slot.at[slot].stream != NULL;
+    return life->last >= 0 && !life->scratch && life->first == slot &&
+           (life->last > slot || !stream);
+}
+
+bool life_ends(const Life *life, int32_t slot)
+{
+    return life->last == slot && life->first < slot && !life->kept;
+}
