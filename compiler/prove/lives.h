@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * During which slots of a plan, steps or streams, each tensor of the arena lives, and how it dies. */
+ * During which slots of a plan, steps or streams, each tensor of the arena lives; how it dies. */
 #ifndef INLAY_PROVE_LIVES_H
 #define INLAY_PROVE_LIVES_H
 
