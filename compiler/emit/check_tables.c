@@ -39,13 +39,18 @@ Text check_asserts(const Emitter *emitter)
     return text;
 }
 
-static void put_placed(Text *text, const Emitter *emitter,
+static void put_placed(Text *text, const Emitter *emitter, const Step *step,
                        const Operand *operand, const Tensor *root)
 {
     text_print(text, "PLACED(%d, %" PRId64 "u, %" PRId64 "u, %s); /* ",
                root->id, root->offset, extent_of(operand, root),
                memory_macro(emitter, root->region));
-    put_tensor(text, emitter, root);
+    if (operand->scratch) {
+        text_print(text, "scratch of step %d: ", step->index);
+        put_shape(text, root);
+    } else {
+        put_tensor(text, emitter, root);
+    }
     text_put(text, " */\n");
 }
 
@@ -63,7 +68,7 @@ Text check_places(const Emitter *emitter)
             if (!root || seen[root->id])
                 continue;
             seen[root->id] = true;
-            put_placed(&text, emitter, step->operand + k, root);
+            put_placed(&text, emitter, step, step->operand + k, root);
         }
     }
     return text;

@@ -32,7 +32,7 @@ static Text seal(const Emitter *emitter)
         return text;
     seal_words(emitter->program, words);
     text_print(&text,
-               "    UINT64_C(0x%" PRIx64 "), UINT64_C(0x%016" PRIx64
+               "    UINT64_C(0x%016" PRIx64 "), UINT64_C(0x%016" PRIx64
                "), UINT64_C(%" PRIu64 ")\n",
                words[0], words[1], words[2]);
     return text;

@@ -428,28 +428,25 @@ void infer_qlinear_conv(Node *node)
     infer_result_scale(node, 6);
 }
 
-/* Weights [groups * OC][IC][taps...] -> [groups][taps][IC][OC]; depthwise: [taps][C]. Made at run
- * time where they are no constant. */
-static Tensor *turned_weights(Lower *lower, Node *node, Tensor *weights,
-                              const inlay_qconv_params *params)
+/* Weights of dims [groups][OC][IC][taps] as [groups][taps][IC][OC]. */
+static Tensor *turned_constant(Lower *lower, const Recipe *weights,
+                               const int64_t *dims)
 {
     static const int perm[4] = { 0, 3, 2, 1 };
-    const int64_t taps = i64_mul(i64_mul(params->kd, params->kh), params->kw);
-    const bool depthwise = params->ic == 1 && params->oc == 1;
-    const int64_t groups = depthwise ? 1 : params->groups;
-    const int64_t oc = depthwise ? params->groups : params->oc;
-    const int64_t ic = params->ic;
     Store *store = lower->graph->store;
-    if (weights->value) {
-        const int64_t dims[4] = { groups, oc, ic, taps };
-        Recipe *recipe = recipe_reshape(store, weights->value, 4, dims);
-        return lower_constant(lower, recipe_transpose(store, recipe, perm));
-    }
-    const int64_t each = i64_mul(ic, taps);
+    const Recipe *recipe = recipe_reshape(store, weights, 4, dims);
+    return lower_constant(lower, recipe_transpose(store, recipe, perm));
+}
+
+static Tensor *turned_when_run(Lower *lower, Node *node, Tensor *weights,
+                               const int64_t *dims)
+{
+    const int64_t taps = dims[3];
+    const int64_t each = i64_mul(dims[2], taps); /* of a channel of y */
     Move move = {
         .rank = 4,
-        .n = { groups, taps, ic, oc },
-        .x = { i64_mul(oc, each), 1, taps, each },
+        .n = { dims[0], taps, dims[2], dims[1] },
+        .x = { i64_mul(dims[1], each), 1, taps, each },
     };
     Tensor *y = lower_temp(lower, weights->dtype, shape_of(4, move.n));
     shape_strides(&y->shape, move.y);
@@ -457,33 +454,25 @@ static Tensor *turned_weights(Lower *lower, Node *node, Tensor *weights,
     return y;
 }
 
-static inlay_qconv_params conv_params(const Window *window)
+/* Weights [groups * OC][IC][taps...] -> [groups][taps][IC][OC]; depthwise: [taps][C]. Made at run
+ * time where they are no constant. */
+static Tensor *turned_weights(Lower *lower, Node *node, Tensor *weights,
+                              const inlay_qconv_params *params)
 {
-    inlay_conv_params c = { 0 };
-    window_conv_params(window, &c);
-    return (inlay_qconv_params){
-        .id = c.id,
-        .ih = c.ih,
-        .iw = c.iw,
-        .od = c.od,
-        .oh = c.oh,
-        .ow = c.ow,
-        .kd = c.kd,
-        .kh = c.kh,
-        .kw = c.kw,
-        .sd = c.sd,
-        .sh = c.sh,
-        .sw = c.sw,
-        .dd = c.dd,
-        .dh = c.dh,
-        .dw = c.dw,
-        .pd = c.pd,
-        .ph = c.ph,
-        .pw = c.pw,
+    const int64_t taps = i64_mul(i64_mul(params->kd, params->kh), params->kw);
+    const bool depthwise = params->ic == 1 && params->oc == 1;
+    const int64_t dims[4] = {
+        depthwise ? 1 : params->groups,
+        depthwise ? params->groups : params->oc,
+        params->ic,
+        taps,
     };
+    if (weights->value)
+        return turned_constant(lower, weights->value, dims);
+    return turned_when_run(lower, node, weights, dims);
 }
 
-/* The image as the kernel wants it: channels last. */
+/* The image as the kernel reads it: channels last. */
 static Tensor *image_last(Lower *lower, Node *node, Tensor *x)
 {
     const Shape *s = &x->shape;
@@ -538,7 +527,8 @@ static inlay_qconv_params qconv_params(const Node *node, const Places *places,
                                        const Window *window)
 {
     const Tensor *weights = at(node, places->b);
-    inlay_qconv_params params = conv_params(window);
+    inlay_qconv_params params = { 0 };
+    window_qconv_params(window, &params);
     params.groups = i32_checked(node_int(node, "group", 1));
     params.ic = i32_checked(window->channels / params.groups);
     params.oc = i32_checked(weights->shape.dim[0] / params.groups);

@@ -95,11 +95,33 @@ static void set_blocked(const Node *node, int axis, int64_t block,
     params->so = i32_checked(i64_mul(params->inner, shape->dim[axis]));
 }
 
+/* A row of an image: its pixels, and the channels of each. */
+static void split_row(const Shape *x, int axis, inlay_quant_params *params)
+{
+    const int32_t channels = i32_checked(x->dim[x->rank - 1]);
+    params->outer = i32_checked(shape_row_pixels(x));
+    if (axis < 0)
+        params->inner = channels;
+    else
+        params->axis = channels;
+}
+
+/* All elements: those before the axis, along it, behind it. */
+static void split_at(const Shape *x, int axis, inlay_quant_params *params)
+{
+    if (axis < 0) {
+        params->inner = i32_checked(shape_count(x));
+        return;
+    }
+    params->outer = i32_checked(shape_product(x, 0, axis));
+    params->axis = i32_checked(x->dim[axis]);
+    params->inner = i32_checked(shape_product(x, axis + 1, x->rank));
+}
+
 static inlay_quant_params geometry(const Node *node)
 {
     const Shape *x = infer_shape(node, 0);
     const int axis = scale_axis(node);
-    const int last = x->rank - 1;
     const int64_t block = axis < 0 ? 0 : node_int(node, "block_size", 0);
     inlay_quant_params params = {
         .outer = 1,
@@ -110,20 +132,12 @@ static inlay_quant_params geometry(const Node *node)
     if (axis >= 0 && !block &&
         shape_count(infer_shape(node, 1)) != x->dim[axis])
         fail_scales(node);
-    params.rows = shape_has_rows(x) && !block && (axis < 0 || axis == last);
-    if (params.rows) {
-        params.outer = i32_checked(shape_row_pixels(x));
-        if (axis < 0)
-            params.inner = i32_checked(x->dim[last]);
-        else
-            params.axis = i32_checked(x->dim[last]);
-    } else if (axis < 0) {
-        params.inner = i32_checked(shape_count(x));
-    } else {
-        params.outer = i32_checked(shape_product(x, 0, axis));
-        params.axis = i32_checked(x->dim[axis]);
-        params.inner = i32_checked(shape_product(x, axis + 1, x->rank));
-    }
+    const bool by_pixels = axis < 0 || axis == x->rank - 1;
+    params.rows = shape_has_rows(x) && !block && by_pixels;
+    if (params.rows)
+        split_row(x, axis, &params);
+    else
+        split_at(x, axis, &params);
     if (block > 0)
         set_blocked(node, axis, block, &params);
     else if (axis >= 0)
@@ -280,28 +294,37 @@ static Recipe *axis_affine(Graph *graph, Recipe *recipe, const Tensor *scale,
                   axis < 0 ? 0 : recipe_rank(recipe), dims);
 }
 
+/* As many zero points as scales, or none. */
+static void check_zeros(const Node *node, const Tensor *scale,
+                        const Tensor *zero)
+{
+    if (zero && tensor_count(zero) != tensor_count(scale))
+        fail_node(node, STATUS_MALFORMED, NULL,
+                  "has %lld scales and %lld zero points",
+                  (long long)tensor_count(scale),
+                  (long long)tensor_count(zero));
+}
+
 /* A constant stays a recipe: cast, minus zero point, times scale. */
 Recipe *constant_dequantize(Node *node)
 {
     Graph *g = node->graph;
     const Tensor *x = node->in[0];
+    const Tensor *scale = node->in[1];
     const Tensor *zero = node_in(node, 2);
-    if (!x->value || !node->in[1]->value || (zero && !zero->value))
+    const DType type = node->out[0]->dtype;
+    if (!x->value || !scale->value || (zero && !zero->value))
         return NULL;
     const int axis = scale_axis(node);
     const int64_t block = axis < 0 ? 0 : node_int(node, "block_size", 0);
     geometry(node); /* fails where the scales do not fit */
-    if (zero && tensor_count(zero) != tensor_count(node->in[1]))
-        fail_node(node, STATUS_MALFORMED, NULL,
-                  "has %lld scales and %lld zero points",
-                  (long long)tensor_count(node->in[1]),
-                  (long long)tensor_count(zero));
+    check_zeros(node, scale, zero);
     Recipe *recipe = recipe_cast(g->store, x->value, DT_F32);
-    recipe = block ? blocked_affine(g, recipe, node->in[1], zero, axis, block)
-                   : axis_affine(g, recipe, node->in[1], zero, axis);
-    return !recipe || node->out[0]->dtype == DT_F32
-               ? recipe
-               : recipe_cast(g->store, recipe, node->out[0]->dtype);
+    recipe = block ? blocked_affine(g, recipe, scale, zero, axis, block)
+                   : axis_affine(g, recipe, scale, zero, axis);
+    if (!recipe || type == DT_F32)
+        return recipe;
+    return recipe_cast(g->store, recipe, type);
 }
 
 void infer_dynamic_quantize(Node *node)

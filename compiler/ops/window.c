@@ -243,7 +243,7 @@ Shape window_shape(const Window *window, int64_t channels)
         (w) = (int32_t)(fact)[2]; \
     } while (0)
 
-/* The geometry that inlay_conv_params and inlay_pool_params share, by name. */
+/* The fields of kernels/window_fields.inc.h. */
 #define SET_GEOMETRY(p, window) \
     do { \
         SET_EACH((p)->id, (p)->ih, (p)->iw, (window)->in); \
@@ -260,6 +260,11 @@ void window_conv_params(const Window *window, inlay_conv_params *params)
 }
 
 void window_bytes_params(const Window *window, inlay_qpacked_params *params)
+{
+    SET_GEOMETRY(params, window);
+}
+
+void window_qconv_params(const Window *window, inlay_qconv_params *params)
 {
     SET_GEOMETRY(params, window);
 }

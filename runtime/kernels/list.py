@@ -3,7 +3,8 @@
 
 A family is the kernels of one header. FOLDER gets kernels_<family>.c for each, a translation unit with its
 kernels' rows, and kernels_table.c, which lists the families. A row describes the fields of the kernel's
-parameters as the header declares them: `typedef struct inlay_<params>_params { ... }`.
+parameters as the header declares them: `typedef struct inlay_<params>_params { ... }`, in which a file of
+fields that several share may be included.
 """
 import glob
 import os
@@ -49,6 +50,7 @@ const KernelFamily *const kernel_families[] = {
 };
 '''
 STRUCTURE = re.compile(r'^typedef struct inlay_(\w+)_params \{\n(.*?)^\} inlay_\1_params;', re.M | re.S)
+SHARED = re.compile(r'^#include "kernels/(\w+\.inc\.h)"$', re.M)
 FIELD = re.compile(r'(\w+)\s+(\w+)(?:\[(\w+)\])?;')
 
 
@@ -61,6 +63,8 @@ def structures(headers):
     found = {}
     for header in headers:
         for name, body in STRUCTURE.findall(open(header).read()):
+            folder = os.path.dirname(header)
+            body = SHARED.sub(lambda m: open(os.path.join(folder, m.group(1))).read(), body)
             declarations = re.sub(r'/\*.*?\*/', '', body, flags=re.S)
             left = FIELD.sub('', declarations).strip()
             if left:

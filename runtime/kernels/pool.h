@@ -20,24 +20,7 @@
 #include "kernels/vec.h"
 
 typedef struct inlay_pool_params {
-    int32_t id; /* planes of x in an image; 1 below three dimensions */
-    int32_t ih; /* rows of x in a plane */
-    int32_t iw; /* pixels of x in a row */
-    int32_t od; /* the same of y */
-    int32_t oh;
-    int32_t ow;
-    int32_t kd; /* taps of the window */
-    int32_t kh;
-    int32_t kw;
-    int32_t sd; /* strides */
-    int32_t sh;
-    int32_t sw;
-    int32_t dd; /* dilations */
-    int32_t dh;
-    int32_t dw;
-    int32_t pd; /* padding before the first element */
-    int32_t ph;
-    int32_t pw;
+#include "kernels/window_fields.inc.h"
     int32_t ed; /* padding after the last element */
     int32_t eh;
     int32_t ew;

@@ -21,24 +21,7 @@
 #include "kernels/walk.h"
 
 typedef struct inlay_qpacked_params {
-    int32_t id; /* planes of x in an image; 1 below three dimensions */
-    int32_t ih; /* rows of x in a plane */
-    int32_t iw; /* pixels of x in a row */
-    int32_t od; /* the same of y */
-    int32_t oh;
-    int32_t ow;
-    int32_t kd; /* taps of the window */
-    int32_t kh;
-    int32_t kw;
-    int32_t sd; /* strides */
-    int32_t sh;
-    int32_t sw;
-    int32_t dd; /* dilations */
-    int32_t dh;
-    int32_t dw;
-    int32_t pd; /* padding before the first element */
-    int32_t ph;
-    int32_t pw;
+#include "kernels/window_fields.inc.h"
     int32_t groups;
     int32_t ic;    /* channels of x in a group */
     int32_t oc;    /* channels of y in a group */

@@ -217,24 +217,7 @@ static inline int inlay_qmatmul(void *const *base, const inlay_step *s,
 }
 
 typedef struct inlay_qconv_params {
-    int32_t id;
-    int32_t ih;
-    int32_t iw; /* size of x: planes, rows, pixels */
-    int32_t od;
-    int32_t oh;
-    int32_t ow; /* size of y */
-    int32_t kd;
-    int32_t kh;
-    int32_t kw; /* taps */
-    int32_t sd;
-    int32_t sh;
-    int32_t sw; /* strides */
-    int32_t dd;
-    int32_t dh;
-    int32_t dw; /* dilations */
-    int32_t pd;
-    int32_t ph;
-    int32_t pw; /* padding before */
+#include "kernels/window_fields.inc.h"
     int32_t groups;
     int32_t ic;    /* channels of x in a group */
     int32_t oc;    /* channels of y in a group */
