@@ -210,7 +210,7 @@ int64_t program_region_start(const Program *program, int region);
  * outputs. */
 int program_base(const Program *program, const Tensor *root);
 int program_bases(const Program *program);
-/* The step that takes an input row by row, and how many rows the plan wants of it; NULL: none does.
+/* The step that takes an input row by row, and how many rows the plan keeps of it; NULL: none does.
  */
 const Step *program_pushed(const Program *program);
 int32_t program_rows(const Program *program, const Step *pushed);

@@ -2,7 +2,7 @@
  * Iterative pull scanner over protobuf: knows bytes and protobuf-c's descriptors
  * of messages, not what they mean. One event a call. Bytes of a field are never read here, only
  * stepped over, so payloads of any size cost nothing; wire_view() shows what the
- * caller wants to see. Depth, nesting of graphs and the number of messages are
+ * caller asks to see. Depth, nesting of graphs and the number of messages are
  * bounded, because no file can be trusted. Errors end in fail_at() with 65. */
 #ifndef INLAY_ONNX_WIRE_H
 #define INLAY_ONNX_WIRE_H

@@ -3,7 +3,7 @@
  *
  * When a lower function runs, all shapes are known, images are channels last
  * (nodes with channels_last), and constants are recipes. It may make scratch and
- * intermediate tensors, constants (packed as its kernel wants them), views and
+ * intermediate tensors, constants (packed as its kernel reads them), views and
  * steps. A tensor is row-major in the order of its dims unless said otherwise. */
 #ifndef INLAY_OPS_LOWER_H
 #define INLAY_OPS_LOWER_H
@@ -27,7 +27,7 @@ void lower_node(Lower *lower, Node *node);
 Step *lower_step(Lower *lower, Node *node, const char *kernel,
                  const void *params);
 /* Adds an operand; tensor NULL: left out (INLAY_NONE). Returns it for the facts the planner
- * wants. */
+ * needs. */
 Operand *step_out(Step *step, Tensor *tensor);
 Operand *step_in(Step *step, Tensor *tensor);
 Operand *step_scratch(Lower *l, Step *s,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Operands in the element type that a kernel wants. */
+ * Operands in the element type that a kernel reads. */
 #include "ops/typed.h"
 
 #include "base/size.h"

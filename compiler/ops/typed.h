@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Operands in the element type a kernel wants. */
+ * Operands in the element type a kernel reads. */
 #ifndef INLAY_OPS_TYPED_H
 #define INLAY_OPS_TYPED_H
 
