@@ -76,6 +76,9 @@ INLAY_INLINE float inlay_narrow_one(const unsigned char *from, ptrdiff_t i,
 }
 
 #if INLAY_VL > 4
+typedef char inlay_chars __attribute__((vector_size(16)));
+typedef uint64_t inlay_words __attribute__((vector_size(16)));
+
 /* Numbers of 4 or 2 bits in a word: where each of them begins. */
 static const uint32_t inlay_fours_at[16] = { 0, 4, 8, 12, 16, 20, 24, 28,
                                              0, 4, 8, 12, 16, 20, 24, 28 };
