@@ -85,12 +85,21 @@ static void list_points(Frontier *frontier, Finder *finder, Point point)
     }
 }
 
+/* A curve is the same for every goal, which only says which point to take. */
+static PlanOptions options_of_points(const Frontier *frontier)
+{
+    PlanOptions opt = *frontier->opt;
+    if (opt.curve)
+        opt.goal = PLAN_RAM;
+    return opt;
+}
+
 static void try_form(Frontier *frontier, const Program *form, int32_t pixels)
 {
     Items *all = NEW(frontier->arena, Items);
     PlanOptions *opt = NEW(frontier->arena, PlanOptions);
     *all = items_find(frontier->arena, form, frontier->opt);
-    *opt = *frontier->opt;
+    *opt = options_of_points(frontier);
     opt->strips = opt->arena_limit || opt->curve;
     opt->pixels = pixels;
     const Point point = { .form = form, .pixels = pixels, .all = all };
@@ -167,7 +176,7 @@ static Program *program_of(Frontier *frontier, const Point *point)
 
 static Trial plan_point(Frontier *frontier, const Point *point)
 {
-    PlanOptions opt = *frontier->opt;
+    PlanOptions opt = options_of_points(frontier);
     opt.pixels = strips_of(&point->schedule) ? 1 : point->pixels;
     return frontier->plan(program_of(frontier, point), &opt,
                           point->schedule.peak);
@@ -190,14 +199,9 @@ static CurvePoint curve_point(const Point *point, const Trial *trial)
     return at;
 }
 
-/* Does the goal allow what it costs? About two instructions are needed for a MAC. */
 static bool affordable(const Frontier *frontier, int32_t strips, int64_t cost)
 {
-    if (strips)
-        return false;
-    return frontier->opt->goal == PLAN_RAM ||
-           (frontier->opt->goal == PLAN_BALANCED &&
-            cost <= frontier->macs / 50);
+    return !strips && goal_affords(frontier->opt->goal, cost, frontier->macs);
 }
 
 /* The smallest point that may be taken: all of them under a limit, else those that the goal

@@ -107,8 +107,9 @@ static void allow(Trial *trial, const Overlap *overlap)
 static void allow_in_layer(Trial *trial, int32_t step, int64_t enough)
 {
     Overlap found[MOST_OVERLAPS];
-    const bool by_row = trial->opt.level >= PLAN_OVERLAP &&
-                        trial->in_slot[trial->slot_of[step]] > enough;
+    const bool by_row =
+        trial->in_slot[trial->slot_of[step]] > enough &&
+        overlap_pays(&trial->opt, trial->program->step.at[step]);
     const int n = overlap_find(&trial->all, step, by_row, found);
     for (int i = 0; i < n; i++) {
         allow(trial, found + i);

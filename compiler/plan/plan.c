@@ -160,6 +160,8 @@ Trial plan_find(const Program *program, const PlanOptions *given)
     Arena *scratch = &program->graph->store->scratch;
     PlanOptions opt = *given;
     opt.level = level_of(given);
+    if (opt.arena_limit)
+        opt.goal = PLAN_RAM;
     PlanOptions lowest = opt;
     lowest.arena_limit = 0;
     lowest.walked = walked_new(scratch, program->step.n);

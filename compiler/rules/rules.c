@@ -25,6 +25,11 @@ bool rules_box(const Step *step, Box *box)
     return rules && rules->box && rules->box(step, box);
 }
 
+bool rules_tiles(const Step *step)
+{
+    return step->kernel->rules && step->kernel->rules->tiles;
+}
+
 bool rules_moves(const Step *step)
 {
     return step->kernel->rules && step->kernel->rules->moves;

@@ -98,6 +98,8 @@ struct KernelRules {
 ColumnRule rules_columns(const Step *step);
 Join rules_join(const Step *step);
 bool rules_box(const Step *step, Box *box);
+/* Does it make pixels in tiles, each weight being read once for all pixels of one? */
+bool rules_tiles(const Step *step);
 bool rules_moves(const Step *step);
 /* The type of the second's weights, "_f32", as the kernel of both has it behind its name; NULL: the
  * second is another kernel. */

@@ -5,7 +5,7 @@
 #include "schedule/overlap.h"
 
 /* What a step in a stream costs, in instructions, about. */
-enum { COST_OF_CALL = 300, MACS_OF_INSTRUCTION = 16, CACHED_WEIGHTS = 400000 };
+enum { COST_OF_CALL = 300, MACS_OF_INSTRUCTION = 16 };
 
 /* What begins and ends at each place, to be summed up. */
 static void note_ends(Finder *finder, int64_t *bytes, int32_t *items)
@@ -95,24 +95,14 @@ static void count_overlaps(Finder *finder)
 {
     for (int32_t k = 0; k < finder->steps; k++) {
         Overlap found[MOST_OVERLAPS];
-        const int n = overlap_find(finder->all, k, finder->overlap, found);
+        const Step *step = finder->all->program->step.at[k];
+        const bool by_row = overlap_pays(finder->opt, step);
+        const int n = overlap_find(finder->all, k, by_row, found);
         int64_t most = 0;
         for (int i = 0; i < n; i++)
             most = i64_max(most, overlap_gain(finder->all, found + i));
         finder->layer[k] -= most;
     }
-}
-
-static int64_t weights_of(const Step *step)
-{
-    int64_t bytes = 0;
-    for (int k = 0; k < step->n_operand; k++) {
-        Tensor *tensor = step->operand[k].tensor;
-        int64_t at;
-        if (tensor && tensor_root(tensor, &at)->storage == STORE_WEIGHTS)
-            bytes += tensor_bytes(tensor);
-    }
-    return bytes;
 }
 
 /* Of a row of the result. */
@@ -132,10 +122,8 @@ static int64_t stream_cost(const Step *step, int32_t least_pixels)
     const int64_t burst = stream_burst(step, least_pixels);
     const int64_t calls = i64_ceil_div(step->units, burst);
     const int64_t loop = MACS_OF_INSTRUCTION * pixels_of(step) * burst;
-    const int64_t weights = weights_of(step);
-    const int64_t again =
-        weights > CACHED_WEIGHTS ? weights / 4 * step->units : 0;
-    return COST_OF_CALL * calls + step->macs / loop + again / burst;
+    const int64_t again = overlap_cost(step) / burst;
+    return COST_OF_CALL * calls + step->macs / loop + again;
 }
 
 static void count_costs(Finder *finder)

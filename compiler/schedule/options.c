@@ -28,3 +28,9 @@ PlanBudget plan_budget(const PlanOptions *opt)
         .pairs_of_item = scaled(opt, 16),
     };
 }
+
+/* About two instructions are needed for a MAC. */
+bool goal_affords(PlanGoal goal, int64_t cost, int64_t macs)
+{
+    return goal == PLAN_RAM || (goal == PLAN_BALANCED && cost <= macs / 50);
+}

@@ -23,6 +23,9 @@ typedef enum PlanGoal {
     PLAN_SPEED, /* layer by layer */
 } PlanGoal;
 
+/* Does the goal allow `cost` instructions more where there are `macs` MACs, for a smaller arena? */
+bool goal_affords(PlanGoal goal, int64_t cost, int64_t macs);
+
 typedef struct RegionPin {
     const char *tensor; /* its name in the model */
     int region;

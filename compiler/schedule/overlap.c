@@ -5,6 +5,7 @@
 #include "schedule/overlap.h"
 
 #include "base/size.h"
+#include "rules/rules.h"
 
 /* The one result; where it is also written by others, its first part. */
 static const Touch *result_of(const Items *all, int32_t step)
@@ -363,4 +364,46 @@ int64_t overlap_gain(const Items *all, const Overlap *overlap)
     const int64_t below = i64_max(out, i64_max(overlap->forward, 0) + in);
     const int64_t above = i64_max(in, i64_max(overlap->backward, 0) + out);
     return i64_max(0, in + out - i64_min(below, above));
+}
+
+/* The constants that a step reads. */
+typedef struct Weights {
+    int64_t bytes;
+    int64_t narrow; /* elements of less than a float's size */
+} Weights;
+
+static Weights weights_of(const Step *step)
+{
+    Weights weights = { 0 };
+    for (int k = 0; k < step->n_operand; k++) {
+        Tensor *tensor = step->operand[k].tensor;
+        int64_t at;
+        if (!tensor || tensor_root(tensor, &at)->storage != STORE_WEIGHTS)
+            continue;
+        const int bits = dtype_bits(tensor->dtype);
+        weights.bytes += tensor_bytes(tensor);
+        if (bits < 32)
+            weights.narrow += tensor_bytes(tensor) * 8 / bits;
+    }
+    return weights;
+}
+
+int64_t overlap_cost(const Step *step)
+{
+    enum { CACHED_WEIGHTS = 400000, BYTES_READ = 4, FLOATS_MADE = 8 };
+    const Weights weights = weights_of(step);
+    int64_t cost = 0;
+    if (weights.bytes > CACHED_WEIGHTS)
+        cost += weights.bytes / BYTES_READ;
+    if (rules_tiles(step))
+        cost += weights.narrow / FLOATS_MADE;
+    return cost * step->units;
+}
+
+/* Rows also make the tiles of a kernel shorter. */
+bool overlap_pays(const PlanOptions *opt, const Step *step)
+{
+    if (opt->level < PLAN_OVERLAP || !rules_tiles(step))
+        return opt->level >= PLAN_OVERLAP;
+    return goal_affords(opt->goal, overlap_cost(step), step->macs);
 }

@@ -23,5 +23,10 @@ int overlap_possible(const Items *all, int32_t step, bool by_row,
                      Overlap *found);
 /* Bytes that the pair saves when it lies as close as allowed. */
 int64_t overlap_gain(const Items *all, const Overlap *overlap);
+/* What finishing a row before the next costs, in instructions, about: once a row instead of once
+ * weights that no cache holds are read, and narrow ones made floats. */
+int64_t overlap_cost(const Step *step);
+/* May the step go row by row, by the level and the goal? */
+bool overlap_pays(const PlanOptions *opt, const Step *step);
 
 #endif

@@ -12,6 +12,7 @@ import os
 import random
 
 import host
+import networks
 import random_nets
 import tap
 import trial
@@ -98,6 +99,22 @@ def goals(m, curve, want):
     return '' if arenas[0] == min(arenas) else 'arenas of ram, balanced and speed: %s' % arenas
 
 
+def rows_of_one_pixel(t, inlay):
+    """Weights of 1 MB, which a result that lies over its input reads anew for each row: only the goal `ram` takes that."""
+    channels, rows, one = 512, 24, 512 * 24 * 4
+    net = networks.Net(channels, rows, 1)
+    x = net.input
+    for _ in range(3):
+        x = net.conv(x, channels)
+    with host.Work() as work:
+        net.write(os.path.join(work, 'model.onnx'), x)
+        m = trial.Trial(inlay, work, shape=[])
+        arenas = {goal: m.analyze('--optimize', goal)['arena']['size'] for goal in ('ram', 'balanced', 'speed')}
+        limit = m.analyze('--optimize', 'speed', '--arena-limit', str(2 * one - 1))['arena']['size']
+    t.ok('large weights and short rows: results apart but for the goal ram', arenas['ram'] < 2 * one == arenas['balanced'] == arenas['speed'], arenas)
+    t.ok('large weights and short rows: a limit counts more than the goal', limit < 2 * one, limit)
+
+
 def levels(m, want):
     return [level for level in ('simple', 'order', 'overlap') if m.answer('--plan', level) != want]
 
@@ -152,6 +169,7 @@ def main():
     o = p.parse_args()
     t = tap.Tap()
     sanitize = trial.sanitizing()
+    rows_of_one_pixel(t, o.inlay)
     for seed in range(o.first, o.first + o.nets):
         with host.Work() as work:
             random_nets.Net(seed).save(work)
