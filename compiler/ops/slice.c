@@ -286,6 +286,9 @@ static bool pad_spec(const Node *node, PadSpec *spec)
     const int64_t *pads;
     if (node->op->since < 11) {
         pads = node_ints(node, "pads", &count);
+        if (!pads)
+            fail_node(node, STATUS_MALFORMED, NULL,
+                      "attribute pads is missing");
     } else {
         pads = infer_ints(node, 1, &count);
         axes = infer_ints(node, 3, &axes_count);

@@ -69,7 +69,7 @@ INLAY_INLINE INLAY_FLOATS INLAY_W(from_f16)(const unsigned char *from)
 #endif
 }
 
-/* INLAY_L bytes as integers. gcc 12 widens to four times the size by one instruction only where that
+/* INLAY_L bytes as integers. gcc 12 widens to four times the size by one instruction only where it
  * is named, and to twice the size everywhere. */
 INLAY_INLINE INLAY_W(i)
     INLAY_W(integers)(const unsigned char *from, const int is_signed)

@@ -207,6 +207,7 @@ MODELS = [
     ('least-crop', lambda: ends('CenterCropPad', ['x', 's'], [least('s')], axes=[0]), {65}, ['dimension of -9223372036854775808']),
     ('zero-of-another-type', lambda: dequantized(2), {65}, ['"wide"', 'float8e4m3fnuz', 'uint8']),
     ('longest-frame', longest_frame, {65}, ['frames']),
+    ('pad-by-nothing', lambda: ends('Pad', ['x'], [], opset=8), {65}, ['"node"', 'pads']),
     ('mean-left-out', lambda: ends('Mean', ['x', '', 'x'], []), {65}, ['input 1 is left out']),
     ('no-outputs', no_outputs, {65}, ['output']),
     ('texts', strings, {69}, ['"join"', 'StringConcat']),
