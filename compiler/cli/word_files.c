@@ -95,7 +95,7 @@ static const char *read_letter(const char *at, uint32_t *letter)
     int more = 0;
     while (first >= least[more])
         more++;
-    *letter = first & (more ? 0x3f >> more : 0xff);
+    *letter = first & (more ? 0x3fu >> more : 0xffu);
     for (int i = 1; i <= more; i++) {
         const unsigned char byte = (unsigned char)at[i];
         if ((byte & 0xc0) != 0x80) {
