@@ -167,13 +167,13 @@ static bool is_new(const Chooser *chooser, int k)
     return true;
 }
 
-bool copies_all(const Program *program, int k, Program *out)
+bool copies_all(Arena *arena, const Program *program, int k, Program *out)
 {
     Chooser chooser;
     if (!chooser_new(&chooser, program) || !is_new(&chooser, k))
         return false;
     fill(&chooser, chooser.best, k);
-    *out = program_by(program->graph->arena, program, chooser.best);
+    *out = program_by(arena, program, chooser.best);
     return true;
 }
 

@@ -15,8 +15,8 @@ Program copies_choose(const Program *program, PeakOf *peak, const void *context,
                       int64_t work);
 
 /* The program with all copies treated alike, in one of so many ways; false: there is nothing to
- * choose, or an earlier way is the same. */
+ * choose, or an earlier way is the same. Its steps are the arena's. */
 enum { COPIES_WAYS = 6 };
-bool copies_all(const Program *program, int way, Program *out);
+bool copies_all(Arena *arena, const Program *program, int way, Program *out);
 
 #endif

@@ -49,13 +49,19 @@ static bool goes_on(const Orders *orders)
     return left->steps > 0 && left->walks > 0;
 }
 
+Program orders_program(Arena *arena, const Program *program,
+                       const int32_t *order)
+{
+    const size_t n = program->step.n;
+    Step **step = NEW_ARRAY(arena, Step *, n + 1);
+    for (size_t i = 0; i < n; i++)
+        step[i] = program->step.at[order[i]];
+    return program_with_steps(program, step, n);
+}
+
 static Program program_in(const Orders *orders, const int32_t *order)
 {
-    const size_t n = steps_of(orders);
-    Step **step = NEW_ARRAY(orders->arena, Step *, n + 1);
-    for (size_t i = 0; i < n; i++)
-        step[i] = orders->program->step.at[order[i]];
-    return program_with_steps(orders->program, step, n);
+    return orders_program(orders->arena, orders->program, order);
 }
 
 static Turn *turn_new(Orders *orders, const int32_t *order)
@@ -291,8 +297,8 @@ static bool take_turn(Orders *orders, int32_t *order)
     return lower;
 }
 
-Program orders_search(const Program *program, const PlanOptions *opt,
-                      PlanWork *work, int64_t *peak)
+int64_t orders_search(const Program *program, const PlanOptions *opt,
+                      PlanWork *work, int32_t *best)
 {
     const size_t n = program->step.n;
     Orders orders = {
@@ -300,16 +306,15 @@ Program orders_search(const Program *program, const PlanOptions *opt,
         .program = program,
         .opt = *opt,
         .work = work,
+        .best = best,
         .least = INT64_MAX,
     };
     orders.opt.walks = &work->walks;
-    orders.best = NEW_ARRAY(orders.arena, int32_t, n + 1);
     int32_t *order = NEW_ARRAY(orders.arena, int32_t, n + 1);
     for (size_t i = 0; i < n; i++)
-        order[i] = orders.best[i] = (int32_t)i;
+        order[i] = best[i] = (int32_t)i;
     for (int i = 0; i < MOST_TURNS && (!i || goes_on(&orders)); i++)
         if (!take_turn(&orders, order))
             break;
-    *peak = orders.least;
-    return program_in(&orders, orders.best);
+    return orders.least;
 }

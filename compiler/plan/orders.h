@@ -6,9 +6,13 @@
 
 #include "schedule/options.h"
 
-/* The program in the order whose schedule has the least peak that was found, the given order among
- * them; *peak: that. Counts the work down. */
-Program orders_search(const Program *program, const PlanOptions *opt,
-                      PlanWork *work, int64_t *peak);
+/* Writes the order, by the steps' places in the program, whose schedule has the least peak that was
+ * found, the given order among them, to `best`; returns that peak. Counts the work down. */
+int64_t orders_search(const Program *program, const PlanOptions *opt,
+                      PlanWork *work, int32_t *best);
+
+/* Its steps in that order; the list of them is the arena's. */
+Program orders_program(Arena *arena, const Program *program,
+                       const int32_t *order);
 
 #endif

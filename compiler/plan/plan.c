@@ -87,28 +87,57 @@ static bool has_jumps(const Program *program)
     return false;
 }
 
+/* The program in the order that is best under the streams of a schedule; *peak: what it needs. */
+static Program search_order(const Program *program, const PlanOptions *opt,
+                            int64_t *peak)
+{
+    Arena *arena = program->graph->arena;
+    PlanWork work = plan_budget(opt).search;
+    int32_t *order = NEW_ARRAY(arena, int32_t, program->step.n + 1);
+    *peak = orders_search(program, opt, &work, order);
+    return orders_program(arena, program, order);
+}
+
+/* The order of form k of the copies whose peak is below `least`; NULL: there is no such form, or no
+ * such order. Forms are many, and large where concatenations are: only the result stays. */
+static int32_t *order_of_form(const Program *affine, int k,
+                              const PlanOptions *opt, int64_t least)
+{
+    Arena *scratch = &affine->graph->store->scratch;
+    const ArenaMark mark = arena_mark(scratch);
+    PlanWork work = plan_budget(opt).search;
+    Program form;
+    int32_t *order = NULL;
+    if (copies_all(scratch, affine, k, &form)) {
+        order = NEW_ARRAY(affine->graph->arena, int32_t, form.step.n + 1);
+        if (orders_search(&form, opt, &work, order) >= least)
+            order = NULL;
+    }
+    arena_release(scratch, mark);
+    return order;
+}
+
 /* Orders are searched again under the streams of the best form so far, then of the other forms. */
 static Program search_forms(const Program *affine, const Program *given,
                             const PlanOptions *opt)
 {
-    const PlanWork usual = plan_budget(opt).search;
+    Arena *arena = given->graph->arena;
     Program best = *given;
     int64_t peak;
-    if ((int64_t)given->step.n > usual.steps || has_jumps(given))
+    if ((int64_t)given->step.n > plan_budget(opt).search.steps ||
+        has_jumps(given))
         return best;
     const Program with = candidate_best_pairs(given, opt);
     int64_t least = trial_peak(&with, opt, 0);
-    PlanWork work = usual;
-    const Program again = orders_search(given, opt, &work, &peak);
+    const Program again = search_order(given, opt, &peak);
     keep_better(&best, &least, &again, opt);
     for (int k = 0; k < COPIES_WAYS; k++) {
+        const int32_t *order = order_of_form(affine, k, opt, least);
         Program form;
-        if (!copies_all(affine, k, &form))
+        if (!order || !copies_all(arena, affine, k, &form))
             continue;
-        work = usual;
-        const Program other = orders_search(&form, opt, &work, &peak);
-        if (peak < least)
-            keep_better(&best, &least, &other, opt);
+        const Program other = orders_program(arena, &form, order);
+        keep_better(&best, &least, &other, opt);
     }
     return best;
 }
@@ -128,17 +157,16 @@ static Program choose_steps(const Program *given, const PlanOptions *opt)
 /* The best of the program and the same with pairs, whose orders are searched again. */
 static Program search_pairs(const Program *given, const PlanOptions *opt)
 {
-    const PlanWork usual = plan_budget(opt).search;
     Program with[2];
     const int n = candidate_pairs(given, opt, with);
     Program best = candidate_best_pairs(given, opt);
-    if ((int64_t)given->step.n > usual.steps || has_jumps(given))
+    if ((int64_t)given->step.n > plan_budget(opt).search.steps ||
+        has_jumps(given))
         return best;
     int64_t least = n ? trial_peak(&best, opt, 0) : 0;
     for (int i = 0; i < n; i++) {
-        PlanWork work = usual;
         int64_t peak;
-        const Program other = orders_search(with + i, opt, &work, &peak);
+        const Program other = search_order(with + i, opt, &peak);
         if (peak >= least)
             continue;
         least = peak;
