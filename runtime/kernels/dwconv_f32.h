@@ -18,6 +18,13 @@
 
 enum { INLAY_DW_TILE_MOST = 4 };
 
+/* So many pixels cost less by themselves than a tile of four. */
+#ifdef INLAY_FPU_ARM
+enum { INLAY_DW_APART = 1 };
+#else
+enum { INLAY_DW_APART = 0 };
+#endif
+
 /* A row's constants: the rows of the window that exist, and distances in floats. */
 typedef struct inlay_dw {
     const float *x;
@@ -60,6 +67,17 @@ enum { INLAY_DW_STRIDE_1, INLAY_DW_STRIDE_2, INLAY_DW_ANY, INLAY_DW_ONE };
 #include "each_width.inc.h"
 #undef INLAY_FAMILY
 
+#ifdef INLAY_FPU_ARM
+#include "kernels/dwconv_arm.inc.h"
+#else
+/* Channel c of a tile. */
+INLAY_INLINE void inlay_dw_single(const inlay_dw *t, const inlay_dw_tile *tile,
+                                  int32_t c, const int form)
+{
+    inlay_dw1(t, tile, c, form);
+}
+#endif
+
 /* All channels of a tile, from the widest vectors to single channels. */
 INLAY_INLINE void inlay_dw_channels(const inlay_dw *t,
                                     const inlay_dw_tile *tile, const int form)
@@ -76,9 +94,12 @@ INLAY_INLINE void inlay_dw_channels(const inlay_dw *t,
 #if INLAY_VL >= 4
     for (; t->channels - c >= 4; c += 4)
         inlay_dw4(t, tile, c, form);
+#elif defined INLAY_FPU_ARM
+    for (; t->channels - c >= 4; c += 4)
+        inlay_dw_four(t, tile, c, form);
 #endif
     for (; c < t->channels; c++)
-        inlay_dw1(t, tile, c, form);
+        inlay_dw_single(t, tile, c, form);
 }
 
 /* Tiles one after the other. */
@@ -210,7 +231,7 @@ INLAY_APART void inlay_dw_inside(const inlay_conv_params *p, const inlay_dw *t,
                        -INLAY_DW_TILE_MOST);
     else if (tiles)
         inlay_dw_fours(p, t, left, tiles, INLAY_DW_TILE_MOST);
-    if (rest && tiles && !t->q) {
+    if (rest > INLAY_DW_APART && tiles && !t->q) {
         inlay_dw_fours(p, t, last, 1, 0);
         return;
     }

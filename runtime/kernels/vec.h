@@ -30,6 +30,14 @@
 #endif
 #endif
 
+/* The 32 registers s0 to s31 and one rounding for a product and a sum, but no vectors: code that
+ * names them. */
+#if defined __arm__ && defined __ARM_FEATURE_FMA && defined __ARM_FP
+#if INLAY_VL == 1 && defined __GNUC__ && !defined __clang__
+#define INLAY_FPU_ARM 1
+#endif
+#endif
+
 /* Widest vector: INLAY_V(load)(p) is inlay_load16(p) on AVX-512. */
 #define INLAY_JOIN_(a, b) a##b
 #define INLAY_JOIN(a, b) INLAY_JOIN_(a, b)

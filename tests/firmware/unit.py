@@ -22,7 +22,7 @@ CORES = {'m3': [[]], 'm4': [[]], 'm55': [[], ['-mcpu=cortex-m55+nomve.fp'], ['-m
 def build(core, work, source, flags):
     own = [os.path.join(HERE, f) for f in ('start.c', 'start_arm.c')] + [os.path.join(UNIT, 'heap.c'), source]
     folders = [UNIT, HERE, os.path.join(ROOT, 'runtime'), os.path.join(ROOT, 'tests', 'unit', 'kernels')]
-    command = [core.compiler + 'gcc', '-std=gnu11'] + core.flags + flags + ['-O2', '-ffp-contract=off']
+    command = [core.compiler + 'gcc', '-std=gnu11'] + core.flags + flags + ['-O2', '-ffp-contract=off', '-DROUNDS=40']
     command += [f for folder in folders for f in ('-I', folder)]
     command += ['-D%s=%s' % p for p in image.places(core)] + ['-nostartfiles', '-Wl,--gc-sections', '-Wl,--defsym=STACK_SIZE=%d' % image.STACK]
     command += ['-Wl,--defsym=%s=%s' % p for p in image.places(core)] + ['-T', os.path.join(HERE, 'link.ld'), '-o', 'app.elf']
