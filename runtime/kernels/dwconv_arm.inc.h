@@ -188,35 +188,52 @@ INLAY_INLINE void inlay_dw_four_end(const inlay_dw *t, const float *sums,
         y[i] = v[i];
 }
 
+/* What the rows of a tile have in common, channels [c, c + 4). */
+INLAY_INLINE inlay_dw_line inlay_dw_line_of(const inlay_dw *t,
+                                            const inlay_dw_tile *tile,
+                                            int32_t c, const int form)
+{
+    const ptrdiff_t bytes = (ptrdiff_t)sizeof(float);
+    const int one = form == INLAY_DW_ONE;
+    inlay_dw_line line;
+    line.x = NULL;
+    line.w = tile->w + c;
+    line.skip = tile->skip;
+    line.taps = one ? tile->skip : t->kw;
+    line.tap = t->tap * bytes;
+    line.pixel = t->xs * bytes;
+    line.next = line.tap - (one ? 0 : 3 * line.pixel);
+    line.wtap = t->channels * bytes;
+    return line;
+}
+
+INLAY_INLINE void inlay_dw_line_add(float *sums, const inlay_dw_line *line,
+                                    const int form)
+{
+    if (form == INLAY_DW_STRIDE_1)
+        inlay_dw_line_stride_1(sums, line);
+    else if (form == INLAY_DW_STRIDE_2)
+        inlay_dw_line_stride_2(sums, line);
+    else if (form == INLAY_DW_ANY)
+        inlay_dw_line_any(sums, line);
+    else
+        inlay_dw_line_one(sums, line);
+}
+
 /* All rows of the window of channels [c, c + 4). */
 INLAY_INLINE void inlay_dw_four_rows(const inlay_dw *t,
                                      const inlay_dw_tile *tile, float *sums,
                                      int32_t c, const int form)
 {
-    const ptrdiff_t bytes = (ptrdiff_t)sizeof(float);
     const float *row = t->x + tile->at + c;
+    inlay_dw_line line = inlay_dw_line_of(t, tile, c, form);
     int32_t slot = t->slot;
     int32_t h;
-    inlay_dw_line line;
-    line.w = tile->w + c;
-    line.skip = tile->skip;
-    line.taps = form == INLAY_DW_ONE ? tile->skip : t->kw;
-    line.tap = t->tap * bytes;
-    line.pixel = t->xs * bytes;
-    line.next = line.tap - (form == INLAY_DW_ONE ? 0 : 3 * line.pixel);
-    line.wtap = t->channels * bytes;
     if (line.taps <= 0)
         return;
     for (h = 0; h < t->nkh; h++, line.w += t->wrow) {
         line.x = row + (size_t)slot * t->row;
-        if (form == INLAY_DW_STRIDE_1)
-            inlay_dw_line_stride_1(sums, &line);
-        else if (form == INLAY_DW_STRIDE_2)
-            inlay_dw_line_stride_2(sums, &line);
-        else if (form == INLAY_DW_ANY)
-            inlay_dw_line_any(sums, &line);
-        else
-            inlay_dw_line_one(sums, &line);
+        inlay_dw_line_add(sums, &line, form);
         slot += t->dh;
         if (slot >= t->cap)
             slot -= t->cap;
