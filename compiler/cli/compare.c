@@ -20,14 +20,6 @@ Tolerance tolerance_of(const Options *options)
     };
 }
 
-typedef struct Difference {
-    int64_t count; /* of values that differ too much */
-    double worst;  /* the largest distance */
-    int64_t at;
-    double got;
-    double want;
-} Difference;
-
 /* Not numbers are alike, and so are infinities of one sign. */
 static double distance_of(double got, double want)
 {
@@ -51,8 +43,8 @@ static void compare_one(Difference *difference, int64_t at, double got,
     difference->want = want;
 }
 
-static Difference compare_all(const Tensor *tensor, const char *got,
-                              const char *want, Tolerance tolerance)
+Difference compare_find(const Tensor *tensor, const char *got, const char *want,
+                        Tolerance tolerance)
 {
     Difference difference = { 0 };
     const bool is_complex = tensor->dtype == DT_C64 || tensor->dtype == DT_C128;
@@ -78,23 +70,27 @@ static bool same_bytes(Pieces *to, const Tensor *tensor, const void *got,
     return same;
 }
 
-bool compare_values(Pieces *to, const Tensor *tensor, const void *got,
-                    const void *want, Tolerance tolerance)
+void compare_print(Pieces *to, const Tensor *tensor, const Difference *found)
 {
-    const int64_t count = tensor_count(tensor);
-    if (dtype_bits(tensor->dtype) < 8)
-        return same_bytes(to, tensor, got, want);
-    const Difference found = compare_all(tensor, got, want, tolerance);
-    if (found.worst == 0.0)
+    if (found->worst == 0.0)
         pieces_print(to, "%s: equal\n", tensor->name);
-    else if (!found.count)
+    else if (!found->count)
         pieces_print(to, "%s: right, at most %.3g off\n", tensor->name,
-                     found.worst);
+                     found->worst);
     else
         pieces_print(to,
                      "%s: DIFFERS in %" PRId64 " of %" PRId64
                      " values, most at %" PRId64 ": %.9g instead of %.9g\n",
-                     tensor->name, found.count, count, found.at, found.got,
-                     found.want);
+                     tensor->name, found->count, tensor_count(tensor),
+                     found->at, found->got, found->want);
+}
+
+bool compare_values(Pieces *to, const Tensor *tensor, const void *got,
+                    const void *want, Tolerance tolerance)
+{
+    if (dtype_bits(tensor->dtype) < 8)
+        return same_bytes(to, tensor, got, want);
+    const Difference found = compare_find(tensor, got, want, tolerance);
+    compare_print(to, tensor, &found);
     return !found.count;
 }

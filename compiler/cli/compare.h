@@ -17,4 +17,17 @@ Tolerance tolerance_of(const Options *options);
 bool compare_values(Pieces *to, const Tensor *tensor, const void *got,
                     const void *want, Tolerance tolerance);
 
+typedef struct Difference {
+    int64_t count; /* of values that differ too much */
+    double worst;  /* the largest distance */
+    int64_t at;
+    double got;
+    double want;
+} Difference;
+
+/* The same in two steps, of types of whole bytes. */
+Difference compare_find(const Tensor *tensor, const char *got, const char *want,
+                        Tolerance tolerance);
+void compare_print(Pieces *to, const Tensor *tensor, const Difference *found);
+
 #endif

@@ -5,6 +5,7 @@
 
 #include "cli/compare.h"
 #include "cli/options.h"
+#include "cli/per_step.h"
 #include "cli/results.h"
 #include "cli/value_files.h"
 #include "eval/eval.h"
@@ -104,8 +105,7 @@ static void write_outputs(Compile *compile, void *const *out)
     output_commit(compile->out);
 }
 
-/* The results' buffers after a run. */
-static void **run(Compile *compile, void *const *inputs)
+static void **new_outputs(Compile *compile)
 {
     Arena *arena = &compile->arena;
     const Graph *graph = compile->graph;
@@ -114,6 +114,13 @@ static void **run(Compile *compile, void *const *inputs)
         const int64_t bytes = tensor_bytes(graph->output.at[i]);
         outputs[i] = arena_alloc(arena, (size_t)bytes);
     }
+    return outputs;
+}
+
+/* The results' buffers after a run. */
+static void **run(Compile *compile, void *const *inputs)
+{
+    void **outputs = new_outputs(compile);
     const int error = eval_run(compile->program, inputs, outputs);
     if (error)
         fail_at(STATUS_LIMIT, LOC_NONE, NULL, "the run ended with code %d: %s",
@@ -144,6 +151,18 @@ static _Noreturn void fail_differs(const char *what)
             "--rtol and --atol say how far values may be off", "%s", what);
 }
 
+static void run_per_step(Compile *compile, const char *const *expected)
+{
+    void **in = run_inputs(compile);
+    void **out = new_outputs(compile);
+    if (expected[1] || !value_is_archive(&compile->arena, expected[0]))
+        fail_at(STATUS_MALFORMED, value_place(expected[0]),
+                "numpy.savez writes them",
+                "--per-step takes the values of one .npz");
+    if (!per_step_run(compile, expected[0], in, out))
+        fail_differs("a step does not make what is expected");
+}
+
 void cmd_run(Compile *compile)
 {
     const char *const *expected = (const char *const *)compile->options->expect;
@@ -152,6 +171,10 @@ void cmd_run(Compile *compile)
         fail_at(STATUS_USAGE, LOC_NONE, NULL,
                 "the model has %zu results, %zu are expected",
                 graph_results(compile->graph), list_length(expected));
+    if (compile->options->per_step) {
+        run_per_step(compile, expected);
+        return;
+    }
     void **out = run(compile, run_inputs(compile));
     if (compile->options->output)
         write_outputs(compile, out);

@@ -71,17 +71,6 @@ static void copy_value(void *inside, void *value, size_t bytes, bool in)
         memcpy(value, inside, bytes);
 }
 
-/* The next index of an array of that shape, the last dimension fastest. */
-static void next_index(const Shape *shape, int64_t index[MAX_RANK])
-{
-    for (int i = shape->rank - 1; i >= 0; i--) {
-        index[i]++;
-        if (index[i] < shape->dim[i])
-            return;
-        index[i] = 0;
-    }
-}
-
 static void move_value(const Tensor *tensor, unsigned char *inside,
                        unsigned char *value, bool in)
 {
@@ -101,7 +90,7 @@ static void move_value(const Tensor *tensor, unsigned char *inside,
             from += index[i] * stride[tensor->perm[i]];
         copy_value(inside + (size_t)k * bytes, value + (size_t)from * bytes,
                    bytes, in);
-        next_index(&tensor->shape, index);
+        shape_next(&tensor->shape, index);
     }
 }
 
@@ -174,8 +163,25 @@ static void **bases_of(Program *program, unsigned char *const *memory,
     return base;
 }
 
-int eval_run_in(Program *program, unsigned char *const *memory, void *const *in,
-                void *const *out)
+/* Layer by layer, as a plan without streams runs. */
+static int run_layers(const inlay_model *model, void *const *base,
+                      const EvalWatch *watch)
+{
+    int32_t i = 0;
+    while (i < model->steps) {
+        const inlay_step *step = model->step + i;
+        watch->before(watch->context, i, base);
+        const int next = step->run(base, step, 0, step->units);
+        if (next < 0)
+            return -next;
+        i = next ? next - 1 : i + 1;
+    }
+    watch->before(watch->context, i, base);
+    return INLAY_OK;
+}
+
+static int run_in(Program *program, unsigned char *const *memory,
+                  void *const *in, void *const *out, const EvalWatch *watch)
 {
     Arena *arena = &program->graph->store->scratch;
     const ArenaMark mark = arena_mark(arena);
@@ -185,6 +191,8 @@ int eval_run_in(Program *program, unsigned char *const *memory, void *const *in,
     take_inputs(program, base, in);
     if (program_pushed(program))
         error = run_rows(program, &model, base, in);
+    else if (watch)
+        error = run_layers(&model, base, watch);
     else
         error = inlay_run(&model, base);
     if (!error)
@@ -193,7 +201,14 @@ int eval_run_in(Program *program, unsigned char *const *memory, void *const *in,
     return error;
 }
 
-int eval_run(Program *program, void *const *in, void *const *out)
+int eval_run_in(Program *program, unsigned char *const *memory, void *const *in,
+                void *const *out)
+{
+    return run_in(program, memory, in, out, NULL);
+}
+
+int eval_run_watched(Program *program, void *const *in, void *const *out,
+                     const EvalWatch *watch)
 {
     Arena *arena = &program->graph->store->scratch;
     const ArenaMark mark = arena_mark(arena);
@@ -204,9 +219,14 @@ int eval_run(Program *program, void *const *in, void *const *out)
             arena, (size_t)program_region_size(program, r) + (size_t)ALIGN);
         memory[r] = area + (ALIGN - (uintptr_t)area % ALIGN) % ALIGN;
     }
-    const int error = eval_run_in(program, memory, in, out);
+    const int error = run_in(program, memory, in, out, watch);
     arena_release(arena, mark);
     return error;
+}
+
+int eval_run(Program *program, void *const *in, void *const *out)
+{
+    return eval_run_watched(program, in, out, NULL);
 }
 
 const char *eval_error_text(int error)

@@ -12,6 +12,15 @@ int64_t eval_place_apart(Program *program);
 unsigned char *eval_weights(Arena *arena, Program *program);
 /* Runs a planned program. in[i], out[i]: the caller's buffers. 0 or INLAY_E_... */
 int eval_run(Program *program, void *const *in, void *const *out);
+/* Is told before each step, and with the number of steps at the end. */
+typedef void EvalNotice(void *context, int32_t step, void *const *base);
+typedef struct EvalWatch {
+    EvalNotice *before;
+    void *context;
+} EvalWatch;
+/* The same, watched; then the plan is one layer by layer (PLAN_SIMPLE). NULL: nobody watches. */
+int eval_run_watched(Program *program, void *const *in, void *const *out,
+                     const EvalWatch *watch);
 /* The same in the caller's memory: an area of 64-aligned bytes for each region, whatever they hold.
  */
 int eval_run_in(Program *program, unsigned char *const *memory, void *const *in,

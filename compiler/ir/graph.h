@@ -72,6 +72,10 @@ struct Tensor {
     const IntegerScale *numbers;
     /* it is no tensor but this list of them; NULL: a tensor */
     const Sequence *sequence;
+    /* the layout pass turned it: its dimension i is dimension turn[i] of this one, which may be
+     * gone; NULL: it did not */
+    const Tensor *turned_of;
+    const int *turn;
     Node *producer; /* NULL: graph input, constant */
     const Node *
         folded; /* a constant: the node that it was computed of, dead; NULL: of none */

@@ -10,6 +10,16 @@
 #include "kernels/nd.h"
 #include "ops/infer.h"
 
+void shape_next(const Shape *shape, int64_t *index)
+{
+    for (int i = shape->rank - 1; i >= 0; i--) {
+        index[i]++;
+        if (index[i] < shape->dim[i])
+            return;
+        index[i] = 0;
+    }
+}
+
 void shape_strides(const Shape *shape, int64_t *stride)
 {
     int64_t step = 1;

@@ -18,6 +18,8 @@ typedef struct Move {
 
 /* Row-major strides of a shape. */
 void shape_strides(const Shape *shape, int64_t *stride);
+/* The next index of an array of that shape, the last dimension fastest. */
+void shape_next(const Shape *shape, int64_t *index);
 /* Strides of `shape` broadcast to `to`: 0 where it repeats. */
 void shape_broadcast_strides(const Shape *shape, const Shape *to,
                              int64_t *stride);

@@ -66,6 +66,9 @@ static void transpose_output(Graph *graph, Node *node, int i, const int *perm)
                                    shape_permuted(&old->shape, perm));
     int back[MAX_RANK];
     perm_inverse(old->shape.rank, perm, back);
+    new->turned_of = old;
+    new->turn =
+        arena_copy(graph->arena, perm, (size_t)old->shape.rank * sizeof *perm);
     node->out[i] = new;
     new->producer = node;
     add_transpose(graph, node, new, back, old);

@@ -20,6 +20,7 @@ typedef struct Options {
     const char *batch;  /* a number */
     const char *rtol;   /* numbers: how far results may be off */
     const char *atol;
+    int per_step;       /* run */
     const char *top;    /* run: a number */
     const char *labels; /* run: a file */
     const char *dump_after;

@@ -130,7 +130,7 @@ PlanOptions plan_options(Compile *compile)
         .arena_limit = arena_limit(options),
         .curve = options->curve != 0,
         .preserve_input = options->preserve_input,
-        .level = (PlanLevel)options->plan,
+        .level = options->per_step ? PLAN_SIMPLE : (PlanLevel)options->plan,
         .goal = (PlanGoal)options->optimize,
         .effort = (int32_t)value_read_effort(options->effort),
     };

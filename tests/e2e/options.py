@@ -246,6 +246,7 @@ EXPERIMENTS = {
     'const': constant,
     'input': lambda b, c: (['run', b.digits], ['--input', b.image]),
     'expect': always(['--expect', 'none.npy']),
+    'per-step': lambda b, c: (b.words(c) + ['--expect', os.path.join(os.path.dirname(b.image), 'output_0.pb')], ['--per-step']),
     'top': always(['--top', '2']),
     'labels': always(['--labels', 'none.txt']),
     'rtol': tolerance('--rtol'),

@@ -224,6 +224,38 @@ def best(t, b):
     t.ok('--top 0 is refused', lines('--top', '0')[0] == 64)
 
 
+def per_step(t, b):
+    """The first step whose value is not the recorded one; images are turned on the way."""
+    weights = struct.pack('<4f', 2, 0, 0, 3)
+    model = write(os.path.join(b.work, 'steps.onnx'), make_model(
+        [make_node('Conv', ['x', 'w'], ['c'], 'scale'), make_node('MaxPool', ['c'], ['p'], 'pool', kernel_shape=[2, 2]),
+         make_node('Reshape', ['p', 's'], ['f'], 'flat'), make_node('Sin', ['f'], ['y'], 'wave')],
+        [make_value('x', 1, [1, 2, 2, 3])], [make_value('y', 1, [4])],
+        [make_tensor('w', 1, [2, 2, 1, 1], weights), make_tensor('s', 7, [1], struct.pack('<q', 4))]))
+    x = [5, 1, 4, 2, 3, 0, 7, 6, 8, 9, 11, 10]
+    c = [2 * v for v in x[:6]] + [3 * v for v in x[6:]]
+    p = [max(c[k + j], c[k + j + 1], c[k + j + 3], c[k + j + 4]) for k in (0, 6) for j in (0, 1)]
+    right = {'x': x, 'c': c, 'p': p, 'f': p, 'y': [math.sin(v) for v in p], 'other': [1]}
+    dims = {'x': [1, 2, 2, 3], 'c': [1, 2, 2, 3], 'p': [1, 2, 1, 2]}
+    write(os.path.join(b.work, 'in.npz'), npz({'x': npy('float32', dims['x'], x)}))
+
+    def run(**changed):
+        values = {name: list(v) for name, v in right.items()}
+        for name, at in changed.items():
+            values[name][at] += 1
+        data = npz({name: npy('float32', dims.get(name, [len(v)]), v) for name, v in values.items()})
+        return host.run([b.inlay, 'run', model, '-i', os.path.join(b.work, 'in.npz'), '--per-step', '--expect', write(os.path.join(b.work, 'v.npz'), data)])
+    status, text = run()
+    t.ok('--per-step, all right', status == 0 and '4 of 6 values compared, all right' in text, text)
+    for name, changed, parts in (('a convolution', {'c': 4, 'p': 0}, ('Conv "scale", is the first', 'c: DIFFERS in 1 of 12 values, most at 4: 6 instead of 7', '2 differ')),
+                                 ('a pool', {'p': 3, 'y': 1}, ('MaxPool "pool", is the first', 'p: DIFFERS in 1 of 4 values, most at 3: 33 instead of 34')),
+                                 ('the last step', {'y': 2}, ('Sin "wave", is the first', '1 differ'))):
+        status, text = run(**changed)
+        t.ok('--per-step finds ' + name, status == 1 and all(part in text for part in parts), text)
+    status, text = host.run([b.inlay, 'run', model, '-i', os.path.join(b.work, 'in.npz'), '--per-step', '--expect', os.path.join(b.work, 'in.npz')])
+    t.ok('--per-step without a value of a step', status == 65 and 'no name is that of one' in text, text)
+
+
 def words(t, b):
     """Words in and out in each format."""
     given, out = ['one', 'a "b", c', 'äöü€\U0001f600', ''], os.path.join(b.work, 'words')
@@ -282,6 +314,7 @@ def main():
         expected(t, b)
         several(t, b)
         best(t, b)
+        per_step(t, b)
         words(t, b)
         sets(t, b, o.models)
     t.done()
