@@ -5,7 +5,10 @@
 #include <stdint.h>
 #include <string.h>
 
-enum { LONGEST = 40 };
+#include "base/diag.h"
+
+/* Letters of a name that is compared; names that are listed. */
+enum { LONGEST = 128, MOST_LISTED = 24 };
 
 static size_t least(size_t a, size_t b)
 {
@@ -53,4 +56,23 @@ const char *nearest(const char *text, const char *const *names)
         }
     }
     return best;
+}
+
+static const char *listed(Arena *arena, const char *const *names)
+{
+    const char *text = *names ? "one of: " : "there is none";
+    int count = 0;
+    for (; *names && count < MOST_LISTED; names++)
+        text = arena_printf(arena, "%s%s%s", text, count++ ? ", " : "", *names);
+    return *names ? arena_printf(arena, "%s, ...", text) : text;
+}
+
+void fail_unknown(Arena *arena, const char *message, const char *text,
+                  const char *const *names)
+{
+    const char *near = nearest(text, names);
+    fail_at(STATUS_USAGE, LOC_NONE,
+            near ? arena_printf(arena, "did you mean %s?", near)
+                 : listed(arena, names),
+            "%s \"%s\"", message, text);
 }

@@ -109,6 +109,8 @@ static const Command commands[] = {
 #define RUNS (ON(RUN) | ON(TEST))
 #define PLANS (ON(COMPILE) | ON(ANALYZE) | ON(CHECK) | RUNS)
 #define MODELS (PLANS | ON(DUMP))
+/* Data sets are of whole models. */
+#define PARTS (MODELS & ~ON(TEST))
 #define FILES (MODELS | ON(PROVE))
 #define LISTS (ON(OPS) | ON(PASSES) | ON(HELP))
 #define ALL (FILES | ON(DIFF) | ON(PLACE) | LISTS | ON(VERSION))
@@ -151,6 +153,10 @@ static const OptionRow options[] = {
     LIST("const", 0, FILES, constant, "INPUT=FILE.pb", value_pair,
          "a graph input becomes a constant: a TensorProto file, or numbers "
          "(sr=16000, axes=0,1)"),
+    LIST("from", 0, PARTS, from, "TENSOR", NULL,
+         "the part of the model behind this tensor, which becomes an input"),
+    LIST("to", 0, PARTS, to, "TENSOR", NULL,
+         "the part before this tensor, which becomes a result"),
     LIST("input", 'i', ON(RUN), input, "FILE", NULL,
          "a graph input's value, in order: .pb (TensorProto), .npy, .csv, "
          ".wav, .png, .pgm, .ppm; zeros, random:SEED; or all in one .npz"),

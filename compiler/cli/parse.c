@@ -4,7 +4,7 @@
 #include <limits.h>
 #include <string.h>
 
-#include "cli/nearest.h"
+#include "base/nearest.h"
 #include "pipeline/numbers.h"
 #include "cli/options.h"
 

@@ -81,6 +81,8 @@ static void open_model(Compile *compile, const Claim *claim, Options *taken,
             "prove takes --shape, --dim, --io and --without from the manifest");
     compare_constants(claim, given, loc);
     *taken = *given;
+    taken->from = claim->from;
+    taken->to = claim->to;
     taken->shape = claim->shape;
     taken->dim = claim->dim;
     taken->without = claim->without;

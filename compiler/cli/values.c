@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/nearest.h"
+#include "base/nearest.h"
 #include "ir/family.h"
 #include "passes/passes.h"
 #include "pipeline/numbers.h"

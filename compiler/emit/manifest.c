@@ -295,6 +295,8 @@ static json_t *options(Arena *arena, const Program *program,
                        const ManifestFacts *facts)
 {
     json_t *object = manifest_made(json_object());
+    manifest_set(object, "from", names(arena, facts->from, false));
+    manifest_set(object, "to", names(arena, facts->to, false));
     manifest_set(object, "shape", names(arena, facts->shape, false));
     manifest_set(object, "dim", names(arena, facts->dim, false));
     manifest_set(object, "const", names(arena, facts->constant, true));

@@ -14,11 +14,14 @@ typedef struct ManifestFacts {
     const char *model_sha256;
     const char *weights_form;
     const char *target; /* NULL: none was named */
-    const char *const *shape,
-        *const *dim, *const *constant,
-                         *const *without,
-                             *const *io; /* of the command line, ended by
-                                                                       NULL; NULL: none */
+    /* of the command line, ended by NULL; NULL: none */
+    const char *const *from;
+    const char *const *to;
+    const char *const *shape;
+    const char *const *dim;
+    const char *const *constant;
+    const char *const *without;
+    const char *const *io;
     json_t *files; /* that were written, becomes the manifest's; NULL: none */
 } ManifestFacts;
 

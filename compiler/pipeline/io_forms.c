@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/nearest.h"
 #include "pipeline/numbers.h"
 
 typedef struct Forms {
@@ -62,6 +63,17 @@ static bool set_named(IoForm *form, Tensor *const *t, size_t n,
     return false;
 }
 
+static const char *const *names_of(const Graph *graph)
+{
+    VEC(const char *) name = { 0 };
+    for (size_t i = 0; i < graph->input.n; i++)
+        VEC_PUSH(graph->arena, &name, graph->input.at[i]->name);
+    for (size_t i = 0; i < graph->output.n; i++)
+        VEC_PUSH(graph->arena, &name, graph->output.at[i]->name);
+    VEC_PUSH(graph->arena, &name, NULL);
+    return name.at;
+}
+
 static void set_one(Forms *forms, const char *text)
 {
     const char *eq = strrchr(text, '=');
@@ -86,8 +98,9 @@ static void set_one(Forms *forms, const char *text)
     if (set_kind(forms->in, forms->n_in, text, length, "in", to) ||
         set_kind(forms->out, forms->n_out, text, length, "out", to))
         return;
-    fail_at(STATUS_USAGE, LOC_NONE, "`inlay analyze` lists inputs and outputs",
-            "--io \"%s\": the model has no such input or output", text);
+    fail_unknown(forms->graph->arena, "--io: the model has no input or output",
+                 arena_text(forms->graph->arena, text, length),
+                 names_of(forms->graph));
 }
 
 static void check_rows(const Forms *forms)

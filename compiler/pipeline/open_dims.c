@@ -76,21 +76,6 @@ typedef struct Settling {
     VEC(const char *) shape;
 } Settling;
 
-/* "1x3x224x224", with N for what is open. */
-static const char *dims_text(Arena *arena, const Shape *shape)
-{
-    Text text = text_new(arena);
-    text_put(&text, shape->rank ? "" : "scalar");
-    for (int k = 0; k < shape->rank; k++) {
-        text_put(&text, k ? "x" : "");
-        if (shape->dim[k] < 0)
-            text_put(&text, "N");
-        else
-            text_print(&text, "%" PRId64, shape->dim[k]);
-    }
-    return text.at;
-}
-
 /* Takes the values that the other inputs have for its symbols. */
 static bool take_known(const Graph *graph, Tensor *input)
 {
@@ -132,7 +117,7 @@ static void settle_all(Settling *settling)
         changed[i] |= take_batch(settling, graph->input.at[i]);
     for (size_t i = 0; i < graph->input.n; i++) {
         const Tensor *input = graph->input.at[i];
-        const char *dims = dims_text(arena, &input->shape);
+        const char *dims = value_shape_text(arena, &input->shape);
         if (changed[i])
             VEC_PUSH(arena, &settling->shape,
                      arena_printf(arena, "%s=%s", input->name, dims));
@@ -157,7 +142,8 @@ static void keep_shapes(Settling *settling)
 {
     Compile *compile = settling->compile;
     Arena *arena = &compile->arena;
-    const char **given = compile->options->shape;
+    const char **given =
+        compile->shape ? compile->shape : compile->options->shape;
     if (!settling->shape.n)
         return;
     for (; given && *given; given++)
@@ -192,6 +178,8 @@ static void settle(Compile *compile)
 
 static void check_kind(const Graph *graph, const Tensor *input)
 {
+    const char *way = arena_printf(
+        graph->arena, "--shape %s=1x3x224x224 (scalar for none)", input->name);
     Loc loc = file_of(graph);
     loc.name = input->name;
     if (input->dtype == DT_NONE)
@@ -199,9 +187,7 @@ static void check_kind(const Graph *graph, const Tensor *input)
                  "the input is no tensor (a sequence, map, optional or sparse "
                  "tensor)");
     else if (input->shape.rank < 0)
-        error_at(STATUS_UNSUPPORTED, loc,
-                 "give it with --shape NAME=1x3x224x224 (scalar for none)",
-                 "the input has no shape");
+        error_at(STATUS_UNSUPPORTED, loc, way, "the input has no shape");
 }
 
 /* Open dimensions by name, and inputs with some that have none. */
@@ -270,7 +256,7 @@ static const char *next_command(const Report *report, const Options *options)
         const Tensor *input = report->unnamed.at[i];
         text_put(&text, " --shape");
         put_word(&text, arena_printf(arena, "%s=%s", input->name,
-                                     dims_text(arena, &input->shape)));
+                                     value_shape_text(arena, &input->shape)));
     }
     return text.at;
 }
@@ -314,7 +300,7 @@ static void report_open(const Compile *compile, const Report *report)
         error_at(STATUS_UNSUPPORTED, file_of(graph),
                  ++done == all ? help : NULL,
                  "input \"%s\" is open where its shape has N: %s", input->name,
-                 dims_text(report->arena, &input->shape));
+                 value_shape_text(report->arena, &input->shape));
     }
 }
 

@@ -25,6 +25,8 @@ typedef struct Options {
     const char *labels; /* run: a file */
     const char *dump_after;
     const char *external_dir;
+    const char **from; /* tensors that become inputs */
+    const char **to;   /* tensors that become results */
     const char **shape;
     const char **dim;
     const char **constant;

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/nearest.h"
 #include "onnx/reader.h"
 #include "onnx/tensor_file.h"
 #include "pipeline/literal.h"
@@ -11,11 +12,15 @@
 static Tensor *find_input(const Graph *graph, const char *name,
                           const char *flag)
 {
-    for (size_t i = 0; i < graph->input.n; i++)
-        if (!strcmp(graph->input.at[i]->name, name))
+    Arena *arena = graph->arena;
+    const char **names = NEW_ARRAY(arena, const char *, graph->input.n + 1);
+    for (size_t i = 0; i < graph->input.n; i++) {
+        names[i] = graph->input.at[i]->name;
+        if (!strcmp(names[i], name))
             return graph->input.at[i];
-    fail_at(STATUS_USAGE, LOC_NONE, "`inlay dump` lists the inputs",
-            "%s: the model has no input \"%s\"", flag, name);
+    }
+    fail_unknown(arena, arena_printf(arena, "%s: the model has no input", flag),
+                 name, names);
 }
 
 /* The input that the text names, or the only one; *dims is the text of its dimensions. */
@@ -54,6 +59,20 @@ static void apply_shape(Graph *graph, const char *text)
     tensor->shape = shape;
 }
 
+/* The symbols of all inputs. */
+static const char *const *symbols_of(const Graph *graph)
+{
+    VEC(const char *) symbol = { 0 };
+    for (size_t i = 0; i < graph->input.n; i++) {
+        const Tensor *tensor = graph->input.at[i];
+        for (int k = 0; k < tensor->shape.rank; k++)
+            if (tensor->symbol[k])
+                VEC_PUSH(graph->arena, &symbol, tensor->symbol[k]);
+    }
+    VEC_PUSH(graph->arena, &symbol, NULL);
+    return symbol.at;
+}
+
 static void apply_dim(Graph *graph, const char *text)
 {
     char *symbol;
@@ -69,9 +88,8 @@ static void apply_dim(Graph *graph, const char *text)
             }
     }
     if (!found)
-        fail_at(STATUS_USAGE, LOC_NONE,
-                "`inlay dump` lists the inputs with their symbols",
-                "--dim: no input has a dimension \"%s\"", symbol);
+        fail_unknown(graph->arena, "--dim: no input has a dimension", symbol,
+                     symbols_of(graph));
 }
 
 static void remove_input(Graph *graph, const Tensor *tensor)

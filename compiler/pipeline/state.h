@@ -40,6 +40,8 @@ typedef struct Compile {
     Store store;
     Stage next;   /* the stages before this one are done */
     Graph *graph; /* from STAGE_READ on */
+    const Graph *
+        whole; /* --from: the model before it was cut; NULL: its shapes are not known */
     /* --shape, and what was settled besides; NULL: nothing was */
     const char **shape;
     Program *program; /* from STAGE_LOWER on */

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "pipeline/values.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #include "base/diag.h"
+#include "emit/text.h"
 #include "pipeline/numbers.h"
 
 enum { MOST_EFFORT = 1000 };
@@ -63,4 +65,18 @@ Shape value_read_shape(const char *text)
             fail_at(STATUS_USAGE, LOC_NONE, "write it as 1x3x224x224",
                     "cannot read shape \"%s\"", text);
     }
+}
+
+const char *value_shape_text(Arena *arena, const Shape *shape)
+{
+    Text text = text_new(arena);
+    text_put(&text, shape->rank ? "" : "scalar");
+    for (int k = 0; k < shape->rank; k++) {
+        text_put(&text, k ? "x" : "");
+        if (shape->dim[k] < 0)
+            text_put(&text, "N");
+        else
+            text_print(&text, "%" PRId64, shape->dim[k]);
+    }
+    return text.at;
 }

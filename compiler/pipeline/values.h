@@ -9,6 +9,8 @@
 const char *value_divide(Arena *arena, const char *text, char **name);
 /* 1x3x224x224, or "scalar". */
 Shape value_read_shape(const char *text);
+/* The same again as text, with N for what is open. */
+const char *value_shape_text(Arena *arena, const Shape *shape);
 int64_t value_read_dimension(const char *text);
 /* --effort in tenths of the usual work: 0 is one, NULL as 1. */
 int64_t value_read_effort(const char *text);

@@ -76,6 +76,8 @@ ManifestFacts manifest_facts(Compile *compile)
         .target = options->target,
         .shape = compile->shape ? compile->shape : options->shape,
         .dim = options->dim,
+        .from = options->from,
+        .to = options->to,
         .constant = options->constant,
         .without = options->without,
         .io = options->io,

@@ -508,6 +508,8 @@ static void read_regions(const Reader *reader, Claim *claim)
 static void read_options(const Reader *reader, Claim *claim)
 {
     const Reader in = object(reader, "options");
+    claim->from = texts(&in, "from");
+    claim->to = texts(&in, "to");
     claim->shape = texts(&in, "shape");
     claim->dim = texts(&in, "dim");
     claim->constant = texts(&in, "const");

@@ -52,6 +52,7 @@ typedef struct Claim {
     int64_t run_state;       /* -1: none */
     bool optimal, preserve_input;
     const char *model_sha256; /* NULL: not stated */
+    const char **from, **to;  /* ended by NULL */
     const char **shape, **dim, **constant, **without, **io; /* ended by NULL */
     const Family *family;
     bool narrow; /* weights are stored in the type of the file */

@@ -244,6 +244,8 @@ EXPERIMENTS = {
     'dim': on_open(['--dim', 'T=8']),
     'batch': batch,
     'const': constant,
+    'from': lambda b, c: (b.words(c), ['--from', 'conv1.relu']),
+    'to': lambda b, c: (b.words(c), ['--to', 'conv2.relu']),
     'input': lambda b, c: (['run', b.digits], ['--input', b.image]),
     'expect': always(['--expect', 'none.npy']),
     'per-step': lambda b, c: (b.words(c) + ['--expect', os.path.join(os.path.dirname(b.image), 'output_0.pb')], ['--per-step']),

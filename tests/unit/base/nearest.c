@@ -67,14 +67,14 @@ static void ties_and_lengths(void **state)
     assert_string_equal(nearest("abcf", equal), "abcd");
     static const char *const both[] = { "abxxx", "abcxx", NULL };
     assert_string_equal(nearest("abcxy", both), "abcxx");
-    char text[42];
-    for (int i = 0; i < 41; i++)
+    char text[130];
+    for (int i = 0; i < 129; i++)
         text[i] = 'a';
-    text[41] = 0;
+    text[129] = 0;
     const char *const itself[] = { text, NULL };
     assert_null(nearest(text, itself));
     assert_null(nearest("aaaaa", itself));
-    text[40] = 0;
+    text[128] = 0;
     assert_ptr_equal(nearest(text, itself), text);
 }
 

@@ -19,7 +19,8 @@ static const char whole[] =
     " 'arena': {'size': 96, 'align': 32, 'lower_bound': 64, 'optimal': true,"
     "  'counters': {'offset': 80, 'bytes': 4},"
     "  'run_state': {'offset': 84, 'bytes': 8}},"
-    " 'options': {'shape': ['x=1'], 'dim': ['N=2', 'M=3'], 'const': [],"
+    " 'options': {'from': ['a'], 'to': ['b'], 'shape': ['x=1'], 'dim': ['N=2', "
+    "'M=3'], 'const': [],"
     "  'without': ['cse'], 'io': ['rows'], 'preserve_input': true,"
     "  'narrow': true, 'family': 'portable', 'lowered_steps': 5},"
     " 'regions': [{'size': 64}, {'size': 32}],"
@@ -227,6 +228,8 @@ static void all_arrives(void **state)
     assert_string_equal(claim->dim[1], "M=3");
     assert_null(claim->dim[2]);
     assert_null(claim->constant[0]);
+    assert_string_equal(claim->from[0], "a");
+    assert_string_equal(claim->to[0], "b");
     assert_string_equal(claim->without[0], "cse");
     assert_string_equal(claim->io[0], "rows");
     assert_true(claim->preserve_input);
