@@ -74,8 +74,28 @@ static const char *const *names_of(const Graph *graph)
     return name.at;
 }
 
+static void set_all(Forms *forms, IoForm to)
+{
+    set_kind(forms->in, forms->n_in, "in", 2, "in", to);
+    set_kind(forms->out, forms->n_out, "out", 3, "out",
+             to == IO_ROWS ? IO_CALLER : to);
+}
+
+/* Those of that name; else "in" and "out", all or with a number. */
+static bool set_which(Forms *forms, const char *which, size_t length, IoForm to)
+{
+    const Graph *graph = forms->graph;
+    return set_named(forms->in, graph->input.at, forms->n_in, which, length,
+                     to) ||
+           set_named(forms->out, graph->output.at, forms->n_out, which, length,
+                     to) ||
+           set_kind(forms->in, forms->n_in, which, length, "in", to) ||
+           set_kind(forms->out, forms->n_out, which, length, "out", to);
+}
+
 static void set_one(Forms *forms, const char *text)
 {
+    Arena *arena = forms->graph->arena;
     const char *eq = strrchr(text, '=');
     const size_t length = eq ? (size_t)(eq - text) : 0;
     IoForm to;
@@ -84,23 +104,11 @@ static void set_one(Forms *forms, const char *text)
                 "caller, arena or rows: --io=arena, --io=in=arena, "
                 "--io=in0=rows, --io=NAME=arena",
                 "--io \"%s\": unknown form", text);
-    if (!length) {
-        set_kind(forms->in, forms->n_in, "in", 2, "in", to);
-        set_kind(forms->out, forms->n_out, "out", 3, "out",
-                 to == IO_ROWS ? IO_CALLER : to);
-        return;
-    }
-    if (set_named(forms->in, forms->graph->input.at, forms->n_in, text, length,
-                  to) ||
-        set_named(forms->out, forms->graph->output.at, forms->n_out, text,
-                  length, to))
-        return;
-    if (set_kind(forms->in, forms->n_in, text, length, "in", to) ||
-        set_kind(forms->out, forms->n_out, text, length, "out", to))
-        return;
-    fail_unknown(forms->graph->arena, "--io: the model has no input or output",
-                 arena_text(forms->graph->arena, text, length),
-                 names_of(forms->graph));
+    if (!length)
+        set_all(forms, to);
+    else if (!set_which(forms, text, length, to))
+        fail_unknown(arena, "--io: the model has no input or output",
+                     arena_text(arena, text, length), names_of(forms->graph));
 }
 
 static void check_rows(const Forms *forms)
