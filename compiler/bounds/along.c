@@ -5,6 +5,7 @@
 #include "kernels/einsum.h"
 #include "kernels/norm.h"
 #include "kernels/order.h"
+#include "kernels/qnorm.h"
 #include "kernels/qstep.h"
 #include "kernels/reduce.h"
 #include "kernels/softmax.h"
@@ -94,6 +95,18 @@ void bounds_qsoftmax(Bounds *bounds)
 {
     bounds_softmax(bounds);
     touch(bounds, 2, "numbers", INLAY_QSTEP_WORDS);
+}
+
+void bounds_qnorm(Bounds *bounds)
+{
+    const inlay_qnorm_params *p = bounds->params;
+    bounds_refuse(bounds, p->n < 1 || p->n > INLAY_QNORM_MOST,
+                  "its lines are too long");
+    touch_lines(bounds, 0, "result", p->outer, p->n, true);
+    touch_lines(bounds, 1, "input", p->outer, p->n, true);
+    touch(bounds, 2, "scale", p->n);
+    touch(bounds, 3, "bias", p->n);
+    touch(bounds, 4, "numbers", INLAY_QSTEP_WORDS);
 }
 
 void bounds_lrn(Bounds *bounds)

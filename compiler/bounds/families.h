@@ -48,6 +48,8 @@ KernelBounds bounds_reduce;
 KernelBounds bounds_arg;
 KernelBounds bounds_softmax;
 KernelBounds bounds_qsoftmax;
+KernelBounds bounds_qnorm;
+KernelBounds bounds_qresize;
 KernelBounds bounds_lrn;
 KernelBounds bounds_norm;
 KernelBounds bounds_topk;

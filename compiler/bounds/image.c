@@ -2,6 +2,7 @@
  * Bounds of kernels that look between the elements of images, or put windows back into them. */
 #include "bounds/families.h"
 #include "bounds/reach.h"
+#include "kernels/qresize.h"
 #include "kernels/resize.h"
 #include "kernels/sample.h"
 #include "kernels/unfold.h"
@@ -107,6 +108,36 @@ void bounds_resample(Bounds *bounds)
         resample_rows(bounds, p);
     else
         resample_pixels(bounds, p);
+}
+
+/* A table of two places for each of `out`, all below `in`, and their weights behind it. */
+static void touch_pairs(Bounds *bounds, int k, int64_t out, int64_t in)
+{
+    int64_t count;
+    const int32_t *place = bounds_values(bounds, k, &count);
+    bool leaves = false;
+    touch_box(bounds, k, "places", out, 2);
+    touch_box(bounds, k + 1, "weights", out, 2);
+    for (int64_t i = 0; place && i < count; i++)
+        leaves |= place[i] < 0 || place[i] >= in;
+    bounds_refuse(bounds, !place || leaves, "its table leaves the input");
+}
+
+void bounds_qresize(Bounds *bounds)
+{
+    const inlay_qresize_params *p = bounds->params;
+    const int64_t images =
+        i64_ceil_div(bounds->step->units, bounds_positive(bounds, p->out));
+    const int64_t channels = bounds_size(bounds, p->channels);
+    touch_units(
+        bounds, 0, "result",
+        span_pixels(bounds, 0, bounds_size(bounds, p->wide_out), channels));
+    touch_each_row(
+        bounds, 1, "input", product_of(bounds, images, p->in),
+        span_pixels(bounds, 1, bounds_size(bounds, p->wide_in), channels));
+    touch_pairs(bounds, 2, bounds_size(bounds, p->out), p->in);
+    touch_pairs(bounds, 4, bounds_size(bounds, p->wide_out), p->wide_in);
+    touch(bounds, 6, "numbers", INLAY_QSTEP_WORDS);
 }
 
 void bounds_grid_sample(Bounds *bounds)

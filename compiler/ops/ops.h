@@ -72,17 +72,19 @@ typedef enum RelayoutRule {
 
 /* What becomes of the operator between DequantizeLinear and QuantizeLinear (passes/quantize.c). */
 typedef enum QuantizedForm {
-    QUANTIZED_NONE,    /* it computes in float, but for tables of one operand */
-    QUANTIZED_MOVE,    /* elements of operand 0 change place: so do its bytes */
-    QUANTIZED_SELECT,  /* the same of what it orders: needs a scale above 0 */
-    QUANTIZED_NEAREST, /* moves where attribute `mode` says so */
-    QUANTIZED_PAD,     /* moves; what it puts around becomes a byte */
-    QUANTIZED_PARTS,   /* moves elements of all operands */
+    QUANTIZED_NONE,   /* it computes in float, but for tables of one operand */
+    QUANTIZED_MOVE,   /* elements of operand 0 change place: so do its bytes */
+    QUANTIZED_SELECT, /* the same of what it orders: needs a scale above 0 */
+    QUANTIZED_RESIZE, /* moves where attribute `mode` says so, else mixes four pixels */
+    QUANTIZED_PAD,   /* moves; what it puts around becomes a byte */
+    QUANTIZED_PARTS, /* moves elements of all operands */
     QUANTIZED_CHOICE, /* one of the operands' elements, by their order or a condition */
     QUANTIZED_INDEX, /* its result is no number, but the place of one */
     QUANTIZED_ADD,
     QUANTIZED_SUB,
     QUANTIZED_MUL,
+    QUANTIZED_DIV,
+    QUANTIZED_PRELU,
     QUANTIZED_CONV,
     QUANTIZED_DECONV,
     QUANTIZED_PRODUCT,
@@ -91,6 +93,8 @@ typedef enum QuantizedForm {
     QUANTIZED_MEAN,
     QUANTIZED_GLOBAL_MEAN,
     QUANTIZED_SOFTMAX,
+    QUANTIZED_NORM,
+    QUANTIZED_RMS_NORM,
     QUANTIZED_TABLE,        /* made by the pass: a byte for each byte */
     QUANTIZED_PRODUCT_SUMS, /* sums of integers, that what is behind it scales */
     QUANTIZED_CONV_SUMS,

@@ -260,6 +260,13 @@ void lower_global_max_pool(Lower *lower, Node *node)
         lower_global_rows(lower, node, "globalmax_f32", &window);
         return;
     }
+    if (node->channels_last && DTYPE_BIT(node->in[0]->dtype) & T_Q8 &&
+        tensor_count(node->out[0])) {
+        lower_rows(lower, node,
+                   lower_kernel(lower, "maxpool", node->in[0]->dtype), &window,
+                   false);
+        return;
+    }
     Step *step =
         lower_plain_pool(lower, node, "maxpool_plain", &window, &params);
     step_out(step, NULL);

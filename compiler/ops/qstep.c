@@ -5,6 +5,8 @@
  * also has bounds lo and hi), so that operands are images and nothing else. */
 #include "kernels/qstep.h"
 
+#include "kernels/qnorm.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -143,6 +145,14 @@ static void step_numbers(Lower *lower, Step *step, const inlay_qstep *q)
         step_in(step, lower_i32s(lower, word, INLAY_QSTEP_WORDS));
 }
 
+void lower_quantum(Lower *lower, Step *step, const Node *node)
+{
+    const Quantum a = quantum_a(node);
+    inlay_qstep q = numbers_of(node);
+    set_a(&q, &a);
+    step_numbers(lower, step, &q);
+}
+
 /* ---- two operands ---- */
 
 static void lower_pair(Lower *lower, Node *node, const char *kernel, float sign)
@@ -169,6 +179,18 @@ void lower_qmul(Lower *lower, Node *node)
     lower_pair(lower, node, "qmul", 1);
 }
 
+void lower_qdiv(Lower *lower, Node *node)
+{
+    lower_pair(lower, node, "qdiv", 1);
+}
+
+void lower_qprelu(Lower *lower, Node *node)
+{
+    Step *step = lower_nd2(lower, node, "qprelu", node->out[0], node->in[0],
+                           node->in[1]);
+    lower_quantum(lower, step, node);
+}
+
 /* ---- pools: images are channels last ---- */
 
 void infer_qpool(Node *node)
@@ -180,12 +202,9 @@ void infer_qpool(Node *node)
 
 void lower_qaverage_pool(Lower *lower, Node *node)
 {
-    const Quantum a = quantum_a(node);
-    inlay_qstep q = numbers_of(node);
-    set_a(&q, &a);
     const bool count_pad = node_int(node, "count_include_pad", 0) != 0;
-    step_numbers(lower, lower_pool_rows(lower, node, "qavgpool", count_pad),
-                 &q);
+    lower_quantum(lower, lower_pool_rows(lower, node, "qavgpool", count_pad),
+                  node);
 }
 
 void infer_qsum(Node *node)
@@ -214,8 +233,34 @@ void lower_qscale(Lower *lower, Node *node)
 
 void lower_qsoftmax(Lower *lower, Node *node)
 {
-    const Quantum a = quantum_a(node);
-    inlay_qstep q = numbers_of(node);
-    set_a(&q, &a);
-    step_numbers(lower, lower_softmax_lines(lower, node, "qsoftmax"), &q);
+    lower_quantum(lower, lower_softmax_lines(lower, node, "qsoftmax"), node);
+}
+
+bool qnorm_fits(int64_t n)
+{
+    return n > 0 && n <= INLAY_QNORM_MOST;
+}
+
+/* Lines are pixels; bytes of one line, a row of them. */
+void lower_qnorm(Lower *lower, Node *node)
+{
+    Tensor *x = node->in[0];
+    if (!tensor_count(x))
+        return;
+    const inlay_qnorm_params params = {
+        .outer = i32_checked(shape_row_pixels(&x->shape)),
+        .n = i32_checked(x->shape.dim[x->shape.rank - 1]),
+        .center = node_int(node, "center", 1) != 0,
+        .epsilon = node_float(node, "epsilon", 1e-5f),
+    };
+    Step *step = lower_step(lower, node, "qnorm", &params);
+    operand_image(step_out(step, node->out[0]));
+    Operand *in = step_in(step, x);
+    operand_image(in);
+    in->rule.kind = ROWS_SAME;
+    in->reuse = REUSE_ELEMENTWISE;
+    step->units = in->rows;
+    step_in(step, node->in[1]);
+    step_in(step, node_in(node, 2));
+    lower_quantum(lower, step, node);
 }

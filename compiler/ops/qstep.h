@@ -18,6 +18,10 @@ Step *lower_pool_rows(Lower *lower, Node *node, const char *kernel,
                       bool count_pad);
 /* The kernel that adds all rows of such an image (pools.c). */
 void lower_global_sum(Lower *lower, Node *node, const char *kernel);
+/* The last operand of a step of one operand: the numbers of its attributes (qstep.c). */
+void lower_quantum(Lower *lower, Step *step, const Node *node);
+/* Can lines of n elements be normalized? */
+bool qnorm_fits(int64_t n);
 /* The kernel of a Softmax of today (reduce.c); NULL: it has no elements. */
 Step *lower_softmax_lines(Lower *lower, Node *node, const char *kernel);
 

@@ -9,6 +9,7 @@
 #include "ops/families.h"
 #include "ops/nest.h"
 #include "ops/pick.h"
+#include "ops/resize.h"
 #include "ops/values.h"
 
 /* Which operand holds what; -1: no such operand. Dims are those of the file (NCHW) until the layout
@@ -560,4 +561,83 @@ void lower_resize(Lower *lower, Node *node)
     lower_cast(lower, node, wide, x, true, 0);
     resample_all(lower, node, &r, result, wide);
     lower_cast(lower, node, y, result, true, 0);
+}
+
+/* ---- pairs of pixels, of rows ---- */
+
+/* Are two elements of an axis mixed, or is it left as it is? */
+static bool takes_two(const Node *node, const ResizeSpec *r, int i)
+{
+    return stays(node, r, i) || table_params(node, r, i).taps == 2;
+}
+
+bool resize_is_bilinear(const Node *node)
+{
+    const Shape *shape = &node->in[0]->shape;
+    if (node->op->since < 11 || shape->rank != 4)
+        return false;
+    const ResizeSpec r = resize_spec(node);
+    if (r.mode != INLAY_LINEAR || r.coordinate == INLAY_TF_CROP)
+        return false;
+    if (is_run_time(&r))
+        return false;
+    for (int i = 0; i < r.axes; i++) {
+        const bool of_image = r.axis[i] >= 2;
+        if (of_image ? !takes_two(node, &r, i) : !stays(node, &r, i))
+            return false;
+    }
+    return shape->dim[2] > 1 && node->out[0]->shape.dim[2] > 1;
+}
+
+/* The entry of the axis, if it changes; -1: it does not. */
+static int entry_of(const Node *node, const ResizeSpec *r, int axis)
+{
+    for (int i = 0; i < r->axes; i++)
+        if (r->axis[i] == axis && !stays(node, r, i))
+            return i;
+    return -1;
+}
+
+/* The last element is made of twice its half, as ONNX Runtime does it: so ties fall the same way.
+ * One before the first is the first. */
+static void settle_edge(int32_t last, int32_t *place, float *weight)
+{
+    const bool is_one = place[0] == place[1];
+    if (place[1] == last && (is_one || weight[0] == 0.0f)) {
+        place[0] = last;
+        weight[0] = weight[1] = 0.5f;
+    } else if (is_one) {
+        weight[0] = 1.0f;
+        weight[1] = 0.0f;
+    }
+}
+
+/* Each element as it is. */
+static void same_pairs(int64_t n, int32_t *place, float *weight)
+{
+    for (int64_t k = 0; k < n; k++) {
+        place[2 * k] = place[2 * k + 1] = (int32_t)k;
+        settle_edge((int32_t)n - 1, place + 2 * k, weight + 2 * k);
+    }
+}
+
+void resize_pairs(Lower *lower, const Node *node, int axis, int32_t *place,
+                  float *weight)
+{
+    const ResizeSpec r = resize_spec(node);
+    const int64_t n = node->out[0]->shape.dim[axis];
+    const int entry = entry_of(node, &r, axis);
+    if (entry < 0) {
+        same_pairs(n, place, weight);
+        return;
+    }
+    const inlay_resize_table_params params = table_params(node, &r, entry);
+    float *table = NEW_ARRAY(lower->arena, float, 3 * n);
+    const double scale = resize_scale(node, &r, entry);
+    inlay_resize_axis(&params, scale, 0.0, 1.0, place, table);
+    for (int64_t k = 0; k < n; k++) {
+        weight[2 * k] = table[3 * k];
+        weight[2 * k + 1] = table[3 * k + 1];
+        settle_edge(params.n_in - 1, place + 2 * k, weight + 2 * k);
+    }
 }

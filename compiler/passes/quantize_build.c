@@ -78,23 +78,25 @@ static Tensor *build_mul(Build *build)
     return build_pair(build, "QMul");
 }
 
-static Tensor *build_softmax(Build *build)
+static Tensor *build_div(Build *build)
 {
-    Quantum x;
-    Tensor *bytes;
+    return build_pair(build, "QDiv");
+}
+
+/* Slopes stay floats: they are constants. */
+static Tensor *build_prelu(Build *build)
+{
+    Quantum a;
+    Tensor *in[2];
     const Node *node = build->node;
-    const int rank = node->in[0]->shape.rank;
-    const bool flattens = node->op->since < 13;
-    if (!rank || !quanta_bytes(build->graph, node->in[0], &bytes, &x))
+    in[1] = node->in[1];
+    if (!quanta_bytes(build->graph, node->in[0], &in[0], &a))
         return NULL;
-    const int axis = node_axis(node, node_int(node, "axis", flattens ? 1 : -1),
-                               rank + flattens);
-    if (flattens && axis != rank - 1)
+    if (!in[1]->value || in[1]->dtype != DT_F32)
         return NULL;
-    Node *made =
-        build_insert(build, "QSoftmax", bytes, build->q->out[0]->shape);
-    node_set_int(made, "axis", axis);
-    build_operand(made, &x);
+    Node *made = quanta_insert(build->graph, build->q, "inlay", "QPrelu", 2, in,
+                               build->y.type, build->q->out[0]->shape);
+    build_operand(made, &a);
     build_result(build, made);
     return made->out[0];
 }
@@ -103,6 +105,8 @@ static BuildFn *const by_form[QUANTIZED_COUNT] = {
     [QUANTIZED_ADD] = build_add,
     [QUANTIZED_SUB] = build_sub,
     [QUANTIZED_MUL] = build_mul,
+    [QUANTIZED_DIV] = build_div,
+    [QUANTIZED_PRELU] = build_prelu,
     [QUANTIZED_CONV] = build_conv,
     [QUANTIZED_DECONV] = build_deconv,
     [QUANTIZED_PRODUCT] = build_product,
@@ -111,6 +115,9 @@ static BuildFn *const by_form[QUANTIZED_COUNT] = {
     [QUANTIZED_MEAN] = build_mean,
     [QUANTIZED_GLOBAL_MEAN] = build_global_mean,
     [QUANTIZED_SOFTMAX] = build_softmax,
+    [QUANTIZED_NORM] = build_norm,
+    [QUANTIZED_RMS_NORM] = build_rms_norm,
+    [QUANTIZED_RESIZE] = build_resize,
 };
 
 /* ---- bounds ---- */

@@ -35,6 +35,8 @@ BuildFn build_conv, build_gemm, build_product;
 /* quantize_deconv.c */
 BuildFn build_deconv;
 /* quantize_pool.c */
-BuildFn build_pool, build_mean, build_global_mean;
+BuildFn build_pool, build_mean, build_global_mean, build_resize;
+/* quantize_lines.c */
+BuildFn build_softmax, build_norm, build_rms_norm;
 
 #endif

@@ -26,7 +26,7 @@ static bool moves_elements(const Node *node)
         return true;
     case QUANTIZED_PAD:
         return node->n_in > 1 || !is_constant_mode(node);
-    case QUANTIZED_NEAREST:
+    case QUANTIZED_RESIZE:
         return !strcmp(node_string(node, "mode", "nearest"), "nearest") &&
                strcmp(node_string(node, "coordinate_transformation_mode", ""),
                       "tf_crop_and_resize") != 0;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Means of quantized numbers: over windows, over images, over axes. */
+ * Means of quantized numbers: over windows, over images, over axes; images of another size. */
 #include "base/size.h"
 #include "ops/ops.h"
+#include "ops/resize.h"
 #include "passes/quantize_build.h"
 #include "passes/relayout.h"
 
@@ -30,6 +31,31 @@ Tensor *build_pool(Build *build)
     bytes = turned(build, bytes, last);
     Node *made = build_insert(build, "QAveragePool", bytes,
                               shape_permuted(&node->out[0]->shape, last));
+    build_copy_attrs(made, node);
+    made->channels_last = true;
+    build_operand(made, &x);
+    build_result(build, made);
+    return turned(build, made->out[0], first);
+}
+
+/* Linear: four pixels are mixed. */
+Tensor *build_resize(Build *build)
+{
+    static const int last[] = { 0, 2, 3, 1 };
+    static const int first[] = { 0, 3, 1, 2 };
+    Quantum x;
+    Tensor *in[4];
+    const Node *node = build->node;
+    if (node->n_in > 4 || !resize_is_bilinear(node))
+        return NULL;
+    if (!quanta_bytes(build->graph, node->in[0], &in[0], &x))
+        return NULL;
+    for (int i = 1; i < node->n_in; i++)
+        in[i] = node->in[i];
+    in[0] = turned(build, in[0], last);
+    const Shape shape = shape_permuted(&node->out[0]->shape, last);
+    Node *made = quanta_insert(build->graph, build->q, "inlay", "QResize",
+                               node->n_in, in, build->y.type, shape);
     build_copy_attrs(made, node);
     made->channels_last = true;
     build_operand(made, &x);

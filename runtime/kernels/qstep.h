@@ -5,6 +5,8 @@
  *   table_8       y = table[x], table [256] by the byte as it is
  *   qadd          y = byte(a + b)
  *   qmul          y = byte(a b)
+ *   qdiv          y = byte(a / b)
+ *   qprelu        y = byte(a), of a below 0 a times b, a float
  *   qavgpool      y = byte(mean of a window)
  *   qsum          y = sum of the bytes of all pixels of an image, int32
  *   qscale        y = byte(x sa), of int32 x less its zero point
@@ -84,11 +86,12 @@ typedef void inlay_qtwo(uint8_t *y, const uint8_t *a, const uint8_t *b,
                         int32_t n, int32_t step_a, int32_t step_b,
                         const inlay_qstep *q);
 
-/* The loops of a kernel of two operands. */
-static inline void inlay_qtwo_nest(inlay_nest *nest, const inlay_step *s)
+/* The loops of a kernel of two operands, the second of elements of `b` bytes. */
+static inline void inlay_qtwo_nest(inlay_nest *nest, const inlay_step *s,
+                                   size_t b)
 {
     const inlay_nd2_params *p = (const inlay_nd2_params *)s->params;
-    const size_t size[3] = { 1, 1, 1 };
+    const size_t size[3] = { 1, 1, b };
     const int32_t *stride[3] = { NULL, p->a, p->b };
     nest->rank = p->rank;
     memcpy(nest->n, p->n, sizeof nest->n);
@@ -97,12 +100,13 @@ static inline void inlay_qtwo_nest(inlay_nest *nest, const inlay_step *s)
 
 /* Rows [r0, r1) of it. */
 INLAY_INLINE int inlay_qtwo_rows(void *const *base, const inlay_step *s,
-                                 int32_t r0, int32_t r1, inlay_qtwo *pair)
+                                 int32_t r0, int32_t r1, size_t b,
+                                 inlay_qtwo *pair)
 {
     const inlay_nd2_params *p = (const inlay_nd2_params *)s->params;
     const inlay_qstep *q = (const inlay_qstep *)inlay_at(base, s, 3);
     inlay_nest nest;
-    inlay_qtwo_nest(&nest, s);
+    inlay_qtwo_nest(&nest, s, b);
     for (; r0 < r1; r0++) {
         unsigned char *o[3];
         int32_t at[8] = { 0 };
@@ -184,7 +188,7 @@ static inline void inlay_qadd_run(uint8_t *y, const uint8_t *a,
 static inline int inlay_qadd(void *const *base, const inlay_step *s, int32_t r0,
                              int32_t r1)
 {
-    return inlay_qtwo_rows(base, s, r0, r1, inlay_qadd_run);
+    return inlay_qtwo_rows(base, s, r0, r1, 1, inlay_qadd_run);
 }
 
 static inline void inlay_qmul_run(uint8_t *y, const uint8_t *a,
@@ -213,7 +217,50 @@ static inline void inlay_qmul_run(uint8_t *y, const uint8_t *a,
 static inline int inlay_qmul(void *const *base, const inlay_step *s, int32_t r0,
                              int32_t r1)
 {
-    return inlay_qtwo_rows(base, s, r0, r1, inlay_qmul_run);
+    return inlay_qtwo_rows(base, s, r0, r1, 1, inlay_qmul_run);
+}
+
+static inline void inlay_qdiv_run(uint8_t *y, const uint8_t *a,
+                                  const uint8_t *b, int32_t n, int32_t step_a,
+                                  int32_t step_b, const inlay_qstep *numbers)
+{
+    const inlay_qstep q = *numbers;
+    int32_t i;
+    for (i = 0; i < n; i++) {
+        const float of_a = inlay_qstep_a(&q, a[(ptrdiff_t)i * step_a]);
+        const float of_b = inlay_qstep_b(&q, b[(ptrdiff_t)i * step_b]);
+        y[i] = inlay_qstep_byte(&q, of_a / of_b);
+    }
+}
+
+/* Operands: as those of qadd. */
+static inline int inlay_qdiv(void *const *base, const inlay_step *s, int32_t r0,
+                             int32_t r1)
+{
+    return inlay_qtwo_rows(base, s, r0, r1, 1, inlay_qdiv_run);
+}
+
+/* slope: floats, steps of them. */
+static inline void inlay_qprelu_run(uint8_t *y, const uint8_t *a,
+                                    const uint8_t *slope, int32_t n,
+                                    int32_t step_a, int32_t step_slope,
+                                    const inlay_qstep *numbers)
+{
+    const inlay_qstep q = *numbers;
+    const float *b = (const float *)(const void *)slope;
+    int32_t i;
+    for (i = 0; i < n; i++) {
+        const float v = inlay_qstep_a(&q, a[(ptrdiff_t)i * step_a]);
+        const float below = v * b[(ptrdiff_t)i * step_slope];
+        y[i] = inlay_qstep_byte(&q, v < 0.0f ? below : v);
+    }
+}
+
+/* Operands: y, a, slopes (float), numbers. */
+static inline int inlay_qprelu(void *const *base, const inlay_step *s,
+                               int32_t r0, int32_t r1)
+{
+    return inlay_qtwo_rows(base, s, r0, r1, sizeof(float), inlay_qprelu_run);
 }
 
 /* Adds n channels, from x on, of all taps of a window. */

@@ -25,6 +25,7 @@ class Island:
 
     def __init__(self, seed, kind):
         self.r, self.kind, self.nodes, self.weights, self.n = random.Random(seed), kind, [], [], 0
+        self.opset = 17
 
     def name(self, what='t'):
         self.n += 1
@@ -86,7 +87,7 @@ class Island:
 
     def model(self, dims, y):
         result = onnx.put(1, y) + onnx.put(2, onnx.put(1, onnx.put(1, F)))      # of any shape
-        return onnx.make_model(self.nodes, [onnx.make_value('x', F, dims)], [result], self.weights, domains=[('com.microsoft', 1)])
+        return onnx.make_model(self.nodes, [onnx.make_value('x', F, dims)], [result], self.weights, self.opset, [('com.microsoft', 1)])
 
 
 def conv_of(m, x, ic, oc, k=3, channel=0, **attrs):
@@ -196,6 +197,33 @@ def softmax(m):
     return [2, 5, 4, 3], m.q(m.node('Softmax', m.q(y, .02), axis=-1), 1 / 256)
 
 
+def quotients(m):
+    y = m.q(m.node('PRelu', m.q('x'), m.floats(4, 1, 1, low=.1, high=.4)), .04)
+    d = m.q(m.node('Sigmoid', m.q(conv_of(m, y, 4, 4))), 1 / 200, U8, 0)
+    return IMAGE, m.q(m.node('Div', y, m.q(m.node('Add', d, m.q(m.node('GlobalMaxPool', d), 1 / 100, U8, 0)), .01, U8, 0)), .1)
+
+
+def norms(m):
+    y = m.q(m.node('LayerNormalization', m.q('x'), m.floats(10), m.floats(10), epsilon=.01), .02)
+    y = m.q(m.node('LayerNormalization', y, m.floats(3, 10), axis=1), .02, U8)
+    return [2, 3, 10], m.q(m.node('LayerNormalization', m.node('Reshape', y, m.ints(60)), m.floats(60), axis=0), .02)
+
+
+def root_mean_squares(m):
+    m.opset = 23
+    return [2, 3, 10], m.q(m.node('RMSNormalization', m.q('x'), m.floats(10)), .02)
+
+
+def linear_sizes(m):
+    def resized(x, scales=(), sizes=(), **attrs):
+        by = [m.const(F, [len(scales)], 'f', scales)] if scales else ['', m.ints(*sizes)]
+        return m.node('Resize', x, '', *by, mode='linear', **attrs)
+    y = m.q(resized(m.q('x'), (1, 1, 2, 2)), .06, U8)
+    y = m.q(conv_of(m, m.q(resized(y, sizes=(1, 4, 18, 29), coordinate_transformation_mode='align_corners')), 4, 4))
+    y = m.q(resized(y, sizes=(7, 29), axes=[2, 3], coordinate_transformation_mode='asymmetric'))
+    return IMAGE, m.q(resized(y, (1, 1, 1.5, .7), coordinate_transformation_mode='pytorch_half_pixel', exclude_outside=1))
+
+
 def choices(m):
     a, b = m.q('x'), m.q(conv_of(m, m.q('x'), 4, 4), .03, U8)
     y = m.q(m.node('Max', a, b, m.floats(4, 1, 1)), .06)
@@ -299,7 +327,7 @@ def other_types(m):
 
 CASES = [(conv, ()), (conv_relu, ()), (conv_clip, ()), (conv_bounds, ()), (large_biases, ()), (qlinear, ()), (gemm, ()), (gemm_flat, ()), (matmul, ()), (sums, ()), (products, ()),
          (tables, ()), (pools, ()), (means, ()), (softmax, ()), (moves, ()), (sizes, ()), (shared, ()), (rounded_weights, ()),
-         (deconvs, ()), (deconv_line, ()), (biases, ()), (choices, ('Less',)), (dynamic, ()), (float_results, ('Add', 'Relu', 'Sigmoid', 'Tanh')),
+         (deconvs, ()), (deconv_line, ()), (biases, ()), (choices, ('Less',)), (dynamic, ()), (quotients, ()), (norms, ()), (root_mean_squares, ()), (linear_sizes, ()), (float_results, ('Add', 'Relu', 'Sigmoid', 'Tanh')),
          (other_types, ('ConvTranspose', 'LpPool'))]
 
 NO_TABLES = (conv_relu, conv_clip, conv_bounds)

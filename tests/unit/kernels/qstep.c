@@ -3,9 +3,11 @@
  * gaps between pixels, results over an operand. Near a tie a result may be the other neighbour. */
 #include "images.h"
 
+#include "kernels/qnorm.h"
+#include "kernels/qresize.h"
 #include "kernels/qstep.h"
 
-enum { UNTOUCHED = 0xa5, MOST_OPERANDS = 4 };
+enum { UNTOUCHED = 0xa5, MOST_OPERANDS = 7 };
 
 static uint8_t *rnd_bytes(size_t n)
 {
@@ -114,8 +116,21 @@ static void tables(void **state)
     }
 }
 
-/* A pair of [n] and [n], or of [n] and one number. */
-static void check_pair(inlay_kernel *kernel, bool product)
+static double sum_of(double a, double b)
+{
+    return a + b;
+}
+static double product_of(double a, double b)
+{
+    return a * b;
+}
+static double quotient_of(double a, double b)
+{
+    return a / b;
+}
+
+/* A pair of [n] and [n], or of [n] and one number, which is never 0. */
+static void check_pair(inlay_kernel *kernel, double (*formula)(double, double))
 {
     inlay_qstep q = random_numbers();
     const int32_t n = 1 + (int32_t)rnd(200);
@@ -125,6 +140,8 @@ static void check_pair(inlay_kernel *kernel, bool product)
     p.b[0] = !one;
     uint8_t *a = rnd_bytes((size_t)n);
     uint8_t *b = rnd_bytes((size_t)n);
+    for (int32_t i = 0; i < n; i++)
+        b[i] ^= (b[i] ^ q.flip_b) == q.zb;
     uint8_t *y = guarded((size_t)n);
     uint8_t *kept = malloc((size_t)n);
     memcpy(kept, a, (size_t)n);
@@ -135,7 +152,7 @@ static void check_pair(inlay_kernel *kernel, bool product)
     for (int32_t i = 0; i < n; i++) {
         const double of_a = number(kept[i], q.flip_a, q.za, q.sa);
         const double of_b = number(b[one ? 0 : i], q.flip_b, q.zb, q.sb);
-        check_byte(&q, result[i], product ? of_a * of_b : of_a + of_b);
+        check_byte(&q, result[i], formula(of_a, of_b));
     }
     assert_int_equal(y[n], UNTOUCHED);
     free(a);
@@ -148,8 +165,37 @@ static void pairs(void **state)
 {
     (void)state;
     for (int round = 0; round < 200; round++) {
-        check_pair(inlay_qadd, false);
-        check_pair(inlay_qmul, true);
+        check_pair(inlay_qadd, sum_of);
+        check_pair(inlay_qmul, product_of);
+        check_pair(inlay_qdiv, quotient_of);
+    }
+}
+
+/* A slope for each of [n], or one. */
+static void slopes(void **state)
+{
+    (void)state;
+    for (int round = 0; round < 200; round++) {
+        inlay_qstep q = random_numbers();
+        const int32_t n = 1 + (int32_t)rnd(100);
+        const bool one = rnd(3) == 0;
+        inlay_nd2_params p = { .rank = 1, .pixel = -1, .n = { n }, .a = { 1 } };
+        p.b[0] = !one;
+        uint8_t *a = rnd_bytes((size_t)n);
+        uint8_t *y = guarded((size_t)n);
+        float slope[100];
+        for (int i = 0; i < 100; i++)
+            slope[i] = rnd_float();
+        void *base[] = { y, a, slope, &q };
+        const int32_t pix[] = { 1, 1, 1, 1 };
+        run(inlay_qprelu, &p, 4, base, pix, 1, 0, 0);
+        for (int32_t i = 0; i < n; i++) {
+            const double v = number(a[i], q.flip_a, q.za, q.sa);
+            check_byte(&q, y[i], v < 0 ? v * (double)slope[one ? 0 : i] : v);
+        }
+        assert_int_equal(y[n], UNTOUCHED);
+        free(a);
+        free(y);
     }
 }
 
@@ -295,12 +341,149 @@ static void softmaxes(void **state)
     }
 }
 
+/* What a line of n numbers becomes. */
+static double normal(const inlay_qnorm_params *p, const inlay_qstep *q,
+                     const uint8_t *line, int32_t at)
+{
+    double mean = 0.0;
+    double spread = 0.0;
+    for (int32_t k = 0; p->center && k < p->n; k++)
+        mean += number(line[k], q->flip_a, q->za, q->sa) / p->n;
+    for (int32_t k = 0; k < p->n; k++) {
+        const double off = number(line[k], q->flip_a, q->za, q->sa) - mean;
+        spread += off * off / p->n;
+    }
+    const double v = number(line[at], q->flip_a, q->za, q->sa) - mean;
+    return v / sqrt(spread + (double)p->epsilon);
+}
+
+static void norms(void **state)
+{
+    (void)state;
+    for (int round = 0; round < 200; round++) {
+        inlay_qstep q = random_numbers();
+        const inlay_qnorm_params p = { .outer = 1 + (int32_t)rnd(3),
+                                       .n = 1 + (int32_t)rnd(80),
+                                       .center = (int32_t)rnd(2),
+                                       .epsilon = 1e-3f };
+        const int32_t all = 2 * p.outer * p.n;
+        float factor[160];
+        for (int i = 0; i < 160; i++)
+            factor[i] = rnd_float();
+        float *bias = rnd(2) ? factor + 80 : NULL;
+        uint8_t *x = rnd_bytes((size_t)all);
+        uint8_t *y = guarded((size_t)all);
+        void *base[] = { y, x, factor, bias, &q };
+        const int32_t pix[] = { p.n, p.n, 1, 1, 1 };
+        const uint32_t row = (uint32_t)(p.outer * p.n);
+        inlay_ref ref[5] = { 0 };
+        for (int i = 0; i < 5; i++)
+            ref[i] = (inlay_ref){ .cap = 2, .pix = pix[i], .base = i };
+        ref[0].row = ref[1].row = row;
+        if (!bias)
+            ref[3].base = INLAY_NONE;
+        const inlay_step step = { inlay_qnorm, &p, ref, 2, 0 };
+        assert_int_equal(inlay_qnorm(base, &step, 0, 2), 0);
+        for (int32_t i = 0; i < all; i++) {
+            const int32_t at = i % p.n;
+            const double v = normal(&p, &q, x + i - at, at);
+            const double scaled = v * (double)factor[at];
+            check_byte(&q, y[i], bias ? scaled + (double)bias[at] : scaled);
+        }
+        assert_int_equal(y[all], UNTOUCHED);
+        free(x);
+        free(y);
+    }
+}
+
+/* Two places below `in` and their weights for each of n. */
+static void rnd_pairs(int32_t n, int32_t in, int32_t *place, float *weight)
+{
+    for (int32_t i = 0; i < 2 * n; i++) {
+        place[i] = (int32_t)rnd((uint32_t)in);
+        weight[i] = (float)rnd(1000) / 1000.0f;
+    }
+}
+
+enum { MOST_SIDE = 9 };
+
+typedef struct Pairs {
+    int32_t row[2 * MOST_SIDE];
+    float high[2 * MOST_SIDE];
+    int32_t column[2 * MOST_SIDE];
+    float wide[2 * MOST_SIDE];
+} Pairs;
+
+/* Element i of y: the pixels that the tables name, in its own image. */
+static double mixed(const inlay_qresize_params *p, const inlay_qstep *q,
+                    const Pairs *pairs, const uint8_t *x, int32_t i)
+{
+    const int32_t c = i % p->channels;
+    const int32_t w = i / p->channels % p->wide_out;
+    const int32_t r = i / p->channels / p->wide_out;
+    double v = 0.0;
+    for (int k = 0; k < 4; k++) {
+        const int32_t h = r % p->out * 2 + k / 2;
+        const int32_t at = w * 2 + k % 2;
+        const int32_t row = r / p->out * p->in + pairs->row[h];
+        const int32_t pixel = row * p->wide_in + pairs->column[at];
+        const uint8_t byte = x[pixel * p->channels + c];
+        v += number(byte, q->flip_a, q->za, q->sa) * (double)pairs->high[h] *
+             (double)pairs->wide[at];
+    }
+    return v;
+}
+
+static int32_t rnd_side(void)
+{
+    return 1 + (int32_t)rnd(MOST_SIDE);
+}
+
+static void resizes(void **state)
+{
+    (void)state;
+    for (int round = 0; round < 200; round++) {
+        enum { IMAGES = 2 };
+        inlay_qstep q = random_numbers();
+        const inlay_qresize_params p = { .in = rnd_side(),
+                                         .out = rnd_side(),
+                                         .wide_in = rnd_side(),
+                                         .wide_out = rnd_side(),
+                                         .channels = rnd_side() };
+        const int32_t row_y = p.wide_out * p.channels;
+        const int32_t row_x = p.wide_in * p.channels;
+        const int32_t all = IMAGES * p.out * row_y;
+        Pairs pairs;
+        rnd_pairs(p.out, p.in, pairs.row, pairs.high);
+        rnd_pairs(p.wide_out, p.wide_in, pairs.column, pairs.wide);
+        uint8_t *x = rnd_bytes((size_t)(IMAGES * p.in * row_x));
+        uint8_t *y = guarded((size_t)all);
+        void *base[] = { y,          x, pairs.row, pairs.high, pairs.column,
+                         pairs.wide, &q };
+        inlay_ref ref[7] = { 0 };
+        for (int i = 0; i < 7; i++)
+            ref[i] = (inlay_ref){ .cap = IMAGES * MOST_SIDE,
+                                  .pix = p.channels,
+                                  .base = i };
+        ref[0].row = (uint32_t)row_y;
+        ref[1].row = (uint32_t)row_x;
+        const inlay_step step = { inlay_qresize, &p, ref, IMAGES * p.out, 0 };
+        assert_int_equal(inlay_qresize(base, &step, 0, IMAGES * p.out), 0);
+        for (int32_t i = 0; i < all; i++)
+            check_byte(&q, y[i], mixed(&p, &q, &pairs, x, i));
+        assert_int_equal(y[all], UNTOUCHED);
+        free(x);
+        free(y);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tables),    cmocka_unit_test(pairs),
         cmocka_unit_test(pools),     cmocka_unit_test(sums),
-        cmocka_unit_test(softmaxes),
+        cmocka_unit_test(softmaxes), cmocka_unit_test(slopes),
+        cmocka_unit_test(norms),     cmocka_unit_test(resizes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
