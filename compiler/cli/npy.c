@@ -114,11 +114,21 @@ static Header header_of(Arena *arena, const char *path, const char *all,
     };
 }
 
+static bool has_no_values(const Shape *shape)
+{
+    for (int i = 0; i < shape->rank; i++)
+        if (!shape->dim[i])
+            return true;
+    return false;
+}
+
 /* Bytes of the values; far more than `most` is no number of them. */
 static uint64_t bytes_of(const char *path, const FileValues *values,
                          uint64_t most)
 {
     uint64_t bytes = (uint64_t)dtype_bits(values->dtype) / 8;
+    if (has_no_values(&values->shape))
+        return 0;
     for (int i = 0; i < values->shape.rank; i++) {
         bytes *= (uint64_t)values->shape.dim[i];
         if (bytes > most)

@@ -89,6 +89,7 @@ class Bench:
 
 GOOD = [
     ('npy', 'float32', [2, 3], 'a.npy', npy('float32', [2, 3], [1, 2, 3, 4, 5, 6.5]), [1, 2, 3, 4, 5, 6.5]),
+    ('npy without values', 'float32', [2, 0, 5], 'a.npy', npy('float32', [2, 0, 5], []), []),
     ('npy of version 2', 'float32', [2], 'a.npy', npy('float32', [2], [1, 2], version=2), [1, 2]),
     ('npy of doubles for floats', 'float32', [2], 'a.npy', npy('float64', [2], [0.1, 2]), list(struct.unpack('<2f', struct.pack('<2f', 0.1, 2)))),
     ('npy of int64 for int16', 'int16', [2], 'a.npy', npy('int64', [2], [-5, 300]), [-5, 300]),
