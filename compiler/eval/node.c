@@ -119,6 +119,7 @@ static void run_copy(Node *node, Node *copy)
         .program = &program,
         .graph = graph,
         .arena = scratch,
+        .store = graph->store,
         .family = family,
         .pack_width = family->float_width,
     };

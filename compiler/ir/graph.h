@@ -295,6 +295,8 @@ Loc node_loc(const Node *node);
 Tensor *node_in(const Node *n, int i); /* NULL beyond the end or left out */
 Tensor *node_out(const Node *node, int i);
 bool node_is(const Node *n, const char *op_type); /* ai.onnx */
+/* The element type of operand 0, by which most kernels are named. */
+DType node_type(const Node *node);
 
 /* Shapes. */
 Shape shape_of(int rank, const int64_t *dims);

@@ -159,6 +159,11 @@ Tensor *node_out(const Node *node, int i)
     return i < node->n_out ? node->out[i] : NULL;
 }
 
+DType node_type(const Node *node)
+{
+    return node->in[0]->dtype;
+}
+
 bool node_is(const Node *node, const char *op_type)
 {
     return !*node->domain && !strcmp(node->op_type, op_type);

@@ -133,7 +133,7 @@ static Tensor *plus(const Node *node, Tensor *tensor, int64_t number)
     if (!number)
         return tensor;
     Tensor *more = expand_i64(node, number);
-    return expand_binary(node, "Add", tensor, more);
+    return expand_add(node, tensor, more);
 }
 
 /* The places of the queries: [B][1][rows][1]. */
@@ -143,7 +143,7 @@ static Tensor *places_of(const Node *node, const Band *band)
     Tensor *numbers = attend_numbers(node, band->rows);
     Tensor *query = expand_reshape(node, numbers, 2, column);
     Tensor *first = plus(node, band->lengths, -band->rows);
-    return expand_binary(node, "Add", first, query);
+    return expand_add(node, first, query);
 }
 
 /* The same where the offsets are lengths read at run time: [B][1][rows][columns]. */
@@ -179,7 +179,7 @@ Tensor *attend_band(const Node *node, const Band *band, DType type)
 static Tensor *added(const Node *node, Tensor *a, Tensor *b)
 {
     if (a && b)
-        return expand_binary(node, "Add", a, b);
+        return expand_add(node, a, b);
     return a ? a : b;
 }
 
@@ -188,7 +188,7 @@ Tensor *attend_softcap(const Node *node, Tensor *tensor, float cap)
     if (!(cap > 0.0f))
         return tensor;
     Tensor *limit = expand_number(node, (double)cap, tensor->dtype);
-    Tensor *share = expand_binary(node, "Div", tensor, limit);
+    Tensor *share = expand_div(node, tensor, limit);
     Tensor *bent = expand_unary(node, "Tanh", share);
     return expand_scaled(node, bent, (double)cap);
 }
@@ -314,7 +314,7 @@ static Tensor *scaled_product(const Node *node, Tensor *queries, Tensor *keys)
     Tensor *query = expand_scaled(node, queries, root);
     Tensor *repeated = attend_repeat(node, keys, times);
     Tensor *key = expand_scaled(node, repeated, root);
-    return expand_binary(node, "MatMul", query, attend_turn_keys(node, key));
+    return expand_matmul(node, query, attend_turn_keys(node, key));
 }
 
 /* The values weighed, in the type of the queries. */
@@ -324,7 +324,7 @@ static Tensor *weighed(const Node *node, Tensor *weight, Tensor *values,
     const int64_t times = heads_each(node, queries, values);
     Tensor *share = expand_cast(node, weight, values->dtype);
     Tensor *value = attend_repeat(node, values, times);
-    Tensor *sum = expand_binary(node, "MatMul", share, value);
+    Tensor *sum = expand_matmul(node, share, value);
     return expand_cast(node, sum, queries->dtype);
 }
 
@@ -406,7 +406,7 @@ static DType score_type(const Node *node)
     const int64_t precision = node_int(node, "softmax_precision", 0);
     if (precision)
         return require_float(node, precision);
-    return node->in[0]->dtype == DT_F64 ? DT_F64 : DT_F32;
+    return node_type(node) == DT_F64 ? DT_F64 : DT_F32;
 }
 
 void expand_flex_attention(Node *node)
@@ -419,7 +419,7 @@ void expand_flex_attention(Node *node)
     const int64_t times = heads_each(node, query, node->in[1]);
     Tensor *repeated = attend_repeat(node, node->in[1], times);
     Tensor *key = attend_turn_keys(node, repeated);
-    Tensor *product = expand_binary(node, "MatMul", query, key);
+    Tensor *product = expand_matmul(node, query, key);
     Tensor *scores = expand_scaled(node, product, scale_of(node, query));
     scores = expand_cast(node, scores, score_type(node));
     scores = modified(node, "score_mod", scores);
@@ -480,8 +480,8 @@ static int64_t turned_width(const Node *node, int64_t width)
 
 Tensor *attend_cross(const Node *node, const char *op, Tensor *const *factor)
 {
-    Tensor *first = expand_binary(node, "Mul", factor[0], factor[1]);
-    Tensor *second = expand_binary(node, "Mul", factor[2], factor[3]);
+    Tensor *first = expand_mul(node, factor[0], factor[1]);
+    Tensor *second = expand_mul(node, factor[2], factor[3]);
     return expand_binary(node, op, first, second);
 }
 
@@ -557,7 +557,7 @@ void infer_tensor_scatter(Node *node)
         fail_node(node, STATUS_MALFORMED, NULL,
                   "%lld write indices for a batch of %lld",
                   (long long)infer_count(node, 2), (long long)cache->dim[0]);
-    infer_out(node, 0, node->in[0]->dtype, *cache);
+    infer_out(node, 0, node_type(node), *cache);
 }
 
 static inlay_cache_params cache_params(const Node *node, DType type)
@@ -579,16 +579,16 @@ static inlay_cache_params cache_params(const Node *node, DType type)
 void lower_tensor_scatter(Lower *lower, Node *node)
 {
     Tensor *y = move_target(lower, node->out[0]);
-    Tensor *x = move_source(lower, node, node->in[0]);
-    Tensor *update = move_source(lower, node, node->in[1]);
+    Tensor *x = move_source(lower, node->in[0]);
+    Tensor *update = move_source(lower, node->in[1]);
     const inlay_cache_params params = cache_params(node, x->dtype);
-    Tensor *index = lower_index(lower, node, node_in(node, 2));
+    Tensor *index = lower_index(lower, node_in(node, 2));
     if (!tensor_count(y))
         return;
-    Step *step = lower_step(lower, node, "cache_update", &params);
+    Step *step = lower_step(lower, "cache_update", &params);
     step_out(step, y);
     step_in(step, x);
     step_in(step, update);
     step_in(step, index);
-    move_finish(lower, node, node->out[0], y);
+    move_finish(lower, node->out[0], y);
 }

@@ -15,10 +15,10 @@ static int64_t block_size(const Node *node)
     if (infer_shape(node, 0)->rank != 4)
         fail_node(node, STATUS_MALFORMED, NULL,
                   "its input is of rank %d, not 4", node->in[0]->shape.rank);
-    if (dtype_bits(node->in[0]->dtype) < 8)
+    if (dtype_bits(node_type(node)) < 8)
         fail_node(node, STATUS_UNSUPPORTED, NULL,
                   "its input is of %s, not of whole bytes",
-                  dtype_name(node->in[0]->dtype));
+                  dtype_name(node_type(node)));
     return b;
 }
 
@@ -45,7 +45,7 @@ void infer_depth_to_space(Node *node)
     shape.dim[dims.c] /= b * b;
     shape.dim[dims.h] = i64_mul(shape.dim[dims.h], b);
     shape.dim[dims.w] = i64_mul(shape.dim[dims.w], b);
-    infer_out(node, 0, node->in[0]->dtype, shape);
+    infer_out(node, 0, node_type(node), shape);
 }
 
 void infer_space_to_depth(Node *node)
@@ -59,7 +59,7 @@ void infer_space_to_depth(Node *node)
     shape.dim[dims.c] = i64_mul(shape.dim[dims.c], i64_mul(b, b));
     shape.dim[dims.h] /= b;
     shape.dim[dims.w] /= b;
-    infer_out(node, 0, node->in[0]->dtype, shape);
+    infer_out(node, 0, node_type(node), shape);
 }
 
 typedef struct BlockLoop {
@@ -137,7 +137,7 @@ static void lower_blocks(Lower *lower, Node *node, const Tensor *deep,
         move.x[i] = to_flat ? loop->deep : loop->flat;
         move.y[i] = to_flat ? loop->flat : loop->deep;
     }
-    lower_move(lower, node, node->out[0], node->in[0], &move);
+    lower_move(lower, node->out[0], node->in[0], &move);
 }
 
 void lower_depth_to_space(Lower *lower, Node *node)

@@ -197,10 +197,9 @@ void control_lower(Lower *lower, Graph *g)
     lower->graph = outer;
 }
 
-Step *control_step(Lower *lower, Node *node, const char *kernel,
-                   const void *params)
+Step *control_step(Lower *lower, const char *kernel, const void *params)
 {
-    Step *step = lower_step(lower, node, kernel, params);
+    Step *step = lower_step(lower, kernel, params);
     step->control = true;
     return step;
 }
@@ -228,23 +227,23 @@ static void lower_branch(Lower *lower, Node *node, Graph *graph)
     if (graph->dead) {
         for (int i = 0; i < node->n_out; i++)
             if (node->out[i])
-                lower_clear(lower, node, node->out[i]);
-        control_step(lower, node, "refuse", &none);
+                lower_clear(lower, node->out[i]);
+        control_step(lower, "refuse", &none);
         return;
     }
     control_lower(lower, graph);
     for (int i = 0; i < node->n_out; i++)
         if (node->out[i])
-            lower_copy(lower, node, node->out[i], graph->output.at[i]);
+            lower_copy(lower, node->out[i], graph->output.at[i]);
 }
 
 void lower_if(Lower *lower, Node *node)
 {
     const inlay_jump_params none = { 0 };
-    Step *choose = control_step(lower, node, "jump_unless", &none);
-    step_in(choose, node->in[0]);
+    Step *choose = control_step(lower, "jump_unless", &none);
+    step_operand(choose, 0);
     lower_branch(lower, node, control_body(node, "then_branch"));
-    Step *skip = control_step(lower, node, "jump", &none);
+    Step *skip = control_step(lower, "jump", &none);
     ((inlay_jump_params *)choose->params)->target = control_next(lower);
     lower_branch(lower, node, control_body(node, "else_branch"));
     ((inlay_jump_params *)skip->params)->target = control_next(lower);

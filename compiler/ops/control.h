@@ -18,8 +18,7 @@ void control_expand(Node *node, const Graph *body, Tensor *const *in,
 /* The steps of a body. */
 void control_lower(Lower *lower, Graph *graph);
 /* A step that may go on elsewhere. */
-Step *control_step(Lower *lower, Node *node, const char *kernel,
-                   const void *params);
+Step *control_step(Lower *lower, const char *kernel, const void *params);
 /* The number that the next step gets. */
 int32_t control_next(const Lower *lower);
 /* All steps get the next number: so do those that this one goes on with. */

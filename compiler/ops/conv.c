@@ -51,7 +51,7 @@ void infer_conv(Node *node)
                   shape_text(node->graph->arena, k), (long long)window.channels,
                   (long long)groups);
     check_bias(node, k->dim[0]);
-    infer_out(node, 0, node->in[0]->dtype, window_shape(&window, k->dim[0]));
+    infer_out(node, 0, node_type(node), window_shape(&window, k->dim[0]));
 }
 
 void infer_conv_transpose(Node *node)
@@ -64,7 +64,7 @@ void infer_conv_transpose(Node *node)
             node, STATUS_MALFORMED, NULL, "weights %s do not fit %lld channels",
             shape_text(node->graph->arena, k), (long long)window.channels);
     check_bias(node, i64_mul(k->dim[1], groups));
-    infer_out(node, 0, node->in[0]->dtype,
+    infer_out(node, 0, node_type(node),
               window_shape(&window, i64_mul(k->dim[1], groups)));
 }
 
@@ -103,10 +103,10 @@ static void lower_plain(Lower *lower, Node *node, const char *name,
     if (epilogue->act || epilogue->residual)
         y = lower_temp(lower, out->dtype, out->shape);
     const char *kernel = lower_kernel(lower, name, out->dtype);
-    Step *step = lower_step(lower, node, kernel, &params);
+    Step *step = lower_step(lower, kernel, &params);
     step_out(step, y);
-    step_in(step, node->in[0]);
-    step_in(step, node->in[1]);
+    step_operand(step, 0);
+    step_operand(step, 1);
     step_in(step, epilogue_bias(node, epilogue));
     step->macs = layer->macs;
     if (y != out)
@@ -118,7 +118,7 @@ static void lower_plain(Lower *lower, Node *node, const char *name,
 static bool can_pack(const Node *node, const Layer *layer)
 {
     const Tensor *bias = epilogue_bias(node, &layer->epilogue);
-    return node->channels_last && node->in[0]->dtype == DT_F32 &&
+    return node->channels_last && node_type(node) == DT_F32 &&
            node->in[1]->value && (!bias || bias->value);
 }
 
@@ -142,11 +142,11 @@ static inlay_conv_params packed_params(const Lower *lower, const Layer *layer)
     return params;
 }
 
-static void finish_packed(Step *step, Node *node, const Layer *layer,
+static void finish_packed(Step *step, const Layer *layer,
                           const Weights *weights, Tensor *bias)
 {
-    step_out(step, node->out[0]);
-    step_in(step, node->in[0]);
+    step_result(step, 0);
+    step_operand(step, 0);
     step_in(step, weights->values);
     step_in(step, bias);
     step_in(step, layer->epilogue.residual);
@@ -177,10 +177,10 @@ static void lower_depthwise(Lower *lower, Node *node, const Layer *layer,
                             const inlay_conv_params *params)
 {
     const char *kernel = params->act ? "dwconv_act_f32" : "dwconv_f32";
-    Step *step = lower_step(lower, node, kernel, params);
+    Step *step = lower_step(lower, kernel, params);
     Tensor *bias = bias_tensor(lower, node, layer, 1, layer->groups);
     const Weights packed = pack_depthwise_weights(lower, weights);
-    finish_packed(step, node, layer, &packed, bias);
+    finish_packed(step, layer, &packed, bias);
     window_pixels(&layer->window, step->operand + 1, INLAY_DW_TILE_MOST);
 }
 
@@ -194,8 +194,8 @@ static void lower_grouped(Lower *lower, Node *node, const Layer *layer,
     Tensor *bias = bias_tensor(lower, node, layer, layer->groups, layer->oc);
     const Weights packed = pack_conv_weights(lower, weights, layer->groups);
     const char *kernel = lower_kernel(lower, name, packed.type);
-    Step *step = lower_step(lower, node, kernel, params);
-    finish_packed(step, node, layer, &packed, bias);
+    Step *step = lower_step(lower, kernel, params);
+    finish_packed(step, layer, &packed, bias);
     window_pixels(&layer->window, step->operand + 1, INLAY_TILE_MOST);
 }
 
@@ -206,7 +206,7 @@ static void lower_conv_packed(Lower *lower, Node *node, Layer *layer)
     const bool single = window->channels == layer->groups && layer->oc == 1;
     const int64_t tap = window->spatial == 2 ? window_thin(window) : -1;
     if (tap >= 0)
-        weights = recipe_slice(lower->graph->store, weights, 2, tap, 1, 1);
+        weights = recipe_slice(lower->store, weights, 2, tap, 1, 1);
     window_upright(window);
     const inlay_conv_params params = packed_params(lower, layer);
     if (layer->groups > 1 && single && window->spatial < 3)
@@ -257,8 +257,8 @@ static void lower_deconv_packed(Lower *lower, Node *node, const Layer *layer)
         lower, node->in[1]->value, layer->groups, window->kernel, phases);
     const char *name = params.act ? "deconv_act" : "deconv";
     const char *kernel = lower_kernel(lower, name, packed.type);
-    Step *step = lower_step(lower, node, kernel, &params);
-    finish_packed(step, node, layer, &packed, bias);
+    Step *step = lower_step(lower, kernel, &params);
+    finish_packed(step, layer, &packed, bias);
     window_rows_transposed(window, step, step->operand, step->operand + 1);
 }
 

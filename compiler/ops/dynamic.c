@@ -154,9 +154,9 @@ void lower_fixed_size(Lower *lower, Node *node)
     if (tensor_count(node->in[1]) != node->out[0]->shape.rank)
         fail_node(node, STATUS_MALFORMED, NULL,
                   "its shape does not fit its result");
-    lower_check(lower, node, node->in[1], 1,
+    lower_check(lower, node->in[1], 1,
                 (const int64_t *const[]){ node->out[0]->shape.dim });
-    lower_view(lower, node, node->out[0], node->in[0], 0);
+    lower_view(lower, node->out[0], node->in[0], 0);
 }
 
 void infer_settle(Node *node)
@@ -170,18 +170,18 @@ void lower_settle(Lower *lower, Node *node)
     if (!tensor_count(node->out[0]))
         return;
     Tensor *y = move_target(lower, node->out[0]);
-    Tensor *x = move_source(lower, node, node->in[0]);
+    Tensor *x = move_source(lower, node->in[0]);
     inlay_settle_params params = {
         .rank = s->rank,
         .size = dtype_bits(y->dtype) / 8,
         .dense = !strcmp(node->op_type, "Settle"),
     };
     shape_to_i32(s, params.n);
-    Step *step = lower_step(lower, node, "settle", &params);
+    Step *step = lower_step(lower, "settle", &params);
     step_out(step, y);
     step_in(step, x)->reuse = REUSE_ELEMENTWISE;
-    step_in(step, node->in[1]);
-    move_finish(lower, node, node->out[0], y);
+    step_operand(step, 1);
+    move_finish(lower, node->out[0], y);
 }
 
 /* Is what lies beyond the real size zero? */
@@ -331,7 +331,7 @@ static bool cut_dynamic(Node *node, const Tensor *tensor)
         return false;
     Tensor *begin = expand_i64(node, start);
     Tensor *size = expand_slice(node, tensor->dims, 0, axis, axis + 1);
-    Tensor *left = expand_binary(node, "Sub", size, begin);
+    Tensor *left = expand_sub(node, size, begin);
     Tensor *none = expand_i64s(node, 1, (const int64_t[]){ 0 });
     left = expand_binary(node, "Max", left, none);
     Tensor *most = expand_i64(node, y->shape.dim[axis]);
@@ -355,7 +355,7 @@ static bool gather_dynamic(Node *node, Tensor *data)
     Tensor *index = expand_cast(node, node->in[1], DT_I64);
     Tensor *first = expand_number(node, 0.0, DT_I64);
     Tensor *from_end = expand_binary(node, "Less", index, first);
-    Tensor *moved = expand_binary(node, "Add", index, size);
+    Tensor *moved = expand_add(node, index, size);
     node_set_input(node, 0, settled(node, "ClearRest", data));
     node_set_input(node, 1, expand_where(node, from_end, moved, index));
     return true;

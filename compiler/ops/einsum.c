@@ -166,11 +166,10 @@ void infer_einsum(Node *node)
     Equation equation;
     parse_equation(node, &equation);
     for (int i = 1; i < node->n_in; i++)
-        if (node->in[i]->dtype != node->in[0]->dtype)
+        if (node->in[i]->dtype != node_type(node))
             fail_node(node, STATUS_MALFORMED, NULL,
                       "operands are of different types");
-    infer_out(node, 0, node->in[0]->dtype,
-              term_shape(&equation, &equation.out));
+    infer_out(node, 0, node_type(node), term_shape(&equation, &equation.out));
 }
 
 /* Stride of a label: a label that occurs twice walks the diagonal; a size of 1 repeats. */
@@ -277,7 +276,7 @@ static void contract(Lower *lower, Node *node, const Equation *equation,
     const Side *b = turned ? left : right;
     const inlay_einsum_params params = einsum_params(node, equation, a, b, out);
     const char *kernel = lower_kernel(lower, "einsum", y->dtype);
-    Step *step = lower_step(lower, node, kernel, &params);
+    Step *step = lower_step(lower, kernel, &params);
     step_out(step, y);
     step_in(step, a->tensor);
     step_in(step, b->tensor);
@@ -316,7 +315,7 @@ static Term needed_labels(const Node *node, const Equation *equation,
 
 static Tensor *number(Lower *lower, DType type, int rank, float value)
 {
-    Store *store = lower->graph->store;
+    Store *store = lower->store;
     const int64_t dim = 1;
     Recipe *wide = recipe_memory(store, DT_F32, rank, &dim, &value);
     return lower_constant(lower, recipe_cast(store, wide, type));
@@ -357,7 +356,7 @@ void lower_einsum(Lower *lower, Node *node)
         return;
     if (has_empty_operand(node)) { /* a sum over nothing */
         Tensor *zero = number(lower, type, 1, 0.0f);
-        lower_fill(lower, node, node->out[0], zero);
+        lower_fill(lower, node->out[0], zero);
         return;
     }
     if (node->n_in > 1) {

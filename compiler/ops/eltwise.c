@@ -8,15 +8,16 @@
 #include "ops/act.h"
 #include "ops/families.h"
 #include "ops/nest.h"
+#include "ops/typed.h"
 
 void lower_unary(Lower *lower, Node *node)
 {
     const ActRow *act = act_of(node);
     const char *name = act ? act->kernel : node->op->kernel;
-    const char *kernel = lower_kernel(lower, name, node->in[0]->dtype);
+    const char *kernel = lower_kernel(lower, name, node_type(node));
     const double a = act ? (double)act_a(act, node) : 0.0;
     const double b = act ? (double)act_b(act, node) : 0.0;
-    lower_flat(lower, node, kernel, node->out[0], node->in[0], a, b);
+    lower_flat(lower, kernel, node->out[0], node->in[0], a, b);
 }
 
 static bool is_unsigned(DType type)
@@ -26,8 +27,8 @@ static bool is_unsigned(DType type)
 
 void lower_abs(Lower *lower, Node *node)
 {
-    if (is_unsigned(node->in[0]->dtype))
-        lower_view(lower, node, node->out[0], node->in[0], 0);
+    if (is_unsigned(node_type(node)))
+        lower_view(lower, node->out[0], node->in[0], 0);
     else
         lower_unary(lower, node);
 }
@@ -41,52 +42,50 @@ void lower_shrink(Lower *lower, Node *node)
     Tensor *out = node->out[0];
     if (dtype_is_float(in->dtype)) {
         const char *kernel = lower_kernel(lower, "shrink", in->dtype);
-        lower_flat(lower, node, kernel, out, in, lambd, bias);
+        lower_flat(lower, kernel, out, in, lambd, bias);
         return;
     }
     Tensor *x = lower_temp(lower, DT_F64, in->shape);
     Tensor *y = lower_temp(lower, DT_F64, in->shape);
-    lower_cast(lower, node, x, in, true, 0);
-    lower_flat(lower, node, "shrink_f64", y, x, lambd, bias);
-    lower_cast(lower, node, out, y, true, 0);
+    lower_cast(lower, x, in, true, 0);
+    lower_flat(lower, "shrink_f64", y, x, lambd, bias);
+    lower_cast(lower, out, y, true, 0);
 }
 
 void lower_isinf(Lower *lower, Node *node)
 {
-    const char *kernel = lower_kernel(lower, "isinf", node->in[0]->dtype);
+    const char *kernel = lower_kernel(lower, "isinf", node_type(node));
     const double negative = (double)node_int(node, "detect_negative", 1);
     const double positive = (double)node_int(node, "detect_positive", 1);
-    lower_flat(lower, node, kernel, node->out[0], node->in[0], negative,
-               positive);
+    lower_flat(lower, kernel, node->out[0], node->in[0], negative, positive);
 }
 
 void lower_not(Lower *lower, Node *node)
 {
-    lower_flat(lower, node, "logical_not", node->out[0], node->in[0], 0.0, 0.0);
+    lower_flat(lower, "logical_not", node->out[0], node->in[0], 0.0, 0.0);
 }
 
 /* Both operands must be of one type. */
 static void check_types(const Node *node)
 {
     for (int i = 1; i < node->n_in; i++)
-        if (node->in[i] && node->in[i]->dtype != node->in[0]->dtype)
+        if (node->in[i] && node->in[i]->dtype != node_type(node))
             fail_node(
                 node, STATUS_MALFORMED, NULL, "inputs are of types %s and %s",
-                dtype_name(node->in[0]->dtype), dtype_name(node->in[i]->dtype));
+                dtype_name(node_type(node)), dtype_name(node->in[i]->dtype));
 }
 
 void lower_binary(Lower *lower, Node *node)
 {
     const bool swap = node->op->flags & OP_SWAP;
-    const DType type = node->in[0]->dtype;
     check_types(node);
-    lower_nd2(lower, node, lower_kernel(lower, node->op->kernel, type),
-              node->out[0], node->in[swap], node->in[!swap]);
+    lower_binary_to(lower, node->op->kernel, node->out[0], node->in[swap],
+                    node->in[!swap]);
 }
 
 static void lower_logical(Lower *lower, Node *node, const char *kernel)
 {
-    lower_nd2(lower, node, kernel, node->out[0], node->in[0], node->in[1]);
+    lower_nd2(lower, kernel, node->out[0], node->in[0], node->in[1]);
 }
 
 void lower_and(Lower *lower, Node *node)
@@ -104,7 +103,7 @@ void lower_xor(Lower *lower, Node *node)
 
 void lower_equal(Lower *lower, Node *node)
 {
-    if (node->in[0]->dtype == DT_BOOL)
+    if (node_type(node) == DT_BOOL)
         lower_logical(lower, node, "logical_equal");
     else
         lower_binary(lower, node);
@@ -113,8 +112,7 @@ void lower_equal(Lower *lower, Node *node)
 /* The kernel of that name for the type of both operands. */
 static void lower_named(Lower *lower, Node *node, const char *name)
 {
-    const char *kernel = lower_kernel(lower, name, node->in[0]->dtype);
-    lower_nd2(lower, node, kernel, node->out[0], node->in[0], node->in[1]);
+    lower_binary_to(lower, name, node->out[0], node->in[0], node->in[1]);
 }
 
 void lower_mod(Lower *lower, Node *node)
@@ -136,22 +134,10 @@ void lower_bitshift(Lower *lower, Node *node)
 
 void lower_prelu(Lower *lower, Node *node)
 {
-    if (is_unsigned(node->in[0]->dtype))
-        lower_view(lower, node, node->out[0], node->in[0], 0);
+    if (is_unsigned(node_type(node)))
+        lower_view(lower, node->out[0], node->in[0], 0);
     else
         lower_named(lower, node, "prelu");
-}
-
-static Tensor *cast_to(Lower *lower, Node *node, Tensor *tensor, DType to)
-{
-    if (tensor->dtype == to)
-        return tensor;
-    if (tensor->value)
-        return lower_constant(
-            lower, recipe_cast(lower->graph->store, tensor->value, to));
-    Tensor *y = lower_temp(lower, to, tensor->shape);
-    lower_cast(lower, node, y, tensor, true, 0);
-    return y;
 }
 
 static bool is_constant_value(Lower *lower, const Tensor *tensor, double value)
@@ -169,27 +155,26 @@ void lower_pow(Lower *lower, Node *node)
     Tensor *y = node->out[0];
     const bool same = shape_equal(&x->shape, &y->shape);
     if (same && is_constant_value(lower, exponent, 2.0)) {
-        lower_nd2(lower, node, lower_kernel(lower, "mul", x->dtype), y, x, x);
+        lower_binary_to(lower, "mul", y, x, x);
         return;
     }
     if (dtype_is_float(x->dtype) || dtype_is_integer(exponent->dtype)) {
-        const char *kernel = lower_kernel(lower, "pow", x->dtype);
-        exponent = cast_to(lower, node, exponent, x->dtype);
-        lower_nd2(lower, node, kernel, y, x, exponent);
+        exponent = lower_as(lower, exponent, x->dtype);
+        lower_binary_to(lower, "pow", y, x, exponent);
         return;
     }
     Tensor *wide = lower_temp(lower, DT_F64, y->shape);
-    exponent = cast_to(lower, node, exponent, DT_F64);
-    x = cast_to(lower, node, x, DT_F64);
-    lower_nd2(lower, node, "pow_f64", wide, x, exponent);
-    lower_cast(lower, node, y, wide, true, 0);
+    exponent = lower_as(lower, exponent, DT_F64);
+    x = lower_as(lower, x, DT_F64);
+    lower_nd2(lower, "pow_f64", wide, x, exponent);
+    lower_cast(lower, y, wide, true, 0);
 }
 
 /* Sum, Mean, Min, Max of any number of operands: pair by pair; the accumulator can stay where it
  * is. */
 static void lower_chain(Lower *lower, Node *node, Tensor *out)
 {
-    const char *kernel = lower_kernel_of(lower, node);
+    const char *kernel = lower_kernel_of(lower);
     Tensor *acc = node->in[0];
     check_types(node);
     infer_shape(node, 0);
@@ -198,7 +183,7 @@ static void lower_chain(Lower *lower, Node *node, Tensor *out)
         Tensor *y = i == node->n_in - 1
                         ? out
                         : lower_temp(lower, out->dtype, out->shape);
-        lower_nd2(lower, node, kernel, y, acc, node->in[i]);
+        lower_nd2(lower, kernel, y, acc, node->in[i]);
         acc = y;
     }
 }
@@ -206,7 +191,7 @@ static void lower_chain(Lower *lower, Node *node, Tensor *out)
 void lower_variadic(Lower *lower, Node *node)
 {
     if (node->n_in == 1)
-        lower_view(lower, node, node->out[0], node->in[0], 0);
+        lower_view(lower, node->out[0], node->in[0], 0);
     else
         lower_chain(lower, node, node->out[0]);
 }
@@ -215,16 +200,15 @@ void lower_mean(Lower *lower, Node *node)
 {
     Tensor *out = node->out[0];
     if (node->n_in == 1) {
-        lower_view(lower, node, out, node->in[0], 0);
+        lower_view(lower, out, node->in[0], 0);
         return;
     }
     Tensor *sum = lower_temp(lower, out->dtype, out->shape);
     const float count = (float)node->n_in;
     lower_chain(lower, node, sum);
     Tensor *divisor = lower_floats(lower, &count, 1);
-    divisor = cast_to(lower, node, divisor, sum->dtype);
-    const char *kernel = lower_kernel(lower, "div", sum->dtype);
-    lower_nd2(lower, node, kernel, out, sum, divisor);
+    divisor = lower_as(lower, divisor, sum->dtype);
+    lower_binary_to(lower, "div", out, sum, divisor);
 }
 
 void infer_where(Node *node)
@@ -238,10 +222,10 @@ void infer_where(Node *node)
 void lower_where(Lower *lower, Node *node)
 {
     Tensor *y = move_target(lower, node->out[0]);
-    Tensor *otherwise = move_source(lower, node, node->in[2]);
-    Tensor *then = move_source(lower, node, node->in[1]);
-    lower_select(lower, node, y, node->in[0], then, otherwise);
-    move_finish(lower, node, node->out[0], y);
+    Tensor *otherwise = move_source(lower, node->in[2]);
+    Tensor *then = move_source(lower, node->in[1]);
+    lower_select(lower, y, node->in[0], then, otherwise);
+    move_finish(lower, node->out[0], y);
 }
 
 /* A bound of Clip: 1 with *value where it is constant or left out, else 0. */
@@ -265,18 +249,16 @@ static void clip_steps(Lower *lower, Node *node)
     Tensor *high = node_in(node, 2);
     Tensor *x = node->in[0];
     Tensor *y = node->out[0];
-    const char *max = lower_kernel(lower, "max", x->dtype);
-    const char *min = lower_kernel(lower, "min", x->dtype);
     if (!low && !high) {
-        lower_view(lower, node, y, x, 0);
+        lower_view(lower, y, x, 0);
     } else if (!high) {
-        lower_nd2(lower, node, max, y, x, low);
+        lower_binary_to(lower, "max", y, x, low);
     } else if (!low) {
-        lower_nd2(lower, node, min, y, x, high);
+        lower_binary_to(lower, "min", y, x, high);
     } else {
         Tensor *above = lower_temp(lower, x->dtype, y->shape);
-        lower_nd2(lower, node, max, above, x, low);
-        lower_nd2(lower, node, min, y, above, high);
+        lower_binary_to(lower, "max", above, x, low);
+        lower_binary_to(lower, "min", y, above, high);
     }
 }
 
@@ -285,8 +267,8 @@ void lower_clip(Lower *lower, Node *node)
     double lo, hi;
     const bool known = clip_bound(lower, node, 1, (double)-INFINITY, &lo) &&
                        clip_bound(lower, node, 2, (double)INFINITY, &hi);
-    if (known && dtype_is_float(node->in[0]->dtype))
-        lower_flat(lower, node, lower_kernel(lower, "clip", node->in[0]->dtype),
+    if (known && dtype_is_float(node_type(node)))
+        lower_flat(lower, lower_kernel(lower, "clip", node_type(node)),
                    node->out[0], node->in[0], lo, hi);
     else
         clip_steps(lower, node);
@@ -295,10 +277,10 @@ void lower_clip(Lower *lower, Node *node)
 /* Until opset 10 the bounds are attributes. */
 void lower_clip_6(Lower *lower, Node *node)
 {
-    const char *kernel = lower_kernel(lower, "clip", node->in[0]->dtype);
+    const char *kernel = lower_kernel(lower, "clip", node_type(node));
     const double low = (double)node_float(node, "min", -FLT_MAX);
     const double high = (double)node_float(node, "max", FLT_MAX);
-    lower_flat(lower, node, kernel, node->out[0], node->in[0], low, high);
+    lower_flat(lower, kernel, node->out[0], node->in[0], low, high);
 }
 
 static DType cast_target(const Node *node)
@@ -313,7 +295,7 @@ static DType cast_target(const Node *node)
 /* Words are no texts of numbers: they become nothing but words. */
 static void check_words(const Node *node, DType type)
 {
-    const DType from = node->in[0]->dtype;
+    const DType from = node_type(node);
     if ((from == DT_STRING) != (type == DT_STRING))
         fail_node(node, STATUS_UNSUPPORTED,
                   "the device knows numbers and codes of words, no texts",
@@ -343,7 +325,7 @@ static int cast_round_mode(const Node *node)
 
 void lower_cast_op(Lower *lower, Node *node)
 {
-    lower_cast(lower, node, node->out[0], node->in[0],
+    lower_cast(lower, node->out[0], node->in[0],
                node_int(node, "saturate", 1) != 0, cast_round_mode(node));
 }
 
@@ -359,16 +341,16 @@ Recipe *constant_cast(Node *node)
 void infer_bitcast(Node *node)
 {
     const DType type = cast_target(node);
-    if (dtype_bits(type) != dtype_bits(node->in[0]->dtype))
+    if (dtype_bits(type) != dtype_bits(node_type(node)))
         fail_node(node, STATUS_UNSUPPORTED, NULL,
                   "types %s and %s differ in width",
-                  dtype_name(node->in[0]->dtype), dtype_name(type));
+                  dtype_name(node_type(node)), dtype_name(type));
     infer_out(node, 0, type, *infer_shape(node, 0));
 }
 
 void lower_bitcast(Lower *lower, Node *node)
 {
-    lower_view(lower, node, node->out[0], node->in[0], 0);
+    lower_view(lower, node->out[0], node->in[0], 0);
 }
 
 /* Until opset 6 operand 1 is broadcast only where attribute `broadcast` says so, along the
@@ -429,7 +411,7 @@ void lower_legacy(Lower *lower, Node *node)
     if (!shape_equal(&shape, &node->in[1]->shape)) {
         Tensor *b = lower_temp(lower, node->in[1]->dtype, shape);
         Tensor *in[] = { node->in[0], b };
-        lower_view(lower, node, b, node->in[1], 0);
+        lower_view(lower, b, node->in[1], 0);
         node->in = arena_copy(lower->arena, in, sizeof in);
     }
     node->op->lower(lower, node);

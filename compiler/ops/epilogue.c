@@ -57,9 +57,8 @@ void lower_epilogue(Lower *lower, Node *node, const Epilogue *epilogue,
         .b = epilogue->b,
     };
     Step *step = lower_step(
-        lower, node, lower_kernel(lower, "act_whole", node->out[0]->dtype),
-        &params);
-    step_out(step, node->out[0]);
+        lower, lower_kernel(lower, "act_whole", node->out[0]->dtype), &params);
+    step_result(step, 0);
     step_in(step, y)->reuse = REUSE_ELEMENTWISE;
     step_in(step, epilogue->residual)->reuse = REUSE_ELEMENTWISE;
 }

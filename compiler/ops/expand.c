@@ -58,6 +58,31 @@ Tensor *expand_binary(const Node *at, const char *op, Tensor *a, Tensor *b)
     return expand_done(expand_of(at, op, a, b));
 }
 
+Tensor *expand_add(const Node *at, Tensor *a, Tensor *b)
+{
+    return expand_binary(at, "Add", a, b);
+}
+
+Tensor *expand_sub(const Node *at, Tensor *a, Tensor *b)
+{
+    return expand_binary(at, "Sub", a, b);
+}
+
+Tensor *expand_mul(const Node *at, Tensor *a, Tensor *b)
+{
+    return expand_binary(at, "Mul", a, b);
+}
+
+Tensor *expand_div(const Node *at, Tensor *a, Tensor *b)
+{
+    return expand_binary(at, "Div", a, b);
+}
+
+Tensor *expand_matmul(const Node *at, Tensor *a, Tensor *b)
+{
+    return expand_binary(at, "MatMul", a, b);
+}
+
 Tensor *expand_cast(const Node *at, Tensor *tensor, DType to)
 {
     if (!tensor || tensor->dtype == to)
@@ -118,7 +143,7 @@ Tensor *expand_concat(const Node *at, Tensor *a, Tensor *b, int axis)
 Tensor *expand_scaled(const Node *at, Tensor *tensor, double factor)
 {
     Tensor *number = expand_number(at, factor, tensor->dtype);
-    return expand_binary(at, "Mul", tensor, number);
+    return expand_mul(at, tensor, number);
 }
 
 Tensor *expand_slice(const Node *at, Tensor *tensor, int axis, int64_t from,

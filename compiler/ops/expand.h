@@ -32,6 +32,13 @@ void expand_copy_attrs(Node *made, const Node *at);
 /* Nodes without attributes and of one result. */
 Tensor *expand_unary(const Node *at, const char *op, Tensor *a);
 Tensor *expand_binary(const Node *at, const char *op, Tensor *a, Tensor *b);
+/* Arithmetic with broadcasting, and the product of matrices. */
+typedef Tensor *ExpandPair(const Node *at, Tensor *a, Tensor *b);
+ExpandPair expand_add;
+ExpandPair expand_sub;
+ExpandPair expand_mul;
+ExpandPair expand_div;
+ExpandPair expand_matmul;
 /* The others that are wanted often. cast: tensor itself where it is of that type. */
 Tensor *expand_cast(const Node *at, Tensor *tensor, DType to);
 /* Operand i of `at` itself becomes its cast. */

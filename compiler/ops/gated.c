@@ -133,7 +133,7 @@ void infer_linear_attention(Node *node)
 {
     const inlay_linear_attention_params params = linear_of(node);
     const Tensor *past = node_in(node, 3);
-    const DType type = node->in[0]->dtype;
+    const DType type = node_type(node);
     const Shape state = state_shape(&params);
     if (past)
         check_state(node, infer_shape(node, 3), &state);
@@ -147,14 +147,14 @@ void infer_linear_attention(Node *node)
 void lower_linear_attention(Lower *lower, Node *node)
 {
     const inlay_linear_attention_params params = linear_of(node);
-    Step *step = lower_step(lower, node, "linear_attention_f32", &params);
+    Step *step = lower_step(lower, "linear_attention_f32", &params);
     Tensor *state = node_out(node, 1);
     if (!state)
         state = lower_temp(lower, DT_F32, state_shape(&params));
-    step_out(step, node->out[0]);
+    step_result(step, 0);
     step_out(step, state);
     for (int i = 0; i < 6; i++)
-        step_in(step, node_in(node, i));
+        step_operand(step, i);
     step_scratch(lower, step, params.v * (int64_t)sizeof(float));
 }
 
@@ -237,6 +237,6 @@ void expand_swiglu(Node *node)
                   shape_text(arena, b));
     const float alpha = node_float(node, "alpha", 1.0f);
     Tensor *gate = swish(node, node->in[0], alpha);
-    Tensor *y = expand_binary(node, "Mul", gate, node->in[1]);
+    Tensor *y = expand_mul(node, gate, node->in[1]);
     expand_finish(node, 1, &y);
 }

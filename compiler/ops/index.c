@@ -39,7 +39,7 @@ void infer_gather(Node *node)
         shape.dim[axis + i] = k->dim[i];
     for (int i = axis + 1; i < x->rank; i++)
         shape.dim[k->rank + i - 1] = x->dim[i];
-    infer_out(node, 0, node->in[0]->dtype, shape);
+    infer_out(node, 0, node_type(node), shape);
 }
 
 /* Constant indices that follow one another: the first, or -1. */
@@ -84,8 +84,7 @@ void lower_gather(Lower *lower, Node *node)
     if (!tensor_count(node->out[0]))
         return;
     if (first >= 0) {
-        lower_part(lower, node, node->out[0], node->in[0], axis, first,
-                   indices);
+        lower_part(lower, node->out[0], node->in[0], axis, first, indices);
         return;
     }
     const Moved moved = moved_new(lower, node);
@@ -108,7 +107,7 @@ void infer_gather_elements(Node *node)
     if (x->rank != k->rank)
         fail_node(node, STATUS_MALFORMED, NULL,
                   "indices are of rank %d, data of rank %d", k->rank, x->rank);
-    infer_out(node, 0, node->in[0]->dtype, *k);
+    infer_out(node, 0, node_type(node), *k);
 }
 
 void lower_gather_elements(Lower *lower, Node *node)
@@ -171,7 +170,7 @@ void infer_gather_nd(Node *node)
         shape.dim[i] = indices->dim[i];
     for (int i = outer; i < rank; i++)
         shape.dim[i] = in->dim[whole + i - outer];
-    infer_out(node, 0, node->in[0]->dtype, shape);
+    infer_out(node, 0, node_type(node), shape);
 }
 
 void lower_gather_nd(Lower *lower, Node *node)

@@ -43,7 +43,7 @@ void infer_out(Node *node, int i, DType type, Shape s)
 /* Words go with words only: no index, shape or scale is one. */
 static bool takes_words(const Node *node)
 {
-    return node->op->types & T_STRING && node->in[0]->dtype == DT_STRING;
+    return node->op->types & T_STRING && node_type(node) == DT_STRING;
 }
 
 const Shape *infer_shape(const Node *node, int i)
@@ -192,7 +192,7 @@ void infer_same_sizes(Tensor *to, const Tensor *from)
 
 void infer_same(Node *node)
 {
-    infer_out(node, 0, node->in[0]->dtype, *infer_shape(node, 0));
+    infer_out(node, 0, node_type(node), *infer_shape(node, 0));
 }
 
 static Shape broadcast_all(Node *node)
@@ -206,15 +206,14 @@ static Shape broadcast_all(Node *node)
 
 void infer_elementwise(Node *node)
 {
-    infer_out(node, 0, node->in[0]->dtype, broadcast_all(node));
+    infer_out(node, 0, node_type(node), broadcast_all(node));
 }
 
 /* Kernels see no difference between a word's code and a number. */
 static void check_words(const Node *node)
 {
     for (int i = 1; i < node->n_in; i++)
-        if ((node->in[i]->dtype == DT_STRING) !=
-            (node->in[0]->dtype == DT_STRING))
+        if ((node->in[i]->dtype == DT_STRING) != (node_type(node) == DT_STRING))
             fail_node(node, STATUS_MALFORMED, NULL,
                       "compares strings with numbers");
 }

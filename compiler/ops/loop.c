@@ -318,7 +318,7 @@ static bool is_next_value(const Graph *graph, const Tensor *root, int i,
 
 /* Carried values move together: one that is also read for another carried value goes through a
  * copy. */
-static void carry(Lower *lower, Node *node, Graph *graph, int carried)
+static void carry(Lower *lower, Graph *graph, int carried)
 {
     Tensor **from = NEW_ARRAY(lower->arena, Tensor *, carried + 1);
     for (int i = 0; i < carried; i++) {
@@ -328,19 +328,19 @@ static void carry(Lower *lower, Node *node, Graph *graph, int carried)
             !is_next_value(graph, tensor_root(from[i], &at), i, carried))
             continue;
         Tensor *copy = lower_temp(lower, from[i]->dtype, from[i]->shape);
-        lower_copy(lower, node, copy, from[i]);
+        lower_copy(lower, copy, from[i]);
         from[i] = copy;
     }
     for (int i = 0; i < carried; i++)
         if (from[i] != graph->input.at[2 + i])
-            lower_copy(lower, node, graph->input.at[2 + i], from[i]);
+            lower_copy(lower, graph->input.at[2 + i], from[i]);
 }
 
 static Step *loop_step(Lower *lower, Node *node, const char *kernel,
                        const inlay_loop_params *params, Tensor *counter,
                        Tensor *condition)
 {
-    Step *step = control_step(lower, node, kernel, params);
+    Step *step = control_step(lower, kernel, params);
     step_out(step, counter)->read = !strcmp(kernel, "loop_end");
     Tensor *trip = node_in(node, 0);
     step_in(step, trip && !strcmp(node->op_type, "Loop") ? trip : NULL);
@@ -361,7 +361,7 @@ static void store_slices(Lower *lower, Node *node, Graph *graph,
             .bytes = tensor_bytes(slice),
             .length = whole->shape.dim[0],
         };
-        Step *step = lower_step(lower, node, "slice_store", &params);
+        Step *step = lower_step(lower, "slice_store", &params);
         step_out(step, whole)->read = true;
         step_in(step, slice);
         step_in(step, counter);
@@ -375,7 +375,7 @@ static int64_t clear_rows(Lower *lower, Node *node, int carried)
     for (int i = carried; i < results_of(node); i++) {
         if (!node->out[i])
             continue;
-        lower_clear(lower, node, node->out[i]);
+        lower_clear(lower, node->out[i]);
         most = node->out[i]->shape.dim[0];
     }
     return most;
@@ -387,7 +387,7 @@ static Tensor *first_condition(Lower *lower, const Node *node)
     const uint8_t one = 1;
     if (node_in(node, 1))
         return node->in[1];
-    Store *store = lower->graph->store;
+    Store *store = lower->store;
     return lower_constant(lower, recipe_memory(store, DT_BOOL, 0, NULL, &one));
 }
 
@@ -406,20 +406,20 @@ static void enter_loop(Lower *lower, Node *node, Graph *graph, bool tested)
     for (size_t i = 0; i < graph->input.n; i++)
         graph->input.at[i]->storage = STORE_ARENA;
     for (int i = 2; i < node->n_in; i++)
-        lower_copy(lower, node, graph->input.at[i], node->in[i]);
+        lower_copy(lower, graph->input.at[i], node->in[i]);
     Tensor *first = first_condition(lower, node);
     if (condition->uses || tested)
-        lower_copy(lower, node, condition, first);
+        lower_copy(lower, condition, first);
 }
 
 /* The results after the last turn. */
 static void leave_loop(Lower *lower, Node *node, Graph *graph, int carried)
 {
     if (node->counts)
-        lower_copy(lower, node, node_count(node), graph->input.at[0]);
+        lower_copy(lower, node_count(node), graph->input.at[0]);
     for (int i = 0; i < carried && i < results_of(node); i++)
         if (node->out[i])
-            lower_copy(lower, node, node->out[i], graph->input.at[2 + i]);
+            lower_copy(lower, node->out[i], graph->input.at[2 + i]);
 }
 
 void lower_loop(Lower *lower, Node *node)
@@ -437,8 +437,8 @@ void lower_loop(Lower *lower, Node *node)
     control_lower(lower, graph);
     store_slices(lower, node, graph, counter, carried);
     if (tested)
-        lower_copy(lower, node, condition, graph->output.at[0]);
-    carry(lower, node, graph, carried);
+        lower_copy(lower, condition, graph->output.at[0]);
+    carry(lower, graph, carried);
     first->loop_end = control_next(lower);
     params.target = begin + 1;
     loop_step(lower, node, "loop_end", &params, counter, condition);

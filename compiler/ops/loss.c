@@ -32,9 +32,9 @@ void infer_loss(Node *node)
     if (node_in(node, 2) && tensor_count(node->in[2]) != scores->dim[1])
         fail_node(node, STATUS_MALFORMED, NULL,
                   "there must be one weight a class");
-    infer_out(node, 0, node->in[0]->dtype,
+    infer_out(node, 0, node_type(node),
               reduction_of(node) ? shape_scalar() : *labels);
-    infer_out(node, 1, node->in[0]->dtype, *scores);
+    infer_out(node, 1, node_type(node), *scores);
 }
 
 static inlay_loss_params params_of(const Node *node)
@@ -58,11 +58,11 @@ static void lower_likelihood(Lower *lower, Node *node, Tensor *scores)
 {
     const inlay_loss_params params = params_of(node);
     Step *step = lower_step(
-        lower, node, lower_kernel(lower, "nll_loss", scores->dtype), &params);
-    step_out(step, node->out[0]);
+        lower, lower_kernel(lower, "nll_loss", scores->dtype), &params);
+    step_result(step, 0);
     step_in(step, scores);
-    step_in(step, node->in[1]);
-    step_in(step, node_in(node, 2));
+    step_operand(step, 1);
+    step_operand(step, 2);
 }
 
 void lower_nll_loss(Lower *lower, Node *node)
@@ -73,14 +73,11 @@ void lower_nll_loss(Lower *lower, Node *node)
 void lower_softmax_cross_entropy(Lower *lower, Node *node)
 {
     const inlay_loss_params params = params_of(node);
-    Tensor *log = node_out(node, 1) ? node->out[1]
-                                    : lower_temp(lower, node->in[0]->dtype,
-                                                 node->in[0]->shape);
-    Step *step = lower_step(
-        lower, node,
-        lower_kernel(lower, "log_softmax_classes", node->in[0]->dtype),
-        &params);
+    Tensor *log = node_out(node, 1)
+                      ? node->out[1]
+                      : lower_temp(lower, node_type(node), node->in[0]->shape);
+    Step *step = lower_typed_step(lower, "log_softmax_classes", &params);
     step_out(step, log);
-    step_in(step, node->in[0]);
+    step_operand(step, 0);
     lower_likelihood(lower, node, log);
 }

@@ -19,29 +19,38 @@ static bool is_unwanted(const Node *node)
 
 void lower_node(Lower *l, Node *node)
 {
+    Node *outer = l->node;
+    l->node = node;
     if (!is_unwanted(node))
         node->op->lower(l, node);
+    l->node = outer;
 }
 
-Step *lower_step(Lower *l, Node *n, const char *kernel, const void *params)
+Step *lower_step(Lower *l, const char *kernel, const void *params)
 {
     Step *s = NEW(l->arena, Step);
     const KernelRow *k = kernel_find(kernel);
     if (!k)
-        fail_node(n, STATUS_UNSUPPORTED, NULL,
+        fail_node(l->node, STATUS_UNSUPPORTED, NULL,
                   "there is no kernel %s: its element types are not supported",
                   kernel);
     *s = (Step){
         .index = (int)l->program->step.n,
         .kernel = k,
         .units = 1,
-        .node = n,
+        .node = l->node,
         .loop_end = -1,
     };
     s->params = arena_copy(l->arena, params, k->params_size);
     s->lower = l;
     VEC_PUSH(l->arena, &l->program->step, s);
     return s;
+}
+
+Step *lower_typed_step(Lower *lower, const char *name, const void *params)
+{
+    const DType type = node_type(lower->node);
+    return lower_step(lower, lower_kernel(lower, name, type), params);
 }
 
 /* By two and two: most steps have few operands, and there may be many thousands of steps. */
@@ -85,6 +94,16 @@ Operand *step_in(Step *step, Tensor *tensor)
     Operand *operand = add_operand(step, tensor);
     operand->read = true;
     return operand;
+}
+
+Operand *step_result(Step *step, int i)
+{
+    return step_out(step, node_out(step->node, i));
+}
+
+Operand *step_operand(Step *step, int i)
+{
+    return step_in(step, node_in(step->node, i));
 }
 
 Operand *step_scratch(Lower *lower, Step *step, int64_t bytes)
@@ -196,20 +215,20 @@ Tensor *lower_constant(Lower *lower, Recipe *value)
 
 Tensor *lower_floats(Lower *lower, const float *values, int64_t n)
 {
-    return lower_constant(
-        lower, recipe_memory(lower->graph->store, DT_F32, 1, &n, values));
+    return lower_constant(lower,
+                          recipe_memory(lower->store, DT_F32, 1, &n, values));
 }
 
 Tensor *lower_i64s(Lower *lower, const int64_t *values, int64_t n)
 {
-    return lower_constant(
-        lower, recipe_memory(lower->graph->store, DT_I64, 1, &n, values));
+    return lower_constant(lower,
+                          recipe_memory(lower->store, DT_I64, 1, &n, values));
 }
 
 Tensor *lower_i32s(Lower *lower, const int32_t *values, int64_t n)
 {
-    return lower_constant(
-        lower, recipe_memory(lower->graph->store, DT_I32, 1, &n, values));
+    return lower_constant(lower,
+                          recipe_memory(lower->store, DT_I32, 1, &n, values));
 }
 
 Tensor *lower_temp(Lower *lower, DType type, Shape shape)
@@ -229,18 +248,18 @@ Tensor *lower_use(Lower *lower, Tensor *t)
     return t;
 }
 
-void lower_copy(Lower *lower, Node *node, Tensor *out, Tensor *in)
+void lower_copy(Lower *lower, Tensor *out, Tensor *in)
 {
     const inlay_copy_params params = { .bytes = tensor_bytes(out) };
-    Step *step = lower_step(lower, node, "copy", &params);
+    Step *step = lower_step(lower, "copy", &params);
     step_out(step, out);
     step_in(step, in)->reuse = REUSE_ELEMENTWISE;
 }
 
-void lower_clear(Lower *lower, Node *node, Tensor *out)
+void lower_clear(Lower *lower, Tensor *out)
 {
     const inlay_copy_params params = { .bytes = tensor_bytes(out) };
-    step_out(lower_step(lower, node, "clear", &params), out);
+    step_out(lower_step(lower, "clear", &params), out);
 }
 
 /* Its results have no elements. */
@@ -273,8 +292,7 @@ static bool can_live_in(const Tensor *out, const Tensor *root)
            tensor_bytes(out) == tensor_bytes(root);
 }
 
-void lower_view(Lower *lower, Node *node, Tensor *out, Tensor *in,
-                int64_t offset)
+void lower_view(Lower *lower, Tensor *out, Tensor *in, int64_t offset)
 {
     assert(offset + tensor_bytes(out) <= tensor_bytes(in));
     int64_t at;
@@ -288,7 +306,7 @@ void lower_view(Lower *lower, Node *node, Tensor *out, Tensor *in,
         root->storage = STORE_OUTPUT;
     } else {
         const inlay_copy_params params = { .bytes = tensor_bytes(out) };
-        Step *step = lower_step(lower, node, "copy", &params);
+        Step *step = lower_step(lower, "copy", &params);
         step_out(step, out);
         step_in(step, in)->offset = offset;
     }
@@ -331,7 +349,8 @@ const char *lower_kernel(Lower *lower, const char *name, DType type)
     return arena_printf(lower->arena, "%s_%s", name, dtype_suffix(type));
 }
 
-const char *lower_kernel_of(Lower *lower, const Node *node)
+const char *lower_kernel_of(Lower *lower)
 {
-    return lower_kernel(lower, node->op->kernel, node->in[0]->dtype);
+    const Node *node = lower->node;
+    return lower_kernel(lower, node->op->kernel, node_type(node));
 }

@@ -15,6 +15,8 @@ struct Lower {
     Program *program;
     Graph *graph;
     Arena *arena;
+    Store *store;
+    Node *node;           /* whose steps are being made */
     const Family *family; /* how weights are packed */
     int pack_width;       /* channels in a block of packed float weights */
     bool narrow;          /* weights stay in the type of the file */
@@ -22,14 +24,18 @@ struct Lower {
 
 /* The steps of a node: its row's lower function, but for one whose results all have no elements. */
 void lower_node(Lower *lower, Node *node);
-/* A step of the kernel inlay_<name>; `params` is the kernel's structure and is copied.
+/* A step of the node, by the kernel inlay_<name>; `params` is the kernel's structure and is copied.
  * Operands follow with the step_... functions, outputs first. units = 1 until step_rows(). */
-Step *lower_step(Lower *lower, Node *node, const char *kernel,
-                 const void *params);
+Step *lower_step(Lower *lower, const char *kernel, const void *params);
+/* The same by the kernel of that name for the type of the node's operand 0. */
+Step *lower_typed_step(Lower *lower, const char *name, const void *params);
 /* Adds an operand; tensor NULL: left out (INLAY_NONE). Returns it for the facts the planner
  * needs. */
 Operand *step_out(Step *step, Tensor *tensor);
 Operand *step_in(Step *step, Tensor *tensor);
+/* Result i and operand i of the step's node. */
+Operand *step_result(Step *step, int i);
+Operand *step_operand(Step *step, int i);
 Operand *step_scratch(Lower *l, Step *s,
                       int64_t bytes); /* alive during this step */
 /* Makes operand a tensor of `rows` rows (its bytes split evenly), `pixel` elements a pixel. */
@@ -60,12 +66,11 @@ Tensor *lower_i32s(Lower *lower, const int32_t *values, int64_t n);
 Tensor *lower_temp(Lower *lower, DType type, Shape shape);
 /* `out` is bytes of `in` from `offset` on: no step. Handles graph inputs and outputs (copies where
  * it must). */
-void lower_view(Lower *lower, Node *node, Tensor *out, Tensor *in,
-                int64_t offset);
+void lower_view(Lower *lower, Tensor *out, Tensor *in, int64_t offset);
 /* out = in, byte by byte. */
-void lower_copy(Lower *lower, Node *node, Tensor *out, Tensor *in);
+void lower_copy(Lower *lower, Tensor *out, Tensor *in);
 /* out = 0, byte by byte. */
-void lower_clear(Lower *lower, Node *node, Tensor *out);
+void lower_clear(Lower *lower, Tensor *out);
 /* Steps whose results have no elements do nothing: kernels may count on one at least. */
 void lower_empty(Program *program);
 /* A constant operand becomes part of the blob when a step uses it; this makes that explicit and
@@ -77,6 +82,6 @@ const char *dtype_suffix(DType type);
 /* Kernel names: lower_kernel(l, "add", DT_F32) is "add_f32". */
 const char *lower_kernel(Lower *lower, const char *name, DType type);
 /* That of the node's row, for the type of its operand 0. */
-const char *lower_kernel_of(Lower *lower, const Node *node);
+const char *lower_kernel_of(Lower *lower);
 
 #endif

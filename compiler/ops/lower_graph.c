@@ -88,7 +88,7 @@ static void push_rows(Lower *lower, Tensor *tensor)
                 "the model cannot take this input row by row: its first step "
                 "reads it as a whole");
     const inlay_input_params params = { .bytes = reader->row_bytes };
-    Step *s = lower_step(lower, NULL, "input", &params);
+    Step *s = lower_step(lower, "input", &params);
     Operand *operand = step_out(s, tensor);
     operand->rows = i32_checked(tensor_bytes(tensor) / reader->row_bytes);
     operand->row_bytes = reader->row_bytes;
@@ -185,6 +185,7 @@ Program *lower_graph(Graph *g, const Family *family, bool narrow)
         .program = p,
         .graph = g,
         .arena = g->arena,
+        .store = g->store,
         .family = family,
         .pack_width = family->float_width,
         .narrow = narrow,
@@ -197,7 +198,7 @@ Program *lower_graph(Graph *g, const Family *family, bool narrow)
         lower_node(&lower, g->node.at[i]);
     for (size_t i = 0; i < g->output.n; i++)
         if (g->output.at[i] != made[i])
-            lower_copy(&lower, NULL, g->output.at[i], made[i]);
+            lower_copy(&lower, g->output.at[i], made[i]);
     move_in(&lower, g);
     number_steps(p);
     lower_empty(p);

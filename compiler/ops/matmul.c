@@ -76,17 +76,17 @@ static Product product_of(const Node *node)
 static void check_types(const Node *node)
 {
     for (int i = 1; i < node->n_in; i++)
-        if (node->in[i] && node->in[i]->dtype != node->in[0]->dtype)
+        if (node->in[i] && node->in[i]->dtype != node_type(node))
             fail_node(
                 node, STATUS_MALFORMED, NULL, "operands of types %s and %s",
-                dtype_name(node->in[0]->dtype), dtype_name(node->in[i]->dtype));
+                dtype_name(node_type(node)), dtype_name(node->in[i]->dtype));
 }
 
 void infer_matmul(Node *node)
 {
     check_types(node);
     const Product product = product_of(node);
-    infer_out(node, 0, node->in[0]->dtype, product.y);
+    infer_out(node, 0, node_type(node), product.y);
 }
 
 enum { SMALL_PRODUCT = 4096, SMALL_WIDTH = 4 };
@@ -121,9 +121,9 @@ static void lower_dense(Lower *lower, Node *node, const Packed *packed)
         .a = clamp & 1 ? epilogue.a : 0.0f,
         .b = clamp & 2 ? epilogue.b : 0.0f,
     };
-    Step *step = lower_step(lower, node, "dense_f32", &params);
-    step_out(step, node->out[0]);
-    step_in(step, node->in[0]);
+    Step *step = lower_step(lower, "dense_f32", &params);
+    step_result(step, 0);
+    step_operand(step, 0);
     step_in(step, packed->weights.values);
     step_in(step, packed->bias);
     step_in(step, packed->residual)->reuse = REUSE_ELEMENTWISE;
@@ -187,10 +187,10 @@ static inlay_conv_params product_params(const Lower *lower, const Node *node,
     return params;
 }
 
-static void packed_operands(Step *step, const Node *node, const Packed *packed)
+static void packed_operands(Step *step, const Packed *packed)
 {
-    product_rows(step_out(step, node->out[0]), step, packed->columns);
-    Operand *x = step_in(step, node->in[0]);
+    product_rows(step_result(step, 0), step, packed->columns);
+    Operand *x = step_operand(step, 0);
     product_rows(x, step, packed->k);
     x->reuse = REUSE_ROWS;
     x->pixels = (PixelRule){
@@ -216,9 +216,9 @@ static void lower_packed(Lower *lower, Node *node, const Packed *packed)
     const inlay_conv_params params = product_params(lower, node, packed);
     const char *name = params.act ? "conv_act" : "conv";
     const char *kernel = lower_kernel(lower, name, packed->weights.type);
-    Step *step = lower_step(lower, node, kernel, &params);
+    Step *step = lower_step(lower, kernel, &params);
     step->units = params.oh;
-    packed_operands(step, node, packed);
+    packed_operands(step, packed);
     step->macs = i64_mul(packed->rows, i64_mul(packed->k, packed->columns));
 }
 
@@ -271,10 +271,10 @@ static void lower_general(Lower *lower, Node *node,
     Tensor *y = epilogue->act || epilogue->residual
                     ? lower_temp(lower, out->dtype, out->shape)
                     : out;
-    Step *step = lower_step(lower, node, general_kernel(lower, out->dtype), q);
+    Step *step = lower_step(lower, general_kernel(lower, out->dtype), q);
     step_out(step, y);
-    step_in(step, node->in[0]);
-    step_in(step, node->in[1]);
+    step_operand(step, 0);
+    step_operand(step, 1);
     step_in(step, c);
     step->macs = macs;
     if (y != out)
@@ -285,8 +285,7 @@ static void lower_general(Lower *lower, Node *node,
 static bool is_packable(const Node *node, const Product *product)
 {
     const Shape *b = &node->in[1]->shape;
-    if (node->in[0]->dtype != DT_F32 || !node->in[1]->value ||
-        node->in[0]->value)
+    if (node_type(node) != DT_F32 || !node->in[1]->value || node->in[0]->value)
         return false;
     for (int i = 0; i < b->rank - 2; i++)
         if (b->dim[i] != 1)
@@ -311,7 +310,7 @@ static void lower_matmul_packed(Lower *lower, Node *node,
     const Epilogue epilogue = epilogue_of(node);
     const int64_t dims[2] = { product->k, product->n };
     const Recipe *matrix =
-        recipe_reshape(lower->graph->store, node->in[1]->value, 2, dims);
+        recipe_reshape(lower->store, node->in[1]->value, 2, dims);
     Packed packed = {
         .rows = rows,
         .k = product->k,
@@ -401,7 +400,7 @@ static void expand_fractional(Node *node)
     Tensor *c = expand_cast(node, node_in(node, 2), DT_F64);
     Node *made = expand_of(node, "Gemm", a, b, c);
     expand_copy_attrs(made, node);
-    Tensor *y = expand_cast(node, expand_done(made), node->in[0]->dtype);
+    Tensor *y = expand_cast(node, expand_done(made), node_type(node));
     expand_finish(node, 1, &y);
 }
 
@@ -410,7 +409,7 @@ void infer_gemm(Node *node)
     check_types(node);
     const bool whole = is_whole(node_float(node, "alpha", 1.0f)) &&
                        is_whole(node_float(node, "beta", 1.0f));
-    if (dtype_is_integer(node->in[0]->dtype) && !whole) {
+    if (dtype_is_integer(node_type(node)) && !whole) {
         infer_shape(node, 0);
         expand_fractional(node);
         return;
@@ -425,7 +424,7 @@ void infer_gemm(Node *node)
                       shape_text(node->graph->arena, &node->in[2]->shape),
                       shape_text(node->graph->arena, &y));
     }
-    infer_out(node, 0, node->in[0]->dtype, y);
+    infer_out(node, 0, node_type(node), y);
 }
 
 /* Size of C along rows and columns: 1 where it is broadcast. */
@@ -441,7 +440,7 @@ static int64_t c_columns(const Shape *c)
 /* A constant C that is the same in every row, as the bias; NULL where there is no C. */
 static Recipe *gemm_bias(Lower *lower, const GemmShape *gemm, const Tensor *c)
 {
-    Store *s = lower->graph->store;
+    Store *s = lower->store;
     const int64_t size = c_columns(&c->shape);
     const int64_t dims[2] = { 1, gemm->n };
     Recipe *recipe = recipe_reshape(s, c->value, 1, &size);
@@ -454,7 +453,7 @@ static Recipe *gemm_bias(Lower *lower, const GemmShape *gemm, const Tensor *c)
  * factor 1. */
 static Tensor *gemm_added(Lower *lower, const GemmShape *gemm, Tensor *c)
 {
-    Store *s = lower->graph->store;
+    Store *s = lower->store;
     const int64_t dims[2] = { gemm->m, gemm->n };
     const Shape y = shape_of(2, dims);
     if (gemm->beta == 1.0f && shape_equal(&c->shape, &y))

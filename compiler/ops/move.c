@@ -54,7 +54,7 @@ void infer_transpose(Node *node)
     Shape shape = { .rank = in->rank };
     for (int i = 0; i < in->rank; i++)
         shape.dim[i] = in->dim[perm[i]];
-    infer_out(node, 0, node->in[0]->dtype, shape);
+    infer_out(node, 0, node_type(node), shape);
 }
 
 Recipe *constant_transpose(Node *node)
@@ -121,9 +121,9 @@ static void lower_image_turn(Lower *lower, Node *node, bool to_image)
     const inlay_move_params params = turn_params(&image->shape, to_image);
     const char *kernel =
         arena_printf(lower->arena, "move_%d", dtype_bits(image->dtype));
-    Step *step = lower_step(lower, node, kernel, &params);
-    step_out(step, node->out[0]);
-    Operand *x = step_in(step, node->in[0]);
+    Step *step = lower_step(lower, kernel, &params);
+    step_result(step, 0);
+    Operand *x = step_operand(step, 0);
     Operand *turned = to_image ? step->operand : x;
     operand_image(turned);
     turned->strided = true;
@@ -151,7 +151,7 @@ void lower_transpose(Lower *lower, Node *node)
     get_perm(node, perm);
     if (!tensor_count(node->out[0]))
         return;
-    if (dtype_bits(node->in[0]->dtype) >= 8) {
+    if (dtype_bits(node_type(node)) >= 8) {
         const bool to_image = turns_to_image(from->rank, perm);
         if (to_image || turns_to_planes(from->rank, perm)) {
             lower_image_turn(lower, node, to_image);
@@ -160,9 +160,9 @@ void lower_transpose(Lower *lower, Node *node)
     }
     const Move move = transposition(from, &node->out[0]->shape, perm);
     Tensor *y = move_target(lower, node->out[0]);
-    Tensor *x = move_source(lower, node, node->in[0]);
-    lower_move(lower, node, y, x, &move);
-    move_finish(lower, node, node->out[0], y);
+    Tensor *x = move_source(lower, node->in[0]);
+    lower_move(lower, y, x, &move);
+    move_finish(lower, node->out[0], y);
 }
 
 /* Concat */
@@ -179,10 +179,10 @@ void infer_concat(Node *node)
     const int axis = concat_axis(node);
     for (int i = 1; i < node->n_in; i++) {
         const Shape *in = infer_shape(node, i);
-        if (node->in[i]->dtype != node->in[0]->dtype)
+        if (node->in[i]->dtype != node_type(node))
             fail_node(
                 node, STATUS_MALFORMED, NULL, "inputs are of types %s and %s",
-                dtype_name(node->in[0]->dtype), dtype_name(node->in[i]->dtype));
+                dtype_name(node_type(node)), dtype_name(node->in[i]->dtype));
         for (int k = 0; k < shape.rank; k++)
             if (in->rank != shape.rank ||
                 (k != axis && in->dim[k] != shape.dim[k]))
@@ -192,7 +192,7 @@ void infer_concat(Node *node)
                           shape_text(node->graph->arena, in), axis);
         shape.dim[axis] = i64_add(shape.dim[axis], in->dim[axis]);
     }
-    infer_out(node, 0, node->in[0]->dtype, shape);
+    infer_out(node, 0, node_type(node), shape);
 }
 
 Recipe *constant_concat(Node *node)
@@ -244,7 +244,7 @@ static int concat_parts(Lower *lower, Node *node, Tensor **part)
     int parts = 0;
     for (int i = 0; i < node->n_in; i++)
         if (tensor_count(node->in[i]))
-            part[parts++] = move_source(lower, node, node->in[i]);
+            part[parts++] = move_source(lower, node->in[i]);
     return parts;
 }
 
@@ -270,24 +270,24 @@ void lower_concat(Lower *lower, Node *node)
     if (!parts)
         return;
     const inlay_concat_params params = concat_params(y, axis, parts);
-    Step *step = lower_step(lower, node, "concat", &params);
+    Step *step = lower_step(lower, "concat", &params);
     step_out(step, y);
     for (int i = 0; i < parts; i++)
         step_in(step, part[i]);
     concat_facts(step, axis, parts);
     step_in(step, concat_table(lower, part, parts, axis));
-    move_finish(lower, node, node->out[0], y);
+    move_finish(lower, node->out[0], y);
 }
 
-void lower_part(Lower *lower, Node *node, Tensor *out, Tensor *in, int axis,
-                int64_t start, int64_t count)
+void lower_part(Lower *lower, Tensor *out, Tensor *in, int axis, int64_t start,
+                int64_t count)
 {
     const Shape *s = &in->shape;
     const int64_t inner = shape_product(s, axis + 1, s->rank);
     const int64_t bits = dtype_bits(in->dtype);
     const int64_t offset = i64_mul(i64_mul(start, inner), bits);
     if (shape_product(s, 0, axis) == 1 && offset % 8 == 0) {
-        lower_view(lower, node, out, in, offset / 8);
+        lower_view(lower, out, in, offset / 8);
         return;
     }
     const int64_t run = i64_mul(count, inner);
@@ -299,9 +299,9 @@ void lower_part(Lower *lower, Node *node, Tensor *out, Tensor *in, int axis,
         .x0 = i64_mul(start, inner),
     };
     Tensor *y = move_target(lower, out);
-    Tensor *x = move_source(lower, node, in);
-    lower_move(lower, node, y, x, &move);
-    move_finish(lower, node, out, y);
+    Tensor *x = move_source(lower, in);
+    lower_move(lower, y, x, &move);
+    move_finish(lower, out, y);
 }
 
 /* Split */
@@ -324,7 +324,7 @@ static void infer_equal_parts(Node *node, Shape shape, int axis)
     const int64_t each = i64_ceil_div(total, parts);
     for (int i = 0; i < node->n_out; i++) {
         shape.dim[axis] = i64_max(0, i64_min(each, total - i * each));
-        infer_out(node, i, node->in[0]->dtype, shape);
+        infer_out(node, i, node_type(node), shape);
     }
 }
 
@@ -335,7 +335,7 @@ static void infer_declared_parts(Node *node, Shape s, int axis)
     int64_t sum = 0;
     s.dim[axis] = -1;
     for (int i = 0; i < node->n_out; i++) {
-        infer_declared_as(node, i, node->in[0]->dtype, s);
+        infer_declared_as(node, i, node_type(node), s);
         if (!node->out[i])
             fail_node(node, STATUS_UNSUPPORTED, NULL,
                       "its sizes are known only at run time, and result %d is "
@@ -395,7 +395,7 @@ void infer_split(Node *node)
     check_split(node, shape.dim[axis], split, count);
     for (int i = 0; i < node->n_out; i++) {
         shape.dim[axis] = split[i];
-        infer_out(node, i, node->in[0]->dtype, shape);
+        infer_out(node, i, node_type(node), shape);
     }
 }
 
@@ -434,8 +434,7 @@ void lower_split(Lower *lower, Node *node)
     for (int i = 0; i < node->n_out; i++) {
         const int64_t size = part_size(node, i, axis);
         if (node->out[i] && tensor_count(node->out[i]))
-            lower_part(lower, node, node->out[i], node->in[0], axis, start,
-                       size);
+            lower_part(lower, node->out[i], node->in[0], axis, start, size);
         start += size;
     }
 }

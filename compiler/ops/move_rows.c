@@ -292,11 +292,11 @@ static Tensor *cycles_of(Lower *lower, const int32_t *from, int32_t channels,
     }
     *entries = n;
     const int64_t dim = n;
-    return lower_constant(
-        lower, recipe_memory(lower->graph->store, DT_U16, 1, &dim, table));
+    return lower_constant(lower,
+                          recipe_memory(lower->store, DT_U16, 1, &dim, table));
 }
 
-static Step *make_shuffle(Lower *lower, Node *node, Tensor *out, Tensor *in,
+static Step *make_shuffle(Lower *lower, Tensor *out, Tensor *in,
                           const inlay_move_rows_params *params, const Image *y)
 {
     const int32_t channels = (int32_t)y->channels;
@@ -306,8 +306,8 @@ static Step *make_shuffle(Lower *lower, Node *node, Tensor *out, Tensor *in,
         return NULL;
     Tensor *cycles = cycles_of(lower, from, channels, &q.entries);
     Step *step = lower_step(
-        lower, node,
-        arena_printf(lower->arena, "shuffle_%d", dtype_bits(out->dtype)), &q);
+        lower, arena_printf(lower->arena, "shuffle_%d", dtype_bits(out->dtype)),
+        &q);
     see(step_out(step, out), y);
     Operand *operand = step_in(step, in);
     see(operand, y);
@@ -323,7 +323,7 @@ static Step *make_shuffle(Lower *lower, Node *node, Tensor *out, Tensor *in,
     return step;
 }
 
-static Step *make_step(Lower *lower, Node *node, Tensor *out, Tensor *in,
+static Step *make_step(Lower *lower, Tensor *out, Tensor *in,
                        const inlay_move_rows_params *params, const Image *y,
                        const Image *x)
 {
@@ -333,7 +333,7 @@ static Step *make_step(Lower *lower, Node *node, Tensor *out, Tensor *in,
                   NEW_ARRAY(lower->arena, Rows, y->rows + 1)))
         return NULL;
     Step *step = lower_step(
-        lower, node,
+        lower,
         arena_printf(lower->arena, "move_rows_%d", dtype_bits(out->dtype)),
         params);
     see(step_out(step, out), y);
@@ -402,8 +402,8 @@ static inlay_move_rows_params rows_params(const Loops *loops, int units,
     return params;
 }
 
-static Step *try_images(Lower *lower, Node *node, Tensor *out, Tensor *in,
-                        const Move *move, const Image *y, const Image *x)
+static Step *try_images(Lower *lower, Tensor *out, Tensor *in, const Move *move,
+                        const Image *y, const Image *x)
 {
     const int bits = dtype_bits(out->dtype);
     Loops loops;
@@ -422,8 +422,8 @@ static Step *try_images(Lower *lower, Node *node, Tensor *out, Tensor *in,
         rows_params(&loops, units, move->x0, y, x);
     Step *step = NULL;
     if (is_shuffle(&params, y, x, bits))
-        step = make_shuffle(lower, node, out, in, &params, y);
-    return step ? step : make_step(lower, node, out, in, &params, y, x);
+        step = make_shuffle(lower, out, in, &params, y);
+    return step ? step : make_step(lower, out, in, &params, y, x);
 }
 
 static bool image_of(const Shape *shape, Image *m)
@@ -515,16 +515,14 @@ static int results_of(const Tensor *out, int64_t rows, Image *image)
     return count;
 }
 
-Step *lower_move_rows(Lower *lower, Node *node, Tensor *out, Tensor *in,
-                      const Move *move)
+Step *lower_move_rows(Lower *lower, Tensor *out, Tensor *in, const Move *move)
 {
     Image from[3], to[3];
     const int sources = images_of(lower, in, from);
     for (int i = 0; i < sources; i++) {
         const int results = results_of(out, from[i].rows, to);
         for (int k = 0; k < results; k++) {
-            Step *step =
-                try_images(lower, node, out, in, move, to + k, from + i);
+            Step *step = try_images(lower, out, in, move, to + k, from + i);
             if (step)
                 return step;
         }

@@ -70,8 +70,8 @@ static void same_rows(Operand *operand)
     operand->rule = (RowRule){ .kind = ROWS_SAME };
 }
 
-Step *lower_flat(Lower *lower, Node *node, const char *kernel, Tensor *out,
-                 Tensor *in, double a, double b)
+Step *lower_flat(Lower *lower, const char *kernel, Tensor *out, Tensor *in,
+                 double a, double b)
 {
     const int64_t count = tensor_count(out);
     if (!count)
@@ -82,7 +82,7 @@ Step *lower_flat(Lower *lower, Node *node, const char *kernel, Tensor *out,
     const inlay_flat_params params = {
         .n = i32_checked(row), .pixel = i32_checked(pixel), .a = a, .b = b
     };
-    Step *s = lower_step(lower, node, kernel, &params);
+    Step *s = lower_step(lower, kernel, &params);
     Operand *y = step_out(s, out);
     if (rows)
         operand_image(y);
@@ -212,8 +212,8 @@ static void nest_operands(const Nest *nest, Step *s, Tensor *const *tensor)
     }
 }
 
-Step *lower_nd2(Lower *lower, Node *node, const char *kernel, Tensor *out,
-                Tensor *a, Tensor *b)
+Step *lower_nd2(Lower *lower, const char *kernel, Tensor *out, Tensor *a,
+                Tensor *b)
 {
     Tensor *const tensor[] = { out, a, b };
     if (!tensor_count(out))
@@ -226,35 +226,40 @@ Step *lower_nd2(Lower *lower, Node *node, const char *kernel, Tensor *out,
     copy_i32(params.n, nest.n, nest.rank);
     copy_i32(params.a, nest.stride[1], nest.rank);
     copy_i32(params.b, nest.stride[2], nest.rank);
-    Step *step = lower_step(lower, node, kernel, &params);
+    Step *step = lower_step(lower, kernel, &params);
     nest_operands(&nest, step, tensor);
     return step;
 }
 
-Tensor *lower_temp_binary(Lower *lower, Node *node, const char *op, Tensor *a,
-                          Tensor *b, Shape shape)
+Step *lower_binary_to(Lower *lower, const char *op, Tensor *out, Tensor *a,
+                      Tensor *b)
+{
+    return lower_nd2(lower, lower_kernel(lower, op, a->dtype), out, a, b);
+}
+
+Tensor *lower_temp_binary(Lower *lower, const char *op, Tensor *a, Tensor *b,
+                          Shape shape)
 {
     Tensor *y = lower_temp(lower, a->dtype, shape);
-    lower_nd2(lower, node, lower_kernel(lower, op, a->dtype), y, a, b);
+    lower_binary_to(lower, op, y, a, b);
     return y;
 }
 
-Tensor *lower_temp_unary(Lower *lower, Node *node, const char *op, Tensor *a)
+Tensor *lower_temp_unary(Lower *lower, const char *op, Tensor *a)
 {
     Tensor *y = lower_temp(lower, a->dtype, a->shape);
-    lower_flat(lower, node, lower_kernel(lower, op, a->dtype), y, a, 0.0, 0.0);
+    lower_flat(lower, lower_kernel(lower, op, a->dtype), y, a, 0.0, 0.0);
     return y;
 }
 
 Tensor *lower_number(Lower *lower, DType type, double value)
 {
-    Store *store = lower->graph->store;
+    Store *store = lower->store;
     Recipe *number = recipe_memory(store, DT_F64, 0, NULL, &value);
     return lower_constant(lower, recipe_cast(store, number, type));
 }
 
-void lower_select(Lower *lower, Node *node, Tensor *out, Tensor *mask,
-                  Tensor *a, Tensor *b)
+void lower_select(Lower *lower, Tensor *out, Tensor *mask, Tensor *a, Tensor *b)
 {
     Tensor *const tensor[] = { out, mask, a, b };
     if (!tensor_count(out))
@@ -269,7 +274,7 @@ void lower_select(Lower *lower, Node *node, Tensor *out, Tensor *mask,
     copy_i32(params.b, nest.stride[2], nest.rank);
     copy_i32(params.c, nest.stride[3], nest.rank);
     nest_operands(&nest,
-                  lower_step(lower, node,
+                  lower_step(lower,
                              arena_printf(lower->arena, "select_%d",
                                           dtype_bits(out->dtype)),
                              &params),
@@ -323,14 +328,13 @@ bool lower_move_fits(const Move *move)
     return nest.rank <= 8;
 }
 
-Step *lower_move(Lower *lower, Node *node, Tensor *out, Tensor *in,
-                 const Move *move)
+Step *lower_move(Lower *lower, Tensor *out, Tensor *in, const Move *move)
 {
     Nest nest;
     for (int i = 0; i < move->rank; i++)
         if (!move->n[i])
             return NULL;
-    Step *by_row = lower_move_rows(lower, node, out, in, move);
+    Step *by_row = lower_move_rows(lower, out, in, move);
     if (by_row)
         return by_row;
     move_nest(&nest, move);
@@ -344,19 +348,19 @@ Step *lower_move(Lower *lower, Node *node, Tensor *out, Tensor *in,
     copy_i32(params.y, nest.stride[0], nest.rank);
     copy_i32(params.x, nest.stride[1], nest.rank);
     Step *s = lower_step(
-        lower, node,
-        arena_printf(lower->arena, "move_%d", dtype_bits(out->dtype)), &params);
+        lower, arena_printf(lower->arena, "move_%d", dtype_bits(out->dtype)),
+        &params);
     step_out(s, out);
     step_in(s, in);
     return s;
 }
 
-void lower_fill(Lower *lower, Node *node, Tensor *out, Tensor *value)
+void lower_fill(Lower *lower, Tensor *out, Tensor *value)
 {
     const Move move = {
         .rank = 1, .n = { tensor_count(out) }, .y = { 1 }, .x = { 0 }
     };
-    lower_move(lower, node, out, value, &move);
+    lower_move(lower, out, value, &move);
 }
 
 static bool is_packed(DType type)
@@ -364,8 +368,8 @@ static bool is_packed(DType type)
     return dtype_bits(type) < 8;
 }
 
-static void repack(Lower *lower, Node *node, const char *kernel, Tensor *out,
-                   Tensor *in, double a, double b)
+static void repack(Lower *lower, const char *kernel, Tensor *out, Tensor *in,
+                   double a, double b)
 {
     const int32_t count = i32_checked(tensor_count(out));
     const inlay_flat_params params = {
@@ -373,18 +377,18 @@ static void repack(Lower *lower, Node *node, const char *kernel, Tensor *out,
     };
     if (!count)
         return;
-    Step *s = lower_step(lower, node, kernel, &params);
+    Step *s = lower_step(lower, kernel, &params);
     step_out(s, out);
     step_in(s, in);
 }
 
-Tensor *move_source(Lower *lower, Node *node, Tensor *t)
+Tensor *move_source(Lower *lower, Tensor *t)
 {
     if (!is_packed(t->dtype))
         return t;
     Tensor *wide = lower_temp(lower, DT_U8, t->shape);
-    repack(lower, node, dtype_bits(t->dtype) == 4 ? "cast_u4_u8" : "cast_u2_u8",
-           wide, t, 0, 0);
+    repack(lower, dtype_bits(t->dtype) == 4 ? "cast_u4_u8" : "cast_u2_u8", wide,
+           t, 0, 0);
     return wide;
 }
 
@@ -393,12 +397,11 @@ Tensor *move_target(Lower *lower, Tensor *t)
     return is_packed(t->dtype) ? lower_temp(lower, DT_U8, t->shape) : t;
 }
 
-void move_finish(Lower *lower, Node *node, Tensor *out, Tensor *target)
+void move_finish(Lower *lower, Tensor *out, Tensor *target)
 {
     if (target != out)
-        repack(lower, node,
-               dtype_bits(out->dtype) == 4 ? "cast_u8_u4" : "cast_u8_u2", out,
-               target, 0, 0);
+        repack(lower, dtype_bits(out->dtype) == 4 ? "cast_u8_u4" : "cast_u8_u2",
+               out, target, 0, 0);
 }
 
 /* The next type on the way from one to the other: packed and small types have one neighbour each.
@@ -421,45 +424,46 @@ static const char *cast_name(Lower *lower, DType from, DType to)
                         to == DT_BOOL ? "bool" : dtype_suffix(to));
 }
 
-static void cast_once(Lower *lower, Node *node, Tensor *out, Tensor *in,
-                      bool saturate, int round_mode)
+static void cast_once(Lower *lower, Tensor *out, Tensor *in, bool saturate,
+                      int round_mode)
 {
     const char *kernel = cast_name(lower, in->dtype, out->dtype);
     if (is_packed(in->dtype) || is_packed(out->dtype))
-        repack(lower, node, kernel, out, in, saturate, round_mode);
+        repack(lower, kernel, out, in, saturate, round_mode);
     else
-        lower_flat(lower, node, kernel, out, in, saturate, round_mode);
+        lower_flat(lower, kernel, out, in, saturate, round_mode);
 }
 
 /* `in` brought to the type from which `type` is made in one step. */
-static Tensor *cast_halfway(Lower *lower, Node *node, Tensor *in, DType type)
+static Tensor *cast_halfway(Lower *lower, Tensor *in, DType type)
 {
     Tensor *between = lower_temp(lower, type, in->shape);
     if (in->dtype == DT_F64 && type == DT_F32)
-        lower_flat(lower, node, "cast_f64_odd", between, in, 0, 0);
+        lower_flat(lower, "cast_f64_odd", between, in, 0, 0);
     else
-        cast_once(lower, node, between, in, true, 0);
+        cast_once(lower, between, in, true, 0);
     return between;
 }
 
-void lower_cast(Lower *lower, Node *node, Tensor *out, Tensor *in,
-                bool saturate, int round_mode)
+void lower_cast(Lower *lower, Tensor *out, Tensor *in, bool saturate,
+                int round_mode)
 {
     const DType near = cast_neighbour(in->dtype);
     const DType far = cast_neighbour(out->dtype);
     if (in->dtype == out->dtype) {
-        lower_view(lower, node, out, in, 0);
+        lower_view(lower, out, in, 0);
         return;
     }
     if (!convert_possible(in->dtype, out->dtype))
-        fail_node(node, STATUS_UNSUPPORTED, NULL, "%s does not become %s",
-                  dtype_name(in->dtype), dtype_name(out->dtype));
+        fail_node(lower->node, STATUS_UNSUPPORTED, NULL,
+                  "%s does not become %s", dtype_name(in->dtype),
+                  dtype_name(out->dtype));
     if (near != in->dtype && near != out->dtype) {
         Tensor *wide = lower_temp(lower, near, in->shape);
-        cast_once(lower, node, wide, in, true, 0);
+        cast_once(lower, wide, in, true, 0);
         in = wide;
     }
     if (far != out->dtype && far != in->dtype)
-        in = cast_halfway(lower, node, in, far);
-    cast_once(lower, node, out, in, saturate, round_mode);
+        in = cast_halfway(lower, in, far);
+    cast_once(lower, out, in, saturate, round_mode);
 }

@@ -35,44 +35,45 @@ void shape_to_i32(const Shape *shape, int32_t *to);
 
 /* A unary kernel of struct `flat` (its whole name) with parameters a, b; NULL, and no step,
  * where the result is empty. */
-Step *lower_flat(Lower *lower, Node *node, const char *kernel, Tensor *out,
-                 Tensor *in, double a, double b);
+Step *lower_flat(Lower *lower, const char *kernel, Tensor *out, Tensor *in,
+                 double a, double b);
 /* A binary kernel of struct `nd2` over broadcast operands; NULL as there. */
-Step *lower_nd2(Lower *lower, Node *node, const char *kernel, Tensor *out,
-                Tensor *a, Tensor *b);
+Step *lower_nd2(Lower *lower, const char *kernel, Tensor *out, Tensor *a,
+                Tensor *b);
+/* The same by the kernel of that name for the type of `a`. */
+Step *lower_binary_to(Lower *lower, const char *op, Tensor *out, Tensor *a,
+                      Tensor *b);
 /* The same with a new tensor as result, by the kernel of that name for the type of `a`. */
-Tensor *lower_temp_unary(Lower *lower, Node *node, const char *op, Tensor *a);
-Tensor *lower_temp_binary(Lower *lower, Node *node, const char *op, Tensor *a,
-                          Tensor *b, Shape shape);
+Tensor *lower_temp_unary(Lower *lower, const char *op, Tensor *a);
+Tensor *lower_temp_binary(Lower *lower, const char *op, Tensor *a, Tensor *b,
+                          Shape shape);
 /* A constant of one element. */
 Tensor *lower_number(Lower *lower, DType type, double value);
 /* out = mask ? a : b, broadcast. */
-void lower_select(Lower *lower, Node *node, Tensor *out, Tensor *mask,
-                  Tensor *a, Tensor *b);
+void lower_select(Lower *lower, Tensor *out, Tensor *mask, Tensor *a,
+                  Tensor *b);
 /* Conversion of all elements; the types may be any two but strings and complex. */
-void lower_cast(Lower *lower, Node *node, Tensor *out, Tensor *in,
-                bool saturate, int round_mode);
+void lower_cast(Lower *lower, Tensor *out, Tensor *in, bool saturate,
+                int round_mode);
 
 /* Moves of elements between tensors of whole bytes. More than 8 loops after joining is refused by
  * `lower_move_fits`. */
 bool lower_move_fits(const Move *move);
-Step *lower_move(Lower *lower, Node *node, Tensor *out, Tensor *in,
-                 const Move *move);
+Step *lower_move(Lower *lower, Tensor *out, Tensor *in, const Move *move);
 /* The same row by row; NULL, and no step, where rows of the result do not need few rows of the
  * source each. */
-Step *lower_move_rows(Lower *lower, Node *node, Tensor *out, Tensor *in,
-                      const Move *move);
+Step *lower_move_rows(Lower *lower, Tensor *out, Tensor *in, const Move *move);
 /* All of `out` becomes element 0 of `value`. */
-void lower_fill(Lower *lower, Node *node, Tensor *out, Tensor *value);
+void lower_fill(Lower *lower, Tensor *out, Tensor *value);
 /* Packed types move as bytes: the tensor itself, or a copy with a byte for each element; and for a
  * result, the tensor to write, which move_finish() packs. */
-Tensor *move_source(Lower *lower, Node *node, Tensor *tensor);
+Tensor *move_source(Lower *lower, Tensor *tensor);
 Tensor *move_target(Lower *lower, Tensor *tensor);
-void move_finish(Lower *lower, Node *node, Tensor *out, Tensor *target);
+void move_finish(Lower *lower, Tensor *out, Tensor *target);
 
 /* out = elements [start, start + count) of `in` along one axis: a view where they lie together. The
  * dims of `out` may be others. */
-void lower_part(Lower *lower, Node *node, Tensor *out, Tensor *in, int axis,
-                int64_t start, int64_t count);
+void lower_part(Lower *lower, Tensor *out, Tensor *in, int axis, int64_t start,
+                int64_t count);
 
 #endif

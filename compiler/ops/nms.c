@@ -89,10 +89,10 @@ void lower_nms(Lower *lower, Node *node)
         .room = i32_checked(room),
         .center = node_int(node, "center_point_box", 0) != 0,
     };
-    Step *step = lower_step(lower, node, "nms_f32", &params);
-    step_out(step, node->out[0]);
+    Step *step = lower_step(lower, "nms_f32", &params);
+    step_result(step, 0);
     step_out(step, node_count(node));
     for (int i = 0; i < 5; i++)
-        step_in(step, node_in(node, i));
+        step_operand(step, i);
     step_scratch(lower, step, i64_max(1, params.n));
 }

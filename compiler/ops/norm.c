@@ -25,17 +25,16 @@ static Tensor *per_channel(Lower *lower, const Node *node, Tensor *tensor)
         s.dim[i] = 1;
     if (tensor->value)
         return lower_constant(
-            lower,
-            recipe_reshape(lower->graph->store, tensor->value, s.rank, s.dim));
+            lower, recipe_reshape(lower->store, tensor->value, s.rank, s.dim));
     Tensor *view = lower_temp(lower, tensor->dtype, s);
-    lower_view(lower, NULL, view, tensor, 0);
+    lower_view(lower, view, tensor, 0);
     return view;
 }
 
 static Tensor *doubles_constant(Lower *lower, DType type, int64_t n,
                                 const double *v)
 {
-    Store *s = lower->graph->store;
+    Store *s = lower->store;
     return lower_constant(
         lower, recipe_cast(s, recipe_memory(s, DT_F64, 1, &n, v), type));
 }
@@ -67,9 +66,9 @@ static void lower_affine(Lower *lower, Node *node, const Epilogue *epilogue,
     const bool image = shape->rank >= 3;
     const inlay_affine_params params = affine_params(shape, epilogue);
     const char *kernel = params.act ? "affine_act_f32" : "affine_f32";
-    Step *step = lower_step(lower, node, kernel, &params);
-    step_out(step, node->out[0]);
-    Operand *x = step_in(step, node->in[0]);
+    Step *step = lower_step(lower, kernel, &params);
+    step_result(step, 0);
+    Operand *x = step_operand(step, 0);
     Operand *y = step->operand;
     if (image) {
         operand_image(y);
@@ -92,10 +91,9 @@ static void scale_and_shift(Lower *lower, Node *node, Tensor *a, Tensor *b,
 {
     Tensor *x = node->in[0];
     Tensor *factor = per_channel(lower, node, a);
-    Tensor *scaled = lower_temp_binary(lower, node, "mul", x, factor, x->shape);
+    Tensor *scaled = lower_temp_binary(lower, "mul", x, factor, x->shape);
     Tensor *shift = per_channel(lower, node, b);
-    lower_nd2(lower, node, lower_kernel(lower, "add", x->dtype), y, scaled,
-              shift);
+    lower_binary_to(lower, "add", y, scaled, shift);
 }
 
 /* out = (x - mean) / sqrt(var + epsilon) * scale + bias, as x * a + b. */
@@ -106,13 +104,11 @@ static void apply_statistics(Lower *lower, Node *node, Tensor *mean,
     Tensor *bias = node->in[2];
     const Shape channels = shape_vector(tensor_count(scale));
     Tensor *smallest = lower_number(lower, var->dtype, epsilon);
-    Tensor *sum =
-        lower_temp_binary(lower, node, "add", var, smallest, channels);
-    Tensor *deviation = lower_temp_unary(lower, node, "sqrt", sum);
-    Tensor *a =
-        lower_temp_binary(lower, node, "div", scale, deviation, channels);
-    Tensor *shift = lower_temp_binary(lower, node, "mul", mean, a, channels);
-    Tensor *b = lower_temp_binary(lower, node, "sub", bias, shift, channels);
+    Tensor *sum = lower_temp_binary(lower, "add", var, smallest, channels);
+    Tensor *deviation = lower_temp_unary(lower, "sqrt", sum);
+    Tensor *a = lower_temp_binary(lower, "div", scale, deviation, channels);
+    Tensor *shift = lower_temp_binary(lower, "mul", mean, a, channels);
+    Tensor *b = lower_temp_binary(lower, "sub", bias, shift, channels);
     scale_and_shift(lower, node, a, b, node->out[0]);
 }
 
@@ -120,7 +116,7 @@ static void apply_statistics(Lower *lower, Node *node, Tensor *mean,
 static bool known_factors(Lower *lower, Node *node, double epsilon,
                           Tensor **scale, Tensor **shift)
 {
-    const DType type = node->in[0]->dtype;
+    const DType type = node_type(node);
     int64_t count = 0;
     const double *given[4];
     for (int i = 0; i < 4; i++) {
@@ -179,7 +175,7 @@ static void check_batchnorm(const Node *node)
 /* Scales, biases and statistics may be wider or narrower than the image, which decides. */
 static void like_first(Node *node)
 {
-    const DType x = node->in[0]->dtype;
+    const DType x = node_type(node);
     const DType type = dtype_is_small_float(x) ? DT_F32 : x;
     for (int i = 1; i < node->n_in; i++)
         if (node->in[i] && node->in[i]->dtype != type &&
@@ -208,7 +204,7 @@ void infer_batchnorm(Node *node)
     if (is_training(node) && node->in[3]->dtype != statistics)
         fail_node(node, STATUS_UNSUPPORTED, "export the model for inference",
                   "trains statistics of type %s over %s",
-                  dtype_name(statistics), dtype_name(node->in[0]->dtype));
+                  dtype_name(statistics), dtype_name(node_type(node)));
     infer_same(node);
     check_batchnorm(node);
     check_channels(node);
@@ -233,15 +229,14 @@ static void update_running(Lower *lower, Node *node, Tensor *out,
     if (!out)
         return;
     Tensor *keep = lower_number(lower, running->dtype, momentum);
-    Tensor *old = lower_temp_binary(lower, node, "mul", running, keep, shape);
+    Tensor *old = lower_temp_binary(lower, "mul", running, keep, shape);
     Tensor *take = lower_number(lower, current->dtype, 1.0 - momentum);
-    Tensor *new = lower_temp_binary(lower, node, "mul", current, take, shape);
-    const char *add = lower_kernel(lower, "add", out->dtype);
-    lower_nd2(lower, node, add, out, old, new);
+    Tensor *new = lower_temp_binary(lower, "mul", current, take, shape);
+    lower_binary_to(lower, "add", out, old, new);
 }
 
 /* A vector of the means of all axes but one. */
-static Tensor *channel_means(Lower *lower, Node *node, Tensor *x, int channel)
+static Tensor *channel_means(Lower *lower, Tensor *x, int channel)
 {
     const char *kernel = lower_kernel(lower, "reduce_mean", x->dtype);
     const Shape channels = shape_vector(x->shape.dim[channel]);
@@ -249,7 +244,7 @@ static Tensor *channel_means(Lower *lower, Node *node, Tensor *x, int channel)
     bool gone[MAX_RANK];
     for (int i = 0; i < x->shape.rank; i++)
         gone[i] = i != channel;
-    lower_reduce_axes(lower, node, kernel, mean, x, gone);
+    lower_reduce_axes(lower, kernel, mean, x, gone);
     return mean;
 }
 
@@ -258,12 +253,11 @@ static void lower_batchnorm_training(Lower *lower, Node *node, double epsilon)
     Tensor *x = node->in[0];
     const int rank = x->shape.rank;
     const int channel = node->channels_last ? rank - 1 : rank > 1;
-    Tensor *mean = channel_means(lower, node, x, channel);
+    Tensor *mean = channel_means(lower, x, channel);
     Tensor *middle = per_channel(lower, node, mean);
-    Tensor *error = lower_temp_binary(lower, node, "sub", x, middle, x->shape);
-    Tensor *square =
-        lower_temp_binary(lower, node, "mul", error, error, x->shape);
-    Tensor *var = channel_means(lower, node, square, channel);
+    Tensor *error = lower_temp_binary(lower, "sub", x, middle, x->shape);
+    Tensor *square = lower_temp_binary(lower, "mul", error, error, x->shape);
+    Tensor *var = channel_means(lower, square, channel);
     update_running(lower, node, node_out(node, 1), node->in[3], mean);
     update_running(lower, node, node_out(node, 2), node->in[4], var);
     apply_statistics(lower, node, mean, var, epsilon);
@@ -275,10 +269,10 @@ void lower_batchnorm(Lower *lower, Node *node)
     if (!tensor_count(node->out[0]))
         return;
     for (int i = 1; i < 5; i++)
-        if (node->in[i]->dtype != node->in[0]->dtype)
+        if (node->in[i]->dtype != node_type(node))
             fail_node(
                 node, STATUS_UNSUPPORTED, NULL, "operands of types %s and %s",
-                dtype_name(node->in[0]->dtype), dtype_name(node->in[i]->dtype));
+                dtype_name(node_type(node)), dtype_name(node->in[i]->dtype));
     if (is_training(node))
         lower_batchnorm_training(lower, node, epsilon);
     else if (!apply_constants(lower, node, epsilon))
@@ -292,12 +286,11 @@ static Step *lower_norm(Lower *lower, Node *node,
 {
     if (!tensor_count(node->out[0]))
         return NULL;
-    const char *kernel = lower_kernel(lower, "norm", node->in[0]->dtype);
-    Step *step = lower_step(lower, node, kernel, params);
-    step_out(step, node->out[0]);
+    Step *step = lower_typed_step(lower, "norm", params);
+    step_result(step, 0);
     step_out(step, mean);
     step_out(step, inv);
-    step_in(step, node->in[0])->reuse = REUSE_ELEMENTWISE;
+    step_operand(step, 0)->reuse = REUSE_ELEMENTWISE;
     step_in(step, scale);
     step_in(step, bias);
     return step;
@@ -362,8 +355,7 @@ void lower_groupnorm(Lower *lower, Node *node)
 }
 
 /* Scale or bias with an element for each member of the normalized part. */
-static Tensor *expanded(Lower *lower, Node *node, Tensor *tensor,
-                        const Shape *part)
+static Tensor *expanded(Lower *lower, Tensor *tensor, const Shape *part)
 {
     if (!tensor || tensor_count(tensor) == shape_count(part))
         return tensor;
@@ -372,7 +364,7 @@ static Tensor *expanded(Lower *lower, Node *node, Tensor *tensor,
     shape_strides(part, move.y);
     shape_broadcast_strides(&tensor->shape, part, move.x);
     Tensor *y = lower_temp(lower, tensor->dtype, *part);
-    lower_move(lower, node, y, tensor, &move);
+    lower_move(lower, y, tensor, &move);
     return y;
 }
 
@@ -403,7 +395,7 @@ void infer_rmsnorm(Node *node)
 static Tensor *statistics(Lower *lower, const Node *node, int i)
 {
     Tensor *tensor = node_out(node, i);
-    return tensor && node->in[0]->dtype == DT_F64
+    return tensor && node_type(node) == DT_F64
                ? lower_temp(lower, DT_F64, tensor->shape)
                : tensor;
 }
@@ -411,7 +403,7 @@ static Tensor *statistics(Lower *lower, const Node *node, int i)
 static void finish_statistics(Lower *lower, Node *node, int i, Tensor *made)
 {
     if (made != node_out(node, i))
-        lower_cast(lower, node, node->out[i], made, true, 0);
+        lower_cast(lower, node->out[i], made, true, 0);
 }
 
 /* Each line lies in a row: a unit. */
@@ -451,8 +443,8 @@ static void lower_line_norm(Lower *lower, Node *node, bool center)
     params.center = center;
     Tensor *mean = statistics(lower, node, 1);
     Tensor *inverse = statistics(lower, node, 2);
-    Tensor *bias = expanded(lower, node, node_in(node, 2), &part);
-    Tensor *scale = expanded(lower, node, node->in[1], &part);
+    Tensor *bias = expanded(lower, node_in(node, 2), &part);
+    Tensor *scale = expanded(lower, node->in[1], &part);
     Step *step = lower_norm(lower, node, &params, mean, inverse, scale, bias);
     if (step && by_row)
         norm_rows(step);
@@ -489,29 +481,26 @@ void lower_mvn(Lower *lower, Node *node)
     Tensor *x = node->in[0];
     bool gone[MAX_RANK] = { false };
     mvn_axes(node, gone);
-    Tensor *mean = lower_reduced(lower, node, "reduce_mean", x, gone);
-    Tensor *error = lower_temp_binary(lower, node, "sub", x, mean, x->shape);
-    Tensor *square =
-        lower_temp_binary(lower, node, "mul", error, error, x->shape);
-    Tensor *var = lower_reduced(lower, node, "reduce_mean", square, gone);
-    Tensor *root = lower_temp_unary(lower, node, "sqrt", var);
+    Tensor *mean = lower_reduced(lower, "reduce_mean", x, gone);
+    Tensor *error = lower_temp_binary(lower, "sub", x, mean, x->shape);
+    Tensor *square = lower_temp_binary(lower, "mul", error, error, x->shape);
+    Tensor *var = lower_reduced(lower, "reduce_mean", square, gone);
+    Tensor *root = lower_temp_unary(lower, "sqrt", var);
     Tensor *smallest = lower_number(lower, x->dtype, 1e-9);
     Tensor *deviation =
-        lower_temp_binary(lower, node, "add", root, smallest, var->shape);
-    lower_nd2(lower, node, lower_kernel(lower, "div", x->dtype), node->out[0],
-              error, deviation);
+        lower_temp_binary(lower, "add", root, smallest, var->shape);
+    lower_binary_to(lower, "div", node->out[0], error, deviation);
 }
 
 /* A divisor of 0 becomes infinite: what it divides becomes 0. */
-static Tensor *never_zero(Lower *lower, Node *node, Tensor *tensor)
+static Tensor *never_zero(Lower *lower, Tensor *tensor)
 {
     Tensor *zero = lower_temp(lower, DT_BOOL, tensor->shape);
     Tensor *safe = lower_temp(lower, tensor->dtype, tensor->shape);
-    const char *equal = lower_kernel(lower, "equal", tensor->dtype);
     Tensor *none = lower_number(lower, tensor->dtype, 0.0);
-    lower_nd2(lower, node, equal, zero, tensor, none);
+    lower_binary_to(lower, "equal", zero, tensor, none);
     Tensor *endless = lower_number(lower, tensor->dtype, (double)INFINITY);
-    lower_select(lower, node, safe, zero, endless, tensor);
+    lower_select(lower, safe, zero, endless, tensor);
     return safe;
 }
 
@@ -526,9 +515,9 @@ void lower_lpnorm(Lower *lower, Node *node)
                   (long long)power);
     gone[axis] = true;
     const char *reduce = power == 1 ? "reduce_l1" : "reduce_l2";
-    Tensor *norm = lower_reduced(lower, node, reduce, x, gone);
-    lower_nd2(lower, node, lower_kernel(lower, "div", x->dtype), node->out[0],
-              x, never_zero(lower, node, norm));
+    Tensor *norm = lower_reduced(lower, reduce, x, gone);
+    Tensor *divisor = never_zero(lower, norm);
+    lower_binary_to(lower, "div", node->out[0], x, divisor);
 }
 
 static inlay_lrn_params lrn_params(const Node *node, bool by_row)
@@ -563,13 +552,12 @@ void lower_lrn(Lower *lower, Node *node)
         return;
     const bool by_row = node->channels_last && rank >= 3;
     const inlay_lrn_params params = lrn_params(node, by_row);
-    const char *kernel = lower_kernel(lower, "lrn", node->in[0]->dtype);
-    Step *step = lower_step(lower, node, kernel, &params);
-    Operand *y = step_out(step, node->out[0]);
+    Step *step = lower_typed_step(lower, "lrn", &params);
+    Operand *y = step_result(step, 0);
     if (by_row)
         operand_image(y);
     step->units = y->rows;
-    Operand *x = step_in(step, node->in[0]);
+    Operand *x = step_operand(step, 0);
     if (!by_row)
         return;
     operand_image(x);

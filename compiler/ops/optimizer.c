@@ -7,31 +7,13 @@
 #include "ops/expand.h"
 #include "ops/families.h"
 
-static Tensor *add(const Node *node, Tensor *a, Tensor *b)
-{
-    return expand_binary(node, "Add", a, b);
-}
-static Tensor *multiply(const Node *node, Tensor *a, Tensor *b)
-{
-    return expand_binary(node, "Mul", a, b);
-}
-static Tensor *subtract(const Node *node, Tensor *a, Tensor *b)
-{
-    return expand_binary(node, "Sub", a, b);
-}
-
-static Tensor *divide(const Node *node, Tensor *a, Tensor *b)
-{
-    return expand_binary(node, "Div", a, b);
-}
-
 /* The square root of `tensor`, and the attribute epsilon. */
 static Tensor *root_of(const Node *node, Tensor *tensor)
 {
     const double epsilon = (double)node_float(node, "epsilon", 1e-6f);
     Tensor *smallest = expand_number(node, epsilon, tensor->dtype);
     Tensor *root = expand_unary(node, "Sqrt", tensor);
-    return add(node, root, smallest);
+    return expand_add(node, root, smallest);
 }
 
 static double attribute(const Node *node, const char *name, float otherwise)
@@ -65,7 +47,7 @@ typedef struct Update {
 static Tensor *regularized(const Node *node, Tensor *value, Tensor *gradient)
 {
     const double norm = attribute(node, "norm_coefficient", 0.0f);
-    return add(node, expand_scaled(node, value, norm), gradient);
+    return expand_add(node, expand_scaled(node, value, norm), gradient);
 }
 
 static Update update_of(const Node *node, int i, int count, int groups)
@@ -97,7 +79,7 @@ static Tensor *decayed(const Node *node, const Update *update)
     Tensor *updates = expand_cast(node, node->in[1], type);
     Tensor *decay = expand_scaled(node, updates, factor);
     Tensor *one = expand_number(node, 1.0, type);
-    return divide(node, update->rate, add(node, decay, one));
+    return expand_div(node, update->rate, expand_add(node, decay, one));
 }
 
 void expand_adagrad(Node *node)
@@ -107,12 +89,12 @@ void expand_adagrad(Node *node)
     for (int i = 0; i < count; i++) {
         const Update update = update_of(node, i, count, 3);
         Tensor *slope = update.gradient;
-        Tensor *square = multiply(node, slope, slope);
-        Tensor *squares = add(node, update.carried, square);
+        Tensor *square = expand_mul(node, slope, slope);
+        Tensor *squares = expand_add(node, update.carried, square);
         Tensor *rate = decayed(node, &update);
         Tensor *root = root_of(node, squares);
-        Tensor *way = divide(node, multiply(node, rate, slope), root);
-        result[i] = subtract(node, update.value, way);
+        Tensor *way = expand_div(node, expand_mul(node, rate, slope), root);
+        result[i] = expand_sub(node, update.value, way);
         result[count + i] = squares;
     }
     expand_finish(node, 2 * count, result);
@@ -125,7 +107,7 @@ static Tensor *rest_of_power(const Node *node, double base, DType type)
     Tensor *updates = expand_cast(node, node->in[1], type);
     Tensor *power = expand_binary(node, "Pow", number, updates);
     Tensor *one = expand_number(node, 1.0, type);
-    return subtract(node, one, power);
+    return expand_sub(node, one, power);
 }
 
 /* share a + (1 - share) b. */
@@ -133,7 +115,7 @@ static Tensor *mixed(const Node *node, double share, Tensor *a, Tensor *b)
 {
     Tensor *before = expand_scaled(node, a, share);
     Tensor *now = expand_scaled(node, b, 1.0 - share);
-    return add(node, before, now);
+    return expand_add(node, before, now);
 }
 
 /* The rate of Adam: as given at first, then corrected for the averages' bias towards 0. */
@@ -143,8 +125,8 @@ static Tensor *corrected_rate(const Node *node, Tensor *rate, double alpha,
     Tensor *second = rest_of_power(node, beta, rate->dtype);
     Tensor *first = rest_of_power(node, alpha, rate->dtype);
     Tensor *root = expand_unary(node, "Sqrt", second);
-    Tensor *correction = divide(node, root, first);
-    Tensor *corrected = multiply(node, rate, correction);
+    Tensor *correction = expand_div(node, root, first);
+    Tensor *corrected = expand_mul(node, rate, correction);
     return if_updated(node, corrected, rate);
 }
 
@@ -155,13 +137,13 @@ static void adam_update(const Node *node, const Update *update, Tensor **result,
     const double beta = attribute(node, "beta", 0.999f);
     const double post = attribute(node, "norm_coefficient_post", 0.0f);
     Tensor *gradient = update->gradient;
-    Tensor *square = multiply(node, gradient, gradient);
+    Tensor *square = expand_mul(node, gradient, gradient);
     Tensor *mean = mixed(node, alpha, update->carried, gradient);
     Tensor *squares = mixed(node, beta, update->carried_too, square);
     Tensor *root = root_of(node, squares);
     Tensor *rate = corrected_rate(node, update->rate, alpha, beta);
-    Tensor *change = divide(node, multiply(node, rate, mean), root);
-    Tensor *next = subtract(node, update->value, change);
+    Tensor *change = expand_div(node, expand_mul(node, rate, mean), root);
+    Tensor *next = expand_sub(node, update->value, change);
     result[0] = expand_scaled(node, next, 1.0 - post);
     result[count] = mean;
     result[2 * count] = squares;
@@ -199,12 +181,13 @@ void expand_momentum(Node *node)
         Tensor *slope = update.gradient;
         Tensor *share = gradient_share(node, update.value->dtype);
         Tensor *before = expand_scaled(node, update.carried, alpha);
-        Tensor *momentum = add(node, before, multiply(node, share, slope));
+        Tensor *momentum =
+            expand_add(node, before, expand_mul(node, share, slope));
         Tensor *way = momentum;
         if (nesterov)
-            way = add(node, slope, expand_scaled(node, momentum, alpha));
-        way = multiply(node, update.rate, way);
-        result[i] = subtract(node, update.value, way);
+            way = expand_add(node, slope, expand_scaled(node, momentum, alpha));
+        way = expand_mul(node, update.rate, way);
+        result[i] = expand_sub(node, update.value, way);
         result[count + i] = momentum;
     }
     expand_finish(node, 2 * count, result);

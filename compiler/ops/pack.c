@@ -86,7 +86,7 @@ static Recipe *blocks(Store *store, const Recipe *w, int64_t width)
 /* Weights [groups * OC][IC][taps...] -> for each group, blocks of [taps][IC][width]. */
 static Recipe *pack_channels(Lower *lower, const Recipe *w, int64_t groups)
 {
-    Store *s = lower->graph->store;
+    Store *s = lower->store;
     const int64_t *d = recipe_dims(w);
     int64_t taps = 1;
     for (int i = 2; i < recipe_rank(w); i++)
@@ -106,7 +106,7 @@ static Weights wide_weights(Lower *lower, Recipe *packed)
 bool weights_are_narrow(const Lower *lower, const Recipe *w)
 {
     Narrow narrow;
-    return lower->narrow && recipe_narrow(lower->graph->store, w, &narrow);
+    return lower->narrow && recipe_narrow(lower->store, w, &narrow);
 }
 
 static int32_t scale_code(const Recipe *scale)
@@ -189,7 +189,7 @@ static bool pack_scales(Lower *lower, const Narrow *narrow, int64_t groups,
                         Weights *weights)
 {
     Scales scales;
-    if (!find_scales(lower->graph->store, narrow, &scales))
+    if (!find_scales(lower->store, narrow, &scales))
         return false;
     Recipe *scale = pack_channels(lower, scales.scale, groups);
     weights->how = how_of(lower, narrow, &scales, groups);
@@ -205,7 +205,7 @@ Weights pack_conv_weights(Lower *lower, const Recipe *w, int64_t groups)
 {
     Narrow narrow;
     Weights weights = { .type = DT_F32 };
-    if (!lower->narrow || !recipe_narrow(lower->graph->store, w, &narrow))
+    if (!lower->narrow || !recipe_narrow(lower->store, w, &narrow))
         return wide_weights(lower, pack_channels(lower, w, groups));
     if (narrow.scale && !pack_scales(lower, &narrow, groups, &weights))
         return wide_weights(lower, pack_channels(lower, w, groups));
@@ -265,7 +265,7 @@ static Recipe *deconv_section(Store *store, const Recipe *w, int64_t from,
 static Recipe *deconv_plane(Lower *lower, const Recipe *w, int64_t sh,
                             int64_t sw)
 {
-    Store *store = lower->graph->store;
+    Store *store = lower->store;
     const int64_t groups = recipe_dims(w)[0];
     const int64_t oc = recipe_dims(w)[2];
     const int64_t phases = i64_mul(groups, i64_mul(sh, sw));
@@ -305,7 +305,7 @@ static Recipe *plane_block(Store *store, const Recipe *w, int64_t z,
 static Recipe *deconv_block(Lower *lower, const Recipe *w, const int64_t *phase,
                             int64_t from, int64_t width)
 {
-    Store *store = lower->graph->store;
+    Store *store = lower->store;
     const int64_t planes = recipe_dims(w)[2];
     Recipe **plane = NEW_ARRAY(lower->arena, Recipe *, planes);
     for (int64_t z = 0; z < planes; z++)
@@ -317,7 +317,7 @@ static Recipe *deconv_block(Lower *lower, const Recipe *w, const int64_t *phase,
  * [IC][OC][KD][KH][KW] -> [PH * PW][blocks]. */
 static Recipe *deconv_depth(Lower *lower, const Recipe *w, const int64_t *phase)
 {
-    Store *store = lower->graph->store;
+    Store *store = lower->store;
     const int64_t oc = recipe_dims(w)[1];
     Section sections[SECTIONS];
     Recipe *all = NULL;
@@ -339,7 +339,7 @@ static Recipe *deconv_depth(Lower *lower, const Recipe *w, const int64_t *phase)
 static Recipe *pack_deconv_planes(Lower *lower, const Recipe *w,
                                   const int64_t *phases)
 {
-    Store *store = lower->graph->store;
+    Store *store = lower->store;
     const int64_t deep = recipe_dims(w)[2];
     const int64_t planes = phases[0];
     const int64_t each = i64_ceil_div(deep, planes);
@@ -356,7 +356,7 @@ static Recipe *pack_deconv_planes(Lower *lower, const Recipe *w,
 static Recipe *pack_deconv(Lower *lower, const Recipe *w, int64_t groups,
                            const int64_t *kernel, const int64_t *phases)
 {
-    Store *store = lower->graph->store;
+    Store *store = lower->store;
     const int64_t *d = recipe_dims(w);
     if (recipe_rank(w) >= 5)
         return pack_deconv_planes(lower, w, phases);
@@ -371,7 +371,7 @@ Weights pack_deconv_weights(Lower *lower, const Recipe *w, int64_t groups,
                             const int64_t *kernel, const int64_t *phases)
 {
     Narrow narrow;
-    if (!lower->narrow || !recipe_narrow(lower->graph->store, w, &narrow) ||
+    if (!lower->narrow || !recipe_narrow(lower->store, w, &narrow) ||
         narrow.scale)
         return wide_weights(lower,
                             pack_deconv(lower, w, groups, kernel, phases));
@@ -385,7 +385,7 @@ Weights pack_deconv_weights(Lower *lower, const Recipe *w, int64_t groups,
 Weights pack_matrix(Lower *lower, const Recipe *w, bool transposed, float alpha)
 {
     static const int swap[2] = { 1, 0 };
-    Store *store = lower->graph->store;
+    Store *store = lower->store;
     Recipe *recipe = transposed ? recipe_reshape(store, w, 2, recipe_dims(w))
                                 : recipe_transpose(store, w, swap);
     if (alpha != 1.0f)
@@ -395,7 +395,7 @@ Weights pack_matrix(Lower *lower, const Recipe *w, bool transposed, float alpha)
 
 Tensor *pack_bias(Lower *lower, const Recipe *bias, int64_t groups, int64_t oc)
 {
-    Store *store = lower->graph->store;
+    Store *store = lower->store;
     const int64_t dims[2] = { groups, oc };
     const int64_t all[2] = { groups, up4(oc) };
     const int64_t more = all[1] - oc;
@@ -410,7 +410,7 @@ Tensor *pack_bias(Lower *lower, const Recipe *bias, int64_t groups, int64_t oc)
 
 Weights pack_depthwise_weights(Lower *lower, const Recipe *w)
 {
-    Store *s = lower->graph->store;
+    Store *s = lower->store;
     static const int swap[2] = { 1, 0 };
     const int64_t c = recipe_dims(w)[0];
     const int64_t dims[2] = { c, c ? recipe_count(w) / c : 0 };

@@ -92,7 +92,7 @@ static Step *pick_step(const Pick *pick, const inlay_pick_params *params,
     Lower *lower = pick->l;
     const char *kernel =
         arena_printf(lower->arena, "pick_%d", dtype_bits(type));
-    return lower_step(lower, pick->n, kernel, params);
+    return lower_step(lower, kernel, params);
 }
 
 /* An image by rows: the row of the operand that each row of the result is, then the pixels. */
@@ -200,14 +200,14 @@ void lower_pick(Pick *pick)
     if (!tensor_count(pick->out))
         return;
     if (!axes) {
-        lower_view(lower, pick->n, pick->out, pick->in, 0);
+        lower_view(lower, pick->out, pick->in, 0);
         return;
     }
     Tensor *y = move_target(lower, pick->out);
-    Tensor *x = move_source(lower, pick->n, pick->in);
+    Tensor *x = move_source(lower, pick->in);
     if (rank >= 3 && axes < rank)
         pick_rows(pick, y, x);
     else
         pick_whole(pick, axes, y, x);
-    move_finish(lower, pick->n, pick->out, y);
+    move_finish(lower, pick->out, y);
 }

@@ -19,8 +19,7 @@ static Window pool_window(const Node *node)
 void infer_pool(Node *node)
 {
     const Window window = pool_window(node);
-    infer_out(node, 0, node->in[0]->dtype,
-              window_shape(&window, window.channels));
+    infer_out(node, 0, node_type(node), window_shape(&window, window.channels));
     infer_out(node, 1, DT_I64, window_shape(&window, window.channels));
 }
 
@@ -34,25 +33,25 @@ static int64_t work_of(const Window *window)
 }
 
 /* The operands of a pool that goes row by row. */
-static void finish_rows(Step *step, Node *node, const Window *window)
+static void finish_rows(Step *step, const Window *window)
 {
-    step_out(step, node->out[0]);
-    step_in(step, node->in[0]);
+    step_result(step, 0);
+    step_operand(step, 0);
     window_rows(window, step, step->operand, step->operand + 1);
     window_pixels(window, step->operand + 1, 1);
     step->macs = work_of(window);
 }
 
-static Step *lower_rows(Lower *lower, Node *node, const char *kernel,
-                        Window *window, bool count_pad)
+static Step *lower_rows(Lower *lower, const char *kernel, Window *window,
+                        bool count_pad)
 {
     if (!count_pad)
         window_thin(window);
     window_upright(window);
     inlay_pool_params params = { .count_pad = count_pad };
     window_pool_params(window, &params);
-    Step *step = lower_step(lower, node, kernel, &params);
-    finish_rows(step, node, window);
+    Step *step = lower_step(lower, kernel, &params);
+    finish_rows(step, window);
     return step;
 }
 
@@ -61,26 +60,24 @@ Step *lower_pool_rows(Lower *lower, Node *node, const char *kernel,
 {
     Window window = pool_window(node);
     return tensor_count(node->out[0])
-               ? lower_rows(lower, node, kernel, &window, count_pad)
+               ? lower_rows(lower, kernel, &window, count_pad)
                : NULL;
 }
 
-static Step *lower_plain_pool(Lower *lower, Node *node, const char *kernel,
+static Step *lower_plain_pool(Lower *lower, const char *kernel,
                               const Window *window, inlay_window_params *params)
 {
     params->groups = 1;
     params->ic = params->oc = i32_checked(window->channels);
     window_plain_params(window, params, window->channels);
-    Step *step = lower_step(
-        lower, node, lower_kernel(lower, kernel, node->in[0]->dtype), params);
-    step_out(step, node->out[0]);
+    Step *step = lower_typed_step(lower, kernel, params);
+    step_result(step, 0);
     step->macs = work_of(window);
     return step;
 }
 
 /* Row by row into an accumulator, which is the result. */
-static void lower_global_rows(Lower *lower, Node *node, const char *kernel,
-                              Window *window)
+static void lower_global_rows(Lower *lower, const char *kernel, Window *window)
 {
     window_upright(window);
     const inlay_globalpool_params params = {
@@ -88,11 +85,11 @@ static void lower_global_rows(Lower *lower, Node *node, const char *kernel,
         .width = (int32_t)window->in[2],
         .channels = i32_checked(window->channels),
     };
-    Step *step = lower_step(lower, node, kernel, &params);
-    Operand *y = step_out(step, node->out[0]);
+    Step *step = lower_step(lower, kernel, &params);
+    Operand *y = step_result(step, 0);
     operand_rows(y, i32_checked(window->images), window->channels);
     y->read = true;
-    Operand *x = step_in(step, node->in[0]);
+    Operand *x = step_operand(step, 0);
     operand_rows(x, i32_checked(i64_mul(window->images, params.rows)),
                  window->channels);
     x->strided = true;
@@ -116,37 +113,35 @@ void lower_max_pool(Lower *lower, Node *node)
 {
     Window window = pool_window(node);
     if (node->channels_last && !node_out(node, 1) &&
-        node->in[0]->dtype != DT_F64) {
-        if (covers_all(&window) && node->in[0]->dtype == DT_F32)
-            lower_global_rows(lower, node, "globalmax_f32", &window);
+        node_type(node) != DT_F64) {
+        if (covers_all(&window) && node_type(node) == DT_F32)
+            lower_global_rows(lower, "globalmax_f32", &window);
         else
-            lower_rows(lower, node,
-                       lower_kernel(lower, "maxpool", node->in[0]->dtype),
+            lower_rows(lower, lower_kernel(lower, "maxpool", node_type(node)),
                        &window, false);
         return;
     }
     inlay_window_params params = {
         .column_major = node_int(node, "storage_order", 0) != 0
     };
-    Step *step =
-        lower_plain_pool(lower, node, "maxpool_plain", &window, &params);
-    step_out(step, node_out(node, 1));
-    step_in(step, node->in[0]);
+    Step *step = lower_plain_pool(lower, "maxpool_plain", &window, &params);
+    step_result(step, 1);
+    step_operand(step, 0);
 }
 
 void lower_average_pool(Lower *lower, Node *node)
 {
     Window window = pool_window(node);
     const bool count_pad = node_int(node, "count_include_pad", 0) != 0;
-    if (node->channels_last && node->in[0]->dtype == DT_F32) {
+    if (node->channels_last && node_type(node) == DT_F32) {
         if (covers_all(&window))
-            lower_global_rows(lower, node, "globalavg_f32", &window);
+            lower_global_rows(lower, "globalavg_f32", &window);
         else
-            lower_rows(lower, node, "avgpool_f32", &window, count_pad);
+            lower_rows(lower, "avgpool_f32", &window, count_pad);
         return;
     }
     inlay_window_params params = { .count_pad = count_pad };
-    step_in(lower_plain_pool(lower, node, "avgpool_plain", &window, &params),
+    step_in(lower_plain_pool(lower, "avgpool_plain", &window, &params),
             node->in[0]);
 }
 
@@ -165,18 +160,18 @@ static void lower_lp_rows(Lower *lower, Node *node, Window *window)
     window_upright(window);
     inlay_pool_params params = { .exponent = lp_exponent(node) };
     window_pool_params(window, &params);
-    finish_rows(lower_step(lower, node, "lppool_f32", &params), node, window);
+    finish_rows(lower_step(lower, "lppool_f32", &params), window);
 }
 
 void lower_lp_pool(Lower *lower, Node *node)
 {
     Window window = pool_window(node);
-    if (node->channels_last && node->in[0]->dtype == DT_F32) {
+    if (node->channels_last && node_type(node) == DT_F32) {
         lower_lp_rows(lower, node, &window);
         return;
     }
     inlay_window_params params = { .p = lp_exponent(node) };
-    step_in(lower_plain_pool(lower, node, "lppool_plain", &window, &params),
+    step_in(lower_plain_pool(lower, "lppool_plain", &window, &params),
             node->in[0]);
 }
 
@@ -196,7 +191,7 @@ void infer_global_pool(Node *node)
     for (int i = 1; i < shape.rank; i++)
         if (i != channel)
             shape.dim[i] = 1;
-    infer_out(node, 0, node->in[0]->dtype, shape);
+    infer_out(node, 0, node_type(node), shape);
 }
 
 /* The whole image as one window; further dimensions than three are folded into the depth. */
@@ -227,7 +222,7 @@ static Window whole_window(const Node *node)
 
 static bool has_rows(const Node *node, const Window *window)
 {
-    return node->in[0]->dtype == DT_F32 &&
+    return node_type(node) == DT_F32 &&
            (node->channels_last ||
             window->in[0] * window->in[1] * window->in[2] == 1) &&
            tensor_count(node->in[0]) > 0;
@@ -238,18 +233,17 @@ void lower_global_average_pool(Lower *lower, Node *node)
     Window window = whole_window(node);
     inlay_window_params params = { 0 };
     if (has_rows(node, &window))
-        lower_global_rows(lower, node, "globalavg_f32", &window);
+        lower_global_rows(lower, "globalavg_f32", &window);
     else
-        step_in(
-            lower_plain_pool(lower, node, "avgpool_plain", &window, &params),
-            node->in[0]);
+        step_in(lower_plain_pool(lower, "avgpool_plain", &window, &params),
+                node->in[0]);
 }
 
 void lower_global_sum(Lower *lower, Node *node, const char *kernel)
 {
     Window window = whole_window(node);
     if (tensor_count(node->in[0]))
-        lower_global_rows(lower, node, kernel, &window);
+        lower_global_rows(lower, kernel, &window);
 }
 
 void lower_global_max_pool(Lower *lower, Node *node)
@@ -257,26 +251,24 @@ void lower_global_max_pool(Lower *lower, Node *node)
     Window window = whole_window(node);
     inlay_window_params params = { 0 };
     if (has_rows(node, &window)) {
-        lower_global_rows(lower, node, "globalmax_f32", &window);
+        lower_global_rows(lower, "globalmax_f32", &window);
         return;
     }
-    if (node->channels_last && DTYPE_BIT(node->in[0]->dtype) & T_Q8 &&
+    if (node->channels_last && DTYPE_BIT(node_type(node)) & T_Q8 &&
         tensor_count(node->out[0])) {
-        lower_rows(lower, node,
-                   lower_kernel(lower, "maxpool", node->in[0]->dtype), &window,
-                   false);
+        const char *kernel = lower_kernel(lower, "maxpool", node_type(node));
+        lower_rows(lower, kernel, &window, false);
         return;
     }
-    Step *step =
-        lower_plain_pool(lower, node, "maxpool_plain", &window, &params);
+    Step *step = lower_plain_pool(lower, "maxpool_plain", &window, &params);
     step_out(step, NULL);
-    step_in(step, node->in[0]);
+    step_operand(step, 0);
 }
 
 void lower_global_lp_pool(Lower *lower, Node *node)
 {
     const Window window = whole_window(node);
     inlay_window_params params = { .p = lp_exponent(node) };
-    step_in(lower_plain_pool(lower, node, "lppool_plain", &window, &params),
+    step_in(lower_plain_pool(lower, "lppool_plain", &window, &params),
             node->in[0]);
 }

@@ -167,13 +167,13 @@ static Tensor *requantized(const Node *node, const char *op, Tensor *x,
  * float32. */
 static bool expand_float8(Node *node)
 {
-    if (!dtype_is_float(node->in[0]->dtype) &&
+    if (!dtype_is_float(node_type(node)) &&
         !dtype_is_float(node->in[3]->dtype) &&
         !dtype_is_float(node->in[7]->dtype))
         return false;
     const int a = infer_shape(node, 0)->rank;
     const int b = infer_shape(node, 3)->rank;
-    Tensor *y = expand_binary(node, "MatMul",
+    Tensor *y = expand_matmul(node,
                               requantized(node, "DequantizeLinear", node->in[0],
                                           node->in[1], node->in[2], a - 2),
                               requantized(node, "DequantizeLinear", node->in[3],
@@ -219,9 +219,9 @@ static void quant_operands(Lower *lower, Node *node, const Places *places,
 {
     q[0] = at(node, places->za);
     q[1] = at(node, places->zb);
-    q[2] = lower_as(lower, node, at(node, places->sa), DT_F32);
-    q[3] = lower_as(lower, node, at(node, places->sb), DT_F32);
-    q[4] = lower_as(lower, node, at(node, places->sy), DT_F32);
+    q[2] = lower_as(lower, at(node, places->sa), DT_F32);
+    q[3] = lower_as(lower, at(node, places->sb), DT_F32);
+    q[4] = lower_as(lower, at(node, places->sy), DT_F32);
     q[5] = at(node, places->zy);
 }
 
@@ -348,7 +348,7 @@ static bool lower_product_packed(Lower *lower, Node *node, const Places *places,
     params.ic = i32_checked(product->k);
     params.oc = i32_checked(product->n);
     Tensor turned = *q.w;
-    turned.value = turned_matrix(lower->graph->store, q.w->value, product);
+    turned.value = turned_matrix(lower->store, q.w->value, product);
     q.w = &turned;
     Step *step = lower_bytes_packed(lower, node, &q, &params);
     set_product_rows(step, &params);
@@ -368,8 +368,8 @@ static void lower_product(Lower *lower, Node *node, const Places *places)
         return;
     Tensor *q[QUANT_OPERANDS];
     quant_operands(lower, node, places, q);
-    Step *step = lower_step(lower, node, "qmatmul", &params);
-    step_out(step, node->out[0]);
+    Step *step = lower_step(lower, "qmatmul", &params);
+    step_result(step, 0);
     step_in(step, at(node, places->a));
     step_in(step, at(node, places->b));
     for (int i = 0; i < QUANT_OPERANDS; i++)
@@ -423,7 +423,7 @@ void infer_conv_to_float(Node *node)
 void infer_qlinear_conv(Node *node)
 {
     infer_qconv(node, &of_bytes,
-                node_in(node, 7) ? node->in[7]->dtype : node->in[0]->dtype);
+                node_in(node, 7) ? node->in[7]->dtype : node_type(node));
     infer_input_scale(node, 1);
     infer_result_scale(node, 6);
 }
@@ -433,12 +433,12 @@ static Tensor *turned_constant(Lower *lower, const Recipe *weights,
                                const int64_t *dims)
 {
     static const int perm[4] = { 0, 3, 2, 1 };
-    Store *store = lower->graph->store;
+    Store *store = lower->store;
     const Recipe *recipe = recipe_reshape(store, weights, 4, dims);
     return lower_constant(lower, recipe_transpose(store, recipe, perm));
 }
 
-static Tensor *turned_when_run(Lower *lower, Node *node, Tensor *weights,
+static Tensor *turned_when_run(Lower *lower, Tensor *weights,
                                const int64_t *dims)
 {
     const int64_t taps = dims[3];
@@ -450,13 +450,13 @@ static Tensor *turned_when_run(Lower *lower, Node *node, Tensor *weights,
     };
     Tensor *y = lower_temp(lower, weights->dtype, shape_of(4, move.n));
     shape_strides(&y->shape, move.y);
-    lower_move(lower, node, y, weights, &move);
+    lower_move(lower, y, weights, &move);
     return y;
 }
 
 /* Weights [groups * OC][IC][taps...] -> [groups][taps][IC][OC]; depthwise: [taps][C]. Made at run
  * time where they are no constant. */
-static Tensor *turned_weights(Lower *lower, Node *node, Tensor *weights,
+static Tensor *turned_weights(Lower *lower, Tensor *weights,
                               const inlay_qconv_params *params)
 {
     const int64_t taps = i64_mul(i64_mul(params->kd, params->kh), params->kw);
@@ -469,11 +469,11 @@ static Tensor *turned_weights(Lower *lower, Node *node, Tensor *weights,
     };
     if (weights->value)
         return turned_constant(lower, weights->value, dims);
-    return turned_when_run(lower, node, weights, dims);
+    return turned_when_run(lower, weights, dims);
 }
 
 /* The image as the kernel reads it: channels last. */
-static Tensor *image_last(Lower *lower, Node *node, Tensor *x)
+static Tensor *image_last(Lower *lower, Tensor *x)
 {
     const Shape *s = &x->shape;
     const int64_t pixels = shape_product(s, 2, s->rank);
@@ -486,12 +486,12 @@ static Tensor *image_last(Lower *lower, Node *node, Tensor *x)
         .x = { image, 1, pixels },
     };
     Tensor *y = lower_temp(lower, x->dtype, shape_of(3, move.n));
-    lower_move(lower, node, y, x, &move);
+    lower_move(lower, y, x, &move);
     return y;
 }
 
 /* And back, to planes. */
-static void image_first(Lower *lower, Node *node, Tensor *y, Tensor *x)
+static void image_first(Lower *lower, Tensor *y, Tensor *x)
 {
     const Shape *s = &y->shape;
     const int64_t pixels = shape_product(s, 2, s->rank);
@@ -503,7 +503,7 @@ static void image_first(Lower *lower, Node *node, Tensor *y, Tensor *x)
         .y = { image, pixels, 1 },
         .x = { image, 1, channels },
     };
-    lower_move(lower, node, y, x, &move);
+    lower_move(lower, y, x, &move);
 }
 
 /* Rows of an image of any layout of dims: `rows` of `channels` a pixel. */
@@ -578,10 +578,10 @@ static void lower_qconv_plain(Lower *lower, Node *node, const Places *places,
 {
     const inlay_qconv_params params = qconv_params(node, places, window);
     Tensor *weights = at(node, places->b);
-    weights = turned_weights(lower, node, weights, &params);
+    weights = turned_weights(lower, weights, &params);
     Tensor *q[QUANT_OPERANDS];
     quant_operands(lower, node, places, q);
-    Step *step = lower_step(lower, node, "qconv", &params);
+    Step *step = lower_step(lower, "qconv", &params);
     step_out(step, y);
     step_in(step, x);
     step_in(step, weights);
@@ -606,7 +606,7 @@ static void lower_qconv_at(Lower *lower, Node *node, const Places *places)
     Tensor *x = node->in[0];
     Tensor *y = out;
     if (!last) {
-        x = image_last(lower, node, x);
+        x = image_last(lower, x);
         y = lower_temp(lower, out->dtype, shape_vector(tensor_count(out)));
     }
     const bool packed = lower_qconv_packed(lower, node, places, &window, y, x);
@@ -614,7 +614,7 @@ static void lower_qconv_at(Lower *lower, Node *node, const Places *places)
     if (!packed)
         lower_qconv_plain(lower, node, places, &window, y, x);
     if (y != out)
-        image_first(lower, node, out, y);
+        image_first(lower, out, y);
 }
 
 void lower_conv_integer(Lower *lower, Node *node)

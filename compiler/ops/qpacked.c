@@ -53,7 +53,7 @@ bool bytes_packable(const ByteOperands *q, int64_t channels)
 /* Element i of a constant; `none` where it is left out. */
 static const void *values_of(Lower *lower, const Tensor *tensor, DType type)
 {
-    Store *store = lower->graph->store;
+    Store *store = lower->store;
     if (!tensor)
         return NULL;
     return recipe_values(store, lower->arena,
@@ -151,7 +151,7 @@ static Recipe *flat(Store *store, const Recipe *recipe, int64_t groups)
 static Recipe *packed_blocks(Lower *lower, const Recipe *w,
                              const inlay_qpacked_params *p)
 {
-    Store *store = lower->graph->store;
+    Store *store = lower->store;
     const int64_t width = lower->family->byte_width;
     const int64_t dims[5] = { p->groups, p->oc, p->ic, i64_mul(p->kd, p->kh),
                               p->kw };
@@ -176,7 +176,7 @@ static Recipe *packed_bytes(Lower *lower, const Recipe *w,
                             const inlay_qpacked_params *p)
 {
     Recipe *blocks = packed_blocks(lower, w, p);
-    return p->wide ? in_halves(lower->graph->store, blocks) : blocks;
+    return p->wide ? in_halves(lower->store, blocks) : blocks;
 }
 
 /* [channels][1][taps...] -> [channels][columns][rows, filled up]. */
@@ -195,7 +195,7 @@ static Recipe *deep_depthwise(Store *store, const Recipe *w,
 static Recipe *packed_depthwise(Lower *lower, const Recipe *w, int64_t channels)
 {
     static const int turn[2] = { 1, 0 };
-    Store *store = lower->graph->store;
+    Store *store = lower->store;
     const int64_t dims[2] = { channels, recipe_count(w) / channels };
     return recipe_transpose(store, recipe_reshape(store, w, 2, dims), turn);
 }
@@ -209,7 +209,7 @@ enum { STRETCH = 1 << 20 }; /* bytes read at a time */
 static void add_stretch(Lower *lower, const Recipe *w, int64_t first,
                         int64_t count, int64_t from, int64_t n, int32_t *sum)
 {
-    Store *store = lower->graph->store;
+    Store *store = lower->store;
     const ArenaMark mark = arena_mark(&store->scratch);
     Recipe *part = recipe_slice(store, w, 0, first, 1, count);
     part = recipe_slice(store, part, 1, from, 1, n);
@@ -226,7 +226,7 @@ static int32_t *sums_of(Lower *lower, const Recipe *w, int64_t channels)
     const int64_t k = recipe_count(w) / channels;
     const int64_t dims[2] = { channels, k };
     int32_t *sum = NEW_ARRAY(lower->arena, int32_t, channels);
-    const Recipe *matrix = recipe_reshape(lower->graph->store, w, 2, dims);
+    const Recipe *matrix = recipe_reshape(lower->store, w, 2, dims);
     const int64_t n = i64_min(k, STRETCH);
     const int64_t at_once = n ? STRETCH / n : channels;
     for (int64_t first = 0; n && first < channels; first += at_once)
@@ -252,7 +252,7 @@ static bool stretch_fits(const int8_t *value, int64_t n, int64_t *size)
 /* Are the odd channels of each group of `each` such? w [channels][K]. */
 static bool halves_fit(Lower *lower, const Recipe *w, int64_t each)
 {
-    Store *store = lower->graph->store;
+    Store *store = lower->store;
     const int64_t channels = recipe_dims(w)[0];
     const int64_t dims[2] = { channels, recipe_count(w) / channels };
     const Recipe *matrix = recipe_reshape(store, w, 2, dims);
@@ -285,7 +285,7 @@ typedef struct Channels {
 static Tensor *each_channel(Lower *lower, const Channels *c, DType type,
                             const void *values)
 {
-    Store *store = lower->graph->store;
+    Store *store = lower->store;
     const int64_t dims[2] = { c->groups, c->each };
     const int64_t all = c->padded - c->each;
     Recipe *recipe = recipe_memory(store, type, 2, dims, values);
@@ -496,11 +496,11 @@ static int32_t columns_apart(const Lower *lower,
     return p.gather && inlay_qplanes_bytes(&p) <= MOST ? p.gather : 0;
 }
 
-static Step *lower_depthwise(Lower *lower, Node *node, const ByteOperands *q,
+static Step *lower_depthwise(Lower *lower, const ByteOperands *q,
                              inlay_qpacked_params *params)
 {
     const Channels c = { 1, params->groups, inlay_up4(params->groups) };
-    const Recipe *w = signed_bytes(lower->graph->store, q->w);
+    const Recipe *w = signed_bytes(lower->store, q->w);
     const Folded folded = fold_zeros(lower, q, w, &c, params);
     Tensor *scale = factors(lower, q, &c, params);
     params->deep = goes_deep(params, &folded);
@@ -508,10 +508,9 @@ static Step *lower_depthwise(Lower *lower, Node *node, const ByteOperands *q,
         params->gather = (int32_t)i64_min(params->ow, INLAY_QDEEP_PIXELS);
     else
         params->gather = columns_apart(lower, params);
-    Recipe *packed = params->deep
-                         ? deep_depthwise(lower->graph->store, w, params)
-                         : packed_depthwise(lower, w, params->groups);
-    Step *step = lower_step(lower, node, "qdwconv_packed", params);
+    Recipe *packed = params->deep ? deep_depthwise(lower->store, w, params)
+                                  : packed_depthwise(lower, w, params->groups);
+    Step *step = lower_step(lower, "qdwconv_packed", params);
     begin(step, q, lower_constant(lower, packed));
     add_operands(lower, step, q, &c, &folded, scale);
     step_scratch(lower, step, column_bytes(params));
@@ -539,15 +538,15 @@ Step *lower_bytes_packed(Lower *lower, Node *node, const ByteOperands *q,
 {
     set_numbers(lower, node, q, params);
     if (params->groups > 1 && params->ic == 1 && params->oc == 1)
-        return lower_depthwise(lower, node, q, params);
+        return lower_depthwise(lower, q, params);
     const Channels c = { params->groups, params->oc, inlay_up4(params->oc) };
-    const Recipe *w = signed_bytes(lower->graph->store, q->w);
+    const Recipe *w = signed_bytes(lower->store, q->w);
     params->wide = widened(lower, q, w, params);
     params->gather = gathered(params, window_bytes(params));
     const Folded folded = fold_zeros(lower, q, w, &c, params);
     Tensor *scale = factors(lower, q, &c, params);
     Recipe *packed = packed_bytes(lower, w, params);
-    Step *step = lower_step(lower, node, "qconv_packed", params);
+    Step *step = lower_step(lower, "qconv_packed", params);
     begin(step, q, lower_constant(lower, packed));
     add_operands(lower, step, q, &c, &folded, scale);
     step_scratch(lower, step, scratch_bytes(params));

@@ -71,7 +71,7 @@ void lower_qresize(Lower *lower, Node *node)
         .wide_out = i32_checked(y[2]),
         .channels = i32_checked(x[3]),
     };
-    Step *step = lower_step(lower, node, "qresize", &params);
+    Step *step = lower_step(lower, "qresize", &params);
     step_out(step, node->out[0]);
     step_in(step, node->in[0]);
     const int32_t *row = pairs_of(lower, step, node, 1);

@@ -50,7 +50,7 @@ static Quantum quantum_at(const Node *node, const char *scale, const char *zero,
 
 static Quantum quantum_a(const Node *node)
 {
-    return quantum_at(node, "a_scale", "a_zero_point", node->in[0]->dtype);
+    return quantum_at(node, "a_scale", "a_zero_point", node_type(node));
 }
 
 static Quantum quantum_b(const Node *node)
@@ -99,11 +99,10 @@ void lower_table(Lower *lower, Node *node)
     for (int i = 0; i < 256; i++)
         table[i] = (unsigned char)entry[i];
     Step *step =
-        lower_flat(lower, node, "table_8", node->out[0], node->in[0], 0.0, 0.0);
+        lower_flat(lower, "table_8", node->out[0], node->in[0], 0.0, 0.0);
     if (step)
-        step_in(step,
-                lower_constant(lower, recipe_memory(lower->graph->store, DT_U8,
-                                                    1, dims, table)));
+        step_in(step, lower_constant(lower, recipe_memory(lower->store, DT_U8,
+                                                          1, dims, table)));
 }
 
 /* ---- numbers ---- */
@@ -164,8 +163,7 @@ static void lower_pair(Lower *lower, Node *node, const char *kernel, float sign)
     set_b(&q, &b);
     q.sb *= sign;
     step_numbers(
-        lower,
-        lower_nd2(lower, node, kernel, node->out[0], node->in[0], node->in[1]),
+        lower, lower_nd2(lower, kernel, node->out[0], node->in[0], node->in[1]),
         &q);
 }
 
@@ -186,8 +184,8 @@ void lower_qdiv(Lower *lower, Node *node)
 
 void lower_qprelu(Lower *lower, Node *node)
 {
-    Step *step = lower_nd2(lower, node, "qprelu", node->out[0], node->in[0],
-                           node->in[1]);
+    Step *step =
+        lower_nd2(lower, "qprelu", node->out[0], node->in[0], node->in[1]);
     lower_quantum(lower, step, node);
 }
 
@@ -216,8 +214,7 @@ void infer_qsum(Node *node)
 
 void lower_qsum(Lower *lower, Node *node)
 {
-    lower_global_sum(lower, node,
-                     lower_kernel(lower, "qsum", node->in[0]->dtype));
+    lower_global_sum(lower, node, lower_kernel(lower, "qsum", node_type(node)));
 }
 
 /* int32 sums to bytes: a_scale is that of the sums, a_zero_point any number of them. */
@@ -227,7 +224,7 @@ void lower_qscale(Lower *lower, Node *node)
     q.za = (int32_t)node_int(node, "a_zero_point", 0);
     q.sa = node_float(node, "a_scale", 1.0f);
     Step *step =
-        lower_flat(lower, node, "qscale", node->out[0], node->in[0], 0.0, 0.0);
+        lower_flat(lower, "qscale", node->out[0], node->in[0], 0.0, 0.0);
     step_numbers(lower, step, &q);
 }
 
@@ -253,7 +250,7 @@ void lower_qnorm(Lower *lower, Node *node)
         .center = node_int(node, "center", 1) != 0,
         .epsilon = node_float(node, "epsilon", 1e-5f),
     };
-    Step *step = lower_step(lower, node, "qnorm", &params);
+    Step *step = lower_step(lower, "qnorm", &params);
     operand_image(step_out(step, node->out[0]));
     Operand *in = step_in(step, x);
     operand_image(in);

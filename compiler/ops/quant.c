@@ -29,10 +29,10 @@ void infer_quantize(Node *node)
 static void check_zero_type(const Node *node)
 {
     const Tensor *zero = node_in(node, 2);
-    if (zero && zero->dtype != node->in[0]->dtype)
+    if (zero && zero->dtype != node_type(node))
         fail_node(node, STATUS_MALFORMED, NULL,
                   "its input is %s, but its zero point is %s",
-                  dtype_name(node->in[0]->dtype), dtype_name(zero->dtype));
+                  dtype_name(node_type(node)), dtype_name(zero->dtype));
 }
 
 void infer_dequantize(Node *node)
@@ -160,8 +160,8 @@ static void quant_step(Lower *lower, Node *node, const char *kernel,
 {
     if (!tensor_count(y))
         return;
-    Tensor *scale = lower_as(lower, node, node->in[1], DT_F32);
-    Step *step = lower_step(lower, node, kernel, params);
+    Tensor *scale = lower_as(lower, node->in[1], DT_F32);
+    Step *step = lower_step(lower, kernel, params);
     Operand *out = step_out(step, y);
     rows_of(out, params);
     step->units = out->rows;
@@ -225,24 +225,24 @@ void lower_quantize(Lower *lower, Node *node)
                   dtype_name(to));
     Tensor *y = work == to ? out : lower_temp(lower, work, out->shape);
     quant_step(lower, node, lower_kernel(lower, "quantize", work), &params, y,
-               lower_as(lower, node, node->in[0], DT_F32),
-               lower_as(lower, node, node_in(node, 2), work));
+               lower_as(lower, node->in[0], DT_F32),
+               lower_as(lower, node_in(node, 2), work));
     if (y != out)
-        lower_cast(lower, node, out, y, node_int(node, "saturate", 1) != 0, 0);
+        lower_cast(lower, out, y, node_int(node, "saturate", 1) != 0, 0);
 }
 
 void lower_dequantize(Lower *lower, Node *node)
 {
     Tensor *out = node->out[0];
-    const DType work = working_type(node->in[0]->dtype);
+    const DType work = working_type(node_type(node));
     const inlay_quant_params params = geometry(node);
     Tensor *y =
         out->dtype == DT_F32 ? out : lower_temp(lower, DT_F32, out->shape);
     quant_step(lower, node, lower_kernel(lower, "dequantize", work), &params, y,
-               lower_as(lower, node, node->in[0], work),
-               lower_as(lower, node, node_in(node, 2), work));
+               lower_as(lower, node->in[0], work),
+               lower_as(lower, node_in(node, 2), work));
     if (y != out)
-        lower_cast(lower, node, out, y, true, 0);
+        lower_cast(lower, out, y, true, 0);
 }
 
 /* (r - zero) * scale, both broadcast from these dims. */
@@ -339,13 +339,13 @@ void lower_dynamic_quantize(Lower *lower, Node *node)
     const inlay_dynamic_quantize_params params = {
         .n = i32_checked(tensor_count(node->in[0]))
     };
-    Step *step = lower_step(lower, node, "dynamic_quantize", &params);
-    step_out(step, node->out[0]);
+    Step *step = lower_step(lower, "dynamic_quantize", &params);
+    step_result(step, 0);
     step_out(step, node_out(node, 1)
                        ? node->out[1]
                        : lower_temp(lower, DT_F32, shape_scalar()));
     step_out(step, node_out(node, 2)
                        ? node->out[2]
                        : lower_temp(lower, DT_U8, shape_scalar()));
-    step_in(step, node->in[0]);
+    step_operand(step, 0);
 }

@@ -62,8 +62,7 @@ static Shape drawn_shape(const Node *node)
 void expand_random(Node *node)
 {
     const bool normal = !strncmp(node->op_type, "RandomNormal", 12);
-    const DType type =
-        drawn_type(node, node->n_in ? node->in[0]->dtype : DT_F32);
+    const DType type = drawn_type(node, node->n_in ? node_type(node) : DT_F32);
     const Shape shape = node->n_in ? *infer_shape(node, 0) : drawn_shape(node);
     if (!dtype_is_float(type))
         fail_node(node, STATUS_MALFORMED, "give it a dtype",
@@ -79,8 +78,8 @@ void expand_random(Node *node)
 void expand_bernoulli(Node *node)
 {
     const Shape *shape = infer_shape(node, 0);
-    const DType type = drawn_type(node, node->in[0]->dtype);
-    const bool wide = node->in[0]->dtype == DT_F64;
+    const DType type = drawn_type(node, node_type(node));
+    const bool wide = node_type(node) == DT_F64;
     Tensor *p = expand_cast(node, node->in[0], wide ? DT_F64 : DT_F32);
     if (type == DT_NONE || type == DT_STRING)
         fail_node(node, STATUS_MALFORMED, NULL, "needs a numeric type");
@@ -106,8 +105,8 @@ void lower_random_values(Lower *lower, Node *node)
         .b = node_float(node, "b", 1.0f),
     };
     const char *kernel = lower_kernel(lower, "random", type);
-    Step *step = lower_step(lower, node, kernel, &params);
-    step_out(step, node->out[0]);
+    Step *step = lower_step(lower, kernel, &params);
+    step_result(step, 0);
 }
 
 void infer_multinomial(Node *node)
@@ -132,9 +131,9 @@ void lower_multinomial(Lower *lower, Node *node)
         .seed = seed_of(node),
         .wide = node->out[0]->dtype == DT_I64,
     };
-    const DType type = node->in[0]->dtype;
+    const DType type = node_type(node);
     const char *kernel = lower_kernel(lower, "multinomial", type);
-    Step *step = lower_step(lower, node, kernel, &params);
-    step_out(step, node->out[0]);
-    step_in(step, node->in[0]);
+    Step *step = lower_step(lower, kernel, &params);
+    step_result(step, 0);
+    step_operand(step, 0);
 }

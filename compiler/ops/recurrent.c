@@ -107,7 +107,7 @@ static Shape last_shape(const Recurrent *shape)
 void infer_recurrent(Node *node)
 {
     const Recurrent shape = recurrent_of(node);
-    const DType type = node->in[0]->dtype;
+    const DType type = node_type(node);
     infer_out(node, 0, type, states_shape(&shape));
     for (int i = 1; i < 3; i++)
         infer_out(node, i, type, last_shape(&shape));
@@ -278,8 +278,7 @@ static Move block_move(const Tensor *w, int64_t each, int64_t from, int64_t at,
     };
 }
 
-static Tensor *pack_moved(Lower *lower, Node *node, Tensor *w, int64_t from,
-                          int64_t rows)
+static Tensor *pack_moved(Lower *lower, Tensor *w, int64_t from, int64_t rows)
 {
     const int64_t *dim = w->shape.dim;
     const int64_t each = i64_mul(up4(rows), dim[2]);
@@ -294,7 +293,7 @@ static Tensor *pack_moved(Lower *lower, Node *node, Tensor *w, int64_t from,
         if (width == lower->pack_width)
             blocks = i64_max(left / width, 1);
         const Move move = block_move(w, each, from, at, width, blocks, lanes);
-        Step *step = lower_move(lower, node, packed, w, &move);
+        Step *step = lower_move(lower, packed, w, &move);
         if (at && step)
             step->operand[0].read = true; /* the blocks before are there */
         at += blocks * width;
@@ -302,12 +301,11 @@ static Tensor *pack_moved(Lower *lower, Node *node, Tensor *w, int64_t from,
     return packed;
 }
 
-static Tensor *pack_rows(Lower *lower, Node *node, Tensor *w, int64_t from,
-                         int64_t rows)
+static Tensor *pack_rows(Lower *lower, Tensor *w, int64_t from, int64_t rows)
 {
     if (!w->value)
-        return pack_moved(lower, node, w, from, rows);
-    Store *store = lower->graph->store;
+        return pack_moved(lower, w, from, rows);
+    Store *store = lower->store;
     const int64_t directions = w->shape.dim[0];
     const int64_t all = i64_mul(directions, rows);
     const int64_t dims[3] = { all, w->shape.dim[2], 1 };
@@ -325,7 +323,7 @@ static Tensor *lengths_of(Lower *lower, Node *node, const Recurrent *shape)
     bool all = length != NULL;
     for (int64_t i = 0; length && i < count; i++)
         all &= length[i] == shape->steps;
-    return all ? NULL : lower_as(lower, node, tensor, DT_I32);
+    return all ? NULL : lower_as(lower, tensor, DT_I32);
 }
 
 /* Scratch of the kernels, elements: biases and states of the whole batch and a chunk of gates, or
@@ -355,13 +353,12 @@ static Matrices weights_of(Lower *lower, Node *node, const Recurrent *shape)
     const int64_t all = i64_mul(shape->gates, hidden);
     const bool split = shape->gates == 3;
     Matrices weights = { .input = node->in[1], .state = node->in[2] };
-    if (node->in[0]->dtype == DT_F64)
+    if (node_type(node) == DT_F64)
         return weights;
-    weights.input = pack_rows(lower, node, node->in[1], 0, all);
-    weights.state =
-        pack_rows(lower, node, node->in[2], 0, split ? 2 * hidden : all);
+    weights.input = pack_rows(lower, node->in[1], 0, all);
+    weights.state = pack_rows(lower, node->in[2], 0, split ? 2 * hidden : all);
     if (split)
-        weights.last = pack_rows(lower, node, node->in[2], 2 * hidden, hidden);
+        weights.last = pack_rows(lower, node->in[2], 2 * hidden, hidden);
     return weights;
 }
 
@@ -373,33 +370,32 @@ static int64_t macs_of(const Recurrent *shape)
     return i64_mul(i64_mul(shape->directions, rows), i64_mul(gates, width));
 }
 
-static void add_operands(Step *step, const Node *node, const Matrices *weights,
-                         Tensor *lengths)
+static void add_operands(Step *step, const Matrices *weights, Tensor *lengths)
 {
     for (int i = 0; i < 3; i++)
-        step_out(step, node_out(node, i));
-    step_in(step, node->in[0]);
+        step_result(step, i);
+    step_operand(step, 0);
     step_in(step, weights->input);
     step_in(step, weights->state);
     step_in(step, weights->last);
-    step_in(step, node_in(node, 3));
+    step_operand(step, 3);
     step_in(step, lengths);
     for (int i = 5; i <= 7; i++)
-        step_in(step, node_in(node, i));
+        step_operand(step, i);
 }
 
 void lower_recurrent(Lower *lower, Node *node)
 {
     const Recurrent shape = recurrent_of(node);
-    const bool plain = node->in[0]->dtype == DT_F64;
+    const bool plain = node_type(node) == DT_F64;
     const char *kernel = plain ? "recurrent_f64" : "recurrent_f32";
     const inlay_recurrent_params params = params_of(lower, node, &shape);
     if (shape.steps < 1 || !i64_mul(shape.batch, shape.hidden))
         fail_node(node, STATUS_UNSUPPORTED, NULL, "its sequence is empty");
     Tensor *lengths = lengths_of(lower, node, &shape);
     const Matrices weights = weights_of(lower, node, &shape);
-    Step *step = lower_step(lower, node, kernel, &params);
-    add_operands(step, node, &weights, lengths);
+    Step *step = lower_step(lower, kernel, &params);
+    add_operands(step, &weights, lengths);
     step_scratch(lower, step, scratch_of(&params, plain));
     step->macs = macs_of(&shape);
 }

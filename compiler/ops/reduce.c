@@ -38,13 +38,13 @@ void infer_reduce(Node *node)
     const Shape *in = infer_shape(node, 0);
     Shape shape = { .rank = 0 };
     if (!reduced_axes(node, gone)) {
-        infer_declared(node, 0, node->in[0]->dtype);
+        infer_declared(node, 0, node_type(node));
         return;
     }
     for (int i = 0; i < in->rank; i++)
         if (!gone[i] || keep)
             shape.dim[shape.rank++] = gone[i] ? 1 : in->dim[i];
-    infer_out(node, 0, node->in[0]->dtype, shape);
+    infer_out(node, 0, node_type(node), shape);
 }
 
 /* Kept or reduced loops of x, sizes of 1 dropped and neighbours joined. */
@@ -96,8 +96,8 @@ static bool split_loops(const Shape *shape, const bool *gone, Loops *kept,
     return columns;
 }
 
-void lower_reduce_axes(Lower *lower, Node *node, const char *kernel,
-                       Tensor *out, Tensor *in, const bool *gone)
+void lower_reduce_axes(Lower *lower, const char *kernel, Tensor *out,
+                       Tensor *in, const bool *gone)
 {
     Loops kept = { .count = 0 };
     Loops reduced = { .count = 0 };
@@ -110,7 +110,7 @@ void lower_reduce_axes(Lower *lower, Node *node, const char *kernel,
     params.count = i32_checked(count);
     set_loops(&kept, &params.kept, params.nk, params.sk);
     set_loops(&reduced, &params.reduced, params.nr, params.sr);
-    Step *step = lower_step(lower, node, kernel, &params);
+    Step *step = lower_step(lower, kernel, &params);
     step_out(step, out);
     step_in(step, in);
 }
@@ -119,7 +119,7 @@ void lower_reduce_axes(Lower *lower, Node *node, const char *kernel,
 static void lower_reduce_values(Lower *lower, Node *node, const char *kernel,
                                 Tensor *out, Tensor *in)
 {
-    Tensor *axes = lower_index(lower, node, node->in[1]);
+    Tensor *axes = lower_index(lower, node->in[1]);
     inlay_reduce_params params = {
         .values = 1,
         .kept = in->shape.rank,
@@ -132,7 +132,7 @@ static void lower_reduce_values(Lower *lower, Node *node, const char *kernel,
             params.nr[params.reduced++] = i32_checked(out->shape.dim[i]);
     if (!tensor_count(out))
         return;
-    Step *s = lower_step(lower, node, kernel, &params);
+    Step *s = lower_step(lower, kernel, &params);
     step_out(s, out);
     step_in(s, in);
     step_in(s, axes);
@@ -143,7 +143,7 @@ static void reduce_by_node(Lower *lower, Node *node, Tensor *out, Tensor *in)
     bool gone[MAX_RANK];
     const char *kernel = lower_kernel(lower, node->op->kernel, in->dtype);
     if (reduced_axes(node, gone))
-        lower_reduce_axes(lower, node, kernel, out, in, gone);
+        lower_reduce_axes(lower, kernel, out, in, gone);
     else
         lower_reduce_values(lower, node, kernel, out, in);
 }
@@ -154,28 +154,28 @@ void lower_reduce(Lower *lower, Node *node)
 }
 
 /* Integer roots and logarithms go through float64. */
-static Tensor *as_float(Lower *lower, Node *node, Tensor *tensor)
+static Tensor *as_float(Lower *lower, Tensor *tensor)
 {
     if (dtype_is_float(tensor->dtype))
         return tensor;
     Tensor *y = lower_temp(lower, DT_F64, tensor->shape);
-    lower_cast(lower, node, y, tensor, true, 0);
+    lower_cast(lower, y, tensor, true, 0);
     return y;
 }
 
 void lower_reduce_root(Lower *lower, Node *node)
 {
     Tensor *out = node->out[0];
-    Tensor *x = as_float(lower, node, node->in[0]);
+    Tensor *x = as_float(lower, node->in[0]);
     Tensor *y = out;
     if (x != node->in[0])
         y = lower_temp(lower, DT_F64, out->shape);
     reduce_by_node(lower, node, y, x);
     if (y != out)
-        lower_cast(lower, node, out, y, true, 0);
+        lower_cast(lower, out, y, true, 0);
 }
 
-Tensor *lower_reduced(Lower *lower, Node *node, const char *op, Tensor *in,
+Tensor *lower_reduced(Lower *lower, const char *op, Tensor *in,
                       const bool *gone)
 {
     Shape kept = in->shape;
@@ -184,25 +184,24 @@ Tensor *lower_reduced(Lower *lower, Node *node, const char *op, Tensor *in,
             kept.dim[i] = 1;
     Tensor *out = lower_temp(lower, in->dtype, kept);
     const char *kernel = lower_kernel(lower, op, in->dtype);
-    lower_reduce_axes(lower, node, kernel, out, in, gone);
+    lower_reduce_axes(lower, kernel, out, in, gone);
     return out;
 }
 
-static void log_sum_exp(Lower *lower, Node *node, Tensor *out, Tensor *x,
-                        const bool *gone)
+static void log_sum_exp(Lower *lower, Tensor *out, Tensor *x, const bool *gone)
 {
     const DType type = x->dtype;
     const double most = type == DT_F64 ? DBL_MAX : (double)FLT_MAX;
-    Tensor *top = lower_reduced(lower, node, "reduce_max", x, gone);
+    Tensor *top = lower_reduced(lower, "reduce_max", x, gone);
     Tensor *finite = lower_temp(lower, type, top->shape);
     const char *clip = lower_kernel(lower, "clip", type);
-    lower_flat(lower, node, clip, finite, top, -most, most);
-    Tensor *below = lower_temp_binary(lower, node, "sub", x, finite, x->shape);
-    Tensor *power = lower_temp_unary(lower, node, "exp", below);
-    Tensor *sum = lower_reduced(lower, node, "reduce_sum", power, gone);
-    Tensor *log = lower_temp_unary(lower, node, "log", sum);
-    Tensor *y = lower_temp_binary(lower, node, "add", log, finite, log->shape);
-    lower_view(lower, node, out, y, 0);
+    lower_flat(lower, clip, finite, top, -most, most);
+    Tensor *below = lower_temp_binary(lower, "sub", x, finite, x->shape);
+    Tensor *power = lower_temp_unary(lower, "exp", below);
+    Tensor *sum = lower_reduced(lower, "reduce_sum", power, gone);
+    Tensor *log = lower_temp_unary(lower, "log", sum);
+    Tensor *y = lower_temp_binary(lower, "add", log, finite, log->shape);
+    lower_view(lower, out, y, 0);
 }
 
 /* log(sum e^(x - m)) + m with m the maximum, kept finite; in one go where the axes are values. */
@@ -210,16 +209,16 @@ void lower_reduce_log_sum_exp(Lower *lower, Node *node)
 {
     bool gone[MAX_RANK];
     Tensor *result = node->out[0];
-    Tensor *x = as_float(lower, node, node->in[0]);
+    Tensor *x = as_float(lower, node->in[0]);
     Tensor *out = result;
     if (x->dtype != result->dtype)
         out = lower_temp(lower, x->dtype, result->shape);
     if (reduced_axes(node, gone))
-        log_sum_exp(lower, node, out, x, gone);
+        log_sum_exp(lower, out, x, gone);
     else
         reduce_by_node(lower, node, out, x);
     if (out != result)
-        lower_cast(lower, node, result, out, true, 0);
+        lower_cast(lower, result, out, true, 0);
 }
 
 /* ArgMax, ArgMin */
@@ -255,10 +254,10 @@ void lower_arg(Lower *lower, Node *node)
     };
     if (!tensor_count(node->out[0]))
         return;
-    const char *kernel = lower_kernel_of(lower, node);
-    Step *step = lower_step(lower, node, kernel, &params);
-    step_out(step, node->out[0]);
-    step_in(step, node->in[0]);
+    const char *kernel = lower_kernel_of(lower);
+    Step *step = lower_step(lower, kernel, &params);
+    step_result(step, 0);
+    step_operand(step, 0);
 }
 
 /* Softmax and kin: along one axis, or, until opset 12, along all axes from `axis` on. */
@@ -297,12 +296,12 @@ Step *lower_softmax_lines(Lower *lower, Node *node, const char *kernel)
         .inner = lines.inner,
         .by_pixel = by_row,
     };
-    Step *step = lower_step(lower, node, kernel, &params);
-    Operand *y = step_out(step, node->out[0]);
+    Step *step = lower_step(lower, kernel, &params);
+    Operand *y = step_result(step, 0);
     if (by_row)
         operand_image(y);
     step->units = y->rows;
-    Operand *x = step_in(step, node->in[0]);
+    Operand *x = step_operand(step, 0);
     if (*node->op_type != 'L')
         x->reuse = REUSE_ELEMENTWISE;
     if (!by_row)
@@ -314,5 +313,5 @@ Step *lower_softmax_lines(Lower *lower, Node *node, const char *kernel)
 
 void lower_softmax(Lower *lower, Node *node)
 {
-    lower_softmax_lines(lower, node, lower_kernel_of(lower, node));
+    lower_softmax_lines(lower, node, lower_kernel_of(lower));
 }

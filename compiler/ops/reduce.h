@@ -7,14 +7,14 @@
 
 /* out = `kernel` ("reduce_sum_f32") of `in` over the axes marked; out's elements are the kept ones
  * in order. */
-void lower_reduce_axes(Lower *lower, Node *node, const char *kernel,
-                       Tensor *out, Tensor *in, const bool *gone);
+void lower_reduce_axes(Lower *lower, const char *kernel, Tensor *out,
+                       Tensor *in, const bool *gone);
 
 /* Which axes of operand 0 go, by attribute or operand 1; none named: all, or none where
  * noop_with_empty_axes says so. False: the list is a value at run time. */
 bool reduced_axes(const Node *node, bool *gone);
 /* The same with a new tensor as result, which has 1 for each axis that goes; `op`: "reduce_sum". */
-Tensor *lower_reduced(Lower *lower, Node *node, const char *op, Tensor *in,
+Tensor *lower_reduced(Lower *lower, const char *op, Tensor *in,
                       const bool *gone);
 
 #endif

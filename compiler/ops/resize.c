@@ -176,9 +176,9 @@ void infer_resize(Node *node)
         *dim = known ? resized(node, &r, i, *dim) : -1;
     }
     if (known)
-        infer_out(node, 0, node->in[0]->dtype, shape);
+        infer_out(node, 0, node_type(node), shape);
     else
-        infer_declared_as(node, 0, node->in[0]->dtype, shape);
+        infer_declared_as(node, 0, node_type(node), shape);
 }
 
 /* Parameters of one axis; the scale that bounds the taps is known even where the exact one is not.
@@ -239,21 +239,21 @@ static void constant_roi(const Node *node, const ResizeSpec *r, int i,
 }
 
 /* A step that makes the tables of an axis when the model runs. */
-static void table_step(Lower *lower, Node *node, const ResizeSpec *r,
+static void table_step(Lower *lower, const ResizeSpec *r,
                        const inlay_resize_table_params *params, Tensor *index,
                        Tensor *weight, bool more)
 {
-    Tensor *sizes = lower_index(lower, node, r->sizes);
+    Tensor *sizes = lower_index(lower, r->sizes);
     Tensor *scales = r->scales;
     if (scales && scales->dtype != DT_F32)
-        fail_node(node, STATUS_MALFORMED, NULL, "scales are of type %s",
+        fail_node(lower->node, STATUS_MALFORMED, NULL, "scales are of type %s",
                   dtype_name(scales->dtype));
     Tensor *roi = r->coordinate == INLAY_TF_CROP ? r->roi : NULL;
     if (roi && roi->dtype != DT_F32) {
         roi = lower_temp(lower, DT_F32, r->roi->shape);
-        lower_cast(lower, node, roi, r->roi, true, 0);
+        lower_cast(lower, roi, r->roi, true, 0);
     }
-    Step *step = lower_step(lower, node, "resize_table", params);
+    Step *step = lower_step(lower, "resize_table", params);
     step_out(step, index)->read = more;
     step_out(step, weight);
     step_in(step, scales);
@@ -274,7 +274,7 @@ static const int32_t *axis_tables(Lower *lower, Node *node, const ResizeSpec *r,
     if (is_run_time(r)) {
         *index = lower_temp(lower, DT_I32, shape_vector(entries));
         *weight = lower_temp(lower, DT_F32, shape_vector(weights));
-        table_step(lower, node, r, params, *index, *weight, false);
+        table_step(lower, r, params, *index, *weight, false);
         return NULL;
     }
     int32_t *k = NEW_ARRAY(lower->arena, int32_t, entries);
@@ -396,7 +396,7 @@ static void resample_axis(Lower *lower, Node *node, const ResizeSpec *r, int i,
     const inlay_resample_params resample =
         resample_params(&in->shape, r->axis[i], pixels, &params);
     const char *kernel = lower_kernel(lower, "resample", out->dtype);
-    Step *step = lower_step(lower, node, kernel, &resample);
+    Step *step = lower_step(lower, kernel, &resample);
     step_out(step, out);
     step_in(step, in);
     set_resample_rules(lower, step, &resample, &params, pixels, table);
@@ -412,7 +412,7 @@ static void resample_all(Lower *lower, Node *node, const ResizeSpec *r,
     for (int i = 0; i < r->axes; i++)
         left += !stays(node, r, i);
     if (!left)
-        lower_view(lower, node, out, in, 0);
+        lower_view(lower, out, in, 0);
     for (int i = r->axes - 1; i >= 0; i--) {
         if (stays(node, r, i))
             continue;
@@ -457,8 +457,8 @@ static void place_tables(Lower *lower, Node *node, const ResizeSpec *r,
             place_params(node, r, entry[d], size);
         params.stride = i32_checked(stride[d]);
         params.first = i32_checked(first);
-        table_step(lower, node, entry[d] >= 0 ? r : &plain, &params, table,
-                   NULL, d > 0);
+        table_step(lower, entry[d] >= 0 ? r : &plain, &params, table, NULL,
+                   d > 0);
         first += size;
     }
 }
@@ -487,16 +487,16 @@ static void nearest_at_run_time(Lower *lower, Node *node, const ResizeSpec *r,
     const inlay_pick_params pick =
         places_to_pick(&node->out[0]->shape, entry, &places);
     Tensor *y = move_target(lower, node->out[0]);
-    Tensor *x = move_source(lower, node, node->in[0]);
+    Tensor *x = move_source(lower, node->in[0]);
     Tensor *table = lower_temp(lower, DT_I32, shape_vector(places));
     place_tables(lower, node, r, entry, pick.rank, table);
     const int bits = dtype_bits(y->dtype);
     const char *kernel = arena_printf(lower->arena, "pick_%d", bits);
-    Step *step = lower_step(lower, node, kernel, &pick);
+    Step *step = lower_step(lower, kernel, &pick);
     step_out(step, y);
     step_in(step, x);
     step_in(step, table);
-    move_finish(lower, node, node->out[0], y);
+    move_finish(lower, node->out[0], y);
 }
 
 /* Nearest neighbours: moves by a table for each axis. */
@@ -558,9 +558,9 @@ void lower_resize(Lower *lower, Node *node)
     }
     Tensor *wide = lower_temp(lower, DT_F32, x->shape);
     Tensor *result = lower_temp(lower, DT_F32, y->shape);
-    lower_cast(lower, node, wide, x, true, 0);
+    lower_cast(lower, wide, x, true, 0);
     resample_all(lower, node, &r, result, wide);
-    lower_cast(lower, node, y, result, true, 0);
+    lower_cast(lower, y, result, true, 0);
 }
 
 /* ---- pairs of pixels, of rows ---- */

@@ -164,7 +164,7 @@ static void load_slices(Lower *lower, Node *node, Graph *graph,
         const int axis = input_axis(node, facts, i);
         const bool reverse = facts->in_reverse[i] == 1;
         const inlay_slice_params params = slice_params(whole, axis, reverse);
-        Step *step = lower_step(lower, node, "slice_load", &params);
+        Step *step = lower_step(lower, "slice_load", &params);
         step_out(step, graph->input.at[facts->states + i]);
         step_in(step, whole);
         step_in(step, counter);
@@ -182,7 +182,7 @@ static void store_slices(Lower *lower, Node *node, Graph *graph,
         const int axis = output_axis(node, facts, at, whole->shape.rank);
         const bool reverse = facts->out_reverse[at] == 1;
         const inlay_slice_params params = slice_params(whole, axis, reverse);
-        Step *step = lower_step(lower, node, "slice_store", &params);
+        Step *step = lower_step(lower, "slice_store", &params);
         step_out(step, whole)->read = true;
         step_in(step, graph->output.at[i]);
         step_in(step, counter);
@@ -190,26 +190,26 @@ static void store_slices(Lower *lower, Node *node, Graph *graph,
 }
 
 /* As carry(), for a body whose states begin at input and output 0. */
-static void carry_states(Lower *lower, Node *node, Graph *graph, int states)
+static void carry_states(Lower *lower, Graph *graph, int states)
 {
     Tensor **copy = NEW_ARRAY(lower->arena, Tensor *, states + 1);
     for (int i = 0; i < states; i++) {
         Tensor *state = graph->output.at[i];
         copy[i] = lower_temp(lower, state->dtype, state->shape);
-        lower_copy(lower, node, copy[i], state);
+        lower_copy(lower, copy[i], state);
     }
     for (int i = 0; i < states; i++)
-        lower_copy(lower, node, graph->input.at[i], copy[i]);
+        lower_copy(lower, graph->input.at[i], copy[i]);
 }
 
-static Step *loop_step(Lower *lower, Node *node, const char *kernel,
-                       int32_t target, Tensor *counter, Tensor *trips)
+static Step *loop_step(Lower *lower, const char *kernel, int32_t target,
+                       Tensor *counter, Tensor *trips)
 {
     const inlay_loop_params params = {
         .target = target,
         .most = -1,
     };
-    Step *step = control_step(lower, node, kernel, &params);
+    Step *step = control_step(lower, kernel, &params);
     step_out(step, counter)->read = !strcmp(kernel, "loop_end");
     step_in(step, trips);
     step_in(step, NULL);
@@ -222,10 +222,10 @@ static void enter_scan(Lower *lower, Node *node, Graph *graph, int states)
     for (size_t i = 0; i < graph->input.n; i++)
         graph->input.at[i]->storage = STORE_ARENA;
     for (int i = 0; i < states; i++)
-        lower_copy(lower, node, graph->input.at[i], node->in[i]);
+        lower_copy(lower, graph->input.at[i], node->in[i]);
     for (int i = states; i < node->n_out; i++)
         if (node->out[i])
-            lower_clear(lower, node, node->out[i]);
+            lower_clear(lower, node->out[i]);
 }
 
 /* One turn: parts of the sequences, the body, parts of the results, the states of the next turn. */
@@ -235,7 +235,7 @@ static void lower_turn(Lower *lower, Node *node, Graph *graph,
     load_slices(lower, node, graph, facts, counter);
     control_lower(lower, graph);
     store_slices(lower, node, graph, facts, counter);
-    carry_states(lower, node, graph, facts->states);
+    carry_states(lower, graph, facts->states);
 }
 
 void lower_scan(Lower *lower, Node *node)
@@ -247,14 +247,14 @@ void lower_scan(Lower *lower, Node *node)
     Tensor *trips = lower_i64s(lower, &turns, 1);
     enter_scan(lower, node, graph, facts.states);
     const int32_t begin = control_next(lower);
-    Step *first = loop_step(lower, node, "loop_begin", 0, counter, trips);
+    Step *first = loop_step(lower, "loop_begin", 0, counter, trips);
     lower_turn(lower, node, graph, &facts, counter);
     first->loop_end = control_next(lower);
-    loop_step(lower, node, "loop_end", begin + 1, counter, trips);
+    loop_step(lower, "loop_end", begin + 1, counter, trips);
     ((inlay_loop_params *)first->params)->target = control_next(lower);
     for (int i = 0; i < facts.states && i < node->n_out; i++)
         if (node->out[i])
-            lower_copy(lower, node, node->out[i], graph->input.at[i]);
+            lower_copy(lower, node->out[i], graph->input.at[i]);
 }
 
 /* --- Scan of opset 8: with a batch dimension, of which each entry is a scan of its own. --- */

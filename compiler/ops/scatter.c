@@ -35,10 +35,10 @@ static void check_operands(const Node *node)
     if (!is_index(node->in[1]->dtype))
         fail_node(node, STATUS_MALFORMED, NULL, "indices are of type %s",
                   dtype_name(node->in[1]->dtype));
-    if (node->in[2]->dtype != node->in[0]->dtype)
-        fail_node(
-            node, STATUS_MALFORMED, NULL, "data of type %s, updates of type %s",
-            dtype_name(node->in[0]->dtype), dtype_name(node->in[2]->dtype));
+    if (node->in[2]->dtype != node_type(node))
+        fail_node(node, STATUS_MALFORMED, NULL,
+                  "data of type %s, updates of type %s",
+                  dtype_name(node_type(node)), dtype_name(node->in[2]->dtype));
 }
 
 /* Shapes of indices and updates that do not. */
@@ -84,14 +84,14 @@ void infer_scatter_nd(Node *node)
 }
 
 /* The kernel's type: assignments move bits. */
-static const char *scatter_kernel(Lower *lower, const Node *node,
-                                  const char *form, const Tensor *x, int op)
+static const char *scatter_kernel(Lower *lower, const char *form,
+                                  const Tensor *x, int op)
 {
     static const char *const by_bytes[] = { 0, "u8", "u16", 0,    "u32",
                                             0, 0,    0,     "u64" };
     const int bytes = dtype_bits(x->dtype) / 8;
     if (bytes > 8 || (op && !((T_NUMBER | T_BOOL) & DTYPE_BIT(x->dtype))))
-        fail_node(node, STATUS_UNSUPPORTED, NULL, "element type %s",
+        fail_node(lower->node, STATUS_UNSUPPORTED, NULL, "element type %s",
                   dtype_name(x->dtype));
     return arena_printf(lower->arena, "%s_%s", form,
                         op ? dtype_suffix(x->dtype) : by_bytes[bytes]);
@@ -100,15 +100,15 @@ static const char *scatter_kernel(Lower *lower, const Node *node,
 /* What is reduced is computed: small floats in float32. */
 static bool computes_wide(const Node *node)
 {
-    return reduction_of(node) && dtype_is_small_float(node->in[0]->dtype);
+    return reduction_of(node) && dtype_is_small_float(node_type(node));
 }
 
 /* Operand i as the kernel takes it. */
 static Tensor *scattered(Lower *lower, Node *node, int i)
 {
     if (computes_wide(node))
-        return lower_as(lower, node, node->in[i], DT_F32);
-    return move_source(lower, node, node->in[i]);
+        return lower_as(lower, node->in[i], DT_F32);
+    return move_source(lower, node->in[i]);
 }
 
 static void scatter_step(Lower *lower, Node *node, const char *form,
@@ -118,21 +118,21 @@ static void scatter_step(Lower *lower, Node *node, const char *form,
     const bool wide = computes_wide(node);
     Tensor *y =
         wide ? lower_temp(lower, DT_F32, out->shape) : move_target(lower, out);
-    Tensor *index = lower_index(lower, node, node->in[1]);
+    Tensor *index = lower_index(lower, node->in[1]);
     Tensor *x = scattered(lower, node, 0);
     Tensor *updates = scattered(lower, node, 2);
     params->op = reduction_of(node);
     params->bytes = tensor_bytes(x);
-    const char *kernel = scatter_kernel(lower, node, form, x, params->op);
-    Step *step = lower_step(lower, node, kernel, params);
+    const char *kernel = scatter_kernel(lower, form, x, params->op);
+    Step *step = lower_step(lower, kernel, params);
     step_out(step, y);
     step_in(step, x)->reuse = REUSE_ELEMENTWISE;
     step_in(step, index);
     step_in(step, updates);
     if (wide)
-        lower_cast(lower, node, out, y, true, 0);
+        lower_cast(lower, out, y, true, 0);
     else
-        move_finish(lower, node, out, y);
+        move_finish(lower, out, y);
 }
 
 void lower_scatter_elements(Lower *lower, Node *node)
@@ -142,7 +142,7 @@ void lower_scatter_elements(Lower *lower, Node *node)
     if (!tensor_count(node->out[0]))
         return;
     if (!tensor_count(node->in[1])) {
-        lower_view(lower, node, node->out[0], node->in[0], 0);
+        lower_view(lower, node->out[0], node->in[0], 0);
         return;
     }
     inlay_scatter_params params = {

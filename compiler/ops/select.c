@@ -54,19 +54,19 @@ void lower_onehot(Lower *lower, Node *node)
     if (!tensor_count(y))
         return;
     lower_check_dims(lower, node, 1, y->shape.dim + axis);
-    Tensor *index = lower_index(lower, node, node->in[0]);
-    Tensor *values = move_source(lower, node, node->in[2]);
+    Tensor *index = lower_index(lower, node->in[0]);
+    Tensor *values = move_source(lower, node->in[2]);
     const inlay_onehot_params params = {
         .outer = i32_checked(shape_product(k, 0, axis)),
         .depth = i32_checked(y->shape.dim[axis]),
         .inner = i32_checked(shape_product(k, axis, k->rank)),
         .size = dtype_bits(y->dtype) / 8,
     };
-    Step *s = lower_step(lower, node, "onehot", &params);
+    Step *s = lower_step(lower, "onehot", &params);
     step_out(s, y);
     step_in(s, index);
     step_in(s, values);
-    move_finish(lower, node, node->out[0], y);
+    move_finish(lower, node->out[0], y);
 }
 
 /* EyeLike: the shape of its input, attribute dtype or the input's type. */
@@ -74,7 +74,7 @@ void infer_eyelike(Node *node)
 {
     const Attr *a = node_attr(node, "dtype");
     const Shape *shape = infer_shape(node, 0);
-    const DType type = a ? dtype_of_code(a->i) : node->in[0]->dtype;
+    const DType type = a ? dtype_of_code(a->i) : node_type(node);
     if (shape->rank != 2 || type == DT_NONE || type == DT_STRING)
         fail_node(node, STATUS_MALFORMED, NULL,
                   "needs a matrix and a numeric type");
@@ -104,13 +104,13 @@ void lower_eyelike(Lower *lower, Node *node)
     const Move move =
         diagonal(y->shape.dim[0], y->shape.dim[1], node_int(node, "k", 0));
     Tensor *zero = lower_number(lower, type, 0.0);
-    lower_fill(lower, node, y, move_source(lower, node, zero));
+    lower_fill(lower, y, move_source(lower, zero));
     Tensor *one = lower_number(lower, type, 1.0);
-    one = move_source(lower, node, one);
-    Step *step = lower_move(lower, node, y, one, &move);
+    one = move_source(lower, one);
+    Step *step = lower_move(lower, y, one, &move);
     if (step)
         step->operand[0].read = true;
-    move_finish(lower, node, node->out[0], y);
+    move_finish(lower, node->out[0], y);
 }
 
 /* Compress: inputs data, condition. Without an axis the data is flat. */
@@ -143,7 +143,7 @@ void infer_compress(Node *node)
         Shape most = axis < 0 ? shape_vector(0) : node->in[0]->shape;
         most.dim[axis < 0 ? 0 : axis] =
             i64_min(size, tensor_count(node->in[1]));
-        infer_out(node, 0, node->in[0]->dtype, dynamic_bound(node, 0, most));
+        infer_out(node, 0, node_type(node), dynamic_bound(node, 0, most));
         dynamic_out(node, 0, axis < 0 ? 0 : (int)axis);
         return;
     }
@@ -152,7 +152,7 @@ void infer_compress(Node *node)
     Shape s = axis < 0 ? shape_vector(kept) : node->in[0]->shape;
     if (axis >= 0)
         s.dim[axis] = kept;
-    infer_out(node, 0, node->in[0]->dtype, s);
+    infer_out(node, 0, node_type(node), s);
 }
 
 void lower_compress(Lower *lower, Node *node)
@@ -160,7 +160,7 @@ void lower_compress(Lower *lower, Node *node)
     int64_t outer, size, inner;
     const int64_t axis = compress_axis(node, &outer, &size, &inner);
     Tensor *y = move_target(lower, node->out[0]);
-    Tensor *x = move_source(lower, node, node->in[0]);
+    Tensor *x = move_source(lower, node->in[0]);
     if (!tensor_count(y) && !node->counts)
         return;
     const inlay_compress_params params = {
@@ -170,12 +170,12 @@ void lower_compress(Lower *lower, Node *node)
         .kept = i32_checked(y->shape.dim[axis < 0 ? 0 : axis]),
         .run = i64_mul(inner, dtype_bits(x->dtype) / 8),
     };
-    Step *s = lower_step(lower, node, "compress", &params);
+    Step *s = lower_step(lower, "compress", &params);
     step_out(s, y);
     step_out(s, node_count(node));
     step_in(s, x);
-    step_in(s, node->in[1]);
-    move_finish(lower, node, node->out[0], y);
+    step_operand(s, 1);
+    move_finish(lower, node->out[0], y);
 }
 
 /* The values come when the model runs. */
@@ -227,16 +227,16 @@ void lower_nonzero(Lower *lower, Node *node)
     if (!tensor_count(node->out[0]) && !node->counts)
         return;
     if (!tensor_count(node->in[0])) {
-        lower_clear(lower, node, node_count(node));
+        lower_clear(lower, node_count(node));
         return;
     }
     params.room = i32_checked(node->out[0]->shape.dim[1]);
     shape_to_i32(s, params.n);
-    Step *step = lower_step(lower, node,
-                            nonzero_kernel(lower, node->in[0]->dtype), &params);
-    step_out(step, node->out[0]);
+    Step *step =
+        lower_step(lower, nonzero_kernel(lower, node_type(node)), &params);
+    step_result(step, 0);
     step_out(step, node_count(node));
-    step_in(step, node->in[0]);
+    step_operand(step, 0);
 }
 
 void lower_trilu(Lower *lower, Node *node)
@@ -256,11 +256,11 @@ void lower_trilu(Lower *lower, Node *node)
         .size = (int32_t)moved.size,
         .upper = node_int(node, "upper", 1) != 0,
     };
-    Step *step = lower_step(lower, node, "trilu", &params);
+    Step *step = lower_step(lower, "trilu", &params);
     step_out(step, moved.y);
     step_in(step, moved.x)->reuse = REUSE_ELEMENTWISE;
     step_in(step, moved.index);
-    move_finish(lower, node, node->out[0], moved.y);
+    move_finish(lower, node->out[0], moved.y);
 }
 
 static void check_reverse_sequence(const Node *node, const Shape *shape)
@@ -350,7 +350,7 @@ static void infer_topk_value(Node *node, Shape shape, int axis)
         return;
     }
     shape.dim[axis] = -1;
-    infer_declared_as(node, 0, node->in[0]->dtype, shape);
+    infer_declared_as(node, 0, node_type(node), shape);
     infer_require(node, 0, values->shape.dim[axis] <= size);
     infer_out(node, 1, DT_I64, values->shape);
 }
@@ -374,7 +374,7 @@ void infer_topk(Node *node)
         fail_node(node, STATUS_MALFORMED, NULL, "k is %lld of %lld",
                   (long long)*k, (long long)shape.dim[axis]);
     shape.dim[axis] = *k;
-    infer_out(node, 0, node->in[0]->dtype, shape);
+    infer_out(node, 0, node_type(node), shape);
     infer_out(node, 1, DT_I64, shape);
 }
 
@@ -397,11 +397,10 @@ void lower_topk(Lower *lower, Node *node)
         .k = i32_checked(to->dim[axis]),
         .largest = node_int(node, "largest", 1) != 0,
     };
-    const char *kernel = lower_kernel(lower, "topk", node->in[0]->dtype);
-    Step *step = lower_step(lower, node, kernel, &params);
-    step_out(step, node->out[0]);
+    Step *step = lower_typed_step(lower, "topk", &params);
+    step_result(step, 0);
     step_out(step, index);
-    step_in(step, node->in[0]);
+    step_operand(step, 0);
 }
 
 void infer_unique(Node *node)
@@ -411,7 +410,7 @@ void infer_unique(Node *node)
     const int axis = a ? node_axis(node, a->i, x->rank) : 0;
     const Shape y =
         dynamic_bound(node, 0, a ? *x : shape_vector(shape_count(x)));
-    infer_out(node, 0, node->in[0]->dtype, y);
+    infer_out(node, 0, node_type(node), y);
     infer_out(node, 1, DT_I64, shape_vector(y.dim[axis]));
     infer_out(node, 2, DT_I64, shape_vector(a ? x->dim[axis] : shape_count(x)));
     infer_out(node, 3, DT_I64, shape_vector(y.dim[axis]));
@@ -440,14 +439,13 @@ static inlay_unique_params unique_params(const Node *node)
 void lower_unique(Lower *lower, Node *node)
 {
     const inlay_unique_params params = unique_params(node);
-    const char *kernel = lower_kernel(lower, "unique", node->in[0]->dtype);
     const int results = node->n_out - node->counts;
-    Step *step = lower_step(lower, node, kernel, &params);
-    step_out(step, node->out[0]);
+    Step *step = lower_typed_step(lower, "unique", &params);
+    step_result(step, 0);
     step_out(step, node_count(node));
     for (int i = 1; i < 4; i++)
         step_out(step, i < results ? node->out[i] : NULL);
-    step_in(step, node->in[0]);
+    step_operand(step, 0);
     step_scratch(lower, step, i64_mul(params.n, 2 * (int64_t)sizeof(int32_t)));
 }
 
@@ -468,11 +466,11 @@ void lower_cumulate(Lower *lower, Node *node)
     if (!tensor_count(node->out[0]))
         return;
     shape_to_i32(shape, params.n);
-    Tensor *value = axis ? NULL : lower_index(lower, node, node->in[1]);
-    const char *kernel = lower_kernel_of(lower, node);
-    Step *step = lower_step(lower, node, kernel, &params);
-    step_out(step, node->out[0]);
-    step_in(step, node->in[0])->reuse = REUSE_ELEMENTWISE;
+    Tensor *value = axis ? NULL : lower_index(lower, node->in[1]);
+    const char *kernel = lower_kernel_of(lower);
+    Step *step = lower_step(lower, kernel, &params);
+    step_result(step, 0);
+    step_operand(step, 0)->reuse = REUSE_ELEMENTWISE;
     step_in(step, value);
 }
 
@@ -483,7 +481,7 @@ void infer_range(Node *node)
         int64_t count;
         const double *d = tensor_doubles(node->graph, node->in[i], &count);
         if (!d || count != 1) {
-            infer_declared_as(node, 0, node->in[0]->dtype, shape_vector(-1));
+            infer_declared_as(node, 0, node_type(node), shape_vector(-1));
             return;
         }
         v[i] = *d;
@@ -492,7 +490,7 @@ void infer_range(Node *node)
     if (!(fabs(v[2]) > 0) || !(count < 0x1p31))
         fail_node(node, STATUS_MALFORMED, NULL, "from %g to %g by %g", v[0],
                   v[1], v[2]);
-    infer_out(node, 0, node->in[0]->dtype,
+    infer_out(node, 0, node_type(node),
               shape_vector(count > 0 ? (int64_t)count : 0));
 }
 
@@ -502,11 +500,10 @@ void lower_range(Lower *lower, Node *node)
                                             tensor_count(node->out[0])) };
     if (!params.n)
         return;
-    Step *s = lower_step(
-        lower, node, lower_kernel(lower, "range", node->in[0]->dtype), &params);
-    step_out(s, node->out[0]);
+    Step *s = lower_typed_step(lower, "range", &params);
+    step_result(s, 0);
     for (int i = 0; i < 3; i++)
-        step_in(s, node->in[i]);
+        step_operand(s, i);
 }
 
 /* Det, and Inverse of com.microsoft: square matrices [...][n][n]. */
@@ -522,14 +519,13 @@ static const Shape *square_shape(const Node *node)
 
 void infer_inverse(Node *node)
 {
-    infer_out(node, 0, node->in[0]->dtype, *square_shape(node));
+    infer_out(node, 0, node_type(node), *square_shape(node));
 }
 
 void infer_det(Node *node)
 {
     const Shape *shape = square_shape(node);
-    infer_out(node, 0, node->in[0]->dtype,
-              shape_of(shape->rank - 2, shape->dim));
+    infer_out(node, 0, node_type(node), shape_of(shape->rank - 2, shape->dim));
 }
 
 static void lower_matrices(Lower *lower, Node *node, const char *kernel)
@@ -542,13 +538,11 @@ static void lower_matrices(Lower *lower, Node *node, const char *kernel)
     };
     if (!tensor_count(node->out[0]))
         return;
-    Step *step = lower_step(
-        lower, node, lower_kernel(lower, kernel, node->in[0]->dtype), &params);
-    step_out(step, node->out[0]);
-    step_in(step, node->in[0]);
-    step_scratch(
-        lower, step,
-        i64_max(8, dtype_bytes(node->in[0]->dtype, i64_mul(size, size))));
+    Step *step = lower_typed_step(lower, kernel, &params);
+    step_result(step, 0);
+    step_operand(step, 0);
+    step_scratch(lower, step,
+                 i64_max(8, dtype_bytes(node_type(node), i64_mul(size, size))));
 }
 
 void lower_det(Lower *lower, Node *node)

@@ -14,7 +14,7 @@
 
 void lower_view_op(Lower *lower, Node *node)
 {
-    lower_view(lower, node, node->out[0], node->in[0], 0);
+    lower_view(lower, node->out[0], node->in[0], 0);
 }
 
 Recipe *constant_view(Node *node)
@@ -28,7 +28,7 @@ Recipe *constant_view(Node *node)
 /* The shape is a value: as declared. */
 static void infer_reshape_value(Node *node, const Shape *in)
 {
-    infer_declared(node, 0, node->in[0]->dtype);
+    infer_declared(node, 0, node_type(node));
     const Tensor *out = node->out[0];
     const bool same = tensor_count(out) == shape_count(in);
     infer_require(node, 0, same && out->shape.rank == infer_count(node, 1));
@@ -89,7 +89,7 @@ void infer_reshape(Node *node)
         fail_node(node, STATUS_MALFORMED, NULL, "%s cannot be reshaped to %s",
                   shape_text(node->graph->arena, in),
                   shape_text(node->graph->arena, &shape));
-    infer_out(node, 0, node->in[0]->dtype, shape);
+    infer_out(node, 0, node_type(node), shape);
 }
 
 /* A shape that is a value must say what was compiled: the dimension, -1, or 0 where it is the
@@ -107,10 +107,10 @@ void lower_reshape(Lower *lower, Node *node)
                           ? 0
                           : to->dim[i];
         }
-        lower_check(lower, node, node->in[1], 3,
+        lower_check(lower, node->in[1], 3,
                     (const int64_t *const[]){ to->dim, any, copy });
     }
-    lower_view(lower, node, node->out[0], node->in[0], 0);
+    lower_view(lower, node->out[0], node->in[0], 0);
 }
 
 void infer_flatten(Node *node)
@@ -125,7 +125,7 @@ void infer_flatten(Node *node)
                   in->rank);
     const int64_t dims[] = { shape_product(in, 0, (int)axis),
                              shape_product(in, (int)axis, in->rank) };
-    infer_out(node, 0, node->in[0]->dtype, shape_of(2, dims));
+    infer_out(node, 0, node_type(node), shape_of(2, dims));
 }
 
 /* Marks the axes listed in attribute "axes" or operand 1; false: not constant; *given: there is a
@@ -169,7 +169,7 @@ static bool same_but_ones(const Shape *a, const Shape *b)
 static void infer_declared_ones(Node *node, int64_t more)
 {
     const Shape *in = infer_shape(node, 0);
-    infer_declared(node, 0, node->in[0]->dtype);
+    infer_declared(node, 0, node_type(node));
     const Shape *s = &node->out[0]->shape;
     infer_require(node, 0, s->rank == in->rank + more && same_but_ones(in, s));
 }
@@ -204,10 +204,10 @@ static Tensor *dims_with_ones(const Node *node, const Shape *shorter, int rank)
         dims.dim[dims.rank++] = 1;
     Tensor *ones = for_each_axis(node, rank, 1);
     Tensor *named = named_axes(node, rank);
-    Tensor *others = expand_binary(node, "Sub", ones, named);
+    Tensor *others = expand_sub(node, ones, named);
     Tensor *axis = expand_number(node, 0.0, DT_I64);
     Tensor *counted = expand_binary(node, "CumSum", others, axis);
-    Tensor *place = expand_binary(node, "Sub", counted, ones);
+    Tensor *place = expand_sub(node, counted, ones);
     Tensor *known = expand_i64s(node, dims.rank, dims.dim);
     Tensor *spread = expand_binary(node, "Gather", known, place);
     Tensor *in[] = { expand_cast(node, named, DT_BOOL), ones, spread };
@@ -261,7 +261,7 @@ void infer_squeeze(Node *node)
         if (given ? !marked[i] : in->dim[i] != 1)
             shape.dim[shape.rank++] = in->dim[i];
     }
-    infer_out(node, 0, node->in[0]->dtype, shape);
+    infer_out(node, 0, node_type(node), shape);
 }
 
 void infer_unsqueeze(Node *node)
@@ -282,14 +282,14 @@ void infer_unsqueeze(Node *node)
     axes_of(node, shape.rank, marked, &given);
     for (int i = 0, k = 0; i < shape.rank; i++)
         shape.dim[i] = marked[i] ? 1 : in->dim[k++];
-    infer_out(node, 0, node->in[0]->dtype, shape);
+    infer_out(node, 0, node_type(node), shape);
 }
 
 /* At inference Dropout is the identity; its mask is all true (its type: bool since opset 10). */
 void infer_dropout(Node *node)
 {
     infer_same(node);
-    infer_out(node, 1, node->op->since >= 10 ? DT_BOOL : node->in[0]->dtype,
+    infer_out(node, 1, node->op->since >= 10 ? DT_BOOL : node_type(node),
               *infer_shape(node, 0));
 }
 
@@ -297,11 +297,10 @@ static Tensor *one_of(Lower *lower, DType type)
 {
     const float one = 1.0f;
     const int64_t scalar = 1;
-    return lower_constant(lower,
-                          recipe_cast(lower->graph->store,
-                                      recipe_memory(lower->graph->store, DT_F32,
-                                                    1, &scalar, &one),
-                                      type));
+    return lower_constant(lower, recipe_cast(lower->store,
+                                             recipe_memory(lower->store, DT_F32,
+                                                           1, &scalar, &one),
+                                             type));
 }
 
 static void require_number(const Node *node, const Tensor *tensor)
@@ -330,18 +329,17 @@ static void check_dropout(Lower *lower, Node *node)
     static const int64_t never[] = { 0 };
     Tensor *some = lower_temp(lower, DT_BOOL, ratio->shape);
     Tensor *both = lower_temp(lower, DT_BOOL, ratio->shape);
-    lower_cast(lower, node, some, ratio, true, 0);
-    lower_nd2(lower, node, "logical_and", both, some, training);
-    lower_check(lower, node, both, 1, (const int64_t *const[]){ never });
+    lower_cast(lower, some, ratio, true, 0);
+    lower_nd2(lower, "logical_and", both, some, training);
+    lower_check(lower, both, 1, (const int64_t *const[]){ never });
 }
 
 void lower_dropout(Lower *lower, Node *node)
 {
     check_dropout(lower, node);
-    lower_view(lower, node, node->out[0], node->in[0], 0);
+    lower_view(lower, node->out[0], node->in[0], 0);
     if (node_out(node, 1) && node->out[1]->uses)
-        lower_fill(lower, node, node->out[1],
-                   one_of(lower, node->out[1]->dtype));
+        lower_fill(lower, node->out[1], one_of(lower, node->out[1]->dtype));
 }
 
 /* Constants of shapes. A result that is always constant is folded; its lower function serves only
@@ -357,7 +355,7 @@ static void lower_folded(Lower *lower, Node *node, Recipe *value)
 {
     if (!value)
         fail_node(node, STATUS_INTERNAL, NULL, "is no constant");
-    lower_copy(lower, node, node->out[0], lower_constant(lower, value));
+    lower_copy(lower, node->out[0], lower_constant(lower, value));
 }
 
 static void shape_range(const Node *node, int64_t *start, int64_t *end)
@@ -525,16 +523,15 @@ void lower_constant_of_shape(Lower *lower, Node *node)
     Tensor *y = move_target(lower, node->out[0]);
     lower_check_dims(lower, node, 0, node->out[0]->shape.dim);
     if (tensor_count(y))
-        lower_fill(
-            lower, node, y,
-            move_source(lower, node, lower_constant(lower, fill_value(node))));
-    move_finish(lower, node, node->out[0], y);
+        lower_fill(lower, y,
+                   move_source(lower, lower_constant(lower, fill_value(node))));
+    move_finish(lower, node->out[0], y);
 }
 
 /* The shape is a value: as declared, each dimension of the input kept unless it is 1. */
 static void infer_declared_expand(Node *node, const Shape *in)
 {
-    infer_declared(node, 0, node->in[0]->dtype);
+    infer_declared(node, 0, node_type(node));
     const Shape *s = &node->out[0]->shape;
     const int more = s->rank - in->rank;
     bool fits = more >= 0 && s->rank >= infer_count(node, 1) &&
@@ -554,7 +551,7 @@ void infer_expand(Node *node)
         return;
     }
     const Shape to = shape_from_ints(node, count, dims);
-    infer_out(node, 0, node->in[0]->dtype, infer_broadcast(node, in, &to));
+    infer_out(node, 0, node_type(node), infer_broadcast(node, in, &to));
 }
 
 Recipe *constant_expand(Node *node)
@@ -579,7 +576,7 @@ static void check_expand(Lower *lower, Node *node)
     for (int64_t i = more; i < to->rank; i++)
         one[i - more] =
             i >= own && in->dim[i - own] == to->dim[i] ? 1 : to->dim[i];
-    lower_check(lower, node, node->in[1], 2,
+    lower_check(lower, node->in[1], 2,
                 (const int64_t *const[]){ to->dim + more, one });
 }
 
@@ -588,15 +585,15 @@ void lower_expand(Lower *lower, Node *node)
     const Shape *to = &node->out[0]->shape;
     check_expand(lower, node);
     Tensor *y = move_target(lower, node->out[0]);
-    Tensor *x = move_source(lower, node, node->in[0]);
+    Tensor *x = move_source(lower, node->in[0]);
     Move move = { .rank = to->rank };
     memcpy(move.n, to->dim, sizeof to->dim);
     shape_strides(to, move.y);
     shape_broadcast_strides(&x->shape, to, move.x);
     if (shape_equal(to, &node->in[0]->shape))
-        lower_view(lower, node, node->out[0], node->in[0], 0);
+        lower_view(lower, node->out[0], node->in[0], 0);
     else {
-        lower_move(lower, node, y, x, &move);
-        move_finish(lower, node, node->out[0], y);
+        lower_move(lower, y, x, &move);
+        move_finish(lower, node->out[0], y);
     }
 }

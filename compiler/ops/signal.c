@@ -16,7 +16,7 @@
 /* Twiddles e^(-2 pi i k / n), [n][2]. */
 static Tensor *twiddles(Lower *lower, DType type, int64_t n)
 {
-    Store *store = lower->graph->store;
+    Store *store = lower->store;
     const double turn = 6.283185307179586476925;
     const int64_t dims[2] = { n, 2 };
     double *table = NEW_ARRAY(lower->arena, double, 2 * n);
@@ -29,12 +29,12 @@ static Tensor *twiddles(Lower *lower, DType type, int64_t n)
 }
 
 /* Length and table of a transform, and scratch: the length is known, or a value up to `most`. */
-static void transform_operands(Lower *lower, Node *node, Step *s, DType type,
-                               int64_t most, Tensor *length, bool length_first,
+static void transform_operands(Lower *lower, Step *s, DType type, int64_t most,
+                               Tensor *length, bool length_first,
                                bool any_length)
 {
     Tensor *given = length && (!length->value || any_length)
-                        ? lower_index(lower, node, length)
+                        ? lower_index(lower, length)
                         : NULL;
     Tensor *table = given || any_length ? NULL : twiddles(lower, type, most);
     step_in(s, length_first ? given : table);
@@ -84,7 +84,7 @@ static bool dft_fits(const Node *node, int axis, const Shape *x, const Shape *y)
 
 static void infer_dft_declared(Node *node, int axis, const Shape *x)
 {
-    infer_declared(node, 0, node->in[0]->dtype);
+    infer_declared(node, 0, node_type(node));
     if (!dft_fits(node, axis, x, &node->out[0]->shape))
         fail_node(node, STATUS_MALFORMED, NULL,
                   "its result is declared with a shape that does not fit");
@@ -123,7 +123,7 @@ void infer_dft(Node *node)
     if (node_int(node, "onesided", 0) && !half)
         shape.dim[axis] = length / 2 + 1;
     shape.dim[shape.rank - 1] = half ? 1 : 2;
-    infer_out(node, 0, node->in[0]->dtype, shape);
+    infer_out(node, 0, node_type(node), shape);
 }
 
 /* The length of the transform, or the most it can be. */
@@ -195,23 +195,21 @@ static inlay_dft_params dft_params(const Node *node, int axis)
 void lower_dft(Lower *lower, Node *node)
 {
     const int axis = dft_axis(node);
-    const DType type = node->in[0]->dtype;
+    const DType type = node_type(node);
     Tensor *where = NULL;
     Tensor *length = node_in(node, 1);
     if (!tensor_count(node->out[0]))
         return;
     const inlay_dft_params params = dft_params(node, axis);
     if (axis < 0)
-        where = lower_index(lower, node, node->in[2]);
+        where = lower_index(lower, node->in[2]);
     if (length && (axis < 0 || !length->value))
-        length = lower_index(lower, node, length);
-    Step *step =
-        lower_step(lower, node, lower_kernel(lower, "dft", type), &params);
-    step_out(step, node->out[0]);
-    step_in(step, node->in[0]);
+        length = lower_index(lower, length);
+    Step *step = lower_step(lower, lower_kernel(lower, "dft", type), &params);
+    step_result(step, 0);
+    step_operand(step, 0);
     step_in(step, where);
-    transform_operands(lower, node, step, type, params.n, length, false,
-                       axis < 0);
+    transform_operands(lower, step, type, params.n, length, false, axis < 0);
 }
 
 /* STFT: inputs signal, frame_step, window, frame_length. */
@@ -251,7 +249,7 @@ static bool stft_fits(const Shape *x, const Shape *y)
 static void infer_stft_declared(Node *node)
 {
     const Shape *x = infer_shape(node, 0);
-    infer_declared(node, 0, node->in[0]->dtype);
+    infer_declared(node, 0, node_type(node));
     if (!stft_fits(x, &node->out[0]->shape))
         fail_node(node, STATUS_MALFORMED, NULL,
                   "its result is declared with a shape that does not fit");
@@ -278,7 +276,7 @@ void infer_stft(Node *node)
     y.dim[1] = (x->dim[1] - length) / *step + 1;
     y.dim[2] = node_int(node, "onesided", 1) ? length / 2 + 1 : length;
     y.dim[3] = 2;
-    infer_out(node, 0, node->in[0]->dtype, y);
+    infer_out(node, 0, node_type(node), y);
 }
 
 static inlay_stft_params stft_params(const Node *node)
@@ -301,19 +299,18 @@ static inlay_stft_params stft_params(const Node *node)
 
 void lower_stft(Lower *lower, Node *node)
 {
-    const DType type = node->in[0]->dtype;
+    const DType type = node_type(node);
     const inlay_stft_params params = stft_params(node);
-    Tensor *apart = lower_index(lower, node, node->in[1]);
+    Tensor *apart = lower_index(lower, node->in[1]);
     Tensor *length = node_in(node, 3);
     if (length && !length->value)
-        length = lower_index(lower, node, length);
-    Step *step =
-        lower_step(lower, node, lower_kernel(lower, "stft", type), &params);
-    step_out(step, node->out[0]);
-    step_in(step, node->in[0]);
+        length = lower_index(lower, length);
+    Step *step = lower_step(lower, lower_kernel(lower, "stft", type), &params);
+    step_result(step, 0);
+    step_operand(step, 0);
     step_in(step, apart);
-    step_in(step, node_in(node, 2));
-    transform_operands(lower, node, step, type, params.n, length, true, false);
+    step_operand(step, 2);
+    transform_operands(lower, step, type, params.n, length, true, false);
 }
 
 /* --- windows, MelWeightMatrix: results of attribute output_datatype --- */
@@ -375,17 +372,17 @@ void lower_signal_window(Lower *lower, Node *node)
     const inlay_taper_params params = taper_params(node);
     const bool direct = node->out[0]->dtype == DT_F32;
     const char *kernel = direct ? "taper_f32" : "taper_f64";
-    Tensor *size = lower_index(lower, node, node->in[0]);
+    Tensor *size = lower_index(lower, node->in[0]);
     Tensor *y = node->out[0];
     if (!direct)
         y = lower_temp(lower, DT_F64, y->shape);
     if (!params.n)
         return;
-    Step *step = lower_step(lower, node, kernel, &params);
+    Step *step = lower_step(lower, kernel, &params);
     step_out(step, y);
     step_in(step, size);
     if (!direct)
-        lower_cast(lower, node, node->out[0], y, true, 0);
+        lower_cast(lower, node->out[0], y, true, 0);
 }
 
 void infer_mel(Node *node)
@@ -411,14 +408,14 @@ void lower_mel(Lower *lower, Node *node)
     if (!tensor_count(y))
         return;
     for (int i = 0; i < 3; i++)
-        in[i] = lower_index(lower, node, node->in[i]);
+        in[i] = lower_index(lower, node->in[i]);
     for (int i = 3; i < 5; i++)
-        in[i] = lower_as(lower, node, node->in[i], DT_F64);
-    Step *step = lower_step(lower, node, "mel_f64", &params);
+        in[i] = lower_as(lower, node->in[i], DT_F64);
+    Step *step = lower_step(lower, "mel_f64", &params);
     step_out(step, y);
     for (int i = 0; i < 5; i++)
         step_in(step, in[i]);
-    lower_cast(lower, node, node->out[0], y, true, 0);
+    lower_cast(lower, node->out[0], y, true, 0);
 }
 
 /* --- TfIdfVectorizer --- */
@@ -534,7 +531,7 @@ static inlay_tfidf_params tfidf_params(const Node *node, const Grams *grams)
         .grams = grams->rows,
         .skips = i32_checked(skips),
         .mode = tfidf_mode(node),
-        .wide = node->in[0]->dtype == DT_I64,
+        .wide = node_type(node) == DT_I64,
     };
 }
 
@@ -544,9 +541,9 @@ void lower_tfidf(Lower *lower, Node *node)
     const inlay_tfidf_params params = tfidf_params(node, &grams);
     const int64_t rows = i64_max(1, grams.rows);
     const int64_t numbers = i64_max(1, 3 * (int64_t)grams.rows);
-    Step *step = lower_step(lower, node, "tfidf", &params);
-    step_out(step, node->out[0]);
-    step_in(step, node->in[0]);
+    Step *step = lower_step(lower, "tfidf", &params);
+    step_result(step, 0);
+    step_operand(step, 0);
     step_in(step, lower_i64s(lower, grams.token, grams.pool));
     step_in(step, lower_i32s(lower, grams.row, numbers));
     step_in(step, lower_floats(lower, grams.scale, rows));

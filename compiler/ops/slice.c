@@ -183,7 +183,7 @@ static bool is_part(const Shape *part, const Shape *whole)
 void infer_slice(Node *node)
 {
     const Shape *in = &node->in[0]->shape;
-    const DType type = node->in[0]->dtype;
+    const DType type = node_type(node);
     SliceSpec spec;
     Shape shape;
     if (slice_spec(node, &spec)) {
@@ -228,9 +228,9 @@ static int cut_axis(const Shape *shape, const SliceSpec *sp)
 static void lower_moved(Lower *lower, Node *node, const Move *move)
 {
     Tensor *y = move_target(lower, node->out[0]);
-    Tensor *x = move_source(lower, node, node->in[0]);
-    lower_move(lower, node, y, x, move);
-    move_finish(lower, node, node->out[0], y);
+    Tensor *x = move_source(lower, node->in[0]);
+    lower_move(lower, y, x, move);
+    move_finish(lower, node->out[0], y);
 }
 
 /* Any steps, along any axes. */
@@ -264,10 +264,9 @@ void lower_slice(Lower *lower, Node *node)
     if (axis < -1)
         lower_strided(lower, node, &spec);
     else if (axis < 0)
-        lower_view(lower, node, out, in, 0);
+        lower_view(lower, out, in, 0);
     else
-        lower_part(lower, node, out, in, axis, spec.start[axis],
-                   spec.count[axis]);
+        lower_part(lower, out, in, axis, spec.start[axis], spec.count[axis]);
 }
 
 /* Pad */
@@ -315,7 +314,7 @@ void infer_pad(Node *node)
     PadSpec p;
     Shape s = *infer_shape(node, 0);
     if (!pad_spec(node, &p)) {
-        infer_declared(node, 0, node->in[0]->dtype);
+        infer_declared(node, 0, node_type(node));
         infer_require(node, 0, node->out[0]->shape.rank == s.rank);
         return;
     }
@@ -325,7 +324,7 @@ void infer_pad(Node *node)
             fail_node(node, STATUS_MALFORMED, NULL,
                       "pads remove more of axis %d than there is", i);
     }
-    infer_out(node, 0, node->in[0]->dtype, s);
+    infer_out(node, 0, node_type(node), s);
 }
 
 static PickEdge pad_edge(const Node *node)
@@ -365,8 +364,8 @@ static Tensor *pad_value(Lower *lower, Node *node)
     const int64_t one = 1;
     const uint64_t zero[2] = { 0, 0 };
     const float value = node_float(node, "value", 0.0f);
-    const DType type = node->in[0]->dtype;
-    Store *store = lower->graph->store;
+    const DType type = node_type(node);
+    Store *store = lower->store;
     if (node_in(node, 2))
         return node->in[2];
     if (!(value < 0.0f) && !(value > 0.0f))
@@ -404,13 +403,13 @@ static void lower_pad_constant(Lower *lower, Node *node, const PadSpec *pads)
         pad_move(&node->in[0]->shape, &node->out[0]->shape, pads, &move);
     if (!covers) {
         Tensor *value = pad_value(lower, node);
-        lower_fill(lower, node, y, move_source(lower, node, value));
+        lower_fill(lower, y, move_source(lower, value));
     }
-    Tensor *x = move_source(lower, node, node->in[0]);
-    Step *step = lower_move(lower, node, y, x, &move);
+    Tensor *x = move_source(lower, node->in[0]);
+    Step *step = lower_move(lower, y, x, &move);
     if (step && !covers)
         step->operand[0].read = true; /* the margin is there already */
-    move_finish(lower, node, node->out[0], y);
+    move_finish(lower, node->out[0], y);
 }
 
 void lower_pad(Lower *lower, Node *node)
@@ -450,7 +449,7 @@ static const int64_t *tile_repeats(const Node *node)
 /* The repeats are values: as declared, each dimension a multiple of the input's. */
 static void infer_declared_tile(Node *node, const Shape *in)
 {
-    infer_declared(node, 0, node->in[0]->dtype);
+    infer_declared(node, 0, node_type(node));
     const Shape *to = &node->out[0]->shape;
     bool fits = to->rank == in->rank && infer_count(node, 1) == in->rank;
     for (int i = 0; fits && i < in->rank; i++)
@@ -472,7 +471,7 @@ void infer_tile(Node *node)
                       "axis %d is repeated %lld times", i, (long long)r[i]);
         shape.dim[i] = i64_mul(shape.dim[i], r[i]);
     }
-    infer_out(node, 0, node->in[0]->dtype, shape);
+    infer_out(node, 0, node_type(node), shape);
 }
 
 /* The dims say it all: how often an axis repeats is out / in, also where the counts are run-time

@@ -5,15 +5,15 @@
 #include "base/size.h"
 #include "ops/nest.h"
 
-Tensor *lower_as(Lower *lower, Node *node, Tensor *tensor, DType to)
+Tensor *lower_as(Lower *lower, Tensor *tensor, DType to)
 {
     if (!tensor || tensor->dtype == to)
         return tensor;
     if (tensor->value)
-        return lower_constant(
-            lower, recipe_cast(lower->graph->store, tensor->value, to));
+        return lower_constant(lower,
+                              recipe_cast(lower->store, tensor->value, to));
     Tensor *y = lower_temp(lower, to, tensor->shape);
-    lower_cast(lower, node, y, tensor, true, 0);
+    lower_cast(lower, y, tensor, true, 0);
     return y;
 }
 

@@ -7,7 +7,7 @@
 
 /* tensor as a tensor of element type `to`: itself, a constant, or the result of a cast. NULL
  * stays NULL. / */
-Tensor *lower_as(Lower *lower, Node *node, Tensor *tensor, DType to);
+Tensor *lower_as(Lower *lower, Tensor *tensor, DType to);
 /* Elements of tensor; 1 where it is left out. */
 int32_t operand_count(const Tensor *tensor);
 

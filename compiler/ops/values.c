@@ -8,19 +8,19 @@
 #include "ops/infer.h"
 #include "ops/nest.h"
 
-Tensor *lower_index(Lower *lower, Node *node, Tensor *tensor)
+Tensor *lower_index(Lower *lower, Tensor *tensor)
 {
     if (!tensor || tensor->dtype == DT_I64)
         return tensor;
     if (tensor->value)
-        return lower_constant(
-            lower, recipe_cast(lower->graph->store, tensor->value, DT_I64));
+        return lower_constant(lower,
+                              recipe_cast(lower->store, tensor->value, DT_I64));
     Tensor *wide = lower_temp(lower, DT_I64, tensor->shape);
-    lower_cast(lower, node, wide, tensor, true, 0);
+    lower_cast(lower, wide, tensor, true, 0);
     return wide;
 }
 
-void lower_check(Lower *lower, Node *node, Tensor *values, int lists,
+void lower_check(Lower *lower, Tensor *values, int lists,
                  const int64_t *const *allowed)
 {
     const int64_t count = tensor_count(values);
@@ -31,8 +31,8 @@ void lower_check(Lower *lower, Node *node, Tensor *values, int lists,
         return;
     for (int i = 0; i < lists; i++)
         memcpy(table + i * count, allowed[i], (size_t)count * sizeof *table);
-    values = lower_index(lower, node, values);
-    Step *step = lower_step(lower, node, "check_values", &params);
+    values = lower_index(lower, values);
+    Step *step = lower_step(lower, "check_values", &params);
     step_in(step, values);
     step_in(step, lower_i64s(lower, table, count * lists));
 }
@@ -42,7 +42,7 @@ void lower_check_dims(Lower *lower, Node *node, int operand,
 {
     Tensor *tensor = node_in(node, operand);
     if (tensor && !tensor->value)
-        lower_check(lower, node, tensor, 1, &dims);
+        lower_check(lower, tensor, 1, &dims);
 }
 
 static inlay_window_nd_params window_params(const Node *node, const Tensor *x,
@@ -65,34 +65,34 @@ static inlay_window_nd_params window_params(const Node *node, const Tensor *x,
 void lower_slice_values(Lower *lower, Node *node)
 {
     Tensor *y = move_target(lower, node->out[0]);
-    Tensor *x = move_source(lower, node, node->in[0]);
+    Tensor *x = move_source(lower, node->in[0]);
     Tensor *list[4];
     for (int i = 0; i < 4; i++)
-        list[i] = lower_index(lower, node, node_in(node, i + 1));
+        list[i] = lower_index(lower, node_in(node, i + 1));
     const inlay_window_nd_params params =
         window_params(node, x, node->in[1], 1);
-    Step *step = lower_step(lower, node, "slice_values", &params);
+    Step *step = lower_step(lower, "slice_values", &params);
     step_out(step, y);
     step_in(step, x);
     for (int i = 0; i < 4; i++)
         step_in(step, list[i]);
-    move_finish(lower, node, node->out[0], y);
+    move_finish(lower, node->out[0], y);
 }
 
 void lower_pad_values(Lower *lower, Node *node, Tensor *fill, int mode)
 {
     Tensor *y = move_target(lower, node->out[0]);
-    Tensor *x = move_source(lower, node, node->in[0]);
+    Tensor *x = move_source(lower, node->in[0]);
     Tensor *list[3];
-    list[0] = lower_index(lower, node, node->in[1]);
-    list[1] = move_source(lower, node, fill);
-    list[2] = lower_index(lower, node, node_in(node, 3));
+    list[0] = lower_index(lower, node->in[1]);
+    list[1] = move_source(lower, fill);
+    list[2] = lower_index(lower, node_in(node, 3));
     inlay_window_nd_params params = window_params(node, x, node->in[1], 2);
     params.mode = mode;
-    Step *step = lower_step(lower, node, "pad_values", &params);
+    Step *step = lower_step(lower, "pad_values", &params);
     step_out(step, y);
     step_in(step, x);
     for (int i = 0; i < 3; i++)
         step_in(step, list[i]);
-    move_finish(lower, node, node->out[0], y);
+    move_finish(lower, node->out[0], y);
 }

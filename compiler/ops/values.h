@@ -6,10 +6,10 @@
 #include "ops/lower.h"
 
 /* The operand as int64 values in memory, NULL where it is left out. */
-Tensor *lower_index(Lower *lower, Node *node, Tensor *tensor);
+Tensor *lower_index(Lower *lower, Tensor *tensor);
 /* A step that ends the run unless every value equals its entry in one of the lists (each as long as
  * `values`). */
-void lower_check(Lower *lower, Node *node, Tensor *values, int lists,
+void lower_check(Lower *lower, Tensor *values, int lists,
                  const int64_t *const *allowed);
 /* The same for an operand that is not constant; nothing where it is constant or left out. */
 void lower_check_dims(Lower *lower, Node *node, int operand,

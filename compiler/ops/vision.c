@@ -26,10 +26,10 @@ static int choice(const Node *node, const char *attr, const char *otherwise,
 static Step *typed_step(Lower *lower, Node *node, const char *name,
                         const void *params)
 {
-    const DType type = node->in[0]->dtype;
+    const DType type = node_type(node);
     const char *kernel = lower_kernel(lower, name, type);
-    Step *step = lower_step(lower, node, kernel, params);
-    step_out(step, node->out[0]);
+    Step *step = lower_step(lower, kernel, params);
+    step_result(step, 0);
     return step;
 }
 
@@ -58,7 +58,7 @@ void infer_grid_sample(Node *node)
     Shape y = *x;
     for (int i = 0; i < axes; i++)
         y.dim[2 + i] = grid->dim[1 + i];
-    infer_out(node, 0, node->in[0]->dtype, y);
+    infer_out(node, 0, node_type(node), y);
 }
 
 static int sample_mode(const Node *node)
@@ -104,9 +104,9 @@ void lower_grid_sample(Lower *lower, Node *node)
         params.size[3 - axes + i] = x->dim[2 + i];
         params.out *= y->dim[2 + i];
     }
-    Tensor *grid = lower_as(lower, node, node->in[1], node->in[0]->dtype);
+    Tensor *grid = lower_as(lower, node->in[1], node_type(node));
     Step *step = typed_step(lower, node, "grid_sample", &params);
-    step_in(step, node->in[0]);
+    step_operand(step, 0);
     step_in(step, grid);
 }
 
@@ -120,7 +120,7 @@ static bool is_grid(const Shape *grid)
 /* The size is known only when the model runs: the shape is as declared. */
 static void infer_affine_grid_declared(Node *node)
 {
-    infer_declared(node, 0, node->in[0]->dtype);
+    infer_declared(node, 0, node_type(node));
     const Shape *grid = &node->out[0]->shape;
     const int64_t sizes = infer_count(node, 1);
     infer_require(node, 0, is_grid(grid) && sizes == grid->rank);
@@ -142,7 +142,7 @@ void infer_affine_grid(Node *node)
     for (int64_t i = 2; i < count; i++)
         shape.dim[i - 1] = size[i];
     shape.dim[count - 1] = count - 2;
-    infer_out(node, 0, node->in[0]->dtype, shape);
+    infer_out(node, 0, node_type(node), shape);
 }
 
 /* A size known only when the model runs must be the declared one. How many channels it names does
@@ -155,12 +155,12 @@ static void check_grid_size(Lower *lower, Node *node)
         return;
     Tensor *images = lower_temp(lower, DT_I64, shape_vector(1));
     Tensor *sizes = lower_temp(lower, DT_I64, shape_vector(y->rank - 2));
-    lower_part(lower, node, images, size, 0, 0, 1);
-    lower_part(lower, node, sizes, size, 0, 2, y->rank - 2);
+    lower_part(lower, images, size, 0, 0, 1);
+    lower_part(lower, sizes, size, 0, 2, y->rank - 2);
     const int64_t *allowed = y->dim;
-    lower_check(lower, node, images, 1, &allowed);
+    lower_check(lower, images, 1, &allowed);
     allowed = y->dim + 1;
-    lower_check(lower, node, sizes, 1, &allowed);
+    lower_check(lower, sizes, 1, &allowed);
 }
 
 void lower_affine_grid(Lower *lower, Node *node)
@@ -177,7 +177,7 @@ void lower_affine_grid(Lower *lower, Node *node)
     for (int i = 0; i < axes; i++)
         params.size[3 - axes + i] = shape->dim[1 + i];
     Step *step = typed_step(lower, node, "affine_grid", &params);
-    step_in(step, node->in[0]);
+    step_operand(step, 0);
 }
 
 /* --- RoiAlign --- */
@@ -203,7 +203,7 @@ static void infer_pooled(Node *node, int64_t height, int64_t width)
     y.dim[0] = infer_shape(node, 1)->dim[0];
     y.dim[2] = height;
     y.dim[3] = width;
-    infer_out(node, 0, node->in[0]->dtype, y);
+    infer_out(node, 0, node_type(node), y);
 }
 
 void infer_roi_align(Node *node)
@@ -242,7 +242,7 @@ void lower_roi_align(Lower *lower, Node *node)
     };
     Step *step = typed_step(lower, node, "roi_align", &params);
     for (int i = 0; i < 3; i++)
-        step_in(step, node->in[i]);
+        step_operand(step, i);
 }
 
 /* --- MaxRoiPool --- */
@@ -274,7 +274,7 @@ void lower_max_roi_pool(Lower *lower, Node *node)
     };
     Step *step = typed_step(lower, node, "roi_pool", &params);
     for (int i = 0; i < 2; i++)
-        step_in(step, node->in[i]);
+        step_operand(step, i);
 }
 
 /* --- MaxUnpool, Col2Im --- */
@@ -305,7 +305,7 @@ void infer_max_unpool(Node *node)
 {
     int64_t count;
     const int64_t *given = infer_ints(node, 2, &count);
-    const DType type = node->in[0]->dtype;
+    const DType type = node_type(node);
     const int rank = infer_shape(node, 0)->rank;
     if (!node_in(node, 2)) {
         infer_out(node, 0, type, unpooled(node));
@@ -336,8 +336,8 @@ void lower_max_unpool(Lower *lower, Node *node)
     memcpy(params.from, from.dim, sizeof params.from);
     memcpy(params.to, to->dim, sizeof params.to);
     Step *step = typed_step(lower, node, "max_unpool", &params);
-    step_in(step, node->in[0]);
-    step_in(step, node->in[1]);
+    step_operand(step, 0);
+    step_operand(step, 1);
 }
 
 /* How often a block of that size lies along axis i of the image. */
@@ -433,7 +433,7 @@ void infer_col2im(Node *node)
 {
     const Shape *x = infer_shape(node, 0);
     const inlay_col2im_params params = col2im_params(node);
-    const DType type = node->in[0]->dtype;
+    const DType type = node_type(node);
     int64_t taps = 1;
     int64_t blocks = 1;
     if (!params.tap[0]) {
@@ -457,7 +457,7 @@ void lower_col2im(Lower *lower, Node *node)
     params.planes = y->dim[0] * y->dim[1];
     params.columns = tensor_count(node->in[0]) / i64_max(params.planes, 1);
     Step *step = typed_step(lower, node, "col2im", &params);
-    step_in(step, node->in[0]);
+    step_operand(step, 0);
     for (int i = 1; i < 3; i++)
         step_in(step, params.tap[0] ? NULL : node->in[i]);
 }
@@ -480,7 +480,7 @@ void infer_deform_conv(Node *node)
                   "only images of two dimensions are supported");
     const Window window = deform_window(node);
     const int64_t channels = infer_shape(node, 1)->dim[0];
-    infer_out(node, 0, node->in[0]->dtype, window_shape(&window, channels));
+    infer_out(node, 0, node_type(node), window_shape(&window, channels));
 }
 
 static inlay_deform_conv_params deform_params(const Node *node)
@@ -514,7 +514,7 @@ void lower_deform_conv(Lower *lower, Node *node)
     const inlay_deform_conv_params params = deform_params(node);
     Step *step = typed_step(lower, node, "deform_conv", &params);
     for (int i = 0; i < 5; i++)
-        step_in(step, node_in(node, i));
+        step_operand(step, i);
     const int64_t taps = params.kh * params.kw;
     const int64_t channels = params.c / params.groups;
     step->macs = tensor_count(node->out[0]) * channels * taps;

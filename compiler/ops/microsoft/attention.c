@@ -175,9 +175,9 @@ static Tensor *scores_of(const Attention *attention)
     Tensor *key = attention->k_by_head
                       ? attend_turn_keys(node, attention->key)
                       : expand_transpose(node, attention->key, perm);
-    Tensor *value = expand_binary(node, "MatMul", query, key);
+    Tensor *value = expand_matmul(node, query, key);
     for (int i = 0; i < attention->adds; i++)
-        value = expand_binary(node, "Add", value, attention->add[i]);
+        value = expand_add(node, value, attention->add[i]);
     return value;
 }
 
@@ -188,7 +188,7 @@ static Tensor *attend(const Attention *attention)
     if (!attention->v_by_head)
         value = attend_swap(node, value);
     Tensor *weight = expand_softmax(node, scores_of(attention));
-    Tensor *sum = expand_binary(node, "MatMul", weight, value);
+    Tensor *sum = expand_matmul(node, weight, value);
     return attend_join(node, sum);
 }
 
@@ -327,9 +327,9 @@ void expand_ms_attention(Node *node)
     if (node_in(node, 6))
         fail_node(node, STATUS_UNSUPPORTED, NULL,
                   "a shared past is not supported");
-    Tensor *all = expand_binary(node, "MatMul", node->in[0], node->in[1]);
+    Tensor *all = expand_matmul(node, node->in[0], node->in[1]);
     if (node_in(node, 2))
-        all = expand_binary(node, "Add", all, node->in[2]);
+        all = expand_add(node, all, node->in[2]);
     finish_attention(node, all, mask, past, bias);
 }
 
@@ -347,10 +347,10 @@ void expand_qattention(Node *node)
         count = 4;
     Node *product = expand_node(node, "MatMulInteger", count, in, 1);
     Tensor *sums = expand_done(product);
-    Tensor *scale = expand_binary(node, "Mul", node->in[3], node->in[4]);
+    Tensor *scale = expand_mul(node, node->in[3], node->in[4]);
     Tensor *all = expand_cast(node, sums, scale->dtype);
-    all = expand_binary(node, "Mul", all, scale);
-    all = expand_binary(node, "Add", all, node->in[2]);
+    all = expand_mul(node, all, scale);
+    all = expand_add(node, all, node->in[2]);
     finish_attention(node, all, mask, past, NULL);
 }
 
@@ -401,7 +401,7 @@ static Tensor *head_bias(const Node *node, Tensor *x, int64_t from)
     const int64_t count = i64_mul(dims[0], dims[1]);
     Tensor *part = vector_part(node, node->in[3], from, count);
     Tensor *bias = expand_reshape(node, part, 2, dims);
-    return expand_binary(node, "Add", x, bias);
+    return expand_add(node, x, bias);
 }
 
 static void add_bias(Attention *attention)
@@ -447,7 +447,7 @@ static Tensor *angles(const Node *node, Tensor *cache, int64_t steps)
     if (tensor_count(place) == 1) { /* the first place */
         Tensor *first = expand_reshape(node, place, 2, one);
         Tensor *number = attend_numbers(node, steps);
-        place = expand_binary(node, "Add", first, number);
+        place = expand_add(node, first, number);
     }
     Tensor *angle = expand_binary(node, "Gather", cache, place);
     return expand_unsqueeze(node, angle, 2);

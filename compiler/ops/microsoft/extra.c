@@ -42,8 +42,8 @@ void expand_cdist(Node *node)
                   "metric \"%s\"", metric);
     Tensor *rows = expand_unsqueeze(node, node->in[0], 1);
     Tensor *columns = expand_unsqueeze(node, node->in[1], 0);
-    Tensor *difference = expand_binary(node, "Sub", rows, columns);
-    Tensor *square = expand_binary(node, "Mul", difference, difference);
+    Tensor *difference = expand_sub(node, rows, columns);
+    Tensor *square = expand_mul(node, difference, difference);
     Node *sum = expand_of(node, "ReduceSum", square, expand_i64(node, 2));
     node_set_int(sum, "keepdims", 0);
     Tensor *y = expand_done(sum);
@@ -116,10 +116,10 @@ void expand_skip_group_norm(Node *node)
     Tensor *sum = node->in[3];
     if (skip.rank == 2)
         sum = per_channel(node, sum, skip.dim[0]);
-    sum = expand_binary(node, "Add", node->in[0], sum);
+    sum = expand_add(node, node->in[0], sum);
     if (node_in(node, 4)) {
         Tensor *bias = per_channel(node, node->in[4], 0);
-        sum = expand_binary(node, "Add", sum, bias);
+        sum = expand_add(node, sum, bias);
     }
     Tensor *result[2] = { group_norm(node, sum) };
     if (read(node, 1))
@@ -130,28 +130,28 @@ void expand_skip_group_norm(Node *node)
 void expand_bias_add(Node *node)
 {
     infer_shape(node, 0);
-    Tensor *sum = expand_binary(node, "Add", node->in[0], node->in[1]);
-    finish(node, expand_binary(node, "Add", sum, node->in[2]));
+    Tensor *sum = expand_add(node, node->in[0], node->in[1]);
+    finish(node, expand_add(node, sum, node->in[2]));
 }
 
 /* The left half of x + bias times gelu of the right one. */
 void expand_bias_split_gelu(Node *node)
 {
     infer_shape(node, 0);
-    Tensor *x = expand_binary(node, "Add", node->in[0], node->in[1]);
+    Tensor *x = expand_add(node, node->in[0], node->in[1]);
     const int axis = x->shape.rank - 1;
     const int64_t all = x->shape.dim[axis];
     Tensor *left = expand_slice(node, x, axis, 0, all / 2);
     Tensor *right = expand_slice(node, x, axis, all / 2, all);
     Tensor *gate = expand_unary(node, "Gelu", right);
-    finish(node, expand_binary(node, "Mul", left, gate));
+    finish(node, expand_mul(node, left, gate));
 }
 
 void expand_gemm_fast_gelu(Node *node)
 {
-    Tensor *y = expand_binary(node, "MatMul", node->in[0], node->in[1]);
+    Tensor *y = expand_matmul(node, node->in[0], node->in[1]);
     if (node_in(node, 2))
-        y = expand_binary(node, "Add", y, node->in[2]);
+        y = expand_add(node, y, node->in[2]);
     Node *made = expand_of(node, "Gelu", y);
     node_set_string(made, "approximate", "tanh");
     finish(node, expand_done(made));
@@ -200,7 +200,7 @@ typedef struct Blocks {
 static void check_blocks(const Node *node, const Blocks *blocks)
 {
     const int64_t bits = blocks->bits;
-    const bool bytes = node->in[0]->dtype == DT_U8;
+    const bool bytes = node_type(node) == DT_U8;
     const Tensor *zero = node_in(node, 3);
     if (bytes && bits != 2 && bits != 4 && bits != 8)
         fail_node(node, STATUS_MALFORMED, NULL, "has %lld bits",
@@ -224,7 +224,7 @@ static Blocks blocks_of(const Node *node)
         .bits = node_int(node, "bits", 4),
         .size = node_int(node, "block_size", 128),
         .per = 1,
-        .type = node->in[0]->dtype,
+        .type = node_type(node),
     };
     if (blocks.type == DT_U8 && blocks.bits < 8) {
         blocks.per = 8 / i64_max(blocks.bits, 1);
@@ -256,7 +256,7 @@ static Tensor *block_middles(const Node *node, const Blocks *blocks,
 {
     Store *store = node->graph->store;
     const uint8_t middle = (uint8_t)(1u << (blocks->bits - 1));
-    if (node->in[0]->dtype != DT_U8)
+    if (node_type(node) != DT_U8)
         return NULL;
     Recipe *value =
         recipe_fill(store, DT_U8, scales->rank, scales->dim, &middle);

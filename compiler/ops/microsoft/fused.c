@@ -46,7 +46,7 @@ void expand_fused_conv(Node *node)
     expand_copy_attrs(conv, node);
     Tensor *y = expand_done(conv);
     if (node_in(node, 3))
-        y = expand_binary(node, "Add", y, node->in[3]);
+        y = expand_add(node, y, node->in[3]);
     finish(node,
            activated(node, y, node_string(node, "activation", ""), count, p));
 }
@@ -66,8 +66,7 @@ void expand_nhwc_fused_conv(Node *node)
     expand_copy_attrs(conv, node);
     Tensor *y = expand_done(conv);
     if (node_in(node, 3))
-        y = expand_binary(node, "Add", y,
-                          expand_transpose(node, node->in[3], first));
+        y = expand_add(node, y, expand_transpose(node, node->in[3], first));
     finish(node, expand_transpose(node,
                                   activated(node, y,
                                             node_string(node, "activation", ""),
@@ -122,10 +121,9 @@ void expand_fused_matmul(Node *node)
     Tensor *b = factor(node, 1, node_int(node, "transB", 0) != 0,
                        node_int(node, "transBatchB", 0) != 0);
     const float alpha = node_float(node, "alpha", 1.0f);
-    Tensor *y = expand_binary(node, "MatMul", a, b);
+    Tensor *y = expand_matmul(node, a, b);
     if (alpha < 1.0f || alpha > 1.0f)
-        y = expand_binary(node, "Mul", y,
-                          expand_number(node, (double)alpha, y->dtype));
+        y = expand_mul(node, y, expand_number(node, (double)alpha, y->dtype));
     finish(node, y);
 }
 
@@ -139,7 +137,7 @@ static Tensor *gelu(const Node *node, Tensor *x, bool tanh_form)
 
 static Tensor *biased(const Node *node, int i, Tensor *x)
 {
-    return node_in(node, i) ? expand_binary(node, "Add", x, node->in[i]) : x;
+    return node_in(node, i) ? expand_add(node, x, node->in[i]) : x;
 }
 
 void expand_ms_gelu(Node *node)
@@ -193,11 +191,11 @@ static Tensor *rms_factor(const Node *node, Tensor *x, int64_t axis,
     int64_t axes[MAX_RANK];
     for (int i = 0; i < count; i++)
         axes[i] = first + i;
-    Tensor *square = expand_binary(node, "Mul", x, x);
+    Tensor *square = expand_mul(node, x, x);
     Tensor *mean = expand_done(
         expand_of(node, "ReduceMean", square, expand_i64s(node, count, axes)));
     Tensor *least = expand_number(node, (double)epsilon, x->dtype);
-    Tensor *sum = expand_binary(node, "Add", mean, least);
+    Tensor *sum = expand_add(node, mean, least);
     Tensor *root = expand_unary(node, "Sqrt", sum);
     return expand_unary(node, "Reciprocal", root);
 }
@@ -224,8 +222,7 @@ static Tensor *skipped(const Node *node, int bias)
 {
     infer_shape(node, 0);
     infer_shape(node, 1);
-    return biased(node, bias,
-                  expand_binary(node, "Add", node->in[0], node->in[1]));
+    return biased(node, bias, expand_add(node, node->in[0], node->in[1]));
 }
 
 void expand_skip_layer_norm(Node *node)
@@ -273,7 +270,7 @@ void expand_dims(Node *node)
 void expand_bias_softmax(Node *node)
 {
     infer_shape(node, 0);
-    Tensor *x = expand_binary(node, "Add", node->in[0], node->in[1]);
+    Tensor *x = expand_add(node, node->in[0], node->in[1]);
     const Shape s = x->shape;
     const int axis = node_axis(node, node_int(node, "axis", 1), s.rank);
     int64_t dims[2] = { 1, 1 };
@@ -308,11 +305,11 @@ static Tensor *embeddings(const Node *node, Tensor *const *in)
     Tensor *words = gathered(node, in[2], in[0]);
     Tensor *places = in[8] ? gathered(node, in[3], in[8])
                            : expand_slice(node, in[3], 0, 0, steps);
-    Tensor *sum = expand_binary(node, "Add", words, places);
+    Tensor *sum = expand_add(node, words, places);
     if (!in[1] || !in[4])
         return sum;
     Tensor *segments = gathered(node, in[4], in[1]);
-    return expand_binary(node, "Add", sum, segments);
+    return expand_add(node, sum, segments);
 }
 
 void expand_embeddings(Node *node, Tensor *const *in)

@@ -120,7 +120,7 @@ static Tensor *places_of(const Grouped *grouped)
         return given;
     Tensor *first = expand_reshape(node, grouped->before, 2, column);
     Tensor *step = attend_numbers(node, grouped->steps);
-    return expand_binary(node, "Add", first, step);
+    return expand_add(node, first, step);
 }
 
 static Tensor *angles(const Grouped *grouped, Tensor *cache)
@@ -261,7 +261,7 @@ static Tensor *biased(const Grouped *grouped, Tensor *scores)
     if (width < grouped->room)
         bias = padded(node, bias, 3, grouped->room - width);
     bias = expand_slice(node, bias, 3, 0, grouped->room);
-    return expand_binary(node, "Add", scores, bias);
+    return expand_add(node, scores, bias);
 }
 
 /* The lengths of the sequences with the new keys: [B][1][1][1]. */
@@ -270,7 +270,7 @@ static Tensor *lengths_of(const Grouped *grouped)
     const Node *node = grouped->node;
     const int64_t dims[] = { grouped->batch, 1, 1, 1 };
     Tensor *steps = expand_i64(node, grouped->steps);
-    Tensor *length = expand_binary(node, "Add", grouped->before, steps);
+    Tensor *length = expand_add(node, grouped->before, steps);
     return expand_reshape(node, length, 4, dims);
 }
 
@@ -291,7 +291,7 @@ static Tensor *masked(const Grouped *grouped, Tensor *scores)
     scores = biased(grouped, scores);
     Tensor *bounds = attend_band(node, &band, type);
     if (bounds)
-        return expand_binary(node, "Add", scores, bounds);
+        return expand_add(node, scores, bounds);
     Tensor *key = attend_numbers(node, grouped->room);
     Tensor *within = expand_binary(node, "Less", key, band.lengths);
     Tensor *unseen = expand_number(node, -(double)INFINITY, type);
@@ -306,7 +306,7 @@ static Tensor *before_of(const Grouped *grouped)
     Tensor *given = expand_cast(node, node->in[LENGTHS], DT_I64);
     Tensor *length = expand_reshape(node, given, 1, &grouped->batch);
     Tensor *back = expand_i64(node, ahead);
-    Tensor *before = expand_binary(node, "Add", length, back);
+    Tensor *before = expand_add(node, length, back);
     return expand_binary(node, "Max", before, expand_i64(node, 0));
 }
 
@@ -323,7 +323,7 @@ static Tensor *scores_of(const Grouped *grouped, Tensor *keys)
     query = attend_swap(node, query);
     Tensor *repeated = attend_repeat(node, keys, times);
     Tensor *key = attend_turn_keys(node, repeated);
-    Tensor *scores = expand_binary(node, "MatMul", query, key);
+    Tensor *scores = expand_matmul(node, query, key);
     scores = attend_softcap(node, scores, cap);
     return masked(grouped, scores);
 }
@@ -345,7 +345,7 @@ static Tensor *weighed(const Grouped *grouped, Tensor *share, Tensor *values)
     const Node *node = grouped->node;
     const int64_t times = grouped->heads / grouped->groups;
     Tensor *value = attend_repeat(node, values, times);
-    Tensor *sum = expand_binary(node, "MatMul", share, value);
+    Tensor *sum = expand_matmul(node, share, value);
     return attend_join(node, sum);
 }
 

@@ -49,7 +49,7 @@ void expand_same_operator(Node *node)
 
 static void expand_quantized_binary(Node *node, const char *op)
 {
-    const DType type = node->in[0]->dtype;
+    const DType type = node_type(node);
     Tensor *a = real(node, 0);
     Tensor *b = real(node, 3);
     Tensor *y = expand_binary(node, op, a, b);
@@ -68,7 +68,7 @@ void expand_qlinear_mul(Node *node)
 void expand_qlinear_sigmoid(Node *node)
 {
     finish(node, quantized(node, expand_unary(node, "Sigmoid", real(node, 0)),
-                           3, node->in[0]->dtype));
+                           3, node_type(node)));
 }
 
 void expand_qlinear_leaky_relu(Node *node)
@@ -76,7 +76,7 @@ void expand_qlinear_leaky_relu(Node *node)
     Tensor *x = real(node, 0);
     Node *made = expand_of(node, "LeakyRelu", x);
     node_set_float(made, "alpha", node_float(node, "alpha", 0.01f));
-    finish(node, quantized(node, expand_done(made), 3, node->in[0]->dtype));
+    finish(node, quantized(node, expand_done(made), 3, node_type(node)));
 }
 
 /* Until opset 12 a softmax runs over all dimensions from the axis on. */
@@ -97,12 +97,12 @@ void expand_qlinear_softmax(Node *node)
     finish(node, quantized(node,
                            expand_reshape(node, expand_done(made), shape.rank,
                                           shape.dim),
-                           3, node->in[0]->dtype));
+                           3, node_type(node)));
 }
 
 void expand_qlinear_reduce_mean(Node *node)
 {
-    const DType type = node->in[0]->dtype;
+    const DType type = node_type(node);
     int64_t count;
     const int64_t *axes = node_ints(node, "axes", &count);
     Tensor *in[2] = { real(node, 0) };
@@ -167,11 +167,11 @@ void expand_qlinear_average_pool(Node *node)
 {
     Tensor *y = on_image(node, "AveragePool", real(node, 0), is_last(node));
     Tensor *zero = node_in(node, 4);
-    const DType type = node->in[0]->dtype;
+    const DType type = node_type(node);
     infer_shape(node, 3);
-    y = expand_binary(node, "Div", y, node->in[3]);
+    y = expand_div(node, y, node->in[3]);
     if (zero)
-        y = expand_binary(node, "Add", y, expand_cast(node, zero, DT_F32));
+        y = expand_add(node, y, expand_cast(node, zero, DT_F32));
     Tensor *scale = expand_number(node, 1.0, DT_F32);
     Tensor *none = expand_number(node, 0.0, type);
     finish(node,
@@ -183,7 +183,7 @@ void expand_qlinear_global_average_pool(Node *node)
     finish(node, quantized(node,
                            on_image(node, "GlobalAveragePool", real(node, 0),
                                     is_last(node)),
-                           3, node->in[0]->dtype));
+                           3, node_type(node)));
 }
 
 void expand_nhwc_max_pool(Node *node)
@@ -235,12 +235,12 @@ static Tensor *integer_product(const Node *node, Tensor *a, Tensor *b,
 static Tensor *scaled(const Node *node, Tensor *sums, Tensor *sa, Tensor *sb,
                       float alpha, Tensor *bias)
 {
-    Tensor *scale = expand_binary(node, "Mul", sa, sb);
+    Tensor *scale = expand_mul(node, sa, sb);
     if (alpha < 1.0f || alpha > 1.0f)
         scale = expand_scaled(node, scale, (double)alpha);
     Tensor *wide = expand_cast(node, sums, DT_F32);
-    Tensor *y = expand_binary(node, "Mul", wide, scale);
-    return bias ? expand_binary(node, "Add", y, bias) : y;
+    Tensor *y = expand_mul(node, wide, scale);
+    return bias ? expand_add(node, y, bias) : y;
 }
 
 /* Is all constant but the first factor, and the result quantized? */
@@ -273,7 +273,7 @@ static Tensor *static_gemm(const Node *node)
     Tensor *in[] = { real(node, 0), NULL, node_in(node, 6) };
     in[1] = dequantized(node, node->in[3], scale, node_in(node, 5), !turned);
     if (in[2]) {
-        Tensor *steps = expand_binary(node, "Mul", node->in[1], scale);
+        Tensor *steps = expand_mul(node, node->in[1], scale);
         in[2] = dequantized(node, in[2], steps, NULL, in[2]->shape.rank - 1);
     }
     Node *made = expand_node(node, "Gemm", in[2] ? 3 : 2, in, 1);
@@ -290,7 +290,7 @@ static Tensor *integer_gemm(const Node *node)
     Tensor *sums = integer_product(node, a, b, node->in[2], node->in[5]);
     const float alpha = node_float(node, "alpha", 1.0f);
     if (node_in(node, 6))
-        sums = expand_binary(node, "Add", sums, node->in[6]);
+        sums = expand_add(node, sums, node->in[6]);
     return scaled(node, sums, node->in[1], node->in[4], alpha, NULL);
 }
 
@@ -303,7 +303,7 @@ void expand_qgemm(Node *node)
                       node->in[3 * i]->shape.rank);
     Tensor *y = is_static_gemm(node) ? static_gemm(node) : integer_gemm(node);
     if (node_in(node, 7))
-        y = quantized(node, y, 7, node->in[0]->dtype);
+        y = quantized(node, y, 7, node_type(node));
     finish(node, y);
 }
 
@@ -498,8 +498,8 @@ static Tensor *float_zeros(const Node *node, const Packed *packed, Tensor *a,
     Tensor *given = expand_cast(node, node->in[3], type);
     Tensor *zero = expand_reshape(node, given, 2, dims);
     Tensor *wide = expand_cast(node, scale, type);
-    Tensor *taken = expand_binary(node, "Mul", zero, wide);
-    return expand_binary(node, "MatMul", sums, turned(node, taken, true));
+    Tensor *taken = expand_mul(node, zero, wide);
+    return expand_matmul(node, sums, turned(node, taken, true));
 }
 
 /* Operand 4: the group of each of the K. */
@@ -539,7 +539,7 @@ static Tensor *nbits_product(const Node *node, const Packed *packed, Tensor *x,
 {
     Tensor *weights = nbits_weights(node, packed, scale, floats);
     weights = expand_cast(node, turned(node, weights, true), x->dtype);
-    return expand_binary(node, "MatMul", x, weights);
+    return expand_matmul(node, x, weights);
 }
 
 void expand_matmul_nbits(Node *node)
@@ -547,7 +547,7 @@ void expand_matmul_nbits(Node *node)
     const Packed packed = packed_of(node);
     const int64_t dims[] = { packed.n, packed.blocks };
     const bool floats = node_in(node, 3) && node->in[3]->dtype != DT_U8;
-    const DType type = node->in[0]->dtype;
+    const DType type = node_type(node);
     infer_shape(node, 0);
     Tensor *x = node->in[0];
     if (dtype_is_small_float(type))
@@ -556,11 +556,11 @@ void expand_matmul_nbits(Node *node)
     Tensor *y = nbits_product(node, &packed, x, scale, floats);
     if (floats) {
         Tensor *zeros = float_zeros(node, &packed, x, scale);
-        y = expand_binary(node, "Sub", y, zeros);
+        y = expand_sub(node, y, zeros);
     }
     if (node_in(node, 5)) {
         Tensor *bias = expand_cast(node, node->in[5], x->dtype);
-        y = expand_binary(node, "Add", y, bias);
+        y = expand_add(node, y, bias);
     }
     finish(node, expand_cast(node, y, type));
 }

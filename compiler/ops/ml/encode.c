@@ -17,9 +17,9 @@
 static void need_numbers(const Node *node)
 {
     infer_shape(node, 0);
-    if (node->in[0]->dtype == DT_C64 || node->in[0]->dtype == DT_C128)
+    if (node_type(node) == DT_C64 || node_type(node) == DT_C128)
         fail_node(node, STATUS_UNSUPPORTED, NULL, "works on numbers, not %s",
-                  dtype_name(node->in[0]->dtype));
+                  dtype_name(node_type(node)));
 }
 
 /* (x - offset) * scale, in float32. */
@@ -31,16 +31,16 @@ void expand_scaler(Node *node)
     const float *scale = node_floats(node, "scale", &scales);
     Tensor *x = expand_cast(node, node->in[0], DT_F32);
     if (offsets)
-        x = expand_binary(node, "Sub", x, expand_floats(node, offsets, offset));
+        x = expand_sub(node, x, expand_floats(node, offsets, offset));
     if (scales)
-        x = expand_binary(node, "Mul", x, expand_floats(node, scales, scale));
+        x = expand_mul(node, x, expand_floats(node, scales, scale));
     expand_finish(node, 1, &x);
 }
 
 void expand_binarizer(Node *node)
 {
     need_numbers(node);
-    const DType type = node->in[0]->dtype;
+    const DType type = node_type(node);
     const float limit = node_float(node, "threshold", 0.0f);
     Tensor *threshold = expand_number(node, (double)limit, type);
     Tensor *above = expand_binary(node, "Greater", node->in[0], threshold);
@@ -76,7 +76,7 @@ void expand_imputer(Node *node)
         values = recipe_memory(store, DT_I64, 1, &ints, whole);
     else
         fail_node(node, STATUS_MALFORMED, NULL, "has no values to impute");
-    values = recipe_cast(store, values, node->in[0]->dtype);
+    values = recipe_cast(store, values, node_type(node));
     Tensor *with = graph_add_constant(node->graph, NULL, values);
     Tensor *mask = missing_values(node, floats > 0);
     Tensor *y = expand_where(node, mask, with, node->in[0]);
@@ -110,9 +110,9 @@ void lower_normalizer(Lower *lower, Node *node)
         .out = i32_checked(columns),
         .kind = norm_kind(node),
     };
-    Tensor *x = lower_as(lower, node, node->in[0], DT_F32);
-    Step *step = lower_step(lower, node, "ml_normalize", &params);
-    step_out(step, node->out[0]);
+    Tensor *x = lower_as(lower, node->in[0], DT_F32);
+    Step *step = lower_step(lower, "ml_normalize", &params);
+    step_result(step, 0);
     step_in(step, x);
 }
 
@@ -178,11 +178,11 @@ static Recipe *categories_of(const Node *node)
     Store *store = node->graph->store;
     const int64_t *number = node_ints(node, "cats_int64s", &numbers);
     const int64_t *code = node_codes(node, "cats_strings", &words);
-    const bool takes_words = node->in[0]->dtype == DT_STRING;
+    const bool takes_words = node_type(node) == DT_STRING;
     if (takes_words ? !words : !numbers)
         fail_node(node, STATUS_MALFORMED, NULL,
                   "lists no categories for an input of %s",
-                  dtype_name(node->in[0]->dtype));
+                  dtype_name(node_type(node)));
     if (takes_words)
         return recipe_memory(store, DT_STRING, 1, &words, code);
     return recipe_memory(store, DT_I64, 1, &numbers, number);
@@ -309,12 +309,11 @@ static Labels values_of(const Node *node)
 
 void infer_label_encoder(Node *node)
 {
-    const bool takes_words = node->in[0]->dtype == DT_STRING;
+    const bool takes_words = node_type(node) == DT_STRING;
     node_set_int(node, TAKES_WORDS, takes_words);
     if (takes_words != (keys_of(node).type == DT_STRING))
         fail_node(node, STATUS_MALFORMED, NULL, "its input is %s, its keys %s",
-                  dtype_name(node->in[0]->dtype),
-                  dtype_name(keys_of(node).type));
+                  dtype_name(node_type(node)), dtype_name(keys_of(node).type));
     infer_out(node, 0, values_of(node).type, *infer_shape(node, 0));
 }
 
@@ -389,7 +388,7 @@ static int compare_floats(const void *a, const void *b)
 static Key *sorted_keys(Lower *lower, const Node *node, const Labels *k,
                         bool is_float)
 {
-    Store *s = lower->graph->store;
+    Store *s = lower->store;
     Key *key = NEW_ARRAY(lower->arena, Key, k->n);
     Recipe *numbers = words_integers(s, k->value);
     numbers = recipe_cast(s, numbers, is_float ? DT_F64 : DT_I64);
@@ -415,7 +414,7 @@ static Tensor *key_table(Lower *lower, const Key *key, int64_t count,
     }
     if (!is_float)
         return lower_i64s(lower, whole, count);
-    Store *store = lower->graph->store;
+    Store *store = lower->store;
     return lower_constant(lower, recipe_memory(store, DT_F64, 1, &count, real));
 }
 
@@ -423,7 +422,7 @@ static Tensor *key_table(Lower *lower, const Key *key, int64_t count,
 static Tensor *value_table(Lower *lower, const Node *node, const Key *key,
                            const Labels *labels)
 {
-    Store *store = lower->graph->store;
+    Store *store = lower->store;
     const size_t size = (size_t)dtype_bytes(labels->type, 1);
     const int64_t all = labels->n + 1;
     const unsigned char *from = node_values(node, labels->value);
@@ -462,11 +461,11 @@ void lower_label_encoder(Lower *lower, Node *node)
         .keys = i32_checked(keys.n),
         .size = (int32_t)dtype_bytes(values.type, 1),
     };
-    Tensor *x = lower_as(lower, node, node->in[0], type);
+    Tensor *x = lower_as(lower, node->in[0], type);
     Tensor *key_list = key_table(lower, key, keys.n, is_float);
     Tensor *value_list = value_table(lower, node, key, &values);
-    Step *step = lower_step(lower, node, kernel, &params);
-    step_out(step, node->out[0]);
+    Step *step = lower_step(lower, kernel, &params);
+    step_result(step, 0);
     step_in(step, x);
     step_in(step, key_list);
     step_in(step, value_list);

@@ -152,10 +152,10 @@ void lower_scores(Lower *lower, Node *node)
                                                 node->out[0]->shape.dim[1]),
                                             .post = ml_post(node) };
     const ClassLabels labels = ml_labels(node, "labels");
-    Step *step = lower_step(lower, node, "ml_classify", &params);
-    step_out(step, node->out[0]);
-    step_out(step, node_out(node, 1));
-    step_in(step, node->in[0]);
+    Step *step = lower_step(lower, "ml_classify", &params);
+    step_result(step, 0);
+    step_result(step, 1);
+    step_operand(step, 0);
     step_in(step, ml_label_table(lower, &labels, i64_max(params.k, 2)));
 }
 
@@ -208,14 +208,14 @@ void lower_svm_regressor(Lower *lower, Node *node)
     params.one_class = node_int(node, "one_class", 0) != 0;
     if (!params.vectors)
         params.kernel = 0;
-    Tensor *x = lower_as(lower, node, node->in[0], DT_F32);
+    Tensor *x = lower_as(lower, node->in[0], DT_F32);
     Tensor *c = float_list(lower, node, "coefficients",
                            params.vectors ? params.vectors : params.features);
     Tensor *tensor = float_list(lower, node, "support_vectors",
                                 i64_mul(params.vectors, params.features));
     Tensor *rho = float_list(lower, node, "rho", 1);
-    Step *step = lower_step(lower, node, "svm_regress", &params);
-    step_out(step, node->out[0]);
+    Step *step = lower_step(lower, "svm_regress", &params);
+    step_result(step, 0);
     step_in(step, x);
     step_in(step, c);
     step_in(step, tensor);
@@ -347,14 +347,14 @@ void lower_svm_classifier(Lower *lower, Node *node)
     const inlay_svm_params params = classifier_params(node, &classes);
     const int64_t dims[] = { params.n, classes.out };
     Tensor *list[SVM_LISTS] = { NULL };
-    Tensor *x = lower_as(lower, node, node->in[0], DT_F32);
+    Tensor *x = lower_as(lower, node->in[0], DT_F32);
     Tensor *scores = node_out(node, 1);
     classifier_lists(lower, node, &classes, params.features, list);
     if (!scores)
         scores = lower_temp(lower, DT_F32, shape_of(2, dims));
-    Step *step = lower_step(lower, node, "svm_classify", &params);
+    Step *step = lower_step(lower, "svm_classify", &params);
     step_out(step, scores);
-    step_out(step, node_out(node, 0));
+    step_result(step, 0);
     step_in(step, x);
     for (int i = 0; i < SVM_LISTS; i++)
         step_in(step, list[i]);

@@ -120,7 +120,7 @@ void infer_tree(Node *n)
     if (is_classifier(n))
         infer_out(n, 0, ml_labels(n, LABELS).type, shape_vector(rows));
     infer_out(n, is_classifier(n),
-              is_v5(n) && n->in[0]->dtype == DT_F64 ? DT_F64 : DT_F32, z);
+              is_v5(n) && node_type(n) == DT_F64 ? DT_F64 : DT_F32, z);
 }
 
 static int32_t tree_post(const Node *n)
@@ -156,10 +156,9 @@ static Tensor *number_table(Lower *lower, const double *v, int64_t count,
     double *all = NEW_ARRAY(lower->arena, double, n);
     if (count)
         memcpy(all, v, (size_t)count * sizeof *v);
-    Recipe *recipe = recipe_memory(lower->graph->store, DT_F64, 1, &n, all);
+    Recipe *recipe = recipe_memory(lower->store, DT_F64, 1, &n, all);
     return lower_constant(
-        lower,
-        wide ? recipe : recipe_cast(lower->graph->store, recipe, DT_F32));
+        lower, wide ? recipe : recipe_cast(lower->store, recipe, DT_F32));
 }
 
 static Forest forest_of(Lower *lower, const Node *n)
@@ -168,7 +167,7 @@ static Forest forest_of(Lower *lower, const Node *n)
     Forest forest = { .node = n,
                       .arena = lower->arena,
                       .targets = targets_of(n),
-                      .wide = n->in[0]->dtype == DT_F64 };
+                      .wide = node_type(n) == DT_F64 };
     ml_rows(n, &rows, &forest.features);
     forest.base = numbers_of(&forest, "base_values", "base_values_as_tensor",
                              &forest.bases);
@@ -224,7 +223,7 @@ static void tree_operands(Lower *lower, Node *node, const Forest *forest,
     const Tables tables = tables_of(forest);
     const bool wide = forest->wide;
     const int64_t votes = i64_max(tables.votes, 1);
-    in[0] = lower_as(lower, node, node->in[0], wide ? DT_F64 : DT_F32);
+    in[0] = lower_as(lower, node->in[0], wide ? DT_F64 : DT_F32);
     in[1] = lower_i32s(lower, tables.root, forest->roots);
     in[2] = lower_i32s(lower, tables.node, 2 * tables.nodes);
     in[3] = number_table(lower, tables.value, tables.nodes, wide);
@@ -250,7 +249,7 @@ void lower_tree(Lower *lower, Node *node)
         scores = lower_temp(lower, DT_F32, shape_of(2, dims));
     params.wide = scores->dtype == DT_F64;
     tree_operands(lower, node, &forest, in);
-    Step *step = lower_step(lower, node, kernel, &params);
+    Step *step = lower_step(lower, kernel, &params);
     step_out(step, scores);
     step_out(step, classify ? node_out(node, 0) : NULL);
     for (int i = 0; i < TREE_OPERANDS; i++)

@@ -21,11 +21,15 @@ static void lower_one(void *context)
 {
     Case *c = context;
     Program program = { 0 };
-    Lower lower = { .arena = &c->arena, .program = &program };
     Graph graph = { .file = "model.onnx" };
     Node node = { .graph = &graph, .name = "odd", .op_type = "Copy" };
+    Lower lower = {
+        .arena = &c->arena,
+        .program = &program,
+        .node = &node,
+    };
     const inlay_copy_params params = { 4 };
-    c->step = lower_step(&lower, &node, c->kernel, &params);
+    c->step = lower_step(&lower, c->kernel, &params);
     assert_string_equal(c->step->kernel->name, c->kernel);
 }
 
