@@ -262,14 +262,20 @@ static void clip_steps(Lower *lower, Node *node)
     }
 }
 
+/* Bounds that are known now. */
+static void clip_between(Lower *lower, Node *node, double low, double high)
+{
+    const char *kernel = lower_kernel(lower, "clip", node_type(node));
+    lower_flat(lower, kernel, node->out[0], node->in[0], low, high);
+}
+
 void lower_clip(Lower *lower, Node *node)
 {
     double lo, hi;
     const bool known = clip_bound(lower, node, 1, (double)-INFINITY, &lo) &&
                        clip_bound(lower, node, 2, (double)INFINITY, &hi);
     if (known && dtype_is_float(node_type(node)))
-        lower_flat(lower, lower_kernel(lower, "clip", node_type(node)),
-                   node->out[0], node->in[0], lo, hi);
+        clip_between(lower, node, lo, hi);
     else
         clip_steps(lower, node);
 }
@@ -277,10 +283,9 @@ void lower_clip(Lower *lower, Node *node)
 /* Until opset 10 the bounds are attributes. */
 void lower_clip_6(Lower *lower, Node *node)
 {
-    const char *kernel = lower_kernel(lower, "clip", node_type(node));
     const double low = (double)node_float(node, "min", -FLT_MAX);
     const double high = (double)node_float(node, "max", FLT_MAX);
-    lower_flat(lower, kernel, node->out[0], node->in[0], low, high);
+    clip_between(lower, node, low, high);
 }
 
 static DType cast_target(const Node *node)
