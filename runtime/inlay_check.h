@@ -85,6 +85,32 @@ static inline void inlay_rule_rows(const struct inlay_rule *r, int32_t u,
 
 enum { INLAY_FIND, INLAY_SET, INLAY_CLAIM, INLAY_HELD, INLAY_OPEN };
 
+/* Looks up or sets the tag of one byte, `full` or its complement; 0: it is another one. */
+static inline int inlay_check_byte(uint32_t *tag, uint32_t full, int how)
+{
+    const uint32_t half = ~full;
+    if (how == INLAY_FIND)
+        return *tag == full;
+    if (how == INLAY_HELD)
+        return *tag == half;
+    if (how == INLAY_SET)
+        *tag = full;
+    if (how == INLAY_CLAIM)
+        *tag = half;
+    return 1;
+}
+
+/* n adjacent bytes of a tensor, from byte `at` of it on. */
+static inline int inlay_check_bytes(uint32_t *tag, uint32_t tensor, uint32_t at,
+                                    uint32_t n, int how)
+{
+    uint32_t b;
+    for (b = 0; b < n; b++)
+        if (!inlay_check_byte(tag + b, inlay_tag(tensor, at + b), how))
+            return 0;
+    return 1;
+}
+
 /* Goes through the bytes of row i; 0: a byte has another tag than was looked for. */
 static inline int inlay_check_row(const inlay_model *m, void *const *base,
                                   const inlay_ref *f,
@@ -94,10 +120,10 @@ static inline int inlay_check_row(const inlay_model *m, void *const *base,
     const uint32_t n = r->part ? r->part : r->row;
     const uint32_t step = r->part ? r->pitch : r->row;
     const size_t begin = f->off + (size_t)(i % f->cap) * f->row;
-    uint32_t k, b;
+    uint32_t *tags = inlay_check_tags(m, f->base) + begin;
+    const uint32_t at = r->at + (uint32_t)i * r->row;
+    uint32_t k;
     for (k = 0; k + n <= r->row && n; k += step) {
-        uint32_t *tag = inlay_check_tags(m, f->base) + begin + k;
-        const uint32_t at = r->at + (uint32_t)i * r->row + k;
         if (begin + k + n > inlay_check_size(m, f->base))
             return 0;
 #ifdef INLAY_ASAN
@@ -105,18 +131,10 @@ static inline int inlay_check_row(const inlay_model *m, void *const *base,
             __asan_unpoison_memory_region(
                 (unsigned char *)base[f->base] + begin + k, n);
 #endif
-        for (b = 0; b < n && how != INLAY_OPEN; b++) {
-            const uint32_t full = inlay_tag(r->tensor, at + b);
-            const uint32_t half = ~full;
-            if (how == INLAY_FIND && tag[b] != full)
-                return 0;
-            if (how == INLAY_HELD && tag[b] != half)
-                return 0;
-            if (how == INLAY_SET)
-                tag[b] = full;
-            if (how == INLAY_CLAIM)
-                tag[b] = half;
-        }
+        if (how == INLAY_OPEN)
+            continue;
+        if (!inlay_check_bytes(tags + k, r->tensor, at + k, n, how))
+            return 0;
     }
     (void)base;
     return 1;
@@ -218,6 +236,40 @@ static inline void inlay_check_begin(const inlay_model *m, void *const *base)
                 ((unsigned char *)base[i])[b] = INLAY_RUBBISH;
 }
 
+/* Is the operand a tensor in the arena that the step writes? */
+static inline int inlay_rule_writes(const struct inlay_rule *r)
+{
+    return r->tensor && r->does & INLAY_WRITE;
+}
+
+/* Is it written little by little, a unit at a time, but not by rows? */
+static inline int inlay_rule_gradual(const inlay_step *s,
+                                     const struct inlay_rule *r)
+{
+    return !(r->does & INLAY_BY_ROW) && s->units > 1;
+}
+
+/* What unit u wrote of operand i; `first` and `last` of the step's. 0: it did not hold. */
+static inline int inlay_check_result(const inlay_model *m, void *const *base,
+                                     int32_t k, int i, int32_t u, int first,
+                                     int last)
+{
+    const inlay_step *s = m->step + k;
+    const inlay_ref *f = s->ref + i;
+    const struct inlay_rule *rule = m->rule[k] + i;
+    const int gradual = inlay_rule_gradual(s, rule);
+    const int how = gradual && !last ? INLAY_CLAIM : INLAY_SET;
+    if (rule->does & INLAY_SCRATCH) {
+        inlay_check_drop(m, base, f->base, 0, f->off, rule->row, 0);
+        return 1;
+    }
+    if (gradual && rule->part)
+        return 1; /* parts of a row that others make meanwhile: tagged with the last unit */
+    if (gradual && !first && !inlay_check_rows(m, base, f, rule, u, INLAY_HELD))
+        return 0;
+    return inlay_check_rows(m, base, f, rule, u, how);
+}
+
 /* What unit u wrote; `first` and `last` of the step's. 0: it did not hold. */
 static inline int inlay_check_wrote(const inlay_model *m, void *const *base,
                                     int32_t k, int32_t u, int first, int last)
@@ -226,28 +278,40 @@ static inline int inlay_check_wrote(const inlay_model *m, void *const *base,
     const struct inlay_rule *rule = m->rule[k];
     const int n = m->rules[k];
     int i;
-    for (i = 0; i < n; i++) {
-        const int gradual = !(rule[i].does & INLAY_BY_ROW) && s->units > 1;
-        if (!rule[i].tensor || !(rule[i].does & INLAY_WRITE))
-            continue;
-        if (rule[i].does & INLAY_SCRATCH) {
-            inlay_check_drop(m, base, s->ref[i].base, 0, s->ref[i].off,
-                             rule[i].row, 0);
-            continue;
-        }
-        if (gradual && rule[i].part)
-            continue; /* parts of a row that others make meanwhile: tagged with the last unit */
-        if (gradual && !first &&
-            !inlay_check_rows(m, base, s->ref + i, rule + i, u, INLAY_HELD))
+    for (i = 0; i < n; i++)
+        if (inlay_rule_writes(rule + i) &&
+            !inlay_check_result(m, base, k, i, u, first, last))
             return 0;
-        if (!inlay_check_rows(m, base, s->ref + i, rule + i, u,
-                              gradual && !last ? INLAY_CLAIM : INLAY_SET))
-            return 0;
-    }
     for (i = 0; i < n && last; i++)
-        if (rule[i].part && !(rule[i].does & INLAY_BY_ROW) && s->units > 1 &&
+        if (rule[i].part && inlay_rule_gradual(s, rule + i) &&
             rule[i].does & INLAY_WRITE)
             inlay_check_rows(m, base, s->ref + i, rule + i, u, INLAY_SET);
+    return 1;
+}
+
+/* Of the step's units the one that is made after `done` others. */
+static inline int32_t inlay_check_unit(const inlay_step *s, int32_t done)
+{
+    return s->backward ? s->units - 1 - done : done;
+}
+
+/* Is there what unit u reads? */
+static inline int inlay_check_reads(const inlay_model *m, void *const *base,
+                                    int32_t k, int32_t u)
+{
+    const inlay_step *s = m->step + k;
+    const struct inlay_rule *rule = m->rule[k];
+    const int n = m->rules[k];
+    int i;
+    for (i = 0; i < n; i++) {
+        const int32_t does = rule[i].does;
+        if (!rule[i].tensor || !(does & INLAY_READ))
+            continue;
+        if (does & (INLAY_SCRATCH | INLAY_SUM))
+            continue;
+        if (!inlay_check_rows(m, base, s->ref + i, rule + i, u, INLAY_FIND))
+            return 0;
+    }
     return 1;
 }
 
@@ -257,33 +321,23 @@ static inline int inlay_check_units(const inlay_model *m, void *const *base,
                                     int32_t k, int32_t made, int32_t end)
 {
     const inlay_step *s = m->step + k;
-    const struct inlay_rule *rule = m->rule[k];
-    const int n = m->rules[k];
-    int32_t done;
-    int i, r;
-    for (done = made; done < end; done++)
-        for (i = 0; i < n; i++) {
-            if (!rule[i].tensor || !(rule[i].does & INLAY_READ) ||
-                rule[i].does & (INLAY_SCRATCH | INLAY_SUM))
-                continue;
-            if (!inlay_check_rows(m, base, s->ref + i, rule + i,
-                                  s->backward ? s->units - 1 - done : done,
-                                  INLAY_FIND))
-                return -INLAY_E_CHECK;
-        }
+    int32_t i;
+    int r;
+    for (i = made; i < end; i++)
+        if (!inlay_check_reads(m, base, k, inlay_check_unit(s, i)))
+            return -INLAY_E_CHECK;
     inlay_check_close(m, base);
-    for (done = made; done < end; done++)
-        inlay_check_admit(m, base, s, rule, n,
-                          s->backward ? s->units - 1 - done : done);
+    for (i = made; i < end; i++)
+        inlay_check_admit(m, base, s, m->rule[k], m->rules[k],
+                          inlay_check_unit(s, i));
     r = s->backward ? s->run(base, s, s->units - end, s->units - made)
                     : s->run(base, s, made, end);
     inlay_check_open(m, base);
     if (r < 0)
         return r;
-    for (done = made; done < end; done++)
-        if (!inlay_check_wrote(m, base, k,
-                               s->backward ? s->units - 1 - done : done,
-                               done == 0, done == s->units - 1))
+    for (i = made; i < end; i++)
+        if (!inlay_check_wrote(m, base, k, inlay_check_unit(s, i), i == 0,
+                               i == s->units - 1))
             return -INLAY_E_CHECK;
     return r;
 }

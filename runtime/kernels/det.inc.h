@@ -8,9 +8,11 @@ static inline int32_t inlay_typed(det_pivot)(const INLAY_T *m, int32_t n,
 {
     int32_t pivot = k;
     int32_t i;
-    for (i = k + 1; i < n; i++)
-        if (INLAY_F(fabs)(m[i * n + k]) > INLAY_F(fabs)(m[pivot * n + k]))
+    for (i = k + 1; i < n; i++) {
+        const INLAY_T value = INLAY_F(fabs)(m[i * n + k]);
+        if (value > INLAY_F(fabs)(m[pivot * n + k]))
             pivot = i;
+    }
     return pivot;
 }
 
@@ -43,11 +45,12 @@ static inline INLAY_T inlay_typed(det_one)(INLAY_T *m, int32_t n)
     for (k = 0; k < n; k++) {
         const int32_t pivot = inlay_typed(det_pivot)(m, n, k);
         INLAY_T *row = m + k * n;
-        if (!(INLAY_F(fabs)(m[pivot * n + k]) > 0))
+        INLAY_T *best = m + pivot * n;
+        if (!(INLAY_F(fabs)(best[k]) > 0))
             return 0;
         if (pivot != k) {
             det = -det;
-            inlay_typed(det_exchange)(row, m + pivot * n, k, n);
+            inlay_typed(det_exchange)(row, best, k, n);
         }
         det *= row[k];
         for (i = k + 1; i < n; i++) {
@@ -77,10 +80,28 @@ static inline int inlay_typed(det)(void *const *base, const inlay_step *s,
     return 0;
 }
 
+/* Column k becomes that of the unit matrix in all rows but row k, which has it: what is taken off
+ * a row of m is taken off that of y. */
+static inline void inlay_typed(inverse_clear)(INLAY_T *y, INLAY_T *m, int32_t n,
+                                              int32_t k)
+{
+    const INLAY_T *row = m + k * n;
+    const INLAY_T *to = y + k * n;
+    int32_t i;
+    for (i = 0; i < n; i++) {
+        INLAY_T *other = m + i * n;
+        const INLAY_T factor = other[k];
+        if (i == k)
+            continue;
+        inlay_typed(det_take_off)(other, factor, row, 0, n);
+        inlay_typed(det_take_off)(y + i * n, factor, to, 0, n);
+    }
+}
+
 /* By Gauss and Jordan; where there is no inverse, its elements are infinite or no numbers. */
 static inline void inlay_typed(inverse_one)(INLAY_T *y, INLAY_T *m, int32_t n)
 {
-    int32_t i, j, k;
+    int32_t i, k;
     for (i = 0; i < n * n; i++)
         y[i] = i % (n + 1) == 0;
     for (k = 0; k < n; k++) {
@@ -92,17 +113,11 @@ static inline void inlay_typed(inverse_one)(INLAY_T *y, INLAY_T *m, int32_t n)
             inlay_typed(det_exchange)(row, m + pivot * n, 0, n);
             inlay_typed(det_exchange)(to, y + pivot * n, 0, n);
         }
-        for (j = 0; j < n; j++) {
-            row[j] /= head;
-            to[j] /= head;
-        }
         for (i = 0; i < n; i++) {
-            const INLAY_T factor = m[i * n + k];
-            if (i == k)
-                continue;
-            inlay_typed(det_take_off)(m + i * n, factor, row, 0, n);
-            inlay_typed(det_take_off)(y + i * n, factor, to, 0, n);
+            row[i] /= head;
+            to[i] /= head;
         }
+        inlay_typed(inverse_clear)(y, m, n, k);
     }
 }
 

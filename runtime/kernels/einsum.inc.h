@@ -3,6 +3,15 @@
 
 #if !defined INLAY_BITS || INLAY_BITS >= 32
 
+/* y[j] += v * x[j] */
+static inline void inlay_typed(einsum_add)(INLAY_T *y, INLAY_WIDE v,
+                                           const INLAY_T *x, int32_t n)
+{
+    int32_t j;
+    for (j = 0; j < n; j++)
+        y[j] = (INLAY_T)((INLAY_WIDE)y[j] + v * (INLAY_WIDE)x[j]);
+}
+
 /* A line of the result where b is contiguous along it: then the sums are a vector. */
 static inline void inlay_typed(einsum_line)(const inlay_einsum_params *p,
                                             INLAY_T *y, const INLAY_T *a,
@@ -15,12 +24,9 @@ static inline void inlay_typed(einsum_line)(const inlay_einsum_params *p,
     int32_t j;
     for (j = 0; j < n; j++)
         y[j] = 0;
-    do {
-        const INLAY_WIDE v = (INLAY_WIDE)a[of_a];
-        const INLAY_T *from = b + of_b;
-        for (j = 0; j < n; j++)
-            y[j] = (INLAY_T)((INLAY_WIDE)y[j] + v * (INLAY_WIDE)from[j]);
-    } while (inlay_walk2(at, p->nr, p->ar, p->br, p->summed, &of_a, &of_b));
+    do
+        inlay_typed(einsum_add)(y, (INLAY_WIDE)a[of_a], b + of_b, n);
+    while (inlay_walk2(at, p->nr, p->ar, p->br, p->summed, &of_a, &of_b));
 }
 
 /* The sum of n products of adjacent elements, n a multiple of 8. */
@@ -30,11 +36,32 @@ static inline INLAY_WIDE inlay_typed(einsum_eights)(const INLAY_T *a,
     INLAY_WIDE part[8] = { 0 };
     int32_t i, j;
     for (i = 0; i < n; i += 8)
-        for (j = 0; j < 8; j++)
-            part[j] += (INLAY_WIDE)a[i + j] * (INLAY_WIDE)b[i + j];
+        for (j = 0; j < 8; j++) {
+            const INLAY_WIDE v = (INLAY_WIDE)a[i + j];
+            part[j] += v * (INLAY_WIDE)b[i + j];
+        }
     for (j = 0; j < 4; j++)
         part[j] += part[j + 4];
     return (part[0] + part[1]) + (part[2] + part[3]);
+}
+
+/* The sum of n products of elements a_step and b_step apart. */
+static inline INLAY_WIDE inlay_typed(einsum_run)(const INLAY_T *a,
+                                                 const INLAY_T *b, int32_t n,
+                                                 ptrdiff_t a_step,
+                                                 ptrdiff_t b_step)
+{
+    INLAY_WIDE sum = 0;
+    int32_t i = 0;
+    if (a_step == 1 && b_step == 1 && n >= 8) {
+        i = n / 8 * 8;
+        sum = inlay_typed(einsum_eights)(a, b, i);
+    }
+    for (; i < n; i++) {
+        const INLAY_WIDE v = (INLAY_WIDE)a[i * a_step];
+        sum += v * (INLAY_WIDE)b[i * b_step];
+    }
+    return sum;
 }
 
 /* One element of the result. */
@@ -50,19 +77,30 @@ static inline INLAY_T inlay_typed(einsum_sum)(const inlay_einsum_params *p,
     ptrdiff_t of_a = 0;
     ptrdiff_t of_b = 0;
     INLAY_WIDE sum = 0;
-    do {
-        INLAY_WIDE part = 0;
-        int32_t i = 0;
-        if (a_step == 1 && b_step == 1 && n >= 8) {
-            i = n / 8 * 8;
-            part = inlay_typed(einsum_eights)(a + of_a, b + of_b, i);
-        }
-        for (; i < n; i++)
-            part += (INLAY_WIDE)a[of_a + i * a_step] *
-                    (INLAY_WIDE)b[of_b + i * b_step];
-        sum += part;
-    } while (inlay_walk2(at, p->nr, p->ar, p->br, last, &of_a, &of_b));
+    do
+        sum += inlay_typed(einsum_run)(a + of_a, b + of_b, n, a_step, b_step);
+    while (inlay_walk2(at, p->nr, p->ar, p->br, last, &of_a, &of_b));
     return (INLAY_T)sum;
+}
+
+/* The innermost loop of the result; a and b: at its first element. */
+static inline void inlay_typed(einsum_last)(const inlay_einsum_params *p,
+                                            INLAY_T *y, const INLAY_T *a,
+                                            const INLAY_T *b)
+{
+    const int32_t last = p->kept - 1;
+    const ptrdiff_t a_step = p->ak[last];
+    const ptrdiff_t b_step = p->bk[last];
+    int32_t j;
+    if (a_step == 0 && b_step == 1) {
+        inlay_typed(einsum_line)(p, y, a, b);
+        return;
+    }
+    for (j = 0; j < p->nk[last]; j++) {
+        y[j] = inlay_typed(einsum_sum)(p, a, b);
+        a += a_step;
+        b += b_step;
+    }
 }
 
 static inline int inlay_typed(einsum)(void *const *base, const inlay_step *s,
@@ -73,21 +111,13 @@ static inline int inlay_typed(einsum)(void *const *base, const inlay_step *s,
     const INLAY_T *a = (const INLAY_T *)inlay_at(base, s, 1);
     const INLAY_T *b = (const INLAY_T *)inlay_at(base, s, 2);
     const int32_t last = p->kept - 1;
-    const ptrdiff_t a_step = p->ak[last];
-    const ptrdiff_t b_step = p->bk[last];
     int32_t at[8] = { 0 };
     ptrdiff_t of_a = 0;
     ptrdiff_t of_b = 0;
-    int32_t j;
     (void)r0;
     (void)r1;
     do {
-        if (a_step == 0 && b_step == 1)
-            inlay_typed(einsum_line)(p, y, a + of_a, b + of_b);
-        else
-            for (j = 0; j < p->nk[last]; j++)
-                y[j] = inlay_typed(einsum_sum)(p, a + of_a + j * a_step,
-                                               b + of_b + j * b_step);
+        inlay_typed(einsum_last)(p, y, a + of_a, b + of_b);
         y += p->nk[last];
     } while (inlay_walk2(at, p->nk, p->ak, p->bk, last, &of_a, &of_b));
     return 0;

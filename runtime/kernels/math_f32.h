@@ -106,36 +106,46 @@ static inline float inlay_tanh_f(float x)
                        sign); /* 0.625 */
 }
 
-/* Below 0.93 an odd polynomial; above, 1 - e^p(t) with p fitted to log(1 - erf). */
+/* erf of 0 <= t < 0.93: an odd polynomial. */
+INLAY_INLINE float inlay_erf_near(float t)
+{
+    const float q = t * t;
+    float p = 8.334718612e-05f;
+    p = -8.134709331e-04f + q * p;
+    p = 5.200368587e-03f + q * p;
+    p = -2.685915147e-02f + q * p;
+    p = 1.128369152e-01f + q * p;
+    p = -3.761263352e-01f + q * p;
+    p = 1.283791666e-01f + q * p;
+    return t + t * p;
+}
+
+/* erf of t >= 0.93: 1 - e^p(t), p fitted to log(1 - erf). */
+INLAY_INLINE float inlay_erf_far(float t)
+{
+    float p = 1.636063656e-06f;
+    p = -4.616385863e-05f + t * p;
+    p = 5.975857702e-04f + t * p;
+    p = -4.762625833e-03f + t * p;
+    p = 2.642763715e-02f + t * p;
+    p = -1.100871665e-01f + t * p;
+    p = -6.318239181e-01f + t * p;
+    p = -1.130231055e+00f + t * p;
+    p = 3.185396624e-04f + t * p;
+    return 1.0f - inlay_exp_f(p);
+}
+
 static inline float inlay_erf_f(float x)
 {
     const uint32_t u = inlay_bits(x);
     const uint32_t sign = u & UINT32_C(0x80000000);
     const uint32_t v = u & UINT32_C(0x7fffffff);
     const uint32_t nan = v > UINT32_C(0x7f800000) ? UINT32_C(0x7fc00000) : 0;
-    const float t = inlay_float(
-                    v < UINT32_C(0x407ccccd) ? v : UINT32_C(0x407ccccd)),
-                q = t * t; /* at most 3.95: erf is 1 */
-    const float near =
-        t + t * (1.283791666e-01f +
-                 q * (-3.761263352e-01f +
-                      q * (1.128369152e-01f +
-                           q * (-2.685915147e-02f +
-                                q * (5.200368587e-03f +
-                                     q * (-8.134709331e-04f +
-                                          q * 8.334718612e-05f))))));
-    const float p =
-        3.185396624e-04f +
-        t * (-1.130231055e+00f +
-             t * (-6.318239181e-01f +
-                  t * (-1.100871665e-01f +
-                       t * (2.642763715e-02f +
-                            t * (-4.762625833e-03f +
-                                 t * (5.975857702e-04f +
-                                      t * (-4.616385863e-05f +
-                                           t * 1.643063656e-06f)))))));
-    const float y = inlay_either(inlay_mask(v < UINT32_C(0x3f6e147b)), near,
-                                 1.0f - inlay_exp_f(p));
+    /* At most 3.95: erf is 1. */
+    const uint32_t most = UINT32_C(0x407ccccd);
+    const float t = inlay_float(v < most ? v : most);
+    const uint32_t is_near = inlay_mask(v < UINT32_C(0x3f6e147b));
+    const float y = inlay_either(is_near, inlay_erf_near(t), inlay_erf_far(t));
     return inlay_float(inlay_bits(y) | sign | nan);
 }
 

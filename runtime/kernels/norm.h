@@ -43,6 +43,8 @@ typedef struct inlay_lrn_params {
     double beta;
 } inlay_lrn_params;
 
+enum { INLAY_NORM_LANES = 16 }; /* sums, or lines, that are made side by side */
+
 /* Where scale and bias of a line begin, of its block o and its place k. */
 static inline ptrdiff_t inlay_norm_channel(const inlay_norm_params *p,
                                            int32_t o, int32_t k)

@@ -1,47 +1,95 @@
 /* SPDX-License-Identifier: 0BSD
  * The normalizations for one element type. Included by norm.h. */
 
-/* Sum of (x - m)^2 (m 0 and power 1: of x) over n <= 1024 elements that lie together, n a multiple
- * of 16. */
-static inline INLAY_T inlay_typed(chunk_sum)(const INLAY_T *x, int32_t n,
-                                             INLAY_T m, int power)
+/* sum[j] = 0 */
+INLAY_INLINE void inlay_typed(norm_clear)(INLAY_T *sum)
 {
-    INLAY_T l[16] = { 0 };
-    int32_t i, j;
-    if (power == 2)
-        for (i = 0; i < n; i += 16)
-            for (j = 0; j < 16; j++)
-                l[j] += (x[i + j] - m) * (x[i + j] - m);
-    else
-        for (i = 0; i < n; i += 16)
-            for (j = 0; j < 16; j++)
-                l[j] += x[i + j];
-    for (j = 0; j < 8; j++)
-        l[j] += l[j + 8];
-    for (j = 0; j < 4; j++)
-        l[j] += l[j + 4];
-    return (l[0] + l[2]) + (l[1] + l[3]);
+    int32_t j;
+    for (j = 0; j < INLAY_NORM_LANES; j++)
+        sum[j] = 0;
 }
 
-/* Sum of (x - m)^power over n elements `step` apart, power 1 or 2. */
+/* sum[j] += x[j] */
+INLAY_INLINE void inlay_typed(norm_add)(INLAY_T *sum, const INLAY_T *x)
+{
+    int32_t j;
+    for (j = 0; j < INLAY_NORM_LANES; j++)
+        sum[j] += x[j];
+}
+
+/* sum[j] += (x[j] - mean)^2 */
+INLAY_INLINE void inlay_typed(norm_deviate)(INLAY_T *sum, const INLAY_T *x,
+                                            INLAY_T mean)
+{
+    int32_t j;
+    for (j = 0; j < INLAY_NORM_LANES; j++) {
+        const INLAY_T v = x[j] - mean;
+        sum[j] += v * v;
+    }
+}
+
+/* The sum of all lanes. */
+INLAY_INLINE INLAY_T inlay_typed(norm_total)(INLAY_T *sum)
+{
+    int32_t j;
+    for (j = 0; j < 8; j++)
+        sum[j] += sum[8 + j];
+    for (j = 0; j < 4; j++)
+        sum[j] += sum[4 + j];
+    return (sum[0] + sum[2]) + (sum[1] + sum[3]);
+}
+
+/* Sum of (x - mean)^2 (power 1: of x) over n <= 1024 elements that lie together, n a multiple of
+ * 16. */
+static inline INLAY_T inlay_typed(chunk_sum)(const INLAY_T *x, int32_t n,
+                                             INLAY_T mean, int power)
+{
+    const INLAY_T *end = x + n;
+    INLAY_T sum[INLAY_NORM_LANES];
+    inlay_typed(norm_clear)(sum);
+    if (power == 2)
+        for (; x < end; x += INLAY_NORM_LANES)
+            inlay_typed(norm_deviate)(sum, x, mean);
+    else
+        for (; x < end; x += INLAY_NORM_LANES)
+            inlay_typed(norm_add)(sum, x);
+    return inlay_typed(norm_total)(sum);
+}
+
+/* The same over n elements `step` apart, one by one. */
+static inline INLAY_T inlay_typed(sparse_sum)(const INLAY_T *x, int32_t n,
+                                              ptrdiff_t step, INLAY_T mean,
+                                              int power)
+{
+    INLAY_T sum = 0;
+    int32_t i;
+    for (i = 0; i < n; i++) {
+        const INLAY_T one = x[i * step];
+        const INLAY_T v = one - mean;
+        sum += power == 2 ? v * v : one;
+    }
+    return sum;
+}
+
+/* Sum of (x - mean)^power over n elements `step` apart, power 1 or 2. */
 static inline INLAY_T inlay_typed(line_sum)(const INLAY_T *x, int32_t n,
-                                            ptrdiff_t step, INLAY_T m,
+                                            ptrdiff_t step, INLAY_T mean,
                                             int power)
 {
     INLAY_T total = 0;
     int32_t i = 0;
-    while (step == 1 && n - i >= 16) {
-        const int32_t k = n - i < 1024 ? (n - i) / 16 * 16 : 1024;
-        total += inlay_typed(chunk_sum)(x + i, k, m, power);
-        i += k;
+    while (step == 1 && n - i >= INLAY_NORM_LANES) {
+        const int32_t lines = (n - i) / INLAY_NORM_LANES;
+        const int32_t some = n - i < 1024 ? lines * INLAY_NORM_LANES : 1024;
+        total += inlay_typed(chunk_sum)(x + i, some, mean, power);
+        i += some;
     }
     while (i < n) {
-        const int32_t end = n - i < 64 ? n : i + 64;
-        INLAY_T part = 0;
-        for (; i < end; i++)
-            part += power == 2 ? (x[i * step] - m) * (x[i * step] - m)
-                               : x[i * step];
-        total += part;
+        const int32_t left = n - i;
+        const int32_t some = left < 64 ? left : 64;
+        const INLAY_T *from = x + i * step;
+        total += inlay_typed(sparse_sum)(from, some, step, mean, power);
+        i += some;
     }
     return total;
 }
@@ -51,7 +99,8 @@ typedef struct inlay_typed(norm_data)
 {
     INLAY_T *y;
     const INLAY_T *x;
-    const INLAY_T *scale, *bias;
+    const INLAY_T *scale;
+    const INLAY_T *bias;
 }
 inlay_typed(norm_data);
 
@@ -73,8 +122,10 @@ static inline void inlay_typed(norm_adjacent)(const inlay_typed(norm_data) * d,
         memcpy(d->y + i, block, sizeof block);
     }
 #endif
-    for (; i < n; i++)
-        d->y[i] = (d->x[i] - mean) * inv * d->scale[i] + d->bias[i];
+    for (; i < n; i++) {
+        const INLAY_T v = (d->x[i] - mean) * inv;
+        d->y[i] = v * d->scale[i] + d->bias[i];
+    }
 }
 
 /* The same for any line: groups of elements have one scale and one bias. */
@@ -84,14 +135,18 @@ static inline void inlay_typed(norm_groups)(const inlay_norm_params *p,
 {
     const ptrdiff_t step = p->inner;
     const int32_t part = p->group;
-    int32_t g, i;
-    for (g = 0; g * part < p->n; g++) {
-        const ptrdiff_t at = g * (ptrdiff_t)p->along;
+    int32_t first, i;
+    ptrdiff_t at = 0;
+    for (first = 0; first < p->n; first += part) {
         const INLAY_T a = d->scale ? d->scale[at] * inv : inv;
         const INLAY_T b = d->bias ? d->bias[at] : 0;
-        const int32_t end = p->n - g * part < part ? p->n : (g + 1) * part;
-        for (i = g * part; i < end; i++)
-            d->y[i * step] = (d->x[i * step] - mean) * a + b;
+        const int32_t left = p->n - first;
+        const int32_t end = left < part ? p->n : first + part;
+        for (i = first; i < end; i++) {
+            const INLAY_T v = d->x[i * step] - mean;
+            d->y[i * step] = v * a + b;
+        }
+        at += p->along;
     }
 }
 
@@ -100,14 +155,15 @@ static inline void inlay_typed(norm_line)(const inlay_norm_params *p,
                                           const inlay_typed(norm_data) * d,
                                           INLAY_T *mean, INLAY_T *inv)
 {
+    const INLAY_T n = (INLAY_T)p->n;
     const ptrdiff_t step = p->inner;
     const int adjacent = p->group == 1 && step == 1;
     INLAY_T square;
     *mean = 0;
     if (p->center)
-        *mean = inlay_typed(line_sum)(d->x, p->n, step, 0, 1) / (INLAY_T)p->n;
+        *mean = inlay_typed(line_sum)(d->x, p->n, step, 0, 1) / n;
     square = inlay_typed(line_sum)(d->x, p->n, step, *mean, 2);
-    square /= (INLAY_T)p->n;
+    square /= n;
     *inv = 1 / INLAY_F(sqrt)(square + (INLAY_T)p->epsilon);
     if (adjacent && d->scale && d->bias)
         inlay_typed(norm_adjacent)(d, p->n, *mean, *inv);
@@ -115,30 +171,36 @@ static inline void inlay_typed(norm_line)(const inlay_norm_params *p,
         inlay_typed(norm_groups)(p, d, *mean, *inv);
 }
 
+/* sum[j] += (x[j] - mean[j])^2 */
+INLAY_INLINE void inlay_typed(columns_deviate)(INLAY_T *sum, const INLAY_T *x,
+                                               const INLAY_T *mean)
+{
+    int32_t j;
+    for (j = 0; j < INLAY_NORM_LANES; j++) {
+        const INLAY_T v = x[j] - mean[j];
+        sum[j] += v * v;
+    }
+}
+
 /* Sums of (x - mean)^power of 16 lines side by side, power 1 (mean 0) or 2. */
 static inline void inlay_typed(columns_sum)(INLAY_T *sum, const INLAY_T *x,
                                             const inlay_norm_params *p,
                                             const INLAY_T *mean, int power)
 {
-    INLAY_T part[16];
-    int32_t i = 0;
-    int32_t j, end;
-    for (j = 0; j < 16; j++)
-        sum[j] = 0;
-    while (i < p->n) {
-        for (j = 0; j < 16; j++)
-            part[j] = 0;
-        for (end = p->n - i < 64 ? p->n : i + 64; i < end; i++) {
+    INLAY_T part[INLAY_NORM_LANES];
+    int32_t i, end;
+    inlay_typed(norm_clear)(sum);
+    for (i = 0; i < p->n; i = end) {
+        end = p->n - i < 64 ? p->n : i + 64;
+        inlay_typed(norm_clear)(part);
+        for (; i < end; i++) {
             const INLAY_T *row = x + (ptrdiff_t)i * p->inner;
             if (power == 1)
-                for (j = 0; j < 16; j++)
-                    part[j] += row[j];
+                inlay_typed(norm_add)(part, row);
             else
-                for (j = 0; j < 16; j++)
-                    part[j] += (row[j] - mean[j]) * (row[j] - mean[j]);
+                inlay_typed(columns_deviate)(part, row, mean);
         }
-        for (j = 0; j < 16; j++)
-            sum[j] += part[j];
+        inlay_typed(norm_add)(sum, part);
     }
 }
 
@@ -152,9 +214,11 @@ static inline void inlay_typed(columns_write)(const inlay_norm_params *p,
     int32_t i, j;
     for (i = 0; i < p->n; i++) {
         const ptrdiff_t row = (ptrdiff_t)i * p->inner;
-        INLAY_T block[16];
-        for (j = 0; j < 16; j++)
-            block[j] = (d->x[row + j] - mean[j]) * a[j] + b[j];
+        INLAY_T block[INLAY_NORM_LANES];
+        for (j = 0; j < INLAY_NORM_LANES; j++) {
+            const INLAY_T v = d->x[row + j] - mean[j];
+            block[j] = v * a[j] + b[j];
+        }
         memcpy(d->y + row, block, sizeof block);
     }
 }
@@ -165,21 +229,39 @@ static inline void inlay_typed(norm_columns)(const inlay_norm_params *p,
                                              INLAY_T *mean, INLAY_T *inv)
 {
     const INLAY_T n = (INLAY_T)p->n;
-    INLAY_T square[16], a[16], b[16];
+    const INLAY_T epsilon = (INLAY_T)p->epsilon;
+    INLAY_T square[INLAY_NORM_LANES];
+    INLAY_T a[INLAY_NORM_LANES];
+    INLAY_T b[INLAY_NORM_LANES];
     int32_t j;
-    for (j = 0; j < 16; j++)
-        mean[j] = 0;
+    inlay_typed(norm_clear)(mean);
     if (p->center)
         inlay_typed(columns_sum)(mean, d->x, p, NULL, 1);
-    for (j = 0; j < 16; j++)
+    for (j = 0; j < INLAY_NORM_LANES; j++)
         mean[j] /= n;
     inlay_typed(columns_sum)(square, d->x, p, mean, 2);
-    for (j = 0; j < 16; j++) {
-        inv[j] = 1 / INLAY_F(sqrt)(square[j] / n + (INLAY_T)p->epsilon);
+    for (j = 0; j < INLAY_NORM_LANES; j++) {
+        inv[j] = 1 / INLAY_F(sqrt)(square[j] / n + epsilon);
         a[j] = d->scale ? d->scale[j] * inv[j] : inv[j];
         b[j] = d->bias ? d->bias[j] : 0;
     }
     inlay_typed(columns_write)(p, d, mean, a, b);
+}
+
+/* The operands of line k of a block, whose first element is `first` elements from those of the
+ * unit. */
+static inline inlay_typed(norm_data)
+    inlay_typed(norm_at)(const inlay_typed(norm_data) * all, ptrdiff_t first,
+                         ptrdiff_t channel)
+{
+    inlay_typed(norm_data) d = *all;
+    d.y += first;
+    d.x += first;
+    if (d.scale)
+        d.scale += channel;
+    if (d.bias)
+        d.bias += channel;
+    return d;
 }
 
 /* The lines of block o of a unit, whose operands are `all`; mean and inv: NULL, or at those of the
@@ -194,17 +276,18 @@ static inline void inlay_typed(norm_block)(const inlay_norm_params *p,
     int32_t k, lines;
     for (k = 0; k < p->inner; k += lines) {
         const ptrdiff_t channel = inlay_norm_channel(p, o, k);
-        inlay_typed(norm_data) d;
-        INLAY_T m[16], v[16];
-        d.y = all->y + first + k;
-        d.x = all->x + first + k;
-        d.scale = all->scale ? all->scale + channel : NULL;
-        d.bias = all->bias ? all->bias + channel : NULL;
-        lines = columns && k + 16 <= p->inner ? 16 : 1;
-        if (lines == 16)
-            inlay_typed(norm_columns)(p, &d, m, v);
-        else
+        const inlay_typed(norm_data) d =
+            inlay_typed(norm_at)(all, first + k, channel);
+        const int32_t left = p->inner - k;
+        INLAY_T m[INLAY_NORM_LANES];
+        INLAY_T v[INLAY_NORM_LANES];
+        lines = 1;
+        if (columns && left >= INLAY_NORM_LANES)
+            lines = INLAY_NORM_LANES;
+        if (lines == 1)
             inlay_typed(norm_line)(p, &d, m, v);
+        else
+            inlay_typed(norm_columns)(p, &d, m, v);
         if (mean)
             memcpy(mean + k, m, (size_t)lines * sizeof *m);
         if (inv)
@@ -227,8 +310,9 @@ static inline int inlay_typed(norm)(void *const *base, const inlay_step *s,
         all.x = (const INLAY_T *)inlay_row(base, s, 3, r0);
         for (o = 0; o < p->outer; o++) {
             const ptrdiff_t at = (ptrdiff_t)o * p->inner;
-            inlay_typed(norm_block)(p, &all, mean ? mean + at : NULL,
-                                    inv ? inv + at : NULL, o);
+            INLAY_T *own_mean = mean ? mean + at : NULL;
+            INLAY_T *own_inv = inv ? inv + at : NULL;
+            inlay_typed(norm_block)(p, &all, own_mean, own_inv, o);
         }
     }
     return 0;
@@ -242,11 +326,15 @@ static inline void inlay_typed(lrn_place)(const inlay_lrn_params *p, INLAY_T *y,
     const INLAY_T power = -(INLAY_T)p->beta;
     int32_t c, j;
     for (c = 0; c < p->c; c++) {
-        const int32_t first = c - p->before < 0 ? 0 : c - p->before;
-        const int32_t end = c + p->after >= p->c ? p->c : c + p->after + 1;
+        const int32_t before = c - p->before;
+        const int32_t after = c + p->after;
+        const int32_t first = before < 0 ? 0 : before;
+        const int32_t end = after >= p->c ? p->c : after + 1;
         INLAY_T sum = 0;
-        for (j = first; j < end; j++)
-            sum += x[j * step] * x[j * step];
+        for (j = first; j < end; j++) {
+            const INLAY_T v = x[j * step];
+            sum += v * v;
+        }
         sum = (INLAY_T)p->bias + (INLAY_T)p->scale * sum;
         y[c * step] = x[c * step] * INLAY_F(pow)(sum, power);
     }
@@ -263,10 +351,12 @@ static inline int inlay_typed(lrn)(void *const *base, const inlay_step *s,
         INLAY_T *y = (INLAY_T *)inlay_row(base, s, 0, r0);
         const INLAY_T *x = (const INLAY_T *)inlay_row(base, s, 1, r0);
         int32_t o, k;
-        for (o = 0; o < p->outer; o++)
+        for (o = 0; o < p->outer; o++) {
             for (k = 0; k < p->inner; k++)
-                inlay_typed(lrn_place)(p, y + o * y_block + k,
-                                       x + o * x_block + k);
+                inlay_typed(lrn_place)(p, y + k, x + k);
+            y += y_block;
+            x += x_block;
+        }
     }
     return 0;
 }

@@ -83,6 +83,18 @@ static inline void inlay_unique_places(const inlay_unique_params *p,
     }
 }
 
+/* first[place]: the slice that stands for the kind there. */
+static inline void inlay_unique_first(const inlay_unique_params *p,
+                                      int64_t *first, const int32_t *order,
+                                      const int32_t *place, int32_t kinds)
+{
+    int32_t k;
+    for (k = 0; k < p->found; k++)
+        first[k] = 0;
+    for (k = 0; k < kinds; k++)
+        first[place[k]] = order[k];
+}
+
 #define INLAY_FAMILY "order.inc.h"
 #include "each_number.inc.h"
 #undef INLAY_FAMILY

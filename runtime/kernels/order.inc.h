@@ -7,8 +7,33 @@ static inline int inlay_typed(topk_better)(const inlay_topk_params *p,
     return p->largest ? a > b : a < b;
 }
 
-/* The best k of the line x, whose elements lie `inner` apart as those of the results do: each
- * element goes to its place among the best so far. */
+/* Element i of the line goes to its place among the `found` best so far, of which the last is lost
+ * where there is no room for more. */
+static inline void inlay_typed(topk_insert)(const inlay_topk_params *p,
+                                            INLAY_T *best, int64_t *index,
+                                            INLAY_T value, int32_t i,
+                                            int32_t found)
+{
+    const ptrdiff_t step = p->inner;
+    ptrdiff_t at = found * step;
+    if (found == p->k) {
+        at -= step;
+        if (!inlay_typed(topk_better)(p, value, best[at]))
+            return;
+    }
+    while (at > 0) {
+        const ptrdiff_t before = at - step;
+        if (!inlay_typed(topk_better)(p, value, best[before]))
+            break;
+        best[at] = best[before];
+        index[at] = index[before];
+        at = before;
+    }
+    best[at] = value;
+    index[at] = i;
+}
+
+/* The best k of the line x, whose elements lie `inner` apart as those of the results do. */
 static inline void inlay_typed(topk_line)(const inlay_topk_params *p,
                                           INLAY_T *best, int64_t *index,
                                           const INLAY_T *x)
@@ -17,20 +42,8 @@ static inline void inlay_typed(topk_line)(const inlay_topk_params *p,
     int32_t i;
     for (i = 0; i < p->n; i++) {
         const INLAY_T value = x[i * step];
-        int32_t k = i < p->k ? i : p->k;
-        if (k == p->k) {
-            if (!inlay_typed(topk_better)(p, value, best[(k - 1) * step]))
-                continue;
-            k--;
-        }
-        for (; k > 0; k--) {
-            if (!inlay_typed(topk_better)(p, value, best[(k - 1) * step]))
-                break;
-            best[k * step] = best[(k - 1) * step];
-            index[k * step] = index[(k - 1) * step];
-        }
-        best[k * step] = value;
-        index[k * step] = i;
+        const int32_t found = i < p->k ? i : p->k;
+        inlay_typed(topk_insert)(p, best, index, value, i, found);
     }
 }
 
@@ -58,16 +71,22 @@ static inline int inlay_typed(unique_compare)(const inlay_unique_params *p,
                                               const INLAY_T *x, int32_t a,
                                               int32_t b)
 {
+    const ptrdiff_t block = (ptrdiff_t)p->n * p->inner;
+    const INLAY_T *first = x + (ptrdiff_t)a * p->inner;
+    const INLAY_T *second = x + (ptrdiff_t)b * p->inner;
     int32_t o, i;
-    for (o = 0; o < p->outer; o++)
+    for (o = 0; o < p->outer; o++) {
         for (i = 0; i < p->inner; i++) {
-            const INLAY_T u = x[((ptrdiff_t)o * p->n + a) * p->inner + i];
-            const INLAY_T v = x[((ptrdiff_t)o * p->n + b) * p->inner + i];
+            const INLAY_T u = first[i];
+            const INLAY_T v = second[i];
             if (u < v)
                 return -1;
             if (u > v)
                 return 1;
         }
+        first += block;
+        second += block;
+    }
     return 0;
 }
 
@@ -128,25 +147,22 @@ static inline void inlay_typed(unique_copy)(const inlay_unique_params *p,
     int32_t k, o;
     memset(y, 0, (size_t)p->outer * (size_t)p->found * bytes);
     for (k = 0; k < kinds; k++)
-        for (o = 0; o < p->outer; o++)
-            memcpy(y + ((ptrdiff_t)o * p->found + place[k]) * p->inner,
-                   x + ((ptrdiff_t)o * p->n + order[k]) * p->inner, bytes);
+        for (o = 0; o < p->outer; o++) {
+            const ptrdiff_t to = (ptrdiff_t)o * p->found + place[k];
+            const ptrdiff_t from = (ptrdiff_t)o * p->n + order[k];
+            memcpy(y + to * p->inner, x + from * p->inner, bytes);
+        }
 }
 
-/* How the slices and the kinds belong together: first[place] the slice that stands for a kind,
- * inverse[slice] its place, counts[place] its number of slices. Each may be NULL. */
+/* How the slices and the kinds belong together: inverse[slice] is the place of its kind,
+ * counts[place] the number of its slices. Either may be NULL. */
 static inline void
 inlay_typed(unique_indices)(const inlay_unique_params *p, const INLAY_T *x,
                             const int32_t *order, const int32_t *place,
-                            int32_t kinds, int64_t *first, int64_t *inverse,
-                            int64_t *counts)
+                            int32_t kinds, int64_t *inverse, int64_t *counts)
 {
     int32_t i, k;
     int known;
-    for (k = 0; k < p->found && first; k++)
-        first[k] = 0;
-    for (k = 0; k < kinds && first; k++)
-        first[place[k]] = order[k];
     for (k = 0; k < p->found && counts; k++)
         counts[k] = 0;
     for (i = 0; i < p->n && (inverse || counts); i++) {
@@ -158,11 +174,29 @@ inlay_typed(unique_indices)(const inlay_unique_params *p, const INLAY_T *x,
     }
 }
 
+/* All operands of the result but the count: y, first, inverse and counts. */
+static inline void inlay_typed(unique_write)(void *const *base,
+                                             const inlay_step *s,
+                                             const int32_t *order,
+                                             const int32_t *place,
+                                             int32_t kinds)
+{
+    const inlay_unique_params *p = (const inlay_unique_params *)s->params;
+    INLAY_T *y = (INLAY_T *)inlay_at(base, s, 0);
+    int64_t *first = (int64_t *)inlay_at(base, s, 2);
+    int64_t *inverse = (int64_t *)inlay_at(base, s, 3);
+    int64_t *counts = (int64_t *)inlay_at(base, s, 4);
+    const INLAY_T *x = (const INLAY_T *)inlay_at(base, s, 5);
+    inlay_typed(unique_copy)(p, y, x, order, place, kinds);
+    if (first)
+        inlay_unique_first(p, first, order, place, kinds);
+    inlay_typed(unique_indices)(p, x, order, place, kinds, inverse, counts);
+}
+
 static inline int inlay_typed(unique)(void *const *base, const inlay_step *s,
                                       int32_t r0, int32_t r1)
 {
     const inlay_unique_params *p = (const inlay_unique_params *)s->params;
-    INLAY_T *y = (INLAY_T *)inlay_at(base, s, 0);
     int64_t *count = (int64_t *)inlay_at(base, s, 1);
     const INLAY_T *x = (const INLAY_T *)inlay_at(base, s, 5);
     int32_t *order = (int32_t *)inlay_at(base, s, 6);
@@ -175,10 +209,7 @@ static inline int inlay_typed(unique)(void *const *base, const inlay_step *s,
     if (count)
         *count = kinds;
     inlay_unique_places(p, order, kinds, place);
-    inlay_typed(unique_copy)(p, y, x, order, place, kinds);
-    inlay_typed(unique_indices)(
-        p, x, order, place, kinds, (int64_t *)inlay_at(base, s, 2),
-        (int64_t *)inlay_at(base, s, 3), (int64_t *)inlay_at(base, s, 4));
+    inlay_typed(unique_write)(base, s, order, place, kinds);
     return 0;
 }
 

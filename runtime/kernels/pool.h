@@ -85,6 +85,14 @@ static inline void inlay_pool_window_columns(const inlay_pool_params *p,
     w->count = w->row_count * count;
 }
 
+/* The row of x that is row h of plane d of a window. */
+INLAY_INLINE int32_t inlay_window_row(const inlay_pool_params *p,
+                                      const inlay_window *w, int32_t d,
+                                      int32_t h)
+{
+    return w->first_row + d * p->dd * p->ih + h * p->dh;
+}
+
 /* Makes one pixel of y of the window w. */
 typedef void inlay_pool_pixel(void *const *base, const inlay_step *s,
                               const inlay_window *w, void *y);

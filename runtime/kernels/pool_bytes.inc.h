@@ -9,18 +9,22 @@ INLAY_INLINE void inlay_typed(pool_block)(void *const *base,
 {
     const inlay_pool_params *p = (const inlay_pool_params *)s->params;
     const ptrdiff_t pix = s->ref[1].pix;
+    const ptrdiff_t step = p->dw * pix;
     const ptrdiff_t column = w->first_col * pix + first;
     INLAY_T most[INLAY_POOL_BYTES];
     int32_t d, h, k, c;
     memset(most, INLAY_LOWEST, sizeof most);
     for (d = 0; d < w->nd; d++)
         for (h = 0; h < w->nh; h++) {
-            const int32_t r = w->first_row + d * p->dd * p->ih + h * p->dh;
-            const INLAY_T *x =
-                (const INLAY_T *)inlay_row(base, s, 1, r) + column;
-            for (k = 0; k < w->nw; k++, x += p->dw * pix)
+            const int32_t r = inlay_window_row(p, w, d, h);
+            const INLAY_T *x = (const INLAY_T *)inlay_row(base, s, 1, r);
+            x += column;
+            for (k = 0; k < w->nw; k++) {
                 for (c = 0; c < n; c++)
-                    most[c] = x[c] > most[c] ? x[c] : most[c];
+                    if (x[c] > most[c])
+                        most[c] = x[c];
+                x += step;
+            }
         }
     memcpy(y, most, (size_t)n);
 }
@@ -31,16 +35,19 @@ static inline void inlay_typed(pool_pixel)(void *const *base,
                                            const inlay_window *w, void *to)
 {
     const inlay_pool_params *p = (const inlay_pool_params *)s->params;
+    const int32_t channels = p->channels;
+    const int32_t block = INLAY_POOL_BYTES;
+    const int32_t half = block / 2;
     INLAY_T *y = (INLAY_T *)to;
     int32_t c;
-    for (c = 0; c + INLAY_POOL_BYTES <= p->channels; c += INLAY_POOL_BYTES)
-        inlay_typed(pool_block)(base, s, w, y + c, c, INLAY_POOL_BYTES);
-    if (c + INLAY_POOL_BYTES / 2 <= p->channels) {
-        inlay_typed(pool_block)(base, s, w, y + c, c, INLAY_POOL_BYTES / 2);
-        c += INLAY_POOL_BYTES / 2;
+    for (c = 0; c + block <= channels; c += block)
+        inlay_typed(pool_block)(base, s, w, y + c, c, block);
+    if (c + half <= channels) {
+        inlay_typed(pool_block)(base, s, w, y + c, c, half);
+        c += half;
     }
-    if (c < p->channels)
-        inlay_typed(pool_block)(base, s, w, y + c, c, p->channels - c);
+    if (c < channels)
+        inlay_typed(pool_block)(base, s, w, y + c, c, channels - c);
 }
 
 static inline int inlay_typed(maxpool)(void *const *base, const inlay_step *s,

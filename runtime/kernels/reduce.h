@@ -89,8 +89,6 @@ static inline int inlay_reduce_axes(const inlay_reduce_params *p,
     return 1;
 }
 
-/* Loops for axes that are values: `made` gets what the compiler else writes. 0 where y's dims would
- * be others. */
 /* Elements of x from one index of an axis to the next. */
 static inline void inlay_reduce_strides(const inlay_reduce_params *p,
                                         int32_t *strides)
@@ -103,15 +101,32 @@ static inline void inlay_reduce_strides(const inlay_reduce_params *p,
     }
 }
 
-static inline int inlay_reduce_values(const inlay_reduce_params *p,
-                                      const int64_t *axes,
-                                      inlay_reduce_params *made)
+/* Are the axes of x that are kept, those whose bit in `gone` is not set, the dims of y? */
+static inline int inlay_reduce_fits(const inlay_reduce_params *p, unsigned gone)
+{
+    int32_t kept = 0;
+    int32_t i;
+    for (i = 0; i < p->kept; i++) {
+        const int32_t size = p->nk[i];
+        if (gone >> i & 1 || size == 1)
+            continue;
+        if (kept >= p->reduced || p->nr[kept] != size)
+            return 0;
+        kept++;
+    }
+    return kept == p->reduced;
+}
+
+/* Loops for axes that are values: `made` gets what the compiler else writes. 0 where y's dims would
+ * be others. */
+INLAY_APART int inlay_reduce_values(const inlay_reduce_params *p,
+                                    const int64_t *axes,
+                                    inlay_reduce_params *made)
 {
     int32_t strides[8];
     int32_t i;
-    int32_t kept = 0;
     unsigned gone;
-    if (!inlay_reduce_axes(p, axes, &gone))
+    if (!inlay_reduce_axes(p, axes, &gone) || !inlay_reduce_fits(p, gone))
         return 0;
     inlay_reduce_strides(p, strides);
     memset(made, 0, sizeof *made);
@@ -119,22 +134,19 @@ static inline int inlay_reduce_values(const inlay_reduce_params *p,
     for (i = 0; i < p->kept; i++) {
         const int32_t size = p->nk[i];
         const int reduced = gone >> i & 1;
-        if (reduced) {
-            made->count *= size;
-            inlay_add_loop(&made->reduced, made->nr, made->sr, size,
-                           strides[i]);
-        } else {
-            if (size != 1 && (kept >= p->reduced || p->nr[kept++] != size))
-                return 0;
-            inlay_add_loop(&made->kept, made->nk, made->sk, size, strides[i]);
-        }
         made->columns = !reduced;
+        if (!reduced) {
+            inlay_add_loop(&made->kept, made->nk, made->sk, size, strides[i]);
+            continue;
+        }
+        made->count *= size;
+        inlay_add_loop(&made->reduced, made->nr, made->sr, size, strides[i]);
     }
     if (!made->kept)
         inlay_add_loop(&made->kept, made->nk, made->sk, 1, 0);
     if (!made->reduced)
         inlay_add_loop(&made->reduced, made->nr, made->sr, 1, 0);
-    return kept == p->reduced;
+    return 1;
 }
 
 /* The parameters as they are, or, where axes are values, as those make them; NULL: y's dims would

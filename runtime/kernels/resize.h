@@ -164,6 +164,15 @@ static inline void inlay_resize_one(const inlay_resize_table_params *p,
         *weight = 1.0f;
 }
 
+/* Weights that come to 1, where `sum` is what they come to. */
+static inline void inlay_resize_normalize(float *weight, int32_t taps,
+                                          double sum)
+{
+    int32_t t;
+    for (t = 0; t < taps; t++)
+        weight[t] = (float)((double)weight[t] / sum);
+}
+
 /* Entries of one element: index[taps], weight[taps + 1] (NULL: no weights). */
 static inline void inlay_resize_element(const inlay_resize_table_params *p,
                                         double scale, double place,
@@ -189,8 +198,7 @@ static inline void inlay_resize_element(const inlay_resize_table_params *p,
         sum += w;
     }
     if (p->exclude || p->antialias)
-        for (t = 0; t < p->taps; t++)
-            weight[t] = (float)((double)weight[t] / sum);
+        inlay_resize_normalize(weight, p->taps, sum);
 }
 
 /* The tables of an axis: index [n_out][taps], weight [n_out][taps + 1], the last the value that is

@@ -186,17 +186,19 @@ static inline int inlay_tfidf(void *const *base, const inlay_step *s,
     const int64_t *pool = (const int64_t *)inlay_at(base, s, 2);
     const int32_t *grams = (const int32_t *)inlay_at(base, s, 3);
     const float *weight = (const float *)inlay_at(base, s, 4);
+    size_t line = 0;
     int32_t b, g;
     (void)r0;
     (void)r1;
-    for (b = 0; b < p->batch; b++, y += p->out) {
-        const size_t line = (size_t)b * (size_t)p->n;
+    for (b = 0; b < p->batch; b++) {
         memset(y, 0, (size_t)p->out * sizeof *y);
         for (g = 0; g < p->grams; g++) {
             /* Mode 0 may come without weights. */
             const float scale = p->mode ? weight[g] : 0.0f;
             inlay_gram_add(p, x, line, pool, grams + 3 * g, scale, y);
         }
+        line += (size_t)p->n;
+        y += p->out;
     }
     return 0;
 }

@@ -113,6 +113,19 @@ static inline int inlay_slice_window(void *const *base, const inlay_step *s,
     return inlay_slice_rest(p, seen);
 }
 
+/* The element of x that is at place `at` of y. */
+static inline int64_t inlay_slice_element(const inlay_window_nd_params *p,
+                                          const int32_t *at,
+                                          const int64_t *from,
+                                          const int64_t *by)
+{
+    int64_t element = 0;
+    int32_t d;
+    for (d = 0; d < p->rank; d++)
+        element = element * p->x[d] + from[d] + at[d] * by[d];
+    return element;
+}
+
 static inline int inlay_slice_values(void *const *base, const inlay_step *s,
                                      int32_t r0, int32_t r1)
 {
@@ -129,10 +142,7 @@ static inline int inlay_slice_values(void *const *base, const inlay_step *s,
     if (error)
         return error;
     do {
-        int64_t k = 0;
-        int32_t d;
-        for (d = 0; d < p->rank; d++)
-            k = k * p->x[d] + from[d] + at[d] * by[d];
+        const int64_t k = inlay_slice_element(p, at, from, by);
         memcpy(y, x + (size_t)k * size, size);
         y += size;
     } while (inlay_next_index(at, p->y, p->rank));
