@@ -380,16 +380,35 @@ static Stretch matrix_span(const inlay_matmul_params *params, int64_t rows,
     return stretch;
 }
 
+/* The result and the first factor, a row for each unit or as a whole. */
+static void touch_lines(Bounds *bounds, const inlay_matmul_params *p,
+                        int64_t rows)
+{
+    const int64_t units = bounds->step->units;
+    const Stretch line = span_times(span_of(1), p->k, p->ak);
+    bounds_refuse(bounds, p->lines < 1 || sat_mul(units, p->lines) != rows,
+                  "its units are not its rows");
+    if (!p->by_row) {
+        touch_box(bounds, 0, "result", rows, p->n);
+        touch_span(bounds, 1, "first factor",
+                   matrix_span(p, p->m, p->am, p->k, p->ak, p->a_batch));
+        return;
+    }
+    touch_units(bounds, 0, "result", span_of(sat_mul(p->lines, p->n)));
+    touch_units(bounds, 1, "first factor", span_times(line, p->lines, p->am));
+}
+
 void bounds_matmul(Bounds *bounds)
 {
     const inlay_matmul_params *p = bounds->params;
     const int64_t each = product_of(bounds, p->m, p->n);
+    const int64_t batches = sizes_walked(bounds, 6, p->batch);
     bounds_size(bounds, p->k);
-    touch_box(bounds, 0, "result", sizes_walked(bounds, 6, p->batch), each);
-    if (!each)
+    if (!each) {
+        touch_box(bounds, 0, "result", batches, each);
         return;
-    touch_span(bounds, 1, "first factor",
-               matrix_span(p, p->m, p->am, p->k, p->ak, p->a_batch));
+    }
+    touch_lines(bounds, p, sat_mul(batches, p->m));
     touch_span(bounds, 2, "second factor",
                matrix_span(p, p->k, p->bk, p->n, p->bn, p->b_batch));
     touch_span(bounds, 3, "addend",

@@ -184,12 +184,18 @@ void tiles_affine_conv(const Step *step, TileUse *use)
 
 /* ---- products ---- */
 
-/* y[..][i][j] of a right operand with adjacent columns; others have no tiles. */
+/* y[..][i][j] of a right operand with adjacent columns; others have no tiles. Units that are less
+ * than a matrix come in any number where there is a ring. */
 static void tiles_matmul(const Step *step, TileUse *use)
 {
     const inlay_matmul_params *p = step->params;
-    if (p->ak == 1 && (p->bn == 1 || p->n == 1))
+    const bool whole = is_whole(step->operand) && is_whole(step->operand + 1);
+    if (p->ak != 1 || (p->bn != 1 && p->n != 1))
+        return;
+    if (whole || p->lines >= p->m)
         add_line(use, (TileLine){ TILE_LINES, p->n, p->m });
+    else
+        add_any(use, TILE_LINES, p->n, p->m);
 }
 
 /* The projection of some time steps, and the recurrence of the rows of the batch; of a GRU's n by

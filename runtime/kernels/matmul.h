@@ -4,11 +4,13 @@
  *   y[..][i][j] = alpha * sum over k: a[..][i][k] b[..][k][j]  + beta * c[..][i][j]
  *
  * y [batch...][M][N] is row-major; a, b and c (may be left out) are reached by strides in elements,
- * 0 where a dimension is broadcast. Operands: y, a, b, c. One unit: everything. */
+ * 0 where a dimension is broadcast. Operands: y, a, b, c. A unit: some rows [batch..][i] of y,
+ * which may begin and end anywhere in a matrix. */
 #ifndef INLAY_MATMUL_H
 #define INLAY_MATMUL_H
 
 #include "inlay.h"
+#include "kernels/nd.h"
 #include "kernels/tile_f32.h"
 
 typedef struct inlay_matmul_params {
@@ -25,6 +27,9 @@ typedef struct inlay_matmul_params {
     int64_t bn;
     int64_t cm; /* strides of c over rows and columns */
     int64_t cn;
+    int32_t lines; /* rows of y in a unit */
+    /* 1: operands 0 and 1 have a row for each unit, of a's rows for those of y */
+    int32_t by_row;
     float alpha;
     float beta;
 } inlay_matmul_params;
@@ -149,8 +154,8 @@ static inline int32_t inlay_mm_count(int32_t width, int32_t m)
     return INLAY_TILE_CUT(m) & ~uses ? m : INLAY_TILE_COUNT(m);
 }
 
-static inline void inlay_mm_tiles(const inlay_matmul_params *p, float *y,
-                                  const float *a, const float *b)
+static inline void inlay_mm_tiles(const inlay_matmul_params *p, int32_t rows,
+                                  float *y, const float *a, const float *b)
 {
     static const float zero[64] = { 0 };
     inlay_tile t;
@@ -167,10 +172,10 @@ static inline void inlay_mm_tiles(const inlay_matmul_params *p, float *y,
     for (j = 0; j < p->n; j += width) {
         int32_t tiles;
         width = inlay_mm_width(p->n - j);
-        tiles = inlay_mm_count(width, p->m);
+        tiles = inlay_mm_count(width, rows);
         g.weights = b + j;
         for (i = 0; i < tiles; i++) {
-            const int32_t r = inlay_tile_cut(p->m, tiles, i, &call.pixels);
+            const int32_t r = inlay_tile_cut(rows, tiles, i, &call.pixels);
             call.at = (ptrdiff_t)r * t.xs;
             g.y = y + (ptrdiff_t)r * p->n + j;
             inlay_mm_tile(&t, &call, &g, width);
@@ -203,54 +208,89 @@ static inline float inlay_dot_f32(const float *a, const float *b, int32_t n)
     return sum;
 }
 
-static inline void inlay_mm_dots(const inlay_matmul_params *p, float *y,
-                                 const float *a, const float *b)
+static inline void inlay_mm_dots(const inlay_matmul_params *p, int32_t rows,
+                                 float *y, const float *a, const float *b)
 {
     int32_t i, j;
-    for (i = 0; i < p->m; i++)
+    for (i = 0; i < rows; i++)
         for (j = 0; j < p->n; j++)
             y[(int64_t)i * p->n + j] =
                 inlay_dot_f32(a + i * p->am, b + j * p->bn, p->k);
 }
 
-static inline void inlay_mm_plain_f32(const inlay_matmul_params *p, float *y,
-                                      const float *a, const float *b);
+static inline void inlay_mm_plain_f32(const inlay_matmul_params *p,
+                                      int32_t rows, float *y, const float *a,
+                                      const float *b);
 
-static inline void inlay_mm_f32(const inlay_matmul_params *p, float *y,
-                                const float *a, const float *b)
+/* Rows of one matrix. */
+static inline void inlay_mm_f32(const inlay_matmul_params *p, int32_t rows,
+                                float *y, const float *a, const float *b)
 {
     if (p->ak == 1 && (p->bn == 1 || p->n == 1))
-        inlay_mm_tiles(p, y, a, b);
+        inlay_mm_tiles(p, rows, y, a, b);
     else if (p->ak == 1 && p->bk == 1)
-        inlay_mm_dots(p, y, a, b);
+        inlay_mm_dots(p, rows, y, a, b);
     else
-        inlay_mm_plain_f32(p, y, a, b);
+        inlay_mm_plain_f32(p, rows, y, a, b);
 }
 
-/* A matrix of the batch, and where those of a, b and c begin. */
+/* A matrix of the batch, where those of a, b and c begin, and the next row to be made. */
 typedef struct inlay_mm_batch {
     int32_t index[6];
     int64_t a, b, c;
+    int32_t row;
 } inlay_mm_batch;
 
-/* Goes on to the next matrix; 0: that was the last. */
-static inline int inlay_mm_next(const inlay_matmul_params *p,
-                                inlay_mm_batch *at)
+/* The place of row `row` of all matrices. */
+static inline void inlay_mm_seek(const inlay_matmul_params *p, int32_t row,
+                                 inlay_mm_batch *at)
+{
+    int32_t matrix = row / p->m;
+    int32_t d;
+    at->a = at->b = at->c = 0;
+    at->row = row % p->m;
+    for (d = 5; d >= 0; d--) {
+        const int32_t index = matrix % p->batch[d];
+        matrix /= p->batch[d];
+        at->index[d] = index;
+        at->a += index * p->a_batch[d];
+        at->b += index * p->b_batch[d];
+        at->c += index * p->c_batch[d];
+    }
+}
+
+/* Goes on to the next matrix. */
+static inline void inlay_mm_next(const inlay_matmul_params *p,
+                                 inlay_mm_batch *at)
 {
     int32_t d;
+    at->row = 0;
     for (d = 5; d >= 0; d--) {
         const int32_t n = p->batch[d];
         at->a += p->a_batch[d];
         at->b += p->b_batch[d];
         at->c += p->c_batch[d];
         if (++at->index[d] < n)
-            return 1;
+            return;
         at->index[d] = 0;
         at->a -= n * p->a_batch[d];
         at->b -= n * p->b_batch[d];
         at->c -= n * p->c_batch[d];
     }
-    return 0;
+}
+
+/* Units from r0 on whose rows lie together in y and, where it has such rows, in a. */
+static inline int32_t inlay_mm_together(const inlay_matmul_params *p,
+                                        const inlay_step *s, int32_t r0,
+                                        int32_t r1, size_t size)
+{
+    const size_t lines = (size_t)p->lines * size;
+    int32_t y, a;
+    if (!p->by_row)
+        return r1 - r0;
+    y = inlay_rows_together(s, 0, r0, r1, lines * (size_t)p->n);
+    a = inlay_rows_together(s, 1, r0, r1, lines * (size_t)p->k);
+    return y < a ? y : a;
 }
 
 #define INLAY_T float

@@ -44,6 +44,7 @@ static inlay_matmul_params random_params(void)
     p.am = ta ? 1 : p.k, p.ak = ta ? p.m : 1;
     p.bk = tb ? 1 : p.n, p.bn = tb ? p.k : 1;
     p.cm = rnd(2) ? p.n : 0, p.cn = p.cm || rnd(2) ? 1 : 0;
+    p.lines = p.m * p.batch[4] * p.batch[5];
     for (int i = 0; i < 3; i++) {
         batch[i][5] = rnd(3) ? one[i] : 0;
         batch[i][4] = rnd(3) ? one[i] * p.batch[5] : 0;
@@ -79,6 +80,87 @@ static void random_products(void **state)
     }
 }
 
+/* A product whose first factor lies row by row, and rings for it. */
+typedef struct Rings {
+    inlay_matmul_params whole, by_row;
+    int32_t units, most; /* of a call */
+    inlay_ref ref[4];
+    float *a, *b, *c, *want, *ring_a, *ring_y;
+} Rings;
+
+static Rings random_rings(void)
+{
+    Rings t = { .whole = random_params() };
+    inlay_matmul_params *p = &t.whole;
+    p->am = p->k;
+    p->ak = 1;
+    p->a_batch[5] = (int64_t)p->m * p->k;
+    p->a_batch[4] = p->a_batch[5] * p->batch[5];
+    t.by_row = *p;
+    t.by_row.lines = 1;
+    t.by_row.by_row = 1;
+    t.units = p->lines;
+    t.most = 1 + (int32_t)rnd((uint32_t)t.units);
+    for (int i = 0; i < 4; i++)
+        t.ref[i] = (inlay_ref){ .cap = 1, .base = i };
+    const size_t rows = (size_t)t.units;
+    t.a = rnd_floats(rows * (size_t)p->k);
+    t.b = rnd_floats(rows * (size_t)(p->k * p->n));
+    t.c = rnd_floats(rows * (size_t)p->n);
+    t.want = rnd_floats(rows * (size_t)p->n);
+    t.ring_a = rnd_floats(rows * (size_t)p->k);
+    t.ring_y = rnd_floats(rows * (size_t)p->n);
+    return t;
+}
+
+/* Rows [r, end) in one call: the same bits. */
+static void check_call(const Rings *t, int32_t r, int32_t end)
+{
+    const size_t a_row = (size_t)t->by_row.k;
+    const size_t y_row = (size_t)t->by_row.n;
+    void *base[4] = { t->ring_y, t->ring_a, t->b, t->c };
+    const inlay_step step = { inlay_matmul_f32, &t->by_row, t->ref, t->units,
+                              0 };
+    for (int32_t k = r; k < end; k++)
+        memcpy(t->ring_a + (size_t)(k % t->ref[1].cap) * a_row,
+               t->a + (size_t)k * a_row, 4 * a_row);
+    assert_int_equal(inlay_matmul_f32(base, &step, r, end), 0);
+    for (int32_t k = r; k < end; k++)
+        assert_memory_equal(t->ring_y + (size_t)(k % t->ref[0].cap) * y_row,
+                            t->want + (size_t)k * y_row, 4 * y_row);
+}
+
+static void check_rings(Rings *t)
+{
+    void *base[4] = { t->want, t->a, t->b, t->c };
+    const inlay_step all = { inlay_matmul_f32, &t->whole, t->ref, 1, 0 };
+    assert_int_equal(inlay_matmul_f32(base, &all, 0, 1), 0);
+    for (int i = 0; i < 2; i++)
+        t->ref[i].cap =
+            t->most + (int32_t)rnd((uint32_t)(t->units - t->most + 1));
+    t->ref[0].row = 4 * (size_t)t->by_row.n;
+    t->ref[1].row = 4 * (size_t)t->by_row.k;
+    int32_t end = 0;
+    for (int32_t r = 0; r < t->units; r = end) {
+        const int32_t left = t->units - r;
+        const int32_t most = left < t->most ? left : t->most;
+        end = r + 1 + (int32_t)rnd((uint32_t)most);
+        check_call(t, r, end);
+    }
+}
+
+/* Units of one row, in rings, in calls of any size. */
+static void rows_in_rings(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 400; i++) {
+        Rings t = random_rings();
+        check_rings(&t);
+        free(t.a), free(t.b), free(t.c);
+        free(t.want), free(t.ring_a), free(t.ring_y);
+    }
+}
+
 static void whole_numbers(void **state)
 {
     (void)state;
@@ -93,6 +175,7 @@ static void whole_numbers(void **state)
                                     .ak = 1,
                                     .bk = 2,
                                     .bn = 1,
+                                    .lines = 2,
                                     .alpha = 1.0f };
     void *base[3] = { y, (void *)(uintptr_t)a, (void *)(uintptr_t)b };
     const inlay_ref ref[4] = { { .cap = 1, .base = 0 },
@@ -178,6 +261,7 @@ static void packed(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(random_products),
+                                        cmocka_unit_test(rows_in_rings),
                                         cmocka_unit_test(whole_numbers),
                                         cmocka_unit_test(packed) };
     return cmocka_run_group_tests(tests, NULL, NULL);
