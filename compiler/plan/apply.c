@@ -144,7 +144,7 @@ static void list_blocks(const Trial *trial, Program *program)
             .ring = item->ring,
             .scratch = item->scratch,
         };
-        if (!item->outside)
+        if (!item->outside && !item->host)
             add_block(trial, program, block, place->begin, place->end);
     }
     if (trial->item.n > trial->all.item.n)

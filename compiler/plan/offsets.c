@@ -4,15 +4,22 @@
 #include "plan/regions.h"
 #include "plan/trial.h"
 
+static int64_t own_bytes(const Trial *trial, const Item *item)
+{
+    if (item->host)
+        return 0;
+    return item->ring ? items_round(&trial->all, item->ring * item->row_bytes)
+                      : item->size;
+}
+
 static PlaceItem place_item(const Trial *trial, const Item *item)
 {
     const int64_t steps = (int64_t)trial->program->step.n;
-    const int64_t rows = item->ring * item->row_bytes;
     const int64_t first = i64_max(item->first, 0);
     const int64_t last =
         item->outside ? first : i64_max(first, i64_min(item->end, steps) - 1);
     return (PlaceItem){
-        .size = item->ring ? items_round(&trial->all, rows) : item->size,
+        .size = own_bytes(trial, item),
         .align = trial->opt.align,
         .begin = trial->slot_of[first],
         .end = trial->slot_of[last] + 1,
@@ -232,6 +239,19 @@ static PlaceResult place_in_arena(Trial *trial)
     return over;
 }
 
+/* What lies in the rows of another item. */
+static void place_guests(Trial *trial)
+{
+    for (size_t i = 0; i < trial->all.item.n; i++) {
+        const int32_t host = trial->all.item.at[i].host - 1;
+        if (host < 0)
+            continue;
+        trial->offset[i] = trial->offset[host];
+        if (trial->region)
+            trial->region[i] = trial->region[host];
+    }
+}
+
 void trial_place(Trial *trial)
 {
     Plan *plan = &trial->plan;
@@ -248,6 +268,7 @@ void trial_place(Trial *trial)
     trial->offset = found.offset;
     if (trial->opt.regions)
         place_in_regions(trial);
+    place_guests(trial);
     plan->place = trial->item.n > items ? trial->offset[items] : 0;
     plan->state = plan->place + trial->place_bytes;
 }

@@ -37,32 +37,56 @@ static bool place_widened(const Trial *trial, Trial *wide)
     return wide->plan.arena_size <= wide->schedule.peak;
 }
 
-/* The steps as they are. Where no offsets hold what the schedule promised (results over their
- * inputs stand in each other's way, or the sum of the regions holds what none of them does) a
- * schedule that keeps less alive everywhere may do. */
+/* Where no offsets hold what the schedule promised (results over their inputs stand in each other's
+ * way, or the sum of the regions holds what none of them does) a schedule that keeps less alive
+ * everywhere may do; with hosts, plan_steps() has another way. */
+static Trial plan_schedule(const Program *program, const PlanOptions *opt,
+                           int64_t *missing)
+{
+    PlanOptions options = *opt;
+    options.join = true;
+    Trial trial = trial_new(program, &options);
+    Trial wide;
+    *missing = 0;
+    if (place_widened(&trial, &wide))
+        return wide;
+    trial_place(&trial);
+    const int64_t promised = i64_max(trial.schedule.peak, opt->arena_limit);
+    options.join = false; /* what a slot can spare its neighbours may not */
+    if (trial.schedule.joined && beyond(&trial, promised))
+        trial = trial_placed(program, &options);
+    *missing = beyond(&trial, promised);
+    if (opt->level < PLAN_STREAM || opt->hosts || !*missing)
+        return trial;
+    options.tight = true;
+    const Trial tight = trial_placed(program, &options);
+    return beyond(&tight, promised) < *missing ? tight : trial;
+}
+
+static bool is_smaller(const Plan *plan, const Plan *other)
+{
+    if (plan->region_missing != other->region_missing)
+        return plan->region_missing < other->region_missing;
+    return plan->arena_size < other->arena_size;
+}
+
+/* The steps as they are. Where results in the place of what they are made of are not placed as
+ * promised, each has its own place, and the smaller plan is taken. */
 static Trial plan_steps(const Program *given, const PlanOptions *opt,
                         int64_t enough)
 {
     const Program *program = trial_narrow(given);
+    int64_t missing;
     PlanOptions options = *opt;
     options.arena_limit = enough;
     options.walked = NULL;
-    options.join = true;
-    Trial trial = trial_new(program, &options);
-    Trial wide;
-    if (place_widened(&trial, &wide))
-        return wide;
-    trial_place(&trial);
-    const int64_t promised = i64_max(trial.schedule.peak, enough);
-    options.join = false; /* what a slot can spare its neighbours may not */
-    if (trial.schedule.joined && beyond(&trial, promised))
-        trial = trial_placed(program, &options);
-    const int64_t missing = beyond(&trial, promised);
+    options.hosts = true;
+    const Trial within = plan_schedule(program, &options, &missing);
     if (opt->level < PLAN_STREAM || !missing)
-        return trial;
-    options.tight = true;
-    const Trial tight = trial_placed(program, &options);
-    return beyond(&tight, promised) < missing ? tight : trial;
+        return within;
+    options.hosts = false;
+    const Trial apart = plan_schedule(program, &options, &missing);
+    return is_smaller(&apart.plan, &within.plan) ? apart : within;
 }
 
 /* Takes the other program where it has, with its pairs, the lower peak. */

@@ -96,8 +96,9 @@ static int64_t *traffic_of_items(const Trial *trial)
     int64_t *traffic = NEW_ARRAY(trial->arena, int64_t, trial->item.n + 1);
     for (size_t i = 0; i < all->touch.n; i++) {
         const Touch *touch = all->touch.at + i;
-        traffic[touch->item] =
-            i64_add(traffic[touch->item], traffic_of(all, touch));
+        const int32_t host = all->item.at[touch->item].host;
+        const int32_t item = host ? host - 1 : touch->item;
+        traffic[item] = i64_add(traffic[item], traffic_of(all, touch));
     }
     if (trial->item.n > all->item.n)
         traffic[all->item.n] = traffic_of_counters(&trial->schedule);

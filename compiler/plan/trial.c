@@ -17,6 +17,7 @@ static void set_rings(Trial *trial, const Stream *stream)
         Item *item = trial->all.item.at + ring->item;
         const bool all_rows = item->whole || ring->rows == item->rows;
         item->ring = all_rows ? 0 : ring->rows;
+        item->host = ring->host + 1;
     }
 }
 

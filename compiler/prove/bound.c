@@ -54,7 +54,7 @@ static void add_through(const Bound *b, const Life *life)
     const int32_t slots = (int32_t)b->lives->slot.n;
     int32_t first = (int32_t)i64_max(life->first, 0);
     int32_t end = (int32_t)i64_min(life->last + 1, slots);
-    if (life->last < 0 || life->scratch)
+    if (life->last < 0 || life->scratch || life->guest)
         return;
     if (first < end && life_begins(b->lives, life, first))
         first++;

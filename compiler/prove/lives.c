@@ -143,6 +143,31 @@ static void judge_reads(const Lives *lives)
     }
 }
 
+/* Does the step make, in a stream, its result k in the very place of the operand? */
+static void judge_guest(const Lives *lives, const Step *step, int k,
+                        const Operand *operand)
+{
+    const Operand *result = step->operand + k;
+    const Life *made = life_of(lives, result);
+    Life *life = life_of(lives, operand);
+    if (!life || !made || life == made || operand->write || !result->write)
+        return;
+    if (life->first != life->last || !lives->slot.at[life->first].stream)
+        return;
+    life->guest |= operand->row_bytes == result->row_bytes &&
+                   in_place(step, result, operand);
+}
+
+static void judge_guests(const Lives *lives)
+{
+    for (size_t i = 0; i < lives->program->step.n; i++) {
+        const Step *step = lives->program->step.at[i];
+        for (int k = 0; k < step->n_out; k++)
+            for (int n = step->n_out; n < step->n_operand; n++)
+                judge_guest(lives, step, k, step->operand + n);
+    }
+}
+
 /* Inputs in the arena are there before the first step, results after the last. */
 static void keep_values(Lives *lives)
 {
@@ -192,6 +217,7 @@ Lives lives_find(Arena *arena, const Program *program)
     for (int i = 0; i < lives.ids; i++)
         lives.life[i].elementwise = true;
     judge_reads(&lives);
+    judge_guests(&lives);
     return lives;
 }
 

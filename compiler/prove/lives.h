@@ -15,6 +15,8 @@ typedef struct Life {    /* of a tensor in the arena */
     bool elementwise;
     /* all of it, through its last slot: the next round of a loop reads it */
     bool kept;
+    /* made and read in one stream, where what is made of it takes its place: counted with that */
+    bool guest;
 } Life;
 
 typedef struct Slot { /* a step, or a stream */

@@ -25,7 +25,7 @@ static int64_t least_inside(const Finder *finder, int32_t first, int32_t to)
          touch++) {
         const Item *it = finder->all->item.at + touch->item;
         if (!touch->operand->write || it->scratch || it->first != first ||
-            it->end > to)
+            it->end > to || (it->lent && it->lent <= to))
             continue;
         bytes += it->whole ? it->size
                            : finder->least_rows[touch->item] * it->row_bytes;
@@ -65,7 +65,7 @@ static Ring *ring_of(Finder *finder, Stream *stream, int32_t item)
     for (size_t i = 0; i < stream->ring.n; i++)
         if (stream->ring.at[i].item == item)
             return stream->ring.at + i;
-    VEC_PUSH(finder->arena, &stream->ring, ((Ring){ item, 1 }));
+    VEC_PUSH(finder->arena, &stream->ring, ((Ring){ item, 1, -1 }));
     return stream->ring.at + stream->ring.n - 1;
 }
 

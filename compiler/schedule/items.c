@@ -164,6 +164,60 @@ static void add_touches(Items *all)
     all->touch_of[steps] = (int32_t)all->touch.n;
 }
 
+/* Does the operand go over all of the item, a row for each unit? */
+static bool goes_along(const Items *all, const Touch *touch)
+{
+    const Step *step = all->program->step.at[touch->step];
+    const Operand *operand = touch->operand;
+    const bool same =
+        operand->write ? !touch->all_units : operand->rule.kind == ROWS_SAME;
+    return same && touch->by_row && !touch->at && !operand->part &&
+           operand->rows == step->units &&
+           operand->rows == all->item.at[touch->item].rows;
+}
+
+/* The step's one result, if it goes along with the units. */
+static const Touch *lone_result(const Items *all, int32_t step)
+{
+    const Touch *found = NULL;
+    for (const Touch *touch = touch_begin(all, step);
+         touch < touch_end(all, step); touch++) {
+        if (!touch->operand->write || touch->operand->scratch)
+            continue;
+        if (found)
+            return NULL;
+        found = touch;
+    }
+    return found && goes_along(all, found) ? found : NULL;
+}
+
+static bool alike_in_bytes(const Operand *x, const Operand *y)
+{
+    return x->row_bytes == y->row_bytes &&
+           dtype_bits(x->tensor->dtype) == dtype_bits(y->tensor->dtype);
+}
+
+/* Of what a step could make its result in the place of, the item that lives shortest. */
+static void lend(Items *all, int32_t step)
+{
+    const Touch *result = lone_result(all, step);
+    Item *best = NULL;
+    if (!result || all->item.at[result->item].outside)
+        return;
+    for (const Touch *touch = touch_begin(all, step);
+         touch < touch_end(all, step); touch++) {
+        Item *item = all->item.at + touch->item;
+        if (!reuse_in_place(touch->operand->reuse) || !goes_along(all, touch) ||
+            item->lent || item->outside ||
+            !alike_in_bytes(touch->operand, result->operand))
+            continue;
+        if (!best || item->first > best->first)
+            best = item;
+    }
+    if (best)
+        best->lent = step + 1;
+}
+
 Items items_find(Arena *a, const Program *p, const PlanOptions *opt)
 {
     Items all = {
@@ -171,9 +225,12 @@ Items items_find(Arena *a, const Program *p, const PlanOptions *opt)
         .program = p,
         .align = opt->align,
         .preserve_input = opt->preserve_input,
+        .hosts = opt->hosts && !opt->pins,
     };
     note_ends(&all);
     add_touches(&all);
+    for (size_t i = 0; all.hosts && i < p->step.n; i++)
+        lend(&all, (int32_t)i);
     for (size_t i = 0; i < p->step.n; i++) {
         const int32_t last = p->step.at[i]->loop_end;
         if (last >= 0)

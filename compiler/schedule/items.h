@@ -36,7 +36,12 @@ typedef struct Item {
     bool whole;
     /* read and written by one step, or alive over a loop: stays where it is */
     bool fixed;
+    /* a step makes its result of this item element by element, and in a stream may make it in the
+     * item's place: 1 + that step, 0: none does */
+    int32_t lent;
     int32_t ring; /* rows that exist at a time; 0: all */
+    /* 1 + the item at whose place it lies; 0: it has its own */
+    int32_t host;
 } Item;
 
 typedef struct Items {
@@ -44,6 +49,8 @@ typedef struct Items {
     const Program *program;
     int64_t align;
     bool preserve_input;
+    bool
+        hosts; /* streams may make results in the place of what they are made of */
     bool *is_input,
         *is_result; /* by tensor id: an input of the model that is there before the
                                    first step; a result */

@@ -60,6 +60,8 @@ typedef struct PlanOptions {
     bool tight;
     /* calls of streams make more pixels where the peak stays as it is */
     bool join;
+    bool
+        hosts; /* streams may make results in the place of what they are made of */
     bool strips; /* ranges may be computed in strips; schedule_under() only */
     Walked *walked; /* NULL: each schedule begins anew */
     /* unit visits that are left to all schedules together; NULL: each has its own */

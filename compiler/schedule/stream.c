@@ -34,11 +34,15 @@ typedef struct Lane { /* a step */
 typedef struct Cell { /* an item */
     const Item *item;
     int index;
-    bool from, to;      /* made before, alive after */
-    int32_t rows, keep; /* keep: most rows alive at once */
+    bool from, to; /* made before, alive after */
+    int32_t rows,
+        keep; /* keep: most rows alive at once, with those of its guests */
     int makers,
         readers; /* ports, in Walk.maker and Walk.reader from these on */
     int n_makers, n_readers;
+    int host; /* a cell made of this one in its place, -1: none */
+    /* rows are needed that would be overwritten there */
+    bool apart;
 } Cell;
 
 typedef struct Walk {
@@ -94,7 +98,8 @@ static int cell_of(Walk *walk, int item)
              ((Cell){ .item = it,
                       .index = item,
                       .from = it->first<walk->first, .to = it->end> walk->end,
-                      .rows = it->rows }));
+                      .rows = it->rows,
+                      .host = -1 }));
     return (int)walk->cell.n - 1;
 }
 
@@ -209,6 +214,50 @@ static void pick_pair(Walk *walk)
         }
 }
 
+static bool is_inside(const Cell *c)
+{
+    return !c->from && !c->to;
+}
+
+/* ---- results in the place of what they are made of ---- */
+
+/* The cell that the lane makes alone, from its first row on; -1: there is none. */
+static int lone_result(const Walk *walk, const Lane *lane)
+{
+    for (int i = 0; i < lane->ports; i++) {
+        const Port *port = walk->port.at + lane->port + i;
+        const Cell *c = walk->cell.at + port->cell;
+        if (port->write)
+            return c->from || c->n_makers != 1 ? -1 : port->cell;
+    }
+    return -1;
+}
+
+static void find_hosts(Walk *walk)
+{
+    for (size_t i = 0; i < walk->cell.n; i++) {
+        Cell *c = walk->cell.at + i;
+        const int32_t step = c->item->lent - 1;
+        if (is_inside(c) && c->n_makers && step >= walk->first)
+            c->host = lone_result(walk, walk->lane.at + step - walk->first);
+    }
+}
+
+static int last_host(const Walk *walk, int cell)
+{
+    while (walk->cell.at[cell].host >= 0)
+        cell = walk->cell.at[cell].host;
+    return cell;
+}
+
+static bool is_guest(const Walk *walk, int cell)
+{
+    bool guest = walk->cell.at[cell].host >= 0;
+    for (; walk->cell.at[cell].host >= 0; cell = walk->cell.at[cell].host)
+        guest &= !walk->cell.at[cell].apart;
+    return guest;
+}
+
 /* ---- walking ---- */
 
 static Rows need(const Walk *walk, const Port *port, int32_t u)
@@ -319,6 +368,51 @@ static int32_t unfinished(const Walk *walk, const Cell *c)
     return row;
 }
 
+/* So many rows of an inner ring are alive at once. */
+static void keep_rows(Walk *walk, Cell *c, int32_t rows)
+{
+    const int32_t more = (int32_t)i64_max(0, rows - c->keep);
+    if (is_inside(c) && !c->item->whole)
+        walk->rings += more * c->item->row_bytes;
+    c->keep += more;
+}
+
+/* Rows up to `top` of a cell are made: in the place of its last host there are those, too, that are
+ * needed of the host. Where they are apart in the end they take no less. */
+static void note_both(Walk *walk, int cell, int32_t top)
+{
+    Cell *last = walk->cell.at + last_host(walk, cell);
+    const int32_t from =
+        (int32_t)i64_min(oldest(walk, last), unfinished(walk, last));
+    keep_rows(walk, last, top - from);
+}
+
+/* Rows up to `top` of a cell are made by a lane: does another still need those of a guest? */
+static void note_guests(Walk *walk, const Lane *lane, int cell, int32_t top)
+{
+    for (int i = 0; i < lane->ports; i++) {
+        const Port *port = walk->port.at + lane->port + i;
+        Cell *c = walk->cell.at + port->cell;
+        if (port->write || c->host != cell)
+            continue;
+        for (int k = 0; k < c->n_readers; k++) {
+            const Port *p = walk->port.at + walk->reader[c->readers + k];
+            const Lane *l = walk->lane.at + p->lane;
+            if (l != lane && l->made < l->units &&
+                need(walk, p, l->made).lo < top)
+                c->apart = true;
+        }
+    }
+}
+
+static void note_distance(Walk *walk, const Cell *c, int32_t top)
+{
+    const Cell *in = walk->cell.at + walk->under;
+    walk->distance =
+        i64_max(walk->distance, top * c->item->row_bytes -
+                                    oldest(walk, in) * in->item->row_bytes);
+}
+
 static void note_rows(Walk *walk, const Lane *l)
 {
     for (int i = 0; i < l->ports; i++) {
@@ -330,16 +424,16 @@ static void note_rows(Walk *walk, const Lane *l)
             p->alike ? p->base + l->made + burst_of(l) : c->rows;
         const int32_t from =
             (int32_t)i64_min(oldest(walk, c), unfinished(walk, c));
-        const int32_t keep = (int32_t)i64_max(c->keep, i64_max(1, top - from));
-        if (!c->from && !c->to && !c->item->whole)
-            walk->rings += (keep - c->keep) * c->item->row_bytes;
-        c->keep = keep;
-        if (p->cell != walk->over || walk->under < 0)
-            continue;
-        const Cell *in = walk->cell.at + walk->under;
-        walk->distance =
-            i64_max(walk->distance, top * c->item->row_bytes -
-                                        oldest(walk, in) * in->item->row_bytes);
+        const int32_t rows = (int32_t)i64_max(1, top - from);
+        note_guests(walk, l, p->cell, top);
+        if (c->host < 0) {
+            keep_rows(walk, c, rows);
+        } else {
+            c->keep = (int32_t)i64_max(c->keep, rows);
+            note_both(walk, p->cell, top);
+        }
+        if (walk->under >= 0 && last_host(walk, p->cell) == walk->over)
+            note_distance(walk, c, top);
     }
 }
 
@@ -398,20 +492,39 @@ static bool walk(Walk *w, int64_t *budget)
 
 /* ---- result ---- */
 
+static int32_t rows_of_ring(const Cell *c)
+{
+    return c->item->whole || !is_inside(c)
+               ? c->rows
+               : (int32_t)i64_min(c->rows, i64_max(1, c->keep));
+}
+
+/* Returns their bytes. */
+static int64_t collect_rings(Walk *walk, Stream *out)
+{
+    int64_t bytes = 0;
+    for (size_t i = 0; i < walk->cell.n; i++) {
+        const Cell *c = walk->cell.at + i;
+        if (!is_inside(c))
+            continue;
+        const bool guest = is_guest(walk, (int)i);
+        const Cell *last = guest ? walk->cell.at + last_host(walk, (int)i) : c;
+        const Ring ring = {
+            .item = c->index,
+            .rows = rows_of_ring(last),
+            .host = guest ? last->index : -1,
+        };
+        VEC_PUSH(walk->arena, &out->ring, ring);
+        if (!guest)
+            bytes += items_round(walk->all, ring.rows * c->item->row_bytes);
+    }
+    return bytes;
+}
+
 static void collect(Walk *walk, Stream *out)
 {
     int64_t scratch = 0;
-    int64_t rings = 0;
-    for (size_t i = 0; i < walk->cell.n; i++) {
-        const Cell *c = walk->cell.at + i;
-        if (c->from || c->to)
-            continue;
-        const int32_t rows =
-            c->item->whole ? c->rows
-                           : (int32_t)i64_min(c->rows, i64_max(1, c->keep));
-        VEC_PUSH(walk->arena, &out->ring, ((Ring){ c->index, rows }));
-        rings += items_round(walk->all, rows * c->item->row_bytes);
-    }
+    const int64_t rings = collect_rings(walk, out);
     for (int32_t s = walk->first; s < walk->end; s++) {
         int64_t own = 0;
         for (const Touch *touch = touch_begin(walk->all, s);
@@ -438,8 +551,8 @@ static void collect(Walk *walk, Stream *out)
 static void set_most(Walk *walk, int64_t most)
 {
     for (size_t i = 0; i < walk->cell.n; i++)
-        if (!walk->cell.at[i].from && !walk->cell.at[i].to &&
-            walk->cell.at[i].item->whole)
+        if (is_inside(walk->cell.at + i) && walk->cell.at[i].item->whole &&
+            walk->cell.at[i].host < 0)
             walk->rings += walk->cell.at[i].item->size;
     walk->most = most;
     if (walk->under >= 0)
@@ -474,6 +587,7 @@ bool stream_walk(Arena *a, const Items *all, int32_t first, int32_t end,
         add_lane(&w, s);
     list_ports(&w);
     pick_pair(&w);
+    find_hosts(&w);
     set_most(&w, most);
     const bool done = walk(&w, budget);
     if (done)

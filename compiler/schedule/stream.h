@@ -16,6 +16,8 @@ enum {
 
 typedef struct Ring {
     int32_t item, rows;
+    /* an item in whose rows those of this one lie, of which they are made element by element; -1 */
+    int32_t host;
 } Ring;
 
 typedef struct Stream {

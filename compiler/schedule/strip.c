@@ -322,7 +322,7 @@ static int64_t strip_bytes(Strips *strips, const Stream *whole, int32_t result,
         const Item *it = strips->all->item.at + whole->ring.at[i].item;
         const Columns c = strips->of_item[whole->ring.at[i].item];
         const Shape *shape = &it->root->shape;
-        if (!it->scratch)
+        if (!it->scratch && whole->ring.at[i].host < 0)
             bytes += items_round(strips->all,
                                  it->row_bytes / shape->dim[shape->rank - 2] *
                                      (c.hi - c.lo) * whole->ring.at[i].rows);

@@ -61,8 +61,8 @@ static uint64_t item_key(const Item *it)
 static uint64_t mix_touch(uint64_t key, const Touch *touch, int32_t units)
 {
     const Operand *o = touch->operand;
-    const int flags =
-        o->write | touch->by_row << 1 | touch->all_units << 2 | o->scratch << 3;
+    const int flags = o->write | touch->by_row << 1 | touch->all_units << 2 |
+                      o->scratch << 3 | reuse_in_place(o->reuse) << 4;
     key = mix(mix(mix(key, flags), touch->row0), o->rows);
     if (o->part)
         key =
@@ -123,6 +123,7 @@ uint64_t walked_key(const Items *all, int32_t first, int32_t end,
             if (at != (int32_t)(t - begin))
                 continue;
             key = mix(key, (int64_t)keys->item[t->item]);
+            key = mix(key, it->lent ? it->lent - first : 0);
             key = mix(key, (it->first < first) | (it->end > end) << 1);
         }
     }

@@ -159,11 +159,44 @@ static void chain_streams(void **state)
     world_close(&w);
 }
 
+/* Elementwise results in a stream are made in the rows of what they are made of: the three rows
+ * that the second window needs, and one for the sum; a window that still needs what the elementwise
+ * step reads (twice) keeps both apart. */
+static void guests_in_rings(void **state)
+{
+    (void)state;
+    const int64_t row = 64 * 8 * 4;
+    for (int twice = 0; twice < 2; twice++) {
+        World w;
+        world_open(&w, 7);
+        Tensor *t = add_input(&w, 64, 64, 3);
+        for (int i = 0; i < 2; i++) {
+            Tensor *made = add_window(&w, t, 1, 1, 3, 64, 8);
+            t = add_image(&w, 64, 64, 8);
+            add_step(&w, &kernel_elementwise, t, 1,
+                     &(In){ made, { .kind = ROWS_SAME }, REUSE_ELEMENTWISE },
+                     0);
+            if (twice)
+                add_sum(&w, add_window(&w, made, 1, 1, 3, 64, 8));
+        }
+        add_sum(&w, t);
+        finish(&w);
+        plan_program(&w.program, &(PlanOptions){ .align = 16 });
+        plan_check(&w.program);
+        if (twice)
+            assert_true(w.program.plan.arena_size > 5 * row);
+        else
+            assert_in_range(w.program.plan.arena_size, 4 * row, 4 * row + 64);
+        world_close(&w);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(random_programs), cmocka_unit_test(regions),
-        cmocka_unit_test(chain_streams), cmocka_unit_test(walks_are_remembered)
+        cmocka_unit_test(chain_streams), cmocka_unit_test(guests_in_rings),
+        cmocka_unit_test(walks_are_remembered)
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
