@@ -91,6 +91,7 @@ static PlanOptions options_of_points(const Frontier *frontier)
     PlanOptions opt = *frontier->opt;
     if (opt.curve)
         opt.goal = PLAN_RAM;
+    opt.hosts = true;
     return opt;
 }
 
@@ -98,8 +99,8 @@ static void try_form(Frontier *frontier, const Program *form, int32_t pixels)
 {
     Items *all = NEW(frontier->arena, Items);
     PlanOptions *opt = NEW(frontier->arena, PlanOptions);
-    *all = items_find(frontier->arena, form, frontier->opt);
     *opt = options_of_points(frontier);
+    *all = items_find(frontier->arena, form, opt);
     opt->strips = opt->arena_limit || opt->curve;
     opt->pixels = pixels;
     const Point point = { .form = form, .pixels = pixels, .all = all };
