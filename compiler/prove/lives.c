@@ -99,6 +99,21 @@ static int32_t loop_behind(const Lives *lives, const Loops *loops, int32_t slot)
 }
 
 /* What a loop reads from before it lives through its end, since the next round reads it again. */
+static void extend_life(const Lives *lives, const Loops *loops, Life *life)
+{
+    const Program *program = lives->program;
+    const int64_t steps = (int64_t)program->step.n;
+    const int32_t loop = loop_behind(lives, loops, life->first);
+    if (loop < 0)
+        return;
+    const int64_t end = program->step.at[loop]->loop_end;
+    const int32_t last = lives->slot_of[i64_min(end, steps - 1)];
+    if (last < life->last)
+        return;
+    life->kept = true;
+    life->last = last;
+}
+
 static void extend_over_loops(Lives *lives)
 {
     const int32_t steps = (int32_t)lives->program->step.n;
@@ -108,15 +123,8 @@ static void extend_over_loops(Lives *lives)
         enter_loops(lives, &loops, i);
         for (int k = 0; loops.n && k < step->n_operand; k++) {
             Life *life = life_of(lives, step->operand + k);
-            if (!life)
-                continue;
-            const int32_t loop = loop_behind(lives, &loops, life->first);
-            if (loop < 0)
-                continue;
-            const int32_t end = lives->program->step.at[loop]->loop_end;
-            const int32_t last = lives->slot_of[i64_min(end, steps - 1)];
-            life->kept = life->kept || last >= life->last;
-            life->last = (int32_t)i64_max(life->last, last);
+            if (life)
+                extend_life(lives, &loops, life);
         }
     }
 }
@@ -168,21 +176,26 @@ static void judge_guests(const Lives *lives)
     }
 }
 
+static void keep_input(Lives *lives, const Tensor *tensor)
+{
+    Life *life = lives->life + tensor->id;
+    const int64_t bytes = lives_round_up(lives, tensor_bytes(tensor));
+    if (life->last < 0)
+        *life = (Life){ .last = 0, .bytes = bytes };
+    life->first = -1;
+    if (lives->program->plan.preserve_input)
+        life->last = (int32_t)lives->slot.n;
+}
+
 /* Inputs in the arena are there before the first step, results after the last. */
 static void keep_values(Lives *lives)
 {
     const Graph *g = lives->program->graph;
     for (size_t i = 0; i < g->input.n; i++) {
         const Tensor *tensor = g->input.at[i];
-        Life *l = lives->life + tensor->id;
-        if (tensor->storage != STORE_ARENA || graph_in_form(g, i) == IO_ROWS)
-            continue;
-        if (l->last < 0)
-            *l = (Life){ .last = 0,
-                         .bytes = lives_round_up(lives, tensor_bytes(tensor)) };
-        l->first = -1;
-        if (lives->program->plan.preserve_input)
-            l->last = (int32_t)lives->slot.n;
+        const bool by_row = graph_in_form(g, i) == IO_ROWS;
+        if (tensor->storage == STORE_ARENA && !by_row)
+            keep_input(lives, tensor);
     }
     for (size_t i = 0; i < graph_results(g); i++) {
         const Tensor *tensor = g->output.at[i];
