@@ -268,7 +268,9 @@ int64_t graph_opset(const Graph *g, const char *domain); /* 0: not imported */
 /* Attributes. The named kind or the default; a wrong kind fails with 65. */
 const Attr *node_attr(const Node *n, const char *name); /* NULL: absent */
 int64_t node_int(const Node *node, const char *name, int64_t otherwise);
+bool node_flag(const Node *node, const char *name, bool otherwise);
 float node_float(const Node *node, const char *name, float otherwise);
+double node_double(const Node *node, const char *name, float otherwise);
 const char *node_string(const Node *node, const char *name,
                         const char *otherwise);
 /* The list and its length (0: absent). */
@@ -297,6 +299,9 @@ Tensor *node_out(const Node *node, int i);
 bool node_is(const Node *n, const char *op_type); /* ai.onnx */
 /* The element type of operand 0, by which most kernels are named. */
 DType node_type(const Node *node);
+/* Of operand i, of result i. */
+const Shape *node_shape(const Node *node, int i);
+const Shape *result_shape(const Node *node, int i);
 
 /* Shapes. */
 Shape shape_of(int rank, const int64_t *dims);

@@ -33,10 +33,20 @@ int64_t node_int(const Node *node, const char *name, int64_t otherwise)
     return attr ? attr->i : otherwise;
 }
 
+bool node_flag(const Node *node, const char *name, bool otherwise)
+{
+    return node_int(node, name, otherwise) != 0;
+}
+
 float node_float(const Node *node, const char *name, float otherwise)
 {
     const Attr *attr = attr_of_kind(node, name, ATTR_FLOAT, "a float");
     return attr ? attr->f : otherwise;
+}
+
+double node_double(const Node *node, const char *name, float otherwise)
+{
+    return (double)node_float(node, name, otherwise);
 }
 
 const char *node_string(const Node *node, const char *name,
@@ -162,6 +172,16 @@ Tensor *node_out(const Node *node, int i)
 DType node_type(const Node *node)
 {
     return node->in[0]->dtype;
+}
+
+const Shape *node_shape(const Node *node, int i)
+{
+    return &node->in[i]->shape;
+}
+
+const Shape *result_shape(const Node *node, int i)
+{
+    return &node->out[i]->shape;
 }
 
 bool node_is(const Node *node, const char *op_type)

@@ -31,9 +31,9 @@ static Recipe *value_of(const Node *node, int k)
 /* The operand that has the shape of the result, the other one being broadcast to it; -1: none. */
 static int whole_operand(const Node *node)
 {
-    const Shape *shape = &node->out[0]->shape;
+    const Shape *shape = result_shape(node, 0);
     for (int k = 0; k < 2; k++)
-        if (shape_equal(&node->in[k]->shape, shape))
+        if (shape_equal(node_shape(node, k), shape))
             return k;
     return -1;
 }

@@ -291,7 +291,7 @@ static int64_t heads_each(const Node *node, const Tensor *queries,
 static double scale_of(const Node *node, const Tensor *queries)
 {
     if (node_attr(node, "scale"))
-        return (double)node_float(node, "scale", 1.0f);
+        return node_double(node, "scale", 1.0f);
     return 1.0 / sqrt((double)queries->shape.dim[3]);
 }
 
@@ -489,7 +489,7 @@ Tensor *attend_cross(const Node *node, const char *op, Tensor *const *factor)
 static Tensor *rotated(Node *node, Tensor *part)
 {
     const int64_t width = part->shape.dim[3];
-    const bool pairs = node_int(node, "interleaved", 0) != 0;
+    const bool pairs = node_flag(node, "interleaved", false);
     Tensor *cos = cache_of(node, node->in[1], width / 2);
     Tensor *sin = cache_of(node, node->in[2], width / 2);
     Tensor *a, *b;
@@ -530,7 +530,7 @@ void expand_rotary(Node *node)
 static int scatter_axis(const Node *node)
 {
     const int rank = infer_shape(node, 0)->rank;
-    return node_axis(node, node_int(node, "axis", -2), rank);
+    return infer_axis(node, -2, rank);
 }
 
 static bool update_fits(const Shape *update, const Shape *cache, int axis)
@@ -562,7 +562,7 @@ void infer_tensor_scatter(Node *node)
 
 static inlay_cache_params cache_params(const Node *node, DType type)
 {
-    const Shape *cache = &node->in[0]->shape;
+    const Shape *cache = node_shape(node, 0);
     const int axis = scatter_axis(node);
     const int64_t inner = shape_product(cache, axis + 1, cache->rank);
     const char *mode = node_string(node, "mode", "linear");

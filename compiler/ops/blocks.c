@@ -38,11 +38,12 @@ void infer_depth_to_space(Node *node)
     Shape shape = *infer_shape(node, 0);
     const int64_t b = block_size(node);
     const ImageDims dims = image_dims(node);
-    if (shape.dim[dims.c] % i64_mul(b, b))
+    const int64_t area = i64_mul(b, b);
+    if (shape.dim[dims.c] % area)
         fail_node(node, STATUS_MALFORMED, NULL,
                   "%lld channels are no multiple of blocksize squared",
                   (long long)shape.dim[dims.c]);
-    shape.dim[dims.c] /= b * b;
+    shape.dim[dims.c] /= area;
     shape.dim[dims.h] = i64_mul(shape.dim[dims.h], b);
     shape.dim[dims.w] = i64_mul(shape.dim[dims.w], b);
     infer_out(node, 0, node_type(node), shape);
@@ -56,14 +57,16 @@ void infer_space_to_depth(Node *node)
     if (shape.dim[dims.h] % b || shape.dim[dims.w] % b)
         fail_node(node, STATUS_MALFORMED, NULL,
                   "its image is no multiple of the block");
-    shape.dim[dims.c] = i64_mul(shape.dim[dims.c], i64_mul(b, b));
+    const int64_t area = i64_mul(b, b);
+    shape.dim[dims.c] = i64_mul(shape.dim[dims.c], area);
     shape.dim[dims.h] /= b;
     shape.dim[dims.w] /= b;
     infer_out(node, 0, node_type(node), shape);
 }
 
 typedef struct BlockLoop {
-    int64_t n, deep, flat; /* count, strides in both images */
+    int64_t n;
+    int64_t deep, flat; /* strides in both images */
 } BlockLoop;
 
 /* Loops over batch, rows, rows of a block, columns, columns of a block, channels. */
@@ -115,12 +118,15 @@ static void block_loops(const Node *node, const Shape *deep, const Shape *flat,
     const ImageNumbers to = image_strides(flat, at);
     const int64_t channels = flat->dim[at.c];
     const BlockOrder order = block_order(node, channels, block, from.c);
-    loop[0] = (BlockLoop){ size.n, from.n, to.n };
-    loop[1] = (BlockLoop){ size.h, from.h, to.h * block };
-    loop[2] = (BlockLoop){ block, order.column * block, to.h };
-    loop[3] = (BlockLoop){ size.w, from.w, to.w * block };
-    loop[4] = (BlockLoop){ block, order.column, to.w };
-    loop[5] = (BlockLoop){ channels, order.channel, to.c };
+    const BlockLoop all[BLOCK_LOOPS] = {
+        { size.n, from.n, to.n },
+        { size.h, from.h, to.h * block },
+        { block, order.column * block, to.h },
+        { size.w, from.w, to.w * block },
+        { block, order.column, to.w },
+        { channels, order.channel, to.c },
+    };
+    memcpy(loop, all, sizeof all);
 }
 
 static void lower_blocks(Lower *lower, Node *node, const Tensor *deep,
@@ -128,9 +134,10 @@ static void lower_blocks(Lower *lower, Node *node, const Tensor *deep,
 {
     static const int planes[] = { 0, 5, 1, 2, 3, 4 };
     const bool to_flat = flat == node->out[0];
+    const int64_t block = block_size(node);
     BlockLoop loops[BLOCK_LOOPS];
     Move move = { .rank = BLOCK_LOOPS };
-    block_loops(node, &deep->shape, &flat->shape, block_size(node), loops);
+    block_loops(node, &deep->shape, &flat->shape, block, loops);
     for (int i = 0; i < BLOCK_LOOPS; i++) {
         const BlockLoop *loop = loops + (node->channels_last ? i : planes[i]);
         move.n[i] = loop->n;

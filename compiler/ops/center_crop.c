@@ -26,18 +26,22 @@ static Tensor *asked_dims(const Node *node, const Shape *shape,
 static Tensor *checked_size(const Node *node, Tensor *tensor,
                             const int64_t *axes, int64_t count)
 {
-    Tensor *dims = asked_dims(node, &tensor->shape, axes, count);
-    Tensor *in[] = { tensor, dims };
-    return expand_done(expand_inlay_node(node, "FixedSize", 2, in, 1));
+    Tensor *in[] = {
+        tensor,
+        asked_dims(node, &tensor->shape, axes, count),
+    };
+    Node *made = expand_inlay_node(node, "FixedSize", 2, in, 1);
+    return expand_done(made);
 }
 
 /* Half of what is too much of axis `axis` goes at each end. */
 static Tensor *cropped(const Node *node, Tensor *tensor, int axis, int64_t size)
 {
     const int64_t more = i64_sub(tensor->shape.dim[axis], size);
+    const int64_t first = more / 2;
     if (more <= 0)
         return tensor;
-    return expand_slice(node, tensor, axis, more / 2, more / 2 + size);
+    return expand_slice(node, tensor, axis, first, first + size);
 }
 
 /* Zeros around `tensor` until it has the shape `to`. */
@@ -62,7 +66,8 @@ static Shape center_shape(const Node *node, bool *known)
 {
     const Shape *x = infer_shape(node, 0);
     const Shape *declared = node->out[0]->declared;
-    int64_t count, axes_count;
+    int64_t count;
+    int64_t axes_count;
     const int64_t *size = infer_ints(node, 1, &count);
     const int64_t *axes = node_ints(node, "axes", &axes_count);
     *known = size != NULL;

@@ -45,13 +45,16 @@ void infer_conv(Node *node)
     const Window window = window_of(node, weight_taps(node));
     const Shape *k = infer_shape(node, 1);
     const int64_t groups = groups_of(node, window.channels);
-    if (k->dim[1] != window.channels / groups || k->dim[0] % groups)
+    const int64_t results = k->dim[0];
+    const bool fits = k->dim[1] == window.channels / groups;
+    if (!fits || results % groups)
         fail_node(node, STATUS_MALFORMED, NULL,
                   "weights %s do not fit %lld channels in %lld groups",
                   shape_text(node->graph->arena, k), (long long)window.channels,
                   (long long)groups);
-    check_bias(node, k->dim[0]);
-    infer_out(node, 0, node_type(node), window_shape(&window, k->dim[0]));
+    const Shape shape = window_shape(&window, results);
+    check_bias(node, results);
+    infer_out(node, 0, node_type(node), shape);
 }
 
 void infer_conv_transpose(Node *node)
@@ -63,18 +66,23 @@ void infer_conv_transpose(Node *node)
         fail_node(
             node, STATUS_MALFORMED, NULL, "weights %s do not fit %lld channels",
             shape_text(node->graph->arena, k), (long long)window.channels);
-    check_bias(node, i64_mul(k->dim[1], groups));
-    infer_out(node, 0, node_type(node),
-              window_shape(&window, i64_mul(k->dim[1], groups)));
+    const int64_t results = i64_mul(k->dim[1], groups);
+    const Shape shape = window_shape(&window, results);
+    check_bias(node, results);
+    infer_out(node, 0, node_type(node), shape);
 }
 
-static int64_t macs_of(const Window *window, const int64_t *places,
-                       int64_t channels, int64_t other)
+/* Of windows at the places of an image: the result's, or, transposed, the operand's. */
+static int64_t macs_of(const Window *window, bool transposed, int64_t channels,
+                       int64_t other)
 {
-    int64_t m = i64_mul(i64_mul(window->images, channels), other);
-    for (int i = 0; i < WINDOW_DIMS; i++)
-        m = i64_mul(m, i64_mul(places[i], window->kernel[i]));
-    return m;
+    int64_t macs = i64_mul(i64_mul(window->images, channels), other);
+    for (int i = 0; i < WINDOW_DIMS; i++) {
+        const WindowAxis *axis = window->axis + i;
+        const int64_t places = transposed ? axis->in : axis->out;
+        macs = i64_mul(macs, i64_mul(places, axis->kernel));
+    }
+    return macs;
 }
 
 /* What both convolutions are made from. */
@@ -181,7 +189,8 @@ static void lower_depthwise(Lower *lower, Node *node, const Layer *layer,
     Tensor *bias = bias_tensor(lower, node, layer, 1, layer->groups);
     const Weights packed = pack_depthwise_weights(lower, weights);
     finish_packed(step, layer, &packed, bias);
-    window_pixels(&layer->window, step->operand + 1, INLAY_DW_TILE_MOST);
+    Operand *x = step->operand + 1;
+    window_pixels(&layer->window, x, INLAY_DW_TILE_MOST);
 }
 
 static void lower_grouped(Lower *lower, Node *node, const Layer *layer,
@@ -196,20 +205,24 @@ static void lower_grouped(Lower *lower, Node *node, const Layer *layer,
     const char *kernel = lower_kernel(lower, name, packed.type);
     Step *step = lower_step(lower, kernel, params);
     finish_packed(step, layer, &packed, bias);
-    window_pixels(&layer->window, step->operand + 1, INLAY_TILE_MOST);
+    Operand *x = step->operand + 1;
+    window_pixels(&layer->window, x, INLAY_TILE_MOST);
 }
 
 static void lower_conv_packed(Lower *lower, Node *node, Layer *layer)
 {
     Window *window = &layer->window;
     const Recipe *weights = node->in[1]->value;
-    const bool single = window->channels == layer->groups && layer->oc == 1;
-    const int64_t tap = window->spatial == 2 ? window_thin(window) : -1;
-    if (tap >= 0)
-        weights = recipe_slice(lower->store, weights, 2, tap, 1, 1);
+    const int64_t groups = layer->groups;
+    const bool single = window->channels == groups && layer->oc == 1;
+    if (window->spatial == 2) {
+        const int64_t tap = window_thin(window);
+        if (tap >= 0)
+            weights = recipe_slice(lower->store, weights, 2, tap, 1, 1);
+    }
     window_upright(window);
     const inlay_conv_params params = packed_params(lower, layer);
-    if (layer->groups > 1 && single && window->spatial < 3)
+    if (groups > 1 && single && window->spatial < 3)
         lower_depthwise(lower, node, layer, weights, &params);
     else
         lower_grouped(lower, node, layer, weights, &params);
@@ -226,40 +239,43 @@ void lower_conv(Lower *lower, Node *node)
     layer.oc = node->in[1]->shape.dim[0] / layer.groups;
     const int64_t ic = window->channels / layer.groups;
     const int64_t channels = i64_mul(layer.oc, layer.groups);
-    layer.macs = macs_of(window, window->out, channels, ic);
+    layer.macs = macs_of(window, false, channels, ic);
     if (can_pack(node, &layer))
         lower_conv_packed(lower, node, &layer);
     else
         lower_plain(lower, node, "conv_plain", &layer);
 }
 
-/* Along each dimension, after how many results the same taps meet the input again. */
-static void phases_of(const Window *window, int64_t *phases)
+static DeconvTaps deconv_taps(const Window *window)
 {
+    DeconvTaps taps;
     for (int i = 0; i < WINDOW_DIMS; i++) {
-        const int32_t stride = (int32_t)window->stride[i];
-        const int32_t dilation = (int32_t)window->dilation[i];
-        phases[i] = stride / inlay_gcd(stride, dilation);
+        const WindowAxis *axis = window->axis + i;
+        taps.phases[i] = window_phases(axis);
+        taps.all[i] = axis->kernel;
+        taps.each[i] = i64_ceil_div(axis->kernel, taps.phases[i]);
     }
+    return taps;
 }
 
 static void lower_deconv_packed(Lower *lower, Node *node, const Layer *layer)
 {
     const Window *window = &layer->window;
+    const DeconvTaps taps = deconv_taps(window);
     inlay_conv_params params = packed_params(lower, layer);
-    int64_t phases[WINDOW_DIMS];
-    phases_of(window, phases);
-    params.kd = (int32_t)i64_ceil_div(window->kernel[0], phases[0]);
-    params.kh = (int32_t)i64_ceil_div(window->kernel[1], phases[1]);
-    params.kw = (int32_t)i64_ceil_div(window->kernel[2], phases[2]);
-    Tensor *bias = bias_tensor(lower, node, layer, layer->groups, layer->oc);
-    const Weights packed = pack_deconv_weights(
-        lower, node->in[1]->value, layer->groups, window->kernel, phases);
+    params.kd = (int32_t)taps.each[0];
+    params.kh = (int32_t)taps.each[1];
+    params.kw = (int32_t)taps.each[2];
+    const int64_t groups = layer->groups;
+    const Recipe *weights = node->in[1]->value;
+    Tensor *bias = bias_tensor(lower, node, layer, groups, layer->oc);
+    const Weights packed = pack_deconv_weights(lower, weights, groups, &taps);
     const char *name = params.act ? "deconv_act" : "deconv";
     const char *kernel = lower_kernel(lower, name, packed.type);
     Step *step = lower_step(lower, kernel, &params);
     finish_packed(step, layer, &packed, bias);
-    window_rows_transposed(window, step, step->operand, step->operand + 1);
+    Operand *y = step->operand;
+    window_rows_transposed(window, step, y, y + 1);
 }
 
 void lower_conv_transpose(Lower *lower, Node *node)
@@ -271,7 +287,7 @@ void lower_conv_transpose(Lower *lower, Node *node)
     };
     Window *window = &layer.window;
     layer.groups = groups_of(node, window->channels);
-    layer.macs = macs_of(window, window->in, window->channels, layer.oc);
+    layer.macs = macs_of(window, true, window->channels, layer.oc);
     if ((window->spatial < 3 || layer.groups == 1) && can_pack(node, &layer)) {
         window_upright(window);
         lower_deconv_packed(lower, node, &layer);

@@ -9,7 +9,7 @@
 
 static int cut_each(const Node *node, int axis, int k)
 {
-    const Shape *in = &node->in[k]->shape;
+    const Shape *in = node_shape(node, k);
     const int own = axis - (node->out[0]->shape.rank - in->rank);
     if (axis >= node->out[0]->shape.rank)
         return CUT_NEVER;
@@ -47,7 +47,7 @@ static int reduced_at(const Node *node, const bool *gone, int axis)
 {
     const int rank = node->in[0]->shape.rank;
     const int left = node->out[0]->shape.rank;
-    const bool keep = node_int(node, "keepdims", 1) != 0;
+    const bool keep = node_flag(node, "keepdims", true);
     int at = 0;
     if (axis >= left)
         return axis - left < rank && gone[axis - left] ? axis - left
@@ -80,7 +80,7 @@ int cut_softmax(const Node *node, int axis, int k)
 int cut_lpnorm(const Node *node, int axis, int k)
 {
     const int rank = node->in[k]->shape.rank;
-    const int own = node_axis(node, node_int(node, "axis", -1), rank);
+    const int own = infer_axis(node, -1, rank);
     return axis >= rank || axis == own ? CUT_NEVER : axis;
 }
 
@@ -99,7 +99,7 @@ int cut_cumulate(const Node *node, int axis, int k)
 int cut_norm(const Node *node, int axis, int k)
 {
     const int rank = node->in[0]->shape.rank;
-    const int first = node_axis(node, node_int(node, "axis", -1), rank);
+    const int first = infer_axis(node, -1, rank);
     if (axis >= first)
         return CUT_NEVER;
     if (k == 0)
@@ -111,7 +111,7 @@ int cut_gather(const Node *node, int axis, int k)
 {
     const int rank = node->in[0]->shape.rank;
     const int indices = node->in[1]->shape.rank;
-    const int own = node_axis(node, node_int(node, "axis", 0), rank);
+    const int own = infer_axis(node, 0, rank);
     if (axis >= node->out[0]->shape.rank)
         return CUT_NEVER;
     if (axis >= own && axis < own + indices)

@@ -166,7 +166,7 @@ void infer_settle(Node *node)
 
 void lower_settle(Lower *lower, Node *node)
 {
-    const Shape *s = &node->in[0]->shape;
+    const Shape *s = node_shape(node, 0);
     if (!tensor_count(node->out[0]))
         return;
     Tensor *y = move_target(lower, node->out[0]);

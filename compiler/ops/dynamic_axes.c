@@ -5,9 +5,16 @@
 #include "ops/families.h"
 #include "ops/nest.h"
 
+/* Dimensions of operand k. */
+static int rank_of(const Node *node, int k)
+{
+    return node->in[k]->shape.rank;
+}
+
 bool axes_same(const Node *node, int k, int *to)
 {
-    for (int a = 0; a < node->in[k]->shape.rank; a++)
+    const int rank = rank_of(node, k);
+    for (int a = 0; a < rank; a++)
         to[a] = a;
     return k == 0;
 }
@@ -28,17 +35,29 @@ static bool fits(const Node *node, const Tensor *other, int axis, int size_id)
     return other->shape.dim[b] == 1;
 }
 
+/* Do all operands fit so, along that axis of the result? */
+static bool all_fit(const Node *node, int axis, int size_id)
+{
+    for (int i = 0; i < node->n_in; i++) {
+        const Tensor *other = node->in[i];
+        if (other && !fits(node, other, axis, size_id))
+            return false;
+    }
+    return true;
+}
+
 /* Broadcasting: the others must not be as long as the bound by chance. */
 bool axes_elementwise(const Node *node, int k, int *to)
 {
     const Tensor *tensor = node->in[k];
-    const int more = node->out[0]->shape.rank - tensor->shape.rank;
-    for (int a = 0; a < tensor->shape.rank; a++) {
+    const int rank = tensor->shape.rank;
+    const int more = node->out[0]->shape.rank - rank;
+    for (int a = 0; a < rank; a++) {
         to[a] = a + more;
-        for (int i = 0; i < node->n_in && is_dynamic(tensor, a); i++)
-            if (node->in[i] &&
-                !fits(node, node->in[i], to[a], tensor->size_id[a]))
-                return false;
+        if (!is_dynamic(tensor, a))
+            continue;
+        if (!all_fit(node, to[a], tensor->size_id[a]))
+            return false;
     }
     return true;
 }
@@ -47,29 +66,35 @@ bool axes_transpose(const Node *node, int k, int *to)
 {
     int64_t count;
     const int64_t *perm = node_ints(node, "perm", &count);
-    const int rank = node->in[k]->shape.rank;
+    const int rank = rank_of(node, k);
     for (int i = 0; i < rank; i++)
         to[perm ? perm[i] : rank - 1 - i] = i;
     return true;
 }
 
-static const int64_t *axes_list(const Node *node, int64_t *count)
+/* Marks the axes of attribute or operand `axes`, of so many; returns their number, -1: they are
+ * not known. */
+static int64_t mark_axes(const Node *node, int rank, bool *marked)
 {
-    const int64_t *axes = node_ints(node, "axes", count);
-    return axes ? axes : infer_ints(node, 1, count);
+    int64_t count;
+    const int64_t *axes = node_ints(node, "axes", &count);
+    if (!axes)
+        axes = infer_ints(node, 1, &count);
+    if (!axes)
+        return -1;
+    for (int64_t i = 0; i < count; i++)
+        marked[node_axis(node, axes[i], rank)] = true;
+    return count;
 }
 
 bool axes_squeeze(const Node *node, int k, int *to)
 {
-    const Shape *s = &node->in[k]->shape;
-    int64_t count;
-    const int64_t *axes = axes_list(node, &count);
+    const int rank = rank_of(node, k);
     bool gone[MAX_RANK] = { false };
-    if (k > 0 || !axes)
+    int at = 0;
+    if (k > 0 || mark_axes(node, rank, gone) < 0)
         return false;
-    for (int64_t i = 0; i < count; i++)
-        gone[node_axis(node, axes[i], s->rank)] = true;
-    for (int a = 0, at = 0; a < s->rank; a++)
+    for (int a = 0; a < rank; a++)
         to[a] = gone[a] ? -1 : at++;
     return true;
 }
@@ -77,14 +102,11 @@ bool axes_squeeze(const Node *node, int k, int *to)
 bool axes_unsqueeze(const Node *node, int k, int *to)
 {
     const int rank = node->out[0]->shape.rank;
-    int64_t count;
-    const int64_t *axes = axes_list(node, &count);
     bool added[MAX_RANK] = { false };
-    if (k > 0 || !axes)
+    int a = 0;
+    if (k > 0 || mark_axes(node, rank, added) < 0)
         return false;
-    for (int64_t i = 0; i < count; i++)
-        added[node_axis(node, axes[i], rank)] = true;
-    for (int i = 0, a = 0; i < rank; i++)
+    for (int i = 0; i < rank; i++)
         if (!added[i])
             to[a++] = i;
     return true;
@@ -93,13 +115,15 @@ bool axes_unsqueeze(const Node *node, int k, int *to)
 /* Axes that stay whole. */
 bool axes_slice(const Node *node, int k, int *to)
 {
-    const Shape *in = &node->in[k]->shape;
-    const Shape *out = &node->out[0]->shape;
+    const Shape *in = node_shape(node, k);
+    const Shape *out = result_shape(node, 0);
     int64_t count;
     const int64_t *step = infer_ints(node, 4, &count);
-    for (int i = 1; i < node->n_in; i++)
-        if (node->in[i] && !node->in[i]->value)
+    for (int i = 1; i < node->n_in; i++) {
+        const Tensor *given = node->in[i];
+        if (given && !given->value)
             return false;
+    }
     for (int64_t i = 0; i < count; i++)
         if (step[i] < 1)
             return false;
@@ -110,10 +134,10 @@ bool axes_slice(const Node *node, int k, int *to)
 
 bool axes_gather(const Node *node, int k, int *to)
 {
-    const int rank = node->in[0]->shape.rank;
-    const int axis = node_axis(node, node_int(node, "axis", 0), rank);
-    const int more = node->in[1]->shape.rank - 1;
-    for (int a = 0; a < node->in[k]->shape.rank; a++) {
+    const int axis = infer_axis(node, 0, rank_of(node, 0));
+    const int more = rank_of(node, 1) - 1;
+    const int rank = rank_of(node, k);
+    for (int a = 0; a < rank; a++) {
         to[a] = a;
         if (k == 1)
             to[a] += axis;
@@ -127,9 +151,11 @@ bool axes_gather(const Node *node, int k, int *to)
 
 bool axes_gather_nd(const Node *node, int k, int *to)
 {
-    const int rank = node->in[k]->shape.rank;
-    for (int a = 0; a < rank; a++)
-        to[a] = a < rank - 1 ? a : -1;
+    const int last = rank_of(node, k) - 1;
+    for (int a = 0; a < last; a++)
+        to[a] = a;
+    if (last >= 0)
+        to[last] = -1;
     return k == 1 && !node_int(node, "batch_dims", 0);
 }
 
@@ -138,10 +164,24 @@ bool axes_softmax(const Node *node, int k, int *to)
 {
     const bool flattens = node->op->since < 13;
     const int64_t given = node_int(node, "axis", flattens ? 1 : -1);
-    const int rank = node->in[k]->shape.rank;
-    const int axis = node_axis(node, given, rank + (flattens && given >= 0));
-    for (int a = 0; a < rank; a++)
-        to[a] = a < axis || (a > axis && !flattens) ? a : -1;
+    const int rank = rank_of(node, k);
+    const bool past_last = flattens && given >= 0; /* it may be the rank */
+    const int axis = node_axis(node, given, rank + past_last);
+    for (int a = 0; a < rank; a++) {
+        const bool stays = a < axis || (a > axis && !flattens);
+        to[a] = stays ? a : -1;
+    }
+    return true;
+}
+
+/* Has each dynamic axis but one the same size in both? */
+static bool same_but_one(const Tensor *tensor, const Tensor *other, int axis)
+{
+    for (int a = 0; a < tensor->shape.rank; a++) {
+        const bool same = other->size_id[a] == tensor->size_id[a];
+        if (a != axis && is_dynamic(tensor, a) && !same)
+            return false;
+    }
     return true;
 }
 
@@ -151,54 +191,52 @@ bool axes_but_one(const Node *node, int k, int *to)
     const bool concat = node_is(node, "Concat");
     const Tensor *tensor = node->in[k];
     const int rank = tensor->shape.rank;
-    const int64_t given = node_int(node, "axis", concat ? -1 : 0);
-    const int axis = node_axis(node, given, rank);
+    const int axis = infer_axis(node, concat ? -1 : 0, rank);
     for (int a = 0; a < rank; a++)
         to[a] = a == axis ? -1 : a;
-    for (int i = 0; i < node->n_in && concat; i++)
-        for (int a = 0; a < rank; a++) {
-            const bool same = node->in[i]->size_id[a] == tensor->size_id[a];
-            if (a != axis && is_dynamic(tensor, a) && !same)
-                return false;
-        }
-    return k == 0 || concat;
+    if (!concat)
+        return k == 0;
+    for (int i = 0; i < node->n_in; i++)
+        if (!same_but_one(tensor, node->in[i], axis))
+            return false;
+    return true;
+}
+
+/* Is a bias the same for all rows? */
+static bool has_one_row(const Tensor *bias)
+{
+    return !bias || bias->shape.rank < 2 || bias->shape.dim[0] == 1;
 }
 
 /* MatMul and Gemm: rows of the first factor. */
 bool axes_product(const Node *node, int k, int *to)
 {
     const Tensor *tensor = node->in[k];
-    const int rank = tensor->shape.rank;
-    const int wide = node->out[0]->shape.rank;
-    for (int a = 0; a < rank; a++)
-        to[a] = a < rank - 1 ? a + wide - rank : -1;
-    if (k != 0 || rank < 2)
+    const int last = tensor->shape.rank - 1;
+    const int more = node->out[0]->shape.rank - tensor->shape.rank;
+    if (k != 0 || last < 1)
         return false;
-    if (node_is(node, "Gemm")) {
-        const Tensor *bias = node_in(node, 2);
-        const bool one_row =
-            !bias || bias->shape.rank < 2 || bias->shape.dim[0] == 1;
-        return one_row && !node_int(node, "transA", 0);
-    }
+    for (int a = 0; a < last; a++)
+        to[a] = a + more;
+    to[last] = -1;
+    if (node_is(node, "Gemm"))
+        return has_one_row(node_in(node, 2)) && !node_int(node, "transA", 0);
     /* Matrices beside matrices: the others must be one for all. */
-    for (int a = 0; a < rank - 2; a++)
-        if (is_dynamic(tensor, a) && node->in[1]->shape.rank > 2)
+    for (int a = 0; a < last - 1; a++)
+        if (is_dynamic(tensor, a) && rank_of(node, 1) > 2)
             return false;
     return true;
 }
 
 bool axes_reduce(const Node *node, int k, int *to)
 {
-    const int rank = node->in[k]->shape.rank;
-    int64_t count;
-    const int64_t *axes = axes_list(node, &count);
-    const bool keep = node_int(node, "keepdims", 1) != 0;
+    const int rank = rank_of(node, k);
+    const bool keep = node_flag(node, "keepdims", true);
     bool gone[MAX_RANK] = { false };
-    if (k > 0 || !axes || !count)
+    int at = 0;
+    if (k > 0 || mark_axes(node, rank, gone) < 1)
         return false;
-    for (int64_t i = 0; i < count; i++)
-        gone[node_axis(node, axes[i], rank)] = true;
-    for (int a = 0, at = 0; a < rank; a++) {
+    for (int a = 0; a < rank; a++) {
         to[a] = gone[a] ? -1 : at;
         at += keep || !gone[a];
     }
@@ -211,7 +249,7 @@ bool axes_reshape(const Node *node, int k, int *to)
 {
     const Tensor *tensor = node->in[0];
     const Shape *in = &tensor->shape;
-    const Shape *out = &node->out[0]->shape;
+    const Shape *out = result_shape(node, 0);
     int64_t count;
     const int64_t *dims = infer_ints(node, 1, &count);
     int open = -1;
@@ -238,21 +276,23 @@ bool axes_cumsum(const Node *node, int k, int *to)
 {
     int64_t count;
     const int64_t *axis = infer_ints(node, 1, &count);
-    const int rank = node->in[k]->shape.rank;
+    const int rank = rank_of(node, k);
     if (k > 0 || !axis || count != 1)
         return false;
+    const int along = node_axis(node, *axis, rank);
     for (int a = 0; a < rank; a++)
-        to[a] = a == node_axis(node, *axis, rank) ? -1 : a;
+        to[a] = a == along ? -1 : a;
     return true;
 }
 
 bool axes_arg(const Node *node, int k, int *to)
 {
-    const int rank = node->in[k]->shape.rank;
-    const int axis = node_axis(node, node_int(node, "axis", 0), rank);
-    const bool keep = node_int(node, "keepdims", 1) != 0;
+    const int rank = rank_of(node, k);
+    const int axis = infer_axis(node, 0, rank);
+    const bool keep = node_flag(node, "keepdims", true);
     for (int a = 0; a < rank; a++)
-        to[a] = a == axis ? -1 : a - (a > axis && !keep);
+        to[a] = a - (a > axis && !keep);
+    to[axis] = -1;
     return true;
 }
 

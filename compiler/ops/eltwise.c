@@ -36,8 +36,8 @@ void lower_abs(Lower *lower, Node *node)
 /* Shrink exists for integers too: computed in float64. */
 void lower_shrink(Lower *lower, Node *node)
 {
-    const double lambd = (double)node_float(node, "lambd", 0.5f);
-    const double bias = (double)node_float(node, "bias", 0.0f);
+    const double lambd = node_double(node, "lambd", 0.5f);
+    const double bias = node_double(node, "bias", 0.0f);
     Tensor *in = node->in[0];
     Tensor *out = node->out[0];
     if (dtype_is_float(in->dtype)) {
@@ -283,8 +283,8 @@ void lower_clip(Lower *lower, Node *node)
 /* Until opset 10 the bounds are attributes. */
 void lower_clip_6(Lower *lower, Node *node)
 {
-    const double low = (double)node_float(node, "min", -FLT_MAX);
-    const double high = (double)node_float(node, "max", FLT_MAX);
+    const double low = node_double(node, "min", -FLT_MAX);
+    const double high = node_double(node, "max", FLT_MAX);
     clip_between(lower, node, low, high);
 }
 
@@ -331,7 +331,7 @@ static int cast_round_mode(const Node *node)
 void lower_cast_op(Lower *lower, Node *node)
 {
     lower_cast(lower, node->out[0], node->in[0],
-               node_int(node, "saturate", 1) != 0, cast_round_mode(node));
+               node_flag(node, "saturate", true), cast_round_mode(node));
 }
 
 Recipe *constant_cast(Node *node)
@@ -413,7 +413,7 @@ void lower_legacy(Lower *lower, Node *node)
 {
     const Shape shape = legacy_shape(node);
     node->op = op_find("", node->op_type, OPSET_NEWEST);
-    if (!shape_equal(&shape, &node->in[1]->shape)) {
+    if (!shape_equal(&shape, node_shape(node, 1))) {
         Tensor *b = lower_temp(lower, node->in[1]->dtype, shape);
         Tensor *in[] = { node->in[0], b };
         lower_view(lower, b, node->in[1], 0);

@@ -11,8 +11,7 @@
 
 static int axis_of(const Node *node)
 {
-    return node_axis(node, node_int(node, "axis", 0),
-                     infer_shape(node, 0)->rank);
+    return infer_axis(node, 0, infer_shape(node, 0)->rank);
 }
 
 static void check_index_type(const Node *node, int i)
@@ -28,10 +27,11 @@ void infer_gather(Node *node)
     const Shape *x = infer_shape(node, 0);
     const Shape *k = infer_shape(node, 1);
     const int axis = axis_of(node);
-    if (x->rank - 1 + k->rank > MAX_RANK)
+    const int rank = x->rank - 1 + k->rank;
+    if (rank > MAX_RANK)
         fail_node(node, STATUS_UNSUPPORTED, NULL,
                   "its result has more than %d dimensions", MAX_RANK);
-    Shape shape = { .rank = x->rank - 1 + k->rank };
+    Shape shape = { .rank = rank };
     check_index_type(node, 1);
     for (int i = 0; i < axis; i++)
         shape.dim[i] = x->dim[i];
@@ -65,20 +65,21 @@ static int64_t consecutive(const Node *node)
 
 Recipe *constant_gather(Node *node)
 {
+    Store *store = node->graph->store;
     Recipe *recipe = node->in[0]->value;
-    const Shape *s = &node->out[0]->shape;
+    const Shape *s = result_shape(node, 0);
+    const int64_t indices = tensor_count(node->in[1]);
     const int64_t first = recipe ? consecutive(node) : -1;
     if (first < 0)
         return NULL;
-    recipe = recipe_slice(node->graph->store, recipe, axis_of(node), first, 1,
-                          tensor_count(node->in[1]));
-    return recipe_reshape(node->graph->store, recipe, s->rank, s->dim);
+    recipe = recipe_slice(store, recipe, axis_of(node), first, 1, indices);
+    return recipe_reshape(store, recipe, s->rank, s->dim);
 }
 
 void lower_gather(Lower *lower, Node *node)
 {
     const int axis = axis_of(node);
-    const Shape *in = &node->in[0]->shape;
+    const Shape *in = node_shape(node, 0);
     const int64_t indices = tensor_count(node->in[1]);
     const int64_t first = consecutive(node);
     if (!tensor_count(node->out[0]))
@@ -88,9 +89,10 @@ void lower_gather(Lower *lower, Node *node)
         return;
     }
     const Moved moved = moved_new(lower, node);
+    const int64_t outer = shape_product(in, 0, axis);
     const int64_t inner = shape_product(in, axis + 1, in->rank);
     const inlay_gather_params params = {
-        .outer = i32_checked(shape_product(in, 0, axis)),
+        .outer = i32_checked(outer),
         .n = i32_checked(in->dim[axis]),
         .k = i32_checked(indices),
         .run = i64_mul(inner, moved.size),
@@ -112,8 +114,8 @@ void infer_gather_elements(Node *node)
 
 void lower_gather_elements(Lower *lower, Node *node)
 {
-    const Shape *in = &node->in[0]->shape;
-    const Shape *indices = &node->in[1]->shape;
+    const Shape *in = node_shape(node, 0);
+    const Shape *indices = node_shape(node, 1);
     if (!tensor_count(node->out[0]))
         return;
     const Moved moved = moved_new(lower, node);
@@ -140,8 +142,8 @@ static int gather_nd_depth(const Node *node, int *batch)
     check_index_type(node, 1);
     *batch = (int)node_int(node, "batch_dims", 0);
     const int64_t depth = k->rank ? k->dim[k->rank - 1] : 0;
-    if (*batch < 0 || *batch >= k->rank || *batch + depth > x->rank ||
-        (depth < 1 && k->rank < 1))
+    const bool vectors = *batch >= 0 && *batch < k->rank;
+    if (!vectors || *batch + depth > x->rank)
         fail_node(node, STATUS_MALFORMED, NULL,
                   "indices of shape %s do not fit data of shape %s",
                   shape_text(node->graph->arena, k),
@@ -177,15 +179,17 @@ void lower_gather_nd(Lower *lower, Node *node)
 {
     int batch;
     const int depth = gather_nd_depth(node, &batch);
-    const Shape *in = &node->in[0]->shape;
-    const Shape *indices = &node->in[1]->shape;
+    const Shape *in = node_shape(node, 0);
+    const Shape *indices = node_shape(node, 1);
     if (!tensor_count(node->out[0]))
         return;
     const Moved moved = moved_new(lower, node);
+    const int last = indices->rank - 1;
     const int64_t inner = shape_product(in, batch + depth, in->rank);
-    const int64_t vectors = shape_product(indices, batch, indices->rank - 1);
+    const int64_t vectors = shape_product(indices, batch, last);
+    const int64_t batches = shape_product(indices, 0, batch);
     inlay_gather_nd_params params = {
-        .batch = i32_checked(shape_product(indices, 0, batch)),
+        .batch = i32_checked(batches),
         .k = i32_checked(vectors),
         .depth = depth,
         .run = i64_mul(inner, moved.size),

@@ -129,6 +129,11 @@ void infer_result_scale(const Node *node, int scale)
     set_scale(node, node->out[0], scale);
 }
 
+int infer_axis(const Node *node, int64_t otherwise, int rank)
+{
+    return node_axis(node, node_int(node, "axis", otherwise), rank);
+}
+
 Shape infer_broadcast(const Node *node, const Shape *a, const Shape *b)
 {
     Shape shape = { .rank = a->rank > b->rank ? a->rank : b->rank };
@@ -167,8 +172,8 @@ void infer_require(Node *node, int i, bool fits)
         fail_node(node, STATUS_MALFORMED, NULL,
                   "its result is declared as %s, which cannot be: "
                   "the input is %s",
-                  shape_text(node->graph->arena, &node->out[i]->shape),
-                  shape_text(node->graph->arena, &node->in[0]->shape));
+                  shape_text(node->graph->arena, result_shape(node, i)),
+                  shape_text(node->graph->arena, node_shape(node, 0)));
 }
 
 void infer_declared_as(Node *node, int i, DType type, Shape form)

@@ -16,6 +16,8 @@ const int64_t *infer_ints(const Node *node, int i, int64_t *count);
 /* The one number that input i is: NULL where it is left out or known only when the model runs; any
  * other count than 1 fails with 65. */
 const int64_t *infer_number(const Node *node, int i);
+/* The attribute `axis`, made 0 to rank - 1; fails with 65 where it is none of them. */
+int infer_axis(const Node *node, int64_t otherwise, int rank);
 /* ONNX broadcasting of two shapes; fails with 65 at the node where they do not fit. */
 Shape infer_broadcast(const Node *node, const Shape *a, const Shape *b);
 /* Values are inputs at run time: output i takes the shape the file declares; fails with 69, naming

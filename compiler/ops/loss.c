@@ -39,7 +39,7 @@ void infer_loss(Node *node)
 
 static inlay_loss_params params_of(const Node *node)
 {
-    const Shape *s = &node->in[0]->shape;
+    const Shape *s = node_shape(node, 0);
     int64_t places = 1;
     for (int i = 2; i < s->rank; i++)
         places *= s->dim[i];

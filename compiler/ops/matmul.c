@@ -60,8 +60,8 @@ static Product product_of(const Node *node)
     };
     if (b.dim[b.rank - 2] != product.k)
         fail_node(node, STATUS_MALFORMED, NULL, "matrices %s and %s do not fit",
-                  shape_text(node->graph->arena, &node->in[0]->shape),
-                  shape_text(node->graph->arena, &node->in[1]->shape));
+                  shape_text(node->graph->arena, node_shape(node, 0)),
+                  shape_text(node->graph->arena, node_shape(node, 1)));
     a.rank -= 2;
     b.rank -= 2;
     product.batch = infer_broadcast(node, &a, &b);
@@ -156,7 +156,7 @@ static void product_rows(Operand *operand, const Step *step, int64_t pixel)
 static inlay_conv_params product_params(const Lower *lower, const Node *node,
                                         const Packed *packed)
 {
-    const Shape *y = &node->out[0]->shape;
+    const Shape *y = result_shape(node, 0);
     const Epilogue epilogue = epilogue_of(node);
     const int64_t width =
         shape_has_rows(y) ? shape_row_pixels(y) : packed->rows;
@@ -310,7 +310,7 @@ static void lower_general(Lower *lower, Node *node,
 /* Is operand 1 one constant matrix, and the product one of rows by it? */
 static bool is_packable(const Node *node, const Product *product)
 {
-    const Shape *b = &node->in[1]->shape;
+    const Shape *b = node_shape(node, 1);
     if (node_type(node) != DT_F32 || !node->in[1]->value || node->in[0]->value)
         return false;
     for (int i = 0; i < b->rank - 2; i++)
@@ -388,8 +388,8 @@ static GemmShape gemm_of(const Node *node)
     const Shape *a = infer_shape(node, 0);
     const Shape *b = infer_shape(node, 1);
     GemmShape gemm = {
-        .trans_a = node_int(node, "transA", 0) != 0,
-        .trans_b = node_int(node, "transB", 0) != 0,
+        .trans_a = node_flag(node, "transA", false),
+        .trans_b = node_flag(node, "transB", false),
         .alpha = node_float(node, "alpha", 1.0f),
         .beta = node_float(node, "beta", 1.0f),
     };
@@ -447,7 +447,7 @@ void infer_gemm(Node *node)
         const Shape all = infer_broadcast(node, &y, infer_shape(node, 2));
         if (!shape_equal(&all, &y))
             fail_node(node, STATUS_MALFORMED, NULL, "C %s does not fit %s",
-                      shape_text(node->graph->arena, &node->in[2]->shape),
+                      shape_text(node->graph->arena, node_shape(node, 2)),
                       shape_text(node->graph->arena, &y));
     }
     infer_out(node, 0, node_type(node), y);

@@ -146,7 +146,7 @@ static Move transposition(const Shape *from, const Shape *to, const int *perm)
 
 void lower_transpose(Lower *lower, Node *node)
 {
-    const Shape *from = &node->in[0]->shape;
+    const Shape *from = node_shape(node, 0);
     int perm[MAX_RANK];
     get_perm(node, perm);
     if (!tensor_count(node->out[0]))
@@ -158,7 +158,7 @@ void lower_transpose(Lower *lower, Node *node)
             return;
         }
     }
-    const Move move = transposition(from, &node->out[0]->shape, perm);
+    const Move move = transposition(from, result_shape(node, 0), perm);
     Tensor *y = move_target(lower, node->out[0]);
     Tensor *x = move_source(lower, node->in[0]);
     lower_move(lower, y, x, &move);
@@ -169,30 +169,40 @@ void lower_transpose(Lower *lower, Node *node)
 
 static int concat_axis(const Node *node)
 {
-    return node_axis(node, node_int(node, "axis", 1),
-                     infer_shape(node, 0)->rank);
+    return infer_axis(node, 1, infer_shape(node, 0)->rank);
+}
+
+/* Are two shapes the same but for their size along `axis`? */
+static bool same_beside(const Shape *a, const Shape *b, int axis)
+{
+    if (a->rank != b->rank)
+        return false;
+    for (int k = 0; k < a->rank; k++)
+        if (k != axis && a->dim[k] != b->dim[k])
+            return false;
+    return true;
 }
 
 void infer_concat(Node *node)
 {
     Shape shape = *infer_shape(node, 0);
     const int axis = concat_axis(node);
+    const DType type = node_type(node);
     for (int i = 1; i < node->n_in; i++) {
         const Shape *in = infer_shape(node, i);
-        if (node->in[i]->dtype != node_type(node))
-            fail_node(
-                node, STATUS_MALFORMED, NULL, "inputs are of types %s and %s",
-                dtype_name(node_type(node)), dtype_name(node->in[i]->dtype));
-        for (int k = 0; k < shape.rank; k++)
-            if (in->rank != shape.rank ||
-                (k != axis && in->dim[k] != shape.dim[k]))
-                fail_node(node, STATUS_MALFORMED, NULL,
-                          "shapes %s and %s differ beside axis %d",
-                          shape_text(node->graph->arena, &shape),
-                          shape_text(node->graph->arena, in), axis);
+        const DType other = node->in[i]->dtype;
+        if (other != type)
+            fail_node(node, STATUS_MALFORMED, NULL,
+                      "inputs are of types %s and %s", dtype_name(type),
+                      dtype_name(other));
+        if (!same_beside(&shape, in, axis))
+            fail_node(node, STATUS_MALFORMED, NULL,
+                      "shapes %s and %s differ beside axis %d",
+                      shape_text(node->graph->arena, &shape),
+                      shape_text(node->graph->arena, in), axis);
         shape.dim[axis] = i64_add(shape.dim[axis], in->dim[axis]);
     }
-    infer_out(node, 0, node_type(node), shape);
+    infer_out(node, 0, type, shape);
 }
 
 Recipe *constant_concat(Node *node)
@@ -308,8 +318,7 @@ void lower_part(Lower *lower, Tensor *out, Tensor *in, int axis, int64_t start,
 
 static int split_axis(const Node *node)
 {
-    return node_axis(node, node_int(node, "axis", 0),
-                     infer_shape(node, 0)->rank);
+    return infer_axis(node, 0, infer_shape(node, 0)->rank);
 }
 
 /* Equal parts, the last one smaller (opset 18). */

@@ -50,17 +50,19 @@ static int64_t stride_of(const Loop *loop, bool y)
 static bool cut(Loops *loops, bool y, int64_t block)
 {
     for (int i = 0; i < loops->n; i++) {
-        const int64_t stride = stride_of(loops->at + i, y);
-        if (!stride || stride >= block || stride * loops->at[i].n <= block)
+        Loop *loop = loops->at + i;
+        const int64_t stride = stride_of(loop, y);
+        if (!stride || stride >= block || stride * loop->n <= block)
             continue;
         const int64_t inner = block / stride;
-        if (block % stride || loops->at[i].n % inner || loops->n == LOOPS)
+        if (block % stride || loop->n % inner || loops->n == LOOPS)
             return false;
         for (int k = loops->n++; k > i; k--)
             loops->at[k] = loops->at[k - 1];
-        loops->at[i] = (Loop){ loops->at[i].n / inner, loops->at[i].y * inner,
-                               loops->at[i].x * inner };
-        loops->at[i + 1].n = inner;
+        loop->n /= inner;
+        loop->y *= inner;
+        loop->x *= inner;
+        loop[1].n = inner;
     }
     return true;
 }
@@ -92,6 +94,11 @@ static void widen(Range *range, int64_t more)
         range->high += more;
 }
 
+static bool lies_within(const Range *range, int64_t size)
+{
+    return range->low >= 0 && range->high < size;
+}
+
 /* Is each stride a number of rows, pixels or channels, and do none of those run over? */
 static bool fits(const Loops *loops, bool y, int64_t start, const Image *m)
 {
@@ -109,8 +116,7 @@ static bool fits(const Loops *loops, bool y, int64_t start, const Image *m)
         else
             widen(&channel, (loop->n - 1) * place.channel);
     }
-    return pixel.low >= 0 && pixel.high < m->width && channel.low >= 0 &&
-           channel.high < m->channels;
+    return lies_within(&pixel, m->width) && lies_within(&channel, m->channels);
 }
 
 static int by_result(const void *a, const void *b)
@@ -184,9 +190,10 @@ static void order_inner(Loops *loops, int units, const Image *y, const Image *x)
         loops->at[loops->n++] = (Loop){ 1, 0, 0 };
         carry(loops, loops->n - 1, from);
     }
-    for (int i = from; i < loops->n - 2; i++)
-        if (loops->at[loops->n - 1].x != 1 && loops->at[i].x == 1)
-            carry(loops, i, loops->n - 2);
+    const int last = loops->n - 1;
+    for (int i = from; i < last - 1; i++)
+        if (loops->at[last].x != 1 && loops->at[i].x == 1)
+            carry(loops, i, last - 1);
 }
 
 /* Which rows of the source a row of the result needs; false: each needs all, so rows are of no use.
@@ -257,9 +264,10 @@ static bool is_shuffle(const inlay_move_rows_params *params, const Image *y,
 static int32_t *sources_of(Lower *lower, const inlay_move_rows_params *params,
                            int32_t channels)
 {
-    const int32_t *n = params->n + params->rank - 2;
-    const int32_t *y = params->y + params->rank - 2;
-    const int32_t *x = params->x + params->rank - 2;
+    const int first = params->rank - 2;
+    const int32_t *n = params->n + first;
+    const int32_t *y = params->y + first;
+    const int32_t *x = params->x + first;
     int32_t *from = NEW_ARRAY(lower->arena, int32_t, channels);
     bool *seen = NEW_ARRAY(lower->arena, bool, channels);
     for (int32_t i = 0; i < n[0]; i++)
@@ -388,9 +396,10 @@ static inlay_move_rows_params rows_params(const Loops *loops, int units,
         .x_channel = i32_checked(start % x->channels),
     };
     for (int d = 0; d < loops->n; d++) {
-        const Place to = place_of(loops->at[d].y, y);
-        const Place from = place_of(loops->at[d].x, x);
-        params.n[d] = i32_checked(loops->at[d].n);
+        const Loop *loop = loops->at + d;
+        const Place to = place_of(loop->y, y);
+        const Place from = place_of(loop->x, x);
+        params.n[d] = i32_checked(loop->n);
         params.y[d] = i32_checked(to.pixel ? to.pixel : to.channel);
         params.x[d] = i32_checked(from.pixel ? from.pixel : from.channel);
         params.row[d] = i32_checked(from.row);
@@ -407,8 +416,11 @@ static Step *try_images(Lower *lower, Tensor *out, Tensor *in, const Move *move,
 {
     const int bits = dtype_bits(out->dtype);
     Loops loops;
-    if (move->y0 || move->x0 < 0 || y->rows < 2 || y->rows > UINT16_MAX ||
-        row_of(y) * bits / 8 < LEAST_ROW)
+    if (move->y0 || move->x0 < 0)
+        return NULL;
+    if (y->rows < 2 || y->rows > UINT16_MAX)
+        return NULL;
+    if (row_of(y) * bits / 8 < LEAST_ROW)
         return NULL;
     if (!loops_of(move, out, &loops) || !cut_for(&loops, y, x, move->x0))
         return NULL;

@@ -80,14 +80,14 @@ void infer_nms(Node *node)
 
 void lower_nms(Lower *lower, Node *node)
 {
-    const Shape *scores = &node->in[1]->shape;
+    const Shape *scores = node_shape(node, 1);
     const int64_t room = node->out[0]->shape.dim[0];
     const inlay_nms_params params = {
         .batch = i32_checked(scores->dim[0]),
         .classes = i32_checked(scores->dim[1]),
         .n = i32_checked(scores->dim[2]),
         .room = i32_checked(room),
-        .center = node_int(node, "center_point_box", 0) != 0,
+        .center = node_flag(node, "center_point_box", false),
     };
     Step *step = lower_step(lower, "nms_f32", &params);
     step_result(step, 0);

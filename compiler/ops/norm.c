@@ -62,7 +62,7 @@ static inlay_affine_params affine_params(const Shape *shape,
 static void lower_affine(Lower *lower, Node *node, const Epilogue *epilogue,
                          Tensor *scale, Tensor *shift)
 {
-    const Shape *shape = &node->out[0]->shape;
+    const Shape *shape = result_shape(node, 0);
     const bool image = shape->rank >= 3;
     const inlay_affine_params params = affine_params(shape, epilogue);
     const char *kernel = params.act ? "affine_act_f32" : "affine_f32";
@@ -224,7 +224,7 @@ void infer_batchnorm(Node *node)
 static void update_running(Lower *lower, Node *node, Tensor *out,
                            Tensor *running, Tensor *current)
 {
-    const double momentum = (double)node_float(node, "momentum", 0.9f);
+    const double momentum = node_double(node, "momentum", 0.9f);
     const Shape shape = running->shape;
     if (!out)
         return;
@@ -265,7 +265,7 @@ static void lower_batchnorm_training(Lower *lower, Node *node, double epsilon)
 
 void lower_batchnorm(Lower *lower, Node *node)
 {
-    const double epsilon = (double)node_float(node, "epsilon", 1e-5f);
+    const double epsilon = node_double(node, "epsilon", 1e-5f);
     if (!tensor_count(node->out[0]))
         return;
     for (int i = 1; i < 5; i++)
@@ -298,12 +298,12 @@ static Step *lower_norm(Lower *lower, Node *node,
 
 void lower_instancenorm(Lower *lower, Node *node)
 {
-    const Shape *s = &node->in[0]->shape;
+    const Shape *s = node_shape(node, 0);
     const int rank = s->rank;
     inlay_norm_params params = {
         .center = 1,
         .period = 1,
-        .epsilon = (double)node_float(node, "epsilon", 1e-5f),
+        .epsilon = node_double(node, "epsilon", 1e-5f),
     };
     if (node->channels_last) {
         params.outer = i32_checked(s->dim[0]);
@@ -333,7 +333,7 @@ static int64_t groups_of(const Node *node, int64_t channels)
 /* From opset 21 on, scale and bias are per channel; before, per group. */
 void lower_groupnorm(Lower *lower, Node *node)
 {
-    const Shape *shape = &node->in[0]->shape;
+    const Shape *shape = node_shape(node, 0);
     const int64_t channels = shape->rank > 1 ? shape->dim[1] : 0;
     const int64_t groups = groups_of(node, channels);
     const int64_t pixels = shape_product(shape, 2, shape->rank);
@@ -349,7 +349,7 @@ void lower_groupnorm(Lower *lower, Node *node)
         .outer_step = by_channel ? i32_checked(members) : 1,
         .group = i32_checked(by_channel ? pixels : elements),
         .along = by_channel,
-        .epsilon = (double)node_float(node, "epsilon", 1e-5f),
+        .epsilon = node_double(node, "epsilon", 1e-5f),
     };
     lower_norm(lower, node, &params, NULL, NULL, node->in[1], node->in[2]);
 }
@@ -370,8 +370,7 @@ static Tensor *expanded(Lower *lower, Tensor *tensor, const Shape *part)
 
 static int norm_axis(const Node *node)
 {
-    return node_axis(node, node_int(node, "axis", -1),
-                     infer_shape(node, 0)->rank);
+    return infer_axis(node, -1, infer_shape(node, 0)->rank);
 }
 
 void infer_layernorm(Node *node)
@@ -417,7 +416,7 @@ static void norm_rows(Step *s)
 
 static inlay_norm_params line_params(const Node *node, int axis, bool by_row)
 {
-    const Shape *shape = &node->in[0]->shape;
+    const Shape *shape = node_shape(node, 0);
     const int64_t lines =
         by_row ? shape_row_pixels(shape) : shape_product(shape, 0, axis);
     return (inlay_norm_params){
@@ -427,18 +426,18 @@ static inlay_norm_params line_params(const Node *node, int axis, bool by_row)
         .period = 1,
         .group = 1,
         .along = 1,
-        .epsilon = (double)node_float(node, "epsilon", 1e-5f),
+        .epsilon = node_double(node, "epsilon", 1e-5f),
     };
 }
 
 static void lower_line_norm(Lower *lower, Node *node, bool center)
 {
-    const Shape *shape = &node->in[0]->shape;
+    const Shape *shape = node_shape(node, 0);
     const int axis = norm_axis(node);
     const Shape part = shape_of(shape->rank - axis, shape->dim + axis);
     const bool plain = !node_out(node, 1) && !node_out(node, 2);
-    const bool by_row =
-        plain && axis == shape->rank - 1 && shape_has_rows(shape);
+    const bool lines = axis == shape->rank - 1 && shape_has_rows(shape);
+    const bool by_row = plain && lines;
     inlay_norm_params params = line_params(node, axis, by_row);
     params.center = center;
     Tensor *mean = statistics(lower, node, 1);
@@ -522,19 +521,21 @@ void lower_lpnorm(Lower *lower, Node *node)
 
 static inlay_lrn_params lrn_params(const Node *node, bool by_row)
 {
-    const Shape *shape = &node->in[0]->shape;
+    const Shape *shape = node_shape(node, 0);
     const int rank = shape->rank;
     const int64_t size = node_int(node, "size", 0);
+    const int channel = node->channels_last ? rank - 1 : 1;
+    const int64_t outer = by_row ? shape_row_pixels(shape) : shape->dim[0];
     inlay_lrn_params params = {
-        .outer = i32_checked(by_row ? shape_row_pixels(shape) : shape->dim[0]),
-        .c = i32_checked(shape->dim[node->channels_last ? rank - 1 : 1]),
+        .outer = i32_checked(outer),
+        .c = i32_checked(shape->dim[channel]),
         .inner = 1,
         .by_pixel = by_row,
         .before = i32_checked((size - 1) / 2),
         .after = i32_checked(size / 2),
-        .scale = (double)node_float(node, "alpha", 1e-4f) / (double)size,
-        .bias = (double)node_float(node, "bias", 1.0f),
-        .beta = (double)node_float(node, "beta", 0.75f),
+        .scale = node_double(node, "alpha", 1e-4f) / (double)size,
+        .bias = node_double(node, "bias", 1.0f),
+        .beta = node_double(node, "beta", 0.75f),
     };
     if (!node->channels_last)
         params.inner = i32_checked(shape_product(shape, 2, rank));

@@ -10,7 +10,7 @@
 /* The square root of `tensor`, and the attribute epsilon. */
 static Tensor *root_of(const Node *node, Tensor *tensor)
 {
-    const double epsilon = (double)node_float(node, "epsilon", 1e-6f);
+    const double epsilon = node_double(node, "epsilon", 1e-6f);
     Tensor *smallest = expand_number(node, epsilon, tensor->dtype);
     Tensor *root = expand_unary(node, "Sqrt", tensor);
     return expand_add(node, root, smallest);
@@ -18,7 +18,7 @@ static Tensor *root_of(const Node *node, Tensor *tensor)
 
 static double attribute(const Node *node, const char *name, float otherwise)
 {
-    return (double)node_float(node, name, otherwise);
+    return node_double(node, name, otherwise);
 }
 
 /* Tensors in a group, of which there are `groups`. */

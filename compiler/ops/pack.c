@@ -354,28 +354,31 @@ static Recipe *pack_deconv_planes(Lower *lower, const Recipe *w,
 }
 
 static Recipe *pack_deconv(Lower *lower, const Recipe *w, int64_t groups,
-                           const int64_t *kernel, const int64_t *phases)
+                           const DeconvTaps *taps)
 {
     Store *store = lower->store;
     const int64_t *d = recipe_dims(w);
+    const int64_t *phases = taps->phases;
     if (recipe_rank(w) >= 5)
         return pack_deconv_planes(lower, w, phases);
-    const int64_t ic = d[0] / groups;
-    const int64_t dims[5] = { groups, ic, d[1], kernel[1], kernel[2] };
+    const int64_t dims[5] = {
+        groups, d[0] / groups, d[1], taps->all[1], taps->all[2],
+    };
     Recipe *image = recipe_reshape(store, w, 5, dims);
     return deconv_plane(lower, image, phases[1], phases[2]);
 }
 
 /* Taps that a phase lacks are stored as zeros: only without scales these stay zero. */
 Weights pack_deconv_weights(Lower *lower, const Recipe *w, int64_t groups,
-                            const int64_t *kernel, const int64_t *phases)
+                            const DeconvTaps *taps)
 {
     Narrow narrow;
     if (!lower->narrow || !recipe_narrow(lower->store, w, &narrow) ||
-        narrow.scale)
-        return wide_weights(lower,
-                            pack_deconv(lower, w, groups, kernel, phases));
-    Recipe *packed = pack_deconv(lower, narrow.values, groups, kernel, phases);
+        narrow.scale) {
+        Recipe *wide = pack_deconv(lower, w, groups, taps);
+        return wide_weights(lower, wide);
+    }
+    Recipe *packed = pack_deconv(lower, narrow.values, groups, taps);
     return (Weights){
         .type = recipe_dtype(narrow.values),
         .values = lower_constant(lower, packed),

@@ -5,6 +5,7 @@
 #define INLAY_OPS_PACK_H
 
 #include "ops/lower.h"
+#include "ops/window.h"
 
 /* Packed weights as operands of a step. */
 typedef struct Weights {
@@ -14,6 +15,14 @@ typedef struct Weights {
     Tensor *scale;
     Tensor *zero;
 } Weights;
+
+/* The taps of a transposed convolution along each dimension: all of them, those of a phase, and how
+ * many phases there are. */
+typedef struct DeconvTaps {
+    int64_t all[WINDOW_DIMS];
+    int64_t each[WINDOW_DIMS];
+    int64_t phases[WINDOW_DIMS];
+} DeconvTaps;
 
 /* Will they be packed in a narrower type than float32? */
 bool weights_are_narrow(const Lower *lower, const Recipe *w);
@@ -29,7 +38,7 @@ Tensor *pack_wide_weights(Lower *lower, const Recipe *w, int64_t groups);
  * and columns: for each of them and each group (one, where there is depth), blocks of [taps of the
  * phase, last first][IC][width]. */
 Weights pack_deconv_weights(Lower *lower, const Recipe *w, int64_t groups,
-                            const int64_t *kernel, const int64_t *phases);
+                            const DeconvTaps *taps);
 /* A matrix [K][N], or [N][K] where transposed, as the weights of a 1x1 convolution from K to N
  * channels, times alpha. */
 Weights pack_matrix(Lower *lower, const Recipe *w, bool transposed,

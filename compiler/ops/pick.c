@@ -15,8 +15,9 @@ Pick pick_new(Lower *lower, Node *node, Tensor *out, Tensor *in)
         .in = in,
     };
     for (int i = 0; i < out->shape.rank; i++) {
-        pick.table[i] = NEW_ARRAY(lower->arena, int64_t, out->shape.dim[i]);
-        for (int64_t k = 0; k < out->shape.dim[i]; k++)
+        const int64_t size = out->shape.dim[i];
+        pick.table[i] = NEW_ARRAY(lower->arena, int64_t, size);
+        for (int64_t k = 0; k < size; k++)
             pick.table[i][k] = k;
     }
     return pick;
@@ -44,12 +45,12 @@ void pick_padded(Pick *pick, int axis, int64_t before, int64_t size,
     const int64_t cut = i64_max(0, -before);
     const int64_t left = size - cut - i64_max(0, -after);
     const int64_t count = pick->out->shape.dim[axis];
+    const int64_t ahead = i64_max(0, before);
     if (count && left < 1)
         fail_node(pick->n, STATUS_MALFORMED, NULL,
                   "axis %d has no elements to repeat", axis);
     for (int64_t k = 0; k < count; k++)
-        pick->table[axis][k] =
-            cut + edge_index(k - i64_max(0, before), left, edge);
+        pick->table[axis][k] = cut + edge_index(k - ahead, left, edge);
 }
 
 static bool is_identity(const Pick *pick, int axis)
@@ -105,8 +106,10 @@ typedef struct RowTable {
 static RowTable row_table(const Pick *pick, const Shape *from, const Shape *to)
 {
     const int pixels = shape_row_axis(to);
+    const int64_t rows = shape_product(to, 0, pixels);
+    const bool has_columns = pixels < to->rank - 1;
     RowTable table = {
-        .rows = i32_checked(shape_product(to, 0, pixels)),
+        .rows = i32_checked(rows),
         .width = i32_checked(shape_row_pixels(to)),
     };
     const int64_t entries = i64_add(table.rows, table.width);
@@ -118,7 +121,7 @@ static RowTable row_table(const Pick *pick, const Shape *from, const Shape *to)
         table.needs[u] = (Rows){ row, row + 1 };
     }
     int32_t *columns = table.entry + table.rows;
-    for (int32_t k = 0; k < table.width && pixels < to->rank - 1; k++)
+    for (int32_t k = 0; has_columns && k < table.width; k++)
         columns[k] = i32_checked(pick->table[pixels][k]);
     return table;
 }
@@ -170,8 +173,10 @@ static int64_t axis_tables(const Pick *pick, int axes, const Shape *from,
         total = i64_add(total, to->dim[i]);
     *table = NEW_ARRAY(pick->l->arena, int32_t, total);
     for (int i = 0; i < axes; i++)
-        for (int64_t k = 0; k < to->dim[i]; k++)
-            (*table)[at++] = i32_checked(i64_mul(pick->table[i][k], stride[i]));
+        for (int64_t k = 0; k < to->dim[i]; k++) {
+            const int64_t place = i64_mul(pick->table[i][k], stride[i]);
+            (*table)[at++] = i32_checked(place);
+        }
     return total;
 }
 

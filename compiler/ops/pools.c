@@ -28,7 +28,7 @@ static int64_t work_of(const Window *window)
 {
     int64_t m = i64_mul(window->images, window->channels);
     for (int i = 0; i < WINDOW_DIMS; i++)
-        m = i64_mul(m, i64_mul(window->out[i], window->kernel[i]));
+        m = i64_mul(m, i64_mul(window->axis[i].out, window->axis[i].kernel));
     return m;
 }
 
@@ -81,8 +81,8 @@ static void lower_global_rows(Lower *lower, const char *kernel, Window *window)
 {
     window_upright(window);
     const inlay_globalpool_params params = {
-        .rows = i32_checked(i64_mul(window->in[0], window->in[1])),
-        .width = (int32_t)window->in[2],
+        .rows = i32_checked(i64_mul(window->axis[0].in, window->axis[1].in)),
+        .width = (int32_t)window->axis[2].in,
         .channels = i32_checked(window->channels),
     };
     Step *step = lower_step(lower, kernel, &params);
@@ -99,12 +99,16 @@ static void lower_global_rows(Lower *lower, const char *kernel, Window *window)
     step->macs = work_of(window);
 }
 
+static bool covers_axis(const WindowAxis *axis)
+{
+    return axis->kernel == axis->in && axis->out == 1 && !axis->pad;
+}
+
 /* Does the only window cover all of the image? */
 static bool covers_all(const Window *window)
 {
     for (int i = 0; i < WINDOW_DIMS; i++)
-        if (window->kernel[i] != window->in[i] || window->out[i] != 1 ||
-            window->pad[i])
+        if (!covers_axis(window->axis + i))
             return false;
     return true;
 }
@@ -121,9 +125,8 @@ void lower_max_pool(Lower *lower, Node *node)
                        &window, false);
         return;
     }
-    inlay_window_params params = {
-        .column_major = node_int(node, "storage_order", 0) != 0
-    };
+    inlay_window_params params = { .column_major = node_flag(
+                                       node, "storage_order", false) };
     Step *step = lower_plain_pool(lower, "maxpool_plain", &window, &params);
     step_result(step, 1);
     step_operand(step, 0);
@@ -132,7 +135,7 @@ void lower_max_pool(Lower *lower, Node *node)
 void lower_average_pool(Lower *lower, Node *node)
 {
     Window window = pool_window(node);
-    const bool count_pad = node_int(node, "count_include_pad", 0) != 0;
+    const bool count_pad = node_flag(node, "count_include_pad", false);
     if (node->channels_last && node_type(node) == DT_F32) {
         if (covers_all(&window))
             lower_global_rows(lower, "globalavg_f32", &window);
@@ -208,23 +211,24 @@ static Window whole_window(const Node *node)
         .channels = x->dim[channel],
     };
     for (int i = 0; i < WINDOW_DIMS; i++)
-        window.in[i] = window.out[i] = window.stride[i] = window.dilation[i] =
-            1;
+        window.axis[i] = window_one;
     for (int i = last; i >= first; i--) {
         const int at = WINDOW_DIMS - 1 - (last - i);
-        window.in[at > 0 ? at : 0] =
-            i64_mul(window.in[at > 0 ? at : 0], x->dim[i]);
+        WindowAxis *axis = window.axis + (at > 0 ? at : 0);
+        axis->in = i64_mul(axis->in, x->dim[i]);
     }
-    for (int i = 0; i < WINDOW_DIMS; i++)
-        i32_checked(window.kernel[i] = window.in[i]);
+    for (int i = 0; i < WINDOW_DIMS; i++) {
+        WindowAxis *axis = window.axis + i;
+        axis->kernel = i32_checked(axis->in);
+    }
     return window;
 }
 
 static bool has_rows(const Node *node, const Window *window)
 {
-    return node_type(node) == DT_F32 &&
-           (node->channels_last ||
-            window->in[0] * window->in[1] * window->in[2] == 1) &&
+    const WindowAxis *axis = window->axis;
+    const bool pixel = axis[0].in * axis[1].in * axis[2].in == 1;
+    return node_type(node) == DT_F32 && (node->channels_last || pixel) &&
            tensor_count(node->in[0]) > 0;
 }
 

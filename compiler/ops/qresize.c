@@ -17,7 +17,7 @@ void infer_qresize(Node *node)
 /* The pixels of `axis` that each of the result is made of, and their weights, as operands. */
 static const int32_t *pairs_of(Lower *lower, Step *step, Node *node, int axis)
 {
-    const Shape *shape = &node->out[0]->shape;
+    const Shape *shape = result_shape(node, 0);
     const int64_t n = 2 * shape->dim[axis];
     int32_t *place = NEW_ARRAY(lower->arena, int32_t, n);
     float *weight = NEW_ARRAY(lower->arena, float, n);

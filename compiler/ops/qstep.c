@@ -40,7 +40,7 @@ static Quantum quantum_at(const Node *node, const char *scale, const char *zero,
                           DType type)
 {
     const Quantum q = {
-        .scale = (double)node_float(node, scale, 1.0f),
+        .scale = node_double(node, scale, 1.0f),
         .zero = node_int(node, zero, 0),
         .type = type,
     };
@@ -117,7 +117,7 @@ static inlay_qstep numbers_of(const Node *node)
         .zy = (int32_t)y.zero + flip,
         .lo = bound_of(node, "lo", 0),
         .hi = bound_of(node, "hi", 255),
-        .inner = node_int(node, "zero_inside", 0) != 0,
+        .inner = node_flag(node, "zero_inside", false),
         .sy = (float)y.scale,
     };
 }
@@ -200,7 +200,7 @@ void infer_qpool(Node *node)
 
 void lower_qaverage_pool(Lower *lower, Node *node)
 {
-    const bool count_pad = node_int(node, "count_include_pad", 0) != 0;
+    const bool count_pad = node_flag(node, "count_include_pad", false);
     lower_quantum(lower, lower_pool_rows(lower, node, "qavgpool", count_pad),
                   node);
 }
@@ -247,7 +247,7 @@ void lower_qnorm(Lower *lower, Node *node)
     const inlay_qnorm_params params = {
         .outer = i32_checked(shape_row_pixels(&x->shape)),
         .n = i32_checked(x->shape.dim[x->shape.rank - 1]),
-        .center = node_int(node, "center", 1) != 0,
+        .center = node_flag(node, "center", true),
         .epsilon = node_float(node, "epsilon", 1e-5f),
     };
     Step *step = lower_step(lower, "qnorm", &params);

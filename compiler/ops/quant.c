@@ -228,7 +228,7 @@ void lower_quantize(Lower *lower, Node *node)
                lower_as(lower, node->in[0], DT_F32),
                lower_as(lower, node_in(node, 2), work));
     if (y != out)
-        lower_cast(lower, out, y, node_int(node, "saturate", 1) != 0, 0);
+        lower_cast(lower, out, y, node_flag(node, "saturate", true), 0);
 }
 
 void lower_dequantize(Lower *lower, Node *node)

@@ -62,13 +62,16 @@ static Shape drawn_shape(const Node *node)
 void expand_random(Node *node)
 {
     const bool normal = !strncmp(node->op_type, "RandomNormal", 12);
-    const DType type = drawn_type(node, node->n_in ? node_type(node) : DT_F32);
-    const Shape shape = node->n_in ? *infer_shape(node, 0) : drawn_shape(node);
+    const bool like = node->n_in > 0;
+    const DType type = drawn_type(node, like ? node_type(node) : DT_F32);
+    const Shape shape = like ? *infer_shape(node, 0) : drawn_shape(node);
     if (!dtype_is_float(type))
         fail_node(node, STATUS_MALFORMED, "give it a dtype",
                   "random numbers are floating, not %s", dtype_name(type));
-    const float a = node_float(node, normal ? "mean" : "low", 0.0f);
-    const float b = node_float(node, normal ? "scale" : "high", 1.0f);
+    const char *first = normal ? "mean" : "low";
+    const char *second = normal ? "scale" : "high";
+    const float a = node_float(node, first, 0.0f);
+    const float b = node_float(node, second, 1.0f);
     Tensor *drawn = draw(node, &shape, type, normal, a, b);
     Tensor *y = expand_cast(node, drawn, type);
     expand_finish(node, 1, &y);
@@ -78,12 +81,13 @@ void expand_random(Node *node)
 void expand_bernoulli(Node *node)
 {
     const Shape *shape = infer_shape(node, 0);
-    const DType type = drawn_type(node, node_type(node));
-    const bool wide = node_type(node) == DT_F64;
-    Tensor *p = expand_cast(node, node->in[0], wide ? DT_F64 : DT_F32);
+    const DType given = node_type(node);
+    const DType type = drawn_type(node, given);
+    const DType work = given == DT_F64 ? DT_F64 : DT_F32;
+    Tensor *p = expand_cast(node, node->in[0], work);
     if (type == DT_NONE || type == DT_STRING)
         fail_node(node, STATUS_MALFORMED, NULL, "needs a numeric type");
-    Tensor *drawn = draw(node, shape, p->dtype, false, 0.0f, 1.0f);
+    Tensor *drawn = draw(node, shape, work, false, 0.0f, 1.0f);
     Tensor *less = expand_binary(node, "Less", drawn, p);
     Tensor *y = expand_cast(node, less, type);
     expand_finish(node, 1, &y);
@@ -96,15 +100,15 @@ void infer_random_values(Node *node)
 
 void lower_random_values(Lower *lower, Node *node)
 {
-    const DType type = node->out[0]->dtype;
+    const Tensor *y = node->out[0];
     const inlay_random_params params = {
-        .n = tensor_count(node->out[0]),
+        .n = tensor_count(y),
         .seed = node_int(node, "key", 0),
-        .normal = node_int(node, "normal", 0) != 0,
+        .normal = node_flag(node, "normal", false),
         .a = node_float(node, "a", 0.0f),
         .b = node_float(node, "b", 1.0f),
     };
-    const char *kernel = lower_kernel(lower, "random", type);
+    const char *kernel = lower_kernel(lower, "random", y->dtype);
     Step *step = lower_step(lower, kernel, &params);
     step_result(step, 0);
 }
@@ -114,26 +118,26 @@ void infer_multinomial(Node *node)
     const Shape *x = infer_shape(node, 0);
     const DType type = drawn_type(node, DT_I32);
     const int64_t samples = node_int(node, "sample_size", 1);
-    if (x->rank != 2 || x->dim[1] < 1 || samples < 0 ||
-        (type != DT_I32 && type != DT_I64))
+    const bool indices = type == DT_I32 || type == DT_I64;
+    if (x->rank != 2 || x->dim[1] < 1 || samples < 0 || !indices)
         fail_node(node, STATUS_MALFORMED, NULL,
                   "wants [batch, classes], and int32 or int64 for its samples");
-    infer_out(node, 0, type, (Shape){ 2, { x->dim[0], samples } });
+    const int64_t dims[] = { x->dim[0], samples };
+    infer_out(node, 0, type, shape_of(2, dims));
 }
 
 void lower_multinomial(Lower *lower, Node *node)
 {
-    const Shape *x = &node->in[0]->shape;
+    const Shape *x = node_shape(node, 0);
+    const Tensor *y = node->out[0];
     const inlay_multinomial_params params = {
         .batch = x->dim[0],
         .classes = x->dim[1],
-        .samples = node->out[0]->shape.dim[1],
+        .samples = y->shape.dim[1],
         .seed = seed_of(node),
-        .wide = node->out[0]->dtype == DT_I64,
+        .wide = y->dtype == DT_I64,
     };
-    const DType type = node_type(node);
-    const char *kernel = lower_kernel(lower, "multinomial", type);
-    Step *step = lower_step(lower, kernel, &params);
+    Step *step = lower_typed_step(lower, "multinomial", &params);
     step_result(step, 0);
     step_operand(step, 0);
 }

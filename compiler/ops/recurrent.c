@@ -74,7 +74,7 @@ static Recurrent recurrent_of(const Node *node)
         .gates = gates_of(node),
         .directions = strcasecmp(direction, "bidirectional") ? 1 : 2,
         .reverse = !strcasecmp(direction, "reverse"),
-        .batch_first = node_int(node, "layout", 0) != 0,
+        .batch_first = node_flag(node, "layout", false),
         .input = x->dim[2],
         .hidden = infer_shape(node, 2)->dim[2],
     };
@@ -235,8 +235,8 @@ static inlay_recurrent_params params_of(const Lower *lower, const Node *node,
         .hidden = i32_checked(shape->hidden),
         .width = lower->pack_width,
         .chunk = i32_checked(i64_min(shape->steps, CHUNK)),
-        .linear_first = node_int(node, "linear_before_reset", 0) != 0,
-        .coupled = node_int(node, "input_forget", 0) != 0,
+        .linear_first = node_flag(node, "linear_before_reset", false),
+        .coupled = node_flag(node, "input_forget", false),
         .clip = node_float(node, "clip", 0.0f),
     };
     params.clipped = params.clip > 0.0f;

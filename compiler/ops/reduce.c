@@ -34,7 +34,7 @@ bool reduced_axes(const Node *node, bool *gone)
 void infer_reduce(Node *node)
 {
     bool gone[MAX_RANK];
-    const bool keep = node_int(node, "keepdims", 1) != 0;
+    const bool keep = node_flag(node, "keepdims", true);
     const Shape *in = infer_shape(node, 0);
     Shape shape = { .rank = 0 };
     if (!reduced_axes(node, gone)) {
@@ -124,7 +124,7 @@ static void lower_reduce_values(Lower *lower, Node *node, const char *kernel,
         .values = 1,
         .kept = in->shape.rank,
         .axes = i32_checked(tensor_count(axes)),
-        .none = node_int(node, "noop_with_empty_axes", 0) != 0,
+        .none = node_flag(node, "noop_with_empty_axes", false),
     };
     shape_to_i32(&in->shape, params.nk);
     for (int i = 0; i < out->shape.rank; i++)
@@ -225,15 +225,14 @@ void lower_reduce_log_sum_exp(Lower *lower, Node *node)
 
 static int arg_axis(const Node *node)
 {
-    return node_axis(node, node_int(node, "axis", 0),
-                     infer_shape(node, 0)->rank);
+    return infer_axis(node, 0, infer_shape(node, 0)->rank);
 }
 
 void infer_arg(Node *node)
 {
     const Shape *in = infer_shape(node, 0);
     const int axis = arg_axis(node);
-    const bool keep = node_int(node, "keepdims", 1) != 0;
+    const bool keep = node_flag(node, "keepdims", true);
     Shape shape = { .rank = 0 };
     if (!in->dim[axis])
         fail_node(node, STATUS_MALFORMED, NULL, "axis %d is empty", axis);
@@ -245,12 +244,12 @@ void infer_arg(Node *node)
 
 void lower_arg(Lower *lower, Node *node)
 {
-    const Lines lines = lines_along(&node->in[0]->shape, arg_axis(node));
+    const Lines lines = lines_along(node_shape(node, 0), arg_axis(node));
     const inlay_arg_params params = {
         .outer = lines.outer,
         .n = lines.n,
         .inner = lines.inner,
-        .last = node_int(node, "select_last_index", 0) != 0,
+        .last = node_flag(node, "select_last_index", false),
     };
     if (!tensor_count(node->out[0]))
         return;
@@ -263,7 +262,7 @@ void lower_arg(Lower *lower, Node *node)
 /* Softmax and kin: along one axis, or, until opset 12, along all axes from `axis` on. */
 static Lines softmax_lines(const Node *node, bool *by_row)
 {
-    const Shape *s = &node->in[0]->shape;
+    const Shape *s = node_shape(node, 0);
     const bool flattens = node->op->since < 13;
     const int64_t given = node_int(node, "axis", flattens ? 1 : -1);
     *by_row = false;

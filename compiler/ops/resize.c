@@ -142,7 +142,7 @@ static ResizeSpec resize_spec(const Node *node)
 /* Constant scale of entry i: as given, or from the sizes. */
 static double resize_scale(const Node *node, const ResizeSpec *r, int i)
 {
-    const Shape *in = &node->in[0]->shape;
+    const Shape *in = node_shape(node, 0);
     if (r->scale)
         return r->scale[i];
     double scale = (double)r->size[i] / (double)in->dim[r->axis[i]];
@@ -191,17 +191,16 @@ static void set_attributes(const Node *node, const ResizeSpec *r,
     params->coordinate = r->coordinate;
     params->nearest = r->nearest;
     params->policy = r->policy;
-    params->exclude = node_int(node, "exclude_outside", 0) != 0;
-    params->antialias = node_int(node, "antialias", 0) != 0;
-    params->cubic = (double)node_float(node, "cubic_coeff_a", -0.75f);
-    params->extrapolation =
-        (double)node_float(node, "extrapolation_value", 0.0f);
+    params->exclude = node_flag(node, "exclude_outside", false);
+    params->antialias = node_flag(node, "antialias", false);
+    params->cubic = node_double(node, "cubic_coeff_a", -0.75f);
+    params->extrapolation = node_double(node, "extrapolation_value", 0.0f);
 }
 
 static inlay_resize_table_params table_params(const Node *node,
                                               const ResizeSpec *r, int i)
 {
-    const Shape *in = &node->in[0]->shape;
+    const Shape *in = node_shape(node, 0);
     const int axis = r->axis[i];
     inlay_resize_table_params params = {
         .n_in = i32_checked(in->dim[axis]),
@@ -447,10 +446,10 @@ static void place_tables(Lower *lower, Node *node, const ResizeSpec *r,
                          const int *entry, int axes, Tensor *table)
 {
     const ResizeSpec plain = { .coordinate = INLAY_ASYMMETRIC };
-    const Shape *to = &node->out[0]->shape;
+    const Shape *to = result_shape(node, 0);
     int64_t stride[MAX_RANK];
     int64_t first = 0;
-    shape_strides(&node->in[0]->shape, stride);
+    shape_strides(node_shape(node, 0), stride);
     for (int d = 0; d < axes; d++) {
         const int32_t size = i32_checked(to->dim[d]);
         inlay_resize_table_params params =
@@ -485,7 +484,7 @@ static void nearest_at_run_time(Lower *lower, Node *node, const ResizeSpec *r,
 {
     int64_t places;
     const inlay_pick_params pick =
-        places_to_pick(&node->out[0]->shape, entry, &places);
+        places_to_pick(result_shape(node, 0), entry, &places);
     Tensor *y = move_target(lower, node->out[0]);
     Tensor *x = move_source(lower, node->in[0]);
     Tensor *table = lower_temp(lower, DT_I32, shape_vector(places));
@@ -573,7 +572,7 @@ static bool takes_two(const Node *node, const ResizeSpec *r, int i)
 
 bool resize_is_bilinear(const Node *node)
 {
-    const Shape *shape = &node->in[0]->shape;
+    const Shape *shape = node_shape(node, 0);
     if (node->op->since < 11 || shape->rank != 4)
         return false;
     const ResizeSpec r = resize_spec(node);

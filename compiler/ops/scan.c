@@ -192,14 +192,16 @@ static void store_slices(Lower *lower, Node *node, Graph *graph,
 /* As carry(), for a body whose states begin at input and output 0. */
 static void carry_states(Lower *lower, Graph *graph, int states)
 {
+    Tensor *const *input = graph->input.at;
+    Tensor *const *output = graph->output.at;
     Tensor **copy = NEW_ARRAY(lower->arena, Tensor *, states + 1);
     for (int i = 0; i < states; i++) {
-        Tensor *state = graph->output.at[i];
+        const Tensor *state = output[i];
         copy[i] = lower_temp(lower, state->dtype, state->shape);
-        lower_copy(lower, copy[i], state);
+        lower_copy(lower, copy[i], output[i]);
     }
     for (int i = 0; i < states; i++)
-        lower_copy(lower, graph->input.at[i], copy[i]);
+        lower_copy(lower, input[i], copy[i]);
 }
 
 static Step *loop_step(Lower *lower, const char *kernel, int32_t target,
@@ -219,13 +221,16 @@ static Step *loop_step(Lower *lower, const char *kernel, int32_t target,
 /* The values before the first turn. */
 static void enter_scan(Lower *lower, Node *node, Graph *graph, int states)
 {
+    Tensor *const *input = graph->input.at;
     for (size_t i = 0; i < graph->input.n; i++)
-        graph->input.at[i]->storage = STORE_ARENA;
+        input[i]->storage = STORE_ARENA;
     for (int i = 0; i < states; i++)
-        lower_copy(lower, graph->input.at[i], node->in[i]);
-    for (int i = states; i < node->n_out; i++)
-        if (node->out[i])
-            lower_clear(lower, node->out[i]);
+        lower_copy(lower, input[i], node->in[i]);
+    for (int i = states; i < node->n_out; i++) {
+        Tensor *result = node->out[i];
+        if (result)
+            lower_clear(lower, result);
+    }
 }
 
 /* One turn: parts of the sequences, the body, parts of the results, the states of the next turn. */
@@ -248,13 +253,16 @@ void lower_scan(Lower *lower, Node *node)
     enter_scan(lower, node, graph, facts.states);
     const int32_t begin = control_next(lower);
     Step *first = loop_step(lower, "loop_begin", 0, counter, trips);
+    inlay_loop_params *loop = first->params;
     lower_turn(lower, node, graph, &facts, counter);
     first->loop_end = control_next(lower);
     loop_step(lower, "loop_end", begin + 1, counter, trips);
-    ((inlay_loop_params *)first->params)->target = control_next(lower);
-    for (int i = 0; i < facts.states && i < node->n_out; i++)
-        if (node->out[i])
-            lower_copy(lower, node->out[i], graph->input.at[i]);
+    loop->target = control_next(lower);
+    for (int i = 0; i < facts.states; i++) {
+        Tensor *last = node_out(node, i);
+        if (last)
+            lower_copy(lower, last, graph->input.at[i]);
+    }
 }
 
 /* --- Scan of opset 8: with a batch dimension, of which each entry is a scan of its own. --- */

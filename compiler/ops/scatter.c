@@ -26,8 +26,7 @@ static bool is_index(DType type)
 
 static int axis_of(const Node *node)
 {
-    return node_axis(node, node_int(node, "axis", 0),
-                     infer_shape(node, 0)->rank);
+    return infer_axis(node, 0, infer_shape(node, 0)->rank);
 }
 
 static void check_operands(const Node *node)
@@ -48,8 +47,8 @@ static void check_fit(const Node *node, bool fits)
     if (!fits)
         fail_node(node, STATUS_MALFORMED, NULL,
                   "indices of shape %s and updates of shape %s do not fit",
-                  shape_text(arena, &node->in[1]->shape),
-                  shape_text(arena, &node->in[2]->shape));
+                  shape_text(arena, node_shape(node, 1)),
+                  shape_text(arena, node_shape(node, 2)));
 }
 
 void infer_scatter_elements(Node *node)
@@ -137,8 +136,8 @@ static void scatter_step(Lower *lower, Node *node, const char *form,
 
 void lower_scatter_elements(Lower *lower, Node *node)
 {
-    const Shape *x = &node->in[0]->shape;
-    const Shape *k = &node->in[1]->shape;
+    const Shape *x = node_shape(node, 0);
+    const Shape *k = node_shape(node, 1);
     if (!tensor_count(node->out[0]))
         return;
     if (!tensor_count(node->in[1])) {
@@ -156,8 +155,8 @@ void lower_scatter_elements(Lower *lower, Node *node)
 
 void lower_scatter_nd(Lower *lower, Node *node)
 {
-    const Shape *x = &node->in[0]->shape;
-    const Shape *k = &node->in[1]->shape;
+    const Shape *x = node_shape(node, 0);
+    const Shape *k = node_shape(node, 1);
     if (!tensor_count(node->out[0]))
         return;
     const int depth = (int)k->dim[k->rank - 1];

@@ -19,8 +19,7 @@
 /* OneHot: inputs indices, depth, values. */
 static int onehot_axis(const Node *node)
 {
-    return node_axis(node, node_int(node, "axis", -1),
-                     infer_shape(node, 0)->rank + 1);
+    return infer_axis(node, -1, infer_shape(node, 0)->rank + 1);
 }
 
 void infer_onehot(Node *node)
@@ -48,7 +47,7 @@ void infer_onehot(Node *node)
 
 void lower_onehot(Lower *lower, Node *node)
 {
-    const Shape *k = &node->in[0]->shape;
+    const Shape *k = node_shape(node, 0);
     const int axis = onehot_axis(node);
     Tensor *y = move_target(lower, node->out[0]);
     if (!tensor_count(y))
@@ -123,7 +122,7 @@ static int64_t compress_axis(const Node *node, int64_t *outer, int64_t *size,
     *inner = 1;
     if (!node_attr(node, "axis"))
         return -1;
-    const int axis = node_axis(node, node_int(node, "axis", 0), shape->rank);
+    const int axis = infer_axis(node, 0, shape->rank);
     *outer = shape_product(shape, 0, axis);
     *size = shape->dim[axis];
     *inner = shape_product(shape, axis + 1, shape->rank);
@@ -219,7 +218,7 @@ static const char *nonzero_kernel(Lower *lower, DType type)
 
 void lower_nonzero(Lower *lower, Node *node)
 {
-    const Shape *s = &node->in[0]->shape;
+    const Shape *s = node_shape(node, 0);
     inlay_nonzero_params params = {
         .rank = s->rank ? s->rank : 1,
         .n = { 1 },
@@ -241,7 +240,7 @@ void lower_nonzero(Lower *lower, Node *node)
 
 void lower_trilu(Lower *lower, Node *node)
 {
-    const Shape *shape = &node->in[0]->shape;
+    const Shape *shape = node_shape(node, 0);
     const int rank = shape->rank;
     if (rank < 2)
         fail_node(node, STATUS_MALFORMED, NULL, "its input is of rank %d",
@@ -254,7 +253,7 @@ void lower_trilu(Lower *lower, Node *node)
         .h = i32_checked(shape->dim[rank - 2]),
         .w = i32_checked(shape->dim[rank - 1]),
         .size = (int32_t)moved.size,
-        .upper = node_int(node, "upper", 1) != 0,
+        .upper = node_flag(node, "upper", true),
     };
     Step *step = lower_step(lower, "trilu", &params);
     step_out(step, moved.y);
@@ -298,8 +297,7 @@ void lower_reverse_sequence(Lower *lower, Node *node)
 /* TopK: k is an attribute until opset 9, then operand 1. */
 static int topk_axis(const Node *node)
 {
-    return node_axis(node, node_int(node, "axis", -1),
-                     infer_shape(node, 0)->rank);
+    return infer_axis(node, -1, infer_shape(node, 0)->rank);
 }
 
 /* Does the axis have a size that is known only when the model runs, and can it be filled up? */
@@ -322,7 +320,7 @@ static Tensor *clamped_k(Node *node, Tensor *size)
  * beyond the real size comes last. */
 static void expand_topk(Node *node, int axis)
 {
-    const bool largest = node_int(node, "largest", 1) != 0;
+    const bool largest = node_flag(node, "largest", true);
     const double last = largest ? -(double)INFINITY : (double)INFINITY;
     Tensor *x = node->in[0];
     Tensor *bound = expand_i64(node, x->shape.dim[axis]);
@@ -380,7 +378,7 @@ void infer_topk(Node *node)
 
 void lower_topk(Lower *lower, Node *node)
 {
-    const Shape *to = &node->out[0]->shape;
+    const Shape *to = result_shape(node, 0);
     const int axis = topk_axis(node);
     if (!tensor_count(node->out[0]))
         return;
@@ -389,13 +387,13 @@ void lower_topk(Lower *lower, Node *node)
     Tensor *index = node_out(node, 1);
     if (!index)
         index = lower_temp(lower, DT_I64, *to);
-    const Lines lines = lines_along(&node->in[0]->shape, axis);
+    const Lines lines = lines_along(node_shape(node, 0), axis);
     const inlay_topk_params params = {
         .outer = lines.outer,
         .n = lines.n,
         .inner = lines.inner,
         .k = i32_checked(to->dim[axis]),
-        .largest = node_int(node, "largest", 1) != 0,
+        .largest = node_flag(node, "largest", true),
     };
     Step *step = lower_typed_step(lower, "topk", &params);
     step_result(step, 0);
@@ -424,14 +422,14 @@ static inlay_unique_params unique_params(const Node *node)
 {
     const Attr *attribute = node_attr(node, "axis");
     const Shape all = shape_vector(tensor_count(node->in[0]));
-    const Shape *in = attribute ? &node->in[0]->shape : &all;
+    const Shape *in = attribute ? node_shape(node, 0) : &all;
     const int axis = attribute ? node_axis(node, attribute->i, in->rank) : 0;
     const Lines lines = lines_along(in, axis);
     return (inlay_unique_params){
         .outer = lines.outer,
         .n = lines.n,
         .inner = lines.inner,
-        .sorted = node_int(node, "sorted", 1) != 0,
+        .sorted = node_flag(node, "sorted", true),
         .found = i32_checked(node->out[0]->shape.dim[axis]),
     };
 }
@@ -451,7 +449,7 @@ void lower_unique(Lower *lower, Node *node)
 
 void lower_cumulate(Lower *lower, Node *node)
 {
-    const Shape *shape = &node->in[0]->shape;
+    const Shape *shape = node_shape(node, 0);
     int64_t count;
     const int64_t *axis = infer_ints(node, 1, &count);
     if (axis && count != 1)
@@ -460,8 +458,8 @@ void lower_cumulate(Lower *lower, Node *node)
     inlay_cumulate_params params = {
         .rank = shape->rank,
         .axis = axis ? node_axis(node, axis[0], shape->rank) : -1,
-        .exclusive = node_int(node, "exclusive", 0) != 0,
-        .reverse = node_int(node, "reverse", 0) != 0,
+        .exclusive = node_flag(node, "exclusive", false),
+        .reverse = node_flag(node, "reverse", false),
     };
     if (!tensor_count(node->out[0]))
         return;
@@ -530,7 +528,7 @@ void infer_det(Node *node)
 
 static void lower_matrices(Lower *lower, Node *node, const char *kernel)
 {
-    const Shape *s = &node->in[0]->shape;
+    const Shape *s = node_shape(node, 0);
     const int64_t size = s->dim[s->rank - 1];
     const inlay_det_params params = {
         .batch = i32_checked(shape_product(s, 0, s->rank - 2)),

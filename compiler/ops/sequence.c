@@ -111,12 +111,12 @@ void expand_sequence_length(Node *node)
 void expand_concat_from_sequence(Node *node)
 {
     const Sequence *sequence = sequence_in(node);
-    const bool stack = node_int(node, "new_axis", 0) != 0;
+    const bool stack = node_flag(node, "new_axis", false);
     if (!sequence->n || !sequence->item[0])
         fail_node(node, STATUS_UNSUPPORTED, NULL,
                   "its parts are known only when the model runs");
     const int rank = sequence->item[0]->shape.rank + stack;
-    const int axis = node_axis(node, node_int(node, "axis", 0), rank);
+    const int axis = infer_axis(node, 0, rank);
     if (rank > MAX_RANK)
         fail_node(node, STATUS_UNSUPPORTED, NULL,
                   "its result has more than %d dimensions", MAX_RANK);
@@ -171,7 +171,7 @@ static Tensor *without_axis(const Node *node, Tensor *tensor, int axis)
 void infer_split_to_sequence(Node *node)
 {
     const Shape *x = infer_shape(node, 0);
-    const int axis = node_axis(node, node_int(node, "axis", 0), x->rank);
+    const int axis = infer_axis(node, 0, x->rank);
     const bool squeeze = !node_in(node, 1) && !node_int(node, "keepdims", 1);
     int64_t parts;
     int64_t at = 0;

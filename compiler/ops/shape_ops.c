@@ -20,7 +20,7 @@ void lower_view_op(Lower *lower, Node *node)
 Recipe *constant_view(Node *node)
 {
     const Recipe *recipe = node->in[0]->value;
-    const Shape *s = &node->out[0]->shape;
+    const Shape *s = result_shape(node, 0);
     return recipe ? recipe_reshape(node->graph->store, recipe, s->rank, s->dim)
                   : NULL;
 }
@@ -41,7 +41,7 @@ static int64_t asked_dim(const Node *node, const Shape *in, int i,
     if (asked < -1)
         fail_node(node, STATUS_MALFORMED, NULL, "shape has a dimension %lld",
                   (long long)asked);
-    if (asked != 0 || node_int(node, "allowzero", 0) != 0)
+    if (asked != 0 || node_flag(node, "allowzero", false))
         return asked;
     if (i >= in->rank)
         fail_node(node, STATUS_MALFORMED, NULL,
@@ -96,8 +96,8 @@ void infer_reshape(Node *node)
  * input's. */
 void lower_reshape(Lower *lower, Node *node)
 {
-    const Shape *in = &node->in[0]->shape;
-    const Shape *to = &node->out[0]->shape;
+    const Shape *in = node_shape(node, 0);
+    const Shape *to = result_shape(node, 0);
     if (node_in(node, 1) && !node->in[1]->value) {
         int64_t any[MAX_RANK], copy[MAX_RANK];
         for (int i = 0; i < to->rank; i++) {
@@ -170,7 +170,7 @@ static void infer_declared_ones(Node *node, int64_t more)
 {
     const Shape *in = infer_shape(node, 0);
     infer_declared(node, 0, node_type(node));
-    const Shape *s = &node->out[0]->shape;
+    const Shape *s = result_shape(node, 0);
     infer_require(node, 0, s->rank == in->rank + more && same_but_ones(in, s));
 }
 
@@ -512,7 +512,7 @@ void infer_constant_of_shape(Node *node)
 
 Recipe *constant_constant_of_shape(Node *node)
 {
-    const Shape *s = &node->out[0]->shape;
+    const Shape *s = result_shape(node, 0);
     return recipe_expand(node->graph->store, fill_value(node),
                          s->rank ? s->rank : 1,
                          s->rank ? s->dim : (const int64_t[]){ 1 });
@@ -532,7 +532,7 @@ void lower_constant_of_shape(Lower *lower, Node *node)
 static void infer_declared_expand(Node *node, const Shape *in)
 {
     infer_declared(node, 0, node_type(node));
-    const Shape *s = &node->out[0]->shape;
+    const Shape *s = result_shape(node, 0);
     const int more = s->rank - in->rank;
     bool fits = more >= 0 && s->rank >= infer_count(node, 1) &&
                 (!more || s->rank == infer_count(node, 1));
@@ -556,7 +556,7 @@ void infer_expand(Node *node)
 
 Recipe *constant_expand(Node *node)
 {
-    const Shape *s = &node->out[0]->shape;
+    const Shape *s = result_shape(node, 0);
     return node->in[0]->value
                ? recipe_expand(node->graph->store, node->in[0]->value, s->rank,
                                s->dim)
@@ -566,8 +566,8 @@ Recipe *constant_expand(Node *node)
 /* Where the shape is a value: the result's dimension, or 1 where the input has it. */
 static void check_expand(Lower *lower, Node *node)
 {
-    const Shape *in = &node->in[0]->shape;
-    const Shape *to = &node->out[0]->shape;
+    const Shape *in = node_shape(node, 0);
+    const Shape *to = result_shape(node, 0);
     if (node->in[1]->value)
         return;
     int64_t one[MAX_RANK];
@@ -582,7 +582,7 @@ static void check_expand(Lower *lower, Node *node)
 
 void lower_expand(Lower *lower, Node *node)
 {
-    const Shape *to = &node->out[0]->shape;
+    const Shape *to = result_shape(node, 0);
     check_expand(lower, node);
     Tensor *y = move_target(lower, node->out[0]);
     Tensor *x = move_source(lower, node->in[0]);
@@ -590,7 +590,7 @@ void lower_expand(Lower *lower, Node *node)
     memcpy(move.n, to->dim, sizeof to->dim);
     shape_strides(to, move.y);
     shape_broadcast_strides(&x->shape, to, move.x);
-    if (shape_equal(to, &node->in[0]->shape))
+    if (shape_equal(to, node_shape(node, 0)))
         lower_view(lower, node->out[0], node->in[0], 0);
     else {
         lower_move(lower, y, x, &move);

@@ -85,7 +85,7 @@ static bool dft_fits(const Node *node, int axis, const Shape *x, const Shape *y)
 static void infer_dft_declared(Node *node, int axis, const Shape *x)
 {
     infer_declared(node, 0, node_type(node));
-    if (!dft_fits(node, axis, x, &node->out[0]->shape))
+    if (!dft_fits(node, axis, x, result_shape(node, 0)))
         fail_node(node, STATUS_MALFORMED, NULL,
                   "its result is declared with a shape that does not fit");
 }
@@ -143,8 +143,8 @@ static int64_t transform_length(const Node *node, int operand,
 
 static int64_t dft_length(const Node *node, int axis)
 {
-    const Shape *x = &node->in[0]->shape;
-    const Shape *y = &node->out[0]->shape;
+    const Shape *x = node_shape(node, 0);
+    const Shape *y = result_shape(node, 0);
     const bool half = dft_half(node);
     return transform_length(node, 1, half ? y->dim[axis] : x->dim[axis],
                             y->dim[axis],
@@ -154,7 +154,7 @@ static int64_t dft_length(const Node *node, int axis)
 /* The axis is known: loops around it, and its sizes. */
 static void set_dft_axis(const Node *node, int axis, inlay_dft_params *params)
 {
-    const Shape *x = &node->in[0]->shape;
+    const Shape *x = node_shape(node, 0);
     params->outer = shape_product(x, 0, axis);
     params->length = x->dim[axis];
     params->inner = shape_product(x, axis + 1, x->rank - 1);
@@ -165,8 +165,8 @@ static void set_dft_axis(const Node *node, int axis, inlay_dft_params *params)
 /* The axis is a value: the sizes of all. */
 static void set_dft_axes(const Node *node, inlay_dft_params *params)
 {
-    const Shape *x = &node->in[0]->shape;
-    const Shape *y = &node->out[0]->shape;
+    const Shape *x = node_shape(node, 0);
+    const Shape *y = result_shape(node, 0);
     params->rank = x->rank - 1;
     for (int i = 0; i < params->rank; i++) {
         params->n = i64_max(params->n, dft_length(node, i));
@@ -177,11 +177,11 @@ static void set_dft_axes(const Node *node, inlay_dft_params *params)
 
 static inlay_dft_params dft_params(const Node *node, int axis)
 {
-    const Shape *x = &node->in[0]->shape;
+    const Shape *x = node_shape(node, 0);
     const bool half = dft_half(node);
     inlay_dft_params params = {
         .parts = i32_checked(x->dim[x->rank - 1]),
-        .inverse = node_int(node, "inverse", 0) != 0,
+        .inverse = node_flag(node, "inverse", false),
         .onesided = node_int(node, "onesided", 0) && !half,
         .half = half,
     };
@@ -250,7 +250,7 @@ static void infer_stft_declared(Node *node)
 {
     const Shape *x = infer_shape(node, 0);
     infer_declared(node, 0, node_type(node));
-    if (!stft_fits(x, &node->out[0]->shape))
+    if (!stft_fits(x, result_shape(node, 0)))
         fail_node(node, STATUS_MALFORMED, NULL,
                   "its result is declared with a shape that does not fit");
 }
@@ -281,10 +281,10 @@ void infer_stft(Node *node)
 
 static inlay_stft_params stft_params(const Node *node)
 {
-    const Shape *x = &node->in[0]->shape;
-    const Shape *y = &node->out[0]->shape;
+    const Shape *x = node_shape(node, 0);
+    const Shape *y = result_shape(node, 0);
     const int64_t window = node_in(node, 2) ? tensor_count(node->in[2]) : 0;
-    const bool onesided = node_int(node, "onesided", 1) != 0;
+    const bool onesided = node_flag(node, "onesided", true);
     return (inlay_stft_params){
         .batch = x->dim[0],
         .length = x->dim[1],
@@ -351,7 +351,7 @@ static inlay_taper_params taper_params(const Node *node)
 {
     inlay_taper_params params = {
         .n = tensor_count(node->out[0]),
-        .periodic = node_int(node, "periodic", 1) != 0,
+        .periodic = node_flag(node, "periodic", true),
         .a = 25.0 / 46.0,
         .b = 1.0 - 25.0 / 46.0,
     };
@@ -522,7 +522,7 @@ static int tfidf_mode(const Node *node)
 
 static inlay_tfidf_params tfidf_params(const Node *node, const Grams *grams)
 {
-    const Shape *x = &node->in[0]->shape;
+    const Shape *x = node_shape(node, 0);
     const int64_t skips = i64_max(0, node_int(node, "max_skip_count", 0));
     return (inlay_tfidf_params){
         .batch = x->rank == 2 ? i32_checked(x->dim[0]) : 1,

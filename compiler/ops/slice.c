@@ -182,7 +182,7 @@ static bool is_part(const Shape *part, const Shape *whole)
 
 void infer_slice(Node *node)
 {
-    const Shape *in = &node->in[0]->shape;
+    const Shape *in = node_shape(node, 0);
     const DType type = node_type(node);
     SliceSpec spec;
     Shape shape;
@@ -193,7 +193,7 @@ void infer_slice(Node *node)
         infer_out(node, 0, type, shape);
     } else {
         infer_declared(node, 0, type);
-        infer_require(node, 0, is_part(&node->out[0]->shape, in));
+        infer_require(node, 0, is_part(result_shape(node, 0), in));
     }
 }
 
@@ -236,11 +236,11 @@ static void lower_moved(Lower *lower, Node *node, const Move *move)
 /* Any steps, along any axes. */
 static void lower_strided(Lower *lower, Node *node, const SliceSpec *spec)
 {
-    const Shape *in = &node->in[0]->shape;
+    const Shape *in = node_shape(node, 0);
     Move move = { .rank = in->rank };
     int64_t stride[MAX_RANK];
     shape_strides(in, stride);
-    shape_strides(&node->out[0]->shape, move.y);
+    shape_strides(result_shape(node, 0), move.y);
     for (int i = 0; i < in->rank; i++) {
         move.n[i] = spec->count[i];
         move.x[i] = i64_mul(stride[i], spec->step[i]);
@@ -400,7 +400,7 @@ static void lower_pad_constant(Lower *lower, Node *node, const PadSpec *pads)
     Tensor *y = move_target(lower, node->out[0]);
     Move move;
     const bool covers =
-        pad_move(&node->in[0]->shape, &node->out[0]->shape, pads, &move);
+        pad_move(node_shape(node, 0), result_shape(node, 0), pads, &move);
     if (!covers) {
         Tensor *value = pad_value(lower, node);
         lower_fill(lower, y, move_source(lower, value));
@@ -416,7 +416,7 @@ void lower_pad(Lower *lower, Node *node)
 {
     PadSpec p;
     const PickEdge edge = pad_edge(node);
-    const Shape *in = &node->in[0]->shape;
+    const Shape *in = node_shape(node, 0);
     if (!tensor_count(node->out[0]))
         return;
     if (!pad_spec(node, &p)) {
@@ -450,7 +450,7 @@ static const int64_t *tile_repeats(const Node *node)
 static void infer_declared_tile(Node *node, const Shape *in)
 {
     infer_declared(node, 0, node_type(node));
-    const Shape *to = &node->out[0]->shape;
+    const Shape *to = result_shape(node, 0);
     bool fits = to->rank == in->rank && infer_count(node, 1) == in->rank;
     for (int i = 0; fits && i < in->rank; i++)
         fits = in->dim[i] ? to->dim[i] % in->dim[i] == 0 : to->dim[i] == 0;
@@ -505,8 +505,8 @@ static Move tile_move(const Shape *in, const Shape *to)
 
 void lower_tile(Lower *lower, Node *node)
 {
-    const Shape *in = &node->in[0]->shape;
-    const Shape *to = &node->out[0]->shape;
+    const Shape *in = node_shape(node, 0);
+    const Shape *to = result_shape(node, 0);
     if (!tensor_count(node->out[0]))
         return;
     check_repeats(lower, node);

@@ -24,17 +24,21 @@ void lower_check(Lower *lower, Tensor *values, int lists,
                  const int64_t *const *allowed)
 {
     const int64_t count = tensor_count(values);
-    const inlay_check_params params = { .n = i32_checked(count),
-                                        .tables = lists };
-    int64_t *table = NEW_ARRAY(lower->arena, int64_t, count * lists + 1);
+    const inlay_check_params params = {
+        .n = i32_checked(count),
+        .tables = lists,
+    };
+    const int64_t all = count * lists;
+    const size_t bytes = (size_t)count * sizeof **allowed;
     if (!count)
         return;
+    int64_t *table = NEW_ARRAY(lower->arena, int64_t, all);
     for (int i = 0; i < lists; i++)
-        memcpy(table + i * count, allowed[i], (size_t)count * sizeof *table);
+        memcpy(table + i * count, allowed[i], bytes);
     values = lower_index(lower, values);
     Step *step = lower_step(lower, "check_values", &params);
     step_in(step, values);
-    step_in(step, lower_i64s(lower, table, count * lists));
+    step_in(step, lower_i64s(lower, table, all));
 }
 
 void lower_check_dims(Lower *lower, Node *node, int operand,
@@ -49,11 +53,12 @@ static inlay_window_nd_params window_params(const Node *node, const Tensor *x,
                                             const Tensor *list, int per_axis)
 {
     const Shape *in = &x->shape;
-    const Shape *to = &node->out[0]->shape;
-    inlay_window_nd_params params = { .rank = in->rank,
-                                      .size = dtype_bits(x->dtype) / 8,
-                                      .count = i32_checked(tensor_count(list) /
-                                                           per_axis) };
+    const Shape *to = result_shape(node, 0);
+    inlay_window_nd_params params = {
+        .rank = in->rank,
+        .size = dtype_bits(x->dtype) / 8,
+        .count = i32_checked(tensor_count(list) / per_axis),
+    };
     if (in->rank != to->rank)
         fail_node(node, STATUS_MALFORMED, NULL,
                   "its result is declared with another rank");

@@ -87,14 +87,14 @@ static int sample_edge(const Node *node)
 
 void lower_grid_sample(Lower *lower, Node *node)
 {
-    const Shape *x = &node->in[0]->shape;
-    const Shape *y = &node->out[0]->shape;
+    const Shape *x = node_shape(node, 0);
+    const Shape *y = result_shape(node, 0);
     const int axes = x->rank - 2;
     inlay_grid_sample_params params = {
         .axes = axes,
         .mode = sample_mode(node),
         .edge = sample_edge(node),
-        .align = node_int(node, "align_corners", 0) != 0,
+        .align = node_flag(node, "align_corners", false),
         .n = x->dim[0],
         .c = x->dim[1],
         .out = 1,
@@ -121,7 +121,7 @@ static bool is_grid(const Shape *grid)
 static void infer_affine_grid_declared(Node *node)
 {
     infer_declared(node, 0, node_type(node));
-    const Shape *grid = &node->out[0]->shape;
+    const Shape *grid = result_shape(node, 0);
     const int64_t sizes = infer_count(node, 1);
     infer_require(node, 0, is_grid(grid) && sizes == grid->rank);
 }
@@ -149,7 +149,7 @@ void infer_affine_grid(Node *node)
  * not matter. */
 static void check_grid_size(Lower *lower, Node *node)
 {
-    const Shape *y = &node->out[0]->shape;
+    const Shape *y = result_shape(node, 0);
     Tensor *size = node->in[1];
     if (size->value)
         return;
@@ -166,11 +166,11 @@ static void check_grid_size(Lower *lower, Node *node)
 void lower_affine_grid(Lower *lower, Node *node)
 {
     check_grid_size(lower, node);
-    const Shape *shape = &node->out[0]->shape;
+    const Shape *shape = result_shape(node, 0);
     const int axes = shape->rank - 2;
     inlay_affine_grid_params params = {
         .axes = axes,
-        .align = node_int(node, "align_corners", 0) != 0,
+        .align = node_flag(node, "align_corners", false),
         .n = shape->dim[0],
         .size = { 1, 1, 1 },
     };
@@ -225,8 +225,8 @@ static bool at_half_pixels(const Node *node)
 void lower_roi_align(Lower *lower, Node *node)
 {
     static const char *const modes[] = { "avg", "max" };
-    const Shape *x = &node->in[0]->shape;
-    const Shape *y = &node->out[0]->shape;
+    const Shape *x = node_shape(node, 0);
+    const Shape *y = result_shape(node, 0);
     const inlay_roi_align_params params = {
         .n = x->dim[0],
         .c = x->dim[1],
@@ -260,8 +260,8 @@ void infer_max_roi_pool(Node *node)
 
 void lower_max_roi_pool(Lower *lower, Node *node)
 {
-    const Shape *x = &node->in[0]->shape;
-    const Shape *y = &node->out[0]->shape;
+    const Shape *x = node_shape(node, 0);
+    const Shape *y = result_shape(node, 0);
     const inlay_roi_pool_params params = {
         .n = x->dim[0],
         .c = x->dim[1],
@@ -326,7 +326,7 @@ void infer_max_unpool(Node *node)
 void lower_max_unpool(Lower *lower, Node *node)
 {
     const Shape from = unpooled(node);
-    const Shape *to = &node->out[0]->shape;
+    const Shape *to = result_shape(node, 0);
     inlay_max_unpool_params params = {
         .count = tensor_count(node->in[0]),
         .total = tensor_count(node->out[0]),
@@ -453,7 +453,7 @@ void infer_col2im(Node *node)
 void lower_col2im(Lower *lower, Node *node)
 {
     inlay_col2im_params params = col2im_params(node);
-    const Shape *y = &node->out[0]->shape;
+    const Shape *y = result_shape(node, 0);
     params.planes = y->dim[0] * y->dim[1];
     params.columns = tensor_count(node->in[0]) / i64_max(params.planes, 1);
     Step *step = typed_step(lower, node, "col2im", &params);
@@ -486,8 +486,8 @@ void infer_deform_conv(Node *node)
 static inlay_deform_conv_params deform_params(const Node *node)
 {
     const Window window = deform_window(node);
-    const Shape *x = &node->in[0]->shape;
-    const Shape *y = &node->out[0]->shape;
+    const Shape *x = node_shape(node, 0);
+    const Shape *y = result_shape(node, 0);
     return (inlay_deform_conv_params){
         .n = x->dim[0],
         .c = x->dim[1],
@@ -496,14 +496,14 @@ static inlay_deform_conv_params deform_params(const Node *node)
         .o = y->dim[1],
         .oh = y->dim[2],
         .ow = y->dim[3],
-        .kh = window.kernel[1],
-        .kw = window.kernel[2],
-        .sh = window.stride[1],
-        .sw = window.stride[2],
-        .dh = window.dilation[1],
-        .dw = window.dilation[2],
-        .ph = window.pad[1],
-        .pw = window.pad[2],
+        .kh = window.axis[1].kernel,
+        .kw = window.axis[2].kernel,
+        .sh = window.axis[1].stride,
+        .sw = window.axis[2].stride,
+        .dh = window.axis[1].dilation,
+        .dw = window.axis[2].dilation,
+        .ph = window.axis[1].pad,
+        .pw = window.axis[2].pad,
         .groups = node_int(node, "group", 1),
         .offset_groups = node_int(node, "offset_group", 1),
     };

@@ -22,25 +22,57 @@ int window_rank(const Node *node)
     return rank - 2;
 }
 
-/* An attribute with one number per spatial dimension (or 2: `sides`), or `otherwise` everywhere. */
-static void read_ints(const Node *node, const char *name, int spatial,
-                      int64_t least, int64_t otherwise, int64_t *to)
+const WindowAxis window_one = {
+    .in = 1,
+    .out = 1,
+    .kernel = 1,
+    .stride = 1,
+    .dilation = 1,
+};
+
+/* The dimension of the window that spatial dimension i is. */
+static int place_of(const Window *window, int i)
+{
+    return WINDOW_DIMS - window->spatial + i;
+}
+
+static WindowAxis *axis_of(Window *window, int i)
+{
+    return window->axis + place_of(window, i);
+}
+
+/* A number of an attribute, which is to be at least `least`. */
+static int64_t checked(const Node *node, const char *name, int64_t value,
+                       int64_t least)
+{
+    if (value < least || value > INT32_MAX)
+        fail_node(node, STATUS_MALFORMED, NULL, "attribute %s holds %lld", name,
+                  (long long)value);
+    return value;
+}
+
+/* An attribute with one number per spatial dimension; NULL where it is left out. */
+static const int64_t *numbers(const Node *node, const char *name, int spatial)
 {
     int64_t count;
-    const int64_t *v = node_ints(node, name, &count);
+    const int64_t *number = node_ints(node, name, &count);
     if (count && count != spatial)
         fail_node(node, STATUS_MALFORMED, NULL,
                   "attribute %s has %lld numbers, not %d", name,
                   (long long)count, spatial);
-    for (int i = 0; i < WINDOW_DIMS; i++)
-        to[i] = 1;
-    for (int i = 0; i < spatial; i++) {
-        const int64_t x = count ? v[i] : otherwise;
-        if (x < least || x > INT32_MAX)
-            fail_node(node, STATUS_MALFORMED, NULL, "attribute %s holds %lld",
-                      name, (long long)x);
-        to[WINDOW_DIMS - spatial + i] = x;
-    }
+    return count ? number : NULL;
+}
+
+static void read_steps(const Node *node, Window *window)
+{
+    const int spatial = window->spatial;
+    const int64_t *stride = numbers(node, "strides", spatial);
+    for (int i = 0; stride && i < spatial; i++)
+        axis_of(window, i)->stride = checked(node, "strides", stride[i], 1);
+    const int64_t *dilation = numbers(node, "dilations", spatial);
+    for (int i = 0; dilation && i < spatial; i++)
+        axis_of(window, i)->dilation =
+            checked(node, "dilations", dilation[i], 1);
 }
 
 const int64_t *window_kernel_shape(const Node *node, int64_t *count)
@@ -57,13 +89,13 @@ static void read_sizes(const Node *node, const int64_t *taps, Window *window)
 {
     const Shape *x = infer_shape(node, 0);
     const int64_t *sizes = x->dim + (window->channels_last ? 1 : 2);
-    const int first = WINDOW_DIMS - window->spatial;
     for (int i = 0; i < window->spatial; i++) {
+        WindowAxis *axis = axis_of(window, i);
         if (taps[i] < 1 || taps[i] > INT32_MAX)
             fail_node(node, STATUS_MALFORMED, NULL, "its window is %lld wide",
                       (long long)taps[i]);
-        window->in[first + i] = i32_checked(sizes[i]);
-        window->kernel[first + i] = taps[i];
+        axis->in = i32_checked(sizes[i]);
+        axis->kernel = taps[i];
     }
 }
 
@@ -75,41 +107,41 @@ static Window begin(const Node *node, const int64_t *taps)
         .spatial = window_rank(node),
         .channels_last = node->channels_last,
         .images = x->dim[0],
-        .in = { 1, 1, 1 },
-        .out = { 1, 1, 1 },
-        .kernel = { 1, 1, 1 },
+        .axis = { window_one, window_one, window_one },
     };
     window.channels = x->dim[window.channels_last ? x->rank - 1 : 1];
     read_sizes(node, taps, &window);
-    read_ints(node, "strides", window.spatial, 1, 1, window.stride);
-    read_ints(node, "dilations", window.spatial, 1, 1, window.dilation);
+    read_steps(node, &window);
     return window;
 }
 
 static void read_pads(const Node *node, Window *window)
 {
+    enum { MOST = INT32_MAX / 4 };
+    const int spatial = window->spatial;
     int64_t count;
-    const int64_t *v = node_ints(node, "pads", &count);
-    if (count && count != 2 * window->spatial)
+    const int64_t *pads = node_ints(node, "pads", &count);
+    if (count && count != 2 * spatial)
         fail_node(node, STATUS_MALFORMED, NULL,
                   "attribute pads has %lld numbers, not %d", (long long)count,
-                  2 * window->spatial);
-    for (int i = 0; i < window->spatial && count; i++) {
-        const int64_t before = v[i];
-        const int64_t after = v[window->spatial + i];
-        if (before < 0 || after < 0 || before > INT32_MAX / 4 ||
-            after > INT32_MAX / 4)
+                  2 * spatial);
+    for (int i = 0; i < spatial && count; i++) {
+        const int64_t before = pads[i];
+        const int64_t after = pads[spatial + i];
+        if (i64_min(before, after) < 0 || i64_max(before, after) > MOST)
             fail_node(node, STATUS_MALFORMED, NULL,
                       "attribute pads holds %lld and %lld", (long long)before,
                       (long long)after);
-        window->pad[WINDOW_DIMS - window->spatial + i] = before;
-        window->end[WINDOW_DIMS - window->spatial + i] = after;
+        WindowAxis *axis = axis_of(window, i);
+        axis->pad = before;
+        axis->end = after;
     }
 }
 
-static int64_t extent(const Window *window, int i)
+/* Pixels from the first tap to the last. */
+static int64_t extent(const WindowAxis *axis)
 {
-    return i64_add(i64_mul(window->kernel[i] - 1, window->dilation[i]), 1);
+    return i64_add(i64_mul(axis->kernel - 1, axis->dilation), 1);
 }
 
 typedef enum AutoPad { PAD_NOTSET, PAD_VALID, PAD_UPPER, PAD_LOWER } AutoPad;
@@ -125,37 +157,45 @@ static AutoPad auto_pad(const Node *node)
     fail_node(node, STATUS_MALFORMED, NULL, "attribute auto_pad is \"%s\"", v);
 }
 
-/* Splits `total` padding of dimension i; the odd one goes to the end (upper) or to the beginning.
- */
-static void split_pad(Window *window, int i, int64_t total, bool upper)
+/* Splits `total` padding; the odd one goes to the end (upper) or to the beginning. */
+static void split_pad(WindowAxis *axis, int64_t total, bool upper)
 {
-    const int64_t t = total > 0 ? total : 0;
-    window->pad[i] = upper ? t / 2 : t - t / 2;
-    window->end[i] = t - window->pad[i];
+    const int64_t all = i64_max(total, 0);
+    const int64_t half = all / 2;
+    axis->pad = upper ? half : all - half;
+    axis->end = all - axis->pad;
 }
 
-static int64_t out_size(const Window *window, int i, bool ceil)
+static int64_t out_size(const WindowAxis *axis, bool ceil)
 {
-    const int64_t room =
-        window->in[i] + window->pad[i] + window->end[i] - extent(window, i);
-    if (room < 0 && !(ceil && room > -window->stride[i]))
+    const int64_t stride = axis->stride;
+    const int64_t begun = axis->in + axis->pad; /* with the end padding left */
+    const int64_t room = begun + axis->end - extent(axis);
+    if (ceil ? room <= -stride : room < 0)
         return 0;
-    int64_t out = (ceil ? i64_ceil_div(room, window->stride[i])
-                        : i64_floor_div(room, window->stride[i])) +
-                  1;
-    if (ceil &&
-        i64_mul(out - 1, window->stride[i]) >= window->in[i] + window->pad[i])
-        out--; /* a window that begins in the end padding */
-    return out;
+    if (!ceil)
+        return i64_floor_div(room, stride) + 1;
+    const int64_t last = i64_ceil_div(room, stride);
+    return i64_mul(last, stride) >= begun ? last : last + 1;
 }
 
 /* As many results as strides fit into the input, the padding made to fit. */
-static void pad_same(Window *window, int i, bool upper)
+static void pad_same(WindowAxis *axis, bool upper)
 {
-    const int64_t out = i64_ceil_div(window->in[i], window->stride[i]);
-    const int64_t whole = (out - 1) * window->stride[i] + extent(window, i);
-    window->out[i] = out;
-    split_pad(window, i, whole - window->in[i], upper);
+    axis->out = i64_ceil_div(axis->in, axis->stride);
+    const int64_t whole = (axis->out - 1) * axis->stride + extent(axis);
+    split_pad(axis, whole - axis->in, upper);
+}
+
+static void check_axis(const Node *node, const WindowAxis *axis)
+{
+    const int64_t width = extent(axis);
+    if (axis->out < 1 && axis->in > 0)
+        fail_node(node, STATUS_MALFORMED, NULL,
+                  "its window of %lld does not fit an image of %lld",
+                  (long long)width, (long long)axis->in);
+    const int64_t covered = i64_mul(axis->out, axis->stride);
+    i32_checked(i64_add(covered, width));
 }
 
 Window window_of(const Node *node, const int64_t *taps)
@@ -163,95 +203,112 @@ Window window_of(const Node *node, const int64_t *taps)
     Window window = begin(node, taps);
     const AutoPad mode = auto_pad(node);
     const bool same = mode == PAD_UPPER || mode == PAD_LOWER;
-    const bool ceil = node_int(node, "ceil_mode", 0) != 0;
+    const bool ceil = node_flag(node, "ceil_mode", false);
     if (mode == PAD_NOTSET)
         read_pads(node, &window);
-    for (int i = WINDOW_DIMS - window.spatial; i < WINDOW_DIMS; i++) {
-        const int64_t width = extent(&window, i);
+    for (int i = 0; i < window.spatial; i++) {
+        WindowAxis *axis = axis_of(&window, i);
         if (same)
-            pad_same(&window, i, mode == PAD_UPPER);
+            pad_same(axis, mode == PAD_UPPER);
         else
-            window.out[i] = out_size(&window, i, ceil);
-        if (window.out[i] < 1 && window.in[i] > 0)
-            fail_node(node, STATUS_MALFORMED, NULL,
-                      "its window of %lld does not fit an image of %lld",
-                      (long long)width, (long long)window.in[i]);
-        const int64_t covered = i64_mul(window.out[i], window.stride[i]);
-        i32_checked(i64_add(covered, width));
+            axis->out = out_size(axis, ceil);
+        check_axis(node, axis);
     }
     return window;
 }
 
-/* One dimension of a transposed convolution: size of the result and padding cut from it. */
-static void transposed_size(const Node *node, Window *window, int i,
-                            AutoPad mode, int64_t more, int64_t asked)
+/* What output_padding and output_shape ask of a dimension of a transposed convolution. */
+typedef struct Asked {
+    int64_t more;
+    int64_t size; /* negative: not asked */
+} Asked;
+
+/* Its size of the result and the padding cut from it. */
+static void transposed_size(const Node *node, WindowAxis *axis, AutoPad mode,
+                            const Asked *asked)
 {
-    const int64_t full = i64_add(i64_mul(window->in[i] - 1, window->stride[i]),
-                                 i64_add(extent(window, i), more));
-    if (asked >= 0) {
-        window->out[i] = asked;
-        split_pad(window, i, full - asked, mode == PAD_UPPER);
-    } else if (mode == PAD_UPPER || mode == PAD_LOWER) {
-        window->out[i] = i64_mul(window->in[i], window->stride[i]);
-        split_pad(window, i, full - window->out[i], mode == PAD_UPPER);
-    } else
-        window->out[i] = full - window->pad[i] - window->end[i];
-    if (window->out[i] < 1)
+    const int64_t reach = i64_add(extent(axis), asked->more);
+    const int64_t before_last = i64_mul(axis->in - 1, axis->stride);
+    const int64_t full = i64_add(before_last, reach);
+    const bool upper = mode == PAD_UPPER;
+    if (asked->size >= 0) {
+        axis->out = asked->size;
+        split_pad(axis, full - axis->out, upper);
+    } else if (upper || mode == PAD_LOWER) {
+        axis->out = i64_mul(axis->in, axis->stride);
+        split_pad(axis, full - axis->out, upper);
+    } else {
+        axis->out = full - axis->pad - axis->end;
+    }
+    if (axis->out < 1)
         fail_node(node, STATUS_MALFORMED, NULL, "its result would be %lld wide",
-                  (long long)window->out[i]);
-    i32_checked(i64_add(window->out[i], i64_add(full, window->pad[i])));
+                  (long long)axis->out);
+    const int64_t padded = i64_add(full, axis->pad);
+    i32_checked(i64_add(axis->out, padded));
+}
+
+/* Attribute output_shape, of which the last numbers are the sizes of the image; NULL: left out. */
+static const int64_t *asked_sizes(const Node *node, int spatial)
+{
+    int64_t count;
+    const int64_t *asked = node_ints(node, "output_shape", &count);
+    if (count && count != spatial && count != spatial + 2)
+        fail_node(node, STATUS_MALFORMED, NULL,
+                  "attribute output_shape has %lld numbers", (long long)count);
+    return count ? asked + count - spatial : NULL;
 }
 
 Window window_transposed(const Node *node, const int64_t *taps)
 {
     Window window = begin(node, taps);
+    const int spatial = window.spatial;
     const AutoPad mode = auto_pad(node);
-    int64_t more[WINDOW_DIMS], count;
-    read_ints(node, "output_padding", window.spatial, 0, 0, more);
-    const int64_t *asked = node_ints(node, "output_shape", &count);
-    if (count && count != window.spatial && count != window.spatial + 2)
-        fail_node(node, STATUS_MALFORMED, NULL,
-                  "attribute output_shape has %lld numbers", (long long)count);
-    if (count)
-        asked += count - window.spatial;
+    const int64_t *more = numbers(node, "output_padding", spatial);
+    for (int i = 0; more && i < spatial; i++)
+        checked(node, "output_padding", more[i], 0);
+    const int64_t *size = asked_sizes(node, spatial);
     if (mode == PAD_NOTSET)
         read_pads(node, &window);
-    for (int i = 0; i < window.spatial; i++) {
-        const int at = WINDOW_DIMS - window.spatial + i;
-        transposed_size(node, &window, at, mode, more[at],
-                        count ? asked[i] : -1);
+    for (int i = 0; i < spatial; i++) {
+        const Asked asked = {
+            .more = more ? more[i] : 0,
+            .size = size ? size[i] : -1,
+        };
+        transposed_size(node, axis_of(&window, i), mode, &asked);
     }
     return window;
 }
 
 Shape window_shape(const Window *window, int64_t channels)
 {
-    Shape shape = { .rank = window->spatial + 2 };
+    const int spatial = window->spatial;
+    const bool last = window->channels_last;
+    Shape shape = { .rank = spatial + 2 };
+    int64_t *sizes = shape.dim + (last ? 1 : 2);
     shape.dim[0] = window->images;
-    shape.dim[window->channels_last ? window->spatial + 1 : 1] = channels;
-    for (int i = 0; i < window->spatial; i++)
-        shape.dim[(window->channels_last ? 1 : 2) + i] =
-            window->out[WINDOW_DIMS - window->spatial + i];
+    shape.dim[last ? spatial + 1 : 1] = channels;
+    for (int i = 0; i < spatial; i++)
+        sizes[i] = window->axis[place_of(window, i)].out;
     return shape;
 }
 
-/* A fact of all three dimensions, as fields of a kernel's parameters. */
-#define SET_EACH(d, h, w, fact) \
+/* A fact of each dimension, as fields of a kernel's parameters. */
+#define SET_EACH(d, h, w, window, fact) \
     do { \
-        (d) = (int32_t)(fact)[0]; \
-        (h) = (int32_t)(fact)[1]; \
-        (w) = (int32_t)(fact)[2]; \
+        (d) = (int32_t)(window)->axis[0].fact; \
+        (h) = (int32_t)(window)->axis[1].fact; \
+        (w) = (int32_t)(window)->axis[2].fact; \
     } while (0)
 
 /* The fields of kernels/window_fields.inc.h. */
 #define SET_GEOMETRY(p, window) \
     do { \
-        SET_EACH((p)->id, (p)->ih, (p)->iw, (window)->in); \
-        SET_EACH((p)->od, (p)->oh, (p)->ow, (window)->out); \
-        SET_EACH((p)->kd, (p)->kh, (p)->kw, (window)->kernel); \
-        SET_EACH((p)->sd, (p)->sh, (p)->sw, (window)->stride); \
-        SET_EACH((p)->dd, (p)->dh, (p)->dw, (window)->dilation); \
-        SET_EACH((p)->pd, (p)->ph, (p)->pw, (window)->pad); \
+        SET_EACH((p)->id, (p)->ih, (p)->iw, window, in); \
+        SET_EACH((p)->od, (p)->oh, (p)->ow, window, out); \
+        SET_EACH((p)->kd, (p)->kh, (p)->kw, window, kernel); \
+        SET_EACH((p)->sd, (p)->sh, (p)->sw, window, stride); \
+        SET_EACH((p)->dd, (p)->dh, (p)->dw, window, dilation); \
+        SET_EACH((p)->pd, (p)->ph, (p)->pw, window, pad); \
     } while (0)
 
 void window_conv_params(const Window *window, inlay_conv_params *params)
@@ -272,21 +329,24 @@ void window_qconv_params(const Window *window, inlay_qconv_params *params)
 void window_pool_params(const Window *window, inlay_pool_params *params)
 {
     SET_GEOMETRY(params, window);
-    SET_EACH(params->ed, params->eh, params->ew, window->end);
+    SET_EACH(params->ed, params->eh, params->ew, window, end);
     params->channels = i32_checked(window->channels);
 }
 
 /* Strides of an image of that size in the node's layout: image, channel, depth, row, column. */
-static void strides(const Window *window, const int64_t *size, int64_t channels,
+static void strides(const Window *window, const int32_t *size, int64_t channels,
                     int64_t *to)
 {
-    const int64_t inner = window->channels_last ? channels : 1;
-    to[4] = inner;
-    to[3] = i64_mul(to[4], size[2]);
-    to[2] = i64_mul(to[3], size[1]);
-    const int64_t volume = i64_mul(to[2], size[0]);
-    to[1] = window->channels_last ? 1 : volume;
-    to[0] = window->channels_last ? volume : i64_mul(volume, channels);
+    const bool last = window->channels_last;
+    const int64_t pixel = last ? channels : 1;
+    const int64_t row = i64_mul(pixel, size[2]);
+    const int64_t plane = i64_mul(row, size[1]);
+    const int64_t volume = i64_mul(plane, size[0]);
+    to[0] = last ? volume : i64_mul(volume, channels);
+    to[1] = last ? 1 : volume;
+    to[2] = plane;
+    to[3] = row;
+    to[4] = pixel;
 }
 
 void window_plain_params(const Window *window, inlay_window_params *params,
@@ -294,125 +354,142 @@ void window_plain_params(const Window *window, inlay_window_params *params,
 {
     params->images = i32_checked(window->images);
     for (int i = 0; i < WINDOW_DIMS; i++) {
-        params->in[i] = (int32_t)window->in[i];
-        params->out[i] = (int32_t)window->out[i];
-        params->kernel[i] = (int32_t)window->kernel[i];
-        params->stride[i] = (int32_t)window->stride[i];
-        params->dilation[i] = (int32_t)window->dilation[i];
-        params->pad[i] = (int32_t)window->pad[i];
-        params->end[i] = (int32_t)window->end[i];
+        const WindowAxis *axis = window->axis + i;
+        params->in[i] = (int32_t)axis->in;
+        params->out[i] = (int32_t)axis->out;
+        params->kernel[i] = (int32_t)axis->kernel;
+        params->stride[i] = (int32_t)axis->stride;
+        params->dilation[i] = (int32_t)axis->dilation;
+        params->pad[i] = (int32_t)axis->pad;
+        params->end[i] = (int32_t)axis->end;
     }
-    strides(window, window->in, window->channels, params->xs);
-    strides(window, window->out, out_channels, params->ys);
+    strides(window, params->in, window->channels, params->xs);
+    strides(window, params->out, out_channels, params->ys);
 }
 
 int64_t window_thin(Window *window)
 {
-    const int64_t tap = window->pad[1] / window->dilation[1];
-    if (window->in[1] != 1 || window->out[1] != 1 || window->kernel[1] == 1 ||
-        window->pad[1] % window->dilation[1] || tap >= window->kernel[1])
+    WindowAxis *rows = window->axis + 1;
+    const int64_t tap = rows->pad / rows->dilation;
+    if (rows->in != 1 || rows->out != 1 || rows->kernel == 1)
         return -1;
-    window->kernel[1] = 1;
-    window->pad[1] = window->end[1] = 0;
+    if (rows->pad % rows->dilation || tap >= rows->kernel)
+        return -1;
+    rows->kernel = 1;
+    rows->pad = 0;
+    rows->end = 0;
     return tap;
 }
 
 void window_upright(Window *window)
 {
+    WindowAxis *axis = window->axis;
     for (int i = 0; i < 2; i++)
-        if (window->in[i] != 1 || window->out[i] != 1 || window->kernel[i] != 1)
+        if (axis[i].in != 1 || axis[i].out != 1 || axis[i].kernel != 1)
             return;
-    int64_t *const facts[] = { window->in,     window->out,      window->kernel,
-                               window->stride, window->dilation, window->pad,
-                               window->end };
-    for (size_t i = 0; i < sizeof facts / sizeof *facts; i++)
-        facts[i][1] = facts[i][2];
-    window->in[2] = window->out[2] = window->kernel[2] = window->stride[2] =
-        window->dilation[2] = 1;
-    window->pad[2] = window->end[2] = 0;
+    axis[1] = axis[2];
+    axis[2] = window_one;
 }
 
-/* Indices of one dimension that the window of output z touches. */
-static Rows touched(const Window *window, int i, int64_t z)
+/* Indices of the input along `axis` that the window of output z touches. */
+static Rows touched(const WindowAxis *axis, int64_t z)
 {
-    const int64_t lo = z * window->stride[i] - window->pad[i];
-    const int64_t hi = lo + extent(window, i);
-    return (Rows){ (int32_t)i64_max(lo, 0),
-                   (int32_t)i64_min(hi, window->in[i]) };
+    const int64_t first = z * axis->stride - axis->pad;
+    const int64_t end = first + extent(axis);
+    return (Rows){
+        .lo = (int32_t)i64_max(first, 0),
+        .hi = (int32_t)i64_min(end, axis->in),
+    };
 }
 
-/* Indices of dimension i that the window of output z reads. */
-typedef Rows ReadRows(const Window *window, int i, int64_t z);
+/* Indices of the input along an axis that the window of output z reads. */
+typedef Rows ReadRows(const WindowAxis *axis, int64_t z);
 
 /* Rows of x for each row of y, where images or planes follow one another. */
 static void tabulate(const Window *window, const Step *step, Operand *x,
                      ReadRows *read)
 {
-    const int64_t planes = window->out[0];
-    const int64_t high = window->out[1];
+    const WindowAxis *depth = window->axis;
+    const WindowAxis *row = depth + 1;
     Rows *rows = NEW_ARRAY(step->lower->arena, Rows, step->units + 1);
     for (int32_t u = 0; u < step->units; u++) {
-        const int64_t first = u / (planes * high) * window->in[0];
-        const Rows z = read(window, 0, u / high % planes);
-        const Rows h = read(window, 1, u % high);
+        const int64_t plane = u / row->out;
+        const int64_t image = plane / depth->out;
+        const Rows z = read(depth, plane % depth->out);
+        const Rows h = read(row, u % row->out);
         if (z.lo >= z.hi || h.lo >= h.hi)
             continue;
-        const int64_t last = first + z.hi - 1;
-        rows[u].lo = (int32_t)((first + z.lo) * window->in[1] + h.lo);
-        rows[u].hi = (int32_t)(last * window->in[1] + h.hi);
+        const int64_t first = image * depth->in + z.lo;
+        const int64_t last = image * depth->in + z.hi - 1;
+        rows[u].lo = (int32_t)(first * row->in + h.lo);
+        rows[u].hi = (int32_t)(last * row->in + h.hi);
     }
     operand_table(x, step->units, rows);
+}
+
+/* Rows of all images, which have so many planes of so many rows. */
+static int32_t all_rows(const Window *window, int64_t planes, int64_t rows)
+{
+    const int64_t each = i64_mul(planes, rows);
+    return i32_checked(i64_mul(window->images, each));
 }
 
 /* Units are rows of y. The window rule speaks of one image, or of several whose rows keep step. */
 void window_rows(const Window *window, Step *step, Operand *y, Operand *x)
 {
-    operand_rows(y,
-                 i32_checked(i64_mul(window->images,
-                                     i64_mul(window->out[0], window->out[1]))),
-                 y->tensor->shape.dim[y->tensor->shape.rank - 1]);
-    operand_rows(x,
-                 i32_checked(i64_mul(window->images,
-                                     i64_mul(window->in[0], window->in[1]))),
-                 window->channels);
-    y->strided = x->strided = true;
-    step->units = y->rows;
+    const WindowAxis *depth = window->axis;
+    const WindowAxis *row = depth + 1;
+    const Shape *result = &y->tensor->shape;
+    const int64_t channels = result->dim[result->rank - 1];
+    const bool in_step = i64_mul(row->out, row->stride) == row->in;
+    operand_rows(y, all_rows(window, depth->out, row->out), channels);
+    operand_rows(x, all_rows(window, depth->in, row->in), window->channels);
+    y->strided = true;
+    x->strided = true;
     x->reuse = REUSE_ROWS;
-    if (window->spatial < 3 &&
-        (window->images == 1 ||
-         i64_mul(window->out[1], window->stride[1]) == window->in[1]))
-        operand_window(x, (int32_t)window->stride[1], (int32_t)window->pad[1],
-                       (int32_t)extent(window, 1));
+    step->units = y->rows;
+    if (window->spatial < 3 && (window->images == 1 || in_step))
+        operand_window(x, (int32_t)row->stride, (int32_t)row->pad,
+                       (int32_t)extent(row));
     else
         tabulate(window, step, x, touched);
 }
 
 void window_pixels(const Window *window, Operand *x, int32_t tile)
 {
+    const WindowAxis *column = window->axis + 2;
     x->reuse = REUSE_ROWS;
     x->pixels = (PixelRule){
-        .stride = (int32_t)window->stride[2],
-        .pad = (int32_t)window->pad[2],
-        .extent = (int32_t)extent(window, 2),
+        .stride = (int32_t)column->stride,
+        .pad = (int32_t)column->pad,
+        .extent = (int32_t)extent(column),
         .tile = tile,
     };
 }
 
+int32_t window_phases(const WindowAxis *axis)
+{
+    const int32_t stride = (int32_t)axis->stride;
+    return stride / inlay_gcd(stride, (int32_t)axis->dilation);
+}
+
 /* Indices of one dimension that the kernel reads for output z of a transposed convolution: those of
  * the taps of its phase, among them the zeros that fill it up. */
-static Rows spread(const Window *window, int i, int64_t z)
+static Rows spread(const WindowAxis *axis, int64_t z)
 {
-    const int32_t stride = (int32_t)window->stride[i];
-    const int32_t dilation = (int32_t)window->dilation[i];
-    const int32_t phases = stride / inlay_gcd(stride, dilation);
-    const int32_t taps = (int32_t)i64_ceil_div(window->kernel[i], phases);
-    const inlay_phase f =
-        inlay_phase_of((int32_t)(z + window->pad[i]), stride, dilation, taps);
+    const int32_t stride = (int32_t)axis->stride;
+    const int32_t dilation = (int32_t)axis->dilation;
+    const int32_t place = (int32_t)(z + axis->pad);
+    const int64_t each = i64_ceil_div(axis->kernel, window_phases(axis));
+    const int32_t taps = (int32_t)each;
+    const inlay_phase f = inlay_phase_of(place, stride, dilation, taps);
     if (f.first < 0)
         return (Rows){ 0, 0 };
-    return (Rows){ (int32_t)i64_max(f.top, 0),
-                   (int32_t)i64_min(f.top + (int64_t)(taps - 1) * f.step + 1,
-                                    window->in[i]) };
+    const int64_t end = f.top + (int64_t)(taps - 1) * f.step + 1;
+    return (Rows){
+        .lo = (int32_t)i64_max(f.top, 0),
+        .hi = (int32_t)i64_min(end, axis->in),
+    };
 }
 
 /* The same for a transposed convolution. */

@@ -14,13 +14,23 @@ enum {
     WINDOW_DIMS = 3
 }; /* depth, row, column; leading ones are 1 below three dimensions */
 
+/* One dimension of the window and its images. */
+typedef struct WindowAxis {
+    int64_t in, out; /* sizes of the images */
+    int64_t kernel;  /* taps */
+    int64_t stride;
+    int64_t dilation;
+    int64_t pad, end; /* padding before and after the image */
+} WindowAxis;
+
+/* A dimension that the image does not have. */
+extern const WindowAxis window_one;
+
 typedef struct Window {
     int spatial; /* 1 to 3 */
     bool channels_last;
     int64_t images, channels; /* of operand 0 */
-    int64_t in[WINDOW_DIMS], out[WINDOW_DIMS];
-    int64_t kernel[WINDOW_DIMS], stride[WINDOW_DIMS], dilation[WINDOW_DIMS];
-    int64_t pad[WINDOW_DIMS], end[WINDOW_DIMS];
+    WindowAxis axis[WINDOW_DIMS];
 } Window;
 
 /* A window with `taps` (spatial of them); fails with 65 where attributes and shapes do not fit. */
@@ -52,6 +62,8 @@ void window_plain_params(const Window *window, inlay_window_params *params,
 void window_rows(const Window *window, Step *step, Operand *y, Operand *x);
 /* Operand x of a kernel that makes its rows in tiles of at most `tile` pixels, see PixelRule. */
 void window_pixels(const Window *window, Operand *x, int32_t tile);
+/* After how many results of a transposed convolution the same taps meet the input again. */
+int32_t window_phases(const WindowAxis *axis);
 /* The same for a transposed convolution. */
 void window_rows_transposed(const Window *window, Step *step, Operand *y,
                             Operand *x);

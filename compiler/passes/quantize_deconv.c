@@ -35,18 +35,19 @@ typedef struct Blocks {
 /* Dimension `at` of the window; false: it is left too far on a side. */
 static bool set_axis(const Window *window, int at, Axis *axis)
 {
-    const int64_t pad = window->pad[at];
-    const int64_t stride = window->stride[at];
+    const WindowAxis *given = window->axis + at;
+    const int64_t pad = given->pad;
+    const int64_t stride = given->stride;
     axis->stride = stride;
-    axis->size = window->out[at];
-    axis->kernel = window->kernel[at];
+    axis->size = given->out;
+    axis->kernel = given->kernel;
     axis->taps = i64_ceil_div(axis->kernel, stride);
-    if (window->dilation[at] != 1 || pad < 0)
+    if (given->dilation != 1 || pad < 0)
         return false;
     axis->skip = pad % stride;
     axis->before = axis->taps - 1 - pad / stride;
     const int64_t need = axis->skip + axis->size;
-    const int64_t least = window->in[at] + axis->before - axis->taps + 1;
+    const int64_t least = given->in + axis->before - axis->taps + 1;
     axis->made = i64_max(i64_ceil_div(need, stride), least);
     axis->after = axis->made - least;
     return axis->before >= 0;

@@ -523,7 +523,7 @@ static Tensor *partly_turned(const Node *node, Tensor *x, int64_t turned)
 {
     const int64_t steps = x->shape.dim[1];
     const int64_t size = x->shape.dim[3];
-    const bool interleaved = node_int(node, "interleaved", 0) != 0;
+    const bool interleaved = node_flag(node, "interleaved", false);
     Tensor *cos = angles(node, node->in[2], steps);
     Tensor *sin = angles(node, node->in[3], steps);
     Tensor *part = expand_slice(node, x, 3, 0, turned);

@@ -99,7 +99,7 @@ void expand_ms_group_norm(Node *node)
 static Tensor *per_channel(const Node *node, Tensor *tensor, int64_t first)
 {
     const Shape *x = infer_shape(node, 0);
-    const bool last = node_int(node, "channels_last", 1) != 0;
+    const bool last = node_flag(node, "channels_last", true);
     const int channel = last ? x->rank - 1 : 1;
     int64_t dims[MAX_RANK];
     for (int i = 0; i < x->rank; i++)

@@ -116,10 +116,10 @@ static Tensor *factor(const Node *node, int i, bool swap, bool batch)
 
 void expand_fused_matmul(Node *node)
 {
-    Tensor *a = factor(node, 0, node_int(node, "transA", 0) != 0,
-                       node_int(node, "transBatchA", 0) != 0);
-    Tensor *b = factor(node, 1, node_int(node, "transB", 0) != 0,
-                       node_int(node, "transBatchB", 0) != 0);
+    Tensor *a = factor(node, 0, node_flag(node, "transA", false),
+                       node_flag(node, "transBatchA", false));
+    Tensor *b = factor(node, 1, node_flag(node, "transB", false),
+                       node_flag(node, "transBatchB", false));
     const float alpha = node_float(node, "alpha", 1.0f);
     Tensor *y = expand_matmul(node, a, b);
     if (alpha < 1.0f || alpha > 1.0f)
@@ -272,7 +272,7 @@ void expand_bias_softmax(Node *node)
     infer_shape(node, 0);
     Tensor *x = expand_add(node, node->in[0], node->in[1]);
     const Shape s = x->shape;
-    const int axis = node_axis(node, node_int(node, "axis", 1), s.rank);
+    const int axis = infer_axis(node, 1, s.rank);
     int64_t dims[2] = { 1, 1 };
     for (int i = 0; i < s.rank; i++)
         dims[i >= axis] *= s.dim[i];

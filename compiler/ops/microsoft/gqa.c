@@ -136,7 +136,7 @@ static Tensor *turned(const Grouped *grouped, Tensor *x)
     const Node *node = grouped->node;
     const int64_t size = grouped->size;
     const int64_t width = i64_mul(2, infer_shape(node, COS)->dim[1]);
-    const bool interleaved = node_int(node, "rotary_interleaved", 0) != 0;
+    const bool interleaved = node_flag(node, "rotary_interleaved", false);
     if (infer_shape(node, SIN)->rank != 2 || width > size)
         fail_node(node, STATUS_MALFORMED, NULL,
                   "its caches of cosines and sines do not fit a head of %lld",
@@ -280,7 +280,7 @@ static Tensor *masked(const Grouped *grouped, Tensor *scores)
     const Node *node = grouped->node;
     const DType type = scores->dtype;
     const int64_t window = node_int(node, "local_window_size", -1);
-    const bool causal = node_int(node, "causal", 1) != 0;
+    const bool causal = node_flag(node, "causal", true);
     const Band band = {
         .rows = grouped->steps,
         .columns = grouped->room,

@@ -83,7 +83,7 @@ void expand_qlinear_leaky_relu(Node *node)
 void expand_qlinear_softmax(Node *node)
 {
     const Shape shape = *infer_shape(node, 0);
-    const int axis = node_axis(node, node_int(node, "axis", -1), shape.rank);
+    const int axis = infer_axis(node, -1, shape.rank);
     const bool flat = node_int(node, "opset", 13) < 13;
     Tensor *x = real(node, 0);
     if (flat) {
@@ -159,7 +159,7 @@ static Tensor *on_image(const Node *node, const char *op, Tensor *x, bool last)
 
 static bool is_last(const Node *node)
 {
-    return node_int(node, "channels_last", 0) != 0;
+    return node_flag(node, "channels_last", false);
 }
 
 /* Its zero point is added before it rounds, unlike QuantizeLinear's: ties fall another way. */
@@ -266,7 +266,7 @@ static Tensor *dequantized(const Node *node, Tensor *x, Tensor *scale,
 static Tensor *static_gemm(const Node *node)
 {
     const float alpha = node_float(node, "alpha", 1.0f);
-    const bool turned = node_int(node, "transB", 0) != 0;
+    const bool turned = node_flag(node, "transB", false);
     Tensor *scale = node->in[4];
     if (alpha < 1.0f || alpha > 1.0f)
         scale = expand_scaled(node, scale, (double)alpha);
@@ -285,8 +285,8 @@ static Tensor *static_gemm(const Node *node)
 /* As sums of integers, times scales that may be made when it runs. */
 static Tensor *integer_gemm(const Node *node)
 {
-    Tensor *a = turned(node, node->in[0], node_int(node, "transA", 0) != 0);
-    Tensor *b = turned(node, node->in[3], node_int(node, "transB", 0) != 0);
+    Tensor *a = turned(node, node->in[0], node_flag(node, "transA", false));
+    Tensor *b = turned(node, node->in[3], node_flag(node, "transB", false));
     Tensor *sums = integer_product(node, a, b, node->in[2], node->in[5]);
     const float alpha = node_float(node, "alpha", 1.0f);
     if (node_in(node, 6))

@@ -131,7 +131,7 @@ void expand_linear_classifier(Node *node)
  * choose. */
 static bool has_second(const Node *node)
 {
-    return node_int(node, "second", 0) != 0;
+    return node_flag(node, "second", false);
 }
 
 void infer_scores(Node *node)
@@ -145,12 +145,13 @@ void infer_scores(Node *node)
 
 void lower_scores(Lower *lower, Node *node)
 {
-    const Shape *x = &node->in[0]->shape;
-    const inlay_ml_scores_params params = { .n = i32_checked(x->dim[0]),
-                                            .k = i32_checked(x->dim[1]),
-                                            .out = i32_checked(
-                                                node->out[0]->shape.dim[1]),
-                                            .post = ml_post(node) };
+    const Shape *x = node_shape(node, 0);
+    const inlay_ml_scores_params params = {
+        .n = i32_checked(x->dim[0]),
+        .k = i32_checked(x->dim[1]),
+        .out = i32_checked(node->out[0]->shape.dim[1]),
+        .post = ml_post(node),
+    };
     const ClassLabels labels = ml_labels(node, "labels");
     Step *step = lower_step(lower, "ml_classify", &params);
     step_result(step, 0);
@@ -168,10 +169,12 @@ static inlay_svm_params svm_params(const Node *node)
     const char *said = node_string(node, "kernel_type", "LINEAR");
     const float *k = node_floats(node, "kernel_params", &count);
     ml_rows(node, &rows, &columns);
-    inlay_svm_params params = { .n = i32_checked(rows),
-                                .features = i32_checked(columns),
-                                .post = ml_post(node),
-                                .kernel = -1 };
+    inlay_svm_params params = {
+        .n = i32_checked(rows),
+        .features = i32_checked(columns),
+        .post = ml_post(node),
+        .kernel = -1,
+    };
     for (int i = 0; i < 4; i++)
         if (!strcmp(kernels[i], said))
             params.kernel = i;
@@ -205,7 +208,7 @@ void lower_svm_regressor(Lower *lower, Node *node)
 {
     inlay_svm_params params = svm_params(node);
     params.vectors = i32_checked(node_int(node, "n_supports", 0));
-    params.one_class = node_int(node, "one_class", 0) != 0;
+    params.one_class = node_flag(node, "one_class", false);
     if (!params.vectors)
         params.kernel = 0;
     Tensor *x = lower_as(lower, node->in[0], DT_F32);
