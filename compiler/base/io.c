@@ -125,6 +125,19 @@ File *file_open(Arena *arena, const char *path, LoadMode mode)
     return file;
 }
 
+File *file_create(Arena *arena, const char *path)
+{
+    File *file = file_new(arena, path);
+    file->fd = io_open(AT_FDCWD, path, O_WRONLY | O_CREAT | O_TRUNC | O_NOCTTY);
+    if (file->fd < 0) {
+        const int error = errno;
+        file_release(file);
+        fail_at(STATUS_CANNOT_CREATE, at_file(path), NULL, "cannot create: %s",
+                strerror(error));
+    }
+    return file;
+}
+
 bool file_exists(const char *path)
 {
     struct stat st;

@@ -45,6 +45,8 @@ int file_release(File *file);
 void file_read(File *file, uint64_t at, void *to, size_t n);
 /* An unnamed temporary file (TMPDIR) for data that does not fit the window. */
 File *file_temporary(Arena *arena);
+/* A new file of that name, or an old one that is emptied: status 73 where there can be none. */
+File *file_create(Arena *arena, const char *path);
 /* Writes exactly n bytes at offset `at`. */
 void file_write(File *file, uint64_t at, const void *from, size_t n);
 

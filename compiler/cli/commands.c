@@ -8,6 +8,7 @@
 #include "emit/html.h"
 #include "emit/report.h"
 #include "ir/ram.h"
+#include "pipeline/depfile.h"
 #include "pipeline/model_name.h"
 #include "pipeline/stats.h"
 #include "pipeline/values.h"
@@ -64,6 +65,8 @@ void cmd_compile(Compile *compile)
             print_summary(compile);
         print_stats(compile);
     }
+    if (options->depfile)
+        depfile_write(compile);
     /* This comes last: what fails leaves the folder as it was. */
     output_commit(compile->out);
 }

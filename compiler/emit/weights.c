@@ -289,7 +289,7 @@ WeightsForm weights_emit(Program *program, Output *output, const char *name,
     if (form == WEIGHTS_C)
         weights_text(program, output, name, file);
     if (form == WEIGHTS_INCBIN)
-        weights_incbin(program, output, name);
+        weights_incbin(program, output, name, file);
     if (form == WEIGHTS_OBJ)
         elf_finish(file, machine, arena_printf(a, "%s_weights_data", name),
                    program->weight_bytes);

@@ -247,10 +247,25 @@ static const char INCBIN[] =
     "        \".size model_weights_data, . - model_weights_data\\n\"\n"
     "        \".popsection\\n\");\n";
 
-void weights_incbin(const Program *program, Output *output, const char *name)
+/* It ends the blob. */
+static void put_checksum(Text *text, const Program *program, const char *name,
+                         File *blob)
+{
+    uint8_t crc[4];
+    if (!program->weight_bytes)
+        return;
+    file_read(blob, program->weight_bytes - sizeof crc, crc, sizeof crc);
+    text_print(text,
+               "/* The checksum of %s_weights.bin: 0x%02x%02x%02x%02x. */\n",
+               name, crc[3], crc[2], crc[1], crc[0]);
+}
+
+void weights_incbin(const Program *program, Output *output, const char *name,
+                    File *blob)
 {
     Text t = text_new(program->graph->arena);
     text_put(&t, PROLOGUE);
+    put_checksum(&t, program, name, blob);
     put_named(&t, INCBIN, name);
     output_text(output,
                 arena_printf(program->graph->arena, "src/%s_weights.c", name),

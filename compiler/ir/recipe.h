@@ -19,6 +19,7 @@
 
 #include "base/digest.h"
 #include "base/io.h"
+#include "base/vec.h"
 #include "ir/dtype.h"
 
 enum { MAX_RANK = 8 };
@@ -41,7 +42,8 @@ typedef struct Store {
     size_t window; /* bytes of working memory for streaming */
     File *spill;   /* made on first use */
     uint64_t spill_size;
-    Words *words; /* made on first use */
+    Words *words;            /* made on first use */
+    VEC(const char *) input; /* paths of the files that were opened */
     uint64_t bytes_read, bytes_written, bytes_spilled;
     Work work;
     void (*progress)(

@@ -33,10 +33,11 @@ static const char *folder_of(Arena *arena, const char *path)
     return arena_text(arena, path, slash == path ? 1 : (size_t)(slash - path));
 }
 
-External external_new(Arena *arena, const Store *store, const char *model)
+External external_new(Arena *arena, Store *store, const char *model)
 {
     return (External){
         .arena = arena,
+        .store = store,
         .mode = store->mode,
         .files = map_new(arena),
         .folder = model ? folder_of(arena, model) : NULL,
@@ -262,6 +263,7 @@ static ExternalFile *find_file(External *x, Loc loc, const char *location)
         return f;
     f = NEW(x->arena, ExternalFile);
     f->file = open_file(x, loc, location);
+    VEC_PUSH(x->arena, &x->store->input, f->file->path);
     map_put(&x->files, location, f);
     return f;
 }

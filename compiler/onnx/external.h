@@ -28,13 +28,14 @@ typedef struct External {
     const char *folder; /* NULL: none */
     bool refused;       /* by option */
     bool warned;
+    Store *store;             /* which notes the files */
     bool by_components;       /* as if the system had no openat2(); for tests */
     Map files;                /* by location */
     VEC(ExternalRange) range; /* of all tensors so far */
 } External;
 
 /* In the folder of the model; NULL: it came through a pipe. */
-External external_new(Arena *arena, const Store *store, const char *model);
+External external_new(Arena *arena, Store *store, const char *model);
 /* Notes an entry; one that is given twice fails with 65, unknown ones are ignored with a warning.
  */
 void external_set(External *x, ExternalRef *ref, Loc loc, const char *key,

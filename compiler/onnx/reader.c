@@ -208,16 +208,24 @@ static File *spool_stdin(Arena *arena)
     return file;
 }
 
+/* "-" is standard input; any other file is noted by the store. */
+static File *open_model(Arena *arena, Store *store, const char *path)
+{
+    if (!strcmp(path, "-"))
+        return spool_stdin(arena);
+    VEC_PUSH(arena, &store->input, path);
+    return file_open(arena, path, store->mode);
+}
+
 static Reader *reader_open(Arena *arena, Store *store, const char *path,
                            const ReadOptions *opt, int root)
 {
     Reader *reader = NEW(arena, Reader);
-    const bool piped = !strcmp(path, "-");
     reader->arena = arena;
     reader->store = store;
-    reader->file =
-        piped ? spool_stdin(arena) : file_open(arena, path, store->mode);
-    reader->external = external_new(arena, store, piped ? NULL : path);
+    reader->file = open_model(arena, store, path);
+    reader->external =
+        external_new(arena, store, strcmp(path, "-") ? path : NULL);
     if (opt && opt->external_dir)
         reader->external.folder = opt->external_dir;
     reader->external.refused = opt && opt->no_external;

@@ -15,6 +15,8 @@ typedef struct Options {
     const char *topic;    /* help: a command; NULL: all */
     const char *output;   /* -o DIR */
     const char *name;     /* C identifier, lower case */
+    const char *depfile;
+    const char *depfile_target;
     const char *target;
     const char *effort; /* a number */
     const char *batch;  /* a number */

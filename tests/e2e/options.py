@@ -258,6 +258,8 @@ EXPERIMENTS = {
     'preserve-input': preserve,
     'region': always(['--region', 'a:100']),
     'pin': pin,
+    'depfile': always(['--depfile', 'none/net.d']),
+    'depfile-target': lambda b, c: (b.words(c) + ['--depfile', os.path.join(b.work, 'net.d')], ['--depfile-target', 'all']),
     'weights': always(['--weights', 'bin']),
     'emit': always(['--emit', 'src']),
     'weights-type': lambda b, c: (b.words(c, b.half, [b.x]), ['--weights-type', 'float32']),
@@ -294,7 +296,8 @@ EXPERIMENTS = {
 }
 OF_TEST = ('rtol', 'atol', 'help', 'version')
 # `test` takes these as `run` does; its data sets hide the difference. Weights of another form give the same bits and pass the same gates.
-SAME = {('test', 'const'), ('test', 'load'), ('run', 'weights-type'), ('test', 'weights-type'), ('check', 'target'), ('run', 'target'), ('test', 'target'),
+SAME = {('compile', 'depfile-target'),       # in the depfile: build_side.py
+        ('test', 'const'), ('test', 'load'), ('run', 'weights-type'), ('test', 'weights-type'), ('check', 'target'), ('run', 'target'), ('test', 'target'),
         ('help', 'help'), ('version', 'version')}       # asks for what the command does
 EXAMPLE = {'bytes': '1M', 'text': 'cse', 'list': 'x=1'}
 

@@ -678,7 +678,7 @@ static void test_folders(void **state)
         { "/a/m.onnx", "/a" }, { "./m.onnx", "." }, { "a/b/", "a/b" },
     };
     Arena arena = { 0 };
-    const Store store = { .mode = LOAD_EAGER };
+    Store store = { .mode = LOAD_EAGER };
     for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
         const External x = external_new(&arena, &store, paths[i].model);
         assert_string_equal(x.folder, paths[i].folder);
