@@ -40,19 +40,20 @@ static void print_loc(FILE *f, Loc loc)
     }
     if (loc.byte >= 0)
         fprintf(f, "byte %" PRId64 ": ", loc.byte);
+    const bool named = loc.name && *loc.name;
     if (loc.node >= 0)
-        fprintf(f, "node %" PRId64 " ", loc.node);
-    if (loc.name && *loc.name) {
+        fprintf(f, "node %" PRId64 "%s", loc.node, named || loc.op ? " " : "");
+    if (named) {
         fputc('"', f);
         print_escaped(f, loc.name);
-        fputs("\" ", f);
+        fputs(loc.op ? "\" " : "\"", f);
     }
     if (loc.op) {
         fputc('(', f);
         print_escaped(f, loc.op);
         fputc(')', f);
     }
-    if (loc.node >= 0 || (loc.name && *loc.name) || loc.op)
+    if (loc.node >= 0 || named || loc.op)
         fputs(": ", f);
 }
 

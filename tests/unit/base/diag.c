@@ -64,11 +64,11 @@ static void every_part_of_a_place(void **state)
            "inlay: m.onnx: error: what 7\n  help: do that\n");
     loc.name = "w";
     expect(fail_there, &loc, 65,
-           "inlay: m.onnx: \"w\" : error: what 7\n  help: do that\n");
+           "inlay: m.onnx: \"w\": error: what 7\n  help: do that\n");
     loc.node = 0;
     loc.name = NULL;
     expect(fail_there, &loc, 65,
-           "inlay: m.onnx: node 0 : error: what 7\n  help: do that\n");
+           "inlay: m.onnx: node 0: error: what 7\n  help: do that\n");
     loc.name = "conv1";
     loc.op = "Conv";
     expect(fail_there, &loc, 65,

@@ -59,7 +59,7 @@ static void strings_that_are_too_long(void **state)
     Bytes a = attr_head("a", ATTR_STRING);
     put_text(&a, NUMBER(attribute_proto, s), text);
     expect_graph(graph_with(a), 69,
-                 "\"a\" : error: an attribute's string has more than 1048576");
+                 "\"a\": error: an attribute's string has more than 1048576");
     a = attr_head("a", ATTR_STRINGS);
     put_text(&a, NUMBER(attribute_proto, strings), text);
     expect_graph(graph_with(a), 69, "has more than 1048576 bytes");

@@ -245,7 +245,7 @@ static void test_bad_tensors(void **state)
     Bytes t;
     expect_graph(graph_with_tensor(tensor_raw("w", DT_F32, 2, "1234567", 7)),
                  65,
-                 "\"w\" : error: the tensor needs 8 bytes (2 elements of "
+                 "\"w\": error: the tensor needs 8 bytes (2 elements of "
                  "float32), but its raw_data has 7");
     expect_graph(graph_with_tensor(tensor_raw("w", DT_I4, 3, "123", 3)), 65,
                  "needs 2 bytes");
