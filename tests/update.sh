@@ -20,4 +20,5 @@ list simple $data/simple $data/pytorch-converted $data/pytorch-operator
 list newer $beside/onnx-node-tests/onnx-node-tests.tar.gz
 list corpus $beside/corpus
 python3 ops/kernels.py --inlay "$inlay" --root .. --update $data $beside/onnx-node-tests/onnx-node-tests.tar.gz $beside/corpus
+python3 e2e/explain.py --inlay "$inlay" --models ../models --page ../docs/TROUBLESHOOTING.md --update >/dev/null && echo "messages written"
 python3 golden/run.py --inlay "$inlay" --models ../models --update >/dev/null && echo "golden texts written"

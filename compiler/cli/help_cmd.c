@@ -6,8 +6,8 @@
 #include "cli/json_print.h"
 #include "cli/options.h"
 #include "cli/passes_json.h"
+#include "cli/wrap.h"
 #include "emit/manifest.h"
-#include "emit/text.h"
 
 enum { LEFT = 30, WIDTH = 100 };
 
@@ -24,25 +24,6 @@ static void put_commands(Text *text)
     for (; count--; row++)
         text_print(text, "  inlay %-8s %-20s %s\n", row->name, row->operand,
                    row->what);
-}
-
-/* Words in lines; the text has reached column LEFT. */
-static void put_wrapped(Text *text, const char *words)
-{
-    size_t column = LEFT;
-    while (*words) {
-        const size_t length = strcspn(words, " ");
-        if (column > LEFT && column + 1 + length > WIDTH) {
-            text_print(text, "\n%*s", LEFT, "");
-            column = LEFT;
-        }
-        text_put(text, column > LEFT ? " " : "");
-        text_add(text, words, length);
-        column += length + (column > LEFT);
-        words += length;
-        words += strspn(words, " ");
-    }
-    text_put(text, "\n");
 }
 
 /* The values an option takes, or the commands it is for: "a, b, c". */
@@ -84,7 +65,7 @@ static void put_option(Text *text, const OptionRow *r, bool with_commands)
     text_print(text, "%-*s", LEFT, head);
     if (!fits)
         text_print(text, "\n%*s", LEFT, "");
-    put_wrapped(text, what.at);
+    put_wrapped(text, what.at, LEFT, WIDTH);
 }
 
 /* Of one command, or NULL: of all. */

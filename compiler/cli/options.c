@@ -20,6 +20,7 @@ enum CommandPlace {
     PLACE,
     OPS,
     PASSES,
+    EXPLAIN,
     HELP,
     VERSION
 };
@@ -91,6 +92,12 @@ static const Command commands[] = {
         .what = "list the rewritings of the graph, in their order",
         .run = cmd_passes,
     },
+    [EXPLAIN] = {
+        .name = "explain",
+        .operand = "[STATUS|MESSAGE]",
+        .what = "what an exit status or a message means, and what to do",
+        .run = cmd_explain,
+    },
     [HELP] = {
         .name = "help",
         .operand = "[COMMAND]",
@@ -112,7 +119,7 @@ static const Command commands[] = {
 /* Data sets are of whole models. */
 #define PARTS (MODELS & ~ON(TEST))
 #define FILES (MODELS | ON(PROVE))
-#define LISTS (ON(OPS) | ON(PASSES) | ON(HELP))
+#define LISTS (ON(OPS) | ON(PASSES) | ON(EXPLAIN) | ON(HELP))
 #define ALL (FILES | ON(DIFF) | ON(PLACE) | LISTS | ON(VERSION))
 
 static const char *const plan_values[] = { "simple", "order", "overlap",
@@ -238,7 +245,8 @@ static const OptionRow options[] = {
          "the graph as it is after that pass"),
     FLAG("initializers", 0, ON(DUMP), initializers,
          "the constants and where they lie"),
-    FLAG("markdown", 0, ON(OPS), markdown, "as a page of the documentation"),
+    FLAG("markdown", 0, ON(OPS) | ON(EXPLAIN), markdown,
+         "as a page of the documentation"),
     BYTES("capacity", ON(PLACE), capacity, "most bytes; status 1 beyond it"),
     FLAG("checks", 0, ON(COMPILE), checks,
          "write NAME_plan_check.h, with which -DINLAY_CHECK makes the code "
@@ -292,7 +300,7 @@ static const OptionRule rules[] = {
     { "compile", "depfile-target", "depfile", RULE_NEEDS },
     { "check", "format", "json", RULE_EXCLUDES },
     { "compile", "quiet", "json", RULE_EXCLUDES },
-    { "ops", "markdown", "json", RULE_EXCLUDES },
+    { NULL, "markdown", "json", RULE_EXCLUDES },
     { "dump", "without", "after", RULE_NEEDS },
     { "dump", "io", "after", RULE_NEEDS },
     { "dump", "batch", "after", RULE_NEEDS },

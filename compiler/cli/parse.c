@@ -328,9 +328,7 @@ static void set_operands(Parser *parser)
     if (most_operands(form) == INT_MAX)
         return;
     if (*form == '[')
-        o->topic = parser->operand[0]
-                       ? find_command(parser->arena, parser->operand[0])->name
-                       : NULL;
+        o->topic = parser->operand[0];
     else if (parser->operands)
         o->model = parser->operand[parser->operands - 1];
     if (parser->operands == 2)
@@ -356,5 +354,7 @@ const Command *options_parse(Arena *a, Options *o, int argc, char *const *argv)
     check_rules(&parser);
     check_operands(&parser);
     set_operands(&parser);
+    if (parser.command->run == cmd_help && o->topic)
+        (void)find_command(a, o->topic);
     return parser.command;
 }

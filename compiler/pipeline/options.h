@@ -12,9 +12,10 @@ typedef struct Options {
     const char *manifest; /* prove: NAME.json */
     const char **operand; /* check: models and lists of them */
     const char *baseline; /* check: what it printed before */
-    const char *topic;    /* help: a command; NULL: all */
-    const char *output;   /* -o DIR */
-    const char *name;     /* C identifier, lower case */
+    const char
+        *topic; /* help: a command; explain: a status, a message; NULL: all */
+    const char *output; /* -o DIR */
+    const char *name;   /* C identifier, lower case */
     const char *depfile;
     const char *depfile_target;
     const char *target;

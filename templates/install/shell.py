@@ -6,10 +6,6 @@ import json
 import subprocess
 import sys
 
-STATUSES = [(0, 'done'), (1, 'a limit or comparison does not hold'), (64, 'usage'), (65, 'malformed model'), (66, 'no input file'),
-            (69, 'unsupported operator, type or shape'), (70, 'a bug of Inlay'), (71, 'out of memory or over the budget'), (73, 'cannot create output'),
-            (74, 'read or write error'), (78, 'bad configuration')]
-
 
 def roff(text):
     return text.replace('\\', '\\e').replace('-', '\\-').replace("'", '\\(aq')
@@ -20,7 +16,7 @@ def heads(option):
     return (['-' + option['letter']] if 'letter' in option else []) + ['--' + option['name']]
 
 
-def man(table, version):
+def man(table, explained, version):
     lines = ['.TH INLAY 1 "" "inlay %s" "User Commands"' % version, '.SH NAME', 'inlay \\- compiles an ONNX model to C for firmware', '.SH SYNOPSIS']
     for c in table['commands']:
         lines += ['.B inlay %s' % c['name'], '.I "%s"' % roff(c['operand']), '.RI [ option ...]', '.br']
@@ -35,8 +31,11 @@ def man(table, version):
             lines += ['(%s)' % roff(', '.join(o['values']))]
         lines += ['.br', 'For %s.' % ', '.join(o['commands'])]
     lines += ['.SH EXIT STATUS']
-    for status, what in STATUSES:
-        lines += ['.TP', '.B %d' % status, what]
+    for s in explained['statuses']:
+        lines += ['.TP', '.B %d' % s['status'], roff(s['what'])]
+    lines += ['.SH DIAGNOSTICS']
+    for m in explained['messages']:
+        lines += ['.TP', roff(m['says']), roff(m['what']), '.br', roff(m['todo'])]
     return '\n'.join(lines) + '\n'
 
 
@@ -129,9 +128,9 @@ def fish(table):
 
 def main():
     inlay, page, for_bash, for_zsh, for_fish = sys.argv[1:]
-    table = json.loads(subprocess.run([inlay, 'help', '--json'], check=True, stdout=subprocess.PIPE).stdout)
-    version = subprocess.run([inlay, 'version'], check=True, stdout=subprocess.PIPE).stdout.decode().split()[1]
-    for path, text in ((page, man(table, version)), (for_bash, bash(table)), (for_zsh, zsh(table)), (for_fish, fish(table))):
+    said = lambda *words: subprocess.run((inlay,) + words, check=True, stdout=subprocess.PIPE).stdout.decode()
+    table, version = json.loads(said('help', '--json')), said('version').split()[1]
+    for path, text in ((page, man(table, json.loads(said('explain', '--json')), version)), (for_bash, bash(table)), (for_zsh, zsh(table)), (for_fish, fish(table))):
         with open(path, 'w') as f:
             f.write(text)
 

@@ -115,7 +115,7 @@ class Bench:
                 'test': ['test', model],
                 'dump': ['dump', model],
                 'prove': ['prove', os.path.join(self.work, 'made', 'm.json'), model],
-                'place': ['place', self.csv], 'ops': ['ops'], 'passes': ['passes'], 'help': ['help'], 'version': ['version']}[command]
+                'place': ['place', self.csv], 'ops': ['ops'], 'passes': ['passes'], 'explain': ['explain'], 'help': ['help'], 'version': ['version']}[command]
 
 
     def as_test(self, words):
