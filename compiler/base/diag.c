@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/progress.h"
+
 _Thread_local Diag *diag_now;
 
 Status protect(Diag *diag, void (*body)(void *), void *context)
@@ -63,6 +65,7 @@ static void report(Loc loc, const char *kind, const char *help,
     FILE *f = diag_now && diag_now->out ? diag_now->out : stderr;
     if (diag_now && diag_now->quiet)
         return;
+    progress_clear();
     char text[2048];
     vsnprintf(text, sizeof text, format, args);
     fputs("inlay: ", f);

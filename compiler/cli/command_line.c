@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/command_line.h"
 
+#include "base/progress.h"
 #include "cli/options.h"
 
 typedef struct Job {
@@ -37,6 +38,7 @@ Status command_line(int argc, char *const *argv, FILE *messages)
     Job job = { .argc = argc, .argv = argv };
     Diag diag = { .out = messages };
     const Status status = protect(&diag, run, &job);
+    progress_end();
     if (status == STATUS_OK || status == STATUS_LIMIT)
         protect(&diag, send, &job.compile);
     protect(&diag, close_all, &job.compile);

@@ -2,6 +2,7 @@
  * compile, analyze, place: the pipeline and its figures. */
 #include <inttypes.h>
 
+#include "base/progress.h"
 #include "cli/options.h"
 #include "cli/place_cmd.h"
 #include "emit/arena_csv.h"
@@ -67,6 +68,7 @@ void cmd_compile(Compile *compile)
     }
     if (options->depfile)
         depfile_write(compile);
+    progress_doing("moving the folder to its place");
     /* This comes last: what fails leaves the folder as it was. */
     output_commit(compile->out);
 }
@@ -102,6 +104,7 @@ void cmd_analyze(Compile *compile)
 void cmd_place(Compile *compile)
 {
     const long long *capacity = compile->options->capacity;
+    progress_doing("placing");
     place_file(&compile->arena, compile->options->model,
                capacity ? *capacity : -1,
                value_read_effort(compile->options->effort),

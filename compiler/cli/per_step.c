@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/progress.h"
 #include "base/size.h"
 #include "cli/compare.h"
 #include "cli/npz.h"
@@ -239,6 +240,7 @@ bool per_step_run(Compile *compile, const char *archive, void *const *in,
                 "of the model's tensors",
                 "holds no value of a step: no name is that of one");
     const EvalWatch watch = { compare_due, &all };
+    progress_doing("running the model");
     const int error = eval_run_watched(compile->program, in, out, &watch);
     if (error)
         fail_at(STATUS_LIMIT, LOC_NONE, NULL, "the run ended with code %d: %s",

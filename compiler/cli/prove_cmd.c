@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/json_memory.h"
+#include "base/progress.h"
 #include "base/size.h"
 #include "cli/options.h"
 #include "ops/lower_graph.h"
@@ -207,6 +208,7 @@ void cmd_prove(Compile *compile)
     const Claim *claim = read_claim(compile, path);
     Options taken;
     open_model(compile, claim, &taken, loc);
+    progress_doing("proving the plan");
     compile->program =
         lower_graph(compile->graph, claim->family, claim->narrow);
     claim_impose(compile->program, claim, path);

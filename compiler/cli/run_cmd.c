@@ -3,6 +3,7 @@
  * or compared. */
 #include <string.h>
 
+#include "base/progress.h"
 #include "cli/compare.h"
 #include "cli/options.h"
 #include "cli/per_step.h"
@@ -121,6 +122,7 @@ static void **new_outputs(Compile *compile)
 static void **run(Compile *compile, void *const *inputs)
 {
     void **outputs = new_outputs(compile);
+    progress_doing("running the model");
     const int error = eval_run(compile->program, inputs, outputs);
     if (error)
         fail_at(STATUS_LIMIT, LOC_NONE, NULL, "the run ended with code %d: %s",

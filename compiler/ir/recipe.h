@@ -26,9 +26,8 @@ enum { MAX_RANK = 8 };
 
 /* A long task with payloads, for those who wait. */
 typedef struct Work {
-    const char *doing;  /* "weights written" */
+    const char *doing;  /* "of weights written" */
     uint64_t done, all; /* bytes */
-    uint64_t next;      /* no note before so many are done */
 } Work;
 
 typedef struct Words Words; /* ir/words.h */
@@ -46,9 +45,6 @@ typedef struct Store {
     VEC(const char *) input; /* paths of the files that were opened */
     uint64_t bytes_read, bytes_written, bytes_spilled;
     Work work;
-    void (*progress)(
-        struct Store *s); /* called now and then while work grows; NULL: not */
-    void *progress_context;
 } Store;
 
 /* A long task begins, of at most `all` bytes; some of them are done. */

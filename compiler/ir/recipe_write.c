@@ -2,6 +2,7 @@
  * Results of recipes: in memory, in a file, in the spill file. What is not changed is copied. */
 #include <string.h>
 
+#include "base/progress.h"
 #include "base/size.h"
 #include "ir/recipe_form.h"
 
@@ -10,15 +11,14 @@
 void store_work(Store *store, const char *doing, uint64_t all)
 {
     store->work = (Work){ .doing = doing, .all = all };
-    if (store->progress)
-        store->progress(store);
+    progress_bytes(doing, 0, all);
 }
 
 void store_worked(Store *store, uint64_t bytes)
 {
     store->work.done += bytes;
-    if (store->progress && store->work.done >= store->work.next)
-        store->progress(store);
+    if (store->work.all)
+        progress_bytes(store->work.doing, store->work.done, store->work.all);
 }
 
 void recipe_wrote(Store *store, uint64_t bytes)

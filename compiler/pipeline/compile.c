@@ -7,6 +7,7 @@
 #include "pipeline/compile.h"
 
 #include "base/json_memory.h"
+#include "base/progress.h"
 #include "bounds/bounds.h"
 #include "emit/weights.h"
 #include "ops/lower_graph.h"
@@ -64,6 +65,7 @@ void compile_to(Compile *compile, Stage last)
         stats_stage(compile, compile->next);
         stages[compile->next](compile);
     }
+    progress_doing(NULL);
 }
 
 /* ---- what a compile owns ---- */
@@ -89,13 +91,14 @@ void compile_open(Compile *compile, const Options *options)
     compile->arena.beside = &compile->store.scratch;
     compile->store.scratch.beside = &compile->arena;
     compile->results.arena = &compile->arena;
-    progress_begin(compile);
+    if (!options->quiet)
+        progress_begin();
     json_memory_use(&compile->store.scratch);
 }
 
 void compile_close(Compile *compile)
 {
-    progress_end(compile);
+    progress_end();
     if (compile->out)
         output_abort(compile->out);
     json_memory_use(NULL);

@@ -21,16 +21,13 @@ typedef enum Stage {
     STAGES
 } Stage;
 
-/* Seconds, for --stats and the progress line. */
+/* Seconds, for --stats. */
 typedef struct StageClock {
     Stage running; /* STAGES: none */
     double wall_began;
     double cpu_began;
     double wall[STAGES];
     double cpu[STAGES];
-    double work_began;
-    double noted;
-    bool noting;
 } StageClock;
 
 /* A compile under way: everything it owns. */

@@ -6,13 +6,9 @@
 #include <stdio.h>
 #include <sys/resource.h>
 #include <time.h>
-#include <unistd.h>
 
-#include "base/diag.h"
+#include "base/progress.h"
 #include "emit/manifest.h"
-
-enum { PROGRESS_STEP = 4 << 20 };
-static const double FIRST_NOTE = 0.5, NEXT_NOTE = 0.1; /* seconds */
 
 typedef struct StageText {
     const char *name;
@@ -51,6 +47,7 @@ void stats_stage(Compile *compile, Stage stage)
         compile->arena.doing = texts[stage].doing;
         compile->store.scratch.doing = texts[stage].doing;
     }
+    progress_doing(stage < STAGES ? texts[stage].doing : NULL);
     clock->running = stage;
     clock->wall_began = wall;
     clock->cpu_began = cpu;
@@ -163,54 +160,4 @@ json_t *stats_json(const Compile *compile)
     set_bytes(object, "bytes_spilled", store->bytes_spilled);
     manifest_set(object, "stages", stages_json(&compile->clock));
     return object;
-}
-
-/* ---- progress ---- */
-
-/* "37 % of 120 MiB of weights written, 400 MiB/s, 0 s left" */
-static void put_progress(const Work *work, double seconds)
-{
-    const double mib = 1 << 20;
-    const double done = (double)work->done / mib;
-    const double all = (double)work->all / mib;
-    const double rate = done / seconds;
-    const double percent = all > 0 ? 100 * done / all : 100;
-    const bool goes_on = rate > 0 && all > done;
-    const double left = goes_on ? (all - done) / rate : 0;
-    fprintf(stderr, "\r\033[K%3.0f %% of %.0f MiB %s, %.0f MiB/s, %.0f s left ",
-            percent, all, work->doing, rate, left);
-}
-
-static void note(Store *store)
-{
-    Compile *compile = store->progress_context;
-    StageClock *clock = &compile->clock;
-    Work *work = &store->work;
-    const double time = now(CLOCK_MONOTONIC);
-    if (!work->done)
-        clock->work_began = time;
-    const double took = time - clock->work_began;
-    const double since = time - clock->noted;
-    work->next = work->done + PROGRESS_STEP;
-    if (!work->all || took < FIRST_NOTE || since < NEXT_NOTE)
-        return;
-    clock->noted = time;
-    put_progress(work, took);
-    clock->noting = true;
-}
-
-void progress_begin(Compile *compile)
-{
-    if (!isatty(STDERR_FILENO))
-        return;
-    compile->store.progress_context = compile;
-    compile->store.progress = note;
-}
-
-void progress_end(Compile *compile)
-{
-    compile->store.progress = NULL;
-    if (compile->clock.noting)
-        fputs("\r\033[K", stderr);
-    compile->clock.noting = false;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What a compile costs: memory, bytes moved, time; and, on a terminal, how far it is. */
+ * What a compile costs: memory, bytes moved, time. */
 #ifndef INLAY_PIPELINE_STATS_H
 #define INLAY_PIPELINE_STATS_H
 
@@ -13,10 +13,5 @@ void stats_stage(Compile *compile, Stage stage);
 void stats_print(Compile *compile);
 /* The same as an object, a new reference. */
 json_t *stats_json(const Compile *compile);
-
-/* From here on, while the weights are written: a line on stderr where that is a terminal and it
- * takes over half a second. */
-void progress_begin(Compile *compile);
-void progress_end(Compile *compile);
 
 #endif

@@ -53,7 +53,6 @@ void write_source(Compile *compile)
                  compile->weights_sha256);
     build_files_emit(compile->program, compile->out, name, form,
                      (unsigned)options->emit);
-    progress_end(compile);
 }
 
 /* ---- the reports ---- */

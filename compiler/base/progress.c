@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The timer's handler may call hardly anything: it makes the line itself and writes it. */
+#include "base/progress.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+enum { FIRST = 500, NEXT = 100, LINE = 160 }; /* milliseconds; bytes */
+static const char CLEAR[] = "\r\033[K";
+
+static _Thread_local bool begun;
+static _Thread_local struct sigaction before;
+/* Written outside of the handler, read in it: it may see the old or the new of each. */
+static _Thread_local struct {
+    volatile sig_atomic_t shown;
+    const char *volatile what;
+    const char *volatile bytes;      /* NULL: none */
+    volatile sig_atomic_t done, all; /* MiB */
+    volatile sig_atomic_t ticks;     /* since `what` began, each of NEXT */
+} line;
+
+static size_t put_text(char *to, size_t at, const char *text)
+{
+    while (*text && at < LINE)
+        to[at++] = *text++;
+    return at;
+}
+
+static size_t put_number(char *to, size_t at, int value)
+{
+    char digits[12];
+    size_t n = sizeof digits - 1;
+    digits[n] = 0;
+    do
+        digits[--n] = (char)('0' + value % 10);
+    while (value /= 10);
+    return put_text(to, at, digits + n);
+}
+
+/* "writing the code and the weights: 37 % of 120 MiB of weights written, 4 s " */
+static size_t put_line(char *to)
+{
+    const int seconds = (int)(((long)line.ticks * NEXT + FIRST) / 1000);
+    size_t at = put_text(to, 0, CLEAR);
+    at = put_text(to, at, line.what);
+    if (line.bytes) {
+        at = put_text(to, at, ": ");
+        at = put_number(to, at, (int)((long)line.done * 100 / line.all));
+        at = put_text(to, at, " % of ");
+        at = put_number(to, at, line.all);
+        at = put_text(to, at, " MiB ");
+        at = put_text(to, at, line.bytes);
+    }
+    at = put_text(to, at, ", ");
+    at = put_number(to, at, seconds);
+    return put_text(to, at, " s ");
+}
+
+static void tick(int number)
+{
+    const int error = errno;
+    char text[LINE];
+    (void)number;
+    if (line.what) {
+        line.ticks++;
+        line.shown = 1;
+        if (write(STDERR_FILENO, text, put_line(text)) < 0)
+            line.what = NULL;
+    }
+    errno = error;
+}
+
+static void set_timer(long first, long next)
+{
+    const struct itimerval timer = {
+        .it_interval = { 0, next * 1000 },
+        .it_value = { 0, first * 1000 },
+    };
+    setitimer(ITIMER_REAL, &timer, NULL);
+}
+
+void progress_begin(void)
+{
+    struct sigaction ours = { .sa_handler = tick, .sa_flags = SA_RESTART };
+    if (begun || !isatty(STDERR_FILENO))
+        return;
+    sigemptyset(&ours.sa_mask);
+    line.what = NULL;
+    begun = !sigaction(SIGALRM, &ours, &before);
+}
+
+void progress_clear(void)
+{
+    if (line.shown && write(STDERR_FILENO, CLEAR, sizeof CLEAR - 1) < 0)
+        line.what = NULL;
+    line.shown = 0;
+}
+
+void progress_doing(const char *what)
+{
+    if (!begun)
+        return;
+    line.what = NULL;
+    progress_clear();
+    line.bytes = NULL;
+    line.ticks = 0;
+    line.what = what;
+    set_timer(what ? FIRST : 0, what ? NEXT : 0);
+}
+
+void progress_bytes(const char *what, uint64_t done, uint64_t all)
+{
+    const uint64_t mib = 1 << 20;
+    line.bytes = NULL;
+    if (!begun || done >= all || all < mib || all / mib > INT32_MAX)
+        return;
+    line.done = (sig_atomic_t)(done / mib);
+    line.all = (sig_atomic_t)(all / mib);
+    line.bytes = what;
+}
+
+void progress_end(void)
+{
+    if (!begun)
+        return;
+    progress_doing(NULL);
+    sigaction(SIGALRM, &before, NULL);
+    begun = false;
+}
