@@ -24,11 +24,14 @@ typedef struct inlay_affine_params {
 
 /* The map of the channels, and how pixels lie. */
 typedef struct inlay_affine {
-    const float *scale, *shift;
+    const float *scale;
+    const float *shift;
     int32_t channels;
     int32_t clamp;
-    float lo, hi;
-    ptrdiff_t ys, xs; /* floats from pixel to pixel */
+    float lo;
+    float hi;
+    ptrdiff_t ys; /* floats from pixel to pixel */
+    ptrdiff_t xs;
 } inlay_affine;
 
 #define INLAY_FAMILY "affine_f32.inc.h"
@@ -133,6 +136,14 @@ static inline void inlay_affine_product(void *const *base, const inlay_step *s,
     t->hi = p->b;
 }
 
+/* Pixels of the chunk that begins at pixel `from`. */
+static inline int32_t inlay_affine_chunk(const inlay_affine_conv_params *p,
+                                         int32_t from)
+{
+    const int32_t left = p->pixels - from;
+    return left < p->chunk ? left : p->chunk;
+}
+
 /* One row of y, chunk by chunk. */
 static inline void inlay_affine_conv_row(void *const *base, const inlay_step *s,
                                          const inlay_affine *m, float *scratch,
@@ -150,8 +161,7 @@ static inline void inlay_affine_conv_row(void *const *base, const inlay_step *s,
     call.tap = 0;
     for (i = 0; i < chunks; i++) {
         const int32_t from = inlay_next_row(s, 0, chunks, i) * p->chunk;
-        const int32_t left = p->pixels - from;
-        const int32_t pixels = left < p->chunk ? left : p->chunk;
+        const int32_t pixels = inlay_affine_chunk(p, from);
         inlay_affine_pixels(m, scratch, x + from * m->xs, pixels);
         call.y = y + from * t->ys;
         call.q = q ? q + from * t->qs : NULL;

@@ -35,9 +35,11 @@ static inline void INLAY_JOIN(INLAY_NAME, _n)(void *to, const void *from_a,
         INLAY_JOIN(INLAY_NAME, _loop)(y, n, as, bs, 0, 1, *as, 0);
     } else {
         for (i = 0; i < n; i++) {
-            const INLAY_T a = as[(ptrdiff_t)i * step_a];
-            const INLAY_T b = bs[(ptrdiff_t)i * step_b];
+            const INLAY_T a = *as;
+            const INLAY_T b = *bs;
             y[i] = (INLAY_Y)(INLAY_FORMULA);
+            as += step_a;
+            bs += step_b;
         }
     }
 }

@@ -66,6 +66,22 @@ static inline int32_t inlay_phase_clip(const inlay_phase *phase, int32_t taps,
     return inlay_clip(phase->top, phase->step, taps, size, from);
 }
 
+/* The phase of the plane of output row r. */
+static inline inlay_phase inlay_deconv_plane(const inlay_conv_params *p,
+                                             int32_t r)
+{
+    const int32_t plane = r / p->oh % p->od + p->pd;
+    return inlay_phase_of(plane, p->sd, p->dd, p->kd);
+}
+
+/* The phase of output row r in its plane. */
+static inline inlay_phase inlay_deconv_row(const inlay_conv_params *p,
+                                           int32_t r)
+{
+    const int32_t row = r % p->oh + p->ph;
+    return inlay_phase_of(row, p->sh, p->dh, p->kh);
+}
+
 /* Planes and rows of the window of output row r that exist; returns its first tap, *phase the
  * number of its weights. */
 static inline ptrdiff_t inlay_deconv_window(const inlay_conv_params *p,
@@ -73,10 +89,8 @@ static inline ptrdiff_t inlay_deconv_window(const inlay_conv_params *p,
                                             ptrdiff_t *phase)
 {
     const int32_t image = r / (p->od * p->oh);
-    const int32_t plane = r / p->oh % p->od + p->pd;
-    const int32_t row = r % p->oh + p->ph;
-    const inlay_phase d = inlay_phase_of(plane, p->sd, p->dd, p->kd);
-    const inlay_phase h = inlay_phase_of(row, p->sh, p->dh, p->kh);
+    const inlay_phase d = inlay_deconv_plane(p, r);
+    const inlay_phase h = inlay_deconv_row(p, r);
     int32_t from_d, from_h;
     t->nkd = inlay_phase_clip(&d, p->kd, p->id, &from_d);
     t->nkh = inlay_phase_clip(&h, p->kh, p->ih, &from_h);
@@ -89,8 +103,8 @@ static inline ptrdiff_t inlay_deconv_window(const inlay_conv_params *p,
         t->nkd = 0;
     if (!t->nkd)
         return 0;
-    t->first = (image * p->id + d.top + from_d * d.step) * p->ih;
-    t->first += h.top + from_h * h.step;
+    t->first = (image * p->id + d.top + from_d * d.step) * p->ih + h.top +
+               from_h * h.step;
     t->slot = t->first % t->cap;
     *phase = (ptrdiff_t)d.first * h.phases + h.first;
     return from_d * t->plane_taps + from_h * t->row_taps;

@@ -32,33 +32,58 @@ static inline void inlay_state_read(const float *s, const float *x, int32_t d,
 {
     int32_t i, j;
     memset(y, 0, (size_t)v * sizeof *y);
-    for (i = 0; i < d; i++)
+    for (i = 0; i < d; i++) {
         for (j = 0; j < v; j++)
-            y[j] += s[i * v + j] * x[i];
+            y[j] += s[j] * x[i];
+        s += v;
+    }
     for (j = 0; j < v; j++)
         y[j] *= a;
 }
 
+/* S = exp(g) S */
+static inline void inlay_state_decay(const inlay_linear_attention_params *p,
+                                     float *s, const float *decay)
+{
+    int32_t i, j;
+    for (i = 0; i < p->d; i++) {
+        const int32_t own = p->decays == 1 ? 0 : i;
+        const float factor = inlay_exp_f(decay[own]);
+        for (j = 0; j < p->v; j++)
+            s[j] *= factor;
+        s += p->v;
+    }
+}
+
+/* S = S + k u^T */
+static inline void inlay_state_add(const inlay_linear_attention_params *p,
+                                   float *s, const float *k, const float *u)
+{
+    int32_t i, j;
+    for (i = 0; i < p->d; i++) {
+        for (j = 0; j < p->v; j++)
+            s[j] += k[i] * u[j];
+        s += p->v;
+    }
+}
+
+/* One step of the state s of a head; u: scratch. */
 static inline void inlay_state_step(const inlay_linear_attention_params *p,
                                     float *s, const float *k, const float *v,
                                     const float *decay, const float *rate,
                                     float *u)
 {
-    int32_t i, j;
-    for (i = 0; decay && i < p->d; i++) {
-        const float f = inlay_exp_f(decay[p->decays == 1 ? 0 : i]);
-        for (j = 0; j < p->v; j++)
-            s[i * p->v + j] *= f;
+    int32_t j;
+    if (decay)
+        inlay_state_decay(p, s, decay);
+    if (!rate) {
+        inlay_state_add(p, s, k, v);
+        return;
     }
-    if (rate) {
-        inlay_state_read(s, k, p->d, p->v, 1.0f, u);
-        for (j = 0; j < p->v; j++)
-            u[j] = *rate * (v[j] - u[j]);
-        v = u;
-    }
-    for (i = 0; i < p->d; i++)
-        for (j = 0; j < p->v; j++)
-            s[i * p->v + j] += k[i] * v[j];
+    inlay_state_read(s, k, p->d, p->v, 1.0f, u);
+    for (j = 0; j < p->v; j++)
+        u[j] = *rate * (v[j] - u[j]);
+    inlay_state_add(p, s, k, u);
 }
 
 /* What the queries of a head read of its state. */
@@ -71,8 +96,11 @@ static inline void inlay_attention_read(void *const *base, const inlay_step *s,
     const float *q = (const float *)inlay_at(base, s, 2) + first * p->d;
     float *y = (float *)inlay_at(base, s, 0) + first * p->v;
     int32_t i;
-    for (i = 0; i < p->group; i++, q += p->d, y += p->v)
+    for (i = 0; i < p->group; i++) {
         inlay_state_read(state, q, p->d, p->v, p->scale, y);
+        q += p->d;
+        y += p->v;
+    }
 }
 
 /* One head at one step; `at`: the step's number in all batches. */
@@ -112,11 +140,14 @@ static inline int inlay_linear_attention_f32(void *const *base,
         memcpy(state, first, floats * sizeof *state);
     else
         memset(state, 0, floats * sizeof *state);
-    for (b = 0; b < p->batch; b++, state += p->heads * one)
-        for (t = 0; t < p->steps; t++)
+    for (b = 0; b < p->batch; b++) {
+        for (t = 0; t < p->steps; t++) {
+            const int32_t at = b * p->steps + t;
             for (h = 0; h < p->heads; h++)
-                inlay_attention_head(base, s, b * p->steps + t, h,
-                                     state + h * one);
+                inlay_attention_head(base, s, at, h, state + h * one);
+        }
+        state += p->heads * one;
+    }
     return 0;
 }
 

@@ -8,8 +8,10 @@ static inline int32_t inlay_typed(find_key)(const INLAY_T *key, int32_t keys,
     int32_t low = 0;
     int32_t high = keys;
 #ifndef INLAY_BITS
-    if (x != x) /* NaN */
-        return keys && key[keys - 1] != key[keys - 1] ? keys - 1 : keys;
+    if (x != x && keys) { /* NaN: the last, if at all */
+        const INLAY_T last = key[keys - 1];
+        return last != last ? keys - 1 : keys;
+    }
 #endif
     while (low < high) {
         const int32_t middle = low + (high - low) / 2;
@@ -33,9 +35,10 @@ static inline int inlay_typed(lookup)(void *const *base, const inlay_step *s,
     int32_t i;
     (void)r0;
     (void)r1;
-    for (i = 0; i < p->n; i++, y += size) {
+    for (i = 0; i < p->n; i++) {
         const int32_t k = inlay_typed(find_key)(key, p->keys, x[i]);
         memcpy(y, value + (size_t)k * size, size);
+        y += size;
     }
     return 0;
 }

@@ -26,23 +26,29 @@ static inline int inlay_typed(log_softmax_classes)(void *const *base,
     INLAY_T *y = (INLAY_T *)inlay_at(base, s, 0);
     const INLAY_T *x = (const INLAY_T *)inlay_at(base, s, 1);
     const int64_t image = p->c * p->d;
+    const ptrdiff_t step = (ptrdiff_t)p->d;
     int64_t i, d;
     (void)r0;
     (void)r1;
-    for (i = 0; i < p->n; i++)
+    for (i = 0; i < p->n; i++) {
         for (d = 0; d < p->d; d++)
-            inlay_typed(log_softmax_one)(y + i * image + d, x + i * image + d,
-                                         p->c, (ptrdiff_t)p->d);
+            inlay_typed(log_softmax_one)(y + d, x + d, p->c, step);
+        y += image;
+        x += image;
+    }
     return 0;
 }
 
 /* Place i of x, which counts with *weight (0: not at all); 0: its label does not exist. */
 static inline int inlay_typed(nll_place)(const inlay_loss_params *p,
                                          const INLAY_T *x, int64_t i,
-                                         int64_t label, const INLAY_T *weights,
-                                         INLAY_T *loss, INLAY_T *weight)
+                                         const void *labels,
+                                         const INLAY_T *weights, INLAY_T *loss,
+                                         INLAY_T *weight)
 {
     const int64_t image = i / p->d;
+    const int64_t label = inlay_label(p, labels, i);
+    int64_t at;
     *loss = 0;
     *weight = 0;
     if (p->has_ignore && label == p->ignore)
@@ -50,7 +56,8 @@ static inline int inlay_typed(nll_place)(const inlay_loss_params *p,
     if (label < 0 || label >= p->c)
         return 0;
     *weight = weights ? weights[label] : 1;
-    *loss = -x[(image * p->c + label) * p->d + i % p->d] * *weight;
+    at = (image * p->c + label) * p->d + i % p->d;
+    *loss = -x[at] * *weight;
     return 1;
 }
 
@@ -63,6 +70,7 @@ static inline int inlay_typed(nll_loss)(void *const *base, const inlay_step *s,
     const inlay_loss_params *p = (const inlay_loss_params *)s->params;
     INLAY_T *loss = (INLAY_T *)inlay_at(base, s, 0);
     const INLAY_T *x = (const INLAY_T *)inlay_at(base, s, 1);
+    const void *labels = inlay_at(base, s, 2);
     const INLAY_T *weights = (const INLAY_T *)inlay_at(base, s, 3);
     double sum = 0.0;
     double weight = 0.0;
@@ -71,16 +79,16 @@ static inline int inlay_typed(nll_loss)(void *const *base, const inlay_step *s,
     (void)r1;
     for (i = 0; i < p->n * p->d; i++) {
         INLAY_T one, w;
-        if (!inlay_typed(nll_place)(p, x, i,
-                                    inlay_label(p, inlay_at(base, s, 2), i),
-                                    weights, &one, &w))
+        if (!inlay_typed(nll_place)(p, x, i, labels, weights, &one, &w))
             return -INLAY_E_INDEX;
         if (!p->reduction)
             loss[i] = one;
         sum += (double)one;
         weight += (double)w;
     }
+    if (p->reduction == 2)
+        sum /= weight;
     if (p->reduction)
-        *loss = (INLAY_T)(p->reduction == 2 ? sum / weight : sum);
+        *loss = (INLAY_T)sum;
     return 0;
 }

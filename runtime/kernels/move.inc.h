@@ -8,11 +8,26 @@ INLAY_INLINE void inlay_typed(turn_tile)(INLAY_T *y, const INLAY_T *x,
 {
     INLAY_T tile[INLAY_TILE][INLAY_TILE];
     int32_t j, k;
-    for (j = 0; j < INLAY_TILE; j++)
+    for (j = 0; j < INLAY_TILE; j++) {
+        const INLAY_T *from = x + j * x_step;
         for (k = 0; k < INLAY_TILE; k++)
-            tile[k][j] = x[j * x_step + k];
+            tile[k][j] = from[k];
+    }
     for (k = 0; k < INLAY_TILE; k++)
         memcpy(y + k * y_step, tile[k], sizeof tile[k]);
+}
+
+/* The same for a smaller tile. */
+static inline void inlay_typed(turn_edge)(INLAY_T *y, const INLAY_T *x,
+                                          int32_t rows, int32_t columns,
+                                          ptrdiff_t y_step, ptrdiff_t x_step)
+{
+    int32_t j, k;
+    for (j = 0; j < columns; j++) {
+        const INLAY_T *from = x + j * x_step;
+        for (k = 0; k < rows; k++)
+            y[k * y_step + j] = from[k];
+    }
 }
 
 /* y[i][j] = x[j][i], i < n, j < m, in tiles. */
@@ -20,22 +35,29 @@ static inline void inlay_typed(turn)(INLAY_T *y, const INLAY_T *x, int32_t n,
                                      int32_t m, ptrdiff_t y_step,
                                      ptrdiff_t x_step)
 {
-    int32_t i, j, k, l;
+    int32_t i, j;
     for (i = 0; i < n; i += INLAY_TILE) {
-        const int32_t rows = n - i < INLAY_TILE ? n - i : INLAY_TILE;
+        const int32_t more = n - i;
+        const int32_t rows = more < INLAY_TILE ? more : INLAY_TILE;
         for (j = 0; j < m; j += INLAY_TILE) {
             const INLAY_T *from = x + j * x_step + i;
             INLAY_T *to = y + i * y_step + j;
-            const int32_t columns = m - j < INLAY_TILE ? m - j : INLAY_TILE;
-            if (rows == INLAY_TILE && columns == INLAY_TILE) {
+            const int32_t left = m - j;
+            const int32_t columns = left < INLAY_TILE ? left : INLAY_TILE;
+            if (rows == INLAY_TILE && columns == INLAY_TILE)
                 inlay_typed(turn_tile)(to, from, y_step, x_step);
-                continue;
-            }
-            for (l = 0; l < columns; l++)
-                for (k = 0; k < rows; k++)
-                    to[k * y_step + l] = from[l * x_step + k];
+            else
+                inlay_typed(turn_edge)(to, from, rows, columns, y_step, x_step);
         }
     }
+}
+
+/* y[j] = value, m elements. */
+static inline void inlay_typed(fill)(INLAY_T *y, INLAY_T value, int32_t m)
+{
+    int32_t j;
+    for (j = 0; j < m; j++)
+        y[j] = value;
 }
 
 /* y[j] = x[j], m elements, y_step and x_step apart. */
@@ -45,17 +67,19 @@ static inline void inlay_typed(line)(INLAY_T *y, const INLAY_T *x, int32_t m,
     int32_t j;
     if (y_step == 1 && x_step == 1 && m > 8) {
         memcpy(y, x, (size_t)m * sizeof *y);
-    } else if (y_step == 1 && x_step == 1) {
+        return;
+    }
+    if (y_step == 1 && x_step == 1) {
         for (j = 0; j < m; j++)
             y[j] = x[j];
-    } else if (y_step == 1 && x_step == 0) {
-        const INLAY_T value = x[0];
-        for (j = 0; j < m; j++)
-            y[j] = value;
-    } else {
-        for (j = 0; j < m; j++)
-            y[j * y_step] = x[j * x_step];
+        return;
     }
+    if (y_step == 1 && x_step == 0) {
+        inlay_typed(fill)(y, x[0], m);
+        return;
+    }
+    for (j = 0; j < m; j++)
+        y[j * y_step] = x[j * x_step];
 }
 
 static inline void inlay_typed(plane)(void *to, const void *from,
@@ -64,14 +88,20 @@ static inline void inlay_typed(plane)(void *to, const void *from,
 {
     INLAY_T *y = (INLAY_T *)to;
     const INLAY_T *x = (const INLAY_T *)from;
+    const ptrdiff_t y_row = y_step[0];
+    const ptrdiff_t x_row = x_step[0];
+    const ptrdiff_t y_one = y_step[1];
+    const ptrdiff_t x_one = x_step[1];
     ptrdiff_t i;
-    if (y_step[1] == 1 && x_step[0] == 1 && x_step[1] != 1 && n[0] > 1) {
-        inlay_typed(turn)(y, x, n[0], n[1], y_step[0], x_step[1]);
+    if (y_one == 1 && x_row == 1 && x_one != 1 && n[0] > 1) {
+        inlay_typed(turn)(y, x, n[0], n[1], y_row, x_one);
         return;
     }
-    for (i = 0; i < n[0]; i++)
-        inlay_typed(line)(y + i * y_step[0], x + i * x_step[0], n[1], y_step[1],
-                          x_step[1]);
+    for (i = 0; i < n[0]; i++) {
+        INLAY_T *row = y + i * y_row;
+        const INLAY_T *line = x + i * x_row;
+        inlay_typed(line)(row, line, n[1], y_one, x_one);
+    }
 }
 
 static inline int inlay_typed(move)(void *const *base, const inlay_step *s,

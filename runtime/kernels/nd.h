@@ -104,8 +104,11 @@ static inline int inlay_flat(void *const *base, const inlay_step *s, int32_t r0,
         const unsigned char *x =
             (const unsigned char *)inlay_row(base, s, 1, r0);
         int32_t i;
-        for (i = 0; i < p->n; i += p->pixel, y += y_step, x += x_step)
+        for (i = 0; i < p->n; i += p->pixel) {
             inner(y, x, p->pixel, p);
+            y += y_step;
+            x += x_step;
+        }
     }
     return 0;
 }

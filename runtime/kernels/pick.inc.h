@@ -7,6 +7,7 @@ static inline void inlay_typed(pick_line)(void *to, const void *from,
 {
     INLAY_T *y = (INLAY_T *)to;
     const INLAY_T *x = (const INLAY_T *)from;
+    const size_t bytes = (size_t)run * sizeof *y;
     ptrdiff_t i;
     if (run == 1) {
         for (i = 0; i < n; i++)
@@ -14,7 +15,7 @@ static inline void inlay_typed(pick_line)(void *to, const void *from,
         return;
     }
     for (i = 0; i < n; i++)
-        memcpy(y + i * run, x + table[i], (size_t)run * sizeof *y);
+        memcpy(y + i * run, x + table[i], bytes);
 }
 
 static inline void inlay_typed(pick_pixels)(void *to, const void *from,
@@ -34,8 +35,10 @@ static inline void inlay_typed(pick_pixels)(void *to, const void *from,
             y[i * y_pixel] = x[(table[i] - origin) * x_pixel];
         return;
     }
-    for (i = 0; i < n; i++)
-        memcpy(y + i * y_pixel, x + (table[i] - origin) * x_pixel, bytes);
+    for (i = 0; i < n; i++) {
+        const INLAY_T *pixel = x + (table[i] - origin) * x_pixel;
+        memcpy(y + i * y_pixel, pixel, bytes);
+    }
 }
 
 static inline int inlay_typed(pick)(void *const *base, const inlay_step *s,

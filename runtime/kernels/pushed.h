@@ -39,39 +39,75 @@ static inline uint8_t inlay_entry(const inlay_segment *g, int32_t e)
     return g->list[e - periods + g->period];
 }
 
+/* How many units of each step of a streamed segment are made. */
+static inline uint16_t *inlay_made(const inlay_model *m, void *const *base)
+{
+    unsigned char *arena = (unsigned char *)base[INLAY_ARENA];
+    return (uint16_t *)(void *)(arena + m->state);
+}
+
+static inline int32_t inlay_entries(const inlay_segment *g)
+{
+    return g->prologue + g->period * g->repeats + g->epilogue;
+}
+
+/* From entry e of `entries` on, how many name the same step s, where its kernel may make them in
+ * one call. */
+static inline int32_t inlay_entries_alike(const inlay_segment *g,
+                                          const inlay_step *s, int32_t e,
+                                          int32_t entries)
+{
+    const uint8_t k = inlay_entry(g, e);
+    int32_t n = 1;
+    if (s->backward == INLAY_UNIT_BY_UNIT)
+        return n;
+    while (e + n < entries && inlay_entry(g, e + n) == k)
+        n++;
+    return n;
+}
+
+/* The next n units of step k of a segment. What its kernel returns. */
+static inline int inlay_stream_units(const inlay_model *m,
+                                     const inlay_segment *g, void *const *base,
+                                     uint8_t k, int32_t n)
+{
+    uint16_t *made = inlay_made(m, base) + k;
+    const int32_t before = *made;
+    int r;
+#ifdef INLAY_CHECK
+    r = inlay_check_units(m, base, g->first + k, before, before + n);
+#else
+    r = inlay_run_units(base, m->step + g->first + k, before, n);
+#endif
+    if (r >= 0)
+        *made = (uint16_t)(before + n);
+    return r;
+}
+
 /* Goes on in a list; *row: the awaited row of step `input` is there, and 0 once it is used. */
 static inline int inlay_stream_on(const inlay_model *m, const inlay_segment *g,
                                   void *const *base, inlay_place *at,
                                   int32_t input, int *row)
 {
-    uint16_t *made =
-        (uint16_t *)(void *)((unsigned char *)base[INLAY_ARENA] + m->state);
-    const int32_t entries = g->prologue + g->period * g->repeats + g->epilogue;
+    const int32_t entries = inlay_entries(g);
     int32_t i, n;
     for (i = 0; at->entry == 0 && !*row && i < g->count; i++)
-        made[i] = 0;
+        inlay_made(m, base)[i] = 0;
     for (; at->entry < entries; at->entry += n) {
         const uint8_t k = inlay_entry(g, at->entry);
         const inlay_step *s = m->step + g->first + k;
+        const int is_input = g->first + k == input;
         int r;
-        if (g->first + k == input && !*row)
+        if (is_input && !*row)
             return INLAY_MORE;
         n = 1;
-        if (g->first + k == input)
+        if (is_input)
             *row = 0;
         else
-            while (s->backward != INLAY_UNIT_BY_UNIT &&
-                   at->entry + n < entries &&
-                   inlay_entry(g, at->entry + n) == k)
-                n++;
-#ifdef INLAY_CHECK
-        r = inlay_check_units(m, base, g->first + k, made[k], made[k] + n);
-#else
-        r = inlay_run_units(base, s, made[k], n);
-#endif
+            n = inlay_entries_alike(g, s, at->entry, entries);
+        r = inlay_stream_units(m, g, base, k, n);
         if (r < 0)
             return -r;
-        made[k] = (uint16_t)(made[k] + n);
     }
 #ifdef INLAY_CHECK
     for (i = 0; i < g->count; i++)
@@ -112,10 +148,7 @@ static inline void *inlay_input_row(const inlay_model *m, void *const *base,
                                     size_t place, int32_t input)
 {
     const inlay_place *at = inlay_place_at(base, place);
-    const uint16_t *made =
-        (const uint16_t *)(const void *)((const unsigned char *)
-                                             base[INLAY_ARENA] +
-                                         m->state);
+    const uint16_t *made = inlay_made(m, base);
     if (at->segment < 0 || at->segment >= m->segments)
         return NULL;
     return inlay_row(base, m->step + input, 0,

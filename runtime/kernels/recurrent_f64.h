@@ -13,42 +13,58 @@ static inline double inlay_gate_one(const inlay_recurrent_params *p, int32_t d,
 {
     const int32_t own = d * 3 + k;
     const double clip = (double)p->clip;
+    const double alpha = (double)p->alpha[own];
+    const double beta = (double)p->beta[own];
     if (p->clipped && k < 2) {
         const double low = x < -clip ? -clip : x;
         x = x > clip ? clip : low;
     }
-    return inlay_gate_act_f64(x, p->act[own], (double)p->alpha[own],
-                              (double)p->beta[own]);
+    return inlay_gate_act_f64(x, p->act[own], alpha, beta);
 }
 
 /* A direction's operands. */
 typedef struct inlay_cell_f64 {
     const inlay_recurrent_params *p;
     int32_t d;
-    const double *w, *r, *b, *q; /* b, q: NULL where left out */
-    double *h, *c, *g, *t;       /* [H], [H], [G H], [H] */
+    const double *w;
+    const double *r;
+    const double *b; /* NULL where it is left out, as q */
+    const double *q;
+    double *h; /* [H] */
+    double *c; /* [H] */
+    double *g; /* [G H] */
+    double *t; /* [H] */
 } inlay_cell_f64;
+
+/* sum + the sum of w[i] x[i], i < n. */
+static inline double inlay_dot_f64(double sum, const double *w, const double *x,
+                                   int32_t n)
+{
+    int32_t i;
+    for (i = 0; i < n; i++)
+        sum += w[i] * x[i];
+    return sum;
+}
 
 /* b + rb + sum of w[row] x + sum of r[row] h; x or h NULL: without that part and its bias. */
 static inline double inlay_row_f64(const inlay_cell_f64 *k, int32_t row,
                                    const double *x, const double *h)
 {
-    const int32_t I = k->p->input;
-    const int32_t H = k->p->hidden;
-    const int32_t all = k->p->kind * H;
+    const int32_t inputs = k->p->input;
+    const int32_t hidden = k->p->hidden;
+    const int32_t all = k->p->kind * hidden;
     double sum = 0.0;
-    int32_t i;
     if (x) {
+        const double *w = k->w + (ptrdiff_t)row * inputs;
         if (k->b)
             sum += k->b[row];
-        for (i = 0; i < I; i++)
-            sum += k->w[(ptrdiff_t)row * I + i] * x[i];
+        sum = inlay_dot_f64(sum, w, x, inputs);
     }
     if (h) {
+        const double *r = k->r + (ptrdiff_t)row * hidden;
         if (k->b)
             sum += k->b[all + row];
-        for (i = 0; i < H; i++)
-            sum += k->r[(ptrdiff_t)row * H + i] * h[i];
+        sum = inlay_dot_f64(sum, r, h, hidden);
     }
     return sum;
 }
@@ -72,8 +88,10 @@ static inline void inlay_gru_f64(const inlay_cell_f64 *k, const double *x)
     const int32_t n = p->hidden;
     double *cell = k->g + 2 * n;
     int32_t i;
-    for (i = 0; i < 2 * n; i++)
-        k->g[i] = inlay_gate_one(p, k->d, 0, inlay_row_f64(k, i, x, k->h));
+    for (i = 0; i < 2 * n; i++) {
+        const double sum = inlay_row_f64(k, i, x, k->h);
+        k->g[i] = inlay_gate_one(p, k->d, 0, sum);
+    }
     for (i = 0; i < n; i++)
         k->t[i] = k->g[n + i] * k->h[i];
     for (i = 0; i < n; i++)
@@ -111,19 +129,25 @@ static inline void inlay_lstm_f64(const inlay_cell_f64 *k, const double *x)
     }
 }
 
+static inline void inlay_rnn_f64(const inlay_cell_f64 *k, const double *x)
+{
+    const int32_t n = k->p->hidden;
+    int32_t i;
+    for (i = 0; i < n; i++) {
+        const double sum = inlay_row_f64(k, i, x, k->h);
+        k->t[i] = inlay_gate_one(k->p, k->d, 0, sum);
+    }
+    memcpy(k->h, k->t, (size_t)n * sizeof *k->h);
+}
+
 static inline void inlay_step_f64(const inlay_cell_f64 *k, const double *x)
 {
-    int32_t i;
     if (k->p->kind == 3)
         inlay_gru_f64(k, x);
     else if (k->p->kind == 4)
         inlay_lstm_f64(k, x);
-    else {
-        for (i = 0; i < k->p->hidden; i++)
-            k->t[i] =
-                inlay_gate_one(k->p, k->d, 0, inlay_row_f64(k, i, x, k->h));
-        memcpy(k->h, k->t, (size_t)k->p->hidden * sizeof *k->h);
-    }
+    else
+        inlay_rnn_f64(k, x);
 }
 
 /* The first state of one row, of operand i: zeros where that is left out. */
@@ -146,6 +170,26 @@ static inline void inlay_state_to(void *const *base, const inlay_step *s, int i,
         memcpy(to + at, from, bytes);
 }
 
+/* A row of the batch at step i of the direction; x and y, which may be NULL, are at the row. */
+static inline void inlay_place_f64(const inlay_cell_f64 *k, double *y,
+                                   const double *x, int32_t i, int32_t steps)
+{
+    const inlay_recurrent_params *p = k->p;
+    const size_t bytes = (size_t)p->hidden * sizeof *y;
+    const int lives = i < steps;
+    const int reversed = lives && (p->reverse >> k->d & 1);
+    const int64_t at = reversed ? steps - 1 - i : i;
+    if (lives)
+        inlay_step_f64(k, x + at * p->xs[0]);
+    if (!y)
+        return;
+    y += at * p->ys[0];
+    if (lives)
+        memcpy(y, k->h, bytes);
+    else
+        memset(y, 0, bytes);
+}
+
 /* One row of the batch in one direction. */
 static inline void inlay_sequence_f64(void *const *base, const inlay_step *s,
                                       const inlay_cell_f64 *k, int32_t b,
@@ -157,23 +201,13 @@ static inline void inlay_sequence_f64(void *const *base, const inlay_step *s,
     const double *x = (const double *)inlay_at(base, s, 3);
     double *y = (double *)inlay_at(base, s, 0);
     int32_t i;
+    x += b * p->xs[1];
+    if (y)
+        y += k->d * p->ys[1] + b * p->ys[2];
     inlay_state_from(base, s, 9, state, k->h, bytes);
     inlay_state_from(base, s, 10, state, k->c, bytes);
-    for (i = 0; i < p->steps; i++) {
-        const int lives = i < steps;
-        const int reversed = lives && (p->reverse >> k->d & 1);
-        const int64_t at = reversed ? steps - 1 - i : i;
-        double *to = y;
-        if (lives)
-            inlay_step_f64(k, x + at * p->xs[0] + b * p->xs[1]);
-        if (!y)
-            continue;
-        to += at * p->ys[0] + k->d * p->ys[1] + b * p->ys[2];
-        if (lives)
-            memcpy(to, k->h, bytes);
-        else
-            memset(to, 0, bytes);
-    }
+    for (i = 0; i < p->steps; i++)
+        inlay_place_f64(k, y, x, i, steps);
     inlay_state_to(base, s, 1, state, k->h, bytes);
     inlay_state_to(base, s, 2, state, k->c, bytes);
 }
@@ -213,8 +247,10 @@ static inline int inlay_recurrent_f64(void *const *base, const inlay_step *s,
     k.g = k.t + p->hidden;
     for (k.d = 0; k.d < p->directions; k.d++) {
         inlay_direction_f64(base, s, &k);
-        for (b = 0; b < p->batch; b++)
-            inlay_sequence_f64(base, s, &k, b, length ? length[b] : p->steps);
+        for (b = 0; b < p->batch; b++) {
+            const int32_t steps = length ? length[b] : p->steps;
+            inlay_sequence_f64(base, s, &k, b, steps);
+        }
     }
     return 0;
 }

@@ -4,14 +4,41 @@
  * element), join (another accumulator) and finish. `op` is a constant wherever these functions
  * stand. */
 
+/* All accumulators begin. */
+INLAY_INLINE void INLAY_R(clear)(INLAY_A *acc, const int op)
+{
+    int32_t j;
+    for (j = 0; j < INLAY_LANES; j++)
+        acc[j] = INLAY_R(start)(op);
+}
+
+/* acc[j] takes x[j]. */
+INLAY_INLINE void INLAY_R(lane)(INLAY_A *acc, const INLAY_T *x, int32_t n,
+                                const int op)
+{
+    int32_t j;
+    for (j = 0; j < n; j++)
+        acc[j] = INLAY_R(take)(acc[j], (INLAY_A)x[j], op);
+}
+
+/* acc[j] takes other[j]. */
+INLAY_INLINE void INLAY_R(joined)(INLAY_A *acc, const INLAY_A *other, int32_t n,
+                                  const int op)
+{
+    int32_t j;
+    for (j = 0; j < n; j++)
+        acc[j] = INLAY_R(join)(acc[j], other[j], op);
+}
+
 /* acc[j] takes x[j], x[stride + j] and so on. */
 INLAY_INLINE void INLAY_R(rows)(INLAY_A *acc, const INLAY_T *x, int32_t n,
                                 int32_t rows, ptrdiff_t stride, const int op)
 {
-    int32_t i, j;
-    for (i = 0; i < rows; i++, x += stride)
-        for (j = 0; j < n; j++)
-            acc[j] = INLAY_R(take)(acc[j], (INLAY_A)x[j], op);
+    int32_t i;
+    for (i = 0; i < rows; i++) {
+        INLAY_R(lane)(acc, x, n, op);
+        x += stride;
+    }
 }
 
 /* acc[j % INLAY_LANES] takes x[j]. */
@@ -20,8 +47,7 @@ INLAY_INLINE void INLAY_R(line)(INLAY_A *acc, const INLAY_T *x, int32_t n,
 {
     int32_t i, j;
     for (i = 0; i + INLAY_LANES <= n; i += INLAY_LANES)
-        for (j = 0; j < INLAY_LANES; j++)
-            acc[j] = INLAY_R(take)(acc[j], (INLAY_A)x[i + j], op);
+        INLAY_R(lane)(acc, x + i, INLAY_LANES, op);
     for (j = 0; i < n; i++, j++)
         acc[j] = INLAY_R(take)(acc[j], (INLAY_A)x[i], op);
 }
@@ -30,20 +56,18 @@ INLAY_INLINE void INLAY_R(line)(INLAY_A *acc, const INLAY_T *x, int32_t n,
 INLAY_INLINE void INLAY_R(chunks)(INLAY_A *total, const INLAY_T *x, int32_t n,
                                   int32_t rows, ptrdiff_t stride, const int op)
 {
-    int32_t i, j;
+    int32_t i;
     for (i = 0; i < rows; i += INLAY_CHUNK) {
         const int32_t left = rows - i;
         const int32_t some = left < INLAY_CHUNK ? left : INLAY_CHUNK;
         const INLAY_T *from = x + i * stride;
         INLAY_A acc[INLAY_LANES];
-        for (j = 0; j < INLAY_LANES; j++)
-            acc[j] = INLAY_R(start)(op);
+        INLAY_R(clear)(acc, op);
         if (n == INLAY_LANES)
             INLAY_R(rows)(acc, from, INLAY_LANES, some, stride, op);
         else
             INLAY_R(rows)(acc, from, n, some, stride, op);
-        for (j = 0; j < n; j++)
-            total[j] = INLAY_R(join)(total[j], acc[j], op);
+        INLAY_R(joined)(total, acc, n, op);
     }
 }
 
@@ -72,14 +96,27 @@ INLAY_INLINE void INLAY_R(columns)(const inlay_reduce_params *p, INLAY_T *y,
 INLAY_INLINE INLAY_A INLAY_R(some)(const INLAY_T *x, int32_t n, const int op)
 {
     INLAY_A acc[INLAY_LANES];
-    int32_t half, j;
-    for (j = 0; j < INLAY_LANES; j++)
-        acc[j] = INLAY_R(start)(op);
+    int32_t half;
+    INLAY_R(clear)(acc, op);
     INLAY_R(line)(acc, x, n, op);
     for (half = INLAY_LANES / 2; half; half /= 2)
-        for (j = 0; j < half; j++)
-            acc[j] = INLAY_R(join)(acc[j], acc[half + j], op);
+        INLAY_R(joined)(acc, acc + half, half, op);
     return acc[0];
+}
+
+/* `total` and what a line of n elements comes to, in pieces. */
+INLAY_INLINE INLAY_A INLAY_R(pieces)(INLAY_A total, const INLAY_T *x, int32_t n,
+                                     const int op)
+{
+    const int32_t most = INLAY_LANES * INLAY_CHUNK;
+    int32_t i;
+    for (i = 0; i < n; i += most) {
+        const int32_t left = n - i;
+        const int32_t count = left < most ? left : most;
+        const INLAY_A some = INLAY_R(some)(x + i, count, op);
+        total = INLAY_R(join)(total, some, op);
+    }
+    return total;
 }
 
 /* One element: lines of nr[last] elements. */
@@ -88,20 +125,38 @@ INLAY_INLINE void INLAY_R(lines)(const inlay_reduce_params *p, INLAY_T *y,
 {
     const int32_t last = p->reduced - 1;
     const int32_t run = p->nr[last];
-    const int32_t most = INLAY_LANES * INLAY_CHUNK;
     INLAY_A total = INLAY_R(start)(op);
     int32_t at[8] = { 0 };
     ptrdiff_t offset = 0;
-    int32_t i;
     if (p->count)
-        do {
-            for (i = 0; i < run; i += most) {
-                const int32_t n = run - i < most ? run - i : most;
-                const INLAY_A some = INLAY_R(some)(x + offset + i, n, op);
-                total = INLAY_R(join)(total, some, op);
-            }
-        } while (inlay_walk(at, p->nr, p->sr, last, &offset));
+        do
+            total = INLAY_R(pieces)(total, x + offset, run, op);
+        while (inlay_walk(at, p->nr, p->sr, last, &offset));
     *y = (INLAY_T)INLAY_R(finish)(total, p->count, op);
+}
+
+/* The innermost loop of y; x: at the elements of its first one. Returns where y ends. */
+INLAY_INLINE INLAY_T *INLAY_R(innermost)(const inlay_reduce_params *p,
+                                         INLAY_T *y, const INLAY_T *x,
+                                         const int op)
+{
+    const int32_t last = p->kept - 1;
+    const int32_t size = p->nk[last];
+    const int32_t step = p->sk[last];
+    int32_t j, n;
+    for (j = 0; j < size; j += n) {
+        const INLAY_T *from = x + j * step;
+        const int32_t left = size - j;
+        n = left < INLAY_LANES ? left : INLAY_LANES;
+        if (!p->columns)
+            n = 1;
+        if (p->columns)
+            INLAY_R(columns)(p, y, from, n, op);
+        else
+            INLAY_R(lines)(p, y, from, op);
+        y += n;
+    }
+    return y;
 }
 
 INLAY_INLINE int INLAY_R(reduce)(void *const *base, const inlay_step *s,
@@ -113,24 +168,11 @@ INLAY_INLINE int INLAY_R(reduce)(void *const *base, const inlay_step *s,
     const INLAY_T *x = (const INLAY_T *)inlay_at(base, s, 1);
     int32_t at[8] = { 0 };
     ptrdiff_t offset = 0;
-    int32_t last, j, n;
     if (!p)
         return -INLAY_E_SHAPE;
-    last = p->kept - 1;
-    do {
-        const INLAY_T *from = x + offset;
-        for (j = 0; j < p->nk[last]; j += n) {
-            const int32_t left = p->nk[last] - j;
-            n = left < INLAY_LANES ? left : INLAY_LANES;
-            if (!p->columns)
-                n = 1;
-            if (p->columns)
-                INLAY_R(columns)(p, y, from + j * p->sk[last], n, op);
-            else
-                INLAY_R(lines)(p, y, from + j * p->sk[last], op);
-            y += n;
-        }
-    } while (inlay_walk(at, p->nk, p->sk, last, &offset));
+    do
+        y = INLAY_R(innermost)(p, y, x + offset, op);
+    while (inlay_walk(at, p->nk, p->sk, p->kept - 1, &offset));
     return 0;
 }
 

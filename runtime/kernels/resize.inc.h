@@ -20,10 +20,11 @@
 INLAY_INLINE const INLAY_T *
 inlay_typed(resample_source)(inlay_resample_from from, int32_t i)
 {
-    if (from.x)
-        return (const INLAY_T *)from.x + (i - from.first) * from.step;
-    return (const INLAY_T *)inlay_row(from.base, from.s, 1, from.first + i) +
-           from.step;
+    const INLAY_T *x = (const INLAY_T *)from.x;
+    if (x)
+        return x + (i - from.first) * from.step;
+    x = (const INLAY_T *)inlay_row(from.base, from.s, 1, from.first + i);
+    return x + from.step;
 }
 
 /* y[inner] = sum over the taps of weight[t] times the elements at index[t], + weight[taps] */
@@ -33,16 +34,18 @@ INLAY_INLINE void inlay_typed(resample_element)(INLAY_T *y,
                                                 const float *weight,
                                                 int32_t taps, int32_t inner)
 {
+    const INLAY_T add = (INLAY_T)weight[taps];
     int32_t i, t;
     if (taps == 2) {
-        inlay_typed(resample_two)(
-            y, inner, inlay_typed(resample_source)(from, index[0]),
-            inlay_typed(resample_source)(from, index[1]), (INLAY_T)weight[0],
-            (INLAY_T)weight[1], (INLAY_T)weight[2]);
+        const INLAY_T *a = inlay_typed(resample_source)(from, index[0]);
+        const INLAY_T *b = inlay_typed(resample_source)(from, index[1]);
+        const INLAY_T weight_a = (INLAY_T)weight[0];
+        const INLAY_T weight_b = (INLAY_T)weight[1];
+        inlay_typed(resample_two)(y, inner, a, b, weight_a, weight_b, add);
         return;
     }
     for (i = 0; i < inner; i++)
-        y[i] = (INLAY_T)weight[taps];
+        y[i] = add;
     for (t = 0; t < taps; t++) {
         const INLAY_T *x = inlay_typed(resample_source)(from, index[t]);
         if (weight[t] != 0)
@@ -77,19 +80,25 @@ static inline void inlay_typed(resample_row)(void *const *base,
 {
     const inlay_resample_params *p = (const inlay_resample_params *)s->params;
     const ptrdiff_t o = r % p->n_out;
+    const int32_t first = r / p->n_out * p->n_in;
     const int32_t y_pixel = s->ref[0].pix;
     const int32_t x_pixel = s->ref[1].pix;
-    const int dense = y_pixel == p->inner && x_pixel == p->inner;
-    const int32_t pieces = dense ? 1 : p->pixels;
-    const int32_t inner = dense ? p->inner * p->pixels : p->inner;
-    inlay_resample_from from = { base, s, NULL, r / p->n_out * p->n_in, 0 };
+    inlay_resample_from from = { base, s, NULL, first, 0 };
     INLAY_T *y = (INLAY_T *)inlay_row(base, s, 0, r);
-    int32_t i;
+    int32_t pieces = p->pixels;
+    int32_t inner = p->inner;
+    int32_t column = p->column - p->origin;
+    if (y_pixel == inner && x_pixel == inner) {
+        inner *= pieces;
+        pieces = 1;
+    }
     index += o * p->taps;
     weight += o * (p->taps + 1);
-    for (i = 0; i < pieces; i++, y += y_pixel) {
-        from.step = (ptrdiff_t)(i + p->column - p->origin) * x_pixel;
+    for (; pieces > 0; pieces--) {
+        from.step = (ptrdiff_t)column * x_pixel;
         inlay_typed(resample_element)(y, from, index, weight, p->taps, inner);
+        column++;
+        y += y_pixel;
     }
 }
 
@@ -101,10 +110,13 @@ static inline void inlay_typed(resample_pixels)(void *const *base,
 {
     const inlay_resample_params *p = (const inlay_resample_params *)s->params;
     const ptrdiff_t column = p->column;
-    inlay_typed(resample_axis)(
-        p, (INLAY_T *)inlay_row(base, s, 0, r),
-        (const INLAY_T *)inlay_row(base, s, 1, r), index + column * p->taps,
-        weight + column * (p->taps + 1), s->ref[0].pix, s->ref[1].pix);
+    const ptrdiff_t y_step = s->ref[0].pix;
+    const ptrdiff_t x_step = s->ref[1].pix;
+    INLAY_T *y = (INLAY_T *)inlay_row(base, s, 0, r);
+    const INLAY_T *x = (const INLAY_T *)inlay_row(base, s, 1, r);
+    index += column * p->taps;
+    weight += column * (p->taps + 1);
+    inlay_typed(resample_axis)(p, y, x, index, weight, y_step, x_step);
 }
 
 /* All of y. */

@@ -24,9 +24,11 @@ static inline int64_t inlay_typed(grid_tap)(const inlay_grid_sample_params *p,
 {
     const INLAY_T last = (INLAY_T)(p->size[axis] - 1);
     const INLAY_T margin = p->align ? 0 : INLAY_C(0.5);
-    if (p->edge == INLAY_EDGE_REFLECTION)
-        at = inlay_typed(reflect)(
-            at, -margin, p->align ? last : (INLAY_T)p->size[axis] - margin);
+    if (p->edge == INLAY_EDGE_REFLECTION) {
+        const INLAY_T size = (INLAY_T)p->size[axis];
+        const INLAY_T most = p->align ? last : size - margin;
+        at = inlay_typed(reflect)(at, -margin, most);
+    }
     if (p->edge == INLAY_EDGE_ZEROS)
         return at >= 0 && at <= last ? (int64_t)at : -1;
     at = at > 0 ? at : 0;
@@ -72,31 +74,56 @@ typedef struct inlay_typed(taps)
 }
 inlay_typed(taps);
 
-/* Those for the normalized coordinate g. */
+/* The indices of n taps from place `first` on. */
+static inline void inlay_typed(grid_indices)(const inlay_grid_sample_params *p,
+                                             int32_t axis, INLAY_T first,
+                                             int32_t n,
+                                             inlay_typed(taps) * taps)
+{
+    int32_t i;
+    taps->n = n;
+    for (i = 0; i < n; i++) {
+        const INLAY_T at = first + (INLAY_T)i;
+        taps->index[i] = inlay_typed(grid_tap)(p, axis, at);
+    }
+}
+
+/* The taps for the normalized coordinate g. */
 static inline void inlay_typed(grid_taps)(const inlay_grid_sample_params *p,
                                           int32_t axis, INLAY_T g,
                                           inlay_typed(taps) * taps)
 {
     const INLAY_T x = inlay_typed(grid_coordinate)(p, axis, g);
     const INLAY_T low = INLAY_F(floor)(x);
-    const INLAY_T first = p->mode == INLAY_SAMPLE_CUBIC ? low - 1 : low;
+    const INLAY_T part = x - low;
     int32_t i;
     if (p->mode == INLAY_SAMPLE_NEAREST) {
-        taps->n = 1;
-        taps->index[0] = inlay_typed(grid_tap)(p, axis, INLAY_F(nearbyint)(x));
+        const INLAY_T nearest = INLAY_F(nearbyint)(x);
+        inlay_typed(grid_indices)(p, axis, nearest, 1, taps);
         taps->weight[0] = 1;
-        return;
+    } else if (p->mode == INLAY_SAMPLE_CUBIC) {
+        inlay_typed(grid_indices)(p, axis, low - 1, 4, taps);
+        for (i = 0; i < 4; i++)
+            taps->weight[i] = inlay_typed(cubic)(part - (INLAY_T)(i - 1));
+    } else {
+        inlay_typed(grid_indices)(p, axis, low, 2, taps);
+        taps->weight[1] = part;
+        taps->weight[0] = 1 - part;
     }
-    taps->n = p->mode == INLAY_SAMPLE_CUBIC ? 4 : 2;
+}
+
+/* `sum` and what the taps of a row give, of which each counts with `weight` more. */
+static inline INLAY_T inlay_typed(sample_row)(const INLAY_T *row,
+                                              const inlay_typed(taps) * taps,
+                                              INLAY_T weight, INLAY_T sum)
+{
+    int32_t i;
     for (i = 0; i < taps->n; i++) {
-        taps->index[i] = inlay_typed(grid_tap)(p, axis, first + (INLAY_T)i);
-        if (p->mode == INLAY_SAMPLE_CUBIC)
-            taps->weight[i] = inlay_typed(cubic)(x - low - (INLAY_T)(i - 1));
+        const int64_t column = taps->index[i];
+        if (column >= 0)
+            sum += weight * taps->weight[i] * row[column];
     }
-    if (p->mode == INLAY_SAMPLE_LINEAR) {
-        taps->weight[1] = x - low;
-        taps->weight[0] = 1 - taps->weight[1];
-    }
+    return sum;
 }
 
 /* Sum over all combinations of the axes' taps. */
@@ -104,20 +131,21 @@ static inline INLAY_T inlay_typed(sample)(const inlay_grid_sample_params *p,
                                           const INLAY_T *x,
                                           const inlay_typed(taps) * taps)
 {
+    const inlay_typed(taps) *planes = taps;
+    const inlay_typed(taps) *rows = taps + 1;
     INLAY_T sum = 0;
-    int32_t a, b, c;
-    for (a = 0; a < taps[0].n; a++)
-        for (b = 0; b < taps[1].n; b++)
-            for (c = 0; c < taps[2].n; c++) {
-                const int64_t plane = taps[0].index[a];
-                const int64_t row = taps[1].index[b];
-                const int64_t column = taps[2].index[c];
-                if (plane < 0 || row < 0 || column < 0)
-                    continue;
-                sum += taps[0].weight[a] * taps[1].weight[b] *
-                       taps[2].weight[c] *
-                       x[(plane * p->size[1] + row) * p->size[2] + column];
-            }
+    int32_t i, k;
+    for (i = 0; i < planes->n; i++)
+        for (k = 0; k < rows->n; k++) {
+            const int64_t plane = planes->index[i];
+            const int64_t row = rows->index[k];
+            const INLAY_T weight = planes->weight[i] * rows->weight[k];
+            const INLAY_T *from = x;
+            if (plane < 0 || row < 0)
+                continue;
+            from += (plane * p->size[1] + row) * p->size[2];
+            sum = inlay_typed(sample_row)(from, taps + 2, weight, sum);
+        }
     return sum;
 }
 
@@ -129,16 +157,19 @@ inlay_typed(grid_place_sample)(const inlay_grid_sample_params *p, INLAY_T *y,
                                int64_t plane)
 {
     const int32_t first = 3 - p->axes;
-    inlay_typed(taps) taps[3] = { { 1, { 0 }, { 1 } },
-                                  { 1, { 0 }, { 1 } },
-                                  { 1, { 0 }, { 1 } } };
-    int32_t a;
+    const inlay_typed(taps) one = { 1, { 0 }, { 1 } };
+    inlay_typed(taps) taps[3];
+    int32_t axis;
     int64_t k;
-    for (a = 0; a < p->axes; a++)
-        inlay_typed(grid_taps)(p, first + a, grid[p->axes - 1 - a],
-                               taps + first + a);
-    for (k = 0; k < p->c; k++)
-        y[k * p->out] = inlay_typed(sample)(p, x + k * plane, taps);
+    for (axis = 0; axis < first; axis++)
+        taps[axis] = one;
+    for (; axis < 3; axis++)
+        inlay_typed(grid_taps)(p, axis, grid[2 - axis], taps + axis);
+    for (k = 0; k < p->c; k++) {
+        *y = inlay_typed(sample)(p, x, taps);
+        y += p->out;
+        x += plane;
+    }
 }
 
 static inline int inlay_typed(grid_sample)(void *const *base,
@@ -155,8 +186,10 @@ static inline int inlay_typed(grid_sample)(void *const *base,
     (void)r0;
     (void)r1;
     for (i = 0; i < p->n; i++) {
-        for (o = 0; o < p->out; o++, grid += p->axes)
+        for (o = 0; o < p->out; o++) {
             inlay_typed(grid_place_sample)(p, y + o, x, grid, plane);
+            grid += p->axes;
+        }
         y += p->c * p->out;
         x += p->c * plane;
     }
@@ -211,19 +244,23 @@ static inline int inlay_typed(affine_grid)(void *const *base,
     int64_t i, k;
     (void)r0;
     (void)r1;
-    for (i = 0; i < p->n; i++, theta += p->axes * (p->axes + 1))
-        for (k = 0; k < places; k++, grid += p->axes) {
+    for (i = 0; i < p->n; i++) {
+        for (k = 0; k < places; k++) {
             INLAY_T at[3];
             inlay_typed(grid_at)(p, k, at);
             inlay_typed(grid_apply)(grid, theta, at, p->axes);
+            grid += p->axes;
         }
+        theta += p->axes * (p->axes + 1);
+    }
     return 0;
 }
 
 /* A place on an axis between two elements: `part` of the way from one to the next. */
 typedef struct inlay_typed(between)
 {
-    int64_t low, high;
+    int64_t low;
+    int64_t high;
     INLAY_T part;
 }
 inlay_typed(between);
@@ -231,11 +268,17 @@ inlay_typed(between);
 static inline inlay_typed(between)
     inlay_typed(roi_between)(INLAY_T at, int64_t n)
 {
+    const int64_t last = n - 1;
     inlay_typed(between) place;
     at = at > 0 ? at : 0;
-    place.low = (int64_t)at < n - 1 ? (int64_t)at : n - 1;
-    place.high = place.low + 1 < n ? place.low + 1 : place.low;
-    place.part = place.low == n - 1 ? 0 : at - (INLAY_T)place.low;
+    place.low = (int64_t)at;
+    place.high = place.low + 1;
+    place.part = at - (INLAY_T)place.low;
+    if (place.low >= last) {
+        place.low = last;
+        place.high = last;
+        place.part = 0;
+    }
     return place;
 }
 
@@ -248,10 +291,14 @@ static inline void inlay_typed(roi_four)(const inlay_roi_align_params *p,
     const inlay_typed(between) column = inlay_typed(roi_between)(u, p->w);
     const INLAY_T *low = x + row.low * p->w;
     const INLAY_T *high = x + row.high * p->w;
-    four[0] = (1 - row.part) * (1 - column.part) * low[column.low];
-    four[1] = (1 - row.part) * column.part * low[column.high];
-    four[2] = row.part * (1 - column.part) * high[column.low];
-    four[3] = row.part * column.part * high[column.high];
+    const INLAY_T down = row.part;
+    const INLAY_T up = 1 - down;
+    const INLAY_T right = column.part;
+    const INLAY_T left = 1 - right;
+    four[0] = up * left * low[column.low];
+    four[1] = up * right * low[column.high];
+    four[2] = down * left * high[column.low];
+    four[3] = down * right * high[column.high];
 }
 
 /* The value of a cell `before`, with one more sample; first: it is the first. */
@@ -309,7 +356,9 @@ static inline void inlay_typed(roi_seen)(INLAY_T start, INLAY_T length,
 /* A cell along an axis of n elements: where its samples lie, and which of them may lie within. */
 typedef struct inlay_typed(roi_side)
 {
-    INLAY_T start, length, samples;
+    INLAY_T start;
+    INLAY_T length;
+    INLAY_T samples;
     int32_t range[2];
 }
 inlay_typed(roi_side);
@@ -342,7 +391,10 @@ static inline int inlay_typed(roi_all_seen)(const inlay_typed(roi_side) * side)
 /* The cells of a region: where the first begins, and the size of one. */
 typedef struct inlay_typed(roi)
 {
-    INLAY_T top, left, height, width;
+    INLAY_T top;
+    INLAY_T left;
+    INLAY_T height;
+    INLAY_T width;
 }
 inlay_typed(roi);
 
@@ -355,13 +407,14 @@ static inline INLAY_T inlay_typed(roi_value)(const inlay_roi_align_params *p,
     int first = inlay_typed(roi_all_seen)(v) && inlay_typed(roi_all_seen)(u);
     INLAY_T value = 0;
     int32_t i, k;
-    for (i = v->range[0]; i < v->range[1]; i++)
+    for (i = v->range[0]; i < v->range[1]; i++) {
+        const INLAY_T row = inlay_typed(roi_place)(v, i);
         for (k = u->range[0]; k < u->range[1]; k++) {
-            value = inlay_typed(roi_sample)(p, x, inlay_typed(roi_place)(v, i),
-                                            inlay_typed(roi_place)(u, k), first,
-                                            value);
+            const INLAY_T at = inlay_typed(roi_place)(u, k);
+            value = inlay_typed(roi_sample)(p, x, row, at, first, value);
             first = 0;
         }
+    }
     return value;
 }
 
@@ -417,6 +470,20 @@ static inline INLAY_T *inlay_typed(roi_plane)(const inlay_roi_align_params *p,
     return y;
 }
 
+/* All channels of a region: returns where y ends. */
+static inline INLAY_T *
+inlay_typed(roi_channels)(const inlay_roi_align_params *p, INLAY_T *y,
+                          const INLAY_T *x, const inlay_typed(roi) * roi)
+{
+    const int64_t plane = p->h * p->w;
+    int64_t c;
+    for (c = 0; c < p->c; c++) {
+        y = inlay_typed(roi_plane)(p, y, x, roi);
+        x += plane;
+    }
+    return y;
+}
+
 static inline int inlay_typed(roi_align)(void *const *base, const inlay_step *s,
                                          int32_t r0, int32_t r1)
 {
@@ -425,16 +492,15 @@ static inline int inlay_typed(roi_align)(void *const *base, const inlay_step *s,
     const INLAY_T *x = (const INLAY_T *)inlay_at(base, s, 1);
     const INLAY_T *region = (const INLAY_T *)inlay_at(base, s, 2);
     const int64_t *image = (const int64_t *)inlay_at(base, s, 3);
-    const int64_t plane = p->h * p->w;
-    int64_t r, c;
+    const int64_t size = p->c * p->h * p->w;
+    int64_t r;
     (void)r0;
     (void)r1;
     for (r = 0; r < p->regions; r++, region += 4) {
         const inlay_typed(roi) roi = inlay_typed(roi_cells)(p, region);
         if (image[r] < 0 || image[r] >= p->n)
             return -INLAY_E_INDEX;
-        for (c = image[r] * p->c; c < (image[r] + 1) * p->c; c++)
-            y = inlay_typed(roi_plane)(p, y, x + c * plane, &roi);
+        y = inlay_typed(roi_channels)(p, y, x + image[r] * size, &roi);
     }
     return 0;
 }
@@ -468,12 +534,15 @@ static inline INLAY_T inlay_typed(roi_greatest)(const INLAY_T *x, int64_t w,
 {
     INLAY_T most = 0;
     int64_t v, u;
-    if (columns[0] >= columns[1])
-        return most;
-    for (v = rows[0]; v < rows[1]; v++)
-        for (u = columns[0]; u < columns[1]; u++)
-            if ((v == rows[0] && u == columns[0]) || x[v * w + u] > most)
-                most = x[v * w + u];
+    int first = 1;
+    for (v = rows[0]; v < rows[1]; v++) {
+        const INLAY_T *row = x + v * w;
+        for (u = columns[0]; u < columns[1]; u++) {
+            if (first || row[u] > most)
+                most = row[u];
+            first = 0;
+        }
+    }
     return most;
 }
 
@@ -506,6 +575,22 @@ static inline void inlay_typed(roi_corners)(const inlay_roi_pool_params *p,
         corner[i] = inlay_typed(roi_corner)(region[1 + i] * scale);
 }
 
+/* All channels of a region: returns where y ends. */
+static inline INLAY_T *
+inlay_typed(roi_pool_channels)(const inlay_roi_pool_params *p, INLAY_T *y,
+                               const INLAY_T *x, const INLAY_T *region)
+{
+    const int64_t plane = p->h * p->w;
+    int64_t corner[4];
+    int64_t c;
+    inlay_typed(roi_corners)(p, region, corner);
+    for (c = 0; c < p->c; c++) {
+        y = inlay_typed(roi_pool_plane)(p, y, x, corner);
+        x += plane;
+    }
+    return y;
+}
+
 static inline int inlay_typed(roi_pool)(void *const *base, const inlay_step *s,
                                         int32_t r0, int32_t r1)
 {
@@ -513,18 +598,16 @@ static inline int inlay_typed(roi_pool)(void *const *base, const inlay_step *s,
     INLAY_T *y = (INLAY_T *)inlay_at(base, s, 0);
     const INLAY_T *x = (const INLAY_T *)inlay_at(base, s, 1);
     const INLAY_T *region = (const INLAY_T *)inlay_at(base, s, 2);
-    int64_t r, c, corner[4];
+    const int64_t size = p->c * p->h * p->w;
+    int64_t r;
     (void)r0;
     (void)r1;
     for (r = 0; r < p->regions; r++, region += 5) {
-        if (!(region[0] >= 0 && region[0] < (INLAY_T)p->n))
+        const INLAY_T image = region[0];
+        if (!(image >= 0 && image < (INLAY_T)p->n))
             return -INLAY_E_INDEX;
-        inlay_typed(roi_corners)(p, region, corner);
-        for (c = 0; c < p->c; c++) {
-            const int64_t plane = (int64_t)region[0] * p->c + c;
-            y = inlay_typed(roi_pool_plane)(p, y, x + plane * p->h * p->w,
-                                            corner);
-        }
+        y = inlay_typed(roi_pool_channels)(p, y, x + (int64_t)image * size,
+                                           region);
     }
     return 0;
 }

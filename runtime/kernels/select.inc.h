@@ -39,5 +39,7 @@ static inline int inlay_typed(nonzero)(void *const *base, const inlay_step *s,
     for (d = 0; d < p->rank; d++)
         memset(y + (ptrdiff_t)d * p->room + found, 0,
                (size_t)(p->room - found) * sizeof *y);
-    return inlay_counted(count, found, p->room) ? 0 : -INLAY_E_SHAPE;
+    if (!inlay_counted(count, found, p->room))
+        return -INLAY_E_SHAPE;
+    return 0;
 }

@@ -51,6 +51,28 @@ static inline size_t inlay_settle_gap(unsigned char *y, size_t bytes)
     return bytes;
 }
 
+/* Rows of the tensor from x to y; returns where they end in y. */
+static inline size_t inlay_settle_move(const inlay_settle_params *p,
+                                       unsigned char *y, const unsigned char *x,
+                                       const int64_t *real, size_t rows)
+{
+    const int32_t last = p->rank - 1;
+    const size_t row = (size_t)p->n[last] * (size_t)p->size;
+    int32_t at[8] = { 0 };
+    size_t used = 0;
+    size_t i;
+    for (i = 0; i < rows; i++) {
+        const size_t bytes = inlay_settle_bytes(p, real, at);
+        memmove(y + used, x, bytes);
+        used += bytes;
+        if (!p->dense)
+            used += inlay_settle_gap(y + used, row - bytes);
+        inlay_next_index(at, p->n, last);
+        x += row;
+    }
+    return used;
+}
+
 static inline int inlay_settle(void *const *base, const inlay_step *s,
                                int32_t r0, int32_t r1)
 {
@@ -60,21 +82,12 @@ static inline int inlay_settle(void *const *base, const inlay_step *s,
     const int64_t *real = (const int64_t *)inlay_at(base, s, 2);
     const int32_t last = p->rank - 1;
     const size_t row = (size_t)p->n[last] * (size_t)p->size;
-    int32_t at[8] = { 0 };
-    size_t used = 0;
-    size_t rows, i;
+    size_t rows, used;
     (void)r0;
     (void)r1;
     if (!inlay_settle_rows(p, real, &rows))
         return -INLAY_E_SHAPE;
-    for (i = 0; i < rows; i++, x += row) {
-        const size_t bytes = inlay_settle_bytes(p, real, at);
-        memmove(y + used, x, bytes);
-        used += bytes;
-        if (!p->dense)
-            used += inlay_settle_gap(y + used, row - bytes);
-        inlay_next_index(at, p->n, last);
-    }
+    used = inlay_settle_move(p, y, x, real, rows);
     memset(y + used, 0, rows * row - used);
     return 0;
 }

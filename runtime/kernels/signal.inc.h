@@ -12,7 +12,9 @@ static inline int inlay_typed(taper)(void *const *base, const inlay_step *s,
     (void)r1;
     if (*n != p->n)
         return -INLAY_E_SHAPE;
-    for (i = 0; i < p->n; i++)
-        y[i] = (INLAY_T)inlay_taper_value(p, i);
+    for (i = 0; i < p->n; i++) {
+        const double value = inlay_taper_value(p, i);
+        y[i] = (INLAY_T)value;
+    }
     return 0;
 }

@@ -16,8 +16,10 @@ static inline void inlay_typed(log_softmax_line)(void *to, const void *from,
     const INLAY_T most = inlay_typed(line_max)(x, n, step);
     INLAY_T sum = 0;
     int32_t i;
-    for (i = 0; i < n; i++)
-        sum += inlay_typed(softmax_exp)(x[i * step] - most);
+    for (i = 0; i < n; i++) {
+        const INLAY_T below = x[i * step] - most;
+        sum += inlay_typed(softmax_exp)(below);
+    }
     sum = INLAY_F(log)(sum);
     for (i = 0; i < n; i++)
         y[i * step] = x[i * step] - most - sum;

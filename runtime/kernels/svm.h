@@ -36,8 +36,10 @@ static inline float inlay_svm_kernel(const inlay_svm_params *p, const float *a,
     float sum = 0.0f;
     int32_t i;
     if (p->kernel == 2) {
-        for (i = 0; i < p->features; i++)
-            sum += (a[i] - b[i]) * (a[i] - b[i]);
+        for (i = 0; i < p->features; i++) {
+            const float d = a[i] - b[i];
+            sum += d * d;
+        }
         return expf(-p->gamma * sum);
     }
     for (i = 0; i < p->features; i++)
@@ -57,8 +59,10 @@ static inline float inlay_svm_sum(const inlay_svm_params *p, const float *x,
     int32_t j;
     if (!p->vectors)
         sum += inlay_svm_kernel(p, x, coefficient);
-    for (j = 0; j < p->vectors; j++, vector += p->features)
+    for (j = 0; j < p->vectors; j++) {
         sum += coefficient[j] * inlay_svm_kernel(p, x, vector);
+        vector += p->features;
+    }
     if (!p->one_class)
         return sum;
     return sum > 0.0f ? 1.0f : -1.0f;
@@ -77,10 +81,11 @@ static inline int inlay_svm_regress(void *const *base, const inlay_step *s,
     int32_t i;
     (void)r0;
     (void)r1;
-    for (i = 0; i < p->n; i++, x += p->features) {
+    for (i = 0; i < p->n; i++) {
         z[i] = inlay_svm_sum(p, x, coefficient, vector, *rho);
         if (p->post == INLAY_POST_PROBIT)
             z[i] = inlay_probit(z[i]);
+        x += p->features;
     }
     return 0;
 }
@@ -161,8 +166,10 @@ static inline void inlay_svm_couple(int32_t c, const float *r, float *q,
     for (round = 0; round < 100; round++) {
         const float all = inlay_svm_product(c, q, t, z);
         float worst = 0.0f;
-        for (i = 0; i < c; i++)
-            worst = fabsf(t[i] - all) > worst ? fabsf(t[i] - all) : worst;
+        for (i = 0; i < c; i++) {
+            const float off = fabsf(t[i] - all);
+            worst = off > worst ? off : worst;
+        }
         if (worst < least)
             break;
         inlay_svm_round(c, q, t, z, all);
@@ -171,12 +178,16 @@ static inline void inlay_svm_couple(int32_t c, const float *r, float *q,
 
 /* The operands of a classifier, and its scratch. */
 typedef struct inlay_svm_model {
-    const float *coefficient, *vector, *rho, *platt;
-    const int32_t *first, *count; /* vectors of each class */
-    float *kernel;                /* of x and each vector */
-    float *decision;              /* of each pair */
-    float *pair;                  /* probabilities, [classes][classes] */
-    int32_t *vote;                /* for each class */
+    const float *coefficient;
+    const float *vector;
+    const float *rho;
+    const float *platt;
+    const int32_t *first; /* vector of each class ... */
+    const int32_t *count; /* ... and how many it has */
+    float *kernel;        /* of x and each vector */
+    float *decision;      /* of each pair */
+    float *pair;          /* probabilities, [classes][classes] */
+    int32_t *vote;        /* for each class */
 } inlay_svm_model;
 
 /* The class with most votes. */
@@ -199,11 +210,13 @@ static inline int32_t inlay_svm_vote(const inlay_svm_params *p,
     for (i = 0; i < p->classes; i++)
         m->vote[i] = 0;
     for (i = 0; i < p->classes; i++)
-        for (j = i + 1; j < p->classes; j++, pair++) {
-            m->decision[pair] =
-                m->rho[pair] + inlay_svm_pair(p, m->coefficient, m->kernel,
-                                              m->first, m->count, i, j);
-            m->vote[m->decision[pair] > 0.0f ? i : j]++;
+        for (j = i + 1; j < p->classes; j++) {
+            const float sum = inlay_svm_pair(p, m->coefficient, m->kernel,
+                                             m->first, m->count, i, j);
+            const float decision = m->rho[pair] + sum;
+            m->decision[pair] = decision;
+            m->vote[decision > 0.0f ? i : j]++;
+            pair++;
         }
     return inlay_svm_most_votes(m->vote, p->classes);
 }
@@ -227,11 +240,12 @@ static inline void inlay_svm_probabilities(const inlay_svm_params *p,
     int32_t pair = 0;
     int32_t i, j;
     for (i = 0; i < c; i++)
-        for (j = i + 1; j < c; j++, pair++) {
-            const float share =
-                inlay_svm_platt(m->decision[pair], a[pair], b[pair]);
+        for (j = i + 1; j < c; j++) {
+            const float decision = m->decision[pair];
+            const float share = inlay_svm_platt(decision, a[pair], b[pair]);
             m->pair[i * c + j] = share;
             m->pair[j * c + i] = 1.0f - share;
+            pair++;
         }
     inlay_svm_couple(c, m->pair, q, q + c * c, z);
     inlay_post(z, c, p->post);
@@ -263,9 +277,10 @@ static inline int32_t inlay_svm_row(const inlay_svm_params *p,
     const int32_t c = p->classes;
     const int32_t pairs = c * (c - 1) / 2;
     int32_t best, j;
-    for (j = 0; j < p->vectors; j++)
-        m->kernel[j] =
-            inlay_svm_kernel(p, x, m->vector + (ptrdiff_t)j * p->features);
+    for (j = 0; j < p->vectors; j++) {
+        const float *vector = m->vector + (ptrdiff_t)j * p->features;
+        m->kernel[j] = inlay_svm_kernel(p, x, vector);
+    }
     best = inlay_svm_vote(p, m);
     if (p->probabilities) {
         inlay_svm_probabilities(p, m, z);
@@ -312,11 +327,13 @@ static inline int inlay_svm_classify(void *const *base, const inlay_step *s,
     (void)r0;
     (void)r1;
     inlay_svm_open(base, s, &model);
-    for (i = 0; i < p->n; i++, x += p->features, z += p->out) {
+    for (i = 0; i < p->n; i++) {
         const int32_t best = p->vectors ? inlay_svm_row(p, &model, x, z)
                                         : inlay_svm_linear(p, &model, x, z);
         if (label)
             label[i] = labels[best];
+        x += p->features;
+        z += p->out;
     }
     return 0;
 }

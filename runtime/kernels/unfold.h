@@ -48,6 +48,16 @@ static inline int inlay_col2im_read(inlay_col2im_params *p,
     return columns == p->columns;
 }
 
+/* The parameters of a run, in *p; 0 where its taps do not fit. */
+static inline int inlay_col2im_open(void *const *base, const inlay_step *s,
+                                    inlay_col2im_params *p)
+{
+    const int64_t *image = (const int64_t *)inlay_at(base, s, 2);
+    const int64_t *tap = (const int64_t *)inlay_at(base, s, 3);
+    *p = *(const inlay_col2im_params *)s->params;
+    return p->tap[0] || inlay_col2im_read(p, image, tap);
+}
+
 static inline int64_t inlay_product(const int64_t *n, int32_t count)
 {
     int64_t product = 1;
@@ -130,6 +140,14 @@ typedef struct inlay_deform_conv_params {
     int64_t groups;
     int64_t offset_groups;
 } inlay_deform_conv_params;
+
+/* A place of the result, and which offsets move its taps. */
+typedef struct inlay_deform_place {
+    int64_t v;   /* row */
+    int64_t u;   /* column */
+    int64_t at;  /* element of a plane of the result */
+    int64_t set; /* of offsets, in all images */
+} inlay_deform_place;
 
 #define INLAY_FAMILY "unfold.inc.h"
 #include "each_float.inc.h"

@@ -8,10 +8,11 @@ inlay_typed(col2im_plane)(const inlay_col2im_params *p, INLAY_T *y,
 {
     int64_t t, b;
     for (t = 0; t < taps; t++)
-        for (b = 0; b < blocks; b++, x++) {
+        for (b = 0; b < blocks; b++) {
             const int64_t at = inlay_col2im_place(p, t, b);
             if (at >= 0)
                 y[at] += *x;
+            x++;
         }
     return x;
 }
@@ -19,22 +20,22 @@ inlay_typed(col2im_plane)(const inlay_col2im_params *p, INLAY_T *y,
 static inline int inlay_typed(col2im)(void *const *base, const inlay_step *s,
                                       int32_t r0, int32_t r1)
 {
-    inlay_col2im_params p = *(const inlay_col2im_params *)s->params;
+    inlay_col2im_params p;
     INLAY_T *y = (INLAY_T *)inlay_at(base, s, 0);
     const INLAY_T *x = (const INLAY_T *)inlay_at(base, s, 1);
     int64_t image, taps, blocks, i;
     (void)r0;
     (void)r1;
-    if (!p.tap[0] &&
-        !inlay_col2im_read(&p, (const int64_t *)inlay_at(base, s, 2),
-                           (const int64_t *)inlay_at(base, s, 3)))
+    if (!inlay_col2im_open(base, s, &p))
         return -INLAY_E_SHAPE;
     image = inlay_product(p.image, p.axes);
     taps = inlay_product(p.tap, p.axes);
     blocks = inlay_product(p.blocks, p.axes);
     memset(y, 0, (size_t)(p.planes * image) * sizeof *y);
-    for (i = 0; i < p.planes; i++, y += image)
+    for (i = 0; i < p.planes; i++) {
         x = inlay_typed(col2im_plane)(&p, y, x, taps, blocks);
+        y += image;
+    }
     return 0;
 }
 
@@ -66,72 +67,117 @@ static inline INLAY_T inlay_typed(bilinear_or_zero)(const INLAY_T *x, int64_t h,
 {
     const INLAY_T v0 = INLAY_F(floor)(v);
     const INLAY_T u0 = INLAY_F(floor)(u);
+    const INLAY_T last_row = (INLAY_T)(h - 1);
+    const INLAY_T last_column = (INLAY_T)(w - 1);
+    const INLAY_T down = v - v0;
+    const INLAY_T right = u - u0;
     INLAY_T sum = 0;
     int i, k;
-    for (i = 0; i < 2; i++)
+    for (i = 0; i < 2; i++) {
+        const INLAY_T row = v0 + (INLAY_T)i;
+        const INLAY_T share = i ? down : 1 - down;
+        if (!(row >= 0 && row <= last_row))
+            continue;
         for (k = 0; k < 2; k++) {
-            const INLAY_T a = v0 + (INLAY_T)i;
-            const INLAY_T b = u0 + (INLAY_T)k;
-            if (!(a >= 0 && b >= 0 && a <= (INLAY_T)(h - 1) &&
-                  b <= (INLAY_T)(w - 1)))
+            const INLAY_T column = u0 + (INLAY_T)k;
+            const INLAY_T weight = share * (k ? right : 1 - right);
+            if (!(column >= 0 && column <= last_column))
                 continue;
-            sum += (i ? v - v0 : 1 - (v - v0)) * (k ? u - u0 : 1 - (u - u0)) *
-                   x[(int64_t)a * w + (int64_t)b];
+            sum += weight * x[(int64_t)row * w + (int64_t)column];
         }
+    }
     return sum;
 }
 
 /* The operands of a deformed convolution. */
 typedef struct inlay_typed(deformed)
 {
-    const INLAY_T *x, *w, *offset, *mask;
+    const INLAY_T *x;
+    const INLAY_T *w;
+    const INLAY_T *offset;
+    const INLAY_T *mask;
 }
 inlay_typed(deformed);
 
-/* `sum` and one channel x of the image, whose taps are moved by offsets `set` for the place (v, u):
- * w [taps] times what lies there. */
+/* What lies under tap t of the window of a place, in channel x; offset: at those of the tap. */
+static inline INLAY_T inlay_typed(deform_tap)(const inlay_deform_conv_params *p,
+                                              const INLAY_T *offset,
+                                              const INLAY_T *x,
+                                              const inlay_deform_place *place,
+                                              int64_t t)
+{
+    const int64_t plane = p->oh * p->ow;
+    const int64_t row = place->v * p->sh - p->ph + t / p->kw * p->dh;
+    const int64_t column = place->u * p->sw - p->pw + t % p->kw * p->dw;
+    const INLAY_T v = (INLAY_T)row + offset[0];
+    const INLAY_T u = (INLAY_T)column + offset[plane];
+    return inlay_typed(bilinear_or_zero)(x, p->h, p->w, v, u);
+}
+
+/* `sum` and one channel x of the image at one place: w [taps] times what lies there. */
 static inline INLAY_T
 inlay_typed(deform_channel)(const inlay_deform_conv_params *p,
                             const inlay_typed(deformed) * from,
-                            const INLAY_T *x, const INLAY_T *w, int64_t set,
-                            int64_t v, int64_t u, INLAY_T sum)
+                            const INLAY_T *x, const INLAY_T *w,
+                            const inlay_deform_place *place, INLAY_T sum)
 {
     const int64_t taps = p->kh * p->kw;
     const int64_t plane = p->oh * p->ow;
-    const int64_t at = v * p->ow + u;
+    const int64_t first = place->set * taps * plane + place->at;
+    const INLAY_T *offset = from->offset + first + place->set * taps * plane;
     int64_t t;
     for (t = 0; t < taps; t++) {
-        const int64_t tap = set * taps + t;
-        const INLAY_T *move = from->offset + tap * 2 * plane + at;
-        const int64_t row = v * p->sh - p->ph + t / p->kw * p->dh;
-        const int64_t column = u * p->sw - p->pw + t % p->kw * p->dw;
-        const INLAY_T value =
-            inlay_typed(bilinear_or_zero)(x, p->h, p->w, (INLAY_T)row + move[0],
-                                          (INLAY_T)column + move[plane]);
-        sum += w[t] * value * (from->mask ? from->mask[tap * plane + at] : 1);
+        const INLAY_T value = inlay_typed(deform_tap)(p, offset, x, place, t);
+        INLAY_T mask = 1;
+        if (from->mask)
+            mask = from->mask[first + t * plane];
+        sum += w[t] * value * mask;
+        offset += 2 * plane;
     }
     return sum;
 }
 
-/* y[image][o][v][u] without its bias. */
+/* y[image][o] at a place, without its bias. */
 static inline INLAY_T
 inlay_typed(deform_sum)(const inlay_deform_conv_params *p,
                         const inlay_typed(deformed) * from, int64_t image,
-                        int64_t o, int64_t v, int64_t u)
+                        int64_t o, inlay_deform_place *place)
 {
+    const int64_t plane = p->h * p->w;
+    const int64_t taps = p->kh * p->kw;
     const int64_t each = p->c / p->groups;
-    const int64_t first = o / (p->o / p->groups) * each;
+    const int64_t own = p->c / p->offset_groups;
+    const int64_t group = o / (p->o / p->groups);
+    const int64_t first = group * each;
+    const INLAY_T *x = from->x + (image * p->c + first) * plane;
+    const INLAY_T *w = from->w + o * each * taps;
     INLAY_T sum = 0;
     int64_t c;
-    for (c = 0; c < each; c++) {
-        const int64_t group = (first + c) / (p->c / p->offset_groups);
-        const int64_t channel = image * p->c + first + c;
-        sum = inlay_typed(deform_channel)(
-            p, from, from->x + channel * p->h * p->w,
-            from->w + (o * each + c) * p->kh * p->kw,
-            image * p->offset_groups + group, v, u, sum);
+    for (c = first; c < first + each; c++) {
+        place->set = image * p->offset_groups + c / own;
+        sum = inlay_typed(deform_channel)(p, from, x, w, place, sum);
+        x += plane;
+        w += taps;
     }
     return sum;
+}
+
+/* One plane of the result: returns where y ends. */
+static inline INLAY_T *
+inlay_typed(deform_plane)(const inlay_deform_conv_params *p,
+                          const inlay_typed(deformed) * from, INLAY_T *y,
+                          int64_t image, int64_t o, INLAY_T bias)
+{
+    inlay_deform_place place;
+    INLAY_T sum;
+    place.at = 0;
+    for (place.v = 0; place.v < p->oh; place.v++)
+        for (place.u = 0; place.u < p->ow; place.u++) {
+            sum = inlay_typed(deform_sum)(p, from, image, o, &place);
+            y[place.at] = bias + sum;
+            place.at++;
+        }
+    return y + place.at;
 }
 
 static inline int inlay_typed(deform_conv)(void *const *base,
@@ -143,19 +189,17 @@ static inline int inlay_typed(deform_conv)(void *const *base,
     INLAY_T *y = (INLAY_T *)inlay_at(base, s, 0);
     const INLAY_T *bias = (const INLAY_T *)inlay_at(base, s, 4);
     inlay_typed(deformed) from;
-    int64_t i, v, u;
+    int64_t i;
     (void)r0;
     (void)r1;
     from.x = (const INLAY_T *)inlay_at(base, s, 1);
     from.w = (const INLAY_T *)inlay_at(base, s, 2);
     from.offset = (const INLAY_T *)inlay_at(base, s, 3);
     from.mask = (const INLAY_T *)inlay_at(base, s, 5);
-    for (i = 0; i < p->n * p->o; i++)
-        for (v = 0; v < p->oh; v++)
-            for (u = 0; u < p->ow; u++) {
-                const INLAY_T sum =
-                    inlay_typed(deform_sum)(p, &from, i / p->o, i % p->o, v, u);
-                *y++ = (bias ? bias[i % p->o] : 0) + sum;
-            }
+    for (i = 0; i < p->n * p->o; i++) {
+        const int64_t o = i % p->o;
+        const INLAY_T add = bias ? bias[o] : 0;
+        y = inlay_typed(deform_plane)(p, &from, y, i / p->o, o, add);
+    }
     return 0;
 }

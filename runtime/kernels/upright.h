@@ -135,6 +135,17 @@ static inline void inlay_lie_params(inlay_conv_params *p, int32_t width,
     p->ph = 0;
 }
 
+/* The step of n rows, with operands of its own. */
+static inline void inlay_lie_step(inlay_lying *l, const inlay_step *s,
+                                  int operands)
+{
+    l->step = *s;
+    l->step.ref = l->ref;
+    l->step.params = &l->params;
+    memcpy(l->ref, s->ref, (size_t)operands * sizeof *l->ref);
+    memcpy(&l->params, s->params, sizeof l->params);
+}
+
 /* Rows [r, r + n) of y as one row of pixels. */
 static inline void inlay_lie(inlay_lying *l, const inlay_step *s,
                              const inlay_slide *w, int32_t r, int32_t n)
@@ -148,15 +159,11 @@ static inline void inlay_lie(inlay_lying *l, const inlay_step *s,
     int32_t pad = first - top;
     if (w->transposed)
         pad = row + w->pad - first * w->stride;
-    l->step = *s;
-    l->step.ref = l->ref;
-    l->step.params = &l->params;
-    memcpy(l->ref, s->ref, (size_t)w->operands * sizeof *l->ref);
+    inlay_lie_step(l, s, w->operands);
     inlay_lie_down(l->ref, r, n);
     inlay_lie_down(l->ref + 1, begin + first, end - first);
     if (l->ref[4].base >= 0)
         inlay_lie_down(l->ref + 4, r, n);
-    memcpy(&l->params, s->params, sizeof l->params);
     inlay_lie_params(&l->params, end - first, n, pad);
 }
 

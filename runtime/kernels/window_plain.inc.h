@@ -46,6 +46,23 @@ static inline INLAY_T inlay_typed(deconv_sum)(const inlay_window_params *p,
     return sum;
 }
 
+/* The element of y at a place, without its bias. */
+INLAY_INLINE INLAY_T inlay_typed(conv_one)(const inlay_window_params *p,
+                                           const INLAY_T *x, const INLAY_T *w,
+                                           const inlay_place5 *at,
+                                           const int transposed)
+{
+    const int64_t taps = inlay_tap_count(p);
+    const int32_t group = at->c / p->oc;
+    const int32_t own = at->c % p->oc;
+    if (transposed) {
+        w += ((int64_t)group * p->ic * p->oc + own) * taps;
+        return inlay_typed(deconv_sum)(p, x, w, at->n, group, at->z);
+    }
+    w += at->c * (p->ic * taps);
+    return inlay_typed(conv_sum)(p, x, w, at->n, group, at->z);
+}
+
 INLAY_INLINE int inlay_typed(conv_any)(void *const *base, const inlay_step *s,
                                        const int transposed)
 {
@@ -54,23 +71,15 @@ INLAY_INLINE int inlay_typed(conv_any)(void *const *base, const inlay_step *s,
     const INLAY_T *x = (const INLAY_T *)inlay_at(base, s, 1);
     const INLAY_T *w = (const INLAY_T *)inlay_at(base, s, 2);
     const INLAY_T *b = (const INLAY_T *)inlay_at(base, s, 3);
-    const int64_t taps = inlay_tap_count(p);
     inlay_place5 at = { 0, 0, { 0, 0, 0 } };
-    int more = p->images > 0 && p->groups * p->oc > 0;
-    for (; more; more = inlay_next5(p, p->groups * p->oc, &at)) {
-        const int32_t group = at.c / p->oc;
-        const int32_t own = at.c % p->oc;
-        INLAY_T v;
-        if (transposed)
-            v = inlay_typed(deconv_sum)(
-                p, x, w + ((int64_t)group * p->ic * p->oc + own) * taps, at.n,
-                group, at.z);
-        else
-            v = inlay_typed(conv_sum)(p, x, w + at.c * (p->ic * taps), at.n,
-                                      group, at.z);
+    const int32_t channels = p->groups * p->oc;
+    int more = p->images > 0 && channels > 0;
+    for (; more; more = inlay_next5(p, channels, &at)) {
+        const int64_t to = inlay_at5(p->ys, at.n, at.c, at.z);
+        INLAY_T v = inlay_typed(conv_one)(p, x, w, &at, transposed);
         if (b)
             v += b[at.c];
-        y[inlay_at5(p->ys, at.n, at.c, at.z)] = v;
+        y[to] = v;
     }
     return 0;
 }
